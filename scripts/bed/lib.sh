@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Shared by the scripts of this folder: where the cache is, how an artefact is
+# made once and found again, how long work shows that it is alive.
+# shellcheck shell=bash
+
+BED=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+TOP=$(cd "$BED/../.." && pwd)
+CACHE=${PINION_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pinion}
+JOBS=${JOBS:-$(nproc)}
+
+say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
+die() { say "$*"; exit 1; }
+
+# The header comment of a script is its help.
+usage() { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; }
+
+# key WORD... < MATERIAL: a short name for "made from exactly this".
+key() { { printf '%s\n' "$@"; cat; } | sha256sum | cut -c1-16; }
+
+# progress WHAT LOG COMMAND...: run COMMAND with its output in LOG and a line on
+# the screen every few seconds; on failure show the end of the log.
+progress() {
+	local what=$1 log=$2 start=$SECONDS pid rc=0 last=0
+	shift 2
+	mkdir -p "$(dirname "$log")"
+	say "$what ..."
+	"$@" >"$log" 2>&1 </dev/null &
+	pid=$!
+	# shellcheck disable=SC2064
+	trap "kill $pid 2>/dev/null || :" EXIT
+	while kill -0 $pid 2>/dev/null; do
+		sleep 0.2
+		if ((SECONDS - start >= last + 5)); then
+			last=$((SECONDS - start))
+			say "$what: ${last}s, $(wc -l <"$log") lines of output"
+		fi
+	done
+	wait $pid || rc=$?
+	trap - EXIT
+	if ((rc)); then
+		tail -n 30 "$log" >&2
+		die "$what failed after $((SECONDS - start))s (exit $rc), all of it in $log"
+	fi
+	say "$what: done in $((SECONDS - start))s"
+}
+
+# cached KIND KEY LINK FUNCTION: print $CACHE/KIND/KEY, made by FUNCTION DIR if it
+# is not there yet. The folder is filled under another name and renamed when
+# complete; a lock keeps two runs from making it twice. A FUNCTION that finds
+# an unfinished folder may go on from there. LINK names it under current/.
+cached() {
+	local kind=$1 k=$2 link=$3 fn=$4 dir lock
+	dir=$CACHE/$kind/$k
+	mkdir -p "$CACHE/$kind" "$CACHE/current"
+	if [ ! -d "$dir" ]; then
+		exec {lock}>"$CACHE/$kind/$k.lock"
+		flock -n "$lock" || {
+			say "$kind is being made by another run, waiting"
+			flock "$lock"
+		}
+		if [ ! -d "$dir" ]; then
+			mkdir -p "$dir.part"
+			"$fn" "$dir.part" "$lock" >&2
+			mv "$dir.part" "$dir"
+		fi
+		exec {lock}>&-
+	fi
+	ln -sfnT "$dir" "$CACHE/current/$link"
+	printf '%s\n' "$dir"
+}
+
+# current LINK RECIPE UPDATE: print what current/LINK leads to if it was made by
+# RECIPE, so that a warm run asks no mirror for news.
+current() {
+	local dir
+	[ -z "$3" ] && dir=$(readlink -e "$CACHE/current/$1") &&
+		[ "$(cat "$dir/recipe" 2>/dev/null)" = "$2" ] && printf '%s\n' "$dir"
+}
+
+# The mirror this machine already uses, so that nothing new has to be reachable.
+mirror() {
+	if [ -n "${PINION_MIRROR:-}" ]; then
+		printf '%s\n' "$PINION_MIRROR"
+		return
+	fi
+	local m
+	m=$(apt-get indextargets --format '$(SITE) $(RELEASE) $(COMPONENT) $(ORIGIN)' 'Created-By: Packages' 2>/dev/null |
+		awk '$3 == "main" && $4 == "Debian" && $2 !~ /security/ { print $1; exit }')
+	# No lists fetched yet: read the sources themselves.
+	[ -n "$m" ] || m=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list \
+		/etc/apt/sources.list.d/*.sources 2>/dev/null |
+		sed -n 's/^deb \(\[[^]]*\] \)\?\(https\?:[^ ]*debian\/\?\) .*/\2/p; s/^URIs: *\([^ ]*debian\/\?\).*/\1/p' | head -n1)
+	[ -n "$m" ] || die "no Debian mirror found in /etc/apt; set PINION_MIRROR"
+	printf '%s\n' "${m%/}"
+}
+
+# apt_private SUITES...: set APT to the options of an apt that knows SUITES and
+# touches nothing under /etc/apt or /var/lib/apt.
+apt_private() {
+	local name d suite m
+	name=$(printf '%s+' "$@")
+	d=$CACHE/apt/${name%+}
+	m=$(mirror)
+	mkdir -p "$d/lists/partial" "$d/cache/archives/partial"
+	for suite; do
+		printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$m" "$suite"
+	done >"$d/sources.list"
+	APT=(-o Dir::Etc::sourcelist="$d/sources.list" -o Dir::Etc::sourceparts=-
+		-o Dir::State::lists="$d/lists" -o Dir::Cache="$d/cache"
+		-o Dir::State::status=/dev/null
+		-o APT::Sandbox::User=root -o APT::Get::List-Cleanup=0 -q)
+	# An hour is fresh enough, and saves the network on every other call.
+	if [ -z "$(find "$d/stamp" -mmin -60 2>/dev/null)" ]; then
+		say "apt: reading the package lists of $*"
+		(
+			flock 9
+			apt-get "${APT[@]}" update >"$d/log" 2>&1 || {
+				tail -n 5 "$d/log" >&2
+				die "apt-get update failed for $* on $m"
+			}
+			touch "$d/stamp"
+		) 9>"$d/lock" || exit 1
+	fi
+}
+
+# apt_version PACKAGE: the version apt would take.
+apt_version() { LC_ALL=C apt-cache "${APT[@]}" policy "$1" | sed -n 's/^ *Candidate: *//p'; }
+
+need() {
+	local missing=() t
+	for t; do command -v "$t" >/dev/null || missing+=("$t"); done
+	((${#missing[@]} == 0)) || "$BED/packages" >&2
+	for t; do command -v "$t" >/dev/null || die "$t is not installed; run scripts/bed/packages"; done
+}
