@@ -51,8 +51,9 @@ progress() {
 cached() {
 	local kind=$1 k=$2 link=$3 fn=$4 dir lock
 	dir=$CACHE/$kind/$k
-	mkdir -p "$CACHE/$kind" "$CACHE/current"
 	if [ ! -d "$dir" ]; then
+		mkdir -p "$CACHE/$kind" "$CACHE/current" 2>/dev/null ||
+			die "cannot write to the cache $CACHE; set PINION_CACHE"
 		exec {lock}>"$CACHE/$kind/$k.lock"
 		flock -n "$lock" || {
 			say "$kind is being made by another run, waiting"
@@ -65,7 +66,8 @@ cached() {
 		fi
 		exec {lock}>&-
 	fi
-	ln -sfnT "$dir" "$CACHE/current/$link"
+	# Another user's cache may be read, not written.
+	[ "$(readlink "$CACHE/current/$link")" = "$dir" ] || ln -sfnT "$dir" "$CACHE/current/$link"
 	printf '%s\n' "$dir"
 }
 

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Shared by pinion-box and scripts/qemu: options, the job folder the guest reads,
+# and the end of a run. In: $BOX the name, $self, $tree (empty when installed).
+# shellcheck shell=bash disable=SC2034,SC2154
+
+fail() {
+	printf '%s: %s\n' "$BOX" "$*" >&2
+	exit 123
+}
+
+usage() { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$self"; }
+
+devices=1
+netns=0
+with=
+links=1
+device=1
+param=
+module=
+kunit=
+rw=()
+ro=()
+cwd=$PWD
+as_user=
+timeout=
+log=
+gcov=
+hugepages=0
+command=()
+
+# One option of a caller's own; sets $took to the words it used, 0 for none.
+own_option() { took=0; }
+
+parse() {
+	local took
+	while (($#)); do
+		own_option "$@"
+		if ((took)); then
+			shift "$took"
+			continue
+		fi
+		case $1 in
+		-h | --help) usage; exit 0 ;;
+		-v | --verbose) verbose=1; shift; continue ;;
+		--no-link) links=0; shift; continue ;;
+		--no-device) device=; shift; continue ;;
+		--kunit) kunit=1; links=0; device=; shift; continue ;;
+		--user) as_user=1; shift; continue ;;
+		--as-root | --root-user) as_user=; shift; continue ;;
+		--) shift; break ;;
+		-*=*) set -- "${1%%=*}" "${1#*=}" "${@:2}"; continue ;;
+		-*) (($# > 1)) || fail "$1 wants a value, or is unknown; see --help" ;;
+		*) break ;;
+		esac
+		case $1 in
+		--devices) devices=$2 ;;
+		--netns) netns=$2 ;;
+		--with) with=${2//,/ } ;;
+		--param) param=$2 ;;
+		--module-dir) module=$2 ;;
+		--provider) provider=$2 ;;
+		--rw) rw+=("$2") ;;
+		--ro) ro+=("$2") ;;
+		--root) root=$2 ;;
+		--cwd) cwd=$2 ;;
+		--flavour | --flavor) flavour=$2 ;;
+		--cpus) cpus=$2 ;;
+		--mem) mem=$2 ;;
+		--append) append+=" $2" ;;
+		--timeout) timeout=$2 ;;
+		--log) log=$2 ;;
+		--gcov) gcov=$2 ;;
+		*) fail "unknown option $1; see --help" ;;
+		esac
+		shift 2
+	done
+	command=("$@")
+	local n
+	for n in devices netns cpus timeout hugepages; do
+		[[ ${!n} =~ ^[0-9]*$ ]] || fail "--$n: \`${!n}' is not a number"
+	done
+	((cpus >= 1 && cpus <= 8)) || fail "--cpus: 1 to 8"
+	((netns == 0 || devices > 0)) || fail "--netns needs a device"
+	if [ -n "$kunit" ]; then
+		command=(/bin/sh /run/box/lib/kunit.sh)
+	elif ((${#command[@]} == 0)); then
+		command=("${SHELL:-/bin/sh}")
+		[ "$root" = / ] || command=(/bin/sh)
+		[ ! -t 0 ] || timeout=${timeout:-0}
+	fi
+	timeout=${timeout:-600}
+}
+
+# Sets $lib, the folder the guest gets its programs from.
+helpers() {
+	if [ -z "$tree" ]; then
+		lib=$(readlink -f "${self%/bin/*}/lib/pinion/box")
+		return
+	fi
+	lib=$("$tree/scripts/bed/box") || exit 123
+}
+
+# The folder of the UML kernel of a flavour: linux, mod/.
+find_kernel() {
+	local d
+	if [ -n "${PINION_BOX_KERNEL:-}" ]; then
+		d=$PINION_BOX_KERNEL
+	elif [ -n "$tree" ]; then
+		case $1 in plain | checked) ;; *) fail "--flavour: plain or checked" ;; esac
+		d=$("$tree/scripts/bed/kernel-uml" "$1") || exit 123
+	else
+		d=$lib/uml-$1
+	fi
+	[ -x "$d/linux" ] || fail "no kernel at $d/linux; \`make install' puts it there, or set PINION_BOX_KERNEL"
+	readlink -f "$d"
+}
+
+# find_module TARGET KERNEL: sets $module to the folder of pinion.ko, or "".
+find_module() {
+	if [ -z "$device$kunit" ]; then
+		module=
+		return
+	fi
+	if [ -z "$module" ]; then
+		if [ -n "$tree" ]; then module=$tree/build/$1; else module=$2; fi
+	fi
+	local ko=pinion.ko
+	[ -z "$kunit" ] || ko=pinion_kunit.ko
+	[ -e "$module/$ko" ] || {
+		if [ -n "$tree" ]; then
+			fail "no $ko in $module: run scripts/bed/module-build $1, or say --module-dir or --no-device"
+		fi
+		fail "no $ko in $module: say --module-dir or --no-device"
+	}
+	module=$(readlink -f "$module")
+}
+
+# Sets $provider to the path libibverbs wants in a .driver file, without the
+# suffix of its version; "" leaves what the root has installed.
+find_provider() {
+	local so
+	if [ -z "$provider" ]; then
+		[ -n "$device" ] || return 0
+		[ -n "$tree" ] || return 0
+		provider=$tree/build/lib-$(root_name)
+		if ! ls "$provider"/libpinion-rdmav*.so >/dev/null 2>&1; then
+			provider=
+			return 0
+		fi
+	fi
+	provider=$(readlink -f "$provider") || fail "--provider: nothing there"
+	if [ -d "$provider" ]; then
+		so=$(find "$provider" -name 'libpinion-rdmav*.so' -print -quit)
+		[ -n "$so" ] || fail "no libpinion-rdmav*.so in $provider; run scripts/bed/provider-build $(root_name)"
+	else
+		so=$provider
+	fi
+	provider=${so%-rdmav*}
+}
+
+# What build/lib-NAME belongs to the root.
+root_name() {
+	[ "$root" != / ] || { echo host; return; }
+	sed -n 's/^VERSION_CODENAME=//p' "$root/etc/os-release"
+}
+
+conf() { printf '%s=%s\0' "$1" "$2" >>"$job/conf"; }
+
+# The folder that tells the guest what to do.
+make_job() {
+	local d seen
+	job=$(mktemp -d "${TMPDIR:-/tmp}/pinion-box.XXXXXX")
+	trap 'rm -rf "$job"' EXIT
+	[ "$root" = / ] || root=$(readlink -e "$root") || fail "--root: no such folder"
+	[ -d "$root" ] || fail "--root $root: not a folder"
+
+	printf '%s\0' "${command[@]}" >"$job/argv"
+	if [ "$root" = / ]; then
+		env -0 -u _ >"$job/env"
+	else
+		env -0 -u _ -u LD_LIBRARY_PATH -u PYTHONPATH >"$job/env"
+	fi
+	[[ $PATH == */usr/sbin* && $root = / ]] ||
+		{ grep -zv '^PATH=' "$job/env" || :; } >"$job/env.new"
+	if [ -e "$job/env.new" ]; then
+		printf 'PATH=%s/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\0' \
+			"$([ "$root" != / ] || printf '%s:' "$PATH")" >>"$job/env.new"
+		mv "$job/env.new" "$job/env"
+	fi
+	# Programs may want to know that they are in a box.
+	printf 'PINION_BOX=%s\0' "$BOX" >>"$job/env"
+
+	printf '%s\0' BOX_DEVICES="$devices" BOX_NETNS="$netns" BOX_WITH="$with" \
+		BOX_MODULE="${device:+$module}" BOX_LINKS="$links" BOX_PARAM="$param" \
+		BOX_PROVIDER="$provider" BOX_HUGEPAGES="$hugepages" >"$job/setup.env"
+
+	: >"$job/conf"
+	if [ -n "$as_user" ]; then
+		conf uid "$(id -u)"
+		conf gid "$(id -g)"
+		conf groups "$(id -G)"
+	fi
+	if [ -t 0 ] && [ -t 1 ]; then conf tty 1; fi
+	conf mhz "$(awk '/^cpu MHz/ { print $4; exit }' /proc/cpuinfo)"
+	cwd=$(readlink -e "$cwd") || fail "--cwd: no such folder"
+	conf cwd "$cwd"
+
+	# Another root has none of this machine's folders: show those that matter.
+	if [ "$root" != / ]; then
+		[ "$cwd" = / ] || conf ro "$cwd"
+		[ -z "$tree" ] || case $cwd/ in "$tree"/*) ;; *) conf ro "$tree" ;; esac
+		[ -z "$tree" ] || case $cwd/ in "$tree"/?*) conf ro "$tree" ;; esac
+		[ -z "$provider" ] || case $provider in "${tree:-/none}"/*) ;; *) conf ro "${provider%/*}" ;; esac
+	fi
+	for d in "${ro[@]}"; do
+		seen=$(readlink -e "$d") || fail "--ro $d: no such path"
+		conf ro "$seen"
+	done
+	for d in "${rw[@]}"; do
+		seen=$(readlink -e "$d") || fail "--rw $d: no such path"
+		conf rw "$seen"
+	done
+	conf ro "$lib	/run/box/lib"
+	[ -z "$module" ] || conf ro "$module	/run/box/mod"
+	if [ -n "$gcov" ]; then
+		mkdir -p "$gcov"
+		gcov=$(readlink -e "$gcov")
+		conf rw "$gcov	/run/box/gcov"
+	fi
+}
+
+# run MACHINE...: run it, judge the console, exit.
+run() {
+	local rc=0 guard=()
+	: >"$job/console"
+	((timeout == 0)) || guard=(timeout --foreground -k 5 $((timeout + 200)))
+	"${guard[@]}" "$lib/box-host" -l "$job/console" -t "$timeout" -u "${BOX_UP:-60}" -- "$@" || rc=$?
+	# What the kernel says after it was told to stop is no news of the driver's.
+	sed '/box: the command.s time is up/,$d' "$job/console" >"$job/judged"
+	[ -z "$log" ] || cp "$job/console" "$log"
+	case $rc in
+	123)
+		printf '%s: the box failed; the end of its console:\n' "$BOX" >&2
+		tail -n 30 "$job/console" >&2
+		;;
+	124)
+		printf '%s: %s: still running after %ss, ended; who waited where:\n' "$BOX" "${command[0]}" "$timeout" >&2
+		sed -n '/box: the command.s time is up/,$p' "$job/console" | head -n 150 >&2
+		;;
+	esac
+	if ! "$lib/console-scan" "$job/judged" >"$job/found"; then
+		printf '%s: the kernel complained (the command'\''s exit status was %s):\n' "$BOX" "$rc" >&2
+		cat "$job/found" >&2
+		rc=125
+	fi
+	[ -z "$verbose" ] || printf '%s: %s.%03ds in all, %s\n' "$BOX" \
+		$(((${EPOCHREALTIME/./} - start) / 1000000)) $(((${EPOCHREALTIME/./} - start) / 1000 % 1000)) \
+		"$(sed -n 's/.*box: \(up after [0-9.]*\).*/the command started \1s of kernel time/p' "$job/console" | head -n1)" >&2
+	exit $rc
+}

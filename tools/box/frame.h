@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The one byte stream between a box and its host carries frames: three streams,
+ * their ends, and the exit status. A serial line alone could not tell end of
+ * file, nor stdout from stderr.
+ */
+#ifndef BOX_FRAME_H
+#define BOX_FRAME_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+enum frame_type {
+	/* to the host */
+	FRAME_READY = 'R', /* the guest is up: stdin may be sent */
+	FRAME_OUT = 'O',
+	FRAME_ERR = 'E',
+	FRAME_EXIT = 'X', /* int32: status of the command, as a shell would give it */
+	FRAME_DONE = 'D', /* int32: status of the clean-up; nothing follows */
+	/* to the guest */
+	FRAME_IN = 'I', /* no bytes: end of file */
+	FRAME_WINSIZE = 'W', /* uint16 rows, columns */
+	FRAME_SIGNAL = 'S', /* int32: for the command */
+	FRAME_KILL = 'K', /* time is up: say where everybody waits, and stop */
+};
+
+#define FRAME_MAX 4096
+
+struct frame {
+	uint8_t type;
+	uint8_t pad;
+	uint16_t len;
+	char data[FRAME_MAX];
+};
+
+#define FRAME_HEADER offsetof(struct frame, data)
+
+static inline int write_all(int fd, const void *buf, size_t n)
+{
+	const char *p = buf;
+
+	while (n) {
+		ssize_t r = write(fd, p, n);
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r <= 0)
+			return -1;
+		p += r;
+		n -= r;
+	}
+	return 0;
+}
+
+/* Collects frames from a stream that hands out any number of bytes at a time. */
+struct frame_reader {
+	size_t have;
+	struct frame f;
+};
+
+/* 1: a frame is in r->f; 0: nothing there now; -1: the stream has ended. */
+static inline int frame_read(int fd, struct frame_reader *r)
+{
+	for (;;) {
+		size_t want = FRAME_HEADER;
+		ssize_t n;
+
+		if (r->have >= FRAME_HEADER) {
+			if (r->f.len > FRAME_MAX)
+				return -1;
+			want += r->f.len;
+			if (r->have == want) {
+				r->have = 0;
+				return 1;
+			}
+		}
+		n = read(fd, (char *)&r->f + r->have, want - r->have);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return 0;
+		if (n <= 0)
+			return -1;
+		r->have += n;
+	}
+}
+
+#endif

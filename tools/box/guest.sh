@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Shared by the scripts that run inside the box.
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+
+rmmod_self=
+have() { command -v "$1" >/dev/null 2>&1; }
+
+dmesg_tail() { dmesg 2>/dev/null | tail -n 5; }
+
+insert() { # FILE PARAMETERS
+	f=$1
+	shift
+	/run/box/lib/box-init insmod "$f" "$*"
+}
+
+# modprobe where the root has one; else follow the kernel's own list.
+load() { # MODULE
+	if have modprobe; then
+		modprobe -q "$1"
+		return
+	fi
+	d=/lib/modules/$(uname -r)
+	line=$(grep "/$1\.ko[.a-z]*:" "$d/modules.dep" 2>/dev/null) ||
+		{ grep -q "/$1\.ko" "$d/modules.builtin" 2>/dev/null; return; }
+	self=${line%%:*}
+	deps=
+	for f in ${line#*:}; do deps="$f $deps"; done
+	for f in $deps $self; do insert "$d/$f" || return; done
+}
+
+# The modules a module file says it needs; readable without kmod.
+depends() { tr '\0' '\n' <"$1" | sed -n 's/^depends=//p' | tr , ' '; }

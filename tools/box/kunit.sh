@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Loads pinion_kunit.ko and prints its results in KTAP; fails if one of them does.
+. /run/box/lib/guest.sh
+load kunit
+f=/run/box/mod/pinion_kunit.ko
+for m in $(depends $f); do
+	if [ "$m" = pinion ]; then sh /run/box/lib/load-pinion.sh; else load "$m"; fi || exit 1
+done
+insert $f || exit 1
+cat /sys/kernel/debug/kunit/*/results || exit 1
+n=$(grep -h -c '^not ok' /sys/kernel/debug/kunit/*/results | awk '{ n += $1 } END { print n + 0 }')
+[ "$n" = 0 ]

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Runs inside the box before the command: modules, networks, devices.
+# In: BOX_DEVICES BOX_NETNS BOX_WITH BOX_MODULE BOX_PARAM BOX_PROVIDER BOX_HUGEPAGES
+# All of it is plain sh: the root may be any distribution's.
+set -eu
+. /run/box/lib/guest.sh
+
+fail() {
+	echo "pinion-box: $*" >&2
+	exit 1
+}
+
+have ip || fail "no \`ip' in this root: install iproute2 there"
+ip link set lo up
+# Addresses are ours alone: no need to wait a second for duplicates to show up.
+echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad
+# Room for the messages a 4096-byte path MTU makes.
+mtu=9000
+
+# The device index in the third group, the namespace in the last.
+address() { # NETDEV THIRD LAST
+	ip addr add "10.0.$2.$3/24" dev "$1"
+	ip addr add "fd00:$2::$3/64" dev "$1" nodad
+}
+
+links=${BOX_DEVICES:-1}
+i=0
+while [ $i -lt "$links" ]; do
+	if [ $i = 0 ] && [ "${BOX_NETNS:-0}" -gt 0 ]; then
+		ip link add eth0 type bridge
+	else
+		ip link add eth$i mtu $mtu type veth peer name eth${i}p mtu $mtu
+		ip link set eth${i}p up
+	fi
+	address eth$i $i 1
+	ip link set eth$i up
+	i=$((i + 1))
+done
+
+n=1
+while [ $n -le "${BOX_NETNS:-0}" ]; do
+	ip netns add ns$n
+	ip link add ns$n mtu $mtu type veth peer name eth0 mtu $mtu netns ns$n
+	ip link set ns$n master eth0 up
+	ip -n ns$n link set lo up
+	ip -n ns$n addr add 10.0.0.$((n + 1))/24 dev eth0
+	ip -n ns$n addr add fd00:0::$((n + 1))/64 dev eth0 nodad
+	ip -n ns$n link set eth0 up
+	n=$((n + 1))
+done
+[ "${BOX_NETNS:-0}" = 0 ] || ip link set eth0 mtu $mtu
+
+if [ "${BOX_HUGEPAGES:-0}" != 0 ] && [ -e /proc/sys/vm/nr_hugepages ]; then
+	echo "$BOX_HUGEPAGES" >/proc/sys/vm/nr_hugepages
+	mkdir -p /dev/hugepages
+	mount -t hugetlbfs huge /dev/hugepages
+	chmod 1777 /dev/hugepages
+fi
+
+if [ -n "${BOX_MODULE:-}" ]; then
+	mkdir -p /etc/modprobe.d
+	# So that `rdma link add NAME type pinion' loads it, as when installed.
+	cat >/etc/modprobe.d/pinion-box.conf <<-X
+		alias rdma-link-pinion pinion
+		install pinion /bin/sh /run/box/lib/load-pinion.sh
+	X
+	sh /run/box/lib/load-pinion.sh $BOX_PARAM || fail "pinion.ko does not load: $(dmesg_tail)"
+fi
+
+if [ -n "${BOX_PROVIDER:-}" ]; then
+	mkdir -p /etc/libibverbs.d
+	echo "driver $BOX_PROVIDER" >/etc/libibverbs.d/pinion.driver
+fi
+
+# Names of links say what they are and where: pinion0 on eth0, pinion0.ns1 in ns1.
+add_links() { # TYPE
+	have rdma || fail "no \`rdma' in this root: install iproute2 there"
+	i=0
+	while [ $i -lt "$links" ]; do
+		rdma link add "$1$i" type "$1" netdev eth$i || fail "rdma link add $1$i: $(dmesg_tail)"
+		i=$((i + 1))
+	done
+	n=1
+	while [ $n -le "${BOX_NETNS:-0}" ]; do
+		ip netns exec ns$n rdma link add "$1.ns$n" type "$1" netdev eth0 ||
+			fail "rdma link add $1.ns$n: $(dmesg_tail)"
+		n=$((n + 1))
+	done
+}
+
+for m in ib_uverbs rdma_ucm ib_umad; do load $m || :; done
+if [ -n "${BOX_MODULE:-}" ] && [ "${BOX_LINKS:-1}" = 1 ]; then
+	add_links pinion
+fi
+for w in ${BOX_WITH:-}; do
+	case $w in
+	rxe) load rdma_rxe || fail "no rxe in this kernel" ;;
+	siw) load siw || fail "no siw in this kernel" ;;
+	*) fail "--with $w: only rxe and siw are known" ;;
+	esac
+	add_links "$w"
+done
+exit 0

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Runs inside the box after the command: all goes as it came, so that what the
+# module forgot to free shows on the console.
+set -u
+. /run/box/lib/guest.sh
+
+status=0
+if have rdma; then
+	for d in /sys/class/infiniband/*; do
+		[ -e "$d" ] && rdma link del "${d##*/}" 2>/dev/null
+	done
+fi
+for m in pinion_kunit pinion; do
+	[ -e /sys/module/$m ] || continue
+	i=0
+	# The core lets go of a device a moment after its last user.
+	until rmmod $m 2>/run/box/rmmod; do
+		i=$((i + 1))
+		if [ $i -gt 50 ]; then
+			echo "pinion-box: rmmod $m: $(cat /run/box/rmmod)" >&2
+			status=1
+			break
+		fi
+		sleep 0.1
+	done
+done
+
+# The kernel keeps the counters of a module that has gone, its exit code's too.
+if [ -d /run/box/gcov ]; then
+	cd /sys/kernel/debug/gcov && find . -name '*.gcda' | while read -r f; do
+		mkdir -p "/run/box/gcov/${f%/*}"
+		cat "$f" >"/run/box/gcov/$f"
+	done
+fi
+exit $status
