@@ -42,20 +42,20 @@ static char job[4096];
 
 static void say(const char *fmt, ...)
 {
-	char buf[512];
+	char buf[512] = "box: ";
+	size_t at = strlen(buf);
 	va_list ap;
-	int n, fd;
+	int fd;
 
 	va_start(ap, fmt);
-	n = vsnprintf(buf, sizeof(buf), fmt, ap);
+	vsnprintf(buf + at, sizeof(buf) - at, fmt, ap);
 	va_end(ap);
-	if (n >= (int)sizeof(buf))
-		n = sizeof(buf) - 1;
 	fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		dprintf(fd, "box: %.*s", n, buf);
-		close(fd);
-	}
+	if (fd < 0)
+		return;
+	/* One write is one line of the log. */
+	(void)!write(fd, buf, strlen(buf));
+	close(fd);
 }
 
 static void power_off(void)
@@ -281,9 +281,6 @@ static void build_root(char **conf)
 			*where++ = 0;
 		expose(what, where ? where : what, v[0][1] == 'w');
 	}
-	/* Without MHz, perftest prints no figures at all. */
-	if (access(NEW "/dev/shm", F_OK))
-		say("no /dev/shm");
 
 	if (chdir(NEW) || mount(".", "/", NULL, MS_MOVE, NULL) || chroot(".") || chdir("/"))
 		die("cannot enter the new root: %s", strerror(errno));
