@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause) */
+/*
+ * What the kernel module and the userspace provider say to each other: rings,
+ * work requests, completions, command payloads and the private uverbs ids.
+ * Layout only; the only file both sides share.
+ *
+ * Every queue is one shared mapping: a header of two cache lines, then a
+ * power-of-two number of equal slots. Indices are free running 32-bit numbers;
+ * the slot of index i is (i & (entries - 1)). Each word has one writer:
+ *
+ *	queue	   user_idx is		kern_idx is
+ *	SQ	   next slot to fill	next slot the kernel executes
+ *	RQ, SRQ	   next slot to fill	next slot the kernel consumes
+ *	CQ	   next slot to poll	next slot the kernel fills
+ *
+ * The kernel trusts none of it: it reads a word once, into private memory, and
+ * validates the copy. It never reads back what it wrote.
+ */
+#ifndef PINION_ABI_H
+#define PINION_ABI_H
+
+#include <linux/types.h>
+
+#define PINION_ABI_VERSION	1
+
+/* ib_device_ops.driver_id: private, so that no in-tree provider claims us. */
+#define PINION_DRIVER_ID	0x2b50696e
+
+#define PINION_CACHE_LINE	64
+#define PINION_MAX_SGE		64
+#define PINION_MAX_INLINE	1024
+
+/* ------------------------------------------------------------------ rings */
+
+/* Completion requests of a CQ header's @arm; the kernel clears it when it fires. */
+enum pinion_cq_arm {
+	PINION_ARM_NONE		= 0,
+	PINION_ARM_SOLICITED	= 1,
+	PINION_ARM_ANY		= 2,
+};
+
+enum pinion_ring_flags {
+	/*
+	 * RQ and SRQ: after publishing user_idx and a full barrier, ring the
+	 * doorbell if this is set (the queue must be flushed or someone waits).
+	 */
+	PINION_RING_NEED_DOORBELL	= 1 << 0,
+	/* CQ: it overflowed; completions were lost. */
+	PINION_RING_OVERFLOW		= 1 << 1,
+};
+
+struct pinion_ring_hdr {
+	/* written by user space */
+	__u32 user_idx;
+	__u32 arm;
+	__u32 reserved0[14];
+	/* written by the kernel */
+	__u32 kern_idx;
+	__u32 flags;
+	__u32 reserved1[14];
+};
+
+/* Where one ring is: an mmap offset on the command fd, and its geometry. */
+struct pinion_ring_info {
+	__aligned_u64 mmap_offset;
+	__aligned_u64 mmap_length;
+	__u32 entries;
+	__u32 stride;
+};
+
+/* ----------------------------------------------------------- work requests */
+
+/* Equal to enum ib_uverbs_wr_opcode / ibv_wr_opcode where those exist. */
+enum pinion_opcode {
+	PINION_OP_RDMA_WRITE		= 0,
+	PINION_OP_RDMA_WRITE_WITH_IMM	= 1,
+	PINION_OP_SEND			= 2,
+	PINION_OP_SEND_WITH_IMM		= 3,
+	PINION_OP_RDMA_READ		= 4,
+	PINION_OP_ATOMIC_CMP_AND_SWP	= 5,
+	PINION_OP_ATOMIC_FETCH_AND_ADD	= 6,
+	PINION_OP_LOCAL_INV		= 7,
+	PINION_OP_BIND_MW		= 8,
+	PINION_OP_SEND_WITH_INV		= 9,
+	PINION_OP_FLUSH			= 14,
+	PINION_OP_ATOMIC_WRITE		= 15,
+	/* kernel consumers only; refused on a user's queue */
+	PINION_OP_REG_MR		= 32,
+	PINION_OP_MAX			= 33,
+};
+
+enum pinion_wqe_flags {
+	PINION_WQE_FENCE	= 1 << 0,
+	PINION_WQE_SIGNALED	= 1 << 1,
+	PINION_WQE_SOLICITED	= 1 << 2,
+	PINION_WQE_INLINE	= 1 << 3,
+};
+
+struct pinion_sge {
+	__aligned_u64 addr;
+	__u32 length;
+	__u32 lkey;
+};
+
+struct pinion_wqe_rdma {
+	__aligned_u64 remote_addr;
+	__u32 rkey;
+	__u32 reserved[5];
+};
+
+struct pinion_wqe_atomic {
+	__aligned_u64 remote_addr;
+	__aligned_u64 compare_add;
+	__aligned_u64 swap;
+	__u32 rkey;
+	__u32 reserved;
+};
+
+/* @type and @level as in the FETH: IB_FLUSH_{GLOBAL,PERSISTENT}, IB_FLUSH_{RANGE,MR} */
+struct pinion_wqe_flush {
+	__aligned_u64 remote_addr;
+	__u32 rkey;
+	__u32 length;
+	__u8 type;
+	__u8 level;
+	__u8 reserved[14];
+};
+
+struct pinion_wqe_ud {
+	__u32 ah;		/* number from struct pinion_create_ah_resp */
+	__u32 remote_qpn;
+	__u32 remote_qkey;
+	__u32 pkey_index;	/* kernel consumers on the GSI QP */
+	__u32 reserved[4];
+};
+
+struct pinion_wqe_bind {
+	__aligned_u64 addr;
+	__aligned_u64 length;	/* 0 unbinds */
+	__u32 mr_lkey;
+	__u32 mw_rkey;		/* as the window has it now */
+	__u32 new_rkey;
+	__u32 access;
+};
+
+/* kernel consumers only */
+struct pinion_wqe_reg {
+	__u32 key;		/* the region is found by its index, and gets its tag */
+	__u32 access;
+	__u32 reserved[6];
+};
+
+struct pinion_sq_wqe {
+	__aligned_u64 wr_id;
+	__u8 opcode;		/* enum pinion_opcode */
+	__u8 flags;		/* enum pinion_wqe_flags */
+	__u16 num_sge;
+	__u32 inline_length;	/* with PINION_WQE_INLINE; num_sge is 0 then */
+	__u32 ex;		/* immediate as on the wire, or the rkey to invalidate */
+	__u32 xrc_srqn;		/* XRC initiators */
+	union {
+		struct pinion_wqe_rdma rdma;
+		struct pinion_wqe_atomic atomic;
+		struct pinion_wqe_flush flush;
+		struct pinion_wqe_ud ud;
+		struct pinion_wqe_bind bind;
+		struct pinion_wqe_reg reg;
+	};
+	__aligned_u64 reserved;
+	/* then num_sge × struct pinion_sge, or inline_length bytes */
+};
+
+struct pinion_rq_wqe {
+	__aligned_u64 wr_id;
+	__u32 num_sge;
+	__u32 reserved;
+	/* then num_sge × struct pinion_sge */
+};
+
+/* ------------------------------------------------------------- completions */
+
+enum pinion_cqe_flags {
+	PINION_CQE_GRH		= 1 << 0,
+	PINION_CQE_WITH_IMM	= 1 << 1,
+	PINION_CQE_WITH_INV	= 1 << 2,
+	PINION_CQE_NET_IPV6	= 1 << 3,	/* else IPv4, where GRH is set */
+	PINION_CQE_SOLICITED	= 1 << 4,
+};
+
+/* Why, beside the status the verbs define: the wc's vendor_err. 0 on success. */
+enum pinion_syndrome {
+	PINION_SYN_NONE			= 0,
+	PINION_SYN_BAD_WQE		= 1,	/* malformed work request */
+	PINION_SYN_OPCODE		= 2,	/* not allowed on this queue */
+	PINION_SYN_LENGTH		= 3,	/* message or buffer length */
+	PINION_SYN_KEY_UNKNOWN		= 4,	/* no such key, or a stale one */
+	PINION_SYN_KEY_PD		= 5,
+	PINION_SYN_KEY_RIGHTS		= 6,
+	PINION_SYN_KEY_RANGE		= 7,
+	PINION_SYN_KEY_STATE		= 8,	/* invalidated, unbound or revoked */
+	PINION_SYN_ALIGN		= 9,
+	PINION_SYN_FAULT		= 10,	/* a page could not be made present */
+	PINION_SYN_AH			= 11,
+	PINION_SYN_QP_RIGHTS		= 12,	/* qp_access_flags forbid it */
+	PINION_SYN_NO_RESPONSE		= 13,
+	PINION_SYN_RNR			= 14,
+	PINION_SYN_FLUSHED		= 15,
+	PINION_SYN_REMOTE		= 16,	/* the peer said so */
+	PINION_SYN_BIND			= 17,
+	PINION_SYN_SRQ			= 18,
+};
+
+struct pinion_cqe {
+	__aligned_u64 wr_id;
+	__u32 qpn;
+	__u32 src_qp;
+	__u32 byte_len;
+	__u32 ex;		/* immediate as on the wire, or the invalidated rkey */
+	__u8 status;		/* enum ib_wc_status / ibv_wc_status */
+	__u8 opcode;		/* enum ib_uverbs_wc_opcode / ibv_wc_opcode; IB_WC_RECV is 128 */
+	__u8 flags;		/* enum pinion_cqe_flags */
+	__u8 sl;
+	__u16 pkey_index;
+	__u16 vendor_err;	/* enum pinion_syndrome */
+	__aligned_u64 timestamp;	/* CLOCK_MONOTONIC_RAW ns, with PINION_CQ_TIMESTAMP */
+	__aligned_u64 wallclock;	/* CLOCK_REALTIME ns, with PINION_CQ_WALLCLOCK */
+	__u8 smac[6];
+	__u16 reserved0;
+	__u32 reserved1;
+};
+
+/* -------------------------------------------------------- command payloads */
+
+/* In enum ib_uverbs terms: UHW input and output of the verb of that name. */
+
+struct pinion_alloc_ucontext_req {
+	__u32 abi_version;	/* PINION_ABI_VERSION the provider was built for */
+	__u32 reserved;
+};
+
+/* Also the answer of query_ucontext, so that an imported context is complete. */
+struct pinion_alloc_ucontext_resp {
+	__u32 abi_version;
+	__u32 max_inline;
+	__u32 max_sge;
+	__u32 reserved;
+	__aligned_u64 caps;	/* none yet */
+};
+
+enum pinion_cq_flags {
+	PINION_CQ_TIMESTAMP	= 1 << 0,
+	PINION_CQ_WALLCLOCK	= 1 << 1,
+};
+
+struct pinion_create_cq_req {
+	__u32 flags;		/* enum pinion_cq_flags */
+	__u32 reserved;
+};
+
+/* Also the answer of resize_cq. */
+struct pinion_create_cq_resp {
+	struct pinion_ring_info ring;
+	__u32 cqn;
+	__u32 reserved;
+};
+
+struct pinion_create_qp_resp {
+	struct pinion_ring_info sq;	/* entries 0: this QP has none (XRC target) */
+	struct pinion_ring_info rq;	/* entries 0: no receive queue of its own */
+	__u32 max_inline;
+	__u32 max_send_sge;
+	__u32 max_recv_sge;
+	__u32 reserved;
+};
+
+struct pinion_create_srq_resp {
+	struct pinion_ring_info ring;
+	__u32 srqn;
+	__u32 max_sge;
+};
+
+/* modify_srq has no response buffer: where to write one when it is resized. */
+struct pinion_modify_srq_req {
+	__aligned_u64 resp_addr;	/* struct pinion_create_srq_resp */
+};
+
+struct pinion_create_ah_resp {
+	__u32 ah;
+	__u32 reserved;
+};
+
+struct pinion_alloc_pd_resp {
+	__u32 pdn;
+	__u32 reserved;
+};
+
+/* alloc_dm: where the memory can be mapped */
+struct pinion_alloc_dm_resp {
+	__aligned_u64 mmap_offset;
+	__aligned_u64 mmap_length;
+};
+
+/* ------------------------------------------- private uverbs objects, methods */
+
+#define PINION_NS		(1U << 12)	/* UVERBS_ID_DRIVER_NS */
+
+/* Methods added to UVERBS_OBJECT_QP */
+enum pinion_qp_methods {
+	/* Execute what is posted; flush what an errored QP must flush. */
+	PINION_METHOD_QP_DOORBELL = PINION_NS + 0x80,
+};
+
+enum pinion_qp_doorbell_attrs {
+	PINION_ATTR_QP_DOORBELL_HANDLE = PINION_NS,
+};
+
+/* Methods added to UVERBS_OBJECT_SRQ */
+enum pinion_srq_methods {
+	PINION_METHOD_SRQ_DOORBELL = PINION_NS + 0x80,
+};
+
+enum pinion_srq_doorbell_attrs {
+	PINION_ATTR_SRQ_DOORBELL_HANDLE = PINION_NS,
+};
+
+/* Attributes added to UVERBS_OBJECT_DEVICE's QUERY_CONTEXT */
+enum pinion_query_context_attrs {
+	PINION_ATTR_QUERY_CONTEXT_RESP = PINION_NS, /* struct pinion_alloc_ucontext_resp */
+};
+
+/* Method and attributes added to UVERBS_OBJECT_DM's ALLOC (core ids below NS) */
+enum pinion_dm_alloc_attrs {
+	PINION_ATTR_DM_ALLOC_RESP = PINION_NS,	/* struct pinion_alloc_dm_resp */
+};
+
+/* ------------------------------------------------------------------ checks */
+
+#if defined(__cplusplus)
+#define PINION_ASSERT_SIZE(type, size) \
+	static_assert(sizeof(type) == (size), #type " is ABI")
+#else
+#define PINION_ASSERT_SIZE(type, size) \
+	_Static_assert(sizeof(type) == (size), #type " is ABI")
+#endif
+
+PINION_ASSERT_SIZE(struct pinion_ring_hdr, 2 * PINION_CACHE_LINE);
+PINION_ASSERT_SIZE(struct pinion_ring_info, 24);
+PINION_ASSERT_SIZE(struct pinion_sge, 16);
+PINION_ASSERT_SIZE(struct pinion_wqe_rdma, 32);
+PINION_ASSERT_SIZE(struct pinion_wqe_atomic, 32);
+PINION_ASSERT_SIZE(struct pinion_wqe_flush, 32);
+PINION_ASSERT_SIZE(struct pinion_wqe_ud, 32);
+PINION_ASSERT_SIZE(struct pinion_wqe_bind, 32);
+PINION_ASSERT_SIZE(struct pinion_wqe_reg, 32);
+PINION_ASSERT_SIZE(struct pinion_sq_wqe, 64);
+PINION_ASSERT_SIZE(struct pinion_rq_wqe, 16);
+PINION_ASSERT_SIZE(struct pinion_cqe, 64);
+PINION_ASSERT_SIZE(struct pinion_alloc_ucontext_req, 8);
+PINION_ASSERT_SIZE(struct pinion_alloc_ucontext_resp, 24);
+PINION_ASSERT_SIZE(struct pinion_create_cq_req, 8);
+PINION_ASSERT_SIZE(struct pinion_create_cq_resp, 32);
+PINION_ASSERT_SIZE(struct pinion_create_qp_resp, 64);
+PINION_ASSERT_SIZE(struct pinion_create_srq_resp, 32);
+PINION_ASSERT_SIZE(struct pinion_modify_srq_req, 8);
+PINION_ASSERT_SIZE(struct pinion_create_ah_resp, 8);
+PINION_ASSERT_SIZE(struct pinion_alloc_pd_resp, 8);
+PINION_ASSERT_SIZE(struct pinion_alloc_dm_resp, 16);
+
+#endif /* PINION_ABI_H */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * 24-bit packet sequence numbers.
+ */
+#ifndef PINION_LOGIC_PSN_H
+#define PINION_LOGIC_PSN_H
+
+#include <linux/types.h>
+
+#define PINION_PSN_MASK 0xffffff
+
+static inline u32 pinion_psn_add(u32 psn, u32 packets)
+{
+	return (psn + packets) & PINION_PSN_MASK;
+}
+
+/* A message of no bytes is still one packet. @mtu is a power of two. */
+static inline u32 pinion_psn_packets(u64 length, u32 mtu)
+{
+	return length ? (length + mtu - 1) / mtu : 1;
+}
+
+#endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Checks the form of work requests. Knows no keys, no addresses, no peers.
+ */
+#include <linux/kernel.h>
+
+#include "wqe.h"
+
+#define KNOWN_FLAGS (PINION_WQE_FENCE | PINION_WQE_SIGNALED | PINION_WQE_SOLICITED | \
+		     PINION_WQE_INLINE)
+#define WORD_SIZE 8
+
+int pinion_wqe_check_head(const struct pinion_sq_wqe *wqe,
+			  const struct pinion_wqe_limits *limits,
+			  const struct pinion_op **op)
+{
+	*op = pinion_op(wqe->opcode);
+	if (!*op || !((*op)->services & limits->service) ||
+	    ((*op)->traits & PINION_OP_KERNEL_ONLY && limits->user))
+		return PINION_SYN_OPCODE;
+	if (wqe->flags & ~KNOWN_FLAGS)
+		return PINION_SYN_BAD_WQE;
+	if (wqe->flags & PINION_WQE_INLINE) {
+		if (!((*op)->traits & PINION_OP_MAY_INLINE) || wqe->num_sge)
+			return PINION_SYN_BAD_WQE;
+		if (wqe->inline_length > limits->max_inline)
+			return PINION_SYN_LENGTH;
+	}
+	if (wqe->num_sge > limits->max_sge)
+		return PINION_SYN_BAD_WQE;
+	if (wqe->num_sge &&
+	    !((*op)->traits & (PINION_OP_READS_SGES | PINION_OP_WRITES_SGES)))
+		return PINION_SYN_BAD_WQE;
+	return 0;
+}
+
+int pinion_wqe_measure(const struct pinion_sq_wqe *wqe, const struct pinion_op *op,
+		       const struct pinion_wqe_limits *limits, u64 *length)
+{
+	*length = wqe->flags & PINION_WQE_INLINE ? wqe->inline_length :
+		  pinion_sge_sum(pinion_wqe_sges(wqe), wqe->num_sge);
+
+	/* The result of an atomic may be given a larger buffer than it needs. */
+	if (op->traits & PINION_OP_WORD && op->traits & PINION_OP_WRITES_SGES &&
+	    *length > WORD_SIZE)
+		*length = WORD_SIZE;
+	if (op->traits & PINION_OP_WORD && *length != WORD_SIZE)
+		return PINION_SYN_LENGTH;
+	if (*length > limits->max_length)
+		return PINION_SYN_LENGTH;
+	return 0;
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Fast registration. The page list is collected beside the table in force, and the
+ * two change places when the work request is performed.
+ */
+#include <linux/slab.h>
+#include <rdma/pinion-abi.h>
+
+#include "fastreg.h"
+#include "mtt.h"
+
+/**
+ * pinion_alloc_mr - a region without memory
+ * @keys: the device's keys
+ * @pd: a kernel protection domain
+ * @type: IB_MR_TYPE_MEM_REG
+ * @max_num_sg: how many pages it may be given
+ *
+ * Return: the region or an ERR_PTR.
+ */
+struct ib_mr *pinion_alloc_mr(struct pinion_keys *keys, struct ib_pd *pd,
+			      enum ib_mr_type type, u32 max_num_sg)
+{
+	struct pinion_mr *mr;
+	int err = -ENOMEM;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_num_sg || max_num_sg > PINION_MAX_FASTREG_PAGES)
+		return ERR_PTR(-EINVAL);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->max_pages = max_num_sg;
+	mr->pages = pinion_mtt_alloc(max_num_sg, PAGE_SHIFT, 0);
+	if (!mr->pages)
+		goto err_free;
+	mr->key = pinion_key_alloc(keys, PINION_KEY_REGION, GFP_KERNEL);
+	if (IS_ERR(mr->key)) {
+		err = PTR_ERR(mr->key);
+		goto err_free_pages;
+	}
+	mr->key->mtt = pinion_mtt_alloc(max_num_sg, PAGE_SHIFT, 0);
+	if (!mr->key->mtt)
+		goto err_kill;
+	mr->key->pd = pd;
+	mr->key->invalidatable = true;
+	mr->key->fastreg = mr;
+	mr->ibmr.lkey = mr->key->value;
+	mr->ibmr.rkey = mr->key->value;
+	pinion_key_publish(mr->key);
+	return &mr->ibmr;
+
+err_kill:
+	pinion_key_kill(mr->key);
+err_free_pages:
+	pinion_mtt_free(mr->pages);
+err_free:
+	kfree(mr);
+	return ERR_PTR(err);
+}
+
+static int set_page(struct ib_mr *ibmr, u64 addr)
+{
+	struct pinion_mr *mr = to_pinion_mr(ibmr);
+
+	if (mr->num_pages == mr->max_pages)
+		return -ENOMEM;
+	*pinion_mtt_slot(mr->pages, mr->num_pages++) = addr;
+	return 0;
+}
+
+/**
+ * pinion_map_mr_sg - collect the memory of the next REG_MR
+ * @ibmr: the region
+ * @sg: DMA mapped
+ * @num_sg: entries
+ * @sg_offset: into the first
+ *
+ * Return: how many entries fit, or a negative errno.
+ */
+int pinion_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num_sg,
+		     unsigned int *sg_offset)
+{
+	struct pinion_mr *mr = to_pinion_mr(ibmr);
+
+	if (!is_power_of_2(ibmr->page_size))
+		return -EINVAL;
+	mr->num_pages = 0;
+	mr->pages->shift = ilog2(ibmr->page_size);
+	return ib_sg_to_pages(ibmr, sg, num_sg, sg_offset, set_page);
+}
+
+int pinion_fastreg(struct pinion_keys *keys, struct ib_pd *pd,
+		   const struct pinion_wqe_reg *reg)
+{
+	struct pinion_key *key = pinion_key_get_any_tag(keys, reg->key);
+	struct pinion_mr *mr;
+	int syndrome = 0;
+
+	if (!key)
+		return PINION_SYN_KEY_UNKNOWN;
+	pinion_key_close(key);
+	mr = key->fastreg;
+	if (!mr || key->state == PINION_KEY_DEAD || !mr->num_pages)
+		syndrome = PINION_SYN_KEY_UNKNOWN;
+	else if (key->pd != pd)
+		syndrome = PINION_SYN_KEY_PD;
+	else if (key->state != PINION_KEY_FREE || atomic_read(&key->windows))
+		syndrome = PINION_SYN_KEY_STATE;
+	if (!syndrome) {
+		swap(key->mtt, mr->pages);
+		key->mtt->first = mr->ibmr.iova & (mr->ibmr.page_size - 1);
+		key->base = mr->ibmr.iova;
+		key->length = mr->ibmr.length;
+		key->rights = reg->access & PINION_KEY_RIGHTS;
+		WRITE_ONCE(key->value, reg->key);
+		key->state = PINION_KEY_VALID;
+	}
+	pinion_key_open(key);
+	pinion_key_put(key);
+	return syndrome;
+}

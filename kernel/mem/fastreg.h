@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Fast registration, for kernel consumers: a region whose memory is chosen by a
+ * work request.
+ */
+#ifndef PINION_MEM_FASTREG_H
+#define PINION_MEM_FASTREG_H
+
+#include "mr.h"
+
+struct pinion_wqe_reg;
+
+#define PINION_MAX_FASTREG_PAGES 512
+
+struct ib_mr *pinion_alloc_mr(struct pinion_keys *keys, struct ib_pd *pd,
+			      enum ib_mr_type type, u32 max_num_sg);
+int pinion_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num_sg,
+		     unsigned int *sg_offset);
+
+/* IB_WR_REG_MR: the mapped list becomes the key's meaning. 0 or a syndrome. */
+int pinion_fastreg(struct pinion_keys *keys, struct ib_pd *pd,
+		   const struct pinion_wqe_reg *reg);
+
+#endif

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The key table and the gate. Never pins memory, never touches payload.
+ */
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <rdma/pinion-abi.h>
+
+#include "../logic/range.h"
+#include "key.h"
+#include "mtt.h"
+
+#define INDEX_SHIFT	8
+#define TAG_MASK	0xff
+
+/* With at most half of all indices in use, 32 misses in a row do not happen. */
+#define MAX_TRIES	32
+
+/**
+ * pinion_keys_init - make an empty key table
+ * @keys: the table
+ * @max: how many keys may live at once, at most half of the 2^24 indices
+ */
+void pinion_keys_init(struct pinion_keys *keys, u32 max)
+{
+	xa_init(&keys->by_index);
+	atomic_set(&keys->live, 0);
+	keys->max = max;
+}
+
+/**
+ * pinion_keys_destroy - the end of a table, all of whose keys are killed
+ * @keys: the table
+ */
+void pinion_keys_destroy(struct pinion_keys *keys)
+{
+	WARN_ON(!xa_empty(&keys->by_index));
+	xa_destroy(&keys->by_index);
+}
+
+static int reserve_index(struct pinion_keys *keys, u32 *index, gfp_t gfp)
+{
+	int tries, err;
+
+	for (tries = 0; tries < MAX_TRIES; tries++) {
+		*index = get_random_u32() >> INDEX_SHIFT;
+		/* 0 would make the "no key" of many users a key */
+		if (!*index)
+			continue;
+		err = xa_insert(&keys->by_index, *index, NULL, gfp);
+		if (err != -EBUSY)
+			return err;
+	}
+	return -ENOMEM;
+}
+
+/**
+ * pinion_key_alloc - a key with a number and no meaning, not findable yet
+ * @keys: the table it will be found in
+ * @kind: what it will stand for
+ * @gfp: as the caller may allocate
+ *
+ * Index and tag are random, so that holding some keys tells nothing about others.
+ *
+ * Return: the key with one reference, the owner's, or an ERR_PTR.
+ */
+struct pinion_key *pinion_key_alloc(struct pinion_keys *keys, enum pinion_key_kind kind,
+				    gfp_t gfp)
+{
+	struct pinion_key *key;
+	int err = -ENOMEM;
+
+	if (atomic_inc_return(&keys->live) > keys->max)
+		goto err_uncount;
+	key = kzalloc(sizeof(*key), gfp);
+	if (!key)
+		goto err_uncount;
+	err = reserve_index(keys, &key->index, gfp);
+	if (err)
+		goto err_free;
+	kref_init(&key->ref);
+	init_rwsem(&key->gate);
+	atomic_set(&key->windows, 0);
+	key->keys = keys;
+	key->kind = kind;
+	key->value = key->index << INDEX_SHIFT | get_random_u8();
+	return key;
+
+err_free:
+	kfree(key);
+err_uncount:
+	atomic_dec(&keys->live);
+	return ERR_PTR(err);
+}
+
+/**
+ * pinion_key_publish - let the data path find a key
+ * @key: complete; from here on it changes only with the gate closed
+ */
+void pinion_key_publish(struct pinion_key *key)
+{
+	/* The index is reserved, so nothing is allocated and nothing can fail. */
+	xa_store(&key->keys->by_index, key->index, key, GFP_NOWAIT);
+}
+
+static void release(struct kref *ref)
+{
+	struct pinion_key *key = container_of(ref, struct pinion_key, ref);
+
+	kfree_rcu(key, rcu);
+}
+
+void pinion_key_put(struct pinion_key *key)
+{
+	kref_put(&key->ref, release);
+}
+
+void pinion_key_unbind(struct pinion_key *key)
+{
+	struct pinion_key *region = key->region;
+
+	if (!region)
+		return;
+	key->region = NULL;
+	atomic_dec(&region->windows);
+	pinion_key_put(region);
+}
+
+/* The gate is closed, and is opened for those who wait to learn that it is over. */
+static void die(struct pinion_key *key)
+{
+	key->state = PINION_KEY_DEAD;
+	pinion_key_unbind(key);
+	pinion_key_open(key);
+
+	xa_erase(&key->keys->by_index, key->index);
+	atomic_dec(&key->keys->live);
+	pinion_key_put(key);
+}
+
+/**
+ * pinion_key_kill - end a key: when this returns nobody is inside or gets in
+ * @key: published or not; the owner's reference goes
+ */
+void pinion_key_kill(struct pinion_key *key)
+{
+	pinion_key_close(key);
+	die(key);
+}
+
+int pinion_key_kill_unbound(struct pinion_key *key)
+{
+	pinion_key_close(key);
+	/* Binding counts with the gate held open, so this cannot go up behind us. */
+	if (atomic_read(&key->windows)) {
+		pinion_key_open(key);
+		return -EBUSY;
+	}
+	die(key);
+	return 0;
+}
+
+/**
+ * pinion_key_get - find a key and keep it from being freed
+ * @keys: where
+ * @value: all 32 bits
+ *
+ * It may change or die at any time; whoever cares closes the gate and looks again.
+ *
+ * Return: the key with a reference, or NULL.
+ */
+struct pinion_key *pinion_key_get(struct pinion_keys *keys, u32 value)
+{
+	struct pinion_key *key = pinion_key_get_any_tag(keys, value);
+
+	if (!key || READ_ONCE(key->value) == value)
+		return key;
+	pinion_key_put(key);
+	return NULL;
+}
+
+struct pinion_key *pinion_key_get_any_tag(struct pinion_keys *keys, u32 value)
+{
+	struct pinion_key *key;
+
+	rcu_read_lock();
+	key = xa_load(&keys->by_index, value >> INDEX_SHIFT);
+	if (key && !kref_get_unless_zero(&key->ref))
+		key = NULL;
+	rcu_read_unlock();
+	return key;
+}
+
+int pinion_key_invalidate(struct pinion_keys *keys, struct ib_pd *pd, u32 value, u32 qpn)
+{
+	struct pinion_key *key = pinion_key_get(keys, value);
+	int syndrome = 0;
+
+	if (!key)
+		return PINION_SYN_KEY_UNKNOWN;
+	pinion_key_close(key);
+	if (key->value != value || key->state == PINION_KEY_DEAD)
+		syndrome = PINION_SYN_KEY_UNKNOWN;
+	else if (key->pd != pd || (qpn && key->qpn && key->qpn != qpn))
+		syndrome = PINION_SYN_KEY_PD;
+	else if (!key->invalidatable)
+		syndrome = PINION_SYN_KEY_RIGHTS;
+	else if (atomic_read(&key->windows))
+		syndrome = PINION_SYN_BIND;
+	if (!syndrome) {
+		key->state = PINION_KEY_FREE;
+		key->qpn = 0;
+		pinion_key_unbind(key);
+	}
+	pinion_key_open(key);
+	pinion_key_put(key);
+	return syndrome;
+}
+
+/* Why this key refuses, or 0. Both gates are held. */
+static int refuse(const struct pinion_key *key, const struct pinion_want *want)
+{
+	if (key->value != want->key || key->state == PINION_KEY_DEAD)
+		return PINION_SYN_KEY_UNKNOWN;
+	if (key->pd != want->pd || (key->qpn && key->qpn != want->qpn))
+		return PINION_SYN_KEY_PD;
+	if (key->state != PINION_KEY_VALID)
+		return PINION_SYN_KEY_STATE;
+	if (key->kind == PINION_KEY_WINDOW && !want->remote)
+		return PINION_SYN_KEY_RIGHTS;
+	if ((key->rights & want->rights) != want->rights)
+		return PINION_SYN_KEY_RIGHTS;
+	if (!pinion_range_holds(key->base, key->length, want->addr, want->length))
+		return PINION_SYN_KEY_RANGE;
+	return 0;
+}
+
+int pinion_key_enter(struct pinion_keys *keys, const struct pinion_want *want,
+		     struct pinion_pass *pass)
+{
+	struct pinion_key *key, *region;
+	int err;
+
+	rcu_read_lock();
+	key = xa_load(&keys->by_index, want->key >> INDEX_SHIFT);
+	if (!key) {
+		err = PINION_SYN_KEY_UNKNOWN;
+		goto out;
+	}
+	if (!down_read_trylock(&key->gate)) {
+		err = -EBUSY;
+		goto out;
+	}
+	err = refuse(key, want);
+	if (err)
+		goto err_leave;
+
+	region = key;
+	pass->offset = want->addr - key->base;
+	if (key->kind == PINION_KEY_WINDOW) {
+		region = key->region;
+		pass->offset += key->region_offset;
+		if (!down_read_trylock(&region->gate)) {
+			err = -EBUSY;
+			goto err_leave;
+		}
+	}
+	pass->key = key;
+	pass->region = region;
+	goto out;
+
+err_leave:
+	up_read(&key->gate);
+out:
+	rcu_read_unlock();
+	return err;
+}
+
+void pinion_key_leave(struct pinion_pass *pass)
+{
+	/* Whoever waits to close the gate may free the key as soon as we let go. */
+	rcu_read_lock();
+	if (pass->region != pass->key)
+		up_read(&pass->region->gate);
+	up_read(&pass->key->gate);
+	rcu_read_unlock();
+	pass->key = NULL;
+}
+
+void pinion_key_wait(struct pinion_keys *keys, u32 value)
+{
+	struct pinion_key *key = pinion_key_get(keys, value);
+	struct pinion_key *region = NULL;
+
+	if (!key)
+		return;
+	down_read(&key->gate);
+	if (key->region) {
+		region = key->region;
+		kref_get(&region->ref);
+	}
+	up_read(&key->gate);
+	pinion_key_put(key);
+	if (!region)
+		return;
+	down_read(&region->gate);
+	up_read(&region->gate);
+	pinion_key_put(region);
+}
+
+u64 pinion_pass_run(const struct pinion_pass *pass, u64 offset, u64 want, void **kva)
+{
+	const struct pinion_key *region = pass->region;
+
+	if (region->kind == PINION_KEY_DMA) {
+		*kva = pinion_dma_to_kva(pass->offset + offset);
+		return want;
+	}
+	return pinion_mtt_run(region->mtt, pass->offset + offset, want, kva);
+}

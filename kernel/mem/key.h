@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Keys: what an lkey or rkey means, found by number, entered through a gate.
+ *
+ * A key is 24 random bits of index and 8 random bits of tag; all 32 are compared.
+ * The object behind it is reference counted and freed by RCU, apart from the
+ * verbs object (an MR or a window) that owns it.
+ *
+ * The gate is the only way in. The data path enters (find, trylock, check) and
+ * leaves; between the two only bytes move: no sleep, no allocation, no fault.
+ * Whatever changes what the key means closes the gate, changes, reopens, so that
+ * when it returns nobody acts upon the old meaning.
+ */
+#ifndef PINION_MEM_KEY_H
+#define PINION_MEM_KEY_H
+
+#include <linux/kref.h>
+#include <linux/rcupdate.h>
+#include <linux/rwsem.h>
+#include <linux/xarray.h>
+
+struct ib_pd;
+struct pinion_mr;
+struct pinion_mtt;
+
+/* The device's keys. */
+struct pinion_keys {
+	struct xarray by_index;
+	atomic_t live;
+	u32 max;
+};
+
+enum pinion_key_kind {
+	PINION_KEY_REGION,	/* memory behind an MTT */
+	PINION_KEY_DMA,		/* any DMA address; kernel consumers only */
+	PINION_KEY_WINDOW,	/* part of a region */
+};
+
+enum pinion_key_state {
+	PINION_KEY_FREE,	/* has a number, means nothing: unbound, invalidated */
+	PINION_KEY_VALID,
+	PINION_KEY_DEAD,	/* its owner is gone */
+};
+
+struct pinion_key {
+	struct kref ref;
+	struct rcu_head rcu;
+	struct pinion_keys *keys;
+	enum pinion_key_kind kind;
+	u32 index;
+
+	struct rw_semaphore gate;
+	/* What follows changes only with the gate closed. */
+	u32 value;			/* the whole 32-bit key */
+	enum pinion_key_state state;
+	u32 rights;			/* IB_ACCESS_* */
+	struct ib_pd *pd;
+	u32 qpn;			/* type 2 window: the QP it is bound on, else 0 */
+	u64 base;			/* the address of its first byte, as users give it */
+	u64 length;
+	struct pinion_mtt *mtt;		/* REGION */
+	struct pinion_key *region;	/* WINDOW: a reference while VALID */
+	u64 region_offset;		/* WINDOW: of its first byte in the region */
+	struct pinion_mr *fastreg;	/* REGION for fast registration: its list */
+	bool invalidatable;		/* type 2 window, fast-registered region */
+	atomic_t windows;		/* REGION: windows bound to it */
+};
+
+void pinion_keys_init(struct pinion_keys *keys, u32 max);
+void pinion_keys_destroy(struct pinion_keys *keys);
+
+/*
+ * A key with a number but no meaning yet, not findable; publish makes it so.
+ * The caller's one reference is dropped by pinion_key_kill().
+ */
+struct pinion_key *pinion_key_alloc(struct pinion_keys *keys, enum pinion_key_kind kind,
+				    gfp_t gfp);
+void pinion_key_publish(struct pinion_key *key);
+
+/* Unpublish, close the gate for good and drop the owner's reference. Never fails. */
+void pinion_key_kill(struct pinion_key *key);
+
+/* The same for a region, unless windows are bound to it: -EBUSY, and it lives on. */
+int pinion_key_kill_unbound(struct pinion_key *key);
+
+void pinion_key_put(struct pinion_key *key);
+
+/* Find by the full value and take a reference; NULL if there is none. */
+struct pinion_key *pinion_key_get(struct pinion_keys *keys, u32 value);
+
+/* The same by the index alone: who is about to give it a new tag. */
+struct pinion_key *pinion_key_get_any_tag(struct pinion_keys *keys, u32 value);
+
+/* Closes the gate; waits for those inside. May sleep. */
+static inline void pinion_key_close(struct pinion_key *key)
+{
+	down_write(&key->gate);
+}
+
+static inline void pinion_key_open(struct pinion_key *key)
+{
+	up_write(&key->gate);
+}
+
+/* Let go of the region a window is bound to. The window's gate is closed. */
+void pinion_key_unbind(struct pinion_key *key);
+
+/*
+ * Take away the meaning of a fast-registered region or a type 2 window, asked for
+ * by its own user (@qpn 0) or by the peer of QP @qpn. Return: 0 or a syndrome.
+ */
+int pinion_key_invalidate(struct pinion_keys *keys, struct ib_pd *pd, u32 value, u32 qpn);
+
+/* -------------------------------------------------------------- the way in */
+
+/* What somebody wants of a key. */
+struct pinion_want {
+	struct ib_pd *pd;
+	u32 qpn;		/* on which QP it arrives: windows of type 2 */
+	u32 key;
+	u32 rights;		/* all of these; 0 is local read */
+	u64 addr;
+	u64 length;
+	bool remote;		/* windows serve only remote access */
+};
+
+/* Held while bytes move; embedded in a cursor, never allocated. */
+struct pinion_pass {
+	struct pinion_key *key;
+	struct pinion_key *region;	/* != key for a window */
+	u64 offset;			/* of want.addr in the region */
+};
+
+/*
+ * pinion_key_enter - enter a key's gate
+ *
+ * Return: 0 and the gate is held until pinion_key_leave(); an enum
+ * pinion_syndrome (> 0) if the key refuses; -EBUSY if the gate is closed just
+ * now: leave all gates, pinion_key_wait(), and try again.
+ */
+int pinion_key_enter(struct pinion_keys *keys, const struct pinion_want *want,
+		     struct pinion_pass *pass);
+void pinion_key_leave(struct pinion_pass *pass);
+
+/* Sleep until the gate of @value is open, or the key gone. No gate is held. */
+void pinion_key_wait(struct pinion_keys *keys, u32 value);
+
+/* The contiguous run at @offset bytes into what was wanted; see pinion_mtt_run(). */
+u64 pinion_pass_run(const struct pinion_pass *pass, u64 offset, u64 want, void **kva);
+
+#endif

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Regions of pinned user memory, and the kernel's DMA region: registration,
+ * change and end. Owns the pins; never moves a byte.
+ */
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+
+#include "../compat/umem.h"
+#include "../logic/range.h"
+#include "mr.h"
+#include "mtt.h"
+
+/* Any size from a page to a gigabyte will do for a block. */
+#define BLOCK_SIZES GENMASK_ULL(30, PAGE_SHIFT)
+
+#define REREG_FLAGS (IB_MR_REREG_TRANS | IB_MR_REREG_PD | IB_MR_REREG_ACCESS)
+
+/* What TRANSLATION changes, made before and taken over in one go. */
+struct backing {
+	struct ib_umem *umem;
+	struct pinion_mtt *mtt;
+};
+
+/* A table of @umem in the largest blocks its layout allows. */
+static struct pinion_mtt *describe(struct ib_umem *umem)
+{
+	unsigned long start = umem->address;
+	struct ib_block_iter biter;
+	unsigned long size;
+	struct pinion_mtt *mtt;
+	u64 block = 0;
+
+	/* Our own arithmetic starts at the first block, so any iova suits any size. */
+	size = ib_umem_find_best_pgsz(umem, BLOCK_SIZES, start);
+	if (!size)
+		return ERR_PTR(-EINVAL);
+	mtt = pinion_mtt_alloc(ib_umem_num_dma_blocks(umem, size), __ffs(size),
+			       start & (size - 1));
+	if (!mtt)
+		return ERR_PTR(-ENOMEM);
+	rdma_umem_for_each_dma_block(umem, &biter, size) {
+		*pinion_mtt_slot(mtt, block++) = rdma_block_iter_dma_address(&biter);
+		if (!(block & (PINION_MTT_LEAF_BLOCKS - 1)))
+			cond_resched();
+	}
+	return mtt;
+}
+
+static int back(struct backing *backing, struct ib_pd *pd, u64 start, u64 length, int access)
+{
+	int err;
+
+	backing->umem = pinion_umem_get(pd->device, start, length, access);
+	if (IS_ERR(backing->umem))
+		return PTR_ERR(backing->umem);
+	backing->mtt = describe(backing->umem);
+	if (IS_ERR(backing->mtt)) {
+		err = PTR_ERR(backing->mtt);
+		ib_umem_release(backing->umem);
+		return err;
+	}
+	return 0;
+}
+
+static void unback(struct backing *backing)
+{
+	pinion_mtt_free(backing->mtt);
+	ib_umem_release(backing->umem);
+}
+
+static u64 first_address(u64 iova, int access)
+{
+	return access & IB_ZERO_BASED ? 0 : iova;
+}
+
+static int check_span(u64 length, u64 iova, int access)
+{
+	if (!length || !pinion_range_valid(first_address(iova, access), length))
+		return -EINVAL;
+	return 0;
+}
+
+static void name_mr(struct pinion_mr *mr)
+{
+	mr->ibmr.lkey = mr->key->value;
+	mr->ibmr.rkey = mr->key->value;
+	/* The core sets these on one of its two ways here only. */
+	mr->ibmr.iova = mr->key->base;
+	mr->ibmr.length = mr->key->length;
+}
+
+/**
+ * pinion_reg_user_mr - pin user memory and give it a key
+ * @keys: the device's keys
+ * @pd: protection domain
+ * @start: user address, any alignment
+ * @length: in bytes
+ * @iova: the address of the first byte as work requests will name it
+ * @access: IB_ACCESS_*, checked by the core for contradictions
+ *
+ * Return: the region or an ERR_PTR.
+ */
+struct ib_mr *pinion_reg_user_mr(struct pinion_keys *keys, struct ib_pd *pd, u64 start,
+				 u64 length, u64 iova, int access)
+{
+	struct backing backing;
+	struct pinion_mr *mr;
+	int err;
+
+	err = check_span(length, iova, access);
+	if (err)
+		return ERR_PTR(err);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	err = back(&backing, pd, start, length, access);
+	if (err)
+		goto err_free;
+	mr->key = pinion_key_alloc(keys, PINION_KEY_REGION, GFP_KERNEL_ACCOUNT);
+	if (IS_ERR(mr->key)) {
+		err = PTR_ERR(mr->key);
+		goto err_unback;
+	}
+	mr->umem = backing.umem;
+	mr->access = access;
+	mr->key->mtt = backing.mtt;
+	mr->key->pd = pd;
+	mr->key->rights = access & PINION_KEY_RIGHTS;
+	mr->key->base = first_address(iova, access);
+	mr->key->length = length;
+	mr->key->state = PINION_KEY_VALID;
+	name_mr(mr);
+	pinion_key_publish(mr->key);
+	return &mr->ibmr;
+
+err_unback:
+	unback(&backing);
+err_free:
+	kfree(mr);
+	return ERR_PTR(err);
+}
+
+/* Everything a rereg may change, decided before the gate is closed. */
+struct change {
+	struct backing backing;
+	struct ib_pd *pd;
+	u64 base;
+	u64 length;
+	int access;
+};
+
+/* Swaps old and new; what is left in @change is to be released. */
+static int apply(struct pinion_key *key, struct pinion_mr *mr, struct change *change)
+{
+	int err = 0;
+
+	pinion_key_close(key);
+	if (atomic_read(&key->windows)) {
+		err = -EBUSY;
+	} else {
+		swap(mr->umem, change->backing.umem);
+		swap(key->mtt, change->backing.mtt);
+		key->pd = change->pd;
+		key->base = change->base;
+		key->length = change->length;
+		key->rights = change->access & PINION_KEY_RIGHTS;
+		mr->access = change->access;
+	}
+	pinion_key_open(key);
+	return err;
+}
+
+/**
+ * pinion_rereg_user_mr - change what a region means, in one step for traffic
+ * @ibmr: the region
+ * @flags: IB_MR_REREG_*
+ * @start: with TRANS: the new memory
+ * @length: with TRANS
+ * @iova: with TRANS
+ * @access: with ACCESS
+ * @pd: with PD
+ *
+ * The new memory is pinned first and the old one released last, so a failure
+ * leaves the region as it was. Always in place: handle and keys stay.
+ *
+ * Return: NULL, or an ERR_PTR.
+ */
+struct ib_mr *pinion_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length,
+				   u64 iova, int access, struct ib_pd *pd)
+{
+	struct pinion_mr *mr = to_pinion_mr(ibmr);
+	struct pinion_key *key = mr->key;
+	struct change change = {
+		.backing = { mr->umem, key->mtt },
+		.pd = flags & IB_MR_REREG_PD ? pd : key->pd,
+		.base = key->base,
+		.length = key->length,
+		.access = flags & IB_MR_REREG_ACCESS ? access : mr->access,
+	};
+	int err;
+
+	if (flags & ~REREG_FLAGS || !mr->umem)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (flags & IB_MR_REREG_TRANS) {
+		change.base = first_address(iova, change.access);
+		change.length = length;
+		err = check_span(length, iova, change.access);
+		if (!err)
+			err = back(&change.backing, change.pd, start, length, change.access);
+	} else {
+		err = ib_umem_check_rereg(mr->umem, flags, access);
+		/* Zero-based or not is a matter of the translation. */
+		if (!err && (change.access ^ mr->access) & IB_ZERO_BASED)
+			err = -EOPNOTSUPP;
+	}
+	if (err)
+		return ERR_PTR(err);
+
+	err = apply(key, mr, &change);
+	if (flags & IB_MR_REREG_TRANS)
+		unback(&change.backing);
+	if (err)
+		return ERR_PTR(err);
+	name_mr(mr);
+	return NULL;
+}
+
+/**
+ * pinion_get_dma_mr - a region of all memory, for kernel consumers
+ * @keys: the device's keys
+ * @pd: protection domain
+ * @access: IB_ACCESS_*
+ *
+ * Return: the region or an ERR_PTR.
+ */
+struct ib_mr *pinion_get_dma_mr(struct pinion_keys *keys, struct ib_pd *pd, int access)
+{
+	struct pinion_mr *mr;
+	int err;
+
+	/* Kernel addresses are for kernel protection domains only. */
+	if (pd->uobject)
+		return ERR_PTR(-EPERM);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->key = pinion_key_alloc(keys, PINION_KEY_DMA, GFP_KERNEL);
+	if (IS_ERR(mr->key)) {
+		err = PTR_ERR(mr->key);
+		kfree(mr);
+		return ERR_PTR(err);
+	}
+	mr->access = access;
+	mr->key->pd = pd;
+	mr->key->rights = access & PINION_KEY_RIGHTS;
+	mr->key->length = U64_MAX;
+	mr->key->state = PINION_KEY_VALID;
+	name_mr(mr);
+	pinion_key_publish(mr->key);
+	return &mr->ibmr;
+}
+
+/**
+ * pinion_dereg_mr - end a region
+ * @ibmr: the region
+ *
+ * Return: 0: nothing touches the memory any more; -EBUSY while windows are bound.
+ */
+int pinion_dereg_mr(struct ib_mr *ibmr)
+{
+	struct pinion_mr *mr = to_pinion_mr(ibmr);
+	struct backing backing = { mr->umem, mr->key->mtt };
+	int err;
+
+	err = pinion_key_kill_unbound(mr->key);
+	if (err)
+		return err;
+	unback(&backing);
+	kfree(mr);
+	return 0;
+}

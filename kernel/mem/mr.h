@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Memory regions and windows as verbs objects: each owns one key.
+ */
+#ifndef PINION_MEM_MR_H
+#define PINION_MEM_MR_H
+
+#include <rdma/ib_verbs.h>
+
+#include "key.h"
+
+/* Rights live in the key; how memory is pinned or named does not. */
+#define PINION_KEY_RIGHTS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			   IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
+			   IB_ACCESS_MW_BIND | IB_ZERO_BASED | \
+			   IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
+
+struct pinion_mr {
+	struct ib_mr ibmr;
+	struct pinion_key *key;
+	struct ib_umem *umem;		/* user memory, pinned */
+	int access;			/* as registered; rights are in the key */
+	/* fast registration: filled by map_mr_sg, taken over by IB_WR_REG_MR */
+	struct pinion_mtt *pages;
+	u32 max_pages;
+	u32 num_pages;
+};
+
+struct pinion_mw {
+	struct ib_mw ibmw;
+	struct pinion_key *key;
+};
+
+static inline struct pinion_mr *to_pinion_mr(struct ib_mr *ibmr)
+{
+	return container_of(ibmr, struct pinion_mr, ibmr);
+}
+
+static inline struct pinion_mw *to_pinion_mw(struct ib_mw *ibmw)
+{
+	return container_of(ibmw, struct pinion_mw, ibmw);
+}
+
+/* The verbs ops of the same names, less what only the verbs layer knows. */
+struct ib_mr *pinion_get_dma_mr(struct pinion_keys *keys, struct ib_pd *pd, int access);
+struct ib_mr *pinion_reg_user_mr(struct pinion_keys *keys, struct ib_pd *pd, u64 start,
+				 u64 length, u64 iova, int access);
+struct ib_mr *pinion_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length,
+				   u64 iova, int access, struct ib_pd *pd);
+int pinion_dereg_mr(struct ib_mr *ibmr);
+
+int pinion_alloc_mw(struct pinion_keys *keys, struct ib_mw *ibmw);
+int pinion_dealloc_mw(struct ib_mw *ibmw);
+
+#endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Builds and reads translation tables. Never pins, maps or frees the memory that
+ * a table speaks of.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "mtt.h"
+
+static u64 leaf_blocks(u64 num_blocks, u64 leaf)
+{
+	return min_t(u64, num_blocks - (leaf << PINION_MTT_LEAF_SHIFT),
+		     PINION_MTT_LEAF_BLOCKS);
+}
+
+/**
+ * pinion_mtt_alloc - make a table of blocks whose addresses are still unset
+ * @num_blocks: how many, at least one
+ * @shift: log2 of their size
+ * @first: position of the first byte of the key's memory in the first block
+ *
+ * Two levels, so that no table needs a large contiguous allocation: a terabyte
+ * of 4 KiB pages takes 2 GiB of leaves and 4 MiB of pointers.
+ *
+ * Return: the table, or NULL.
+ */
+struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first)
+{
+	u64 num_leaves = DIV_ROUND_UP_ULL(num_blocks, PINION_MTT_LEAF_BLOCKS);
+	struct pinion_mtt *mtt;
+	u64 i;
+
+	mtt = kzalloc(sizeof(*mtt), GFP_KERNEL_ACCOUNT);
+	if (!mtt)
+		return NULL;
+	mtt->num_blocks = num_blocks;
+	mtt->shift = shift;
+	mtt->first = first;
+	mtt->leaves = kvcalloc(num_leaves, sizeof(*mtt->leaves), GFP_KERNEL_ACCOUNT);
+	if (!mtt->leaves)
+		goto err_free_mtt;
+	for (i = 0; i < num_leaves; i++) {
+		mtt->leaves[i] = kcalloc(leaf_blocks(num_blocks, i), sizeof(u64),
+					 GFP_KERNEL_ACCOUNT);
+		if (!mtt->leaves[i])
+			goto err_free_leaves;
+		cond_resched();
+	}
+	return mtt;
+
+err_free_leaves:
+	while (i--)
+		kfree(mtt->leaves[i]);
+	kvfree(mtt->leaves);
+err_free_mtt:
+	kfree(mtt);
+	return NULL;
+}
+
+/**
+ * pinion_mtt_free - free a table, not the memory it describes
+ * @mtt: the table; NULL is fine
+ */
+void pinion_mtt_free(struct pinion_mtt *mtt)
+{
+	u64 num_leaves, i;
+
+	if (!mtt)
+		return;
+	num_leaves = DIV_ROUND_UP_ULL(mtt->num_blocks, PINION_MTT_LEAF_BLOCKS);
+	for (i = 0; i < num_leaves; i++) {
+		kfree(mtt->leaves[i]);
+		cond_resched();
+	}
+	kvfree(mtt->leaves);
+	kfree(mtt);
+}
+
+u64 pinion_mtt_run(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kva)
+{
+	u64 position = mtt->first + offset;
+	u64 block = position >> mtt->shift;
+	u64 size = 1ULL << mtt->shift;
+	u64 within = position & (size - 1);
+	u64 start = *pinion_mtt_slot(mtt, block) + within;
+	u64 run = size - within;
+
+	/* Neighbours that follow on are one run: one long copy beats many short. */
+	while (run < want && ++block < mtt->num_blocks &&
+	       *pinion_mtt_slot(mtt, block) == start + run)
+		run += size;
+
+	*kva = pinion_dma_to_kva(start);
+	return min(run, want);
+}
+
+void *pinion_dma_to_kva(u64 dma_addr)
+{
+	return phys_to_virt(dma_addr);
+}
+
+/**
+ * pinion_dma_provable - can addresses mapped for @dev be turned back into pages?
+ * @dev: the parent of our devices
+ *
+ * They can on dma-direct without bounce buffers, memory encryption or an IOMMU,
+ * where the DMA address is the physical address. Tried, not assumed.
+ *
+ * Return: 0 or a negative errno.
+ */
+int pinion_dma_provable(struct device *dev)
+{
+	struct page *page = alloc_page(GFP_KERNEL);
+	dma_addr_t addr;
+	int err = 0;
+
+	if (!page)
+		return -ENOMEM;
+	addr = dma_map_page(dev, page, 0, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	if (dma_mapping_error(dev, addr)) {
+		err = -EIO;
+	} else {
+		if (addr != page_to_phys(page))
+			err = -EOPNOTSUPP;
+		dma_unmap_page(dev, addr, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	}
+	__free_page(page);
+	return err;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The memory translation table: where the bytes of one key are.
+ *
+ * A table is a sequence of equal blocks of 2^shift bytes, each a DMA address.
+ * A *position* counts bytes from the start of the first block; the first byte
+ * of the key's memory is at position @first. Seeking is one shift.
+ */
+#ifndef PINION_MEM_MTT_H
+#define PINION_MEM_MTT_H
+
+#include <linux/types.h>
+
+struct device;
+
+/* One page of addresses: the table never asks for a larger allocation per level. */
+#define PINION_MTT_LEAF_SHIFT	9
+#define PINION_MTT_LEAF_BLOCKS	(1UL << PINION_MTT_LEAF_SHIFT)
+
+struct pinion_mtt {
+	u64 **leaves;
+	u64 num_blocks;
+	u64 first;
+	u8 shift;
+};
+
+struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first);
+void pinion_mtt_free(struct pinion_mtt *mtt);
+
+static inline u64 *pinion_mtt_slot(const struct pinion_mtt *mtt, u64 block)
+{
+	return &mtt->leaves[block >> PINION_MTT_LEAF_SHIFT]
+			   [block & (PINION_MTT_LEAF_BLOCKS - 1)];
+}
+
+/*
+ * The longest run of memory, at most @want bytes, that starts @offset bytes
+ * into the key and is contiguous: its kernel address in *@kva, its length
+ * returned. The caller has checked the bounds and holds the key's gate.
+ */
+u64 pinion_mtt_run(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kva);
+
+/*
+ * DMA addresses become kernel addresses by the identity our parent device was
+ * checked to have; see pinion_dma_provable().
+ */
+void *pinion_dma_to_kva(u64 dma_addr);
+
+/* 0 if addresses mapped for @dev can be turned back into pages, else -errno. */
+int pinion_dma_provable(struct device *dev);
+
+#endif

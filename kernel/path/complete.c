@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The only file that writes completions, notifies, and polls them for the kernel.
+ * Never decides what happened; it is told.
+ */
+#include <linux/timekeeping.h>
+
+#include "complete.h"
+
+static_assert((int)IB_WC_RECV == 128);
+static_assert((int)IB_WC_REG_MR == 10);
+
+void pinion_cq_init(struct pinion_cq *cq, bool user, u32 flags)
+{
+	spin_lock_init(&cq->fill_lock);
+	spin_lock_init(&cq->poll_lock);
+	cq->user = user;
+	cq->flags = flags;
+}
+
+static void raise_overflow(struct pinion_cq *cq)
+{
+	struct ib_event event = {
+		.device = cq->ibcq.device,
+		.element.cq = &cq->ibcq,
+		.event = IB_EVENT_CQ_ERR,
+	};
+
+	pinion_stat_inc(cq->node, cq_overflows);
+	if (cq->ibcq.event_handler)
+		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
+}
+
+/* Returns false if it was the first completion that did not fit. */
+static bool fill(struct pinion_cq *cq, const struct pinion_cqe *cqe)
+{
+	bool fits, first;
+
+	spin_lock(&cq->fill_lock);
+	/* A user index that makes no sense reads as full: it is the user's own loss. */
+	fits = pinion_ring_used(cq->tail, pinion_ring_user_idx(&cq->ring)) < cq->ring.entries;
+	if (fits) {
+		memcpy(pinion_ring_at(&cq->ring, cq->tail), cqe, sizeof(*cqe));
+		pinion_ring_publish(&cq->ring, ++cq->tail);
+	}
+	first = !fits && !cq->overflow;
+	if (first) {
+		cq->overflow = true;
+		WRITE_ONCE(cq->ring.hdr->flags, PINION_RING_OVERFLOW);
+	}
+	spin_unlock(&cq->fill_lock);
+	return !first;
+}
+
+static void notify(struct pinion_cq *cq, bool solicited)
+{
+	u32 *armed = &cq->ring.hdr->arm;
+	u32 arm;
+
+	/* We publish, then look; who polls arms, then polls again. */
+	smp_mb();
+	arm = READ_ONCE(*armed);
+	if (arm == PINION_ARM_NONE || (arm == PINION_ARM_SOLICITED && !solicited))
+		return;
+	if (xchg(armed, PINION_ARM_NONE) == PINION_ARM_NONE)
+		return;
+	if (cq->ibcq.comp_handler)
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+}
+
+void pinion_complete(struct pinion_cq *cq, struct pinion_cqe *cqe)
+{
+	if (cq->flags & PINION_CQ_TIMESTAMP)
+		cqe->timestamp = ktime_get_raw_ns();
+	if (cq->flags & PINION_CQ_WALLCLOCK)
+		cqe->wallclock = ktime_get_real_ns();
+	if (!fill(cq, cqe))
+		raise_overflow(cq);
+	notify(cq, cqe->status || cqe->flags & PINION_CQE_SOLICITED);
+}
+
+void pinion_complete_send(struct pinion_qp *qp, enum ib_wc_status status,
+			  enum pinion_syndrome syndrome)
+{
+	const struct pinion_sq_wqe *wqe = qp->sq.wqe;
+	struct pinion_cqe cqe = {
+		.wr_id = wqe->wr_id,
+		.qpn = qp->ibqp.qp_num,
+		.status = status,
+		.opcode = qp->sq.op ? qp->sq.op->wc_opcode : 0,
+		.byte_len = status ? 0 : qp->sq.length,
+		.vendor_err = syndrome,
+	};
+
+	if (status == IB_WC_SUCCESS && !qp->sq.sig_all &&
+	    !(wqe->flags & PINION_WQE_SIGNALED))
+		return;
+	if (status == IB_WC_WR_FLUSH_ERR)
+		pinion_stat_inc(qp->node, flushed);
+	pinion_complete(to_pinion_cq(qp->ibqp.send_cq), &cqe);
+}
+
+void pinion_complete_recv_error(struct pinion_qp *qp, struct pinion_cq *cq, u64 wr_id,
+				enum ib_wc_status status, enum pinion_syndrome syndrome)
+{
+	struct pinion_cqe cqe = {
+		.wr_id = wr_id,
+		.qpn = qp->ibqp.qp_num,
+		.status = status,
+		.opcode = IB_WC_RECV,
+		.vendor_err = syndrome,
+	};
+
+	if (status == IB_WC_WR_FLUSH_ERR)
+		pinion_stat_inc(qp->node, flushed);
+	pinion_complete(cq, &cqe);
+}
+
+void pinion_qp_event(struct pinion_qp *qp, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device = qp->ibqp.device,
+		.element.qp = &qp->ibqp,
+		.event = type,
+	};
+
+	if (qp->ibqp.event_handler)
+		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
+}
+
+enum ib_wc_status pinion_local_status(enum pinion_syndrome syndrome)
+{
+	switch (syndrome) {
+	case PINION_SYN_LENGTH:
+		return IB_WC_LOC_LEN_ERR;
+	case PINION_SYN_KEY_UNKNOWN:
+	case PINION_SYN_KEY_PD:
+	case PINION_SYN_KEY_RIGHTS:
+	case PINION_SYN_KEY_RANGE:
+	case PINION_SYN_KEY_STATE:
+	case PINION_SYN_FAULT:
+		return IB_WC_LOC_PROT_ERR;
+	case PINION_SYN_BIND:
+		return IB_WC_MW_BIND_ERR;
+	default:
+		return IB_WC_LOC_QP_OP_ERR;
+	}
+}
+
+int pinion_cq_switch_ring(struct pinion_cq *cq, struct pinion_ring *ring)
+{
+	u32 head, used, i;
+
+	spin_lock(&cq->fill_lock);
+	head = pinion_ring_user_idx(&cq->ring);
+	used = pinion_ring_used(cq->tail, head);
+	if (used > cq->ring.entries || used > ring->entries) {
+		spin_unlock(&cq->fill_lock);
+		return -EINVAL;
+	}
+	for (i = 0; i < used; i++)
+		memcpy(pinion_ring_at(ring, i), pinion_ring_at(&cq->ring, head + i),
+		       sizeof(struct pinion_cqe));
+	ring->hdr->arm = READ_ONCE(cq->ring.hdr->arm);
+	ring->hdr->kern_idx = used;
+	cq->tail = used;
+	swap(cq->ring, *ring);
+	spin_unlock(&cq->fill_lock);
+	return 0;
+}
+
+static void to_ib_wc(struct pinion_cq *cq, const struct pinion_cqe *cqe, struct ib_wc *wc)
+{
+	struct pinion_qp *qp = xa_load(&cq->node->qps, cqe->qpn);
+
+	memset(wc, 0, sizeof(*wc));
+	wc->wr_id = cqe->wr_id;
+	wc->status = cqe->status;
+	wc->opcode = cqe->opcode;
+	wc->vendor_err = cqe->vendor_err;
+	wc->byte_len = cqe->byte_len;
+	wc->qp = qp ? &qp->ibqp : NULL;
+	wc->src_qp = cqe->src_qp;
+	wc->sl = cqe->sl;
+	wc->pkey_index = cqe->pkey_index;
+	wc->port_num = 1;
+	if (cqe->flags & PINION_CQE_WITH_IMM) {
+		wc->wc_flags |= IB_WC_WITH_IMM;
+		wc->ex.imm_data = (__force __be32)cqe->ex;
+	}
+	if (cqe->flags & PINION_CQE_WITH_INV) {
+		wc->wc_flags |= IB_WC_WITH_INVALIDATE;
+		wc->ex.invalidate_rkey = cqe->ex;
+	}
+	if (cqe->flags & PINION_CQE_GRH) {
+		wc->wc_flags |= IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE;
+		wc->network_hdr_type = cqe->flags & PINION_CQE_NET_IPV6 ?
+				       RDMA_NETWORK_IPV6 : RDMA_NETWORK_IPV4;
+	}
+}
+
+/**
+ * pinion_cq_poll - ib_device_ops.poll_cq
+ * @ibcq: a kernel consumer's queue
+ * @num_entries: room in @wc
+ * @wc: filled
+ *
+ * Return: how many were filled.
+ */
+int pinion_cq_poll(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
+{
+	struct pinion_cq *cq = to_pinion_cq(ibcq);
+	struct pinion_ring_hdr *hdr = cq->ring.hdr;
+	unsigned long flags;
+	int n = 0;
+
+	spin_lock_irqsave(&cq->poll_lock, flags);
+	while (n < num_entries && cq->head != smp_load_acquire(&hdr->kern_idx)) {
+		to_ib_wc(cq, pinion_ring_at(&cq->ring, cq->head), &wc[n++]);
+		smp_store_release(&hdr->user_idx, ++cq->head);
+	}
+	spin_unlock_irqrestore(&cq->poll_lock, flags);
+	return n;
+}
+
+/**
+ * pinion_cq_req_notify - ib_device_ops.req_notify_cq
+ * @ibcq: a kernel consumer's queue
+ * @flags: IB_CQ_*
+ *
+ * Return: 1 if completions wait already and the caller wants to know, else 0.
+ */
+int pinion_cq_req_notify(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct pinion_cq *cq = to_pinion_cq(ibcq);
+	struct pinion_ring_hdr *hdr = cq->ring.hdr;
+	u32 arm = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED ? PINION_ARM_SOLICITED :
+								      PINION_ARM_ANY;
+
+	/* A stronger request stands. */
+	if (READ_ONCE(hdr->arm) < arm)
+		WRITE_ONCE(hdr->arm, arm);
+	smp_mb();
+	return flags & IB_CQ_REPORT_MISSED_EVENTS &&
+	       READ_ONCE(cq->head) != READ_ONCE(hdr->kern_idx);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The end of a work request: its completion, and the events that go with failure.
+ */
+#ifndef PINION_PATH_COMPLETE_H
+#define PINION_PATH_COMPLETE_H
+
+#include "cq.h"
+#include "qp.h"
+
+/* Fill in one completion and wake who asked for it. Process context. */
+void pinion_complete(struct pinion_cq *cq, struct pinion_cqe *cqe);
+
+/* The request at the head of @qp's send queue; on success only if asked for. */
+void pinion_complete_send(struct pinion_qp *qp, enum ib_wc_status status,
+			  enum pinion_syndrome syndrome);
+
+/* A taken receive request that got no message. */
+void pinion_complete_recv_error(struct pinion_qp *qp, struct pinion_cq *cq, u64 wr_id,
+				enum ib_wc_status status, enum pinion_syndrome syndrome);
+
+void pinion_qp_event(struct pinion_qp *qp, enum ib_event_type type);
+
+/* What the verbs call a refusal of the requester's own request. */
+enum ib_wc_status pinion_local_status(enum pinion_syndrome syndrome);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A completion queue as the data path sees it. Filled by path/complete.c only,
+ * always in process context; polled by user space, or by pinion_cq_poll().
+ */
+#ifndef PINION_PATH_CQ_H
+#define PINION_PATH_CQ_H
+
+#include <rdma/ib_verbs.h>
+
+#include "ring.h"
+
+struct pinion_node;
+
+struct pinion_cq {
+	struct ib_cq ibcq;
+	struct pinion_node *node;
+	spinlock_t fill_lock;		/* tail, ring and overflow */
+	struct pinion_ring ring;
+	u32 tail;			/* our own copy of hdr->kern_idx */
+	bool overflow;
+	u32 flags;			/* enum pinion_cq_flags */
+	bool user;
+	/* kernel consumers */
+	spinlock_t poll_lock;
+	u32 head;			/* our own copy of hdr->user_idx */
+	/* user space: the mapping of the ring, owned by verbs */
+	struct rdma_user_mmap_entry *mmap;
+};
+
+static inline struct pinion_cq *to_pinion_cq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct pinion_cq, ibcq);
+}
+
+/* The caller allocates the ring and sets node first. */
+void pinion_cq_init(struct pinion_cq *cq, bool user, u32 flags);
+
+/*
+ * Move what is unpolled to @ring, which becomes the CQ's; the old one is left in
+ * *@ring for the caller to free. -EINVAL if it does not fit. The provider holds
+ * its own lock, so user_idx stands still.
+ */
+int pinion_cq_switch_ring(struct pinion_cq *cq, struct pinion_ring *ring);
+
+/* ops of kernel consumers */
+int pinion_cq_poll(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc);
+int pinion_cq_req_notify(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+
+#endif

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The executor of a send queue: fetch a private copy of the next request, check
+ * it, perform it here or through an engine, complete it. Never waits: a request
+ * that must wait parks with its position, and the timer resumes it.
+ */
+#include <linux/sched/signal.h>
+
+#include "../logic/psn.h"
+#include "../logic/timing.h"
+#include "../logic/wqe.h"
+#include "../mem/window.h"
+#include "complete.h"
+#include "exec.h"
+#include "local.h"
+#include "loop.h"
+#include "move.h"
+
+/* Infinite, in the three-bit retry counters. */
+#define FOREVER 7
+
+enum step {
+	STEP_DONE,	/* completed, well or badly: go on with the next */
+	STEP_PARKED,
+};
+
+static bool is_reliable(const struct pinion_qp *qp)
+{
+	return qp->service == PINION_SVC_RC;
+}
+
+static void limits_of(const struct pinion_qp *qp, struct pinion_wqe_limits *limits)
+{
+	*limits = (struct pinion_wqe_limits){
+		.service = qp->service,
+		.user = qp->user,
+		.max_sge = qp->sq.max_sge,
+		.max_inline = qp->sq.max_inline,
+		.max_length = qp->service == PINION_SVC_UD ? qp->mtu : PINION_MAX_MSG_SIZE,
+	};
+}
+
+/* The request at head into private memory. Return: 0 or a syndrome. */
+static int fetch(struct pinion_qp *qp)
+{
+	struct pinion_sq *sq = &qp->sq;
+	const struct pinion_sq_wqe *shared = pinion_ring_at(&sq->ring, sq->head);
+	struct pinion_wqe_limits limits;
+	int syndrome;
+
+	limits_of(qp, &limits);
+	memcpy(sq->wqe, shared, sizeof(*shared));
+	sq->length = 0;
+	sq->rnr_left = qp->attr.rnr_retry;
+	sq->retry_left = qp->attr.retry_cnt;
+	sq->fetched = true;
+	syndrome = pinion_wqe_check_head(sq->wqe, &limits, &sq->op);
+	if (syndrome)
+		return syndrome;
+	memcpy(sq->wqe + 1, shared + 1, pinion_wqe_tail(sq->wqe));
+	return pinion_wqe_measure(sq->wqe, sq->op, &limits, &sq->length);
+}
+
+static void park(struct pinion_qp *qp, enum pinion_wait wait, u64 ns)
+{
+	qp->sq.wait = wait;
+	qp->sq.expired = false;
+	/* No timer means for ever: only a change of state ends it. */
+	if (ns && !qp->dying)
+		hrtimer_start(&qp->sq.timer, ns_to_ktime(ns), HRTIMER_MODE_REL);
+}
+
+static enum step fail(struct pinion_qp *qp, enum ib_wc_status status, int syndrome)
+{
+	pinion_complete_send(qp, status, syndrome);
+	/* A datagram or unreliable queue can be taken up again; a connection cannot. */
+	pinion_qp_enter_error(qp, is_reliable(qp) ? IB_QPS_ERR : IB_QPS_SQE);
+	return STEP_DONE;
+}
+
+static enum step fail_local(struct pinion_qp *qp, int syndrome)
+{
+	pinion_stat_inc(qp->node, local_key_errors);
+	return fail(qp, pinion_local_status(syndrome), syndrome);
+}
+
+static enum step succeed(struct pinion_qp *qp)
+{
+	pinion_stat_inc(qp->node, tx_messages);
+	pinion_stat_add(qp->node, tx_bytes, qp->sq.length);
+	pinion_complete_send(qp, IB_WC_SUCCESS, PINION_SYN_NONE);
+	return STEP_DONE;
+}
+
+static enum step not_ready(struct pinion_qp *qp, const struct pinion_msg *msg)
+{
+	struct pinion_sq *sq = &qp->sq;
+
+	if (qp->attr.rnr_retry != FOREVER && !sq->rnr_left--)
+		return fail(qp, IB_WC_RNR_RETRY_EXC_ERR, PINION_SYN_RNR);
+	pinion_stat_inc(qp->node, rnr_waits);
+	park(qp, PINION_WAIT_RNR, pinion_rnr_timer_ns(msg->rnr_timer));
+	return STEP_PARKED;
+}
+
+static enum step no_answer(struct pinion_qp *qp)
+{
+	struct pinion_sq *sq = &qp->sq;
+
+	if (!is_reliable(qp)) {
+		pinion_stat_inc(qp->node, ud_drops);
+		return succeed(qp);
+	}
+	if (!sq->retry_left--)
+		return fail(qp, IB_WC_RETRY_EXC_ERR, PINION_SYN_NO_RESPONSE);
+	pinion_stat_inc(qp->node, retries);
+	park(qp, PINION_WAIT_REPLY, pinion_ack_timeout_ns(qp->attr.timeout));
+	return STEP_PARKED;
+}
+
+/* The old value of an atomic goes where its request says. */
+static bool store_answer(struct pinion_qp *qp, struct pinion_msg *msg)
+{
+	struct pinion_cursor answer;
+
+	if (!(msg->op->traits & PINION_OP_WORD) || !(msg->op->traits & PINION_OP_WRITES_SGES))
+		return true;
+	pinion_cursor_memory(&answer, &msg->before);
+	return pinion_move(qp->node, msg->payload, &answer, sizeof(msg->before));
+}
+
+static enum step judge(struct pinion_qp *qp, struct pinion_msg *msg,
+		       enum pinion_verdict verdict)
+{
+	switch (verdict) {
+	case PINION_ACK:
+		qp->attr.sq_psn = pinion_psn_add(qp->attr.sq_psn, msg->packets);
+		if (!store_answer(qp, msg))
+			return fail_local(qp, msg->payload->syndrome);
+		return succeed(qp);
+	case PINION_SILENCE:
+		return no_answer(qp);
+	case PINION_RNR:
+		return not_ready(qp, msg);
+	case PINION_NAK_REQUEST:
+		return fail(qp, IB_WC_REM_INV_REQ_ERR, PINION_SYN_REMOTE);
+	case PINION_NAK_ACCESS:
+		return fail(qp, IB_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+	case PINION_NAK_OPERATION:
+		return fail(qp, IB_WC_REM_OP_ERR, PINION_SYN_REMOTE);
+	case PINION_OWN_FAULT:
+		return fail_local(qp, msg->payload->syndrome);
+	}
+	return fail(qp, IB_WC_GENERAL_ERR, PINION_SYN_NONE);
+}
+
+static void payload_of(struct pinion_qp *qp, struct pinion_cursor *payload)
+{
+	struct pinion_sq_wqe *wqe = qp->sq.wqe;
+
+	if (wqe->flags & PINION_WQE_INLINE)
+		pinion_cursor_memory(payload, wqe + 1);
+	else
+		pinion_cursor_local(payload, &qp->node->keys, qp->ibqp.pd,
+				    pinion_wqe_sges(wqe), wqe->num_sge,
+				    qp->sq.op->traits & PINION_OP_WRITES_SGES ?
+				    IB_ACCESS_LOCAL_WRITE : 0);
+}
+
+/* A datagram names its destination itself. Return: 0 or a syndrome. */
+static int address_datagram(struct pinion_qp *qp, struct pinion_msg *msg,
+			    struct pinion_av *av, u32 *qpn)
+{
+	const struct pinion_wqe_ud *ud = &qp->sq.wqe->ud;
+
+	if (pinion_node_copy_av(qp->node, ud->ah, qp->ibqp.pd, av))
+		return PINION_SYN_AH;
+	msg->av = av;
+	msg->pkey_index = ud->pkey_index;
+	/* IBTA 10.2.5: the high bit asks for the queue's own Q_Key. */
+	msg->qkey = ud->remote_qkey & BIT(31) ? qp->attr.qkey : ud->remote_qkey;
+	*qpn = ud->remote_qpn & 0xffffff;
+	return 0;
+}
+
+static void address_memory(const struct pinion_sq_wqe *wqe, struct pinion_msg *msg)
+{
+	if (msg->opcode == PINION_OP_FLUSH) {
+		msg->remote_addr = wqe->flush.remote_addr;
+		msg->rkey = wqe->flush.rkey;
+		msg->length = wqe->flush.length;
+		msg->flush_all = wqe->flush.level == IB_FLUSH_MR;
+		if (wqe->flush.type & IB_FLUSH_GLOBAL)
+			msg->flush_rights |= IB_ACCESS_FLUSH_GLOBAL;
+		if (wqe->flush.type & IB_FLUSH_PERSISTENT)
+			msg->flush_rights |= IB_ACCESS_FLUSH_PERSISTENT;
+	} else if (msg->op->traits & PINION_OP_WORD &&
+		   msg->op->traits & PINION_OP_WRITES_SGES) {
+		msg->remote_addr = wqe->atomic.remote_addr;
+		msg->rkey = wqe->atomic.rkey;
+		msg->operand = wqe->atomic.compare_add;
+		msg->swap = wqe->atomic.swap;
+	} else {
+		msg->remote_addr = wqe->rdma.remote_addr;
+		msg->rkey = wqe->rdma.rkey;
+	}
+}
+
+static enum step send(struct pinion_qp *qp)
+{
+	const struct pinion_sq_wqe *wqe = qp->sq.wqe;
+	struct pinion_cursor payload;
+	struct pinion_msg msg = {
+		.op = qp->sq.op,
+		.opcode = wqe->opcode,
+		.solicited = wqe->flags & PINION_WQE_SOLICITED,
+		.length = qp->sq.length,
+		.ex = wqe->ex,
+		.src_qpn = qp->ibqp.qp_num,
+		.payload = &payload,
+		.psn = qp->attr.sq_psn,
+		.srqn = wqe->xrc_srqn,
+		.av = &qp->av,
+	};
+	struct pinion_av av;
+	u32 qpn = qp->attr.dest_qp_num;
+	int syndrome;
+
+	msg.packets = pinion_psn_packets(msg.length, qp->mtu);
+	payload_of(qp, &payload);
+	if (qp->service == PINION_SVC_UD) {
+		syndrome = address_datagram(qp, &msg, &av, &qpn);
+		if (syndrome)
+			return fail(qp, IB_WC_LOC_QP_OP_ERR, syndrome);
+	}
+	if (msg.op->traits & PINION_OP_REMOTE_MEM)
+		address_memory(wqe, &msg);
+	/* Our own mistakes are reported before the peer sees anything. */
+	syndrome = pinion_cursor_check(&payload);
+	if (syndrome)
+		return fail_local(qp, syndrome);
+	return judge(qp, &msg, pinion_loop_send(qp, &msg, qpn));
+}
+
+static enum step step(struct pinion_qp *qp)
+{
+	int syndrome = 0;
+
+	if (!qp->sq.fetched)
+		syndrome = fetch(qp);
+	if (syndrome)
+		return fail(qp, pinion_local_status(syndrome), syndrome);
+	if (!(qp->sq.op->traits & PINION_OP_IS_LOCAL))
+		return send(qp);
+	syndrome = pinion_local_op(qp);
+	if (syndrome)
+		return fail(qp, pinion_local_status(syndrome), syndrome);
+	return succeed(qp);
+}
+
+static void flush_one(struct pinion_qp *qp)
+{
+	if (!qp->sq.fetched)
+		fetch(qp);
+	pinion_complete_send(qp, IB_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
+}
+
+static void retire(struct pinion_qp *qp)
+{
+	qp->sq.fetched = false;
+	pinion_ring_publish(&qp->sq.ring, ++qp->sq.head);
+}
+
+static bool may_start(const struct pinion_qp *qp)
+{
+	/* What was begun before SQD is finished, nothing new is begun. */
+	return qp->state == IB_QPS_RTS || (qp->state == IB_QPS_SQD && qp->sq.fetched);
+}
+
+static bool is_flushing(const struct pinion_qp *qp)
+{
+	return qp->state == IB_QPS_ERR || qp->state == IB_QPS_SQE;
+}
+
+static void raise_drained(struct pinion_qp *qp)
+{
+	if (qp->state == IB_QPS_SQD && qp->sq.drain_event && !qp->sq.fetched) {
+		qp->sq.drain_event = false;
+		pinion_qp_event(qp, IB_EVENT_SQ_DRAINED);
+	}
+}
+
+void pinion_sq_run(struct pinion_qp *qp)
+{
+	struct pinion_sq *sq = &qp->sq;
+	u32 tail = pinion_ring_user_idx(&sq->ring);
+
+	lockdep_assert_held(&sq->exec);
+	if (!pinion_ring_sane(tail, sq->head, sq->ring.entries)) {
+		/* Nothing in the ring can be believed; only a reset mends it. */
+		if (qp->state != IB_QPS_ERR && qp->state != IB_QPS_RESET) {
+			pinion_qp_enter_error(qp, IB_QPS_ERR);
+			pinion_qp_event(qp, IB_EVENT_QP_FATAL);
+		}
+		return;
+	}
+	while (sq->head != tail) {
+		if (is_flushing(qp)) {
+			flush_one(qp);
+		} else if (!may_start(qp) || (sq->wait && !sq->expired)) {
+			break;
+		} else {
+			sq->wait = PINION_WAIT_NONE;
+			sq->expired = false;
+			if (step(qp) == STEP_PARKED)
+				break;
+		}
+		retire(qp);
+		cond_resched();
+		if (qp->user && fatal_signal_pending(current))
+			break;
+	}
+	raise_drained(qp);
+}
+
+void pinion_sq_forget(struct pinion_qp *qp)
+{
+	hrtimer_try_to_cancel(&qp->sq.timer);
+	qp->sq.wait = PINION_WAIT_NONE;
+	qp->sq.expired = false;
+	qp->sq.fetched = false;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The executor: performs the work requests of one send queue, in order.
+ */
+#ifndef PINION_PATH_EXEC_H
+#define PINION_PATH_EXEC_H
+
+#include "qp.h"
+
+/*
+ * Perform what is posted until the queue is empty, waits, or may not run in its
+ * state. @qp->sq.exec is held. Sleeps.
+ */
+void pinion_sq_run(struct pinion_qp *qp);
+
+/* Forget waiting and the fetched request. @qp->sq.exec is held. */
+void pinion_sq_forget(struct pinion_qp *qp);
+
+#endif

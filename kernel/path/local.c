@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * LOCAL_INV, BIND_MW and REG_MR: hands them to the memory layer.
+ */
+#include "../mem/fastreg.h"
+#include "../mem/window.h"
+#include "local.h"
+
+int pinion_local_op(struct pinion_qp *qp)
+{
+	struct pinion_keys *keys = &qp->node->keys;
+	const struct pinion_sq_wqe *wqe = qp->sq.wqe;
+	int syndrome;
+
+	switch (wqe->opcode) {
+	case PINION_OP_BIND_MW:
+		syndrome = pinion_window_bind(keys, qp->ibqp.pd, qp->ibqp.qp_num, &wqe->bind);
+		return syndrome ? PINION_SYN_BIND : 0;
+	case PINION_OP_LOCAL_INV:
+		return pinion_key_invalidate(keys, qp->ibqp.pd, wqe->ex, 0);
+	case PINION_OP_REG_MR:
+		return pinion_fastreg(keys, qp->ibqp.pd, &wqe->reg);
+	}
+	return PINION_SYN_OPCODE;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The same-host engine: finds the peer and lets its responder work on the
+ * requester's cursor directly. No packets, no copies of its own, no state.
+ */
+#include "loop.h"
+
+static enum pinion_verdict deliver(struct pinion_qp *peer, struct pinion_msg *msg)
+{
+	enum pinion_verdict verdict;
+
+	mutex_lock(&peer->resp.lock);
+	verdict = pinion_respond(peer, msg);
+	if (verdict == PINION_RNR)
+		msg->rnr_timer = peer->attr.min_rnr_timer;
+	mutex_unlock(&peer->resp.lock);
+	return verdict;
+}
+
+static void deliver_to_group(struct pinion_qp *qp, struct pinion_msg *msg)
+{
+	struct pinion_qp *members[PINION_MCAST_MAX_QPS];
+	u32 count, i;
+
+	count = pinion_mcast_members(qp->node, &msg->av->dgid, qp, members,
+				     ARRAY_SIZE(members));
+	for (i = 0; i < count; i++) {
+		pinion_cursor_rewind(msg->payload);
+		deliver(members[i], msg);
+		pinion_qp_put(members[i]);
+	}
+}
+
+enum pinion_verdict pinion_loop_send(struct pinion_qp *qp, struct pinion_msg *msg, u32 qpn)
+{
+	struct pinion_qp *peer;
+	enum pinion_verdict verdict;
+
+	if (qp->service == PINION_SVC_UD && qpn == PINION_MULTICAST_QPN) {
+		deliver_to_group(qp, msg);
+		return PINION_ACK;
+	}
+	peer = pinion_peer_get(qp->node, msg->av, qpn);
+	if (!peer) {
+		pinion_stat_inc(qp->node, no_peer);
+		return PINION_SILENCE;
+	}
+	verdict = deliver(peer, msg);
+	pinion_qp_put(peer);
+	return verdict;
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The only file that touches payload. Copies between cursors inside their gates;
+ * decides nothing, and never sleeps while a gate is held.
+ */
+#include <linux/sched.h>
+
+#include "move.h"
+
+/*
+ * How much is moved before the gates are left for a moment: bounds how long
+ * whoever closes a gate waits, at a cost that does not show.
+ */
+#define STRETCH (512 * 1024)
+
+static bool enter_both(struct pinion_node *node, struct pinion_cursor *to,
+		       struct pinion_cursor *from)
+{
+	struct pinion_cursor *stuck;
+	int err;
+
+	for (;;) {
+		stuck = to;
+		err = pinion_cursor_enter(to);
+		if (!err) {
+			stuck = from;
+			err = pinion_cursor_enter(from);
+		}
+		if (!err)
+			return true;
+		pinion_cursor_leave(to);
+		pinion_cursor_leave(from);
+		if (err != -EBUSY)
+			return false;
+		pinion_stat_inc(node, gate_waits);
+		pinion_cursor_wait(stuck);
+	}
+}
+
+/*
+ * Users poll the last bytes of a message to see that it has come, and take a word
+ * of 8 bytes for one store. Neither is promised by the specification; both hold on
+ * hardware.
+ */
+static void copy(void *to, const void *from, size_t bytes)
+{
+	size_t head;
+
+	if (bytes < sizeof(u64)) {
+		memcpy(to, from, bytes);
+		return;
+	}
+	head = bytes - sizeof(u64);
+	if (head) {
+		memcpy(to, from, head);
+		smp_wmb();
+	}
+	*(volatile u64 *)(to + head) = *(const u64 *)(from + head);
+}
+
+bool pinion_move(struct pinion_node *node, struct pinion_cursor *to,
+		 struct pinion_cursor *from, u64 length)
+{
+	u64 stretch = STRETCH, bytes;
+	void *source, *sink;
+
+	while (length) {
+		if (!enter_both(node, to, from))
+			return false;
+		bytes = pinion_cursor_run(from, min(length, stretch), &source);
+		bytes = pinion_cursor_run(to, bytes, &sink);
+		copy(sink, source, bytes);
+		pinion_cursor_advance(from, bytes);
+		pinion_cursor_advance(to, bytes);
+		length -= bytes;
+		stretch -= bytes;
+		if (!stretch) {
+			pinion_cursor_leave(to);
+			pinion_cursor_leave(from);
+			cond_resched();
+			stretch = STRETCH;
+		}
+	}
+	pinion_cursor_leave(to);
+	pinion_cursor_leave(from);
+	return true;
+}
+
+bool pinion_move_word(struct pinion_node *node, struct pinion_cursor *word,
+		      enum pinion_word_op op, u64 operand, u64 swap, u64 *before)
+{
+	atomic64_t *target;
+	void *kva;
+	int err;
+
+	while ((err = pinion_cursor_enter(word)) == -EBUSY) {
+		pinion_stat_inc(node, gate_waits);
+		pinion_cursor_wait(word);
+	}
+	if (err)
+		return false;
+	/* Aligned, so the 8 bytes are in one page. */
+	pinion_cursor_run(word, sizeof(u64), &kva);
+	target = kva;
+	switch (op) {
+	case PINION_WORD_CMP_SWAP:
+		*before = atomic64_cmpxchg(target, operand, swap);
+		break;
+	case PINION_WORD_FETCH_ADD:
+		*before = atomic64_fetch_add(operand, target);
+		break;
+	case PINION_WORD_STORE:
+		*before = atomic64_xchg(target, operand);
+		break;
+	}
+	pinion_cursor_leave(word);
+	return true;
+}

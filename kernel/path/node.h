@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A node is a device as its peers reach it: an address, and objects with numbers.
+ *
+ * Objects found by number (QPs, shared receive queues) carry a count of finders;
+ * their destruction is unpublish, put, wait. Address handles are copied out under
+ * the table's lock instead.
+ */
+#ifndef PINION_PATH_NODE_H
+#define PINION_PATH_NODE_H
+
+#include <linux/if_ether.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include "../mem/key.h"
+#include "stats.h"
+
+#define PINION_GID_TABLE_LEN	256
+#define PINION_MAX_QPN		0xfffffe
+#define PINION_MULTICAST_QPN	0xffffff
+#define PINION_MCAST_MAX_QPS	64	/* members of one group */
+
+struct pinion_qp;
+struct pinion_srq;
+
+/* Where a message goes, and where it says it comes from. */
+struct pinion_av {
+	union ib_gid dgid;
+	union ib_gid sgid;
+	u8 dmac[ETH_ALEN];
+	u8 sl;
+	u8 traffic_class;
+	u8 hop_limit;
+	bool ipv4;
+	u32 flow_label;
+};
+
+struct pinion_ah {
+	struct ib_ah ibah;
+	struct ib_pd *pd;
+	u32 number;
+	struct pinion_av av;
+};
+
+struct pinion_node {
+	struct ib_device *ibdev;
+	struct list_head list;		/* of all nodes, under nodes_lock (node.c) */
+	struct pinion_keys keys;
+	struct xarray qps;		/* by QPN; xa_lock pins a QP for get */
+	struct xarray srqs;
+	struct xarray ahs;
+	struct workqueue_struct *wq;	/* executors that have no caller's context */
+
+	/* under nodes_lock */
+	union ib_gid gids[PINION_GID_TABLE_LEN];
+	u32 num_gids;			/* those that were ever set */
+	u8 mac[ETH_ALEN];
+	bool up;
+	u32 mtu;			/* enum ib_mtu value in bytes */
+
+	struct pinion_stats __percpu *stats;
+};
+
+static inline struct pinion_ah *to_pinion_ah(struct ib_ah *ibah)
+{
+	return container_of(ibah, struct pinion_ah, ibah);
+}
+
+int pinion_node_init(struct pinion_node *node, struct ib_device *ibdev, u32 max_keys);
+void pinion_node_destroy(struct pinion_node *node);
+
+/* Peers can (no longer) reach the node. */
+void pinion_node_publish(struct pinion_node *node);
+void pinion_node_unpublish(struct pinion_node *node);
+
+/* The netdev's side; any of them may change while traffic runs. */
+void pinion_node_set_gid(struct pinion_node *node, u32 index, const union ib_gid *gid);
+void pinion_node_set_link(struct pinion_node *node, const u8 *mac, u32 mtu, bool up);
+
+/* Random unused number in (1, PINION_MAX_QPN]; QP 1 is asked for by @gsi. */
+int pinion_node_add_qp(struct pinion_node *node, struct pinion_qp *qp, bool gsi);
+/* Unpublish and wait until no finder is left. */
+void pinion_node_del_qp(struct pinion_node *node, struct pinion_qp *qp);
+
+int pinion_node_add_srq(struct pinion_node *node, struct pinion_srq *srq);
+void pinion_node_del_srq(struct pinion_node *node, struct pinion_srq *srq);
+
+/* GFP as the caller's context allows: AHs are made in any. */
+int pinion_node_add_ah(struct pinion_node *node, struct pinion_ah *ah, gfp_t gfp);
+void pinion_node_del_ah(struct pinion_node *node, struct pinion_ah *ah);
+/* Copy of the AV; -ENOENT, or -EPERM if the AH is not @pd's. */
+int pinion_node_copy_av(struct pinion_node *node, u32 number, struct ib_pd *pd,
+			struct pinion_av *av);
+
+/* The QP @qpn of the node that @av leads to from @from, with a reference; or NULL. */
+struct pinion_qp *pinion_peer_get(struct pinion_node *from, const struct pinion_av *av,
+				  u32 qpn);
+void pinion_qp_put(struct pinion_qp *qp);
+
+struct pinion_srq *pinion_srq_get(struct pinion_node *node, u32 srqn);
+void pinion_srq_put(struct pinion_srq *srq);
+
+/* Multicast groups of UD queue pairs. */
+int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid);
+int pinion_mcast_detach(struct pinion_qp *qp, const union ib_gid *mgid);
+void pinion_mcast_leave_all(struct pinion_qp *qp);
+
+/*
+ * Up to @max members of @mgid reachable from @from, but @except, each with a
+ * reference. Returns how many.
+ */
+u32 pinion_mcast_members(struct pinion_node *from, const union ib_gid *mgid,
+			 const struct pinion_qp *except, struct pinion_qp **found, u32 max);
+
+#endif

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The life of a queue pair: beginning, changes of attributes and state, end. The
+ * requests on it are performed by path/exec.c.
+ */
+#include <linux/slab.h>
+
+#include "../compat/compat.h"
+#include "../logic/wqe.h"
+#include "complete.h"
+#include "exec.h"
+#include "respond.h"
+
+static enum hrtimer_restart expire(struct hrtimer *timer)
+{
+	struct pinion_qp *qp = container_of(timer, struct pinion_qp, sq.timer);
+
+	WRITE_ONCE(qp->sq.expired, true);
+	queue_work(qp->node->wq, &qp->sq.work);
+	return HRTIMER_NORESTART;
+}
+
+/* Stands in where the caller's own context cannot, or is gone. */
+static void execute(struct work_struct *work)
+{
+	struct pinion_qp *qp = container_of(work, struct pinion_qp, sq.work);
+	bool failed = false;
+
+	mutex_lock(&qp->sq.exec);
+	if (READ_ONCE(qp->failing) && qp->state != IB_QPS_ERR) {
+		pinion_qp_enter_error(qp, IB_QPS_ERR);
+		failed = true;
+	}
+	if (!qp->dying)
+		pinion_qp_run(qp);
+	mutex_unlock(&qp->sq.exec);
+	if (failed)
+		pinion_qp_event(qp, qp->fail_event);
+}
+
+static u8 service_of(enum ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_UC:
+		return PINION_SVC_UC;
+	case IB_QPT_UD:
+	case IB_QPT_GSI:
+		return PINION_SVC_UD;
+	default:
+		return PINION_SVC_RC;
+	}
+}
+
+/**
+ * pinion_qp_init - make a queue pair ready, in RESET
+ * @qp: with what path/qp.h says the caller sets
+ * @sig_all: every send completes with a completion
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int pinion_qp_init(struct pinion_qp *qp, bool sig_all)
+{
+	struct pinion_sq *sq = &qp->sq;
+
+	mutex_init(&sq->exec);
+	mutex_init(&qp->resp.lock);
+	spin_lock_init(&sq->post_lock);
+	refcount_set(&qp->refs, 1);
+	init_completion(&qp->unused);
+	hrtimer_setup(&sq->timer, expire, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	INIT_WORK(&sq->work, execute);
+	sq->sig_all = sig_all;
+	qp->service = service_of(qp->ibqp.qp_type);
+	qp->state = IB_QPS_RESET;
+	qp->attr.qp_state = IB_QPS_RESET;
+	if (qp->has_sq) {
+		sq->wqe = kzalloc(pinion_sq_stride(sq->max_sge, sq->max_inline),
+				  GFP_KERNEL_ACCOUNT);
+		if (!sq->wqe)
+			return -ENOMEM;
+	}
+	qp->resp.recv = kzalloc(struct_size(qp->resp.recv, sge, PINION_MAX_SGE),
+				GFP_KERNEL_ACCOUNT);
+	if (!qp->resp.recv) {
+		kfree(sq->wqe);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void pinion_qp_fini(struct pinion_qp *qp)
+{
+	mutex_lock(&qp->sq.exec);
+	mutex_lock(&qp->resp.lock);
+	qp->dying = true;
+	mutex_unlock(&qp->resp.lock);
+	mutex_unlock(&qp->sq.exec);
+	hrtimer_cancel(&qp->sq.timer);
+	cancel_work_sync(&qp->sq.work);
+	mutex_destroy(&qp->sq.exec);
+	mutex_destroy(&qp->resp.lock);
+	kfree(qp->sq.wqe);
+	kfree(qp->resp.recv);
+}
+
+void pinion_qp_fail(struct pinion_qp *qp, enum ib_event_type event)
+{
+	lockdep_assert_held(&qp->resp.lock);
+	if (qp->failing)
+		return;
+	qp->fail_event = event;
+	WRITE_ONCE(qp->failing, true);
+	queue_work(qp->node->wq, &qp->sq.work);
+}
+
+/* Both locks are held. */
+static void break_receives(struct pinion_qp *qp)
+{
+	if (qp->has_rq) {
+		/* From here on whoever posts a receive has to say so. */
+		pinion_recvq_set_need_doorbell(&qp->rq, true);
+		pinion_flush_recvs(qp);
+	}
+	if (qp->ibqp.srq)
+		pinion_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+}
+
+/* The request being performed, if any, is its caller's to complete. */
+void pinion_qp_enter_error(struct pinion_qp *qp, enum ib_qp_state state)
+{
+	lockdep_assert_held(&qp->sq.exec);
+	if (qp->has_sq) {
+		hrtimer_try_to_cancel(&qp->sq.timer);
+		qp->sq.wait = PINION_WAIT_NONE;
+	}
+	mutex_lock(&qp->resp.lock);
+	WRITE_ONCE(qp->state, state);
+	qp->attr.qp_state = state;
+	if (state == IB_QPS_ERR)
+		break_receives(qp);
+	mutex_unlock(&qp->resp.lock);
+}
+
+static void reset(struct pinion_qp *qp)
+{
+	unsigned long flags;
+
+	if (qp->has_sq) {
+		pinion_sq_forget(qp);
+		qp->sq.drain_event = false;
+		spin_lock_irqsave(&qp->sq.post_lock, flags);
+		qp->sq.head = 0;
+		qp->sq.tail = 0;
+		WRITE_ONCE(qp->sq.ring.hdr->user_idx, 0);
+		pinion_ring_publish(&qp->sq.ring, 0);
+		spin_unlock_irqrestore(&qp->sq.post_lock, flags);
+	}
+	if (qp->has_rq) {
+		pinion_recvq_set_need_doorbell(&qp->rq, false);
+		pinion_recvq_reset(&qp->rq);
+	}
+	qp->resp.established = false;
+	qp->failing = false;
+}
+
+static void copy_attrs(struct ib_qp_attr *to, const struct ib_qp_attr *from, int mask)
+{
+#define COPY(flag, field)			\
+	do {					\
+		if (mask & (flag))		\
+			to->field = from->field;	\
+	} while (0)
+	COPY(IB_QP_ACCESS_FLAGS, qp_access_flags);
+	COPY(IB_QP_PKEY_INDEX, pkey_index);
+	COPY(IB_QP_PORT, port_num);
+	COPY(IB_QP_QKEY, qkey);
+	COPY(IB_QP_AV, ah_attr);
+	COPY(IB_QP_PATH_MTU, path_mtu);
+	COPY(IB_QP_TIMEOUT, timeout);
+	COPY(IB_QP_RETRY_CNT, retry_cnt);
+	COPY(IB_QP_RNR_RETRY, rnr_retry);
+	COPY(IB_QP_RQ_PSN, rq_psn);
+	COPY(IB_QP_SQ_PSN, sq_psn);
+	COPY(IB_QP_MAX_QP_RD_ATOMIC, max_rd_atomic);
+	COPY(IB_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
+	COPY(IB_QP_MIN_RNR_TIMER, min_rnr_timer);
+	COPY(IB_QP_DEST_QPN, dest_qp_num);
+#undef COPY
+}
+
+/* Both locks are held. */
+static void change_state(struct pinion_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	WRITE_ONCE(qp->state, attr->qp_state);
+	qp->attr.qp_state = attr->qp_state;
+	switch (attr->qp_state) {
+	case IB_QPS_RESET:
+		reset(qp);
+		break;
+	case IB_QPS_SQD:
+		qp->sq.drain_event = mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
+				     attr->en_sqd_async_notify;
+		break;
+	case IB_QPS_ERR:
+		if (qp->has_sq) {
+			hrtimer_try_to_cancel(&qp->sq.timer);
+			qp->sq.wait = PINION_WAIT_NONE;
+		}
+		break_receives(qp);
+		break;
+	default:
+		break;
+	}
+}
+
+void pinion_qp_modify(struct pinion_qp *qp, const struct ib_qp_attr *attr, int mask,
+		      const struct pinion_av *av)
+{
+	mutex_lock(&qp->sq.exec);
+	mutex_lock(&qp->resp.lock);
+	copy_attrs(&qp->attr, attr, mask);
+	if (mask & IB_QP_AV)
+		qp->av = *av;
+	if (mask & IB_QP_PATH_MTU)
+		qp->mtu = ib_mtu_enum_to_int(attr->path_mtu);
+	else if (qp->service == PINION_SVC_UD)
+		qp->mtu = READ_ONCE(qp->node->mtu);
+	if (mask & IB_QP_STATE)
+		change_state(qp, attr, mask);
+	mutex_unlock(&qp->resp.lock);
+	/* The new state may flush what is posted, or let it go on. */
+	if (qp->has_sq && qp->state != IB_QPS_RESET)
+		pinion_sq_run(qp);
+	mutex_unlock(&qp->sq.exec);
+}
+
+void pinion_qp_query(struct pinion_qp *qp, struct ib_qp_attr *attr)
+{
+	mutex_lock(&qp->sq.exec);
+	mutex_lock(&qp->resp.lock);
+	*attr = qp->attr;
+	attr->cur_qp_state = qp->state;
+	attr->sq_draining = qp->state == IB_QPS_SQD && qp->sq.fetched;
+	mutex_unlock(&qp->resp.lock);
+	mutex_unlock(&qp->sq.exec);
+}

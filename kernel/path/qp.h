@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A queue pair as the data path sees it: a requester half and a responder half.
+ *
+ * The requester half belongs to the executor, whoever holds @sq.exec: it reads
+ * work requests, performs them to the end, and completes them. The responder half
+ * belongs to whoever holds @resp.lock: normally the executor of the peer.
+ *
+ * Attributes and state change only with both held, so either half may read them
+ * under its own lock. Order: sq.exec, then resp.lock; an executor that holds its
+ * own sq.exec takes the peer's resp.lock, and never a second sq.exec.
+ */
+#ifndef PINION_PATH_QP_H
+#define PINION_PATH_QP_H
+
+#include <linux/hrtimer.h>
+#include <linux/mutex.h>
+#include <rdma/ib_verbs.h>
+
+#include "../logic/op.h"
+#include "node.h"
+#include "recvq.h"
+#include "ring.h"
+
+struct pinion_cq;
+
+enum pinion_wait {
+	PINION_WAIT_NONE,
+	PINION_WAIT_RNR,	/* the peer had no receive request */
+	PINION_WAIT_REPLY,	/* the peer did not answer */
+};
+
+struct pinion_sq {
+	struct mutex exec;
+	struct pinion_ring ring;
+	spinlock_t post_lock;		/* kernel consumers posting, any context */
+	u32 tail;			/* kernel consumers: our own copy of hdr->user_idx */
+	u32 head;			/* our own copy of hdr->kern_idx */
+	u32 max_sge;
+	u32 max_inline;
+	bool sig_all;
+
+	/* The request at head, once fetched: a private, validated copy. */
+	struct pinion_sq_wqe *wqe;
+	const struct pinion_op *op;
+	u64 length;			/* of its payload */
+	u64 done;			/* how much of it is moved: where it resumes */
+	bool fetched;
+
+	enum pinion_wait wait;
+	u8 rnr_left;
+	u8 retry_left;
+	bool expired;			/* the timer says: try again */
+	bool drain_event;		/* raise SQ_DRAINED when idle */
+	struct hrtimer timer;
+	struct work_struct work;
+};
+
+struct pinion_resp {
+	struct mutex lock;
+	struct pinion_recv *recv;	/* the receive request being filled */
+	bool established;		/* COMM_EST was raised */
+};
+
+struct pinion_qp {
+	struct ib_qp ibqp;
+	struct pinion_node *node;
+	refcount_t refs;		/* finders by number */
+	struct completion unused;
+	bool user;
+	u8 service;			/* enum pinion_service, set by pinion_qp_init() */
+	bool dying;			/* set with both locks held; nothing is armed after */
+	/*
+	 * The responder broke: it is deaf from now on, and its own executor is to
+	 * change the state and raise @fail_event. Set under resp.lock, never unset
+	 * but by a reset.
+	 */
+	bool failing;
+	enum ib_event_type fail_event;
+
+	enum ib_qp_state state;
+	struct ib_qp_attr attr;		/* as modified so far; PSNs are live */
+	struct pinion_av av;		/* of attr.ah_attr */
+	u32 mtu;			/* path MTU in bytes */
+
+	struct pinion_sq sq;
+	bool has_sq;
+	struct pinion_recvq rq;
+	bool has_rq;			/* of its own */
+	struct pinion_resp resp;
+
+	/* user space: mappings, owned by verbs */
+	struct rdma_user_mmap_entry *sq_mmap;
+	struct rdma_user_mmap_entry *rq_mmap;
+};
+
+static inline struct pinion_qp *to_pinion_qp(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct pinion_qp, ibqp);
+}
+
+static inline u32 pinion_sq_stride(u32 max_sge, u32 max_inline)
+{
+	u32 tail = max_t(u32, max_sge * sizeof(struct pinion_sge), max_inline);
+
+	return ALIGN(sizeof(struct pinion_sq_wqe) + tail, PINION_CACHE_LINE);
+}
+
+/*
+ * The verbs layer sets node, user, has_sq, has_rq, the rings, sq.max_* and
+ * rq.max_sge (through pinion_recvq_init), then calls this, then
+ * pinion_node_add_qp(). State is RESET.
+ */
+int pinion_qp_init(struct pinion_qp *qp, bool sig_all);
+
+/*
+ * The end: after pinion_node_del_qp(), so no peer is inside. Stops the timer and
+ * the work, frees what pinion_qp_init() allocated, not the rings. Never fails.
+ */
+void pinion_qp_fini(struct pinion_qp *qp);
+
+/*
+ * Apply a modify whose attributes are validated: @attr, @mask with the new state
+ * in attr->qp_state if IB_QP_STATE. @av belongs to IB_QP_AV. Flushes, resumes and
+ * raises events as the new state asks.
+ */
+void pinion_qp_modify(struct pinion_qp *qp, const struct ib_qp_attr *attr, int mask,
+		      const struct pinion_av *av);
+
+/* A consistent copy for query_qp; sq_psn and rq_psn are the live ones. */
+void pinion_qp_query(struct pinion_qp *qp, struct ib_qp_attr *attr);
+
+/* The responder, under resp.lock, asks for the error state and @event. */
+void pinion_qp_fail(struct pinion_qp *qp, enum ib_event_type event);
+
+/* The requester, holding sq.exec, enters the error state (or SQE). */
+void pinion_qp_enter_error(struct pinion_qp *qp, enum ib_qp_state state);
+
+/* What a doorbell does, and a work item in its place. sq.exec is held. */
+void pinion_qp_run(struct pinion_qp *qp);
+
+/* post.c: the doorbell methods, and the ops of kernel consumers */
+void pinion_qp_doorbell(struct pinion_qp *qp);
+void pinion_srq_doorbell(struct pinion_srq *srq);
+int pinion_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		     const struct ib_send_wr **bad_wr);
+int pinion_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		     const struct ib_recv_wr **bad_wr);
+
+#endif

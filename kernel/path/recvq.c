@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queues of receive requests: posting by kernel consumers, taking by responders.
+ * Never touches the memory a request names.
+ */
+#include "../logic/wqe.h"
+#include "recvq.h"
+
+void pinion_recvq_init(struct pinion_recvq *rq, u32 max_sge)
+{
+	spin_lock_init(&rq->lock);
+	spin_lock_init(&rq->post_lock);
+	rq->head = 0;
+	rq->tail = 0;
+	rq->max_sge = max_sge;
+}
+
+static int copy_request(const struct pinion_rq_wqe *shared, u32 max_sge,
+			struct pinion_recv *recv)
+{
+	recv->wr_id = READ_ONCE(shared->wr_id);
+	recv->num_sge = READ_ONCE(shared->num_sge);
+	recv->length = 0;
+	if (recv->num_sge > max_sge) {
+		recv->num_sge = 0;
+		return -EINVAL;
+	}
+	memcpy(recv->sge, shared + 1, recv->num_sge * sizeof(*recv->sge));
+	recv->length = pinion_sge_sum(recv->sge, recv->num_sge);
+	return 0;
+}
+
+static int take_locked(struct pinion_recvq *rq, struct pinion_recv *recv)
+{
+	u32 tail = pinion_ring_user_idx(&rq->ring);
+	int err;
+
+	lockdep_assert_held(&rq->lock);
+	if (tail == rq->head || !pinion_ring_sane(tail, rq->head, rq->ring.entries))
+		return -ENOENT;
+	err = copy_request(pinion_ring_at(&rq->ring, rq->head), rq->max_sge, recv);
+	pinion_ring_publish(&rq->ring, ++rq->head);
+	return err;
+}
+
+int pinion_recvq_take(struct pinion_recvq *rq, struct pinion_recv *recv)
+{
+	int err;
+
+	spin_lock(&rq->lock);
+	err = take_locked(rq, recv);
+	spin_unlock(&rq->lock);
+	return err;
+}
+
+u32 pinion_recvq_count(struct pinion_recvq *rq)
+{
+	u32 used;
+
+	spin_lock(&rq->lock);
+	used = pinion_ring_used(pinion_ring_user_idx(&rq->ring), rq->head);
+	spin_unlock(&rq->lock);
+	return used <= rq->ring.entries ? used : 0;
+}
+
+void pinion_recvq_set_need_doorbell(struct pinion_recvq *rq, bool need)
+{
+	WRITE_ONCE(rq->ring.hdr->flags, need ? PINION_RING_NEED_DOORBELL : 0);
+	/* The poster publishes, then looks at the flag; we the other way round. */
+	smp_mb();
+}
+
+void pinion_recvq_reset(struct pinion_recvq *rq)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&rq->post_lock, flags);
+	spin_lock(&rq->lock);
+	rq->head = 0;
+	rq->tail = 0;
+	WRITE_ONCE(rq->ring.hdr->user_idx, 0);
+	pinion_ring_publish(&rq->ring, 0);
+	spin_unlock(&rq->lock);
+	spin_unlock_irqrestore(&rq->post_lock, flags);
+}
+
+int pinion_recvq_switch_ring(struct pinion_recvq *rq, struct pinion_ring *ring)
+{
+	u32 used, i;
+
+	spin_lock(&rq->lock);
+	used = pinion_ring_used(pinion_ring_user_idx(&rq->ring), rq->head);
+	if (used > rq->ring.entries || used > ring->entries ||
+	    ring->stride != rq->ring.stride) {
+		spin_unlock(&rq->lock);
+		return -EINVAL;
+	}
+	for (i = 0; i < used; i++)
+		memcpy(pinion_ring_at(ring, i), pinion_ring_at(&rq->ring, rq->head + i),
+		       ring->stride);
+	ring->hdr->user_idx = used;
+	ring->hdr->flags = READ_ONCE(rq->ring.hdr->flags);
+	rq->head = 0;
+	swap(rq->ring, *ring);
+	spin_unlock(&rq->lock);
+	return 0;
+}
+
+static int post_one(struct pinion_recvq *rq, const struct ib_recv_wr *wr)
+{
+	struct pinion_rq_wqe *wqe = pinion_ring_at(&rq->ring, rq->tail);
+	struct pinion_sge *sge = (struct pinion_sge *)(wqe + 1);
+	int i;
+
+	if (pinion_ring_used(rq->tail, READ_ONCE(rq->ring.hdr->kern_idx)) >= rq->ring.entries)
+		return -ENOMEM;
+	if (wr->num_sge < 0 || wr->num_sge > rq->max_sge)
+		return -EINVAL;
+	wqe->wr_id = wr->wr_id;
+	wqe->num_sge = wr->num_sge;
+	for (i = 0; i < wr->num_sge; i++)
+		sge[i] = (struct pinion_sge){
+			.addr = wr->sg_list[i].addr,
+			.length = wr->sg_list[i].length,
+			.lkey = wr->sg_list[i].lkey,
+		};
+	smp_store_release(&rq->ring.hdr->user_idx, ++rq->tail);
+	return 0;
+}
+
+int pinion_recvq_post(struct pinion_recvq *rq, const struct ib_recv_wr *wr,
+		      const struct ib_recv_wr **bad_wr)
+{
+	unsigned long flags;
+	int err = 0;
+
+	spin_lock_irqsave(&rq->post_lock, flags);
+	for (; wr; wr = wr->next) {
+		err = post_one(rq, wr);
+		if (err) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	spin_unlock_irqrestore(&rq->post_lock, flags);
+	return err;
+}
+
+static void raise_limit_event(struct pinion_srq *srq)
+{
+	struct ib_event event = {
+		.device = srq->ibsrq.device,
+		.element.srq = &srq->ibsrq,
+		.event = IB_EVENT_SRQ_LIMIT_REACHED,
+	};
+
+	if (srq->ibsrq.event_handler)
+		srq->ibsrq.event_handler(&event, srq->ibsrq.srq_context);
+}
+
+int pinion_srq_take(struct pinion_srq *srq, struct pinion_recv *recv)
+{
+	struct pinion_recvq *rq = &srq->rq;
+	bool reached = false;
+	u32 left;
+	int err;
+
+	spin_lock(&rq->lock);
+	err = take_locked(rq, recv);
+	if (srq->limit && err != -ENOENT) {
+		left = pinion_ring_used(pinion_ring_user_idx(&rq->ring), rq->head);
+		if (left < srq->limit) {
+			srq->limit = 0;
+			reached = true;
+		}
+	}
+	spin_unlock(&rq->lock);
+	if (reached)
+		raise_limit_event(srq);
+	return err;
+}
+
+int pinion_srq_set_limit(struct pinion_srq *srq, u32 limit)
+{
+	int err = 0;
+
+	spin_lock(&srq->rq.lock);
+	if (limit > srq->rq.ring.entries)
+		err = -EINVAL;
+	else
+		srq->limit = limit;
+	spin_unlock(&srq->rq.lock);
+	return err;
+}
+
+int pinion_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+			 const struct ib_recv_wr **bad_wr)
+{
+	return pinion_recvq_post(&to_pinion_srq(ibsrq)->rq, wr, bad_wr);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Receive requests waiting to be taken: the queue of one QP, or one shared by
+ * many. Knows nothing of QPs.
+ */
+#ifndef PINION_PATH_RECVQ_H
+#define PINION_PATH_RECVQ_H
+
+#include <rdma/ib_verbs.h>
+
+#include "ring.h"
+
+struct pinion_recvq {
+	spinlock_t lock;		/* head and ring, against other takers; process context */
+	spinlock_t post_lock;		/* kernel consumers posting, any context */
+	struct pinion_ring ring;
+	u32 head;			/* our own copy of hdr->kern_idx */
+	u32 tail;			/* kernel consumers: our own copy of hdr->user_idx */
+	u32 max_sge;
+};
+
+/* A private, validated copy of one receive request. */
+struct pinion_recv {
+	u64 wr_id;
+	u32 num_sge;
+	u64 length;			/* sum of the sges */
+	struct pinion_sge sge[];	/* PINION_MAX_SGE */
+};
+
+static inline u32 pinion_recvq_stride(u32 max_sge)
+{
+	return ALIGN(sizeof(struct pinion_rq_wqe) + max_sge * sizeof(struct pinion_sge), 32);
+}
+
+/* The caller allocates the ring first, with pinion_recvq_stride(). */
+void pinion_recvq_init(struct pinion_recvq *rq, u32 max_sge);
+
+/*
+ * Take the oldest request. Return: 0; -ENOENT if there is none; -EINVAL if it is
+ * malformed (it is taken all the same, wr_id is right).
+ */
+int pinion_recvq_take(struct pinion_recvq *rq, struct pinion_recv *recv);
+
+/* How many are waiting, as far as user space tells the truth. */
+u32 pinion_recvq_count(struct pinion_recvq *rq);
+
+/* Ask the poster to ring the doorbell (or no more to). */
+void pinion_recvq_set_need_doorbell(struct pinion_recvq *rq, bool need);
+
+/* Forget everything posted: the QP was reset. */
+void pinion_recvq_reset(struct pinion_recvq *rq);
+
+/* Move what is waiting to @ring; see pinion_cq_switch_ring(). */
+int pinion_recvq_switch_ring(struct pinion_recvq *rq, struct pinion_ring *ring);
+
+/* Kernel consumers, any context. */
+int pinion_recvq_post(struct pinion_recvq *rq, const struct ib_recv_wr *wr,
+		      const struct ib_recv_wr **bad_wr);
+
+/* ------------------------------------------------------ shared receive queue */
+
+struct pinion_srq {
+	struct ib_srq ibsrq;
+	struct pinion_node *node;
+	struct pinion_recvq rq;
+	u32 srqn;
+	refcount_t refs;		/* finders by number (XRC); see path/node.h */
+	struct completion unused;
+	u32 limit;			/* 0: disarmed; under rq.lock */
+	bool user;
+	struct rdma_user_mmap_entry *mmap;
+};
+
+static inline struct pinion_srq *to_pinion_srq(struct ib_srq *ibsrq)
+{
+	return container_of(ibsrq, struct pinion_srq, ibsrq);
+}
+
+/* As pinion_recvq_take(), and raises the limit event. */
+int pinion_srq_take(struct pinion_srq *srq, struct pinion_recv *recv);
+
+/* modify: arm the limit event. -EINVAL above the queue's size. */
+int pinion_srq_set_limit(struct pinion_srq *srq, u32 limit);
+
+int pinion_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+			 const struct ib_recv_wr **bad_wr);
+
+#endif

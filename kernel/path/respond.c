@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The one responder: admission, receive requests, remote keys, atomics, and the
+ * verdict. Knows no engine and no requester state.
+ */
+#include "../logic/psn.h"
+#include "complete.h"
+#include "grh.h"
+#include "move.h"
+#include "respond.h"
+
+static bool listening(const struct pinion_qp *qp)
+{
+	return !qp->failing && (qp->state == IB_QPS_RTR || qp->state == IB_QPS_RTS ||
+				qp->state == IB_QPS_SQD || qp->state == IB_QPS_SQE);
+}
+
+static bool is_connected(const struct pinion_qp *qp)
+{
+	return qp->ibqp.qp_type != IB_QPT_UD && qp->ibqp.qp_type != IB_QPT_GSI;
+}
+
+static bool is_reliable(const struct pinion_qp *qp)
+{
+	return is_connected(qp) && qp->ibqp.qp_type != IB_QPT_UC;
+}
+
+/* Is this message for this QP at all? What is not is dropped without a word. */
+static bool admit(struct pinion_qp *qp, const struct pinion_msg *msg)
+{
+	if (!listening(qp) || !(msg->op->services & qp->service))
+		return false;
+	if (!is_connected(qp))
+		return qp->ibqp.qp_type == IB_QPT_GSI || msg->qkey == qp->attr.qkey;
+	if (msg->src_qpn != qp->attr.dest_qp_num ||
+	    memcmp(&msg->av->sgid, &qp->av.dgid, sizeof(union ib_gid)))
+		return false;
+	/* An unreliable connection takes up again with whatever comes next. */
+	return !is_reliable(qp) || msg->psn == qp->attr.rq_psn;
+}
+
+static void count_refusal(struct pinion_node *node, int syndrome)
+{
+	switch (syndrome) {
+	case PINION_SYN_KEY_UNKNOWN:
+		pinion_stat_inc(node, remote_key_unknown);
+		break;
+	case PINION_SYN_KEY_PD:
+		pinion_stat_inc(node, remote_key_foreign_pd);
+		break;
+	case PINION_SYN_KEY_RIGHTS:
+		pinion_stat_inc(node, remote_key_rights);
+		break;
+	case PINION_SYN_KEY_RANGE:
+		pinion_stat_inc(node, remote_key_range);
+		break;
+	default:
+		pinion_stat_inc(node, remote_key_state);
+	}
+}
+
+/*
+ * A reliable responder that refuses is broken from here on. Its state is changed
+ * by its own executor, whose lock ranks above the one we hold.
+ */
+static enum pinion_verdict refuse(struct pinion_qp *qp, enum pinion_verdict verdict,
+				  enum ib_event_type event)
+{
+	pinion_stat_inc(qp->node, invalid_requests);
+	if (!is_reliable(qp))
+		return PINION_SILENCE;
+	pinion_qp_fail(qp, event);
+	return verdict;
+}
+
+static enum pinion_verdict refuse_key(struct pinion_qp *qp, int syndrome)
+{
+	count_refusal(qp->node, syndrome);
+	return refuse(qp, PINION_NAK_ACCESS, IB_EVENT_QP_ACCESS_ERR);
+}
+
+/* Where receive requests come from, and where their completions go. */
+struct recv_source {
+	struct pinion_srq *srq;		/* or the QP's own queue */
+	bool xrc;			/* @srq was found by number: put it */
+	struct pinion_cq *cq;
+	struct ib_pd *pd;
+};
+
+static bool find_source(struct pinion_qp *qp, const struct pinion_msg *msg,
+			struct recv_source *source)
+{
+	*source = (struct recv_source){ .pd = qp->ibqp.pd };
+	if (qp->ibqp.qp_type != IB_QPT_XRC_TGT) {
+		source->cq = to_pinion_cq(qp->ibqp.recv_cq);
+		if (qp->ibqp.srq)
+			source->srq = to_pinion_srq(qp->ibqp.srq);
+		return true;
+	}
+	source->srq = pinion_srq_get(qp->node, msg->srqn);
+	if (!source->srq)
+		return false;
+	if (source->srq->ibsrq.srq_type != IB_SRQT_XRC ||
+	    source->srq->ibsrq.ext.xrc.xrcd != qp->ibqp.xrcd) {
+		pinion_srq_put(source->srq);
+		return false;
+	}
+	source->xrc = true;
+	source->cq = to_pinion_cq(source->srq->ibsrq.ext.cq);
+	source->pd = source->srq->ibsrq.pd;
+	return true;
+}
+
+static int take(struct pinion_qp *qp, const struct recv_source *source)
+{
+	return source->srq ? pinion_srq_take(source->srq, qp->resp.recv) :
+			     pinion_recvq_take(&qp->rq, qp->resp.recv);
+}
+
+static void finish_recv(struct pinion_qp *qp, const struct recv_source *source,
+			const struct pinion_msg *msg)
+{
+	struct pinion_cqe cqe = {
+		.wr_id = qp->resp.recv->wr_id,
+		.qpn = qp->ibqp.qp_num,
+		.src_qp = msg->src_qpn,
+		.byte_len = msg->length,
+		.status = IB_WC_SUCCESS,
+		.opcode = msg->op->recv_wc_opcode,
+		.flags = msg->solicited ? PINION_CQE_SOLICITED : 0,
+	};
+
+	if (msg->op->traits & PINION_OP_HAS_IMM)
+		cqe.flags |= PINION_CQE_WITH_IMM;
+	if (msg->op->traits & PINION_OP_HAS_INV)
+		cqe.flags |= PINION_CQE_WITH_INV;
+	if (msg->op->traits & (PINION_OP_HAS_IMM | PINION_OP_HAS_INV))
+		cqe.ex = msg->ex;
+	if (!is_connected(qp)) {
+		cqe.byte_len += PINION_GRH_SIZE;
+		cqe.flags |= PINION_CQE_GRH;
+		if (!msg->av->ipv4)
+			cqe.flags |= PINION_CQE_NET_IPV6;
+		cqe.sl = msg->av->sl;
+		cqe.pkey_index = msg->pkey_index;
+	}
+	pinion_complete(source->cq, &cqe);
+}
+
+static enum pinion_verdict fail_recv(struct pinion_qp *qp, const struct recv_source *source,
+				     enum pinion_syndrome syndrome,
+				     enum pinion_verdict verdict)
+{
+	pinion_complete_recv_error(qp, source->cq, qp->resp.recv->wr_id,
+				   pinion_local_status(syndrome), syndrome);
+	return refuse(qp, verdict, IB_EVENT_QP_REQ_ERR);
+}
+
+/* Payload into the receive request just taken. */
+static enum pinion_verdict scatter(struct pinion_qp *qp, const struct recv_source *source,
+				   struct pinion_msg *msg)
+{
+	struct pinion_recv *recv = qp->resp.recv;
+	struct pinion_cursor sink, header;
+	u8 grh[PINION_GRH_SIZE];
+	u64 needed = msg->length;
+
+	if (!is_connected(qp))
+		needed += PINION_GRH_SIZE;
+	if (recv->length < needed) {
+		/* A datagram too long for its buffer must not break the receiver. */
+		return fail_recv(qp, source, PINION_SYN_LENGTH, PINION_NAK_REQUEST);
+	}
+	pinion_cursor_local(&sink, &qp->node->keys, source->pd, recv->sge, recv->num_sge,
+			    IB_ACCESS_LOCAL_WRITE);
+	if (!is_connected(qp)) {
+		pinion_grh_build(grh, msg->av, msg->length);
+		pinion_cursor_memory(&header, grh);
+		if (!pinion_move(qp->node, &sink, &header, sizeof(grh)))
+			return fail_recv(qp, source, sink.syndrome, PINION_NAK_OPERATION);
+	}
+	if (pinion_move(qp->node, &sink, msg->payload, msg->length))
+		return PINION_ACK;
+	if (sink.syndrome)
+		return fail_recv(qp, source, sink.syndrome, PINION_NAK_OPERATION);
+	fail_recv(qp, source, PINION_SYN_REMOTE, PINION_NAK_OPERATION);
+	return PINION_OWN_FAULT;
+}
+
+static enum pinion_verdict invalidate(struct pinion_qp *qp, const struct pinion_msg *msg)
+{
+	int syndrome = pinion_key_invalidate(&qp->node->keys, qp->ibqp.pd, msg->ex,
+					     qp->ibqp.qp_num);
+
+	return syndrome ? refuse_key(qp, syndrome) : PINION_ACK;
+}
+
+static void remote_cursor(struct pinion_qp *qp, const struct pinion_msg *msg,
+			  struct pinion_cursor *cursor, u64 length, u32 rights)
+{
+	pinion_cursor_remote(cursor, &qp->node->keys, qp->ibqp.pd, qp->ibqp.qp_num,
+			     msg->remote_addr, length, msg->rkey, rights);
+}
+
+/* RDMA WRITE and READ: between the requester's cursor and a remote key. */
+static enum pinion_verdict move_remote(struct pinion_qp *qp, struct pinion_msg *msg)
+{
+	bool read = msg->op->traits & PINION_OP_WRITES_SGES;
+	struct pinion_cursor remote;
+	bool moved;
+
+	/* No bytes, no key: the specification says not to look. */
+	if (!msg->length)
+		return PINION_ACK;
+	remote_cursor(qp, msg, &remote, msg->length, msg->op->remote_rights);
+	moved = read ? pinion_move(qp->node, msg->payload, &remote, msg->length) :
+		       pinion_move(qp->node, &remote, msg->payload, msg->length);
+	if (moved)
+		return PINION_ACK;
+	return remote.syndrome ? refuse_key(qp, remote.syndrome) : PINION_OWN_FAULT;
+}
+
+static enum pinion_verdict do_word(struct pinion_qp *qp, struct pinion_msg *msg)
+{
+	enum pinion_word_op op = PINION_WORD_STORE;
+	struct pinion_cursor word, value;
+	u64 operand = msg->operand;
+
+	if (msg->remote_addr & (sizeof(u64) - 1))
+		return refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
+	if (msg->opcode == PINION_OP_ATOMIC_CMP_AND_SWP)
+		op = PINION_WORD_CMP_SWAP;
+	else if (msg->opcode == PINION_OP_ATOMIC_FETCH_AND_ADD)
+		op = PINION_WORD_FETCH_ADD;
+	if (op == PINION_WORD_STORE) {
+		pinion_cursor_memory(&value, &operand);
+		if (!pinion_move(qp->node, &value, msg->payload, sizeof(operand)))
+			return PINION_OWN_FAULT;
+	}
+	remote_cursor(qp, msg, &word, sizeof(u64), msg->op->remote_rights);
+	if (!pinion_move_word(qp->node, &word, op, operand, msg->swap, &msg->before))
+		return refuse_key(qp, word.syndrome);
+	return PINION_ACK;
+}
+
+/* Memory is coherent here, so visibility is an ordering matter. */
+static enum pinion_verdict do_flush(struct pinion_qp *qp, struct pinion_msg *msg)
+{
+	struct pinion_cursor range;
+
+	if (!msg->flush_all || msg->length) {
+		remote_cursor(qp, msg, &range, msg->flush_all ? 1 : msg->length,
+			      msg->flush_rights);
+		if (pinion_cursor_check(&range))
+			return refuse_key(qp, range.syndrome);
+	}
+	smp_mb();
+	return PINION_ACK;
+}
+
+static enum pinion_verdict perform(struct pinion_qp *qp, struct pinion_msg *msg)
+{
+	if (msg->opcode == PINION_OP_FLUSH)
+		return do_flush(qp, msg);
+	if (msg->op->traits & PINION_OP_WORD)
+		return do_word(qp, msg);
+	return move_remote(qp, msg);
+}
+
+static enum pinion_verdict receive(struct pinion_qp *qp, const struct recv_source *source,
+				   struct pinion_msg *msg)
+{
+	enum pinion_verdict verdict;
+	int err = take(qp, source);
+
+	if (err == -ENOENT)
+		return is_reliable(qp) ? PINION_RNR : PINION_SILENCE;
+	if (err)
+		return fail_recv(qp, source, PINION_SYN_BAD_WQE, PINION_NAK_OPERATION);
+
+	if (msg->op->traits & PINION_OP_REMOTE_MEM) {
+		verdict = move_remote(qp, msg);
+		if (verdict != PINION_ACK) {
+					pinion_complete_recv_error(qp, source->cq, qp->resp.recv->wr_id,
+						   IB_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
+			return verdict;
+		}
+	} else {
+		verdict = scatter(qp, source, msg);
+		if (verdict != PINION_ACK)
+			return verdict;
+	}
+	if (msg->op->traits & PINION_OP_HAS_INV) {
+		verdict = invalidate(qp, msg);
+		if (verdict != PINION_ACK) {
+			fail_recv(qp, source, PINION_SYN_KEY_STATE, verdict);
+			return verdict;
+		}
+	}
+	finish_recv(qp, source, msg);
+	return PINION_ACK;
+}
+
+static u32 needed_rights(const struct pinion_msg *msg)
+{
+	return msg->opcode == PINION_OP_FLUSH ? msg->flush_rights : msg->op->remote_rights;
+}
+
+static enum pinion_verdict serve(struct pinion_qp *qp, struct pinion_msg *msg)
+{
+	struct recv_source source;
+	enum pinion_verdict verdict;
+
+	if (!(msg->op->traits & PINION_OP_TAKES_RECV))
+		return perform(qp, msg);
+	if (!find_source(qp, msg, &source))
+		return refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
+	verdict = receive(qp, &source, msg);
+	if (source.xrc)
+		pinion_srq_put(source.srq);
+	return verdict;
+}
+
+enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg)
+{
+	u32 rights = needed_rights(msg);
+	enum pinion_verdict verdict;
+
+	lockdep_assert_held(&qp->resp.lock);
+	if (!admit(qp, msg))
+		return PINION_SILENCE;
+	if (qp->state == IB_QPS_RTR && is_connected(qp) && !qp->resp.established) {
+		qp->resp.established = true;
+		pinion_qp_event(qp, IB_EVENT_COMM_EST);
+	}
+	if ((qp->attr.qp_access_flags & rights) != rights)
+		return refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
+
+	verdict = serve(qp, msg);
+	if (verdict == PINION_ACK) {
+		qp->attr.rq_psn = pinion_psn_add(qp->attr.rq_psn, msg->packets);
+		pinion_stat_inc(qp->node, rx_messages);
+		pinion_stat_add(qp->node, rx_bytes, msg->length);
+	}
+	return verdict;
+}
+
+void pinion_flush_recvs(struct pinion_qp *qp)
+{
+	struct pinion_cq *cq;
+
+	lockdep_assert_held(&qp->resp.lock);
+	if (!qp->has_rq)
+		return;
+	cq = to_pinion_cq(qp->ibqp.recv_cq);
+	while (pinion_recvq_take(&qp->rq, qp->resp.recv) != -ENOENT) {
+		pinion_complete_recv_error(qp, cq, qp->resp.recv->wr_id, IB_WC_WR_FLUSH_ERR,
+					   PINION_SYN_FLUSHED);
+		cond_resched();
+	}
+}

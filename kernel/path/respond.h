@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The responder: what arriving messages do to a queue pair, whichever engine
+ * brought them.
+ */
+#ifndef PINION_PATH_RESPOND_H
+#define PINION_PATH_RESPOND_H
+
+#include "cursor.h"
+#include "qp.h"
+
+/* One message, as both sides of an engine see it. */
+struct pinion_msg {
+	const struct pinion_op *op;
+	u8 opcode;			/* enum pinion_opcode */
+	bool solicited;
+	u64 length;
+	u32 ex;				/* immediate, or the rkey to invalidate */
+	u32 src_qpn;
+	struct pinion_cursor *payload;	/* of the requester: source, or sink of READ */
+
+	u32 psn;			/* connected services */
+	u32 packets;
+	u32 srqn;			/* XRC */
+	u8 rnr_timer;			/* of the peer, with PINION_RNR */
+
+	u64 remote_addr;		/* with PINION_OP_REMOTE_MEM */
+	u32 rkey;
+	u64 operand;			/* atomics: to compare with, or to add */
+	u64 swap;
+	u64 before;			/* atomics: the answer */
+	u32 flush_rights;		/* FLUSH: IB_ACCESS_FLUSH_* */
+	bool flush_all;			/* FLUSH: the region, not the range */
+
+	u32 qkey;			/* datagrams */
+	const struct pinion_av *av;
+	u16 pkey_index;
+};
+
+enum pinion_verdict {
+	PINION_ACK,
+	PINION_SILENCE,		/* nobody answers */
+	PINION_RNR,		/* no receive request; wait for its timer */
+	PINION_NAK_REQUEST,	/* invalid request */
+	PINION_NAK_ACCESS,	/* remote access error */
+	PINION_NAK_OPERATION,	/* remote operational error */
+	PINION_OWN_FAULT,	/* the requester's payload cursor was refused */
+};
+
+/* @qp->resp.lock is held. Performs @msg as far as the verdict says. */
+enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg);
+
+/* Give every waiting receive request back as flushed. @qp->resp.lock is held. */
+void pinion_flush_recvs(struct pinion_qp *qp);
+
+#endif

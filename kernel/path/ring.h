@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * One shared ring: its memory and the kernel's view of it. Who maps it into a
+ * process is the verbs layer's business.
+ */
+#ifndef PINION_PATH_RING_H
+#define PINION_PATH_RING_H
+
+#include <linux/types.h>
+#include <rdma/pinion-abi.h>
+
+#include "../logic/ring.h"
+
+struct pinion_ring {
+	struct pinion_ring_hdr *hdr;	/* one vmalloc area: header, then slots */
+	void *slots;
+	size_t size;			/* of the area, whole pages */
+	u32 entries;			/* a power of two */
+	u32 stride;
+};
+
+int pinion_ring_alloc(struct pinion_ring *ring, u32 entries, u32 stride);
+void pinion_ring_free(struct pinion_ring *ring);
+
+static inline void *pinion_ring_at(const struct pinion_ring *ring, u32 index)
+{
+	return ring->slots +
+	       (size_t)pinion_ring_slot(index, ring->entries) * ring->stride;
+}
+
+/* The other side's index: published after the slots it covers. */
+static inline u32 pinion_ring_user_idx(const struct pinion_ring *ring)
+{
+	return smp_load_acquire(&ring->hdr->user_idx);
+}
+
+static inline void pinion_ring_publish(const struct pinion_ring *ring, u32 index)
+{
+	smp_store_release(&ring->hdr->kern_idx, index);
+}
+
+#endif

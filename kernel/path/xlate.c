@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Cursors: from (key, address, length) to runs of memory. Never touches a byte of
+ * payload; path/move.c does.
+ */
+#include <rdma/ib_verbs.h>
+
+#include "cursor.h"
+
+void pinion_cursor_local(struct pinion_cursor *cursor, struct pinion_keys *keys,
+			 struct ib_pd *pd, const struct pinion_sge *sge, u32 num_sge,
+			 u32 rights)
+{
+	memset(cursor, 0, sizeof(*cursor));
+	cursor->keys = keys;
+	cursor->want.pd = pd;
+	cursor->want.rights = rights;
+	cursor->sge = sge;
+	cursor->num_sge = num_sge;
+}
+
+void pinion_cursor_remote(struct pinion_cursor *cursor, struct pinion_keys *keys,
+			  struct ib_pd *pd, u32 qpn, u64 addr, u32 length, u32 rkey,
+			  u32 rights)
+{
+	memset(cursor, 0, sizeof(*cursor));
+	cursor->keys = keys;
+	cursor->want.pd = pd;
+	cursor->want.qpn = qpn;
+	cursor->want.rights = rights;
+	cursor->want.remote = true;
+	cursor->one = (struct pinion_sge){ .addr = addr, .length = length, .lkey = rkey };
+	cursor->sge = &cursor->one;
+	cursor->num_sge = 1;
+}
+
+void pinion_cursor_memory(struct pinion_cursor *cursor, void *memory)
+{
+	memset(cursor, 0, sizeof(*cursor));
+	cursor->memory = memory;
+}
+
+void pinion_cursor_rewind(struct pinion_cursor *cursor)
+{
+	cursor->at = 0;
+	cursor->within = 0;
+}
+
+void pinion_cursor_seek(struct pinion_cursor *cursor, u64 bytes)
+{
+	pinion_cursor_rewind(cursor);
+	if (!cursor->keys) {
+		cursor->within = bytes;
+		return;
+	}
+	while (cursor->at < cursor->num_sge && bytes >= cursor->sge[cursor->at].length)
+		bytes -= cursor->sge[cursor->at++].length;
+	cursor->within = bytes;
+}
+
+int pinion_cursor_enter(struct pinion_cursor *cursor)
+{
+	const struct pinion_sge *sge;
+	int err;
+
+	if (cursor->inside || !cursor->keys)
+		return 0;
+	while (cursor->at < cursor->num_sge &&
+	       cursor->within == cursor->sge[cursor->at].length) {
+		cursor->at++;
+		cursor->within = 0;
+	}
+	/* Lengths were compared before anything moved, so this is a last resort. */
+	if (WARN_ON_ONCE(cursor->at >= cursor->num_sge))
+		return cursor->syndrome = PINION_SYN_LENGTH;
+
+	sge = &cursor->sge[cursor->at];
+	cursor->want.key = sge->lkey;
+	cursor->want.addr = sge->addr + cursor->within;
+	cursor->want.length = sge->length - cursor->within;
+	/* The sum above may have wrapped; the key's bounds refuse what is left of it. */
+	if (cursor->want.addr < sge->addr)
+		return cursor->syndrome = PINION_SYN_KEY_RANGE;
+	err = pinion_key_enter(cursor->keys, &cursor->want, &cursor->pass);
+	if (err) {
+		if (err > 0)
+			cursor->syndrome = err;
+		return err;
+	}
+	cursor->inside = true;
+	cursor->entered = cursor->within;
+	return 0;
+}
+
+void pinion_cursor_leave(struct pinion_cursor *cursor)
+{
+	if (!cursor->inside)
+		return;
+	pinion_key_leave(&cursor->pass);
+	cursor->inside = false;
+}
+
+void pinion_cursor_wait(struct pinion_cursor *cursor)
+{
+	pinion_key_wait(cursor->keys, cursor->want.key);
+}
+
+int pinion_cursor_check(struct pinion_cursor *cursor)
+{
+	u32 i;
+	int err;
+
+	for (i = 0; i < cursor->num_sge; i++) {
+		if (!cursor->sge[i].length)
+			continue;
+		cursor->at = i;
+		cursor->within = 0;
+		while ((err = pinion_cursor_enter(cursor)) == -EBUSY)
+			pinion_cursor_wait(cursor);
+		pinion_cursor_leave(cursor);
+		if (err)
+			return err;
+	}
+	pinion_cursor_rewind(cursor);
+	return 0;
+}
+
+u64 pinion_cursor_run(const struct pinion_cursor *cursor, u64 want, void **kva)
+{
+	if (!cursor->keys) {
+		*kva = cursor->memory + cursor->within;
+		return want;
+	}
+	want = min_t(u64, want, cursor->sge[cursor->at].length - cursor->within);
+	return pinion_pass_run(&cursor->pass, cursor->within - cursor->entered, want, kva);
+}
+
+void pinion_cursor_advance(struct pinion_cursor *cursor, u64 bytes)
+{
+	cursor->within += bytes;
+	/* The next sge has another gate. */
+	if (cursor->keys && cursor->within == cursor->sge[cursor->at].length)
+		pinion_cursor_leave(cursor);
+}
