@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Maps and unmaps shared rings; never looks into one.
+ *
+ * The mapping is shared, not private: a fork() cannot break it by copy-on-write,
+ * so it needs no protection against that.
+ */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "ring.h"
+
+int pinion_ring_map(struct pinion_ring *ring, int fd,
+		    const struct pinion_ring_info *info)
+{
+	void *map;
+
+	*ring = (struct pinion_ring){};
+	if (!info->entries)
+		return 0;
+
+	map = mmap(NULL, info->mmap_length, PROT_READ | PROT_WRITE, MAP_SHARED,
+		   fd, info->mmap_offset);
+	if (map == MAP_FAILED)
+		return errno;
+
+	ring->hdr = map;
+	ring->slots = (char *)map + sizeof(*ring->hdr);
+	ring->mask = info->entries - 1;
+	ring->stride = info->stride;
+	ring->length = info->mmap_length;
+	pinion_ring_resync(ring);
+	return 0;
+}
+
+void pinion_ring_unmap(struct pinion_ring *ring)
+{
+	if (ring->hdr)
+		munmap(ring->hdr, ring->length);
+	ring->hdr = NULL;
+}
