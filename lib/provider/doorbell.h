@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * One queue's doorbell: the complete ioctl, marshalled when the queue is made, so
+ * that ringing it is a system call and nothing else. Any number of threads may
+ * ring the same one: it is only read.
+ */
+#ifndef PINION_DOORBELL_H
+#define PINION_DOORBELL_H
+
+#include <stdint.h>
+
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+struct ibv_context;
+
+struct pinion_doorbell {
+	struct {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct ib_uverbs_attr handle;
+	} cmd;
+	int fd;
+};
+
+void pinion_doorbell_init_qp(struct pinion_doorbell *bell,
+			     struct ibv_context *context, uint32_t handle);
+void pinion_doorbell_init_srq(struct pinion_doorbell *bell,
+			      struct ibv_context *context, uint32_t handle);
+int pinion_doorbell_ring(const struct pinion_doorbell *bell);
+
+#endif /* PINION_DOORBELL_H */
