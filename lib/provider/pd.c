@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Protection domains, thread domains and the parent domains that join them; never
+ * touches what lives in a domain.
+ *
+ * The kernel knows protection domains only. A parent domain is a second name of
+ * one that remembers whether its objects are used by one thread at a time. The
+ * allocators an application may attach to it are for queues in its own memory;
+ * our rings are kernel memory, so there is nothing to call them for.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "provider.h"
+
+enum {
+	PARENT_DOMAIN_MASK =
+		IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
+		IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT |
+		IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC,
+};
+
+static void users_get(uint32_t *users)
+{
+	__atomic_add_fetch(users, 1, __ATOMIC_RELAXED);
+}
+
+static void users_put(uint32_t *users)
+{
+	__atomic_sub_fetch(users, 1, __ATOMIC_RELEASE);
+}
+
+static bool in_use(const uint32_t *users)
+{
+	return __atomic_load_n(users, __ATOMIC_ACQUIRE);
+}
+
+struct ibv_pd *pinion_alloc_pd(struct ibv_context *context)
+{
+	struct {
+		struct ib_uverbs_alloc_pd_resp core;
+		struct pinion_alloc_pd_resp pinion;
+	} resp;
+	struct ibv_alloc_pd cmd;
+	struct pinion_pd *pd;
+	int err;
+
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return NULL;
+
+	err = ibv_cmd_alloc_pd(context, &pd->pd, &cmd, sizeof(cmd), &resp.core,
+			       sizeof(resp));
+	if (err) {
+		free(pd);
+		errno = err;
+		return NULL;
+	}
+	return &pd->pd;
+}
+
+int pinion_dealloc_pd(struct ibv_pd *ibpd)
+{
+	struct pinion_pd *pd = to_pinion_pd(ibpd);
+	int err = 0;
+
+	if (in_use(&pd->users))
+		return EBUSY;
+
+	if (pd->inner) {
+		users_put(&pd->inner->users);
+		if (pd->td)
+			users_put(&pd->td->users);
+	} else {
+		err = ibv_cmd_dealloc_pd(ibpd);
+	}
+	if (!err)
+		free(pd);
+	return err;
+}
+
+struct ibv_pd *pinion_import_pd(struct ibv_context *context, uint32_t handle)
+{
+	struct pinion_pd *pd;
+
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return NULL;
+
+	pd->pd.context = context;
+	pd->pd.handle = handle;
+	return &pd->pd;
+}
+
+/* The handle is still whose it was; only our view of it goes. */
+void pinion_unimport_pd(struct ibv_pd *ibpd)
+{
+	free(to_pinion_pd(ibpd));
+}
+
+struct ibv_td *pinion_alloc_td(struct ibv_context *context,
+			       struct ibv_td_init_attr *attr)
+{
+	struct pinion_td *td;
+
+	if (attr->comp_mask) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+
+	td = calloc(1, sizeof(*td));
+	if (!td)
+		return NULL;
+
+	td->td.context = context;
+	return &td->td;
+}
+
+int pinion_dealloc_td(struct ibv_td *ibtd)
+{
+	struct pinion_td *td = to_pinion_td(ibtd);
+
+	if (in_use(&td->users))
+		return EBUSY;
+	free(td);
+	return 0;
+}
+
+struct ibv_pd *
+pinion_alloc_parent_domain(struct ibv_context *context,
+			   struct ibv_parent_domain_init_attr *attr)
+{
+	struct pinion_pd *pd;
+
+	(void)context;
+	if (ibv_check_alloc_parent_domain(attr))
+		return NULL;
+	if (!check_comp_mask(attr->comp_mask, PARENT_DOMAIN_MASK)) {
+		errno = EINVAL;
+		return NULL;
+	}
+
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return NULL;
+
+	pd->inner = to_pinion_pd(attr->pd);
+	users_get(&pd->inner->users);
+	if (attr->td) {
+		pd->td = to_pinion_td(attr->td);
+		users_get(&pd->td->users);
+	}
+	ibv_initialize_parent_domain(&pd->pd, attr->pd);
+	return &pd->pd;
+}
+
+/* Did the application promise one thread at a time to what it makes in @pd? */
+bool pinion_single_threaded(struct ibv_pd *ibpd)
+{
+	struct pinion_pd *pd;
+
+	for (pd = to_pinion_pd(ibpd); pd; pd = pd->inner) {
+		if (pd->td)
+			return true;
+	}
+	return false;
+}
