@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Makes, resizes and destroys completion queues; poll.c reads them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "provider.h"
+
+enum {
+	WC_FLAGS = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+		   IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
+	CQ_MASK = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD,
+	CQ_FLAGS = IBV_CREATE_CQ_ATTR_SINGLE_THREADED |
+		   IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN,
+};
+
+static bool single_threaded(const struct ibv_cq_init_attr_ex *attr)
+{
+	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
+	    (attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED))
+		return true;
+	return (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) &&
+	       pinion_single_threaded(attr->parent_domain);
+}
+
+static int check_attr(const struct ibv_cq_init_attr_ex *attr)
+{
+	if (!check_comp_mask(attr->wc_flags, WC_FLAGS) ||
+	    !check_comp_mask(attr->comp_mask, CQ_MASK))
+		return EOPNOTSUPP;
+	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
+	    !check_comp_mask(attr->flags, CQ_FLAGS))
+		return EOPNOTSUPP;
+	return 0;
+}
+
+static int create_cq(struct ibv_context *context, struct pinion_cq *cq,
+		     const struct ibv_cq_init_attr_ex *attr)
+{
+	struct {
+		struct ibv_create_cq_ex core;
+		struct pinion_create_cq_req pinion;
+	} cmd = {};
+	struct {
+		struct ib_uverbs_ex_create_cq_resp core;
+		struct pinion_create_cq_resp pinion;
+	} resp = {};
+	int err;
+
+	if (attr->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+		cmd.pinion.flags |= PINION_CQ_TIMESTAMP;
+	if (attr->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+		cmd.pinion.flags |= PINION_CQ_WALLCLOCK;
+
+	err = pinion_cmd_create_cq_ex(context, attr, &cq->vcq, &cmd.core,
+				      sizeof(cmd), &resp.core, sizeof(resp));
+	if (err)
+		return err;
+
+	err = pinion_ring_map(&cq->ring, context->cmd_fd, &resp.pinion.ring);
+	if (err)
+		ibv_cmd_destroy_cq(&cq->vcq.cq);
+	return err;
+}
+
+struct ibv_cq_ex *pinion_create_cq_ex(struct ibv_context *context,
+				      struct ibv_cq_init_attr_ex *attr)
+{
+	struct pinion_cq *cq = NULL;
+	int err;
+
+	err = check_attr(attr);
+	if (err)
+		goto err_errno;
+
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return NULL;
+
+	err = create_cq(context, cq, attr);
+	if (err)
+		goto err_free;
+
+	pinion_lock_init(&cq->lock, single_threaded(attr));
+	pinion_set_poll_ops(&cq->vcq.cq_ex, attr->wc_flags);
+	return &cq->vcq.cq_ex;
+
+err_free:
+	free(cq);
+err_errno:
+	errno = err;
+	return NULL;
+}
+
+struct ibv_cq *pinion_create_cq(struct ibv_context *context, int cqe,
+				struct ibv_comp_channel *channel,
+				int comp_vector)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = cqe,
+		.channel = channel,
+		.comp_vector = comp_vector,
+	};
+	struct ibv_cq_ex *cq;
+
+	cq = pinion_create_cq_ex(context, &attr);
+	return cq ? ibv_cq_ex_to_cq(cq) : NULL;
+}
+
+/*
+ * The kernel makes the new ring, moves what is not polled yet and what is armed
+ * into it, and goes on there. Whoever polls waits: nobody may look at the old
+ * ring once it is no longer filled.
+ */
+int pinion_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
+	struct {
+		struct ib_uverbs_resize_cq_resp core;
+		struct pinion_create_cq_resp pinion;
+	} resp = {};
+	struct pinion_cq *cq = to_pinion_cq(ibcq);
+	struct pinion_ring ring;
+	struct ibv_resize_cq cmd;
+	int err;
+
+	pinion_lock(&cq->lock);
+	err = ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &resp.core,
+				sizeof(resp));
+	if (!err)
+		err = pinion_ring_map(&ring, ibcq->context->cmd_fd,
+				      &resp.pinion.ring);
+	if (!err) {
+		pinion_ring_unmap(&cq->ring);
+		cq->ring = ring;
+	}
+	pinion_unlock(&cq->lock);
+	return err;
+}
+
+int pinion_destroy_cq(struct ibv_cq *ibcq)
+{
+	struct pinion_cq *cq = to_pinion_cq(ibcq);
+	int err;
+
+	err = ibv_cmd_destroy_cq(ibcq);
+	if (err)
+		return err;
+
+	pinion_ring_unmap(&cq->ring);
+	free(cq);
+	return 0;
+}
