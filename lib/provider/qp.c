@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Makes, changes and destroys queue pairs; send.c, wr.c and recv.c post to them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "provider.h"
+
+enum {
+	QP_MASK = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
+		  IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+};
+
+static int map_rings(struct pinion_qp *qp, int fd,
+		     const struct pinion_create_qp_resp *resp)
+{
+	int err;
+
+	err = pinion_ring_map(&qp->sq.ring, fd, &resp->sq);
+	if (err)
+		return err;
+	err = pinion_ring_map(&qp->rq.ring, fd, &resp->rq);
+	if (err)
+		pinion_ring_unmap(&qp->sq.ring);
+	return err;
+}
+
+static void init_queues(struct pinion_qp *qp, struct ibv_pd *pd,
+			const struct pinion_create_qp_resp *resp)
+{
+	bool single_threaded = pd && pinion_single_threaded(pd);
+	struct ibv_qp *ibqp = &qp->vqp.qp;
+
+	pinion_doorbell_init_qp(&qp->bell, ibqp->context, ibqp->handle);
+
+	pinion_lock_init(&qp->sq.lock, single_threaded);
+	if (qp->sq.ring.hdr)
+		qp->sq.allowed = pinion_allowed_opcodes(ibqp->qp_type);
+	qp->sq.max_sge = resp->max_send_sge;
+	qp->sq.max_inline = resp->max_inline;
+
+	pinion_lock_init(&qp->rq.lock, single_threaded);
+	qp->rq.max_sge = resp->max_recv_sge;
+	qp->rq.bell = &qp->bell;
+}
+
+static int create_qp(struct ibv_context *context, struct pinion_qp *qp,
+		     struct ibv_qp_init_attr_ex *attr)
+{
+	struct {
+		struct ib_uverbs_create_qp_resp core;
+		struct pinion_create_qp_resp pinion;
+	} resp = {};
+	struct ibv_create_qp cmd;
+	struct ibv_pd *pd = NULL;
+	int err;
+
+	err = ibv_cmd_create_qp_ex(context, &qp->vqp, attr, &cmd, sizeof(cmd),
+				   &resp.core, sizeof(resp));
+	if (err)
+		return err;
+
+	err = map_rings(qp, context->cmd_fd, &resp.pinion);
+	if (err) {
+		ibv_cmd_destroy_qp(&qp->vqp.qp);
+		return err;
+	}
+
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_PD)
+		pd = attr->pd;
+	init_queues(qp, pd, &resp.pinion);
+	return 0;
+}
+
+struct ibv_qp *pinion_create_qp_ex(struct ibv_context *context,
+				   struct ibv_qp_init_attr_ex *attr)
+{
+	struct pinion_qp *qp;
+	int err;
+
+	if (!check_comp_mask(attr->comp_mask, QP_MASK)) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return NULL;
+
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
+		err = pinion_set_wr_ops(&qp->vqp.qp_ex, attr->qp_type,
+					attr->send_ops_flags);
+		if (err)
+			goto err_free;
+	}
+
+	err = create_qp(context, qp, attr);
+	if (err)
+		goto err_free;
+
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+		qp->vqp.comp_mask |= VERBS_QP_EX;
+	return &qp->vqp.qp;
+
+err_free:
+	free(qp);
+	errno = err;
+	return NULL;
+}
+
+struct ibv_qp *pinion_create_qp(struct ibv_pd *pd,
+				struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp_init_attr_ex ex = {
+		.qp_context = attr->qp_context,
+		.send_cq = attr->send_cq,
+		.recv_cq = attr->recv_cq,
+		.srq = attr->srq,
+		.cap = attr->cap,
+		.qp_type = attr->qp_type,
+		.sq_sig_all = attr->sq_sig_all,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = pd,
+	};
+	struct ibv_qp *qp;
+
+	qp = pinion_create_qp_ex(pd->context, &ex);
+	if (qp)
+		attr->cap = ex.cap;
+	return qp;
+}
+
+/* An XRC target made by someone else: it has no rings, here or there. */
+struct ibv_qp *pinion_open_qp(struct ibv_context *context,
+			      struct ibv_qp_open_attr *attr)
+{
+	struct ib_uverbs_create_qp_resp resp;
+	struct ibv_open_qp cmd = {};
+	struct pinion_qp *qp;
+	int err;
+
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return NULL;
+
+	err = ibv_cmd_open_qp(context, &qp->vqp, sizeof(qp->vqp), attr, &cmd,
+			      sizeof(cmd), &resp, sizeof(resp));
+	if (err) {
+		free(qp);
+		errno = err;
+		return NULL;
+	}
+
+	init_queues(qp, NULL, &(struct pinion_create_qp_resp){});
+	return &qp->vqp.qp;
+}
+
+int pinion_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
+		    struct ibv_qp_init_attr *init_attr)
+{
+	struct ibv_query_qp cmd;
+
+	return ibv_cmd_query_qp(qp, attr, attr_mask, init_attr, &cmd,
+				sizeof(cmd));
+}
+
+static void resync(struct pinion_ring *ring, struct pinion_lock *lock)
+{
+	if (!ring->hdr)
+		return;
+	pinion_lock(lock);
+	pinion_ring_resync(ring);
+	pinion_unlock(lock);
+}
+
+int pinion_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
+		     int attr_mask)
+{
+	struct pinion_qp *qp = to_pinion_qp(ibqp);
+	struct ibv_modify_qp cmd = {};
+	int err;
+
+	err = ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
+	if (err)
+		return err;
+
+	/* Both queues are empty again, and their indices 0. */
+	if ((attr_mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET) {
+		resync(&qp->sq.ring, &qp->sq.lock);
+		resync(&qp->rq.ring, &qp->rq.lock);
+	}
+	return 0;
+}
+
+int pinion_destroy_qp(struct ibv_qp *ibqp)
+{
+	struct pinion_qp *qp = to_pinion_qp(ibqp);
+	int err;
+
+	err = ibv_cmd_destroy_qp(ibqp);
+	if (err)
+		return err;
+
+	pinion_ring_unmap(&qp->sq.ring);
+	pinion_ring_unmap(&qp->rq.ring);
+	free(qp);
+	return 0;
+}
