@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Posts lists of send work requests: each is checked, written once into the shared
+ * ring, and the whole list costs one doorbell. Judges form only: keys, rights,
+ * bounds and alignment are the kernel's, which reports them as completions.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "provider.h"
+
+#define OP(name) (1U << PINION_OP_##name)
+
+enum {
+	OPS_SEND = OP(SEND) | OP(SEND_WITH_IMM),
+	OPS_WRITE = OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM),
+	OPS_LOCAL = OP(LOCAL_INV) | OP(BIND_MW),
+	/* what only a reliable transport has */
+	OPS_RELIABLE = OP(RDMA_READ) | OP(ATOMIC_CMP_AND_SWP) |
+		       OP(ATOMIC_FETCH_AND_ADD) | OP(SEND_WITH_INV) |
+		       OP(FLUSH) | OP(ATOMIC_WRITE),
+	OPS_INLINE = OPS_SEND | OPS_WRITE | OP(SEND_WITH_INV) |
+		     OP(ATOMIC_WRITE),
+	/* struct ibv_send_wr has no room for what a flush needs: ibv_wr_ only */
+	OPS_POSTED = OPS_SEND | OPS_WRITE | OPS_LOCAL |
+		     (OPS_RELIABLE & ~OP(FLUSH)),
+};
+
+enum {
+	WR_FLAGS = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED |
+		   IBV_SEND_INLINE,
+};
+
+/* Opcodes and flags are taken over as they are. */
+#define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #ours)
+SAME(PINION_WQE_FENCE, IBV_SEND_FENCE);
+SAME(PINION_WQE_SIGNALED, IBV_SEND_SIGNALED);
+SAME(PINION_WQE_SOLICITED, IBV_SEND_SOLICITED);
+SAME(PINION_WQE_INLINE, IBV_SEND_INLINE);
+SAME(PINION_OP_RDMA_WRITE, IBV_WR_RDMA_WRITE);
+SAME(PINION_OP_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_WRITE_WITH_IMM);
+SAME(PINION_OP_SEND, IBV_WR_SEND);
+SAME(PINION_OP_SEND_WITH_IMM, IBV_WR_SEND_WITH_IMM);
+SAME(PINION_OP_RDMA_READ, IBV_WR_RDMA_READ);
+SAME(PINION_OP_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_CMP_AND_SWP);
+SAME(PINION_OP_ATOMIC_FETCH_AND_ADD, IBV_WR_ATOMIC_FETCH_AND_ADD);
+SAME(PINION_OP_LOCAL_INV, IBV_WR_LOCAL_INV);
+SAME(PINION_OP_BIND_MW, IBV_WR_BIND_MW);
+SAME(PINION_OP_SEND_WITH_INV, IBV_WR_SEND_WITH_INV);
+SAME(PINION_OP_ATOMIC_WRITE, IBV_WR_ATOMIC_WRITE);
+
+uint32_t pinion_allowed_opcodes(enum ibv_qp_type type)
+{
+	switch (type) {
+	case IBV_QPT_RC:
+	case IBV_QPT_XRC_SEND:
+		return OPS_SEND | OPS_WRITE | OPS_LOCAL | OPS_RELIABLE;
+	case IBV_QPT_UC:
+		return OPS_SEND | OPS_WRITE | OPS_LOCAL;
+	case IBV_QPT_UD:
+		return OPS_SEND;
+	default:
+		return 0;
+	}
+}
+
+static int copy_inline(struct pinion_sq *sq, struct pinion_sq_wqe *wqe,
+		       const struct ibv_send_wr *wr)
+{
+	char *to = (char *)(wqe + 1);
+	uint32_t room = sq->max_inline;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		const struct ibv_sge *sge = &wr->sg_list[i];
+
+		if (sge->length > room)
+			return EINVAL;
+		memcpy(to, (const void *)(uintptr_t)sge->addr, sge->length);
+		to += sge->length;
+		room -= sge->length;
+	}
+	wqe->inline_length = sq->max_inline - room;
+	return 0;
+}
+
+static int fill_data(struct pinion_sq *sq, struct pinion_sq_wqe *wqe,
+		     const struct ibv_send_wr *wr)
+{
+	if (wr->send_flags & IBV_SEND_INLINE)
+		return copy_inline(sq, wqe, wr);
+
+	if ((uint32_t)wr->num_sge > sq->max_sge)
+		return EINVAL;
+	wqe->num_sge = wr->num_sge;
+	pinion_copy_sges(wqe + 1, wr->sg_list, wr->num_sge);
+	return 0;
+}
+
+static int fill_ud(struct pinion_sq_wqe *wqe, const struct ibv_send_wr *wr)
+{
+	if (!wr->wr.ud.ah)
+		return EINVAL;
+
+	wqe->ud.ah = to_pinion_ah(wr->wr.ud.ah)->number;
+	wqe->ud.remote_qpn = wr->wr.ud.remote_qpn;
+	wqe->ud.remote_qkey = wr->wr.ud.remote_qkey;
+	return 0;
+}
+
+void pinion_fill_bind(struct pinion_sq_wqe *wqe, const struct ibv_mw *mw,
+		      uint32_t new_rkey, const struct ibv_mw_bind_info *info)
+{
+	wqe->bind.addr = info->addr;
+	wqe->bind.length = info->length;
+	wqe->bind.mr_lkey = info->mr ? info->mr->lkey : 0;
+	wqe->bind.mw_rkey = mw->rkey;
+	wqe->bind.new_rkey = new_rkey;
+	wqe->bind.access = info->mw_access_flags;
+}
+
+static int fill_body(struct pinion_qp *qp, struct pinion_sq_wqe *wqe,
+		     const struct ibv_send_wr *wr)
+{
+	switch (wr->opcode) {
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+	case IBV_WR_RDMA_READ:
+	case IBV_WR_ATOMIC_WRITE:
+		wqe->rdma.remote_addr = wr->wr.rdma.remote_addr;
+		wqe->rdma.rkey = wr->wr.rdma.rkey;
+		break;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		wqe->atomic.remote_addr = wr->wr.atomic.remote_addr;
+		wqe->atomic.compare_add = wr->wr.atomic.compare_add;
+		wqe->atomic.swap = wr->wr.atomic.swap;
+		wqe->atomic.rkey = wr->wr.atomic.rkey;
+		break;
+	case IBV_WR_BIND_MW:
+		if (!wr->bind_mw.bind_info.mr && wr->bind_mw.bind_info.length)
+			return EINVAL;
+		pinion_fill_bind(wqe, wr->bind_mw.mw, wr->bind_mw.rkey,
+				 &wr->bind_mw.bind_info);
+		return 0;
+	case IBV_WR_LOCAL_INV:
+		return 0;
+	default:
+		if (qp->vqp.qp.qp_type == IBV_QPT_UD) {
+			int err = fill_ud(wqe, wr);
+
+			if (err)
+				return err;
+		}
+	}
+	return fill_data(&qp->sq, wqe, wr);
+}
+
+static bool acceptable(const struct pinion_sq *sq, const struct ibv_send_wr *wr)
+{
+	uint32_t opcode = wr->opcode, op;
+
+	if (opcode >= 32)
+		return false;
+	op = 1U << opcode;
+	if (wr->send_flags & IBV_SEND_INLINE && !(op & OPS_INLINE))
+		return false;
+	return op & sq->allowed & OPS_POSTED && !(wr->send_flags & ~WR_FLAGS);
+}
+
+/* Write one request into the next slot; only its caller publishes it. */
+static int write_wqe(struct pinion_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct pinion_sq *sq = &qp->sq;
+	struct pinion_sq_wqe *wqe;
+	int err;
+
+	if (!acceptable(sq, wr))
+		return EINVAL;
+	if (pinion_ring_full(&sq->ring))
+		return ENOMEM;
+
+	wqe = pinion_ring_slot(&sq->ring, sq->ring.next);
+	*wqe = (struct pinion_sq_wqe){
+		.wr_id = wr->wr_id,
+		.opcode = wr->opcode,
+		.flags = wr->send_flags,
+		/* immediate or rkey: the same bits of a union, as on our side */
+		.ex = wr->imm_data,
+	};
+	if (qp->vqp.qp.qp_type == IBV_QPT_XRC_SEND)
+		wqe->xrc_srqn = wr->qp_type.xrc.remote_srqn;
+
+	err = fill_body(qp, wqe, wr);
+	if (!err)
+		sq->ring.next++;
+	return err;
+}
+
+int pinion_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		     struct ibv_send_wr **bad_wr)
+{
+	struct pinion_qp *qp = to_pinion_qp(ibqp);
+	struct ibv_send_wr *first = wr;
+	int err = 0, bell_err;
+
+	/* Set by whoever modifies the QP; it may not send before RTS. */
+	if (ibqp->state < IBV_QPS_RTS) {
+		*bad_wr = wr;
+		return EINVAL;
+	}
+
+	pinion_lock(&qp->sq.lock);
+	for (; wr; wr = wr->next) {
+		err = write_wqe(qp, wr);
+		if (err) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	if (wr != first)
+		pinion_ring_publish(&qp->sq.ring);
+	pinion_unlock(&qp->sq.lock);
+
+	if (wr == first)
+		return err;
+
+	/* Outside the lock: the kernel may execute all of it before it returns. */
+	bell_err = pinion_doorbell_ring(&qp->bell);
+	if (bell_err) {
+		*bad_wr = first;
+		return bell_err;
+	}
+	return err;
+}
+
+/* Binding a window of type 1 is a work request that picks the next rkey itself. */
+int pinion_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
+		   struct ibv_mw_bind *bind)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = bind->wr_id,
+		.opcode = IBV_WR_BIND_MW,
+		.send_flags = bind->send_flags,
+		.bind_mw = {
+			.mw = mw,
+			.rkey = ibv_inc_rkey(mw->rkey),
+			.bind_info = bind->bind_info,
+		},
+	};
+	struct ibv_send_wr *bad_wr;
+	int err;
+
+	if (bind->bind_info.mw_access_flags & IBV_ACCESS_ZERO_BASED)
+		return EINVAL;
+
+	err = pinion_post_send(qp, &wr, &bad_wr);
+	if (!err)
+		mw->rkey = wr.bind_mw.rkey;
+	return err;
+}
