@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Makes, resizes and destroys shared receive queues; recv.c posts to them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "provider.h"
+
+enum {
+	SRQ_MASK = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+		   IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
+};
+
+static int check_attr(const struct ibv_srq_init_attr_ex *attr)
+{
+	if (!check_comp_mask(attr->comp_mask, SRQ_MASK))
+		return EOPNOTSUPP;
+	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD))
+		return EINVAL;
+	if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) &&
+	    attr->srq_type != IBV_SRQT_BASIC && attr->srq_type != IBV_SRQT_XRC)
+		return EOPNOTSUPP;
+	return 0;
+}
+
+static int create_srq(struct ibv_context *context, struct pinion_srq *srq,
+		      struct ibv_srq_init_attr_ex *attr)
+{
+	struct {
+		struct ib_uverbs_create_srq_resp core;
+		struct pinion_create_srq_resp pinion;
+	} resp = {};
+	struct ibv_create_xsrq cmd;
+	int err;
+
+	err = ibv_cmd_create_srq_ex(context, &srq->vsrq, attr, &cmd,
+				    sizeof(cmd), &resp.core, sizeof(resp));
+	if (err)
+		return err;
+
+	err = pinion_ring_map(&srq->rq.ring, context->cmd_fd,
+			      &resp.pinion.ring);
+	if (err) {
+		ibv_cmd_destroy_srq(&srq->vsrq.srq);
+		return err;
+	}
+
+	pinion_doorbell_init_srq(&srq->bell, context, srq->vsrq.srq.handle);
+	pinion_lock_init(&srq->rq.lock, pinion_single_threaded(attr->pd));
+	srq->rq.max_sge = resp.pinion.max_sge;
+	srq->rq.bell = &srq->bell;
+	return 0;
+}
+
+struct ibv_srq *pinion_create_srq_ex(struct ibv_context *context,
+				     struct ibv_srq_init_attr_ex *attr)
+{
+	struct pinion_srq *srq;
+	int err;
+
+	err = check_attr(attr);
+	if (err) {
+		errno = err;
+		return NULL;
+	}
+
+	srq = calloc(1, sizeof(*srq));
+	if (!srq)
+		return NULL;
+
+	err = create_srq(context, srq, attr);
+	if (err) {
+		free(srq);
+		errno = err;
+		return NULL;
+	}
+	return &srq->vsrq.srq;
+}
+
+struct ibv_srq *pinion_create_srq(struct ibv_pd *pd,
+				  struct ibv_srq_init_attr *attr)
+{
+	struct ibv_srq_init_attr_ex ex = {
+		.srq_context = attr->srq_context,
+		.attr = attr->attr,
+		.comp_mask = IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_TYPE,
+		.srq_type = IBV_SRQT_BASIC,
+		.pd = pd,
+	};
+	struct ibv_srq *srq;
+
+	srq = pinion_create_srq_ex(pd->context, &ex);
+	if (srq) {
+		attr->attr.max_wr = ex.attr.max_wr;
+		attr->attr.max_sge = ex.attr.max_sge;
+	}
+	return srq;
+}
+
+/*
+ * Resized, the queue gets a new ring with what is not consumed yet already in it.
+ * The verb has no response, so the kernel writes where the new one is to where
+ * we tell it. Whoever posts waits: nobody may post to the old ring meanwhile.
+ */
+static int resize(struct pinion_srq *srq, struct ibv_srq_attr *attr,
+		  int attr_mask)
+{
+	struct pinion_create_srq_resp resp = {};
+	struct {
+		struct ibv_modify_srq core;
+		struct pinion_modify_srq_req pinion;
+	} cmd = { .pinion.resp_addr = (uintptr_t)&resp };
+	struct ibv_srq *ibsrq = &srq->vsrq.srq;
+	struct pinion_ring ring;
+	int err;
+
+	pinion_lock(&srq->rq.lock);
+	err = ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd.core,
+				 sizeof(cmd));
+	if (!err)
+		err = pinion_ring_map(&ring, ibsrq->context->cmd_fd,
+				      &resp.ring);
+	if (!err) {
+		pinion_ring_unmap(&srq->rq.ring);
+		srq->rq.ring = ring;
+	}
+	pinion_unlock(&srq->rq.lock);
+	return err;
+}
+
+int pinion_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
+		      int attr_mask)
+{
+	struct ibv_modify_srq cmd;
+
+	if (attr_mask & IBV_SRQ_MAX_WR)
+		return resize(to_pinion_srq(ibsrq), attr, attr_mask);
+	return ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd, sizeof(cmd));
+}
+
+int pinion_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
+{
+	struct ibv_query_srq cmd;
+
+	return ibv_cmd_query_srq(srq, attr, &cmd, sizeof(cmd));
+}
+
+int pinion_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num)
+{
+	struct pinion_srq *srq = to_pinion_srq(ibsrq);
+
+	/* Only an XRC SRQ is addressed by a number. */
+	if (srq->vsrq.srq_type != IBV_SRQT_XRC)
+		return EOPNOTSUPP;
+	*srq_num = srq->vsrq.srq_num;
+	return 0;
+}
+
+int pinion_destroy_srq(struct ibv_srq *ibsrq)
+{
+	struct pinion_srq *srq = to_pinion_srq(ibsrq);
+	int err;
+
+	err = ibv_cmd_destroy_srq(ibsrq);
+	if (err)
+		return err;
+
+	pinion_ring_unmap(&srq->rq.ring);
+	free(srq);
+	return 0;
+}
