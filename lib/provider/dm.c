@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Device memory: allocated by the kernel, mapped here so that copies to and from
+ * it need no system call.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "provider.h"
+
+/* What the interface of device memory promises of offsets and lengths. */
+enum { DM_ALIGN = 4 };
+
+static bool copy_fits(const struct pinion_dm *dm, uint64_t offset,
+		      size_t length)
+{
+	return !(offset % DM_ALIGN) && !(length % DM_ALIGN) &&
+	       offset <= dm->length && length <= dm->length - offset;
+}
+
+static int memcpy_to_dm(struct ibv_dm *ibdm, uint64_t offset, const void *from,
+			size_t length)
+{
+	struct pinion_dm *dm = to_pinion_dm(ibdm);
+
+	if (!copy_fits(dm, offset, length))
+		return EINVAL;
+	memcpy(dm->map + offset, from, length);
+	return 0;
+}
+
+static int memcpy_from_dm(void *to, struct ibv_dm *ibdm, uint64_t offset,
+			  size_t length)
+{
+	struct pinion_dm *dm = to_pinion_dm(ibdm);
+
+	if (!copy_fits(dm, offset, length))
+		return EINVAL;
+	memcpy(to, dm->map + offset, length);
+	return 0;
+}
+
+static int map_dm(struct pinion_dm *dm, int fd,
+		  const struct pinion_alloc_dm_resp *resp)
+{
+	void *map;
+
+	map = mmap(NULL, resp->mmap_length, PROT_READ | PROT_WRITE, MAP_SHARED,
+		   fd, resp->mmap_offset);
+	if (map == MAP_FAILED)
+		return errno;
+
+	dm->map = map;
+	dm->map_length = resp->mmap_length;
+	dm->mmap_offset = resp->mmap_offset;
+	return 0;
+}
+
+static int alloc_dm(struct ibv_context *context, struct pinion_dm *dm,
+		    const struct ibv_alloc_dm_attr *attr)
+{
+	DECLARE_COMMAND_BUFFER(attrs, UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC,
+			       1);
+	struct pinion_alloc_dm_resp resp = {};
+	int err;
+
+	fill_attr_out_ptr(attrs, PINION_ATTR_DM_ALLOC_RESP, &resp);
+	err = ibv_cmd_alloc_dm(context, attr, &dm->vdm, attrs);
+	if (err)
+		return err;
+
+	err = map_dm(dm, context->cmd_fd, &resp);
+	if (err)
+		ibv_cmd_free_dm(&dm->vdm);
+	return err;
+}
+
+struct ibv_dm *pinion_alloc_dm(struct ibv_context *context,
+			       struct ibv_alloc_dm_attr *attr)
+{
+	struct pinion_dm *dm;
+	int err;
+
+	if (!check_comp_mask(attr->comp_mask, 0)) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+
+	dm = calloc(1, sizeof(*dm));
+	if (!dm)
+		return NULL;
+
+	err = alloc_dm(context, dm, attr);
+	if (err) {
+		free(dm);
+		errno = err;
+		return NULL;
+	}
+	dm->length = attr->length;
+	dm->vdm.dm.memcpy_to_dm = memcpy_to_dm;
+	dm->vdm.dm.memcpy_from_dm = memcpy_from_dm;
+	return &dm->vdm.dm;
+}
+
+int pinion_free_dm(struct ibv_dm *ibdm)
+{
+	struct pinion_dm *dm = to_pinion_dm(ibdm);
+	int err;
+
+	err = ibv_cmd_free_dm(&dm->vdm);
+	if (err)
+		return err;
+
+	munmap(dm->map, dm->map_length);
+	free(dm);
+	return 0;
+}
+
+struct ibv_mr *pinion_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm,
+				uint64_t offset, size_t length,
+				unsigned int access)
+{
+	struct verbs_mr *vmr;
+	int err;
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+
+	err = ibv_cmd_reg_dm_mr(pd, &to_pinion_dm(ibdm)->vdm, offset, length,
+				access, vmr, NULL);
+	if (err) {
+		free(vmr);
+		errno = err;
+		return NULL;
+	}
+	return &vmr->ibv_mr;
+}
+
+#if PINION_HAVE_DM_EXPORT
+int pinion_dm_export_dmabuf_fd(struct ibv_dm *ibdm)
+{
+	struct pinion_dm *dm = to_pinion_dm(ibdm);
+
+	return ibv_cmd_export_dmabuf_fd(
+		ibdm->context, dm->mmap_offset / sysconf(_SC_PAGESIZE));
+}
+#endif

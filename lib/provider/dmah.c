@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * DMA handles (where and how to place data), and the registration that takes one;
+ * empty where rdma-core has no DMA handles.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "provider.h"
+
+#if PINION_HAVE_DMAH
+
+/* One may name memory by address or by fd; either way it is one of these calls. */
+static struct ibv_mr *reg_without_dmah(struct ibv_pd *pd,
+				       struct ibv_mr_init_attr *attr)
+{
+	uint64_t mask = attr->comp_mask;
+
+	if (mask & IBV_REG_MR_MASK_FD) {
+		if (!(mask & IBV_REG_MR_MASK_FD_OFFSET) ||
+		    !(mask & IBV_REG_MR_MASK_IOVA) ||
+		    (mask & IBV_REG_MR_MASK_ADDR)) {
+			errno = EINVAL;
+			return NULL;
+		}
+		return pinion_reg_dmabuf_mr(pd, attr->fd_offset, attr->length,
+					    attr->iova, attr->fd, attr->access);
+	}
+
+	if (!(mask & IBV_REG_MR_MASK_ADDR) ||
+	    (mask & IBV_REG_MR_MASK_FD_OFFSET)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	return pinion_reg_mr(pd, attr->addr, attr->length,
+			     mask & IBV_REG_MR_MASK_IOVA ?
+				     attr->iova :
+				     (uintptr_t)attr->addr,
+			     attr->access);
+}
+
+struct ibv_mr *pinion_reg_mr_ex(struct ibv_pd *pd,
+				struct ibv_mr_init_attr *attr)
+{
+	struct verbs_mr *vmr;
+	int err;
+
+	/*
+	 * Only a kernel that knows DMA handles has the one method for all; the
+	 * rest works with any kernel.
+	 */
+	if (!(attr->comp_mask & IBV_REG_MR_MASK_DMAH))
+		return reg_without_dmah(pd, attr);
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+
+	err = ibv_cmd_reg_mr_ex(pd, vmr, attr);
+	if (err) {
+		free(vmr);
+		errno = err;
+		return NULL;
+	}
+	return &vmr->ibv_mr;
+}
+
+struct ibv_dmah *pinion_alloc_dmah(struct ibv_context *context,
+				   struct ibv_dmah_init_attr *attr)
+{
+	struct verbs_dmah *vdmah;
+	int err;
+
+	vdmah = calloc(1, sizeof(*vdmah));
+	if (!vdmah)
+		return NULL;
+
+	err = ibv_cmd_alloc_dmah(context, vdmah, attr);
+	if (err) {
+		free(vdmah);
+		errno = err;
+		return NULL;
+	}
+	return &vdmah->dmah;
+}
+
+int pinion_dealloc_dmah(struct ibv_dmah *dmah)
+{
+	struct verbs_dmah *vdmah = verbs_get_dmah(dmah);
+	int err;
+
+	err = ibv_cmd_free_dmah(vdmah);
+	if (!err)
+		free(vdmah);
+	return err;
+}
+
+#endif /* PINION_HAVE_DMAH */

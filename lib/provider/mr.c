@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory regions and memory windows as handles and keys; what they mean is known
+ * to the kernel alone.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "provider.h"
+
+/* End of a constructor of an MR: it, or NULL with errno set and nothing kept. */
+static struct ibv_mr *mr_or_errno(struct verbs_mr *vmr, int err)
+{
+	if (!err)
+		return &vmr->ibv_mr;
+	free(vmr);
+	errno = err;
+	return NULL;
+}
+
+struct ibv_mr *pinion_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
+			     uint64_t iova, int access)
+{
+	struct ib_uverbs_reg_mr_resp resp;
+	struct ibv_reg_mr cmd;
+	struct verbs_mr *vmr;
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+
+	return mr_or_errno(vmr, ibv_cmd_reg_mr(pd, addr, length, iova, access,
+					       vmr, &cmd, sizeof(cmd), &resp,
+					       sizeof(resp)));
+}
+
+struct ibv_mr *pinion_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
+				    size_t length, uint64_t iova, int fd,
+				    int access)
+{
+	struct verbs_mr *vmr;
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+
+	return mr_or_errno(vmr,
+			   pinion_cmd_reg_dmabuf_mr(pd, offset, length, iova,
+						    fd, access, vmr));
+}
+
+int pinion_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
+		    void *addr, size_t length, int access)
+{
+	struct ib_uverbs_rereg_mr_resp resp;
+	struct ibv_rereg_mr cmd;
+
+	return ibv_cmd_rereg_mr(vmr, flags, addr, length, (uintptr_t)addr,
+				access, pd, &cmd, sizeof(cmd), &resp,
+				sizeof(resp));
+}
+
+int pinion_dereg_mr(struct verbs_mr *vmr)
+{
+	int err;
+
+	err = ibv_cmd_dereg_mr(vmr);
+	if (!err)
+		free(vmr);
+	return err;
+}
+
+struct ibv_mr *pinion_import_mr(struct ibv_pd *pd, uint32_t handle)
+{
+	struct verbs_mr *vmr;
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+
+	return mr_or_errno(vmr, ibv_cmd_query_mr(pd, vmr, handle));
+}
+
+/* The region is still whose it was; only our view of it goes. */
+void pinion_unimport_mr(struct ibv_mr *mr)
+{
+	free(verbs_get_mr(mr));
+}
+
+struct ibv_mw *pinion_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	struct ib_uverbs_alloc_mw_resp resp;
+	struct ibv_alloc_mw cmd;
+	struct ibv_mw *mw;
+	int err;
+
+	mw = calloc(1, sizeof(*mw));
+	if (!mw)
+		return NULL;
+
+	err = ibv_cmd_alloc_mw(pd, type, mw, &cmd, sizeof(cmd), &resp,
+			       sizeof(resp));
+	if (err) {
+		free(mw);
+		errno = err;
+		return NULL;
+	}
+	return mw;
+}
+
+int pinion_dealloc_mw(struct ibv_mw *mw)
+{
+	int err;
+
+	err = ibv_cmd_dealloc_mw(mw);
+	if (!err)
+		free(mw);
+	return err;
+}
