@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * How libibverbs finds the provider, opens a context with it and calls it: the
+ * match table, context construction and the table of operations.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "provider.h"
+
+static void free_context(struct ibv_context *context);
+
+static const struct verbs_context_ops ops = {
+	.advise_mr = ibv_cmd_advise_mr,
+	.alloc_dm = pinion_alloc_dm,
+	.alloc_mw = pinion_alloc_mw,
+	.alloc_parent_domain = pinion_alloc_parent_domain,
+	.alloc_pd = pinion_alloc_pd,
+	.alloc_td = pinion_alloc_td,
+	.attach_mcast = ibv_cmd_attach_mcast,
+	.bind_mw = pinion_bind_mw,
+	.close_xrcd = pinion_close_xrcd,
+	.create_ah = pinion_create_ah,
+	.create_cq = pinion_create_cq,
+	.create_cq_ex = pinion_create_cq_ex,
+	.create_qp = pinion_create_qp,
+	.create_qp_ex = pinion_create_qp_ex,
+	.create_srq = pinion_create_srq,
+	.create_srq_ex = pinion_create_srq_ex,
+	.dealloc_mw = pinion_dealloc_mw,
+	.dealloc_pd = pinion_dealloc_pd,
+	.dealloc_td = pinion_dealloc_td,
+	.dereg_mr = pinion_dereg_mr,
+	.destroy_ah = pinion_destroy_ah,
+	.destroy_cq = pinion_destroy_cq,
+	.destroy_qp = pinion_destroy_qp,
+	.destroy_srq = pinion_destroy_srq,
+	.detach_mcast = ibv_cmd_detach_mcast,
+	.free_context = free_context,
+	.free_dm = pinion_free_dm,
+	.get_srq_num = pinion_get_srq_num,
+	.import_mr = pinion_import_mr,
+	.import_pd = pinion_import_pd,
+	.modify_qp = pinion_modify_qp,
+	.modify_srq = pinion_modify_srq,
+	.open_qp = pinion_open_qp,
+	.open_xrcd = pinion_open_xrcd,
+	.poll_cq = pinion_poll_cq,
+	.post_recv = pinion_post_recv,
+	.post_send = pinion_post_send,
+	.post_srq_recv = pinion_post_srq_recv,
+	.query_device_ex = pinion_query_device_ex,
+	.query_port = pinion_query_port,
+	.query_qp = pinion_query_qp,
+	.query_rt_values = pinion_query_rt_values,
+	.query_srq = pinion_query_srq,
+	.reg_dm_mr = pinion_reg_dm_mr,
+	.reg_dmabuf_mr = pinion_reg_dmabuf_mr,
+	.reg_mr = pinion_reg_mr,
+	.req_notify_cq = pinion_req_notify_cq,
+	.rereg_mr = pinion_rereg_mr,
+	.resize_cq = pinion_resize_cq,
+	.unimport_mr = pinion_unimport_mr,
+	.unimport_pd = pinion_unimport_pd,
+#if PINION_HAVE_DMAH
+	.alloc_dmah = pinion_alloc_dmah,
+	.dealloc_dmah = pinion_dealloc_dmah,
+	.reg_mr_ex = pinion_reg_mr_ex,
+#endif
+#if PINION_HAVE_PORT_SPEED
+	.query_port_speed = ibv_cmd_query_port_speed,
+#endif
+#if PINION_HAVE_DM_EXPORT
+	.dm_export_dmabuf_fd = pinion_dm_export_dmabuf_fd,
+#endif
+};
+
+/*
+ * struct verbs_context_ops is sorted by name and grows in the middle, at times
+ * without a new symbol version, so that a provider of another rdma-core loads
+ * and then calls one operation for another. Where libibverbs has put ours tells
+ * whether both mean the same struct: these are spread over all of it.
+ */
+static bool ops_understood(const struct ibv_context_ops *seen)
+{
+	return seen->alloc_mw == ops.alloc_mw &&
+	       seen->dealloc_mw == ops.dealloc_mw &&
+	       seen->poll_cq == ops.poll_cq &&
+	       seen->post_send == ops.post_send &&
+	       seen->post_srq_recv == ops.post_srq_recv &&
+	       (void *)seen->_compat_reg_mr == (void *)ops.reg_mr &&
+	       seen->req_notify_cq == ops.req_notify_cq &&
+	       (void *)seen->_compat_resize_cq == (void *)ops.resize_cq;
+}
+
+static int set_ops(struct verbs_context *vctx)
+{
+	verbs_set_ops(vctx, &ops);
+	if (ops_understood(&vctx->context.ops))
+		return 0;
+
+	fprintf(stderr,
+		"pinion: this provider was built for rdma-core %s and cannot work with the libibverbs installed here; build it again\n",
+		PINION_RDMA_CORE_VERSION);
+	return ELIBBAD;
+}
+
+static int check_abi(const struct pinion_alloc_ucontext_resp *resp)
+{
+	return resp->abi_version == PINION_ABI_VERSION ? 0 : EPROTO;
+}
+
+static struct pinion_context *init_context(struct ibv_device *ibdev, int fd)
+{
+	struct pinion_context *ctx;
+
+	return verbs_init_and_alloc_context(ibdev, fd, ctx, vctx,
+					    PINION_DRIVER_ID);
+}
+
+static void uninit_context(struct pinion_context *ctx)
+{
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+}
+
+static void free_context(struct ibv_context *context)
+{
+	uninit_context(to_pinion(context, vctx.context, context));
+}
+
+static struct verbs_context *alloc_context(struct ibv_device *ibdev, int fd,
+					   void *private_data)
+{
+	struct {
+		struct ibv_get_context core;
+		struct pinion_alloc_ucontext_req pinion;
+	} cmd = { .pinion.abi_version = PINION_ABI_VERSION };
+	struct {
+		struct ib_uverbs_get_context_resp core;
+		struct pinion_alloc_ucontext_resp pinion;
+	} resp = {};
+	struct pinion_context *ctx;
+	int err;
+
+	(void)private_data;
+	ctx = init_context(ibdev, fd);
+	if (!ctx)
+		return NULL;
+
+	err = pinion_cmd_get_context(&ctx->vctx, &cmd.core, sizeof(cmd),
+				     &resp.core, sizeof(resp));
+	if (!err)
+		err = check_abi(&resp.pinion);
+	if (!err)
+		err = set_ops(&ctx->vctx);
+	if (!err)
+		return &ctx->vctx;
+
+	uninit_context(ctx);
+	errno = err;
+	return NULL;
+}
+
+static struct verbs_context *import_context(struct ibv_device *ibdev, int fd)
+{
+	DECLARE_COMMAND_BUFFER(attrs, UVERBS_OBJECT_DEVICE,
+			       UVERBS_METHOD_QUERY_CONTEXT, 1);
+	struct pinion_alloc_ucontext_resp resp = {};
+	struct pinion_context *ctx;
+	int err;
+
+	ctx = init_context(ibdev, fd);
+	if (!ctx)
+		return NULL;
+
+	fill_attr_out_ptr(attrs, PINION_ATTR_QUERY_CONTEXT_RESP, &resp);
+	err = ibv_cmd_query_context(&ctx->vctx.context, attrs);
+	if (!err)
+		err = check_abi(&resp);
+	if (!err)
+		err = set_ops(&ctx->vctx);
+	if (!err)
+		return &ctx->vctx;
+
+	uninit_context(ctx);
+	errno = err;
+	return NULL;
+}
+
+static struct verbs_device *alloc_device(struct verbs_sysfs_dev *sysfs_dev)
+{
+	(void)sysfs_dev;
+	return calloc(1, sizeof(struct verbs_device));
+}
+
+static void uninit_device(struct verbs_device *device)
+{
+	free(device);
+}
+
+/* The name is a fallback where libibverbs cannot ask for the driver's id. */
+static const struct verbs_match_ent match_table[] = {
+	VERBS_DRIVER_ID(PINION_DRIVER_ID),
+	VERBS_NAME_MATCH("pinion", NULL),
+	{},
+};
+
+static const struct verbs_device_ops device_ops = {
+	.name = "pinion",
+	.match_min_abi_version = PINION_ABI_VERSION,
+	.match_max_abi_version = PINION_ABI_VERSION,
+	.match_table = match_table,
+	.alloc_context = alloc_context,
+	.import_context = import_context,
+	.alloc_device = alloc_device,
+	.uninit_device = uninit_device,
+};
+PROVIDER_DRIVER(pinion, device_ops);
