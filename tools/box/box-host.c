@@ -2,7 +2,9 @@
 /*
  * box-host: starts a virtual machine, carries stdin, stdout and stderr between
  * it and the caller, and returns the exit status of the command that ran inside.
- * It never looks at what the machine is; it is a process with a socket on FD 3.
+ * It never looks at what the machine is; it is a process with a socket on FD 3 and
+ * another on FD 4. Either may be read and written; user-mode Linux, which stops
+ * writing to a descriptor when it stops reading from it, gets one for each.
  *
  * box-host -l LOG [-t SECONDS] [-u SECONDS] -- MACHINE ARGS...
  *   -l  the machine's console goes to LOG
@@ -71,14 +73,46 @@ static double now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
+/*
+ * What waits to be sent. Writing never blocks: the machine may itself be waiting
+ * for us to read.
+ */
+static struct {
+	char *data;
+	size_t at, len;
+} queue;
+
+static void flush_queue(int fd)
+{
+	while (queue.at < queue.len) {
+		ssize_t n = send(fd, queue.data + queue.at, queue.len - queue.at, MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return;
+		/* A machine that is gone shows as end of file on the same socket. */
+		if (n < 0)
+			break;
+		queue.at += n;
+	}
+	queue.at = 0;
+	queue.len = 0;
+}
+
 static void send_frame(int fd, int type, const void *data, size_t len)
 {
 	struct frame f = { .type = type, .len = len };
+	char *grown = realloc(queue.data, queue.len + FRAME_HEADER + len);
 
+	if (!grown)
+		return;
+	queue.data = grown;
+	memcpy(queue.data + queue.len, &f, FRAME_HEADER);
 	if (len)
-		memcpy(f.data, data, len);
-	/* A machine that is gone shows as end of file on the same socket. */
-	(void)!write_all(fd, &f, FRAME_HEADER + len);
+		memcpy(queue.data + queue.len + FRAME_HEADER, data, len);
+	queue.len += FRAME_HEADER + len;
+	flush_queue(fd);
 }
 
 static void send_winsize(int fd)
@@ -93,7 +127,7 @@ static void send_winsize(int fd)
 	send_frame(fd, FRAME_WINSIZE, size, sizeof(size));
 }
 
-static pid_t start(char **argv, const char *log, int sock)
+static pid_t start(char **argv, const char *log, int sock, int sock_out)
 {
 	pid_t parent = getpid();
 	pid_t pid = fork();
@@ -113,8 +147,12 @@ static pid_t start(char **argv, const char *log, int sock)
 	dup2(fd, 2);
 	fd = open("/dev/null", O_RDONLY);
 	dup2(fd, 0);
+	/* Out of the way of each other first. */
+	sock = fcntl(sock, F_DUPFD, 10);
+	sock_out = fcntl(sock_out, F_DUPFD, 10);
 	dup2(sock, 3);
-	for (fd = 4; fd < 64; fd++)
+	dup2(sock_out, 4);
+	for (fd = 5; fd < 64; fd++)
 		close(fd);
 	execvp(argv[0], argv);
 	dprintf(2, "%s: %s\n", argv[0], strerror(errno));
@@ -154,8 +192,8 @@ int main(int argc, char **argv)
 	struct frame_reader reader = { 0 };
 	double deadline, limit = 0, up = 60, t;
 	const char *log = "/dev/null";
-	int sock[2], opt, status = -1, stdin_open = 1, ready = 0, interrupts = 0;
-	int killed = 0, done = 0;
+	int sock[2], out[2], opt, status = -1, stdin_open = 1, ready = 0, interrupts = 0;
+	int killed = 0, done = 0, unread = 0;
 	struct sigaction sa = { .sa_handler = on_signal };
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH };
 	size_t i;
@@ -181,28 +219,32 @@ int main(int argc, char **argv)
 
 	signal(SIGPIPE, SIG_IGN);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sock) || pipe2(sig_pipe, O_CLOEXEC)) {
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sock) ||
+	    socketpair(AF_UNIX, SOCK_STREAM, 0, out) || pipe2(sig_pipe, O_CLOEXEC)) {
 		perror("box-host");
 		return STATUS_BOX;
 	}
-	pid = start(argv + optind, log, sock[1]);
+	pid = start(argv + optind, log, sock[1], out[1]);
 	if (pid < 0) {
 		perror("box-host: fork");
 		return STATUS_BOX;
 	}
 	close(sock[1]);
+	close(out[1]);
 	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		sigaction(signals[i], &sa, NULL);
 	deadline = now() + up;
 
 	for (;;) {
-		struct pollfd p[3] = {
-			{ .fd = sock[0], .events = POLLIN },
+		struct pollfd p[4] = {
+			{ .fd = sock[0], .events = POLLIN | (queue.len ? POLLOUT : 0) },
 			{ .fd = sig_pipe[0], .events = POLLIN },
-			{ .fd = ready && stdin_open && status < 0 ? 0 : -1, .events = POLLIN },
+			{ .fd = ready && stdin_open && status < 0 && unread < INPUT_FRAMES ? 0 : -1,
+			  .events = POLLIN },
+			{ .fd = out[0], .events = POLLIN },
 		};
 		int wait_ms = -1;
-		char buf[FRAME_MAX];
+		char buf[INPUT_MAX];
 
 		t = now();
 		if (deadline) {
@@ -217,7 +259,7 @@ int main(int argc, char **argv)
 			}
 			wait_ms = (deadline - t) * 1000 + 1;
 		}
-		if (poll(p, 3, wait_ms) < 0 && errno != EINTR)
+		if (poll(p, 4, wait_ms) < 0 && errno != EINTR)
 			break;
 
 		if (p[1].revents & POLLIN) {
@@ -240,17 +282,22 @@ int main(int argc, char **argv)
 		if (p[2].revents) {
 			ssize_t n = read(0, buf, sizeof(buf));
 
-			if (n > 0)
+			if (n > 0) {
 				send_frame(sock[0], FRAME_IN, buf, n);
-			else if (n == 0 || errno != EINTR) {
+				unread++;
+			} else if (n == 0 || errno != EINTR) {
 				send_frame(sock[0], FRAME_IN, NULL, 0);
 				stdin_open = 0;
 			}
 		}
 
-		if (p[0].revents) {
+		if (p[0].revents & POLLOUT)
+			flush_queue(sock[0]);
+		/* Frames come on the one or the other, never on both. */
+		if ((p[0].revents | p[3].revents) & (POLLIN | POLLHUP | POLLERR)) {
+			int from = p[3].revents & POLLIN ? out[0] : sock[0];
 			struct frame *f = &reader.f;
-			int r = frame_read(sock[0], &reader);
+			int r = frame_read(from, &reader);
 			int32_t value = 0;
 
 			if (r < 0)
@@ -271,6 +318,9 @@ int main(int argc, char **argv)
 				break;
 			case FRAME_ERR:
 				(void)!write_all(2, f->data, f->len);
+				break;
+			case FRAME_ACK:
+				unread--;
 				break;
 			case FRAME_EXIT:
 				tty_restore();

@@ -70,7 +70,8 @@ static void send_frame(int type, const void *data, size_t len)
 {
 	struct frame f = { .type = type, .len = len };
 
-	memcpy(f.data, data, len);
+	if (len)
+		memcpy(f.data, data, len);
 	(void)!write_all(channel, &f, FRAME_HEADER + len);
 }
 
@@ -252,6 +253,13 @@ static void build_root(char **conf)
 
 	if (mount("stage", STAGE, "tmpfs", 0, "mode=755"))
 		die("tmpfs: %s", strerror(errno));
+	/* The host's files, with what the mount above hides. */
+	if (!*host_root) {
+		strcpy(host_root, STAGE "/host");
+		mkdir(host_root, 0755);
+		if (mount("/", host_root, NULL, MS_BIND, NULL))
+			die("bind: %s", strerror(errno));
+	}
 	mkdir(STAGE "/up", 0755);
 	mkdir(STAGE "/work", 0755);
 	mkdir(NEW, 0755);
@@ -376,7 +384,8 @@ static void show_tasks(void)
 	struct dirent *e;
 
 	while (d && (e = readdir(d))) {
-		char path[300], *stat, *stack, *state, *line;
+		char path[300], *stat, *stack, *state, *line, *cmdline;
+		size_t len = 0;
 
 		if (!isdigit((unsigned char)e->d_name[0]) || atoi(e->d_name) == getpid())
 			continue;
@@ -384,15 +393,18 @@ static void show_tasks(void)
 		stat = slurp(path, NULL);
 		snprintf(path, sizeof(path), "/proc/%s/stack", e->d_name);
 		stack = slurp(path, NULL);
+		snprintf(path, sizeof(path), "/proc/%s/cmdline", e->d_name);
+		cmdline = slurp(path, &len);
 		state = stat ? strrchr(stat, ')') : NULL;
-		/* Kernel threads at rest are no news. */
-		if (state && state[2] != 'I' && !(state[2] == 'S' && stack && strstr(stack, "kthread"))) {
+		/* Kernel threads at rest are no news: those have no command line. */
+		if (state && (len || (state[2] != 'I' && state[2] != 'S'))) {
 			say("task %.*s state %c", (int)(state + 1 - stat), stat, state[2]);
 			for (line = strtok(stack ? stack : "", "\n"); line; line = strtok(NULL, "\n"))
 				say("  %s", line);
 		}
 		free(stat);
 		free(stack);
+		free(cmdline);
 	}
 }
 
@@ -438,9 +450,10 @@ static int run_command(char **conf, char **argv, char **env)
 	int tty = atoi(lookup(conf, "tty", "0")), ours[STREAMS], theirs[STREAMS], i;
 	struct frame_reader reader = { 0 };
 	struct rlimit memlock = { RLIM_INFINITY, RLIM_INFINITY };
-	char *pending = NULL;
-	size_t pending_len = 0, pending_at = 0;
-	int in_ended = 0, exited = 0, status = 0, quiet = 0;
+	/* What the command has yet to read: at most what the host may send unread. */
+	char input[INPUT_MAX * INPUT_FRAMES];
+	size_t input_len = 0;
+	int unread = 0, eof = 0, exited = 0, status = 0, quiet = 0;
 	const char *cwd = lookup(conf, "cwd", "/");
 	pid_t pid;
 
@@ -484,22 +497,20 @@ static int run_command(char **conf, char **argv, char **env)
 		if (!tty || i == IN)
 			close(theirs[i]);
 	fcntl(ours[IN], F_SETFL, fcntl(ours[IN], F_GETFL) | O_NONBLOCK);
-	fcntl(channel, F_SETFL, fcntl(channel, F_GETFL) | O_NONBLOCK);
 	send_frame(FRAME_READY, tty ? "\1" : "", 1);
 
 	for (;;) {
 		struct pollfd p[4] = {
-			/* One frame of input at a time: the line holds back the rest. */
-			{ .fd = pending ? -1 : channel, .events = POLLIN },
+			{ .fd = channel, .events = POLLIN },
 			{ .fd = ours[OUT], .events = POLLIN },
 			{ .fd = ours[ERR], .events = POLLIN },
-			{ .fd = pending ? ours[IN] : -1, .events = POLLOUT },
+			{ .fd = input_len && !tty ? ours[IN] : -1, .events = POLLOUT },
 		};
 		char buf[FRAME_MAX];
 		int n, k;
 
-		if (tty && pending)
-			p[1].events |= POLLOUT, p[3].fd = -1;
+		if (tty && input_len)
+			p[1].events |= POLLOUT;
 		n = poll(p, 4, exited ? 50 : 200);
 
 		for (;;) {
@@ -518,7 +529,7 @@ static int run_command(char **conf, char **argv, char **env)
 		 */
 		if (exited && ((ours[OUT] < 0 && ours[ERR] < 0) || (!n && ++quiet > 2)))
 			break;
-		if (n <= 0)
+		if (n < 0)
 			continue;
 
 		for (i = OUT; i <= ERR; i++) {
@@ -528,40 +539,48 @@ static int run_command(char **conf, char **argv, char **env)
 				continue;
 			len = read(ours[i], buf, sizeof(buf));
 			if (len > 0) {
-				fcntl(channel, F_SETFL, fcntl(channel, F_GETFL) & ~O_NONBLOCK);
 				send_frame(i == OUT ? FRAME_OUT : FRAME_ERR, buf, len);
-				fcntl(channel, F_SETFL, fcntl(channel, F_GETFL) | O_NONBLOCK);
 			} else if (len == 0 || (errno != EINTR && errno != EAGAIN)) {
 				if (!tty)
 					close(ours[i]);
 				ours[i] = -1;
 			}
 		}
-		if (pending && ((p[3].revents & (POLLOUT | POLLERR)) || (p[1].revents & POLLOUT))) {
-			ssize_t len = write(ours[IN], pending + pending_at, pending_len - pending_at);
+		if (input_len && ((p[3].revents & (POLLOUT | POLLERR)) || (p[1].revents & POLLOUT))) {
+			ssize_t len = write(ours[IN], input, input_len);
 
-			if (len > 0)
-				pending_at += len;
-			if (pending_at == pending_len || (len < 0 && errno != EAGAIN && errno != EINTR))
-				pending = NULL;
+			if (len > 0) {
+				input_len -= len;
+				memmove(input, input + len, input_len);
+			} else if (len < 0 && errno != EAGAIN && errno != EINTR) {
+				input_len = 0; /* nobody reads: as if it had been read */
+			}
+			for (; !input_len && unread; unread--)
+				send_frame(FRAME_ACK, NULL, 0);
+		}
+		if (eof && !input_len && !tty && ours[IN] >= 0) {
+			close(ours[IN]);
+			ours[IN] = -1;
 		}
 		if (p[0].revents) {
 			struct frame *f = &reader.f;
 			int32_t value = 0;
 
-			if (frame_read(channel, &reader) != 1)
+			fcntl(channel, F_SETFL, fcntl(channel, F_GETFL) | O_NONBLOCK);
+			n = frame_read(channel, &reader);
+			fcntl(channel, F_SETFL, fcntl(channel, F_GETFL) & ~O_NONBLOCK);
+			if (n != 1)
 				continue;
 			if (f->len >= sizeof(value))
 				memcpy(&value, f->data, sizeof(value));
 			switch (f->type) {
 			case FRAME_IN:
-				if (f->len && !in_ended) {
-					pending = f->data;
-					pending_len = f->len;
-					pending_at = 0;
-				} else if (!in_ended && !tty) {
-					close(ours[IN]);
-					in_ended = 1;
+				if (!f->len) {
+					eof = 1;
+				} else if (input_len + f->len <= sizeof(input)) {
+					memcpy(input + input_len, f->data, f->len);
+					input_len += f->len;
+					unread++;
 				}
 				break;
 			case FRAME_WINSIZE: {
@@ -587,7 +606,6 @@ static int run_command(char **conf, char **argv, char **env)
 		}
 	}
 out:
-	fcntl(channel, F_SETFL, fcntl(channel, F_GETFL) & ~O_NONBLOCK);
 	return status;
 }
 

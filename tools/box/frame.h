@@ -18,6 +18,7 @@ enum frame_type {
 	FRAME_OUT = 'O',
 	FRAME_ERR = 'E',
 	FRAME_EXIT = 'X', /* int32: status of the command, as a shell would give it */
+	FRAME_ACK = 'A', /* one FRAME_IN has been read */
 	FRAME_DONE = 'D', /* int32: status of the clean-up; nothing follows */
 	/* to the guest */
 	FRAME_IN = 'I', /* no bytes: end of file */
@@ -27,6 +28,13 @@ enum frame_type {
 };
 
 #define FRAME_MAX 4096
+
+/*
+ * A terminal line holds 4095 bytes, and user-mode Linux spins rather than waits
+ * while it is full: so few bytes are on their way to the guest at any time.
+ */
+#define INPUT_MAX 1024
+#define INPUT_FRAMES 3
 
 struct frame {
 	uint8_t type;
