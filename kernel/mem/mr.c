@@ -91,6 +91,45 @@ static void name_mr(struct pinion_mr *mr)
 }
 
 /**
+ * pinion_region_make - a region of memory that a table describes, in force
+ * @keys: the device's keys
+ * @pd: protection domain
+ * @mtt: the table, the region's from here on
+ * @base: the address of the first byte as work requests name it
+ * @length: in bytes
+ * @access: IB_ACCESS_*
+ *
+ * Return: the region or an ERR_PTR.
+ */
+struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
+				 struct pinion_mtt *mtt, u64 base, u64 length, int access)
+{
+	struct pinion_mr *mr;
+	struct pinion_key *key;
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	key = pinion_key_alloc(keys, mtt ? PINION_KEY_REGION : PINION_KEY_DMA,
+			       GFP_KERNEL_ACCOUNT);
+	if (IS_ERR(key)) {
+		kfree(mr);
+		return ERR_CAST(key);
+	}
+	key->mtt = mtt;
+	key->pd = pd;
+	key->rights = access & PINION_KEY_RIGHTS;
+	key->base = base;
+	key->length = length;
+	key->state = PINION_KEY_VALID;
+	mr->key = key;
+	mr->access = access;
+	name_mr(mr);
+	pinion_key_publish(key);
+	return &mr->ibmr;
+}
+
+/**
  * pinion_reg_user_mr - pin user memory and give it a key
  * @keys: the device's keys
  * @pd: protection domain
@@ -105,40 +144,22 @@ struct ib_mr *pinion_reg_user_mr(struct pinion_keys *keys, struct ib_pd *pd, u64
 				 u64 length, u64 iova, int access)
 {
 	struct backing backing;
-	struct pinion_mr *mr;
+	struct ib_mr *ibmr;
 	int err;
 
 	err = check_span(length, iova, access);
 	if (err)
 		return ERR_PTR(err);
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
 	err = back(&backing, pd, start, length, access);
 	if (err)
-		goto err_free;
-	mr->key = pinion_key_alloc(keys, PINION_KEY_REGION, GFP_KERNEL_ACCOUNT);
-	if (IS_ERR(mr->key)) {
-		err = PTR_ERR(mr->key);
-		goto err_unback;
-	}
-	mr->umem = backing.umem;
-	mr->access = access;
-	mr->key->mtt = backing.mtt;
-	mr->key->pd = pd;
-	mr->key->rights = access & PINION_KEY_RIGHTS;
-	mr->key->base = first_address(iova, access);
-	mr->key->length = length;
-	mr->key->state = PINION_KEY_VALID;
-	name_mr(mr);
-	pinion_key_publish(mr->key);
-	return &mr->ibmr;
-
-err_unback:
-	unback(&backing);
-err_free:
-	kfree(mr);
-	return ERR_PTR(err);
+		return ERR_PTR(err);
+	ibmr = pinion_region_make(keys, pd, backing.mtt, first_address(iova, access), length,
+				  access);
+	if (IS_ERR(ibmr))
+		unback(&backing);
+	else
+		to_pinion_mr(ibmr)->umem = backing.umem;
+	return ibmr;
 }
 
 /* Everything a rereg may change, decided before the gate is closed. */
@@ -236,29 +257,10 @@ struct ib_mr *pinion_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64
  */
 struct ib_mr *pinion_get_dma_mr(struct pinion_keys *keys, struct ib_pd *pd, int access)
 {
-	struct pinion_mr *mr;
-	int err;
-
 	/* Kernel addresses are for kernel protection domains only. */
 	if (pd->uobject)
 		return ERR_PTR(-EPERM);
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
-	mr->key = pinion_key_alloc(keys, PINION_KEY_DMA, GFP_KERNEL);
-	if (IS_ERR(mr->key)) {
-		err = PTR_ERR(mr->key);
-		kfree(mr);
-		return ERR_PTR(err);
-	}
-	mr->access = access;
-	mr->key->pd = pd;
-	mr->key->rights = access & PINION_KEY_RIGHTS;
-	mr->key->length = U64_MAX;
-	mr->key->state = PINION_KEY_VALID;
-	name_mr(mr);
-	pinion_key_publish(mr->key);
-	return &mr->ibmr;
+	return pinion_region_make(keys, pd, NULL, 0, U64_MAX, access);
 }
 
 /**

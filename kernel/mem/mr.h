@@ -41,6 +41,10 @@ static inline struct pinion_mw *to_pinion_mw(struct ib_mw *ibmw)
 	return container_of(ibmw, struct pinion_mw, ibmw);
 }
 
+/* With a NULL @mtt: of all DMA addresses, for kernel consumers. */
+struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
+				 struct pinion_mtt *mtt, u64 base, u64 length, int access);
+
 /* The verbs ops of the same names, less what only the verbs layer knows. */
 struct ib_mr *pinion_get_dma_mr(struct pinion_keys *keys, struct ib_pd *pd, int access);
 struct ib_mr *pinion_reg_user_mr(struct pinion_keys *keys, struct ib_pd *pd, u64 start,

@@ -213,6 +213,8 @@ static enum step send(struct pinion_qp *qp)
 	struct pinion_msg msg = {
 		.op = qp->sq.op,
 		.opcode = wqe->opcode,
+		.service = qp->service,
+		.xrc = qp->ibqp.qp_type == IB_QPT_XRC_INI,
 		.solicited = wqe->flags & PINION_WQE_SOLICITED,
 		.length = qp->sq.length,
 		.ex = wqe->ex,

@@ -28,7 +28,7 @@ static bool same_group(const struct member *m, const union ib_gid *mgid)
  * @qp: a UD queue pair
  * @mgid: the group
  *
- * Return: 0, also if it heard it already; -ENOMEM, also when the group is full.
+ * Return: 0; -EEXIST if it heard it already; -ENOMEM, also when the group is full.
  */
 int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid)
 {
@@ -48,7 +48,7 @@ int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid)
 		if (m->qp == qp) {
 			mutex_unlock(&mcast_lock);
 			kfree(new);
-			return 0;
+			return -EEXIST;
 		}
 		count += m->qp->node == qp->node;
 	}

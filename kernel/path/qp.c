@@ -213,11 +213,16 @@ static void change_state(struct pinion_qp *qp, const struct ib_qp_attr *attr, in
 	}
 }
 
-void pinion_qp_modify(struct pinion_qp *qp, const struct ib_qp_attr *attr, int mask,
-		      const struct pinion_av *av)
+int pinion_qp_modify(struct pinion_qp *qp, enum ib_qp_state from,
+		     const struct ib_qp_attr *attr, int mask, const struct pinion_av *av)
 {
 	mutex_lock(&qp->sq.exec);
 	mutex_lock(&qp->resp.lock);
+	if (qp->state != from) {
+		mutex_unlock(&qp->resp.lock);
+		mutex_unlock(&qp->sq.exec);
+		return -EAGAIN;
+	}
 	copy_attrs(&qp->attr, attr, mask);
 	if (mask & IB_QP_AV)
 		qp->av = *av;
@@ -232,6 +237,7 @@ void pinion_qp_modify(struct pinion_qp *qp, const struct ib_qp_attr *attr, int m
 	if (qp->has_sq && qp->state != IB_QPS_RESET)
 		pinion_sq_run(qp);
 	mutex_unlock(&qp->sq.exec);
+	return 0;
 }
 
 void pinion_qp_query(struct pinion_qp *qp, struct ib_qp_attr *attr)

@@ -120,12 +120,13 @@ int pinion_qp_init(struct pinion_qp *qp, bool sig_all);
 void pinion_qp_fini(struct pinion_qp *qp);
 
 /*
- * Apply a modify whose attributes are validated: @attr, @mask with the new state
- * in attr->qp_state if IB_QP_STATE. @av belongs to IB_QP_AV. Flushes, resumes and
- * raises events as the new state asks.
+ * Apply a modify that was validated against the state @from: @attr, @mask with the
+ * new state in attr->qp_state if IB_QP_STATE. @av belongs to IB_QP_AV. Flushes,
+ * resumes and raises events as the new state asks. Return: 0, or -EAGAIN and nothing
+ * is changed if the state is no longer @from.
  */
-void pinion_qp_modify(struct pinion_qp *qp, const struct ib_qp_attr *attr, int mask,
-		      const struct pinion_av *av);
+int pinion_qp_modify(struct pinion_qp *qp, enum ib_qp_state from,
+		     const struct ib_qp_attr *attr, int mask, const struct pinion_av *av);
 
 /* A consistent copy for query_qp; sq_psn and rq_psn are the live ones. */
 void pinion_qp_query(struct pinion_qp *qp, struct ib_qp_attr *attr);

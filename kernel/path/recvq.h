@@ -32,6 +32,14 @@ static inline u32 pinion_recvq_stride(u32 max_sge)
 	return ALIGN(sizeof(struct pinion_rq_wqe) + max_sge * sizeof(struct pinion_sge), 32);
 }
 
+/* How many fit into such a slot; alignment may have left room for more. */
+static inline u32 pinion_recvq_sges(u32 stride)
+{
+	u32 room = (stride - sizeof(struct pinion_rq_wqe)) / sizeof(struct pinion_sge);
+
+	return min_t(u32, room, PINION_MAX_SGE);
+}
+
 /* The caller allocates the ring first, with pinion_recvq_stride(). */
 void pinion_recvq_init(struct pinion_recvq *rq, u32 max_sge);
 

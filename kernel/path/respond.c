@@ -17,21 +17,22 @@ static bool listening(const struct pinion_qp *qp)
 
 static bool is_connected(const struct pinion_qp *qp)
 {
-	return qp->ibqp.qp_type != IB_QPT_UD && qp->ibqp.qp_type != IB_QPT_GSI;
+	return qp->service != PINION_SVC_UD;
 }
 
 static bool is_reliable(const struct pinion_qp *qp)
 {
-	return is_connected(qp) && qp->ibqp.qp_type != IB_QPT_UC;
+	return qp->service == PINION_SVC_RC;
 }
 
 /* Is this message for this QP at all? What is not is dropped without a word. */
 static bool admit(struct pinion_qp *qp, const struct pinion_msg *msg)
 {
-	if (!listening(qp) || !(msg->op->services & qp->service))
+	if (!listening(qp) || msg->service != qp->service ||
+	    msg->xrc != (qp->ibqp.qp_type == IB_QPT_XRC_TGT))
 		return false;
-	if (!is_connected(qp))
-		return qp->ibqp.qp_type == IB_QPT_GSI || msg->qkey == qp->attr.qkey;
+	if (qp->service == PINION_SVC_UD)
+		return msg->qkey == qp->attr.qkey;
 	if (msg->src_qpn != qp->attr.dest_qp_num ||
 	    memcmp(&msg->av->sgid, &qp->av.dgid, sizeof(union ib_gid)))
 		return false;
@@ -61,7 +62,8 @@ static void count_refusal(struct pinion_node *node, int syndrome)
 
 /*
  * A reliable responder that refuses is broken from here on. Its state is changed
- * by its own executor, whose lock ranks above the one we hold.
+ * by its own executor, whose lock ranks above the one we hold. Any other lives on:
+ * a stranger's datagram must not be able to break it.
  */
 static enum pinion_verdict refuse(struct pinion_qp *qp, enum pinion_verdict verdict,
 				  enum ib_event_type event)
@@ -167,10 +169,8 @@ static enum pinion_verdict scatter(struct pinion_qp *qp, const struct recv_sourc
 
 	if (!is_connected(qp))
 		needed += PINION_GRH_SIZE;
-	if (recv->length < needed) {
-		/* A datagram too long for its buffer must not break the receiver. */
+	if (recv->length < needed)
 		return fail_recv(qp, source, PINION_SYN_LENGTH, PINION_NAK_REQUEST);
-	}
 	pinion_cursor_local(&sink, &qp->node->keys, source->pd, recv->sge, recv->num_sge,
 			    IB_ACCESS_LOCAL_WRITE);
 	if (!is_connected(qp)) {

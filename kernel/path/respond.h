@@ -13,6 +13,8 @@
 struct pinion_msg {
 	const struct pinion_op *op;
 	u8 opcode;			/* enum pinion_opcode */
+	u8 service;			/* enum pinion_service it is sent by */
+	bool xrc;
 	bool solicited;
 	u64 length;
 	u32 ex;				/* immediate, or the rkey to invalidate */

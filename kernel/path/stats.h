@@ -40,8 +40,13 @@ struct pinion_stats {
 	u64 count[PINION_NUM_STATS];
 };
 
-#define pinion_stat_add(node, name, n) \
-	this_cpu_add((node)->stats->count[PINION_STAT_##name], n)
+/* Process context only, so no interrupt can come between: this is far cheaper. */
+#define pinion_stat_add(node, name, n)						\
+	do {									\
+		preempt_disable();						\
+		__this_cpu_add((node)->stats->count[PINION_STAT_##name], n);	\
+		preempt_enable();						\
+	} while (0)
 #define pinion_stat_inc(node, name) pinion_stat_add(node, name, 1)
 
 /* Summed over all CPUs. */

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Device memory and regions of it. Owns the pages; who maps them into a process is
+ * the verbs layer's business.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "dm.h"
+#include "mtt.h"
+
+/**
+ * pinion_dm_alloc - take memory from the device
+ * @used: how much of it is taken
+ * @length: in bytes; whole pages are taken
+ *
+ * Return: zeroed memory, charged to the caller, or an ERR_PTR.
+ */
+struct pinion_dm *pinion_dm_alloc(atomic64_t *used, u64 length)
+{
+	struct pinion_dm *dm;
+	size_t size;
+
+	if (!length || length > PINION_DM_SIZE)
+		return ERR_PTR(-EINVAL);
+	size = PAGE_ALIGN(length);
+	if (atomic64_add_return(size, used) > PINION_DM_SIZE)
+		goto err_give_back;
+	dm = kzalloc(sizeof(*dm), GFP_KERNEL_ACCOUNT);
+	if (!dm)
+		goto err_give_back;
+	dm->memory = __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!dm->memory)
+		goto err_free;
+	dm->size = size;
+	dm->used = used;
+	return dm;
+
+err_free:
+	kfree(dm);
+err_give_back:
+	atomic64_sub(size, used);
+	return ERR_PTR(-ENOMEM);
+}
+
+/**
+ * pinion_dm_free - give memory back; no region of it is left
+ * @dm: the memory; pages that a process maps live on with the mapping
+ */
+void pinion_dm_free(struct pinion_dm *dm)
+{
+	atomic64_sub(dm->size, dm->used);
+	vfree(dm->memory);
+	kfree(dm);
+}
+
+static struct pinion_mtt *describe(const struct pinion_dm *dm, u64 offset, u64 length)
+{
+	u64 first_page = offset >> PAGE_SHIFT;
+	u64 pages = ((offset + length - 1) >> PAGE_SHIFT) - first_page + 1;
+	struct pinion_mtt *mtt;
+	u64 i;
+
+	mtt = pinion_mtt_alloc(pages, PAGE_SHIFT, offset_in_page(offset));
+	if (!mtt)
+		return NULL;
+	for (i = 0; i < pages; i++)
+		*pinion_mtt_slot(mtt, i) =
+			page_to_phys(vmalloc_to_page(dm->memory +
+						     ((first_page + i) << PAGE_SHIFT)));
+	return mtt;
+}
+
+/**
+ * pinion_reg_dm_mr - a region of device memory
+ * @keys: the device's keys
+ * @pd: protection domain
+ * @dm: the memory
+ * @offset: of the first byte
+ * @length: in bytes
+ * @access: IB_ACCESS_*; the core insists on IB_ZERO_BASED
+ *
+ * Return: the region or an ERR_PTR.
+ */
+struct ib_mr *pinion_reg_dm_mr(struct pinion_keys *keys, struct ib_pd *pd,
+			       struct pinion_dm *dm, u64 offset, u64 length, int access)
+{
+	struct pinion_mtt *mtt;
+	struct ib_mr *ibmr;
+
+	if (!length)
+		return ERR_PTR(-EINVAL);
+	if (access & (IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB))
+		return ERR_PTR(-EINVAL);
+	mtt = describe(dm, offset, length);
+	if (!mtt)
+		return ERR_PTR(-ENOMEM);
+	ibmr = pinion_region_make(keys, pd, mtt, 0, length, access);
+	if (IS_ERR(ibmr))
+		pinion_mtt_free(mtt);
+	return ibmr;
+}
