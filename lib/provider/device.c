@@ -4,7 +4,6 @@
  * match table, context construction and the table of operations.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "provider.h"
@@ -76,34 +75,10 @@ static const struct verbs_context_ops ops = {
 #endif
 };
 
-/*
- * struct verbs_context_ops is sorted by name and grows in the middle, at times
- * without a new symbol version, so that a provider of another rdma-core loads
- * and then calls one operation for another. Where libibverbs has put ours tells
- * whether both mean the same struct: these are spread over all of it.
- */
-static bool ops_understood(const struct ibv_context_ops *seen)
-{
-	return seen->alloc_mw == ops.alloc_mw &&
-	       seen->dealloc_mw == ops.dealloc_mw &&
-	       seen->poll_cq == ops.poll_cq &&
-	       seen->post_send == ops.post_send &&
-	       seen->post_srq_recv == ops.post_srq_recv &&
-	       (void *)seen->_compat_reg_mr == (void *)ops.reg_mr &&
-	       seen->req_notify_cq == ops.req_notify_cq &&
-	       (void *)seen->_compat_resize_cq == (void *)ops.resize_cq;
-}
-
 static int set_ops(struct verbs_context *vctx)
 {
 	verbs_set_ops(vctx, &ops);
-	if (ops_understood(&vctx->context.ops))
-		return 0;
-
-	fprintf(stderr,
-		"pinion: this provider was built for rdma-core %s and cannot work with the libibverbs installed here; build it again\n",
-		PINION_RDMA_CORE_VERSION);
-	return ELIBBAD;
+	return pinion_libibverbs_matches(vctx, &ops) ? 0 : ELIBBAD;
 }
 
 static int check_abi(const struct pinion_alloc_ucontext_resp *resp)

@@ -143,6 +143,10 @@ static inline void pinion_copy_sges(void *slot_rest, const struct ibv_sge *from,
 	}
 }
 
+/* guard.c */
+bool pinion_libibverbs_matches(const struct verbs_context *vctx,
+			       const struct verbs_context_ops *ops);
+
 /* pd.c */
 struct ibv_pd *pinion_alloc_pd(struct ibv_context *context);
 int pinion_dealloc_pd(struct ibv_pd *pd);
