@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Delegates only; `make help' lists the targets.
+
+export KDIR ?= /lib/modules/$(shell uname -r)/build
+export PREFIX ?= /usr
+export DESTDIR ?=
+J := -j$(shell nproc)
+
+all: module-if-headers lib tools
+
+help:
+	@sed -n 's/^#: //p' $(firstword $(MAKEFILE_LIST))
+
+#: make demo       show the device at work, in a box; sets everything up itself
+#: make check      all tests on all beds; sets everything up itself
+#: make bench      pinion beside rxe, siw and memcpy
+#: make            the module (where there are kernel headers), provider, tools
+#: make kernel     the module against KDIR, default: the running kernel's headers
+#: make lib        the libibverbs provider, for the installed rdma-core
+#: make tools      what pinion-box runs, the test programs
+#: make kunit      the module's unit tests, in a box
+#: make style      checkpatch, W=1, sparse, clang-format, shellcheck, layer rules
+#: make install    module, provider, pinion-box, manual pages (PREFIX, DESTDIR)
+#: make dkms       the module through DKMS instead: follows kernel updates
+#: make uninstall  remove exactly what `make install' put there
+#: make clean      remove build/ and what the kernel's build left
+
+kernel:
+	scripts/module $(J)
+
+# `make' on a machine without headers still builds what pinion-box needs.
+module-if-headers:
+	@scripts/module --if-headers $(J)
+
+lib:
+	$(MAKE) $(J) -C lib O=$(CURDIR)/build/lib
+
+tools:
+	$(MAKE) -C tools/box O=$(CURDIR)/build/box
+	$(MAKE) -C tools/testing O=$(CURDIR)/build/testing
+
+kunit:
+	scripts/check kunit
+
+demo check bench style:
+	scripts/$@
+
+install uninstall dkms:
+	scripts/install --$@
+
+clean:
+	rm -rf build
+	find kernel kunit . -maxdepth 3 \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
+		-o -name '.*.cmd' -o -name '.*.o.d' -o -name modules.order -o -name Module.symvers \) \
+		-not -path './.git/*' -delete
+
+.PHONY: all help kernel module-if-headers lib tools kunit demo check bench style \
+	install uninstall dkms clean
