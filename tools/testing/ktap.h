@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Reports test results as KTAP; decides nothing else. A test is a function that
+ * returns NULL, or what went wrong.
+ */
+#ifndef PINION_KTAP_H
+#define PINION_KTAP_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct ktap_test {
+	const char *name;
+	const char *(*run)(void);
+};
+
+#define KTAP_STR(x) #x
+#define KTAP_XSTR(x) KTAP_STR(x)
+
+/* Inside a test: what must be true. */
+#define ENSURE(condition)                                                \
+	do {                                                             \
+		if (!(condition))                                        \
+			return __FILE__                                  \
+				":" KTAP_XSTR(__LINE__) ": " #condition; \
+	} while (0)
+
+/* Run all tests; the return value is main()'s. */
+static inline int ktap_run(const struct ktap_test *tests, size_t count)
+{
+	int failed = 0;
+	size_t i;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("KTAP version 1\n1..%zu\n", count);
+	for (i = 0; i < count; i++) {
+		const char *why = tests[i].run();
+
+		if (why) {
+			printf("# %s\n", why);
+			failed = 1;
+		}
+		printf("%sok %zu %s\n", why ? "not " : "", i + 1,
+		       tests[i].name);
+	}
+	return failed;
+}
+
+#endif /* PINION_KTAP_H */
