@@ -91,6 +91,15 @@ parse() {
 	timeout=${timeout:-600}
 }
 
+# Makes a folder of --root's argument.
+find_root() {
+	if [ -n "$tree" ] && [[ $root == bookworm || $root == trixie || $root == forky ]]; then
+		root=$("$tree/scripts/bed/root" "$root") || exit 123
+	fi
+	root=$(readlink -e "$root") || fail "--root: no such folder"
+	[ -d "$root" ] || fail "--root $root: not a folder"
+}
+
 # Sets $lib, the folder the guest gets its programs from.
 helpers() {
 	if [ -z "$tree" ]; then
@@ -161,7 +170,8 @@ find_provider() {
 # What build/lib-NAME belongs to the root.
 root_name() {
 	[ "$root" != / ] || { echo host; return; }
-	sed -n 's/^VERSION_CODENAME=//p' "$root/etc/os-release"
+	# The links of a root lead into that root.
+	sed -n 's/^VERSION_CODENAME=//p' "$root/usr/lib/os-release"
 }
 
 conf() { printf '%s=%s\0' "$1" "$2" >>"$job/conf"; }
@@ -171,8 +181,6 @@ make_job() {
 	local d seen
 	job=$(mktemp -d "${TMPDIR:-/tmp}/pinion-box.XXXXXX")
 	trap 'rm -rf "$job"' EXIT
-	[ "$root" = / ] || root=$(readlink -e "$root") || fail "--root: no such folder"
-	[ -d "$root" ] || fail "--root $root: not a folder"
 
 	printf '%s\0' "${command[@]}" >"$job/argv"
 	if [ "$root" = / ]; then
