@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+# What every suite shares: KTAP lines, one command or a server and its client as
+# a test, waiting for a server. Runs inside a bed.
+# In: DEV the device under test (default: the first), QUICK=1 for fewer tests,
+# SLOW=N to multiply every time limit.
+set -uo pipefail
+
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+PROGRAMS=${PROGRAMS:-$HERE/../../build/testing}
+QUICK=${QUICK:-}
+SLOW=${SLOW:-1}
+ADDR=${ADDR:-10.0.0.1}
+ADDR6=${ADDR6:-fd00:0::1}
+
+if [ -z "${DEV:-}" ]; then
+	for DEV in /sys/class/infiniband/*; do break; done
+	DEV=${DEV##*/}
+fi
+
+TMP=$(mktemp -d)
+trap 'rm -rf "$TMP"' EXIT
+tests=0
+failures=0
+port=20000
+
+# The entry of the GID table that is $ADDR as RoCE v2.
+gid_index() {
+	local i dir=/sys/class/infiniband/$DEV/ports/1 want
+	# shellcheck disable=SC2046
+	want=$(printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x' $(tr . ' ' <<<"$ADDR"))
+	for i in "$dir"/gids/*; do
+		i=${i##*/}
+		[ "$(cat "$dir/gids/$i" 2>/dev/null)" = "$want" ] || continue
+		[ "$(cat "$dir/gid_attrs/types/$i" 2>/dev/null)" = "RoCE v2" ] || continue
+		echo "$i"
+		return
+	done
+	echo 1
+}
+GID=${GID:-$(gid_index)}
+
+have() { command -v "$1" >/dev/null; }
+
+ok() { printf 'ok %d %s\n' $((++tests)) "$*"; }
+skip() { # NAME WHY
+	local name=$1
+	shift
+	printf 'ok %d %s # SKIP %s\n' $((++tests)) "$name" "$*"
+}
+not_ok() { # NAME [WHY]
+	local name=$1
+	shift
+	printf 'not ok %d %s%s\n' $((++tests)) "$name" "${*:+ # $*}"
+	failures=$((failures + 1))
+}
+# What the reader of a failure wants to see comes before its line.
+show() { sed 's/^/# /' "$@"; }
+
+finish() {
+	printf '1..%d\n' $tests
+	exit $((failures > 0))
+}
+
+# limited COMMAND...: run it, for at most $LIMIT seconds.
+LIMIT=${LIMIT:-20}
+limited() { timeout -k 5 $((LIMIT * SLOW)) "$@"; }
+
+why() { # STATUS
+	case $1 in
+	124 | 137) echo "no end after $((LIMIT * SLOW))s" ;;
+	*) echo "exit status $1" ;;
+	esac
+}
+
+# run NAME COMMAND...: one test, passed if COMMAND exits with 0.
+run() {
+	local name=$1 rc=0
+	shift
+	limited "$@" >"$TMP/out" 2>&1 </dev/null || rc=$?
+	if ((rc)); then
+		echo "# $*"
+		tail -n 25 "$TMP/out" | show
+		not_ok "$name" "$(why $rc)"
+		return 1
+	fi
+	ok "$name"
+}
+
+# refused NAME COMMAND...: passed if COMMAND fails, but by itself.
+refused() {
+	local name=$1 rc=0
+	shift
+	limited "$@" >"$TMP/out" 2>&1 </dev/null || rc=$?
+	if ((rc == 0 || rc >= 124)); then
+		echo "# $*"
+		tail -n 25 "$TMP/out" | show
+		not_ok "$name" "should have been refused: $(why $rc)"
+		return 1
+	fi
+	ok "$name"
+}
+
+tcp_listens() { # PORT
+	grep -qi ":$(printf %04X "$1") .* 0A " /proc/net/tcp /proc/net/tcp6 2>/dev/null
+}
+cm_listens() { # PORT
+	rdma resource show cm_id 2>/dev/null | grep -q "state LISTEN .*:$1 "
+}
+
+# ready HOW PID: wait until the server PID listens. HOW: tcp:PORT, cm:PORT, or
+# seconds to sleep.
+ready() {
+	local i how=$1
+	case $how in
+	tcp:*) how=tcp_listens ;;
+	cm:*) how=cm_listens ;;
+	*) sleep "$how"; return ;;
+	esac
+	for ((i = 0; i < 100 * SLOW; i++)); do
+		kill -0 "$2" 2>/dev/null || return 1
+		! "$how" "${1#*:}" || return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+# end PID: give it a moment, then end it; the status is its own.
+end() {
+	local i
+	for ((i = 0; i < 40 * SLOW; i++)); do
+		kill -0 "$1" 2>/dev/null || break
+		sleep 0.05
+	done
+	kill "$1" 2>/dev/null
+	wait "$1" 2>/dev/null
+}
+
+# both READY SERVER CLIENT: run the two shell words lists SERVER and CLIENT against
+# each other; the status is the first that is not 0. $TMP/server and $TMP/client
+# keep what they said. STAYS=1: a server that does not end is as it should be.
+both() {
+	local rc=0 src=0 pid
+	# Unquoted: lists of words.
+	# shellcheck disable=SC2086
+	limited $2 >"$TMP/server" 2>&1 </dev/null &
+	pid=$!
+	ready "$1" $pid || { end $pid; rc=$?; return $((rc ? rc : 1)); }
+	# shellcheck disable=SC2086
+	limited $3 >"$TMP/client" 2>&1 </dev/null || rc=$?
+	if ((rc)); then
+		end $pid
+	elif [ -n "${STAYS:-}" ]; then
+		kill $pid
+		wait $pid 2>/dev/null
+	else
+		wait $pid || src=$?
+	fi
+	return $((rc ? rc : src))
+}
+
+# pair NAME READY SERVER CLIENT [CHECK]: one test of a server and its client;
+# CHECK is a function that may still find fault with what they said.
+pair() {
+	local rc=0
+	: >"$TMP/server"
+	: >"$TMP/client"
+	both "$2" "$3" "$4" || rc=$?
+	if ((rc == 0)) && [ -n "${5:-}" ]; then "$5" || rc=$?; fi
+	if ((rc)); then
+		printf '# server: %s\n' "$3"
+		tail -n 20 "$TMP/server" | show
+		printf '# client: %s\n' "$4"
+		tail -n 20 "$TMP/client" | show
+		not_ok "$1" "$(why $rc)"
+		return 1
+	fi
+	ok "$1"
+}

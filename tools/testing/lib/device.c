@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Finds and opens the device under test.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "device.h"
+
+struct device dev;
+
+static char name[64];
+
+static struct ibv_device *find(void)
+{
+	struct ibv_device **list, *found = NULL;
+	int i;
+
+	list = ibv_get_device_list(NULL);
+	for (i = 0; list && list[i] && !found; i++) {
+		if (!opt.device ||
+		    !strcmp(opt.device, ibv_get_device_name(list[i])))
+			found = list[i];
+	}
+	/* The list stays: a device of a freed one may not be opened. */
+	return found;
+}
+
+const char *device_missing(void)
+{
+	struct ibv_device *device = find();
+	struct ibv_context *ctx;
+
+	if (!device)
+		return opt.device ? "no such verbs device" : "no verbs device";
+	snprintf(name, sizeof(name), "%s", ibv_get_device_name(device));
+	ctx = ibv_open_device(device);
+	if (!ctx)
+		return "the device cannot be opened";
+	ibv_close_device(ctx);
+	return NULL;
+}
+
+static bool is_v4(const union ibv_gid *gid)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return !memcmp(gid->raw, mapped, sizeof(mapped));
+}
+
+static int choose_gid(void)
+{
+	struct ibv_gid_entry entry;
+	int i;
+
+	for (i = 0; i < dev.port.gid_tbl_len; i++) {
+		if (ibv_query_gid_ex(dev.ctx, 1, i, &entry, 0))
+			continue;
+		if (entry.gid_type == IBV_GID_TYPE_ROCE_V2 && is_v4(&entry.gid))
+			return i;
+	}
+	return 0;
+}
+
+void device_open(void)
+{
+	struct ibv_device *device = MUST(find());
+
+	dev.ctx = MUST(ibv_open_device(device));
+	dev.pd = MUST(ibv_alloc_pd(dev.ctx));
+	CHECK_EQ(ibv_query_device_ex(dev.ctx, NULL, &dev.attr), 0);
+	CHECK_EQ(ibv_query_port(dev.ctx, 1, &dev.port), 0);
+	dev.gid_index = opt.gid_index >= 0 ? opt.gid_index : choose_gid();
+	CHECK_EQ(ibv_query_gid(dev.ctx, 1, dev.gid_index, &dev.gid), 0);
+	dev.pinion = !strncmp(dev.attr.orig_attr.fw_ver, "pinion", 6);
+	if (!dev.pinion)
+		dev.pinion = !strncmp(name, "pinion", 6);
+}
+
+struct ibv_context *device_another(void)
+{
+	return MUST(ibv_open_device(MUST(find())));
+}
+
+const char *device_name(void)
+{
+	return name;
+}
+
+long long device_counter(const char *counter)
+{
+	long long value = -1;
+	char path[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path),
+		 "/sys/class/infiniband/%s/ports/1/hw_counters/%s", name,
+		 counter);
+	file = fopen(path, "r");
+	if (!file)
+		return -1;
+	if (fscanf(file, "%lld", &value) != 1)
+		value = -1;
+	fclose(file);
+	return value;
+}
+
+void need_root(void)
+{
+	if (geteuid())
+		skip("only root can");
+}
+
+void need_odp(void)
+{
+	if (!(dev.attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
+		skip("issue: on-demand paging");
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The device under test, open, with one protection domain: what every test starts
+ * from. One a process.
+ */
+#ifndef PINION_TEST_DEVICE_H
+#define PINION_TEST_DEVICE_H
+
+#include <infiniband/verbs.h>
+#include <rdma/pinion-abi.h>
+
+#include "harness.h"
+
+struct device {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_device_attr_ex attr;
+	struct ibv_port_attr port;
+	union ibv_gid gid;
+	int gid_index;
+	bool pinion; /* is it one of ours? */
+};
+
+extern struct device dev;
+
+/* NULL if there is a device to test, else why not. */
+const char *device_missing(void);
+
+/* Fill dev; the test fails if that fails. */
+void device_open(void);
+
+/* Another context of the same device. */
+struct ibv_context *device_another(void);
+
+/* A number of /sys/class/infiniband/DEVICE/ports/1/hw_counters, or -1. */
+long long device_counter(const char *name);
+
+/* What `rdma' calls the device. */
+const char *device_name(void);
+
+/* Things only some tests can do without. */
+void need_root(void);
+void need_odp(void);
+
+#endif /* PINION_TEST_DEVICE_H */

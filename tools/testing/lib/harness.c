@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Options, one process a test, verdicts. Knows tests as functions only; the device
+ * is opened for each by device.c.
+ */
+#define _GNU_SOURCE
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "device.h"
+#include "harness.h"
+#include "resources.h"
+
+enum { OK = 0, FAILED = 1, SKIPPED = 4 };
+
+enum { DEFAULT_TIMEOUT = 60 };
+
+struct options opt = {
+	.gid_index = -1,
+	.seconds = 3,
+};
+
+static int report_fd = -1;
+static char where[256];
+
+static void vreport(const char *prefix, const char *fmt, va_list args)
+{
+	char text[1024];
+	int used;
+
+	used = snprintf(text, sizeof(text), "%s", prefix);
+	vsnprintf(text + used, sizeof(text) - used, fmt, args);
+	if (where[0])
+		used = snprintf(text + strlen(text),
+				sizeof(text) - strlen(text), " [%s]", where);
+	if (write(report_fd, text, strlen(text)) < 0)
+		fprintf(stderr, "# %s\n", text);
+}
+
+void failed(const char *file, int line, const char *fmt, ...)
+{
+	const char *base = strrchr(file, '/');
+	char prefix[128];
+	va_list args;
+
+	snprintf(prefix, sizeof(prefix), "%s:%d: ", base ? base + 1 : file,
+		 line);
+	va_start(args, fmt);
+	vreport(prefix, fmt, args);
+	va_end(args);
+	_exit(FAILED);
+}
+
+void skip(const char *fmt, ...)
+{
+	va_list args;
+
+	where[0] = 0;
+	va_start(args, fmt);
+	vreport("", fmt, args);
+	va_end(args);
+	_exit(SKIPPED);
+}
+
+void note(const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	printf("# %s\n", text);
+	fflush(stdout);
+}
+
+void context(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(where, sizeof(where), fmt, args);
+	va_end(args);
+}
+
+/* splitmix64: any seed will do. */
+static uint64_t rnd_state;
+
+void rnd_seed(uint64_t seed)
+{
+	rnd_state = seed;
+}
+
+uint64_t rnd(void)
+{
+	uint64_t z = rnd_state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return z ^ (z >> 31);
+}
+
+uint64_t rnd_below(uint64_t end)
+{
+	return end ? rnd() % end : 0;
+}
+
+uint64_t rnd_in(uint64_t first, uint64_t last)
+{
+	return first + rnd_below(last - first + 1);
+}
+
+void rnd_fill(void *to, size_t length)
+{
+	uint8_t *p = to;
+	uint64_t word;
+
+	for (; length >= sizeof(word); length -= sizeof(word)) {
+		word = rnd();
+		memcpy(p, &word, sizeof(word));
+		p += sizeof(word);
+	}
+	word = rnd();
+	memcpy(p, &word, length);
+}
+
+double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+int spawn(void (*body)(void *arg), void *arg)
+{
+	int pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0)
+		FAIL("fork: errno %d", errno);
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	body(arg);
+	fflush(stdout);
+	_exit(OK);
+}
+
+int reap(int pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			FAIL("waitpid: errno %d", errno);
+	}
+	return status;
+}
+
+void reap_ok(int pid)
+{
+	int status = reap(pid);
+
+	if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED)
+		_exit(SKIPPED);
+	/* The child has said why. */
+	if (WIFEXITED(status) && WEXITSTATUS(status) == FAILED)
+		_exit(FAILED);
+	if (status)
+		FAIL("a child ended with status %#x", status);
+}
+
+static void child(const struct test *test, size_t index)
+{
+	/* Its own group, so that a timeout ends its children, too. */
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	rnd_seed(opt.seed + index * 0x10001);
+	device_open();
+	test->run();
+	fflush(stdout);
+	_exit(OK);
+}
+
+/* What the child said, until it and its children are gone or the time is up. */
+static bool listen_to(int fd, char *text, size_t size, int timeout)
+{
+	double end = now() + timeout;
+	size_t used = 0;
+	ssize_t got;
+
+	for (;;) {
+		struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+		double left = end - now();
+
+		if (left <= 0 || !poll(&poll_fd, 1, left * 1000 + 1))
+			break;
+		if (used == size - 1)
+			used = 0;
+		got = read(fd, text + used, size - 1 - used);
+		if (got <= 0) {
+			text[used] = 0;
+			return true;
+		}
+		used += got;
+		text[used] = 0;
+	}
+	return false;
+}
+
+static int judge(int status, bool in_time, int timeout, char *text, size_t size)
+{
+	if (!in_time)
+		snprintf(text, size, "no end after %d seconds", timeout);
+	else if (WIFSIGNALED(status))
+		snprintf(text, size, "killed by signal %d (%s)",
+			 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		return WEXITSTATUS(status);
+	return FAILED;
+}
+
+/* Processes are gone, so must be what they had. */
+static bool leaks(const struct resources *before, char *text, size_t size)
+{
+	struct resources after;
+	int tries;
+
+	if (!before->known)
+		return false;
+	for (tries = 0; tries < 50; tries++) {
+		resources_read(&after);
+		if (!resources_differ(before, &after, text, size))
+			return false;
+		usleep(20000);
+	}
+	return true;
+}
+
+static bool run_one(const struct test *test, size_t index, size_t number)
+{
+	int timeout = (test->timeout ?: DEFAULT_TIMEOUT) + opt.seconds;
+	char text[2048] = "", left[512] = "";
+	struct resources before;
+	double start = now();
+	int pipes[2], pid, status, verdict;
+	bool in_time;
+
+	resources_read(&before);
+	if (pipe(pipes))
+		exit(2);
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0)
+		exit(2);
+	if (!pid) {
+		close(pipes[0]);
+		report_fd = pipes[1];
+		child(test, index);
+	}
+	close(pipes[1]);
+	in_time = listen_to(pipes[0], text, sizeof(text), timeout);
+	if (!in_time) {
+		kill(-pid, SIGKILL);
+		kill(pid, SIGKILL);
+	}
+	close(pipes[0]);
+	waitpid(pid, &status, 0);
+	kill(-pid, SIGKILL);
+
+	verdict = judge(status, in_time, timeout, text, sizeof(text));
+	if (verdict != SKIPPED && leaks(&before, left, sizeof(left))) {
+		printf("# left behind: %s\n", left);
+		verdict = FAILED;
+	}
+	if (verdict == SKIPPED) {
+		printf("ok %zu - %s # SKIP %s\n", number, test->name, text);
+		return true;
+	}
+	if (text[0])
+		printf("# %s\n", text);
+	if (verdict)
+		printf("# seed %#llx\n", (unsigned long long)opt.seed);
+	printf("%sok %zu - %s # %.2f s\n", verdict ? "not " : "", number,
+	       test->name, now() - start);
+	return !verdict;
+}
+
+static void usage(FILE *to, const char *name, const char *about)
+{
+	fprintf(to,
+		"Usage: %s [OPTIONS]\n\n%s\n\n"
+		"  --device NAME    the device (default: the first)\n"
+		"  --gid-index N    of the port (default: the first RoCE v2 one)\n"
+		"  --seconds N      of each test that runs for a time (default %d)\n"
+		"  --seed N         repeat a run (default: of the clock)\n"
+		"  --only TEXT      tests whose name contains TEXT\n"
+		"  --list           their names\n"
+		"  --help           this\n\n"
+		"Exit status: 0 all passed, 1 some failed, 2 nothing could be run\n",
+		name, about, opt.seconds);
+}
+
+static bool chosen(const struct test *test)
+{
+	return !opt.only || strstr(test->name, opt.only);
+}
+
+static void parse(int argc, char **argv, const char *about,
+		  const struct test *tests, size_t count)
+{
+	static const struct option options[] = {
+		{ "device", required_argument, NULL, 'd' },
+		{ "gid-index", required_argument, NULL, 'g' },
+		{ "seconds", required_argument, NULL, 's' },
+		{ "seed", required_argument, NULL, 'r' },
+		{ "only", required_argument, NULL, 'o' },
+		{ "list", no_argument, NULL, 'l' },
+		{ "help", no_argument, NULL, 'h' },
+		{},
+	};
+	size_t i;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "d:g:s:r:o:lh", options, NULL)) >=
+	       0) {
+		switch (c) {
+		case 'd':
+			opt.device = optarg;
+			break;
+		case 'g':
+			opt.gid_index = atoi(optarg);
+			break;
+		case 's':
+			opt.seconds = atoi(optarg);
+			break;
+		case 'r':
+			opt.seed = strtoull(optarg, NULL, 0);
+			break;
+		case 'o':
+			opt.only = optarg;
+			break;
+		case 'l':
+			for (i = 0; i < count; i++)
+				puts(tests[i].name);
+			exit(0);
+		case 'h':
+			usage(stdout, argv[0], about);
+			exit(0);
+		default:
+			usage(stderr, argv[0], about);
+			exit(2);
+		}
+	}
+	if (optind != argc) {
+		usage(stderr, argv[0], about);
+		exit(2);
+	}
+}
+
+int harness_main(int argc, char **argv, const char *about,
+		 const struct test *tests, size_t count)
+{
+	size_t i, planned = 0, number = 0;
+	bool all_ok = true;
+	const char *why;
+
+	opt.seed = (uint64_t)time(NULL) << 20 ^ getpid();
+	parse(argc, argv, about, tests, count);
+	why = device_missing();
+	if (why) {
+		fprintf(stderr, "%s: %s\n", argv[0], why);
+		return 2;
+	}
+	for (i = 0; i < count; i++)
+		planned += chosen(&tests[i]);
+	if (!planned) {
+		fprintf(stderr, "%s: no such test\n", argv[0]);
+		return 2;
+	}
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("KTAP version 1\n# %s\n# seed %#llx\n1..%zu\n", about,
+	       (unsigned long long)opt.seed, planned);
+	for (i = 0; i < count; i++) {
+		if (chosen(&tests[i]))
+			all_ok &= run_one(&tests[i], i, ++number);
+	}
+	return all_ok ? 0 : 1;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Runs each test in a process of its own, with a time limit, and reports as KTAP.
+ * A test returns, or leaves through one of the macros below; what it made is
+ * cleaned up by its exit, and the harness looks whether that was so.
+ */
+#ifndef PINION_TEST_HARNESS_H
+#define PINION_TEST_HARNESS_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct options {
+	const char *device; /* NULL: the first one */
+	int gid_index; /* -1: the first RoCE v2 one with an IPv4 address */
+	int seconds; /* for each test that runs for a time */
+	uint64_t seed;
+	const char *only; /* tests whose name contains this */
+};
+
+extern struct options opt;
+
+struct test {
+	const char *name;
+	void (*run)(void);
+	int timeout; /* seconds, 0: the default */
+};
+
+int harness_main(int argc, char **argv, const char *about,
+		 const struct test *tests, size_t count);
+
+#define HARNESS_MAIN(about, tests)                                          \
+	int main(int argc, char **argv)                                     \
+	{                                                                   \
+		return harness_main(argc, argv, about, tests,               \
+				    sizeof(tests) / sizeof((tests)[0]));    \
+	}
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+void failed(const char *file, int line, const char *fmt, ...)
+	__attribute__((noreturn, format(printf, 3, 4)));
+void skip(const char *fmt, ...)
+	__attribute__((noreturn, format(printf, 1, 2)));
+/* A line of diagnosis. */
+void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Where in a table of cases the test is; shown when it fails. */
+void context(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#define FAIL(...) failed(__FILE__, __LINE__, __VA_ARGS__)
+
+#define CHECK(condition)                                    \
+	do {                                                \
+		if (!(condition))                           \
+			FAIL("%s (errno %d)", #condition, errno); \
+	} while (0)
+
+#define CHECK_EQ(got, want)                                             \
+	do {                                                            \
+		long long got_ = (long long)(got);                      \
+		long long want_ = (long long)(want);                    \
+		if (got_ != want_)                                      \
+			FAIL("%s is %lld (%#llx), not %s = %lld (%#llx)", \
+			     #got, got_, got_, #want, want_, want_);    \
+	} while (0)
+
+/* A call that must give a pointer. */
+#define MUST(call)                                               \
+	({                                                       \
+		typeof(call) must_ = (call);                     \
+		if (!must_)                                      \
+			FAIL("%s: errno %d", #call, errno);      \
+		must_;                                           \
+	})
+
+/* A call that must give NULL, and say why in errno. */
+#define MUST_NOT(call, why)                                             \
+	do {                                                            \
+		errno = 0;                                              \
+		if ((call))                                             \
+			FAIL("%s succeeded, want errno %d", #call, why); \
+		if (errno != (why))                                     \
+			FAIL("%s: errno is %d, not %s = %d", #call, errno, \
+			     #why, why);                                \
+	} while (0)
+
+/* The seed of this test: printed, so that a failure can be repeated. */
+uint64_t rnd(void);
+/* Something in [0, end). */
+uint64_t rnd_below(uint64_t end);
+/* Something in [first, last]. */
+uint64_t rnd_in(uint64_t first, uint64_t last);
+void rnd_fill(void *to, size_t length);
+void rnd_seed(uint64_t seed);
+
+double now(void);
+
+/* A child that runs @body and exits 0; it ends with us. */
+int spawn(void (*body)(void *arg), void *arg);
+/* Wait for it; returns its status as of waitpid(). */
+int reap(int pid);
+void reap_ok(int pid);
+
+#endif /* PINION_TEST_HARNESS_H */

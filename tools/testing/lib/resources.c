@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Asks the kernel, by RDMA netlink and files, what exists. Changes nothing.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <linux/netlink.h>
+#include <rdma/rdma_netlink.h>
+
+#include "device.h"
+#include "resources.h"
+
+typedef void (*visit_t)(const struct nlattr *attrs, int length, void *arg);
+
+struct request {
+	struct nlmsghdr hdr;
+	struct nlattr attr;
+	uint32_t index;
+};
+
+#define ATTR_NEXT(attr) \
+	((const struct nlattr *)((const char *)(attr) + NLA_ALIGN((attr)->nla_len)))
+#define ATTR_DATA(attr) ((const void *)((const char *)(attr) + NLA_HDRLEN))
+
+static const struct nlattr *find_attr(const struct nlattr *attr, int length,
+				      int type)
+{
+	const char *end = (const char *)attr + length;
+
+	for (; (const char *)attr + NLA_HDRLEN <= end && attr->nla_len;
+	     attr = ATTR_NEXT(attr)) {
+		if ((attr->nla_type & NLA_TYPE_MASK) == type)
+			return attr;
+	}
+	return NULL;
+}
+
+static uint64_t attr_u64(const struct nlattr *attrs, int length, int type)
+{
+	const struct nlattr *attr = find_attr(attrs, length, type);
+	uint64_t value = 0;
+
+	if (attr)
+		memcpy(&value, ATTR_DATA(attr), attr->nla_len - NLA_HDRLEN);
+	return value;
+}
+
+static bool receive(int fd, visit_t visit, void *arg)
+{
+	static char buf[1 << 16] __attribute__((aligned(8)));
+	struct nlmsghdr *hdr;
+	int length;
+
+	for (;;) {
+		length = recv(fd, buf, sizeof(buf), 0);
+		if (length <= 0)
+			return false;
+		for (hdr = (void *)buf; NLMSG_OK(hdr, length);
+		     hdr = NLMSG_NEXT(hdr, length)) {
+			if (hdr->nlmsg_type == NLMSG_DONE)
+				return true;
+			if (hdr->nlmsg_type == NLMSG_ERROR)
+				return false;
+			visit(NLMSG_DATA(hdr),
+			      hdr->nlmsg_len - NLMSG_HDRLEN, arg);
+			if (!(hdr->nlmsg_flags & NLM_F_MULTI))
+				return true;
+		}
+	}
+}
+
+/* Dump @op, for the device @index if that is not negative. */
+static bool ask(int op, int index, visit_t visit, void *arg)
+{
+	struct request request = {
+		.hdr = { .nlmsg_len = NLMSG_HDRLEN,
+			 .nlmsg_type =
+				 RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, op),
+			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
+	};
+	struct timeval patience = { .tv_sec = 5 };
+	bool ok;
+	int fd;
+
+	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
+	if (fd < 0)
+		return false;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	if (index >= 0) {
+		request.hdr.nlmsg_len = sizeof(request);
+		request.attr.nla_len = NLA_HDRLEN + sizeof(uint32_t);
+		request.attr.nla_type = RDMA_NLDEV_ATTR_DEV_INDEX;
+		request.index = index;
+	}
+	ok = send(fd, &request, request.hdr.nlmsg_len, 0) > 0 &&
+	     receive(fd, visit, arg);
+	close(fd);
+	return ok;
+}
+
+static void visit_device(const struct nlattr *attrs, int length, void *arg)
+{
+	const struct nlattr *attr;
+
+	attr = find_attr(attrs, length, RDMA_NLDEV_ATTR_DEV_NAME);
+	if (attr && !strcmp(ATTR_DATA(attr), device_name()))
+		*(int *)arg = attr_u64(attrs, length, RDMA_NLDEV_ATTR_DEV_INDEX);
+}
+
+static int device_index(void)
+{
+	int index = -1;
+
+	ask(RDMA_NLDEV_CMD_GET, -1, visit_device, &index);
+	return index;
+}
+
+static void visit_summary(const struct nlattr *attrs, int length, void *arg)
+{
+	const struct nlattr *attr, *table, *entry;
+	struct resources *res = arg;
+	const char *end;
+
+	attr = find_attr(attrs, length, RDMA_NLDEV_ATTR_DEV_NAME);
+	table = find_attr(attrs, length, RDMA_NLDEV_ATTR_RES_SUMMARY);
+	if (!attr || !table || strcmp(ATTR_DATA(attr), device_name()))
+		return;
+	end = (const char *)table + table->nla_len;
+	for (entry = ATTR_DATA(table);
+	     (const char *)entry < end && res->kinds < RESOURCE_KINDS;
+	     entry = ATTR_NEXT(entry)) {
+		int inner = entry->nla_len - NLA_HDRLEN;
+
+		attr = find_attr(ATTR_DATA(entry), inner,
+				 RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME);
+		if (!attr)
+			continue;
+		snprintf(res->kind[res->kinds].name,
+			 sizeof(res->kind[0].name), "%s",
+			 (const char *)ATTR_DATA(attr));
+		res->kind[res->kinds++].count =
+			attr_u64(ATTR_DATA(entry), inner,
+				 RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR);
+	}
+	res->known = true;
+}
+
+/* Windows and dead keys are nobody's resources: the driver's own list has them. */
+static void read_keys(struct resources *res)
+{
+	char path[128], line[512];
+	uint64_t count = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/pinion/%s/keys",
+		 device_name());
+	file = fopen(path, "r");
+	if (!file || res->kinds == RESOURCE_KINDS)
+		return;
+	while (fgets(line, sizeof(line), file))
+		count += line[0] == '0';
+	fclose(file);
+	strcpy(res->kind[res->kinds].name, "keys");
+	res->kind[res->kinds++].count = count;
+}
+
+void resources_read(struct resources *res)
+{
+	memset(res, 0, sizeof(*res));
+	ask(RDMA_NLDEV_CMD_RES_GET, -1, visit_summary, res);
+	read_keys(res);
+}
+
+bool resources_differ(const struct resources *a, const struct resources *b,
+		      char *text, size_t size)
+{
+	bool differ = false;
+	size_t used = 0;
+	int i;
+
+	for (i = 0; i < a->kinds && i < b->kinds && used < size; i++) {
+		if (a->kind[i].count == b->kind[i].count)
+			continue;
+		differ = true;
+		used += snprintf(text + used, size - used, "%s %+lld ",
+				 a->kind[i].name,
+				 (long long)(b->kind[i].count -
+					     a->kind[i].count));
+	}
+	return differ;
+}
+
+long long resources_count(const struct resources *res, const char *name)
+{
+	int i;
+
+	for (i = 0; i < res->kinds; i++) {
+		if (!strcmp(res->kind[i].name, name))
+			return res->kind[i].count;
+	}
+	return -1;
+}
+
+long vm_pin(int pid)
+{
+	char path[64] = "/proc/self/status", line[256];
+	long kib = -1;
+	FILE *file;
+
+	if (pid)
+		snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "r");
+	if (!file)
+		return -1;
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "VmPin: %ld", &kib) == 1)
+			break;
+	}
+	fclose(file);
+	return kib;
+}
+
+struct mr_list {
+	struct mr_info *infos;
+	int max, count;
+};
+
+static void visit_mrs(const struct nlattr *attrs, int length, void *arg)
+{
+	const struct nlattr *table, *entry;
+	struct mr_list *list = arg;
+	const char *end;
+
+	table = find_attr(attrs, length, RDMA_NLDEV_ATTR_RES_MR);
+	if (!table)
+		return;
+	end = (const char *)table + table->nla_len;
+	for (entry = ATTR_DATA(table);
+	     (const char *)entry < end && list->count < list->max;
+	     entry = ATTR_NEXT(entry)) {
+		struct mr_info *info = &list->infos[list->count++];
+		const struct nlattr *inner = ATTR_DATA(entry);
+		int size = entry->nla_len - NLA_HDRLEN;
+
+		*info = (struct mr_info){
+			.found = true,
+			.rkey = attr_u64(inner, size, RDMA_NLDEV_ATTR_RES_RKEY),
+			.lkey = attr_u64(inner, size, RDMA_NLDEV_ATTR_RES_LKEY),
+			.mrn = attr_u64(inner, size, RDMA_NLDEV_ATTR_RES_MRN),
+			.pdn = attr_u64(inner, size, RDMA_NLDEV_ATTR_RES_PDN),
+			.length =
+				attr_u64(inner, size, RDMA_NLDEV_ATTR_RES_MRLEN),
+		};
+	}
+}
+
+int resources_mrs(struct mr_info *infos, int max)
+{
+	struct mr_list list = { .infos = infos, .max = max };
+	int index = device_index();
+
+	if (index < 0 || !ask(RDMA_NLDEV_CMD_RES_MR_GET, index, visit_mrs, &list))
+		return -1;
+	return list.count;
+}
+
+bool resources_mr(uint32_t rkey, struct mr_info *info)
+{
+	struct mr_info infos[256];
+	int i, count = resources_mrs(infos, ARRAY_SIZE(infos));
+
+	for (i = 0; i < count; i++) {
+		if (infos[i].rkey == rkey) {
+			*info = infos[i];
+			return true;
+		}
+	}
+	return false;
+}

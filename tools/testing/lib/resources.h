@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the kernel says exists: the objects of the device (as `rdma resource show'),
+ * its keys, and the memory a process has pinned.
+ */
+#ifndef PINION_TEST_RESOURCES_H
+#define PINION_TEST_RESOURCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { RESOURCE_KINDS = 16 };
+
+struct resources {
+	bool known;
+	int kinds;
+	struct {
+		char name[16];
+		uint64_t count;
+	} kind[RESOURCE_KINDS];
+};
+
+void resources_read(struct resources *res);
+/* Says in @text what differs. */
+bool resources_differ(const struct resources *a, const struct resources *b,
+		      char *text, size_t size);
+/* Of one kind ("mr", "qp", ...; "keys" of the debugfs), or -1. */
+long long resources_count(const struct resources *res, const char *name);
+
+/* KiB pinned by @pid (0: us), of /proc/PID/status. */
+long vm_pin(int pid);
+
+/* Attribute @attr of the MR with this rkey as netlink tells it, or 0. */
+struct mr_info {
+	bool found;
+	uint32_t rkey, lkey, mrn, pdn;
+	uint64_t length;
+};
+/* The MR of this handle's number; needs CAP_NET_ADMIN for the keys. */
+bool resources_mr(uint32_t rkey, struct mr_info *info);
+int resources_mrs(struct mr_info *infos, int max);
+
+#endif /* PINION_TEST_RESOURCES_H */
