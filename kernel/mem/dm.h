@@ -16,6 +16,8 @@ struct pinion_dm {
 	atomic64_t *used;		/* of the device, in bytes */
 	void *memory;			/* vmalloc area, whole pages */
 	size_t size;
+	/* the mapping, owned by verbs */
+	struct rdma_user_mmap_entry *mapping;
 };
 
 static inline struct pinion_dm *to_pinion_dm(struct ib_dm *ibdm)

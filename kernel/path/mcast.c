@@ -5,6 +5,7 @@
  */
 #include <linux/slab.h>
 
+#include "../compat/compat.h"
 #include "qp.h"
 
 /* One membership. */

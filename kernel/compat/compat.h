@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Small things the supported kernels disagree about: the newer name is defined where
+ * it is missing. PINION_HAVE_* come from probes in Kbuild, never from versions.
+ */
+#ifndef PINION_COMPAT_COMPAT_H
+#define PINION_COMPAT_COMPAT_H
+
+#include <linux/device.h>
+#include <linux/hrtimer.h>
+#include <linux/timer.h>
+#include <rdma/ib_verbs.h>
+
+#ifndef PINION_HAVE_HRTIMER_SETUP
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*function)(struct hrtimer *),
+				 clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock, mode);
+	timer->function = function;
+}
+#endif
+
+#ifndef timer_container_of
+#define timer_container_of(var, timer, field) from_timer(var, timer, field)
+#endif
+
+/* The namespace is a string, or was a word. */
+#ifdef PINION_HAVE_IMPORT_NS_STRING
+#define PINION_IMPORT_NS(ns) MODULE_IMPORT_NS(#ns)
+#else
+#define PINION_IMPORT_NS(ns) MODULE_IMPORT_NS(ns)
+#endif
+
+#ifdef PINION_HAVE_ALLOC_WITH_NET
+#define pinion_alloc_device(net) ib_alloc_device_with_net(pinion_dev, ibdev, net)
+#else
+#define pinion_alloc_device(net) ((void)(net), ib_alloc_device(pinion_dev, ibdev))
+#endif
+
+#ifndef PINION_HAVE_RDMA_DEV_NET
+static inline struct net *rdma_dev_net(struct ib_device *ibdev)
+{
+	return read_pnet(&ibdev->coredev.rdma_net);
+}
+#endif
+
+/* Where the architecture knows devices that see caches and others: ours does. */
+static inline void pinion_dev_set_coherent(struct device *dev)
+{
+#if defined(CONFIG_ARCH_HAS_SYNC_DMA_FOR_DEVICE) || \
+	defined(CONFIG_ARCH_HAS_SYNC_DMA_FOR_CPU) || \
+	defined(CONFIG_ARCH_HAS_SYNC_DMA_FOR_CPU_ALL)
+#ifdef PINION_HAVE_DEV_FLAGS
+	dev_set_dma_coherent(dev);
+#else
+	dev->dma_coherent = true;
+#endif
+#endif
+}
+
+struct pinion_dev;
+struct net_device;
+
+/* Tell consumers if the port went up or down. RTNL is held. */
+void pinion_port_notify(struct pinion_dev *dev, struct net_device *ndev);
+
+#endif

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Events of the port. Where the core follows netdevs itself it knows only one device
+ * of each, so it is asked to look again; where it does not, the event is raised here.
+ */
+#include "../verbs/device.h"
+#include "compat.h"
+
+#ifdef PINION_HAVE_PORT_STATE_EVENT
+
+void pinion_port_notify(struct pinion_dev *dev, struct net_device *ndev)
+{
+	ib_dispatch_port_state_event(&dev->ibdev, ndev);
+}
+
+#else
+
+void pinion_port_notify(struct pinion_dev *dev, struct net_device *ndev)
+{
+	enum ib_port_state state = pinion_port_state(ndev);
+	struct ib_event event = {
+		.device = &dev->ibdev,
+		.element.port_num = 1,
+		.event = state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR,
+	};
+
+	if (dev->state == state)
+		return;
+	dev->state = state;
+	ib_dispatch_event(&event);
+}
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Pinning user memory, whatever this kernel calls it.
+ */
+#ifndef PINION_COMPAT_UMEM_H
+#define PINION_COMPAT_UMEM_H
+
+#include <rdma/ib_umem.h>
+#ifdef PINION_HAVE_RDMA_ITER
+#include <rdma/iter.h>
+#endif
+
+static inline struct ib_umem *pinion_umem_get(struct ib_device *ibdev, unsigned long addr,
+					      size_t size, int access)
+{
+#ifdef PINION_HAVE_UMEM_GET_VA
+	return ib_umem_get_va(ibdev, addr, size, access);
+#else
+	return ib_umem_get(ibdev, addr, size, access);
+#endif
+}
+
+#endif
