@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What the device and its one port are: the answers to all queries about them.
+ * Never changes either; the netdev's side does (see dev/netdev.c).
+ */
+#include <linux/ethtool.h>
+#include <linux/netdevice.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_mad.h>
+
+#include "../logic/wqe.h"
+#include "../mem/dm.h"
+#include "../mem/fastreg.h"
+#include "device.h"
+#include "ops.h"
+#include "udata.h"
+
+#define FW_MAJOR	1
+#define FW_MINOR	0
+
+/* Timestamps are nanoseconds: a clock of 10^6 kHz. */
+#define CORE_CLOCK_KHZ	1000000
+
+/* Local CA ack delay, 4.096 us * 2^x: what a busy host may need to run an executor. */
+#define ACK_DELAY	15
+
+#define DEVICE_CAPS (IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_PORT_ACTIVE_EVENT |	\
+		     IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |		\
+		     IB_DEVICE_SRQ_RESIZE | IB_DEVICE_XRC | IB_DEVICE_MEM_WINDOW |	\
+		     IB_DEVICE_MEM_WINDOW_TYPE_2B | IB_DEVICE_MEM_MGT_EXTENSIONS |	\
+		     IB_DEVICE_FLUSH_GLOBAL | IB_DEVICE_ATOMIC_WRITE)
+
+static void fill_queue_limits(struct ib_device_attr *attr)
+{
+	attr->max_qp = PINION_MAX_QP;
+	attr->max_qp_wr = PINION_MAX_QP_WR;
+	attr->max_send_sge = PINION_MAX_SGE;
+	attr->max_recv_sge = PINION_MAX_SGE;
+	attr->max_sge_rd = PINION_MAX_SGE;
+	attr->max_cq = PINION_MAX_CQ;
+	attr->max_cqe = PINION_MAX_CQE;
+	attr->max_srq = PINION_MAX_SRQ;
+	attr->max_srq_wr = PINION_MAX_SRQ_WR;
+	attr->max_srq_sge = PINION_MAX_SGE;
+	attr->max_qp_rd_atom = PINION_MAX_RD_ATOMIC;
+	attr->max_qp_init_rd_atom = PINION_MAX_RD_ATOMIC;
+	attr->max_res_rd_atom = PINION_MAX_QP * PINION_MAX_RD_ATOMIC;
+	attr->max_ah = PINION_MAX_AH;
+	attr->max_mcast_grp = PINION_MAX_MCAST;
+	attr->max_mcast_qp_attach = PINION_MCAST_MAX_QPS;
+	attr->max_total_mcast_qp_attach = PINION_MAX_MCAST;
+}
+
+static void fill_memory_limits(struct ib_device_attr *attr)
+{
+	attr->max_pd = PINION_MAX_PD;
+	attr->max_mr = PINION_MAX_MR;
+	attr->max_mw = PINION_MAX_MW;
+	attr->max_mr_size = PINION_MAX_MR_SIZE;
+	attr->page_size_cap = ~(u64)(PAGE_SIZE - 1);
+	attr->max_fast_reg_page_list_len = PINION_MAX_FASTREG_PAGES;
+	attr->max_dm_size = PINION_DM_SIZE;
+}
+
+static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+			struct ib_udata *udata)
+{
+	struct pinion_dev *dev = to_pinion_dev(ibdev);
+	int err;
+
+	err = pinion_udata_none(udata);
+	if (err)
+		return err;
+
+	memset(attr, 0, sizeof(*attr));
+	attr->fw_ver = (u64)FW_MAJOR << 32 | FW_MINOR;
+	attr->sys_image_guid = dev->guid;
+	attr->vendor_id = dev->vendor_id;
+	attr->vendor_part_id = dev->vendor_part_id;
+	attr->device_cap_flags = DEVICE_CAPS;
+	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG;
+	/* Atomics are the CPU's own, so they are atomic to everybody. */
+	attr->atomic_cap = IB_ATOMIC_GLOB;
+	attr->max_pkeys = 1;
+	attr->local_ca_ack_delay = ACK_DELAY;
+	attr->timestamp_mask = U64_MAX;
+	attr->hca_core_clock = CORE_CLOCK_KHZ;
+	fill_queue_limits(attr);
+	fill_memory_limits(attr);
+	return 0;
+}
+
+static void get_dev_fw_str(struct ib_device *ibdev, char *str)
+{
+	snprintf(str, IB_FW_VERSION_NAME_MAX, "pinion-%u.%u", FW_MAJOR, FW_MINOR);
+}
+
+static int modify_device(struct ib_device *ibdev, int mask, struct ib_device_modify *modify)
+{
+	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
+		return -EOPNOTSUPP;
+	if (mask & IB_DEVICE_MODIFY_NODE_DESC)
+		memcpy(ibdev->node_desc, modify->node_desc, sizeof(ibdev->node_desc));
+	return 0;
+}
+
+/* The slowest port that is fast enough, as far as the IB encoding goes. */
+static const struct {
+	u32 mbps;
+	u16 speed;
+	u8 width;
+} rates[] = {
+	{ SPEED_1000,	IB_SPEED_SDR,	IB_WIDTH_1X },
+	{ SPEED_10000,	IB_SPEED_FDR10,	IB_WIDTH_1X },
+	{ SPEED_25000,	IB_SPEED_EDR,	IB_WIDTH_1X },
+	{ SPEED_40000,	IB_SPEED_FDR10,	IB_WIDTH_4X },
+	{ SPEED_50000,	IB_SPEED_EDR,	IB_WIDTH_2X },
+	{ SPEED_100000,	IB_SPEED_EDR,	IB_WIDTH_4X },
+	{ SPEED_200000,	IB_SPEED_HDR,	IB_WIDTH_4X },
+	{ U32_MAX,	IB_SPEED_NDR,	IB_WIDTH_4X },
+};
+
+static void fill_rate(struct pinion_dev *dev, struct ib_port_attr *attr)
+{
+	u32 mbps = READ_ONCE(dev->speed);
+	int i = 0;
+
+	while (rates[i].mbps < mbps)
+		i++;
+	attr->active_speed = rates[i].speed;
+	attr->active_width = rates[i].width;
+}
+
+/* The core has checked the number and cleared @attr. */
+static int query_port(struct ib_device *ibdev, u32 port_num, struct ib_port_attr *attr)
+{
+	struct pinion_dev *dev = to_pinion_dev(ibdev);
+	struct net_device *ndev = ib_device_get_netdev(ibdev, port_num);
+
+	if (!ndev)
+		return -ENODEV;
+	attr->state = pinion_port_state(ndev);
+	if (attr->state == IB_PORT_ACTIVE)
+		attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
+	else if (netif_running(ndev))
+		attr->phys_state = IB_PORT_PHYS_STATE_POLLING;
+	else
+		attr->phys_state = IB_PORT_PHYS_STATE_DISABLED;
+	dev_put(ndev);
+
+	attr->max_mtu = IB_MTU_4096;
+	attr->active_mtu = READ_ONCE(dev->active_mtu);
+	attr->gid_tbl_len = PINION_GID_TABLE_LEN;
+	attr->pkey_tbl_len = 1;
+	attr->port_cap_flags = IB_PORT_CM_SUP;
+	attr->ip_gids = true;
+	attr->max_msg_sz = PINION_MAX_MSG_SIZE;
+	attr->max_vl_num = 1;
+	fill_rate(dev, attr);
+	return 0;
+}
+
+/**
+ * pinion_query_port_speed - ib_device_ops.query_port_speed, where there is one
+ * @ibdev: the device
+ * @port_num: checked by the core
+ * @speed: in units of 100 Mb/s
+ *
+ * Return: 0.
+ */
+int pinion_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed)
+{
+	*speed = READ_ONCE(to_pinion_dev(ibdev)->speed) / 100;
+	return 0;
+}
+
+static int query_pkey(struct ib_device *ibdev, u32 port_num, u16 index, u16 *pkey)
+{
+	if (index)
+		return -EINVAL;
+	*pkey = IB_DEFAULT_PKEY_FULL;
+	return 0;
+}
+
+static int get_port_immutable(struct ib_device *ibdev, u32 port_num,
+			      struct ib_port_immutable *immutable)
+{
+	struct ib_port_attr attr;
+	int err;
+
+	/* Tells the helpers below what kind of port this is. */
+	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	err = ib_query_port(ibdev, port_num, &attr);
+	if (err)
+		return err;
+	immutable->pkey_tbl_len = attr.pkey_tbl_len;
+	immutable->gid_tbl_len = attr.gid_tbl_len;
+	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
+	return 0;
+}
+
+static enum rdma_link_layer get_link_layer(struct ib_device *ibdev, u32 port_num)
+{
+	return IB_LINK_LAYER_ETHERNET;
+}
+
+const struct ib_device_ops pinion_device_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = (enum rdma_driver_id)PINION_DRIVER_ID,
+	.uverbs_abi_ver = PINION_ABI_VERSION,
+
+	.get_dev_fw_str = get_dev_fw_str,
+	.get_link_layer = get_link_layer,
+	.get_port_immutable = get_port_immutable,
+	.modify_device = modify_device,
+	.query_device = query_device,
+	.query_pkey = query_pkey,
+	.query_port = query_port,
+};

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The device as verbs see it: the node its peers reach, its limits, its port.
+ * Layout and the one table of limits only.
+ */
+#ifndef PINION_VERBS_DEVICE_H
+#define PINION_VERBS_DEVICE_H
+
+#include <linux/idr.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/sizes.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/pinion-abi.h>
+
+#include "../path/node.h"
+
+/* Every one of them is reported, and kept. */
+#define PINION_MAX_QP		SZ_256K
+#define PINION_MAX_CQ		SZ_256K
+#define PINION_MAX_SRQ		SZ_64K
+#define PINION_MAX_PD		SZ_64K
+#define PINION_MAX_AH		SZ_256K
+#define PINION_MAX_MR		SZ_4M
+#define PINION_MAX_MW		SZ_4M
+/* memberships of all groups together; so there are no more groups, either */
+#define PINION_MAX_MCAST	SZ_16K
+
+/* Of one object. Queues are powers of two, so these are, too. */
+#define PINION_MAX_QP_WR	SZ_32K
+#define PINION_MAX_SRQ_WR	SZ_64K
+#define PINION_MAX_CQE		SZ_4M
+#define PINION_MAX_RD_ATOMIC	128
+/* The core pins at most this many pages at once. */
+#define PINION_MAX_MR_SIZE	((u64)U32_MAX << PAGE_SHIFT)
+
+/* Regions and windows share one table of keys. */
+#define PINION_MAX_KEYS		(PINION_MAX_MR + PINION_MAX_MW)
+
+/* The kinds of objects that are counted against a limit. */
+enum pinion_counted {
+	PINION_COUNT_QP,
+	PINION_COUNT_CQ,
+	PINION_COUNT_SRQ,
+	PINION_COUNT_AH,
+	PINION_COUNT_MR,
+	PINION_COUNT_MW,
+	PINION_COUNT_MCAST,
+	PINION_NUM_COUNTED
+};
+
+struct pinion_dev {
+	struct ib_device ibdev;
+	struct pinion_node node;
+	struct device *parent;		/* what memory is mapped for */
+	struct dentry *debugfs;
+
+	u32 vendor_id;
+	u32 vendor_part_id;
+	__be64 guid;
+
+	/* As the netdev is now; written under RTNL, read anywhere. */
+	enum ib_mtu active_mtu;
+	u32 speed;			/* Mb/s */
+	enum ib_port_state state;	/* of which consumers were told last; compat/port.c */
+
+	struct ida pdns;
+	atomic64_t dm_used;		/* bytes of device memory given out */
+	atomic_t counts[PINION_NUM_COUNTED];
+	/* Held while a user's ring is exchanged for another; never while anything sleeps long. */
+	struct mutex resize_lock;
+};
+
+static inline struct pinion_dev *to_pinion_dev(struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct pinion_dev, ibdev);
+}
+
+static inline enum ib_port_state pinion_port_state(const struct net_device *ndev)
+{
+	return netif_running(ndev) && netif_carrier_ok(ndev) ? IB_PORT_ACTIVE : IB_PORT_DOWN;
+}
+
+/* Count one more object in; false if that would break a limit. Any context. */
+bool pinion_count_in(struct pinion_dev *dev, enum pinion_counted kind);
+void pinion_count_out(struct pinion_dev *dev, enum pinion_counted kind);
+
+/* Every op the verbs layer has. */
+void pinion_verbs_set_ops(struct ib_device *ibdev);
+
+#endif

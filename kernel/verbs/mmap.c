@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Mapping our memory into processes. Never knows what the memory is for.
+ */
+#include <linux/mm.h>
+#include <linux/vmalloc.h>
+
+#include "mmap.h"
+#include "ops.h"
+
+static struct pinion_mapping *to_mapping(struct rdma_user_mmap_entry *entry)
+{
+	return container_of(entry, struct pinion_mapping, entry);
+}
+
+int pinion_mapping_offer(struct pinion_mapping *map, struct ib_ucontext *context)
+{
+	return rdma_user_mmap_entry_insert(context, &map->entry, map->size);
+}
+
+static void mmap_free(struct rdma_user_mmap_entry *entry)
+{
+	struct pinion_mapping *map = to_mapping(entry);
+
+	map->release(map);
+}
+
+/* Each page is mapped with a reference of its own, so it may outlive area and module. */
+static int map_pages(struct vm_area_struct *vma, const struct pinion_mapping *map)
+{
+	size_t at;
+	int err;
+
+	for (at = 0; at < map->size; at += PAGE_SIZE) {
+		err = vm_insert_page(vma, vma->vm_start + at, vmalloc_to_page(map->area + at));
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int map_area(struct ib_ucontext *context, struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *entry;
+	int err;
+
+	if (vma->vm_flags & VM_EXEC)
+		return -EPERM;
+	/* Only whole and only shared. */
+	entry = rdma_user_mmap_entry_get(context, vma);
+	if (!entry)
+		return -EINVAL;
+	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);
+	err = map_pages(vma, to_mapping(entry));
+	rdma_user_mmap_entry_put(entry);
+	return err;
+}
+
+const struct ib_device_ops pinion_mmap_ops = {
+	.mmap = map_area,
+	.mmap_free = mmap_free,
+};

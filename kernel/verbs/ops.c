@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Puts the verbs layer's tables of ops together, and counts objects against the
+ * limits. Never looks into an object.
+ */
+#include "device.h"
+#include "ops.h"
+
+static const struct ib_device_ops *const tables[] = {
+	&pinion_device_ops,
+	&pinion_ucontext_ops,
+	&pinion_mmap_ops,
+	&pinion_pd_ops,
+	&pinion_ah_ops,
+	&pinion_cq_ops,
+	&pinion_srq_ops,
+	&pinion_qp_ops,
+	&pinion_mcast_ops,
+	&pinion_mr_ops,
+	&pinion_dm_ops,
+	&pinion_compat_ops,
+};
+
+/**
+ * pinion_verbs_set_ops - tell the core what this device can do
+ * @ibdev: not registered yet
+ */
+void pinion_verbs_set_ops(struct ib_device *ibdev)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(tables); i++)
+		ib_set_device_ops(ibdev, tables[i]);
+	ibdev->driver_def = pinion_uapi_defs;
+}
+
+static const u32 limits[] = {
+	[PINION_COUNT_QP]	= PINION_MAX_QP,
+	[PINION_COUNT_CQ]	= PINION_MAX_CQ,
+	[PINION_COUNT_SRQ]	= PINION_MAX_SRQ,
+	[PINION_COUNT_AH]	= PINION_MAX_AH,
+	[PINION_COUNT_MR]	= PINION_MAX_MR,
+	[PINION_COUNT_MW]	= PINION_MAX_MW,
+	[PINION_COUNT_MCAST]	= PINION_MAX_MCAST,
+};
+
+static_assert(ARRAY_SIZE(limits) == PINION_NUM_COUNTED);
+
+bool pinion_count_in(struct pinion_dev *dev, enum pinion_counted kind)
+{
+	return atomic_add_unless(&dev->counts[kind], 1, limits[kind]);
+}
+
+void pinion_count_out(struct pinion_dev *dev, enum pinion_counted kind)
+{
+	atomic_dec(&dev->counts[kind]);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The tables of ops the files of this layer fill, one each, and the few ops whose
+ * slot in struct ib_device_ops depends on the kernel (see compat/ops.c).
+ */
+#ifndef PINION_VERBS_OPS_H
+#define PINION_VERBS_OPS_H
+
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+extern const struct ib_device_ops pinion_device_ops;
+extern const struct ib_device_ops pinion_ucontext_ops;
+extern const struct ib_device_ops pinion_mmap_ops;
+extern const struct ib_device_ops pinion_pd_ops;
+extern const struct ib_device_ops pinion_ah_ops;
+extern const struct ib_device_ops pinion_cq_ops;
+extern const struct ib_device_ops pinion_srq_ops;
+extern const struct ib_device_ops pinion_qp_ops;
+extern const struct ib_device_ops pinion_mcast_ops;
+extern const struct ib_device_ops pinion_mr_ops;
+extern const struct ib_device_ops pinion_dm_ops;
+extern const struct ib_device_ops pinion_compat_ops;
+
+extern const struct uapi_definition pinion_uapi_defs[];
+
+int pinion_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata);
+int pinion_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		     struct ib_udata *udata);
+int pinion_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed);
+struct ib_mr *pinion_register_user(struct ib_pd *pd, u64 start, u64 length, u64 iova,
+				   int access, struct ib_udata *udata);
+
+#endif

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The uverbs methods and attributes this driver adds to the core's. Only finds the
+ * object; what is done with it is elsewhere.
+ */
+#define UVERBS_MODULE_NAME pinion
+
+#include <rdma/uverbs_named_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+
+#include "../path/qp.h"
+#include "ops.h"
+
+static int UVERBS_HANDLER(PINION_METHOD_QP_DOORBELL)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_qp *ibqp = uverbs_attr_get_obj(attrs, PINION_ATTR_QP_DOORBELL_HANDLE);
+
+	if (IS_ERR(ibqp))
+		return PTR_ERR(ibqp);
+	/* A handle of a shared XRC target: the core's own object, and nothing to post. */
+	if (ibqp->real_qp != ibqp)
+		return -EINVAL;
+	pinion_qp_doorbell(to_pinion_qp(ibqp));
+	return 0;
+}
+
+DECLARE_UVERBS_NAMED_METHOD(PINION_METHOD_QP_DOORBELL,
+			    UVERBS_ATTR_IDR(PINION_ATTR_QP_DOORBELL_HANDLE, UVERBS_OBJECT_QP,
+					    UVERBS_ACCESS_READ, UA_MANDATORY));
+
+ADD_UVERBS_METHODS(pinion_qp_methods, UVERBS_OBJECT_QP,
+		   &UVERBS_METHOD(PINION_METHOD_QP_DOORBELL));
+
+static int UVERBS_HANDLER(PINION_METHOD_SRQ_DOORBELL)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_srq *ibsrq = uverbs_attr_get_obj(attrs, PINION_ATTR_SRQ_DOORBELL_HANDLE);
+
+	if (IS_ERR(ibsrq))
+		return PTR_ERR(ibsrq);
+	pinion_srq_doorbell(to_pinion_srq(ibsrq));
+	return 0;
+}
+
+DECLARE_UVERBS_NAMED_METHOD(PINION_METHOD_SRQ_DOORBELL,
+			    UVERBS_ATTR_IDR(PINION_ATTR_SRQ_DOORBELL_HANDLE, UVERBS_OBJECT_SRQ,
+					    UVERBS_ACCESS_READ, UA_MANDATORY));
+
+ADD_UVERBS_METHODS(pinion_srq_methods, UVERBS_OBJECT_SRQ,
+		   &UVERBS_METHOD(PINION_METHOD_SRQ_DOORBELL));
+
+#define RESP_UCONTEXT	UVERBS_ATTR_STRUCT(struct pinion_alloc_ucontext_resp, caps)
+#define RESP_DM		UVERBS_ATTR_STRUCT(struct pinion_alloc_dm_resp, mmap_length)
+
+/* Answered by pinion_ucontext_ops.query_ucontext. */
+ADD_UVERBS_ATTRIBUTES_SIMPLE(pinion_query_context, UVERBS_OBJECT_DEVICE,
+			     UVERBS_METHOD_QUERY_CONTEXT,
+			     UVERBS_ATTR_PTR_OUT(PINION_ATTR_QUERY_CONTEXT_RESP, RESP_UCONTEXT,
+						 UA_MANDATORY));
+
+/* Answered by pinion_dm_ops.alloc_dm. */
+ADD_UVERBS_ATTRIBUTES_SIMPLE(pinion_alloc_dm, UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC,
+			     UVERBS_ATTR_PTR_OUT(PINION_ATTR_DM_ALLOC_RESP, RESP_DM, UA_OPTIONAL));
+
+const struct uapi_definition pinion_uapi_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &pinion_qp_methods),
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_SRQ, &pinion_srq_methods),
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &pinion_query_context),
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DM, &pinion_alloc_dm),
+	{},
+};

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A process opens the device: which ABI both sides speak. Holds nothing of its own.
+ */
+#include <rdma/uverbs_ioctl.h>
+
+#include "device.h"
+#include "ops.h"
+#include "udata.h"
+
+struct pinion_ucontext {
+	struct ib_ucontext ibucontext;
+};
+
+static const struct pinion_alloc_ucontext_resp answer = {
+	.abi_version = PINION_ABI_VERSION,
+	.max_inline = PINION_MAX_INLINE,
+	.max_sge = PINION_MAX_SGE,
+};
+
+static int alloc_ucontext(struct ib_ucontext *context, struct ib_udata *udata)
+{
+	struct pinion_alloc_ucontext_req req;
+	int err;
+
+	err = pinion_udata_in(udata, &req, sizeof(req), sizeof(req));
+	if (err)
+		return err;
+	if (req.abi_version != PINION_ABI_VERSION || req.reserved)
+		return -EOPNOTSUPP;
+	return pinion_udata_out(udata, &answer, sizeof(answer));
+}
+
+static void dealloc_ucontext(struct ib_ucontext *context)
+{
+}
+
+/* A process that imports a context asks again. */
+static int query_ucontext(struct ib_ucontext *context, struct uverbs_attr_bundle *attrs)
+{
+	return uverbs_copy_to_struct_or_zero(attrs, PINION_ATTR_QUERY_CONTEXT_RESP, &answer,
+					     sizeof(answer));
+}
+
+/*
+ * Its presence lets the module go while files are open. Rings that are mapped
+ * stay mapped, with nobody at the other end.
+ */
+static void disassociate_ucontext(struct ib_ucontext *context)
+{
+}
+
+const struct ib_device_ops pinion_ucontext_ops = {
+	.alloc_ucontext = alloc_ucontext,
+	.dealloc_ucontext = dealloc_ucontext,
+	.disassociate_ucontext = disassociate_ucontext,
+	.query_ucontext = query_ucontext,
+
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, pinion_ucontext, ibucontext),
+};
