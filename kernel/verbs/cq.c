@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Completion queues: creation, resizing and end. Never writes a completion.
+ */
+#include <linux/log2.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "../path/cq.h"
+#include "device.h"
+#include "ops.h"
+#include "rings.h"
+#include "udata.h"
+
+/*
+ * To ignore overruns is a promise not to cause any; there is nothing to save by it
+ * here, but nothing wrong with giving it either.
+ */
+#define CREATE_FLAGS (IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | \
+		      IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
+
+#define CQ_FLAGS (PINION_CQ_TIMESTAMP | PINION_CQ_WALLCLOCK)
+
+static int read_flags(const struct ib_cq_init_attr *attr, struct ib_udata *udata, u32 *flags)
+{
+	struct pinion_create_cq_req req = {};
+	int err;
+
+	if (attr->flags & ~CREATE_FLAGS)
+		return -EOPNOTSUPP;
+	if (udata) {
+		err = pinion_udata_in(udata, &req, sizeof(req), 0);
+		if (err)
+			return err;
+		if (req.flags & ~CQ_FLAGS || req.reserved)
+			return -EOPNOTSUPP;
+	}
+	*flags = req.flags;
+	if (attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
+		*flags |= PINION_CQ_TIMESTAMP;
+	return 0;
+}
+
+static int check_size(unsigned int cqe)
+{
+	return cqe && cqe <= PINION_MAX_CQE ? 0 : -EINVAL;
+}
+
+static int create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct uverbs_attr_bundle *attrs)
+{
+	struct ib_udata *udata = attrs ? &attrs->driver_udata : NULL;
+	struct pinion_dev *dev = to_pinion_dev(ibcq->device);
+	struct pinion_cq *cq = to_pinion_cq(ibcq);
+	struct pinion_create_cq_resp resp = {};
+	u32 flags;
+	int err;
+
+	err = check_size(attr->cqe);
+	if (!err)
+		err = read_flags(attr, udata, &flags);
+	if (err)
+		return err;
+	if (!pinion_count_in(dev, PINION_COUNT_CQ))
+		return -ENOMEM;
+	err = pinion_ring_make(&cq->ring, roundup_pow_of_two(attr->cqe),
+			       sizeof(struct pinion_cqe), pinion_udata_context(udata),
+			       &cq->mmap, &resp.ring);
+	if (err)
+		goto err_count;
+	cq->node = &dev->node;
+	pinion_cq_init(cq, udata, flags);
+	ibcq->cqe = cq->ring.entries;
+	if (!udata)
+		return 0;
+	err = pinion_udata_out(udata, &resp, sizeof(resp));
+	if (err)
+		goto err_ring;
+	return 0;
+
+err_ring:
+	pinion_ring_unmake(&cq->ring, cq->mmap);
+err_count:
+	pinion_count_out(dev, PINION_COUNT_CQ);
+	return err;
+}
+
+static int destroy(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct pinion_cq *cq = to_pinion_cq(ibcq);
+	int err;
+
+	err = pinion_udata_none(udata);
+	if (err)
+		return err;
+	pinion_ring_unmake(&cq->ring, cq->mmap);
+	pinion_count_out(to_pinion_dev(ibcq->device), PINION_COUNT_CQ);
+	return 0;
+}
+
+/**
+ * pinion_resize_cq - give a process a ring of another size
+ * @ibcq: a user's queue; kernel consumers never resize theirs
+ * @cqe: completions it must hold at least
+ * @udata: answered with struct pinion_create_cq_resp
+ *
+ * The answer is given before the change is made, so that there is nothing to undo
+ * after it. Whatever was not polled yet moves along.
+ *
+ * Return: 0, or a negative errno and nothing has changed.
+ */
+int pinion_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
+{
+	struct pinion_dev *dev = to_pinion_dev(ibcq->device);
+	struct pinion_cq *cq = to_pinion_cq(ibcq);
+	struct pinion_create_cq_resp resp = {};
+	struct rdma_user_mmap_entry *mapping;
+	struct pinion_ring ring;
+	int err;
+
+	if (!udata || !cq->user)
+		return -EOPNOTSUPP;
+	err = check_size(cqe);
+	if (!err)
+		err = pinion_udata_in_none(udata);
+	if (err)
+		return err;
+	err = pinion_ring_make(&ring, roundup_pow_of_two(cqe), sizeof(struct pinion_cqe),
+			       pinion_udata_context(udata), &mapping, &resp.ring);
+	if (err)
+		return err;
+	err = pinion_udata_out(udata, &resp, sizeof(resp));
+	if (err)
+		goto out;
+
+	mutex_lock(&dev->resize_lock);
+	err = pinion_cq_switch_ring(cq, &ring);
+	if (!err) {
+		swap(cq->mmap, mapping);
+		ibcq->cqe = cq->ring.entries;
+	}
+	mutex_unlock(&dev->resize_lock);
+out:
+	/* the new ring if it failed, else the old one */
+	pinion_ring_unmake(&ring, mapping);
+	return err;
+}
+
+const struct ib_device_ops pinion_cq_ops = {
+	.create_cq = create,
+	.destroy_cq = destroy,
+	.poll_cq = pinion_cq_poll,
+	.req_notify_cq = pinion_cq_req_notify,
+
+	INIT_RDMA_OBJ_SIZE(ib_cq, pinion_cq, ibcq),
+};

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Joining and leaving multicast groups. Never delivers to one.
+ */
+#include "../path/qp.h"
+#include "device.h"
+#include "ops.h"
+
+/* The core lets UD queue pairs and multicast addresses through only. */
+static int attach(struct ib_qp *ibqp, union ib_gid *mgid, u16 lid)
+{
+	struct pinion_dev *dev = to_pinion_dev(ibqp->device);
+	int err;
+
+	if (!pinion_count_in(dev, PINION_COUNT_MCAST))
+		return -ENOMEM;
+	err = pinion_mcast_attach(to_pinion_qp(ibqp), mgid);
+	if (err)
+		pinion_count_out(dev, PINION_COUNT_MCAST);
+	return err == -EEXIST ? 0 : err;
+}
+
+static int detach(struct ib_qp *ibqp, union ib_gid *mgid, u16 lid)
+{
+	int err;
+
+	err = pinion_mcast_detach(to_pinion_qp(ibqp), mgid);
+	if (!err)
+		pinion_count_out(to_pinion_dev(ibqp->device), PINION_COUNT_MCAST);
+	return err;
+}
+
+const struct ib_device_ops pinion_mcast_ops = {
+	.attach_mcast = attach,
+	.detach_mcast = detach,
+};

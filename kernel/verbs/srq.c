@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Shared receive queues, basic and XRC: creation, change and end. Never takes a
+ * request from one.
+ */
+#include <linux/log2.h>
+
+#include "../path/recvq.h"
+#include "device.h"
+#include "ops.h"
+#include "rings.h"
+#include "udata.h"
+
+static int check_size(u32 max_wr, u32 max_sge)
+{
+	return max_wr <= PINION_MAX_SRQ_WR && max_sge <= PINION_MAX_SGE ? 0 : -EINVAL;
+}
+
+/* A queue of nothing is legal, but there is always room for one. */
+static u32 entries_for(u32 max_wr)
+{
+	return roundup_pow_of_two(max(max_wr, 1U));
+}
+
+static int make_ring(struct pinion_srq *srq, const struct ib_srq_attr *attr,
+		     struct ib_udata *udata, struct pinion_create_srq_resp *resp)
+{
+	u32 stride = pinion_recvq_stride(max(attr->max_sge, 1U));
+	int err;
+
+	err = pinion_ring_make(&srq->rq.ring, entries_for(attr->max_wr), stride,
+			       pinion_udata_context(udata), &srq->mmap, &resp->ring);
+	if (err)
+		return err;
+	pinion_recvq_init(&srq->rq, pinion_recvq_sges(stride));
+	return 0;
+}
+
+/* srq_limit means nothing at creation, says the verbs' manual. */
+static int create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
+{
+	struct pinion_dev *dev = to_pinion_dev(ibsrq->device);
+	struct pinion_srq *srq = to_pinion_srq(ibsrq);
+	struct pinion_create_srq_resp resp = {};
+	int err;
+
+	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
+		return -EOPNOTSUPP;
+	err = check_size(init->attr.max_wr, init->attr.max_sge);
+	if (!err)
+		err = pinion_udata_in_none(udata);
+	if (err)
+		return err;
+	if (!pinion_count_in(dev, PINION_COUNT_SRQ))
+		return -ENOMEM;
+
+	srq->node = &dev->node;
+	srq->user = udata;
+	err = make_ring(srq, &init->attr, udata, &resp);
+	if (err)
+		goto err_count;
+	err = pinion_node_add_srq(&dev->node, srq);
+	if (err)
+		goto err_ring;
+	if (udata) {
+		resp.srqn = srq->srqn;
+		resp.max_sge = srq->rq.max_sge;
+		err = pinion_udata_out(udata, &resp, sizeof(resp));
+		if (err)
+			goto err_del;
+	}
+	if (init->srq_type == IB_SRQT_XRC)
+		ibsrq->ext.xrc.srq_num = srq->srqn;
+	init->attr.max_wr = srq->rq.ring.entries;
+	init->attr.max_sge = srq->rq.max_sge;
+	return 0;
+
+err_del:
+	pinion_node_del_srq(&dev->node, srq);
+err_ring:
+	pinion_ring_unmake(&srq->rq.ring, srq->mmap);
+err_count:
+	pinion_count_out(dev, PINION_COUNT_SRQ);
+	return err;
+}
+
+static int destroy(struct ib_srq *ibsrq, struct ib_udata *udata)
+{
+	struct pinion_dev *dev = to_pinion_dev(ibsrq->device);
+	struct pinion_srq *srq = to_pinion_srq(ibsrq);
+	int err;
+
+	err = pinion_udata_none(udata);
+	if (err)
+		return err;
+	pinion_node_del_srq(&dev->node, srq);
+	pinion_ring_unmake(&srq->rq.ring, srq->mmap);
+	pinion_count_out(dev, PINION_COUNT_SRQ);
+	return 0;
+}
+
+static int answer_resize(u64 where, const struct pinion_create_srq_resp *resp)
+{
+	return copy_to_user(u64_to_user_ptr(where), resp, sizeof(*resp)) ? -EFAULT : 0;
+}
+
+/* As pinion_resize_cq(): answered first, then done. */
+static int resize(struct pinion_srq *srq, u32 max_wr, struct ib_udata *udata)
+{
+	struct pinion_dev *dev = to_pinion_dev(srq->ibsrq.device);
+	struct pinion_create_srq_resp resp = {};
+	struct rdma_user_mmap_entry *mapping;
+	struct pinion_modify_srq_req req;
+	struct pinion_ring ring;
+	int err;
+
+	if (!max_wr || check_size(max_wr, 0))
+		return -EINVAL;
+	err = pinion_udata_in(udata, &req, sizeof(req), sizeof(req));
+	if (err)
+		return err;
+	err = pinion_ring_make(&ring, entries_for(max_wr), srq->rq.ring.stride,
+			       pinion_udata_context(udata), &mapping, &resp.ring);
+	if (err)
+		return err;
+	resp.srqn = srq->srqn;
+	resp.max_sge = srq->rq.max_sge;
+	err = answer_resize(req.resp_addr, &resp);
+	if (err)
+		goto out;
+
+	mutex_lock(&dev->resize_lock);
+	err = pinion_recvq_switch_ring(&srq->rq, &ring);
+	if (!err)
+		swap(srq->mmap, mapping);
+	mutex_unlock(&dev->resize_lock);
+out:
+	pinion_ring_unmake(&ring, mapping);
+	return err;
+}
+
+static int modify(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		  struct ib_udata *udata)
+{
+	struct pinion_srq *srq = to_pinion_srq(ibsrq);
+	int err;
+
+	if (mask & ~(IB_SRQ_MAX_WR | IB_SRQ_LIMIT))
+		return -EINVAL;
+	if (mask & IB_SRQ_MAX_WR) {
+		/* Kernel consumers post with no lock against an exchange of the ring. */
+		if (!srq->user)
+			return -EOPNOTSUPP;
+		err = resize(srq, attr->max_wr, udata);
+		if (err)
+			return err;
+	}
+	return mask & IB_SRQ_LIMIT ? pinion_srq_set_limit(srq, attr->srq_limit) : 0;
+}
+
+static int query(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+{
+	struct pinion_srq *srq = to_pinion_srq(ibsrq);
+
+	spin_lock(&srq->rq.lock);
+	attr->max_wr = srq->rq.ring.entries;
+	attr->max_sge = srq->rq.max_sge;
+	attr->srq_limit = srq->limit;
+	spin_unlock(&srq->rq.lock);
+	return 0;
+}
+
+const struct ib_device_ops pinion_srq_ops = {
+	.create_srq = create,
+	.destroy_srq = destroy,
+	.modify_srq = modify,
+	.post_srq_recv = pinion_post_srq_recv,
+	.query_srq = query,
+
+	INIT_RDMA_OBJ_SIZE(ib_srq, pinion_srq, ibsrq),
+};
