@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queue pairs: creation, questions and end. What may be changed meanwhile is in
+ * qp_modify.c; what is posted on them is path/'s business.
+ */
+#include <linux/log2.h>
+
+#include "../path/qp.h"
+#include "device.h"
+#include "ops.h"
+#include "rings.h"
+#include "udata.h"
+
+static bool is_xrc(enum ib_qp_type type)
+{
+	return type == IB_QPT_XRC_INI || type == IB_QPT_XRC_TGT;
+}
+
+static int check_type(const struct ib_qp_init_attr *init, struct ib_udata *udata)
+{
+	switch (init->qp_type) {
+	case IB_QPT_RC:
+	case IB_QPT_UC:
+	case IB_QPT_UD:
+	case IB_QPT_XRC_INI:
+		break;
+	case IB_QPT_XRC_TGT:
+		return init->xrcd ? 0 : -EINVAL;
+	case IB_QPT_GSI:
+		if (udata || init->port_num != 1)
+			return -EINVAL;
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	if (!init->send_cq)
+		return -EINVAL;
+	return init->recv_cq || init->qp_type == IB_QPT_XRC_INI ? 0 : -EINVAL;
+}
+
+static int check_init(const struct ib_qp_init_attr *init, struct ib_udata *udata)
+{
+	const struct ib_qp_cap *cap = &init->cap;
+	int err;
+
+	if (init->create_flags || init->rwq_ind_tbl)
+		return -EOPNOTSUPP;
+	err = check_type(init, udata);
+	if (err || init->qp_type == IB_QPT_XRC_TGT)
+		return err;
+	if (cap->max_send_wr > PINION_MAX_QP_WR || cap->max_send_sge > PINION_MAX_SGE ||
+	    cap->max_inline_data > PINION_MAX_INLINE)
+		return -EINVAL;
+	if (init->srq)
+		return init->srq->srq_type == IB_SRQT_BASIC && !is_xrc(init->qp_type) ? 0 : -EINVAL;
+	if (!is_xrc(init->qp_type) &&
+	    (cap->max_recv_wr > PINION_MAX_QP_WR || cap->max_recv_sge > PINION_MAX_SGE))
+		return -EINVAL;
+	return 0;
+}
+
+/* A queue of nothing is legal, but there is always room for one. */
+static u32 entries_for(u32 max_wr)
+{
+	return roundup_pow_of_two(max(max_wr, 1U));
+}
+
+static int make_sq(struct pinion_qp *qp, const struct ib_qp_cap *cap,
+		   struct ib_ucontext *context, struct pinion_ring_info *info)
+{
+	u32 stride = pinion_sq_stride(max(cap->max_send_sge, 1U), cap->max_inline_data);
+	u32 room = stride - sizeof(struct pinion_sq_wqe);
+	int err;
+
+	err = pinion_ring_make(&qp->sq.ring, entries_for(cap->max_send_wr), stride, context,
+			       &qp->sq_mmap, info);
+	if (err)
+		return err;
+	/* What alignment left over is given, too. */
+	qp->sq.max_sge = min_t(u32, room / sizeof(struct pinion_sge), PINION_MAX_SGE);
+	qp->sq.max_inline = min_t(u32, room, PINION_MAX_INLINE);
+	qp->has_sq = true;
+	return 0;
+}
+
+static int make_rq(struct pinion_qp *qp, const struct ib_qp_cap *cap,
+		   struct ib_ucontext *context, struct pinion_ring_info *info)
+{
+	u32 stride = pinion_recvq_stride(max(cap->max_recv_sge, 1U));
+	int err;
+
+	err = pinion_ring_make(&qp->rq.ring, entries_for(cap->max_recv_wr), stride, context,
+			       &qp->rq_mmap, info);
+	if (err)
+		return err;
+	pinion_recvq_init(&qp->rq, pinion_recvq_sges(stride));
+	qp->has_rq = true;
+	return 0;
+}
+
+static void unmake_queues(struct pinion_qp *qp)
+{
+	pinion_ring_unmake(&qp->rq.ring, qp->rq_mmap);
+	pinion_ring_unmake(&qp->sq.ring, qp->sq_mmap);
+}
+
+static int make_queues(struct pinion_qp *qp, const struct ib_qp_init_attr *init,
+		       struct ib_udata *udata, struct pinion_create_qp_resp *resp)
+{
+	struct ib_ucontext *context = pinion_udata_context(udata);
+	int err = 0;
+
+	if (init->qp_type != IB_QPT_XRC_TGT)
+		err = make_sq(qp, &init->cap, context, &resp->sq);
+	if (!err && !init->srq && !is_xrc(init->qp_type))
+		err = make_rq(qp, &init->cap, context, &resp->rq);
+	if (err)
+		unmake_queues(qp);
+	return err;
+}
+
+static void fill_cap(const struct pinion_qp *qp, struct ib_qp_cap *cap)
+{
+	memset(cap, 0, sizeof(*cap));
+	if (qp->has_sq) {
+		cap->max_send_wr = qp->sq.ring.entries;
+		cap->max_send_sge = qp->sq.max_sge;
+		cap->max_inline_data = qp->sq.max_inline;
+	}
+	if (qp->has_rq) {
+		cap->max_recv_wr = qp->rq.ring.entries;
+		cap->max_recv_sge = qp->rq.max_sge;
+	}
+}
+
+static int respond(const struct ib_qp_cap *cap, struct pinion_create_qp_resp *resp,
+		   struct ib_udata *udata)
+{
+	if (!udata)
+		return 0;
+	resp->max_inline = cap->max_inline_data;
+	resp->max_send_sge = cap->max_send_sge;
+	resp->max_recv_sge = cap->max_recv_sge;
+	return pinion_udata_out(udata, resp, sizeof(*resp));
+}
+
+/* @udata is NULL for XRC targets, too, which belong to their domain, not to a process. */
+static int create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
+{
+	struct pinion_dev *dev = to_pinion_dev(ibqp->device);
+	struct pinion_qp *qp = to_pinion_qp(ibqp);
+	struct pinion_create_qp_resp resp = {};
+	int err;
+
+	err = check_init(init, udata);
+	if (!err)
+		err = pinion_udata_in_none(udata);
+	if (err)
+		return err;
+	if (!pinion_count_in(dev, PINION_COUNT_QP))
+		return -ENOMEM;
+
+	qp->node = &dev->node;
+	qp->user = udata;
+	err = make_queues(qp, init, udata, &resp);
+	if (err)
+		goto err_count;
+	err = pinion_qp_init(qp, init->sq_sig_type == IB_SIGNAL_ALL_WR);
+	if (err)
+		goto err_queues;
+	fill_cap(qp, &init->cap);
+	err = respond(&init->cap, &resp, udata);
+	if (err)
+		goto err_fini;
+	err = pinion_node_add_qp(&dev->node, qp, init->qp_type == IB_QPT_GSI);
+	if (err)
+		goto err_fini;
+	return 0;
+
+err_fini:
+	pinion_qp_fini(qp);
+err_queues:
+	unmake_queues(qp);
+err_count:
+	pinion_count_out(dev, PINION_COUNT_QP);
+	return err;
+}
+
+static int destroy(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct pinion_dev *dev = to_pinion_dev(ibqp->device);
+	struct pinion_qp *qp = to_pinion_qp(ibqp);
+	int err;
+
+	err = pinion_udata_none(udata);
+	if (err)
+		return err;
+	pinion_node_del_qp(&dev->node, qp);
+	pinion_qp_fini(qp);
+	unmake_queues(qp);
+	pinion_count_out(dev, PINION_COUNT_QP);
+	return 0;
+}
+
+/* Neither argument comes cleared. */
+static int query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init)
+{
+	struct pinion_qp *qp = to_pinion_qp(ibqp);
+
+	pinion_qp_query(qp, attr);
+	fill_cap(qp, &attr->cap);
+	/* The core's reference is not ours to pass on. */
+	attr->ah_attr.grh.sgid_attr = NULL;
+
+	memset(init, 0, sizeof(*init));
+	init->event_handler = ibqp->event_handler;
+	init->qp_context = ibqp->qp_context;
+	init->send_cq = ibqp->send_cq;
+	init->recv_cq = ibqp->recv_cq;
+	init->srq = ibqp->srq;
+	init->xrcd = ibqp->xrcd;
+	init->cap = attr->cap;
+	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
+	init->qp_type = ibqp->qp_type;
+	init->port_num = ibqp->port;
+	return 0;
+}
+
+const struct ib_device_ops pinion_qp_ops = {
+	.create_qp = create,
+	.destroy_qp = destroy,
+	.modify_qp = pinion_modify_qp,
+	.post_recv = pinion_post_recv,
+	.post_send = pinion_post_send,
+	.query_qp = query,
+
+	INIT_RDMA_OBJ_SIZE(ib_qp, pinion_qp, ibqp),
+};

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * May a queue pair be changed so? Every attribute is checked before any is applied;
+ * applying them is path/qp.c's business.
+ */
+#include <rdma/ib_addr.h>
+
+#include "../path/qp.h"
+#include "ah.h"
+#include "device.h"
+#include "ops.h"
+#include "udata.h"
+
+#define MAX_TIMER	31	/* both timers are five bits wide */
+#define MAX_RETRIES	7
+
+/* One path only, and no rate but the machine's. */
+#define UNSUPPORTED (IB_QP_ALT_PATH | IB_QP_RATE_LIMIT)
+
+static bool multicast(const union ib_gid *gid)
+{
+	return rdma_is_multicast_addr((struct in6_addr *)gid->raw);
+}
+
+static int check_path(struct pinion_dev *dev, const struct ib_qp_attr *attr, int mask,
+		      struct pinion_av *av)
+{
+	int err;
+
+	if (mask & IB_QP_AV) {
+		if (attr->ah_attr.port_num != 1)
+			return -EINVAL;
+		err = pinion_av_from_attr(av, &attr->ah_attr);
+		/* Only datagrams go to groups, and by an address handle of their own. */
+		if (err || multicast(&av->dgid))
+			return -EINVAL;
+	}
+	if (mask & IB_QP_PORT && attr->port_num != 1)
+		return -EINVAL;
+	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index)
+		return -EINVAL;
+	if (mask & IB_QP_PATH_MTU &&
+	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > READ_ONCE(dev->active_mtu)))
+		return -EINVAL;
+	if (mask & IB_QP_DEST_QPN && attr->dest_qp_num > PINION_MAX_QPN)
+		return -EINVAL;
+	/* Where there is one path, everything has migrated to it. */
+	if (mask & IB_QP_PATH_MIG_STATE && attr->path_mig_state != IB_MIG_MIGRATED)
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+static int check_limits(const struct ib_qp_attr *attr, int mask)
+{
+	if (mask & IB_QP_TIMEOUT && attr->timeout > MAX_TIMER)
+		return -EINVAL;
+	if (mask & IB_QP_MIN_RNR_TIMER && attr->min_rnr_timer > MAX_TIMER)
+		return -EINVAL;
+	if (mask & IB_QP_RETRY_CNT && attr->retry_cnt > MAX_RETRIES)
+		return -EINVAL;
+	if (mask & IB_QP_RNR_RETRY && attr->rnr_retry > MAX_RETRIES)
+		return -EINVAL;
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC && attr->max_rd_atomic > PINION_MAX_RD_ATOMIC)
+		return -EINVAL;
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > PINION_MAX_RD_ATOMIC)
+		return -EINVAL;
+	if (mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~IB_ACCESS_SUPPORTED)
+		return -EINVAL;
+	return 0;
+}
+
+static int check_state(struct pinion_qp *qp, enum ib_qp_state from,
+		       const struct ib_qp_attr *attr, int mask)
+{
+	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
+
+	/* Kernel consumers are not checked before. */
+	if (to > IB_QPS_ERR)
+		return -EINVAL;
+	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != from)
+		return -EINVAL;
+	return ib_modify_qp_is_ok(from, to, qp->ibqp.qp_type, mask) ? 0 : -EINVAL;
+}
+
+/**
+ * pinion_modify_qp - ib_device_ops.modify_qp
+ * @ibqp: the queue pair
+ * @attr: new attributes; of addresses, the core has looked up the source
+ * @mask: which of them
+ * @udata: empty; NULL for a kernel consumer
+ *
+ * Return: 0, or a negative errno and nothing has changed.
+ */
+int pinion_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		     struct ib_udata *udata)
+{
+	struct pinion_qp *qp = to_pinion_qp(ibqp);
+	struct pinion_av av = {};
+	enum ib_qp_state from;
+	int err;
+
+	if (mask & UNSUPPORTED)
+		return -EOPNOTSUPP;
+	err = pinion_udata_none(udata);
+	if (!err)
+		err = check_path(to_pinion_dev(ibqp->device), attr, mask, &av);
+	if (!err)
+		err = check_limits(attr, mask);
+	if (err)
+		return err;
+
+	/* The state may change by itself, but only so often. */
+	do {
+		from = READ_ONCE(qp->state);
+		err = check_state(qp, from, attr, mask);
+		if (!err)
+			err = pinion_qp_modify(qp, from, attr, mask, &av);
+	} while (err == -EAGAIN);
+	return err;
+}
