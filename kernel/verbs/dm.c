@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Device memory as verbs: allocation, mapping, end. The memory is mem/dm.c's.
+ */
+#include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "../mem/dm.h"
+#include "device.h"
+#include "mmap.h"
+#include "ops.h"
+
+/* Owns the memory; what the core knows by its handle lives inside it. */
+struct dm_mapping {
+	struct pinion_mapping map;
+	struct pinion_dm *dm;
+};
+
+static void release(struct pinion_mapping *map)
+{
+	struct dm_mapping *mapping = container_of(map, struct dm_mapping, map);
+
+	pinion_dm_free(mapping->dm);
+	kfree(mapping);
+}
+
+static struct dm_mapping *offer(struct pinion_dm *dm, struct ib_ucontext *context)
+{
+	struct dm_mapping *mapping;
+	int err;
+
+	mapping = kzalloc(sizeof(*mapping), GFP_KERNEL_ACCOUNT);
+	if (!mapping)
+		return ERR_PTR(-ENOMEM);
+	mapping->dm = dm;
+	mapping->map.area = dm->memory;
+	mapping->map.size = dm->size;
+	mapping->map.release = release;
+	err = pinion_mapping_offer(&mapping->map, context);
+	if (err) {
+		kfree(mapping);
+		return ERR_PTR(err);
+	}
+	dm->mapping = &mapping->map.entry;
+	return mapping;
+}
+
+/* Programs that only register the memory need not ask where to map it. */
+static int answer(struct dm_mapping *mapping, struct uverbs_attr_bundle *attrs)
+{
+	struct pinion_alloc_dm_resp resp = {
+		.mmap_offset = pinion_mapping_offset(&mapping->map),
+		.mmap_length = mapping->map.size,
+	};
+
+	if (!uverbs_attr_is_valid(attrs, PINION_ATTR_DM_ALLOC_RESP))
+		return 0;
+	return uverbs_copy_to_struct_or_zero(attrs, PINION_ATTR_DM_ALLOC_RESP, &resp,
+					     sizeof(resp));
+}
+
+static struct ib_dm *alloc(struct ib_device *ibdev, struct ib_ucontext *context,
+			   struct ib_dm_alloc_attr *attr, struct uverbs_attr_bundle *attrs)
+{
+	struct dm_mapping *mapping;
+	struct pinion_dm *dm;
+	int err;
+
+	/* A power of two, and pages are what there is. */
+	if (attr->alignment > PAGE_SHIFT)
+		return ERR_PTR(-EINVAL);
+	dm = pinion_dm_alloc(&to_pinion_dev(ibdev)->dm_used, attr->length);
+	if (IS_ERR(dm))
+		return ERR_CAST(dm);
+	mapping = offer(dm, context);
+	if (IS_ERR(mapping)) {
+		pinion_dm_free(dm);
+		return ERR_CAST(mapping);
+	}
+	err = answer(mapping, attrs);
+	if (err) {
+		pinion_mapping_end(&mapping->map);
+		return ERR_PTR(err);
+	}
+	return &dm->ibdm;
+}
+
+static int dealloc(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
+{
+	rdma_user_mmap_entry_remove(to_pinion_dm(ibdm)->mapping);
+	return 0;
+}
+
+const struct ib_device_ops pinion_dm_ops = {
+	.alloc_dm = alloc,
+	.dealloc_dm = dealloc,
+};

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory regions and windows as ops: which device's keys, how many, what the caller
+ * may say. What they mean is mem/'s business.
+ */
+#include <rdma/ib_umem.h>
+
+#include "../mem/dm.h"
+#include "../mem/fastreg.h"
+#include "../mem/mr.h"
+#include "device.h"
+#include "ops.h"
+#include "udata.h"
+
+/* It was counted in before it was made. */
+static struct ib_mr *counted(struct pinion_dev *dev, struct ib_mr *ibmr)
+{
+	if (IS_ERR(ibmr))
+		pinion_count_out(dev, PINION_COUNT_MR);
+	return ibmr;
+}
+
+/**
+ * pinion_register_user - ib_device_ops.reg_user_mr on every kernel
+ * @pd: protection domain
+ * @start: user address
+ * @length: in bytes
+ * @iova: the address of the first byte as work requests will name it
+ * @access: IB_ACCESS_*, checked by the core for contradictions
+ * @udata: empty; NULL for a kernel consumer
+ *
+ * Return: the region or an ERR_PTR.
+ */
+struct ib_mr *pinion_register_user(struct ib_pd *pd, u64 start, u64 length, u64 iova,
+				   int access, struct ib_udata *udata)
+{
+	struct pinion_dev *dev = to_pinion_dev(pd->device);
+	int err;
+
+	err = pinion_udata_none(udata);
+	if (err)
+		return ERR_PTR(err);
+	if (length > PINION_MAX_MR_SIZE)
+		return ERR_PTR(-EINVAL);
+	if (!pinion_count_in(dev, PINION_COUNT_MR))
+		return ERR_PTR(-ENOMEM);
+	return counted(dev, pinion_reg_user_mr(&dev->node.keys, pd, start, length, iova, access));
+}
+
+/* Always in place, so there is nothing to count. */
+static struct ib_mr *rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,
+			   int access, struct ib_pd *pd, struct ib_udata *udata)
+{
+	int err;
+
+	err = pinion_udata_none(udata);
+	if (err)
+		return ERR_PTR(err);
+	if (flags & IB_MR_REREG_TRANS && length > PINION_MAX_MR_SIZE)
+		return ERR_PTR(-EINVAL);
+	return pinion_rereg_user_mr(ibmr, flags, start, length, iova, access, pd);
+}
+
+static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
+{
+	struct pinion_dev *dev = to_pinion_dev(pd->device);
+
+	if (!pinion_count_in(dev, PINION_COUNT_MR))
+		return ERR_PTR(-ENOMEM);
+	return counted(dev, pinion_get_dma_mr(&dev->node.keys, pd, access));
+}
+
+static struct ib_mr *reg_dm(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_dm_mr_attr *attr,
+			    struct uverbs_attr_bundle *attrs)
+{
+	struct pinion_dev *dev = to_pinion_dev(pd->device);
+
+	if (!pinion_count_in(dev, PINION_COUNT_MR))
+		return ERR_PTR(-ENOMEM);
+	return counted(dev, pinion_reg_dm_mr(&dev->node.keys, pd, to_pinion_dm(ibdm),
+					     attr->offset, attr->length, attr->access_flags));
+}
+
+static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
+{
+	struct pinion_dev *dev = to_pinion_dev(pd->device);
+
+	if (!pinion_count_in(dev, PINION_COUNT_MR))
+		return ERR_PTR(-ENOMEM);
+	return counted(dev, pinion_alloc_mr(&dev->node.keys, pd, type, max_num_sg));
+}
+
+static int dereg(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct pinion_dev *dev = to_pinion_dev(ibmr->device);
+	int err;
+
+	err = pinion_udata_none(udata);
+	if (!err)
+		err = pinion_dereg_mr(ibmr);
+	if (!err)
+		pinion_count_out(dev, PINION_COUNT_MR);
+	return err;
+}
+
+static int alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
+{
+	struct pinion_dev *dev = to_pinion_dev(ibmw->device);
+	int err;
+
+	err = pinion_udata_none(udata);
+	if (err)
+		return err;
+	if (!pinion_count_in(dev, PINION_COUNT_MW))
+		return -ENOMEM;
+	err = pinion_alloc_mw(&dev->node.keys, ibmw);
+	if (err)
+		pinion_count_out(dev, PINION_COUNT_MW);
+	return err;
+}
+
+static int dealloc_mw(struct ib_mw *ibmw)
+{
+	int err = pinion_dealloc_mw(ibmw);
+
+	if (!err)
+		pinion_count_out(to_pinion_dev(ibmw->device), PINION_COUNT_MW);
+	return err;
+}
+
+const struct ib_device_ops pinion_mr_ops = {
+	.alloc_mr = alloc_mr,
+	.alloc_mw = alloc_mw,
+	.dealloc_mw = dealloc_mw,
+	.dereg_mr = dereg,
+	.get_dma_mr = get_dma_mr,
+	.map_mr_sg = pinion_map_mr_sg,
+	.reg_dm_mr = reg_dm,
+	.rereg_user_mr = rereg,
+
+	INIT_RDMA_OBJ_SIZE(ib_mw, pinion_mw, ibmw),
+};
