@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * /sys/kernel/debug/pinion/DEVICE/keys: every key and how its table looks. For root
+ * and tests; never changes anything.
+ */
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+
+#include "../mem/key.h"
+#include "../mem/mtt.h"
+#include "dev.h"
+
+/* Runs of memory shown of one table. */
+#define MAX_RUNS	16
+
+static struct dentry *root;
+
+static const char *const kinds[] = {
+	[PINION_KEY_REGION]	= "region",
+	[PINION_KEY_DMA]	= "dma",
+	[PINION_KEY_WINDOW]	= "window",
+};
+
+static const char *const states[] = {
+	[PINION_KEY_FREE]	= "free",
+	[PINION_KEY_VALID]	= "valid",
+	[PINION_KEY_DEAD]	= "dead",
+};
+
+/* Neighbouring blocks that are neighbours in memory, too, are one line. */
+static void show_runs(struct seq_file *file, const struct pinion_mtt *mtt)
+{
+	u64 block = 0, first, addr;
+	int runs;
+
+	for (runs = 0; block < mtt->num_blocks && runs < MAX_RUNS; runs++) {
+		first = block;
+		addr = *pinion_mtt_slot(mtt, block);
+		do {
+			block++;
+		} while (block < mtt->num_blocks &&
+			 *pinion_mtt_slot(mtt, block) == addr + ((block - first) << mtt->shift));
+		seq_printf(file, "  block %llu+%llu at %#llx\n", first, block - first, addr);
+	}
+	if (block < mtt->num_blocks)
+		seq_printf(file, "  ... and %llu more\n", mtt->num_blocks - block);
+}
+
+static void show_key(struct seq_file *file, struct pinion_key *key)
+{
+	down_read(&key->gate);
+	seq_printf(file, "%#010x %s %s rights %#x base %#llx length %#llx", key->value,
+		   kinds[key->kind], states[key->state], key->rights, key->base, key->length);
+	if (key->mtt)
+		seq_printf(file, " block_size %#llx blocks %llu first %#llx",
+			   1ULL << key->mtt->shift, key->mtt->num_blocks, key->mtt->first);
+	seq_putc(file, '\n');
+	if (key->mtt)
+		show_runs(file, key->mtt);
+	up_read(&key->gate);
+}
+
+/* The next key from @index on, with a reference. */
+static struct pinion_key *next_key(struct pinion_keys *keys, unsigned long *index)
+{
+	struct pinion_key *key;
+
+	rcu_read_lock();
+	do {
+		key = xa_find(&keys->by_index, index, ULONG_MAX, XA_PRESENT);
+		if (key && kref_get_unless_zero(&key->ref))
+			break;
+		++*index;
+	} while (key);
+	rcu_read_unlock();
+	return key;
+}
+
+static int keys_show(struct seq_file *file, void *unused)
+{
+	struct pinion_dev *dev = file->private;
+	struct pinion_key *key;
+	unsigned long index = 0;
+
+	while ((key = next_key(&dev->node.keys, &index))) {
+		show_key(file, key);
+		pinion_key_put(key);
+		index++;
+		if (seq_has_overflowed(file))
+			break;
+		cond_resched();
+	}
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(keys);
+
+void pinion_debugfs_add(struct pinion_dev *dev)
+{
+	if (dev->debugfs)
+		return;
+	dev->debugfs = debugfs_create_dir(dev_name(&dev->ibdev.dev), root);
+	debugfs_create_file("keys", 0400, dev->debugfs, dev, &keys_fops);
+}
+
+/* Waits for readers. */
+void pinion_debugfs_del(struct pinion_dev *dev)
+{
+	debugfs_remove_recursive(dev->debugfs);
+}
+
+void pinion_debugfs_init(void)
+{
+	root = debugfs_create_dir("pinion", NULL);
+}
+
+void pinion_debugfs_exit(void)
+{
+	debugfs_remove_recursive(root);
+}

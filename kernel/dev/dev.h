@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the files of this layer know of each other.
+ */
+#ifndef PINION_DEV_DEV_H
+#define PINION_DEV_DEV_H
+
+#include "../verbs/device.h"
+
+/* parent.c */
+struct device *pinion_parent_create(void);
+void pinion_parent_destroy(struct device *parent);
+
+/* link.c */
+void pinion_link_register(void);
+void pinion_link_unregister(void);
+
+/* netdev.c */
+int pinion_netdev_init(void);
+void pinion_netdev_exit(void);
+/* Take over what the netdev says of address, size and speed. RTNL is held. */
+void pinion_netdev_refresh(struct pinion_dev *dev, struct net_device *ndev);
+
+/* debugfs.c */
+void pinion_debugfs_init(void);
+void pinion_debugfs_exit(void);
+void pinion_debugfs_add(struct pinion_dev *dev);
+void pinion_debugfs_del(struct pinion_dev *dev);
+
+extern const struct ib_device_ops pinion_gid_ops;
+extern const struct ib_device_ops pinion_stats_ops;
+extern const struct ib_device_ops pinion_restrack_ops;
+
+/* main.c: of devices made from now on */
+extern u32 pinion_vendor_id;
+extern u32 pinion_vendor_part_id;
+
+#endif

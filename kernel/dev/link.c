@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A device comes by `rdma link add' and goes by `rdma link del', with its netdev or
+ * with the module. Owns the device between; never handles traffic.
+ */
+#include <linux/etherdevice.h>
+#include <linux/if_arp.h>
+#include <linux/if_vlan.h>
+#include <linux/rtnetlink.h>
+#include <net/addrconf.h>
+#include <rdma/rdma_netlink.h>
+
+#include "../compat/compat.h"
+#include "dev.h"
+
+/* From "is there one already?" to "there is". */
+static DEFINE_MUTEX(link_lock);
+
+/* The core calls this last, whether or not the device was ever registered. */
+static void dealloc_driver(struct ib_device *ibdev)
+{
+	struct pinion_dev *dev = to_pinion_dev(ibdev);
+
+	pinion_debugfs_del(dev);
+	pinion_node_unpublish(&dev->node);
+	pinion_node_destroy(&dev->node);
+	pinion_parent_destroy(dev->parent);
+	WARN_ON(!ida_is_empty(&dev->pdns));
+	ida_destroy(&dev->pdns);
+	mutex_destroy(&dev->resize_lock);
+}
+
+/* Also called when the device has moved to another network namespace. */
+static int enable_driver(struct ib_device *ibdev)
+{
+	pinion_debugfs_add(to_pinion_dev(ibdev));
+	return 0;
+}
+
+static const struct ib_device_ops link_ops = {
+	.dealloc_driver = dealloc_driver,
+	.enable_driver = enable_driver,
+};
+
+/* What never changes later. */
+static void identify(struct pinion_dev *dev, const struct net_device *ndev)
+{
+	struct ib_device *ibdev = &dev->ibdev;
+	u8 mac[ETH_ALEN];
+
+	ether_addr_copy(mac, ndev->dev_addr);
+	/* A loopback netdev has none, but connection managers need a GUID of some kind. */
+	if (is_zero_ether_addr(mac))
+		eth_random_addr(mac);
+	addrconf_addr_eui48((u8 *)&dev->guid, (const char *)mac);
+
+	dev->vendor_id = READ_ONCE(pinion_vendor_id);
+	dev->vendor_part_id = READ_ONCE(pinion_vendor_part_id);
+	dev->state = pinion_port_state(ndev);
+
+	ibdev->node_type = RDMA_NODE_IB_CA;
+	ibdev->node_guid = dev->guid;
+	ibdev->phys_port_cnt = 1;
+	ibdev->num_comp_vectors = num_possible_cpus();
+	ibdev->dev.parent = dev->parent;
+	strscpy(ibdev->node_desc, "pinion", sizeof(ibdev->node_desc));
+	ib_mark_name_assigned_by_user(ibdev);
+}
+
+/* Afterwards ib_dealloc_device() undoes everything. */
+static int construct(struct pinion_dev *dev)
+{
+	int err;
+
+	dev->parent = pinion_parent_create();
+	if (IS_ERR(dev->parent))
+		return PTR_ERR(dev->parent);
+	err = pinion_node_init(&dev->node, &dev->ibdev, PINION_MAX_KEYS);
+	if (err) {
+		pinion_parent_destroy(dev->parent);
+		return err;
+	}
+	ida_init(&dev->pdns);
+	mutex_init(&dev->resize_lock);
+
+	pinion_verbs_set_ops(&dev->ibdev);
+	ib_set_device_ops(&dev->ibdev, &pinion_gid_ops);
+	ib_set_device_ops(&dev->ibdev, &pinion_stats_ops);
+	ib_set_device_ops(&dev->ibdev, &pinion_restrack_ops);
+	ib_set_device_ops(&dev->ibdev, &link_ops);
+	return 0;
+}
+
+static int add(const char *name, struct net_device *ndev)
+{
+	struct pinion_dev *dev = pinion_alloc_device(dev_net(ndev));
+	int err;
+
+	if (!dev)
+		return -ENOMEM;
+	err = construct(dev);
+	if (err)
+		goto err_dealloc;
+	identify(dev, ndev);
+	rtnl_lock();
+	pinion_netdev_refresh(dev, ndev);
+	rtnl_unlock();
+	/* GIDs arrive while it is being registered. */
+	pinion_node_publish(&dev->node);
+	err = ib_device_set_netdev(&dev->ibdev, ndev, 1);
+	if (err)
+		goto err_dealloc;
+	err = ib_register_device(&dev->ibdev, name, dev->parent);
+	if (err)
+		goto err_dealloc;
+	/* From here on anybody may end it: dev is not ours any more. */
+	return 0;
+
+err_dealloc:
+	ib_dealloc_device(&dev->ibdev);
+	return err;
+}
+
+static bool is_taken(struct net_device *ndev)
+{
+	struct ib_device *ibdev;
+
+	ibdev = ib_device_get_by_netdev(ndev, (enum rdma_driver_id)PINION_DRIVER_ID);
+	if (ibdev)
+		ib_device_put(ibdev);
+	return ibdev;
+}
+
+static int newlink(const char *name, struct net_device *ndev)
+{
+	int err;
+
+	/* A VLAN's addresses belong to the device of the netdev below it. */
+	if (is_vlan_dev(ndev))
+		return -EPERM;
+	if (ndev->type != ARPHRD_ETHER && ndev->type != ARPHRD_LOOPBACK)
+		return -EOPNOTSUPP;
+	mutex_lock(&link_lock);
+	err = is_taken(ndev) ? -EEXIST : add(name, ndev);
+	mutex_unlock(&link_lock);
+	return err;
+}
+
+static struct rdma_link_ops rdma_ops = {
+	.type = "pinion",
+	.newlink = newlink,
+};
+
+void pinion_link_register(void)
+{
+	rdma_link_register(&rdma_ops);
+}
+
+/* Waits for those being added. */
+void pinion_link_unregister(void)
+{
+	rdma_link_unregister(&rdma_ops);
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The module: its parameters, its beginning and its end. Devices come and go by
+ * rdma link (see link.c).
+ */
+#include <linux/module.h>
+#include <rdma/rdma_netlink.h>
+
+#include "dev.h"
+
+/* Programs choose features by them. */
+u32 pinion_vendor_id;
+module_param_named(vendor_id, pinion_vendor_id, uint, 0644);
+MODULE_PARM_DESC(vendor_id, "vendor_id that devices made from now on report (default 0)");
+
+u32 pinion_vendor_part_id;
+module_param_named(vendor_part_id, pinion_vendor_part_id, uint, 0644);
+MODULE_PARM_DESC(vendor_part_id, "vendor_part_id likewise (default 0)");
+
+/* Whoever loads the module wants to know now, not at the first rdma link add. */
+static int __init prove_parent(void)
+{
+	struct device *parent = pinion_parent_create();
+
+	if (IS_ERR(parent))
+		return PTR_ERR(parent);
+	pinion_parent_destroy(parent);
+	return 0;
+}
+
+static int __init pinion_init(void)
+{
+	int err;
+
+	err = prove_parent();
+	if (err)
+		return err;
+	err = pinion_netdev_init();
+	if (err)
+		return err;
+	pinion_debugfs_init();
+	pinion_link_register();
+	return 0;
+}
+
+static void __exit pinion_exit(void)
+{
+	pinion_link_unregister();
+	/* Waits for devices that go already, ends the others. */
+	ib_unregister_driver((enum rdma_driver_id)PINION_DRIVER_ID);
+	pinion_netdev_exit();
+	pinion_debugfs_exit();
+	/* Keys are freed by RCU callbacks that live in this module. */
+	rcu_barrier();
+}
+
+module_init(pinion_init);
+module_exit(pinion_exit);
+
+MODULE_AUTHOR("The pinion authors");
+MODULE_DESCRIPTION("Software RDMA device with complete memory registration");
+MODULE_LICENSE("Dual BSD/GPL");
+MODULE_ALIAS_RDMA_LINK("pinion");

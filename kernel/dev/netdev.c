@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The netdev below a device changes, or goes: the device follows. Never sends.
+ */
+#include <linux/ethtool.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <rdma/ib_addr.h>
+
+#include "../compat/compat.h"
+#include "dev.h"
+
+static u32 speed_of(struct net_device *ndev)
+{
+	struct ethtool_link_ksettings settings = {};
+
+	if (__ethtool_get_link_ksettings(ndev, &settings) || !settings.base.speed ||
+	    settings.base.speed == (u32)SPEED_UNKNOWN)
+		return SPEED_1000;
+	return settings.base.speed;
+}
+
+void pinion_netdev_refresh(struct pinion_dev *dev, struct net_device *ndev)
+{
+	/* What RoCE headers leave of it; 0 if that is less than the least. */
+	enum ib_mtu mtu = iboe_get_mtu(ndev->mtu) ?: IB_MTU_256;
+
+	ASSERT_RTNL();
+	WRITE_ONCE(dev->active_mtu, mtu);
+	WRITE_ONCE(dev->speed, speed_of(ndev));
+	pinion_node_set_link(&dev->node, ndev->dev_addr, ib_mtu_enum_to_int(mtu),
+			     pinion_port_state(ndev) == IB_PORT_ACTIVE);
+}
+
+static int notify(struct notifier_block *nb, unsigned long event, void *arg)
+{
+	struct net_device *ndev = netdev_notifier_info_to_dev(arg);
+	struct ib_device *ibdev;
+
+	ibdev = ib_device_get_by_netdev(ndev, (enum rdma_driver_id)PINION_DRIVER_ID);
+	if (!ibdev)
+		return NOTIFY_DONE;
+	switch (event) {
+	case NETDEV_UNREGISTER:
+		/* Not here: RTNL is held, and consumers need it to let go. */
+		ib_unregister_device_queued(ibdev);
+		break;
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+	case NETDEV_CHANGEMTU:
+	case NETDEV_CHANGEADDR:
+		pinion_netdev_refresh(to_pinion_dev(ibdev), ndev);
+		pinion_port_notify(to_pinion_dev(ibdev), ndev);
+		break;
+	}
+	ib_device_put(ibdev);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block notifier = {
+	.notifier_call = notify,
+};
+
+int pinion_netdev_init(void)
+{
+	return register_netdevice_notifier(&notifier);
+}
+
+void pinion_netdev_exit(void)
+{
+	unregister_netdevice_notifier(&notifier);
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What `rdma resource show -dd' prints of our objects: sizes and fill levels. The
+ * only file that fills netlink messages; never tells addresses or keys.
+ */
+#include <net/netlink.h>
+#include <rdma/restrack.h>
+#include <uapi/rdma/rdma_netlink.h>
+
+#include "../mem/mr.h"
+#include "../mem/mtt.h"
+#include "../path/cq.h"
+#include "../path/qp.h"
+#include "dev.h"
+
+/* One driver attribute. */
+struct row {
+	const char *name;
+	u64 value;
+};
+
+static int put_rows(struct sk_buff *msg, const struct row *rows, int num)
+{
+	struct nlattr *nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	int i;
+
+	if (!nest)
+		return -EMSGSIZE;
+	for (i = 0; i < num; i++) {
+		if (rdma_nl_put_driver_u64(msg, rows[i].name, rows[i].value)) {
+			nla_nest_cancel(msg, nest);
+			return -EMSGSIZE;
+		}
+	}
+	nla_nest_end(msg, nest);
+	return 0;
+}
+
+/* What the other side says of its index may be a lie; then it is ours. */
+static u32 waiting(const struct pinion_ring *ring, u32 head)
+{
+	u32 used = pinion_ring_used(READ_ONCE(ring->hdr->user_idx), head);
+
+	return used <= ring->entries ? used : 0;
+}
+
+static int fill_qp(struct sk_buff *msg, struct ib_qp *ibqp)
+{
+	struct pinion_qp *qp = to_pinion_qp(ibqp);
+	struct row rows[] = {
+		{ "sq_entries", qp->sq.ring.entries },
+		{ "sq_waiting", qp->has_sq ? waiting(&qp->sq.ring, READ_ONCE(qp->sq.head)) : 0 },
+		{ "rq_entries", qp->rq.ring.entries },
+		{ "rq_waiting", qp->has_rq ? waiting(&qp->rq.ring, READ_ONCE(qp->rq.head)) : 0 },
+		{ "max_inline", qp->sq.max_inline },
+	};
+
+	return put_rows(msg, rows, ARRAY_SIZE(rows));
+}
+
+/* The ring may be exchanged meanwhile, but not under the lock. */
+static int fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
+{
+	struct pinion_cq *cq = to_pinion_cq(ibcq);
+	struct row rows[] = { { "entries" }, { "unpolled" }, { "overflow" } };
+
+	spin_lock(&cq->fill_lock);
+	rows[0].value = cq->ring.entries;
+	rows[1].value = min(cq->tail - READ_ONCE(cq->ring.hdr->user_idx), cq->ring.entries);
+	rows[2].value = cq->overflow;
+	spin_unlock(&cq->fill_lock);
+	return put_rows(msg, rows, ARRAY_SIZE(rows));
+}
+
+static int fill_srq(struct sk_buff *msg, struct ib_srq *ibsrq)
+{
+	struct pinion_srq *srq = to_pinion_srq(ibsrq);
+	struct row rows[] = { { "entries" }, { "waiting" }, { "limit" } };
+
+	spin_lock(&srq->rq.lock);
+	rows[0].value = srq->rq.ring.entries;
+	rows[1].value = waiting(&srq->rq.ring, srq->rq.head);
+	rows[2].value = srq->limit;
+	spin_unlock(&srq->rq.lock);
+	return put_rows(msg, rows, ARRAY_SIZE(rows));
+}
+
+/* The table may be exchanged meanwhile, but not while the gate is held open. */
+static int fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
+{
+	struct pinion_key *key = to_pinion_mr(ibmr)->key;
+	struct row rows[] = { { "block_size" }, { "blocks" }, { "first" }, { "windows" } };
+
+	down_read(&key->gate);
+	if (key->mtt) {
+		rows[0].value = 1ULL << key->mtt->shift;
+		rows[1].value = key->mtt->num_blocks;
+		rows[2].value = key->mtt->first;
+	}
+	rows[3].value = atomic_read(&key->windows);
+	up_read(&key->gate);
+	return put_rows(msg, rows, ARRAY_SIZE(rows));
+}
+
+const struct ib_device_ops pinion_restrack_ops = {
+	.fill_res_cq_entry = fill_cq,
+	.fill_res_mr_entry = fill_mr,
+	.fill_res_qp_entry = fill_qp,
+	.fill_res_srq_entry = fill_srq,
+};
