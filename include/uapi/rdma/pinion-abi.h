@@ -307,7 +307,7 @@ struct pinion_alloc_dm_resp {
 /* Methods added to UVERBS_OBJECT_QP */
 enum pinion_qp_methods {
 	/* Execute what is posted; flush what an errored QP must flush. */
-	PINION_METHOD_QP_DOORBELL = PINION_NS + 0x80,
+	PINION_METHOD_QP_DOORBELL = PINION_NS + 7,
 };
 
 enum pinion_qp_doorbell_attrs {
@@ -316,7 +316,7 @@ enum pinion_qp_doorbell_attrs {
 
 /* Methods added to UVERBS_OBJECT_SRQ */
 enum pinion_srq_methods {
-	PINION_METHOD_SRQ_DOORBELL = PINION_NS + 0x80,
+	PINION_METHOD_SRQ_DOORBELL = PINION_NS + 7,
 };
 
 enum pinion_srq_doorbell_attrs {
