@@ -12,7 +12,7 @@ say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 die() { say "$*"; exit 1; }
 
 # The header comment of a script is its help.
-usage() { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '/^# shellcheck/d; 3,/^[^#]/s/^# \{0,1\}//p' "$0"; }
 
 # key WORD... < MATERIAL: a short name for "made from exactly this".
 key() { { printf '%s\n' "$@"; cat; } | sha256sum | cut -c1-16; }

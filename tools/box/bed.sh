@@ -8,7 +8,7 @@ fail() {
 	exit 123
 }
 
-usage() { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$self"; }
+usage() { sed -n '/^# shellcheck/d; 3,/^[^#]/s/^# \{0,1\}//p' "$self"; }
 
 devices=1
 netns=0

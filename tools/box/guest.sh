@@ -2,7 +2,6 @@
 # Shared by the scripts that run inside the box.
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
-rmmod_self=
 have() { command -v "$1" >/dev/null 2>&1; }
 
 dmesg_tail() { dmesg 2>/dev/null | tail -n 5; }

@@ -4,5 +4,4 @@
 . /run/box/lib/guest.sh
 [ -e /sys/module/pinion ] && exit 0
 for m in $(depends /run/box/mod/pinion.ko); do load "$m" || exit 1; done
-# shellcheck disable=SC2086
-insert /run/box/mod/pinion.ko ${*:-${BOX_PARAM:-}}
+insert /run/box/mod/pinion.ko "${*:-${BOX_PARAM:-}}"

@@ -64,7 +64,7 @@ if [ -n "${BOX_MODULE:-}" ]; then
 		alias rdma-link-pinion pinion
 		install pinion /bin/sh /run/box/lib/load-pinion.sh
 	X
-	sh /run/box/lib/load-pinion.sh $BOX_PARAM || fail "pinion.ko does not load: $(dmesg_tail)"
+	sh /run/box/lib/load-pinion.sh "$BOX_PARAM" || fail "pinion.ko does not load: $(dmesg_tail)"
 fi
 
 if [ -n "${BOX_PROVIDER:-}" ]; then
