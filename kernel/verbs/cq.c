@@ -87,11 +87,7 @@ err_count:
 static int destroy(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct pinion_cq *cq = to_pinion_cq(ibcq);
-	int err;
 
-	err = pinion_udata_none(udata);
-	if (err)
-		return err;
 	pinion_ring_unmake(&cq->ring, cq->mmap);
 	pinion_count_out(to_pinion_dev(ibcq->device), PINION_COUNT_CQ);
 	return 0;

@@ -95,9 +95,7 @@ static int dereg(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct pinion_dev *dev = to_pinion_dev(ibmr->device);
 	int err;
 
-	err = pinion_udata_none(udata);
-	if (!err)
-		err = pinion_dereg_mr(ibmr);
+	err = pinion_dereg_mr(ibmr);
 	if (!err)
 		pinion_count_out(dev, PINION_COUNT_MR);
 	return err;

@@ -41,11 +41,7 @@ static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 static int dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct pinion_pd *pd = container_of(ibpd, struct pinion_pd, ibpd);
-	int err;
 
-	err = pinion_udata_none(udata);
-	if (err)
-		return err;
 	ida_free(&to_pinion_dev(ibpd->device)->pdns, pd->pdn);
 	return 0;
 }
@@ -57,7 +53,7 @@ static int alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 
 static int dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
-	return pinion_udata_none(udata);
+	return 0;
 }
 
 const struct ib_device_ops pinion_pd_ops = {

@@ -190,11 +190,7 @@ static int destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibqp->device);
 	struct pinion_qp *qp = to_pinion_qp(ibqp);
-	int err;
 
-	err = pinion_udata_none(udata);
-	if (err)
-		return err;
 	pinion_node_del_qp(&dev->node, qp);
 	pinion_qp_fini(qp);
 	unmake_queues(qp);

@@ -88,11 +88,7 @@ static int destroy(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibsrq->device);
 	struct pinion_srq *srq = to_pinion_srq(ibsrq);
-	int err;
 
-	err = pinion_udata_none(udata);
-	if (err)
-		return err;
 	pinion_node_del_srq(&dev->node, srq);
 	pinion_ring_unmake(&srq->rq.ring, srq->mmap);
 	pinion_count_out(dev, PINION_COUNT_SRQ);

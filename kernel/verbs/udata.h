@@ -38,7 +38,10 @@ static inline int pinion_udata_in_none(struct ib_udata *udata)
 	return udata ? pinion_udata_in(udata, NULL, 0, 0) : 0;
 }
 
-/* For verbs with nothing to say to either side. */
+/*
+ * For verbs with nothing to say to either side. Destroying is no such verb: the core
+ * does it for the dead, too, who have no memory to look at.
+ */
 static inline int pinion_udata_none(struct ib_udata *udata)
 {
 	int err = pinion_udata_in_none(udata);
