@@ -64,6 +64,21 @@ static int choose_gid(void)
 	return 0;
 }
 
+static bool is_pinion(void)
+{
+	char path[128], version[64] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/fw_ver", name);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	if (!fgets(version, sizeof(version), file))
+		version[0] = 0;
+	fclose(file);
+	return !strncmp(version, "pinion", 6);
+}
+
 void device_open(void)
 {
 	struct ibv_device *device = MUST(find());
@@ -74,9 +89,7 @@ void device_open(void)
 	CHECK_EQ(ibv_query_port(dev.ctx, 1, &dev.port), 0);
 	dev.gid_index = opt.gid_index >= 0 ? opt.gid_index : choose_gid();
 	CHECK_EQ(ibv_query_gid(dev.ctx, 1, dev.gid_index, &dev.gid), 0);
-	dev.pinion = !strncmp(dev.attr.orig_attr.fw_ver, "pinion", 6);
-	if (!dev.pinion)
-		dev.pinion = !strncmp(name, "pinion", 6);
+	dev.pinion = is_pinion();
 }
 
 struct ibv_context *device_another(void)

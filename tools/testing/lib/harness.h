@@ -29,22 +29,31 @@ struct test {
 	int timeout; /* seconds, 0: the default */
 };
 
+#define TEST(function, what)                      \
+	{                                         \
+		.name = (what), .run = (function) \
+	}
+/* One that may take longer, in seconds. */
+#define LONG_TEST(function, what, time)                              \
+	{                                                            \
+		.name = (what), .run = (function), .timeout = (time) \
+	}
+
 int harness_main(int argc, char **argv, const char *about,
 		 const struct test *tests, size_t count);
 
-#define HARNESS_MAIN(about, tests)                                          \
-	int main(int argc, char **argv)                                     \
-	{                                                                   \
-		return harness_main(argc, argv, about, tests,               \
-				    sizeof(tests) / sizeof((tests)[0]));    \
+#define HARNESS_MAIN(about, tests)                                       \
+	int main(int argc, char **argv)                                  \
+	{                                                                \
+		return harness_main(argc, argv, about, tests,            \
+				    sizeof(tests) / sizeof((tests)[0])); \
 	}
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 void failed(const char *file, int line, const char *fmt, ...)
 	__attribute__((noreturn, format(printf, 3, 4)));
-void skip(const char *fmt, ...)
-	__attribute__((noreturn, format(printf, 1, 2)));
+void skip(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 /* A line of diagnosis. */
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -53,39 +62,39 @@ void context(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #define FAIL(...) failed(__FILE__, __LINE__, __VA_ARGS__)
 
-#define CHECK(condition)                                    \
-	do {                                                \
-		if (!(condition))                           \
+#define CHECK(condition)                                          \
+	do {                                                      \
+		if (!(condition))                                 \
 			FAIL("%s (errno %d)", #condition, errno); \
 	} while (0)
 
-#define CHECK_EQ(got, want)                                             \
-	do {                                                            \
-		long long got_ = (long long)(got);                      \
-		long long want_ = (long long)(want);                    \
-		if (got_ != want_)                                      \
+#define CHECK_EQ(got, want)                                               \
+	do {                                                              \
+		long long got_ = (long long)(got);                        \
+		long long want_ = (long long)(want);                      \
+		if (got_ != want_)                                        \
 			FAIL("%s is %lld (%#llx), not %s = %lld (%#llx)", \
-			     #got, got_, got_, #want, want_, want_);    \
+			     #got, got_, got_, #want, want_, want_);      \
 	} while (0)
 
 /* A call that must give a pointer. */
-#define MUST(call)                                               \
-	({                                                       \
-		typeof(call) must_ = (call);                     \
-		if (!must_)                                      \
-			FAIL("%s: errno %d", #call, errno);      \
-		must_;                                           \
+#define MUST(call)                                          \
+	({                                                  \
+		typeof(call) must_ = (call);                \
+		if (!must_)                                 \
+			FAIL("%s: errno %d", #call, errno); \
+		must_;                                      \
 	})
 
 /* A call that must give NULL, and say why in errno. */
-#define MUST_NOT(call, why)                                             \
-	do {                                                            \
-		errno = 0;                                              \
-		if ((call))                                             \
-			FAIL("%s succeeded, want errno %d", #call, why); \
-		if (errno != (why))                                     \
+#define MUST_NOT(call, why)                                                \
+	do {                                                               \
+		errno = 0;                                                 \
+		if ((call))                                                \
+			FAIL("%s succeeded, want errno %d", #call, why);   \
+		if (errno != (why))                                        \
 			FAIL("%s: errno is %d, not %s = %d", #call, errno, \
-			     #why, why);                                \
+			     #why, why);                                   \
 	} while (0)
 
 /* The seed of this test: printed, so that a failure can be repeated. */

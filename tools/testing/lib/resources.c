@@ -22,8 +22,9 @@ struct request {
 	uint32_t index;
 };
 
-#define ATTR_NEXT(attr) \
-	((const struct nlattr *)((const char *)(attr) + NLA_ALIGN((attr)->nla_len)))
+#define ATTR_NEXT(attr)                                 \
+	((const struct nlattr *)((const char *)(attr) + \
+				 NLA_ALIGN((attr)->nla_len)))
 #define ATTR_DATA(attr) ((const void *)((const char *)(attr) + NLA_HDRLEN))
 
 static const struct nlattr *find_attr(const struct nlattr *attr, int length,
@@ -65,8 +66,8 @@ static bool receive(int fd, visit_t visit, void *arg)
 				return true;
 			if (hdr->nlmsg_type == NLMSG_ERROR)
 				return false;
-			visit(NLMSG_DATA(hdr),
-			      hdr->nlmsg_len - NLMSG_HDRLEN, arg);
+			visit(NLMSG_DATA(hdr), hdr->nlmsg_len - NLMSG_HDRLEN,
+			      arg);
 			if (!(hdr->nlmsg_flags & NLM_F_MULTI))
 				return true;
 		}
@@ -78,8 +79,7 @@ static bool ask(int op, int index, visit_t visit, void *arg)
 {
 	struct request request = {
 		.hdr = { .nlmsg_len = NLMSG_HDRLEN,
-			 .nlmsg_type =
-				 RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, op),
+			 .nlmsg_type = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, op),
 			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
 	};
 	struct timeval patience = { .tv_sec = 5 };
@@ -108,7 +108,8 @@ static void visit_device(const struct nlattr *attrs, int length, void *arg)
 
 	attr = find_attr(attrs, length, RDMA_NLDEV_ATTR_DEV_NAME);
 	if (attr && !strcmp(ATTR_DATA(attr), device_name()))
-		*(int *)arg = attr_u64(attrs, length, RDMA_NLDEV_ATTR_DEV_INDEX);
+		*(int *)arg =
+			attr_u64(attrs, length, RDMA_NLDEV_ATTR_DEV_INDEX);
 }
 
 static int device_index(void)
@@ -139,9 +140,8 @@ static void visit_summary(const struct nlattr *attrs, int length, void *arg)
 				 RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME);
 		if (!attr)
 			continue;
-		snprintf(res->kind[res->kinds].name,
-			 sizeof(res->kind[0].name), "%s",
-			 (const char *)ATTR_DATA(attr));
+		snprintf(res->kind[res->kinds].name, sizeof(res->kind[0].name),
+			 "%s", (const char *)ATTR_DATA(attr));
 		res->kind[res->kinds++].count =
 			attr_u64(ATTR_DATA(entry), inner,
 				 RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR);
@@ -186,10 +186,9 @@ bool resources_differ(const struct resources *a, const struct resources *b,
 		if (a->kind[i].count == b->kind[i].count)
 			continue;
 		differ = true;
-		used += snprintf(text + used, size - used, "%s %+lld ",
-				 a->kind[i].name,
-				 (long long)(b->kind[i].count -
-					     a->kind[i].count));
+		used += snprintf(
+			text + used, size - used, "%s %+lld ", a->kind[i].name,
+			(long long)(b->kind[i].count - a->kind[i].count));
 	}
 	return differ;
 }
@@ -252,8 +251,8 @@ static void visit_mrs(const struct nlattr *attrs, int length, void *arg)
 			.lkey = attr_u64(inner, size, RDMA_NLDEV_ATTR_RES_LKEY),
 			.mrn = attr_u64(inner, size, RDMA_NLDEV_ATTR_RES_MRN),
 			.pdn = attr_u64(inner, size, RDMA_NLDEV_ATTR_RES_PDN),
-			.length =
-				attr_u64(inner, size, RDMA_NLDEV_ATTR_RES_MRLEN),
+			.length = attr_u64(inner, size,
+					   RDMA_NLDEV_ATTR_RES_MRLEN),
 		};
 	}
 }
@@ -263,7 +262,8 @@ int resources_mrs(struct mr_info *infos, int max)
 	struct mr_list list = { .infos = infos, .max = max };
 	int index = device_index();
 
-	if (index < 0 || !ask(RDMA_NLDEV_CMD_RES_MR_GET, index, visit_mrs, &list))
+	if (index < 0 ||
+	    !ask(RDMA_NLDEV_CMD_RES_MR_GET, index, visit_mrs, &list))
 		return -1;
 	return list.count;
 }

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * ibv_dereg_mr(3): what ends, what refuses to, and what may be used again (items
+ * A80 to A87).
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "link.h"
+#include "memory.h"
+#include "resources.h"
+
+enum { LEN = 33333 };
+
+static struct link link_;
+static struct region all;
+
+static void begin(void)
+{
+	link_make(&link_, NULL);
+	all = region_new(LEN, 1234, ALL_ACCESS);
+}
+
+static void a80_keys_end(void)
+{
+	struct region r;
+	struct ibv_sge sink;
+
+	begin();
+	r = region_new(LEN, 5, ALL_ACCESS);
+	exchange(&link_, &all, &r);
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+	refused(&link_, IBV_WR_RDMA_WRITE, sge_of(&all, 0, 8), r.base, r.rkey,
+		IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+	refused(&link_, IBV_WR_RDMA_READ, sge_of(&all, 0, 8), r.base, r.rkey,
+		IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+	expect_why(rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&r, 0, 8), all.base,
+			all.rkey),
+		   IBV_WC_LOC_PROT_ERR, PINION_SYN_KEY_UNKNOWN);
+	link_renew(&link_);
+	sink = sge_of(&r, 0, 100);
+	post_recv(&link_.b, &sink, 1, 0);
+	expect(send_sge(&link_.a, sge_of(&all, 0, 100)), IBV_WC_REM_OP_ERR);
+	expect(await(link_.b.rcq), IBV_WC_LOC_PROT_ERR);
+	buf_check(r.buf);
+	buf_check(all.buf);
+}
+
+static struct ibv_mw *bind(enum ibv_mw_type type, struct region *r,
+			   uint64_t length)
+{
+	struct ibv_mw *mw = MUST(ibv_alloc_mw(dev.pd, type));
+	struct ibv_mw_bind_info info = {
+		.mr = r->mr,
+		.addr = r->base,
+		.length = length,
+		.mw_access_flags = IBV_ACCESS_REMOTE_READ,
+	};
+	struct ibv_mw_bind type1 = { .send_flags = IBV_SEND_SIGNALED,
+				     .bind_info = info };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_BIND_MW,
+		.send_flags = IBV_SEND_SIGNALED,
+		.bind_mw = { .mw = mw,
+			     .rkey = ibv_inc_rkey(mw->rkey),
+			     .bind_info = info },
+	};
+
+	if (type == IBV_MW_TYPE_1) {
+		CHECK_EQ(ibv_bind_mw(link_.a.qp, mw, &type1), 0);
+	} else {
+		post(&link_.a, &wr);
+		mw->rkey = wr.bind_mw.rkey;
+	}
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	return mw;
+}
+
+/* A refused call gives an errno, and the region can still be used. */
+static void still_there(struct region *r)
+{
+	int err = ibv_dereg_mr(r->mr);
+
+	CHECK(err == EINVAL || err == EBUSY);
+	exchange(&link_, &all, r);
+}
+
+static void a81_positive_errno(void)
+{
+	struct region r;
+	struct ibv_mw *mw;
+
+	begin();
+	r = region_new(LEN, 5, ALL_ACCESS | IBV_ACCESS_MW_BIND);
+	mw = bind(IBV_MW_TYPE_1, &r, 100);
+	still_there(&r);
+	CHECK_EQ(ibv_dealloc_mw(mw), 0);
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+}
+
+static void a82_type1(void)
+{
+	struct ibv_mw_bind unbind = { .send_flags = IBV_SEND_SIGNALED };
+	struct region r;
+	struct ibv_mw *mw;
+
+	begin();
+	r = region_new(LEN, 5, ALL_ACCESS | IBV_ACCESS_MW_BIND);
+	mw = bind(IBV_MW_TYPE_1, &r, LEN);
+	still_there(&r);
+	CHECK_EQ(ibv_bind_mw(link_.a.qp, mw, &unbind), 0);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+	CHECK_EQ(ibv_dealloc_mw(mw), 0);
+}
+
+static void a82_type2(void)
+{
+	struct region r;
+	struct ibv_mw *mw, *other;
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_LOCAL_INV,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	begin();
+	r = region_new(LEN, 5, ALL_ACCESS | IBV_ACCESS_MW_BIND);
+	mw = bind(IBV_MW_TYPE_2, &r, LEN);
+	other = bind(IBV_MW_TYPE_2, &r, 7);
+	still_there(&r);
+	wr.invalidate_rkey = mw->rkey;
+	post(&link_.a, &wr);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	still_there(&r);
+	CHECK_EQ(ibv_dealloc_mw(other), 0);
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+	CHECK_EQ(ibv_dealloc_mw(mw), 0);
+}
+
+static void a83_dirty(void)
+{
+	struct region local = region_new(9000, 1, ALL_ACCESS);
+	struct buf *buf = memory_new(&memory_shared, 9000, 99);
+	struct region r = region_reg(dev.pd, buf, ALL_ACCESS);
+
+	begin();
+	check_write(&link_, &local, 0, &r, 0, 9000);
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+	/* Out of our page tables, and back out of the file. */
+	CHECK_EQ(madvise(buf->map, buf->map_length, MADV_DONTNEED), 0);
+	buf_check(buf);
+	CHECK_EQ(vm_pin(0), (all.buf->map_length - 2 * PAGE +
+			     local.buf->map_length - 2 * PAGE) /
+				    1024);
+}
+
+static void a84_pd(void)
+{
+	struct ibv_pd *pd = MUST(ibv_alloc_pd(dev.ctx));
+	struct region r = region_reg(pd, buf_new(100, 1), 0);
+
+	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+}
+
+struct writer {
+	struct link *link;
+	struct region *from;
+	uint64_t addr;
+	volatile uint32_t rkey;
+	volatile bool stop;
+	unsigned long done, refused;
+};
+
+/* Writes without end to whatever the key is now. */
+static void *write_on(void *arg)
+{
+	struct writer *w = arg;
+	struct ibv_wc wc;
+
+	while (!w->stop) {
+		wc = rdma(&w->link->a, IBV_WR_RDMA_WRITE,
+			  sge_of(w->from, 0, LEN), w->addr, w->rkey);
+		if (wc.status == IBV_WC_SUCCESS) {
+			w->done++;
+			continue;
+		}
+		expect(wc, IBV_WC_REM_ACCESS_ERR);
+		w->refused++;
+		link_renew(w->link);
+	}
+	return NULL;
+}
+
+/*
+ * Whatever is in the buffer when ibv_dereg_mr() returns is what stays there. The
+ * writer writes other bytes than what we put in, and all the time.
+ */
+static void a85_no_access_after(void)
+{
+	double end = now() + opt.seconds;
+	struct writer w = { .link = &link_, .from = &all };
+	struct buf *buf;
+	struct region r;
+	unsigned long rounds = 0;
+	pthread_t thread;
+
+	begin();
+	buf = buf_new(LEN, 0);
+	r = region_reg(dev.pd, buf, ALL_ACCESS);
+	w.addr = r.base;
+	w.rkey = r.rkey;
+	CHECK_EQ(pthread_create(&thread, NULL, write_on, &w), 0);
+	do {
+		usleep(rnd_below(300));
+		CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+		buf_fill(buf);
+		usleep(rnd_below(100));
+		buf_check(buf);
+		r = region_reg(dev.pd, buf, ALL_ACCESS);
+		w.rkey = r.rkey;
+		rounds++;
+	} while (now() < end);
+	w.stop = true;
+	pthread_join(thread, NULL);
+	note("%lu rounds, %lu writes, %lu refused", rounds, w.done, w.refused);
+}
+
+static void a86_key_reuse(void)
+{
+	struct buf *buf = buf_new(PAGE, 0);
+	enum { COUNT = 20000, WINDOW = 256 };
+	uint32_t *keys = MUST(calloc(COUNT, sizeof(*keys)));
+	unsigned int same_step = 0, i, j;
+
+	for (i = 0; i < COUNT; i++) {
+		struct ibv_mr *mr = MUST(ibv_reg_mr(dev.pd, buf->data, 1, 0));
+
+		keys[i] = mr->rkey;
+		CHECK_EQ(ibv_dereg_mr(mr), 0);
+		for (j = i < WINDOW ? 0 : i - WINDOW; j < i; j++)
+			if (keys[j] == keys[i])
+				FAIL("key %#x came back after %u", keys[i],
+				     i - j);
+	}
+	for (i = 2; i < COUNT; i++)
+		same_step += keys[i] - keys[i - 1] == keys[i - 1] - keys[i - 2];
+	note("%u of %u steps were repeated", same_step, COUNT);
+	if (dev.pinion)
+		CHECK(same_step < 10);
+}
+
+static const struct test tests[] = {
+	TEST(a80_keys_end, "A80 both keys end"),
+	TEST(a81_positive_errno, "A81 failure is a positive errno"),
+	TEST(a82_type1, "A82 a bound window of type 1 refuses"),
+	TEST(a82_type2, "A82 bound windows of type 2 refuse"),
+	TEST(a83_dirty, "A83 what was written is in the file"),
+	TEST(a84_pd, "A84 the domain is busy until then"),
+	TEST(a85_no_access_after, "A85 no access after it returned"),
+	TEST(a86_key_reuse, "A86 keys do not come back at once"),
+};
+
+HARNESS_MAIN("ibv_dereg_mr(3)", tests)

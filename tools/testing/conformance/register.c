@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * ibv_reg_mr(3), registration: what is accepted, what is refused and why, what is
+ * pinned and given back (items A1 to A20).
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "link.h"
+#include "memory.h"
+#include "resources.h"
+
+static void a1_fields(void)
+{
+	struct region r = region_new(5000, 123, ALL_ACCESS);
+
+	CHECK(r.mr->pd == dev.pd);
+	CHECK(r.mr->context == dev.ctx);
+	CHECK(r.mr->addr == r.buf->data);
+	CHECK_EQ(r.mr->length, 5000);
+	CHECK(r.mr->lkey && r.mr->rkey);
+	region_free(&r);
+}
+
+static void a2_no_access(void)
+{
+	struct region r = region_new(100, 1, 0);
+
+	region_free(&r);
+}
+
+static void a3_local_read(void)
+{
+	struct region local = region_new(9000, 777, 0);
+	struct region remote = region_new(9000, 99, ALL_ACCESS);
+	struct link link;
+
+	link_make(&link, NULL);
+	check_write(&link, &local, 3, &remote, 10, 8191);
+	check_send(&link, &local, 100, &remote, 9, 8190);
+	buf_check(local.buf);
+	buf_check(remote.buf);
+}
+
+static void a4_lkey(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 4,
+						    .max_sge = 1 } };
+	struct region local = region_new(9000, 777, IBV_ACCESS_LOCAL_WRITE);
+	struct region remote = region_new(9000, 99, IBV_ACCESS_LOCAL_WRITE);
+	struct ibv_sge sink = sge_of(&remote, 5, 8200);
+	struct qp_cfg with_srq = {};
+	struct link link;
+
+	with_srq.srq = MUST(ibv_create_srq(dev.pd, &init));
+	link_make2(&link, NULL, &with_srq);
+	post_srq(with_srq.srq, &sink, 1, 42);
+	expect(send_sge(&link.a, sge_of(&local, 1, 8200)), IBV_WC_SUCCESS);
+	CHECK_EQ(await(link.b.rcq).wr_id, 42);
+	memcpy(remote.buf->want + 5, local.buf->want + 1, 8200);
+	buf_check(remote.buf);
+
+	link_make(&link, NULL);
+	check_send(&link, &local, 7, &remote, 3, 8209);
+	buf_check(remote.buf);
+}
+
+static void a5_rkey(void)
+{
+	struct region local = region_new(70001, 3, IBV_ACCESS_LOCAL_WRITE);
+	struct region remote = region_new(66666, 4001, ALL_ACCESS);
+	struct link link;
+
+	link_make(&link, NULL);
+	exchange(&link, &local, &remote);
+}
+
+static void a6_null_and_errno(void)
+{
+	void *hole =
+		mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	munmap(hole, PAGE);
+	errno = 0;
+	CHECK(!ibv_reg_mr(dev.pd, hole, PAGE, ALL_ACCESS));
+	CHECK(errno > 0);
+}
+
+static void a7_unaligned(void)
+{
+	static const struct {
+		size_t offset, length;
+	} cases[] = {
+		{ 100, 5000 }, { 4095, 1 }, { 4095, 2 },
+		{ 1, 4096 },   { 0, 1 },    { 17, 123457 },
+	};
+	struct region local = region_new(123457, 9, ALL_ACCESS);
+	struct link link;
+	size_t i;
+
+	link_make(&link, NULL);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct region r = region_new(cases[i].length, cases[i].offset,
+					     ALL_ACCESS);
+
+		context("%zu bytes at %zu", cases[i].length, cases[i].offset);
+		check_write(&link, &local, 5 % cases[i].length, &r, 0,
+			    cases[i].length < 123450 ? cases[i].length :
+						       123450);
+		check_read(&link, &local, 0, &r, cases[i].length - 1, 1);
+		buf_check(r.buf);
+		buf_check(local.buf);
+		refused(&link, IBV_WR_RDMA_WRITE, sge_of(&local, 0, 1),
+			r.base - 1, r.rkey, IBV_WC_REM_ACCESS_ERR,
+			PINION_SYN_REMOTE);
+		refused(&link, IBV_WR_RDMA_WRITE, sge_of(&local, 0, 1),
+			r.base + cases[i].length, r.rkey, IBV_WC_REM_ACCESS_ERR,
+			PINION_SYN_REMOTE);
+		buf_check(r.buf);
+		region_free(&r);
+	}
+}
+
+static void a8_length_zero(void)
+{
+	struct buf *buf = buf_new(PAGE, 0);
+
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, 0, ALL_ACCESS), EINVAL);
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data + 100, 0, ALL_ACCESS), EINVAL);
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data + 100, 0, 0), EINVAL);
+	MUST_NOT(ibv_reg_mr(dev.pd, NULL, 0, 0), EINVAL);
+	CHECK_EQ(vm_pin(0), 0);
+}
+
+static void a9_overflow(void)
+{
+	struct buf *buf = buf_new(PAGE, 100);
+	uintptr_t addr = (uintptr_t)buf->data;
+
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, -addr, ALL_ACCESS), EINVAL);
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, -addr - 1, ALL_ACCESS), EINVAL);
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, SIZE_MAX, ALL_ACCESS), EINVAL);
+	MUST_NOT(ibv_reg_mr(dev.pd, (void *)-PAGE, 2 * PAGE, ALL_ACCESS),
+		 EINVAL);
+	MUST_NOT(ibv_reg_mr(dev.pd, (void *)-1L, 2, ALL_ACCESS), EINVAL);
+	MUST_NOT(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ALL_ACCESS), EINVAL);
+	CHECK_EQ(vm_pin(0), 0);
+}
+
+static void a10_unmapped(void)
+{
+	struct buf *buf = buf_new(16 * PAGE, 0);
+
+	munmap(buf->data + 7 * PAGE, PAGE);
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data + 100, 15 * PAGE, ALL_ACCESS),
+		 EFAULT);
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data + 7 * PAGE + 5, 10, 0), EFAULT);
+	CHECK_EQ(vm_pin(0), 0);
+	CHECK(ibv_reg_mr(dev.pd, buf->data, 7 * PAGE, ALL_ACCESS));
+	CHECK_EQ(vm_pin(0), 7 * 4);
+}
+
+static void a11_read_only(void)
+{
+	struct region remote = region_new(3 * PAGE, 11, ALL_ACCESS);
+	struct buf *buf = buf_new(2 * PAGE, 0);
+	struct region r;
+	struct link link;
+
+	CHECK_EQ(mprotect(buf->map, buf->map_length, PROT_READ), 0);
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data + 9, 5000,
+			    IBV_ACCESS_LOCAL_WRITE),
+		 EFAULT);
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data + 9, 5000, ALL_ACCESS), EFAULT);
+	CHECK_EQ(vm_pin(0), 3 * 4 + 4);
+	CHECK(ibv_reg_mr(dev.pd, buf->data + 9, 5000, 0));
+	r = region_reg(dev.pd, buf, IBV_ACCESS_REMOTE_READ);
+	link_make(&link, NULL);
+	check_read(&link, &remote, 1, &r, 2, 2 * PAGE - 2);
+	check_write(&link, &r, 1, &remote, 2, 2 * PAGE - 2);
+	buf_check(remote.buf);
+	buf_check(buf);
+}
+
+static void limit_memlock(rlim_t bytes)
+{
+	struct rlimit limit = { bytes, bytes };
+
+	CHECK_EQ(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
+	/* Who may exceed it could not be tested. */
+	if (geteuid() == 0)
+		CHECK_EQ(setresuid(65534, 65534, 65534), 0);
+	CHECK_EQ(prctl(PR_SET_DUMPABLE, 1), 0);
+}
+
+static void a12_memlock(void)
+{
+	struct buf *buf = buf_new(64 * PAGE, 0);
+	struct ibv_mr *mrs[4];
+	int i;
+
+	limit_memlock(8 * PAGE);
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, 9 * PAGE, ALL_ACCESS), ENOMEM);
+	CHECK_EQ(vm_pin(0), 0);
+	/* Each registration counts, of the same pages, too. */
+	for (i = 0; i < 4; i++)
+		mrs[i] = MUST(ibv_reg_mr(dev.pd, buf->data + 1, 5000, 0));
+	CHECK_EQ(vm_pin(0), 8 * 4);
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, 1, 0), ENOMEM);
+	CHECK_EQ(ibv_dereg_mr(mrs[0]), 0);
+	mrs[0] = MUST(ibv_reg_mr(dev.pd, buf->data, 2 * PAGE, 0));
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, 1, 0), ENOMEM);
+	for (i = 0; i < 4; i++)
+		CHECK_EQ(ibv_dereg_mr(mrs[i]), 0);
+	CHECK_EQ(vm_pin(0), 0);
+}
+
+static void a12_memlock_zero(void)
+{
+	struct buf *buf = buf_new(PAGE, 0);
+
+	limit_memlock(0);
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, 1, ALL_ACCESS), EPERM);
+}
+
+static void a13_vmpin(void)
+{
+	struct buf *buf = buf_new(32 * PAGE, 0);
+	struct ibv_mr *a, *b, *c;
+
+	CHECK_EQ(vm_pin(0), 0);
+	a = MUST(ibv_reg_mr(dev.pd, buf->data + 1, 32 * PAGE - 1, ALL_ACCESS));
+	CHECK_EQ(vm_pin(0), 32 * 4);
+	b = MUST(ibv_reg_mr(dev.pd, buf->data + PAGE - 1, 2, 0));
+	CHECK_EQ(vm_pin(0), 34 * 4);
+	c = MUST(ibv_reg_mr(dev.pd, buf->data + PAGE - 1, 2, 0));
+	CHECK_EQ(ibv_dereg_mr(a), 0);
+	CHECK_EQ(vm_pin(0), 4 * 4);
+	CHECK_EQ(ibv_dereg_mr(c), 0);
+	CHECK_EQ(ibv_dereg_mr(b), 0);
+	CHECK_EQ(vm_pin(0), 0);
+}
+
+static void a14_independent(void)
+{
+	struct region local = region_new(9000, 1, ALL_ACCESS);
+	struct buf *buf = buf_new(9000, 55);
+	struct region reads = region_reg(dev.pd, buf, IBV_ACCESS_REMOTE_READ);
+	struct region writes = region_reg(
+		dev.pd, buf, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	struct link link;
+
+	link_make(&link, NULL);
+	check_write(&link, &local, 1, &writes, 2, 8800);
+	check_read(&link, &local, 7, &reads, 2, 8800);
+	buf_check(local.buf);
+	refused(&link, IBV_WR_RDMA_READ, sge_of(&local, 0, 1), writes.base,
+		writes.rkey, IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+	refused(&link, IBV_WR_RDMA_WRITE, sge_of(&local, 0, 1), reads.base,
+		reads.rkey, IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+	/* The end of one is not the end of the other. */
+	CHECK_EQ(ibv_dereg_mr(reads.mr), 0);
+	check_write(&link, &local, 1, &writes, 2, 8800);
+	buf_check(buf);
+}
+
+static void a15_kinds(const struct memory_kind *kind)
+{
+	size_t length = 3 * kind->page + 12345, offset = 4097;
+	struct region local = region_new(100000, 1, ALL_ACCESS);
+	struct buf *buf = memory_new(kind, length, offset);
+	struct region r = region_reg(dev.pd, buf, ALL_ACCESS);
+	struct link link;
+
+	link_make(&link, NULL);
+	exchange(&link, &local, &r);
+	exchange(&link, &r, &local);
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+	memory_free(kind, buf);
+}
+
+static void a15_anonymous(void)
+{
+	a15_kinds(&memory_anonymous);
+}
+
+static void a15_thp(void)
+{
+	a15_kinds(&memory_thp);
+}
+
+static void a15_hugetlb(void)
+{
+	a15_kinds(&memory_hugetlb);
+}
+
+static void a15_shared(void)
+{
+	a15_kinds(&memory_shared);
+}
+
+/* Writable mappings of page cache with writeback cannot be pinned for long. */
+static void a15_file(void)
+{
+	struct region local = region_new(9000, 1, ALL_ACCESS);
+	struct buf *buf = memory_new(&memory_file, 9000, 77);
+	struct region r;
+	struct link link;
+
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, buf->length, ALL_ACCESS),
+		 EFAULT);
+	r = region_reg(dev.pd, buf, IBV_ACCESS_REMOTE_READ);
+	link_make(&link, NULL);
+	check_read(&link, &local, 1, &r, 2, 8800);
+	buf_check(local.buf);
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+	memory_free(&memory_file, buf);
+}
+
+static void touch(void *arg)
+{
+	struct buf *buf = arg;
+
+	buf_check(buf);
+	memset(buf->map, 0x55, buf->map_length);
+	usleep(300000);
+}
+
+static void a16_fork(void)
+{
+	struct region local = region_new(60000, 1, ALL_ACCESS);
+	struct region r = region_new(60000, 99, ALL_ACCESS);
+	struct link link;
+	int pid;
+
+	link_make(&link, NULL);
+	check_write(&link, &local, 0, &r, 0, 60000);
+	pid = spawn(touch, r.buf);
+	/* Written on both sides of the fork: the device's pages are ours. */
+	buf_fill(r.buf);
+	exchange(&link, &local, &r);
+	reap_ok(pid);
+	exchange(&link, &local, &r);
+	CHECK_EQ(ibv_is_fork_initialized(), IBV_FORK_UNNEEDED);
+}
+
+static void a17_private(void)
+{
+	struct region local = region_new(9000, 1, ALL_ACCESS);
+	struct buf *buf = memory_new(&memory_file_private, 9000, 77);
+	struct region r = region_reg(dev.pd, buf, IBV_ACCESS_REMOTE_READ);
+	struct link link;
+
+	link_make(&link, NULL);
+	check_read(&link, &local, 1, &r, 2, 8800);
+	buf_check(local.buf);
+	/* The CPU's writes break sharing; the device must see them. */
+	buf_fill(buf);
+	check_read(&link, &local, 5, &r, 3, 8800);
+	buf_check(local.buf);
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+	memory_free(&memory_file_private, buf);
+}
+
+static void hold_and_die(void *arg)
+{
+	int ready = *(int *)arg;
+	struct region r;
+	int i;
+
+	device_open();
+	for (i = 0; i < 20; i++)
+		r = region_new(rnd_in(1, 50) * PAGE, rnd_below(PAGE),
+			       ALL_ACCESS);
+	CHECK(vm_pin(0) > 0 && r.mr);
+	CHECK_EQ(write(ready, "", 1), 1);
+	pause();
+}
+
+static void a18_kill(void)
+{
+	struct resources before, during, after;
+	char text[256], byte;
+	int pipes[2], pid, i;
+
+	CHECK_EQ(pipe(pipes), 0);
+	resources_read(&before);
+	pid = spawn(hold_and_die, &pipes[1]);
+	CHECK_EQ(read(pipes[0], &byte, 1), 1);
+	resources_read(&during);
+	if (before.known)
+		CHECK_EQ(resources_count(&during, "mr"),
+			 resources_count(&before, "mr") + 20);
+	kill(pid, SIGKILL);
+	CHECK(WIFSIGNALED(reap(pid)));
+	for (i = 0; i < 100; i++) {
+		resources_read(&after);
+		if (!resources_differ(&before, &after, text, sizeof(text)))
+			return;
+		usleep(10000);
+	}
+	FAIL("left behind: %s", text);
+}
+
+static void a19_listing(void)
+{
+	struct region r = region_new(12345, 7, ALL_ACCESS);
+	struct mr_info info;
+	uint32_t rkey = r.rkey;
+
+	need_root();
+	CHECK(resources_mr(rkey, &info));
+	CHECK_EQ(info.length, 12345);
+	CHECK_EQ(info.lkey, r.lkey);
+	region_free(&r);
+	CHECK(!resources_mr(rkey, &info));
+}
+
+/* As many as there is patience for, then all of them at once. */
+static void a20_many(void)
+{
+	struct buf *buf = buf_new(PAGE, 0);
+	size_t count = 0, most = 200000;
+	double end = now() + opt.seconds * 2;
+	struct region local, r;
+	struct ibv_mr **mrs;
+	struct link link;
+	size_t i;
+
+	mrs = MUST(calloc(most, sizeof(*mrs)));
+	while (count < most && now() < end) {
+		mrs[count] = ibv_reg_mr(dev.pd, buf->data, 100, 0);
+		if (!mrs[count])
+			break;
+		count++;
+	}
+	note("%zu regions", count);
+	if (count < most && now() < end)
+		CHECK(errno == ENOMEM || errno == ENOSPC);
+	local = region_new(9000, 1, ALL_ACCESS);
+	r = region_new(9000, 1, ALL_ACCESS);
+	link_make(&link, NULL);
+	exchange(&link, &local, &r);
+	for (i = 0; i < count; i++)
+		CHECK_EQ(ibv_dereg_mr(mrs[i]), 0);
+	region_free(&r);
+	region_free(&local);
+	CHECK_EQ(vm_pin(0), 0);
+}
+
+static const struct test tests[] = {
+	TEST(a1_fields, "A1 the fields of an MR"),
+	TEST(a2_no_access, "A2 access 0 is legal"),
+	TEST(a3_local_read, "A3 local read is always allowed"),
+	TEST(a4_lkey, "A4 lkey in sends, receives and shared receives"),
+	TEST(a5_rkey, "A5 rkey in RDMA and atomics"),
+	TEST(a6_null_and_errno, "A6 failure is NULL and errno"),
+	TEST(a7_unaligned, "A7 any alignment, exact to the byte"),
+	TEST(a8_length_zero, "A8 length 0 is EINVAL"),
+	TEST(a9_overflow, "A9 address + length overflows"),
+	TEST(a10_unmapped, "A10 unmapped memory, nothing stays pinned"),
+	TEST(a11_read_only, "A11 read-only mappings"),
+	TEST(a12_memlock, "A12 RLIMIT_MEMLOCK exceeded"),
+	TEST(a12_memlock_zero, "A12 RLIMIT_MEMLOCK 0"),
+	TEST(a13_vmpin, "A13 VmPin counts each registration"),
+	TEST(a14_independent, "A14 two regions of the same memory"),
+	TEST(a15_anonymous, "A15 anonymous memory"),
+	TEST(a15_thp, "A15 transparent huge pages"),
+	TEST(a15_hugetlb, "A15 hugetlb pages"),
+	TEST(a15_shared, "A15 shared memory"),
+	TEST(a15_file, "A15 file mappings"),
+	TEST(a16_fork, "A16 fork after registration"),
+	TEST(a17_private, "A17 a private mapping written after registration"),
+	TEST(a18_kill, "A18 a killed process leaves nothing"),
+	TEST(a19_listing, "A19 resource listing"),
+	TEST(a20_many, "A20 very many regions"),
+};
+
+HARNESS_MAIN("ibv_reg_mr(3): registration", tests)

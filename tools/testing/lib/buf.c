@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Buffers with a model, and regions of them. Posts nothing.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "buf.h"
+#include "device.h"
+
+struct buf *buf_of(void *map, size_t map_length, size_t at, size_t length)
+{
+	struct buf *buf = MUST(calloc(1, sizeof(*buf)));
+
+	buf->map = map;
+	buf->map_length = map_length;
+	buf->model = MUST(malloc(map_length));
+	buf->data = buf->map + at;
+	buf->want = buf->model + at;
+	buf->length = length;
+	buf_fill(buf);
+	return buf;
+}
+
+struct buf *buf_new(size_t length, size_t offset)
+{
+	size_t map_length = (offset + length + 3 * PAGE - 1) & ~(PAGE - 1);
+	void *map;
+
+	map = mmap(NULL, map_length, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(map != MAP_FAILED);
+	return buf_of(map, map_length, PAGE + offset, length);
+}
+
+void buf_free(struct buf *buf)
+{
+	munmap(buf->map, buf->map_length);
+	free(buf->model);
+	free(buf);
+}
+
+void buf_fill(struct buf *buf)
+{
+	rnd_fill(buf->model, buf->map_length);
+	memcpy(buf->map, buf->model, buf->map_length);
+}
+
+void buf_accept(struct buf *buf)
+{
+	memcpy(buf->model, buf->map, buf->map_length);
+}
+
+void buf_check_at(const char *file, int line, const struct buf *buf)
+{
+	size_t i, first = 0, last = 0, wrong = 0;
+
+	if (!memcmp(buf->map, buf->model, buf->map_length))
+		return;
+	for (i = 0; i < buf->map_length; i++) {
+		if (buf->map[i] == buf->model[i])
+			continue;
+		if (!wrong++)
+			first = i;
+		last = i;
+	}
+	failed(file, line,
+	       "%zu bytes differ, from %td to %td of a buffer of %zu", wrong,
+	       (ptrdiff_t)(first - (buf->data - buf->map)),
+	       (ptrdiff_t)(last - (buf->data - buf->map)), buf->length);
+}
+
+struct region region_of(struct buf *buf, struct ibv_mr *mr, uint64_t base)
+{
+	return (struct region){
+		.buf = buf,
+		.mr = mr,
+		.base = base,
+		.lkey = mr->lkey,
+		.rkey = mr->rkey,
+	};
+}
+
+struct region region_reg(struct ibv_pd *pd, struct buf *buf, int access)
+{
+	struct ibv_mr *mr;
+
+	mr = MUST(ibv_reg_mr(pd, buf->data, buf->length, access));
+	return region_of(buf, mr, (uintptr_t)buf->data);
+}
+
+struct region region_new(size_t length, size_t offset, int access)
+{
+	return region_reg(dev.pd, buf_new(length, offset), access);
+}
+
+void region_free(struct region *region)
+{
+	CHECK_EQ(ibv_dereg_mr(region->mr), 0);
+	buf_free(region->buf);
+}

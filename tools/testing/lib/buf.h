@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Memory with a model: a test does to the model what the device has to do to the
+ * memory, then the two are compared, bytes around the buffer included.
+ */
+#ifndef PINION_TEST_BUF_H
+#define PINION_TEST_BUF_H
+
+#include <infiniband/verbs.h>
+
+#include "harness.h"
+
+#define PAGE ((size_t)4096)
+
+struct buf {
+	uint8_t *data; /* what is registered */
+	uint8_t *want; /* the model of it */
+	size_t length;
+	uint8_t *map; /* all of it, with at least a page around */
+	uint8_t *model;
+	size_t map_length;
+};
+
+enum {
+	ALL_ACCESS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+		     IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+};
+
+/* Private memory whose @length bytes begin @offset bytes into a page. */
+struct buf *buf_new(size_t length, size_t offset);
+/* The same of a mapping that is there: [@at, @at + @length) in the middle of it. */
+struct buf *buf_of(void *map, size_t map_length, size_t at, size_t length);
+/* Without any mapping but the buffer itself: device memory, whole mappings. */
+void buf_free(struct buf *buf);
+
+/* New random contents, around the buffer, too. */
+void buf_fill(struct buf *buf);
+/* Take the memory as it is for the truth. */
+void buf_accept(struct buf *buf);
+
+#define buf_check(buf) buf_check_at(__FILE__, __LINE__, buf)
+void buf_check_at(const char *file, int line, const struct buf *buf);
+
+/* A buffer, its region, and how work requests name its first byte. */
+struct region {
+	struct buf *buf;
+	struct ibv_mr *mr;
+	uint64_t base;
+	uint32_t lkey, rkey;
+};
+
+struct region region_of(struct buf *buf, struct ibv_mr *mr, uint64_t base);
+struct region region_reg(struct ibv_pd *pd, struct buf *buf, int access);
+/* New memory and a region of it. */
+struct region region_new(size_t length, size_t offset, int access);
+void region_free(struct region *region);
+
+#endif /* PINION_TEST_BUF_H */

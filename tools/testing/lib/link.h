@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Queue pairs that are connected: to each other in this process, or to one of
+ * another process; and work requests on them, posted and waited for.
+ */
+#ifndef PINION_TEST_LINK_H
+#define PINION_TEST_LINK_H
+
+#include "buf.h"
+#include "device.h"
+
+/* Zero is a sensible default of each. */
+struct qp_cfg {
+	enum ibv_qp_type type; /* RC */
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_cq *scq, *rcq;
+	struct ibv_srq *srq;
+	struct ibv_xrcd *xrcd;
+	uint32_t wr, sge, inline_data, cqe;
+	bool sig_all, no_ex;
+	int access; /* of the QP; -1 is none */
+	enum ibv_mtu mtu;
+	int timeout, retry, rnr_retry, rnr_timer; /* -1 is 0 */
+};
+
+struct end {
+	struct qp_cfg cfg;
+	struct ibv_qp *qp;
+	struct ibv_qp_ex *ex;
+	struct ibv_cq *scq, *rcq;
+	struct ibv_ah *ah; /* UD: to the device itself */
+	uint32_t psn;
+};
+
+/* What the other side has to know. */
+struct peer {
+	union ibv_gid gid;
+	uint32_t qpn, psn, srqn, rkey;
+	uint64_t addr, length;
+};
+
+struct link {
+	struct end a, b;
+};
+
+enum { QKEY = 0x1ee7 };
+
+void end_make(struct end *end, const struct qp_cfg *cfg);
+void end_free(struct end *end);
+struct peer end_peer(const struct end *end);
+/* RESET to INIT; to RTR and RTS. */
+void end_init(struct end *end);
+int end_try_init(struct end *end);
+void end_connect(struct end *end, const struct peer *peer);
+int end_to_rtr(struct end *end, const struct peer *peer);
+int end_to_rts(struct end *end);
+int end_set_state(struct end *end, enum ibv_qp_state state);
+enum ibv_qp_state end_state(const struct end *end);
+/* Wait until it is in @state. */
+void end_await_state(const struct end *end, enum ibv_qp_state state);
+
+/* Two ends of this process, connected; NULL for defaults. */
+void link_make(struct link *link, const struct qp_cfg *cfg);
+void link_make2(struct link *link, const struct qp_cfg *a,
+		const struct qp_cfg *b);
+void link_connect(struct link *link);
+/* After an error: everything flushed and forgotten, connected again. */
+void link_renew(struct link *link);
+void link_free(struct link *link);
+
+/* ---------------------------------------------------------- work requests */
+
+struct ibv_sge sge_of(const struct region *region, uint64_t offset,
+		      uint32_t length);
+
+/* How long a completion may take. */
+enum { PATIENCE = 20 };
+
+int poll_one(struct ibv_cq *cq, struct ibv_wc *wc);
+struct ibv_wc await(struct ibv_cq *cq);
+/* Nothing comes. */
+void expect_none(struct ibv_cq *cq, double seconds);
+/* Throw away what is there. */
+int drain(struct ibv_cq *cq);
+
+#define expect(wc, status) expect_at(__FILE__, __LINE__, wc, status, -1)
+/* @syndrome: of enum pinion_syndrome; only a pinion device is asked. */
+#define expect_why(wc, status, syndrome) \
+	expect_at(__FILE__, __LINE__, wc, status, syndrome)
+void expect_at(const char *file, int line, struct ibv_wc wc,
+	       enum ibv_wc_status status, int syndrome);
+
+int try_post(struct end *end, struct ibv_send_wr *wr);
+void post(struct end *end, struct ibv_send_wr *wr);
+void post_recv(struct end *end, struct ibv_sge *sge, int num_sge,
+	       uint64_t wr_id);
+void post_srq(struct ibv_srq *srq, struct ibv_sge *sge, int num_sge,
+	      uint64_t wr_id);
+
+/* A signaled request to remote memory, and its completion. */
+struct ibv_wc rdma(struct end *end, enum ibv_wr_opcode opcode,
+		   struct ibv_sge sge, uint64_t remote, uint32_t rkey);
+struct ibv_wc atomic_op(struct end *end, enum ibv_wr_opcode opcode,
+			struct ibv_sge sge, uint64_t remote, uint32_t rkey,
+			uint64_t compare_add, uint64_t swap);
+struct ibv_wc send_sge(struct end *end, struct ibv_sge sge);
+
+/* ----------------------------------------------- what regions are good for */
+
+/*
+ * All that two regions can do to each other, at random offsets and lengths, with
+ * the data compared: @local by its lkey at link->a, @remote by its rkey at link->b.
+ */
+void exchange(struct link *link, struct region *local, struct region *remote);
+/* One of them. */
+void check_write(struct link *link, struct region *local, uint64_t from,
+		 struct region *remote, uint64_t to, uint32_t length);
+void check_read(struct link *link, struct region *local, uint64_t to,
+		struct region *remote, uint64_t from, uint32_t length);
+void check_send(struct link *link, struct region *local, uint64_t from,
+		struct region *remote, uint64_t to, uint32_t length);
+/* A remote operation that is refused so; the link is made good again. */
+void refused(struct link *link, enum ibv_wr_opcode opcode, struct ibv_sge sge,
+	     uint64_t remote, uint32_t rkey, enum ibv_wc_status status,
+	     int syndrome);
+
+#endif /* PINION_TEST_LINK_H */

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Maps memory of each kind.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <linux/magic.h>
+
+#include "memory.h"
+
+#define HUGE_PAGE ((size_t)2 << 20)
+
+static void *checked(void *map)
+{
+	if (map == MAP_FAILED)
+		FAIL("mmap: errno %d", errno);
+	return map;
+}
+
+static void *map_anonymous(size_t length)
+{
+	return checked(mmap(NULL, length, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+}
+
+static void *map_thp(size_t length)
+{
+	uintptr_t at;
+	char *map;
+
+	if (access("/sys/kernel/mm/transparent_hugepage/enabled", F_OK))
+		skip("no transparent huge pages in this kernel");
+	map = map_anonymous(length + HUGE_PAGE);
+	at = ((uintptr_t)map + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+	if (madvise((void *)at, length, MADV_HUGEPAGE))
+		skip("no transparent huge pages: errno %d", errno);
+	return (void *)at;
+}
+
+static void *map_hugetlb(size_t length)
+{
+	void *map;
+
+	map = mmap(NULL, length, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	if (map == MAP_FAILED)
+		skip("no huge pages to be had");
+	return map;
+}
+
+static void *map_shared(size_t length)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	void *map;
+
+	CHECK(fd >= 0);
+	CHECK_EQ(ftruncate(fd, length), 0);
+	map = checked(
+		mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+	close(fd);
+	return map;
+}
+
+static int temporary_file(size_t length)
+{
+	static const char *const folders[] = { "/var/tmp", "/tmp", "." };
+	struct statfs fs;
+	char path[64];
+	size_t i;
+	int fd;
+
+	for (i = 0; i < ARRAY_SIZE(folders); i++) {
+		snprintf(path, sizeof(path), "%s/pinion-test-XXXXXX",
+			 folders[i]);
+		fd = mkstemp(path);
+		if (fd < 0)
+			continue;
+		unlink(path);
+		if (!fstatfs(fd, &fs) && fs.f_type != TMPFS_MAGIC &&
+		    fs.f_type != 0x794c7630 /* overlayfs */ &&
+		    !ftruncate(fd, length))
+			return fd;
+		close(fd);
+	}
+	skip("no file system here that writes pages back");
+}
+
+static void *map_file(size_t length)
+{
+	int fd = temporary_file(length);
+	void *map;
+
+	map = checked(
+		mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+	close(fd);
+	return map;
+}
+
+static void *map_file_private(size_t length)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	void *map;
+
+	CHECK(fd >= 0);
+	CHECK_EQ(ftruncate(fd, length), 0);
+	map = checked(
+		mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0));
+	close(fd);
+	return map;
+}
+
+const struct memory_kind memory_anonymous = { PAGE, map_anonymous };
+const struct memory_kind memory_thp = { HUGE_PAGE, map_thp };
+const struct memory_kind memory_hugetlb = { HUGE_PAGE, map_hugetlb };
+const struct memory_kind memory_shared = { PAGE, map_shared };
+const struct memory_kind memory_file = { PAGE, map_file };
+const struct memory_kind memory_file_private = { PAGE, map_file_private };
+
+struct buf *memory_new(const struct memory_kind *kind, size_t length,
+		       size_t offset)
+{
+	size_t map_length = offset + length + 2 * kind->page;
+
+	map_length = (map_length + kind->page - 1) & ~(kind->page - 1);
+	return buf_of(kind->map(map_length), map_length, kind->page + offset,
+		      length);
+}
+
+void memory_free(const struct memory_kind *kind, struct buf *buf)
+{
+	(void)kind;
+	buf_free(buf);
+}

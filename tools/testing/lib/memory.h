@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The kinds of memory a registration can meet. Each is got, or the test is skipped.
+ */
+#ifndef PINION_TEST_MEMORY_H
+#define PINION_TEST_MEMORY_H
+
+#include "buf.h"
+
+struct memory_kind {
+	size_t page; /* what it is made of */
+	void *(*map)(size_t length);
+};
+
+extern const struct memory_kind memory_anonymous, memory_thp, memory_hugetlb,
+	memory_shared, memory_file, memory_file_private;
+
+struct buf *memory_new(const struct memory_kind *kind, size_t length,
+		       size_t offset);
+void memory_free(const struct memory_kind *kind, struct buf *buf);
+
+#endif /* PINION_TEST_MEMORY_H */
