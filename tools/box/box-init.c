@@ -275,6 +275,8 @@ static void build_root(char **conf)
 	mount_at("sys", "/sys", "sysfs", 0, NULL);
 	mount_at("debug", "/sys/kernel/debug", "debugfs", 0, NULL);
 	mount_at("cgroup", "/sys/fs/cgroup", "cgroup2", 0, NULL);
+	if (!access(NEW "/proc/sys/vm/nr_hugepages", F_OK))
+		mount_at("huge", "/dev/hugepages", "hugetlbfs", 0, "mode=1777");
 	mount_at("run", "/run", "tmpfs", 0, "mode=755");
 	mkdir(NEW "/run/lock", 01777);
 

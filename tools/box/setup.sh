@@ -52,9 +52,6 @@ done
 
 if [ "${BOX_HUGEPAGES:-0}" != 0 ] && [ -e /proc/sys/vm/nr_hugepages ]; then
 	echo "$BOX_HUGEPAGES" >/proc/sys/vm/nr_hugepages
-	mkdir -p /dev/hugepages
-	mount -t hugetlbfs huge /dev/hugepages
-	chmod 1777 /dev/hugepages
 fi
 
 if [ -n "${BOX_MODULE:-}" ]; then
