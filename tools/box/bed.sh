@@ -242,7 +242,17 @@ run() {
 	local rc=0 guard=()
 	: >"$job/console"
 	((timeout == 0)) || guard=(timeout --foreground -k 5 $((timeout + 200)))
-	"${guard[@]}" "$lib/box-host" -l "$job/console" -t "$timeout" -u "${BOX_UP:-60}" -- "$@" || rc=$?
+	# In the background, so that a signal for this script reaches the machine.
+	"${guard[@]}" "$lib/box-host" -l "$job/console" -t "$timeout" -u "${BOX_UP:-60}" -- "$@" <&0 &
+	local pid=$!
+	trap 'kill -TERM $pid 2>/dev/null' TERM HUP
+	trap : INT
+	while :; do
+		rc=0
+		wait $pid || rc=$?
+		kill -0 $pid 2>/dev/null || break
+	done
+	trap - TERM HUP INT
 	# What the kernel says after it was told to stop is no news of the driver's.
 	sed '/box: the command.s time is up/,$d' "$job/console" >"$job/judged"
 	[ -z "$log" ] || cp "$job/console" "$log"
