@@ -9,13 +9,13 @@
 #include "dev.h"
 
 /* Programs choose features by them. */
-u32 pinion_vendor_id;
+u32 pinion_vendor_id = 0x50494e;
 module_param_named(vendor_id, pinion_vendor_id, uint, 0644);
-MODULE_PARM_DESC(vendor_id, "vendor_id that devices made from now on report (default 0)");
+MODULE_PARM_DESC(vendor_id, "vendor_id that devices made from now on report (default 0x50494e)");
 
-u32 pinion_vendor_part_id;
+u32 pinion_vendor_part_id = 1;
 module_param_named(vendor_part_id, pinion_vendor_part_id, uint, 0644);
-MODULE_PARM_DESC(vendor_part_id, "vendor_part_id likewise (default 0)");
+MODULE_PARM_DESC(vendor_part_id, "vendor_part_id likewise (default 1)");
 
 /* Whoever loads the module wants to know now, not at the first rdma link add. */
 static int __init prove_parent(void)

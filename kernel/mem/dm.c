@@ -58,7 +58,8 @@ void pinion_dm_free(struct pinion_dm *dm)
 static struct pinion_mtt *describe(const struct pinion_dm *dm, u64 offset, u64 length)
 {
 	u64 first_page = offset >> PAGE_SHIFT;
-	u64 pages = ((offset + length - 1) >> PAGE_SHIFT) - first_page + 1;
+	/* A region of nothing is legal here, and has a table like any other. */
+	u64 pages = ((offset + max(length, 1ULL) - 1) >> PAGE_SHIFT) - first_page + 1;
 	struct pinion_mtt *mtt;
 	u64 i;
 
@@ -89,8 +90,6 @@ struct ib_mr *pinion_reg_dm_mr(struct pinion_keys *keys, struct ib_pd *pd,
 	struct pinion_mtt *mtt;
 	struct ib_mr *ibmr;
 
-	if (!length)
-		return ERR_PTR(-EINVAL);
 	if (access & (IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB))
 		return ERR_PTR(-EINVAL);
 	mtt = describe(dm, offset, length);

@@ -10,9 +10,6 @@
 #include "key.h"
 #include "mtt.h"
 
-#define INDEX_SHIFT	8
-#define TAG_MASK	0xff
-
 /* With at most half of all indices in use, 32 misses in a row do not happen. */
 #define MAX_TRIES	32
 
@@ -43,7 +40,7 @@ static int reserve_index(struct pinion_keys *keys, u32 *index, gfp_t gfp)
 	int tries, err;
 
 	for (tries = 0; tries < MAX_TRIES; tries++) {
-		*index = get_random_u32() >> INDEX_SHIFT;
+		*index = get_random_u32() >> PINION_KEY_INDEX_SHIFT;
 		/* 0 would make the "no key" of many users a key */
 		if (!*index)
 			continue;
@@ -83,7 +80,7 @@ struct pinion_key *pinion_key_alloc(struct pinion_keys *keys, enum pinion_key_ki
 	atomic_set(&key->windows, 0);
 	key->keys = keys;
 	key->kind = kind;
-	key->value = key->index << INDEX_SHIFT | get_random_u8();
+	key->value = key->index << PINION_KEY_INDEX_SHIFT | get_random_u8();
 	return key;
 
 err_free:
@@ -184,7 +181,7 @@ struct pinion_key *pinion_key_get_any_tag(struct pinion_keys *keys, u32 value)
 	struct pinion_key *key;
 
 	rcu_read_lock();
-	key = xa_load(&keys->by_index, value >> INDEX_SHIFT);
+	key = xa_load(&keys->by_index, value >> PINION_KEY_INDEX_SHIFT);
 	if (key && !kref_get_unless_zero(&key->ref))
 		key = NULL;
 	rcu_read_unlock();
@@ -242,7 +239,7 @@ int pinion_key_enter(struct pinion_keys *keys, const struct pinion_want *want,
 	int err;
 
 	rcu_read_lock();
-	key = xa_load(&keys->by_index, want->key >> INDEX_SHIFT);
+	key = xa_load(&keys->by_index, want->key >> PINION_KEY_INDEX_SHIFT);
 	if (!key) {
 		err = PINION_SYN_KEY_UNKNOWN;
 		goto out;

@@ -23,6 +23,9 @@ struct ib_pd;
 struct pinion_mr;
 struct pinion_mtt;
 
+#define PINION_KEY_INDEX_SHIFT	8
+#define PINION_KEY_TAG		0xff
+
 /* The device's keys. */
 struct pinion_keys {
 	struct xarray by_index;

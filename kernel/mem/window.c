@@ -59,12 +59,8 @@ static int refuse_window(const struct pinion_key *window, struct ib_pd *pd,
 		return PINION_SYN_KEY_UNKNOWN;
 	if (window->pd != pd)
 		return PINION_SYN_KEY_PD;
-	if ((bind->new_rkey ^ bind->mw_rkey) >> 8)
-		return PINION_SYN_BIND;
 	/* A type 2 window is invalidated, not rebound or bound to nothing. */
 	if (type2 && (window->state != PINION_KEY_FREE || !bind->length))
-		return PINION_SYN_BIND;
-	if (bind->access & ~(WINDOW_RIGHTS | IB_ZERO_BASED | IB_ACCESS_OPTIONAL))
 		return PINION_SYN_BIND;
 	if (bind->access & IB_ZERO_BASED && !type2)
 		return PINION_SYN_BIND;
@@ -139,7 +135,9 @@ int pinion_window_bind(struct pinion_keys *keys, struct ib_pd *pd, u32 qpn,
 		goto out;
 
 	pinion_key_unbind(window);
-	WRITE_ONCE(window->value, bind->new_rkey);
+	/* The index stays; of the new key, only the tag is the user's to choose. */
+	WRITE_ONCE(window->value, (window->value & ~PINION_KEY_TAG) |
+				  (bind->new_rkey & PINION_KEY_TAG));
 	window->state = region ? PINION_KEY_VALID : PINION_KEY_FREE;
 	window->rights = bind->access & WINDOW_RIGHTS;
 	window->qpn = window->invalidatable ? qpn : 0;

@@ -81,45 +81,45 @@ static enum pinion_verdict refuse_key(struct pinion_qp *qp, int syndrome)
 	return refuse(qp, PINION_NAK_ACCESS, IB_EVENT_QP_ACCESS_ERR);
 }
 
-/* Where receive requests come from, and where their completions go. */
-struct recv_source {
+/* What a message acts upon. With XRC it names a receive queue, and that the rest. */
+struct target {
+	struct ib_pd *pd;		/* of receive requests, and of remote keys */
 	struct pinion_srq *srq;		/* or the QP's own queue */
-	bool xrc;			/* @srq was found by number: put it */
 	struct pinion_cq *cq;
-	struct ib_pd *pd;
+	bool xrc;			/* @srq was found by number: put it */
 };
 
-static bool find_source(struct pinion_qp *qp, const struct pinion_msg *msg,
-			struct recv_source *source)
+static bool find_target(struct pinion_qp *qp, const struct pinion_msg *msg,
+			struct target *target)
 {
-	*source = (struct recv_source){ .pd = qp->ibqp.pd };
+	*target = (struct target){ .pd = qp->ibqp.pd };
 	if (qp->ibqp.qp_type != IB_QPT_XRC_TGT) {
-		source->cq = to_pinion_cq(qp->ibqp.recv_cq);
+		target->cq = to_pinion_cq(qp->ibqp.recv_cq);
 		if (qp->ibqp.srq)
-			source->srq = to_pinion_srq(qp->ibqp.srq);
+			target->srq = to_pinion_srq(qp->ibqp.srq);
 		return true;
 	}
-	source->srq = pinion_srq_get(qp->node, msg->srqn);
-	if (!source->srq)
+	target->srq = pinion_srq_get(qp->node, msg->srqn);
+	if (!target->srq)
 		return false;
-	if (source->srq->ibsrq.srq_type != IB_SRQT_XRC ||
-	    source->srq->ibsrq.ext.xrc.xrcd != qp->ibqp.xrcd) {
-		pinion_srq_put(source->srq);
+	if (target->srq->ibsrq.srq_type != IB_SRQT_XRC ||
+	    target->srq->ibsrq.ext.xrc.xrcd != qp->ibqp.xrcd) {
+		pinion_srq_put(target->srq);
 		return false;
 	}
-	source->xrc = true;
-	source->cq = to_pinion_cq(source->srq->ibsrq.ext.cq);
-	source->pd = source->srq->ibsrq.pd;
+	target->xrc = true;
+	target->cq = to_pinion_cq(target->srq->ibsrq.ext.cq);
+	target->pd = target->srq->ibsrq.pd;
 	return true;
 }
 
-static int take(struct pinion_qp *qp, const struct recv_source *source)
+static int take(struct pinion_qp *qp, const struct target *target)
 {
-	return source->srq ? pinion_srq_take(source->srq, qp->resp.recv) :
+	return target->srq ? pinion_srq_take(target->srq, qp->resp.recv) :
 			     pinion_recvq_take(&qp->rq, qp->resp.recv);
 }
 
-static void finish_recv(struct pinion_qp *qp, const struct recv_source *source,
+static void finish_recv(struct pinion_qp *qp, const struct target *target,
 			const struct pinion_msg *msg)
 {
 	struct pinion_cqe cqe = {
@@ -146,20 +146,20 @@ static void finish_recv(struct pinion_qp *qp, const struct recv_source *source,
 		cqe.sl = msg->av->sl;
 		cqe.pkey_index = msg->pkey_index;
 	}
-	pinion_complete(source->cq, &cqe);
+	pinion_complete(target->cq, &cqe);
 }
 
-static enum pinion_verdict fail_recv(struct pinion_qp *qp, const struct recv_source *source,
+static enum pinion_verdict fail_recv(struct pinion_qp *qp, const struct target *target,
 				     enum pinion_syndrome syndrome,
 				     enum pinion_verdict verdict)
 {
-	pinion_complete_recv_error(qp, source->cq, qp->resp.recv->wr_id,
+	pinion_complete_recv_error(qp, target->cq, qp->resp.recv->wr_id,
 				   pinion_local_status(syndrome), syndrome);
 	return refuse(qp, verdict, IB_EVENT_QP_REQ_ERR);
 }
 
 /* Payload into the receive request just taken. */
-static enum pinion_verdict scatter(struct pinion_qp *qp, const struct recv_source *source,
+static enum pinion_verdict scatter(struct pinion_qp *qp, const struct target *target,
 				   struct pinion_msg *msg)
 {
 	struct pinion_recv *recv = qp->resp.recv;
@@ -170,40 +170,43 @@ static enum pinion_verdict scatter(struct pinion_qp *qp, const struct recv_sourc
 	if (!is_connected(qp))
 		needed += PINION_GRH_SIZE;
 	if (recv->length < needed)
-		return fail_recv(qp, source, PINION_SYN_LENGTH, PINION_NAK_REQUEST);
-	pinion_cursor_local(&sink, &qp->node->keys, source->pd, recv->sge, recv->num_sge,
+		return fail_recv(qp, target, PINION_SYN_LENGTH, PINION_NAK_REQUEST);
+	pinion_cursor_local(&sink, &qp->node->keys, target->pd, recv->sge, recv->num_sge,
 			    IB_ACCESS_LOCAL_WRITE);
 	if (!is_connected(qp)) {
 		pinion_grh_build(grh, msg->av, msg->length);
 		pinion_cursor_memory(&header, grh);
 		if (!pinion_move(qp->node, &sink, &header, sizeof(grh)))
-			return fail_recv(qp, source, sink.syndrome, PINION_NAK_OPERATION);
+			return fail_recv(qp, target, sink.syndrome, PINION_NAK_OPERATION);
 	}
 	if (pinion_move(qp->node, &sink, msg->payload, msg->length))
 		return PINION_ACK;
 	if (sink.syndrome)
-		return fail_recv(qp, source, sink.syndrome, PINION_NAK_OPERATION);
-	fail_recv(qp, source, PINION_SYN_REMOTE, PINION_NAK_OPERATION);
+		return fail_recv(qp, target, sink.syndrome, PINION_NAK_OPERATION);
+	fail_recv(qp, target, PINION_SYN_REMOTE, PINION_NAK_OPERATION);
 	return PINION_OWN_FAULT;
 }
 
-static enum pinion_verdict invalidate(struct pinion_qp *qp, const struct pinion_msg *msg)
+static enum pinion_verdict invalidate(struct pinion_qp *qp, const struct target *target,
+				      const struct pinion_msg *msg)
 {
-	int syndrome = pinion_key_invalidate(&qp->node->keys, qp->ibqp.pd, msg->ex,
+	int syndrome = pinion_key_invalidate(&qp->node->keys, target->pd, msg->ex,
 					     qp->ibqp.qp_num);
 
 	return syndrome ? refuse_key(qp, syndrome) : PINION_ACK;
 }
 
-static void remote_cursor(struct pinion_qp *qp, const struct pinion_msg *msg,
-			  struct pinion_cursor *cursor, u64 length, u32 rights)
+static void remote_cursor(struct pinion_qp *qp, const struct target *target,
+			  const struct pinion_msg *msg, struct pinion_cursor *cursor,
+			  u64 length, u32 rights)
 {
-	pinion_cursor_remote(cursor, &qp->node->keys, qp->ibqp.pd, qp->ibqp.qp_num,
+	pinion_cursor_remote(cursor, &qp->node->keys, target->pd, qp->ibqp.qp_num,
 			     msg->remote_addr, length, msg->rkey, rights);
 }
 
 /* RDMA WRITE and READ: between the requester's cursor and a remote key. */
-static enum pinion_verdict move_remote(struct pinion_qp *qp, struct pinion_msg *msg)
+static enum pinion_verdict move_remote(struct pinion_qp *qp, const struct target *target,
+				       struct pinion_msg *msg)
 {
 	bool read = msg->op->traits & PINION_OP_WRITES_SGES;
 	struct pinion_cursor remote;
@@ -212,7 +215,7 @@ static enum pinion_verdict move_remote(struct pinion_qp *qp, struct pinion_msg *
 	/* No bytes, no key: the specification says not to look. */
 	if (!msg->length)
 		return PINION_ACK;
-	remote_cursor(qp, msg, &remote, msg->length, msg->op->remote_rights);
+	remote_cursor(qp, target, msg, &remote, msg->length, msg->op->remote_rights);
 	moved = read ? pinion_move(qp->node, msg->payload, &remote, msg->length) :
 		       pinion_move(qp->node, &remote, msg->payload, msg->length);
 	if (moved)
@@ -220,7 +223,8 @@ static enum pinion_verdict move_remote(struct pinion_qp *qp, struct pinion_msg *
 	return remote.syndrome ? refuse_key(qp, remote.syndrome) : PINION_OWN_FAULT;
 }
 
-static enum pinion_verdict do_word(struct pinion_qp *qp, struct pinion_msg *msg)
+static enum pinion_verdict do_word(struct pinion_qp *qp, const struct target *target,
+				   struct pinion_msg *msg)
 {
 	enum pinion_word_op op = PINION_WORD_STORE;
 	struct pinion_cursor word, value;
@@ -237,19 +241,20 @@ static enum pinion_verdict do_word(struct pinion_qp *qp, struct pinion_msg *msg)
 		if (!pinion_move(qp->node, &value, msg->payload, sizeof(operand)))
 			return PINION_OWN_FAULT;
 	}
-	remote_cursor(qp, msg, &word, sizeof(u64), msg->op->remote_rights);
+	remote_cursor(qp, target, msg, &word, sizeof(u64), msg->op->remote_rights);
 	if (!pinion_move_word(qp->node, &word, op, operand, msg->swap, &msg->before))
 		return refuse_key(qp, word.syndrome);
 	return PINION_ACK;
 }
 
 /* Memory is coherent here, so visibility is an ordering matter. */
-static enum pinion_verdict do_flush(struct pinion_qp *qp, struct pinion_msg *msg)
+static enum pinion_verdict do_flush(struct pinion_qp *qp, const struct target *target,
+				    struct pinion_msg *msg)
 {
 	struct pinion_cursor range;
 
 	if (!msg->flush_all || msg->length) {
-		remote_cursor(qp, msg, &range, msg->flush_all ? 1 : msg->length,
+		remote_cursor(qp, target, msg, &range, msg->flush_all ? 1 : msg->length,
 			      msg->flush_rights);
 		if (pinion_cursor_check(&range))
 			return refuse_key(qp, range.syndrome);
@@ -258,46 +263,47 @@ static enum pinion_verdict do_flush(struct pinion_qp *qp, struct pinion_msg *msg
 	return PINION_ACK;
 }
 
-static enum pinion_verdict perform(struct pinion_qp *qp, struct pinion_msg *msg)
+static enum pinion_verdict perform(struct pinion_qp *qp, const struct target *target,
+				   struct pinion_msg *msg)
 {
 	if (msg->opcode == PINION_OP_FLUSH)
-		return do_flush(qp, msg);
+		return do_flush(qp, target, msg);
 	if (msg->op->traits & PINION_OP_WORD)
-		return do_word(qp, msg);
-	return move_remote(qp, msg);
+		return do_word(qp, target, msg);
+	return move_remote(qp, target, msg);
 }
 
-static enum pinion_verdict receive(struct pinion_qp *qp, const struct recv_source *source,
+static enum pinion_verdict receive(struct pinion_qp *qp, const struct target *target,
 				   struct pinion_msg *msg)
 {
 	enum pinion_verdict verdict;
-	int err = take(qp, source);
+	int err = take(qp, target);
 
 	if (err == -ENOENT)
 		return is_reliable(qp) ? PINION_RNR : PINION_SILENCE;
 	if (err)
-		return fail_recv(qp, source, PINION_SYN_BAD_WQE, PINION_NAK_OPERATION);
+		return fail_recv(qp, target, PINION_SYN_BAD_WQE, PINION_NAK_OPERATION);
 
 	if (msg->op->traits & PINION_OP_REMOTE_MEM) {
-		verdict = move_remote(qp, msg);
+		verdict = move_remote(qp, target, msg);
 		if (verdict != PINION_ACK) {
-					pinion_complete_recv_error(qp, source->cq, qp->resp.recv->wr_id,
+					pinion_complete_recv_error(qp, target->cq, qp->resp.recv->wr_id,
 						   IB_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
 			return verdict;
 		}
 	} else {
-		verdict = scatter(qp, source, msg);
+		verdict = scatter(qp, target, msg);
 		if (verdict != PINION_ACK)
 			return verdict;
 	}
 	if (msg->op->traits & PINION_OP_HAS_INV) {
-		verdict = invalidate(qp, msg);
+		verdict = invalidate(qp, target, msg);
 		if (verdict != PINION_ACK) {
-			fail_recv(qp, source, PINION_SYN_KEY_STATE, verdict);
+			fail_recv(qp, target, PINION_SYN_KEY_STATE, verdict);
 			return verdict;
 		}
 	}
-	finish_recv(qp, source, msg);
+	finish_recv(qp, target, msg);
 	return PINION_ACK;
 }
 
@@ -308,16 +314,17 @@ static u32 needed_rights(const struct pinion_msg *msg)
 
 static enum pinion_verdict serve(struct pinion_qp *qp, struct pinion_msg *msg)
 {
-	struct recv_source source;
+	struct target target;
 	enum pinion_verdict verdict;
 
-	if (!(msg->op->traits & PINION_OP_TAKES_RECV))
-		return perform(qp, msg);
-	if (!find_source(qp, msg, &source))
+	if (!find_target(qp, msg, &target))
 		return refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
-	verdict = receive(qp, &source, msg);
-	if (source.xrc)
-		pinion_srq_put(source.srq);
+	if (msg->op->traits & PINION_OP_TAKES_RECV)
+		verdict = receive(qp, &target, msg);
+	else
+		verdict = perform(qp, &target, msg);
+	if (target.xrc)
+		pinion_srq_put(target.srq);
 	return verdict;
 }
 
