@@ -5,6 +5,7 @@
 #ifndef PINION_LOGIC_PSN_H
 #define PINION_LOGIC_PSN_H
 
+#include <linux/log2.h>
 #include <linux/types.h>
 
 #define PINION_PSN_MASK 0xffffff
@@ -17,7 +18,7 @@ static inline u32 pinion_psn_add(u32 psn, u32 packets)
 /* A message of no bytes is still one packet. @mtu is a power of two. */
 static inline u32 pinion_psn_packets(u64 length, u32 mtu)
 {
-	return length ? (length + mtu - 1) / mtu : 1;
+	return length ? (length + mtu - 1) >> ilog2(mtu) : 1;
 }
 
 #endif

@@ -84,10 +84,11 @@ int pinion_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num_sg,
 {
 	struct pinion_mr *mr = to_pinion_mr(ibmr);
 
+	mr->num_pages = 0;
 	if (!is_power_of_2(ibmr->page_size))
 		return -EINVAL;
-	mr->num_pages = 0;
 	mr->pages->shift = ilog2(ibmr->page_size);
+	mr->fresh = true;
 	return ib_sg_to_pages(ibmr, sg, num_sg, sg_offset, set_page);
 }
 
@@ -109,7 +110,11 @@ int pinion_fastreg(struct pinion_keys *keys, struct ib_pd *pd,
 	else if (key->state != PINION_KEY_FREE || atomic_read(&key->windows))
 		syndrome = PINION_SYN_KEY_STATE;
 	if (!syndrome) {
-		swap(key->mtt, mr->pages);
+		/* A list may be registered again after it was invalidated. */
+		if (mr->fresh)
+			swap(key->mtt, mr->pages);
+		mr->fresh = false;
+		key->generation++;
 		key->mtt->first = mr->ibmr.iova & (mr->ibmr.page_size - 1);
 		key->base = mr->ibmr.iova;
 		key->length = mr->ibmr.length;

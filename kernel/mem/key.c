@@ -126,6 +126,8 @@ void pinion_key_unbind(struct pinion_key *key)
 /* The gate is closed, and is opened for those who wait to learn that it is over. */
 static void die(struct pinion_key *key)
 {
+	/* Else a window would lead into freed memory. */
+	WARN_ON_ONCE(atomic_read(&key->windows));
 	key->state = PINION_KEY_DEAD;
 	pinion_key_unbind(key);
 	pinion_key_open(key);
@@ -145,7 +147,7 @@ void pinion_key_kill(struct pinion_key *key)
 	die(key);
 }
 
-int pinion_key_kill_unbound(struct pinion_key *key)
+int pinion_key_kill_unbound(struct pinion_key *key, struct pinion_mtt **mtt)
 {
 	pinion_key_close(key);
 	/* Binding counts with the gate held open, so this cannot go up behind us. */
@@ -153,6 +155,7 @@ int pinion_key_kill_unbound(struct pinion_key *key)
 		pinion_key_open(key);
 		return -EBUSY;
 	}
+	*mtt = key->mtt;
 	die(key);
 	return 0;
 }
@@ -264,6 +267,7 @@ int pinion_key_enter(struct pinion_keys *keys, const struct pinion_want *want,
 	}
 	pass->key = key;
 	pass->region = region;
+	pass->generation = key->generation;
 	goto out;
 
 err_leave:

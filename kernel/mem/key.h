@@ -59,6 +59,7 @@ struct pinion_key {
 	u32 rights;			/* IB_ACCESS_* */
 	struct ib_pd *pd;
 	u32 qpn;			/* type 2 window: the QP it is bound on, else 0 */
+	u32 generation;			/* advanced when other memory is behind it */
 	u64 base;			/* the address of its first byte, as users give it */
 	u64 length;
 	struct pinion_mtt *mtt;		/* REGION */
@@ -83,8 +84,11 @@ void pinion_key_publish(struct pinion_key *key);
 /* Unpublish, close the gate for good and drop the owner's reference. Never fails. */
 void pinion_key_kill(struct pinion_key *key);
 
-/* The same for a region, unless windows are bound to it: -EBUSY, and it lives on. */
-int pinion_key_kill_unbound(struct pinion_key *key);
+/*
+ * The same for a region, unless windows are bound to it: -EBUSY, and it lives on. Its
+ * table as it was in the end is the caller's to free.
+ */
+int pinion_key_kill_unbound(struct pinion_key *key, struct pinion_mtt **mtt);
 
 void pinion_key_put(struct pinion_key *key);
 
@@ -132,6 +136,7 @@ struct pinion_pass {
 	struct pinion_key *key;
 	struct pinion_key *region;	/* != key for a window */
 	u64 offset;			/* of want.addr in the region */
+	u32 generation;
 };
 
 /*

@@ -180,6 +180,7 @@ static int apply(struct pinion_key *key, struct pinion_mr *mr, struct change *ch
 	if (atomic_read(&key->windows)) {
 		err = -EBUSY;
 	} else {
+		key->generation += key->mtt != change->backing.mtt;
 		swap(mr->umem, change->backing.umem);
 		swap(key->mtt, change->backing.mtt);
 		key->pd = change->pd;
@@ -203,7 +204,8 @@ static int apply(struct pinion_key *key, struct pinion_mr *mr, struct change *ch
  * @pd: with PD
  *
  * The new memory is pinned first and the old one released last, so a failure
- * leaves the region as it was. Always in place: handle and keys stay.
+ * leaves the region as it was. Always in place: handle and keys stay. The core holds
+ * the region's handle for writing, so there is one of us at a time.
  *
  * Return: NULL, or an ERR_PTR.
  */
@@ -272,13 +274,14 @@ struct ib_mr *pinion_get_dma_mr(struct pinion_keys *keys, struct ib_pd *pd, int 
 int pinion_dereg_mr(struct ib_mr *ibmr)
 {
 	struct pinion_mr *mr = to_pinion_mr(ibmr);
-	struct backing backing = { mr->umem, mr->key->mtt };
+	struct backing backing = { .umem = mr->umem };
 	int err;
 
-	err = pinion_key_kill_unbound(mr->key);
+	err = pinion_key_kill_unbound(mr->key, &backing.mtt);
 	if (err)
 		return err;
 	unback(&backing);
+	pinion_mtt_free(mr->pages);
 	kfree(mr);
 	return 0;
 }

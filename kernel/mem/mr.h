@@ -21,9 +21,10 @@ struct pinion_mr {
 	struct ib_umem *umem;		/* user memory, pinned */
 	int access;			/* as registered; rights are in the key */
 	/* fast registration: filled by map_mr_sg, taken over by IB_WR_REG_MR */
-	struct pinion_mtt *pages;
+	struct pinion_mtt *pages;	/* changes places with the key's, gate closed */
 	u32 max_pages;
 	u32 num_pages;
+	bool fresh;			/* not taken over yet */
 };
 
 struct pinion_mw {

@@ -5,6 +5,7 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "mtt.h"
@@ -24,7 +25,7 @@ static u64 leaf_blocks(u64 num_blocks, u64 leaf)
  * Two levels, so that no table needs a large contiguous allocation: a terabyte
  * of 4 KiB pages takes 2 GiB of leaves and 4 MiB of pointers.
  *
- * Return: the table, or NULL.
+ * Return: the table, or NULL; also for who is being killed.
  */
 struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first)
 {
@@ -47,6 +48,10 @@ struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first)
 		if (!mtt->leaves[i])
 			goto err_free_leaves;
 		cond_resched();
+		if (fatal_signal_pending(current)) {
+			i++;
+			goto err_free_leaves;
+		}
 	}
 	return mtt;
 

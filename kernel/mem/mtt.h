@@ -34,7 +34,7 @@ static inline u64 *pinion_mtt_slot(const struct pinion_mtt *mtt, u64 block)
 }
 
 /*
- * The longest run of memory, at most @want bytes, that starts @offset bytes
+ * The longest run of memory, at most @want > 0 bytes, that starts @offset bytes
  * into the key and is contiguous: its kernel address in *@kva, its length
  * returned. The caller has checked the bounds and holds the key's gate.
  */

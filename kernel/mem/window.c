@@ -143,6 +143,7 @@ int pinion_window_bind(struct pinion_keys *keys, struct ib_pd *pd, u32 qpn,
 	window->qpn = window->invalidatable ? qpn : 0;
 	window->base = bind->access & IB_ZERO_BASED ? 0 : bind->addr;
 	window->length = bind->length;
+	window->generation++;
 	window->region = region;
 	window->region_offset = region ? bind->addr - region->base : 0;
 out:

@@ -25,6 +25,7 @@ struct pinion_cursor {
 	u64 within;			/* how far into it */
 	bool inside;
 	u64 entered;			/* @within when the gate was entered */
+	u32 generation;			/* of the key when this sge was first entered */
 	struct pinion_pass pass;
 	int syndrome;			/* why it was refused, once it was */
 };
@@ -54,10 +55,12 @@ void pinion_cursor_seek(struct pinion_cursor *cursor, u64 bytes);
 int pinion_cursor_check(struct pinion_cursor *cursor);
 
 /*
- * Be inside at the present position. Return: 0; -EBUSY: leave all gates and
- * pinion_cursor_wait(); a syndrome, also in cursor->syndrome.
+ * Be inside at the present position, for at most @need bytes: what a message does not
+ * touch is not checked. A key whose memory was exchanged since this sge was begun
+ * refuses, so that no access is half of one and half of the other. Return: 0; -EBUSY:
+ * leave all gates and pinion_cursor_wait(); a syndrome, also in cursor->syndrome.
  */
-int pinion_cursor_enter(struct pinion_cursor *cursor);
+int pinion_cursor_enter(struct pinion_cursor *cursor, u64 need);
 void pinion_cursor_leave(struct pinion_cursor *cursor);
 void pinion_cursor_wait(struct pinion_cursor *cursor);
 

@@ -14,17 +14,17 @@
 #define STRETCH (512 * 1024)
 
 static bool enter_both(struct pinion_node *node, struct pinion_cursor *to,
-		       struct pinion_cursor *from)
+		       struct pinion_cursor *from, u64 need)
 {
 	struct pinion_cursor *stuck;
 	int err;
 
 	for (;;) {
 		stuck = to;
-		err = pinion_cursor_enter(to);
+		err = pinion_cursor_enter(to, need);
 		if (!err) {
 			stuck = from;
-			err = pinion_cursor_enter(from);
+			err = pinion_cursor_enter(from, need);
 		}
 		if (!err)
 			return true;
@@ -65,7 +65,7 @@ bool pinion_move(struct pinion_node *node, struct pinion_cursor *to,
 	void *source, *sink;
 
 	while (length) {
-		if (!enter_both(node, to, from))
+		if (!enter_both(node, to, from, length))
 			return false;
 		bytes = pinion_cursor_run(from, min(length, stretch), &source);
 		bytes = pinion_cursor_run(to, bytes, &sink);
@@ -93,14 +93,19 @@ bool pinion_move_word(struct pinion_node *node, struct pinion_cursor *word,
 	void *kva;
 	int err;
 
-	while ((err = pinion_cursor_enter(word)) == -EBUSY) {
+	while ((err = pinion_cursor_enter(word, sizeof(u64))) == -EBUSY) {
 		pinion_stat_inc(node, gate_waits);
 		pinion_cursor_wait(word);
 	}
 	if (err)
 		return false;
-	/* Aligned, so the 8 bytes are in one page. */
+	/* The address as users name it says nothing of where the memory is. */
 	pinion_cursor_run(word, sizeof(u64), &kva);
+	if (!IS_ALIGNED((uintptr_t)kva, sizeof(u64))) {
+		pinion_cursor_leave(word);
+		word->syndrome = PINION_SYN_ALIGN;
+		return false;
+	}
 	target = kva;
 	switch (op) {
 	case PINION_WORD_CMP_SWAP:

@@ -242,9 +242,11 @@ static enum pinion_verdict do_word(struct pinion_qp *qp, const struct target *ta
 			return PINION_OWN_FAULT;
 	}
 	remote_cursor(qp, target, msg, &word, sizeof(u64), msg->op->remote_rights);
-	if (!pinion_move_word(qp->node, &word, op, operand, msg->swap, &msg->before))
-		return refuse_key(qp, word.syndrome);
-	return PINION_ACK;
+	if (pinion_move_word(qp->node, &word, op, operand, msg->swap, &msg->before))
+		return PINION_ACK;
+	if (word.syndrome == PINION_SYN_ALIGN)
+		return refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
+	return refuse_key(qp, word.syndrome);
 }
 
 /* Memory is coherent here, so visibility is an ordering matter. */

@@ -58,7 +58,7 @@ void pinion_cursor_seek(struct pinion_cursor *cursor, u64 bytes)
 	cursor->within = bytes;
 }
 
-int pinion_cursor_enter(struct pinion_cursor *cursor)
+int pinion_cursor_enter(struct pinion_cursor *cursor, u64 need)
 {
 	const struct pinion_sge *sge;
 	int err;
@@ -77,15 +77,20 @@ int pinion_cursor_enter(struct pinion_cursor *cursor)
 	sge = &cursor->sge[cursor->at];
 	cursor->want.key = sge->lkey;
 	cursor->want.addr = sge->addr + cursor->within;
-	cursor->want.length = sge->length - cursor->within;
+	cursor->want.length = min_t(u64, sge->length - cursor->within, need);
 	/* The sum above may have wrapped; the key's bounds refuse what is left of it. */
 	if (cursor->want.addr < sge->addr)
 		return cursor->syndrome = PINION_SYN_KEY_RANGE;
 	err = pinion_key_enter(cursor->keys, &cursor->want, &cursor->pass);
-	if (err) {
-		if (err > 0)
-			cursor->syndrome = err;
+	if (err < 0)
 		return err;
+	if (err > 0)
+		return cursor->syndrome = err;
+	if (!cursor->within)
+		cursor->generation = cursor->pass.generation;
+	if (cursor->generation != cursor->pass.generation) {
+		pinion_key_leave(&cursor->pass);
+		return cursor->syndrome = PINION_SYN_KEY_STATE;
 	}
 	cursor->inside = true;
 	cursor->entered = cursor->within;
@@ -115,7 +120,7 @@ int pinion_cursor_check(struct pinion_cursor *cursor)
 			continue;
 		cursor->at = i;
 		cursor->within = 0;
-		while ((err = pinion_cursor_enter(cursor)) == -EBUSY)
+		while ((err = pinion_cursor_enter(cursor, U64_MAX)) == -EBUSY)
 			pinion_cursor_wait(cursor);
 		pinion_cursor_leave(cursor);
 		if (err)
