@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * ibv_rereg_mr(3): what changes, what stays, what is refused and what is left then
+ * (items B1 to B28; those under load are in rereg_load.c).
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "link.h"
+#include "raw.h"
+#include "resources.h"
+
+enum {
+	TRANS = IBV_REREG_MR_CHANGE_TRANSLATION,
+	PD = IBV_REREG_MR_CHANGE_PD,
+	ACCESS = IBV_REREG_MR_CHANGE_ACCESS,
+	LEN = 30011,
+};
+
+static struct link link_;
+static struct region all;
+
+static void begin(void)
+{
+	link_make(&link_, NULL);
+	all = region_new(LEN, 1234, ALL_ACCESS);
+}
+
+static struct region start(int access)
+{
+	begin();
+	return region_new(LEN, 55, access);
+}
+
+/* The region after a change of translation to @buf. */
+static void moved(struct region *r, struct buf *buf)
+{
+	CHECK(r->mr->addr == buf->data);
+	CHECK_EQ(r->mr->length, buf->length);
+	*r = region_of(buf, r->mr, (uintptr_t)buf->data);
+}
+
+static void rereg(struct region *r, int flags, struct ibv_pd *pd,
+		  struct buf *buf, int access)
+{
+	CHECK_EQ(ibv_rereg_mr(r->mr, flags, pd, buf ? buf->data : NULL,
+			      buf ? buf->length : 0, access),
+		 0);
+	if (flags & TRANS)
+		moved(r, buf);
+}
+
+static void no_access(uint64_t addr, uint32_t rkey, enum ibv_wr_opcode opcode)
+{
+	refused(&link_, opcode, sge_of(&all, 0, 8), (addr + 7) & ~7ULL, rkey,
+		IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+}
+
+/* A refused call: what it said, and that the old region is as good as before. */
+static void refuses(struct region *r, int flags, struct ibv_pd *pd, void *addr,
+		    size_t length, int access, int code, int why)
+{
+	long pins = vm_pin(0);
+	int got;
+
+	errno = 0;
+	got = ibv_rereg_mr(r->mr, flags, pd, addr, length, access);
+	CHECK_EQ(got, code);
+	CHECK_EQ(errno, why);
+	CHECK_EQ(vm_pin(0), pins);
+	exchange(&link_, &all, r);
+}
+
+static void b1_translation(void)
+{
+	struct region r = start(ALL_ACCESS);
+	uint64_t old = r.base;
+	struct buf *was = r.buf;
+
+	buf_fill(was);
+	rereg(&r, TRANS, NULL, buf_new(70007, 4000), 0);
+	exchange(&link_, &all, &r);
+	exchange(&link_, &r, &all);
+	no_access(old, r.rkey, IBV_WR_RDMA_WRITE);
+	no_access(old, r.rkey, IBV_WR_RDMA_READ);
+	buf_check(was);
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+}
+
+static void b2_pd(void)
+{
+	struct ibv_pd *pd = MUST(ibv_alloc_pd(dev.ctx));
+	struct ibv_pd *first = MUST(ibv_alloc_pd(dev.ctx));
+	struct qp_cfg cfg = { .pd = pd };
+	struct region r, here;
+	struct link other;
+
+	begin();
+	r = region_reg(first, buf_new(LEN, 5), ALL_ACCESS);
+	link_make(&other, &cfg);
+	here = region_reg(pd, buf_new(LEN, 99), ALL_ACCESS);
+	refused(&other, IBV_WR_RDMA_WRITE, sge_of(&here, 0, 8), r.base, r.rkey,
+		IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+	rereg(&r, PD, pd, NULL, 0);
+	CHECK(r.mr->pd == pd);
+	exchange(&other, &here, &r);
+	no_access(r.base, r.rkey, IBV_WR_RDMA_WRITE);
+	expect_why(rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&r, 0, 8), all.base,
+			all.rkey),
+		   IBV_WC_LOC_PROT_ERR, PINION_SYN_KEY_PD);
+	CHECK_EQ(ibv_dealloc_pd(first), 0);
+	link_free(&other);
+	region_free(&here);
+	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+}
+
+static void b3_access(void)
+{
+	static const struct {
+		int right;
+		enum ibv_wr_opcode opcode;
+	} rights[] = {
+		{ IBV_ACCESS_REMOTE_WRITE, IBV_WR_RDMA_WRITE },
+		{ IBV_ACCESS_REMOTE_READ, IBV_WR_RDMA_READ },
+		{ IBV_ACCESS_REMOTE_ATOMIC, IBV_WR_ATOMIC_FETCH_AND_ADD },
+	};
+	struct region r = start(IBV_ACCESS_LOCAL_WRITE);
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rights); i++) {
+		context("right %#x", rights[i].right);
+		no_access(r.base, r.rkey, rights[i].opcode);
+		rereg(&r, ACCESS, NULL, NULL, ALL_ACCESS);
+		exchange(&link_, &all, &r);
+		rereg(&r, ACCESS, NULL, NULL, ALL_ACCESS & ~rights[i].right);
+		no_access(r.base, r.rkey, rights[i].opcode);
+		rereg(&r, ACCESS, NULL, NULL, IBV_ACCESS_LOCAL_WRITE);
+	}
+	buf_check(r.buf);
+	/* Local write can go, too; it was pinned for writing, so it can come back. */
+	rereg(&r, ACCESS, NULL, NULL, IBV_ACCESS_REMOTE_READ);
+	expect_why(rdma(&link_.a, IBV_WR_RDMA_READ, sge_of(&r, 0, 8), all.base,
+			all.rkey),
+		   IBV_WC_LOC_PROT_ERR, PINION_SYN_KEY_RIGHTS);
+	link_renew(&link_);
+	rereg(&r, ACCESS, NULL, NULL, ALL_ACCESS);
+	exchange(&link_, &r, &all);
+}
+
+static void b4_combinations(void)
+{
+	int flags;
+
+	for (flags = 1; flags < 8; flags++) {
+		struct ibv_pd *pd = MUST(ibv_alloc_pd(dev.ctx));
+		struct qp_cfg cfg = { .pd = flags & PD ? pd : NULL };
+		struct region here, r;
+		struct link link;
+
+		context("flags %d", flags);
+		r = start(flags & ACCESS ? IBV_ACCESS_LOCAL_WRITE : ALL_ACCESS);
+		link_make(&link, &cfg);
+		here = region_reg(link.a.cfg.pd, buf_new(LEN, 7), ALL_ACCESS);
+		rereg(&r, flags, flags & PD ? pd : NULL,
+		      flags & TRANS ? buf_new(LEN + 9001, 4094) : NULL,
+		      flags & ACCESS ? ALL_ACCESS : 0);
+		exchange(&link, &here, &r);
+		exchange(&link, &r, &here);
+		CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+	}
+}
+
+static void b5_ignored(void)
+{
+	struct region r = start(ALL_ACCESS);
+	struct ibv_pd *pd = MUST(ibv_alloc_pd(dev.ctx));
+	struct ibv_mr before = *r.mr;
+	struct buf *buf = buf_new(LEN, 0);
+
+	CHECK_EQ(ibv_rereg_mr(r.mr, ACCESS, pd, buf->data, 5, ALL_ACCESS), 0);
+	CHECK(r.mr->pd == before.pd && r.mr->addr == before.addr);
+	CHECK_EQ(r.mr->length, before.length);
+	exchange(&link_, &all, &r);
+	CHECK_EQ(ibv_rereg_mr(r.mr, TRANS, pd, buf->data, buf->length, 0), 0);
+	CHECK(r.mr->pd == before.pd);
+	moved(&r, buf);
+	exchange(&link_, &all, &r);
+}
+
+static void b6_no_access(void)
+{
+	struct region r = start(ALL_ACCESS);
+
+	rereg(&r, ACCESS, NULL, NULL, 0);
+	no_access(r.base, r.rkey, IBV_WR_RDMA_WRITE);
+	no_access(r.base, r.rkey, IBV_WR_RDMA_READ);
+	no_access(r.base, r.rkey, IBV_WR_ATOMIC_CMP_AND_SWP);
+	check_write(&link_, &r, 0, &all, 0, LEN);
+	buf_check(all.buf);
+	buf_check(r.buf);
+}
+
+static void b7_access_without_flag(void)
+{
+	struct region r = start(ALL_ACCESS);
+	struct buf *buf = buf_new(LEN, 0);
+
+	refuses(&r, TRANS, NULL, buf->data, LEN, ALL_ACCESS,
+		IBV_REREG_MR_ERR_INPUT, EINVAL);
+	refuses(&r, PD, dev.pd, NULL, 0, 1, IBV_REREG_MR_ERR_INPUT, EINVAL);
+}
+
+static void b8_input(void)
+{
+	struct region r = start(ALL_ACCESS);
+	struct buf *buf = buf_new(LEN, 0);
+
+	refuses(&r, 8, NULL, NULL, 0, 0, IBV_REREG_MR_ERR_INPUT, EINVAL);
+	refuses(&r, 1 << 30 | TRANS, NULL, buf->data, LEN, 0,
+		IBV_REREG_MR_ERR_INPUT, EINVAL);
+	refuses(&r, TRANS, NULL, NULL, LEN, 0, IBV_REREG_MR_ERR_INPUT, EINVAL);
+	refuses(&r, TRANS, NULL, buf->data, 0, 0, IBV_REREG_MR_ERR_INPUT,
+		EINVAL);
+}
+
+static void b8_other_regions(void)
+{
+	struct ibv_alloc_dm_attr attr = { .length = 4096 };
+	struct ibv_dm *dm;
+	struct ibv_mr *mr;
+	int err;
+
+	dm = ibv_alloc_dm(dev.ctx, &attr);
+	if (!dm)
+		skip("no device memory: errno %d", errno);
+	mr = MUST(ibv_reg_dm_mr(dev.pd, dm, 0, 4096,
+				IBV_ACCESS_ZERO_BASED | ALL_ACCESS));
+	errno = 0;
+	err = ibv_rereg_mr(mr, ACCESS, NULL, NULL, 0, ALL_ACCESS);
+	/* Some versions leave it to the kernel to refuse. */
+	CHECK(err == IBV_REREG_MR_ERR_INPUT || err == IBV_REREG_MR_ERR_CMD);
+	CHECK_EQ(errno, EINVAL);
+	mr = ibv_alloc_null_mr(dev.pd);
+	if (!mr)
+		return;
+	CHECK_EQ(ibv_rereg_mr(mr, ACCESS, NULL, NULL, 0, 0),
+		 IBV_REREG_MR_ERR_INPUT);
+}
+
+static void b10_no_flags(void)
+{
+	struct region r = start(ALL_ACCESS);
+
+	refuses(&r, 0, NULL, NULL, 0, 0, IBV_REREG_MR_ERR_CMD, EINVAL);
+}
+
+static void b11_kernel(void)
+{
+	struct region r = start(ALL_ACCESS);
+	struct buf *buf = buf_new(LEN, 100);
+	struct ib_uverbs_rereg_mr cmd = {
+		.mr_handle = r.mr->handle,
+		.flags = 8,
+	};
+
+	CHECK_EQ(raw_rereg_mr(dev.ctx->cmd_fd, &cmd), EOPNOTSUPP);
+	cmd.flags = TRANS;
+	cmd.start = (uintptr_t)buf->data;
+	cmd.hca_va = cmd.start + 1;
+	cmd.length = LEN;
+	CHECK_EQ(raw_rereg_mr(dev.ctx->cmd_fd, &cmd), EINVAL);
+	cmd.hca_va = cmd.start | -4096ULL;
+	CHECK_EQ(raw_rereg_mr(dev.ctx->cmd_fd, &cmd), EINVAL);
+	cmd.hca_va = cmd.start;
+	cmd.length = 0;
+	CHECK_EQ(raw_rereg_mr(dev.ctx->cmd_fd, &cmd), EINVAL);
+	cmd.length = -cmd.start;
+	CHECK_EQ(raw_rereg_mr(dev.ctx->cmd_fd, &cmd), EINVAL);
+	cmd.mr_handle = 0x7fffffff;
+	CHECK(raw_rereg_mr(dev.ctx->cmd_fd, &cmd));
+	exchange(&link_, &all, &r);
+}
+
+static void b12_needs_local_write(void)
+{
+	struct region r = start(ALL_ACCESS);
+
+	refuses(&r, ACCESS, NULL, NULL, 0, IBV_ACCESS_REMOTE_WRITE,
+		IBV_REREG_MR_ERR_CMD, EINVAL);
+	refuses(&r, ACCESS, NULL, NULL, 0, IBV_ACCESS_REMOTE_ATOMIC,
+		IBV_REREG_MR_ERR_CMD, EINVAL);
+}
+
+static void b13_pinned_read_only(void)
+{
+	struct region r = start(IBV_ACCESS_REMOTE_READ);
+	long pins = vm_pin(0);
+
+	errno = 0;
+	CHECK_EQ(ibv_rereg_mr(r.mr, ACCESS, NULL, NULL, 0, ALL_ACCESS),
+		 IBV_REREG_MR_ERR_CMD);
+	CHECK_EQ(errno, EACCES);
+	CHECK_EQ(vm_pin(0), pins);
+	check_read(&link_, &all, 0, &r, 0, LEN);
+	no_access(r.base, r.rkey, IBV_WR_RDMA_WRITE);
+	buf_check(all.buf);
+	rereg(&r, ACCESS | TRANS, NULL, r.buf, ALL_ACCESS);
+	exchange(&link_, &all, &r);
+}
+
+static void b14_unmapped(void)
+{
+	struct region r = start(ALL_ACCESS);
+	struct buf *buf = buf_new(9 * PAGE, 0);
+
+	munmap(buf->data + 4 * PAGE, PAGE);
+	refuses(&r, TRANS, NULL, buf->data, 9 * PAGE, 0, IBV_REREG_MR_ERR_CMD,
+		EFAULT);
+	CHECK_EQ(mprotect(buf->map, 4 * PAGE, PROT_READ), 0);
+	refuses(&r, TRANS, NULL, buf->data, PAGE, 0, IBV_REREG_MR_ERR_CMD,
+		EFAULT);
+	CHECK(r.mr->addr == r.buf->data);
+}
+
+static void b15_fork_range(void)
+{
+	if (ibv_is_fork_initialized() == IBV_FORK_UNNEEDED)
+		skip("not reachable: the kernel copies pinned pages at fork");
+	FAIL("fork tracking is active: this test is to be written");
+}
+
+static void b18_dereg_after_failure(void)
+{
+	struct region r = start(ALL_ACCESS);
+
+	CHECK_EQ(ibv_rereg_mr(r.mr, TRANS, NULL, (void *)PAGE, PAGE, 0),
+		 IBV_REREG_MR_ERR_CMD);
+	CHECK_EQ(ibv_rereg_mr(r.mr, 8, NULL, NULL, 0, 0),
+		 IBV_REREG_MR_ERR_INPUT);
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+	no_access(r.base, r.rkey, IBV_WR_RDMA_READ);
+}
+
+static void b19_reused(void)
+{
+	struct region r = start(ALL_ACCESS);
+	uint32_t handle = r.mr->handle, rkey = r.rkey, lkey = r.lkey;
+
+	rereg(&r, TRANS | ACCESS, NULL, buf_new(5 * LEN, 1), ALL_ACCESS);
+	CHECK_EQ(r.mr->handle, handle);
+	if (dev.pinion) {
+		CHECK_EQ(r.mr->rkey, rkey);
+		CHECK_EQ(r.mr->lkey, lkey);
+	}
+}
+
+static void b20_pins(void)
+{
+	struct region r = start(ALL_ACCESS);
+	long others = vm_pin(0) - 8 * 4;
+
+	rereg(&r, TRANS, NULL, buf_new(20 * PAGE, 1), 0);
+	CHECK_EQ(vm_pin(0), others + 21 * 4);
+	rereg(&r, ACCESS, NULL, NULL, 0);
+	CHECK_EQ(vm_pin(0), others + 21 * 4);
+	rereg(&r, TRANS, NULL, buf_new(1, 1), 0);
+	CHECK_EQ(vm_pin(0), others + 4);
+	CHECK_EQ(ibv_rereg_mr(r.mr, TRANS, NULL, (void *)PAGE, PAGE, 0),
+		 IBV_REREG_MR_ERR_CMD);
+	CHECK_EQ(vm_pin(0), others + 4);
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+	CHECK_EQ(vm_pin(0), others);
+}
+
+static void b22_same_pd(void)
+{
+	struct region r = start(ALL_ACCESS);
+
+	rereg(&r, PD, dev.pd, NULL, 0);
+	exchange(&link_, &all, &r);
+	rereg(&r, PD | ACCESS, dev.pd, NULL, 0);
+	no_access(r.base, r.rkey, IBV_WR_RDMA_READ);
+}
+
+static void b23_odp(void)
+{
+	struct region r = start(ALL_ACCESS);
+
+	if (dev.attr.odp_caps.general_caps & IBV_ODP_SUPPORT)
+		skip("issue: on-demand paging");
+	refuses(&r, ACCESS, NULL, NULL, 0, ALL_ACCESS | IBV_ACCESS_ON_DEMAND,
+		IBV_REREG_MR_ERR_CMD, EOPNOTSUPP);
+}
+
+static void b24_device_memory(void)
+{
+	struct ibv_alloc_dm_attr attr = { .length = 4096 };
+	struct ib_uverbs_rereg_mr cmd = { .flags = ACCESS };
+	struct ibv_dm *dm;
+	struct ibv_mr *mr;
+
+	dm = ibv_alloc_dm(dev.ctx, &attr);
+	if (!dm)
+		skip("no device memory: errno %d", errno);
+	mr = MUST(ibv_reg_dm_mr(dev.pd, dm, 0, 4096, IBV_ACCESS_ZERO_BASED));
+	cmd.mr_handle = mr->handle;
+	CHECK_EQ(raw_rereg_mr(dev.ctx->cmd_fd, &cmd), EINVAL);
+}
+
+static void b25_bound_window(void)
+{
+	struct region r = start(ALL_ACCESS | IBV_ACCESS_MW_BIND);
+	struct ibv_mw *mw = MUST(ibv_alloc_mw(dev.pd, IBV_MW_TYPE_1));
+	struct ibv_mw_bind bind = {
+		.send_flags = IBV_SEND_SIGNALED,
+		.bind_info = { .mr = r.mr, .addr = r.base, .length = 9 },
+	};
+	struct buf *buf = buf_new(LEN, 0);
+	int got;
+
+	CHECK_EQ(ibv_bind_mw(link_.a.qp, mw, &bind), 0);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	errno = 0;
+	got = ibv_rereg_mr(r.mr, TRANS, NULL, buf->data, LEN, 0);
+	CHECK_EQ(got, IBV_REREG_MR_ERR_CMD);
+	CHECK(errno == EBUSY || errno == EINVAL);
+	exchange(&link_, &all, &r);
+	CHECK_EQ(ibv_dealloc_mw(mw), 0);
+	rereg(&r, TRANS, NULL, buf, 0);
+	exchange(&link_, &all, &r);
+}
+
+static void b26_iova(void)
+{
+	struct buf *buf = buf_new(LEN, 0x123);
+	struct ibv_mr *mr;
+	struct region r;
+
+	begin();
+	mr = MUST(ibv_reg_mr_iova(dev.pd, buf->data, LEN, 0x9000123, 0));
+	r = region_of(buf, mr, 0x9000123);
+	check_write(&link_, &r, 0, &all, 0, LEN);
+	CHECK_EQ(ibv_rereg_mr(mr, PD, dev.pd, NULL, 0, 0), 0);
+	CHECK_EQ(ibv_rereg_mr(mr, ACCESS | TRANS, NULL, buf->data, LEN,
+			      ALL_ACCESS),
+		 0);
+	/* There is no way to name an iova: now it is the address. */
+	no_access(r.base, r.rkey, IBV_WR_RDMA_WRITE);
+	moved(&r, buf);
+	exchange(&link_, &all, &r);
+
+	mr = MUST(ibv_reg_mr_iova(dev.pd, buf->data, LEN, 0x9000123,
+				  IBV_ACCESS_LOCAL_WRITE));
+	r = region_of(buf, mr, 0x9000123);
+	CHECK_EQ(ibv_rereg_mr(mr, ACCESS, NULL, NULL, 0, ALL_ACCESS), 0);
+	exchange(&link_, &all, &r);
+}
+
+static void b27_listing(void)
+{
+	struct region r = start(ALL_ACCESS);
+	struct mr_info info;
+
+	need_root();
+	rereg(&r, TRANS, NULL, buf_new(123457, 1), 0);
+	CHECK(resources_mr(r.mr->rkey, &info));
+	CHECK_EQ(info.length, 123457);
+}
+
+static void b28_shapes(void)
+{
+	struct region r = start(ALL_ACCESS);
+	size_t size = 600000;
+	struct buf *buf = buf_new(size, 0);
+	int i;
+
+	for (i = 0; i < 40; i++) {
+		size_t length = rnd_in(9, rnd() & 1 ? size : 9000);
+		struct buf part = *buf;
+		size_t at = rnd_below(size - length);
+
+		context("%zu bytes at %zu", length, at);
+		part.data += at;
+		part.want += at;
+		part.length = length;
+		CHECK_EQ(ibv_rereg_mr(r.mr, TRANS, NULL, part.data, length, 0),
+			 0);
+		moved(&r, &part);
+		exchange(&link_, &all, &r);
+		buf_check(buf);
+		no_access(r.base - 8, r.rkey, IBV_WR_RDMA_WRITE);
+		no_access(r.base + length, r.rkey, IBV_WR_RDMA_WRITE);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(b1_translation, "B1 CHANGE_TRANSLATION"),
+	TEST(b2_pd, "B2 CHANGE_PD"),
+	TEST(b3_access, "B3 CHANGE_ACCESS grants and revokes"),
+	TEST(b4_combinations, "B4 all combinations"),
+	TEST(b5_ignored, "B5 what no flag asks for is ignored"),
+	TEST(b6_no_access, "B6 access 0"),
+	TEST(b7_access_without_flag, "B7 B9 access without CHANGE_ACCESS"),
+	TEST(b8_input, "B8 B9 errors of input leave the old region"),
+	TEST(b8_other_regions, "B8 regions of another kind"),
+	TEST(b10_no_flags, "B10 no flags"),
+	TEST(b11_kernel, "B11 what the kernel refuses"),
+	TEST(b12_needs_local_write, "B12 remote writing needs LOCAL_WRITE"),
+	TEST(b13_pinned_read_only, "B13 made writable"),
+	TEST(b14_unmapped, "B14 unmapped memory"),
+	TEST(b15_fork_range, "B15 B16 B17 fork ranges"),
+	TEST(b18_dereg_after_failure, "B18 dereg after a failure"),
+	TEST(b19_reused, "B19 handle and keys"),
+	TEST(b20_pins, "B20 pins follow"),
+	TEST(b22_same_pd, "B22 the same domain"),
+	TEST(b23_odp, "B23 ON_DEMAND"),
+	TEST(b24_device_memory, "B24 device memory"),
+	TEST(b25_bound_window, "B25 bound windows"),
+	TEST(b26_iova, "B26 regions with an iova"),
+	TEST(b27_listing, "B27 the listing follows"),
+	TEST(b28_shapes, "B28 any alignment and length, overlapping"),
+};
+
+HARNESS_MAIN("ibv_rereg_mr(3)", tests)

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * ibv_rereg_mr(3) while the region is in use: each access sees the old region or
+ * the new one (item B21), and threads that change one region do not harm it (B20).
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "link.h"
+#include "raw.h"
+#include "resources.h"
+
+enum {
+	TRANS = IBV_REREG_MR_CHANGE_TRANSLATION,
+	PD = IBV_REREG_MR_CHANGE_PD,
+	ACCESS = IBV_REREG_MR_CHANGE_ACCESS,
+	ZERO_BASED = ALL_ACCESS | IBV_ACCESS_ZERO_BASED,
+};
+
+struct user {
+	struct link link;
+	struct region mine;
+	struct ibv_mr *mr;
+	enum ibv_wr_opcode opcode;
+	size_t length;
+	volatile bool stop;
+	unsigned long done, refused;
+};
+
+static bool uniform(const uint8_t *data, size_t length)
+{
+	return !memcmp(data, data + 1, length - 1);
+}
+
+static void *use(void *arg)
+{
+	struct user *u = arg;
+	struct ibv_wc wc;
+
+	while (!u->stop) {
+		wc = rdma(&u->link.a, u->opcode, sge_of(&u->mine, 0, u->length),
+			  0, u->mr->rkey);
+		if (wc.status != IBV_WC_SUCCESS) {
+			expect(wc, IBV_WC_REM_ACCESS_ERR);
+			link_renew(&u->link);
+			u->refused++;
+			continue;
+		}
+		u->done++;
+		if (u->opcode == IBV_WR_RDMA_READ &&
+		    !uniform(u->mine.buf->data, u->length))
+			FAIL("one read saw both the old and the new memory");
+	}
+	return NULL;
+}
+
+static struct buf *filled(size_t length, int byte)
+{
+	struct buf *buf = buf_new(length, rnd_below(PAGE));
+
+	memset(buf->data, byte, length);
+	return buf;
+}
+
+static void start_user(struct user *u, pthread_t *thread, struct ibv_mr *mr,
+		       enum ibv_wr_opcode opcode, size_t length)
+{
+	link_make(&u->link, NULL);
+	u->mine = region_new(length, 77, ALL_ACCESS);
+	memset(u->mine.buf->data, 0x77, length);
+	u->mr = mr;
+	u->opcode = opcode;
+	u->length = length;
+	CHECK_EQ(pthread_create(thread, NULL, use, u), 0);
+}
+
+/* The region is one of two buffers at the same address, zero. */
+static void alternate(size_t length)
+{
+	struct buf *bufs[2] = { filled(length, 0xaa), filled(length, 0xbb) };
+	double end = now() + opt.seconds;
+	struct user readers[2] = {};
+	unsigned long changes = 0;
+	pthread_t threads[2];
+	struct ibv_mr *mr;
+	size_t i;
+
+	mr = MUST(ibv_reg_mr(dev.pd, bufs[0]->data, length, ZERO_BASED));
+	for (i = 0; i < 2; i++)
+		start_user(&readers[i], &threads[i], mr, IBV_WR_RDMA_READ,
+			   length);
+	while (now() < end) {
+		CHECK_EQ(ibv_rereg_mr(mr, TRANS | ACCESS, NULL,
+				      bufs[++changes & 1]->data, length,
+				      ZERO_BASED),
+			 0);
+		if (!(changes & 7))
+			usleep(rnd_below(500));
+	}
+	for (i = 0; i < 2; i++) {
+		readers[i].stop = true;
+		pthread_join(threads[i], NULL);
+		note("%lu changes, %lu reads, %lu refused", changes,
+		     readers[i].done, readers[i].refused);
+	}
+}
+
+static void b21_page(void)
+{
+	alternate(9001);
+}
+
+static void b21_many_pages(void)
+{
+	alternate(300001);
+}
+
+static void b21_large(void)
+{
+	alternate(3000001);
+}
+
+/* Once it returned, nothing is written to the old memory. */
+static void b21_old_memory(void)
+{
+	struct buf *bufs[2] = { filled(60000, 0xaa), filled(60000, 0xbb) };
+	double end = now() + opt.seconds;
+	struct user writers[2] = {};
+	unsigned long changes = 0;
+	pthread_t threads[2];
+	struct ibv_mr *mr;
+	struct buf *old;
+	size_t i;
+
+	mr = MUST(ibv_reg_mr(dev.pd, bufs[0]->data, 60000, ZERO_BASED));
+	for (i = 0; i < 2; i++)
+		start_user(&writers[i], &threads[i], mr, IBV_WR_RDMA_WRITE,
+			   60000);
+	while (now() < end) {
+		old = bufs[changes & 1];
+		CHECK_EQ(ibv_rereg_mr(mr, TRANS | ACCESS, NULL,
+				      bufs[++changes & 1]->data, 60000,
+				      ZERO_BASED),
+			 0);
+		buf_fill(old);
+		usleep(rnd_below(200));
+		buf_check(old);
+	}
+	for (i = 0; i < 2; i++) {
+		writers[i].stop = true;
+		pthread_join(threads[i], NULL);
+	}
+	note("%lu changes, %lu writes", changes,
+	     writers[0].done + writers[1].done);
+}
+
+/* Revoked rights are gone when the call returns. */
+static void b21_revoked(void)
+{
+	struct buf *buf = filled(60000, 0xaa);
+	double end = now() + opt.seconds;
+	struct user writer = {};
+	pthread_t thread;
+	struct ibv_mr *mr;
+	unsigned long rounds = 0;
+
+	mr = MUST(ibv_reg_mr(dev.pd, buf->data, 60000, ZERO_BASED));
+	start_user(&writer, &thread, mr, IBV_WR_RDMA_WRITE, 60000);
+	for (; now() < end; rounds++) {
+		usleep(rnd_below(200));
+		CHECK_EQ(ibv_rereg_mr(mr, ACCESS, NULL, NULL, 0,
+				      IBV_ACCESS_ZERO_BASED),
+			 0);
+		buf_fill(buf);
+		usleep(rnd_below(100));
+		buf_check(buf);
+		CHECK_EQ(ibv_rereg_mr(mr, ACCESS, NULL, NULL, 0, ZERO_BASED),
+			 0);
+	}
+	writer.stop = true;
+	pthread_join(thread, NULL);
+	note("%lu rounds, %lu writes, %lu refused", rounds, writer.done,
+	     writer.refused);
+}
+
+struct changer {
+	struct ibv_mr *mr;
+	struct buf *bufs[2];
+	struct ibv_pd *pds[2];
+	volatile bool *stop;
+	uint64_t seed;
+	unsigned long changes, errors;
+};
+
+/* By raw commands: the library's own copy of the MR is for one thread only. */
+static void *change(void *arg)
+{
+	struct changer *c = arg;
+	uint64_t i = c->seed;
+
+	while (!*c->stop) {
+		struct buf *buf = c->bufs[(i += 7) >> 1 & 1];
+		size_t length = i % 3 ? buf->length : i * 4099 % 9000 + 1;
+		struct ib_uverbs_rereg_mr cmd = {
+			.mr_handle = c->mr->handle,
+			.flags = i % 7 + 1,
+			.start = (uintptr_t)buf->data,
+			.hca_va = (uintptr_t)buf->data,
+			.length = i % 11 ? length : -9000ULL,
+			.access_flags = ALL_ACCESS,
+			.pd_handle = c->pds[i >> 3 & 1]->handle,
+		};
+
+		if (raw_rereg_mr(dev.ctx->cmd_fd, &cmd))
+			c->errors++;
+		else
+			c->changes++;
+	}
+	return NULL;
+}
+
+static void b20_two_threads(void)
+{
+	struct ibv_pd *other = MUST(ibv_alloc_pd(dev.ctx));
+	struct buf *a = buf_new(50001, 9), *b = buf_new(300000, 4000);
+	double end = now() + opt.seconds;
+	struct changer changers[4];
+	volatile bool stop = false;
+	pthread_t threads[4];
+	unsigned long changes = 0, errors = 0;
+	struct ibv_mr *mr;
+	size_t i;
+
+	mr = MUST(ibv_reg_mr(dev.pd, a->data, a->length, ALL_ACCESS));
+	for (i = 0; i < 4; i++) {
+		changers[i] = (struct changer){
+			.mr = mr,
+			.bufs = { a, b },
+			.pds = { dev.pd, other },
+			.stop = &stop,
+			.seed = i * 5,
+		};
+		CHECK_EQ(pthread_create(&threads[i], NULL, change,
+					&changers[i]),
+			 0);
+	}
+	while (now() < end)
+		usleep(10000);
+	stop = true;
+	for (i = 0; i < 4; i++) {
+		pthread_join(threads[i], NULL);
+		changes += changers[i].changes;
+		errors += changers[i].errors;
+	}
+	note("%lu changes, %lu refused", changes, errors);
+	CHECK(changes);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(vm_pin(0), 0);
+	CHECK_EQ(ibv_dealloc_pd(other), 0);
+}
+
+static const struct test tests[] = {
+	TEST(b20_two_threads, "B20 four threads change one region"),
+	TEST(b21_page, "B21 small reads see one memory"),
+	TEST(b21_many_pages, "B21 reads of many pages see one memory"),
+	TEST(b21_large, "B21 reads of megabytes see one memory"),
+	TEST(b21_old_memory, "B21 the old memory is left alone"),
+	TEST(b21_revoked, "B21 revoked rights are gone"),
+};
+
+HARNESS_MAIN("ibv_rereg_mr(3) under load", tests)

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * uverbs commands built by hand: what no library would send, and verbs in the
+ * middle of which nothing but the kernel runs.
+ */
+#ifndef PINION_TEST_RAW_H
+#define PINION_TEST_RAW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+struct raw {
+	struct ib_uverbs_ioctl_hdr hdr;
+	struct ib_uverbs_attr attr[24];
+};
+
+void raw_begin(struct raw *raw, uint16_t object, uint16_t method);
+/* Each returns the attribute, which may be spoilt. Short inputs go inline. */
+struct ib_uverbs_attr *raw_in(struct raw *raw, uint16_t id, const void *data,
+			      size_t length);
+struct ib_uverbs_attr *raw_out(struct raw *raw, uint16_t id, void *data,
+			       size_t length);
+struct ib_uverbs_attr *raw_handle(struct raw *raw, uint16_t id,
+				  uint64_t handle);
+/* 0 or a positive errno. */
+int raw_call(int fd, struct raw *raw);
+
+/* A command of the older interface: @command of enum ib_uverbs_write_cmds. */
+int raw_command(int fd, uint32_t command, const void *in, size_t in_length,
+		void *out, size_t out_length);
+
+int raw_doorbell(int fd, uint32_t qp_handle);
+int raw_srq_doorbell(int fd, uint32_t srq_handle);
+/* Destroy an object of UVERBS_OBJECT_*: its own method and attribute. */
+int raw_dereg_mr(int fd, uint32_t handle);
+int raw_rereg_mr(int fd, const struct ib_uverbs_rereg_mr *cmd);
+
+#endif /* PINION_TEST_RAW_H */
