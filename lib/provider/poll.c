@@ -83,6 +83,33 @@ int pinion_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	return 0;
 }
 
+/*
+ * Take back what a QP that is no longer there, or starts anew, has left: nobody
+ * could tell it from completions of its next life. What stays moves towards the
+ * newer end, which is where the kernel goes on; older slots are then free.
+ */
+void pinion_cq_forget_qp(struct ibv_cq *ibcq, uint32_t qpn)
+{
+	struct pinion_cq *cq = to_pinion_cq(ibcq);
+	struct pinion_ring *ring = &cq->ring;
+	uint32_t from, to;
+
+	pinion_lock(&cq->lock);
+	ring->limit = pinion_ring_kern_idx(ring);
+	to = ring->limit;
+	for (from = ring->limit; from != ring->next;) {
+		const struct pinion_cqe *cqe = pinion_ring_slot(ring, --from);
+
+		if (cqe->qpn != qpn && --to != from)
+			*(struct pinion_cqe *)pinion_ring_slot(ring, to) = *cqe;
+	}
+	if (to != ring->next) {
+		ring->next = to;
+		pinion_ring_publish(ring);
+	}
+	pinion_unlock(&cq->lock);
+}
+
 /* Look at the next completion, or say why there is none. */
 static int peek(struct pinion_cq *cq)
 {

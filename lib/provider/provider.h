@@ -172,6 +172,7 @@ int pinion_destroy_cq(struct ibv_cq *cq);
 /* poll.c */
 int pinion_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc);
 int pinion_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+void pinion_cq_forget_qp(struct ibv_cq *cq, uint32_t qpn);
 void pinion_set_poll_ops(struct ibv_cq_ex *cq, uint64_t wc_flags);
 
 /* qp.c */

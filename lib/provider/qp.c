@@ -174,6 +174,15 @@ static void resync(struct pinion_ring *ring, struct pinion_lock *lock)
 	pinion_unlock(lock);
 }
 
+/* Once the kernel adds no more to them. */
+static void sweep_cqs(struct ibv_qp *qp)
+{
+	if (qp->send_cq)
+		pinion_cq_forget_qp(qp->send_cq, qp->qp_num);
+	if (qp->recv_cq && qp->recv_cq != qp->send_cq)
+		pinion_cq_forget_qp(qp->recv_cq, qp->qp_num);
+}
+
 int pinion_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 		     int attr_mask)
 {
@@ -189,6 +198,7 @@ int pinion_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 	if ((attr_mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET) {
 		resync(&qp->sq.ring, &qp->sq.lock);
 		resync(&qp->rq.ring, &qp->rq.lock);
+		sweep_cqs(ibqp);
 	}
 	return 0;
 }
@@ -202,6 +212,7 @@ int pinion_destroy_qp(struct ibv_qp *ibqp)
 	if (err)
 		return err;
 
+	sweep_cqs(ibqp);
 	pinion_ring_unmap(&qp->sq.ring);
 	pinion_ring_unmap(&qp->rq.ring);
 	free(qp);
