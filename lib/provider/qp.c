@@ -9,8 +9,19 @@
 
 enum {
 	QP_MASK = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
-		  IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		  IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
+		  IBV_QP_INIT_ATTR_CREATE_FLAGS,
 };
+
+static int check_attr(const struct ibv_qp_init_attr_ex *attr)
+{
+	if (!check_comp_mask(attr->comp_mask, QP_MASK))
+		return EOPNOTSUPP;
+	if ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
+	    attr->create_flags)
+		return EOPNOTSUPP;
+	return 0;
+}
 
 static int map_rings(struct pinion_qp *qp, int fd,
 		     const struct pinion_create_qp_resp *resp)
@@ -52,12 +63,16 @@ static int create_qp(struct ibv_context *context, struct pinion_qp *qp,
 		struct ib_uverbs_create_qp_resp core;
 		struct pinion_create_qp_resp pinion;
 	} resp = {};
+	uint32_t comp_mask = attr->comp_mask;
 	struct ibv_create_qp cmd;
 	struct ibv_pd *pd = NULL;
 	int err;
 
+	/* The command has no room for flags, and there are none (check_attr). */
+	attr->comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
 	err = ibv_cmd_create_qp_ex(context, &qp->vqp, attr, &cmd, sizeof(cmd),
 				   &resp.core, sizeof(resp));
+	attr->comp_mask = comp_mask;
 	if (err)
 		return err;
 
@@ -79,8 +94,9 @@ struct ibv_qp *pinion_create_qp_ex(struct ibv_context *context,
 	struct pinion_qp *qp;
 	int err;
 
-	if (!check_comp_mask(attr->comp_mask, QP_MASK)) {
-		errno = EOPNOTSUPP;
+	err = check_attr(attr);
+	if (err) {
+		errno = err;
 		return NULL;
 	}
 
