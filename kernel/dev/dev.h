@@ -18,7 +18,7 @@ void pinion_link_unregister(void);
 /* netdev.c */
 int pinion_netdev_init(void);
 void pinion_netdev_exit(void);
-/* Take over what the netdev says of address, size and speed. RTNL is held. */
+/* Take over what the netdev says of address and size. RTNL is held. */
 void pinion_netdev_refresh(struct pinion_dev *dev, struct net_device *ndev);
 
 /* debugfs.c */

@@ -2,23 +2,12 @@
 /*
  * The netdev below a device changes, or goes: the device follows. Never sends.
  */
-#include <linux/ethtool.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <rdma/ib_addr.h>
 
 #include "../compat/compat.h"
 #include "dev.h"
-
-static u32 speed_of(struct net_device *ndev)
-{
-	struct ethtool_link_ksettings settings = {};
-
-	if (__ethtool_get_link_ksettings(ndev, &settings) || !settings.base.speed ||
-	    settings.base.speed == (u32)SPEED_UNKNOWN)
-		return SPEED_1000;
-	return settings.base.speed;
-}
 
 void pinion_netdev_refresh(struct pinion_dev *dev, struct net_device *ndev)
 {
@@ -27,7 +16,6 @@ void pinion_netdev_refresh(struct pinion_dev *dev, struct net_device *ndev)
 
 	ASSERT_RTNL();
 	WRITE_ONCE(dev->active_mtu, mtu);
-	WRITE_ONCE(dev->speed, speed_of(ndev));
 	pinion_node_set_link(&dev->node, ndev->dev_addr, ib_mtu_enum_to_int(mtu),
 			     pinion_port_state(ndev) == IB_PORT_ACTIVE);
 }

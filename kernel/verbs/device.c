@@ -5,6 +5,7 @@
  */
 #include <linux/ethtool.h>
 #include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_mad.h>
 
@@ -120,9 +121,26 @@ static const struct {
 	{ U32_MAX,	IB_SPEED_NDR,	IB_WIDTH_4X },
 };
 
-static void fill_rate(struct pinion_dev *dev, struct ib_port_attr *attr)
+/*
+ * In Mb/s. Asked for anew each time: where the netdev says that it changed, it may
+ * hold the lock that it needs to say how.
+ */
+static u32 speed_of(struct net_device *ndev)
 {
-	u32 mbps = READ_ONCE(dev->speed);
+	struct ethtool_link_ksettings settings = {};
+	int err = -ENODEV;
+
+	rtnl_lock();
+	if (READ_ONCE(ndev->reg_state) == NETREG_REGISTERED)
+		err = __ethtool_get_link_ksettings(ndev, &settings);
+	rtnl_unlock();
+	if (err || !settings.base.speed || settings.base.speed == (u32)SPEED_UNKNOWN)
+		return SPEED_1000;
+	return settings.base.speed;
+}
+
+static void fill_rate(u32 mbps, struct ib_port_attr *attr)
+{
 	int i = 0;
 
 	while (rates[i].mbps < mbps)
@@ -146,6 +164,7 @@ static int query_port(struct ib_device *ibdev, u32 port_num, struct ib_port_attr
 		attr->phys_state = IB_PORT_PHYS_STATE_POLLING;
 	else
 		attr->phys_state = IB_PORT_PHYS_STATE_DISABLED;
+	fill_rate(speed_of(ndev), attr);
 	dev_put(ndev);
 
 	attr->max_mtu = IB_MTU_4096;
@@ -156,7 +175,6 @@ static int query_port(struct ib_device *ibdev, u32 port_num, struct ib_port_attr
 	attr->ip_gids = true;
 	attr->max_msg_sz = PINION_MAX_MSG_SIZE;
 	attr->max_vl_num = 1;
-	fill_rate(dev, attr);
 	return 0;
 }
 
@@ -166,11 +184,16 @@ static int query_port(struct ib_device *ibdev, u32 port_num, struct ib_port_attr
  * @port_num: checked by the core
  * @speed: in units of 100 Mb/s
  *
- * Return: 0.
+ * Return: 0, or -ENODEV if the netdev is gone.
  */
 int pinion_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed)
 {
-	*speed = READ_ONCE(to_pinion_dev(ibdev)->speed) / 100;
+	struct net_device *ndev = ib_device_get_netdev(ibdev, port_num);
+
+	if (!ndev)
+		return -ENODEV;
+	*speed = speed_of(ndev) / 100;
+	dev_put(ndev);
 	return 0;
 }
 

@@ -61,7 +61,6 @@ struct pinion_dev {
 
 	/* As the netdev is now; written under RTNL, read anywhere. */
 	enum ib_mtu active_mtu;
-	u32 speed;			/* Mb/s */
 	enum ib_port_state state;	/* of which consumers were told last; compat/port.c */
 
 	struct ida pdns;
