@@ -5,12 +5,30 @@
 #include "../verbs/ops.h"
 
 #ifdef PINION_HAVE_DMAH
+struct dmah {
+	struct ib_dmah ibdmah;
+};
+
+/*
+ * Hints of where PCIe writes should be cached. The CPU writes here, so they are
+ * kept by doing nothing; which of them make sense is as for hardware.
+ */
+static int alloc_dmah(struct ib_dmah *dmah, struct uverbs_attr_bundle *attrs)
+{
+	bool cpu = dmah->valid_fields & BIT(IB_DMAH_CPU_ID_EXISTS);
+	bool mem = dmah->valid_fields & BIT(IB_DMAH_MEM_TYPE_EXISTS);
+
+	return dmah->valid_fields & BIT(IB_DMAH_PH_EXISTS) && cpu == mem ? 0 : -EINVAL;
+}
+
+static int dealloc_dmah(struct ib_dmah *dmah, struct uverbs_attr_bundle *attrs)
+{
+	return 0;
+}
+
 static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
 				 struct ib_dmah *dmah, struct ib_udata *udata)
 {
-	/* Hints for a PCIe root: there is none between us and memory. */
-	if (dmah)
-		return ERR_PTR(-EOPNOTSUPP);
 	return pinion_register_user(pd, start, length, iova, access, udata);
 }
 #endif
@@ -24,7 +42,11 @@ static int resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 
 const struct ib_device_ops pinion_compat_ops = {
 #ifdef PINION_HAVE_DMAH
+	.alloc_dmah = alloc_dmah,
+	.dealloc_dmah = dealloc_dmah,
 	.reg_user_mr = reg_user_mr,
+
+	INIT_RDMA_OBJ_SIZE(ib_dmah, dmah, ibdmah),
 #else
 	.reg_user_mr = pinion_register_user,
 #endif
