@@ -2,6 +2,7 @@
 /*
  * The key table and the gate. Never pins memory, never touches payload.
  */
+#include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <rdma/pinion-abi.h>
@@ -13,27 +14,6 @@
 /* With at most half of all indices in use, 32 misses in a row do not happen. */
 #define MAX_TRIES	32
 
-/**
- * pinion_keys_init - make an empty key table
- * @keys: the table
- * @max: how many keys may live at once, at most half of the 2^24 indices
- */
-void pinion_keys_init(struct pinion_keys *keys, u32 max)
-{
-	xa_init(&keys->by_index);
-	atomic_set(&keys->live, 0);
-	keys->max = max;
-}
-
-/**
- * pinion_keys_destroy - the end of a table, all of whose keys are killed
- * @keys: the table
- */
-void pinion_keys_destroy(struct pinion_keys *keys)
-{
-	WARN_ON(!xa_empty(&keys->by_index));
-	xa_destroy(&keys->by_index);
-}
 
 static int reserve_index(struct pinion_keys *keys, u32 *index, gfp_t gfp)
 {
@@ -110,6 +90,44 @@ static void release(struct kref *ref)
 void pinion_key_put(struct pinion_key *key)
 {
 	kref_put(&key->ref, release);
+}
+
+/**
+ * pinion_keys_init - make a key table with nothing but the null key
+ * @keys: the table
+ * @max: how many keys may live at once, at most half of the 2^24 indices
+ *
+ * Return: 0 or a negative errno.
+ */
+int pinion_keys_init(struct pinion_keys *keys, u32 max)
+{
+	xa_init(&keys->by_index);
+	atomic_set(&keys->live, 0);
+	keys->max = max;
+	keys->sink = (void *)__get_free_page(GFP_KERNEL);
+	if (!keys->sink)
+		return -ENOMEM;
+	keys->null = pinion_key_alloc(keys, PINION_KEY_NULL, GFP_KERNEL);
+	if (IS_ERR(keys->null)) {
+		free_page((unsigned long)keys->sink);
+		return PTR_ERR(keys->null);
+	}
+	keys->null->state = PINION_KEY_VALID;
+	pinion_key_publish(keys->null);
+	return 0;
+}
+
+/**
+ * pinion_keys_destroy - the end of a table, all of whose keys are killed
+ * @keys: the table
+ */
+void pinion_keys_destroy(struct pinion_keys *keys)
+{
+	/* The data path is gone; a grace period is all its last step needs. */
+	pinion_key_kill(keys->null);
+	free_page((unsigned long)keys->sink);
+	WARN_ON(!xa_empty(&keys->by_index));
+	xa_destroy(&keys->by_index);
 }
 
 void pinion_key_unbind(struct pinion_key *key)
@@ -220,6 +238,8 @@ int pinion_key_invalidate(struct pinion_keys *keys, struct ib_pd *pd, u32 value,
 /* Why this key refuses, or 0. Both gates are held. */
 static int refuse(const struct pinion_key *key, const struct pinion_want *want)
 {
+	if (key->kind == PINION_KEY_NULL && key->value == want->key)
+		return want->remote ? PINION_SYN_KEY_RIGHTS : 0;
 	if (key->value != want->key || key->state == PINION_KEY_DEAD)
 		return PINION_SYN_KEY_UNKNOWN;
 	if (key->pd != want->pd || (key->qpn && key->qpn != want->qpn))
@@ -268,6 +288,7 @@ int pinion_key_enter(struct pinion_keys *keys, const struct pinion_want *want,
 	pass->key = key;
 	pass->region = region;
 	pass->generation = key->generation;
+	pass->writes = want->rights;
 	goto out;
 
 err_leave:
@@ -313,9 +334,14 @@ u64 pinion_pass_run(const struct pinion_pass *pass, u64 offset, u64 want, void *
 {
 	const struct pinion_key *region = pass->region;
 
-	if (region->kind == PINION_KEY_DMA) {
+	switch (region->kind) {
+	case PINION_KEY_DMA:
 		*kva = pinion_dma_to_kva(pass->offset + offset);
 		return want;
+	case PINION_KEY_NULL:
+		*kva = pass->writes ? region->keys->sink : page_address(ZERO_PAGE(0));
+		return min_t(u64, want, PAGE_SIZE);
+	default:
+		return pinion_mtt_run(region->mtt, pass->offset + offset, want, kva);
 	}
-	return pinion_mtt_run(region->mtt, pass->offset + offset, want, kva);
 }

@@ -31,12 +31,15 @@ struct pinion_keys {
 	struct xarray by_index;
 	atomic_t live;
 	u32 max;
+	struct pinion_key *null;	/* local only: reads as zeros, swallows writes */
+	void *sink;			/* a page that is written and never read */
 };
 
 enum pinion_key_kind {
 	PINION_KEY_REGION,	/* memory behind an MTT */
 	PINION_KEY_DMA,		/* any DMA address; kernel consumers only */
 	PINION_KEY_WINDOW,	/* part of a region */
+	PINION_KEY_NULL,	/* no memory */
 };
 
 enum pinion_key_state {
@@ -70,7 +73,7 @@ struct pinion_key {
 	atomic_t windows;		/* REGION: windows bound to it */
 };
 
-void pinion_keys_init(struct pinion_keys *keys, u32 max);
+int pinion_keys_init(struct pinion_keys *keys, u32 max);
 void pinion_keys_destroy(struct pinion_keys *keys);
 
 /*
@@ -137,6 +140,7 @@ struct pinion_pass {
 	struct pinion_key *region;	/* != key for a window */
 	u64 offset;			/* of want.addr in the region */
 	u32 generation;
+	bool writes;
 };
 
 /*

@@ -24,21 +24,29 @@ static DEFINE_RWLOCK(nodes_lock);
  */
 int pinion_node_init(struct pinion_node *node, struct ib_device *ibdev, u32 max_keys)
 {
+	int err = -ENOMEM;
+
 	node->ibdev = ibdev;
 	INIT_LIST_HEAD(&node->list);
 	xa_init(&node->qps);
 	xa_init(&node->srqs);
 	xa_init_flags(&node->ahs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
-	pinion_keys_init(&node->keys, max_keys);
 	node->stats = alloc_percpu(struct pinion_stats);
 	if (!node->stats)
 		return -ENOMEM;
 	node->wq = alloc_workqueue("pinion", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!node->wq) {
-		free_percpu(node->stats);
-		return -ENOMEM;
-	}
+	if (!node->wq)
+		goto err_free_stats;
+	err = pinion_keys_init(&node->keys, max_keys);
+	if (err)
+		goto err_destroy_wq;
 	return 0;
+
+err_destroy_wq:
+	destroy_workqueue(node->wq);
+err_free_stats:
+	free_percpu(node->stats);
+	return err;
 }
 
 void pinion_node_destroy(struct pinion_node *node)
@@ -197,14 +205,30 @@ void pinion_srq_put(struct pinion_srq *srq)
 		complete(&srq->unused);
 }
 
+/*
+ * Consumers make and end AHs under locks of their own with interrupts off, though
+ * never in an interrupt: enough for those who only copy to keep softirqs out.
+ */
 int pinion_node_add_ah(struct pinion_node *node, struct pinion_ah *ah, gfp_t gfp)
 {
-	return xa_alloc_bh(&node->ahs, &ah->number, ah, xa_limit_31b, gfp);
+	unsigned long flags;
+	int err;
+
+	if (gfpflags_allow_blocking(gfp))
+		return xa_alloc_bh(&node->ahs, &ah->number, ah, xa_limit_31b, gfp);
+	xa_lock_irqsave(&node->ahs, flags);
+	err = __xa_alloc(&node->ahs, &ah->number, ah, xa_limit_31b, gfp);
+	xa_unlock_irqrestore(&node->ahs, flags);
+	return err;
 }
 
 void pinion_node_del_ah(struct pinion_node *node, struct pinion_ah *ah)
 {
-	xa_erase_bh(&node->ahs, ah->number);
+	unsigned long flags;
+
+	xa_lock_irqsave(&node->ahs, flags);
+	__xa_erase(&node->ahs, ah->number);
+	xa_unlock_irqrestore(&node->ahs, flags);
 }
 
 int pinion_node_copy_av(struct pinion_node *node, u32 number, struct ib_pd *pd,

@@ -12,14 +12,19 @@ struct pinion_ucontext {
 	struct ib_ucontext ibucontext;
 };
 
-static const struct pinion_alloc_ucontext_resp answer = {
-	.abi_version = PINION_ABI_VERSION,
-	.max_inline = PINION_MAX_INLINE,
-	.max_sge = PINION_MAX_SGE,
-};
+static struct pinion_alloc_ucontext_resp answer(struct ib_ucontext *context)
+{
+	return (struct pinion_alloc_ucontext_resp){
+		.abi_version = PINION_ABI_VERSION,
+		.max_inline = PINION_MAX_INLINE,
+		.max_sge = PINION_MAX_SGE,
+		.null_lkey = to_pinion_dev(context->device)->node.keys.null->value,
+	};
+}
 
 static int alloc_ucontext(struct ib_ucontext *context, struct ib_udata *udata)
 {
+	struct pinion_alloc_ucontext_resp resp = answer(context);
 	struct pinion_alloc_ucontext_req req;
 	int err;
 
@@ -28,7 +33,7 @@ static int alloc_ucontext(struct ib_ucontext *context, struct ib_udata *udata)
 		return err;
 	if (req.abi_version != PINION_ABI_VERSION || req.reserved)
 		return -EOPNOTSUPP;
-	return pinion_udata_out(udata, &answer, sizeof(answer));
+	return pinion_udata_out(udata, &resp, sizeof(resp));
 }
 
 static void dealloc_ucontext(struct ib_ucontext *context)
@@ -38,8 +43,10 @@ static void dealloc_ucontext(struct ib_ucontext *context)
 /* A process that imports a context asks again. */
 static int query_ucontext(struct ib_ucontext *context, struct uverbs_attr_bundle *attrs)
 {
-	return uverbs_copy_to_struct_or_zero(attrs, PINION_ATTR_QUERY_CONTEXT_RESP, &answer,
-					     sizeof(answer));
+	struct pinion_alloc_ucontext_resp resp = answer(context);
+
+	return uverbs_copy_to_struct_or_zero(attrs, PINION_ATTR_QUERY_CONTEXT_RESP, &resp,
+					     sizeof(resp));
 }
 
 /*

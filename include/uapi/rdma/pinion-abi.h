@@ -243,7 +243,7 @@ struct pinion_alloc_ucontext_resp {
 	__u32 abi_version;
 	__u32 max_inline;
 	__u32 max_sge;
-	__u32 reserved;
+	__u32 null_lkey;	/* of ibv_alloc_null_mr(): any address, no memory */
 	__aligned_u64 caps;	/* none yet */
 };
 
