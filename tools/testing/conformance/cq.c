@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Completion queues: sizes, resizing with completions in it, overflow, events,
+ * solicited or not, timestamps (items C1 to C14; not those of checklist C).
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "event.h"
+#include "transfer.h"
+
+enum { LEN = 20000 };
+
+static struct link link_;
+static struct region a, b;
+
+static void begin(struct ibv_cq *scq, struct ibv_cq *rcq)
+{
+	struct qp_cfg at_a = { .scq = scq, .wr = 512 };
+	struct qp_cfg at_b = { .rcq = rcq, .wr = 512 };
+
+	link_make2(&link_, &at_a, &at_b);
+	a = region_new(LEN, 1003, ALL_ACCESS);
+	b = region_new(LEN, 2017, ALL_ACCESS);
+}
+
+static struct ibv_cq *new_cq(int cqe, struct ibv_comp_channel *channel)
+{
+	return MUST(ibv_create_cq(dev.ctx, cqe, &link_, channel, 0));
+}
+
+static void complete(uint64_t wr_id)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = wr_id,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	post(&link_.a, &wr);
+}
+
+static void message(unsigned int flags)
+{
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND,
+		.send_flags = flags,
+	};
+
+	post_recv(&link_.b, NULL, 0, 0);
+	post(&link_.a, &wr);
+}
+
+static void c1_sizes(void)
+{
+	int most = dev.attr.orig_attr.max_cqe;
+	struct ibv_cq *cq;
+
+	MUST_NOT(ibv_create_cq(dev.ctx, 0, NULL, NULL, 0), EINVAL);
+	MUST_NOT(ibv_create_cq(dev.ctx, most + 1, NULL, NULL, 0), EINVAL);
+	MUST_NOT(ibv_create_cq(dev.ctx, -1, NULL, NULL, 0), EINVAL);
+	CHECK(!ibv_create_cq(dev.ctx, 1, NULL, NULL,
+			     dev.ctx->num_comp_vectors));
+	cq = new_cq(1, NULL);
+	CHECK(cq->cqe >= 1);
+	CHECK_EQ(ibv_destroy_cq(cq), 0);
+	cq = new_cq(1000, NULL);
+	CHECK(cq->cqe >= 1000);
+	CHECK(cq->cq_context == &link_);
+	CHECK_EQ(ibv_resize_cq(cq, 2000), 0);
+	CHECK(cq->cqe >= 2000);
+	CHECK(ibv_resize_cq(cq, 0));
+	CHECK(ibv_resize_cq(cq, most + 1));
+	CHECK_EQ(ibv_destroy_cq(cq), 0);
+}
+
+static void c1_largest(void)
+{
+	struct ibv_cq *cq = new_cq(dev.attr.orig_attr.max_cqe, NULL);
+
+	CHECK_EQ(ibv_destroy_cq(cq), 0);
+}
+
+static void c2_busy(void)
+{
+	struct ibv_cq *cq = new_cq(16, NULL);
+
+	begin(cq, NULL);
+	CHECK_EQ(ibv_destroy_cq(cq), EBUSY);
+	end_free(&link_.a);
+	CHECK_EQ(ibv_destroy_cq(cq), 0);
+}
+
+static void c3_resize(void)
+{
+	struct ibv_cq *cq = new_cq(64, NULL);
+	uint64_t posted = 0, polled = 0;
+	int round;
+
+	begin(cq, NULL);
+	for (round = 0; round < 300; round++) {
+		int room = cq->cqe - (posted - polled), n;
+
+		for (n = rnd_below(room + 1); n; n--)
+			complete(posted++);
+		for (n = rnd_below(posted - polled + 1); n; n--)
+			CHECK_EQ(await(cq).wr_id, polled++);
+		n = rnd_in(1, 300);
+		if ((uint64_t)n >= posted - polled) {
+			CHECK_EQ(ibv_resize_cq(cq, n), 0);
+			CHECK(cq->cqe >= n);
+		} else if (!ibv_resize_cq(cq, n)) {
+			CHECK((uint64_t)cq->cqe >= posted - polled);
+		}
+	}
+	while (polled < posted)
+		CHECK_EQ(await(cq).wr_id, polled++);
+	expect_none(cq, 0.01);
+}
+
+static void c4_overflow(void)
+{
+	struct ibv_async_event event;
+	struct ibv_wc wc;
+	struct ibv_cq *cq = new_cq(8, NULL);
+	int i;
+
+	begin(cq, NULL);
+	event_forget();
+	for (i = 0; i < cq->cqe; i++)
+		complete(i);
+	event_none(IBV_EVENT_CQ_ERR, 0.05);
+	complete(i);
+	complete(i + 1);
+	event = event_await(IBV_EVENT_CQ_ERR);
+	CHECK(event.element.cq == cq);
+	event_none(IBV_EVENT_CQ_ERR, 0.05);
+	/* What was there is there; then it says that some were lost. */
+	for (i = 0; i < cq->cqe; i++)
+		CHECK_EQ(await(cq).wr_id, i);
+	CHECK(ibv_poll_cq(cq, 1, &wc) < 0);
+}
+
+static struct ibv_comp_channel *channel_;
+
+static struct ibv_cq *armed_cq(int solicited_only)
+{
+	struct ibv_cq *cq;
+
+	channel_ = MUST(ibv_create_comp_channel(dev.ctx));
+	cq = new_cq(64, channel_);
+	CHECK_EQ(ibv_req_notify_cq(cq, solicited_only), 0);
+	return cq;
+}
+
+static void c5_events(void)
+{
+	struct ibv_cq *cq = armed_cq(0);
+	int i;
+
+	begin(cq, NULL);
+	CHECK(!channel_next(channel_, 0.02));
+	for (i = 0; i < 20; i++) {
+		complete(i);
+		CHECK(channel_next(channel_, 5));
+		/* One event a request for it. */
+		complete(i);
+		CHECK(!channel_next(channel_, 0.01));
+		CHECK_EQ(ibv_req_notify_cq(cq, 0), 0);
+		CHECK_EQ(drain(cq), 2);
+	}
+}
+
+static void c6_solicited(void)
+{
+	struct ibv_cq *cq = armed_cq(1);
+
+	begin(NULL, cq);
+	message(0);
+	CHECK(!channel_next(channel_, 0.05));
+	message(IBV_SEND_SOLICITED);
+	CHECK(channel_next(channel_, 5));
+	/* A request for any completion includes those. */
+	CHECK_EQ(ibv_req_notify_cq(cq, 0), 0);
+	CHECK_EQ(ibv_req_notify_cq(cq, 1), 0);
+	message(0);
+	CHECK(channel_next(channel_, 5));
+	/* Errors are solicited. */
+	CHECK_EQ(ibv_req_notify_cq(cq, 1), 0);
+	post_recv(&link_.b, NULL, 0, 0);
+	CHECK_EQ(end_set_state(&link_.b, IBV_QPS_ERR), 0);
+	CHECK(channel_next(channel_, 5));
+}
+
+static void c7_armed_and_resized(void)
+{
+	struct ibv_cq *cq = armed_cq(0);
+
+	begin(cq, NULL);
+	CHECK_EQ(ibv_resize_cq(cq, 1000), 0);
+	complete(1);
+	CHECK(channel_next(channel_, 5));
+	complete(2);
+	CHECK(!channel_next(channel_, 0.02));
+}
+
+static volatile bool stop;
+static volatile unsigned long consumed;
+
+static void *consume(void *arg)
+{
+	struct ibv_cq *cq = arg;
+
+	while (!stop) {
+		if (!channel_next(channel_, 0.2))
+			continue;
+		CHECK_EQ(ibv_req_notify_cq(cq, 0), 0);
+		consumed += drain(cq);
+	}
+	return NULL;
+}
+
+/* Nobody sleeps on with a completion in the queue. */
+static void c8_no_lost_wakeup(void)
+{
+	struct ibv_cq *cq = armed_cq(0);
+	double end = now() + opt.seconds;
+	unsigned long count = 0;
+	pthread_t thread;
+
+	begin(cq, NULL);
+	CHECK_EQ(pthread_create(&thread, NULL, consume, cq), 0);
+	while (now() < end) {
+		double limit = now() + 10;
+		int n = rnd_in(1, 3), i;
+
+		for (i = 0; i < n; i++)
+			complete(count++);
+		while (consumed < count) {
+			if (now() > limit)
+				FAIL("%lu of %lu completions seen", consumed,
+				     count);
+			usleep(rnd_below(30));
+		}
+	}
+	stop = true;
+	pthread_join(thread, NULL);
+	note("%lu completions", count);
+}
+
+static void c9_unacknowledged(void)
+{
+	struct ibv_cq *cq = armed_cq(0), *got;
+	void *context;
+
+	begin(cq, NULL);
+	complete(1);
+	CHECK_EQ(ibv_get_cq_event(channel_, &got, &context), 0);
+	CHECK(got == cq && context == &link_);
+	ibv_ack_cq_events(cq, 1);
+	end_free(&link_.a);
+	CHECK_EQ(ibv_destroy_comp_channel(channel_), EBUSY);
+	CHECK_EQ(ibv_destroy_cq(cq), 0);
+	CHECK_EQ(ibv_destroy_comp_channel(channel_), 0);
+}
+
+static void c10_event_pending(void)
+{
+	struct ibv_cq *cq = armed_cq(0);
+
+	begin(cq, NULL);
+	complete(1);
+	/* An event nobody took is no reason not to go. */
+	end_free(&link_.a);
+	CHECK_EQ(ibv_destroy_cq(cq), 0);
+	CHECK(!channel_next(channel_, 0.02));
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+static void c11_timestamps(void)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 64,
+		.wc_flags = IBV_WC_STANDARD_FLAGS |
+			    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+			    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
+	};
+	struct ibv_poll_cq_attr poll = {};
+	struct ibv_cq_ex *cq;
+	uint64_t first, wall, ts;
+	int i;
+
+	cq = ibv_create_cq_ex(dev.ctx, &attr);
+	if (!cq)
+		skip("no timestamps: errno %d", errno);
+	begin(ibv_cq_ex_to_cq(cq), NULL);
+	CHECK_EQ(ibv_start_poll(cq, &poll), ENOENT);
+	for (i = 0; i < 10; i++) {
+		first = clock_ns(CLOCK_MONOTONIC_RAW);
+		wall = clock_ns(CLOCK_REALTIME);
+		complete(i);
+		complete(100 + i);
+		CHECK_EQ(ibv_start_poll(cq, &poll), 0);
+		CHECK_EQ(cq->wr_id, i);
+		CHECK_EQ(cq->status, IBV_WC_SUCCESS);
+		CHECK_EQ(ibv_wc_read_opcode(cq), IBV_WC_RDMA_WRITE);
+		CHECK_EQ(ibv_wc_read_qp_num(cq), link_.a.qp->qp_num);
+		ts = ibv_wc_read_completion_ts(cq);
+		CHECK(ts >= first && ts <= clock_ns(CLOCK_MONOTONIC_RAW));
+		ts = ibv_wc_read_completion_wallclock_ns(cq);
+		CHECK(ts >= wall && ts <= clock_ns(CLOCK_REALTIME));
+		CHECK_EQ(ibv_next_poll(cq), 0);
+		CHECK_EQ(cq->wr_id, 100 + i);
+		CHECK_EQ(ibv_next_poll(cq), ENOENT);
+		ibv_end_poll(cq);
+	}
+}
+
+static void c12_wrap(void)
+{
+	struct ibv_cq *cq = new_cq(4, NULL);
+	struct ibv_wc wcs[3];
+	uint64_t posted = 0, polled = 0;
+	int i, got;
+
+	begin(cq, NULL);
+	for (i = 0; i < 3000; i++) {
+		while (posted - polled < (uint64_t)rnd_in(1, cq->cqe))
+			complete(posted++);
+		got = ibv_poll_cq(cq, rnd_in(1, 3), wcs);
+		CHECK(got >= 1);
+		while (got--)
+			polled++;
+		CHECK_EQ(wcs[0].status, IBV_WC_SUCCESS);
+	}
+	while (polled < posted)
+		CHECK_EQ(await(cq).wr_id, polled++);
+}
+
+struct poller {
+	struct ibv_cq *cq;
+	uint8_t *seen;
+};
+
+enum { MESSAGES = 4000 };
+
+static void *poll_on(void *arg)
+{
+	struct poller *p = arg;
+	struct ibv_wc wcs[7];
+	int i, got;
+
+	while (consumed < MESSAGES) {
+		got = ibv_poll_cq(p->cq, 7, wcs);
+		CHECK(got >= 0);
+		for (i = 0; i < got; i++)
+			CHECK(!__atomic_fetch_add(&p->seen[wcs[i].wr_id], 1,
+						  __ATOMIC_RELAXED));
+		__atomic_fetch_add(&consumed, got, __ATOMIC_SEQ_CST);
+	}
+	return NULL;
+}
+
+/* Several threads poll: each completion is seen once. */
+static void c13_pollers(void)
+{
+	static uint8_t seen[MESSAGES];
+	struct poller poller = { .cq = new_cq(256, NULL), .seen = seen };
+	pthread_t threads[3];
+	unsigned long i;
+
+	begin(poller.cq, NULL);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, poll_on, &poller),
+			 0);
+	for (i = 0; i < MESSAGES; i++) {
+		while (i - consumed > 200)
+			usleep(10);
+		complete(i);
+	}
+	for (i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	for (i = 0; i < MESSAGES; i++)
+		CHECK_EQ(seen[i], 1);
+}
+
+static void c14_shared(void)
+{
+	struct ibv_cq *cq = new_cq(64, NULL);
+	struct qp_cfg cfg = { .scq = cq, .rcq = cq };
+	struct link links[3];
+	int i, j;
+
+	for (i = 0; i < 3; i++)
+		link_make(&links[i], &cfg);
+	for (i = 0; i < 3; i++) {
+		int sends = 0, recvs = 0;
+
+		link_ = links[i];
+		message(IBV_SEND_SIGNALED);
+		for (j = 0; j < 2; j++) {
+			struct ibv_wc wc = await(cq);
+
+			expect(wc, IBV_WC_SUCCESS);
+			if (wc.opcode == IBV_WC_RECV) {
+				CHECK_EQ(wc.qp_num, link_.b.qp->qp_num);
+				recvs++;
+			} else {
+				CHECK_EQ(wc.qp_num, link_.a.qp->qp_num);
+				sends++;
+			}
+		}
+		CHECK(sends == 1 && recvs == 1);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(c1_sizes, "C1 sizes"),
+	TEST(c1_largest, "C1 the largest there may be"),
+	TEST(c2_busy, "C2 in use"),
+	TEST(c3_resize, "C3 resized with completions in it"),
+	TEST(c4_overflow, "C4 overflow"),
+	TEST(c5_events, "C5 events"),
+	TEST(c6_solicited, "C6 solicited events"),
+	TEST(c7_armed_and_resized, "C7 armed, then resized"),
+	TEST(c8_no_lost_wakeup, "C8 no wake-up is lost"),
+	TEST(c9_unacknowledged, "C9 channels and queues"),
+	TEST(c10_event_pending, "C10 the end with an event pending"),
+	TEST(c11_timestamps, "C11 timestamps"),
+	TEST(c12_wrap, "C12 a small queue, many times around"),
+	TEST(c13_pollers, "C13 several threads poll"),
+	TEST(c14_shared, "C14 one queue for several queue pairs"),
+};
+
+HARNESS_MAIN("Completion queues", tests)

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Unreliable datagrams: lengths, headers, Q_Keys, address handles, multicast (items
+ * U1 to U12).
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "transfer.h"
+
+enum { GRH = 40, LEN = 20000 };
+
+static struct link link_;
+static struct region a, b;
+
+static void begin(void)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_UD, .inline_data = 128, .sge = 8 };
+
+	link_make(&link_, &cfg);
+	a = region_new(LEN, 1003, ALL_ACCESS);
+	b = region_new(LEN, 2017, ALL_ACCESS);
+}
+
+static uint32_t mtu(void)
+{
+	return 128U << dev.port.active_mtu;
+}
+
+static void u1_lengths(void)
+{
+	const uint32_t sizes[] = { 0,  1,  7,	8,	  9,	   63,
+				   64, 65, 255, mtu() - 1, mtu() };
+	size_t i;
+	int n;
+
+	begin();
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		for (n = 0; n < 8; n++) {
+			struct transfer t = {
+				.opcode = n & 1 ? IBV_WR_SEND :
+						  IBV_WR_SEND_WITH_IMM,
+				.length = sizes[i],
+				.sges = rnd_in(1, 8),
+				.recv_sges = rnd_in(1, 8),
+				.builder = n & 2,
+				.spare = n & 4 ? 50 : 0,
+				.inline_data = sizes[i] < 100 && n & 4,
+			};
+
+			context("%u bytes, %d", sizes[i], n);
+			transfer(&link_, &a, &b, &t);
+		}
+	}
+}
+
+static struct ibv_send_wr datagram(struct ibv_sge *sge)
+{
+	return (struct ibv_send_wr){
+		.sg_list = sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.ud = { .ah = link_.a.ah,
+			   .remote_qpn = link_.b.qp->qp_num,
+			   .remote_qkey = QKEY },
+	};
+}
+
+/* Sent, and never seen. */
+static void dropped(struct ibv_send_wr *wr)
+{
+	post(&link_.a, wr);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	expect_none(link_.b.rcq, 0.02);
+	buf_check(b.buf);
+}
+
+static void works(void)
+{
+	transfer(&link_, &a, &b,
+		 &(struct transfer){ .opcode = IBV_WR_SEND, .length = 1000 });
+}
+
+static void u2_too_long(void)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr;
+
+	begin();
+	sge = sge_of(&a, 0, mtu() + 1);
+	wr = datagram(&sge);
+	post(&link_.a, &wr);
+	expect_why(await(link_.a.scq), IBV_WC_LOC_LEN_ERR, PINION_SYN_LENGTH);
+	/* The send queue can be taken up again. */
+	CHECK_EQ(end_state(&link_.a), IBV_QPS_SQE);
+	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_RTS), 0);
+	works();
+}
+
+static void u3_header(void)
+{
+	struct ibv_sge sge, sink;
+	struct ibv_send_wr wr;
+	uint8_t *grh;
+	struct ibv_wc wc;
+
+	begin();
+	sge = sge_of(&a, 0, 100);
+	sink = sge_of(&b, 0, 140);
+	wr = datagram(&sge);
+	post_recv(&link_.b, &sink, 1, 0);
+	post(&link_.a, &wr);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	wc = await(link_.b.rcq);
+	CHECK(wc.wc_flags & IBV_WC_GRH);
+	CHECK_EQ(wc.byte_len, 140);
+	CHECK_EQ(wc.src_qp, link_.a.qp->qp_num);
+	grh = b.buf->data;
+	if (grh[20] >> 4 == 4) {
+		/* IPv4: in the second half, with a good checksum. */
+		uint32_t sum = 0, i;
+
+		for (i = 20; i < 40; i += 2)
+			sum += grh[i] << 8 | grh[i + 1];
+		while (sum >> 16)
+			sum = (sum & 0xffff) + (sum >> 16);
+		CHECK_EQ(sum, 0xffff);
+		CHECK(!memcmp(grh + 32, dev.gid.raw + 12, 4));
+		CHECK(!memcmp(grh + 36, dev.gid.raw + 12, 4));
+	} else {
+		CHECK_EQ(grh[0] >> 4, 6);
+		CHECK(!memcmp(grh + 8, dev.gid.raw, 16));
+		CHECK(!memcmp(grh + 24, dev.gid.raw, 16));
+	}
+	{
+		struct ibv_ah *reply;
+
+		reply = MUST(ibv_create_ah_from_wc(dev.pd, &wc, (void *)grh, 1));
+		CHECK_EQ(ibv_destroy_ah(reply), 0);
+	}
+}
+
+static void u4_qkey(void)
+{
+	struct ibv_sge sge, sink;
+	struct ibv_send_wr wr;
+
+	begin();
+	sge = sge_of(&a, 0, 100);
+	sink = sge_of(&b, 0, 140);
+	post_recv(&link_.b, &sink, 1, 7);
+	wr = datagram(&sge);
+	wr.wr.ud.remote_qkey = QKEY + 1;
+	dropped(&wr);
+	/* The high bit asks for the sender's own Q_Key. */
+	wr.wr.ud.remote_qkey = 1U << 31 | 5;
+	post(&link_.a, &wr);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	CHECK_EQ(await(link_.b.rcq).wr_id, 7);
+}
+
+static void u5_nobody(void)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr;
+	struct end rc;
+
+	begin();
+	sge = sge_of(&a, 0, 100);
+	wr = datagram(&sge);
+	wr.wr.ud.remote_qpn = link_.b.qp->qp_num ^ 1;
+	dropped(&wr);
+	/* No receive request. */
+	wr.wr.ud.remote_qpn = link_.b.qp->qp_num;
+	dropped(&wr);
+	/* Another kind of QP. */
+	end_make(&rc, NULL);
+	wr.wr.ud.remote_qpn = rc.qp->qp_num;
+	dropped(&wr);
+	works();
+}
+
+static void u6_no_room(void)
+{
+	struct ibv_sge sge, sink;
+	struct ibv_send_wr wr;
+	struct ibv_wc wc = {};
+
+	begin();
+	sge = sge_of(&a, 0, 100);
+	wr = datagram(&sge);
+	sink = sge_of(&b, 0, 139);
+	post_recv(&link_.b, &sink, 1, 3);
+	post(&link_.a, &wr);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	usleep(20000);
+	if (poll_one(link_.b.rcq, &wc))
+		expect_why(wc, IBV_WC_LOC_LEN_ERR, PINION_SYN_LENGTH);
+	memcpy(b.buf->want, b.buf->data, 139);
+	buf_check(b.buf);
+	/* A stranger's datagram must not break the receiver. */
+	CHECK_EQ(end_state(&link_.b), IBV_QPS_RTS);
+	if (wc.status == IBV_WC_LOC_LEN_ERR)
+		works();
+}
+
+static void u7_bad_keys(void)
+{
+	struct ibv_sge sge, sink;
+	struct ibv_send_wr wr;
+
+	begin();
+	sge = sge_of(&a, 0, 100);
+	sge.lkey ^= 4;
+	wr = datagram(&sge);
+	post(&link_.a, &wr);
+	expect_why(await(link_.a.scq), IBV_WC_LOC_PROT_ERR,
+		   PINION_SYN_KEY_UNKNOWN);
+	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_RTS), 0);
+	sge.lkey ^= 4;
+	sink = sge_of(&b, 0, 140);
+	sink.lkey ^= 4;
+	post_recv(&link_.b, &sink, 1, 3);
+	post(&link_.a, &wr);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	expect_why(await(link_.b.rcq), IBV_WC_LOC_PROT_ERR,
+		   PINION_SYN_KEY_UNKNOWN);
+	CHECK_EQ(end_state(&link_.b), IBV_QPS_RTS);
+	works();
+}
+
+static void u8_foreign_ah(void)
+{
+	struct ibv_pd *pd = MUST(ibv_alloc_pd(dev.ctx));
+	struct qp_cfg cfg = { .type = IBV_QPT_UD, .pd = pd };
+	struct ibv_sge sge;
+	struct link other;
+	struct ibv_send_wr wr;
+
+	begin();
+	link_make(&other, &cfg);
+	sge = sge_of(&a, 0, 100);
+	wr = datagram(&sge);
+	wr.wr.ud.ah = other.a.ah;
+	post(&link_.a, &wr);
+	expect_why(await(link_.a.scq), IBV_WC_LOC_QP_OP_ERR, PINION_SYN_AH);
+	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_RTS), 0);
+	works();
+}
+
+static void u9_ah(void)
+{
+	struct ibv_ah_attr attr = {
+		.is_global = 1,
+		.port_num = 1,
+		.grh = { .dgid = dev.gid, .sgid_index = dev.gid_index },
+	};
+	struct ibv_pd *pd = MUST(ibv_alloc_pd(dev.ctx));
+	struct ibv_ah *ah;
+
+	ah = MUST(ibv_create_ah(pd, &attr));
+	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
+	CHECK_EQ(ibv_destroy_ah(ah), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	attr.is_global = 0;
+	CHECK(!ibv_create_ah(dev.pd, &attr));
+	attr.is_global = 1;
+	attr.port_num = 2;
+	CHECK(!ibv_create_ah(dev.pd, &attr));
+	attr.port_num = 1;
+	attr.grh.sgid_index = 255;
+	CHECK(!ibv_create_ah(dev.pd, &attr));
+}
+
+static void u10_only_sends(void)
+{
+	static const enum ibv_wr_opcode others[] = {
+		IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_RDMA_WRITE_WITH_IMM,
+		IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_SEND_WITH_INV
+	};
+	struct ibv_sge sge;
+	size_t i;
+
+	begin();
+	sge = sge_of(&a, 0, 8);
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		struct ibv_send_wr wr = datagram(&sge);
+
+		wr.opcode = others[i];
+		CHECK(try_post(&link_.a, &wr));
+	}
+	works();
+}
+
+static union ibv_gid group(int number)
+{
+	/* 239.x, as an IPv4 GID. */
+	union ibv_gid gid = { .raw = { [10] = 0xff, 0xff, 239, 1, 2, number } };
+
+	return gid;
+}
+
+static void send_to_group(const union ibv_gid *gid, uint32_t length)
+{
+	struct ibv_ah_attr attr = {
+		.is_global = 1,
+		.port_num = 1,
+		.grh = { .dgid = *gid, .sgid_index = dev.gid_index },
+	};
+	struct ibv_sge sge = sge_of(&a, 0, length);
+	struct ibv_send_wr wr = datagram(&sge);
+
+	wr.wr.ud.ah = MUST(ibv_create_ah(dev.pd, &attr));
+	wr.wr.ud.remote_qpn = 0xffffff;
+	post(&link_.a, &wr);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	CHECK_EQ(ibv_destroy_ah(wr.wr.ud.ah), 0);
+}
+
+static void u11_multicast(void)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_UD };
+	union ibv_gid one = group(1), two = group(2);
+	struct end ends[5];
+	int i;
+
+	begin();
+	for (i = 0; i < 5; i++) {
+		struct ibv_sge sink = sge_of(&b, i * 2000, 1500);
+		struct peer peer = { .gid = dev.gid };
+
+		end_make(&ends[i], &cfg);
+		end_init(&ends[i]);
+		end_connect(&ends[i], &peer);
+		if (i < 4)
+			CHECK_EQ(ibv_attach_mcast(ends[i].qp, &one, 0), 0);
+		CHECK_EQ(ibv_attach_mcast(ends[i].qp, &two, 0), 0);
+		post_recv(&ends[i], &sink, 1, i);
+	}
+	CHECK_EQ(ibv_attach_mcast(ends[0].qp, &one, 0), 0);
+	CHECK_EQ(ibv_detach_mcast(ends[3].qp, &one, 0), 0);
+	CHECK(ibv_detach_mcast(ends[3].qp, &one, 0));
+	send_to_group(&one, 1201);
+	for (i = 0; i < 3; i++) {
+		struct ibv_wc wc = await(ends[i].rcq);
+
+		expect(wc, IBV_WC_SUCCESS);
+		CHECK_EQ(wc.byte_len, 1201 + GRH);
+		CHECK_EQ(wc.src_qp, link_.a.qp->qp_num);
+		memcpy(b.buf->want + i * 2000 + GRH, a.buf->want, 1201);
+		memcpy(b.buf->want + i * 2000, b.buf->data + i * 2000, GRH);
+	}
+	expect_none(ends[3].rcq, 0.02);
+	expect_none(ends[4].rcq, 0);
+	buf_check(b.buf);
+	send_to_group(&two, 1);
+	CHECK_EQ(await(ends[3].rcq).byte_len, 1 + GRH);
+	CHECK_EQ(await(ends[4].rcq).byte_len, 1 + GRH);
+	/* Nobody is in this one; and these are no groups. */
+	one = group(3);
+	send_to_group(&one, 1);
+	CHECK(ibv_attach_mcast(ends[0].qp, &dev.gid, 0));
+	end_make(&ends[0], NULL);
+	CHECK(ibv_attach_mcast(ends[0].qp, &two, 0));
+}
+
+static void u12_sqe(void)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wrs[3];
+	int i;
+
+	begin();
+	sge = sge_of(&a, 0, mtu() + 1);
+	for (i = 0; i < 3; i++) {
+		wrs[i] = datagram(&sge);
+		wrs[i].wr_id = i;
+		wrs[i].next = i < 2 ? &wrs[i + 1] : NULL;
+	}
+	post(&link_.a, wrs);
+	expect(await(link_.a.scq), IBV_WC_LOC_LEN_ERR);
+	/* What follows is flushed, in order. */
+	for (i = 1; i < 3; i++) {
+		struct ibv_wc wc = await(link_.a.scq);
+
+		expect_why(wc, IBV_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
+		CHECK_EQ(wc.wr_id, i);
+	}
+	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_RTS), 0);
+	works();
+}
+
+static const struct test tests[] = {
+	TEST(u1_lengths, "U1 lengths, scattered, inline, with immediate"),
+	TEST(u2_too_long, "U2 longer than the MTU"),
+	TEST(u3_header, "U3 the header, and answering it"),
+	TEST(u4_qkey, "U4 Q_Keys"),
+	TEST(u5_nobody, "U5 nobody there, nothing posted"),
+	TEST(u6_no_room, "U6 receive buffers that are too small"),
+	TEST(u7_bad_keys, "U7 bad keys break neither side for good"),
+	TEST(u8_foreign_ah, "U8 an address handle of another domain"),
+	TEST(u9_ah, "U9 address handles: what is refused"),
+	TEST(u10_only_sends, "U10 only sends"),
+	TEST(u11_multicast, "U11 multicast"),
+	TEST(u12_sqe, "U12 flushed in SQE, taken up again"),
+};
+
+HARNESS_MAIN("Datagrams", tests)

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Which status tells of which mistake, on both sides, and the event that goes with
+ * it (items X1 to X12).
+ */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "event.h"
+#include "transfer.h"
+
+enum { LEN = 20000 };
+
+static struct link link_;
+static struct region a, b;
+
+static void begin(const struct qp_cfg *at_a, const struct qp_cfg *at_b)
+{
+	link_make2(&link_, at_a, at_b);
+	a = region_new(LEN, 1003, ALL_ACCESS);
+	b = region_new(LEN, 2017, ALL_ACCESS);
+	event_forget();
+}
+
+static void event_of(struct end *end, enum ibv_event_type type)
+{
+	struct ibv_async_event event = event_await(type);
+
+	CHECK(event.element.qp == end->qp);
+	end_await_state(end, IBV_QPS_ERR);
+}
+
+static void x1_access(void)
+{
+	begin(NULL, NULL);
+	expect_why(rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&a, 0, 8),
+			b.base + LEN, b.rkey),
+		   IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+	event_of(&link_.b, IBV_EVENT_QP_ACCESS_ERR);
+	CHECK_EQ(end_state(&link_.a), IBV_QPS_ERR);
+}
+
+static void x2_qp_rights(void)
+{
+	static const struct {
+		int right;
+		enum ibv_wr_opcode opcode;
+	} cases[] = {
+		{ IBV_ACCESS_REMOTE_WRITE, IBV_WR_RDMA_WRITE },
+		{ IBV_ACCESS_REMOTE_READ, IBV_WR_RDMA_READ },
+		{ IBV_ACCESS_REMOTE_ATOMIC, IBV_WR_ATOMIC_FETCH_AND_ADD },
+		{ IBV_ACCESS_REMOTE_ATOMIC, IBV_WR_ATOMIC_CMP_AND_SWP },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct qp_cfg cfg = {
+			.access = (IBV_ACCESS_REMOTE_WRITE |
+				   IBV_ACCESS_REMOTE_READ |
+				   IBV_ACCESS_REMOTE_ATOMIC) &
+				  ~cases[i].right,
+		};
+
+		context("%d", cases[i].opcode);
+		begin(NULL, &cfg);
+		expect_why(rdma(&link_.a, cases[i].opcode, sge_of(&a, 0, 8),
+				(b.base + 7) & ~7ULL, b.rkey),
+			   IBV_WC_REM_INV_REQ_ERR, PINION_SYN_REMOTE);
+		event_of(&link_.b, IBV_EVENT_QP_REQ_ERR);
+		buf_check(a.buf);
+		buf_check(b.buf);
+	}
+}
+
+static void x3_short_receive(void)
+{
+	struct ibv_sge sink;
+
+	begin(NULL, NULL);
+	sink = sge_of(&b, 100, 4999);
+	post_recv(&link_.b, &sink, 1, 5);
+	expect_why(send_sge(&link_.a, sge_of(&a, 0, 5000)),
+		   IBV_WC_REM_INV_REQ_ERR, PINION_SYN_REMOTE);
+	expect_why(await(link_.b.rcq), IBV_WC_LOC_LEN_ERR, PINION_SYN_LENGTH);
+	event_of(&link_.b, IBV_EVENT_QP_REQ_ERR);
+	memcpy(b.buf->want + 100, b.buf->data + 100, 4999);
+	buf_check(b.buf);
+}
+
+static void x4_bad_receive(void)
+{
+	struct ibv_sge sink[2];
+
+	begin(NULL, NULL);
+	sink[0] = sge_of(&b, 0, 1000);
+	sink[1] = sge_of(&b, 2000, 5000);
+	sink[1].lkey ^= 0x10;
+	post_recv(&link_.b, sink, 2, 5);
+	expect_why(send_sge(&link_.a, sge_of(&a, 0, 5000)), IBV_WC_REM_OP_ERR,
+		   PINION_SYN_REMOTE);
+	expect_why(await(link_.b.rcq), IBV_WC_LOC_PROT_ERR,
+		   PINION_SYN_KEY_UNKNOWN);
+	event_of(&link_.b, IBV_EVENT_QP_REQ_ERR);
+	memcpy(b.buf->want, b.buf->data, 1000);
+	buf_check(b.buf);
+}
+
+/* Of a receive's list only what the message needs is looked at. */
+static void x5_unused_piece(void)
+{
+	struct ibv_sge sink[2];
+
+	begin(NULL, NULL);
+	sink[0] = sge_of(&b, 0, 1000);
+	sink[1] = sge_of(&b, 2000, 5000);
+	sink[1].lkey ^= 0x10;
+	post_recv(&link_.b, sink, 2, 5);
+	expect(send_sge(&link_.a, sge_of(&a, 0, 1000)), IBV_WC_SUCCESS);
+	expect(await(link_.b.rcq), IBV_WC_SUCCESS);
+	memcpy(b.buf->want, a.buf->want, 1000);
+	buf_check(b.buf);
+}
+
+/* The requester's own mistakes are seen before the peer sees anything. */
+static void x6_local_first(void)
+{
+	static const enum ibv_wr_opcode opcodes[] = {
+		IBV_WR_RDMA_WRITE, IBV_WR_SEND, IBV_WR_RDMA_READ,
+		IBV_WR_RDMA_WRITE_WITH_IMM
+	};
+	struct ibv_sge sges[2], sink;
+	size_t i;
+
+	begin(NULL, NULL);
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		struct ibv_send_wr wr = {
+			.sg_list = sges,
+			.num_sge = 2,
+			.opcode = opcodes[i],
+			.send_flags = IBV_SEND_SIGNALED,
+			.wr.rdma = { b.base, b.rkey },
+		};
+
+		context("%s", opcode_name(opcodes[i]));
+		sges[0] = sge_of(&a, 0, 5000);
+		sges[1] = sge_of(&a, 6000, 5000);
+		sges[1].lkey ^= 0x1000;
+		sink = sge_of(&b, 0, LEN);
+		if (takes_receive(opcodes[i]))
+			post_recv(&link_.b, &sink, 1, i);
+		post(&link_.a, &wr);
+		expect_why(await(link_.a.scq), IBV_WC_LOC_PROT_ERR,
+			   PINION_SYN_KEY_UNKNOWN);
+		CHECK_EQ(end_state(&link_.a), IBV_QPS_ERR);
+		CHECK_EQ(end_state(&link_.b), IBV_QPS_RTS);
+		expect_none(link_.b.rcq, 0.01);
+		buf_check(a.buf);
+		buf_check(b.buf);
+		link_renew(&link_);
+	}
+}
+
+static void x7_too_long(void)
+{
+	struct ibv_sge sges[3];
+	struct ibv_send_wr wr = {
+		.sg_list = sges,
+		.num_sge = 3,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	int i;
+
+	begin(NULL, NULL);
+	for (i = 0; i < 3; i++)
+		sges[i] = sge_of(&a, 0, 0x40000000);
+	wr.wr.rdma.remote_addr = b.base;
+	wr.wr.rdma.rkey = b.rkey;
+	post(&link_.a, &wr);
+	expect_why(await(link_.a.scq), IBV_WC_LOC_LEN_ERR, PINION_SYN_LENGTH);
+	link_renew(&link_);
+	/* Sums that wrap in 32 bits are no short messages. */
+	sges[0].length = UINT32_MAX;
+	sges[1].length = 9;
+	sges[2].length = 0;
+	post(&link_.a, &wr);
+	expect_why(await(link_.a.scq), IBV_WC_LOC_LEN_ERR, PINION_SYN_LENGTH);
+	link_renew(&link_);
+	wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+	wr.num_sge = 1;
+	sges[0].length = 7;
+	wr.wr.atomic.remote_addr = (b.base + 7) & ~7ULL;
+	wr.wr.atomic.rkey = b.rkey;
+	post(&link_.a, &wr);
+	expect_why(await(link_.a.scq), IBV_WC_LOC_LEN_ERR, PINION_SYN_LENGTH);
+	buf_check(a.buf);
+	buf_check(b.buf);
+}
+
+static void x8_write_imm(void)
+{
+	struct ibv_sge sink;
+
+	begin(NULL, NULL);
+	sink = sge_of(&b, 0, 100);
+	post_recv(&link_.b, &sink, 1, 5);
+	expect_why(rdma(&link_.a, IBV_WR_RDMA_WRITE_WITH_IMM,
+			sge_of(&a, 0, 100), b.base + LEN - 99, b.rkey),
+		   IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+	/* Its receive comes back: flushed, as the queue pair is broken. */
+	expect(await(link_.b.rcq), IBV_WC_WR_FLUSH_ERR);
+	event_of(&link_.b, IBV_EVENT_QP_ACCESS_ERR);
+	buf_check(b.buf);
+}
+
+static void x9_invalidate(void)
+{
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND_WITH_INV,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	begin(NULL, NULL);
+	post_recv(&link_.b, NULL, 0, 5);
+	wr.invalidate_rkey = b.rkey; /* of a region */
+	post(&link_.a, &wr);
+	expect(await(link_.a.scq), IBV_WC_REM_ACCESS_ERR);
+	CHECK(await(link_.b.rcq).status != IBV_WC_SUCCESS);
+	end_await_state(&link_.b, IBV_QPS_ERR);
+	link_renew(&link_);
+	expect(rdma(&link_.a, IBV_WR_RDMA_READ, sge_of(&a, 0, 8), b.base,
+		    b.rkey),
+	       IBV_WC_SUCCESS);
+	post_recv(&link_.b, NULL, 0, 5);
+	wr.invalidate_rkey = 0x4711;
+	post(&link_.a, &wr);
+	expect(await(link_.a.scq), IBV_WC_REM_ACCESS_ERR);
+}
+
+static void x10_wrong_service(void)
+{
+	struct qp_cfg uc = { .type = IBV_QPT_UC };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_RDMA_READ,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	begin(&uc, &uc);
+	CHECK_EQ(try_post(&link_.a, &wr), EINVAL);
+	wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+	CHECK_EQ(try_post(&link_.a, &wr), EINVAL);
+	wr.opcode = IBV_WR_SEND_WITH_INV;
+	CHECK_EQ(try_post(&link_.a, &wr), EINVAL);
+	wr.opcode = 77;
+	CHECK_EQ(try_post(&link_.a, &wr), EINVAL);
+	wr.opcode = 32;
+	CHECK_EQ(try_post(&link_.a, &wr), EINVAL);
+	wr.opcode = IBV_WR_SEND;
+	wr.send_flags = 1 << 9;
+	CHECK_EQ(try_post(&link_.a, &wr), EINVAL);
+}
+
+/* A list of which one request is impossible: those before it are done. */
+static void x11_bad_wr(void)
+{
+	struct ibv_send_wr wrs[4], *bad;
+	struct ibv_sge sge;
+	int i;
+
+	begin(NULL, NULL);
+	sge = sge_of(&a, 0, 100);
+	for (i = 0; i < 4; i++)
+		wrs[i] = (struct ibv_send_wr){
+			.wr_id = i,
+			.next = i < 3 ? &wrs[i + 1] : NULL,
+			.sg_list = &sge,
+			.num_sge = i == 2 ? 10000 : 1,
+			.opcode = IBV_WR_RDMA_WRITE,
+			.send_flags = IBV_SEND_SIGNALED,
+			.wr.rdma = { b.base + i * 100, b.rkey },
+		};
+	CHECK_EQ(ibv_post_send(link_.a.qp, wrs, &bad), EINVAL);
+	CHECK(bad == &wrs[2]);
+	CHECK_EQ(await(link_.a.scq).wr_id, 0);
+	CHECK_EQ(await(link_.a.scq).wr_id, 1);
+	expect_none(link_.a.scq, 0.01);
+	memcpy(b.buf->want, a.buf->want, 100);
+	memcpy(b.buf->want + 100, a.buf->want, 100);
+	buf_check(b.buf);
+}
+
+/* Reads into memory that may not be written, from memory that may not be read. */
+static void x12_which_first(void)
+{
+	struct region no;
+
+	begin(NULL, NULL);
+	no = region_new(LEN, 7, 0);
+	expect(rdma(&link_.a, IBV_WR_RDMA_READ, sge_of(&no, 0, 8), no.base,
+		    no.rkey),
+	       IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(end_state(&link_.b), IBV_QPS_RTS);
+	link_renew(&link_);
+	transfer(&link_, &a, &b,
+		 &(struct transfer){ .opcode = IBV_WR_SEND, .length = 9001 });
+}
+
+static const struct test tests[] = {
+	TEST(x1_access, "X1 a bad rkey: REM_ACCESS_ERR"),
+	TEST(x2_qp_rights, "X2 not allowed on the QP: REM_INV_REQ_ERR"),
+	TEST(x3_short_receive, "X3 a short receive: REM_INV_REQ, LOC_LEN"),
+	TEST(x4_bad_receive, "X4 a bad receive: REM_OP, LOC_PROT"),
+	TEST(x5_unused_piece, "X5 pieces that are not needed"),
+	TEST(x6_local_first, "X6 own mistakes come first: LOC_PROT_ERR"),
+	TEST(x7_too_long, "X7 impossible lengths: LOC_LEN_ERR"),
+	TEST(x8_write_imm, "X8 a refused write with immediate"),
+	TEST(x9_invalidate, "X9 a refused invalidation"),
+	TEST(x10_wrong_service, "X10 requests the service does not have"),
+	TEST(x11_bad_wr, "X11 a list with a bad request"),
+	TEST(x12_which_first, "X12 both sides wrong"),
+};
+
+HARNESS_MAIN("Errors", tests)

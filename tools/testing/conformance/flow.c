@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What is waited for, for how long, and what happens then: receiver not ready, no
+ * answer, drained and errored queues, states (items F1 to F18).
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "event.h"
+#include "transfer.h"
+
+enum { LEN = 20000 };
+
+static struct link link_;
+static struct region a, b;
+
+static void begin(const struct qp_cfg *cfg)
+{
+	link_make(&link_, cfg);
+	a = region_new(LEN, 1003, ALL_ACCESS);
+	b = region_new(LEN, 2017, ALL_ACCESS);
+}
+
+static struct ibv_send_wr message(struct ibv_sge *sge, uint64_t wr_id)
+{
+	return (struct ibv_send_wr){
+		.wr_id = wr_id,
+		.sg_list = sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+}
+
+static void post_message(uint64_t wr_id)
+{
+	struct ibv_sge sge = sge_of(&a, 0, 1000);
+	struct ibv_send_wr wr = message(&sge, wr_id);
+
+	post(&link_.a, &wr);
+}
+
+static void post_write(uint64_t wr_id, uint64_t to, unsigned int flags)
+{
+	struct ibv_sge sge = sge_of(&a, 0, 1000);
+	struct ibv_send_wr wr = message(&sge, wr_id);
+
+	wr.opcode = IBV_WR_RDMA_WRITE;
+	wr.send_flags = flags;
+	wr.wr.rdma.remote_addr = b.base + to;
+	wr.wr.rdma.rkey = b.rkey;
+	post(&link_.a, &wr);
+	if (to + 1000 <= LEN)
+		memcpy(b.buf->want + to, a.buf->want, 1000);
+}
+
+static void receive_into(uint64_t at)
+{
+	struct ibv_sge sink = sge_of(&b, at, 1000);
+
+	post_recv(&link_.b, &sink, 1, at);
+}
+
+static void works(void)
+{
+	transfer(&link_, &a, &b,
+		 &(struct transfer){ .opcode = IBV_WR_SEND, .length = 9001 });
+}
+
+static void f1_rnr_in_the_end(void)
+{
+	/* Field 14 is 1 ms. */
+	struct qp_cfg cfg = { .rnr_timer = 14, .rnr_retry = 7 };
+	double start;
+
+	begin(&cfg);
+	start = now();
+	post_message(1);
+	post_message(2);
+	expect_none(link_.a.scq, 0.1);
+	receive_into(0);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	expect(await(link_.b.rcq), IBV_WC_SUCCESS);
+	receive_into(5000);
+	CHECK_EQ(await(link_.a.scq).wr_id, 2);
+	expect(await(link_.b.rcq), IBV_WC_SUCCESS);
+	memcpy(b.buf->want, a.buf->want, 1000);
+	memcpy(b.buf->want + 5000, a.buf->want, 1000);
+	buf_check(b.buf);
+	note("%.3f s", now() - start);
+	works();
+}
+
+static double fails_after(const struct qp_cfg *cfg)
+{
+	double start;
+
+	begin(cfg);
+	start = now();
+	post_message(3);
+	expect_why(await(link_.a.scq), IBV_WC_RNR_RETRY_EXC_ERR,
+		   PINION_SYN_RNR);
+	end_await_state(&link_.a, IBV_QPS_ERR);
+	return now() - start;
+}
+
+static void f2_rnr_exhausted(void)
+{
+	/* Field 22 is 20.48 ms, of the responder. */
+	struct qp_cfg cfg = { .rnr_timer = 22, .rnr_retry = 3 };
+	double took;
+
+	took = fails_after(&cfg);
+	note("3 retries of 20 ms: %.3f s", took);
+	CHECK(took > 0.055 && took < 2);
+	cfg.rnr_retry = -1;
+	took = fails_after(&cfg);
+	note("no retry: %.3f s", took);
+	CHECK(took < 0.5);
+	/* The receiver is as good as before. */
+	link_renew(&link_);
+	works();
+}
+
+static void f3_rnr_for_ever(void)
+{
+	struct qp_cfg cfg = { .rnr_timer = 1, .rnr_retry = 7 };
+
+	begin(&cfg);
+	post_message(1);
+	post_write(2, 0, IBV_SEND_SIGNALED);
+	expect_none(link_.a.scq, 0.5);
+	memcpy(b.buf->want, b.buf->data, 1000);
+	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_ERR), 0);
+	expect_why(await(link_.a.scq), IBV_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
+	CHECK_EQ(await(link_.a.scq).wr_id, 2);
+	/* And the end of a queue that waits. */
+	link_renew(&link_);
+	post_message(1);
+	link_free(&link_);
+}
+
+static void f4_no_answer(void)
+{
+	/* Field 12 is 16.8 ms. */
+	struct qp_cfg cfg = { .timeout = 12, .retry = 3 };
+	double start, took;
+
+	begin(&cfg);
+	CHECK_EQ(end_set_state(&link_.b, IBV_QPS_RESET), 0);
+	start = now();
+	post_write(1, 0, IBV_SEND_SIGNALED);
+	post_write(2, 0, IBV_SEND_SIGNALED);
+	memcpy(b.buf->want, b.buf->data, 1000);
+	expect_why(await(link_.a.scq), IBV_WC_RETRY_EXC_ERR,
+		   PINION_SYN_NO_RESPONSE);
+	took = now() - start;
+	note("3 retries of 17 ms: %.3f s", took);
+	CHECK(took > 0.045 && took < 2);
+	expect(await(link_.a.scq), IBV_WC_WR_FLUSH_ERR);
+	buf_check(b.buf);
+
+	cfg.retry = -1;
+	begin(&cfg);
+	CHECK_EQ(ibv_destroy_qp(link_.b.qp), 0);
+	post_write(1, 0, IBV_SEND_SIGNALED);
+	expect(await(link_.a.scq), IBV_WC_RETRY_EXC_ERR);
+}
+
+static void f4_timeout_for_ever(void)
+{
+	struct qp_cfg cfg = { .timeout = -1, .retry = 1 };
+
+	begin(&cfg);
+	CHECK_EQ(end_set_state(&link_.b, IBV_QPS_RESET), 0);
+	post_write(1, 0, IBV_SEND_SIGNALED);
+	expect_none(link_.a.scq, 0.3);
+	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_ERR), 0);
+	expect(await(link_.a.scq), IBV_WC_WR_FLUSH_ERR);
+}
+
+static void f5_answer_at_last(void)
+{
+	struct qp_cfg cfg = { .timeout = 14, .retry = 7 };
+	struct peer peer_a, peer_b;
+
+	end_make(&link_.a, &cfg);
+	end_make(&link_.b, &cfg);
+	a = region_new(LEN, 1003, ALL_ACCESS);
+	b = region_new(LEN, 2017, ALL_ACCESS);
+	peer_a = end_peer(&link_.a);
+	peer_b = end_peer(&link_.b);
+	end_init(&link_.a);
+	end_connect(&link_.a, &peer_b);
+	end_init(&link_.b);
+	post_write(1, 0, IBV_SEND_SIGNALED);
+	usleep(100000);
+	CHECK_EQ(end_to_rtr(&link_.b, &peer_a), 0);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	buf_check(b.buf);
+}
+
+static void f6_flush(void)
+{
+	struct ibv_wc wc;
+	int i;
+
+	begin(NULL);
+	for (i = 0; i < 10; i++)
+		receive_into(i * 1000);
+	CHECK_EQ(end_set_state(&link_.b, IBV_QPS_ERR), 0);
+	for (i = 0; i < 10; i++) {
+		wc = await(link_.b.rcq);
+		expect_why(wc, IBV_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
+		CHECK_EQ(wc.wr_id, i * 1000);
+		CHECK_EQ(wc.qp_num, link_.b.qp->qp_num);
+	}
+	/* Posted in this state they come straight back. */
+	for (i = 0; i < 10; i++) {
+		receive_into(i * 1000);
+		CHECK_EQ(await(link_.b.rcq).wr_id, i * 1000);
+	}
+	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_SQD), 0);
+	for (i = 0; i < 10; i++)
+		post_write(i, LEN, i & 1 ? IBV_SEND_SIGNALED : 0);
+	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_ERR), 0);
+	for (i = 0; i < 20; i++) {
+		if (i >= 10)
+			post_write(i, LEN, i & 1 ? IBV_SEND_SIGNALED : 0);
+		wc = await(link_.a.scq);
+		expect_why(wc, IBV_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
+		CHECK_EQ(wc.wr_id, i);
+	}
+	buf_check(b.buf);
+}
+
+static void f7_behind_an_error(void)
+{
+	struct ibv_wc wc;
+	int i;
+
+	begin(NULL);
+	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_SQD), 0);
+	for (i = 0; i < 9; i++)
+		post_write(i, i == 4 ? LEN : i * 1000, IBV_SEND_SIGNALED);
+	for (i = 5; i < 9; i++)
+		memcpy(b.buf->want + i * 1000, b.buf->data + i * 1000, 1000);
+	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_RTS), 0);
+	for (i = 0; i < 9; i++) {
+		wc = await(link_.a.scq);
+		expect(wc, i < 4  ? IBV_WC_SUCCESS :
+			   i == 4 ? IBV_WC_REM_ACCESS_ERR :
+				    IBV_WC_WR_FLUSH_ERR);
+		CHECK_EQ(wc.wr_id, i);
+	}
+	buf_check(b.buf);
+}
+
+static void go_to_sqd(bool notify)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD,
+				    .en_sqd_async_notify = notify };
+
+	CHECK_EQ(ibv_modify_qp(link_.a.qp, &attr,
+			       IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY),
+		 0);
+}
+
+static void f8_drained(void)
+{
+	begin(NULL);
+	event_forget();
+	post_write(1, 0, IBV_SEND_SIGNALED);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	go_to_sqd(true);
+	CHECK(event_await(IBV_EVENT_SQ_DRAINED).element.qp == link_.a.qp);
+	post_write(2, 2000, IBV_SEND_SIGNALED);
+	expect_none(link_.a.scq, 0.05);
+	CHECK(memcmp(b.buf->want, b.buf->data, LEN));
+	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_RTS), 0);
+	CHECK_EQ(await(link_.a.scq).wr_id, 2);
+	buf_check(b.buf);
+	go_to_sqd(false);
+	event_none(IBV_EVENT_SQ_DRAINED, 0.05);
+	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_RTS), 0);
+	works();
+}
+
+static void f9_draining(void)
+{
+	struct qp_cfg cfg = { .rnr_timer = 14 };
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	begin(&cfg);
+	event_forget();
+	post_message(1);
+	post_message(2);
+	go_to_sqd(true);
+	/* The first has begun, and has to be finished. */
+	event_none(IBV_EVENT_SQ_DRAINED, 0.05);
+	CHECK_EQ(ibv_query_qp(link_.a.qp, &attr, IBV_QP_STATE, &init), 0);
+	CHECK_EQ(attr.sq_draining, 1);
+	receive_into(0);
+	receive_into(1000);
+	CHECK_EQ(await(link_.a.scq).wr_id, 1);
+	event_await(IBV_EVENT_SQ_DRAINED);
+	expect_none(link_.a.scq, 0.05);
+	CHECK_EQ(ibv_query_qp(link_.a.qp, &attr, IBV_QP_STATE, &init), 0);
+	CHECK_EQ(attr.sq_draining, 0);
+	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_RTS), 0);
+	CHECK_EQ(await(link_.a.scq).wr_id, 2);
+}
+
+static void f10_established(void)
+{
+	struct peer peer_a, peer_b;
+
+	end_make(&link_.a, NULL);
+	end_make(&link_.b, NULL);
+	a = region_new(LEN, 1003, ALL_ACCESS);
+	b = region_new(LEN, 2017, ALL_ACCESS);
+	peer_a = end_peer(&link_.a);
+	peer_b = end_peer(&link_.b);
+	end_init(&link_.a);
+	end_init(&link_.b);
+	end_connect(&link_.a, &peer_b);
+	CHECK_EQ(end_to_rtr(&link_.b, &peer_a), 0);
+	event_forget();
+	receive_into(0);
+	post_message(1);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	CHECK(event_await(IBV_EVENT_COMM_EST).element.qp == link_.b.qp);
+	expect(await(link_.b.rcq), IBV_WC_SUCCESS);
+	receive_into(0);
+	post_message(1);
+	event_none(IBV_EVENT_COMM_EST, 0.05);
+}
+
+static void f11_too_early(void)
+{
+	struct ibv_recv_wr *bad_recv, recv = {};
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	struct peer peer;
+	struct end end;
+
+	end_make(&end, NULL);
+	peer = end_peer(&end);
+	CHECK_EQ(ibv_post_recv(end.qp, &recv, &bad_recv), EINVAL);
+	CHECK_EQ(try_post(&end, &wr), EINVAL);
+	end_init(&end);
+	CHECK_EQ(ibv_post_recv(end.qp, &recv, &bad_recv), 0);
+	CHECK_EQ(try_post(&end, &wr), EINVAL);
+	CHECK_EQ(end_to_rtr(&end, &peer), 0);
+	CHECK_EQ(try_post(&end, &wr), EINVAL);
+	CHECK_EQ(end_to_rts(&end), 0);
+	CHECK_EQ(try_post(&end, &wr), 0);
+	CHECK_EQ(end_set_state(&end, IBV_QPS_RESET), 0);
+	drain(end.scq);
+	drain(end.rcq);
+	/* What was posted is forgotten. */
+	end_init(&end);
+	CHECK_EQ(end_set_state(&end, IBV_QPS_ERR), 0);
+	expect_none(end.rcq, 0.02);
+}
+
+static void f12_transitions(void)
+{
+	/* From row to column with the state alone: RESET INIT RTR RTS SQD SQE ERR */
+	static const char allowed[7][8] = {
+		[IBV_QPS_RESET] = "1000000", [IBV_QPS_INIT] = "1100001",
+		[IBV_QPS_RTR] = "1000001",   [IBV_QPS_RTS] = "1001101",
+		[IBV_QPS_SQD] = "1001101",   [IBV_QPS_SQE] = "1000000",
+		[IBV_QPS_ERR] = "1000001",
+	};
+	struct peer peer;
+	int from, to;
+
+	for (from = 0; from < 7; from++) {
+		if (from == IBV_QPS_SQE)
+			continue;
+		for (to = 0; to < 9; to++) {
+			struct end end;
+			bool yes = to < 7 && allowed[from][to] == '1';
+			int err;
+
+			context("from %d to %d", from, to);
+			end_make(&end, NULL);
+			peer = end_peer(&end);
+			if (from >= IBV_QPS_INIT)
+				end_init(&end);
+			if (from == IBV_QPS_ERR)
+				CHECK_EQ(end_set_state(&end, IBV_QPS_ERR), 0);
+			if (from != IBV_QPS_ERR && from >= IBV_QPS_RTR)
+				CHECK_EQ(end_to_rtr(&end, &peer), 0);
+			if (from != IBV_QPS_ERR && from >= IBV_QPS_RTS)
+				CHECK_EQ(end_to_rts(&end), 0);
+			if (from == IBV_QPS_SQD)
+				CHECK_EQ(end_set_state(&end, IBV_QPS_SQD), 0);
+			err = end_set_state(&end, to);
+			/* The verbs manual lets any state but RESET go to ERR. */
+			if (from == IBV_QPS_RESET && to == IBV_QPS_ERR)
+				CHECK(!err || err == EINVAL);
+			else
+				CHECK_EQ(err, yes ? 0 : EINVAL);
+			if (!err)
+				CHECK_EQ(end_state(&end), to);
+			else
+				CHECK_EQ(end_state(&end), from);
+			end_free(&end);
+		}
+	}
+}
+
+static void f13_signals(void)
+{
+	struct qp_cfg all = { .sig_all = true };
+	int i;
+
+	begin(NULL);
+	for (i = 0; i < 20; i++)
+		post_write(i, i * 900, 0);
+	post_write(20, 0, IBV_SEND_SIGNALED | IBV_SEND_FENCE);
+	CHECK_EQ(await(link_.a.scq).wr_id, 20);
+	expect_none(link_.a.scq, 0.01);
+	/* Errors complete always. */
+	post_write(21, LEN, 0);
+	CHECK_EQ(await(link_.a.scq).wr_id, 21);
+
+	begin(&all);
+	for (i = 0; i < 20; i++) {
+		post_write(i, i * 900, 0);
+		CHECK_EQ(await(link_.a.scq).wr_id, i);
+	}
+	buf_check(b.buf);
+}
+
+static void f14_wrong_address(void)
+{
+	struct qp_cfg cfg = { .timeout = 10, .retry = 1 };
+	struct peer peer_a, peer_b;
+	struct link other;
+	int i;
+
+	link_make(&other, &cfg);
+	for (i = 0; i < 3; i++) {
+		context("case %d", i);
+		begin(&cfg);
+		peer_a = end_peer(&link_.a);
+		peer_b = end_peer(&link_.b);
+		CHECK_EQ(end_set_state(&link_.a, IBV_QPS_RESET), 0);
+		CHECK_EQ(end_set_state(&link_.b, IBV_QPS_RESET), 0);
+		end_init(&link_.a);
+		end_init(&link_.b);
+		/* Another sequence, another sender, another receiver. */
+		if (i == 0)
+			peer_a.psn ^= 1;
+		else if (i == 1)
+			peer_a.qpn = other.a.qp->qp_num;
+		else
+			peer_b.qpn = other.b.qp->qp_num;
+		end_connect(&link_.b, &peer_a);
+		end_connect(&link_.a, &peer_b);
+		post_write(1, 0, IBV_SEND_SIGNALED);
+		memcpy(b.buf->want, b.buf->data, 1000);
+		expect_why(await(link_.a.scq), IBV_WC_RETRY_EXC_ERR,
+			   PINION_SYN_NO_RESPONSE);
+		buf_check(b.buf);
+		CHECK_EQ(end_state(&link_.b), IBV_QPS_RTS);
+	}
+}
+
+static void f15_unreliable(void)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_UC };
+
+	begin(&cfg);
+	/* Nobody is ready, nobody minds. */
+	post_message(1);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	post_write(2, LEN, IBV_SEND_SIGNALED);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	buf_check(b.buf);
+	CHECK_EQ(end_state(&link_.a), IBV_QPS_RTS);
+	works();
+	CHECK_EQ(ibv_destroy_qp(link_.b.qp), 0);
+	post_write(3, 0, IBV_SEND_SIGNALED);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+}
+
+static void f16_counters(void)
+{
+	long long waits = device_counter("rnr_waits");
+	struct qp_cfg cfg = { .rnr_timer = 14, .rnr_retry = 3 };
+
+	if (waits < 0)
+		skip("no counters");
+	begin(&cfg);
+	post_message(1);
+	expect(await(link_.a.scq), IBV_WC_RNR_RETRY_EXC_ERR);
+	usleep(100000);
+	CHECK_EQ(device_counter("rnr_waits"), waits + 3);
+}
+
+static const struct test tests[] = {
+	TEST(f1_rnr_in_the_end, "F1 not ready, then ready"),
+	TEST(f2_rnr_exhausted, "F2 not ready, retries and time"),
+	TEST(f3_rnr_for_ever, "F3 not ready, for ever"),
+	TEST(f4_no_answer, "F4 no answer, retries and time"),
+	TEST(f4_timeout_for_ever, "F4 no answer, for ever"),
+	TEST(f5_answer_at_last, "F5 the peer comes late"),
+	TEST(f6_flush, "F6 flushed, in order"),
+	TEST(f7_behind_an_error, "F7 before and behind an error"),
+	TEST(f8_drained, "F8 drained"),
+	TEST(f9_draining, "F9 drained, with a request begun"),
+	TEST(f10_established, "F10 communication established"),
+	TEST(f11_too_early, "F11 posted too early"),
+	TEST(f12_transitions, "F12 states"),
+	TEST(f13_signals, "F13 signaled or not"),
+	TEST(f14_wrong_address, "F14 not its peer, not its turn"),
+	TEST(f15_unreliable, "F15 unreliable connections"),
+	TEST(f16_counters, "F16 waits are counted"),
+};
+
+HARNESS_MAIN("Waiting, draining, flushing", tests)

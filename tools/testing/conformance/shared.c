@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Shared receive queues, and XRC, which is made of them (items S1 to S10).
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "event.h"
+#include "transfer.h"
+
+enum { LEN = 150000 };
+
+static struct region a, b;
+
+static void begin(void)
+{
+	a = region_new(LEN, 1003, ALL_ACCESS);
+	b = region_new(LEN, 2017, ALL_ACCESS);
+}
+
+static struct ibv_srq *new_srq(uint32_t wr, uint32_t sge)
+{
+	struct ibv_srq_init_attr init = {
+		.attr = { .max_wr = wr, .max_sge = sge },
+	};
+	struct ibv_srq *srq = MUST(ibv_create_srq(dev.pd, &init));
+
+	CHECK(init.attr.max_wr >= wr && init.attr.max_sge >= sge);
+	return srq;
+}
+
+static void all_kinds(struct link *link, int ops)
+{
+	static const enum ibv_wr_opcode opcodes[] = {
+		IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE_WITH_IMM,
+		IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ
+	};
+	static const uint32_t sizes[] = { 0, 1, 9, 64, 4095, 4097, 65537 };
+	size_t i;
+	int op, n;
+
+	for (op = 0; op < ops; op++) {
+		for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+			for (n = 0; n < 4; n++) {
+				struct transfer t = {
+					.opcode = opcodes[op],
+					.length = sizes[i],
+					.sges = n + 1,
+					.recv_sges = 4 - n,
+					.builder = n & 1,
+				};
+
+				context("%s, %u bytes", opcode_name(t.opcode),
+					t.length);
+				transfer(link, &a, &b, &t);
+			}
+		}
+	}
+	context("%s", "");
+}
+
+static void s1_rc(void)
+{
+	struct qp_cfg cfg = {};
+	struct link link;
+
+	begin();
+	cfg.srq = new_srq(16, 4);
+	link_make2(&link, NULL, &cfg);
+	all_kinds(&link, 5);
+}
+
+static void s1_uc(void)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_UC };
+	struct link link;
+
+	begin();
+	cfg.srq = new_srq(16, 4);
+	link_make2(&link, &(struct qp_cfg){ .type = IBV_QPT_UC }, &cfg);
+	all_kinds(&link, 4);
+}
+
+static void s1_ud(void)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_UD };
+	struct link link;
+	int i;
+
+	begin();
+	cfg.srq = new_srq(16, 4);
+	link_make2(&link, &(struct qp_cfg){ .type = IBV_QPT_UD }, &cfg);
+	for (i = 0; i < 20; i++)
+		transfer(&link, &a, &b,
+			 &(struct transfer){ .opcode = IBV_WR_SEND,
+					     .length = i * 50,
+					     .recv_sges = 3 });
+}
+
+static void s2_fifo(void)
+{
+	enum { COUNT = 16 };
+	struct qp_cfg cfg = { .cqe = 64 };
+	struct link links[3];
+	struct ibv_sge sink;
+	int i;
+
+	begin();
+	cfg.srq = new_srq(COUNT, 1);
+	cfg.rcq = MUST(ibv_create_cq(dev.ctx, 64, NULL, NULL, 0));
+	for (i = 0; i < 3; i++)
+		link_make2(&links[i], NULL, &cfg);
+	for (i = 0; i < COUNT; i++) {
+		sink = sge_of(&b, i * 100, 100);
+		post_srq(cfg.srq, &sink, 1, i);
+	}
+	for (i = 0; i < COUNT; i++) {
+		struct ibv_wc wc;
+
+		expect(send_sge(&links[i % 3].a, sge_of(&a, i * 7, 90)),
+		       IBV_WC_SUCCESS);
+		wc = await(cfg.rcq);
+		CHECK_EQ(wc.wr_id, i);
+		CHECK_EQ(wc.qp_num, links[i % 3].b.qp->qp_num);
+		memcpy(b.buf->want + i * 100, a.buf->want + i * 7, 90);
+	}
+	buf_check(b.buf);
+}
+
+static void s3_full(void)
+{
+	struct ibv_srq *srq = new_srq(8, 1);
+	struct ibv_recv_wr *bad, wr = {};
+	struct ibv_srq_attr attr;
+	uint32_t i;
+
+	CHECK_EQ(ibv_query_srq(srq, &attr), 0);
+	for (i = 0; i < attr.max_wr; i++)
+		CHECK_EQ(ibv_post_srq_recv(srq, &wr, &bad), 0);
+	CHECK_EQ(ibv_post_srq_recv(srq, &wr, &bad), ENOMEM);
+	CHECK(bad == &wr);
+}
+
+static void s4_limits(void)
+{
+	struct ibv_device_attr *limits = &dev.attr.orig_attr;
+	struct ibv_srq_init_attr init = {};
+
+	MUST(ibv_create_srq(dev.pd, &init));
+	init.attr.max_wr = limits->max_srq_wr + 1;
+	MUST_NOT(ibv_create_srq(dev.pd, &init), EINVAL);
+	init.attr.max_wr = 1;
+	init.attr.max_sge = limits->max_srq_sge + 1;
+	MUST_NOT(ibv_create_srq(dev.pd, &init), EINVAL);
+	init.attr.max_wr = limits->max_srq_wr;
+	init.attr.max_sge = limits->max_srq_sge;
+	MUST(ibv_create_srq(dev.pd, &init));
+}
+
+static void s5_limit_event(void)
+{
+	struct ibv_srq_attr attr = { .srq_limit = 5 };
+	struct ibv_async_event event;
+	struct qp_cfg cfg = {};
+	struct ibv_sge sink;
+	struct link link;
+	int i;
+
+	begin();
+	cfg.srq = new_srq(16, 1);
+	link_make2(&link, NULL, &cfg);
+	sink = sge_of(&b, 0, 100);
+	for (i = 0; i < 8; i++)
+		post_srq(cfg.srq, &sink, 1, i);
+	event_forget();
+	CHECK_EQ(ibv_modify_srq(cfg.srq, &attr, IBV_SRQ_LIMIT), 0);
+	CHECK_EQ(ibv_query_srq(cfg.srq, &attr), 0);
+	CHECK_EQ(attr.srq_limit, 5);
+	/* 8 are there: after the fourth there are fewer than 5. */
+	for (i = 0; i < 3; i++)
+		expect(send_sge(&link.a, sge_of(&a, 0, 9)), IBV_WC_SUCCESS);
+	event_none(IBV_EVENT_SRQ_LIMIT_REACHED, 0.05);
+	expect(send_sge(&link.a, sge_of(&a, 0, 9)), IBV_WC_SUCCESS);
+	event = event_await(IBV_EVENT_SRQ_LIMIT_REACHED);
+	CHECK(event.element.srq == cfg.srq);
+	/* Once only, until asked for again. */
+	expect(send_sge(&link.a, sge_of(&a, 0, 9)), IBV_WC_SUCCESS);
+	event_none(IBV_EVENT_SRQ_LIMIT_REACHED, 0.05);
+	CHECK_EQ(ibv_query_srq(cfg.srq, &attr), 0);
+	CHECK_EQ(attr.srq_limit, 0);
+}
+
+static void s6_resize(void)
+{
+	struct ibv_srq_attr attr = { .max_wr = 100 };
+	struct qp_cfg cfg = { .cqe = 64 };
+	struct ibv_sge sink;
+	struct link link;
+	int i;
+
+	begin();
+	cfg.srq = new_srq(8, 1);
+	link_make2(&link, NULL, &cfg);
+	for (i = 0; i < 8; i++) {
+		sink = sge_of(&b, i * 100, 100);
+		post_srq(cfg.srq, &sink, 1, i);
+	}
+	CHECK_EQ(ibv_modify_srq(cfg.srq, &attr, IBV_SRQ_MAX_WR), 0);
+	CHECK_EQ(ibv_query_srq(cfg.srq, &attr), 0);
+	CHECK(attr.max_wr >= 100);
+	for (; i < 30; i++) {
+		sink = sge_of(&b, i * 100, 100);
+		post_srq(cfg.srq, &sink, 1, i);
+	}
+	/* What is posted does not fit into so few. */
+	attr.max_wr = 8;
+	CHECK(ibv_modify_srq(cfg.srq, &attr, IBV_SRQ_MAX_WR));
+	for (i = 0; i < 30; i++) {
+		expect(send_sge(&link.a, sge_of(&a, i, 100)), IBV_WC_SUCCESS);
+		CHECK_EQ(await(link.b.rcq).wr_id, i);
+		memcpy(b.buf->want + i * 100, a.buf->want + i, 100);
+	}
+	buf_check(b.buf);
+	CHECK_EQ(ibv_modify_srq(cfg.srq, &attr, IBV_SRQ_MAX_WR), 0);
+	attr.max_wr = 1U << 31;
+	CHECK(ibv_modify_srq(cfg.srq, &attr, IBV_SRQ_MAX_WR));
+}
+
+static void s7_last_wqe(void)
+{
+	struct ibv_async_event event;
+	struct qp_cfg cfg = {};
+	struct ibv_sge sink;
+	struct link link;
+
+	begin();
+	cfg.srq = new_srq(8, 1);
+	link_make2(&link, NULL, &cfg);
+	sink = sge_of(&b, 0, 100);
+	post_srq(cfg.srq, &sink, 1, 5);
+	event_forget();
+	CHECK_EQ(end_set_state(&link.b, IBV_QPS_ERR), 0);
+	event = event_await(IBV_EVENT_QP_LAST_WQE_REACHED);
+	CHECK(event.element.qp == link.b.qp);
+	/* The shared request is not the QP's to flush. */
+	expect_none(link.b.rcq, 0.02);
+	CHECK_EQ(ibv_destroy_srq(cfg.srq), EBUSY);
+	end_free(&link.b);
+	CHECK_EQ(ibv_destroy_srq(cfg.srq), 0);
+}
+
+/* ----------------------------------------------------------------- XRC */
+
+struct xrc {
+	struct link link;
+	struct ibv_xrcd *xrcd;
+	struct ibv_srq *srq;
+	struct ibv_cq *cq;
+};
+
+static struct ibv_srq *new_xsrq(struct xrc *x)
+{
+	struct ibv_srq_init_attr_ex init = {
+		.attr = { .max_wr = 16, .max_sge = 4 },
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_XRCD |
+			     IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_PD,
+		.srq_type = IBV_SRQT_XRC,
+		.pd = dev.pd,
+		.xrcd = x->xrcd,
+		.cq = x->cq,
+	};
+
+	return MUST(ibv_create_srq_ex(dev.ctx, &init));
+}
+
+static void xrc_make(struct xrc *x)
+{
+	struct ibv_xrcd_init_attr attr = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1,
+		.oflags = O_CREAT,
+	};
+	struct qp_cfg send = { .type = IBV_QPT_XRC_SEND };
+	struct qp_cfg recv = { .type = IBV_QPT_XRC_RECV };
+
+	if (!(dev.attr.orig_attr.device_cap_flags & IBV_DEVICE_XRC))
+		skip("no XRC");
+	x->xrcd = MUST(ibv_open_xrcd(dev.ctx, &attr));
+	x->cq = MUST(ibv_create_cq(dev.ctx, 64, NULL, NULL, 0));
+	x->srq = new_xsrq(x);
+	recv.xrcd = x->xrcd;
+	link_make2(&x->link, &send, &recv);
+	x->link.b.cfg.srq = x->srq;
+	x->link.b.rcq = x->cq;
+}
+
+static void s8_xrc(void)
+{
+	struct xrc x;
+
+	begin();
+	xrc_make(&x);
+	all_kinds(&x.link, 5);
+	context("another SRQ");
+	x.link.b.cfg.srq = new_xsrq(&x);
+	all_kinds(&x.link, 3);
+}
+
+static void s9_xrc_atomics(void)
+{
+	struct ibv_sge sge;
+	struct xrc x;
+	struct ibv_send_wr wr = {
+		.num_sge = 1,
+		.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	uint64_t value;
+
+	begin();
+	xrc_make(&x);
+	sge = sge_of(&a, 1, 8);
+	wr.sg_list = &sge;
+	wr.wr.atomic.remote_addr = (b.base + 7) & ~7ULL;
+	wr.wr.atomic.rkey = b.rkey;
+	wr.wr.atomic.compare_add = 12345;
+	CHECK_EQ(ibv_get_srq_num(x.srq, &wr.qp_type.xrc.remote_srqn), 0);
+	post(&x.link.a, &wr);
+	expect(await(x.link.a.scq), IBV_WC_SUCCESS);
+	memcpy(a.buf->want + 1, b.buf->want + (-b.base & 7), 8);
+	memcpy(&value, a.buf->want + 1, 8);
+	value += 12345;
+	memcpy(b.buf->want + (-b.base & 7), &value, 8);
+	buf_check(a.buf);
+	buf_check(b.buf);
+}
+
+static void s10_xrc_wrong_srq(void)
+{
+	struct ibv_xrcd_init_attr attr = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1,
+		.oflags = O_CREAT,
+	};
+	struct ibv_srq *others[2];
+	struct ibv_sge sge, sink;
+	struct xrc x, y;
+	int i;
+
+	begin();
+	xrc_make(&x);
+	y = x;
+	y.xrcd = MUST(ibv_open_xrcd(dev.ctx, &attr));
+	others[0] = new_xsrq(&y); /* of another domain */
+	others[1] = new_srq(8, 1); /* no XRC at all */
+	for (i = 0; i < 3; i++) {
+		struct ibv_send_wr wr = {
+			.sg_list = &sge,
+			.num_sge = 1,
+			.opcode = IBV_WR_SEND,
+			.send_flags = IBV_SEND_SIGNALED,
+			.qp_type.xrc.remote_srqn = 0x123456,
+		};
+
+		context("SRQ %d", i);
+		sge = sge_of(&a, 0, 100);
+		sink = sge_of(&b, 0, 100);
+		if (!i) {
+			post_srq(others[0], &sink, 1, 0);
+			CHECK_EQ(ibv_get_srq_num(others[0],
+						 &wr.qp_type.xrc.remote_srqn),
+				 0);
+		} else if (i == 1) {
+			post_srq(others[1], &sink, 1, 0);
+			wr.qp_type.xrc.remote_srqn = 0;
+		}
+		post(&x.link.a, &wr);
+		expect(await(x.link.a.scq), IBV_WC_REM_INV_REQ_ERR);
+		end_await_state(&x.link.b, IBV_QPS_ERR);
+		CHECK_EQ(end_set_state(&x.link.a, IBV_QPS_RESET), 0);
+		CHECK_EQ(end_set_state(&x.link.b, IBV_QPS_RESET), 0);
+		link_connect(&x.link);
+	}
+	context("%s", "");
+	buf_check(b.buf);
+	all_kinds(&x.link, 1);
+}
+
+static const struct test tests[] = {
+	TEST(s1_rc, "S1 RC"),
+	TEST(s1_uc, "S1 UC"),
+	TEST(s1_ud, "S1 UD"),
+	TEST(s2_fifo, "S2 in order, for several queue pairs"),
+	TEST(s3_full, "S3 a full queue"),
+	TEST(s4_limits, "S4 limits are those reported"),
+	TEST(s5_limit_event, "S5 the limit event, once"),
+	TEST(s6_resize, "S6 resized with requests in it"),
+	TEST(s7_last_wqe, "S7 the last request event"),
+	TEST(s8_xrc, "S8 XRC"),
+	TEST(s9_xrc_atomics, "S9 XRC atomics"),
+	TEST(s10_xrc_wrong_srq, "S10 XRC with a wrong queue"),
+};
+
+HARNESS_MAIN("Shared receive queues and XRC", tests)

@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Every kind of message in every shape: lengths, scatter lists, inline data, path
+ * MTUs and both ways to post, over RC and UC (items T1 to T14).
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transfer.h"
+
+static const enum ibv_wr_opcode rc_ops[] = {
+	IBV_WR_RDMA_WRITE,    IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_SEND,
+	IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_READ,
+};
+
+enum { RC_OPS = 5, UC_OPS = 4 };
+
+static const uint32_t sizes[] = {
+	0,	      1,       7,	8,
+	9,	      63,      64,	65,
+	4095,	      4096,    4097,	65537,
+	(1 << 20) + 3, 8 << 20,
+};
+
+enum { BIG = 12 }; /* sizes before this are done in all shapes */
+
+static struct link link_;
+static struct region a, b;
+
+static void begin(enum ibv_qp_type type, enum ibv_mtu mtu, size_t most)
+{
+	struct qp_cfg cfg = {
+		.type = type,
+		.mtu = mtu,
+		.sge = dev.attr.orig_attr.max_sge < 32 ?
+			       dev.attr.orig_attr.max_sge :
+			       32,
+		.inline_data = 256,
+	};
+
+	link_make(&link_, &cfg);
+	a = region_new(2 * most + PAGE, 1003, ALL_ACCESS);
+	b = region_new(2 * most + PAGE, 2017, ALL_ACCESS);
+}
+
+static void shape(const struct transfer *t)
+{
+	context("%s, %u bytes, %d and %d SGEs%s%s", opcode_name(t->opcode),
+		t->length, t->sges, t->recv_sges,
+		t->inline_data ? ", inline" : "", t->builder ? ", built" : "");
+	transfer(&link_, &a, &b, t);
+}
+
+static void all_sizes(enum ibv_qp_type type, int ops)
+{
+	int op;
+	size_t i;
+
+	begin(type, 0, 70000);
+	for (op = 0; op < ops; op++) {
+		for (i = 0; i < BIG; i++) {
+			struct transfer t = { .opcode = rc_ops[op],
+					      .length = sizes[i] };
+
+			shape(&t);
+			t.builder = true;
+			shape(&t);
+			t.spare = 77;
+			shape(&t);
+		}
+	}
+}
+
+static void t1_rc(void)
+{
+	all_sizes(IBV_QPT_RC, RC_OPS);
+}
+
+static void t1_uc(void)
+{
+	all_sizes(IBV_QPT_UC, UC_OPS);
+}
+
+static void big(enum ibv_qp_type type, int ops)
+{
+	int op;
+	size_t i;
+
+	begin(type, 0, 8 << 20);
+	for (op = 0; op < ops; op++) {
+		for (i = BIG; i < ARRAY_SIZE(sizes); i++) {
+			struct transfer t = { .opcode = rc_ops[op],
+					      .length = sizes[i],
+					      .sges = 3,
+					      .recv_sges = 4 };
+
+			shape(&t);
+		}
+	}
+}
+
+static void t2_rc(void)
+{
+	big(IBV_QPT_RC, RC_OPS);
+}
+
+static void t2_uc(void)
+{
+	big(IBV_QPT_UC, UC_OPS);
+}
+
+static void t3_scattered(void)
+{
+	static const int counts[] = { 2, 3, 7, 32 };
+	int op, n, m;
+	size_t i;
+
+	begin(IBV_QPT_RC, 0, 70000);
+	for (op = 0; op < RC_OPS; op++) {
+		for (i = 0; i < BIG; i++) {
+			for (n = 0; n < 4; n++) {
+				struct transfer t = {
+					.opcode = rc_ops[op],
+					.length = sizes[i],
+					.sges = counts[n],
+					.builder = n & 1,
+				};
+
+				for (m = 0; m < 4; m++) {
+					t.recv_sges = counts[m];
+					shape(&t);
+					if (!takes_receive(t.opcode))
+						break;
+				}
+			}
+		}
+	}
+}
+
+static void t4_inline(void)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	uint32_t length;
+	int op;
+
+	begin(IBV_QPT_RC, 0, 70000);
+	CHECK_EQ(ibv_query_qp(link_.a.qp, &attr, IBV_QP_CAP, &init), 0);
+	CHECK(attr.cap.max_inline_data >= 256);
+	for (op = 0; op < RC_OPS - 1; op++) {
+		for (length = 0; length <= attr.cap.max_inline_data; length++) {
+			struct transfer t = {
+				.opcode = rc_ops[op],
+				.length = length,
+				.sges = rnd_in(1, 8),
+				.inline_data = true,
+				.builder = length & 1,
+			};
+
+			shape(&t);
+		}
+	}
+}
+
+static void t4_too_much_inline(void)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct ibv_send_wr wr = { .num_sge = 1,
+				  .send_flags = IBV_SEND_SIGNALED |
+						IBV_SEND_INLINE };
+	struct ibv_sge sge;
+
+	begin(IBV_QPT_RC, 0, 70000);
+	CHECK_EQ(ibv_query_qp(link_.a.qp, &attr, IBV_QP_CAP, &init), 0);
+	sge = sge_of(&a, 0, attr.cap.max_inline_data + 1);
+	wr.sg_list = &sge;
+	wr.wr.rdma.remote_addr = b.base;
+	wr.wr.rdma.rkey = b.rkey;
+	CHECK(try_post(&link_.a, &wr));
+	sge.length = 8;
+	wr.opcode = IBV_WR_RDMA_READ;
+	CHECK(try_post(&link_.a, &wr));
+	expect_none(link_.a.scq, 0.01);
+	buf_check(b.buf);
+	/* Nothing stuck. */
+	shape(&(struct transfer){ .opcode = IBV_WR_SEND, .length = 100 });
+}
+
+static void t5_mtus(void)
+{
+	enum ibv_mtu mtu;
+	int op;
+	size_t i;
+
+	for (mtu = IBV_MTU_256; mtu <= dev.port.active_mtu; mtu++) {
+		uint32_t bytes = 128 << mtu;
+		const uint32_t edges[] = { bytes - 1,	  bytes,
+					   bytes + 1,	  2 * bytes - 1,
+					   2 * bytes,	  2 * bytes + 1,
+					   7 * bytes + 13 };
+
+		begin(IBV_QPT_RC, mtu, 70000);
+		for (op = 0; op < RC_OPS; op++) {
+			for (i = 0; i < ARRAY_SIZE(edges); i++) {
+				struct transfer t = { .opcode = rc_ops[op],
+						      .length = edges[i],
+						      .sges = 2,
+						      .recv_sges = 3 };
+
+				shape(&t);
+			}
+		}
+	}
+}
+
+static void t6_mtu_limits(void)
+{
+	struct end end;
+	struct peer peer;
+
+	end_make(&end, NULL);
+	end_init(&end);
+	peer = end_peer(&end);
+	end.cfg.mtu = IBV_MTU_4096 + 1;
+	CHECK_EQ(end_to_rtr(&end, &peer), EINVAL);
+	end.cfg.mtu = 0;
+	CHECK_EQ(end_to_rtr(&end, &peer), EINVAL);
+	if (dev.port.active_mtu < IBV_MTU_4096) {
+		end.cfg.mtu = dev.port.active_mtu + 1;
+		CHECK_EQ(end_to_rtr(&end, &peer), EINVAL);
+	}
+	end.cfg.mtu = dev.port.active_mtu;
+	CHECK_EQ(end_to_rtr(&end, &peer), 0);
+}
+
+static void t7_atomics(void)
+{
+	uint64_t value, want, before;
+	int i;
+
+	begin(IBV_QPT_RC, 0, 70000);
+	for (i = 0; i < 200; i++) {
+		size_t to = (-b.base & 7) + 8 * rnd_below(17000);
+		size_t from = rnd_below(130000);
+		uint64_t add = rnd();
+		bool swap = i & 1, hits = i & 2;
+
+		memcpy(&want, b.buf->want + to, 8);
+		before = want;
+		if (swap)
+			expect(atomic_op(&link_.a, IBV_WR_ATOMIC_CMP_AND_SWP,
+					 sge_of(&a, from, 8), b.base + to,
+					 b.rkey, hits ? want : ~want, add),
+			       IBV_WC_SUCCESS);
+		else
+			expect(atomic_op(&link_.a, IBV_WR_ATOMIC_FETCH_AND_ADD,
+					 sge_of(&a, from, 8), b.base + to,
+					 b.rkey, add, 0),
+			       IBV_WC_SUCCESS);
+		value = !swap ? want + add : hits ? add : want;
+		memcpy(b.buf->want + to, &value, 8);
+		memcpy(a.buf->want + from, &before, 8);
+	}
+	buf_check(a.buf);
+	buf_check(b.buf);
+}
+
+/* The old value into two pieces. */
+static void t7_split_answer(void)
+{
+	struct ibv_sge sges[3];
+	size_t to;
+	struct ibv_send_wr wr = {
+		.sg_list = sges,
+		.num_sge = 3,
+		.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	uint64_t sum;
+
+	begin(IBV_QPT_RC, 0, 70000);
+	to = -b.base & 7;
+	sges[0] = sge_of(&a, 100, 3);
+	sges[1] = sge_of(&a, 300, 0);
+	sges[2] = sge_of(&a, 200, 5);
+	wr.wr.atomic.remote_addr = b.base + to;
+	wr.wr.atomic.rkey = b.rkey;
+	wr.wr.atomic.compare_add = 1;
+	post(&link_.a, &wr);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	memcpy(a.buf->want + 100, b.buf->want + to, 3);
+	memcpy(a.buf->want + 200, b.buf->want + to + 3, 5);
+	memcpy(&sum, b.buf->want + to, 8);
+	sum++;
+	memcpy(b.buf->want + to, &sum, 8);
+	buf_check(a.buf);
+	buf_check(b.buf);
+}
+
+static void t8_atomic_write(void)
+{
+	int i;
+
+	begin(IBV_QPT_RC, 0, 70000);
+	if (!link_.a.ex)
+		skip("no work request builder");
+	for (i = 0; i < 50; i++) {
+		size_t to = (-b.base & 7) + 8 * rnd_below(17000);
+		uint64_t value = rnd();
+
+		ibv_wr_start(link_.a.ex);
+		link_.a.ex->wr_id = i;
+		link_.a.ex->wr_flags = IBV_SEND_SIGNALED;
+		ibv_wr_atomic_write(link_.a.ex, b.rkey, b.base + to, &value);
+		CHECK_EQ(ibv_wr_complete(link_.a.ex), 0);
+		expect(await(link_.a.scq), IBV_WC_SUCCESS);
+		memcpy(b.buf->want + to, &value, 8);
+		buf_check(b.buf);
+	}
+	for (i = 1; i < 8; i++) {
+		uint64_t value = rnd();
+
+		ibv_wr_start(link_.a.ex);
+		link_.a.ex->wr_flags = IBV_SEND_SIGNALED;
+		ibv_wr_atomic_write(link_.a.ex, b.rkey,
+				    ((b.base + 8) & ~7ULL) + i, &value);
+		CHECK_EQ(ibv_wr_complete(link_.a.ex), 0);
+		expect(await(link_.a.scq), IBV_WC_REM_INV_REQ_ERR);
+		link_renew(&link_);
+	}
+	buf_check(b.buf);
+}
+
+#ifdef HAVE_WR_FLUSH
+static struct ibv_wc flush(uint32_t rkey, uint64_t addr, size_t length, int type,
+			   int level)
+{
+	ibv_wr_start(link_.a.ex);
+	link_.a.ex->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_flush(link_.a.ex, rkey, addr, length, type, level);
+	CHECK_EQ(ibv_wr_complete(link_.a.ex), 0);
+	return await(link_.a.scq);
+}
+
+static void t9_flush(void)
+{
+	struct qp_cfg cfg = { .access = IBV_ACCESS_REMOTE_WRITE |
+					IBV_ACCESS_FLUSH_GLOBAL };
+	struct region r;
+	struct ibv_mr *mr;
+	struct buf *buf = buf_new(70000, 9);
+
+	begin(IBV_QPT_RC, 0, 70000);
+	mr = ibv_reg_mr(dev.pd, buf->data, buf->length,
+			ALL_ACCESS | IBV_ACCESS_FLUSH_GLOBAL);
+	if (!mr)
+		skip("no FLUSH_GLOBAL");
+	r = region_of(buf, mr, (uintptr_t)buf->data);
+	link_make(&link_, &cfg);
+	expect(flush(r.rkey, r.base, 70000, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE),
+	       IBV_WC_SUCCESS);
+	expect(flush(r.rkey, r.base + 9, 5, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE),
+	       IBV_WC_SUCCESS);
+	expect(flush(r.rkey, r.base, 0, IBV_FLUSH_GLOBAL, IBV_FLUSH_MR),
+	       IBV_WC_SUCCESS);
+	expect(flush(r.rkey, r.base, 70001, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE),
+	       IBV_WC_REM_ACCESS_ERR);
+	link_renew(&link_);
+	expect(flush(b.rkey, b.base, 5, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE),
+	       IBV_WC_REM_ACCESS_ERR);
+	link_renew(&link_);
+	expect(flush(r.rkey, r.base, 5, IBV_FLUSH_PERSISTENT, IBV_FLUSH_RANGE),
+	       IBV_WC_REM_INV_REQ_ERR);
+}
+#else
+static void t9_flush(void)
+{
+	skip("libibverbs has no ibv_wr_flush");
+}
+#endif
+
+static void t10_self(void)
+{
+	struct peer self;
+	struct link link;
+
+	begin(IBV_QPT_RC, 0, 70000);
+	/* A QP that is its own peer. */
+	end_make(&link.a, NULL);
+	end_init(&link.a);
+	self = end_peer(&link.a);
+	end_connect(&link.a, &self);
+	link.b = link.a;
+	transfer(&link, &a, &b,
+		 &(struct transfer){ .opcode = IBV_WR_SEND, .length = 60001 });
+	transfer(&link, &a, &b,
+		 &(struct transfer){ .opcode = IBV_WR_RDMA_READ,
+				     .length = 60001 });
+}
+
+static void t11_both_ways(void)
+{
+	struct link back;
+	int i;
+
+	begin(IBV_QPT_RC, 0, 70000);
+	back.a = link_.b;
+	back.b = link_.a;
+	for (i = 0; i < 100; i++) {
+		struct transfer t = { .opcode = rc_ops[rnd_below(RC_OPS)],
+				      .length = rnd_below(70000),
+				      .sges = rnd_in(1, 9),
+				      .recv_sges = rnd_in(1, 9) };
+
+		if (i & 1)
+			transfer(&back, &b, &a, &t);
+		else
+			transfer(&link_, &a, &b, &t);
+	}
+}
+
+/* A list of requests with one call, the last alone signaled. */
+static void t12_lists(void)
+{
+	enum { COUNT = 30 };
+	struct ibv_send_wr wrs[COUNT];
+	struct ibv_sge sges[COUNT];
+	int i, round;
+
+	begin(IBV_QPT_RC, 0, 70000);
+	for (round = 0; round < 20; round++) {
+		memset(wrs, 0, sizeof(wrs));
+		for (i = 0; i < COUNT; i++) {
+			uint32_t length = rnd_below(4000);
+			uint64_t from = rnd_below(60000);
+			uint64_t to = rnd_below(60000);
+
+			sges[i] = sge_of(&a, from, length);
+			wrs[i] = (struct ibv_send_wr){
+				.wr_id = i,
+				.next = i < COUNT - 1 ? &wrs[i + 1] : NULL,
+				.sg_list = &sges[i],
+				.num_sge = 1,
+				.opcode = IBV_WR_RDMA_WRITE,
+				.send_flags = i == COUNT - 1 ?
+						      IBV_SEND_SIGNALED :
+						      0,
+				.wr.rdma = { b.base + to, b.rkey },
+			};
+			memcpy(b.buf->want + to, a.buf->want + from, length);
+		}
+		post(&link_.a, wrs);
+		CHECK_EQ(await(link_.a.scq).wr_id, COUNT - 1);
+		expect_none(link_.a.scq, 0);
+		buf_check(b.buf);
+	}
+}
+
+/* Limits as reported are limits as kept. */
+static void t13_full_queue(void)
+{
+	struct ibv_send_wr *bad, wr = { .opcode = IBV_WR_RDMA_WRITE };
+	struct qp_cfg cfg = { .wr = 8, .cqe = 64 };
+	struct ibv_recv_wr *bad_recv, recv = {};
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct link link;
+	uint32_t i;
+
+	link_make(&link, &cfg);
+	CHECK_EQ(ibv_query_qp(link.a.qp, &attr, IBV_QP_CAP, &init), 0);
+	for (i = 0; i < attr.cap.max_recv_wr; i++)
+		CHECK_EQ(ibv_post_recv(link.a.qp, &recv, &bad_recv), 0);
+	CHECK_EQ(ibv_post_recv(link.a.qp, &recv, &bad_recv), ENOMEM);
+	CHECK(bad_recv == &recv);
+	/* Stopped, a send queue fills up. */
+	CHECK_EQ(end_set_state(&link.a, IBV_QPS_SQD), 0);
+	for (i = 0; i < attr.cap.max_send_wr; i++)
+		CHECK_EQ(ibv_post_send(link.a.qp, &wr, &bad), 0);
+	CHECK_EQ(ibv_post_send(link.a.qp, &wr, &bad), ENOMEM);
+	CHECK(bad == &wr);
+	CHECK_EQ(end_set_state(&link.a, IBV_QPS_RTS), 0);
+	CHECK_EQ(ibv_post_send(link.a.qp, &wr, &bad), 0);
+}
+
+static void t14_sge_limits(void)
+{
+	struct ibv_sge sges[MAX_PIECES + 1] = {};
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE,
+				  .sg_list = sges };
+	struct ibv_recv_wr *bad, recv = { .sg_list = sges };
+
+	begin(IBV_QPT_RC, 0, 70000);
+	CHECK_EQ(ibv_query_qp(link_.a.qp, &attr, IBV_QP_CAP, &init), 0);
+	CHECK(attr.cap.max_send_sge <= MAX_PIECES);
+	wr.num_sge = attr.cap.max_send_sge + 1;
+	CHECK_EQ(try_post(&link_.a, &wr), EINVAL);
+	wr.num_sge = -1;
+	CHECK_EQ(try_post(&link_.a, &wr), EINVAL);
+	recv.num_sge = attr.cap.max_recv_sge + 1;
+	CHECK_EQ(ibv_post_recv(link_.a.qp, &recv, &bad), EINVAL);
+	recv.num_sge = -1;
+	CHECK_EQ(ibv_post_recv(link_.a.qp, &recv, &bad), EINVAL);
+}
+
+static const struct test tests[] = {
+	TEST(t1_rc, "T1 lengths, RC"),
+	TEST(t1_uc, "T1 lengths, UC"),
+	TEST(t2_rc, "T2 megabytes, RC"),
+	TEST(t2_uc, "T2 megabytes, UC"),
+	TEST(t3_scattered, "T3 scatter lists"),
+	TEST(t4_inline, "T4 inline data"),
+	TEST(t4_too_much_inline, "T4 what may not be inline"),
+	TEST(t5_mtus, "T5 path MTUs"),
+	TEST(t6_mtu_limits, "T6 impossible MTUs"),
+	TEST(t7_atomics, "T7 atomics"),
+	TEST(t7_split_answer, "T7 an atomic's answer in pieces"),
+	TEST(t8_atomic_write, "T8 atomic writes"),
+	TEST(t9_flush, "T9 flushes"),
+	TEST(t10_self, "T10 a queue pair connected to itself"),
+	TEST(t11_both_ways, "T11 both ways"),
+	TEST(t12_lists, "T12 lists of requests"),
+	TEST(t13_full_queue, "T13 full queues"),
+	TEST(t14_sge_limits, "T14 too many SGEs"),
+};
+
+HARNESS_MAIN("Messages over RC and UC", tests)

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Waits for events. Each is acknowledged at once: what it is about may be destroyed.
+ */
+#include <poll.h>
+
+#include "event.h"
+#include "link.h"
+
+static bool readable(int fd, double seconds)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+
+	return poll(&poll_fd, 1, seconds * 1000) > 0;
+}
+
+bool event_next(struct ibv_async_event *event, double seconds)
+{
+	if (!readable(dev.ctx->async_fd, seconds))
+		return false;
+	CHECK_EQ(ibv_get_async_event(dev.ctx, event), 0);
+	ibv_ack_async_event(event);
+	return true;
+}
+
+void event_forget(void)
+{
+	struct ibv_async_event event;
+
+	while (event_next(&event, 0.05))
+		;
+}
+
+struct ibv_async_event event_await(enum ibv_event_type type)
+{
+	double limit = now() + PATIENCE;
+	struct ibv_async_event event;
+
+	while (now() < limit) {
+		if (event_next(&event, 0.2) && event.event_type == type)
+			return event;
+	}
+	FAIL("no event %s", ibv_event_type_str(type));
+}
+
+void event_none(enum ibv_event_type type, double seconds)
+{
+	struct ibv_async_event event;
+
+	while (event_next(&event, seconds)) {
+		if (event.event_type == type)
+			FAIL("an unexpected event %s", ibv_event_type_str(type));
+	}
+}
+
+bool channel_next(struct ibv_comp_channel *channel, double seconds)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	if (!readable(channel->fd, seconds))
+		return false;
+	CHECK_EQ(ibv_get_cq_event(channel, &cq, &context), 0);
+	ibv_ack_cq_events(cq, 1);
+	return true;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * One message of any kind, between scattered pieces of two buffers, compared with
+ * the model afterwards.
+ */
+#ifndef PINION_TEST_TRANSFER_H
+#define PINION_TEST_TRANSFER_H
+
+#include "link.h"
+
+struct transfer {
+	enum ibv_wr_opcode opcode;
+	uint32_t length;
+	int sges, recv_sges; /* 0: one */
+	bool inline_data, builder, solicited;
+	uint32_t spare; /* by how much a receive buffer is too large */
+};
+
+enum { MAX_PIECES = 64 };
+
+/* Scattered pieces of a region, none overlapping another. */
+struct pieces {
+	struct ibv_sge sge[MAX_PIECES];
+	uint64_t at[MAX_PIECES];
+	int count;
+};
+
+void pieces_cut(struct pieces *pieces, const struct region *region,
+		uint32_t length, int count);
+/* To and from the model. */
+void pieces_gather(const struct pieces *pieces, const struct region *region,
+		   uint8_t *to);
+void pieces_scatter(const struct pieces *pieces, const struct region *region,
+		    const uint8_t *from, uint32_t length);
+
+/*
+ * From link->a to link->b, or for a read the other way. Both regions are large
+ * enough for the pieces and the gaps between them: twice the length and a page.
+ */
+void transfer(struct link *link, struct region *a, struct region *b,
+	      const struct transfer *t);
+bool takes_receive(enum ibv_wr_opcode opcode);
+const char *opcode_name(enum ibv_wr_opcode opcode);
+
+#endif /* PINION_TEST_TRANSFER_H */
