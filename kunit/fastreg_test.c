@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Fast registration: what a list of pages means before, while and after it is in
+ * force. The pages are made up and never touched.
+ */
+#include <linux/scatterlist.h>
+#include <linux/sizes.h>
+
+#include "../kernel/mem/fastreg.c"
+#include "keys.h"
+
+#define MAX_PAGES 8
+
+static struct pinion_mr *new_fastreg(struct kunit *test)
+{
+	struct keys_test *t = test->priv;
+	struct ib_mr *ibmr;
+
+	ibmr = pinion_alloc_mr(&t->keys, &t->pd, IB_MR_TYPE_MEM_REG, MAX_PAGES);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(ibmr));
+	return to_pinion_mr(ibmr);
+}
+
+static void end_fastreg(struct kunit *test, struct pinion_mr *mr)
+{
+	struct pinion_mtt *in_force = mr->key->mtt, *mtt = NULL;
+
+	KUNIT_ASSERT_EQ(test, pinion_key_kill_unbound(mr->key, &mtt), 0);
+	KUNIT_EXPECT_PTR_EQ(test, mtt, in_force);
+	pinion_mtt_free(mtt);
+	pinion_mtt_free(mr->pages);
+	kfree(mr);
+}
+
+struct piece {
+	u64 address;
+	u32 length;
+};
+
+/* As ib_map_mr_sg() does. Return: how many pieces fit. */
+static int map(struct kunit *test, struct pinion_mr *mr, u32 page_size,
+	       const struct piece *pieces, u32 num_pieces)
+{
+	struct scatterlist sg[MAX_PAGES + 2];
+	u32 i;
+
+	KUNIT_ASSERT_LE(test, num_pieces, ARRAY_SIZE(sg));
+	sg_init_table(sg, num_pieces);
+	for (i = 0; i < num_pieces; i++) {
+		sg_dma_address(&sg[i]) = pieces[i].address;
+		sg_dma_len(&sg[i]) = pieces[i].length;
+	}
+	mr->ibmr.page_size = page_size;
+	return pinion_map_mr_sg(&mr->ibmr, sg, num_pieces, NULL);
+}
+
+static int reg(struct kunit *test, struct pinion_mr *mr, u32 access)
+{
+	struct pinion_wqe_reg wqe = { .key = mr->key->value, .access = access };
+	struct keys_test *t = test->priv;
+
+	return pinion_fastreg(&t->keys, &t->pd, &wqe);
+}
+
+static int invalidate(struct kunit *test, struct pinion_mr *mr)
+{
+	struct keys_test *t = test->priv;
+
+	return pinion_key_invalidate(&t->keys, &t->pd, mr->key->value, 0);
+}
+
+/* Where the byte at @addr is, and how many follow it there. */
+static u64 find(struct kunit *test, struct pinion_mr *mr, u64 addr, u64 length, u64 *run)
+{
+	struct pinion_pass pass;
+	void *kva;
+
+	KUNIT_ASSERT_EQ(test, try_enter(test, mr->key->value, 0, addr, length, &pass), 0);
+	*run = pinion_pass_run(&pass, 0, length, &kva);
+	pinion_key_leave(&pass);
+	return (unsigned long)kva - (unsigned long)pinion_dma_to_kva(0);
+}
+
+static void expect_pieces(struct kunit *test, struct pinion_mr *mr, const struct piece *pieces,
+			  u32 num_pieces)
+{
+	u64 addr = mr->ibmr.iova, length = mr->ibmr.length, sum = 0, run;
+	u32 i;
+
+	for (i = 0; i < num_pieces; i++) {
+		KUNIT_EXPECT_EQ(test, find(test, mr, addr + sum, length - sum, &run),
+				pieces[i].address);
+		KUNIT_EXPECT_EQ(test, run, (u64)pieces[i].length);
+		KUNIT_EXPECT_EQ(test, find(test, mr, addr + sum + pieces[i].length - 1, 1, &run),
+				pieces[i].address + pieces[i].length - 1);
+		sum += pieces[i].length;
+	}
+	KUNIT_EXPECT_EQ(test, sum, length);
+	KUNIT_EXPECT_EQ(test, may_enter(test, mr->key->value, 0, addr + sum, 1),
+			PINION_SYN_KEY_RANGE);
+	KUNIT_EXPECT_EQ(test, may_enter(test, mr->key->value, 0, addr - 1, 1),
+			PINION_SYN_KEY_RANGE);
+}
+
+/* Begins and ends within a page; nothing follows on. */
+static const struct piece ragged[] = {
+	{ 0x10000a00, 0x600 }, { 0x20000000, 0x1000 }, { 0x18000000, 0x1000 },
+	{ 0x30000000, 0x123 },
+};
+
+static void only_regions_of_memory_of_some_pages_are_made(struct kunit *test)
+{
+	struct keys_test *t = test->priv;
+
+	KUNIT_EXPECT_PTR_EQ(test, pinion_alloc_mr(&t->keys, &t->pd, IB_MR_TYPE_INTEGRITY, 8),
+			    ERR_PTR(-EOPNOTSUPP));
+	KUNIT_EXPECT_PTR_EQ(test, pinion_alloc_mr(&t->keys, &t->pd, IB_MR_TYPE_MEM_REG, 0),
+			    ERR_PTR(-EINVAL));
+	KUNIT_EXPECT_PTR_EQ(test, pinion_alloc_mr(&t->keys, &t->pd, IB_MR_TYPE_MEM_REG,
+						  PINION_MAX_FASTREG_PAGES + 1), ERR_PTR(-EINVAL));
+	KUNIT_EXPECT_EQ(test, live_keys(test), 0);
+}
+
+static void a_region_is_shut_until_it_is_registered(struct kunit *test)
+{
+	struct pinion_mr *mr = new_fastreg(test);
+
+	KUNIT_EXPECT_EQ(test, mr->ibmr.lkey, mr->key->value);
+	KUNIT_EXPECT_EQ(test, mr->ibmr.rkey, mr->key->value);
+	KUNIT_EXPECT_EQ(test, may_enter(test, mr->key->value, 0, 0, 0), PINION_SYN_KEY_STATE);
+	/* Nothing was mapped, so there is nothing to register. */
+	KUNIT_EXPECT_NE(test, reg(test, mr, 0), 0);
+	KUNIT_EXPECT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
+	KUNIT_EXPECT_EQ(test, may_enter(test, mr->key->value, 0, ragged[0].address, 1),
+			PINION_SYN_KEY_STATE);
+	end_fastreg(test, mr);
+}
+
+static void a_registered_list_is_where_its_pieces_are(struct kunit *test)
+{
+	struct pinion_mr *mr = new_fastreg(test);
+
+	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
+	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
+	expect_pieces(test, mr, ragged, 4);
+	end_fastreg(test, mr);
+}
+
+static void pages_need_not_be_the_kernels(struct kunit *test)
+{
+	static const struct piece small[] = {
+		{ 0x10000f00, 0x100 }, { 0x20000200, 0x200 }, { 0x20000800, 0x200 },
+		{ 0x18000000, 0x80 },
+	};
+	static const struct piece large[] = {
+		{ 0x10001234, 0x10000 - 0x1234 }, { 0x20000000, 0x10000 }, { 0x40000000, 0x8001 },
+	};
+	struct pinion_mr *mr = new_fastreg(test);
+
+	KUNIT_ASSERT_EQ(test, map(test, mr, 512, small, 4), 4);
+	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
+	expect_pieces(test, mr, small, 4);
+	KUNIT_ASSERT_EQ(test, invalidate(test, mr), 0);
+	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_64K, large, 3), 3);
+	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
+	expect_pieces(test, mr, large, 3);
+	KUNIT_EXPECT_EQ(test, map(test, mr, 3000, large, 1), -EINVAL);
+	end_fastreg(test, mr);
+}
+
+static void a_list_too_long_is_cut_at_what_fits(struct kunit *test)
+{
+	struct pinion_mr *mr = new_fastreg(test);
+	struct piece pieces[MAX_PAGES + 2];
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(pieces); i++)
+		pieces[i] = (struct piece){ SZ_1M * (10ULL - i), SZ_4K };
+	KUNIT_EXPECT_EQ(test, map(test, mr, SZ_4K, pieces, MAX_PAGES + 2), MAX_PAGES);
+	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
+	expect_pieces(test, mr, pieces, MAX_PAGES);
+	end_fastreg(test, mr);
+}
+
+static void the_address_may_be_another_than_the_first_pages(struct kunit *test)
+{
+	struct pinion_mr *mr = new_fastreg(test);
+
+	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
+	mr->ibmr.iova = 0x777700000000ULL | (mr->ibmr.iova & 0xffffffff);
+	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
+	expect_pieces(test, mr, ragged, 4);
+	end_fastreg(test, mr);
+}
+
+static void the_rights_are_those_asked_for(struct kunit *test)
+{
+	struct pinion_mr *mr = new_fastreg(test);
+	u64 addr = ragged[0].address;
+
+	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
+	KUNIT_ASSERT_EQ(test, reg(test, mr, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ), 0);
+	KUNIT_EXPECT_EQ(test, may_enter(test, mr->key->value, IB_ACCESS_LOCAL_WRITE, addr, 1), 0);
+	KUNIT_EXPECT_EQ(test, may_enter_remote(test, mr->key->value, IB_ACCESS_REMOTE_READ, addr,
+					       1), 0);
+	KUNIT_EXPECT_EQ(test, may_enter_remote(test, mr->key->value, IB_ACCESS_REMOTE_WRITE, addr,
+					       1), PINION_SYN_KEY_RIGHTS);
+	KUNIT_ASSERT_EQ(test, invalidate(test, mr), 0);
+	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
+	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
+	KUNIT_EXPECT_EQ(test, may_enter(test, mr->key->value, IB_ACCESS_LOCAL_WRITE, addr, 1),
+			PINION_SYN_KEY_RIGHTS);
+	end_fastreg(test, mr);
+}
+
+static void what_is_in_force_is_invalidated_before_the_next(struct kunit *test)
+{
+	struct pinion_mr *mr = new_fastreg(test);
+
+	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
+	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
+	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged + 1, 2), 2);
+	KUNIT_EXPECT_EQ(test, reg(test, mr, 0), PINION_SYN_KEY_STATE);
+	KUNIT_ASSERT_EQ(test, invalidate(test, mr), 0);
+	KUNIT_EXPECT_EQ(test, may_enter(test, mr->key->value, 0, ragged[0].address, 1),
+			PINION_SYN_KEY_STATE);
+	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
+	expect_pieces(test, mr, ragged + 1, 2);
+	end_fastreg(test, mr);
+}
+
+static void mapping_the_next_leaves_what_is_in_force(struct kunit *test)
+{
+	struct pinion_mr *mr = new_fastreg(test);
+	u64 run;
+
+	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
+	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
+	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_64K, ragged + 2, 1), 1);
+	KUNIT_EXPECT_EQ(test, find(test, mr, ragged[0].address, 0x1000, &run), ragged[0].address);
+	KUNIT_EXPECT_EQ(test, run, (u64)ragged[0].length);
+	KUNIT_EXPECT_EQ(test, find(test, mr, ragged[0].address + 0x600, 0x1000, &run),
+			ragged[1].address);
+	end_fastreg(test, mr);
+}
+
+static void a_list_that_is_registered_again_is_the_same_memory_or_refused(struct kunit *test)
+{
+	struct pinion_mr *mr = new_fastreg(test);
+
+	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
+	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
+	KUNIT_ASSERT_EQ(test, invalidate(test, mr), 0);
+	if (!reg(test, mr, 0))
+		expect_pieces(test, mr, ragged, 4);
+	else
+		KUNIT_EXPECT_EQ(test, may_enter(test, mr->key->value, 0, ragged[0].address, 1),
+				PINION_SYN_KEY_STATE);
+	end_fastreg(test, mr);
+}
+
+/* Whoever comes back in the middle of a message must learn that the memory is another. */
+static void other_memory_is_another_generation(struct kunit *test)
+{
+	struct pinion_mr *mr = new_fastreg(test);
+	u32 first, second;
+
+	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
+	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
+	first = generation_of(test, mr->key->value, ragged[0].address);
+	KUNIT_EXPECT_EQ(test, generation_of(test, mr->key->value, ragged[0].address), first);
+	KUNIT_ASSERT_EQ(test, invalidate(test, mr), 0);
+	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
+	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
+	second = generation_of(test, mr->key->value, ragged[0].address);
+	KUNIT_EXPECT_NE(test, first, second);
+	end_fastreg(test, mr);
+}
+
+static void a_new_tag_ends_the_old(struct kunit *test)
+{
+	struct pinion_mr *mr = new_fastreg(test);
+	struct keys_test *t = test->priv;
+	struct pinion_wqe_reg wqe = { .key = mr->key->value ^ 0x5a };
+	u32 old = mr->key->value;
+
+	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
+	KUNIT_ASSERT_EQ(test, pinion_fastreg(&t->keys, &t->pd, &wqe), 0);
+	KUNIT_EXPECT_EQ(test, may_enter(test, wqe.key, 0, ragged[0].address, 1), 0);
+	KUNIT_EXPECT_EQ(test, may_enter(test, old, 0, ragged[0].address, 1),
+			PINION_SYN_KEY_UNKNOWN);
+	end_fastreg(test, mr);
+}
+
+static void who_may_not_register_does_not(struct kunit *test)
+{
+	struct pinion_key *plain = new_region(test, 0, 4096, 0);
+	struct pinion_mr *mr = new_fastreg(test);
+	struct keys_test *t = test->priv;
+	struct pinion_wqe_reg wqe = { .key = mr->key->value };
+
+	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
+	KUNIT_EXPECT_EQ(test, pinion_fastreg(&t->keys, &t->other_pd, &wqe), PINION_SYN_KEY_PD);
+	wqe.key ^= 0x100;
+	KUNIT_EXPECT_EQ(test, pinion_fastreg(&t->keys, &t->pd, &wqe), PINION_SYN_KEY_UNKNOWN);
+	wqe.key = plain->value;
+	KUNIT_EXPECT_EQ(test, pinion_fastreg(&t->keys, &t->pd, &wqe), PINION_SYN_KEY_UNKNOWN);
+	KUNIT_EXPECT_EQ(test, mr->key->state, PINION_KEY_FREE);
+	KUNIT_EXPECT_TRUE(test, gate_is_free(mr->key));
+	KUNIT_EXPECT_TRUE(test, gate_is_free(plain));
+	end_fastreg(test, mr);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(only_regions_of_memory_of_some_pages_are_made),
+	KUNIT_CASE(a_region_is_shut_until_it_is_registered),
+	KUNIT_CASE(a_registered_list_is_where_its_pieces_are),
+	KUNIT_CASE(pages_need_not_be_the_kernels),
+	KUNIT_CASE(a_list_too_long_is_cut_at_what_fits),
+	KUNIT_CASE(the_address_may_be_another_than_the_first_pages),
+	KUNIT_CASE(the_rights_are_those_asked_for),
+	KUNIT_CASE(what_is_in_force_is_invalidated_before_the_next),
+	KUNIT_CASE(mapping_the_next_leaves_what_is_in_force),
+	KUNIT_CASE(a_list_that_is_registered_again_is_the_same_memory_or_refused),
+	KUNIT_CASE(other_memory_is_another_generation),
+	KUNIT_CASE(a_new_tag_ends_the_old),
+	KUNIT_CASE(who_may_not_register_does_not),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "pinion_fastreg",
+	.init = keys_test_init,
+	.exit = keys_test_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suites(&suite);

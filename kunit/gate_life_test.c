@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Keys that end while several threads use them: when the call that ends one has
+ * returned, nobody acts upon it, and a region does not end under its windows.
+ */
+#include "../kernel/mem/window.h"
+#include "movers.h"
+
+#define SLOTS	4
+#define LIVES	20000
+
+/* A life is told by its key's base: life n begins at n << 32. */
+struct lives {
+	struct pinion_keys *keys;
+	struct ib_pd *pd;
+	u64 slot[SLOTS];	/* key and life, in one word */
+	u8 over[LIVES];		/* its kill has returned */
+
+	atomic_t entries;
+	atomic_t ghosts;
+	atomic_t odd_errors;
+};
+
+static void haunt(struct lives *l, struct pinion_pass *pass, u32 life, struct rnd_state *rnd)
+{
+	u64 base = (u64)life << 32;
+
+	atomic_inc(&l->entries);
+	if (READ_ONCE(l->over[life]) || READ_ONCE(pass->region->base) != base)
+		atomic_inc(&l->ghosts);
+	linger(rnd);
+	if (READ_ONCE(l->over[life]) || READ_ONCE(pass->region->base) != base ||
+	    READ_ONCE(pass->region->state) != PINION_KEY_VALID)
+		atomic_inc(&l->ghosts);
+}
+
+static int lives_mover(void *arg)
+{
+	struct lives *l = arg;
+	struct pinion_want want = { .pd = l->pd, .length = 4096 };
+	struct pinion_pass pass;
+	struct rnd_state rnd;
+	u64 slot;
+	int err;
+
+	prandom_seed_state(&rnd, (unsigned long)current);
+	while (!kthread_should_stop()) {
+		slot = READ_ONCE(l->slot[random_below(&rnd, SLOTS)]);
+		want.key = slot >> 32;
+		want.addr = slot << 32;
+		if (random_one_in(&rnd, 4))
+			linger(&rnd);
+		err = pinion_key_enter(l->keys, &want, &pass);
+		if (!err) {
+			haunt(l, &pass, (u32)slot, &rnd);
+			pinion_key_leave(&pass);
+		} else if (err == -EBUSY) {
+			pinion_key_wait(l->keys, want.key);
+		} else if (err != PINION_SYN_KEY_UNKNOWN) {
+			atomic_inc(&l->odd_errors);
+		}
+		step_aside(&rnd);
+	}
+	return 0;
+}
+
+static void nobody_is_inside_a_key_that_was_killed(struct kunit *test)
+{
+	struct lives *l = kunit_kzalloc(test, sizeof(*l), GFP_KERNEL);
+	struct pinion_key *key[SLOTS], *old;
+	u32 life[SLOTS], next, i, over;
+	struct keys_test *t = test->priv;
+	struct movers *movers;
+	struct rnd_state rnd;
+	struct pastime time;
+
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	l->keys = &t->keys;
+	l->pd = &t->pd;
+	for (next = 0; next < SLOTS; next++) {
+		life[next] = next;
+		key[next] = new_region(test, (u64)next << 32, 4096, 0);
+		l->slot[next] = (u64)key[next]->value << 32 | next;
+	}
+	movers = start_movers(test, lives_mover, l);
+	prandom_seed_state(&rnd, 8);
+	time = start_pastime();
+	while (next < LIVES && go_on(&time, next > 100 && atomic_read(&l->entries) > 100)) {
+		i = next % SLOTS;
+		old = key[i];
+		over = life[i];
+		life[i] = next;
+		key[i] = new_region(test, (u64)next << 32, 4096, 0);
+		WRITE_ONCE(l->slot[i], (u64)key[i]->value << 32 | next);
+		if (next % 2)
+			pinion_key_kill(old);
+		else
+			KUNIT_EXPECT_EQ(test, kill_unbound(old), 0);
+		WRITE_ONCE(l->over[over], true);
+		next++;
+		step_aside(&rnd);
+	}
+	stop_movers(movers);
+
+	KUNIT_EXPECT_EQ(test, atomic_read(&l->ghosts), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&l->odd_errors), 0);
+	KUNIT_EXPECT_EQ(test, live_keys(test), SLOTS);
+	KUNIT_EXPECT_GT(test, next, 100);
+	KUNIT_EXPECT_GT(test, atomic_read(&l->entries), 100);
+	kunit_info(test, "%u lives, %d entries", next, atomic_read(&l->entries));
+}
+
+/* --------------------------------- a window, and a region that wants to end */
+
+#define REGION_LENGTH	4096
+
+struct bound {
+	struct pinion_keys *keys;
+	struct ib_pd *pd;
+	struct pinion_key *window;
+	u32 rkey;		/* the window's, as it was bound last */
+	u64 region;		/* key and life, in one word */
+	u8 over[LIVES];
+
+	atomic_t entries;
+	atomic_t binds;
+	atomic_t ghosts;
+	atomic_t odd_errors;
+};
+
+static u32 life_of(const struct pinion_key *region)
+{
+	return region->base >> 32;
+}
+
+static int window_mover(void *arg)
+{
+	struct bound *b = arg;
+	struct pinion_want want = { .pd = b->pd, .qpn = TEST_QPN, .remote = true, .length = 16 };
+	struct pinion_pass pass;
+	struct rnd_state rnd;
+	int err;
+
+	prandom_seed_state(&rnd, (unsigned long)current);
+	while (!kthread_should_stop()) {
+		want.key = READ_ONCE(b->rkey);
+		want.addr = random_below(&rnd, 64);
+		err = pinion_key_enter(b->keys, &want, &pass);
+		if (!err) {
+			u32 life = life_of(pass.region);
+
+			atomic_inc(&b->entries);
+			linger(&rnd);
+			/* Bound at 100, so that is where it is, in a region alive. */
+			if (pass.offset != 100 + want.addr || READ_ONCE(b->over[life]) ||
+			    READ_ONCE(pass.region->state) != PINION_KEY_VALID ||
+			    life_of(pass.region) != life || !atomic_read(&pass.region->windows))
+				atomic_inc(&b->ghosts);
+			pinion_key_leave(&pass);
+		} else if (err == -EBUSY) {
+			pinion_key_wait(b->keys, want.key);
+		} else if (err != PINION_SYN_KEY_UNKNOWN && err != PINION_SYN_KEY_STATE) {
+			atomic_inc(&b->odd_errors);
+		}
+		step_aside(&rnd);
+	}
+	return 0;
+}
+
+/* Binds to whatever region there is, and lets go. */
+static int binder(void *arg)
+{
+	struct bound *b = arg;
+	struct pinion_wqe_bind bind = {
+		.length = 128, .mw_rkey = b->rkey,
+		.access = IB_ACCESS_REMOTE_READ | IB_ZERO_BASED,
+	};
+	struct rnd_state rnd;
+	u64 region;
+	int err;
+
+	prandom_seed_state(&rnd, 9);
+	while (!kthread_should_stop()) {
+		region = READ_ONCE(b->region);
+		bind.mr_lkey = region >> 32;
+		bind.addr = (region << 32) + 100;
+		bind.new_rkey = (bind.mw_rkey & ~0xff) | (u8)(bind.mw_rkey + 1);
+		err = pinion_window_bind(b->keys, b->pd, TEST_QPN, &bind);
+		if (!err) {
+			atomic_inc(&b->binds);
+			WRITE_ONCE(b->rkey, bind.new_rkey);
+			bind.mw_rkey = bind.new_rkey;
+			linger(&rnd);
+			step_aside(&rnd);
+			if (READ_ONCE(b->over[(u32)region]))
+				atomic_inc(&b->ghosts);
+			if (pinion_key_invalidate(b->keys, b->pd, bind.mw_rkey, 0))
+				atomic_inc(&b->odd_errors);
+		} else if (err != PINION_SYN_KEY_UNKNOWN) {
+			/* The region may have ended since, and nothing else. */
+			atomic_inc(&b->odd_errors);
+		}
+		linger(&rnd);
+		step_aside(&rnd);
+	}
+	return 0;
+}
+
+static bool seen_enough(struct bound *b)
+{
+	return atomic_read(&b->binds) > 20 && atomic_read(&b->entries) > 20;
+}
+
+static void stop_thread(void *task)
+{
+	kthread_stop(task);
+}
+
+static void a_region_ends_only_while_no_window_is_bound(struct kunit *test)
+{
+	struct bound *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
+	u32 next = 1, busy = 0, odd = 0;
+	struct keys_test *t = test->priv;
+	struct pinion_key *region;
+	struct task_struct *task;
+	struct movers *movers;
+	struct rnd_state rnd;
+	struct pastime time;
+	int err;
+
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	b->keys = &t->keys;
+	b->pd = &t->pd;
+	b->window = new_window(test, IB_MW_TYPE_2)->key;
+	b->rkey = b->window->value;
+	region = new_region(test, 0, REGION_LENGTH, IB_ACCESS_MW_BIND);
+	b->region = (u64)region->value << 32;
+	movers = start_movers(test, window_mover, b);
+	task = kthread_run(binder, b, "pinion_binder");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, stop_thread, task), 0);
+
+	prandom_seed_state(&rnd, 10);
+	time = start_pastime();
+	while (next < LIVES && go_on(&time, next > 20 && busy > 20 && seen_enough(b))) {
+		step_aside(&rnd);
+		err = kill_unbound(region);
+		if (err) {
+			busy++;
+			odd += err != -EBUSY;
+			continue;
+		}
+		WRITE_ONCE(b->over[next - 1], true);
+		region = new_region(test, (u64)next << 32, REGION_LENGTH, IB_ACCESS_MW_BIND);
+		WRITE_ONCE(b->region, (u64)region->value << 32 | next);
+		next++;
+		/* Give it the time to be bound. */
+		if (next % 4)
+			usleep_range(20, 100);
+	}
+	kunit_release_action(test, stop_thread, task);
+	stop_movers(movers);
+
+	KUNIT_EXPECT_EQ(test, odd, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->ghosts), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->odd_errors), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&region->windows), 0);
+	KUNIT_EXPECT_GT(test, next, 20);
+	KUNIT_EXPECT_GT(test, busy, 20);
+	KUNIT_EXPECT_TRUE(test, seen_enough(b));
+	kunit_info(test, "%u regions, %u refusals, %d binds, %d entries", next, busy,
+		   atomic_read(&b->binds), atomic_read(&b->entries));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(nobody_is_inside_a_key_that_was_killed),
+	KUNIT_CASE(a_region_ends_only_while_no_window_is_bound),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "pinion_gate_life",
+	.init = keys_test_init,
+	.exit = keys_test_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suites(&suite);

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The promise of the gate, with several threads: while it is closed nobody is
+ * inside, and nobody ever sees half of one meaning and half of another. Movers look
+ * hard while they are inside; what they find is counted, and judged by the test.
+ */
+#include <linux/completion.h>
+
+#include "../kernel/mem/mtt.h"
+#include "../kernel/mem/window.h"
+#include "movers.h"
+
+#define MEANINGS 4
+
+/* No two have anything in common. */
+struct meaning {
+	u64 base;
+	u64 length;
+	u32 rights;
+	struct pinion_mtt *mtt;
+	u64 address;
+};
+
+static const u32 rights_of_meaning[MEANINGS] = {
+	IB_ACCESS_REMOTE_READ, IB_ACCESS_REMOTE_WRITE, IB_ACCESS_REMOTE_ATOMIC,
+	IB_ACCESS_LOCAL_WRITE,
+};
+
+struct changing {
+	struct pinion_keys *keys;
+	struct pinion_key *key;
+	struct ib_pd *pd;
+	u32 value;
+	struct meaning meaning[MEANINGS];
+	bool ended;
+
+	atomic_t inside;
+	/* what movers met */
+	atomic_t entries;
+	atomic_t mixtures;
+	atomic_t after_the_end;
+	atomic_t odd_errors;
+};
+
+static bool means(const struct changing *c, const struct pinion_pass *pass, u32 i)
+{
+	const struct meaning *meaning = &c->meaning[i];
+	const struct pinion_key *key = pass->region;
+	void *kva;
+
+	return pass->key == c->key && key == c->key && !pass->offset &&
+	       READ_ONCE(key->base) == meaning->base &&
+	       READ_ONCE(key->length) == meaning->length &&
+	       READ_ONCE(key->rights) == meaning->rights &&
+	       READ_ONCE(key->mtt) == meaning->mtt &&
+	       pinion_pass_run(pass, 0, 16, &kva) == 16 &&
+	       kva == pinion_dma_to_kva(meaning->address);
+}
+
+static void look_around(struct changing *c, struct pinion_pass *pass, u32 i,
+			struct rnd_state *rnd)
+{
+	atomic_inc(&c->inside);
+	atomic_inc(&c->entries);
+	if (READ_ONCE(c->ended))
+		atomic_inc(&c->after_the_end);
+	if (!means(c, pass, i))
+		atomic_inc(&c->mixtures);
+	linger(rnd);
+	if (!means(c, pass, i))
+		atomic_inc(&c->mixtures);
+	atomic_dec(&c->inside);
+}
+
+static int change_mover(void *arg)
+{
+	struct changing *c = arg;
+	struct pinion_want want = { .pd = c->pd, .key = c->value };
+	struct pinion_pass pass;
+	struct rnd_state rnd;
+	u32 i;
+	int err;
+
+	prandom_seed_state(&rnd, (unsigned long)current);
+	while (!kthread_should_stop()) {
+		i = random_below(&rnd, MEANINGS);
+		want.addr = c->meaning[i].base;
+		want.length = c->meaning[i].length;
+		want.rights = c->meaning[i].rights;
+		err = pinion_key_enter(c->keys, &want, &pass);
+		if (!err) {
+			look_around(c, &pass, i, &rnd);
+			pinion_key_leave(&pass);
+		} else if (err == -EBUSY) {
+			pinion_key_wait(c->keys, c->value);
+		} else if (err != PINION_SYN_KEY_RIGHTS && err != PINION_SYN_KEY_UNKNOWN) {
+			/* It means something else now, or has ended. */
+			atomic_inc(&c->odd_errors);
+		}
+		step_aside(&rnd);
+	}
+	return 0;
+}
+
+static void free_tables(void *arg)
+{
+	struct changing *c = arg;
+	u32 i;
+
+	for (i = 0; i < MEANINGS; i++)
+		pinion_mtt_free(c->meaning[i].mtt);
+}
+
+static struct changing *new_changing(struct kunit *test)
+{
+	struct changing *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	struct keys_test *t = test->priv;
+	struct meaning *meaning;
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, free_tables, c), 0);
+	for (i = 0; i < MEANINGS; i++) {
+		meaning = &c->meaning[i];
+		meaning->base = (i + 1ULL) << 40;
+		meaning->length = (i + 1) * 100;
+		meaning->rights = rights_of_meaning[i];
+		meaning->address = (i + 1) << 20;
+		meaning->mtt = pinion_mtt_alloc(1, 12, i);
+		KUNIT_ASSERT_NOT_NULL(test, meaning->mtt);
+		*pinion_mtt_slot(meaning->mtt, 0) = meaning->address - i;
+	}
+	c->keys = &t->keys;
+	c->pd = &t->pd;
+	meaning = &c->meaning[0];
+	c->key = pinion_key_alloc(&t->keys, PINION_KEY_REGION, GFP_KERNEL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(c->key));
+	c->value = c->key->value;
+	c->key->pd = &t->pd;
+	c->key->base = meaning->base;
+	c->key->length = meaning->length;
+	c->key->rights = meaning->rights;
+	c->key->mtt = meaning->mtt;
+	c->key->state = PINION_KEY_VALID;
+	pinion_key_publish(c->key);
+	return c;
+}
+
+/* Slowly, one word after the other, as a careless owner might. Return: intruders. */
+static u32 change_meaning(struct changing *c, u32 i, struct rnd_state *rnd)
+{
+	const struct meaning *meaning = &c->meaning[i];
+	struct pinion_key *key = c->key;
+	u32 intruders;
+
+	pinion_key_close(key);
+	intruders = atomic_read(&c->inside);
+	WRITE_ONCE(key->base, meaning->base);
+	linger(rnd);
+	WRITE_ONCE(key->rights, meaning->rights);
+	cond_resched();
+	WRITE_ONCE(key->mtt, meaning->mtt);
+	linger(rnd);
+	WRITE_ONCE(key->length, meaning->length);
+	intruders += atomic_read(&c->inside);
+	pinion_key_open(key);
+	return intruders;
+}
+
+static void nobody_is_inside_a_closed_gate_or_sees_two_meanings(struct kunit *test)
+{
+	struct changing *c = new_changing(test);
+	struct movers *movers = start_movers(test, change_mover, c);
+	struct pastime time = start_pastime();
+	u32 changes = 0, intruders = 0;
+	struct rnd_state rnd;
+
+	prandom_seed_state(&rnd, 7);
+	while (go_on(&time, changes > 100 && atomic_read(&c->entries) > 100)) {
+		intruders += change_meaning(c, random_below(&rnd, MEANINGS), &rnd);
+		changes++;
+		linger(&rnd);
+		step_aside(&rnd);
+	}
+	pinion_key_kill(c->key);
+	intruders += atomic_read(&c->inside);
+	WRITE_ONCE(c->ended, true);
+	msleep(20);
+	stop_movers(movers);
+
+	KUNIT_EXPECT_EQ(test, intruders, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&c->mixtures), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&c->after_the_end), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&c->odd_errors), 0);
+	KUNIT_EXPECT_GT(test, changes, 100);
+	KUNIT_EXPECT_GT(test, atomic_read(&c->entries), 100);
+	kunit_info(test, "%u changes, %d entries", changes, atomic_read(&c->entries));
+}
+
+/* ----------------------------------------------------------------- waiting */
+
+struct waiting {
+	struct pinion_keys *keys;
+	u32 value;
+	struct completion done;
+};
+
+static int waiter(void *arg)
+{
+	struct waiting *w = arg;
+
+	pinion_key_wait(w->keys, w->value);
+	complete(&w->done);
+	while (!kthread_should_stop())
+		usleep_range(500, 1000);
+	return 0;
+}
+
+/* Whoever waits for @value goes on when @gate opens, and not before. */
+static void expect_wait(struct kunit *test, u32 value, struct pinion_key *gate)
+{
+	struct keys_test *t = test->priv;
+	struct waiting w = { .keys = &t->keys, .value = value };
+	struct task_struct *task;
+
+	init_completion(&w.done);
+	pinion_key_close(gate);
+	task = kthread_run(waiter, &w, "pinion_waiter");
+	if (IS_ERR(task)) {
+		pinion_key_open(gate);
+		KUNIT_FAIL_AND_ABORT(test, "no thread");
+	}
+	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&w.done, msecs_to_jiffies(20)), 0);
+	pinion_key_open(gate);
+	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&w.done, 10 * HZ), 0);
+	kthread_stop(task);
+}
+
+static void a_wait_ends_when_the_gate_opens(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0, 4096, 0);
+
+	expect_wait(test, key->value, key);
+}
+
+static void a_wait_for_a_window_is_for_its_region_too(struct kunit *test)
+{
+	struct pinion_key *region = new_region(test, 0, 4096, IB_ACCESS_MW_BIND);
+	struct pinion_key *window = new_window(test, IB_MW_TYPE_2)->key;
+	struct keys_test *t = test->priv;
+	struct pinion_wqe_bind bind = {
+		.length = 4096, .mr_lkey = region->value, .mw_rkey = window->value,
+		.new_rkey = window->value,
+	};
+
+	KUNIT_ASSERT_EQ(test, pinion_window_bind(&t->keys, &t->pd, TEST_QPN, &bind), 0);
+	expect_wait(test, window->value, window);
+	expect_wait(test, window->value, region);
+	KUNIT_EXPECT_EQ(test, kref_read(&region->ref), 2);
+}
+
+static void a_wait_for_no_key_is_no_wait(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0, 4096, 0);
+	struct keys_test *t = test->priv;
+
+	pinion_key_close(key);
+	pinion_key_wait(&t->keys, key->value ^ 1);
+	pinion_key_wait(&t->keys, key->value ^ 256);
+	pinion_key_open(key);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(nobody_is_inside_a_closed_gate_or_sees_two_meanings),
+	KUNIT_CASE(a_wait_ends_when_the_gate_opens),
+	KUNIT_CASE(a_wait_for_a_window_is_for_its_region_too),
+	KUNIT_CASE(a_wait_for_no_key_is_no_wait),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "pinion_gate",
+	.init = keys_test_init,
+	.exit = keys_test_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suites(&suite);

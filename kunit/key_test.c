@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What a key lets in and what it refuses, one rule a test, by one thread. Several
+ * threads are in gate_test.c.
+ */
+#include "../kernel/mem/key.c"
+#include "keys.h"
+
+static void a_key_is_found_once_published_until_killed(struct kunit *test)
+{
+	struct keys_test *t = test->priv;
+	struct pinion_key *key = pinion_key_alloc(&t->keys, PINION_KEY_REGION, GFP_KERNEL);
+	u32 value;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(key));
+	value = key->value;
+	key->pd = &t->pd;
+	key->length = 1;
+	key->state = PINION_KEY_VALID;
+	KUNIT_EXPECT_NULL(test, pinion_key_get(&t->keys, value));
+	KUNIT_EXPECT_EQ(test, may_enter(test, value, 0, 0, 1), PINION_SYN_KEY_UNKNOWN);
+	pinion_key_publish(key);
+	KUNIT_ASSERT_PTR_EQ(test, pinion_key_get(&t->keys, value), key);
+	pinion_key_put(key);
+	KUNIT_EXPECT_EQ(test, may_enter(test, value, 0, 0, 1), 0);
+	pinion_key_kill(key);
+	KUNIT_EXPECT_NULL(test, pinion_key_get(&t->keys, value));
+	KUNIT_EXPECT_EQ(test, may_enter(test, value, 0, 0, 1), PINION_SYN_KEY_UNKNOWN);
+	pinion_key_wait(&t->keys, value);
+}
+
+static void an_unpublished_key_can_be_killed(struct kunit *test)
+{
+	struct keys_test *t = test->priv;
+	struct pinion_key *key = pinion_key_alloc(&t->keys, PINION_KEY_REGION, GFP_KERNEL);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(key));
+	KUNIT_EXPECT_EQ(test, live_keys(test), 1);
+	pinion_key_kill(key);
+	KUNIT_EXPECT_EQ(test, live_keys(test), 0);
+}
+
+static void a_held_key_outlives_its_death_and_stays_dead(struct kunit *test)
+{
+	struct keys_test *t = test->priv;
+	struct pinion_key *key = new_region(test, 0, 4096, 0);
+
+	KUNIT_ASSERT_PTR_EQ(test, pinion_key_get(&t->keys, key->value), key);
+	pinion_key_kill(key);
+	KUNIT_EXPECT_EQ(test, key->state, PINION_KEY_DEAD);
+	KUNIT_EXPECT_TRUE(test, gate_is_free(key));
+	pinion_key_put(key);
+}
+
+static void all_32_bits_are_compared(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0, 4096, 0);
+	struct keys_test *t = test->priv;
+	u32 bit, other;
+
+	for (bit = 0; bit < 32; bit++) {
+		other = key->value ^ 1U << bit;
+		KUNIT_EXPECT_NULL(test, pinion_key_get(&t->keys, other));
+		KUNIT_EXPECT_EQ(test, may_enter(test, other, 0, 0, 1), PINION_SYN_KEY_UNKNOWN);
+		KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->pd, other, 0),
+				PINION_SYN_KEY_UNKNOWN);
+	}
+	KUNIT_EXPECT_EQ(test, may_enter(test, 0, 0, 0, 1), PINION_SYN_KEY_UNKNOWN);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 0, 1), 0);
+}
+
+static void any_tag_finds_the_index(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0, 4096, 0);
+	struct keys_test *t = test->priv;
+	u32 tag;
+
+	for (tag = 0; tag < 256; tag++) {
+		KUNIT_ASSERT_PTR_EQ(test, pinion_key_get_any_tag(&t->keys, key->value ^ tag), key);
+		pinion_key_put(key);
+	}
+	KUNIT_EXPECT_NULL(test, pinion_key_get_any_tag(&t->keys, key->value ^ 256));
+}
+
+static void a_foreign_pd_is_refused(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0, 4096, ALL_RIGHTS);
+	struct keys_test *t = test->priv;
+
+	key->pd = &t->other_pd;
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 0, 1), PINION_SYN_KEY_PD);
+	KUNIT_EXPECT_EQ(test, may_enter_remote(test, key->value, 0, 0, 1), PINION_SYN_KEY_PD);
+	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->pd, key->value, 0),
+			PINION_SYN_KEY_PD);
+}
+
+static u32 rights_of(u32 bits)
+{
+	static const u32 rights[] = {
+		IB_ACCESS_LOCAL_WRITE, IB_ACCESS_REMOTE_WRITE, IB_ACCESS_REMOTE_READ,
+		IB_ACCESS_REMOTE_ATOMIC, IB_ACCESS_FLUSH_GLOBAL, IB_ACCESS_FLUSH_PERSISTENT,
+	};
+	u32 i, sum = 0;
+
+	for (i = 0; i < ARRAY_SIZE(rights); i++)
+		sum |= bits & 1 << i ? rights[i] : 0;
+	return sum;
+}
+
+/* Every set of rights against every wish: each wish must be among the rights. */
+static void every_right_that_is_wanted_must_be_granted(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0, 4096, 0);
+	u32 granted, wanted, i;
+	bool all;
+
+	for (granted = 0; granted < 64; granted++)
+		for (wanted = 0; wanted < 64; wanted++) {
+			key->rights = rights_of(granted);
+			for (all = true, i = 0; i < 6; i++)
+				if (wanted & 1 << i && !(granted & 1 << i))
+					all = false;
+			KUNIT_EXPECT_EQ(test, may_enter(test, key->value, rights_of(wanted), 0, 1),
+					all ? 0 : PINION_SYN_KEY_RIGHTS);
+		}
+}
+
+static void local_reading_needs_no_right(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0, 4096, 0);
+
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 0, 4096), 0);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, IB_ACCESS_LOCAL_WRITE, 0, 4096),
+			PINION_SYN_KEY_RIGHTS);
+}
+
+struct span {
+	u64 base, length;
+};
+
+/* Zero based, ordinary, unaligned, of more than 4 GiB, ending at 2^64. */
+static const struct span spans[] = {
+	{ 0, 4096 }, { 0, 1 }, { 0x7f0000001000, 8192 }, { 0x7f0000001fff, 3 },
+	{ 0x7f0000000123, (5ULL << 30) + 7 }, { 0, 1ULL << 40 },
+	{ 0xfffffffffffff000ULL, 4096 }, { U64_MAX, 1 }, { 1ULL << 63, 1ULL << 63 },
+};
+
+static void name_span(const struct span *span, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%llu bytes at %#llx", span->length, span->base);
+}
+
+KUNIT_ARRAY_PARAM(spans, spans, name_span);
+
+static void only_what_is_inside_is_let_in(struct kunit *test)
+{
+	const struct span *span = test->param_value;
+	struct pinion_key *key = new_region(test, span->base, span->length, 0);
+	u64 base = span->base, length = span->length;
+	struct pinion_pass pass;
+
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, base, length), 0);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, base, 1), 0);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, base, length + 1),
+			PINION_SYN_KEY_RANGE);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, base + length - 1, 2),
+			PINION_SYN_KEY_RANGE);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, base + length, 1),
+			PINION_SYN_KEY_RANGE);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, base - 1, 1), PINION_SYN_KEY_RANGE);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, base - 1, 2), PINION_SYN_KEY_RANGE);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, base, U64_MAX),
+			PINION_SYN_KEY_RANGE);
+	/* From the last byte round through 0 to just before the first. */
+	if (length > 1)
+		KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, base + length - 1, 1 - length),
+				PINION_SYN_KEY_RANGE);
+
+	KUNIT_ASSERT_EQ(test, try_enter(test, key->value, 0, base + length - 1, 1, &pass), 0);
+	KUNIT_EXPECT_EQ(test, pass.offset, length - 1);
+	KUNIT_EXPECT_PTR_EQ(test, pass.key, key);
+	KUNIT_EXPECT_PTR_EQ(test, pass.region, key);
+	pinion_key_leave(&pass);
+	KUNIT_EXPECT_NULL(test, pass.key);
+}
+
+static void a_free_key_is_known_but_shut(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0, 4096, ALL_RIGHTS);
+
+	key->state = PINION_KEY_FREE;
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 0, 1), PINION_SYN_KEY_STATE);
+	key->state = PINION_KEY_DEAD;
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 0, 1), PINION_SYN_KEY_UNKNOWN);
+}
+
+static void who_is_refused_holds_no_gate(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0x1000, 4096, 0);
+	struct keys_test *t = test->priv;
+
+	may_enter(test, key->value ^ 1, 0, 0x1000, 1);
+	KUNIT_EXPECT_TRUE(test, gate_is_free(key));
+	may_enter(test, key->value, IB_ACCESS_LOCAL_WRITE, 0x1000, 1);
+	KUNIT_EXPECT_TRUE(test, gate_is_free(key));
+	may_enter(test, key->value, 0, 0, 1);
+	KUNIT_EXPECT_TRUE(test, gate_is_free(key));
+	key->pd = &t->other_pd;
+	may_enter(test, key->value, 0, 0x1000, 1);
+	KUNIT_EXPECT_TRUE(test, gate_is_free(key));
+	key->pd = &t->pd;
+	key->state = PINION_KEY_FREE;
+	may_enter(test, key->value, 0, 0x1000, 1);
+	KUNIT_EXPECT_TRUE(test, gate_is_free(key));
+}
+
+static void who_is_inside_holds_the_gate_and_others_may_join(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0, 4096, 0);
+	struct pinion_pass first, second;
+
+	KUNIT_ASSERT_EQ(test, try_enter(test, key->value, 0, 0, 1, &first), 0);
+	KUNIT_EXPECT_FALSE(test, gate_is_free(key));
+	KUNIT_ASSERT_EQ(test, try_enter(test, key->value, 0, 0, 4096, &second), 0);
+	pinion_key_leave(&first);
+	KUNIT_EXPECT_FALSE(test, gate_is_free(key));
+	pinion_key_leave(&second);
+	KUNIT_EXPECT_TRUE(test, gate_is_free(key));
+}
+
+static void a_closed_gate_is_busy_whatever_is_asked(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0, 4096, 0);
+
+	pinion_key_close(key);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 0, 1), -EBUSY);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 5000, 1), -EBUSY);
+	pinion_key_open(key);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 0, 1), 0);
+}
+
+static void a_dma_key_is_all_of_memory_as_it_is(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0, U64_MAX, IB_ACCESS_LOCAL_WRITE);
+	struct pinion_pass pass;
+	void *kva;
+
+	key->kind = PINION_KEY_DMA;
+	KUNIT_ASSERT_EQ(test, try_enter(test, key->value, IB_ACCESS_LOCAL_WRITE, 0x12345678,
+					1 << 30, &pass), 0);
+	KUNIT_EXPECT_EQ(test, pinion_pass_run(&pass, 0x1000, 1 << 20, &kva), 1ULL << 20);
+	KUNIT_EXPECT_PTR_EQ(test, kva, pinion_dma_to_kva(0x12345678 + 0x1000));
+	pinion_key_leave(&pass);
+}
+
+static void the_null_key_reads_as_zeros_and_swallows_writes(struct kunit *test)
+{
+	static const u64 addrs[] = { 0, 1, 0x12345678, U64_MAX };
+	struct keys_test *t = test->priv;
+	u32 null = t->keys.null->value, i;
+	struct pinion_pass pass;
+	void *kva;
+	u64 run;
+
+	for (i = 0; i < ARRAY_SIZE(addrs); i++) {
+		KUNIT_ASSERT_EQ(test, try_enter(test, null, 0, addrs[i], 1 << 30, &pass), 0);
+		run = pinion_pass_run(&pass, 5000, 1 << 20, &kva);
+		KUNIT_EXPECT_GT(test, run, 0ULL);
+		KUNIT_EXPECT_LE(test, run, 1ULL << 20);
+		KUNIT_EXPECT_NULL(test, memchr_inv(kva, 0, run));
+		KUNIT_EXPECT_EQ(test, pinion_pass_run(&pass, 0, 8, &kva), 8ULL);
+		pinion_key_leave(&pass);
+
+		KUNIT_ASSERT_EQ(test, try_enter(test, null, IB_ACCESS_LOCAL_WRITE, addrs[i],
+						1 << 30, &pass), 0);
+		run = pinion_pass_run(&pass, 5000, 1 << 20, &kva);
+		KUNIT_EXPECT_LE(test, run, 1ULL << 20);
+		memset(kva, 0xee, run);
+		pinion_key_leave(&pass);
+	}
+}
+
+static void the_null_key_is_for_local_use_and_for_good(struct kunit *test)
+{
+	struct keys_test *t = test->priv;
+	u32 null = t->keys.null->value;
+
+	KUNIT_EXPECT_EQ(test, may_enter_remote(test, null, 0, 0, 1), PINION_SYN_KEY_RIGHTS);
+	KUNIT_EXPECT_EQ(test, may_enter_remote(test, null, IB_ACCESS_REMOTE_WRITE, 0, 1),
+			PINION_SYN_KEY_RIGHTS);
+	KUNIT_EXPECT_EQ(test, may_enter(test, null ^ 1, 0, 0, 1), PINION_SYN_KEY_UNKNOWN);
+	KUNIT_EXPECT_NE(test, pinion_key_invalidate(&t->keys, &t->pd, null, 0), 0);
+	KUNIT_EXPECT_NE(test, pinion_key_invalidate(&t->keys, NULL, null, 0), 0);
+	KUNIT_EXPECT_EQ(test, may_enter(test, null, 0, 0, 1), 0);
+	KUNIT_EXPECT_TRUE(test, gate_is_free(t->keys.null));
+}
+
+static void a_run_starts_where_the_pass_was_given(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0x5004, 2 * 4096 - 0x10, 0);
+	struct pinion_pass pass;
+	void *kva;
+
+	key->mtt = pinion_mtt_alloc(2, 12, 8);
+	KUNIT_ASSERT_NOT_NULL(test, key->mtt);
+	*pinion_mtt_slot(key->mtt, 0) = 0x70000;
+	*pinion_mtt_slot(key->mtt, 1) = 0x30000;
+	KUNIT_ASSERT_EQ(test, try_enter(test, key->value, 0, 0x5104, 5000, &pass), 0);
+	KUNIT_EXPECT_EQ(test, pass.offset, 0x100ULL);
+	KUNIT_EXPECT_EQ(test, pinion_pass_run(&pass, 0x20, 5000, &kva), 4096ULL - 0x128);
+	KUNIT_EXPECT_PTR_EQ(test, kva, pinion_dma_to_kva(0x70128));
+	KUNIT_EXPECT_EQ(test, pinion_pass_run(&pass, 4096, 100, &kva), 100ULL);
+	KUNIT_EXPECT_PTR_EQ(test, kva, pinion_dma_to_kva(0x30108));
+	pinion_key_leave(&pass);
+	pinion_mtt_free(key->mtt);
+}
+
+/* ----------------------------------------------------------------- numbers */
+
+static void the_table_is_full_at_its_limit(struct kunit *test)
+{
+	struct keys_test *t = test->priv;
+	struct pinion_key *key[3], *one_more;
+	u32 i;
+
+	t->keys.max = t->own + 3;
+	for (i = 0; i < 3; i++)
+		key[i] = new_region(test, 0, 1, 0);
+	for (i = 0; i < 5; i++) {
+		one_more = pinion_key_alloc(&t->keys, PINION_KEY_REGION, GFP_KERNEL);
+		KUNIT_EXPECT_PTR_EQ(test, one_more, ERR_PTR(-ENOMEM));
+	}
+	pinion_key_kill(key[1]);
+	key[1] = new_region(test, 0, 1, 0);
+	KUNIT_EXPECT_EQ(test, live_keys(test), 3);
+}
+
+#define MANY 10000
+
+/* Ten standard deviations of a fair coin thrown MANY times. */
+#define FAIR(count, expected) (abs((int)(count) - (int)(expected)) < 500)
+
+static void numbers_are_distinct_and_look_random(struct kunit *test)
+{
+	u32 ones[32] = {}, top[16] = {}, tag[16] = {}, rises = 0, steps = 0;
+	u32 i, bit, last = 0, wrong = 0, found = 0;
+	struct keys_test *t = test->priv;
+	struct pinion_key *key;
+	unsigned long index;
+
+	for (i = 0; i < MANY; i++) {
+		key = pinion_key_alloc(&t->keys, PINION_KEY_REGION, GFP_KERNEL);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(key));
+		pinion_key_publish(key);
+		wrong += key->value >> 8 != key->index || !key->index;
+		for (bit = 0; bit < 32; bit++)
+			ones[bit] += key->value >> bit & 1;
+		top[key->value >> 28]++;
+		tag[key->value & 15]++;
+		rises += key->value > last;
+		steps += abs((int)(key->index - (last >> 8))) < 256;
+		last = key->value;
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	KUNIT_EXPECT_EQ(test, live_keys(test), MANY);
+	/* All are found, so no two have one index. */
+	xa_for_each(&t->keys.by_index, index, key)
+		found += key->index == index && key != t->keys.null;
+	KUNIT_EXPECT_EQ(test, found, MANY);
+	for (bit = 0; bit < 32; bit++)
+		KUNIT_EXPECT_TRUE_MSG(test, FAIR(ones[bit], MANY / 2), "bit %u: %u", bit,
+				      ones[bit]);
+	for (i = 0; i < 16; i++) {
+		KUNIT_EXPECT_TRUE_MSG(test, FAIR(top[i], MANY / 16), "index %x...: %u", i, top[i]);
+		KUNIT_EXPECT_TRUE_MSG(test, FAIR(tag[i], MANY / 16), "tag .%x: %u", i, tag[i]);
+	}
+	/* Not a counter, up or down, of however small steps. */
+	KUNIT_EXPECT_TRUE_MSG(test, FAIR(rises, MANY / 2), "%u", rises);
+	KUNIT_EXPECT_LT(test, steps, 20);
+}
+
+static void a_number_is_not_given_again_at_once(struct kunit *test)
+{
+	u32 recent[16] = {}, i, j;
+	struct pinion_key *key;
+
+	for (i = 0; i < 500; i++) {
+		key = new_region(test, 0, 1, 0);
+		for (j = 0; j < ARRAY_SIZE(recent); j++)
+			KUNIT_EXPECT_NE(test, recent[j], key->value);
+		recent[i % ARRAY_SIZE(recent)] = key->value;
+		pinion_key_kill(key);
+	}
+}
+
+/* ------------------------------------------------------------------ the end */
+
+static void a_region_with_windows_is_not_killed(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0, 4096, 0);
+	struct keys_test *t = test->priv;
+	u32 value = key->value;
+
+	atomic_inc(&key->windows);
+	KUNIT_EXPECT_EQ(test, kill_unbound(key), -EBUSY);
+	KUNIT_EXPECT_EQ(test, key->state, PINION_KEY_VALID);
+	KUNIT_EXPECT_TRUE(test, gate_is_free(key));
+	KUNIT_EXPECT_EQ(test, may_enter(test, value, 0, 0, 1), 0);
+	atomic_dec(&key->windows);
+	KUNIT_EXPECT_EQ(test, kill_unbound(key), 0);
+	KUNIT_EXPECT_NULL(test, pinion_key_get(&t->keys, value));
+	KUNIT_EXPECT_EQ(test, live_keys(test), 0);
+}
+
+static void what_may_be_invalidated_becomes_free(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0, 4096, ALL_RIGHTS);
+	struct keys_test *t = test->priv;
+
+	key->invalidatable = true;
+	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->pd, key->value, 0), 0);
+	KUNIT_EXPECT_EQ(test, key->state, PINION_KEY_FREE);
+	KUNIT_EXPECT_TRUE(test, gate_is_free(key));
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 0, 1), PINION_SYN_KEY_STATE);
+	/* By its peer, as well, and more than once. */
+	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->pd, key->value, TEST_QPN), 0);
+	KUNIT_EXPECT_EQ(test, key->state, PINION_KEY_FREE);
+}
+
+static void an_ordinary_region_is_not_invalidated(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0, 4096, ALL_RIGHTS);
+	struct keys_test *t = test->priv;
+
+	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->pd, key->value, 0),
+			PINION_SYN_KEY_RIGHTS);
+	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->pd, key->value, TEST_QPN),
+			PINION_SYN_KEY_RIGHTS);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 0, 1), 0);
+}
+
+static void a_region_with_windows_is_not_invalidated(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0, 4096, ALL_RIGHTS);
+	struct keys_test *t = test->priv;
+
+	key->invalidatable = true;
+	atomic_inc(&key->windows);
+	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->pd, key->value, 0),
+			PINION_SYN_BIND);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 0, 1), 0);
+	atomic_dec(&key->windows);
+	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->pd, key->value, 0), 0);
+}
+
+static void a_dead_key_is_not_invalidated(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0, 4096, ALL_RIGHTS);
+	struct keys_test *t = test->priv;
+
+	key->invalidatable = true;
+	key->state = PINION_KEY_DEAD;
+	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->pd, key->value, 0),
+			PINION_SYN_KEY_UNKNOWN);
+	KUNIT_EXPECT_EQ(test, key->state, PINION_KEY_DEAD);
+	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->pd, key->value ^ 256, 0),
+			PINION_SYN_KEY_UNKNOWN);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(a_key_is_found_once_published_until_killed),
+	KUNIT_CASE(an_unpublished_key_can_be_killed),
+	KUNIT_CASE(a_held_key_outlives_its_death_and_stays_dead),
+	KUNIT_CASE(all_32_bits_are_compared),
+	KUNIT_CASE(any_tag_finds_the_index),
+	KUNIT_CASE(a_foreign_pd_is_refused),
+	KUNIT_CASE(every_right_that_is_wanted_must_be_granted),
+	KUNIT_CASE(local_reading_needs_no_right),
+	KUNIT_CASE_PARAM(only_what_is_inside_is_let_in, spans_gen_params),
+	KUNIT_CASE(a_free_key_is_known_but_shut),
+	KUNIT_CASE(who_is_refused_holds_no_gate),
+	KUNIT_CASE(who_is_inside_holds_the_gate_and_others_may_join),
+	KUNIT_CASE(a_closed_gate_is_busy_whatever_is_asked),
+	KUNIT_CASE(a_dma_key_is_all_of_memory_as_it_is),
+	KUNIT_CASE(the_null_key_reads_as_zeros_and_swallows_writes),
+	KUNIT_CASE(the_null_key_is_for_local_use_and_for_good),
+	KUNIT_CASE(a_run_starts_where_the_pass_was_given),
+	KUNIT_CASE(the_table_is_full_at_its_limit),
+	KUNIT_CASE(numbers_are_distinct_and_look_random),
+	KUNIT_CASE(a_number_is_not_given_again_at_once),
+	KUNIT_CASE(a_region_with_windows_is_not_killed),
+	KUNIT_CASE(what_may_be_invalidated_becomes_free),
+	KUNIT_CASE(an_ordinary_region_is_not_invalidated),
+	KUNIT_CASE(a_region_with_windows_is_not_invalidated),
+	KUNIT_CASE(a_dead_key_is_not_invalidated),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "pinion_key",
+	.init = keys_test_init,
+	.exit = keys_test_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suites(&suite);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A key table for one test, what to put into it, and how to ask it.
+ */
+#ifndef PINION_KUNIT_KEYS_H
+#define PINION_KUNIT_KEYS_H
+
+#include <kunit/test.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/pinion-abi.h>
+
+#include "../kernel/mem/mr.h"
+
+#define TEST_QPN	7
+#define OTHER_QPN	8
+
+/* test->priv of every suite about keys. */
+struct keys_test {
+	struct pinion_keys keys;
+	struct ib_pd pd;
+	struct ib_pd other_pd;
+	int own;		/* keys the table has of itself */
+};
+
+#define ALL_RIGHTS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
+		    IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND)
+
+/* A suite's .init and .exit; what a test leaves in the table is killed. */
+static inline int keys_test_init(struct kunit *test)
+{
+	struct keys_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	int err;
+
+	if (!t)
+		return -ENOMEM;
+	err = pinion_keys_init(&t->keys, 1 << 23);
+	if (err)
+		return err;
+	t->own = atomic_read(&t->keys.live);
+	test->priv = t;
+	return 0;
+}
+
+/* How many keys the test has. */
+static inline int live_keys(struct kunit *test)
+{
+	struct keys_test *t = test->priv;
+
+	return atomic_read(&t->keys.live) - t->own;
+}
+
+static inline void keys_test_exit(struct kunit *test)
+{
+	struct keys_test *t = test->priv;
+	struct pinion_key *key;
+	unsigned long index;
+
+	if (!t)
+		return;
+	/* Windows hold on to regions. */
+	xa_for_each(&t->keys.by_index, index, key)
+		if (key->kind == PINION_KEY_WINDOW)
+			pinion_key_kill(key);
+	xa_for_each(&t->keys.by_index, index, key)
+		if (key != t->keys.null)
+			pinion_key_kill(key);
+	KUNIT_EXPECT_EQ(test, live_keys(test), 0);
+	pinion_keys_destroy(&t->keys);
+}
+
+/* A region of pd, valid and findable. */
+static inline struct pinion_key *new_region(struct kunit *test, u64 base, u64 length, u32 rights)
+{
+	struct keys_test *t = test->priv;
+	struct pinion_key *key;
+
+	key = pinion_key_alloc(&t->keys, PINION_KEY_REGION, GFP_KERNEL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(key));
+	key->pd = &t->pd;
+	key->base = base;
+	key->length = length;
+	key->rights = rights;
+	key->state = PINION_KEY_VALID;
+	pinion_key_publish(key);
+	return key;
+}
+
+/* A window of pd, findable, not bound. */
+static inline struct pinion_mw *new_window(struct kunit *test, enum ib_mw_type type)
+{
+	struct pinion_mw *mw = kunit_kzalloc(test, sizeof(*mw), GFP_KERNEL);
+	struct keys_test *t = test->priv;
+
+	KUNIT_ASSERT_NOT_NULL(test, mw);
+	mw->ibmw.type = type;
+	mw->ibmw.pd = &t->pd;
+	KUNIT_ASSERT_EQ(test, pinion_alloc_mw(&t->keys, &mw->ibmw), 0);
+	return mw;
+}
+
+/* Enter for @length bytes at @addr as somebody of pd would, from QP TEST_QPN. */
+static inline int enter_as(struct kunit *test, u32 value, u32 rights, u64 addr, u64 length,
+			   bool remote, struct pinion_pass *pass)
+{
+	struct keys_test *t = test->priv;
+	struct pinion_want want = {
+		.pd = &t->pd, .qpn = TEST_QPN, .key = value, .rights = rights, .addr = addr,
+		.length = length, .remote = remote,
+	};
+
+	return pinion_key_enter(&t->keys, &want, pass);
+}
+
+static inline int try_enter(struct kunit *test, u32 value, u32 rights, u64 addr, u64 length,
+			    struct pinion_pass *pass)
+{
+	return enter_as(test, value, rights, addr, length, false, pass);
+}
+
+static inline int try_enter_remote(struct kunit *test, u32 value, u32 rights, u64 addr,
+				   u64 length, struct pinion_pass *pass)
+{
+	return enter_as(test, value, rights, addr, length, true, pass);
+}
+
+/* Enter and leave again; nothing is held whatever is returned. */
+static inline int may_enter(struct kunit *test, u32 value, u32 rights, u64 addr, u64 length)
+{
+	struct pinion_pass pass;
+	int err = try_enter(test, value, rights, addr, length, &pass);
+
+	if (!err)
+		pinion_key_leave(&pass);
+	return err;
+}
+
+static inline int may_enter_remote(struct kunit *test, u32 value, u32 rights, u64 addr,
+				   u64 length)
+{
+	struct pinion_pass pass;
+	int err = try_enter_remote(test, value, rights, addr, length, &pass);
+
+	if (!err)
+		pinion_key_leave(&pass);
+	return err;
+}
+
+/* Of a key that lets the byte at @addr be read by a peer. */
+static inline u32 generation_of(struct kunit *test, u32 value, u64 addr)
+{
+	struct pinion_pass pass;
+
+	KUNIT_ASSERT_EQ(test, try_enter_remote(test, value, 0, addr, 1, &pass), 0);
+	pinion_key_leave(&pass);
+	return pass.generation;
+}
+
+/* As pinion_key_kill_unbound(), of a region whose table is not the key's to give away. */
+static inline int kill_unbound(struct pinion_key *key)
+{
+	struct pinion_mtt *mtt;
+
+	return pinion_key_kill_unbound(key, &mtt);
+}
+
+/* Is nobody inside? */
+static inline bool gate_is_free(struct pinion_key *key)
+{
+	if (!down_write_trylock(&key->gate))
+		return false;
+	up_write(&key->gate);
+	return true;
+}
+
+#endif

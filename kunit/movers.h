@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Threads that go in and out of gates while the test changes what is behind them.
+ */
+#ifndef PINION_KUNIT_MOVERS_H
+#define PINION_KUNIT_MOVERS_H
+
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+
+#include "keys.h"
+#include "random.h"
+
+#define MOVERS	3
+
+/* One test lasts so long, and on a busy machine until it has seen enough. */
+#define TIME_MS		300
+#define LIMIT_MS	5000
+
+struct pastime {
+	unsigned long end;
+	unsigned long limit;
+};
+
+static inline struct pastime start_pastime(void)
+{
+	return (struct pastime){
+		.end = jiffies + msecs_to_jiffies(TIME_MS),
+		.limit = jiffies + msecs_to_jiffies(LIMIT_MS),
+	};
+}
+
+static inline bool go_on(const struct pastime *time, bool seen_enough)
+{
+	return time_before(jiffies, seen_enough ? time->end : time->limit);
+}
+
+struct movers {
+	struct task_struct *task[MOVERS];
+	u32 running;
+};
+
+static inline void stop_movers(void *arg)
+{
+	struct movers *movers = arg;
+
+	while (movers->running)
+		kthread_stop(movers->task[--movers->running]);
+}
+
+/* They are stopped at the end of the test, if not before, also when it fails. */
+static inline struct movers *start_movers(struct kunit *test, int (*function)(void *),
+					  void *arg)
+{
+	struct movers *movers = kunit_kzalloc(test, sizeof(*movers), GFP_KERNEL);
+	struct task_struct *task;
+
+	KUNIT_ASSERT_NOT_NULL(test, movers);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, stop_movers, movers), 0);
+	while (movers->running < MOVERS) {
+		task = kthread_run(function, arg, "pinion_mover/%u", movers->running);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+		movers->task[movers->running++] = task;
+	}
+	return movers;
+}
+
+/* So long that others get in between, not so long that they do not care to. */
+static inline void linger(struct rnd_state *rnd)
+{
+	u32 i = random_below(rnd, 100);
+
+	while (i--)
+		cpu_relax();
+}
+
+/* Outside of all gates: let others run, there may be fewer processors than threads. */
+static inline void step_aside(struct rnd_state *rnd)
+{
+	if (random_one_in(rnd, 32))
+		usleep_range(20, 50);
+	else
+		cond_resched();
+}
+
+#endif

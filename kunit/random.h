@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Numbers that are random and yet the same in every run: a failure seen once is
+ * seen again.
+ */
+#ifndef PINION_KUNIT_RANDOM_H
+#define PINION_KUNIT_RANDOM_H
+
+#include <linux/prandom.h>
+
+static inline u32 random_below(struct rnd_state *rnd, u32 end)
+{
+	return prandom_u32_state(rnd) % end;
+}
+
+static inline bool random_one_in(struct rnd_state *rnd, u32 n)
+{
+	return !random_below(rnd, n);
+}
+
+static inline u64 random_u64(struct rnd_state *rnd)
+{
+	return (u64)prandom_u32_state(rnd) << 32 | prandom_u32_state(rnd);
+}
+
+/* Of any magnitude: as many of 3 digits as of 19. */
+static inline u64 random_magnitude(struct rnd_state *rnd)
+{
+	return random_u64(rnd) >> random_below(rnd, 64);
+}
+
+static inline u64 random_u64_below(struct rnd_state *rnd, u64 end)
+{
+	return random_u64(rnd) % end;
+}
+
+#endif
