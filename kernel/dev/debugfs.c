@@ -19,6 +19,7 @@ static const char *const kinds[] = {
 	[PINION_KEY_REGION]	= "region",
 	[PINION_KEY_DMA]	= "dma",
 	[PINION_KEY_WINDOW]	= "window",
+	[PINION_KEY_NULL]	= "null",
 };
 
 static const char *const states[] = {
@@ -26,6 +27,12 @@ static const char *const states[] = {
 	[PINION_KEY_VALID]	= "valid",
 	[PINION_KEY_DEAD]	= "dead",
 };
+
+/* For kinds and states this file was not told of. */
+static const char *name_of(const char *const *names, size_t num, unsigned int i)
+{
+	return i < num && names[i] ? names[i] : "?";
+}
 
 /* Neighbouring blocks that are neighbours in memory, too, are one line. */
 static void show_runs(struct seq_file *file, const struct pinion_mtt *mtt)
@@ -50,7 +57,8 @@ static void show_key(struct seq_file *file, struct pinion_key *key)
 {
 	down_read(&key->gate);
 	seq_printf(file, "%#010x %s %s rights %#x base %#llx length %#llx", key->value,
-		   kinds[key->kind], states[key->state], key->rights, key->base, key->length);
+		   name_of(kinds, ARRAY_SIZE(kinds), key->kind),
+		   name_of(states, ARRAY_SIZE(states), key->state), key->rights, key->base, key->length);
 	if (key->mtt)
 		seq_printf(file, " block_size %#llx blocks %llu first %#llx",
 			   1ULL << key->mtt->shift, key->mtt->num_blocks, key->mtt->first);

@@ -25,7 +25,8 @@ struct pinion_cursor {
 	u64 within;			/* how far into it */
 	bool inside;
 	u64 entered;			/* @within when the gate was entered */
-	u32 generation;			/* of the key when this sge was first entered */
+	bool begun;			/* this sge was entered before, */
+	u32 generation;			/* and its key was of that generation */
 	struct pinion_pass pass;
 	int syndrome;			/* why it was refused, once it was */
 };

@@ -44,6 +44,7 @@ void pinion_cursor_rewind(struct pinion_cursor *cursor)
 {
 	cursor->at = 0;
 	cursor->within = 0;
+	cursor->begun = false;
 }
 
 void pinion_cursor_seek(struct pinion_cursor *cursor, u64 bytes)
@@ -69,6 +70,7 @@ int pinion_cursor_enter(struct pinion_cursor *cursor, u64 need)
 	       cursor->within == cursor->sge[cursor->at].length) {
 		cursor->at++;
 		cursor->within = 0;
+		cursor->begun = false;
 	}
 	/* Lengths were compared before anything moved, so this is a last resort. */
 	if (WARN_ON_ONCE(cursor->at >= cursor->num_sge))
@@ -86,12 +88,12 @@ int pinion_cursor_enter(struct pinion_cursor *cursor, u64 need)
 		return err;
 	if (err > 0)
 		return cursor->syndrome = err;
-	if (!cursor->within)
-		cursor->generation = cursor->pass.generation;
-	if (cursor->generation != cursor->pass.generation) {
+	if (cursor->begun && cursor->generation != cursor->pass.generation) {
 		pinion_key_leave(&cursor->pass);
 		return cursor->syndrome = PINION_SYN_KEY_STATE;
 	}
+	cursor->begun = true;
+	cursor->generation = cursor->pass.generation;
 	cursor->inside = true;
 	cursor->entered = cursor->within;
 	return 0;
@@ -120,6 +122,7 @@ int pinion_cursor_check(struct pinion_cursor *cursor)
 			continue;
 		cursor->at = i;
 		cursor->within = 0;
+		cursor->begun = false;
 		while ((err = pinion_cursor_enter(cursor, U64_MAX)) == -EBUSY)
 			pinion_cursor_wait(cursor);
 		pinion_cursor_leave(cursor);

@@ -91,6 +91,26 @@ static int dealloc(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
 	return 0;
 }
 
+/**
+ * pinion_dm_query - tell who imports device memory where it can be mapped
+ * @ibdm: the memory
+ * @attrs: answered with struct pinion_query_dm_resp
+ *
+ * Return: 0 or a negative errno.
+ */
+int pinion_dm_query(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
+{
+	struct pinion_dm *dm = to_pinion_dm(ibdm);
+	struct pinion_query_dm_resp resp = {
+		.mmap_offset = rdma_user_mmap_get_offset(dm->mapping),
+		.mmap_length = dm->size,
+		.length = ibdm->length,
+	};
+
+	return uverbs_copy_to_struct_or_zero(attrs, PINION_ATTR_DM_QUERY_RESP, &resp,
+					     sizeof(resp));
+}
+
 const struct ib_device_ops pinion_dm_ops = {
 	.alloc_dm = alloc,
 	.dealloc_dm = dealloc,

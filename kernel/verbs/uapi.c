@@ -48,6 +48,26 @@ DECLARE_UVERBS_NAMED_METHOD(PINION_METHOD_SRQ_DOORBELL,
 ADD_UVERBS_METHODS(pinion_srq_methods, UVERBS_OBJECT_SRQ,
 		   &UVERBS_METHOD(PINION_METHOD_SRQ_DOORBELL));
 
+static int UVERBS_HANDLER(PINION_METHOD_DM_QUERY)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_dm *ibdm = uverbs_attr_get_obj(attrs, PINION_ATTR_DM_QUERY_HANDLE);
+
+	if (IS_ERR(ibdm))
+		return PTR_ERR(ibdm);
+	return pinion_dm_query(ibdm, attrs);
+}
+
+DECLARE_UVERBS_NAMED_METHOD(PINION_METHOD_DM_QUERY,
+			    UVERBS_ATTR_IDR(PINION_ATTR_DM_QUERY_HANDLE, UVERBS_OBJECT_DM,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(PINION_ATTR_DM_QUERY_RESP,
+						UVERBS_ATTR_STRUCT(struct pinion_query_dm_resp,
+								   length),
+						UA_MANDATORY));
+
+ADD_UVERBS_METHODS(pinion_dm_methods, UVERBS_OBJECT_DM,
+		   &UVERBS_METHOD(PINION_METHOD_DM_QUERY));
+
 #define RESP_UCONTEXT	UVERBS_ATTR_STRUCT(struct pinion_alloc_ucontext_resp, caps)
 #define RESP_DM		UVERBS_ATTR_STRUCT(struct pinion_alloc_dm_resp, mmap_length)
 
@@ -66,5 +86,6 @@ const struct uapi_definition pinion_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_SRQ, &pinion_srq_methods),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &pinion_query_context),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DM, &pinion_alloc_dm),
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DM, &pinion_dm_methods),
 	{},
 };

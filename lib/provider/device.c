@@ -39,6 +39,7 @@ static const struct verbs_context_ops ops = {
 	.free_context = free_context,
 	.free_dm = pinion_free_dm,
 	.get_srq_num = pinion_get_srq_num,
+	.import_dm = pinion_import_dm,
 	.import_mr = pinion_import_mr,
 	.import_pd = pinion_import_pd,
 	.modify_qp = pinion_modify_qp,
@@ -60,6 +61,7 @@ static const struct verbs_context_ops ops = {
 	.req_notify_cq = pinion_req_notify_cq,
 	.rereg_mr = pinion_rereg_mr,
 	.resize_cq = pinion_resize_cq,
+	.unimport_dm = pinion_unimport_dm,
 	.unimport_mr = pinion_unimport_mr,
 	.unimport_pd = pinion_unimport_pd,
 #if PINION_HAVE_DMAH

@@ -43,19 +43,22 @@ static int memcpy_from_dm(void *to, struct ibv_dm *ibdm, uint64_t offset,
 	return 0;
 }
 
-static int map_dm(struct pinion_dm *dm, int fd,
-		  const struct pinion_alloc_dm_resp *resp)
+static int map_dm(struct pinion_dm *dm, int fd, uint64_t mmap_offset,
+		  uint64_t mmap_length, uint64_t length)
 {
 	void *map;
 
-	map = mmap(NULL, resp->mmap_length, PROT_READ | PROT_WRITE, MAP_SHARED,
-		   fd, resp->mmap_offset);
+	map = mmap(NULL, mmap_length, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		   mmap_offset);
 	if (map == MAP_FAILED)
 		return errno;
 
 	dm->map = map;
-	dm->map_length = resp->mmap_length;
-	dm->mmap_offset = resp->mmap_offset;
+	dm->map_length = mmap_length;
+	dm->mmap_offset = mmap_offset;
+	dm->length = length;
+	dm->vdm.dm.memcpy_to_dm = memcpy_to_dm;
+	dm->vdm.dm.memcpy_from_dm = memcpy_from_dm;
 	return 0;
 }
 
@@ -72,7 +75,8 @@ static int alloc_dm(struct ibv_context *context, struct pinion_dm *dm,
 	if (err)
 		return err;
 
-	err = map_dm(dm, context->cmd_fd, &resp);
+	err = map_dm(dm, context->cmd_fd, resp.mmap_offset, resp.mmap_length,
+		     attr->length);
 	if (err)
 		ibv_cmd_free_dm(&dm->vdm);
 	return err;
@@ -99,9 +103,6 @@ struct ibv_dm *pinion_alloc_dm(struct ibv_context *context,
 		errno = err;
 		return NULL;
 	}
-	dm->length = attr->length;
-	dm->vdm.dm.memcpy_to_dm = memcpy_to_dm;
-	dm->vdm.dm.memcpy_from_dm = memcpy_from_dm;
 	return &dm->vdm.dm;
 }
 
@@ -117,6 +118,52 @@ int pinion_free_dm(struct ibv_dm *ibdm)
 	munmap(dm->map, dm->map_length);
 	free(dm);
 	return 0;
+}
+
+static int query_dm(struct ibv_context *context, uint32_t handle,
+		    struct pinion_query_dm_resp *resp)
+{
+	DECLARE_COMMAND_BUFFER(attrs, UVERBS_OBJECT_DM, PINION_METHOD_DM_QUERY,
+			       2);
+
+	fill_attr_in_obj(attrs, PINION_ATTR_DM_QUERY_HANDLE, handle);
+	fill_attr_out_ptr(attrs, PINION_ATTR_DM_QUERY_RESP, resp);
+	return execute_ioctl(context, attrs) ? errno : 0;
+}
+
+struct ibv_dm *pinion_import_dm(struct ibv_context *context, uint32_t handle)
+{
+	struct pinion_query_dm_resp resp = {};
+	struct pinion_dm *dm;
+	int err;
+
+	dm = calloc(1, sizeof(*dm));
+	if (!dm)
+		return NULL;
+
+	err = query_dm(context, handle, &resp);
+	if (!err)
+		err = map_dm(dm, context->cmd_fd, resp.mmap_offset,
+			     resp.mmap_length, resp.length);
+	if (err) {
+		free(dm);
+		errno = err;
+		return NULL;
+	}
+	dm->vdm.handle = handle;
+	dm->vdm.dm.handle = handle;
+	dm->vdm.dm.comp_mask = IBV_DM_MASK_HANDLE;
+	dm->vdm.dm.context = context;
+	return &dm->vdm.dm;
+}
+
+/* The memory is still whose it was; only our view of it goes. */
+void pinion_unimport_dm(struct ibv_dm *ibdm)
+{
+	struct pinion_dm *dm = to_pinion_dm(ibdm);
+
+	munmap(dm->map, dm->map_length);
+	free(dm);
 }
 
 struct ibv_mr *pinion_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm,

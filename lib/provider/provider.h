@@ -254,6 +254,8 @@ int pinion_dealloc_dmah(struct ibv_dmah *dmah);
 struct ibv_dm *pinion_alloc_dm(struct ibv_context *context,
 			       struct ibv_alloc_dm_attr *attr);
 int pinion_free_dm(struct ibv_dm *dm);
+struct ibv_dm *pinion_import_dm(struct ibv_context *context, uint32_t handle);
+void pinion_unimport_dm(struct ibv_dm *dm);
 struct ibv_mr *pinion_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm,
 				uint64_t offset, size_t length,
 				unsigned int access);

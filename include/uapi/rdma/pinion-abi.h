@@ -300,6 +300,13 @@ struct pinion_alloc_dm_resp {
 	__aligned_u64 mmap_length;
 };
 
+/* DM_QUERY: what who imports device memory has to know of it */
+struct pinion_query_dm_resp {
+	__aligned_u64 mmap_offset;
+	__aligned_u64 mmap_length;
+	__aligned_u64 length;		/* as it was asked for */
+};
+
 /* ------------------------------------------- private uverbs objects, methods */
 
 #define PINION_NS		(1U << 12)	/* UVERBS_ID_DRIVER_NS */
@@ -328,9 +335,19 @@ enum pinion_query_context_attrs {
 	PINION_ATTR_QUERY_CONTEXT_RESP = PINION_NS, /* struct pinion_alloc_ucontext_resp */
 };
 
-/* Method and attributes added to UVERBS_OBJECT_DM's ALLOC (core ids below NS) */
+/* Attributes added to UVERBS_OBJECT_DM's ALLOC (core ids below NS) */
 enum pinion_dm_alloc_attrs {
 	PINION_ATTR_DM_ALLOC_RESP = PINION_NS,	/* struct pinion_alloc_dm_resp */
+};
+
+/* Methods added to UVERBS_OBJECT_DM */
+enum pinion_dm_methods {
+	PINION_METHOD_DM_QUERY = PINION_NS + 7,
+};
+
+enum pinion_dm_query_attrs {
+	PINION_ATTR_DM_QUERY_HANDLE = PINION_NS,
+	PINION_ATTR_DM_QUERY_RESP,		/* struct pinion_query_dm_resp */
 };
 
 /* ------------------------------------------------------------------ checks */
@@ -365,5 +382,6 @@ PINION_ASSERT_SIZE(struct pinion_modify_srq_req, 8);
 PINION_ASSERT_SIZE(struct pinion_create_ah_resp, 8);
 PINION_ASSERT_SIZE(struct pinion_alloc_pd_resp, 8);
 PINION_ASSERT_SIZE(struct pinion_alloc_dm_resp, 16);
+PINION_ASSERT_SIZE(struct pinion_query_dm_resp, 24);
 
 #endif /* PINION_ABI_H */
