@@ -58,7 +58,8 @@ static void show_key(struct seq_file *file, struct pinion_key *key)
 	down_read(&key->gate);
 	seq_printf(file, "%#010x %s %s rights %#x base %#llx length %#llx", key->value,
 		   name_of(kinds, ARRAY_SIZE(kinds), key->kind),
-		   name_of(states, ARRAY_SIZE(states), key->state), key->rights, key->base, key->length);
+		   name_of(states, ARRAY_SIZE(states), key->state), key->rights, key->base,
+		   key->length);
 	if (key->mtt)
 		seq_printf(file, " block_size %#llx blocks %llu first %#llx",
 			   1ULL << key->mtt->shift, key->mtt->num_blocks, key->mtt->first);
