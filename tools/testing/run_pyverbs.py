@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Runs the tests of pyverbs, of every module that is not of one vendor, and prints
+their results in KTAP. A test that takes too long fails, and the rest still run.
+
+Usage: run_pyverbs.py DIR DEVICE GID_INDEX SECONDS LEAST [TEST...]
+DIR holds the modules of the `tests' package. LEAST is how many must pass.
+Exit status: 0 when at least LEAST passed and none failed.
+"""
+import os
+import re
+import select
+import subprocess
+import sys
+import unittest
+
+VENDORS = re.compile(r'test_(mlx5|efa|cuda|irdma|mana|hns)')
+
+
+class Reporter(unittest.TestResult):
+    """Tells the parent process of each test: one line when it starts, one when it ends."""
+
+    def __init__(self, stream):
+        super().__init__()
+        self.stream = stream
+
+    def tell(self, word, test, text=''):
+        text = ' '.join(str(text).split('\n')).strip()
+        print(word, test.id(), text, sep='\t', file=self.stream, flush=True)
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.tell('start', test)
+
+    def addSuccess(self, test):
+        self.tell('ok', test)
+
+    def addSkip(self, test, reason):
+        self.tell('skip', test, reason)
+
+    def failed(self, test, err):
+        text = self._exc_info_to_string(err, test).rstrip().split('\n')
+        self.tell('fail', test, ' | '.join(text[-12:]))
+
+    addFailure = addError = lambda self, test, err: self.failed(test, err)
+
+    def addSubTest(self, test, subtest, err):
+        if err:
+            self.failed(test, err)
+
+
+def flatten(suite):
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            yield from flatten(test)
+        else:
+            yield test
+
+
+def worker(directory, device, gid, names):
+    """Without names, list the tests; else run them. The protocol is on descriptor 3."""
+    out = os.fdopen(3, 'w')
+    sys.path.insert(0, directory)
+    sys.path.insert(0, os.path.join(directory, 'tests'))
+    sys.argv = ['run_tests.py', '--dev', device, '--gid', gid]
+    from args_parser import parser
+    parser.parse_args()
+    import tests
+    loader = unittest.TestLoader()
+    found = {}
+    for module in tests.__test_modules__:
+        if not VENDORS.match(module.__name__.rsplit('.', 1)[-1]):
+            for test in flatten(loader.loadTestsFromModule(module)):
+                # In some versions a module shows its imported classes' tests, too.
+                if type(test).__module__ == module.__name__:
+                    found[test.id()] = test
+    if not names:
+        for name in sorted(found):
+            print(name, file=out, flush=True)
+        return
+    suite = unittest.TestSuite(found[name] for name in names)
+    suite.run(Reporter(out))
+
+
+def spawn(args):
+    r, w = os.pipe()
+    # The worker's copy is descriptor 3 whatever it was here.
+    child = subprocess.Popen(
+        ['sh', '-c', 'fd=$1; shift; eval "exec 3>&$fd"; exec "$@"', 'sh', str(w),
+         sys.executable, __file__, '--worker', *args],
+        pass_fds=(w,), stdin=subprocess.DEVNULL, start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    os.close(w)
+    return child, r
+
+
+def kill(child):
+    try:
+        os.killpg(child.pid, 9)
+    except ProcessLookupError:
+        pass
+    child.wait()
+
+
+def lines(fd, seconds):
+    """The lines of a worker; None once it has been silent for too long."""
+    rest = b''
+    while True:
+        if not select.select([fd], [], [], seconds)[0]:
+            yield None
+            return
+        data = os.read(fd, 65536)
+        if not data:
+            return
+        *whole, rest = (rest + data).split(b'\n')
+        for line in whole:
+            yield line.decode(errors='replace')
+
+
+def main():
+    directory, device, gid, seconds, least, *names = sys.argv[1:]
+    seconds = float(seconds)
+    if not names:
+        child, fd = spawn([directory, device, gid])
+        names = [n for n in lines(fd, seconds) if n]
+        kill(child)
+    if not names:
+        print('not ok 1 load # the tests could not be loaded')
+        print('1..1')
+        return 1
+    count = {'ok': 0, 'skip': 0, 'fail': 0}
+    number = 0
+    left = list(names)
+
+    def report(word, name, text=''):
+        nonlocal number
+        number += 1
+        count[word] += 1
+        left.remove(name)
+        short = name.replace('tests.', '', 1)
+        if word == 'fail':
+            print('#', text.replace(' | ', '\n# '))
+            print(f'not ok {number} {short}')
+        else:
+            print(f'ok {number} {short}' + (f' # SKIP {text}' if word == 'skip' else ''))
+        sys.stdout.flush()
+
+    while left:
+        child, fd = spawn([directory, device, gid, *left])
+        running, before = None, len(left)
+        for line in lines(fd, seconds):
+            if line is None:
+                break
+            word, name, text = line.split('\t', 2)
+            if word == 'start':
+                running = name
+            elif name in left:
+                report(word, name, text)
+                running = None
+        else:
+            child.wait()
+            if running:
+                report('fail', running, f'the process died: {child.returncode}')
+        if running and running in left:
+            report('fail', running, f'no end after {seconds:.0f}s')
+        kill(child)
+        os.close(fd)
+        if len(left) == before:
+            report('fail', left[0], 'not started')
+
+    number += 1
+    enough = count['ok'] >= int(least)
+    print(f'{"" if enough else "not "}ok {number} at-least-{least}-pass # {count["ok"]} do')
+    print(f'1..{number}')
+    return 0 if enough and not count['fail'] else 1
+
+
+# Not when a test's own process imports this file again.
+if __name__ == '__main__':
+    if sys.argv[1:2] == ['--worker']:
+        worker(*sys.argv[2:5], sys.argv[5:])
+    elif len(sys.argv) < 6:
+        print(__doc__)
+        sys.exit(2)
+    else:
+        sys.exit(main())
