@@ -10,6 +10,7 @@
 #include "../logic/range.h"
 #include "mr.h"
 #include "mtt.h"
+#include "trace.h"
 
 /* Any size from a page to a gigabyte will do for a block. */
 #define BLOCK_SIZES GENMASK_ULL(30, PAGE_SHIFT)
@@ -22,10 +23,30 @@ struct backing {
 	struct pinion_mtt *mtt;
 };
 
+/* For a tracepoint that is on, and was when @begun was taken. */
+static u64 since(u64 begun)
+{
+	return begun ? ktime_get_ns() - begun : 0;
+}
+
+/*
+ * What was refused here and not by the core, told to who looks for it: the errno alone
+ * does not say why.
+ */
+static int refused(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
+		   const char *reason, int err)
+{
+	trace_mr_reg_fail(start, length, iova, access, reason, err);
+	ibdev_dbg_ratelimited(pd->device, "no region of %llu bytes at 0x%llx: %s (%d)\n",
+			      length, start, reason, err);
+	return err;
+}
+
 /* A table of @umem in the largest blocks its layout allows. */
 static struct pinion_mtt *describe(struct ib_umem *umem)
 {
 	unsigned long start = umem->address;
+	u64 begun = trace_mtt_write_enabled() ? ktime_get_ns() : 0;
 	struct ib_block_iter biter;
 	unsigned long size;
 	struct pinion_mtt *mtt;
@@ -44,6 +65,7 @@ static struct pinion_mtt *describe(struct ib_umem *umem)
 		if (!(block & (PINION_MTT_LEAF_BLOCKS - 1)))
 			cond_resched();
 	}
+	trace_mtt_write(mtt, since(begun));
 	return mtt;
 }
 
@@ -143,22 +165,28 @@ struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
 struct ib_mr *pinion_reg_user_mr(struct pinion_keys *keys, struct ib_pd *pd, u64 start,
 				 u64 length, u64 iova, int access)
 {
+	u64 begun = trace_mr_reg_enabled() ? ktime_get_ns() : 0;
 	struct backing backing;
 	struct ib_mr *ibmr;
 	int err;
 
 	err = check_span(length, iova, access);
 	if (err)
-		return ERR_PTR(err);
+		return ERR_PTR(refused(pd, start, length, iova, access,
+				       "no length, or an end beyond 2^64", err));
 	err = back(&backing, pd, start, length, access);
 	if (err)
-		return ERR_PTR(err);
+		return ERR_PTR(refused(pd, start, length, iova, access,
+				       "not pinned, or no room for its table", err));
 	ibmr = pinion_region_make(keys, pd, backing.mtt, first_address(iova, access), length,
 				  access);
-	if (IS_ERR(ibmr))
+	if (IS_ERR(ibmr)) {
 		unback(&backing);
-	else
-		to_pinion_mr(ibmr)->umem = backing.umem;
+		refused(pd, start, length, iova, access, "no key", PTR_ERR(ibmr));
+		return ibmr;
+	}
+	to_pinion_mr(ibmr)->umem = backing.umem;
+	trace_mr_reg(ibmr->lkey, ibmr->iova, length, access, since(begun));
 	return ibmr;
 }
 
@@ -221,6 +249,7 @@ struct ib_mr *pinion_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64
 		.length = key->length,
 		.access = flags & IB_MR_REREG_ACCESS ? access : mr->access,
 	};
+	u64 begun = trace_mr_rereg_enabled() ? ktime_get_ns() : 0;
 	int err;
 
 	if (flags & ~REREG_FLAGS || !mr->umem)
@@ -246,6 +275,8 @@ struct ib_mr *pinion_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64
 	if (err)
 		return ERR_PTR(err);
 	name_mr(mr);
+	trace_mr_rereg(ibmr->lkey, ibmr->iova, ibmr->length, mr->access,
+		       since(begun));
 	return NULL;
 }
 
@@ -275,6 +306,7 @@ int pinion_dereg_mr(struct ib_mr *ibmr)
 {
 	struct pinion_mr *mr = to_pinion_mr(ibmr);
 	struct backing backing = { .umem = mr->umem };
+	u64 begun = trace_mr_dereg_enabled() ? ktime_get_ns() : 0;
 	int err;
 
 	err = pinion_key_kill_unbound(mr->key, &backing.mtt);
@@ -282,6 +314,8 @@ int pinion_dereg_mr(struct ib_mr *ibmr)
 		return err;
 	unback(&backing);
 	pinion_mtt_free(mr->pages);
+	trace_mr_dereg(ibmr->lkey, ibmr->iova, ibmr->length, mr->access,
+		       since(begun));
 	kfree(mr);
 	return 0;
 }

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Tracepoints of memory registration.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM pinion
+
+#if !defined(PINION_MEM_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define PINION_MEM_TRACE_H
+
+#include <linux/tracepoint.h>
+#include <rdma/ib_verbs.h>
+
+#include "mtt.h"
+
+DECLARE_EVENT_CLASS(pinion_mr,
+	TP_PROTO(u32 key, u64 base, u64 length, int access, u64 ns),
+	TP_ARGS(key, base, length, access, ns),
+	TP_STRUCT__entry(
+		__field(u32, key)
+		__field(u64, base)
+		__field(u64, length)
+		__field(int, access)
+		__field(u64, ns)
+	),
+	TP_fast_assign(
+		__entry->key = key;
+		__entry->base = base;
+		__entry->length = length;
+		__entry->access = access;
+		__entry->ns = ns;
+	),
+	TP_printk("key=0x%08x base=0x%llx length=%llu access=0x%x ns=%llu", __entry->key,
+		  __entry->base, __entry->length, __entry->access, __entry->ns)
+);
+
+DEFINE_EVENT(pinion_mr, mr_reg,
+	     TP_PROTO(u32 key, u64 base, u64 length, int access, u64 ns),
+	     TP_ARGS(key, base, length, access, ns));
+
+DEFINE_EVENT(pinion_mr, mr_rereg,
+	     TP_PROTO(u32 key, u64 base, u64 length, int access, u64 ns),
+	     TP_ARGS(key, base, length, access, ns));
+
+DEFINE_EVENT(pinion_mr, mr_dereg,
+	     TP_PROTO(u32 key, u64 base, u64 length, int access, u64 ns),
+	     TP_ARGS(key, base, length, access, ns));
+
+TRACE_EVENT(mtt_write,
+	TP_PROTO(const struct pinion_mtt *mtt, u64 ns),
+	TP_ARGS(mtt, ns),
+	TP_STRUCT__entry(
+		__field(u64, blocks)
+		__field(u8, shift)
+		__field(u64, first)
+		__field(u64, ns)
+	),
+	TP_fast_assign(
+		__entry->blocks = mtt->num_blocks;
+		__entry->shift = mtt->shift;
+		__entry->first = mtt->first;
+		__entry->ns = ns;
+	),
+	TP_printk("blocks=%llu size=%llu first=%llu ns=%llu", __entry->blocks,
+		  1ULL << __entry->shift, __entry->first, __entry->ns)
+);
+
+TRACE_EVENT(mr_reg_fail,
+	TP_PROTO(u64 start, u64 length, u64 iova, int access, const char *reason, int err),
+	TP_ARGS(start, length, iova, access, reason, err),
+	TP_STRUCT__entry(
+		__field(u64, start)
+		__field(u64, length)
+		__field(u64, iova)
+		__field(int, access)
+		__string(reason, reason)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		__entry->start = start;
+		__entry->length = length;
+		__entry->iova = iova;
+		__entry->access = access;
+		__assign_str(reason);
+		__entry->err = err;
+	),
+	TP_printk("start=0x%llx length=%llu iova=0x%llx access=0x%x: %s (%d)", __entry->start,
+		  __entry->length, __entry->iova, __entry->access, __get_str(reason),
+		  __entry->err)
+);
+
+#endif
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>
