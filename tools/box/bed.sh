@@ -153,6 +153,9 @@ find_provider() {
 		[ -n "$tree" ] || return 0
 		provider=$tree/build/lib-$(root_name)
 		if ! ls "$provider"/libpinion-rdmav*.so >/dev/null 2>&1; then
+			[ -e "$root/etc/libibverbs.d/pinion.driver" ] || [ "$links" = 0 ] || printf \
+				'%s: no provider for this root in %s: ibverbs will not see the device; run scripts/bed/provider-build %s\n' \
+				"$BOX" "$provider" "$(root_name)" >&2
 			provider=
 			return 0
 		fi
