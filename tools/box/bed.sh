@@ -218,14 +218,14 @@ make_job() {
 
 	# Another root has none of this machine's folders: show those that matter.
 	if [ "$root" != / ]; then
-		[ "$cwd" = / ] || conf ro "$cwd"
-		[ -z "$tree" ] || case $cwd/ in "$tree"/*) ;; *) conf ro "$tree" ;; esac
-		[ -z "$tree" ] || case $cwd/ in "$tree"/?*) conf ro "$tree" ;; esac
-		[ -z "$provider" ] || case $provider in "${tree:-/none}"/*) ;; *) conf ro "${provider%/*}" ;; esac
+		[ "$cwd" = / ] || conf cw "$cwd"
+		[ -z "$tree" ] || case $cwd/ in "$tree"/*) ;; *) conf cw "$tree" ;; esac
+		[ -z "$tree" ] || case $cwd/ in "$tree"/?*) conf cw "$tree" ;; esac
+		[ -z "$provider" ] || case $provider in "${tree:-/none}"/*) ;; *) conf cw "${provider%/*}" ;; esac
 	fi
 	for d in "${ro[@]}"; do
 		seen=$(readlink -e "$d") || fail "--ro $d: no such path"
-		conf ro "$seen"
+		conf cw "$seen"
 	done
 	for d in "${rw[@]}"; do
 		seen=$(readlink -e "$d") || fail "--rw $d: no such path"

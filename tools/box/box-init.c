@@ -183,7 +183,24 @@ static void mount_at(const char *what, const char *where, const char *type, int 
 		say("mount %s on %s: %s", type, where, strerror(errno));
 }
 
-static void expose(const char *what, const char *where, int writable)
+/* How a path of the host is shown: read-only, writable, or with a layer in memory. */
+enum show { SHOW_RO, SHOW_RW, SHOW_COW };
+
+static int overlay(const char *from, const char *to)
+{
+	static int n;
+	char data[8600], up[64], work[64];
+
+	n++;
+	snprintf(up, sizeof(up), STAGE "/up%d", n);
+	snprintf(work, sizeof(work), STAGE "/work%d", n);
+	mkdir(up, 0755);
+	mkdir(work, 0755);
+	snprintf(data, sizeof(data), "lowerdir=%s,upperdir=%s,workdir=%s", from, up, work);
+	return mount("overlay", to, "overlay", 0, data);
+}
+
+static void expose(const char *what, const char *where, enum show how)
 {
 	char from[8300], to[8300];
 	struct stat st;
@@ -202,8 +219,10 @@ static void expose(const char *what, const char *where, int writable)
 		*slash = '/';
 		close(open(to, O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
 	}
+	if (how == SHOW_COW && S_ISDIR(st.st_mode) && !overlay(from, to))
+		return;
 	if (mount(from, to, NULL, MS_BIND, NULL) ||
-	    (!writable && mount(NULL, to, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL)))
+	    (how != SHOW_RW && mount(NULL, to, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL)))
 		die("cannot show %s of the host at %s: %s", what, where, strerror(errno));
 }
 
@@ -248,7 +267,7 @@ static void mount_host(void)
 static void build_root(char **conf)
 {
 	const char *root = lookup(conf, "root", "/");
-	char data[8300];
+	char lower[8300];
 	char **v;
 
 	if (mount("stage", STAGE, "tmpfs", 0, "mode=755"))
@@ -260,12 +279,9 @@ static void build_root(char **conf)
 		if (mount("/", host_root, NULL, MS_BIND, NULL))
 			die("bind: %s", strerror(errno));
 	}
-	mkdir(STAGE "/up", 0755);
-	mkdir(STAGE "/work", 0755);
 	mkdir(NEW, 0755);
-	snprintf(data, sizeof(data), "lowerdir=%s%s,upperdir=%s/up,workdir=%s/work", host_root,
-		 root, STAGE, STAGE);
-	if (mount("overlay", NEW, "overlay", 0, data))
+	snprintf(lower, sizeof(lower), "%s%s", host_root, root);
+	if (overlay(lower, NEW))
 		die("cannot lay a writable layer over %s: %s", root, strerror(errno));
 
 	mount_at("dev", "/dev", "devtmpfs", 0, NULL);
@@ -283,13 +299,19 @@ static void build_root(char **conf)
 	for (v = conf; *v; v++) {
 		char *what, *where;
 
-		if (strncmp(*v, "ro=", 3) && strncmp(*v, "rw=", 3))
+		enum show how = SHOW_COW;
+
+		if (!strncmp(*v, "ro=", 3))
+			how = SHOW_RO;
+		else if (!strncmp(*v, "rw=", 3))
+			how = SHOW_RW;
+		else if (strncmp(*v, "cw=", 3))
 			continue;
 		what = *v + 3;
 		where = strchr(what, '\t');
 		if (where)
 			*where++ = 0;
-		expose(what, where ? where : what, v[0][1] == 'w');
+		expose(what, where ? where : what, how);
 	}
 
 	if (chdir(NEW) || mount(".", "/", NULL, MS_MOVE, NULL) || chroot(".") || chdir("/"))
