@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Shared by the scripts of this folder: where the cache is, how an artefact is
 # made once and found again, how long work shows that it is alive.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 
 BED=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 TOP=$(cd "$BED/../.." && pwd)
