@@ -17,7 +17,9 @@ static struct region a, b;
 
 static void begin(void)
 {
-	struct qp_cfg cfg = { .type = IBV_QPT_UD, .inline_data = 128, .sge = 8 };
+	struct qp_cfg cfg = { .type = IBV_QPT_UD,
+			      .inline_data = 128,
+			      .sge = 8 };
 
 	link_make(&link_, &cfg);
 	a = region_new(LEN, 1003, ALL_ACCESS);
@@ -31,7 +33,7 @@ static uint32_t mtu(void)
 
 static void u1_lengths(void)
 {
-	const uint32_t sizes[] = { 0,  1,  7,	8,	  9,	   63,
+	const uint32_t sizes[] = { 0,  1,  7,	8,	   9,	 63,
 				   64, 65, 255, mtu() - 1, mtu() };
 	size_t i;
 	int n;
@@ -138,7 +140,8 @@ static void u3_header(void)
 	{
 		struct ibv_ah *reply;
 
-		reply = MUST(ibv_create_ah_from_wc(dev.pd, &wc, (void *)grh, 1));
+		reply = MUST(
+			ibv_create_ah_from_wc(dev.pd, &wc, (void *)grh, 1));
 		CHECK_EQ(ibv_destroy_ah(reply), 0);
 	}
 }

@@ -18,10 +18,8 @@ static const enum ibv_wr_opcode rc_ops[] = {
 enum { RC_OPS = 5, UC_OPS = 4 };
 
 static const uint32_t sizes[] = {
-	0,	      1,       7,	8,
-	9,	      63,      64,	65,
-	4095,	      4096,    4097,	65537,
-	(1 << 20) + 3, 8 << 20,
+	0,	 1, 7, 8, 9, 63, 64, 65, 4095, 4096, 4097, 65537, (1 << 20) + 3,
+	8 << 20,
 };
 
 enum { BIG = 12 }; /* sizes before this are done in all shapes */
@@ -168,9 +166,9 @@ static void t4_too_much_inline(void)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
-	struct ibv_send_wr wr = { .num_sge = 1,
-				  .send_flags = IBV_SEND_SIGNALED |
-						IBV_SEND_INLINE };
+	struct ibv_send_wr wr = {
+		.num_sge = 1, .send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE
+	};
 	struct ibv_sge sge;
 
 	begin(IBV_QPT_RC, 0, 70000);
@@ -335,8 +333,8 @@ static void t8_atomic_write(void)
 }
 
 #ifdef HAVE_WR_FLUSH
-static struct ibv_wc flush(uint32_t rkey, uint64_t addr, size_t length, int type,
-			   int level)
+static struct ibv_wc flush(uint32_t rkey, uint64_t addr, size_t length,
+			   int type, int level)
 {
 	ibv_wr_start(link_.a.ex);
 	link_.a.ex->wr_flags = IBV_SEND_SIGNALED;
@@ -445,9 +443,8 @@ static void t12_lists(void)
 				.sg_list = &sges[i],
 				.num_sge = 1,
 				.opcode = IBV_WR_RDMA_WRITE,
-				.send_flags = i == COUNT - 1 ?
-						      IBV_SEND_SIGNALED :
-						      0,
+				.send_flags =
+					i == COUNT - 1 ? IBV_SEND_SIGNALED : 0,
 				.wr.rdma = { b.base + to, b.rkey },
 			};
 			memcpy(b.buf->want + to, a.buf->want + from, length);

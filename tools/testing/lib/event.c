@@ -49,7 +49,8 @@ void event_none(enum ibv_event_type type, double seconds)
 
 	while (event_next(&event, seconds)) {
 		if (event.event_type == type)
-			FAIL("an unexpected event %s", ibv_event_type_str(type));
+			FAIL("an unexpected event %s",
+			     ibv_event_type_str(type));
 	}
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "link.h"
+#include "raw.h"
 
 static int value_or(int value, int otherwise)
 {
@@ -53,7 +54,9 @@ static struct ibv_qp *make_qp(struct end *end)
 		.recv_cq = end->rcq,
 		.srq = cfg->srq,
 		.cap = { .max_send_wr = cfg->wr,
-			 .max_recv_wr = cfg->srq ? 0 : cfg->wr,
+			 .max_recv_wr = cfg->srq     ? 0 :
+					cfg->recv_wr ?:
+						       cfg->wr,
 			 .max_send_sge = cfg->sge,
 			 .max_recv_sge = cfg->srq ? 0 : cfg->sge,
 			 .max_inline_data = cfg->inline_data },
@@ -122,6 +125,13 @@ struct peer end_peer(const struct end *end)
 	};
 }
 
+static int modify(struct end *end, struct ibv_qp_attr *attr, int mask)
+{
+	if (!end->cfg.raw)
+		return ibv_modify_qp(end->qp, attr, mask);
+	return raw_modify_qp(end->cfg.ctx->cmd_fd, end->qp->handle, attr, mask);
+}
+
 int end_try_init(struct end *end)
 {
 	struct ibv_qp_attr attr = {
@@ -138,7 +148,7 @@ int end_try_init(struct end *end)
 	if (end->cfg.type == IBV_QPT_UC)
 		attr.qp_access_flags &= IBV_ACCESS_REMOTE_WRITE;
 	mask |= end->cfg.type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
-	return ibv_modify_qp(end->qp, &attr, mask);
+	return modify(end, &attr, mask);
 }
 
 void end_init(struct end *end)
@@ -185,7 +195,7 @@ int end_to_rtr(struct end *end, const struct peer *peer)
 			IBV_QP_RQ_PSN;
 	if (reliable_responder(end))
 		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	return ibv_modify_qp(end->qp, &attr, mask);
+	return modify(end, &attr, mask);
 }
 
 int end_to_rts(struct end *end)
@@ -205,7 +215,7 @@ int end_to_rts(struct end *end)
 			IBV_QP_MAX_QP_RD_ATOMIC;
 	else if (end->cfg.type == IBV_QPT_XRC_RECV)
 		mask |= IBV_QP_TIMEOUT;
-	return ibv_modify_qp(end->qp, &attr, mask);
+	return modify(end, &attr, mask);
 }
 
 void end_connect(struct end *end, const struct peer *peer)
@@ -222,7 +232,7 @@ int end_set_state(struct end *end, enum ibv_qp_state state)
 {
 	struct ibv_qp_attr attr = { .qp_state = state };
 
-	return ibv_modify_qp(end->qp, &attr, IBV_QP_STATE);
+	return modify(end, &attr, IBV_QP_STATE);
 }
 
 enum ibv_qp_state end_state(const struct end *end)

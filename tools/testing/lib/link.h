@@ -17,8 +17,9 @@ struct qp_cfg {
 	struct ibv_cq *scq, *rcq;
 	struct ibv_srq *srq;
 	struct ibv_xrcd *xrcd;
-	uint32_t wr, sge, inline_data, cqe;
+	uint32_t wr, recv_wr, sge, inline_data, cqe;
 	bool sig_all, no_ex;
+	bool raw; /* changed behind the back of the provider */
 	int access; /* of the QP; -1 is none */
 	enum ibv_mtu mtu;
 	int timeout, retry, rnr_retry, rnr_timer; /* -1 is 0 */

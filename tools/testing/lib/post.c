@@ -214,7 +214,9 @@ static void exchange_words(struct link *link, struct region *local,
 	size_t to = -remote->base & 7, from = rnd_below(local->buf->length - 8);
 	uint64_t before, add = rnd();
 
-	if (remote->buf->length < to + 8)
+	/* Aligned as it is named, and where it is. */
+	if (remote->buf->length < to + 8 ||
+	    ((uintptr_t)remote->buf->data + to) & 7)
 		return;
 	expect(atomic_op(&link->a, IBV_WR_ATOMIC_FETCH_AND_ADD,
 			 sge_of(local, from, 8), remote->base + to,

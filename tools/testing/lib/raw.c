@@ -112,3 +112,47 @@ int raw_rereg_mr(int fd, const struct ib_uverbs_rereg_mr *cmd)
 	return raw_command(fd, IB_USER_VERBS_CMD_REREG_MR, cmd, sizeof(*cmd),
 			   &resp, sizeof(resp));
 }
+
+static void fill_dest(struct ib_uverbs_qp_dest *dest,
+		      const struct ibv_ah_attr *attr)
+{
+	memcpy(dest->dgid, attr->grh.dgid.raw, sizeof(dest->dgid));
+	dest->flow_label = attr->grh.flow_label;
+	dest->sgid_index = attr->grh.sgid_index;
+	dest->hop_limit = attr->grh.hop_limit;
+	dest->traffic_class = attr->grh.traffic_class;
+	dest->sl = attr->sl;
+	dest->is_global = attr->is_global;
+	dest->port_num = attr->port_num;
+}
+
+int raw_modify_qp(int fd, uint32_t handle, const struct ibv_qp_attr *attr,
+		  int mask)
+{
+	struct ib_uverbs_modify_qp cmd = {
+		.qp_handle = handle,
+		.attr_mask = mask,
+		.qkey = attr->qkey,
+		.rq_psn = attr->rq_psn,
+		.sq_psn = attr->sq_psn,
+		.dest_qp_num = attr->dest_qp_num,
+		.qp_access_flags = attr->qp_access_flags,
+		.pkey_index = attr->pkey_index,
+		.qp_state = attr->qp_state,
+		.cur_qp_state = attr->cur_qp_state,
+		.path_mtu = attr->path_mtu,
+		.path_mig_state = attr->path_mig_state,
+		.en_sqd_async_notify = attr->en_sqd_async_notify,
+		.max_rd_atomic = attr->max_rd_atomic,
+		.max_dest_rd_atomic = attr->max_dest_rd_atomic,
+		.min_rnr_timer = attr->min_rnr_timer,
+		.port_num = attr->port_num,
+		.timeout = attr->timeout,
+		.retry_cnt = attr->retry_cnt,
+		.rnr_retry = attr->rnr_retry,
+	};
+
+	fill_dest(&cmd.dest, &attr->ah_attr);
+	return raw_command(fd, IB_USER_VERBS_CMD_MODIFY_QP, &cmd, sizeof(cmd),
+			   NULL, 0);
+}

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <infiniband/verbs.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
@@ -37,6 +38,9 @@ int raw_doorbell(int fd, uint32_t qp_handle);
 int raw_srq_doorbell(int fd, uint32_t srq_handle);
 /* Destroy an object of UVERBS_OBJECT_*: its own method and attribute. */
 int raw_dereg_mr(int fd, uint32_t handle);
+/* As ibv_modify_qp(), but nobody looks at the rings of the queue pair. */
+int raw_modify_qp(int fd, uint32_t handle, const struct ibv_qp_attr *attr,
+		  int mask);
 int raw_rereg_mr(int fd, const struct ib_uverbs_rereg_mr *cmd);
 
 #endif /* PINION_TEST_RAW_H */

@@ -172,7 +172,8 @@ static void build(const struct request *r)
 		ibv_wr_set_sge_list(ex, r->pieces->count, r->pieces->sge);
 	} else {
 		for (i = 0; i < r->pieces->count; i++) {
-			bufs[i].addr = (void *)(uintptr_t)r->pieces->sge[i].addr;
+			bufs[i].addr =
+				(void *)(uintptr_t)r->pieces->sge[i].addr;
 			bufs[i].length = r->pieces->sge[i].length;
 		}
 		ibv_wr_set_inline_data_list(ex, r->pieces->count, bufs);
@@ -245,7 +246,8 @@ static void restore(const struct pieces *pieces, const struct region *region)
 
 	for (i = 0; i < pieces->count; i++)
 		memcpy(region->buf->data + pieces->at[i],
-		       region->buf->want + pieces->at[i], pieces->sge[i].length);
+		       region->buf->want + pieces->at[i],
+		       pieces->sge[i].length);
 }
 
 /* The header of a datagram is not in the model. */
@@ -296,8 +298,8 @@ void transfer(struct link *link, struct region *a, struct region *b,
 	}
 	if (t->inline_data)
 		for (i = 0; i < source.count; i++) {
-			source.sge[i].addr = (uintptr_t)a->buf->data +
-					     source.at[i];
+			source.sge[i].addr =
+				(uintptr_t)a->buf->data + source.at[i];
 			source.sge[i].lkey = rnd();
 		}
 	t->builder && link->a.ex ? build(&r) : post_list(&r);
