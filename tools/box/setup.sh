@@ -59,7 +59,7 @@ if [ -n "${BOX_MODULE:-}" ]; then
 	# So that `rdma link add NAME type pinion' loads it, as when installed.
 	cat >/etc/modprobe.d/pinion-box.conf <<-X
 		alias rdma-link-pinion pinion
-		install pinion /bin/sh /run/box/lib/load-pinion.sh
+		install pinion /bin/sh /run/box/lib/load-pinion.sh \$CMDLINE_OPTS
 	X
 	sh /run/box/lib/load-pinion.sh "$BOX_PARAM" || fail "pinion.ko does not load: $(dmesg_tail)"
 fi

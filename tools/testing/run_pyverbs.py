@@ -7,6 +7,7 @@ Usage: run_pyverbs.py DIR DEVICE GID_INDEX SECONDS LEAST [TEST...]
 DIR holds the modules of the `tests' package. LEAST is how many must pass.
 Exit status: 0 when at least LEAST passed and none failed.
 """
+import multiprocessing
 import os
 import re
 import select
@@ -60,6 +61,8 @@ def flatten(suite):
 def worker(directory, device, gid, names):
     """Without names, list the tests; else run them. The protocol is on descriptor 3."""
     out = os.fdopen(3, 'w')
+    # Python's default before 3.14: a test object cannot be sent to a new process.
+    multiprocessing.set_start_method('fork')
     sys.path.insert(0, directory)
     sys.path.insert(0, os.path.join(directory, 'tests'))
     sys.argv = ['run_tests.py', '--dev', device, '--gid', gid]
