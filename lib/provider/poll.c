@@ -19,6 +19,26 @@ static unsigned int wc_flags(const struct pinion_cqe *cqe)
 	return flags;
 }
 
+/*
+ * Packets of RoCE v2 have no service level. In its place datagrams get, as with
+ * ConnectX, what the packet was: bits 0-2 the header of layer 3, bit 3 set for
+ * UDP. There is no other place to say it, and UCX looks here.
+ */
+enum {
+	PACKET_IPV6 = 1,
+	PACKET_IPV4 = 2,
+	PACKET_UDP = 8,
+};
+
+static uint8_t wc_sl(const struct pinion_cqe *cqe)
+{
+	if (!(cqe->flags & PINION_CQE_GRH))
+		return cqe->sl;
+	if (cqe->flags & PINION_CQE_NET_IPV6)
+		return PACKET_UDP | PACKET_IPV6;
+	return PACKET_UDP | PACKET_IPV4;
+}
+
 /* RoCE has no LIDs, hence no slid and no dlid_path_bits. */
 static void fill_wc(struct ibv_wc *wc, const struct pinion_cqe *cqe)
 {
@@ -33,7 +53,7 @@ static void fill_wc(struct ibv_wc *wc, const struct pinion_cqe *cqe)
 		.src_qp = cqe->src_qp,
 		.wc_flags = wc_flags(cqe),
 		.pkey_index = cqe->pkey_index,
-		.sl = cqe->sl,
+		.sl = wc_sl(cqe),
 	};
 }
 
@@ -206,7 +226,7 @@ static uint32_t read_slid(struct ibv_cq_ex *cq)
 
 static uint8_t read_sl(struct ibv_cq_ex *cq)
 {
-	return to_pinion_cq_ex(cq)->cqe->sl;
+	return wc_sl(to_pinion_cq_ex(cq)->cqe);
 }
 
 static uint8_t read_dlid_path_bits(struct ibv_cq_ex *cq)
