@@ -1,0 +1,587 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Each verb with its first, second, ... allocation or copy failing, until none is
+ * left to fail: an error is reported, nothing leaks, the device goes on (items N1
+ * to N14). Needs a kernel with fault injection.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fault.h"
+#include "resources.h"
+#include "transfer.h"
+
+/* A verb under test, told to be undone if it succeeded. */
+struct op {
+	const char *name;
+	int (*attempt)(void); /* 0 or an errno */
+	void (*undo)(void);
+};
+
+static void *made;
+
+static bool same(const struct resources *before, long pins, char *text,
+		 size_t size)
+{
+	struct resources after;
+
+	resources_read(&after);
+	if (before->known && resources_differ(before, &after, text, size))
+		return false;
+	if (vm_pin(0) == pins)
+		return true;
+	snprintf(text, size, "VmPin %ld KiB, was %ld", vm_pin(0), pins);
+	return false;
+}
+
+/* Freed by RCU or a worker: give it a moment. */
+static void check_same(const struct resources *before, long pins)
+{
+	char text[256];
+	int tries;
+
+	for (tries = 0; tries < 50; tries++) {
+		if (same(before, pins, text, sizeof(text)))
+			return;
+		usleep(5000);
+	}
+	FAIL("left behind: %s", text);
+}
+
+static void sweep(const struct op *op)
+{
+	struct resources before;
+	unsigned int nth, errors = 0, survived = 0;
+	long pins;
+
+	/* Once without, so that what is cached is there. */
+	CHECK_EQ(op->attempt(), 0);
+	if (op->undo)
+		op->undo();
+	resources_read(&before);
+	pins = vm_pin(0);
+	for (nth = 1; nth < 2000; nth++) {
+		bool hit;
+		int err;
+
+		context("%s, fault %u", op->name, nth);
+		fault_arm(nth);
+		err = op->attempt();
+		hit = fault_disarm();
+		if (err < 0)
+			FAIL("a negative errno %d", err);
+		if (err)
+			errors++;
+		else if (hit)
+			survived++;
+		if (err && !hit)
+			FAIL("failed with errno %d for no reason", err);
+		if (!err && op->undo)
+			op->undo();
+		check_same(&before, pins);
+		if (!hit)
+			break;
+	}
+	context("%s", "");
+	note("%s: %u faults, %u failed, %u survived", op->name, nth - 1, errors,
+	     survived);
+	CHECK(nth < 2000);
+}
+
+static struct buf *buf;
+static struct link link_;
+
+static void begin(void)
+{
+	buf = buf_new(600000, 77);
+	link_make(&link_, NULL);
+	fault_prepare();
+}
+
+/* After all this the device works as before. */
+static void end(void)
+{
+	struct region a = region_new(20000, 1, ALL_ACCESS);
+	struct region b = region_new(20000, 7, ALL_ACCESS);
+
+	link_renew(&link_);
+	exchange(&link_, &a, &b);
+}
+
+#define POINTER(call) ((made = (call)) ? 0 : errno)
+
+static int open_context(void)
+{
+	return POINTER(ibv_open_device(dev.ctx->device));
+}
+
+static void close_context(void)
+{
+	CHECK_EQ(ibv_close_device(made), 0);
+}
+
+static int alloc_pd(void)
+{
+	return POINTER(ibv_alloc_pd(dev.ctx));
+}
+
+static void dealloc_pd(void)
+{
+	CHECK_EQ(ibv_dealloc_pd(made), 0);
+}
+
+static void n1_context(void)
+{
+	begin();
+	sweep(&(struct op){ "open", open_context, close_context });
+	sweep(&(struct op){ "PD", alloc_pd, dealloc_pd });
+	end();
+}
+
+static int create_cq(void)
+{
+	return POINTER(ibv_create_cq(dev.ctx, 500, NULL, NULL, 0));
+}
+
+static void destroy_cq(void)
+{
+	CHECK_EQ(ibv_destroy_cq(made), 0);
+}
+
+static int create_channel(void)
+{
+	return POINTER(ibv_create_comp_channel(dev.ctx));
+}
+
+static void destroy_channel(void)
+{
+	CHECK_EQ(ibv_destroy_comp_channel(made), 0);
+}
+
+static struct ibv_cq *cq;
+
+static int resize_cq(void)
+{
+	return ibv_resize_cq(cq, cq->cqe > 1000 ? 10 : 3000);
+}
+
+static void n2_cq(void)
+{
+	begin();
+	cq = MUST(ibv_create_cq(dev.ctx, 10, NULL, NULL, 0));
+	sweep(&(struct op){ "CQ", create_cq, destroy_cq });
+	sweep(&(struct op){ "channel", create_channel, destroy_channel });
+	sweep(&(struct op){ "resize CQ", resize_cq, NULL });
+	end();
+}
+
+static enum ibv_qp_type type;
+
+static int create_qp(void)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.qp_type = type,
+		.cap = { .max_send_wr = 50,
+			 .max_recv_wr = 50,
+			 .max_send_sge = 3,
+			 .max_recv_sge = 3,
+			 .max_inline_data = 200 },
+	};
+
+	return POINTER(ibv_create_qp(dev.pd, &init));
+}
+
+static void destroy_qp(void)
+{
+	CHECK_EQ(ibv_destroy_qp(made), 0);
+}
+
+static void n3_qp(void)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC,
+						  IBV_QPT_UD };
+	size_t i;
+
+	begin();
+	cq = MUST(ibv_create_cq(dev.ctx, 10, NULL, NULL, 0));
+	for (i = 0; i < 3; i++) {
+		type = types[i];
+		sweep(&(struct op){ "QP", create_qp, destroy_qp });
+	}
+	end();
+}
+
+static int to_init(void)
+{
+	return end_try_init(&link_.a);
+}
+
+static void to_reset(void)
+{
+	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_RESET), 0);
+}
+
+static int to_rtr(void)
+{
+	struct peer peer = end_peer(&link_.b);
+
+	return end_to_rtr(&link_.a, &peer);
+}
+
+static void back_to_init(void)
+{
+	to_reset();
+	end_init(&link_.a);
+}
+
+static int to_rts(void)
+{
+	return end_to_rts(&link_.a);
+}
+
+static void back_to_rtr(void)
+{
+	back_to_init();
+	CHECK_EQ(to_rtr(), 0);
+}
+
+static int to_error(void)
+{
+	return end_set_state(&link_.a, IBV_QPS_ERR);
+}
+
+static int query(void)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	return ibv_query_qp(link_.a.qp, &attr, IBV_QP_STATE | IBV_QP_AV, &init);
+}
+
+static void n4_modify(void)
+{
+	begin();
+	to_reset();
+	sweep(&(struct op){ "to INIT", to_init, to_reset });
+	end_init(&link_.a);
+	sweep(&(struct op){ "to RTR", to_rtr, back_to_init });
+	CHECK_EQ(to_rtr(), 0);
+	sweep(&(struct op){ "to RTS", to_rts, back_to_rtr });
+	sweep(&(struct op){ "to ERR", to_error, back_to_rtr });
+	sweep(&(struct op){ "query", query, NULL });
+	end();
+}
+
+static struct ibv_srq *srq;
+
+static int create_srq(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { 100, 3, 0 } };
+
+	return POINTER(ibv_create_srq(dev.pd, &init));
+}
+
+static void destroy_srq(void)
+{
+	CHECK_EQ(ibv_destroy_srq(made), 0);
+}
+
+static int resize_srq(void)
+{
+	static uint32_t size = 100;
+	struct ibv_srq_attr attr = { .max_wr = size ^= 300 };
+
+	return ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR);
+}
+
+static void n5_srq(void)
+{
+	begin();
+	CHECK_EQ(create_srq(), 0);
+	srq = made;
+	sweep(&(struct op){ "SRQ", create_srq, destroy_srq });
+	sweep(&(struct op){ "resize SRQ", resize_srq, NULL });
+	end();
+}
+
+static struct ibv_ah_attr path(void)
+{
+	return (struct ibv_ah_attr){
+		.is_global = 1,
+		.port_num = 1,
+		.grh = { .dgid = dev.gid, .sgid_index = dev.gid_index },
+	};
+}
+
+static int create_ah(void)
+{
+	struct ibv_ah_attr attr = path();
+
+	return POINTER(ibv_create_ah(dev.pd, &attr));
+}
+
+static void destroy_ah(void)
+{
+	CHECK_EQ(ibv_destroy_ah(made), 0);
+}
+
+static void n6_ah(void)
+{
+	begin();
+	sweep(&(struct op){ "AH", create_ah, destroy_ah });
+	end();
+}
+
+static size_t length_;
+static int access_;
+
+static int reg_mr(void)
+{
+	return POINTER(ibv_reg_mr(dev.pd, buf->data, length_, access_));
+}
+
+static void dereg_mr(void)
+{
+	CHECK_EQ(ibv_dereg_mr(made), 0);
+}
+
+static void n7_reg_mr(void)
+{
+	static const size_t lengths[] = { 1, 5000, 600000 };
+	size_t i;
+
+	begin();
+	for (i = 0; i < 3; i++) {
+		length_ = lengths[i];
+		access_ = i & 1 ? 0 : ALL_ACCESS;
+		sweep(&(struct op){ "reg MR", reg_mr, dereg_mr });
+	}
+	end();
+}
+
+static struct region changed;
+static struct ibv_pd *pds[2];
+
+/* Back and forth, of the same size: so the pins are the same. */
+static int rereg_mr(void)
+{
+	static int round;
+	uint8_t *to = buf->data + (round & 1) * 40 * PAGE;
+	int err;
+
+	err = ibv_rereg_mr(changed.mr, length_, pds[round & 1], to, 30 * PAGE,
+			   length_ & IBV_REREG_MR_CHANGE_ACCESS ? ALL_ACCESS :
+								  0);
+	if (err)
+		return err == IBV_REREG_MR_ERR_CMD ? errno : -1;
+	round++;
+	return 0;
+}
+
+static void n8_rereg(void)
+{
+	begin();
+	pds[0] = MUST(ibv_alloc_pd(dev.ctx));
+	pds[1] = MUST(ibv_alloc_pd(dev.ctx));
+	changed.mr = MUST(ibv_reg_mr(dev.pd, buf->data, 30 * PAGE, ALL_ACCESS));
+	for (length_ = 1; length_ < 8; length_++)
+		sweep(&(struct op){ "rereg MR", rereg_mr, NULL });
+	CHECK_EQ(ibv_dereg_mr(changed.mr), 0);
+	CHECK_EQ(vm_pin(0), 0);
+	end();
+}
+
+/* What ends must end. */
+static int dereg_only(void)
+{
+	int err = ibv_dereg_mr(made);
+
+	if (!err)
+		made = NULL;
+	return err;
+}
+
+static void reg_again(void)
+{
+	if (!made)
+		made = MUST(ibv_reg_mr(dev.pd, buf->data, 30000, ALL_ACCESS));
+}
+
+static void n9_dereg(void)
+{
+	begin();
+	reg_again();
+	sweep(&(struct op){ "dereg MR", dereg_only, reg_again });
+	end();
+}
+
+static int alloc_mw(void)
+{
+	return POINTER(ibv_alloc_mw(dev.pd, IBV_MW_TYPE_1));
+}
+
+static void dealloc_mw(void)
+{
+	CHECK_EQ(ibv_dealloc_mw(made), 0);
+}
+
+static struct ibv_mw *mw;
+
+static int bind_mw(void)
+{
+	struct ibv_mw_bind bind = {
+		.send_flags = IBV_SEND_SIGNALED,
+		.bind_info = { .mr = changed.mr,
+			       .addr = changed.base,
+			       .length = 100 },
+	};
+	int err = ibv_bind_mw(link_.a.qp, mw, &bind);
+
+	if (!err)
+		expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	return err;
+}
+
+static void n10_mw(void)
+{
+	begin();
+	sweep(&(struct op){ "MW", alloc_mw, dealloc_mw });
+	changed = region_new(9000, 1, ALL_ACCESS | IBV_ACCESS_MW_BIND);
+	mw = MUST(ibv_alloc_mw(dev.pd, IBV_MW_TYPE_1));
+	sweep(&(struct op){ "bind MW", bind_mw, NULL });
+	end();
+}
+
+static struct ibv_dm *dm;
+
+static int alloc_dm(void)
+{
+	struct ibv_alloc_dm_attr attr = { .length = 100000 };
+
+	return POINTER(ibv_alloc_dm(dev.ctx, &attr));
+}
+
+static void free_dm(void)
+{
+	CHECK_EQ(ibv_free_dm(made), 0);
+}
+
+static int reg_dm_mr(void)
+{
+	return POINTER(ibv_reg_dm_mr(dev.pd, dm, 8, 90000,
+				     ALL_ACCESS | IBV_ACCESS_ZERO_BASED));
+}
+
+static void n11_dm(void)
+{
+	if (!dev.attr.max_dm_size)
+		skip("no device memory");
+	begin();
+	sweep(&(struct op){ "DM", alloc_dm, free_dm });
+	CHECK_EQ(alloc_dm(), 0);
+	dm = made;
+	sweep(&(struct op){ "DM MR", reg_dm_mr, dereg_mr });
+	end();
+}
+
+static struct link ud;
+static const union ibv_gid group = {
+	.raw = { [10] = 0xff, 0xff, 239, 3, 3, 3 }
+};
+
+static int attach(void)
+{
+	return ibv_attach_mcast(ud.a.qp, &group, 0);
+}
+
+static void detach(void)
+{
+	CHECK_EQ(ibv_detach_mcast(ud.a.qp, &group, 0), 0);
+}
+
+static void n12_mcast(void)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_UD };
+
+	link_make(&ud, &cfg);
+	begin();
+	sweep(&(struct op){ "multicast", attach, detach });
+	end();
+}
+
+static int open_xrcd(void)
+{
+	struct ibv_xrcd_init_attr attr = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1,
+		.oflags = O_CREAT,
+	};
+
+	return POINTER(ibv_open_xrcd(dev.ctx, &attr));
+}
+
+static void close_xrcd(void)
+{
+	CHECK_EQ(ibv_close_xrcd(made), 0);
+}
+
+static void n13_xrcd(void)
+{
+	begin();
+	sweep(&(struct op){ "XRCD", open_xrcd, close_xrcd });
+	end();
+}
+
+static struct region from, to;
+
+/* The data path allocates nothing, so nothing can fail. */
+static int send_data(void)
+{
+	struct ibv_sge sge = sge_of(&from, 1, 19000);
+	struct ibv_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { to.base, to.rkey },
+	};
+	int err = try_post(&link_.a, &wr);
+
+	/* A doorbell that fails leaves the request posted: the next one finds it. */
+	if (!err)
+		expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	return err;
+}
+
+static void n14_data(void)
+{
+	begin();
+	from = region_new(20000, 5, ALL_ACCESS);
+	to = region_new(20000, 5, ALL_ACCESS);
+	sweep(&(struct op){ "post", send_data, NULL });
+	end();
+}
+
+static const struct test tests[] = {
+	LONG_TEST(n1_context, "N1 contexts, domains", 300),
+	LONG_TEST(n2_cq, "N2 completion queues", 300),
+	LONG_TEST(n3_qp, "N3 queue pairs", 300),
+	LONG_TEST(n4_modify, "N4 states of queue pairs", 300),
+	LONG_TEST(n5_srq, "N5 shared receive queues", 300),
+	LONG_TEST(n6_ah, "N6 address handles", 300),
+	LONG_TEST(n7_reg_mr, "N7 registration", 300),
+	LONG_TEST(n8_rereg, "N8 rereg, all combinations", 300),
+	LONG_TEST(n9_dereg, "N9 dereg", 300),
+	LONG_TEST(n10_mw, "N10 memory windows", 300),
+	LONG_TEST(n11_dm, "N11 device memory", 300),
+	LONG_TEST(n12_mcast, "N12 multicast", 300),
+	LONG_TEST(n13_xrcd, "N13 XRC domains", 300),
+	LONG_TEST(n14_data, "N14 posting", 300),
+};
+
+HARNESS_MAIN("Each verb with each allocation failing", tests)

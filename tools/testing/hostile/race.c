@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Threads destroy, change, post to and poll the same objects at the same time, by
+ * raw commands: no order of them may do harm (items P1 to P4).
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sys/mman.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "raw.h"
+#include "rings.h"
+#include "victim.h"
+
+enum { SLOTS = 4, THREADS = 6, LEN = 20000 };
+
+/* Objects that come and go; nothing of a slot is freed in this process. */
+static struct slot {
+	struct raw_end a, b;
+	volatile bool there;
+	pthread_mutex_t rings; /* of who writes them, as the provider has one */
+} slots[SLOTS];
+
+static struct region from, to;
+static struct ibv_mr *shared_mr;
+static volatile bool stop;
+static volatile unsigned long count[8];
+
+static int destroy(uint16_t object, uint16_t method, uint16_t id,
+		   uint16_t resp_id, size_t resp, uint32_t handle)
+{
+	uint8_t answer[64];
+	struct raw raw;
+
+	raw_begin(&raw, object, method);
+	raw_handle(&raw, id, handle);
+	if (resp)
+		raw_out(&raw, resp_id, answer, resp);
+	return raw_call(dev.ctx->cmd_fd, &raw);
+}
+
+static int destroy_qp(uint32_t handle)
+{
+	return destroy(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY,
+		       UVERBS_ATTR_DESTROY_QP_HANDLE,
+		       UVERBS_ATTR_DESTROY_QP_RESP,
+		       sizeof(struct ib_uverbs_destroy_qp_resp), handle);
+}
+
+static int destroy_cq(uint32_t handle)
+{
+	return destroy(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY,
+		       UVERBS_ATTR_DESTROY_CQ_HANDLE,
+		       UVERBS_ATTR_DESTROY_CQ_RESP,
+		       sizeof(struct ib_uverbs_destroy_cq_resp), handle);
+}
+
+static void connect_slot(struct slot *slot)
+{
+	struct peer a = end_peer(&slot->a.end), b = end_peer(&slot->b.end);
+
+	end_set_state(&slot->a.end, IBV_QPS_RESET);
+	end_set_state(&slot->b.end, IBV_QPS_RESET);
+	end_try_init(&slot->a.end);
+	end_try_init(&slot->b.end);
+	if (!end_to_rtr(&slot->a.end, &b))
+		end_to_rts(&slot->a.end);
+	if (!end_to_rtr(&slot->b.end, &a))
+		end_to_rts(&slot->b.end);
+	raw_end_reset(&slot->a);
+	raw_end_reset(&slot->b);
+}
+
+static void fill_slot(struct slot *slot)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC,
+						  IBV_QPT_UD };
+	struct qp_cfg cfg = { .type = types[rnd_below(3)],
+			      .timeout = 1,
+			      .retry = 1,
+			      .rnr_timer = 1,
+			      .rnr_retry = 1 };
+
+	struct raw_end a, b;
+
+	/* Others look at a slot without a lock: it has the old ones, or the new. */
+	raw_end_make(&a, &cfg);
+	raw_end_make(&b, &cfg);
+	slot->a = a;
+	slot->b = b;
+	connect_slot(slot);
+	slot->there = true;
+}
+
+static void unmap(struct raw_end *raw)
+{
+	int err;
+
+	/* While another call uses it, the core says that it is busy. */
+	while ((err = destroy_qp(raw->end.qp->handle)))
+		CHECK_EQ(err, EBUSY);
+	CHECK_EQ(destroy_cq(raw->end.scq->handle), 0);
+	munmap((void *)raw->sq.hdr, raw->sq.length);
+	if (raw->rq.hdr)
+		munmap((void *)raw->rq.hdr, raw->rq.length);
+	munmap((void *)raw->cq.hdr, raw->cq.length);
+}
+
+static struct slot *some_slot(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005 + 1442695040888963407;
+	return &slots[*seed >> 33 & (SLOTS - 1)];
+}
+
+static struct pinion_sq_wqe *some_request(struct slot *slot, uint64_t seed)
+{
+	struct pinion_sq_wqe *wqe = ring_wqe(&slot->a.sq);
+	struct pinion_sge *sge = wqe_sges(wqe);
+
+	wqe->opcode = seed >> 40 & 7;
+	wqe->flags = PINION_WQE_SIGNALED;
+	wqe->num_sge = wqe->opcode == PINION_OP_LOCAL_INV ? 0 : 1;
+	wqe->rdma.remote_addr = to.base;
+	wqe->rdma.rkey = seed >> 50 & 3 ? to.rkey : shared_mr->rkey;
+	if (wqe->opcode == PINION_OP_ATOMIC_CMP_AND_SWP ||
+	    wqe->opcode == PINION_OP_ATOMIC_FETCH_AND_ADD) {
+		wqe->atomic.remote_addr = (to.base + 7) & ~7ULL;
+		wqe->atomic.rkey = to.rkey;
+	}
+	sge->addr = from.base;
+	sge->length = seed >> 52 & 1 ? LEN : 8;
+	sge->lkey = from.lkey;
+	return wqe;
+}
+
+/* Posts and rings, whatever state it is in. */
+static void *poster(void *arg)
+{
+	uint64_t seed = (uintptr_t)arg;
+
+	while (!stop) {
+		struct slot *slot = some_slot(&seed);
+
+		pthread_mutex_lock(&slot->rings);
+		if (slot->there) {
+			some_request(slot, seed);
+			ring_publish(&slot->a.sq, 1);
+			if (slot->b.rq.hdr) {
+				ring_recv(&slot->b.rq)->num_sge = 0;
+				ring_publish(&slot->b.rq, 1);
+			}
+			slot->a.cq.hdr->user_idx = slot->a.cq.hdr->kern_idx;
+			slot->b.cq.hdr->user_idx = slot->b.cq.hdr->kern_idx;
+		}
+		pthread_mutex_unlock(&slot->rings);
+		/* Not under the lock: that is the kernel's to sort out. */
+		raw_doorbell(dev.ctx->cmd_fd, slot->a.end.qp->handle);
+		raw_doorbell(dev.ctx->cmd_fd, slot->b.end.qp->handle);
+		__atomic_add_fetch(&count[0], 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+/* Takes queue pairs through their states. */
+static void *changer(void *arg)
+{
+	uint64_t seed = (uintptr_t)arg;
+
+	while (!stop) {
+		struct slot *slot = some_slot(&seed);
+
+		switch (seed >> 45 & 7) {
+		case 0:
+			end_set_state(&slot->a.end, IBV_QPS_ERR);
+			break;
+		case 1:
+			end_set_state(&slot->b.end, IBV_QPS_RESET);
+			break;
+		case 2:
+			end_set_state(&slot->a.end, IBV_QPS_SQD);
+			break;
+		case 3:
+			end_set_state(&slot->a.end, IBV_QPS_RTS);
+			break;
+		default:
+			pthread_mutex_lock(&slot->rings);
+			if (slot->there)
+				connect_slot(slot);
+			pthread_mutex_unlock(&slot->rings);
+		}
+		__atomic_add_fetch(&count[1], 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+/* Destroys them and makes others. */
+static void *destroyer(void *arg)
+{
+	uint64_t seed = (uintptr_t)arg;
+
+	while (!stop) {
+		struct slot *slot = some_slot(&seed);
+
+		usleep(seed >> 50 & 2047);
+		pthread_mutex_lock(&slot->rings);
+		slot->there = false;
+		/* In use: refused. */
+		CHECK_EQ(destroy_cq(slot->a.end.scq->handle), EBUSY);
+		unmap(&slot->a);
+		unmap(&slot->b);
+		fill_slot(slot);
+		pthread_mutex_unlock(&slot->rings);
+		__atomic_add_fetch(&count[2], 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+/* Changes a region that others use. */
+static void *region_changer(void *arg)
+{
+	uint64_t seed = (uintptr_t)arg;
+
+	while (!stop) {
+		struct ib_uverbs_rereg_mr cmd = {
+			.mr_handle = shared_mr->handle,
+			.flags = IBV_REREG_MR_CHANGE_TRANSLATION,
+			.start = (uintptr_t)to.buf->data,
+			.hca_va = (uintptr_t)to.buf->data,
+		};
+
+		some_slot(&seed);
+		cmd.length = (seed >> 40) % LEN + 1;
+		raw_rereg_mr(dev.ctx->cmd_fd, &cmd);
+		__atomic_add_fetch(&count[3], 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+static void p1_queue_pairs(void)
+{
+	static void *(*const roles[THREADS])(void *) = {
+		poster, poster, changer, changer, destroyer, region_changer
+	};
+	volatile struct victim *v = victim_start();
+	pthread_t threads[THREADS];
+	long i;
+
+	if (!dev.pinion)
+		skip("only pinion has these rings");
+	from = region_new(LEN, 5, ALL_ACCESS);
+	to = region_new(LEN, 9, ALL_ACCESS);
+	shared_mr = MUST(ibv_reg_mr(dev.pd, to.buf->data, LEN, ALL_ACCESS));
+	for (i = 0; i < SLOTS; i++) {
+		pthread_mutex_init(&slots[i].rings, NULL);
+		fill_slot(&slots[i]);
+	}
+	for (i = 0; i < THREADS; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, roles[i],
+					(void *)(rnd() | 1)),
+			 0);
+	usleep(opt.seconds * 1000000);
+	stop = true;
+	for (i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	note("%lu posts, %lu changes, %lu destroyed, %lu reregs", count[0],
+	     count[1], count[2], count[3]);
+	victim_end(v);
+}
+
+/* ------------------------------------------- the same handle, by all of them */
+
+static uint32_t handle;
+
+static void *dereg_thread(void *arg)
+{
+	while (!stop) {
+		uint32_t h = __atomic_load_n(&handle, __ATOMIC_RELAXED);
+
+		if (h != UINT32_MAX && !raw_dereg_mr(dev.ctx->cmd_fd, h))
+			__atomic_add_fetch((unsigned long *)arg, 1,
+					   __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+static void *rereg_thread(void *arg)
+{
+	struct buf *buf = arg;
+
+	while (!stop) {
+		struct ib_uverbs_rereg_mr cmd = {
+			.mr_handle = handle,
+			.flags = 7,
+			.start = (uintptr_t)buf->data,
+			.hca_va = (uintptr_t)buf->data,
+			.length = buf->length,
+			.pd_handle = dev.pd->handle,
+			.access_flags = ALL_ACCESS,
+		};
+
+		raw_rereg_mr(dev.ctx->cmd_fd, &cmd);
+	}
+	return NULL;
+}
+
+/* Each region is ended once, by whoever comes first. */
+static void p2_dereg(void)
+{
+	struct buf *buf = buf_new(50000, 9);
+	double end = now() + opt.seconds;
+	unsigned long made = 0, ended = 0;
+	pthread_t threads[5];
+	int i;
+
+	handle = UINT32_MAX;
+	for (i = 0; i < 5; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL,
+					i < 3 ? dereg_thread : rereg_thread,
+					i < 3 ? (void *)&ended : buf),
+			 0);
+	while (now() < end) {
+		double limit = now() + 20;
+		struct ibv_mr *mr;
+
+		mr = MUST(ibv_reg_mr(dev.pd, buf->data, 5000, ALL_ACCESS));
+		made++;
+		__atomic_store_n(&handle, mr->handle, __ATOMIC_RELAXED);
+		while (__atomic_load_n(&ended, __ATOMIC_RELAXED) < made) {
+			if (now() > limit)
+				FAIL("a region cannot be ended");
+			usleep(10);
+		}
+	}
+	stop = true;
+	for (i = 0; i < 5; i++)
+		pthread_join(threads[i], NULL);
+	note("%lu regions", made);
+	CHECK_EQ(ended, made);
+}
+
+static void *window_thread(void *arg)
+{
+	struct link *link = arg;
+
+	while (!stop) {
+		struct ibv_mw *mw = MUST(ibv_alloc_mw(dev.pd, IBV_MW_TYPE_1));
+		struct ibv_mw_bind bind = {
+			.send_flags = IBV_SEND_SIGNALED,
+			.bind_info = { .mr = shared_mr,
+				       .addr = to.base,
+				       .length = LEN,
+				       .mw_access_flags =
+					       IBV_ACCESS_REMOTE_WRITE },
+		};
+
+		CHECK_EQ(ibv_bind_mw(link->a.qp, mw, &bind), 0);
+		if (await(link->a.scq).status != IBV_WC_SUCCESS)
+			link_renew(link);
+		CHECK_EQ(ibv_dealloc_mw(mw), 0);
+		__atomic_add_fetch(&count[4], 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+/* Bound and unbound while the region tries to go. */
+static void p3_windows(void)
+{
+	unsigned long ended = 0, busy = 0;
+	double end = now() + opt.seconds;
+	pthread_t threads[2];
+	struct link links[2];
+	int i;
+
+	to = region_new(LEN, 9, ALL_ACCESS);
+	shared_mr = MUST(ibv_reg_mr(dev.pd, to.buf->data, LEN,
+				    ALL_ACCESS | IBV_ACCESS_MW_BIND));
+	for (i = 0; i < 2; i++) {
+		link_make(&links[i], NULL);
+		CHECK_EQ(pthread_create(&threads[i], NULL, window_thread,
+					&links[i]),
+			 0);
+	}
+	while (now() < end) {
+		struct ib_uverbs_rereg_mr cmd = {
+			.mr_handle = shared_mr->handle,
+			.flags = IBV_REREG_MR_CHANGE_TRANSLATION,
+			.start = (uintptr_t)to.buf->data,
+			.hca_va = (uintptr_t)to.buf->data,
+			.length = LEN,
+		};
+		struct ibv_mr *old = shared_mr, *new;
+		int err;
+
+		raw_rereg_mr(dev.ctx->cmd_fd, &cmd);
+		new = MUST(ibv_reg_mr(dev.pd, to.buf->data, LEN,
+				      ALL_ACCESS | IBV_ACCESS_MW_BIND));
+		shared_mr = new;
+		while ((err = raw_dereg_mr(dev.ctx->cmd_fd, old->handle))) {
+			CHECK_EQ(err, EBUSY);
+			busy++;
+			CHECK(now() < end + 20);
+		}
+		ended++;
+	}
+	stop = true;
+	for (i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	note("%lu regions, %lu times busy, %lu binds", ended, busy, count[4]);
+}
+
+static void *mcast_thread(void *arg)
+{
+	union ibv_gid gid = { .raw = { [10] = 0xff, 0xff, 239, 7, 7, 7 } };
+	struct qp_cfg cfg = { .type = IBV_QPT_UD };
+
+	while (!stop) {
+		struct ibv_ah_attr attr = {
+			.is_global = 1,
+			.port_num = 1,
+			.grh = { .dgid = gid, .sgid_index = dev.gid_index },
+		};
+		struct ibv_send_wr wr = { .opcode = IBV_WR_SEND,
+					  .send_flags = IBV_SEND_SIGNALED };
+		struct link link;
+
+		link_make(&link, &cfg);
+		CHECK_EQ(ibv_attach_mcast(link.b.qp, &gid, 0), 0);
+		wr.wr.ud.ah = MUST(ibv_create_ah(dev.pd, &attr));
+		wr.wr.ud.remote_qpn = 0xffffff;
+		wr.wr.ud.remote_qkey = QKEY;
+		post_recv(&link.b, NULL, 0, 0);
+		post(&link.a, &wr);
+		expect(await(link.a.scq), IBV_WC_SUCCESS);
+		CHECK_EQ(ibv_destroy_ah(wr.wr.ud.ah), 0);
+		if ((uintptr_t)arg & 1)
+			CHECK_EQ(ibv_detach_mcast(link.b.qp, &gid, 0), 0);
+		else
+			ibv_detach_mcast(link.b.qp, &gid, 0);
+		link_free(&link);
+		__atomic_add_fetch(&count[5], 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+/* Members come and go while messages are on their way to them. */
+static void p4_groups(void)
+{
+	pthread_t threads[4];
+	long i;
+
+	for (i = 0; i < 4; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, mcast_thread,
+					(void *)i),
+			 0);
+	usleep(opt.seconds * 1000000);
+	stop = true;
+	for (i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	note("%lu members", count[5]);
+}
+
+static const struct test tests[] = {
+	TEST(p1_queue_pairs, "P1 queue pairs and completion queues"),
+	TEST(p2_dereg, "P2 regions: ended once, changed meanwhile"),
+	TEST(p3_windows, "P3 windows bound while the region ends"),
+	TEST(p4_groups, "P4 members of groups"),
+};
+
+HARNESS_MAIN("Races", tests)

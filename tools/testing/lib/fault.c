@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Talks to the kernel's fault injection. Knows nothing of verbs.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fault.h"
+
+static int fd = -1;
+
+static void set(const char *file, const char *value)
+{
+	char path[128];
+	int f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/%s", file);
+	f = open(path, O_WRONLY);
+	if (f < 0)
+		return;
+	if (write(f, value, strlen(value)) < 0)
+		note("%s: errno %d", path, errno);
+	close(f);
+}
+
+/*
+ * The reference trackers of the network say so, loudly, when they get no memory:
+ * leave them alone.
+ */
+static void spare(const char *function)
+{
+	unsigned long address, start = 0, end = -1UL;
+	char line[256], name[128], text[32];
+	FILE *file = fopen("/proc/kallsyms", "r");
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%lx %*c %127s", &address, name) == 2 &&
+		    !strcmp(name, function))
+			start = address;
+	}
+	if (file)
+		rewind(file);
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%lx", &address) == 1 && address > start &&
+		    address < end)
+			end = address;
+	}
+	if (file)
+		fclose(file);
+	if (!start)
+		return;
+	snprintf(text, sizeof(text), "%#lx", start);
+	set("failslab/reject-start", text);
+	snprintf(text, sizeof(text), "%#lx", end);
+	set("failslab/reject-end", text);
+	set("failslab/stacktrace-depth", "32");
+}
+
+void fault_prepare(void)
+{
+	size_t room = 8 << 20;
+
+	fd = open("/proc/thread-self/fail-nth", O_RDWR);
+	if (fd < 0)
+		skip("this kernel injects no faults");
+	/* Allocations that may sleep are those of verbs. */
+	set("failslab/ignore-gfp-wait", "N");
+	set("failslab/verbose", "0");
+	set("fail_page_alloc/ignore-gfp-wait", "N");
+	set("fail_page_alloc/ignore-gfp-highmem", "N");
+	set("fail_page_alloc/min-order", "0");
+	set("fail_page_alloc/verbose", "0");
+	set("fail_usercopy/verbose", "0");
+	spare("ref_tracker_alloc");
+	/* The heap must not grow meanwhile: its page faults would be hit. */
+	mallopt(M_MMAP_MAX, 0);
+	mallopt(M_TRIM_THRESHOLD, room * 2);
+	mallopt(M_TOP_PAD, room);
+	free(memset(MUST(malloc(room)), 0, room));
+	CHECK_EQ(mlockall(MCL_CURRENT), 0);
+}
+
+static bool write_count(unsigned int count)
+{
+	char text[16];
+	int length = snprintf(text, sizeof(text), "%u", count);
+
+	return pwrite(fd, text, length, 0) == length;
+}
+
+void fault_arm(unsigned int nth)
+{
+	CHECK(write_count(nth));
+}
+
+bool fault_disarm(void)
+{
+	char text[16] = "";
+	bool hit;
+
+	/* What is left of the count; if it is these calls it hits, it hit nothing. */
+	hit = pread(fd, text, sizeof(text) - 1, 0) > 0 && atoi(text) == 0;
+	while (!write_count(0))
+		;
+	return hit;
+}
