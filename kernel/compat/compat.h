@@ -45,6 +45,13 @@ static inline struct net *rdma_dev_net(struct ib_device *ibdev)
 }
 #endif
 
+/* What the core has no name for, its users do not ask about. */
+#ifdef PINION_HAVE_ODP_SUPPORT_FLUSH
+#define PINION_ODP_SUPPORT_LATER (IB_ODP_SUPPORT_FLUSH | IB_ODP_SUPPORT_ATOMIC_WRITE)
+#else
+#define PINION_ODP_SUPPORT_LATER 0
+#endif
+
 /* Where the architecture knows devices that see caches and others: ours does. */
 static inline void pinion_dev_set_coherent(struct device *dev)
 {

@@ -29,6 +29,9 @@ static int dealloc_dmah(struct ib_dmah *dmah, struct uverbs_attr_bundle *attrs)
 static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
 				 struct ib_dmah *dmah, struct ib_udata *udata)
 {
+	/* Pages that come and go cannot be steered. */
+	if (dmah && access & IB_ACCESS_ON_DEMAND)
+		return ERR_PTR(-EOPNOTSUPP);
 	return pinion_register_user(pd, start, length, iova, access, udata);
 }
 #endif

@@ -9,6 +9,7 @@
 
 #include "../mem/mr.h"
 #include "../mem/mtt.h"
+#include "../mem/odp.h"
 #include "../path/cq.h"
 #include "../path/qp.h"
 #include "dev.h"
@@ -102,9 +103,52 @@ static int fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	return put_rows(msg, rows, ARRAY_SIZE(rows));
 }
 
+/* As other drivers name them, so that `rdma statistic show mr' reads the same. */
+static const char * const odp_names[PINION_ODP_NUM_COUNTS] = {
+	[PINION_ODP_FAULTS] = "page_faults",
+	[PINION_ODP_FAULTS_HANDLED] = "page_faults_handled",
+	[PINION_ODP_INVALIDATIONS] = "page_invalidations",
+	[PINION_ODP_INVALIDATIONS_HANDLED] = "page_invalidations_handled",
+	[PINION_ODP_PREFETCHES] = "page_prefetch",
+};
+
+static int put_counts(struct sk_buff *msg, const u64 *counts)
+{
+	struct nlattr *nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+	int i;
+
+	if (!nest)
+		return -EMSGSIZE;
+	for (i = 0; i < PINION_ODP_NUM_COUNTS; i++) {
+		if (rdma_nl_stat_hwcounter_entry(msg, odp_names[i], counts[i])) {
+			nla_nest_cancel(msg, nest);
+			return -EMSGSIZE;
+		}
+	}
+	nla_nest_end(msg, nest);
+	return 0;
+}
+
+static int fill_stat_mr(struct sk_buff *msg, struct ib_mr *ibmr)
+{
+	struct pinion_key *key = to_pinion_mr(ibmr)->key;
+	u64 counts[PINION_ODP_NUM_COUNTS] = {};
+	bool on_demand;
+	int i;
+
+	/* The region may become a pinned one meanwhile. */
+	down_read(&key->gate);
+	on_demand = key->odp;
+	for (i = 0; on_demand && i < PINION_ODP_NUM_COUNTS; i++)
+		counts[i] = atomic64_read(&key->odp->counts[i]);
+	up_read(&key->gate);
+	return on_demand ? put_counts(msg, counts) : 0;
+}
+
 const struct ib_device_ops pinion_restrack_ops = {
 	.fill_res_cq_entry = fill_cq,
 	.fill_res_mr_entry = fill_mr,
 	.fill_res_qp_entry = fill_qp,
 	.fill_res_srq_entry = fill_srq,
+	.fill_stat_mr_entry = fill_stat_mr,
 };

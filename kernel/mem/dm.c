@@ -95,7 +95,7 @@ struct ib_mr *pinion_reg_dm_mr(struct pinion_keys *keys, struct ib_pd *pd,
 	mtt = describe(dm, offset, length);
 	if (!mtt)
 		return ERR_PTR(-ENOMEM);
-	ibmr = pinion_region_make(keys, pd, mtt, 0, length, access);
+	ibmr = pinion_region_make(keys, pd, mtt, NULL, 0, length, access);
 	if (IS_ERR(ibmr))
 		pinion_mtt_free(mtt);
 	return ibmr;

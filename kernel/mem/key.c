@@ -5,6 +5,7 @@
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 #include <rdma/pinion-abi.h>
 
 #include "../logic/range.h"
@@ -101,20 +102,31 @@ void pinion_key_put(struct pinion_key *key)
  */
 int pinion_keys_init(struct pinion_keys *keys, u32 max)
 {
+	int err = -ENOMEM;
+
 	xa_init(&keys->by_index);
 	atomic_set(&keys->live, 0);
 	keys->max = max;
+	keys->wq = alloc_workqueue("pinion_prefetch", WQ_UNBOUND, 0);
+	if (!keys->wq)
+		return -ENOMEM;
 	keys->sink = (void *)__get_free_page(GFP_KERNEL);
 	if (!keys->sink)
-		return -ENOMEM;
+		goto err_destroy_wq;
 	keys->null = pinion_key_alloc(keys, PINION_KEY_NULL, GFP_KERNEL);
 	if (IS_ERR(keys->null)) {
-		free_page((unsigned long)keys->sink);
-		return PTR_ERR(keys->null);
+		err = PTR_ERR(keys->null);
+		goto err_free_sink;
 	}
 	keys->null->state = PINION_KEY_VALID;
 	pinion_key_publish(keys->null);
 	return 0;
+
+err_free_sink:
+	free_page((unsigned long)keys->sink);
+err_destroy_wq:
+	destroy_workqueue(keys->wq);
+	return err;
 }
 
 /**
@@ -123,7 +135,7 @@ int pinion_keys_init(struct pinion_keys *keys, u32 max)
  */
 void pinion_keys_destroy(struct pinion_keys *keys)
 {
-	/* The data path is gone; a grace period is all its last step needs. */
+	destroy_workqueue(keys->wq);
 	pinion_key_kill(keys->null);
 	free_page((unsigned long)keys->sink);
 	WARN_ON(!xa_empty(&keys->by_index));
@@ -342,6 +354,9 @@ u64 pinion_pass_run(const struct pinion_pass *pass, u64 offset, u64 want, void *
 		*kva = pass->writes ? region->keys->sink : page_address(ZERO_PAGE(0));
 		return min_t(u64, want, PAGE_SIZE);
 	default:
+		if (region->odp)
+			return pinion_mtt_run_present(region->mtt, pass->offset + offset, want,
+						      pass->writes, kva);
 		return pinion_mtt_run(region->mtt, pass->offset + offset, want, kva);
 	}
 }

@@ -22,6 +22,8 @@
 struct ib_pd;
 struct pinion_mr;
 struct pinion_mtt;
+struct pinion_odp;
+struct workqueue_struct;
 
 #define PINION_KEY_INDEX_SHIFT	8
 #define PINION_KEY_TAG		0xff
@@ -33,6 +35,7 @@ struct pinion_keys {
 	u32 max;
 	struct pinion_key *null;	/* local only: reads as zeros, swallows writes */
 	void *sink;			/* a page that is written and never read */
+	struct workqueue_struct *wq;	/* prefetches */
 };
 
 enum pinion_key_kind {
@@ -68,6 +71,7 @@ struct pinion_key {
 	struct pinion_mtt *mtt;		/* REGION */
 	struct pinion_key *region;	/* WINDOW: a reference while VALID */
 	u64 region_offset;		/* WINDOW: of its first byte in the region */
+	struct pinion_odp *odp;		/* REGION on demand: whose pages they are */
 	struct pinion_mr *fastreg;	/* REGION for fast registration: its list */
 	bool invalidatable;		/* type 2 window, fast-registered region */
 	atomic_t windows;		/* REGION: windows bound to it */
@@ -157,7 +161,10 @@ void pinion_key_leave(struct pinion_pass *pass);
 /* Sleep until the gate of @value is open, or the key gone. No gate is held. */
 void pinion_key_wait(struct pinion_keys *keys, u32 value);
 
-/* The contiguous run at @offset bytes into what was wanted; see pinion_mtt_run(). */
+/*
+ * The contiguous run at @offset bytes into what was wanted; see pinion_mtt_run(). 0 if
+ * a page is missing: leave all gates, fault, and try again; see mem/odp.h.
+ */
 u64 pinion_pass_run(const struct pinion_pass *pass, u64 offset, u64 want, void **kva);
 
 #endif

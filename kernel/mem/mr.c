@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Regions of pinned user memory, and the kernel's DMA region: registration,
- * change and end. Owns the pins; never moves a byte.
+ * Regions of user memory, pinned or on demand, and the kernel's DMA region:
+ * registration, change and end. Owns the pins; never moves a byte.
  */
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
@@ -10,6 +10,7 @@
 #include "../logic/range.h"
 #include "mr.h"
 #include "mtt.h"
+#include "odp.h"
 #include "trace.h"
 
 /* Any size from a page to a gigabyte will do for a block. */
@@ -21,6 +22,7 @@
 struct backing {
 	struct ib_umem *umem;
 	struct pinion_mtt *mtt;
+	struct pinion_odp *odp;		/* on demand: owner of both */
 };
 
 /* For a tracepoint that is on, and was when @begun was taken. */
@@ -69,9 +71,24 @@ static struct pinion_mtt *describe(struct ib_umem *umem)
 	return mtt;
 }
 
+static int back_on_demand(struct backing *backing, struct ib_pd *pd, u64 start, u64 length,
+			  int access)
+{
+	backing->odp = pinion_odp_create(pd->device, start, length, access);
+	if (IS_ERR(backing->odp))
+		return PTR_ERR(backing->odp);
+	backing->umem = &backing->odp->umem->umem;
+	backing->mtt = backing->odp->mtt;
+	return 0;
+}
+
 static int back(struct backing *backing, struct ib_pd *pd, u64 start, u64 length, int access)
 {
 	int err;
+
+	if (access & IB_ACCESS_ON_DEMAND)
+		return back_on_demand(backing, pd, start, length, access);
+	backing->odp = NULL;
 
 	backing->umem = pinion_umem_get(pd->device, start, length, access);
 	if (IS_ERR(backing->umem))
@@ -87,6 +104,10 @@ static int back(struct backing *backing, struct ib_pd *pd, u64 start, u64 length
 
 static void unback(struct backing *backing)
 {
+	if (backing->odp) {
+		pinion_odp_destroy(backing->odp);
+		return;
+	}
 	pinion_mtt_free(backing->mtt);
 	ib_umem_release(backing->umem);
 }
@@ -117,6 +138,7 @@ static void name_mr(struct pinion_mr *mr)
  * @keys: the device's keys
  * @pd: protection domain
  * @mtt: the table, the region's from here on
+ * @odp: whose pages it speaks of, if they come on demand
  * @base: the address of the first byte as work requests name it
  * @length: in bytes
  * @access: IB_ACCESS_*
@@ -124,7 +146,8 @@ static void name_mr(struct pinion_mr *mr)
  * Return: the region or an ERR_PTR.
  */
 struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
-				 struct pinion_mtt *mtt, u64 base, u64 length, int access)
+				 struct pinion_mtt *mtt, struct pinion_odp *odp, u64 base,
+				 u64 length, int access)
 {
 	struct pinion_mr *mr;
 	struct pinion_key *key;
@@ -144,6 +167,9 @@ struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
 	key->base = base;
 	key->length = length;
 	key->state = PINION_KEY_VALID;
+	key->odp = odp;
+	if (odp)
+		pinion_odp_attach(odp, key);
 	mr->key = key;
 	mr->access = access;
 	name_mr(mr);
@@ -178,8 +204,8 @@ struct ib_mr *pinion_reg_user_mr(struct pinion_keys *keys, struct ib_pd *pd, u64
 	if (err)
 		return ERR_PTR(refused(pd, start, length, iova, access,
 				       "not pinned, or no room for its table", err));
-	ibmr = pinion_region_make(keys, pd, backing.mtt, first_address(iova, access), length,
-				  access);
+	ibmr = pinion_region_make(keys, pd, backing.mtt, backing.odp,
+				  first_address(iova, access), length, access);
 	if (IS_ERR(ibmr)) {
 		unback(&backing);
 		refused(pd, start, length, iova, access, "no key", PTR_ERR(ibmr));
@@ -211,6 +237,7 @@ static int apply(struct pinion_key *key, struct pinion_mr *mr, struct change *ch
 		key->generation += key->mtt != change->backing.mtt;
 		swap(mr->umem, change->backing.umem);
 		swap(key->mtt, change->backing.mtt);
+		swap(key->odp, change->backing.odp);
 		key->pd = change->pd;
 		key->base = change->base;
 		key->length = change->length;
@@ -243,7 +270,7 @@ struct ib_mr *pinion_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64
 	struct pinion_mr *mr = to_pinion_mr(ibmr);
 	struct pinion_key *key = mr->key;
 	struct change change = {
-		.backing = { mr->umem, key->mtt },
+		.backing = { mr->umem, key->mtt, key->odp },
 		.pd = flags & IB_MR_REREG_PD ? pd : key->pd,
 		.base = key->base,
 		.length = key->length,
@@ -260,10 +287,12 @@ struct ib_mr *pinion_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64
 		err = check_span(length, iova, change.access);
 		if (!err)
 			err = back(&change.backing, change.pd, start, length, change.access);
+		if (!err && change.backing.odp)
+			pinion_odp_attach(change.backing.odp, key);
 	} else {
 		err = ib_umem_check_rereg(mr->umem, flags, access);
-		/* Zero-based or not is a matter of the translation. */
-		if (!err && (change.access ^ mr->access) & IB_ZERO_BASED)
+		/* Zero-based or not, pinned or not is a matter of the translation. */
+		if (!err && (change.access ^ mr->access) & (IB_ZERO_BASED | IB_ACCESS_ON_DEMAND))
 			err = -EOPNOTSUPP;
 	}
 	if (err)
@@ -293,7 +322,7 @@ struct ib_mr *pinion_get_dma_mr(struct pinion_keys *keys, struct ib_pd *pd, int 
 	/* Kernel addresses are for kernel protection domains only. */
 	if (pd->uobject)
 		return ERR_PTR(-EPERM);
-	return pinion_region_make(keys, pd, NULL, 0, U64_MAX, access);
+	return pinion_region_make(keys, pd, NULL, NULL, 0, U64_MAX, access);
 }
 
 /**
@@ -305,7 +334,7 @@ struct ib_mr *pinion_get_dma_mr(struct pinion_keys *keys, struct ib_pd *pd, int 
 int pinion_dereg_mr(struct ib_mr *ibmr)
 {
 	struct pinion_mr *mr = to_pinion_mr(ibmr);
-	struct backing backing = { .umem = mr->umem };
+	struct backing backing = { .umem = mr->umem, .odp = mr->key->odp };
 	u64 begun = trace_mr_dereg_enabled() ? ktime_get_ns() : 0;
 	int err;
 

@@ -101,6 +101,32 @@ u64 pinion_mtt_run(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kv
 	return min(run, want);
 }
 
+u64 pinion_mtt_run_present(const struct pinion_mtt *mtt, u64 offset, u64 want, bool writable,
+			   void **kva)
+{
+	u64 flags = PINION_MTT_PRESENT | (writable ? PINION_MTT_WRITABLE : 0);
+	u64 all = PINION_MTT_PRESENT | PINION_MTT_WRITABLE;
+	u64 position = mtt->first + offset;
+	u64 block = position >> mtt->shift;
+	u64 size = 1ULL << mtt->shift;
+	u64 within = position & (size - 1);
+	/* Entries come while we look; they do not go while the gate is held. */
+	u64 entry = READ_ONCE(*pinion_mtt_slot(mtt, block));
+	u64 run = size - within, start;
+
+	if ((entry & flags) != flags)
+		return 0;
+	start = (entry & ~all) + within;
+	while (run < want && ++block < mtt->num_blocks) {
+		entry = READ_ONCE(*pinion_mtt_slot(mtt, block));
+		if ((entry & flags) != flags || (entry & ~all) != start + run)
+			break;
+		run += size;
+	}
+	*kva = pinion_dma_to_kva(start);
+	return min(run, want);
+}
+
 void *pinion_dma_to_kva(u64 dma_addr)
 {
 	return phys_to_virt(dma_addr);

@@ -9,6 +9,7 @@
 #ifndef PINION_MEM_MTT_H
 #define PINION_MEM_MTT_H
 
+#include <linux/bits.h>
 #include <linux/types.h>
 
 struct device;
@@ -16,6 +17,10 @@ struct device;
 /* One page of addresses: the table never asks for a larger allocation per level. */
 #define PINION_MTT_LEAF_SHIFT	9
 #define PINION_MTT_LEAF_BLOCKS	(1UL << PINION_MTT_LEAF_SHIFT)
+
+/* Of an on-demand table's entries, which are pages: the low bits. 0 is a missing page. */
+#define PINION_MTT_PRESENT	BIT_ULL(0)
+#define PINION_MTT_WRITABLE	BIT_ULL(1)
 
 struct pinion_mtt {
 	u64 **leaves;
@@ -39,6 +44,10 @@ static inline u64 *pinion_mtt_slot(const struct pinion_mtt *mtt, u64 block)
  * returned. The caller has checked the bounds and holds the key's gate.
  */
 u64 pinion_mtt_run(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kva);
+
+/* The same of an on-demand table: 0 if the page at @offset is missing, or not @writable. */
+u64 pinion_mtt_run_present(const struct pinion_mtt *mtt, u64 offset, u64 want, bool writable,
+			   void **kva);
 
 /*
  * DMA addresses become kernel addresses by the identity our parent device was

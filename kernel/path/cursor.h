@@ -65,8 +65,26 @@ int pinion_cursor_enter(struct pinion_cursor *cursor, u64 need);
 void pinion_cursor_leave(struct pinion_cursor *cursor);
 void pinion_cursor_wait(struct pinion_cursor *cursor);
 
-/* The run at the present position, at most @want bytes; inside. */
+/*
+ * The run at the present position, at most @want bytes; inside. 0 if a page is missing:
+ * hold on to it with pinion_cursor_missing(), leave all gates, pinion_missing_fault().
+ */
 u64 pinion_cursor_run(const struct pinion_cursor *cursor, u64 want, void **kva);
+
+/* A page that is not there, and how much of what follows is wanted, too. */
+struct pinion_missing {
+	struct pinion_odp *odp;
+	u64 offset;
+	u64 length;
+	bool write;
+};
+
+void pinion_cursor_missing(const struct pinion_cursor *cursor, u64 want,
+			   struct pinion_missing *missing);
+
+/* Return: 0 or a negative errno. In no gate; sleeps. */
+int pinion_missing_fault(struct pinion_missing *missing);
+
 void pinion_cursor_advance(struct pinion_cursor *cursor, u64 bytes);
 
 #endif

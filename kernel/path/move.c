@@ -58,6 +58,21 @@ static void copy(void *to, const void *from, size_t bytes)
 	*(volatile u64 *)(to + head) = *(const u64 *)(from + head);
 }
 
+/* @lacking, one of two cursors inside, misses a page. Both leave. */
+static bool fault_in(struct pinion_cursor *lacking, struct pinion_cursor *other, u64 want)
+{
+	struct pinion_missing missing;
+
+	pinion_cursor_missing(lacking, want, &missing);
+	pinion_cursor_leave(lacking);
+	if (other)
+		pinion_cursor_leave(other);
+	if (!pinion_missing_fault(&missing))
+		return true;
+	lacking->syndrome = PINION_SYN_FAULT;
+	return false;
+}
+
 bool pinion_move(struct pinion_node *node, struct pinion_cursor *to,
 		 struct pinion_cursor *from, u64 length)
 {
@@ -68,7 +83,17 @@ bool pinion_move(struct pinion_node *node, struct pinion_cursor *to,
 		if (!enter_both(node, to, from, length))
 			return false;
 		bytes = pinion_cursor_run(from, min(length, stretch), &source);
+		if (!bytes) {
+			if (!fault_in(from, to, length))
+				return false;
+			continue;
+		}
 		bytes = pinion_cursor_run(to, bytes, &sink);
+		if (!bytes) {
+			if (!fault_in(to, from, length))
+				return false;
+			continue;
+		}
 		copy(sink, source, bytes);
 		pinion_cursor_advance(from, bytes);
 		pinion_cursor_advance(to, bytes);
@@ -93,14 +118,19 @@ bool pinion_move_word(struct pinion_node *node, struct pinion_cursor *word,
 	void *kva;
 	int err;
 
-	while ((err = pinion_cursor_enter(word, sizeof(u64))) == -EBUSY) {
-		pinion_stat_inc(node, gate_waits);
-		pinion_cursor_wait(word);
+	for (;;) {
+		while ((err = pinion_cursor_enter(word, sizeof(u64))) == -EBUSY) {
+			pinion_stat_inc(node, gate_waits);
+			pinion_cursor_wait(word);
+		}
+		if (err)
+			return false;
+		if (pinion_cursor_run(word, sizeof(u64), &kva))
+			break;
+		if (!fault_in(word, NULL, sizeof(u64)))
+			return false;
 	}
-	if (err)
-		return false;
 	/* The address as users name it says nothing of where the memory is. */
-	pinion_cursor_run(word, sizeof(u64), &kva);
 	if (!IS_ALIGNED((uintptr_t)kva, sizeof(u64))) {
 		pinion_cursor_leave(word);
 		word->syndrome = PINION_SYN_ALIGN;

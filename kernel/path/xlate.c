@@ -5,6 +5,7 @@
  */
 #include <rdma/ib_verbs.h>
 
+#include "../mem/odp.h"
 #include "cursor.h"
 
 void pinion_cursor_local(struct pinion_cursor *cursor, struct pinion_keys *keys,
@@ -141,6 +142,29 @@ u64 pinion_cursor_run(const struct pinion_cursor *cursor, u64 want, void **kva)
 	}
 	want = min_t(u64, want, cursor->sge[cursor->at].length - cursor->within);
 	return pinion_pass_run(&cursor->pass, cursor->within - cursor->entered, want, kva);
+}
+
+void pinion_cursor_missing(const struct pinion_cursor *cursor, u64 want,
+			   struct pinion_missing *missing)
+{
+	const struct pinion_pass *pass = &cursor->pass;
+
+	*missing = (struct pinion_missing){
+		.odp = pass->region->odp,
+		.offset = pass->offset + cursor->within - cursor->entered,
+		.length = min_t(u64, want, cursor->sge[cursor->at].length - cursor->within),
+		.write = pass->writes,
+	};
+	pinion_odp_get(missing->odp);
+}
+
+int pinion_missing_fault(struct pinion_missing *missing)
+{
+	int err = pinion_odp_fault(missing->odp, missing->offset, missing->length,
+				   missing->write);
+
+	pinion_odp_put(missing->odp);
+	return err;
 }
 
 void pinion_cursor_advance(struct pinion_cursor *cursor, u64 bytes)

@@ -9,6 +9,7 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_mad.h>
 
+#include "../compat/compat.h"
 #include "../logic/wqe.h"
 #include "../mem/dm.h"
 #include "../mem/fastreg.h"
@@ -63,6 +64,20 @@ static void fill_memory_limits(struct ib_device_attr *attr)
 	attr->max_dm_size = PINION_DM_SIZE;
 }
 
+/* Wherever a key is used it may be of an on-demand region: one cursor serves all. */
+static void report_odp(struct ib_odp_caps *caps)
+{
+	u32 messages = IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | IB_ODP_SUPPORT_SRQ_RECV;
+	u32 memory = IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ | IB_ODP_SUPPORT_ATOMIC |
+		     PINION_ODP_SUPPORT_LATER;
+
+	caps->general_caps = IB_ODP_SUPPORT;
+	caps->per_transport_caps.rc_odp_caps = messages | memory;
+	caps->per_transport_caps.uc_odp_caps = messages | IB_ODP_SUPPORT_WRITE;
+	caps->per_transport_caps.ud_odp_caps = messages;
+	caps->per_transport_caps.xrc_odp_caps = messages | memory;
+}
+
 static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			struct ib_udata *udata)
 {
@@ -79,7 +94,8 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->vendor_id = dev->vendor_id;
 	attr->vendor_part_id = dev->vendor_part_id;
 	attr->device_cap_flags = DEVICE_CAPS;
-	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG;
+	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_ON_DEMAND_PAGING;
+	report_odp(&attr->odp_caps);
 	/* Atomics are the CPU's own, so they are atomic to everybody. */
 	attr->atomic_cap = IB_ATOMIC_GLOB;
 	attr->max_pkeys = 1;

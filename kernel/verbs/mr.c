@@ -8,6 +8,7 @@
 #include "../mem/dm.h"
 #include "../mem/fastreg.h"
 #include "../mem/mr.h"
+#include "../mem/odp.h"
 #include "device.h"
 #include "ops.h"
 #include "udata.h"
@@ -126,7 +127,15 @@ static int dealloc_mw(struct ib_mw *ibmw)
 	return err;
 }
 
+static int advise(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
+		  struct ib_sge *sges, u32 num_sge, struct uverbs_attr_bundle *attrs)
+{
+	return pinion_advise_mr(&to_pinion_dev(pd->device)->node.keys, pd, advice, flags, sges,
+				num_sge);
+}
+
 const struct ib_device_ops pinion_mr_ops = {
+	.advise_mr = advise,
 	.alloc_mr = alloc_mr,
 	.alloc_mw = alloc_mw,
 	.dealloc_mw = dealloc_mw,

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Pages of an on-demand umem, whichever way the core keeps them: as pfns that the
+ * driver maps one by one, or as DMA addresses that it has mapped itself.
+ */
+#ifndef PINION_COMPAT_ODP_H
+#define PINION_COMPAT_ODP_H
+
+#include <rdma/ib_umem_odp.h>
+
+#include "../mem/mtt.h"
+
+#ifdef PINION_HAVE_HMM_DMA_MAP
+
+#include <linux/hmm.h>
+#include <linux/pgtable.h>
+#include <linux/pci-p2pdma.h>
+
+/* On success the number of pages, and umem_mutex is held. */
+static inline int pinion_odp_map(struct ib_umem_odp *umem, u64 va, u64 length, bool write,
+				 bool fault)
+{
+	return ib_umem_odp_map_dma_and_lock(umem, va, length, write ? HMM_PFN_WRITE : 0, fault);
+}
+
+/* A present page as a table keeps it, or 0. umem_mutex is held. */
+static inline u64 pinion_odp_page(struct ib_umem_odp *umem, size_t index)
+{
+	unsigned long pfn = umem->map.pfn_list[index];
+	struct pci_p2pdma_map_state p2p = {};
+	dma_addr_t addr;
+
+	if (!(pfn & HMM_PFN_VALID))
+		return 0;
+	/*
+	 * The page of zeros is part of the kernel's image, which DMA_API_DEBUG takes for a
+	 * mistake when it is mapped. It is read here, and never goes away.
+	 */
+	if (is_zero_pfn(hmm_pfn_to_phys(pfn) >> PAGE_SHIFT))
+		return hmm_pfn_to_phys(pfn) | PINION_MTT_PRESENT;
+	addr = hmm_dma_map_pfn(umem->umem.ibdev->dma_device, &umem->map, index, &p2p);
+	if (dma_mapping_error(umem->umem.ibdev->dma_device, addr))
+		return 0;
+	/* What the core gives back it takes off again, page by page. */
+	if (!(pfn & HMM_PFN_DMA_MAPPED))
+		umem->npages++;
+	return addr | PINION_MTT_PRESENT | (pfn & HMM_PFN_WRITE ? PINION_MTT_WRITABLE : 0);
+}
+
+#else
+
+static inline int pinion_odp_map(struct ib_umem_odp *umem, u64 va, u64 length, bool write,
+				 bool fault)
+{
+	return ib_umem_odp_map_dma_and_lock(umem, va, length,
+					    ODP_READ_ALLOWED_BIT |
+					    (write ? ODP_WRITE_ALLOWED_BIT : 0), fault);
+}
+
+static inline u64 pinion_odp_page(struct ib_umem_odp *umem, size_t index)
+{
+	dma_addr_t addr = umem->dma_list[index];
+
+	if (!(addr & ODP_READ_ALLOWED_BIT))
+		return 0;
+	return (addr & ODP_DMA_ADDR_MASK) | PINION_MTT_PRESENT |
+	       (addr & ODP_WRITE_ALLOWED_BIT ? PINION_MTT_WRITABLE : 0);
+}
+
+#endif
+
+#endif
