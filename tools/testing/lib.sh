@@ -66,6 +66,7 @@ finish() {
 }
 
 # limited COMMAND...: run it, for at most $LIMIT seconds.
+STDIN=/dev/null
 LIMIT=${LIMIT:-20}
 limited() { timeout -k 5 $((LIMIT * SLOW)) "$@"; }
 
@@ -147,11 +148,11 @@ both() {
 	local rc=0 src=0 pid
 	# Unquoted: lists of words.
 	# shellcheck disable=SC2086
-	limited $2 >"$TMP/server" 2>&1 </dev/null &
+	limited $2 >"$TMP/server" 2>&1 <"$STDIN" &
 	pid=$!
 	ready "$1" $pid || { end $pid; rc=$?; return $((rc ? rc : 1)); }
 	# shellcheck disable=SC2086
-	limited $3 >"$TMP/client" 2>&1 </dev/null || rc=$?
+	limited $3 >"$TMP/client" 2>&1 <"$STDIN" || rc=$?
 	if ((rc)); then
 		end $pid
 	elif [ -n "${STAYS:-}" ]; then
