@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Many regions: what one more costs beside those that live already, and what it
+ * costs when a process ends and leaves them all to the kernel.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "buffer.h"
+#include "experiments.h"
+#include "report.h"
+
+#define REGION 4096ull
+/* Regions share these, so that a million of them fit a small machine. */
+#define POOL (16ull << 20)
+#define PROBES 501
+
+/* Makes regions until there are @want; returns how many there are. */
+static uint64_t populate(struct target *target, char *pool, struct ibv_mr **mrs,
+			 uint64_t have, uint64_t want)
+{
+	while (have < want) {
+		mrs[have] = ibv_reg_mr(target->pd, pool + have * REGION % POOL,
+				       REGION, TARGET_ACCESS);
+		if (!mrs[have])
+			break;
+		have++;
+	}
+	return have;
+}
+
+/* One more, again and again. */
+static void probe(struct target *target, char *pool, uint64_t live,
+		  double filled)
+{
+	uint64_t reg[PROBES], dereg[PROBES];
+	struct cost cost;
+	int i, err;
+
+	for (i = 0; i < PROBES; i++) {
+		err = target_round(target, pool + i * REGION, REGION, &cost);
+		if (err) {
+			report_failure("live", target->name, "regions", live,
+				       err);
+			return;
+		}
+		reg[i] = cost.reg;
+		dereg[i] = cost.dereg;
+	}
+	report_row("live", target->name, "regions", live,
+		   (struct figure[]){
+			   { "reg_ns", median_of(reg, PROBES), 0 },
+			   { "dereg_ns", median_of(dereg, PROBES), 0 },
+			   { "reg_min_ns", min_of(reg, PROBES), 0 },
+			   { "dereg_min_ns", min_of(dereg, PROBES), 0 },
+			   { "fill_ns_each", filled, 0 },
+		   },
+		   5);
+}
+
+static void live(struct target *target, char *pool)
+{
+	uint64_t most = opt.live[opt.num_live - 1], have = 0, before, begun;
+	struct ibv_mr **mrs = calloc(most, sizeof(*mrs));
+	double ns;
+	int i;
+
+	if (!mrs)
+		die(2, "no memory");
+	for (i = 0; i < opt.num_live; i++) {
+		before = have;
+		begun = now_ns();
+		have = populate(target, pool, mrs, have, opt.live[i]);
+		ns = now_ns() - begun;
+		if (have < opt.live[i]) {
+			report_failure("live", target->name, "regions", have,
+				       errno);
+			break;
+		}
+		probe(target, pool, have,
+		      have > before ? ns / (have - before) : -1);
+	}
+	begun = now_ns();
+	for (before = have; have; have--)
+		ibv_dereg_mr(mrs[have - 1]);
+	if (before)
+		report_row("dereg of all", target->name, "regions", before,
+			   (struct figure[]){
+				   { "ns_each",
+				     (double)(now_ns() - begun) / before, 0 },
+			   },
+			   1);
+	free(mrs);
+}
+
+void measure_live(struct target *targets, int num)
+{
+	char *pool = buffer_make(POOL);
+	int t;
+
+	if (!pool)
+		die(2, "no memory for the regions: %m");
+	for (t = 0; t < num; t++)
+		if (targets[t].context)
+			live(&targets[t], pool);
+	buffer_free(pool, POOL);
+}
+
+/* The child: registers, tells when it is about to end, ends. */
+static void leave(const char *name, char *pool, uint64_t count,
+		  uint64_t *shared)
+{
+	struct ibv_mr **mrs = calloc(count, sizeof(*mrs));
+	struct target target = { 0 };
+
+	target_open(&target, name);
+	shared[0] = populate(&target, pool, mrs, 0, count);
+	shared[1] = now_ns();
+	_exit(0);
+}
+
+static void at_exit(struct target *target, char *pool, uint64_t count)
+{
+	uint64_t *shared = mmap(NULL, REGION, PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t ended;
+	pid_t pid;
+
+	if (shared == MAP_FAILED)
+		die(2, "no memory");
+	pid = fork();
+	if (!pid)
+		leave(target->name, pool, count, shared);
+	if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+		die(2, "no process: %m");
+	ended = now_ns();
+	if (shared[0] == count)
+		report_row("exit", target->name, "regions", count,
+			   (struct figure[]){
+				   { "ms", (ended - shared[1]) / 1e6, 1 },
+				   { "ns_each",
+				     (double)(ended - shared[1]) / count, 0 },
+			   },
+			   2);
+	else
+		report_failure("exit", target->name, "regions", shared[0],
+			       ENOSPC);
+	munmap(shared, REGION);
+}
+
+void measure_exit(struct target *targets, int num)
+{
+	char *pool = buffer_make(POOL);
+	/* Linear is the same for each. */
+	uint64_t counts[] = { opt.at_exit / 10, opt.at_exit / 2, opt.at_exit };
+	int t, i;
+
+	if (!pool)
+		die(2, "no memory for the regions: %m");
+	for (t = 0; t < num; t++)
+		for (i = 0; targets[t].context && i < 3; i++)
+			if (counts[i])
+				at_exit(&targets[t], pool, counts[i]);
+	buffer_free(pool, POOL);
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * mrbench: what memory registration costs, on any verbs device. Options and order.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "experiments.h"
+
+struct options opt = { .seconds = 1.0 };
+
+static const char help[] =
+	"Usage: mrbench [OPTIONS]\n"
+	"\n"
+	"Measures what it costs to register and deregister memory on verbs devices:\n"
+	"median and least time, per page, and beside bare pinning. Devices take turns.\n"
+	"\n"
+	"  -d, --device DEV,...   the devices (default: the first); `raw' only pins, by\n"
+	"                         the module rawpin, and is what ratios refer to;\n"
+	"                         `raw-call' is the same with its two system calls\n"
+	"  -s, --size SIZE,...    4096, 64K, 1G; FROM..TO: that and each four times that\n"
+	"                         (default 4K..1G)\n"
+	"  -u, --pages KIND       4k (default), thp, huge (reserved pages of 2 MiB)\n"
+	"  -m, --memory SIZE      only so much memory behind a larger region, again and\n"
+	"                         again: for regions larger than the machine\n"
+	"      --scatter          pages that do not follow on each other\n"
+	"  -i, --iterations N     rounds for each size (default: what fits the time)\n"
+	"  -t, --time SECONDS     for each size and device (default 1)\n"
+	"      --rereg            also ibv_rereg_mr(3): same memory, other rights\n"
+	"      --live N,...       instead of sizes: a region of 4 KiB more, beside so many\n"
+	"                         that live, ascending; FROM..TO: each ten times that\n"
+	"      --exit N           instead: time for a process to end that leaves N regions,\n"
+	"                         and a half and a tenth of it\n"
+	"      --write SIZE,...   instead: one RDMA write from the device to itself\n"
+	"      --json             a JSON object a line\n"
+	"  -h, --help\n"
+	"\n"
+	"Exit status: 0, 1 for a wrong option, 2 if nothing could be measured. What a\n"
+	"device refuses is a line that says so, and not an error.\n";
+
+void die(int status, const char *fmt, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "mrbench: ");
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fprintf(stderr, "\n");
+	exit(status);
+}
+
+static uint64_t number(const char *text)
+{
+	static const char units[] = "KMGT";
+	const char *unit;
+	uint64_t value;
+	char *end;
+
+	errno = 0;
+	value = strtoull(text, &end, 0);
+	if (end == text || errno)
+		die(1, "`%s' is not a number", text);
+	if (*end) {
+		unit = strchr(units, *end & ~0x20);
+		if (!unit || end[1])
+			die(1, "`%s' is not a size", text);
+		value <<= 10 * (unit - units + 1);
+	}
+	return value;
+}
+
+/* "A,B,C..D": each word of it, a range in steps of @factor. */
+static int list(char *text, uint64_t *values, int factor)
+{
+	char *word, *save = NULL, *to;
+	int num = 0;
+
+	for (word = strtok_r(text, ",", &save); word;
+	     word = strtok_r(NULL, ",", &save)) {
+		uint64_t value, last;
+
+		to = strstr(word, "..");
+		if (to) {
+			*to = 0;
+			to += 2;
+		}
+		value = number(word);
+		last = to ? number(to) : value;
+		do {
+			if (num == MAX_STEPS)
+				die(1, "too many steps");
+			values[num++] = value;
+			value *= factor;
+		} while (value && value <= last);
+	}
+	if (!num)
+		die(1, "an empty list");
+	return num;
+}
+
+static void more_than_0(const uint64_t *values, int num)
+{
+	while (num--)
+		if (!values[num])
+			die(1, "0 is not enough");
+}
+
+static enum pages pages(const char *name)
+{
+	static const char *const names[] = { "4k", "thp", "huge" };
+	int i;
+
+	for (i = 0; i < 3; i++)
+		if (!strcasecmp(name, names[i]))
+			return i;
+	die(1, "`%s': 4k, thp or huge", name);
+}
+
+static int devices(struct target *targets, char *names)
+{
+	struct ibv_device **first;
+	char *name, *save = NULL;
+	int num = 0;
+
+	if (!names) {
+		first = ibv_get_device_list(NULL);
+		if (!first || !first[0])
+			die(2, "no verbs device");
+		target_open(&targets[0], strdup(ibv_get_device_name(first[0])));
+		ibv_free_device_list(first);
+		return 1;
+	}
+	for (name = strtok_r(names, ",", &save); name;
+	     name = strtok_r(NULL, ",", &save)) {
+		if (num == MAX_TARGETS)
+			die(1, "at most %d devices", MAX_TARGETS);
+		target_open(&targets[num++], name);
+	}
+	if (!num)
+		die(1, "no devices");
+	return num;
+}
+
+enum { SCATTER = 256, REREG, LIVE, EXIT, WRITE, JSON };
+
+static const struct option options[] = {
+	{ "device", required_argument, NULL, 'd' },
+	{ "size", required_argument, NULL, 's' },
+	{ "pages", required_argument, NULL, 'u' },
+	{ "memory", required_argument, NULL, 'm' },
+	{ "scatter", no_argument, NULL, SCATTER },
+	{ "iterations", required_argument, NULL, 'i' },
+	{ "time", required_argument, NULL, 't' },
+	{ "rereg", no_argument, NULL, REREG },
+	{ "live", required_argument, NULL, LIVE },
+	{ "exit", required_argument, NULL, EXIT },
+	{ "write", required_argument, NULL, WRITE },
+	{ "json", no_argument, NULL, JSON },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+/* Returns the names of the devices, or NULL. */
+static char *parse(int argc, char **argv)
+{
+	char *names = NULL;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "d:s:u:m:i:t:h", options, NULL)) !=
+	       -1) {
+		switch (c) {
+		case 'd':
+			names = optarg;
+			break;
+		case 's':
+			opt.num_sizes = list(optarg, opt.sizes, 4);
+			more_than_0(opt.sizes, opt.num_sizes);
+			break;
+		case 'u':
+			opt.pages = pages(optarg);
+			break;
+		case 'm':
+			opt.memory = number(optarg);
+			break;
+		case 'i':
+			opt.iterations = number(optarg);
+			break;
+		case 't':
+			opt.seconds = atof(optarg);
+			break;
+		case SCATTER:
+			opt.scatter = true;
+			break;
+		case REREG:
+			opt.rereg = true;
+			break;
+		case LIVE:
+			opt.num_live = list(optarg, opt.live, 10);
+			more_than_0(opt.live, opt.num_live);
+			break;
+		case EXIT:
+			opt.at_exit = number(optarg);
+			break;
+		case WRITE:
+			opt.num_writes = list(optarg, opt.writes, 4);
+			break;
+		case JSON:
+			opt.json = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			exit(0);
+		default:
+			exit(1);
+		}
+	}
+	if (optind < argc)
+		die(1, "`%s'? see --help", argv[optind]);
+	return names;
+}
+
+int main(int argc, char **argv)
+{
+	char all_sizes[] = "4K..1G";
+	struct target targets[MAX_TARGETS] = { 0 };
+	char *names = parse(argc, argv);
+	int num = devices(targets, names), t;
+
+	if (!opt.num_sizes && !opt.num_live && !opt.at_exit && !opt.num_writes)
+		opt.num_sizes = list(all_sizes, opt.sizes, 4);
+	if (opt.num_sizes)
+		measure_sizes(targets, num);
+	if (opt.num_live)
+		measure_live(targets, num);
+	if (opt.at_exit)
+		measure_exit(targets, num);
+	if (opt.num_writes)
+		measure_writes(targets, num);
+	for (t = 0; t < num; t++)
+		target_close(&targets[t]);
+	return 0;
+}

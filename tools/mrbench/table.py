@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Usage: table.py FILE.json...
+
+Prints what mrbench --json wrote: devices side by side, with ratios.
+Exit status: 0."""
+import json
+import os
+import sys
+
+
+def size(n):
+    for unit in ('', 'K', 'M', 'G', 'T'):
+        if n % 1024 or n < 1024:
+            return f'{n}{unit}'
+        n //= 1024
+    return str(n)
+
+
+def time(ns):
+    for unit, factor in (('s', 1e9), ('ms', 1e6), ('us', 1e3)):
+        if ns >= factor:
+            return f'{ns / factor:.3g} {unit}' if ns < 1000 * factor else f'{ns / factor:.0f} {unit}'
+    return f'{ns:.0f} ns'
+
+
+def print_table(rows):
+    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
+    for r in rows:
+        print('  '.join(c.rjust(w) for c, w in zip(r, widths)))
+
+
+def pivot(rows, by):
+    """{label: {target: row}}, and the targets as they came."""
+    table, targets = {}, []
+    for r in rows:
+        table.setdefault(r[by], {})[r['target']] = r
+        if r['target'] not in targets:
+            targets.append(r['target'])
+    return table, targets
+
+
+def cell(row, key, form=time):
+    if row is None:
+        return ''
+    if 'error' in row:
+        return row['error'][:24]
+    return form(row[key]) if key in row else '-'
+
+
+def sizes(rows):
+    table, targets = pivot(rows, 'bytes')
+    devices = [t for t in targets if t not in ('raw', 'raw-call', 'memory')]
+    first = devices[0] if devices else None
+    head = ['bytes'] + [t for t in targets] + [f'{first} ns/page']
+    raw = 'raw' in targets
+    head += [f'{d}/raw' for d in devices if raw] + [f'{first}/raw least', f'{first}/call'] * raw
+    head += [f'{first}/{d}' for d in devices[1:]]
+    rereg = any('rereg_mem_ns' in r for r in rows)
+    head += ['rereg memory', 'rereg access'] * rereg
+    out = [head]
+    for label, row in table.items():
+        me = row.get(first)
+        line = [size(label)] + [cell(row.get(t), 'both_ns') for t in targets]
+        line += [cell(me, 'ns_per_page', '{:.1f}'.format)]
+        if raw:
+            line += [cell(row.get(d), 'of_raw', '{:.3f}'.format) for d in devices]
+            line += [cell(me, key, '{:.3f}'.format) for key in ('of_raw_min', 'of_call')]
+        for d in devices[1:]:
+            good = all(row.get(x) and 'both_ns' in row[x] for x in (first, d))
+            line += [f"{row[first]['both_ns'] / row[d]['both_ns']:.3f}" if good else '']
+        line += [cell(me, 'rereg_mem_ns'), cell(me, 'rereg_acc_ns')] * rereg
+        out.append(line)
+    print('registration + deregistration, median:')
+    print_table(out)
+
+
+def others(what, rows):
+    by = 'bytes' if 'bytes' in rows[0] else 'regions'
+    table, targets = pivot(rows, by)
+    keys = [k for k in dict.fromkeys(k for r in rows for k in r) if k not in ('what', 'target', by, 'error')]
+    out = [[by] + [f'{t} {k}' for t in targets for k in keys]]
+    for label, row in table.items():
+        line = [size(label) if by == 'bytes' else str(label)]
+        for t in targets:
+            line += [cell(row.get(t), k, '{:g}'.format) for k in keys]
+        out.append(line)
+    print(f'{what}:')
+    print_table(out)
+
+
+def main(files):
+    if not files or files[0] in ('-h', '--help'):
+        sys.exit(__doc__)
+    for name in files:
+        with open(name) as f:
+            rows = [json.loads(line) for line in f]
+        print(f'\n=== {os.path.basename(name)[:-5]}')
+        for what in dict.fromkeys(r['what'] for r in rows):
+            some = [r for r in rows if r['what'] == what]
+            if what == 'size':
+                sizes(some)
+            else:
+                others(what, some)
+
+
+main(sys.argv[1:])
