@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+# One figure out of one run of perftest between two processes of this bed.
+. "$(dirname "${BASH_SOURCE[0]}")/../testing/lib.sh"
+
+# How many messages: enough for half a second, so that the slow are not waited for.
+iterations() { # DEVICE bw|lat|rate BYTES
+	case $1-$2 in
+	*-lat) echo 2000 ;;
+	rxe*-rate) echo 3200 ;;
+	*-rate) echo 64000 ;;
+	rxe*) echo $(($3 > 500000 ? 30 : 200)) ;;
+	*) echo $(($3 > 500000 ? 1000 : 5000)) ;;
+	esac
+}
+
+# figure DEVICE VERB KIND BYTES: GB/s, microseconds or million messages a second.
+# A void run is repeated; "-" after five of them.
+figure() {
+	local dev=$1 kind=$3 bytes=$4 try value cmd tool=ib_$2_bw ready
+	[ "$kind" != lat ] || tool=ib_$2_lat
+	for ((try = 0; try < 5; try++)); do
+		port=$((port + 1))
+		ready=tcp:$port
+		cmd="$tool -d $dev -p $port -F -s $bytes -n $(iterations "$dev" "$kind" "$bytes")"
+		[ "$kind" != rate ] || cmd+=" -l 32"
+		# iWARP connects by rdma_cm only.
+		case $dev in
+		siw*) cmd+=" -R"; ready=cm:$port ;;
+		*) cmd+=" -x $(gid_index "$dev" "$ADDR")" ;;
+		esac
+		both "$ready" "$cmd" "$cmd $ADDR" || continue
+		value=$(awk -v kind="$kind" '$1 ~ /^[0-9]+$/ && NF >= 5 {
+			v = kind == "lat" ? $5 : kind == "rate" ? $5 : $4 * 1.048576 / 1000
+			if (v > 0 && v < 1e9) printf "%.9g", v }' "$TMP/client")
+		[ -z "$value" ] || { echo "$value"; return; }
+	done
+	echo -
+}
