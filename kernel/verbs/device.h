@@ -22,7 +22,7 @@
 #define PINION_MAX_PD		SZ_64K
 #define PINION_MAX_AH		SZ_256K
 #define PINION_MAX_MR		SZ_4M
-#define PINION_MAX_MW		SZ_4M
+#define PINION_MAX_MW		SZ_2M
 /* memberships of all groups together; so there are no more groups, either */
 #define PINION_MAX_MCAST	SZ_16K
 
@@ -34,8 +34,8 @@
 /* The core pins at most this many pages at once. */
 #define PINION_MAX_MR_SIZE	((u64)U32_MAX << PAGE_SHIFT)
 
-/* Regions and windows share one table of keys. */
-#define PINION_MAX_KEYS		(PINION_MAX_MR + PINION_MAX_MW)
+/* Regions and windows share one table of keys, with the null key. */
+#define PINION_MAX_KEYS		(PINION_MAX_MR + PINION_MAX_MW + 1)
 
 /* The kinds of objects that are counted against a limit. */
 enum pinion_counted {

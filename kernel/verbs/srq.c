@@ -101,27 +101,21 @@ static int answer_resize(u64 where, const struct pinion_create_srq_resp *resp)
 }
 
 /* As pinion_resize_cq(): answered first, then done. */
-static int resize(struct pinion_srq *srq, u32 max_wr, struct ib_udata *udata)
+static int resize(struct pinion_srq *srq, u32 max_wr, u64 resp_addr, struct ib_udata *udata)
 {
 	struct pinion_dev *dev = to_pinion_dev(srq->ibsrq.device);
 	struct pinion_create_srq_resp resp = {};
 	struct rdma_user_mmap_entry *mapping;
-	struct pinion_modify_srq_req req;
 	struct pinion_ring ring;
 	int err;
 
-	if (!max_wr || check_size(max_wr, 0))
-		return -EINVAL;
-	err = pinion_udata_in(udata, &req, sizeof(req), sizeof(req));
-	if (err)
-		return err;
 	err = pinion_ring_make(&ring, entries_for(max_wr), srq->rq.ring.stride,
 			       pinion_udata_context(udata), &mapping, &resp.ring);
 	if (err)
 		return err;
 	resp.srqn = srq->srqn;
 	resp.max_sge = srq->rq.max_sge;
-	err = answer_resize(req.resp_addr, &resp);
+	err = answer_resize(resp_addr, &resp);
 	if (err)
 		goto out;
 
@@ -135,23 +129,37 @@ out:
 	return err;
 }
 
+static int check_modify(const struct pinion_srq *srq, const struct ib_srq_attr *attr, u32 mask)
+{
+	if (mask & ~(IB_SRQ_MAX_WR | IB_SRQ_LIMIT))
+		return -EINVAL;
+	if (!(mask & IB_SRQ_MAX_WR))
+		return 0;
+	/* Kernel consumers post with no lock against an exchange of the ring. */
+	if (!srq->user)
+		return -EOPNOTSUPP;
+	if (!attr->max_wr || check_size(attr->max_wr, 0))
+		return -EINVAL;
+	if (mask & IB_SRQ_LIMIT && attr->srq_limit > entries_for(attr->max_wr))
+		return -EINVAL;
+	return 0;
+}
+
 static int modify(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
 		  struct ib_udata *udata)
 {
 	struct pinion_srq *srq = to_pinion_srq(ibsrq);
+	struct pinion_modify_srq_req req = {};
 	int err;
 
-	if (mask & ~(IB_SRQ_MAX_WR | IB_SRQ_LIMIT))
-		return -EINVAL;
-	if (mask & IB_SRQ_MAX_WR) {
-		/* Kernel consumers post with no lock against an exchange of the ring. */
-		if (!srq->user)
-			return -EOPNOTSUPP;
-		err = resize(srq, attr->max_wr, udata);
-		if (err)
-			return err;
-	}
-	return mask & IB_SRQ_LIMIT ? pinion_srq_set_limit(srq, attr->srq_limit) : 0;
+	err = check_modify(srq, attr, mask);
+	if (!err && udata)
+		err = pinion_udata_in(udata, &req, sizeof(req), 0);
+	if (!err && mask & IB_SRQ_MAX_WR)
+		err = resize(srq, attr->max_wr, req.resp_addr, udata);
+	if (!err && mask & IB_SRQ_LIMIT)
+		err = pinion_srq_set_limit(srq, attr->srq_limit);
+	return err;
 }
 
 static int query(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
