@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * ibv_reg_mr(3), access flags: each grants what it says and nothing else, by key
- * alone and to the byte (items A21 to A40).
+ * alone and to the byte (items A21 to A40; those of ON_DEMAND are in odp.c).
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -245,12 +245,6 @@ static void a28_zero_based(void)
 	buf_check(all.buf);
 }
 
-static void a29_on_demand(void)
-{
-	need_odp();
-	skip("issue: on-demand paging");
-}
-
 static void a30_no_odp(void)
 {
 	struct buf *buf = buf_new(LEN, 0);
@@ -472,10 +466,7 @@ static const struct test tests[] = {
 	TEST(a26_needs_local_write, "A26 remote writing needs LOCAL_WRITE"),
 	TEST(a27_mw_bind, "A27 MW_BIND"),
 	TEST(a28_zero_based, "A28 ZERO_BASED"),
-	TEST(a29_on_demand, "A29 ON_DEMAND"),
 	TEST(a30_no_odp, "A30 ON_DEMAND without on-demand paging"),
-	TEST(a29_on_demand, "A31 HUGETLB with ON_DEMAND"),
-	TEST(a29_on_demand, "A32 HUGETLB with ON_DEMAND on small pages"),
 	TEST(a33_hugetlb_alone, "A33 HUGETLB without ON_DEMAND"),
 	TEST(a34_relaxed_ordering, "A34 RELAXED_ORDERING"),
 	TEST(a35_unknown_bits, "A35 unknown flags, optional and mandatory"),

@@ -20,6 +20,8 @@ struct request {
 	struct nlmsghdr hdr;
 	struct nlattr attr;
 	uint32_t index;
+	struct nlattr kind_attr;
+	uint32_t kind;
 };
 
 #define ATTR_NEXT(attr)                                 \
@@ -74,8 +76,8 @@ static bool receive(int fd, visit_t visit, void *arg)
 	}
 }
 
-/* Dump @op, for the device @index if that is not negative. */
-static bool ask(int op, int index, visit_t visit, void *arg)
+/* Dump @op, for the device @index if that is not negative, of one @kind or 0. */
+static bool ask_more(int op, int index, uint32_t kind, visit_t visit, void *arg)
 {
 	struct request request = {
 		.hdr = { .nlmsg_len = NLMSG_HDRLEN,
@@ -91,15 +93,26 @@ static bool ask(int op, int index, visit_t visit, void *arg)
 		return false;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	if (index >= 0) {
-		request.hdr.nlmsg_len = sizeof(request);
+		request.hdr.nlmsg_len = offsetof(struct request, kind_attr);
 		request.attr.nla_len = NLA_HDRLEN + sizeof(uint32_t);
 		request.attr.nla_type = RDMA_NLDEV_ATTR_DEV_INDEX;
 		request.index = index;
+	}
+	if (kind) {
+		request.hdr.nlmsg_len = sizeof(request);
+		request.kind_attr.nla_len = NLA_HDRLEN + sizeof(uint32_t);
+		request.kind_attr.nla_type = RDMA_NLDEV_ATTR_STAT_RES;
+		request.kind = kind;
 	}
 	ok = send(fd, &request, request.hdr.nlmsg_len, 0) > 0 &&
 	     receive(fd, visit, arg);
 	close(fd);
 	return ok;
+}
+
+static bool ask(int op, int index, visit_t visit, void *arg)
+{
+	return ask_more(op, index, 0, visit, arg);
 }
 
 static void visit_device(const struct nlattr *attrs, int length, void *arg)
@@ -280,4 +293,67 @@ bool resources_mr(uint32_t rkey, struct mr_info *info)
 		}
 	}
 	return false;
+}
+
+struct stat_query {
+	uint32_t mrn;
+	const char *name;
+	uint64_t value;
+	bool found;
+};
+
+static void read_counters(const struct nlattr *table, struct stat_query *query)
+{
+	const char *end = (const char *)table + table->nla_len;
+	const struct nlattr *entry, *name;
+
+	for (entry = ATTR_DATA(table); (const char *)entry < end;
+	     entry = ATTR_NEXT(entry)) {
+		int size = entry->nla_len - NLA_HDRLEN;
+
+		name = find_attr(ATTR_DATA(entry), size,
+				 RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME);
+		if (!name || strcmp(ATTR_DATA(name), query->name))
+			continue;
+		query->value =
+			attr_u64(ATTR_DATA(entry), size,
+				 RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE);
+		query->found = true;
+	}
+}
+
+static void visit_stats(const struct nlattr *attrs, int length, void *arg)
+{
+	const struct nlattr *table, *entry, *counters;
+	struct stat_query *query = arg;
+	const char *end;
+
+	table = find_attr(attrs, length, RDMA_NLDEV_ATTR_RES_MR);
+	if (!table)
+		return;
+	end = (const char *)table + table->nla_len;
+	for (entry = ATTR_DATA(table); (const char *)entry < end;
+	     entry = ATTR_NEXT(entry)) {
+		int size = entry->nla_len - NLA_HDRLEN;
+
+		counters = find_attr(ATTR_DATA(entry), size,
+				     RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+		if (counters && attr_u64(ATTR_DATA(entry), size,
+					 RDMA_NLDEV_ATTR_RES_MRN) == query->mrn)
+			read_counters(counters, query);
+	}
+}
+
+bool resources_mr_counter(uint32_t rkey, const char *name, uint64_t *value)
+{
+	struct stat_query query = { .name = name };
+	struct mr_info info;
+
+	if (!resources_mr(rkey, &info))
+		return false;
+	query.mrn = info.mrn;
+	ask_more(RDMA_NLDEV_CMD_STAT_GET, device_index(),
+		 RDMA_NLDEV_ATTR_RES_MR, visit_stats, &query);
+	*value = query.value;
+	return query.found;
 }

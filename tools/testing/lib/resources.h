@@ -31,7 +31,6 @@ long long resources_count(const struct resources *res, const char *name);
 /* KiB pinned by @pid (0: us), of /proc/PID/status. */
 long vm_pin(int pid);
 
-/* Attribute @attr of the MR with this rkey as netlink tells it, or 0. */
 struct mr_info {
 	bool found;
 	uint32_t rkey, lkey, mrn, pdn;
@@ -40,5 +39,7 @@ struct mr_info {
 /* The MR of this handle's number; needs CAP_NET_ADMIN for the keys. */
 bool resources_mr(uint32_t rkey, struct mr_info *info);
 int resources_mrs(struct mr_info *infos, int max);
+/* A counter of one region, as `rdma statistic show mr' has it. */
+bool resources_mr_counter(uint32_t rkey, const char *name, uint64_t *value);
 
 #endif /* PINION_TEST_RESOURCES_H */
