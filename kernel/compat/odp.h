@@ -8,8 +8,6 @@
 
 #include <rdma/ib_umem_odp.h>
 
-#include "../mem/mtt.h"
-
 #ifdef PINION_HAVE_HMM_DMA_MAP
 
 #include <linux/hmm.h>
@@ -23,13 +21,14 @@ static inline int pinion_odp_map(struct ib_umem_odp *umem, u64 va, u64 length, b
 	return ib_umem_odp_map_dma_and_lock(umem, va, length, write ? HMM_PFN_WRITE : 0, fault);
 }
 
-/* A present page as a table keeps it, or 0. umem_mutex is held. */
-static inline u64 pinion_odp_page(struct ib_umem_odp *umem, size_t index)
+/* The DMA address of a present page, or 0. umem_mutex is held. */
+static inline u64 pinion_odp_page(struct ib_umem_odp *umem, size_t index, bool *writable)
 {
 	unsigned long pfn = umem->map.pfn_list[index];
 	struct pci_p2pdma_map_state p2p = {};
 	dma_addr_t addr;
 
+	*writable = false;
 	if (!(pfn & HMM_PFN_VALID))
 		return 0;
 	/*
@@ -37,14 +36,15 @@ static inline u64 pinion_odp_page(struct ib_umem_odp *umem, size_t index)
 	 * mistake when it is mapped. It is read here, and never goes away.
 	 */
 	if (is_zero_pfn(hmm_pfn_to_phys(pfn) >> PAGE_SHIFT))
-		return hmm_pfn_to_phys(pfn) | PINION_MTT_PRESENT;
+		return hmm_pfn_to_phys(pfn);
 	addr = hmm_dma_map_pfn(umem->umem.ibdev->dma_device, &umem->map, index, &p2p);
 	if (dma_mapping_error(umem->umem.ibdev->dma_device, addr))
 		return 0;
 	/* What the core gives back it takes off again, page by page. */
 	if (!(pfn & HMM_PFN_DMA_MAPPED))
 		umem->npages++;
-	return addr | PINION_MTT_PRESENT | (pfn & HMM_PFN_WRITE ? PINION_MTT_WRITABLE : 0);
+	*writable = pfn & HMM_PFN_WRITE;
+	return addr;
 }
 
 #else
@@ -57,14 +57,14 @@ static inline int pinion_odp_map(struct ib_umem_odp *umem, u64 va, u64 length, b
 					    (write ? ODP_WRITE_ALLOWED_BIT : 0), fault);
 }
 
-static inline u64 pinion_odp_page(struct ib_umem_odp *umem, size_t index)
+static inline u64 pinion_odp_page(struct ib_umem_odp *umem, size_t index, bool *writable)
 {
 	dma_addr_t addr = umem->dma_list[index];
 
 	if (!(addr & ODP_READ_ALLOWED_BIT))
 		return 0;
-	return (addr & ODP_DMA_ADDR_MASK) | PINION_MTT_PRESENT |
-	       (addr & ODP_WRITE_ALLOWED_BIT ? PINION_MTT_WRITABLE : 0);
+	*writable = addr & ODP_WRITE_ALLOWED_BIT;
+	return addr & ODP_DMA_ADDR_MASK;
 }
 
 #endif

@@ -5,12 +5,13 @@
 #ifndef PINION_LOGIC_WQE_H
 #define PINION_LOGIC_WQE_H
 
+#include <linux/bits.h>
 #include <linux/types.h>
 #include <rdma/pinion-abi.h>
 
 #include "op.h"
 
-#define PINION_MAX_MSG_SIZE	(1U << 31)
+#define PINION_MAX_MSG_SIZE	BIT(31)
 
 /* What the queue it was posted on allows. */
 struct pinion_wqe_limits {

@@ -15,7 +15,6 @@
 /* With at most half of all indices in use, 32 misses in a row do not happen. */
 #define MAX_TRIES	32
 
-
 static int reserve_index(struct pinion_keys *keys, u32 *index, gfp_t gfp)
 {
 	int tries, err;

@@ -16,7 +16,7 @@ struct device;
 
 /* One page of addresses: the table never asks for a larger allocation per level. */
 #define PINION_MTT_LEAF_SHIFT	9
-#define PINION_MTT_LEAF_BLOCKS	(1UL << PINION_MTT_LEAF_SHIFT)
+#define PINION_MTT_LEAF_BLOCKS	BIT(PINION_MTT_LEAF_SHIFT)
 
 /* Of an on-demand table's entries, which are pages: the low bits. 0 is a missing page. */
 #define PINION_MTT_PRESENT	BIT_ULL(0)

@@ -162,11 +162,13 @@ static bool is_there(struct pinion_odp *odp, u64 page, bool write)
 static void fill(struct pinion_odp *odp, u64 first, u64 end)
 {
 	u64 page, value, *slot;
+	bool writable;
 
 	for (page = first; page < end; page++) {
-		value = pinion_odp_page(odp->umem, page);
+		value = pinion_odp_page(odp->umem, page, &writable);
 		if (!value)
 			continue;
+		value |= PINION_MTT_PRESENT | (writable ? PINION_MTT_WRITABLE : 0);
 		slot = pinion_mtt_slot(odp->mtt, page);
 		odp->present += !*slot;
 		/* Whoever only reads takes no right to write away. */

@@ -215,8 +215,10 @@ int pinion_cq_poll(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 	int n = 0;
 
 	spin_lock_irqsave(&cq->poll_lock, flags);
+	/* Pairs with pinion_ring_publish(). */
 	while (n < num_entries && cq->head != smp_load_acquire(&hdr->kern_idx)) {
 		to_ib_wc(cq, pinion_ring_at(&cq->ring, cq->head), &wc[n++]);
+		/* The slot has been read: the filler may have it. */
 		smp_store_release(&hdr->user_idx, ++cq->head);
 	}
 	spin_unlock_irqrestore(&cq->poll_lock, flags);
@@ -240,6 +242,7 @@ int pinion_cq_req_notify(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	/* A stronger request stands. */
 	if (READ_ONCE(hdr->arm) < arm)
 		WRITE_ONCE(hdr->arm, arm);
+	/* Pairs with notify(): we arm, then look. */
 	smp_mb();
 	return flags & IB_CQ_REPORT_MISSED_EVENTS &&
 	       READ_ONCE(cq->head) != READ_ONCE(hdr->kern_idx);

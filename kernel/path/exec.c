@@ -260,6 +260,18 @@ static enum step step(struct pinion_qp *qp)
 	return succeed(qp);
 }
 
+/* As step(), unless the queue still waits. */
+static enum step perform_one(struct pinion_qp *qp)
+{
+	struct pinion_sq *sq = &qp->sq;
+
+	if (sq->wait && !sq->expired)
+		return STEP_PARKED;
+	sq->wait = PINION_WAIT_NONE;
+	sq->expired = false;
+	return step(qp);
+}
+
 static void flush_one(struct pinion_qp *qp)
 {
 	if (!qp->sq.fetched)
@@ -307,16 +319,10 @@ void pinion_sq_run(struct pinion_qp *qp)
 		return;
 	}
 	while (sq->head != tail) {
-		if (is_flushing(qp)) {
+		if (is_flushing(qp))
 			flush_one(qp);
-		} else if (!may_start(qp) || (sq->wait && !sq->expired)) {
+		else if (!may_start(qp) || perform_one(qp) == STEP_PARKED)
 			break;
-		} else {
-			sq->wait = PINION_WAIT_NONE;
-			sq->expired = false;
-			if (step(qp) == STEP_PARKED)
-				break;
-		}
 		retire(qp);
 		cond_resched();
 		if (qp->user && fatal_signal_pending(current))

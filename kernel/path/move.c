@@ -53,9 +53,10 @@ static void copy(void *to, const void *from, size_t bytes)
 	head = bytes - sizeof(u64);
 	if (head) {
 		memcpy(to, from, head);
+		/* Whoever sees the last bytes sees the others. */
 		smp_wmb();
 	}
-	*(volatile u64 *)(to + head) = *(const u64 *)(from + head);
+	WRITE_ONCE(*(u64 *)(to + head), *(const u64 *)(from + head));
 }
 
 /* @lacking, one of two cursors inside, misses a page. Both leave. */

@@ -155,6 +155,7 @@ static int post_one(struct pinion_qp *qp, const struct ib_send_wr *wr)
 		put_sges(wr, wqe);
 	if (err)
 		return err;
+	/* Pairs with pinion_ring_user_idx() of the executor. */
 	smp_store_release(&sq->ring.hdr->user_idx, ++sq->tail);
 	return 0;
 }

@@ -165,27 +165,36 @@ static void reset(struct pinion_qp *qp)
 
 static void copy_attrs(struct ib_qp_attr *to, const struct ib_qp_attr *from, int mask)
 {
-#define COPY(flag, field)			\
-	do {					\
-		if (mask & (flag))		\
-			to->field = from->field;	\
-	} while (0)
-	COPY(IB_QP_ACCESS_FLAGS, qp_access_flags);
-	COPY(IB_QP_PKEY_INDEX, pkey_index);
-	COPY(IB_QP_PORT, port_num);
-	COPY(IB_QP_QKEY, qkey);
-	COPY(IB_QP_AV, ah_attr);
-	COPY(IB_QP_PATH_MTU, path_mtu);
-	COPY(IB_QP_TIMEOUT, timeout);
-	COPY(IB_QP_RETRY_CNT, retry_cnt);
-	COPY(IB_QP_RNR_RETRY, rnr_retry);
-	COPY(IB_QP_RQ_PSN, rq_psn);
-	COPY(IB_QP_SQ_PSN, sq_psn);
-	COPY(IB_QP_MAX_QP_RD_ATOMIC, max_rd_atomic);
-	COPY(IB_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
-	COPY(IB_QP_MIN_RNR_TIMER, min_rnr_timer);
-	COPY(IB_QP_DEST_QPN, dest_qp_num);
-#undef COPY
+	if (mask & IB_QP_ACCESS_FLAGS)
+		to->qp_access_flags = from->qp_access_flags;
+	if (mask & IB_QP_PKEY_INDEX)
+		to->pkey_index = from->pkey_index;
+	if (mask & IB_QP_PORT)
+		to->port_num = from->port_num;
+	if (mask & IB_QP_QKEY)
+		to->qkey = from->qkey;
+	if (mask & IB_QP_AV)
+		to->ah_attr = from->ah_attr;
+	if (mask & IB_QP_PATH_MTU)
+		to->path_mtu = from->path_mtu;
+	if (mask & IB_QP_TIMEOUT)
+		to->timeout = from->timeout;
+	if (mask & IB_QP_RETRY_CNT)
+		to->retry_cnt = from->retry_cnt;
+	if (mask & IB_QP_RNR_RETRY)
+		to->rnr_retry = from->rnr_retry;
+	if (mask & IB_QP_RQ_PSN)
+		to->rq_psn = from->rq_psn;
+	if (mask & IB_QP_SQ_PSN)
+		to->sq_psn = from->sq_psn;
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		to->max_rd_atomic = from->max_rd_atomic;
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		to->max_dest_rd_atomic = from->max_dest_rd_atomic;
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		to->min_rnr_timer = from->min_rnr_timer;
+	if (mask & IB_QP_DEST_QPN)
+		to->dest_qp_num = from->dest_qp_num;
 }
 
 /* Both locks are held. */

@@ -31,7 +31,7 @@ enum pinion_wait {
 };
 
 struct pinion_sq {
-	struct mutex exec;
+	struct mutex exec;		/* held by the executor */
 	struct pinion_ring ring;
 	spinlock_t post_lock;		/* kernel consumers posting, any context */
 	u32 tail;			/* kernel consumers: our own copy of hdr->user_idx */
@@ -57,7 +57,7 @@ struct pinion_sq {
 };
 
 struct pinion_resp {
-	struct mutex lock;
+	struct mutex lock;		/* held by who lets a message act on the QP */
 	struct pinion_recv *recv;	/* the receive request being filled */
 	bool established;		/* COMM_EST was raised */
 };

@@ -124,6 +124,7 @@ static int post_one(struct pinion_recvq *rq, const struct ib_recv_wr *wr)
 			.length = wr->sg_list[i].length,
 			.lkey = wr->sg_list[i].lkey,
 		};
+	/* Pairs with pinion_ring_user_idx() of who takes it. */
 	smp_store_release(&rq->ring.hdr->user_idx, ++rq->tail);
 	return 0;
 }

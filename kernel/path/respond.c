@@ -25,11 +25,16 @@ static bool is_reliable(const struct pinion_qp *qp)
 	return qp->service == PINION_SVC_RC;
 }
 
+static bool is_xrc_target(const struct pinion_qp *qp)
+{
+	return qp->ibqp.qp_type == IB_QPT_XRC_TGT;
+}
+
 /* Is this message for this QP at all? What is not is dropped without a word. */
 static bool admit(struct pinion_qp *qp, const struct pinion_msg *msg)
 {
 	if (!listening(qp) || msg->service != qp->service ||
-	    msg->xrc != (qp->ibqp.qp_type == IB_QPT_XRC_TGT))
+	    msg->xrc != is_xrc_target(qp))
 		return false;
 	if (qp->service == PINION_SVC_UD)
 		return msg->qkey == qp->attr.qkey;
@@ -93,7 +98,7 @@ static bool find_target(struct pinion_qp *qp, const struct pinion_msg *msg,
 			struct target *target)
 {
 	*target = (struct target){ .pd = qp->ibqp.pd };
-	if (qp->ibqp.qp_type != IB_QPT_XRC_TGT) {
+	if (!is_xrc_target(qp)) {
 		target->cq = to_pinion_cq(qp->ibqp.recv_cq);
 		if (qp->ibqp.srq)
 			target->srq = to_pinion_srq(qp->ibqp.srq);
@@ -261,6 +266,7 @@ static enum pinion_verdict do_flush(struct pinion_qp *qp, const struct target *t
 		if (pinion_cursor_check(&range))
 			return refuse_key(qp, range.syndrome);
 	}
+	/* What came before is visible to all before the answer is. */
 	smp_mb();
 	return PINION_ACK;
 }
@@ -289,7 +295,7 @@ static enum pinion_verdict receive(struct pinion_qp *qp, const struct target *ta
 	if (msg->op->traits & PINION_OP_REMOTE_MEM) {
 		verdict = move_remote(qp, target, msg);
 		if (verdict != PINION_ACK) {
-					pinion_complete_recv_error(qp, target->cq, qp->resp.recv->wr_id,
+			pinion_complete_recv_error(qp, target->cq, qp->resp.recv->wr_id,
 						   IB_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
 			return verdict;
 		}

@@ -31,11 +31,13 @@ static inline void *pinion_ring_at(const struct pinion_ring *ring, u32 index)
 /* The other side's index: published after the slots it covers. */
 static inline u32 pinion_ring_user_idx(const struct pinion_ring *ring)
 {
+	/* Pairs with the release, by user space or by a kernel consumer's post. */
 	return smp_load_acquire(&ring->hdr->user_idx);
 }
 
 static inline void pinion_ring_publish(const struct pinion_ring *ring, u32 index)
 {
+	/* Pairs with the acquire of who polls, or of who fills the slot again. */
 	smp_store_release(&ring->hdr->kern_idx, index);
 }
 
