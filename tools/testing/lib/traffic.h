@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Traffic of several threads on the same queues: sends, inline and not, writes and
+ * atomics from one end of a link to the other. Every message carries data of its
+ * own, and each has to arrive once. Who else touches the queues meanwhile is the
+ * test's business.
+ */
+#ifndef PINION_TEST_TRAFFIC_H
+#define PINION_TEST_TRAFFIC_H
+
+#include <pthread.h>
+
+#include "link.h"
+
+enum {
+	TRAFFIC_SLOTS = 64, /* of each region; a sender owns an equal part */
+	TRAFFIC_SLOT = 512,
+	/* What can be unpolled: each slot of sends and receives, and some. */
+	TRAFFIC_CQE = 2 * TRAFFIC_SLOTS + 32,
+};
+
+struct traffic {
+	/* set by the test, before traffic_make() */
+	int senders;
+	struct ibv_comp_channel *channel; /* of cq; senders do not poll then */
+
+	struct ibv_pd *pd;
+	struct ibv_cq_ex *cq; /* of all four queues */
+	struct ibv_srq *srq;
+	struct link link;
+	struct region out, in, target; /* target: one slot more, to count in */
+
+	/* atomic */
+	bool busy[TRAFFIC_SLOTS];
+	bool over; /* nobody posts sends any more */
+	bool done; /* everything has arrived */
+	int running;
+	uint64_t posted, sent, arrived, to_arrive, added;
+	uint64_t seeds_out, seeds_in;
+	uint64_t changes; /* counted by the test */
+
+	/*
+	 * Queue pairs of the test's own may share cq: their requests have the
+	 * number stranger_id(). Those of epochs past must not complete any more.
+	 */
+	pthread_rwlock_t epoch_lock; /* pollers read, who starts one writes */
+	uint64_t epoch;
+};
+
+/* One thread. */
+struct worker {
+	struct traffic *t;
+	pthread_t thread;
+	int number;
+	uint64_t rnd; /* its own random numbers */
+};
+
+#define GET(x) __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
+#define SET(x, v) __atomic_store_n(&(x), v, __ATOMIC_RELEASE)
+#define COUNT(x, v) __atomic_add_fetch(&(x), v, __ATOMIC_ACQ_REL)
+
+/* @td: of a parent domain that all is made in, without locks; or NULL. */
+void traffic_make(struct traffic *t, struct ibv_td *td);
+void traffic_free(struct traffic *t);
+
+/* Run @body(worker) in a thread. */
+void worker_start(struct worker *w, struct traffic *t, int number,
+		  void *(*body)(void *arg));
+uint64_t worker_rnd(struct worker *w, uint64_t end);
+
+/* Body of a sender, of which there are t->senders, numbered from 0. */
+void *traffic_send(void *arg);
+/* Poll some completions and see that they are right. Returns how many. */
+int traffic_poll(struct worker *w);
+uint64_t stranger_id(const struct traffic *t);
+/* Nobody posts any more: wait until all has arrived, and end the threads. */
+void traffic_settle(struct traffic *t);
+/* All has arrived once, and there was some of each kind. */
+void traffic_check(const struct traffic *t);
+
+#endif /* PINION_TEST_TRAFFIC_H */
