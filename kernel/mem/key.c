@@ -6,6 +6,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
+#include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/pinion-abi.h>
 
 #include "../logic/range.h"
@@ -14,6 +15,10 @@
 
 /* With at most half of all indices in use, 32 misses in a row do not happen. */
 #define MAX_TRIES	32
+
+/* Who wants one of these stores; any other right is to look. */
+#define WRITING (IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | \
+		 IB_UVERBS_ACCESS_REMOTE_ATOMIC)
 
 static int reserve_index(struct pinion_keys *keys, u32 *index, gfp_t gfp)
 {
@@ -299,7 +304,7 @@ int pinion_key_enter(struct pinion_keys *keys, const struct pinion_want *want,
 	pass->key = key;
 	pass->region = region;
 	pass->generation = key->generation;
-	pass->writes = want->rights;
+	pass->writes = want->rights & WRITING;
 	goto out;
 
 err_leave:

@@ -178,15 +178,18 @@ static void fill(struct pinion_odp *odp, u64 first, u64 end)
 
 static int map(struct pinion_odp *odp, u64 first, u64 end, bool write, bool fault)
 {
-	int pages;
+	int pages, err = 0;
 
 	pages = pinion_odp_map(odp->umem, ib_umem_start(odp->umem) + (first << PAGE_SHIFT),
 			       (end - first) << PAGE_SHIFT, write, fault);
 	if (pages < 0)
 		return pages;
 	fill(odp, first, end);
+	/* A page that could not be mapped for the device must not be tried for ever. */
+	if (fault && !is_there(odp, first, write))
+		err = -EIO;
 	mutex_unlock(&odp->umem->umem_mutex);
-	return pages;
+	return err ?: pages;
 }
 
 int pinion_odp_fault(struct pinion_odp *odp, u64 offset, u64 length, bool write)
