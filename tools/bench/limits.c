@@ -95,7 +95,8 @@ int main(int argc, char **argv)
 	}
 	printf("ioctl_us %.3f\n", best(empty_ioctl, 2000) * 1e6);
 	printf("memcpy_user_GBs %.3f\n", SIZE / best(copy, 50) * 1e-9);
-	printf("process_vm_readv_GBs %.3f\n", SIZE / best(copy_other, 10) * 1e-9);
+	printf("process_vm_readv_GBs %.3f\n",
+	       SIZE / best(copy_other, 10) * 1e-9);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	return 0;

@@ -85,7 +85,8 @@ static struct {
 static void flush_queue(int fd)
 {
 	while (queue.at < queue.len) {
-		ssize_t n = send(fd, queue.data + queue.at, queue.len - queue.at, MSG_DONTWAIT);
+		ssize_t n = send(fd, queue.data + queue.at,
+				 queue.len - queue.at, MSG_DONTWAIT);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -172,7 +173,8 @@ static void reap_all(pid_t machine)
 
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
-		snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+		snprintf(path, sizeof(path), "/proc/self/task/%d/children",
+			 getpid());
 		f = fopen(path, "r");
 		if (!f)
 			return;
@@ -192,10 +194,12 @@ int main(int argc, char **argv)
 	struct frame_reader reader = { 0 };
 	double deadline, limit = 0, up = 60, t;
 	const char *log = "/dev/null";
-	int sock[2], out[2], opt, status = -1, stdin_open = 1, ready = 0, interrupts = 0;
+	int sock[2], out[2], opt, status = -1, stdin_open = 1, ready = 0,
+				  interrupts = 0;
 	int killed = 0, done = 0, unread = 0;
 	struct sigaction sa = { .sa_handler = on_signal };
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH };
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT,
+				       SIGWINCH };
 	size_t i;
 	pid_t pid;
 
@@ -220,7 +224,8 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sock) ||
-	    socketpair(AF_UNIX, SOCK_STREAM, 0, out) || pipe2(sig_pipe, O_CLOEXEC)) {
+	    socketpair(AF_UNIX, SOCK_STREAM, 0, out) ||
+	    pipe2(sig_pipe, O_CLOEXEC)) {
 		perror("box-host");
 		return STATUS_BOX;
 	}
@@ -237,9 +242,13 @@ int main(int argc, char **argv)
 
 	for (;;) {
 		struct pollfd p[4] = {
-			{ .fd = sock[0], .events = POLLIN | (queue.len ? POLLOUT : 0) },
+			{ .fd = sock[0],
+			  .events = POLLIN | (queue.len ? POLLOUT : 0) },
 			{ .fd = sig_pipe[0], .events = POLLIN },
-			{ .fd = ready && stdin_open && status < 0 && unread < INPUT_FRAMES ? 0 : -1,
+			{ .fd = ready && stdin_open && status < 0 &&
+						unread < INPUT_FRAMES ?
+					0 :
+					-1,
 			  .events = POLLIN },
 			{ .fd = out[0], .events = POLLIN },
 		};
@@ -271,7 +280,8 @@ int main(int argc, char **argv)
 				if (sig == SIGWINCH)
 					send_winsize(sock[0]);
 				else if (ready && !interrupts++)
-					send_frame(sock[0], FRAME_SIGNAL, &sig, sizeof(sig));
+					send_frame(sock[0], FRAME_SIGNAL, &sig,
+						   sizeof(sig));
 				else if (interrupts > 1 || !ready) {
 					status = 128 + sig;
 					break;
@@ -294,7 +304,8 @@ int main(int argc, char **argv)
 		if (p[0].revents & POLLOUT)
 			flush_queue(sock[0]);
 		/* Frames come on the one or the other, never on both. */
-		if ((p[0].revents | p[3].revents) & (POLLIN | POLLHUP | POLLERR)) {
+		if ((p[0].revents | p[3].revents) &
+		    (POLLIN | POLLHUP | POLLERR)) {
 			int from = p[3].revents & POLLIN ? out[0] : sock[0];
 			struct frame *f = &reader.f;
 			int r = frame_read(from, &reader);

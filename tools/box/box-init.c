@@ -172,8 +172,8 @@ static void make_dirs(char *path)
 	mkdir(path, 0755);
 }
 
-static void mount_at(const char *what, const char *where, const char *type, int flags,
-		     const char *data)
+static void mount_at(const char *what, const char *where, const char *type,
+		     int flags, const char *data)
 {
 	char path[4200];
 
@@ -196,7 +196,8 @@ static int overlay(const char *from, const char *to)
 	snprintf(work, sizeof(work), STAGE "/work%d", n);
 	mkdir(up, 0755);
 	mkdir(work, 0755);
-	snprintf(data, sizeof(data), "lowerdir=%s,upperdir=%s,workdir=%s", from, up, work);
+	snprintf(data, sizeof(data), "lowerdir=%s,upperdir=%s,workdir=%s", from,
+		 up, work);
 	return mount("overlay", to, "overlay", 0, data);
 }
 
@@ -222,8 +223,10 @@ static void expose(const char *what, const char *where, enum show how)
 	if (how == SHOW_COW && S_ISDIR(st.st_mode) && !overlay(from, to))
 		return;
 	if (mount(from, to, NULL, MS_BIND, NULL) ||
-	    (how != SHOW_RW && mount(NULL, to, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL)))
-		die("cannot show %s of the host at %s: %s", what, where, strerror(errno));
+	    (how != SHOW_RW &&
+	     mount(NULL, to, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL)))
+		die("cannot show %s of the host at %s: %s", what, where,
+		    strerror(errno));
 }
 
 static void insmod(const char *file, const char *params)
@@ -249,7 +252,8 @@ static void reach_host(void)
 	for (name = strtok(list, "\n"); name; name = strtok(NULL, "\n")) {
 		int fd = open(name, O_RDONLY | O_CLOEXEC);
 
-		if (fd < 0 || (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST))
+		if (fd < 0 ||
+		    (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST))
 			say("%s: %s", name, strerror(errno));
 		close(fd);
 	}
@@ -282,7 +286,8 @@ static void build_root(char **conf)
 	mkdir(NEW, 0755);
 	snprintf(lower, sizeof(lower), "%s%s", host_root, root);
 	if (overlay(lower, NEW))
-		die("cannot lay a writable layer over %s: %s", root, strerror(errno));
+		die("cannot lay a writable layer over %s: %s", root,
+		    strerror(errno));
 
 	mount_at("dev", "/dev", "devtmpfs", 0, NULL);
 	mount_at("pts", "/dev/pts", "devpts", 0, "mode=620,ptmxmode=666,gid=5");
@@ -314,7 +319,8 @@ static void build_root(char **conf)
 		expose(what, where ? where : what, how);
 	}
 
-	if (chdir(NEW) || mount(".", "/", NULL, MS_MOVE, NULL) || chroot(".") || chdir("/"))
+	if (chdir(NEW) || mount(".", "/", NULL, MS_MOVE, NULL) || chroot(".") ||
+	    chdir("/"))
 		die("cannot enter the new root: %s", strerror(errno));
 	symlink("/proc/self/fd", "/dev/fd");
 	symlink("/proc/self/fd/0", "/dev/stdin");
@@ -378,7 +384,8 @@ static int script(const char *name, char **env)
 	snprintf(path, sizeof(path), "/run/box/lib/%s", name);
 	pid = fork();
 	if (!pid) {
-		fd = open("/run/box/script.log", O_RDWR | O_CREAT | O_TRUNC, 0644);
+		fd = open("/run/box/script.log", O_RDWR | O_CREAT | O_TRUNC,
+			  0644);
 		dup2(fd, 1);
 		dup2(fd, 2);
 		fd = open("/dev/null", O_RDONLY);
@@ -411,7 +418,8 @@ static void show_tasks(void)
 		char path[300], *stat, *stack, *state, *line, *cmdline;
 		size_t len = 0;
 
-		if (!isdigit((unsigned char)e->d_name[0]) || atoi(e->d_name) == getpid())
+		if (!isdigit((unsigned char)e->d_name[0]) ||
+		    atoi(e->d_name) == getpid())
 			continue;
 		snprintf(path, sizeof(path), "/proc/%s/stat", e->d_name);
 		stat = slurp(path, NULL);
@@ -422,8 +430,10 @@ static void show_tasks(void)
 		state = stat ? strrchr(stat, ')') : NULL;
 		/* Kernel threads at rest are no news: those have no command line. */
 		if (state && (len || (state[2] != 'I' && state[2] != 'S'))) {
-			say("task %.*s state %c", (int)(state + 1 - stat), stat, state[2]);
-			for (line = strtok(stack ? stack : "", "\n"); line; line = strtok(NULL, "\n"))
+			say("task %.*s state %c", (int)(state + 1 - stat), stat,
+			    state[2]);
+			for (line = strtok(stack ? stack : "", "\n"); line;
+			     line = strtok(NULL, "\n"))
 				say("  %s", line);
 		}
 		free(stat);
@@ -435,9 +445,11 @@ static void show_tasks(void)
 static int open_pty(int *slave)
 {
 	char name[64];
-	int n, zero = 0, master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	int n, zero = 0,
+	       master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
 
-	if (master < 0 || ioctl(master, TIOCSPTLCK, &zero) || ioctl(master, TIOCGPTN, &n))
+	if (master < 0 || ioctl(master, TIOCSPTLCK, &zero) ||
+	    ioctl(master, TIOCGPTN, &n))
 		die("no terminal: %s", strerror(errno));
 	snprintf(name, sizeof(name), "/dev/pts/%d", n);
 	*slave = open(name, O_RDWR | O_NOCTTY);
@@ -456,7 +468,8 @@ static void become(char **conf)
 		list[n++] = atoi(g);
 	if (setgroups(n, list) || setgid(atoi(lookup(conf, "gid", "0"))) ||
 	    setuid(atoi(lookup(conf, "uid", "0")))) {
-		dprintf(2, "pinion-box: cannot become the user: %s\n", strerror(errno));
+		dprintf(2, "pinion-box: cannot become the user: %s\n",
+			strerror(errno));
 		_exit(126);
 	}
 }
@@ -471,7 +484,8 @@ enum { IN, OUT, ERR, STREAMS };
 /* Runs the command; returns its status, or -1 when the host's patience ended. */
 static int run_command(char **conf, char **argv, char **env)
 {
-	int tty = atoi(lookup(conf, "tty", "0")), ours[STREAMS], theirs[STREAMS], i;
+	int tty = atoi(lookup(conf, "tty", "0")), ours[STREAMS],
+	    theirs[STREAMS], i;
 	struct frame_reader reader = { 0 };
 	struct rlimit memlock = { RLIM_INFINITY, RLIM_INFINITY };
 	/* What the command has yet to read: at most what the host may send unread. */
@@ -508,7 +522,8 @@ static int run_command(char **conf, char **argv, char **env)
 		setrlimit(RLIMIT_MEMLOCK, &memlock);
 		become(conf);
 		if (chdir(cwd)) {
-			dprintf(2, "pinion-box: %s: %s\n", cwd, strerror(errno));
+			dprintf(2, "pinion-box: %s: %s\n", cwd,
+				strerror(errno));
 			_exit(126);
 		}
 		environ = env;
@@ -528,7 +543,8 @@ static int run_command(char **conf, char **argv, char **env)
 			{ .fd = channel, .events = POLLIN },
 			{ .fd = ours[OUT], .events = POLLIN },
 			{ .fd = ours[ERR], .events = POLLIN },
-			{ .fd = input_len && !tty ? ours[IN] : -1, .events = POLLOUT },
+			{ .fd = input_len && !tty ? ours[IN] : -1,
+			  .events = POLLOUT },
 		};
 		char buf[FRAME_MAX];
 		int n, k;
@@ -551,7 +567,8 @@ static int run_command(char **conf, char **argv, char **env)
 		 * The command has ended and all it wrote is here. What it left
 		 * running may hold its streams open for ever: do not wait for that.
 		 */
-		if (exited && ((ours[OUT] < 0 && ours[ERR] < 0) || (!n && ++quiet > 2)))
+		if (exited &&
+		    ((ours[OUT] < 0 && ours[ERR] < 0) || (!n && ++quiet > 2)))
 			break;
 		if (n < 0)
 			continue;
@@ -563,21 +580,26 @@ static int run_command(char **conf, char **argv, char **env)
 				continue;
 			len = read(ours[i], buf, sizeof(buf));
 			if (len > 0) {
-				send_frame(i == OUT ? FRAME_OUT : FRAME_ERR, buf, len);
-			} else if (len == 0 || (errno != EINTR && errno != EAGAIN)) {
+				send_frame(i == OUT ? FRAME_OUT : FRAME_ERR,
+					   buf, len);
+			} else if (len == 0 ||
+				   (errno != EINTR && errno != EAGAIN)) {
 				if (!tty)
 					close(ours[i]);
 				ours[i] = -1;
 			}
 		}
-		if (input_len && ((p[3].revents & (POLLOUT | POLLERR)) || (p[1].revents & POLLOUT))) {
+		if (input_len && ((p[3].revents & (POLLOUT | POLLERR)) ||
+				  (p[1].revents & POLLOUT))) {
 			ssize_t len = write(ours[IN], input, input_len);
 
 			if (len > 0) {
 				input_len -= len;
 				memmove(input, input + len, input_len);
-			} else if (len < 0 && errno != EAGAIN && errno != EINTR) {
-				input_len = 0; /* nobody reads: as if it had been read */
+			} else if (len < 0 && errno != EAGAIN &&
+				   errno != EINTR) {
+				input_len =
+					0; /* nobody reads: as if it had been read */
 			}
 			for (; !input_len && unread; unread--)
 				send_frame(FRAME_ACK, NULL, 0);
@@ -590,9 +612,11 @@ static int run_command(char **conf, char **argv, char **env)
 			struct frame *f = &reader.f;
 			int32_t value = 0;
 
-			fcntl(channel, F_SETFL, fcntl(channel, F_GETFL) | O_NONBLOCK);
+			fcntl(channel, F_SETFL,
+			      fcntl(channel, F_GETFL) | O_NONBLOCK);
 			n = frame_read(channel, &reader);
-			fcntl(channel, F_SETFL, fcntl(channel, F_GETFL) & ~O_NONBLOCK);
+			fcntl(channel, F_SETFL,
+			      fcntl(channel, F_GETFL) & ~O_NONBLOCK);
 			if (n != 1)
 				continue;
 			if (f->len >= sizeof(value))
@@ -601,8 +625,10 @@ static int run_command(char **conf, char **argv, char **env)
 			case FRAME_IN:
 				if (!f->len) {
 					eof = 1;
-				} else if (input_len + f->len <= sizeof(input)) {
-					memcpy(input + input_len, f->data, f->len);
+				} else if (input_len + f->len <=
+					   sizeof(input)) {
+					memcpy(input + input_len, f->data,
+					       f->len);
 					input_len += f->len;
 					unread++;
 				}
@@ -659,7 +685,8 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (getpid() != 1) {
-		fprintf(stderr, "box-init: runs only as the first process of a box\n");
+		fprintf(stderr,
+			"box-init: runs only as the first process of a box\n");
 		return 2;
 	}
 

@@ -12,8 +12,8 @@
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
 
-#define ROUNDS	20
-#define COPIES	100
+#define ROUNDS 20
+#define COPIES 100
 
 static u64 copies(char *to, const char *from, size_t step)
 {
@@ -47,8 +47,10 @@ static int __init pinion_memcpy_init(void)
 	char *from, *to;
 	int err = -ENOMEM;
 
-	from = (char *)__get_free_pages(GFP_KERNEL | __GFP_ZERO, get_order(SZ_1M));
-	to = (char *)__get_free_pages(GFP_KERNEL | __GFP_ZERO, get_order(SZ_1M));
+	from = (char *)__get_free_pages(GFP_KERNEL | __GFP_ZERO,
+					get_order(SZ_1M));
+	to = (char *)__get_free_pages(GFP_KERNEL | __GFP_ZERO,
+				      get_order(SZ_1M));
 	if (from && to) {
 		whole = rate(copies(to, from, SZ_1M));
 		paged = rate(copies(to, from, PAGE_SIZE));
