@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Usage: rds.py ADDRESS TEST
+
+Two RDS sockets on one machine, over the device that has ADDRESS. Exit status: 0, or
+1 with what was wrong."""
+import ctypes
+import mmap
+import os
+import socket
+import struct
+import sys
+
+AF_RDS = 21
+SOL_RDS = 276
+# <linux/rds.h>
+FREE_MR = 3
+CMSG_RDMA_ARGS = 1
+CMSG_RDMA_DEST = 2
+CMSG_RDMA_MAP = 3
+CMSG_RDMA_STATUS = 4
+RDMA_READWRITE = 0x1
+RDMA_NOTIFY_ME = 0x20
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def checked(n):
+    if n < 0:
+        e = ctypes.get_errno()
+        raise OSError(e, os.strerror(e))
+    return n
+
+
+def rds(port):
+    s = socket.socket(AF_RDS, socket.SOCK_SEQPACKET)
+    # Python knows no addresses of this family, but it is that of IPv4.
+    raw = sockaddr(port)
+    checked(libc.bind(s.fileno(), raw, len(raw)))
+    return s
+
+
+def sockaddr(port):
+    return struct.pack('=H', socket.AF_INET) + struct.pack('!H', port) + socket.inet_aton(sys.argv[1]) + bytes(8)
+
+
+class msghdr(ctypes.Structure):
+    _fields_ = [('name', ctypes.c_void_p), ('namelen', ctypes.c_uint32),
+                ('iov', ctypes.c_void_p), ('iovlen', ctypes.c_size_t),
+                ('control', ctypes.c_void_p), ('controllen', ctypes.c_size_t),
+                ('flags', ctypes.c_int)]
+
+
+class iovec(ctypes.Structure):
+    _fields_ = [('base', ctypes.c_void_p), ('len', ctypes.c_size_t)]
+
+
+def sendmsg(s, port, data, control=b''):
+    name = sockaddr(port)
+    name_buf = ctypes.create_string_buffer(name, len(name))
+    buf = ctypes.create_string_buffer(data, max(len(data), 1))
+    iov = iovec(ctypes.addressof(buf), len(data))
+    ctl = ctypes.create_string_buffer(control, max(len(control), 1))
+    m = msghdr(ctypes.addressof(name_buf), len(name), ctypes.addressof(iov), 1 if data else 0,
+               ctypes.addressof(ctl) if control else None, len(control), 0)
+    return checked(libc.sendmsg(s.fileno(), ctypes.byref(m), 0))
+
+
+def recvmsg(s, size):
+    """Data, and the control messages as {type: data}."""
+    buf = ctypes.create_string_buffer(size)
+    iov = iovec(ctypes.addressof(buf), size)
+    ctl = ctypes.create_string_buffer(512)
+    name = ctypes.create_string_buffer(16)
+    m = msghdr(ctypes.addressof(name), 16, ctypes.addressof(iov), 1, ctypes.addressof(ctl), 512, 0)
+    # These sockets poll readable for other reasons, too: wait in recvmsg() itself.
+    n = checked(libc.recvmsg(s.fileno(), ctypes.byref(m), 0))
+    control, at, raw = {}, 0, ctl.raw[:m.controllen]
+    while at + 16 <= len(raw):
+        length, level, kind = struct.unpack_from('=Qii', raw, at)
+        control[kind] = raw[at + 16:at + length]
+        at += (length + 7) & ~7
+    return buf.raw[:n], control
+
+
+def cmsg(kind, data):
+    return struct.pack('=Qii', 16 + len(data), SOL_RDS, kind) + data
+
+
+class Memory:
+    """Some bytes at a known address, @skew into a page."""
+
+    def __init__(self, size, skew=0):
+        self.map = mmap.mmap(-1, size + skew + mmap.PAGESIZE)
+        self.size, self.skew = size, skew
+        self.pin = (ctypes.c_char * (size + skew)).from_buffer(self.map)
+        self.addr = ctypes.addressof(self.pin) + skew
+
+    def get(self):
+        return self.map[self.skew:self.skew + self.size]
+
+    def put(self, data):
+        self.map[self.skew:self.skew + len(data)] = data
+
+
+def offer(s, to, port, memory):
+    """Tells socket `to` at `port` of memory: the cookie as it knows it, and as we do."""
+    cookie = ctypes.c_uint64()
+    args = struct.pack('=QQQQ', memory.addr, memory.size, ctypes.addressof(cookie), RDMA_READWRITE)
+    # Only with a message does the kernel know the connection to register on.
+    sendmsg(s, port, b'here', cmsg(CMSG_RDMA_MAP, args))
+    message, control = recvmsg(to, 64)
+    assert message == b'here' and CMSG_RDMA_DEST in control, (message, control)
+    return struct.unpack('=Q', control[CMSG_RDMA_DEST][:8])[0], cookie.value
+
+
+def free_mr(s, cookie):
+    args = struct.pack('=QQ', cookie, 0)
+    checked(libc.setsockopt(s.fileno(), SOL_RDS, FREE_MR, args, len(args)))
+
+
+def rdma(s, port, cookie, local, write, token):
+    vec = ctypes.create_string_buffer(struct.pack('=QQ', local.addr, local.size), 16)
+    args = struct.pack('=QQQQQQQ', cookie, 0, local.size, ctypes.addressof(vec), 1,
+                       (RDMA_READWRITE if write else 0) | RDMA_NOTIFY_ME, token)
+    sendmsg(s, port, b'done', cmsg(CMSG_RDMA_ARGS, args))
+
+
+def notified(s, token):
+    _, control = recvmsg(s, 64)
+    assert CMSG_RDMA_STATUS in control, f'no notification: {control}'
+    got, status = struct.unpack('=Qi', control[CMSG_RDMA_STATUS][:12])
+    assert (got, status) == (token, 0), f'token {got}, status {status}'
+
+
+def exchange(a, b, size, skews=(0, 0), write=True, token=1):
+    """a reads or writes memory of b."""
+    theirs, mine = Memory(size, skews[0]), Memory(size, skews[1])
+    data = os.urandom(size)
+    (mine if write else theirs).put(data)
+    there, here = offer(b, a, 4000, theirs)
+    rdma(a, 4001, there, mine, write, token)
+    message, _ = recvmsg(b, 64)
+    assert message == b'done', message
+    notified(a, token)
+    assert (theirs if write else mine).get() == data, 'other bytes arrived'
+    free_mr(b, here)
+
+
+def main(test):
+    a, b = rds(4000), rds(4001)
+
+    def message(data):
+        sendmsg(a, 4001, data)
+        got, _ = recvmsg(b, len(data) + 1)
+        assert got == data, f'{len(got)} bytes, others than the {len(data)} sent'
+
+    if test == 'messages':
+        for n in (1, 100, 4096, 30000):
+            message(os.urandom(n))
+    elif test == 'large':
+        for n in (65536, 100001, 180000):
+            a.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+            b.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+            message(os.urandom(n))
+    elif test == 'many':
+        for i in range(1000):
+            message(os.urandom(1 + i * 7))
+    # The connection is made by the first message.
+    elif test in ('write', 'read'):
+        message(b'hello')
+        for n in (8, 4096, 65536, 1 << 20):
+            exchange(a, b, n, write=test == 'write')
+    elif test == 'unaligned':
+        message(b'hello')
+        for skews in ((1, 0), (0, 1), (4095, 17), (123, 123)):
+            for n in (1, 4095, 10000, 200001):
+                exchange(a, b, n, skews, True)
+                exchange(a, b, n, skews, False)
+    elif test == 'repeat':
+        message(b'hello')
+        for i in range(100):
+            exchange(a, b, 40000, (i, 3 * i), i % 2 == 0, i)
+    else:
+        sys.exit(__doc__)
+
+
+if len(sys.argv) != 3:
+    sys.exit(__doc__)
+main(sys.argv[2])
