@@ -12,7 +12,8 @@ help:
 	@sed -n 's/^#: //p' $(firstword $(MAKEFILE_LIST))
 
 #: make demo       show the device at work, in a box; sets everything up itself
-#: make check      all tests on all beds; sets everything up itself
+#: make check      the tests that take minutes; sets everything up itself
+#: make check-all  all tests on all beds: an hour and more
 #: make bench      pinion beside rxe, siw and memcpy
 #: make            the module (where there are kernel headers), provider, tools
 #: make kernel     the module against KDIR, default: the running kernel's headers
@@ -45,6 +46,9 @@ kunit:
 demo check bench style:
 	scripts/$@
 
+check-all:
+	scripts/check --all
+
 install uninstall dkms:
 	scripts/install --$@
 
@@ -54,5 +58,5 @@ clean:
 		-o -name '.*.cmd' -o -name '.*.o.d' -o -name modules.order -o -name Module.symvers \) \
 		-not -path './.git/*' -delete
 
-.PHONY: all help kernel module-if-headers lib tools kunit demo check bench style \
+.PHONY: all help kernel module-if-headers lib tools kunit demo check check-all bench style \
 	install uninstall dkms clean
