@@ -3,8 +3,86 @@
  * Keys that end while several threads use them: when the call that ends one has
  * returned, nobody acts upon it, and a region does not end under its windows.
  */
+#include <linux/completion.h>
+
 #include "../kernel/mem/window.h"
 #include "movers.h"
+
+/* ------------------------------------------------ while somebody is inside */
+
+struct ending {
+	struct pinion_key *key;
+	bool whatever_is_bound;
+	int err;
+	struct completion done;
+	struct task_struct *task;
+};
+
+static int ender(void *arg)
+{
+	struct ending *ending = arg;
+
+	if (ending->whatever_is_bound)
+		pinion_key_kill(ending->key);
+	else
+		ending->err = kill_unbound(ending->key);
+	complete(&ending->done);
+	return wait_for_stop();
+}
+
+/* A thread that ends the key, and waits at its gate when this returns. */
+static void start_ending(struct kunit *test, struct ending *ending)
+{
+	u32 tries = 0;
+
+	init_completion(&ending->done);
+	ending->task = kthread_run(ender, ending, "pinion_ender");
+	if (IS_ERR(ending->task))
+		return;
+	while (!rwsem_is_contended(&ending->key->gate) && tries++ < 10000)
+		usleep_range(500, 1000);
+	KUNIT_EXPECT_TRUE(test, rwsem_is_contended(&ending->key->gate));
+}
+
+static void finish_ending(struct kunit *test, struct ending *ending)
+{
+	KUNIT_ASSERT_FALSE(test, IS_ERR(ending->task));
+	wait_for_completion(&ending->done);
+	kthread_stop(ending->task);
+}
+
+static void the_end_waits_for_those_inside_and_lets_nobody_in(struct kunit *test)
+{
+	struct ending ending = { .key = new_region(test, 0, 4096, 0), .whatever_is_bound = true };
+	u32 value = ending.key->value;
+	struct pinion_pass pass;
+
+	KUNIT_ASSERT_EQ(test, try_enter(test, value, 0, 0, 1, &pass), 0);
+	start_ending(test, &ending);
+	KUNIT_EXPECT_FALSE(test, completion_done(&ending.done));
+	KUNIT_EXPECT_EQ(test, may_enter(test, value, 0, 0, 1), -EBUSY);
+	pinion_key_leave(&pass);
+	finish_ending(test, &ending);
+	KUNIT_EXPECT_EQ(test, may_enter(test, value, 0, 0, 1), PINION_SYN_KEY_UNKNOWN);
+}
+
+static void a_window_that_came_before_the_gate_closed_is_seen(struct kunit *test)
+{
+	struct ending ending = { .key = new_region(test, 0, 4096, 0) };
+	u32 value = ending.key->value;
+	struct pinion_pass pass;
+
+	KUNIT_ASSERT_EQ(test, try_enter(test, value, 0, 0, 1, &pass), 0);
+	start_ending(test, &ending);
+	atomic_inc(&ending.key->windows);
+	pinion_key_leave(&pass);
+	finish_ending(test, &ending);
+	KUNIT_EXPECT_EQ(test, ending.err, -EBUSY);
+	KUNIT_ASSERT_EQ(test, may_enter(test, value, 0, 0, 1), 0);
+	atomic_dec(&ending.key->windows);
+}
+
+/* ----------------------------------------- many lives, one after the other */
 
 #define SLOTS	4
 #define LIVES	20000
@@ -273,6 +351,8 @@ static void a_region_ends_only_while_no_window_is_bound(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
+	KUNIT_CASE(the_end_waits_for_those_inside_and_lets_nobody_in),
+	KUNIT_CASE(a_window_that_came_before_the_gate_closed_is_seen),
 	KUNIT_CASE(nobody_is_inside_a_key_that_was_killed),
 	KUNIT_CASE(a_region_ends_only_while_no_window_is_bound),
 	{}

@@ -211,9 +211,7 @@ static int waiter(void *arg)
 
 	pinion_key_wait(w->keys, w->value);
 	complete(&w->done);
-	while (!kthread_should_stop())
-		usleep_range(500, 1000);
-	return 0;
+	return wait_for_stop();
 }
 
 /* Whoever waits for @value goes on when @gate opens, and not before. */
@@ -270,11 +268,77 @@ static void a_wait_for_no_key_is_no_wait(struct kunit *test)
 	pinion_key_open(key);
 }
 
+/* ------------------------------------- renamed while somebody waits to change */
+
+struct renaming {
+	struct pinion_keys *keys;
+	struct ib_pd *pd;
+	struct pinion_wqe_bind bind;	/* or, without a length, invalidate mw_rkey */
+	int syndrome;
+	struct completion done;
+};
+
+static int latecomer(void *arg)
+{
+	struct renaming *r = arg;
+
+	if (r->bind.length)
+		r->syndrome = pinion_window_bind(r->keys, r->pd, TEST_QPN, &r->bind);
+	else
+		r->syndrome = pinion_key_invalidate(r->keys, r->pd, r->bind.mw_rkey, 0);
+	complete(&r->done);
+	return wait_for_stop();
+}
+
+/* Found @key by its number, waits for its gate, and learns that the number is gone. */
+static void expect_too_late(struct kunit *test, struct renaming *r, struct pinion_key *key)
+{
+	struct keys_test *t = test->priv;
+	struct task_struct *task;
+	u32 tries = 0;
+
+	r->keys = &t->keys;
+	r->pd = &t->pd;
+	init_completion(&r->done);
+	pinion_key_close(key);
+	task = kthread_run(latecomer, r, "pinion_latecomer");
+	while (!IS_ERR(task) && !rwsem_is_contended(&key->gate) && tries++ < 10000)
+		usleep_range(500, 1000);
+	WRITE_ONCE(key->value, key->value ^ 1);
+	pinion_key_open(key);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	wait_for_completion(&r->done);
+	kthread_stop(task);
+	KUNIT_EXPECT_EQ(test, r->syndrome, PINION_SYN_KEY_UNKNOWN);
+	WRITE_ONCE(key->value, key->value ^ 1);
+}
+
+static void who_comes_too_late_changes_nothing(struct kunit *test)
+{
+	struct pinion_key *region = new_region(test, 0, 4096, IB_ACCESS_MW_BIND);
+	struct pinion_key *window = new_window(test, IB_MW_TYPE_2)->key;
+	struct renaming bind = {
+		.bind = { .length = 4096, .mr_lkey = region->value, .mw_rkey = window->value,
+			  .new_rkey = window->value },
+	};
+	struct renaming invalidate = { .bind.mw_rkey = region->value };
+
+	region->invalidatable = true;
+	expect_too_late(test, &invalidate, region);
+	KUNIT_EXPECT_EQ(test, region->state, PINION_KEY_VALID);
+	expect_too_late(test, &bind, window);
+	expect_too_late(test, &bind, region);
+	KUNIT_EXPECT_EQ(test, window->state, PINION_KEY_FREE);
+	KUNIT_EXPECT_EQ(test, atomic_read(&region->windows), 0);
+	KUNIT_EXPECT_EQ(test, kref_read(&region->ref), 1);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(nobody_is_inside_a_closed_gate_or_sees_two_meanings),
 	KUNIT_CASE(a_wait_ends_when_the_gate_opens),
 	KUNIT_CASE(a_wait_for_a_window_is_for_its_region_too),
 	KUNIT_CASE(a_wait_for_no_key_is_no_wait),
+	KUNIT_CASE(who_comes_too_late_changes_nothing),
 	{}
 };
 

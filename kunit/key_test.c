@@ -1,86 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * What a key lets in and what it refuses, one rule a test, by one thread. Several
- * threads are in gate_test.c.
+ * threads are in gate_test.c, the numbers of keys in key_number_test.c.
  */
 #include "../kernel/mem/key.c"
 #include "keys.h"
-
-static void a_key_is_found_once_published_until_killed(struct kunit *test)
-{
-	struct keys_test *t = test->priv;
-	struct pinion_key *key = pinion_key_alloc(&t->keys, PINION_KEY_REGION, GFP_KERNEL);
-	u32 value;
-
-	KUNIT_ASSERT_FALSE(test, IS_ERR(key));
-	value = key->value;
-	key->pd = &t->pd;
-	key->length = 1;
-	key->state = PINION_KEY_VALID;
-	KUNIT_EXPECT_NULL(test, pinion_key_get(&t->keys, value));
-	KUNIT_EXPECT_EQ(test, may_enter(test, value, 0, 0, 1), PINION_SYN_KEY_UNKNOWN);
-	pinion_key_publish(key);
-	KUNIT_ASSERT_PTR_EQ(test, pinion_key_get(&t->keys, value), key);
-	pinion_key_put(key);
-	KUNIT_EXPECT_EQ(test, may_enter(test, value, 0, 0, 1), 0);
-	pinion_key_kill(key);
-	KUNIT_EXPECT_NULL(test, pinion_key_get(&t->keys, value));
-	KUNIT_EXPECT_EQ(test, may_enter(test, value, 0, 0, 1), PINION_SYN_KEY_UNKNOWN);
-	pinion_key_wait(&t->keys, value);
-}
-
-static void an_unpublished_key_can_be_killed(struct kunit *test)
-{
-	struct keys_test *t = test->priv;
-	struct pinion_key *key = pinion_key_alloc(&t->keys, PINION_KEY_REGION, GFP_KERNEL);
-
-	KUNIT_ASSERT_FALSE(test, IS_ERR(key));
-	KUNIT_EXPECT_EQ(test, live_keys(test), 1);
-	pinion_key_kill(key);
-	KUNIT_EXPECT_EQ(test, live_keys(test), 0);
-}
-
-static void a_held_key_outlives_its_death_and_stays_dead(struct kunit *test)
-{
-	struct keys_test *t = test->priv;
-	struct pinion_key *key = new_region(test, 0, 4096, 0);
-
-	KUNIT_ASSERT_PTR_EQ(test, pinion_key_get(&t->keys, key->value), key);
-	pinion_key_kill(key);
-	KUNIT_EXPECT_EQ(test, key->state, PINION_KEY_DEAD);
-	KUNIT_EXPECT_TRUE(test, gate_is_free(key));
-	pinion_key_put(key);
-}
-
-static void all_32_bits_are_compared(struct kunit *test)
-{
-	struct pinion_key *key = new_region(test, 0, 4096, 0);
-	struct keys_test *t = test->priv;
-	u32 bit, other;
-
-	for (bit = 0; bit < 32; bit++) {
-		other = key->value ^ 1U << bit;
-		KUNIT_EXPECT_NULL(test, pinion_key_get(&t->keys, other));
-		KUNIT_EXPECT_EQ(test, may_enter(test, other, 0, 0, 1), PINION_SYN_KEY_UNKNOWN);
-		KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->pd, other, 0),
-				PINION_SYN_KEY_UNKNOWN);
-	}
-	KUNIT_EXPECT_EQ(test, may_enter(test, 0, 0, 0, 1), PINION_SYN_KEY_UNKNOWN);
-	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 0, 1), 0);
-}
-
-static void any_tag_finds_the_index(struct kunit *test)
-{
-	struct pinion_key *key = new_region(test, 0, 4096, 0);
-	struct keys_test *t = test->priv;
-	u32 tag;
-
-	for (tag = 0; tag < 256; tag++) {
-		KUNIT_ASSERT_PTR_EQ(test, pinion_key_get_any_tag(&t->keys, key->value ^ tag), key);
-		pinion_key_put(key);
-	}
-	KUNIT_EXPECT_NULL(test, pinion_key_get_any_tag(&t->keys, key->value ^ 256));
-}
 
 static void a_foreign_pd_is_refused(struct kunit *test)
 {
@@ -315,82 +239,58 @@ static void a_run_starts_where_the_pass_was_given(struct kunit *test)
 	pinion_mtt_free(key->mtt);
 }
 
-/* ----------------------------------------------------------------- numbers */
-
-static void the_table_is_full_at_its_limit(struct kunit *test)
+/* An on-demand region of two pages: one that is read, one that is not there. */
+static struct pinion_key *new_on_demand(struct kunit *test)
 {
-	struct keys_test *t = test->priv;
-	struct pinion_key *key[3], *one_more;
+	struct pinion_key *key = new_region(test, 0, 2 * PAGE_SIZE, ALL_RIGHTS);
+	/* Asked whether it is there, and for nothing else. */
+	static char odp;
+
+	key->odp = (struct pinion_odp *)&odp;
+	key->mtt = pinion_mtt_alloc(2, PAGE_SHIFT, 0);
+	KUNIT_ASSERT_NOT_NULL(test, key->mtt);
+	*pinion_mtt_slot(key->mtt, 0) = 0x70000 | PINION_MTT_PRESENT;
+	return key;
+}
+
+static u64 run_of(struct kunit *test, u32 value, u32 rights, u64 addr, bool remote)
+{
+	struct pinion_pass pass;
+	void *kva;
+	u64 run;
+
+	KUNIT_ASSERT_EQ(test, enter_as(test, value, rights, addr, 8, remote, &pass), 0);
+	run = pinion_pass_run(&pass, 0, 8, &kva);
+	pinion_key_leave(&pass);
+	return run;
+}
+
+static void a_missing_page_is_no_run(struct kunit *test)
+{
+	struct pinion_key *key = new_on_demand(test);
+
+	KUNIT_EXPECT_EQ(test, run_of(test, key->value, 0, 0, false), 8ULL);
+	KUNIT_EXPECT_EQ(test, run_of(test, key->value, 0, PAGE_SIZE, false), 0ULL);
+	KUNIT_EXPECT_EQ(test, run_of(test, key->value, 0, PAGE_SIZE - 3, false), 3ULL);
+	pinion_mtt_free(key->mtt);
+}
+
+static void writing_needs_a_page_that_can_be_written_and_reading_none(struct kunit *test)
+{
+	static const u32 reads[] = { 0, IB_ACCESS_REMOTE_READ };
+	static const u32 writes[] = { IB_ACCESS_LOCAL_WRITE, IB_ACCESS_REMOTE_WRITE,
+				      IB_ACCESS_REMOTE_ATOMIC };
+	struct pinion_key *key = new_on_demand(test);
 	u32 i;
 
-	t->keys.max = t->own + 3;
-	for (i = 0; i < 3; i++)
-		key[i] = new_region(test, 0, 1, 0);
-	for (i = 0; i < 5; i++) {
-		one_more = pinion_key_alloc(&t->keys, PINION_KEY_REGION, GFP_KERNEL);
-		KUNIT_EXPECT_PTR_EQ(test, one_more, ERR_PTR(-ENOMEM));
-	}
-	pinion_key_kill(key[1]);
-	key[1] = new_region(test, 0, 1, 0);
-	KUNIT_EXPECT_EQ(test, live_keys(test), 3);
-}
-
-#define MANY 10000
-
-/* Ten standard deviations of a fair coin thrown MANY times. */
-#define FAIR(count, expected) (abs((int)(count) - (int)(expected)) < 500)
-
-static void numbers_are_distinct_and_look_random(struct kunit *test)
-{
-	u32 ones[32] = {}, top[16] = {}, tag[16] = {}, rises = 0, steps = 0;
-	u32 i, bit, last = 0, wrong = 0, found = 0;
-	struct keys_test *t = test->priv;
-	struct pinion_key *key;
-	unsigned long index;
-
-	for (i = 0; i < MANY; i++) {
-		key = pinion_key_alloc(&t->keys, PINION_KEY_REGION, GFP_KERNEL);
-		KUNIT_ASSERT_FALSE(test, IS_ERR(key));
-		pinion_key_publish(key);
-		wrong += key->value >> 8 != key->index || !key->index;
-		for (bit = 0; bit < 32; bit++)
-			ones[bit] += key->value >> bit & 1;
-		top[key->value >> 28]++;
-		tag[key->value & 15]++;
-		rises += key->value > last;
-		steps += abs((int)(key->index - (last >> 8))) < 256;
-		last = key->value;
-	}
-	KUNIT_EXPECT_EQ(test, wrong, 0);
-	KUNIT_EXPECT_EQ(test, live_keys(test), MANY);
-	/* All are found, so no two have one index. */
-	xa_for_each(&t->keys.by_index, index, key)
-		found += key->index == index && key != t->keys.null;
-	KUNIT_EXPECT_EQ(test, found, MANY);
-	for (bit = 0; bit < 32; bit++)
-		KUNIT_EXPECT_TRUE_MSG(test, FAIR(ones[bit], MANY / 2), "bit %u: %u", bit,
-				      ones[bit]);
-	for (i = 0; i < 16; i++) {
-		KUNIT_EXPECT_TRUE_MSG(test, FAIR(top[i], MANY / 16), "index %x...: %u", i, top[i]);
-		KUNIT_EXPECT_TRUE_MSG(test, FAIR(tag[i], MANY / 16), "tag .%x: %u", i, tag[i]);
-	}
-	/* Not a counter, up or down, of however small steps. */
-	KUNIT_EXPECT_TRUE_MSG(test, FAIR(rises, MANY / 2), "%u", rises);
-	KUNIT_EXPECT_LT(test, steps, 20);
-}
-
-static void a_number_is_not_given_again_at_once(struct kunit *test)
-{
-	u32 recent[16] = {}, i, j;
-	struct pinion_key *key;
-
-	for (i = 0; i < 500; i++) {
-		key = new_region(test, 0, 1, 0);
-		for (j = 0; j < ARRAY_SIZE(recent); j++)
-			KUNIT_EXPECT_NE(test, recent[j], key->value);
-		recent[i % ARRAY_SIZE(recent)] = key->value;
-		pinion_key_kill(key);
-	}
+	for (i = 0; i < ARRAY_SIZE(reads); i++)
+		KUNIT_EXPECT_EQ(test, run_of(test, key->value, reads[i], 0, reads[i]), 8ULL);
+	for (i = 0; i < ARRAY_SIZE(writes); i++)
+		KUNIT_EXPECT_EQ(test, run_of(test, key->value, writes[i], 0, i > 0), 0ULL);
+	*pinion_mtt_slot(key->mtt, 0) |= PINION_MTT_WRITABLE;
+	for (i = 0; i < ARRAY_SIZE(writes); i++)
+		KUNIT_EXPECT_EQ(test, run_of(test, key->value, writes[i], 0, i > 0), 8ULL);
+	pinion_mtt_free(key->mtt);
 }
 
 /* ------------------------------------------------------------------ the end */
@@ -468,11 +368,6 @@ static void a_dead_key_is_not_invalidated(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(a_key_is_found_once_published_until_killed),
-	KUNIT_CASE(an_unpublished_key_can_be_killed),
-	KUNIT_CASE(a_held_key_outlives_its_death_and_stays_dead),
-	KUNIT_CASE(all_32_bits_are_compared),
-	KUNIT_CASE(any_tag_finds_the_index),
 	KUNIT_CASE(a_foreign_pd_is_refused),
 	KUNIT_CASE(every_right_that_is_wanted_must_be_granted),
 	KUNIT_CASE(local_reading_needs_no_right),
@@ -485,9 +380,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(the_null_key_reads_as_zeros_and_swallows_writes),
 	KUNIT_CASE(the_null_key_is_for_local_use_and_for_good),
 	KUNIT_CASE(a_run_starts_where_the_pass_was_given),
-	KUNIT_CASE(the_table_is_full_at_its_limit),
-	KUNIT_CASE(numbers_are_distinct_and_look_random),
-	KUNIT_CASE(a_number_is_not_given_again_at_once),
+	KUNIT_CASE(a_missing_page_is_no_run),
+	KUNIT_CASE(writing_needs_a_page_that_can_be_written_and_reading_none),
 	KUNIT_CASE(a_region_with_windows_is_not_killed),
 	KUNIT_CASE(what_may_be_invalidated_becomes_free),
 	KUNIT_CASE(an_ordinary_region_is_not_invalidated),

@@ -66,6 +66,14 @@ static inline struct movers *start_movers(struct kunit *test, int (*function)(vo
 	return movers;
 }
 
+/* The end of a thread whose work is done; the module stays as long as it runs. */
+static inline int wait_for_stop(void)
+{
+	while (!kthread_should_stop())
+		usleep_range(500, 1000);
+	return 0;
+}
+
 /* So long that others get in between, not so long that they do not care to. */
 static inline void linger(struct rnd_state *rnd)
 {

@@ -101,7 +101,10 @@ static void an_opcode_without_a_fact_is_none(struct kunit *test)
 
 static void names_are_those_of_the_abi(struct kunit *test)
 {
-#define EXPECT_NAME(op) KUNIT_EXPECT_STREQ(test, pinion_op(PINION_OP_##op)->name, #op)
+#define EXPECT_NAME(op) do {							\
+	KUNIT_ASSERT_NOT_NULL(test, pinion_op(PINION_OP_##op));			\
+	KUNIT_EXPECT_STREQ(test, pinion_op(PINION_OP_##op)->name, #op);		\
+} while (0)
 	EXPECT_NAME(RDMA_WRITE);
 	EXPECT_NAME(RDMA_WRITE_WITH_IMM);
 	EXPECT_NAME(SEND);

@@ -101,6 +101,12 @@ static int judge_whole(const struct pinion_sq_wqe *wqe, const struct pinion_wqe_
 	return *length > limits->max_length ? PINION_SYN_LENGTH : 0;
 }
 
+/* 16 bytes an sge, or the data itself. */
+static u32 tail_of(const struct pinion_sq_wqe *wqe)
+{
+	return wqe->flags & PINION_WQE_INLINE ? wqe->inline_length : 16 * wqe->num_sge;
+}
+
 #define MAX_TAIL	max(PINION_MAX_SGE * sizeof(struct pinion_sge), PINION_MAX_INLINE)
 #define SLOT		(sizeof(struct pinion_sq_wqe) + MAX_TAIL + 64)
 
@@ -189,6 +195,7 @@ static void check_head(struct kunit *test, const struct pinion_sq_wqe *wqe,
 	if (got)
 		return;
 	KUNIT_EXPECT_PTR_EQ(test, op, pinion_op(wqe->opcode));
+	KUNIT_EXPECT_EQ(test, pinion_wqe_tail(wqe), tail_of(wqe));
 	/* Whoever copies the rest has room for this much. */
 	KUNIT_EXPECT_LE(test, pinion_wqe_tail(wqe),
 			max_t(u32, limits->max_inline, limits->max_sge * 16));
@@ -222,11 +229,12 @@ static void check_whole(struct kunit *test, struct pinion_sq_wqe *wqe,
 			const struct pinion_wqe_limits *limits, struct outcomes *seen)
 {
 	const struct pinion_op *op = pinion_op(wqe->opcode);
-	size_t size = sizeof(*wqe) + pinion_wqe_tail(wqe);
+	size_t size = sizeof(*wqe) + tail_of(wqe);
 	u64 length, expected_length;
 	int got, expected;
 	void *exact;
 
+	KUNIT_ASSERT_NOT_NULL(test, op);
 	expected = judge_whole(wqe, limits, &expected_length);
 	memset((void *)wqe + size, 0xff, SLOT - size);
 	got = pinion_wqe_measure(wqe, op, limits, &length);
