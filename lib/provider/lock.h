@@ -7,31 +7,34 @@
 #ifndef PINION_LOCK_H
 #define PINION_LOCK_H
 
-#include <pthread.h>
 #include <stdbool.h>
 
 struct pinion_lock {
-	pthread_spinlock_t spin;
+	bool held;
 	bool needed;
 };
+
+/* Returns with the lock held. */
+void pinion_lock_wait(struct pinion_lock *lock);
 
 static inline void pinion_lock_init(struct pinion_lock *lock,
 				    bool single_threaded)
 {
-	pthread_spin_init(&lock->spin, PTHREAD_PROCESS_PRIVATE);
+	lock->held = false;
 	lock->needed = !single_threaded;
 }
 
 static inline void pinion_lock(struct pinion_lock *lock)
 {
-	if (lock->needed)
-		pthread_spin_lock(&lock->spin);
+	if (lock->needed &&
+	    __atomic_exchange_n(&lock->held, true, __ATOMIC_ACQUIRE))
+		pinion_lock_wait(lock);
 }
 
 static inline void pinion_unlock(struct pinion_lock *lock)
 {
 	if (lock->needed)
-		pthread_spin_unlock(&lock->spin);
+		__atomic_store_n(&lock->held, false, __ATOMIC_RELEASE);
 }
 
 #endif /* PINION_LOCK_H */
