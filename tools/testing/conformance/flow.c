@@ -339,81 +339,6 @@ static void f10_established(void)
 	event_none(IBV_EVENT_COMM_EST, 0.05);
 }
 
-static void f11_too_early(void)
-{
-	struct ibv_recv_wr *bad_recv, recv = {};
-	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
-	struct peer peer;
-	struct end end;
-
-	end_make(&end, NULL);
-	peer = end_peer(&end);
-	CHECK_EQ(ibv_post_recv(end.qp, &recv, &bad_recv), EINVAL);
-	CHECK_EQ(try_post(&end, &wr), EINVAL);
-	end_init(&end);
-	CHECK_EQ(ibv_post_recv(end.qp, &recv, &bad_recv), 0);
-	CHECK_EQ(try_post(&end, &wr), EINVAL);
-	CHECK_EQ(end_to_rtr(&end, &peer), 0);
-	CHECK_EQ(try_post(&end, &wr), EINVAL);
-	CHECK_EQ(end_to_rts(&end), 0);
-	CHECK_EQ(try_post(&end, &wr), 0);
-	CHECK_EQ(end_set_state(&end, IBV_QPS_RESET), 0);
-	drain(end.scq);
-	drain(end.rcq);
-	/* What was posted is forgotten. */
-	end_init(&end);
-	CHECK_EQ(end_set_state(&end, IBV_QPS_ERR), 0);
-	expect_none(end.rcq, 0.02);
-}
-
-static void f12_transitions(void)
-{
-	/* From row to column with the state alone: RESET INIT RTR RTS SQD SQE ERR */
-	static const char allowed[7][8] = {
-		[IBV_QPS_RESET] = "1000000", [IBV_QPS_INIT] = "1100001",
-		[IBV_QPS_RTR] = "1000001",   [IBV_QPS_RTS] = "1001101",
-		[IBV_QPS_SQD] = "1001101",   [IBV_QPS_SQE] = "1000000",
-		[IBV_QPS_ERR] = "1000001",
-	};
-	struct peer peer;
-	int from, to;
-
-	for (from = 0; from < 7; from++) {
-		if (from == IBV_QPS_SQE)
-			continue;
-		for (to = 0; to < 9; to++) {
-			struct end end;
-			bool yes = to < 7 && allowed[from][to] == '1';
-			int err;
-
-			context("from %d to %d", from, to);
-			end_make(&end, NULL);
-			peer = end_peer(&end);
-			if (from >= IBV_QPS_INIT)
-				end_init(&end);
-			if (from == IBV_QPS_ERR)
-				CHECK_EQ(end_set_state(&end, IBV_QPS_ERR), 0);
-			if (from != IBV_QPS_ERR && from >= IBV_QPS_RTR)
-				CHECK_EQ(end_to_rtr(&end, &peer), 0);
-			if (from != IBV_QPS_ERR && from >= IBV_QPS_RTS)
-				CHECK_EQ(end_to_rts(&end), 0);
-			if (from == IBV_QPS_SQD)
-				CHECK_EQ(end_set_state(&end, IBV_QPS_SQD), 0);
-			err = end_set_state(&end, to);
-			/* The verbs manual lets any state but RESET go to ERR. */
-			if (from == IBV_QPS_RESET && to == IBV_QPS_ERR)
-				CHECK(!err || err == EINVAL);
-			else
-				CHECK_EQ(err, yes ? 0 : EINVAL);
-			if (!err)
-				CHECK_EQ(end_state(&end), to);
-			else
-				CHECK_EQ(end_state(&end), from);
-			end_free(&end);
-		}
-	}
-}
-
 static void f13_signals(void)
 {
 	struct qp_cfg all = { .sig_all = true };
@@ -516,8 +441,6 @@ static const struct test tests[] = {
 	TEST(f8_drained, "F8 drained"),
 	TEST(f9_draining, "F9 drained, with a request begun"),
 	TEST(f10_established, "F10 communication established"),
-	TEST(f11_too_early, "F11 posted too early"),
-	TEST(f12_transitions, "F12 states"),
 	TEST(f13_signals, "F13 signaled or not"),
 	TEST(f14_wrong_address, "F14 not its peer, not its turn"),
 	TEST(f15_unreliable, "F15 unreliable connections"),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * ibv_rereg_mr(3): what changes, what stays, what is refused and what is left then
- * (items B1 to B28; those under load are in rereg_load.c).
+ * (items B1 to B28; those under load are in rereg_load.c, those of
+ * other kinds of regions in rereg_kinds.c).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -227,30 +228,6 @@ static void b8_input(void)
 		EINVAL);
 }
 
-static void b8_other_regions(void)
-{
-	struct ibv_alloc_dm_attr attr = { .length = 4096 };
-	struct ibv_dm *dm;
-	struct ibv_mr *mr;
-	int err;
-
-	dm = ibv_alloc_dm(dev.ctx, &attr);
-	if (!dm)
-		skip("no device memory: errno %d", errno);
-	mr = MUST(ibv_reg_dm_mr(dev.pd, dm, 0, 4096,
-				IBV_ACCESS_ZERO_BASED | ALL_ACCESS));
-	errno = 0;
-	err = ibv_rereg_mr(mr, ACCESS, NULL, NULL, 0, ALL_ACCESS);
-	/* Some versions leave it to the kernel to refuse. */
-	CHECK(err == IBV_REREG_MR_ERR_INPUT || err == IBV_REREG_MR_ERR_CMD);
-	CHECK_EQ(errno, EINVAL);
-	mr = ibv_alloc_null_mr(dev.pd);
-	if (!mr)
-		return;
-	CHECK_EQ(ibv_rereg_mr(mr, ACCESS, NULL, NULL, 0, 0),
-		 IBV_REREG_MR_ERR_INPUT);
-}
-
 static void b10_no_flags(void)
 {
 	struct region r = start(ALL_ACCESS);
@@ -396,70 +373,6 @@ static void b23_odp(void)
 		IBV_REREG_MR_ERR_CMD, EOPNOTSUPP);
 }
 
-static void b24_device_memory(void)
-{
-	struct ibv_alloc_dm_attr attr = { .length = 4096 };
-	struct ib_uverbs_rereg_mr cmd = { .flags = ACCESS };
-	struct ibv_dm *dm;
-	struct ibv_mr *mr;
-
-	dm = ibv_alloc_dm(dev.ctx, &attr);
-	if (!dm)
-		skip("no device memory: errno %d", errno);
-	mr = MUST(ibv_reg_dm_mr(dev.pd, dm, 0, 4096, IBV_ACCESS_ZERO_BASED));
-	cmd.mr_handle = mr->handle;
-	CHECK_EQ(raw_rereg_mr(dev.ctx->cmd_fd, &cmd), EINVAL);
-}
-
-static void b25_bound_window(void)
-{
-	struct region r = start(ALL_ACCESS | IBV_ACCESS_MW_BIND);
-	struct ibv_mw *mw = MUST(ibv_alloc_mw(dev.pd, IBV_MW_TYPE_1));
-	struct ibv_mw_bind bind = {
-		.send_flags = IBV_SEND_SIGNALED,
-		.bind_info = { .mr = r.mr, .addr = r.base, .length = 9 },
-	};
-	struct buf *buf = buf_new(LEN, 0);
-	int got;
-
-	CHECK_EQ(ibv_bind_mw(link_.a.qp, mw, &bind), 0);
-	expect(await(link_.a.scq), IBV_WC_SUCCESS);
-	errno = 0;
-	got = ibv_rereg_mr(r.mr, TRANS, NULL, buf->data, LEN, 0);
-	CHECK_EQ(got, IBV_REREG_MR_ERR_CMD);
-	CHECK(errno == EBUSY || errno == EINVAL);
-	exchange(&link_, &all, &r);
-	CHECK_EQ(ibv_dealloc_mw(mw), 0);
-	rereg(&r, TRANS, NULL, buf, 0);
-	exchange(&link_, &all, &r);
-}
-
-static void b26_iova(void)
-{
-	struct buf *buf = buf_new(LEN, 0x123);
-	struct ibv_mr *mr;
-	struct region r;
-
-	begin();
-	mr = MUST(ibv_reg_mr_iova(dev.pd, buf->data, LEN, 0x9000123, 0));
-	r = region_of(buf, mr, 0x9000123);
-	check_write(&link_, &r, 0, &all, 0, LEN);
-	CHECK_EQ(ibv_rereg_mr(mr, PD, dev.pd, NULL, 0, 0), 0);
-	CHECK_EQ(ibv_rereg_mr(mr, ACCESS | TRANS, NULL, buf->data, LEN,
-			      ALL_ACCESS),
-		 0);
-	/* There is no way to name an iova: now it is the address. */
-	no_access(r.base, r.rkey, IBV_WR_RDMA_WRITE);
-	moved(&r, buf);
-	exchange(&link_, &all, &r);
-
-	mr = MUST(ibv_reg_mr_iova(dev.pd, buf->data, LEN, 0x9000123,
-				  IBV_ACCESS_LOCAL_WRITE));
-	r = region_of(buf, mr, 0x9000123);
-	CHECK_EQ(ibv_rereg_mr(mr, ACCESS, NULL, NULL, 0, ALL_ACCESS), 0);
-	exchange(&link_, &all, &r);
-}
-
 static void b27_listing(void)
 {
 	struct region r = start(ALL_ACCESS);
@@ -506,7 +419,6 @@ static const struct test tests[] = {
 	TEST(b6_no_access, "B6 access 0"),
 	TEST(b7_access_without_flag, "B7 B9 access without CHANGE_ACCESS"),
 	TEST(b8_input, "B8 B9 errors of input leave the old region"),
-	TEST(b8_other_regions, "B8 regions of another kind"),
 	TEST(b10_no_flags, "B10 no flags"),
 	TEST(b11_kernel, "B11 what the kernel refuses"),
 	TEST(b12_needs_local_write, "B12 remote writing needs LOCAL_WRITE"),
@@ -518,9 +430,6 @@ static const struct test tests[] = {
 	TEST(b20_pins, "B20 pins follow"),
 	TEST(b22_same_pd, "B22 the same domain"),
 	TEST(b23_odp, "B23 ON_DEMAND"),
-	TEST(b24_device_memory, "B24 device memory"),
-	TEST(b25_bound_window, "B25 bound windows"),
-	TEST(b26_iova, "B26 regions with an iova"),
 	TEST(b27_listing, "B27 the listing follows"),
 	TEST(b28_shapes, "B28 any alignment and length, overlapping"),
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Every kind of message in every shape: lengths, scatter lists, inline data, path
- * MTUs and both ways to post, over RC and UC (items T1 to T14).
+ * MTUs and both ways to post, over RC and UC (items T1 to T11).
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -420,91 +420,6 @@ static void t11_both_ways(void)
 	}
 }
 
-/* A list of requests with one call, the last alone signaled. */
-static void t12_lists(void)
-{
-	enum { COUNT = 30 };
-	struct ibv_send_wr wrs[COUNT];
-	struct ibv_sge sges[COUNT];
-	int i, round;
-
-	begin(IBV_QPT_RC, 0, 70000);
-	for (round = 0; round < 20; round++) {
-		memset(wrs, 0, sizeof(wrs));
-		for (i = 0; i < COUNT; i++) {
-			uint32_t length = rnd_below(4000);
-			uint64_t from = rnd_below(60000);
-			uint64_t to = rnd_below(60000);
-
-			sges[i] = sge_of(&a, from, length);
-			wrs[i] = (struct ibv_send_wr){
-				.wr_id = i,
-				.next = i < COUNT - 1 ? &wrs[i + 1] : NULL,
-				.sg_list = &sges[i],
-				.num_sge = 1,
-				.opcode = IBV_WR_RDMA_WRITE,
-				.send_flags =
-					i == COUNT - 1 ? IBV_SEND_SIGNALED : 0,
-				.wr.rdma = { b.base + to, b.rkey },
-			};
-			memcpy(b.buf->want + to, a.buf->want + from, length);
-		}
-		post(&link_.a, wrs);
-		CHECK_EQ(await(link_.a.scq).wr_id, COUNT - 1);
-		expect_none(link_.a.scq, 0);
-		buf_check(b.buf);
-	}
-}
-
-/* Limits as reported are limits as kept. */
-static void t13_full_queue(void)
-{
-	struct ibv_send_wr *bad, wr = { .opcode = IBV_WR_RDMA_WRITE };
-	struct qp_cfg cfg = { .wr = 8, .cqe = 64 };
-	struct ibv_recv_wr *bad_recv, recv = {};
-	struct ibv_qp_init_attr init;
-	struct ibv_qp_attr attr;
-	struct link link;
-	uint32_t i;
-
-	link_make(&link, &cfg);
-	CHECK_EQ(ibv_query_qp(link.a.qp, &attr, IBV_QP_CAP, &init), 0);
-	for (i = 0; i < attr.cap.max_recv_wr; i++)
-		CHECK_EQ(ibv_post_recv(link.a.qp, &recv, &bad_recv), 0);
-	CHECK_EQ(ibv_post_recv(link.a.qp, &recv, &bad_recv), ENOMEM);
-	CHECK(bad_recv == &recv);
-	/* Stopped, a send queue fills up. */
-	CHECK_EQ(end_set_state(&link.a, IBV_QPS_SQD), 0);
-	for (i = 0; i < attr.cap.max_send_wr; i++)
-		CHECK_EQ(ibv_post_send(link.a.qp, &wr, &bad), 0);
-	CHECK_EQ(ibv_post_send(link.a.qp, &wr, &bad), ENOMEM);
-	CHECK(bad == &wr);
-	CHECK_EQ(end_set_state(&link.a, IBV_QPS_RTS), 0);
-	CHECK_EQ(ibv_post_send(link.a.qp, &wr, &bad), 0);
-}
-
-static void t14_sge_limits(void)
-{
-	struct ibv_sge sges[MAX_PIECES + 1] = {};
-	struct ibv_qp_init_attr init;
-	struct ibv_qp_attr attr;
-	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE,
-				  .sg_list = sges };
-	struct ibv_recv_wr *bad, recv = { .sg_list = sges };
-
-	begin(IBV_QPT_RC, 0, 70000);
-	CHECK_EQ(ibv_query_qp(link_.a.qp, &attr, IBV_QP_CAP, &init), 0);
-	CHECK(attr.cap.max_send_sge <= MAX_PIECES);
-	wr.num_sge = attr.cap.max_send_sge + 1;
-	CHECK_EQ(try_post(&link_.a, &wr), EINVAL);
-	wr.num_sge = -1;
-	CHECK_EQ(try_post(&link_.a, &wr), EINVAL);
-	recv.num_sge = attr.cap.max_recv_sge + 1;
-	CHECK_EQ(ibv_post_recv(link_.a.qp, &recv, &bad), EINVAL);
-	recv.num_sge = -1;
-	CHECK_EQ(ibv_post_recv(link_.a.qp, &recv, &bad), EINVAL);
-}
-
 static const struct test tests[] = {
 	TEST(t1_rc, "T1 lengths, RC"),
 	TEST(t1_uc, "T1 lengths, UC"),
@@ -521,9 +436,6 @@ static const struct test tests[] = {
 	TEST(t9_flush, "T9 flushes"),
 	TEST(t10_self, "T10 a queue pair connected to itself"),
 	TEST(t11_both_ways, "T11 both ways"),
-	TEST(t12_lists, "T12 lists of requests"),
-	TEST(t13_full_queue, "T13 full queues"),
-	TEST(t14_sge_limits, "T14 too many SGEs"),
 };
 
 HARNESS_MAIN("Messages over RC and UC", tests)

@@ -10,86 +10,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "fault.h"
+#include "sweep.h"
 #include "resources.h"
 #include "transfer.h"
 
-/* A verb under test, told to be undone if it succeeded. */
-struct op {
-	const char *name;
-	int (*attempt)(void); /* 0 or an errno */
-	void (*undo)(void);
-};
-
 static void *made;
-
-static bool same(const struct resources *before, long pins, char *text,
-		 size_t size)
-{
-	struct resources after;
-
-	resources_read(&after);
-	if (before->known && resources_differ(before, &after, text, size))
-		return false;
-	if (vm_pin(0) == pins)
-		return true;
-	snprintf(text, size, "VmPin %ld KiB, was %ld", vm_pin(0), pins);
-	return false;
-}
-
-/* Freed by RCU or a worker: give it a moment. */
-static void check_same(const struct resources *before, long pins)
-{
-	char text[256];
-	int tries;
-
-	for (tries = 0; tries < 50; tries++) {
-		if (same(before, pins, text, sizeof(text)))
-			return;
-		usleep(5000);
-	}
-	FAIL("left behind: %s", text);
-}
-
-static void sweep(const struct op *op)
-{
-	struct resources before;
-	unsigned int nth, errors = 0, survived = 0;
-	long pins;
-
-	/* Once without, so that what is cached is there. */
-	CHECK_EQ(op->attempt(), 0);
-	if (op->undo)
-		op->undo();
-	resources_read(&before);
-	pins = vm_pin(0);
-	for (nth = 1; nth < 2000; nth++) {
-		bool hit;
-		int err;
-
-		context("%s, fault %u", op->name, nth);
-		fault_arm(nth);
-		err = op->attempt();
-		hit = fault_disarm();
-		if (err < 0)
-			FAIL("a negative errno %d", err);
-		if (err)
-			errors++;
-		else if (hit)
-			survived++;
-		if (err && !hit)
-			FAIL("failed with errno %d for no reason", err);
-		if (!err && op->undo)
-			op->undo();
-		check_same(&before, pins);
-		if (!hit)
-			break;
-	}
-	context("%s", "");
-	note("%s: %u faults, %u failed, %u survived", op->name, nth - 1, errors,
-	     survived);
-	CHECK(nth < 2000);
-}
 
 static struct buf *buf;
 static struct link link_;
@@ -203,16 +128,10 @@ static void destroy_qp(void)
 
 static void n3_qp(void)
 {
-	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC,
-						  IBV_QPT_UD };
-	size_t i;
-
 	begin();
 	cq = MUST(ibv_create_cq(dev.ctx, 10, NULL, NULL, 0));
-	for (i = 0; i < 3; i++) {
-		type = types[i];
+	for (type = IBV_QPT_RC; type <= IBV_QPT_UD; type++)
 		sweep(&(struct op){ "QP", create_qp, destroy_qp });
-	}
 	end();
 }
 
@@ -309,18 +228,13 @@ static void n5_srq(void)
 	end();
 }
 
-static struct ibv_ah_attr path(void)
+static int create_ah(void)
 {
-	return (struct ibv_ah_attr){
+	struct ibv_ah_attr attr = {
 		.is_global = 1,
 		.port_num = 1,
 		.grh = { .dgid = dev.gid, .sgid_index = dev.gid_index },
 	};
-}
-
-static int create_ah(void)
-{
-	struct ibv_ah_attr attr = path();
 
 	return POINTER(ibv_create_ah(dev.pd, &attr));
 }

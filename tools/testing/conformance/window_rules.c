@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory windows: who may bind what, who may use it, and that it is over when it is
+ * over (items W10 to W19).
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "window.h"
+
+enum {
+	LEN = 30011,
+	AT = 1003,
+	WINDOW = 20001,
+	REMOTE_ALL = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+		     IBV_ACCESS_REMOTE_ATOMIC,
+	BINDABLE = ALL_ACCESS | IBV_ACCESS_MW_BIND,
+};
+
+/* Windows are made at b, where the memory is, and used from a. */
+static struct link link_;
+static struct region all, target;
+
+static void begin(void)
+{
+	link_make(&link_, NULL);
+	all = region_new(LEN, 1234, ALL_ACCESS);
+	target = region_new(LEN, 77, BINDABLE);
+}
+
+/* What of the region is reached through the window. */
+static struct region through(struct region *r, struct ibv_mw *mw)
+{
+	struct region seen = *r;
+
+	seen.rkey = mw->rkey;
+	return seen;
+}
+
+static void no_access(uint64_t addr, uint32_t rkey, enum ibv_wr_opcode opcode)
+{
+	refused(&link_, opcode, sge_of(&all, 0, 8), (addr + 7) & ~7ULL, rkey,
+		IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+}
+
+static void bad_bind(struct ibv_wc wc)
+{
+	expect_why(wc, IBV_WC_MW_BIND_ERR, PINION_SYN_BIND);
+	link_renew(&link_);
+}
+
+static void w10_other_qp(void)
+{
+	struct ibv_mw *mw;
+	struct link other;
+	struct ibv_wc wc;
+
+	begin();
+	link_make(&other, NULL);
+	mw = window_new(IBV_MW_TYPE_2);
+	expect(window_bind(&link_.b, mw,
+			   window_part(&target, 0, LEN, REMOTE_ALL)),
+	       IBV_WC_SUCCESS);
+	wc = rdma(&other.a, IBV_WR_RDMA_READ, sge_of(&all, 0, 5), target.base,
+		  mw->rkey);
+	expect(wc, IBV_WC_REM_ACCESS_ERR);
+	expect(rdma(&link_.a, IBV_WR_RDMA_READ, sge_of(&all, 0, 5), target.base,
+		    mw->rkey),
+	       IBV_WC_SUCCESS);
+	CHECK_EQ(ibv_dealloc_mw(mw), 0);
+	/* A window of type 1 belongs to the domain. */
+	link_renew(&other);
+	mw = window_new(IBV_MW_TYPE_1);
+	expect(window_bind(&link_.b, mw,
+			   window_part(&target, 0, LEN, REMOTE_ALL)),
+	       IBV_WC_SUCCESS);
+	expect(rdma(&other.a, IBV_WR_RDMA_READ, sge_of(&all, 0, 5), target.base,
+		    mw->rkey),
+	       IBV_WC_SUCCESS);
+}
+
+static void w11_other_pd(void)
+{
+	struct ibv_pd *pd = MUST(ibv_alloc_pd(dev.ctx));
+	struct ibv_mw *mw1, *mw2;
+	struct region foreign;
+
+	begin();
+	foreign = region_reg(pd, buf_new(LEN, 3), BINDABLE);
+	mw1 = MUST(ibv_alloc_mw(pd, IBV_MW_TYPE_1));
+	mw2 = MUST(ibv_alloc_mw(pd, IBV_MW_TYPE_2));
+	bad_bind(window_bind(&link_.b, mw2,
+			     window_part(&target, 0, LEN, REMOTE_ALL)));
+	bad_bind(window_bind(&link_.b, mw2,
+			     window_part(&foreign, 0, LEN, REMOTE_ALL)));
+	bad_bind(window_bind(&link_.b, window_new(IBV_MW_TYPE_2),
+			     window_part(&foreign, 0, LEN, REMOTE_ALL)));
+	CHECK_EQ(ibv_dereg_mr(foreign.mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
+	CHECK_EQ(ibv_dealloc_mw(mw1), 0);
+	CHECK_EQ(ibv_dealloc_mw(mw2), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+}
+
+static void w12_range(void)
+{
+	static const struct {
+		long at;
+		uint64_t length;
+	} bad[] = { { -1, 10 },	   { 0, LEN + 1 },    { LEN - 9, 10 },
+		    { LEN, 1 },	   { 8, UINT64_MAX }, { -8, UINT64_MAX },
+		    { LEN + 1, 1 } };
+	struct ibv_mw *mw;
+	size_t i;
+
+	begin();
+	mw = window_new(IBV_MW_TYPE_2);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		context("%ld + %#llx", bad[i].at,
+			(unsigned long long)bad[i].length);
+		bad_bind(window_bind(&link_.b, mw,
+				     window_part(&target, bad[i].at,
+						 bad[i].length, REMOTE_ALL)));
+	}
+	expect(window_bind(&link_.b, mw,
+			   window_part(&target, LEN - 1, 1, REMOTE_ALL)),
+	       IBV_WC_SUCCESS);
+}
+
+static void w13_local_write(void)
+{
+	struct region r;
+
+	begin();
+	r = region_new(LEN, 9, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_MW_BIND);
+	bad_bind(window_bind(&link_.b, window_new(IBV_MW_TYPE_2),
+			     window_part(&r, 0, LEN, IBV_ACCESS_REMOTE_WRITE)));
+	bad_bind(
+		window_bind(&link_.b, window_new(IBV_MW_TYPE_2),
+			    window_part(&r, 0, LEN, IBV_ACCESS_REMOTE_ATOMIC)));
+	expect(window_bind(&link_.b, window_new(IBV_MW_TYPE_2),
+			   window_part(&r, 0, LEN, IBV_ACCESS_REMOTE_READ)),
+	       IBV_WC_SUCCESS);
+}
+
+static void w14_not_local(void)
+{
+	struct ibv_mw *mw;
+	struct ibv_sge sge;
+
+	begin();
+	mw = window_new(IBV_MW_TYPE_1);
+	expect(window_bind(&link_.b, mw,
+			   window_part(&target, 0, LEN, REMOTE_ALL)),
+	       IBV_WC_SUCCESS);
+	sge = sge_of(&target, 0, 8);
+	sge.lkey = mw->rkey;
+	expect_why(rdma(&link_.a, IBV_WR_RDMA_WRITE, sge, all.base, all.rkey),
+		   IBV_WC_LOC_PROT_ERR, PINION_SYN_KEY_RIGHTS);
+}
+
+static void w15_zero_based(void)
+{
+	struct ibv_mw_bind bind1_zero = { .send_flags = IBV_SEND_SIGNALED };
+	struct region seen;
+	struct ibv_mw *mw;
+
+	begin();
+	mw = window_new(IBV_MW_TYPE_2);
+	expect(window_bind(&link_.b, mw,
+			   window_part(&target, AT, WINDOW,
+				       REMOTE_ALL | IBV_ACCESS_ZERO_BASED)),
+	       IBV_WC_SUCCESS);
+	seen = (struct region){ .buf = target.buf,
+				.base = -(uint64_t)AT,
+				.rkey = mw->rkey };
+	check_write(&link_, &all, 1, &seen, AT, WINDOW);
+	check_read(&link_, &all, 1, &seen, AT + WINDOW - 1, 1);
+	buf_check(target.buf);
+	buf_check(all.buf);
+	no_access(target.base + AT, mw->rkey, IBV_WR_RDMA_READ);
+	no_access(WINDOW, mw->rkey, IBV_WR_RDMA_READ);
+	bind1_zero.bind_info = window_part(&target, AT, WINDOW,
+					   REMOTE_ALL | IBV_ACCESS_ZERO_BASED);
+	CHECK(ibv_bind_mw(link_.b.qp, window_new(IBV_MW_TYPE_1), &bind1_zero));
+}
+
+static void w16_invalidate_others(void)
+{
+	struct ibv_mw *mw;
+
+	begin();
+	expect(window_invalidate(&link_.b, target.rkey), IBV_WC_LOC_PROT_ERR);
+	link_renew(&link_);
+	expect_why(window_invalidate(&link_.b, 0x12345678), IBV_WC_LOC_PROT_ERR,
+		   PINION_SYN_KEY_UNKNOWN);
+	link_renew(&link_);
+	mw = window_new(IBV_MW_TYPE_1);
+	expect(window_bind(&link_.b, mw,
+			   window_part(&target, 0, LEN, REMOTE_ALL)),
+	       IBV_WC_SUCCESS);
+	expect(window_invalidate(&link_.b, mw->rkey), IBV_WC_LOC_PROT_ERR);
+	link_renew(&link_);
+	expect(rdma(&link_.a, IBV_WR_RDMA_READ, sge_of(&all, 0, 5), target.base,
+		    mw->rkey),
+	       IBV_WC_SUCCESS);
+}
+
+static void w17_many(void)
+{
+	enum { COUNT = 50 };
+	struct ibv_mw *mws[COUNT];
+	int i;
+
+	begin();
+	for (i = 0; i < COUNT; i++) {
+		mws[i] = window_new(i & 1 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
+		expect(window_bind(&link_.b, mws[i],
+				   window_part(&target, i * 500, 500,
+					       REMOTE_ALL)),
+		       IBV_WC_SUCCESS);
+	}
+	for (i = 0; i < COUNT; i++) {
+		struct region seen = through(&target, mws[i]);
+
+		check_write(&link_, &all, i, &seen, i * 500, 500);
+	}
+	buf_check(target.buf);
+	for (i = 0; i < COUNT; i++) {
+		CHECK_EQ(ibv_dereg_mr(target.mr), EBUSY);
+		CHECK_EQ(ibv_dealloc_mw(mws[i]), 0);
+	}
+	CHECK_EQ(ibv_dereg_mr(target.mr), 0);
+}
+
+static void w18_unbound(void)
+{
+	struct ibv_mw *mw;
+
+	begin();
+	mw = window_new(IBV_MW_TYPE_1);
+	no_access(target.base, mw->rkey, IBV_WR_RDMA_WRITE);
+	no_access(0, mw->rkey, IBV_WR_RDMA_READ);
+	mw = window_new(IBV_MW_TYPE_2);
+	no_access(target.base, mw->rkey, IBV_WR_RDMA_READ);
+	expect(window_invalidate(&link_.b, mw->rkey), IBV_WC_SUCCESS);
+	CHECK(!ibv_alloc_mw(dev.pd, 0));
+	CHECK(!ibv_alloc_mw(dev.pd, 3));
+}
+
+struct writer {
+	struct link link;
+	volatile uint32_t rkey;
+	volatile bool stop;
+	unsigned long done, refused;
+};
+
+static void *write_on(void *arg)
+{
+	struct writer *w = arg;
+	struct ibv_wc wc;
+
+	while (!w->stop) {
+		wc = rdma(&w->link.a, IBV_WR_RDMA_WRITE, sge_of(&all, 0, LEN),
+			  target.base, w->rkey);
+		if (wc.status == IBV_WC_SUCCESS) {
+			w->done++;
+			continue;
+		}
+		expect(wc, IBV_WC_REM_ACCESS_ERR);
+		w->refused++;
+		link_renew(&w->link);
+	}
+	return NULL;
+}
+
+/* Type 1, which any QP of the domain may use while another rebinds it. */
+static void w19_unbind_under_load(void)
+{
+	struct writer w = {};
+	double end = now() + opt.seconds;
+	unsigned long rounds = 0;
+	pthread_t thread;
+	struct ibv_mw *mw;
+
+	begin();
+	link_make(&w.link, NULL);
+	mw = window_new(IBV_MW_TYPE_1);
+	w.rkey = mw->rkey;
+	CHECK_EQ(pthread_create(&thread, NULL, write_on, &w), 0);
+	for (; now() < end; rounds++) {
+		expect(window_bind(&link_.b, mw,
+				   window_part(&target, 0, LEN, REMOTE_ALL)),
+		       IBV_WC_SUCCESS);
+		w.rkey = mw->rkey;
+		usleep(rnd_below(500));
+		if (rounds & 1) {
+			CHECK_EQ(ibv_dealloc_mw(mw), 0);
+			mw = window_new(IBV_MW_TYPE_1);
+		} else {
+			expect(window_bind(&link_.b, mw,
+					   (struct ibv_mw_bind_info){}),
+			       IBV_WC_SUCCESS);
+		}
+		buf_fill(target.buf);
+		usleep(rnd_below(100));
+		buf_check(target.buf);
+	}
+	w.stop = true;
+	pthread_join(thread, NULL);
+	note("%lu rounds, %lu writes, %lu refused", rounds, w.done, w.refused);
+}
+
+static const struct test tests[] = {
+	TEST(w10_other_qp, "W10 type 2 belongs to its queue pair"),
+	TEST(w11_other_pd, "W11 foreign domains"),
+	TEST(w12_range, "W12 outside the region"),
+	TEST(w13_local_write, "W13 writing needs LOCAL_WRITE of the region"),
+	TEST(w14_not_local, "W14 a window's key is no lkey"),
+	TEST(w15_zero_based, "W15 ZERO_BASED"),
+	TEST(w16_invalidate_others, "W16 what cannot be invalidated"),
+	TEST(w17_many, "W17 many windows of one region"),
+	TEST(w18_unbound, "W18 unbound windows"),
+	TEST(w19_unbind_under_load, "W19 no access after unbinding"),
+};
+
+HARNESS_MAIN("Memory windows: rules", tests)

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Walks a verb through its faults.
+ */
+#define _GNU_SOURCE
+#include <unistd.h>
+
+#include "resources.h"
+#include "sweep.h"
+
+static bool same(const struct resources *before, long pins, char *text,
+		 size_t size)
+{
+	struct resources after;
+
+	resources_read(&after);
+	if (before->known && resources_differ(before, &after, text, size))
+		return false;
+	if (vm_pin(0) == pins)
+		return true;
+	snprintf(text, size, "VmPin %ld KiB, was %ld", vm_pin(0), pins);
+	return false;
+}
+
+/* Freed by RCU or a worker: give it a moment. */
+static void check_same(const struct resources *before, long pins)
+{
+	char text[256];
+	int tries;
+
+	for (tries = 0; tries < 50; tries++) {
+		if (same(before, pins, text, sizeof(text)))
+			return;
+		usleep(5000);
+	}
+	FAIL("left behind: %s", text);
+}
+
+void sweep(const struct op *op)
+{
+	struct resources before;
+	unsigned int nth, errors = 0, survived = 0;
+	long pins;
+
+	/* Once without, so that what is cached is there. */
+	CHECK_EQ(op->attempt(), 0);
+	if (op->undo)
+		op->undo();
+	resources_read(&before);
+	pins = vm_pin(0);
+	for (nth = 1; nth < 2000; nth++) {
+		bool hit;
+		int err;
+
+		context("%s, fault %u", op->name, nth);
+		fault_arm(nth);
+		err = op->attempt();
+		hit = fault_disarm();
+		if (err < 0)
+			FAIL("a negative errno %d", err);
+		if (err)
+			errors++;
+		else if (hit)
+			survived++;
+		if (err && !hit)
+			FAIL("failed with errno %d for no reason", err);
+		if (!err && op->undo)
+			op->undo();
+		check_same(&before, pins);
+		if (!hit)
+			break;
+	}
+	context("%s", "");
+	note("%s: %u faults, %u failed, %u survived", op->name, nth - 1, errors,
+	     survived);
+	CHECK(nth < 2000);
+}

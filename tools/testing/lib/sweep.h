@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * One verb with its first, second, ... fault, and what exists compared after each.
+ */
+#ifndef PINION_TEST_SWEEP_H
+#define PINION_TEST_SWEEP_H
+
+#include "fault.h"
+
+/* A verb under test, told to be undone if it succeeded. */
+struct op {
+	const char *name;
+	int (*attempt)(void); /* 0 or an errno */
+	void (*undo)(void);
+};
+
+/* Until there is no fault left to hit. */
+void sweep(const struct op *op);
+
+#endif /* PINION_TEST_SWEEP_H */

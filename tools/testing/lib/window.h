@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Memory windows: what to bind, and the requests that do it.
+ */
+#ifndef PINION_TEST_WINDOW_H
+#define PINION_TEST_WINDOW_H
+
+#include "link.h"
+
+struct ibv_mw *window_new(enum ibv_mw_type type);
+struct ibv_mw_bind_info window_part(struct region *r, uint64_t at,
+				    uint64_t length, int access);
+/* Either type; of type 2 with the next key. */
+struct ibv_wc window_bind(struct end *end, struct ibv_mw *mw,
+			  struct ibv_mw_bind_info info);
+/* Type 2 with this key. */
+struct ibv_wc window_bind_as(struct end *end, struct ibv_mw *mw, uint32_t rkey,
+			     struct ibv_mw_bind_info info);
+struct ibv_wc window_invalidate(struct end *end, uint32_t rkey);
+
+#endif /* PINION_TEST_WINDOW_H */
