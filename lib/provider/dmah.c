@@ -10,6 +10,13 @@
 
 #if PINION_HAVE_DMAH
 
+/* A buffer (IBV_REG_MR_MASK_BUF) is an address or an fd when it gets here. */
+enum {
+	REG_MR_MASK = IBV_REG_MR_MASK_IOVA | IBV_REG_MR_MASK_ADDR |
+		      IBV_REG_MR_MASK_FD | IBV_REG_MR_MASK_FD_OFFSET |
+		      IBV_REG_MR_MASK_DMAH,
+};
+
 /* One may name memory by address or by fd; either way it is one of these calls. */
 static struct ibv_mr *reg_without_dmah(struct ibv_pd *pd,
 				       struct ibv_mr_init_attr *attr)
@@ -44,6 +51,11 @@ struct ibv_mr *pinion_reg_mr_ex(struct ibv_pd *pd,
 {
 	struct verbs_mr *vmr;
 	int err;
+
+	if (!check_comp_mask(attr->comp_mask, REG_MR_MASK)) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
 
 	/*
 	 * Only a kernel that knows DMA handles has the one method for all; the

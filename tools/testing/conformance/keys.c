@@ -317,8 +317,17 @@ static void k8_reg_mr_ex(void)
 	exchange(&link_, &all, &r);
 	attr.comp_mask = 0;
 	CHECK(!ibv_reg_mr_ex(dev.pd, &attr));
+	CHECK_EQ(errno, EINVAL);
+	attr.comp_mask = IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_FD_OFFSET;
+	CHECK(!ibv_reg_mr_ex(dev.pd, &attr));
+	CHECK_EQ(errno, EINVAL);
+	/* What nobody has given a meaning yet. */
 	attr.comp_mask = IBV_REG_MR_MASK_ADDR | 1U << 30;
 	CHECK(!ibv_reg_mr_ex(dev.pd, &attr));
+	CHECK_EQ(errno, EOPNOTSUPP);
+	attr.comp_mask = IBV_REG_MR_MASK_ADDR | 1ULL << 40;
+	CHECK(!ibv_reg_mr_ex(dev.pd, &attr));
+	CHECK_EQ(errno, EOPNOTSUPP);
 }
 #else
 static void k8_reg_mr_ex(void)
