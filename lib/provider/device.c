@@ -14,6 +14,7 @@ static const struct verbs_context_ops ops = {
 	.advise_mr = ibv_cmd_advise_mr,
 	.alloc_dm = pinion_alloc_dm,
 	.alloc_mw = pinion_alloc_mw,
+	.alloc_null_mr = pinion_alloc_null_mr,
 	.alloc_parent_domain = pinion_alloc_parent_domain,
 	.alloc_pd = pinion_alloc_pd,
 	.alloc_td = pinion_alloc_td,
@@ -83,9 +84,14 @@ static int set_ops(struct verbs_context *vctx)
 	return pinion_libibverbs_matches(vctx, &ops) ? 0 : ELIBBAD;
 }
 
-static int check_abi(const struct pinion_alloc_ucontext_resp *resp)
+/* What the kernel says of itself to a new context. */
+static int take_answer(struct pinion_context *ctx,
+		       const struct pinion_alloc_ucontext_resp *resp)
 {
-	return resp->abi_version == PINION_ABI_VERSION ? 0 : EPROTO;
+	if (resp->abi_version != PINION_ABI_VERSION)
+		return EPROTO;
+	ctx->null_lkey = resp->null_lkey;
+	return 0;
 }
 
 static struct pinion_context *init_context(struct ibv_device *ibdev, int fd)
@@ -104,7 +110,7 @@ static void uninit_context(struct pinion_context *ctx)
 
 static void free_context(struct ibv_context *context)
 {
-	uninit_context(to_pinion(context, vctx.context, context));
+	uninit_context(to_pinion_context(context));
 }
 
 static struct verbs_context *alloc_context(struct ibv_device *ibdev, int fd,
@@ -129,7 +135,7 @@ static struct verbs_context *alloc_context(struct ibv_device *ibdev, int fd,
 	err = pinion_cmd_get_context(&ctx->vctx, &cmd.core, sizeof(cmd),
 				     &resp.core, sizeof(resp));
 	if (!err)
-		err = check_abi(&resp.pinion);
+		err = take_answer(ctx, &resp.pinion);
 	if (!err)
 		err = set_ops(&ctx->vctx);
 	if (!err)
@@ -155,7 +161,7 @@ static struct verbs_context *import_context(struct ibv_device *ibdev, int fd)
 	fill_attr_out_ptr(attrs, PINION_ATTR_QUERY_CONTEXT_RESP, &resp);
 	err = ibv_cmd_query_context(&ctx->vctx.context, attrs);
 	if (!err)
-		err = check_abi(&resp);
+		err = take_answer(ctx, &resp);
 	if (!err)
 		err = set_ops(&ctx->vctx);
 	if (!err)

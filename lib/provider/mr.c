@@ -60,11 +60,32 @@ int pinion_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 				sizeof(resp));
 }
 
+/* The kernel has one for all, in no domain; all there is to make is its name. */
+struct ibv_mr *pinion_alloc_null_mr(struct ibv_pd *pd)
+{
+	struct verbs_mr *vmr;
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+
+	vmr->mr_type = IBV_MR_TYPE_NULL_MR;
+	vmr->ibv_mr = (struct ibv_mr){
+		.context = pd->context,
+		.pd = pd,
+		.length = SIZE_MAX,
+		.handle = UINT32_MAX,
+		.lkey = to_pinion_context(pd->context)->null_lkey,
+	};
+	return &vmr->ibv_mr;
+}
+
 int pinion_dereg_mr(struct verbs_mr *vmr)
 {
-	int err;
+	int err = 0;
 
-	err = ibv_cmd_dereg_mr(vmr);
+	if (vmr->mr_type != IBV_MR_TYPE_NULL_MR)
+		err = ibv_cmd_dereg_mr(vmr);
 	if (!err)
 		free(vmr);
 	return err;

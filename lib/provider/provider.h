@@ -13,6 +13,7 @@
 
 struct pinion_context {
 	struct verbs_context vctx;
+	uint32_t null_lkey;
 };
 
 /* A thread domain: its user promises that one thread at a time is inside. */
@@ -83,6 +84,12 @@ struct pinion_dm {
 };
 
 #define to_pinion(type, memb, ptr) container_of(ptr, struct pinion_##type, memb)
+
+static inline struct pinion_context *
+to_pinion_context(struct ibv_context *context)
+{
+	return to_pinion(context, vctx.context, context);
+}
 
 static inline struct pinion_pd *to_pinion_pd(struct ibv_pd *pd)
 {
@@ -235,6 +242,7 @@ struct ibv_mr *pinion_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 				    int access);
 int pinion_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		    void *addr, size_t length, int access);
+struct ibv_mr *pinion_alloc_null_mr(struct ibv_pd *pd);
 int pinion_dereg_mr(struct verbs_mr *vmr);
 struct ibv_mr *pinion_import_mr(struct ibv_pd *pd, uint32_t handle);
 void pinion_unimport_mr(struct ibv_mr *mr);
