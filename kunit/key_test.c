@@ -244,11 +244,12 @@ static struct pinion_key *new_on_demand(struct kunit *test)
 {
 	struct pinion_key *key = new_region(test, 0, 2 * PAGE_SIZE, ALL_RIGHTS);
 	/* Asked whether it is there, and for nothing else. */
-	static char odp;
+	static char pager;
 
-	key->odp = (struct pinion_odp *)&odp;
+	key->pager = (struct pinion_pager *)&pager;
 	key->mtt = pinion_mtt_alloc(2, PAGE_SHIFT, 0);
 	KUNIT_ASSERT_NOT_NULL(test, key->mtt);
+	key->mtt->sparse = true;
 	*pinion_mtt_slot(key->mtt, 0) = 0x70000 | PINION_MTT_PRESENT;
 	return key;
 }

@@ -9,7 +9,7 @@
 
 #include "../mem/mr.h"
 #include "../mem/mtt.h"
-#include "../mem/odp.h"
+#include "../mem/pager.h"
 #include "../path/cq.h"
 #include "../path/qp.h"
 #include "dev.h"
@@ -104,12 +104,12 @@ static int fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 }
 
 /* As other drivers name them, so that `rdma statistic show mr' reads the same. */
-static const char * const odp_names[PINION_ODP_NUM_COUNTS] = {
-	[PINION_ODP_FAULTS] = "page_faults",
-	[PINION_ODP_FAULTS_HANDLED] = "page_faults_handled",
-	[PINION_ODP_INVALIDATIONS] = "page_invalidations",
-	[PINION_ODP_INVALIDATIONS_HANDLED] = "page_invalidations_handled",
-	[PINION_ODP_PREFETCHES] = "page_prefetch",
+static const char * const pager_names[PINION_PAGER_NUM_COUNTS] = {
+	[PINION_PAGER_FAULTS] = "page_faults",
+	[PINION_PAGER_FAULTS_HANDLED] = "page_faults_handled",
+	[PINION_PAGER_INVALIDATIONS] = "page_invalidations",
+	[PINION_PAGER_INVALIDATIONS_HANDLED] = "page_invalidations_handled",
+	[PINION_PAGER_PREFETCHES] = "page_prefetch",
 };
 
 static int put_counts(struct sk_buff *msg, const u64 *counts)
@@ -119,8 +119,8 @@ static int put_counts(struct sk_buff *msg, const u64 *counts)
 
 	if (!nest)
 		return -EMSGSIZE;
-	for (i = 0; i < PINION_ODP_NUM_COUNTS; i++) {
-		if (rdma_nl_stat_hwcounter_entry(msg, odp_names[i], counts[i])) {
+	for (i = 0; i < PINION_PAGER_NUM_COUNTS; i++) {
+		if (rdma_nl_stat_hwcounter_entry(msg, pager_names[i], counts[i])) {
 			nla_nest_cancel(msg, nest);
 			return -EMSGSIZE;
 		}
@@ -132,17 +132,17 @@ static int put_counts(struct sk_buff *msg, const u64 *counts)
 static int fill_stat_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 {
 	struct pinion_key *key = to_pinion_mr(ibmr)->key;
-	u64 counts[PINION_ODP_NUM_COUNTS] = {};
-	bool on_demand;
+	u64 counts[PINION_PAGER_NUM_COUNTS] = {};
+	bool paged;
 	int i;
 
 	/* The region may become a pinned one meanwhile. */
 	down_read(&key->gate);
-	on_demand = key->odp;
-	for (i = 0; on_demand && i < PINION_ODP_NUM_COUNTS; i++)
-		counts[i] = atomic64_read(&key->odp->counts[i]);
+	paged = key->pager;
+	for (i = 0; paged && i < PINION_PAGER_NUM_COUNTS; i++)
+		counts[i] = atomic64_read(&key->pager->counts[i]);
 	up_read(&key->gate);
-	return on_demand ? put_counts(msg, counts) : 0;
+	return paged ? put_counts(msg, counts) : 0;
 }
 
 const struct ib_device_ops pinion_restrack_ops = {

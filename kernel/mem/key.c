@@ -346,6 +346,15 @@ void pinion_key_wait(struct pinion_keys *keys, u32 value)
 	pinion_key_put(region);
 }
 
+/* No table at all: nothing is there. One that is not sparse has everything. */
+static u64 run_paged(const struct pinion_mtt *mtt, u64 offset, u64 want, bool writes, void **kva)
+{
+	if (!mtt)
+		return 0;
+	return mtt->sparse ? pinion_mtt_run_present(mtt, offset, want, writes, kva) :
+			     pinion_mtt_run(mtt, offset, want, kva);
+}
+
 u64 pinion_pass_run(const struct pinion_pass *pass, u64 offset, u64 want, void **kva)
 {
 	const struct pinion_key *region = pass->region;
@@ -358,9 +367,8 @@ u64 pinion_pass_run(const struct pinion_pass *pass, u64 offset, u64 want, void *
 		*kva = pass->writes ? region->keys->sink : page_address(ZERO_PAGE(0));
 		return min_t(u64, want, PAGE_SIZE);
 	default:
-		if (region->odp)
-			return pinion_mtt_run_present(region->mtt, pass->offset + offset, want,
-						      pass->writes, kva);
-		return pinion_mtt_run(region->mtt, pass->offset + offset, want, kva);
+		if (!region->pager)
+			return pinion_mtt_run(region->mtt, pass->offset + offset, want, kva);
+		return run_paged(region->mtt, pass->offset + offset, want, pass->writes, kva);
 	}
 }

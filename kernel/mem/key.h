@@ -22,7 +22,7 @@
 struct ib_pd;
 struct pinion_mr;
 struct pinion_mtt;
-struct pinion_odp;
+struct pinion_pager;
 struct workqueue_struct;
 
 #define PINION_KEY_INDEX_SHIFT	8
@@ -71,7 +71,7 @@ struct pinion_key {
 	struct pinion_mtt *mtt;		/* REGION */
 	struct pinion_key *region;	/* WINDOW: a reference while VALID */
 	u64 region_offset;		/* WINDOW: of its first byte in the region */
-	struct pinion_odp *odp;		/* REGION on demand: whose pages they are */
+	struct pinion_pager *pager;	/* REGION whose pages come and go */
 	struct pinion_mr *fastreg;	/* REGION for fast registration: its list */
 	bool invalidatable;		/* type 2 window, fast-registered region */
 	atomic_t windows;		/* REGION: windows bound to it */
@@ -163,7 +163,7 @@ void pinion_key_wait(struct pinion_keys *keys, u32 value);
 
 /*
  * The contiguous run at @offset bytes into what was wanted; see pinion_mtt_run(). 0 if
- * a page is missing: leave all gates, fault, and try again; see mem/odp.h.
+ * a page is missing: leave all gates, fault, and try again; see mem/pager.h.
  */
 u64 pinion_pass_run(const struct pinion_pass *pass, u64 offset, u64 want, void **kva);
 

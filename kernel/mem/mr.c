@@ -22,7 +22,7 @@
 struct backing {
 	struct ib_umem *umem;
 	struct pinion_mtt *mtt;
-	struct pinion_odp *odp;		/* on demand: owner of both */
+	struct pinion_pager *pager;	/* pages come and go: owner of both */
 };
 
 /* For a tracepoint that is on, and was when @begun was taken. */
@@ -74,11 +74,13 @@ static struct pinion_mtt *describe(struct ib_umem *umem)
 static int back_on_demand(struct backing *backing, struct ib_pd *pd, u64 start, u64 length,
 			  int access)
 {
-	backing->odp = pinion_odp_create(pd->device, start, length, access);
-	if (IS_ERR(backing->odp))
-		return PTR_ERR(backing->odp);
-	backing->umem = &backing->odp->umem->umem;
-	backing->mtt = backing->odp->mtt;
+	struct pinion_odp *odp = pinion_odp_create(pd->device, start, length, access);
+
+	if (IS_ERR(odp))
+		return PTR_ERR(odp);
+	backing->pager = &odp->pager;
+	backing->umem = &odp->umem->umem;
+	backing->mtt = odp->mtt;
 	return 0;
 }
 
@@ -88,7 +90,7 @@ static int back(struct backing *backing, struct ib_pd *pd, u64 start, u64 length
 
 	if (access & IB_ACCESS_ON_DEMAND)
 		return back_on_demand(backing, pd, start, length, access);
-	backing->odp = NULL;
+	backing->pager = NULL;
 
 	backing->umem = pinion_umem_get(pd->device, start, length, access);
 	if (IS_ERR(backing->umem))
@@ -104,8 +106,8 @@ static int back(struct backing *backing, struct ib_pd *pd, u64 start, u64 length
 
 static void unback(struct backing *backing)
 {
-	if (backing->odp) {
-		pinion_odp_destroy(backing->odp);
+	if (backing->pager) {
+		pinion_pager_destroy(backing->pager);
 		return;
 	}
 	pinion_mtt_free(backing->mtt);
@@ -138,7 +140,7 @@ static void name_mr(struct pinion_mr *mr)
  * @keys: the device's keys
  * @pd: protection domain
  * @mtt: the table, the region's from here on
- * @odp: whose pages it speaks of, if they come on demand
+ * @pager: whose pages it speaks of, if they come and go
  * @base: the address of the first byte as work requests name it
  * @length: in bytes
  * @access: IB_ACCESS_*
@@ -146,7 +148,7 @@ static void name_mr(struct pinion_mr *mr)
  * Return: the region or an ERR_PTR.
  */
 struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
-				 struct pinion_mtt *mtt, struct pinion_odp *odp, u64 base,
+				 struct pinion_mtt *mtt, struct pinion_pager *pager, u64 base,
 				 u64 length, int access)
 {
 	struct pinion_mr *mr;
@@ -167,9 +169,9 @@ struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
 	key->base = base;
 	key->length = length;
 	key->state = PINION_KEY_VALID;
-	key->odp = odp;
-	if (odp)
-		pinion_odp_attach(odp, key);
+	key->pager = pager;
+	if (pager)
+		pinion_pager_attach(pager, key);
 	mr->key = key;
 	mr->access = access;
 	name_mr(mr);
@@ -204,7 +206,7 @@ struct ib_mr *pinion_reg_user_mr(struct pinion_keys *keys, struct ib_pd *pd, u64
 	if (err)
 		return ERR_PTR(refused(pd, start, length, iova, access,
 				       "not pinned, or no room for its table", err));
-	ibmr = pinion_region_make(keys, pd, backing.mtt, backing.odp,
+	ibmr = pinion_region_make(keys, pd, backing.mtt, backing.pager,
 				  first_address(iova, access), length, access);
 	if (IS_ERR(ibmr)) {
 		unback(&backing);
@@ -237,7 +239,7 @@ static int apply(struct pinion_key *key, struct pinion_mr *mr, struct change *ch
 		key->generation += key->mtt != change->backing.mtt;
 		swap(mr->umem, change->backing.umem);
 		swap(key->mtt, change->backing.mtt);
-		swap(key->odp, change->backing.odp);
+		swap(key->pager, change->backing.pager);
 		key->pd = change->pd;
 		key->base = change->base;
 		key->length = change->length;
@@ -270,7 +272,7 @@ struct ib_mr *pinion_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64
 	struct pinion_mr *mr = to_pinion_mr(ibmr);
 	struct pinion_key *key = mr->key;
 	struct change change = {
-		.backing = { mr->umem, key->mtt, key->odp },
+		.backing = { mr->umem, key->mtt, key->pager },
 		.pd = flags & IB_MR_REREG_PD ? pd : key->pd,
 		.base = key->base,
 		.length = key->length,
@@ -287,8 +289,8 @@ struct ib_mr *pinion_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64
 		err = check_span(length, iova, change.access);
 		if (!err)
 			err = back(&change.backing, change.pd, start, length, change.access);
-		if (!err && change.backing.odp)
-			pinion_odp_attach(change.backing.odp, key);
+		if (!err && change.backing.pager)
+			pinion_pager_attach(change.backing.pager, key);
 	} else {
 		err = ib_umem_check_rereg(mr->umem, flags, access);
 		/* Zero-based or not, pinned or not is a matter of the translation. */
@@ -334,7 +336,7 @@ struct ib_mr *pinion_get_dma_mr(struct pinion_keys *keys, struct ib_pd *pd, int 
 int pinion_dereg_mr(struct ib_mr *ibmr)
 {
 	struct pinion_mr *mr = to_pinion_mr(ibmr);
-	struct backing backing = { .umem = mr->umem, .odp = mr->key->odp };
+	struct backing backing = { .umem = mr->umem, .pager = mr->key->pager };
 	u64 begun = trace_mr_dereg_enabled() ? ktime_get_ns() : 0;
 	int err;
 

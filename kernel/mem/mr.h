@@ -44,7 +44,7 @@ static inline struct pinion_mw *to_pinion_mw(struct ib_mw *ibmw)
 
 /* With a NULL @mtt: of all DMA addresses, for kernel consumers. */
 struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
-				 struct pinion_mtt *mtt, struct pinion_odp *odp, u64 base,
+				 struct pinion_mtt *mtt, struct pinion_pager *pager, u64 base,
 				 u64 length, int access);
 
 /* The verbs ops of the same names, less what only the verbs layer knows. */

@@ -18,7 +18,7 @@ struct device;
 #define PINION_MTT_LEAF_SHIFT	9
 #define PINION_MTT_LEAF_BLOCKS	BIT(PINION_MTT_LEAF_SHIFT)
 
-/* Of an on-demand table's entries, which are pages: the low bits. 0 is a missing page. */
+/* Of a sparse table's entries, which are pages: the low bits. 0 is a missing page. */
 #define PINION_MTT_PRESENT	BIT_ULL(0)
 #define PINION_MTT_WRITABLE	BIT_ULL(1)
 
@@ -27,6 +27,7 @@ struct pinion_mtt {
 	u64 num_blocks;
 	u64 first;
 	u8 shift;
+	bool sparse;		/* pages may be missing: entries have the bits above */
 };
 
 struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first);
@@ -45,7 +46,7 @@ static inline u64 *pinion_mtt_slot(const struct pinion_mtt *mtt, u64 block)
  */
 u64 pinion_mtt_run(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kva);
 
-/* The same of an on-demand table: 0 if the page at @offset is missing, or not @writable. */
+/* The same of a sparse table: 0 if the page at @offset is missing, or not @writable. */
 u64 pinion_mtt_run_present(const struct pinion_mtt *mtt, u64 offset, u64 want, bool writable,
 			   void **kva);
 

@@ -20,11 +20,9 @@
 /* Pages a fault brings at most: neighbours are likely to be needed, too. */
 #define FAULT_PAGES	512
 
-static void count(struct pinion_odp *odp, enum pinion_odp_count pages,
-		  enum pinion_odp_count events, u64 n)
+static struct pinion_odp *to_odp(struct pinion_pager *pager)
 {
-	atomic64_add(n, &odp->counts[pages]);
-	atomic64_inc(&odp->counts[events]);
+	return container_of(pager, struct pinion_odp, pager);
 }
 
 /* Takes pages [first, end) out of the table; returns how many there were. */
@@ -32,7 +30,7 @@ static u64 forget(struct pinion_odp *odp, u64 first, u64 end)
 {
 	u64 forgotten = 0, page, *slot;
 
-	pinion_key_close(odp->key);
+	pinion_key_close(odp->pager.key);
 	for (page = first; page < end; page++) {
 		slot = pinion_mtt_slot(odp->mtt, page);
 		if (!*slot)
@@ -44,7 +42,7 @@ static u64 forget(struct pinion_odp *odp, u64 first, u64 end)
 		forgotten++;
 	}
 	odp->present -= forgotten;
-	pinion_key_open(odp->key);
+	pinion_key_open(odp->pager.key);
 	return forgotten;
 }
 
@@ -65,9 +63,10 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 		goto out;
 	start = max_t(u64, ib_umem_start(umem), range->start);
 	end = min_t(u64, ib_umem_end(umem), range->end);
-	count(odp, PINION_ODP_INVALIDATIONS, PINION_ODP_INVALIDATIONS_HANDLED,
-	      forget(odp, (start - ib_umem_start(umem)) >> PAGE_SHIFT,
-		     DIV_ROUND_UP_ULL(end - ib_umem_start(umem), PAGE_SIZE)));
+	pinion_pager_count(&odp->pager, PINION_PAGER_INVALIDATIONS,
+			   PINION_PAGER_INVALIDATIONS_HANDLED,
+			   forget(odp, (start - ib_umem_start(umem)) >> PAGE_SHIFT,
+				  DIV_ROUND_UP_ULL(end - ib_umem_start(umem), PAGE_SIZE)));
 	ib_umem_odp_unmap_dma_pages(umem, start, end);
 out:
 	mutex_unlock(&umem->umem_mutex);
@@ -77,6 +76,8 @@ out:
 static const struct mmu_interval_notifier_ops notifier_ops = {
 	.invalidate = invalidate,
 };
+
+static const struct pinion_pager_ops pager_ops;
 
 /**
  * pinion_odp_create - watch a range of the caller's memory
@@ -106,8 +107,8 @@ struct pinion_odp *pinion_odp_create(struct ib_device *ibdev, u64 start, u64 len
 				    offset_in_page(start));
 	if (!odp->mtt)
 		goto err_release;
-	refcount_set(&odp->users, 1);
-	init_completion(&odp->unused);
+	odp->mtt->sparse = true;
+	pinion_pager_init(&odp->pager, &pager_ops);
 	return odp;
 
 err_release:
@@ -117,36 +118,30 @@ err_free:
 	return ERR_PTR(err);
 }
 
-void pinion_odp_attach(struct pinion_odp *odp, struct pinion_key *key)
+struct pinion_odp *pinion_odp_of(const struct pinion_key *key)
 {
-	kref_get(&key->ref);
-	odp->key = key;
+	return key->pager && key->pager->ops == &pager_ops ? to_odp(key->pager) : NULL;
+}
+
+static void attach(struct pinion_pager *pager, struct pinion_key *key)
+{
+	struct pinion_odp *odp = to_odp(pager);
+
 	mutex_lock(&odp->umem->umem_mutex);
 	odp->umem->private = odp;
 	mutex_unlock(&odp->umem->umem_mutex);
 }
 
-void pinion_odp_put(struct pinion_odp *odp)
+static void destroy(struct pinion_pager *pager)
 {
-	if (refcount_dec_and_test(&odp->users))
-		complete(&odp->unused);
-}
-
-void pinion_odp_destroy(struct pinion_odp *odp)
-{
-	if (!odp)
-		return;
-	pinion_odp_put(odp);
-	wait_for_completion(&odp->unused);
+	struct pinion_odp *odp = to_odp(pager);
 
 	mutex_lock(&odp->umem->umem_mutex);
-	if (odp->key)
+	if (pager->key)
 		forget(odp, 0, odp->mtt->num_blocks);
 	odp->umem->private = NULL;
 	mutex_unlock(&odp->umem->umem_mutex);
 	ib_umem_odp_release(odp->umem);
-	if (odp->key)
-		pinion_key_put(odp->key);
 	pinion_mtt_free(odp->mtt);
 	kfree(odp);
 }
@@ -192,8 +187,9 @@ static int map(struct pinion_odp *odp, u64 first, u64 end, bool write, bool faul
 	return err ?: pages;
 }
 
-int pinion_odp_fault(struct pinion_odp *odp, u64 offset, u64 length, bool write)
+static int fault(struct pinion_pager *pager, u64 offset, u64 length, bool write)
 {
+	struct pinion_odp *odp = to_odp(pager);
 	u64 first = (odp->mtt->first + offset) >> PAGE_SHIFT;
 	u64 last = (odp->mtt->first + offset + length - 1) >> PAGE_SHIFT;
 	u64 end;
@@ -212,9 +208,15 @@ int pinion_odp_fault(struct pinion_odp *odp, u64 offset, u64 length, bool write)
 		pages = map(odp, first, first + 1, write, true);
 	if (pages < 0)
 		return pages;
-	count(odp, PINION_ODP_FAULTS, PINION_ODP_FAULTS_HANDLED, pages);
+	pinion_pager_count(pager, PINION_PAGER_FAULTS, PINION_PAGER_FAULTS_HANDLED, pages);
 	return 0;
 }
+
+static const struct pinion_pager_ops pager_ops = {
+	.fault = fault,
+	.attach = attach,
+	.destroy = destroy,
+};
 
 /* ----------------------------------------------------------------- prefetch */
 
@@ -243,7 +245,7 @@ static int bring(const struct prefetch *p)
 		pages = map(p->odp, first, end, p->write, p->fault);
 		if (pages < 0)
 			return pages;
-		atomic64_add(pages, &p->odp->counts[PINION_ODP_PREFETCHES]);
+		atomic64_add(pages, &p->odp->pager.counts[PINION_PAGER_PREFETCHES]);
 		cond_resched();
 	}
 	return 0;
@@ -263,17 +265,17 @@ static int find(struct pinion_keys *keys, struct ib_pd *pd, const struct ib_sge 
 		err = -ENOENT;
 	else if (key->pd != pd)
 		err = -EPERM;
-	else if (!key->odp)
+	else if (!pinion_odp_of(key))
 		err = -EINVAL;
 	else if (p->write && !(key->rights & IB_ACCESS_LOCAL_WRITE))
 		err = -EPERM;
 	else if (!pinion_range_holds(key->base, key->length, sge->addr, sge->length))
 		err = -EFAULT;
 	if (!err) {
-		p->odp = key->odp;
+		p->odp = pinion_odp_of(key);
 		p->offset = sge->addr - key->base;
 		p->length = sge->length;
-		pinion_odp_get(p->odp);
+		pinion_pager_get(&p->odp->pager);
 	}
 	up_read(&key->gate);
 	pinion_key_put(key);
@@ -289,7 +291,7 @@ struct prefetch_work {
 static void release(struct prefetch_work *work)
 {
 	while (work->num)
-		pinion_odp_put(work->ranges[--work->num].odp);
+		pinion_pager_put(&work->ranges[--work->num].odp->pager);
 	kvfree(work);
 }
 

@@ -73,7 +73,7 @@ u64 pinion_cursor_run(const struct pinion_cursor *cursor, u64 want, void **kva);
 
 /* A page that is not there, and how much of what follows is wanted, too. */
 struct pinion_missing {
-	struct pinion_odp *odp;
+	struct pinion_pager *pager;
 	u64 offset;
 	u64 length;
 	bool write;

@@ -5,7 +5,7 @@
  */
 #include <rdma/ib_verbs.h>
 
-#include "../mem/odp.h"
+#include "../mem/pager.h"
 #include "cursor.h"
 
 void pinion_cursor_local(struct pinion_cursor *cursor, struct pinion_keys *keys,
@@ -150,20 +150,20 @@ void pinion_cursor_missing(const struct pinion_cursor *cursor, u64 want,
 	const struct pinion_pass *pass = &cursor->pass;
 
 	*missing = (struct pinion_missing){
-		.odp = pass->region->odp,
+		.pager = pass->region->pager,
 		.offset = pass->offset + cursor->within - cursor->entered,
 		.length = min_t(u64, want, cursor->sge[cursor->at].length - cursor->within),
 		.write = pass->writes,
 	};
-	pinion_odp_get(missing->odp);
+	pinion_pager_get(missing->pager);
 }
 
 int pinion_missing_fault(struct pinion_missing *missing)
 {
-	int err = pinion_odp_fault(missing->odp, missing->offset, missing->length,
-				   missing->write);
+	int err = pinion_pager_fault(missing->pager, missing->offset, missing->length,
+				     missing->write);
 
-	pinion_odp_put(missing->odp);
+	pinion_pager_put(missing->pager);
 	return err;
 }
 

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A pager stands behind a region whose pages come and go: it takes them out of the
+ * region's table when whoever owns the memory says so, and brings them when they are
+ * missed. Who misses one keeps the pager by a count, leaves all gates, and faults.
+ */
+#ifndef PINION_MEM_PAGER_H
+#define PINION_MEM_PAGER_H
+
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/refcount.h>
+#include <linux/types.h>
+
+struct pinion_key;
+struct pinion_pager;
+
+enum pinion_pager_count {
+	PINION_PAGER_FAULTS,		/* pages */
+	PINION_PAGER_FAULTS_HANDLED,	/* events */
+	PINION_PAGER_INVALIDATIONS,
+	PINION_PAGER_INVALIDATIONS_HANDLED,
+	PINION_PAGER_PREFETCHES,
+	PINION_PAGER_NUM_COUNTS
+};
+
+struct pinion_pager_ops {
+	/*
+	 * Make pages present from @offset bytes into the region on: the first that is
+	 * missing, and more of the following @length bytes as it suits. In no gate;
+	 * sleeps. Return: 0 or a negative errno.
+	 */
+	int (*fault)(struct pinion_pager *pager, u64 offset, u64 length, bool write);
+	/* From here on pages reach @key's table, and leave it. */
+	void (*attach)(struct pinion_pager *pager, struct pinion_key *key);
+	/* Nobody faults any more, and the key means something else or nothing. */
+	void (*destroy)(struct pinion_pager *pager);
+};
+
+struct pinion_pager {
+	const struct pinion_pager_ops *ops;
+	struct pinion_key *key;		/* a reference */
+	refcount_t users;		/* who faults, outside any gate */
+	struct completion unused;
+	atomic64_t counts[PINION_PAGER_NUM_COUNTS];
+};
+
+void pinion_pager_init(struct pinion_pager *pager, const struct pinion_pager_ops *ops);
+
+/* The key is not published yet, or goes on with other memory for a while. */
+void pinion_pager_attach(struct pinion_pager *pager, struct pinion_key *key);
+
+/* The key is dead, or has other memory. Waits for who still faults. NULL is fine. */
+void pinion_pager_destroy(struct pinion_pager *pager);
+
+/* Inside a gate: keep it until pinion_pager_put(). */
+static inline void pinion_pager_get(struct pinion_pager *pager)
+{
+	refcount_inc(&pager->users);
+}
+
+void pinion_pager_put(struct pinion_pager *pager);
+
+static inline int pinion_pager_fault(struct pinion_pager *pager, u64 offset, u64 length,
+				     bool write)
+{
+	return pager->ops->fault(pager, offset, length, write);
+}
+
+/* @n pages, in one event. */
+void pinion_pager_count(struct pinion_pager *pager, enum pinion_pager_count pages,
+			enum pinion_pager_count events, u64 n);
+
+#endif
