@@ -19,7 +19,7 @@
 #define BATCH (PAGE_SIZE / sizeof(struct page *))
 
 struct pinned {
-	struct mutex lock;
+	struct mutex lock;	/* one call at a time */
 	struct page **pages;
 	unsigned long num;
 };
