@@ -135,7 +135,6 @@ static struct changing *new_changing(struct kunit *test)
 	meaning = &c->meaning[0];
 	c->key = pinion_key_alloc(&t->keys, PINION_KEY_REGION, GFP_KERNEL);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(c->key));
-	c->value = c->key->value;
 	c->key->pd = &t->pd;
 	c->key->base = meaning->base;
 	c->key->length = meaning->length;
@@ -143,6 +142,7 @@ static struct changing *new_changing(struct kunit *test)
 	c->key->mtt = meaning->mtt;
 	c->key->state = PINION_KEY_VALID;
 	pinion_key_publish(c->key);
+	c->value = c->key->value;
 	return c;
 }
 

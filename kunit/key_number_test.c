@@ -2,6 +2,7 @@
 /*
  * The numbers of keys: how they are given, found and taken back.
  */
+#include "../kernel/mem/keys.c"
 #include "keys.h"
 
 static void a_key_is_found_once_published_until_killed(struct kunit *test)
@@ -11,13 +12,14 @@ static void a_key_is_found_once_published_until_killed(struct kunit *test)
 	u32 value;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(key));
-	value = key->value;
+	KUNIT_EXPECT_EQ(test, key->value, 0);
+	KUNIT_EXPECT_NULL(test, pinion_key_get(&t->keys, 0));
 	key->pd = &t->pd;
 	key->length = 1;
 	key->state = PINION_KEY_VALID;
-	KUNIT_EXPECT_NULL(test, pinion_key_get(&t->keys, value));
-	KUNIT_EXPECT_EQ(test, may_enter(test, value, 0, 0, 1), PINION_SYN_KEY_UNKNOWN);
+	KUNIT_EXPECT_EQ(test, may_enter(test, 0, 0, 0, 1), PINION_SYN_KEY_UNKNOWN);
 	pinion_key_publish(key);
+	value = key->value;
 	KUNIT_ASSERT_PTR_EQ(test, pinion_key_get(&t->keys, value), key);
 	pinion_key_put(key);
 	KUNIT_EXPECT_EQ(test, may_enter(test, value, 0, 0, 1), 0);
@@ -106,10 +108,9 @@ static void the_table_is_full_at_its_limit(struct kunit *test)
 static void numbers_are_distinct_and_look_random(struct kunit *test)
 {
 	u32 ones[32] = {}, top[16] = {}, tag[16] = {}, rises = 0, steps = 0;
-	u32 i, bit, last = 0, wrong = 0, found = 0;
+	u32 i, bit, index, last = 0, wrong = 0, found = 0;
 	struct keys_test *t = test->priv;
 	struct pinion_key *key;
-	unsigned long index;
 
 	for (i = 0; i < MANY; i++) {
 		key = pinion_key_alloc(&t->keys, PINION_KEY_REGION, GFP_KERNEL);
@@ -127,8 +128,11 @@ static void numbers_are_distinct_and_look_random(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wrong, 0);
 	KUNIT_EXPECT_EQ(test, live_keys(test), MANY);
 	/* All are found, so no two have one index. */
-	xa_for_each(&t->keys.by_index, index, key)
-		found += key->index == index && key != t->keys.null;
+	for (index = 0, last = 0; (key = pinion_keys_next(&t->keys, &index)); index++) {
+		found += key->index == index && key->index > last && key != t->keys.null;
+		last = key->index;
+		pinion_key_put(key);
+	}
 	KUNIT_EXPECT_EQ(test, found, MANY);
 	for (bit = 0; bit < 32; bit++)
 		KUNIT_EXPECT_TRUE_MSG(test, FAIR(ones[bit], MANY / 2), "bit %u: %u", bit,

@@ -49,21 +49,27 @@ static inline int live_keys(struct kunit *test)
 	return atomic_read(&t->keys.live) - t->own;
 }
 
+static inline void kill_left(struct keys_test *t, bool windows)
+{
+	struct pinion_key *key;
+	u32 index;
+
+	for (index = 0; (key = pinion_keys_next(&t->keys, &index)); index++) {
+		pinion_key_put(key);
+		if (windows ? key->kind == PINION_KEY_WINDOW : key != t->keys.null)
+			pinion_key_kill(key);
+	}
+}
+
 static inline void keys_test_exit(struct kunit *test)
 {
 	struct keys_test *t = test->priv;
-	struct pinion_key *key;
-	unsigned long index;
 
 	if (!t)
 		return;
 	/* Windows hold on to regions. */
-	xa_for_each(&t->keys.by_index, index, key)
-		if (key->kind == PINION_KEY_WINDOW)
-			pinion_key_kill(key);
-	xa_for_each(&t->keys.by_index, index, key)
-		if (key != t->keys.null)
-			pinion_key_kill(key);
+	kill_left(t, true);
+	kill_left(t, false);
 	KUNIT_EXPECT_EQ(test, live_keys(test), 0);
 	pinion_keys_destroy(&t->keys);
 }

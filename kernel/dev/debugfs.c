@@ -69,29 +69,13 @@ static void show_key(struct seq_file *file, struct pinion_key *key)
 	up_read(&key->gate);
 }
 
-/* The next key from @index on, with a reference. */
-static struct pinion_key *next_key(struct pinion_keys *keys, unsigned long *index)
-{
-	struct pinion_key *key;
-
-	rcu_read_lock();
-	do {
-		key = xa_find(&keys->by_index, index, ULONG_MAX, XA_PRESENT);
-		if (key && kref_get_unless_zero(&key->ref))
-			break;
-		++*index;
-	} while (key);
-	rcu_read_unlock();
-	return key;
-}
-
 static int keys_show(struct seq_file *file, void *unused)
 {
 	struct pinion_dev *dev = file->private;
 	struct pinion_key *key;
-	unsigned long index = 0;
+	u32 index = 0;
 
-	while ((key = next_key(&dev->node.keys, &index))) {
+	while ((key = pinion_keys_next(&dev->node.keys, &index))) {
 		show_key(file, key);
 		pinion_key_put(key);
 		index++;

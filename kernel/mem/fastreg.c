@@ -46,9 +46,9 @@ struct ib_mr *pinion_alloc_mr(struct pinion_keys *keys, struct ib_pd *pd,
 	mr->key->pd = pd;
 	mr->key->invalidatable = true;
 	mr->key->fastreg = mr;
+	pinion_key_publish(mr->key);
 	mr->ibmr.lkey = mr->key->value;
 	mr->ibmr.rkey = mr->key->value;
-	pinion_key_publish(mr->key);
 	return &mr->ibmr;
 
 err_kill:

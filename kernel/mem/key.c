@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The key table and the gate. Never pins memory, never touches payload.
+ * Keys and their gates. Never pins memory, never touches payload.
  */
 #include <linux/mm.h>
-#include <linux/random.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/pinion-abi.h>
 
@@ -13,36 +11,15 @@
 #include "key.h"
 #include "mtt.h"
 
-/* With at most half of all indices in use, 32 misses in a row do not happen. */
-#define MAX_TRIES	32
-
 /* Who wants one of these stores; any other right is to look. */
 #define WRITING (IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | \
 		 IB_UVERBS_ACCESS_REMOTE_ATOMIC)
 
-static int reserve_index(struct pinion_keys *keys, u32 *index, gfp_t gfp)
-{
-	int tries, err;
-
-	for (tries = 0; tries < MAX_TRIES; tries++) {
-		*index = get_random_u32() >> PINION_KEY_INDEX_SHIFT;
-		/* 0 would make the "no key" of many users a key */
-		if (!*index)
-			continue;
-		err = xa_insert(&keys->by_index, *index, NULL, gfp);
-		if (err != -EBUSY)
-			return err;
-	}
-	return -ENOMEM;
-}
-
 /**
- * pinion_key_alloc - a key with a number and no meaning, not findable yet
+ * pinion_key_alloc - a key without number or meaning, not findable yet
  * @keys: the table it will be found in
  * @kind: what it will stand for
  * @gfp: as the caller may allocate
- *
- * Index and tag are random, so that holding some keys tells nothing about others.
  *
  * Return: the key with one reference, the owner's, or an ERR_PTR.
  */
@@ -50,39 +27,31 @@ struct pinion_key *pinion_key_alloc(struct pinion_keys *keys, enum pinion_key_ki
 				    gfp_t gfp)
 {
 	struct pinion_key *key;
-	int err = -ENOMEM;
 
 	if (atomic_inc_return(&keys->live) > keys->max)
 		goto err_uncount;
 	key = kzalloc(sizeof(*key), gfp);
 	if (!key)
 		goto err_uncount;
-	err = reserve_index(keys, &key->index, gfp);
-	if (err)
-		goto err_free;
 	kref_init(&key->ref);
 	init_rwsem(&key->gate);
 	atomic_set(&key->windows, 0);
 	key->keys = keys;
 	key->kind = kind;
-	key->value = key->index << PINION_KEY_INDEX_SHIFT | get_random_u8();
 	return key;
 
-err_free:
-	kfree(key);
 err_uncount:
 	atomic_dec(&keys->live);
-	return ERR_PTR(err);
+	return ERR_PTR(-ENOMEM);
 }
 
 /**
- * pinion_key_publish - let the data path find a key
+ * pinion_key_publish - give a key its number and let the data path find it
  * @key: complete; from here on it changes only with the gate closed
  */
 void pinion_key_publish(struct pinion_key *key)
 {
-	/* The index is reserved, so nothing is allocated and nothing can fail. */
-	xa_store(&key->keys->by_index, key->index, key, GFP_NOWAIT);
+	pinion_keys_add(key->keys, key);
 }
 
 static void release(struct kref *ref)
@@ -95,55 +64,6 @@ static void release(struct kref *ref)
 void pinion_key_put(struct pinion_key *key)
 {
 	kref_put(&key->ref, release);
-}
-
-/**
- * pinion_keys_init - make a key table with nothing but the null key
- * @keys: the table
- * @max: how many keys may live at once, at most half of the 2^24 indices
- *
- * Return: 0 or a negative errno.
- */
-int pinion_keys_init(struct pinion_keys *keys, u32 max)
-{
-	int err = -ENOMEM;
-
-	xa_init(&keys->by_index);
-	atomic_set(&keys->live, 0);
-	keys->max = max;
-	keys->wq = alloc_workqueue("pinion_prefetch", WQ_UNBOUND, 0);
-	if (!keys->wq)
-		return -ENOMEM;
-	keys->sink = (void *)__get_free_page(GFP_KERNEL);
-	if (!keys->sink)
-		goto err_destroy_wq;
-	keys->null = pinion_key_alloc(keys, PINION_KEY_NULL, GFP_KERNEL);
-	if (IS_ERR(keys->null)) {
-		err = PTR_ERR(keys->null);
-		goto err_free_sink;
-	}
-	keys->null->state = PINION_KEY_VALID;
-	pinion_key_publish(keys->null);
-	return 0;
-
-err_free_sink:
-	free_page((unsigned long)keys->sink);
-err_destroy_wq:
-	destroy_workqueue(keys->wq);
-	return err;
-}
-
-/**
- * pinion_keys_destroy - the end of a table, all of whose keys are killed
- * @keys: the table
- */
-void pinion_keys_destroy(struct pinion_keys *keys)
-{
-	destroy_workqueue(keys->wq);
-	pinion_key_kill(keys->null);
-	free_page((unsigned long)keys->sink);
-	WARN_ON(!xa_empty(&keys->by_index));
-	xa_destroy(&keys->by_index);
 }
 
 void pinion_key_unbind(struct pinion_key *key)
@@ -166,7 +86,7 @@ static void die(struct pinion_key *key)
 	pinion_key_unbind(key);
 	pinion_key_open(key);
 
-	xa_erase(&key->keys->by_index, key->index);
+	pinion_keys_remove(key->keys, key);
 	atomic_dec(&key->keys->live);
 	pinion_key_put(key);
 }
@@ -218,7 +138,7 @@ struct pinion_key *pinion_key_get_any_tag(struct pinion_keys *keys, u32 value)
 	struct pinion_key *key;
 
 	rcu_read_lock();
-	key = xa_load(&keys->by_index, value >> PINION_KEY_INDEX_SHIFT);
+	key = pinion_keys_find_rcu(keys, value);
 	if (key && !kref_get_unless_zero(&key->ref))
 		key = NULL;
 	rcu_read_unlock();
@@ -278,7 +198,7 @@ int pinion_key_enter(struct pinion_keys *keys, const struct pinion_want *want,
 	int err;
 
 	rcu_read_lock();
-	key = xa_load(&keys->by_index, want->key >> PINION_KEY_INDEX_SHIFT);
+	key = pinion_keys_find_rcu(keys, want->key);
 	if (!key) {
 		err = PINION_SYN_KEY_UNKNOWN;
 		goto out;

@@ -15,28 +15,19 @@
 #define PINION_MEM_KEY_H
 
 #include <linux/kref.h>
+#include <linux/list_bl.h>
 #include <linux/rcupdate.h>
 #include <linux/rwsem.h>
-#include <linux/xarray.h>
+
+#include "keys.h"
 
 struct ib_pd;
 struct pinion_mr;
 struct pinion_mtt;
 struct pinion_pager;
-struct workqueue_struct;
 
 #define PINION_KEY_INDEX_SHIFT	8
 #define PINION_KEY_TAG		0xff
-
-/* The device's keys. */
-struct pinion_keys {
-	struct xarray by_index;
-	atomic_t live;
-	u32 max;
-	struct pinion_key *null;	/* local only: reads as zeros, swallows writes */
-	void *sink;			/* a page that is written and never read */
-	struct workqueue_struct *wq;	/* prefetches */
-};
 
 enum pinion_key_kind {
 	PINION_KEY_REGION,	/* memory behind an MTT */
@@ -52,15 +43,16 @@ enum pinion_key_state {
 };
 
 struct pinion_key {
+	struct hlist_bl_node node;	/* in keys->lists */
+	u32 index;			/* set when it gets there, and kept */
+	enum pinion_key_kind kind;
 	struct kref ref;
 	struct rcu_head rcu;
 	struct pinion_keys *keys;
-	enum pinion_key_kind kind;
-	u32 index;
 
 	struct rw_semaphore gate;
 	/* What follows changes only with the gate closed. */
-	u32 value;			/* the whole 32-bit key */
+	u32 value;			/* the whole 32-bit key; 0 before it is published */
 	enum pinion_key_state state;
 	u32 rights;			/* IB_ACCESS_* */
 	struct ib_pd *pd;
@@ -77,12 +69,9 @@ struct pinion_key {
 	atomic_t windows;		/* REGION: windows bound to it */
 };
 
-int pinion_keys_init(struct pinion_keys *keys, u32 max);
-void pinion_keys_destroy(struct pinion_keys *keys);
-
 /*
- * A key with a number but no meaning yet, not findable; publish makes it so.
- * The caller's one reference is dropped by pinion_key_kill().
+ * A key without a number or a meaning yet, not findable. Publish gives it its number
+ * and makes it findable. The caller's one reference is dropped by pinion_key_kill().
  */
 struct pinion_key *pinion_key_alloc(struct pinion_keys *keys, enum pinion_key_kind kind,
 				    gfp_t gfp);

@@ -174,8 +174,8 @@ struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
 		pinion_pager_attach(pager, key);
 	mr->key = key;
 	mr->access = access;
-	name_mr(mr);
 	pinion_key_publish(key);
+	name_mr(mr);
 	return &mr->ibmr;
 }
 

@@ -31,8 +31,8 @@ int pinion_alloc_mw(struct pinion_keys *keys, struct ib_mw *ibmw)
 	key->pd = ibmw->pd;
 	key->invalidatable = ibmw->type == IB_MW_TYPE_2;
 	mw->key = key;
-	ibmw->rkey = key->value;
 	pinion_key_publish(key);
+	ibmw->rkey = key->value;
 	return 0;
 }
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The device's keys: from a number to the key that has it.
+ *
+ * An array of short lists, each for the keys of 64 neighbouring indices. Indices are
+ * random, so the lists are of one length, about: 4 with a million keys. Adding a key
+ * allocates nothing and cannot fail; finding one takes no lock.
+ */
+#ifndef PINION_MEM_KEYS_H
+#define PINION_MEM_KEYS_H
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+
+struct hlist_bl_head;
+struct pinion_key;
+struct workqueue_struct;
+
+struct pinion_keys {
+	struct hlist_bl_head *lists;
+	atomic_t live;
+	u32 max;
+	struct pinion_key *null;	/* local only: reads as zeros, swallows writes */
+	void *sink;			/* a page that is written and never read */
+	struct workqueue_struct *wq;	/* prefetches */
+};
+
+int pinion_keys_init(struct pinion_keys *keys, u32 max);
+void pinion_keys_destroy(struct pinion_keys *keys);
+
+/* Give @key a number that no other has, and let it be found. */
+void pinion_keys_add(struct pinion_keys *keys, struct pinion_key *key);
+/* The reverse; nothing if it was never added. Who found it before may still look at it. */
+void pinion_keys_remove(struct pinion_keys *keys, struct pinion_key *key);
+
+/* The key whose number has the index of @value, or NULL. */
+struct pinion_key *pinion_keys_find_rcu(const struct pinion_keys *keys, u32 value);
+
+/* The first key from *@index on, with a reference and its index there; or NULL. */
+struct pinion_key *pinion_keys_next(struct pinion_keys *keys, u32 *index);
+
+#endif
