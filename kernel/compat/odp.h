@@ -6,11 +6,11 @@
 #ifndef PINION_COMPAT_ODP_H
 #define PINION_COMPAT_ODP_H
 
+#include <linux/hmm.h>
 #include <rdma/ib_umem_odp.h>
 
 #ifdef PINION_HAVE_HMM_DMA_MAP
 
-#include <linux/hmm.h>
 #include <linux/pgtable.h>
 #include <linux/pci-p2pdma.h>
 
@@ -21,8 +21,9 @@ static inline int pinion_odp_map(struct ib_umem_odp *umem, u64 va, u64 length, b
 	return ib_umem_odp_map_dma_and_lock(umem, va, length, write ? HMM_PFN_WRITE : 0, fault);
 }
 
-/* The DMA address of a present page, or 0. umem_mutex is held. */
-static inline u64 pinion_odp_page(struct ib_umem_odp *umem, size_t index, bool *writable)
+/* The DMA address of a present page, or 0; is it mapped already? umem_mutex is held. */
+static inline u64 pinion_odp_page(struct ib_umem_odp *umem, size_t index, bool known,
+				  bool *writable)
 {
 	unsigned long pfn = umem->map.pfn_list[index];
 	struct pci_p2pdma_map_state p2p = {};
@@ -31,6 +32,11 @@ static inline u64 pinion_odp_page(struct ib_umem_odp *umem, size_t index, bool *
 	*writable = false;
 	if (!(pfn & HMM_PFN_VALID))
 		return 0;
+	/* A look-up that an invalidation overtook may have put the mark back. */
+	if (!known) {
+		pfn &= ~(HMM_PFN_DMA_MAPPED | HMM_PFN_P2PDMA | HMM_PFN_P2PDMA_BUS);
+		umem->map.pfn_list[index] = pfn;
+	}
 	/*
 	 * The page of zeros is part of the kernel's image, which DMA_API_DEBUG takes for a
 	 * mistake when it is mapped. It is read here, and never goes away.
@@ -47,6 +53,12 @@ static inline u64 pinion_odp_page(struct ib_umem_odp *umem, size_t index, bool *
 	return addr;
 }
 
+/* Of the mapping, 0 for small pages. */
+static inline unsigned int pinion_odp_order(struct ib_umem_odp *umem, size_t index)
+{
+	return hmm_pfn_to_map_order(umem->map.pfn_list[index]);
+}
+
 #else
 
 static inline int pinion_odp_map(struct ib_umem_odp *umem, u64 va, u64 length, bool write,
@@ -57,14 +69,21 @@ static inline int pinion_odp_map(struct ib_umem_odp *umem, u64 va, u64 length, b
 					    (write ? ODP_WRITE_ALLOWED_BIT : 0), fault);
 }
 
-static inline u64 pinion_odp_page(struct ib_umem_odp *umem, size_t index, bool *writable)
+static inline u64 pinion_odp_page(struct ib_umem_odp *umem, size_t index, bool known,
+				  bool *writable)
 {
 	dma_addr_t addr = umem->dma_list[index];
 
+	*writable = false;
 	if (!(addr & ODP_READ_ALLOWED_BIT))
 		return 0;
 	*writable = addr & ODP_WRITE_ALLOWED_BIT;
 	return addr & ODP_DMA_ADDR_MASK;
+}
+
+static inline unsigned int pinion_odp_order(struct ib_umem_odp *umem, size_t index)
+{
+	return hmm_pfn_to_map_order(umem->pfn_list[index]);
 }
 
 #endif

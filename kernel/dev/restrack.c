@@ -9,6 +9,7 @@
 
 #include "../mem/mr.h"
 #include "../mem/mtt.h"
+#include "../mem/odp.h"
 #include "../mem/pager.h"
 #include "../path/cq.h"
 #include "../path/qp.h"
@@ -112,7 +113,8 @@ static const char * const pager_names[PINION_PAGER_NUM_COUNTS] = {
 	[PINION_PAGER_PREFETCHES] = "page_prefetch",
 };
 
-static int put_counts(struct sk_buff *msg, const u64 *counts)
+/* @children: of an implicit on-demand region, or NULL. */
+static int put_counts(struct sk_buff *msg, const u64 *counts, const u64 *children)
 {
 	struct nlattr *nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
 	int i;
@@ -125,6 +127,10 @@ static int put_counts(struct sk_buff *msg, const u64 *counts)
 			return -EMSGSIZE;
 		}
 	}
+	if (children && rdma_nl_stat_hwcounter_entry(msg, "children", *children)) {
+		nla_nest_cancel(msg, nest);
+		return -EMSGSIZE;
+	}
 	nla_nest_end(msg, nest);
 	return 0;
 }
@@ -133,7 +139,9 @@ static int fill_stat_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 {
 	struct pinion_key *key = to_pinion_mr(ibmr)->key;
 	u64 counts[PINION_PAGER_NUM_COUNTS] = {};
-	bool paged;
+	struct pinion_odp *odp;
+	bool paged, implicit;
+	u64 children = 0;
 	int i;
 
 	/* The region may become a pinned one meanwhile. */
@@ -141,8 +149,12 @@ static int fill_stat_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	paged = key->pager;
 	for (i = 0; paged && i < PINION_PAGER_NUM_COUNTS; i++)
 		counts[i] = atomic64_read(&key->pager->counts[i]);
+	odp = pinion_odp_of(key);
+	implicit = odp && !odp->whole;
+	if (implicit)
+		children = READ_ONCE(odp->num_children);
 	up_read(&key->gate);
-	return paged ? put_counts(msg, counts) : 0;
+	return paged ? put_counts(msg, counts, implicit ? &children : NULL) : 0;
 }
 
 const struct ib_device_ops pinion_restrack_ops = {

@@ -10,6 +10,7 @@
 #include "../logic/range.h"
 #include "key.h"
 #include "mtt.h"
+#include "pager.h"
 
 /* Who wants one of these stores; any other right is to look. */
 #define WRITING (IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | \
@@ -289,6 +290,9 @@ u64 pinion_pass_run(const struct pinion_pass *pass, u64 offset, u64 want, void *
 	default:
 		if (!region->pager)
 			return pinion_mtt_run(region->mtt, pass->offset + offset, want, kva);
+		if (region->pager->ops->run)
+			return region->pager->ops->run(region->pager, pass->offset + offset, want,
+						       pass->writes, kva);
 		return run_paged(region->mtt, pass->offset + offset, want, pass->writes, kva);
 	}
 }

@@ -139,7 +139,7 @@ int pinion_keys_init(struct pinion_keys *keys, u32 max)
 	keys->lists = kvcalloc(NUM_LISTS, sizeof(*keys->lists), GFP_KERNEL);
 	if (!keys->lists)
 		return -ENOMEM;
-	keys->wq = alloc_workqueue("pinion_prefetch", WQ_UNBOUND, 0);
+	keys->wq = alloc_workqueue("pinion_odp", WQ_UNBOUND, 0);
 	if (!keys->wq)
 		goto err_free_lists;
 	keys->sink = (void *)__get_free_page(GFP_KERNEL);

@@ -22,7 +22,7 @@ struct pinion_keys {
 	u32 max;
 	struct pinion_key *null;	/* local only: reads as zeros, swallows writes */
 	void *sink;			/* a page that is written and never read */
-	struct workqueue_struct *wq;	/* prefetches */
+	struct workqueue_struct *wq;	/* on demand: prefetches, what was emptied */
 };
 
 int pinion_keys_init(struct pinion_keys *keys, u32 max);

@@ -79,8 +79,8 @@ static int back_on_demand(struct backing *backing, struct ib_pd *pd, u64 start, 
 	if (IS_ERR(odp))
 		return PTR_ERR(odp);
 	backing->pager = &odp->pager;
-	backing->umem = &odp->umem->umem;
-	backing->mtt = odp->mtt;
+	backing->umem = pinion_odp_umem(odp);
+	backing->mtt = pinion_odp_mtt(odp);
 	return 0;
 }
 
@@ -123,6 +123,9 @@ static int check_span(u64 length, u64 iova, int access)
 {
 	if (!length || !pinion_range_valid(first_address(iova, access), length))
 		return -EINVAL;
+	/* All of the address space has no other name. */
+	if (length == U64_MAX && iova)
+		return -EINVAL;
 	return 0;
 }
 
@@ -157,7 +160,7 @@ struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	key = pinion_key_alloc(keys, mtt ? PINION_KEY_REGION : PINION_KEY_DMA,
+	key = pinion_key_alloc(keys, mtt || pager ? PINION_KEY_REGION : PINION_KEY_DMA,
 			       GFP_KERNEL_ACCOUNT);
 	if (IS_ERR(key)) {
 		kfree(mr);
@@ -236,7 +239,7 @@ static int apply(struct pinion_key *key, struct pinion_mr *mr, struct change *ch
 	if (atomic_read(&key->windows)) {
 		err = -EBUSY;
 	} else {
-		key->generation += key->mtt != change->backing.mtt;
+		key->generation += mr->umem != change->backing.umem;
 		swap(mr->umem, change->backing.umem);
 		swap(key->mtt, change->backing.mtt);
 		swap(key->pager, change->backing.pager);

@@ -1,367 +1,293 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand paging: the umem, its notifier, faults. Fills and clears tables; who
- * reads them while it does so is the gate's business.
+ * On-demand paging: one stretch of memory, its notifier, its faults. Fills and clears
+ * tables; who reads them while it does so is the gate's business.
  *
  * A table entry is written under umem_mutex, after the core has checked that no
  * invalidation came between looking a page up and locking. An invalidation takes
  * umem_mutex, then closes the gate, so that when it returns nobody is copying to or
  * from the pages and nobody will. Filling needs no closed gate: it makes an entry
  * that said nothing say something, in one store.
+ *
+ * The core looks pages up into a list of its own without any lock. Were there two at it,
+ * the slower could write what was true before an invalidation into the list while the
+ * other, whose look-up is fresh, reads it: hence stretch->walk.
+ *
+ * An entry says something if and only if the core holds its pages mapped.
  */
 #include <linux/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "../compat/odp.h"
-#include "../logic/range.h"
-#include "mtt.h"
 #include "odp.h"
+#include "trace.h"
 
-/* Pages a fault brings at most: neighbours are likely to be needed, too. */
-#define FAULT_PAGES	512
+/* What a fault brings at most: neighbours are likely to be needed, too. */
+#define FAULT_BYTES	SZ_2M
 
-static struct pinion_odp *to_odp(struct pinion_pager *pager)
+static u64 pages_per_block(const struct pinion_stretch *stretch)
 {
-	return container_of(pager, struct pinion_odp, pager);
+	return 1ULL << (stretch->mtt->shift - PAGE_SHIFT);
 }
 
-/* Takes pages [first, end) out of the table; returns how many there were. */
-static u64 forget(struct pinion_odp *odp, u64 first, u64 end)
+static u64 address_of(const struct pinion_stretch *stretch, u64 block)
 {
-	u64 forgotten = 0, page, *slot;
+	return ib_umem_start(stretch->umem) + (block << stretch->mtt->shift);
+}
 
-	pinion_key_close(odp->pager.key);
-	for (page = first; page < end; page++) {
-		slot = pinion_mtt_slot(odp->mtt, page);
+/* ------------------------------------------------------------- invalidation */
+
+static void forget_block(struct pinion_stretch *stretch, u64 *slot)
+{
+	/* The core marks what it knows to be writable; we know who may have written. */
+	if (*slot & PINION_MTT_WRITABLE)
+		set_page_dirty(pfn_to_page(PHYS_PFN(*slot)));
+	WRITE_ONCE(*slot, 0);
+	stretch->present--;
+}
+
+/*
+ * Takes blocks [first, end) out of the table and gives their pages back; returns how
+ * many pages there were. umem_mutex is held.
+ */
+static u64 forget(struct pinion_stretch *stretch, u64 first, u64 end)
+{
+	u64 before = stretch->present, block, *slot;
+	bool closed = false;
+
+	for (block = first; block < end && stretch->present; block++) {
+		slot = pinion_mtt_slot(stretch->mtt, block);
 		if (!*slot)
 			continue;
-		/* The core marks what it knows to be writable; we know who may have written. */
-		if (*slot & PINION_MTT_WRITABLE)
-			set_page_dirty(pfn_to_page(PHYS_PFN(*slot)));
-		WRITE_ONCE(*slot, 0);
-		forgotten++;
+		/* Who is elsewhere in the region need not wait for nothing. */
+		if (!closed)
+			pinion_key_close(stretch->odp->pager.key);
+		closed = true;
+		forget_block(stretch, slot);
 	}
-	odp->present -= forgotten;
-	pinion_key_open(odp->pager.key);
-	return forgotten;
+	if (closed)
+		pinion_key_open(stretch->odp->pager.key);
+	ib_umem_odp_unmap_dma_pages(stretch->umem, address_of(stretch, first),
+				    address_of(stretch, end));
+	return (before - stretch->present) * pages_per_block(stretch);
+}
+
+static void invalidate_range(struct pinion_stretch *stretch, u64 start, u64 end)
+{
+	struct ib_umem_odp *umem = stretch->umem;
+	u64 pages, begun = trace_odp_invalidate_enabled() ? ktime_get_ns() : 0;
+
+	start = max_t(u64, ib_umem_start(umem), start) - ib_umem_start(umem);
+	end = min_t(u64, ib_umem_end(umem), end) - ib_umem_start(umem);
+	pages = forget(stretch, start >> stretch->mtt->shift,
+		       ((end - 1) >> stretch->mtt->shift) + 1);
+	pinion_pager_count(&stretch->odp->pager, PINION_PAGER_INVALIDATIONS,
+			   PINION_PAGER_INVALIDATIONS_HANDLED, pages);
+	trace_odp_invalidate(stretch->odp->pager.key, ib_umem_start(umem) + start, end - start,
+			     pages, begun ? ktime_get_ns() - begun : 0);
 }
 
 static bool invalidate(struct mmu_interval_notifier *notifier,
 		       const struct mmu_notifier_range *range, unsigned long seq)
 {
 	struct ib_umem_odp *umem = container_of(notifier, struct ib_umem_odp, notifier);
-	struct pinion_odp *odp;
-	u64 start, end;
+	struct pinion_stretch *stretch;
 
 	if (!mmu_notifier_range_blockable(range))
 		return false;
 	mutex_lock(&umem->umem_mutex);
 	mmu_interval_set_seq(notifier, seq);
-	odp = umem->private;
-	/* Not attached yet, or not any more; and where nothing is, nothing goes. */
-	if (!odp || !odp->present)
-		goto out;
-	start = max_t(u64, ib_umem_start(umem), range->start);
-	end = min_t(u64, ib_umem_end(umem), range->end);
-	pinion_pager_count(&odp->pager, PINION_PAGER_INVALIDATIONS,
-			   PINION_PAGER_INVALIDATIONS_HANDLED,
-			   forget(odp, (start - ib_umem_start(umem)) >> PAGE_SHIFT,
-				  DIV_ROUND_UP_ULL(end - ib_umem_start(umem), PAGE_SIZE)));
-	ib_umem_odp_unmap_dma_pages(umem, start, end);
-out:
+	stretch = umem->private;
+	/* Not armed yet, or not any more; and where nothing is, nothing goes. */
+	if (stretch && stretch->present) {
+		invalidate_range(stretch, range->start, range->end);
+		if (!stretch->present && !stretch->odp->whole)
+			pinion_child_emptied(stretch);
+	}
 	mutex_unlock(&umem->umem_mutex);
 	return true;
 }
 
-static const struct mmu_interval_notifier_ops notifier_ops = {
+const struct mmu_interval_notifier_ops pinion_odp_notifier_ops = {
 	.invalidate = invalidate,
 };
 
-static const struct pinion_pager_ops pager_ops;
+/* ------------------------------------------------------------------- faults */
 
-/**
- * pinion_odp_create - watch a range of the caller's memory
- * @ibdev: the device
- * @start: of the range, any alignment
- * @length: in bytes
- * @access: IB_ACCESS_*
- *
- * Return: the range, with an empty table, or an ERR_PTR.
- */
-struct pinion_odp *pinion_odp_create(struct ib_device *ibdev, u64 start, u64 length, int access)
-{
-	struct pinion_odp *odp;
-	int err = -ENOMEM;
-
-	odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
-	if (!odp)
-		return ERR_PTR(-ENOMEM);
-	/* Pages are taken as they are; a promise that they are huge needs no keeping. */
-	odp->umem = ib_umem_odp_get(ibdev, start, length, access & ~IB_ACCESS_HUGETLB,
-				    &notifier_ops);
-	if (IS_ERR(odp->umem)) {
-		err = PTR_ERR(odp->umem);
-		goto err_free;
-	}
-	odp->mtt = pinion_mtt_alloc(ib_umem_odp_num_pages(odp->umem), PAGE_SHIFT,
-				    offset_in_page(start));
-	if (!odp->mtt)
-		goto err_release;
-	odp->mtt->sparse = true;
-	pinion_pager_init(&odp->pager, &pager_ops);
-	return odp;
-
-err_release:
-	ib_umem_odp_release(odp->umem);
-err_free:
-	kfree(odp);
-	return ERR_PTR(err);
-}
-
-struct pinion_odp *pinion_odp_of(const struct pinion_key *key)
-{
-	return key->pager && key->pager->ops == &pager_ops ? to_odp(key->pager) : NULL;
-}
-
-static void attach(struct pinion_pager *pager, struct pinion_key *key)
-{
-	struct pinion_odp *odp = to_odp(pager);
-
-	mutex_lock(&odp->umem->umem_mutex);
-	odp->umem->private = odp;
-	mutex_unlock(&odp->umem->umem_mutex);
-}
-
-static void destroy(struct pinion_pager *pager)
-{
-	struct pinion_odp *odp = to_odp(pager);
-
-	mutex_lock(&odp->umem->umem_mutex);
-	if (pager->key)
-		forget(odp, 0, odp->mtt->num_blocks);
-	odp->umem->private = NULL;
-	mutex_unlock(&odp->umem->umem_mutex);
-	ib_umem_odp_release(odp->umem);
-	pinion_mtt_free(odp->mtt);
-	kfree(odp);
-}
-
-static bool is_there(struct pinion_odp *odp, u64 page, bool write)
+static bool is_there(struct pinion_stretch *stretch, u64 block, bool write)
 {
 	u64 flags = PINION_MTT_PRESENT | (write ? PINION_MTT_WRITABLE : 0);
 
-	return (READ_ONCE(*pinion_mtt_slot(odp->mtt, page)) & flags) == flags;
+	return (READ_ONCE(*pinion_mtt_slot(stretch->mtt, block)) & flags) == flags;
 }
 
-/* umem_mutex is held. */
-static void fill(struct pinion_odp *odp, u64 first, u64 end)
+/* What the core has found there as a table entry, or 0: nothing, or not as promised. */
+static u64 look(struct pinion_stretch *stretch, u64 block)
 {
-	u64 page, value, *slot;
-	bool writable;
+	u64 pages = pages_per_block(stretch), index = block * pages, addr, i;
+	bool known = *pinion_mtt_slot(stretch->mtt, block);
+	bool writable, all_writable = true;
 
-	for (page = first; page < end; page++) {
-		value = pinion_odp_page(odp->umem, page, &writable);
-		if (!value)
+	if (pinion_odp_order(stretch->umem, index) < stretch->mtt->shift - PAGE_SHIFT)
+		return 0;
+	addr = pinion_odp_page(stretch->umem, index, known, &all_writable);
+	for (i = 1; addr && i < pages; i++) {
+		if (pinion_odp_page(stretch->umem, index + i, known, &writable) !=
+		    addr + (i << PAGE_SHIFT))
+			return 0;
+		all_writable &= writable;
+	}
+	if (!addr)
+		return 0;
+	return addr | PINION_MTT_PRESENT | (all_writable ? PINION_MTT_WRITABLE : 0);
+}
+
+/* umem_mutex is held. Returns how many blocks are there now. */
+static u64 fill(struct pinion_stretch *stretch, u64 first, u64 end)
+{
+	u64 block, value, filled = 0, *slot;
+
+	for (block = first; block < end; block++) {
+		slot = pinion_mtt_slot(stretch->mtt, block);
+		value = look(stretch, block);
+		if (!value) {
+			/* Whatever of it was mapped must not stay so. */
+			forget(stretch, block, block + 1);
 			continue;
-		value |= PINION_MTT_PRESENT | (writable ? PINION_MTT_WRITABLE : 0);
-		slot = pinion_mtt_slot(odp->mtt, page);
-		odp->present += !*slot;
+		}
+		stretch->present += !*slot;
+		filled++;
 		/* Whoever only reads takes no right to write away. */
 		WRITE_ONCE(*slot, value | (*slot & PINION_MTT_WRITABLE));
 	}
+	return filled;
 }
 
-static int map(struct pinion_odp *odp, u64 first, u64 end, bool write, bool fault)
+/* stretch->walk is held. Returns pages, or a negative errno. */
+static s64 map(struct pinion_stretch *stretch, u64 first, u64 end, bool write, bool fault)
 {
-	int pages, err = 0;
+	struct ib_umem_odp *umem = stretch->umem;
+	u64 address = address_of(stretch, first);
+	s64 ret;
 
-	pages = pinion_odp_map(odp->umem, ib_umem_start(odp->umem) + (first << PAGE_SHIFT),
-			       (end - first) << PAGE_SHIFT, write, fault);
-	if (pages < 0)
-		return pages;
-	fill(odp, first, end);
-	/* A page that could not be mapped for the device must not be tried for ever. */
-	if (fault && !is_there(odp, first, write))
-		err = -EIO;
-	mutex_unlock(&odp->umem->umem_mutex);
-	return err ?: pages;
+	lockdep_assert_held(&stretch->walk);
+	ret = pinion_odp_map(umem, address, address_of(stretch, end) - address, write, fault);
+	if (ret < 0) {
+		/* The core may have given up in the middle. */
+		mutex_lock(&umem->umem_mutex);
+		forget(stretch, first, end);
+	} else {
+		ret = fill(stretch, first, end) * pages_per_block(stretch);
+		/* What cannot be had for the device must not be tried for ever. */
+		if (fault && !is_there(stretch, first, write))
+			ret = pages_per_block(stretch) > 1 ? -EINVAL : -EIO;
+	}
+	mutex_unlock(&umem->umem_mutex);
+	return ret;
 }
 
-static int fault(struct pinion_pager *pager, u64 offset, u64 length, bool write)
+/* Of blocks [first, last], those that one look-up brings: missing ones in a row. */
+static u64 missing_end(struct pinion_stretch *stretch, u64 first, u64 last, bool write)
 {
-	struct pinion_odp *odp = to_odp(pager);
-	u64 first = (odp->mtt->first + offset) >> PAGE_SHIFT;
-	u64 last = (odp->mtt->first + offset + length - 1) >> PAGE_SHIFT;
+	u64 most = max(FAULT_BYTES >> stretch->mtt->shift, 1);
+	u64 end = first + 1;
+
+	while (end <= last && end - first < most && !is_there(stretch, end, write))
+		end++;
+	return end;
+}
+
+s64 pinion_stretch_fault(struct pinion_stretch *stretch, u64 offset, u64 length, bool write)
+{
+	u64 first = (stretch->mtt->first + offset) >> stretch->mtt->shift;
+	u64 last = (stretch->mtt->first + offset + length - 1) >> stretch->mtt->shift;
+	s64 pages = 0;
 	u64 end;
-	int pages;
 
-	while (first <= last && is_there(odp, first, write))
+	mutex_lock(&stretch->walk);
+	while (first <= last && is_there(stretch, first, write))
 		first++;
-	if (first > last)
-		return 0;
-	for (end = first + 1; end <= last && end - first < FAULT_PAGES; end++)
-		if (is_there(odp, end, write))
-			break;
-	pages = map(odp, first, end, write, true);
-	/* One bad page must not hide the good ones before it. */
-	if (pages < 0 && end - first > 1)
-		pages = map(odp, first, first + 1, write, true);
-	if (pages < 0)
-		return pages;
-	pinion_pager_count(pager, PINION_PAGER_FAULTS, PINION_PAGER_FAULTS_HANDLED, pages);
-	return 0;
+	if (first <= last) {
+		end = missing_end(stretch, first, last, write);
+		pages = map(stretch, first, end, write, true);
+		/* One bad page must not hide the good ones before it. */
+		if (pages < 0 && end - first > 1)
+			pages = map(stretch, first, first + 1, write, true);
+	}
+	mutex_unlock(&stretch->walk);
+	return pages;
 }
 
-static const struct pinion_pager_ops pager_ops = {
-	.fault = fault,
-	.attach = attach,
-	.destroy = destroy,
-};
-
-/* ----------------------------------------------------------------- prefetch */
-
-struct prefetch {
-	struct pinion_odp *odp;
-	u64 offset;
-	u64 length;
-	bool write;
-	bool fault;
-};
-
-static int bring(const struct prefetch *p)
+int pinion_stretch_prefetch(struct pinion_stretch *stretch, u64 offset, u64 length, bool write,
+			    bool fault)
 {
-	u64 first = (p->odp->mtt->first + p->offset) >> PAGE_SHIFT;
-	u64 last = (p->odp->mtt->first + p->offset + p->length - 1) >> PAGE_SHIFT;
+	u64 first = (stretch->mtt->first + offset) >> stretch->mtt->shift;
+	u64 last = (stretch->mtt->first + offset + length - 1) >> stretch->mtt->shift;
+	struct pinion_pager *pager = &stretch->odp->pager;
+	s64 pages;
 	u64 end;
-	int pages;
 
 	for (; first <= last; first = end) {
 		end = first + 1;
-		if (is_there(p->odp, first, p->write))
+		if (is_there(stretch, first, write))
 			continue;
-		while (end <= last && end - first < FAULT_PAGES &&
-		       !is_there(p->odp, end, p->write))
-			end++;
-		pages = map(p->odp, first, end, p->write, p->fault);
+		/* Nobody will use it, or be told. */
+		if (READ_ONCE(pager->ending) || fatal_signal_pending(current))
+			return -EINTR;
+		mutex_lock(&stretch->walk);
+		end = missing_end(stretch, first, last, write);
+		pages = map(stretch, first, end, write, fault);
+		mutex_unlock(&stretch->walk);
 		if (pages < 0)
 			return pages;
-		atomic64_add(pages, &p->odp->pager.counts[PINION_PAGER_PREFETCHES]);
+		atomic64_add(pages, &pager->counts[PINION_PAGER_PREFETCHES]);
 		cond_resched();
 	}
 	return 0;
 }
 
-/* On success a user of the region's pages is counted in. */
-static int find(struct pinion_keys *keys, struct ib_pd *pd, const struct ib_sge *sge,
-		struct prefetch *p)
-{
-	struct pinion_key *key = pinion_key_get(keys, sge->lkey);
-	int err = 0;
+/* ---------------------------------------------------------------- stretches */
 
-	if (!key)
-		return -ENOENT;
-	down_read(&key->gate);
-	if (key->value != sge->lkey || key->state == PINION_KEY_DEAD)
-		err = -ENOENT;
-	else if (key->pd != pd)
-		err = -EPERM;
-	else if (!pinion_odp_of(key))
-		err = -EINVAL;
-	else if (p->write && !(key->rights & IB_ACCESS_LOCAL_WRITE))
-		err = -EPERM;
-	else if (!pinion_range_holds(key->base, key->length, sge->addr, sge->length))
-		err = -EFAULT;
-	if (!err) {
-		p->odp = pinion_odp_of(key);
-		p->offset = sge->addr - key->base;
-		p->length = sge->length;
-		pinion_pager_get(&p->odp->pager);
-	}
-	up_read(&key->gate);
-	pinion_key_put(key);
-	return err;
+struct pinion_stretch *pinion_stretch_make(struct pinion_odp *odp, struct ib_umem_odp *umem,
+					   u8 shift, u64 first)
+{
+	struct pinion_stretch *stretch;
+
+	stretch = kzalloc(sizeof(*stretch), GFP_KERNEL_ACCOUNT);
+	if (!stretch)
+		goto err_release;
+	stretch->mtt = pinion_mtt_alloc((ib_umem_end(umem) - ib_umem_start(umem)) >> shift,
+					shift, first);
+	if (!stretch->mtt)
+		goto err_free;
+	stretch->mtt->sparse = true;
+	stretch->odp = odp;
+	stretch->umem = umem;
+	mutex_init(&stretch->walk);
+	return stretch;
+
+err_free:
+	kfree(stretch);
+err_release:
+	ib_umem_odp_release(umem);
+	return ERR_PTR(-ENOMEM);
 }
 
-struct prefetch_work {
-	struct work_struct work;
-	u32 num;
-	struct prefetch ranges[] __counted_by(num);
-};
-
-static void release(struct prefetch_work *work)
+void pinion_stretch_arm(struct pinion_stretch *stretch)
 {
-	while (work->num)
-		pinion_pager_put(&work->ranges[--work->num].odp->pager);
-	kvfree(work);
+	mutex_lock(&stretch->umem->umem_mutex);
+	stretch->umem->private = stretch;
+	mutex_unlock(&stretch->umem->umem_mutex);
 }
 
-/* It was asked for as a hint, so nobody is told what came of it. */
-static void prefetch_later(struct work_struct *w)
+void pinion_stretch_free(struct pinion_stretch *stretch)
 {
-	struct prefetch_work *work = container_of(w, struct prefetch_work, work);
-	u32 i;
-
-	for (i = 0; i < work->num; i++)
-		if (work->ranges[i].length)
-			bring(&work->ranges[i]);
-	release(work);
-}
-
-static int prefetch_now(struct prefetch_work *work)
-{
-	int err = 0;
-	u32 i;
-
-	for (i = 0; i < work->num && !err; i++)
-		if (work->ranges[i].length)
-			err = bring(&work->ranges[i]);
-	release(work);
-	return err;
-}
-
-/**
- * pinion_advise_mr - bring pages of on-demand regions before they are touched
- * @keys: the device's keys
- * @pd: whose regions
- * @advice: which way
- * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH: be done on return
- * @sges: ranges
- * @num_sge: how many
- *
- * Every range is checked before anything is done. Work that is left for later counts as
- * a user of the regions, so none of them ends before it.
- *
- * Return: 0 or a negative errno.
- */
-int pinion_advise_mr(struct pinion_keys *keys, struct ib_pd *pd,
-		     enum ib_uverbs_advise_mr_advice advice, u32 flags,
-		     const struct ib_sge *sges, u32 num_sge)
-{
-	struct prefetch_work *work;
-	int err;
-	u32 i;
-
-	if (advice > IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
-		return -EOPNOTSUPP;
-	if (flags & ~IB_UVERBS_ADVISE_MR_FLAG_FLUSH)
-		return -EINVAL;
-	work = kvzalloc(struct_size(work, ranges, num_sge), GFP_KERNEL_ACCOUNT);
-	if (!work)
-		return -ENOMEM;
-	for (i = 0; i < num_sge; i++) {
-		work->num = i + 1;
-		work->ranges[i].write = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE;
-		work->ranges[i].fault = advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT;
-		err = find(keys, pd, &sges[i], &work->ranges[i]);
-		if (err) {
-			work->num = i;
-			release(work);
-			return err;
-		}
-	}
-	if (flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH)
-		return prefetch_now(work);
-	INIT_WORK(&work->work, prefetch_later);
-	queue_work(keys->wq, &work->work);
-	return 0;
+	mutex_lock(&stretch->umem->umem_mutex);
+	forget(stretch, 0, stretch->mtt->num_blocks);
+	stretch->umem->private = NULL;
+	mutex_unlock(&stretch->umem->umem_mutex);
+	ib_umem_odp_release(stretch->umem);
+	pinion_mtt_free(stretch->mtt);
+	kfree(stretch);
 }

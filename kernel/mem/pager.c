@@ -32,6 +32,7 @@ void pinion_pager_destroy(struct pinion_pager *pager)
 
 	if (!pager)
 		return;
+	WRITE_ONCE(pager->ending, true);
 	pinion_pager_put(pager);
 	wait_for_completion(&pager->unused);
 	key = pager->key;

@@ -31,6 +31,11 @@ struct pinion_pager_ops {
 	 * sleeps. Return: 0 or a negative errno.
 	 */
 	int (*fault)(struct pinion_pager *pager, u64 offset, u64 length, bool write);
+	/*
+	 * As pinion_mtt_run_present(), where the region has no table of its own; inside its
+	 * gate. Optional.
+	 */
+	u64 (*run)(struct pinion_pager *pager, u64 offset, u64 want, bool writes, void **kva);
 	/* From here on pages reach @key's table, and leave it. */
 	void (*attach)(struct pinion_pager *pager, struct pinion_key *key);
 	/* Nobody faults any more, and the key means something else or nothing. */
@@ -42,6 +47,7 @@ struct pinion_pager {
 	struct pinion_key *key;		/* a reference */
 	refcount_t users;		/* who faults, outside any gate */
 	struct completion unused;
+	bool ending;			/* who prefetches may stop */
 	atomic64_t counts[PINION_PAGER_NUM_COUNTS];
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Tracepoints of memory registration.
+ * Tracepoints of memory registration and on-demand paging.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM pinion
@@ -11,6 +11,7 @@
 #include <linux/tracepoint.h>
 #include <rdma/ib_verbs.h>
 
+#include "key.h"
 #include "mtt.h"
 
 DECLARE_EVENT_CLASS(pinion_mr,
@@ -87,6 +88,79 @@ TRACE_EVENT(mr_reg_fail,
 	TP_printk("start=0x%llx length=%llu iova=0x%llx access=0x%x: %s (%d)", __entry->start,
 		  __entry->length, __entry->iova, __entry->access, __get_str(reason),
 		  __entry->err)
+);
+
+/* A page of an on-demand region was missing; @pages came, or a negative errno. */
+TRACE_EVENT(odp_fault,
+	TP_PROTO(const struct pinion_key *key, u64 offset, u64 length, bool write, s64 pages,
+		 u64 ns),
+	TP_ARGS(key, offset, length, write, pages, ns),
+	TP_STRUCT__entry(
+		__field(u32, key)
+		__field(u64, addr)
+		__field(u64, length)
+		__field(bool, write)
+		__field(s64, pages)
+		__field(u64, ns)
+	),
+	TP_fast_assign(
+		__entry->key = key->value;
+		__entry->addr = key->base + offset;
+		__entry->length = length;
+		__entry->write = write;
+		__entry->pages = pages;
+		__entry->ns = ns;
+	),
+	TP_printk("key=0x%08x addr=0x%llx length=%llu %s pages=%lld ns=%llu", __entry->key,
+		  __entry->addr, __entry->length, __entry->write ? "write" : "read",
+		  __entry->pages, __entry->ns)
+);
+
+/* The process's memory at @start, an address of its own, changes. */
+TRACE_EVENT(odp_invalidate,
+	TP_PROTO(const struct pinion_key *key, u64 start, u64 length, u64 pages, u64 ns),
+	TP_ARGS(key, start, length, pages, ns),
+	TP_STRUCT__entry(
+		__field(u32, key)
+		__field(u64, start)
+		__field(u64, length)
+		__field(u64, pages)
+		__field(u64, ns)
+	),
+	TP_fast_assign(
+		__entry->key = key->value;
+		__entry->start = start;
+		__entry->length = length;
+		__entry->pages = pages;
+		__entry->ns = ns;
+	),
+	TP_printk("key=0x%08x start=0x%llx length=%llu pages=%llu ns=%llu", __entry->key,
+		  __entry->start, __entry->length, __entry->pages, __entry->ns)
+);
+
+TRACE_EVENT(odp_prefetch,
+	TP_PROTO(const struct pinion_key *key, u64 offset, u64 length, bool write, int err,
+		 u64 ns),
+	TP_ARGS(key, offset, length, write, err, ns),
+	TP_STRUCT__entry(
+		__field(u32, key)
+		__field(u64, addr)
+		__field(u64, length)
+		__field(bool, write)
+		__field(int, err)
+		__field(u64, ns)
+	),
+	TP_fast_assign(
+		__entry->key = key->value;
+		__entry->addr = key->base + offset;
+		__entry->length = length;
+		__entry->write = write;
+		__entry->err = err;
+		__entry->ns = ns;
+	),
+	TP_printk("key=0x%08x addr=0x%llx length=%llu %s err=%d ns=%llu", __entry->key,
+		  __entry->addr, __entry->length, __entry->write ? "write" : "read",
+		  __entry->err, __entry->ns)
 );
 
 #endif

@@ -71,7 +71,7 @@ static void report_odp(struct ib_odp_caps *caps)
 	u32 memory = IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ | IB_ODP_SUPPORT_ATOMIC |
 		     PINION_ODP_SUPPORT_LATER;
 
-	caps->general_caps = IB_ODP_SUPPORT;
+	caps->general_caps = IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT;
 	caps->per_transport_caps.rc_odp_caps = messages | memory;
 	caps->per_transport_caps.uc_odp_caps = messages | IB_ODP_SUPPORT_WRITE;
 	caps->per_transport_caps.ud_odp_caps = messages;

@@ -21,6 +21,12 @@ static struct ib_mr *counted(struct pinion_dev *dev, struct ib_mr *ibmr)
 	return ibmr;
 }
 
+/* All of the address space is longer, and no table describes it whole. */
+static bool too_long(u64 start, u64 length)
+{
+	return length > PINION_MAX_MR_SIZE && (start || length != U64_MAX);
+}
+
 /**
  * pinion_register_user - ib_device_ops.reg_user_mr on every kernel
  * @pd: protection domain
@@ -41,7 +47,7 @@ struct ib_mr *pinion_register_user(struct ib_pd *pd, u64 start, u64 length, u64 
 	err = pinion_udata_none(udata);
 	if (err)
 		return ERR_PTR(err);
-	if (length > PINION_MAX_MR_SIZE)
+	if (too_long(start, length))
 		return ERR_PTR(-EINVAL);
 	if (!pinion_count_in(dev, PINION_COUNT_MR))
 		return ERR_PTR(-ENOMEM);
@@ -57,7 +63,7 @@ static struct ib_mr *rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 	err = pinion_udata_none(udata);
 	if (err)
 		return ERR_PTR(err);
-	if (flags & IB_MR_REREG_TRANS && length > PINION_MAX_MR_SIZE)
+	if (flags & IB_MR_REREG_TRANS && too_long(start, length))
 		return ERR_PTR(-EINVAL);
 	return pinion_rereg_user_mr(ibmr, flags, start, length, iova, access, pd);
 }

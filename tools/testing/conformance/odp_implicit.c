@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * ibv_reg_mr(3), implicit on-demand paging: one region of the whole address space
+ * (items A41, A42, and what A43 to A52 say of on-demand regions, for this kind).
+ */
+#define _GNU_SOURCE
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "memory.h"
+#include "raw.h"
+#include "resources.h"
+#include "transfer.h"
+#include "window.h"
+
+enum {
+	ODP_ALL = ALL_ACCESS | IBV_ACCESS_ON_DEMAND,
+	LEN = 50001,
+	/* What one child of the region spans. */
+	CHILD = 2 << 20,
+};
+
+static struct link link_;
+static struct region all; /* pinned */
+static struct ibv_mr *whole;
+
+static struct ibv_mr *implicit(int access)
+{
+	return MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX,
+			       access | IBV_ACCESS_ON_DEMAND));
+}
+
+static void begin(void)
+{
+	need_odp();
+	if (!(dev.attr.odp_caps.general_caps & IBV_ODP_SUPPORT_IMPLICIT))
+		skip("issue: implicit on-demand paging");
+	link_make(&link_, NULL);
+	all = region_new(LEN, 1234, ALL_ACCESS);
+	whole = implicit(ALL_ACCESS);
+}
+
+/* Memory in which a border between children is @before bytes from its start. */
+static struct buf *across(size_t before, size_t length)
+{
+	size_t map_length = length + 3 * CHILD;
+	uint8_t *map = mmap(NULL, map_length, PROT_NONE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint8_t *border, *first;
+	size_t use;
+
+	CHECK(map != MAP_FAILED);
+	border = (uint8_t *)(((uintptr_t)map + before + PAGE + CHILD - 1) &
+			     ~((uintptr_t)CHILD - 1));
+	first = (uint8_t *)((uintptr_t)(border - before - 1) & ~(PAGE - 1));
+	use = (border - before - first + length + 2 * PAGE) & ~(PAGE - 1);
+	CHECK_EQ(mprotect(first, use, PROT_READ | PROT_WRITE), 0);
+	return buf_of(first, use, border - before - first, length);
+}
+
+static struct region part(struct buf *buf, struct ibv_mr *mr)
+{
+	return region_of(buf, mr, (uintptr_t)buf->data);
+}
+
+static void forget(struct buf *buf)
+{
+	CHECK_EQ(madvise(buf->map, buf->map_length, MADV_DONTNEED), 0);
+	memset(buf->model, 0, buf->map_length);
+}
+
+static void no_access(uint64_t addr, enum ibv_wr_opcode opcode)
+{
+	refused(&link_, opcode, sge_of(&all, 0, 8), addr, whole->rkey,
+		IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+}
+
+static void no_local(uint64_t addr, enum ibv_wr_opcode opcode)
+{
+	struct ibv_sge sge = { .addr = addr, .length = 9, .lkey = whole->lkey };
+
+	expect_why(rdma(&link_.a, opcode, sge, all.base, all.rkey),
+		   IBV_WC_LOC_PROT_ERR, PINION_SYN_FAULT);
+	link_renew(&link_);
+}
+
+static uint64_t counter(const char *name)
+{
+	uint64_t value;
+
+	if (!resources_mr_counter(whole->rkey, name, &value))
+		skip("no counter %s of regions", name);
+	return value;
+}
+
+static void a41_whole(void)
+{
+	struct rlimit none = {};
+	long pins = vm_pin(0);
+	struct ibv_mr *mr;
+
+	begin();
+	CHECK_EQ((uintptr_t)whole->addr, 0);
+	CHECK(whole->length == SIZE_MAX);
+	CHECK_EQ(vm_pin(0) - pins, ((1234 + LEN + PAGE - 1) / PAGE) * 4);
+	/* One more, of who may lock nothing. */
+	CHECK_EQ(setrlimit(RLIMIT_MEMLOCK, &none), 0);
+	if (geteuid() == 0)
+		CHECK_EQ(setresuid(65534, 65534, 65534), 0);
+	mr = implicit(ALL_ACCESS);
+	CHECK(mr->rkey != whole->rkey);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+}
+
+static void a41_borders(void)
+{
+	static const size_t befores[] = { 1,   4095,  4096,    4097,
+					  777, 25000, LEN - 1, LEN };
+	size_t i;
+
+	begin();
+	for (i = 0; i < ARRAY_SIZE(befores); i++) {
+		struct buf *buf = across(befores[i], LEN);
+		struct region r = part(buf, whole);
+
+		context("border at %zu", befores[i]);
+		forget(buf);
+		check_write(&link_, &all, 3, &r, 0, LEN - 3);
+		buf_check(buf);
+		forget(buf);
+		check_read(&link_, &r, 1, &all, 0, LEN - 1);
+		buf_check(buf);
+		exchange(&link_, &all, &r);
+		exchange(&link_, &r, &all);
+		forget(buf);
+		check_send(&link_, &all, 0, &r, 5, LEN - 5);
+		check_send(&link_, &r, 5, &all, 0, LEN - 5);
+		buf_check(buf);
+		buf_check(all.buf);
+		buf_free(buf);
+	}
+}
+
+/* Many children in one message, scattered lists, every opcode. */
+static void a47_shapes(void)
+{
+	static const enum ibv_wr_opcode opcodes[] = {
+		IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_SEND,
+		IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_READ
+	};
+	struct region a, b;
+	int i;
+
+	begin();
+	a = part(across(3 << 20, 13 << 20), whole);
+	b = part(across(777, 13 << 20), whole);
+	for (i = 0; i < 40; i++) {
+		struct transfer t = { .opcode = opcodes[i % 5],
+				      .length = rnd_below(i % 6 ? 70000 :
+								  6 << 20),
+				      .sges = rnd_in(1, 4),
+				      .recv_sges = rnd_in(1, 4) };
+
+		if (i % 3 == 0)
+			forget(i & 1 ? a.buf : b.buf);
+		context("%s, %u bytes", opcode_name(t.opcode), t.length);
+		transfer(&link_, &a, &b, &t);
+	}
+}
+
+static void a48_words(void)
+{
+	struct region r;
+	uint64_t add = rnd();
+	int i;
+
+	begin();
+	r = part(across(8, 64), whole);
+	for (i = 0; i < 8; i++) {
+		forget(r.buf);
+		expect(atomic_op(&link_.a, IBV_WR_ATOMIC_FETCH_AND_ADD,
+				 sge_of(&all, 3, 8), r.base + i * 8, r.rkey,
+				 add, 0),
+		       IBV_WC_SUCCESS);
+		memcpy(r.buf->want + i * 8, &add, 8);
+		/* The answer goes into two children. */
+		expect(atomic_op(&link_.a, IBV_WR_ATOMIC_CMP_AND_SWP,
+				 sge_of(&r, i, 8), all.base + 6, all.rkey, 0,
+				 0),
+		       IBV_WC_SUCCESS);
+		memcpy(r.buf->want + i, all.buf->data + 6, 8);
+		buf_check(r.buf);
+	}
+}
+
+static void a41_later_maps(void)
+{
+	struct buf *later;
+	struct region r;
+	int i;
+
+	begin();
+	for (i = 0; i < 30; i++) {
+		later = across(rnd_below(LEN), LEN);
+		r = part(later, whole);
+		exchange(&link_, &all, &r);
+		exchange(&link_, &r, &all);
+		munmap(later->map, later->map_length);
+		no_access((r.base + 7) & ~7ULL, IBV_WR_RDMA_READ);
+		no_local(r.base, IBV_WR_RDMA_WRITE);
+	}
+}
+
+static void of_kind(const struct memory_kind *kind)
+{
+	struct region r;
+
+	begin();
+	r = part(memory_new(kind, LEN, 77), whole);
+	exchange(&link_, &all, &r);
+	exchange(&link_, &r, &all);
+}
+
+static void a41_shared(void)
+{
+	of_kind(&memory_shared);
+}
+
+static void a41_file(void)
+{
+	of_kind(&memory_file);
+}
+
+static void a41_hugetlb(void)
+{
+	of_kind(&memory_hugetlb);
+}
+
+static void a42_refused(void)
+{
+	begin();
+	MUST_NOT(ibv_reg_mr(dev.pd, (void *)PAGE, SIZE_MAX, ODP_ALL), EINVAL);
+	MUST_NOT(ibv_reg_mr_iova(dev.pd, NULL, SIZE_MAX, PAGE, ODP_ALL),
+		 EINVAL);
+	MUST_NOT(ibv_reg_mr_iova(dev.pd, NULL, SIZE_MAX, 1ULL << 63, ODP_ALL),
+		 EINVAL);
+	MUST_NOT(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ALL_ACCESS), EINVAL);
+	MUST_NOT(ibv_reg_mr(dev.pd, NULL, SIZE_MAX - PAGE, ODP_ALL), EINVAL);
+	MUST_NOT(ibv_reg_mr(dev.pd, NULL, SIZE_MAX,
+			    ODP_ALL | IBV_ACCESS_HUGETLB),
+		 EINVAL);
+	MUST_NOT(ibv_reg_mr(dev.pd, NULL, SIZE_MAX,
+			    IBV_ACCESS_ON_DEMAND | IBV_ACCESS_REMOTE_WRITE),
+		 EINVAL);
+}
+
+static void a43_holes(void)
+{
+	static const uint64_t nowhere[] = {
+		0,
+		8,
+		PAGE,
+		1ULL << 46,
+		1ULL << 47,
+		(1ULL << 47) - 8,
+		1ULL << 56,
+		1ULL << 63,
+		-(uint64_t)CHILD,
+		-(uint64_t)4096,
+		/* the end, which no length reaches */
+		-16ULL,
+	};
+	struct buf *buf = across(2 * PAGE, 4 * PAGE);
+	uint64_t children;
+	size_t i;
+
+	begin();
+	for (i = 0; i < ARRAY_SIZE(nowhere); i++) {
+		context("address %#llx", (unsigned long long)nowhere[i]);
+		no_access(nowhere[i], IBV_WR_RDMA_WRITE);
+		no_access(nowhere[i], IBV_WR_RDMA_READ);
+		no_local(nowhere[i], IBV_WR_RDMA_WRITE);
+	}
+	/* Beyond 2^64 the bounds refuse. */
+	no_access(-4ULL, IBV_WR_RDMA_WRITE);
+	/* A hole leaves no child behind, however many are asked for. */
+	children = counter("children");
+	for (i = 0; i < 200; i++)
+		no_access((uintptr_t)buf->map - 100ULL * CHILD * i - CHILD / 2,
+			  IBV_WR_RDMA_READ);
+	CHECK(counter("children") <= children + 1);
+	context("across the edge");
+	CHECK_EQ(munmap(buf->data + 3 * PAGE, PAGE), 0);
+	no_access((uintptr_t)buf->data + 3 * PAGE - 4, IBV_WR_RDMA_READ);
+}
+
+static void a44_protection(void)
+{
+	struct buf *buf = across(2 * PAGE, 6 * PAGE);
+	struct region r;
+
+	begin();
+	r = part(buf, whole);
+	exchange(&link_, &all, &r);
+	CHECK_EQ(mprotect(buf->map, buf->map_length, PROT_READ), 0);
+	no_access(r.base + PAGE, IBV_WR_RDMA_WRITE);
+	no_access((r.base + PAGE + 7) & ~7ULL, IBV_WR_ATOMIC_FETCH_AND_ADD);
+	no_local(r.base + PAGE, IBV_WR_RDMA_READ);
+	check_read(&link_, &all, 3, &r, 5, 5 * PAGE);
+	check_write(&link_, &r, 3, &all, 5, 5 * PAGE);
+	buf_check(buf);
+	buf_check(all.buf);
+	CHECK_EQ(mprotect(buf->map, buf->map_length, PROT_NONE), 0);
+	no_access(r.base, IBV_WR_RDMA_READ);
+	no_local(r.base + PAGE, IBV_WR_RDMA_WRITE);
+	CHECK_EQ(mprotect(buf->map, buf->map_length, PROT_READ | PROT_WRITE),
+		 0);
+	exchange(&link_, &all, &r);
+}
+
+/* The key's rights go before what the mapping allows. */
+static void a41_rights(void)
+{
+	struct buf *buf = across(2 * PAGE, 6 * PAGE);
+	struct ibv_mr *reads, *none;
+
+	begin();
+	reads = implicit(IBV_ACCESS_REMOTE_READ);
+	none = implicit(0);
+	refused(&link_, IBV_WR_RDMA_WRITE, sge_of(&all, 0, 8),
+		(uintptr_t)buf->data, reads->rkey, IBV_WC_REM_ACCESS_ERR, -1);
+	refused(&link_, IBV_WR_RDMA_READ, sge_of(&all, 0, 8),
+		(uintptr_t)buf->data, none->rkey, IBV_WC_REM_ACCESS_ERR, -1);
+	{
+		struct region r = part(buf, reads), n = part(buf, none);
+
+		check_read(&link_, &all, 3, &r, 5, 5 * PAGE);
+		check_write(&link_, &n, 3, &all, 5, 5 * PAGE);
+		buf_check(all.buf);
+	}
+}
+
+static void child_writes(void *arg)
+{
+	struct buf *buf = arg;
+
+	memset(buf->data, 0xee, buf->length);
+	usleep(100000);
+}
+
+static void a45_invalidation(void)
+{
+	struct buf *buf = across(8 * PAGE, 16 * PAGE);
+	struct region r;
+	int round, pid;
+
+	begin();
+	r = part(buf, whole);
+	exchange(&link_, &all, &r);
+	for (round = 0; round < 24; round++) {
+		uint8_t *page = (uint8_t *)((uintptr_t)buf->data & ~(PAGE - 1));
+		size_t at = rnd_below(12) * PAGE;
+		size_t n = rnd_in(1, 4) * PAGE;
+		void *moved;
+
+		context("round %d", round);
+		at += page + PAGE - buf->data;
+		at %= 12 * PAGE;
+		switch (round % 4) {
+		case 0:
+			CHECK(mmap(buf->data + at, n, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+				   0) != MAP_FAILED);
+			memset(buf->want + at, 0, n);
+			break;
+		case 1:
+			CHECK_EQ(madvise(buf->data + at, n, MADV_DONTNEED), 0);
+			memset(buf->want + at, 0, n);
+			break;
+		case 2:
+			/* Away, and other pages in its place. One mapping. */
+			n = PAGE;
+			moved = mremap(buf->data + at, n, n,
+				       MREMAP_MAYMOVE | MREMAP_DONTUNMAP);
+			CHECK(moved != MAP_FAILED);
+			CHECK_EQ(memcmp(moved, buf->want + at, n), 0);
+			memset(buf->want + at, 0, n);
+			munmap(moved, n);
+			break;
+		default:
+			pid = spawn(child_writes, buf);
+			check_write(&link_, &all, 0, &r, 100, LEN - 1000);
+			buf_check(buf);
+			reap_ok(pid);
+		}
+		check_read(&link_, &all, 7, &r, at + 3, n - 3);
+		buf_check(all.buf);
+		check_write(&link_, &all, 9, &r, at, n);
+		buf_check(buf);
+	}
+}
+
+static void await_children(uint64_t most)
+{
+	double end = now() + 10;
+
+	while (counter("children") > most) {
+		if (now() > end)
+			FAIL("%llu children are left",
+			     (unsigned long long)counter("children"));
+		usleep(1000);
+	}
+}
+
+/* Children come where it is touched and go when nothing is left in them. */
+static void a41_reclaim(void)
+{
+	enum { CHILDREN = 64 };
+	size_t length = (CHILDREN + 1) * (size_t)CHILD;
+	uint64_t before, round;
+	uint8_t *map;
+	size_t i;
+
+	begin();
+	before = counter("children");
+	for (round = 0; round < 5; round++) {
+		map = mmap(NULL, length, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		CHECK(map != MAP_FAILED);
+		context("round %d", (int)round);
+		for (i = 0; i < CHILDREN; i++) {
+			struct ibv_sge sge = sge_of(&all, i, 9);
+
+			expect(rdma(&link_.a, IBV_WR_RDMA_WRITE, sge,
+				    (uintptr_t)map + i * CHILD + i * PAGE,
+				    whole->rkey),
+			       IBV_WC_SUCCESS);
+		}
+		CHECK(counter("children") >= before + CHILDREN);
+		CHECK_EQ(munmap(map, length), 0);
+		await_children(before);
+	}
+}
+
+static int advise(enum ibv_advise_mr_advice advice, unsigned int flags,
+		  void *addr, uint32_t length, uint32_t lkey)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)addr,
+			       .length = length,
+			       .lkey = lkey };
+
+	return ibv_advise_mr(dev.pd, advice, flags, &sge, 1);
+}
+
+static void a51_advise(void)
+{
+	const unsigned int sync = IBV_ADVISE_MR_FLAG_FLUSH;
+	struct buf *buf = across(3 * PAGE + 5, 3 * CHILD);
+	struct ibv_pd *pd = MUST(ibv_alloc_pd(dev.ctx));
+	struct ibv_mr *reads, *foreign;
+	uint64_t faults, prefetched;
+	struct region r;
+
+	begin();
+	r = part(buf, whole);
+	reads = implicit(IBV_ACCESS_REMOTE_READ);
+	foreign = MUST(ibv_reg_mr(pd, NULL, SIZE_MAX, ODP_ALL));
+	forget(buf);
+	prefetched = counter("page_prefetch");
+	CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, sync, buf->data,
+			buf->length, whole->lkey),
+		 0);
+	CHECK(counter("page_prefetch") >= prefetched + buf->length / PAGE);
+	/* So nothing is missing. */
+	faults = counter("page_faults");
+	check_write(&link_, &all, 0, &r, 7, LEN);
+	check_write(&link_, &all, 0, &r, 2 * CHILD + 7, LEN);
+	CHECK_EQ(counter("page_faults"), faults);
+	buf_check(buf);
+	CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH, sync, buf->data,
+			buf->length, reads->lkey),
+		 0);
+	CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, sync, buf->data,
+			buf->length, reads->lkey),
+		 EPERM);
+	CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH, sync, buf->data,
+			buf->length, foreign->lkey),
+		 EPERM);
+	CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH, 0, buf->data,
+			buf->length, whole->lkey),
+		 0);
+	/* Nowhere: an error, unless it is a hint. */
+	CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH, sync, NULL, 9,
+			whole->lkey),
+		 EFAULT);
+	CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH, sync,
+			(void *)(1ULL << 63), 9, whole->lkey),
+		 EFAULT);
+	CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH, sync, (void *)-4ULL, 9,
+			whole->lkey),
+		 EFAULT);
+	CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH, 0, NULL, 9, whole->lkey),
+		 0);
+	/* What is not there is not brought, and leaves no child. */
+	forget(buf);
+	await_children(64);
+	faults = counter("children");
+	CHECK_EQ(advise(2 /* NO_FAULT */, sync, buf->data, buf->length,
+			whole->lkey),
+		 0);
+	CHECK(counter("children") <= faults + 1);
+}
+
+static void a87_dereg(void)
+{
+	struct buf *buf = across(3 * PAGE + 5, 3 * CHILD);
+	struct region r;
+	int i;
+
+	begin();
+	for (i = 0; i < 20; i++) {
+		r = part(buf, implicit(ALL_ACCESS));
+		check_write(&link_, &all, 0, &r, rnd_below(2 * CHILD), LEN);
+		CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0,
+				buf->data, buf->length, r.lkey),
+			 0);
+		CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+		refused(&link_, IBV_WR_RDMA_WRITE, sge_of(&all, 0, 8), r.base,
+			r.rkey, IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+	}
+	buf_check(buf);
+}
+
+/* A window of a part of everything. */
+static void a27_window(void)
+{
+	struct ibv_mw_bind_info info;
+	struct region r;
+	struct ibv_mw *mw;
+
+	begin();
+	r = part(across(777, LEN), implicit(ALL_ACCESS | IBV_ACCESS_MW_BIND));
+	mw = window_new(IBV_MW_TYPE_2);
+	info = window_part(&r, 100, 40000,
+			   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+	expect(window_bind(&link_.b, mw, info), IBV_WC_SUCCESS);
+	forget(r.buf);
+	r.rkey = mw->rkey;
+	check_write(&link_, &all, 9, &r, 100, 40000);
+	buf_check(r.buf);
+	CHECK_EQ(ibv_dereg_mr(r.mr), EBUSY);
+	refused(&link_, IBV_WR_RDMA_WRITE, sge_of(&all, 0, 8), r.base + 99,
+		r.rkey, IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+}
+
+static const struct test tests[] = {
+	TEST(a41_whole, "A41 all of the address space, nothing pinned"),
+	TEST(a41_borders, "A41 messages across children"),
+	TEST(a41_later_maps, "A41 what is mapped later"),
+	TEST(a41_shared, "A41 shared memory"),
+	TEST(a41_file, "A41 a file"),
+	TEST(a41_hugetlb, "A41 huge pages"),
+	TEST(a41_rights, "A41 rights of the key"),
+	TEST(a41_reclaim, "A41 children go when they are empty"),
+	TEST(a42_refused, "A42 what is no implicit region"),
+	TEST(a43_holes, "A43 where nothing is mapped"),
+	TEST(a44_protection, "A44 protection of the mapping"),
+	TEST(a45_invalidation, "A45 invalidation"),
+	TEST(a47_shapes, "A47 offsets and lengths"),
+	TEST(a48_words, "A48 atomics"),
+	TEST(a51_advise, "A51 ibv_advise_mr"),
+	TEST(a27_window, "A27 a window"),
+	TEST(a87_dereg, "A87 the end"),
+};
+
+HARNESS_MAIN("ibv_reg_mr(3): implicit on-demand paging", tests)
