@@ -15,9 +15,9 @@ help:
 #: make check      the tests that take minutes; sets everything up itself
 #: make check-all  all tests on all beds: an hour and more
 #: make bench      pinion beside rxe, siw and memcpy
-#: make            the module (where there are kernel headers), provider, tools
+#: make            the module (where there are kernel headers), provider, libraries, tools
 #: make kernel     the module against KDIR, default: the running kernel's headers
-#: make lib        the libibverbs provider, for the installed rdma-core
+#: make lib        the libibverbs provider, for the installed rdma-core; libpinion-rpma
 #: make tools      what pinion-box runs, the test programs
 #: make kunit      the module's unit tests, in a box
 #: make style      checkpatch, W=1, sparse, clang-format, shellcheck, layer rules

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A connection, and the request it begins as. Owns its id, its queues and a channel
+ * of connection events that is nobody else's.
+ */
+#ifndef PINION_RPMA_CONN_H
+#define PINION_RPMA_CONN_H
+
+#include <stdatomic.h>
+
+#include "mr.h"
+#include "private_data.h"
+#include "queues.h"
+
+struct rpma_conn_req {
+	struct rpma_peer *peer;
+	struct rdma_cm_id *id;
+	struct queues queues;
+	bool incoming;
+	struct rpma_conn_private_data data; /* of an incoming one */
+};
+
+/* Where reading flushes to: nobody looks at what arrives. */
+struct flush_sink {
+	struct rpma_mr_local *mr;
+	uint64_t *bytes;
+};
+
+struct rpma_conn {
+	struct rpma_peer *peer;
+	struct rdma_cm_id *id;
+	struct rdma_event_channel *events;
+	struct queues queues;
+	struct rpma_conn_private_data data;
+	struct flush_sink sink;
+	atomic_bool direct_write_to_pmem; /* what the other side said of itself */
+};
+
+/*
+ * A request of @id, which came as @event of an endpoint. Takes the id over if it
+ * succeeds.
+ */
+int conn_req_from_event(struct rpma_peer *peer, struct rdma_cm_event *event,
+			const struct rpma_conn_cfg *cfg,
+			struct rpma_conn_req **req_ptr);
+
+/*
+ * The connection @req becomes: its id and queues are moved there, if and only if it
+ * succeeds.
+ */
+int conn_new(struct rpma_conn_req *req, struct rpma_conn **conn_ptr);
+
+/* flush.c */
+int flush_sink_new(struct flush_sink *sink, struct rpma_peer *peer);
+int flush_sink_delete(struct flush_sink *sink);
+
+#endif /* PINION_RPMA_CONN_H */

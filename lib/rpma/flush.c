@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Atomic writes and flushes: the device's own operations where both are to be had,
+ * else what has the same effect, an inline write that waits and a small read. On the
+ * wire both are what librpma does.
+ */
+#include "log.h"
+#include "post.h"
+
+int flush_sink_new(struct flush_sink *sink, struct rpma_peer *peer)
+{
+	int rc;
+
+	/* Needed by a read only. */
+	if (peer->native_flush)
+		return 0;
+	sink->bytes = calloc(1, sizeof(*sink->bytes));
+	if (!sink->bytes)
+		return RPMA_E_NOMEM;
+	rc = rpma_mr_reg(peer, sink->bytes, sizeof(*sink->bytes),
+			 RPMA_MR_USAGE_READ_DST, &sink->mr);
+	if (rc) {
+		free(sink->bytes);
+		sink->bytes = NULL;
+	}
+	return rc;
+}
+
+int flush_sink_delete(struct flush_sink *sink)
+{
+	int rc = sink->mr ? rpma_mr_dereg(&sink->mr) : 0;
+
+	/* Not if the device may still write there. */
+	if (!rc)
+		free(sink->bytes);
+	return rc;
+}
+
+/* Bytes written before are where they belong when bytes read after them arrive. */
+static int flush_by_read(struct rpma_conn *conn,
+			 const struct rpma_mr_remote *dst, size_t offset,
+			 int flags, const void *op_context)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = (uintptr_t)op_context,
+		.opcode = IBV_WR_RDMA_READ,
+		.send_flags = send_flags(flags),
+	};
+	size_t len = sizeof(*conn->sink.bytes);
+
+	if (len > dst->size - offset)
+		len = dst->size - offset;
+	return post_rdma(conn, &wr,
+			 (struct local_range){ conn->sink.mr, 0, len }, dst,
+			 offset);
+}
+
+#ifdef HAVE_WR_FLUSH
+static int flush_native(struct rpma_conn *conn,
+			const struct rpma_mr_remote *dst, size_t offset,
+			size_t len, enum rpma_flush_type type, int flags,
+			const void *op_context)
+{
+	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(conn->id->qp);
+	int rc;
+
+	ibv_wr_start(qp);
+	qp->wr_id = (uintptr_t)op_context;
+	qp->wr_flags = send_flags(flags);
+	ibv_wr_flush(qp, dst->rkey, dst->raddr + offset, len,
+		     type == RPMA_FLUSH_TYPE_PERSISTENT ? IBV_FLUSH_PERSISTENT :
+							  IBV_FLUSH_GLOBAL,
+		     IBV_FLUSH_RANGE);
+	rc = ibv_wr_complete(qp);
+	return rc ? PROVIDER_FAILED("ibv_wr_flush()", rc) : 0;
+}
+
+static int atomic_write_native(struct rpma_conn *conn,
+			       const struct rpma_mr_remote *dst, size_t offset,
+			       const char src[8], int flags,
+			       const void *op_context)
+{
+	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(conn->id->qp);
+	int rc;
+
+	ibv_wr_start(qp);
+	qp->wr_id = (uintptr_t)op_context;
+	qp->wr_flags = send_flags(flags);
+	ibv_wr_atomic_write(qp, dst->rkey, dst->raddr + offset, src);
+	rc = ibv_wr_complete(qp);
+	return rc ? PROVIDER_FAILED("ibv_wr_atomic_write()", rc) : 0;
+}
+#else
+/* Not reached: no peer has the native operations. */
+#define flush_native(...) RPMA_E_NOSUPP
+#define atomic_write_native(...) RPMA_E_NOSUPP
+#endif
+
+/* One packet of 8 aligned bytes, after all that was read before. */
+static int atomic_write_inline(struct rpma_conn *conn,
+			       const struct rpma_mr_remote *dst, size_t offset,
+			       const char src[8], int flags,
+			       const void *op_context)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)src, .length = 8 };
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = (uintptr_t)op_context,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_INLINE | IBV_SEND_FENCE |
+			      send_flags(flags),
+		.wr.rdma = { .remote_addr = dst->raddr + offset,
+			     .rkey = dst->rkey },
+	};
+	int rc = ibv_post_send(conn->id->qp, &wr, &bad);
+
+	return rc ? PROVIDER_FAILED("ibv_post_send()", rc) : 0;
+}
+
+int rpma_atomic_write(struct rpma_conn *conn, struct rpma_mr_remote *dst,
+		      size_t dst_offset, const char src[8], int flags,
+		      const void *op_context)
+{
+	if (!conn || !dst || !src || !flags ||
+	    dst_offset % RPMA_ATOMIC_WRITE_ALIGNMENT ||
+	    !range_in(dst_offset, 8, dst->size))
+		return RPMA_E_INVAL;
+	if (conn->peer->native_atomic_write)
+		return atomic_write_native(conn, dst, dst_offset, src, flags,
+					   op_context);
+	return atomic_write_inline(conn, dst, dst_offset, src, flags,
+				   op_context);
+}
+
+int rpma_flush(struct rpma_conn *conn, struct rpma_mr_remote *dst,
+	       size_t dst_offset, size_t len, enum rpma_flush_type type,
+	       int flags, const void *op_context)
+{
+	bool persistent = type == RPMA_FLUSH_TYPE_PERSISTENT;
+	int needed = persistent ? RPMA_MR_USAGE_FLUSH_TYPE_PERSISTENT :
+				  RPMA_MR_USAGE_FLUSH_TYPE_VISIBILITY;
+
+	if (!conn || !dst || !flags ||
+	    (!persistent && type != RPMA_FLUSH_TYPE_VISIBILITY) ||
+	    !range_in(dst_offset, len, dst->size))
+		return RPMA_E_INVAL;
+	if (persistent && !conn->direct_write_to_pmem) {
+		LOG(ERROR, "the other side declared no direct write to PMem");
+		return RPMA_E_NOSUPP;
+	}
+	if (!(dst->usage & needed)) {
+		LOG(ERROR, "the memory is not registered for this flush");
+		return RPMA_E_NOSUPP;
+	}
+	if (conn->peer->native_flush)
+		return flush_native(conn, dst, dst_offset, len, type, flags,
+				    op_context);
+	return flush_by_read(conn, dst, dst_offset, flags, op_context);
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Makes and deletes peers. Asks the device once; a peer never changes afterwards.
+ */
+#include <stdlib.h>
+
+#include "device.h"
+#include "log.h"
+#include "peer.h"
+
+#ifdef HAVE_WR_FLUSH
+enum {
+	ACCESS_FLUSH_GLOBAL = IBV_ACCESS_FLUSH_GLOBAL,
+	ACCESS_FLUSH_PERSISTENT = IBV_ACCESS_FLUSH_PERSISTENT,
+};
+#else
+enum { ACCESS_FLUSH_GLOBAL, ACCESS_FLUSH_PERSISTENT = 0 };
+#endif
+
+int rpma_peer_new(struct ibv_context *ibv_ctx, struct rpma_peer **peer_ptr)
+{
+	struct device_caps caps;
+	struct rpma_peer *peer;
+	int rc;
+
+	if (!ibv_ctx || !peer_ptr)
+		return RPMA_E_INVAL;
+	rc = device_query(ibv_ctx, &caps);
+	if (rc)
+		return rc;
+	peer = calloc(1, sizeof(*peer));
+	if (!peer)
+		return RPMA_E_NOMEM;
+	errno = 0;
+	peer->pd = ibv_alloc_pd(ibv_ctx);
+	if (!peer->pd) {
+		rc = errno == ENOMEM ? RPMA_E_NOMEM :
+		     errno ? PROVIDER_FAILED("ibv_alloc_pd()", errno) :
+			     RPMA_E_UNKNOWN;
+		free(peer);
+		return rc;
+	}
+	peer->odp = caps.odp;
+	peer->native_atomic_write = caps.atomic_write;
+	peer->native_flush = caps.flush_global && caps.flush_persistent;
+	peer->iwarp = ibv_ctx->device->transport_type == IBV_TRANSPORT_IWARP;
+	if (caps.flush_global)
+		peer->flush_visibility_access = ACCESS_FLUSH_GLOBAL;
+	if (caps.flush_persistent)
+		peer->flush_persistent_access = ACCESS_FLUSH_PERSISTENT;
+	*peer_ptr = peer;
+	return 0;
+}
+
+int rpma_peer_delete(struct rpma_peer **peer_ptr)
+{
+	int rc;
+
+	if (!peer_ptr)
+		return RPMA_E_INVAL;
+	if (!*peer_ptr)
+		return 0;
+	/* Refused while it has memory: the peer is as good as before then. */
+	rc = ibv_dealloc_pd((*peer_ptr)->pd);
+	if (rc)
+		return PROVIDER_FAILED("ibv_dealloc_pd()", rc);
+	free(*peer_ptr);
+	*peer_ptr = NULL;
+	return 0;
+}

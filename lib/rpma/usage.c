@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What memory is for, as verbs rights. Arithmetic only.
+ */
+#include "mr.h"
+
+static const struct {
+	int usage;
+	int access;
+} rights[] = {
+	{ RPMA_MR_USAGE_READ_SRC, IBV_ACCESS_REMOTE_READ },
+	{ RPMA_MR_USAGE_READ_DST, IBV_ACCESS_LOCAL_WRITE },
+	/* Verbs needs nothing; that read-only memory is refused is librpma's rule. */
+	{ RPMA_MR_USAGE_WRITE_SRC, IBV_ACCESS_LOCAL_WRITE },
+	{ RPMA_MR_USAGE_WRITE_DST,
+	  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE },
+	/*
+	 * A peer whose device has no FLUSH reads instead, whatever ours has. This is
+	 * where librpma stops peers of different devices from flushing.
+	 */
+	{ USAGE_FLUSH, IBV_ACCESS_REMOTE_READ },
+	{ RPMA_MR_USAGE_RECV, IBV_ACCESS_LOCAL_WRITE },
+};
+
+int usage_to_access(const struct rpma_peer *peer, int usage)
+{
+	int access = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
+		if (usage & rights[i].usage)
+			access |= rights[i].access;
+	}
+	/* iWARP's READ is a WRITE that the other side makes. */
+	if (peer->iwarp && (usage & RPMA_MR_USAGE_READ_DST))
+		access |= IBV_ACCESS_REMOTE_WRITE;
+	if (usage & RPMA_MR_USAGE_FLUSH_TYPE_VISIBILITY)
+		access |= peer->flush_visibility_access;
+	if (usage & RPMA_MR_USAGE_FLUSH_TYPE_PERSISTENT)
+		access |= peer->flush_persistent_access;
+	return access;
+}
