@@ -106,6 +106,28 @@ refused() {
 	ok "$name"
 }
 
+# ktap PROGRAM ARGUMENTS: its own KTAP lines, under our numbering and its name, with
+# $AS before it.
+ktap() {
+	local name=${AS:-}${1##*/} rc=0 seen=0 planned='' line number what
+	LIMIT=300 limited "$@" >"$TMP/out" 2>&1 </dev/null || rc=$?
+	while IFS= read -r line; do
+		case $line in
+		"ok "* | "not ok "*)
+			read -r number what <<<"${line#*ok }"
+			seen=$((seen + 1))
+			tests=$((tests + 1))
+			[[ $line == ok* ]] || failures=$((failures + 1))
+			printf '%sok %d %s.%s\n' "${line%%ok "$number"*}" $tests "$name" "$what"
+			;;
+		1..*) planned=${line#1..} ;;
+		"KTAP version"*) ;;
+		*) printf '# %s\n' "${line#\# }" ;;
+		esac
+	done <"$TMP/out"
+	((seen == ${planned:-0})) || not_ok "$name" "ended early: $seen of ${planned:-?} tests, $(why $rc)"
+}
+
 tcp_listens() { # PORT
 	grep -qi ":$(printf %04X "$1") .* 0A " /proc/net/tcp /proc/net/tcp6 2>/dev/null
 }

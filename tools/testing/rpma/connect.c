@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Connections: how they begin and end, private data, calls that do not block. Where
+ * completions arrive is completion.c's.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sides.h"
+
+#define WRONG(call) CHECK_EQ(call, RPMA_E_INVAL)
+#define ALWAYS RPMA_F_COMPLETION_ALWAYS
+
+static const char port[] = "7998";
+static struct sides sides;
+
+static void listen_here(void)
+{
+	sides.peer[NEAR] = peer_new();
+	sides.peer[FAR] = peer_new();
+	CHECK_EQ(rpma_ep_listen(sides.peer[FAR], address(), port, &sides.ep),
+		 0);
+}
+
+static struct rpma_conn_req *ask(const struct rpma_conn_cfg *cfg)
+{
+	struct rpma_conn_req *req;
+
+	CHECK_EQ(rpma_conn_req_new(sides.peer[NEAR], address(), port, cfg,
+				   &req),
+		 0);
+	return req;
+}
+
+static void again_and_again(void)
+{
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		sides_connect(&sides, NULL, NULL);
+		sides_disconnect(&sides);
+	}
+	sides_connect(&sides, NULL, NULL);
+	sides_free(&sides);
+}
+
+static void expect_data(const struct rpma_conn_private_data *got,
+			const char *want)
+{
+	/* The manager rounds the length up. */
+	CHECK(got->ptr && got->len >= strlen(want));
+	CHECK(!memcmp(got->ptr, want, strlen(want)));
+}
+
+static void private_data(void)
+{
+	struct rpma_conn_private_data hello = { "hello, far", 10 };
+	struct rpma_conn_private_data answer = { "and to you, near", 16 };
+	struct rpma_conn_private_data got = { &got, 5 };
+	struct rpma_conn_req *req;
+
+	listen_here();
+	req = ask(NULL);
+	CHECK_EQ(rpma_conn_req_get_private_data(req, &got), 0);
+	CHECK(!got.ptr && !got.len);
+	CHECK_EQ(rpma_conn_req_connect(&req, &hello, &sides.conn[NEAR]), 0);
+	CHECK(!req);
+	CHECK_EQ(rpma_ep_next_conn_req(sides.ep, NULL, &req), 0);
+	CHECK_EQ(rpma_conn_req_get_private_data(req, &got), 0);
+	expect_data(&got, "hello, far");
+	CHECK_EQ(rpma_conn_req_connect(&req, &answer, &sides.conn[FAR]), 0);
+	CHECK_EQ(event_of(sides.conn[NEAR]), RPMA_CONN_ESTABLISHED);
+	CHECK_EQ(event_of(sides.conn[FAR]), RPMA_CONN_ESTABLISHED);
+	CHECK_EQ(rpma_conn_get_private_data(sides.conn[FAR], &got), 0);
+	expect_data(&got, "hello, far");
+	CHECK_EQ(rpma_conn_get_private_data(sides.conn[NEAR], &got), 0);
+	expect_data(&got, "and to you, near");
+	WRONG(rpma_conn_get_private_data(NULL, &got));
+	WRONG(rpma_conn_get_private_data(sides.conn[NEAR], NULL));
+	WRONG(rpma_conn_req_get_private_data(NULL, &got));
+	sides_free(&sides);
+}
+
+static void refused(void)
+{
+	struct rpma_conn_req *req;
+
+	listen_here();
+	req = ask(NULL);
+	CHECK_EQ(rpma_conn_req_connect(&req, NULL, &sides.conn[NEAR]), 0);
+	CHECK_EQ(rpma_ep_next_conn_req(sides.ep, NULL, &req), 0);
+	CHECK_EQ(rpma_conn_req_delete(&req), 0);
+	CHECK(!req);
+	CHECK_EQ(event_of(sides.conn[NEAR]), RPMA_CONN_REJECTED);
+	CHECK_EQ(rpma_conn_delete(&sides.conn[NEAR]), 0);
+	/* Nobody listens. */
+	CHECK_EQ(rpma_ep_shutdown(&sides.ep), 0);
+	req = ask(NULL);
+	if (rpma_conn_req_connect(&req, NULL, &sides.conn[NEAR]))
+		CHECK(iwarp()); /* which notices at once */
+	else
+		CHECK(event_of(sides.conn[NEAR]) != RPMA_CONN_ESTABLISHED);
+	/* A request that is never made. */
+	req = ask(NULL);
+	CHECK_EQ(rpma_conn_req_delete(&req), 0);
+	CHECK_EQ(rpma_conn_req_delete(&req), 0);
+	sides_end(&sides);
+}
+
+static void unanswered(void)
+{
+	struct rpma_conn_req *req;
+
+	listen_here();
+	req = ask(NULL);
+	CHECK_EQ(rpma_conn_req_connect(&req, NULL, &sides.conn[NEAR]), 0);
+	/* The endpoint goes with the request inside. */
+	sides_end(&sides);
+}
+
+static void wrong_arguments(void)
+{
+	struct rpma_conn_private_data nothing = { "x", 0 };
+	struct rpma_conn_req *req, *none = NULL;
+	struct rpma_conn *conn = (void *)&sides;
+	enum rpma_conn_event event;
+	int fd;
+
+	listen_here();
+	WRONG(rpma_ep_listen(NULL, address(), port, &sides.ep));
+	WRONG(rpma_ep_listen(sides.peer[FAR], NULL, port, &sides.ep));
+	WRONG(rpma_ep_listen(sides.peer[FAR], address(), NULL, &sides.ep));
+	WRONG(rpma_ep_listen(sides.peer[FAR], address(), port, NULL));
+	WRONG(rpma_ep_next_conn_req(NULL, NULL, &req));
+	WRONG(rpma_ep_next_conn_req(sides.ep, NULL, NULL));
+	WRONG(rpma_ep_get_fd(NULL, &fd));
+	WRONG(rpma_ep_get_fd(sides.ep, NULL));
+	WRONG(rpma_ep_shutdown(NULL));
+	WRONG(rpma_conn_req_new(NULL, address(), port, NULL, &req));
+	WRONG(rpma_conn_req_new(sides.peer[NEAR], NULL, port, NULL, &req));
+	WRONG(rpma_conn_req_new(sides.peer[NEAR], address(), NULL, NULL, &req));
+	WRONG(rpma_conn_req_new(sides.peer[NEAR], address(), port, NULL, NULL));
+	WRONG(rpma_conn_req_connect(NULL, NULL, &conn));
+	WRONG(rpma_conn_req_connect(&none, NULL, &conn));
+	WRONG(rpma_conn_req_delete(NULL));
+	WRONG(rpma_conn_next_event(NULL, &event));
+	WRONG(rpma_conn_disconnect(NULL));
+	WRONG(rpma_conn_delete(NULL));
+	/* A request is used up by the attempt, whatever comes of it. */
+	req = ask(NULL);
+	WRONG(rpma_conn_req_connect(&req, &nothing, &conn));
+	CHECK(!req && conn == (void *)&sides);
+	CHECK_EQ(rpma_conn_req_new(sides.peer[NEAR], "no.such.host.invalid",
+				   port, NULL, &req),
+		 RPMA_E_PROVIDER);
+	sides_end(&sides);
+}
+
+/* A message may arrive as soon as the connection exists. */
+static void receive_before_connection(void)
+{
+	struct rpma_conn_req *req;
+	struct memory from, to;
+	struct rpma_cq *cq;
+	uint32_t qp_num;
+	struct ibv_wc wc;
+	int i;
+
+	listen_here();
+	from = memory_reg(sides.peer[NEAR], 100, 0, RPMA_MR_USAGE_SEND);
+	to = memory_reg(sides.peer[FAR], 100, 0, RPMA_MR_USAGE_RECV);
+	req = ask(NULL);
+	CHECK_EQ(rpma_conn_req_connect(&req, NULL, &sides.conn[NEAR]), 0);
+	CHECK_EQ(rpma_ep_next_conn_req(sides.ep, NULL, &req), 0);
+	CHECK_EQ(rpma_conn_req_recv(req, to.local, 0, 100, &to), 0);
+	WRONG(rpma_conn_req_recv(NULL, to.local, 0, 100, &to));
+	WRONG(rpma_conn_req_recv(req, to.local, 1, 100, &to));
+	CHECK_EQ(rpma_conn_req_connect(&req, NULL, &sides.conn[FAR]), 0);
+	for (i = NEAR; i <= FAR; i++) {
+		CHECK_EQ(event_of(sides.conn[i]), RPMA_CONN_ESTABLISHED);
+		CHECK_EQ(rpma_conn_get_cq(sides.conn[i], &sides.cq[i]), 0);
+	}
+	send_one(&sides, &from);
+	CHECK_EQ(rpma_conn_get_cq(sides.conn[FAR], &cq), 0);
+	CHECK_EQ(rpma_conn_get_qp_num(sides.conn[FAR], &qp_num), 0);
+	wc = cq_next(cq);
+	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+	CHECK_EQ(wc.qp_num, qp_num);
+	memory_dereg(&from);
+	memory_dereg(&to);
+	sides_free(&sides);
+}
+
+static void set_nonblocking(int fd)
+{
+	CHECK_EQ(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK), 0);
+}
+
+static void await(int fd)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+
+	CHECK_EQ(poll(&poll_fd, 1, 20000), 1);
+}
+
+static void nonblocking(void)
+{
+	struct rpma_conn_req *req = NULL;
+	enum rpma_conn_event event = RPMA_CONN_UNDEFINED;
+	struct memory from, to;
+	struct ibv_wc wc[4];
+	int ep, near, cq, got = 0;
+
+	listen_here();
+	CHECK_EQ(rpma_ep_get_fd(sides.ep, &ep), 0);
+	set_nonblocking(ep);
+	CHECK_EQ(rpma_ep_next_conn_req(sides.ep, NULL, &req), RPMA_E_NO_EVENT);
+	CHECK(!req);
+	req = ask(NULL);
+	CHECK_EQ(rpma_conn_req_connect(&req, NULL, &sides.conn[NEAR]), 0);
+	CHECK_EQ(rpma_conn_get_event_fd(sides.conn[NEAR], &near), 0);
+	set_nonblocking(near);
+	CHECK_EQ(rpma_conn_next_event(sides.conn[NEAR], &event),
+		 RPMA_E_NO_EVENT);
+	CHECK_EQ(event, RPMA_CONN_UNDEFINED);
+	await(ep);
+	CHECK_EQ(rpma_ep_next_conn_req(sides.ep, NULL, &req), 0);
+	CHECK_EQ(rpma_conn_req_connect(&req, NULL, &sides.conn[FAR]), 0);
+	await(near);
+	CHECK_EQ(event_of(sides.conn[NEAR]), RPMA_CONN_ESTABLISHED);
+	CHECK_EQ(event_of(sides.conn[FAR]), RPMA_CONN_ESTABLISHED);
+	CHECK_EQ(rpma_conn_get_cq(sides.conn[NEAR], &sides.cq[NEAR]), 0);
+	CHECK_EQ(rpma_cq_get_fd(sides.cq[NEAR], &cq), 0);
+	set_nonblocking(cq);
+	CHECK_EQ(rpma_cq_wait(sides.cq[NEAR]), RPMA_E_NO_COMPLETION);
+	from = memory_reg(sides.peer[NEAR], 100, 0, RPMA_MR_USAGE_WRITE_SRC);
+	to = memory_reg(sides.peer[FAR], 100, 0, RPMA_MR_USAGE_WRITE_DST);
+	CHECK_EQ(rpma_write(sides.conn[NEAR], to.remote, 0, from.local, 0, 100,
+			    ALWAYS, &to),
+		 0);
+	await(cq);
+	CHECK_EQ(rpma_cq_wait(sides.cq[NEAR]), 0);
+	CHECK_EQ(rpma_cq_get_wc(sides.cq[NEAR], 4, wc, &got), 0);
+	CHECK_EQ(got, 1);
+	CHECK_EQ(wc[0].status, IBV_WC_SUCCESS);
+	WRONG(rpma_cq_get_wc(NULL, 1, wc, &got));
+	WRONG(rpma_cq_get_wc(sides.cq[NEAR], 0, wc, &got));
+	WRONG(rpma_cq_get_wc(sides.cq[NEAR], 1, NULL, &got));
+	WRONG(rpma_cq_get_wc(sides.cq[NEAR], 2, wc, NULL));
+	WRONG(rpma_cq_wait(NULL));
+	WRONG(rpma_cq_get_fd(NULL, &cq));
+	memory_dereg(&from);
+	memory_dereg(&to);
+	/* Events of the end take a moment: blocking again. */
+	CHECK_EQ(fcntl(near, F_SETFL, 0), 0);
+	sides_free(&sides);
+}
+
+static const struct test tests[] = {
+	TEST(again_and_again, "connect and disconnect"),
+	TEST(private_data, "private data both ways"),
+	TEST(refused, "a request refused, and nobody there"),
+	TEST(unanswered, "an endpoint that goes with a request in it"),
+	TEST(wrong_arguments, "wrong arguments"),
+	TEST(receive_before_connection, "receive before there is a connection"),
+	TEST(nonblocking, "calls that do not block"),
+};
+
+HARNESS_MAIN("connections of libpinion-rpma", tests)

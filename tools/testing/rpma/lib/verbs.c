@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The program's own definitions come before those of the libraries, so that calls of
+ * the library under test arrive here first.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <infiniband/verbs.h>
+
+#include "harness.h"
+#include "verbs.h"
+
+#undef ibv_reg_mr
+
+struct registrations registrations;
+int dereg_fails, alloc_pd_fails;
+__thread bool malloc_fails;
+
+void registrations_reset(void)
+{
+	memset(&registrations, 0, sizeof(registrations));
+}
+
+/* True if the call of these rights is to fail, with errno set. */
+static bool reg_call(int access)
+{
+	int n = registrations.calls++;
+
+	if (n >= (int)ARRAY_SIZE(registrations.access))
+		return false;
+	registrations.access[n] = access;
+	errno = registrations.fail[n];
+	return errno;
+}
+
+static int rights(int access)
+{
+	return registrations.pass_access ?: access;
+}
+
+/* Which of the two a program calls depends on what the compiler knows of access. */
+struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
+			  int access)
+{
+	struct ibv_mr *(*real)(struct ibv_pd *, void *, size_t, int) =
+		dlsym(RTLD_NEXT, "ibv_reg_mr");
+
+	if (reg_call(access))
+		return NULL;
+	return real(pd, addr, length, rights(access));
+}
+
+struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length,
+				uint64_t iova, unsigned int access)
+{
+	struct ibv_mr *(*real)(struct ibv_pd *, void *, size_t, uint64_t,
+			       unsigned int) =
+		dlsym(RTLD_NEXT, "ibv_reg_mr_iova2");
+
+	if (reg_call(access))
+		return NULL;
+	return real(pd, addr, length, iova, rights(access));
+}
+
+int ibv_dereg_mr(struct ibv_mr *mr)
+{
+	int (*real)(struct ibv_mr *) = dlsym(RTLD_NEXT, "ibv_dereg_mr");
+	int rc = dereg_fails;
+
+	dereg_fails = 0;
+	return rc ?: real(mr);
+}
+
+struct ibv_pd *ibv_alloc_pd(struct ibv_context *ctx)
+{
+	struct ibv_pd *(*real)(struct ibv_context *) =
+		dlsym(RTLD_NEXT, "ibv_alloc_pd");
+	int rc = alloc_pd_fails;
+
+	alloc_pd_fails = 0;
+	if (rc) {
+		errno = rc > 0 ? rc : 0;
+		return NULL;
+	}
+	return real(ctx);
+}
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t n, size_t size);
+
+static bool out_of_memory(void)
+{
+	bool fails = malloc_fails;
+
+	malloc_fails = false;
+	if (fails)
+		errno = ENOMEM;
+	return fails;
+}
+
+void *malloc(size_t size)
+{
+	return out_of_memory() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+	return out_of_memory() ? NULL : __libc_calloc(n, size);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * In front of libibverbs: which registrations the library asks for, and failures
+ * made to order. Nothing fails unless told to.
+ */
+#ifndef PINION_TEST_VERBS_H
+#define PINION_TEST_VERBS_H
+
+#include <stdbool.h>
+
+struct registrations {
+	int calls;
+	int access[8]; /* of each */
+	int fail[8]; /* an errno for the call of this number, 0: none */
+	int pass_access; /* if not 0: the real call gets these rights */
+};
+
+extern struct registrations registrations;
+
+/* Forget and let pass. */
+void registrations_reset(void);
+
+extern int dereg_fails; /* what the next ibv_dereg_mr() returns, if not 0 */
+extern int
+	alloc_pd_fails; /* errno of the next ibv_alloc_pd(); -1: NULL, errno 0 */
+
+/* The next malloc() or calloc() of this thread fails. */
+extern __thread bool malloc_fails;
+
+#endif /* PINION_TEST_VERBS_H */
