@@ -34,6 +34,13 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 io
 		return ERR_PTR(-EOPNOTSUPP);
 	return pinion_register_user(pd, start, length, iova, access, udata);
 }
+
+static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
+					int fd, int access, struct ib_dmah *dmah,
+					struct uverbs_attr_bundle *attrs)
+{
+	return pinion_register_dmabuf(pd, offset, length, iova, fd, access, attrs);
+}
 #endif
 
 #ifndef PINION_HAVE_RESIZE_USER_CQ
@@ -48,10 +55,12 @@ const struct ib_device_ops pinion_compat_ops = {
 	.alloc_dmah = alloc_dmah,
 	.dealloc_dmah = dealloc_dmah,
 	.reg_user_mr = reg_user_mr,
+	.reg_user_mr_dmabuf = reg_user_mr_dmabuf,
 
 	INIT_RDMA_OBJ_SIZE(ib_dmah, dmah, ibdmah),
 #else
 	.reg_user_mr = pinion_register_user,
+	.reg_user_mr_dmabuf = pinion_register_dmabuf,
 #endif
 #ifdef PINION_HAVE_RESIZE_USER_CQ
 	.resize_user_cq = pinion_resize_cq,

@@ -8,13 +8,12 @@
 
 #include "../compat/umem.h"
 #include "../logic/range.h"
+#include "describe.h"
+#include "dmabuf.h"
 #include "mr.h"
 #include "mtt.h"
 #include "odp.h"
 #include "trace.h"
-
-/* Any size from a page to a gigabyte will do for a block. */
-#define BLOCK_SIZES GENMASK_ULL(30, PAGE_SHIFT)
 
 #define REREG_FLAGS (IB_MR_REREG_TRANS | IB_MR_REREG_PD | IB_MR_REREG_ACCESS)
 
@@ -25,50 +24,13 @@ struct backing {
 	struct pinion_pager *pager;	/* pages come and go: owner of both */
 };
 
-/* For a tracepoint that is on, and was when @begun was taken. */
-static u64 since(u64 begun)
-{
-	return begun ? ktime_get_ns() - begun : 0;
-}
-
-/*
- * What was refused here and not by the core, told to who looks for it: the errno alone
- * does not say why.
- */
-static int refused(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
-		   const char *reason, int err)
+int pinion_mr_refused(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
+		      const char *reason, int err)
 {
 	trace_mr_reg_fail(start, length, iova, access, reason, err);
 	ibdev_dbg_ratelimited(pd->device, "no region of %llu bytes at 0x%llx: %s (%d)\n",
 			      length, start, reason, err);
 	return err;
-}
-
-/* A table of @umem in the largest blocks its layout allows. */
-static struct pinion_mtt *describe(struct ib_umem *umem)
-{
-	unsigned long start = umem->address;
-	u64 begun = trace_mtt_write_enabled() ? ktime_get_ns() : 0;
-	struct ib_block_iter biter;
-	unsigned long size;
-	struct pinion_mtt *mtt;
-	u64 block = 0;
-
-	/* Our own arithmetic starts at the first block, so any iova suits any size. */
-	size = ib_umem_find_best_pgsz(umem, BLOCK_SIZES, start);
-	if (!size)
-		return ERR_PTR(-EINVAL);
-	mtt = pinion_mtt_alloc(ib_umem_num_dma_blocks(umem, size), __ffs(size),
-			       start & (size - 1));
-	if (!mtt)
-		return ERR_PTR(-ENOMEM);
-	rdma_umem_for_each_dma_block(umem, &biter, size) {
-		*pinion_mtt_slot(mtt, block++) = rdma_block_iter_dma_address(&biter);
-		if (!(block & (PINION_MTT_LEAF_BLOCKS - 1)))
-			cond_resched();
-	}
-	trace_mtt_write(mtt, since(begun));
-	return mtt;
 }
 
 static int back_on_demand(struct backing *backing, struct ib_pd *pd, u64 start, u64 length,
@@ -95,7 +57,7 @@ static int back(struct backing *backing, struct ib_pd *pd, u64 start, u64 length
 	backing->umem = pinion_umem_get(pd->device, start, length, access);
 	if (IS_ERR(backing->umem))
 		return PTR_ERR(backing->umem);
-	backing->mtt = describe(backing->umem);
+	backing->mtt = pinion_describe(backing->umem);
 	if (IS_ERR(backing->mtt)) {
 		err = PTR_ERR(backing->mtt);
 		ib_umem_release(backing->umem);
@@ -119,7 +81,7 @@ static u64 first_address(u64 iova, int access)
 	return access & IB_ZERO_BASED ? 0 : iova;
 }
 
-static int check_span(u64 length, u64 iova, int access)
+int pinion_mr_check_span(u64 length, u64 iova, int access)
 {
 	if (!length || !pinion_range_valid(first_address(iova, access), length))
 		return -EINVAL;
@@ -143,7 +105,7 @@ static void name_mr(struct pinion_mr *mr)
  * @keys: the device's keys
  * @pd: protection domain
  * @mtt: the table, the region's from here on
- * @pager: whose pages it speaks of, if they come and go
+ * @pager: whose pages it speaks of, if they come and go; may have no table yet
  * @base: the address of the first byte as work requests name it
  * @length: in bytes
  * @access: IB_ACCESS_*
@@ -201,29 +163,30 @@ struct ib_mr *pinion_reg_user_mr(struct pinion_keys *keys, struct ib_pd *pd, u64
 	struct ib_mr *ibmr;
 	int err;
 
-	err = check_span(length, iova, access);
+	err = pinion_mr_check_span(length, iova, access);
 	if (err)
-		return ERR_PTR(refused(pd, start, length, iova, access,
-				       "no length, or an end beyond 2^64", err));
+		return ERR_PTR(pinion_mr_refused(pd, start, length, iova, access,
+						 "no length, or an end beyond 2^64", err));
 	err = back(&backing, pd, start, length, access);
 	if (err)
-		return ERR_PTR(refused(pd, start, length, iova, access,
-				       "not pinned, or no room for its table", err));
+		return ERR_PTR(pinion_mr_refused(pd, start, length, iova, access,
+						 "not pinned, or no room for its table", err));
 	ibmr = pinion_region_make(keys, pd, backing.mtt, backing.pager,
 				  first_address(iova, access), length, access);
 	if (IS_ERR(ibmr)) {
 		unback(&backing);
-		refused(pd, start, length, iova, access, "no key", PTR_ERR(ibmr));
+		pinion_mr_refused(pd, start, length, iova, access, "no key", PTR_ERR(ibmr));
 		return ibmr;
 	}
 	to_pinion_mr(ibmr)->umem = backing.umem;
-	trace_mr_reg(ibmr->lkey, ibmr->iova, length, access, since(begun));
+	trace_mr_reg(ibmr->lkey, ibmr->iova, length, access, pinion_since(begun));
 	return ibmr;
 }
 
 /* Everything a rereg may change, decided before the gate is closed. */
 struct change {
-	struct backing backing;
+	bool translation;
+	struct backing backing;		/* if so: the new one, then the old one */
 	struct ib_pd *pd;
 	u64 base;
 	u64 length;
@@ -239,10 +202,13 @@ static int apply(struct pinion_key *key, struct pinion_mr *mr, struct change *ch
 	if (atomic_read(&key->windows)) {
 		err = -EBUSY;
 	} else {
-		key->generation += mr->umem != change->backing.umem;
-		swap(mr->umem, change->backing.umem);
-		swap(key->mtt, change->backing.mtt);
-		swap(key->pager, change->backing.pager);
+		/* Else the table is not ours to touch: a pager may exchange it. */
+		if (change->translation) {
+			key->generation++;
+			swap(mr->umem, change->backing.umem);
+			swap(key->mtt, change->backing.mtt);
+			swap(key->pager, change->backing.pager);
+		}
 		key->pd = change->pd;
 		key->base = change->base;
 		key->length = change->length;
@@ -275,7 +241,7 @@ struct ib_mr *pinion_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64
 	struct pinion_mr *mr = to_pinion_mr(ibmr);
 	struct pinion_key *key = mr->key;
 	struct change change = {
-		.backing = { mr->umem, key->mtt, key->pager },
+		.translation = flags & IB_MR_REREG_TRANS,
 		.pd = flags & IB_MR_REREG_PD ? pd : key->pd,
 		.base = key->base,
 		.length = key->length,
@@ -286,10 +252,10 @@ struct ib_mr *pinion_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64
 
 	if (flags & ~REREG_FLAGS || !mr->umem)
 		return ERR_PTR(-EOPNOTSUPP);
-	if (flags & IB_MR_REREG_TRANS) {
+	if (change.translation) {
 		change.base = first_address(iova, change.access);
 		change.length = length;
-		err = check_span(length, iova, change.access);
+		err = pinion_mr_check_span(length, iova, change.access);
 		if (!err)
 			err = back(&change.backing, change.pd, start, length, change.access);
 		if (!err && change.backing.pager)
@@ -299,18 +265,21 @@ struct ib_mr *pinion_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64
 		/* Zero-based or not, pinned or not is a matter of the translation. */
 		if (!err && (change.access ^ mr->access) & (IB_ZERO_BASED | IB_ACCESS_ON_DEMAND))
 			err = -EOPNOTSUPP;
+		if (!err && mr->umem->is_dmabuf &&
+		    change.access & ~(PINION_DMABUF_RIGHTS | IB_ACCESS_OPTIONAL))
+			err = -EOPNOTSUPP;
 	}
 	if (err)
 		return ERR_PTR(err);
 
 	err = apply(key, mr, &change);
-	if (flags & IB_MR_REREG_TRANS)
+	if (change.translation)
 		unback(&change.backing);
 	if (err)
 		return ERR_PTR(err);
 	name_mr(mr);
 	trace_mr_rereg(ibmr->lkey, ibmr->iova, ibmr->length, mr->access,
-		       since(begun));
+		       pinion_since(begun));
 	return NULL;
 }
 
@@ -349,7 +318,7 @@ int pinion_dereg_mr(struct ib_mr *ibmr)
 	unback(&backing);
 	pinion_mtt_free(mr->pages);
 	trace_mr_dereg(ibmr->lkey, ibmr->iova, ibmr->length, mr->access,
-		       since(begun));
+		       pinion_since(begun));
 	kfree(mr);
 	return 0;
 }

@@ -42,7 +42,21 @@ static inline struct pinion_mw *to_pinion_mw(struct ib_mw *ibmw)
 	return container_of(ibmw, struct pinion_mw, ibmw);
 }
 
-/* With a NULL @mtt: of all DMA addresses, for kernel consumers. */
+/* For a tracepoint that is on, and was when @begun was taken. */
+static inline u64 pinion_since(u64 begun)
+{
+	return begun ? ktime_get_ns() - begun : 0;
+}
+
+/*
+ * What was refused here and not by the core, told to who looks for it: the errno alone
+ * does not say why. Return: @err.
+ */
+int pinion_mr_refused(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
+		      const char *reason, int err);
+int pinion_mr_check_span(u64 length, u64 iova, int access);
+
+/* With neither @mtt nor @pager: of all DMA addresses, for kernel consumers. */
 struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
 				 struct pinion_mtt *mtt, struct pinion_pager *pager, u64 base,
 				 u64 length, int access);

@@ -163,6 +163,25 @@ TRACE_EVENT(odp_prefetch,
 		  __entry->err, __entry->ns)
 );
 
+TRACE_EVENT(dmabuf_map,
+	TP_PROTO(u32 key, u64 pages, const char *reason, int err),
+	TP_ARGS(key, pages, reason, err),
+	TP_STRUCT__entry(
+		__field(u32, key)
+		__field(u64, pages)
+		__string(reason, reason)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		__entry->key = key;
+		__entry->pages = pages;
+		__assign_str(reason);
+		__entry->err = err;
+	),
+	TP_printk("key=0x%08x pages=%llu %s (%d)", __entry->key, __entry->pages,
+		  __get_str(reason), __entry->err)
+);
+
 #endif
 
 #undef TRACE_INCLUDE_PATH

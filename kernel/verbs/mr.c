@@ -6,6 +6,7 @@
 #include <rdma/ib_umem.h>
 
 #include "../mem/dm.h"
+#include "../mem/dmabuf.h"
 #include "../mem/fastreg.h"
 #include "../mem/mr.h"
 #include "../mem/odp.h"
@@ -52,6 +53,35 @@ struct ib_mr *pinion_register_user(struct ib_pd *pd, u64 start, u64 length, u64 
 	if (!pinion_count_in(dev, PINION_COUNT_MR))
 		return ERR_PTR(-ENOMEM);
 	return counted(dev, pinion_reg_user_mr(&dev->node.keys, pd, start, length, iova, access));
+}
+
+/**
+ * pinion_register_dmabuf - ib_device_ops.reg_user_mr_dmabuf on every kernel
+ * @pd: protection domain
+ * @offset: of the first byte in the buffer
+ * @length: in bytes
+ * @iova: the address of the first byte as work requests will name it
+ * @fd: the buffer
+ * @access: IB_ACCESS_*, those that the core lets through for a dma-buf
+ * @attrs: of the call, which says nothing more
+ *
+ * Return: the region or an ERR_PTR.
+ */
+struct ib_mr *pinion_register_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
+				     int access, struct uverbs_attr_bundle *attrs)
+{
+	struct pinion_dev *dev = to_pinion_dev(pd->device);
+	int err;
+
+	err = pinion_udata_none(&attrs->driver_udata);
+	if (err)
+		return ERR_PTR(err);
+	if (length > PINION_MAX_MR_SIZE)
+		return ERR_PTR(-EINVAL);
+	if (!pinion_count_in(dev, PINION_COUNT_MR))
+		return ERR_PTR(-ENOMEM);
+	return counted(dev, pinion_reg_dmabuf_mr(&dev->node.keys, pd, offset, length, iova, fd,
+						 access));
 }
 
 /* Always in place, so there is nothing to count. */

@@ -31,5 +31,7 @@ int pinion_dm_query(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs);
 int pinion_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed);
 struct ib_mr *pinion_register_user(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 				   int access, struct ib_udata *udata);
+struct ib_mr *pinion_register_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
+				     int access, struct uverbs_attr_bundle *attrs);
 
 #endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Writes the table of a umem whose pages are all there, pinned or mapped from a
+ * dma-buf. Never gets or releases one.
+ */
+#include <rdma/ib_umem.h>
+
+#include "../compat/umem.h"
+#include "describe.h"
+#include "mr.h"
+#include "mtt.h"
+#include "trace.h"
+
+/* Any size from a page to a gigabyte will do for a block. */
+#define BLOCK_SIZES GENMASK_ULL(30, PAGE_SHIFT)
+
+struct pinion_mtt *pinion_describe(struct ib_umem *umem)
+{
+	unsigned long start = umem->address;
+	u64 begun = trace_mtt_write_enabled() ? ktime_get_ns() : 0;
+	struct ib_block_iter biter;
+	unsigned long size;
+	struct pinion_mtt *mtt;
+	u64 block = 0;
+
+	/* Our own arithmetic starts at the first block, so any iova suits any size. */
+	size = ib_umem_find_best_pgsz(umem, BLOCK_SIZES, start);
+	if (!size)
+		return ERR_PTR(-EINVAL);
+	mtt = pinion_mtt_alloc(ib_umem_num_dma_blocks(umem, size), __ffs(size),
+			       start & (size - 1));
+	if (!mtt)
+		return ERR_PTR(-ENOMEM);
+	rdma_umem_for_each_dma_block(umem, &biter, size) {
+		*pinion_mtt_slot(mtt, block++) = rdma_block_iter_dma_address(&biter);
+		if (!(block & (PINION_MTT_LEAF_BLOCKS - 1)))
+			cond_resched();
+	}
+	trace_mtt_write(mtt, pinion_since(begun));
+	return mtt;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * From memory that is mapped for the device to a table of it.
+ */
+#ifndef PINION_MEM_DESCRIBE_H
+#define PINION_MEM_DESCRIBE_H
+
+struct ib_umem;
+struct pinion_mtt;
+
+/* In the largest blocks its layout allows. An ERR_PTR if there is no such table. */
+struct pinion_mtt *pinion_describe(struct ib_umem *umem);
+
+#endif

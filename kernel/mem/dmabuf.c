@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Imports of dma-bufs: attach, map, and let go when the exporter moves the memory or
+ * takes it away. Never pins a buffer, so an exporter that cannot pin will do.
+ *
+ * A mapping has a table of its own, made when it is mapped, in the blocks that suit
+ * it. While there is none, whoever enters the key misses its pages, leaves all gates
+ * and faults, as with on-demand paging. All of it happens under the reservation lock
+ * of the buffer, which its exporter holds when it calls us:
+ *
+ *	reservation lock -> gate
+ *
+ * A move closes the gate, takes the table away, opens the gate and unmaps. When it
+ * returns, nobody touches the old memory and nobody will.
+ */
+#include <linux/dma-resv.h>
+#include <linux/memory_hotplug.h>
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+
+#include "../compat/dmabuf.h"
+#include "describe.h"
+#include "dmabuf.h"
+#include "mr.h"
+#include "mtt.h"
+#include "pager.h"
+#include "trace.h"
+
+/* How long a killed process may have to wait for fences before it is noticed. */
+#define FENCE_WAIT (HZ / 10)
+
+struct dmabuf {
+	struct pinion_pager pager;
+	struct ib_umem_dmabuf *umem;
+	/* under the reservation lock */
+	struct pinion_key *key;
+	struct pinion_mtt *mtt;		/* of the mapping; NULL: there is none */
+	const char *why;		/* the last mapping failed */
+};
+
+static struct dmabuf *to_dmabuf(struct pinion_pager *pager)
+{
+	return container_of(pager, struct dmabuf, pager);
+}
+
+static struct dma_resv *resv_of(const struct dmabuf *dmabuf)
+{
+	return dmabuf->umem->attach->dmabuf->resv;
+}
+
+static u64 pages_of(const struct dmabuf *dmabuf)
+{
+	const struct ib_umem *umem = &dmabuf->umem->umem;
+
+	return (ALIGN(umem->address + umem->length, PAGE_SIZE) -
+		ALIGN_DOWN(umem->address, PAGE_SIZE)) >> PAGE_SHIFT;
+}
+
+/* The reservation lock is held; so is nothing that who is inside the gate waits for. */
+static void set_table(struct dmabuf *dmabuf, struct pinion_mtt *mtt)
+{
+	struct pinion_key *key = dmabuf->key;
+
+	dmabuf->mtt = mtt;
+	if (!key)
+		return;
+	pinion_key_close(key);
+	/* A region that was given other memory is none of ours any more. */
+	if (key->pager == &dmabuf->pager)
+		key->mtt = mtt;
+	pinion_key_open(key);
+}
+
+/* Nobody uses the mapping when this returns. The reservation lock is held. */
+static void let_go(struct dmabuf *dmabuf)
+{
+	struct pinion_mtt *mtt = dmabuf->mtt;
+
+	set_table(dmabuf, NULL);
+	pinion_mtt_free(mtt);
+	ib_umem_dmabuf_unmap_pages(dmabuf->umem);
+}
+
+static void moved(struct dma_buf_attachment *attach)
+{
+	struct ib_umem_dmabuf *umem = attach->importer_priv;
+	struct dmabuf *dmabuf = umem->private;
+
+	/* Where nothing is mapped, nothing goes. */
+	if (!dmabuf || !dmabuf->mtt)
+		return;
+	let_go(dmabuf);
+	pinion_pager_count(&dmabuf->pager, PINION_PAGER_INVALIDATIONS,
+			   PINION_PAGER_INVALIDATIONS_HANDLED, pages_of(dmabuf));
+}
+
+/*
+ * Other devices' memory cannot be reached by a CPU that copies, so none is asked for:
+ * an exporter that has a choice moves the buffer to main memory.
+ */
+static const struct dma_buf_attach_ops attach_ops = {
+	.allow_peer2peer = false,
+	.pinion_on_move = moved,
+};
+
+/* Is it all memory that the kernel can address, and as much as was promised? */
+static int examine(struct dmabuf *dmabuf)
+{
+	struct sg_table *sgt = &dmabuf->umem->umem.sgt_append.sgt;
+	u64 pages = 0, pfn, end;
+	struct scatterlist *sg;
+	struct page *page;
+	int i;
+
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		pfn = PHYS_PFN(sg_dma_address(sg));
+		end = PHYS_PFN(sg_dma_address(sg) + sg_dma_len(sg));
+		pages += end - pfn;
+		for (; pfn < end; pfn++) {
+			page = pfn_to_online_page(pfn);
+			if (!page || is_zone_device_page(page)) {
+				dmabuf->why = "the dma-buf is in a device's memory";
+				return -EOPNOTSUPP;
+			}
+		}
+		cond_resched();
+	}
+	if (pages == pages_of(dmabuf))
+		return 0;
+	dmabuf->why = "the dma-buf's exporter mapped less than it has";
+	return -EINVAL;
+}
+
+/* The reservation lock is held, and there is no table. */
+static int bring(struct dmabuf *dmabuf)
+{
+	struct pinion_mtt *mtt;
+	int err;
+
+	dmabuf->why = "the dma-buf's exporter did not map it";
+	err = ib_umem_dmabuf_map_pages(dmabuf->umem);
+	if (!err)
+		err = examine(dmabuf);
+	if (err)
+		goto err_unmap;
+	mtt = pinion_describe(&dmabuf->umem->umem);
+	if (IS_ERR(mtt)) {
+		dmabuf->why = "no table of the dma-buf's layout, or no room for it";
+		err = PTR_ERR(mtt);
+		goto err_unmap;
+	}
+	set_table(dmabuf, mtt);
+	return 0;
+
+err_unmap:
+	ib_umem_dmabuf_unmap_pages(dmabuf->umem);
+	return err;
+}
+
+/*
+ * Locks the reservation when all that the exporter has begun to move has arrived. The
+ * core would wait with the lock held, and whatever happens to the waiting process.
+ */
+static int lock_arrived(struct dma_resv *resv)
+{
+	long left;
+
+	for (;;) {
+		left = dma_resv_wait_timeout(resv, DMA_RESV_USAGE_KERNEL, false, FENCE_WAIT);
+		if (left < 0)
+			return left;
+		if (left) {
+			dma_resv_lock(resv, NULL);
+			if (dma_resv_test_signaled(resv, DMA_RESV_USAGE_KERNEL))
+				return 0;
+			dma_resv_unlock(resv);
+		}
+		if (fatal_signal_pending(current))
+			return -EINTR;
+	}
+}
+
+static int fault(struct pinion_pager *pager, u64 offset, u64 length, bool write)
+{
+	struct dmabuf *dmabuf = to_dmabuf(pager);
+	struct dma_resv *resv = resv_of(dmabuf);
+	int err;
+
+	err = lock_arrived(resv);
+	if (err)
+		return err;
+	/* Somebody else may have been faster. */
+	if (!dmabuf->mtt) {
+		err = bring(dmabuf);
+		trace_dmabuf_map(pager->key->value, pages_of(dmabuf), err ? dmabuf->why : "", err);
+		if (!err)
+			pinion_pager_count(pager, PINION_PAGER_FAULTS,
+					   PINION_PAGER_FAULTS_HANDLED, pages_of(dmabuf));
+	}
+	dma_resv_unlock(resv);
+	return err;
+}
+
+/* It may have been moved since it was mapped, so there may be no table already. */
+static void attach(struct pinion_pager *pager, struct pinion_key *key)
+{
+	struct dmabuf *dmabuf = to_dmabuf(pager);
+
+	dma_resv_lock(resv_of(dmabuf), NULL);
+	dmabuf->key = key;
+	set_table(dmabuf, dmabuf->mtt);
+	dma_resv_unlock(resv_of(dmabuf));
+}
+
+static void destroy(struct pinion_pager *pager)
+{
+	struct dmabuf *dmabuf = to_dmabuf(pager);
+
+	dma_resv_lock(resv_of(dmabuf), NULL);
+	let_go(dmabuf);
+	dmabuf->umem->private = NULL;
+	dma_resv_unlock(resv_of(dmabuf));
+	ib_umem_release(&dmabuf->umem->umem);
+	kfree(dmabuf);
+}
+
+static const struct pinion_pager_ops pager_ops = {
+	.fault = fault,
+	.attach = attach,
+	.destroy = destroy,
+};
+
+/* Attached and mapped, or an ERR_PTR and *@why. */
+static struct dmabuf *import(struct ib_device *ibdev, u64 offset, u64 length, int fd, int access,
+			     const char **why)
+{
+	struct dmabuf *dmabuf;
+	int err;
+
+	*why = "no memory, no dma-buf, or beyond its end";
+	dmabuf = kzalloc(sizeof(*dmabuf), GFP_KERNEL_ACCOUNT);
+	if (!dmabuf)
+		return ERR_PTR(-ENOMEM);
+	dmabuf->umem = ib_umem_dmabuf_get(ibdev, offset, length, fd, access, &attach_ops);
+	if (IS_ERR(dmabuf->umem)) {
+		err = PTR_ERR(dmabuf->umem);
+		kfree(dmabuf);
+		return ERR_PTR(err);
+	}
+	pinion_pager_init(&dmabuf->pager, &pager_ops);
+	/* Errors are to be told now, not to the first message. */
+	err = lock_arrived(resv_of(dmabuf));
+	if (err)
+		goto err_destroy;
+	dmabuf->umem->private = dmabuf;
+	err = bring(dmabuf);
+	*why = dmabuf->why;
+	dma_resv_unlock(resv_of(dmabuf));
+	if (err)
+		goto err_destroy;
+	return dmabuf;
+
+err_destroy:
+	pinion_pager_destroy(&dmabuf->pager);
+	return ERR_PTR(err);
+}
+
+/**
+ * pinion_reg_dmabuf_mr - give part of a dma-buf a key
+ * @keys: the device's keys
+ * @pd: protection domain
+ * @offset: of the first byte in the buffer, any alignment
+ * @length: in bytes
+ * @iova: the address of the first byte as work requests will name it
+ * @fd: the buffer; it may be closed afterwards
+ * @access: IB_ACCESS_*, checked by the core
+ *
+ * The exporter may move the buffer: content goes with it, and who comes meanwhile
+ * waits. What the exporter refuses is refused with its errno.
+ *
+ * Return: the region or an ERR_PTR.
+ */
+struct ib_mr *pinion_reg_dmabuf_mr(struct pinion_keys *keys, struct ib_pd *pd, u64 offset,
+				   u64 length, u64 iova, int fd, int access)
+{
+	u64 begun = trace_mr_reg_enabled() ? ktime_get_ns() : 0;
+	struct dmabuf *dmabuf;
+	struct ib_mr *ibmr;
+	const char *why;
+	int err;
+
+	err = pinion_mr_check_span(length, iova, access);
+	if (err)
+		return ERR_PTR(pinion_mr_refused(pd, offset, length, iova, access,
+						 "no length, or an end beyond 2^64", err));
+	dmabuf = import(pd->device, offset, length, fd, access, &why);
+	if (IS_ERR(dmabuf))
+		return ERR_PTR(pinion_mr_refused(pd, offset, length, iova, access, why,
+						 PTR_ERR(dmabuf)));
+	ibmr = pinion_region_make(keys, pd, NULL, &dmabuf->pager, iova, length, access);
+	if (IS_ERR(ibmr)) {
+		pinion_pager_destroy(&dmabuf->pager);
+		pinion_mr_refused(pd, offset, length, iova, access, "no key", PTR_ERR(ibmr));
+		return ibmr;
+	}
+	to_pinion_mr(ibmr)->umem = &dmabuf->umem->umem;
+	trace_mr_reg(ibmr->lkey, ibmr->iova, length, access, pinion_since(begun));
+	return ibmr;
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * ibv_reg_dmabuf_mr(3) while the exporter moves the buffer or takes it away: content
+ * follows, and the memory it has left is left alone (item A68).
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dmabuf.h"
+#include "link.h"
+#include "resources.h"
+
+enum { SIZE = 64 * 4096, LEN = 200001 };
+
+static struct link link_;
+static struct region all;
+
+static void begin(void)
+{
+	need_exporter();
+	link_make(&link_, NULL);
+	all = region_new(LEN, 1234, ALL_ACCESS);
+}
+
+static void no_access(struct region *r)
+{
+	refused(&link_, IBV_WR_RDMA_READ, sge_of(&all, 0, 8), r->base, r->rkey,
+		IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+	refused(&link_, IBV_WR_RDMA_WRITE, sge_of(&all, 0, 8), r->base, r->rkey,
+		IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+	refused(&link_, IBV_WR_ATOMIC_FETCH_AND_ADD, sge_of(&all, 0, 8),
+		r->base, r->rkey, IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+	expect_why(rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(r, 0, 9), all.base,
+			all.rkey),
+		   IBV_WC_LOC_PROT_ERR, PINION_SYN_FAULT);
+	link_renew(&link_);
+}
+
+static void move(const struct dmabuf *dmabuf, unsigned int delay_ms)
+{
+	CHECK_EQ(dmabuf_move(dmabuf, delay_ms), 0);
+}
+
+static void unharmed(struct dmabuf *dmabuf)
+{
+	struct exporter_stat stat = dmabuf_stat(dmabuf);
+
+	CHECK_EQ(stat.late, 0);
+	CHECK_EQ(stat.touched, 0);
+}
+
+/* The content is there after a move, and one mapping is enough for all who ask. */
+static void a68_moves(void)
+{
+	static const unsigned int kinds[] = { 0, EXPORTER_CONTIGUOUS };
+	struct exporter_stat stat;
+	struct region r, other;
+	size_t kind;
+	int i;
+
+	begin();
+	for (kind = 0; kind < ARRAY_SIZE(kinds); kind++) {
+		struct dmabuf dmabuf = dmabuf_own(SIZE, kinds[kind]);
+
+		r = dmabuf_region(&dmabuf, 100, LEN, 100, ALL_ACCESS);
+		other = dmabuf_region(&dmabuf, 0, SIZE, 1 << 20, ALL_ACCESS);
+		for (i = 0; i < 10; i++) {
+			exchange(&link_, &all, &r);
+			move(&dmabuf, 0);
+			check_read(&link_, &all, 0, &r, 0, LEN);
+			buf_check(all.buf);
+			move(&dmabuf, 0);
+			check_write(&link_, &all, 3, &r, 7, LEN - 7);
+			buf_check(r.buf);
+			move(&dmabuf, 0);
+			exchange(&link_, &r, &all);
+			move(&dmabuf, 0);
+			check_send(&link_, &r, 3, &other, 7, 5000);
+			buf_check(r.buf);
+			move(&dmabuf, 0);
+		}
+		stat = dmabuf_stat(&dmabuf);
+		CHECK_EQ(stat.moves, 50);
+		/* At first; then r but for the last move, other each round. */
+		CHECK_EQ(stat.maps, 2 + 49 + 10);
+		CHECK_EQ(stat.unmaps, stat.maps);
+		dmabuf_region_free(&r);
+		dmabuf_region_free(&other);
+		dmabuf_check_unused(&dmabuf);
+		dmabuf_free(&dmabuf);
+	}
+}
+
+/* Nobody asks: a move costs the exporter nothing but the first time. */
+static void a68_idle_moves(void)
+{
+	struct dmabuf dmabuf;
+	struct region r;
+	int i;
+
+	begin();
+	dmabuf = dmabuf_own(SIZE, 0);
+	r = dmabuf_region(&dmabuf, 0, SIZE, 0, ALL_ACCESS);
+	for (i = 0; i < 10; i++)
+		move(&dmabuf, 0);
+	CHECK_EQ(dmabuf_stat(&dmabuf).maps, 1);
+	dmabuf_region_free(&r);
+	dmabuf_check_unused(&dmabuf);
+}
+
+static void a68_fences(void)
+{
+	const unsigned int delay = 100;
+	struct dmabuf dmabuf;
+	struct region r;
+	double start;
+	int i;
+
+	begin();
+	dmabuf = dmabuf_own(SIZE, 0);
+	r = dmabuf_region(&dmabuf, 0, SIZE, 0, ALL_ACCESS);
+	for (i = 0; i < 5; i++) {
+		start = now();
+		move(&dmabuf, delay);
+		check_read(&link_, &all, 0, &r, 0, LEN);
+		CHECK(now() - start >= delay / 1e3);
+		buf_check(all.buf);
+		move(&dmabuf, delay);
+		check_write(&link_, &all, 0, &r, 0, LEN);
+		buf_check(r.buf);
+	}
+	/* At registration, too. */
+	dmabuf_region_free(&r);
+	start = now();
+	move(&dmabuf, delay);
+	r = dmabuf_region(&dmabuf, 0, SIZE, 0, ALL_ACCESS);
+	CHECK(now() - start >= delay / 1e3);
+	check_read(&link_, &all, 0, &r, 0, LEN);
+	buf_check(all.buf);
+	unharmed(&dmabuf);
+}
+
+static void waits(void *arg)
+{
+	struct dmabuf *dmabuf = arg;
+	struct region r;
+
+	device_open();
+	begin();
+	r = dmabuf_region(dmabuf, 0, SIZE, 0, ALL_ACCESS);
+	move(dmabuf, 5000);
+	check_read(&link_, &all, 0, &r, 0, LEN);
+	_exit(9);
+}
+
+/* Who waits for a fence can be killed. */
+static void a68_fence_kill(void)
+{
+	struct dmabuf dmabuf;
+	double start;
+	int pid;
+
+	need_exporter();
+	dmabuf = dmabuf_own(SIZE, 0);
+	pid = spawn(waits, &dmabuf);
+	while (!dmabuf_stat(&dmabuf).moves)
+		usleep(10000);
+	usleep(100000);
+	start = now();
+	kill(pid, SIGKILL);
+	CHECK_EQ(reap(pid), SIGKILL);
+	CHECK(now() - start < 3);
+	dmabuf_check_unused(&dmabuf);
+}
+
+static void a68_fails_later(void)
+{
+	struct dmabuf dmabuf;
+	struct region r;
+	uint64_t maps;
+
+	begin();
+	dmabuf = dmabuf_own(SIZE, 0);
+	r = dmabuf_region(&dmabuf, 0, SIZE, 0, ALL_ACCESS);
+	exchange(&link_, &all, &r);
+	dmabuf_fail(&dmabuf, EXPORTER_MAP, ENOMEM);
+	/* What is mapped is. */
+	exchange(&link_, &all, &r);
+	move(&dmabuf, 0);
+	no_access(&r);
+	dmabuf_fail(&dmabuf, EXPORTER_MAP, 0);
+	exchange(&link_, &all, &r);
+	maps = dmabuf_stat(&dmabuf).maps;
+	CHECK_EQ(maps, 2);
+	dmabuf_region_free(&r);
+	dmabuf_check_unused(&dmabuf);
+}
+
+static void a68_revoked(void)
+{
+	struct dmabuf dmabuf;
+	struct region r, other;
+
+	begin();
+	dmabuf = dmabuf_own(SIZE, 0);
+	r = dmabuf_region(&dmabuf, 0, SIZE, 0, ALL_ACCESS);
+	other = dmabuf_region(&dmabuf, 0, SIZE, 0, ALL_ACCESS);
+	exchange(&link_, &all, &r);
+	dmabuf_revoke(&dmabuf);
+	no_access(&r);
+	no_access(&other);
+	CHECK_EQ(dmabuf_stat(&dmabuf).maps, dmabuf_stat(&dmabuf).unmaps);
+	MUST_NOT(ibv_reg_dmabuf_mr(dev.pd, 0, SIZE, 0, dmabuf.fd, ALL_ACCESS),
+		 ENODEV);
+	dmabuf_region_free(&r);
+	dmabuf_region_free(&other);
+	dmabuf_check_unused(&dmabuf);
+}
+
+static void a68_counters(void)
+{
+	uint64_t faults, events, gone, moves;
+	struct dmabuf dmabuf;
+	struct region r;
+	int i;
+
+	begin();
+	dmabuf = dmabuf_own(SIZE, 0);
+	r = dmabuf_region(&dmabuf, 0, SIZE, 0, ALL_ACCESS);
+	for (i = 0; i < 3; i++) {
+		move(&dmabuf, 0);
+		check_read(&link_, &all, 0, &r, 0, LEN);
+	}
+	if (!resources_mr_counter(r.rkey, "page_faults", &faults))
+		skip("no counters of regions");
+	CHECK(resources_mr_counter(r.rkey, "page_invalidations", &gone));
+	CHECK_EQ(faults, 3 * SIZE / PAGE);
+	CHECK_EQ(gone, 3 * SIZE / PAGE);
+	if (resources_mr_counter(r.rkey, "page_faults_handled", &events)) {
+		CHECK(resources_mr_counter(r.rkey, "page_invalidations_handled",
+					   &moves));
+		CHECK_EQ(events, 3);
+		CHECK_EQ(moves, 3);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(a68_moves, "A68 content follows a move"),
+	TEST(a68_idle_moves, "A68 moves while nobody asks"),
+	TEST(a68_fences, "A68 fences are waited for"),
+	TEST(a68_fence_kill, "A68 killed while it waits for a fence"),
+	TEST(a68_fails_later, "A68 the exporter fails after a move"),
+	TEST(a68_revoked, "A68 the buffer is taken away"),
+	TEST(a68_counters, "A68 statistics"),
+};
+
+HARNESS_MAIN("ibv_reg_dmabuf_mr(3): buffers that move", tests)
