@@ -267,13 +267,18 @@ void pinion_key_wait(struct pinion_keys *keys, u32 value)
 	pinion_key_put(region);
 }
 
-/* No table at all: nothing is there. One that is not sparse has everything. */
-static u64 run_paged(const struct pinion_mtt *mtt, u64 offset, u64 want, bool writes, void **kva)
+/* One that is not sparse has everything. Without a table, its pager knows, or nothing is there. */
+static u64 run_paged(const struct pinion_key *region, u64 offset, u64 want, bool writes,
+		     void **kva)
 {
-	if (!mtt)
-		return 0;
-	return mtt->sparse ? pinion_mtt_run_present(mtt, offset, want, writes, kva) :
-			     pinion_mtt_run(mtt, offset, want, kva);
+	const struct pinion_mtt *mtt = region->mtt;
+
+	if (mtt)
+		return mtt->sparse ? pinion_mtt_run_present(mtt, offset, want, writes, kva) :
+				     pinion_mtt_run(mtt, offset, want, kva);
+	if (region->pager->ops->run)
+		return region->pager->ops->run(region->pager, offset, want, writes, kva);
+	return 0;
 }
 
 u64 pinion_pass_run(const struct pinion_pass *pass, u64 offset, u64 want, void **kva)
@@ -290,9 +295,6 @@ u64 pinion_pass_run(const struct pinion_pass *pass, u64 offset, u64 want, void *
 	default:
 		if (!region->pager)
 			return pinion_mtt_run(region->mtt, pass->offset + offset, want, kva);
-		if (region->pager->ops->run)
-			return region->pager->ops->run(region->pager, pass->offset + offset, want,
-						       pass->writes, kva);
-		return run_paged(region->mtt, pass->offset + offset, want, pass->writes, kva);
+		return run_paged(region, pass->offset + offset, want, pass->writes, kva);
 	}
 }
