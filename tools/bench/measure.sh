@@ -8,9 +8,9 @@ iterations() { # DEVICE bw|lat|rate BYTES
 	case $1-$2 in
 	*-lat) echo 2000 ;;
 	rxe*-rate) echo 3200 ;;
-	*-rate) echo 64000 ;;
+	*-rate) echo 640000 ;;
 	rxe*) echo $(($3 > 500000 ? 30 : 200)) ;;
-	*) echo $(($3 > 500000 ? 1000 : 5000)) ;;
+	*) echo $(($3 > 500000 ? 8000 : 40000)) ;;
 	esac
 }
 
