@@ -6,7 +6,8 @@
 # How many messages: enough for half a second, so that the slow are not waited for.
 iterations() { # DEVICE bw|lat|rate BYTES
 	case $1-$2 in
-	*-lat) echo 2000 ;;
+	rxe*-lat) echo 2000 ;;
+	*-lat) echo 20000 ;;
 	rxe*-rate) echo 3200 ;;
 	*-rate) echo 640000 ;;
 	rxe*) echo $(($3 > 500000 ? 30 : 200)) ;;
