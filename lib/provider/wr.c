@@ -334,8 +334,9 @@ static uint64_t possible_send_ops(enum ibv_qp_type type)
 }
 
 /*
- * All of them, whatever was asked for: begin() refuses an opcode that the type of
- * QP does not have.
+ * Nearly all of them, whatever was asked for: begin() refuses an opcode that the type
+ * of QP does not have. But a program takes the newest two for supported if they are
+ * there, librpma for one.
  */
 int pinion_set_wr_ops(struct ibv_qp_ex *qp, enum ibv_qp_type type,
 		      uint64_t send_ops_flags)
@@ -355,7 +356,8 @@ int pinion_set_wr_ops(struct ibv_qp_ex *qp, enum ibv_qp_type type,
 	qp->wr_rdma_read = wr_rdma_read;
 	qp->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
 	qp->wr_atomic_fetch_add = wr_atomic_fetch_add;
-	qp->wr_atomic_write = wr_atomic_write;
+	if (send_ops_flags & IBV_QP_EX_WITH_ATOMIC_WRITE)
+		qp->wr_atomic_write = wr_atomic_write;
 	qp->wr_bind_mw = wr_bind_mw;
 	qp->wr_set_ud_addr = wr_set_ud_addr;
 	qp->wr_set_xrc_srqn = wr_set_xrc_srqn;
@@ -363,6 +365,7 @@ int pinion_set_wr_ops(struct ibv_qp_ex *qp, enum ibv_qp_type type,
 	qp->wr_set_sge_list = wr_set_sge_list;
 	qp->wr_set_inline_data = wr_set_inline_data;
 	qp->wr_set_inline_data_list = wr_set_inline_data_list;
-	pinion_set_wr_flush(qp, wr_flush);
+	if (send_ops_flags & IBV_QP_EX_WITH_FLUSH)
+		pinion_set_wr_flush(qp, wr_flush);
 	return 0;
 }

@@ -174,9 +174,40 @@ static void arguments(void)
 	sides_free(&sides);
 }
 
+/* librpma takes a flush for supported if the queue pair can be told to. */
+static void only_what_was_asked_for(void)
+{
+#ifdef HAVE_WR_FLUSH
+	struct ibv_cq *cq = MUST(ibv_create_cq(dev.ctx, 1, NULL, NULL, 0));
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.qp_type = IBV_QPT_RC,
+		.cap = { 1, 1, 1, 1, 0 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD |
+			     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.pd = dev.pd,
+		.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE,
+	};
+	struct ibv_qp_ex *qp;
+
+	if (iwarp())
+		skip("siw has no ibv_create_qp_ex()");
+	qp = ibv_qp_to_qp_ex(MUST(ibv_create_qp_ex(dev.ctx, &attr)));
+	CHECK(qp->wr_rdma_write);
+	CHECK(!qp->wr_flush);
+	CHECK(!qp->wr_atomic_write);
+	CHECK_EQ(ibv_destroy_qp(&qp->qp_base), 0);
+	CHECK_EQ(ibv_destroy_cq(cq), 0);
+#else
+	skip("a libibverbs that knows no flush");
+#endif
+}
+
 static const struct test tests[] = {
 	TEST(rights_are_kept, "E3-E8 a use that was not asked for fails"),
 	TEST(e35_after_dereg, "E35 after deregistration"),
+	TEST(only_what_was_asked_for, "operations that were not asked for"),
 	TEST(ranges, "ranges outside of the memory"),
 	TEST(arguments, "wrong arguments"),
 };
