@@ -400,6 +400,28 @@ static void copy(struct page **to, struct page **from, unsigned long num)
 		memcpy(page_address(to[i]), page_address(from[i]), PAGE_SIZE);
 }
 
+static u64 *last_word(struct page *page)
+{
+	return page_address(page) + PAGE_SIZE - sizeof(u64);
+}
+
+/* A word of each page; copying all of them would take longer than who comes late does. */
+static void remember(u64 *words, struct page **pages, unsigned long num)
+{
+	while (num--)
+		words[num] = READ_ONCE(*last_word(pages[num]));
+}
+
+/* Bytes that somebody has written since. */
+static u64 changed(const u64 *words, struct page **pages, unsigned long num)
+{
+	u64 bytes = 0;
+
+	while (num--)
+		bytes += words[num] != *last_word(pages[num]) ? sizeof(u64) : 0;
+	return bytes;
+}
+
 static void arrive(struct work_struct *work)
 {
 	struct arrival *arrival = container_of(to_delayed_work(work), struct arrival, work);
@@ -440,9 +462,11 @@ static void forget_arrival(struct arrival *arrival)
 }
 
 /* The reservation lock is held. When this returns, nobody may use the pages. */
-static void evict(struct buffer *buffer)
+static void evict(struct buffer *buffer, u64 *words)
 {
 	tell_importers(buffer->dmabuf);
+	if (words)
+		remember(words, buffer->pages, buffer->num);
 	buffer->late += buffer->maps - buffer->unmaps;
 	unmap_mapping_range(buffer->dmabuf->file->f_mapping, 0, buffer->dmabuf->size, 1);
 	buffer->moves++;
@@ -451,12 +475,13 @@ static void evict(struct buffer *buffer)
 static int move(struct buffer *buffer, u32 delay_ms)
 {
 	struct page **from, **to = get_pages_for(buffer->num, buffer->flags);
+	u64 *words = kvmalloc_array(buffer->num, sizeof(*words), GFP_KERNEL);
 	struct dma_resv *resv = buffer->dmabuf->resv;
 	struct arrival *arrival = NULL;
 	int err = -ENOMEM;
 
-	if (!to)
-		return -ENOMEM;
+	if (!to || !words)
+		goto err_free;
 	if (delay_ms) {
 		arrival = new_arrival(buffer);
 		if (!arrival)
@@ -467,10 +492,11 @@ static int move(struct buffer *buffer, u32 delay_ms)
 	err = buffer->revoked ? -ENODEV : dma_resv_reserve_fences(resv, 1);
 	if (err)
 		goto err_unlock;
-	evict(buffer);
+	evict(buffer, words);
 	from = buffer->pages;
 	buffer->pages = to;
 	copy(arrival ? arrival->content : to, from, buffer->num);
+	buffer->touched += changed(words, from, buffer->num);
 	bury(buffer, from);
 	if (arrival) {
 		fill(to, buffer->num, JUNK);
@@ -480,6 +506,7 @@ static int move(struct buffer *buffer, u32 delay_ms)
 		queue_delayed_work(wq, &arrival->work, msecs_to_jiffies(delay_ms));
 	}
 	dma_resv_unlock(resv);
+	kvfree(words);
 	return 0;
 
 err_unlock:
@@ -487,6 +514,7 @@ err_unlock:
 	forget_arrival(arrival);
 err_free:
 	free_pages_of(to, buffer->num, buffer->flags);
+	kvfree(words);
 	return err;
 }
 
@@ -498,7 +526,7 @@ static int revoke(struct buffer *buffer)
 	dma_resv_wait_timeout(resv, DMA_RESV_USAGE_KERNEL, false, MAX_SCHEDULE_TIMEOUT);
 	if (!buffer->revoked) {
 		buffer->revoked = true;
-		evict(buffer);
+		evict(buffer, NULL);
 		bury(buffer, buffer->pages);
 		buffer->pages = NULL;
 	}

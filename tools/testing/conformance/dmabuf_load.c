@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * ibv_reg_dmabuf_mr(3) with messages on their way: the buffer moves, is taken away, is
+ * deregistered, and its user is killed (items A68 and A72). Every byte is compared,
+ * and the exporter watches the memory that the buffer has left.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dmabuf.h"
+#include "link.h"
+
+enum {
+	THREADS = 3,
+	REPEAT = 12,
+	SLICE = 100 * 4096 + 123,
+	SIZE = 77 * 4 * 4096
+};
+
+/* Each has a part of the buffer to itself, so it knows what has to be there. */
+struct user {
+	pthread_t thread;
+	struct link link;
+	struct region own; /* what is written, something else, what is read */
+	uint64_t at; /* of its part in the buffer */
+	unsigned int seed;
+	unsigned long messages, refused;
+};
+
+static struct user users[THREADS];
+static struct dmabuf dmabuf;
+static struct region shared;
+static bool stop, may_fail;
+
+static bool ended(void)
+{
+	return __atomic_load_n(&stop, __ATOMIC_ACQUIRE);
+}
+
+/* false: refused, and the link is good again. */
+static bool carried(struct user *u, struct ibv_wc wc)
+{
+	u->messages++;
+	if (wc.status == IBV_WC_SUCCESS)
+		return true;
+	if (!may_fail)
+		FAIL("status %d, syndrome %u", wc.status, wc.vendor_err);
+	CHECK(wc.status == IBV_WC_REM_ACCESS_ERR ||
+	      wc.status == IBV_WC_LOC_PROT_ERR);
+	u->refused++;
+	link_renew(&u->link);
+	return false;
+}
+
+/*
+ * Write to the buffer, or read into it, some times over, so that the device is hardly
+ * ever out of it; by turns what is wanted and something else, so that it changes.
+ */
+static bool repeat(struct user *u, struct end *end, enum ibv_wr_opcode opcode,
+		   struct ibv_sge local, uint64_t remote, uint32_t rkey)
+{
+	int i, count = 1 + rand_r(&u->seed) % REPEAT;
+	struct ibv_send_wr wr[REPEAT] = {};
+	struct ibv_sge sge[REPEAT];
+
+	for (i = 0; i < count; i++) {
+		uint64_t turn = (count - 1 - i) % 2 * SLICE;
+
+		sge[i] = local;
+		wr[i].sg_list = &sge[i];
+		wr[i].num_sge = 1;
+		wr[i].opcode = opcode;
+		wr[i].wr.rdma.remote_addr = remote;
+		wr[i].wr.rdma.rkey = rkey;
+		if (opcode == IBV_WR_RDMA_WRITE)
+			sge[i].addr += turn;
+		else
+			wr[i].wr.rdma.remote_addr += turn;
+		if (i < count - 1)
+			wr[i].next = &wr[i + 1];
+		else
+			wr[i].send_flags = IBV_SEND_SIGNALED;
+	}
+	post(end, wr);
+	return carried(u, await(end->scq));
+}
+
+static bool there_and_back(struct user *u, uint32_t length, uint64_t at)
+{
+	struct ibv_sge there = sge_of(&u->own, 0, length);
+	struct ibv_sge back = sge_of(&u->own, 2 * SLICE, length);
+	uint64_t to = shared.base + u->at + at;
+	struct ibv_sge in = { to, length, shared.lkey };
+
+	/* By rkey, or by lkey from the other side. */
+	if (rand_r(&u->seed) & 1) {
+		if (!repeat(u, &u->link.a, IBV_WR_RDMA_WRITE, there, to,
+			    shared.rkey))
+			return false;
+	} else {
+		if (!repeat(u, &u->link.b, IBV_WR_RDMA_READ, in, u->own.base,
+			    u->own.rkey))
+			return false;
+	}
+	if (rand_r(&u->seed) & 1)
+		return carried(u, rdma(&u->link.a, IBV_WR_RDMA_READ, back, to,
+				       shared.rkey));
+	return carried(u, rdma(&u->link.b, IBV_WR_RDMA_WRITE, in,
+			       u->own.base + 2 * SLICE, u->own.rkey));
+}
+
+/* New words throughout: a stale byte cannot pass for a fresh one. */
+static void renew(struct user *u, uint8_t *data, size_t length)
+{
+	uint64_t word = (uint64_t)rand_r(&u->seed) << 32;
+	size_t i;
+
+	for (i = 0; i + sizeof(word) <= length; i += sizeof(word)) {
+		memcpy(data + i, &word, sizeof(word));
+		word += 0x9e3779b97f4a7c15;
+	}
+}
+
+static void *use(void *arg)
+{
+	struct user *u = arg;
+	uint8_t *there = u->own.buf->data, *back = there + 2 * SLICE;
+
+	while (!ended()) {
+		uint32_t length = 1 + rand_r(&u->seed) % SLICE;
+		uint64_t at = rand_r(&u->seed) % (SLICE - length + 1);
+
+		renew(u, there, length);
+		if (!there_and_back(u, length, at))
+			continue;
+		if (memcmp(there, back, length))
+			FAIL("%u bytes at %llu came back differently", length,
+			     (unsigned long long)at);
+	}
+	return NULL;
+}
+
+static void start(bool failures)
+{
+	int i;
+
+	stop = false;
+	may_fail = failures;
+	for (i = 0; i < THREADS; i++) {
+		struct user *u = &users[i];
+
+		if (!u->own.buf) {
+			link_make(&u->link, NULL);
+			u->own = region_new(3 * SLICE, 100 + i, ALL_ACCESS);
+		}
+		u->at = i * SLICE;
+		u->seed = rnd();
+		u->messages = 0;
+		u->refused = 0;
+		CHECK_EQ(pthread_create(&u->thread, NULL, use, u), 0);
+	}
+}
+
+/* Counts of all the rounds so far. */
+static unsigned long carried_all, refused_all;
+
+static void join(void)
+{
+	int i;
+
+	__atomic_store_n(&stop, true, __ATOMIC_RELEASE);
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(users[i].thread, NULL);
+		carried_all += users[i].messages;
+		refused_all += users[i].refused;
+	}
+}
+
+static void conclude(const char *what, unsigned long changes)
+{
+	note("%lu %s, %lu messages, %lu refused", changes, what, carried_all,
+	     refused_all);
+	CHECK(carried_all > refused_all);
+}
+
+static void share(unsigned int flags)
+{
+	dmabuf = dmabuf_own(SIZE, flags);
+	/* Nothing of this process looks at it any more. */
+	shared = dmabuf_region(&dmabuf, 777, THREADS * SLICE, 777 + (1 << 20),
+			       ALL_ACCESS);
+}
+
+static void moves(unsigned int flags, unsigned int delay_ms)
+{
+	double end = now() + opt.seconds;
+	struct exporter_stat stat;
+	unsigned long count;
+
+	share(flags);
+	start(false);
+	for (count = 0; now() < end; count++) {
+		CHECK_EQ(dmabuf_move(&dmabuf, delay_ms), 0);
+		usleep(rnd_below(2000));
+	}
+	join();
+	conclude("moves", count);
+	stat = dmabuf_stat(&dmabuf);
+	CHECK_EQ(stat.late, 0);
+	CHECK_EQ(stat.touched, 0);
+	CHECK(count && stat.maps > 1);
+	dmabuf_region_free(&shared);
+	dmabuf_check_unused(&dmabuf);
+}
+
+static void a68_moves(void)
+{
+	moves(0, 0);
+}
+
+static void a68_contiguous(void)
+{
+	moves(EXPORTER_CONTIGUOUS, 0);
+}
+
+static void a68_fences(void)
+{
+	moves(0, 3);
+}
+
+static void a68_taken_away(void)
+{
+	double end = now() + opt.seconds;
+	unsigned long count;
+
+	for (count = 0; now() < end; count++) {
+		share(0);
+		start(true);
+		usleep(rnd_below(30000));
+		if (rnd() & 1)
+			CHECK_EQ(dmabuf_move(&dmabuf, 0), 0);
+		dmabuf_revoke(&dmabuf);
+		usleep(rnd_below(10000));
+		CHECK_EQ(dmabuf_stat(&dmabuf).touched, 0);
+		join();
+		dmabuf_region_free(&shared);
+		dmabuf_check_unused(&dmabuf);
+		dmabuf_free(&dmabuf);
+	}
+	conclude("buffers", count);
+}
+
+static void a72_deregister(void)
+{
+	double end = now() + opt.seconds;
+	unsigned long count;
+
+	share(0);
+	start(true);
+	for (count = 0; now() < end; count++) {
+		struct region old = shared;
+
+		usleep(rnd_below(5000));
+		if (rnd() & 1)
+			CHECK_EQ(dmabuf_move(&dmabuf, rnd_below(3)), 0);
+		dmabuf_region_free(&old);
+		dmabuf_check_unused(&dmabuf);
+		shared = dmabuf_region(&dmabuf, 777, THREADS * SLICE,
+				       777 + (1 << 20), ALL_ACCESS);
+	}
+	join();
+	conclude("regions", count);
+	dmabuf_region_free(&shared);
+	dmabuf_check_unused(&dmabuf);
+}
+
+static void is_killed(void *arg)
+{
+	(void)arg;
+	device_open();
+	share(0);
+	start(false);
+	usleep(rnd_below(60000));
+	kill(getpid(), SIGKILL);
+}
+
+static void a72_killed(void)
+{
+	double end = now() + opt.seconds;
+	unsigned long count;
+	uint64_t live;
+
+	need_exporter();
+	live = dmabuf_live();
+	for (count = 0; now() < end; count++) {
+		rnd();
+		CHECK_EQ(reap(spawn(is_killed, NULL)), SIGKILL);
+	}
+	note("%lu killed", count);
+	/* The last reference goes when the context does, a little later. */
+	while (dmabuf_live() != live && now() < end + 5)
+		usleep(10000);
+	CHECK_EQ(dmabuf_live(), live);
+}
+
+static const struct test tests[] = {
+	TEST(a68_moves, "A68 moves under load"),
+	TEST(a68_contiguous, "A68 moves of contiguous memory under load"),
+	TEST(a68_fences, "A68 moves with fences under load"),
+	TEST(a68_taken_away, "A68 taken away under load"),
+	TEST(a72_deregister, "A72 deregistered under load"),
+	TEST(a72_killed, "A72 killed under load"),
+};
+
+HARNESS_MAIN("ibv_reg_dmabuf_mr(3): buffers that move under load", tests)
