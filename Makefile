@@ -21,7 +21,7 @@ help:
 #: make tools      what pinion-box runs, the test programs
 #: make kunit      the module's unit tests, in a box
 #: make style      checkpatch, W=1, sparse, clang-format, shellcheck, layer rules
-#: make install    module, provider, libraries, pinion-box, manual pages (PREFIX, DESTDIR)
+#: make install    module, provider, libraries, box, manual, examples (PREFIX, DESTDIR)
 #: make dkms       the module through DKMS instead: follows kernel updates
 #: make uninstall  remove exactly what `make install' put there
 #: make clean      remove build/ and what the kernel's build left

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * pinion-mr-tour [DEVICE]: registers memory in each way there is, lets the device
+ * write random bytes to it and read them back, and says what happened. To copy from.
+ *
+ *	cc pinion-mr-tour.c $(pkg-config --cflags --libs libpinion-rpma libibverbs)
+ *
+ * The connection to itself, in loop.h, is one for RoCE and InfiniBand.
+ * Exit status: 0 if no byte was wrong. What a device cannot do is no fault of it.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <librpma.h>
+#include <linux/udmabuf.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "loop.h"
+
+enum { LENGTH = 3 * 4096, HUGE_PAGE = 2 << 20 };
+enum {
+	FULL = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+	       IBV_ACCESS_REMOTE_READ,
+};
+
+static struct ibv_mr *ours; /* where bytes come from and go to */
+static char *from, *back; /* two halves of it */
+static int wrong;
+
+static void *map(size_t length, int flags)
+{
+	return mmap(NULL, length, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+}
+
+static enum ibv_wc_status move(enum ibv_wr_opcode opcode, char *local,
+			       uint64_t address, uint32_t rkey)
+{
+	struct ibv_sge sge = { (uintptr_t)local, LENGTH, ours->lkey };
+
+	return loop_move(opcode, &sge, address, rkey);
+}
+
+static void say(const char *way, int good, const char *what)
+{
+	printf("%-34s %s%s\n", way, good ? "" : "WRONG: ", what);
+	wrong |= !good;
+}
+
+static void cannot(const char *way)
+{
+	printf("%-34s not here: %s\n", way, strerror(errno));
+}
+
+/*
+ * Write to the region at @address, look at the @memory it is about, read it back.
+ */
+static void show(const char *way, struct ibv_mr *mr, uint64_t address,
+		 const char *memory)
+{
+	enum ibv_wc_status status;
+	char text[160];
+
+	if (!mr) {
+		cannot(way);
+		return;
+	}
+	need(getrandom(from, LENGTH, 0) == LENGTH, "getrandom");
+	memset(back, 0, LENGTH);
+	status = move(IBV_WR_RDMA_WRITE, from, address, mr->rkey);
+	if (!status)
+		status = move(IBV_WR_RDMA_READ, back, address, mr->rkey);
+	if (status) {
+		say(way, 0, ibv_wc_status_str(status));
+	} else if (memcmp(from, memory, LENGTH) || memcmp(from, back, LENGTH)) {
+		say(way, 0, "not the bytes that were written");
+	} else {
+		snprintf(text, sizeof(text),
+			 "%d bytes there and back, key %#x, address %#jx",
+			 LENGTH, mr->rkey, (uintmax_t)address);
+		say(way, 1, text);
+	}
+}
+
+static void end(struct ibv_mr *mr)
+{
+	need(!mr || !ibv_dereg_mr(mr), "ibv_dereg_mr");
+}
+
+static void pinned(void)
+{
+	char *memory = map(LENGTH + 100, 0) + 100; /* anywhere */
+	struct ibv_mr *mr = ibv_reg_mr(pd, memory, LENGTH, FULL);
+
+	show("ibv_reg_mr", mr, (uintptr_t)memory, memory);
+	end(mr);
+	mr = ibv_reg_mr(pd, memory, LENGTH, FULL | IBV_ACCESS_RELAXED_ORDERING);
+	show("  RELAXED_ORDERING", mr, (uintptr_t)memory, memory);
+	end(mr);
+	mr = ibv_reg_mr(pd, memory, LENGTH, FULL | IBV_ACCESS_ZERO_BASED);
+	show("  ZERO_BASED", mr, 0, memory);
+	end(mr);
+	/* Any base will do that begins as far into a page as the memory. */
+	mr = ibv_reg_mr_iova(pd, memory, LENGTH, (7ULL << 40) + 100, FULL);
+	show("ibv_reg_mr_iova", mr, (7ULL << 40) + 100, memory);
+	end(mr);
+}
+
+static void on_demand(void)
+{
+	char *memory = map(LENGTH, 0), *late, *huge;
+	struct ibv_mr *mr =
+		ibv_reg_mr(pd, memory, LENGTH, FULL | IBV_ACCESS_ON_DEMAND);
+	struct ibv_sge sge;
+
+	show("  ON_DEMAND", mr, (uintptr_t)memory, memory);
+	if (mr) {
+		sge = (struct ibv_sge){ (uintptr_t)memory, LENGTH, mr->lkey };
+		madvise(memory, LENGTH, MADV_DONTNEED); /* the pages go ... */
+		errno = ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+				      IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
+		if (errno) /* ... and come before they are needed */
+			cannot("    ibv_advise_mr");
+		else
+			show("    ibv_advise_mr, new pages", mr,
+			     (uintptr_t)memory, memory);
+	}
+	end(mr);
+	mr = ibv_reg_mr(pd, NULL, SIZE_MAX, FULL | IBV_ACCESS_ON_DEMAND);
+	late = map(LENGTH, 0);
+	show("  ON_DEMAND, all of the process", mr, (uintptr_t)late, late);
+	end(mr);
+	huge = map(HUGE_PAGE, MAP_HUGETLB);
+	if (huge == MAP_FAILED) {
+		cannot("  ON_DEMAND, HUGETLB");
+		return;
+	}
+	mr = ibv_reg_mr(pd, huge, HUGE_PAGE,
+			FULL | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB);
+	show("  ON_DEMAND, HUGETLB", mr, (uintptr_t)huge, huge);
+	end(mr);
+}
+
+/* A dma-buf as a driver would export it, of ordinary memory. */
+static void dmabuf(void)
+{
+	struct udmabuf_create create = { .size = 4 * LENGTH };
+	int dev = open("/dev/udmabuf", O_RDWR), fd = -1;
+	int memfd = memfd_create("tour", MFD_ALLOW_SEALING);
+	struct ibv_mr *mr;
+	char *memory;
+
+	need(!ftruncate(memfd, create.size), "ftruncate");
+	fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK);
+	create.memfd = memfd;
+	if (dev >= 0)
+		fd = ioctl(dev, UDMABUF_CREATE, &create);
+	if (fd < 0) {
+		cannot("ibv_reg_dmabuf_mr");
+		return;
+	}
+	memory = mmap(NULL, create.size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		      memfd, 0);
+	/* From byte 5000 of it on; offset and base agree below a page. */
+	mr = ibv_reg_dmabuf_mr(pd, 5000, LENGTH, 5000, fd, FULL);
+	close(fd); /* the region keeps it */
+	show("ibv_reg_dmabuf_mr", mr, 5000, memory + 5000);
+	end(mr);
+}
+
+static void changed(void)
+{
+	char *memory = map(LENGTH, 0), *other = map(LENGTH, 0);
+	struct ibv_mr *mr =
+		ibv_reg_mr(pd, memory, LENGTH, IBV_ACCESS_LOCAL_WRITE);
+
+	need(!!mr, "ibv_reg_mr");
+	if (ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, FULL))
+		cannot("ibv_rereg_mr, CHANGE_ACCESS");
+	else
+		show("ibv_rereg_mr, CHANGE_ACCESS", mr, (uintptr_t)memory,
+		     memory);
+	if (ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, other,
+			 LENGTH, 0))
+		cannot("ibv_rereg_mr, CHANGE_TRANSLATION");
+	else
+		show("ibv_rereg_mr, CHANGE_TRANSLATION", mr, (uintptr_t)other,
+		     other);
+	end(mr);
+}
+
+/* The same by the library that has connections and descriptors, too. */
+static void by_rpma(void)
+{
+	char *memory = map(LENGTH, 0), address[INET6_ADDRSTRLEN], wire[32];
+	static const char port[] = "7777", way[] = "rpma_mr_reg";
+	struct rpma_mr_remote *remote;
+	struct rpma_mr_local *src, *dst;
+	struct rpma_conn *a, *b;
+	struct rpma_conn_req *req;
+	enum rpma_conn_event event;
+	struct ibv_context *cm;
+	struct rpma_peer *peer;
+	struct rpma_ep *ep;
+	struct rpma_cq *done;
+	struct ibv_wc wc;
+	size_t size;
+
+	/* Of an IPv4 address, or none that a program can connect to. */
+	inet_ntop(AF_INET, gid.raw + 12, address, sizeof(address));
+	if (rpma_utils_get_ibv_context(address, RPMA_UTIL_IBV_CONTEXT_LOCAL,
+				       &cm) ||
+	    rpma_peer_new(cm, &peer) ||
+	    rpma_ep_listen(peer, address, port, &ep)) {
+		cannot(way);
+		return;
+	}
+#define MUST(call) need(!(call), #call)
+	MUST(rpma_conn_req_new(peer, address, port, NULL, &req));
+	MUST(rpma_conn_req_connect(&req, NULL, &a));
+	MUST(rpma_ep_next_conn_req(ep, NULL, &req));
+	MUST(rpma_conn_req_connect(&req, NULL, &b));
+	MUST(rpma_conn_next_event(a, &event));
+	MUST(rpma_conn_next_event(b, &event));
+	MUST(rpma_mr_reg(peer, from, LENGTH, RPMA_MR_USAGE_WRITE_SRC, &src));
+	MUST(rpma_mr_reg(peer, memory, LENGTH, RPMA_MR_USAGE_WRITE_DST, &dst));
+	/* These bytes are what the other side is sent. */
+	MUST(rpma_mr_get_descriptor(dst, wire));
+	MUST(rpma_mr_get_descriptor_size(dst, &size));
+	MUST(rpma_mr_remote_from_descriptor(wire, size, &remote));
+	MUST(rpma_conn_get_cq(a, &done));
+	MUST(rpma_write(a, remote, 0, src, 0, LENGTH, RPMA_F_COMPLETION_ALWAYS,
+			NULL));
+	MUST(rpma_cq_wait(done));
+	MUST(rpma_cq_get_wc(done, 1, &wc, NULL));
+	say(way, !wc.status && !memcmp(from, memory, LENGTH),
+	    "bytes written by a descriptor, over a connection");
+	MUST(rpma_mr_remote_delete(&remote));
+	MUST(rpma_mr_dereg(&src));
+	MUST(rpma_mr_dereg(&dst));
+	MUST(rpma_conn_disconnect(a));
+	MUST(rpma_conn_delete(&a));
+	MUST(rpma_conn_delete(&b));
+	MUST(rpma_ep_shutdown(&ep));
+	MUST(rpma_peer_delete(&peer));
+}
+
+/* Last, as the queue pair does not survive it. */
+static void no_more(void)
+{
+	char *memory = map(LENGTH, 0);
+	struct ibv_mr *mr = ibv_reg_mr(pd, memory, LENGTH, FULL);
+	enum ibv_wc_status status;
+	uint32_t rkey = mr->rkey;
+
+	end(mr);
+	status = move(IBV_WR_RDMA_WRITE, from, (uintptr_t)memory, rkey);
+	say("ibv_dereg_mr", status == IBV_WC_REM_ACCESS_ERR,
+	    ibv_wc_status_str(status));
+}
+
+int main(int argc, char **argv)
+{
+	loop_open(argc > 1 ? argv[1] : NULL, FULL);
+	from = map(2 * LENGTH, 0);
+	back = from + LENGTH;
+	ours = ibv_reg_mr(pd, from, 2 * LENGTH, IBV_ACCESS_LOCAL_WRITE);
+	need(!!ours, "ibv_reg_mr");
+	pinned();
+	on_demand();
+	dmabuf();
+	changed();
+	by_rpma();
+	no_more();
+	return wrong;
+}
