@@ -3,104 +3,10 @@
  * Fast registration: what a list of pages means before, while and after it is in
  * force. The pages are made up and never touched.
  */
-#include <linux/scatterlist.h>
 #include <linux/sizes.h>
 
 #include "../kernel/mem/fastreg.c"
-#include "keys.h"
-
-#define MAX_PAGES 8
-
-static struct pinion_mr *new_fastreg(struct kunit *test)
-{
-	struct keys_test *t = test->priv;
-	struct ib_mr *ibmr;
-
-	ibmr = pinion_alloc_mr(&t->keys, &t->pd, IB_MR_TYPE_MEM_REG, MAX_PAGES);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(ibmr));
-	return to_pinion_mr(ibmr);
-}
-
-static void end_fastreg(struct kunit *test, struct pinion_mr *mr)
-{
-	struct pinion_mtt *in_force = mr->key->mtt, *mtt = NULL;
-
-	KUNIT_ASSERT_EQ(test, pinion_key_kill_unbound(mr->key, &mtt), 0);
-	KUNIT_EXPECT_PTR_EQ(test, mtt, in_force);
-	pinion_mtt_free(mtt);
-	pinion_mtt_free(mr->pages);
-	kfree(mr);
-}
-
-struct piece {
-	u64 address;
-	u32 length;
-};
-
-/* As ib_map_mr_sg() does. Return: how many pieces fit. */
-static int map(struct kunit *test, struct pinion_mr *mr, u32 page_size,
-	       const struct piece *pieces, u32 num_pieces)
-{
-	struct scatterlist sg[MAX_PAGES + 2];
-	u32 i;
-
-	KUNIT_ASSERT_LE(test, num_pieces, ARRAY_SIZE(sg));
-	sg_init_table(sg, num_pieces);
-	for (i = 0; i < num_pieces; i++) {
-		sg_dma_address(&sg[i]) = pieces[i].address;
-		sg_dma_len(&sg[i]) = pieces[i].length;
-	}
-	mr->ibmr.page_size = page_size;
-	return pinion_map_mr_sg(&mr->ibmr, sg, num_pieces, NULL);
-}
-
-static int reg(struct kunit *test, struct pinion_mr *mr, u32 access)
-{
-	struct pinion_wqe_reg wqe = { .key = mr->key->value, .access = access };
-	struct keys_test *t = test->priv;
-
-	return pinion_fastreg(&t->keys, &t->pd, &wqe);
-}
-
-static int invalidate(struct kunit *test, struct pinion_mr *mr)
-{
-	struct keys_test *t = test->priv;
-
-	return pinion_key_invalidate(&t->keys, &t->pd, mr->key->value, 0);
-}
-
-/* Where the byte at @addr is, and how many follow it there. */
-static u64 find(struct kunit *test, struct pinion_mr *mr, u64 addr, u64 length, u64 *run)
-{
-	struct pinion_pass pass;
-	void *kva;
-
-	KUNIT_ASSERT_EQ(test, try_enter(test, mr->key->value, 0, addr, length, &pass), 0);
-	*run = pinion_pass_run(&pass, 0, length, &kva);
-	pinion_key_leave(&pass);
-	return (unsigned long)kva - (unsigned long)pinion_dma_to_kva(0);
-}
-
-static void expect_pieces(struct kunit *test, struct pinion_mr *mr, const struct piece *pieces,
-			  u32 num_pieces)
-{
-	u64 addr = mr->ibmr.iova, length = mr->ibmr.length, sum = 0, run;
-	u32 i;
-
-	for (i = 0; i < num_pieces; i++) {
-		KUNIT_EXPECT_EQ(test, find(test, mr, addr + sum, length - sum, &run),
-				pieces[i].address);
-		KUNIT_EXPECT_EQ(test, run, (u64)pieces[i].length);
-		KUNIT_EXPECT_EQ(test, find(test, mr, addr + sum + pieces[i].length - 1, 1, &run),
-				pieces[i].address + pieces[i].length - 1);
-		sum += pieces[i].length;
-	}
-	KUNIT_EXPECT_EQ(test, sum, length);
-	KUNIT_EXPECT_EQ(test, may_enter(test, mr->key->value, 0, addr + sum, 1),
-			PINION_SYN_KEY_RANGE);
-	KUNIT_EXPECT_EQ(test, may_enter(test, mr->key->value, 0, addr - 1, 1),
-			PINION_SYN_KEY_RANGE);
-}
+#include "fastregs.h"
 
 /* Begins and ends within a page; nothing follows on. */
 static const struct piece ragged[] = {
@@ -123,7 +29,7 @@ static void only_regions_of_memory_of_some_pages_are_made(struct kunit *test)
 
 static void a_region_is_shut_until_it_is_registered(struct kunit *test)
 {
-	struct pinion_mr *mr = new_fastreg(test);
+	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_MEM_REG);
 
 	KUNIT_EXPECT_EQ(test, mr->ibmr.lkey, mr->key->value);
 	KUNIT_EXPECT_EQ(test, mr->ibmr.rkey, mr->key->value);
@@ -138,7 +44,7 @@ static void a_region_is_shut_until_it_is_registered(struct kunit *test)
 
 static void a_registered_list_is_where_its_pieces_are(struct kunit *test)
 {
-	struct pinion_mr *mr = new_fastreg(test);
+	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_MEM_REG);
 
 	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
 	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
@@ -155,7 +61,7 @@ static void pages_need_not_be_the_kernels(struct kunit *test)
 	static const struct piece large[] = {
 		{ 0x10001234, 0x10000 - 0x1234 }, { 0x20000000, 0x10000 }, { 0x40000000, 0x8001 },
 	};
-	struct pinion_mr *mr = new_fastreg(test);
+	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_MEM_REG);
 
 	KUNIT_ASSERT_EQ(test, map(test, mr, 512, small, 4), 4);
 	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
@@ -170,7 +76,7 @@ static void pages_need_not_be_the_kernels(struct kunit *test)
 
 static void a_list_too_long_is_cut_at_what_fits(struct kunit *test)
 {
-	struct pinion_mr *mr = new_fastreg(test);
+	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_MEM_REG);
 	struct piece pieces[MAX_PAGES + 2];
 	u32 i;
 
@@ -184,7 +90,7 @@ static void a_list_too_long_is_cut_at_what_fits(struct kunit *test)
 
 static void the_address_may_be_another_than_the_first_pages(struct kunit *test)
 {
-	struct pinion_mr *mr = new_fastreg(test);
+	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_MEM_REG);
 
 	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
 	mr->ibmr.iova = 0x777700000000ULL | (mr->ibmr.iova & 0xffffffff);
@@ -195,7 +101,7 @@ static void the_address_may_be_another_than_the_first_pages(struct kunit *test)
 
 static void the_rights_are_those_asked_for(struct kunit *test)
 {
-	struct pinion_mr *mr = new_fastreg(test);
+	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_MEM_REG);
 	u64 addr = ragged[0].address;
 
 	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
@@ -215,7 +121,7 @@ static void the_rights_are_those_asked_for(struct kunit *test)
 
 static void what_is_in_force_is_invalidated_before_the_next(struct kunit *test)
 {
-	struct pinion_mr *mr = new_fastreg(test);
+	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_MEM_REG);
 
 	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
 	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
@@ -231,7 +137,7 @@ static void what_is_in_force_is_invalidated_before_the_next(struct kunit *test)
 
 static void mapping_the_next_leaves_what_is_in_force(struct kunit *test)
 {
-	struct pinion_mr *mr = new_fastreg(test);
+	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_MEM_REG);
 	u64 run;
 
 	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
@@ -246,7 +152,7 @@ static void mapping_the_next_leaves_what_is_in_force(struct kunit *test)
 
 static void a_list_that_is_registered_again_is_the_same_memory_or_refused(struct kunit *test)
 {
-	struct pinion_mr *mr = new_fastreg(test);
+	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_MEM_REG);
 
 	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
 	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
@@ -262,7 +168,7 @@ static void a_list_that_is_registered_again_is_the_same_memory_or_refused(struct
 /* Whoever comes back in the middle of a message must learn that the memory is another. */
 static void other_memory_is_another_generation(struct kunit *test)
 {
-	struct pinion_mr *mr = new_fastreg(test);
+	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_MEM_REG);
 	u32 first, second;
 
 	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
@@ -279,7 +185,7 @@ static void other_memory_is_another_generation(struct kunit *test)
 
 static void a_new_tag_ends_the_old(struct kunit *test)
 {
-	struct pinion_mr *mr = new_fastreg(test);
+	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_MEM_REG);
 	struct keys_test *t = test->priv;
 	struct pinion_wqe_reg wqe = { .key = mr->key->value ^ 0x5a };
 	u32 old = mr->key->value;
@@ -295,7 +201,7 @@ static void a_new_tag_ends_the_old(struct kunit *test)
 static void who_may_not_register_does_not(struct kunit *test)
 {
 	struct pinion_key *plain = new_region(test, 0, 4096, 0);
-	struct pinion_mr *mr = new_fastreg(test);
+	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_MEM_REG);
 	struct keys_test *t = test->priv;
 	struct pinion_wqe_reg wqe = { .key = mr->key->value };
 

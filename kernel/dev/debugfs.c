@@ -53,6 +53,17 @@ static void show_runs(struct seq_file *file, const struct pinion_mtt *mtt)
 		seq_printf(file, "  ... and %llu more\n", mtt->num_blocks - block);
 }
 
+static void show_pieces(struct seq_file *file, const struct pinion_mtt *mtt)
+{
+	u32 piece, last = min_t(u32, mtt->num_pieces, MAX_RUNS);
+
+	for (piece = 0; piece < last; piece++)
+		seq_printf(file, "  piece %u to %#llx at %#llx\n", piece, mtt->ends[piece],
+			   *pinion_mtt_slot(mtt, piece));
+	if (last < mtt->num_pieces)
+		seq_printf(file, "  ... and %u more\n", mtt->num_pieces - last);
+}
+
 static void show_key(struct seq_file *file, struct pinion_key *key)
 {
 	down_read(&key->gate);
@@ -64,7 +75,9 @@ static void show_key(struct seq_file *file, struct pinion_key *key)
 		seq_printf(file, " block_size %#llx blocks %llu first %#llx",
 			   1ULL << key->mtt->shift, key->mtt->num_blocks, key->mtt->first);
 	seq_putc(file, '\n');
-	if (key->mtt)
+	if (key->mtt && key->mtt->ends)
+		show_pieces(file, key->mtt);
+	else if (key->mtt)
 		show_runs(file, key->mtt);
 	up_read(&key->gate);
 }

@@ -9,12 +9,20 @@
 #include "fastreg.h"
 #include "mtt.h"
 
+/* As many pages, all of one size; or pieces of any length, for lists with gaps. */
+static struct pinion_mtt *new_list(enum ib_mr_type type, u32 max_num_sg)
+{
+	if (type == IB_MR_TYPE_SG_GAPS)
+		return pinion_mtt_alloc_pieces(max_num_sg);
+	return pinion_mtt_alloc(max_num_sg, PAGE_SHIFT, 0);
+}
+
 /**
  * pinion_alloc_mr - a region without memory
  * @keys: the device's keys
  * @pd: a kernel protection domain
- * @type: IB_MR_TYPE_MEM_REG
- * @max_num_sg: how many pages it may be given
+ * @type: IB_MR_TYPE_MEM_REG or IB_MR_TYPE_SG_GAPS
+ * @max_num_sg: how many pages, or pieces, it may be given
  *
  * Return: the region or an ERR_PTR.
  */
@@ -24,7 +32,7 @@ struct ib_mr *pinion_alloc_mr(struct pinion_keys *keys, struct ib_pd *pd,
 	struct pinion_mr *mr;
 	int err = -ENOMEM;
 
-	if (type != IB_MR_TYPE_MEM_REG)
+	if (type != IB_MR_TYPE_MEM_REG && type != IB_MR_TYPE_SG_GAPS)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!max_num_sg || max_num_sg > PINION_MAX_FASTREG_PAGES)
 		return ERR_PTR(-EINVAL);
@@ -32,7 +40,7 @@ struct ib_mr *pinion_alloc_mr(struct pinion_keys *keys, struct ib_pd *pd,
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->max_pages = max_num_sg;
-	mr->pages = pinion_mtt_alloc(max_num_sg, PAGE_SHIFT, 0);
+	mr->pages = new_list(type, max_num_sg);
 	if (!mr->pages)
 		goto err_free;
 	mr->key = pinion_key_alloc(keys, PINION_KEY_REGION, GFP_KERNEL);
@@ -40,7 +48,7 @@ struct ib_mr *pinion_alloc_mr(struct pinion_keys *keys, struct ib_pd *pd,
 		err = PTR_ERR(mr->key);
 		goto err_free_pages;
 	}
-	mr->key->mtt = pinion_mtt_alloc(max_num_sg, PAGE_SHIFT, 0);
+	mr->key->mtt = new_list(type, max_num_sg);
 	if (!mr->key->mtt)
 		goto err_kill;
 	mr->key->pd = pd;
@@ -70,6 +78,30 @@ static int set_page(struct ib_mr *ibmr, u64 addr)
 	return 0;
 }
 
+/* Each entry as it is, wherever it begins and ends. */
+static int map_pieces(struct pinion_mr *mr, struct scatterlist *sgl, int num_sg,
+		      unsigned int offset)
+{
+	struct scatterlist *sg;
+	int i;
+
+	if (num_sg <= 0 || offset > sg_dma_len(sgl))
+		return -EINVAL;
+	mr->ibmr.iova = sg_dma_address(sgl) + offset;
+	mr->ibmr.length = 0;
+	for_each_sg(sgl, sg, num_sg, i) {
+		if (mr->num_pages == mr->max_pages)
+			break;
+		if (sg_dma_len(sg) > offset)
+			pinion_mtt_set_piece(mr->pages, mr->num_pages++,
+					     sg_dma_address(sg) + offset,
+					     sg_dma_len(sg) - offset);
+		mr->ibmr.length += sg_dma_len(sg) - offset;
+		offset = 0;
+	}
+	return i;
+}
+
 /**
  * pinion_map_mr_sg - collect the memory of the next REG_MR
  * @ibmr: the region
@@ -85,10 +117,18 @@ int pinion_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num_sg,
 	struct pinion_mr *mr = to_pinion_mr(ibmr);
 
 	mr->num_pages = 0;
+	mr->fresh = true;
+	if (mr->pages->ends) {
+		unsigned int offset = sg_offset ? *sg_offset : 0;
+
+		/* Entries are taken whole, so nothing is left of any. */
+		if (sg_offset)
+			*sg_offset = 0;
+		return map_pieces(mr, sg, num_sg, offset);
+	}
 	if (!is_power_of_2(ibmr->page_size))
 		return -EINVAL;
 	mr->pages->shift = ilog2(ibmr->page_size);
-	mr->fresh = true;
 	return ib_sg_to_pages(ibmr, sg, num_sg, sg_offset, set_page);
 }
 
@@ -115,7 +155,8 @@ int pinion_fastreg(struct pinion_keys *keys, struct ib_pd *pd,
 			swap(key->mtt, mr->pages);
 		mr->fresh = false;
 		key->generation++;
-		key->mtt->first = mr->ibmr.iova & (mr->ibmr.page_size - 1);
+		if (!key->mtt->ends)
+			key->mtt->first = mr->ibmr.iova & (mr->ibmr.page_size - 1);
 		key->base = mr->ibmr.iova;
 		key->length = mr->ibmr.length;
 		key->rights = reg->access & PINION_KEY_RIGHTS;

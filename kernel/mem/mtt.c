@@ -65,6 +65,33 @@ err_free_mtt:
 }
 
 /**
+ * pinion_mtt_alloc_pieces - make a table for a list with gaps
+ * @num_pieces: how many there may be, at least one
+ *
+ * Return: the table, or NULL.
+ */
+struct pinion_mtt *pinion_mtt_alloc_pieces(u32 num_pieces)
+{
+	struct pinion_mtt *mtt = pinion_mtt_alloc(num_pieces, PAGE_SHIFT, 0);
+
+	if (!mtt)
+		return NULL;
+	mtt->ends = kvcalloc(num_pieces, sizeof(*mtt->ends), GFP_KERNEL_ACCOUNT);
+	if (!mtt->ends) {
+		pinion_mtt_free(mtt);
+		return NULL;
+	}
+	return mtt;
+}
+
+void pinion_mtt_set_piece(struct pinion_mtt *mtt, u32 piece, u64 dma_addr, u64 length)
+{
+	*pinion_mtt_slot(mtt, piece) = dma_addr;
+	mtt->ends[piece] = (piece ? mtt->ends[piece - 1] : 0) + length;
+	mtt->num_pieces = piece + 1;
+}
+
+/**
  * pinion_mtt_free - free a table, not the memory it describes
  * @mtt: the table; NULL is fine
  */
@@ -80,7 +107,38 @@ void pinion_mtt_free(struct pinion_mtt *mtt)
 		cond_resched();
 	}
 	kvfree(mtt->leaves);
+	kvfree(mtt->ends);
 	kfree(mtt);
+}
+
+/* The piece that holds the byte at @position, which is before the end of the last. */
+static u32 piece_at(const struct pinion_mtt *mtt, u64 position)
+{
+	u32 low = 0, high = mtt->num_pieces - 1, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (mtt->ends[middle] > position)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+static u64 run_of_pieces(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kva)
+{
+	u32 piece = piece_at(mtt, offset);
+	u64 begin = piece ? mtt->ends[piece - 1] : 0;
+	u64 start = *pinion_mtt_slot(mtt, piece) + (offset - begin);
+	u64 run = mtt->ends[piece] - offset;
+
+	while (run < want && ++piece < mtt->num_pieces &&
+	       *pinion_mtt_slot(mtt, piece) == start + run)
+		run = mtt->ends[piece] - offset;
+
+	*kva = pinion_dma_to_kva(start);
+	return min(run, want);
 }
 
 u64 pinion_mtt_run(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kva)
@@ -92,6 +150,8 @@ u64 pinion_mtt_run(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kv
 	u64 start = *pinion_mtt_slot(mtt, block) + within;
 	u64 run = size - within;
 
+	if (mtt->ends)
+		return run_of_pieces(mtt, offset, want, kva);
 	/* Neighbours that follow on are one run: one long copy beats many short. */
 	while (run < want && ++block < mtt->num_blocks &&
 	       *pinion_mtt_slot(mtt, block) == start + run)

@@ -5,6 +5,9 @@
  * A table is a sequence of equal blocks of 2^shift bytes, each a DMA address.
  * A *position* counts bytes from the start of the first block; the first byte
  * of the key's memory is at position @first. Seeking is one shift.
+ *
+ * Only what kernel consumers register as a list with gaps has blocks of any length
+ * instead, *pieces*, of which @ends says where each is over. Seeking is a bisection.
  */
 #ifndef PINION_MEM_MTT_H
 #define PINION_MEM_MTT_H
@@ -26,11 +29,16 @@ struct pinion_mtt {
 	u64 **leaves;
 	u64 num_blocks;
 	u64 first;
+	u64 *ends;	/* positions; NULL: all blocks are equal */
+	u32 num_pieces;	/* blocks in use, with @ends */
 	u8 shift;
 	bool sparse;		/* pages may be missing: entries have the bits above */
 };
 
 struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first);
+/* A table of at most @num_pieces, for pinion_mtt_set_piece() to fill in from the first. */
+struct pinion_mtt *pinion_mtt_alloc_pieces(u32 num_pieces);
+void pinion_mtt_set_piece(struct pinion_mtt *mtt, u32 piece, u64 dma_addr, u64 length);
 void pinion_mtt_free(struct pinion_mtt *mtt);
 
 static inline u64 *pinion_mtt_slot(const struct pinion_mtt *mtt, u64 block)

@@ -94,7 +94,8 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->vendor_id = dev->vendor_id;
 	attr->vendor_part_id = dev->vendor_part_id;
 	attr->device_cap_flags = DEVICE_CAPS;
-	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_ON_DEMAND_PAGING;
+	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_ON_DEMAND_PAGING |
+				 IBK_SG_GAPS_REG;
 	report_odp(&attr->odp_caps);
 	/* Atomics are the CPU's own, so they are atomic to everybody. */
 	attr->atomic_cap = IB_ATOMIC_GLOB;
