@@ -141,7 +141,7 @@ static u64 run_of_pieces(const struct pinion_mtt *mtt, u64 offset, u64 want, voi
 	return min(run, want);
 }
 
-u64 pinion_mtt_run(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kva)
+static u64 run_of_blocks(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kva)
 {
 	u64 position = mtt->first + offset;
 	u64 block = position >> mtt->shift;
@@ -150,8 +150,6 @@ u64 pinion_mtt_run(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kv
 	u64 start = *pinion_mtt_slot(mtt, block) + within;
 	u64 run = size - within;
 
-	if (mtt->ends)
-		return run_of_pieces(mtt, offset, want, kva);
 	/* Neighbours that follow on are one run: one long copy beats many short. */
 	while (run < want && ++block < mtt->num_blocks &&
 	       *pinion_mtt_slot(mtt, block) == start + run)
@@ -159,6 +157,13 @@ u64 pinion_mtt_run(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kv
 
 	*kva = pinion_dma_to_kva(start);
 	return min(run, want);
+}
+
+u64 pinion_mtt_run(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kva)
+{
+	if (mtt->ends)
+		return run_of_pieces(mtt, offset, want, kva);
+	return run_of_blocks(mtt, offset, want, kva);
 }
 
 u64 pinion_mtt_run_present(const struct pinion_mtt *mtt, u64 offset, u64 want, bool writable,
