@@ -27,6 +27,9 @@ static void dealloc_driver(struct ib_device *ibdev)
 	pinion_parent_destroy(dev->parent);
 	WARN_ON(!ida_is_empty(&dev->pdns));
 	ida_destroy(&dev->pdns);
+	WARN_ON(!xa_empty(&dev->pds));
+	xa_destroy(&dev->pds);
+	pinion_umems_destroy(&dev->umems);
 	mutex_destroy(&dev->resize_lock);
 }
 
@@ -81,6 +84,8 @@ static int construct(struct pinion_dev *dev)
 		return err;
 	}
 	ida_init(&dev->pdns);
+	xa_init(&dev->pds);
+	pinion_umems_init(&dev->umems);
 	mutex_init(&dev->resize_lock);
 
 	pinion_verbs_set_ops(&dev->ibdev);

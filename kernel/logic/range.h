@@ -5,6 +5,7 @@
 #ifndef PINION_LOGIC_RANGE_H
 #define PINION_LOGIC_RANGE_H
 
+#include <linux/limits.h>
 #include <linux/types.h>
 
 /* Is [addr, addr + want) inside [base, base + length)? @base + @length may be 2^64. */

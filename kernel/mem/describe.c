@@ -14,7 +14,7 @@
 /* Any size from a page to a gigabyte will do for a block. */
 #define BLOCK_SIZES GENMASK_ULL(30, PAGE_SHIFT)
 
-struct pinion_mtt *pinion_describe(struct ib_umem *umem)
+struct pinion_mtt *pinion_describe_in(struct ib_umem *umem, u64 sizes)
 {
 	unsigned long start = umem->address;
 	u64 begun = trace_mtt_write_enabled() ? ktime_get_ns() : 0;
@@ -24,7 +24,7 @@ struct pinion_mtt *pinion_describe(struct ib_umem *umem)
 	u64 block = 0;
 
 	/* Our own arithmetic starts at the first block, so any iova suits any size. */
-	size = ib_umem_find_best_pgsz(umem, BLOCK_SIZES, start);
+	size = ib_umem_find_best_pgsz(umem, sizes, start);
 	if (!size)
 		return ERR_PTR(-EINVAL);
 	mtt = pinion_mtt_alloc(ib_umem_num_dma_blocks(umem, size), __ffs(size),
@@ -38,4 +38,9 @@ struct pinion_mtt *pinion_describe(struct ib_umem *umem)
 	}
 	trace_mtt_write(mtt, pinion_since(begun));
 	return mtt;
+}
+
+struct pinion_mtt *pinion_describe(struct ib_umem *umem)
+{
+	return pinion_describe_in(umem, BLOCK_SIZES);
 }

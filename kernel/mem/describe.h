@@ -5,10 +5,15 @@
 #ifndef PINION_MEM_DESCRIBE_H
 #define PINION_MEM_DESCRIBE_H
 
+#include <linux/types.h>
+
 struct ib_umem;
 struct pinion_mtt;
 
 /* In the largest blocks its layout allows. An ERR_PTR if there is no such table. */
 struct pinion_mtt *pinion_describe(struct ib_umem *umem);
+
+/* The same in blocks of one of @sizes: -EINVAL if none of them will do. */
+struct pinion_mtt *pinion_describe_in(struct ib_umem *umem, u64 sizes);
 
 #endif

@@ -11,6 +11,7 @@
 #include "key.h"
 #include "mtt.h"
 #include "pager.h"
+#include "pieces.h"
 
 /* Who wants one of these stores; any other right is to look. */
 #define WRITING (IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | \
@@ -292,6 +293,8 @@ u64 pinion_pass_run(const struct pinion_pass *pass, u64 offset, u64 want, void *
 	case PINION_KEY_NULL:
 		*kva = pass->writes ? region->keys->sink : page_address(ZERO_PAGE(0));
 		return min_t(u64, want, PAGE_SIZE);
+	case PINION_KEY_PIECES:
+		return pinion_pieces_run(region->pieces, pass->offset + offset, want, kva);
 	default:
 		if (!region->pager)
 			return pinion_mtt_run(region->mtt, pass->offset + offset, want, kva);

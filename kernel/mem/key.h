@@ -25,6 +25,7 @@ struct ib_pd;
 struct pinion_mr;
 struct pinion_mtt;
 struct pinion_pager;
+struct pinion_pieces;
 
 #define PINION_KEY_INDEX_SHIFT	8
 #define PINION_KEY_TAG		0xff
@@ -34,6 +35,7 @@ enum pinion_key_kind {
 	PINION_KEY_DMA,		/* any DMA address; kernel consumers only */
 	PINION_KEY_WINDOW,	/* part of a region */
 	PINION_KEY_NULL,	/* no memory */
+	PINION_KEY_PIECES,	/* pieces of regions, one after the other */
 };
 
 enum pinion_key_state {
@@ -61,12 +63,13 @@ struct pinion_key {
 	u64 base;			/* the address of its first byte, as users give it */
 	u64 length;
 	struct pinion_mtt *mtt;		/* REGION */
+	struct pinion_pieces *pieces;	/* PIECES */
 	struct pinion_key *region;	/* WINDOW: a reference while VALID */
 	u64 region_offset;		/* WINDOW: of its first byte in the region */
 	struct pinion_pager *pager;	/* REGION whose pages come and go */
 	struct pinion_mr *fastreg;	/* REGION for fast registration: its list */
 	bool invalidatable;		/* type 2 window, fast-registered region */
-	atomic_t windows;		/* REGION: windows bound to it */
+	atomic_t windows;		/* REGION: windows bound to it, and pieces lent */
 };
 
 /*

@@ -10,9 +10,11 @@
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/sizes.h>
+#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/pinion-abi.h>
 
+#include "../mem/umem.h"
 #include "../path/node.h"
 
 /* Every one of them is reported, and kept. */
@@ -64,6 +66,8 @@ struct pinion_dev {
 	enum ib_port_state state;	/* of which consumers were told last; compat/port.c */
 
 	struct ida pdns;
+	struct xarray pds;		/* by number, those that DEVX commands may name */
+	struct pinion_umems umems;
 	atomic64_t dm_used;		/* bytes of device memory given out */
 	atomic_t counts[PINION_NUM_COUNTED];
 	/* Held while a user's ring is exchanged for another; never while anything sleeps long. */

@@ -2,48 +2,113 @@
 /*
  * Protection domains, and the domains XRC queues share. Never knows what is in one.
  */
+#include <rdma/uverbs_ioctl.h>
+
 #include "device.h"
 #include "ops.h"
+#include "pd.h"
 #include "udata.h"
-
-struct pinion_pd {
-	struct ib_pd ibpd;
-	u32 pdn;
-};
 
 struct pinion_xrcd {
 	struct ib_xrcd ibxrcd;
 };
 
+int pinion_pd_number(struct pinion_dev *dev, struct pinion_pd *pd)
+{
+	int pdn = ida_alloc_max(&dev->pdns, PINION_MAX_PD - 1, GFP_KERNEL_ACCOUNT);
+
+	if (pdn < 0)
+		return pdn == -ENOSPC ? -ENOMEM : pdn;
+	pd->pdn = pdn;
+	return 0;
+}
+
+int pinion_pd_show(struct pinion_dev *dev, struct pinion_pd *pd, const void *owner)
+{
+	int err = 0;
+
+	/* The same owner each time: a handle belongs to one context. */
+	xa_lock(&dev->pds);
+	pd->owner = owner;
+	if (!xa_load(&dev->pds, pd->pdn))
+		err = xa_err(__xa_store(&dev->pds, pd->pdn, pd, GFP_KERNEL_ACCOUNT));
+	xa_unlock(&dev->pds);
+	return err;
+}
+
+int pinion_pd_end(struct pinion_dev *dev, struct pinion_pd *pd)
+{
+	bool shown, busy;
+
+	xa_lock(&dev->pds);
+	shown = xa_load(&dev->pds, pd->pdn);
+	busy = shown && atomic_read(&pd->ibpd.usecnt);
+	if (shown && !busy)
+		__xa_erase(&dev->pds, pd->pdn);
+	xa_unlock(&dev->pds);
+	if (busy)
+		return -EBUSY;
+	ida_free(&dev->pdns, pd->pdn);
+	return 0;
+}
+
+struct pinion_pd *pinion_pd_use(struct pinion_dev *dev, u32 pdn, const void *owner)
+{
+	struct pinion_pd *pd;
+
+	xa_lock(&dev->pds);
+	pd = xa_load(&dev->pds, pdn);
+	if (pd && pd->owner != owner)
+		pd = NULL;
+	if (pd)
+		atomic_inc(&pd->ibpd.usecnt);
+	xa_unlock(&dev->pds);
+	return pd;
+}
+
+/**
+ * pinion_pd_query - tell a domain's number, and let the asking context's commands use it
+ * @ibpd: the domain
+ * @attrs: answered with struct pinion_alloc_pd_resp
+ *
+ * Not when it is made: what others could find then could not be undone any more.
+ *
+ * Return: 0 or a negative errno.
+ */
+int pinion_pd_query(struct ib_pd *ibpd, struct uverbs_attr_bundle *attrs)
+{
+	struct pinion_alloc_pd_resp resp = { .pdn = to_pinion_pd(ibpd)->pdn };
+	int err;
+
+	err = pinion_pd_show(to_pinion_dev(ibpd->device), to_pinion_pd(ibpd),
+			     ibpd->uobject->context);
+	return err ?: uverbs_copy_to_struct_or_zero(attrs, PINION_ATTR_PD_QUERY_RESP, &resp,
+						    sizeof(resp));
+}
+
 static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	struct pinion_pd *pd = container_of(ibpd, struct pinion_pd, ibpd);
+	struct pinion_pd *pd = to_pinion_pd(ibpd);
 	struct pinion_dev *dev = to_pinion_dev(ibpd->device);
 	struct pinion_alloc_pd_resp resp = {};
-	int err, pdn;
+	int err;
 
 	err = pinion_udata_in_none(udata);
 	if (err)
 		return err;
-	pdn = ida_alloc_max(&dev->pdns, PINION_MAX_PD - 1, GFP_KERNEL_ACCOUNT);
-	if (pdn < 0)
-		return pdn == -ENOSPC ? -ENOMEM : pdn;
-	pd->pdn = pdn;
-	if (!udata)
-		return 0;
-	resp.pdn = pdn;
+	err = pinion_pd_number(dev, pd);
+	if (err || !udata)
+		return err;
+	resp.pdn = pd->pdn;
 	err = pinion_udata_out(udata, &resp, sizeof(resp));
 	if (err)
-		ida_free(&dev->pdns, pdn);
+		ida_free(&dev->pdns, pd->pdn);
 	return err;
 }
 
 static int dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	struct pinion_pd *pd = container_of(ibpd, struct pinion_pd, ibpd);
-
-	ida_free(&to_pinion_dev(ibpd->device)->pdns, pd->pdn);
-	return 0;
+	return pinion_pd_end(to_pinion_dev(ibpd->device), to_pinion_pd(ibpd));
 }
 
 static int alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)

@@ -68,6 +68,25 @@ DECLARE_UVERBS_NAMED_METHOD(PINION_METHOD_DM_QUERY,
 ADD_UVERBS_METHODS(pinion_dm_methods, UVERBS_OBJECT_DM,
 		   &UVERBS_METHOD(PINION_METHOD_DM_QUERY));
 
+static int UVERBS_HANDLER(PINION_METHOD_PD_QUERY)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_pd *ibpd = uverbs_attr_get_obj(attrs, PINION_ATTR_PD_QUERY_HANDLE);
+
+	if (IS_ERR(ibpd))
+		return PTR_ERR(ibpd);
+	return pinion_pd_query(ibpd, attrs);
+}
+
+DECLARE_UVERBS_NAMED_METHOD(PINION_METHOD_PD_QUERY,
+			    UVERBS_ATTR_IDR(PINION_ATTR_PD_QUERY_HANDLE, UVERBS_OBJECT_PD,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(PINION_ATTR_PD_QUERY_RESP,
+						UVERBS_ATTR_STRUCT(struct pinion_alloc_pd_resp,
+								   pdn),
+						UA_MANDATORY));
+
+ADD_UVERBS_METHODS(pinion_pd_methods, UVERBS_OBJECT_PD, &UVERBS_METHOD(PINION_METHOD_PD_QUERY));
+
 #define RESP_UCONTEXT	UVERBS_ATTR_STRUCT(struct pinion_alloc_ucontext_resp, caps)
 #define RESP_DM		UVERBS_ATTR_STRUCT(struct pinion_alloc_dm_resp, mmap_length)
 
@@ -87,5 +106,8 @@ const struct uapi_definition pinion_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &pinion_query_context),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DM, &pinion_alloc_dm),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DM, &pinion_dm_methods),
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_PD, &pinion_pd_methods),
+	UAPI_DEF_CHAIN(pinion_devx_umem_defs),
+	UAPI_DEF_CHAIN(pinion_devx_defs),
 	{},
 };

@@ -350,6 +350,16 @@ enum pinion_dm_query_attrs {
 	PINION_ATTR_DM_QUERY_RESP,		/* struct pinion_query_dm_resp */
 };
 
+/* Methods added to UVERBS_OBJECT_PD: the number DEVX commands know it by */
+enum pinion_pd_methods {
+	PINION_METHOD_PD_QUERY = PINION_NS + 7,
+};
+
+enum pinion_pd_query_attrs {
+	PINION_ATTR_PD_QUERY_HANDLE = PINION_NS,
+	PINION_ATTR_PD_QUERY_RESP,		/* struct pinion_alloc_pd_resp */
+};
+
 /* ------------------------------------------------------------------ checks */
 
 #if defined(__cplusplus)

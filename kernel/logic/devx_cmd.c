@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Takes DEVX commands apart and puts answers together. What a command asks for and we
+ * would not do is refused here, so that nothing is silently left out.
+ */
+#include <linux/kernel.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+
+#include "devx_cmd.h"
+
+/* Where a field is, counted from the first bit of the buffer, the highest of its byte. */
+struct field {
+	u16 at;
+	u8 width;		/* with what is before it in its first byte, at most 64 */
+};
+
+/* Of every command. */
+static const struct field op_opcode = { 0x00, 16 };
+static const struct field op_modifier = { 0x30, 16 };
+/* Of commands about one object, and of the answers that give it its number. */
+static const struct field op_number = { 0x48, 24 };
+static const struct field out_status = { 0x00, 8 };
+
+/* A key's context, counted from its own first bit. */
+static const struct field mkc_free = { 0x01, 1 };
+static const struct field mkc_mode_high = { 0x03, 3 };
+static const struct field mkc_umr = { 0x10, 1 };
+static const struct field mkc_atomic = { 0x11, 1 };
+static const struct field mkc_remote_write = { 0x12, 1 };
+static const struct field mkc_remote_read = { 0x13, 1 };
+static const struct field mkc_local_write = { 0x14, 1 };
+static const struct field mkc_local_read = { 0x15, 1 };
+static const struct field mkc_mode_low = { 0x16, 2 };
+static const struct field mkc_qpn = { 0x20, 24 };
+static const struct field mkc_tag = { 0x38, 8 };
+static const struct field mkc_length64 = { 0x60, 1 };
+static const struct field mkc_bsf = { 0x61, 1 };
+static const struct field mkc_invalidate = { 0x67, 1 };
+static const struct field mkc_pdn = { 0x68, 24 };
+static const struct field mkc_base = { 0x80, 64 };
+static const struct field mkc_length = { 0xc0, 64 };
+static const struct field mkc_octwords = { 0x1a0, 32 };
+static const struct field mkc_page_shift = { 0x1da, 6 };
+
+/* Where it begins in bits: in CREATE_MKEY and in the answer of QUERY_MKEY alike. */
+#define MKC_AT 0x80
+
+/* The rest of CREATE_MKEY. */
+static const struct field create_octwords = { 0x300, 32 };
+static const struct field create_umem_id = { 0x320, 32 };
+static const struct field create_umem_offset = { 0x340, 64 };
+
+#define CREATE_MKEY_LENGTH	0x110
+#define QUERY_MKEY_OUT_LENGTH	0x110
+#define KLM_LENGTH		16
+#define OCTWORD			16
+#define ENTRY			8
+
+/* Not bound to one queue pair. */
+#define ANY_QPN			0xffffff
+
+static u64 get_at(const u8 *in, u32 base, struct field field)
+{
+	u32 at = base + field.at;
+	u32 end = at + field.width;
+	u64 value = 0;
+	u32 i;
+
+	for (i = at / 8; i < DIV_ROUND_UP(end, 8); i++)
+		value = value << 8 | in[i];
+	value >>= -end & 7;
+	return field.width == 64 ? value : value & ((1ULL << field.width) - 1);
+}
+
+static void put_at(u8 *out, u32 base, struct field field, u64 value)
+{
+	u32 last = base + field.at + field.width - 1;
+	u32 i;
+
+	for (i = 0; i < field.width; i++) {
+		u32 at = last - i;
+		u8 bit = 0x80 >> (at & 7);
+
+		if (value >> i & 1)
+			out[at / 8] |= bit;
+		else
+			out[at / 8] &= ~bit;
+	}
+}
+
+static u64 get(const u8 *in, struct field field)
+{
+	return get_at(in, 0, field);
+}
+
+static u64 get_mkc(const u8 *in, struct field field)
+{
+	return get_at(in, MKC_AT, field);
+}
+
+/* Local reading is always allowed by verbs, and must not be taken away silently. */
+static const struct {
+	struct field field;
+	u32 right;
+} rights[] = {
+	{ mkc_atomic,		IB_UVERBS_ACCESS_REMOTE_ATOMIC },
+	{ mkc_remote_write,	IB_UVERBS_ACCESS_REMOTE_WRITE },
+	{ mkc_remote_read,	IB_UVERBS_ACCESS_REMOTE_READ },
+	{ mkc_local_write,	IB_UVERBS_ACCESS_LOCAL_WRITE },
+};
+
+/* Features of keys that this device does not have. */
+static const struct field unsupported[] = {
+	mkc_free, mkc_mode_high, mkc_umr, mkc_bsf, mkc_invalidate,
+};
+
+static u8 parse_mkey(const u8 *in, size_t length, struct pinion_devx_mkey *mkey)
+{
+	bool whole = get_mkc(in, mkc_length64);
+	u64 octwords;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(unsupported); i++) {
+		if (get_mkc(in, unsupported[i]))
+			return PINION_DEVX_BAD_PARAM;
+	}
+	if (get_mkc(in, mkc_qpn) != ANY_QPN || !get_mkc(in, mkc_local_read) || whole)
+		return PINION_DEVX_BAD_PARAM;
+
+	for (i = 0; i < ARRAY_SIZE(rights); i++) {
+		if (get_mkc(in, rights[i].field))
+			mkey->rights |= rights[i].right;
+	}
+	mkey->mode = get_mkc(in, mkc_mode_low);
+	mkey->tag = get_mkc(in, mkc_tag);
+	mkey->pdn = get_mkc(in, mkc_pdn);
+	mkey->base = get_mkc(in, mkc_base);
+	mkey->length = get_mkc(in, mkc_length);
+	mkey->page_shift = get_mkc(in, mkc_page_shift);
+	octwords = get(in, create_octwords);
+
+	/* Bytes above the last address have no name. */
+	if (!mkey->length || mkey->base + (mkey->length - 1) < mkey->base)
+		return PINION_DEVX_BAD_PARAM;
+	switch (mkey->mode) {
+	case PINION_DEVX_MODE_MTT:
+		mkey->entries = octwords * (OCTWORD / ENTRY);
+		mkey->umem_id = get(in, create_umem_id);
+		mkey->umem_offset = get(in, create_umem_offset);
+		return PINION_DEVX_OK;
+	case PINION_DEVX_MODE_KLM:
+		if (!octwords || mkey->page_shift)
+			return PINION_DEVX_BAD_PARAM;
+		if (octwords > (length - CREATE_MKEY_LENGTH) / KLM_LENGTH)
+			return PINION_DEVX_BAD_IN_LENGTH;
+		if (octwords > 1 << PINION_DEVX_LOG_MAX_KLMS)
+			return PINION_DEVX_LIMIT;
+		mkey->entries = octwords;
+		mkey->num_klms = octwords;
+		mkey->klms = in + CREATE_MKEY_LENGTH;
+		return PINION_DEVX_OK;
+	}
+	return PINION_DEVX_BAD_PARAM;
+}
+
+static const struct shape {
+	u16 opcode;
+	u16 in_length;
+	u16 out_length;
+} shapes[] = {
+	{ PINION_DEVX_QUERY_HCA_CAP,	PINION_DEVX_HEAD,	PINION_DEVX_HEAD },
+	{ PINION_DEVX_CREATE_MKEY,	CREATE_MKEY_LENGTH,	PINION_DEVX_HEAD },
+	{ PINION_DEVX_QUERY_MKEY,	PINION_DEVX_HEAD,	QUERY_MKEY_OUT_LENGTH },
+	{ PINION_DEVX_ALLOC_PD,		PINION_DEVX_HEAD,	PINION_DEVX_HEAD },
+};
+
+static const struct shape *shape_of(u16 opcode)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		if (shapes[i].opcode == opcode)
+			return &shapes[i];
+	}
+	return NULL;
+}
+
+u8 pinion_devx_parse(const u8 *in, size_t in_length, size_t out_length,
+		     struct pinion_devx_cmd *cmd)
+{
+	const struct shape *shape;
+	u16 modifier = get(in, op_modifier);
+
+	*cmd = (struct pinion_devx_cmd){ .opcode = get(in, op_opcode) };
+	shape = shape_of(cmd->opcode);
+	if (!shape)
+		return PINION_DEVX_BAD_OP;
+	if (in_length < shape->in_length)
+		return PINION_DEVX_BAD_IN_LENGTH;
+	if (out_length < shape->out_length)
+		return PINION_DEVX_BAD_OUT_LENGTH;
+
+	if (cmd->opcode == PINION_DEVX_QUERY_HCA_CAP) {
+		/* The lowest bit tells what is from what could be; here it is the same. */
+		cmd->capability = modifier >> 1;
+		return PINION_DEVX_OK;
+	}
+	if (modifier)
+		return PINION_DEVX_BAD_PARAM;
+	if (cmd->opcode == PINION_DEVX_CREATE_MKEY)
+		return parse_mkey(in, in_length, &cmd->mkey);
+	cmd->number = get(in, op_number);
+	return PINION_DEVX_OK;
+}
+
+struct pinion_devx_klm pinion_devx_klm(const struct pinion_devx_mkey *mkey, u32 index)
+{
+	const u8 *at = mkey->klms + index * KLM_LENGTH;
+
+	return (struct pinion_devx_klm){
+		.length = get_at(at, 0, (struct field){ 0x00, 32 }),
+		.key = get_at(at, 0, (struct field){ 0x20, 32 }),
+		.addr = get_at(at, 0, (struct field){ 0x40, 64 }),
+	};
+}
+
+void pinion_devx_put_status(u8 *out, u8 status)
+{
+	put_at(out, 0, out_status, status);
+}
+
+void pinion_devx_put_number(u8 *out, u32 number)
+{
+	put_at(out, 0, op_number, number);
+}
+
+/* The key as it was asked for; where its memory is stays ours. */
+void pinion_devx_put_mkey(u8 *out, const struct pinion_devx_mkey *mkey)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rights); i++)
+		put_at(out, MKC_AT, rights[i].field, !!(mkey->rights & rights[i].right));
+	put_at(out, MKC_AT, mkc_local_read, 1);
+	put_at(out, MKC_AT, mkc_mode_low, mkey->mode);
+	put_at(out, MKC_AT, mkc_qpn, ANY_QPN);
+	put_at(out, MKC_AT, mkc_tag, mkey->tag);
+	put_at(out, MKC_AT, mkc_pdn, mkey->pdn);
+	put_at(out, MKC_AT, mkc_base, mkey->base);
+	put_at(out, MKC_AT, mkc_length, mkey->length);
+	put_at(out, MKC_AT, mkc_octwords,
+	       mkey->mode == PINION_DEVX_MODE_KLM ? mkey->entries :
+						    DIV_ROUND_UP(mkey->entries, OCTWORD / ENTRY));
+	put_at(out, MKC_AT, mkc_page_shift, mkey->page_shift);
+}
+
+/* What the answer has no room for is not told. */
+static void put_cap(u8 *out, size_t length, struct field field, u64 value)
+{
+	u32 end = PINION_DEVX_HEAD * 8 + field.at + field.width;
+
+	if (end <= length * 8)
+		put_at(out, PINION_DEVX_HEAD * 8, field, value);
+}
+
+u8 pinion_devx_put_caps(u8 *out, size_t length, u16 capability,
+			const struct pinion_devx_caps *caps)
+{
+	const struct {
+		struct field field;
+		u32 value;
+	} general[] = {
+		{ { 0x0ea, 6 }, caps->log_max_key },
+		{ { 0x11a, 6 }, caps->log_max_klms },
+		/* Ethernet, one port. */
+		{ { 0x1b6, 2 }, 1 },
+		{ { 0x1b8, 8 }, 1 },
+		{ { 0x1c3, 5 }, caps->log_max_message },
+		{ { 0x258, 8 }, caps->page_shift },
+		{ { 0x32b, 5 }, caps->log_max_pd },
+		{ { 0x46b, 5 }, caps->log_max_umem },
+	};
+	int i;
+
+	/* Of all kinds of capabilities, only the first. */
+	if (capability)
+		return PINION_DEVX_BAD_PARAM;
+	for (i = 0; i < ARRAY_SIZE(general); i++)
+		put_cap(out, length, general[i].field, general[i].value);
+	return PINION_DEVX_OK;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The command language of DEVX, as far as we speak it: big-endian bit fields at fixed
+ * places, an opcode in the first 16 bits, a status in the first 8 of the answer. Reads
+ * and writes such buffers; knows no objects.
+ */
+#ifndef PINION_LOGIC_DEVX_CMD_H
+#define PINION_LOGIC_DEVX_CMD_H
+
+#include <linux/types.h>
+
+enum pinion_devx_opcode {
+	PINION_DEVX_QUERY_HCA_CAP	= 0x100,
+	PINION_DEVX_CREATE_MKEY		= 0x200,
+	PINION_DEVX_QUERY_MKEY		= 0x201,
+	PINION_DEVX_ALLOC_PD		= 0x800,
+};
+
+/* What an answer begins with. */
+enum pinion_devx_status {
+	PINION_DEVX_OK			= 0,
+	PINION_DEVX_BAD_OP		= 0x2,
+	PINION_DEVX_BAD_PARAM		= 0x3,
+	PINION_DEVX_BAD_RESOURCE	= 0x5,	/* a umem, PD or key that is not there */
+	PINION_DEVX_BUSY		= 0x6,
+	PINION_DEVX_LIMIT		= 0x8,
+	PINION_DEVX_BAD_IN_LENGTH	= 0x50,
+	PINION_DEVX_BAD_OUT_LENGTH	= 0x51,
+};
+
+/* Shorter ones are no commands and no answers. */
+#define PINION_DEVX_HEAD	16
+
+enum pinion_devx_mode {
+	PINION_DEVX_MODE_MTT	= 1,	/* a range of a umem */
+	PINION_DEVX_MODE_KLM	= 2,	/* a list of pieces of other keys */
+};
+
+struct pinion_devx_mkey {
+	u8 mode;		/* enum pinion_devx_mode */
+	u8 tag;			/* the low byte of the key, which is the user's */
+	u8 page_shift;		/* 0: not said */
+	u32 rights;		/* IB_UVERBS_ACCESS_* */
+	u32 pdn;
+	u64 base;
+	u64 length;
+	u64 entries;		/* how many the user says there are; 0: not said */
+	u32 umem_id;
+	u64 umem_offset;
+	u32 num_klms;
+	const u8 *klms;		/* in the command */
+};
+
+struct pinion_devx_klm {
+	u32 length;
+	u32 key;
+	u64 addr;
+};
+
+struct pinion_devx_cmd {
+	u16 opcode;
+	u32 number;		/* QUERY_MKEY: of which one */
+	u16 capability;		/* QUERY_HCA_CAP: its kind */
+	struct pinion_devx_mkey mkey;
+};
+
+/* What QUERY_HCA_CAP tells. */
+struct pinion_devx_caps {
+	u8 log_max_key;
+	u8 log_max_pd;
+	u8 log_max_umem;
+	u8 log_max_klms;
+	u8 log_max_message;
+	u8 page_shift;
+};
+
+/* The most pieces a command has room for. */
+#define PINION_DEVX_LOG_MAX_KLMS	11
+
+/*
+ * Takes a command apart, which was copied and does not change: @in of @in_length bytes,
+ * to be answered in @out_length. Both are at least PINION_DEVX_HEAD.
+ * Return: an enum pinion_devx_status.
+ */
+u8 pinion_devx_parse(const u8 *in, size_t in_length, size_t out_length,
+		     struct pinion_devx_cmd *cmd);
+
+/* Piece @index < num_klms. */
+struct pinion_devx_klm pinion_devx_klm(const struct pinion_devx_mkey *mkey, u32 index);
+
+/* Answers, into zeroed buffers that pinion_devx_parse() found long enough. */
+void pinion_devx_put_status(u8 *out, u8 status);
+void pinion_devx_put_number(u8 *out, u32 number);
+void pinion_devx_put_mkey(u8 *out, const struct pinion_devx_mkey *mkey);
+u8 pinion_devx_put_caps(u8 *out, size_t length, u16 capability,
+			const struct pinion_devx_caps *caps);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Memory put together from pieces of regions, as one key shows it.
+ */
+#ifndef PINION_MEM_PIECES_H
+#define PINION_MEM_PIECES_H
+
+#include <linux/types.h>
+
+struct ib_pd;
+struct pinion_devx_mkey;
+struct pinion_key;
+struct pinion_keys;
+struct pinion_pieces;
+
+/*
+ * Claim every region @asked names, of @pd, so that none can end or change; all of them
+ * or none. Return: 0, an enum pinion_devx_status, or a negative errno.
+ */
+int pinion_pieces_claim(struct pinion_pieces **pieces, struct pinion_keys *keys,
+			struct ib_pd *pd, const struct pinion_devx_mkey *asked, bool writing);
+void pinion_pieces_release(struct pinion_pieces *pieces);
+
+/* As pinion_mtt_run(), of all of it. */
+u64 pinion_pieces_run(const struct pinion_pieces *pieces, u64 offset, u64 want, void **kva);
+
+#endif

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * DEVX umems: pins memory, describes it in blocks of a size that its user named, and
+ * keeps it for as long as anything is made of it. Gives no access by itself.
+ */
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+#include "../compat/umem.h"
+#include "describe.h"
+#include "mtt.h"
+#include "umem.h"
+
+void pinion_umems_init(struct pinion_umems *umems)
+{
+	xa_init_flags(&umems->by_id, XA_FLAGS_ALLOC1);
+}
+
+void pinion_umems_destroy(struct pinion_umems *umems)
+{
+	WARN_ON(!xa_empty(&umems->by_id));
+	xa_destroy(&umems->by_id);
+}
+
+/*
+ * Blocks are of a listed size or the umem is not made. No size is worth more than the
+ * power of two that holds all of it.
+ */
+static struct pinion_mtt *describe(struct ib_umem *umem, u64 page_sizes)
+{
+	unsigned int top = clamp_t(unsigned int, order_base_2(umem->length), PAGE_SHIFT,
+				   BITS_PER_LONG - 1);
+
+	return pinion_describe_in(umem, page_sizes & GENMASK_ULL(top, PAGE_SHIFT));
+}
+
+static int pin(struct pinion_umem *umem, struct ib_device *ibdev,
+	       const struct pinion_umem_want *want)
+{
+	umem->umem = pinion_umem_get(ibdev, want->addr, want->length, want->access);
+	if (IS_ERR(umem->umem))
+		return PTR_ERR(umem->umem);
+	umem->mtt = describe(umem->umem, want->page_sizes);
+	if (IS_ERR(umem->mtt)) {
+		ib_umem_release(umem->umem);
+		return PTR_ERR(umem->mtt);
+	}
+	return 0;
+}
+
+/**
+ * pinion_umem_create - pin memory for objects to be made of
+ * @umems: the device's
+ * @ibdev: the device
+ * @owner: the context that may use its number
+ * @want: where, how much, in what pages; access is checked by the caller
+ *
+ * Return: the umem, which nobody finds yet, or an ERR_PTR.
+ */
+struct pinion_umem *pinion_umem_create(struct pinion_umems *umems, struct ib_device *ibdev,
+				       const void *owner, const struct pinion_umem_want *want)
+{
+	struct pinion_umem *umem;
+	int err;
+
+	if (!want->length)
+		return ERR_PTR(-EINVAL);
+	umem = kzalloc(sizeof(*umem), GFP_KERNEL_ACCOUNT);
+	if (!umem)
+		return ERR_PTR(-ENOMEM);
+	umem->owner = owner;
+	umem->length = want->length;
+	err = pin(umem, ibdev, want);
+	if (err)
+		goto err_free;
+	umem->writable = umem->umem->writable;
+	/* Reserved, but still nothing there. */
+	err = xa_alloc(&umems->by_id, &umem->id, NULL,
+		       XA_LIMIT(1, BIT(PINION_LOG_MAX_UMEM)), GFP_KERNEL_ACCOUNT);
+	if (err)
+		goto err_unpin;
+	return umem;
+
+err_unpin:
+	pinion_mtt_free(umem->mtt);
+	ib_umem_release(umem->umem);
+err_free:
+	kfree(umem);
+	return ERR_PTR(err == -EBUSY ? -ENOMEM : err);
+}
+
+void pinion_umem_publish(struct pinion_umems *umems, struct pinion_umem *umem)
+{
+	/* The place is reserved: nothing is allocated, nothing can fail. */
+	xa_store(&umems->by_id, umem->id, umem, GFP_NOWAIT);
+}
+
+/**
+ * pinion_umem_destroy - let go of the memory, unless something is made of it
+ * @umems: the device's
+ * @umem: published or not
+ *
+ * Return: 0, or -EBUSY and nothing happened.
+ */
+int pinion_umem_destroy(struct pinion_umems *umems, struct pinion_umem *umem)
+{
+	bool busy;
+
+	xa_lock(&umems->by_id);
+	busy = umem->uses;
+	if (!busy)
+		__xa_erase(&umems->by_id, umem->id);
+	xa_unlock(&umems->by_id);
+	if (busy)
+		return -EBUSY;
+	pinion_mtt_free(umem->mtt);
+	ib_umem_release(umem->umem);
+	kfree(umem);
+	return 0;
+}
+
+struct pinion_umem *pinion_umem_use(struct pinion_umems *umems, u32 id, const void *owner)
+{
+	struct pinion_umem *umem;
+
+	xa_lock(&umems->by_id);
+	umem = xa_load(&umems->by_id, id);
+	if (umem && umem->owner != owner)
+		umem = NULL;
+	if (umem)
+		umem->uses++;
+	xa_unlock(&umems->by_id);
+	return umem;
+}
+
+void pinion_umem_unuse(struct pinion_umems *umems, struct pinion_umem *umem)
+{
+	xa_lock(&umems->by_id);
+	umem->uses--;
+	xa_unlock(&umems->by_id);
+}

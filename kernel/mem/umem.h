@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * DEVX umems: pinned memory without a key, that other objects are then made of. Each
+ * has a number, which is good for the process context that made it and no other.
+ */
+#ifndef PINION_MEM_UMEM_H
+#define PINION_MEM_UMEM_H
+
+#include <linux/types.h>
+#include <linux/xarray.h>
+
+struct ib_device;
+struct ib_umem;
+struct pinion_mtt;
+
+/* A number has 32 bits in commands; the sign stays clear, and 0 is none. */
+#define PINION_LOG_MAX_UMEM	20
+
+/* The device's umems, by number. */
+struct pinion_umems {
+	struct xarray by_id;
+};
+
+struct pinion_umem {
+	struct ib_umem *umem;
+	struct pinion_mtt *mtt;		/* its blocks are of a size its user listed */
+	u64 length;
+	bool writable;
+	const void *owner;		/* the context */
+	u32 id;
+	unsigned int uses;		/* objects made of it; under the xarray's lock */
+};
+
+/* What a umem may be registered with; rights are those of the keys made of it. */
+struct pinion_umem_want {
+	u64 addr;
+	u64 length;
+	u64 page_sizes;			/* any of these, and no other */
+	u32 access;			/* IB_ACCESS_* */
+};
+
+void pinion_umems_init(struct pinion_umems *umems);
+void pinion_umems_destroy(struct pinion_umems *umems);
+
+/* Pinned and numbered, not to be found before pinion_umem_publish(). */
+struct pinion_umem *pinion_umem_create(struct pinion_umems *umems, struct ib_device *ibdev,
+				       const void *owner, const struct pinion_umem_want *want);
+void pinion_umem_publish(struct pinion_umems *umems, struct pinion_umem *umem);
+
+/* -EBUSY, and nothing happened, while something is made of it. */
+int pinion_umem_destroy(struct pinion_umems *umems, struct pinion_umem *umem);
+
+/* Find one of @owner's and keep it from ending; NULL if there is none. */
+struct pinion_umem *pinion_umem_use(struct pinion_umems *umems, u32 id, const void *owner);
+void pinion_umem_unuse(struct pinion_umems *umems, struct pinion_umem *umem);
+
+#endif

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * DEVX commands as uverbs methods, with mlx5's own numbers for objects, methods and
+ * attributes. The language is logic/devx_cmd.c's, what commands make devx_obj.c's.
+ *
+ * A command that is understood and refused fails with EREMOTEIO, and the status in its
+ * answer says why; any other errno is about the call itself.
+ */
+#define UVERBS_MODULE_NAME pinion
+
+#include <linux/log2.h>
+#include <linux/slab.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/uverbs_named_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+
+#include "../logic/wqe.h"
+#include "devx_obj.h"
+#include "ops.h"
+
+/* A command taken apart, and the room for its answer. */
+struct call {
+	struct pinion_devx_cmd cmd;
+	u8 status;			/* of taking it apart */
+	u8 *out;
+	size_t out_length;
+	u16 out_attr;
+};
+
+static int call_begin(struct call *call, struct uverbs_attr_bundle *attrs, u16 in_attr,
+		      u16 out_attr)
+{
+	const u8 *in = uverbs_attr_get_alloced_ptr(attrs, in_attr);
+
+	if (IS_ERR(in))
+		return PTR_ERR(in);
+	call->out_attr = out_attr;
+	call->out_length = uverbs_attr_get_len(attrs, out_attr);
+	call->out = uverbs_zalloc(attrs, call->out_length);
+	if (IS_ERR(call->out))
+		return PTR_ERR(call->out);
+	call->status = pinion_devx_parse(in, uverbs_attr_get_len(attrs, in_attr),
+					 call->out_length, &call->cmd);
+	return 0;
+}
+
+/* @result: an enum pinion_devx_status, or a negative errno. */
+static int call_end(struct call *call, struct uverbs_attr_bundle *attrs, int result)
+{
+	int err;
+
+	if (result < 0)
+		return result;
+	pinion_devx_put_status(call->out, result);
+	err = uverbs_copy_to(attrs, call->out_attr, call->out, call->out_length);
+	if (err)
+		return err;
+	return result ? -EREMOTEIO : 0;
+}
+
+/* ----------------------------------------------------------------- objects */
+
+static int obj_cleanup(struct ib_uobject *uobject, enum rdma_remove_reason why,
+		       struct uverbs_attr_bundle *attrs)
+{
+	struct pinion_devx_obj *obj = uobject->object;
+	int err;
+
+	err = pinion_devx_end(obj);
+	if (!err)
+		kfree(obj);
+	return err;
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uobject *uobject =
+		uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE);
+	struct pinion_devx_obj *obj;
+	struct call call;
+	int err;
+
+	err = call_begin(&call, attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN,
+			 MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT);
+	if (err)
+		return err;
+	if (call.status)
+		return call_end(&call, attrs, call.status);
+	obj = kzalloc(sizeof(*obj), GFP_KERNEL_ACCOUNT);
+	if (!obj)
+		return -ENOMEM;
+	obj->dev = to_pinion_dev(uobject->context->device);
+	err = pinion_devx_make(obj, &call.cmd, uobject->context, call.out);
+	if (err) {
+		kfree(obj);
+		return call_end(&call, attrs, err);
+	}
+	err = call_end(&call, attrs, 0);
+	if (err) {
+		pinion_devx_end(obj);
+		kfree(obj);
+		return err;
+	}
+	pinion_devx_publish(obj, uobject->context);
+	uobject->object = obj;
+	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE);
+	return 0;
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_CREATE,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE,
+					    MLX5_IB_OBJECT_DEVX_OBJ, UVERBS_ACCESS_NEW,
+					    UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN,
+					       UVERBS_ATTR_MIN_SIZE(PINION_DEVX_HEAD),
+					       UA_MANDATORY, UA_ALLOC_AND_COPY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT,
+						UVERBS_ATTR_MIN_SIZE(PINION_DEVX_HEAD),
+						UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD_DESTROY(MLX5_IB_METHOD_DEVX_OBJ_DESTROY,
+				    UVERBS_ATTR_IDR(MLX5_IB_ATTR_DEVX_OBJ_DESTROY_HANDLE,
+						    MLX5_IB_OBJECT_DEVX_OBJ,
+						    UVERBS_ACCESS_DESTROY, UA_MANDATORY));
+
+/* A command about another object than that of the handle is nobody's. */
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_QUERY)(struct uverbs_attr_bundle *attrs)
+{
+	struct pinion_devx_obj *obj =
+		uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE);
+	struct call call;
+	int err;
+
+	if (IS_ERR(obj))
+		return PTR_ERR(obj);
+	err = call_begin(&call, attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN,
+			 MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT);
+	if (err)
+		return err;
+	if (call.status)
+		return call_end(&call, attrs, call.status);
+	if (call.cmd.opcode != PINION_DEVX_QUERY_MKEY)
+		return call_end(&call, attrs, PINION_DEVX_BAD_OP);
+	if (obj->opcode != PINION_DEVX_CREATE_MKEY ||
+	    call.cmd.number != pinion_devx_number(obj))
+		return -EINVAL;
+	pinion_devx_put_mkey(call.out, &obj->mkey.asked);
+	return call_end(&call, attrs, 0);
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_QUERY,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE,
+					    MLX5_IB_OBJECT_DEVX_OBJ, UVERBS_ACCESS_READ,
+					    UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN,
+					       UVERBS_ATTR_MIN_SIZE(PINION_DEVX_HEAD),
+					       UA_MANDATORY, UA_ALLOC_AND_COPY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT,
+						UVERBS_ATTR_MIN_SIZE(PINION_DEVX_HEAD),
+						UA_MANDATORY));
+
+/* Nothing of what we make can be modified. */
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_MODIFY)(struct uverbs_attr_bundle *attrs)
+{
+	struct call call;
+	int err;
+
+	err = call_begin(&call, attrs, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN,
+			 MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT);
+	return err ?: call_end(&call, attrs, PINION_DEVX_BAD_OP);
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_MODIFY,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE,
+					    MLX5_IB_OBJECT_DEVX_OBJ, UVERBS_ACCESS_WRITE,
+					    UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN,
+					       UVERBS_ATTR_MIN_SIZE(PINION_DEVX_HEAD),
+					       UA_MANDATORY, UA_ALLOC_AND_COPY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT,
+						UVERBS_ATTR_MIN_SIZE(PINION_DEVX_HEAD),
+						UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_DEVX_OBJ, UVERBS_TYPE_ALLOC_IDR(obj_cleanup),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OBJ_CREATE),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OBJ_DESTROY),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OBJ_MODIFY),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OBJ_QUERY));
+
+/* ------------------------------------------------------------ other commands */
+
+static const struct pinion_devx_caps caps = {
+	.log_max_key = ilog2(PINION_MAX_MR),
+	.log_max_pd = ilog2(PINION_MAX_PD),
+	.log_max_umem = PINION_LOG_MAX_UMEM,
+	.log_max_klms = PINION_DEVX_LOG_MAX_KLMS,
+	.log_max_message = ilog2(PINION_MAX_MSG_SIZE),
+	.page_shift = PAGE_SHIFT,
+};
+
+/* What makes an object has a method of its own, so that each object has a handle. */
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OTHER)(struct uverbs_attr_bundle *attrs)
+{
+	struct call call;
+	int err;
+
+	err = call_begin(&call, attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN,
+			 MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT);
+	if (err)
+		return err;
+	if (call.status)
+		return call_end(&call, attrs, call.status);
+	if (call.cmd.opcode != PINION_DEVX_QUERY_HCA_CAP)
+		return call_end(&call, attrs, PINION_DEVX_BAD_OP);
+	return call_end(&call, attrs, pinion_devx_put_caps(call.out, call.out_length,
+							   call.cmd.capability, &caps));
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OTHER,
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_OTHER_CMD_IN,
+					       UVERBS_ATTR_MIN_SIZE(PINION_DEVX_HEAD),
+					       UA_MANDATORY, UA_ALLOC_AND_COPY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT,
+						UVERBS_ATTR_MIN_SIZE(PINION_DEVX_HEAD),
+						UA_MANDATORY));
+
+DECLARE_UVERBS_GLOBAL_METHODS(MLX5_IB_OBJECT_DEVX, &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OTHER));
+
+const struct uapi_definition pinion_devx_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_DEVX),
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_DEVX_OBJ),
+	{},
+};

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Makes and ends what DEVX commands ask for. Each object has one handle, by which it
+ * ends; its number is only a name for it in other commands.
+ */
+#include <linux/slab.h>
+
+#include "devx_obj.h"
+
+static int make_mkey(struct pinion_devx_obj *obj, const struct pinion_devx_mkey *asked,
+		     const void *owner)
+{
+	struct pinion_dev *dev = obj->dev;
+	int result = PINION_DEVX_LIMIT;
+
+	obj->pd = pinion_pd_use(dev, asked->pdn, owner);
+	if (!obj->pd)
+		return PINION_DEVX_BAD_RESOURCE;
+	if (!pinion_count_in(dev, PINION_COUNT_MR))
+		goto err_unuse_pd;
+	result = pinion_mkey_make(&obj->mkey, &dev->node.keys, &dev->umems, owner,
+				  &obj->pd->ibpd, asked);
+	if (result)
+		goto err_count_out;
+	return 0;
+
+err_count_out:
+	pinion_count_out(dev, PINION_COUNT_MR);
+err_unuse_pd:
+	pinion_pd_unuse(obj->pd);
+	return result;
+}
+
+static int end_mkey(struct pinion_devx_obj *obj)
+{
+	int err;
+
+	err = pinion_mkey_end(&obj->mkey, &obj->dev->umems);
+	if (err)
+		return err;
+	pinion_count_out(obj->dev, PINION_COUNT_MR);
+	pinion_pd_unuse(obj->pd);
+	return 0;
+}
+
+static int make_pd(struct pinion_devx_obj *obj)
+{
+	struct pinion_pd *pd;
+	int err;
+
+	pd = kzalloc(sizeof(*pd), GFP_KERNEL_ACCOUNT);
+	if (!pd)
+		return -ENOMEM;
+	pd->ibpd.device = &obj->dev->ibdev;
+	err = pinion_pd_number(obj->dev, pd);
+	if (err)
+		goto err_free;
+	/* Nobody's yet, but its place is taken. */
+	err = pinion_pd_show(obj->dev, pd, NULL);
+	if (err)
+		goto err_end;
+	obj->pd = pd;
+	return 0;
+
+err_end:
+	pinion_pd_end(obj->dev, pd);
+err_free:
+	kfree(pd);
+	return err;
+}
+
+static int end_pd(struct pinion_devx_obj *obj)
+{
+	int err;
+
+	err = pinion_pd_end(obj->dev, obj->pd);
+	if (!err)
+		kfree(obj->pd);
+	return err;
+}
+
+int pinion_devx_make(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd,
+		     const void *owner, u8 *out)
+{
+	int result = PINION_DEVX_BAD_OP;
+
+	obj->opcode = cmd->opcode;
+	if (cmd->opcode == PINION_DEVX_CREATE_MKEY)
+		result = make_mkey(obj, &cmd->mkey, owner);
+	else if (cmd->opcode == PINION_DEVX_ALLOC_PD)
+		result = make_pd(obj);
+	if (!result)
+		pinion_devx_put_number(out, pinion_devx_number(obj));
+	return result;
+}
+
+void pinion_devx_publish(struct pinion_devx_obj *obj, const void *owner)
+{
+	if (obj->opcode == PINION_DEVX_CREATE_MKEY)
+		pinion_mkey_enable(&obj->mkey);
+	else
+		pinion_pd_show(obj->dev, obj->pd, owner);
+}
+
+int pinion_devx_end(struct pinion_devx_obj *obj)
+{
+	return obj->opcode == PINION_DEVX_CREATE_MKEY ? end_mkey(obj) : end_pd(obj);
+}
+
+u32 pinion_devx_number(const struct pinion_devx_obj *obj)
+{
+	return obj->opcode == PINION_DEVX_CREATE_MKEY ? obj->mkey.key->index : obj->pd->pdn;
+}

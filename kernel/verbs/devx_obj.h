@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What DEVX commands make: keys and protection domains.
+ */
+#ifndef PINION_VERBS_DEVX_OBJ_H
+#define PINION_VERBS_DEVX_OBJ_H
+
+#include "../logic/devx_cmd.h"
+#include "../mem/mkey.h"
+#include "device.h"
+#include "pd.h"
+
+struct pinion_devx_obj {
+	struct pinion_dev *dev;
+	u16 opcode;			/* of the command that made it */
+	struct pinion_pd *pd;		/* it, or what the key is in */
+	struct pinion_mkey mkey;
+};
+
+/*
+ * Make @obj, of a known device, as @cmd says, for nobody to use yet, and put its number
+ * into the answer. Return: an enum pinion_devx_status, or a negative errno.
+ */
+int pinion_devx_make(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd,
+		     const void *owner, u8 *out);
+
+/* Never fails: nothing that can is left to do. */
+void pinion_devx_publish(struct pinion_devx_obj *obj, const void *owner);
+
+/* -EBUSY, and nothing happened, while something else needs it. */
+int pinion_devx_end(struct pinion_devx_obj *obj);
+
+u32 pinion_devx_number(const struct pinion_devx_obj *obj);
+
+#endif

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * DEVX commands, put together word by word as the device's manual draws them, and
+ * buffers of anything.
+ */
+#include <kunit/test.h>
+#include <linux/unaligned.h>
+
+#include "../kernel/logic/devx_cmd.c"
+#include "random.h"
+
+#define ROOM	4096
+
+/* The first word of a key's context. */
+#define LOCAL_READ	0x400
+#define LOCAL_WRITE	0x800
+#define REMOTE_READ	0x1000
+#define REMOTE_WRITE	0x2000
+#define ATOMIC		0x4000
+#define MTT		0x100
+#define KLM		0x200
+
+static void put(u8 *buffer, u32 offset, u32 value)
+{
+	put_unaligned_be32(value, buffer + offset);
+}
+
+static u8 *new_buffer(struct kunit *test)
+{
+	u8 *memory = kunit_kzalloc(test, ROOM, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, memory);
+	return memory;
+}
+
+/* A CREATE_MKEY over umem 7 that is in order. */
+static u8 *new_mkey(struct kunit *test)
+{
+	u8 *in = new_buffer(test);
+
+	put(in, 0x00, 0x0200 << 16);
+	put(in, 0x10, LOCAL_READ | LOCAL_WRITE | REMOTE_READ | REMOTE_WRITE | MTT);
+	put(in, 0x14, 0xffffff42);
+	put(in, 0x1c, 0x00abcdef);
+	put_unaligned_be64(0x7f0123456789, in + 0x20);
+	put_unaligned_be64(0x12345, in + 0x28);
+	put(in, 0x48, 12);
+	put(in, 0x60, 10);
+	put(in, 0x64, 7);
+	put_unaligned_be64(0x3000, in + 0x68);
+	return in;
+}
+
+static u8 parse(const u8 *in, struct pinion_devx_cmd *cmd)
+{
+	return pinion_devx_parse(in, ROOM, ROOM, cmd);
+}
+
+static u8 status_of(const u8 *in)
+{
+	struct pinion_devx_cmd cmd;
+
+	return parse(in, &cmd);
+}
+
+static void a_key_of_a_umem_is_read_as_drawn(struct kunit *test)
+{
+	u8 *in = new_mkey(test);
+	struct pinion_devx_cmd cmd;
+
+	KUNIT_ASSERT_EQ(test, parse(in, &cmd), PINION_DEVX_OK);
+	KUNIT_EXPECT_EQ(test, cmd.opcode, PINION_DEVX_CREATE_MKEY);
+	KUNIT_EXPECT_EQ(test, cmd.mkey.mode, PINION_DEVX_MODE_MTT);
+	KUNIT_EXPECT_EQ(test, cmd.mkey.tag, 0x42);
+	KUNIT_EXPECT_EQ(test, cmd.mkey.pdn, 0xabcdefu);
+	KUNIT_EXPECT_EQ(test, cmd.mkey.base, 0x7f0123456789ULL);
+	KUNIT_EXPECT_EQ(test, cmd.mkey.length, 0x12345ULL);
+	KUNIT_EXPECT_EQ(test, cmd.mkey.page_shift, 12);
+	KUNIT_EXPECT_EQ(test, cmd.mkey.entries, 20ULL);
+	KUNIT_EXPECT_EQ(test, cmd.mkey.umem_id, 7u);
+	KUNIT_EXPECT_EQ(test, cmd.mkey.umem_offset, 0x3000ULL);
+	KUNIT_EXPECT_EQ(test, cmd.mkey.rights,
+			IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_READ |
+			IB_UVERBS_ACCESS_REMOTE_WRITE);
+	put(in, 0x10, LOCAL_READ | ATOMIC | MTT);
+	KUNIT_ASSERT_EQ(test, parse(in, &cmd), PINION_DEVX_OK);
+	KUNIT_EXPECT_EQ(test, cmd.mkey.rights, IB_UVERBS_ACCESS_REMOTE_ATOMIC);
+}
+
+static void a_list_of_pieces_is_read_as_drawn(struct kunit *test)
+{
+	u8 *in = new_mkey(test);
+	struct pinion_devx_klm klm;
+	struct pinion_devx_cmd cmd;
+	u32 i;
+
+	put(in, 0x10, LOCAL_READ | KLM);
+	put(in, 0x48, 0);
+	put(in, 0x60, 3);
+	for (i = 0; i < 3; i++) {
+		put(in, 0x110 + i * 16, 100 + i);
+		put(in, 0x114 + i * 16, 0xdead00 + i);
+		put_unaligned_be64(~0ULL - i, in + 0x118 + i * 16);
+	}
+	KUNIT_ASSERT_EQ(test, parse(in, &cmd), PINION_DEVX_OK);
+	KUNIT_ASSERT_EQ(test, cmd.mkey.num_klms, 3u);
+	for (i = 0; i < 3; i++) {
+		klm = pinion_devx_klm(&cmd.mkey, i);
+		KUNIT_EXPECT_EQ(test, klm.length, 100 + i);
+		KUNIT_EXPECT_EQ(test, klm.key, 0xdead00 + i);
+		KUNIT_EXPECT_EQ(test, klm.addr, ~0ULL - i);
+	}
+}
+
+static void lists_end_with_the_command(struct kunit *test)
+{
+	u8 *in = new_mkey(test);
+	struct pinion_devx_cmd cmd;
+	u32 n;
+
+	put(in, 0x10, LOCAL_READ | KLM);
+	put(in, 0x48, 0);
+	for (n = 1; n < 10; n++) {
+		put(in, 0x60, n);
+		KUNIT_EXPECT_EQ(test, pinion_devx_parse(in, 0x110 + n * 16, 16, &cmd),
+				PINION_DEVX_OK);
+		KUNIT_EXPECT_EQ(test, pinion_devx_parse(in, 0x110 + n * 16 - 1, 16, &cmd),
+				PINION_DEVX_BAD_IN_LENGTH);
+	}
+	put(in, 0x60, 0);
+	KUNIT_EXPECT_EQ(test, status_of(in), PINION_DEVX_BAD_PARAM);
+	put(in, 0x60, U32_MAX);
+	KUNIT_EXPECT_EQ(test, status_of(in), PINION_DEVX_BAD_IN_LENGTH);
+	/* More than there may be, and room for them. */
+	put(in, 0x60, 2049);
+	KUNIT_EXPECT_EQ(test, pinion_devx_parse(in, 0x110 + 2049 * 16, 16, &cmd),
+			PINION_DEVX_LIMIT);
+}
+
+/* One spoilt word each. */
+static const struct {
+	const char *what;
+	u32 offset, value;
+} spoilt[] = {
+	{ "free", 0x10, 0x40000000 | LOCAL_READ | MTT },
+	{ "a mode above 3", 0x10, 0x04000000 | LOCAL_READ | MTT },
+	{ "UMR", 0x10, 0x8000 | LOCAL_READ | MTT },
+	{ "physical", 0x10, LOCAL_READ },
+	{ "KSM", 0x10, LOCAL_READ | MTT | KLM },
+	{ "no local read", 0x10, LOCAL_WRITE | MTT },
+	{ "one QP", 0x14, 0x00000742 },
+	{ "2^64 bytes", 0x1c, 0x80000000 },
+	{ "signature", 0x1c, 0x40000000 },
+	{ "remote invalidation", 0x1c, 0x01000000 },
+	{ "no length", 0x2c, 0 },
+	{ "beyond 2^64", 0x28, 0xffffffff },
+	{ "a modifier", 0x04, 1 },
+};
+
+static void what_is_not_done_is_refused(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(spoilt); i++) {
+		u8 *in = new_mkey(test);
+
+		put(in, spoilt[i].offset, spoilt[i].value);
+		KUNIT_EXPECT_EQ_MSG(test, status_of(in), PINION_DEVX_BAD_PARAM, "%s",
+				    spoilt[i].what);
+	}
+}
+
+static void only_known_opcodes_are_taken(struct kunit *test)
+{
+	static const u16 known[] = { 0x100, 0x200, 0x201, 0x800 };
+	u8 *in = new_mkey(test);
+	u32 opcode;
+	int i;
+
+	for (opcode = 0; opcode <= U16_MAX; opcode++) {
+		bool is_known = false;
+
+		for (i = 0; i < ARRAY_SIZE(known); i++)
+			is_known |= opcode == known[i];
+		put(in, 0x00, opcode << 16 | 0xffff);
+		KUNIT_EXPECT_EQ(test, status_of(in), is_known ? PINION_DEVX_OK :
+							       PINION_DEVX_BAD_OP);
+	}
+}
+
+static void short_buffers_are_refused(struct kunit *test)
+{
+	static const struct {
+		u16 opcode, in, out;
+	} least[] = { { 0x100, 16, 16 }, { 0x200, 0x110, 16 }, { 0x201, 16, 0x110 },
+		      { 0x800, 16, 16 } };
+	u8 *in = new_mkey(test);
+	struct pinion_devx_cmd cmd;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(least); i++) {
+		put(in, 0x00, least[i].opcode << 16);
+		KUNIT_EXPECT_EQ(test, pinion_devx_parse(in, least[i].in, least[i].out, &cmd),
+				PINION_DEVX_OK);
+		KUNIT_EXPECT_EQ(test, pinion_devx_parse(in, least[i].in - 1, ROOM, &cmd),
+				PINION_DEVX_BAD_IN_LENGTH);
+		KUNIT_EXPECT_EQ(test, pinion_devx_parse(in, ROOM, least[i].out - 1, &cmd),
+				PINION_DEVX_BAD_OUT_LENGTH);
+	}
+}
+
+static void a_query_gives_back_what_was_asked_for(struct kunit *test)
+{
+	u8 *in = new_mkey(test), *out = new_buffer(test);
+	struct pinion_devx_cmd cmd;
+
+	KUNIT_ASSERT_EQ(test, parse(in, &cmd), PINION_DEVX_OK);
+	pinion_devx_put_mkey(out, &cmd.mkey);
+	/* In the context, a key tells how many octwords there are, too. */
+	put(in, 0x44, 10);
+	KUNIT_EXPECT_MEMEQ(test, out + 0x10, in + 0x10, 0x40);
+}
+
+static void answers_are_where_they_belong(struct kunit *test)
+{
+	static const struct pinion_devx_caps caps = { 22, 16, 20, 11, 31, 12 };
+	u8 *out = new_buffer(test);
+	size_t length, i;
+
+	pinion_devx_put_status(out, 0x50);
+	pinion_devx_put_number(out, 0xfedcba);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(out), 0x50000000u);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(out + 8), 0x00fedcbau);
+
+	/* All of it, or as much as there is room for, and never a byte more. */
+	for (length = 16; length <= 0x110; length++) {
+		memset(out, 0, ROOM);
+		KUNIT_EXPECT_EQ(test, pinion_devx_put_caps(out, length, 0, &caps),
+				PINION_DEVX_OK);
+		for (i = length; i < ROOM && !out[i]; i++)
+			;
+		KUNIT_ASSERT_EQ(test, i, (size_t)ROOM);
+	}
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(out + 0x10 + 0x1c) & 0x3f0000, 22u << 16);
+	KUNIT_EXPECT_EQ(test, out[0x10 + 0x1b8 / 8], 1);
+	KUNIT_EXPECT_EQ(test, out[0x10 + 0x1b6 / 8] & 3, 1);
+	KUNIT_EXPECT_EQ(test, pinion_devx_put_caps(out, ROOM, 1, &caps), PINION_DEVX_BAD_PARAM);
+}
+
+/* Whatever is accepted keeps the promises others rely on. */
+static void garbage_is_refused_or_makes_sense(struct kunit *test)
+{
+	u8 *good = new_mkey(test), *in = new_buffer(test);
+	struct pinion_devx_cmd cmd;
+	struct rnd_state rnd;
+	u32 round, n, i, accepted = 0;
+
+	prandom_seed_state(&rnd, 1);
+	for (round = 0; round < 100000; round++) {
+		size_t length = 16 + random_below(&rnd, 0x200);
+
+		if (!(round & 7))
+			memcpy(in, good, ROOM);
+		for (n = random_below(&rnd, 4); n; n--)
+			in[random_below(&rnd, 0x90)] = prandom_u32_state(&rnd);
+		put(in, 0x00, 0x0200 << 16);
+		if (pinion_devx_parse(in, length, ROOM, &cmd))
+			continue;
+		accepted++;
+		KUNIT_EXPECT_TRUE(test, cmd.mkey.length);
+		KUNIT_EXPECT_GE(test, cmd.mkey.base + (cmd.mkey.length - 1), cmd.mkey.base);
+		for (i = 0; i < cmd.mkey.num_klms; i++)
+			KUNIT_EXPECT_TRUE(test, cmd.mkey.klms + (i + 1) * 16 <= in + length);
+	}
+	KUNIT_EXPECT_GT(test, accepted, 1000u);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(a_key_of_a_umem_is_read_as_drawn),
+	KUNIT_CASE(a_list_of_pieces_is_read_as_drawn),
+	KUNIT_CASE(lists_end_with_the_command),
+	KUNIT_CASE(what_is_not_done_is_refused),
+	KUNIT_CASE(only_known_opcodes_are_taken),
+	KUNIT_CASE(short_buffers_are_refused),
+	KUNIT_CASE(a_query_gives_back_what_was_asked_for),
+	KUNIT_CASE(answers_are_where_they_belong),
+	KUNIT_CASE(garbage_is_refused_or_makes_sense),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "pinion_devx_cmd",
+	.test_cases = cases,
+};
+
+kunit_test_suites(&suite);
