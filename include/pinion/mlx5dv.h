@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The calls of libpinion-mlx5dv, for programs that are built where there is no
+ * <infiniband/mlx5dv.h>. With it, include that instead: names, layouts and meaning are
+ * the same.
+ */
+#ifndef PINION_MLX5DV_H
+#define PINION_MLX5DV_H
+
+#ifdef _MLX5DV_H_
+#error "<infiniband/mlx5dv.h> declares all this, too: include one of the two"
+#endif
+#define _MLX5DV_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* -------------------------------------------------------------- contexts */
+
+enum mlx5dv_context_attr_flags {
+	MLX5DV_CONTEXT_FLAGS_DEVX = 1 << 0,
+};
+
+struct ibv_fd_arr;
+
+struct mlx5dv_context_attr {
+	uint32_t flags;
+	uint64_t comp_mask;
+	struct ibv_fd_arr *fds;
+};
+
+bool mlx5dv_is_supported(struct ibv_device *device);
+struct ibv_context *mlx5dv_open_device(struct ibv_device *device,
+				       struct mlx5dv_context_attr *attr);
+
+/* ------------------------------------------------------ dma-buf regions */
+
+enum mlx5dv_reg_dmabuf_access {
+	MLX5DV_REG_DMABUF_ACCESS_DATA_DIRECT = 1 << 0,
+};
+
+struct ibv_mr *mlx5dv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
+				    size_t length, uint64_t iova, int fd,
+				    int access, int mlx5_access);
+int mlx5dv_get_data_direct_sysfs_path(struct ibv_context *context, char *buf,
+				      size_t buf_len);
+
+/* ------------------------------------------------- numbers of objects */
+
+struct mlx5dv_qp;
+struct mlx5dv_cq;
+struct mlx5dv_srq;
+struct mlx5dv_rwq;
+struct mlx5dv_dm;
+struct mlx5dv_ah;
+struct mlx5dv_devx_obj;
+
+struct mlx5dv_pd {
+	uint32_t pdn;
+	uint64_t comp_mask;
+};
+
+struct mlx5dv_devx {
+	uint32_t handle;
+};
+
+struct mlx5dv_obj {
+	struct {
+		struct ibv_qp *in;
+		struct mlx5dv_qp *out;
+	} qp;
+	struct {
+		struct ibv_cq *in;
+		struct mlx5dv_cq *out;
+	} cq;
+	struct {
+		struct ibv_srq *in;
+		struct mlx5dv_srq *out;
+	} srq;
+	struct {
+		struct ibv_wq *in;
+		struct mlx5dv_rwq *out;
+	} rwq;
+	struct {
+		struct ibv_dm *in;
+		struct mlx5dv_dm *out;
+	} dm;
+	struct {
+		struct ibv_ah *in;
+		struct mlx5dv_ah *out;
+	} ah;
+	struct {
+		struct ibv_pd *in;
+		struct mlx5dv_pd *out;
+	} pd;
+	struct {
+		struct mlx5dv_devx_obj *in;
+		struct mlx5dv_devx *out;
+	} devx;
+};
+
+enum mlx5dv_obj_type {
+	MLX5DV_OBJ_QP = 1 << 0,
+	MLX5DV_OBJ_CQ = 1 << 1,
+	MLX5DV_OBJ_SRQ = 1 << 2,
+	MLX5DV_OBJ_RWQ = 1 << 3,
+	MLX5DV_OBJ_DM = 1 << 4,
+	MLX5DV_OBJ_AH = 1 << 5,
+	MLX5DV_OBJ_PD = 1 << 6,
+	MLX5DV_OBJ_DEVX = 1 << 7,
+};
+
+int mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t obj_type);
+
+/* ------------------------------------------------------------------ DEVX */
+
+struct mlx5dv_devx_obj *mlx5dv_devx_obj_create(struct ibv_context *context,
+					       const void *in, size_t inlen,
+					       void *out, size_t outlen);
+int mlx5dv_devx_obj_query(struct mlx5dv_devx_obj *obj, const void *in,
+			  size_t inlen, void *out, size_t outlen);
+int mlx5dv_devx_obj_modify(struct mlx5dv_devx_obj *obj, const void *in,
+			   size_t inlen, void *out, size_t outlen);
+int mlx5dv_devx_obj_destroy(struct mlx5dv_devx_obj *obj);
+int mlx5dv_devx_obj_export(struct mlx5dv_devx_obj *obj, void *data);
+struct mlx5dv_devx_obj *mlx5dv_devx_obj_import(struct ibv_context *context,
+					       void *data);
+void mlx5dv_devx_obj_unimport(struct mlx5dv_devx_obj *obj);
+
+int mlx5dv_devx_general_cmd(struct ibv_context *context, const void *in,
+			    size_t inlen, void *out, size_t outlen);
+
+struct mlx5dv_devx_umem {
+	uint32_t umem_id;
+};
+
+enum mlx5dv_devx_umem_in_mask {
+	MLX5DV_UMEM_MASK_DMABUF = 1 << 0,
+};
+
+struct mlx5dv_devx_umem_in {
+	void *addr;
+	size_t size;
+	uint32_t access;
+	uint64_t pgsz_bitmap;
+	uint64_t comp_mask;
+	int dmabuf_fd;
+};
+
+struct mlx5dv_devx_umem *mlx5dv_devx_umem_reg(struct ibv_context *context,
+					      void *addr, size_t size,
+					      uint32_t access);
+struct mlx5dv_devx_umem *
+mlx5dv_devx_umem_reg_ex(struct ibv_context *context,
+			struct mlx5dv_devx_umem_in *umem_in);
+int mlx5dv_devx_umem_dereg(struct mlx5dv_devx_umem *umem);
+int mlx5dv_devx_umem_export(struct mlx5dv_devx_umem *umem, void *data);
+struct mlx5dv_devx_umem *mlx5dv_devx_umem_import(struct ibv_context *context,
+						 void *data);
+void mlx5dv_devx_umem_unimport(struct mlx5dv_devx_umem *umem);
+
+struct mlx5dv_export_sizes {
+	uint32_t var_attrs_size;
+	uint32_t devx_umem_attrs_size;
+	uint32_t devx_obj_attrs_size;
+};
+
+void _mlx5dv_get_export_sizes(struct mlx5dv_export_sizes *sizes,
+			      size_t sizes_len);
+
+static inline void mlx5dv_get_export_sizes(struct mlx5dv_export_sizes *sizes)
+{
+	_mlx5dv_get_export_sizes(sizes, sizeof(*sizes));
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* PINION_MLX5DV_H */

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Which devices and contexts are ours; opening one; the numbers commands know verbs
+ * objects by.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rdma/pinion-abi.h>
+
+#include "dv.h"
+
+/*
+ * Any device refuses a call in the name of another driver before it looks at the rest,
+ * and ours knows this one.
+ */
+static bool ask(struct ibv_context *context)
+{
+	struct pinion_alloc_ucontext_resp resp = {};
+	int saved = errno;
+	struct dv_call call;
+	int err;
+
+	dv_begin(&call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT);
+	dv_out(&call, PINION_ATTR_QUERY_CONTEXT_RESP, &resp, sizeof(resp));
+	err = dv_issue(context, &call);
+	errno = saved;
+	return !err && resp.abi_version == PINION_ABI_VERSION;
+}
+
+bool dv_is_ours(struct ibv_context *context)
+{
+	return context && ask(context);
+}
+
+/* Our devices say so where others have the version of their firmware. */
+static bool is_our_device(struct ibv_device *device)
+{
+	char path[IBV_SYSFS_PATH_MAX + 8], text[8] = "";
+	int saved = errno;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/fw_ver", device->ibdev_path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		if (read(fd, text, sizeof(text) - 1) < 0)
+			text[0] = 0;
+		close(fd);
+	}
+	errno = saved;
+	return !strncmp(text, "pinion-", 7);
+}
+
+EXPORT bool mlx5dv_is_supported(struct ibv_device *device)
+{
+	__typeof__(&mlx5dv_is_supported) real;
+
+	if (is_our_device(device))
+		return true;
+	real = DV_REAL(mlx5dv_is_supported, "MLX5_1.8");
+	return real ? real(device) : false;
+}
+
+/* Every context of ours takes DEVX commands, whether that was asked for or not. */
+EXPORT struct ibv_context *mlx5dv_open_device(struct ibv_device *device,
+					      struct mlx5dv_context_attr *attr)
+{
+	__typeof__(&mlx5dv_open_device) real;
+
+	if (is_our_device(device)) {
+		if (attr && (attr->flags & ~MLX5DV_CONTEXT_FLAGS_DEVX ||
+			     attr->comp_mask))
+			return dv_null(EOPNOTSUPP);
+		return ibv_open_device(device);
+	}
+	real = DV_REAL(mlx5dv_open_device, "MLX5_1.7");
+	return real ? real(device, attr) : dv_null(EOPNOTSUPP);
+}
+
+static struct ibv_context *context_of(const struct mlx5dv_obj *obj,
+				      uint64_t type)
+{
+	if (type & MLX5DV_OBJ_QP)
+		return obj->qp.in->context;
+	if (type & MLX5DV_OBJ_CQ)
+		return obj->cq.in->context;
+	if (type & MLX5DV_OBJ_SRQ)
+		return obj->srq.in->context;
+	if (type & MLX5DV_OBJ_RWQ)
+		return obj->rwq.in->context;
+	if (type & MLX5DV_OBJ_DM)
+		return obj->dm.in->context;
+	if (type & MLX5DV_OBJ_AH)
+		return obj->ah.in->context;
+	if (type & MLX5DV_OBJ_PD)
+		return obj->pd.in->context;
+	return NULL;
+}
+
+static int query_pd(struct ibv_pd *pd, struct mlx5dv_pd *out)
+{
+	struct pinion_alloc_pd_resp resp;
+	struct dv_call call;
+	int err;
+
+	dv_begin(&call, UVERBS_OBJECT_PD, PINION_METHOD_PD_QUERY);
+	dv_handle(&call, PINION_ATTR_PD_QUERY_HANDLE, pd->handle);
+	dv_out(&call, PINION_ATTR_PD_QUERY_RESP, &resp, sizeof(resp));
+	err = dv_issue(pd->context, &call);
+	if (err)
+		return err;
+	out->pdn = resp.pdn;
+	out->comp_mask = 0;
+	return 0;
+}
+
+static int query_devx(struct mlx5dv_devx_obj *obj, struct mlx5dv_devx *out)
+{
+	out->handle = dv_find(obj)->handle;
+	return 0;
+}
+
+/* Of our objects, domains and those of DEVX have numbers that commands know. */
+static int init_obj(struct mlx5dv_obj *obj, uint64_t type)
+{
+	int err = 0;
+
+	if (type & ~(uint64_t)(MLX5DV_OBJ_PD | MLX5DV_OBJ_DEVX))
+		return EOPNOTSUPP;
+	if (type & MLX5DV_OBJ_PD)
+		err = query_pd(obj->pd.in, obj->pd.out);
+	if (!err && type & MLX5DV_OBJ_DEVX)
+		err = query_devx(obj->devx.in, obj->devx.out);
+	return err;
+}
+
+EXPORT int mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t obj_type)
+{
+	struct ibv_context *context = context_of(obj, obj_type);
+	__typeof__(&mlx5dv_init_obj) real;
+
+	if (context ? dv_is_ours(context) :
+		      obj_type & MLX5DV_OBJ_DEVX && dv_find(obj->devx.in))
+		return init_obj(obj, obj_type);
+	real = DV_REAL(mlx5dv_init_obj, "MLX5_1.2");
+	return real ? real(obj, obj_type) : EOPNOTSUPP;
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * DEVX commands and the objects they make. What a command says is between the program
+ * and the kernel; the library reads the status of the answer.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dv.h"
+
+/* Shorter ones are no commands. */
+enum { HEAD = 16, LONGEST = UINT16_MAX };
+
+/* What the status of an answer means as an errno. */
+static int status_errno(uint8_t status)
+{
+	static const struct {
+		uint8_t status;
+		int err;
+	} known[] = {
+		{ 0x2, EINVAL }, /* operation */
+		{ 0x3, EINVAL }, /* parameter */
+		{ 0x5, EINVAL }, /* resource */
+		{ 0x6, EBUSY },	 { 0x8, ENOMEM },
+		{ 0x9, EINVAL }, /* state of resource */
+		{ 0xa, EINVAL }, /* index */
+		{ 0xf, EAGAIN },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (known[i].status == status)
+			return known[i].err;
+	}
+	return EIO;
+}
+
+struct command {
+	const void *in;
+	size_t inlen;
+	void *out;
+	size_t outlen;
+};
+
+static int issue(struct ibv_context *context, struct dv_call *call,
+		 uint16_t in_attr, uint16_t out_attr,
+		 const struct command *command)
+{
+	int err;
+
+	if (command->inlen < HEAD || command->outlen < HEAD ||
+	    command->inlen > LONGEST || command->outlen > LONGEST)
+		return EINVAL;
+	dv_in(call, in_attr, command->in, command->inlen);
+	dv_out(call, out_attr, command->out, command->outlen);
+	err = dv_issue(context, call);
+	return err == EREMOTEIO ? status_errno(*(uint8_t *)command->out) : err;
+}
+
+static int general(struct ibv_context *context, const struct command *command)
+{
+	struct dv_call call;
+
+	dv_begin(&call, MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER);
+	return issue(context, &call, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN,
+		     MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, command);
+}
+
+EXPORT int mlx5dv_devx_general_cmd(struct ibv_context *context, const void *in,
+				   size_t inlen, void *out, size_t outlen)
+{
+	__typeof__(&mlx5dv_devx_general_cmd) real;
+
+	if (dv_is_ours(context))
+		return general(context,
+			       &(struct command){ in, inlen, out, outlen });
+	real = DV_REAL(mlx5dv_devx_general_cmd, "MLX5_1.7");
+	return real ? real(context, in, inlen, out, outlen) : EOPNOTSUPP;
+}
+
+static struct mlx5dv_devx_obj *create(struct ibv_context *context,
+				      const struct command *command)
+{
+	struct ib_uverbs_attr *handle;
+	struct dv_object *object;
+	struct dv_call call;
+	int err;
+
+	object = calloc(1, sizeof(*object));
+	if (!object)
+		return dv_null(ENOMEM);
+	dv_begin(&call, MLX5_IB_OBJECT_DEVX_OBJ,
+		 MLX5_IB_METHOD_DEVX_OBJ_CREATE);
+	handle = dv_handle(&call, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE, 0);
+	err = issue(context, &call, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN,
+		    MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, command);
+	if (err) {
+		free(object);
+		return dv_null(err);
+	}
+	object->context = context;
+	object->handle = handle->data;
+	dv_remember(object);
+	return (struct mlx5dv_devx_obj *)object;
+}
+
+EXPORT struct mlx5dv_devx_obj *
+mlx5dv_devx_obj_create(struct ibv_context *context, const void *in,
+		       size_t inlen, void *out, size_t outlen)
+{
+	__typeof__(&mlx5dv_devx_obj_create) real;
+
+	if (dv_is_ours(context))
+		return create(context,
+			      &(struct command){ in, inlen, out, outlen });
+	real = DV_REAL(mlx5dv_devx_obj_create, "MLX5_1.7");
+	return real ? real(context, in, inlen, out, outlen) :
+		      dv_null(EOPNOTSUPP);
+}
+
+static int query(struct dv_object *object, const struct command *command)
+{
+	struct dv_call call;
+
+	dv_begin(&call, MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_QUERY);
+	dv_handle(&call, MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE, object->handle);
+	return issue(object->context, &call, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN,
+		     MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT, command);
+}
+
+EXPORT int mlx5dv_devx_obj_query(struct mlx5dv_devx_obj *obj, const void *in,
+				 size_t inlen, void *out, size_t outlen)
+{
+	struct dv_object *object = dv_find(obj);
+	__typeof__(&mlx5dv_devx_obj_query) real;
+
+	if (object)
+		return query(object,
+			     &(struct command){ in, inlen, out, outlen });
+	real = DV_REAL(mlx5dv_devx_obj_query, "MLX5_1.7");
+	return real ? real(obj, in, inlen, out, outlen) : EOPNOTSUPP;
+}
+
+static int modify(struct dv_object *object, const struct command *command)
+{
+	struct dv_call call;
+
+	dv_begin(&call, MLX5_IB_OBJECT_DEVX_OBJ,
+		 MLX5_IB_METHOD_DEVX_OBJ_MODIFY);
+	dv_handle(&call, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE, object->handle);
+	return issue(object->context, &call,
+		     MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN,
+		     MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT, command);
+}
+
+EXPORT int mlx5dv_devx_obj_modify(struct mlx5dv_devx_obj *obj, const void *in,
+				  size_t inlen, void *out, size_t outlen)
+{
+	struct dv_object *object = dv_find(obj);
+	__typeof__(&mlx5dv_devx_obj_modify) real;
+
+	if (object)
+		return modify(object,
+			      &(struct command){ in, inlen, out, outlen });
+	real = DV_REAL(mlx5dv_devx_obj_modify, "MLX5_1.7");
+	return real ? real(obj, in, inlen, out, outlen) : EOPNOTSUPP;
+}
+
+static int destroy(struct dv_object *object)
+{
+	struct dv_call call;
+	int err;
+
+	dv_begin(&call, MLX5_IB_OBJECT_DEVX_OBJ,
+		 MLX5_IB_METHOD_DEVX_OBJ_DESTROY);
+	dv_handle(&call, MLX5_IB_ATTR_DEVX_OBJ_DESTROY_HANDLE, object->handle);
+	err = dv_issue(object->context, &call);
+	if (err)
+		return err;
+	dv_forget(object);
+	free(object);
+	return 0;
+}
+
+EXPORT int mlx5dv_devx_obj_destroy(struct mlx5dv_devx_obj *obj)
+{
+	struct dv_object *object = dv_find(obj);
+	__typeof__(&mlx5dv_devx_obj_destroy) real;
+
+	if (object)
+		return destroy(object);
+	real = DV_REAL(mlx5dv_devx_obj_destroy, "MLX5_1.7");
+	return real ? real(obj) : EOPNOTSUPP;
+}
+
+/* ------------------------------------------- in another view of the context */
+
+EXPORT int mlx5dv_devx_obj_export(struct mlx5dv_devx_obj *obj, void *data)
+{
+	struct dv_object *object = dv_find(obj);
+	__typeof__(&mlx5dv_devx_obj_export) real;
+
+	if (object) {
+		memcpy(data, &object->handle, sizeof(object->handle));
+		return 0;
+	}
+	real = DV_REAL(mlx5dv_devx_obj_export, "MLX5_1.27");
+	return real ? real(obj, data) : EOPNOTSUPP;
+}
+
+EXPORT struct mlx5dv_devx_obj *
+mlx5dv_devx_obj_import(struct ibv_context *context, void *data)
+{
+	__typeof__(&mlx5dv_devx_obj_import) real;
+	struct dv_object *object;
+
+	if (!dv_is_ours(context)) {
+		real = DV_REAL(mlx5dv_devx_obj_import, "MLX5_1.27");
+		return real ? real(context, data) : dv_null(EOPNOTSUPP);
+	}
+	object = calloc(1, sizeof(*object));
+	if (!object)
+		return dv_null(ENOMEM);
+	object->context = context;
+	memcpy(&object->handle, data, sizeof(object->handle));
+	dv_remember(object);
+	return (struct mlx5dv_devx_obj *)object;
+}
+
+/* Whose it was, it still is. */
+EXPORT void mlx5dv_devx_obj_unimport(struct mlx5dv_devx_obj *obj)
+{
+	struct dv_object *object = dv_find(obj);
+	__typeof__(&mlx5dv_devx_obj_unimport) real;
+
+	if (object) {
+		dv_forget(object);
+		free(object);
+		return;
+	}
+	real = DV_REAL(mlx5dv_devx_obj_unimport, "MLX5_1.27");
+	if (real)
+		real(obj);
+}
+
+static void at_least(uint32_t *size, uint32_t ours)
+{
+	if (*size < ours)
+		*size = ours;
+}
+
+/* Nobody says for which device, so there has to be room for either. */
+EXPORT void _mlx5dv_get_export_sizes(struct mlx5dv_export_sizes *sizes,
+				     size_t sizes_len)
+{
+	__typeof__(&_mlx5dv_get_export_sizes) real =
+		DV_REAL(_mlx5dv_get_export_sizes, "MLX5_1.27");
+	struct mlx5dv_export_sizes all = {};
+
+	if (real)
+		real(&all, sizeof(all));
+	at_least(&all.devx_umem_attrs_size, 2 * sizeof(uint32_t));
+	at_least(&all.devx_obj_attrs_size, sizeof(uint32_t));
+	memset(sizes, 0, sizes_len);
+	memcpy(sizes, &all, sizes_len < sizeof(all) ? sizes_len : sizeof(all));
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A list of what the library gave out. Some calls are told nothing but a pointer, and
+ * one of libmlx5's own looks the same from outside.
+ */
+#include <pthread.h>
+
+#include "dv.h"
+
+enum { BUCKETS = 1024 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct dv_object *buckets[BUCKETS];
+
+/* Neighbours of an allocator's are spread. */
+static struct dv_object **bucket(const struct dv_object *object)
+{
+	return &buckets[(uintptr_t)object / 64 % BUCKETS];
+}
+
+void dv_remember(struct dv_object *object)
+{
+	struct dv_object **head = bucket(object);
+
+	pthread_mutex_lock(&lock);
+	object->next = *head;
+	*head = object;
+	pthread_mutex_unlock(&lock);
+}
+
+static struct dv_object *look(const struct dv_object *object)
+{
+	struct dv_object *at;
+
+	for (at = *bucket(object); at && at != object; at = at->next)
+		;
+	return at;
+}
+
+struct dv_object *dv_find(const void *given)
+{
+	const char *umem = given;
+	struct dv_object *found;
+
+	pthread_mutex_lock(&lock);
+	found = look(given);
+	if (!found)
+		found = look((void *)(umem - offsetof(struct dv_object, umem)));
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+void dv_forget(struct dv_object *object)
+{
+	struct dv_object **at;
+
+	pthread_mutex_lock(&lock);
+	for (at = bucket(object); *at != object; at = &(*at)->next)
+		;
+	*at = object->next;
+	pthread_mutex_unlock(&lock);
+}
