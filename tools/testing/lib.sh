@@ -106,10 +106,10 @@ refused() {
 	ok "$name"
 }
 
-# ktap PROGRAM ARGUMENTS: its own KTAP lines, under our numbering and its name, with
-# $AS before it.
+# ktap PROGRAM ARGUMENTS: its own KTAP lines, under our numbering and its name (or
+# $NAME), with $AS before it.
 ktap() {
-	local name=${AS:-}${1##*/} rc=0 seen=0 planned='' line number what
+	local name=${AS:-}${NAME:-${1##*/}} rc=0 seen=0 planned='' line number what
 	LIMIT=300 limited "$@" >"$TMP/out" 2>&1 </dev/null || rc=$?
 	while IFS= read -r line; do
 		case $line in

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * DEVX commands: what is answered, what is refused and how, and what nobody would send
+ * (items X1 to X9).
+ */
+#define _GNU_SOURCE
+#include <string.h>
+#include <sys/mman.h>
+
+#include <rdma/mlx5_user_ioctl_cmds.h>
+
+#include "keys.h"
+#include "raw.h"
+#include "resources.h"
+
+enum { LEN = 50000, BAD_OP = 2, BAD_PARAM = 3, SHORT_IN = 0x50, SHORT_OUT };
+
+static void x1_caps(void)
+{
+	uint8_t in[16], out[16 + 4096] = {};
+
+	dv_begin();
+	prm_head(in, PRM_QUERY_HCA_CAP, 0);
+	prm_put32(in, 4, 1);
+	CHECK_EQ(mlx5dv_devx_general_cmd(dev.ctx, in, sizeof(in), out,
+					 sizeof(out)),
+		 0);
+	CHECK_EQ(prm_status(out), 0);
+	/* One Ethernet port. */
+	CHECK_EQ(prm_get32(out, 16 + 0x34) >> 8 & 3, 1);
+	CHECK_EQ(prm_get32(out, 16 + 0x34) & 0xff, 1);
+	/* At least a million keys. */
+	CHECK((prm_get32(out, 16 + 0x1c) >> 16 & 0x3f) >= 20);
+	/* Of the others there is nothing to tell. */
+	prm_put32(in, 4, 1 << 1 | 1);
+	CHECK_EQ(mlx5dv_devx_general_cmd(dev.ctx, in, sizeof(in), out,
+					 sizeof(out)),
+		 EINVAL);
+	CHECK_EQ(prm_status(out), BAD_PARAM);
+}
+
+/* No opcode but that one; those that make things are for objects. */
+static void x2_other_opcodes(void)
+{
+	uint8_t in[PRM_MKEY] = {}, out[PRM_MKEY] = {};
+	uint32_t opcode;
+
+	dv_begin();
+	for (opcode = 0; opcode < 0x10000; opcode++) {
+		if (opcode == PRM_QUERY_HCA_CAP)
+			continue;
+		context("opcode %#x", opcode);
+		prm_put32(in, 0, opcode << 16);
+		CHECK_EQ(mlx5dv_devx_general_cmd(dev.ctx, in, sizeof(in), out,
+						 sizeof(out)),
+			 EINVAL);
+		CHECK(prm_status(out) == BAD_OP ||
+		      prm_status(out) == BAD_PARAM);
+		CHECK_EQ(prm_get32(out, 4), 0);
+	}
+}
+
+static void x3_other_objects(void)
+{
+	uint8_t in[PRM_MKEY] = {}, out[PRM_MKEY] = {};
+	uint32_t opcode;
+
+	dv_begin();
+	for (opcode = 0; opcode < 0x10000;
+	     opcode += 1 + (opcode > 0x900) * 16) {
+		if (opcode == PRM_ALLOC_PD)
+			continue;
+		context("opcode %#x", opcode);
+		prm_put32(in, 0, opcode << 16);
+		MUST_NOT(mlx5dv_devx_obj_create(dev.ctx, in, sizeof(in), out,
+						sizeof(out)),
+			 EINVAL);
+		CHECK(prm_status(out));
+	}
+}
+
+static void x4_lengths(void)
+{
+	uint8_t in[PRM_MKEY] = {}, out[PRM_MKEY] = {};
+
+	dv_begin();
+	prm_head(in, PRM_CREATE_MKEY, 0);
+	MUST_NOT(mlx5dv_devx_obj_create(dev.ctx, in, PRM_MKEY - 1, out, 16),
+		 EIO);
+	CHECK_EQ(prm_status(out), SHORT_IN);
+	MUST_NOT(mlx5dv_devx_obj_create(dev.ctx, in, 15, out, 16), EINVAL);
+	MUST_NOT(mlx5dv_devx_obj_create(dev.ctx, in, PRM_MKEY, out, 15),
+		 EINVAL);
+	MUST_NOT(mlx5dv_devx_obj_create(dev.ctx, in, 70000, out, 16), EINVAL);
+	MUST_NOT(mlx5dv_devx_obj_create(dev.ctx, in, 16, out, SIZE_MAX),
+		 EINVAL);
+}
+
+/* A domain that only commands know: keys in it serve no queue pair of verbs. */
+static void x5_pd(void)
+{
+	uint8_t in[16], out[16] = {};
+	struct region local = region_new(LEN, 0, ALL_ACCESS);
+	struct buf *buf = buf_new(LEN, 0);
+	struct prm_mkey mkey = { .length = LEN };
+	struct link link;
+	obj_t pd, key_obj;
+	uint32_t key;
+	umem_t umem;
+
+	dv_begin();
+	link_make(&link, NULL);
+	umem = MUST(dv_umem(buf->data, LEN, UMEM_ACCESS, ~0ULL));
+	prm_head(in, PRM_ALLOC_PD, 0);
+	pd = MUST(mlx5dv_devx_obj_create(dev.ctx, in, sizeof(in), out,
+					 sizeof(out)));
+	mkey.pdn = prm_number(out);
+	CHECK(mkey.pdn != dv_pdn(dev.pd));
+	mkey.umem_id = umem->umem_id;
+	key_obj = dv_key(&mkey, &key);
+	refused(&link, IBV_WR_RDMA_READ, sge_of(&local, 0, 1), 0, key,
+		IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(pd), EBUSY);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(key_obj), 0);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(pd), 0);
+	MUST_NOT(dv_try_key(&mkey, &key), EINVAL);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
+}
+
+static void x6_query(void)
+{
+	struct buf *buf = buf_new(LEN, 100);
+	uint8_t in[PRM_MKEY], out[PRM_MKEY] = {};
+	struct region region;
+	umem_t umem;
+	obj_t obj;
+
+	dv_begin();
+	umem = MUST(dv_umem(buf->data, LEN, UMEM_ACCESS, ~0ULL));
+	obj = dv_region(buf, umem, &region);
+	prm_head(in, PRM_QUERY_MKEY, region.rkey >> 8);
+	CHECK_EQ(mlx5dv_devx_obj_query(obj, in, 16, out, sizeof(out)), 0);
+	CHECK_EQ(prm_status(out), 0);
+	CHECK_EQ(prm_get32(out, 0x10), PRM_ALL | PRM_MTT);
+	CHECK_EQ(prm_get32(out, 0x14), 0xffffff00 | (region.rkey & 0xff));
+	CHECK_EQ(prm_get32(out, 0x1c), dv_pdn(dev.pd));
+	CHECK_EQ(prm_get64(out, 0x20), region.base);
+	CHECK_EQ(prm_get64(out, 0x28), LEN);
+	CHECK_EQ(mlx5dv_devx_obj_query(obj, in, 16, out, sizeof(out) - 1), EIO);
+	CHECK_EQ(prm_status(out), SHORT_OUT);
+	/* Another one's number, another command, and nothing to be modified. */
+	prm_head(in, PRM_QUERY_MKEY, (region.rkey >> 8) ^ 1);
+	CHECK_EQ(mlx5dv_devx_obj_query(obj, in, 16, out, sizeof(out)), EINVAL);
+	prm_head(in, PRM_ALLOC_PD, 0);
+	CHECK_EQ(mlx5dv_devx_obj_query(obj, in, 16, out, sizeof(out)), EINVAL);
+	CHECK_EQ(prm_status(out), BAD_OP);
+	prm_head(in, PRM_QUERY_MKEY, region.rkey >> 8);
+	CHECK_EQ(mlx5dv_devx_obj_modify(obj, in, 16, out, sizeof(out)), EINVAL);
+	CHECK_EQ(prm_status(out), BAD_OP);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
+}
+
+static void x7_init_obj(void)
+{
+	struct ibv_cq *cq = MUST(ibv_create_cq(dev.ctx, 1, NULL, NULL, 0));
+	uint64_t room[64]; /* for any answer */
+	struct mlx5dv_pd dv_pd = {};
+	struct mlx5dv_obj obj = { .cq = { cq, (void *)room },
+				  .pd = { dev.pd, &dv_pd } };
+	struct ibv_pd *pds[20];
+	int i, j;
+
+	dv_begin();
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ), EOPNOTSUPP);
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ | MLX5DV_OBJ_PD),
+		 EOPNOTSUPP);
+	for (i = 0; i < 20; i++) {
+		pds[i] = MUST(ibv_alloc_pd(dev.ctx));
+		for (j = 0; j < i; j++)
+			CHECK(dv_pdn(pds[i]) != dv_pdn(pds[j]));
+	}
+	for (i = 0; i < 20; i++)
+		CHECK_EQ(ibv_dealloc_pd(pds[i]), 0);
+}
+
+/* ------------------------------------------------- what no library would send */
+
+static int raw_umem(const void *addr, uint64_t length, size_t id_length,
+		    void *id)
+{
+	uint64_t at = (uintptr_t)addr;
+	struct raw raw;
+
+	raw_begin(&raw, MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_REG);
+	raw_handle(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE, 0);
+	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR, &at, sizeof(at));
+	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, &length, sizeof(length));
+	raw_out(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, id, id_length);
+	return raw_call(dev.ctx->cmd_fd, &raw);
+}
+
+/* Answers that cannot be written undo what they were to tell. */
+static void x8_bad_answers(void)
+{
+	uint8_t *map = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct buf *buf = buf_new(LEN, 0);
+	struct prm_mkey mkey = { .length = 100 };
+	uint8_t in[PRM_MKEY + PRM_MAX_KLMS * 16];
+	struct raw raw;
+	uint32_t id;
+	umem_t umem;
+
+	dv_begin();
+	mkey.pdn = dv_pdn(dev.pd);
+	umem = MUST(dv_umem(buf->data, LEN, UMEM_ACCESS, ~0ULL));
+	mkey.umem_id = umem->umem_id;
+	prm_create_mkey(in, &mkey);
+	CHECK_EQ(mprotect(map + PAGE, PAGE, PROT_READ), 0);
+
+	CHECK_EQ(raw_umem(buf->data, LEN, 4, map + PAGE - 2), EFAULT);
+	CHECK_EQ(raw_umem(buf->data, LEN, 4, NULL), EFAULT);
+	CHECK_EQ(raw_umem(buf->data, LEN, 3, &id), EINVAL);
+	raw_begin(&raw, MLX5_IB_OBJECT_DEVX_OBJ,
+		  MLX5_IB_METHOD_DEVX_OBJ_CREATE);
+	raw_handle(&raw, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE, 0);
+	raw_in(&raw, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN, in, PRM_MKEY);
+	raw_out(&raw, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, map + PAGE - 8, 16);
+	CHECK_EQ(raw_call(dev.ctx->cmd_fd, &raw), EFAULT);
+	/* So nothing is left that would keep it. */
+	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
+	CHECK_EQ(vm_pin(0), 0);
+}
+
+/* Any of these methods with any of its attributes, of any kind and content. */
+static void x9_garbage(void)
+{
+	struct buf *buf = buf_new(LEN, 0);
+	long rounds;
+	struct raw raw;
+	umem_t umem;
+	double end;
+
+	dv_begin();
+	umem = MUST(dv_umem(buf->data, LEN, UMEM_ACCESS, ~0ULL));
+	end = now() + opt.seconds;
+	for (rounds = 0; now() < end; rounds++) {
+		uint8_t command[PRM_MKEY], out[PRM_MKEY];
+		struct prm_mkey mkey = { .length = 100,
+					 .pdn = dv_pdn(dev.pd),
+					 .umem_id = umem->umem_id };
+		uint8_t in[PRM_MKEY + PRM_MAX_KLMS * 16];
+		int attrs = rnd_below(8), i;
+
+		prm_create_mkey(in, &mkey);
+		memcpy(command, in, sizeof(command));
+		for (i = rnd_below(4); i; i--)
+			command[rnd_below(sizeof(command))] = rnd();
+		raw_begin(&raw, MLX5_IB_OBJECT_DEVX + rnd_below(3),
+			  MLX5_IB_METHOD_DEVX_OTHER + rnd_below(5));
+		for (i = 0; i < attrs; i++) {
+			uint16_t id = (1 << 12) + i;
+			uint64_t value = rnd_below(2) ? rnd_below(20) : rnd();
+			size_t length = rnd_below(3) ? sizeof(command) :
+						       rnd_below(20);
+
+			switch (rnd_below(6)) {
+			case 0:
+				break;
+			case 1:
+				raw_in(&raw, id, &value, 8);
+				break;
+			case 2:
+				raw_in(&raw, id, &value, 4);
+				break;
+			case 3:
+				raw_out(&raw, id, out,
+					length < sizeof(out) ? length :
+							       sizeof(out));
+				break;
+			case 4:
+				raw_in(&raw, id, command, length);
+				break;
+			case 5:
+				raw_handle(&raw, id, rnd_below(10));
+				break;
+			}
+		}
+		raw_call(dev.ctx->cmd_fd, &raw);
+	}
+	note("%ld calls", rounds);
+}
+
+static const struct test tests[] = {
+	TEST(x1_caps, "X1-capabilities"),
+	LONG_TEST(x2_other_opcodes, "X2-other-commands-have-a-clean-status",
+		  100),
+	TEST(x3_other_objects, "X3-other-objects-have-a-clean-status"),
+	TEST(x4_lengths, "X4-lengths"),
+	TEST(x5_pd, "X5-a-domain-of-commands"),
+	TEST(x6_query, "X6-query"),
+	TEST(x7_init_obj, "X7-numbers-of-verbs-objects"),
+	TEST(x8_bad_answers, "X8-answers-that-cannot-be-written"),
+	TEST(x9_garbage, "X9-garbage"),
+};
+
+HARNESS_MAIN("DEVX commands", tests)

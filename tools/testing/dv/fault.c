@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Each call of mlx5dv with its first, second, ... allocation or copy failing. Needs a
+ * kernel with fault injection (items D17 and N15 to N18).
+ */
+#include <string.h>
+
+#include "keys.h"
+#include "resources.h"
+#include "sweep.h"
+
+enum { LEN = 600000 };
+
+static struct buf *buf;
+static umem_t umem;
+static obj_t obj;
+static struct prm_mkey mkey;
+static struct prm_klm klms[3];
+
+static void begin(void)
+{
+	dv_begin();
+	buf = buf_new(LEN, 77);
+	umem = MUST(dv_umem(buf->data, LEN, UMEM_ACCESS, ~0ULL));
+	mkey = (struct prm_mkey){
+		.pdn = dv_pdn(dev.pd),
+		.base = 77,
+		.length = LEN,
+		.umem_id = umem->umem_id,
+	};
+	fault_prepare();
+}
+
+/* After all this the device works as before. */
+static void end(void)
+{
+	struct region region, local = region_new(LEN, 0, ALL_ACCESS);
+	struct link link;
+
+	link_make(&link, NULL);
+	obj = dv_region(buf, umem, &region);
+	exchange(&link, &local, &region);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
+}
+
+static umem_t made;
+
+static int reg(void)
+{
+	made = mlx5dv_devx_umem_reg(dev.ctx, buf->data, LEN, UMEM_ACCESS);
+	return made ? 0 : errno;
+}
+
+static void dereg(void)
+{
+	CHECK_EQ(mlx5dv_devx_umem_dereg(made), 0);
+}
+
+static void n15_umem(void)
+{
+	begin();
+	sweep(&(struct op){ "umem", reg, dereg });
+	end();
+}
+
+/* Is it one of ours? A fault there is an answer, too: then it is nobody's. */
+static int create(void)
+{
+	uint32_t key;
+
+	obj = dv_try_key(&mkey, &key);
+	return obj ? 0 : errno;
+}
+
+static void destroy(void)
+{
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+}
+
+static void n16_key(void)
+{
+	begin();
+	sweep(&(struct op){ "key of a umem", create, destroy });
+	end();
+}
+
+static void n17_pieces(void)
+{
+	struct region region;
+	int i;
+
+	begin();
+	region = region_reg(dev.pd, buf, ALL_ACCESS);
+	for (i = 0; i < 3; i++)
+		klms[i] = (struct prm_klm){ 5000, region.lkey,
+					    region.base + i * 7000 };
+	mkey.mode = PRM_KLM;
+	mkey.length = 15000;
+	mkey.klms = klms;
+	mkey.num_klms = 3;
+	sweep(&(struct op){ "key of pieces", create, destroy });
+	CHECK_EQ(ibv_dereg_mr(region.mr), 0);
+	end();
+}
+
+static int create_pd(void)
+{
+	uint8_t in[16], out[16];
+
+	prm_head(in, PRM_ALLOC_PD, 0);
+	obj = mlx5dv_devx_obj_create(dev.ctx, in, sizeof(in), out, sizeof(out));
+	return obj ? 0 : errno;
+}
+
+static int caps(void)
+{
+	uint8_t in[16], out[512];
+
+	prm_head(in, PRM_QUERY_HCA_CAP, 0);
+	return mlx5dv_devx_general_cmd(dev.ctx, in, sizeof(in), out,
+				       sizeof(out));
+}
+
+static void n18_pd(void)
+{
+	begin();
+	sweep(&(struct op){ "PD", create_pd, destroy });
+	sweep(&(struct op){ "capabilities", caps, NULL });
+	end();
+}
+
+static const struct test tests[] = {
+	LONG_TEST(n15_umem, "N15-umem", 300),
+	LONG_TEST(n16_key, "N16-key-of-a-umem", 300),
+	LONG_TEST(n17_pieces, "N17-key-of-pieces", 300),
+	LONG_TEST(n18_pd, "N18-PD-and-capabilities", 300),
+};
+
+HARNESS_MAIN("faults in calls of mlx5dv", tests)

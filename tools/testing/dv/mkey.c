@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Keys made by DEVX commands, over umems and over pieces of other keys: traffic, bounds,
+ * rights, and that what they are made of stays (D14, D15, D18 and beyond).
+ */
+#define _GNU_SOURCE
+#include <string.h>
+#include <sys/mman.h>
+
+#include "keys.h"
+#include "resources.h"
+
+enum { LEN = 300011, AT = 1234 };
+
+static struct link link_;
+static struct buf *buf;
+static umem_t umem;
+
+static void begin(void)
+{
+	dv_begin();
+	link_make(&link_, NULL);
+	buf = buf_new(LEN, AT);
+	umem = MUST(dv_umem(buf->data, LEN, UMEM_ACCESS, ~0ULL));
+}
+
+static void end(void)
+{
+	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
+	CHECK_EQ(vm_pin(0), 0);
+}
+
+static void d14_traffic(void)
+{
+	struct buf *other = buf_new(LEN, 77);
+	struct region a, b;
+	obj_t obj_a, obj_b;
+	umem_t umem_b;
+
+	begin();
+	umem_b = MUST(dv_umem(other->data, LEN, UMEM_ACCESS, 4096));
+	obj_a = dv_region(buf, umem, &a);
+	obj_b = dv_region(other, umem_b, &b);
+	exchange(&link_, &a, &b);
+	exchange(&link_, &b, &a);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj_a), 0);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj_b), 0);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(umem_b), 0);
+	end();
+}
+
+/* What lies before and behind a key's bytes in its umem is not the key's. */
+static void d14_bounds(void)
+{
+	struct region local = region_new(LEN, 0, ALL_ACCESS);
+	struct prm_mkey mkey = {
+		.pdn = dv_pdn(dev.pd),
+		.base = 0x7000 + AT % 4096,
+		.length = 10000,
+	};
+	uint32_t key;
+	obj_t obj;
+	int i;
+
+	begin();
+	mkey.umem_id = umem->umem_id;
+	obj = dv_key(&mkey, &key);
+	for (i = 0; i < 4; i++) {
+		static const struct {
+			int from;
+			uint32_t length;
+			bool good;
+		} cases[] = { { 0, 10000, true },
+			      { -1, 2, false },
+			      { 9999, 2, false },
+			      { 9999, 1, true } };
+		uint64_t addr = mkey.base + cases[i].from;
+		struct ibv_sge sge = sge_of(&local, 0, cases[i].length);
+
+		context("case %d", i);
+		if (cases[i].good)
+			expect(rdma(&link_.a, IBV_WR_RDMA_READ, sge, addr, key),
+			       IBV_WC_SUCCESS);
+		else
+			refused(&link_, IBV_WR_RDMA_READ, sge, addr, key,
+				IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+	}
+	CHECK(!memcmp(local.buf->data + 1, buf->data + 1, 9999));
+	/* Another tag is another key. */
+	refused(&link_, IBV_WR_RDMA_READ, sge_of(&local, 0, 1), mkey.base,
+		key ^ 1, IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+	refused(&link_, IBV_WR_RDMA_READ, sge_of(&local, 0, 1), mkey.base, key,
+		IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+	region_free(&local);
+	end();
+}
+
+static void d14_rights(void)
+{
+	static const struct {
+		uint32_t right;
+		enum ibv_wr_opcode opcode;
+	} cases[] = {
+		{ PRM_RR, IBV_WR_RDMA_READ },
+		{ PRM_RW, IBV_WR_RDMA_WRITE },
+		{ PRM_A, IBV_WR_ATOMIC_FETCH_AND_ADD },
+	};
+	struct region local = region_new(LEN, 0, ALL_ACCESS);
+	struct prm_mkey mkey = { .base = AT % 4096, .length = 5000 };
+	uint32_t key;
+	size_t i, j;
+	obj_t obj;
+
+	begin();
+	mkey.pdn = dv_pdn(dev.pd);
+	mkey.umem_id = umem->umem_id;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		mkey.rights = PRM_LR | PRM_LW | cases[i].right;
+		obj = dv_key(&mkey, &key);
+		for (j = 0; j < ARRAY_SIZE(cases); j++) {
+			uint64_t addr = (mkey.base + 7) & ~7ULL;
+			struct ibv_sge sge = sge_of(&local, 0, 8);
+			struct ibv_wc wc;
+
+			context("right %zu, operation %zu", i, j);
+			wc = j == 2 ? atomic_op(&link_.a, cases[j].opcode, sge,
+						addr, key, 1, 0) :
+				      rdma(&link_.a, cases[j].opcode, sge, addr,
+					   key);
+			expect(wc,
+			       i == j ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR);
+			if (i != j)
+				link_renew(&link_);
+		}
+		CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+	}
+	context("%s", "");
+	buf_accept(buf);
+	region_free(&local);
+	end();
+}
+
+/* What was pinned to be read is never written, whatever a key asks for. */
+static void d14_read_only(void)
+{
+	uint8_t *map = mmap(NULL, 4 * PAGE, PROT_READ,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct prm_mkey mkey = { .length = 100 };
+	umem_t readable;
+	uint32_t key;
+	obj_t obj;
+
+	begin();
+	readable = MUST(dv_umem(map, 4 * PAGE, IBV_ACCESS_REMOTE_READ, ~0ULL));
+	mkey.pdn = dv_pdn(dev.pd);
+	mkey.umem_id = readable->umem_id;
+	mkey.rights = PRM_LR | PRM_LW;
+	MUST_NOT(dv_try_key(&mkey, &key), EINVAL);
+	mkey.rights = PRM_LR | PRM_RW;
+	MUST_NOT(dv_try_key(&mkey, &key), EINVAL);
+	mkey.rights = PRM_LR | PRM_A;
+	MUST_NOT(dv_try_key(&mkey, &key), EINVAL);
+	mkey.rights = PRM_LR | PRM_RR;
+	obj = dv_key(&mkey, &key);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(readable), 0);
+	end();
+}
+
+static void d15_busy(void)
+{
+	struct region region, other = region_new(LEN, 7, ALL_ACCESS);
+	obj_t obj, again;
+	struct ibv_pd *pd;
+	long pins;
+	int i;
+
+	begin();
+	pins = vm_pin(0);
+	obj = dv_region(buf, umem, &region);
+	again = dv_region(buf, umem, &region);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(mlx5dv_devx_umem_dereg(umem), EBUSY);
+	CHECK_EQ(vm_pin(0), pins);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), EBUSY);
+	/* It is as it was. */
+	exchange(&link_, &other, &region);
+	/* So is the domain its keys are in. */
+	pd = dev.pd;
+	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(again), 0);
+	region_free(&other);
+	end();
+}
+
+/* An offset counts from the umem's first byte; the first address has to agree. */
+static void d18_offsets(void)
+{
+	struct region local = region_new(LEN, 0, ALL_ACCESS);
+	struct prm_mkey mkey = { .length = 1000 };
+	uint32_t key;
+	int i;
+
+	begin();
+	mkey.pdn = dv_pdn(dev.pd);
+	mkey.umem_id = umem->umem_id;
+	for (i = 0; i < 200; i++) {
+		uint64_t at = rnd_below(LEN);
+		uint64_t in_page = (AT + at) % PAGE;
+		uint64_t left = LEN - at;
+		obj_t obj;
+
+		context("offset %llu", (unsigned long long)at);
+		mkey.umem_offset = at;
+		mkey.length = 1 + rnd_below(left);
+		/* Somewhere else in a page than the memory is. */
+		mkey.base = 0x5000 + (in_page + 1 + rnd_below(PAGE - 1)) % PAGE;
+		if (in_page)
+			MUST_NOT(dv_try_key(&mkey, &key), EINVAL);
+		mkey.base = 0x5000 + in_page;
+		obj = dv_key(&mkey, &key);
+		expect(rdma(&link_.a, IBV_WR_RDMA_READ,
+			    sge_of(&local, 0, mkey.length), mkey.base, key),
+		       IBV_WC_SUCCESS);
+		CHECK(!memcmp(local.buf->data, buf->data + at, mkey.length));
+		CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+		mkey.length = left + 1;
+		MUST_NOT(dv_try_key(&mkey, &key), EINVAL);
+	}
+	context("%s", "");
+	mkey.length = 1;
+	mkey.base = (AT + LEN) % PAGE;
+	mkey.umem_offset = LEN;
+	MUST_NOT(dv_try_key(&mkey, &key), EINVAL);
+	mkey.umem_offset = UINT64_MAX;
+	MUST_NOT(dv_try_key(&mkey, &key), EINVAL);
+	region_free(&local);
+	end();
+}
+
+/* --------------------------------------------------------- keys of pieces */
+
+enum { PIECES = 40 };
+
+static void k1_pieces(void)
+{
+	struct region parts[3], all, local = region_new(LEN, 9, ALL_ACCESS);
+	struct prm_klm klms[PIECES];
+	struct prm_mkey mkey = {
+		.mode = PRM_KLM,
+		.base = 0x123456789,
+		.klms = klms,
+		.num_klms = PIECES,
+	};
+	uint8_t *from[PIECES];
+	uint32_t key;
+	obj_t obj, part;
+	int i, j;
+
+	begin();
+	part = dv_region(buf, umem, &parts[0]);
+	parts[1] = region_new(LEN, 99, ALL_ACCESS);
+	parts[2] = region_new(LEN, 999, IBV_ACCESS_LOCAL_WRITE);
+	for (i = 0; i < PIECES; i++) {
+		struct region *r = &parts[i % 3];
+		uint32_t at = i * (LEN / PIECES) + rnd_below(100);
+
+		from[i] = r->buf->data + at;
+		klms[i].length = 1 + rnd_below(LEN / PIECES - 100);
+		klms[i].key = r->lkey;
+		klms[i].addr = r->base + at;
+		mkey.length += klms[i].length;
+	}
+	mkey.pdn = dv_pdn(dev.pd);
+	obj = dv_key(&mkey, &key);
+	all = (struct region){ .base = mkey.base, .lkey = key, .rkey = key };
+	for (j = 0; j < 20; j++) {
+		uint64_t at = rnd_below(mkey.length);
+		uint64_t length = 1 + rnd_below(mkey.length - at), done = 0;
+
+		/* Write what is expected, piece by piece, through the list. */
+		rnd_fill(local.buf->data, LEN);
+		expect(rdma(&link_.a, IBV_WR_RDMA_WRITE,
+			    sge_of(&local, 0, length), all.base + at, all.rkey),
+		       IBV_WC_SUCCESS);
+		for (i = 0; i < PIECES && done < length; i++) {
+			uint64_t n = klms[i].length;
+
+			if (at >= n) {
+				at -= n;
+				continue;
+			}
+			n = n - at < length - done ? n - at : length - done;
+			CHECK(!memcmp(from[i] + at, local.buf->data + done, n));
+			done += n;
+			at = 0;
+		}
+		CHECK_EQ(done, length);
+	}
+	refused(&link_, IBV_WR_RDMA_READ, sge_of(&local, 0, 2),
+		all.base + mkey.length - 1, all.rkey, IBV_WC_REM_ACCESS_ERR,
+		PINION_SYN_REMOTE);
+	/* What it is made of neither goes nor changes. */
+	CHECK_EQ(ibv_dereg_mr(parts[1].mr), EBUSY);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(part), EBUSY);
+	CHECK_EQ(ibv_rereg_mr(parts[2].mr, IBV_REREG_MR_CHANGE_ACCESS, dev.pd,
+			      NULL, 0, 0),
+		 IBV_REREG_MR_ERR_CMD);
+	CHECK_EQ(errno, EBUSY);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(part), 0);
+	for (i = 1; i < 3; i++)
+		region_free(&parts[i]);
+	region_free(&local);
+	end();
+}
+
+static void k2_bad_pieces(void)
+{
+	struct region good = region_new(LEN, 9, ALL_ACCESS);
+	struct region readable = region_new(LEN, 9, IBV_ACCESS_REMOTE_READ);
+	struct prm_klm klms[3] = {
+		{ 100, good.lkey, good.base },
+		{ 100, good.lkey, good.base + 1000 },
+		{ 100, good.lkey, good.base + 2000 },
+	};
+	struct prm_mkey mkey = {
+		.mode = PRM_KLM,
+		.length = 300,
+		.klms = klms,
+		.num_klms = 3,
+	};
+	struct ibv_pd *pd = MUST(ibv_alloc_pd(dev.ctx));
+	struct region elsewhere = region_reg(pd, good.buf, ALL_ACCESS);
+	uint32_t key, inner;
+	obj_t obj;
+
+	begin();
+	mkey.pdn = dv_pdn(dev.pd);
+	klms[2].key = good.lkey ^ 1;
+	MUST_NOT(dv_try_key(&mkey, &key), EINVAL);
+	klms[2].key = elsewhere.lkey;
+	MUST_NOT(dv_try_key(&mkey, &key), EINVAL);
+	klms[2].key = readable.lkey;
+	klms[2].addr = readable.base;
+	MUST_NOT(dv_try_key(&mkey, &key), EINVAL);
+	mkey.rights = PRM_LR | PRM_RR;
+	obj = dv_key(&mkey, &inner);
+	/* No lists of lists. */
+	klms[2].key = inner;
+	klms[2].addr = 0;
+	MUST_NOT(dv_try_key(&mkey, &key), EINVAL);
+	klms[2].key = good.lkey;
+	klms[2].addr = good.base + LEN - 99;
+	MUST_NOT(dv_try_key(&mkey, &key), EINVAL);
+	klms[2].addr = good.base;
+	klms[2].length = 0;
+	MUST_NOT(dv_try_key(&mkey, &key), EINVAL);
+	klms[2].length = 99;
+	MUST_NOT(dv_try_key(&mkey, &key), EINVAL);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+	/* Nothing is held any more. */
+	CHECK_EQ(ibv_dereg_mr(elsewhere.mr), 0);
+	region_free(&good);
+	region_free(&readable);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	end();
+}
+
+static const struct test tests[] = {
+	TEST(d14_traffic, "D14-data-flows-through-a-key-over-a-umem"),
+	TEST(d14_bounds, "D14-and-not-beyond-it"),
+	TEST(d14_rights, "D14-each-right-by-itself"),
+	TEST(d14_read_only, "D14-memory-pinned-to-be-read-is-not-written"),
+	TEST(d15_busy, "D15-dereg-is-refused-while-in-use"),
+	TEST(d18_offsets, "D18-offsets-count-from-the-first-byte"),
+	TEST(k1_pieces, "K1-pieces-of-other-keys"),
+	TEST(k2_bad_pieces, "K2-what-cannot-be-a-piece"),
+};
+
+HARNESS_MAIN("keys made by DEVX commands", tests)

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Writes DEVX commands and reads their answers. Sends nothing.
+ */
+#include <endian.h>
+#include <string.h>
+
+#include "prm.h"
+
+void prm_put32(void *to, uint32_t offset, uint32_t value)
+{
+	value = htobe32(value);
+	memcpy((uint8_t *)to + offset, &value, sizeof(value));
+}
+
+void prm_put64(void *to, uint32_t offset, uint64_t value)
+{
+	value = htobe64(value);
+	memcpy((uint8_t *)to + offset, &value, sizeof(value));
+}
+
+uint32_t prm_get32(const void *from, uint32_t offset)
+{
+	uint32_t value;
+
+	memcpy(&value, (const uint8_t *)from + offset, sizeof(value));
+	return be32toh(value);
+}
+
+uint64_t prm_get64(const void *from, uint32_t offset)
+{
+	uint64_t value;
+
+	memcpy(&value, (const uint8_t *)from + offset, sizeof(value));
+	return be64toh(value);
+}
+
+void prm_head(void *in, uint16_t opcode, uint32_t number)
+{
+	memset(in, 0, PRM_HEAD);
+	prm_put32(in, 0, (uint32_t)opcode << 16);
+	prm_put32(in, 8, number);
+}
+
+size_t prm_create_mkey(uint8_t in[PRM_MKEY + PRM_MAX_KLMS * 16],
+		       const struct prm_mkey *mkey)
+{
+	uint32_t mode = mkey->mode ? mkey->mode : PRM_MTT;
+	uint32_t i;
+
+	memset(in, 0, PRM_MKEY);
+	prm_head(in, PRM_CREATE_MKEY, 0);
+	prm_put32(in, 0x0c, 1U << 30);
+	prm_put32(in, 0x10, (mkey->rights ? mkey->rights : PRM_ALL) | mode);
+	prm_put32(in, 0x14, 0xffffff00 | mkey->tag);
+	prm_put32(in, 0x1c, mkey->pdn);
+	prm_put64(in, 0x20, mkey->base);
+	prm_put64(in, 0x28, mkey->length);
+	prm_put32(in, 0x48, mkey->log_page);
+	prm_put32(in, 0x60, mkey->num_klms ? mkey->num_klms : mkey->octwords);
+	prm_put32(in, 0x64, mkey->umem_id);
+	prm_put64(in, 0x68, mkey->umem_offset);
+	for (i = 0; i < mkey->num_klms; i++) {
+		prm_put32(in, PRM_MKEY + i * 16, mkey->klms[i].length);
+		prm_put32(in, PRM_MKEY + i * 16 + 4, mkey->klms[i].key);
+		prm_put64(in, PRM_MKEY + i * 16 + 8, mkey->klms[i].addr);
+	}
+	return PRM_MKEY + mkey->num_klms * 16;
+}
+
+uint8_t prm_status(const void *out)
+{
+	return prm_get32(out, 0) >> 24;
+}
+
+uint32_t prm_number(const void *out)
+{
+	return prm_get32(out, 8) & 0xffffff;
+}

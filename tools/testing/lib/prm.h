@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * DEVX commands, put together as the device's manual draws them.
+ */
+#ifndef PINION_TEST_PRM_H
+#define PINION_TEST_PRM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	PRM_LR = 0x400,
+	PRM_LW = 0x800,
+	PRM_RR = 0x1000,
+	PRM_RW = 0x2000,
+	PRM_A = 0x4000,
+	PRM_ALL = PRM_LR | PRM_LW | PRM_RR | PRM_RW | PRM_A,
+	PRM_MTT = 0x100,
+	PRM_KLM = 0x200,
+};
+
+enum {
+	PRM_QUERY_HCA_CAP = 0x100,
+	PRM_CREATE_MKEY = 0x200,
+	PRM_QUERY_MKEY = 0x201,
+	PRM_DESTROY_MKEY = 0x202,
+	PRM_ALLOC_PD = 0x800,
+	PRM_DEALLOC_PD = 0x801,
+};
+
+enum { PRM_HEAD = 16, PRM_MKEY = 0x110, PRM_MAX_KLMS = 64 };
+
+struct prm_klm {
+	uint32_t length, key;
+	uint64_t addr;
+};
+
+struct prm_mkey {
+	uint32_t mode; /* PRM_MTT by default */
+	uint32_t rights; /* PRM_ALL by default */
+	uint32_t pdn;
+	uint8_t tag, log_page;
+	uint64_t base, length;
+	uint32_t octwords;
+	uint32_t umem_id;
+	uint64_t umem_offset;
+	const struct prm_klm *klms;
+	uint32_t num_klms;
+};
+
+void prm_put32(void *to, uint32_t offset, uint32_t value);
+void prm_put64(void *to, uint32_t offset, uint64_t value);
+uint32_t prm_get32(const void *from, uint32_t offset);
+uint64_t prm_get64(const void *from, uint32_t offset);
+
+/* A command of nothing but its opcode and, if there is one, a number. */
+void prm_head(void *in, uint16_t opcode, uint32_t number);
+/* Returns the length; there is room for PRM_MAX_KLMS. */
+size_t prm_create_mkey(uint8_t in[PRM_MKEY + PRM_MAX_KLMS * 16],
+		       const struct prm_mkey *mkey);
+/* Of an answer. */
+uint8_t prm_status(const void *out);
+uint32_t prm_number(const void *out);
+
+#endif /* PINION_TEST_PRM_H */
