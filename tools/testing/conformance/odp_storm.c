@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * On-demand regions, explicit and implicit, whose pages are moved, shared, protected and
+ * taken away under traffic (items A45 and A50). Most of that changes no contents, so
+ * every byte is known all the time: what is read must be it, and what was written must
+ * be there when the write is complete.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "link.h"
+
+#ifndef MADV_PAGEOUT
+#define MADV_PAGEOUT 21
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+enum {
+	USERS = 2,
+	/* Of one user; more than a child of an implicit region, odd. */
+	SLICE = (5 << 20) + 4096 * 3,
+	ODP_ALL = ALL_ACCESS | IBV_ACCESS_ON_DEMAND,
+};
+
+static uint8_t *memory;
+static struct ibv_mr *mr;
+static volatile bool stop;
+
+/* One has a link and a part of the memory, and knows what must be in it. */
+struct user {
+	pthread_t thread;
+	struct link link;
+	struct region local;
+	uint8_t *data, *model;
+	unsigned long messages;
+	uint64_t seed;
+};
+
+static struct user users[USERS];
+
+static uint64_t next(struct user *u)
+{
+	u->seed ^= u->seed << 13;
+	u->seed ^= u->seed >> 7;
+	u->seed ^= u->seed << 17;
+	return u->seed;
+}
+
+static void write_some(struct user *u, size_t at, uint32_t length)
+{
+	uint8_t *source = u->local.buf->data;
+	size_t i;
+
+	for (i = 0; i < length; i += 8)
+		*(uint64_t *)(source + i) = next(u);
+	memcpy(u->model + at, source, length);
+	expect(rdma(&u->link.a, IBV_WR_RDMA_WRITE, sge_of(&u->local, 0, length),
+		    (uintptr_t)u->data + at, mr->rkey),
+	       IBV_WC_SUCCESS);
+	if (memcmp(u->data + at, u->model + at, length))
+		FAIL("what was written to %#zx is not there", at);
+}
+
+static void read_some(struct user *u, size_t at, uint32_t length)
+{
+	expect(rdma(&u->link.a, IBV_WR_RDMA_READ, sge_of(&u->local, 0, length),
+		    (uintptr_t)u->data + at, mr->rkey),
+	       IBV_WC_SUCCESS);
+	if (memcmp(u->local.buf->data, u->model + at, length))
+		FAIL("what was read from %#zx is not what is there", at);
+}
+
+/* By the region's lkey, out of it and into it. */
+static void copy_some(struct user *u, size_t at, uint32_t length, bool in)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)u->data + at,
+			       .length = length,
+			       .lkey = mr->lkey };
+	uint8_t *other = u->local.buf->data;
+	size_t i;
+
+	for (i = 0; i < length; i += 8)
+		*(uint64_t *)(other + i) = next(u);
+	if (in)
+		memcpy(u->model + at, other, length);
+	expect(rdma(&u->link.a, in ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, sge,
+		    u->local.base, u->local.rkey),
+	       IBV_WC_SUCCESS);
+	if (memcmp(in ? u->data + at : other, u->model + at, length))
+		FAIL("by lkey, %s at %#zx, the bytes differ", in ? "in" : "out",
+		     at);
+}
+
+static void *use(void *arg)
+{
+	struct user *u = arg;
+
+	while (!stop) {
+		uint32_t length = 1 + next(u) % (next(u) % 8 ? 20000 : 3 << 20);
+		size_t at = next(u) % (SLICE - length);
+
+		switch (next(u) % 4) {
+		case 0:
+			write_some(u, at, length);
+			break;
+		case 1:
+			read_some(u, at, length);
+			break;
+		default:
+			copy_some(u, at, length, next(u) & 1);
+		}
+		u->messages++;
+	}
+	return NULL;
+}
+
+/* -------------------------------------------- changes that keep the contents */
+
+static void idle_child(void *arg)
+{
+	(void)arg;
+	usleep(rnd_below(3000));
+}
+
+/* The child's copies are not ours, and ours not the child's. */
+static void writing_child(void *arg)
+{
+	size_t at = rnd_below(USERS * (SLICE - 40000));
+
+	(void)arg;
+	memset(memory + at, 0xee, 40000);
+	usleep(rnd_below(3000));
+}
+
+static void try_advice(void *from, size_t length, int advice)
+{
+	/* Not every kernel has every one. */
+	madvise(from, length, advice);
+}
+
+static void shake(unsigned long round)
+{
+	size_t pages = USERS * SLICE / PAGE;
+	size_t at = rnd_below(pages - 1);
+	size_t n = 1 + rnd_below(rnd() % 4 ? 20 : 2000);
+	uint8_t *from = memory + at * PAGE;
+	size_t length;
+
+	if (n > pages - at)
+		n = pages - at;
+	length = n * PAGE;
+	switch (round % 8) {
+	case 0:
+	case 1:
+		try_advice(from, length, MADV_PAGEOUT);
+		break;
+	case 2:
+		reap_ok(spawn(idle_child, NULL));
+		break;
+	case 3:
+		reap_ok(spawn(writing_child, NULL));
+		break;
+	case 4:
+		try_advice(from, length, MADV_HUGEPAGE);
+		try_advice(from, length, MADV_COLLAPSE);
+		break;
+	case 5:
+		try_advice(from, length, MADV_NOHUGEPAGE);
+		break;
+	case 6:
+		try_advice(from, length, MADV_MERGEABLE);
+		break;
+	default:
+		try_advice(from, length, MADV_UNMERGEABLE);
+	}
+}
+
+static void ksm(const char *run)
+{
+	int fd = open("/sys/kernel/mm/ksm/run", O_WRONLY);
+
+	if (fd < 0)
+		return;
+	if (write(fd, run, 1) != 1)
+		note("no KSM");
+	close(fd);
+}
+
+static void storm(bool implicit)
+{
+	double end;
+	unsigned long round, messages = 0;
+	int i;
+
+	need_odp();
+	memory = mmap(NULL, USERS * SLICE, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(memory != MAP_FAILED);
+	mr = implicit ?
+		     MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL)) :
+		     MUST(ibv_reg_mr(dev.pd, memory, USERS * SLICE, ODP_ALL));
+	ksm("1");
+	for (i = 0; i < USERS; i++) {
+		struct user *u = &users[i];
+
+		link_make(&u->link, NULL);
+		u->local = region_new(3 << 20, 0, ALL_ACCESS);
+		u->data = memory + i * SLICE;
+		u->model = MUST(calloc(1, SLICE));
+		u->seed = rnd() | 1;
+		CHECK_EQ(pthread_create(&u->thread, NULL, use, u), 0);
+	}
+	end = now() + opt.seconds;
+	for (round = 0; now() < end; round++)
+		shake(round);
+	stop = true;
+	for (i = 0; i < USERS; i++) {
+		pthread_join(users[i].thread, NULL);
+		messages += users[i].messages;
+		if (memcmp(users[i].data, users[i].model, SLICE))
+			FAIL("in the end bytes of user %d differ", i);
+	}
+	ksm("2");
+	note("%lu changes, %lu messages", round, messages);
+	CHECK(messages);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+}
+
+static void a45_explicit(void)
+{
+	storm(false);
+}
+
+static void a45_implicit(void)
+{
+	storm(true);
+}
+
+/* ----------------------------------------- memory that goes away altogether */
+
+/*
+ * A shared mapping is taken away from under traffic by @how; once that is done, the
+ * file's pages are ours alone.
+ */
+static void vanish(unsigned long round, uint8_t *map, size_t length)
+{
+	void *moved;
+
+	switch (round % 4) {
+	case 0:
+		CHECK_EQ(munmap(map, length), 0);
+		break;
+	case 1:
+		CHECK_EQ(mprotect(map, length, PROT_NONE), 0);
+		break;
+	case 2:
+		moved = mremap(map, length, length,
+			       MREMAP_MAYMOVE | MREMAP_FIXED, map + length);
+		CHECK(moved == map + length);
+		CHECK_EQ(munmap(moved, length), 0);
+		break;
+	default:
+		CHECK_EQ(mprotect(map, length, PROT_READ), 0);
+	}
+}
+
+struct hammer {
+	pthread_t thread;
+	struct link link;
+	struct region local;
+	uint64_t base;
+	unsigned long done, refused;
+};
+
+static void *hammer(void *arg)
+{
+	struct hammer *h = arg;
+
+	while (!stop) {
+		struct ibv_wc wc;
+
+		wc = rdma(&h->link.a, IBV_WR_RDMA_WRITE,
+			  sge_of(&h->local, 0, 16 * PAGE), h->base, mr->rkey);
+		if (wc.status == IBV_WC_SUCCESS) {
+			h->done++;
+			continue;
+		}
+		expect(wc, IBV_WC_REM_ACCESS_ERR);
+		h->refused++;
+		link_renew(&h->link);
+	}
+	return NULL;
+}
+
+static void a50_vanish(bool implicit)
+{
+	const size_t length = 16 * PAGE;
+	static uint8_t was[16 * 4096];
+	double end = now() + opt.seconds;
+	int fd = memfd_create("odp", 0);
+	uint8_t *file, *map;
+	struct hammer h = {};
+	unsigned long round;
+
+	need_odp();
+	CHECK_EQ(ftruncate(fd, length), 0);
+	file = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	map = mmap(NULL, 2 * length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		   0);
+	CHECK(file != MAP_FAILED && map != MAP_FAILED);
+	mr = implicit ? MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL)) :
+			MUST(ibv_reg_mr(dev.pd, map, length, ODP_ALL));
+	link_make(&h.link, NULL);
+	h.local = region_new(length, 0, ALL_ACCESS);
+	h.base = (uintptr_t)map;
+	CHECK_EQ(pthread_create(&h.thread, NULL, hammer, &h), 0);
+	for (round = 0; now() < end; round++) {
+		CHECK(mmap(map, length, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_FIXED, fd, 0) == map);
+		usleep(rnd_below(1000));
+		vanish(round, map, length);
+		rnd_fill(file, length);
+		memcpy(was, file, length);
+		usleep(rnd_below(300));
+		if (memcmp(was, file, length))
+			FAIL("written to after it was taken away, round %lu",
+			     round);
+	}
+	stop = true;
+	pthread_join(h.thread, NULL);
+	note("%lu rounds, %lu messages, %lu refused", round, h.done, h.refused);
+	CHECK(h.done);
+	CHECK(h.refused);
+}
+
+static void a50_vanish_explicit(void)
+{
+	a50_vanish(false);
+}
+
+static void a50_vanish_implicit(void)
+{
+	a50_vanish(true);
+}
+
+/* ------------------------------------------------- a process and its memory */
+
+/* Traffic of its own until it is killed. */
+static void victim(void *arg)
+{
+	struct region local;
+	struct link link;
+	uint8_t *data;
+
+	device_open();
+	link_make(&link, NULL);
+	local = region_new(3 << 20, 0, ALL_ACCESS);
+	mr = *(bool *)arg ? MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL)) :
+			    NULL;
+	data = mmap(NULL, 8 << 20, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(data != MAP_FAILED);
+	if (!mr)
+		mr = MUST(ibv_reg_mr(dev.pd, data, 8 << 20, ODP_ALL));
+	for (;;) {
+		size_t at = rnd_below(5 << 20);
+
+		expect(rdma(&link.a, IBV_WR_RDMA_WRITE,
+			    sge_of(&local, 0, 3 << 20), (uintptr_t)data + at,
+			    mr->rkey),
+		       IBV_WC_SUCCESS);
+		madvise(data, 8 << 20, MADV_DONTNEED);
+	}
+}
+
+static void a50_killed(void)
+{
+	double end = now() + opt.seconds;
+	int round;
+
+	need_odp();
+	for (round = 0; now() < end; round++) {
+		bool implicit = round & 1;
+		int pid = spawn(victim, &implicit);
+
+		usleep(rnd_below(400000));
+		CHECK_EQ(kill(pid, SIGKILL), 0);
+		reap(pid);
+	}
+	note("%d processes", round);
+}
+
+/* The memory is another process's, and ends before the region does. */
+static void a50_memory_gone(void)
+{
+	int to_child[2], from_child[2], pid;
+	uint8_t *data;
+	struct region local;
+	struct link link;
+	char byte = 0;
+
+	need_odp();
+	CHECK_EQ(pipe(to_child) | pipe(from_child), 0);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		/* Through the parent's device, which stays open: our memory. */
+		data = mmap(NULL, 4 << 20, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		memset(data, 7, 4 << 20);
+		mr = ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL);
+		if (!mr)
+			_exit(1);
+		if (write(from_child[1], &mr->rkey, 4) != 4 ||
+		    write(from_child[1], &data, sizeof(data)) != sizeof(data) ||
+		    read(to_child[0], &byte, 1) != 1)
+			_exit(1);
+		_exit(0);
+	}
+	{
+		uint32_t rkey;
+		int i;
+
+		CHECK_EQ(read(from_child[0], &rkey, 4), 4);
+		CHECK_EQ(read(from_child[0], &data, sizeof(data)),
+			 sizeof(data));
+		link_make(&link, NULL);
+		local = region_new(3 << 20, 0, ALL_ACCESS);
+		expect(rdma(&link.a, IBV_WR_RDMA_READ,
+			    sge_of(&local, 0, 3 << 20), (uintptr_t)data + 5,
+			    rkey),
+		       IBV_WC_SUCCESS);
+		for (i = 0; i < 3 << 20; i++)
+			CHECK_EQ(local.buf->data[i], 7);
+		CHECK_EQ(write(to_child[1], &byte, 1), 1);
+		reap_ok(pid);
+		refused(&link, IBV_WR_RDMA_READ, sge_of(&local, 0, 9),
+			(uintptr_t)data + 5, rkey, IBV_WC_REM_ACCESS_ERR, -1);
+	}
+}
+
+/* What userfaultfd is to supply is not there, until somebody has supplied it. */
+static void a50_userfaultfd(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	struct uffdio_copy copy = {};
+	struct region local, source;
+	struct link link;
+	uint8_t *data;
+	int fd;
+
+	need_odp();
+	fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api))
+		skip("no userfaultfd");
+	link_make(&link, NULL);
+	local = region_new(8 * PAGE, 0, ALL_ACCESS);
+	source = region_new(8 * PAGE, 0, ALL_ACCESS);
+	data = mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	reg.range.start = (uintptr_t)data;
+	reg.range.len = 8 * PAGE;
+	CHECK_EQ(ioctl(fd, UFFDIO_REGISTER, &reg), 0);
+	mr = MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL));
+	refused(&link, IBV_WR_RDMA_READ, sge_of(&local, 0, 9),
+		(uintptr_t)data + 5, mr->rkey, IBV_WC_REM_ACCESS_ERR, -1);
+	refused(&link, IBV_WR_RDMA_WRITE, sge_of(&local, 0, 9),
+		(uintptr_t)data + 5, mr->rkey, IBV_WC_REM_ACCESS_ERR, -1);
+	copy.dst = (uintptr_t)data;
+	copy.src = (uintptr_t)source.buf->data;
+	copy.len = 8 * PAGE;
+	CHECK_EQ(ioctl(fd, UFFDIO_COPY, &copy), 0);
+	expect(rdma(&link.a, IBV_WR_RDMA_READ, sge_of(&local, 0, 8 * PAGE),
+		    (uintptr_t)data, mr->rkey),
+	       IBV_WC_SUCCESS);
+	CHECK_EQ(memcmp(local.buf->data, source.buf->data, 8 * PAGE), 0);
+	close(fd);
+}
+
+static const struct test tests[] = {
+	TEST(a45_explicit, "A45 changes under traffic, explicit"),
+	TEST(a45_implicit, "A45 changes under traffic, implicit"),
+	TEST(a50_vanish_explicit,
+	     "A50 nothing is touched afterwards, explicit"),
+	TEST(a50_vanish_implicit,
+	     "A50 nothing is touched afterwards, implicit"),
+	TEST(a50_killed, "A50 kill -9 in the middle of faults"),
+	TEST(a50_memory_gone, "A50 the memory's process ends first"),
+	TEST(a50_userfaultfd, "A50 userfaultfd"),
+};
+
+HARNESS_MAIN("On-demand regions whose memory changes under traffic", tests)
