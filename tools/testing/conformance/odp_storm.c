@@ -102,6 +102,16 @@ static void copy_some(struct user *u, size_t at, uint32_t length, bool in)
 		     at);
 }
 
+/* By the CPU, which gives the page to us alone if it was shared. */
+static void store_some(struct user *u, size_t at, uint32_t length)
+{
+	size_t i;
+
+	for (i = at; i < at + length; i++)
+		u->data[i] = u->model[i] = next(u);
+	read_some(u, at, length);
+}
+
 static void *use(void *arg)
 {
 	struct user *u = arg;
@@ -110,12 +120,15 @@ static void *use(void *arg)
 		uint32_t length = 1 + next(u) % (next(u) % 8 ? 20000 : 3 << 20);
 		size_t at = next(u) % (SLICE - length);
 
-		switch (next(u) % 4) {
+		switch (next(u) % 5) {
 		case 0:
 			write_some(u, at, length);
 			break;
 		case 1:
 			read_some(u, at, length);
+			break;
+		case 2:
+			store_some(u, at, 1 + length / 16);
 			break;
 		default:
 			copy_some(u, at, length, next(u) & 1);
@@ -127,10 +140,17 @@ static void *use(void *arg)
 
 /* -------------------------------------------- changes that keep the contents */
 
+/* What a child has got does not change any more, whoever writes to ours. */
 static void idle_child(void *arg)
 {
+	static uint8_t was[400000];
+	size_t at = rnd_below(USERS * SLICE - sizeof(was));
+
 	(void)arg;
-	usleep(rnd_below(3000));
+	memcpy(was, memory + at, sizeof(was));
+	usleep(rnd_below(20000));
+	if (memcmp(was, memory + at, sizeof(was)))
+		FAIL("the device wrote to a child's memory");
 }
 
 /* The child's copies are not ours, and ours not the child's. */
