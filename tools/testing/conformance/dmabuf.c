@@ -16,6 +16,11 @@
 #include "raw.h"
 #include "resources.h"
 
+#ifndef HAVE_WR_FLUSH
+#define IBV_ACCESS_FLUSH_GLOBAL (1 << 8)
+#define IBV_ACCESS_FLUSH_PERSISTENT (1 << 9)
+#endif
+
 enum { SIZE = 16 * 4096, LEN = 50001 };
 
 static struct link link_;
