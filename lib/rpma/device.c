@@ -8,16 +8,10 @@
 #include "device.h"
 #include "log.h"
 
-/* Bits of device_cap_flags_ex, which a libibverbs before 45 could not put to use. */
-#ifdef HAVE_WR_FLUSH
+/* Bits of device_cap_flags_ex: libibverbs before 45 has no names for them. */
 #define CAP_FLUSH_GLOBAL (1ULL << 38)
 #define CAP_FLUSH_PERSISTENT (1ULL << 39)
 #define CAP_ATOMIC_WRITE (1ULL << 40)
-#else
-#define CAP_FLUSH_GLOBAL 0
-#define CAP_FLUSH_PERSISTENT 0
-#define CAP_ATOMIC_WRITE 0
-#endif
 
 #define ODP_READ_WRITE (IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_WRITE)
 

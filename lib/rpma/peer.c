@@ -8,14 +8,16 @@
 #include "log.h"
 #include "peer.h"
 
-#ifdef HAVE_WR_FLUSH
+/* Rights are the kernel's; to use what others grant takes a libibverbs of 45 on. */
 enum {
-	ACCESS_FLUSH_GLOBAL = IBV_ACCESS_FLUSH_GLOBAL,
-	ACCESS_FLUSH_PERSISTENT = IBV_ACCESS_FLUSH_PERSISTENT,
-};
+	ACCESS_FLUSH_GLOBAL = 1 << 8,
+	ACCESS_FLUSH_PERSISTENT = 1 << 9,
+#ifdef HAVE_WR_FLUSH
+	CAN_POST_NATIVE = true,
 #else
-enum { ACCESS_FLUSH_GLOBAL, ACCESS_FLUSH_PERSISTENT = 0 };
+	CAN_POST_NATIVE = false,
 #endif
+};
 
 int rpma_peer_new(struct ibv_context *ibv_ctx, struct rpma_peer **peer_ptr)
 {
@@ -41,8 +43,9 @@ int rpma_peer_new(struct ibv_context *ibv_ctx, struct rpma_peer **peer_ptr)
 		return rc;
 	}
 	peer->odp = caps.odp;
-	peer->native_atomic_write = caps.atomic_write;
-	peer->native_flush = caps.flush_global && caps.flush_persistent;
+	peer->native_atomic_write = CAN_POST_NATIVE && caps.atomic_write;
+	peer->native_flush = CAN_POST_NATIVE && caps.flush_global &&
+			     caps.flush_persistent;
 	peer->iwarp = ibv_ctx->device->transport_type == IBV_TRANSPORT_IWARP;
 	if (caps.flush_global)
 		peer->flush_visibility_access = ACCESS_FLUSH_GLOBAL;

@@ -255,7 +255,11 @@ static void allow_direct_write(void)
 /* Both of the device's flushes, as the library asks: else a read does it. */
 static bool native_flush(void)
 {
+#ifdef HAVE_WR_FLUSH
 	return (dev.attr.device_cap_flags_ex >> 38 & 3) == 3;
+#else
+	return false;
+#endif
 }
 
 static void e10_flush_persistent(void)
