@@ -30,23 +30,27 @@ static int ender(void *arg)
 	return wait_for_stop();
 }
 
-/* A thread that ends the key, and waits at its gate when this returns. */
+/* A thread that will end the key. Nobody is inside yet: there one may not allocate. */
+static void prepare_ending(struct kunit *test, struct ending *ending)
+{
+	init_completion(&ending->done);
+	ending->task = kthread_create(ender, ending, "pinion_ender");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(ending->task));
+}
+
+/* It waits at the gate when this returns. */
 static void start_ending(struct kunit *test, struct ending *ending)
 {
 	u32 tries = 0;
 
-	init_completion(&ending->done);
-	ending->task = kthread_run(ender, ending, "pinion_ender");
-	if (IS_ERR(ending->task))
-		return;
+	wake_up_process(ending->task);
 	while (!rwsem_is_contended(&ending->key->gate) && tries++ < 10000)
 		usleep_range(500, 1000);
 	KUNIT_EXPECT_TRUE(test, rwsem_is_contended(&ending->key->gate));
 }
 
-static void finish_ending(struct kunit *test, struct ending *ending)
+static void finish_ending(struct ending *ending)
 {
-	KUNIT_ASSERT_FALSE(test, IS_ERR(ending->task));
 	wait_for_completion(&ending->done);
 	kthread_stop(ending->task);
 }
@@ -57,12 +61,13 @@ static void the_end_waits_for_those_inside_and_lets_nobody_in(struct kunit *test
 	u32 value = ending.key->value;
 	struct pinion_pass pass;
 
+	prepare_ending(test, &ending);
 	KUNIT_ASSERT_EQ(test, try_enter(test, value, 0, 0, 1, &pass), 0);
 	start_ending(test, &ending);
 	KUNIT_EXPECT_FALSE(test, completion_done(&ending.done));
 	KUNIT_EXPECT_EQ(test, may_enter(test, value, 0, 0, 1), -EBUSY);
 	pinion_key_leave(&pass);
-	finish_ending(test, &ending);
+	finish_ending(&ending);
 	KUNIT_EXPECT_EQ(test, may_enter(test, value, 0, 0, 1), PINION_SYN_KEY_UNKNOWN);
 }
 
@@ -72,11 +77,12 @@ static void a_window_that_came_before_the_gate_closed_is_seen(struct kunit *test
 	u32 value = ending.key->value;
 	struct pinion_pass pass;
 
+	prepare_ending(test, &ending);
 	KUNIT_ASSERT_EQ(test, try_enter(test, value, 0, 0, 1, &pass), 0);
 	start_ending(test, &ending);
 	atomic_inc(&ending.key->windows);
 	pinion_key_leave(&pass);
-	finish_ending(test, &ending);
+	finish_ending(&ending);
 	KUNIT_EXPECT_EQ(test, ending.err, -EBUSY);
 	KUNIT_ASSERT_EQ(test, may_enter(test, value, 0, 0, 1), 0);
 	atomic_dec(&ending.key->windows);

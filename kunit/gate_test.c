@@ -222,12 +222,11 @@ static void expect_wait(struct kunit *test, u32 value, struct pinion_key *gate)
 	struct task_struct *task;
 
 	init_completion(&w.done);
+	/* Not at a closed gate, where nobody may allocate. */
+	task = kthread_create(waiter, &w, "pinion_waiter");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	pinion_key_close(gate);
-	task = kthread_run(waiter, &w, "pinion_waiter");
-	if (IS_ERR(task)) {
-		pinion_key_open(gate);
-		KUNIT_FAIL_AND_ABORT(test, "no thread");
-	}
+	wake_up_process(task);
 	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&w.done, msecs_to_jiffies(20)), 0);
 	pinion_key_open(gate);
 	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&w.done, 10 * HZ), 0);
@@ -300,13 +299,14 @@ static void expect_too_late(struct kunit *test, struct renaming *r, struct pinio
 	r->keys = &t->keys;
 	r->pd = &t->pd;
 	init_completion(&r->done);
+	task = kthread_create(latecomer, r, "pinion_latecomer");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	pinion_key_close(key);
-	task = kthread_run(latecomer, r, "pinion_latecomer");
-	while (!IS_ERR(task) && !rwsem_is_contended(&key->gate) && tries++ < 10000)
+	wake_up_process(task);
+	while (!rwsem_is_contended(&key->gate) && tries++ < 10000)
 		usleep_range(500, 1000);
 	WRITE_ONCE(key->value, key->value ^ 1);
 	pinion_key_open(key);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	wait_for_completion(&r->done);
 	kthread_stop(task);
 	KUNIT_EXPECT_EQ(test, r->syndrome, PINION_SYN_KEY_UNKNOWN);

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * On-demand regions of a memory of the test's own: what comes, what goes, what is left of
+ * children, and what happens if the memory changes just when it is looked up.
+ */
+/* The module itself has the tracepoints. */
+#define NOTRACE
+#include <kunit/test.h>
+#include <linux/mman.h>
+#include <linux/uaccess.h>
+
+#include "../kernel/compat/odp.h"
+
+/* Called for once before the next look-up, and what the look-up is to have come to. */
+static void (*before_map)(void *arg);
+static void *before_map_arg;
+static int map_fails;
+
+static int hooked_map(struct ib_umem_odp *umem, u64 va, u64 length, bool write, bool fault)
+{
+	void (*hook)(void *arg) = before_map;
+	int fails = map_fails, pages;
+
+	before_map = NULL;
+	map_fails = 0;
+	if (hook)
+		hook(before_map_arg);
+	pages = pinion_odp_map(umem, va, length, write, fault);
+	if (pages < 0 || !fails)
+		return pages;
+	mutex_unlock(&umem->umem_mutex);
+	return fails;
+}
+
+#define pinion_odp_map hooked_map
+
+#include "../kernel/dev/parent.c"
+#include "../kernel/mem/odp.c"
+#include "../kernel/mem/odp_implicit.c"
+#include "../kernel/mem/odp_region.c"
+#include "../kernel/mem/pager.c"
+#include "keys.h"
+#include "random.h"
+
+#define PAGES	8
+#define OFFSET	100
+
+/* A mapping, in the middle of it a region on demand. */
+struct odp_test {
+	struct ib_device ibdev;
+	struct pinion_odp *odp;
+	struct pinion_key *key;
+	unsigned long map, length;
+};
+
+/* The one that runs. */
+static struct odp_test *running;
+
+static void odp_test_exit(struct kunit *test)
+{
+	struct odp_test *t = running;
+
+	before_map = NULL;
+	map_fails = 0;
+	running = NULL;
+	if (t && t->key) {
+		pinion_key_kill(t->key);
+		pinion_pager_destroy(&t->odp->pager);
+	}
+	if (t && !IS_ERR_OR_NULL(t->ibdev.dma_device))
+		pinion_parent_destroy(t->ibdev.dma_device);
+	keys_test_exit(test);
+}
+
+static unsigned long map_anew(unsigned long at, unsigned long length)
+{
+	return vm_mmap(NULL, at, length, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0), 0);
+}
+
+static struct odp_test *start(struct kunit *test, unsigned long length)
+{
+	struct odp_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	running = t;
+	KUNIT_ASSERT_EQ(test, kunit_attach_mm(), 0);
+	t->ibdev.dma_device = pinion_parent_create();
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t->ibdev.dma_device));
+	t->length = length;
+	t->map = map_anew(0, length);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(t->map));
+	return t;
+}
+
+static void put_under_key(struct kunit *test, struct odp_test *t, u64 base, u64 length)
+{
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t->odp));
+	t->key = new_region(test, base, length, ALL_RIGHTS);
+	t->key->mtt = pinion_odp_mtt(t->odp);
+	t->key->pager = &t->odp->pager;
+	pinion_pager_attach(&t->odp->pager, t->key);
+}
+
+static struct odp_test *start_explicit(struct kunit *test)
+{
+	struct odp_test *t = start(test, PAGES * PAGE_SIZE);
+	u64 length = t->length - OFFSET - 1;
+
+	t->odp = pinion_odp_create(&t->ibdev, t->map + OFFSET, length, IB_ACCESS_ON_DEMAND);
+	put_under_key(test, t, t->map + OFFSET, length);
+	return t;
+}
+
+static struct odp_test *start_implicit(struct kunit *test, unsigned long length)
+{
+	struct odp_test *t = start(test, length);
+
+	t->odp = pinion_odp_create(&t->ibdev, 0, U64_MAX, IB_ACCESS_ON_DEMAND);
+	put_under_key(test, t, 0, U64_MAX);
+	return t;
+}
+
+/* Offset in the region of this one in the mapping. */
+static u64 offset_of(const struct odp_test *t, u64 at)
+{
+	return t->map + at - t->key->base;
+}
+
+static int bring_in(struct odp_test *t, u64 at, u64 length, bool write)
+{
+	return pinion_pager_fault(&t->odp->pager, offset_of(t, at), length, write);
+}
+
+/* As a mover that may write, or only read: what it finds there. */
+static u64 run_at(struct kunit *test, struct odp_test *t, u64 at, u64 want, bool write,
+		  void **kva)
+{
+	struct pinion_pass pass;
+	u64 run;
+
+	KUNIT_ASSERT_EQ(test, try_enter(test, t->key->value, write ? IB_ACCESS_LOCAL_WRITE : 0,
+					t->map + at, want, &pass), 0);
+	run = pinion_pass_run(&pass, 0, want, kva);
+	pinion_key_leave(&pass);
+	return run;
+}
+
+static bool there(struct kunit *test, struct odp_test *t, u64 at, bool write)
+{
+	void *kva;
+
+	return run_at(test, t, at, 1, write, &kva);
+}
+
+/* A number where the process has it, and where a mover finds it. */
+static void expect_same(struct kunit *test, struct odp_test *t, u64 at)
+{
+	u64 value = get_random_u64();
+	void *kva;
+
+	KUNIT_ASSERT_EQ(test, run_at(test, t, at, sizeof(value), true, &kva), sizeof(value));
+	KUNIT_ASSERT_EQ(test, put_user(value, (u64 __user *)(t->map + at)), 0);
+	KUNIT_EXPECT_EQ(test, *(u64 *)kva, value);
+}
+
+static u64 counted(const struct odp_test *t, enum pinion_pager_count which)
+{
+	return atomic64_read(&t->odp->pager.counts[which]);
+}
+
+static u64 children(struct odp_test *t)
+{
+	flush_work(&t->odp->reap);
+	return t->odp->num_children;
+}
+
+/* ----------------------------------------------------------------- explicit */
+
+static void a_fault_brings_what_is_missing(struct kunit *test)
+{
+	struct odp_test *t = start_explicit(test);
+
+	KUNIT_EXPECT_FALSE(test, there(test, t, OFFSET, false));
+	KUNIT_EXPECT_EQ(test, bring_in(t, OFFSET, 3 * PAGE_SIZE, true), 0);
+	/* The third byte beyond is in the fourth page. */
+	expect_same(test, t, OFFSET + 4);
+	expect_same(test, t, 3 * PAGE_SIZE + 8);
+	KUNIT_EXPECT_FALSE(test, there(test, t, 4 * PAGE_SIZE, false));
+	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_FAULTS), 4);
+	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_FAULTS_HANDLED), 1);
+	/* Nothing is missing now. */
+	KUNIT_EXPECT_EQ(test, bring_in(t, OFFSET, 3 * PAGE_SIZE, true), 0);
+	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_FAULTS), 4);
+}
+
+static void reading_gives_no_right_to_write(struct kunit *test)
+{
+	struct odp_test *t = start_explicit(test);
+
+	KUNIT_EXPECT_EQ(test, bring_in(t, PAGE_SIZE, 1, false), 0);
+	KUNIT_EXPECT_TRUE(test, there(test, t, PAGE_SIZE, false));
+	KUNIT_EXPECT_FALSE(test, there(test, t, PAGE_SIZE, true));
+	KUNIT_EXPECT_EQ(test, bring_in(t, PAGE_SIZE, 1, true), 0);
+	expect_same(test, t, PAGE_SIZE);
+}
+
+static void what_the_process_gives_up_goes(struct kunit *test)
+{
+	struct odp_test *t = start_explicit(test);
+
+	KUNIT_ASSERT_EQ(test, bring_in(t, OFFSET, PAGES * PAGE_SIZE - OFFSET - 1, true), 0);
+	vm_munmap(t->map + 2 * PAGE_SIZE, 3 * PAGE_SIZE);
+	KUNIT_EXPECT_TRUE(test, there(test, t, 2 * PAGE_SIZE - 1, true));
+	KUNIT_EXPECT_FALSE(test, there(test, t, 2 * PAGE_SIZE, false));
+	KUNIT_EXPECT_FALSE(test, there(test, t, 5 * PAGE_SIZE - 1, false));
+	KUNIT_EXPECT_TRUE(test, there(test, t, 5 * PAGE_SIZE, true));
+	KUNIT_EXPECT_EQ(test, t->odp->whole->present, PAGES - 3);
+	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_INVALIDATIONS), 3);
+	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_INVALIDATIONS_HANDLED), 1);
+	KUNIT_ASSERT_EQ(test, map_anew(t->map + 2 * PAGE_SIZE, 3 * PAGE_SIZE),
+			t->map + 2 * PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, bring_in(t, 3 * PAGE_SIZE, 1, true), 0);
+	expect_same(test, t, 3 * PAGE_SIZE);
+}
+
+static void a_hole_is_an_error_and_hides_nothing(struct kunit *test)
+{
+	struct odp_test *t = start_explicit(test);
+
+	vm_munmap(t->map + 2 * PAGE_SIZE, PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, bring_in(t, 2 * PAGE_SIZE, 1, false), -EFAULT);
+	/* What is before it comes all the same. */
+	KUNIT_EXPECT_EQ(test, bring_in(t, PAGE_SIZE, 3 * PAGE_SIZE, true), 0);
+	KUNIT_EXPECT_TRUE(test, there(test, t, PAGE_SIZE, true));
+	KUNIT_EXPECT_EQ(test, t->odp->whole->present, 1);
+}
+
+static void a_look_up_that_fails_leaves_nothing(struct kunit *test)
+{
+	struct odp_test *t = start_explicit(test);
+
+	map_fails = -EAGAIN;
+	KUNIT_EXPECT_EQ(test, bring_in(t, 2 * PAGE_SIZE, 1, true), -EAGAIN);
+	KUNIT_EXPECT_FALSE(test, there(test, t, 2 * PAGE_SIZE, false));
+	KUNIT_EXPECT_EQ(test, t->odp->whole->present, 0);
+	KUNIT_EXPECT_EQ(test, t->odp->whole->umem->npages, 0);
+	/* And does no harm to the next. */
+	vm_munmap(t->map + 2 * PAGE_SIZE, PAGE_SIZE);
+	KUNIT_ASSERT_EQ(test, map_anew(t->map + 2 * PAGE_SIZE, PAGE_SIZE),
+			t->map + 2 * PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, bring_in(t, 2 * PAGE_SIZE, 1, true), 0);
+	expect_same(test, t, 2 * PAGE_SIZE);
+}
+
+static void exchange_pages(void *arg)
+{
+	struct odp_test *t = arg;
+
+	vm_munmap(t->map + PAGE_SIZE, 2 * PAGE_SIZE);
+	/* Where it cannot be had the look-up fails, and with it the test. */
+	if (IS_ERR_VALUE(map_anew(t->map + PAGE_SIZE, 2 * PAGE_SIZE)))
+		map_fails = -ENOMEM;
+}
+
+static void pages_exchanged_meanwhile_are_the_new_ones(struct kunit *test)
+{
+	struct odp_test *t = start_explicit(test);
+
+	KUNIT_ASSERT_EQ(test, bring_in(t, PAGE_SIZE, 1, true), 0);
+	before_map = exchange_pages;
+	before_map_arg = t;
+	KUNIT_ASSERT_EQ(test, bring_in(t, 2 * PAGE_SIZE, 1, true), 0);
+	KUNIT_EXPECT_FALSE(test, there(test, t, PAGE_SIZE, false));
+	expect_same(test, t, 2 * PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, t->odp->whole->present, 1);
+}
+
+/* ----------------------------------------------------------------- implicit */
+
+#define CHILD	((unsigned long)PINION_CHILD_SIZE)
+
+/* Where in the mapping the first child begins that is all in it. */
+static u64 border(const struct odp_test *t)
+{
+	return ALIGN(t->map, CHILD) - t->map;
+}
+
+static void children_come_where_it_is_touched(struct kunit *test)
+{
+	struct odp_test *t = start_implicit(test, 4 * CHILD);
+	u64 at = border(t);
+	void *kva;
+
+	KUNIT_EXPECT_EQ(test, children(t), 0);
+	KUNIT_EXPECT_FALSE(test, there(test, t, at, false));
+	KUNIT_ASSERT_EQ(test, bring_in(t, at + CHILD - PAGE_SIZE, 2 * PAGE_SIZE, true), 0);
+	KUNIT_EXPECT_EQ(test, children(t), 1);
+	KUNIT_ASSERT_EQ(test, bring_in(t, at + CHILD, PAGE_SIZE, true), 0);
+	KUNIT_EXPECT_EQ(test, children(t), 2);
+	/* No run is in two of them. */
+	KUNIT_EXPECT_EQ(test, run_at(test, t, at + CHILD - 5, 100, true, &kva), 5);
+	expect_same(test, t, at + CHILD - 8);
+	expect_same(test, t, at + CHILD);
+	/* They count for their region. */
+	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_FAULTS), 2);
+}
+
+static void children_go_when_they_are_empty(struct kunit *test)
+{
+	struct odp_test *t = start_implicit(test, 4 * CHILD);
+	u64 at = border(t);
+
+	KUNIT_ASSERT_EQ(test, bring_in(t, at, PAGE_SIZE, true), 0);
+	KUNIT_ASSERT_EQ(test, bring_in(t, at + PAGE_SIZE, PAGE_SIZE, true), 0);
+	KUNIT_ASSERT_EQ(test, bring_in(t, at + CHILD, PAGE_SIZE, true), 0);
+	vm_munmap(t->map + at, PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, children(t), 2);
+	vm_munmap(t->map + at + PAGE_SIZE, PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, children(t), 1);
+	vm_munmap(t->map, t->length);
+	KUNIT_EXPECT_EQ(test, children(t), 0);
+	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_INVALIDATIONS), 3);
+}
+
+static void a_hole_has_no_child(struct kunit *test)
+{
+	struct odp_test *t = start_implicit(test, 4 * CHILD);
+	u64 at = border(t);
+
+	vm_munmap(t->map, t->length);
+	KUNIT_EXPECT_EQ(test, bring_in(t, at, PAGE_SIZE, true), -EFAULT);
+	KUNIT_EXPECT_EQ(test, t->odp->num_children, 0);
+	KUNIT_EXPECT_EQ(test, pinion_odp_prefetch(t->odp, t->map + at, 2 * CHILD, false, false),
+			0);
+	KUNIT_EXPECT_EQ(test, t->odp->num_children, 0);
+	/* Nor what can never be mapped. */
+	KUNIT_EXPECT_EQ(test, pinion_pager_fault(&t->odp->pager, U64_MAX - 1, 1, false), -EFAULT);
+	KUNIT_EXPECT_EQ(test, pinion_pager_fault(&t->odp->pager, TASK_SIZE, 1, false), -EFAULT);
+	KUNIT_EXPECT_EQ(test, t->odp->num_children, 0);
+}
+
+static void empty_it(void *arg)
+{
+	struct odp_test *t = arg;
+
+	vm_munmap(t->map + border(t), PAGE_SIZE);
+	/* Whoever takes empty children away has had its turn. */
+	flush_work(&t->odp->reap);
+}
+
+static void a_child_that_is_being_filled_stays(struct kunit *test)
+{
+	struct odp_test *t = start_implicit(test, 4 * CHILD);
+	u64 at = border(t);
+
+	KUNIT_ASSERT_EQ(test, bring_in(t, at, PAGE_SIZE, true), 0);
+	before_map = empty_it;
+	before_map_arg = t;
+	KUNIT_ASSERT_EQ(test, bring_in(t, at + PAGE_SIZE, PAGE_SIZE, true), 0);
+	KUNIT_EXPECT_EQ(test, children(t), 1);
+	KUNIT_EXPECT_FALSE(test, there(test, t, at, false));
+	expect_same(test, t, at + PAGE_SIZE);
+}
+
+static void a_child_emptied_while_in_use_goes_afterwards(struct kunit *test)
+{
+	struct odp_test *t = start_implicit(test, 4 * CHILD);
+	u64 at = border(t);
+
+	KUNIT_ASSERT_EQ(test, bring_in(t, at, PAGE_SIZE, true), 0);
+	before_map = empty_it;
+	before_map_arg = t;
+	map_fails = -EAGAIN;
+	KUNIT_EXPECT_EQ(test, bring_in(t, at + PAGE_SIZE, PAGE_SIZE, true), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, t->odp->num_children, 0);
+}
+
+static void prefetch_goes_through_children(struct kunit *test)
+{
+	struct odp_test *t = start_implicit(test, 4 * CHILD);
+	u64 at = border(t) + CHILD - 2 * PAGE_SIZE;
+
+	KUNIT_EXPECT_EQ(test, pinion_odp_prefetch(t->odp, t->map + at, 4 * PAGE_SIZE, true, true),
+			0);
+	KUNIT_EXPECT_EQ(test, children(t), 2);
+	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_PREFETCHES), 4);
+	expect_same(test, t, at);
+	expect_same(test, t, at + 3 * PAGE_SIZE);
+	/* The region is about to end. */
+	WRITE_ONCE(t->odp->pager.ending, true);
+	KUNIT_EXPECT_EQ(test, pinion_odp_prefetch(t->odp, t->map + at, 5 * PAGE_SIZE, true, true),
+			-EINTR);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(a_fault_brings_what_is_missing),
+	KUNIT_CASE(reading_gives_no_right_to_write),
+	KUNIT_CASE(what_the_process_gives_up_goes),
+	KUNIT_CASE(a_hole_is_an_error_and_hides_nothing),
+	KUNIT_CASE(a_look_up_that_fails_leaves_nothing),
+	KUNIT_CASE(pages_exchanged_meanwhile_are_the_new_ones),
+	KUNIT_CASE(children_come_where_it_is_touched),
+	KUNIT_CASE(children_go_when_they_are_empty),
+	KUNIT_CASE(a_hole_has_no_child),
+	KUNIT_CASE(a_child_that_is_being_filled_stays),
+	KUNIT_CASE(a_child_emptied_while_in_use_goes_afterwards),
+	KUNIT_CASE(prefetch_goes_through_children),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "pinion_odp",
+	.init = keys_test_init,
+	.exit = odp_test_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suites(&suite);
