@@ -246,6 +246,13 @@ static void nonblocking(void)
 	CHECK_EQ(rpma_cq_get_wc(sides.cq[NEAR], 4, wc, &got), 0);
 	CHECK_EQ(got, 1);
 	CHECK_EQ(wc[0].status, IBV_WC_SUCCESS);
+	/* What comes after a wait is announced again. */
+	CHECK_EQ(rpma_write(sides.conn[NEAR], to.remote, 0, from.local, 0, 100,
+			    ALWAYS, &to),
+		 0);
+	await(cq);
+	CHECK_EQ(rpma_cq_wait(sides.cq[NEAR]), 0);
+	CHECK_EQ(rpma_cq_get_wc(sides.cq[NEAR], 4, wc, &got), 0);
 	WRONG(rpma_cq_get_wc(NULL, 1, wc, &got));
 	WRONG(rpma_cq_get_wc(sides.cq[NEAR], 0, wc, &got));
 	WRONG(rpma_cq_get_wc(sides.cq[NEAR], 1, NULL, &got));
