@@ -217,6 +217,52 @@ static void who_may_not_register_does_not(struct kunit *test)
 	end_fastreg(test, mr);
 }
 
+#ifdef CONFIG_FAULT_INJECTION
+/* Return: how many allocations failed, one in each round. */
+static u32 let_allocations_fail(struct kunit *test, enum ib_mr_type type)
+{
+	struct keys_test *t = test->priv;
+	struct ib_mr *ibmr;
+	bool hit;
+	u32 nth;
+
+	for (nth = 1; nth < 100; nth++) {
+		current->fail_nth = nth;
+		ibmr = pinion_alloc_mr(&t->keys, &t->pd, type, PINION_MAX_FASTREG_PAGES);
+		hit = !current->fail_nth;
+		current->fail_nth = 0;
+		if (IS_ERR(ibmr)) {
+			KUNIT_EXPECT_TRUE(test, hit);
+			KUNIT_EXPECT_PTR_EQ(test, ibmr, ERR_PTR(-ENOMEM));
+		} else {
+			end_fastreg(test, to_pinion_mr(ibmr));
+		}
+		KUNIT_EXPECT_EQ(test, live_keys(test), 0);
+		if (!hit)
+			break;
+	}
+	return nth - 1;
+}
+
+static void any_allocation_may_fail(struct kunit *test)
+{
+	u32 pages = let_allocations_fail(test, IB_MR_TYPE_MEM_REG);
+	u32 pieces = let_allocations_fail(test, IB_MR_TYPE_SG_GAPS);
+
+	if (!pages)
+		kunit_skip(test, "failslab spares these allocations");
+	kunit_info(test, "%u faults with pages, %u with pieces", pages, pieces);
+	/* The region, its key, and two tables of three parts or four. */
+	KUNIT_EXPECT_GE(test, pages, 8);
+	KUNIT_EXPECT_GE(test, pieces, 10);
+}
+#else
+static void any_allocation_may_fail(struct kunit *test)
+{
+	kunit_skip(test, "no fault injection in this kernel");
+}
+#endif
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(only_regions_of_memory_of_some_pages_are_made),
 	KUNIT_CASE(a_region_is_shut_until_it_is_registered),
@@ -231,6 +277,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(other_memory_is_another_generation),
 	KUNIT_CASE(a_new_tag_ends_the_old),
 	KUNIT_CASE(who_may_not_register_does_not),
+	KUNIT_CASE(any_allocation_may_fail),
 	{}
 };
 
