@@ -14,7 +14,7 @@ help:
 #: make demo       show the device at work, in a box; sets everything up itself
 #: make check      the tests that take minutes; sets everything up itself
 #: make check-all  all tests on all beds: an hour and more
-#: make bench      pinion beside rxe, siw and memcpy
+#: make bench      pinion beside rxe, siw, memcpy and bare pinning
 #: make            the module (where there are kernel headers), provider, libraries, tools
 #: make kernel     the module against KDIR, default: the running kernel's headers
 #: make lib        the libibverbs provider, for the installed rdma-core; libpinion-rpma
@@ -43,8 +43,12 @@ tools:
 kunit:
 	scripts/check kunit
 
-demo check bench style:
+demo check style:
 	scripts/$@
+
+bench:
+	scripts/bench
+	scripts/bench-mr
 
 check-all:
 	scripts/check --all

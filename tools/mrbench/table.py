@@ -89,6 +89,15 @@ def others(what, rows):
     print_table(out)
 
 
+def lookup(rows):
+    """What a scatter entry's key costs: inline data has none, and is copied as often."""
+    ns = {(r['what'], r['target']): r['min_ns'] for r in rows if r['bytes'] == 64 and 'min_ns' in r}
+    for (what, target), cost in ns.items():
+        inline = ns.get(('inline write', target))
+        if what == 'write' and inline:
+            print(f'{target}: one 64-byte key lookup (write less inline write): {cost - inline:.0f}')
+
+
 def main(files):
     if not files or files[0] in ('-h', '--help'):
         sys.exit(__doc__)
@@ -102,6 +111,8 @@ def main(files):
                 sizes(some)
             else:
                 others(what, some)
+        if any(r['what'] == 'inline write' for r in rows):
+            lookup(rows)
 
 
 main(sys.argv[1:])
