@@ -24,6 +24,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 	pinion_debugfs_del(dev);
 	pinion_node_unpublish(&dev->node);
 	pinion_node_destroy(&dev->node);
+	pinion_parent_destroy(dev->data_direct);
 	pinion_parent_destroy(dev->parent);
 	WARN_ON(!ida_is_empty(&dev->pdns));
 	ida_destroy(&dev->pdns);
@@ -75,14 +76,17 @@ static int construct(struct pinion_dev *dev)
 {
 	int err;
 
-	dev->parent = pinion_parent_create();
+	dev->parent = pinion_parent_create("pinion");
 	if (IS_ERR(dev->parent))
 		return PTR_ERR(dev->parent);
-	err = pinion_node_init(&dev->node, &dev->ibdev, PINION_MAX_KEYS);
-	if (err) {
-		pinion_parent_destroy(dev->parent);
-		return err;
+	dev->data_direct = pinion_parent_create("pinion-data-direct");
+	if (IS_ERR(dev->data_direct)) {
+		err = PTR_ERR(dev->data_direct);
+		goto err_destroy_parent;
 	}
+	err = pinion_node_init(&dev->node, &dev->ibdev, PINION_MAX_KEYS);
+	if (err)
+		goto err_destroy_data_direct;
 	ida_init(&dev->pdns);
 	xa_init(&dev->pds);
 	pinion_umems_init(&dev->umems);
@@ -94,6 +98,12 @@ static int construct(struct pinion_dev *dev)
 	ib_set_device_ops(&dev->ibdev, &pinion_restrack_ops);
 	ib_set_device_ops(&dev->ibdev, &link_ops);
 	return 0;
+
+err_destroy_data_direct:
+	pinion_parent_destroy(dev->data_direct);
+err_destroy_parent:
+	pinion_parent_destroy(dev->parent);
+	return err;
 }
 
 static int add(const char *name, struct net_device *ndev)

@@ -20,7 +20,7 @@ MODULE_PARM_DESC(vendor_part_id, "vendor_part_id likewise (default 1)");
 /* Whoever loads the module wants to know now, not at the first rdma link add. */
 static int __init prove_parent(void)
 {
-	struct device *parent = pinion_parent_create();
+	struct device *parent = pinion_parent_create("pinion");
 
 	if (IS_ERR(parent))
 		return PTR_ERR(parent);

@@ -30,16 +30,17 @@ static int prepare(struct device *parent)
 }
 
 /**
- * pinion_parent_create - a parent for one device
+ * pinion_parent_create - a parent for one device, or a second way into its memory
+ * @name: of the kind of platform device
  *
  * Return: the parent or an ERR_PTR; why is in the log.
  */
-struct device *pinion_parent_create(void)
+struct device *pinion_parent_create(const char *name)
 {
 	struct platform_device *pdev;
 	int err;
 
-	pdev = platform_device_register_simple("pinion", PLATFORM_DEVID_AUTO, NULL, 0);
+	pdev = platform_device_register_simple(name, PLATFORM_DEVID_AUTO, NULL, 0);
 	if (IS_ERR(pdev))
 		return ERR_CAST(pdev);
 	err = prepare(&pdev->dev);

@@ -14,7 +14,6 @@
  * returns, nobody touches the old memory and nobody will.
  */
 #include <linux/dma-resv.h>
-#include <linux/memory_hotplug.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -23,6 +22,7 @@
 #include "../compat/dmabuf.h"
 #include "describe.h"
 #include "dmabuf.h"
+#include "dmabuf_pinned.h"
 #include "mr.h"
 #include "mtt.h"
 #include "pager.h"
@@ -52,10 +52,7 @@ static struct dma_resv *resv_of(const struct dmabuf *dmabuf)
 
 static u64 pages_of(const struct dmabuf *dmabuf)
 {
-	const struct ib_umem *umem = &dmabuf->umem->umem;
-
-	return (ALIGN(umem->address + umem->length, PAGE_SIZE) -
-		ALIGN_DOWN(umem->address, PAGE_SIZE)) >> PAGE_SHIFT;
+	return pinion_dmabuf_pages(&dmabuf->umem->umem);
 }
 
 /* The reservation lock is held; so is nothing that who is inside the gate waits for. */
@@ -105,34 +102,6 @@ static const struct dma_buf_attach_ops attach_ops = {
 	.pinion_on_move = moved,
 };
 
-/* Is it all memory that the kernel can address, and as much as was promised? */
-static int examine(struct dmabuf *dmabuf)
-{
-	struct sg_table *sgt = &dmabuf->umem->umem.sgt_append.sgt;
-	u64 pages = 0, pfn, end;
-	struct scatterlist *sg;
-	struct page *page;
-	int i;
-
-	for_each_sgtable_dma_sg(sgt, sg, i) {
-		pfn = PHYS_PFN(sg_dma_address(sg));
-		end = PHYS_PFN(sg_dma_address(sg) + sg_dma_len(sg));
-		pages += end - pfn;
-		for (; pfn < end; pfn++) {
-			page = pfn_to_online_page(pfn);
-			if (!page || is_zone_device_page(page)) {
-				dmabuf->why = "the dma-buf is in a device's memory";
-				return -EOPNOTSUPP;
-			}
-		}
-		cond_resched();
-	}
-	if (pages == pages_of(dmabuf))
-		return 0;
-	dmabuf->why = "the dma-buf's exporter mapped less than it has";
-	return -EINVAL;
-}
-
 /* The reservation lock is held, and there is no table. */
 static int bring(struct dmabuf *dmabuf)
 {
@@ -142,7 +111,7 @@ static int bring(struct dmabuf *dmabuf)
 	dmabuf->why = "the dma-buf's exporter did not map it";
 	err = ib_umem_dmabuf_map_pages(dmabuf->umem);
 	if (!err)
-		err = examine(dmabuf);
+		err = pinion_dmabuf_examine(&dmabuf->umem->umem, &dmabuf->why);
 	if (err)
 		goto err_unmap;
 	mtt = pinion_describe(&dmabuf->umem->umem);

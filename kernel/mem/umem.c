@@ -5,9 +5,11 @@
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
+#include <rdma/ib_verbs.h>
 
 #include "../compat/umem.h"
 #include "describe.h"
+#include "dmabuf_pinned.h"
 #include "mtt.h"
 #include "umem.h"
 
@@ -37,7 +39,13 @@ static struct pinion_mtt *describe(struct ib_umem *umem, u64 page_sizes)
 static int pin(struct pinion_umem *umem, struct ib_device *ibdev,
 	       const struct pinion_umem_want *want)
 {
-	umem->umem = pinion_umem_get(ibdev, want->addr, want->length, want->access);
+	const char *why;
+
+	if (want->is_dmabuf)
+		umem->umem = pinion_dmabuf_pin(ibdev, ibdev->dma_device, want->addr, want->length,
+					       want->fd, want->access, &why);
+	else
+		umem->umem = pinion_umem_get(ibdev, want->addr, want->length, want->access);
 	if (IS_ERR(umem->umem))
 		return PTR_ERR(umem->umem);
 	umem->mtt = describe(umem->umem, want->page_sizes);

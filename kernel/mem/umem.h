@@ -37,6 +37,8 @@ struct pinion_umem_want {
 	u64 length;
 	u64 page_sizes;			/* any of these, and no other */
 	u32 access;			/* IB_ACCESS_* */
+	bool is_dmabuf;			/* then @addr is an offset in it */
+	int fd;
 };
 
 void pinion_umems_init(struct pinion_umems *umems);

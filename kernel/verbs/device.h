@@ -55,6 +55,7 @@ struct pinion_dev {
 	struct ib_device ibdev;
 	struct pinion_node node;
 	struct device *parent;		/* what memory is mapped for */
+	struct device *data_direct;	/* and dma-bufs, if that was asked for */
 	struct dentry *debugfs;
 
 	u32 vendor_id;

@@ -38,6 +38,12 @@ static int read_want(struct uverbs_attr_bundle *attrs, struct ib_device *ibdev,
 	err = ib_check_mr_access(ibdev, want->access);
 	if (err)
 		return err;
+	want->is_dmabuf = uverbs_attr_is_valid(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_DMABUF_FD);
+	if (want->is_dmabuf) {
+		err = uverbs_get_raw_fd(&want->fd, attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_DMABUF_FD);
+		if (err)
+			return err;
+	}
 	return uverbs_get_const_default_unsigned(&want->page_sizes, attrs,
 						 MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP,
 						 U64_MAX);
@@ -80,6 +86,7 @@ DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_UMEM_REG,
 					       UVERBS_ATTR_TYPE(u64), UA_MANDATORY),
 			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_UMEM_REG_LEN,
 					       UVERBS_ATTR_TYPE(u64), UA_MANDATORY),
+			    UVERBS_ATTR_RAW_FD(MLX5_IB_ATTR_DEVX_UMEM_REG_DMABUF_FD, UA_OPTIONAL),
 			    UVERBS_ATTR_FLAGS_IN(MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS,
 						 enum ib_access_flags),
 			    UVERBS_ATTR_CONST_IN(MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP, u64),

@@ -7,6 +7,7 @@
 
 #include "../mem/dm.h"
 #include "../mem/dmabuf.h"
+#include "../mem/dmabuf_pinned.h"
 #include "../mem/fastreg.h"
 #include "../mem/mr.h"
 #include "../mem/odp.h"
@@ -63,7 +64,7 @@ struct ib_mr *pinion_register_user(struct ib_pd *pd, u64 start, u64 length, u64 
  * @iova: the address of the first byte as work requests will name it
  * @fd: the buffer
  * @access: IB_ACCESS_*, those that the core lets through for a dma-buf
- * @attrs: of the call, which says nothing more
+ * @attrs: of the call, which may say how to get at the buffer
  *
  * Return: the region or an ERR_PTR.
  */
@@ -71,15 +72,22 @@ struct ib_mr *pinion_register_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u
 				     int access, struct uverbs_attr_bundle *attrs)
 {
 	struct pinion_dev *dev = to_pinion_dev(pd->device);
+	bool data_direct;
 	int err;
 
 	err = pinion_udata_none(&attrs->driver_udata);
+	if (!err)
+		err = pinion_wants_data_direct(attrs, &data_direct);
 	if (err)
 		return ERR_PTR(err);
 	if (length > PINION_MAX_MR_SIZE)
 		return ERR_PTR(-EINVAL);
 	if (!pinion_count_in(dev, PINION_COUNT_MR))
 		return ERR_PTR(-ENOMEM);
+	if (data_direct)
+		return counted(dev, pinion_reg_data_direct_mr(&dev->node.keys, pd,
+							      dev->data_direct, offset, length,
+							      iova, fd, access));
 	return counted(dev, pinion_reg_dmabuf_mr(&dev->node.keys, pd, offset, length, iova, fd,
 						 access));
 }

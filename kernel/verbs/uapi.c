@@ -109,5 +109,6 @@ const struct uapi_definition pinion_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_PD, &pinion_pd_methods),
 	UAPI_DEF_CHAIN(pinion_devx_umem_defs),
 	UAPI_DEF_CHAIN(pinion_devx_defs),
+	UAPI_DEF_CHAIN(pinion_data_direct_defs),
 	{},
 };

@@ -21,7 +21,7 @@ static int issue_reg(struct ibv_pd *pd, uint64_t offset, uint64_t length,
 	dv_in(&call, UVERBS_ATTR_REG_DMABUF_MR_OFFSET, &offset, sizeof(offset));
 	dv_in(&call, UVERBS_ATTR_REG_DMABUF_MR_LENGTH, &length, sizeof(length));
 	dv_in(&call, UVERBS_ATTR_REG_DMABUF_MR_IOVA, &iova, sizeof(iova));
-	dv_handle(&call, UVERBS_ATTR_REG_DMABUF_MR_FD, fd);
+	dv_in(&call, UVERBS_ATTR_REG_DMABUF_MR_FD, &fd, sizeof(fd));
 	dv_in(&call, UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, &access,
 	      sizeof(access));
 	dv_out(&call, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, &lkey, sizeof(lkey));

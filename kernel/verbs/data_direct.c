@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Data direct, mlx5's name for a second device through which the memory of dma-bufs is
+ * reached: who asks for it, and where it is in sysfs. With mlx5's own numbers.
+ */
+#define UVERBS_MODULE_NAME pinion
+
+#include <linux/slab.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+#include <rdma/uverbs_named_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+
+#include "device.h"
+#include "ops.h"
+
+/**
+ * pinion_wants_data_direct - how is a dma-buf to be reached?
+ * @attrs: of a registration, by whatever method
+ * @wants: set if by the other device
+ *
+ * Return: 0, or -EINVAL if more is asked for.
+ */
+int pinion_wants_data_direct(struct uverbs_attr_bundle *attrs, bool *wants)
+{
+	u32 flags = 0;
+	int err;
+
+	err = uverbs_get_flags32(&flags, attrs, MLX5_IB_ATTR_REG_DMABUF_MR_ACCESS_FLAGS,
+				 MLX5_IB_UAPI_REG_DMABUF_ACCESS_DATA_DIRECT);
+	*wants = flags;
+	return err;
+}
+
+ADD_UVERBS_ATTRIBUTES_SIMPLE(pinion_reg_dmabuf, UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR,
+			     UVERBS_ATTR_FLAGS_IN(MLX5_IB_ATTR_REG_DMABUF_MR_ACCESS_FLAGS,
+						  enum mlx5_ib_uapi_reg_dmabuf_flags,
+						  UA_OPTIONAL));
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_GET_DATA_DIRECT_SYSFS_PATH)
+	(struct uverbs_attr_bundle *attrs)
+{
+	int length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_GET_DATA_DIRECT_SYSFS_PATH);
+	struct ib_ucontext *context = ib_uverbs_get_ucontext(attrs);
+	char *path;
+	int err;
+
+	if (IS_ERR(context))
+		return PTR_ERR(context);
+	path = kobject_get_path(&to_pinion_dev(context->device)->data_direct->kobj, GFP_KERNEL);
+	if (!path)
+		return -ENOMEM;
+	err = -ENOSPC;
+	if (strlen(path) < length)
+		err = uverbs_copy_to(attrs, MLX5_IB_ATTR_GET_DATA_DIRECT_SYSFS_PATH, path,
+				     strlen(path) + 1);
+	kfree(path);
+	return err;
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_GET_DATA_DIRECT_SYSFS_PATH,
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_GET_DATA_DIRECT_SYSFS_PATH,
+						UVERBS_ATTR_MIN_SIZE(0), UA_MANDATORY));
+
+ADD_UVERBS_METHODS(pinion_device_methods, UVERBS_OBJECT_DEVICE,
+		   &UVERBS_METHOD(MLX5_IB_METHOD_GET_DATA_DIRECT_SYSFS_PATH));
+
+const struct uapi_definition pinion_data_direct_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_MR, &pinion_reg_dmabuf),
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &pinion_device_methods),
+	{},
+};

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * mlx5dv_reg_dmabuf_mr(3), mlx5dv_get_data_direct_sysfs_path(3), and umems of dma-bufs,
+ * item by item (C1 to C12, D8 to D10).
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dmabuf.h"
+#include "keys.h"
+#include "resources.h"
+
+#ifdef OWN_HEADER
+#define HAVE_DMABUF_MR
+#endif
+
+enum {
+	SIZE = 96 * 4096,
+	AT = 3 * 4096 + 1234,
+	LEN = 200011,
+	WRITABLE = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+		   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+};
+
+/* Each kind of exporter there is; skipped if there is none. */
+static void each_kind(void (*body)(struct dmabuf_kind *kind))
+{
+	int i, seen = 0;
+
+	dv_begin();
+	for (i = 0; i < DMABUF_KINDS; i++) {
+		if (!dmabuf_there(&dmabuf_kinds[i]))
+			continue;
+		context("%s", dmabuf_kinds[i].name);
+		body(&dmabuf_kinds[i]);
+		seen++;
+	}
+	context("%s", "");
+	if (!seen)
+		skip("no exporter of dma-bufs");
+}
+
+static umem_t umem_of(int fd, uint64_t offset, size_t size, uint32_t access)
+{
+	struct mlx5dv_devx_umem_in in = {
+		.addr = (void *)(uintptr_t)offset,
+		.size = size,
+		.access = access,
+		.pgsz_bitmap = 4096,
+		.comp_mask = MLX5DV_UMEM_MASK_DMABUF,
+		.dmabuf_fd = fd,
+	};
+
+	return mlx5dv_devx_umem_reg_ex(dev.ctx, &in);
+}
+
+static void umem_traffic(struct dmabuf_kind *kind)
+{
+	struct dmabuf dmabuf = dmabuf_new(kind, SIZE);
+	struct region other = region_new(LEN, 5, ALL_ACCESS), region;
+	struct prm_mkey mkey = { .base = AT % PAGE, .length = LEN };
+	struct link link;
+	uint32_t key;
+	umem_t umem;
+	obj_t obj;
+
+	link_make(&link, NULL);
+	umem = MUST(umem_of(dmabuf.fd, AT, LEN, UMEM_ACCESS));
+	mkey.pdn = dv_pdn(dev.pd);
+	mkey.umem_id = umem->umem_id;
+	obj = dv_key(&mkey, &key);
+	region = (struct region){ .buf = dmabuf_view(&dmabuf, AT, LEN),
+				  .base = mkey.base,
+				  .lkey = key,
+				  .rkey = key };
+	exchange(&link, &other, &region);
+	exchange(&link, &region, &other);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), EBUSY);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
+	region_free(&other);
+	link_free(&link);
+}
+
+static void d8_umem(void)
+{
+	each_kind(umem_traffic);
+}
+
+static void umem_bounds(struct dmabuf_kind *kind)
+{
+	struct dmabuf dmabuf = dmabuf_new(kind, SIZE);
+	umem_t umem;
+
+	umem = MUST(umem_of(dmabuf.fd, 0, SIZE, 0));
+	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
+	MUST_NOT(umem_of(dmabuf.fd, 0, SIZE + 1, 0), EINVAL);
+	MUST_NOT(umem_of(dmabuf.fd, SIZE, 1, 0), EINVAL);
+	MUST_NOT(umem_of(dmabuf.fd, -4096ULL, 8192, 0), EINVAL);
+	MUST_NOT(umem_of(dmabuf.fd, 0, 0, 0), EINVAL);
+	MUST_NOT(umem_of(dmabuf.fd, 0, SIZE, IBV_ACCESS_REMOTE_ATOMIC), EINVAL);
+	CHECK_EQ(vm_pin(0), 0);
+}
+
+static void d8_bounds(void)
+{
+	each_kind(umem_bounds);
+	MUST_NOT(umem_of(memfd_create("memory", 0), 0, 4096, 0), EINVAL);
+	MUST_NOT(umem_of(12345, 0, 4096, 0), EBADF);
+	MUST_NOT(umem_of(-1, 0, 4096, 0), EBADF);
+	MUST_NOT(umem_of(-2, 0, 4096, 0), EBADF);
+}
+
+/* How often it is pinned now. */
+static uint64_t pins_of(const struct dmabuf *dmabuf)
+{
+	struct exporter_stat stat = dmabuf_stat(dmabuf);
+
+	return stat.pins - stat.unpins;
+}
+
+static void d9_pinned(void)
+{
+	struct dmabuf dmabuf;
+	umem_t umem;
+
+	dv_begin();
+	need_exporter();
+	dmabuf = dmabuf_own(SIZE, 0);
+	umem = MUST(umem_of(dmabuf.fd, 0, SIZE, UMEM_ACCESS));
+	CHECK_EQ(pins_of(&dmabuf), 1);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
+	dmabuf_check_unused(&dmabuf);
+	/* What cannot be pinned is no umem, and the reason is the exporter's. */
+	dmabuf_fail(&dmabuf, EXPORTER_PIN, ENOSPC);
+	MUST_NOT(umem_of(dmabuf.fd, 0, SIZE, UMEM_ACCESS), ENOSPC);
+	dmabuf_check_unused(&dmabuf);
+	dmabuf = dmabuf_own(SIZE, EXPORTER_NO_PIN);
+	MUST_NOT(umem_of(dmabuf.fd, 0, SIZE, UMEM_ACCESS), EOPNOTSUPP);
+	dmabuf = dmabuf_own(SIZE, EXPORTER_NO_PAGES);
+	MUST_NOT(umem_of(dmabuf.fd, 0, SIZE, UMEM_ACCESS), EOPNOTSUPP);
+	dmabuf = dmabuf_own(SIZE, EXPORTER_SHORT);
+	MUST_NOT(umem_of(dmabuf.fd, 0, SIZE, UMEM_ACCESS), EINVAL);
+	dmabuf_check_unused(&dmabuf);
+}
+
+#ifdef HAVE_DMABUF_MR
+static void region_traffic(struct dmabuf_kind *kind)
+{
+	struct dmabuf dmabuf = dmabuf_new(kind, SIZE);
+	struct region other = region_new(LEN, 5, ALL_ACCESS), region;
+	struct link link;
+	struct ibv_mr *mr;
+	int direct;
+
+	link_make(&link, NULL);
+	for (direct = 0; direct < 2; direct++) {
+		uint64_t at = direct ? 4096 : AT;
+
+		context("%s, data direct %d", kind->name, direct);
+		mr = MUST(mlx5dv_reg_dmabuf_mr(dev.pd, at, LEN, at, dmabuf.fd,
+					       WRITABLE, direct));
+		CHECK_EQ((uintptr_t)mr->addr, at);
+		CHECK_EQ(mr->length, LEN);
+		CHECK(mr->pd == dev.pd && mr->context == dev.ctx);
+		region = region_of(dmabuf_view(&dmabuf, at, LEN), mr, at);
+		exchange(&link, &other, &region);
+		exchange(&link, &region, &other);
+		errno = 0;
+		CHECK_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL,
+				      NULL, 0, 0),
+			 IBV_REREG_MR_ERR_INPUT);
+		CHECK_EQ(errno, EINVAL);
+		CHECK_EQ(ibv_dereg_mr(mr), 0);
+	}
+	region_free(&other);
+	link_free(&link);
+}
+
+static void c1_traffic(void)
+{
+	each_kind(region_traffic);
+}
+
+static void region_flags(struct dmabuf_kind *kind)
+{
+	struct dmabuf dmabuf = dmabuf_new(kind, SIZE);
+	unsigned int flag;
+	int direct;
+
+	for (flag = 2; flag; flag <<= 1)
+		MUST_NOT(mlx5dv_reg_dmabuf_mr(dev.pd, 0, SIZE, 0, dmabuf.fd, 0,
+					      flag),
+			 EINVAL);
+	for (direct = 0; direct < 2; direct++) {
+		MUST_NOT(mlx5dv_reg_dmabuf_mr(dev.pd, 5, 100, 6, dmabuf.fd, 0,
+					      direct),
+			 EINVAL);
+		MUST_NOT(mlx5dv_reg_dmabuf_mr(dev.pd, 0, SIZE, 0, dmabuf.fd,
+					      IBV_ACCESS_MW_BIND, direct),
+			 EINVAL);
+		MUST_NOT(mlx5dv_reg_dmabuf_mr(dev.pd, 0, SIZE + 1, 0, dmabuf.fd,
+					      0, direct),
+			 EINVAL);
+		MUST_NOT(mlx5dv_reg_dmabuf_mr(dev.pd, 0, 0, 0, dmabuf.fd, 0,
+					      direct),
+			 EINVAL);
+		MUST_NOT(mlx5dv_reg_dmabuf_mr(dev.pd, 0, SIZE, 0, 12345, 0,
+					      direct),
+			 EBADF);
+	}
+	/* The page offset may be any, but not through the other device. */
+	MUST_NOT(mlx5dv_reg_dmabuf_mr(dev.pd, 5, 100, 5, dmabuf.fd, 0, 1),
+		 EOPNOTSUPP);
+	CHECK_EQ(ibv_dereg_mr(MUST(mlx5dv_reg_dmabuf_mr(dev.pd, 5, 100, 5,
+							dmabuf.fd, 0, 0))),
+		 0);
+}
+
+static void c4_flags(void)
+{
+	each_kind(region_flags);
+}
+
+/* Plain ones may move; those through the other device are pinned, once. */
+static void c10_pinned(void)
+{
+	struct dmabuf dmabuf;
+	struct ibv_mr *mr;
+
+	dv_begin();
+	need_exporter();
+	dmabuf = dmabuf_own(SIZE, 0);
+	mr = MUST(mlx5dv_reg_dmabuf_mr(dev.pd, 0, SIZE, 0, dmabuf.fd, WRITABLE,
+				       0));
+	CHECK_EQ(pins_of(&dmabuf), 0);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	dmabuf_check_unused(&dmabuf);
+	mr = MUST(mlx5dv_reg_dmabuf_mr(dev.pd, 0, SIZE, 0, dmabuf.fd, WRITABLE,
+				       1));
+	CHECK_EQ(pins_of(&dmabuf), 1);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	dmabuf_check_unused(&dmabuf);
+	dmabuf_fail(&dmabuf, EXPORTER_PIN, ENOSPC);
+	MUST_NOT(mlx5dv_reg_dmabuf_mr(dev.pd, 0, SIZE, 0, dmabuf.fd, 0, 1),
+		 ENOSPC);
+	dmabuf_check_unused(&dmabuf);
+}
+
+static void c12_path(void)
+{
+	char path[4096] = "", sys[4200];
+	struct stat info;
+	size_t length;
+
+	dv_begin();
+	CHECK_EQ(mlx5dv_get_data_direct_sysfs_path(dev.ctx, path, sizeof(path)),
+		 0);
+	snprintf(sys, sizeof(sys), "/sys%s", path);
+	CHECK_EQ(stat(sys, &info), 0);
+	for (length = 0; length <= strlen(path); length++)
+		CHECK_EQ(mlx5dv_get_data_direct_sysfs_path(dev.ctx, sys,
+							   length),
+			 ENOSPC);
+	CHECK_EQ(mlx5dv_get_data_direct_sysfs_path(dev.ctx, sys, length), 0);
+	CHECK(!strcmp(sys, path));
+}
+#endif
+
+static const struct test tests[] = {
+#ifdef HAVE_DMABUF_MR
+	TEST(c1_traffic, "C1-C3-C8-C11-regions-of-both-kinds"),
+	TEST(c4_flags, "C4-C7-flags-and-bounds"),
+	TEST(c10_pinned, "C2-C10-one-moves-the-other-is-pinned"),
+	TEST(c12_path, "C12-where-the-other-device-is"),
+#endif
+	TEST(d8_umem, "D8-umems-of-dma-bufs"),
+	TEST(d8_bounds, "D8-D10-bounds-and-descriptors"),
+	TEST(d9_pinned, "D9-pinned-exactly-once"),
+};
+
+HARNESS_MAIN("dma-bufs by mlx5dv", tests)
