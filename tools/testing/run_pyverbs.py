@@ -98,7 +98,7 @@ def worker(directory, device, gid, names):
     loader = unittest.TestLoader()
     found = {}
     for module in tests.__test_modules__:
-        if not VENDORS.match(module.__name__.rsplit('.', 1)[-1]):
+        if names or not VENDORS.match(module.__name__.rsplit('.', 1)[-1]):
             for test in flatten(loader.loadTestsFromModule(module)):
                 # In some versions a module shows its imported classes' tests, too.
                 if type(test).__module__ == module.__name__:

@@ -30,6 +30,10 @@ class CUmemRangeHandleType(enum.IntEnum):
     CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD = 1
 
 
+class CUmemRangeFlags(enum.IntEnum):
+    CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE = 1
+
+
 class CUdeviceptr:
     def __init__(self, init_value=0):
         self.value = init_value
