@@ -380,10 +380,10 @@ static void a45_invalidation(void)
 			memset(buf->want + at, 0, n);
 			break;
 		case 2:
-			/* Away, and other pages in its place. One mapping. */
+			/* Away, and other pages in its place. One mapping, anywhere. */
 			n = PAGE;
 			moved = mremap(buf->data + at, n, n,
-				       MREMAP_MAYMOVE | MREMAP_DONTUNMAP);
+				       MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
 			CHECK(moved != MAP_FAILED);
 			CHECK_EQ(memcmp(moved, buf->want + at, n), 0);
 			memset(buf->want + at, 0, n);
