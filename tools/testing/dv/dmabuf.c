@@ -14,10 +14,6 @@
 #include "keys.h"
 #include "resources.h"
 
-#ifdef OWN_HEADER
-#define HAVE_DMABUF_MR
-#endif
-
 enum {
 	SIZE = 96 * 4096,
 	AT = 3 * 4096 + 1234,

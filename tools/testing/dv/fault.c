@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Each call of mlx5dv with its first, second, ... allocation or copy failing. Needs a
- * kernel with fault injection (items D17 and N15 to N18).
+ * kernel with fault injection (items D17 and N15 to N19).
  */
 #include <string.h>
 
+#include "dmabuf.h"
 #include "keys.h"
 #include "resources.h"
 #include "sweep.h"
@@ -64,7 +65,6 @@ static void n15_umem(void)
 	end();
 }
 
-/* Is it one of ours? A fault there is an answer, too: then it is nobody's. */
 static int create(void)
 {
 	uint32_t key;
@@ -130,11 +130,63 @@ static void n18_pd(void)
 	end();
 }
 
+static int fd;
+
+static int reg_dmabuf(void)
+{
+	struct mlx5dv_devx_umem_in in = {
+		.size = 64 * PAGE,
+		.access = UMEM_ACCESS,
+		.pgsz_bitmap = 4096,
+		.comp_mask = MLX5DV_UMEM_MASK_DMABUF,
+		.dmabuf_fd = fd,
+	};
+
+	made = mlx5dv_devx_umem_reg_ex(dev.ctx, &in);
+	return made ? 0 : errno;
+}
+
+#ifdef HAVE_DMABUF_MR
+static struct ibv_mr *mr;
+
+static int reg_direct(void)
+{
+	mr = mlx5dv_reg_dmabuf_mr(dev.pd, 0, 64 * PAGE, 0, fd,
+				  IBV_ACCESS_LOCAL_WRITE,
+				  MLX5DV_REG_DMABUF_ACCESS_DATA_DIRECT);
+	return mr ? 0 : errno;
+}
+
+static void dereg_direct(void)
+{
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+}
+#endif
+
+static void n19_dmabuf(void)
+{
+	int i;
+
+	for (i = 0; i < DMABUF_KINDS; i++)
+		if (dmabuf_there(&dmabuf_kinds[i]))
+			break;
+	if (i == DMABUF_KINDS)
+		skip("no exporter of dma-bufs");
+	fd = dmabuf_new(&dmabuf_kinds[i], 64 * PAGE).fd;
+	begin();
+	sweep(&(struct op){ "umem of a dma-buf", reg_dmabuf, dereg });
+#ifdef HAVE_DMABUF_MR
+	sweep(&(struct op){ "data direct", reg_direct, dereg_direct });
+#endif
+	end();
+}
+
 static const struct test tests[] = {
 	LONG_TEST(n15_umem, "N15-umem", 300),
 	LONG_TEST(n16_key, "N16-key-of-a-umem", 300),
 	LONG_TEST(n17_pieces, "N17-key-of-pieces", 300),
 	LONG_TEST(n18_pd, "N18-PD-and-capabilities", 300),
+	LONG_TEST(n19_dmabuf, "N19-dma-bufs", 300),
 };
 
 HARNESS_MAIN("faults in calls of mlx5dv", tests)

@@ -8,6 +8,7 @@
 
 #ifdef OWN_HEADER
 #include <pinion/mlx5dv.h>
+#define HAVE_DMABUF_MR
 #else
 #include <infiniband/mlx5dv.h>
 #endif
