@@ -367,10 +367,22 @@ static void b23_odp(void)
 {
 	struct region r = start(ALL_ACCESS);
 
-	if (dev.attr.odp_caps.general_caps & IBV_ODP_SUPPORT)
-		skip("issue: on-demand paging");
+	long pins = vm_pin(0);
+
 	refuses(&r, ACCESS, NULL, NULL, 0, ALL_ACCESS | IBV_ACCESS_ON_DEMAND,
 		IBV_REREG_MR_ERR_CMD, EOPNOTSUPP);
+	if (!(dev.attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
+		return;
+	/* With a translation it may become on-demand, and pinned again. */
+	rereg(&r, TRANS | ACCESS, NULL, buf_new(LEN, 0x321),
+	      ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+	CHECK(vm_pin(0) < pins);
+	exchange(&link_, &all, &r);
+	refuses(&r, ACCESS, NULL, NULL, 0, ALL_ACCESS, IBV_REREG_MR_ERR_CMD,
+		EOPNOTSUPP);
+	rereg(&r, TRANS | ACCESS, NULL, buf_new(LEN, 0x123), ALL_ACCESS);
+	CHECK_EQ(vm_pin(0), pins);
+	exchange(&link_, &all, &r);
 }
 
 static void b27_listing(void)
