@@ -134,3 +134,15 @@ need() {
 	((${#missing[@]} == 0)) || "$BED/packages" >&2
 	for t; do command -v "$t" >/dev/null || die "$t is not installed; run scripts/bed/packages"; done
 }
+
+# Until the script ends, no processor sleeps: to wake one takes longer than a message,
+# on a virtual machine several times as long, and that is nobody's figure.
+keep_awake() {
+	local i
+	awake=()
+	trap 'kill "${awake[@]}" 2>/dev/null || :' EXIT
+	for ((i = 0; i < JOBS; i++)); do
+		chrt --idle 0 sh -c 'while :; do :; done' &
+		awake+=($!)
+	done
+}
