@@ -117,6 +117,7 @@ bool pinion_move_word(struct pinion_node *node, struct pinion_cursor *word,
 {
 	atomic64_t *target;
 	void *kva;
+	u64 run;
 	int err;
 
 	for (;;) {
@@ -126,13 +127,17 @@ bool pinion_move_word(struct pinion_node *node, struct pinion_cursor *word,
 		}
 		if (err)
 			return false;
-		if (pinion_cursor_run(word, sizeof(u64), &kva))
+		run = pinion_cursor_run(word, sizeof(u64), &kva);
+		if (run)
 			break;
 		if (!fault_in(word, NULL, sizeof(u64)))
 			return false;
 	}
-	/* The address as users name it says nothing of where the memory is. */
-	if (!IS_ALIGNED((uintptr_t)kva, sizeof(u64))) {
+	/*
+	 * The address as users name it says nothing of where the memory is, and in a list
+	 * of pieces not even that it is in one place.
+	 */
+	if (run < sizeof(u64) || !IS_ALIGNED((uintptr_t)kva, sizeof(u64))) {
 		pinion_cursor_leave(word);
 		word->syndrome = PINION_SYN_ALIGN;
 		return false;

@@ -23,8 +23,8 @@ enum pinion_word_op {
 
 /*
  * One atomic operation on the 8 bytes at @word, atomic against everything on this
- * host; PINION_SYN_ALIGN if they are not aligned. The value before goes to *@before.
- * Return as above.
+ * host; PINION_SYN_ALIGN if they are not aligned, or in pieces. The value before goes to
+ * *@before. Return as above.
  */
 bool pinion_move_word(struct pinion_node *node, struct pinion_cursor *word,
 		      enum pinion_word_op op, u64 operand, u64 swap, u64 *before);

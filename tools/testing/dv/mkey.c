@@ -317,6 +317,84 @@ static void k1_pieces(void)
 	end();
 }
 
+/* A word is in one piece, or it is not there to be operated on. */
+static void k1_words(void)
+{
+	static const enum ibv_wr_opcode opcodes[] = {
+		IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_ATOMIC_CMP_AND_SWP
+	};
+	struct region local = region_new(LEN, 0, ALL_ACCESS);
+	struct region target = region_new(LEN, 0, ALL_ACCESS);
+	struct prm_klm klms[] = {
+		{ 8, target.lkey, target.base + 64 },
+		{ 4, target.lkey, target.base + 128 },
+		{ 4, target.lkey, target.base + 256 },
+		{ 8, target.lkey, target.base + 512 },
+		{ 8, target.lkey, target.base + 1020 },
+	};
+	struct prm_mkey mkey = {
+		.mode = PRM_KLM,
+		.base = 0x5000,
+		.length = 32,
+		.klms = klms,
+		.num_klms = ARRAY_SIZE(klms),
+	};
+	uint64_t one = 1, zero = 0, before;
+	uint32_t key;
+	size_t i, at;
+	obj_t obj;
+
+	begin();
+	mkey.pdn = dv_pdn(dev.pd);
+	obj = dv_key(&mkey, &key);
+	for (i = 0; i <= ARRAY_SIZE(opcodes); i++) {
+		for (at = 0; at < mkey.length; at += 8) {
+			bool good = at == 0 || at == 16;
+			uint64_t offset = at ? 512 : 64;
+			struct ibv_wc wc;
+
+			context("operation %zu at %zu", i, at);
+			memset(target.buf->want + offset, 0, 8);
+			memset(target.buf->data + offset, 0, 8);
+			if (i < ARRAY_SIZE(opcodes)) {
+				wc = atomic_op(&link_.a, opcodes[i],
+					       sge_of(&local, 8, 8),
+					       mkey.base + at, key, i ? 0 : 1,
+					       1);
+			} else if (link_.a.ex) {
+				ibv_wr_start(link_.a.ex);
+				link_.a.ex->wr_flags = IBV_SEND_SIGNALED;
+				ibv_wr_atomic_write(link_.a.ex, key,
+						    mkey.base + at, &one);
+				CHECK_EQ(ibv_wr_complete(link_.a.ex), 0);
+				wc = await(link_.a.scq);
+			} else {
+				continue;
+			}
+			if (good) {
+				expect(wc, IBV_WC_SUCCESS);
+				memcpy(target.buf->want + offset, &one, 8);
+				if (i < ARRAY_SIZE(opcodes)) {
+					memcpy(&before, local.buf->data + 8, 8);
+					CHECK_EQ(before, zero);
+					memcpy(local.buf->want + 8, &zero, 8);
+				}
+			} else {
+				expect_why(wc, IBV_WC_REM_INV_REQ_ERR,
+					   PINION_SYN_REMOTE);
+				link_renew(&link_);
+			}
+			buf_check(target.buf);
+			buf_check(local.buf);
+		}
+	}
+	context("%s", "");
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+	region_free(&target);
+	region_free(&local);
+	end();
+}
+
 static void k2_bad_pieces(void)
 {
 	struct region good = region_new(LEN, 9, ALL_ACCESS);
@@ -377,6 +455,7 @@ static const struct test tests[] = {
 	TEST(d15_busy, "D15-dereg-is-refused-while-in-use"),
 	TEST(d18_offsets, "D18-offsets-count-from-the-first-byte"),
 	TEST(k1_pieces, "K1-pieces-of-other-keys"),
+	TEST(k1_words, "K1-atomics-on-pieces"),
 	TEST(k2_bad_pieces, "K2-what-cannot-be-a-piece"),
 };
 
