@@ -15,7 +15,10 @@
  *
  * An entry says something if and only if the core holds its pages mapped.
  */
+#include <linux/fs.h>
+#include <linux/magic.h>
 #include <linux/mm.h>
+#include <linux/pagemap.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
@@ -122,6 +125,18 @@ static bool is_there(struct pinion_stretch *stretch, u64 block, bool write)
 	return (READ_ONCE(*pinion_mtt_slot(stretch->mtt, block)) & flags) == flags;
 }
 
+/*
+ * Memory of memfd_secret() is not in the kernel's own mapping. The core finds it like any
+ * other, though who would pin it is refused. umem_mutex is held, after the core's check, so
+ * the page stays in its file.
+ */
+static bool is_secret(u64 addr)
+{
+	struct address_space *mapping = folio_mapping(page_folio(pfn_to_page(PHYS_PFN(addr))));
+
+	return mapping && mapping->host && mapping->host->i_sb->s_magic == SECRETMEM_MAGIC;
+}
+
 /* What the core has found there as a table entry, or 0: nothing, or not as promised. */
 static u64 look(struct pinion_stretch *stretch, u64 block)
 {
@@ -138,7 +153,7 @@ static u64 look(struct pinion_stretch *stretch, u64 block)
 			return 0;
 		all_writable &= writable;
 	}
-	if (!addr)
+	if (!addr || is_secret(addr))
 		return 0;
 	return addr | PINION_MTT_PRESENT | (all_writable ? PINION_MTT_WRITABLE : 0);
 }
