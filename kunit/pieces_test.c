@@ -138,6 +138,28 @@ static void a_region_with_a_piece_lent_lives_on(struct kunit *test)
 	free_tables(p);
 }
 
+/* However many ask, the count of what is lent does not come round to 0. */
+static void a_region_lends_only_so_many_pieces(struct kunit *test)
+{
+	struct pieces_test *p = new_regions(test, 0);
+	atomic_t *windows = &p->regions[1]->windows;
+	struct pinion_pieces *pieces;
+
+	add(p, p->regions[0]->value, BASE, 5);
+	add(p, p->regions[1]->value, BASE, 5);
+	add(p, p->regions[1]->value, BASE, 5);
+	atomic_set(windows, PINION_MAX_WINDOWS - 1);
+	KUNIT_EXPECT_EQ(test, claim_all(test, p, false, &pieces), PINION_DEVX_LIMIT);
+	KUNIT_EXPECT_EQ(test, atomic_read(windows), PINION_MAX_WINDOWS - 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&p->regions[0]->windows), 0);
+	atomic_set(windows, PINION_MAX_WINDOWS - 2);
+	KUNIT_ASSERT_EQ(test, claim_all(test, p, false, &pieces), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(windows), PINION_MAX_WINDOWS);
+	pinion_pieces_release(pieces);
+	atomic_set(windows, 0);
+	free_tables(p);
+}
+
 /* The last of three pieces is spoilt, so that two have to be given back. */
 static void expect(struct kunit *test, struct pieces_test *p, u32 key, u64 addr, u32 length,
 		   bool writing, int status)
@@ -203,6 +225,7 @@ static void pieces_have_to_fill_the_key(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(runs_lead_to_the_bytes_of_the_pieces),
 	KUNIT_CASE(a_region_with_a_piece_lent_lives_on),
+	KUNIT_CASE(a_region_lends_only_so_many_pieces),
 	KUNIT_CASE(not_everything_is_lent),
 	KUNIT_CASE(pieces_have_to_fill_the_key),
 	{}

@@ -365,6 +365,21 @@ static void many_windows_share_a_region(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kill_unbound(pair.region), 0);
 }
 
+/* However many there are, the count does not come round to 0. */
+static void a_region_carries_only_so_many_windows(struct kunit *test)
+{
+	struct pair pair = typed_pair(test);
+	struct pinion_wqe_bind bind = bind_all(&pair);
+
+	atomic_set(&pair.region->windows, PINION_MAX_WINDOWS);
+	expect_refused(test, &pair, &bind, PINION_SYN_BIND);
+	atomic_set(&pair.region->windows, PINION_MAX_WINDOWS - 1);
+	KUNIT_EXPECT_EQ(test, do_bind(test, &bind), 0);
+	pinion_key_kill(pair.window);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pair.region->windows), PINION_MAX_WINDOWS - 1);
+	atomic_set(&pair.region->windows, 0);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(only_types_1_and_2_are_made),
 	KUNIT_CASE_PARAM(an_unbound_window_lets_nothing_in, types_gen_params),
@@ -386,6 +401,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(a_bound_region_is_neither_killed_nor_invalidated, types_gen_params),
 	KUNIT_CASE_PARAM(a_window_that_is_freed_lets_go_of_its_region, types_gen_params),
 	KUNIT_CASE_PARAM(many_windows_share_a_region, types_gen_params),
+	KUNIT_CASE_PARAM(a_region_carries_only_so_many_windows, types_gen_params),
 	{}
 };
 

@@ -14,6 +14,7 @@
 #ifndef PINION_MEM_KEY_H
 #define PINION_MEM_KEY_H
 
+#include <linux/bits.h>
 #include <linux/kref.h>
 #include <linux/list_bl.h>
 #include <linux/rcupdate.h>
@@ -29,6 +30,9 @@ struct pinion_pieces;
 
 #define PINION_KEY_INDEX_SHIFT	8
 #define PINION_KEY_TAG		0xff
+
+/* Of one region. Far from where the count wraps, however many come at a time. */
+#define PINION_MAX_WINDOWS	BIT(24)
 
 enum pinion_key_kind {
 	PINION_KEY_REGION,	/* memory behind an MTT */

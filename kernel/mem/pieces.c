@@ -39,6 +39,8 @@ static int refuse(const struct pinion_key *region, struct ib_pd *pd,
 	if (!klm->length ||
 	    !pinion_range_holds(region->base, region->length, klm->addr, klm->length))
 		return PINION_DEVX_BAD_PARAM;
+	if (atomic_read(&region->windows) >= PINION_MAX_WINDOWS)
+		return PINION_DEVX_LIMIT;
 	return 0;
 }
 

@@ -84,6 +84,8 @@ static int refuse_region(const struct pinion_key *region, struct ib_pd *pd,
 		return PINION_SYN_KEY_RIGHTS;
 	if (!pinion_range_holds(region->base, region->length, bind->addr, bind->length))
 		return PINION_SYN_KEY_RANGE;
+	if (atomic_read(&region->windows) >= PINION_MAX_WINDOWS)
+		return PINION_SYN_BIND;
 	return 0;
 }
 
