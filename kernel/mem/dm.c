@@ -57,9 +57,12 @@ void pinion_dm_free(struct pinion_dm *dm)
 
 static struct pinion_mtt *describe(const struct pinion_dm *dm, u64 offset, u64 length)
 {
-	u64 first_page = offset >> PAGE_SHIFT;
-	/* A region of nothing is legal here, and has a table like any other. */
-	u64 pages = ((offset + max(length, 1ULL) - 1) >> PAGE_SHIFT) - first_page + 1;
+	/*
+	 * A region of nothing is legal here, and has a table like any other; also at the
+	 * end of the memory, where no page begins.
+	 */
+	u64 first_page = min_t(u64, offset, dm->size - 1) >> PAGE_SHIFT;
+	u64 pages = length ? ((offset + length - 1) >> PAGE_SHIFT) - first_page + 1 : 1;
 	struct pinion_mtt *mtt;
 	u64 i;
 

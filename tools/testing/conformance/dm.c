@@ -150,6 +150,7 @@ static void dm5_region(void)
 			       IBV_ACCESS_ZERO_BASED | IBV_ACCESS_REMOTE_WRITE),
 		 EINVAL);
 	MUST(ibv_reg_dm_mr(dev.pd, dm, 0, SIZE, DM_ACCESS));
+	MUST(ibv_reg_dm_mr(dev.pd, dm, SIZE, 0, DM_ACCESS));
 	CHECK_EQ(vm_pin(0), 0);
 	CHECK_EQ(ibv_free_dm(dm), EBUSY);
 }
