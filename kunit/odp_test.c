@@ -387,8 +387,10 @@ static void prefetch_goes_through_children(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_PREFETCHES), 4);
 	expect_same(test, t, at);
 	expect_same(test, t, at + 3 * PAGE_SIZE);
-	/* The region is about to end. */
+	/* The region is about to end, and nobody cares for what is there either. */
 	WRITE_ONCE(t->odp->pager.ending, true);
+	KUNIT_EXPECT_EQ(test, pinion_odp_prefetch(t->odp, t->map + at, 4 * PAGE_SIZE, true, true),
+			-EINTR);
 	KUNIT_EXPECT_EQ(test, pinion_odp_prefetch(t->odp, t->map + at, 5 * PAGE_SIZE, true, true),
 			-EINTR);
 }

@@ -244,12 +244,14 @@ int pinion_stretch_prefetch(struct pinion_stretch *stretch, u64 offset, u64 leng
 	u64 end;
 
 	for (; first <= last; first = end) {
-		end = first + 1;
-		if (is_there(stretch, first, write))
-			continue;
+		/* Gigabytes may be there already, and many times over. */
+		cond_resched();
 		/* Nobody will use it, or be told. */
 		if (READ_ONCE(pager->ending) || fatal_signal_pending(current))
 			return -EINTR;
+		end = first + 1;
+		if (is_there(stretch, first, write))
+			continue;
 		mutex_lock(&stretch->walk);
 		end = missing_end(stretch, first, last, write);
 		pages = map(stretch, first, end, write, fault);
@@ -257,7 +259,6 @@ int pinion_stretch_prefetch(struct pinion_stretch *stretch, u64 offset, u64 leng
 		if (pages < 0)
 			return pages;
 		atomic64_add(pages, &pager->counts[PINION_PAGER_PREFETCHES]);
-		cond_resched();
 	}
 	return 0;
 }
