@@ -36,6 +36,7 @@ static int hooked_map(struct ib_umem_odp *umem, u64 va, u64 length, bool write, 
 
 #include "../kernel/dev/parent.c"
 #include "../kernel/mem/odp.c"
+#include "../kernel/mem/odp_advise.c"
 #include "../kernel/mem/odp_implicit.c"
 #include "../kernel/mem/odp_region.c"
 #include "../kernel/mem/pager.c"
@@ -395,6 +396,91 @@ static void prefetch_goes_through_children(struct kunit *test)
 			-EINTR);
 }
 
+/* ------------------------------------------------------------------- advice */
+
+/* A look-up that takes its time, like one in a file system that does not answer. */
+static struct slow {
+	struct completion begun, over;
+} slow;
+
+static void be_slow(void *arg)
+{
+	complete(&slow.begun);
+	wait_for_completion(&slow.over);
+}
+
+/* Hints, a page each: of @t's region, of @other's, of @t's; one if the two are the same. */
+static int hint(struct kunit *test, struct odp_test *t, struct odp_test *other, u64 first,
+		u64 last)
+{
+	struct keys_test *keys = test->priv;
+	struct ib_sge sges[] = {
+		{ .addr = t->map + first, .length = 1, .lkey = t->key->value },
+		{ .addr = t->map + first, .length = 1, .lkey = other->key->value },
+		{ .addr = t->map + last, .length = 1, .lkey = t->key->value },
+	};
+
+	return pinion_advise_mr(&keys->keys, &keys->pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+				0, sges, t == other ? 1 : ARRAY_SIZE(sges));
+}
+
+static void slow_hints_keep_no_other_region(struct kunit *test)
+{
+	struct odp_test *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	struct odp_test *t = start_explicit(test);
+	struct keys_test *keys = test->priv;
+	bool kept;
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	other->map = t->map;
+	other->odp = pinion_odp_create(&t->ibdev, t->map, t->length, IB_ACCESS_ON_DEMAND);
+	put_under_key(test, other, t->map, t->length);
+	init_completion(&slow.begun);
+	init_completion(&slow.over);
+	before_map = be_slow;
+	KUNIT_EXPECT_EQ(test, hint(test, t, t, PAGE_SIZE, 0), 0);
+	wait_for_completion(&slow.begun);
+	KUNIT_EXPECT_EQ(test, hint(test, t, other, 2 * PAGE_SIZE, 4 * PAGE_SIZE), 0);
+	kept = refcount_read(&other->odp->pager.users) > 1;
+	KUNIT_EXPECT_FALSE(test, kept);
+	/* It would never end. */
+	if (kept)
+		complete(&slow.over);
+	pinion_key_kill(other->key);
+	pinion_pager_destroy(&other->odp->pager);
+	if (!kept)
+		complete(&slow.over);
+	flush_workqueue(keys->keys.prefetches);
+	/* The one that is gone was passed over. */
+	KUNIT_EXPECT_TRUE(test, there(test, t, PAGE_SIZE, true));
+	KUNIT_EXPECT_TRUE(test, there(test, t, 2 * PAGE_SIZE, true));
+	KUNIT_EXPECT_TRUE(test, there(test, t, 4 * PAGE_SIZE, true));
+	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_PREFETCHES), 3);
+}
+
+static void children_go_while_hints_are_slow(struct kunit *test)
+{
+	struct odp_test *t = start_implicit(test, 4 * CHILD);
+	struct keys_test *keys = test->priv;
+	u64 at = border(t);
+	int i;
+
+	KUNIT_ASSERT_EQ(test, bring_in(t, at + CHILD, PAGE_SIZE, true), 0);
+	init_completion(&slow.begun);
+	init_completion(&slow.over);
+	workqueue_set_max_active(keys->keys.prefetches, 2);
+	before_map = be_slow;
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, hint(test, t, t, at, 0), 0);
+	wait_for_completion(&slow.begun);
+	vm_munmap(t->map + at + CHILD, PAGE_SIZE);
+	/* What is slow has a child, too. */
+	KUNIT_EXPECT_EQ(test, children(t), 1);
+	complete(&slow.over);
+	flush_workqueue(keys->keys.prefetches);
+	KUNIT_EXPECT_TRUE(test, there(test, t, at, true));
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_fault_brings_what_is_missing),
 	KUNIT_CASE(reading_gives_no_right_to_write),
@@ -408,6 +494,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_child_that_is_being_filled_stays),
 	KUNIT_CASE(a_child_emptied_while_in_use_goes_afterwards),
 	KUNIT_CASE(prefetch_goes_through_children),
+	KUNIT_CASE(slow_hints_keep_no_other_region),
+	KUNIT_CASE(children_go_while_hints_are_slow),
 	{}
 };
 

@@ -139,12 +139,15 @@ int pinion_keys_init(struct pinion_keys *keys, u32 max)
 	keys->lists = kvcalloc(NUM_LISTS, sizeof(*keys->lists), GFP_KERNEL);
 	if (!keys->lists)
 		return -ENOMEM;
-	keys->wq = alloc_workqueue("pinion_odp", WQ_UNBOUND, 0);
-	if (!keys->wq)
+	keys->prefetches = alloc_workqueue("pinion_prefetch", WQ_UNBOUND, 0);
+	if (!keys->prefetches)
 		goto err_free_lists;
+	keys->reaps = alloc_workqueue("pinion_reap", WQ_UNBOUND, 0);
+	if (!keys->reaps)
+		goto err_destroy_prefetches;
 	keys->sink = (void *)__get_free_page(GFP_KERNEL);
 	if (!keys->sink)
-		goto err_destroy_wq;
+		goto err_destroy_reaps;
 	keys->null = pinion_key_alloc(keys, PINION_KEY_NULL, GFP_KERNEL);
 	if (IS_ERR(keys->null)) {
 		err = PTR_ERR(keys->null);
@@ -156,8 +159,10 @@ int pinion_keys_init(struct pinion_keys *keys, u32 max)
 
 err_free_sink:
 	free_page((unsigned long)keys->sink);
-err_destroy_wq:
-	destroy_workqueue(keys->wq);
+err_destroy_reaps:
+	destroy_workqueue(keys->reaps);
+err_destroy_prefetches:
+	destroy_workqueue(keys->prefetches);
 err_free_lists:
 	kvfree(keys->lists);
 	return err;
@@ -169,7 +174,8 @@ err_free_lists:
  */
 void pinion_keys_destroy(struct pinion_keys *keys)
 {
-	destroy_workqueue(keys->wq);
+	destroy_workqueue(keys->prefetches);
+	destroy_workqueue(keys->reaps);
 	pinion_key_kill(keys->null);
 	free_page((unsigned long)keys->sink);
 	WARN_ON(atomic_read(&keys->live));

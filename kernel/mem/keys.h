@@ -22,7 +22,9 @@ struct pinion_keys {
 	u32 max;
 	struct pinion_key *null;	/* local only: reads as zeros, swallows writes */
 	void *sink;			/* a page that is written and never read */
-	struct workqueue_struct *wq;	/* on demand: prefetches, what was emptied */
+	/* On demand. Prefetches take as long as users' memory does, and hold up only each other. */
+	struct workqueue_struct *prefetches;
+	struct workqueue_struct *reaps;	/* of what was emptied */
 };
 
 int pinion_keys_init(struct pinion_keys *keys, u32 max);

@@ -1,92 +1,110 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * ibv_advise_mr(3): bring pages before they are touched, at once or soon. Checks what is
- * asked for and keeps the regions meanwhile; how pages come is odp.c's.
+ * asked for, and keeps a region only while its pages are brought; how they come is
+ * odp.c's.
+ *
+ * What is left for later knows its regions by their keys alone and looks them up when
+ * their turn comes. Pages may take as long as some file system likes: were regions kept
+ * from the start, one process's slow memory would keep those of all others.
  */
 #include <linux/slab.h>
 
 #include "../logic/range.h"
 #include "odp.h"
 
-struct prefetch {
-	struct pinion_odp *odp;
-	u64 offset;
-	u64 length;
+struct prefetches {
+	struct work_struct work;
+	struct pinion_keys *keys;
+	const struct ib_pd *pd;		/* only compared: it may be gone */
 	bool write;
 	bool fault;
+	u32 num;
+	struct ib_sge ranges[] __counted_by(num);
 };
 
-static int bring(const struct prefetch *p)
+/* Why @key's range cannot be had, or 0. Its gate is held. */
+static int refuse(const struct prefetches *p, const struct pinion_key *key,
+		  const struct ib_sge *range)
 {
-	return pinion_odp_prefetch(p->odp, p->offset, p->length, p->write, p->fault);
+	if (key->value != range->lkey || key->state == PINION_KEY_DEAD)
+		return -ENOENT;
+	if (key->pd != p->pd)
+		return -EPERM;
+	if (!pinion_odp_of(key))
+		return -EINVAL;
+	if (p->write && !(key->rights & IB_ACCESS_LOCAL_WRITE))
+		return -EPERM;
+	if (!pinion_range_holds(key->base, key->length, range->addr, range->length))
+		return -EFAULT;
+	return 0;
 }
 
-/* On success a user of the region's pages is counted in. */
-static int find(struct pinion_keys *keys, struct ib_pd *pd, const struct ib_sge *sge,
-		struct prefetch *p)
+/* With @odp, a user of the region's pages is counted in if all is well. */
+static int find(const struct prefetches *p, const struct ib_sge *range, struct pinion_odp **odp,
+		u64 *offset)
 {
-	struct pinion_key *key = pinion_key_get(keys, sge->lkey);
-	int err = 0;
+	struct pinion_key *key = pinion_key_get(p->keys, range->lkey);
+	int err;
 
 	if (!key)
 		return -ENOENT;
 	down_read(&key->gate);
-	if (key->value != sge->lkey || key->state == PINION_KEY_DEAD)
-		err = -ENOENT;
-	else if (key->pd != pd)
-		err = -EPERM;
-	else if (!pinion_odp_of(key))
-		err = -EINVAL;
-	else if (p->write && !(key->rights & IB_ACCESS_LOCAL_WRITE))
-		err = -EPERM;
-	else if (!pinion_range_holds(key->base, key->length, sge->addr, sge->length))
-		err = -EFAULT;
-	if (!err) {
-		p->odp = pinion_odp_of(key);
-		p->offset = sge->addr - key->base;
-		p->length = sge->length;
-		pinion_pager_get(&p->odp->pager);
+	err = refuse(p, key, range);
+	if (!err && odp) {
+		*odp = pinion_odp_of(key);
+		*offset = range->addr - key->base;
+		pinion_pager_get(&(*odp)->pager);
 	}
 	up_read(&key->gate);
 	pinion_key_put(key);
 	return err;
 }
 
-struct prefetch_work {
-	struct work_struct work;
-	u32 num;
-	struct prefetch ranges[] __counted_by(num);
-};
-
-static void release(struct prefetch_work *work)
-{
-	while (work->num)
-		pinion_pager_put(&work->ranges[--work->num].odp->pager);
-	kvfree(work);
-}
-
-/* It was asked for as a hint, so nobody is told what came of it. */
-static void prefetch_later(struct work_struct *w)
-{
-	struct prefetch_work *work = container_of(w, struct prefetch_work, work);
-	u32 i;
-
-	for (i = 0; i < work->num; i++)
-		if (work->ranges[i].length)
-			bring(&work->ranges[i]);
-	release(work);
-}
-
-static int prefetch_now(struct prefetch_work *work)
+static int check_all(const struct prefetches *p)
 {
 	int err = 0;
 	u32 i;
 
-	for (i = 0; i < work->num && !err; i++)
-		if (work->ranges[i].length)
-			err = bring(&work->ranges[i]);
-	release(work);
+	for (i = 0; i < p->num && !err; i++)
+		err = find(p, &p->ranges[i], NULL, NULL);
 	return err;
+}
+
+static int bring(const struct prefetches *p, const struct ib_sge *range)
+{
+	struct pinion_odp *odp;
+	u64 offset;
+	int err;
+
+	err = find(p, range, &odp, &offset);
+	if (err)
+		return err;
+	if (range->length)
+		err = pinion_odp_prefetch(odp, offset, range->length, p->write, p->fault);
+	pinion_pager_put(&odp->pager);
+	return err;
+}
+
+static int bring_all(const struct prefetches *p)
+{
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < p->num && !err; i++)
+		err = bring(p, &p->ranges[i]);
+	return err;
+}
+
+/* It was asked for as a hint, so nobody is told what came of it. */
+static void bring_later(struct work_struct *work)
+{
+	struct prefetches *p = container_of(work, struct prefetches, work);
+	u32 i;
+
+	for (i = 0; i < p->num; i++)
+		bring(p, &p->ranges[i]);
+	kvfree(p);
 }
 
 /**
@@ -98,8 +116,8 @@ static int prefetch_now(struct prefetch_work *work)
  * @sges: ranges
  * @num_sge: how many
  *
- * Every range is checked before anything is done. Work that is left for later counts as
- * a user of the regions, so none of them ends before it.
+ * Every range is checked before anything is done. A region that ends before work that is
+ * left for later comes to it is passed over.
  *
  * Return: 0 or a negative errno.
  */
@@ -107,7 +125,7 @@ int pinion_advise_mr(struct pinion_keys *keys, struct ib_pd *pd,
 		     enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		     const struct ib_sge *sges, u32 num_sge)
 {
-	struct prefetch_work *work;
+	struct prefetches *p;
 	int err;
 	u32 i;
 
@@ -115,23 +133,24 @@ int pinion_advise_mr(struct pinion_keys *keys, struct ib_pd *pd,
 		return -EOPNOTSUPP;
 	if (flags & ~IB_UVERBS_ADVISE_MR_FLAG_FLUSH)
 		return -EINVAL;
-	work = kvzalloc(struct_size(work, ranges, num_sge), GFP_KERNEL_ACCOUNT);
-	if (!work)
+	p = kvzalloc(struct_size(p, ranges, num_sge), GFP_KERNEL_ACCOUNT);
+	if (!p)
 		return -ENOMEM;
-	for (i = 0; i < num_sge; i++) {
-		work->num = i + 1;
-		work->ranges[i].write = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE;
-		work->ranges[i].fault = advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT;
-		err = find(keys, pd, &sges[i], &work->ranges[i]);
-		if (err) {
-			work->num = i;
-			release(work);
-			return err;
-		}
+	p->keys = keys;
+	p->pd = pd;
+	p->write = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE;
+	p->fault = advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT;
+	p->num = num_sge;
+	for (i = 0; i < num_sge; i++)
+		p->ranges[i] = sges[i];
+	err = check_all(p);
+	if (!err && !(flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH)) {
+		INIT_WORK(&p->work, bring_later);
+		queue_work(keys->prefetches, &p->work);
+		return 0;
 	}
-	if (flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH)
-		return prefetch_now(work);
-	INIT_WORK(&work->work, prefetch_later);
-	queue_work(keys->wq, &work->work);
-	return 0;
+	if (!err)
+		err = bring_all(p);
+	kvfree(p);
+	return err;
 }

@@ -72,7 +72,7 @@ void pinion_child_emptied(struct pinion_stretch *child)
 
 	/* If it is off the list by now, this says nothing of its successor. */
 	xa_set_mark(&odp->children, index_of(child), MAYBE_EMPTY);
-	queue_work(odp->pager.key->keys->wq, &odp->reap);
+	queue_work(odp->pager.key->keys->reaps, &odp->reap);
 }
 
 int pinion_implicit_init(struct pinion_odp *odp, struct ib_device *ibdev, int access)

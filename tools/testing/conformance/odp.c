@@ -410,6 +410,72 @@ static void a51_advise(void)
 	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
 }
 
+enum {
+	HINTS = 1000,
+	BIG = 1 << 20,
+};
+
+/* As many hints as fit, then the end, with most of them still to come. */
+static void hint_and_end(struct region *r, const struct region *other)
+{
+	struct ibv_sge sges[2] = { sge_of(r, 0, BIG) };
+	struct ibv_mr *again;
+	uint32_t lkey = r->lkey;
+	double start;
+	int i;
+
+	sges[1] = other ? sge_of(other, 0, BIG) : sges[0];
+	for (i = 0; i < HINTS; i++) {
+		if (i % 100 == 0)
+			madvise(r->buf->map, r->buf->map_length, MADV_DONTNEED);
+		CHECK_EQ(ibv_advise_mr(dev.pd,
+				       IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0,
+				       sges, 2),
+			 0);
+	}
+	start = now();
+	CHECK_EQ(ibv_dereg_mr(r->mr), 0);
+	CHECK(now() - start < 20);
+	/* What is registered next has nothing to do with them. */
+	again = MUST(ibv_reg_mr(dev.pd, r->buf->data, BIG, ODP_ALL));
+	CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH, 0, r, 0, 9),
+		 again->lkey == lkey ? 0 : ENOENT);
+	*r = region_of(r->buf, again, (uintptr_t)r->buf->data);
+}
+
+static void hinting_child(void *arg)
+{
+	struct region r;
+
+	(void)arg;
+	device_open();
+	r = on_demand(BIG, 0, ALL_ACCESS);
+	hint_and_end(&r, NULL);
+}
+
+/* Hints that were left for later, of regions that do not wait for them. */
+static void a51_ended(void)
+{
+	struct region r, other;
+	int pid;
+
+	begin();
+	pid = spawn(hinting_child, NULL);
+	r = on_demand(BIG, 0, ALL_ACCESS);
+	other = on_demand(BIG, 0, ALL_ACCESS);
+	hint_and_end(&r, &other);
+	hint_and_end(&other, &r);
+	reap_ok(pid);
+	memset(r.buf->model, 0, r.buf->map_length);
+	memset(other.buf->model, 0, other.buf->map_length);
+	madvise(r.buf->map, r.buf->map_length, MADV_DONTNEED);
+	madvise(other.buf->map, other.buf->map_length, MADV_DONTNEED);
+	exchange(&link_, &all, &r);
+	exchange(&link_, &other, &all);
+	region_free(&r);
+	region_free(&other);
+}
+
 static uint64_t counter(const struct region *r, const char *name)
 {
 	uint64_t value;
@@ -460,6 +526,7 @@ static const struct test tests[] = {
 	TEST(a48_words, "A48 atomics"),
 	TEST(a49_iova, "A49 iova other than the address"),
 	TEST(a51_advise, "A51 ibv_advise_mr"),
+	TEST(a51_ended, "A51 hints to regions that end"),
 	TEST(a52_counters, "A52 statistics"),
 };
 
