@@ -267,6 +267,20 @@ static void a_wait_for_no_key_is_no_wait(struct kunit *test)
 	pinion_key_open(key);
 }
 
+/* Its number is no key, however busy the key of that index is. */
+static void another_tag_is_refused_at_a_closed_gate(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0, 4096, 0);
+	u32 tag;
+
+	pinion_key_close(key);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 0, 1), -EBUSY);
+	for (tag = 1; tag < 256; tag++)
+		KUNIT_EXPECT_EQ(test, may_enter(test, key->value ^ tag, 0, 0, 1),
+				PINION_SYN_KEY_UNKNOWN);
+	pinion_key_open(key);
+}
+
 /* ------------------------------------- renamed while somebody waits to change */
 
 struct renaming {
@@ -338,6 +352,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_wait_ends_when_the_gate_opens),
 	KUNIT_CASE(a_wait_for_a_window_is_for_its_region_too),
 	KUNIT_CASE(a_wait_for_no_key_is_no_wait),
+	KUNIT_CASE(another_tag_is_refused_at_a_closed_gate),
 	KUNIT_CASE(who_comes_too_late_changes_nothing),
 	{}
 };

@@ -201,7 +201,11 @@ int pinion_key_enter(struct pinion_keys *keys, const struct pinion_want *want,
 
 	rcu_read_lock();
 	key = pinion_keys_find_rcu(keys, want->key);
-	if (!key) {
+	/*
+	 * Asked again inside. But who names a key that is none has nothing to wait for:
+	 * pinion_key_wait() would not find it, and its caller try for ever.
+	 */
+	if (!key || READ_ONCE(key->value) != want->key) {
 		err = PINION_SYN_KEY_UNKNOWN;
 		goto out;
 	}
