@@ -4,7 +4,6 @@
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/pinion-abi.h>
 
 #include "../logic/range.h"
@@ -12,10 +11,6 @@
 #include "mtt.h"
 #include "pager.h"
 #include "pieces.h"
-
-/* Who wants one of these stores; any other right is to look. */
-#define WRITING (IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | \
-		 IB_UVERBS_ACCESS_REMOTE_ATOMIC)
 
 /**
  * pinion_key_alloc - a key without number or meaning, not findable yet
@@ -230,7 +225,7 @@ int pinion_key_enter(struct pinion_keys *keys, const struct pinion_want *want,
 	pass->key = key;
 	pass->region = region;
 	pass->generation = key->generation;
-	pass->writes = want->rights & WRITING;
+	pass->writes = want->rights & PINION_KEY_WRITING;
 	goto out;
 
 err_leave:

@@ -19,6 +19,7 @@
 #include <linux/list_bl.h>
 #include <linux/rcupdate.h>
 #include <linux/rwsem.h>
+#include <rdma/ib_user_ioctl_verbs.h>
 
 #include "keys.h"
 
@@ -30,6 +31,10 @@ struct pinion_pieces;
 
 #define PINION_KEY_INDEX_SHIFT	8
 #define PINION_KEY_TAG		0xff
+
+/* Who wants one of these stores; any other right is to look. */
+#define PINION_KEY_WRITING (IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | \
+			    IB_UVERBS_ACCESS_REMOTE_ATOMIC)
 
 /* Of one region. Far from where the count wraps, however many come at a time. */
 #define PINION_MAX_WINDOWS	BIT(24)

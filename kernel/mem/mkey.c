@@ -2,16 +2,10 @@
 /*
  * Makes and ends the keys of DEVX commands. They pass the same gate as any other.
  */
-#include <rdma/ib_user_ioctl_verbs.h>
-
 #include "../logic/range.h"
 #include "mkey.h"
 #include "pieces.h"
 #include "umem.h"
-
-/* Who has one of these stores into the memory. */
-#define WRITING (IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | \
-		 IB_UVERBS_ACCESS_REMOTE_ATOMIC)
 
 /*
  * Pages are counted from the one the offset leads to, and the first byte is where in it
@@ -53,7 +47,7 @@ static int of_umem(struct pinion_mkey *mkey, struct pinion_umems *umems, const v
 	mkey->umem = pinion_umem_use(umems, asked->umem_id, owner);
 	if (!mkey->umem)
 		return PINION_DEVX_BAD_RESOURCE;
-	if (asked->rights & WRITING && !mkey->umem->writable)
+	if (asked->rights & PINION_KEY_WRITING && !mkey->umem->writable)
 		err = PINION_DEVX_BAD_PARAM;
 	else
 		err = place(mkey->umem, asked, &offset);
@@ -72,7 +66,8 @@ static int of_pieces(struct pinion_mkey *mkey, struct pinion_keys *keys, struct 
 {
 	int err;
 
-	err = pinion_pieces_claim(&mkey->pieces, keys, pd, asked, asked->rights & WRITING);
+	err = pinion_pieces_claim(&mkey->pieces, keys, pd, asked,
+				  asked->rights & PINION_KEY_WRITING);
 	if (err)
 		return err;
 	mkey->key->pieces = mkey->pieces;

@@ -23,6 +23,7 @@
 #include <linux/slab.h>
 
 #include "../compat/odp.h"
+#include "mr.h"
 #include "odp.h"
 #include "trace.h"
 
@@ -88,7 +89,7 @@ static void invalidate_range(struct pinion_stretch *stretch, u64 start, u64 end)
 	pinion_pager_count(&stretch->odp->pager, PINION_PAGER_INVALIDATIONS,
 			   PINION_PAGER_INVALIDATIONS_HANDLED, pages);
 	trace_odp_invalidate(stretch->odp->pager.key, ib_umem_start(umem) + start, end - start,
-			     pages, begun ? ktime_get_ns() - begun : 0);
+			     pages, pinion_since(begun));
 }
 
 static bool invalidate(struct mmu_interval_notifier *notifier,

@@ -7,6 +7,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
+#include "mr.h"
 #include "odp.h"
 #include "trace.h"
 
@@ -103,12 +104,6 @@ static void stretch_put(struct pinion_stretch *stretch)
 		pinion_child_put(stretch);
 }
 
-/* For a tracepoint that is on, and was when @begun was taken. */
-static u64 since(u64 begun)
-{
-	return begun ? ktime_get_ns() - begun : 0;
-}
-
 static int fault(struct pinion_pager *pager, u64 offset, u64 length, bool write)
 {
 	struct pinion_odp *odp = to_odp(pager);
@@ -129,7 +124,7 @@ static int fault(struct pinion_pager *pager, u64 offset, u64 length, bool write)
 	}
 	if (pages > 0)
 		pinion_pager_count(pager, PINION_PAGER_FAULTS, PINION_PAGER_FAULTS_HANDLED, pages);
-	trace_odp_fault(odp->pager.key, offset, length, write, pages, since(begun));
+	trace_odp_fault(odp->pager.key, offset, length, write, pages, pinion_since(begun));
 	return min_t(s64, pages, 0);
 }
 
@@ -204,6 +199,6 @@ int pinion_odp_prefetch(struct pinion_odp *odp, u64 offset, u64 length, bool wri
 		err = pinion_stretch_prefetch(stretch, within, part, write, fault);
 		stretch_put(stretch);
 	}
-	trace_odp_prefetch(odp->pager.key, offset, length, write, err, since(begun));
+	trace_odp_prefetch(odp->pager.key, offset, length, write, err, pinion_since(begun));
 	return err;
 }
