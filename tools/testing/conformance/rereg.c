@@ -35,30 +35,6 @@ static struct region start(int access)
 	return region_new(LEN, 55, access);
 }
 
-/* The region after a change of translation to @buf. */
-static void moved(struct region *r, struct buf *buf)
-{
-	CHECK(r->mr->addr == buf->data);
-	CHECK_EQ(r->mr->length, buf->length);
-	*r = region_of(buf, r->mr, (uintptr_t)buf->data);
-}
-
-static void rereg(struct region *r, int flags, struct ibv_pd *pd,
-		  struct buf *buf, int access)
-{
-	CHECK_EQ(ibv_rereg_mr(r->mr, flags, pd, buf ? buf->data : NULL,
-			      buf ? buf->length : 0, access),
-		 0);
-	if (flags & TRANS)
-		moved(r, buf);
-}
-
-static void no_access(uint64_t addr, uint32_t rkey, enum ibv_wr_opcode opcode)
-{
-	refused(&link_, opcode, sge_of(&all, 0, 8), (addr + 7) & ~7ULL, rkey,
-		IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
-}
-
 /* A refused call: what it said, and that the old region is as good as before. */
 static void refuses(struct region *r, int flags, struct ibv_pd *pd, void *addr,
 		    size_t length, int access, int code, int why)
@@ -81,11 +57,11 @@ static void b1_translation(void)
 	struct buf *was = r.buf;
 
 	buf_fill(was);
-	rereg(&r, TRANS, NULL, buf_new(70007, 4000), 0);
+	region_rereg(&r, TRANS, NULL, buf_new(70007, 4000), 0);
 	exchange(&link_, &all, &r);
 	exchange(&link_, &r, &all);
-	no_access(old, r.rkey, IBV_WR_RDMA_WRITE);
-	no_access(old, r.rkey, IBV_WR_RDMA_READ);
+	access_refused(&link_, &all, old, r.rkey, IBV_WR_RDMA_WRITE);
+	access_refused(&link_, &all, old, r.rkey, IBV_WR_RDMA_READ);
 	buf_check(was);
 	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
 }
@@ -104,10 +80,10 @@ static void b2_pd(void)
 	here = region_reg(pd, buf_new(LEN, 99), ALL_ACCESS);
 	refused(&other, IBV_WR_RDMA_WRITE, sge_of(&here, 0, 8), r.base, r.rkey,
 		IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
-	rereg(&r, PD, pd, NULL, 0);
+	region_rereg(&r, PD, pd, NULL, 0);
 	CHECK(r.mr->pd == pd);
 	exchange(&other, &here, &r);
-	no_access(r.base, r.rkey, IBV_WR_RDMA_WRITE);
+	access_refused(&link_, &all, r.base, r.rkey, IBV_WR_RDMA_WRITE);
 	expect_why(rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&r, 0, 8), all.base,
 			all.rkey),
 		   IBV_WC_LOC_PROT_ERR, PINION_SYN_KEY_PD);
@@ -134,21 +110,22 @@ static void b3_access(void)
 
 	for (i = 0; i < ARRAY_SIZE(rights); i++) {
 		context("right %#x", rights[i].right);
-		no_access(r.base, r.rkey, rights[i].opcode);
-		rereg(&r, ACCESS, NULL, NULL, ALL_ACCESS);
+		access_refused(&link_, &all, r.base, r.rkey, rights[i].opcode);
+		region_rereg(&r, ACCESS, NULL, NULL, ALL_ACCESS);
 		exchange(&link_, &all, &r);
-		rereg(&r, ACCESS, NULL, NULL, ALL_ACCESS & ~rights[i].right);
-		no_access(r.base, r.rkey, rights[i].opcode);
-		rereg(&r, ACCESS, NULL, NULL, IBV_ACCESS_LOCAL_WRITE);
+		region_rereg(&r, ACCESS, NULL, NULL,
+			     ALL_ACCESS & ~rights[i].right);
+		access_refused(&link_, &all, r.base, r.rkey, rights[i].opcode);
+		region_rereg(&r, ACCESS, NULL, NULL, IBV_ACCESS_LOCAL_WRITE);
 	}
 	buf_check(r.buf);
 	/* Local write can go, too; it was pinned for writing, so it can come back. */
-	rereg(&r, ACCESS, NULL, NULL, IBV_ACCESS_REMOTE_READ);
+	region_rereg(&r, ACCESS, NULL, NULL, IBV_ACCESS_REMOTE_READ);
 	expect_why(rdma(&link_.a, IBV_WR_RDMA_READ, sge_of(&r, 0, 8), all.base,
 			all.rkey),
 		   IBV_WC_LOC_PROT_ERR, PINION_SYN_KEY_RIGHTS);
 	link_renew(&link_);
-	rereg(&r, ACCESS, NULL, NULL, ALL_ACCESS);
+	region_rereg(&r, ACCESS, NULL, NULL, ALL_ACCESS);
 	exchange(&link_, &r, &all);
 }
 
@@ -166,9 +143,9 @@ static void b4_combinations(void)
 		r = start(flags & ACCESS ? IBV_ACCESS_LOCAL_WRITE : ALL_ACCESS);
 		link_make(&link, &cfg);
 		here = region_reg(link.a.cfg.pd, buf_new(LEN, 7), ALL_ACCESS);
-		rereg(&r, flags, flags & PD ? pd : NULL,
-		      flags & TRANS ? buf_new(LEN + 9001, 4094) : NULL,
-		      flags & ACCESS ? ALL_ACCESS : 0);
+		region_rereg(&r, flags, flags & PD ? pd : NULL,
+			     flags & TRANS ? buf_new(LEN + 9001, 4094) : NULL,
+			     flags & ACCESS ? ALL_ACCESS : 0);
 		exchange(&link, &here, &r);
 		exchange(&link, &r, &here);
 		CHECK_EQ(ibv_dereg_mr(r.mr), 0);
@@ -188,7 +165,7 @@ static void b5_ignored(void)
 	exchange(&link_, &all, &r);
 	CHECK_EQ(ibv_rereg_mr(r.mr, TRANS, pd, buf->data, buf->length, 0), 0);
 	CHECK(r.mr->pd == before.pd);
-	moved(&r, buf);
+	region_moved(&r, buf);
 	exchange(&link_, &all, &r);
 }
 
@@ -196,10 +173,10 @@ static void b6_no_access(void)
 {
 	struct region r = start(ALL_ACCESS);
 
-	rereg(&r, ACCESS, NULL, NULL, 0);
-	no_access(r.base, r.rkey, IBV_WR_RDMA_WRITE);
-	no_access(r.base, r.rkey, IBV_WR_RDMA_READ);
-	no_access(r.base, r.rkey, IBV_WR_ATOMIC_CMP_AND_SWP);
+	region_rereg(&r, ACCESS, NULL, NULL, 0);
+	access_refused(&link_, &all, r.base, r.rkey, IBV_WR_RDMA_WRITE);
+	access_refused(&link_, &all, r.base, r.rkey, IBV_WR_RDMA_READ);
+	access_refused(&link_, &all, r.base, r.rkey, IBV_WR_ATOMIC_CMP_AND_SWP);
 	check_write(&link_, &r, 0, &all, 0, LEN);
 	buf_check(all.buf);
 	buf_check(r.buf);
@@ -283,9 +260,9 @@ static void b13_pinned_read_only(void)
 	CHECK_EQ(errno, EACCES);
 	CHECK_EQ(vm_pin(0), pins);
 	check_read(&link_, &all, 0, &r, 0, LEN);
-	no_access(r.base, r.rkey, IBV_WR_RDMA_WRITE);
+	access_refused(&link_, &all, r.base, r.rkey, IBV_WR_RDMA_WRITE);
 	buf_check(all.buf);
-	rereg(&r, ACCESS | TRANS, NULL, r.buf, ALL_ACCESS);
+	region_rereg(&r, ACCESS | TRANS, NULL, r.buf, ALL_ACCESS);
 	exchange(&link_, &all, &r);
 }
 
@@ -319,7 +296,7 @@ static void b18_dereg_after_failure(void)
 	CHECK_EQ(ibv_rereg_mr(r.mr, 8, NULL, NULL, 0, 0),
 		 IBV_REREG_MR_ERR_INPUT);
 	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
-	no_access(r.base, r.rkey, IBV_WR_RDMA_READ);
+	access_refused(&link_, &all, r.base, r.rkey, IBV_WR_RDMA_READ);
 }
 
 static void b19_reused(void)
@@ -327,7 +304,7 @@ static void b19_reused(void)
 	struct region r = start(ALL_ACCESS);
 	uint32_t handle = r.mr->handle, rkey = r.rkey, lkey = r.lkey;
 
-	rereg(&r, TRANS | ACCESS, NULL, buf_new(5 * LEN, 1), ALL_ACCESS);
+	region_rereg(&r, TRANS | ACCESS, NULL, buf_new(5 * LEN, 1), ALL_ACCESS);
 	CHECK_EQ(r.mr->handle, handle);
 	if (dev.pinion) {
 		CHECK_EQ(r.mr->rkey, rkey);
@@ -340,11 +317,11 @@ static void b20_pins(void)
 	struct region r = start(ALL_ACCESS);
 	long others = vm_pin(0) - 8 * 4;
 
-	rereg(&r, TRANS, NULL, buf_new(20 * PAGE, 1), 0);
+	region_rereg(&r, TRANS, NULL, buf_new(20 * PAGE, 1), 0);
 	CHECK_EQ(vm_pin(0), others + 21 * 4);
-	rereg(&r, ACCESS, NULL, NULL, 0);
+	region_rereg(&r, ACCESS, NULL, NULL, 0);
 	CHECK_EQ(vm_pin(0), others + 21 * 4);
-	rereg(&r, TRANS, NULL, buf_new(1, 1), 0);
+	region_rereg(&r, TRANS, NULL, buf_new(1, 1), 0);
 	CHECK_EQ(vm_pin(0), others + 4);
 	CHECK_EQ(ibv_rereg_mr(r.mr, TRANS, NULL, (void *)PAGE, PAGE, 0),
 		 IBV_REREG_MR_ERR_CMD);
@@ -357,10 +334,10 @@ static void b22_same_pd(void)
 {
 	struct region r = start(ALL_ACCESS);
 
-	rereg(&r, PD, dev.pd, NULL, 0);
+	region_rereg(&r, PD, dev.pd, NULL, 0);
 	exchange(&link_, &all, &r);
-	rereg(&r, PD | ACCESS, dev.pd, NULL, 0);
-	no_access(r.base, r.rkey, IBV_WR_RDMA_READ);
+	region_rereg(&r, PD | ACCESS, dev.pd, NULL, 0);
+	access_refused(&link_, &all, r.base, r.rkey, IBV_WR_RDMA_READ);
 }
 
 static void b23_odp(void)
@@ -374,13 +351,13 @@ static void b23_odp(void)
 	if (!(dev.attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
 		return;
 	/* With a translation it may become on-demand, and pinned again. */
-	rereg(&r, TRANS | ACCESS, NULL, buf_new(LEN, 0x321),
-	      ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+	region_rereg(&r, TRANS | ACCESS, NULL, buf_new(LEN, 0x321),
+		     ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
 	CHECK(vm_pin(0) < pins);
 	exchange(&link_, &all, &r);
 	refuses(&r, ACCESS, NULL, NULL, 0, ALL_ACCESS, IBV_REREG_MR_ERR_CMD,
 		EOPNOTSUPP);
-	rereg(&r, TRANS | ACCESS, NULL, buf_new(LEN, 0x123), ALL_ACCESS);
+	region_rereg(&r, TRANS | ACCESS, NULL, buf_new(LEN, 0x123), ALL_ACCESS);
 	CHECK_EQ(vm_pin(0), pins);
 	exchange(&link_, &all, &r);
 }
@@ -391,7 +368,7 @@ static void b27_listing(void)
 	struct mr_info info;
 
 	need_root();
-	rereg(&r, TRANS, NULL, buf_new(123457, 1), 0);
+	region_rereg(&r, TRANS, NULL, buf_new(123457, 1), 0);
 	CHECK(resources_mr(r.mr->rkey, &info));
 	CHECK_EQ(info.length, 123457);
 }
@@ -414,11 +391,13 @@ static void b28_shapes(void)
 		part.length = length;
 		CHECK_EQ(ibv_rereg_mr(r.mr, TRANS, NULL, part.data, length, 0),
 			 0);
-		moved(&r, &part);
+		region_moved(&r, &part);
 		exchange(&link_, &all, &r);
 		buf_check(buf);
-		no_access(r.base - 8, r.rkey, IBV_WR_RDMA_WRITE);
-		no_access(r.base + length, r.rkey, IBV_WR_RDMA_WRITE);
+		access_refused(&link_, &all, r.base - 8, r.rkey,
+			       IBV_WR_RDMA_WRITE);
+		access_refused(&link_, &all, r.base + length, r.rkey,
+			       IBV_WR_RDMA_WRITE);
 	}
 }
 

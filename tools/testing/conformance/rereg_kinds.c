@@ -29,30 +29,6 @@ static struct region start(int access)
 	return region_new(LEN, 55, access);
 }
 
-/* The region after a change of translation to @buf. */
-static void moved(struct region *r, struct buf *buf)
-{
-	CHECK(r->mr->addr == buf->data);
-	CHECK_EQ(r->mr->length, buf->length);
-	*r = region_of(buf, r->mr, (uintptr_t)buf->data);
-}
-
-static void rereg(struct region *r, int flags, struct ibv_pd *pd,
-		  struct buf *buf, int access)
-{
-	CHECK_EQ(ibv_rereg_mr(r->mr, flags, pd, buf ? buf->data : NULL,
-			      buf ? buf->length : 0, access),
-		 0);
-	if (flags & TRANS)
-		moved(r, buf);
-}
-
-static void no_access(uint64_t addr, uint32_t rkey, enum ibv_wr_opcode opcode)
-{
-	refused(&link_, opcode, sge_of(&all, 0, 8), (addr + 7) & ~7ULL, rkey,
-		IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
-}
-
 static void b8_other_regions(void)
 {
 	struct ibv_alloc_dm_attr attr = { .length = 4096 };
@@ -111,7 +87,7 @@ static void b25_bound_window(void)
 	CHECK(errno == EBUSY || errno == EINVAL);
 	exchange(&link_, &all, &r);
 	CHECK_EQ(ibv_dealloc_mw(mw), 0);
-	rereg(&r, TRANS, NULL, buf, 0);
+	region_rereg(&r, TRANS, NULL, buf, 0);
 	exchange(&link_, &all, &r);
 }
 
@@ -130,8 +106,8 @@ static void b26_iova(void)
 			      ALL_ACCESS),
 		 0);
 	/* There is no way to name an iova: now it is the address. */
-	no_access(r.base, r.rkey, IBV_WR_RDMA_WRITE);
-	moved(&r, buf);
+	access_refused(&link_, &all, r.base, r.rkey, IBV_WR_RDMA_WRITE);
+	region_moved(&r, buf);
 	exchange(&link_, &all, &r);
 
 	mr = MUST(ibv_reg_mr_iova(dev.pd, buf->data, LEN, 0x9000123,

@@ -30,21 +30,6 @@ static void begin(void)
 	target = region_new(LEN, 77, BINDABLE);
 }
 
-/* What of the region is reached through the window. */
-static struct region through(struct region *r, struct ibv_mw *mw)
-{
-	struct region seen = *r;
-
-	seen.rkey = mw->rkey;
-	return seen;
-}
-
-static void no_access(uint64_t addr, uint32_t rkey, enum ibv_wr_opcode opcode)
-{
-	refused(&link_, opcode, sge_of(&all, 0, 8), (addr + 7) & ~7ULL, rkey,
-		IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
-}
-
 static void bounds(struct ibv_mw *mw, uint64_t base, uint64_t length)
 {
 	refused(&link_, IBV_WR_RDMA_WRITE, sge_of(&all, 0, 1), base - 1,
@@ -67,10 +52,10 @@ static void whole(enum ibv_mw_type type)
 	expect(window_bind(&link_.b, mw,
 			   window_part(&target, 0, LEN, REMOTE_ALL)),
 	       IBV_WC_SUCCESS);
-	seen = through(&target, mw);
+	seen = window_seen(&target, mw);
 	exchange(&link_, &all, &seen);
 	CHECK_EQ(ibv_dealloc_mw(mw), 0);
-	no_access(target.base, seen.rkey, IBV_WR_RDMA_READ);
+	access_refused(&link_, &all, target.base, seen.rkey, IBV_WR_RDMA_READ);
 	CHECK_EQ(ibv_dereg_mr(target.mr), 0);
 }
 
@@ -94,7 +79,7 @@ static void part_of(enum ibv_mw_type type)
 	expect(window_bind(&link_.b, mw,
 			   window_part(&target, AT, WINDOW, REMOTE_ALL)),
 	       IBV_WC_SUCCESS);
-	seen = through(&target, mw);
+	seen = window_seen(&target, mw);
 	check_write(&link_, &all, 1, &seen, AT, WINDOW);
 	check_read(&link_, &all, 5, &seen, AT + 3, WINDOW - 3);
 	buf_check(all.buf);
@@ -133,7 +118,8 @@ static void w3_rights(void)
 					   window_part(&target, 0, LEN,
 						       REMOTE_ALL & ~rights[i])),
 			       IBV_WC_SUCCESS);
-			no_access(target.base, mw->rkey, opcodes[i]);
+			access_refused(&link_, &all, target.base, mw->rkey,
+				       opcodes[i]);
 			for (j = 0; j < 2; j++) {
 				if (i == j)
 					continue;
@@ -163,7 +149,7 @@ static void w4_rights_of_region(void)
 			    .buf = r.buf, .base = r.base, .rkey = mw->rkey },
 		    0, LEN);
 	buf_check(r.buf);
-	no_access(r.base, r.rkey, IBV_WR_RDMA_WRITE);
+	access_refused(&link_, &all, r.base, r.rkey, IBV_WR_RDMA_WRITE);
 }
 
 static void w5_rebind_type1(void)
@@ -184,10 +170,10 @@ static void w5_rebind_type1(void)
 			   window_part(&other, 0, LEN, REMOTE_ALL)),
 	       IBV_WC_SUCCESS);
 	CHECK(mw->rkey != first);
-	seen = through(&other, mw);
+	seen = window_seen(&other, mw);
 	exchange(&link_, &all, &seen);
-	no_access(target.base, mw->rkey, IBV_WR_RDMA_READ);
-	no_access(other.base, first, IBV_WR_RDMA_READ);
+	access_refused(&link_, &all, target.base, mw->rkey, IBV_WR_RDMA_READ);
+	access_refused(&link_, &all, other.base, first, IBV_WR_RDMA_READ);
 	CHECK_EQ(ibv_dereg_mr(target.mr), 0);
 	CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
@@ -205,7 +191,8 @@ static void w6_unbind_type1(void)
 		       IBV_WC_SUCCESS);
 		expect(window_bind(&link_.b, mw, (struct ibv_mw_bind_info){}),
 		       IBV_WC_SUCCESS);
-		no_access(target.base, mw->rkey, IBV_WR_RDMA_READ);
+		access_refused(&link_, &all, target.base, mw->rkey,
+			       IBV_WR_RDMA_READ);
 		expect(window_bind(&link_.b, mw, (struct ibv_mw_bind_info){}),
 		       IBV_WC_SUCCESS);
 	}
@@ -238,8 +225,10 @@ static void w7_new_key(void)
 			bad_bind(wc);
 			continue;
 		}
-		no_access(target.base, asked, IBV_WR_RDMA_READ);
-		no_access(target.base, own, IBV_WR_RDMA_READ);
+		access_refused(&link_, &all, target.base, asked,
+			       IBV_WR_RDMA_READ);
+		access_refused(&link_, &all, target.base, own,
+			       IBV_WR_RDMA_READ);
 		expect(rdma(&link_.a, IBV_WR_RDMA_READ, sge_of(&all, 0, 5),
 			    target.base, own ^ 0x55),
 		       IBV_WC_SUCCESS);
@@ -249,7 +238,8 @@ static void w7_new_key(void)
 	expect(window_bind_as(&link_.b, mw, mw->rkey ^ 0x55,
 			      window_part(&target, 0, LEN, REMOTE_ALL)),
 	       IBV_WC_SUCCESS);
-	no_access(target.base, mw->rkey ^ 1, IBV_WR_RDMA_READ);
+	access_refused(&link_, &all, target.base, mw->rkey ^ 1,
+		       IBV_WR_RDMA_READ);
 }
 
 static void w8_rebind_type2(void)
@@ -264,7 +254,7 @@ static void w8_rebind_type2(void)
 	bad_bind(window_bind(&link_.b, mw,
 			     window_part(&target, 0, 5, REMOTE_ALL)));
 	expect(window_invalidate(&link_.b, mw->rkey), IBV_WC_SUCCESS);
-	no_access(target.base, mw->rkey, IBV_WR_RDMA_READ);
+	access_refused(&link_, &all, target.base, mw->rkey, IBV_WR_RDMA_READ);
 	expect(window_bind(&link_.b, mw,
 			   window_part(&target, 0, 5, REMOTE_ALL)),
 	       IBV_WC_SUCCESS);
@@ -304,7 +294,7 @@ static void w9_remote_invalidate(void)
 	CHECK_EQ(wc.byte_len, 4999);
 	memcpy(target.buf->want + 100, all.buf->want + 3, 4999);
 	buf_check(target.buf);
-	no_access(target.base, mw->rkey, IBV_WR_RDMA_READ);
+	access_refused(&link_, &all, target.base, mw->rkey, IBV_WR_RDMA_READ);
 	expect(window_bind(&link_.b, mw,
 			   window_part(&target, 0, LEN, REMOTE_ALL)),
 	       IBV_WC_SUCCESS);

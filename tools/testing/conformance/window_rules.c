@@ -30,21 +30,6 @@ static void begin(void)
 	target = region_new(LEN, 77, BINDABLE);
 }
 
-/* What of the region is reached through the window. */
-static struct region through(struct region *r, struct ibv_mw *mw)
-{
-	struct region seen = *r;
-
-	seen.rkey = mw->rkey;
-	return seen;
-}
-
-static void no_access(uint64_t addr, uint32_t rkey, enum ibv_wr_opcode opcode)
-{
-	refused(&link_, opcode, sge_of(&all, 0, 8), (addr + 7) & ~7ULL, rkey,
-		IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
-}
-
 static void bad_bind(struct ibv_wc wc)
 {
 	expect_why(wc, IBV_WC_MW_BIND_ERR, PINION_SYN_BIND);
@@ -180,8 +165,9 @@ static void w15_zero_based(void)
 	check_read(&link_, &all, 1, &seen, AT + WINDOW - 1, 1);
 	buf_check(target.buf);
 	buf_check(all.buf);
-	no_access(target.base + AT, mw->rkey, IBV_WR_RDMA_READ);
-	no_access(WINDOW, mw->rkey, IBV_WR_RDMA_READ);
+	access_refused(&link_, &all, target.base + AT, mw->rkey,
+		       IBV_WR_RDMA_READ);
+	access_refused(&link_, &all, WINDOW, mw->rkey, IBV_WR_RDMA_READ);
 	bind1_zero.bind_info = window_part(&target, AT, WINDOW,
 					   REMOTE_ALL | IBV_ACCESS_ZERO_BASED);
 	CHECK(ibv_bind_mw(link_.b.qp, window_new(IBV_MW_TYPE_1), &bind1_zero));
@@ -223,7 +209,7 @@ static void w17_many(void)
 		       IBV_WC_SUCCESS);
 	}
 	for (i = 0; i < COUNT; i++) {
-		struct region seen = through(&target, mws[i]);
+		struct region seen = window_seen(&target, mws[i]);
 
 		check_write(&link_, &all, i, &seen, i * 500, 500);
 	}
@@ -241,10 +227,10 @@ static void w18_unbound(void)
 
 	begin();
 	mw = window_new(IBV_MW_TYPE_1);
-	no_access(target.base, mw->rkey, IBV_WR_RDMA_WRITE);
-	no_access(0, mw->rkey, IBV_WR_RDMA_READ);
+	access_refused(&link_, &all, target.base, mw->rkey, IBV_WR_RDMA_WRITE);
+	access_refused(&link_, &all, 0, mw->rkey, IBV_WR_RDMA_READ);
 	mw = window_new(IBV_MW_TYPE_2);
-	no_access(target.base, mw->rkey, IBV_WR_RDMA_READ);
+	access_refused(&link_, &all, target.base, mw->rkey, IBV_WR_RDMA_READ);
 	expect(window_invalidate(&link_.b, mw->rkey), IBV_WC_SUCCESS);
 	CHECK(!ibv_alloc_mw(dev.pd, 0));
 	CHECK(!ibv_alloc_mw(dev.pd, 3));

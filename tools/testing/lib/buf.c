@@ -101,3 +101,20 @@ void region_free(struct region *region)
 	CHECK_EQ(ibv_dereg_mr(region->mr), 0);
 	buf_free(region->buf);
 }
+
+void region_moved(struct region *r, struct buf *buf)
+{
+	CHECK(r->mr->addr == buf->data);
+	CHECK_EQ(r->mr->length, buf->length);
+	*r = region_of(buf, r->mr, (uintptr_t)buf->data);
+}
+
+void region_rereg(struct region *r, int flags, struct ibv_pd *pd,
+		  struct buf *buf, int access)
+{
+	CHECK_EQ(ibv_rereg_mr(r->mr, flags, pd, buf ? buf->data : NULL,
+			      buf ? buf->length : 0, access),
+		 0);
+	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION)
+		region_moved(r, buf);
+}

@@ -55,4 +55,10 @@ struct region region_reg(struct ibv_pd *pd, struct buf *buf, int access);
 struct region region_new(size_t length, size_t offset, int access);
 void region_free(struct region *region);
 
+/* After a change of translation to @buf. */
+void region_moved(struct region *r, struct buf *buf);
+/* ibv_rereg_mr(), which has to succeed. */
+void region_rereg(struct region *r, int flags, struct ibv_pd *pd,
+		  struct buf *buf, int access);
+
 #endif /* PINION_TEST_BUF_H */

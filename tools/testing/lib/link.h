@@ -125,5 +125,8 @@ void check_send(struct link *link, struct region *local, uint64_t from,
 void refused(struct link *link, enum ibv_wr_opcode opcode, struct ibv_sge sge,
 	     uint64_t remote, uint32_t rkey, enum ibv_wc_status status,
 	     int syndrome);
+/* So is one on the first word at or behind @addr, whatever it is, for its key. */
+void access_refused(struct link *link, struct region *local, uint64_t addr,
+		    uint32_t rkey, enum ibv_wr_opcode opcode);
 
 #endif /* PINION_TEST_LINK_H */

@@ -279,3 +279,10 @@ void refused(struct link *link, enum ibv_wr_opcode opcode, struct ibv_sge sge,
 	end_await_state(&link->a, IBV_QPS_ERR);
 	link_renew(link);
 }
+
+void access_refused(struct link *link, struct region *local, uint64_t addr,
+		    uint32_t rkey, enum ibv_wr_opcode opcode)
+{
+	refused(link, opcode, sge_of(local, 0, 8), (addr + 7) & ~7ULL, rkey,
+		IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+}

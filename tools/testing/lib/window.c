@@ -71,3 +71,11 @@ struct ibv_mw *window_new(enum ibv_mw_type type)
 {
 	return MUST(ibv_alloc_mw(dev.pd, type));
 }
+
+struct region window_seen(struct region *r, struct ibv_mw *mw)
+{
+	struct region seen = *r;
+
+	seen.rkey = mw->rkey;
+	return seen;
+}
