@@ -70,9 +70,17 @@ static void park(struct pinion_qp *qp, enum pinion_wait wait, u64 ns)
 		hrtimer_start(&qp->sq.timer, ns_to_ktime(ns), HRTIMER_MODE_REL);
 }
 
+/* Whoever sees the completion may count on the slot. */
+static void finish(struct pinion_qp *qp, enum ib_wc_status status, int syndrome)
+{
+	qp->sq.fetched = false;
+	pinion_ring_publish(&qp->sq.ring, ++qp->sq.head);
+	pinion_complete_send(qp, status, syndrome);
+}
+
 static enum step fail(struct pinion_qp *qp, enum ib_wc_status status, int syndrome)
 {
-	pinion_complete_send(qp, status, syndrome);
+	finish(qp, status, syndrome);
 	/* A datagram or unreliable queue can be taken up again; a connection cannot. */
 	pinion_qp_enter_error(qp, is_reliable(qp) ? IB_QPS_ERR : IB_QPS_SQE);
 	return STEP_DONE;
@@ -88,7 +96,7 @@ static enum step succeed(struct pinion_qp *qp)
 {
 	pinion_stat_inc(qp->node, tx_messages);
 	pinion_stat_add(qp->node, tx_bytes, qp->sq.length);
-	pinion_complete_send(qp, IB_WC_SUCCESS, PINION_SYN_NONE);
+	finish(qp, IB_WC_SUCCESS, PINION_SYN_NONE);
 	return STEP_DONE;
 }
 
@@ -276,13 +284,7 @@ static void flush_one(struct pinion_qp *qp)
 {
 	if (!qp->sq.fetched)
 		fetch(qp);
-	pinion_complete_send(qp, IB_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
-}
-
-static void retire(struct pinion_qp *qp)
-{
-	qp->sq.fetched = false;
-	pinion_ring_publish(&qp->sq.ring, ++qp->sq.head);
+	finish(qp, IB_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
 }
 
 static bool may_start(const struct pinion_qp *qp)
@@ -323,10 +325,13 @@ void pinion_sq_run(struct pinion_qp *qp)
 			flush_one(qp);
 		else if (!may_start(qp) || perform_one(qp) == STEP_PARKED)
 			break;
-		retire(qp);
 		cond_resched();
 		if (qp->user && fatal_signal_pending(current))
 			break;
+		if (atomic_read(&sq->wanted)) {
+			queue_work(qp->node->wq, &sq->work);
+			break;
+		}
 	}
 	raise_drained(qp);
 }

@@ -7,6 +7,7 @@
 #include "complete.h"
 #include "exec.h"
 #include "respond.h"
+#include "stream.h"
 
 /* Both halves: perform sends, give receives back that can no longer be filled. */
 void pinion_qp_run(struct pinion_qp *qp)
@@ -21,12 +22,14 @@ void pinion_qp_run(struct pinion_qp *qp)
 }
 
 /**
- * pinion_qp_doorbell - perform what a user posted, here and now
+ * pinion_qp_doorbell - perform what a user posted, here and now, or see to it
  * @qp: the queue pair
  */
 void pinion_qp_doorbell(struct pinion_qp *qp)
 {
 	pinion_stat_inc(qp->node, doorbells);
+	if (pinion_stream_take(qp))
+		return;
 	mutex_lock(&qp->sq.exec);
 	pinion_qp_run(qp);
 	mutex_unlock(&qp->sq.exec);

@@ -10,6 +10,7 @@
 #include "complete.h"
 #include "exec.h"
 #include "respond.h"
+#include "stream.h"
 
 static enum hrtimer_restart expire(struct hrtimer *timer)
 {
@@ -20,10 +21,8 @@ static enum hrtimer_restart expire(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* Stands in where the caller's own context cannot, or is gone. */
-static void execute(struct work_struct *work)
+static void execute_once(struct pinion_qp *qp)
 {
-	struct pinion_qp *qp = container_of(work, struct pinion_qp, sq.work);
 	bool failed = false;
 
 	mutex_lock(&qp->sq.exec);
@@ -36,6 +35,18 @@ static void execute(struct work_struct *work)
 	mutex_unlock(&qp->sq.exec);
 	if (failed)
 		pinion_qp_event(qp, qp->fail_event);
+}
+
+/* Stands in where the caller's own context cannot, is gone, or has better to do. */
+static void execute(struct work_struct *work)
+{
+	struct pinion_qp *qp = container_of(work, struct pinion_qp, sq.work);
+	struct pinion_stint stint;
+
+	pinion_stint_begin(qp, &stint);
+	do
+		execute_once(qp);
+	while (pinion_stint_goes_on(qp, &stint));
 }
 
 static u8 service_of(enum ib_qp_type type)
@@ -90,9 +101,9 @@ int pinion_qp_init(struct pinion_qp *qp, bool sig_all)
 
 void pinion_qp_fini(struct pinion_qp *qp)
 {
-	mutex_lock(&qp->sq.exec);
+	pinion_sq_interrupt(&qp->sq);
 	mutex_lock(&qp->resp.lock);
-	qp->dying = true;
+	WRITE_ONCE(qp->dying, true);
 	mutex_unlock(&qp->resp.lock);
 	mutex_unlock(&qp->sq.exec);
 	hrtimer_cancel(&qp->sq.timer);
@@ -225,7 +236,7 @@ static void change_state(struct pinion_qp *qp, const struct ib_qp_attr *attr, in
 int pinion_qp_modify(struct pinion_qp *qp, enum ib_qp_state from,
 		     const struct ib_qp_attr *attr, int mask, const struct pinion_av *av)
 {
-	mutex_lock(&qp->sq.exec);
+	pinion_sq_interrupt(&qp->sq);
 	mutex_lock(&qp->resp.lock);
 	if (qp->state != from) {
 		mutex_unlock(&qp->resp.lock);
@@ -251,7 +262,7 @@ int pinion_qp_modify(struct pinion_qp *qp, enum ib_qp_state from,
 
 void pinion_qp_query(struct pinion_qp *qp, struct ib_qp_attr *attr)
 {
-	mutex_lock(&qp->sq.exec);
+	pinion_sq_interrupt(&qp->sq);
 	mutex_lock(&qp->resp.lock);
 	*attr = qp->attr;
 	attr->cur_qp_state = qp->state;

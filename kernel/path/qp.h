@@ -52,8 +52,14 @@ struct pinion_sq {
 	u8 retry_left;
 	bool expired;			/* the timer says: try again */
 	bool drain_event;		/* raise SQ_DRAINED when idle */
+	atomic_t wanted;		/* who waits for @exec and is not to wait long */
 	struct hrtimer timer;
 	struct work_struct work;
+
+	/* path/stream.c: the work item looks at the ring by itself */
+	bool streaming;
+	u32 pause;			/* doorbells before it tries again */
+	u32 last_pause;
 };
 
 struct pinion_resp {
@@ -139,6 +145,17 @@ void pinion_qp_enter_error(struct pinion_qp *qp, enum ib_qp_state state);
 
 /* What a doorbell does, and a work item in its place. sq.exec is held. */
 void pinion_qp_run(struct pinion_qp *qp);
+
+/*
+ * sq.exec for something other than executing: whoever executes makes way between
+ * two requests, and leaves the rest to the work item.
+ */
+static inline void pinion_sq_interrupt(struct pinion_sq *sq)
+{
+	atomic_inc(&sq->wanted);
+	mutex_lock(&sq->exec);
+	atomic_dec(&sq->wanted);
+}
 
 /* post.c: the doorbell methods, and the ops of kernel consumers */
 void pinion_qp_doorbell(struct pinion_qp *qp);

@@ -10,6 +10,7 @@
 
 #define PINION_STATS(X)			\
 	X(doorbells)			\
+	X(streams)			\
 	X(tx_messages)			\
 	X(tx_bytes)			\
 	X(rx_messages)			\

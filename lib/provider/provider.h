@@ -34,6 +34,7 @@ struct pinion_cq {
 	struct verbs_cq vcq;
 	struct pinion_ring ring;
 	struct pinion_lock lock;
+	uint32_t polls; /* how often somebody asked for completions */
 	const struct pinion_cqe *cqe; /* between start_poll and end_poll */
 };
 
@@ -51,6 +52,8 @@ struct pinion_sq {
 	uint32_t allowed; /* a bit for each opcode this type of QP has */
 	uint32_t max_sge;
 	uint32_t max_inline;
+	uint32_t polls; /* of the CQ when the streak began */
+	uint32_t streak_begin;
 	/* between wr_start and wr_complete, under the lock */
 	struct pinion_sq_wqe *wqe; /* NULL: nothing to fill in */
 	uint32_t rollback;
@@ -199,6 +202,7 @@ int pinion_destroy_qp(struct ibv_qp *qp);
 uint32_t pinion_allowed_opcodes(enum ibv_qp_type type);
 void pinion_fill_bind(struct pinion_sq_wqe *wqe, const struct ibv_mw *mw,
 		      uint32_t new_rkey, const struct ibv_mw_bind_info *info);
+bool pinion_publish_sends(struct pinion_qp *qp);
 int pinion_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 		     struct ibv_send_wr **bad_wr);
 int pinion_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,

@@ -47,10 +47,16 @@ static inline uint32_t pinion_ring_flags(const struct pinion_ring *ring)
 	return __atomic_load_n(&ring->hdr->flags, __ATOMIC_RELAXED);
 }
 
+/* What is handed over already, as only we write it. */
+static inline uint32_t pinion_ring_published(const struct pinion_ring *ring)
+{
+	return __atomic_load_n(&ring->hdr->user_idx, __ATOMIC_RELAXED);
+}
+
 /* Forget what we remember, after the kernel has set both indices. */
 static inline void pinion_ring_resync(struct pinion_ring *ring)
 {
-	ring->next = __atomic_load_n(&ring->hdr->user_idx, __ATOMIC_RELAXED);
+	ring->next = pinion_ring_published(ring);
 	ring->limit = ring->next;
 }
 

@@ -197,11 +197,46 @@ static int write_wqe(struct pinion_qp *qp, const struct ibv_send_wr *wr)
 	return err;
 }
 
+/*
+ * Requests without a look at their completions are a streak: the longer, the less
+ * their poster minds who performs them, and where.
+ */
+static uint32_t streak(struct pinion_qp *qp)
+{
+	const struct pinion_cq *cq = to_pinion_cq(qp->vqp.qp.send_cq);
+	uint32_t polls = __atomic_load_n(&cq->polls, __ATOMIC_RELAXED);
+	struct pinion_sq *sq = &qp->sq;
+
+	if (polls != sq->polls) {
+		sq->polls = polls;
+		sq->streak_begin = pinion_ring_published(&sq->ring);
+	}
+	return sq->ring.next - sq->streak_begin;
+}
+
+/*
+ * Hand what is written to the kernel. It clears the flag, then looks for what is
+ * posted; we post, then look at the flag: one of the two sees the other.
+ *
+ * Return: whether the doorbell must be rung, which is better done without the lock,
+ * as the kernel may execute all of it before it returns.
+ */
+bool pinion_publish_sends(struct pinion_qp *qp)
+{
+	struct pinion_ring *ring = &qp->sq.ring;
+
+	__atomic_store_n(&ring->hdr->streak, streak(qp), __ATOMIC_RELAXED);
+	pinion_ring_publish(ring);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return !(pinion_ring_flags(ring) & PINION_RING_RUNNING);
+}
+
 int pinion_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		     struct ibv_send_wr **bad_wr)
 {
 	struct pinion_qp *qp = to_pinion_qp(ibqp);
 	struct ibv_send_wr *first = wr;
+	bool need_doorbell = false;
 	int err = 0, bell_err;
 
 	/* Set by whoever modifies the QP; it may not send before RTS. */
@@ -219,13 +254,12 @@ int pinion_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		}
 	}
 	if (wr != first)
-		pinion_ring_publish(&qp->sq.ring);
+		need_doorbell = pinion_publish_sends(qp);
 	pinion_unlock(&qp->sq.lock);
 
-	if (wr == first)
+	if (!need_doorbell)
 		return err;
 
-	/* Outside the lock: the kernel may execute all of it before it returns. */
 	bell_err = pinion_doorbell_ring(&qp->bell);
 	if (bell_err) {
 		*bad_wr = first;

@@ -49,15 +49,18 @@ static void wr_abort(struct ibv_qp_ex *qp)
 static int wr_complete(struct ibv_qp_ex *qp)
 {
 	struct pinion_sq *sq = to_sq(qp);
+	bool need_doorbell;
 	int err = sq->err;
 
 	if (err || sq->ring.next == sq->rollback) {
 		wr_abort(qp);
 		return err;
 	}
-	pinion_ring_publish(&sq->ring);
+	need_doorbell = pinion_publish_sends(to_pinion_qp_ex(qp));
 	pinion_unlock(&sq->lock);
-	return pinion_doorbell_ring(&to_pinion_qp_ex(qp)->bell);
+	return need_doorbell ?
+		       pinion_doorbell_ring(&to_pinion_qp_ex(qp)->bell) :
+		       0;
 }
 
 /* Begin the next request. NULL: it cannot be, and wr_complete will say why. */

@@ -47,13 +47,19 @@ enum pinion_ring_flags {
 	PINION_RING_NEED_DOORBELL	= 1 << 0,
 	/* CQ: it overflowed; completions were lost. */
 	PINION_RING_OVERFLOW		= 1 << 1,
+	/*
+	 * SQ: after publishing user_idx and a full barrier, no doorbell is needed while
+	 * this is set; the kernel is looking at the ring by itself.
+	 */
+	PINION_RING_RUNNING		= 1 << 2,
 };
 
 struct pinion_ring_hdr {
 	/* written by user space */
 	__u32 user_idx;
 	__u32 arm;
-	__u32 reserved0[14];
+	__u32 streak;		/* SQ: requests since who posts last asked for completions */
+	__u32 reserved0[13];
 	/* written by the kernel */
 	__u32 kern_idx;
 	__u32 flags;

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * When a work item takes over a user's send queue, and how long it stays. Executes
+ * nothing itself.
+ *
+ * A message is cheap beside the system call that announces it. So while requests
+ * keep coming, a processor that has nothing else to do waits for them for a moment.
+ * Where none is free this only makes things slower; that shows by the stint ending
+ * early, and the queue is then left to its doorbells for a while.
+ */
+#include <linux/cpumask.h>
+#include <linux/ktime.h>
+#include <linux/sched/stat.h>
+
+#include "stream.h"
+
+/* So many requests without asking for completions: their user will not miss us. */
+#define STREAK		16
+/* How long nothing may come. A system call and its way back, some times over. */
+#define LINGER_NS	(50 * NSEC_PER_USEC)
+/* A stint of so many requests was worth its beginning. */
+#define WORTH		32
+/* Doorbells after one that was not: twice as many each time. */
+#define MIN_PAUSE	16
+#define MAX_PAUSE	256
+
+/*
+ * Any processor but ours. Near it, the scheduler takes one that is idle; left to
+ * itself, the workqueue would stay here where processors share no cache.
+ */
+static int elsewhere(void)
+{
+	int cpu = cpumask_next(raw_smp_processor_id(), cpu_online_mask);
+
+	return cpu < nr_cpu_ids ? cpu : cpumask_first(cpu_online_mask);
+}
+
+bool pinion_stream_take(struct pinion_qp *qp)
+{
+	struct pinion_sq *sq = &qp->sq;
+	u32 pause;
+
+	/* Nothing holds back who is faster than a receiver without acknowledgments. */
+	if (!qp->has_sq || qp->service != PINION_SVC_RC)
+		return false;
+	if (READ_ONCE(sq->ring.hdr->streak) < STREAK || num_online_cpus() == 1)
+		return false;
+	/* Threads that ring at a time may count one for two: it is a rule of thumb. */
+	pause = READ_ONCE(sq->pause);
+	if (pause) {
+		WRITE_ONCE(sq->pause, pause - 1);
+		return false;
+	}
+	pinion_stat_inc(qp->node, streams);
+	WRITE_ONCE(sq->streaming, true);
+	WRITE_ONCE(sq->ring.hdr->flags, PINION_RING_RUNNING);
+	/* Runs, or runs again, after this; whoever ends a stint looks once more. */
+	queue_work_on(elsewhere(), qp->node->wq, &sq->work);
+	return true;
+}
+
+void pinion_stint_begin(struct pinion_qp *qp, struct pinion_stint *stint)
+{
+	stint->begin = READ_ONCE(qp->sq.head);
+	stint->seen = stint->begin;
+}
+
+static bool more_came(const struct pinion_sq *sq)
+{
+	return pinion_ring_user_idx(&sq->ring) != READ_ONCE(sq->head);
+}
+
+/* Return: whether something came before patience, or the processor, was used up. */
+static bool linger(struct pinion_qp *qp)
+{
+	u64 until = ktime_get_ns() + LINGER_NS;
+
+	while (!more_came(&qp->sq)) {
+		if (!single_task_running() || need_resched() || READ_ONCE(qp->dying) ||
+		    ktime_get_ns() > until)
+			return false;
+		cpu_relax();
+	}
+	return true;
+}
+
+static void judge(struct pinion_sq *sq, u32 performed)
+{
+	if (performed >= WORTH)
+		sq->last_pause = 0;
+	else
+		sq->last_pause = clamp(2 * sq->last_pause, MIN_PAUSE, MAX_PAUSE);
+	WRITE_ONCE(sq->pause, sq->last_pause);
+}
+
+bool pinion_stint_goes_on(struct pinion_qp *qp, struct pinion_stint *stint)
+{
+	struct pinion_sq *sq = &qp->sq;
+	u32 head = READ_ONCE(sq->head);
+	bool moved = head != stint->seen;
+
+	if (!READ_ONCE(sq->streaming))
+		return false;
+	stint->seen = head;
+	/* A queue that waits, or may not run, is its timer's or its user's affair. */
+	if (moved && linger(qp))
+		return true;
+	judge(sq, head - stint->begin);
+	WRITE_ONCE(sq->streaming, false);
+	WRITE_ONCE(sq->ring.hdr->flags, 0);
+	/* Pairs with the barrier between publishing and looking at the flag. */
+	smp_mb();
+	return more_came(sq);
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Requests posted one after the other without waiting, which another processor may
+ * then perform: order, completions, and the end of it in the middle.
+ */
+#define _GNU_SOURCE
+#include <string.h>
+#include <unistd.h>
+
+#include "link.h"
+
+enum { QUEUE = 64, AREA = 300000, LARGE = 4 << 20 };
+
+static struct link link_;
+static struct region a, b;
+
+static void begin(uint32_t length)
+{
+	struct qp_cfg cfg = { .wr = QUEUE, .cqe = 4 * QUEUE };
+
+	link_make(&link_, &cfg);
+	a = region_new(length, 1003, ALL_ACCESS);
+	b = region_new(length, 2017, ALL_ACCESS);
+}
+
+static void post_write(uint64_t id, uint64_t from, uint64_t to, uint32_t length)
+{
+	struct ibv_sge sge = sge_of(&a, from, length);
+	struct ibv_send_wr wr = {
+		.wr_id = id,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { b.base + to, b.rkey },
+	};
+
+	post(&link_.a, &wr);
+}
+
+/*
+ * Writes that overlap, so that their order shows. The queue is kept full: for each
+ * completion there is room for a request, whoever else is still at work.
+ */
+static void in_order(void)
+{
+	long long streams = device_counter("streams");
+	uint64_t id, done = 0;
+	struct ibv_wc wc;
+
+	begin(AREA);
+	for (id = 0; id < 20000; id++) {
+		uint32_t length = rnd_below(rnd_below(10) ? 300 : 30000);
+		uint64_t from = rnd_below(AREA - length);
+		uint64_t to = rnd_below(AREA - length);
+
+		if (id - done == QUEUE) {
+			/* Without rest: the slot may be a moment late. */
+			while (!poll_one(link_.a.scq, &wc))
+				;
+			CHECK_EQ(wc.wr_id, done++);
+		}
+		post_write(id, from, to, length);
+		memcpy(b.buf->want + to, a.buf->want + from, length);
+	}
+	while (done < id)
+		CHECK_EQ(await(link_.a.scq).wr_id, done++);
+	expect_none(link_.a.scq, 0);
+	buf_check(b.buf);
+	if (dev.pinion && sysconf(_SC_NPROCESSORS_ONLN) > 1)
+		CHECK(device_counter("streams") > streams);
+}
+
+/* Small ones that nobody asks about, then nothing but one that is asked about. */
+static void after_a_pause(void)
+{
+	int round, i;
+
+	begin(AREA);
+	for (round = 0; round < 200; round++) {
+		for (i = 0; i < QUEUE / 2; i++)
+			post_write(i, 0, 8 * i, 8);
+		usleep(rnd_below(200));
+		post_write(i, 8, AREA - 8, 8);
+		while (await(link_.a.scq).wr_id != QUEUE / 2)
+			;
+	}
+}
+
+/* What was posted completes once each, in order: done, then flushed. */
+static void into_the_error_state(void)
+{
+	uint64_t done;
+	bool flushed;
+	int round;
+
+	begin(LARGE);
+	for (round = 0; round < 10; round++) {
+		for (done = 0; done < QUEUE; done++)
+			post_write(done, 0, 0, LARGE);
+		usleep(rnd_below(3000));
+		CHECK_EQ(end_set_state(&link_.a, IBV_QPS_ERR), 0);
+		flushed = false;
+		for (done = 0; done < QUEUE; done++) {
+			struct ibv_wc wc = await(link_.a.scq);
+
+			CHECK_EQ(wc.wr_id, done);
+			if (flushed || wc.status)
+				CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
+			flushed = wc.status;
+		}
+		expect_none(link_.a.scq, 0);
+		link_renew(&link_);
+	}
+}
+
+/* Wait for nothing, then see that nobody writes there. */
+static void expect_untouched(void)
+{
+	uint8_t *to = b.buf->data;
+	int i;
+
+	memset(to, 0x5a, LARGE);
+	usleep(20000);
+	for (i = 0; i < LARGE; i++)
+		CHECK_EQ(to[i], 0x5a);
+}
+
+static void nothing_after_reset(void)
+{
+	int round, i;
+
+	begin(LARGE);
+	for (round = 0; round < 5; round++) {
+		for (i = 0; i < QUEUE; i++)
+			post_write(i, 0, 0, LARGE);
+		usleep(rnd_below(3000));
+		CHECK_EQ(end_set_state(&link_.a, IBV_QPS_RESET), 0);
+		expect_untouched();
+		expect_none(link_.a.scq, 0);
+		link_renew(&link_);
+	}
+}
+
+static void nothing_after_destroy(void)
+{
+	int round, i;
+
+	for (round = 0; round < 5; round++) {
+		begin(LARGE);
+		for (i = 0; i < QUEUE; i++)
+			post_write(i, 0, 0, LARGE);
+		usleep(rnd_below(3000));
+		link_free(&link_);
+		expect_untouched();
+		region_free(&a);
+		region_free(&b);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(in_order, "streams: in order, with a slot for each completion"),
+	TEST(after_a_pause, "streams: a pause, then one request more"),
+	TEST(into_the_error_state, "streams: the error state in the middle"),
+	TEST(nothing_after_reset, "streams: nothing is written after a reset"),
+	TEST(nothing_after_destroy,
+	     "streams: nothing is written after destroy"),
+};
+
+HARNESS_MAIN("Streams of requests", tests)
