@@ -26,7 +26,7 @@ struct shared {
 
 static void meet(struct shared *shared, int self, int step)
 {
-	double limit = now() + PATIENCE;
+	double limit = now() + patience(PATIENCE);
 
 	SET(shared->ready[self], step);
 	while (GET(shared->ready[!self]) < step) {

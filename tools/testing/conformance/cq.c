@@ -236,7 +236,7 @@ static void c8_no_lost_wakeup(void)
 	begin(cq, NULL);
 	CHECK_EQ(pthread_create(&thread, NULL, consume, cq), 0);
 	while (now() < end) {
-		double limit = now() + 10;
+		double limit = now() + patience(10);
 		int n = rnd_in(1, 3), i;
 
 		for (i = 0; i < n; i++)

@@ -173,7 +173,7 @@ static void a68_fence_kill(void)
 	start = now();
 	kill(pid, SIGKILL);
 	CHECK_EQ(reap(pid), SIGKILL);
-	CHECK(now() - start < 3);
+	CHECK(now() - start < patience(3));
 	dmabuf_check_unused(&dmabuf);
 }
 

@@ -435,7 +435,7 @@ static void hint_and_end(struct region *r, const struct region *other)
 	}
 	start = now();
 	CHECK_EQ(ibv_dereg_mr(r->mr), 0);
-	CHECK(now() - start < 20);
+	CHECK(now() - start < patience(20));
 	/* What is registered next has nothing to do with them. */
 	again = MUST(ibv_reg_mr(dev.pd, r->buf->data, BIG, ODP_ALL));
 	CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH, 0, r, 0, 9),

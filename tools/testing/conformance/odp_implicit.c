@@ -404,7 +404,7 @@ static void a45_invalidation(void)
 
 static void await_children(uint64_t most)
 {
-	double end = now() + 10;
+	double end = now() + patience(10);
 
 	while (counter("children") > most) {
 		if (now() > end)

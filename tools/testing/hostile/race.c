@@ -320,7 +320,7 @@ static void p2_dereg(void)
 					i < 3 ? (void *)&ended : buf),
 			 0);
 	while (now() < end) {
-		double limit = now() + 20;
+		double limit = now() + patience(20);
 		struct ibv_mr *mr;
 
 		mr = MUST(ibv_reg_mr(dev.pd, buf->data, 5000, ALL_ACCESS));

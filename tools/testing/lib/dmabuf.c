@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <linux/dma-heap.h>
@@ -193,6 +194,30 @@ struct exporter_stat dmabuf_stat(const struct dmabuf *dmabuf)
 
 	CHECK_EQ(ask(EXPORTER_STAT, &arg), 0);
 	return arg;
+}
+
+uint64_t dmabuf_pins(const struct dmabuf *dmabuf)
+{
+	struct exporter_stat stat = dmabuf_stat(dmabuf);
+
+	return stat.pins - stat.unpins;
+}
+
+uint64_t dmabuf_pins_mapped(void)
+{
+	struct dmabuf dmabuf = dmabuf_own(4096, 0);
+	struct utsname kernel;
+	struct ibv_mr *mr;
+	uint64_t pins;
+
+	CHECK_EQ(uname(&kernel), 0);
+	if (kernel.release[0] != '6')
+		return 0;
+	mr = MUST(ibv_reg_dmabuf_mr(dev.pd, 0, 4096, 0, dmabuf.fd, 0));
+	pins = dmabuf_pins(&dmabuf);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	dmabuf_free(&dmabuf);
+	return pins;
 }
 
 void dmabuf_check_unused_at(const char *file, int line,

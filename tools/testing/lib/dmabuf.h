@@ -47,6 +47,13 @@ void dmabuf_revoke(const struct dmabuf *dmabuf);
 void dmabuf_fail(const struct dmabuf *dmabuf, enum exporter_step step,
 		 int error);
 struct exporter_stat dmabuf_stat(const struct dmabuf *dmabuf);
+/* How often it is pinned now. */
+uint64_t dmabuf_pins(const struct dmabuf *dmabuf);
+/*
+ * How often what is mapped for us is pinned by that alone: never, but a 6.x without
+ * DMABUF_MOVE_NOTIFY pins once for all importers.
+ */
+uint64_t dmabuf_pins_mapped(void);
 /* What was attached, mapped and pinned is not any more, and nothing was late. */
 #define dmabuf_check_unused(dmabuf) \
 	dmabuf_check_unused_at(__FILE__, __LINE__, dmabuf)

@@ -33,7 +33,7 @@ void event_forget(void)
 
 struct ibv_async_event event_await(enum ibv_event_type type)
 {
-	double limit = now() + PATIENCE;
+	double limit = now() + patience(PATIENCE);
 	struct ibv_async_event event;
 
 	while (now() < limit) {

@@ -140,6 +140,19 @@ double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
+unsigned int slow(void)
+{
+	const char *text = getenv("SLOW");
+	int factor = text ? atoi(text) : 1;
+
+	return factor > 1 ? factor : 1;
+}
+
+double patience(double seconds)
+{
+	return seconds * slow();
+}
+
 int spawn(void (*body)(void *arg), void *arg)
 {
 	int pid;
@@ -234,11 +247,11 @@ static int judge(int status, bool in_time, int timeout, char *text, size_t size)
 static bool leaks(const struct resources *before, char *text, size_t size)
 {
 	struct resources after;
-	int tries;
+	unsigned int tries;
 
 	if (!before->known)
 		return false;
-	for (tries = 0; tries < 50; tries++) {
+	for (tries = 0; tries < 50 * slow(); tries++) {
 		resources_read(&after);
 		if (!resources_differ(before, &after, text, size))
 			return false;
@@ -249,7 +262,8 @@ static bool leaks(const struct resources *before, char *text, size_t size)
 
 static bool run_one(const struct test *test, size_t index, size_t number)
 {
-	int timeout = (test->timeout ?: DEFAULT_TIMEOUT) + opt.seconds;
+	int timeout =
+		patience((test->timeout ?: DEFAULT_TIMEOUT) + opt.seconds);
 	char text[2048] = "", left[512] = "";
 	struct resources before;
 	double start = now();

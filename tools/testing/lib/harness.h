@@ -107,6 +107,13 @@ void rnd_fill(void *to, size_t length);
 void rnd_seed(uint64_t seed);
 
 double now(void);
+/*
+ * How many times longer all takes in this bed than in the plain one, from SLOW in the
+ * environment, and so many times @seconds: the harness and whoever waits for an end
+ * allow for it.
+ */
+unsigned int slow(void);
+double patience(double seconds);
 
 /* A child that runs @body and exits 0; it ends with us. */
 int spawn(void (*body)(void *arg), void *arg);

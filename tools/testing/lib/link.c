@@ -246,7 +246,7 @@ enum ibv_qp_state end_state(const struct end *end)
 
 void end_await_state(const struct end *end, enum ibv_qp_state state)
 {
-	double limit = now() + PATIENCE;
+	double limit = now() + patience(PATIENCE);
 
 	while (end_state(end) != state) {
 		if (now() > limit)

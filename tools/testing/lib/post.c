@@ -38,9 +38,10 @@ struct ibv_wc await(struct ibv_cq *cq)
 		if (++spins < 100)
 			continue;
 		if (!limit)
-			limit = now() + PATIENCE;
+			limit = now() + patience(PATIENCE);
 		else if (now() > limit)
-			FAIL("no completion within %d seconds", PATIENCE);
+			FAIL("no completion within %g seconds",
+			     patience(PATIENCE));
 		spins > 1000 ? (void)usleep(200) : (void)sched_yield();
 	}
 	return wc;

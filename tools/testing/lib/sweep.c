@@ -26,9 +26,9 @@ static bool same(const struct resources *before, long pins, char *text,
 static void check_same(const struct resources *before, long pins)
 {
 	char text[256];
-	int tries;
+	unsigned int tries;
 
-	for (tries = 0; tries < 50; tries++) {
+	for (tries = 0; tries < 50 * slow(); tries++) {
 		if (same(before, pins, text, sizeof(text)))
 			return;
 		usleep(5000);

@@ -466,7 +466,7 @@ void worker_start(struct worker *w, struct traffic *t, int number,
 
 void traffic_settle(struct traffic *t)
 {
-	double limit = now() + PATIENCE;
+	double limit = now() + patience(PATIENCE);
 
 	SET(t->over, true);
 	while (GET(t->running) || GET(t->sent) != GET(t->posted) ||
