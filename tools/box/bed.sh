@@ -240,9 +240,10 @@ make_job() {
 	fi
 }
 
-# run MACHINE...: run it, judge the console, exit.
-run() {
-	local rc=0 guard=()
+# boot MACHINE...: run it to its end, of which $rc is the status. False if it should be
+# tried again: it has tries left in $boots and died before its first process.
+boot() {
+	local guard=()
 	: >"$job/console"
 	((timeout == 0)) || guard=(timeout --foreground -k 5 $((timeout + 200)))
 	# In the background, so that a signal for this script reaches the machine.
@@ -256,6 +257,15 @@ run() {
 		kill -0 $pid 2>/dev/null || break
 	done
 	trap - TERM HUP INT
+	((rc != 123 || --boots == 0)) || grep -qa 'Run .* as init process' "$job/console"
+}
+
+# run MACHINE...: run it, judge the console, exit.
+run() {
+	local rc boots=${BOX_BOOTS:-1}
+	until boot "$@"; do
+		printf '%s: the machine died before it ran anything, once more\n' "$BOX" >&2
+	done
 	# What the kernel says after it was told to stop is no news of the driver's.
 	sed '/box: the command.s time is up/,$d' "$job/console" >"$job/judged"
 	[ -z "$log" ] || cp "$job/console" "$log"
