@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Other processes write to a region as fast as they can while it ends, changes or
- * is invalidated: no byte moves after the call returned (items L1 to L6).
+ * is invalidated: no byte moves after the call returned (items L1 to L7).
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -13,6 +13,14 @@
 #include "link.h"
 
 enum { WRITERS = 3, LEN = 50000, MAX_LEN = 1 << 20 };
+/* Of a slice: for each writer its own, marked in each line with the message's number. */
+enum { SLICE = 200000, LINE = 500 };
+
+enum how {
+	PLAIN,
+	SLICED, /* to slices of their own */
+	STARVED, /* and hardly ever have a processor */
+};
 
 /*
  * In shared memory. Unreliable connections, whose responder does not break when it
@@ -22,6 +30,7 @@ static struct board {
 	struct peer target[WRITERS], writer[WRITERS];
 	volatile uint32_t rkey;
 	volatile uint64_t addr, length;
+	volatile enum how how;
 	volatile bool stop;
 	volatile int ready;
 	volatile unsigned long writes[WRITERS];
@@ -29,6 +38,27 @@ static struct board {
 
 static struct link links[WRITERS]; /* .b is ours */
 static int pids[WRITERS];
+
+/* To one processor, at normal priority or when nobody else wants it. */
+static void run_on(int processor, bool idly)
+{
+	struct sched_param none = {};
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(processor, &set);
+	CHECK_EQ(sched_setaffinity(0, sizeof(set), &set), 0);
+	if (idly)
+		CHECK_EQ(sched_setscheduler(0, SCHED_IDLE, &none), 0);
+}
+
+static void mark(uint8_t *slice, uint32_t number)
+{
+	size_t at;
+
+	for (at = 0; at < SLICE; at += LINE)
+		memcpy(slice + at, &number, sizeof(number));
+}
 
 static void write_on(void *arg)
 {
@@ -44,17 +74,24 @@ static void write_on(void *arg)
 	end_init(&end);
 	end_connect(&end, &board->target[me]);
 	__atomic_add_fetch(&board->ready, 1, __ATOMIC_SEQ_CST);
+	if (board->how == STARVED)
+		run_on(0, true);
 	while (!board->stop) {
 		uint32_t length = board->length;
+		uint64_t addr = board->addr;
 
+		if (board->how == SLICED) {
+			mark(mine.buf->data, board->writes[me] + 1);
+			addr += me * SLICE;
+		}
 		expect(rdma(&end, IBV_WR_RDMA_WRITE, sge_of(&mine, 0, length),
-			    board->addr, board->rkey),
+			    addr, board->rkey),
 		       IBV_WC_SUCCESS);
 		board->writes[me]++;
 	}
 }
 
-static void begin(size_t length)
+static void begin(size_t length, enum how how)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_UC };
 	long i;
@@ -63,6 +100,7 @@ static void begin(size_t length)
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(board != MAP_FAILED);
 	board->length = length;
+	board->how = how;
 	for (i = 0; i < WRITERS; i++) {
 		end_make(&links[i].b, &cfg);
 		end_init(&links[i].b);
@@ -104,7 +142,7 @@ static void dereg(size_t length)
 	unsigned long rounds = 0, seen = 0;
 	double end;
 
-	begin(length);
+	begin(length, PLAIN);
 	for (end = now() + opt.seconds; now() < end; rounds++) {
 		struct region r = region_reg(dev.pd, buf, ALL_ACCESS);
 
@@ -130,28 +168,85 @@ static void l2_dereg_large(void)
 	dereg(MAX_LEN);
 }
 
+/*
+ * Two buffers whose pages take turns in the machine's memory: no two pages of one
+ * follow on each other, so that a message is many runs and looks its memory up often.
+ */
+static void interleaved(struct buf *bufs[2], size_t length)
+{
+	size_t size = (length + 3 * PAGE) & ~(PAGE - 1), at;
+	uint8_t *maps[2];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		maps[i] = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		CHECK(maps[i] != MAP_FAILED);
+	}
+	for (at = 0; at < size; at += PAGE)
+		maps[0][at] = maps[1][at] = 1;
+	for (i = 0; i < 2; i++)
+		bufs[i] = buf_of(maps[i], size, PAGE, length);
+}
+
+/* No slice is a part of one message and a part of another. */
+static void whole(const struct buf *buf)
+{
+	uint32_t first, number;
+	size_t i, at;
+
+	for (i = 0; i < WRITERS; i++) {
+		const uint8_t *slice = buf->data + i * SLICE;
+
+		memcpy(&first, slice, sizeof(first));
+		for (at = 0; at < SLICE; at += LINE) {
+			memcpy(&number, slice + at, sizeof(number));
+			if (number != first)
+				FAIL("the first %zu bytes are of message %u, then comes %u",
+				     at, first, number);
+		}
+	}
+}
+
+/*
+ * Each message goes to the old memory or to the new one: what it began with it goes
+ * on with, and is through with when the call returns.
+ */
 static void l3_rereg(void)
 {
-	struct buf *bufs[2] = { buf_new(LEN, 77), buf_new(LEN, 1001) };
-	unsigned long rounds = 0;
-	struct region r;
+	enum { ACCESS = ALL_ACCESS | IBV_ACCESS_ZERO_BASED };
+	unsigned long rounds = 0, seen = 0;
+	struct buf *bufs[2];
+	struct ibv_mr *mr;
 	double end;
+	int i;
 
-	r = region_reg(dev.pd, bufs[0], ALL_ACCESS);
-	begin(LEN);
-	board->addr = r.base;
-	board->rkey = r.rkey;
+	interleaved(bufs, WRITERS * SLICE);
+	for (i = 0; i < 2; i++)
+		memset(bufs[i]->data, 0, bufs[i]->length);
+	mr = MUST(ibv_reg_mr(dev.pd, bufs[0]->data, bufs[0]->length, ACCESS));
+	begin(SLICE, SLICED);
+	board->rkey = mr->rkey;
 	for (end = now() + opt.seconds; now() < end; rounds++) {
-		struct buf *next = bufs[~rounds & 1];
+		struct buf *old = bufs[rounds & 1], *next = bufs[~rounds & 1];
 
 		usleep(rnd_below(300));
-		CHECK_EQ(ibv_rereg_mr(r.mr, IBV_REREG_MR_CHANGE_TRANSLATION,
-				      NULL, next->data, LEN, 0),
+		CHECK_EQ(ibv_rereg_mr(mr,
+				      IBV_REREG_MR_CHANGE_TRANSLATION |
+					      IBV_REREG_MR_CHANGE_ACCESS,
+				      NULL, next->data, next->length, ACCESS),
 			 0);
-		untouched(bufs[rounds & 1]);
-		board->addr = (uintptr_t)next->data;
+		CHECK_EQ(mr->rkey, board->rkey);
+		whole(old);
+		seen += !!*(uint32_t *)old->data;
+		memset(old->data, 0, old->length);
+		buf_accept(old);
+		usleep(rnd_below(200));
+		buf_check(old);
 	}
 	finish(rounds);
+	note("written to in %lu of %lu rounds", seen, rounds);
+	CHECK(seen);
 }
 
 static void l4_rights(void)
@@ -162,7 +257,7 @@ static void l4_rights(void)
 	double end;
 
 	r = region_reg(dev.pd, buf, ALL_ACCESS);
-	begin(LEN);
+	begin(LEN, PLAIN);
 	board->addr = r.base;
 	board->rkey = r.rkey;
 	for (end = now() + opt.seconds; now() < end; rounds++) {
@@ -188,7 +283,7 @@ static void l5_domain(void)
 	double end;
 
 	r = region_reg(dev.pd, buf, ALL_ACCESS);
-	begin(LEN);
+	begin(LEN, PLAIN);
 	board->addr = r.base;
 	board->rkey = r.rkey;
 	for (end = now() + opt.seconds; now() < end; rounds++) {
@@ -222,7 +317,7 @@ static void l6_invalidate(void)
 
 	r = region_reg(dev.pd, buf, ALL_ACCESS | IBV_ACCESS_MW_BIND);
 	mw = MUST(ibv_alloc_mw(dev.pd, IBV_MW_TYPE_2));
-	begin(LEN);
+	begin(LEN, PLAIN);
 	board->addr = r.base;
 	for (end = now() + opt.seconds; now() < end; rounds++) {
 		struct end *at = &links[rounds % WRITERS].b;
@@ -249,6 +344,51 @@ static void l6_invalidate(void)
 	finish(rounds);
 }
 
+static void spin(void *arg)
+{
+	(void)arg;
+	run_on(0, false);
+	while (!board->stop)
+		;
+}
+
+/*
+ * Whoever is inside a gate leaves it at once, also where all the others want the
+ * processor: else its owner would wait for as long as they please.
+ */
+static void l7_starved(void)
+{
+	struct buf *buf = buf_new(MAX_LEN, 77);
+	unsigned long rounds = 0;
+	double end, longest = 0;
+	struct region r;
+	int pid;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		skip("one processor");
+	r = region_reg(dev.pd, buf, ALL_ACCESS);
+	begin(MAX_LEN, STARVED);
+	run_on(1, false);
+	pid = spawn(spin, NULL);
+	board->addr = r.base;
+	board->rkey = r.rkey;
+	for (end = now() + 2 * opt.seconds; now() < end; rounds++) {
+		double begun = now(), took;
+
+		CHECK_EQ(ibv_rereg_mr(r.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL,
+				      NULL, 0, ALL_ACCESS),
+			 0);
+		took = now() - begun;
+		if (took > longest)
+			longest = took;
+		usleep(rnd_below(1000));
+	}
+	finish(rounds);
+	reap_ok(pid);
+	note("the longest took %.1f ms", longest * 1e3);
+	CHECK(longest < 0.3);
+}
+
 static const struct test tests[] = {
 	TEST(l1_dereg, "L1 dereg"),
 	TEST(l2_dereg_large, "L2 dereg, large messages"),
@@ -256,6 +396,7 @@ static const struct test tests[] = {
 	TEST(l4_rights, "L4 rereg: rights"),
 	TEST(l5_domain, "L5 rereg: domain"),
 	TEST(l6_invalidate, "L6 windows invalidated"),
+	TEST(l7_starved, "L7 writers that get no time"),
 };
 
 HARNESS_MAIN("No access afterwards, with other processes writing", tests)
