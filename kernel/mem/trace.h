@@ -90,17 +90,16 @@ TRACE_EVENT(mr_reg_fail,
 		  __entry->err)
 );
 
-/* A page of an on-demand region was missing; @pages came, or a negative errno. */
-TRACE_EVENT(odp_fault,
-	TP_PROTO(const struct pinion_key *key, u64 offset, u64 length, bool write, s64 pages,
+DECLARE_EVENT_CLASS(pinion_odp,
+	TP_PROTO(const struct pinion_key *key, u64 offset, u64 length, bool write, s64 result,
 		 u64 ns),
-	TP_ARGS(key, offset, length, write, pages, ns),
+	TP_ARGS(key, offset, length, write, result, ns),
 	TP_STRUCT__entry(
 		__field(u32, key)
 		__field(u64, addr)
 		__field(u64, length)
 		__field(bool, write)
-		__field(s64, pages)
+		__field(s64, result)
 		__field(u64, ns)
 	),
 	TP_fast_assign(
@@ -108,12 +107,27 @@ TRACE_EVENT(odp_fault,
 		__entry->addr = key->base + offset;
 		__entry->length = length;
 		__entry->write = write;
-		__entry->pages = pages;
+		__entry->result = result;
 		__entry->ns = ns;
 	),
 	TP_printk("key=0x%08x addr=0x%llx length=%llu %s pages=%lld ns=%llu", __entry->key,
 		  __entry->addr, __entry->length, __entry->write ? "write" : "read",
-		  __entry->pages, __entry->ns)
+		  __entry->result, __entry->ns)
+);
+
+/* A page of an on-demand region was missing; so many came, or a negative errno. */
+DEFINE_EVENT(pinion_odp, odp_fault,
+	     TP_PROTO(const struct pinion_key *key, u64 offset, u64 length, bool write,
+		      s64 result, u64 ns),
+	     TP_ARGS(key, offset, length, write, result, ns));
+
+DEFINE_EVENT_PRINT(pinion_odp, odp_prefetch,
+	TP_PROTO(const struct pinion_key *key, u64 offset, u64 length, bool write, s64 result,
+		 u64 ns),
+	TP_ARGS(key, offset, length, write, result, ns),
+	TP_printk("key=0x%08x addr=0x%llx length=%llu %s err=%lld ns=%llu", __entry->key,
+		  __entry->addr, __entry->length, __entry->write ? "write" : "read",
+		  __entry->result, __entry->ns)
 );
 
 /* The process's memory at @start, an address of its own, changes. */
@@ -136,31 +150,6 @@ TRACE_EVENT(odp_invalidate,
 	),
 	TP_printk("key=0x%08x start=0x%llx length=%llu pages=%llu ns=%llu", __entry->key,
 		  __entry->start, __entry->length, __entry->pages, __entry->ns)
-);
-
-TRACE_EVENT(odp_prefetch,
-	TP_PROTO(const struct pinion_key *key, u64 offset, u64 length, bool write, int err,
-		 u64 ns),
-	TP_ARGS(key, offset, length, write, err, ns),
-	TP_STRUCT__entry(
-		__field(u32, key)
-		__field(u64, addr)
-		__field(u64, length)
-		__field(bool, write)
-		__field(int, err)
-		__field(u64, ns)
-	),
-	TP_fast_assign(
-		__entry->key = key->value;
-		__entry->addr = key->base + offset;
-		__entry->length = length;
-		__entry->write = write;
-		__entry->err = err;
-		__entry->ns = ns;
-	),
-	TP_printk("key=0x%08x addr=0x%llx length=%llu %s err=%d ns=%llu", __entry->key,
-		  __entry->addr, __entry->length, __entry->write ? "write" : "read",
-		  __entry->err, __entry->ns)
 );
 
 TRACE_EVENT(dmabuf_map,
