@@ -3,6 +3,7 @@
  * Fast registration: what a list of pages means before, while and after it is in
  * force. The pages are made up and never touched.
  */
+#include <linux/sched/mm.h>
 #include <linux/sizes.h>
 
 #include "../kernel/mem/fastreg.c"
@@ -263,6 +264,25 @@ static void any_allocation_may_fail(struct kunit *test)
 }
 #endif
 
+/*
+ * So nothing of them can fail for want of memory. Who allocates in what is for getting
+ * memory back is told off by lockdep.
+ */
+static void registering_and_invalidating_allocate_nothing(struct kunit *test)
+{
+	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_MEM_REG);
+	int registered, invalidated;
+
+	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
+	fs_reclaim_acquire(GFP_KERNEL);
+	registered = reg(test, mr, 0);
+	invalidated = invalidate(test, mr);
+	fs_reclaim_release(GFP_KERNEL);
+	KUNIT_EXPECT_EQ(test, registered, 0);
+	KUNIT_EXPECT_EQ(test, invalidated, 0);
+	end_fastreg(test, mr);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(only_regions_of_memory_of_some_pages_are_made),
 	KUNIT_CASE(a_region_is_shut_until_it_is_registered),
@@ -278,6 +298,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_new_tag_ends_the_old),
 	KUNIT_CASE(who_may_not_register_does_not),
 	KUNIT_CASE(any_allocation_may_fail),
+	KUNIT_CASE(registering_and_invalidating_allocate_nothing),
 	{}
 };
 
