@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A process is killed in the middle of each verb, at any moment; nothing of it is
- * left and others do not notice (items Q1 to Q6).
+ * A process is killed in the middle of each verb, becomes another program or forks,
+ * at any moment; nothing of it is left and others do not notice (items Q1 to Q6).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -13,207 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "endless.h"
 #include "resources.h"
 #include "transfer.h"
 #include "victim.h"
-
-/* Each does its verbs for ever. */
-static void opens(void)
-{
-	for (;;)
-		ibv_close_device(device_another());
-}
-
-static void domains(void)
-{
-	for (;;)
-		ibv_dealloc_pd(MUST(ibv_alloc_pd(dev.ctx)));
-}
-
-static void completion_queues(void)
-{
-	for (;;) {
-		struct ibv_cq *cq;
-
-		cq = MUST(
-			ibv_create_cq(dev.ctx, rnd_in(1, 3000), NULL, NULL, 0));
-		ibv_resize_cq(cq, rnd_in(1, 3000));
-		ibv_destroy_cq(cq);
-	}
-}
-
-static void queue_pairs(void)
-{
-	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC,
-						  IBV_QPT_UD };
-
-	for (;;) {
-		struct qp_cfg cfg = { .type = types[rnd_below(3)] };
-		struct link link;
-
-		link_make(&link, &cfg);
-		link_free(&link);
-	}
-}
-
-static void shared_queues(void)
-{
-	for (;;) {
-		struct ibv_srq_init_attr init = {
-			.attr = { .max_wr = rnd_in(1, 500), .max_sge = 3 },
-		};
-		struct ibv_srq_attr attr = { .max_wr = rnd_in(1, 500) };
-		struct ibv_srq *srq = MUST(ibv_create_srq(dev.pd, &init));
-
-		ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR);
-		ibv_destroy_srq(srq);
-	}
-}
-
-static void regions(void)
-{
-	struct buf *buf = buf_new(8 << 20, 5);
-
-	for (;;) {
-		struct ibv_mr *mr;
-		int i;
-
-		mr = MUST(ibv_reg_mr(dev.pd, buf->data, rnd_in(1, buf->length),
-				     ALL_ACCESS));
-		for (i = 0; i < 3; i++)
-			ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,
-				     buf->data, rnd_in(1, buf->length), 0);
-		ibv_dereg_mr(mr);
-	}
-}
-
-static void windows(void)
-{
-	struct region r = region_new(9000, 1, ALL_ACCESS | IBV_ACCESS_MW_BIND);
-	struct link link;
-
-	link_make(&link, NULL);
-	for (;;) {
-		struct ibv_mw *mw = MUST(ibv_alloc_mw(dev.pd, IBV_MW_TYPE_1));
-		struct ibv_mw_bind bind = {
-			.send_flags = IBV_SEND_SIGNALED,
-			.bind_info = { .mr = r.mr,
-				       .addr = r.base,
-				       .length = 9000 },
-		};
-
-		CHECK_EQ(ibv_bind_mw(link.a.qp, mw, &bind), 0);
-		await(link.a.scq);
-		ibv_dealloc_mw(mw);
-	}
-}
-
-static void device_memory(void)
-{
-	struct ibv_alloc_dm_attr attr = { .length = 65536 };
-
-	for (;;) {
-		struct ibv_dm *dm = ibv_alloc_dm(dev.ctx, &attr);
-		struct ibv_mr *mr;
-
-		if (!dm)
-			continue;
-		mr = ibv_reg_dm_mr(dev.pd, dm, 0, 4096,
-				   ALL_ACCESS | IBV_ACCESS_ZERO_BASED);
-		if (mr)
-			ibv_dereg_mr(mr);
-		ibv_free_dm(dm);
-	}
-}
-
-static void groups(void)
-{
-	struct qp_cfg cfg = { .type = IBV_QPT_UD };
-	union ibv_gid gid = { .raw = { [10] = 0xff, 0xff, 239, 9, 9, 9 } };
-	struct link link;
-
-	link_make(&link, &cfg);
-	for (;;) {
-		struct ibv_ah_attr attr = {
-			.is_global = 1,
-			.port_num = 1,
-			.grh = { .dgid = gid, .sgid_index = dev.gid_index },
-		};
-
-		ibv_attach_mcast(link.a.qp, &gid, 0);
-		ibv_destroy_ah(MUST(ibv_create_ah(dev.pd, &attr)));
-		if (rnd() & 1)
-			ibv_detach_mcast(link.a.qp, &gid, 0);
-	}
-}
-
-static void large_messages(void)
-{
-	struct region a = region_new(8 << 20, 1, ALL_ACCESS);
-	struct region b = region_new(8 << 20, 7, ALL_ACCESS);
-	struct link link;
-
-	link_make(&link, NULL);
-	for (;;)
-		rdma(&link.a, rnd() & 1 ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
-		     sge_of(&a, 0, 8 << 20), b.base, b.rkey);
-}
-
-static void waiting(void)
-{
-	struct qp_cfg cfg = { .rnr_timer = 1 };
-	struct link links[4];
-	int i;
-
-	for (i = 0; i < 4; i++) {
-		struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
-
-		link_make(&links[i], &cfg);
-		if (i & 1)
-			end_set_state(&links[i].b, IBV_QPS_RESET);
-		post(&links[i].a, &wr);
-	}
-	pause();
-}
-
-static void xrc(void)
-{
-	for (;;) {
-		struct ibv_xrcd_init_attr attr = {
-			.comp_mask = IBV_XRCD_INIT_ATTR_FD |
-				     IBV_XRCD_INIT_ATTR_OFLAGS,
-			.fd = -1,
-			.oflags = O_CREAT,
-		};
-		struct qp_cfg cfg = { .type = IBV_QPT_XRC_RECV };
-		struct end end;
-
-		cfg.xrcd = ibv_open_xrcd(dev.ctx, &attr);
-		if (!cfg.xrcd)
-			pause();
-		end_make(&end, &cfg);
-		end_free(&end);
-		ibv_close_xrcd(cfg.xrcd);
-	}
-}
-
-static const struct {
-	const char *name;
-	void (*verbs)(void);
-} kinds[] = {
-	{ "open", opens },
-	{ "domains", domains },
-	{ "completion queues", completion_queues },
-	{ "queue pairs", queue_pairs },
-	{ "shared queues", shared_queues },
-	{ "regions", regions },
-	{ "windows", windows },
-	{ "device memory", device_memory },
-	{ "groups", groups },
-	{ "large messages", large_messages },
-	{ "waiting", waiting },
-	{ "xrc", xrc },
-};
 
 static int *ready; /* in shared memory */
 
@@ -251,43 +54,28 @@ static void killed(int pid)
 	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-static void nothing_left(const struct resources *before)
-{
-	struct resources after;
-	char text[256];
-	int i;
-
-	for (i = 0; i < 100; i++) {
-		resources_read(&after);
-		if (!resources_differ(before, &after, text, sizeof(text)))
-			return;
-		usleep(10000);
-	}
-	FAIL("left behind: %s", text);
-}
-
 static void q1_each_verb(void)
 {
 	volatile struct victim *v = victim_start();
-	double slice = opt.seconds / (double)ARRAY_SIZE(kinds);
+	double slice = opt.seconds / (double)endless_count;
 	struct resources before;
 	unsigned long deaths = 0;
 	size_t i;
 
 	share_ready();
 	resources_read(&before);
-	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+	for (i = 0; i < endless_count; i++) {
 		double end = now() + slice;
 
-		context("%s", kinds[i].name);
+		context("%s", endless[i].name);
 		do {
-			int pid = start(kinds[i].verbs);
+			int pid = start(endless[i].verbs);
 
 			usleep(rnd_below(20000));
 			killed(pid);
 			deaths++;
 		} while (now() < end);
-		nothing_left(&before);
+		resources_await(&before);
 	}
 	context("%s", "");
 	note("%lu deaths", deaths);
@@ -304,10 +92,10 @@ static void many_threads(void)
 {
 	size_t i;
 
-	for (i = 1; i < ARRAY_SIZE(kinds) - 1; i++) {
+	for (i = 1; i < endless_count - 1; i++) {
 		pthread_t thread;
 
-		pthread_create(&thread, NULL, verbs_thread, kinds[i].verbs);
+		pthread_create(&thread, NULL, verbs_thread, endless[i].verbs);
 	}
 	pause();
 }
@@ -327,7 +115,7 @@ static void q2_many_threads(void)
 		killed(pid);
 		deaths++;
 	}
-	nothing_left(&before);
+	resources_await(&before);
 	note("%lu deaths", deaths);
 }
 
@@ -415,7 +203,7 @@ static void q3_peer_dies(void)
 		deaths++;
 	}
 	note("%lu deaths, %lu messages", deaths, done);
-	nothing_left(&before);
+	resources_await(&before);
 }
 
 /* Objects belong to the file, and go with its last holder. */
@@ -457,7 +245,76 @@ static void q4_file_outlives(void)
 		CHECK(resources_count(&during, "mr") >
 		      resources_count(&before, "mr"));
 	CHECK_EQ(write(socks[0], "", 1), 1);
-	nothing_left(&before);
+	resources_await(&before);
+}
+
+/* Runs the verbs of @arg in a thread; the caller is free for something else. */
+static void beside(void *arg)
+{
+	pthread_t thread;
+
+	device_open();
+	CHECK_EQ(pthread_create(&thread, NULL, verbs_thread, arg), 0);
+	usleep(rnd_below(20000));
+}
+
+static void becomes_another(void *arg)
+{
+	beside(arg);
+	execl("/bin/true", "true", NULL);
+	FAIL("exec: errno %d", errno);
+}
+
+/* Each child has a copy of the memory, and what is pinned of it is not shared. */
+static void has_children(void *arg)
+{
+	int i;
+
+	beside(arg);
+	for (i = 0; i < 10; i++) {
+		int status, pid = fork();
+
+		CHECK(pid >= 0);
+		if (!pid)
+			_exit(0);
+		CHECK_EQ(waitpid(pid, &status, 0), pid);
+		CHECK_EQ(status, 0);
+	}
+	_exit(0);
+}
+
+static void in_each_verb(void (*body)(void *arg))
+{
+	double slice = 2 * opt.seconds / (double)endless_count;
+	unsigned long count = 0;
+	struct resources before;
+	size_t i;
+
+	resources_read(&before);
+	for (i = 0; i < endless_count; i++) {
+		double end = now() + slice;
+
+		context("%s", endless[i].name);
+		do {
+			/* Else all children do the same. */
+			rnd();
+			reap_ok(spawn(body, endless[i].verbs));
+			count++;
+		} while (now() < end);
+		resources_await(&before);
+	}
+	context("%s", "");
+	note("%lu processes", count);
+}
+
+static void q5_exec(void)
+{
+	in_each_verb(becomes_another);
+}
+
+static void q6_fork(void)
+{
+	in_each_verb(has_children);
 }
 
 static const struct test tests[] = {
@@ -465,6 +322,8 @@ static const struct test tests[] = {
 	TEST(q2_many_threads, "Q2 with a thread for each verb"),
 	TEST(q3_peer_dies, "Q3 the peer dies"),
 	TEST(q4_file_outlives, "Q4 a child holds the file"),
+	TEST(q5_exec, "Q5 exec in the middle of each verb"),
+	TEST(q6_fork, "Q6 forks in the middle of each verb"),
 };
 
 HARNESS_MAIN("Killed", tests)

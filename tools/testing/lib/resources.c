@@ -206,6 +206,21 @@ bool resources_differ(const struct resources *a, const struct resources *b,
 	return differ;
 }
 
+void resources_await(const struct resources *before)
+{
+	struct resources after;
+	char text[256];
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		resources_read(&after);
+		if (!resources_differ(before, &after, text, sizeof(text)))
+			return;
+		usleep(10000);
+	}
+	FAIL("left behind: %s", text);
+}
+
 long long resources_count(const struct resources *res, const char *name)
 {
 	int i;
@@ -215,6 +230,29 @@ long long resources_count(const struct resources *res, const char *name)
 			return res->kind[i].count;
 	}
 	return -1;
+}
+
+long long pinned_pages(void)
+{
+	long long count, pages = 0;
+	char line[256];
+	FILE *file;
+
+	/* Each processor counts for itself until it is asked. */
+	file = fopen("/proc/sys/vm/stat_refresh", "w");
+	if (file) {
+		fputs("1", file);
+		fclose(file);
+	}
+	file = MUST(fopen("/proc/vmstat", "r"));
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "nr_foll_pin_acquired %lld", &count) == 1)
+			pages += count;
+		if (sscanf(line, "nr_foll_pin_released %lld", &count) == 1)
+			pages -= count;
+	}
+	fclose(file);
+	return pages;
 }
 
 long vm_pin(int pid)

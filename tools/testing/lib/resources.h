@@ -25,9 +25,13 @@ void resources_read(struct resources *res);
 /* Says in @text what differs. */
 bool resources_differ(const struct resources *a, const struct resources *b,
 		      char *text, size_t size);
+/* Soon there is as much as before: what ends, ends a little later. */
+void resources_await(const struct resources *before);
 /* Of one kind ("mr", "qp", ...; "keys" of the debugfs), or -1. */
 long long resources_count(const struct resources *res, const char *name);
 
+/* Pages pinned in the whole machine. */
+long long pinned_pages(void);
 /* KiB pinned by @pid (0: us), of /proc/PID/status. */
 long vm_pin(int pid);
 
