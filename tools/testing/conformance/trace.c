@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What the tracepoints tell of registration: sizes and durations that can be true
+ * (items TR1 to TR5), and how large the blocks of a table are (item A15).
+ */
+#define _GNU_SOURCE
+#include <string.h>
+#include <sys/mman.h>
+
+#include "link.h"
+#include "memory.h"
+#include "tracing.h"
+
+static uint64_t now_ns(void)
+{
+	return now() * 1e9;
+}
+
+static const char *of_key(uint32_t key)
+{
+	static char text[32];
+
+	snprintf(text, sizeof(text), "key=%#010x ", key);
+	return text;
+}
+
+/* The driver was busy for some of the time the call took. */
+static void lasted(const char *line, uint64_t begun)
+{
+	uint64_t took = now_ns() - begun, ns = tracing_value(line, "ns");
+
+	context("%s", line);
+	CHECK(ns > 0 && ns <= took);
+}
+
+static void is_region(const char *line, const struct region *r, int access)
+{
+	context("%s", line);
+	CHECK_EQ(tracing_value(line, "base"), r->base);
+	CHECK_EQ(tracing_value(line, "length"), r->buf->length);
+	CHECK_EQ(tracing_value(line, "access"), access);
+}
+
+/* As many equal blocks as hold it, and no more. */
+static void is_table(const char *line, const struct buf *buf, uint64_t least)
+{
+	uint64_t size = tracing_value(line, "size");
+	uint64_t blocks = tracing_value(line, "blocks");
+	uint64_t first = tracing_value(line, "first");
+
+	context("%s", line);
+	CHECK(size >= least && !(size & (size - 1)));
+	CHECK_EQ(first, (uintptr_t)buf->data & (size - 1));
+	CHECK_EQ(blocks, (first + buf->length + size - 1) / size);
+}
+
+static const size_t lengths[] = { 1, 5000, 1 << 20 };
+
+static void tr1_reg(void)
+{
+	size_t i;
+
+	tracing_start();
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		struct buf *buf = buf_new(lengths[i], 77);
+		uint64_t begun = now_ns();
+		struct region r = region_reg(dev.pd, buf, ALL_ACCESS);
+		const char *line = tracing_last("mr_reg", of_key(r.rkey));
+
+		lasted(line, begun);
+		is_region(line, &r, ALL_ACCESS);
+		CHECK_EQ(tracing_count("mr_reg", of_key(r.rkey)), 1);
+	}
+	tracing_stop();
+}
+
+static void tr2_table(void)
+{
+	size_t i;
+
+	tracing_start();
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		struct region r = region_new(lengths[i], 77, ALL_ACCESS);
+		uint64_t whole = tracing_value(
+			tracing_last("mr_reg", of_key(r.rkey)), "ns");
+		const char *line = tracing_last("mtt_write", "");
+
+		is_table(line, r.buf, PAGE);
+		CHECK(tracing_value(line, "ns") <= whole);
+	}
+	CHECK_EQ(tracing_count("mtt_write", ""), ARRAY_SIZE(lengths));
+	tracing_stop();
+}
+
+static void tr3_rereg(void)
+{
+	struct buf *more = buf_new(70000, 1001);
+	struct region r;
+	uint64_t begun;
+
+	tracing_start();
+	r = region_new(9000, 1, ALL_ACCESS);
+	begun = now_ns();
+	region_rereg(&r, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, more, 0);
+	lasted(tracing_last("mr_rereg", of_key(r.rkey)), begun);
+	is_region(tracing_last("mr_rereg", of_key(r.rkey)), &r, ALL_ACCESS);
+	is_table(tracing_last("mtt_write", ""), more, PAGE);
+	region_rereg(&r, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0);
+	is_region(tracing_last("mr_rereg", of_key(r.rkey)), &r, 0);
+	/* The same table. */
+	CHECK_EQ(tracing_count("mtt_write", ""), 2);
+	tracing_stop();
+}
+
+static void tr4_dereg(void)
+{
+	struct region r;
+	uint64_t begun;
+
+	tracing_start();
+	r = region_new(300000, 1, ALL_ACCESS);
+	CHECK_EQ(tracing_count("mr_dereg", of_key(r.rkey)), 0);
+	begun = now_ns();
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+	lasted(tracing_last("mr_dereg", of_key(r.rkey)), begun);
+	is_region(tracing_last("mr_dereg", of_key(r.rkey)), &r, ALL_ACCESS);
+	tracing_stop();
+}
+
+static void fails(const char *what, int err)
+{
+	char why[32];
+
+	CHECK_EQ(tracing_count("mr_reg_fail", what), 1);
+	snprintf(why, sizeof(why), "(%d)", -err);
+	context("%s", why);
+	CHECK(strstr(tracing_last("mr_reg_fail", what), why));
+}
+
+/* The reason is in words, and what was asked for beside it. */
+static void tr5_fail(void)
+{
+	struct buf *buf = buf_new(8 * PAGE, 0);
+
+	munmap(buf->data + 7 * PAGE, PAGE);
+	tracing_start();
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, 7 * PAGE + 11, 0), EFAULT);
+	fails("length=28683 ", EFAULT);
+	CHECK(strstr(tracing_last("mr_reg_fail", "length=28683 "), "pinned"));
+	MUST_NOT(ibv_reg_mr_iova(dev.pd, buf->data, 2 * PAGE, -PAGE, 0),
+		 EINVAL);
+	fails("length=8192 ", EINVAL);
+	CHECK_EQ(tracing_value(tracing_last("mr_reg_fail", "length=8192 "),
+			       "iova"),
+		 -PAGE);
+	CHECK_EQ(tracing_count("mr_reg", ""), 0);
+	tracing_stop();
+}
+
+/* One entry a huge page, or fewer where they follow on each other. */
+static void a15_entries(const struct memory_kind *kind, size_t offset)
+{
+	struct buf *buf = memory_new(kind, 8 * kind->page - 2 * offset, offset);
+	struct region r;
+
+	tracing_start();
+	r = region_reg(dev.pd, buf, ALL_ACCESS);
+	is_table(tracing_last("mtt_write", ""), buf, kind->page);
+	CHECK(tracing_value(tracing_last("mtt_write", ""), "blocks") <= 8);
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+	tracing_stop();
+	memory_free(kind, buf);
+}
+
+static void a15_hugetlb(void)
+{
+	a15_entries(&memory_hugetlb, 0);
+	a15_entries(&memory_hugetlb, 12345);
+}
+
+static void a15_thp(void)
+{
+	a15_entries(&memory_thp, 0);
+	a15_entries(&memory_thp, 12345);
+}
+
+static const struct test tests[] = {
+	TEST(tr1_reg, "TR1 mr_reg"),
+	TEST(tr2_table, "TR2 mtt_write"),
+	TEST(tr3_rereg, "TR3 mr_rereg"),
+	TEST(tr4_dereg, "TR4 mr_dereg"),
+	TEST(tr5_fail, "TR5 mr_reg_fail"),
+	TEST(a15_hugetlb, "A15 one entry a huge page (class 15)"),
+	TEST(a15_thp, "A15 one entry a transparent huge page"),
+};
+
+HARNESS_MAIN("Tracepoints of registration", tests)

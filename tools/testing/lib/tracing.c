@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Reads tracefs. Knows nothing of what the events mean.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "device.h"
+#include "tracing.h"
+
+#define INSTANCES "/sys/kernel/tracing/instances"
+#define NAME "pinion-test"
+
+static void enable(const char *value)
+{
+	int fd = open(INSTANCES "/" NAME "/events/pinion/enable", O_WRONLY);
+
+	if (fd < 0)
+		skip("no tracepoints: errno %d", errno);
+	CHECK_EQ(write(fd, value, 1), 1);
+	close(fd);
+}
+
+void tracing_start(void)
+{
+	need_root();
+	if (access(INSTANCES, F_OK) &&
+	    mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL))
+		skip("no tracefs: errno %d", errno);
+	/* Of a test that failed. */
+	rmdir(INSTANCES "/" NAME);
+	if (mkdir(INSTANCES "/" NAME, 0700))
+		skip("no buffer for tracing: errno %d", errno);
+	enable("1");
+}
+
+void tracing_stop(void)
+{
+	enable("0");
+	CHECK_EQ(rmdir(INSTANCES "/" NAME), 0);
+}
+
+static unsigned int find(const char *event, const char *with, char *last,
+			 size_t size)
+{
+	FILE *file = MUST(fopen(INSTANCES "/" NAME "/trace", "r"));
+	char line[512], name[64];
+	unsigned int count = 0;
+
+	snprintf(name, sizeof(name), " %s: ", event);
+	while (fgets(line, sizeof(line), file)) {
+		if (!strstr(line, name) || !strstr(line, with))
+			continue;
+		count++;
+		snprintf(last, size, "%s", strstr(line, name) + 1);
+	}
+	fclose(file);
+	return count;
+}
+
+const char *tracing_last(const char *event, const char *with)
+{
+	static char line[512];
+
+	if (!find(event, with, line, sizeof(line)))
+		FAIL("no event %s with %s", event, with);
+	return line;
+}
+
+unsigned int tracing_count(const char *event, const char *with)
+{
+	char line[512];
+
+	return find(event, with, line, sizeof(line));
+}
+
+uint64_t tracing_value(const char *line, const char *name)
+{
+	char text[64];
+	const char *at;
+
+	snprintf(text, sizeof(text), " %s=", name);
+	at = strstr(line, text);
+	if (!at)
+		FAIL("no %s in %s", name, line);
+	return strtoull(at + strlen(text), NULL, 0);
+}
