@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What is charged to whom comes back, whatever fails: pinned pages, objects of the
+ * rdma control group, memory of the memory control group (items CG1 to CG4).
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "resources.h"
+#include "window.h"
+
+static long long charged(void)
+{
+	return cgroup_get("rdma.current", "hca_object");
+}
+
+static void allow(long long objects)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "%s hca_object=%lld", device_name(),
+		 objects);
+	cgroup_set("rdma.max", text);
+}
+
+static int revoke(struct ibv_mr *mr)
+{
+	return ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0) ?
+		       errno :
+		       0;
+}
+
+/* Charged to where one is when one asks, and given back there. */
+static void cg1_objects(void)
+{
+	struct buf *buf = buf_new(20000, 5);
+	struct ibv_mr *mrs[4];
+	int i;
+
+	cgroup_enter("rdma");
+	CHECK_EQ(charged(), 0);
+	allow(4);
+	for (i = 0; i < 4; i++)
+		mrs[i] = MUST(ibv_reg_mr(dev.pd, buf->data, 9000, ALL_ACCESS));
+	CHECK_EQ(charged(), 4);
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, 9000, ALL_ACCESS), EAGAIN);
+	MUST_NOT(ibv_alloc_mw(dev.pd, IBV_MW_TYPE_1), EAGAIN);
+	MUST_NOT(ibv_alloc_pd(dev.ctx), EAGAIN);
+	CHECK_EQ(charged(), 4);
+	CHECK_EQ(vm_pin(0), 4 * 3 * 4);
+	/* The core wants room for a new one, in case it were no longer the same. */
+	CHECK_EQ(revoke(mrs[0]), EAGAIN);
+	CHECK_EQ(charged(), 4);
+	CHECK_EQ(ibv_dereg_mr(mrs[3]), 0);
+	CHECK_EQ(charged(), 3);
+	CHECK_EQ(revoke(mrs[0]), 0);
+	CHECK_EQ(charged(), 3);
+	mrs[3] = MUST(ibv_reg_mr(dev.pd, buf->data, 9000, 0));
+	for (i = 0; i < 4; i++)
+		CHECK_EQ(ibv_dereg_mr(mrs[i]), 0);
+	CHECK_EQ(charged(), 0);
+	CHECK_EQ(vm_pin(0), 0);
+	cgroup_leave();
+}
+
+/* ------------------------------------------------------ whatever may fail */
+
+static struct link link_;
+static struct region bound, plain;
+static struct buf *holed, *read_only;
+
+static int reg(void *at, size_t length, int access)
+{
+	return ibv_reg_mr(dev.pd, at, length, access) ? 0 : errno;
+}
+
+static int of_hole(void)
+{
+	return reg(holed->data, holed->length, ALL_ACCESS);
+}
+
+static int of_late_hole(void)
+{
+	return reg(holed->data, holed->length, 0);
+}
+
+static int of_read_only(void)
+{
+	return reg(read_only->data, read_only->length, ALL_ACCESS);
+}
+
+static int of_nothing(void)
+{
+	return reg(plain.buf->data, 0, ALL_ACCESS);
+}
+
+static int beyond_the_end(void)
+{
+	return reg(plain.buf->data, -PAGE, ALL_ACCESS);
+}
+
+static int iova_beyond_the_end(void)
+{
+	uint64_t iova = -PAGE + ((uintptr_t)plain.buf->data & (PAGE - 1));
+
+	return ibv_reg_mr_iova(dev.pd, plain.buf->data, 9000, iova, 0) ? 0 :
+									 errno;
+}
+
+static int without_local_write(void)
+{
+	return reg(plain.buf->data, 9000, IBV_ACCESS_REMOTE_WRITE);
+}
+
+static int unknown_access(void)
+{
+	return reg(plain.buf->data, 9000, 1 << 30);
+}
+
+static int rereg(struct region *r, int flags, void *at, size_t length,
+		 int access)
+{
+	return ibv_rereg_mr(r->mr, flags, NULL, at, length, access) ? errno : 0;
+}
+
+static int rereg_to_hole(void)
+{
+	return rereg(&plain, IBV_REREG_MR_CHANGE_TRANSLATION, holed->data,
+		     holed->length, 0);
+}
+
+static int rereg_to_read_only(void)
+{
+	return rereg(&plain, IBV_REREG_MR_CHANGE_TRANSLATION, read_only->data,
+		     read_only->length, 0);
+}
+
+static int rereg_to_wrong_access(void)
+{
+	return rereg(&plain, IBV_REREG_MR_CHANGE_ACCESS, NULL, 0,
+		     IBV_ACCESS_REMOTE_WRITE);
+}
+
+static int rereg_bound(void)
+{
+	return rereg(&bound, IBV_REREG_MR_CHANGE_TRANSLATION, plain.buf->data,
+		     9000, 0);
+}
+
+static int dereg_bound(void)
+{
+	return ibv_dereg_mr(bound.mr);
+}
+
+static int of_no_dmabuf(void)
+{
+	return ibv_reg_dmabuf_mr(dev.pd, 0, 9000, 0, -1, ALL_ACCESS) ? 0 :
+								       errno;
+}
+
+static int window_of_no_type(void)
+{
+	return ibv_alloc_mw(dev.pd, 77) ? 0 : errno;
+}
+
+static int device_memory_too_large(void)
+{
+	struct ibv_alloc_dm_attr attr = { .length = dev.attr.max_dm_size + 1 };
+
+	return ibv_alloc_dm(dev.ctx, &attr) ? 0 : errno;
+}
+
+static const struct {
+	const char *name;
+	int (*attempt)(void);
+} attempts[] = {
+	{ "a hole at the end, to be written", of_hole },
+	{ "a hole at the end", of_late_hole },
+	{ "read-only memory, to be written", of_read_only },
+	{ "no bytes", of_nothing },
+	{ "beyond the end", beyond_the_end },
+	{ "iova beyond the end", iova_beyond_the_end },
+	{ "without local write", without_local_write },
+	{ "unknown access", unknown_access },
+	{ "rereg to a hole", rereg_to_hole },
+	{ "rereg to read-only memory", rereg_to_read_only },
+	{ "rereg to wrong access", rereg_to_wrong_access },
+	{ "rereg while windows are bound", rereg_bound },
+	{ "dereg while windows are bound", dereg_bound },
+	{ "no dma-buf", of_no_dmabuf },
+	{ "a window of no type", window_of_no_type },
+	{ "too much device memory", device_memory_too_large },
+};
+
+static void prepare(void)
+{
+	struct ibv_mw *mw;
+
+	link_make(&link_, NULL);
+	plain = region_new(20000, 77, ALL_ACCESS);
+	bound = region_new(20000, 77, ALL_ACCESS | IBV_ACCESS_MW_BIND);
+	mw = window_new(IBV_MW_TYPE_1);
+	expect(window_bind(&link_.a, mw,
+			   window_part(&bound, 0, 100, IBV_ACCESS_REMOTE_READ)),
+	       IBV_WC_SUCCESS);
+	/* The core lists it no longer once it was to end. */
+	CHECK(dereg_bound());
+	/* Late, behind more than one batch of pages. */
+	holed = buf_new(600 * PAGE, 0);
+	CHECK_EQ(munmap(holed->data + 550 * PAGE, PAGE), 0);
+	read_only = buf_new(20000, 3);
+	CHECK_EQ(mprotect(read_only->map, read_only->map_length, PROT_READ), 0);
+}
+
+/* Each many times, so that a loss of one cannot hide. */
+static void each_fails(long long (*objects)(void))
+{
+	struct resources before;
+	long long pages, charges = objects ? objects() : 0;
+	long pins;
+	size_t i, round;
+
+	resources_read(&before);
+	pins = vm_pin(0);
+	pages = pinned_pages();
+	for (i = 0; i < ARRAY_SIZE(attempts); i++) {
+		context("%s", attempts[i].name);
+		for (round = 0; round < 10; round++)
+			CHECK(attempts[i].attempt() > 0);
+		CHECK_EQ(vm_pin(0), pins);
+		CHECK_EQ(pinned_pages(), pages);
+		if (objects)
+			CHECK_EQ(objects(), charges);
+		resources_await(&before);
+	}
+	context("%s", "");
+}
+
+static void cg2_failures(void)
+{
+	prepare();
+	each_fails(NULL);
+}
+
+static void cg2_objects(void)
+{
+	cgroup_enter("rdma");
+	prepare();
+	CHECK(charged() > 0);
+	each_fails(charged);
+	cgroup_leave();
+}
+
+/* -------------------------------------------------------- many at a time */
+
+enum { LIMIT = 64, EACH = 16, THREADS = 4 };
+
+static struct buf *racing;
+static volatile bool stop;
+static int live, most;
+static unsigned long got, refusals;
+
+static void *race(void *arg)
+{
+	(void)arg;
+	while (!stop) {
+		struct ibv_mr *mr;
+		int now_live;
+
+		mr = ibv_reg_mr(dev.pd, racing->data, EACH * PAGE, 0);
+		if (!mr) {
+			CHECK_EQ(errno, ENOMEM);
+			__atomic_add_fetch(&refusals, 1, __ATOMIC_RELAXED);
+			continue;
+		}
+		__atomic_add_fetch(&got, 1, __ATOMIC_RELAXED);
+		now_live = __atomic_add_fetch(&live, 1, __ATOMIC_SEQ_CST);
+		if (now_live > most)
+			most = now_live;
+		usleep(200);
+		__atomic_sub_fetch(&live, 1, __ATOMIC_SEQ_CST);
+		CHECK_EQ(ibv_dereg_mr(mr), 0);
+	}
+	return NULL;
+}
+
+static void cg3_race(void)
+{
+	struct rlimit limit = { LIMIT * PAGE, LIMIT * PAGE };
+	double end = now() + opt.seconds;
+	pthread_t threads[THREADS * 2];
+	size_t i;
+
+	racing = buf_new(EACH * PAGE, 0);
+	CHECK_EQ(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
+	if (geteuid() == 0)
+		CHECK_EQ(setresuid(65534, 65534, 65534), 0);
+	CHECK_EQ(prctl(PR_SET_DUMPABLE, 1), 0);
+	for (i = 0; i < ARRAY_SIZE(threads); i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, race, NULL), 0);
+	while (now() < end)
+		usleep(10000);
+	stop = true;
+	for (i = 0; i < ARRAY_SIZE(threads); i++)
+		pthread_join(threads[i], NULL);
+	note("%lu registered, %lu refused, %d at a time", got, refusals, most);
+	CHECK(most > 1 && most <= LIMIT / EACH);
+	CHECK_EQ(vm_pin(0), 0);
+	/* The whole limit is there again. */
+	for (i = 0; i < LIMIT / EACH; i++)
+		MUST(ibv_reg_mr(dev.pd, racing->data, EACH * PAGE, 0));
+	MUST_NOT(ibv_reg_mr(dev.pd, racing->data, 1, 0), ENOMEM);
+}
+
+/* The kernel adds up what its processors have counted every other second. */
+static long long kernel_memory(void)
+{
+	sleep(3);
+	return cgroup_get("memory.stat", "kernel");
+}
+
+/* A table costs 8 bytes a page, and who registers pays for it. */
+static void cg4_memory(void)
+{
+	enum { PAGES = 20000 };
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	long long before, during, after;
+	struct ibv_mr *mr;
+	char *at;
+	size_t i;
+
+	/* One page, again and again: it does not make larger blocks. */
+	CHECK_EQ(ftruncate(fd, PAGE), 0);
+	at = mmap(NULL, PAGES * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
+		  -1, 0);
+	CHECK(at != MAP_FAILED);
+	cgroup_enter("memory");
+	for (i = 0; i < PAGES; i++)
+		CHECK(mmap(at + i * PAGE, PAGE, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
+			   0) != MAP_FAILED);
+	before = kernel_memory();
+	mr = MUST(ibv_reg_mr(dev.pd, at, PAGES * PAGE, ALL_ACCESS));
+	during = kernel_memory();
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	after = kernel_memory();
+	note("%lld bytes for %d pages, %lld left", during - before, PAGES,
+	     after - before);
+	CHECK(during - before >= 8 * PAGES);
+	CHECK(after - before < PAGES);
+	cgroup_leave();
+}
+
+static const struct test tests[] = {
+	TEST(cg1_objects, "CG1 objects of the rdma control group"),
+	TEST(cg2_failures, "CG2 whatever fails leaves no pins (class 18)"),
+	TEST(cg2_objects, "CG2 whatever fails leaves no charge"),
+	TEST(cg3_race, "CG3 many at a time against the limit (class 18)"),
+	LONG_TEST(cg4_memory, "CG4 tables are charged to who registers", 120),
+};
+
+HARNESS_MAIN("What registration is charged for", tests)

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Makes and leaves a group of the unified hierarchy. Knows nothing of controllers.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "device.h"
+
+#define GROUP "pinion-test"
+
+static char root[] = "/tmp/pinion-cgroup-XXXXXX";
+
+static bool put(const char *file, const char *value)
+{
+	char path[128];
+	bool good;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", root, file);
+	fd = open(path, O_WRONLY);
+	if (fd < 0)
+		return false;
+	good = write(fd, value, strlen(value)) == (ssize_t)strlen(value);
+	close(fd);
+	return good;
+}
+
+static void forget(void)
+{
+	CHECK_EQ(umount2(root, MNT_DETACH), 0);
+	CHECK_EQ(rmdir(root), 0);
+}
+
+static void remove_group(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/" GROUP, root);
+	rmdir(path);
+}
+
+void cgroup_enter(const char *controller)
+{
+	char path[128], text[64];
+	int err;
+
+	need_root();
+	MUST(mkdtemp(root));
+	if (mount("cgroup2", root, "cgroup2", 0, NULL)) {
+		err = errno;
+		rmdir(root);
+		skip("no cgroup2: errno %d", err);
+	}
+	snprintf(text, sizeof(text), "+%s", controller);
+	if (!put("cgroup.subtree_control", text)) {
+		err = errno;
+		forget();
+		skip("no controller %s: errno %d", controller, err);
+	}
+	/* Of a test that failed. */
+	remove_group();
+	snprintf(path, sizeof(path), "%s/" GROUP, root);
+	CHECK_EQ(mkdir(path, 0755), 0);
+	cgroup_set("cgroup.procs", "0");
+}
+
+void cgroup_leave(void)
+{
+	CHECK(put("cgroup.procs", "0"));
+	remove_group();
+	forget();
+}
+
+void cgroup_set(const char *file, const char *value)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), GROUP "/%s", file);
+	if (!put(path, value))
+		FAIL("%s: errno %d", path, errno);
+}
+
+long long cgroup_get(const char *file, const char *name)
+{
+	char path[128], line[256];
+	long long value = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/" GROUP "/%s", root, file);
+	f = MUST(fopen(path, "r"));
+	while (fgets(line, sizeof(line), f)) {
+		char *at = strstr(line, name);
+
+		if (at) {
+			value = atoll(at + strlen(name) + 1);
+			break;
+		}
+	}
+	fclose(f);
+	return value;
+}
