@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * DMA handles: which there are, regions made with one, and their end (items DH1 to
+ * DH5).
+ */
+#include "link.h"
+#include "resources.h"
+
+#ifdef HAVE_DMAH
+enum {
+	CPU = IBV_DMAH_INIT_ATTR_MASK_CPU_ID,
+	PH = IBV_DMAH_INIT_ATTR_MASK_PH,
+	MEM = IBV_DMAH_INIT_ATTR_MASK_TPH_MEM_TYPE,
+	ALL = CPU | PH | MEM,
+	LEN = 20000,
+};
+
+static struct ibv_dmah_init_attr want(uint32_t mask)
+{
+	return (struct ibv_dmah_init_attr){
+		.comp_mask = mask,
+		.ph = 1,
+		.tph_mem_type = IBV_TPH_MEM_TYPE_VM,
+	};
+}
+
+static struct ibv_dmah *handle(uint32_t mask)
+{
+	struct ibv_dmah_init_attr attr = want(mask);
+	struct ibv_dmah *dmah = ibv_alloc_dmah(dev.ctx, &attr);
+
+	if (!dmah && errno == EOPNOTSUPP)
+		skip("this kernel has no DMA handles");
+	return MUST(dmah);
+}
+
+static struct ibv_mr *reg(struct ibv_dmah *dmah, struct buf *buf, int access)
+{
+	struct ibv_mr_init_attr attr = {
+		.length = buf->length,
+		.access = access,
+		.comp_mask = IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_IOVA |
+			     IBV_REG_MR_MASK_DMAH,
+		.addr = buf->data,
+		.iova = (uintptr_t)buf->data,
+		.dmah = dmah,
+	};
+
+	return ibv_reg_mr_ex(dev.pd, &attr);
+}
+
+static void dh1_kinds(void)
+{
+	struct ibv_dmah_init_attr attr = want(ALL);
+	struct ibv_dmah *made[3] = { handle(PH), handle(ALL), NULL };
+
+	attr.ph = 3;
+	attr.tph_mem_type = IBV_TPH_MEM_TYPE_PM;
+	made[2] = MUST(ibv_alloc_dmah(dev.ctx, &attr));
+	CHECK_EQ(ibv_dealloc_dmah(made[1]), 0);
+	CHECK_EQ(ibv_dealloc_dmah(made[0]), 0);
+	CHECK_EQ(ibv_dealloc_dmah(made[2]), 0);
+}
+
+static void dh2_refused(void)
+{
+	struct ibv_dmah_init_attr attr;
+
+	CHECK_EQ(ibv_dealloc_dmah(handle(PH)), 0);
+	attr = want(PH);
+	attr.ph = 4;
+	MUST_NOT(ibv_alloc_dmah(dev.ctx, &attr), EINVAL);
+	attr = want(ALL);
+	attr.cpu_id = 1 << 20;
+	MUST_NOT(ibv_alloc_dmah(dev.ctx, &attr), EINVAL);
+	attr = want(ALL);
+	attr.tph_mem_type = 9;
+	MUST_NOT(ibv_alloc_dmah(dev.ctx, &attr), EOPNOTSUPP);
+	/* A processor without memory, or the reverse; and without what to do there. */
+	attr = want(PH | CPU);
+	MUST_NOT(ibv_alloc_dmah(dev.ctx, &attr), EINVAL);
+	attr = want(PH | MEM);
+	MUST_NOT(ibv_alloc_dmah(dev.ctx, &attr), EINVAL);
+	attr = want(CPU | MEM);
+	MUST_NOT(ibv_alloc_dmah(dev.ctx, &attr), EINVAL);
+	attr = want(0);
+	MUST_NOT(ibv_alloc_dmah(dev.ctx, &attr), EINVAL);
+}
+
+/* As any other region: it is a hint. */
+static void dh3_region(void)
+{
+	struct region local = region_new(LEN, 1, ALL_ACCESS), r;
+	struct buf *buf = buf_new(LEN, 1001);
+	struct ibv_dmah *dmah = handle(ALL);
+	struct link link;
+
+	link_make(&link, NULL);
+	r = region_of(buf, MUST(reg(dmah, buf, ALL_ACCESS)),
+		      (uintptr_t)buf->data);
+	exchange(&link, &local, &r);
+	exchange(&link, &r, &local);
+	region_free(&r);
+	CHECK_EQ(ibv_dealloc_dmah(dmah), 0);
+	region_free(&local);
+	CHECK_EQ(vm_pin(0), 0);
+}
+
+static void dh4_in_use(void)
+{
+	struct buf *buf = buf_new(LEN, 1001);
+	struct ibv_dmah *dmah = handle(PH);
+	struct ibv_mr *mr = MUST(reg(dmah, buf, ALL_ACCESS));
+
+	CHECK_EQ(ibv_dealloc_dmah(dmah), EBUSY);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(ibv_dealloc_dmah(dmah), 0);
+}
+
+/* A registration that fails does not keep it. */
+static void dh5_failures(void)
+{
+	struct buf *buf = buf_new(LEN, 1001);
+	struct ibv_dmah *dmah = handle(PH);
+
+	need_odp();
+	MUST_NOT(reg(dmah, buf, ALL_ACCESS | IBV_ACCESS_ON_DEMAND), EOPNOTSUPP);
+	MUST_NOT(reg(dmah, buf, IBV_ACCESS_REMOTE_WRITE), EINVAL);
+	buf->length = 0;
+	MUST_NOT(reg(dmah, buf, ALL_ACCESS), EINVAL);
+	CHECK_EQ(ibv_dealloc_dmah(dmah), 0);
+	CHECK_EQ(vm_pin(0), 0);
+}
+
+static const struct test tests[] = {
+	TEST(dh1_kinds, "DH1 kinds"),
+	TEST(dh2_refused, "DH2 what is refused"),
+	TEST(dh3_region, "DH3 a region with one"),
+	TEST(dh4_in_use, "DH4 in use"),
+	TEST(dh5_failures, "DH5 registrations that fail"),
+};
+#else
+static void none(void)
+{
+	skip("libibverbs has no DMA handles");
+}
+
+static const struct test tests[] = {
+	TEST(none, "DH1 DMA handles"),
+};
+#endif
+
+HARNESS_MAIN("DMA handles", tests)

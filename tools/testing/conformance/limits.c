@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What the device says it can do, it does, and what is one more it refuses (class 23,
+ * items LM1 to LM5).
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "link.h"
+
+#define ATTR (dev.attr.orig_attr)
+
+/* All at once: a limit is not one only while the others are not reached. */
+static struct qp_cfg largest(void)
+{
+	return (struct qp_cfg){ .wr = ATTR.max_qp_wr,
+				.recv_wr = ATTR.max_qp_wr,
+				.sge = ATTR.max_sge,
+				.cqe = ATTR.max_cqe };
+}
+
+static int create(uint32_t wr, uint32_t recv_wr, uint32_t sge)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = MUST(ibv_create_cq(dev.ctx, 1, NULL, NULL, 0)),
+		.qp_type = IBV_QPT_RC,
+		.cap = { wr, recv_wr, sge, sge },
+	};
+
+	init.recv_cq = init.send_cq;
+	return ibv_create_qp(dev.pd, &init) ? 0 : errno;
+}
+
+static void lm1_queues(void)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
+	struct qp_cfg cfg = largest();
+	struct ibv_recv_wr *bad, recv = {};
+	struct link link;
+	int i;
+
+	link_make(&link, &cfg);
+	for (i = 0; i < ATTR.max_qp_wr; i++)
+		CHECK_EQ(ibv_post_recv(link.b.qp, &recv, &bad), 0);
+	/* Stopped, so that all of them wait at a time. */
+	CHECK_EQ(end_set_state(&link.a, IBV_QPS_SQD), 0);
+	for (i = 0; i < ATTR.max_qp_wr; i++)
+		CHECK_EQ(try_post(&link.a, &wr), 0);
+	CHECK_EQ(end_set_state(&link.a, IBV_QPS_RTS), 0);
+	wr.send_flags = IBV_SEND_SIGNALED;
+	while (try_post(&link.a, &wr) == ENOMEM)
+		usleep(1000);
+	expect(await(link.a.scq), IBV_WC_SUCCESS);
+	CHECK_EQ(create(ATTR.max_qp_wr + 1, 1, 1), EINVAL);
+	CHECK_EQ(create(1, ATTR.max_qp_wr + 1, 1), EINVAL);
+	CHECK_EQ(create(1, 1, ATTR.max_sge + 1), EINVAL);
+	MUST_NOT(ibv_create_cq(dev.ctx, ATTR.max_cqe + 1, NULL, NULL, 0),
+		 EINVAL);
+}
+
+/* As many pieces as there may be, each of a region of its own. */
+static void lm2_sges(void)
+{
+	enum { LEN = 4001 };
+	struct region to = region_new(ATTR.max_sge * LEN, 5, ALL_ACCESS);
+	struct ibv_sge *sges = MUST(calloc(ATTR.max_sge, sizeof(*sges)));
+	struct qp_cfg cfg = { .sge = ATTR.max_sge };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE,
+				  .send_flags = IBV_SEND_SIGNALED,
+				  .sg_list = sges,
+				  .num_sge = ATTR.max_sge };
+	struct link link;
+	int i;
+
+	link_make(&link, &cfg);
+	for (i = 0; i < ATTR.max_sge; i++) {
+		struct region from = region_new(LEN, i, 0);
+
+		sges[i] = sge_of(&from, 0, LEN);
+		memcpy(to.buf->want + i * LEN, from.buf->data, LEN);
+	}
+	wr.wr.rdma.remote_addr = to.base;
+	wr.wr.rdma.rkey = to.rkey;
+	post(&link.a, &wr);
+	expect(await(link.a.scq), IBV_WC_SUCCESS);
+	buf_check(to.buf);
+}
+
+static char *again_and_again(uint64_t size, int byte)
+{
+	enum { FILE_SIZE = 4 << 20 };
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	uint64_t at;
+	char *map;
+
+	CHECK_EQ(ftruncate(fd, FILE_SIZE), 0);
+	map = mmap(NULL, size, PROT_NONE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	CHECK(map != MAP_FAILED);
+	for (at = 0; at < size; at += FILE_SIZE)
+		CHECK(mmap(map + at, FILE_SIZE, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED);
+	close(fd);
+	memset(map, byte, FILE_SIZE);
+	return map;
+}
+
+/* Kernels that look into everything take minutes for what follows. */
+static void need_speed(void)
+{
+	struct buf *buf = buf_new(16 << 20, 0);
+	double begun = now();
+
+	CHECK_EQ(ibv_dereg_mr(region_reg(dev.pd, buf, 0).mr), 0);
+	if (now() - begun > 0.1)
+		skip("too slow: 16 MiB take %.1f s", now() - begun);
+}
+
+/* The longest message, of less memory than that; and one byte more. */
+static void lm3_message(void)
+{
+	uint64_t most = dev.port.max_msg_sz, size = most + (8 << 20);
+	char *from, *to;
+	struct ibv_mr *a, *b;
+	struct ibv_sge sge;
+	struct link link;
+
+	need_root();
+	need_speed();
+	size &= ~((4ull << 20) - 1);
+	from = again_and_again(size, 0x5a);
+	to = again_and_again(size, 0);
+	link_make(&link, NULL);
+	a = MUST(ibv_reg_mr(dev.pd, from, size, 0));
+	b = MUST(ibv_reg_mr(dev.pd, to, size, ALL_ACCESS));
+	sge = (struct ibv_sge){ (uintptr_t)from, most, a->lkey };
+	expect(rdma(&link.a, IBV_WR_RDMA_WRITE, sge, (uintptr_t)to, b->rkey),
+	       IBV_WC_SUCCESS);
+	CHECK(!memcmp(from, to, 4 << 20));
+	sge.length++;
+	expect(rdma(&link.a, IBV_WR_RDMA_WRITE, sge, (uintptr_t)to, b->rkey),
+	       IBV_WC_LOC_LEN_ERR);
+}
+
+/* Reads and atomics under way at a time. */
+static void lm4_reads(void)
+{
+	struct ibv_qp_attr attr = { .max_dest_rd_atomic =
+					    ATTR.max_qp_rd_atom + 1 };
+	struct link link;
+
+	link_make(&link, NULL);
+	CHECK_EQ(ibv_modify_qp(link.a.qp, &attr, IBV_QP_MAX_DEST_RD_ATOMIC),
+		 EINVAL);
+	attr.max_rd_atomic = ATTR.max_qp_init_rd_atom + 1;
+	CHECK_EQ(ibv_modify_qp(link.a.qp, &attr, IBV_QP_MAX_QP_RD_ATOMIC),
+		 EINVAL);
+	CHECK(ATTR.max_qp_rd_atom > 0 && ATTR.max_qp_init_rd_atom > 0);
+}
+
+/* Shared receive queues, as long and as wide as they may be. */
+static void lm5_shared(void)
+{
+	struct ibv_srq_init_attr init = {
+		.attr = { .max_wr = ATTR.max_srq_wr,
+			  .max_sge = ATTR.max_srq_sge }
+	};
+	struct ibv_srq *srq = MUST(ibv_create_srq(dev.pd, &init));
+	int i;
+
+	for (i = 0; i < ATTR.max_srq_wr; i++)
+		post_srq(srq, NULL, 0, i);
+	CHECK_EQ(ibv_destroy_srq(srq), 0);
+	init.attr.max_wr = ATTR.max_srq_wr + 1;
+	init.attr.max_sge = 1;
+	MUST_NOT(ibv_create_srq(dev.pd, &init), EINVAL);
+	init.attr.max_wr = 1;
+	init.attr.max_sge = ATTR.max_srq_sge + 1;
+	MUST_NOT(ibv_create_srq(dev.pd, &init), EINVAL);
+}
+
+static const struct test tests[] = {
+	TEST(lm1_queues, "LM1 the longest queues (class 23)"),
+	TEST(lm2_sges, "LM2 the most pieces (class 23)"),
+	LONG_TEST(lm3_message, "LM3 the longest message (class 23)", 120),
+	TEST(lm4_reads, "LM4 reads at a time (class 23)"),
+	TEST(lm5_shared, "LM5 shared receive queues (class 23)"),
+};
+
+HARNESS_MAIN("Limits as reported and kept", tests)

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Registrations that take seconds: they end with their process, and leave processors
+ * to others meanwhile (class 22, items LG1 to LG5).
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "device.h"
+#include "resources.h"
+
+/* How long one has to take, and what is mapped again and again for it. */
+#define TIME 2.0
+enum { FILE_SIZE = 16 << 20, SAMPLE = 32 << 20 };
+
+static char *at;
+static size_t length;
+
+static char *map_again_and_again(size_t size)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	size_t offset;
+	char *map;
+
+	CHECK_EQ(ftruncate(fd, FILE_SIZE), 0);
+	map = mmap(NULL, size, PROT_NONE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	CHECK(map != MAP_FAILED);
+	for (offset = 0; offset < size; offset += FILE_SIZE)
+		CHECK(mmap(map + offset, FILE_SIZE, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED);
+	close(fd);
+	return map;
+}
+
+/* Memory that takes at least TIME, and how long; pages fault as they are pinned. */
+static double prepare(void)
+{
+	double begun, took;
+	struct ibv_mr *mr;
+
+	need_root();
+	at = map_again_and_again(SAMPLE);
+	begun = now();
+	mr = MUST(ibv_reg_mr(dev.pd, at, SAMPLE, ALL_ACCESS));
+	took = now() - begun;
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(munmap(at, SAMPLE), 0);
+	length = (size_t)(TIME / took + 1) * SAMPLE;
+	if (length > 32ul << 30)
+		length = 32ul << 30;
+	at = map_again_and_again(length);
+	took *= (double)length / SAMPLE;
+	note("%zu MiB, about %.1f s", length >> 20, took);
+	return took;
+}
+
+static struct ibv_mr *reg(void)
+{
+	return ibv_reg_mr(dev.pd, at, length, ALL_ACCESS);
+}
+
+static void registers(void *arg)
+{
+	(void)arg;
+	device_open();
+	ibv_dereg_mr(MUST(reg()));
+}
+
+static void reregisters(void *arg)
+{
+	struct region r;
+
+	(void)arg;
+	device_open();
+	r = region_new(9000, 5, ALL_ACCESS);
+	CHECK_EQ(ibv_rereg_mr(r.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, at,
+			      length, 0),
+		 0);
+}
+
+/* In the middle: well before it would have been through, let alone have let go. */
+static void killed(void (*body)(void *arg))
+{
+	double whole = prepare(), begun;
+	struct resources before;
+	long long pages;
+	int pid;
+
+	resources_read(&before);
+	pages = pinned_pages();
+	pid = spawn(body, NULL);
+	while (vm_pin(pid) < (long)(length >> 10)) {
+		CHECK_EQ(waitpid(pid, NULL, WNOHANG), 0);
+		usleep(1000);
+	}
+	usleep(whole / 5 * 1e6);
+	begun = now();
+	CHECK_EQ(kill(pid, SIGKILL), 0);
+	CHECK_EQ(reap(pid), SIGKILL);
+	note("gone after %.2f s", now() - begun);
+	CHECK(now() - begun < 0.6 * whole);
+	resources_await(&before);
+	CHECK_EQ(pinned_pages(), pages);
+}
+
+static void lg1_killed(void)
+{
+	killed(registers);
+}
+
+static void lg2_killed_rereg(void)
+{
+	killed(reregisters);
+}
+
+static volatile sig_atomic_t rung;
+
+static void ring(int signal)
+{
+	(void)signal;
+	rung++;
+}
+
+/* A signal that is handled: all of it or nothing, and the handler runs once. */
+static void lg3_handled(void)
+{
+	struct sigaction action = { .sa_handler = ring };
+	struct itimerval timer = {};
+	double whole = prepare();
+	struct ibv_mr *mr;
+
+	timer.it_value.tv_usec = whole / 4 * 1e6;
+	timer.it_value.tv_sec = timer.it_value.tv_usec / 1000000;
+	timer.it_value.tv_usec %= 1000000;
+	CHECK_EQ(sigaction(SIGALRM, &action, NULL), 0);
+	CHECK_EQ(setitimer(ITIMER_REAL, &timer, NULL), 0);
+	mr = reg();
+	if (mr) {
+		CHECK_EQ(vm_pin(0), length >> 10);
+		CHECK_EQ(ibv_dereg_mr(mr), 0);
+	} else {
+		CHECK_EQ(errno, EINTR);
+	}
+	CHECK_EQ(vm_pin(0), 0);
+	CHECK_EQ(rung, 1);
+}
+
+/* ----------------------------------------------- others get the processor */
+
+static struct clock {
+	volatile bool stop;
+	volatile double longest;
+	volatile unsigned long ticks;
+} * clock_;
+
+static void run_here(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	CHECK_EQ(sched_setaffinity(0, sizeof(set), &set), 0);
+}
+
+/* How long it had to wait, at most, between two looks at the time. */
+static void looks_at_the_time(void *arg)
+{
+	double last = now(), next;
+
+	(void)arg;
+	while (!clock_->stop) {
+		next = now();
+		if (next - last > clock_->longest)
+			clock_->longest = next - last;
+		last = next;
+		clock_->ticks++;
+	}
+}
+
+static void lg4_others(void)
+{
+	double begun, reg_end, dereg_end;
+	struct ibv_mr *mr;
+	int pid;
+
+	clock_ = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(clock_ != MAP_FAILED);
+	prepare();
+	run_here();
+	pid = spawn(looks_at_the_time, NULL);
+	while (!clock_->ticks)
+		sched_yield();
+	begun = now();
+	mr = MUST(reg());
+	reg_end = now();
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	dereg_end = now();
+	clock_->stop = true;
+	reap_ok(pid);
+	note("%.2f + %.2f s; another waited %.0f ms at most", reg_end - begun,
+	     dereg_end - reg_end, clock_->longest * 1e3);
+	CHECK(clock_->longest < 0.5);
+}
+
+/* The core's limit on tables and ours: none below what can be addressed. */
+static void lg5_terabyte(void)
+{
+	void *nowhere;
+
+	CHECK(dev.attr.orig_attr.max_mr_size >= 1ull << 40);
+	nowhere = mmap(NULL, 1ul << 40, PROT_NONE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (nowhere == MAP_FAILED)
+		skip("no terabyte of addresses");
+	need_root();
+	MUST_NOT(ibv_reg_mr(dev.pd, nowhere, 1ul << 40, ALL_ACCESS), EFAULT);
+	CHECK_EQ(vm_pin(0), 0);
+}
+
+static const struct test tests[] = {
+	LONG_TEST(lg1_killed, "LG1 killed while it registers (class 22)", 60),
+	LONG_TEST(lg2_killed_rereg, "LG2 killed in rereg (class 22)", 60),
+	LONG_TEST(lg3_handled, "LG3 a signal that is handled", 60),
+	LONG_TEST(lg4_others, "LG4 others get the processor (class 22)", 60),
+	TEST(lg5_terabyte, "LG5 a terabyte of nothing"),
+};
+
+HARNESS_MAIN("Registrations that take long", tests)
