@@ -10,9 +10,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sweep.h"
+#include "raw.h"
 #include "resources.h"
+#include "sweep.h"
 #include "transfer.h"
+#include "window.h"
 
 static void *made;
 
@@ -361,6 +363,49 @@ static int bind_mw(void)
 	return err;
 }
 
+/* A request whose doorbell fails stays posted: the next doorbell finds it. */
+static int request(struct ibv_send_wr *wr)
+{
+	int err;
+
+	wr->send_flags = IBV_SEND_SIGNALED;
+	err = try_post(&link_.a, wr);
+	if (err)
+		CHECK_EQ(raw_doorbell(dev.ctx->cmd_fd, link_.a.qp->handle), 0);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	return err;
+}
+
+static int bind_type2(void)
+{
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_BIND_MW,
+		.bind_mw = { .mw = mw,
+			     .rkey = ibv_inc_rkey(mw->rkey),
+			     .bind_info = window_part(&changed, 0, 100, 0) },
+	};
+	int err = request(&wr);
+
+	mw->rkey = wr.bind_mw.rkey;
+	return err;
+}
+
+static int invalidate(void)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_LOCAL_INV,
+				  .invalidate_rkey = mw->rkey };
+
+	return request(&wr);
+}
+
+/* Either may fail, and both happen. */
+static int bind_and_invalidate(void)
+{
+	int err = bind_type2();
+
+	return invalidate() ?: err;
+}
+
 static void n10_mw(void)
 {
 	begin();
@@ -368,6 +413,9 @@ static void n10_mw(void)
 	changed = region_new(9000, 1, ALL_ACCESS | IBV_ACCESS_MW_BIND);
 	mw = MUST(ibv_alloc_mw(dev.pd, IBV_MW_TYPE_1));
 	sweep(&(struct op){ "bind MW", bind_mw, NULL });
+	mw = MUST(ibv_alloc_mw(dev.pd, IBV_MW_TYPE_2));
+	sweep(&(struct op){ "bind and invalidate MW of type 2",
+			    bind_and_invalidate, NULL });
 	end();
 }
 

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What is between this provider and its driver: requests and answers of any version
+ * and length (items I5, I6, I10).
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "device.h"
+#include "raw.h"
+#include "resources.h"
+
+static int fd;
+
+static void begin(void)
+{
+	if (!dev.pinion)
+		skip("of pinion only");
+	fd = dev.ctx->cmd_fd;
+}
+
+static int get_context(int file, const void *in, size_t length)
+{
+	struct raw raw;
+
+	raw_begin(&raw, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT);
+	if (in)
+		raw_in(&raw, UVERBS_ATTR_UHW_IN, in, length);
+	return raw_call(file, &raw);
+}
+
+static int open_command_file(void)
+{
+	char path[128];
+	int file;
+
+	snprintf(path, sizeof(path), "/dev/infiniband/%s",
+		 dev.ctx->device->dev_name);
+	file = open(path, O_RDWR | O_CLOEXEC);
+	CHECK(file >= 0);
+	return file;
+}
+
+static void i5_context(void)
+{
+	struct {
+		struct pinion_alloc_ucontext_req req;
+		uint64_t more[2];
+	} in = { .req.abi_version = PINION_ABI_VERSION };
+	int file;
+
+	begin();
+	file = open_command_file();
+	/* Nothing works before there is a context. */
+	CHECK(raw_doorbell(file, 0));
+	CHECK(mmap(NULL, PAGE, PROT_READ, MAP_SHARED, file, 0) == MAP_FAILED);
+	CHECK_EQ(get_context(file, NULL, 0), EINVAL);
+	CHECK_EQ(get_context(file, &in, 4), EINVAL);
+	in.req.abi_version++;
+	CHECK_EQ(get_context(file, &in, 8), EOPNOTSUPP);
+	in.req.abi_version = 0;
+	CHECK_EQ(get_context(file, &in, 8), EOPNOTSUPP);
+	in.req.abi_version = PINION_ABI_VERSION;
+	in.req.reserved = 1;
+	CHECK_EQ(get_context(file, &in, 8), EOPNOTSUPP);
+	in.req.reserved = 0;
+	in.more[1] = 1;
+	CHECK_EQ(get_context(file, &in, sizeof(in)), EOPNOTSUPP);
+	in.more[1] = 0;
+	CHECK_EQ(get_context(file, &in, sizeof(in)), 0);
+	CHECK(get_context(file, &in, 8));
+	close(file);
+}
+
+static int create_cq(const struct pinion_create_cq_req *req, size_t in,
+		     void *out, size_t out_length)
+{
+	uint64_t user = 0;
+	uint32_t cqe = 10, got = 0, vector = 0;
+	struct raw raw;
+
+	raw_begin(&raw, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE);
+	raw_handle(&raw, UVERBS_ATTR_CREATE_CQ_HANDLE, 0);
+	raw_in(&raw, UVERBS_ATTR_CREATE_CQ_CQE, &cqe, sizeof(cqe));
+	raw_in(&raw, UVERBS_ATTR_CREATE_CQ_USER_HANDLE, &user, sizeof(user));
+	raw_in(&raw, UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, &vector,
+	       sizeof(vector));
+	raw_out(&raw, UVERBS_ATTR_CREATE_CQ_RESP_CQE, &got, sizeof(got));
+	if (in)
+		raw_in(&raw, UVERBS_ATTR_UHW_IN, req, in);
+	if (out_length)
+		raw_out(&raw, UVERBS_ATTR_UHW_OUT, out, out_length);
+	return raw_call(fd, &raw);
+}
+
+static void i6_create_cq(void)
+{
+	struct pinion_create_cq_req req = {};
+	struct {
+		struct pinion_create_cq_resp resp;
+		uint64_t more[4];
+	} out;
+	void *read_only =
+		mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct resources before, after;
+	char text[256];
+
+	begin();
+	resources_read(&before);
+	req.reserved = 1;
+	CHECK_EQ(create_cq(&req, sizeof(req), &out, sizeof(out.resp)),
+		 EOPNOTSUPP);
+	req.reserved = 0;
+	req.flags = 1 << 5;
+	CHECK_EQ(create_cq(&req, sizeof(req), &out, sizeof(out.resp)),
+		 EOPNOTSUPP);
+	req.flags = 0;
+	CHECK_EQ(create_cq(&req, sizeof(req), read_only, sizeof(out.resp)),
+		 EFAULT);
+	CHECK_EQ(create_cq(&req, sizeof(req), (void *)8, sizeof(out.resp)),
+		 EFAULT);
+	resources_read(&after);
+	if (before.known &&
+	    resources_differ(&before, &after, text, sizeof(text)))
+		FAIL("left behind: %s", text);
+	/* Shorter and longer answers; what is beyond is cleared. */
+	memset(&out, 0xff, sizeof(out));
+	CHECK_EQ(create_cq(&req, sizeof(req), &out, sizeof(out)), 0);
+	CHECK(out.resp.ring.entries >= 10);
+	CHECK(!out.more[0] && !out.more[3]);
+	memset(&out, 0xff, sizeof(out));
+	CHECK_EQ(create_cq(&req, 4, &out, 8), 0);
+	CHECK_EQ(out.resp.ring.mmap_length, UINT64_MAX);
+	CHECK_EQ(create_cq(NULL, 0, NULL, 0), 0);
+}
+
+/*
+ * Answers are written whole, and what means nothing in them is nothing: no byte of
+ * what was on a stack or in the heap before.
+ */
+static void i10_answers(void)
+{
+	struct {
+		struct ib_uverbs_alloc_pd_resp core;
+		struct pinion_alloc_pd_resp ours;
+	} pd;
+	struct ib_uverbs_create_ah ah_in = {
+		.pd_handle = dev.pd->handle,
+		.attr = { .is_global = 1,
+			  .port_num = 1,
+			  .grh.sgid_index = dev.gid_index },
+	};
+	struct {
+		struct ib_uverbs_create_ah_resp core;
+		struct pinion_create_ah_resp ours;
+	} ah;
+	struct pinion_create_cq_req req = {};
+	struct pinion_create_cq_resp cq;
+	struct ib_uverbs_alloc_pd pd_in = {};
+	int round;
+
+	begin();
+	memcpy(ah_in.attr.grh.dgid, &dev.gid, sizeof(dev.gid));
+	for (round = 0; round < 50; round++) {
+		memset(&pd, 0xa5, sizeof(pd));
+		CHECK_EQ(raw_command(fd, IB_USER_VERBS_CMD_ALLOC_PD, &pd_in,
+				     sizeof(pd_in), &pd, sizeof(pd)),
+			 0);
+		CHECK(pd.ours.pdn != 0xa5a5a5a5);
+		CHECK_EQ(pd.ours.reserved, 0);
+		memset(&ah, 0xa5, sizeof(ah));
+		CHECK_EQ(raw_command(fd, IB_USER_VERBS_CMD_CREATE_AH, &ah_in,
+				     sizeof(ah_in), &ah, sizeof(ah)),
+			 0);
+		CHECK(ah.ours.ah != 0xa5a5a5a5);
+		CHECK_EQ(ah.ours.reserved, 0);
+		memset(&cq, 0xa5, sizeof(cq));
+		CHECK_EQ(create_cq(&req, sizeof(req), &cq, sizeof(cq)), 0);
+		CHECK_EQ(cq.reserved, 0);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(i5_context, "I5 versions and lengths of the context's request"),
+	TEST(i6_create_cq, "I6 requests and answers of any length"),
+	TEST(i10_answers, "I10 answers have no bytes of others (class 24)"),
+};
+
+HARNESS_MAIN("Payloads of uverbs commands, written by hand", tests)
