@@ -311,8 +311,8 @@ static const struct test tests[] = {
 	TEST(a68_moves, "A68 moves under load"),
 	TEST(a68_contiguous, "A68 moves of contiguous memory under load"),
 	TEST(a68_fences, "A68 moves with fences under load"),
-	TEST(a68_taken_away, "A68 taken away under load"),
-	TEST(a72_deregister, "A72 deregistered under load"),
+	TEST(a68_taken_away, "A68 taken away under load (class 5)"),
+	TEST(a72_deregister, "A72 deregistered under load (class 8)"),
 	TEST(a72_killed, "A72 killed under load"),
 };
 

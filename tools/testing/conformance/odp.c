@@ -519,7 +519,7 @@ static const struct test tests[] = {
 	TEST(a41_implicit, "A41 implicit regions"),
 	TEST(a42_size_max, "A42 SIZE_MAX at another address"),
 	TEST(a43_unmapped, "A43 unmapped at registration"),
-	TEST(a44_protection, "A44 protection of the mapping"),
+	TEST(a44_protection, "A44 protection of the mapping (class 11)"),
 	TEST(a45_invalidation, "A45 invalidation"),
 	TEST(a46_first_access, "A46 first access"),
 	TEST(a47_shapes, "A47 offsets and lengths"),

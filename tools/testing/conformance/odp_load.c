@@ -142,7 +142,8 @@ static void a50_old_pages(void)
 }
 
 static const struct test tests[] = {
-	TEST(a50_under_load, "A50 changes and the end during faults"),
+	TEST(a50_under_load,
+	     "A50 changes and the end during faults (class 10)"),
 	TEST(a50_old_pages, "A50 replaced pages are left alone"),
 };
 

@@ -422,7 +422,8 @@ static const struct test tests[] = {
 	TEST(b22_same_pd, "B22 the same domain"),
 	TEST(b23_odp, "B23 ON_DEMAND"),
 	TEST(b27_listing, "B27 the listing follows"),
-	TEST(b28_shapes, "B28 any alignment and length, overlapping"),
+	TEST(b28_shapes,
+	     "B28 any alignment and length, overlapping (class 15)"),
 };
 
 HARNESS_MAIN("ibv_rereg_mr(3)", tests)

@@ -68,9 +68,10 @@ static void *map_shared(size_t length)
 
 static int temporary_file(size_t length)
 {
-	static const char *const folders[] = { "/var/tmp", "/tmp", "." };
+	const char *const folders[] = { getenv("TEST_FILES") ?: ".", "/var/tmp",
+					"/tmp", "." };
 	struct statfs fs;
-	char path[64];
+	char path[256];
 	size_t i;
 	int fd;
 
