@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "experiments.h"
+#include "traced.h"
 
 struct options opt = { .seconds = 1.0 };
 
@@ -30,6 +31,7 @@ static const char help[] =
 	"      --scatter          pages that do not follow on each other\n"
 	"  -i, --iterations N     rounds for each size (default: what fits the time)\n"
 	"  -t, --time SECONDS     for each size and device (default 1)\n"
+	"      --kernel           also the driver's own share, by its tracepoints\n"
 	"      --rereg            also ibv_rereg_mr(3): same memory, other rights\n"
 	"      --live N,...       instead of sizes: a region of 4 KiB more, beside so many\n"
 	"                         that live, ascending; FROM..TO: each ten times that\n"
@@ -146,7 +148,7 @@ static int devices(struct target *targets, char *names)
 	return num;
 }
 
-enum { SCATTER = 256, REREG, LIVE, EXIT, WRITE, JSON };
+enum { SCATTER = 256, KERNEL, REREG, LIVE, EXIT, WRITE, JSON };
 
 static const struct option options[] = {
 	{ "device", required_argument, NULL, 'd' },
@@ -156,6 +158,7 @@ static const struct option options[] = {
 	{ "scatter", no_argument, NULL, SCATTER },
 	{ "iterations", required_argument, NULL, 'i' },
 	{ "time", required_argument, NULL, 't' },
+	{ "kernel", no_argument, NULL, KERNEL },
 	{ "rereg", no_argument, NULL, REREG },
 	{ "live", required_argument, NULL, LIVE },
 	{ "exit", required_argument, NULL, EXIT },
@@ -196,6 +199,9 @@ static char *parse(int argc, char **argv)
 		case SCATTER:
 			opt.scatter = true;
 			break;
+		case KERNEL:
+			opt.kernel = true;
+			break;
 		case REREG:
 			opt.rereg = true;
 			break;
@@ -233,6 +239,8 @@ int main(int argc, char **argv)
 
 	if (!opt.num_sizes && !opt.num_live && !opt.at_exit && !opt.num_writes)
 		opt.num_sizes = list(all_sizes, opt.sizes, 4);
+	if (opt.kernel)
+		traced_open();
 	if (opt.num_sizes)
 		measure_sizes(targets, num);
 	if (opt.num_live)
@@ -241,6 +249,7 @@ int main(int argc, char **argv)
 		measure_exit(targets, num);
 	if (opt.num_writes)
 		measure_writes(targets, num);
+	traced_close();
 	for (t = 0; t < num; t++)
 		target_close(&targets[t]);
 	return 0;

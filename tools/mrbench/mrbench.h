@@ -26,6 +26,7 @@ struct options {
 	enum pages pages;
 	uint64_t memory; /* behind the buffer, again and again; 0: all of it */
 	bool scatter;
+	bool kernel;
 	bool rereg;
 	bool json;
 	int iterations; /* 0: as many as fit the time */

@@ -26,6 +26,7 @@ COLUMN(reg)
 COLUMN(dereg)
 COLUMN(rereg_memory)
 COLUMN(rereg_access)
+COLUMN(kernel)
 static uint64_t both_of(const struct cost *cost)
 {
 	return cost->reg + cost->dereg;
@@ -44,7 +45,8 @@ static uint64_t *collect(int target, int rounds,
 }
 
 /* In thousandths; < 0 without raw pinning. */
-static double ratio_to(int raw, int target, int rounds)
+static double ratio_to(int raw, int target, int rounds,
+		       uint64_t (*column)(const struct cost *))
 {
 	uint64_t floor;
 	int i;
@@ -54,7 +56,7 @@ static double ratio_to(int raw, int target, int rounds)
 	for (i = 0; i < rounds; i++) {
 		floor = both_of(&costs[raw][i]);
 		values[i] =
-			both_of(&costs[target][i]) * 1000 / (floor ? floor : 1);
+			column(&costs[target][i]) * 1000 / (floor ? floor : 1);
 	}
 	return median_of(values, rounds) / 1000.0;
 }
@@ -77,6 +79,8 @@ static void report(struct target *targets, int num, uint64_t size, int rounds,
 		least[t] = min_of(collect(t, rounds, both_of), rounds);
 	}
 	for (t = 0; t < num; t++) {
+		double kernel =
+			median_of(collect(t, rounds, kernel_of), rounds);
 		double both = median_of(collect(t, rounds, both_of), rounds);
 		struct figure row[] = {
 			{ "reg_ns",
@@ -90,10 +94,14 @@ static void report(struct target *targets, int num, uint64_t size, int rounds,
 			  min_of(collect(t, rounds, dereg_of), rounds), 0 },
 			{ "both_min_ns", least[t], 0 },
 			{ "ns_per_page", both / pages, 1 },
-			{ "of_raw", ratio_to(raw, t, rounds), 3 },
-			{ "of_call", ratio_to(call, t, rounds), 3 },
+			{ "of_raw", ratio_to(raw, t, rounds, both_of), 3 },
+			{ "of_call", ratio_to(call, t, rounds, both_of), 3 },
 			{ "of_raw_min",
 			  raw < 0 ? -1 : (double)least[t] / least[raw], 3 },
+			{ "kernel_ns", kernel > 0 ? kernel : -1, 0 },
+			{ "kernel_of_raw",
+			  kernel > 0 ? ratio_to(raw, t, rounds, kernel_of) : -1,
+			  3 },
 			{ "rereg_mem_ns",
 			  known(median_of(collect(t, rounds, rereg_memory_of),
 					  rounds)),

@@ -56,6 +56,8 @@ def sizes(rows):
     raw = 'raw' in targets
     head += [f'{d}/raw' for d in devices if raw] + [f'{first}/raw least', f'{first}/call'] * raw
     head += [f'{first}/{d}' for d in devices[1:]]
+    kernel = any('kernel_of_raw' in r for r in rows)
+    head += [f'{first} in kernel', 'in kernel/raw'] * kernel
     rereg = any('rereg_mem_ns' in r for r in rows)
     head += ['rereg memory', 'rereg access'] * rereg
     out = [head]
@@ -69,6 +71,8 @@ def sizes(rows):
         for d in devices[1:]:
             good = all(row.get(x) and 'both_ns' in row[x] for x in (first, d))
             line += [f"{row[first]['both_ns'] / row[d]['both_ns']:.3f}" if good else '']
+        if kernel:
+            line += [cell(me, 'kernel_ns'), cell(me, 'kernel_of_raw', '{:.3f}'.format)]
         line += [cell(me, 'rereg_mem_ns'), cell(me, 'rereg_acc_ns')] * rereg
         out.append(line)
     print('registration + deregistration, median:')

@@ -12,6 +12,7 @@
 #include <rawpin.h>
 
 #include "target.h"
+#include "traced.h"
 
 static struct ibv_context *open_device(const char *name)
 {
@@ -114,5 +115,6 @@ int target_round(struct target *target, void *buffer, uint64_t size,
 	begun = now_ns();
 	err = ibv_dereg_mr(mr);
 	cost->dereg = now_ns() - begun;
+	cost->kernel = traced_ns();
 	return err;
 }

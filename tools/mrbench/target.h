@@ -27,6 +27,7 @@ struct cost {
 	/* Of a region with the same memory again, and of its rights; 0: unsupported */
 	uint64_t rereg_memory;
 	uint64_t rereg_access;
+	uint64_t kernel; /* of reg and dereg, the driver alone; 0: unknown */
 };
 
 /* Returns 0, or the errno of what was refused. */

@@ -6,10 +6,10 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "link.h"
+#include "memory.h"
 
 #define ATTR (dev.attr.orig_attr)
 
@@ -89,25 +89,6 @@ static void lm2_sges(void)
 	buf_check(to.buf);
 }
 
-static char *again_and_again(uint64_t size, int byte)
-{
-	enum { FILE_SIZE = 4 << 20 };
-	int fd = memfd_create("test", MFD_CLOEXEC);
-	uint64_t at;
-	char *map;
-
-	CHECK_EQ(ftruncate(fd, FILE_SIZE), 0);
-	map = mmap(NULL, size, PROT_NONE,
-		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	CHECK(map != MAP_FAILED);
-	for (at = 0; at < size; at += FILE_SIZE)
-		CHECK(mmap(map + at, FILE_SIZE, PROT_READ | PROT_WRITE,
-			   MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED);
-	close(fd);
-	memset(map, byte, FILE_SIZE);
-	return map;
-}
-
 /* Kernels that look into everything take minutes for what follows. */
 static void need_speed(void)
 {
@@ -122,7 +103,8 @@ static void need_speed(void)
 /* The longest message, of less memory than that; and one byte more. */
 static void lm3_message(void)
 {
-	uint64_t most = dev.port.max_msg_sz, size = most + (8 << 20);
+	uint64_t most = dev.port.max_msg_sz;
+	uint64_t size = (most / MEMORY_PIECE + 2) * MEMORY_PIECE;
 	char *from, *to;
 	struct ibv_mr *a, *b;
 	struct ibv_sge sge;
@@ -130,16 +112,16 @@ static void lm3_message(void)
 
 	need_root();
 	need_speed();
-	size &= ~((4ull << 20) - 1);
-	from = again_and_again(size, 0x5a);
-	to = again_and_again(size, 0);
+	from = memory_again(size);
+	to = memory_again(size);
+	memset(from, 0x5a, MEMORY_PIECE);
 	link_make(&link, NULL);
 	a = MUST(ibv_reg_mr(dev.pd, from, size, 0));
 	b = MUST(ibv_reg_mr(dev.pd, to, size, ALL_ACCESS));
 	sge = (struct ibv_sge){ (uintptr_t)from, most, a->lkey };
 	expect(rdma(&link.a, IBV_WR_RDMA_WRITE, sge, (uintptr_t)to, b->rkey),
 	       IBV_WC_SUCCESS);
-	CHECK(!memcmp(from, to, 4 << 20));
+	CHECK(!memcmp(from, to, MEMORY_PIECE));
 	sge.length++;
 	expect(rdma(&link.a, IBV_WR_RDMA_WRITE, sge, (uintptr_t)to, b->rkey),
 	       IBV_WC_LOC_LEN_ERR);

@@ -137,3 +137,20 @@ void memory_free(const struct memory_kind *kind, struct buf *buf)
 	(void)kind;
 	buf_free(buf);
 }
+
+void *memory_again(size_t length)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	size_t at;
+	char *map;
+
+	CHECK(fd >= 0 && !(length % MEMORY_PIECE));
+	CHECK_EQ(ftruncate(fd, MEMORY_PIECE), 0);
+	map = checked(mmap(NULL, length, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+	for (at = 0; at < length; at += MEMORY_PIECE)
+		checked(mmap(map + at, MEMORY_PIECE, PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_FIXED, fd, 0));
+	close(fd);
+	return map;
+}

@@ -19,4 +19,8 @@ struct buf *memory_new(const struct memory_kind *kind, size_t length,
 		       size_t offset);
 void memory_free(const struct memory_kind *kind, struct buf *buf);
 
+/* A little memory, mapped again and again: regions larger than the machine. */
+enum { MEMORY_PIECE = 16 << 20 };
+void *memory_again(size_t length);
+
 #endif /* PINION_TEST_MEMORY_H */
