@@ -29,7 +29,7 @@ static void allow(long long objects)
 	cgroup_set("rdma.max", text);
 }
 
-static int revoke(struct ibv_mr *mr)
+static int take_rights(struct ibv_mr *mr)
 {
 	return ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0) ?
 		       errno :
@@ -55,11 +55,11 @@ static void cg1_objects(void)
 	CHECK_EQ(charged(), 4);
 	CHECK_EQ(vm_pin(0), 4 * 3 * 4);
 	/* The core wants room for a new one, in case it were no longer the same. */
-	CHECK_EQ(revoke(mrs[0]), EAGAIN);
+	CHECK_EQ(take_rights(mrs[0]), EAGAIN);
 	CHECK_EQ(charged(), 4);
 	CHECK_EQ(ibv_dereg_mr(mrs[3]), 0);
 	CHECK_EQ(charged(), 3);
-	CHECK_EQ(revoke(mrs[0]), 0);
+	CHECK_EQ(take_rights(mrs[0]), 0);
 	CHECK_EQ(charged(), 3);
 	mrs[3] = MUST(ibv_reg_mr(dev.pd, buf->data, 9000, 0));
 	for (i = 0; i < 4; i++)
