@@ -348,31 +348,27 @@ static void dealloc_mw(void)
 
 static struct ibv_mw *mw;
 
+/* A request whose doorbell failed stays posted: the next doorbell finds it. */
+static int performed(int err)
+{
+	if (err)
+		CHECK_EQ(raw_doorbell(dev.ctx->cmd_fd, link_.a.qp->handle), 0);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	return err;
+}
+
 static int bind_mw(void)
 {
+	uint32_t next = ibv_inc_rkey(mw->rkey);
 	struct ibv_mw_bind bind = {
 		.send_flags = IBV_SEND_SIGNALED,
 		.bind_info = { .mr = changed.mr,
 			       .addr = changed.base,
 			       .length = 100 },
 	};
-	int err = ibv_bind_mw(link_.a.qp, mw, &bind);
+	int err = performed(ibv_bind_mw(link_.a.qp, mw, &bind));
 
-	if (!err)
-		expect(await(link_.a.scq), IBV_WC_SUCCESS);
-	return err;
-}
-
-/* A request whose doorbell fails stays posted: the next doorbell finds it. */
-static int request(struct ibv_send_wr *wr)
-{
-	int err;
-
-	wr->send_flags = IBV_SEND_SIGNALED;
-	err = try_post(&link_.a, wr);
-	if (err)
-		CHECK_EQ(raw_doorbell(dev.ctx->cmd_fd, link_.a.qp->handle), 0);
-	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	mw->rkey = next;
 	return err;
 }
 
@@ -380,11 +376,12 @@ static int bind_type2(void)
 {
 	struct ibv_send_wr wr = {
 		.opcode = IBV_WR_BIND_MW,
+		.send_flags = IBV_SEND_SIGNALED,
 		.bind_mw = { .mw = mw,
 			     .rkey = ibv_inc_rkey(mw->rkey),
 			     .bind_info = window_part(&changed, 0, 100, 0) },
 	};
-	int err = request(&wr);
+	int err = performed(try_post(&link_.a, &wr));
 
 	mw->rkey = wr.bind_mw.rkey;
 	return err;
@@ -393,9 +390,10 @@ static int bind_type2(void)
 static int invalidate(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_LOCAL_INV,
+				  .send_flags = IBV_SEND_SIGNALED,
 				  .invalidate_rkey = mw->rkey };
 
-	return request(&wr);
+	return performed(try_post(&link_.a, &wr));
 }
 
 /* Either may fail, and both happen. */
