@@ -12,8 +12,8 @@ help:
 	@sed -n 's/^#: //p' $(firstword $(MAKEFILE_LIST))
 
 #: make demo       show the device at work, in a box; sets everything up itself
-#: make check      the tests that take minutes; sets everything up itself
-#: make check-all  all tests on all beds: an hour and more
+#: make check      the tests, on all kernels: half an hour; sets everything up itself
+#: make check-all  all suites on all beds: hours
 #: make bench      pinion beside rxe, siw, memcpy and bare pinning
 #: make            the module (where there are kernel headers), provider, libraries, tools
 #: make kernel     the module against KDIR, default: the running kernel's headers
