@@ -52,7 +52,7 @@ static int of_umem(struct pinion_mkey *mkey, struct pinion_umems *umems, const v
 	else
 		err = place(mkey->umem, asked, &offset);
 	if (err) {
-		pinion_umem_unuse(umems, mkey->umem);
+		pinion_umem_unuse(mkey->umem);
 		return err;
 	}
 	mkey->view = *mkey->umem->mtt;
@@ -113,7 +113,7 @@ void pinion_mkey_enable(struct pinion_mkey *mkey)
 	pinion_key_open(mkey->key);
 }
 
-int pinion_mkey_end(struct pinion_mkey *mkey, struct pinion_umems *umems)
+int pinion_mkey_end(struct pinion_mkey *mkey)
 {
 	struct pinion_mtt *mtt;
 	int err;
@@ -122,7 +122,7 @@ int pinion_mkey_end(struct pinion_mkey *mkey, struct pinion_umems *umems)
 	if (err)
 		return err;
 	if (mkey->umem)
-		pinion_umem_unuse(umems, mkey->umem);
+		pinion_umem_unuse(mkey->umem);
 	pinion_pieces_release(mkey->pieces);
 	return 0;
 }

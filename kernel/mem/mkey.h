@@ -33,6 +33,6 @@ int pinion_mkey_make(struct pinion_mkey *mkey, struct pinion_keys *keys,
 void pinion_mkey_enable(struct pinion_mkey *mkey);
 
 /* -EBUSY, and it lives on, while other keys are made of pieces of it. */
-int pinion_mkey_end(struct pinion_mkey *mkey, struct pinion_umems *umems);
+int pinion_mkey_end(struct pinion_mkey *mkey);
 
 #endif

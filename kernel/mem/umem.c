@@ -4,7 +4,9 @@
  * keeps it for as long as anything is made of it. Gives no access by itself.
  */
 #include <linux/log2.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 #include <rdma/ib_verbs.h>
 
 #include "../compat/umem.h"
@@ -76,6 +78,7 @@ struct pinion_umem *pinion_umem_create(struct pinion_umems *umems, struct ib_dev
 	umem = kzalloc(sizeof(*umem), GFP_KERNEL_ACCOUNT);
 	if (!umem)
 		return ERR_PTR(-ENOMEM);
+	umem->umems = umems;
 	umem->owner = owner;
 	umem->length = want->length;
 	err = pin(umem, ibdev, want);
@@ -141,9 +144,43 @@ struct pinion_umem *pinion_umem_use(struct pinion_umems *umems, u32 id, const vo
 	return umem;
 }
 
-void pinion_umem_unuse(struct pinion_umems *umems, struct pinion_umem *umem)
+void pinion_umem_unuse(struct pinion_umem *umem)
 {
-	xa_lock(&umems->by_id);
+	struct xarray *by_id = &umem->umems->by_id;
+
+	xa_lock(by_id);
 	umem->uses--;
-	xa_unlock(&umems->by_id);
+	xa_unlock(by_id);
+}
+
+/**
+ * pinion_umem_map - have the kernel see part of a umem as one piece
+ * @umem: in use for as long as it does
+ * @offset: of the first byte
+ * @length: in bytes, within the umem
+ *
+ * Return: where the first byte is, or NULL.
+ */
+void *pinion_umem_map(const struct pinion_umem *umem, u64 offset, u64 length)
+{
+	u64 within = (umem->mtt->first + offset) & ~PAGE_MASK;
+	unsigned long count = PFN_UP(within + length), i;
+	struct page **pages;
+	void *kva, *view;
+
+	pages = kvmalloc_array(count, sizeof(*pages), GFP_KERNEL_ACCOUNT);
+	if (!pages)
+		return NULL;
+	for (i = 0; i < count; i++) {
+		pinion_mtt_run(umem->mtt, i ? offset - within + i * PAGE_SIZE : offset, 1, &kva);
+		pages[i] = virt_to_page(kva);
+	}
+	view = vmap(pages, count, VM_MAP, PAGE_KERNEL);
+	kvfree(pages);
+	return view ? view + within : NULL;
+}
+
+void pinion_umem_unmap(void *view)
+{
+	vunmap((void *)((unsigned long)view & PAGE_MASK));
 }

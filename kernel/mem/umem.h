@@ -22,6 +22,7 @@ struct pinion_umems {
 };
 
 struct pinion_umem {
+	struct pinion_umems *umems;
 	struct ib_umem *umem;
 	struct pinion_mtt *mtt;		/* its blocks are of a size its user listed */
 	u64 length;
@@ -54,6 +55,13 @@ int pinion_umem_destroy(struct pinion_umems *umems, struct pinion_umem *umem);
 
 /* Find one of @owner's and keep it from ending; NULL if there is none. */
 struct pinion_umem *pinion_umem_use(struct pinion_umems *umems, u32 id, const void *owner);
-void pinion_umem_unuse(struct pinion_umems *umems, struct pinion_umem *umem);
+void pinion_umem_unuse(struct pinion_umem *umem);
+
+/*
+ * A view of the kernel's own, as long as the umem is in use: its range has been checked.
+ * What is in there, its user may change at any time. NULL: no memory for it.
+ */
+void *pinion_umem_map(const struct pinion_umem *umem, u64 offset, u64 length);
+void pinion_umem_unmap(void *view);
 
 #endif

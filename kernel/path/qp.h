@@ -105,13 +105,6 @@ static inline struct pinion_qp *to_pinion_qp(struct ib_qp *ibqp)
 	return container_of(ibqp, struct pinion_qp, ibqp);
 }
 
-static inline u32 pinion_sq_stride(u32 max_sge, u32 max_inline)
-{
-	u32 tail = max_t(u32, max_sge * sizeof(struct pinion_sge), max_inline);
-
-	return ALIGN(sizeof(struct pinion_sq_wqe) + tail, PINION_CACHE_LINE);
-}
-
 /*
  * The verbs layer sets node, user, has_sq, has_rq, the rings, sq.max_* and
  * rq.max_sge (through pinion_recvq_init), then calls this, then

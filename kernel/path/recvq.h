@@ -27,11 +27,6 @@ struct pinion_recv {
 	struct pinion_sge sge[];	/* PINION_MAX_SGE */
 };
 
-static inline u32 pinion_recvq_stride(u32 max_sge)
-{
-	return ALIGN(sizeof(struct pinion_rq_wqe) + max_sge * sizeof(struct pinion_sge), 32);
-}
-
 /* How many fit into such a slot; alignment may have left room for more. */
 static inline u32 pinion_recvq_sges(u32 stride)
 {
@@ -40,7 +35,7 @@ static inline u32 pinion_recvq_sges(u32 stride)
 	return min_t(u32, room, PINION_MAX_SGE);
 }
 
-/* The caller allocates the ring first, with pinion_recvq_stride(). */
+/* The caller allocates the ring first, with pinion_rq_stride(). */
 void pinion_recvq_init(struct pinion_recvq *rq, u32 max_sge);
 
 /*

@@ -5,7 +5,20 @@
 #include <linux/mm.h>
 #include <linux/vmalloc.h>
 
+#include "../logic/range.h"
+#include "../mem/mtt.h"
+#include "../mem/umem.h"
 #include "ring.h"
+
+static void set(struct pinion_ring *ring, struct pinion_ring_hdr *hdr, u32 entries, u32 stride)
+{
+	*ring = (struct pinion_ring){
+		.hdr = hdr,
+		.slots = hdr + 1,
+		.entries = entries,
+		.stride = stride,
+	};
+}
 
 /**
  * pinion_ring_alloc - memory for a ring, zeroed, charged to the caller
@@ -17,15 +30,47 @@
  */
 int pinion_ring_alloc(struct pinion_ring *ring, u32 entries, u32 stride)
 {
-	size_t size = PAGE_ALIGN(sizeof(*ring->hdr) + (size_t)entries * stride);
+	size_t size = PAGE_ALIGN(pinion_ring_bytes(entries, stride));
+	struct pinion_ring_hdr *hdr;
 
-	ring->hdr = __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-	if (!ring->hdr)
+	hdr = __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!hdr)
 		return -ENOMEM;
-	ring->slots = ring->hdr + 1;
+	set(ring, hdr, entries, stride);
 	ring->size = size;
-	ring->entries = entries;
-	ring->stride = stride;
+	return 0;
+}
+
+/**
+ * pinion_ring_place - a ring in its user's own memory
+ * @ring: filled on success
+ * @entries: slots, a power of two
+ * @stride: bytes a slot
+ * @umem: where; in use, which the ring takes over on success
+ * @offset: of the header, from the umem's first byte
+ *
+ * The header is cleared; nobody looks at slots that were not published. That the memory
+ * is its user's, and may be another ring's as well, changes nothing: of no ring is a
+ * word believed.
+ *
+ * Return: 0 or a negative errno.
+ */
+int pinion_ring_place(struct pinion_ring *ring, u32 entries, u32 stride,
+		      struct pinion_umem *umem, u64 offset)
+{
+	u64 bytes = pinion_ring_bytes(entries, stride);
+	struct pinion_ring_hdr *hdr;
+
+	if (!umem->writable || !pinion_range_holds(0, umem->length, offset, bytes))
+		return -EINVAL;
+	if ((umem->mtt->first + offset) % PINION_CACHE_LINE)
+		return -EINVAL;
+	hdr = pinion_umem_map(umem, offset, bytes);
+	if (!hdr)
+		return -ENOMEM;
+	memset(hdr, 0, sizeof(*hdr));
+	set(ring, hdr, entries, stride);
+	ring->umem = umem;
 	return 0;
 }
 
@@ -35,6 +80,11 @@ int pinion_ring_alloc(struct pinion_ring *ring, u32 entries, u32 stride)
  */
 void pinion_ring_free(struct pinion_ring *ring)
 {
-	vfree(ring->hdr);
+	if (ring->umem) {
+		pinion_umem_unmap(ring->hdr);
+		pinion_umem_unuse(ring->umem);
+	} else {
+		vfree(ring->hdr);
+	}
 	memset(ring, 0, sizeof(*ring));
 }

@@ -11,15 +11,24 @@
 
 #include "../logic/ring.h"
 
+struct pinion_umem;
+
 struct pinion_ring {
 	struct pinion_ring_hdr *hdr;	/* one vmalloc area: header, then slots */
 	void *slots;
-	size_t size;			/* of the area, whole pages */
+	struct pinion_umem *umem;	/* what the area is a view of; NULL: has its own pages */
+	size_t size;			/* of an area of its own, whole pages */
 	u32 entries;			/* a power of two */
 	u32 stride;
 };
 
 int pinion_ring_alloc(struct pinion_ring *ring, u32 entries, u32 stride);
+/*
+ * A ring in a umem, which it uses until it is freed: -EINVAL if it does not fit there,
+ * or may not be written there.
+ */
+int pinion_ring_place(struct pinion_ring *ring, u32 entries, u32 stride,
+		      struct pinion_umem *umem, u64 offset);
 void pinion_ring_free(struct pinion_ring *ring);
 
 static inline void *pinion_ring_at(const struct pinion_ring *ring, u32 index)

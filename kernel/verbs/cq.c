@@ -2,7 +2,6 @@
 /*
  * Completion queues: creation, resizing and end. Never writes a completion.
  */
-#include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "../path/cq.h"
@@ -20,24 +19,33 @@
 
 #define CQ_FLAGS (PINION_CQ_TIMESTAMP | PINION_CQ_WALLCLOCK)
 
-static int read_flags(const struct ib_cq_init_attr *attr, struct ib_udata *udata, u32 *flags)
+/* @req is clear. */
+static int read_req(const struct ib_cq_init_attr *attr, struct ib_udata *udata,
+		    struct pinion_create_cq_req *req)
 {
-	struct pinion_create_cq_req req = {};
 	int err;
 
 	if (attr->flags & ~CREATE_FLAGS)
 		return -EOPNOTSUPP;
 	if (udata) {
-		err = pinion_udata_in(udata, &req, sizeof(req), 0);
+		err = pinion_udata_in(udata, req, sizeof(*req), 0);
 		if (err)
 			return err;
-		if (req.flags & ~CQ_FLAGS || req.reserved)
+		if (req->flags & ~CQ_FLAGS || req->reserved)
 			return -EOPNOTSUPP;
 	}
-	*flags = req.flags;
 	if (attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
-		*flags |= PINION_CQ_TIMESTAMP;
+		req->flags |= PINION_CQ_TIMESTAMP;
 	return 0;
+}
+
+static struct pinion_ring_want want_ring(unsigned int cqe, struct ib_udata *udata)
+{
+	return (struct pinion_ring_want){
+		.entries = pinion_ring_entries(cqe),
+		.stride = sizeof(struct pinion_cqe),
+		.context = pinion_udata_context(udata),
+	};
 }
 
 static int check_size(unsigned int cqe)
@@ -52,23 +60,24 @@ static int create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct pinion_dev *dev = to_pinion_dev(ibcq->device);
 	struct pinion_cq *cq = to_pinion_cq(ibcq);
 	struct pinion_create_cq_resp resp = {};
-	u32 flags;
+	struct pinion_create_cq_req req = {};
+	struct pinion_ring_want want;
 	int err;
 
 	err = check_size(attr->cqe);
 	if (!err)
-		err = read_flags(attr, udata, &flags);
+		err = read_req(attr, udata, &req);
 	if (err)
 		return err;
+	want = want_ring(attr->cqe, udata);
+	want.place = req.place;
 	if (!pinion_count_in(dev, PINION_COUNT_CQ))
 		return -ENOMEM;
-	err = pinion_ring_make(&cq->ring, roundup_pow_of_two(attr->cqe),
-			       sizeof(struct pinion_cqe), pinion_udata_context(udata),
-			       &cq->mmap, &resp.ring);
+	err = pinion_ring_make(&cq->ring, &want, &cq->mmap, &resp.ring);
 	if (err)
 		goto err_count;
 	cq->node = &dev->node;
-	pinion_cq_init(cq, udata, flags);
+	pinion_cq_init(cq, udata, req.flags);
 	ibcq->cqe = cq->ring.entries;
 	if (!udata)
 		return 0;
@@ -100,7 +109,7 @@ static int destroy(struct ib_cq *ibcq, struct ib_udata *udata)
  * @udata: answered with struct pinion_create_cq_resp
  *
  * The answer is given before the change is made, so that there is nothing to undo
- * after it. Whatever was not polled yet moves along.
+ * after it. Whatever was not polled yet moves along; from a umem, too, which is free then.
  *
  * Return: 0, or a negative errno and nothing has changed.
  */
@@ -110,6 +119,7 @@ int pinion_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udat
 	struct pinion_cq *cq = to_pinion_cq(ibcq);
 	struct pinion_create_cq_resp resp = {};
 	struct rdma_user_mmap_entry *mapping;
+	struct pinion_ring_want want;
 	struct pinion_ring ring;
 	int err;
 
@@ -120,8 +130,8 @@ int pinion_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udat
 		err = pinion_udata_in_none(udata);
 	if (err)
 		return err;
-	err = pinion_ring_make(&ring, roundup_pow_of_two(cqe), sizeof(struct pinion_cqe),
-			       pinion_udata_context(udata), &mapping, &resp.ring);
+	want = want_ring(cqe, udata);
+	err = pinion_ring_make(&ring, &want, &mapping, &resp.ring);
 	if (err)
 		return err;
 	err = pinion_udata_out(udata, &resp, sizeof(resp));

@@ -35,7 +35,7 @@ static int end_mkey(struct pinion_devx_obj *obj)
 {
 	int err;
 
-	err = pinion_mkey_end(&obj->mkey, &obj->dev->umems);
+	err = pinion_mkey_end(&obj->mkey);
 	if (err)
 		return err;
 	pinion_count_out(obj->dev, PINION_COUNT_MR);

@@ -3,8 +3,6 @@
  * Queue pairs: creation, questions and end. What may be changed meanwhile is in
  * qp_modify.c; what is posted on them is path/'s business.
  */
-#include <linux/log2.h>
-
 #include "../path/qp.h"
 #include "device.h"
 #include "ops.h"
@@ -59,21 +57,20 @@ static int check_init(const struct ib_qp_init_attr *init, struct ib_udata *udata
 	return 0;
 }
 
-/* A queue of nothing is legal, but there is always room for one. */
-static u32 entries_for(u32 max_wr)
-{
-	return roundup_pow_of_two(max(max_wr, 1U));
-}
-
 static int make_sq(struct pinion_qp *qp, const struct ib_qp_cap *cap,
-		   struct ib_ucontext *context, struct pinion_ring_info *info)
+		   struct ib_ucontext *context, const struct pinion_ring_place *place,
+		   struct pinion_ring_info *info)
 {
-	u32 stride = pinion_sq_stride(max(cap->max_send_sge, 1U), cap->max_inline_data);
-	u32 room = stride - sizeof(struct pinion_sq_wqe);
+	struct pinion_ring_want want = {
+		.entries = pinion_ring_entries(cap->max_send_wr),
+		.stride = pinion_sq_stride(cap->max_send_sge, cap->max_inline_data),
+		.context = context,
+		.place = *place,
+	};
+	u32 room = want.stride - sizeof(struct pinion_sq_wqe);
 	int err;
 
-	err = pinion_ring_make(&qp->sq.ring, entries_for(cap->max_send_wr), stride, context,
-			       &qp->sq_mmap, info);
+	err = pinion_ring_make(&qp->sq.ring, &want, &qp->sq_mmap, info);
 	if (err)
 		return err;
 	/* What alignment left over is given, too. */
@@ -84,16 +81,21 @@ static int make_sq(struct pinion_qp *qp, const struct ib_qp_cap *cap,
 }
 
 static int make_rq(struct pinion_qp *qp, const struct ib_qp_cap *cap,
-		   struct ib_ucontext *context, struct pinion_ring_info *info)
+		   struct ib_ucontext *context, const struct pinion_ring_place *place,
+		   struct pinion_ring_info *info)
 {
-	u32 stride = pinion_recvq_stride(max(cap->max_recv_sge, 1U));
+	struct pinion_ring_want want = {
+		.entries = pinion_ring_entries(cap->max_recv_wr),
+		.stride = pinion_rq_stride(cap->max_recv_sge),
+		.context = context,
+		.place = *place,
+	};
 	int err;
 
-	err = pinion_ring_make(&qp->rq.ring, entries_for(cap->max_recv_wr), stride, context,
-			       &qp->rq_mmap, info);
+	err = pinion_ring_make(&qp->rq.ring, &want, &qp->rq_mmap, info);
 	if (err)
 		return err;
-	pinion_recvq_init(&qp->rq, pinion_recvq_sges(stride));
+	pinion_recvq_init(&qp->rq, pinion_recvq_sges(want.stride));
 	qp->has_rq = true;
 	return 0;
 }
@@ -105,15 +107,20 @@ static void unmake_queues(struct pinion_qp *qp)
 }
 
 static int make_queues(struct pinion_qp *qp, const struct ib_qp_init_attr *init,
-		       struct ib_udata *udata, struct pinion_create_qp_resp *resp)
+		       struct ib_udata *udata, const struct pinion_create_qp_req *req,
+		       struct pinion_create_qp_resp *resp)
 {
 	struct ib_ucontext *context = pinion_udata_context(udata);
+	bool receives = !init->srq && !is_xrc(init->qp_type);
 	int err = 0;
 
+	/* A place for what is not there. XRC targets come with no request at all. */
+	if (!receives && (req->rq.umem_id || req->rq.offset || req->rq.reserved))
+		return -EINVAL;
 	if (init->qp_type != IB_QPT_XRC_TGT)
-		err = make_sq(qp, &init->cap, context, &resp->sq);
-	if (!err && !init->srq && !is_xrc(init->qp_type))
-		err = make_rq(qp, &init->cap, context, &resp->rq);
+		err = make_sq(qp, &init->cap, context, &req->sq, &resp->sq);
+	if (!err && receives)
+		err = make_rq(qp, &init->cap, context, &req->rq, &resp->rq);
 	if (err)
 		unmake_queues(qp);
 	return err;
@@ -150,11 +157,12 @@ static int create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 	struct pinion_dev *dev = to_pinion_dev(ibqp->device);
 	struct pinion_qp *qp = to_pinion_qp(ibqp);
 	struct pinion_create_qp_resp resp = {};
+	struct pinion_create_qp_req req = {};
 	int err;
 
 	err = check_init(init, udata);
-	if (!err)
-		err = pinion_udata_in_none(udata);
+	if (!err && udata)
+		err = pinion_udata_in(udata, &req, sizeof(req), 0);
 	if (err)
 		return err;
 	if (!pinion_count_in(dev, PINION_COUNT_QP))
@@ -162,7 +170,7 @@ static int create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 
 	qp->node = &dev->node;
 	qp->user = udata;
-	err = make_queues(qp, init, udata, &resp);
+	err = make_queues(qp, init, udata, &req, &resp);
 	if (err)
 		goto err_count;
 	err = pinion_qp_init(qp, init->sq_sig_type == IB_SIGNAL_ALL_WR);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Rings as verbs make them: for a kernel consumer, or for a process to map. Never
- * looks at what is in one.
+ * Rings as verbs make them: for a kernel consumer, for a process to map, or in memory
+ * that a process has already. Never looks at what is in one.
  */
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "device.h"
 #include "mmap.h"
 #include "rings.h"
 
@@ -48,29 +49,52 @@ static struct ring_mapping *offer(const struct pinion_ring *ring, struct ib_ucon
 	return mapping;
 }
 
+static int place(struct pinion_ring *ring, const struct pinion_ring_want *want)
+{
+	struct pinion_dev *dev = to_pinion_dev(want->context->device);
+	struct pinion_umem *umem;
+	int err;
+
+	umem = pinion_umem_use(&dev->umems, want->place.umem_id, want->context);
+	if (!umem)
+		return -EINVAL;
+	err = pinion_ring_place(ring, want->entries, want->stride, umem, want->place.offset);
+	if (err)
+		pinion_umem_unuse(umem);
+	return err;
+}
+
 /**
- * pinion_ring_make - allocate a ring and, for a process, offer it for mapping
+ * pinion_ring_make - make a ring and, for a process, offer it for mapping
  * @ring: filled on success
- * @entries: slots, a power of two
- * @stride: bytes a slot
- * @context: whose process may map it, or NULL
- * @mapping: what to give back to pinion_ring_unmake(), NULL without a @context
- * @info: where and what it is, with a @context
+ * @want: what it is to be
+ * @mapping: what to give back to pinion_ring_unmake(), NULL if nobody may map it
+ * @info: where and what it is, for a process
  *
  * Return: 0 or a negative errno.
  */
-int pinion_ring_make(struct pinion_ring *ring, u32 entries, u32 stride,
-		     struct ib_ucontext *context, struct rdma_user_mmap_entry **mapping,
-		     struct pinion_ring_info *info)
+int pinion_ring_make(struct pinion_ring *ring, const struct pinion_ring_want *want,
+		     struct rdma_user_mmap_entry **mapping, struct pinion_ring_info *info)
 {
 	struct ring_mapping *made;
 	int err;
 
 	*mapping = NULL;
-	err = pinion_ring_alloc(ring, entries, stride);
-	if (err || !context)
+	if (want->place.reserved)
+		return -EOPNOTSUPP;
+	if (want->place.umem_id) {
+		*info = (struct pinion_ring_info){
+			.entries = want->entries,
+			.stride = want->stride,
+		};
+		return place(ring, want);
+	}
+	if (want->place.offset)
+		return -EINVAL;
+	err = pinion_ring_alloc(ring, want->entries, want->stride);
+	if (err || !want->context)
 		return err;
-	made = offer(ring, context);
+	made = offer(ring, want->context);
 	if (IS_ERR(made)) {
 		pinion_ring_free(ring);
 		return PTR_ERR(made);
@@ -79,8 +103,8 @@ int pinion_ring_make(struct pinion_ring *ring, u32 entries, u32 stride,
 	*info = (struct pinion_ring_info){
 		.mmap_offset = pinion_mapping_offset(&made->map),
 		.mmap_length = ring->size,
-		.entries = entries,
-		.stride = stride,
+		.entries = want->entries,
+		.stride = want->stride,
 	};
 	return 0;
 }

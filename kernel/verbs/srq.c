@@ -3,8 +3,6 @@
  * Shared receive queues, basic and XRC: creation, change and end. Never takes a
  * request from one.
  */
-#include <linux/log2.h>
-
 #include "../path/recvq.h"
 #include "device.h"
 #include "ops.h"
@@ -16,23 +14,22 @@ static int check_size(u32 max_wr, u32 max_sge)
 	return max_wr <= PINION_MAX_SRQ_WR && max_sge <= PINION_MAX_SGE ? 0 : -EINVAL;
 }
 
-/* A queue of nothing is legal, but there is always room for one. */
-static u32 entries_for(u32 max_wr)
-{
-	return roundup_pow_of_two(max(max_wr, 1U));
-}
-
 static int make_ring(struct pinion_srq *srq, const struct ib_srq_attr *attr,
-		     struct ib_udata *udata, struct pinion_create_srq_resp *resp)
+		     const struct pinion_ring_place *place, struct ib_udata *udata,
+		     struct pinion_create_srq_resp *resp)
 {
-	u32 stride = pinion_recvq_stride(max(attr->max_sge, 1U));
+	struct pinion_ring_want want = {
+		.entries = pinion_ring_entries(attr->max_wr),
+		.stride = pinion_rq_stride(attr->max_sge),
+		.context = pinion_udata_context(udata),
+		.place = *place,
+	};
 	int err;
 
-	err = pinion_ring_make(&srq->rq.ring, entries_for(attr->max_wr), stride,
-			       pinion_udata_context(udata), &srq->mmap, &resp->ring);
+	err = pinion_ring_make(&srq->rq.ring, &want, &srq->mmap, &resp->ring);
 	if (err)
 		return err;
-	pinion_recvq_init(&srq->rq, pinion_recvq_sges(stride));
+	pinion_recvq_init(&srq->rq, pinion_recvq_sges(want.stride));
 	return 0;
 }
 
@@ -42,13 +39,14 @@ static int create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib
 	struct pinion_dev *dev = to_pinion_dev(ibsrq->device);
 	struct pinion_srq *srq = to_pinion_srq(ibsrq);
 	struct pinion_create_srq_resp resp = {};
+	struct pinion_create_srq_req req = {};
 	int err;
 
 	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
 		return -EOPNOTSUPP;
 	err = check_size(init->attr.max_wr, init->attr.max_sge);
-	if (!err)
-		err = pinion_udata_in_none(udata);
+	if (!err && udata)
+		err = pinion_udata_in(udata, &req, sizeof(req), 0);
 	if (err)
 		return err;
 	if (!pinion_count_in(dev, PINION_COUNT_SRQ))
@@ -56,7 +54,7 @@ static int create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib
 
 	srq->node = &dev->node;
 	srq->user = udata;
-	err = make_ring(srq, &init->attr, udata, &resp);
+	err = make_ring(srq, &init->attr, &req.place, udata, &resp);
 	if (err)
 		goto err_count;
 	err = pinion_node_add_srq(&dev->node, srq);
@@ -103,14 +101,18 @@ static int answer_resize(u64 where, const struct pinion_create_srq_resp *resp)
 /* As pinion_resize_cq(): answered first, then done. */
 static int resize(struct pinion_srq *srq, u32 max_wr, u64 resp_addr, struct ib_udata *udata)
 {
+	struct pinion_ring_want want = {
+		.entries = pinion_ring_entries(max_wr),
+		.stride = srq->rq.ring.stride,
+		.context = pinion_udata_context(udata),
+	};
 	struct pinion_dev *dev = to_pinion_dev(srq->ibsrq.device);
 	struct pinion_create_srq_resp resp = {};
 	struct rdma_user_mmap_entry *mapping;
 	struct pinion_ring ring;
 	int err;
 
-	err = pinion_ring_make(&ring, entries_for(max_wr), srq->rq.ring.stride,
-			       pinion_udata_context(udata), &mapping, &resp.ring);
+	err = pinion_ring_make(&ring, &want, &mapping, &resp.ring);
 	if (err)
 		return err;
 	resp.srqn = srq->srqn;
@@ -140,7 +142,7 @@ static int check_modify(const struct pinion_srq *srq, const struct ib_srq_attr *
 		return -EOPNOTSUPP;
 	if (!attr->max_wr || check_size(attr->max_wr, 0))
 		return -EINVAL;
-	if (mask & IB_SRQ_LIMIT && attr->srq_limit > entries_for(attr->max_wr))
+	if (mask & IB_SRQ_LIMIT && attr->srq_limit > pinion_ring_entries(attr->max_wr))
 		return -EINVAL;
 	return 0;
 }

@@ -4,7 +4,7 @@
  * work requests, completions, command payloads and the private uverbs ids.
  * Layout only; the only file both sides share.
  *
- * Every queue is one shared mapping: a header of two cache lines, then a
+ * Every queue is memory of both: a header of two cache lines, then a
  * power-of-two number of equal slots. Indices are free running 32-bit numbers;
  * the slot of index i is (i & (entries - 1)). Each word has one writer:
  *
@@ -66,12 +66,25 @@ struct pinion_ring_hdr {
 	__u32 reserved1[14];
 };
 
-/* Where one ring is: an mmap offset on the command fd, and its geometry. */
+/*
+ * Where one ring is: an mmap offset on the command fd, and its geometry. A ring in a
+ * umem is not there for mapping: both are 0.
+ */
 struct pinion_ring_info {
 	__aligned_u64 mmap_offset;
 	__aligned_u64 mmap_length;
 	__u32 entries;
 	__u32 stride;
+};
+
+/*
+ * Where one ring is to be: in a DEVX umem of the same context, its header at @offset
+ * from the umem's first byte, on a cache line; or, all 0, in memory of the kernel's.
+ */
+struct pinion_ring_place {
+	__aligned_u64 offset;
+	__u32 umem_id;
+	__u32 reserved;
 };
 
 /* ----------------------------------------------------------- work requests */
@@ -235,6 +248,41 @@ struct pinion_cqe {
 	__u32 reserved1;
 };
 
+/* ----------------------------------------------------- how large a ring is */
+
+/* Of at least @wanted slots. */
+static inline __u64 pinion_ring_entries(__u32 wanted)
+{
+	__u64 entries = 1;
+
+	while (entries < wanted)
+		entries *= 2;
+	return entries;
+}
+
+/* A queue of nothing has slots for one sge. */
+static inline __u32 pinion_sq_stride(__u32 max_sge, __u32 max_inline)
+{
+	__u32 tail = (max_sge ? max_sge : 1) * sizeof(struct pinion_sge);
+
+	if (tail < max_inline)
+		tail = max_inline;
+	return (sizeof(struct pinion_sq_wqe) + tail + PINION_CACHE_LINE - 1) &
+	       ~(PINION_CACHE_LINE - 1U);
+}
+
+static inline __u32 pinion_rq_stride(__u32 max_sge)
+{
+	__u32 tail = (max_sge ? max_sge : 1) * sizeof(struct pinion_sge);
+
+	return (sizeof(struct pinion_rq_wqe) + tail + 31) & ~31U;
+}
+
+static inline __u64 pinion_ring_bytes(__u64 entries, __u32 stride)
+{
+	return sizeof(struct pinion_ring_hdr) + entries * stride;
+}
+
 /* -------------------------------------------------------- command payloads */
 
 /* In enum ib_uverbs terms: UHW input and output of the verb of that name. */
@@ -261,6 +309,7 @@ enum pinion_cq_flags {
 struct pinion_create_cq_req {
 	__u32 flags;		/* enum pinion_cq_flags */
 	__u32 reserved;
+	struct pinion_ring_place place;
 };
 
 /* Also the answer of resize_cq. */
@@ -270,6 +319,11 @@ struct pinion_create_cq_resp {
 	__u32 reserved;
 };
 
+struct pinion_create_qp_req {
+	struct pinion_ring_place sq;
+	struct pinion_ring_place rq;
+};
+
 struct pinion_create_qp_resp {
 	struct pinion_ring_info sq;	/* entries 0: this QP has none (XRC target) */
 	struct pinion_ring_info rq;	/* entries 0: no receive queue of its own */
@@ -277,6 +331,10 @@ struct pinion_create_qp_resp {
 	__u32 max_send_sge;
 	__u32 max_recv_sge;
 	__u32 reserved;
+};
+
+struct pinion_create_srq_req {
+	struct pinion_ring_place place;
 };
 
 struct pinion_create_srq_resp {
@@ -378,6 +436,7 @@ enum pinion_pd_query_attrs {
 
 PINION_ASSERT_SIZE(struct pinion_ring_hdr, 2 * PINION_CACHE_LINE);
 PINION_ASSERT_SIZE(struct pinion_ring_info, 24);
+PINION_ASSERT_SIZE(struct pinion_ring_place, 16);
 PINION_ASSERT_SIZE(struct pinion_sge, 16);
 PINION_ASSERT_SIZE(struct pinion_wqe_rdma, 32);
 PINION_ASSERT_SIZE(struct pinion_wqe_atomic, 32);
@@ -390,9 +449,11 @@ PINION_ASSERT_SIZE(struct pinion_rq_wqe, 16);
 PINION_ASSERT_SIZE(struct pinion_cqe, 64);
 PINION_ASSERT_SIZE(struct pinion_alloc_ucontext_req, 8);
 PINION_ASSERT_SIZE(struct pinion_alloc_ucontext_resp, 24);
-PINION_ASSERT_SIZE(struct pinion_create_cq_req, 8);
+PINION_ASSERT_SIZE(struct pinion_create_cq_req, 24);
 PINION_ASSERT_SIZE(struct pinion_create_cq_resp, 32);
+PINION_ASSERT_SIZE(struct pinion_create_qp_req, 32);
 PINION_ASSERT_SIZE(struct pinion_create_qp_resp, 64);
+PINION_ASSERT_SIZE(struct pinion_create_srq_req, 16);
 PINION_ASSERT_SIZE(struct pinion_create_srq_resp, 32);
 PINION_ASSERT_SIZE(struct pinion_modify_srq_req, 8);
 PINION_ASSERT_SIZE(struct pinion_create_ah_resp, 8);
