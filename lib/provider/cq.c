@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <pinion/queues.h>
+
 #include "provider.h"
 
 enum {
@@ -15,13 +17,19 @@ enum {
 		   IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN,
 };
 
+static struct ibv_pd *domain(const struct ibv_cq_init_attr_ex *attr)
+{
+	return attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD ?
+		       attr->parent_domain :
+		       NULL;
+}
+
 static bool single_threaded(const struct ibv_cq_init_attr_ex *attr)
 {
 	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
 	    (attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED))
 		return true;
-	return (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) &&
-	       pinion_single_threaded(attr->parent_domain);
+	return domain(attr) && pinion_single_threaded(domain(attr));
 }
 
 static int check_attr(const struct ibv_cq_init_attr_ex *attr)
@@ -53,14 +61,26 @@ static int create_cq(struct ibv_context *context, struct pinion_cq *cq,
 	if (attr->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
 		cmd.pinion.flags |= PINION_CQ_WALLCLOCK;
 
+	err = pinion_home_make(&cq->home, domain(attr), PINION_RES_TYPE_CQ,
+			       attr->cqe, sizeof(struct pinion_cqe),
+			       &cmd.pinion.place);
+	if (err)
+		return err;
 	err = pinion_cmd_create_cq_ex(context, attr, &cq->vcq, &cmd.core,
 				      sizeof(cmd), &resp.core, sizeof(resp));
 	if (err)
-		return err;
+		goto err_home;
 
-	err = pinion_ring_map(&cq->ring, context->cmd_fd, &resp.pinion.ring);
+	err = pinion_home_map(&cq->ring, &cq->home, context->cmd_fd,
+			      &resp.pinion.ring);
 	if (err)
-		ibv_cmd_destroy_cq(&cq->vcq.cq);
+		goto err_destroy;
+	return 0;
+
+err_destroy:
+	ibv_cmd_destroy_cq(&cq->vcq.cq);
+err_home:
+	pinion_home_end(&cq->home);
 	return err;
 }
 
@@ -111,7 +131,7 @@ struct ibv_cq *pinion_create_cq(struct ibv_context *context, int cqe,
 /*
  * The kernel makes the new ring, moves what is not polled yet and what is armed
  * into it, and goes on there. Whoever polls waits: nobody may look at the old
- * ring once it is no longer filled.
+ * ring once it is no longer filled. The new one is in the kernel's memory always.
  */
 int pinion_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
@@ -131,7 +151,7 @@ int pinion_resize_cq(struct ibv_cq *ibcq, int cqe)
 		err = pinion_ring_map(&ring, ibcq->context->cmd_fd,
 				      &resp.pinion.ring);
 	if (!err) {
-		pinion_ring_unmap(&cq->ring);
+		pinion_home_unmap(&cq->ring, &cq->home);
 		cq->ring = ring;
 	}
 	pinion_unlock(&cq->lock);
@@ -147,7 +167,7 @@ int pinion_destroy_cq(struct ibv_cq *ibcq)
 	if (err)
 		return err;
 
-	pinion_ring_unmap(&cq->ring);
+	pinion_home_unmap(&cq->ring, &cq->home);
 	free(cq);
 	return 0;
 }

@@ -4,9 +4,8 @@
  * touches what lives in a domain.
  *
  * The kernel knows protection domains only. A parent domain is a second name of
- * one that remembers whether its objects are used by one thread at a time. The
- * allocators an application may attach to it are for queues in its own memory;
- * our rings are kernel memory, so there is nothing to call them for.
+ * one that remembers whether its objects are used by one thread at a time, and
+ * whose memory their rings are to be in.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,6 +27,16 @@ static void users_get(uint32_t *users)
 static void users_put(uint32_t *users)
 {
 	__atomic_sub_fetch(users, 1, __ATOMIC_RELEASE);
+}
+
+void pinion_pd_get(struct pinion_pd *pd)
+{
+	users_get(&pd->users);
+}
+
+void pinion_pd_put(struct pinion_pd *pd)
+{
+	users_put(&pd->users);
 }
 
 static bool in_use(const uint32_t *users)
@@ -135,7 +144,9 @@ pinion_alloc_parent_domain(struct ibv_context *context,
 	(void)context;
 	if (ibv_check_alloc_parent_domain(attr))
 		return NULL;
-	if (!check_comp_mask(attr->comp_mask, PARENT_DOMAIN_MASK)) {
+	if (!check_comp_mask(attr->comp_mask, PARENT_DOMAIN_MASK) ||
+	    (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS &&
+	     (!attr->alloc || !attr->free))) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -150,6 +161,12 @@ pinion_alloc_parent_domain(struct ibv_context *context,
 		pd->td = to_pinion_td(attr->td);
 		users_get(&pd->td->users);
 	}
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) {
+		pd->alloc = attr->alloc;
+		pd->free = attr->free;
+	}
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
+		pd->pd_context = attr->pd_context;
 	ibv_initialize_parent_domain(&pd->pd, attr->pd);
 	return &pd->pd;
 }

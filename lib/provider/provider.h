@@ -8,6 +8,7 @@
 
 #include "compat.h"
 #include "doorbell.h"
+#include "home.h"
 #include "lock.h"
 #include "ring.h"
 
@@ -25,14 +26,22 @@ struct pinion_td {
 /* A protection domain, or a parent domain around one. */
 struct pinion_pd {
 	struct ibv_pd pd;
-	uint32_t users; /* parent domains */
-	struct pinion_pd *inner; /* set in a parent domain only */
-	struct pinion_td *td; /* may be set in a parent domain */
+	uint32_t users; /* parent domains, and rings in memory it gave */
+	/* the rest of a parent domain only */
+	struct pinion_pd *inner;
+	struct pinion_td *td; /* or NULL */
+	/* or NULL: where memory for rings comes from */
+	void *(*alloc)(struct ibv_pd *pd, void *pd_context, size_t size,
+		       size_t alignment, uint64_t resource_type);
+	void (*free)(struct ibv_pd *pd, void *pd_context, void *ptr,
+		     uint64_t resource_type);
+	void *pd_context;
 };
 
 struct pinion_cq {
 	struct verbs_cq vcq;
 	struct pinion_ring ring;
+	struct pinion_home home;
 	struct pinion_lock lock;
 	uint32_t polls; /* how often somebody asked for completions */
 	const struct pinion_cqe *cqe; /* between start_poll and end_poll */
@@ -41,6 +50,7 @@ struct pinion_cq {
 /* The receive queue of a QP, or a shared one. */
 struct pinion_rq {
 	struct pinion_ring ring;
+	struct pinion_home home;
 	struct pinion_lock lock;
 	uint32_t max_sge;
 	const struct pinion_doorbell *bell;
@@ -48,6 +58,7 @@ struct pinion_rq {
 
 struct pinion_sq {
 	struct pinion_ring ring;
+	struct pinion_home home;
 	struct pinion_lock lock;
 	uint32_t allowed; /* a bit for each opcode this type of QP has */
 	uint32_t max_sge;
@@ -169,6 +180,9 @@ struct ibv_pd *
 pinion_alloc_parent_domain(struct ibv_context *context,
 			   struct ibv_parent_domain_init_attr *attr);
 bool pinion_single_threaded(struct ibv_pd *pd);
+/* It is not deallocated in between. */
+void pinion_pd_get(struct pinion_pd *pd);
+void pinion_pd_put(struct pinion_pd *pd);
 
 /* cq.c */
 struct ibv_cq *pinion_create_cq(struct ibv_context *context, int cqe,

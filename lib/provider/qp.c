@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <pinion/queues.h>
+
 #include "provider.h"
 
 enum {
@@ -28,13 +30,49 @@ static int map_rings(struct pinion_qp *qp, int fd,
 {
 	int err;
 
-	err = pinion_ring_map(&qp->sq.ring, fd, &resp->sq);
+	err = pinion_home_map(&qp->sq.ring, &qp->sq.home, fd, &resp->sq);
 	if (err)
 		return err;
-	err = pinion_ring_map(&qp->rq.ring, fd, &resp->rq);
-	if (err)
+	err = pinion_home_map(&qp->rq.ring, &qp->rq.home, fd, &resp->rq);
+	if (err && !qp->sq.home.pd)
 		pinion_ring_unmap(&qp->sq.ring);
 	return err;
+}
+
+static struct ibv_pd *domain(const struct ibv_qp_init_attr_ex *attr)
+{
+	return attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd : NULL;
+}
+
+/* Of those queues that it has. */
+static int make_homes(struct pinion_qp *qp,
+		      const struct ibv_qp_init_attr_ex *attr,
+		      struct pinion_create_qp_req *req)
+{
+	const struct ibv_qp_cap *cap = &attr->cap;
+	int err;
+
+	if (attr->qp_type == IBV_QPT_XRC_RECV)
+		return 0;
+	err = pinion_home_make(&qp->sq.home, domain(attr), PINION_RES_TYPE_SQ,
+			       cap->max_send_wr,
+			       pinion_sq_stride(cap->max_send_sge,
+						cap->max_inline_data),
+			       &req->sq);
+	if (err || attr->srq || attr->qp_type == IBV_QPT_XRC_SEND)
+		return err;
+	err = pinion_home_make(&qp->rq.home, domain(attr), PINION_RES_TYPE_RQ,
+			       cap->max_recv_wr,
+			       pinion_rq_stride(cap->max_recv_sge), &req->rq);
+	if (err)
+		pinion_home_end(&qp->sq.home);
+	return err;
+}
+
+static void end_homes(struct pinion_qp *qp)
+{
+	pinion_home_end(&qp->sq.home);
+	pinion_home_end(&qp->rq.home);
 }
 
 static void init_queues(struct pinion_qp *qp, struct ibv_pd *pd,
@@ -63,29 +101,36 @@ static int create_qp(struct ibv_context *context, struct pinion_qp *qp,
 		struct ib_uverbs_create_qp_resp core;
 		struct pinion_create_qp_resp pinion;
 	} resp = {};
+	struct {
+		struct ibv_create_qp core;
+		struct pinion_create_qp_req pinion;
+	} cmd = {};
 	uint32_t comp_mask = attr->comp_mask;
-	struct ibv_create_qp cmd;
-	struct ibv_pd *pd = NULL;
 	int err;
 
-	/* The command has no room for flags, and there are none (check_attr). */
-	attr->comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
-	err = ibv_cmd_create_qp_ex(context, &qp->vqp, attr, &cmd, sizeof(cmd),
-				   &resp.core, sizeof(resp));
-	attr->comp_mask = comp_mask;
+	err = make_homes(qp, attr, &cmd.pinion);
 	if (err)
 		return err;
+	/* The command has no room for flags, and there are none (check_attr). */
+	attr->comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	err = ibv_cmd_create_qp_ex(context, &qp->vqp, attr, &cmd.core,
+				   sizeof(cmd), &resp.core, sizeof(resp));
+	attr->comp_mask = comp_mask;
+	if (err)
+		goto err_homes;
 
 	err = map_rings(qp, context->cmd_fd, &resp.pinion);
-	if (err) {
-		ibv_cmd_destroy_qp(&qp->vqp.qp);
-		return err;
-	}
+	if (err)
+		goto err_destroy;
 
-	if (attr->comp_mask & IBV_QP_INIT_ATTR_PD)
-		pd = attr->pd;
-	init_queues(qp, pd, &resp.pinion);
+	init_queues(qp, domain(attr), &resp.pinion);
 	return 0;
+
+err_destroy:
+	ibv_cmd_destroy_qp(&qp->vqp.qp);
+err_homes:
+	end_homes(qp);
+	return err;
 }
 
 struct ibv_qp *pinion_create_qp_ex(struct ibv_context *context,
@@ -230,8 +275,8 @@ int pinion_destroy_qp(struct ibv_qp *ibqp)
 		return err;
 
 	sweep_cqs(ibqp);
-	pinion_ring_unmap(&qp->sq.ring);
-	pinion_ring_unmap(&qp->rq.ring);
+	pinion_home_unmap(&qp->sq.ring, &qp->sq.home);
+	pinion_home_unmap(&qp->rq.ring, &qp->rq.home);
 	free(qp);
 	return 0;
 }

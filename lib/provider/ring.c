@@ -10,6 +10,17 @@
 
 #include "ring.h"
 
+void pinion_ring_set(struct pinion_ring *ring, void *memory,
+		     const struct pinion_ring_info *info)
+{
+	ring->hdr = memory;
+	ring->slots = (char *)memory + sizeof(*ring->hdr);
+	ring->mask = info->entries - 1;
+	ring->stride = info->stride;
+	ring->length = info->mmap_length;
+	pinion_ring_resync(ring);
+}
+
 int pinion_ring_map(struct pinion_ring *ring, int fd,
 		    const struct pinion_ring_info *info)
 {
@@ -24,12 +35,7 @@ int pinion_ring_map(struct pinion_ring *ring, int fd,
 	if (map == MAP_FAILED)
 		return errno;
 
-	ring->hdr = map;
-	ring->slots = (char *)map + sizeof(*ring->hdr);
-	ring->mask = info->entries - 1;
-	ring->stride = info->stride;
-	ring->length = info->mmap_length;
-	pinion_ring_resync(ring);
+	pinion_ring_set(ring, map, info);
 	return 0;
 }
 

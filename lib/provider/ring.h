@@ -23,9 +23,12 @@ struct pinion_ring {
 	uint32_t stride;
 	char *slots;
 	struct pinion_ring_hdr *hdr; /* NULL: there is no such ring */
-	size_t length;
+	size_t length; /* of the mapping */
 };
 
+/* The ring @info describes is at @memory. */
+void pinion_ring_set(struct pinion_ring *ring, void *memory,
+		     const struct pinion_ring_info *info);
 /* Map the ring @info describes. A ring without entries is a success. */
 int pinion_ring_map(struct pinion_ring *ring, int fd,
 		    const struct pinion_ring_info *info);

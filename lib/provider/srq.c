@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <pinion/queues.h>
+
 #include "provider.h"
 
 enum {
@@ -31,20 +33,27 @@ static int create_srq(struct ibv_context *context, struct pinion_srq *srq,
 		struct ib_uverbs_create_srq_resp core;
 		struct pinion_create_srq_resp pinion;
 	} resp = {};
-	struct ibv_create_xsrq cmd;
+	struct {
+		struct ibv_create_xsrq core;
+		struct pinion_create_srq_req pinion;
+	} cmd = {};
 	int err;
 
-	err = ibv_cmd_create_srq_ex(context, &srq->vsrq, attr, &cmd,
-				    sizeof(cmd), &resp.core, sizeof(resp));
+	err = pinion_home_make(&srq->rq.home, attr->pd, PINION_RES_TYPE_SRQ,
+			       attr->attr.max_wr,
+			       pinion_rq_stride(attr->attr.max_sge),
+			       &cmd.pinion.place);
 	if (err)
 		return err;
+	err = ibv_cmd_create_srq_ex(context, &srq->vsrq, attr, &cmd.core,
+				    sizeof(cmd), &resp.core, sizeof(resp));
+	if (err)
+		goto err_home;
 
-	err = pinion_ring_map(&srq->rq.ring, context->cmd_fd,
+	err = pinion_home_map(&srq->rq.ring, &srq->rq.home, context->cmd_fd,
 			      &resp.pinion.ring);
-	if (err) {
-		ibv_cmd_destroy_srq(&srq->vsrq.srq);
-		return err;
-	}
+	if (err)
+		goto err_destroy;
 
 	/* libibverbs sets it for basic SRQs only. */
 	srq->vsrq.srq.srq_context = attr->srq_context;
@@ -53,6 +62,12 @@ static int create_srq(struct ibv_context *context, struct pinion_srq *srq,
 	srq->rq.max_sge = resp.pinion.max_sge;
 	srq->rq.bell = &srq->bell;
 	return 0;
+
+err_destroy:
+	ibv_cmd_destroy_srq(&srq->vsrq.srq);
+err_home:
+	pinion_home_end(&srq->rq.home);
+	return err;
 }
 
 struct ibv_srq *pinion_create_srq_ex(struct ibv_context *context,
@@ -124,7 +139,7 @@ static int resize(struct pinion_srq *srq, struct ibv_srq_attr *attr,
 		err = pinion_ring_map(&ring, ibsrq->context->cmd_fd,
 				      &resp.ring);
 	if (!err) {
-		pinion_ring_unmap(&srq->rq.ring);
+		pinion_home_unmap(&srq->rq.ring, &srq->rq.home);
 		srq->rq.ring = ring;
 	}
 	pinion_unlock(&srq->rq.lock);
@@ -168,7 +183,7 @@ int pinion_destroy_srq(struct ibv_srq *ibsrq)
 	if (err)
 		return err;
 
-	pinion_ring_unmap(&srq->rq.ring);
+	pinion_home_unmap(&srq->rq.ring, &srq->rq.home);
 	free(srq);
 	return 0;
 }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the allocators of a parent domain are asked for on a pinion device: memory for
+ * the ring of a queue that is made in it. See pinion-queues(7).
+ */
+#ifndef PINION_QUEUES_H
+#define PINION_QUEUES_H
+
+#include <stdint.h>
+
+/* resource_type of ibv_alloc_parent_domain(3)'s alloc and free */
+#define PINION_RES_TYPE_CQ ((uint64_t)0x2b50696e << 32 | 1)
+#define PINION_RES_TYPE_SQ ((uint64_t)0x2b50696e << 32 | 2)
+#define PINION_RES_TYPE_RQ ((uint64_t)0x2b50696e << 32 | 3)
+#define PINION_RES_TYPE_SRQ ((uint64_t)0x2b50696e << 32 | 4)
+
+#endif /* PINION_QUEUES_H */
