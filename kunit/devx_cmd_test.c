@@ -172,7 +172,7 @@ static void what_is_not_done_is_refused(struct kunit *test)
 
 static void only_known_opcodes_are_taken(struct kunit *test)
 {
-	static const u16 known[] = { 0x100, 0x200, 0x201, 0x800 };
+	static const u16 known[] = { 0x100, 0x200, 0x201, 0x800, 0x939, 0x93b };
 	u8 *in = new_mkey(test);
 	u32 opcode;
 	int i;
@@ -183,9 +183,34 @@ static void only_known_opcodes_are_taken(struct kunit *test)
 		for (i = 0; i < ARRAY_SIZE(known); i++)
 			is_known |= opcode == known[i];
 		put(in, 0x00, opcode << 16 | 0xffff);
+		/* Those of other fields are in the way of a counter's. */
+		memset(in + 0x0c, 0, opcode >= 0x900 ? 0x14 : 0);
 		KUNIT_EXPECT_EQ(test, status_of(in), is_known ? PINION_DEVX_OK :
 							       PINION_DEVX_BAD_OP);
 	}
+}
+
+static void counters_are_single_and_told_in_the_answer(struct kunit *test)
+{
+	u8 *in = new_buffer(test);
+	struct pinion_devx_cmd cmd;
+	u32 bit;
+
+	put(in, 0x00, 0x939 << 16);
+	KUNIT_EXPECT_EQ(test, status_of(in), PINION_DEVX_OK);
+	for (bit = 1; bit; bit <<= 1) {
+		put(in, 0x0c, bit);
+		KUNIT_EXPECT_EQ(test, status_of(in), PINION_DEVX_BAD_PARAM);
+	}
+	put(in, 0x00, 0x93b << 16);
+	put(in, 0x1c, 0xfedcba98);
+	for (bit = 1; bit; bit <<= 1) {
+		put(in, 0x18, bit);
+		/* The highest is to begin again at 0, which is where it is. */
+		KUNIT_EXPECT_EQ(test, parse(in, &cmd), bit == BIT(31) ? PINION_DEVX_OK :
+									PINION_DEVX_BAD_PARAM);
+	}
+	KUNIT_EXPECT_EQ(test, cmd.number, 0xfedcba98u);
 }
 
 static void short_buffers_are_refused(struct kunit *test)
@@ -193,7 +218,7 @@ static void short_buffers_are_refused(struct kunit *test)
 	static const struct {
 		u16 opcode, in, out;
 	} least[] = { { 0x100, 16, 16 }, { 0x200, 0x110, 16 }, { 0x201, 16, 0x110 },
-		      { 0x800, 16, 16 } };
+		      { 0x800, 16, 16 }, { 0x939, 16, 16 }, { 0x93b, 32, 32 } };
 	u8 *in = new_mkey(test);
 	struct pinion_devx_cmd cmd;
 	int i;
@@ -281,6 +306,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(lists_end_with_the_command),
 	KUNIT_CASE(what_is_not_done_is_refused),
 	KUNIT_CASE(only_known_opcodes_are_taken),
+	KUNIT_CASE(counters_are_single_and_told_in_the_answer),
 	KUNIT_CASE(short_buffers_are_refused),
 	KUNIT_CASE(a_query_gives_back_what_was_asked_for),
 	KUNIT_CASE(answers_are_where_they_belong),

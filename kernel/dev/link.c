@@ -31,6 +31,8 @@ static void dealloc_driver(struct ib_device *ibdev)
 	WARN_ON(!xa_empty(&dev->pds));
 	xa_destroy(&dev->pds);
 	pinion_umems_destroy(&dev->umems);
+	WARN_ON(!ida_is_empty(&dev->flow_counters));
+	ida_destroy(&dev->flow_counters);
 	mutex_destroy(&dev->resize_lock);
 }
 
@@ -90,6 +92,7 @@ static int construct(struct pinion_dev *dev)
 	ida_init(&dev->pdns);
 	xa_init(&dev->pds);
 	pinion_umems_init(&dev->umems);
+	ida_init(&dev->flow_counters);
 	mutex_init(&dev->resize_lock);
 
 	pinion_verbs_set_ops(&dev->ibdev);

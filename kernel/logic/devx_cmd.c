@@ -50,6 +50,13 @@ static const struct field create_octwords = { 0x300, 32 };
 static const struct field create_umem_id = { 0x320, 32 };
 static const struct field create_umem_offset = { 0x340, 64 };
 
+/* Flow counters: several at once, or told otherwise than in the answer. */
+static const struct field alloc_bulk = { 0x60, 32 };
+static const struct field query_dump = { 0xc1, 31 };
+static const struct field query_counter = { 0xe0, 32 };
+
+#define QUERY_COUNTER_LENGTH	0x20
+
 #define CREATE_MKEY_LENGTH	0x110
 #define QUERY_MKEY_OUT_LENGTH	0x110
 #define KLM_LENGTH		16
@@ -100,18 +107,18 @@ static u64 get_mkc(const u8 *in, struct field field)
 
 /* Local reading is always allowed by verbs, and must not be taken away silently. */
 static const struct {
-	struct field field;
+	const struct field *field;
 	u32 right;
 } rights[] = {
-	{ mkc_atomic,		IB_UVERBS_ACCESS_REMOTE_ATOMIC },
-	{ mkc_remote_write,	IB_UVERBS_ACCESS_REMOTE_WRITE },
-	{ mkc_remote_read,	IB_UVERBS_ACCESS_REMOTE_READ },
-	{ mkc_local_write,	IB_UVERBS_ACCESS_LOCAL_WRITE },
+	{ &mkc_atomic,		IB_UVERBS_ACCESS_REMOTE_ATOMIC },
+	{ &mkc_remote_write,	IB_UVERBS_ACCESS_REMOTE_WRITE },
+	{ &mkc_remote_read,	IB_UVERBS_ACCESS_REMOTE_READ },
+	{ &mkc_local_write,	IB_UVERBS_ACCESS_LOCAL_WRITE },
 };
 
 /* Features of keys that this device does not have. */
-static const struct field unsupported[] = {
-	mkc_free, mkc_mode_high, mkc_umr, mkc_bsf, mkc_invalidate,
+static const struct field *const unsupported[] = {
+	&mkc_free, &mkc_mode_high, &mkc_umr, &mkc_bsf, &mkc_invalidate,
 };
 
 static u8 parse_mkey(const u8 *in, size_t length, struct pinion_devx_mkey *mkey)
@@ -121,14 +128,14 @@ static u8 parse_mkey(const u8 *in, size_t length, struct pinion_devx_mkey *mkey)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(unsupported); i++) {
-		if (get_mkc(in, unsupported[i]))
+		if (get_mkc(in, *unsupported[i]))
 			return PINION_DEVX_BAD_PARAM;
 	}
 	if (get_mkc(in, mkc_qpn) != ANY_QPN || !get_mkc(in, mkc_local_read) || whole)
 		return PINION_DEVX_BAD_PARAM;
 
 	for (i = 0; i < ARRAY_SIZE(rights); i++) {
-		if (get_mkc(in, rights[i].field))
+		if (get_mkc(in, *rights[i].field))
 			mkey->rights |= rights[i].right;
 	}
 	mkey->mode = get_mkc(in, mkc_mode_low);
@@ -172,6 +179,8 @@ static const struct shape {
 	{ PINION_DEVX_CREATE_MKEY,	CREATE_MKEY_LENGTH,	PINION_DEVX_HEAD },
 	{ PINION_DEVX_QUERY_MKEY,	PINION_DEVX_HEAD,	QUERY_MKEY_OUT_LENGTH },
 	{ PINION_DEVX_ALLOC_PD,		PINION_DEVX_HEAD,	PINION_DEVX_HEAD },
+	{ PINION_DEVX_ALLOC_FLOW_COUNTER, PINION_DEVX_HEAD,	PINION_DEVX_HEAD },
+	{ PINION_DEVX_QUERY_FLOW_COUNTER, QUERY_COUNTER_LENGTH,	QUERY_COUNTER_LENGTH },
 };
 
 static const struct shape *shape_of(u16 opcode)
@@ -207,8 +216,15 @@ u8 pinion_devx_parse(const u8 *in, size_t in_length, size_t out_length,
 	}
 	if (modifier)
 		return PINION_DEVX_BAD_PARAM;
-	if (cmd->opcode == PINION_DEVX_CREATE_MKEY)
+	switch (cmd->opcode) {
+	case PINION_DEVX_CREATE_MKEY:
 		return parse_mkey(in, in_length, &cmd->mkey);
+	case PINION_DEVX_ALLOC_FLOW_COUNTER:
+		return get(in, alloc_bulk) ? PINION_DEVX_BAD_PARAM : PINION_DEVX_OK;
+	case PINION_DEVX_QUERY_FLOW_COUNTER:
+		cmd->number = get(in, query_counter);
+		return get(in, query_dump) ? PINION_DEVX_BAD_PARAM : PINION_DEVX_OK;
+	}
 	cmd->number = get(in, op_number);
 	return PINION_DEVX_OK;
 }
@@ -240,7 +256,7 @@ void pinion_devx_put_mkey(u8 *out, const struct pinion_devx_mkey *mkey)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(rights); i++)
-		put_at(out, MKC_AT, rights[i].field, !!(mkey->rights & rights[i].right));
+		put_at(out, MKC_AT, *rights[i].field, !!(mkey->rights & rights[i].right));
 	put_at(out, MKC_AT, mkc_local_read, 1);
 	put_at(out, MKC_AT, mkc_mode_low, mkey->mode);
 	put_at(out, MKC_AT, mkc_qpn, ANY_QPN);

@@ -14,6 +14,8 @@ enum pinion_devx_opcode {
 	PINION_DEVX_CREATE_MKEY		= 0x200,
 	PINION_DEVX_QUERY_MKEY		= 0x201,
 	PINION_DEVX_ALLOC_PD		= 0x800,
+	PINION_DEVX_ALLOC_FLOW_COUNTER	= 0x939,
+	PINION_DEVX_QUERY_FLOW_COUNTER	= 0x93b,
 };
 
 /* What an answer begins with. */
@@ -59,7 +61,7 @@ struct pinion_devx_klm {
 
 struct pinion_devx_cmd {
 	u16 opcode;
-	u32 number;		/* QUERY_MKEY: of which one */
+	u32 number;		/* QUERY_*: of which one */
 	u16 capability;		/* QUERY_HCA_CAP: its kind */
 	struct pinion_devx_mkey mkey;
 };

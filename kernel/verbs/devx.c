@@ -139,13 +139,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_QUERY)(struct uverbs_attr_bund
 		return err;
 	if (call.status)
 		return call_end(&call, attrs, call.status);
-	if (call.cmd.opcode != PINION_DEVX_QUERY_MKEY)
-		return call_end(&call, attrs, PINION_DEVX_BAD_OP);
-	if (obj->opcode != PINION_DEVX_CREATE_MKEY ||
-	    call.cmd.number != pinion_devx_number(obj))
-		return -EINVAL;
-	pinion_devx_put_mkey(call.out, &obj->mkey.asked);
-	return call_end(&call, attrs, 0);
+	return call_end(&call, attrs, pinion_devx_query(obj, &call.cmd, call.out));
 }
 
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_QUERY,

@@ -3,6 +3,7 @@
  * Makes and ends what DEVX commands ask for. Each object has one handle, by which it
  * ends; its number is only a name for it in other commands.
  */
+#include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "devx_obj.h"
@@ -79,18 +80,50 @@ static int end_pd(struct pinion_devx_obj *obj)
 	return err;
 }
 
+/* More than this nobody has a use for. */
+#define MAX_COUNTERS SZ_64K
+
+static int make_counter(struct pinion_devx_obj *obj)
+{
+	int id;
+
+	id = ida_alloc_range(&obj->dev->flow_counters, 1, MAX_COUNTERS, GFP_KERNEL);
+	if (id < 0)
+		return id == -ENOSPC ? PINION_DEVX_LIMIT : id;
+	obj->counter = id;
+	return 0;
+}
+
+static u32 number(const struct pinion_devx_obj *obj)
+{
+	switch (obj->opcode) {
+	case PINION_DEVX_CREATE_MKEY:
+		return obj->mkey.key->index;
+	case PINION_DEVX_ALLOC_PD:
+		return obj->pd->pdn;
+	}
+	return obj->counter;
+}
+
 int pinion_devx_make(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd,
 		     const void *owner, u8 *out)
 {
 	int result = PINION_DEVX_BAD_OP;
 
 	obj->opcode = cmd->opcode;
-	if (cmd->opcode == PINION_DEVX_CREATE_MKEY)
+	switch (cmd->opcode) {
+	case PINION_DEVX_CREATE_MKEY:
 		result = make_mkey(obj, &cmd->mkey, owner);
-	else if (cmd->opcode == PINION_DEVX_ALLOC_PD)
+		break;
+	case PINION_DEVX_ALLOC_PD:
 		result = make_pd(obj);
+		break;
+	case PINION_DEVX_ALLOC_FLOW_COUNTER:
+		result = make_counter(obj);
+		break;
+	}
 	if (!result)
-		pinion_devx_put_number(out, pinion_devx_number(obj));
+		pinion_devx_put_number(out, number(obj));
 	return result;
 }
 
@@ -98,16 +131,45 @@ void pinion_devx_publish(struct pinion_devx_obj *obj, const void *owner)
 {
 	if (obj->opcode == PINION_DEVX_CREATE_MKEY)
 		pinion_mkey_enable(&obj->mkey);
-	else
+	else if (obj->opcode == PINION_DEVX_ALLOC_PD)
 		pinion_pd_show(obj->dev, obj->pd, owner);
+}
+
+/* What asks, and the command that made what it asks about. */
+static const struct {
+	u16 query;
+	u16 made_by;
+} queries[] = {
+	{ PINION_DEVX_QUERY_MKEY,		PINION_DEVX_CREATE_MKEY },
+	{ PINION_DEVX_QUERY_FLOW_COUNTER,	PINION_DEVX_ALLOC_FLOW_COUNTER },
+};
+
+int pinion_devx_query(const struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd,
+		      u8 *out)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(queries); i++) {
+		if (queries[i].query != cmd->opcode)
+			continue;
+		if (queries[i].made_by != obj->opcode || cmd->number != number(obj))
+			return -EINVAL;
+		/* Of flows that are not there, nothing was counted. */
+		if (obj->opcode == PINION_DEVX_CREATE_MKEY)
+			pinion_devx_put_mkey(out, &obj->mkey.asked);
+		return PINION_DEVX_OK;
+	}
+	return PINION_DEVX_BAD_OP;
 }
 
 int pinion_devx_end(struct pinion_devx_obj *obj)
 {
-	return obj->opcode == PINION_DEVX_CREATE_MKEY ? end_mkey(obj) : end_pd(obj);
-}
-
-u32 pinion_devx_number(const struct pinion_devx_obj *obj)
-{
-	return obj->opcode == PINION_DEVX_CREATE_MKEY ? obj->mkey.key->index : obj->pd->pdn;
+	switch (obj->opcode) {
+	case PINION_DEVX_CREATE_MKEY:
+		return end_mkey(obj);
+	case PINION_DEVX_ALLOC_PD:
+		return end_pd(obj);
+	}
+	ida_free(&obj->dev->flow_counters, obj->counter);
+	return 0;
 }

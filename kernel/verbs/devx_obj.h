@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What DEVX commands make: keys and protection domains.
+ * What DEVX commands make: keys, protection domains, and counters of flows, of which
+ * there are none here.
  */
 #ifndef PINION_VERBS_DEVX_OBJ_H
 #define PINION_VERBS_DEVX_OBJ_H
@@ -15,6 +16,7 @@ struct pinion_devx_obj {
 	u16 opcode;			/* of the command that made it */
 	struct pinion_pd *pd;		/* it, or what the key is in */
 	struct pinion_mkey mkey;
+	u32 counter;
 };
 
 /*
@@ -27,9 +29,14 @@ int pinion_devx_make(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *
 /* Never fails: nothing that can is left to do. */
 void pinion_devx_publish(struct pinion_devx_obj *obj, const void *owner);
 
+/*
+ * Answer a command about @obj, into a zeroed buffer that is long enough. Return: an enum
+ * pinion_devx_status, or -EINVAL if it is about another one.
+ */
+int pinion_devx_query(const struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd,
+		      u8 *out);
+
 /* -EBUSY, and nothing happened, while something else needs it. */
 int pinion_devx_end(struct pinion_devx_obj *obj);
-
-u32 pinion_devx_number(const struct pinion_devx_obj *obj);
 
 #endif
