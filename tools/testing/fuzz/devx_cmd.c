@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Any bytes as a DEVX command, in a buffer of exactly their length: what is taken apart
+ * is in bounds, is what a command in order may say, and written out as a command again
+ * says the same. The input is two bytes of the answer's length, then the command.
+ */
+#include <linux/kernel.h>
+
+#include "../../../kernel/logic/devx_cmd.c"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MUST(condition)                                                  \
+	do {                                                             \
+		if (!(condition)) {                                      \
+			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, \
+				__LINE__, #condition);                   \
+			abort();                                         \
+		}                                                        \
+	} while (0)
+
+static void *exactly(size_t length)
+{
+	void *memory = calloc(1, length);
+
+	MUST(memory);
+	return memory;
+}
+
+static bool is_status(u8 status)
+{
+	static const u8 known[] = {
+		PINION_DEVX_OK,
+		PINION_DEVX_BAD_OP,
+		PINION_DEVX_BAD_PARAM,
+		PINION_DEVX_LIMIT,
+		PINION_DEVX_BAD_IN_LENGTH,
+		PINION_DEVX_BAD_OUT_LENGTH,
+	};
+
+	return memchr(known, status, sizeof(known));
+}
+
+static bool same_key(const struct pinion_devx_mkey *a,
+		     const struct pinion_devx_mkey *b)
+{
+	return a->mode == b->mode && a->tag == b->tag &&
+	       a->page_shift == b->page_shift && a->rights == b->rights &&
+	       a->pdn == b->pdn && a->base == b->base && a->length == b->length;
+}
+
+/* What QUERY_MKEY would say of the key, made a command for the same. */
+static void again(const u8 *in, size_t length,
+		  const struct pinion_devx_mkey *mkey)
+{
+	u8 *out = exactly(QUERY_MKEY_OUT_LENGTH), *second = exactly(length);
+	struct pinion_devx_cmd cmd;
+
+	pinion_devx_put_mkey(out, mkey);
+	memcpy(second, in, length);
+	memcpy(second + MKC_AT / 8, out + MKC_AT / 8, 64);
+	MUST(!pinion_devx_parse(second, length, PINION_DEVX_HEAD, &cmd));
+	MUST(same_key(&cmd.mkey, mkey));
+	free(out);
+	free(second);
+}
+
+static void check_mkey(const u8 *in, size_t length,
+		       const struct pinion_devx_mkey *mkey)
+{
+	u32 i;
+
+	MUST(mkey->length);
+	MUST(mkey->base + (mkey->length - 1) >= mkey->base);
+	MUST(mkey->pdn <= 0xffffff && mkey->page_shift < 64);
+	if (mkey->mode == PINION_DEVX_MODE_MTT) {
+		MUST(!mkey->num_klms && !mkey->klms);
+	} else {
+		MUST(mkey->mode == PINION_DEVX_MODE_KLM);
+		MUST(mkey->num_klms == mkey->entries);
+		MUST(mkey->num_klms &&
+		     mkey->num_klms <= 1 << PINION_DEVX_LOG_MAX_KLMS);
+		for (i = 0; i < mkey->num_klms; i++)
+			pinion_devx_klm(mkey, i);
+	}
+	again(in, length, mkey);
+}
+
+static void check_caps(u16 capability, size_t out_length)
+{
+	static const struct pinion_devx_caps caps = { 63, 31, 31, 63, 31, 255 };
+	u8 *out = exactly(out_length);
+
+	MUST(pinion_devx_put_caps(out, out_length, capability, &caps) ==
+	     (capability ? PINION_DEVX_BAD_PARAM : PINION_DEVX_OK));
+	free(out);
+}
+
+static void check(const u8 *in, size_t length, size_t out_length)
+{
+	struct pinion_devx_cmd cmd;
+	u8 status = pinion_devx_parse(in, length, out_length, &cmd);
+	u8 *out;
+
+	MUST(is_status(status));
+	if (!status && cmd.opcode == PINION_DEVX_CREATE_MKEY)
+		check_mkey(in, length, &cmd.mkey);
+	else if (!status && cmd.opcode == PINION_DEVX_QUERY_HCA_CAP)
+		check_caps(cmd.capability, out_length);
+	else if (!status && cmd.opcode == PINION_DEVX_QUERY_MKEY)
+		MUST(out_length >= QUERY_MKEY_OUT_LENGTH);
+	else if (!status && cmd.opcode == PINION_DEVX_QUERY_FLOW_COUNTER)
+		MUST(out_length >= QUERY_COUNTER_LENGTH);
+
+	out = exactly(out_length);
+	pinion_devx_put_number(out, cmd.number);
+	pinion_devx_put_status(out, status);
+	MUST(out[0] == status &&
+	     get(out, op_number) == (cmd.number & 0xffffff));
+	free(out);
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	size_t out_length;
+	u8 *in;
+
+	/* The methods refuse shorter ones before they look. */
+	if (size < 2 + PINION_DEVX_HEAD)
+		return 0;
+	out_length = data[0] << 8 | data[1];
+	if (out_length < PINION_DEVX_HEAD)
+		out_length = PINION_DEVX_HEAD;
+	size -= 2;
+	in = exactly(size);
+	memcpy(in, data + 2, size);
+	check(in, size, out_length);
+	free(in);
+	return 0;
+}
