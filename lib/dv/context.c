@@ -80,6 +80,22 @@ EXPORT struct ibv_context *mlx5dv_open_device(struct ibv_device *device,
 	return real ? real(device, attr) : dv_null(EOPNOTSUPP);
 }
 
+/* The device has none of what is asked about by bits of comp_mask. */
+EXPORT int mlx5dv_query_device(struct ibv_context *ctx_in,
+			       struct mlx5dv_context *attrs_out)
+{
+	__typeof__(&mlx5dv_query_device) real;
+
+	if (dv_is_ours(ctx_in)) {
+		attrs_out->version = 0;
+		attrs_out->flags = 0;
+		attrs_out->comp_mask = 0;
+		return 0;
+	}
+	real = DV_REAL(mlx5dv_query_device, "MLX5_1.0");
+	return real ? real(ctx_in, attrs_out) : EOPNOTSUPP;
+}
+
 static struct ibv_context *context_of(const struct mlx5dv_obj *obj,
 				      uint64_t type)
 {

@@ -174,6 +174,26 @@ static void same_queues(void)
 	run_traffic(&t, NULL);
 }
 
+static void own_memory(void)
+{
+	static struct own own;
+	struct traffic t = { .own = &own };
+
+	run_traffic(&t, NULL);
+	CHECK_EQ(own.ever[(uint32_t)PINION_RES_TYPE_SRQ], 1);
+	own_check(&own);
+}
+
+/* Resized, a ring leaves it. */
+static void own_memory_resized(void)
+{
+	static struct own own;
+	struct traffic t = { .own = &own };
+
+	run_traffic(&t, keep_resizing_both);
+	own_check(&own);
+}
+
 static void cq_resized(void)
 {
 	struct traffic t = {};
@@ -245,6 +265,8 @@ static const struct test tests[] = {
 	TEST(cq_resized, "the same while the CQ is resized"),
 	TEST(srq_resized, "the same while the SRQ is resized"),
 	TEST(both_resized, "the same while both are resized"),
+	TEST(own_memory, "four threads on queues in their own memory"),
+	TEST(own_memory_resized, "the same while both are resized out of it"),
 	TEST(events, "four threads post, one polls when it is told to"),
 	TEST(strangers_on_the_cq,
 	     "the same while others on the CQ are reset and destroyed"),

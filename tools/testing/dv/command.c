@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * DEVX commands: what is answered, what is refused and how, and what nobody would send
- * (items X1 to X9).
+ * (items X1 to X11).
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -39,6 +39,25 @@ static void x1_caps(void)
 	CHECK_EQ(prm_status(out), BAD_PARAM);
 }
 
+/* Nothing is claimed, and nothing written that may not be there. */
+static void x11_query_device(void)
+{
+	struct {
+		struct mlx5dv_context context;
+		uint8_t behind[64];
+	} out;
+	size_t i;
+
+	dv_begin();
+	memset(&out, 0xff, sizeof(out));
+	CHECK_EQ(mlx5dv_query_device(dev.ctx, &out.context), 0);
+	CHECK_EQ(out.context.version, 0);
+	CHECK_EQ(out.context.flags, 0);
+	CHECK_EQ(out.context.comp_mask, 0);
+	for (i = 0; i < sizeof(out.behind); i++)
+		CHECK_EQ(out.behind[i], 0xff);
+}
+
 /* No opcode but that one; those that make things are for objects. */
 static void x2_other_opcodes(void)
 {
@@ -68,7 +87,7 @@ static void x3_other_objects(void)
 	dv_begin();
 	for (opcode = 0; opcode < 0x10000;
 	     opcode += 1 + (opcode > 0x900) * 16) {
-		if (opcode == PRM_ALLOC_PD)
+		if (opcode == PRM_ALLOC_PD || opcode == PRM_ALLOC_FLOW_COUNTER)
 			continue;
 		context("opcode %#x", opcode);
 		prm_put32(in, 0, opcode << 16);
@@ -94,6 +113,46 @@ static void x4_lengths(void)
 	MUST_NOT(mlx5dv_devx_obj_create(dev.ctx, in, 70000, out, 16), EINVAL);
 	MUST_NOT(mlx5dv_devx_obj_create(dev.ctx, in, 16, out, SIZE_MAX),
 		 EINVAL);
+}
+
+/* Many of them, each with a number; they count nothing, as there is no flow. */
+static void x10_counters(void)
+{
+	enum { COUNTERS = 100 };
+	uint8_t in[32], out[32];
+	uint32_t numbers[COUNTERS];
+	obj_t obj[COUNTERS];
+	int i, j;
+
+	dv_begin();
+	for (i = 0; i < COUNTERS; i++) {
+		prm_head(in, PRM_ALLOC_FLOW_COUNTER, 0);
+		memset(out, 0, sizeof(out));
+		obj[i] = MUST(mlx5dv_devx_obj_create(dev.ctx, in, 16, out, 16));
+		numbers[i] = prm_number(out);
+		CHECK(numbers[i]);
+		for (j = 0; j < i; j++)
+			CHECK(numbers[i] != numbers[j]);
+	}
+	for (i = 0; i < COUNTERS; i++) {
+		memset(in, 0, sizeof(in));
+		prm_head(in, PRM_QUERY_FLOW_COUNTER, 0);
+		prm_put32(in, 0x1c, numbers[i]);
+		memset(out, 0xff, sizeof(out));
+		CHECK_EQ(mlx5dv_devx_obj_query(obj[i], in, 32, out, 32), 0);
+		CHECK_EQ(prm_get64(out, 16), 0);
+		CHECK_EQ(prm_get64(out, 24), 0);
+		/* By another one's handle. */
+		CHECK_EQ(mlx5dv_devx_obj_query(obj[(i + 1) % COUNTERS], in, 32,
+					       out, 32),
+			 EINVAL);
+	}
+	prm_head(in, PRM_ALLOC_FLOW_COUNTER, 0);
+	prm_put32(in, 12, 1);
+	MUST_NOT(mlx5dv_devx_obj_create(dev.ctx, in, 16, out, 16), EINVAL);
+	for (i = 0; i < COUNTERS; i += 2)
+		CHECK_EQ(mlx5dv_devx_obj_destroy(obj[i]), 0);
+	/* The others are left to the kernel. */
 }
 
 /* A domain that only commands know: keys in it serve no queue pair of verbs. */
@@ -303,6 +362,8 @@ static const struct test tests[] = {
 	TEST(x7_init_obj, "X7-numbers-of-verbs-objects"),
 	TEST(x8_bad_answers, "X8-answers-that-cannot-be-written"),
 	TEST(x9_garbage, "X9-garbage"),
+	TEST(x10_counters, "X10-counters-of-flows"),
+	TEST(x11_query_device, "X11-what-the-device-claims"),
 };
 
 HARNESS_MAIN("DEVX commands", tests)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Each call of mlx5dv with its first, second, ... allocation or copy failing. Needs a
- * kernel with fault injection (items D17 and N15 to N19).
+ * kernel with fault injection (items D17 and N15 to N20).
  */
 #include <string.h>
 
 #include "dmabuf.h"
 #include "keys.h"
+#include "own.h"
 #include "resources.h"
 #include "sweep.h"
 
@@ -181,12 +182,86 @@ static void n19_dmabuf(void)
 	end();
 }
 
+/* Queues in memory of ours: a umem each, and the ring in it. */
+static struct own own;
+static struct ibv_pd *domain;
+static struct ibv_cq *cq, *plain_cq;
+static struct ibv_qp *qp;
+static struct ibv_srq *srq;
+
+static int create_cq(void)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 100,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD,
+		.parent_domain = domain,
+	};
+	struct ibv_cq_ex *ex = ibv_create_cq_ex(dev.ctx, &attr);
+
+	cq = ex ? ibv_cq_ex_to_cq(ex) : NULL;
+	return cq ? 0 : errno;
+}
+
+static void destroy_cq(void)
+{
+	CHECK_EQ(ibv_destroy_cq(cq), 0);
+}
+
+static int create_qp(void)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = plain_cq,
+		.recv_cq = plain_cq,
+		.cap = { .max_send_wr = 100, .max_recv_wr = 100 },
+		.qp_type = IBV_QPT_RC,
+	};
+
+	qp = ibv_create_qp(domain, &init);
+	return qp ? 0 : errno;
+}
+
+static void destroy_qp(void)
+{
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+}
+
+static int create_srq(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 100,
+						    .max_sge = 3 } };
+
+	srq = ibv_create_srq(domain, &init);
+	return srq ? 0 : errno;
+}
+
+static void destroy_srq(void)
+{
+	CHECK_EQ(ibv_destroy_srq(srq), 0);
+}
+
+static void n20_queues(void)
+{
+	begin();
+	domain = own_domain(&own, dev.pd);
+	plain_cq = MUST(ibv_create_cq(dev.ctx, 100, NULL, NULL, 0));
+	sweep(&(struct op){ "CQ on a umem", create_cq, destroy_cq });
+	own_check(&own);
+	sweep(&(struct op){ "QP on umems", create_qp, destroy_qp });
+	own_check(&own);
+	sweep(&(struct op){ "SRQ on a umem", create_srq, destroy_srq });
+	own_check(&own);
+	CHECK_EQ(ibv_destroy_cq(plain_cq), 0);
+	CHECK_EQ(ibv_dealloc_pd(domain), 0);
+	end();
+}
+
 static const struct test tests[] = {
 	LONG_TEST(n15_umem, "N15-umem", 300),
 	LONG_TEST(n16_key, "N16-key-of-a-umem", 300),
 	LONG_TEST(n17_pieces, "N17-key-of-pieces", 300),
 	LONG_TEST(n18_pd, "N18-PD-and-capabilities", 300),
 	LONG_TEST(n19_dmabuf, "N19-dma-bufs", 300),
+	LONG_TEST(n20_queues, "N20-queues-on-umems", 300),
 };
 
 HARNESS_MAIN("faults in calls of mlx5dv", tests)

@@ -1,17 +1,128 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The calls of mlx5dv on a device that is neither mlx5's nor ours: what libmlx5 says to
- * such a device, through the library as without it (items C9, D16).
+ * The calls of mlx5dv on a device that is not ours: what libmlx5 says to one that is not
+ * its own, through the library as without it (items C9, D16); and, of a stand-in that
+ * serves the device, that each call and each answer is passed on as it is (C13).
  */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "../standin/mlx5/mlx5.h"
 #include "keys.h"
+
+static struct standin *standin;
+
+/* Before libibverbs looks for drivers: the first of a name is the one. */
+static void __attribute__((constructor)) find_standin(void)
+{
+	void *library = dlopen("libmlx5.so.1", RTLD_LAZY);
+
+	standin = library ? dlsym(library, STANDIN) : NULL;
+}
 
 static void begin(void)
 {
 	if (dev.pinion)
 		skip("this one is served");
+	if (standin)
+		skip("libmlx5 is a stand-in");
+}
+
+/* Asked once since it was looked at last, for this and no other. */
+#define PASSED(what, ...)                                       \
+	do {                                                    \
+		const uint64_t arg[7] = { __VA_ARGS__ };        \
+		CHECK_EQ(standin->calls, ++calls);              \
+		CHECK(!strcmp(standin->name, what));            \
+		CHECK(!memcmp(standin->arg, arg, sizeof(arg))); \
+	} while (0)
+#define WORD(x) ((uint64_t)(x))
+
+static unsigned int calls;
+
+static void c13_regions(void)
+{
+	struct mlx5dv_context context = {};
+	struct mlx5dv_context_attr attr = {};
+	struct ibv_device *device = dev.ctx->device;
+	char path[8];
+
+	CHECK(mlx5dv_is_supported(device));
+	PASSED("is_supported", WORD(device));
+	CHECK_EQ(mlx5dv_query_device(dev.ctx, &context), STANDIN_NUMBER);
+	PASSED("query_device", WORD(dev.ctx), WORD(&context));
+	CHECK((void *)mlx5dv_open_device(device, &attr) == STANDIN_POINTER);
+	PASSED("open_device", WORD(device), WORD(&attr));
+	CHECK((void *)mlx5dv_reg_dmabuf_mr(dev.pd, 1, 2, 3, 4, 5, 6) ==
+	      STANDIN_POINTER);
+	PASSED("reg_dmabuf_mr", WORD(dev.pd), 1, 2, 3, 4, 5, 6);
+	CHECK_EQ(mlx5dv_get_data_direct_sysfs_path(dev.ctx, path, 8),
+		 STANDIN_NUMBER);
+	PASSED("get_data_direct_sysfs_path", WORD(dev.ctx), WORD(path), 8);
+}
+
+static void c13_objects(void)
+{
+	obj_t obj = STANDIN_POINTER;
+	uint8_t in[16], out[20];
+	struct mlx5dv_pd pd;
+	struct mlx5dv_obj domain = { .pd = { dev.pd, &pd } };
+
+	CHECK_EQ(mlx5dv_init_obj(&domain, MLX5DV_OBJ_PD), STANDIN_NUMBER);
+	PASSED("init_obj", WORD(&domain), MLX5DV_OBJ_PD);
+	CHECK(mlx5dv_devx_obj_create(dev.ctx, in, 1, out, 2) == obj);
+	PASSED("devx_obj_create", WORD(dev.ctx), WORD(in), 1, WORD(out), 2);
+	CHECK_EQ(mlx5dv_devx_obj_query(obj, in, 3, out, 4), STANDIN_NUMBER);
+	PASSED("devx_obj_query", WORD(obj), WORD(in), 3, WORD(out), 4);
+	CHECK_EQ(mlx5dv_devx_obj_modify(obj, in, 5, out, 6), STANDIN_NUMBER);
+	PASSED("devx_obj_modify", WORD(obj), WORD(in), 5, WORD(out), 6);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), STANDIN_NUMBER);
+	PASSED("devx_obj_destroy", WORD(obj));
+	CHECK_EQ(mlx5dv_devx_general_cmd(dev.ctx, in, 7, out, 8),
+		 STANDIN_NUMBER);
+	PASSED("devx_general_cmd", WORD(dev.ctx), WORD(in), 7, WORD(out), 8);
+}
+
+static void c13_umems(void)
+{
+	struct mlx5dv_devx_umem_in in = { .comp_mask = ~0ULL };
+	umem_t umem = STANDIN_POINTER;
+
+	CHECK(mlx5dv_devx_umem_reg(dev.ctx, in.addr, 5, 6) == umem);
+	PASSED("devx_umem_reg", WORD(dev.ctx), WORD(in.addr), 5, 6);
+	CHECK(mlx5dv_devx_umem_reg_ex(dev.ctx, &in) == umem);
+	PASSED("devx_umem_reg_ex", WORD(dev.ctx), WORD(&in));
+	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), STANDIN_NUMBER);
+	PASSED("devx_umem_dereg", WORD(umem));
+}
+
+static void c13_passed_on(void)
+{
+	if (dev.pinion || !standin)
+		skip("needs a stand-in for libmlx5, and a device of its");
+	c13_regions();
+	c13_objects();
+	c13_umems();
+}
+
+/* On a device of ours it is never asked. */
+static void c13_kept(void)
+{
+	struct buf *buf = buf_new(4096, 0);
+	struct region region;
+	umem_t umem;
+	obj_t obj;
+
+	if (!dev.pinion || !standin)
+		skip("needs a stand-in for libmlx5, and a device of ours");
+	umem = MUST(dv_umem(buf->data, 4096, UMEM_ACCESS, ~0ULL));
+	obj = dv_region(buf, umem, &region);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), EBUSY);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
+	CHECK_EQ(standin->calls, 0);
 }
 
 static void c9_regions(void)
@@ -52,6 +163,8 @@ static void d16_commands(void)
 
 static const struct test tests[] = {
 	TEST(c9_regions, "C9-regions-and-contexts"),
+	TEST(c13_passed_on, "C13-what-is-for-libmlx5-is-passed-on"),
+	TEST(c13_kept, "C13-what-is-ours-is-not"),
 	TEST(d16_umems, "D16-umems"),
 	TEST(d16_commands, "D16-commands"),
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * uverbs ioctls that no library would send: doorbells of anything, payloads of any
- * length, and garbage for all methods of all objects (items I1 to I4, I7 to I9).
+ * uverbs ioctls that no library would send: doorbells of anything (items I1 to I4, I9).
+ * Garbage is in ioctl_fuzz.c.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -12,7 +12,6 @@
 
 #include "link.h"
 #include "raw.h"
-#include "victim.h"
 
 static struct link link_;
 static int fd;
@@ -159,166 +158,6 @@ static void i4_xrc_target(void)
 	CHECK_EQ(ibv_destroy_qp(shared), 0);
 }
 
-/* -------------------------------------------------------------- garbage */
-
-static uint8_t *arena;
-
-static uint64_t some_pointer(void)
-{
-	switch (rnd_below(6)) {
-	case 0:
-		return rnd();
-	case 1:
-		return 8;
-	case 2:
-		return (uintptr_t)arena + PAGE * 4 - rnd_below(64);
-	default:
-		return (uintptr_t)arena + rnd_below(PAGE);
-	}
-}
-
-static uint64_t some_data(size_t length)
-{
-	if (rnd() & 1)
-		return rnd_below(40);
-	return length > 8 || rnd() & 1 ? some_pointer() : rnd();
-}
-
-static void garbage_ioctl(void)
-{
-	static const uint16_t lengths[] = { 0,	1,  2,	4,  8,	12,  16,
-					    24, 32, 40, 64, 72, 128, 4000 };
-	struct raw raw;
-	uint32_t i, n = rnd_below(12);
-
-	raw_begin(&raw, rnd_below(24), rnd_below(12));
-	if (!rnd_below(10))
-		raw.hdr.object_id |= PINION_NS;
-	if (!rnd_below(6))
-		raw.hdr.method_id = PINION_NS + 0x80;
-	for (i = 0; i < n; i++) {
-		size_t length = lengths[rnd_below(ARRAY_SIZE(lengths))];
-		struct ib_uverbs_attr *attr;
-
-		attr = raw_handle(&raw, rnd() & 1 ? i : rnd_below(20),
-				  some_data(length));
-		attr->len = length;
-		if (!rnd_below(8))
-			attr->attr_id |= PINION_NS;
-		if (!rnd_below(3))
-			attr->flags = 0;
-		if (!rnd_below(30))
-			attr->flags = rnd();
-	}
-	if (!rnd_below(30))
-		raw.hdr.length = rnd();
-	if (!rnd_below(30))
-		raw.hdr.driver_id = rnd();
-	raw_call(fd, &raw);
-}
-
-/* Words that are often handles, small numbers, flags or pointers. */
-static void garbage_arena(void)
-{
-	uint32_t *word = (void *)arena;
-	size_t i;
-
-	for (i = 0; i < 64; i++) {
-		word[i] = rnd() & 3 ? rnd_below(20) : rnd();
-		if (!rnd_below(8)) {
-			uint64_t pointer = some_pointer();
-
-			memcpy(&word[i & ~1ULL], &pointer, 8);
-		}
-	}
-}
-
-static void garbage_command(void)
-{
-	uint32_t command = rnd_below(52);
-
-	/* Those that wait for events, or make files. */
-	if (command == IB_USER_VERBS_CMD_GET_CONTEXT)
-		return;
-	if (rnd() & 1) {
-		raw_command(fd, command, arena, rnd_below(64) * 4, arena + 1024,
-			    rnd_below(64) * 4);
-		return;
-	}
-	/* The same by write(), whose header gives lengths in words. */
-	{
-		struct {
-			uint32_t command;
-			uint16_t in_words, out_words;
-			uint8_t body[256];
-		} call = { .command = command | (rnd_below(6) ? 0 : 1U << 31),
-			   .in_words = 2 + rnd_below(64),
-			   .out_words = rnd_below(64) };
-
-		memcpy(call.body, arena, sizeof(call.body));
-		if (!rnd_below(20))
-			call.in_words = rnd();
-		if (write(fd, &call,
-			  call.in_words * 4 < (int)sizeof(call) ?
-				  call.in_words * 4 :
-				  (int)sizeof(call)) < 0)
-			return;
-	}
-}
-
-static void garbage_round(void *arg)
-{
-	bool commands = arg;
-	int i;
-
-	device_open();
-	link_make(&link_, NULL);
-	region_new(9000, 5, ALL_ACCESS | IBV_ACCESS_MW_BIND);
-	ibv_alloc_mw(dev.pd, IBV_MW_TYPE_1);
-	fd = dev.ctx->cmd_fd;
-	arena = mmap(NULL, 5 * PAGE, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CHECK(arena != MAP_FAILED);
-	munmap(arena + 4 * PAGE, PAGE);
-	/* Whatever it may wait for. */
-	alarm(2);
-	for (i = 0; i < 600; i++) {
-		garbage_arena();
-		if (commands)
-			garbage_command();
-		else
-			garbage_ioctl();
-	}
-}
-
-static void garbage(bool commands)
-{
-	volatile struct victim *v = victim_start();
-	double end = now() + opt.seconds;
-	unsigned long rounds = 0;
-
-	for (; now() < end; rounds++) {
-		int pid;
-
-		rnd_seed(opt.seed + rounds);
-		pid = spawn(garbage_round, (void *)commands);
-		/* It may have killed itself in many ways: that is its affair. */
-		reap(pid);
-	}
-	note("%lu processes", rounds);
-	victim_end(v);
-}
-
-static void i7_ioctls(void)
-{
-	garbage(false);
-}
-
-static void i8_commands(void)
-{
-	garbage(true);
-}
-
 /* A file that was opened by another must not be written to (CVE-2016-4565). */
 static void other_user(void *arg)
 {
@@ -352,8 +191,6 @@ static const struct test tests[] = {
 	TEST(i2_other_objects, "I2 doorbells of other objects"),
 	TEST(i3_gone, "I3 doorbells in every state, and afterwards"),
 	TEST(i4_xrc_target, "I4 doorbells of XRC targets"),
-	TEST(i7_ioctls, "I7 garbage for every method"),
-	TEST(i8_commands, "I8 garbage for every command"),
 	TEST(i9_other_user, "I9 written to by another user (class 25)"),
 };
 

@@ -79,22 +79,11 @@ static void i5_context(void)
 static int create_cq(const struct pinion_create_cq_req *req, size_t in,
 		     void *out, size_t out_length)
 {
-	uint64_t user = 0;
-	uint32_t cqe = 10, got = 0, vector = 0;
-	struct raw raw;
+	uint32_t handle;
 
-	raw_begin(&raw, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE);
-	raw_handle(&raw, UVERBS_ATTR_CREATE_CQ_HANDLE, 0);
-	raw_in(&raw, UVERBS_ATTR_CREATE_CQ_CQE, &cqe, sizeof(cqe));
-	raw_in(&raw, UVERBS_ATTR_CREATE_CQ_USER_HANDLE, &user, sizeof(user));
-	raw_in(&raw, UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, &vector,
-	       sizeof(vector));
-	raw_out(&raw, UVERBS_ATTR_CREATE_CQ_RESP_CQE, &got, sizeof(got));
-	if (in)
-		raw_in(&raw, UVERBS_ATTR_UHW_IN, req, in);
-	if (out_length)
-		raw_out(&raw, UVERBS_ATTR_UHW_OUT, out, out_length);
-	return raw_call(fd, &raw);
+	return raw_create_cq(fd, 10,
+			     &(struct raw_payload){ req, in, out, out_length },
+			     &handle);
 }
 
 static void i6_create_cq(void)

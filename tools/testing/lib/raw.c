@@ -78,6 +78,110 @@ int raw_command(int fd, uint32_t command, const void *in, size_t in_length,
 	return raw_call(fd, &raw);
 }
 
+static int create(int fd, struct raw *raw, const struct raw_payload *payload,
+		  const struct ib_uverbs_attr *made, uint32_t *handle)
+{
+	int err;
+
+	if (payload->in_length)
+		raw_in(raw, UVERBS_ATTR_UHW_IN, payload->in,
+		       payload->in_length);
+	if (payload->out_length)
+		raw_out(raw, UVERBS_ATTR_UHW_OUT, payload->out,
+			payload->out_length);
+	err = raw_call(fd, raw);
+	*handle = made->data;
+	return err;
+}
+
+int raw_create_cq(int fd, uint32_t cqe, const struct raw_payload *payload,
+		  uint32_t *handle)
+{
+	uint32_t got, vector = 0;
+	struct ib_uverbs_attr *made;
+	uint64_t user = 0;
+	struct raw raw;
+
+	raw_begin(&raw, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE);
+	made = raw_handle(&raw, UVERBS_ATTR_CREATE_CQ_HANDLE, 0);
+	raw_in(&raw, UVERBS_ATTR_CREATE_CQ_CQE, &cqe, sizeof(cqe));
+	raw_in(&raw, UVERBS_ATTR_CREATE_CQ_USER_HANDLE, &user, sizeof(user));
+	raw_in(&raw, UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, &vector,
+	       sizeof(vector));
+	raw_out(&raw, UVERBS_ATTR_CREATE_CQ_RESP_CQE, &got, sizeof(got));
+	return create(fd, &raw, payload, made, handle);
+}
+
+int raw_create_qp(int fd, uint32_t pd, uint32_t cq, int64_t srq, uint32_t wr,
+		  const struct raw_payload *payload, uint32_t *handle)
+{
+	struct ib_uverbs_qp_cap cap = {
+		.max_send_wr = wr,
+		.max_send_sge = 1,
+		.max_recv_wr = srq < 0 ? wr : 0,
+		.max_recv_sge = srq < 0,
+	};
+	uint64_t user = 0, type = IB_UVERBS_QPT_RC;
+	struct ib_uverbs_attr *made;
+	struct raw raw;
+	uint32_t qpn;
+
+	raw_begin(&raw, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE);
+	made = raw_handle(&raw, UVERBS_ATTR_CREATE_QP_HANDLE, 0);
+	raw_handle(&raw, UVERBS_ATTR_CREATE_QP_PD_HANDLE, pd);
+	raw_handle(&raw, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, cq);
+	raw_handle(&raw, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, cq);
+	if (srq >= 0)
+		raw_handle(&raw, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE, srq);
+	raw_in(&raw, UVERBS_ATTR_CREATE_QP_USER_HANDLE, &user, sizeof(user));
+	raw_in(&raw, UVERBS_ATTR_CREATE_QP_CAP, &cap, sizeof(cap));
+	raw_in(&raw, UVERBS_ATTR_CREATE_QP_TYPE, &type, sizeof(type));
+	raw_out(&raw, UVERBS_ATTR_CREATE_QP_RESP_CAP, &cap, sizeof(cap));
+	raw_out(&raw, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, &qpn, sizeof(qpn));
+	return create(fd, &raw, payload, made, handle);
+}
+
+int raw_create_srq(int fd, uint32_t pd, uint32_t wr,
+		   const struct raw_payload *payload, uint32_t *handle)
+{
+	uint32_t sge = 1, limit = 0, got_wr, got_sge;
+	uint64_t user = 0, type = IB_UVERBS_SRQT_BASIC;
+	struct ib_uverbs_attr *made;
+	struct raw raw;
+
+	raw_begin(&raw, UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE);
+	made = raw_handle(&raw, UVERBS_ATTR_CREATE_SRQ_HANDLE, 0);
+	raw_handle(&raw, UVERBS_ATTR_CREATE_SRQ_PD_HANDLE, pd);
+	raw_in(&raw, UVERBS_ATTR_CREATE_SRQ_USER_HANDLE, &user, sizeof(user));
+	raw_in(&raw, UVERBS_ATTR_CREATE_SRQ_MAX_WR, &wr, sizeof(wr));
+	raw_in(&raw, UVERBS_ATTR_CREATE_SRQ_MAX_SGE, &sge, sizeof(sge));
+	raw_in(&raw, UVERBS_ATTR_CREATE_SRQ_LIMIT, &limit, sizeof(limit));
+	raw_in(&raw, UVERBS_ATTR_CREATE_SRQ_TYPE, &type, sizeof(type));
+	raw_out(&raw, UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, &got_wr,
+		sizeof(got_wr));
+	raw_out(&raw, UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, &got_sge,
+		sizeof(got_sge));
+	return create(fd, &raw, payload, made, handle);
+}
+
+int raw_destroy_queue(int fd, uint16_t object, uint32_t handle)
+{
+	/* Every queue's has the same two attributes. */
+	static const uint16_t methods[] = {
+		[UVERBS_OBJECT_CQ] = UVERBS_METHOD_CQ_DESTROY,
+		[UVERBS_OBJECT_QP] = UVERBS_METHOD_QP_DESTROY,
+		[UVERBS_OBJECT_SRQ] = UVERBS_METHOD_SRQ_DESTROY,
+	};
+	uint32_t events[2];
+	struct raw raw;
+
+	raw_begin(&raw, object, methods[object]);
+	raw_handle(&raw, UVERBS_ATTR_DESTROY_QP_HANDLE, handle);
+	raw_out(&raw, UVERBS_ATTR_DESTROY_QP_RESP, events,
+		object == UVERBS_OBJECT_CQ ? 8 : 4);
+	return raw_call(fd, &raw);
+}
+
 int raw_doorbell(int fd, uint32_t qp_handle)
 {
 	struct raw raw;

@@ -34,6 +34,24 @@ int raw_call(int fd, struct raw *raw);
 int raw_command(int fd, uint32_t command, const void *in, size_t in_length,
 		void *out, size_t out_length);
 
+/* With @in for the driver, and its answer in @out if there is room for one. */
+struct raw_payload {
+	const void *in;
+	size_t in_length;
+	void *out;
+	size_t out_length;
+};
+
+int raw_create_cq(int fd, uint32_t cqe, const struct raw_payload *payload,
+		  uint32_t *handle);
+/* RC with @wr requests of one sge in either queue; @srq is a handle, or -1. */
+int raw_create_qp(int fd, uint32_t pd, uint32_t cq, int64_t srq, uint32_t wr,
+		  const struct raw_payload *payload, uint32_t *handle);
+int raw_create_srq(int fd, uint32_t pd, uint32_t wr,
+		   const struct raw_payload *payload, uint32_t *handle);
+/* Of UVERBS_OBJECT_CQ, _QP or _SRQ. */
+int raw_destroy_queue(int fd, uint16_t object, uint32_t handle);
+
 int raw_doorbell(int fd, uint32_t qp_handle);
 int raw_srq_doorbell(int fd, uint32_t srq_handle);
 /* Destroy an object of UVERBS_OBJECT_*: its own method and attribute. */

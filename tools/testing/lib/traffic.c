@@ -417,16 +417,17 @@ void traffic_make(struct traffic *t, struct ibv_td *td)
 	uint32_t slot;
 
 	t->pd = dev.pd;
-	if (td) {
-		struct ibv_parent_domain_init_attr attr = {
-			.pd = dev.pd,
-			.td = td,
-		};
+	if (td || t->own) {
+		struct ibv_parent_domain_init_attr attr = {};
 
+		if (t->own)
+			attr = own_attr(t->own);
+		attr.pd = dev.pd;
+		attr.td = td;
 		t->pd = MUST(ibv_alloc_parent_domain(dev.ctx, &attr));
 		cq_attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS |
 				    IBV_CQ_INIT_ATTR_MASK_PD;
-		cq_attr.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+		cq_attr.flags = td ? IBV_CREATE_CQ_ATTR_SINGLE_THREADED : 0;
 		cq_attr.parent_domain = t->pd;
 	}
 	t->running = t->senders;

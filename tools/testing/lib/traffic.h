@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "link.h"
+#include "own.h"
 
 enum {
 	TRAFFIC_SLOTS = 64, /* of each region; a sender owns an equal part */
@@ -23,6 +24,7 @@ struct traffic {
 	/* set by the test, before traffic_make() */
 	int senders;
 	struct ibv_comp_channel *channel; /* of cq; senders do not poll then */
+	struct own *own; /* gives memory for all queues; or NULL */
 
 	struct ibv_pd *pd;
 	struct ibv_cq_ex *cq; /* of all four queues */

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Garbage for all methods of all objects, and what is nearly right for those of the
+ * driver's own namespaces (items I7, I8 and I11).
+ */
+#define _GNU_SOURCE
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <rdma/mlx5_user_ioctl_cmds.h>
+
+#include "dmabuf.h"
+#include "link.h"
+#include "prm.h"
+#include "raw.h"
+#include "victim.h"
+
+static struct link link_;
+static int fd;
+
+static uint8_t *arena;
+static unsigned long *good; /* calls that did something, of all processes */
+
+static uint64_t some_pointer(void)
+{
+	switch (rnd_below(6)) {
+	case 0:
+		return rnd();
+	case 1:
+		return 8;
+	case 2:
+		return (uintptr_t)arena + PAGE * 4 - rnd_below(64);
+	default:
+		return (uintptr_t)arena + rnd_below(PAGE);
+	}
+}
+
+static uint64_t some_data(size_t length)
+{
+	if (rnd() & 1)
+		return rnd_below(40);
+	return length > 8 || rnd() & 1 ? some_pointer() : rnd();
+}
+
+static void garbage_ioctl(void)
+{
+	static const uint16_t lengths[] = { 0,	1,  2,	4,  8,	12,  16,
+					    24, 32, 40, 64, 72, 128, 4000 };
+	struct raw raw;
+	uint32_t i, n = rnd_below(12);
+
+	raw_begin(&raw, rnd_below(24), rnd_below(12));
+	if (!rnd_below(10))
+		raw.hdr.object_id |= PINION_NS;
+	if (!rnd_below(6))
+		raw.hdr.method_id = PINION_NS + 0x80;
+	for (i = 0; i < n; i++) {
+		size_t length = lengths[rnd_below(ARRAY_SIZE(lengths))];
+		struct ib_uverbs_attr *attr;
+
+		attr = raw_handle(&raw, rnd() & 1 ? i : rnd_below(20),
+				  some_data(length));
+		attr->len = length;
+		if (!rnd_below(8))
+			attr->attr_id |= PINION_NS;
+		if (!rnd_below(3))
+			attr->flags = 0;
+		if (!rnd_below(30))
+			attr->flags = rnd();
+	}
+	if (!rnd_below(30))
+		raw.hdr.length = rnd();
+	if (!rnd_below(30))
+		raw.hdr.driver_id = rnd();
+	raw_call(fd, &raw);
+}
+
+/* Words that are often handles, small numbers, flags or pointers. */
+static void garbage_arena(void)
+{
+	uint32_t *word = (void *)arena;
+	size_t i;
+
+	for (i = 0; i < 64; i++) {
+		word[i] = rnd() & 3 ? rnd_below(20) : rnd();
+		if (!rnd_below(8)) {
+			uint64_t pointer = some_pointer();
+
+			memcpy(&word[i & ~1ULL], &pointer, 8);
+		}
+	}
+}
+
+static void garbage_command(void)
+{
+	uint32_t command = rnd_below(52);
+
+	/* Those that wait for events, or make files. */
+	if (command == IB_USER_VERBS_CMD_GET_CONTEXT)
+		return;
+	if (rnd() & 1) {
+		raw_command(fd, command, arena, rnd_below(64) * 4, arena + 1024,
+			    rnd_below(64) * 4);
+		return;
+	}
+	/* The same by write(), whose header gives lengths in words. */
+	{
+		struct {
+			uint32_t command;
+			uint16_t in_words, out_words;
+			uint8_t body[256];
+		} call = { .command = command | (rnd_below(6) ? 0 : 1U << 31),
+			   .in_words = 2 + rnd_below(64),
+			   .out_words = rnd_below(64) };
+
+		memcpy(call.body, arena, sizeof(call.body));
+		if (!rnd_below(20))
+			call.in_words = rnd();
+		if (write(fd, &call,
+			  call.in_words * 4 < (int)sizeof(call) ?
+				  call.in_words * 4 :
+				  (int)sizeof(call)) < 0)
+			return;
+	}
+}
+
+/* What a method of the driver's takes. */
+enum takes {
+	END,
+	NEW,
+	HANDLE,
+	NUMBER,
+	FLAGS,
+	COMMAND,
+	PAYLOAD,
+	ANSWER,
+	FILE_,
+	ZERO
+};
+
+struct attribute {
+	uint16_t id;
+	uint8_t takes;
+	uint16_t length;
+};
+
+#define UMEM(name) MLX5_IB_ATTR_DEVX_UMEM_##name
+#define OBJ(name) MLX5_IB_ATTR_DEVX_OBJ_##name
+
+static const struct method {
+	uint16_t object, method;
+	struct attribute attribute[10];
+} methods[] = {
+	{ MLX5_IB_OBJECT_DEVX_UMEM,
+	  MLX5_IB_METHOD_DEVX_UMEM_REG,
+	  { { UMEM(REG_HANDLE), NEW, 0 },
+	    { UMEM(REG_ADDR), NUMBER, 8 },
+	    { UMEM(REG_LEN), NUMBER, 8 },
+	    { UMEM(REG_ACCESS), FLAGS, 4 },
+	    { UMEM(REG_OUT_ID), ANSWER, 4 },
+	    { UMEM(REG_PGSZ_BITMAP), FLAGS, 8 },
+	    { UMEM(REG_DMABUF_FD), FILE_, 0 } } },
+	{ MLX5_IB_OBJECT_DEVX_UMEM,
+	  MLX5_IB_METHOD_DEVX_UMEM_DEREG,
+	  { { UMEM(DEREG_HANDLE), HANDLE, 0 } } },
+	{ MLX5_IB_OBJECT_DEVX_OBJ,
+	  MLX5_IB_METHOD_DEVX_OBJ_CREATE,
+	  { { OBJ(CREATE_HANDLE), NEW, 0 },
+	    { OBJ(CREATE_CMD_IN), COMMAND, 0 },
+	    { OBJ(CREATE_CMD_OUT), ANSWER, 16 } } },
+	{ MLX5_IB_OBJECT_DEVX_OBJ,
+	  MLX5_IB_METHOD_DEVX_OBJ_QUERY,
+	  { { OBJ(QUERY_HANDLE), HANDLE, 0 },
+	    { OBJ(QUERY_CMD_IN), COMMAND, 0 },
+	    { OBJ(QUERY_CMD_OUT), ANSWER, 0x110 } } },
+	{ MLX5_IB_OBJECT_DEVX_OBJ,
+	  MLX5_IB_METHOD_DEVX_OBJ_MODIFY,
+	  { { OBJ(MODIFY_HANDLE), HANDLE, 0 },
+	    { OBJ(MODIFY_CMD_IN), COMMAND, 0 },
+	    { OBJ(MODIFY_CMD_OUT), ANSWER, 16 } } },
+	{ MLX5_IB_OBJECT_DEVX_OBJ,
+	  MLX5_IB_METHOD_DEVX_OBJ_DESTROY,
+	  { { OBJ(DESTROY_HANDLE), HANDLE, 0 } } },
+	{ MLX5_IB_OBJECT_DEVX,
+	  MLX5_IB_METHOD_DEVX_OTHER,
+	  { { MLX5_IB_ATTR_DEVX_OTHER_CMD_IN, COMMAND, 0 },
+	    { MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, ANSWER, 512 } } },
+	{ UVERBS_OBJECT_PD,
+	  PINION_METHOD_PD_QUERY,
+	  { { PINION_ATTR_PD_QUERY_HANDLE, HANDLE, 0 },
+	    { PINION_ATTR_PD_QUERY_RESP, ANSWER, 8 } } },
+	{ UVERBS_OBJECT_DM,
+	  PINION_METHOD_DM_QUERY,
+	  { { PINION_ATTR_DM_QUERY_HANDLE, HANDLE, 0 },
+	    { PINION_ATTR_DM_QUERY_RESP, ANSWER, 24 } } },
+	{ UVERBS_OBJECT_QP,
+	  PINION_METHOD_QP_DOORBELL,
+	  { { PINION_ATTR_QP_DOORBELL_HANDLE, HANDLE, 0 } } },
+	{ UVERBS_OBJECT_SRQ,
+	  PINION_METHOD_SRQ_DOORBELL,
+	  { { PINION_ATTR_SRQ_DOORBELL_HANDLE, HANDLE, 0 } } },
+	/* data direct's path, by its number: older headers have no name for it */
+	{ UVERBS_OBJECT_DEVICE, PINION_NS + 1, { { PINION_NS, ANSWER, 100 } } },
+	{ UVERBS_OBJECT_MR,
+	  UVERBS_METHOD_REG_DMABUF_MR,
+	  { { UVERBS_ATTR_REG_DMABUF_MR_HANDLE, NEW, 0 },
+	    { UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE, HANDLE, 0 },
+	    { UVERBS_ATTR_REG_DMABUF_MR_OFFSET, NUMBER, 8 },
+	    { UVERBS_ATTR_REG_DMABUF_MR_LENGTH, NUMBER, 8 },
+	    { UVERBS_ATTR_REG_DMABUF_MR_IOVA, NUMBER, 8 },
+	    { UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, FLAGS, 4 },
+	    { UVERBS_ATTR_REG_DMABUF_MR_FD, FILE_, 4 },
+	    { UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, ANSWER, 4 },
+	    { UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, ANSWER, 4 },
+	    { PINION_NS, FLAGS, 4 } } },
+	{ UVERBS_OBJECT_CQ,
+	  UVERBS_METHOD_CQ_CREATE,
+	  { { UVERBS_ATTR_CREATE_CQ_HANDLE, NEW, 0 },
+	    { UVERBS_ATTR_CREATE_CQ_CQE, FLAGS, 4 },
+	    { UVERBS_ATTR_CREATE_CQ_USER_HANDLE, NUMBER, 8 },
+	    { UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, ZERO, 4 },
+	    { UVERBS_ATTR_CREATE_CQ_RESP_CQE, ANSWER, 4 },
+	    { UVERBS_ATTR_UHW_IN, PAYLOAD, 24 } } },
+	{ UVERBS_OBJECT_SRQ,
+	  UVERBS_METHOD_SRQ_CREATE,
+	  { { UVERBS_ATTR_CREATE_SRQ_HANDLE, NEW, 0 },
+	    { UVERBS_ATTR_CREATE_SRQ_PD_HANDLE, HANDLE, 0 },
+	    { UVERBS_ATTR_CREATE_SRQ_USER_HANDLE, NUMBER, 8 },
+	    { UVERBS_ATTR_CREATE_SRQ_MAX_WR, FLAGS, 4 },
+	    { UVERBS_ATTR_CREATE_SRQ_MAX_SGE, FLAGS, 4 },
+	    { UVERBS_ATTR_CREATE_SRQ_LIMIT, FLAGS, 4 },
+	    { UVERBS_ATTR_CREATE_SRQ_TYPE, ZERO, 8 },
+	    { UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, ANSWER, 4 },
+	    { UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, ANSWER, 4 },
+	    { UVERBS_ATTR_UHW_IN, PAYLOAD, 16 } } },
+};
+
+static uint64_t some_address(void)
+{
+	switch (rnd_below(8)) {
+	case 0:
+		return rnd();
+	case 1:
+		return rnd_below(3) << 12;
+	case 2:
+		return -(uint64_t)rnd_below(9000);
+	default:
+		return (uintptr_t)arena + rnd_below(PAGE);
+	}
+}
+
+static uint64_t some_flags(void)
+{
+	switch (rnd_below(6)) {
+	case 0:
+		return rnd();
+	case 1:
+		return ~0ULL << rnd_below(64);
+	case 2:
+		return 1ULL << rnd_below(64);
+	default:
+		return rnd_below(32);
+	}
+}
+
+/* A command about umems and keys that are likely to be there, with a bit or two off. */
+static void command(struct raw *raw, uint16_t id)
+{
+	static uint8_t in[PRM_MKEY + PRM_MAX_KLMS * 16];
+	const struct prm_klm klms[] = {
+		{ rnd_below(9000), rnd(), some_address() },
+		{ 100, link_.a.qp->handle, some_address() },
+	};
+	struct prm_mkey mkey = {
+		.mode = rnd() & 1 ? PRM_MTT : PRM_KLM,
+		.rights = rnd() & PRM_ALL,
+		.pdn = rnd_below(8),
+		.log_page = rnd() & 1 ? 0 : rnd_below(20),
+		.base = some_address(),
+		.length = rnd() & 3 ? rnd_below(9000) : some_flags(),
+		.umem_id = rnd_below(6),
+		.umem_offset = rnd() & 3 ? rnd_below(4096) : rnd(),
+		.klms = klms,
+	};
+	size_t length;
+
+	if (mkey.mode == PRM_KLM)
+		mkey.num_klms = rnd_below(3);
+	length = prm_create_mkey(in, &mkey);
+	switch (rnd_below(8)) {
+	case 0:
+		prm_head(in, PRM_ALLOC_PD, 0);
+		break;
+	case 1:
+		prm_head(in, PRM_QUERY_MKEY, rnd());
+		break;
+	case 2:
+		prm_head(in, PRM_QUERY_HCA_CAP, 0);
+		break;
+	case 3:
+		prm_head(in, rnd(), rnd());
+		break;
+	}
+	while (!rnd_below(3))
+		in[rnd_below(length)] ^= 1 << rnd_below(8);
+	if (!rnd_below(8))
+		length = rnd_below(sizeof(in));
+	raw_in(raw, id, in, length);
+}
+
+/* Flags or a number, then places in umems. */
+static void payload(struct raw *raw, uint16_t id, size_t length)
+{
+	static struct pinion_create_cq_req req;
+	struct pinion_ring_place *place = (void *)&req;
+
+	memset(&req, 0, sizeof(req));
+	if (length == sizeof(req))
+		place = &req.place;
+	place->umem_id = rnd_below(6);
+	place->offset = rnd() & 3 ? 64 * rnd_below(64) : rnd();
+	while (!rnd_below(4))
+		((uint8_t *)&req)[rnd_below(sizeof(req))] ^= 1 << rnd_below(8);
+	raw_in(raw, id, &req, rnd_below(8) ? length : rnd_below(sizeof(req)));
+}
+
+static void add_nearly(struct raw *raw, const struct attribute *a)
+{
+	uint64_t zero = 0, number;
+
+	switch (a->takes) {
+	case NEW:
+		raw_handle(raw, a->id, 0);
+		return;
+	case HANDLE:
+		raw_handle(raw, a->id, rnd_below(24));
+		return;
+	case FILE_:
+		number = rnd_below(12) - 1;
+		if (a->length)
+			raw_in(raw, a->id, &number, a->length);
+		else if (!rnd_below(4))
+			raw_handle(raw, a->id, number);
+		return;
+	case NUMBER:
+		number = rnd() & 1 ? some_address() : rnd_below(20000);
+		raw_in(raw, a->id, &number, a->length);
+		return;
+	case FLAGS:
+		number = some_flags();
+		raw_in(raw, a->id, &number, a->length);
+		return;
+	case COMMAND:
+		command(raw, a->id);
+		return;
+	case PAYLOAD:
+		payload(raw, a->id, a->length);
+		return;
+	case ANSWER:
+		raw_out(raw, a->id, (void *)(uintptr_t)some_pointer(),
+			rnd_below(12) ? a->length : rnd_below(600));
+		return;
+	default:
+		raw_in(raw, a->id, &zero, a->length);
+	}
+}
+
+static void nearly_right(void)
+{
+	const struct method *m = &methods[rnd_below(ARRAY_SIZE(methods))];
+	const struct attribute *a;
+	struct raw raw;
+
+	raw_begin(&raw, m->object, m->method);
+	for (a = m->attribute; a->takes; a++) {
+		/* One is missing, now and then; or there twice. */
+		if (rnd_below(60))
+			add_nearly(&raw, a);
+		if (!rnd_below(100))
+			add_nearly(&raw, a);
+	}
+	if (!raw_call(fd, &raw))
+		__atomic_add_fetch(good, 1, __ATOMIC_RELAXED);
+}
+
+/* Calls of one kind. */
+struct kind {
+	void (*call)(void);
+};
+
+static void garbage_round(void *arg)
+{
+	const struct kind *kind = arg;
+	int i;
+
+	device_open();
+	link_make(&link_, NULL);
+	region_new(9000, 5, ALL_ACCESS | IBV_ACCESS_MW_BIND);
+	ibv_alloc_mw(dev.pd, IBV_MW_TYPE_1);
+	fd = dev.ctx->cmd_fd;
+	arena = mmap(NULL, 5 * PAGE, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(arena != MAP_FAILED);
+	munmap(arena + 4 * PAGE, PAGE);
+	for (i = 0; i < DMABUF_KINDS; i++) {
+		if (dmabuf_there(&dmabuf_kinds[i]))
+			dmabuf_new(&dmabuf_kinds[i], 4 * PAGE);
+	}
+	/* Whatever it may wait for. */
+	alarm(2);
+	for (i = 0; i < 600; i++) {
+		garbage_arena();
+		kind->call();
+	}
+}
+
+/* Returns how many processes did it. */
+static unsigned long garbage(void (*call)(void))
+{
+	struct kind kind = { call };
+	volatile struct victim *v = victim_start();
+	double end = now() + opt.seconds;
+	unsigned long rounds = 0;
+
+	if (!dev.pinion)
+		skip("only pinion has these methods");
+	good = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(good != MAP_FAILED);
+	for (; now() < end; rounds++) {
+		int pid;
+
+		rnd_seed(opt.seed + rounds);
+		pid = spawn(garbage_round, &kind);
+		/* It may have killed itself in many ways: that is its affair. */
+		reap(pid);
+	}
+	note("%lu processes", rounds);
+	victim_end(v);
+	return rounds;
+}
+
+static void i7_ioctls(void)
+{
+	garbage(garbage_ioctl);
+}
+
+static void i8_commands(void)
+{
+	garbage(garbage_command);
+}
+
+static void i11_nearly(void)
+{
+	unsigned long rounds = garbage(nearly_right);
+
+	note("%lu calls succeeded", *good);
+	CHECK(*good > 10 * rounds);
+}
+
+static const struct test tests[] = {
+	TEST(i7_ioctls, "I7 garbage for every method"),
+	TEST(i8_commands, "I8 garbage for every command"),
+	TEST(i11_nearly, "I11 nearly right calls of the driver's own methods"),
+};
+
+HARNESS_MAIN("garbage for uverbs", tests)

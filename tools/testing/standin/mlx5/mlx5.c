@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * In the place of libmlx5, for a device that it would serve: says yes to everything and
+ * remembers what it was asked.
+ */
+#include <pinion/mlx5dv.h>
+
+#include "mlx5.h"
+
+struct standin pinion_standin_mlx5;
+
+#define WORD(x) ((uint64_t)(x))
+#define ASKED(...)                                                       \
+	do {                                                             \
+		pinion_standin_mlx5 =                                    \
+			(struct standin){ pinion_standin_mlx5.calls + 1, \
+					  &__func__ [7],                 \
+					  { __VA_ARGS__ } };             \
+	} while (0)
+
+bool mlx5dv_is_supported(struct ibv_device *device)
+{
+	ASKED(WORD(device));
+	return true;
+}
+
+int mlx5dv_query_device(struct ibv_context *ctx_in,
+			struct mlx5dv_context *attrs_out)
+{
+	ASKED(WORD(ctx_in), WORD(attrs_out));
+	return STANDIN_NUMBER;
+}
+
+struct ibv_context *mlx5dv_open_device(struct ibv_device *device,
+				       struct mlx5dv_context_attr *attr)
+{
+	ASKED(WORD(device), WORD(attr));
+	return STANDIN_POINTER;
+}
+
+int mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t obj_type)
+{
+	ASKED(WORD(obj), obj_type);
+	return STANDIN_NUMBER;
+}
+
+struct ibv_mr *mlx5dv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
+				    size_t length, uint64_t iova, int fd,
+				    int access, int mlx5_access)
+{
+	ASKED(WORD(pd), offset, length, iova, fd, access, mlx5_access);
+	return STANDIN_POINTER;
+}
+
+int mlx5dv_get_data_direct_sysfs_path(struct ibv_context *context, char *buf,
+				      size_t buf_len)
+{
+	ASKED(WORD(context), WORD(buf), buf_len);
+	return STANDIN_NUMBER;
+}
+
+struct mlx5dv_devx_obj *mlx5dv_devx_obj_create(struct ibv_context *context,
+					       const void *in, size_t inlen,
+					       void *out, size_t outlen)
+{
+	ASKED(WORD(context), WORD(in), inlen, WORD(out), outlen);
+	return STANDIN_POINTER;
+}
+
+int mlx5dv_devx_obj_query(struct mlx5dv_devx_obj *obj, const void *in,
+			  size_t inlen, void *out, size_t outlen)
+{
+	ASKED(WORD(obj), WORD(in), inlen, WORD(out), outlen);
+	return STANDIN_NUMBER;
+}
+
+int mlx5dv_devx_obj_modify(struct mlx5dv_devx_obj *obj, const void *in,
+			   size_t inlen, void *out, size_t outlen)
+{
+	ASKED(WORD(obj), WORD(in), inlen, WORD(out), outlen);
+	return STANDIN_NUMBER;
+}
+
+int mlx5dv_devx_obj_destroy(struct mlx5dv_devx_obj *obj)
+{
+	ASKED(WORD(obj));
+	return STANDIN_NUMBER;
+}
+
+int mlx5dv_devx_general_cmd(struct ibv_context *context, const void *in,
+			    size_t inlen, void *out, size_t outlen)
+{
+	ASKED(WORD(context), WORD(in), inlen, WORD(out), outlen);
+	return STANDIN_NUMBER;
+}
+
+struct mlx5dv_devx_umem *mlx5dv_devx_umem_reg(struct ibv_context *context,
+					      void *addr, size_t size,
+					      uint32_t access)
+{
+	ASKED(WORD(context), WORD(addr), size, access);
+	return STANDIN_POINTER;
+}
+
+struct mlx5dv_devx_umem *
+mlx5dv_devx_umem_reg_ex(struct ibv_context *context,
+			struct mlx5dv_devx_umem_in *umem_in)
+{
+	ASKED(WORD(context), WORD(umem_in));
+	return STANDIN_POINTER;
+}
+
+int mlx5dv_devx_umem_dereg(struct mlx5dv_devx_umem *umem)
+{
+	ASKED(WORD(umem));
+	return STANDIN_NUMBER;
+}
