@@ -115,7 +115,7 @@ find_kernel() {
 	if [ -n "${PINION_BOX_KERNEL:-}" ]; then
 		d=$PINION_BOX_KERNEL
 	elif [ -n "$tree" ]; then
-		case $1 in plain | checked) ;; *) fail "--flavour: plain or checked" ;; esac
+		case $1 in plain | checked | kasan) ;; *) fail "--flavour: plain, checked or kasan" ;; esac
 		d=$("$tree/scripts/bed/kernel-uml" "$1") || exit 123
 	else
 		d=$lib/uml-$1
