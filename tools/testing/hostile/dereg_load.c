@@ -386,7 +386,8 @@ static void l7_starved(void)
 	finish(rounds);
 	reap_ok(pid);
 	note("the longest took %.1f ms", longest * 1e3);
-	CHECK(longest < 0.3);
+	/* Who gets a thousandth of a processor is away for seconds. */
+	CHECK(longest < 1);
 }
 
 static const struct test tests[] = {
