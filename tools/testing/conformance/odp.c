@@ -252,14 +252,12 @@ static void a46_first_access(void)
 	begin();
 	r = on_demand(16 * PAGE, 100, ALL_ACCESS);
 	/* Gone, so that the CPU has touched none of it. */
-	CHECK_EQ(madvise(r.buf->map, r.buf->map_length, MADV_DONTNEED), 0);
-	memset(r.buf->model, 0, r.buf->map_length);
+	buf_forget(r.buf);
 	check_read(&link_, &all, 1, &r, 3 * PAGE + 7, 2 * PAGE);
 	check_write(&link_, &all, 5, &r, 9 * PAGE + 99, 3 * PAGE);
 	buf_check(all.buf);
 	buf_check(r.buf);
-	CHECK_EQ(madvise(r.buf->map, r.buf->map_length, MADV_DONTNEED), 0);
-	memset(r.buf->model, 0, r.buf->map_length);
+	buf_forget(r.buf);
 	check_send(&link_, &all, 5, &r, 99, 9 * PAGE);
 	buf_check(r.buf);
 }
@@ -284,11 +282,8 @@ static void a47_shapes(void)
 				      .recv_sges = rnd_in(1, 4) };
 		struct region *drop = i & 1 ? &a : &b;
 
-		if (i % 3 == 0) {
-			madvise(drop->buf->map, drop->buf->map_length,
-				MADV_DONTNEED);
-			memset(drop->buf->model, 0, drop->buf->map_length);
-		}
+		if (i % 3 == 0)
+			buf_forget(drop->buf);
 		context("%s, %u bytes", opcode_name(t.opcode), t.length);
 		transfer(&link_, &a, &b, &t);
 	}
@@ -305,8 +300,7 @@ static void a48_words(void)
 	for (i = 0; i < 20; i++) {
 		size_t to = rnd_below(6000) * 8;
 
-		madvise(r.buf->map, r.buf->map_length, MADV_DONTNEED);
-		memset(r.buf->model, 0, r.buf->map_length);
+		buf_forget(r.buf);
 		expect(atomic_op(&link_.a, IBV_WR_ATOMIC_FETCH_AND_ADD,
 				 sge_of(&all, 3, 8), r.base + to, r.rkey, add,
 				 0),
@@ -466,10 +460,8 @@ static void a51_ended(void)
 	hint_and_end(&r, &other);
 	hint_and_end(&other, &r);
 	reap_ok(pid);
-	memset(r.buf->model, 0, r.buf->map_length);
-	memset(other.buf->model, 0, other.buf->map_length);
-	madvise(r.buf->map, r.buf->map_length, MADV_DONTNEED);
-	madvise(other.buf->map, other.buf->map_length, MADV_DONTNEED);
+	buf_forget(r.buf);
+	buf_forget(other.buf);
 	exchange(&link_, &all, &r);
 	exchange(&link_, &other, &all);
 	region_free(&r);

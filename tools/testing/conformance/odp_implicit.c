@@ -65,12 +65,6 @@ static struct region part(struct buf *buf, struct ibv_mr *mr)
 	return region_of(buf, mr, (uintptr_t)buf->data);
 }
 
-static void forget(struct buf *buf)
-{
-	CHECK_EQ(madvise(buf->map, buf->map_length, MADV_DONTNEED), 0);
-	memset(buf->model, 0, buf->map_length);
-}
-
 static void no_access(uint64_t addr, enum ibv_wr_opcode opcode)
 {
 	refused(&link_, opcode, sge_of(&all, 0, 8), addr, whole->rkey,
@@ -126,15 +120,15 @@ static void a41_borders(void)
 		struct region r = part(buf, whole);
 
 		context("border at %zu", befores[i]);
-		forget(buf);
+		buf_forget(buf);
 		check_write(&link_, &all, 3, &r, 0, LEN - 3);
 		buf_check(buf);
-		forget(buf);
+		buf_forget(buf);
 		check_read(&link_, &r, 1, &all, 0, LEN - 1);
 		buf_check(buf);
 		exchange(&link_, &all, &r);
 		exchange(&link_, &r, &all);
-		forget(buf);
+		buf_forget(buf);
 		check_send(&link_, &all, 0, &r, 5, LEN - 5);
 		check_send(&link_, &r, 5, &all, 0, LEN - 5);
 		buf_check(buf);
@@ -164,7 +158,7 @@ static void a47_shapes(void)
 				      .recv_sges = rnd_in(1, 4) };
 
 		if (i % 3 == 0)
-			forget(i & 1 ? a.buf : b.buf);
+			buf_forget(i & 1 ? a.buf : b.buf);
 		context("%s, %u bytes", opcode_name(t.opcode), t.length);
 		transfer(&link_, &a, &b, &t);
 	}
@@ -179,7 +173,7 @@ static void a48_words(void)
 	begin();
 	r = part(across(8, 64), whole);
 	for (i = 0; i < 8; i++) {
-		forget(r.buf);
+		buf_forget(r.buf);
 		expect(atomic_op(&link_.a, IBV_WR_ATOMIC_FETCH_AND_ADD,
 				 sge_of(&all, 3, 8), r.base + i * 8, r.rkey,
 				 add, 0),
@@ -467,7 +461,7 @@ static void a51_advise(void)
 	r = part(buf, whole);
 	reads = implicit(IBV_ACCESS_REMOTE_READ);
 	foreign = MUST(ibv_reg_mr(pd, NULL, SIZE_MAX, ODP_ALL));
-	forget(buf);
+	buf_forget(buf);
 	prefetched = counter("page_prefetch");
 	CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, sync, buf->data,
 			buf->length, whole->lkey),
@@ -504,7 +498,7 @@ static void a51_advise(void)
 	CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH, 0, NULL, 9, whole->lkey),
 		 0);
 	/* What is not there is not brought, and leaves no child. */
-	forget(buf);
+	buf_forget(buf);
 	await_children(64);
 	faults = counter("children");
 	CHECK_EQ(advise(2 /* NO_FAULT */, sync, buf->data, buf->length,
@@ -546,7 +540,7 @@ static void a27_window(void)
 	info = window_part(&r, 100, 40000,
 			   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 	expect(window_bind(&link_.b, mw, info), IBV_WC_SUCCESS);
-	forget(r.buf);
+	buf_forget(r.buf);
 	r.rkey = mw->rkey;
 	check_write(&link_, &all, 9, &r, 100, 40000);
 	buf_check(r.buf);

@@ -53,6 +53,12 @@ void buf_accept(struct buf *buf)
 	memcpy(buf->model, buf->map, buf->map_length);
 }
 
+void buf_forget(struct buf *buf)
+{
+	CHECK_EQ(madvise(buf->map, buf->map_length, MADV_DONTNEED), 0);
+	memset(buf->model, 0, buf->map_length);
+}
+
 void buf_check_at(const char *file, int line, const struct buf *buf)
 {
 	size_t i, first = 0, last = 0, wrong = 0;

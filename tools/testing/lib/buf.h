@@ -37,6 +37,8 @@ void buf_free(struct buf *buf);
 void buf_fill(struct buf *buf);
 /* Take the memory as it is for the truth. */
 void buf_accept(struct buf *buf);
+/* Its pages are taken away: private memory becomes zeros. */
+void buf_forget(struct buf *buf);
 
 #define buf_check(buf) buf_check_at(__FILE__, __LINE__, buf)
 void buf_check_at(const char *file, int line, const struct buf *buf);
