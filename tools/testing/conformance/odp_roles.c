@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * On-demand memory in every part it can play: source and sink of each transport, of
+ * shared receive queues, at each path MTU, of words and flushes; explicit, at an address
+ * of its own, and implicit; with pages missing on either side or both (items A36, A47 to
+ * A49).
+ */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "memory.h"
+#include "transfer.h"
+
+#ifndef HAVE_WR_FLUSH
+#define IBV_ACCESS_FLUSH_GLOBAL (1 << 8)
+#define IBV_ACCESS_FLUSH_PERSISTENT (1 << 9)
+#endif
+
+enum {
+	ODP_ALL = ALL_ACCESS | IBV_ACCESS_ON_DEMAND,
+	LEN = 300001,
+};
+
+static struct link link_;
+
+/* ------------------------------------------------- how memory is registered */
+
+static struct region explicit_region(struct buf *buf, int more)
+{
+	return region_reg(dev.pd, buf, ODP_ALL | more);
+}
+
+static struct region moved_region(struct buf *buf, int more)
+{
+	/* Another page of another gigabyte, at the same place in it. */
+	uint64_t iova = 0x5a5a40000000 + ((uintptr_t)buf->data & (PAGE - 1));
+
+	return region_of(buf,
+			 MUST(ibv_reg_mr_iova(dev.pd, buf->data, buf->length,
+					      iova, ODP_ALL | more)),
+			 iova);
+}
+
+static struct region implicit_region(struct buf *buf, int more)
+{
+	return region_of(
+		buf, MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL | more)),
+		(uintptr_t)buf->data);
+}
+
+static const struct {
+	const char *name;
+	struct region (*make)(struct buf *buf, int more);
+} ways[] = {
+	{ "explicit", explicit_region },
+	{ "another address", moved_region },
+	{ "implicit", implicit_region },
+};
+
+/* ------------------------------------------------------------------- messages */
+
+static const enum ibv_wr_opcode opcodes[] = {
+	IBV_WR_SEND,	   IBV_WR_SEND_WITH_IMM,
+	IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM,
+	IBV_WR_RDMA_READ,
+};
+
+/* The first of these are what the transport has. */
+static size_t num_opcodes(enum ibv_qp_type type)
+{
+	return type == IBV_QPT_UD ? 2 : type == IBV_QPT_UC ? 4 : 5;
+}
+
+static uint32_t some_length(enum ibv_qp_type type)
+{
+	uint32_t most = type == IBV_QPT_UD ? 128U << dev.port.active_mtu :
+					     (LEN - PAGE) / 2;
+
+	/* Small ones, pages and a bit, and anything. */
+	switch (rnd_below(3)) {
+	case 0:
+		return rnd_below(70);
+	case 1:
+		most = most < 3 * PAGE ? most : 3 * PAGE;
+	}
+	return rnd_below(most + 1);
+}
+
+static void messages(enum ibv_qp_type type, struct region *a, struct region *b,
+		     int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++) {
+		struct transfer t = {
+			.opcode = opcodes[i % num_opcodes(type)],
+			.length = some_length(type),
+			.sges = rnd_in(1, 4),
+			.recv_sges = rnd_in(1, 4),
+			.builder = rnd() & 1,
+			.spare = rnd_below(2) * 50,
+		};
+		unsigned int gone = rnd_below(4);
+
+		if (gone & 1)
+			buf_forget(a->buf);
+		if (gone & 2)
+			buf_forget(b->buf);
+		transfer(&link_, a, b, &t);
+		/* So that zeros are not all there is to see. */
+		if (!gone) {
+			buf_fill(a->buf);
+			buf_fill(b->buf);
+		}
+	}
+}
+
+/* Between all kinds of regions. */
+static void between_all(enum ibv_qp_type type, int count)
+{
+	struct buf *from = buf_new(LEN, 1003), *to = buf_new(LEN, 2017);
+	size_t i, j;
+
+	for (i = 0; i < ARRAY_SIZE(ways); i++) {
+		for (j = 0; j < ARRAY_SIZE(ways); j++) {
+			struct region a = ways[i].make(from, 0);
+			struct region b = ways[j].make(to, 0);
+
+			context("%s to %s", ways[i].name, ways[j].name);
+			messages(type, &a, &b, count);
+			CHECK_EQ(ibv_dereg_mr(a.mr), 0);
+			CHECK_EQ(ibv_dereg_mr(b.mr), 0);
+		}
+	}
+}
+
+static void of_type(enum ibv_qp_type type)
+{
+	struct qp_cfg cfg = { .type = type, .sge = 8 };
+
+	need_odp();
+	link_make(&link_, &cfg);
+	between_all(type, 30);
+}
+
+static void a47_rc(void)
+{
+	of_type(IBV_QPT_RC);
+}
+
+static void a47_uc(void)
+{
+	of_type(IBV_QPT_UC);
+}
+
+static void a47_ud(void)
+{
+	of_type(IBV_QPT_UD);
+}
+
+static void a47_srq(void)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 16,
+						    .max_sge = 8 } };
+	struct qp_cfg a = { .sge = 8 }, b = { .sge = 8 };
+
+	need_odp();
+	b.srq = MUST(ibv_create_srq(dev.pd, &attr));
+	link_make2(&link_, &a, &b);
+	between_all(IBV_QPT_RC, 30);
+}
+
+static void a47_mtus(void)
+{
+	enum ibv_mtu mtu;
+
+	need_odp();
+	for (mtu = IBV_MTU_256; mtu <= dev.port.active_mtu; mtu++) {
+		struct qp_cfg cfg = { .sge = 8, .mtu = mtu };
+
+		link_make(&link_, &cfg);
+		between_all(IBV_QPT_RC, 6);
+		link_free(&link_);
+	}
+}
+
+/* -------------------------------------------------------------- words, flushes */
+
+static void write_word(const struct region *r, uint64_t at, uint64_t value)
+{
+	ibv_wr_start(link_.a.ex);
+	link_.a.ex->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_atomic_write(link_.a.ex, r->rkey, r->base + at, &value);
+	CHECK_EQ(ibv_wr_complete(link_.a.ex), 0);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	memcpy(r->buf->want + at, &value, 8);
+}
+
+static void a48_atomic_write(void)
+{
+	struct buf *buf = buf_new(LEN, 2016);
+	size_t i;
+	int n;
+
+	need_odp();
+	link_make(&link_, NULL);
+	if (!link_.a.ex)
+		skip("no work request builder");
+	for (i = 0; i < ARRAY_SIZE(ways); i++) {
+		struct region r = ways[i].make(buf, 0);
+
+		context("%s", ways[i].name);
+		for (n = 0; n < 40; n++) {
+			if (n & 1)
+				buf_forget(buf);
+			write_word(&r, rnd_below(LEN / 8) * 8, rnd());
+			buf_check(buf);
+		}
+		CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+	}
+}
+
+#ifdef HAVE_WR_FLUSH
+static struct ibv_wc flush(const struct region *r, uint64_t at, size_t length,
+			   int level)
+{
+	ibv_wr_start(link_.a.ex);
+	link_.a.ex->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_flush(link_.a.ex, r->rkey, r->base + at, length,
+		     IBV_FLUSH_GLOBAL, level);
+	CHECK_EQ(ibv_wr_complete(link_.a.ex), 0);
+	return await(link_.a.scq);
+}
+
+static void a48_flush(void)
+{
+	struct qp_cfg cfg = { .access = IBV_ACCESS_REMOTE_WRITE |
+					IBV_ACCESS_REMOTE_READ |
+					IBV_ACCESS_FLUSH_GLOBAL };
+	struct buf *buf = buf_new(LEN, 2017);
+	struct region source;
+	size_t i;
+
+	need_odp();
+	link_make(&link_, &cfg);
+	if (!link_.a.ex)
+		skip("no work request builder");
+	source = explicit_region(buf_new(LEN, 3), 0);
+	for (i = 0; i < ARRAY_SIZE(ways); i++) {
+		struct region r = ways[i].make(buf, IBV_ACCESS_FLUSH_GLOBAL);
+
+		context("%s", ways[i].name);
+		buf_forget(buf);
+		expect(flush(&r, 5, LEN - 5, IBV_FLUSH_RANGE), IBV_WC_SUCCESS);
+		buf_check(buf);
+		check_write(&link_, &source, 0, &r, 99, 90001);
+		expect(flush(&r, 99, 90001, IBV_FLUSH_RANGE), IBV_WC_SUCCESS);
+		expect(flush(&r, 0, 0, IBV_FLUSH_MR), IBV_WC_SUCCESS);
+		buf_check(buf);
+		CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+	}
+}
+#else
+static void a48_flush(void)
+{
+	skip("libibverbs has no ibv_wr_flush");
+}
+#endif
+
+/* Memory on demand is as little persistent as any other. */
+static void a36_persistent(void)
+{
+	struct buf *buf = buf_new(LEN, 0);
+	size_t i;
+
+	need_odp();
+	for (i = 0; i < 2; i++) {
+		void *from = i ? NULL : buf->data;
+		size_t length = i ? SIZE_MAX : LEN;
+
+		errno = 0;
+		CHECK(!ibv_reg_mr(dev.pd, from, length,
+				  ODP_ALL | IBV_ACCESS_FLUSH_PERSISTENT));
+		CHECK(errno == EOPNOTSUPP || errno == EINVAL);
+		CHECK(!ibv_reg_mr(dev.pd, from, length,
+				  ODP_ALL | IBV_ACCESS_FLUSH_PERSISTENT |
+					  IBV_ACCESS_FLUSH_GLOBAL));
+	}
+}
+
+static const struct test tests[] = {
+	TEST(a36_persistent, "A36 FLUSH_PERSISTENT with ON_DEMAND"),
+	TEST(a47_rc, "A47 RC, pages missing on either side"),
+	TEST(a47_uc, "A47 UC, pages missing on either side"),
+	TEST(a47_ud, "A47 UD, pages missing on either side"),
+	TEST(a47_srq, "A47 shared receive queues"),
+	TEST(a47_mtus, "A47 path MTUs"),
+	TEST(a48_atomic_write, "A48 atomic write to missing pages"),
+	TEST(a48_flush, "A48 flush of missing pages"),
+};
+
+HARNESS_MAIN("On-demand memory in every role", tests)
