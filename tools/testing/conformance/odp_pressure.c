@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * On-demand regions in a machine that is short of memory: pages in swap, pages that come
+ * and go for want of room, equal pages merged, and processes that are killed for what
+ * their faults need (items A45 and A50). Every byte is known.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/swap.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/fs.h>
+
+#include "link.h"
+#include "resources.h"
+#include "victim.h"
+
+#ifndef MADV_PAGEOUT
+#define MADV_PAGEOUT 21
+#endif
+
+enum {
+	ODP_ALL = ALL_ACCESS | IBV_ACCESS_ON_DEMAND,
+	LEN = (4 << 20) + 777,
+	PIECE = 1 << 20,
+};
+
+static struct link link_;
+static struct region local;
+
+static void begin(void)
+{
+	need_odp();
+	need_root();
+	link_make(&link_, NULL);
+	local = region_new(PIECE, 1234, ALL_ACCESS);
+}
+
+static struct region region_way(struct buf *buf, bool implicit)
+{
+	return implicit ? region_of(buf,
+				    MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX,
+						    ODP_ALL)),
+				    (uintptr_t)buf->data) :
+			  region_reg(dev.pd, buf, ODP_ALL);
+}
+
+static void set(const char *path, const char *value)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, value, strlen(value)) < 0)
+		skip("%s: errno %d", path, errno);
+	close(fd);
+}
+
+/* A number after @word, or the only one, in a file; -1: none. */
+static long number(const char *path, const char *word)
+{
+	FILE *file = fopen(path, "r");
+	char line[256];
+	long value = -1;
+
+	while (file && value < 0 && fgets(line, sizeof(line), file))
+		if (!strncmp(line, word, strlen(word)))
+			value = atol(line + strlen(word));
+	if (file)
+		fclose(file);
+	return value;
+}
+
+/* ----------------------------------------------------------------- swap space */
+
+static const char swap_device[] = "/dev/ram0";
+
+static void swap_end(void)
+{
+	CHECK_EQ(swapoff(swap_device), 0);
+}
+
+/* A RAM disk that nobody has used becomes swap space. */
+static void swap_begin(void)
+{
+	static union {
+		char bytes[65536];
+		struct {
+			char boot[1024];
+			uint32_t version, last_page, bad_pages;
+		};
+	} head;
+	static const char nothing[sizeof(head)];
+	uint64_t size;
+	int fd;
+
+	/* A test that failed may have left it. */
+	swapoff(swap_device);
+	fd = open(swap_device, O_RDWR | O_EXCL | O_CLOEXEC);
+	if (fd < 0 || ioctl(fd, BLKGETSIZE64, &size))
+		skip("no RAM disk to swap to");
+	CHECK_EQ(read(fd, &head, sizeof(head)), sizeof(head));
+	if (memcmp(head.bytes + PAGE - 10, "SWAPSPACE2", 10) &&
+	    memcmp(&head, nothing, sizeof(head)))
+		skip("the RAM disk is somebody's");
+	memset(&head, 0, sizeof(head));
+	head.version = 1;
+	head.last_page = size / PAGE - 1;
+	memcpy(head.bytes + PAGE - 10, "SWAPSPACE2", 10);
+	CHECK_EQ(pwrite(fd, &head, PAGE, 0), PAGE);
+	CHECK_EQ(fsync(fd), 0);
+	close(fd);
+	if (swapon(swap_device, 0))
+		skip("swapon: errno %d", errno);
+}
+
+/* Returns how many KiB are in swap now. */
+static long page_out(struct buf *buf)
+{
+	CHECK_EQ(madvise(buf->map, buf->map_length, MADV_PAGEOUT), 0);
+	return number("/proc/self/status", "VmSwap:");
+}
+
+static void from_swap(bool implicit)
+{
+	struct buf *buf;
+	struct region r;
+	long out = 0;
+	int i;
+
+	begin();
+	swap_begin();
+	buf = buf_new(LEN, 777);
+	r = region_way(buf, implicit);
+	for (i = 0; i < 12; i++) {
+		uint64_t at = rnd_below(LEN - PIECE);
+
+		out += page_out(buf);
+		context("round %d", i);
+		/* In from swap by the device, and out while it is the device's. */
+		check_read(&link_, &local, 0, &r, at, PIECE);
+		buf_check(local.buf);
+		buf_fill(local.buf);
+		check_write(&link_, &local, 3, &r, at, PIECE - 3);
+		if (i & 1)
+			out += page_out(buf);
+		check_write(&link_, &r, at, &local, 0, PIECE);
+		buf_check(local.buf);
+		buf_check(buf);
+	}
+	note("%ld KiB were swapped out", out);
+	CHECK(out > LEN / 1024);
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+	swap_end();
+}
+
+static void a45_swap_explicit(void)
+{
+	from_swap(false);
+}
+
+static void a45_swap_implicit(void)
+{
+	from_swap(true);
+}
+
+/* ------------------------------------------------------- groups short of memory */
+
+static const char groups[] = "/sys/fs/cgroup";
+static char group[64];
+
+static void group_set(const char *file, const char *value)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", group, file);
+	set(path, value);
+}
+
+static void group_end(void)
+{
+	CHECK_EQ(rmdir(group), 0);
+}
+
+/* Of those who join it, no more than @most at a time. */
+static void group_begin(const char *most, const char *most_swap)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/cgroup.controllers", groups);
+	if (access(path, F_OK) && mount("none", groups, "cgroup2", 0, NULL))
+		skip("no control groups: errno %d", errno);
+	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", groups);
+	set(path, "+memory");
+	snprintf(group, sizeof(group), "%s/pinion-test-%d", groups, getpid());
+	CHECK_EQ(mkdir(group, 0755), 0);
+	group_set("memory.max", most);
+	group_set("memory.swap.max", most_swap);
+}
+
+static void group_join(void)
+{
+	group_set("cgroup.procs", "0");
+}
+
+/* All of it used in turns, in less room than it needs. */
+static void squeezed(void *arg)
+{
+	double end = now() + opt.seconds;
+	struct region r;
+	struct buf *buf;
+	long rounds = 0, out = 0;
+
+	group_join();
+	device_open();
+	link_make(&link_, NULL);
+	local = region_new(PIECE, 1234, ALL_ACCESS);
+	buf = buf_new(20 << 20, 777);
+	r = region_way(buf, *(bool *)arg);
+	for (; now() < end || rounds < 40; rounds++) {
+		uint64_t at = rnd_below((20 << 20) - PIECE);
+		long swapped;
+
+		buf_fill(local.buf);
+		check_write(&link_, &local, 0, &r, at, PIECE);
+		at = rnd_below((20 << 20) - PIECE);
+		check_read(&link_, &local, 0, &r, at, PIECE);
+		buf_check(local.buf);
+		swapped = number("/proc/self/status", "VmSwap:");
+		out = swapped > out ? swapped : out;
+	}
+	buf_check(buf);
+	note("%ld rounds, at most %ld KiB in swap", rounds, out);
+	CHECK(out > 4096);
+}
+
+static void a45_pressure(void)
+{
+	bool implicit;
+	int pid, i;
+
+	begin();
+	swap_begin();
+	/* The model needs as much as the memory. */
+	group_begin("32M", "max");
+	for (i = 0; i < 2; i++) {
+		implicit = i;
+		pid = spawn(squeezed, &implicit);
+		reap_ok(pid);
+	}
+	group_end();
+	swap_end();
+}
+
+/* Brings more and more until there is no more. */
+static void greedy(void *arg)
+{
+	size_t length = 256 << 20, at;
+	uint8_t *map;
+	struct ibv_mr *mr;
+
+	group_join();
+	device_open();
+	link_make(&link_, NULL);
+	local = region_new(PIECE, 0, ALL_ACCESS);
+	map = mmap(NULL, length, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	CHECK(map != MAP_FAILED);
+	mr = *(bool *)arg ? MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL)) :
+			    MUST(ibv_reg_mr(dev.pd, map, length, ODP_ALL));
+	for (at = 0; at < length; at += PIECE)
+		rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&local, 0, PIECE),
+		     (uintptr_t)map + at, mr->rkey);
+	FAIL("there was more memory than the group may have");
+}
+
+static void a50_oom(void)
+{
+	volatile struct victim *bystander;
+	struct resources before, after;
+	char text[256];
+	int round, status;
+
+	begin();
+	group_begin("24M", "0");
+	bystander = victim_start();
+	resources_read(&before);
+	for (round = 0; round < 4; round++) {
+		bool implicit = round & 1;
+
+		context("round %d", round);
+		status = reap(spawn(greedy, &implicit));
+		CHECK(WIFSIGNALED(status));
+		CHECK_EQ(WTERMSIG(status), SIGKILL);
+		resources_read(&after);
+		if (resources_differ(&before, &after, text, sizeof(text)))
+			FAIL("left behind: %s", text);
+	}
+	victim_end(bystander);
+	group_end();
+}
+
+/* --------------------------------------------------------------- equal pages */
+
+static const char merging[] = "/proc/self/ksm_merging_pages";
+
+static int fetch(const struct region *r)
+{
+	struct ibv_sge sge = sge_of(r, 0, r->buf->length);
+
+	return ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+			     IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
+}
+
+static void await_merged(long least)
+{
+	double end = now() + 15;
+
+	while (number(merging, "") < least) {
+		if (now() > end)
+			FAIL("%ld pages are merged, not %ld",
+			     number(merging, ""), least);
+		usleep(10000);
+	}
+}
+
+static void a45_ksm(void)
+{
+	enum { PAGES = 64 };
+	struct region r;
+	struct buf *buf;
+	size_t i;
+	int round;
+
+	begin();
+	if (number(merging, "") < 0)
+		skip("no merging of pages in this kernel");
+	buf = buf_new(PAGES * PAGE, 0);
+	for (i = 1; i < PAGES; i++)
+		memcpy(buf->want + i * PAGE, buf->want, PAGE);
+	memcpy(buf->data, buf->want, PAGES * PAGE);
+	r = region_reg(dev.pd, buf, ODP_ALL);
+	set("/sys/kernel/mm/ksm/pages_to_scan", "10000");
+	set("/sys/kernel/mm/ksm/sleep_millisecs", "5");
+	set("/sys/kernel/mm/ksm/run", "1");
+	if (madvise(buf->data, PAGES * PAGE, MADV_MERGEABLE))
+		skip("no merging of pages: errno %d", errno);
+	for (round = 0; round < 5; round++) {
+		size_t page = rnd_below(PAGES);
+		uint8_t was[4096];
+
+		/* The device may write to all of them when they are merged. */
+		CHECK_EQ(fetch(&r), 0);
+		await_merged(PAGES / 2);
+		check_read(&link_, &local, 5, &r, 99, PAGES * PAGE - 99);
+		buf_check(local.buf);
+		/* Into one: the others keep what they have. */
+		memcpy(was, buf->want, PAGE);
+		buf_fill(local.buf);
+		check_write(&link_, &local, 7, &r, page * PAGE + 100, 300);
+		buf_check(buf);
+		/* Equal again. */
+		memcpy(buf->data + page * PAGE, was, PAGE);
+		memcpy(buf->want + page * PAGE, was, PAGE);
+		check_read(&link_, &local, 5, &r, 99, PAGES * PAGE - 99);
+		buf_check(local.buf);
+	}
+	set("/sys/kernel/mm/ksm/run", "2");
+}
+
+static const struct test tests[] = {
+	LONG_TEST(a45_swap_explicit, "A45 pages in swap, explicit", 60),
+	LONG_TEST(a45_swap_implicit, "A45 pages in swap, implicit", 60),
+	LONG_TEST(a45_pressure, "A45 less room than is needed", 90),
+	LONG_TEST(a45_ksm, "A45 equal pages merged", 60),
+	LONG_TEST(a50_oom, "A50 killed for want of memory", 90),
+};
+
+HARNESS_MAIN("On-demand regions short of memory", tests)
