@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What on-demand regions tell who watches: trace points and what `rdma statistic' prints
+ * (item A52; the counters themselves are in odp.c).
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "link.h"
+#include "resources.h"
+
+enum { LEN = 16 * 4096, ODP_ALL = ALL_ACCESS | IBV_ACCESS_ON_DEMAND };
+
+static const char tracing[] = "/sys/kernel/tracing";
+static struct link link_;
+static struct region all, r;
+
+static bool put(const char *file, const char *text)
+{
+	char path[128];
+	bool done;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", tracing, file);
+	fd = open(path, O_WRONLY | O_TRUNC);
+	done = fd >= 0 && write(fd, text, strlen(text)) >= 0;
+	if (fd >= 0)
+		close(fd);
+	return done;
+}
+
+static void trace_all(const char *on)
+{
+	static const char *const events[] = { "odp_fault", "odp_invalidate",
+					      "odp_prefetch", "dmabuf_map" };
+	char file[64];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(events); i++) {
+		snprintf(file, sizeof(file), "events/pinion/%s/enable",
+			 events[i]);
+		if (!put(file, on))
+			skip("no trace point %s", events[i]);
+	}
+}
+
+static void begin(void)
+{
+	need_odp();
+	need_root();
+	if (!dev.pinion)
+		skip("not our trace points");
+	if (access("/sys/kernel/tracing/events", F_OK) &&
+	    mount("none", tracing, "tracefs", 0, NULL))
+		skip("no tracing");
+	link_make(&link_, NULL);
+	all = region_new(LEN, 0, ALL_ACCESS);
+	r = region_new(LEN, 0, ODP_ALL);
+	put("trace", "\n");
+	trace_all("1");
+}
+
+/* The last line of @event about our region, after "key=...": it must be there. */
+static const char *traced(const char *event)
+{
+	static char line[512], found[512];
+	char path[128], key[32];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/trace", tracing);
+	snprintf(key, sizeof(key), "key=0x%08x ", r.rkey);
+	file = MUST(fopen(path, "r"));
+	found[0] = 0;
+	while (fgets(line, sizeof(line), file))
+		if (strstr(line, event) && strstr(line, key))
+			strcpy(found, strstr(line, key) + strlen(key));
+	fclose(file);
+	if (!found[0])
+		FAIL("no %s of the region in the trace", event);
+	return found;
+}
+
+static void a52_trace(void)
+{
+	struct ibv_sge sge;
+	unsigned long long addr, length;
+	long long pages;
+	char kind[16];
+	int err;
+
+	begin();
+	check_write(&link_, &all, 0, &r, 3 * PAGE, 2 * PAGE);
+	CHECK_EQ(sscanf(traced("odp_fault:"),
+			"addr=0x%llx length=%llu %15s pages=%lld", &addr,
+			&length, kind, &pages),
+		 4);
+	CHECK_EQ(addr, r.base + 3 * PAGE);
+	CHECK_EQ(length, 2 * PAGE);
+	CHECK_EQ(strcmp(kind, "write"), 0);
+	CHECK_EQ(pages, 2);
+
+	CHECK_EQ(madvise(r.buf->data + 4 * PAGE, PAGE, MADV_DONTNEED), 0);
+	memset(r.buf->want + 4 * PAGE, 0, PAGE);
+	CHECK_EQ(sscanf(traced("odp_invalidate:"),
+			"start=0x%llx length=%llu pages=%lld", &addr, &length,
+			&pages),
+		 3);
+	CHECK_EQ(addr, (uintptr_t)r.buf->data + 4 * PAGE);
+	CHECK_EQ(length, PAGE);
+	CHECK_EQ(pages, 1);
+
+	sge = sge_of(&r, 0, LEN);
+	CHECK_EQ(ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH,
+			       IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1),
+		 0);
+	CHECK_EQ(sscanf(traced("odp_prefetch:"),
+			"addr=0x%llx length=%llu %15s err=%d", &addr, &length,
+			kind, &err),
+		 4);
+	CHECK_EQ(addr, r.base);
+	CHECK_EQ(length, LEN);
+	CHECK_EQ(strcmp(kind, "read"), 0);
+	CHECK_EQ(err, 0);
+
+	/* What cannot be had, and why. */
+	CHECK_EQ(mprotect(r.buf->data, PAGE, PROT_NONE), 0);
+	refused(&link_, IBV_WR_RDMA_READ, sge_of(&all, 0, 9), r.base, r.rkey,
+		IBV_WC_REM_ACCESS_ERR, -1);
+	CHECK_EQ(sscanf(traced("odp_fault:"),
+			"addr=0x%llx length=%llu %15s pages=%lld", &addr,
+			&length, kind, &pages),
+		 4);
+	CHECK_EQ(addr, r.base);
+	CHECK_EQ(strcmp(kind, "read"), 0);
+	CHECK(pages < 0);
+	trace_all("0");
+}
+
+/* The line of our region, which is one of many. */
+static void a52_rdma_statistic(void)
+{
+	static const char *const names[] = {
+		"page_faults",	      "page_faults_handled",
+		"page_invalidations", "page_invalidations_handled",
+		"page_prefetch",
+	};
+	char line[4096] = "", number[32];
+	struct mr_info info;
+	bool found = false;
+	FILE *file;
+	size_t i;
+
+	begin();
+	trace_all("0");
+	if (system("command -v rdma >/dev/null"))
+		skip("no rdma here");
+	check_write(&link_, &all, 0, &r, 0, LEN);
+	if (!resources_mr(r.rkey, &info))
+		skip("regions are not listed");
+	snprintf(number, sizeof(number), "mrn %u ", info.mrn);
+	file = MUST(popen("rdma statistic show mr", "r"));
+	while (fgets(line, sizeof(line), file)) {
+		if (!strstr(line, number))
+			continue;
+		found = true;
+		for (i = 0; i < ARRAY_SIZE(names); i++)
+			if (!strstr(line, names[i]))
+				FAIL("no %s in %s", names[i], line);
+		CHECK(strstr(line, "page_faults 16 "));
+	}
+	pclose(file);
+	if (!found)
+		FAIL("no %sin what it prints, such as %s", number, line);
+}
+
+static const struct test tests[] = {
+	TEST(a52_trace, "A52 trace points"),
+	TEST(a52_rdma_statistic, "A52 rdma statistic show mr"),
+};
+
+HARNESS_MAIN("What on-demand regions tell", tests)
