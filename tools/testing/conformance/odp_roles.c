@@ -3,12 +3,12 @@
  * On-demand memory in every part it can play: source and sink of each transport, of
  * shared receive queues, at each path MTU, of words and flushes; explicit, at an address
  * of its own, and implicit; with pages missing on either side or both (items A36, A47 to
- * A49).
+ * A49, A51).
  */
 #include <string.h>
 #include <sys/mman.h>
 
-#include "memory.h"
+#include "dmabuf.h"
 #include "transfer.h"
 
 #ifndef HAVE_WR_FLUSH
@@ -267,6 +267,55 @@ static void a48_flush(void)
 }
 #endif
 
+/* What has no pages to be brought, whatever it is. */
+static void not_advised(const char *what, struct ibv_mr *mr)
+{
+	struct ibv_sge sge = { .length = 8, .lkey = mr->lkey };
+	int advice, flags, err;
+
+	for (advice = 0; advice < 3; advice++) {
+		for (flags = 0; flags < 2; flags++) {
+			context("%s, advice %d", what, advice);
+			err = ibv_advise_mr(dev.pd, advice, flags, &sge, 1);
+			/* The one of zeros is of no domain. */
+			CHECK(err == EINVAL || err == ENOENT || err == EPERM);
+		}
+	}
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+}
+
+static void a51_other_kinds(void)
+{
+	struct ibv_alloc_dm_attr attr = { .length = 10000 };
+	struct dmabuf dmabuf;
+	struct ibv_mr *mr;
+	struct ibv_dm *dm;
+	size_t i;
+
+	need_odp();
+	not_advised("pinned",
+		    MUST(ibv_reg_mr_iova(dev.pd, buf_new(LEN, 0)->data, LEN, 0,
+					 ALL_ACCESS)));
+	mr = ibv_alloc_null_mr(dev.pd);
+	if (mr)
+		not_advised("null", mr);
+	dm = dev.attr.max_dm_size ? ibv_alloc_dm(dev.ctx, &attr) : NULL;
+	if (dm)
+		not_advised("device memory",
+			    MUST(ibv_reg_dm_mr(dev.pd, dm, 0, 10000,
+					       ALL_ACCESS |
+						       IBV_ACCESS_ZERO_BASED)));
+	for (i = 0; i < DMABUF_KINDS; i++) {
+		if (!dmabuf_there(&dmabuf_kinds[i]))
+			continue;
+		dmabuf = dmabuf_new(&dmabuf_kinds[i], 8 * PAGE);
+		not_advised(dmabuf_kinds[i].name,
+			    MUST(ibv_reg_dmabuf_mr(dev.pd, 0, 8 * PAGE, 0,
+						   dmabuf.fd, ALL_ACCESS)));
+		dmabuf_free(&dmabuf);
+	}
+}
+
 /* Memory on demand is as little persistent as any other. */
 static void a36_persistent(void)
 {
@@ -297,6 +346,7 @@ static const struct test tests[] = {
 	TEST(a47_mtus, "A47 path MTUs"),
 	TEST(a48_atomic_write, "A48 atomic write to missing pages"),
 	TEST(a48_flush, "A48 flush of missing pages"),
+	TEST(a51_other_kinds, "A51 advice to regions of other kinds"),
 };
 
 HARNESS_MAIN("On-demand memory in every role", tests)
