@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What on-demand regions tell who watches: trace points and what `rdma statistic' prints
- * (item A52; the counters themselves are in odp.c).
+ * What on-demand regions tell who watches: trace points (item A52;
+ * the counters are in odp.c).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "link.h"
-#include "resources.h"
 
 enum { LEN = 16 * 4096, ODP_ALL = ALL_ACCESS | IBV_ACCESS_ON_DEMAND };
 
@@ -141,46 +140,8 @@ static void a52_trace(void)
 	trace_all("0");
 }
 
-/* The line of our region, which is one of many. */
-static void a52_rdma_statistic(void)
-{
-	static const char *const names[] = {
-		"page_faults",	      "page_faults_handled",
-		"page_invalidations", "page_invalidations_handled",
-		"page_prefetch",
-	};
-	char line[4096] = "", number[32];
-	struct mr_info info;
-	bool found = false;
-	FILE *file;
-	size_t i;
-
-	begin();
-	trace_all("0");
-	if (system("command -v rdma >/dev/null"))
-		skip("no rdma here");
-	check_write(&link_, &all, 0, &r, 0, LEN);
-	if (!resources_mr(r.rkey, &info))
-		skip("regions are not listed");
-	snprintf(number, sizeof(number), "mrn %u ", info.mrn);
-	file = MUST(popen("rdma statistic show mr", "r"));
-	while (fgets(line, sizeof(line), file)) {
-		if (!strstr(line, number))
-			continue;
-		found = true;
-		for (i = 0; i < ARRAY_SIZE(names); i++)
-			if (!strstr(line, names[i]))
-				FAIL("no %s in %s", names[i], line);
-		CHECK(strstr(line, "page_faults 16 "));
-	}
-	pclose(file);
-	if (!found)
-		FAIL("no %sin what it prints, such as %s", number, line);
-}
-
 static const struct test tests[] = {
 	TEST(a52_trace, "A52 trace points"),
-	TEST(a52_rdma_statistic, "A52 rdma statistic show mr"),
 };
 
 HARNESS_MAIN("What on-demand regions tell", tests)
