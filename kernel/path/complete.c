@@ -31,11 +31,26 @@ static void raise_overflow(struct pinion_cq *cq)
 		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
 }
 
-/* Returns false if it was the first completion that did not fit. */
-static bool fill(struct pinion_cq *cq, const struct pinion_cqe *cqe)
+/* Whether somebody waits for this completion; then nobody does any more. */
+static bool disarm(struct pinion_cq *cq, bool solicited)
+{
+	u32 *armed = &cq->ring.hdr->arm;
+	u32 arm;
+
+	/* We publish, then look; who polls arms, then polls again. */
+	smp_mb();
+	arm = READ_ONCE(*armed);
+	if (arm == PINION_ARM_NONE || (arm == PINION_ARM_SOLICITED && !solicited))
+		return false;
+	return xchg(armed, PINION_ARM_NONE) != PINION_ARM_NONE;
+}
+
+/* Return: false if it was the first completion that did not fit. */
+static bool fill(struct pinion_cq *cq, const struct pinion_cqe *cqe, bool *wanted)
 {
 	bool fits, first;
 
+	/* All that is done to the ring is done in here: outside, it may be another. */
 	spin_lock(&cq->fill_lock);
 	/* A user index that makes no sense reads as full: it is the user's own loss. */
 	fits = pinion_ring_used(cq->tail, pinion_ring_user_idx(&cq->ring)) < cq->ring.entries;
@@ -48,35 +63,23 @@ static bool fill(struct pinion_cq *cq, const struct pinion_cqe *cqe)
 		cq->overflow = true;
 		WRITE_ONCE(cq->ring.hdr->flags, PINION_RING_OVERFLOW);
 	}
+	*wanted = disarm(cq, cqe->status || cqe->flags & PINION_CQE_SOLICITED);
 	spin_unlock(&cq->fill_lock);
 	return !first;
 }
 
-static void notify(struct pinion_cq *cq, bool solicited)
-{
-	u32 *armed = &cq->ring.hdr->arm;
-	u32 arm;
-
-	/* We publish, then look; who polls arms, then polls again. */
-	smp_mb();
-	arm = READ_ONCE(*armed);
-	if (arm == PINION_ARM_NONE || (arm == PINION_ARM_SOLICITED && !solicited))
-		return;
-	if (xchg(armed, PINION_ARM_NONE) == PINION_ARM_NONE)
-		return;
-	if (cq->ibcq.comp_handler)
-		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
-}
-
 void pinion_complete(struct pinion_cq *cq, struct pinion_cqe *cqe)
 {
+	bool wanted;
+
 	if (cq->flags & PINION_CQ_TIMESTAMP)
 		cqe->timestamp = ktime_get_raw_ns();
 	if (cq->flags & PINION_CQ_WALLCLOCK)
 		cqe->wallclock = ktime_get_real_ns();
-	if (!fill(cq, cqe))
+	if (!fill(cq, cqe, &wanted))
 		raise_overflow(cq);
-	notify(cq, cqe->status || cqe->flags & PINION_CQE_SOLICITED);
+	if (wanted && cq->ibcq.comp_handler)
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 }
 
 void pinion_complete_send(struct pinion_qp *qp, enum ib_wc_status status,
@@ -162,6 +165,7 @@ int pinion_cq_switch_ring(struct pinion_cq *cq, struct pinion_ring *ring)
 		memcpy(pinion_ring_at(ring, i), pinion_ring_at(&cq->ring, head + i),
 		       sizeof(struct pinion_cqe));
 	ring->hdr->arm = READ_ONCE(cq->ring.hdr->arm);
+	ring->hdr->flags = cq->overflow ? PINION_RING_OVERFLOW : 0;
 	ring->hdr->kern_idx = used;
 	cq->tail = used;
 	swap(cq->ring, *ring);
@@ -242,7 +246,7 @@ int pinion_cq_req_notify(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	/* A stronger request stands. */
 	if (READ_ONCE(hdr->arm) < arm)
 		WRITE_ONCE(hdr->arm, arm);
-	/* Pairs with notify(): we arm, then look. */
+	/* Pairs with disarm(): we arm, then look. */
 	smp_mb();
 	return flags & IB_CQ_REPORT_MISSED_EVENTS &&
 	       READ_ONCE(cq->head) != READ_ONCE(hdr->kern_idx);

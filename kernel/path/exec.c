@@ -73,8 +73,12 @@ static void park(struct pinion_qp *qp, enum pinion_wait wait, u64 ns)
 /* Whoever sees the completion may count on the slot. */
 static void finish(struct pinion_qp *qp, enum ib_wc_status status, int syndrome)
 {
-	qp->sq.fetched = false;
-	pinion_ring_publish(&qp->sq.ring, ++qp->sq.head);
+	struct pinion_sq *sq = &qp->sq;
+
+	sq->fetched = false;
+	/* path/stream.c looks at it from without. */
+	WRITE_ONCE(sq->head, sq->head + 1);
+	pinion_ring_publish(&sq->ring, sq->head);
 	pinion_complete_send(qp, status, syndrome);
 }
 
@@ -328,7 +332,7 @@ void pinion_sq_run(struct pinion_qp *qp)
 		cond_resched();
 		if (qp->user && fatal_signal_pending(current))
 			break;
-		if (atomic_read(&sq->wanted)) {
+		if (atomic_read(&sq->wanted) && sq->head != tail) {
 			queue_work(qp->node->wq, &sq->work);
 			break;
 		}

@@ -9,9 +9,11 @@
 
 /*
  * How much is moved before the gates are left for a moment: bounds how long
- * whoever closes a gate waits, at a cost that does not show.
+ * whoever closes a gate waits, and others for the processor, at a cost that does not
+ * show. Finding a run costs as much as moving some bytes.
  */
-#define STRETCH (512 * 1024)
+#define STRETCH (128 * 1024)
+#define RUN 1024
 
 static bool enter_both(struct pinion_node *node, struct pinion_cursor *to,
 		       struct pinion_cursor *from, u64 need)
@@ -99,7 +101,7 @@ bool pinion_move(struct pinion_node *node, struct pinion_cursor *to,
 		pinion_cursor_advance(from, bytes);
 		pinion_cursor_advance(to, bytes);
 		length -= bytes;
-		stretch -= bytes;
+		stretch -= min_t(u64, stretch, max_t(u64, bytes, RUN));
 		if (!stretch) {
 			pinion_cursor_leave(to);
 			pinion_cursor_leave(from);

@@ -74,6 +74,7 @@ int pinion_qp_init(struct pinion_qp *qp, bool sig_all)
 	struct pinion_sq *sq = &qp->sq;
 
 	mutex_init(&sq->exec);
+	atomic_set(&sq->wanted, 0);
 	mutex_init(&qp->resp.lock);
 	spin_lock_init(&sq->post_lock);
 	refcount_set(&qp->refs, 1);
@@ -108,6 +109,9 @@ void pinion_qp_fini(struct pinion_qp *qp)
 	mutex_unlock(&qp->sq.exec);
 	hrtimer_cancel(&qp->sq.timer);
 	cancel_work_sync(&qp->sq.work);
+	/* Its memory may outlive us; nobody will look at it any more. */
+	if (qp->has_sq)
+		WRITE_ONCE(qp->sq.ring.hdr->flags, 0);
 	mutex_destroy(&qp->sq.exec);
 	mutex_destroy(&qp->resp.lock);
 	kfree(qp->sq.wqe);

@@ -56,8 +56,8 @@ struct pinion_sq {
 	struct hrtimer timer;
 	struct work_struct work;
 
-	/* path/stream.c: the work item looks at the ring by itself */
-	bool streaming;
+	/* path/stream.c: the work item is asked to look at the ring by itself */
+	bool asked;
 	u32 pause;			/* doorbells before it tries again */
 	u32 last_pause;
 };

@@ -65,7 +65,10 @@ u32 pinion_recvq_count(struct pinion_recvq *rq)
 
 void pinion_recvq_set_need_doorbell(struct pinion_recvq *rq, bool need)
 {
+	/* A shared queue may get another ring. */
+	spin_lock(&rq->lock);
 	WRITE_ONCE(rq->ring.hdr->flags, need ? PINION_RING_NEED_DOORBELL : 0);
+	spin_unlock(&rq->lock);
 	/* The poster publishes, then looks at the flag; we the other way round. */
 	smp_mb();
 }

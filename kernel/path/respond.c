@@ -363,12 +363,16 @@ enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg)
 void pinion_flush_recvs(struct pinion_qp *qp)
 {
 	struct pinion_cq *cq;
+	u32 left;
 
 	lockdep_assert_held(&qp->resp.lock);
 	if (!qp->has_rq)
 		return;
 	cq = to_pinion_cq(qp->ibqp.recv_cq);
-	while (pinion_recvq_take(&qp->rq, qp->resp.recv) != -ENOENT) {
+	/* Who posts while we are at it rings the doorbell; the peers must not wait for that. */
+	for (left = pinion_recvq_count(&qp->rq); left; left--) {
+		if (pinion_recvq_take(&qp->rq, qp->resp.recv) == -ENOENT)
+			break;
 		pinion_complete_recv_error(qp, cq, qp->resp.recv->wr_id, IB_WC_WR_FLUSH_ERR,
 					   PINION_SYN_FLUSHED);
 		cond_resched();

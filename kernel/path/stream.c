@@ -9,6 +9,7 @@
  * early, and the queue is then left to its doorbells for a while.
  */
 #include <linux/cpumask.h>
+#include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/sched/stat.h>
 
@@ -18,6 +19,8 @@
 #define STREAK		16
 /* How long nothing may come. A system call and its way back, some times over. */
 #define LINGER_NS	(50 * NSEC_PER_USEC)
+/* How long it may last, so that others that wait for a work item have their turn. */
+#define STINT_MS	20
 /* A stint of so many requests was worth its beginning. */
 #define WORTH		32
 /* Doorbells after one that was not: twice as many each time. */
@@ -51,18 +54,24 @@ bool pinion_stream_take(struct pinion_qp *qp)
 		WRITE_ONCE(sq->pause, pause - 1);
 		return false;
 	}
-	pinion_stat_inc(qp->node, streams);
-	WRITE_ONCE(sq->streaming, true);
-	WRITE_ONCE(sq->ring.hdr->flags, PINION_RING_RUNNING);
-	/* Runs, or runs again, after this; whoever ends a stint looks once more. */
+	/* The flag in the ring has one writer, the work item: it cannot be left behind. */
+	WRITE_ONCE(sq->asked, true);
 	queue_work_on(elsewhere(), qp->node->wq, &sq->work);
 	return true;
 }
 
 void pinion_stint_begin(struct pinion_qp *qp, struct pinion_stint *stint)
 {
-	stint->begin = READ_ONCE(qp->sq.head);
+	struct pinion_sq *sq = &qp->sq;
+
+	stint->streaming = xchg(&sq->asked, false);
+	if (!stint->streaming)
+		return;
+	pinion_stat_inc(qp->node, streams);
+	stint->begin = READ_ONCE(sq->head);
 	stint->seen = stint->begin;
+	stint->end = jiffies + msecs_to_jiffies(STINT_MS);
+	WRITE_ONCE(sq->ring.hdr->flags, PINION_RING_RUNNING);
 }
 
 static bool more_came(const struct pinion_sq *sq)
@@ -99,14 +108,15 @@ bool pinion_stint_goes_on(struct pinion_qp *qp, struct pinion_stint *stint)
 	u32 head = READ_ONCE(sq->head);
 	bool moved = head != stint->seen;
 
-	if (!READ_ONCE(sq->streaming))
+	if (!stint->streaming)
 		return false;
 	stint->seen = head;
 	/* A queue that waits, or may not run, is its timer's or its user's affair. */
-	if (moved && linger(qp))
+	if (moved && READ_ONCE(qp->state) == IB_QPS_RTS &&
+	    time_before(jiffies, stint->end) && linger(qp))
 		return true;
 	judge(sq, head - stint->begin);
-	WRITE_ONCE(sq->streaming, false);
+	stint->streaming = false;
 	WRITE_ONCE(sq->ring.hdr->flags, 0);
 	/* Pairs with the barrier between publishing and looking at the flag. */
 	smp_mb();

@@ -11,8 +11,10 @@
 
 /* One run of the work item. */
 struct pinion_stint {
-	u32 begin;	/* sq.head when it began */
-	u32 seen;	/* sq.head when it last looked */
+	bool streaming;
+	u32 begin;		/* sq.head when it began */
+	u32 seen;		/* sq.head when it last looked */
+	unsigned long end;	/* jiffies */
 };
 
 /* At a doorbell: true if the work item does it instead of the caller. */

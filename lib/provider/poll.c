@@ -64,7 +64,7 @@ static bool overflowed(const struct pinion_ring *ring)
 }
 
 /* Who asks for completions does no longer post without looking: see send.c. */
-static void begin_poll(struct pinion_cq *cq)
+static void lock_for_poll(struct pinion_cq *cq)
 {
 	pinion_lock(&cq->lock);
 	__atomic_store_n(&cq->polls, cq->polls + 1, __ATOMIC_RELAXED);
@@ -76,7 +76,7 @@ int pinion_poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc)
 	struct pinion_ring *ring = &cq->ring;
 	int count;
 
-	begin_poll(cq);
+	lock_for_poll(cq);
 	for (count = 0; count < num && !pinion_ring_empty(ring); count++)
 		fill_wc(wc + count, pinion_ring_slot(ring, ring->next++));
 	if (count)
@@ -157,7 +157,7 @@ static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 	if (attr->comp_mask)
 		return EINVAL;
 
-	begin_poll(cq);
+	lock_for_poll(cq);
 	err = peek(cq);
 	if (err)
 		pinion_unlock(&cq->lock);

@@ -258,7 +258,6 @@ int pinion_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 	/* Both queues are empty again, and their indices 0. */
 	if ((attr_mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET) {
 		resync(&qp->sq.ring, &qp->sq.lock);
-		qp->sq.streak_begin = 0;
 		resync(&qp->rq.ring, &qp->rq.lock);
 		sweep_cqs(ibqp);
 	}

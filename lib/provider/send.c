@@ -206,10 +206,12 @@ static uint32_t streak(struct pinion_qp *qp)
 	const struct pinion_cq *cq = to_pinion_cq(qp->vqp.qp.send_cq);
 	uint32_t polls = __atomic_load_n(&cq->polls, __ATOMIC_RELAXED);
 	struct pinion_sq *sq = &qp->sq;
+	uint32_t begin = pinion_ring_published(&sq->ring);
 
-	if (polls != sq->polls) {
+	/* Also after a reset, when nothing has been handed over yet. */
+	if (polls != sq->polls || !begin) {
 		sq->polls = polls;
-		sq->streak_begin = pinion_ring_published(&sq->ring);
+		sq->streak_begin = begin;
 	}
 	return sq->ring.next - sq->streak_begin;
 }

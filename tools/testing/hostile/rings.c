@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * What the provider would never write into the shared rings, case by case: each has
- * one right answer (items R1 to R15). Garbage is in ring_fuzz.c.
+ * one right answer (items R1 to R17). Garbage is in ring_fuzz.c.
  */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -470,6 +471,62 @@ static void r15_reserved(void)
 	}
 }
 
+/* A queue that is never empty, as fast as its owner can write one word. */
+static volatile bool enough;
+
+static void *keep_posting(void *arg)
+{
+	struct ring *ring = arg;
+
+	while (!enough)
+		ring->hdr->user_idx = ring->hdr->kern_idx + ring->entries / 2;
+	return NULL;
+}
+
+/* What is flushed for ever must not keep anybody waiting. */
+static void r16_endless_receives(void)
+{
+	double limit = now() + 5;
+	pthread_t poster;
+	int i;
+
+	begin();
+	CHECK_EQ(pthread_create(&poster, NULL, keep_posting, &b.rq), 0);
+	for (i = 0; i < 20; i++) {
+		struct peer at_a = end_peer(&a.end);
+
+		CHECK_EQ(end_set_state(&b.end, IBV_QPS_ERR), 0);
+		CHECK_EQ(ring_doorbell(&b), 0);
+		CHECK_EQ(end_set_state(&b.end, IBV_QPS_RESET), 0);
+		end_init(&b.end);
+		end_connect(&b.end, &at_a);
+	}
+	CHECK(now() < limit);
+	enough = true;
+	pthread_join(poster, NULL);
+}
+
+/* Who works for such a queue on its own goes away in between. */
+static void r17_endless_sends(void)
+{
+	double limit;
+	pthread_t poster;
+	int i;
+
+	begin();
+	CHECK_EQ(pthread_create(&poster, NULL, keep_posting, &a.sq), 0);
+	for (i = 0; i < 20; i++) {
+		CHECK_EQ(end_set_state(&a.end, IBV_QPS_ERR), 0);
+		a.sq.hdr->streak = UINT32_MAX;
+		CHECK_EQ(ring_doorbell(&a), 0);
+		for (limit = now() + 2; a.sq.hdr->flags;)
+			CHECK(now() < limit);
+		renew();
+	}
+	enough = true;
+	pthread_join(poster, NULL);
+}
+
 static const struct test tests[] = {
 	TEST(r1_good, "R1 written by hand, a good request works"),
 	TEST(r2_opcodes, "R2 R3 unknown opcodes, and the kernel's own"),
@@ -485,6 +542,8 @@ static const struct test tests[] = {
 	TEST(r13_completion_ring, "R13 a completion queue"),
 	TEST(r14_others_doorbell, "R14 doorbells of other processes"),
 	TEST(r15_reserved, "R15 reserved fields"),
+	TEST(r16_endless_receives, "R16 receives without end"),
+	TEST(r17_endless_sends, "R17 sends without end"),
 };
 
 HARNESS_MAIN("Shared rings, written by hand", tests)
