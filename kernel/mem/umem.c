@@ -153,15 +153,30 @@ void pinion_umem_unuse(struct pinion_umem *umem)
 	xa_unlock(by_id);
 }
 
-/**
- * pinion_umem_map - have the kernel see part of a umem as one piece
- * @umem: in use for as long as it does
- * @offset: of the first byte
- * @length: in bytes, within the umem
- *
- * Return: where the first byte is, or NULL.
+/*
+ * Nobody is charged for page tables of the kernel's own, so views are no more in sum
+ * than what was pinned, which is.
  */
-void *pinion_umem_map(const struct pinion_umem *umem, u64 offset, u64 length)
+static bool reserve_view(struct pinion_umem *umem, u64 length)
+{
+	bool fits;
+
+	xa_lock(&umem->umems->by_id);
+	fits = length <= umem->length - umem->viewed;
+	if (fits)
+		umem->viewed += length;
+	xa_unlock(&umem->umems->by_id);
+	return fits;
+}
+
+static void release_view(struct pinion_umem *umem, u64 length)
+{
+	xa_lock(&umem->umems->by_id);
+	umem->viewed -= length;
+	xa_unlock(&umem->umems->by_id);
+}
+
+static void *map_pages(const struct pinion_umem *umem, u64 offset, u64 length)
 {
 	u64 within = (umem->mtt->first + offset) & ~PAGE_MASK;
 	unsigned long count = PFN_UP(within + length), i;
@@ -180,7 +195,28 @@ void *pinion_umem_map(const struct pinion_umem *umem, u64 offset, u64 length)
 	return view ? view + within : NULL;
 }
 
-void pinion_umem_unmap(void *view)
+/**
+ * pinion_umem_map - have the kernel see part of a umem as one piece
+ * @umem: in use for as long as it does
+ * @offset: of the first byte
+ * @length: in bytes, within the umem
+ *
+ * Return: where the first byte is, or NULL.
+ */
+void *pinion_umem_map(struct pinion_umem *umem, u64 offset, u64 length)
+{
+	void *view;
+
+	if (!reserve_view(umem, length))
+		return NULL;
+	view = map_pages(umem, offset, length);
+	if (!view)
+		release_view(umem, length);
+	return view;
+}
+
+void pinion_umem_unmap(struct pinion_umem *umem, void *view, u64 length)
 {
 	vunmap((void *)((unsigned long)view & PAGE_MASK));
+	release_view(umem, length);
 }

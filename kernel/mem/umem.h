@@ -29,7 +29,9 @@ struct pinion_umem {
 	bool writable;
 	const void *owner;		/* the context */
 	u32 id;
-	unsigned int uses;		/* objects made of it; under the xarray's lock */
+	/* under the xarray's lock */
+	unsigned int uses;		/* objects made of it */
+	u64 viewed;			/* bytes, by pinion_umem_map() */
 };
 
 /* What a umem may be registered with; rights are those of the keys made of it. */
@@ -59,9 +61,10 @@ void pinion_umem_unuse(struct pinion_umem *umem);
 
 /*
  * A view of the kernel's own, as long as the umem is in use: its range has been checked.
- * What is in there, its user may change at any time. NULL: no memory for it.
+ * What is in there, its user may change at any time. NULL: no memory for it, or all of the
+ * umem's bytes have been viewed once already.
  */
-void *pinion_umem_map(const struct pinion_umem *umem, u64 offset, u64 length);
-void pinion_umem_unmap(void *view);
+void *pinion_umem_map(struct pinion_umem *umem, u64 offset, u64 length);
+void pinion_umem_unmap(struct pinion_umem *umem, void *view, u64 length);
 
 #endif

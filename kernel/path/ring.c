@@ -81,7 +81,8 @@ int pinion_ring_place(struct pinion_ring *ring, u32 entries, u32 stride,
 void pinion_ring_free(struct pinion_ring *ring)
 {
 	if (ring->umem) {
-		pinion_umem_unmap(ring->hdr);
+		pinion_umem_unmap(ring->umem, ring->hdr,
+				  pinion_ring_bytes(ring->entries, ring->stride));
 		pinion_umem_unuse(ring->umem);
 	} else {
 		vfree(ring->hdr);

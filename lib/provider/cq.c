@@ -140,7 +140,8 @@ int pinion_resize_cq(struct ibv_cq *ibcq, int cqe)
 		struct pinion_create_cq_resp pinion;
 	} resp = {};
 	struct pinion_cq *cq = to_pinion_cq(ibcq);
-	struct pinion_ring ring;
+	struct pinion_ring ring, old;
+	struct pinion_home home;
 	struct ibv_resize_cq cmd;
 	int err;
 
@@ -151,10 +152,15 @@ int pinion_resize_cq(struct ibv_cq *ibcq, int cqe)
 		err = pinion_ring_map(&ring, ibcq->context->cmd_fd,
 				      &resp.pinion.ring);
 	if (!err) {
-		pinion_home_unmap(&cq->ring, &cq->home);
+		old = cq->ring;
+		home = cq->home;
 		cq->ring = ring;
+		cq->home = (struct pinion_home){};
 	}
 	pinion_unlock(&cq->lock);
+	/* Without the lock, as this may be the application's to free. */
+	if (!err)
+		pinion_home_unmap(&old, &home);
 	return err;
 }
 

@@ -11,6 +11,9 @@
 
 #include "provider.h"
 
+/* Entries of a ring, or bytes of a slot: no queue has that many. */
+enum { MOST = 1 << 24 };
+
 static int reg_umem(struct pinion_home *home, uint32_t *id)
 {
 	DECLARE_COMMAND_BUFFER(cmd, MLX5_IB_OBJECT_DEVX_UMEM,
@@ -74,7 +77,8 @@ int pinion_home_make(struct pinion_home *home, struct ibv_pd *ibpd,
 	int err;
 
 	*home = (struct pinion_home){};
-	if (!pd || !pd->alloc)
+	/* More than any queue holds: the kernel says so better than an allocator. */
+	if (!pd || !pd->alloc || wanted > MOST || stride > MOST)
 		return 0;
 	bytes = pinion_ring_bytes(pinion_ring_entries(wanted), stride);
 	home->size = (bytes + page - 1) & ~(uint64_t)(page - 1);

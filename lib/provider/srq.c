@@ -129,7 +129,8 @@ static int resize(struct pinion_srq *srq, struct ibv_srq_attr *attr,
 		struct pinion_modify_srq_req pinion;
 	} cmd = { .pinion.resp_addr = (uintptr_t)&resp };
 	struct ibv_srq *ibsrq = &srq->vsrq.srq;
-	struct pinion_ring ring;
+	struct pinion_ring ring, old;
+	struct pinion_home home;
 	int err;
 
 	pinion_lock(&srq->rq.lock);
@@ -139,10 +140,15 @@ static int resize(struct pinion_srq *srq, struct ibv_srq_attr *attr,
 		err = pinion_ring_map(&ring, ibsrq->context->cmd_fd,
 				      &resp.ring);
 	if (!err) {
-		pinion_home_unmap(&srq->rq.ring, &srq->rq.home);
+		old = srq->rq.ring;
+		home = srq->rq.home;
 		srq->rq.ring = ring;
+		srq->rq.home = (struct pinion_home){};
 	}
 	pinion_unlock(&srq->rq.lock);
+	/* Without the lock, as this may be the application's to free. */
+	if (!err)
+		pinion_home_unmap(&old, &home);
 	return err;
 }
 

@@ -307,13 +307,33 @@ static void places_of(enum kind kind)
 	buf_free(buf);
 }
 
+/* Rings may share bytes, but are no more in sum than the umem: who is charged for it? */
+static void crowd(enum kind kind)
+{
+	struct buf *buf = buf_new(LEN, 0);
+	uint32_t first, second;
+	umem_t umem;
+
+	umem = MUST(
+		dv_umem(buf->data, 2 * bytes_of(kind) - 1, UMEM_ACCESS, ~0ULL));
+	CHECK_EQ(create(kind, umem, 0, &first), 0);
+	CHECK_EQ(create(kind, umem, 0, &second), ENOMEM);
+	destroy(kind, first);
+	CHECK_EQ(create(kind, umem, 0, &first), 0);
+	destroy(kind, first);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
+	buf_free(buf);
+}
+
 static void q4_places(void)
 {
 	enum kind kind;
 
 	begin();
-	for (kind = 0; kind < KINDS; kind++)
+	for (kind = 0; kind < KINDS; kind++) {
 		places_of(kind);
+		crowd(kind);
+	}
 }
 
 /* Memory that may be read only, is another's, is gone, or was never there. */
