@@ -20,4 +20,7 @@ void measure_exit(struct target *targets, int num);
 /* An RDMA write to oneself. */
 void measure_writes(struct target *targets, int num);
 
+/* On-demand regions. */
+void measure_on_demand(struct target *targets, int num);
+
 #endif

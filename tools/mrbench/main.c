@@ -38,6 +38,9 @@ static const char help[] =
 	"      --exit N           instead: time for a process to end that leaves N regions,\n"
 	"                         and a half and a tenth of it\n"
 	"      --write SIZE,...   instead: one RDMA write from the device to itself\n"
+	"      --on-demand N      instead: on-demand regions: pages that are missing, fetched\n"
+	"                         and taken away, writes beside pinned memory, and the end\n"
+	"                         of N regions of 2 MiB\n"
 	"      --json             a JSON object a line\n"
 	"  -h, --help\n"
 	"\n"
@@ -148,7 +151,7 @@ static int devices(struct target *targets, char *names)
 	return num;
 }
 
-enum { SCATTER = 256, KERNEL, REREG, LIVE, EXIT, WRITE, JSON };
+enum { SCATTER = 256, KERNEL, REREG, LIVE, EXIT, WRITE, ON_DEMAND, JSON };
 
 static const struct option options[] = {
 	{ "device", required_argument, NULL, 'd' },
@@ -163,6 +166,7 @@ static const struct option options[] = {
 	{ "live", required_argument, NULL, LIVE },
 	{ "exit", required_argument, NULL, EXIT },
 	{ "write", required_argument, NULL, WRITE },
+	{ "on-demand", required_argument, NULL, ON_DEMAND },
 	{ "json", no_argument, NULL, JSON },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
@@ -215,6 +219,9 @@ static char *parse(int argc, char **argv)
 		case WRITE:
 			opt.num_writes = list(optarg, opt.writes, 4);
 			break;
+		case ON_DEMAND:
+			opt.on_demand = number(optarg);
+			break;
 		case JSON:
 			opt.json = true;
 			break;
@@ -237,7 +244,8 @@ int main(int argc, char **argv)
 	char *names = parse(argc, argv);
 	int num = devices(targets, names), t;
 
-	if (!opt.num_sizes && !opt.num_live && !opt.at_exit && !opt.num_writes)
+	if (!opt.num_sizes && !opt.num_live && !opt.at_exit &&
+	    !opt.num_writes && !opt.on_demand)
 		opt.num_sizes = list(all_sizes, opt.sizes, 4);
 	if (opt.kernel)
 		traced_open();
@@ -249,6 +257,8 @@ int main(int argc, char **argv)
 		measure_exit(targets, num);
 	if (opt.num_writes)
 		measure_writes(targets, num);
+	if (opt.on_demand)
+		measure_on_demand(targets, num);
 	traced_close();
 	for (t = 0; t < num; t++)
 		target_close(&targets[t]);

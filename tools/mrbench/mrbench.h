@@ -23,6 +23,7 @@ struct options {
 	uint64_t writes[MAX_STEPS];
 	int num_writes;
 	uint64_t at_exit; /* MRs left to the end of a process; 0: not measured */
+	uint64_t on_demand; /* such regions deregistered; 0: not measured */
 	enum pages pages;
 	uint64_t memory; /* behind the buffer, again and again; 0: all of it */
 	bool scatter;

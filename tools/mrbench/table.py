@@ -48,6 +48,11 @@ def cell(row, key, form=time):
     return form(row[key]) if key in row else '-'
 
 
+def ratio(a, b, key):
+    good = a and b and a.get(key) and b.get(key)
+    return f'{a[key] / b[key]:.3f}' if good else ''
+
+
 def sizes(rows):
     table, targets = pivot(rows, 'bytes')
     devices = [t for t in targets if t not in ('raw', 'raw-call', 'memory')]
@@ -83,11 +88,16 @@ def others(what, rows):
     by = 'bytes' if 'bytes' in rows[0] else 'regions'
     table, targets = pivot(rows, by)
     keys = [k for k in dict.fromkeys(k for r in rows for k in r) if k not in ('what', 'target', by, 'error')]
-    out = [[by] + [f'{t} {k}' for t in targets for k in keys]]
+    first, *rest = targets
+    times = [k for k in keys if 'ns' in k.split('_')] if what.startswith('on demand') else []
+    out = [[by] + [f'{t} {k}' for t in targets for k in keys]
+           + [f'{first}/{t} {k}' for t in rest for k in times]]
     for label, row in table.items():
         line = [size(label) if by == 'bytes' else str(label)]
         for t in targets:
             line += [cell(row.get(t), k, '{:g}'.format) for k in keys]
+        for t in rest:
+            line += [ratio(row.get(first), row.get(t), k) for k in times]
         out.append(line)
     print(f'{what}:')
     print_table(out)
