@@ -115,6 +115,8 @@ static void a68_idle_moves(void)
 static void a68_fences(void)
 {
 	const unsigned int delay = 100;
+	/* The exporter counts ticks, the first of which has begun already. */
+	const double least = 0.08;
 	struct dmabuf dmabuf;
 	struct region r;
 	double start;
@@ -127,7 +129,7 @@ static void a68_fences(void)
 		start = now();
 		move(&dmabuf, delay);
 		check_read(&link_, &all, 0, &r, 0, LEN);
-		CHECK(now() - start >= delay / 1e3);
+		CHECK(now() - start >= least);
 		buf_check(all.buf);
 		move(&dmabuf, delay);
 		check_write(&link_, &all, 0, &r, 0, LEN);
@@ -138,7 +140,7 @@ static void a68_fences(void)
 	start = now();
 	move(&dmabuf, delay);
 	r = dmabuf_region(&dmabuf, 0, SIZE, 0, ALL_ACCESS);
-	CHECK(now() - start >= delay / 1e3);
+	CHECK(now() - start >= least);
 	check_read(&link_, &all, 0, &r, 0, LEN);
 	buf_check(all.buf);
 	unharmed(&dmabuf);

@@ -13,8 +13,11 @@
 #include "link.h"
 
 enum { WRITERS = 3, LEN = 50000, MAX_LEN = 1 << 20 };
-/* Of a slice: for each writer its own, marked in each line with the message's number. */
-enum { SLICE = 200000, LINE = 500 };
+/*
+ * Of a slice: for each writer its own, marked in each line with the message's number.
+ * Small enough to be moved at once: a longer message may end in its middle, refused.
+ */
+enum { SLICE = 100000, LINE = 500 };
 
 enum how {
 	PLAIN,
