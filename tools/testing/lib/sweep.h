@@ -16,5 +16,7 @@ struct op {
 
 /* Until there is no fault left to hit. */
 void sweep(const struct op *op);
+/* The same in random steps of up to @stride, where most faults are not ours. */
+void sweep_some(const struct op *op, unsigned int stride);
 
 #endif /* PINION_TEST_SWEEP_H */
