@@ -4,84 +4,35 @@
  * the counters are in odp.c).
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
-#include <unistd.h>
 
 #include "link.h"
+#include "tracing.h"
 
 enum { LEN = 16 * 4096, ODP_ALL = ALL_ACCESS | IBV_ACCESS_ON_DEMAND };
 
-static const char tracing[] = "/sys/kernel/tracing";
 static struct link link_;
 static struct region all, r;
-
-static bool put(const char *file, const char *text)
-{
-	char path[128];
-	bool done;
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", tracing, file);
-	fd = open(path, O_WRONLY | O_TRUNC);
-	done = fd >= 0 && write(fd, text, strlen(text)) >= 0;
-	if (fd >= 0)
-		close(fd);
-	return done;
-}
-
-static void trace_all(const char *on)
-{
-	static const char *const events[] = { "odp_fault", "odp_invalidate",
-					      "odp_prefetch", "dmabuf_map" };
-	char file[64];
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(events); i++) {
-		snprintf(file, sizeof(file), "events/pinion/%s/enable",
-			 events[i]);
-		if (!put(file, on))
-			skip("no trace point %s", events[i]);
-	}
-}
 
 static void begin(void)
 {
 	need_odp();
-	need_root();
 	if (!dev.pinion)
 		skip("not our trace points");
-	if (access("/sys/kernel/tracing/events", F_OK) &&
-	    mount("none", tracing, "tracefs", 0, NULL))
-		skip("no tracing");
+	tracing_start();
 	link_make(&link_, NULL);
 	all = region_new(LEN, 0, ALL_ACCESS);
 	r = region_new(LEN, 0, ODP_ALL);
-	put("trace", "\n");
-	trace_all("1");
 }
 
-/* The last line of @event about our region, after "key=...": it must be there. */
+/* The last @event of our region, after "key=...": it must be there. */
 static const char *traced(const char *event)
 {
-	static char line[512], found[512];
-	char path[128], key[32];
-	FILE *file;
+	char key[32];
 
-	snprintf(path, sizeof(path), "%s/trace", tracing);
 	snprintf(key, sizeof(key), "key=0x%08x ", r.rkey);
-	file = MUST(fopen(path, "r"));
-	found[0] = 0;
-	while (fgets(line, sizeof(line), file))
-		if (strstr(line, event) && strstr(line, key))
-			strcpy(found, strstr(line, key) + strlen(key));
-	fclose(file);
-	if (!found[0])
-		FAIL("no %s of the region in the trace", event);
-	return found;
+	return strstr(tracing_last(event, key), key) + strlen(key);
 }
 
 static void a52_trace(void)
@@ -94,7 +45,7 @@ static void a52_trace(void)
 
 	begin();
 	check_write(&link_, &all, 0, &r, 3 * PAGE, 2 * PAGE);
-	CHECK_EQ(sscanf(traced("odp_fault:"),
+	CHECK_EQ(sscanf(traced("odp_fault"),
 			"addr=0x%llx length=%llu %15s pages=%lld", &addr,
 			&length, kind, &pages),
 		 4);
@@ -105,7 +56,7 @@ static void a52_trace(void)
 
 	CHECK_EQ(madvise(r.buf->data + 4 * PAGE, PAGE, MADV_DONTNEED), 0);
 	memset(r.buf->want + 4 * PAGE, 0, PAGE);
-	CHECK_EQ(sscanf(traced("odp_invalidate:"),
+	CHECK_EQ(sscanf(traced("odp_invalidate"),
 			"start=0x%llx length=%llu pages=%lld", &addr, &length,
 			&pages),
 		 3);
@@ -117,7 +68,7 @@ static void a52_trace(void)
 	CHECK_EQ(ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH,
 			       IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1),
 		 0);
-	CHECK_EQ(sscanf(traced("odp_prefetch:"),
+	CHECK_EQ(sscanf(traced("odp_prefetch"),
 			"addr=0x%llx length=%llu %15s err=%d", &addr, &length,
 			kind, &err),
 		 4);
@@ -130,14 +81,14 @@ static void a52_trace(void)
 	CHECK_EQ(mprotect(r.buf->data, PAGE, PROT_NONE), 0);
 	refused(&link_, IBV_WR_RDMA_READ, sge_of(&all, 0, 9), r.base, r.rkey,
 		IBV_WC_REM_ACCESS_ERR, -1);
-	CHECK_EQ(sscanf(traced("odp_fault:"),
+	CHECK_EQ(sscanf(traced("odp_fault"),
 			"addr=0x%llx length=%llu %15s pages=%lld", &addr,
 			&length, kind, &pages),
 		 4);
 	CHECK_EQ(addr, r.base);
 	CHECK_EQ(strcmp(kind, "read"), 0);
 	CHECK(pages < 0);
-	trace_all("0");
+	tracing_stop();
 }
 
 static const struct test tests[] = {

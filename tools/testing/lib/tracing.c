@@ -14,15 +14,19 @@
 #include "device.h"
 #include "tracing.h"
 
-#define INSTANCES "/sys/kernel/tracing/instances"
+#define TRACING "/sys/kernel/tracing"
+#define INSTANCES TRACING "/instances"
 #define NAME "pinion-test"
 
-static void enable(const char *value)
+static void set(const char *file, const char *value)
 {
-	int fd = open(INSTANCES "/" NAME "/events/pinion/enable", O_WRONLY);
+	char path[128];
+	int fd;
 
+	snprintf(path, sizeof(path), TRACING "/%s", file);
+	fd = open(path, O_WRONLY);
 	if (fd < 0)
-		skip("no tracepoints: errno %d", errno);
+		skip("no %s: errno %d", file, errno);
 	CHECK_EQ(write(fd, value, 1), 1);
 	close(fd);
 }
@@ -31,18 +35,23 @@ void tracing_start(void)
 {
 	need_root();
 	if (access(INSTANCES, F_OK) &&
-	    mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL))
+	    mount("tracefs", TRACING, "tracefs", 0, NULL))
 		skip("no tracefs: errno %d", errno);
+	/*
+	 * Who ran, the events say themselves. To note it, the kernel would patch its
+	 * scheduler; an emulated processor may then see half of an instruction.
+	 */
+	set("options/record-cmd", "0");
 	/* Of a test that failed. */
 	rmdir(INSTANCES "/" NAME);
 	if (mkdir(INSTANCES "/" NAME, 0700))
 		skip("no buffer for tracing: errno %d", errno);
-	enable("1");
+	set("instances/" NAME "/events/pinion/enable", "1");
 }
 
 void tracing_stop(void)
 {
-	enable("0");
+	set("instances/" NAME "/events/pinion/enable", "0");
 	CHECK_EQ(rmdir(INSTANCES "/" NAME), 0);
 }
 
