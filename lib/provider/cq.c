@@ -140,8 +140,8 @@ int pinion_resize_cq(struct ibv_cq *ibcq, int cqe)
 		struct pinion_create_cq_resp pinion;
 	} resp = {};
 	struct pinion_cq *cq = to_pinion_cq(ibcq);
-	struct pinion_ring ring, old;
-	struct pinion_home home;
+	struct pinion_home home = {};
+	struct pinion_ring ring;
 	struct ibv_resize_cq cmd;
 	int err;
 
@@ -151,16 +151,12 @@ int pinion_resize_cq(struct ibv_cq *ibcq, int cqe)
 	if (!err)
 		err = pinion_ring_map(&ring, ibcq->context->cmd_fd,
 				      &resp.pinion.ring);
-	if (!err) {
-		old = cq->ring;
-		home = cq->home;
-		cq->ring = ring;
-		cq->home = (struct pinion_home){};
-	}
+	if (!err)
+		pinion_home_swap(&cq->ring, &cq->home, &ring, &home);
 	pinion_unlock(&cq->lock);
 	/* Without the lock, as this may be the application's to free. */
 	if (!err)
-		pinion_home_unmap(&old, &home);
+		pinion_home_unmap(&ring, &home);
 	return err;
 }
 

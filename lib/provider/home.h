@@ -35,6 +35,21 @@ void pinion_home_end(struct pinion_home *home);
 /* After the verb: the ring is as @info says. */
 int pinion_home_map(struct pinion_ring *ring, const struct pinion_home *home,
 		    int fd, const struct pinion_ring_info *info);
+/* A queue goes on in another ring; its own is then there to be unmapped. */
+static inline void pinion_home_swap(struct pinion_ring *ring,
+				    struct pinion_home *home,
+				    struct pinion_ring *other_ring,
+				    struct pinion_home *other_home)
+{
+	struct pinion_ring was_ring = *ring;
+	struct pinion_home was_home = *home;
+
+	*ring = *other_ring;
+	*home = *other_home;
+	*other_ring = was_ring;
+	*other_home = was_home;
+}
+
 /* After the ring is destroyed: pinion_home_end(), too. */
 void pinion_home_unmap(struct pinion_ring *ring, struct pinion_home *home);
 

@@ -26,17 +26,6 @@ static int write_wqe(struct pinion_rq *rq, const struct ibv_recv_wr *wr)
 	return 0;
 }
 
-/*
- * The kernel sets the flag, then looks for what is posted; we post, then look at
- * the flag. With a full barrier on both sides one of the two sees the other.
- */
-static bool publish(struct pinion_rq *rq)
-{
-	pinion_ring_publish(&rq->ring);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return pinion_ring_flags(&rq->ring) & PINION_RING_NEED_DOORBELL;
-}
-
 static int post(struct pinion_rq *rq, struct ibv_recv_wr *wr,
 		struct ibv_recv_wr **bad_wr)
 {
@@ -53,7 +42,8 @@ static int post(struct pinion_rq *rq, struct ibv_recv_wr *wr,
 		}
 	}
 	if (wr != first)
-		need_doorbell = publish(rq);
+		need_doorbell = pinion_ring_publish_and_look(&rq->ring) &
+				PINION_RING_NEED_DOORBELL;
 	pinion_unlock(&rq->lock);
 
 	if (!need_doorbell)

@@ -87,4 +87,16 @@ static inline void pinion_ring_publish(struct pinion_ring *ring)
 	__atomic_store_n(&ring->hdr->user_idx, ring->next, __ATOMIC_RELEASE);
 }
 
+/*
+ * The same, then what the kernel says to who posts, enum pinion_ring_flags. It writes
+ * the flag, then looks for what is posted; we post, then look at the flag. With a full
+ * barrier on both sides one of the two sees the other.
+ */
+static inline uint32_t pinion_ring_publish_and_look(struct pinion_ring *ring)
+{
+	pinion_ring_publish(ring);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return pinion_ring_flags(ring);
+}
+
 #endif /* PINION_RING_H */

@@ -217,20 +217,15 @@ static uint32_t streak(struct pinion_qp *qp)
 }
 
 /*
- * Hand what is written to the kernel. It clears the flag, then looks for what is
- * posted; we post, then look at the flag: one of the two sees the other.
- *
- * Return: whether the doorbell must be rung, which is better done without the lock,
- * as the kernel may execute all of it before it returns.
+ * Hand what is written to the kernel. Return: whether the doorbell must be rung, which is
+ * better done without the lock, as the kernel may execute all of it before it returns.
  */
 bool pinion_publish_sends(struct pinion_qp *qp)
 {
 	struct pinion_ring *ring = &qp->sq.ring;
 
 	__atomic_store_n(&ring->hdr->streak, streak(qp), __ATOMIC_RELAXED);
-	pinion_ring_publish(ring);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return !(pinion_ring_flags(ring) & PINION_RING_RUNNING);
+	return !(pinion_ring_publish_and_look(ring) & PINION_RING_RUNNING);
 }
 
 int pinion_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,

@@ -129,8 +129,8 @@ static int resize(struct pinion_srq *srq, struct ibv_srq_attr *attr,
 		struct pinion_modify_srq_req pinion;
 	} cmd = { .pinion.resp_addr = (uintptr_t)&resp };
 	struct ibv_srq *ibsrq = &srq->vsrq.srq;
-	struct pinion_ring ring, old;
-	struct pinion_home home;
+	struct pinion_home home = {};
+	struct pinion_ring ring;
 	int err;
 
 	pinion_lock(&srq->rq.lock);
@@ -139,16 +139,12 @@ static int resize(struct pinion_srq *srq, struct ibv_srq_attr *attr,
 	if (!err)
 		err = pinion_ring_map(&ring, ibsrq->context->cmd_fd,
 				      &resp.ring);
-	if (!err) {
-		old = srq->rq.ring;
-		home = srq->rq.home;
-		srq->rq.ring = ring;
-		srq->rq.home = (struct pinion_home){};
-	}
+	if (!err)
+		pinion_home_swap(&srq->rq.ring, &srq->rq.home, &ring, &home);
 	pinion_unlock(&srq->rq.lock);
 	/* Without the lock, as this may be the application's to free. */
 	if (!err)
-		pinion_home_unmap(&old, &home);
+		pinion_home_unmap(&ring, &home);
 	return err;
 }
 

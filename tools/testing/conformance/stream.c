@@ -38,6 +38,16 @@ static void post_write(uint64_t id, uint64_t from, uint64_t to, uint32_t length)
 	post(&link_.a, &wr);
 }
 
+/* As many large writes as fit, all the same, and some time for some of them. */
+static void post_large(void)
+{
+	int i;
+
+	for (i = 0; i < QUEUE; i++)
+		post_write(i, 0, 0, LARGE);
+	usleep(rnd_below(3000));
+}
+
 /*
  * Writes that overlap, so that their order shows. The queue is kept full: for each
  * completion there is room for a request, whoever else is still at work.
@@ -96,9 +106,7 @@ static void into_the_error_state(void)
 
 	begin(LARGE);
 	for (round = 0; round < 10; round++) {
-		for (done = 0; done < QUEUE; done++)
-			post_write(done, 0, 0, LARGE);
-		usleep(rnd_below(3000));
+		post_large();
 		CHECK_EQ(end_set_state(&link_.a, IBV_QPS_ERR), 0);
 		flushed = false;
 		for (done = 0; done < QUEUE; done++) {
@@ -128,13 +136,11 @@ static void expect_untouched(void)
 
 static void nothing_after_reset(void)
 {
-	int round, i;
+	int round;
 
 	begin(LARGE);
 	for (round = 0; round < 5; round++) {
-		for (i = 0; i < QUEUE; i++)
-			post_write(i, 0, 0, LARGE);
-		usleep(rnd_below(3000));
+		post_large();
 		CHECK_EQ(end_set_state(&link_.a, IBV_QPS_RESET), 0);
 		expect_untouched();
 		expect_none(link_.a.scq, 0);
@@ -144,13 +150,11 @@ static void nothing_after_reset(void)
 
 static void nothing_after_destroy(void)
 {
-	int round, i;
+	int round;
 
 	for (round = 0; round < 5; round++) {
 		begin(LARGE);
-		for (i = 0; i < QUEUE; i++)
-			post_write(i, 0, 0, LARGE);
-		usleep(rnd_below(3000));
+		post_large();
 		link_free(&link_);
 		expect_untouched();
 		region_free(&a);
