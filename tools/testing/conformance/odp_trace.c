@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What on-demand regions tell who watches: trace points (item A52;
- * the counters are in odp.c).
+ * What on-demand regions tell who watches: trace points, and what rdma(8) prints (item
+ * A52; what moves the counters is in odp.c).
  */
 #define _GNU_SOURCE
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "link.h"
+#include "resources.h"
 #include "tracing.h"
 
 enum { LEN = 16 * 4096, ODP_ALL = ALL_ACCESS | IBV_ACCESS_ON_DEMAND };
@@ -91,8 +94,125 @@ static void a52_trace(void)
 	tracing_stop();
 }
 
+/* What "rdma @arguments" prints, blanks and ends of lines all as one blank. */
+static char *rdma_says(const char *arguments)
+{
+	static char text[1 << 15];
+	char command[128];
+	size_t used = 0;
+	FILE *out;
+	int c;
+
+	snprintf(command, sizeof(command), "rdma %s", arguments);
+	out = MUST(popen(command, "r"));
+	while ((c = fgetc(out)) != EOF && used < sizeof(text) - 1) {
+		if (c == '\n' || c == '\t')
+			c = ' ';
+		if (c != ' ' || !used || text[used - 1] != ' ')
+			text[used++] = c;
+	}
+	text[used] = 0;
+	CHECK_EQ(pclose(out), 0);
+	return text;
+}
+
+/* What it prints of one region, from behind @begin, which names the region. */
+static const char *rdma_says_of(const char *begin, const char *arguments)
+{
+	char *at = strstr(rdma_says(arguments), begin), *end;
+
+	if (!at)
+		FAIL("rdma %s: no \"%s\"", arguments, begin);
+	at += strlen(begin);
+	end = strstr(at, *begin == '"' ? "}" : "dev ");
+	if (end)
+		*end = 0;
+	return at;
+}
+
+static void says(const char *begin, const char *arguments, const char *what)
+{
+	const char *said = rdma_says_of(begin, arguments);
+
+	if (strncmp(said, what, strlen(what)))
+		FAIL("rdma %s: \"%s\", not \"%s\"", arguments, said, what);
+}
+
+static void prefetch(const struct region *of, unsigned int length)
+{
+	struct ibv_sge sge = sge_of(of, 0, length);
+
+	CHECK_EQ(ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+			       IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1),
+		 0);
+}
+
+static void a52_command(void)
+{
+	static const char text[] = "page_faults 2 page_faults_handled 1 "
+				   "page_invalidations 1 "
+				   "page_invalidations_handled 1 "
+				   "page_prefetch 15 ";
+	static const char json[] = ",\"page_faults\":2,"
+				   "\"page_faults_handled\":1,"
+				   "\"page_invalidations\":1,"
+				   "\"page_invalidations_handled\":1,"
+				   "\"page_prefetch\":15";
+	struct mr_info info, pinned;
+	char begin[96], what[192];
+	struct region implicit;
+
+	need_odp();
+	if (!dev.pinion)
+		skip("our counters");
+	need_root();
+	if (system("rdma -V >/dev/null 2>&1"))
+		skip("no rdma here");
+	link_make(&link_, NULL);
+	all = region_new(LEN, 0, ALL_ACCESS);
+	r = region_new(LEN, 0, ODP_ALL);
+	check_write(&link_, &all, 0, &r, 3 * PAGE, 2 * PAGE);
+	CHECK_EQ(madvise(r.buf->data + 4 * PAGE, PAGE, MADV_DONTNEED), 0);
+	prefetch(&r, LEN);
+	CHECK(resources_mr(r.rkey, &info));
+	CHECK(resources_mr(all.rkey, &pinned));
+
+	snprintf(begin, sizeof(begin), "dev %s mrn %u ", device_name(),
+		 info.mrn);
+	says(begin, "statistic show mr", text);
+	snprintf(what, sizeof(what), "statistic show mr mrn %u", info.mrn);
+	says(begin, what, text);
+	snprintf(what, sizeof(what),
+		 "rkey 0x%x lkey 0x%x mrlen %u pdn %u pid %d ", r.rkey, r.lkey,
+		 LEN, info.pdn, getpid());
+	says(begin, "-d resource show mr", what);
+	snprintf(begin, sizeof(begin), "\"ifname\":\"%s\",\"mrn\":%u",
+		 device_name(), info.mrn);
+	says(begin, "-j statistic show mr", json);
+	snprintf(what, sizeof(what),
+		 ",\"rkey\":\"%x\",\"lkey\":\"%x\",\"mrlen\":%u,\"pdn\":%u,",
+		 r.rkey, r.lkey, LEN, info.pdn);
+	says(begin, "-j resource show mr", what);
+
+	/* One that is pinned has nothing to count. */
+	snprintf(begin, sizeof(begin), "dev %s mrn %u ", device_name(),
+		 pinned.mrn);
+	CHECK_EQ(*rdma_says_of(begin, "statistic show mr"), 0);
+
+	implicit = region_of(r.buf,
+			     MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL)),
+			     (uintptr_t)r.buf->data);
+	prefetch(&implicit, PAGE);
+	CHECK(resources_mr(implicit.rkey, &info));
+	snprintf(begin, sizeof(begin), "dev %s mrn %u ", device_name(),
+		 info.mrn);
+	CHECK(strstr(rdma_says_of(begin, "statistic show mr"),
+		     " page_prefetch 1 children 1 "));
+}
+
 static const struct test tests[] = {
 	TEST(a52_trace, "A52 trace points"),
+	TEST(a52_command, "A52 what rdma prints"),
 };
 
 HARNESS_MAIN("What on-demand regions tell", tests)
