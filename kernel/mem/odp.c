@@ -13,7 +13,9 @@
  * the slower could write what was true before an invalidation into the list while the
  * other, whose look-up is fresh, reads it: hence stretch->walk.
  *
- * An entry says something if and only if the core holds its pages mapped.
+ * An entry says something if and only if the core holds its pages mapped. Only what an
+ * entry does not allow yet is looked up, so that the core knows every page to be writable
+ * that an entry lets be written: it marks them dirty when it gives them back.
  */
 #include <linux/fs.h>
 #include <linux/magic.h>
@@ -42,15 +44,6 @@ static u64 address_of(const struct pinion_stretch *stretch, u64 block)
 
 /* ------------------------------------------------------------- invalidation */
 
-static void forget_block(struct pinion_stretch *stretch, u64 *slot)
-{
-	/* The core marks what it knows to be writable; we know who may have written. */
-	if (*slot & PINION_MTT_WRITABLE)
-		set_page_dirty(pfn_to_page(PHYS_PFN(*slot)));
-	WRITE_ONCE(*slot, 0);
-	stretch->present--;
-}
-
 /*
  * Takes blocks [first, end) out of the table and gives their pages back; returns how
  * many pages there were. umem_mutex is held.
@@ -68,7 +61,8 @@ static u64 forget(struct pinion_stretch *stretch, u64 first, u64 end)
 		if (!closed)
 			pinion_key_close(stretch->odp->pager.key);
 		closed = true;
-		forget_block(stretch, slot);
+		WRITE_ONCE(*slot, 0);
+		stretch->present--;
 	}
 	if (closed)
 		pinion_key_open(stretch->odp->pager.key);
@@ -133,19 +127,30 @@ static bool is_there(struct pinion_stretch *stretch, u64 block, bool write)
  */
 static bool is_secret(u64 addr)
 {
-	struct address_space *mapping = folio_mapping(page_folio(pfn_to_page(PHYS_PFN(addr))));
+	struct address_space *mapping;
+	struct folio *folio;
 
+	if (!IS_ENABLED(CONFIG_SECRETMEM))
+		return false;
+	folio = page_folio(pfn_to_page(PHYS_PFN(addr)));
+	/* Most pages are, and this is all it takes. */
+	if (folio_test_anon(folio))
+		return false;
+	mapping = folio_mapping(folio);
 	return mapping && mapping->host && mapping->host->i_sb->s_magic == SECRETMEM_MAGIC;
 }
 
-/* What the core has found there as a table entry, or 0: nothing, or not as promised. */
-static u64 look(struct pinion_stretch *stretch, u64 block)
+/*
+ * What the core has found there as a table entry, or 0: nothing, or not as promised.
+ * @known: is there an entry already?
+ */
+static u64 look(struct pinion_stretch *stretch, u64 block, bool known)
 {
 	u64 pages = pages_per_block(stretch), index = block * pages, addr, i;
-	bool known = *pinion_mtt_slot(stretch->mtt, block);
 	bool writable, all_writable = true;
 
-	if (pinion_odp_order(stretch->umem, index) < stretch->mtt->shift - PAGE_SHIFT)
+	if (pages > 1 &&
+	    pinion_odp_order(stretch->umem, index) < stretch->mtt->shift - PAGE_SHIFT)
 		return 0;
 	addr = pinion_odp_page(stretch->umem, index, known, &all_writable);
 	for (i = 1; addr && i < pages; i++) {
@@ -166,7 +171,7 @@ static u64 fill(struct pinion_stretch *stretch, u64 first, u64 end)
 
 	for (block = first; block < end; block++) {
 		slot = pinion_mtt_slot(stretch->mtt, block);
-		value = look(stretch, block);
+		value = look(stretch, block, *slot);
 		if (!value) {
 			/* Whatever of it was mapped must not stay so. */
 			forget(stretch, block, block + 1);
@@ -174,8 +179,7 @@ static u64 fill(struct pinion_stretch *stretch, u64 first, u64 end)
 		}
 		stretch->present += !*slot;
 		filled++;
-		/* Whoever only reads takes no right to write away. */
-		WRITE_ONCE(*slot, value | (*slot & PINION_MTT_WRITABLE));
+		WRITE_ONCE(*slot, value);
 	}
 	return filled;
 }
@@ -253,9 +257,13 @@ int pinion_stretch_prefetch(struct pinion_stretch *stretch, u64 offset, u64 leng
 		end = first + 1;
 		if (is_there(stretch, first, write))
 			continue;
+		pages = 0;
 		mutex_lock(&stretch->walk);
-		end = missing_end(stretch, first, last, write);
-		pages = map(stretch, first, end, write, fault);
+		/* Somebody else may have been faster. */
+		if (!is_there(stretch, first, write)) {
+			end = missing_end(stretch, first, last, write);
+			pages = map(stretch, first, end, write, fault);
+		}
 		mutex_unlock(&stretch->walk);
 		if (pages < 0)
 			return pages;
@@ -300,10 +308,10 @@ void pinion_stretch_arm(struct pinion_stretch *stretch)
 
 void pinion_stretch_free(struct pinion_stretch *stretch)
 {
-	mutex_lock(&stretch->umem->umem_mutex);
-	forget(stretch, 0, stretch->mtt->num_blocks);
-	stretch->umem->private = NULL;
-	mutex_unlock(&stretch->umem->umem_mutex);
+	/*
+	 * The core gives everything back. What is invalidated before it takes the notifier
+	 * away goes out of the table as ever, which nobody reads any more.
+	 */
 	ib_umem_odp_release(stretch->umem);
 	pinion_mtt_free(stretch->mtt);
 	kfree(stretch);
