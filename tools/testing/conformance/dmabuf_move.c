@@ -19,11 +19,22 @@ enum { SIZE = 64 * 4096, LEN = 200001 };
 static struct link link_;
 static struct region all;
 
+/* One buffer, and all of it as a region. */
+static struct dmabuf buffer;
+static struct region whole;
+
 static void begin(void)
 {
 	need_exporter();
 	link_make(&link_, NULL);
 	all = region_new(LEN, 1234, ALL_ACCESS);
+}
+
+static void begin_whole(void)
+{
+	begin();
+	buffer = dmabuf_own(SIZE, 0);
+	whole = dmabuf_region(&buffer, 0, SIZE, 0, ALL_ACCESS);
 }
 
 static void no_access(struct region *r)
@@ -98,18 +109,14 @@ static void a68_moves(void)
 /* Nobody asks: a move costs the exporter nothing but the first time. */
 static void a68_idle_moves(void)
 {
-	struct dmabuf dmabuf;
-	struct region r;
 	int i;
 
-	begin();
-	dmabuf = dmabuf_own(SIZE, 0);
-	r = dmabuf_region(&dmabuf, 0, SIZE, 0, ALL_ACCESS);
+	begin_whole();
 	for (i = 0; i < 10; i++)
-		move(&dmabuf, 0);
-	CHECK_EQ(dmabuf_stat(&dmabuf).maps, 1);
-	dmabuf_region_free(&r);
-	dmabuf_check_unused(&dmabuf);
+		move(&buffer, 0);
+	CHECK_EQ(dmabuf_stat(&buffer).maps, 1);
+	dmabuf_region_free(&whole);
+	dmabuf_check_unused(&buffer);
 }
 
 static void a68_fences(void)
@@ -117,33 +124,29 @@ static void a68_fences(void)
 	const unsigned int delay = 100;
 	/* The exporter counts ticks, the first of which has begun already. */
 	const double least = 0.08;
-	struct dmabuf dmabuf;
-	struct region r;
 	double start;
 	int i;
 
-	begin();
-	dmabuf = dmabuf_own(SIZE, 0);
-	r = dmabuf_region(&dmabuf, 0, SIZE, 0, ALL_ACCESS);
+	begin_whole();
 	for (i = 0; i < 5; i++) {
 		start = now();
-		move(&dmabuf, delay);
-		check_read(&link_, &all, 0, &r, 0, LEN);
+		move(&buffer, delay);
+		check_read(&link_, &all, 0, &whole, 0, LEN);
 		CHECK(now() - start >= least);
 		buf_check(all.buf);
-		move(&dmabuf, delay);
-		check_write(&link_, &all, 0, &r, 0, LEN);
-		buf_check(r.buf);
+		move(&buffer, delay);
+		check_write(&link_, &all, 0, &whole, 0, LEN);
+		buf_check(whole.buf);
 	}
 	/* At registration, too. */
-	dmabuf_region_free(&r);
+	dmabuf_region_free(&whole);
 	start = now();
-	move(&dmabuf, delay);
-	r = dmabuf_region(&dmabuf, 0, SIZE, 0, ALL_ACCESS);
+	move(&buffer, delay);
+	whole = dmabuf_region(&buffer, 0, SIZE, 0, ALL_ACCESS);
 	CHECK(now() - start >= least);
-	check_read(&link_, &all, 0, &r, 0, LEN);
+	check_read(&link_, &all, 0, &whole, 0, LEN);
 	buf_check(all.buf);
-	unharmed(&dmabuf);
+	unharmed(&buffer);
 }
 
 static void waits(void *arg)
@@ -181,70 +184,59 @@ static void a68_fence_kill(void)
 
 static void a68_fails_later(void)
 {
-	struct dmabuf dmabuf;
-	struct region r;
 	uint64_t maps;
 
-	begin();
-	dmabuf = dmabuf_own(SIZE, 0);
-	r = dmabuf_region(&dmabuf, 0, SIZE, 0, ALL_ACCESS);
-	exchange(&link_, &all, &r);
-	dmabuf_fail(&dmabuf, EXPORTER_MAP, ENOMEM);
+	begin_whole();
+	exchange(&link_, &all, &whole);
+	dmabuf_fail(&buffer, EXPORTER_MAP, ENOMEM);
 	/* What is mapped is. */
-	exchange(&link_, &all, &r);
-	move(&dmabuf, 0);
-	no_access(&r);
-	dmabuf_fail(&dmabuf, EXPORTER_MAP, 0);
-	exchange(&link_, &all, &r);
-	maps = dmabuf_stat(&dmabuf).maps;
+	exchange(&link_, &all, &whole);
+	move(&buffer, 0);
+	no_access(&whole);
+	dmabuf_fail(&buffer, EXPORTER_MAP, 0);
+	exchange(&link_, &all, &whole);
+	maps = dmabuf_stat(&buffer).maps;
 	CHECK_EQ(maps, 2);
-	dmabuf_region_free(&r);
-	dmabuf_check_unused(&dmabuf);
+	dmabuf_region_free(&whole);
+	dmabuf_check_unused(&buffer);
 }
 
 static void a68_revoked(void)
 {
-	struct dmabuf dmabuf;
-	struct region r, other;
+	struct region other;
 
-	begin();
-	dmabuf = dmabuf_own(SIZE, 0);
-	r = dmabuf_region(&dmabuf, 0, SIZE, 0, ALL_ACCESS);
-	other = dmabuf_region(&dmabuf, 0, SIZE, 0, ALL_ACCESS);
-	exchange(&link_, &all, &r);
-	dmabuf_revoke(&dmabuf);
-	no_access(&r);
+	begin_whole();
+	other = dmabuf_region(&buffer, 0, SIZE, 0, ALL_ACCESS);
+	exchange(&link_, &all, &whole);
+	dmabuf_revoke(&buffer);
+	no_access(&whole);
 	no_access(&other);
-	CHECK_EQ(dmabuf_stat(&dmabuf).maps, dmabuf_stat(&dmabuf).unmaps);
-	MUST_NOT(ibv_reg_dmabuf_mr(dev.pd, 0, SIZE, 0, dmabuf.fd, ALL_ACCESS),
+	CHECK_EQ(dmabuf_stat(&buffer).maps, dmabuf_stat(&buffer).unmaps);
+	MUST_NOT(ibv_reg_dmabuf_mr(dev.pd, 0, SIZE, 0, buffer.fd, ALL_ACCESS),
 		 ENODEV);
-	dmabuf_region_free(&r);
+	dmabuf_region_free(&whole);
 	dmabuf_region_free(&other);
-	dmabuf_check_unused(&dmabuf);
+	dmabuf_check_unused(&buffer);
 }
 
 static void a68_counters(void)
 {
 	uint64_t faults, events, gone, moves;
-	struct dmabuf dmabuf;
-	struct region r;
 	int i;
 
-	begin();
-	dmabuf = dmabuf_own(SIZE, 0);
-	r = dmabuf_region(&dmabuf, 0, SIZE, 0, ALL_ACCESS);
+	begin_whole();
 	for (i = 0; i < 3; i++) {
-		move(&dmabuf, 0);
-		check_read(&link_, &all, 0, &r, 0, LEN);
+		move(&buffer, 0);
+		check_read(&link_, &all, 0, &whole, 0, LEN);
 	}
-	if (!resources_mr_counter(r.rkey, "page_faults", &faults))
+	if (!resources_mr_counter(whole.rkey, "page_faults", &faults))
 		skip("no counters of regions");
-	CHECK(resources_mr_counter(r.rkey, "page_invalidations", &gone));
+	CHECK(resources_mr_counter(whole.rkey, "page_invalidations", &gone));
 	CHECK_EQ(faults, 3 * SIZE / PAGE);
 	CHECK_EQ(gone, 3 * SIZE / PAGE);
-	if (resources_mr_counter(r.rkey, "page_faults_handled", &events)) {
-		CHECK(resources_mr_counter(r.rkey, "page_invalidations_handled",
-					   &moves));
+	if (resources_mr_counter(whole.rkey, "page_faults_handled", &events)) {
+		CHECK(resources_mr_counter(
+			whole.rkey, "page_invalidations_handled", &moves));
 		CHECK_EQ(events, 3);
 		CHECK_EQ(moves, 3);
 	}
