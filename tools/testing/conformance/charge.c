@@ -21,11 +21,11 @@ static long long charged(void)
 	return cgroup_get("rdma.current", "hca_object");
 }
 
-static void allow(long long objects)
+static void allow(const char *objects)
 {
 	char text[128];
 
-	snprintf(text, sizeof(text), "%s hca_object=%lld", device_name(),
+	snprintf(text, sizeof(text), "%s hca_object=%s", device_name(),
 		 objects);
 	cgroup_set("rdma.max", text);
 }
@@ -46,7 +46,7 @@ static void cg1_objects(void)
 
 	cgroup_enter("rdma");
 	CHECK_EQ(charged(), 0);
-	allow(4);
+	allow("4");
 	for (i = 0; i < 4; i++)
 		mrs[i] = MUST(ibv_reg_mr(dev.pd, buf->data, 9000, ALL_ACCESS));
 	CHECK_EQ(charged(), 4);
@@ -67,6 +67,8 @@ static void cg1_objects(void)
 		CHECK_EQ(ibv_dereg_mr(mrs[i]), 0);
 	CHECK_EQ(charged(), 0);
 	CHECK_EQ(vm_pin(0), 0);
+	/* In 6.12 a limit outlives its group, and the end of the device meets freed memory. */
+	allow("max");
 	cgroup_leave();
 }
 
