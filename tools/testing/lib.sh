@@ -44,6 +44,9 @@ GID=${GID:-$(gid_index "$DEV" "$ADDR")}
 
 have() { command -v "$1" >/dev/null; }
 
+# Whom dma-bufs come from that move and fail, if it was built.
+exporter() { [ ! -e "${EXPORTER:=}" ] || [ -e /dev/pinion_exporter ] || insmod "$EXPORTER"; }
+
 ok() { printf 'ok %d %s\n' $((++tests)) "$*"; }
 skip() { # NAME WHY
 	local name=$1
