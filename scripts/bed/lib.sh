@@ -48,8 +48,14 @@ progress() {
 # is not there yet. The folder is filled under another name and renamed when
 # complete; a lock keeps two runs from making it twice. A FUNCTION that finds
 # an unfinished folder may go on from there. LINK names it under current/.
+# A step of FUNCTION that fails ends it all, and what is half made is not kept: a
+# command substitution has cleared `set -e', so it is set again. Where that means
+# nothing, to the left of && or ||, nothing is made.
 cached() {
-	local kind=$1 k=$2 link=$3 fn=$4 dir lock
+	local kind=$1 k=$2 link=$3 fn=$4 dir lock lost
+	set -e
+	printf -v lost %s "$(set -e; false; echo lost)"
+	[ -z "$lost" ] || die "$kind is to be made where no failure would be seen"
 	dir=$CACHE/$kind/$k
 	if [ ! -d "$dir" ]; then
 		mkdir -p "$CACHE/$kind" "$CACHE/current" 2>/dev/null ||
