@@ -10,8 +10,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/pinion-abi.h>
+
+#include "dmabuf.h"
 #include "keys.h"
 #include "memory.h"
+#include "raw.h"
 #include "resources.h"
 
 enum { LEN = 300000, MIB = 1 << 20 };
@@ -165,6 +170,64 @@ static void d5_size_is_listed(void)
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
 }
 
+/* A program of before there were page sizes to ask for, which the kernel sees. */
+static int reg_without_sizes(void *addr, uint64_t size, uint32_t *handle)
+{
+	uint64_t address = (uintptr_t)addr;
+	struct ib_uverbs_attr *attr;
+	uint32_t access = 0, id;
+	struct raw raw;
+	int err;
+
+	raw_begin(&raw, MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_REG);
+	attr = raw_handle(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE, 0);
+	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR, &address, 8);
+	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, &size, 8);
+	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS, &access, 4);
+	raw_out(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &id, 4);
+	err = raw_call(dev.ctx->cmd_fd, &raw);
+	*handle = attr->data;
+	return err;
+}
+
+static void d6_legacy(void)
+{
+	uint32_t handle;
+	struct raw raw;
+	umem_t umem;
+
+	dv_begin();
+	umem = MUST(mlx5dv_devx_umem_reg(dev.ctx, scattered(MIB), MIB, 0));
+	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
+	CHECK_EQ(reg_without_sizes(scattered(MIB), MIB, &handle), 0);
+	raw_begin(&raw, MLX5_IB_OBJECT_DEVX_UMEM,
+		  MLX5_IB_METHOD_DEVX_UMEM_DEREG);
+	raw_handle(&raw, MLX5_IB_ATTR_DEVX_UMEM_DEREG_HANDLE, handle);
+	CHECK_EQ(raw_call(dev.ctx->cmd_fd, &raw), 0);
+	CHECK_EQ(vm_pin(0), 0);
+}
+
+/* Of all the sizes that will do for the older call, the largest is taken. */
+static void d6_huge(void)
+{
+	struct buf *buf = memory_new(&memory_hugetlb, 4 * MIB, 0);
+	struct prm_mkey mkey = {
+		.rights = PRM_RR,
+		.length = 4 * MIB,
+		.log_page = 21,
+	};
+	uint32_t key;
+	umem_t umem;
+
+	dv_begin();
+	umem = MUST(mlx5dv_devx_umem_reg(dev.ctx, buf->data, 4 * MIB, 0));
+	mkey.pdn = dv_pdn(dev.pd);
+	mkey.umem_id = umem->umem_id;
+	CHECK_EQ(mlx5dv_devx_obj_destroy(dv_key(&mkey, &key)), 0);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
+	memory_free(&memory_hugetlb, buf);
+}
+
 static void d7_comp_mask(void)
 {
 	struct buf *buf = buf_new(LEN, 0);
@@ -295,6 +358,78 @@ static void d17_errno(void)
 	CHECK_EQ(vm_pin(0), 0);
 }
 
+/*
+ * libibverbs' own ones are not asked: this program's come first. Memory that fork() is
+ * to leave alone, less that which it may copy again.
+ */
+static int dontfork_calls, dofork_calls, dontfork_fails;
+
+int ibv_dontfork_range(void *base, size_t size);
+int ibv_dofork_range(void *base, size_t size);
+
+int ibv_dontfork_range(void *base, size_t size)
+{
+	(void)base, (void)size;
+	dontfork_calls++;
+	return dontfork_fails;
+}
+
+int ibv_dofork_range(void *base, size_t size)
+{
+	(void)base, (void)size;
+	dofork_calls++;
+	return 0;
+}
+
+#define CHECK_FORKS(dontfork, dofork)                 \
+	do {                                          \
+		CHECK_EQ(dontfork_calls, (dontfork)); \
+		CHECK_EQ(dofork_calls, (dofork));     \
+	} while (0)
+
+static void d17_fork(void)
+{
+	struct buf *buf = buf_new(LEN, 0);
+	umem_t umem;
+
+	dv_begin();
+	umem = MUST(dv_umem(buf->data, LEN, 0, ~0ULL));
+	CHECK_FORKS(1, 0);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
+	CHECK_FORKS(1, 1);
+	MUST_NOT(dv_umem(buf->data, LEN, 0, 1), EINVAL);
+	CHECK_FORKS(2, 2);
+	dontfork_fails = EFAULT;
+	MUST_NOT(dv_umem(buf->data, LEN, 0, ~0ULL), EFAULT);
+	CHECK_FORKS(3, 2);
+	CHECK_EQ(vm_pin(0), 0);
+}
+
+/* The address of a dma-buf's is an offset, whatever is there in this process. */
+static void d10_fork(void)
+{
+	struct mlx5dv_devx_umem_in in = {
+		.size = 4 * PAGE,
+		.pgsz_bitmap = PAGE,
+		.comp_mask = MLX5DV_UMEM_MASK_DMABUF,
+	};
+	umem_t umem;
+	int i;
+
+	dv_begin();
+	dontfork_fails = EFAULT;
+	for (i = 0; i < DMABUF_KINDS; i++) {
+		if (!dmabuf_there(&dmabuf_kinds[i]))
+			continue;
+		in.dmabuf_fd = dmabuf_new(&dmabuf_kinds[i], in.size).fd;
+		umem = MUST(mlx5dv_devx_umem_reg_ex(dev.ctx, &in));
+		CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
+	}
+	if (!in.dmabuf_fd)
+		skip("no exporter of dma-bufs");
+	CHECK_FORKS(0, 0);
+}
+
 static void d19_export(void)
 {
 #ifdef HAVE_EXPORT
@@ -354,12 +489,16 @@ static const struct test tests[] = {
 	TEST(d4_page_sizes, "D4-no-listed-page-size-fits"),
 	TEST(d4_huge_pages, "D4-D5-only-huge-pages"),
 	TEST(d5_size_is_listed, "D5-the-size-is-one-of-those-listed"),
+	TEST(d6_legacy, "D6-the-older-call"),
+	TEST(d6_huge, "D6-the-older-call-on-huge-pages"),
 	TEST(d7_comp_mask, "D7-D8-comp-mask"),
 	TEST(d11_access, "D11-access"),
 	TEST(d12_memory, "D12-memory-that-cannot-be-pinned"),
 	TEST(d12_limit, "D12-the-limit-on-pinned-memory"),
 	TEST(d13_pins, "D13-pins-are-counted"),
 	TEST(d13_exit, "D13-exit-releases-everything"),
+	TEST(d10_fork, "D10-a-dma-buf-is-no-memory-to-keep-from-fork"),
+	TEST(d17_fork, "D17-memory-is-kept-from-fork-while-registered"),
 	TEST(d17_errno, "D17-failure-sets-errno-and-leaves-nothing"),
 	TEST(d19_export, "D19-export-and-import"),
 	TEST(d20_other_context, "D20-ids-are-good-for-one-context"),

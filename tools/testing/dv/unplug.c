@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A device that is removed while what mlx5dv made of pinned memory is in use: a region
+ * through the other device, a key over a umem of this process or of a dma-buf (items C10,
+ * D13). Traffic ends, nothing stays pinned, and there is a device again.
+ */
+#include "dmabuf.h"
+#include "keys.h"
+#include "resources.h"
+#include "unplug.h"
+
+static struct dmabuf dmabuf;
+static umem_t umem;
+static obj_t obj;
+
+static void key_over(struct region *target, struct buf *buf, umem_t memory)
+{
+	umem = MUST(memory);
+	obj = dv_region(buf, umem, target);
+}
+
+static void make_umem(struct region *target)
+{
+	struct buf *buf = buf_new(UNPLUG_LENGTH, 0);
+
+	key_over(target, buf,
+		 dv_umem(buf->data, UNPLUG_LENGTH, UMEM_ACCESS, ~0ULL));
+}
+
+static void end_umem(struct region *target)
+{
+	(void)target;
+	CHECK_EQ(vm_pin(0), 0);
+	mlx5dv_devx_obj_destroy(obj);
+	mlx5dv_devx_umem_dereg(umem);
+}
+
+static void make_dmabuf_umem(struct region *target)
+{
+	struct mlx5dv_devx_umem_in in = {
+		.size = UNPLUG_LENGTH,
+		.access = UMEM_ACCESS,
+		.pgsz_bitmap = PAGE,
+		.comp_mask = MLX5DV_UMEM_MASK_DMABUF,
+	};
+
+	dmabuf = dmabuf_own(UNPLUG_LENGTH, 0);
+	in.dmabuf_fd = dmabuf.fd;
+	key_over(target, dmabuf_view(&dmabuf, 0, UNPLUG_LENGTH),
+		 mlx5dv_devx_umem_reg_ex(dev.ctx, &in));
+}
+
+static void end_dmabuf_umem(struct region *target)
+{
+	dmabuf_check_unused(&dmabuf);
+	end_umem(target);
+}
+
+static void d13_umem(void)
+{
+	dv_begin();
+	unplug(&(struct unplug_kind){ make_umem, NULL, end_umem });
+}
+
+static void d13_dmabuf(void)
+{
+	dv_begin();
+	need_exporter();
+	unplug(&(struct unplug_kind){ make_dmabuf_umem, NULL,
+				      end_dmabuf_umem });
+}
+
+#ifdef HAVE_DMABUF_MR
+static void make_direct(struct region *target)
+{
+	struct ibv_mr *mr;
+
+	dmabuf = dmabuf_own(UNPLUG_LENGTH, 0);
+	mr = MUST(mlx5dv_reg_dmabuf_mr(dev.pd, 0, UNPLUG_LENGTH, 0, dmabuf.fd,
+				       ALL_ACCESS,
+				       MLX5DV_REG_DMABUF_ACCESS_DATA_DIRECT));
+	*target = region_of(dmabuf_view(&dmabuf, 0, UNPLUG_LENGTH), mr, 0);
+}
+
+static void end_direct(struct region *target)
+{
+	dmabuf_check_unused(&dmabuf);
+	ibv_dereg_mr(target->mr);
+}
+
+static void c10_direct(void)
+{
+	dv_begin();
+	need_exporter();
+	unplug(&(struct unplug_kind){ make_direct, NULL, end_direct });
+}
+#endif
+
+static const struct test tests[] = {
+#ifdef HAVE_DMABUF_MR
+	LONG_TEST(c10_direct, "C10-the-device-goes-data-direct", 90),
+#endif
+	LONG_TEST(d13_umem, "D13-the-device-goes-umems", 90),
+	LONG_TEST(d13_dmabuf, "D13-the-device-goes-umems-of-dma-bufs", 90),
+};
+
+HARNESS_MAIN("Devices removed under what mlx5dv pinned", tests)
