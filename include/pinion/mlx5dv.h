@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <infiniband/verbs.h>
 
@@ -174,6 +175,24 @@ int mlx5dv_devx_umem_export(struct mlx5dv_devx_umem *umem, void *data);
 struct mlx5dv_devx_umem *mlx5dv_devx_umem_import(struct ibv_context *context,
 						 void *data);
 void mlx5dv_devx_umem_unimport(struct mlx5dv_devx_umem *umem);
+
+struct mlx5dv_devx_uar {
+	void *reg_addr;
+	void *base_addr;
+	uint32_t page_id;
+	off_t mmap_off;
+	uint64_t comp_mask;
+};
+
+enum mlx5dv_uar_alloc_type {
+	MLX5DV_UAR_ALLOC_TYPE_BF = 0,
+	MLX5DV_UAR_ALLOC_TYPE_NC = 1,
+};
+
+struct mlx5dv_devx_uar *mlx5dv_devx_alloc_uar(struct ibv_context *context,
+					      uint32_t flags);
+void mlx5dv_devx_free_uar(struct mlx5dv_devx_uar *devx_uar);
+int mlx5dv_devx_uar_export_dmabuf_fd(struct mlx5dv_devx_uar *devx_uar);
 
 struct mlx5dv_export_sizes {
 	uint32_t var_attrs_size;

@@ -33,6 +33,8 @@ static void dealloc_driver(struct ib_device *ibdev)
 	pinion_umems_destroy(&dev->umems);
 	WARN_ON(!ida_is_empty(&dev->flow_counters));
 	ida_destroy(&dev->flow_counters);
+	WARN_ON(!ida_is_empty(&dev->uars));
+	ida_destroy(&dev->uars);
 	mutex_destroy(&dev->resize_lock);
 }
 
@@ -93,6 +95,7 @@ static int construct(struct pinion_dev *dev)
 	xa_init(&dev->pds);
 	pinion_umems_init(&dev->umems);
 	ida_init(&dev->flow_counters);
+	ida_init(&dev->uars);
 	mutex_init(&dev->resize_lock);
 
 	pinion_verbs_set_ops(&dev->ibdev);

@@ -111,6 +111,20 @@ int pinion_dm_query(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
 					     sizeof(resp));
 }
 
+/**
+ * pinion_dm_export - give device memory to others as a dma-buf
+ * @ibdm: the memory, whole pages of it
+ * @attrs: answered with the descriptor
+ *
+ * Return: 0 or a negative errno.
+ */
+int pinion_dm_export(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
+{
+	struct pinion_dm *dm = to_pinion_dm(ibdm);
+
+	return pinion_answer_export(attrs, PINION_ATTR_DM_EXPORT_FD, dm->memory, dm->size);
+}
+
 const struct ib_device_ops pinion_dm_ops = {
 	.alloc_dm = alloc,
 	.dealloc_dm = dealloc,

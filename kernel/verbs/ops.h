@@ -25,6 +25,7 @@ extern const struct ib_device_ops pinion_compat_ops;
 extern const struct uapi_definition pinion_uapi_defs[];
 extern const struct uapi_definition pinion_data_direct_defs[];
 extern const struct uapi_definition pinion_devx_defs[];
+extern const struct uapi_definition pinion_devx_uar_defs[];
 extern const struct uapi_definition pinion_devx_umem_defs[];
 
 int pinion_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata);
@@ -33,6 +34,8 @@ int pinion_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int pinion_wants_data_direct(struct uverbs_attr_bundle *attrs, bool *wants);
 int pinion_pd_query(struct ib_pd *ibpd, struct uverbs_attr_bundle *attrs);
 int pinion_dm_query(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs);
+int pinion_dm_export(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs);
+int pinion_answer_export(struct uverbs_attr_bundle *attrs, u16 attr, void *area, size_t size);
 int pinion_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed);
 struct ib_mr *pinion_register_user(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 				   int access, struct ib_udata *udata);

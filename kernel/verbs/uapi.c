@@ -65,8 +65,24 @@ DECLARE_UVERBS_NAMED_METHOD(PINION_METHOD_DM_QUERY,
 								   length),
 						UA_MANDATORY));
 
+static int UVERBS_HANDLER(PINION_METHOD_DM_EXPORT)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_dm *ibdm = uverbs_attr_get_obj(attrs, PINION_ATTR_DM_EXPORT_HANDLE);
+
+	if (IS_ERR(ibdm))
+		return PTR_ERR(ibdm);
+	return pinion_dm_export(ibdm, attrs);
+}
+
+DECLARE_UVERBS_NAMED_METHOD(PINION_METHOD_DM_EXPORT,
+			    UVERBS_ATTR_IDR(PINION_ATTR_DM_EXPORT_HANDLE, UVERBS_OBJECT_DM,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(PINION_ATTR_DM_EXPORT_FD, UVERBS_ATTR_TYPE(s32),
+						UA_MANDATORY));
+
 ADD_UVERBS_METHODS(pinion_dm_methods, UVERBS_OBJECT_DM,
-		   &UVERBS_METHOD(PINION_METHOD_DM_QUERY));
+		   &UVERBS_METHOD(PINION_METHOD_DM_QUERY),
+		   &UVERBS_METHOD(PINION_METHOD_DM_EXPORT));
 
 static int UVERBS_HANDLER(PINION_METHOD_PD_QUERY)(struct uverbs_attr_bundle *attrs)
 {
@@ -108,6 +124,7 @@ const struct uapi_definition pinion_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DM, &pinion_dm_methods),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_PD, &pinion_pd_methods),
 	UAPI_DEF_CHAIN(pinion_devx_umem_defs),
+	UAPI_DEF_CHAIN(pinion_devx_uar_defs),
 	UAPI_DEF_CHAIN(pinion_devx_defs),
 	UAPI_DEF_CHAIN(pinion_data_direct_defs),
 	{},

@@ -62,14 +62,17 @@ struct dv_object {
 	struct ibv_context *context;
 	uint32_t handle;
 	struct dv_object *next;
-	/* a umem only */
-	struct mlx5dv_devx_umem umem;
-	void *addr; /* kept from being copied by fork(); or NULL */
+	/* what the program has of it, unless that is the object itself */
+	union {
+		struct mlx5dv_devx_umem umem;
+		struct mlx5dv_devx_uar uar;
+	};
+	void *addr; /* a umem's, kept from being copied by fork(); or NULL */
 	size_t size;
 };
 
 void dv_remember(struct dv_object *object);
-/* By what the program has of it: @object itself, or its umem. NULL: not ours. */
+/* By what the program has of it: @object itself, its umem or UAR. NULL: not ours. */
 struct dv_object *dv_find(const void *given);
 void dv_forget(struct dv_object *object);
 

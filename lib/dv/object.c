@@ -39,13 +39,13 @@ static struct dv_object *look(const struct dv_object *object)
 
 struct dv_object *dv_find(const void *given)
 {
-	const char *umem = given;
+	const char *inside = given;
 	struct dv_object *found;
 
 	pthread_mutex_lock(&lock);
 	found = look(given);
 	if (!found)
-		found = look((void *)(umem - offsetof(struct dv_object, umem)));
+		found = look((void *)(inside - offsetof(struct dv_object, umem)));
 	pthread_mutex_unlock(&lock);
 	return found;
 }

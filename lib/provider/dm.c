@@ -55,7 +55,6 @@ static int map_dm(struct pinion_dm *dm, int fd, uint64_t mmap_offset,
 
 	dm->map = map;
 	dm->map_length = mmap_length;
-	dm->mmap_offset = mmap_offset;
 	dm->length = length;
 	dm->vdm.dm.memcpy_to_dm = memcpy_to_dm;
 	dm->vdm.dm.memcpy_from_dm = memcpy_from_dm;
@@ -188,11 +187,15 @@ struct ibv_mr *pinion_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm,
 }
 
 #if PINION_HAVE_DM_EXPORT
+/* By a method of ours: the core's is for memory of PCI devices. */
 int pinion_dm_export_dmabuf_fd(struct ibv_dm *ibdm)
 {
-	struct pinion_dm *dm = to_pinion_dm(ibdm);
+	DECLARE_COMMAND_BUFFER(attrs, UVERBS_OBJECT_DM, PINION_METHOD_DM_EXPORT,
+			       2);
+	int32_t fd;
 
-	return ibv_cmd_export_dmabuf_fd(
-		ibdm->context, dm->mmap_offset / sysconf(_SC_PAGESIZE));
+	fill_attr_in_obj(attrs, PINION_ATTR_DM_EXPORT_HANDLE, ibdm->handle);
+	fill_attr_out_ptr(attrs, PINION_ATTR_DM_EXPORT_FD, &fd);
+	return execute_ioctl(ibdm->context, attrs) ? -1 : fd;
 }
 #endif

@@ -93,7 +93,6 @@ struct pinion_dm {
 	struct verbs_dm vdm;
 	char *map;
 	size_t map_length;
-	uint64_t mmap_offset;
 	size_t length;
 };
 

@@ -406,12 +406,29 @@ enum pinion_dm_alloc_attrs {
 
 /* Methods added to UVERBS_OBJECT_DM */
 enum pinion_dm_methods {
-	PINION_METHOD_DM_QUERY = PINION_NS + 7,
+	PINION_METHOD_DM_EXPORT = PINION_NS + 6,
+	PINION_METHOD_DM_QUERY,
 };
 
 enum pinion_dm_query_attrs {
 	PINION_ATTR_DM_QUERY_HANDLE = PINION_NS,
 	PINION_ATTR_DM_QUERY_RESP,		/* struct pinion_query_dm_resp */
+};
+
+/* The descriptor of a dma-buf, __s32, that lives on by itself. */
+enum pinion_dm_export_attrs {
+	PINION_ATTR_DM_EXPORT_HANDLE = PINION_NS,
+	PINION_ATTR_DM_EXPORT_FD,
+};
+
+/* Methods added to mlx5's object of doorbell pages (UARs): the same of one of those */
+enum pinion_uar_methods {
+	PINION_METHOD_UAR_EXPORT = PINION_NS + 7,
+};
+
+enum pinion_uar_export_attrs {
+	PINION_ATTR_UAR_EXPORT_HANDLE = PINION_NS,
+	PINION_ATTR_UAR_EXPORT_FD,
 };
 
 /* Methods added to UVERBS_OBJECT_PD: the number DEVX commands know it by */

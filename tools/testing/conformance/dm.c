@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device memory: allocation, copying, regions of it (items DM1 to DM12).
+ * Device memory: allocation, copying, regions of it, dma-bufs of it (items DM1 to DM13).
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -336,6 +336,42 @@ static void dm12_fork(void)
 	mirror_check(&m);
 }
 
+/* The same memory as a dma-buf, which others can have and which outlives it. */
+static void dm13_export(void)
+{
+#ifdef HAVE_DM_EXPORT
+	enum { AT = 4096 + 100, LEN = 20000 };
+	struct ibv_dm *dm = new_dm(SIZE);
+	struct region part, back;
+	uint8_t *got = MUST(malloc(SIZE));
+	struct ibv_mr *mr;
+	int fd;
+
+	begin();
+	fd = ibv_dm_export_dmabuf_fd(dm);
+	CHECK(fd >= 0);
+	MUST_NOT(ibv_reg_dmabuf_mr(dev.pd, 0, SIZE + 1, 0, fd, ALL_ACCESS),
+		 EINVAL);
+	mr = MUST(ibv_reg_dmabuf_mr(dev.pd, AT, LEN, AT, fd, ALL_ACCESS));
+	part = region_new(LEN, 7, ALL_ACCESS);
+	back = region_new(LEN, 3000, ALL_ACCESS);
+	CHECK_EQ(close(fd), 0);
+	expect(rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&part, 0, LEN), AT,
+		    mr->rkey),
+	       IBV_WC_SUCCESS);
+	CHECK_EQ(ibv_memcpy_from_dm(got, dm, 0, SIZE), 0);
+	CHECK(!memcmp(got + AT, part.buf->data, LEN));
+	CHECK_EQ(ibv_free_dm(dm), 0);
+	expect(rdma(&link_.a, IBV_WR_RDMA_READ, sge_of(&back, 0, LEN), AT,
+		    mr->rkey),
+	       IBV_WC_SUCCESS);
+	CHECK(!memcmp(back.buf->data, part.buf->data, LEN));
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+#else
+	skip("this libibverbs exports nothing");
+#endif
+}
+
 static const struct test tests[] = {
 	TEST(dm1_alloc, "DM1 sizes"),
 	TEST(dm2_limit, "DM2 the limit is kept"),
@@ -349,6 +385,7 @@ static const struct test tests[] = {
 	TEST(dm10_windows, "DM10 windows"),
 	TEST(dm11_kill, "DM11 killed with device memory"),
 	TEST(dm12_fork, "DM12 fork"),
+	TEST(dm13_export, "DM13 exported as a dma-buf"),
 };
 
 HARNESS_MAIN("Device memory", tests)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Each call of mlx5dv with its first, second, ... allocation or copy failing. Needs a
- * kernel with fault injection (items D17 and N15 to N20).
+ * kernel with fault injection (items D17 and N15 to N21).
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "dmabuf.h"
 #include "keys.h"
@@ -255,6 +256,44 @@ static void n20_queues(void)
 	end();
 }
 
+static struct mlx5dv_devx_uar *uar;
+
+static int alloc_uar(void)
+{
+	uar = mlx5dv_devx_alloc_uar(dev.ctx, 1);
+	return uar ? 0 : errno;
+}
+
+static void free_uar(void)
+{
+	mlx5dv_devx_free_uar(uar);
+}
+
+#ifdef HAVE_EXPORT
+static int export_uar(void)
+{
+	fd = mlx5dv_devx_uar_export_dmabuf_fd(uar);
+	return fd >= 0 ? 0 : errno;
+}
+
+static void close_fd(void)
+{
+	CHECK_EQ(close(fd), 0);
+}
+#endif
+
+static void n21_uar(void)
+{
+	begin();
+	sweep(&(struct op){ "UAR", alloc_uar, free_uar });
+#ifdef HAVE_EXPORT
+	CHECK_EQ(alloc_uar(), 0);
+	sweep(&(struct op){ "UAR exported", export_uar, close_fd });
+	free_uar();
+#endif
+	end();
+}
+
 static const struct test tests[] = {
 	LONG_TEST(n15_umem, "N15-umem", 300),
 	LONG_TEST(n16_key, "N16-key-of-a-umem", 300),
@@ -262,6 +301,7 @@ static const struct test tests[] = {
 	LONG_TEST(n18_pd, "N18-PD-and-capabilities", 300),
 	LONG_TEST(n19_dmabuf, "N19-dma-bufs", 300),
 	LONG_TEST(n20_queues, "N20-queues-on-umems", 300),
+	LONG_TEST(n21_uar, "N21-doorbell-pages", 300),
 };
 
 HARNESS_MAIN("faults in calls of mlx5dv", tests)

@@ -98,6 +98,20 @@ static void c13_umems(void)
 	PASSED("devx_umem_dereg", WORD(umem));
 }
 
+static void c13_uars(void)
+{
+	struct mlx5dv_devx_uar *uar = STANDIN_POINTER;
+
+	CHECK(mlx5dv_devx_alloc_uar(dev.ctx, 5) == uar);
+	PASSED("devx_alloc_uar", WORD(dev.ctx), 5);
+#ifdef HAVE_EXPORT
+	CHECK_EQ(mlx5dv_devx_uar_export_dmabuf_fd(uar), STANDIN_NUMBER);
+	PASSED("devx_uar_export_dmabuf_fd", WORD(uar));
+#endif
+	mlx5dv_devx_free_uar(uar);
+	PASSED("devx_free_uar", WORD(uar));
+}
+
 static void c13_passed_on(void)
 {
 	if (dev.pinion || !standin)
@@ -105,6 +119,7 @@ static void c13_passed_on(void)
 	c13_regions();
 	c13_objects();
 	c13_umems();
+	c13_uars();
 }
 
 /* On a device of ours it is never asked. */
@@ -159,6 +174,7 @@ static void d16_commands(void)
 	MUST_NOT(mlx5dv_devx_obj_create(dev.ctx, in, 16, out, 16), EOPNOTSUPP);
 	CHECK_EQ(mlx5dv_devx_general_cmd(dev.ctx, in, 16, out, 16), EOPNOTSUPP);
 	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_PD), EOPNOTSUPP);
+	MUST_NOT(mlx5dv_devx_alloc_uar(dev.ctx, 0), EOPNOTSUPP);
 }
 
 static const struct test tests[] = {

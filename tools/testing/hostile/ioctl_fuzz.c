@@ -133,6 +133,7 @@ enum takes {
 	HANDLE,
 	NUMBER,
 	FLAGS,
+	KIND,
 	COMMAND,
 	PAYLOAD,
 	ANSWER,
@@ -148,6 +149,7 @@ struct attribute {
 
 #define UMEM(name) MLX5_IB_ATTR_DEVX_UMEM_##name
 #define OBJ(name) MLX5_IB_ATTR_DEVX_OBJ_##name
+#define UAR(name) MLX5_IB_ATTR_UAR_OBJ_##name
 
 static const struct method {
 	uint16_t object, method;
@@ -195,6 +197,24 @@ static const struct method {
 	  PINION_METHOD_DM_QUERY,
 	  { { PINION_ATTR_DM_QUERY_HANDLE, HANDLE, 0 },
 	    { PINION_ATTR_DM_QUERY_RESP, ANSWER, 24 } } },
+	{ UVERBS_OBJECT_DM,
+	  PINION_METHOD_DM_EXPORT,
+	  { { PINION_ATTR_DM_EXPORT_HANDLE, HANDLE, 0 },
+	    { PINION_ATTR_DM_EXPORT_FD, ANSWER, 4 } } },
+	{ MLX5_IB_OBJECT_UAR,
+	  MLX5_IB_METHOD_UAR_OBJ_ALLOC,
+	  { { UAR(ALLOC_HANDLE), NEW, 0 },
+	    { UAR(ALLOC_TYPE), KIND, 8 },
+	    { UAR(ALLOC_PAGE_ID), ANSWER, 4 },
+	    { UAR(ALLOC_MMAP_LENGTH), ANSWER, 4 },
+	    { UAR(ALLOC_MMAP_OFFSET), ANSWER, 8 } } },
+	{ MLX5_IB_OBJECT_UAR,
+	  MLX5_IB_METHOD_UAR_OBJ_DESTROY,
+	  { { UAR(DESTROY_HANDLE), HANDLE, 0 } } },
+	{ MLX5_IB_OBJECT_UAR,
+	  PINION_METHOD_UAR_EXPORT,
+	  { { PINION_ATTR_UAR_EXPORT_HANDLE, HANDLE, 0 },
+	    { PINION_ATTR_UAR_EXPORT_FD, ANSWER, 4 } } },
 	{ UVERBS_OBJECT_QP,
 	  PINION_METHOD_QP_DOORBELL,
 	  { { PINION_ATTR_QP_DOORBELL_HANDLE, HANDLE, 0 } } },
@@ -350,6 +370,10 @@ static void add_nearly(struct raw *raw, const struct attribute *a)
 		return;
 	case FLAGS:
 		number = some_flags();
+		raw_in(raw, a->id, &number, a->length);
+		return;
+	case KIND:
+		number = rnd_below(12) ? rnd() & 1 : rnd();
 		raw_in(raw, a->id, &number, a->length);
 		return;
 	case COMMAND:

@@ -115,3 +115,21 @@ int mlx5dv_devx_umem_dereg(struct mlx5dv_devx_umem *umem)
 	ASKED(WORD(umem));
 	return STANDIN_NUMBER;
 }
+
+struct mlx5dv_devx_uar *mlx5dv_devx_alloc_uar(struct ibv_context *context,
+					      uint32_t flags)
+{
+	ASKED(WORD(context), flags);
+	return STANDIN_POINTER;
+}
+
+void mlx5dv_devx_free_uar(struct mlx5dv_devx_uar *devx_uar)
+{
+	ASKED(WORD(devx_uar));
+}
+
+int mlx5dv_devx_uar_export_dmabuf_fd(struct mlx5dv_devx_uar *devx_uar)
+{
+	ASKED(WORD(devx_uar));
+	return STANDIN_NUMBER;
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Doorbell pages (UARs) as a uverbs object, with mlx5's own numbers for object, methods
+ * and attributes. Nothing here listens to such a page, as no queue is made for one: it is
+ * memory to map, to export and to name, for programs that make one in passing.
+ */
+#define UVERBS_MODULE_NAME pinion
+
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+#include <rdma/uverbs_named_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+
+#include "device.h"
+#include "mmap.h"
+#include "ops.h"
+
+/* More than this nobody has a use for. */
+#define MAX_UARS SZ_64K
+
+struct uar {
+	struct pinion_mapping map;
+	struct ida *ids;
+	u32 id;
+};
+
+static void release(struct pinion_mapping *map)
+{
+	struct uar *uar = container_of(map, struct uar, map);
+
+	ida_free(uar->ids, uar->id);
+	vfree(map->area);
+	kfree(uar);
+}
+
+static int number(struct uar *uar)
+{
+	int id = ida_alloc_range(uar->ids, 1, MAX_UARS, GFP_KERNEL);
+
+	if (id < 0)
+		return id;
+	uar->id = id;
+	return 0;
+}
+
+static struct uar *make(struct ida *ids, struct ib_ucontext *context)
+{
+	struct uar *uar;
+	int err = -ENOMEM;
+
+	uar = kzalloc(sizeof(*uar), GFP_KERNEL_ACCOUNT);
+	if (!uar)
+		return ERR_PTR(-ENOMEM);
+	uar->ids = ids;
+	uar->map.size = PAGE_SIZE;
+	uar->map.release = release;
+	uar->map.area = __vmalloc(PAGE_SIZE, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!uar->map.area)
+		goto err_free;
+	err = number(uar);
+	if (err)
+		goto err_free_area;
+	err = pinion_mapping_offer(&uar->map, context);
+	if (err)
+		goto err_free_id;
+	return uar;
+
+err_free_id:
+	ida_free(ids, uar->id);
+err_free_area:
+	vfree(uar->map.area);
+err_free:
+	kfree(uar);
+	return ERR_PTR(err);
+}
+
+static int answer(struct uar *uar, struct uverbs_attr_bundle *attrs)
+{
+	u64 offset = pinion_mapping_offset(&uar->map);
+	u32 length = uar->map.size;
+	int err;
+
+	err = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &uar->id,
+			     sizeof(uar->id));
+	if (err)
+		return err;
+	err = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset,
+			     sizeof(offset));
+	if (err)
+		return err;
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &length,
+			      sizeof(length));
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uobject *uobject =
+		uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
+	struct ib_ucontext *context = uobject->context;
+	enum mlx5_ib_uapi_uar_alloc_type type;
+	struct uar *uar;
+	int err;
+
+	err = uverbs_get_const(&type, attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE);
+	if (err)
+		return err;
+	if (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC)
+		return -EOPNOTSUPP;
+	uar = make(&to_pinion_dev(context->device)->uars, context);
+	if (IS_ERR(uar))
+		return PTR_ERR(uar);
+	err = answer(uar, attrs);
+	if (err) {
+		pinion_mapping_end(&uar->map);
+		return err;
+	}
+	uobject->object = uar;
+	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
+	return 0;
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_UAR_OBJ_ALLOC,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE,
+					    MLX5_IB_OBJECT_UAR, UVERBS_ACCESS_NEW,
+					    UA_MANDATORY),
+			    UVERBS_ATTR_CONST_IN(MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE,
+						 enum mlx5_ib_uapi_uar_alloc_type,
+						 UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID,
+						UVERBS_ATTR_TYPE(u32), UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH,
+						UVERBS_ATTR_TYPE(u32), UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET,
+						UVERBS_ATTR_TYPE(u64), UA_MANDATORY));
+
+static int uar_cleanup(struct ib_uobject *uobject, enum rdma_remove_reason why,
+		       struct uverbs_attr_bundle *attrs)
+{
+	struct uar *uar = uobject->object;
+
+	pinion_mapping_end(&uar->map);
+	return 0;
+}
+
+DECLARE_UVERBS_NAMED_METHOD_DESTROY(MLX5_IB_METHOD_UAR_OBJ_DESTROY,
+				    UVERBS_ATTR_IDR(MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE,
+						    MLX5_IB_OBJECT_UAR,
+						    UVERBS_ACCESS_DESTROY, UA_MANDATORY));
+
+static int UVERBS_HANDLER(PINION_METHOD_UAR_EXPORT)(struct uverbs_attr_bundle *attrs)
+{
+	struct uar *uar = uverbs_attr_get_obj(attrs, PINION_ATTR_UAR_EXPORT_HANDLE);
+
+	if (IS_ERR(uar))
+		return PTR_ERR(uar);
+	return pinion_answer_export(attrs, PINION_ATTR_UAR_EXPORT_FD, uar->map.area,
+				    uar->map.size);
+}
+
+DECLARE_UVERBS_NAMED_METHOD(PINION_METHOD_UAR_EXPORT,
+			    UVERBS_ATTR_IDR(PINION_ATTR_UAR_EXPORT_HANDLE, MLX5_IB_OBJECT_UAR,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(PINION_ATTR_UAR_EXPORT_FD,
+						UVERBS_ATTR_TYPE(s32), UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_UAR, UVERBS_TYPE_ALLOC_IDR(uar_cleanup),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_UAR_OBJ_ALLOC),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_UAR_OBJ_DESTROY),
+			    &UVERBS_METHOD(PINION_METHOD_UAR_EXPORT));
+
+const struct uapi_definition pinion_devx_uar_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_UAR),
+	{},
+};
