@@ -55,7 +55,7 @@ static void unmap(struct dma_buf_attachment *attach, struct sg_table *sgt,
 	kfree(sgt);
 }
 
-static void free(struct export *export)
+static void let_go(struct export *export)
 {
 	unsigned int i;
 
@@ -66,7 +66,7 @@ static void free(struct export *export)
 
 static void release(struct dma_buf *dmabuf)
 {
-	free(dmabuf->priv);
+	let_go(dmabuf->priv);
 }
 
 static const struct dma_buf_ops ops = {
@@ -106,7 +106,7 @@ struct file *pinion_export(void *area, size_t size)
 	info.priv = export;
 	dmabuf = dma_buf_export(&info);
 	if (IS_ERR(dmabuf)) {
-		free(export);
+		let_go(export);
 		return ERR_CAST(dmabuf);
 	}
 	return dmabuf->file;

@@ -131,6 +131,34 @@ apt_private() {
 	fi
 }
 
+# download_unpacked DIR SUITE PACKAGES...: what packages of that Debian have, unpacked
+# into DIR.
+download_unpacked() {
+	local dir=$1 suite=$2 deb
+	shift 2
+	need dpkg
+	apt_private "$suite"
+	mkdir -p "$dir/deb"
+	(cd "$dir/deb" && apt-get "${APT[@]}" download "$@") || return
+	for deb in "$dir"/deb/*.deb; do dpkg -x "$deb" "$dir"; done
+	rm -rf "$dir/deb"
+}
+
+# fetch_upstream DIR SUITE PACKAGE: the source of a package, unpacked into DIR. Only the
+# upstream archive is asked for: mirrors exist that lack the rest.
+fetch_upstream() {
+	local d=$1/apt APT
+	mkdir -p "$d/lists/partial"
+	printf 'deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' \
+		"$(mirror)" "$2" >"$d/sources.list"
+	APT=(-o Dir::Etc::sourcelist="$d/sources.list" -o Dir::Etc::sourceparts=- -o Dir::State::lists="$d/lists"
+		-o Dir::State::status=/dev/null -o APT::Sandbox::User=root -qq)
+	apt-get "${APT[@]}" update
+	(cd "$d" && apt-get "${APT[@]}" source --download-only --tar-only "$3") || return
+	tar xf "$d/$3"_*.orig.tar.* -C "$1" --strip-components=1
+	rm -rf "$d"
+}
+
 # apt_version PACKAGE: the version apt would take.
 apt_version() { LC_ALL=C apt-cache "${APT[@]}" policy "$1" | sed -n 's/^ *Candidate: *//p'; }
 
