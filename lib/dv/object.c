@@ -45,7 +45,8 @@ struct dv_object *dv_find(const void *given)
 	pthread_mutex_lock(&lock);
 	found = look(given);
 	if (!found)
-		found = look((void *)(inside - offsetof(struct dv_object, umem)));
+		found = look(
+			(void *)(inside - offsetof(struct dv_object, umem)));
 	pthread_mutex_unlock(&lock);
 	return found;
 }

@@ -187,11 +187,11 @@ static void access_flags(int fd, int direct)
 						      bit, direct),
 				 EINVAL);
 		else
-			CHECK_EQ(ibv_dereg_mr(MUST(mlx5dv_reg_dmabuf_mr(
-					 dev.pd, 0, SIZE, 0, fd,
-					 bit | IBV_ACCESS_LOCAL_WRITE,
-					 direct))),
-				 0);
+			CHECK_EQ(
+				ibv_dereg_mr(MUST(mlx5dv_reg_dmabuf_mr(
+					dev.pd, 0, SIZE, 0, fd,
+					bit | IBV_ACCESS_LOCAL_WRITE, direct))),
+				0);
 	}
 	MUST_NOT(mlx5dv_reg_dmabuf_mr(dev.pd, 0, SIZE, 0, fd,
 				      IBV_ACCESS_REMOTE_WRITE, direct),

@@ -52,8 +52,8 @@ static struct buf *page_of(uar_t uar)
 static void traffic(struct link *link, int fd, struct buf *buf)
 {
 	struct region other = region_new(PAGE, 77, ALL_ACCESS), region;
-	struct ibv_mr *mr = MUST(
-		ibv_reg_dmabuf_mr(dev.pd, 0, PAGE, PAGE, fd, ALL_ACCESS));
+	struct ibv_mr *mr =
+		MUST(ibv_reg_dmabuf_mr(dev.pd, 0, PAGE, PAGE, fd, ALL_ACCESS));
 
 	region = region_of(buf, mr, PAGE);
 	exchange(link, &other, &region);
