@@ -46,9 +46,6 @@ void pinion_cursor_memory(struct pinion_cursor *cursor, void *memory);
 /* Back to the first byte. Not inside. */
 void pinion_cursor_rewind(struct pinion_cursor *cursor);
 
-/* Forward over @bytes, from the first byte. Not inside. */
-void pinion_cursor_seek(struct pinion_cursor *cursor, u64 bytes);
-
 /*
  * Would every sge be let in? Return: 0 or the syndrome, also in cursor->syndrome.
  * May sleep; not inside before or after.

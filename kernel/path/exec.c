@@ -2,7 +2,7 @@
 /*
  * The executor of a send queue: fetch a private copy of the next request, check
  * it, perform it here or through an engine, complete it. Never waits: a request
- * that must wait parks with its position, and the timer resumes it.
+ * that must wait parks, and the timer has it tried again.
  */
 #include <linux/sched/signal.h>
 
@@ -18,6 +18,9 @@
 
 /* Infinite, in the three-bit retry counters. */
 #define FOREVER 7
+
+/* How long who performs requests goes on before the work item does, behind others. */
+#define TURN_MS	20
 
 enum step {
 	STEP_DONE,	/* completed, well or badly: go on with the next */
@@ -310,8 +313,18 @@ static void raise_drained(struct pinion_qp *qp)
 	}
 }
 
+/*
+ * Who asked is inside a system call, or a work item that others stand behind. Some
+ * wait for either to end: a change of the queue, its device's removal.
+ */
+static bool turn_is_over(struct pinion_sq *sq, unsigned long end)
+{
+	return atomic_read(&sq->wanted) || time_after(jiffies, end);
+}
+
 void pinion_sq_run(struct pinion_qp *qp)
 {
+	unsigned long end = jiffies + msecs_to_jiffies(TURN_MS);
 	struct pinion_sq *sq = &qp->sq;
 	u32 tail = pinion_ring_user_idx(&sq->ring);
 
@@ -332,8 +345,8 @@ void pinion_sq_run(struct pinion_qp *qp)
 		cond_resched();
 		if (qp->user && fatal_signal_pending(current))
 			break;
-		if (atomic_read(&sq->wanted) && sq->head != tail) {
-			queue_work(qp->node->wq, &sq->work);
+		if (sq->head != tail && turn_is_over(sq, end)) {
+			queue_work(qp->wq, &sq->work);
 			break;
 		}
 	}

@@ -34,6 +34,7 @@ int pinion_node_init(struct pinion_node *node, struct ib_device *ibdev, u32 max_
 	node->stats = alloc_percpu(struct pinion_stats);
 	if (!node->stats)
 		return -ENOMEM;
+	/* Storage is reached through it. */
 	node->wq = alloc_workqueue("pinion", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!node->wq)
 		goto err_free_stats;
@@ -89,7 +90,7 @@ void pinion_node_set_link(struct pinion_node *node, const u8 *mac, u32 mtu, bool
 	write_lock_bh(&nodes_lock);
 	ether_addr_copy(node->mac, mac);
 	WRITE_ONCE(node->mtu, mtu);
-	node->up = up;
+	WRITE_ONCE(node->up, up);
 	write_unlock_bh(&nodes_lock);
 }
 

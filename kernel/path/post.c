@@ -192,7 +192,7 @@ int pinion_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		}
 	}
 	spin_unlock_irqrestore(&qp->sq.post_lock, flags);
-	queue_work(qp->node->wq, &qp->sq.work);
+	queue_work(qp->wq, &qp->sq.work);
 	return err;
 }
 
@@ -218,6 +218,6 @@ int pinion_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	/* In the error state they come straight back. */
 	smp_mb();
 	if (READ_ONCE(qp->rq.ring.hdr->flags) & PINION_RING_NEED_DOORBELL)
-		queue_work(qp->node->wq, &qp->sq.work);
+		queue_work(qp->wq, &qp->sq.work);
 	return err;
 }

@@ -17,7 +17,7 @@ static enum hrtimer_restart expire(struct hrtimer *timer)
 	struct pinion_qp *qp = container_of(timer, struct pinion_qp, sq.timer);
 
 	WRITE_ONCE(qp->sq.expired, true);
-	queue_work(qp->node->wq, &qp->sq.work);
+	queue_work(qp->wq, &qp->sq.work);
 	return HRTIMER_NORESTART;
 }
 
@@ -125,17 +125,16 @@ void pinion_qp_fail(struct pinion_qp *qp, enum ib_event_type event)
 		return;
 	qp->fail_event = event;
 	WRITE_ONCE(qp->failing, true);
-	queue_work(qp->node->wq, &qp->sq.work);
+	queue_work(qp->wq, &qp->sq.work);
 }
 
 /* Both locks are held. */
 static void break_receives(struct pinion_qp *qp)
 {
-	if (qp->has_rq) {
-		/* From here on whoever posts a receive has to say so. */
+	/* From here on whoever posts a receive has to say so. */
+	if (qp->has_rq)
 		pinion_recvq_set_need_doorbell(&qp->rq, true);
-		pinion_flush_recvs(qp);
-	}
+	pinion_flush_recvs(qp);
 	if (qp->ibqp.srq)
 		pinion_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 }
@@ -175,6 +174,7 @@ static void reset(struct pinion_qp *qp)
 		pinion_recvq_reset(&qp->rq);
 	}
 	qp->resp.established = false;
+	qp->resp.kept = false;
 	qp->failing = false;
 }
 

@@ -44,7 +44,6 @@ struct pinion_sq {
 	struct pinion_sq_wqe *wqe;
 	const struct pinion_op *op;
 	u64 length;			/* of its payload */
-	u64 done;			/* how much of it is moved: where it resumes */
 	bool fetched;
 
 	enum pinion_wait wait;
@@ -58,19 +57,25 @@ struct pinion_sq {
 
 	/* path/stream.c: the work item is asked to look at the ring by itself */
 	bool asked;
-	u32 pause;			/* doorbells before it tries again */
-	u32 last_pause;
+	unsigned long pause;		/* jiffies: how long it was not asked the last time */
+	unsigned long pause_end;	/* jiffies */
 };
 
 struct pinion_resp {
 	struct mutex lock;		/* held by who lets a message act on the QP */
 	struct pinion_recv *recv;	/* the receive request being filled */
+	bool kept;			/* @recv was taken for a message that came to nothing */
 	bool established;		/* COMM_EST was raised */
 };
 
 struct pinion_qp {
 	struct ib_qp ibqp;
 	struct pinion_node *node;
+	/*
+	 * Who performs what the caller cannot. Of each process its own: else requests that
+	 * take for ever would be waited for by strangers, and by the kernel.
+	 */
+	struct workqueue_struct *wq;
 	refcount_t refs;		/* finders by number */
 	struct completion unused;
 	bool user;
@@ -106,7 +111,7 @@ static inline struct pinion_qp *to_pinion_qp(struct ib_qp *ibqp)
 }
 
 /*
- * The verbs layer sets node, user, has_sq, has_rq, the rings, sq.max_* and
+ * The verbs layer sets node, wq, user, has_sq, has_rq, the rings, sq.max_* and
  * rq.max_sge (through pinion_recvq_init), then calls this, then
  * pinion_node_add_qp(). State is RESET.
  */

@@ -5,12 +5,13 @@
  *
  * A message is cheap beside the system call that announces it. So while requests
  * keep coming, a processor that has nothing else to do waits for them for a moment.
- * Where none is free this only makes things slower; that shows by the stint ending
- * early, and the queue is then left to its doorbells for a while.
+ * Where none is free this only makes things slower; that shows by others wanting the
+ * work item's processor, and the queue is then left to its doorbells for a while.
  */
 #include <linux/cpumask.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
+#include <linux/sched/rt.h>
 #include <linux/sched/stat.h>
 
 #include "stream.h"
@@ -21,11 +22,9 @@
 #define LINGER_NS	(50 * NSEC_PER_USEC)
 /* How long it may last, so that others that wait for a work item have their turn. */
 #define STINT_MS	20
-/* A stint of so many requests was worth its beginning. */
-#define WORTH		32
-/* Doorbells after one that was not: twice as many each time. */
-#define MIN_PAUSE	16
-#define MAX_PAUSE	256
+/* How long until the next after one that had to share its processor: doubled each time. */
+#define MIN_PAUSE_MS	100
+#define MAX_PAUSE_MS	1600
 
 /*
  * Any processor but ours. Near it, the scheduler takes one that is idle; left to
@@ -41,22 +40,20 @@ static int elsewhere(void)
 bool pinion_stream_take(struct pinion_qp *qp)
 {
 	struct pinion_sq *sq = &qp->sq;
-	u32 pause;
 
 	/* Nothing holds back who is faster than a receiver without acknowledgments. */
 	if (!qp->has_sq || qp->service != PINION_SVC_RC)
 		return false;
 	if (READ_ONCE(sq->ring.hdr->streak) < STREAK || num_online_cpus() == 1)
 		return false;
-	/* Threads that ring at a time may count one for two: it is a rule of thumb. */
-	pause = READ_ONCE(sq->pause);
-	if (pause) {
-		WRITE_ONCE(sq->pause, pause - 1);
+	/* The work item would wait for those who are not to wait for anybody. */
+	if (rt_or_dl_task(current))
 		return false;
-	}
+	if (READ_ONCE(sq->pause) && time_before(jiffies, READ_ONCE(sq->pause_end)))
+		return false;
 	/* The flag in the ring has one writer, the work item: it cannot be left behind. */
 	WRITE_ONCE(sq->asked, true);
-	queue_work_on(elsewhere(), qp->node->wq, &sq->work);
+	queue_work_on(elsewhere(), qp->wq, &sq->work);
 	return true;
 }
 
@@ -68,8 +65,8 @@ void pinion_stint_begin(struct pinion_qp *qp, struct pinion_stint *stint)
 	if (!stint->streaming)
 		return;
 	pinion_stat_inc(qp->node, streams);
-	stint->begin = READ_ONCE(sq->head);
-	stint->seen = stint->begin;
+	stint->crowded = false;
+	stint->seen = READ_ONCE(sq->head);
 	stint->end = jiffies + msecs_to_jiffies(STINT_MS);
 	WRITE_ONCE(sq->ring.hdr->flags, PINION_RING_RUNNING);
 }
@@ -80,26 +77,30 @@ static bool more_came(const struct pinion_sq *sq)
 }
 
 /* Return: whether something came before patience, or the processor, was used up. */
-static bool linger(struct pinion_qp *qp)
+static bool linger(struct pinion_qp *qp, struct pinion_stint *stint)
 {
 	u64 until = ktime_get_ns() + LINGER_NS;
 
-	while (!more_came(&qp->sq)) {
-		if (!single_task_running() || need_resched() || READ_ONCE(qp->dying) ||
-		    ktime_get_ns() > until)
+	do {
+		stint->crowded = !single_task_running() || need_resched();
+		if (stint->crowded)
 			return false;
+		if (more_came(&qp->sq))
+			return true;
 		cpu_relax();
-	}
-	return true;
+	} while (!READ_ONCE(qp->dying) && ktime_get_ns() <= until);
+	return false;
 }
 
-static void judge(struct pinion_sq *sq, u32 performed)
+static void judge(struct pinion_sq *sq, bool crowded)
 {
-	if (performed >= WORTH)
-		sq->last_pause = 0;
-	else
-		sq->last_pause = clamp(2 * sq->last_pause, MIN_PAUSE, MAX_PAUSE);
-	WRITE_ONCE(sq->pause, sq->last_pause);
+	unsigned long pause = 0;
+
+	if (crowded)
+		pause = clamp(2 * sq->pause, msecs_to_jiffies(MIN_PAUSE_MS),
+			      msecs_to_jiffies(MAX_PAUSE_MS));
+	WRITE_ONCE(sq->pause_end, jiffies + pause);
+	WRITE_ONCE(sq->pause, pause);
 }
 
 bool pinion_stint_goes_on(struct pinion_qp *qp, struct pinion_stint *stint)
@@ -113,9 +114,9 @@ bool pinion_stint_goes_on(struct pinion_qp *qp, struct pinion_stint *stint)
 	stint->seen = head;
 	/* A queue that waits, or may not run, is its timer's or its user's affair. */
 	if (moved && READ_ONCE(qp->state) == IB_QPS_RTS &&
-	    time_before(jiffies, stint->end) && linger(qp))
+	    time_before(jiffies, stint->end) && linger(qp, stint))
 		return true;
-	judge(sq, head - stint->begin);
+	judge(sq, stint->crowded);
 	stint->streaming = false;
 	WRITE_ONCE(sq->ring.hdr->flags, 0);
 	/* Pairs with the barrier between publishing and looking at the flag. */

@@ -12,7 +12,7 @@
 /* One run of the work item. */
 struct pinion_stint {
 	bool streaming;
-	u32 begin;		/* sq.head when it began */
+	bool crowded;		/* others wanted its processor */
 	u32 seen;		/* sq.head when it last looked */
 	unsigned long end;	/* jiffies */
 };

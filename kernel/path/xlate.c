@@ -49,18 +49,6 @@ void pinion_cursor_rewind(struct pinion_cursor *cursor)
 	cursor->begun = false;
 }
 
-void pinion_cursor_seek(struct pinion_cursor *cursor, u64 bytes)
-{
-	pinion_cursor_rewind(cursor);
-	if (!cursor->keys) {
-		cursor->within = bytes;
-		return;
-	}
-	while (cursor->at < cursor->num_sge && bytes >= cursor->sge[cursor->at].length)
-		bytes -= cursor->sge[cursor->at++].length;
-	cursor->within = bytes;
-}
-
 int pinion_cursor_enter(struct pinion_cursor *cursor, u64 need)
 {
 	const struct pinion_sge *sge;

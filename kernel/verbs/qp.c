@@ -7,6 +7,7 @@
 #include "device.h"
 #include "ops.h"
 #include "rings.h"
+#include "ucontext.h"
 #include "udata.h"
 
 static bool is_xrc(enum ib_qp_type type)
@@ -170,6 +171,7 @@ static int create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 
 	qp->node = &dev->node;
 	qp->user = udata;
+	qp->wq = udata ? to_pinion_ucontext(pinion_udata_context(udata))->wq : dev->node.wq;
 	err = make_queues(qp, init, udata, &req, &resp);
 	if (err)
 		goto err_count;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A process opens the device: which ABI both sides speak. Holds nothing of its own.
+ * A process opens the device: which ABI both sides speak, and who performs what its
+ * system calls leave behind.
  */
+#include <linux/workqueue.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "device.h"
 #include "ops.h"
+#include "ucontext.h"
 #include "udata.h"
-
-struct pinion_ucontext {
-	struct ib_ucontext ibucontext;
-};
 
 static struct pinion_alloc_ucontext_resp answer(struct ib_ucontext *context)
 {
@@ -33,11 +32,18 @@ static int alloc_ucontext(struct ib_ucontext *context, struct ib_udata *udata)
 		return err;
 	if (req.abi_version != PINION_ABI_VERSION || req.reserved)
 		return -EOPNOTSUPP;
-	return pinion_udata_out(udata, &resp, sizeof(resp));
+	to_pinion_ucontext(context)->wq = alloc_workqueue("pinion_user", WQ_UNBOUND, 0);
+	if (!to_pinion_ucontext(context)->wq)
+		return -ENOMEM;
+	err = pinion_udata_out(udata, &resp, sizeof(resp));
+	if (err)
+		destroy_workqueue(to_pinion_ucontext(context)->wq);
+	return err;
 }
 
 static void dealloc_ucontext(struct ib_ucontext *context)
 {
+	destroy_workqueue(to_pinion_ucontext(context)->wq);
 }
 
 /* A process that imports a context asks again. */

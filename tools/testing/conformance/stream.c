@@ -162,7 +162,44 @@ static void nothing_after_destroy(void)
 	}
 }
 
+/*
+ * More than anybody should wait for: not within one system call, and not when the
+ * queue pair is to go.
+ */
+static void in_turns(void)
+{
+	/* Too few for a stream. */
+	enum { FEW = 12, HUGE = 1 << 30 };
+	struct ibv_send_wr wr[FEW];
+	struct ibv_mr *null;
+	struct ibv_sge sge;
+	int i;
+
+	begin(LARGE);
+	null = ibv_alloc_null_mr(dev.pd);
+	if (!null)
+		skip("no null region: errno %d", errno);
+	/* Both ends are nothing: no memory is needed, and time is. */
+	sge = (struct ibv_sge){ 0, HUGE, null->lkey };
+	for (i = 0; i < FEW; i++) {
+		wr[i] = (struct ibv_send_wr){
+			.wr_id = i,
+			.sg_list = &sge,
+			.num_sge = 1,
+			.opcode = IBV_WR_SEND,
+			.send_flags = IBV_SEND_SIGNALED,
+			.next = i + 1 < FEW ? &wr[i + 1] : NULL,
+		};
+		post_recv(&link_.b, &sge, 1, i);
+	}
+	post(&link_.a, wr);
+	CHECK(drain(link_.a.scq) < FEW);
+	link_free(&link_);
+	CHECK_EQ(ibv_dereg_mr(null), 0);
+}
+
 static const struct test tests[] = {
+	TEST(in_turns, "streams: nobody waits for all of a long list"),
 	TEST(in_order, "streams: in order, with a slot for each completion"),
 	TEST(after_a_pause, "streams: a pause, then one request more"),
 	TEST(into_the_error_state, "streams: the error state in the middle"),

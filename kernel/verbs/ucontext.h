@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * An open device file of a process.
+ */
+#ifndef PINION_VERBS_UCONTEXT_H
+#define PINION_VERBS_UCONTEXT_H
+
+#include <rdma/ib_verbs.h>
+
+struct pinion_ucontext {
+	struct ib_ucontext ibucontext;
+	struct workqueue_struct *wq;	/* for its queue pairs: see path/qp.h */
+};
+
+static inline struct pinion_ucontext *to_pinion_ucontext(struct ib_ucontext *ibucontext)
+{
+	return container_of(ibucontext, struct pinion_ucontext, ibucontext);
+}
+
+#endif
