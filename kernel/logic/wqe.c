@@ -3,11 +3,13 @@
  * Checks the form of work requests. Knows no keys, no addresses, no peers.
  */
 #include <linux/kernel.h>
+#include <rdma/ib_user_verbs.h>
 
 #include "wqe.h"
 
 #define KNOWN_FLAGS (PINION_WQE_FENCE | PINION_WQE_SIGNALED | PINION_WQE_SOLICITED | \
 		     PINION_WQE_INLINE)
+#define FLUSH_TYPES (IB_FLUSH_GLOBAL | IB_FLUSH_PERSISTENT)
 #define WORD_SIZE 8
 
 int pinion_wqe_check_head(const struct pinion_sq_wqe *wqe,
@@ -26,6 +28,10 @@ int pinion_wqe_check_head(const struct pinion_sq_wqe *wqe,
 		if (wqe->inline_length > limits->max_inline)
 			return PINION_SYN_LENGTH;
 	}
+	/* One that asks for nothing would be granted whatever the key is for. */
+	if (wqe->opcode == PINION_OP_FLUSH &&
+	    (!wqe->flush.type || wqe->flush.type & ~FLUSH_TYPES || wqe->flush.level > IB_FLUSH_MR))
+		return PINION_SYN_BAD_WQE;
 	if (wqe->num_sge > limits->max_sge)
 		return PINION_SYN_BAD_WQE;
 	if (wqe->num_sge &&

@@ -183,7 +183,8 @@ static int refuse(const struct pinion_key *key, const struct pinion_want *want)
 		return PINION_SYN_KEY_RIGHTS;
 	if ((key->rights & want->rights) != want->rights)
 		return PINION_SYN_KEY_RIGHTS;
-	if (!pinion_range_holds(key->base, key->length, want->addr, want->length))
+	if (!want->whole &&
+	    !pinion_range_holds(key->base, key->length, want->addr, want->length))
 		return PINION_SYN_KEY_RANGE;
 	return 0;
 }
@@ -265,6 +266,24 @@ void pinion_key_wait(struct pinion_keys *keys, u32 value)
 	down_read(&region->gate);
 	up_read(&region->gate);
 	pinion_key_put(region);
+}
+
+int pinion_key_ask(struct pinion_keys *keys, const struct pinion_want *want)
+{
+	struct pinion_pass pass;
+	int err;
+
+	for (;;) {
+		/* As those who move bytes: inside only for a moment. */
+		preempt_disable();
+		err = pinion_key_enter(keys, want, &pass);
+		if (!err)
+			pinion_key_leave(&pass);
+		preempt_enable();
+		if (err != -EBUSY)
+			return err;
+		pinion_key_wait(keys, want->key);
+	}
 }
 
 /* One that is not sparse has everything. Without a table, its pager knows, or nothing is there. */

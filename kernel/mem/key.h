@@ -136,6 +136,7 @@ struct pinion_want {
 	u32 rights;		/* all of these; 0 is local read */
 	u64 addr;
 	u64 length;
+	bool whole;		/* all there is, wherever: no range */
 	bool remote;		/* windows serve only remote access */
 };
 
@@ -161,6 +162,9 @@ void pinion_key_leave(struct pinion_pass *pass);
 
 /* Sleep until the gate of @value is open, or the key gone. No gate is held. */
 void pinion_key_wait(struct pinion_keys *keys, u32 value);
+
+/* Would it let @want in? Return: 0 or a syndrome. May sleep; no gate is held. */
+int pinion_key_ask(struct pinion_keys *keys, const struct pinion_want *want);
 
 /*
  * The contiguous run at @offset bytes into what was wanted; see pinion_mtt_run(). 0 if

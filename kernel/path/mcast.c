@@ -111,11 +111,13 @@ u32 pinion_mcast_members(struct pinion_node *from, const union ib_gid *mgid,
 	struct member *m;
 	u32 count = 0;
 
+	if (!READ_ONCE(from->up))
+		return 0;
 	mutex_lock(&mcast_lock);
 	list_for_each_entry(m, &members, list) {
 		if (count == max)
 			break;
-		if (m->qp == except || !same_group(m, mgid) ||
+		if (m->qp == except || !READ_ONCE(m->qp->node->up) || !same_group(m, mgid) ||
 		    !net_eq(rdma_dev_net(m->qp->ibqp.device), net))
 			continue;
 		refcount_inc(&m->qp->refs);

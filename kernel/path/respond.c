@@ -120,6 +120,10 @@ static bool find_target(struct pinion_qp *qp, const struct pinion_msg *msg,
 
 static int take(struct pinion_qp *qp, const struct target *target)
 {
+	if (qp->resp.kept) {
+		qp->resp.kept = false;
+		return 0;
+	}
 	return target->srq ? pinion_srq_take(target->srq, qp->resp.recv) :
 			     pinion_recvq_take(&qp->rq, qp->resp.recv);
 }
@@ -163,6 +167,21 @@ static enum pinion_verdict fail_recv(struct pinion_qp *qp, const struct target *
 	return refuse(qp, verdict, IB_EVENT_QP_REQ_ERR);
 }
 
+/*
+ * A sender's mistake, after the receive request was taken. Where he is no part of a
+ * reliable connection it must not cost the receiver anything: the request serves
+ * the next message.
+ */
+static enum pinion_verdict fail_sender(struct pinion_qp *qp, const struct target *target,
+				       enum pinion_syndrome syndrome,
+				       enum pinion_verdict verdict)
+{
+	if (is_reliable(qp))
+		return fail_recv(qp, target, syndrome, verdict);
+	qp->resp.kept = true;
+	return refuse(qp, verdict, IB_EVENT_QP_REQ_ERR);
+}
+
 /* Payload into the receive request just taken. */
 static enum pinion_verdict scatter(struct pinion_qp *qp, const struct target *target,
 				   struct pinion_msg *msg)
@@ -175,7 +194,7 @@ static enum pinion_verdict scatter(struct pinion_qp *qp, const struct target *ta
 	if (!is_connected(qp))
 		needed += PINION_GRH_SIZE;
 	if (recv->length < needed)
-		return fail_recv(qp, target, PINION_SYN_LENGTH, PINION_NAK_REQUEST);
+		return fail_sender(qp, target, PINION_SYN_LENGTH, PINION_NAK_REQUEST);
 	pinion_cursor_local(&sink, &qp->node->keys, target->pd, recv->sge, recv->num_sge,
 			    IB_ACCESS_LOCAL_WRITE);
 	if (!is_connected(qp)) {
@@ -188,7 +207,7 @@ static enum pinion_verdict scatter(struct pinion_qp *qp, const struct target *ta
 		return PINION_ACK;
 	if (sink.syndrome)
 		return fail_recv(qp, target, sink.syndrome, PINION_NAK_OPERATION);
-	fail_recv(qp, target, PINION_SYN_REMOTE, PINION_NAK_OPERATION);
+	fail_sender(qp, target, PINION_SYN_REMOTE, PINION_NAK_OPERATION);
 	return PINION_OWN_FAULT;
 }
 
@@ -254,18 +273,27 @@ static enum pinion_verdict do_word(struct pinion_qp *qp, const struct target *ta
 	return refuse_key(qp, word.syndrome);
 }
 
-/* Memory is coherent here, so visibility is an ordering matter. */
+/*
+ * Memory is coherent here, so visibility is an ordering matter. But nothing is said to
+ * be flushed, be it no bytes, that the key does not allow.
+ */
 static enum pinion_verdict do_flush(struct pinion_qp *qp, const struct target *target,
 				    struct pinion_msg *msg)
 {
-	struct pinion_cursor range;
+	struct pinion_want want = {
+		.pd = target->pd,
+		.qpn = qp->ibqp.qp_num,
+		.key = msg->rkey,
+		.rights = msg->flush_rights,
+		.addr = msg->remote_addr,
+		.length = msg->length,
+		.whole = msg->flush_all,
+		.remote = true,
+	};
+	int syndrome = pinion_key_ask(&qp->node->keys, &want);
 
-	if (!msg->flush_all || msg->length) {
-		remote_cursor(qp, target, msg, &range, msg->flush_all ? 1 : msg->length,
-			      msg->flush_rights);
-		if (pinion_cursor_check(&range))
-			return refuse_key(qp, range.syndrome);
-	}
+	if (syndrome)
+		return refuse_key(qp, syndrome);
 	/* What came before is visible to all before the answer is. */
 	smp_mb();
 	return PINION_ACK;
@@ -295,8 +323,11 @@ static enum pinion_verdict receive(struct pinion_qp *qp, const struct target *ta
 	if (msg->op->traits & PINION_OP_REMOTE_MEM) {
 		verdict = move_remote(qp, target, msg);
 		if (verdict != PINION_ACK) {
-			pinion_complete_recv_error(qp, target->cq, qp->resp.recv->wr_id,
-						   IB_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
+			if (is_reliable(qp))
+				pinion_complete_recv_error(qp, target->cq, qp->resp.recv->wr_id,
+							   IB_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
+			else
+				qp->resp.kept = true;
 			return verdict;
 		}
 	} else {
@@ -362,13 +393,17 @@ enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg)
 
 void pinion_flush_recvs(struct pinion_qp *qp)
 {
-	struct pinion_cq *cq;
+	struct pinion_cq *cq = to_pinion_cq(qp->ibqp.recv_cq);
 	u32 left;
 
 	lockdep_assert_held(&qp->resp.lock);
+	if (qp->resp.kept) {
+		qp->resp.kept = false;
+		pinion_complete_recv_error(qp, cq, qp->resp.recv->wr_id, IB_WC_WR_FLUSH_ERR,
+					   PINION_SYN_FLUSHED);
+	}
 	if (!qp->has_rq)
 		return;
-	cq = to_pinion_cq(qp->ibqp.recv_cq);
 	/* Who posts while we are at it rings the doorbell; the peers must not wait for that. */
 	for (left = pinion_recvq_count(&qp->rq); left; left--) {
 		if (pinion_recvq_take(&qp->rq, qp->resp.recv) == -ENOENT)
