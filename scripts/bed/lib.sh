@@ -77,6 +77,9 @@ cached() {
 	printf '%s\n' "$dir"
 }
 
+# cached_or_none: the same for what one can do without: nothing if it cannot be made.
+cached_or_none() { printf '%s\n' "$(cached "$@")"; }
+
 # current LINK RECIPE UPDATE: print what current/LINK leads to if it was made by
 # RECIPE, so that a warm run asks no mirror for news.
 current() {
@@ -139,7 +142,7 @@ download_unpacked() {
 	need dpkg
 	apt_private "$suite"
 	mkdir -p "$dir/deb"
-	(cd "$dir/deb" && apt-get "${APT[@]}" download "$@") || return
+	(cd "$dir/deb" && apt-get "${APT[@]}" download "$@") || die "no $* to be had from $(mirror)"
 	for deb in "$dir"/deb/*.deb; do dpkg -x "$deb" "$dir"; done
 	rm -rf "$dir/deb"
 }
@@ -154,7 +157,8 @@ fetch_upstream() {
 	APT=(-o Dir::Etc::sourcelist="$d/sources.list" -o Dir::Etc::sourceparts=- -o Dir::State::lists="$d/lists"
 		-o Dir::State::status=/dev/null -o APT::Sandbox::User=root -qq)
 	apt-get "${APT[@]}" update
-	(cd "$d" && apt-get "${APT[@]}" source --download-only --tar-only "$3") || return
+	(cd "$d" && apt-get "${APT[@]}" source --download-only --tar-only "$3") ||
+		die "no source of $3 to be had from $(mirror)"
 	tar xf "$d/$3"_*.orig.tar.* -C "$1" --strip-components=1
 	rm -rf "$d"
 }
