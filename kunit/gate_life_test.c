@@ -41,10 +41,10 @@ static void prepare_ending(struct kunit *test, struct ending *ending)
 /* It waits at the gate when this returns. */
 static void start_ending(struct kunit *test, struct ending *ending)
 {
-	u32 tries = 0;
+	unsigned long limit = jiffies + msecs_to_jiffies(LIMIT_MS);
 
 	wake_up_process(ending->task);
-	while (!rwsem_is_contended(&ending->key->gate) && tries++ < 10000)
+	while (!rwsem_is_contended(&ending->key->gate) && time_before(jiffies, limit))
 		usleep_range(500, 1000);
 	KUNIT_EXPECT_TRUE(test, rwsem_is_contended(&ending->key->gate));
 }
