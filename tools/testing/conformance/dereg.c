@@ -237,7 +237,7 @@ static void a86_key_reuse(void)
 	enum { WINDOW = 256 };
 	const unsigned int count = 20000 / slow();
 	uint32_t *keys = MUST(calloc(count, sizeof(*keys)));
-	unsigned int same_step = 0, i, j;
+	unsigned int same_step = 0, came_back = 0, i, j;
 
 	for (i = 0; i < count; i++) {
 		struct ibv_mr *mr = MUST(ibv_reg_mr(dev.pd, buf->data, 1, 0));
@@ -245,10 +245,15 @@ static void a86_key_reuse(void)
 		keys[i] = mr->rkey;
 		CHECK_EQ(ibv_dereg_mr(mr), 0);
 		for (j = i < WINDOW ? 0 : i - WINDOW; j < i; j++)
-			if (keys[j] == keys[i])
-				FAIL("key %#x came back after %u", keys[i],
+			if (keys[j] == keys[i] && !came_back++)
+				note("key %#x came back after %u", keys[i],
 				     i - j);
 	}
+	/*
+	 * Of five million pairs of random numbers of 32 bits two are equal in one run
+	 * of a thousand, two pairs in one of a million.
+	 */
+	CHECK(came_back < 2);
 	for (i = 2; i < count; i++)
 		same_step += keys[i] - keys[i - 1] == keys[i - 1] - keys[i - 2];
 	note("%u of %u steps were repeated", same_step, count);

@@ -302,7 +302,8 @@ static void a72_killed(void)
 	}
 	note("%lu killed", count);
 	/* The last reference goes when the context does, a little later. */
-	while (dmabuf_live() != live && now() < end + 5)
+	end = now() + patience(10);
+	while (dmabuf_live() != live && now() < end)
 		usleep(10000);
 	CHECK_EQ(dmabuf_live(), live);
 }

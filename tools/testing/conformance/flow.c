@@ -106,19 +106,28 @@ static double fails_after(const struct qp_cfg *cfg)
 	return now() - start;
 }
 
+/* As of now: the kernel reads its counters anew some times a second. */
+static long long rnr_waits(void)
+{
+	usleep(100000);
+	return device_counter("rnr_waits");
+}
+
 static void f2_rnr_exhausted(void)
 {
 	/* Field 22 is 20.48 ms, of the responder. */
 	struct qp_cfg cfg = { .rnr_timer = 22, .rnr_retry = 3 };
+	long long before = rnr_waits();
 	double took;
 
 	took = fails_after(&cfg);
 	note("3 retries of 20 ms: %.3f s", took);
-	CHECK(took > 0.055 && took < patience(2));
+	CHECK(took > 0.055 && took < patience(5));
 	cfg.rnr_retry = -1;
 	took = fails_after(&cfg);
 	note("no retry: %.3f s", took);
-	CHECK(took < patience(0.5));
+	if (before >= 0)
+		CHECK_EQ(rnr_waits(), before + 3);
 	/* The receiver is as good as before. */
 	link_renew(&link_);
 	works();
@@ -158,7 +167,7 @@ static void f4_no_answer(void)
 		   PINION_SYN_NO_RESPONSE);
 	took = now() - start;
 	note("3 retries of 17 ms: %.3f s", took);
-	CHECK(took > 0.045 && took < patience(2));
+	CHECK(took > 0.045 && took < patience(5));
 	expect(await(link_.a.scq), IBV_WC_WR_FLUSH_ERR);
 	buf_check(b.buf);
 
@@ -183,7 +192,8 @@ static void f4_timeout_for_ever(void)
 
 static void f5_answer_at_last(void)
 {
-	struct qp_cfg cfg = { .timeout = 14, .retry = 7 };
+	/* Field 18 is 1.1 s, so there is time for the other to get ready. */
+	struct qp_cfg cfg = { .timeout = 18, .retry = 7 };
 	struct peer peer_a, peer_b;
 
 	end_make(&link_.a, &cfg);
@@ -417,7 +427,7 @@ static void f15_unreliable(void)
 
 static void f16_counters(void)
 {
-	long long waits = device_counter("rnr_waits");
+	long long waits = rnr_waits();
 	struct qp_cfg cfg = { .rnr_timer = 14, .rnr_retry = 3 };
 
 	if (waits < 0)
@@ -425,8 +435,7 @@ static void f16_counters(void)
 	begin(&cfg);
 	post_message(1);
 	expect(await(link_.a.scq), IBV_WC_RNR_RETRY_EXC_ERR);
-	usleep(100000);
-	CHECK_EQ(device_counter("rnr_waits"), waits + 3);
+	CHECK_EQ(rnr_waits(), waits + 3);
 }
 
 static const struct test tests[] = {

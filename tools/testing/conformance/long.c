@@ -94,29 +94,49 @@ static void reregisters(void *arg)
 		 0);
 }
 
+/* A machine with other things to do may be late, but not three times. */
+enum { TRIES = 3 };
+
 /* In the middle: well before it would have been through, let alone have let go. */
-static void killed(void (*body)(void *arg))
+static bool ends_at_once(void (*body)(void *arg), double whole)
 {
-	double whole = prepare(32ul << 30), begun;
 	struct resources before;
+	double begun, took;
 	long long pages;
-	int pid;
+	int pid, status;
 
 	resources_read(&before);
 	pages = pinned_pages();
 	pid = spawn(body, NULL);
-	while (vm_pin(pid) < (long)(length >> 10)) {
-		CHECK_EQ(waitpid(pid, NULL, WNOHANG), 0);
+	begun = now();
+	while (vm_pin(pid) < (long)(length >> 10) &&
+	       now() < begun + patience(10))
 		usleep(1000);
-	}
 	usleep(whole / 5 * 1e6);
 	begun = now();
 	CHECK_EQ(kill(pid, SIGKILL), 0);
-	CHECK_EQ(reap(pid), SIGKILL);
-	note("gone after %.2f s", now() - begun);
-	CHECK(now() - begun < 0.6 * whole);
+	status = reap(pid);
+	took = now() - begun;
+	if (status)
+		CHECK_EQ(status, SIGKILL);
+	if (status)
+		note("gone after %.2f s", took);
+	else
+		note("it was through before that");
 	resources_await(&before);
 	CHECK_EQ(pinned_pages(), pages);
+	return status && took < 0.6 * whole;
+}
+
+static void killed(void (*body)(void *arg))
+{
+	double whole = prepare(32ul << 30);
+	int tries;
+
+	for (tries = 0; tries < TRIES; tries++)
+		if (ends_at_once(body, whole))
+			return;
+	FAIL("it went on when it was killed, %d times", TRIES);
 }
 
 static void lg1_killed(void)
@@ -142,7 +162,7 @@ static void lg3_handled(void)
 {
 	struct sigaction action = { .sa_handler = ring };
 	struct itimerval timer = {};
-	double whole = prepare(most());
+	double whole = prepare(most()), end;
 	struct ibv_mr *mr;
 
 	timer.it_value.tv_usec = whole / 4 * 1e6;
@@ -158,6 +178,9 @@ static void lg3_handled(void)
 		CHECK_EQ(errno, EINTR);
 	}
 	CHECK_EQ(vm_pin(0), 0);
+	/* It may have been faster this time. */
+	for (end = now() + patience(10); !rung && now() < end;)
+		usleep(10000);
 	CHECK_EQ(rung, 1);
 }
 
@@ -193,17 +216,14 @@ static void looks_at_the_time(void *arg)
 	}
 }
 
-static void lg4_others(void)
+static bool others_may(void)
 {
 	double begun, reg_end, dereg_end;
 	struct ibv_mr *mr;
 	int pid;
 
-	clock_ = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	CHECK(clock_ != MAP_FAILED);
+	*clock_ = (struct clock){};
 	prepare(most());
-	run_here();
 	pid = spawn(looks_at_the_time, NULL);
 	while (!clock_->ticks)
 		sched_yield();
@@ -214,11 +234,26 @@ static void lg4_others(void)
 	dereg_end = now();
 	clock_->stop = true;
 	reap_ok(pid);
+	CHECK_EQ(munmap(at, length), 0);
 	note("%.2f + %.2f s; another waited %.0f ms at most", reg_end - begun,
 	     dereg_end - reg_end, clock_->longest * 1e3);
 	/* Half a second is a machine with other things to do. */
-	CHECK(clock_->longest < 0.5 ||
-	      clock_->longest < 0.3 * (reg_end - begun));
+	return clock_->longest < 0.5 ||
+	       clock_->longest < 0.3 * (reg_end - begun);
+}
+
+static void lg4_others(void)
+{
+	int tries;
+
+	clock_ = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(clock_ != MAP_FAILED);
+	run_here();
+	for (tries = 0; tries < TRIES; tries++)
+		if (others_may())
+			return;
+	FAIL("another waited too long, %d times", TRIES);
 }
 
 /* The core's limit on tables and ours: none below what can be addressed. */

@@ -84,7 +84,7 @@ static void a50_under_load(void)
 		link_make(&links[i], NULL);
 		CHECK_EQ(pthread_create(&threads[i], NULL, use, &links[i]), 0);
 	}
-	for (round = 0; now() < end; round++) {
+	for (round = 0; go_on(end, done); round++) {
 		churn(round);
 		if (round % 50 == 49) {
 			/* The end, in the middle of faults. */
@@ -120,7 +120,7 @@ static void a50_old_pages(void)
 	data = moving.buf->data;
 	link_make(&link, NULL);
 	CHECK_EQ(pthread_create(&thread, NULL, use, &link), 0);
-	for (; now() < end; rounds++) {
+	for (; go_on(end, done); rounds++) {
 		static uint8_t was[16 * 4096];
 
 		CHECK(mmap(data, 16 * PAGE, PROT_READ | PROT_WRITE,

@@ -300,7 +300,7 @@ struct hammer {
 	struct link link;
 	struct region local;
 	uint64_t base;
-	unsigned long done, refused;
+	volatile unsigned long done, refused;
 };
 
 static void *hammer(void *arg)
@@ -345,7 +345,7 @@ static void a50_vanish(bool implicit)
 	h.local = region_new(length, 0, ALL_ACCESS);
 	h.base = (uintptr_t)map;
 	CHECK_EQ(pthread_create(&h.thread, NULL, hammer, &h), 0);
-	for (round = 0; now() < end; round++) {
+	for (round = 0; go_on(end, h.done && h.refused); round++) {
 		CHECK(mmap(map, length, PROT_READ | PROT_WRITE,
 			   MAP_SHARED | MAP_FIXED, fd, 0) == map);
 		usleep(rnd_below(1000));

@@ -433,7 +433,7 @@ static void garbage_round(void *arg)
 			dmabuf_new(&dmabuf_kinds[i], 4 * PAGE);
 	}
 	/* Whatever it may wait for. */
-	alarm(2);
+	alarm(patience(2));
 	for (i = 0; i < 600; i++) {
 		garbage_arena();
 		kind->call();

@@ -390,16 +390,18 @@ static void p3_windows(void)
 			.length = LEN,
 		};
 		struct ibv_mr *old = shared_mr, *new;
+		double limit;
 		int err;
 
 		raw_rereg_mr(dev.ctx->cmd_fd, &cmd);
 		new = MUST(ibv_reg_mr(dev.pd, to.buf->data, LEN,
 				      ALL_ACCESS | IBV_ACCESS_MW_BIND));
 		shared_mr = new;
+		limit = now() + patience(20);
 		while ((err = raw_dereg_mr(dev.ctx->cmd_fd, old->handle))) {
 			CHECK_EQ(err, EBUSY);
 			busy++;
-			CHECK(now() < end + 20);
+			CHECK(now() < limit);
 		}
 		ended++;
 	}

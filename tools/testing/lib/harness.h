@@ -114,6 +114,8 @@ double now(void);
  */
 unsigned int slow(void);
 double patience(double seconds);
+/* Does a test last? Until @end, and on a busy machine until it has seen enough. */
+bool go_on(double end, bool seen_enough);
 
 /* A child that runs @body and exits 0; it ends with us. */
 int spawn(void (*body)(void *arg), void *arg);

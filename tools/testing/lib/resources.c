@@ -208,17 +208,18 @@ bool resources_differ(const struct resources *a, const struct resources *b,
 
 void resources_await(const struct resources *before)
 {
+	double end = now() + patience(10);
 	struct resources after;
 	char text[256];
-	int i;
 
-	for (i = 0; i < 100; i++) {
+	for (;;) {
 		resources_read(&after);
 		if (!resources_differ(before, &after, text, sizeof(text)))
 			return;
+		if (now() > end)
+			FAIL("left behind: %s", text);
 		usleep(10000);
 	}
-	FAIL("left behind: %s", text);
 }
 
 long long resources_count(const struct resources *res, const char *name)

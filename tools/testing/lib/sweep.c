@@ -25,15 +25,14 @@ static bool same(const struct resources *before, long pins, char *text,
 /* Freed by RCU or a worker: give it a moment. */
 static void check_same(const struct resources *before, long pins)
 {
+	double end = now() + patience(5);
 	char text[256];
-	unsigned int tries;
 
-	for (tries = 0; tries < 50 * slow(); tries++) {
-		if (same(before, pins, text, sizeof(text)))
-			return;
+	while (!same(before, pins, text, sizeof(text))) {
+		if (now() > end)
+			FAIL("left behind: %s", text);
 		usleep(5000);
 	}
-	FAIL("left behind: %s", text);
 }
 
 void sweep_some(const struct op *op, unsigned int stride)
