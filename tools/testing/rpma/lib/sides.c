@@ -143,17 +143,21 @@ struct rpma_mr_remote *remote_of(const struct rpma_mr_local *mr)
 	return remote;
 }
 
-struct memory memory_reg(struct rpma_peer *peer, size_t length, size_t offset,
-			 int usage)
+struct memory memory_of(struct rpma_peer *peer, struct buf *buf, int usage)
 {
-	struct memory memory = { .buf = buf_new(length, offset) };
+	struct memory memory = { .buf = buf };
 
-	buf_fill(memory.buf);
-	CHECK_EQ(rpma_mr_reg(peer, memory.buf->data, length, usage,
+	CHECK_EQ(rpma_mr_reg(peer, buf->data, buf->length, usage,
 			     &memory.local),
 		 0);
 	memory.remote = remote_of(memory.local);
 	return memory;
+}
+
+struct memory memory_reg(struct rpma_peer *peer, size_t length, size_t offset,
+			 int usage)
+{
+	return memory_of(peer, buf_new(length, offset), usage);
 }
 
 void memory_dereg(struct memory *memory)

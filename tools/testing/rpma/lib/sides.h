@@ -46,6 +46,8 @@ struct memory {
 	struct rpma_mr_remote *remote;
 };
 
+struct memory memory_of(struct rpma_peer *peer, struct buf *buf, int usage);
+/* New memory. */
 struct memory memory_reg(struct rpma_peer *peer, size_t length, size_t offset,
 			 int usage);
 
