@@ -118,7 +118,7 @@ static struct ibv_context *context_of(const struct mlx5dv_obj *obj,
 
 static int query_pd(struct ibv_pd *pd, struct mlx5dv_pd *out)
 {
-	struct pinion_alloc_pd_resp resp;
+	struct pinion_alloc_pd_resp resp = {};
 	struct dv_call call;
 	int err;
 

@@ -192,7 +192,7 @@ int pinion_dm_export_dmabuf_fd(struct ibv_dm *ibdm)
 {
 	DECLARE_COMMAND_BUFFER(attrs, UVERBS_OBJECT_DM, PINION_METHOD_DM_EXPORT,
 			       2);
-	int32_t fd;
+	int32_t fd = -1;
 
 	fill_attr_in_obj(attrs, PINION_ATTR_DM_EXPORT_HANDLE, ibdm->handle);
 	fill_attr_out_ptr(attrs, PINION_ATTR_DM_EXPORT_FD, &fd);

@@ -93,13 +93,14 @@ static void loop_connect(int access)
 /* @name NULL: the first device. */
 static void loop_open(const char *name, int access)
 {
-	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_device **list = ibv_get_device_list(NULL), **one = list;
 
-	while (list && *list && name && strcmp(name, (*list)->name))
-		list++;
-	need(list && *list, "no such device");
-	ctx = ibv_open_device(*list);
+	while (one && *one && name && strcmp(name, (*one)->name))
+		one++;
+	need(one && *one, "no such device");
+	ctx = ibv_open_device(*one);
 	need(!!ctx, "ibv_open_device");
+	ibv_free_device_list(list);
 	pd = ibv_alloc_pd(ctx);
 	cq = ibv_create_cq(ctx, 16, NULL, NULL, 0);
 	need(pd && cq, "a protection domain and a completion queue");

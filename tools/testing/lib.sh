@@ -131,6 +131,22 @@ ktap() {
 	((seen == ${planned:-0})) || not_ok "$name" "ended early: $seen of ${planned:-?} tests, $(why $rc)"
 }
 
+# by_valgrind FOLDER: the programs of FOLDER once more, with each byte that is read
+# before it is written and each address that is not theirs as a failure. It sees
+# nothing of the kernel, so one bed is enough.
+VALGRIND=(valgrind -q --trace-children=yes --error-exitcode=99)
+by_valgrind() {
+	local program
+	for program in "$1"/*; do
+		[ -f "$program" ] && [ -x "$program" ] || continue
+		AS=valgrind. NAME=${program##*/} SLOW=20 ktap "${VALGRIND[@]}" "$program" --device "$DEV"
+	done
+}
+no_valgrind() { # says why not
+	have valgrind || { echo "no valgrind here"; return; }
+	((SLOW == 1)) || echo "elsewhere, where it is faster"
+}
+
 tcp_listens() { # PORT
 	grep -qi ":$(printf %04X "$1") .* 0A " /proc/net/tcp /proc/net/tcp6 2>/dev/null
 }

@@ -80,7 +80,7 @@ static void e25_read(void)
 	WRONG(rpma_mr_remote_from_descriptor(wire, DESCRIPTOR - 1, &mr));
 	bytes[1 + 20] = 0;
 	WRONG(rpma_mr_remote_from_descriptor(bytes + 1, DESCRIPTOR, &mr));
-	malloc_fails = true;
+	fail_malloc();
 	CHECK_EQ(rpma_mr_remote_from_descriptor(wire, DESCRIPTOR, &mr),
 		 RPMA_E_NOMEM);
 	CHECK(mr == untouched);
@@ -215,7 +215,7 @@ static void connection_settings(void)
 	int ms;
 
 	WRONG(rpma_conn_cfg_new(NULL));
-	malloc_fails = true;
+	fail_malloc();
 	CHECK_EQ(rpma_conn_cfg_new(&cfg), RPMA_E_NOMEM);
 	CHECK((void *)cfg == untouched);
 	CHECK_EQ(rpma_conn_cfg_new(&cfg), 0);

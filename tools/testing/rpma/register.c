@@ -151,9 +151,9 @@ static void e13_to_e19_arguments(void)
 static void e20_out_of_memory(void)
 {
 	begin();
-	malloc_fails = true;
+	fail_malloc();
 	refused(memory, 4096, RPMA_MR_USAGE_SEND, RPMA_E_NOMEM);
-	malloc_fails = false;
+	stop_failing_malloc();
 	CHECK_EQ(registrations.calls, 0);
 	dereg(reg(RPMA_MR_USAGE_SEND));
 	end();
@@ -298,7 +298,7 @@ static void peer_new_fails(void)
 	CHECK_EQ(rpma_peer_new(dev.ctx, &none), RPMA_E_PROVIDER);
 	alloc_pd_fails = -1;
 	CHECK_EQ(rpma_peer_new(dev.ctx, &none), RPMA_E_UNKNOWN);
-	malloc_fails = true;
+	fail_malloc();
 	CHECK_EQ(rpma_peer_new(dev.ctx, &none), RPMA_E_NOMEM);
 	CHECK((void *)none == untouched);
 }

@@ -18,7 +18,7 @@
 
 struct registrations registrations;
 int dereg_fails, alloc_pd_fails;
-__thread bool malloc_fails;
+static __thread bool malloc_fails;
 
 void registrations_reset(void)
 {
@@ -110,4 +110,22 @@ void *malloc(size_t size)
 void *calloc(size_t n, size_t size)
 {
 	return out_of_memory() ? NULL : __libc_calloc(n, size);
+}
+
+void fail_malloc(void)
+{
+	/* Not to be left out by the compiler. */
+	void *(*volatile any)(size_t) = malloc;
+	void *memory;
+
+	malloc_fails = true;
+	memory = any(1);
+	if (memory)
+		skip("malloc() is somebody else's");
+	malloc_fails = true;
+}
+
+void stop_failing_malloc(void)
+{
+	malloc_fails = false;
 }

@@ -6,8 +6,6 @@
 #ifndef PINION_TEST_VERBS_H
 #define PINION_TEST_VERBS_H
 
-#include <stdbool.h>
-
 struct registrations {
 	int calls;
 	int access[8]; /* of each */
@@ -24,7 +22,11 @@ extern int dereg_fails; /* what the next ibv_dereg_mr() returns, if not 0 */
 extern int
 	alloc_pd_fails; /* errno of the next ibv_alloc_pd(); -1: NULL, errno 0 */
 
-/* The next malloc() or calloc() of this thread fails. */
-extern __thread bool malloc_fails;
+/*
+ * The next malloc() or calloc() of this thread fails. Skips the test where others have
+ * replaced them, valgrind for one.
+ */
+void fail_malloc(void);
+void stop_failing_malloc(void);
 
 #endif /* PINION_TEST_VERBS_H */
