@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What an example needs beside its subject: a device, and a queue pair of it that is
- * connected to itself.
+ * What an example needs beside its subject: a device, a queue pair of it that is
+ * connected to itself, and words for what happened.
  */
 #ifndef PINION_EXAMPLE_LOOP_H
 #define PINION_EXAMPLE_LOOP_H
 
+#include <errno.h>
 #include <infiniband/verbs.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,6 +25,19 @@ static void need(int fine, const char *what)
 		return;
 	perror(what);
 	exit(1);
+}
+
+static int wrong; /* what main() returns */
+
+static void say(const char *way, int good, const char *what)
+{
+	printf("%-34s %s%s\n", way, good ? "" : "WRONG: ", what);
+	wrong |= !good;
+}
+
+static void cannot(const char *way)
+{
+	printf("%-34s not here: %s\n", way, strerror(errno));
 }
 
 static int find_gid(void)

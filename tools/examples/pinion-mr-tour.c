@@ -3,14 +3,13 @@
  * pinion-mr-tour [DEVICE]: registers memory in each way there is, lets the device
  * write random bytes to it and read them back, and says what happened. To copy from.
  *
- *	cc pinion-mr-tour.c $(pkg-config --cflags --libs libpinion-rpma libibverbs)
+ *	cc pinion-mr-tour.c $(pkg-config --cflags --libs libpinion-rpma libpinion-mlx5dv)
  *
  * The connection to itself, in loop.h, is one for RoCE and InfiniBand.
  * Exit status: 0 if no byte was wrong. What a device cannot do is no fault of it.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <librpma.h>
 #include <linux/udmabuf.h>
@@ -19,17 +18,18 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "key.h"
 #include "loop.h"
 
-enum { LENGTH = 3 * 4096, HUGE_PAGE = 2 << 20 };
 enum {
+	LENGTH = 3 * 4096,
+	HUGE_PAGE = 2 << 20,
 	FULL = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 	       IBV_ACCESS_REMOTE_READ,
 };
 
 static struct ibv_mr *ours; /* where bytes come from and go to */
 static char *from, *back; /* two halves of it */
-static int wrong;
 
 static void *map(size_t length, int flags)
 {
@@ -45,35 +45,18 @@ static enum ibv_wc_status move(enum ibv_wr_opcode opcode, char *local,
 	return loop_move(opcode, &sge, address, rkey);
 }
 
-static void say(const char *way, int good, const char *what)
-{
-	printf("%-34s %s%s\n", way, good ? "" : "WRONG: ", what);
-	wrong |= !good;
-}
-
-static void cannot(const char *way)
-{
-	printf("%-34s not here: %s\n", way, strerror(errno));
-}
-
-/*
- * Write to the region at @address, look at the @memory it is about, read it back.
- */
-static void show(const char *way, struct ibv_mr *mr, uint64_t address,
-		 const char *memory)
+/* Write by the key to @address, look at the @memory it is about, read it back. */
+static void show_key(const char *way, uint32_t rkey, uint64_t address,
+		     const char *memory)
 {
 	enum ibv_wc_status status;
 	char text[160];
 
-	if (!mr) {
-		cannot(way);
-		return;
-	}
 	need(getrandom(from, LENGTH, 0) == LENGTH, "getrandom");
 	memset(back, 0, LENGTH);
-	status = move(IBV_WR_RDMA_WRITE, from, address, mr->rkey);
+	status = move(IBV_WR_RDMA_WRITE, from, address, rkey);
 	if (!status)
-		status = move(IBV_WR_RDMA_READ, back, address, mr->rkey);
+		status = move(IBV_WR_RDMA_READ, back, address, rkey);
 	if (status) {
 		say(way, 0, ibv_wc_status_str(status));
 	} else if (memcmp(from, memory, LENGTH) || memcmp(from, back, LENGTH)) {
@@ -81,9 +64,18 @@ static void show(const char *way, struct ibv_mr *mr, uint64_t address,
 	} else {
 		snprintf(text, sizeof(text),
 			 "%d bytes there and back, key %#x, address %#jx",
-			 LENGTH, mr->rkey, (uintmax_t)address);
+			 LENGTH, rkey, (uintmax_t)address);
 		say(way, 1, text);
 	}
+}
+
+static void show(const char *way, struct ibv_mr *mr, uint64_t address,
+		 const char *memory)
+{
+	if (mr)
+		show_key(way, mr->rkey, address, memory);
+	else
+		cannot(way);
 }
 
 static void end(struct ibv_mr *mr)
@@ -135,10 +127,8 @@ static void on_demand(void)
 	show("  ON_DEMAND, all of the process", mr, (uintptr_t)late, late);
 	end(mr);
 	huge = map(HUGE_PAGE, MAP_HUGETLB);
-	if (huge == MAP_FAILED) {
-		cannot("  ON_DEMAND, HUGETLB");
-		return;
-	}
+	if (huge == MAP_FAILED)
+		return cannot("  ON_DEMAND, HUGETLB");
 	mr = ibv_reg_mr(pd, huge, HUGE_PAGE,
 			FULL | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB);
 	show("  ON_DEMAND, HUGETLB", mr, (uintptr_t)huge, huge);
@@ -159,17 +149,42 @@ static void dmabuf(void)
 	create.memfd = memfd;
 	if (dev >= 0)
 		fd = ioctl(dev, UDMABUF_CREATE, &create);
-	if (fd < 0) {
-		cannot("ibv_reg_dmabuf_mr");
-		return;
-	}
+	if (fd < 0)
+		return cannot("ibv_reg_dmabuf_mr");
 	memory = mmap(NULL, create.size, PROT_READ | PROT_WRITE, MAP_SHARED,
 		      memfd, 0);
 	/* From byte 5000 of it on; offset and base agree below a page. */
 	mr = ibv_reg_dmabuf_mr(pd, 5000, LENGTH, 5000, fd, FULL);
-	close(fd); /* the region keeps it */
 	show("ibv_reg_dmabuf_mr", mr, 5000, memory + 5000);
 	end(mr);
+	mr = mlx5dv_reg_dmabuf_mr(pd, 8192, LENGTH, 0, fd, FULL,
+				  MLX5DV_REG_DMABUF_ACCESS_DATA_DIRECT);
+	close(fd); /* the region keeps it */
+	show("mlx5dv_reg_dmabuf_mr, DATA_DIRECT", mr, 0, memory + 8192);
+	end(mr);
+}
+
+/* Pinned memory without a key, and a key over it by a command of the device. */
+static void umem(void)
+{
+	char *memory = map(LENGTH, 0);
+	struct mlx5dv_devx_umem_in in = {
+		.addr = memory,
+		.size = LENGTH,
+		.access = FULL,
+		.pgsz_bitmap = sysconf(_SC_PAGESIZE), /* no other will do */
+	};
+	struct mlx5dv_devx_umem *umem = mlx5dv_devx_umem_reg_ex(ctx, &in);
+	struct mlx5dv_devx_obj *key;
+	uint32_t rkey;
+
+	if (!umem)
+		return cannot("mlx5dv_devx_umem_reg_ex");
+	key = key_make(pd, umem, 0, LENGTH, &rkey);
+	need(!!key, "a key over the umem");
+	show_key("mlx5dv_devx_umem_reg_ex", rkey, 0, memory);
+	need(!mlx5dv_devx_obj_destroy(key) && !mlx5dv_devx_umem_dereg(umem),
+	     "mlx5dv_devx_umem_dereg");
 }
 
 static void changed(void)
@@ -215,10 +230,8 @@ static void by_rpma(void)
 	if (rpma_utils_get_ibv_context(address, RPMA_UTIL_IBV_CONTEXT_LOCAL,
 				       &cm) ||
 	    rpma_peer_new(cm, &peer) ||
-	    rpma_ep_listen(peer, address, port, &ep)) {
-		cannot(way);
-		return;
-	}
+	    rpma_ep_listen(peer, address, port, &ep))
+		return cannot(way);
 #define MUST(call) need(!(call), #call)
 	MUST(rpma_conn_req_new(peer, address, port, NULL, &req));
 	MUST(rpma_conn_req_connect(&req, NULL, &a));
@@ -273,6 +286,7 @@ int main(int argc, char **argv)
 	pinned();
 	on_demand();
 	dmabuf();
+	umem();
 	changed();
 	by_rpma();
 	no_more();
