@@ -295,7 +295,7 @@ static void c12_path(void)
 static const struct test tests[] = {
 #ifdef HAVE_DMABUF_MR
 	TEST(c1_traffic, "C1-C3-C8-C11-regions-of-both-kinds"),
-	TEST(c4_flags, "C4-C7-flags-and-bounds"),
+	TEST(c4_flags, "C4-C5-C6-C7-flags-and-bounds"),
 	TEST(c10_pinned, "C2-C10-one-moves-the-other-is-pinned"),
 	TEST(c12_path, "C12-where-the-other-device-is"),
 #endif
