@@ -212,7 +212,7 @@ static void d6_huge(void)
 {
 	struct buf *buf = memory_new(&memory_hugetlb, 4 * MIB, 0);
 	struct prm_mkey mkey = {
-		.rights = PRM_RR,
+		.rights = PRM_LR | PRM_RR,
 		.length = 4 * MIB,
 		.log_page = 21,
 	};
