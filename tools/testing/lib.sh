@@ -133,12 +133,12 @@ ktap() {
 
 # by_valgrind FOLDER: the programs of FOLDER once more, with each byte that is read
 # before it is written and each address that is not theirs as a failure. It sees
-# nothing of the kernel, so one bed is enough.
+# nothing of the kernel, so one bed is enough; and devices that go are the kernel's.
 VALGRIND=(valgrind -q --trace-children=yes --error-exitcode=99)
 by_valgrind() {
 	local program
 	for program in "$1"/*; do
-		[ -f "$program" ] && [ -x "$program" ] || continue
+		[ -f "$program" ] && [ -x "$program" ] && [ "${program##*/}" != unplug ] || continue
 		AS=valgrind. NAME=${program##*/} SLOW=20 ktap "${VALGRIND[@]}" "$program" --device "$DEV"
 	done
 }
