@@ -188,8 +188,9 @@ static void group_end(void)
 	CHECK_EQ(rmdir(group), 0);
 }
 
-/* Of those who join it, no more than @most at a time. */
-static void group_begin(const char *most, const char *most_swap)
+/* Of those who join it, by @limit no more than @most at a time. */
+static void group_begin(const char *limit, const char *most,
+			const char *most_swap)
 {
 	char path[128];
 
@@ -200,7 +201,7 @@ static void group_begin(const char *most, const char *most_swap)
 	set(path, "+memory");
 	snprintf(group, sizeof(group), "%s/pinion-test-%d", groups, getpid());
 	CHECK_EQ(mkdir(group, 0755), 0);
-	group_set("memory.max", most);
+	group_set(limit, most);
 	group_set("memory.swap.max", most_swap);
 }
 
@@ -247,8 +248,11 @@ static void a45_pressure(void)
 
 	begin();
 	swap_begin();
-	/* The model needs as much as the memory. */
-	group_begin("32M", "max");
+	/*
+	 * The model needs as much as the memory. Whoever is above waits and pages out; at
+	 * a limit that is final the kernel now and then kills, with room in swap.
+	 */
+	group_begin("memory.high", "32M", "max");
 	for (i = 0; i < 2; i++) {
 		implicit = i;
 		pid = spawn(squeezed, &implicit);
@@ -287,7 +291,7 @@ static void a50_oom(void)
 	int round, status;
 
 	begin();
-	group_begin("24M", "0");
+	group_begin("memory.max", "24M", "0");
 	bystander = victim_start();
 	resources_read(&before);
 	for (round = 0; round < 4; round++) {
