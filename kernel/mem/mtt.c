@@ -16,18 +16,7 @@ static u64 leaf_blocks(u64 num_blocks, u64 leaf)
 		     PINION_MTT_LEAF_BLOCKS);
 }
 
-/**
- * pinion_mtt_alloc - make a table of blocks whose addresses are still unset
- * @num_blocks: how many, at least one
- * @shift: log2 of their size
- * @first: position of the first byte of the key's memory in the first block
- *
- * Two levels, so that no table needs a large contiguous allocation: a terabyte
- * of 4 KiB pages takes 2 GiB of leaves and 4 MiB of pointers.
- *
- * Return: the table, or NULL; also for who is being killed.
- */
-struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first)
+static struct pinion_mtt *alloc(u64 num_blocks, u8 shift, u64 first, bool killable)
 {
 	u64 num_leaves = DIV_ROUND_UP_ULL(num_blocks, PINION_MTT_LEAF_BLOCKS);
 	struct pinion_mtt *mtt;
@@ -48,7 +37,7 @@ struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first)
 		if (!mtt->leaves[i])
 			goto err_free_leaves;
 		cond_resched();
-		if (fatal_signal_pending(current)) {
+		if (killable && fatal_signal_pending(current)) {
 			i++;
 			goto err_free_leaves;
 		}
@@ -62,6 +51,27 @@ err_free_leaves:
 err_free_mtt:
 	kfree(mtt);
 	return NULL;
+}
+
+/**
+ * pinion_mtt_alloc - make a table of blocks whose addresses are still unset
+ * @num_blocks: how many, at least one
+ * @shift: log2 of their size
+ * @first: position of the first byte of the key's memory in the first block
+ *
+ * Two levels, so that no table needs a large contiguous allocation: a terabyte
+ * of 4 KiB pages takes 2 GiB of leaves and 4 MiB of pointers.
+ *
+ * Return: the table, or NULL.
+ */
+struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first)
+{
+	return alloc(num_blocks, shift, first, false);
+}
+
+struct pinion_mtt *pinion_mtt_alloc_killable(u64 num_blocks, u8 shift, u64 first)
+{
+	return alloc(num_blocks, shift, first, true);
 }
 
 /**

@@ -36,6 +36,8 @@ struct pinion_mtt {
 };
 
 struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first);
+/* For a registrant, of memory that may not be there: NULL also for who is being killed. */
+struct pinion_mtt *pinion_mtt_alloc_killable(u64 num_blocks, u8 shift, u64 first);
 /* A table of at most @num_pieces, for pinion_mtt_set_piece() to fill in from the first. */
 struct pinion_mtt *pinion_mtt_alloc_pieces(u32 num_pieces);
 void pinion_mtt_set_piece(struct pinion_mtt *mtt, u32 piece, u64 dma_addr, u64 length);

@@ -277,13 +277,15 @@ int pinion_stretch_prefetch(struct pinion_stretch *stretch, u64 offset, u64 leng
 struct pinion_stretch *pinion_stretch_make(struct pinion_odp *odp, struct ib_umem_odp *umem,
 					   u8 shift, u64 first)
 {
+	u64 blocks = (ib_umem_end(umem) - ib_umem_start(umem)) >> shift;
 	struct pinion_stretch *stretch;
 
 	stretch = kzalloc(sizeof(*stretch), GFP_KERNEL_ACCOUNT);
 	if (!stretch)
 		goto err_release;
-	stretch->mtt = pinion_mtt_alloc((ib_umem_end(umem) - ib_umem_start(umem)) >> shift,
-					shift, first);
+	/* Children are made for whoever faults, who may be another's killed process. */
+	stretch->mtt = odp->root ? pinion_mtt_alloc(blocks, shift, first) :
+				   pinion_mtt_alloc_killable(blocks, shift, first);
 	if (!stretch->mtt)
 		goto err_free;
 	stretch->mtt->sparse = true;

@@ -4,7 +4,6 @@
  * offset is in. What happens in a stretch is odp.c's.
  */
 #include <linux/hugetlb.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "mr.h"
@@ -112,9 +111,6 @@ static int fault(struct pinion_pager *pager, u64 offset, u64 length, bool write)
 	u64 within = offset;
 	s64 pages;
 
-	/* Memory that goes as fast as it comes must not keep who is killed. */
-	if (fatal_signal_pending(current))
-		return -EINTR;
 	stretch = stretch_get(odp, &within, &length);
 	if (IS_ERR(stretch)) {
 		pages = PTR_ERR(stretch);

@@ -3,7 +3,7 @@
  * The only file that touches payload. Copies between cursors inside their gates;
  * decides nothing, and never sleeps while a gate is held.
  */
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 
 #include "move.h"
 
@@ -14,6 +14,9 @@
  */
 #define STRETCH (128 * 1024)
 #define RUN 1024
+
+/* How often in a row who is killed asks for a page that has gone again when he comes. */
+#define MAX_TRIES 8
 
 static bool enter_both(struct pinion_node *node, struct pinion_cursor *to,
 		       struct pinion_cursor *from, u64 need)
@@ -61,19 +64,30 @@ static void copy(void *to, const void *from, size_t bytes)
 	WRITE_ONCE(*(u64 *)(to + head), *(const u64 *)(from + head));
 }
 
-/* @lacking, one of two cursors inside, misses a page. Both leave. */
-static bool fault_in(struct pinion_cursor *lacking, struct pinion_cursor *other, u64 want)
+/*
+ * @lacking, one of two cursors inside, misses a page, for the @tries-th time since a byte
+ * moved. Both leave.
+ *
+ * Who is killed ends between messages, and the one at hand only where it gets nowhere:
+ * memory that goes as fast as it comes, or waits for what a signal ends. That is no fault
+ * of the memory, which may well be a peer's.
+ */
+static bool fault_in(struct pinion_cursor *lacking, struct pinion_cursor *other, u64 want,
+		     u32 *tries)
 {
 	struct pinion_missing missing;
+	int err;
 
 	pinion_cursor_missing(lacking, want, &missing);
 	pinion_cursor_leave(lacking);
 	if (other)
 		pinion_cursor_leave(other);
-	if (!pinion_missing_fault(&missing))
-		return true;
-	lacking->syndrome = PINION_SYN_FAULT;
-	return false;
+	err = pinion_missing_fault(&missing);
+	if (fatal_signal_pending(current))
+		return !err && ++*tries < MAX_TRIES;
+	if (err)
+		lacking->syndrome = PINION_SYN_FAULT;
+	return !err;
 }
 
 bool pinion_move(struct pinion_node *node, struct pinion_cursor *to,
@@ -81,23 +95,25 @@ bool pinion_move(struct pinion_node *node, struct pinion_cursor *to,
 {
 	u64 stretch = STRETCH, bytes;
 	void *source, *sink;
+	u32 tries = 0;
 
 	while (length) {
 		if (!enter_both(node, to, from, length))
 			return false;
 		bytes = pinion_cursor_run(from, min(length, stretch), &source);
 		if (!bytes) {
-			if (!fault_in(from, to, length))
+			if (!fault_in(from, to, length, &tries))
 				return false;
 			continue;
 		}
 		bytes = pinion_cursor_run(to, bytes, &sink);
 		if (!bytes) {
-			if (!fault_in(to, from, length))
+			if (!fault_in(to, from, length, &tries))
 				return false;
 			continue;
 		}
 		copy(sink, source, bytes);
+		tries = 0;
 		pinion_cursor_advance(from, bytes);
 		pinion_cursor_advance(to, bytes);
 		length -= bytes;
@@ -118,6 +134,7 @@ bool pinion_move_word(struct pinion_node *node, struct pinion_cursor *word,
 		      enum pinion_word_op op, u64 operand, u64 swap, u64 *before)
 {
 	atomic64_t *target;
+	u32 tries = 0;
 	void *kva;
 	u64 run;
 	int err;
@@ -132,7 +149,7 @@ bool pinion_move_word(struct pinion_node *node, struct pinion_cursor *word,
 		run = pinion_cursor_run(word, sizeof(u64), &kva);
 		if (run)
 			break;
-		if (!fault_in(word, NULL, sizeof(u64)))
+		if (!fault_in(word, NULL, sizeof(u64), &tries))
 			return false;
 	}
 	/*

@@ -10,7 +10,8 @@
 
 /*
  * Copy @length bytes from @from to @to, from where each stands. Return: true; or
- * false, and one of the two has a syndrome. Both have left their gates. Sleeps.
+ * false, and one of the two has a syndrome, or neither: the caller is killed, and a page
+ * did not come. Both have left their gates. Sleeps.
  */
 bool pinion_move(struct pinion_node *node, struct pinion_cursor *to,
 		 struct pinion_cursor *from, u64 length);

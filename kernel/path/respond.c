@@ -190,6 +190,7 @@ static enum pinion_verdict scatter(struct pinion_qp *qp, const struct target *ta
 	struct pinion_cursor sink, header;
 	u8 grh[PINION_GRH_SIZE];
 	u64 needed = msg->length;
+	bool moved = true;
 
 	if (!is_connected(qp))
 		needed += PINION_GRH_SIZE;
@@ -200,10 +201,9 @@ static enum pinion_verdict scatter(struct pinion_qp *qp, const struct target *ta
 	if (!is_connected(qp)) {
 		pinion_grh_build(grh, msg->av, msg->length);
 		pinion_cursor_memory(&header, grh);
-		if (!pinion_move(qp->node, &sink, &header, sizeof(grh)))
-			return fail_recv(qp, target, sink.syndrome, PINION_NAK_OPERATION);
+		moved = pinion_move(qp->node, &sink, &header, sizeof(grh));
 	}
-	if (pinion_move(qp->node, &sink, msg->payload, msg->length))
+	if (moved && pinion_move(qp->node, &sink, msg->payload, msg->length))
 		return PINION_ACK;
 	if (sink.syndrome)
 		return fail_recv(qp, target, sink.syndrome, PINION_NAK_OPERATION);
@@ -270,7 +270,7 @@ static enum pinion_verdict do_word(struct pinion_qp *qp, const struct target *ta
 		return PINION_ACK;
 	if (word.syndrome == PINION_SYN_ALIGN)
 		return refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
-	return refuse_key(qp, word.syndrome);
+	return word.syndrome ? refuse_key(qp, word.syndrome) : PINION_OWN_FAULT;
 }
 
 /*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A process is killed in the middle of each verb, becomes another program or forks,
- * at any moment; nothing of it is left and others do not notice (items Q1 to Q6).
+ * at any moment; nothing of it is left and others do not notice (items Q1 to Q7).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -206,6 +206,87 @@ static void q3_peer_dies(void)
 	resources_await(&before);
 }
 
+enum { FAR = 8 << 20 };
+
+struct sender {
+	int sock;
+	enum ibv_wr_opcode opcode;
+};
+
+static void sends_for_ever(void *arg)
+{
+	struct sender *sender = arg;
+	struct qp_cfg cfg = { 0 };
+	struct peer server;
+	struct region r;
+	struct end end;
+
+	device_open();
+	end_make(&end, &cfg);
+	r = region_new(FAR, 0, ALL_ACCESS);
+	swap_peers(sender->sock, &end, NULL, &server);
+	for (;;) {
+		if (sender->opcode == IBV_WR_SEND)
+			send_sge(&end, sge_of(&r, 0, FAR));
+		else
+			rdma(&end, sender->opcode, sge_of(&r, 0, FAR),
+			     server.addr, server.rkey);
+	}
+}
+
+/*
+ * Killed while it brings the receiver's pages, which are always missing: that is no
+ * fault of the receiver's memory, and none of it notices.
+ */
+static void q7_sender_dies(void)
+{
+	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_SEND,
+						      IBV_WR_RDMA_WRITE,
+						      IBV_WR_RDMA_READ };
+	double stop = now() + opt.seconds;
+	unsigned long deaths = 0, arrived = 0;
+	struct resources before;
+	struct region mine;
+
+	need_odp();
+	mine = region_new(FAR, 0, ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+	resources_read(&before);
+	while (now() < stop) {
+		struct sender sender = { .opcode = opcodes[deaths % 3] };
+		struct ibv_sge sge = sge_of(&mine, 0, FAR);
+		struct qp_cfg cfg = { 0 };
+		int socks[2], pid, i;
+		struct peer client;
+		struct ibv_wc wc;
+		struct end end;
+		double when;
+
+		CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, socks), 0);
+		sender.sock = socks[1];
+		pid = spawn(sends_for_ever, &sender);
+		end_make(&end, &cfg);
+		swap_peers(socks[0], &end, &mine, &client);
+		for (i = 0; i < 4; i++)
+			post_recv(&end, &sge, 1, i);
+		when = now() + rnd_below(20000) / 1e6;
+		do {
+			CHECK_EQ(madvise(mine.buf->data, FAR, MADV_DONTNEED),
+				 0);
+			usleep(1000);
+		} while (now() < when);
+		killed(pid);
+		for (; poll_one(end.rcq, &wc); arrived++)
+			expect(wc, IBV_WC_SUCCESS);
+		CHECK_EQ(end_state(&end), IBV_QPS_RTS);
+		end_free(&end);
+		close(socks[0]);
+		close(socks[1]);
+		deaths++;
+	}
+	note("%lu deaths, %lu messages", deaths, arrived);
+	resources_await(&before);
+}
+
 /* Objects belong to the file, and go with its last holder. */
 static void hold(void *arg)
 {
@@ -324,6 +405,7 @@ static const struct test tests[] = {
 	TEST(q4_file_outlives, "Q4 a child holds the file"),
 	TEST(q5_exec, "Q5 exec in the middle of each verb"),
 	TEST(q6_fork, "Q6 forks in the middle of each verb"),
+	TEST(q7_sender_dies, "Q7 in the middle of a fault of another's memory"),
 };
 
 HARNESS_MAIN("Killed", tests)
