@@ -152,18 +152,24 @@ enum ib_wc_status pinion_local_status(enum pinion_syndrome syndrome)
 
 int pinion_cq_switch_ring(struct pinion_cq *cq, struct pinion_ring *ring)
 {
-	u32 head, used, i;
+	u32 head = pinion_ring_user_idx(&cq->ring);
+	u32 copied = 0, used;
 
-	spin_lock(&cq->fill_lock);
-	head = pinion_ring_user_idx(&cq->ring);
-	used = pinion_ring_used(cq->tail, head);
-	if (used > cq->ring.entries || used > ring->entries) {
+	/* Who fills waits for the last few only. More may come than the rings hold. */
+	for (;;) {
+		spin_lock(&cq->fill_lock);
+		used = pinion_ring_used(cq->tail, head);
+		if (used > cq->ring.entries || used > ring->entries) {
+			spin_unlock(&cq->fill_lock);
+			return -EINVAL;
+		}
+		if (used - copied <= PINION_RING_FEW)
+			break;
 		spin_unlock(&cq->fill_lock);
-		return -EINVAL;
+		pinion_ring_copy(ring, &cq->ring, head, copied, used);
+		copied = used;
 	}
-	for (i = 0; i < used; i++)
-		memcpy(pinion_ring_at(ring, i), pinion_ring_at(&cq->ring, head + i),
-		       sizeof(struct pinion_cqe));
+	pinion_ring_copy_few(ring, &cq->ring, head, copied, used);
 	ring->hdr->arm = READ_ONCE(cq->ring.hdr->arm);
 	ring->hdr->flags = cq->overflow ? PINION_RING_OVERFLOW : 0;
 	ring->hdr->kern_idx = used;

@@ -39,7 +39,7 @@ void pinion_cq_init(struct pinion_cq *cq, bool user, u32 flags);
 /*
  * Move what is unpolled to @ring, which becomes the CQ's; the old one is left in
  * *@ring for the caller to free. -EINVAL if it does not fit. The provider holds
- * its own lock, so user_idx stands still.
+ * its own lock, so user_idx stands still. One at a time; sleeps.
  */
 int pinion_cq_switch_ring(struct pinion_cq *cq, struct pinion_ring *ring);
 

@@ -39,7 +39,9 @@ static int take_locked(struct pinion_recvq *rq, struct pinion_recv *recv)
 	if (tail == rq->head || !pinion_ring_sane(tail, rq->head, rq->ring.entries))
 		return -ENOENT;
 	err = copy_request(pinion_ring_at(&rq->ring, rq->head), rq->max_sge, recv);
-	pinion_ring_publish(&rq->ring, ++rq->head);
+	/* Who moves the ring looks without the lock. */
+	WRITE_ONCE(rq->head, rq->head + 1);
+	pinion_ring_publish(&rq->ring, rq->head);
 	return err;
 }
 
@@ -89,24 +91,27 @@ void pinion_recvq_reset(struct pinion_recvq *rq)
 
 int pinion_recvq_switch_ring(struct pinion_recvq *rq, struct pinion_ring *ring)
 {
-	u32 used, i;
+	u32 tail = pinion_ring_user_idx(&rq->ring);
+	u32 head = READ_ONCE(rq->head);
+	u32 used = pinion_ring_used(tail, head);
+	int err = 0;
 
-	spin_lock(&rq->lock);
-	used = pinion_ring_used(pinion_ring_user_idx(&rq->ring), rq->head);
-	if (used > rq->ring.entries || used > ring->entries ||
-	    ring->stride != rq->ring.stride) {
-		spin_unlock(&rq->lock);
+	if (used > rq->ring.entries || used > ring->entries || ring->stride != rq->ring.stride)
 		return -EINVAL;
-	}
-	for (i = 0; i < used; i++)
-		memcpy(pinion_ring_at(ring, i), pinion_ring_at(&rq->ring, rq->head + i),
-		       ring->stride);
+	pinion_ring_copy(ring, &rq->ring, head, 0, used);
 	ring->hdr->user_idx = used;
-	ring->hdr->flags = READ_ONCE(rq->ring.hdr->flags);
-	rq->head = 0;
-	swap(rq->ring, *ring);
+	spin_lock(&rq->lock);
+	/* Some were taken meanwhile, but none that was not there yet: else tail moved. */
+	if (pinion_ring_used(tail, rq->head) > used) {
+		err = -EINVAL;
+	} else {
+		ring->hdr->flags = READ_ONCE(rq->ring.hdr->flags);
+		rq->head -= head;
+		ring->hdr->kern_idx = rq->head;
+		swap(rq->ring, *ring);
+	}
 	spin_unlock(&rq->lock);
-	return 0;
+	return err;
 }
 
 static int post_one(struct pinion_recvq *rq, const struct ib_recv_wr *wr)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The memory of rings. Never looks at what is in a slot.
+ * The memory of rings. Copies slots, and never looks at what is in one.
  */
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/vmalloc.h>
 
 #include "../logic/range.h"
@@ -73,6 +74,25 @@ int pinion_ring_place(struct pinion_ring *ring, u32 entries, u32 stride,
 	ring->umem = umem;
 	return 0;
 }
+void pinion_ring_copy_few(const struct pinion_ring *to, const struct pinion_ring *from, u32 head,
+			  u32 begin, u32 end)
+{
+	for (; begin != end; begin++)
+		memcpy(pinion_ring_at(to, begin), pinion_ring_at(from, head + begin), to->stride);
+}
+
+void pinion_ring_copy(const struct pinion_ring *to, const struct pinion_ring *from, u32 head,
+		      u32 begin, u32 end)
+{
+	u32 next;
+
+	for (; begin != end; begin = next) {
+		next = begin + min(end - begin, PINION_RING_FEW);
+		pinion_ring_copy_few(to, from, head, begin, next);
+		cond_resched();
+	}
+}
+
 
 /**
  * pinion_ring_free - free a ring's memory

@@ -31,6 +31,19 @@ int pinion_ring_place(struct pinion_ring *ring, u32 entries, u32 stride,
 		      struct pinion_umem *umem, u64 offset);
 void pinion_ring_free(struct pinion_ring *ring);
 
+/* So many slots may be copied with a lock held. */
+#define PINION_RING_FEW	1024
+
+/*
+ * Slots that @from has at @head + [begin, end), to @to at [begin, end), which are as
+ * large. Others may write to @from meanwhile, and have what they copied.
+ */
+void pinion_ring_copy_few(const struct pinion_ring *to, const struct pinion_ring *from, u32 head,
+			  u32 begin, u32 end);
+/* The same of any number; sleeps. */
+void pinion_ring_copy(const struct pinion_ring *to, const struct pinion_ring *from, u32 head,
+		      u32 begin, u32 end);
+
 static inline void *pinion_ring_at(const struct pinion_ring *ring, u32 index)
 {
 	return ring->slots +
