@@ -50,9 +50,9 @@ int pinion_ring_alloc(struct pinion_ring *ring, u32 entries, u32 stride)
  * @umem: where; in use, which the ring takes over on success
  * @offset: of the header, from the umem's first byte
  *
- * The header is cleared; nobody looks at slots that were not published. That the memory
- * is its user's, and may be another ring's as well, changes nothing: of no ring is a
- * word believed.
+ * Nothing is written: the header is its user's to clear before, so that what fails leaves
+ * the memory as it was. That it may be another ring's as well changes nothing: of no ring
+ * is a word believed.
  *
  * Return: 0 or a negative errno.
  */
@@ -69,11 +69,11 @@ int pinion_ring_place(struct pinion_ring *ring, u32 entries, u32 stride,
 	hdr = pinion_umem_map(umem, offset, bytes);
 	if (!hdr)
 		return -ENOMEM;
-	memset(hdr, 0, sizeof(*hdr));
 	set(ring, hdr, entries, stride);
 	ring->umem = umem;
 	return 0;
 }
+
 void pinion_ring_copy_few(const struct pinion_ring *to, const struct pinion_ring *from, u32 head,
 			  u32 begin, u32 end)
 {
@@ -92,7 +92,6 @@ void pinion_ring_copy(const struct pinion_ring *to, const struct pinion_ring *fr
 		cond_resched();
 	}
 }
-
 
 /**
  * pinion_ring_free - free a ring's memory

@@ -4,6 +4,7 @@
  * umem, of which the kernel then makes the ring. Never looks into one.
  */
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <pinion/queues.h>
@@ -62,9 +63,13 @@ static int settle(struct pinion_home *home, struct pinion_ring_place *place)
 	if (err)
 		return err;
 	err = reg_umem(home, &place->umem_id);
-	if (err)
+	if (err) {
 		ibv_dofork_range(home->memory, home->size);
-	return err;
+		return err;
+	}
+	/* It can be written, then. The kernel does not before it has made the queue. */
+	memset(home->memory, 0, sizeof(struct pinion_ring_hdr));
+	return 0;
 }
 
 int pinion_home_make(struct pinion_home *home, struct ibv_pd *ibpd,

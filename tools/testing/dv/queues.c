@@ -258,15 +258,14 @@ static void refused_at(enum kind kind, struct buf *buf, umem_t umem,
 	buf_check(buf);
 }
 
-/* Its header is cleared, and nothing else happens to the memory. */
+/* Nothing is written before it is used. */
 static void made_at(enum kind kind, struct buf *buf, umem_t umem,
-		    size_t umem_at, uint64_t offset)
+		    uint64_t offset)
 {
 	uint32_t handle;
 
 	context("%s at %#llx", names[kind], (unsigned long long)offset);
 	CHECK_EQ(create(kind, umem, offset, &handle), 0);
-	memset(buf->want + umem_at + offset, 0, sizeof(struct pinion_ring_hdr));
 	buf_check(buf);
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), EBUSY);
 	destroy(kind, handle);
@@ -281,7 +280,7 @@ static void places_of(enum kind kind)
 
 	/* All of it, and a byte less. */
 	umem = MUST(dv_umem(buf->data, bytes, UMEM_ACCESS, ~0ULL));
-	made_at(kind, buf, umem, 0, 0);
+	made_at(kind, buf, umem, 0);
 	for (at = 1; at <= bytes; at++)
 		refused_at(kind, buf, umem, at);
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
@@ -296,7 +295,7 @@ static void places_of(enum kind kind)
 			refused_at(kind, buf, umem, at);
 	}
 	for (at = 59; at + bytes < 3 * PAGE; at += 64 * rnd_in(1, 9))
-		made_at(kind, buf, umem, 5, at);
+		made_at(kind, buf, umem, at);
 	for (at = 1; at; at <<= 1) {
 		if (at + bytes > LEN)
 			refused_at(kind, buf, umem, at - 5);
@@ -403,6 +402,29 @@ static void q6_absent(void)
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
 }
 
+/* Its send ring has a place, its receive ring does not fit. */
+static void q10_failed(void)
+{
+	struct buf *buf = buf_new(LEN, 0);
+	struct pinion_create_qp_req req = {};
+	uint32_t handle;
+	umem_t umem;
+
+	begin();
+	umem = MUST(dv_umem(buf->data, LEN, UMEM_ACCESS, ~0ULL));
+	req.sq.umem_id = umem->umem_id;
+	req.rq.umem_id = umem->umem_id;
+	req.rq.offset = LEN & ~63;
+	CHECK_EQ(raw_create_qp(dev.ctx->cmd_fd, dev.pd->handle, plain_cq, -1,
+			       WR,
+			       &(struct raw_payload){ .in = &req,
+						      .in_length = sizeof(req) },
+			       &handle),
+		 EINVAL);
+	buf_check(buf);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
+}
+
 /* ------------------------------------------------------- all in one umem */
 
 /* A queue pair and its completion queue, by hand, anywhere. */
@@ -420,6 +442,10 @@ static struct placed place_all(uint8_t *memory, uint32_t id, uint64_t cq_at,
 	struct placed placed = { .cq_hdr = (void *)(memory + cq_at),
 				 .sq_hdr = (void *)(memory + sq_at) };
 
+	/* That is for who makes a ring to do. */
+	memset((void *)placed.cq_hdr, 0, sizeof(*placed.cq_hdr));
+	memset((void *)placed.sq_hdr, 0, sizeof(*placed.sq_hdr));
+	memset(memory + rq_at, 0, sizeof(*placed.sq_hdr));
 	CHECK_EQ(raw_create_cq(dev.ctx->cmd_fd, WR,
 			       &(struct raw_payload){ .in = &cq,
 						      .in_length = sizeof(cq) },
@@ -690,6 +716,7 @@ static const struct test tests[] = {
 	TEST(q4_places, "D14-Q4-places-in-a-umem"),
 	TEST(q5_whose, "D14-Q5-D20-umems-that-will-not-do"),
 	TEST(q6_absent, "D14-Q6-a-place-for-no-ring"),
+	TEST(q10_failed, "D14-Q10-a-create-that-fails"),
 	TEST(q7_dmabuf, "D14-Q7-rings-in-dma-bufs"),
 	TEST(q8_same_bytes, "D14-Q8-rings-on-the-same-bytes"),
 	LONG_TEST(q9_race, "D15-Q9-deregistered-meanwhile", 120),
