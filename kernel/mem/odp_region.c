@@ -170,6 +170,7 @@ struct pinion_odp *pinion_odp_create(struct ib_device *ibdev, u64 start, u64 len
 	else
 		err = init_explicit(odp, ibdev, start, length, access);
 	if (err) {
+		pinion_pager_discard(&odp->pager);
 		kfree(odp);
 		return ERR_PTR(err);
 	}
@@ -180,6 +181,7 @@ int pinion_odp_prefetch(struct pinion_odp *odp, u64 offset, u64 length, bool wri
 			bool fault)
 {
 	u64 begun = trace_odp_prefetch_enabled() ? ktime_get_ns() : 0;
+	struct mem_cgroup *before = pinion_pager_charge(&odp->pager);
 	struct pinion_stretch *stretch;
 	u64 done, within, part;
 	int err = 0;
@@ -195,6 +197,7 @@ int pinion_odp_prefetch(struct pinion_odp *odp, u64 offset, u64 length, bool wri
 		err = pinion_stretch_prefetch(stretch, within, part, write, fault);
 		stretch_put(stretch);
 	}
+	pinion_pager_uncharge(before);
 	trace_odp_prefetch(odp->pager.key, offset, length, write, err, pinion_since(begun));
 	return err;
 }

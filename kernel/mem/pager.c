@@ -3,6 +3,10 @@
  * The life of a pager, whatever its kind: attached to a key, kept by who faults,
  * ended when nobody does any more.
  */
+#include <linux/memcontrol.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+
 #include "key.h"
 #include "pager.h"
 
@@ -11,6 +15,12 @@ void pinion_pager_init(struct pinion_pager *pager, const struct pinion_pager_ops
 	pager->ops = ops;
 	refcount_set(&pager->users, 1);
 	init_completion(&pager->unused);
+	pager->memcg = get_mem_cgroup_from_mm(current->mm);
+}
+
+void pinion_pager_discard(struct pinion_pager *pager)
+{
+	mem_cgroup_put(pager->memcg);
 }
 
 void pinion_pager_attach(struct pinion_pager *pager, struct pinion_key *key)
@@ -28,6 +38,7 @@ void pinion_pager_put(struct pinion_pager *pager)
 
 void pinion_pager_destroy(struct pinion_pager *pager)
 {
+	struct mem_cgroup *memcg;
 	struct pinion_key *key;
 
 	if (!pager)
@@ -36,9 +47,31 @@ void pinion_pager_destroy(struct pinion_pager *pager)
 	pinion_pager_put(pager);
 	wait_for_completion(&pager->unused);
 	key = pager->key;
+	memcg = pager->memcg;
 	pager->ops->destroy(pager);
+	mem_cgroup_put(memcg);
 	if (key)
 		pinion_key_put(key);
+}
+
+struct mem_cgroup *pinion_pager_charge(const struct pinion_pager *pager)
+{
+	return set_active_memcg(pager->memcg);
+}
+
+void pinion_pager_uncharge(struct mem_cgroup *before)
+{
+	set_active_memcg(before);
+}
+
+int pinion_pager_fault(struct pinion_pager *pager, u64 offset, u64 length, bool write)
+{
+	struct mem_cgroup *before = pinion_pager_charge(pager);
+	int err;
+
+	err = pager->ops->fault(pager, offset, length, write);
+	pinion_pager_uncharge(before);
+	return err;
 }
 
 void pinion_pager_count(struct pinion_pager *pager, enum pinion_pager_count pages,

@@ -12,6 +12,7 @@
 #include <linux/refcount.h>
 #include <linux/types.h>
 
+struct mem_cgroup;
 struct pinion_key;
 struct pinion_pager;
 
@@ -48,10 +49,15 @@ struct pinion_pager {
 	refcount_t users;		/* who faults, outside any gate */
 	struct completion unused;
 	bool ending;			/* who prefetches may stop */
+	struct mem_cgroup *memcg;	/* of who registered the memory */
 	atomic64_t counts[PINION_PAGER_NUM_COUNTS];
 };
 
+/* By who registers. Ended by pinion_pager_destroy(), or pinion_pager_discard(). */
 void pinion_pager_init(struct pinion_pager *pager, const struct pinion_pager_ops *ops);
+
+/* It was never attached, and there is nothing behind it. */
+void pinion_pager_discard(struct pinion_pager *pager);
 
 /* The key is not published yet, or goes on with other memory for a while. */
 void pinion_pager_attach(struct pinion_pager *pager, struct pinion_key *key);
@@ -67,11 +73,14 @@ static inline void pinion_pager_get(struct pinion_pager *pager)
 
 void pinion_pager_put(struct pinion_pager *pager);
 
-static inline int pinion_pager_fault(struct pinion_pager *pager, u64 offset, u64 length,
-				     bool write)
-{
-	return pager->ops->fault(pager, offset, length, write);
-}
+int pinion_pager_fault(struct pinion_pager *pager, u64 offset, u64 length, bool write);
+
+/*
+ * Whoever brings pages, tables of them are charged to who registered the memory. Return:
+ * what to give back to pinion_pager_uncharge().
+ */
+struct mem_cgroup *pinion_pager_charge(const struct pinion_pager *pager);
+void pinion_pager_uncharge(struct mem_cgroup *before);
 
 /* @n pages, in one event. */
 void pinion_pager_count(struct pinion_pager *pager, enum pinion_pager_count pages,

@@ -369,12 +369,52 @@ static void cg4_memory(void)
 	cgroup_leave();
 }
 
+/* So does what is brought later, by nobody's process. */
+static void cg4_later(void)
+{
+	enum { CHILDREN = 512, CHILD = 2 << 20, TABLES = CHILDREN * PAGE };
+	static struct ibv_sge sges[CHILDREN];
+	size_t length = (size_t)(CHILDREN + 1) * CHILD;
+	long long before, during;
+	struct ibv_mr *mr;
+	char *at;
+	int i;
+
+	need_odp();
+	at = mmap(NULL, length, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	CHECK(at != MAP_FAILED);
+	madvise(at, length, MADV_NOHUGEPAGE);
+	cgroup_enter("memory");
+	mr = MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX,
+			     ALL_ACCESS | IBV_ACCESS_ON_DEMAND));
+	for (i = 0; i < CHILDREN; i++) {
+		char *byte = at + (size_t)i * CHILD + CHILD / 2;
+
+		/* The process's own tables are there before. */
+		*byte = 1;
+		sges[i] = (struct ibv_sge){ .addr = (uintptr_t)byte,
+					    .length = 1,
+					    .lkey = mr->lkey };
+	}
+	before = kernel_memory(0, LLONG_MAX);
+	CHECK_EQ(ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0,
+			       sges, CHILDREN),
+		 0);
+	during = kernel_memory(before + TABLES, LLONG_MAX);
+	note("%lld bytes for %d tables", during - before, CHILDREN);
+	CHECK(during - before >= TABLES);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	cgroup_leave();
+}
+
 static const struct test tests[] = {
 	TEST(cg1_objects, "CG1 objects of the rdma control group"),
 	TEST(cg2_failures, "CG2 whatever fails leaves no pins (class 18)"),
 	TEST(cg2_objects, "CG2 whatever fails leaves no charge"),
 	TEST(cg3_race, "CG3 many at a time against the limit (class 18)"),
 	LONG_TEST(cg4_memory, "CG4 tables are charged to who registers", 120),
+	LONG_TEST(cg4_later, "CG4 and what is brought later", 120),
 };
 
 HARNESS_MAIN("What registration is charged for", tests)
