@@ -92,7 +92,7 @@ static int construct(struct pinion_dev *dev)
 	if (err)
 		goto err_destroy_data_direct;
 	ida_init(&dev->pdns);
-	xa_init(&dev->pds);
+	xa_init_flags(&dev->pds, XA_FLAGS_ACCOUNT);
 	pinion_umems_init(&dev->umems);
 	ida_init(&dev->flow_counters);
 	ida_init(&dev->uars);

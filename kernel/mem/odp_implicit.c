@@ -82,7 +82,7 @@ int pinion_implicit_init(struct pinion_odp *odp, struct ib_device *ibdev, int ac
 		return PTR_ERR(odp->root);
 	/* The core leaves it to us that the mm stays allocated while it has no child. */
 	mmgrab(odp->root->umem.owning_mm);
-	xa_init(&odp->children);
+	xa_init_flags(&odp->children, XA_FLAGS_ACCOUNT);
 	mutex_init(&odp->lock);
 	INIT_WORK(&odp->reap, reap);
 	return 0;

@@ -17,7 +17,7 @@
 
 void pinion_umems_init(struct pinion_umems *umems)
 {
-	xa_init_flags(&umems->by_id, XA_FLAGS_ALLOC1);
+	xa_init_flags(&umems->by_id, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 }
 
 void pinion_umems_destroy(struct pinion_umems *umems)

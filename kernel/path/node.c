@@ -28,9 +28,9 @@ int pinion_node_init(struct pinion_node *node, struct ib_device *ibdev, u32 max_
 
 	node->ibdev = ibdev;
 	INIT_LIST_HEAD(&node->list);
-	xa_init(&node->qps);
-	xa_init(&node->srqs);
-	xa_init_flags(&node->ahs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
+	xa_init_flags(&node->qps, XA_FLAGS_ACCOUNT);
+	xa_init_flags(&node->srqs, XA_FLAGS_ACCOUNT);
+	xa_init_flags(&node->ahs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
 	node->stats = alloc_percpu(struct pinion_stats);
 	if (!node->stats)
 		return -ENOMEM;
