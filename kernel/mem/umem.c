@@ -88,8 +88,12 @@ struct pinion_umem *pinion_umem_create(struct pinion_umems *umems, struct ib_dev
 	/* Reserved, but still nothing there. */
 	err = xa_alloc(&umems->by_id, &umem->id, NULL,
 		       XA_LIMIT(1, BIT(PINION_LOG_MAX_UMEM)), GFP_KERNEL_ACCOUNT);
-	if (err)
+	if (err) {
+		/* No number is left; whatever else is busy says so itself. */
+		if (err == -EBUSY)
+			err = -ENOMEM;
 		goto err_unpin;
+	}
 	return umem;
 
 err_unpin:
@@ -97,7 +101,7 @@ err_unpin:
 	ib_umem_release(umem->umem);
 err_free:
 	kfree(umem);
-	return ERR_PTR(err == -EBUSY ? -ENOMEM : err);
+	return ERR_PTR(err);
 }
 
 void pinion_umem_publish(struct pinion_umems *umems, struct pinion_umem *umem)
