@@ -135,6 +135,7 @@ int pinion_keys_init(struct pinion_keys *keys, u32 max)
 	int err = -ENOMEM;
 
 	atomic_set(&keys->live, 0);
+	atomic_set(&keys->waiting, 0);
 	keys->max = max;
 	keys->lists = kvcalloc(NUM_LISTS, sizeof(*keys->lists), GFP_KERNEL);
 	if (!keys->lists)

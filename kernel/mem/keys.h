@@ -24,6 +24,7 @@ struct pinion_keys {
 	void *sink;			/* a page that is written and never read */
 	/* On demand. Prefetches take as long as users' memory does, and hold up only each other. */
 	struct workqueue_struct *prefetches;
+	atomic_t waiting;		/* prefetches that are not done */
 	struct workqueue_struct *reaps;	/* of what was emptied */
 };
 

@@ -13,6 +13,9 @@
 #include "../logic/range.h"
 #include "odp.h"
 
+/* What waits for its turn beyond that is not worth its memory. */
+#define MAX_WAITING	1024
+
 struct prefetches {
 	struct work_struct work;
 	struct pinion_keys *keys;
@@ -104,7 +107,19 @@ static void bring_later(struct work_struct *work)
 
 	for (i = 0; i < p->num; i++)
 		bring(p, &p->ranges[i]);
+	atomic_dec(&p->keys->waiting);
 	kvfree(p);
+}
+
+/* Takes @p over. It is a hint: what there is no room for is forgotten. */
+static void leave_for_later(struct prefetches *p)
+{
+	if (!atomic_add_unless(&p->keys->waiting, 1, MAX_WAITING)) {
+		kvfree(p);
+		return;
+	}
+	INIT_WORK(&p->work, bring_later);
+	queue_work(p->keys->prefetches, &p->work);
 }
 
 /**
@@ -117,7 +132,8 @@ static void bring_later(struct work_struct *work)
  * @num_sge: how many
  *
  * Every range is checked before anything is done. A region that ends before work that is
- * left for later comes to it is passed over.
+ * left for later comes to it is passed over, and so is what is asked for while too much
+ * waits already.
  *
  * Return: 0 or a negative errno.
  */
@@ -145,8 +161,7 @@ int pinion_advise_mr(struct pinion_keys *keys, struct ib_pd *pd,
 		p->ranges[i] = sges[i];
 	err = check_all(p);
 	if (!err && !(flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH)) {
-		INIT_WORK(&p->work, bring_later);
-		queue_work(keys->prefetches, &p->work);
+		leave_for_later(p);
 		return 0;
 	}
 	if (!err)
