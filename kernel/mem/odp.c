@@ -80,8 +80,9 @@ static void invalidate_range(struct pinion_stretch *stretch, u64 start, u64 end)
 	end = min_t(u64, ib_umem_end(umem), end) - ib_umem_start(umem);
 	pages = forget(stretch, start >> stretch->mtt->shift,
 		       ((end - 1) >> stretch->mtt->shift) + 1);
-	pinion_pager_count(&stretch->odp->pager, PINION_PAGER_INVALIDATIONS,
-			   PINION_PAGER_INVALIDATIONS_HANDLED, pages);
+	if (pages)
+		pinion_pager_count(&stretch->odp->pager, PINION_PAGER_INVALIDATIONS,
+				   PINION_PAGER_INVALIDATIONS_HANDLED, pages);
 	trace_odp_invalidate(stretch->odp->pager.key, ib_umem_start(umem) + start, end - start,
 			     pages, pinion_since(begun));
 }
