@@ -105,7 +105,7 @@ static void a_list_of_pieces_is_read_as_drawn(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, parse(in, &cmd), PINION_DEVX_OK);
 	KUNIT_ASSERT_EQ(test, cmd.mkey.num_klms, 3u);
 	for (i = 0; i < 3; i++) {
-		klm = pinion_devx_klm(&cmd.mkey, i);
+		klm = pinion_devx_klm(cmd.klms, i);
 		KUNIT_EXPECT_EQ(test, klm.length, 100 + i);
 		KUNIT_EXPECT_EQ(test, klm.key, 0xdead00 + i);
 		KUNIT_EXPECT_EQ(test, klm.addr, ~0ULL - i);
@@ -295,7 +295,7 @@ static void garbage_is_refused_or_makes_sense(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, cmd.mkey.length);
 		KUNIT_EXPECT_GE(test, cmd.mkey.base + (cmd.mkey.length - 1), cmd.mkey.base);
 		for (i = 0; i < cmd.mkey.num_klms; i++)
-			KUNIT_EXPECT_TRUE(test, cmd.mkey.klms + (i + 1) * 16 <= in + length);
+			KUNIT_EXPECT_TRUE(test, cmd.klms + (i + 1) * 16 <= in + length);
 	}
 	KUNIT_EXPECT_GT(test, accepted, 1000u);
 }

@@ -31,7 +31,6 @@ static struct pieces_test *new_regions(struct kunit *test, u32 rights)
 	u32 i, block;
 
 	KUNIT_ASSERT_NOT_NULL(test, p);
-	p->asked.klms = p->klms;
 	for (i = 0; i < REGIONS; i++) {
 		struct pinion_mtt *mtt = pinion_mtt_alloc(4, PAGE_SHIFT, 0x123);
 
@@ -67,7 +66,7 @@ static int claim_all(struct kunit *test, struct pieces_test *p, bool writing,
 {
 	struct keys_test *t = test->priv;
 
-	return pinion_pieces_claim(pieces, &t->keys, &t->pd, &p->asked, writing);
+	return pinion_pieces_claim(pieces, &t->keys, &t->pd, &p->asked, p->klms, writing);
 }
 
 static void runs_lead_to_the_bytes_of_the_pieces(struct kunit *test)

@@ -164,7 +164,6 @@ static u8 parse_mkey(const u8 *in, size_t length, struct pinion_devx_mkey *mkey)
 			return PINION_DEVX_LIMIT;
 		mkey->entries = octwords;
 		mkey->num_klms = octwords;
-		mkey->klms = in + CREATE_MKEY_LENGTH;
 		return PINION_DEVX_OK;
 	}
 	return PINION_DEVX_BAD_PARAM;
@@ -218,6 +217,7 @@ u8 pinion_devx_parse(const u8 *in, size_t in_length, size_t out_length,
 		return PINION_DEVX_BAD_PARAM;
 	switch (cmd->opcode) {
 	case PINION_DEVX_CREATE_MKEY:
+		cmd->klms = in + CREATE_MKEY_LENGTH;
 		return parse_mkey(in, in_length, &cmd->mkey);
 	case PINION_DEVX_ALLOC_FLOW_COUNTER:
 		return get(in, alloc_bulk) ? PINION_DEVX_BAD_PARAM : PINION_DEVX_OK;
@@ -229,9 +229,9 @@ u8 pinion_devx_parse(const u8 *in, size_t in_length, size_t out_length,
 	return PINION_DEVX_OK;
 }
 
-struct pinion_devx_klm pinion_devx_klm(const struct pinion_devx_mkey *mkey, u32 index)
+struct pinion_devx_klm pinion_devx_klm(const u8 *klms, u32 index)
 {
-	const u8 *at = mkey->klms + index * KLM_LENGTH;
+	const u8 *at = klms + index * KLM_LENGTH;
 
 	return (struct pinion_devx_klm){
 		.length = get_at(at, 0, (struct field){ 0x00, 32 }),

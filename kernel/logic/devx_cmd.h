@@ -50,7 +50,6 @@ struct pinion_devx_mkey {
 	u32 umem_id;
 	u64 umem_offset;
 	u32 num_klms;
-	const u8 *klms;		/* in the command */
 };
 
 struct pinion_devx_klm {
@@ -64,6 +63,7 @@ struct pinion_devx_cmd {
 	u32 number;		/* QUERY_*: of which one */
 	u16 capability;		/* QUERY_HCA_CAP: its kind */
 	struct pinion_devx_mkey mkey;
+	const u8 *klms;		/* of mkey.num_klms pieces, in the command */
 };
 
 /* What QUERY_HCA_CAP tells. */
@@ -87,8 +87,8 @@ struct pinion_devx_caps {
 u8 pinion_devx_parse(const u8 *in, size_t in_length, size_t out_length,
 		     struct pinion_devx_cmd *cmd);
 
-/* Piece @index < num_klms. */
-struct pinion_devx_klm pinion_devx_klm(const struct pinion_devx_mkey *mkey, u32 index);
+/* Piece @index of the list @klms. */
+struct pinion_devx_klm pinion_devx_klm(const u8 *klms, u32 index);
 
 /* Answers, into zeroed buffers that pinion_devx_parse() found long enough. */
 void pinion_devx_put_status(u8 *out, u8 status);

@@ -62,11 +62,11 @@ static int of_umem(struct pinion_mkey *mkey, struct pinion_umems *umems, const v
 }
 
 static int of_pieces(struct pinion_mkey *mkey, struct pinion_keys *keys, struct ib_pd *pd,
-		     const struct pinion_devx_mkey *asked)
+		     const struct pinion_devx_mkey *asked, const u8 *klms)
 {
 	int err;
 
-	err = pinion_pieces_claim(&mkey->pieces, keys, pd, asked,
+	err = pinion_pieces_claim(&mkey->pieces, keys, pd, asked, klms,
 				  asked->rights & PINION_KEY_WRITING);
 	if (err)
 		return err;
@@ -76,7 +76,7 @@ static int of_pieces(struct pinion_mkey *mkey, struct pinion_keys *keys, struct 
 
 int pinion_mkey_make(struct pinion_mkey *mkey, struct pinion_keys *keys,
 		     struct pinion_umems *umems, const void *owner, struct ib_pd *pd,
-		     const struct pinion_devx_mkey *asked)
+		     const struct pinion_devx_mkey *asked, const u8 *klms)
 {
 	bool list = asked->mode == PINION_DEVX_MODE_KLM;
 	struct pinion_key *key;
@@ -87,13 +87,13 @@ int pinion_mkey_make(struct pinion_mkey *mkey, struct pinion_keys *keys,
 	if (IS_ERR(key))
 		return PTR_ERR(key);
 	mkey->key = key;
-	err = list ? of_pieces(mkey, keys, pd, asked) : of_umem(mkey, umems, owner, asked);
+	err = list ? of_pieces(mkey, keys, pd, asked, klms) :
+		     of_umem(mkey, umems, owner, asked);
 	if (err) {
 		pinion_key_kill(key);
 		return err;
 	}
 	mkey->asked = *asked;
-	mkey->asked.klms = NULL;
 	key->pd = pd;
 	key->rights = asked->rights;
 	key->base = asked->base;

@@ -67,7 +67,8 @@ static int claim(struct piece *piece, struct pinion_keys *keys, struct ib_pd *pd
 }
 
 int pinion_pieces_claim(struct pinion_pieces **result, struct pinion_keys *keys,
-			struct ib_pd *pd, const struct pinion_devx_mkey *asked, bool writing)
+			struct ib_pd *pd, const struct pinion_devx_mkey *asked,
+			const u8 *klms, bool writing)
 {
 	struct pinion_pieces *pieces;
 	u64 length = 0;
@@ -78,7 +79,7 @@ int pinion_pieces_claim(struct pinion_pieces **result, struct pinion_keys *keys,
 	if (!pieces)
 		return -ENOMEM;
 	for (i = 0; i < asked->num_klms && !err; i++) {
-		struct pinion_devx_klm klm = pinion_devx_klm(asked, i);
+		struct pinion_devx_klm klm = pinion_devx_klm(klms, i);
 
 		/* As far as it is claimed. */
 		pieces->num = i + 1;

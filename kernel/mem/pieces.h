@@ -14,11 +14,12 @@ struct pinion_keys;
 struct pinion_pieces;
 
 /*
- * Claim every region @asked names, of @pd, so that none can end or change; all of them
+ * Claim every region that the list @klms of @asked names, of @pd, so that none can end or change; all of them
  * or none. Return: 0, an enum pinion_devx_status, or a negative errno.
  */
 int pinion_pieces_claim(struct pinion_pieces **pieces, struct pinion_keys *keys,
-			struct ib_pd *pd, const struct pinion_devx_mkey *asked, bool writing);
+			struct ib_pd *pd, const struct pinion_devx_mkey *asked,
+			const u8 *klms, bool writing);
 void pinion_pieces_release(struct pinion_pieces *pieces);
 
 /* As pinion_mtt_run(), of all of it. */

@@ -8,19 +8,19 @@
 
 #include "devx_obj.h"
 
-static int make_mkey(struct pinion_devx_obj *obj, const struct pinion_devx_mkey *asked,
+static int make_mkey(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd,
 		     const void *owner)
 {
 	struct pinion_dev *dev = obj->dev;
 	int result = PINION_DEVX_LIMIT;
 
-	obj->pd = pinion_pd_use(dev, asked->pdn, owner);
+	obj->pd = pinion_pd_use(dev, cmd->mkey.pdn, owner);
 	if (!obj->pd)
 		return PINION_DEVX_BAD_RESOURCE;
 	if (!pinion_count_in(dev, PINION_COUNT_MR))
 		goto err_unuse_pd;
 	result = pinion_mkey_make(&obj->mkey, &dev->node.keys, &dev->umems, owner,
-				  &obj->pd->ibpd, asked);
+				  &obj->pd->ibpd, &cmd->mkey, cmd->klms);
 	if (result)
 		goto err_count_out;
 	return 0;
@@ -113,7 +113,7 @@ int pinion_devx_make(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *
 	obj->opcode = cmd->opcode;
 	switch (cmd->opcode) {
 	case PINION_DEVX_CREATE_MKEY:
-		result = make_mkey(obj, &cmd->mkey, owner);
+		result = make_mkey(obj, cmd, owner);
 		break;
 	case PINION_DEVX_ALLOC_PD:
 		result = make_pd(obj);

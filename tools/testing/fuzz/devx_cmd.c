@@ -68,22 +68,23 @@ static void again(const u8 *in, size_t length,
 }
 
 static void check_mkey(const u8 *in, size_t length,
-		       const struct pinion_devx_mkey *mkey)
+		       const struct pinion_devx_cmd *cmd)
 {
+	const struct pinion_devx_mkey *mkey = &cmd->mkey;
 	u32 i;
 
 	MUST(mkey->length);
 	MUST(mkey->base + (mkey->length - 1) >= mkey->base);
 	MUST(mkey->pdn <= 0xffffff && mkey->page_shift < 64);
 	if (mkey->mode == PINION_DEVX_MODE_MTT) {
-		MUST(!mkey->num_klms && !mkey->klms);
+		MUST(!mkey->num_klms);
 	} else {
 		MUST(mkey->mode == PINION_DEVX_MODE_KLM);
 		MUST(mkey->num_klms == mkey->entries);
 		MUST(mkey->num_klms &&
 		     mkey->num_klms <= 1 << PINION_DEVX_LOG_MAX_KLMS);
 		for (i = 0; i < mkey->num_klms; i++)
-			pinion_devx_klm(mkey, i);
+			pinion_devx_klm(cmd->klms, i);
 	}
 	again(in, length, mkey);
 }
@@ -106,7 +107,7 @@ static void check(const u8 *in, size_t length, size_t out_length)
 
 	MUST(is_status(status));
 	if (!status && cmd.opcode == PINION_DEVX_CREATE_MKEY)
-		check_mkey(in, length, &cmd.mkey);
+		check_mkey(in, length, &cmd);
 	else if (!status && cmd.opcode == PINION_DEVX_QUERY_HCA_CAP)
 		check_caps(cmd.capability, out_length);
 	else if (!status && cmd.opcode == PINION_DEVX_QUERY_MKEY)
