@@ -31,8 +31,6 @@ static void dealloc_driver(struct ib_device *ibdev)
 	WARN_ON(!xa_empty(&dev->pds));
 	xa_destroy(&dev->pds);
 	pinion_umems_destroy(&dev->umems);
-	WARN_ON(!ida_is_empty(&dev->flow_counters));
-	ida_destroy(&dev->flow_counters);
 	WARN_ON(!ida_is_empty(&dev->uars));
 	ida_destroy(&dev->uars);
 	mutex_destroy(&dev->resize_lock);
@@ -94,7 +92,6 @@ static int construct(struct pinion_dev *dev)
 	ida_init(&dev->pdns);
 	xa_init_flags(&dev->pds, XA_FLAGS_ACCOUNT);
 	pinion_umems_init(&dev->umems);
-	ida_init(&dev->flow_counters);
 	ida_init(&dev->uars);
 	mutex_init(&dev->resize_lock);
 

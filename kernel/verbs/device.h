@@ -69,8 +69,7 @@ struct pinion_dev {
 	struct ida pdns;
 	struct xarray pds;		/* by number, those that DEVX commands may name */
 	struct pinion_umems umems;
-	struct ida flow_counters;	/* their numbers */
-	struct ida uars;		/* and those of doorbell pages */
+	struct ida uars;		/* numbers of doorbell pages */
 	atomic64_t dm_used;		/* bytes of device memory given out */
 	atomic_t counts[PINION_NUM_COUNTED];
 	/* Held while a user's ring is exchanged for another; never while anything sleeps long. */

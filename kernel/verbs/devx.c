@@ -90,6 +90,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 	if (!obj)
 		return -ENOMEM;
 	obj->dev = to_pinion_dev(uobject->context->device);
+	obj->handle = uobject->id;
 	err = pinion_devx_make(obj, &call.cmd, uobject->context, call.out);
 	if (err) {
 		kfree(obj);

@@ -3,7 +3,6 @@
  * Makes and ends what DEVX commands ask for. Each object has one handle, by which it
  * ends; its number is only a name for it in other commands.
  */
-#include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "devx_obj.h"
@@ -80,20 +79,6 @@ static int end_pd(struct pinion_devx_obj *obj)
 	return err;
 }
 
-/* More than this nobody has a use for. */
-#define MAX_COUNTERS SZ_64K
-
-static int make_counter(struct pinion_devx_obj *obj)
-{
-	int id;
-
-	id = ida_alloc_range(&obj->dev->flow_counters, 1, MAX_COUNTERS, GFP_KERNEL);
-	if (id < 0)
-		return id == -ENOSPC ? PINION_DEVX_LIMIT : id;
-	obj->counter = id;
-	return 0;
-}
-
 static u32 number(const struct pinion_devx_obj *obj)
 {
 	switch (obj->opcode) {
@@ -102,7 +87,8 @@ static u32 number(const struct pinion_devx_obj *obj)
 	case PINION_DEVX_ALLOC_PD:
 		return obj->pd->pdn;
 	}
-	return obj->counter;
+	/* Of a counter, which only its own handle leads to. */
+	return (obj->handle + 1) & 0xffffff;
 }
 
 int pinion_devx_make(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd,
@@ -119,7 +105,7 @@ int pinion_devx_make(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *
 		result = make_pd(obj);
 		break;
 	case PINION_DEVX_ALLOC_FLOW_COUNTER:
-		result = make_counter(obj);
+		result = PINION_DEVX_OK;
 		break;
 	}
 	if (!result)
@@ -170,6 +156,5 @@ int pinion_devx_end(struct pinion_devx_obj *obj)
 	case PINION_DEVX_ALLOC_PD:
 		return end_pd(obj);
 	}
-	ida_free(&obj->dev->flow_counters, obj->counter);
 	return 0;
 }

@@ -16,7 +16,7 @@ struct pinion_devx_obj {
 	u16 opcode;			/* of the command that made it */
 	struct pinion_pd *pd;		/* it, or what the key is in */
 	struct pinion_mkey mkey;
-	u32 counter;
+	u32 handle;
 };
 
 /*
