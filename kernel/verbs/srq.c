@@ -98,11 +98,15 @@ static int answer_resize(u64 where, const struct pinion_create_srq_resp *resp)
 	return copy_to_user(u64_to_user_ptr(where), resp, sizeof(*resp)) ? -EFAULT : 0;
 }
 
-/* As pinion_resize_cq(): answered first, then done. */
-static int resize(struct pinion_srq *srq, u32 max_wr, u64 resp_addr, struct ib_udata *udata)
+/*
+ * As pinion_resize_cq(): answered first, then done. The limit, which was found to be within
+ * the new size, is set before another can make it smaller: all is done, or nothing.
+ */
+static int resize(struct pinion_srq *srq, const struct ib_srq_attr *attr, u32 mask,
+		  u64 resp_addr, struct ib_udata *udata)
 {
 	struct pinion_ring_want want = {
-		.entries = pinion_ring_entries(max_wr),
+		.entries = pinion_ring_entries(attr->max_wr),
 		.stride = srq->rq.ring.stride,
 		.context = pinion_udata_context(udata),
 	};
@@ -123,8 +127,11 @@ static int resize(struct pinion_srq *srq, u32 max_wr, u64 resp_addr, struct ib_u
 
 	mutex_lock(&dev->resize_lock);
 	err = pinion_recvq_switch_ring(&srq->rq, &ring);
-	if (!err)
+	if (!err) {
 		swap(srq->mmap, mapping);
+		if (mask & IB_SRQ_LIMIT)
+			err = pinion_srq_set_limit(srq, attr->srq_limit);
+	}
 	mutex_unlock(&dev->resize_lock);
 out:
 	pinion_ring_unmake(&ring, mapping);
@@ -157,11 +164,11 @@ static int modify(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_at
 	err = check_modify(srq, attr, mask);
 	if (!err && udata)
 		err = pinion_udata_in(udata, &req, sizeof(req), 0);
-	if (!err && mask & IB_SRQ_MAX_WR)
-		err = resize(srq, attr->max_wr, req.resp_addr, udata);
-	if (!err && mask & IB_SRQ_LIMIT)
-		err = pinion_srq_set_limit(srq, attr->srq_limit);
-	return err;
+	if (err)
+		return err;
+	if (mask & IB_SRQ_MAX_WR)
+		return resize(srq, attr, mask, req.resp_addr, udata);
+	return mask & IB_SRQ_LIMIT ? pinion_srq_set_limit(srq, attr->srq_limit) : 0;
 }
 
 static int query(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
