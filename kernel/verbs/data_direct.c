@@ -23,9 +23,14 @@
  */
 int pinion_wants_data_direct(struct uverbs_attr_bundle *attrs, bool *wants)
 {
+	const struct ib_udata *udata = &attrs->driver_udata;
 	u32 flags = 0;
 	int err;
 
+	*wants = false;
+	/* Methods that have drivers' data have it where others have the flags. */
+	if (udata->inbuf || udata->outbuf)
+		return 0;
 	err = uverbs_get_flags32(&flags, attrs, MLX5_IB_ATTR_REG_DMABUF_MR_ACCESS_FLAGS,
 				 MLX5_IB_UAPI_REG_DMABUF_ACCESS_DATA_DIRECT);
 	*wants = flags;

@@ -14,6 +14,7 @@
 #include "dmabuf.h"
 #include "link.h"
 #include "raw.h"
+#include "raw.h"
 #include "resources.h"
 
 #ifndef HAVE_WR_FLUSH
@@ -421,8 +422,36 @@ static void a75_reg_mr_ex(void)
 	attr.comp_mask = good | IBV_REG_MR_MASK_ADDR;
 	MUST_NOT(ibv_reg_mr_ex(dev.pd, &attr), EINVAL);
 }
+
+/* Drivers' data, of zeros, are where another method has flags. */
+static void a75_driver_data(void)
+{
+	static const uint8_t zeros[16];
+	struct dmabuf dmabuf = any();
+	uint64_t at = 0, length = LEN;
+	uint32_t access = ALL_ACCESS, lkey, rkey;
+	struct raw raw;
+
+	raw_begin(&raw, UVERBS_OBJECT_MR, UVERBS_METHOD_REG_MR);
+	raw_handle(&raw, UVERBS_ATTR_REG_MR_HANDLE, 0);
+	raw_handle(&raw, UVERBS_ATTR_REG_MR_PD_HANDLE, dev.pd->handle);
+	raw_in(&raw, UVERBS_ATTR_REG_MR_IOVA, &at, sizeof(at));
+	raw_in(&raw, UVERBS_ATTR_REG_MR_LENGTH, &length, sizeof(length));
+	raw_in(&raw, UVERBS_ATTR_REG_MR_ACCESS_FLAGS, &access, sizeof(access));
+	raw_in(&raw, UVERBS_ATTR_REG_MR_FD_OFFSET, &at, sizeof(at));
+	raw_handle(&raw, UVERBS_ATTR_REG_MR_FD, dmabuf.fd);
+	raw_out(&raw, UVERBS_ATTR_REG_MR_RESP_LKEY, &lkey, sizeof(lkey));
+	raw_out(&raw, UVERBS_ATTR_REG_MR_RESP_RKEY, &rkey, sizeof(rkey));
+	raw_in(&raw, UVERBS_ATTR_UHW_IN, zeros, sizeof(zeros));
+	CHECK_EQ(raw_call(dev.ctx->cmd_fd, &raw), 0);
+}
 #else
 static void a75_reg_mr_ex(void)
+{
+	skip("no ibv_reg_mr_ex in this libibverbs");
+}
+
+static void a75_driver_data(void)
 {
 	skip("no ibv_reg_mr_ex in this libibverbs");
 }
@@ -463,6 +492,7 @@ static const struct test tests[] = {
 	TEST(a72_kill, "A72 the process is killed"),
 	TEST(a73_accounting, "A73 nothing is pinned"),
 	TEST(a75_reg_mr_ex, "A75 ibv_reg_mr_ex"),
+	TEST(a75_driver_data, "A75 with data for the driver"),
 	TEST(a76_checked_first, "A76 checks before the buffer is touched"),
 };
 
