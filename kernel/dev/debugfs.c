@@ -20,7 +20,9 @@ static const char *const kinds[] = {
 	[PINION_KEY_DMA]	= "dma",
 	[PINION_KEY_WINDOW]	= "window",
 	[PINION_KEY_NULL]	= "null",
+	[PINION_KEY_PIECES]	= "pieces",
 };
+static_assert(ARRAY_SIZE(kinds) == PINION_KEY_NUM_KINDS);
 
 static const char *const states[] = {
 	[PINION_KEY_FREE]	= "free",

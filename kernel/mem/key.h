@@ -45,6 +45,7 @@ enum pinion_key_kind {
 	PINION_KEY_WINDOW,	/* part of a region */
 	PINION_KEY_NULL,	/* no memory */
 	PINION_KEY_PIECES,	/* pieces of regions, one after the other */
+	PINION_KEY_NUM_KINDS
 };
 
 enum pinion_key_state {
