@@ -50,8 +50,6 @@ static void __exit pinion_exit(void)
 	ib_unregister_driver((enum rdma_driver_id)PINION_DRIVER_ID);
 	pinion_netdev_exit();
 	pinion_debugfs_exit();
-	/* Keys are freed by RCU callbacks that live in this module. */
-	rcu_barrier();
 }
 
 module_init(pinion_init);
