@@ -63,7 +63,10 @@ static void dereg(void)
 static void n15_umem(void)
 {
 	begin();
+	/* The only one, so that the table of them has to be made, too. */
+	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
 	sweep(&(struct op){ "umem", reg, dereg });
+	umem = MUST(dv_umem(buf->data, LEN, UMEM_ACCESS, ~0ULL));
 	end();
 }
 
@@ -256,11 +259,12 @@ static void n20_queues(void)
 	end();
 }
 
+static struct ibv_context *uar_context;
 static struct mlx5dv_devx_uar *uar;
 
 static int alloc_uar(void)
 {
-	uar = mlx5dv_devx_alloc_uar(dev.ctx, 1);
+	uar = mlx5dv_devx_alloc_uar(uar_context, 1);
 	return uar ? 0 : errno;
 }
 
@@ -284,13 +288,20 @@ static void close_fd(void)
 
 static void n21_uar(void)
 {
+	struct mlx5dv_devx_uar *first;
+
 	begin();
+	/* The second of its context: what can be mapped has to become a table then. */
+	uar_context = device_another();
+	first = MUST(mlx5dv_devx_alloc_uar(uar_context, 1));
 	sweep(&(struct op){ "UAR", alloc_uar, free_uar });
 #ifdef HAVE_EXPORT
 	CHECK_EQ(alloc_uar(), 0);
 	sweep(&(struct op){ "UAR exported", export_uar, close_fd });
 	free_uar();
 #endif
+	mlx5dv_devx_free_uar(first);
+	CHECK_EQ(ibv_close_device(uar_context), 0);
 	end();
 }
 
