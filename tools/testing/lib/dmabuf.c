@@ -15,6 +15,7 @@
 #include <linux/udmabuf.h>
 
 #include "dmabuf.h"
+#include "picture.h"
 
 /* Open it once, for root; tests may become somebody else later. */
 static int device_fd(const char *path, int *fd)
@@ -56,6 +57,20 @@ static int get_heap(size_t size)
 	return alloc.fd;
 }
 
+static int get_vgem(size_t size)
+{
+	static struct card card = { .driver = "vgem" };
+
+	return picture_get(&card, size);
+}
+
+static int get_virtio_gpu(size_t size)
+{
+	static struct card card = { .driver = "virtio_gpu" };
+
+	return picture_get(&card, size);
+}
+
 static int get_own(size_t size, unsigned int flags)
 {
 	struct exporter_create create = { .size = size, .flags = flags };
@@ -79,6 +94,8 @@ static int get_contiguous(size_t size)
 struct dmabuf_kind dmabuf_kinds[DMABUF_KINDS] = {
 	{ "udmabuf", get_udmabuf },
 	{ "the system heap", get_heap },
+	{ "vgem", get_vgem },
+	{ "virtio-gpu", get_virtio_gpu },
 	{ "our exporter, scattered", get_scattered },
 	{ "our exporter, contiguous", get_contiguous },
 };

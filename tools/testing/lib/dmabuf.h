@@ -12,11 +12,11 @@
 
 struct dmabuf_kind {
 	const char *name;
-	int (*get)(size_t size); /* an fd, or the test is skipped */
+	int (*get)(size_t size); /* pages: an fd, or the test is skipped */
 };
 
-enum { DMABUF_KINDS = 4 };
-/* udmabuf, the system heap, ours scattered and contiguous */
+enum { DMABUF_KINDS = 6 };
+/* udmabuf, the system heap, graphics drivers, ours scattered and contiguous */
 extern struct dmabuf_kind dmabuf_kinds[DMABUF_KINDS];
 /* Is there anything of this kind? */
 bool dmabuf_there(struct dmabuf_kind *kind);
