@@ -22,6 +22,7 @@ static const char *const kinds[] = {
 	[PINION_KEY_NULL]	= "null",
 	[PINION_KEY_PIECES]	= "pieces",
 };
+
 static_assert(ARRAY_SIZE(kinds) == PINION_KEY_NUM_KINDS);
 
 static const char *const states[] = {

@@ -417,8 +417,8 @@ static void q10_failed(void)
 	req.rq.offset = LEN & ~63;
 	CHECK_EQ(raw_create_qp(dev.ctx->cmd_fd, dev.pd->handle, plain_cq, -1,
 			       WR,
-			       &(struct raw_payload){ .in = &req,
-						      .in_length = sizeof(req) },
+			       &(struct raw_payload){
+				       .in = &req, .in_length = sizeof(req) },
 			       &handle),
 		 EINVAL);
 	buf_check(buf);
