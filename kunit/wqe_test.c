@@ -67,6 +67,10 @@ static int judge_head(const struct pinion_sq_wqe *wqe, const struct pinion_wqe_l
 	/* Four flags are known: 1, 2, 4, 8. */
 	if (wqe->flags >= 16)
 		return PINION_SYN_BAD_WQE;
+	/* Visible, persistent or both; a range or all. */
+	if (wqe->opcode == PINION_OP_FLUSH &&
+	    (wqe->flush.type < 1 || wqe->flush.type > 3 || wqe->flush.level > 1))
+		return PINION_SYN_BAD_WQE;
 	if (wqe->num_sge > limits->max_sge)
 		return PINION_SYN_BAD_WQE;
 	if (wqe->num_sge && (is_inline || !names_memory(wqe->opcode)))
@@ -133,6 +137,10 @@ static void random_head(struct rnd_state *rnd, struct pinion_sq_wqe *wqe,
 		do {
 			wqe->opcode = random_below(rnd, PINION_OP_MAX);
 		} while (!*services_of(wqe->opcode));
+	if (wqe->opcode == PINION_OP_FLUSH) {
+		wqe->flush.type = random_below(rnd, 5);
+		wqe->flush.level = random_below(rnd, 3);
+	}
 	if (!random_one_in(rnd, 8))
 		wqe->flags %= 16;
 	if (random_one_in(rnd, 2))
