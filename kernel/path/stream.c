@@ -18,12 +18,14 @@
 
 /* So many requests without asking for completions: their user will not miss us. */
 #define STREAK		16
+/* Of messages that are not much longer, beside which a system call does not count. */
+#define STREAM_LENGTH	(256 * 1024)
 /* How long nothing may come. A system call and its way back, some times over. */
 #define LINGER_NS	(50 * NSEC_PER_USEC)
 /* How long it may last, so that others that wait for a work item have their turn. */
 #define STINT_MS	20
 /* How long until the next after one that had to share its processor: doubled each time. */
-#define MIN_PAUSE_MS	100
+#define MIN_PAUSE_MS	10
 #define MAX_PAUSE_MS	1600
 
 /*
@@ -45,6 +47,9 @@ bool pinion_stream_take(struct pinion_qp *qp)
 	if (!qp->has_sq || qp->service != PINION_SVC_RC)
 		return false;
 	if (READ_ONCE(sq->ring.hdr->streak) < STREAK || num_online_cpus() == 1)
+		return false;
+	/* Of the last one: those of a stream are mostly alike. */
+	if (READ_ONCE(sq->length) > STREAM_LENGTH)
 		return false;
 	/* The work item would wait for those who are not to wait for anybody. */
 	if (rt_or_dl_task(current))
