@@ -40,7 +40,7 @@ static int prefetch(struct target *target, struct ibv_mr *mr, uint64_t *ns)
 }
 
 /* A few bytes to each page of @mr, in order. */
-static int touch_all(struct loop *loop, struct ibv_mr *mr, uint64_t *median)
+static int touch_all(struct loop *loop, struct ibv_mr *mr, uint64_t *least)
 {
 	static uint64_t ns[PAGES];
 	int i, err = 0;
@@ -48,7 +48,7 @@ static int touch_all(struct loop *loop, struct ibv_mr *mr, uint64_t *median)
 	for (i = 0; i < PAGES && !err; i++)
 		err = loop_write(loop, 8, 0, (uintptr_t)mr->addr + i * 4096ull,
 				 mr->rkey, &ns[i]);
-	*median = median_of(ns, PAGES);
+	*least = min_of(ns, PAGES);
 	return err;
 }
 
