@@ -168,18 +168,25 @@ static enum pinion_verdict fail_recv(struct pinion_qp *qp, const struct target *
 }
 
 /*
- * A sender's mistake, after the receive request was taken. Where he is no part of a
- * reliable connection it must not cost the receiver anything: the request serves
- * the next message.
+ * A message came to nothing after its receive request was taken, and that is nobody's
+ * affair but its sender's: the request serves the next one. Only where that may ask for
+ * another queue's it is given back.
  */
-static enum pinion_verdict fail_sender(struct pinion_qp *qp, const struct target *target,
-				       enum pinion_syndrome syndrome,
-				       enum pinion_verdict verdict)
+static void keep_recv(struct pinion_qp *qp, const struct target *target)
+{
+	qp->resp.kept = !target->xrc;
+	if (target->xrc)
+		pinion_complete_recv_error(qp, target->cq, qp->resp.recv->wr_id,
+					   IB_WC_WR_FLUSH_ERR, PINION_SYN_REMOTE);
+}
+
+/* Longer than the request has room for. A stranger's datagram must not cost that. */
+static enum pinion_verdict refuse_length(struct pinion_qp *qp, const struct target *target)
 {
 	if (is_reliable(qp))
-		return fail_recv(qp, target, syndrome, verdict);
-	qp->resp.kept = true;
-	return refuse(qp, verdict, IB_EVENT_QP_REQ_ERR);
+		return fail_recv(qp, target, PINION_SYN_LENGTH, PINION_NAK_REQUEST);
+	keep_recv(qp, target);
+	return refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
 }
 
 /* Payload into the receive request just taken. */
@@ -195,7 +202,7 @@ static enum pinion_verdict scatter(struct pinion_qp *qp, const struct target *ta
 	if (!is_connected(qp))
 		needed += PINION_GRH_SIZE;
 	if (recv->length < needed)
-		return fail_sender(qp, target, PINION_SYN_LENGTH, PINION_NAK_REQUEST);
+		return refuse_length(qp, target);
 	pinion_cursor_local(&sink, &qp->node->keys, target->pd, recv->sge, recv->num_sge,
 			    IB_ACCESS_LOCAL_WRITE);
 	if (!is_connected(qp)) {
@@ -207,7 +214,7 @@ static enum pinion_verdict scatter(struct pinion_qp *qp, const struct target *ta
 		return PINION_ACK;
 	if (sink.syndrome)
 		return fail_recv(qp, target, sink.syndrome, PINION_NAK_OPERATION);
-	fail_sender(qp, target, PINION_SYN_REMOTE, PINION_NAK_OPERATION);
+	keep_recv(qp, target);
 	return PINION_OWN_FAULT;
 }
 
@@ -323,11 +330,11 @@ static enum pinion_verdict receive(struct pinion_qp *qp, const struct target *ta
 	if (msg->op->traits & PINION_OP_REMOTE_MEM) {
 		verdict = move_remote(qp, target, msg);
 		if (verdict != PINION_ACK) {
-			if (is_reliable(qp))
+			if (is_reliable(qp) && verdict != PINION_OWN_FAULT)
 				pinion_complete_recv_error(qp, target->cq, qp->resp.recv->wr_id,
 							   IB_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
 			else
-				qp->resp.kept = true;
+				keep_recv(qp, target);
 			return verdict;
 		}
 	} else {

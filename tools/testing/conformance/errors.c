@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Which status tells of which mistake, on both sides, and the event that goes with
- * it (items X1 to X12).
+ * it (items X1 to X13).
  */
 #define _GNU_SOURCE
 #include <string.h>
+#include <sys/mman.h>
 
 #include "event.h"
 #include "transfer.h"
@@ -305,6 +306,44 @@ static void x12_which_first(void)
 		 &(struct transfer){ .opcode = IBV_WR_SEND, .length = 9001 });
 }
 
+/* Half a message, and then the sender's memory is gone: its receiver sees nothing of it. */
+static void half_of(enum ibv_wr_opcode opcode)
+{
+	struct buf *holed = buf_new(3 * PAGE, 5);
+	struct ibv_sge sge, sink;
+	struct ibv_mr *mr;
+	struct ibv_wc wc;
+
+	begin(NULL, NULL);
+	need_odp();
+	mr = MUST(
+		ibv_reg_mr(dev.pd, holed->map, 3 * PAGE, IBV_ACCESS_ON_DEMAND));
+	CHECK_EQ(munmap(holed->map + PAGE, PAGE), 0);
+	sge = (struct ibv_sge){ (uintptr_t)holed->map + PAGE - 50, 100,
+				mr->lkey };
+	sink = sge_of(&b, 0, 140);
+	post_recv(&link_.b, &sink, 1, 3);
+	expect(rdma(&link_.a, opcode, sge, b.base, b.rkey),
+	       IBV_WC_LOC_PROT_ERR);
+	expect_none(link_.b.rcq, 0.02);
+	CHECK_EQ(end_state(&link_.b), IBV_QPS_RTS);
+	CHECK_EQ(end_set_state(&link_.b, IBV_QPS_ERR), 0);
+	wc = await(link_.b.rcq);
+	CHECK_EQ(wc.wr_id, 3);
+	CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
+	expect_none(link_.b.rcq, 0);
+}
+
+static void x13_half_a_send(void)
+{
+	half_of(IBV_WR_SEND);
+}
+
+static void x13_half_a_write(void)
+{
+	half_of(IBV_WR_RDMA_WRITE_WITH_IMM);
+}
+
 static const struct test tests[] = {
 	TEST(x1_access, "X1 a bad rkey: REM_ACCESS_ERR"),
 	TEST(x2_qp_rights, "X2 not allowed on the QP: REM_INV_REQ_ERR"),
@@ -318,6 +357,8 @@ static const struct test tests[] = {
 	TEST(x10_wrong_service, "X10 requests the service does not have"),
 	TEST(x11_bad_wr, "X11 a list with a bad request"),
 	TEST(x12_which_first, "X12 both sides wrong"),
+	TEST(x13_half_a_send, "X13 a sender whose memory is gone"),
+	TEST(x13_half_a_write, "X13 a writer whose memory is gone"),
 };
 
 HARNESS_MAIN("Errors", tests)
