@@ -73,7 +73,9 @@ cached() {
 		exec {lock}>&-
 	fi
 	# Another user's cache may be read, not written.
-	[ "$(readlink "$CACHE/current/$link")" = "$dir" ] || ln -sfnT "$dir" "$CACHE/current/$link"
+	if [ "$(readlink "$CACHE/current/$link")" != "$dir" ]; then
+		mkdir -p "$CACHE/current" 2>/dev/null && ln -sfnT "$dir" "$CACHE/current/$link" || :
+	fi
 	printf '%s\n' "$dir"
 }
 
