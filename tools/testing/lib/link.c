@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "link.h"
@@ -294,4 +295,27 @@ void link_free(struct link *link)
 {
 	end_free(&link->a);
 	end_free(&link->b);
+}
+
+struct ibv_sge sge_half_gone(void)
+{
+	struct buf *buf = buf_new(3 * PAGE, 5);
+	struct ibv_mr *mr;
+
+	need_odp();
+	mr = MUST(ibv_reg_mr(dev.pd, buf->map, 3 * PAGE, IBV_ACCESS_ON_DEMAND));
+	CHECK_EQ(munmap(buf->map + PAGE, PAGE), 0);
+	return (struct ibv_sge){ (uintptr_t)buf->map + PAGE - 50, 100,
+				 mr->lkey };
+}
+
+void expect_flushed(struct end *end, uint64_t wr_id)
+{
+	struct ibv_wc wc;
+
+	CHECK_EQ(end_set_state(end, IBV_QPS_ERR), 0);
+	wc = await(end->rcq);
+	CHECK_EQ(wc.wr_id, wr_id);
+	CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
+	expect_none(end->rcq, 0);
 }

@@ -75,6 +75,9 @@ void link_free(struct link *link);
 struct ibv_sge sge_of(const struct region *region, uint64_t offset,
 		      uint32_t length);
 
+/* On demand, 100 bytes; the second half of them is not there once it is asked for. */
+struct ibv_sge sge_half_gone(void);
+
 /* How long a completion may take. */
 enum { PATIENCE = 20 };
 
@@ -82,6 +85,8 @@ int poll_one(struct ibv_cq *cq, struct ibv_wc *wc);
 struct ibv_wc await(struct ibv_cq *cq);
 /* Nothing comes. */
 void expect_none(struct ibv_cq *cq, double seconds);
+/* In the error state its one receive request comes back, flushed. */
+void expect_flushed(struct end *end, uint64_t wr_id);
 /* Throw away what is there. */
 int drain(struct ibv_cq *cq);
 
