@@ -35,17 +35,6 @@ void pinion_qp_doorbell(struct pinion_qp *qp)
 	mutex_unlock(&qp->sq.exec);
 }
 
-/**
- * pinion_srq_doorbell - a user posted receives and was asked to say so
- * @srq: the queue
- *
- * Nobody waits for shared receives but by timer, so there is nothing to do yet.
- */
-void pinion_srq_doorbell(struct pinion_srq *srq)
-{
-	pinion_recvq_set_need_doorbell(&srq->rq, false);
-}
-
 static u8 wqe_flags(const struct ib_send_wr *wr)
 {
 	u8 flags = 0;

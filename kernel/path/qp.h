@@ -155,9 +155,8 @@ static inline void pinion_sq_interrupt(struct pinion_sq *sq)
 	atomic_dec(&sq->wanted);
 }
 
-/* post.c: the doorbell methods, and the ops of kernel consumers */
+/* post.c: the doorbell method, and the ops of kernel consumers */
 void pinion_qp_doorbell(struct pinion_qp *qp);
-void pinion_srq_doorbell(struct pinion_srq *srq);
 int pinion_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		     const struct ib_send_wr **bad_wr);
 int pinion_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,

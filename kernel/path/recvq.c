@@ -67,10 +67,7 @@ u32 pinion_recvq_count(struct pinion_recvq *rq)
 
 void pinion_recvq_set_need_doorbell(struct pinion_recvq *rq, bool need)
 {
-	/* A shared queue may get another ring. */
-	spin_lock(&rq->lock);
 	WRITE_ONCE(rq->ring.hdr->flags, need ? PINION_RING_NEED_DOORBELL : 0);
-	spin_unlock(&rq->lock);
 	/* The poster publishes, then looks at the flag; we the other way round. */
 	smp_mb();
 }
@@ -105,7 +102,6 @@ int pinion_recvq_switch_ring(struct pinion_recvq *rq, struct pinion_ring *ring)
 	if (pinion_ring_used(tail, rq->head) > used) {
 		err = -EINVAL;
 	} else {
-		ring->hdr->flags = READ_ONCE(rq->ring.hdr->flags);
 		rq->head -= head;
 		ring->hdr->kern_idx = rq->head;
 		swap(rq->ring, *ring);

@@ -47,7 +47,7 @@ int pinion_recvq_take(struct pinion_recvq *rq, struct pinion_recv *recv);
 /* How many are waiting, as far as user space tells the truth. */
 u32 pinion_recvq_count(struct pinion_recvq *rq);
 
-/* Ask the poster to ring the doorbell (or no more to). */
+/* Ask the poster to ring the doorbell (or no more to). Of a queue that is not shared. */
 void pinion_recvq_set_need_doorbell(struct pinion_recvq *rq, bool need);
 
 /* Forget everything posted: the QP was reset. */

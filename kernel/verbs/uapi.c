@@ -31,23 +31,6 @@ DECLARE_UVERBS_NAMED_METHOD(PINION_METHOD_QP_DOORBELL,
 ADD_UVERBS_METHODS(pinion_qp_methods, UVERBS_OBJECT_QP,
 		   &UVERBS_METHOD(PINION_METHOD_QP_DOORBELL));
 
-static int UVERBS_HANDLER(PINION_METHOD_SRQ_DOORBELL)(struct uverbs_attr_bundle *attrs)
-{
-	struct ib_srq *ibsrq = uverbs_attr_get_obj(attrs, PINION_ATTR_SRQ_DOORBELL_HANDLE);
-
-	if (IS_ERR(ibsrq))
-		return PTR_ERR(ibsrq);
-	pinion_srq_doorbell(to_pinion_srq(ibsrq));
-	return 0;
-}
-
-DECLARE_UVERBS_NAMED_METHOD(PINION_METHOD_SRQ_DOORBELL,
-			    UVERBS_ATTR_IDR(PINION_ATTR_SRQ_DOORBELL_HANDLE, UVERBS_OBJECT_SRQ,
-					    UVERBS_ACCESS_READ, UA_MANDATORY));
-
-ADD_UVERBS_METHODS(pinion_srq_methods, UVERBS_OBJECT_SRQ,
-		   &UVERBS_METHOD(PINION_METHOD_SRQ_DOORBELL));
-
 static int UVERBS_HANDLER(PINION_METHOD_DM_QUERY)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_dm *ibdm = uverbs_attr_get_obj(attrs, PINION_ATTR_DM_QUERY_HANDLE);
@@ -118,7 +101,6 @@ ADD_UVERBS_ATTRIBUTES_SIMPLE(pinion_alloc_dm, UVERBS_OBJECT_DM, UVERBS_METHOD_DM
 
 const struct uapi_definition pinion_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &pinion_qp_methods),
-	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_SRQ, &pinion_srq_methods),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &pinion_query_context),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DM, &pinion_alloc_dm),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DM, &pinion_dm_methods),

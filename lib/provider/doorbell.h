@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * One queue's doorbell: the complete ioctl, marshalled when the queue is made, so
+ * A queue pair's doorbell: the complete ioctl, marshalled when that is made, so
  * that ringing it is a system call and nothing else. Any number of threads may
  * ring the same one: it is only read.
  */
@@ -21,10 +21,9 @@ struct pinion_doorbell {
 	int fd;
 };
 
-void pinion_doorbell_init_qp(struct pinion_doorbell *bell,
-			     struct ibv_context *context, uint32_t handle);
-void pinion_doorbell_init_srq(struct pinion_doorbell *bell,
-			      struct ibv_context *context, uint32_t handle);
+/* @handle: of the queue pair */
+void pinion_doorbell_init(struct pinion_doorbell *bell,
+			  struct ibv_context *context, uint32_t handle);
 int pinion_doorbell_ring(const struct pinion_doorbell *bell);
 
 #endif /* PINION_DOORBELL_H */

@@ -53,7 +53,6 @@ struct pinion_rq {
 	struct pinion_home home;
 	struct pinion_lock lock;
 	uint32_t max_sge;
-	const struct pinion_doorbell *bell;
 };
 
 struct pinion_sq {
@@ -81,7 +80,6 @@ struct pinion_qp {
 struct pinion_srq {
 	struct verbs_srq vsrq;
 	struct pinion_rq rq;
-	struct pinion_doorbell bell;
 };
 
 struct pinion_ah {

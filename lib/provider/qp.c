@@ -81,7 +81,7 @@ static void init_queues(struct pinion_qp *qp, struct ibv_pd *pd,
 	bool single_threaded = pd && pinion_single_threaded(pd);
 	struct ibv_qp *ibqp = &qp->vqp.qp;
 
-	pinion_doorbell_init_qp(&qp->bell, ibqp->context, ibqp->handle);
+	pinion_doorbell_init(&qp->bell, ibqp->context, ibqp->handle);
 
 	pinion_lock_init(&qp->sq.lock, single_threaded);
 	if (qp->sq.ring.hdr)
@@ -91,7 +91,6 @@ static void init_queues(struct pinion_qp *qp, struct ibv_pd *pd,
 
 	pinion_lock_init(&qp->rq.lock, single_threaded);
 	qp->rq.max_sge = resp->max_recv_sge;
-	qp->rq.bell = &qp->bell;
 }
 
 static int create_qp(struct ibv_context *context, struct pinion_qp *qp,

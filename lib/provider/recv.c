@@ -26,52 +26,59 @@ static int write_wqe(struct pinion_rq *rq, const struct ibv_recv_wr *wr)
 	return 0;
 }
 
-static int post(struct pinion_rq *rq, struct ibv_recv_wr *wr,
-		struct ibv_recv_wr **bad_wr)
+/* Under the lock; what was written is to be published, also if the rest could not be. */
+static int write_wqes(struct pinion_rq *rq, struct ibv_recv_wr *wr,
+		      struct ibv_recv_wr **bad_wr)
 {
-	struct ibv_recv_wr *first = wr;
-	bool need_doorbell = false;
-	int err = 0, bell_err;
+	int err;
 
-	pinion_lock(&rq->lock);
 	for (; wr; wr = wr->next) {
 		err = write_wqe(rq, wr);
 		if (err) {
 			*bad_wr = wr;
-			break;
+			return err;
 		}
 	}
-	if (wr != first)
-		need_doorbell = pinion_ring_publish_and_look(&rq->ring) &
-				PINION_RING_NEED_DOORBELL;
-	pinion_unlock(&rq->lock);
-
-	if (!need_doorbell)
-		return err;
-
-	bell_err = pinion_doorbell_ring(rq->bell);
-	if (bell_err) {
-		*bad_wr = first;
-		return bell_err;
-	}
-	return err;
+	return 0;
 }
 
 int pinion_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		     struct ibv_recv_wr **bad_wr)
 {
 	struct pinion_qp *qp = to_pinion_qp(ibqp);
+	struct pinion_rq *rq = &qp->rq;
+	int err, bell_err;
+	uint32_t flags;
 
 	/* Not in RESET, and not where an SRQ or nothing takes its place. */
-	if (ibqp->state == IBV_QPS_RESET || !qp->rq.ring.hdr) {
+	if (ibqp->state == IBV_QPS_RESET || !rq->ring.hdr) {
 		*bad_wr = wr;
 		return EINVAL;
 	}
-	return post(&qp->rq, wr, bad_wr);
+	pinion_lock(&rq->lock);
+	err = write_wqes(rq, wr, bad_wr);
+	flags = pinion_ring_publish_and_look(&rq->ring);
+	pinion_unlock(&rq->lock);
+	if (!(flags & PINION_RING_NEED_DOORBELL))
+		return err;
+
+	bell_err = pinion_doorbell_ring(&qp->bell);
+	if (bell_err) {
+		*bad_wr = wr;
+		return bell_err;
+	}
+	return err;
 }
 
 int pinion_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
 			 struct ibv_recv_wr **bad_wr)
 {
-	return post(&to_pinion_srq(srq)->rq, wr, bad_wr);
+	struct pinion_rq *rq = &to_pinion_srq(srq)->rq;
+	int err;
+
+	pinion_lock(&rq->lock);
+	err = write_wqes(rq, wr, bad_wr);
+	pinion_ring_publish(&rq->ring);
+	pinion_unlock(&rq->lock);
+	return err;
 }

@@ -57,10 +57,8 @@ static int create_srq(struct ibv_context *context, struct pinion_srq *srq,
 
 	/* libibverbs sets it for basic SRQs only. */
 	srq->vsrq.srq.srq_context = attr->srq_context;
-	pinion_doorbell_init_srq(&srq->bell, context, srq->vsrq.srq.handle);
 	pinion_lock_init(&srq->rq.lock, pinion_single_threaded(attr->pd));
 	srq->rq.max_sge = resp.pinion.max_sge;
-	srq->rq.bell = &srq->bell;
 	return 0;
 
 err_destroy:

@@ -41,8 +41,8 @@ enum pinion_cq_arm {
 
 enum pinion_ring_flags {
 	/*
-	 * RQ and SRQ: after publishing user_idx and a full barrier, ring the
-	 * doorbell if this is set (the queue must be flushed or someone waits).
+	 * RQ: after publishing user_idx and a full barrier, ring the QP's doorbell
+	 * if this is set: the queue must be flushed.
 	 */
 	PINION_RING_NEED_DOORBELL	= 1 << 0,
 	/* CQ: it overflowed; completions were lost. */
@@ -383,15 +383,6 @@ enum pinion_qp_methods {
 
 enum pinion_qp_doorbell_attrs {
 	PINION_ATTR_QP_DOORBELL_HANDLE = PINION_NS,
-};
-
-/* Methods added to UVERBS_OBJECT_SRQ */
-enum pinion_srq_methods {
-	PINION_METHOD_SRQ_DOORBELL = PINION_NS + 7,
-};
-
-enum pinion_srq_doorbell_attrs {
-	PINION_ATTR_SRQ_DOORBELL_HANDLE = PINION_NS,
 };
 
 /* Attributes added to UVERBS_OBJECT_DEVICE's QUERY_CONTEXT */

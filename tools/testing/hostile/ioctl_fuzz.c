@@ -218,9 +218,6 @@ static const struct method {
 	{ UVERBS_OBJECT_QP,
 	  PINION_METHOD_QP_DOORBELL,
 	  { { PINION_ATTR_QP_DOORBELL_HANDLE, HANDLE, 0 } } },
-	{ UVERBS_OBJECT_SRQ,
-	  PINION_METHOD_SRQ_DOORBELL,
-	  { { PINION_ATTR_SRQ_DOORBELL_HANDLE, HANDLE, 0 } } },
 	/* data direct's path, by its number: older headers have no name for it */
 	{ UVERBS_OBJECT_DEVICE, PINION_NS + 1, { { PINION_NS, ANSWER, 100 } } },
 	{ UVERBS_OBJECT_MR,

@@ -383,7 +383,6 @@ static void g5_srq(void)
 		likely(ring_wqe(&a.sq));
 		ring_publish(&a.sq, 1);
 		ring_doorbell(&a);
-		raw_srq_doorbell(dev.ctx->cmd_fd, cfg.srq->handle);
 		if (!rnd_below(8)) {
 			struct ibv_srq_attr attr = {
 				.srq_limit = rnd_below(20),

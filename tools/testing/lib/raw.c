@@ -191,15 +191,6 @@ int raw_doorbell(int fd, uint32_t qp_handle)
 	return raw_call(fd, &raw);
 }
 
-int raw_srq_doorbell(int fd, uint32_t srq_handle)
-{
-	struct raw raw;
-
-	raw_begin(&raw, UVERBS_OBJECT_SRQ, PINION_METHOD_SRQ_DOORBELL);
-	raw_handle(&raw, PINION_ATTR_SRQ_DOORBELL_HANDLE, srq_handle);
-	return raw_call(fd, &raw);
-}
-
 int raw_dereg_mr(int fd, uint32_t handle)
 {
 	struct raw raw;

@@ -53,7 +53,6 @@ int raw_create_srq(int fd, uint32_t pd, uint32_t wr,
 int raw_destroy_queue(int fd, uint16_t object, uint32_t handle);
 
 int raw_doorbell(int fd, uint32_t qp_handle);
-int raw_srq_doorbell(int fd, uint32_t srq_handle);
 /* Destroy an object of UVERBS_OBJECT_*: its own method and attribute. */
 int raw_dereg_mr(int fd, uint32_t handle);
 /* As ibv_modify_qp(), but nobody looks at the rings of the queue pair. */
