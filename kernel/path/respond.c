@@ -9,10 +9,13 @@
 #include "move.h"
 #include "respond.h"
 
+/* XRC initiators only send: they have no receive queue, and nobody asks them for memory. */
 static bool listening(const struct pinion_qp *qp)
 {
-	return !qp->failing && (qp->state == IB_QPS_RTR || qp->state == IB_QPS_RTS ||
-				qp->state == IB_QPS_SQD || qp->state == IB_QPS_SQE);
+	if (qp->failing || qp->ibqp.qp_type == IB_QPT_XRC_INI)
+		return false;
+	return qp->state == IB_QPS_RTR || qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD ||
+	       qp->state == IB_QPS_SQE;
 }
 
 static bool is_connected(const struct pinion_qp *qp)

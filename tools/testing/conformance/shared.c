@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Shared receive queues, and XRC, which is made of them (items S1 to S10).
+ * Shared receive queues, and XRC, which is made of them (items S1 to S11).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -276,6 +276,12 @@ static struct ibv_srq *new_xsrq(struct xrc *x)
 	return MUST(ibv_create_srq_ex(dev.ctx, &init));
 }
 
+static void need_xrc(void)
+{
+	if (!(dev.attr.orig_attr.device_cap_flags & IBV_DEVICE_XRC))
+		skip("no XRC");
+}
+
 static void xrc_make(struct xrc *x)
 {
 	struct ibv_xrcd_init_attr attr = {
@@ -286,8 +292,7 @@ static void xrc_make(struct xrc *x)
 	struct qp_cfg send = { .type = IBV_QPT_XRC_SEND };
 	struct qp_cfg recv = { .type = IBV_QPT_XRC_RECV };
 
-	if (!(dev.attr.orig_attr.device_cap_flags & IBV_DEVICE_XRC))
-		skip("no XRC");
+	need_xrc();
 	x->xrcd = MUST(ibv_open_xrcd(dev.ctx, &attr));
 	x->cq = MUST(ibv_create_cq(dev.ctx, 64, NULL, NULL, 0));
 	x->srq = new_xsrq(x);
@@ -389,6 +394,32 @@ static void s10_xrc_wrong_srq(void)
 	all_kinds(&x.link, 1);
 }
 
+/* What only sends has nothing to receive with, and no memory to offer. */
+static void s11_xrc_initiator(void)
+{
+	static const enum ibv_wr_opcode opcodes[] = {
+		IBV_WR_SEND, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_WRITE,
+		IBV_WR_RDMA_READ
+	};
+	struct qp_cfg initiator = { .type = IBV_QPT_XRC_SEND };
+	struct qp_cfg stranger = { .timeout = 1, .retry = -1 };
+	struct link link;
+	size_t i;
+
+	need_xrc();
+	begin();
+	link_make2(&link, &stranger, &initiator);
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		context("%s", opcode_name(opcodes[i]));
+		expect(rdma(&link.a, opcodes[i], sge_of(&a, 0, 100), b.base,
+			    b.rkey),
+		       IBV_WC_RETRY_EXC_ERR);
+		link_renew(&link);
+	}
+	buf_check(a.buf);
+	buf_check(b.buf);
+}
+
 static const struct test tests[] = {
 	TEST(s1_rc, "S1 RC"),
 	TEST(s1_uc, "S1 UC"),
@@ -402,6 +433,7 @@ static const struct test tests[] = {
 	TEST(s8_xrc, "S8 XRC"),
 	TEST(s9_xrc_atomics, "S9 XRC atomics"),
 	TEST(s10_xrc_wrong_srq, "S10 XRC with a wrong queue"),
+	TEST(s11_xrc_initiator, "S11 nothing arrives at an XRC initiator"),
 };
 
 HARNESS_MAIN("Shared receive queues and XRC", tests)
