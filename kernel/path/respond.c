@@ -91,7 +91,8 @@ static enum pinion_verdict refuse_key(struct pinion_qp *qp, int syndrome)
 
 /* What a message acts upon. With XRC it names a receive queue, and that the rest. */
 struct target {
-	struct ib_pd *pd;		/* of receive requests, and of remote keys */
+	struct ib_pd *pd;		/* of remote keys */
+	struct ib_pd *recv_pd;		/* of receive requests: who posts knows the queue only */
 	struct pinion_srq *srq;		/* or the QP's own queue */
 	struct pinion_cq *cq;
 	bool xrc;			/* @srq was found by number: put it */
@@ -100,11 +101,13 @@ struct target {
 static bool find_target(struct pinion_qp *qp, const struct pinion_msg *msg,
 			struct target *target)
 {
-	*target = (struct target){ .pd = qp->ibqp.pd };
+	*target = (struct target){ .pd = qp->ibqp.pd, .recv_pd = qp->ibqp.pd };
 	if (!is_xrc_target(qp)) {
 		target->cq = to_pinion_cq(qp->ibqp.recv_cq);
-		if (qp->ibqp.srq)
+		if (qp->ibqp.srq) {
 			target->srq = to_pinion_srq(qp->ibqp.srq);
+			target->recv_pd = qp->ibqp.srq->pd;
+		}
 		return true;
 	}
 	target->srq = pinion_srq_get(qp->node, msg->srqn);
@@ -118,6 +121,7 @@ static bool find_target(struct pinion_qp *qp, const struct pinion_msg *msg,
 	target->xrc = true;
 	target->cq = to_pinion_cq(target->srq->ibsrq.ext.cq);
 	target->pd = target->srq->ibsrq.pd;
+	target->recv_pd = target->pd;
 	return true;
 }
 
@@ -206,7 +210,7 @@ static enum pinion_verdict scatter(struct pinion_qp *qp, const struct target *ta
 		needed += PINION_GRH_SIZE;
 	if (recv->length < needed)
 		return refuse_length(qp, target);
-	pinion_cursor_local(&sink, &qp->node->keys, target->pd, recv->sge, recv->num_sge,
+	pinion_cursor_local(&sink, &qp->node->keys, target->recv_pd, recv->sge, recv->num_sge,
 			    IB_ACCESS_LOCAL_WRITE);
 	if (!is_connected(qp)) {
 		pinion_grh_build(grh, msg->av, msg->length);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Shared receive queues, and XRC, which is made of them (items S1 to S11).
+ * Shared receive queues, and XRC, which is made of them (items S1 to S12).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -394,6 +394,36 @@ static void s10_xrc_wrong_srq(void)
 	all_kinds(&x.link, 1);
 }
 
+/* Who posts to a shared queue does not know who will take it: its own domain counts. */
+static void s12_domain(void)
+{
+	struct ibv_srq_init_attr init = {
+		.attr = { .max_wr = 4, .max_sge = 1 },
+	};
+	struct ibv_pd *pd = MUST(ibv_alloc_pd(dev.ctx));
+	struct qp_cfg cfg = { .srq = MUST(ibv_create_srq(pd, &init)) };
+	struct ibv_sge sink;
+	struct region r;
+	struct link link;
+
+	begin();
+	r = region_reg(pd, buf_new(LEN, 7), ALL_ACCESS);
+	link_make2(&link, NULL, &cfg);
+	sink = sge_of(&r, 0, 100);
+	post_srq(cfg.srq, &sink, 1, 1);
+	expect(send_sge(&link.a, sge_of(&a, 0, 100)), IBV_WC_SUCCESS);
+	expect(await(link.b.rcq), IBV_WC_SUCCESS);
+	memcpy(r.buf->want, a.buf->want, 100);
+	buf_check(r.buf);
+	/* Remote keys are the queue pair's affair. */
+	check_write(&link, &a, 0, &b, 0, 100);
+	sink = sge_of(&b, 0, 100);
+	post_srq(cfg.srq, &sink, 1, 2);
+	expect(send_sge(&link.a, sge_of(&a, 0, 100)), IBV_WC_REM_OP_ERR);
+	expect(await(link.b.rcq), IBV_WC_LOC_PROT_ERR);
+	buf_check(b.buf);
+}
+
 /* What only sends has nothing to receive with, and no memory to offer. */
 static void s11_xrc_initiator(void)
 {
@@ -434,6 +464,7 @@ static const struct test tests[] = {
 	TEST(s9_xrc_atomics, "S9 XRC atomics"),
 	TEST(s10_xrc_wrong_srq, "S10 XRC with a wrong queue"),
 	TEST(s11_xrc_initiator, "S11 nothing arrives at an XRC initiator"),
+	TEST(s12_domain, "S12 a queue of another domain than its users"),
 };
 
 HARNESS_MAIN("Shared receive queues and XRC", tests)
