@@ -23,17 +23,17 @@ static enum hrtimer_restart expire(struct hrtimer *timer)
 
 static void execute_once(struct pinion_qp *qp)
 {
-	bool failed = false;
+	bool failing;
 
 	mutex_lock(&qp->sq.exec);
-	if (READ_ONCE(qp->failing) && qp->state != IB_QPS_ERR) {
+	failing = READ_ONCE(qp->failing);
+	if (failing && qp->state != IB_QPS_ERR)
 		pinion_qp_enter_error(qp, IB_QPS_ERR);
-		failed = true;
-	}
 	if (!qp->dying)
 		pinion_qp_run(qp);
 	mutex_unlock(&qp->sq.exec);
-	if (failed)
+	/* A request of its own may have failed before, and changed the state already. */
+	if (failing && xchg(&qp->untold, false))
 		pinion_qp_event(qp, qp->fail_event);
 }
 
@@ -124,6 +124,7 @@ void pinion_qp_fail(struct pinion_qp *qp, enum ib_event_type event)
 	if (qp->failing)
 		return;
 	qp->fail_event = event;
+	WRITE_ONCE(qp->untold, true);
 	WRITE_ONCE(qp->failing, true);
 	queue_work(qp->wq, &qp->sq.work);
 }
@@ -176,6 +177,7 @@ static void reset(struct pinion_qp *qp)
 	qp->resp.established = false;
 	qp->resp.kept = false;
 	qp->failing = false;
+	WRITE_ONCE(qp->untold, false);
 }
 
 static void copy_attrs(struct ib_qp_attr *to, const struct ib_qp_attr *from, int mask)

@@ -87,6 +87,7 @@ struct pinion_qp {
 	 * but by a reset.
 	 */
 	bool failing;
+	bool untold;			/* @fail_event is still to be raised */
 	enum ib_event_type fail_event;
 
 	enum ib_qp_state state;

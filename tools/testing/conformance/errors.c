@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Which status tells of which mistake, on both sides, and the event that goes with
- * it (items X1 to X13).
+ * it (items X1 to X14).
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -331,6 +331,27 @@ static void x13_half_a_write(void)
 	half_of(IBV_WR_RDMA_WRITE_WITH_IMM);
 }
 
+/* Its own mistake ends it; what it did to itself as a peer is told all the same. */
+static void x14_own_peer(void)
+{
+	struct peer peer;
+	struct end end;
+
+	end_make(&end, NULL);
+	peer = end_peer(&end);
+	end_init(&end);
+	end_connect(&end, &peer);
+	a = region_new(LEN, 1003, ALL_ACCESS);
+	b = region_new(LEN, 2017, ALL_ACCESS);
+	event_forget();
+	expect(rdma(&end, IBV_WR_RDMA_WRITE, sge_of(&a, 0, 100), b.base + LEN,
+		    b.rkey),
+	       IBV_WC_REM_ACCESS_ERR);
+	event_of(&end, IBV_EVENT_QP_ACCESS_ERR);
+	/* Once. */
+	event_none(IBV_EVENT_QP_ACCESS_ERR, 0.02);
+}
+
 static const struct test tests[] = {
 	TEST(x1_access, "X1 a bad rkey: REM_ACCESS_ERR"),
 	TEST(x2_qp_rights, "X2 not allowed on the QP: REM_INV_REQ_ERR"),
@@ -346,6 +367,7 @@ static const struct test tests[] = {
 	TEST(x12_which_first, "X12 both sides wrong"),
 	TEST(x13_half_a_send, "X13 a sender whose memory is gone"),
 	TEST(x13_half_a_write, "X13 a writer whose memory is gone"),
+	TEST(x14_own_peer, "X14 a queue pair that is its own peer"),
 };
 
 HARNESS_MAIN("Errors", tests)
