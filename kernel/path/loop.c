@@ -17,18 +17,23 @@ static enum pinion_verdict deliver(struct pinion_qp *peer, struct pinion_msg *ms
 	return verdict;
 }
 
-static void deliver_to_group(struct pinion_qp *qp, struct pinion_msg *msg)
+/* What becomes of it at a member is not told, but that its sender's memory is gone. */
+static enum pinion_verdict deliver_to_group(struct pinion_qp *qp, struct pinion_msg *msg)
 {
 	struct pinion_qp *members[PINION_MCAST_MAX_QPS];
+	enum pinion_verdict verdict = PINION_ACK;
 	u32 count, i;
 
 	count = pinion_mcast_members(qp->node, &msg->av->dgid, qp, members,
 				     ARRAY_SIZE(members));
 	for (i = 0; i < count; i++) {
-		pinion_cursor_rewind(msg->payload);
-		deliver(members[i], msg);
+		if (verdict != PINION_OWN_FAULT) {
+			pinion_cursor_rewind(msg->payload);
+			verdict = deliver(members[i], msg);
+		}
 		pinion_qp_put(members[i]);
 	}
+	return verdict == PINION_OWN_FAULT ? verdict : PINION_ACK;
 }
 
 enum pinion_verdict pinion_loop_send(struct pinion_qp *qp, struct pinion_msg *msg, u32 qpn)
@@ -36,10 +41,8 @@ enum pinion_verdict pinion_loop_send(struct pinion_qp *qp, struct pinion_msg *ms
 	struct pinion_qp *peer;
 	enum pinion_verdict verdict;
 
-	if (qp->service == PINION_SVC_UD && qpn == PINION_MULTICAST_QPN) {
-		deliver_to_group(qp, msg);
-		return PINION_ACK;
-	}
+	if (qp->service == PINION_SVC_UD && qpn == PINION_MULTICAST_QPN)
+		return deliver_to_group(qp, msg);
 	peer = pinion_peer_get(qp->node, msg->av, qpn);
 	if (!peer) {
 		pinion_stat_inc(qp->node, no_peer);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Unreliable datagrams: lengths, headers, Q_Keys, address handles, multicast (items
- * U1 to U13).
+ * U1 to U14).
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -337,21 +337,27 @@ static union ibv_gid group(int number)
 	return gid;
 }
 
-static void send_to_group(const union ibv_gid *gid, uint32_t length)
+static struct ibv_wc group_wc(const union ibv_gid *gid, struct ibv_sge sge)
 {
 	struct ibv_ah_attr attr = {
 		.is_global = 1,
 		.port_num = 1,
 		.grh = { .dgid = *gid, .sgid_index = dev.gid_index },
 	};
-	struct ibv_sge sge = sge_of(&a, 0, length);
 	struct ibv_send_wr wr = datagram(&sge);
+	struct ibv_wc wc;
 
 	wr.wr.ud.ah = MUST(ibv_create_ah(dev.pd, &attr));
 	wr.wr.ud.remote_qpn = 0xffffff;
 	post(&link_.a, &wr);
-	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	wc = await(link_.a.scq);
 	CHECK_EQ(ibv_destroy_ah(wr.wr.ud.ah), 0);
+	return wc;
+}
+
+static void send_to_group(const union ibv_gid *gid, uint32_t length)
+{
+	expect(group_wc(gid, sge_of(&a, 0, length)), IBV_WC_SUCCESS);
 }
 
 static void u11_multicast(void)
@@ -401,6 +407,25 @@ static void u11_multicast(void)
 	CHECK(ibv_attach_mcast(ends[0].qp, &two, 0));
 }
 
+static void u14_half_to_a_group(void)
+{
+	union ibv_gid gid = group(4);
+	struct ibv_sge sink;
+	struct ibv_wc wc;
+
+	begin();
+	sink = sge_of(&b, 0, 140);
+	post_recv(&link_.b, &sink, 1, 3);
+	CHECK_EQ(ibv_attach_mcast(link_.b.qp, &gid, 0), 0);
+	expect(group_wc(&gid, sge_half_gone()), IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(end_state(&link_.a), IBV_QPS_SQE);
+	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_RTS), 0);
+	send_to_group(&gid, 100);
+	wc = await(link_.b.rcq);
+	expect(wc, IBV_WC_SUCCESS);
+	CHECK_EQ(wc.wr_id, 3);
+}
+
 static void u12_sqe(void)
 {
 	struct ibv_sge sge;
@@ -441,6 +466,7 @@ static const struct test tests[] = {
 	TEST(u11_multicast, "U11 multicast"),
 	TEST(u12_sqe, "U12 flushed in SQE, taken up again"),
 	TEST(u13_half_a_datagram, "U13 a sender whose memory is gone"),
+	TEST(u14_half_to_a_group, "U14 the same of a sender to a group"),
 };
 
 HARNESS_MAIN("Datagrams", tests)
