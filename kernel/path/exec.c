@@ -191,7 +191,6 @@ static int address_datagram(struct pinion_qp *qp, struct pinion_msg *msg,
 	if (pinion_node_copy_av(qp->node, ud->ah, qp->ibqp.pd, av))
 		return PINION_SYN_AH;
 	msg->av = av;
-	msg->pkey_index = ud->pkey_index;
 	/* IBTA 10.2.5: the high bit asks for the queue's own Q_Key. */
 	msg->qkey = ud->remote_qkey & BIT(31) ? qp->attr.qkey : ud->remote_qkey;
 	*qpn = ud->remote_qpn & 0xffffff;

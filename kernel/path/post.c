@@ -102,7 +102,6 @@ static int put_op(struct pinion_qp *qp, const struct ib_send_wr *wr, struct pini
 		wqe->ud.ah = to_pinion_ah(ud_wr(wr)->ah)->number;
 		wqe->ud.remote_qpn = ud_wr(wr)->remote_qpn;
 		wqe->ud.remote_qkey = ud_wr(wr)->remote_qkey;
-		wqe->ud.pkey_index = ud_wr(wr)->pkey_index;
 		return 0;
 	case IB_WR_SEND_WITH_INV:
 	case IB_WR_LOCAL_INV:

@@ -160,7 +160,6 @@ static void finish_recv(struct pinion_qp *qp, const struct target *target,
 		if (!msg->av->ipv4)
 			cqe.flags |= PINION_CQE_NET_IPV6;
 		cqe.sl = msg->av->sl;
-		cqe.pkey_index = msg->pkey_index;
 	}
 	pinion_complete(target->cq, &cqe);
 }

@@ -36,7 +36,6 @@ struct pinion_msg {
 
 	u32 qkey;			/* datagrams */
 	const struct pinion_av *av;
-	u16 pkey_index;
 };
 
 enum pinion_verdict {

@@ -149,8 +149,7 @@ struct pinion_wqe_ud {
 	__u32 ah;		/* number from struct pinion_create_ah_resp */
 	__u32 remote_qpn;
 	__u32 remote_qkey;
-	__u32 pkey_index;	/* kernel consumers on the GSI QP */
-	__u32 reserved[4];
+	__u32 reserved[5];
 };
 
 struct pinion_wqe_bind {

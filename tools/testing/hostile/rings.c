@@ -217,6 +217,16 @@ static void r7_flags(void)
 	gives(IBV_WC_LOC_QP_OP_ERR, PINION_SYN_BAD_WQE);
 }
 
+static void take_datagram(void)
+{
+	struct pinion_rq_wqe *recv = ring_recv(&b.rq);
+
+	recv->num_sge = 1;
+	*(struct pinion_sge *)(recv + 1) =
+		(struct pinion_sge){ to.base, LEN, to.lkey };
+	ring_publish(&b.rq, 1);
+}
+
 static void r8_address_handles(void)
 {
 	static const uint32_t numbers[] = { 0, 1000000, 0x7fffffff, 1U << 31,
@@ -224,7 +234,7 @@ static void r8_address_handles(void)
 	struct ibv_pd *pd = MUST(ibv_alloc_pd(dev.ctx));
 	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1 };
 	struct pinion_sq_wqe *wqe;
-	uint32_t ah;
+	uint32_t ah, taken = 0;
 	size_t i;
 
 	begin_as(IBV_QPT_UD);
@@ -245,18 +255,29 @@ static void r8_address_handles(void)
 	for (ah = 1; ah < 200; ah++) {
 		struct ibv_wc wc;
 
+		context("AH %u", ah);
 		wqe = good();
 		wqe->opcode = PINION_OP_SEND;
 		wqe->ud.ah = ah;
-		wqe->ud.remote_qpn = 0xabcdef;
+		wqe->ud.remote_qpn = b.end.qp->qp_num;
+		wqe->ud.remote_qkey = QKEY;
+		rnd_fill(wqe->ud.reserved, sizeof(wqe->ud.reserved));
+		take_datagram();
 		ring_publish(&a.sq, 1);
 		CHECK_EQ(ring_doorbell(&a), 0);
 		wc = await(a.end.scq);
-		if (wc.status == IBV_WC_SUCCESS)
+		if (wc.status == IBV_WC_SUCCESS) {
+			wc = await(b.end.rcq);
+			expect(wc, IBV_WC_SUCCESS);
+			/* There is one only, whatever the sender's ring says. */
+			CHECK_EQ(wc.pkey_index, 0);
+			taken++;
 			continue;
+		}
 		expect_why(wc, IBV_WC_LOC_QP_OP_ERR, PINION_SYN_AH);
 		renew();
 	}
+	CHECK(taken);
 }
 
 static void r9_keys(void)
