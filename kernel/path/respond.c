@@ -351,7 +351,8 @@ static enum pinion_verdict receive(struct pinion_qp *qp, const struct target *ta
 	if (msg->op->traits & PINION_OP_HAS_INV) {
 		verdict = invalidate(qp, target, msg);
 		if (verdict != PINION_ACK) {
-			fail_recv(qp, target, PINION_SYN_KEY_STATE, verdict);
+			pinion_complete_recv_error(qp, target->cq, qp->resp.recv->wr_id,
+						   IB_WC_LOC_PROT_ERR, PINION_SYN_KEY_STATE);
 			return verdict;
 		}
 	}
