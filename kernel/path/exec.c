@@ -314,11 +314,13 @@ static void raise_drained(struct pinion_qp *qp)
 
 /*
  * Who asked is inside a system call, or a work item that others stand behind. Some
- * wait for either to end: a change of the queue, its device's removal.
+ * wait for either to end: a change of the queue, its device's removal. Who is killed
+ * leaves the rest, too: the queue may be another process's as well.
  */
 static bool turn_is_over(struct pinion_sq *sq, unsigned long end)
 {
-	return atomic_read(&sq->wanted) || time_after(jiffies, end);
+	return atomic_read(&sq->wanted) || time_after(jiffies, end) ||
+	       fatal_signal_pending(current);
 }
 
 void pinion_sq_run(struct pinion_qp *qp)
@@ -342,8 +344,6 @@ void pinion_sq_run(struct pinion_qp *qp)
 		else if (!may_start(qp) || perform_one(qp) == STEP_PARKED)
 			break;
 		cond_resched();
-		if (qp->user && fatal_signal_pending(current))
-			break;
 		if (sq->head != tail && turn_is_over(sq, end)) {
 			queue_work(qp->wq, &sq->work);
 			break;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A process is killed in the middle of each verb, becomes another program or forks,
- * at any moment; nothing of it is left and others do not notice (items Q1 to Q7).
+ * at any moment; nothing of it is left and others do not notice (items Q1 to Q8).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -15,6 +15,7 @@
 
 #include "endless.h"
 #include "resources.h"
+#include "rings.h"
 #include "transfer.h"
 #include "victim.h"
 
@@ -398,6 +399,58 @@ static void q6_fork(void)
 	in_each_verb(has_children);
 }
 
+/* Its queue pair is ours as well: what it did not come to is performed all the same. */
+static void q8_half_a_list(void)
+{
+	enum { COUNT = 16, BIG = 8 << 20 };
+	struct qp_cfg cfg = {};
+	struct raw_end a, b;
+	struct region from, to;
+	struct peer at_a, at_b;
+	int i, pid;
+
+	if (!dev.pinion)
+		skip("only pinion has these rings");
+	from = region_new(BIG, 0, ALL_ACCESS);
+	to = region_new(BIG, 0, ALL_ACCESS);
+	raw_end_make(&a, &cfg);
+	raw_end_make(&b, &cfg);
+	at_a = end_peer(&a.end);
+	at_b = end_peer(&b.end);
+	end_init(&a.end);
+	end_init(&b.end);
+	end_connect(&b.end, &at_a);
+	end_connect(&a.end, &at_b);
+	for (i = 0; i < COUNT; i++) {
+		struct pinion_sq_wqe *wqe = ring_wqe(&a.sq);
+
+		wqe->wr_id = i;
+		wqe->opcode = PINION_OP_RDMA_WRITE;
+		wqe->flags = PINION_WQE_SIGNALED;
+		wqe->num_sge = 1;
+		wqe->rdma.remote_addr = to.base;
+		wqe->rdma.rkey = to.rkey;
+		*wqe_sges(wqe) =
+			(struct pinion_sge){ from.base, BIG, from.lkey };
+		ring_publish(&a.sq, 1);
+	}
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		ring_doorbell(&a);
+		_exit(0);
+	}
+	for (i = 0; i < COUNT; i++) {
+		struct ibv_wc wc = await(a.end.scq);
+
+		expect(wc, IBV_WC_SUCCESS);
+		CHECK_EQ(wc.wr_id, i);
+		if (!i)
+			kill(pid, SIGKILL);
+	}
+	reap(pid);
+}
+
 static const struct test tests[] = {
 	TEST(q1_each_verb, "Q1 in the middle of each verb"),
 	TEST(q2_many_threads, "Q2 with a thread for each verb"),
@@ -406,6 +459,7 @@ static const struct test tests[] = {
 	TEST(q5_exec, "Q5 exec in the middle of each verb"),
 	TEST(q6_fork, "Q6 forks in the middle of each verb"),
 	TEST(q7_sender_dies, "Q7 in the middle of a fault of another's memory"),
+	TEST(q8_half_a_list, "Q8 in the middle of a list"),
 };
 
 HARNESS_MAIN("Killed", tests)
