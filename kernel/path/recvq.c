@@ -76,14 +76,15 @@ void pinion_recvq_reset(struct pinion_recvq *rq)
 {
 	unsigned long flags;
 
+	/* One after the other: the first is taken in softirqs, too, the second is not. */
 	spin_lock_irqsave(&rq->post_lock, flags);
-	spin_lock(&rq->lock);
-	rq->head = 0;
 	rq->tail = 0;
 	WRITE_ONCE(rq->ring.hdr->user_idx, 0);
+	spin_unlock_irqrestore(&rq->post_lock, flags);
+	spin_lock(&rq->lock);
+	rq->head = 0;
 	pinion_ring_publish(&rq->ring, 0);
 	spin_unlock(&rq->lock);
-	spin_unlock_irqrestore(&rq->post_lock, flags);
 }
 
 int pinion_recvq_switch_ring(struct pinion_recvq *rq, struct pinion_ring *ring)
