@@ -38,29 +38,40 @@ static int put_rows(struct sk_buff *msg, const struct row *rows, int num)
 	return 0;
 }
 
-/* What the other side says of its index may be a lie; then it is ours. */
+/*
+ * What the other side says of its index may be a lie; then it is ours. And there may be no
+ * ring any more: some cores end a queue while others may still look at it.
+ */
 static u32 waiting(const struct pinion_ring *ring, u32 head)
 {
-	u32 used = pinion_ring_used(READ_ONCE(ring->hdr->user_idx), head);
+	u32 used;
 
+	if (!ring->hdr)
+		return 0;
+	used = pinion_ring_used(READ_ONCE(ring->hdr->user_idx), head);
 	return used <= ring->entries ? used : 0;
 }
 
 static int fill_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct pinion_qp *qp = to_pinion_qp(ibqp);
-	struct row rows[] = {
-		{ "sq_entries", qp->sq.ring.entries },
-		{ "sq_waiting", qp->has_sq ? waiting(&qp->sq.ring, READ_ONCE(qp->sq.head)) : 0 },
-		{ "rq_entries", qp->rq.ring.entries },
-		{ "rq_waiting", qp->has_rq ? waiting(&qp->rq.ring, READ_ONCE(qp->rq.head)) : 0 },
-		{ "max_inline", qp->sq.max_inline },
-	};
+	struct row rows[] = { { "sq_entries" }, { "sq_waiting" }, { "rq_entries" },
+			      { "rq_waiting" }, { "max_inline", qp->sq.max_inline } };
 
+	spin_lock_irq(&qp->sq.post_lock);
+	rows[0].value = qp->sq.ring.entries;
+	rows[1].value = waiting(&qp->sq.ring, READ_ONCE(qp->sq.head));
+	spin_unlock_irq(&qp->sq.post_lock);
+	if (qp->has_rq) {
+		spin_lock(&qp->rq.lock);
+		rows[2].value = qp->rq.ring.entries;
+		rows[3].value = waiting(&qp->rq.ring, qp->rq.head);
+		spin_unlock(&qp->rq.lock);
+	}
 	return put_rows(msg, rows, ARRAY_SIZE(rows));
 }
 
-/* The ring may be exchanged meanwhile, but not under the lock. */
+/* The ring may be exchanged meanwhile, or end, but not under the lock. */
 static int fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 {
 	struct pinion_cq *cq = to_pinion_cq(ibcq);
@@ -68,7 +79,9 @@ static int fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 
 	spin_lock(&cq->fill_lock);
 	rows[0].value = cq->ring.entries;
-	rows[1].value = min(cq->tail - READ_ONCE(cq->ring.hdr->user_idx), cq->ring.entries);
+	if (cq->ring.hdr)
+		rows[1].value = min(cq->tail - READ_ONCE(cq->ring.hdr->user_idx),
+				    cq->ring.entries);
 	rows[2].value = cq->overflow;
 	spin_unlock(&cq->fill_lock);
 	return put_rows(msg, rows, ARRAY_SIZE(rows));

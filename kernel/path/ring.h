@@ -44,6 +44,15 @@ void pinion_ring_copy_few(const struct pinion_ring *to, const struct pinion_ring
 void pinion_ring_copy(const struct pinion_ring *to, const struct pinion_ring *from, u32 head,
 		      u32 begin, u32 end);
 
+/* Take it away from those who look at it under a lock, which is held. */
+static inline struct pinion_ring pinion_ring_take(struct pinion_ring *ring)
+{
+	struct pinion_ring taken = *ring;
+
+	*ring = (struct pinion_ring){};
+	return taken;
+}
+
 static inline void *pinion_ring_at(const struct pinion_ring *ring, u32 index)
 {
 	return ring->slots +

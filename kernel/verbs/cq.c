@@ -96,8 +96,13 @@ err_count:
 static int destroy(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct pinion_cq *cq = to_pinion_cq(ibcq);
+	struct pinion_ring ring;
 
-	pinion_ring_unmake(&cq->ring, cq->mmap);
+	/* Not every core keeps those who describe it away before: see dev/restrack.c. */
+	spin_lock(&cq->fill_lock);
+	ring = pinion_ring_take(&cq->ring);
+	spin_unlock(&cq->fill_lock);
+	pinion_ring_unmake(&ring, cq->mmap);
 	pinion_count_out(to_pinion_dev(ibcq->device), PINION_COUNT_CQ);
 	return 0;
 }

@@ -200,10 +200,21 @@ static int destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibqp->device);
 	struct pinion_qp *qp = to_pinion_qp(ibqp);
+	struct pinion_ring sq, rq = {};
 
 	pinion_node_del_qp(&dev->node, qp);
 	pinion_qp_fini(qp);
-	unmake_queues(qp);
+	/* As for completion queues: it may still be described. */
+	spin_lock_irq(&qp->sq.post_lock);
+	sq = pinion_ring_take(&qp->sq.ring);
+	spin_unlock_irq(&qp->sq.post_lock);
+	if (qp->has_rq) {
+		spin_lock(&qp->rq.lock);
+		rq = pinion_ring_take(&qp->rq.ring);
+		spin_unlock(&qp->rq.lock);
+	}
+	pinion_ring_unmake(&rq, qp->rq_mmap);
+	pinion_ring_unmake(&sq, qp->sq_mmap);
 	pinion_count_out(dev, PINION_COUNT_QP);
 	return 0;
 }

@@ -86,9 +86,14 @@ static int destroy(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibsrq->device);
 	struct pinion_srq *srq = to_pinion_srq(ibsrq);
+	struct pinion_ring ring;
 
 	pinion_node_del_srq(&dev->node, srq);
-	pinion_ring_unmake(&srq->rq.ring, srq->mmap);
+	/* As for completion queues. */
+	spin_lock(&srq->rq.lock);
+	ring = pinion_ring_take(&srq->rq.ring);
+	spin_unlock(&srq->rq.lock);
+	pinion_ring_unmake(&ring, srq->mmap);
 	pinion_count_out(dev, PINION_COUNT_SRQ);
 	return 0;
 }

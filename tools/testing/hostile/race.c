@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Threads destroy, change, post to and poll the same objects at the same time, by
- * raw commands: no order of them may do harm (items P1 to P4).
+ * raw commands: no order of them may do harm (items P1 to P5).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "raw.h"
+#include "resources.h"
 #include "rings.h"
 #include "victim.h"
 
@@ -462,11 +463,49 @@ static void p4_groups(void)
 	note("%lu members", count[5]);
 }
 
+static void *queues_thread(void *arg)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 1 } };
+	struct link link;
+
+	(void)arg;
+	while (!stop) {
+		struct ibv_srq *srq = MUST(ibv_create_srq(dev.pd, &init));
+
+		end_make(&link.a, NULL);
+		end_make(&link.b, &(struct qp_cfg){ .srq = srq });
+		link_free(&link);
+		CHECK_EQ(ibv_destroy_srq(srq), 0);
+		__atomic_add_fetch(&count[6], 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+/* Queues are described while they end; nobody needs a right for that. */
+static void p5_described(void)
+{
+	double end = now() + opt.seconds;
+	pthread_t threads[3];
+	unsigned long times;
+	int i;
+
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, queues_thread, NULL),
+			 0);
+	for (times = 0; now() < end; times++)
+		resources_describe();
+	stop = true;
+	for (i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	note("%lu queues, described %lu times", count[6], times);
+}
+
 static const struct test tests[] = {
 	TEST(p1_queue_pairs, "P1 queue pairs and completion queues"),
 	TEST(p2_dereg, "P2 regions: ended once, changed meanwhile"),
 	TEST(p3_windows, "P3 windows bound while the region ends"),
 	TEST(p4_groups, "P4 members of groups"),
+	TEST(p5_described, "P5 queues that are described"),
 };
 
 HARNESS_MAIN("Races", tests)

@@ -233,6 +233,22 @@ long long resources_count(const struct resources *res, const char *name)
 	return -1;
 }
 
+static void visit_nothing(const struct nlattr *attrs, int length, void *arg)
+{
+	(void)attrs;
+	(void)length;
+	(void)arg;
+}
+
+void resources_describe(void)
+{
+	int index = device_index();
+
+	ask(RDMA_NLDEV_CMD_RES_QP_GET, index, visit_nothing, NULL);
+	ask(RDMA_NLDEV_CMD_RES_CQ_GET, index, visit_nothing, NULL);
+	ask(RDMA_NLDEV_CMD_RES_SRQ_GET, index, visit_nothing, NULL);
+}
+
 long long pinned_pages(void)
 {
 	long long count, pages = 0;

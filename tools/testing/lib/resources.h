@@ -30,6 +30,9 @@ void resources_await(const struct resources *before);
 /* Of one kind ("mr", "qp", ...; "keys" of the debugfs), or -1. */
 long long resources_count(const struct resources *res, const char *name);
 
+/* All that is told of each queue. */
+void resources_describe(void);
+
 /* Pages pinned in the whole machine. */
 long long pinned_pages(void);
 /* KiB pinned by @pid (0: us), of /proc/PID/status. */
