@@ -22,17 +22,20 @@ static enum pinion_verdict deliver_to_group(struct pinion_qp *qp, struct pinion_
 {
 	struct pinion_qp *members[PINION_MCAST_MAX_QPS];
 	enum pinion_verdict verdict = PINION_ACK;
+	struct pinion_mcast_walk walk = {};
 	u32 count, i;
 
-	count = pinion_mcast_members(qp->node, &msg->av->dgid, qp, members,
-				     ARRAY_SIZE(members));
-	for (i = 0; i < count; i++) {
-		if (verdict != PINION_OWN_FAULT) {
-			pinion_cursor_rewind(msg->payload);
-			verdict = deliver(members[i], msg);
+	do {
+		count = pinion_mcast_members(qp->node, &msg->av->dgid, qp, &walk, members,
+					     ARRAY_SIZE(members));
+		for (i = 0; i < count; i++) {
+			if (verdict != PINION_OWN_FAULT) {
+				pinion_cursor_rewind(msg->payload);
+				verdict = deliver(members[i], msg);
+			}
+			pinion_qp_put(members[i]);
 		}
-		pinion_qp_put(members[i]);
-	}
+	} while (count == ARRAY_SIZE(members) && verdict != PINION_OWN_FAULT);
 	return verdict == PINION_OWN_FAULT ? verdict : PINION_ACK;
 }
 

@@ -11,13 +11,15 @@
 /* One membership. */
 struct member {
 	struct list_head list;
+	u64 number;
 	union ib_gid mgid;
 	struct pinion_qp *qp;
 };
 
 /* Of every node: groups span nodes, and joining is rare. */
 static DEFINE_MUTEX(mcast_lock);
-static LIST_HEAD(members);
+static LIST_HEAD(members);	/* in the order in which they came */
+static u64 last_number;
 
 static bool same_group(const struct member *m, const union ib_gid *mgid)
 {
@@ -58,6 +60,7 @@ int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid)
 		kfree(new);
 		return -ENOMEM;
 	}
+	new->number = ++last_number;
 	list_add_tail(&new->list, &members);
 	mutex_unlock(&mcast_lock);
 	return 0;
@@ -105,7 +108,8 @@ void pinion_mcast_leave_all(struct pinion_qp *qp)
 }
 
 u32 pinion_mcast_members(struct pinion_node *from, const union ib_gid *mgid,
-			 const struct pinion_qp *except, struct pinion_qp **found, u32 max)
+			 const struct pinion_qp *except, struct pinion_mcast_walk *walk,
+			 struct pinion_qp **found, u32 max)
 {
 	struct net *net = rdma_dev_net(from->ibdev);
 	struct member *m;
@@ -114,9 +118,15 @@ u32 pinion_mcast_members(struct pinion_node *from, const union ib_gid *mgid,
 	if (!READ_ONCE(from->up))
 		return 0;
 	mutex_lock(&mcast_lock);
+	/* Else who joins again and again could keep it from ending. */
+	if (!walk->last)
+		walk->last = last_number;
 	list_for_each_entry(m, &members, list) {
-		if (count == max)
+		if (count == max || m->number > walk->last)
 			break;
+		if (m->number <= walk->seen)
+			continue;
+		walk->seen = m->number;
 		if (m->qp == except || !READ_ONCE(m->qp->node->up) || !same_group(m, mgid) ||
 		    !net_eq(rdma_dev_net(m->qp->ibqp.device), net))
 			continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Unreliable datagrams: lengths, headers, Q_Keys, address handles, multicast (items
- * U1 to U14).
+ * U1 to U15).
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -426,6 +426,46 @@ static void u14_half_to_a_group(void)
 	CHECK_EQ(wc.wr_id, 3);
 }
 
+static void join(struct end *end, const struct qp_cfg *cfg,
+		 const union ibv_gid *gid)
+{
+	struct peer peer = { .gid = dev.gid };
+
+	end_make(end, cfg);
+	end_init(end);
+	CHECK_EQ(end_to_rtr(end, &peer), 0);
+	CHECK_EQ(ibv_attach_mcast(end->qp, gid, 0), 0);
+}
+
+/* A group may have so many of each device. */
+static void u15_two_devices(void)
+{
+	struct qp_cfg near = { .type = IBV_QPT_UD }, far = near;
+	int i, most = dev.attr.orig_attr.max_mcast_qp_attach;
+	union ibv_gid gid = group(5);
+	struct region r;
+	struct ibv_sge sink;
+	struct end end;
+
+	begin();
+	far.ctx = device_beside();
+	if (!dev.pinion || !far.ctx)
+		skip("needs two pinion devices");
+	far.pd = MUST(ibv_alloc_pd(far.ctx));
+	near.scq = near.rcq = MUST(ibv_create_cq(dev.ctx, 1, NULL, NULL, 0));
+	for (i = 0; i < most; i++)
+		join(&end, &near, &gid);
+	join(&end, &far, &gid);
+	r = region_reg(far.pd, buf_new(140, 3), ALL_ACCESS);
+	sink = sge_of(&r, 0, 140);
+	post_recv(&end, &sink, 1, 7);
+	send_to_group(&gid, 100);
+	expect(await(end.rcq), IBV_WC_SUCCESS);
+	memcpy(r.buf->want + GRH, a.buf->want, 100);
+	memcpy(r.buf->want, r.buf->data, GRH);
+	buf_check(r.buf);
+}
+
 static void u12_sqe(void)
 {
 	struct ibv_sge sge;
@@ -467,6 +507,7 @@ static const struct test tests[] = {
 	TEST(u12_sqe, "U12 flushed in SQE, taken up again"),
 	TEST(u13_half_a_datagram, "U13 a sender whose memory is gone"),
 	TEST(u14_half_to_a_group, "U14 the same of a sender to a group"),
+	TEST(u15_two_devices, "U15 a group with members of two devices"),
 };
 
 HARNESS_MAIN("Datagrams", tests)

@@ -97,6 +97,26 @@ struct ibv_context *device_another(void)
 	return MUST(ibv_open_device(MUST(find())));
 }
 
+struct ibv_context *device_beside(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	int i;
+
+	for (i = 0; list && list[i]; i++) {
+		struct ibv_device_attr attr;
+		struct ibv_context *ctx;
+
+		if (!strcmp(name, ibv_get_device_name(list[i])))
+			continue;
+		ctx = MUST(ibv_open_device(list[i]));
+		CHECK_EQ(ibv_query_device(ctx, &attr), 0);
+		if (attr.vendor_id == dev.attr.orig_attr.vendor_id)
+			return ctx;
+		CHECK_EQ(ibv_close_device(ctx), 0);
+	}
+	return NULL;
+}
+
 const char *device_name(void)
 {
 	return name;

@@ -31,6 +31,8 @@ void device_open(void);
 
 /* Another context of the same device. */
 struct ibv_context *device_another(void);
+/* A context of another device of the same kind; NULL if there is none. */
+struct ibv_context *device_beside(void);
 
 /* A number of /sys/class/infiniband/DEVICE/ports/1/hw_counters, or -1. */
 long long device_counter(const char *name);
