@@ -133,40 +133,42 @@ static void i6_create_cq(void)
  */
 static void i10_answers(void)
 {
-	struct {
-		struct ib_uverbs_alloc_pd_resp core;
-		struct pinion_alloc_pd_resp ours;
-	} pd;
 	struct ib_uverbs_create_ah ah_in = {
 		.pd_handle = dev.pd->handle,
 		.attr = { .is_global = 1,
 			  .port_num = 1,
 			  .grh.sgid_index = dev.gid_index },
 	};
-	struct {
-		struct ib_uverbs_create_ah_resp core;
-		struct pinion_create_ah_resp ours;
-	} ah;
 	struct pinion_create_cq_req req = {};
-	struct pinion_create_cq_resp cq;
 	struct ib_uverbs_alloc_pd pd_in = {};
+	struct ib_uverbs_alloc_pd_resp pd_out;
+	struct ib_uverbs_create_ah_resp ah_out;
+	struct pinion_create_cq_resp cq;
+	struct pinion_create_ah_resp ah;
+	struct pinion_alloc_pd_resp pd;
 	int round;
 
 	begin();
 	memcpy(ah_in.attr.grh.dgid, &dev.gid, sizeof(dev.gid));
 	for (round = 0; round < 50; round++) {
 		memset(&pd, 0xa5, sizeof(pd));
-		CHECK_EQ(raw_command(fd, IB_USER_VERBS_CMD_ALLOC_PD, &pd_in,
-				     sizeof(pd_in), &pd, sizeof(pd)),
+		CHECK_EQ(raw_driver_command(fd, IB_USER_VERBS_CMD_ALLOC_PD,
+					    &pd_in, sizeof(pd_in), &pd_out,
+					    sizeof(pd_out),
+					    &(struct raw_payload){
+						    NULL, 0, &pd, sizeof(pd) }),
 			 0);
-		CHECK(pd.ours.pdn != 0xa5a5a5a5);
-		CHECK_EQ(pd.ours.reserved, 0);
+		CHECK(pd.pdn != 0xa5a5a5a5);
+		CHECK_EQ(pd.reserved, 0);
 		memset(&ah, 0xa5, sizeof(ah));
-		CHECK_EQ(raw_command(fd, IB_USER_VERBS_CMD_CREATE_AH, &ah_in,
-				     sizeof(ah_in), &ah, sizeof(ah)),
+		CHECK_EQ(raw_driver_command(fd, IB_USER_VERBS_CMD_CREATE_AH,
+					    &ah_in, sizeof(ah_in), &ah_out,
+					    sizeof(ah_out),
+					    &(struct raw_payload){
+						    NULL, 0, &ah, sizeof(ah) }),
 			 0);
-		CHECK(ah.ours.ah != 0xa5a5a5a5);
-		CHECK_EQ(ah.ours.reserved, 0);
+		CHECK(ah.ah != 0xa5a5a5a5);
+		CHECK_EQ(ah.reserved, 0);
 		memset(&cq, 0xa5, sizeof(cq));
 		CHECK_EQ(create_cq(&req, sizeof(req), &cq, sizeof(cq)), 0);
 		CHECK_EQ(cq.reserved, 0);

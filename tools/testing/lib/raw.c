@@ -64,8 +64,19 @@ int raw_call(int fd, struct raw *raw)
 	return ioctl(fd, RDMA_VERBS_IOCTL, raw) ? errno : 0;
 }
 
-int raw_command(int fd, uint32_t command, const void *in, size_t in_length,
-		void *out, size_t out_length)
+static void add_payload(struct raw *raw, const struct raw_payload *payload)
+{
+	if (payload->in_length)
+		raw_in(raw, UVERBS_ATTR_UHW_IN, payload->in,
+		       payload->in_length);
+	if (payload->out_length)
+		raw_out(raw, UVERBS_ATTR_UHW_OUT, payload->out,
+			payload->out_length);
+}
+
+int raw_driver_command(int fd, uint32_t command, const void *in,
+		       size_t in_length, void *out, size_t out_length,
+		       const struct raw_payload *payload)
 {
 	uint64_t number = command;
 	struct raw raw;
@@ -75,7 +86,15 @@ int raw_command(int fd, uint32_t command, const void *in, size_t in_length,
 	raw_in(&raw, UVERBS_ATTR_CORE_IN, in, in_length);
 	if (out_length)
 		raw_out(&raw, UVERBS_ATTR_CORE_OUT, out, out_length);
+	add_payload(&raw, payload);
 	return raw_call(fd, &raw);
+}
+
+int raw_command(int fd, uint32_t command, const void *in, size_t in_length,
+		void *out, size_t out_length)
+{
+	return raw_driver_command(fd, command, in, in_length, out, out_length,
+				  &(struct raw_payload){});
 }
 
 static int create(int fd, struct raw *raw, const struct raw_payload *payload,
@@ -83,12 +102,7 @@ static int create(int fd, struct raw *raw, const struct raw_payload *payload,
 {
 	int err;
 
-	if (payload->in_length)
-		raw_in(raw, UVERBS_ATTR_UHW_IN, payload->in,
-		       payload->in_length);
-	if (payload->out_length)
-		raw_out(raw, UVERBS_ATTR_UHW_OUT, payload->out,
-			payload->out_length);
+	add_payload(raw, payload);
 	err = raw_call(fd, raw);
 	*handle = made->data;
 	return err;

@@ -42,6 +42,11 @@ struct raw_payload {
 	size_t out_length;
 };
 
+/* raw_command() has nothing for the driver. */
+int raw_driver_command(int fd, uint32_t command, const void *in,
+		       size_t in_length, void *out, size_t out_length,
+		       const struct raw_payload *payload);
+
 int raw_create_cq(int fd, uint32_t cqe, const struct raw_payload *payload,
 		  uint32_t *handle);
 /* RC with @wr requests of one sge in either queue; @srq is a handle, or -1. */
