@@ -26,6 +26,7 @@ struct pinion_cq {
 	u32 head;			/* our own copy of hdr->user_idx */
 	/* user space: the mapping of the ring, owned by verbs */
 	struct rdma_user_mmap_entry *mmap;
+	struct pinion_ring_offer next;
 };
 
 static inline struct pinion_cq *to_pinion_cq(struct ib_cq *ibcq)

@@ -72,6 +72,7 @@ struct pinion_srq {
 	u32 limit;			/* 0: disarmed; under rq.lock */
 	bool user;
 	struct rdma_user_mmap_entry *mmap;
+	struct pinion_ring_offer next;
 };
 
 static inline struct pinion_srq *to_pinion_srq(struct ib_srq *ibsrq)

@@ -12,6 +12,7 @@
 #include "../logic/ring.h"
 
 struct pinion_umem;
+struct rdma_user_mmap_entry;
 
 struct pinion_ring {
 	struct pinion_ring_hdr *hdr;	/* one vmalloc area: header, then slots */
@@ -20,6 +21,12 @@ struct pinion_ring {
 	size_t size;			/* of an area of its own, whole pages */
 	u32 entries;			/* a power of two */
 	u32 stride;
+};
+
+/* What a queue may go on in, once its process has mapped it; all 0: nothing. */
+struct pinion_ring_offer {
+	struct pinion_ring ring;
+	struct rdma_user_mmap_entry *mmap;	/* owned by verbs */
 };
 
 int pinion_ring_alloc(struct pinion_ring *ring, u32 entries, u32 stride);

@@ -103,57 +103,92 @@ static int destroy(struct ib_cq *ibcq, struct ib_udata *udata)
 	ring = pinion_ring_take(&cq->ring);
 	spin_unlock(&cq->fill_lock);
 	pinion_ring_unmake(&ring, cq->mmap);
+	pinion_ring_unmake(&cq->next.ring, cq->next.mmap);
 	pinion_count_out(to_pinion_dev(ibcq->device), PINION_COUNT_CQ);
 	return 0;
+}
+
+/* Takes the place of what was offered before. */
+static int offer(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata)
+{
+	struct pinion_dev *dev = to_pinion_dev(cq->ibcq.device);
+	struct pinion_ring_want want = want_ring(cqe, udata);
+	struct pinion_create_cq_resp resp = {};
+	struct pinion_ring_offer made;
+	int err;
+
+	err = pinion_ring_make(&made.ring, &want, &made.mmap, &resp.ring);
+	if (err)
+		return err;
+	err = pinion_udata_out(udata, &resp, sizeof(resp));
+	if (!err) {
+		mutex_lock(&dev->resize_lock);
+		swap(cq->next, made);
+		mutex_unlock(&dev->resize_lock);
+	}
+	pinion_ring_unmake(&made.ring, made.mmap);
+	return err;
+}
+
+/* The answer, of nothing, is given before there is anything to undo. */
+static int take(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata)
+{
+	struct pinion_dev *dev = to_pinion_dev(cq->ibcq.device);
+	struct pinion_ring_offer taken = {};
+	int err;
+
+	err = pinion_udata_out(udata, NULL, 0);
+	if (err)
+		return err;
+	mutex_lock(&dev->resize_lock);
+	swap(cq->next, taken);
+	if (taken.ring.entries == pinion_ring_entries(cqe))
+		err = pinion_cq_switch_ring(cq, &taken.ring);
+	else
+		err = -EINVAL;
+	if (!err) {
+		swap(cq->mmap, taken.mmap);
+		cq->ibcq.cqe = cq->ring.entries;
+	}
+	mutex_unlock(&dev->resize_lock);
+	/* the ring before, or one that did not do */
+	pinion_ring_unmake(&taken.ring, taken.mmap);
+	return err;
 }
 
 /**
  * pinion_resize_cq - give a process a ring of another size
  * @ibcq: a user's queue; kernel consumers never resize theirs
  * @cqe: completions it must hold at least
- * @udata: answered with struct pinion_create_cq_resp
+ * @udata: struct pinion_resize_cq_req; answered with struct pinion_create_cq_resp
  *
- * The answer is given before the change is made, so that there is nothing to undo
- * after it. Whatever was not polled yet moves along; from a umem, too, which is free then.
+ * Whatever was not polled yet moves along; from a umem, too, which is free then.
  *
- * Return: 0, or a negative errno and nothing has changed.
+ * Return: 0, or a negative errno and the queue goes on as before.
  */
 int pinion_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 {
-	struct pinion_dev *dev = to_pinion_dev(ibcq->device);
 	struct pinion_cq *cq = to_pinion_cq(ibcq);
-	struct pinion_create_cq_resp resp = {};
-	struct rdma_user_mmap_entry *mapping;
-	struct pinion_ring_want want;
-	struct pinion_ring ring;
+	struct pinion_resize_cq_req req = {};
 	int err;
 
 	if (!udata || !cq->user)
 		return -EOPNOTSUPP;
 	err = check_size(cqe);
 	if (!err)
-		err = pinion_udata_in_none(udata);
+		err = pinion_udata_in(udata, &req, sizeof(req), 0);
 	if (err)
 		return err;
-	want = want_ring(cqe, udata);
-	err = pinion_ring_make(&ring, &want, &mapping, &resp.ring);
-	if (err)
-		return err;
-	err = pinion_udata_out(udata, &resp, sizeof(resp));
-	if (err)
-		goto out;
-
-	mutex_lock(&dev->resize_lock);
-	err = pinion_cq_switch_ring(cq, &ring);
-	if (!err) {
-		swap(cq->mmap, mapping);
-		ibcq->cqe = cq->ring.entries;
+	if (req.reserved)
+		return -EOPNOTSUPP;
+	switch (req.step) {
+	case PINION_RESIZE_OFFER:
+		return offer(cq, cqe, udata);
+	case PINION_RESIZE_TAKE:
+		return take(cq, cqe, udata);
+	default:
+		return -EINVAL;
 	}
-	mutex_unlock(&dev->resize_lock);
-out:
-	/* the new ring if it failed, else the old one */
-	pinion_ring_unmake(&ring, mapping);
-	return err;
 }
 
 const struct ib_device_ops pinion_cq_ops = {

@@ -94,52 +94,62 @@ static int destroy(struct ib_srq *ibsrq, struct ib_udata *udata)
 	ring = pinion_ring_take(&srq->rq.ring);
 	spin_unlock(&srq->rq.lock);
 	pinion_ring_unmake(&ring, srq->mmap);
+	pinion_ring_unmake(&srq->next.ring, srq->next.mmap);
 	pinion_count_out(dev, PINION_COUNT_SRQ);
 	return 0;
 }
 
-static int answer_resize(u64 where, const struct pinion_create_srq_resp *resp)
-{
-	return copy_to_user(u64_to_user_ptr(where), resp, sizeof(*resp)) ? -EFAULT : 0;
-}
-
-/*
- * As pinion_resize_cq(): answered first, then done. The limit, which was found to be within
- * the new size, is set before another can make it smaller: all is done, or nothing.
- */
-static int resize(struct pinion_srq *srq, const struct ib_srq_attr *attr, u32 mask,
-		  u64 resp_addr, struct ib_udata *udata)
+/* As of a CQ: takes the place of what was offered before. */
+static int offer(struct pinion_srq *srq, u32 max_wr, u64 resp_addr, struct ib_udata *udata)
 {
 	struct pinion_ring_want want = {
-		.entries = pinion_ring_entries(attr->max_wr),
+		.entries = pinion_ring_entries(max_wr),
 		.stride = srq->rq.ring.stride,
 		.context = pinion_udata_context(udata),
 	};
 	struct pinion_dev *dev = to_pinion_dev(srq->ibsrq.device);
-	struct pinion_create_srq_resp resp = {};
-	struct rdma_user_mmap_entry *mapping;
-	struct pinion_ring ring;
+	struct pinion_create_srq_resp resp = {
+		.srqn = srq->srqn,
+		.max_sge = srq->rq.max_sge,
+	};
+	struct pinion_ring_offer made;
 	int err;
 
-	err = pinion_ring_make(&ring, &want, &mapping, &resp.ring);
+	err = pinion_ring_make(&made.ring, &want, &made.mmap, &resp.ring);
 	if (err)
 		return err;
-	resp.srqn = srq->srqn;
-	resp.max_sge = srq->rq.max_sge;
-	err = answer_resize(resp_addr, &resp);
-	if (err)
-		goto out;
+	if (copy_to_user(u64_to_user_ptr(resp_addr), &resp, sizeof(resp))) {
+		err = -EFAULT;
+	} else {
+		mutex_lock(&dev->resize_lock);
+		swap(srq->next, made);
+		mutex_unlock(&dev->resize_lock);
+	}
+	pinion_ring_unmake(&made.ring, made.mmap);
+	return err;
+}
+
+/*
+ * The limit, which was found to be within the new size, is set before another can make it
+ * smaller: all is done, or nothing.
+ */
+static int take(struct pinion_srq *srq, const struct ib_srq_attr *attr, u32 mask)
+{
+	struct pinion_dev *dev = to_pinion_dev(srq->ibsrq.device);
+	struct pinion_ring_offer taken = {};
+	int err = -EINVAL;
 
 	mutex_lock(&dev->resize_lock);
-	err = pinion_recvq_switch_ring(&srq->rq, &ring);
+	swap(srq->next, taken);
+	if (taken.ring.entries == pinion_ring_entries(attr->max_wr))
+		err = pinion_recvq_switch_ring(&srq->rq, &taken.ring);
 	if (!err) {
-		swap(srq->mmap, mapping);
+		swap(srq->mmap, taken.mmap);
 		if (mask & IB_SRQ_LIMIT)
 			err = pinion_srq_set_limit(srq, attr->srq_limit);
 	}
 	mutex_unlock(&dev->resize_lock);
-out:
-	pinion_ring_unmake(&ring, mapping);
+	pinion_ring_unmake(&taken.ring, taken.mmap);
 	return err;
 }
 
@@ -171,9 +181,18 @@ static int modify(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_at
 		err = pinion_udata_in(udata, &req, sizeof(req), 0);
 	if (err)
 		return err;
-	if (mask & IB_SRQ_MAX_WR)
-		return resize(srq, attr, mask, req.resp_addr, udata);
-	return mask & IB_SRQ_LIMIT ? pinion_srq_set_limit(srq, attr->srq_limit) : 0;
+	if (req.reserved)
+		return -EOPNOTSUPP;
+	if (!(mask & IB_SRQ_MAX_WR))
+		return mask & IB_SRQ_LIMIT ? pinion_srq_set_limit(srq, attr->srq_limit) : 0;
+	switch (req.step) {
+	case PINION_RESIZE_OFFER:
+		return offer(srq, attr->max_wr, req.resp_addr, udata);
+	case PINION_RESIZE_TAKE:
+		return take(srq, attr, mask);
+	default:
+		return -EINVAL;
+	}
 }
 
 static int query(struct ib_srq *ibsrq, struct ib_srq_attr *attr)

@@ -128,35 +128,53 @@ struct ibv_cq *pinion_create_cq(struct ibv_context *context, int cqe,
 	return cq ? ibv_cq_ex_to_cq(cq) : NULL;
 }
 
-/*
- * The kernel makes the new ring, moves what is not polled yet and what is armed
- * into it, and goes on there. Whoever polls waits: nobody may look at the old
- * ring once it is no longer filled. The new one is in the kernel's memory always.
- */
-int pinion_resize_cq(struct ibv_cq *ibcq, int cqe)
+static int resize_step(struct ibv_cq *cq, int cqe, uint32_t step,
+		       struct pinion_ring_info *ring)
 {
+	struct {
+		struct ibv_resize_cq core;
+		struct pinion_resize_cq_req pinion;
+	} cmd = { .pinion.step = step };
 	struct {
 		struct ib_uverbs_resize_cq_resp core;
 		struct pinion_create_cq_resp pinion;
 	} resp = {};
+	int err;
+
+	err = ibv_cmd_resize_cq(cq, cqe, &cmd.core, sizeof(cmd), &resp.core,
+				sizeof(resp));
+	*ring = resp.pinion.ring;
+	return err;
+}
+
+/*
+ * The kernel makes the new ring, we map it, and the kernel moves what is not polled
+ * yet and what is armed into it, and goes on there. Whoever polls waits: nobody may
+ * look at the old ring once it is no longer filled. The new one is in the kernel's
+ * memory always.
+ */
+int pinion_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
 	struct pinion_cq *cq = to_pinion_cq(ibcq);
 	struct pinion_home home = {};
-	struct pinion_ring ring;
-	struct ibv_resize_cq cmd;
+	struct pinion_ring ring = {};
+	struct pinion_ring_info info;
 	int err;
 
 	pinion_lock(&cq->lock);
-	err = ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &resp.core,
-				sizeof(resp));
+	err = resize_step(ibcq, cqe, PINION_RESIZE_OFFER, &info);
 	if (!err)
-		err = pinion_ring_map(&ring, ibcq->context->cmd_fd,
-				      &resp.pinion.ring);
+		err = pinion_ring_map(&ring, ibcq->context->cmd_fd, &info);
+	if (!err)
+		err = resize_step(ibcq, cqe, PINION_RESIZE_TAKE, &info);
 	if (!err)
 		pinion_home_swap(&cq->ring, &cq->home, &ring, &home);
 	pinion_unlock(&cq->lock);
-	/* Without the lock, as this may be the application's to free. */
-	if (!err)
-		pinion_home_unmap(&ring, &home);
+	/*
+	 * The old one, or a new one that is not used. Without the lock, as it may be
+	 * the application's to free.
+	 */
+	pinion_home_unmap(&ring, &home);
 	return err;
 }
 

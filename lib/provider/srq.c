@@ -113,36 +113,53 @@ struct ibv_srq *pinion_create_srq(struct ibv_pd *pd,
 	return srq;
 }
 
-/*
- * Resized, the queue gets a new ring with what is not consumed yet already in it.
- * The verb has no response, so the kernel writes where the new one is to where
- * we tell it. Whoever posts waits: nobody may post to the old ring meanwhile.
- */
-static int resize(struct pinion_srq *srq, struct ibv_srq_attr *attr,
-		  int attr_mask)
+/* The verb has no response, so the kernel writes one where we tell it. */
+static int resize_step(struct ibv_srq *srq, struct ibv_srq_attr *attr,
+		       int attr_mask, uint32_t step,
+		       struct pinion_ring_info *ring)
 {
 	struct pinion_create_srq_resp resp = {};
 	struct {
 		struct ibv_modify_srq core;
 		struct pinion_modify_srq_req pinion;
-	} cmd = { .pinion.resp_addr = (uintptr_t)&resp };
+	} cmd = { .pinion = { .resp_addr = (uintptr_t)&resp, .step = step } };
+	int err;
+
+	err = ibv_cmd_modify_srq(srq, attr, attr_mask, &cmd.core, sizeof(cmd));
+	*ring = resp.ring;
+	return err;
+}
+
+/*
+ * Resized, the queue gets a new ring with what is not consumed yet already in it, once
+ * that is mapped. Whoever posts waits: nobody may post to the old ring meanwhile.
+ */
+static int resize(struct pinion_srq *srq, struct ibv_srq_attr *attr,
+		  int attr_mask)
+{
 	struct ibv_srq *ibsrq = &srq->vsrq.srq;
 	struct pinion_home home = {};
-	struct pinion_ring ring;
+	struct pinion_ring ring = {};
+	struct pinion_ring_info info;
 	int err;
 
 	pinion_lock(&srq->rq.lock);
-	err = ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd.core,
-				 sizeof(cmd));
+	err = resize_step(ibsrq, attr, attr_mask, PINION_RESIZE_OFFER, &info);
 	if (!err)
-		err = pinion_ring_map(&ring, ibsrq->context->cmd_fd,
-				      &resp.ring);
+		err = pinion_ring_map(&ring, ibsrq->context->cmd_fd, &info);
 	if (!err)
+		err = resize_step(ibsrq, attr, attr_mask, PINION_RESIZE_TAKE,
+				  &info);
+	if (!err) {
+		pinion_ring_resync(&ring);
 		pinion_home_swap(&srq->rq.ring, &srq->rq.home, &ring, &home);
+	}
 	pinion_unlock(&srq->rq.lock);
-	/* Without the lock, as this may be the application's to free. */
-	if (!err)
-		pinion_home_unmap(&ring, &home);
+	/*
+	 * The old one, or a new one that is not used. Without the lock, as it may be
+	 * the application's to free.
+	 */
+	pinion_home_unmap(&ring, &home);
 	return err;
 }
 

@@ -311,10 +311,25 @@ struct pinion_create_cq_req {
 	struct pinion_ring_place place;
 };
 
-/* Also the answer of resize_cq. */
+/* Also the answer of resize_cq: where the ring is that is offered. */
 struct pinion_create_cq_resp {
 	struct pinion_ring_info ring;
 	__u32 cqn;
+	__u32 reserved;
+};
+
+/*
+ * A queue gets a ring of another size in two calls of its verb, with the same size in
+ * both, so that who cannot map the new ring still has the old one. What is offered lasts
+ * until the next of either call, or the queue's end.
+ */
+enum pinion_resize_step {
+	PINION_RESIZE_OFFER	= 1,	/* make a ring, and say where it can be mapped */
+	PINION_RESIZE_TAKE	= 2,	/* go on in it */
+};
+
+struct pinion_resize_cq_req {
+	__u32 step;		/* enum pinion_resize_step */
 	__u32 reserved;
 };
 
@@ -342,9 +357,11 @@ struct pinion_create_srq_resp {
 	__u32 max_sge;
 };
 
-/* modify_srq has no response buffer: where to write one when it is resized. */
+/* When it is resized. modify_srq has no response buffer: where to write one. */
 struct pinion_modify_srq_req {
-	__aligned_u64 resp_addr;	/* struct pinion_create_srq_resp */
+	__aligned_u64 resp_addr;	/* PINION_RESIZE_OFFER: struct pinion_create_srq_resp */
+	__u32 step;			/* enum pinion_resize_step */
+	__u32 reserved;
 };
 
 struct pinion_create_ah_resp {
@@ -458,11 +475,12 @@ PINION_ASSERT_SIZE(struct pinion_alloc_ucontext_req, 8);
 PINION_ASSERT_SIZE(struct pinion_alloc_ucontext_resp, 24);
 PINION_ASSERT_SIZE(struct pinion_create_cq_req, 24);
 PINION_ASSERT_SIZE(struct pinion_create_cq_resp, 32);
+PINION_ASSERT_SIZE(struct pinion_resize_cq_req, 8);
 PINION_ASSERT_SIZE(struct pinion_create_qp_req, 32);
 PINION_ASSERT_SIZE(struct pinion_create_qp_resp, 64);
 PINION_ASSERT_SIZE(struct pinion_create_srq_req, 16);
 PINION_ASSERT_SIZE(struct pinion_create_srq_resp, 32);
-PINION_ASSERT_SIZE(struct pinion_modify_srq_req, 8);
+PINION_ASSERT_SIZE(struct pinion_modify_srq_req, 16);
 PINION_ASSERT_SIZE(struct pinion_create_ah_resp, 8);
 PINION_ASSERT_SIZE(struct pinion_alloc_pd_resp, 8);
 PINION_ASSERT_SIZE(struct pinion_alloc_dm_resp, 16);

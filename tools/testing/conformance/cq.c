@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "event.h"
+#include "memory.h"
 #include "transfer.h"
 
 enum { LEN = 20000 };
@@ -121,6 +122,34 @@ static void c3_resize(void)
 	while (polled < posted)
 		CHECK_EQ(await(cq).wr_id, polled++);
 	expect_none(cq, 0.01);
+}
+
+/* The larger ring cannot be mapped: all is in the old one, and goes on there. */
+static void c3_no_room(void)
+{
+	struct ibv_cq *cq = new_cq(64, NULL);
+	int size = cq->cqe, round, i;
+
+	begin(cq, NULL);
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < 20; i++)
+			complete(i);
+		memory_room(false);
+		i = ibv_resize_cq(cq, 5000);
+		memory_room(true);
+		CHECK_EQ(i, ENOMEM);
+		CHECK_EQ(cq->cqe, size);
+		for (i = 20; i < 40; i++)
+			complete(i);
+		for (i = 0; i < 40; i++)
+			CHECK_EQ(await(cq).wr_id, i);
+	}
+	complete(7);
+	CHECK_EQ(ibv_resize_cq(cq, 5000), 0);
+	CHECK(cq->cqe >= 5000);
+	complete(8);
+	CHECK_EQ(await(cq).wr_id, 7);
+	CHECK_EQ(await(cq).wr_id, 8);
 }
 
 static void c4_overflow(void)
@@ -431,6 +460,7 @@ static const struct test tests[] = {
 	TEST(c1_largest, "C1 the largest there may be"),
 	TEST(c2_busy, "C2 in use"),
 	TEST(c3_resize, "C3 resized with completions in it"),
+	TEST(c3_no_room, "C3 resized where there is no room to map it"),
 	TEST(c4_overflow, "C4 overflow"),
 	TEST(c5_events, "C5 events"),
 	TEST(c6_solicited, "C6 solicited events"),

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "event.h"
+#include "memory.h"
 #include "transfer.h"
 
 enum { LEN = 150000 };
@@ -227,6 +228,47 @@ static void s6_resize(void)
 	CHECK_EQ(ibv_modify_srq(cfg.srq, &attr, IBV_SRQ_MAX_WR), 0);
 	attr.max_wr = 1U << 31;
 	CHECK(ibv_modify_srq(cfg.srq, &attr, IBV_SRQ_MAX_WR));
+}
+
+/* The larger ring cannot be mapped: all is in the old one, and goes on there. */
+static void s6_no_room(void)
+{
+	struct ibv_srq_attr attr = { .max_wr = 5000, .srq_limit = 3 }, now_;
+	struct qp_cfg cfg = {};
+	struct ibv_sge sink;
+	struct link link;
+	int round, i;
+
+	begin();
+	sink = sge_of(&b, 0, 100);
+	cfg.srq = new_srq(8, 1);
+	link_make2(&link, NULL, &cfg);
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < 4; i++)
+			post_srq(cfg.srq, &sink, 1, i);
+		memory_room(false);
+		i = ibv_modify_srq(cfg.srq, &attr,
+				   IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT);
+		memory_room(true);
+		CHECK_EQ(i, ENOMEM);
+		CHECK_EQ(ibv_query_srq(cfg.srq, &now_), 0);
+		CHECK_EQ(now_.max_wr, 8);
+		CHECK_EQ(now_.srq_limit, 0);
+		for (i = 4; i < 8; i++)
+			post_srq(cfg.srq, &sink, 1, i);
+		for (i = 0; i < 8; i++) {
+			expect(send_sge(&link.a, sge_of(&a, i, 100)),
+			       IBV_WC_SUCCESS);
+			CHECK_EQ(await(link.b.rcq).wr_id, i);
+		}
+	}
+	post_srq(cfg.srq, &sink, 1, 8);
+	CHECK_EQ(ibv_modify_srq(cfg.srq, &attr, IBV_SRQ_MAX_WR), 0);
+	post_srq(cfg.srq, &sink, 1, 9);
+	for (i = 8; i < 10; i++) {
+		expect(send_sge(&link.a, sge_of(&a, i, 100)), IBV_WC_SUCCESS);
+		CHECK_EQ(await(link.b.rcq).wr_id, i);
+	}
 }
 
 static void s7_last_wqe(void)
@@ -459,6 +501,7 @@ static const struct test tests[] = {
 	TEST(s4_limits, "S4 limits are those reported"),
 	TEST(s5_limit_event, "S5 the limit event, once"),
 	TEST(s6_resize, "S6 resized with requests in it"),
+	TEST(s6_no_room, "S6 resized where there is no room to map it"),
 	TEST(s7_last_wqe, "S7 the last request event"),
 	TEST(s8_xrc, "S8 XRC"),
 	TEST(s9_xrc_atomics, "S9 XRC atomics"),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * What is between this provider and its driver: requests and answers of any version
- * and length (items I5, I6, I10).
+ * and length (items I5, I6, I10, I12).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -175,10 +175,86 @@ static void i10_answers(void)
 	}
 }
 
+static int resize_cq(uint32_t handle, uint32_t cqe, uint32_t step)
+{
+	struct ib_uverbs_resize_cq in = { .cq_handle = handle, .cqe = cqe };
+	struct pinion_resize_cq_req req = { .step = step };
+	struct ib_uverbs_resize_cq_resp out;
+	struct pinion_create_cq_resp answer;
+
+	return raw_driver_command(fd, IB_USER_VERBS_CMD_RESIZE_CQ, &in,
+				  sizeof(in), &out, sizeof(out),
+				  &(struct raw_payload){ &req, sizeof(req),
+							 &answer,
+							 sizeof(answer) });
+}
+
+static int resize_srq(uint32_t handle, uint32_t wr, uint32_t step, void *answer)
+{
+	struct ib_uverbs_modify_srq in = {
+		.srq_handle = handle,
+		.attr_mask = IBV_SRQ_MAX_WR,
+		.max_wr = wr,
+	};
+	struct pinion_modify_srq_req req = {
+		.resp_addr = (uintptr_t)answer,
+		.step = step,
+	};
+
+	return raw_driver_command(
+		fd, IB_USER_VERBS_CMD_MODIFY_SRQ, &in, sizeof(in), NULL, 0,
+		&(struct raw_payload){ &req, sizeof(req), NULL, 0 });
+}
+
+/* What is taken is what was offered last, or nothing changes. */
+static void i12_resize_steps(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { 8, 1, 0 } };
+	enum { OFFER = PINION_RESIZE_OFFER, TAKE = PINION_RESIZE_TAKE };
+	struct ibv_cq *cq = MUST(ibv_create_cq(dev.ctx, 8, NULL, NULL, 0));
+	struct ibv_srq *srq = MUST(ibv_create_srq(dev.pd, &init));
+	struct pinion_create_srq_resp answer;
+	struct ibv_srq_attr attr;
+
+	begin();
+	CHECK_EQ(resize_cq(cq->handle, 100, 0), EINVAL);
+	CHECK_EQ(resize_cq(cq->handle, 100, 3), EINVAL);
+	CHECK_EQ(resize_cq(cq->handle, 100, TAKE), EINVAL);
+	CHECK_EQ(resize_cq(cq->handle, 0, OFFER), EINVAL);
+	CHECK_EQ(resize_cq(cq->handle, 100, OFFER), 0);
+	CHECK_EQ(resize_cq(cq->handle, 1000, TAKE), EINVAL);
+	CHECK_EQ(resize_cq(cq->handle, 100, TAKE), EINVAL);
+	CHECK_EQ(resize_cq(cq->handle, 100, OFFER), 0);
+	CHECK_EQ(resize_cq(cq->handle, 1000, OFFER), 0);
+	CHECK_EQ(resize_cq(cq->handle, 1000, TAKE), 0);
+	CHECK_EQ(resize_cq(cq->handle, 1000, TAKE), EINVAL);
+	/* Nobody takes it: it goes with the queue. */
+	CHECK_EQ(resize_cq(cq->handle, 100, OFFER), 0);
+
+	CHECK_EQ(resize_srq(srq->handle, 100, 0, &answer), EINVAL);
+	CHECK_EQ(resize_srq(srq->handle, 100, 3, &answer), EINVAL);
+	CHECK_EQ(resize_srq(srq->handle, 100, TAKE, &answer), EINVAL);
+	CHECK_EQ(resize_srq(srq->handle, 100, OFFER, (void *)8), EFAULT);
+	CHECK_EQ(resize_srq(srq->handle, 100, TAKE, &answer), EINVAL);
+	CHECK_EQ(resize_srq(srq->handle, 100, OFFER, &answer), 0);
+	CHECK_EQ(resize_srq(srq->handle, 1000, TAKE, &answer), EINVAL);
+	CHECK_EQ(ibv_query_srq(srq, &attr), 0);
+	CHECK_EQ(attr.max_wr, 8);
+	CHECK_EQ(resize_srq(srq->handle, 100, OFFER, &answer), 0);
+	CHECK_EQ(resize_srq(srq->handle, 1000, OFFER, &answer), 0);
+	CHECK_EQ(resize_srq(srq->handle, 1000, TAKE, NULL), 0);
+	CHECK_EQ(ibv_query_srq(srq, &attr), 0);
+	CHECK_EQ(attr.max_wr, answer.ring.entries);
+	CHECK_EQ(resize_srq(srq->handle, 100, OFFER, &answer), 0);
+	CHECK_EQ(ibv_destroy_srq(srq), 0);
+	CHECK_EQ(ibv_destroy_cq(cq), 0);
+}
+
 static const struct test tests[] = {
 	TEST(i5_context, "I5 versions and lengths of the context's request"),
 	TEST(i6_create_cq, "I6 requests and answers of any length"),
 	TEST(i10_answers, "I10 answers have no bytes of others (class 24)"),
+	TEST(i12_resize_steps, "I12 what a resize takes was offered"),
 };
 
 HARNESS_MAIN("Payloads of uverbs commands, written by hand", tests)

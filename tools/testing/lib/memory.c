@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -153,4 +154,14 @@ void *memory_again(size_t length)
 			     MAP_SHARED | MAP_FIXED, fd, 0));
 	close(fd);
 	return map;
+}
+
+void memory_room(bool room)
+{
+	struct rlimit limit = {
+		.rlim_cur = room ? RLIM_INFINITY : PAGE,
+		.rlim_max = RLIM_INFINITY,
+	};
+
+	CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
 }

@@ -23,4 +23,7 @@ void memory_free(const struct memory_kind *kind, struct buf *buf);
 enum { MEMORY_PIECE = 16 << 20 };
 void *memory_again(size_t length);
 
+/* Is there room for further mappings? There is, until a test says otherwise. */
+void memory_room(bool room);
+
 #endif /* PINION_TEST_MEMORY_H */
