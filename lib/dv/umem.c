@@ -7,7 +7,7 @@
 
 #include "dv.h"
 
-/* libibverbs has had these always, but tells only providers. */
+/* libibverbs has had these always, but tells only providers: 0, or -1 and errno. */
 int ibv_dontfork_range(void *base, size_t size);
 int ibv_dofork_range(void *base, size_t size);
 
@@ -55,9 +55,10 @@ static struct mlx5dv_devx_umem *reg(struct ibv_context *context,
 	object->context = context;
 	/* The address of a dma-buf is an offset, and no memory of ours. */
 	if (!dmabuf) {
-		err = ibv_dontfork_range(in->addr, in->size);
-		if (err)
+		if (ibv_dontfork_range(in->addr, in->size)) {
+			err = errno;
 			goto err_free;
+		}
 		object->addr = in->addr;
 		object->size = in->size;
 	}

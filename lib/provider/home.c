@@ -59,9 +59,8 @@ static int settle(struct pinion_home *home, struct pinion_ring_place *place)
 {
 	int err;
 
-	err = ibv_dontfork_range(home->memory, home->size);
-	if (err)
-		return err;
+	if (ibv_dontfork_range(home->memory, home->size))
+		return errno;
 	err = reg_umem(home, &place->umem_id);
 	if (err) {
 		ibv_dofork_range(home->memory, home->size);

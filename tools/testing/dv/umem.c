@@ -371,7 +371,10 @@ int ibv_dontfork_range(void *base, size_t size)
 {
 	(void)base, (void)size;
 	dontfork_calls++;
-	return dontfork_fails;
+	if (!dontfork_fails)
+		return 0;
+	errno = dontfork_fails;
+	return -1;
 }
 
 int ibv_dofork_range(void *base, size_t size)
