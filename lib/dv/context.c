@@ -4,7 +4,6 @@
  * objects by.
  */
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -135,7 +134,12 @@ static int query_pd(struct ibv_pd *pd, struct mlx5dv_pd *out)
 
 static int query_devx(struct mlx5dv_devx_obj *obj, struct mlx5dv_devx *out)
 {
-	out->handle = dv_find(obj)->handle;
+	const struct dv_object *object = dv_find(obj);
+
+	/* Beside a domain of ours it may be anything. */
+	if (!object)
+		return EINVAL;
+	out->handle = object->handle;
 	return 0;
 }
 

@@ -20,7 +20,6 @@ bool dv_is_ours(struct ibv_context *context);
 
 /* Names that older headers do not have yet, each the next one of its kind. */
 enum {
-
 	DV_ATTR_REG_DMABUF_MR_ACCESS = 1U << UVERBS_ID_NS_SHIFT,
 	DV_METHOD_DATA_DIRECT_PATH = (1U << UVERBS_ID_NS_SHIFT) + 1,
 	DV_ATTR_DATA_DIRECT_PATH = 1U << UVERBS_ID_NS_SHIFT,

@@ -225,8 +225,10 @@ static void x7_init_obj(void)
 	struct ibv_cq *cq = MUST(ibv_create_cq(dev.ctx, 1, NULL, NULL, 0));
 	uint64_t room[64]; /* for any answer */
 	struct mlx5dv_pd dv_pd = {};
+	struct mlx5dv_devx devx;
 	struct mlx5dv_obj obj = { .cq = { cq, (void *)room },
-				  .pd = { dev.pd, &dv_pd } };
+				  .pd = { dev.pd, &dv_pd },
+				  .devx = { (void *)room, &devx } };
 	struct ibv_pd *pds[20];
 	int i, j;
 
@@ -234,6 +236,9 @@ static void x7_init_obj(void)
 	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ), EOPNOTSUPP);
 	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ | MLX5DV_OBJ_PD),
 		 EOPNOTSUPP);
+	/* Of a domain that is served, with an object that nobody made. */
+	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_PD | MLX5DV_OBJ_DEVX),
+		 EINVAL);
 	for (i = 0; i < 20; i++) {
 		pds[i] = MUST(ibv_alloc_pd(dev.ctx));
 		for (j = 0; j < i; j++)
