@@ -466,37 +466,34 @@ static void unplace(const struct placed *placed)
 	destroy(CQ, placed->cq);
 }
 
-static void set_state(const struct placed *placed, enum ibv_qp_state state)
+/*
+ * To be taken through its states, as @qp, of which libibverbs knows nothing. Nothing is
+ * tried twice.
+ */
+static struct end end_of(const struct placed *placed, struct ibv_qp *qp)
 {
-	struct ibv_qp_attr attr = { .qp_state = state };
-
-	CHECK_EQ(raw_modify_qp(dev.ctx->cmd_fd, placed->qp, &attr,
-			       IBV_QP_STATE),
-		 0);
-}
-
-static void init(const struct placed *placed)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		.qp_access_flags = ALL_ACCESS,
-	};
-
-	CHECK_EQ(raw_modify_qp(dev.ctx->cmd_fd, placed->qp, &attr,
-			       IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX |
-				       IBV_QP_ACCESS_FLAGS),
-		 0);
+	qp->handle = placed->qp;
+	return (struct end){ .cfg = { .type = IBV_QPT_RC,
+				      .ctx = dev.ctx,
+				      .raw = true,
+				      .mtu = IBV_MTU_1024,
+				      .timeout = -1,
+				      .retry = -1,
+				      .rnr_retry = -1,
+				      .rnr_timer = -1 },
+			     .qp = qp };
 }
 
 /* What is posted to a queue pair in error comes back flushed. */
 static void flushed(const struct placed *placed, uint32_t count)
 {
 	const struct pinion_cqe *cqe = (void *)(placed->cq_hdr + 1);
+	struct ibv_qp qp;
+	struct end end = end_of(placed, &qp);
 	uint32_t i;
 
-	init(placed);
-	set_state(placed, IBV_QPS_ERR);
+	end_init(&end);
+	CHECK_EQ(end_set_state(&end, IBV_QPS_ERR), 0);
 	__atomic_store_n(&placed->sq_hdr->user_idx, count, __ATOMIC_RELEASE);
 	CHECK_EQ(raw_doorbell(dev.ctx->cmd_fd, placed->qp), 0);
 	CHECK_EQ(placed->sq_hdr->kern_idx, count);
@@ -568,30 +565,13 @@ static void *scribble(void *arg)
 /* An index that cannot be is found on the way, and the queue pair is in error then. */
 static void connect(const struct placed *placed, uint32_t qpn)
 {
-	struct ibv_qp_attr rtr = {
-		.qp_state = IBV_QPS_RTR,
-		.path_mtu = IBV_MTU_1024,
-		.dest_qp_num = qpn,
-		.max_dest_rd_atomic = 1,
-		.ah_attr = { .is_global = 1,
-			     .port_num = 1,
-			     .grh = { .dgid = dev.gid,
-				      .sgid_index = dev.gid_index,
-				      .hop_limit = 1 } },
-	};
-	struct ibv_qp_attr rts = { .qp_state = IBV_QPS_RTS,
-				   .max_rd_atomic = 1 };
-	int fd = dev.ctx->cmd_fd;
+	struct peer peer = { .gid = dev.gid, .qpn = qpn };
+	struct ibv_qp qp;
+	struct end end = end_of(placed, &qp);
 
-	init(placed);
-	raw_modify_qp(fd, placed->qp, &rtr,
-		      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-			      IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-			      IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-	raw_modify_qp(fd, placed->qp, &rts,
-		      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-			      IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-			      IBV_QP_MAX_QP_RD_ATOMIC);
+	end_init(&end);
+	end_to_rtr(&end, &peer);
+	end_to_rts(&end);
 }
 
 /* Two rings and more on the same bytes, and those change all the time. */
