@@ -46,7 +46,6 @@ parse() {
 		--no-device) device=; shift; continue ;;
 		--kunit) kunit=1; links=0; device=; shift; continue ;;
 		--user) as_user=1; shift; continue ;;
-		--as-root | --root-user) as_user=; shift; continue ;;
 		--) shift; break ;;
 		-*=*) set -- "${1%%=*}" "${1#*=}" "${@:2}"; continue ;;
 		-*) (($# > 1)) || fail "$1 wants a value, or is unknown; see --help" ;;
@@ -276,7 +275,7 @@ run() {
 		;;
 	124)
 		printf '%s: %s: still running after %ss, ended; who waited where:\n' "$BOX" "${command[0]}" "$timeout" >&2
-		sed -n '/box: the command.s time is up/,$p' "$job/console" | head -n 150 >&2
+		awk '/box: the command.s time is up/ { shown = 150 } shown-- > 0' "$job/console" >&2
 		;;
 	esac
 	if ! "$lib/console-scan" "$job/judged" >"$job/found"; then
