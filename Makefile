@@ -17,7 +17,7 @@ help:
 #: make bench      pinion beside rxe, siw, memcpy and bare pinning
 #: make            the module (where there are kernel headers), provider, libraries, tools
 #: make kernel     the module against KDIR, default: the running kernel's headers
-#: make lib        the libibverbs provider, for the installed rdma-core; libpinion-rpma
+#: make lib        the provider, for the installed rdma-core; libpinion-rpma, -mlx5dv
 #: make tools      what pinion-box runs, the test programs
 #: make kunit      the module's unit tests, in a box
 #: make style      checkpatch, W=1, sparse, clang-format, shellcheck, layer rules
