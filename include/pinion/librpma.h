@@ -5,7 +5,9 @@
  * with it unchanged; where the two differ is in libpinion-rpma(7).
  *
  * Each call returns 0 or one of RPMA_E_*, and leaves what its last argument points
- * to alone when it fails. The manual pages are in section 3rpma.
+ * to alone when it fails; but what ends a connection, a request for one or a shared
+ * queue sets the pointer to NULL whatever it returns. The manual pages are in section
+ * 3rpma.
  */
 #ifndef PINION_LIBRPMA_H
 #define PINION_LIBRPMA_H

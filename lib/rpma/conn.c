@@ -105,6 +105,7 @@ static int understand(struct rpma_conn *conn, const struct rdma_cm_event *cm,
 
 int rpma_conn_next_event(struct rpma_conn *conn, enum rpma_conn_event *event)
 {
+	enum rpma_conn_event what;
 	struct rdma_cm_event *cm;
 	int rc;
 
@@ -115,12 +116,14 @@ int rpma_conn_next_event(struct rpma_conn *conn, enum rpma_conn_event *event)
 			return RPMA_E_NO_EVENT;
 		return PROVIDER_FAILED("rdma_get_cm_event()", errno);
 	}
-	rc = understand(conn, cm, event);
+	rc = understand(conn, cm, &what);
 	if (rdma_ack_cm_event(cm) && !rc)
 		rc = PROVIDER_FAILED("rdma_ack_cm_event()", errno);
-	if (!rc)
-		LOG(NOTICE, "%s", rpma_utils_conn_event_2str(*event));
-	return rc;
+	if (rc)
+		return rc;
+	LOG(NOTICE, "%s", rpma_utils_conn_event_2str(what));
+	*event = what;
+	return 0;
 }
 
 int rpma_conn_get_event_fd(const struct rpma_conn *conn, int *fd)

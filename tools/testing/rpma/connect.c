@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "sides.h"
+#include "verbs.h"
 
 #define WRONG(call) CHECK_EQ(call, RPMA_E_INVAL)
 #define ALWAYS RPMA_F_COMPLETION_ALWAYS
@@ -194,6 +195,26 @@ static void receive_before_connection(void)
 	sides_free(&sides);
 }
 
+/* A call that fails says nothing else. */
+static void event_left_alone(void)
+{
+	enum rpma_conn_event event = RPMA_CONN_UNDEFINED;
+	struct rpma_conn_req *req;
+
+	listen_here();
+	req = ask(NULL);
+	CHECK_EQ(rpma_conn_req_connect(&req, NULL, &sides.conn[NEAR]), 0);
+	CHECK_EQ(rpma_ep_next_conn_req(sides.ep, NULL, &req), 0);
+	CHECK_EQ(rpma_conn_req_connect(&req, NULL, &sides.conn[FAR]), 0);
+	ack_fails = EIO;
+	CHECK_EQ(rpma_conn_next_event(sides.conn[NEAR], &event),
+		 RPMA_E_PROVIDER);
+	CHECK_EQ(event, RPMA_CONN_UNDEFINED);
+	/* It has come all the same. */
+	CHECK_EQ(event_of(sides.conn[FAR]), RPMA_CONN_ESTABLISHED);
+	sides_free(&sides);
+}
+
 static void set_nonblocking(int fd)
 {
 	CHECK_EQ(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK), 0);
@@ -273,6 +294,7 @@ static const struct test tests[] = {
 	TEST(unanswered, "an endpoint that goes with a request in it"),
 	TEST(wrong_arguments, "wrong arguments"),
 	TEST(receive_before_connection, "receive before there is a connection"),
+	TEST(event_left_alone, "an event that could not be acknowledged"),
 	TEST(nonblocking, "calls that do not block"),
 };
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
 
 #include "harness.h"
 #include "verbs.h"
@@ -17,7 +18,7 @@
 #undef ibv_reg_mr
 
 struct registrations registrations;
-int dereg_fails, alloc_pd_fails;
+int dereg_fails, alloc_pd_fails, ack_fails;
 static __thread bool malloc_fails;
 
 void registrations_reset(void)
@@ -87,6 +88,20 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *ctx)
 		return NULL;
 	}
 	return real(ctx);
+}
+
+int rdma_ack_cm_event(struct rdma_cm_event *event)
+{
+	int (*real)(struct rdma_cm_event *) =
+		dlsym(RTLD_NEXT, "rdma_ack_cm_event");
+	int rc = real(event);
+
+	if (ack_fails) {
+		errno = ack_fails;
+		rc = -1;
+	}
+	ack_fails = 0;
+	return rc;
 }
 
 extern void *__libc_malloc(size_t size);

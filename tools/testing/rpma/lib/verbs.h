@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * In front of libibverbs: which registrations the library asks for, and failures
- * made to order. Nothing fails unless told to.
+ * In front of libibverbs and librdmacm: which registrations the library asks for, and
+ * failures made to order. Nothing fails unless told to.
  */
 #ifndef PINION_TEST_VERBS_H
 #define PINION_TEST_VERBS_H
@@ -21,6 +21,8 @@ void registrations_reset(void);
 extern int dereg_fails; /* what the next ibv_dereg_mr() returns, if not 0 */
 extern int
 	alloc_pd_fails; /* errno of the next ibv_alloc_pd(); -1: NULL, errno 0 */
+
+extern int ack_fails; /* errno of the next rdma_ack_cm_event(), if not 0 */
 
 /*
  * The next malloc() or calloc() of this thread fails. Skips the test where others have
