@@ -68,9 +68,10 @@ finish() {
 	exit $((failures > 0))
 }
 
-# limited COMMAND...: run it, for at most $LIMIT seconds.
+# limited COMMAND...: run it, for at most $LIMIT seconds: many times what it takes, on a
+# machine that stands still now and then.
 STDIN=/dev/null
-LIMIT=${LIMIT:-20}
+LIMIT=${LIMIT:-60}
 limited() { timeout -k 5 $((LIMIT * SLOW)) "$@"; }
 
 why() { # STATUS
@@ -163,7 +164,7 @@ ready() {
 	cm:*) how=cm_listens ;;
 	*) sleep "$how"; return ;;
 	esac
-	for ((i = 0; i < 100 * SLOW; i++)); do
+	for ((i = 0; i < 1000 * SLOW; i++)); do
 		kill -0 "$2" 2>/dev/null || return 1
 		! "$how" "${1#*:}" || return 0
 		sleep 0.05
@@ -171,10 +172,20 @@ ready() {
 	return 1
 }
 
+# await COMMAND...: until it succeeds, but not for ever.
+await() {
+	local i
+	for ((i = 0; i < 300 * SLOW; i++)); do
+		! "$@" || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
 # end PID: give it a moment, then end it; the status is its own.
 end() {
 	local i
-	for ((i = 0; i < 40 * SLOW; i++)); do
+	for ((i = 0; i < 200 * SLOW; i++)); do
 		kill -0 "$1" 2>/dev/null || break
 		sleep 0.05
 	done
@@ -223,9 +234,9 @@ pair() {
 	done
 	if ((rc)); then
 		printf '# server: %s\n' "$3"
-		tail -n 20 "$TMP/server" | show
+		tail -n 12 "$TMP/server" | show
 		printf '# client: %s\n' "$4"
-		tail -n 20 "$TMP/client" | show
+		tail -n 12 "$TMP/client" | show
 		not_ok "$1" "$(why $rc)"
 		return 1
 	fi

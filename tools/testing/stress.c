@@ -141,7 +141,7 @@ static void give_up(const char *what)
 	int err = errno, i;
 
 	/* Errors come before sysfs has forgotten the device. */
-	for (i = 0; i < 50 * slow && may_go; i++) {
+	for (i = 0; i < 1500 * slow && may_go; i++) {
 		if (device_is_gone())
 			_exit(EXIT_GONE);
 		usleep(20000);
@@ -672,14 +672,20 @@ static int run(void)
 {
 	double end = now() + seconds, next_kill = now() + kill_ms * 1e-3;
 	pid_t pids[MAX_PROCESSES] = { 0 }, pid;
-	int i, status, failed = 0, gone = 0, alive = processes;
+	int i, status, failed = 0, gone = 0, alive = processes, started = 0;
 
 	for (i = 0; i < processes; i++)
 		pids[i] = spawn(i);
 	while (alive) {
-		if (now() > end || failed || gone)
+		if (!started && atomic_load(&shared->ops)) {
+			printf("# under way\n");
+			started = 1;
+		}
+		/* Where all stands still for the time there is, something comes after it. */
+		if ((now() > end && (started || now() > end + 60 * slow)) ||
+		    failed || gone)
 			atomic_store(&shared->stop, true);
-		if (now() > end + 30 * slow) {
+		if (now() > end + 120 * slow) {
 			printf("# some do not end\n");
 			failed = 1;
 			for (i = 0; i < processes; i++)
