@@ -219,8 +219,10 @@ both() {
 # pair NAME READY SERVER CLIENT [CHECK]: one test of a server and its client;
 # CHECK is a function that may still find fault with what they said. TRIES=N and
 # AGAIN="STATUS..." are for programs that now and then fail by themselves in a
-# known way (default: CHECK returned $VOID).
+# known way (default: CHECK returned $VOID), or EARLY=PATTERN, by which a failed client
+# says that it came before its server.
 VOID=75
+came_early() { ((rc)) && [ -n "${EARLY:-}" ] && grep -q "$EARLY" "$TMP/client"; }
 pair() {
 	local rc try
 	for ((try = 1; try <= ${TRIES:-1}; try++)); do
@@ -230,7 +232,7 @@ pair() {
 		: >"$TMP/client"
 		both "$2" "$3" "$4" || rc=$?
 		if ((rc == 0)) && [ -n "${5:-}" ]; then "$5" || rc=$?; fi
-		[[ " ${AGAIN:-$VOID} " == *" $rc "* ]] || break
+		[[ " ${AGAIN:-$VOID} " == *" $rc "* ]] || came_early || break
 	done
 	if ((rc)); then
 		printf '# server: %s\n' "$3"
