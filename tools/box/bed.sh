@@ -28,6 +28,10 @@ gcov=
 hugepages=0
 command=()
 
+# A machine that got no time for half a minute does not hang, nor do its processes.
+PATIENCE="watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120 workqueue.watchdog_thresh=120"
+PATIENCE+=" sysctl.kernel.hung_task_timeout_secs=120"
+
 # One option of a caller's own; sets $took to the words it used, 0 for none.
 own_option() { took=0; }
 
@@ -240,7 +244,7 @@ make_job() {
 }
 
 # boot MACHINE...: run it to its end, of which $rc is the status. False if it should be
-# tried again: it has tries left in $boots and died before its first process.
+# tried again: it has tries left in $boots and died before it made any device.
 boot() {
 	local guard=()
 	: >"$job/console"
@@ -256,7 +260,7 @@ boot() {
 		kill -0 $pid 2>/dev/null || break
 	done
 	trap - TERM HUP INT
-	((rc != 123 || --boots == 0)) || grep -qa 'Run .* as init process' "$job/console"
+	((rc != 123 || --boots == 0)) || grep -qa 'box: setting up the devices' "$job/console"
 }
 
 # run MACHINE...: run it, judge the console, exit.
@@ -265,6 +269,12 @@ run() {
 	until boot "$@"; do
 		printf '%s: the machine died before it ran anything, once more\n' "$BOX" >&2
 	done
+	# Of a processor that met a breakpoint after it was taken away: see BOX_BOOTS.
+	if ((${BOX_BOOTS:-1} > 1)) && grep -qaE 'int3: 0000 \[#1\]' "$job/console"; then
+		grep -aE -A 12 'int3: 0000 \[#1\]' "$job/console" >&2 || :
+		printf '%s: the emulator ran code that was no longer there\n' "$BOX" >&2
+		exit 122
+	fi
 	# What the kernel says after it was told to stop is no news of the driver's.
 	sed '/box: the command.s time is up/,$d' "$job/console" >"$job/judged"
 	[ -z "$log" ] || cp "$job/console" "$log"

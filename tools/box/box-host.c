@@ -336,7 +336,7 @@ int main(int argc, char **argv)
 			case FRAME_EXIT:
 				tty_restore();
 				status = value & 255;
-				deadline = now() + 60; /* for the clean-up */
+				deadline = now() + 240; /* for the clean-up */
 				break;
 			case FRAME_DONE:
 				if (value && status == 0)

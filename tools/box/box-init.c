@@ -358,7 +358,7 @@ static void open_channel(const char *path)
 	int i;
 
 	/* A virtio port appears a moment after its driver. */
-	for (i = 0; i < 500; i++) {
+	for (i = 0; i < 6000; i++) {
 		channel = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
 		if (channel >= 0)
 			break;
@@ -665,7 +665,7 @@ static void kill_rest(void)
 	int i;
 
 	kill(-1, SIGKILL);
-	for (i = 0; i < 200; i++) {
+	for (i = 0; i < 3000; i++) {
 		pid_t pid = waitpid(-1, NULL, WNOHANG);
 
 		if (pid < 0)
@@ -720,6 +720,7 @@ int main(int argc, char **argv)
 	build_root(conf);
 	show_clock(lookup(conf, "mhz", "2000.000"));
 
+	say("setting up the devices");
 	status = script("setup.sh", setup_env);
 	if (status)
 		die("setting up the devices failed (exit %d)", status);

@@ -16,7 +16,7 @@ for m in pinion_kunit pinion; do
 	# The core lets go of a device a moment after its last user.
 	until rmmod $m 2>/run/box/rmmod; do
 		i=$((i + 1))
-		if [ $i -gt 50 ]; then
+		if [ $i -gt 1000 ]; then
 			echo "pinion-box: rmmod $m: $(cat /run/box/rmmod)" >&2
 			status=1
 			break
