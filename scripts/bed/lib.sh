@@ -44,6 +44,25 @@ progress() {
 	say "$what: done in $((SECONDS - start))s"
 }
 
+# patiently COMMAND...: what asks a mirror, which may not answer for a while. Each try is
+# a shell of its own, that a step of COMMAND which fails ends.
+patiently() {
+	local pause rc errexit=+e
+	[[ $- != *e* ]] || errexit=-e
+	for pause in 5 20 60 ''; do
+		set +e
+		(set -e; "$@")
+		rc=$?
+		set $errexit
+		if ((rc == 0)) || [ -z "$pause" ]; then return $rc; fi
+		say "$1 failed (exit $rc), again in ${pause}s"
+		sleep "$pause"
+	done
+}
+
+# refresh COMMAND...: apt-get update, for which an index it did not get is no failure.
+refresh() { patiently "$@" -o APT::Update::Error-Mode=any update || "$@" update; }
+
 # cached KIND KEY LINK FUNCTION: print $CACHE/KIND/KEY, made by FUNCTION DIR if it
 # is not there yet. The folder is filled under another name and renamed when
 # complete; a lock keeps two runs from making it twice. A FUNCTION that finds
@@ -127,11 +146,14 @@ apt_private() {
 		say "apt: reading the package lists of $*"
 		(
 			flock 9
-			apt-get "${APT[@]}" update >"$d/log" 2>&1 || {
+			if refresh apt-get "${APT[@]}" >"$d/log" 2>&1; then
+				touch "$d/stamp"
+			elif [ -e "$d/stamp" ]; then
+				say "apt: there are none now, those of $(date -r "$d/stamp") will do"
+			else
 				tail -n 5 "$d/log" >&2
 				die "apt-get update failed for $* on $m"
-			}
-			touch "$d/stamp"
+			fi
 		) 9>"$d/lock" || exit 1
 	fi
 }
@@ -144,7 +166,7 @@ download_unpacked() {
 	need dpkg
 	apt_private "$suite"
 	mkdir -p "$dir/deb"
-	(cd "$dir/deb" && apt-get "${APT[@]}" download "$@") || die "no $* to be had from $(mirror)"
+	(cd "$dir/deb" && patiently apt-get "${APT[@]}" download "$@") || die "no $* to be had from $(mirror)"
 	for deb in "$dir"/deb/*.deb; do dpkg -x "$deb" "$dir"; done
 	rm -rf "$dir/deb"
 }
