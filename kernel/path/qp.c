@@ -84,7 +84,6 @@ int pinion_qp_init(struct pinion_qp *qp, bool sig_all)
 	sq->sig_all = sig_all;
 	qp->service = service_of(qp->ibqp.qp_type);
 	qp->state = IB_QPS_RESET;
-	qp->attr.qp_state = IB_QPS_RESET;
 	if (qp->has_sq) {
 		sq->wqe = kzalloc(pinion_sq_stride(sq->max_sge, sq->max_inline),
 				  GFP_KERNEL_ACCOUNT);
@@ -129,6 +128,15 @@ void pinion_qp_fail(struct pinion_qp *qp, enum ib_event_type event)
 	queue_work(qp->wq, &qp->sq.work);
 }
 
+/* A request that waited is flushed, or was completed. sq.exec is held. */
+static void stop_waiting(struct pinion_qp *qp)
+{
+	if (!qp->has_sq)
+		return;
+	hrtimer_try_to_cancel(&qp->sq.timer);
+	qp->sq.wait = PINION_WAIT_NONE;
+}
+
 /* Both locks are held. */
 static void break_receives(struct pinion_qp *qp)
 {
@@ -144,13 +152,9 @@ static void break_receives(struct pinion_qp *qp)
 void pinion_qp_enter_error(struct pinion_qp *qp, enum ib_qp_state state)
 {
 	lockdep_assert_held(&qp->sq.exec);
-	if (qp->has_sq) {
-		hrtimer_try_to_cancel(&qp->sq.timer);
-		qp->sq.wait = PINION_WAIT_NONE;
-	}
+	stop_waiting(qp);
 	mutex_lock(&qp->resp.lock);
 	WRITE_ONCE(qp->state, state);
-	qp->attr.qp_state = state;
 	if (state == IB_QPS_ERR)
 		break_receives(qp);
 	mutex_unlock(&qp->resp.lock);
@@ -218,7 +222,6 @@ static void copy_attrs(struct ib_qp_attr *to, const struct ib_qp_attr *from, int
 static void change_state(struct pinion_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	WRITE_ONCE(qp->state, attr->qp_state);
-	qp->attr.qp_state = attr->qp_state;
 	switch (attr->qp_state) {
 	case IB_QPS_RESET:
 		reset(qp);
@@ -228,10 +231,7 @@ static void change_state(struct pinion_qp *qp, const struct ib_qp_attr *attr, in
 				     attr->en_sqd_async_notify;
 		break;
 	case IB_QPS_ERR:
-		if (qp->has_sq) {
-			hrtimer_try_to_cancel(&qp->sq.timer);
-			qp->sq.wait = PINION_WAIT_NONE;
-		}
+		stop_waiting(qp);
 		break_receives(qp);
 		break;
 	default:
@@ -271,6 +271,7 @@ void pinion_qp_query(struct pinion_qp *qp, struct ib_qp_attr *attr)
 	pinion_sq_interrupt(&qp->sq);
 	mutex_lock(&qp->resp.lock);
 	*attr = qp->attr;
+	attr->qp_state = qp->state;
 	attr->cur_qp_state = qp->state;
 	attr->sq_draining = qp->state == IB_QPS_SQD && qp->sq.fetched;
 	mutex_unlock(&qp->resp.lock);

@@ -91,7 +91,7 @@ struct pinion_qp {
 	enum ib_event_type fail_event;
 
 	enum ib_qp_state state;
-	struct ib_qp_attr attr;		/* as modified so far; PSNs are live */
+	struct ib_qp_attr attr;		/* as modified so far, but the state; PSNs are live */
 	struct pinion_av av;		/* of attr.ah_attr */
 	u32 mtu;			/* path MTU in bytes */
 
