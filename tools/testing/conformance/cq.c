@@ -196,7 +196,7 @@ static void c5_events(void)
 	CHECK(!channel_next(channel_, 0.02));
 	for (i = 0; i < 20; i++) {
 		complete(i);
-		CHECK(channel_next(channel_, 5));
+		channel_await(channel_);
 		/* One event a request for it. */
 		complete(i);
 		CHECK(!channel_next(channel_, 0.01));
@@ -213,17 +213,17 @@ static void c6_solicited(void)
 	message(0);
 	CHECK(!channel_next(channel_, 0.05));
 	message(IBV_SEND_SOLICITED);
-	CHECK(channel_next(channel_, 5));
+	channel_await(channel_);
 	/* A request for any completion includes those. */
 	CHECK_EQ(ibv_req_notify_cq(cq, 0), 0);
 	CHECK_EQ(ibv_req_notify_cq(cq, 1), 0);
 	message(0);
-	CHECK(channel_next(channel_, 5));
+	channel_await(channel_);
 	/* Errors are solicited. */
 	CHECK_EQ(ibv_req_notify_cq(cq, 1), 0);
 	post_recv(&link_.b, NULL, 0, 0);
 	CHECK_EQ(end_set_state(&link_.b, IBV_QPS_ERR), 0);
-	CHECK(channel_next(channel_, 5));
+	channel_await(channel_);
 }
 
 static void c7_armed_and_resized(void)
@@ -233,7 +233,7 @@ static void c7_armed_and_resized(void)
 	begin(cq, NULL);
 	CHECK_EQ(ibv_resize_cq(cq, 1000), 0);
 	complete(1);
-	CHECK(channel_next(channel_, 5));
+	channel_await(channel_);
 	complete(2);
 	CHECK(!channel_next(channel_, 0.02));
 }
@@ -265,7 +265,7 @@ static void c8_no_lost_wakeup(void)
 	begin(cq, NULL);
 	CHECK_EQ(pthread_create(&thread, NULL, consume, cq), 0);
 	while (now() < end) {
-		double limit = now() + patience(10);
+		double limit = now() + patience(PATIENCE);
 		int n = rnd_in(1, 3), i;
 
 		for (i = 0; i < n; i++)

@@ -484,10 +484,11 @@ static struct end end_of(const struct placed *placed, struct ibv_qp *qp)
 			     .qp = qp };
 }
 
-/* What is posted to a queue pair in error comes back flushed. */
+/* What is posted to a queue pair in error comes back flushed, some of it a little later. */
 static void flushed(const struct placed *placed, uint32_t count)
 {
 	const struct pinion_cqe *cqe = (void *)(placed->cq_hdr + 1);
+	double limit = now() + patience(PATIENCE);
 	struct ibv_qp qp;
 	struct end end = end_of(placed, &qp);
 	uint32_t i;
@@ -496,6 +497,8 @@ static void flushed(const struct placed *placed, uint32_t count)
 	CHECK_EQ(end_set_state(&end, IBV_QPS_ERR), 0);
 	__atomic_store_n(&placed->sq_hdr->user_idx, count, __ATOMIC_RELEASE);
 	CHECK_EQ(raw_doorbell(dev.ctx->cmd_fd, placed->qp), 0);
+	while (placed->sq_hdr->kern_idx != count && now() < limit)
+		usleep(1000);
 	CHECK_EQ(placed->sq_hdr->kern_idx, count);
 	CHECK_EQ(placed->cq_hdr->kern_idx, count);
 	for (i = 0; i < count; i++)

@@ -321,7 +321,7 @@ static void p2_dereg(void)
 					i < 3 ? (void *)&ended : buf),
 			 0);
 	while (now() < end) {
-		double limit = now() + patience(20);
+		double limit = now() + patience(PATIENCE);
 		struct ibv_mr *mr;
 
 		mr = MUST(ibv_reg_mr(dev.pd, buf->data, 5000, ALL_ACCESS));
@@ -398,7 +398,7 @@ static void p3_windows(void)
 		new = MUST(ibv_reg_mr(dev.pd, to.buf->data, LEN,
 				      ALL_ACCESS | IBV_ACCESS_MW_BIND));
 		shared_mr = new;
-		limit = now() + patience(20);
+		limit = now() + patience(PATIENCE);
 		while ((err = raw_dereg_mr(dev.ctx->cmd_fd, old->handle))) {
 			CHECK_EQ(err, EBUSY);
 			busy++;

@@ -507,7 +507,7 @@ static void *keep_posting(void *arg)
 /* What is flushed for ever must not keep anybody waiting. */
 static void r16_endless_receives(void)
 {
-	double limit = now() + patience(5);
+	double limit = now() + patience(PATIENCE);
 	pthread_t poster;
 	int i;
 
@@ -540,7 +540,7 @@ static void r17_endless_sends(void)
 		CHECK_EQ(end_set_state(&a.end, IBV_QPS_ERR), 0);
 		a.sq.hdr->streak = UINT32_MAX;
 		CHECK_EQ(ring_doorbell(&a), 0);
-		for (limit = now() + patience(2); a.sq.hdr->flags;)
+		for (limit = now() + patience(PATIENCE); a.sq.hdr->flags;)
 			CHECK(now() < limit);
 		renew();
 	}

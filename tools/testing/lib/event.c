@@ -65,3 +65,9 @@ bool channel_next(struct ibv_comp_channel *channel, double seconds)
 	ibv_ack_cq_events(cq, 1);
 	return true;
 }
+
+void channel_await(struct ibv_comp_channel *channel)
+{
+	if (!channel_next(channel, patience(PATIENCE)))
+		FAIL("no completion event");
+}

@@ -16,7 +16,9 @@ struct ibv_async_event event_await(enum ibv_event_type type);
 /* None of this type comes. */
 void event_none(enum ibv_event_type type, double seconds);
 
-/* A completion event on @channel. */
+/* A completion event on @channel; false if none comes in time. */
 bool channel_next(struct ibv_comp_channel *channel, double seconds);
+/* There must be one. */
+void channel_await(struct ibv_comp_channel *channel);
 
 #endif /* PINION_TEST_EVENT_H */

@@ -26,7 +26,7 @@ extern struct options opt;
 struct test {
 	const char *name;
 	void (*run)(void);
-	int timeout; /* seconds, 0: the default */
+	int timeout; /* seconds; there is a least that all have */
 };
 
 #define TEST(function, what)                      \

@@ -79,7 +79,7 @@ struct ibv_sge sge_of(const struct region *region, uint64_t offset,
 struct ibv_sge sge_half_gone(void);
 
 /* How long a completion may take. */
-enum { PATIENCE = 20 };
+enum { PATIENCE = 60 };
 
 int poll_one(struct ibv_cq *cq, struct ibv_wc *wc);
 struct ibv_wc await(struct ibv_cq *cq);

@@ -84,14 +84,14 @@ static bool ask_more(int op, int index, uint32_t kind, visit_t visit, void *arg)
 			 .nlmsg_type = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, op),
 			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
 	};
-	struct timeval patience = { .tv_sec = 5 };
+	struct timeval limit = { .tv_sec = patience(60) };
 	bool ok;
 	int fd;
 
 	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
 	if (fd < 0)
 		return false;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	if (index >= 0) {
 		request.hdr.nlmsg_len = offsetof(struct request, kind_attr);
 		request.attr.nla_len = NLA_HDRLEN + sizeof(uint32_t);
@@ -208,7 +208,7 @@ bool resources_differ(const struct resources *a, const struct resources *b,
 
 void resources_await(const struct resources *before)
 {
-	double end = now() + patience(10);
+	double end = now() + patience(60);
 	struct resources after;
 	char text[256];
 

@@ -25,7 +25,7 @@ static bool same(const struct resources *before, long pins, char *text,
 /* Freed by RCU or a worker: give it a moment. */
 static void check_same(const struct resources *before, long pins)
 {
-	double end = now() + patience(5);
+	double end = now() + patience(60);
 	char text[256];
 
 	while (!same(before, pins, text, sizeof(text))) {

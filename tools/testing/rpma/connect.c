@@ -224,7 +224,7 @@ static void await(int fd)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
 
-	CHECK_EQ(poll(&poll_fd, 1, 20000), 1);
+	CHECK_EQ(poll(&poll_fd, 1, patience(60) * 1000), 1);
 }
 
 static void nonblocking(void)
