@@ -147,6 +147,7 @@ static void *come_and_go(void *arg)
 static void run_traffic(struct traffic *t, void *(*other)(void *arg))
 {
 	struct worker workers[THREADS], fifth;
+	double end;
 	int i;
 
 	t->senders = THREADS;
@@ -155,7 +156,9 @@ static void run_traffic(struct traffic *t, void *(*other)(void *arg))
 		worker_start(&fifth, t, THREADS, other);
 	for (i = 0; i < THREADS; i++)
 		worker_start(&workers[i], t, i, traffic_send);
-	sleep(opt.seconds);
+	end = now() + opt.seconds;
+	while (go_on(end, traffic_seen(t) && (!other || GET(t->changes) > 1)))
+		usleep(10000);
 	traffic_settle(t);
 	for (i = 0; i < THREADS; i++)
 		pthread_join(workers[i].thread, NULL);
@@ -238,6 +241,7 @@ static void single_threaded(void)
 	struct worker workers[THREADS];
 	struct traffic t[THREADS] = {};
 	struct ibv_td *td[THREADS];
+	double end;
 	int i;
 
 	for (i = 0; i < THREADS; i++) {
@@ -247,7 +251,11 @@ static void single_threaded(void)
 	}
 	for (i = 0; i < THREADS; i++)
 		worker_start(&workers[i], &t[i], 0, traffic_send);
-	sleep(opt.seconds);
+	end = now() + opt.seconds;
+	for (i = 0; i < THREADS; i++) {
+		while (go_on(end, traffic_seen(&t[i])))
+			usleep(10000);
+	}
 	for (i = 0; i < THREADS; i++)
 		traffic_settle(&t[i]);
 	for (i = 0; i < THREADS; i++) {

@@ -43,7 +43,7 @@ struct user {
 	struct link link;
 	struct region local;
 	uint8_t *data, *model;
-	unsigned long messages;
+	volatile unsigned long messages;
 	uint64_t seed;
 };
 
@@ -242,7 +242,8 @@ static void storm(bool implicit)
 		CHECK_EQ(pthread_create(&u->thread, NULL, use, u), 0);
 	}
 	end = now() + opt.seconds;
-	for (round = 0; now() < end; round++)
+	for (round = 0; go_on(end, users[0].messages && users[1].messages);
+	     round++)
 		shake(round);
 	stop = true;
 	for (i = 0; i < USERS; i++) {

@@ -192,7 +192,7 @@ struct changer {
 	struct ibv_pd *pds[2];
 	volatile bool *stop;
 	uint64_t seed;
-	unsigned long changes, errors;
+	volatile unsigned long changes, errors;
 };
 
 /* By raw commands: the library's own copy of the MR is for one thread only. */
@@ -247,7 +247,7 @@ static void b20_two_threads(void)
 					&changers[i]),
 			 0);
 	}
-	while (now() < end)
+	while (go_on(end, changers[0].changes))
 		usleep(10000);
 	stop = true;
 	for (i = 0; i < 4; i++) {

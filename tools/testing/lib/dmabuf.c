@@ -257,3 +257,16 @@ uint64_t dmabuf_live(void)
 	CHECK_EQ(ask(EXPORTER_LIVE, &live), 0);
 	return live;
 }
+
+void dmabuf_await_live(uint64_t most)
+{
+	double end = now() + patience(60);
+
+	while (dmabuf_live() > most) {
+		if (now() > end)
+			FAIL("%llu buffers are left, not %llu",
+			     (unsigned long long)dmabuf_live(),
+			     (unsigned long long)most);
+		usleep(10000);
+	}
+}

@@ -61,5 +61,7 @@ void dmabuf_check_unused_at(const char *file, int line,
 			    const struct dmabuf *dmabuf);
 /* Buffers of our exporter, of all processes. */
 uint64_t dmabuf_live(void);
+/* No more than @most: the last reference may go a little later. */
+void dmabuf_await_live(uint64_t most);
 
 #endif /* PINION_TEST_DMABUF_H */

@@ -465,6 +465,11 @@ void worker_start(struct worker *w, struct traffic *t, int number,
 	CHECK_EQ(pthread_create(&w->thread, NULL, body, w), 0);
 }
 
+bool traffic_seen(const struct traffic *t)
+{
+	return GET(t->posted) && GET(t->to_arrive) && GET(t->added);
+}
+
 void traffic_settle(struct traffic *t)
 {
 	double limit = now() + patience(PATIENCE);
@@ -487,7 +492,7 @@ void traffic_check(const struct traffic *t)
 {
 	CHECK_EQ(t->seeds_in, t->seeds_out);
 	CHECK_EQ(*(uint64_t *)slot_at(&t->target, TRAFFIC_SLOTS), t->added);
-	CHECK(t->posted > 0 && t->to_arrive > 0 && t->added > 0);
+	CHECK(traffic_seen(t));
 	note("%llu requests, %llu messages, %llu changes",
 	     (unsigned long long)t->posted, (unsigned long long)t->to_arrive,
 	     (unsigned long long)t->changes);

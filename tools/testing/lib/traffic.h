@@ -75,6 +75,8 @@ void *traffic_send(void *arg);
 /* Poll some completions and see that they are right. Returns how many. */
 int traffic_poll(struct worker *w);
 uint64_t stranger_id(const struct traffic *t);
+/* Was there some of each kind? */
+bool traffic_seen(const struct traffic *t);
 /* Nobody posts any more: wait until all has arrived, and end the threads. */
 void traffic_settle(struct traffic *t);
 /* All has arrived once, and there was some of each kind. */
