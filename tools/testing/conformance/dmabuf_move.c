@@ -119,20 +119,16 @@ static void a68_idle_moves(void)
 	dmabuf_check_unused(&buffer);
 }
 
+/* Before the fence, other bytes are there, and what is written is lost. */
 static void a68_fences(void)
 {
 	const unsigned int delay = 100;
-	/* The exporter counts ticks, the first of which has begun already. */
-	const double least = 0.08;
-	double start;
 	int i;
 
 	begin_whole();
 	for (i = 0; i < 5; i++) {
-		start = now();
 		move(&buffer, delay);
 		check_read(&link_, &all, 0, &whole, 0, LEN);
-		CHECK(now() - start >= least);
 		buf_check(all.buf);
 		move(&buffer, delay);
 		check_write(&link_, &all, 0, &whole, 0, LEN);
@@ -140,14 +136,15 @@ static void a68_fences(void)
 	}
 	/* At registration, too. */
 	dmabuf_region_free(&whole);
-	start = now();
 	move(&buffer, delay);
 	whole = dmabuf_region(&buffer, 0, SIZE, 0, ALL_ACCESS);
-	CHECK(now() - start >= least);
 	check_read(&link_, &all, 0, &whole, 0, LEN);
 	buf_check(all.buf);
 	unharmed(&buffer);
 }
+
+/* How many seconds a fence takes, and how often that is tried. */
+enum { FENCE = 20, TRIES = 5 };
 
 static void waits(void *arg)
 {
@@ -157,29 +154,41 @@ static void waits(void *arg)
 	device_open();
 	begin();
 	r = dmabuf_region(dmabuf, 0, SIZE, 0, ALL_ACCESS);
-	move(dmabuf, 5000);
+	move(dmabuf, FENCE * 1000);
 	check_read(&link_, &all, 0, &r, 0, LEN);
 	_exit(9);
 }
 
-/* Who waits for a fence can be killed. */
-static void a68_fence_kill(void)
+static bool killed_in_time(void)
 {
-	struct dmabuf dmabuf;
-	double start;
-	int pid;
+	struct dmabuf dmabuf = dmabuf_own(SIZE, 0);
+	int pid = spawn(waits, &dmabuf), status;
+	double took;
 
-	need_exporter();
-	dmabuf = dmabuf_own(SIZE, 0);
-	pid = spawn(waits, &dmabuf);
 	while (!dmabuf_stat(&dmabuf).moves)
 		usleep(10000);
 	usleep(100000);
-	start = now();
+	took = now();
 	kill(pid, SIGKILL);
-	CHECK_EQ(reap(pid), SIGKILL);
-	CHECK(now() - start < patience(3));
+	status = reap(pid);
+	took = now() - took;
 	dmabuf_check_unused(&dmabuf);
+	dmabuf_free(&dmabuf);
+	note("status %#x after %.2f s", status, took);
+	return status == SIGKILL && took < FENCE / 2;
+}
+
+/* Who waits for a fence can be killed; on a busy machine it may be over before. */
+static void a68_fence_kill(void)
+{
+	int i;
+
+	need_exporter();
+	for (i = 0; i < TRIES; i++) {
+		if (killed_in_time())
+			return;
+	}
+	FAIL("it waited on when it was killed, %d times", TRIES);
 }
 
 static void a68_fails_later(void)

@@ -93,6 +93,12 @@ static void f1_rnr_in_the_end(void)
 	works();
 }
 
+/*
+ * For so long three waits last at least, of what is said at each: the kernel counts
+ * ticks, and where a processor stands still it may count some of them late.
+ */
+#define LEAST 0.2
+
 static double fails_after(const struct qp_cfg *cfg)
 {
 	double start;
@@ -106,7 +112,7 @@ static double fails_after(const struct qp_cfg *cfg)
 	return now() - start;
 }
 
-/* As of now: the kernel reads its counters anew some times a second. */
+/* From where they count: the kernel reads its counters anew some times a second. */
 static long long rnr_waits(void)
 {
 	usleep(100000);
@@ -115,19 +121,19 @@ static long long rnr_waits(void)
 
 static void f2_rnr_exhausted(void)
 {
-	/* Field 22 is 20.48 ms, of the responder. */
-	struct qp_cfg cfg = { .rnr_timer = 22, .rnr_retry = 3 };
+	/* Field 28 is 163.84 ms, of the responder. */
+	struct qp_cfg cfg = { .rnr_timer = 28, .rnr_retry = 3 };
 	long long before = rnr_waits();
 	double took;
 
 	took = fails_after(&cfg);
-	note("3 retries of 20 ms: %.3f s", took);
-	CHECK(took > 0.055 && took < patience(5));
+	note("3 retries of 164 ms: %.3f s", took);
+	CHECK(took > LEAST);
 	cfg.rnr_retry = -1;
 	took = fails_after(&cfg);
 	note("no retry: %.3f s", took);
 	if (before >= 0)
-		CHECK_EQ(rnr_waits(), before + 3);
+		counter_await("rnr_waits", before + 3);
 	/* The receiver is as good as before. */
 	link_renew(&link_);
 	works();
@@ -153,8 +159,8 @@ static void f3_rnr_for_ever(void)
 
 static void f4_no_answer(void)
 {
-	/* Field 12 is 16.8 ms. */
-	struct qp_cfg cfg = { .timeout = 12, .retry = 3 };
+	/* Field 15 is 134 ms. */
+	struct qp_cfg cfg = { .timeout = 15, .retry = 3 };
 	double start, took;
 
 	begin(&cfg);
@@ -166,8 +172,8 @@ static void f4_no_answer(void)
 	expect_why(await(link_.a.scq), IBV_WC_RETRY_EXC_ERR,
 		   PINION_SYN_NO_RESPONSE);
 	took = now() - start;
-	note("3 retries of 17 ms: %.3f s", took);
-	CHECK(took > 0.045 && took < patience(5));
+	note("3 retries of 134 ms: %.3f s", took);
+	CHECK(took > LEAST);
 	expect(await(link_.a.scq), IBV_WC_WR_FLUSH_ERR);
 	buf_check(b.buf);
 
@@ -192,8 +198,8 @@ static void f4_timeout_for_ever(void)
 
 static void f5_answer_at_last(void)
 {
-	/* Field 18 is 1.1 s, so there is time for the other to get ready. */
-	struct qp_cfg cfg = { .timeout = 18, .retry = 7 };
+	/* Field 19 is 2.1 s, seven times: there is time for the other to get ready. */
+	struct qp_cfg cfg = { .timeout = 19, .retry = 7 };
 	struct peer peer_a, peer_b;
 
 	end_make(&link_.a, &cfg);
@@ -206,7 +212,6 @@ static void f5_answer_at_last(void)
 	end_connect(&link_.a, &peer_b);
 	end_init(&link_.b);
 	post_write(1, 0, IBV_SEND_SIGNALED);
-	usleep(100000);
 	CHECK_EQ(end_to_rtr(&link_.b, &peer_a), 0);
 	expect(await(link_.a.scq), IBV_WC_SUCCESS);
 	buf_check(b.buf);
@@ -435,7 +440,7 @@ static void f16_counters(void)
 	begin(&cfg);
 	post_message(1);
 	expect(await(link_.a.scq), IBV_WC_RNR_RETRY_EXC_ERR);
-	CHECK_EQ(rnr_waits(), waits + 3);
+	counter_await("rnr_waits", waits + 3);
 }
 
 static const struct test tests[] = {

@@ -94,8 +94,8 @@ static void reregisters(void *arg)
 		 0);
 }
 
-/* A machine with other things to do may be late, but not three times. */
-enum { TRIES = 3 };
+/* A machine with other things to do may be late, but not every time. */
+enum { TRIES = 10 };
 
 /* In the middle: well before it would have been through, let alone have let go. */
 static bool ends_at_once(void (*body)(void *arg), double whole)
@@ -110,7 +110,7 @@ static bool ends_at_once(void (*body)(void *arg), double whole)
 	pid = spawn(body, NULL);
 	begun = now();
 	while (vm_pin(pid) < (long)(length >> 10) &&
-	       now() < begun + patience(10))
+	       now() < begun + patience(60))
 		usleep(1000);
 	usleep(whole / 5 * 1e6);
 	begun = now();
@@ -130,12 +130,13 @@ static bool ends_at_once(void (*body)(void *arg), double whole)
 
 static void killed(void (*body)(void *arg))
 {
-	double whole = prepare(32ul << 30);
 	int tries;
 
-	for (tries = 0; tries < TRIES; tries++)
-		if (ends_at_once(body, whole))
+	for (tries = 0; tries < TRIES; tries++) {
+		if (ends_at_once(body, prepare(32ul << 30)))
 			return;
+		CHECK_EQ(munmap(at, length), 0);
+	}
 	FAIL("it went on when it was killed, %d times", TRIES);
 }
 
@@ -179,7 +180,7 @@ static void lg3_handled(void)
 	}
 	CHECK_EQ(vm_pin(0), 0);
 	/* It may have been faster this time. */
-	for (end = now() + patience(10); !rung && now() < end;)
+	for (end = now() + patience(60); !rung && now() < end;)
 		usleep(10000);
 	CHECK_EQ(rung, 1);
 }
@@ -272,10 +273,10 @@ static void lg5_terabyte(void)
 }
 
 static const struct test tests[] = {
-	LONG_TEST(lg1_killed, "LG1 killed while it registers (class 22)", 60),
-	LONG_TEST(lg2_killed_rereg, "LG2 killed in rereg (class 22)", 60),
-	LONG_TEST(lg3_handled, "LG3 a signal that is handled", 60),
-	LONG_TEST(lg4_others, "LG4 others get the processor (class 22)", 60),
+	LONG_TEST(lg1_killed, "LG1 killed while it registers (class 22)", 300),
+	LONG_TEST(lg2_killed_rereg, "LG2 killed in rereg (class 22)", 300),
+	LONG_TEST(lg3_handled, "LG3 a signal that is handled", 300),
+	LONG_TEST(lg4_others, "LG4 others get the processor (class 22)", 300),
 	TEST(lg5_terabyte, "LG5 a terabyte of nothing"),
 };
 

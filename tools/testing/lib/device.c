@@ -140,6 +140,21 @@ long long device_counter(const char *counter)
 	return value;
 }
 
+void counter_await_at(const char *file, int line, const char *counter,
+		      long long want)
+{
+	double end = now() + patience(60);
+	long long value;
+
+	do {
+		usleep(100000);
+		value = device_counter(counter);
+	} while (value < want && now() < end);
+	if (value != want)
+		failed(file, line, "%s is %lld, not %lld", counter, value,
+		       want);
+}
+
 void need_root(void)
 {
 	if (geteuid())

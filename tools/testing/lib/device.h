@@ -37,6 +37,12 @@ struct ibv_context *device_beside(void);
 /* A number of /sys/class/infiniband/DEVICE/ports/1/hw_counters, or -1. */
 long long device_counter(const char *name);
 
+/* It comes to @want: the kernel reads its counters anew some times a second only. */
+#define counter_await(name, want) \
+	counter_await_at(__FILE__, __LINE__, name, want)
+void counter_await_at(const char *file, int line, const char *name,
+		      long long want);
+
 /* What `rdma' calls the device. */
 const char *device_name(void);
 
