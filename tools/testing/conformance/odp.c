@@ -429,7 +429,7 @@ static void hint_and_end(struct region *r, const struct region *other)
 	}
 	start = now();
 	CHECK_EQ(ibv_dereg_mr(r->mr), 0);
-	CHECK(now() - start < patience(20));
+	CHECK(now() - start < patience(PATIENCE));
 	/* What is registered next has nothing to do with them. */
 	again = MUST(ibv_reg_mr(dev.pd, r->buf->data, BIG, ODP_ALL));
 	CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH, 0, r, 0, 9),
@@ -477,6 +477,16 @@ static uint64_t counter(const struct region *r, const char *name)
 	return value;
 }
 
+/* A fault may be had again only for pages that went, as where memory is compacted. */
+static void no_faults_since(const struct region *r, uint64_t faults,
+			    uint64_t gone)
+{
+	uint64_t seen = counter(r, "page_faults");
+
+	if (counter(r, "page_invalidations") == gone)
+		CHECK_EQ(seen, faults);
+}
+
 static void a52_counters(void)
 {
 	uint64_t faults, gone;
@@ -490,17 +500,19 @@ static void a52_counters(void)
 	CHECK(counter(&r, "page_faults") > faults);
 	faults = counter(&r, "page_faults");
 	check_write(&link_, &all, 0, &r, 3 * PAGE, PAGE);
-	CHECK_EQ(counter(&r, "page_faults"), faults);
+	no_faults_since(&r, faults, gone);
 	CHECK_EQ(madvise(r.buf->data + 3 * PAGE, PAGE, MADV_DONTNEED), 0);
 	CHECK(counter(&r, "page_invalidations") > gone);
+	gone = counter(&r, "page_invalidations");
 	/* What was fetched before causes no fault. */
 	CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
 			IBV_ADVISE_MR_FLAG_FLUSH, &r, 0, 16 * PAGE),
 		 0);
 	CHECK(counter(&r, "page_prefetch") > 0);
+	faults = counter(&r, "page_faults");
 	memset(r.buf->want + 3 * PAGE, 0, PAGE);
 	check_write(&link_, &all, 0, &r, 0, 12 * PAGE);
-	CHECK_EQ(counter(&r, "page_faults"), faults);
+	no_faults_since(&r, faults, gone);
 	buf_check(r.buf);
 }
 

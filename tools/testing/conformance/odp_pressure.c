@@ -19,6 +19,7 @@
 
 #include <linux/fs.h>
 
+#include "cgroup.h"
 #include "link.h"
 #include "resources.h"
 #include "victim.h"
@@ -185,7 +186,7 @@ static void group_set(const char *file, const char *value)
 
 static void group_end(void)
 {
-	CHECK_EQ(rmdir(group), 0);
+	CHECK_EQ(cgroup_remove(group), 0);
 }
 
 /* Of those who join it, by @limit no more than @most at a time. */
@@ -321,7 +322,7 @@ static int fetch(const struct region *r)
 
 static void await_merged(long least)
 {
-	double end = now() + patience(15);
+	double end = now() + patience(PATIENCE);
 	long merged;
 
 	while ((merged = number(merging, "")) < least) {

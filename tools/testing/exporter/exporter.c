@@ -71,7 +71,8 @@ static void free_pages_of(struct page **pages, unsigned long num, u32 flags)
 
 static int get_contiguous(struct page **pages, unsigned long num)
 {
-	void *memory = alloc_pages_exact(num << PAGE_SHIFT, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
+	gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN | __GFP_RETRY_MAYFAIL;
+	void *memory = alloc_pages_exact(num << PAGE_SHIFT, gfp);
 	unsigned long i;
 
 	if (!memory)

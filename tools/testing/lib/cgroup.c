@@ -38,12 +38,22 @@ static void forget(void)
 	CHECK_EQ(rmdir(root), 0);
 }
 
+int cgroup_remove(const char *path)
+{
+	double end = now() + patience(60);
+	int err;
+
+	while ((err = rmdir(path)) && errno == EBUSY && now() < end)
+		usleep(10000);
+	return err;
+}
+
 static void remove_group(void)
 {
 	char path[128];
 
 	snprintf(path, sizeof(path), "%s/" GROUP, root);
-	rmdir(path);
+	cgroup_remove(path);
 }
 
 void cgroup_enter(const char *controller)

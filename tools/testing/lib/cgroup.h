@@ -11,6 +11,9 @@
 void cgroup_enter(const char *controller);
 void cgroup_leave(void);
 
+/* Remove the empty group @path; its last processes may take a moment to leave it. */
+int cgroup_remove(const char *path);
+
 /* Write to one of its files; read the number behind @name in one. */
 void cgroup_set(const char *file, const char *value);
 long long cgroup_get(const char *file, const char *name);

@@ -133,6 +133,31 @@ struct buf *memory_new(const struct memory_kind *kind, size_t length,
 		      length);
 }
 
+/* Of the mapping that begins at @at: how much of it is in transparent huge pages. */
+static size_t huge_at(const void *at)
+{
+	FILE *file = MUST(fopen("/proc/self/smaps", "r"));
+	bool inside = false;
+	unsigned long begin, end;
+	size_t kib = 0;
+	char line[512];
+
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%lx-%lx ", &begin, &end) == 2)
+			inside = begin == (uintptr_t)at;
+		else if (inside &&
+			 sscanf(line, "AnonHugePages: %zu", &kib) == 1)
+			break;
+	}
+	fclose(file);
+	return kib << 10;
+}
+
+bool memory_is(const struct memory_kind *kind, const struct buf *buf)
+{
+	return kind != &memory_thp || huge_at(buf->map) >= buf->map_length;
+}
+
 void memory_free(const struct memory_kind *kind, struct buf *buf)
 {
 	(void)kind;

@@ -17,6 +17,8 @@ extern const struct memory_kind memory_anonymous, memory_thp, memory_hugetlb,
 
 struct buf *memory_new(const struct memory_kind *kind, size_t length,
 		       size_t offset);
+/* Is all of it, as it is now, what it was to be made of? */
+bool memory_is(const struct memory_kind *kind, const struct buf *buf);
 void memory_free(const struct memory_kind *kind, struct buf *buf);
 
 /* A little memory, mapped again and again: regions larger than the machine. */
