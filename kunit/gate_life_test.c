@@ -5,6 +5,7 @@
  */
 #include <linux/completion.h>
 
+#include "../kernel/mem/mtt.h"
 #include "../kernel/mem/window.h"
 #include "movers.h"
 
@@ -69,6 +70,25 @@ static void the_end_waits_for_those_inside_and_lets_nobody_in(struct kunit *test
 	pinion_key_leave(&pass);
 	finish_ending(&ending);
 	KUNIT_EXPECT_EQ(test, may_enter(test, value, 0, 0, 1), PINION_SYN_KEY_UNKNOWN);
+}
+
+/* Who lists keys has references, and comes when the owner has freed what was behind them. */
+static void a_dead_key_leads_nowhere(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0, 4096, 0);
+	struct keys_test *t = test->priv;
+	struct pinion_mtt *mtt = NULL;
+	struct pinion_key *looked_at;
+
+	key->mtt = pinion_mtt_alloc(1, PAGE_SHIFT, 0);
+	KUNIT_ASSERT_NOT_NULL(test, key->mtt);
+	looked_at = pinion_key_get(&t->keys, key->value);
+	KUNIT_EXPECT_EQ(test, pinion_key_kill_unbound(key, &mtt), 0);
+	KUNIT_EXPECT_NOT_NULL(test, mtt);
+	pinion_mtt_free(mtt);
+	KUNIT_EXPECT_EQ(test, looked_at->state, PINION_KEY_DEAD);
+	KUNIT_EXPECT_NULL(test, looked_at->mtt);
+	pinion_key_put(looked_at);
 }
 
 static void a_window_that_came_before_the_gate_closed_is_seen(struct kunit *test)
@@ -358,6 +378,7 @@ static void a_region_ends_only_while_no_window_is_bound(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(the_end_waits_for_those_inside_and_lets_nobody_in),
+	KUNIT_CASE(a_dead_key_leads_nowhere),
 	KUNIT_CASE(a_window_that_came_before_the_gate_closed_is_seen),
 	KUNIT_CASE(nobody_is_inside_a_key_that_was_killed),
 	KUNIT_CASE(a_region_ends_only_while_no_window_is_bound),

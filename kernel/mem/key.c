@@ -81,6 +81,11 @@ static void die(struct pinion_key *key)
 	WARN_ON_ONCE(atomic_read(&key->windows));
 	key->state = PINION_KEY_DEAD;
 	pinion_key_unbind(key);
+	/* Its memory ends next, and who has a reference may still look at the key. */
+	key->mtt = NULL;
+	key->pieces = NULL;
+	key->pager = NULL;
+	key->fastreg = NULL;
 	pinion_key_open(key);
 
 	pinion_keys_remove(key->keys, key);
