@@ -193,6 +193,17 @@ struct change {
 	int access;
 };
 
+/* Zero-based or not, pinned or not, in huge pages or not is a matter of the translation. */
+static bool same_translation(int before, int after)
+{
+	int fixed = IB_ZERO_BASED | IB_ACCESS_ON_DEMAND;
+
+	/* Pinned memory is in the pages it is in, whatever was promised. */
+	if (before & IB_ACCESS_ON_DEMAND)
+		fixed |= IB_ACCESS_HUGETLB;
+	return !((before ^ after) & fixed);
+}
+
 /* Swaps old and new; what is left in @change is to be released. */
 static int apply(struct pinion_key *key, struct pinion_mr *mr, struct change *change)
 {
@@ -262,8 +273,7 @@ struct ib_mr *pinion_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64
 			pinion_pager_attach(change.backing.pager, key);
 	} else {
 		err = ib_umem_check_rereg(mr->umem, flags, access);
-		/* Zero-based or not, pinned or not is a matter of the translation. */
-		if (!err && (change.access ^ mr->access) & (IB_ZERO_BASED | IB_ACCESS_ON_DEMAND))
+		if (!err && !same_translation(mr->access, change.access))
 			err = -EOPNOTSUPP;
 		if (!err && mr->umem->is_dmabuf &&
 		    change.access & ~(PINION_DMABUF_RIGHTS | IB_ACCESS_OPTIONAL))

@@ -357,6 +357,10 @@ static void b23_odp(void)
 	exchange(&link_, &all, &r);
 	refuses(&r, ACCESS, NULL, NULL, 0, ALL_ACCESS, IBV_REREG_MR_ERR_CMD,
 		EOPNOTSUPP);
+	/* Nor is a promise about its pages taken while they stay. */
+	refuses(&r, ACCESS, NULL, NULL, 0,
+		ALL_ACCESS | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB,
+		IBV_REREG_MR_ERR_CMD, EOPNOTSUPP);
 	region_rereg(&r, TRANS | ACCESS, NULL, buf_new(LEN, 0x123), ALL_ACCESS);
 	CHECK_EQ(vm_pin(0), pins);
 	exchange(&link_, &all, &r);
