@@ -14,14 +14,14 @@ static int prepare(struct device *parent)
 {
 	int err;
 
+	/* It is the CPU that moves our bytes: caches need no care. The mask's setting looks. */
+	pinion_dev_set_coherent(parent);
 	err = dma_coerce_mask_and_coherent(parent, DMA_BIT_MASK(64));
 	if (err) {
 		pr_err("pinion: no 64-bit DMA on this machine (%d)\n", err);
 		return err;
 	}
 	dma_set_max_seg_size(parent, UINT_MAX);
-	/* It is the CPU that moves our bytes: caches need no care. */
-	pinion_dev_set_coherent(parent);
 	err = pinion_dma_provable(parent);
 	if (err)
 		pr_err("pinion: DMA addresses do not lead back to pages here (an IOMMU, bounce buffers or encrypted memory is in between), so this device cannot work (%d)\n",
