@@ -198,9 +198,10 @@ end() {
 # keep what they said. STAYS=1: a server that does not end is as it should be.
 both() {
 	local rc=0 src=0 pid
-	# Unquoted: lists of words.
+	# Unquoted: lists of words. With exec, as who is ended must be the server, not a shell
+	# that leaves it behind.
 	# shellcheck disable=SC2086
-	limited $2 >"$TMP/server" 2>&1 <"$STDIN" &
+	(exec timeout -k 5 $((LIMIT * SLOW)) $2) >"$TMP/server" 2>&1 <"$STDIN" &
 	pid=$!
 	ready "$1" $pid || { end $pid; rc=$?; return $((rc ? rc : 1)); }
 	# shellcheck disable=SC2086
