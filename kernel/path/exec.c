@@ -67,7 +67,7 @@ static int fetch(struct pinion_qp *qp)
 static void park(struct pinion_qp *qp, enum pinion_wait wait, u64 ns)
 {
 	qp->sq.wait = wait;
-	qp->sq.expired = false;
+	WRITE_ONCE(qp->sq.expired, false);
 	/* No timer means for ever: only a change of state ends it. */
 	if (ns && !qp->dying)
 		hrtimer_start(&qp->sq.timer, ns_to_ktime(ns), HRTIMER_MODE_REL);
@@ -279,10 +279,9 @@ static enum step perform_one(struct pinion_qp *qp)
 {
 	struct pinion_sq *sq = &qp->sq;
 
-	if (sq->wait && !sq->expired)
+	if (sq->wait && !READ_ONCE(sq->expired))
 		return STEP_PARKED;
 	sq->wait = PINION_WAIT_NONE;
-	sq->expired = false;
 	return step(qp);
 }
 
@@ -352,10 +351,19 @@ void pinion_sq_run(struct pinion_qp *qp)
 	raise_drained(qp);
 }
 
-void pinion_sq_forget(struct pinion_qp *qp)
+/*
+ * A timer that is just firing is waited for: else what it says could be taken for the
+ * expiry of the next wait, which would lose a retry to it.
+ */
+void pinion_sq_stop_waiting(struct pinion_sq *sq)
 {
-	hrtimer_try_to_cancel(&qp->sq.timer);
-	qp->sq.wait = PINION_WAIT_NONE;
-	qp->sq.expired = false;
-	qp->sq.fetched = false;
+	lockdep_assert_held(&sq->exec);
+	hrtimer_cancel(&sq->timer);
+	sq->wait = PINION_WAIT_NONE;
+}
+
+void pinion_sq_forget(struct pinion_sq *sq)
+{
+	pinion_sq_stop_waiting(sq);
+	sq->fetched = false;
 }

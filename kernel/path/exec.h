@@ -13,7 +13,10 @@
  */
 void pinion_sq_run(struct pinion_qp *qp);
 
-/* Forget waiting and the fetched request. @qp->sq.exec is held. */
-void pinion_sq_forget(struct pinion_qp *qp);
+/* The request that waited is flushed, or was completed. @sq->exec is held. */
+void pinion_sq_stop_waiting(struct pinion_sq *sq);
+
+/* Forget waiting and the fetched request. @sq->exec is held. */
+void pinion_sq_forget(struct pinion_sq *sq);
 
 #endif

@@ -17,6 +17,7 @@ static enum hrtimer_restart expire(struct hrtimer *timer)
 	struct pinion_qp *qp = container_of(timer, struct pinion_qp, sq.timer);
 
 	WRITE_ONCE(qp->sq.expired, true);
+	/* If it is queued already it has yet to look, and sees it. */
 	queue_work(qp->wq, &qp->sq.work);
 	return HRTIMER_NORESTART;
 }
@@ -128,15 +129,6 @@ void pinion_qp_fail(struct pinion_qp *qp, enum ib_event_type event)
 	queue_work(qp->wq, &qp->sq.work);
 }
 
-/* A request that waited is flushed, or was completed. sq.exec is held. */
-static void stop_waiting(struct pinion_qp *qp)
-{
-	if (!qp->has_sq)
-		return;
-	hrtimer_try_to_cancel(&qp->sq.timer);
-	qp->sq.wait = PINION_WAIT_NONE;
-}
-
 /* Both locks are held. */
 static void break_receives(struct pinion_qp *qp)
 {
@@ -152,7 +144,7 @@ static void break_receives(struct pinion_qp *qp)
 void pinion_qp_enter_error(struct pinion_qp *qp, enum ib_qp_state state)
 {
 	lockdep_assert_held(&qp->sq.exec);
-	stop_waiting(qp);
+	pinion_sq_stop_waiting(&qp->sq);
 	mutex_lock(&qp->resp.lock);
 	WRITE_ONCE(qp->state, state);
 	if (state == IB_QPS_ERR)
@@ -165,7 +157,7 @@ static void reset(struct pinion_qp *qp)
 	unsigned long flags;
 
 	if (qp->has_sq) {
-		pinion_sq_forget(qp);
+		pinion_sq_forget(&qp->sq);
 		qp->sq.drain_event = false;
 		spin_lock_irqsave(&qp->sq.post_lock, flags);
 		qp->sq.head = 0;
@@ -231,7 +223,7 @@ static void change_state(struct pinion_qp *qp, const struct ib_qp_attr *attr, in
 				     attr->en_sqd_async_notify;
 		break;
 	case IB_QPS_ERR:
-		stop_waiting(qp);
+		pinion_sq_stop_waiting(&qp->sq);
 		break_receives(qp);
 		break;
 	default:
