@@ -64,9 +64,9 @@ static int fetch(struct pinion_qp *qp)
 	return pinion_wqe_measure(sq->wqe, sq->op, &limits, &sq->length);
 }
 
-static void park(struct pinion_qp *qp, enum pinion_wait wait, u64 ns)
+static void park(struct pinion_qp *qp, u64 ns)
 {
-	qp->sq.wait = wait;
+	qp->sq.waiting = true;
 	WRITE_ONCE(qp->sq.expired, false);
 	/* No timer means for ever: only a change of state ends it. */
 	if (ns && !qp->dying)
@@ -114,7 +114,7 @@ static enum step not_ready(struct pinion_qp *qp, const struct pinion_msg *msg)
 	if (qp->attr.rnr_retry != FOREVER && !sq->rnr_left--)
 		return fail(qp, IB_WC_RNR_RETRY_EXC_ERR, PINION_SYN_RNR);
 	pinion_stat_inc(qp->node, rnr_waits);
-	park(qp, PINION_WAIT_RNR, pinion_rnr_timer_ns(msg->rnr_timer));
+	park(qp, pinion_rnr_timer_ns(msg->rnr_timer));
 	return STEP_PARKED;
 }
 
@@ -129,7 +129,7 @@ static enum step no_answer(struct pinion_qp *qp)
 	if (!sq->retry_left--)
 		return fail(qp, IB_WC_RETRY_EXC_ERR, PINION_SYN_NO_RESPONSE);
 	pinion_stat_inc(qp->node, retries);
-	park(qp, PINION_WAIT_REPLY, pinion_ack_timeout_ns(qp->attr.timeout));
+	park(qp, pinion_ack_timeout_ns(qp->attr.timeout));
 	return STEP_PARKED;
 }
 
@@ -279,9 +279,9 @@ static enum step perform_one(struct pinion_qp *qp)
 {
 	struct pinion_sq *sq = &qp->sq;
 
-	if (sq->wait && !READ_ONCE(sq->expired))
+	if (sq->waiting && !READ_ONCE(sq->expired))
 		return STEP_PARKED;
-	sq->wait = PINION_WAIT_NONE;
+	sq->waiting = false;
 	return step(qp);
 }
 
@@ -359,7 +359,7 @@ void pinion_sq_stop_waiting(struct pinion_sq *sq)
 {
 	lockdep_assert_held(&sq->exec);
 	hrtimer_cancel(&sq->timer);
-	sq->wait = PINION_WAIT_NONE;
+	sq->waiting = false;
 }
 
 void pinion_sq_forget(struct pinion_sq *sq)

@@ -24,12 +24,6 @@
 
 struct pinion_cq;
 
-enum pinion_wait {
-	PINION_WAIT_NONE,
-	PINION_WAIT_RNR,	/* the peer had no receive request */
-	PINION_WAIT_REPLY,	/* the peer did not answer */
-};
-
 struct pinion_sq {
 	struct mutex exec;		/* held by the executor */
 	struct pinion_ring ring;
@@ -46,10 +40,10 @@ struct pinion_sq {
 	u64 length;			/* of its payload */
 	bool fetched;
 
-	enum pinion_wait wait;
+	bool waiting;			/* until @timer says: try again */
+	bool expired;			/* it does; written by the timer */
 	u8 rnr_left;
 	u8 retry_left;
-	bool expired;			/* the timer says: try again */
 	bool drain_event;		/* raise SQ_DRAINED when idle */
 	atomic_t wanted;		/* who waits for @exec and is not to wait long */
 	struct hrtimer timer;
