@@ -49,6 +49,12 @@ void pinion_cursor_rewind(struct pinion_cursor *cursor)
 	cursor->begun = false;
 }
 
+static int refuse(struct pinion_cursor *cursor, int syndrome)
+{
+	cursor->syndrome = syndrome;
+	return syndrome;
+}
+
 int pinion_cursor_enter(struct pinion_cursor *cursor, u64 need)
 {
 	const struct pinion_sge *sge;
@@ -64,7 +70,7 @@ int pinion_cursor_enter(struct pinion_cursor *cursor, u64 need)
 	}
 	/* Lengths were compared before anything moved, so this is a last resort. */
 	if (WARN_ON_ONCE(cursor->at >= cursor->num_sge))
-		return cursor->syndrome = PINION_SYN_LENGTH;
+		return refuse(cursor, PINION_SYN_LENGTH);
 
 	sge = &cursor->sge[cursor->at];
 	cursor->want.key = sge->lkey;
@@ -72,7 +78,7 @@ int pinion_cursor_enter(struct pinion_cursor *cursor, u64 need)
 	cursor->want.length = min_t(u64, sge->length - cursor->within, need);
 	/* The sum above may have wrapped; the key's bounds refuse what is left of it. */
 	if (cursor->want.addr < sge->addr)
-		return cursor->syndrome = PINION_SYN_KEY_RANGE;
+		return refuse(cursor, PINION_SYN_KEY_RANGE);
 	/* Whoever closes the gate waits for us, and for nobody who is more urgent. */
 	preempt_disable();
 	err = pinion_key_enter(cursor->keys, &cursor->want, &cursor->pass);
@@ -82,9 +88,7 @@ int pinion_cursor_enter(struct pinion_cursor *cursor, u64 need)
 	}
 	if (err) {
 		preempt_enable();
-		if (err > 0)
-			cursor->syndrome = err;
-		return err;
+		return err > 0 ? refuse(cursor, err) : err;
 	}
 	cursor->begun = true;
 	cursor->generation = cursor->pass.generation;
