@@ -15,12 +15,11 @@
 #include "ops.h"
 #include "udata.h"
 
-/* It was counted in before it was made. */
-static struct ib_mr *counted(struct pinion_dev *dev, struct ib_mr *ibmr)
+/* Each is counted in before it is made; what could not be made is none. */
+static void uncount_failed(struct pinion_dev *dev, struct ib_mr *ibmr)
 {
 	if (IS_ERR(ibmr))
 		pinion_count_out(dev, PINION_COUNT_MR);
-	return ibmr;
 }
 
 /* All of the address space is longer, and no table describes it whole. */
@@ -44,6 +43,7 @@ struct ib_mr *pinion_register_user(struct ib_pd *pd, u64 start, u64 length, u64 
 				   int access, struct ib_udata *udata)
 {
 	struct pinion_dev *dev = to_pinion_dev(pd->device);
+	struct ib_mr *ibmr;
 	int err;
 
 	err = pinion_udata_none(udata);
@@ -53,7 +53,9 @@ struct ib_mr *pinion_register_user(struct ib_pd *pd, u64 start, u64 length, u64 
 		return ERR_PTR(-EINVAL);
 	if (!pinion_count_in(dev, PINION_COUNT_MR))
 		return ERR_PTR(-ENOMEM);
-	return counted(dev, pinion_reg_user_mr(&dev->node.keys, pd, start, length, iova, access));
+	ibmr = pinion_reg_user_mr(&dev->node.keys, pd, start, length, iova, access);
+	uncount_failed(dev, ibmr);
+	return ibmr;
 }
 
 /**
@@ -72,6 +74,7 @@ struct ib_mr *pinion_register_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u
 				     int access, struct uverbs_attr_bundle *attrs)
 {
 	struct pinion_dev *dev = to_pinion_dev(pd->device);
+	struct ib_mr *ibmr;
 	bool data_direct;
 	int err;
 
@@ -85,11 +88,13 @@ struct ib_mr *pinion_register_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u
 	if (!pinion_count_in(dev, PINION_COUNT_MR))
 		return ERR_PTR(-ENOMEM);
 	if (data_direct)
-		return counted(dev, pinion_reg_data_direct_mr(&dev->node.keys, pd,
-							      dev->data_direct, offset, length,
-							      iova, fd, access));
-	return counted(dev, pinion_reg_dmabuf_mr(&dev->node.keys, pd, offset, length, iova, fd,
-						 access));
+		ibmr = pinion_reg_data_direct_mr(&dev->node.keys, pd, dev->data_direct, offset,
+						 length, iova, fd, access);
+	else
+		ibmr = pinion_reg_dmabuf_mr(&dev->node.keys, pd, offset, length, iova, fd,
+					    access);
+	uncount_failed(dev, ibmr);
+	return ibmr;
 }
 
 /* Always in place, so there is nothing to count. */
@@ -109,30 +114,39 @@ static struct ib_mr *rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
 {
 	struct pinion_dev *dev = to_pinion_dev(pd->device);
+	struct ib_mr *ibmr;
 
 	if (!pinion_count_in(dev, PINION_COUNT_MR))
 		return ERR_PTR(-ENOMEM);
-	return counted(dev, pinion_get_dma_mr(&dev->node.keys, pd, access));
+	ibmr = pinion_get_dma_mr(&dev->node.keys, pd, access);
+	uncount_failed(dev, ibmr);
+	return ibmr;
 }
 
 static struct ib_mr *reg_dm(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_dm_mr_attr *attr,
 			    struct uverbs_attr_bundle *attrs)
 {
 	struct pinion_dev *dev = to_pinion_dev(pd->device);
+	struct ib_mr *ibmr;
 
 	if (!pinion_count_in(dev, PINION_COUNT_MR))
 		return ERR_PTR(-ENOMEM);
-	return counted(dev, pinion_reg_dm_mr(&dev->node.keys, pd, to_pinion_dm(ibdm),
-					     attr->offset, attr->length, attr->access_flags));
+	ibmr = pinion_reg_dm_mr(&dev->node.keys, pd, to_pinion_dm(ibdm), attr->offset,
+				attr->length, attr->access_flags);
+	uncount_failed(dev, ibmr);
+	return ibmr;
 }
 
 static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
 {
 	struct pinion_dev *dev = to_pinion_dev(pd->device);
+	struct ib_mr *ibmr;
 
 	if (!pinion_count_in(dev, PINION_COUNT_MR))
 		return ERR_PTR(-ENOMEM);
-	return counted(dev, pinion_alloc_mr(&dev->node.keys, pd, type, max_num_sg));
+	ibmr = pinion_alloc_mr(&dev->node.keys, pd, type, max_num_sg);
+	uncount_failed(dev, ibmr);
+	return ibmr;
 }
 
 static int dereg(struct ib_mr *ibmr, struct ib_udata *udata)
