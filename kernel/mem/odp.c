@@ -283,23 +283,19 @@ struct pinion_stretch *pinion_stretch_make(struct pinion_odp *odp, struct ib_ume
 
 	stretch = kzalloc(sizeof(*stretch), GFP_KERNEL_ACCOUNT);
 	if (!stretch)
-		goto err_release;
+		return ERR_PTR(-ENOMEM);
 	/* Children are made for whoever faults, who may be another's killed process. */
 	stretch->mtt = odp->root ? pinion_mtt_alloc(blocks, shift, first) :
 				   pinion_mtt_alloc_killable(blocks, shift, first);
-	if (!stretch->mtt)
-		goto err_free;
+	if (!stretch->mtt) {
+		kfree(stretch);
+		return ERR_PTR(-ENOMEM);
+	}
 	stretch->mtt->sparse = true;
 	stretch->odp = odp;
 	stretch->umem = umem;
 	mutex_init(&stretch->walk);
 	return stretch;
-
-err_free:
-	kfree(stretch);
-err_release:
-	ib_umem_odp_release(umem);
-	return ERR_PTR(-ENOMEM);
 }
 
 void pinion_stretch_arm(struct pinion_stretch *stretch)

@@ -84,7 +84,10 @@ int pinion_advise_mr(struct pinion_keys *keys, struct ib_pd *pd,
 
 extern const struct mmu_interval_notifier_ops pinion_odp_notifier_ops;
 
-/* Takes @umem over, also if it fails; its notifier does nothing before it is armed. */
+/*
+ * Takes @umem over if all is well, whose notifier does nothing before it is armed; else
+ * returns an ERR_PTR.
+ */
 struct pinion_stretch *pinion_stretch_make(struct pinion_odp *odp, struct ib_umem_odp *umem,
 					   u8 shift, u64 first);
 void pinion_stretch_arm(struct pinion_stretch *stretch);

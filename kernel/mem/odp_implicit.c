@@ -120,8 +120,10 @@ static struct pinion_stretch *make(struct pinion_odp *odp, unsigned long index)
 	if (IS_ERR(umem))
 		return ERR_CAST(umem);
 	child = pinion_stretch_make(odp, umem, PAGE_SHIFT, 0);
-	if (IS_ERR(child))
+	if (IS_ERR(child)) {
+		ib_umem_odp_release(umem);
 		return child;
+	}
 	err = xa_err(xa_store(&odp->children, index, child, GFP_KERNEL_ACCOUNT));
 	if (err) {
 		pinion_stretch_free(child);

@@ -44,8 +44,10 @@ static int init_explicit(struct pinion_odp *odp, struct ib_device *ibdev, u64 st
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 	whole = pinion_stretch_make(odp, umem, shift, first);
-	if (IS_ERR(whole))
+	if (IS_ERR(whole)) {
+		ib_umem_odp_release(umem);
 		return PTR_ERR(whole);
+	}
 	odp->whole = whole;
 	return 0;
 }
