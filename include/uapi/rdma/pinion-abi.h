@@ -242,9 +242,7 @@ struct pinion_cqe {
 	__u16 vendor_err;	/* enum pinion_syndrome */
 	__aligned_u64 timestamp;	/* CLOCK_MONOTONIC_RAW ns, with PINION_CQ_TIMESTAMP */
 	__aligned_u64 wallclock;	/* CLOCK_REALTIME ns, with PINION_CQ_WALLCLOCK */
-	__u8 smac[6];
-	__u16 reserved0;
-	__u32 reserved1;
+	__aligned_u64 reserved[2];
 };
 
 /* ----------------------------------------------------- how large a ring is */
@@ -314,8 +312,7 @@ struct pinion_create_cq_req {
 /* Also the answer of resize_cq: where the ring is that is offered. */
 struct pinion_create_cq_resp {
 	struct pinion_ring_info ring;
-	__u32 cqn;
-	__u32 reserved;
+	__aligned_u64 reserved;
 };
 
 /*
