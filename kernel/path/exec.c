@@ -27,11 +27,6 @@ enum step {
 	STEP_PARKED,
 };
 
-static bool is_reliable(const struct pinion_qp *qp)
-{
-	return qp->service == PINION_SVC_RC;
-}
-
 static void limits_of(const struct pinion_qp *qp, struct pinion_wqe_limits *limits)
 {
 	*limits = (struct pinion_wqe_limits){
@@ -89,7 +84,7 @@ static enum step fail(struct pinion_qp *qp, enum ib_wc_status status, int syndro
 {
 	finish(qp, status, syndrome);
 	/* A datagram or unreliable queue can be taken up again; a connection cannot. */
-	pinion_qp_enter_error(qp, is_reliable(qp) ? IB_QPS_ERR : IB_QPS_SQE);
+	pinion_qp_enter_error(qp, pinion_qp_is_reliable(qp) ? IB_QPS_ERR : IB_QPS_SQE);
 	return STEP_DONE;
 }
 
@@ -122,7 +117,7 @@ static enum step no_answer(struct pinion_qp *qp)
 {
 	struct pinion_sq *sq = &qp->sq;
 
-	if (!is_reliable(qp)) {
+	if (!pinion_qp_is_reliable(qp)) {
 		pinion_stat_inc(qp->node, ud_drops);
 		return succeed(qp);
 	}

@@ -6,7 +6,7 @@
 #include "../logic/wqe.h"
 #include "complete.h"
 #include "exec.h"
-#include "respond.h"
+#include "receive.h"
 #include "stream.h"
 
 /* Both halves: perform sends, give receives back that can no longer be filled. */

@@ -9,7 +9,7 @@
 #include "../logic/wqe.h"
 #include "complete.h"
 #include "exec.h"
-#include "respond.h"
+#include "receive.h"
 #include "stream.h"
 
 static enum hrtimer_restart expire(struct hrtimer *timer)

@@ -105,6 +105,16 @@ static inline struct pinion_qp *to_pinion_qp(struct ib_qp *ibqp)
 	return container_of(ibqp, struct pinion_qp, ibqp);
 }
 
+static inline bool pinion_qp_is_reliable(const struct pinion_qp *qp)
+{
+	return qp->service == PINION_SVC_RC;
+}
+
+static inline bool pinion_qp_is_connected(const struct pinion_qp *qp)
+{
+	return qp->service != PINION_SVC_UD;
+}
+
 /*
  * The verbs layer sets node, wq, user, has_sq, has_rq, the rings, sq.max_* and
  * rq.max_sge (through pinion_recvq_init), then calls this, then

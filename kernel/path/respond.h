@@ -51,7 +51,4 @@ enum pinion_verdict {
 /* @qp->resp.lock is held. Performs @msg as far as the verdict says. */
 enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg);
 
-/* Give every waiting receive request back as flushed. @qp->resp.lock is held. */
-void pinion_flush_recvs(struct pinion_qp *qp);
-
 #endif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * How a responder says no, and what it costs whom. Never looks at the message.
+ */
+#include "refuse.h"
+
+static void count_refusal(struct pinion_node *node, int syndrome)
+{
+	switch (syndrome) {
+	case PINION_SYN_KEY_UNKNOWN:
+		pinion_stat_inc(node, remote_key_unknown);
+		break;
+	case PINION_SYN_KEY_PD:
+		pinion_stat_inc(node, remote_key_foreign_pd);
+		break;
+	case PINION_SYN_KEY_RIGHTS:
+		pinion_stat_inc(node, remote_key_rights);
+		break;
+	case PINION_SYN_KEY_RANGE:
+		pinion_stat_inc(node, remote_key_range);
+		break;
+	default:
+		pinion_stat_inc(node, remote_key_state);
+	}
+}
+
+/*
+ * A reliable responder that refuses is broken from here on. Its state is changed
+ * by its own executor, whose lock ranks above the one we hold. Any other lives on:
+ * a stranger's datagram must not be able to break it.
+ */
+enum pinion_verdict pinion_refuse(struct pinion_qp *qp, enum pinion_verdict verdict,
+				  enum ib_event_type event)
+{
+	pinion_stat_inc(qp->node, invalid_requests);
+	if (!pinion_qp_is_reliable(qp))
+		return PINION_SILENCE;
+	pinion_qp_fail(qp, event);
+	return verdict;
+}
+
+enum pinion_verdict pinion_refuse_key(struct pinion_qp *qp, int syndrome)
+{
+	count_refusal(qp->node, syndrome);
+	return pinion_refuse(qp, PINION_NAK_ACCESS, IB_EVENT_QP_ACCESS_ERR);
+}
