@@ -105,11 +105,11 @@ void pinion_complete_send(struct pinion_qp *qp, enum ib_wc_status status,
 	pinion_complete(to_pinion_cq(qp->ibqp.send_cq), &cqe);
 }
 
-void pinion_complete_recv_error(struct pinion_qp *qp, struct pinion_cq *cq, u64 wr_id,
+void pinion_complete_recv_error(struct pinion_qp *qp, struct pinion_cq *cq,
 				enum ib_wc_status status, enum pinion_syndrome syndrome)
 {
 	struct pinion_cqe cqe = {
-		.wr_id = wr_id,
+		.wr_id = qp->resp.recv->wr_id,
 		.qpn = qp->ibqp.qp_num,
 		.status = status,
 		.opcode = IB_WC_RECV,

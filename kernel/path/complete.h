@@ -15,8 +15,8 @@ void pinion_complete(struct pinion_cq *cq, struct pinion_cqe *cqe);
 void pinion_complete_send(struct pinion_qp *qp, enum ib_wc_status status,
 			  enum pinion_syndrome syndrome);
 
-/* A taken receive request that got no message. */
-void pinion_complete_recv_error(struct pinion_qp *qp, struct pinion_cq *cq, u64 wr_id,
+/* The receive request that was taken last, in @qp->resp.recv, got no message. */
+void pinion_complete_recv_error(struct pinion_qp *qp, struct pinion_cq *cq,
 				enum ib_wc_status status, enum pinion_syndrome syndrome);
 
 void pinion_qp_event(struct pinion_qp *qp, enum ib_event_type type);

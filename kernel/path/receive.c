@@ -53,8 +53,7 @@ static enum pinion_verdict fail_recv(struct pinion_qp *qp, const struct pinion_t
 				     enum pinion_syndrome syndrome,
 				     enum pinion_verdict verdict)
 {
-	pinion_complete_recv_error(qp, target->cq, qp->resp.recv->wr_id,
-				   pinion_local_status(syndrome), syndrome);
+	pinion_complete_recv_error(qp, target->cq, pinion_local_status(syndrome), syndrome);
 	return pinion_refuse(qp, verdict, IB_EVENT_QP_REQ_ERR);
 }
 
@@ -67,8 +66,8 @@ static void keep_recv(struct pinion_qp *qp, const struct pinion_target *target)
 {
 	qp->resp.kept = !target->xrc;
 	if (target->xrc)
-		pinion_complete_recv_error(qp, target->cq, qp->resp.recv->wr_id,
-					   IB_WC_WR_FLUSH_ERR, PINION_SYN_REMOTE);
+		pinion_complete_recv_error(qp, target->cq, IB_WC_WR_FLUSH_ERR,
+					   PINION_SYN_REMOTE);
 }
 
 /* Longer than the request has room for. A stranger's datagram must not cost that. */
@@ -109,13 +108,34 @@ static enum pinion_verdict scatter(struct pinion_qp *qp, const struct pinion_tar
 	return PINION_OWN_FAULT;
 }
 
+/* RDMA WRITE that takes a receive request only to say that it came. */
+static enum pinion_verdict write(struct pinion_qp *qp, const struct pinion_target *target,
+				 struct pinion_msg *msg)
+{
+	enum pinion_verdict verdict = pinion_remote_move(qp, target, msg);
+
+	if (verdict == PINION_ACK)
+		return verdict;
+	if (pinion_qp_is_reliable(qp) && verdict != PINION_OWN_FAULT)
+		pinion_complete_recv_error(qp, target->cq, IB_WC_WR_FLUSH_ERR,
+					   PINION_SYN_FLUSHED);
+	else
+		keep_recv(qp, target);
+	return verdict;
+}
+
 static enum pinion_verdict invalidate(struct pinion_qp *qp, const struct pinion_target *target,
 				      const struct pinion_msg *msg)
 {
-	int syndrome = pinion_key_invalidate(&qp->node->keys, target->pd, msg->ex,
-					     qp->ibqp.qp_num);
+	enum pinion_verdict verdict;
+	int syndrome;
 
-	return syndrome ? pinion_refuse_key(qp, syndrome) : PINION_ACK;
+	syndrome = pinion_key_invalidate(&qp->node->keys, target->pd, msg->ex, qp->ibqp.qp_num);
+	if (!syndrome)
+		return PINION_ACK;
+	verdict = pinion_refuse_key(qp, syndrome);
+	pinion_complete_recv_error(qp, target->cq, IB_WC_LOC_PROT_ERR, PINION_SYN_KEY_STATE);
+	return verdict;
 }
 
 enum pinion_verdict pinion_receive(struct pinion_qp *qp, const struct pinion_target *target,
@@ -129,31 +149,15 @@ enum pinion_verdict pinion_receive(struct pinion_qp *qp, const struct pinion_tar
 	if (err)
 		return fail_recv(qp, target, PINION_SYN_BAD_WQE, PINION_NAK_OPERATION);
 
-	if (msg->op->traits & PINION_OP_REMOTE_MEM) {
-		verdict = pinion_remote_move(qp, target, msg);
-		if (verdict != PINION_ACK) {
-			if (pinion_qp_is_reliable(qp) && verdict != PINION_OWN_FAULT)
-				pinion_complete_recv_error(qp, target->cq, qp->resp.recv->wr_id,
-							   IB_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
-			else
-				keep_recv(qp, target);
-			return verdict;
-		}
-	} else {
+	if (msg->op->traits & PINION_OP_REMOTE_MEM)
+		verdict = write(qp, target, msg);
+	else
 		verdict = scatter(qp, target, msg);
-		if (verdict != PINION_ACK)
-			return verdict;
-	}
-	if (msg->op->traits & PINION_OP_HAS_INV) {
+	if (verdict == PINION_ACK && msg->op->traits & PINION_OP_HAS_INV)
 		verdict = invalidate(qp, target, msg);
-		if (verdict != PINION_ACK) {
-			pinion_complete_recv_error(qp, target->cq, qp->resp.recv->wr_id,
-						   IB_WC_LOC_PROT_ERR, PINION_SYN_KEY_STATE);
-			return verdict;
-		}
-	}
-	finish_recv(qp, target, msg);
-	return PINION_ACK;
+	if (verdict == PINION_ACK)
+		finish_recv(qp, target, msg);
+	return verdict;
 }
 
 void pinion_flush_recvs(struct pinion_qp *qp)
@@ -164,8 +168,7 @@ void pinion_flush_recvs(struct pinion_qp *qp)
 	lockdep_assert_held(&qp->resp.lock);
 	if (qp->resp.kept) {
 		qp->resp.kept = false;
-		pinion_complete_recv_error(qp, cq, qp->resp.recv->wr_id, IB_WC_WR_FLUSH_ERR,
-					   PINION_SYN_FLUSHED);
+		pinion_complete_recv_error(qp, cq, IB_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
 	}
 	if (!qp->has_rq)
 		return;
@@ -173,8 +176,7 @@ void pinion_flush_recvs(struct pinion_qp *qp)
 	for (left = pinion_recvq_count(&qp->rq); left; left--) {
 		if (pinion_recvq_take(&qp->rq, qp->resp.recv) == -ENOENT)
 			break;
-		pinion_complete_recv_error(qp, cq, qp->resp.recv->wr_id, IB_WC_WR_FLUSH_ERR,
-					   PINION_SYN_FLUSHED);
+		pinion_complete_recv_error(qp, cq, IB_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
 		cond_resched();
 	}
 }
