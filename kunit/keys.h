@@ -33,7 +33,7 @@ static inline int keys_test_init(struct kunit *test)
 
 	if (!t)
 		return -ENOMEM;
-	err = pinion_keys_init(&t->keys, 1 << 23);
+	err = pinion_keys_init(&t->keys);
 	if (err)
 		return err;
 	t->own = atomic_read(&t->keys.live);

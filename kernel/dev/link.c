@@ -86,7 +86,7 @@ static int construct(struct pinion_dev *dev)
 		err = PTR_ERR(dev->data_direct);
 		goto err_destroy_parent;
 	}
-	err = pinion_node_init(&dev->node, &dev->ibdev, PINION_MAX_KEYS);
+	err = pinion_node_init(&dev->node, &dev->ibdev);
 	if (err)
 		goto err_destroy_data_direct;
 	ida_init(&dev->pdns);

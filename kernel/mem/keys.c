@@ -14,6 +14,8 @@
 #define NUM_INDICES	BIT(32 - PINION_KEY_INDEX_SHIFT)
 #define NUM_LISTS	(NUM_INDICES >> LIST_SHIFT)
 
+static_assert(2 * PINION_MAX_KEYS <= NUM_INDICES);
+
 static struct hlist_bl_head *list_of(const struct pinion_keys *keys, u32 index)
 {
 	return &keys->lists[index >> LIST_SHIFT];
@@ -126,17 +128,16 @@ struct pinion_key *pinion_keys_next(struct pinion_keys *keys, u32 *index)
 /**
  * pinion_keys_init - make a key table with nothing but the null key
  * @keys: the table
- * @max: how many keys may live at once, at most half of the 2^24 indices
  *
  * Return: 0 or a negative errno.
  */
-int pinion_keys_init(struct pinion_keys *keys, u32 max)
+int pinion_keys_init(struct pinion_keys *keys)
 {
 	int err = -ENOMEM;
 
 	atomic_set(&keys->live, 0);
 	atomic_set(&keys->waiting, 0);
-	keys->max = max;
+	keys->max = PINION_MAX_KEYS;
 	keys->lists = kvcalloc(NUM_LISTS, sizeof(*keys->lists), GFP_KERNEL);
 	if (!keys->lists)
 		return -ENOMEM;

@@ -10,7 +10,11 @@
 #define PINION_MEM_KEYS_H
 
 #include <linux/atomic.h>
+#include <linux/sizes.h>
 #include <linux/types.h>
+
+/* Half of all indices, so that who looks for a free one soon has it. */
+#define PINION_MAX_KEYS	SZ_8M
 
 struct hlist_bl_head;
 struct pinion_key;
@@ -19,7 +23,7 @@ struct workqueue_struct;
 struct pinion_keys {
 	struct hlist_bl_head *lists;
 	atomic_t live;
-	u32 max;
+	u32 max;			/* PINION_MAX_KEYS; fewer in tests */
 	struct pinion_key *null;	/* local only: reads as zeros, swallows writes */
 	void *sink;			/* a page that is written and never read */
 	/* On demand. Prefetches take as long as users' memory does, and hold up only each other. */
@@ -28,7 +32,7 @@ struct pinion_keys {
 	struct workqueue_struct *reaps;	/* of what was emptied */
 };
 
-int pinion_keys_init(struct pinion_keys *keys, u32 max);
+int pinion_keys_init(struct pinion_keys *keys);
 void pinion_keys_destroy(struct pinion_keys *keys);
 
 /* Give @key a number that no other has, and let it be found. */

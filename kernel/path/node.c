@@ -18,11 +18,10 @@ static DEFINE_RWLOCK(nodes_lock);
  * pinion_node_init - an unreachable node without objects
  * @node: its memory
  * @ibdev: the device it is part of
- * @max_keys: how many memory keys may live
  *
  * Return: 0 or a negative errno.
  */
-int pinion_node_init(struct pinion_node *node, struct ib_device *ibdev, u32 max_keys)
+int pinion_node_init(struct pinion_node *node, struct ib_device *ibdev)
 {
 	int err = -ENOMEM;
 
@@ -38,7 +37,7 @@ int pinion_node_init(struct pinion_node *node, struct ib_device *ibdev, u32 max_
 	node->wq = alloc_workqueue("pinion", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!node->wq)
 		goto err_free_stats;
-	err = pinion_keys_init(&node->keys, max_keys);
+	err = pinion_keys_init(&node->keys);
 	if (err)
 		goto err_destroy_wq;
 	return 0;

@@ -68,7 +68,7 @@ static inline struct pinion_ah *to_pinion_ah(struct ib_ah *ibah)
 	return container_of(ibah, struct pinion_ah, ibah);
 }
 
-int pinion_node_init(struct pinion_node *node, struct ib_device *ibdev, u32 max_keys);
+int pinion_node_init(struct pinion_node *node, struct ib_device *ibdev);
 void pinion_node_destroy(struct pinion_node *node);
 
 /* Peers can (no longer) reach the node. */

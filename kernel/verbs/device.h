@@ -36,9 +36,6 @@
 /* The core pins at most this many pages at once. */
 #define PINION_MAX_MR_SIZE	((u64)U32_MAX << PAGE_SHIFT)
 
-/* Regions and windows share one table of keys, with the null key. */
-#define PINION_MAX_KEYS		(PINION_MAX_MR + PINION_MAX_MW + 1)
-
 /* The kinds of objects that are counted against a limit. */
 enum pinion_counted {
 	PINION_COUNT_QP,

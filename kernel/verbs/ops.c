@@ -45,6 +45,8 @@ static const u32 limits[] = {
 };
 
 static_assert(ARRAY_SIZE(limits) == PINION_NUM_COUNTED);
+/* Regions, windows and the null key share one table, which is not to be what refuses. */
+static_assert(PINION_MAX_MR + PINION_MAX_MW + 1 <= PINION_MAX_KEYS);
 
 bool pinion_count_in(struct pinion_dev *dev, enum pinion_counted kind)
 {
