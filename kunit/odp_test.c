@@ -173,8 +173,8 @@ static u64 counted(const struct odp_test *t, enum pinion_pager_count which)
 
 static u64 children(struct odp_test *t)
 {
-	flush_work(&t->odp->reap);
-	return t->odp->num_children;
+	flush_work(&t->odp->children->reap);
+	return t->odp->children->count;
 }
 
 /* ----------------------------------------------------------------- explicit */
@@ -379,14 +379,14 @@ static void a_hole_has_no_child(struct kunit *test)
 
 	vm_munmap(t->map, t->length);
 	KUNIT_EXPECT_EQ(test, bring_in(t, at, PAGE_SIZE, true), -EFAULT);
-	KUNIT_EXPECT_EQ(test, t->odp->num_children, 0);
+	KUNIT_EXPECT_EQ(test, t->odp->children->count, 0);
 	KUNIT_EXPECT_EQ(test, pinion_odp_prefetch(t->odp, t->map + at, 2 * CHILD, false, false),
 			0);
-	KUNIT_EXPECT_EQ(test, t->odp->num_children, 0);
+	KUNIT_EXPECT_EQ(test, t->odp->children->count, 0);
 	/* Nor what can never be mapped. */
 	KUNIT_EXPECT_EQ(test, pinion_pager_fault(&t->odp->pager, U64_MAX - 1, 1, false), -EFAULT);
 	KUNIT_EXPECT_EQ(test, pinion_pager_fault(&t->odp->pager, TASK_SIZE, 1, false), -EFAULT);
-	KUNIT_EXPECT_EQ(test, t->odp->num_children, 0);
+	KUNIT_EXPECT_EQ(test, t->odp->children->count, 0);
 }
 
 static void empty_it(void *arg)
@@ -395,7 +395,7 @@ static void empty_it(void *arg)
 
 	vm_munmap(t->map + border(t), PAGE_SIZE);
 	/* Whoever takes empty children away has had its turn. */
-	flush_work(&t->odp->reap);
+	flush_work(&t->odp->children->reap);
 }
 
 static void a_child_that_is_being_filled_stays(struct kunit *test)
@@ -422,7 +422,7 @@ static void a_child_emptied_while_in_use_goes_afterwards(struct kunit *test)
 	before_map_arg = t;
 	map_fails = -EAGAIN;
 	KUNIT_EXPECT_EQ(test, bring_in(t, at + PAGE_SIZE, PAGE_SIZE, true), -EAGAIN);
-	KUNIT_EXPECT_EQ(test, t->odp->num_children, 0);
+	KUNIT_EXPECT_EQ(test, t->odp->children->count, 0);
 }
 
 static void prefetch_goes_through_children(struct kunit *test)

@@ -163,9 +163,9 @@ static int fill_stat_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	for (i = 0; paged && i < PINION_PAGER_NUM_COUNTS; i++)
 		counts[i] = atomic64_read(&key->pager->counts[i]);
 	odp = pinion_odp_of(key);
-	implicit = odp && !odp->whole;
+	implicit = odp && odp->children;
 	if (implicit)
-		children = READ_ONCE(odp->num_children);
+		children = READ_ONCE(odp->children->count);
 	up_read(&key->gate);
 	return paged ? put_counts(msg, counts, implicit ? &children : NULL) : 0;
 }

@@ -101,7 +101,7 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 	/* Not armed yet, or not any more; and where nothing is, nothing goes. */
 	if (stretch && stretch->present) {
 		invalidate_range(stretch, range->start, range->end);
-		if (!stretch->present && !stretch->odp->whole)
+		if (!stretch->present && stretch->odp->children)
 			pinion_child_emptied(stretch);
 	}
 	mutex_unlock(&umem->umem_mutex);
@@ -285,8 +285,8 @@ struct pinion_stretch *pinion_stretch_make(struct pinion_odp *odp, struct ib_ume
 	if (!stretch)
 		return ERR_PTR(-ENOMEM);
 	/* Children are made for whoever faults, who may be another's killed process. */
-	stretch->mtt = odp->root ? pinion_mtt_alloc(blocks, shift, first) :
-				   pinion_mtt_alloc_killable(blocks, shift, first);
+	stretch->mtt = odp->children ? pinion_mtt_alloc(blocks, shift, first) :
+				       pinion_mtt_alloc_killable(blocks, shift, first);
 	if (!stretch->mtt) {
 		kfree(stretch);
 		return ERR_PTR(-ENOMEM);

@@ -32,21 +32,25 @@ struct pinion_stretch {
 	struct pinion_mtt *mtt;
 	struct mutex walk;		/* one at a time looks pages up; see odp.c */
 	u64 present;			/* entries in the table, under umem_mutex */
-	/* a child, under odp->lock: */
+	/* a child, under children->lock: */
 	u32 users;			/* who fills it */
 	struct list_head dead;
 };
 
+struct pinion_children {
+	struct pinion_odp *odp;		/* whose they are */
+	struct ib_umem_odp *root;	/* and a reference to its mm */
+	struct xarray stretches;	/* by address >> PINION_CHILD_SHIFT */
+	struct mutex lock;		/* they come and go; never taken in a notifier */
+	u64 count;
+	struct work_struct reap;	/* of those that are empty */
+};
+
 struct pinion_odp {
 	struct pinion_pager pager;
-	struct pinion_stretch *whole;	/* explicit */
-
-	/* implicit */
-	struct ib_umem_odp *root;	/* and a reference to its mm */
-	struct xarray children;		/* by address >> PINION_CHILD_SHIFT */
-	struct mutex lock;		/* children come and go; never taken in a notifier */
-	u64 num_children;
-	struct work_struct reap;	/* of those that are empty */
+	/* One or the other, for good. */
+	struct pinion_stretch *whole;		/* of an explicit region */
+	struct pinion_children *children;	/* of an implicit one */
 };
 
 /*
@@ -61,7 +65,7 @@ struct pinion_odp *pinion_odp_of(const struct pinion_key *key);
 /* The umem as the core's checks know it, and the table; NULL for an implicit region. */
 static inline struct ib_umem *pinion_odp_umem(const struct pinion_odp *odp)
 {
-	return odp->whole ? &odp->whole->umem->umem : &odp->root->umem;
+	return odp->whole ? &odp->whole->umem->umem : &odp->children->root->umem;
 }
 
 static inline struct pinion_mtt *pinion_odp_mtt(const struct pinion_odp *odp)
@@ -98,11 +102,15 @@ int pinion_stretch_prefetch(struct pinion_stretch *stretch, u64 offset, u64 leng
 /* Nobody is inside a gate with it any more. */
 void pinion_stretch_free(struct pinion_stretch *stretch);
 
-int pinion_implicit_init(struct pinion_odp *odp, struct ib_device *ibdev, int access);
+/* None yet; or an ERR_PTR. */
+struct pinion_children *pinion_children_create(struct pinion_odp *odp, struct ib_device *ibdev,
+					       int access);
 /* Nobody uses the region any more. */
-void pinion_implicit_end(struct pinion_odp *odp);
-/* The child at @offset, made if need be; or an ERR_PTR. In no gate. */
-struct pinion_stretch *pinion_child_get(struct pinion_odp *odp, u64 offset);
+void pinion_children_destroy(struct pinion_children *children);
+/* The child at @offset, or NULL. Inside the region's gate, and good for as long. */
+struct pinion_stretch *pinion_child_at(struct pinion_children *children, u64 offset);
+/* The same, made if need be, until it is put; or an ERR_PTR. In no gate. */
+struct pinion_stretch *pinion_child_get(struct pinion_children *children, u64 offset);
 void pinion_child_put(struct pinion_stretch *child);
 /* It has become empty. In its notifier. */
 void pinion_child_emptied(struct pinion_stretch *child);

@@ -8,7 +8,7 @@
  * inside the region's gate; whoever takes a child off it closes that gate once before it
  * frees the child. A child that is filled has a user, and is not taken away.
  *
- * Lock order: odp->lock -> mmap_lock (a first notifier), umem_mutex, gate. A notifier
+ * Lock order: children->lock -> mmap_lock (a first notifier), umem_mutex, gate. A notifier
  * runs below all of them, so it only says which child is empty; a work item of the
  * region takes it away.
  */
@@ -38,74 +38,86 @@ static unsigned long index_of(const struct pinion_stretch *child)
 	return ib_umem_start(child->umem) >> PINION_CHILD_SHIFT;
 }
 
-/* Off the list if nothing is in it and nobody fills it. odp->lock is held. */
-static void take_if_idle(struct pinion_odp *odp, struct pinion_stretch *child,
+/* Off the list if nothing is in it and nobody fills it. children->lock is held. */
+static void take_if_idle(struct pinion_children *children, struct pinion_stretch *child,
 			 struct list_head *dead)
 {
-	lockdep_assert_held(&odp->lock);
+	lockdep_assert_held(&children->lock);
 	if (child->users || READ_ONCE(child->present))
 		return;
-	xa_erase(&odp->children, index_of(child));
-	WRITE_ONCE(odp->num_children, odp->num_children - 1);
+	xa_erase(&children->stretches, index_of(child));
+	WRITE_ONCE(children->count, children->count - 1);
 	list_add(&child->dead, dead);
 }
 
 static void reap(struct work_struct *work)
 {
-	struct pinion_odp *odp = container_of(work, struct pinion_odp, reap);
+	struct pinion_children *children = container_of(work, struct pinion_children, reap);
 	struct pinion_stretch *child;
 	unsigned long index;
 	LIST_HEAD(dead);
 
-	mutex_lock(&odp->lock);
-	xa_for_each_marked(&odp->children, index, child, MAYBE_EMPTY) {
-		xa_clear_mark(&odp->children, index, MAYBE_EMPTY);
-		take_if_idle(odp, child, &dead);
+	mutex_lock(&children->lock);
+	xa_for_each_marked(&children->stretches, index, child, MAYBE_EMPTY) {
+		xa_clear_mark(&children->stretches, index, MAYBE_EMPTY);
+		take_if_idle(children, child, &dead);
 	}
-	mutex_unlock(&odp->lock);
-	bury(odp, &dead);
+	mutex_unlock(&children->lock);
+	bury(children->odp, &dead);
 }
 
 void pinion_child_emptied(struct pinion_stretch *child)
 {
-	struct pinion_odp *odp = child->odp;
+	struct pinion_children *children = child->odp->children;
 
 	/* If it is off the list by now, this says nothing of its successor. */
-	xa_set_mark(&odp->children, index_of(child), MAYBE_EMPTY);
-	queue_work(odp->pager.key->keys->reaps, &odp->reap);
+	xa_set_mark(&children->stretches, index_of(child), MAYBE_EMPTY);
+	queue_work(child->odp->pager.key->keys->reaps, &children->reap);
 }
 
-int pinion_implicit_init(struct pinion_odp *odp, struct ib_device *ibdev, int access)
+struct pinion_children *pinion_children_create(struct pinion_odp *odp, struct ib_device *ibdev,
+					       int access)
 {
-	odp->root = ib_umem_odp_alloc_implicit(ibdev, access);
-	if (IS_ERR(odp->root))
-		return PTR_ERR(odp->root);
+	struct pinion_children *children;
+	int err;
+
+	children = kzalloc(sizeof(*children), GFP_KERNEL_ACCOUNT);
+	if (!children)
+		return ERR_PTR(-ENOMEM);
+	children->root = ib_umem_odp_alloc_implicit(ibdev, access);
+	if (IS_ERR(children->root)) {
+		err = PTR_ERR(children->root);
+		kfree(children);
+		return ERR_PTR(err);
+	}
 	/* The core leaves it to us that the mm stays allocated while it has no child. */
-	mmgrab(odp->root->umem.owning_mm);
-	xa_init_flags(&odp->children, XA_FLAGS_ACCOUNT);
-	mutex_init(&odp->lock);
-	INIT_WORK(&odp->reap, reap);
-	return 0;
+	mmgrab(children->root->umem.owning_mm);
+	children->odp = odp;
+	xa_init_flags(&children->stretches, XA_FLAGS_ACCOUNT);
+	mutex_init(&children->lock);
+	INIT_WORK(&children->reap, reap);
+	return children;
 }
 
-void pinion_implicit_end(struct pinion_odp *odp)
+void pinion_children_destroy(struct pinion_children *children)
 {
-	struct mm_struct *mm = odp->root->umem.owning_mm;
+	struct mm_struct *mm = children->root->umem.owning_mm;
 	struct pinion_stretch *child;
 	unsigned long index;
 
 	/* Notifiers may still say that something is empty; it is not for them to end it. */
-	disable_work_sync(&odp->reap);
-	xa_for_each(&odp->children, index, child) {
+	disable_work_sync(&children->reap);
+	xa_for_each(&children->stretches, index, child) {
 		pinion_stretch_free(child);
 		cond_resched();
 	}
-	xa_destroy(&odp->children);
-	ib_umem_odp_release(odp->root);
+	xa_destroy(&children->stretches);
+	ib_umem_odp_release(children->root);
 	mmdrop(mm);
+	kfree(children);
 }
 
-static struct pinion_stretch *make(struct pinion_odp *odp, unsigned long index)
+static struct pinion_stretch *make(struct pinion_children *children, unsigned long index)
 {
 	unsigned long start = index << PINION_CHILD_SHIFT;
 	struct pinion_stretch *child;
@@ -113,51 +125,58 @@ static struct pinion_stretch *make(struct pinion_odp *odp, unsigned long index)
 	int err;
 
 	/* Nothing of the process's can be there. */
-	if (start >= READ_ONCE(odp->root->umem.owning_mm->task_size))
+	if (start >= READ_ONCE(children->root->umem.owning_mm->task_size))
 		return ERR_PTR(-EFAULT);
-	umem = ib_umem_odp_alloc_child(odp->root, start, PINION_CHILD_SIZE,
+	umem = ib_umem_odp_alloc_child(children->root, start, PINION_CHILD_SIZE,
 				       &pinion_odp_notifier_ops);
 	if (IS_ERR(umem))
 		return ERR_CAST(umem);
-	child = pinion_stretch_make(odp, umem, PAGE_SHIFT, 0);
+	child = pinion_stretch_make(children->odp, umem, PAGE_SHIFT, 0);
 	if (IS_ERR(child)) {
 		ib_umem_odp_release(umem);
 		return child;
 	}
-	err = xa_err(xa_store(&odp->children, index, child, GFP_KERNEL_ACCOUNT));
+	err = xa_err(xa_store(&children->stretches, index, child, GFP_KERNEL_ACCOUNT));
 	if (err) {
 		pinion_stretch_free(child);
 		return ERR_PTR(err);
 	}
 	pinion_stretch_arm(child);
-	WRITE_ONCE(odp->num_children, odp->num_children + 1);
+	WRITE_ONCE(children->count, children->count + 1);
 	return child;
 }
 
-struct pinion_stretch *pinion_child_get(struct pinion_odp *odp, u64 offset)
+/* Who takes it off the list closes the gate before it is freed. */
+struct pinion_stretch *pinion_child_at(struct pinion_children *children, u64 offset)
+{
+	return xa_load(&children->stretches, offset >> PINION_CHILD_SHIFT);
+}
+
+struct pinion_stretch *pinion_child_get(struct pinion_children *children, u64 offset)
 {
 	unsigned long index = offset >> PINION_CHILD_SHIFT;
 	struct pinion_stretch *child;
 
-	mutex_lock(&odp->lock);
-	child = xa_load(&odp->children, index);
+	mutex_lock(&children->lock);
+	child = xa_load(&children->stretches, index);
 	if (!child)
-		child = make(odp, index);
+		child = make(children, index);
 	if (!IS_ERR(child))
 		child->users++;
-	mutex_unlock(&odp->lock);
+	mutex_unlock(&children->lock);
 	return child;
 }
 
 void pinion_child_put(struct pinion_stretch *child)
 {
 	struct pinion_odp *odp = child->odp;
+	struct pinion_children *children = odp->children;
 	LIST_HEAD(dead);
 
-	mutex_lock(&odp->lock);
+	mutex_lock(&children->lock);
 	child->users--;
 	/* Nothing came: whoever asks for holes gets no children of them. */
-	take_if_idle(odp, child, &dead);
-	mutex_unlock(&odp->lock);
+	take_if_idle(children, child, &dead);
+	mutex_unlock(&children->lock);
 	bury(odp, &dead);
 }

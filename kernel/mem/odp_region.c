@@ -52,6 +52,16 @@ static int init_explicit(struct pinion_odp *odp, struct ib_device *ibdev, u64 st
 	return 0;
 }
 
+static int init_implicit(struct pinion_odp *odp, struct ib_device *ibdev, int access)
+{
+	struct pinion_children *children = pinion_children_create(odp, ibdev, access);
+
+	if (IS_ERR(children))
+		return PTR_ERR(children);
+	odp->children = children;
+	return 0;
+}
+
 static void attach(struct pinion_pager *pager, struct pinion_key *key)
 {
 	struct pinion_odp *odp = to_odp(pager);
@@ -68,16 +78,14 @@ static void destroy(struct pinion_pager *pager)
 	if (odp->whole)
 		pinion_stretch_free(odp->whole);
 	else
-		pinion_implicit_end(odp);
+		pinion_children_destroy(odp->children);
 	kfree(odp);
 }
 
 /* Of an implicit region, which has no table of its own. */
 static u64 run(struct pinion_pager *pager, u64 offset, u64 want, bool writes, void **kva)
 {
-	/* Who takes a child away closes the gate before the child is freed. */
-	struct pinion_stretch *child = xa_load(&to_odp(pager)->children,
-					       offset >> PINION_CHILD_SHIFT);
+	struct pinion_stretch *child = pinion_child_at(to_odp(pager)->children, offset);
 
 	if (!child)
 		return 0;
@@ -93,7 +101,7 @@ static struct pinion_stretch *stretch_get(struct pinion_odp *odp, u64 *offset, u
 
 	if (odp->whole)
 		return odp->whole;
-	child = pinion_child_get(odp, *offset);
+	child = pinion_child_get(odp->children, *offset);
 	*offset &= PINION_CHILD_SIZE - 1;
 	*length = min(*length, PINION_CHILD_SIZE - *offset);
 	return child;
@@ -101,7 +109,7 @@ static struct pinion_stretch *stretch_get(struct pinion_odp *odp, u64 *offset, u
 
 static void stretch_put(struct pinion_stretch *stretch)
 {
-	if (!stretch->odp->whole)
+	if (stretch->odp->children)
 		pinion_child_put(stretch);
 }
 
@@ -168,7 +176,7 @@ struct pinion_odp *pinion_odp_create(struct ib_device *ibdev, u64 start, u64 len
 		return ERR_PTR(-ENOMEM);
 	pinion_pager_init(&odp->pager, implicit ? &implicit_ops : &explicit_ops);
 	if (implicit)
-		err = pinion_implicit_init(odp, ibdev, access);
+		err = init_implicit(odp, ibdev, access);
 	else
 		err = init_explicit(odp, ibdev, start, length, access);
 	if (err) {
