@@ -7,6 +7,7 @@
 #include "complete.h"
 #include "exec.h"
 #include "receive.h"
+#include "sge.h"
 #include "stream.h"
 
 /* Both halves: perform sends, give receives back that can no longer be filled. */
@@ -65,20 +66,6 @@ static int put_inline(struct pinion_qp *qp, const struct ib_send_wr *wr,
 		wqe->inline_length += sge->length;
 	}
 	return 0;
-}
-
-static void put_sges(const struct ib_send_wr *wr, struct pinion_sq_wqe *wqe)
-{
-	struct pinion_sge *sge = (struct pinion_sge *)(wqe + 1);
-	int i;
-
-	wqe->num_sge = wr->num_sge;
-	for (i = 0; i < wr->num_sge; i++)
-		sge[i] = (struct pinion_sge){
-			.addr = wr->sg_list[i].addr,
-			.length = wr->sg_list[i].length,
-			.lkey = wr->sg_list[i].lkey,
-		};
 }
 
 static int put_op(struct pinion_qp *qp, const struct ib_send_wr *wr, struct pinion_sq_wqe *wqe)
@@ -143,7 +130,7 @@ static int post_one(struct pinion_qp *qp, const struct ib_send_wr *wr)
 	if (!err && wr->send_flags & IB_SEND_INLINE)
 		err = put_inline(qp, wr, wqe);
 	else if (!err)
-		put_sges(wr, wqe);
+		wqe->num_sge = pinion_sges_put(wqe + 1, wr->sg_list, wr->num_sge);
 	if (err)
 		return err;
 	/* Pairs with pinion_ring_user_idx() of the executor. */

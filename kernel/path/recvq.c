@@ -5,6 +5,7 @@
  */
 #include "../logic/wqe.h"
 #include "recvq.h"
+#include "sge.h"
 
 void pinion_recvq_init(struct pinion_recvq *rq, u32 max_sge)
 {
@@ -114,21 +115,13 @@ int pinion_recvq_switch_ring(struct pinion_recvq *rq, struct pinion_ring *ring)
 static int post_one(struct pinion_recvq *rq, const struct ib_recv_wr *wr)
 {
 	struct pinion_rq_wqe *wqe = pinion_ring_at(&rq->ring, rq->tail);
-	struct pinion_sge *sge = (struct pinion_sge *)(wqe + 1);
-	int i;
 
 	if (pinion_ring_used(rq->tail, READ_ONCE(rq->ring.hdr->kern_idx)) >= rq->ring.entries)
 		return -ENOMEM;
 	if (wr->num_sge < 0 || wr->num_sge > rq->max_sge)
 		return -EINVAL;
 	wqe->wr_id = wr->wr_id;
-	wqe->num_sge = wr->num_sge;
-	for (i = 0; i < wr->num_sge; i++)
-		sge[i] = (struct pinion_sge){
-			.addr = wr->sg_list[i].addr,
-			.length = wr->sg_list[i].length,
-			.lkey = wr->sg_list[i].lkey,
-		};
+	wqe->num_sge = pinion_sges_put(wqe + 1, wr->sg_list, wr->num_sge);
 	/* Pairs with pinion_ring_user_idx() of who takes it. */
 	smp_store_release(&rq->ring.hdr->user_idx, ++rq->tail);
 	return 0;
