@@ -47,8 +47,7 @@ static void a_registered_list_is_where_its_pieces_are(struct kunit *test)
 {
 	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_MEM_REG);
 
-	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
-	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
+	put_in_force(test, mr, SZ_4K, ragged, 4, 0);
 	expect_pieces(test, mr, ragged, 4);
 	end_fastreg(test, mr);
 }
@@ -64,12 +63,10 @@ static void pages_need_not_be_the_kernels(struct kunit *test)
 	};
 	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_MEM_REG);
 
-	KUNIT_ASSERT_EQ(test, map(test, mr, 512, small, 4), 4);
-	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
+	put_in_force(test, mr, 512, small, 4, 0);
 	expect_pieces(test, mr, small, 4);
 	KUNIT_ASSERT_EQ(test, invalidate(test, mr), 0);
-	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_64K, large, 3), 3);
-	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
+	put_in_force(test, mr, SZ_64K, large, 3, 0);
 	expect_pieces(test, mr, large, 3);
 	KUNIT_EXPECT_EQ(test, map(test, mr, 3000, large, 1), -EINVAL);
 	end_fastreg(test, mr);
@@ -105,16 +102,14 @@ static void the_rights_are_those_asked_for(struct kunit *test)
 	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_MEM_REG);
 	u64 addr = ragged[0].address;
 
-	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
-	KUNIT_ASSERT_EQ(test, reg(test, mr, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ), 0);
+	put_in_force(test, mr, SZ_4K, ragged, 4, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ);
 	KUNIT_EXPECT_EQ(test, may_enter(test, mr->key->value, IB_ACCESS_LOCAL_WRITE, addr, 1), 0);
 	KUNIT_EXPECT_EQ(test, may_enter_remote(test, mr->key->value, IB_ACCESS_REMOTE_READ, addr,
 					       1), 0);
 	KUNIT_EXPECT_EQ(test, may_enter_remote(test, mr->key->value, IB_ACCESS_REMOTE_WRITE, addr,
 					       1), PINION_SYN_KEY_RIGHTS);
 	KUNIT_ASSERT_EQ(test, invalidate(test, mr), 0);
-	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
-	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
+	put_in_force(test, mr, SZ_4K, ragged, 4, 0);
 	KUNIT_EXPECT_EQ(test, may_enter(test, mr->key->value, IB_ACCESS_LOCAL_WRITE, addr, 1),
 			PINION_SYN_KEY_RIGHTS);
 	end_fastreg(test, mr);
@@ -124,8 +119,7 @@ static void what_is_in_force_is_invalidated_before_the_next(struct kunit *test)
 {
 	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_MEM_REG);
 
-	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
-	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
+	put_in_force(test, mr, SZ_4K, ragged, 4, 0);
 	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged + 1, 2), 2);
 	KUNIT_EXPECT_EQ(test, reg(test, mr, 0), PINION_SYN_KEY_STATE);
 	KUNIT_ASSERT_EQ(test, invalidate(test, mr), 0);
@@ -141,8 +135,7 @@ static void mapping_the_next_leaves_what_is_in_force(struct kunit *test)
 	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_MEM_REG);
 	u64 run;
 
-	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
-	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
+	put_in_force(test, mr, SZ_4K, ragged, 4, 0);
 	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_64K, ragged + 2, 1), 1);
 	KUNIT_EXPECT_EQ(test, find(test, mr, ragged[0].address, 0x1000, &run), ragged[0].address);
 	KUNIT_EXPECT_EQ(test, run, (u64)ragged[0].length);
@@ -155,8 +148,7 @@ static void a_list_that_is_registered_again_is_the_same_memory_or_refused(struct
 {
 	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_MEM_REG);
 
-	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
-	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
+	put_in_force(test, mr, SZ_4K, ragged, 4, 0);
 	KUNIT_ASSERT_EQ(test, invalidate(test, mr), 0);
 	if (!reg(test, mr, 0))
 		expect_pieces(test, mr, ragged, 4);
@@ -172,13 +164,11 @@ static void other_memory_is_another_generation(struct kunit *test)
 	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_MEM_REG);
 	u32 first, second;
 
-	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
-	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
+	put_in_force(test, mr, SZ_4K, ragged, 4, 0);
 	first = generation_of(test, mr->key->value, ragged[0].address);
 	KUNIT_EXPECT_EQ(test, generation_of(test, mr->key->value, ragged[0].address), first);
 	KUNIT_ASSERT_EQ(test, invalidate(test, mr), 0);
-	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
-	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
+	put_in_force(test, mr, SZ_4K, ragged, 4, 0);
 	second = generation_of(test, mr->key->value, ragged[0].address);
 	KUNIT_EXPECT_NE(test, first, second);
 	end_fastreg(test, mr);

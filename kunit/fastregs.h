@@ -65,6 +65,13 @@ static inline int reg(struct kunit *test, struct pinion_mr *mr, u32 access)
 	return pinion_fastreg(&t->keys, &t->pd, &wqe);
 }
 
+static inline void put_in_force(struct kunit *test, struct pinion_mr *mr, u32 page_size,
+				const struct piece *pieces, u32 num_pieces, u32 access)
+{
+	KUNIT_ASSERT_EQ(test, map(test, mr, page_size, pieces, num_pieces), num_pieces);
+	KUNIT_ASSERT_EQ(test, reg(test, mr, access), 0);
+}
+
 static inline int invalidate(struct kunit *test, struct pinion_mr *mr)
 {
 	struct keys_test *t = test->priv;
