@@ -14,6 +14,7 @@
 #include "exec.h"
 #include "local.h"
 #include "loop.h"
+#include "message.h"
 #include "move.h"
 
 /* Infinite, in the three-bit retry counters. */
@@ -164,88 +165,17 @@ static enum step judge(struct pinion_qp *qp, struct pinion_msg *msg,
 	return fail(qp, IB_WC_GENERAL_ERR, PINION_SYN_NONE);
 }
 
-static void payload_of(struct pinion_qp *qp, struct pinion_cursor *payload)
-{
-	struct pinion_sq_wqe *wqe = qp->sq.wqe;
-
-	if (wqe->flags & PINION_WQE_INLINE)
-		pinion_cursor_memory(payload, wqe + 1);
-	else
-		pinion_cursor_local(payload, &qp->node->keys, qp->ibqp.pd,
-				    pinion_wqe_sges(wqe), wqe->num_sge,
-				    qp->sq.op->traits & PINION_OP_WRITES_SGES ?
-				    IB_ACCESS_LOCAL_WRITE : 0);
-}
-
-/* A datagram names its destination itself. Return: 0 or a syndrome. */
-static int address_datagram(struct pinion_qp *qp, struct pinion_msg *msg,
-			    struct pinion_av *av, u32 *qpn)
-{
-	const struct pinion_wqe_ud *ud = &qp->sq.wqe->ud;
-
-	if (pinion_node_copy_av(qp->node, ud->ah, qp->ibqp.pd, av))
-		return PINION_SYN_AH;
-	msg->av = av;
-	/* IBTA 10.2.5: the high bit asks for the queue's own Q_Key. */
-	msg->qkey = ud->remote_qkey & BIT(31) ? qp->attr.qkey : ud->remote_qkey;
-	*qpn = ud->remote_qpn & 0xffffff;
-	return 0;
-}
-
-static void address_memory(const struct pinion_sq_wqe *wqe, struct pinion_msg *msg)
-{
-	if (msg->opcode == PINION_OP_FLUSH) {
-		msg->remote_addr = wqe->flush.remote_addr;
-		msg->rkey = wqe->flush.rkey;
-		msg->length = wqe->flush.length;
-		msg->flush_all = wqe->flush.level == IB_FLUSH_MR;
-		if (wqe->flush.type & IB_FLUSH_GLOBAL)
-			msg->flush_rights |= IB_ACCESS_FLUSH_GLOBAL;
-		if (wqe->flush.type & IB_FLUSH_PERSISTENT)
-			msg->flush_rights |= IB_ACCESS_FLUSH_PERSISTENT;
-	} else if (msg->op->traits & PINION_OP_WORD &&
-		   msg->op->traits & PINION_OP_WRITES_SGES) {
-		msg->remote_addr = wqe->atomic.remote_addr;
-		msg->rkey = wqe->atomic.rkey;
-		msg->operand = wqe->atomic.compare_add;
-		msg->swap = wqe->atomic.swap;
-	} else {
-		msg->remote_addr = wqe->rdma.remote_addr;
-		msg->rkey = wqe->rdma.rkey;
-	}
-}
-
 static enum step send(struct pinion_qp *qp)
 {
-	const struct pinion_sq_wqe *wqe = qp->sq.wqe;
 	struct pinion_cursor payload;
-	struct pinion_msg msg = {
-		.op = qp->sq.op,
-		.opcode = wqe->opcode,
-		.service = qp->service,
-		.xrc = qp->ibqp.qp_type == IB_QPT_XRC_INI,
-		.solicited = wqe->flags & PINION_WQE_SOLICITED,
-		.length = qp->sq.length,
-		.ex = wqe->ex,
-		.src_qpn = qp->ibqp.qp_num,
-		.payload = &payload,
-		.psn = qp->attr.sq_psn,
-		.srqn = wqe->xrc_srqn,
-		.av = &qp->av,
-	};
+	struct pinion_msg msg;
 	struct pinion_av av;
-	u32 qpn = qp->attr.dest_qp_num;
+	u32 qpn;
 	int syndrome;
 
-	msg.packets = pinion_psn_packets(msg.length, qp->mtu);
-	payload_of(qp, &payload);
-	if (qp->service == PINION_SVC_UD) {
-		syndrome = address_datagram(qp, &msg, &av, &qpn);
-		if (syndrome)
-			return fail(qp, IB_WC_LOC_QP_OP_ERR, syndrome);
-	}
-	if (msg.op->traits & PINION_OP_REMOTE_MEM)
-		address_memory(wqe, &msg);
+	syndrome = pinion_message_of(qp, &msg, &payload, &av, &qpn);
+	if (syndrome)
+		return fail(qp, IB_WC_LOC_QP_OP_ERR, syndrome);
 	/* Our own mistakes are reported before the peer sees anything. */
 	syndrome = pinion_cursor_check(&payload);
 	if (syndrome)

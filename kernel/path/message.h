@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A send queue's request as a message to a peer.
+ */
+#ifndef PINION_PATH_MESSAGE_H
+#define PINION_PATH_MESSAGE_H
+
+#include "respond.h"
+
+/*
+ * Make @msg of the request at the head of @qp's send queue, for QP *@qpn, with @payload
+ * and, where the request has an address of its own, @av. Return: 0 or a syndrome.
+ * @qp->sq.exec is held.
+ */
+int pinion_message_of(struct pinion_qp *qp, struct pinion_msg *msg,
+		      struct pinion_cursor *payload, struct pinion_av *av, u32 *qpn);
+
+#endif
