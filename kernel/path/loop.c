@@ -4,6 +4,7 @@
  * requester's cursor directly. No packets, no copies of its own, no state.
  */
 #include "loop.h"
+#include "mcast.h"
 
 static enum pinion_verdict deliver(struct pinion_qp *peer, struct pinion_msg *msg)
 {

@@ -3,27 +3,74 @@
  * Multicast groups: which UD queue pairs hear which address. Groups reach across
  * the devices of one network namespace.
  */
+#include <linux/hashtable.h>
+#include <linux/jhash.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 
 #include "../compat/compat.h"
-#include "qp.h"
+#include "mcast.h"
 
 /* One membership. */
 struct member {
-	struct list_head list;
-	u64 number;
+	struct hlist_node node;		/* in groups */
+	struct list_head of_qp;		/* in qp->memberships */
+	u64 number;			/* they are counted as they come */
 	union ib_gid mgid;
 	struct pinion_qp *qp;
 };
 
-/* Of every node: groups span nodes, and joining is rare. */
-static DEFINE_MUTEX(mcast_lock);
-static LIST_HEAD(members);	/* in the order in which they came */
+/*
+ * Of every node, since groups span nodes. A message to a group looks at those of a few
+ * groups only, whoever joined whatever else; in front are who came last.
+ */
+static DEFINE_HASHTABLE(groups, 10);
 static u64 last_number;
+static DEFINE_MUTEX(mcast_lock);
+
+/* Users choose addresses, and are not to know which others are looked at with theirs. */
+static u32 hash_of(const union ib_gid *mgid)
+{
+	static u32 seed;
+
+	lockdep_assert_held(&mcast_lock);
+	if (!seed)
+		seed = get_random_u32() | 1;
+	return jhash(mgid->raw, sizeof(mgid->raw), seed);
+}
 
 static bool same_group(const struct member *m, const union ib_gid *mgid)
 {
 	return !memcmp(&m->mgid, mgid, sizeof(*mgid));
+}
+
+static struct member *find(struct pinion_qp *qp, const union ib_gid *mgid)
+{
+	struct member *m;
+
+	hash_for_each_possible(groups, m, node, hash_of(mgid))
+		if (m->qp == qp && same_group(m, mgid))
+			return m;
+	return NULL;
+}
+
+/* Is there room for one more of @node? */
+static bool has_room(const struct pinion_node *node, const union ib_gid *mgid)
+{
+	struct member *m;
+	u32 count = 0;
+
+	hash_for_each_possible(groups, m, node, hash_of(mgid))
+		count += m->qp->node == node && same_group(m, mgid);
+	return count < PINION_MCAST_MAX_QPS;
+}
+
+static void leave(struct member *m)
+{
+	lockdep_assert_held(&mcast_lock);
+	hash_del(&m->node);
+	list_del(&m->of_qp);
+	kfree(m);
 }
 
 /**
@@ -35,8 +82,8 @@ static bool same_group(const struct member *m, const union ib_gid *mgid)
  */
 int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid)
 {
-	struct member *m, *new;
-	u32 count = 0;
+	struct member *new;
+	int err = 0;
 
 	new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
 	if (!new)
@@ -45,25 +92,19 @@ int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid)
 	new->qp = qp;
 
 	mutex_lock(&mcast_lock);
-	list_for_each_entry(m, &members, list) {
-		if (!same_group(m, mgid))
-			continue;
-		if (m->qp == qp) {
-			mutex_unlock(&mcast_lock);
-			kfree(new);
-			return -EEXIST;
-		}
-		count += m->qp->node == qp->node;
+	if (find(qp, mgid)) {
+		err = -EEXIST;
+	} else if (!has_room(qp->node, mgid)) {
+		err = -ENOMEM;
+	} else {
+		new->number = ++last_number;
+		hash_add(groups, &new->node, hash_of(mgid));
+		list_add(&new->of_qp, &qp->memberships);
 	}
-	if (count >= PINION_MCAST_MAX_QPS) {
-		mutex_unlock(&mcast_lock);
-		kfree(new);
-		return -ENOMEM;
-	}
-	new->number = ++last_number;
-	list_add_tail(&new->list, &members);
 	mutex_unlock(&mcast_lock);
-	return 0;
+	if (err)
+		kfree(new);
+	return err;
 }
 
 /**
@@ -76,35 +117,32 @@ int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid)
 int pinion_mcast_detach(struct pinion_qp *qp, const union ib_gid *mgid)
 {
 	struct member *m;
-	int err = -EINVAL;
 
 	mutex_lock(&mcast_lock);
-	list_for_each_entry(m, &members, list) {
-		if (m->qp == qp && same_group(m, mgid)) {
-			list_del(&m->list);
-			kfree(m);
-			err = 0;
-			break;
-		}
-	}
+	m = find(qp, mgid);
+	if (m)
+		leave(m);
 	mutex_unlock(&mcast_lock);
-	return err;
+	return m ? 0 : -EINVAL;
 }
 
 void pinion_mcast_leave_all(struct pinion_qp *qp)
 {
 	struct member *m, *next;
 
-	if (qp->service != PINION_SVC_UD)
+	/* It is being destroyed, so it joins none any more. */
+	if (list_empty(&qp->memberships))
 		return;
 	mutex_lock(&mcast_lock);
-	list_for_each_entry_safe(m, next, &members, list) {
-		if (m->qp == qp) {
-			list_del(&m->list);
-			kfree(m);
-		}
-	}
+	list_for_each_entry_safe(m, next, &qp->memberships, of_qp)
+		leave(m);
 	mutex_unlock(&mcast_lock);
+}
+
+static bool hears(const struct member *m, const union ib_gid *mgid, struct net *net)
+{
+	return same_group(m, mgid) && READ_ONCE(m->qp->node->up) &&
+	       net_eq(rdma_dev_net(m->qp->ibqp.device), net);
 }
 
 u32 pinion_mcast_members(struct pinion_node *from, const union ib_gid *mgid,
@@ -118,17 +156,14 @@ u32 pinion_mcast_members(struct pinion_node *from, const union ib_gid *mgid,
 	if (!READ_ONCE(from->up))
 		return 0;
 	mutex_lock(&mcast_lock);
-	/* Else who joins again and again could keep it from ending. */
-	if (!walk->last)
-		walk->last = last_number;
-	list_for_each_entry(m, &members, list) {
-		if (count == max || m->number > walk->last)
-			break;
-		if (m->number <= walk->seen)
+	hash_for_each_possible(groups, m, node, hash_of(mgid)) {
+		/* Those who came later are in front, so it is over whoever joins meanwhile. */
+		if (walk->seen && m->number >= walk->seen)
 			continue;
+		if (count == max)
+			break;
 		walk->seen = m->number;
-		if (m->qp == except || !READ_ONCE(m->qp->node->up) || !same_group(m, mgid) ||
-		    !net_eq(rdma_dev_net(m->qp->ibqp.device), net))
+		if (m->qp == except || !hears(m, mgid, net))
 			continue;
 		refcount_inc(&m->qp->refs);
 		found[count++] = m->qp;

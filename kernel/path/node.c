@@ -6,7 +6,7 @@
 #include <linux/etherdevice.h>
 #include <linux/random.h>
 
-#include "qp.h"
+#include "mcast.h"
 
 static LIST_HEAD(nodes);
 static DEFINE_RWLOCK(nodes_lock);

@@ -20,7 +20,6 @@
 #define PINION_GID_TABLE_LEN	256
 #define PINION_MAX_QPN		0xfffffe
 #define PINION_MULTICAST_QPN	0xffffff
-#define PINION_MCAST_MAX_QPS	64	/* members of one group, of one node */
 
 struct pinion_qp;
 struct pinion_srq;
@@ -101,24 +100,5 @@ void pinion_qp_put(struct pinion_qp *qp);
 
 struct pinion_srq *pinion_srq_get(struct pinion_node *node, u32 srqn);
 void pinion_srq_put(struct pinion_srq *srq);
-
-/* Multicast groups of UD queue pairs. */
-int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid);
-int pinion_mcast_detach(struct pinion_qp *qp, const union ib_gid *mgid);
-void pinion_mcast_leave_all(struct pinion_qp *qp);
-
-/* How far somebody has come among the members of a group; zeros at the beginning. */
-struct pinion_mcast_walk {
-	u64 seen;
-	u64 last;
-};
-
-/*
- * The next members of @mgid reachable from @from, but @except, each with a reference.
- * Returns how many; fewer than @max are the last.
- */
-u32 pinion_mcast_members(struct pinion_node *from, const union ib_gid *mgid,
-			 const struct pinion_qp *except, struct pinion_mcast_walk *walk,
-			 struct pinion_qp **found, u32 max);
 
 #endif

@@ -80,6 +80,7 @@ int pinion_qp_init(struct pinion_qp *qp, bool sig_all)
 	spin_lock_init(&sq->post_lock);
 	refcount_set(&qp->refs, 1);
 	init_completion(&qp->unused);
+	INIT_LIST_HEAD(&qp->memberships);
 	hrtimer_setup(&sq->timer, expire, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	INIT_WORK(&sq->work, execute);
 	sq->sig_all = sig_all;

@@ -94,6 +94,7 @@ struct pinion_qp {
 	struct pinion_recvq rq;
 	bool has_rq;			/* of its own */
 	struct pinion_resp resp;
+	struct list_head memberships;	/* UD; mcast.c's */
 
 	/* user space: mappings, owned by verbs */
 	struct rdma_user_mmap_entry *sq_mmap;

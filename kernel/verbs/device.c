@@ -13,6 +13,7 @@
 #include "../logic/wqe.h"
 #include "../mem/dm.h"
 #include "../mem/fastreg.h"
+#include "../path/mcast.h"
 #include "device.h"
 #include "ops.h"
 #include "udata.h"

@@ -2,7 +2,7 @@
 /*
  * Joining and leaving multicast groups. Never delivers to one.
  */
-#include "../path/qp.h"
+#include "../path/mcast.h"
 #include "device.h"
 #include "ops.h"
 

@@ -437,7 +437,7 @@ static void join(struct end *end, const struct qp_cfg *cfg,
 	CHECK_EQ(ibv_attach_mcast(end->qp, gid, 0), 0);
 }
 
-/* A group may have so many of each device. */
+/* A group may have so many of each device; all hear it, who came first and who came last. */
 static void u15_two_devices(void)
 {
 	struct qp_cfg near = { .type = IBV_QPT_UD }, far = near;
@@ -445,7 +445,7 @@ static void u15_two_devices(void)
 	union ibv_gid gid = group(5);
 	struct region r;
 	struct ibv_sge sink;
-	struct end end;
+	struct end end, others[2];
 
 	begin();
 	far.ctx = device_beside();
@@ -453,16 +453,21 @@ static void u15_two_devices(void)
 		skip("needs two pinion devices");
 	far.pd = MUST(ibv_alloc_pd(far.ctx));
 	near.scq = near.rcq = MUST(ibv_create_cq(dev.ctx, 1, NULL, NULL, 0));
+	join(&others[0], &far, &gid);
 	for (i = 0; i < most; i++)
 		join(&end, &near, &gid);
-	join(&end, &far, &gid);
-	r = region_reg(far.pd, buf_new(140, 3), ALL_ACCESS);
-	sink = sge_of(&r, 0, 140);
-	post_recv(&end, &sink, 1, 7);
+	join(&others[1], &far, &gid);
+	r = region_reg(far.pd, buf_new(2 * 140, 3), ALL_ACCESS);
+	for (i = 0; i < 2; i++) {
+		sink = sge_of(&r, i * 140, 140);
+		post_recv(&others[i], &sink, 1, 7);
+	}
 	send_to_group(&gid, 100);
-	expect(await(end.rcq), IBV_WC_SUCCESS);
-	memcpy(r.buf->want + GRH, a.buf->want, 100);
-	memcpy(r.buf->want, r.buf->data, GRH);
+	for (i = 0; i < 2; i++) {
+		expect(await(others[i].rcq), IBV_WC_SUCCESS);
+		memcpy(r.buf->want + i * 140 + GRH, a.buf->want, 100);
+		memcpy(r.buf->want + i * 140, r.buf->data + i * 140, GRH);
+	}
 	buf_check(r.buf);
 }
 
