@@ -7,8 +7,8 @@
 
 /* A region is more than its table, which is what is tested here. */
 struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
-				 struct pinion_mtt *mtt, struct pinion_pager *pager, u64 base,
-				 u64 length, int access)
+				 const struct pinion_backing *backing, u64 base, u64 length,
+				 int access)
 {
 	return ERR_PTR(-EOPNOTSUPP);
 }

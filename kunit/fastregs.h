@@ -26,11 +26,9 @@ static inline struct pinion_mr *new_fastreg(struct kunit *test, enum ib_mr_type 
 
 static inline void end_fastreg(struct kunit *test, struct pinion_mr *mr)
 {
-	struct pinion_mtt *in_force = mr->key->mtt, *mtt = NULL;
-
-	KUNIT_ASSERT_EQ(test, pinion_key_kill_unbound(mr->key, &mtt), 0);
-	KUNIT_EXPECT_PTR_EQ(test, mtt, in_force);
-	pinion_mtt_free(mtt);
+	KUNIT_EXPECT_PTR_EQ(test, mr->key->mtt, mr->backing.mtt);
+	KUNIT_ASSERT_EQ(test, pinion_key_kill_unbound(mr->key), 0);
+	pinion_mtt_free(mr->backing.mtt);
 	pinion_mtt_free(mr->pages);
 	kfree(mr);
 }

@@ -26,7 +26,7 @@ static int ender(void *arg)
 	if (ending->whatever_is_bound)
 		pinion_key_kill(ending->key);
 	else
-		ending->err = kill_unbound(ending->key);
+		ending->err = pinion_key_kill_unbound(ending->key);
 	complete(&ending->done);
 	return wait_for_stop();
 }
@@ -77,14 +77,14 @@ static void a_dead_key_leads_nowhere(struct kunit *test)
 {
 	struct pinion_key *key = new_region(test, 0, 4096, 0);
 	struct keys_test *t = test->priv;
-	struct pinion_mtt *mtt = NULL;
 	struct pinion_key *looked_at;
+	struct pinion_mtt *mtt;
 
-	key->mtt = pinion_mtt_alloc(1, PAGE_SHIFT, 0);
-	KUNIT_ASSERT_NOT_NULL(test, key->mtt);
+	mtt = pinion_mtt_alloc(1, PAGE_SHIFT, 0);
+	KUNIT_ASSERT_NOT_NULL(test, mtt);
+	key->mtt = mtt;
 	looked_at = pinion_key_get(&t->keys, key->value);
-	KUNIT_EXPECT_EQ(test, pinion_key_kill_unbound(key, &mtt), 0);
-	KUNIT_EXPECT_NOT_NULL(test, mtt);
+	KUNIT_EXPECT_EQ(test, pinion_key_kill_unbound(key), 0);
 	pinion_mtt_free(mtt);
 	KUNIT_EXPECT_EQ(test, looked_at->state, PINION_KEY_DEAD);
 	KUNIT_EXPECT_NULL(test, looked_at->mtt);
@@ -199,7 +199,7 @@ static void nobody_is_inside_a_key_that_was_killed(struct kunit *test)
 		if (next % 2)
 			pinion_key_kill(old);
 		else
-			KUNIT_EXPECT_EQ(test, kill_unbound(old), 0);
+			KUNIT_EXPECT_EQ(test, pinion_key_kill_unbound(old), 0);
 		WRITE_ONCE(l->over[over], true);
 		next++;
 		step_aside(&rnd);
@@ -348,7 +348,7 @@ static void a_region_ends_only_while_no_window_is_bound(struct kunit *test)
 	time = start_pastime();
 	while (next < LIVES && go_on(&time, next > 20 && busy > 20 && seen_enough(b))) {
 		step_aside(&rnd);
-		err = kill_unbound(region);
+		err = pinion_key_kill_unbound(region);
 		if (err) {
 			busy++;
 			odd += err != -EBUSY;

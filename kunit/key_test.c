@@ -303,12 +303,12 @@ static void a_region_with_windows_is_not_killed(struct kunit *test)
 	u32 value = key->value;
 
 	atomic_inc(&key->windows);
-	KUNIT_EXPECT_EQ(test, kill_unbound(key), -EBUSY);
+	KUNIT_EXPECT_EQ(test, pinion_key_kill_unbound(key), -EBUSY);
 	KUNIT_EXPECT_EQ(test, key->state, PINION_KEY_VALID);
 	KUNIT_EXPECT_TRUE(test, gate_is_free(key));
 	KUNIT_EXPECT_EQ(test, may_enter(test, value, 0, 0, 1), 0);
 	atomic_dec(&key->windows);
-	KUNIT_EXPECT_EQ(test, kill_unbound(key), 0);
+	KUNIT_EXPECT_EQ(test, pinion_key_kill_unbound(key), 0);
 	KUNIT_EXPECT_NULL(test, pinion_key_get(&t->keys, value));
 	KUNIT_EXPECT_EQ(test, live_keys(test), 0);
 }

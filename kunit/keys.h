@@ -161,14 +161,6 @@ static inline u32 generation_of(struct kunit *test, u32 value, u64 addr)
 	return pass.generation;
 }
 
-/* As pinion_key_kill_unbound(), of a region whose table is not the key's to give away. */
-static inline int kill_unbound(struct pinion_key *key)
-{
-	struct pinion_mtt *mtt;
-
-	return pinion_key_kill_unbound(key, &mtt);
-}
-
 /* Is nobody inside? */
 static inline bool gate_is_free(struct pinion_key *key)
 {

@@ -130,7 +130,7 @@ static void a_region_with_a_piece_lent_lives_on(struct kunit *test)
 	add(p, p->regions[0]->value, BASE + 7, 5);
 	KUNIT_ASSERT_EQ(test, claim_all(test, p, false, &pieces), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&p->regions[0]->windows), 2);
-	KUNIT_EXPECT_EQ(test, kill_unbound(p->regions[0]), -EBUSY);
+	KUNIT_EXPECT_EQ(test, pinion_key_kill_unbound(p->regions[0]), -EBUSY);
 	KUNIT_EXPECT_TRUE(test, gate_is_free(p->regions[0]));
 	pinion_pieces_release(pieces);
 	KUNIT_EXPECT_EQ(test, atomic_read(&p->regions[0]->windows), 0);

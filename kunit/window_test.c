@@ -317,12 +317,12 @@ static void a_bound_region_is_neither_killed_nor_invalidated(struct kunit *test)
 
 	pair.region->invalidatable = true;
 	KUNIT_ASSERT_EQ(test, do_bind(test, &bind), 0);
-	KUNIT_EXPECT_EQ(test, kill_unbound(pair.region), -EBUSY);
+	KUNIT_EXPECT_EQ(test, pinion_key_kill_unbound(pair.region), -EBUSY);
 	KUNIT_EXPECT_EQ(test, invalidate(test, pair.region->value), PINION_SYN_BIND);
 	KUNIT_EXPECT_EQ(test, may_enter_remote(test, bind.new_rkey, 0, BASE, 1), 0);
 	pinion_key_kill(pair.window);
 	KUNIT_EXPECT_EQ(test, atomic_read(&pair.region->windows), 0);
-	KUNIT_EXPECT_EQ(test, kill_unbound(pair.region), 0);
+	KUNIT_EXPECT_EQ(test, pinion_key_kill_unbound(pair.region), 0);
 }
 
 static void a_window_that_is_freed_lets_go_of_its_region(struct kunit *test)
@@ -359,10 +359,10 @@ static void many_windows_share_a_region(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, atomic_read(&pair.region->windows), i + 1);
 	}
 	while (i--) {
-		KUNIT_EXPECT_EQ(test, kill_unbound(pair.region), -EBUSY);
+		KUNIT_EXPECT_EQ(test, pinion_key_kill_unbound(pair.region), -EBUSY);
 		pinion_key_kill(windows[i]);
 	}
-	KUNIT_EXPECT_EQ(test, kill_unbound(pair.region), 0);
+	KUNIT_EXPECT_EQ(test, pinion_key_kill_unbound(pair.region), 0);
 }
 
 /* However many there are, the count does not come round to 0. */

@@ -147,7 +147,7 @@ static void type_2_that_is_invalidated_lets_go_of_its_region(struct kunit *test)
 			PINION_SYN_KEY_STATE);
 	KUNIT_EXPECT_EQ(test, atomic_read(&pair.region->windows), 0);
 	KUNIT_EXPECT_EQ(test, kref_read(&pair.region->ref), 1);
-	KUNIT_EXPECT_EQ(test, kill_unbound(pair.region), 0);
+	KUNIT_EXPECT_EQ(test, pinion_key_kill_unbound(pair.region), 0);
 }
 
 static void type_2_is_open_to_the_queue_it_was_bound_on(struct kunit *test)

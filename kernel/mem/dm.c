@@ -90,16 +90,16 @@ static struct pinion_mtt *describe(const struct pinion_dm *dm, u64 offset, u64 l
 struct ib_mr *pinion_reg_dm_mr(struct pinion_keys *keys, struct ib_pd *pd,
 			       struct pinion_dm *dm, u64 offset, u64 length, int access)
 {
-	struct pinion_mtt *mtt;
+	struct pinion_backing backing = {};
 	struct ib_mr *ibmr;
 
 	if (access & (IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB))
 		return ERR_PTR(-EINVAL);
-	mtt = describe(dm, offset, length);
-	if (!mtt)
+	backing.mtt = describe(dm, offset, length);
+	if (!backing.mtt)
 		return ERR_PTR(-ENOMEM);
-	ibmr = pinion_region_make(keys, pd, mtt, NULL, 0, length, access);
+	ibmr = pinion_region_make(keys, pd, &backing, 0, length, access);
 	if (IS_ERR(ibmr))
-		pinion_mtt_free(mtt);
+		pinion_mtt_free(backing.mtt);
 	return ibmr;
 }

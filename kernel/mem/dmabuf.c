@@ -255,6 +255,7 @@ struct ib_mr *pinion_reg_dmabuf_mr(struct pinion_keys *keys, struct ib_pd *pd, u
 				   u64 length, u64 iova, int fd, int access)
 {
 	u64 begun = trace_mr_reg_enabled() ? ktime_get_ns() : 0;
+	struct pinion_backing backing = {};
 	struct dmabuf *dmabuf;
 	struct ib_mr *ibmr;
 	const char *why;
@@ -268,13 +269,14 @@ struct ib_mr *pinion_reg_dmabuf_mr(struct pinion_keys *keys, struct ib_pd *pd, u
 	if (IS_ERR(dmabuf))
 		return ERR_PTR(pinion_mr_refused(pd, offset, length, iova, access, why,
 						 PTR_ERR(dmabuf)));
-	ibmr = pinion_region_make(keys, pd, NULL, &dmabuf->pager, iova, length, access);
+	backing.umem = &dmabuf->umem->umem;
+	backing.pager = &dmabuf->pager;
+	ibmr = pinion_region_make(keys, pd, &backing, iova, length, access);
 	if (IS_ERR(ibmr)) {
 		pinion_pager_destroy(&dmabuf->pager);
 		pinion_mr_refused(pd, offset, length, iova, access, "no key", PTR_ERR(ibmr));
 		return ibmr;
 	}
-	to_pinion_mr(ibmr)->umem = &dmabuf->umem->umem;
 	trace_mr_reg(ibmr->lkey, ibmr->iova, length, access, pinion_since(begun));
 	return ibmr;
 }

@@ -82,8 +82,7 @@ struct ib_mr *pinion_reg_data_direct_mr(struct pinion_keys *keys, struct ib_pd *
 					u64 iova, int fd, int access)
 {
 	const char *why = "an address within a page";
-	struct pinion_mtt *mtt;
-	struct ib_umem *umem;
+	struct pinion_backing backing = {};
 	struct ib_mr *ibmr;
 	int err = -EOPNOTSUPP;
 
@@ -93,27 +92,27 @@ struct ib_mr *pinion_reg_data_direct_mr(struct pinion_keys *keys, struct ib_pd *
 	err = pinion_mr_check_span(length, iova, access);
 	if (err)
 		goto err_refuse;
-	umem = pinion_dmabuf_pin(pd->device, dma_device, offset, length, fd, access, &why);
-	err = PTR_ERR_OR_ZERO(umem);
+	backing.umem = pinion_dmabuf_pin(pd->device, dma_device, offset, length, fd, access,
+					 &why);
+	err = PTR_ERR_OR_ZERO(backing.umem);
 	if (err)
 		goto err_refuse;
 	why = "no table of the dma-buf's layout, or no room for it";
-	mtt = pinion_describe(umem);
-	err = PTR_ERR_OR_ZERO(mtt);
+	backing.mtt = pinion_describe(backing.umem);
+	err = PTR_ERR_OR_ZERO(backing.mtt);
 	if (err)
 		goto err_release;
 	why = "no key";
-	ibmr = pinion_region_make(keys, pd, mtt, NULL, iova, length, access);
+	ibmr = pinion_region_make(keys, pd, &backing, iova, length, access);
 	err = PTR_ERR_OR_ZERO(ibmr);
 	if (err)
 		goto err_free_mtt;
-	to_pinion_mr(ibmr)->umem = umem;
 	return ibmr;
 
 err_free_mtt:
-	pinion_mtt_free(mtt);
+	pinion_mtt_free(backing.mtt);
 err_release:
-	ib_umem_release(umem);
+	ib_umem_release(backing.umem);
 err_refuse:
 	return ERR_PTR(pinion_mr_refused(pd, offset, length, iova, access, why, err));
 }

@@ -48,9 +48,10 @@ struct ib_mr *pinion_alloc_mr(struct pinion_keys *keys, struct ib_pd *pd,
 		err = PTR_ERR(mr->key);
 		goto err_free_pages;
 	}
-	mr->key->mtt = new_list(type, max_num_sg);
-	if (!mr->key->mtt)
+	mr->backing.mtt = new_list(type, max_num_sg);
+	if (!mr->backing.mtt)
 		goto err_kill;
+	mr->key->mtt = mr->backing.mtt;
 	mr->key->pd = pd;
 	mr->key->invalidatable = true;
 	mr->key->fastreg = mr;
@@ -152,8 +153,9 @@ int pinion_fastreg(struct pinion_keys *keys, struct ib_pd *pd,
 	if (!syndrome) {
 		/* A list may be registered again after it was invalidated. */
 		if (mr->fresh)
-			swap(key->mtt, mr->pages);
+			swap(mr->backing.mtt, mr->pages);
 		mr->fresh = false;
+		key->mtt = mr->backing.mtt;
 		key->generation++;
 		if (!key->mtt->ends)
 			key->mtt->first = mr->ibmr.iova & (mr->ibmr.page_size - 1);

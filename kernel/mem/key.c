@@ -103,7 +103,7 @@ void pinion_key_kill(struct pinion_key *key)
 	die(key);
 }
 
-int pinion_key_kill_unbound(struct pinion_key *key, struct pinion_mtt **mtt)
+int pinion_key_kill_unbound(struct pinion_key *key)
 {
 	pinion_key_close(key);
 	/* Binding counts with the gate held open, so this cannot go up behind us. */
@@ -111,7 +111,6 @@ int pinion_key_kill_unbound(struct pinion_key *key, struct pinion_mtt **mtt)
 		pinion_key_open(key);
 		return -EBUSY;
 	}
-	*mtt = key->mtt;
 	die(key);
 	return 0;
 }

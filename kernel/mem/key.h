@@ -72,7 +72,7 @@ struct pinion_key {
 	u32 generation;			/* advanced when other memory is behind it */
 	u64 base;			/* the address of its first byte, as users give it */
 	u64 length;
-	struct pinion_mtt *mtt;		/* REGION */
+	struct pinion_mtt *mtt;		/* REGION: of who made the key, or of the pager */
 	struct pinion_pieces *pieces;	/* PIECES */
 	struct pinion_key *region;	/* WINDOW: a reference while VALID */
 	u64 region_offset;		/* WINDOW: of its first byte in the region */
@@ -93,11 +93,8 @@ void pinion_key_publish(struct pinion_key *key);
 /* Unpublish, close the gate for good and drop the owner's reference. Never fails. */
 void pinion_key_kill(struct pinion_key *key);
 
-/*
- * The same for a region, unless windows are bound to it: -EBUSY, and it lives on. Its
- * table as it was in the end is the caller's to free.
- */
-int pinion_key_kill_unbound(struct pinion_key *key, struct pinion_mtt **mtt);
+/* The same for a region, unless windows are bound to it: -EBUSY, and it lives on. */
+int pinion_key_kill_unbound(struct pinion_key *key);
 
 void pinion_key_put(struct pinion_key *key);
 

@@ -115,10 +115,9 @@ void pinion_mkey_enable(struct pinion_mkey *mkey)
 
 int pinion_mkey_end(struct pinion_mkey *mkey)
 {
-	struct pinion_mtt *mtt;
 	int err;
 
-	err = pinion_key_kill_unbound(mkey->key, &mtt);
+	err = pinion_key_kill_unbound(mkey->key);
 	if (err)
 		return err;
 	if (mkey->umem)

@@ -17,13 +17,6 @@
 
 #define REREG_FLAGS (IB_MR_REREG_TRANS | IB_MR_REREG_PD | IB_MR_REREG_ACCESS)
 
-/* What TRANSLATION changes, made before and taken over in one go. */
-struct backing {
-	struct ib_umem *umem;
-	struct pinion_mtt *mtt;
-	struct pinion_pager *pager;	/* pages come and go: owner of both */
-};
-
 int pinion_mr_refused(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
 		      const char *reason, int err)
 {
@@ -33,8 +26,8 @@ int pinion_mr_refused(struct ib_pd *pd, u64 start, u64 length, u64 iova, int acc
 	return err;
 }
 
-static int back_on_demand(struct backing *backing, struct ib_pd *pd, u64 start, u64 length,
-			  int access)
+static int back_on_demand(struct pinion_backing *backing, struct ib_pd *pd, u64 start,
+			  u64 length, int access)
 {
 	struct pinion_odp *odp = pinion_odp_create(pd->device, start, length, access);
 
@@ -46,7 +39,8 @@ static int back_on_demand(struct backing *backing, struct ib_pd *pd, u64 start, 
 	return 0;
 }
 
-static int back(struct backing *backing, struct ib_pd *pd, u64 start, u64 length, int access)
+static int back(struct pinion_backing *backing, struct ib_pd *pd, u64 start, u64 length,
+		int access)
 {
 	int err;
 
@@ -66,7 +60,7 @@ static int back(struct backing *backing, struct ib_pd *pd, u64 start, u64 length
 	return 0;
 }
 
-static void unback(struct backing *backing)
+static void unback(struct pinion_backing *backing)
 {
 	if (backing->pager) {
 		pinion_pager_destroy(backing->pager);
@@ -101,11 +95,10 @@ static void name_mr(struct pinion_mr *mr)
 }
 
 /**
- * pinion_region_make - a region of memory that a table describes, in force
+ * pinion_region_make - a region of memory that is there, in force
  * @keys: the device's keys
  * @pd: protection domain
- * @mtt: the table, the region's from here on
- * @pager: whose pages it speaks of, if they come and go; may have no table yet
+ * @backing: the memory, the region's from here on; a pager may have no table yet
  * @base: the address of the first byte as work requests name it
  * @length: in bytes
  * @access: IB_ACCESS_*
@@ -113,22 +106,23 @@ static void name_mr(struct pinion_mr *mr)
  * Return: the region or an ERR_PTR.
  */
 struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
-				 struct pinion_mtt *mtt, struct pinion_pager *pager, u64 base,
-				 u64 length, int access)
+				 const struct pinion_backing *backing, u64 base, u64 length,
+				 int access)
 {
+	struct pinion_pager *pager = backing->pager;
 	struct pinion_mr *mr;
 	struct pinion_key *key;
 
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	key = pinion_key_alloc(keys, mtt || pager ? PINION_KEY_REGION : PINION_KEY_DMA,
+	key = pinion_key_alloc(keys, backing->mtt || pager ? PINION_KEY_REGION : PINION_KEY_DMA,
 			       GFP_KERNEL_ACCOUNT);
 	if (IS_ERR(key)) {
 		kfree(mr);
 		return ERR_CAST(key);
 	}
-	key->mtt = mtt;
+	key->mtt = backing->mtt;
 	key->pd = pd;
 	key->rights = access & PINION_KEY_RIGHTS;
 	key->base = base;
@@ -138,6 +132,7 @@ struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
 	if (pager)
 		pinion_pager_attach(pager, key);
 	mr->key = key;
+	mr->backing = *backing;
 	mr->access = access;
 	pinion_key_publish(key);
 	name_mr(mr);
@@ -159,7 +154,7 @@ struct ib_mr *pinion_reg_user_mr(struct pinion_keys *keys, struct ib_pd *pd, u64
 				 u64 length, u64 iova, int access)
 {
 	u64 begun = trace_mr_reg_enabled() ? ktime_get_ns() : 0;
-	struct backing backing;
+	struct pinion_backing backing;
 	struct ib_mr *ibmr;
 	int err;
 
@@ -171,14 +166,13 @@ struct ib_mr *pinion_reg_user_mr(struct pinion_keys *keys, struct ib_pd *pd, u64
 	if (err)
 		return ERR_PTR(pinion_mr_refused(pd, start, length, iova, access,
 						 "not pinned, or no room for its table", err));
-	ibmr = pinion_region_make(keys, pd, backing.mtt, backing.pager,
-				  first_address(iova, access), length, access);
+	ibmr = pinion_region_make(keys, pd, &backing, first_address(iova, access), length,
+				  access);
 	if (IS_ERR(ibmr)) {
 		unback(&backing);
 		pinion_mr_refused(pd, start, length, iova, access, "no key", PTR_ERR(ibmr));
 		return ibmr;
 	}
-	to_pinion_mr(ibmr)->umem = backing.umem;
 	trace_mr_reg(ibmr->lkey, ibmr->iova, length, access, pinion_since(begun));
 	return ibmr;
 }
@@ -186,7 +180,7 @@ struct ib_mr *pinion_reg_user_mr(struct pinion_keys *keys, struct ib_pd *pd, u64
 /* Everything a rereg may change, decided before the gate is closed. */
 struct change {
 	bool translation;
-	struct backing backing;		/* if so: the new one, then the old one */
+	struct pinion_backing backing;	/* if so: the new one, then the old one */
 	struct ib_pd *pd;
 	u64 base;
 	u64 length;
@@ -216,9 +210,9 @@ static int apply(struct pinion_key *key, struct pinion_mr *mr, struct change *ch
 		/* Else the table is not ours to touch: a pager may exchange it. */
 		if (change->translation) {
 			key->generation++;
-			swap(mr->umem, change->backing.umem);
-			swap(key->mtt, change->backing.mtt);
-			swap(key->pager, change->backing.pager);
+			swap(mr->backing, change->backing);
+			key->mtt = mr->backing.mtt;
+			key->pager = mr->backing.pager;
 		}
 		key->pd = change->pd;
 		key->base = change->base;
@@ -261,7 +255,7 @@ struct ib_mr *pinion_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64
 	u64 begun = trace_mr_rereg_enabled() ? ktime_get_ns() : 0;
 	int err;
 
-	if (flags & ~REREG_FLAGS || !mr->umem)
+	if (flags & ~REREG_FLAGS || !mr->backing.umem)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (change.translation) {
 		change.base = first_address(iova, change.access);
@@ -272,10 +266,10 @@ struct ib_mr *pinion_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64
 		if (!err && change.backing.pager)
 			pinion_pager_attach(change.backing.pager, key);
 	} else {
-		err = ib_umem_check_rereg(mr->umem, flags, access);
+		err = ib_umem_check_rereg(mr->backing.umem, flags, access);
 		if (!err && !same_translation(mr->access, change.access))
 			err = -EOPNOTSUPP;
-		if (!err && mr->umem->is_dmabuf &&
+		if (!err && mr->backing.umem->is_dmabuf &&
 		    change.access & ~(PINION_DMABUF_RIGHTS | IB_ACCESS_OPTIONAL))
 			err = -EOPNOTSUPP;
 	}
@@ -303,10 +297,12 @@ struct ib_mr *pinion_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64
  */
 struct ib_mr *pinion_get_dma_mr(struct pinion_keys *keys, struct ib_pd *pd, int access)
 {
+	struct pinion_backing all = {};
+
 	/* Kernel addresses are for kernel protection domains only. */
 	if (pd->uobject)
 		return ERR_PTR(-EPERM);
-	return pinion_region_make(keys, pd, NULL, NULL, 0, U64_MAX, access);
+	return pinion_region_make(keys, pd, &all, 0, U64_MAX, access);
 }
 
 /**
@@ -318,14 +314,13 @@ struct ib_mr *pinion_get_dma_mr(struct pinion_keys *keys, struct ib_pd *pd, int 
 int pinion_dereg_mr(struct ib_mr *ibmr)
 {
 	struct pinion_mr *mr = to_pinion_mr(ibmr);
-	struct backing backing = { .umem = mr->umem, .pager = mr->key->pager };
 	u64 begun = trace_mr_dereg_enabled() ? ktime_get_ns() : 0;
 	int err;
 
-	err = pinion_key_kill_unbound(mr->key, &backing.mtt);
+	err = pinion_key_kill_unbound(mr->key);
 	if (err)
 		return err;
-	unback(&backing);
+	unback(&mr->backing);
 	pinion_mtt_free(mr->pages);
 	trace_mr_dereg(ibmr->lkey, ibmr->iova, ibmr->length, mr->access,
 		       pinion_since(begun));

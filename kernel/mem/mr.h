@@ -15,13 +15,20 @@
 			   IB_ACCESS_MW_BIND | IB_ZERO_BASED | \
 			   IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
 
+/* What a region's memory is, or NULL: not all kinds have all of it. */
+struct pinion_backing {
+	struct ib_umem *umem;		/* user memory, or a dma-buf */
+	struct pinion_mtt *mtt;		/* the table in force, unless a pager exchanges it */
+	struct pinion_pager *pager;	/* pages come and go: owner of both */
+};
+
 struct pinion_mr {
 	struct ib_mr ibmr;
 	struct pinion_key *key;
-	struct ib_umem *umem;		/* user memory, pinned */
+	struct pinion_backing backing;	/* ours; the key says where it is */
 	int access;			/* as registered; rights are in the key */
 	/* fast registration: filled by map_mr_sg, taken over by IB_WR_REG_MR */
-	struct pinion_mtt *pages;	/* changes places with the key's, gate closed */
+	struct pinion_mtt *pages;	/* changes places with the one in force, gate closed */
 	u32 max_pages;
 	u32 num_pages;
 	bool fresh;			/* not taken over yet */
@@ -56,10 +63,13 @@ int pinion_mr_refused(struct ib_pd *pd, u64 start, u64 length, u64 iova, int acc
 		      const char *reason, int err);
 int pinion_mr_check_span(u64 length, u64 iova, int access);
 
-/* With neither @mtt nor @pager: of all DMA addresses, for kernel consumers. */
+/*
+ * Takes over what is in @backing if all is well. With neither table nor pager: of all DMA
+ * addresses, for kernel consumers.
+ */
 struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
-				 struct pinion_mtt *mtt, struct pinion_pager *pager, u64 base,
-				 u64 length, int access);
+				 const struct pinion_backing *backing, u64 base, u64 length,
+				 int access);
 
 /* The verbs ops of the same names, less what only the verbs layer knows. */
 struct ib_mr *pinion_get_dma_mr(struct pinion_keys *keys, struct ib_pd *pd, int access);
