@@ -489,7 +489,7 @@ static void slow_hints_keep_no_other_region(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hint(test, t, t, PAGE_SIZE, 0), 0);
 	wait_for_completion(&slow.begun);
 	KUNIT_EXPECT_EQ(test, hint(test, t, other, 2 * PAGE_SIZE, 4 * PAGE_SIZE), 0);
-	kept = refcount_read(&other->odp->pager.users) > 1;
+	kept = refcount_read(&other->odp->pager.users.count) > 1;
 	KUNIT_EXPECT_FALSE(test, kept);
 	/* It would never end. */
 	if (kept)

@@ -13,8 +13,7 @@
 void pinion_pager_init(struct pinion_pager *pager, const struct pinion_pager_ops *ops)
 {
 	pager->ops = ops;
-	refcount_set(&pager->users, 1);
-	init_completion(&pager->unused);
+	pinion_users_init(&pager->users);
 	pager->memcg = get_mem_cgroup_from_mm(current->mm);
 }
 
@@ -32,8 +31,7 @@ void pinion_pager_attach(struct pinion_pager *pager, struct pinion_key *key)
 
 void pinion_pager_put(struct pinion_pager *pager)
 {
-	if (refcount_dec_and_test(&pager->users))
-		complete(&pager->unused);
+	pinion_users_put(&pager->users);
 }
 
 void pinion_pager_destroy(struct pinion_pager *pager)
@@ -44,8 +42,7 @@ void pinion_pager_destroy(struct pinion_pager *pager)
 	if (!pager)
 		return;
 	WRITE_ONCE(pager->ending, true);
-	pinion_pager_put(pager);
-	wait_for_completion(&pager->unused);
+	pinion_users_drain(&pager->users);
 	key = pager->key;
 	memcg = pager->memcg;
 	pager->ops->destroy(pager);

@@ -8,9 +8,9 @@
 #define PINION_MEM_PAGER_H
 
 #include <linux/atomic.h>
-#include <linux/completion.h>
-#include <linux/refcount.h>
 #include <linux/types.h>
+
+#include "users.h"
 
 struct mem_cgroup;
 struct pinion_key;
@@ -46,8 +46,7 @@ struct pinion_pager_ops {
 struct pinion_pager {
 	const struct pinion_pager_ops *ops;
 	struct pinion_key *key;		/* a reference */
-	refcount_t users;		/* who faults, outside any gate */
-	struct completion unused;
+	struct pinion_users users;	/* who faults, outside any gate */
 	bool ending;			/* who prefetches may stop */
 	struct mem_cgroup *memcg;	/* of who registered the memory */
 	atomic64_t counts[PINION_PAGER_NUM_COUNTS];
@@ -68,7 +67,7 @@ void pinion_pager_destroy(struct pinion_pager *pager);
 /* Inside a gate: keep it until pinion_pager_put(). */
 static inline void pinion_pager_get(struct pinion_pager *pager)
 {
-	refcount_inc(&pager->users);
+	pinion_users_get(&pager->users);
 }
 
 void pinion_pager_put(struct pinion_pager *pager);

@@ -165,7 +165,7 @@ u32 pinion_mcast_members(struct pinion_node *from, const union ib_gid *mgid,
 		walk->seen = m->number;
 		if (m->qp == except || !hears(m, mgid, net))
 			continue;
-		refcount_inc(&m->qp->refs);
+		pinion_users_get(&m->qp->finders);
 		found[count++] = m->qp;
 	}
 	mutex_unlock(&mcast_lock);

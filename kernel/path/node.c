@@ -110,7 +110,7 @@ static struct pinion_qp *get_qp(struct pinion_node *node, u32 qpn)
 	xa_lock(&node->qps);
 	qp = xa_load(&node->qps, qpn);
 	if (qp)
-		refcount_inc(&qp->refs);
+		pinion_users_get(&qp->finders);
 	xa_unlock(&node->qps);
 	return qp;
 }
@@ -139,8 +139,7 @@ out:
 
 void pinion_qp_put(struct pinion_qp *qp)
 {
-	if (refcount_dec_and_test(&qp->refs))
-		complete(&qp->unused);
+	pinion_users_put(&qp->finders);
 }
 
 static int reserve_random(struct xarray *xa, u32 first, u32 last, void *entry, u32 *number)
@@ -169,22 +168,19 @@ void pinion_node_del_qp(struct pinion_node *node, struct pinion_qp *qp)
 {
 	pinion_mcast_leave_all(qp);
 	xa_erase(&node->qps, qp->ibqp.qp_num);
-	pinion_qp_put(qp);
-	wait_for_completion(&qp->unused);
+	pinion_users_drain(&qp->finders);
 }
 
 int pinion_node_add_srq(struct pinion_node *node, struct pinion_srq *srq)
 {
-	refcount_set(&srq->refs, 1);
-	init_completion(&srq->unused);
+	pinion_users_init(&srq->finders);
 	return reserve_random(&node->srqs, 1, PINION_MAX_QPN, srq, &srq->srqn);
 }
 
 void pinion_node_del_srq(struct pinion_node *node, struct pinion_srq *srq)
 {
 	xa_erase(&node->srqs, srq->srqn);
-	pinion_srq_put(srq);
-	wait_for_completion(&srq->unused);
+	pinion_users_drain(&srq->finders);
 }
 
 struct pinion_srq *pinion_srq_get(struct pinion_node *node, u32 srqn)
@@ -194,15 +190,14 @@ struct pinion_srq *pinion_srq_get(struct pinion_node *node, u32 srqn)
 	xa_lock(&node->srqs);
 	srq = xa_load(&node->srqs, srqn);
 	if (srq)
-		refcount_inc(&srq->refs);
+		pinion_users_get(&srq->finders);
 	xa_unlock(&node->srqs);
 	return srq;
 }
 
 void pinion_srq_put(struct pinion_srq *srq)
 {
-	if (refcount_dec_and_test(&srq->refs))
-		complete(&srq->unused);
+	pinion_users_put(&srq->finders);
 }
 
 /*

@@ -78,8 +78,7 @@ int pinion_qp_init(struct pinion_qp *qp, bool sig_all)
 	atomic_set(&sq->wanted, 0);
 	mutex_init(&qp->resp.lock);
 	spin_lock_init(&sq->post_lock);
-	refcount_set(&qp->refs, 1);
-	init_completion(&qp->unused);
+	pinion_users_init(&qp->finders);
 	INIT_LIST_HEAD(&qp->memberships);
 	hrtimer_setup(&sq->timer, expire, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	INIT_WORK(&sq->work, execute);

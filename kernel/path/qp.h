@@ -18,6 +18,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "../logic/op.h"
+#include "../mem/users.h"
 #include "node.h"
 #include "recvq.h"
 #include "ring.h"
@@ -70,8 +71,7 @@ struct pinion_qp {
 	 * take for ever would be waited for by strangers, and by the kernel.
 	 */
 	struct workqueue_struct *wq;
-	refcount_t refs;		/* finders by number */
-	struct completion unused;
+	struct pinion_users finders;	/* by number, or as a member of a group */
 	bool user;
 	u8 service;			/* enum pinion_service, set by pinion_qp_init() */
 	bool dying;			/* set with both locks held; nothing is armed after */

@@ -8,6 +8,7 @@
 
 #include <rdma/ib_verbs.h>
 
+#include "../mem/users.h"
 #include "ring.h"
 
 struct pinion_recvq {
@@ -67,8 +68,7 @@ struct pinion_srq {
 	struct pinion_node *node;
 	struct pinion_recvq rq;
 	u32 srqn;
-	refcount_t refs;		/* finders by number (XRC); see path/node.h */
-	struct completion unused;
+	struct pinion_users finders;	/* by number (XRC); see path/node.h */
 	u32 limit;			/* 0: disarmed; under rq.lock */
 	bool user;
 	struct rdma_user_mmap_entry *mmap;
