@@ -252,7 +252,7 @@ static void a68_counters(void)
 }
 
 static const struct test tests[] = {
-	TEST(a68_moves, "A68 content follows a move"),
+	TEST(a68_moves, "A68 content follows a move (class 6)"),
 	TEST(a68_idle_moves, "A68 moves while nobody asks"),
 	TEST(a68_fences, "A68 fences are waited for"),
 	TEST(a68_fence_kill, "A68 killed while it waits for a fence"),

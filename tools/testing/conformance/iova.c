@@ -157,7 +157,7 @@ static const struct test tests[] = {
 	TEST(a54_zero, "A54 iova 0"),
 	TEST(a55_page_offset, "A55 another offset in the page"),
 	TEST(a56_outside, "A56 the memory's own address is outside"),
-	TEST(a57_overflow, "A57 iova + length overflows"),
+	TEST(a57_overflow, "A57 iova + length overflows (class 2)"),
 	TEST(a57_exactly, "A57 iova + length is exactly 2^64"),
 	TEST(a58_independent, "A58 huge, and equal to another region's"),
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * ibv_reg_mr(3), on-demand paging: nothing is pinned, and what the device sees is
- * what the process sees (items A29 to A32, A41 to A52; A50
- * is in odp_load.c).
+ * what the process sees (items A29 to A32 and A41 to A52, but A50, which is in
+ * odp_load.c).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -528,9 +528,9 @@ static const struct test tests[] = {
 	TEST(a46_first_access, "A46 first access"),
 	TEST(a47_shapes, "A47 offsets and lengths"),
 	TEST(a48_words, "A48 atomics"),
-	TEST(a49_iova, "A49 iova other than the address"),
+	TEST(a49_iova, "A49 iova other than the address (class 14)"),
 	TEST(a51_advise, "A51 ibv_advise_mr"),
-	TEST(a51_ended, "A51 hints to regions that end"),
+	TEST(a51_ended, "A51 hints to regions that end (class 12)"),
 	TEST(a52_counters, "A52 statistics"),
 };
 

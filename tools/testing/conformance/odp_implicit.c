@@ -574,7 +574,7 @@ static const struct test tests[] = {
 	TEST(a41_file, "A41 a file"),
 	TEST(a41_hugetlb, "A41 huge pages"),
 	TEST(a41_rights, "A41 rights of the key"),
-	TEST(a41_reclaim, "A41 children go when they are empty"),
+	TEST(a41_reclaim, "A41 children go when they are empty (class 9)"),
 	TEST(a42_refused, "A42 what is no implicit region"),
 	TEST(a43_holes, "A43 where nothing is mapped"),
 	TEST(a44_protection, "A44 protection of the mapping"),

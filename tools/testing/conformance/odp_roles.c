@@ -346,7 +346,8 @@ static const struct test tests[] = {
 	TEST(a47_mtus, "A47 path MTUs"),
 	TEST(a48_atomic_write, "A48 atomic write to missing pages"),
 	TEST(a48_flush, "A48 flush of missing pages"),
-	TEST(a51_other_kinds, "A51 advice to regions of other kinds"),
+	TEST(a51_other_kinds,
+	     "A51 advice to regions of other kinds (class 13)"),
 };
 
 HARNESS_MAIN("On-demand memory in every role", tests)

@@ -460,7 +460,7 @@ static const struct test tests[] = {
 	TEST(a6_null_and_errno, "A6 failure is NULL and errno"),
 	TEST(a7_unaligned, "A7 any alignment, exact to the byte"),
 	TEST(a8_length_zero, "A8 length 0 is EINVAL"),
-	TEST(a9_overflow, "A9 address + length overflows"),
+	TEST(a9_overflow, "A9 address + length overflows (class 1)"),
 	TEST(a10_unmapped, "A10 unmapped memory, nothing stays pinned"),
 	TEST(a11_read_only, "A11 read-only mappings"),
 	TEST(a12_memlock, "A12 RLIMIT_MEMLOCK exceeded"),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * ibv_rereg_mr(3): what changes, what stays, what is refused and what is left then
- * (items B1 to B28; those under load are in rereg_load.c, those of
- * other kinds of regions in rereg_kinds.c).
+ * (items B1 to B28; those under load are in rereg_load.c, those of other kinds of
+ * regions in rereg_kinds.c).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -412,14 +412,14 @@ static const struct test tests[] = {
 	TEST(b4_combinations, "B4 all combinations"),
 	TEST(b5_ignored, "B5 what no flag asks for is ignored"),
 	TEST(b6_no_access, "B6 access 0"),
-	TEST(b7_access_without_flag, "B7 B9 access without CHANGE_ACCESS"),
-	TEST(b8_input, "B8 B9 errors of input leave the old region"),
+	TEST(b7_access_without_flag, "B7,B9 access without CHANGE_ACCESS"),
+	TEST(b8_input, "B8,B9 errors of input leave the old region"),
 	TEST(b10_no_flags, "B10 no flags"),
 	TEST(b11_kernel, "B11 what the kernel refuses"),
 	TEST(b12_needs_local_write, "B12 remote writing needs LOCAL_WRITE"),
 	TEST(b13_pinned_read_only, "B13 made writable"),
 	TEST(b14_unmapped, "B14 unmapped memory"),
-	TEST(b15_fork_range, "B15 B16 B17 fork ranges"),
+	TEST(b15_fork_range, "B15,B16,B17 fork ranges"),
 	TEST(b18_dereg_after_failure, "B18 dereg after a failure"),
 	TEST(b19_reused, "B19 handle and keys"),
 	TEST(b20_pins, "B20 pins follow"),

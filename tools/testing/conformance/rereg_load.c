@@ -263,7 +263,7 @@ static void b20_two_threads(void)
 }
 
 static const struct test tests[] = {
-	TEST(b20_two_threads, "B20 four threads change one region"),
+	TEST(b20_two_threads, "B20 four threads change one region (class 7)"),
 	TEST(b21_page, "B21 small reads see one memory"),
 	TEST(b21_many_pages, "B21 reads of many pages see one memory"),
 	TEST(b21_large, "B21 reads of megabytes see one memory"),

@@ -506,7 +506,8 @@ static const struct test tests[] = {
 	TEST(s8_xrc, "S8 XRC"),
 	TEST(s9_xrc_atomics, "S9 XRC atomics"),
 	TEST(s10_xrc_wrong_srq, "S10 XRC with a wrong queue"),
-	TEST(s11_xrc_initiator, "S11 nothing arrives at an XRC initiator"),
+	TEST(s11_xrc_initiator,
+	     "S11 nothing arrives at an XRC initiator (class 21)"),
 	TEST(s12_domain, "S12 a queue of another domain than its users"),
 };
 

@@ -301,7 +301,7 @@ static void w19_unbind_under_load(void)
 
 static const struct test tests[] = {
 	TEST(w10_other_qp, "W10 type 2 belongs to its queue pair"),
-	TEST(w11_other_pd, "W11 foreign domains"),
+	TEST(w11_other_pd, "W11 foreign domains (class 17)"),
 	TEST(w12_range, "W12 outside the region"),
 	TEST(w13_local_write, "W13 writing needs LOCAL_WRITE of the region"),
 	TEST(w14_not_local, "W14 a window's key is no lkey"),

@@ -696,7 +696,7 @@ static const struct test tests[] = {
 	TEST(q1_ud_srq, "D14-Q1-UD-with-a-shared-receive-queue"),
 	TEST(q2_allocators, "D14-Q2-allocators-that-fail"),
 	TEST(q3_default, "D14-Q3-one-ring-in-the-kernel's-memory"),
-	TEST(q4_places, "D14-Q4-places-in-a-umem"),
+	TEST(q4_places, "D14-Q4-places-in-a-umem-class-26"),
 	TEST(q5_whose, "D14-Q5-D20-umems-that-will-not-do"),
 	TEST(q6_absent, "D14-Q6-a-place-for-no-ring"),
 	TEST(q10_failed, "D14-Q10-a-create-that-fails"),

@@ -501,7 +501,7 @@ static void p5_described(void)
 }
 
 static const struct test tests[] = {
-	TEST(p1_queue_pairs, "P1 queue pairs and completion queues"),
+	TEST(p1_queue_pairs, "P1 queue pairs and completion queues (class 19)"),
 	TEST(p2_dereg, "P2 regions: ended once, changed meanwhile"),
 	TEST(p3_windows, "P3 windows bound while the region ends"),
 	TEST(p4_groups, "P4 members of groups"),

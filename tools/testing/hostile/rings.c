@@ -553,7 +553,7 @@ static const struct test tests[] = {
 	TEST(r2_opcodes, "R2 R3 unknown opcodes, and the kernel's own"),
 	TEST(r4_services, "R4 opcodes of another service"),
 	TEST(r5_counts, "R5 too many SGEs"),
-	TEST(r6_inline, "R6 inline lengths"),
+	TEST(r6_inline, "R6 inline lengths (class 3)"),
 	TEST(r7_flags, "R7 unknown flags"),
 	TEST(r8_address_handles, "R8 address handles"),
 	TEST(r9_keys, "R9 keys and queue pairs of other processes"),
