@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The module of the unit tests. Each *_test.c includes the one source file it tests,
- * so nothing here needs pinion.ko, a device, or memory that anyone owns.
+ * The module of the unit tests. Each *_test.c includes the source it tests, so nothing
+ * here needs pinion.ko, or a device that anyone could open.
  */
 #include <linux/module.h>
 

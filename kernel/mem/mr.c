@@ -140,7 +140,7 @@ struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
 }
 
 /**
- * pinion_reg_user_mr - pin user memory and give it a key
+ * pinion_reg_user_mr - pin user memory, or watch it, and give it a key
  * @keys: the device's keys
  * @pd: protection domain
  * @start: user address, any alignment
@@ -309,7 +309,8 @@ struct ib_mr *pinion_get_dma_mr(struct pinion_keys *keys, struct ib_pd *pd, int 
  * pinion_dereg_mr - end a region
  * @ibmr: the region
  *
- * Return: 0: nothing touches the memory any more; -EBUSY while windows are bound.
+ * Return: 0: nothing touches the memory any more; -EBUSY while windows are bound to it
+ * or pieces of it are lent.
  */
 int pinion_dereg_mr(struct ib_mr *ibmr)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The executor of a send queue: fetch a private copy of the next request, check
- * it, perform it here or through an engine, complete it. Never waits: a request
- * that must wait parks, and the timer has it tried again.
+ * it, perform it here or through an engine, complete it. Never waits for a peer: a
+ * request that must wait parks, and the timer has it tried again.
  */
 #include <linux/sched/signal.h>
 

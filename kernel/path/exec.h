@@ -9,7 +9,8 @@
 
 /*
  * Perform what is posted until the queue is empty, waits, or may not run in its
- * state. @qp->sq.exec is held. Sleeps.
+ * state; or until this turn is over, and the work item goes on. @qp->sq.exec is held.
+ * Sleeps.
  */
 void pinion_sq_run(struct pinion_qp *qp);
 

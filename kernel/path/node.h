@@ -50,7 +50,7 @@ struct pinion_node {
 	struct xarray qps;		/* by QPN; xa_lock pins a QP for get */
 	struct xarray srqs;
 	struct xarray ahs;
-	struct workqueue_struct *wq;	/* executors that have no caller's context */
+	struct workqueue_struct *wq;	/* executors of kernel consumers' queues */
 
 	/* under nodes_lock */
 	union ib_gid gids[PINION_GID_TABLE_LEN];

@@ -2,7 +2,7 @@
 /*
  * The lock of one queue, which costs nothing where the application promised that
  * one thread at a time uses it. Held for the time of a copy, never longer, except
- * where the ring itself is replaced.
+ * where the ring itself is replaced, or swept of a queue pair that has ended.
  */
 #ifndef PINION_LOCK_H
 #define PINION_LOCK_H

@@ -25,7 +25,7 @@ static struct ibv_mr *pinned_or_on_demand(struct rpma_peer *peer, void *ptr,
 /*
  * A device refuses the right to flush to persistence where nothing persists, with
  * EINVAL. Such memory is still good for all else it is registered for, and a peer
- * that flushes by reading may have been told to (see rpma_peer_cfg(3rpma)).
+ * that flushes by reading may have been told to (see rpma_peer_cfg_new(3rpma)).
  */
 static struct ibv_mr *with_rights(struct rpma_peer *peer, void *ptr,
 				  size_t size, int access)

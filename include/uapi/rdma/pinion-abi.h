@@ -6,7 +6,8 @@
  *
  * Every queue is memory of both: a header of two cache lines, then a
  * power-of-two number of equal slots. Indices are free running 32-bit numbers;
- * the slot of index i is (i & (entries - 1)). Each word has one writer:
+ * the slot of index i is (i & (entries - 1)). Each word has one writer, but for @arm,
+ * which the kernel clears, and for a reset, which sets both indices to 0:
  *
  *	queue	   user_idx is		kern_idx is
  *	SQ	   next slot to fill	next slot the kernel executes
