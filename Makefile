@@ -12,15 +12,15 @@ help:
 	@sed -n 's/^#: //p' $(firstword $(MAKEFILE_LIST))
 
 #: make demo       show the device at work, in a box; sets everything up itself
-#: make check      the tests, on all kernels: half an hour; sets everything up itself
-#: make check-all  all suites on all beds: hours
-#: make bench      pinion beside rxe, siw, memcpy and bare pinning
+#: make check      a selection of the tests, on all kernels; sets everything up itself
+#: make check-all  every suite on every bed: hours
+#: make bench      pinion beside rxe, siw, memcpy and bare pinning: build/bench*.json
 #: make            the module (where there are kernel headers), provider, libraries, tools
 #: make kernel     the module against KDIR, default: the running kernel's headers
 #: make lib        the provider, for the installed rdma-core; libpinion-rpma, -mlx5dv
 #: make tools      what pinion-box runs, the test programs
-#: make kunit      the module's unit tests, in a box
-#: make style      checkpatch, W=1, sparse, clang-format, shellcheck, layer rules
+#: make kunit      the module's unit tests, in a box with lockdep
+#: make style      checkpatch, W=1, sparse, clang-format, -Wextra, shellcheck, layer rules
 #: make install    module, provider, libraries, box, manual, examples (PREFIX, DESTDIR)
 #: make dkms       the module through DKMS instead: follows kernel updates
 #: make uninstall  remove exactly what `make install' put there
@@ -41,7 +41,7 @@ tools:
 	$(MAKE) -C tools/testing O=$(CURDIR)/build/testing
 
 kunit:
-	scripts/check kunit
+	scripts/check checked/kunit
 
 demo check style:
 	scripts/$@

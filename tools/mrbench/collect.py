@@ -3,7 +3,7 @@
 """Usage: collect.py OUT.json DIR PART...
 
 Puts what mrbench --json wrote for each PART, DIR/PART*.json, into one file, beside what
-is there of other parts. Exit status: 0."""
+is there of other parts. Exit status: 0, or 1 for a wrong call."""
 import glob
 import json
 import os

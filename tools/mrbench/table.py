@@ -3,7 +3,7 @@
 """Usage: table.py FILE.json...
 
 Prints what mrbench --json wrote: devices side by side, with ratios.
-Exit status: 0."""
+Exit status: 0, or 1 for a wrong call."""
 import json
 import os
 import sys

@@ -7,7 +7,7 @@ where a byte came from, so a copy of it sends something else (DIR/varied).
 
 Usage: run_pyverbs.py DIR DEVICE GID_INDEX SECONDS LEAST [TEST...]
 DIR holds the modules of the `tests' package. LEAST is how many must pass.
-Exit status: 0 when at least LEAST passed and none failed.
+Exit status: 0 when at least LEAST passed and none failed, else 1; 2 for a wrong call.
 """
 import multiprocessing
 import os

@@ -34,7 +34,8 @@ const char *device_missing(void)
 	struct ibv_context *ctx;
 
 	if (!device)
-		return opt.device ? "no such verbs device" : "no verbs device";
+		return opt.device ? "no such verbs device; see ibv_devices" :
+				    "no verbs device; see pinion-box(1)";
 	snprintf(name, sizeof(name), "%s", ibv_get_device_name(device));
 	ctx = ibv_open_device(device);
 	if (!ctx)
