@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,7 +14,6 @@
 
 #include "dmabuf.h"
 #include "link.h"
-#include "raw.h"
 #include "raw.h"
 #include "resources.h"
 
@@ -393,6 +393,22 @@ static void a73_accounting(void)
 	both_ways(&r);
 }
 
+/* Buffers are attached to a device of the machine: here one of the platform. */
+static void a74_dma_device(void)
+{
+	char path[PATH_MAX], bus[PATH_MAX];
+	ssize_t length;
+
+	begin();
+	snprintf(path, sizeof(path),
+		 "/sys/class/infiniband/%s/device/subsystem",
+		 ibv_get_device_name(dev.ctx->device));
+	length = readlink(path, bus, sizeof(bus) - 1);
+	CHECK(length > 0);
+	bus[length] = 0;
+	CHECK(strstr(bus, "bus/platform"));
+}
+
 #if HAVE_REG_MR_EX
 static void a75_reg_mr_ex(void)
 {
@@ -495,6 +511,7 @@ static const struct test tests[] = {
 	TEST(a72_twice, "A72 deregistered twice"),
 	TEST(a72_kill, "A72 the process is killed"),
 	TEST(a73_accounting, "A73 nothing is pinned"),
+	TEST(a74_dma_device, "A74 a device for DMA"),
 	TEST(a75_reg_mr_ex, "A75 ibv_reg_mr_ex"),
 	TEST(a75_driver_data, "A75 with data for the driver"),
 	TEST(a76_checked_first, "A76 checks before the buffer is touched"),
