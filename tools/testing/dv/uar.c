@@ -39,6 +39,7 @@ static void u1_alloc(void)
 		MUST_NOT(mlx5dv_devx_alloc_uar(dev.ctx, bit), EOPNOTSUPP);
 }
 
+#ifdef HAVE_EXPORT
 /* All of the page, with its model. */
 static struct buf *page_of(uar_t uar)
 {
@@ -61,6 +62,7 @@ static void traffic(struct link *link, int fd, struct buf *buf)
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	region_free(&other);
 }
+#endif
 
 static void u2_export(void)
 {
