@@ -30,7 +30,7 @@
 #include <termios.h>
 #include <time.h>
 
-#include "frame.h"
+#include "../frame.h"
 
 /* Where the machine's own root is seen while the new one is put together. */
 #define STAGE "/tmp"

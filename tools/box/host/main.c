@@ -27,7 +27,7 @@
 #include <termios.h>
 #include <time.h>
 
-#include "frame.h"
+#include "../frame.h"
 
 enum { STATUS_BOX = 123, STATUS_TIMEOUT = 124 };
 enum { GRACE = 10 }; /* seconds for the guest to end by itself */
