@@ -17,8 +17,7 @@ enum frame_type {
 	FRAME_READY = 'R', /* the guest is up: stdin may be sent */
 	FRAME_OUT = 'O',
 	FRAME_ERR = 'E',
-	FRAME_EXIT =
-		'X', /* int32: status of the command, as a shell would give it */
+	FRAME_EXIT = 'X', /* int32: the command's status, as of a shell */
 	FRAME_ACK = 'A', /* one FRAME_IN has been read */
 	FRAME_DONE = 'D', /* int32: status of the clean-up; nothing follows */
 	/* to the guest */

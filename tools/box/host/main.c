@@ -17,20 +17,33 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
 
 #include "../frame.h"
+#include "machine.h"
 
 enum { STATUS_BOX = 123, STATUS_TIMEOUT = 124 };
 enum { GRACE = 10 }; /* seconds for the guest to end by itself */
+enum { CLEAN_UP = 240 };
+
+struct session {
+	int fd, fd_out; /* sockets; frames come on the one or the other, never on both */
+	double limit; /* the command's time, 0 for any */
+	double deadline; /* of what is under way, 0 is none */
+	bool ready, stdin_open, killed, done;
+	int unread; /* frames of stdin */
+	int interrupts;
+	int status; /* -1: not known yet */
+	struct frame_reader reader;
+};
 
 static struct termios tty_saved;
 static int tty_raw;
@@ -128,80 +141,153 @@ static void send_winsize(int fd)
 	send_frame(fd, FRAME_WINSIZE, size, sizeof(size));
 }
 
-static pid_t start(char **argv, const char *log, int sock, int sock_out)
-{
-	pid_t parent = getpid();
-	pid_t pid = fork();
-	int fd;
+/* ------------------------------------------------------------ what may happen */
 
-	if (pid)
-		return pid;
-	/* Not in the terminal's foreground group: ^C is for the command inside. */
-	setsid();
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(STATUS_BOX);
-	fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0666);
-	if (fd < 0)
-		_exit(STATUS_BOX);
-	dup2(fd, 1);
-	dup2(fd, 2);
-	fd = open("/dev/null", O_RDONLY);
-	dup2(fd, 0);
-	/* Out of the way of each other first. */
-	sock = fcntl(sock, F_DUPFD, 10);
-	sock_out = fcntl(sock_out, F_DUPFD, 10);
-	dup2(sock, 3);
-	dup2(sock_out, 4);
-	for (fd = 5; fd < 64; fd++)
-		close(fd);
-	execvp(argv[0], argv);
-	dprintf(2, "%s: %s\n", argv[0], strerror(errno));
-	_exit(STATUS_BOX);
+/* How long to wait, -1 is for ever. False: no longer. */
+static bool in_time(struct session *s, int *wait_ms)
+{
+	double t = now();
+
+	*wait_ms = -1;
+	if (!s->deadline)
+		return true;
+	if (t >= s->deadline) {
+		if (s->killed || s->done || s->status >= 0 || !s->ready)
+			return false;
+		/* Ask first, for the sake of the console log. */
+		send_frame(s->fd, FRAME_KILL, NULL, 0);
+		s->killed = true;
+		s->deadline = t + GRACE;
+	}
+	*wait_ms = (s->deadline - t) * 1000 + 1;
+	return true;
 }
 
-/* The machine's helpers are our children once it is gone: end them all. */
-static void reap_all(pid_t machine)
+/* The first one is for the command, the next for us. False: it ends all. */
+static bool take_signal(struct session *s)
 {
-	kill(-machine, SIGKILL);
-	kill(machine, SIGKILL);
-	for (;;) {
-		char path[64];
-		FILE *f;
-		int pid;
-		int any = 0;
+	unsigned char c;
+	int32_t sig;
 
-		while (waitpid(-1, NULL, WNOHANG) > 0)
-			;
-		snprintf(path, sizeof(path), "/proc/self/task/%d/children",
-			 getpid());
-		f = fopen(path, "r");
-		if (!f)
-			return;
-		while (fscanf(f, "%d", &pid) == 1) {
-			kill(pid, SIGKILL);
-			any = 1;
-		}
-		fclose(f);
-		if (!any)
-			return;
-		usleep(1000);
+	if (read(sig_pipe[0], &c, 1) != 1)
+		return true;
+	sig = c;
+	if (sig == SIGWINCH) {
+		send_winsize(s->fd);
+	} else if (s->ready && !s->interrupts++) {
+		send_frame(s->fd, FRAME_SIGNAL, &sig, sizeof(sig));
+	} else {
+		s->status = 128 + sig;
+		return false;
 	}
+	return true;
+}
+
+static void carry_input(struct session *s)
+{
+	char buf[INPUT_MAX];
+	ssize_t n = read(0, buf, sizeof(buf));
+
+	if (n > 0) {
+		send_frame(s->fd, FRAME_IN, buf, n);
+		s->unread++;
+	} else if (n == 0 || errno != EINTR) {
+		send_frame(s->fd, FRAME_IN, NULL, 0);
+		s->stdin_open = false;
+	}
+}
+
+static void take_frame(struct session *s, const struct frame *f)
+{
+	int32_t value = 0;
+
+	if (f->len >= sizeof(value))
+		memcpy(&value, f->data, sizeof(value));
+	switch (f->type) {
+	case FRAME_READY:
+		s->ready = true;
+		s->deadline = s->limit ? now() + s->limit : 0;
+		if (f->len && f->data[0]) {
+			tty_make_raw();
+			send_winsize(s->fd);
+		}
+		break;
+	case FRAME_OUT:
+		(void)!write_all(1, f->data, f->len);
+		break;
+	case FRAME_ERR:
+		(void)!write_all(2, f->data, f->len);
+		break;
+	case FRAME_ACK:
+		s->unread--;
+		break;
+	case FRAME_EXIT:
+		tty_restore();
+		s->status = value & 255;
+		s->deadline = now() + CLEAN_UP;
+		break;
+	case FRAME_DONE:
+		if (value && s->status == 0)
+			s->status = STATUS_BOX;
+		s->done = true;
+		s->deadline = now() + GRACE;
+		break;
+	}
+}
+
+/* Until the machine, a signal or the time ends it. */
+static void converse(struct session *s)
+{
+	int wait_ms;
+
+	while (in_time(s, &wait_ms)) {
+		bool feed = s->ready && s->stdin_open && s->status < 0 &&
+			    s->unread < INPUT_FRAMES;
+		struct pollfd p[] = {
+			{ .fd = s->fd,
+			  .events = POLLIN | (queue.len ? POLLOUT : 0) },
+			{ .fd = sig_pipe[0], .events = POLLIN },
+			{ .fd = feed ? 0 : -1, .events = POLLIN },
+			{ .fd = s->fd_out, .events = POLLIN },
+		};
+
+		if (poll(p, 4, wait_ms) < 0 && errno != EINTR)
+			return;
+		if (p[1].revents & POLLIN && !take_signal(s))
+			return;
+		if (p[2].revents)
+			carry_input(s);
+		if (p[0].revents & POLLOUT)
+			flush_queue(s->fd);
+		if ((p[0].revents | p[3].revents) &
+		    (POLLIN | POLLHUP | POLLERR)) {
+			int from = p[3].revents & POLLIN ? s->fd_out : s->fd;
+
+			if (frame_read(from, &s->reader) < 0)
+				return;
+			take_frame(s, &s->reader.f);
+		}
+	}
+}
+
+static void catch_signals(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT,
+				       SIGWINCH };
+	struct sigaction sa = { .sa_handler = on_signal };
+	size_t i;
+
+	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigaction(signals[i], &sa, NULL);
 }
 
 int main(int argc, char **argv)
 {
-	struct frame_reader reader = { 0 };
-	double deadline, limit = 0, up = 60, t;
+	struct session s = { .stdin_open = true, .status = -1 };
 	const char *log = "/dev/null";
-	int sock[2], out[2], opt, status = -1, stdin_open = 1, ready = 0,
-				  interrupts = 0;
-	int killed = 0, done = 0, unread = 0;
-	struct sigaction sa = { .sa_handler = on_signal };
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT,
-				       SIGWINCH };
-	size_t i;
-	pid_t pid;
+	int sock[2], out[2], opt;
+	double up = 60;
+	pid_t machine;
 
 	while ((opt = getopt(argc, argv, "+l:t:u:")) != -1) {
 		switch (opt) {
@@ -209,7 +295,7 @@ int main(int argc, char **argv)
 			log = optarg;
 			break;
 		case 't':
-			limit = atof(optarg);
+			s.limit = atof(optarg);
 			break;
 		case 'u':
 			up = atof(optarg);
@@ -229,135 +315,23 @@ int main(int argc, char **argv)
 		perror("box-host");
 		return STATUS_BOX;
 	}
-	pid = start(argv + optind, log, sock[1], out[1]);
-	if (pid < 0) {
+	machine = machine_start(argv + optind, log, sock[1], out[1]);
+	if (machine < 0) {
 		perror("box-host: fork");
 		return STATUS_BOX;
 	}
 	close(sock[1]);
 	close(out[1]);
-	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		sigaction(signals[i], &sa, NULL);
-	deadline = now() + up;
-
-	for (;;) {
-		struct pollfd p[4] = {
-			{ .fd = sock[0],
-			  .events = POLLIN | (queue.len ? POLLOUT : 0) },
-			{ .fd = sig_pipe[0], .events = POLLIN },
-			{ .fd = ready && stdin_open && status < 0 &&
-						unread < INPUT_FRAMES ?
-					0 :
-					-1,
-			  .events = POLLIN },
-			{ .fd = out[0], .events = POLLIN },
-		};
-		int wait_ms = -1;
-		char buf[INPUT_MAX];
-
-		t = now();
-		if (deadline) {
-			if (t >= deadline) {
-				if (killed || done || status >= 0 || !ready)
-					break;
-				/* Ask first, for the sake of the console log. */
-				send_frame(sock[0], FRAME_KILL, NULL, 0);
-				killed = 1;
-				deadline = t + GRACE;
-				continue;
-			}
-			wait_ms = (deadline - t) * 1000 + 1;
-		}
-		if (poll(p, 4, wait_ms) < 0 && errno != EINTR)
-			break;
-
-		if (p[1].revents & POLLIN) {
-			unsigned char c;
-
-			if (read(sig_pipe[0], &c, 1) == 1) {
-				int32_t sig = c;
-
-				if (sig == SIGWINCH)
-					send_winsize(sock[0]);
-				else if (ready && !interrupts++)
-					send_frame(sock[0], FRAME_SIGNAL, &sig,
-						   sizeof(sig));
-				else if (interrupts > 1 || !ready) {
-					status = 128 + sig;
-					break;
-				}
-			}
-		}
-
-		if (p[2].revents) {
-			ssize_t n = read(0, buf, sizeof(buf));
-
-			if (n > 0) {
-				send_frame(sock[0], FRAME_IN, buf, n);
-				unread++;
-			} else if (n == 0 || errno != EINTR) {
-				send_frame(sock[0], FRAME_IN, NULL, 0);
-				stdin_open = 0;
-			}
-		}
-
-		if (p[0].revents & POLLOUT)
-			flush_queue(sock[0]);
-		/* Frames come on the one or the other, never on both. */
-		if ((p[0].revents | p[3].revents) &
-		    (POLLIN | POLLHUP | POLLERR)) {
-			int from = p[3].revents & POLLIN ? out[0] : sock[0];
-			struct frame *f = &reader.f;
-			int r = frame_read(from, &reader);
-			int32_t value = 0;
-
-			if (r < 0)
-				break;
-			if (f->len >= sizeof(value))
-				memcpy(&value, f->data, sizeof(value));
-			switch (f->type) {
-			case FRAME_READY:
-				ready = 1;
-				deadline = limit ? now() + limit : 0;
-				if (f->len && f->data[0]) {
-					tty_make_raw();
-					send_winsize(sock[0]);
-				}
-				break;
-			case FRAME_OUT:
-				(void)!write_all(1, f->data, f->len);
-				break;
-			case FRAME_ERR:
-				(void)!write_all(2, f->data, f->len);
-				break;
-			case FRAME_ACK:
-				unread--;
-				break;
-			case FRAME_EXIT:
-				tty_restore();
-				status = value & 255;
-				deadline = now() + 240; /* for the clean-up */
-				break;
-			case FRAME_DONE:
-				if (value && status == 0)
-					status = STATUS_BOX;
-				done = 1;
-				deadline = now() + GRACE;
-				break;
-			}
-		}
-	}
+	s.fd = sock[0];
+	s.fd_out = out[0];
+	catch_signals();
+	s.deadline = now() + up;
+	converse(&s);
 	tty_restore();
-	if (done) {
-		/* Powering off is left to the machine, the rest of its console too. */
-		for (i = 0; i < 500; i++) {
-			if (waitpid(pid, NULL, WNOHANG) != 0)
-				break;
-			usleep(10000);
-		}
-	}
-	reap_all(pid);
-	if (killed)
+	if (s.done)
+		machine_await(machine);
+	machine_end(machine);
+	if (s.killed)
 		return STATUS_TIMEOUT;
-	return status < 0 ? STATUS_BOX : status;
+	return s.status < 0 ? STATUS_BOX : s.status;
 }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The virtual machine as a process.
+ */
+#ifndef BOX_MACHINE_H
+#define BOX_MACHINE_H
+
+#include <sys/types.h>
+
+/* It ends with us. Its console goes to @log, @sock is its FD 3 and @sock_out its FD 4. */
+pid_t machine_start(char **argv, const char *log, int sock, int sock_out);
+/* Powering off is left to it, the rest of its console too. */
+void machine_await(pid_t machine);
+/* Its helpers are our children once it is gone: end them all. */
+void machine_end(pid_t machine);
+
+#endif /* BOX_MACHINE_H */
