@@ -113,6 +113,23 @@ static void free_context(struct ibv_context *context)
 	uninit_context(to_pinion_context(context));
 }
 
+/* Once the kernel has answered, or failed with @err. */
+static struct verbs_context *
+opened(struct pinion_context *ctx, int err,
+       const struct pinion_alloc_ucontext_resp *resp)
+{
+	if (!err)
+		err = take_answer(ctx, resp);
+	if (!err)
+		err = set_ops(&ctx->vctx);
+	if (!err)
+		return &ctx->vctx;
+
+	uninit_context(ctx);
+	errno = err;
+	return NULL;
+}
+
 static struct verbs_context *alloc_context(struct ibv_device *ibdev, int fd,
 					   void *private_data)
 {
@@ -134,16 +151,7 @@ static struct verbs_context *alloc_context(struct ibv_device *ibdev, int fd,
 
 	err = pinion_cmd_get_context(&ctx->vctx, &cmd.core, sizeof(cmd),
 				     &resp.core, sizeof(resp));
-	if (!err)
-		err = take_answer(ctx, &resp.pinion);
-	if (!err)
-		err = set_ops(&ctx->vctx);
-	if (!err)
-		return &ctx->vctx;
-
-	uninit_context(ctx);
-	errno = err;
-	return NULL;
+	return opened(ctx, err, &resp.pinion);
 }
 
 static struct verbs_context *import_context(struct ibv_device *ibdev, int fd)
@@ -160,16 +168,7 @@ static struct verbs_context *import_context(struct ibv_device *ibdev, int fd)
 
 	fill_attr_out_ptr(attrs, PINION_ATTR_QUERY_CONTEXT_RESP, &resp);
 	err = ibv_cmd_query_context(&ctx->vctx.context, attrs);
-	if (!err)
-		err = take_answer(ctx, &resp);
-	if (!err)
-		err = set_ops(&ctx->vctx);
-	if (!err)
-		return &ctx->vctx;
-
-	uninit_context(ctx);
-	errno = err;
-	return NULL;
+	return opened(ctx, err, &resp);
 }
 
 static struct verbs_device *alloc_device(struct verbs_sysfs_dev *sysfs_dev)

@@ -56,17 +56,25 @@ static int flush_by_read(struct rpma_conn *conn,
 }
 
 #ifdef HAVE_WR_FLUSH
+static struct ibv_qp_ex *start_native(struct rpma_conn *conn, int flags,
+				      const void *op_context)
+{
+	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(conn->id->qp);
+
+	ibv_wr_start(qp);
+	qp->wr_id = (uintptr_t)op_context;
+	qp->wr_flags = send_flags(flags);
+	return qp;
+}
+
 static int flush_native(struct rpma_conn *conn,
 			const struct rpma_mr_remote *dst, size_t offset,
 			size_t len, enum rpma_flush_type type, int flags,
 			const void *op_context)
 {
-	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(conn->id->qp);
+	struct ibv_qp_ex *qp = start_native(conn, flags, op_context);
 	int rc;
 
-	ibv_wr_start(qp);
-	qp->wr_id = (uintptr_t)op_context;
-	qp->wr_flags = send_flags(flags);
 	ibv_wr_flush(qp, dst->rkey, dst->raddr + offset, len,
 		     type == RPMA_FLUSH_TYPE_PERSISTENT ? IBV_FLUSH_PERSISTENT :
 							  IBV_FLUSH_GLOBAL,
@@ -80,12 +88,9 @@ static int atomic_write_native(struct rpma_conn *conn,
 			       const char src[8], int flags,
 			       const void *op_context)
 {
-	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(conn->id->qp);
+	struct ibv_qp_ex *qp = start_native(conn, flags, op_context);
 	int rc;
 
-	ibv_wr_start(qp);
-	qp->wr_id = (uintptr_t)op_context;
-	qp->wr_flags = send_flags(flags);
 	ibv_wr_atomic_write(qp, dst->rkey, dst->raddr + offset, src);
 	rc = ibv_wr_complete(qp);
 	return rc ? PROVIDER_FAILED("ibv_wr_atomic_write()", rc) : 0;
