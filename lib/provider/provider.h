@@ -210,7 +210,6 @@ int pinion_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr,
 int pinion_destroy_qp(struct ibv_qp *qp);
 
 /* send.c */
-uint32_t pinion_allowed_opcodes(enum ibv_qp_type type);
 void pinion_fill_bind(struct pinion_sq_wqe *wqe, const struct ibv_mw *mw,
 		      uint32_t new_rkey, const struct ibv_mw_bind_info *info);
 bool pinion_publish_sends(struct pinion_qp *qp);

@@ -7,6 +7,7 @@
 
 #include <pinion/queues.h>
 
+#include "opcode.h"
 #include "provider.h"
 
 enum {

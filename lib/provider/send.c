@@ -7,62 +7,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "opcode.h"
 #include "provider.h"
-
-#define OP(name) (1U << PINION_OP_##name)
-
-enum {
-	OPS_SEND = OP(SEND) | OP(SEND_WITH_IMM),
-	OPS_WRITE = OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM),
-	OPS_LOCAL = OP(LOCAL_INV) | OP(BIND_MW),
-	/* what only a reliable transport has */
-	OPS_RELIABLE = OP(RDMA_READ) | OP(ATOMIC_CMP_AND_SWP) |
-		       OP(ATOMIC_FETCH_AND_ADD) | OP(SEND_WITH_INV) |
-		       OP(FLUSH) | OP(ATOMIC_WRITE),
-	OPS_INLINE = OPS_SEND | OPS_WRITE | OP(SEND_WITH_INV) |
-		     OP(ATOMIC_WRITE),
-	/* struct ibv_send_wr has no room for what a flush needs: ibv_wr_ only */
-	OPS_POSTED = OPS_SEND | OPS_WRITE | OPS_LOCAL |
-		     (OPS_RELIABLE & ~OP(FLUSH)),
-};
 
 enum {
 	WR_FLAGS = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED |
 		   IBV_SEND_INLINE,
 };
-
-/* Opcodes and flags are taken over as they are. */
-#define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #ours)
-SAME(PINION_WQE_FENCE, IBV_SEND_FENCE);
-SAME(PINION_WQE_SIGNALED, IBV_SEND_SIGNALED);
-SAME(PINION_WQE_SOLICITED, IBV_SEND_SOLICITED);
-SAME(PINION_WQE_INLINE, IBV_SEND_INLINE);
-SAME(PINION_OP_RDMA_WRITE, IBV_WR_RDMA_WRITE);
-SAME(PINION_OP_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_WRITE_WITH_IMM);
-SAME(PINION_OP_SEND, IBV_WR_SEND);
-SAME(PINION_OP_SEND_WITH_IMM, IBV_WR_SEND_WITH_IMM);
-SAME(PINION_OP_RDMA_READ, IBV_WR_RDMA_READ);
-SAME(PINION_OP_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_CMP_AND_SWP);
-SAME(PINION_OP_ATOMIC_FETCH_AND_ADD, IBV_WR_ATOMIC_FETCH_AND_ADD);
-SAME(PINION_OP_LOCAL_INV, IBV_WR_LOCAL_INV);
-SAME(PINION_OP_BIND_MW, IBV_WR_BIND_MW);
-SAME(PINION_OP_SEND_WITH_INV, IBV_WR_SEND_WITH_INV);
-SAME(PINION_OP_ATOMIC_WRITE, IBV_WR_ATOMIC_WRITE);
-
-uint32_t pinion_allowed_opcodes(enum ibv_qp_type type)
-{
-	switch (type) {
-	case IBV_QPT_RC:
-	case IBV_QPT_XRC_SEND:
-		return OPS_SEND | OPS_WRITE | OPS_LOCAL | OPS_RELIABLE;
-	case IBV_QPT_UC:
-		return OPS_SEND | OPS_WRITE | OPS_LOCAL;
-	case IBV_QPT_UD:
-		return OPS_SEND;
-	default:
-		return 0;
-	}
-}
 
 static int copy_inline(struct pinion_sq *sq, struct pinion_sq_wqe *wqe,
 		       const struct ibv_send_wr *wr)

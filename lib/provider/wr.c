@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "opcode.h"
 #include "provider.h"
 
 enum {
@@ -304,38 +305,6 @@ static void wr_set_inline_data(struct ibv_qp_ex *qp, void *addr, size_t length)
 	wr_set_inline_data_list(qp, 1, &buf);
 }
 
-/* What ibv_create_qp_ex() may ask for, by what the type of QP can do. */
-static const struct {
-	uint64_t send_op;
-	uint8_t opcode;
-} send_ops[] = {
-	{ IBV_QP_EX_WITH_RDMA_WRITE, PINION_OP_RDMA_WRITE },
-	{ IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM, PINION_OP_RDMA_WRITE_WITH_IMM },
-	{ IBV_QP_EX_WITH_SEND, PINION_OP_SEND },
-	{ IBV_QP_EX_WITH_SEND_WITH_IMM, PINION_OP_SEND_WITH_IMM },
-	{ IBV_QP_EX_WITH_RDMA_READ, PINION_OP_RDMA_READ },
-	{ IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, PINION_OP_ATOMIC_CMP_AND_SWP },
-	{ IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, PINION_OP_ATOMIC_FETCH_AND_ADD },
-	{ IBV_QP_EX_WITH_LOCAL_INV, PINION_OP_LOCAL_INV },
-	{ IBV_QP_EX_WITH_BIND_MW, PINION_OP_BIND_MW },
-	{ IBV_QP_EX_WITH_SEND_WITH_INV, PINION_OP_SEND_WITH_INV },
-	{ IBV_QP_EX_WITH_FLUSH, PINION_OP_FLUSH },
-	{ IBV_QP_EX_WITH_ATOMIC_WRITE, PINION_OP_ATOMIC_WRITE },
-};
-
-static uint64_t possible_send_ops(enum ibv_qp_type type)
-{
-	uint32_t allowed = pinion_allowed_opcodes(type);
-	uint64_t possible = 0;
-	size_t i;
-
-	for (i = 0; i < sizeof(send_ops) / sizeof(send_ops[0]); i++) {
-		if (1U << send_ops[i].opcode & allowed)
-			possible |= send_ops[i].send_op;
-	}
-	return possible;
-}
-
 /*
  * Nearly all of them, whatever was asked for: begin() refuses an opcode that the type
  * of QP does not have. But a program takes the newest two for supported if they are
@@ -344,7 +313,7 @@ static uint64_t possible_send_ops(enum ibv_qp_type type)
 int pinion_set_wr_ops(struct ibv_qp_ex *qp, enum ibv_qp_type type,
 		      uint64_t send_ops_flags)
 {
-	if (!check_comp_mask(send_ops_flags, possible_send_ops(type)))
+	if (!check_comp_mask(send_ops_flags, pinion_allowed_send_ops(type)))
 		return EOPNOTSUPP;
 
 	qp->wr_start = wr_start;
