@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the parts share: main.c starts processes, kills some and sums up; process.c is
+ * one of them; connection.c makes its queue pairs and finds their other sides;
+ * operation.c is what goes over them, and whether that is right.
+ */
+#ifndef PINION_STRESS_H
+#define PINION_STRESS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+enum {
+	MAX_PROCESSES = 64,
+	MAX_QPS = 64,
+	POOL = 1 << 20, /* random bytes, the same for all */
+	WINDOW = 160 << 10, /* what one operation moves at most */
+	RECVS = 8,
+	RECV_SIZE = 20000,
+	MAX_PIECES = 4,
+	UD_SPACE = 40,
+	QKEY = 0x11223344,
+	EXIT_GONE = 3, /* the status of a process: the device went away */
+	EXIT_WRONG = 4, /* data or a completion is not as it must be */
+};
+
+/* What the other side must know; written by one, read by the other. */
+struct side {
+	_Atomic uint32_t seq; /* odd while it is being written */
+	_Atomic uint32_t seen; /* the other's seq we would connect to */
+	uint32_t qpn, psn, rkey;
+	uint64_t window, atomics;
+};
+
+struct shared {
+	_Atomic bool stop;
+	_Atomic uint64_t ops, bytes, receives, connects, kills, errors;
+	struct side side[MAX_PROCESSES][MAX_QPS];
+};
+
+/* Of our own memory, per connection: every part begins at an odd place. */
+struct memory {
+	char source[WINDOW + 64];
+	char back[WINDOW + 64];
+	char window[WINDOW + 64]; /* the other's to write and read */
+	char recv[RECVS][RECV_SIZE + UD_SPACE + 64];
+	uint64_t atomics[2] __attribute__((aligned(4096)));
+	uint64_t old;
+};
+
+enum state { FRESH, WAITING, CONNECTED };
+
+struct conn {
+	enum state state;
+	enum ibv_qp_type type;
+	int peer;
+	struct side *mine, *other;
+	uint32_t connected_to;
+	struct ibv_qp *qp;
+	struct ibv_mr *mr;
+	struct ibv_ah *ah;
+	struct memory *mem;
+	struct side remote; /* a copy of what we connected to */
+	bool busy;
+	int expect; /* completions of the operation under way */
+	/* the operation under way, to be checked at its end */
+	int kind;
+	uint32_t length, from, to, seed;
+	uint64_t counter; /* the atomic word of the other side, as we left it */
+	bool counter_known;
+};
+
+/* main.c: for all processes. */
+extern const char *device_name;
+extern int processes, qps, gid_index;
+extern bool may_go;
+extern int slow; /* how many times longer all takes in this bed */
+extern uint64_t seed_of_run;
+extern struct shared *shared;
+extern char *pool;
+
+/* process.c: of one of them. */
+extern int me;
+extern struct ibv_pd *pd;
+extern struct ibv_cq *cq;
+extern union ibv_gid gid;
+extern struct conn conns[MAX_QPS];
+
+/* Is number @index until all shall stop. */
+void process(int index) __attribute__((noreturn));
+/* Something could not be done: right if the device is gone, else wrong. */
+void give_up(const char *what) __attribute__((noreturn));
+void wrong(struct conn *c, const char *what, uint64_t is, uint64_t want)
+	__attribute__((noreturn));
+
+/* connection.c */
+enum ibv_mtu mtu_of(const struct conn *c);
+int post_recv(struct conn *c, int i);
+/* A new queue pair; connected once the other side has one, too; none any more. */
+void make(struct conn *c);
+void try_connect(struct conn *c);
+void drop(struct conn *c);
+
+/* operation.c */
+void start(struct conn *c);
+/* It has completed. */
+void check_done(struct conn *c);
+/* What came to receive request @i. */
+void received(struct conn *c, int i, const struct ibv_wc *wc);
+
+/* Random numbers; each process has its own. */
+extern uint64_t rng;
+
+static inline uint64_t rnd(void)
+{
+	rng ^= rng << 13;
+	rng ^= rng >> 7;
+	rng ^= rng << 17;
+	return rng;
+}
+
+static inline uint32_t below(uint32_t n)
+{
+	return n ? (rnd() >> 16) % n : 0;
+}
+
+#endif /* PINION_STRESS_H */
