@@ -10,6 +10,13 @@ void dv_begin(void)
 		skip("mlx5dv does not know this device");
 }
 
+void dv_begin_queues(void)
+{
+	dv_begin();
+	if (!dev.pinion)
+		skip("only pinion has these rings");
+}
+
 uint32_t dv_pdn(struct ibv_pd *pd)
 {
 	struct mlx5dv_pd out = {};

@@ -26,6 +26,8 @@ enum {
 
 /* Skips the test if the device is not served. */
 void dv_begin(void);
+/* Also if a umem cannot have its rings. */
+void dv_begin_queues(void);
 
 /* The number commands know a domain by. */
 uint32_t dv_pdn(struct ibv_pd *pd);

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A queue pair with all its rings, the completion queue's too, in one umem (item D14):
+ * whatever that is of, and whatever else is written there.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dmabuf.h"
+#include "keys.h"
+#include "raw.h"
+#include "resources.h"
+#include "victim.h"
+
+enum { WR = 16 };
+
+/* A queue pair and its completion queue, by hand, anywhere. */
+struct placed {
+	uint32_t cq, qp;
+	volatile struct pinion_ring_hdr *cq_hdr, *sq_hdr;
+};
+
+static struct placed place_all(uint8_t *memory, uint32_t id, uint64_t cq_at,
+			       uint64_t sq_at, uint64_t rq_at)
+{
+	struct pinion_create_qp_req qp = { .sq = { sq_at, id, 0 },
+					   .rq = { rq_at, id, 0 } };
+	struct pinion_create_cq_req cq = { .place = { cq_at, id, 0 } };
+	struct placed placed = { .cq_hdr = (void *)(memory + cq_at),
+				 .sq_hdr = (void *)(memory + sq_at) };
+
+	/* That is for who makes a ring to do. */
+	memset((void *)placed.cq_hdr, 0, sizeof(*placed.cq_hdr));
+	memset((void *)placed.sq_hdr, 0, sizeof(*placed.sq_hdr));
+	memset(memory + rq_at, 0, sizeof(*placed.sq_hdr));
+	CHECK_EQ(raw_create_cq(dev.ctx->cmd_fd, WR,
+			       &(struct raw_payload){ .in = &cq,
+						      .in_length = sizeof(cq) },
+			       &placed.cq),
+		 0);
+	CHECK_EQ(raw_create_qp(dev.ctx->cmd_fd, dev.pd->handle, placed.cq, -1,
+			       WR,
+			       &(struct raw_payload){ .in = &qp,
+						      .in_length = sizeof(qp) },
+			       &placed.qp),
+		 0);
+	return placed;
+}
+
+static void unplace(const struct placed *placed)
+{
+	CHECK_EQ(raw_destroy_queue(dev.ctx->cmd_fd, UVERBS_OBJECT_QP,
+				   placed->qp),
+		 0);
+	CHECK_EQ(raw_destroy_queue(dev.ctx->cmd_fd, UVERBS_OBJECT_CQ,
+				   placed->cq),
+		 0);
+}
+
+/*
+ * To be taken through its states, as @qp, of which libibverbs knows nothing. Nothing is
+ * tried twice.
+ */
+static struct end end_of(const struct placed *placed, struct ibv_qp *qp)
+{
+	qp->handle = placed->qp;
+	return (struct end){ .cfg = { .type = IBV_QPT_RC,
+				      .ctx = dev.ctx,
+				      .raw = true,
+				      .mtu = IBV_MTU_1024,
+				      .timeout = -1,
+				      .retry = -1,
+				      .rnr_retry = -1,
+				      .rnr_timer = -1 },
+			     .qp = qp };
+}
+
+/* What is posted to a queue pair in error comes back flushed, some of it a little later. */
+static void flushed(const struct placed *placed, uint32_t count)
+{
+	const struct pinion_cqe *cqe = (void *)(placed->cq_hdr + 1);
+	double limit = now() + patience(PATIENCE);
+	struct ibv_qp qp;
+	struct end end = end_of(placed, &qp);
+	uint32_t i;
+
+	end_init(&end);
+	CHECK_EQ(end_set_state(&end, IBV_QPS_ERR), 0);
+	__atomic_store_n(&placed->sq_hdr->user_idx, count, __ATOMIC_RELEASE);
+	CHECK_EQ(raw_doorbell(dev.ctx->cmd_fd, placed->qp), 0);
+	while (placed->sq_hdr->kern_idx != count && now() < limit)
+		usleep(1000);
+	CHECK_EQ(placed->sq_hdr->kern_idx, count);
+	CHECK_EQ(placed->cq_hdr->kern_idx, count);
+	for (i = 0; i < count; i++)
+		CHECK_EQ(cqe[i].status, IBV_WC_WR_FLUSH_ERR);
+}
+
+static void q7_dmabuf(void)
+{
+	int i, tried = 0;
+
+	dv_begin_queues();
+	for (i = 0; i < DMABUF_KINDS; i++) {
+		struct mlx5dv_devx_umem_in in = {
+			.addr = (void *)PAGE,
+			.size = 4 * PAGE,
+			.access = UMEM_ACCESS,
+			.pgsz_bitmap = ~0ULL,
+			.comp_mask = MLX5DV_UMEM_MASK_DMABUF,
+		};
+		struct dmabuf dmabuf;
+		struct placed placed;
+		umem_t umem;
+
+		if (!dmabuf_there(&dmabuf_kinds[i]))
+			continue;
+		context("%s", dmabuf_kinds[i].name);
+		dmabuf = dmabuf_new(&dmabuf_kinds[i], 6 * PAGE);
+		in.dmabuf_fd = dmabuf.fd;
+		umem = MUST(mlx5dv_devx_umem_reg_ex(dev.ctx, &in));
+		placed = place_all(dmabuf.all->data + PAGE, umem->umem_id, 64,
+				   PAGE + 128, 3 * PAGE);
+		flushed(&placed, 7);
+		CHECK_EQ(mlx5dv_devx_umem_dereg(umem), EBUSY);
+		unplace(&placed);
+		CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
+		tried++;
+	}
+	if (!tried)
+		skip("no exporter of dma-bufs");
+}
+
+static bool over;
+
+static void *scribble(void *arg)
+{
+	struct buf *buf = arg;
+	uint64_t state = 88172645463325252ULL;
+
+	while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
+		uint32_t *word =
+			(uint32_t *)buf->data + state % (buf->length / 4);
+
+		state ^= state << 13;
+		state ^= state >> 7;
+		state ^= state << 17;
+		/* Indices that are nearly right are the worse ones. */
+		__atomic_store_n(word,
+				 state & 1 ? (uint32_t)(state >> 40) :
+					     *word + (state >> 62),
+				 __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+/* An index that cannot be is found on the way, and the queue pair is in error then. */
+static void connect(const struct placed *placed, uint32_t qpn)
+{
+	struct peer peer = { .gid = dev.gid, .qpn = qpn };
+	struct ibv_qp qp;
+	struct end end = end_of(placed, &qp);
+
+	end_init(&end);
+	end_to_rtr(&end, &peer);
+	end_to_rts(&end);
+}
+
+/* Two rings and more on the same bytes, and those change all the time. */
+static void q8_same_bytes(void)
+{
+	volatile struct victim *victim = victim_start();
+	double end = now() + opt.seconds;
+	struct buf *buf;
+	unsigned long rounds = 0;
+	pthread_t thread;
+	umem_t umem;
+
+	dv_begin_queues();
+	buf = buf_new(2 * PAGE, 0);
+	umem = MUST(dv_umem(buf->data, buf->length, UMEM_ACCESS, ~0ULL));
+	CHECK_EQ(pthread_create(&thread, NULL, scribble, buf), 0);
+	for (; now() < end; rounds++) {
+		struct placed placed;
+		int i;
+
+		placed = place_all(buf->data, umem->umem_id, 64 * rnd_below(20),
+				   64 * rnd_below(20), 64 * rnd_below(20));
+		connect(&placed, rnd() & 1 ? victim->qpn : rnd_below(1 << 24));
+		for (i = 0; i < 20; i++)
+			CHECK_EQ(raw_doorbell(dev.ctx->cmd_fd, placed.qp), 0);
+		unplace(&placed);
+	}
+	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
+	note("%lu queue pairs", rounds);
+	victim_end(victim);
+}
+
+static const struct test tests[] = {
+	TEST(q7_dmabuf, "D14-Q7-rings-in-dma-bufs"),
+	TEST(q8_same_bytes, "D14-Q8-rings-on-the-same-bytes"),
+};
+
+HARNESS_MAIN("queues in one umem", tests)
