@@ -54,17 +54,28 @@ static void *map_hugetlb(size_t length)
 	return map;
 }
 
-static void *map_shared(size_t length)
+static int memory_file_of(size_t length)
 {
 	int fd = memfd_create("test", MFD_CLOEXEC);
-	void *map;
 
 	CHECK(fd >= 0);
 	CHECK_EQ(ftruncate(fd, length), 0);
-	map = checked(
-		mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+	return fd;
+}
+
+/* The mapping alone keeps the file then. */
+static void *map_and_close(int fd, size_t length, int flags)
+{
+	void *map = checked(
+		mmap(NULL, length, PROT_READ | PROT_WRITE, flags, fd, 0));
+
 	close(fd);
 	return map;
+}
+
+static void *map_shared(size_t length)
+{
+	return map_and_close(memory_file_of(length), length, MAP_SHARED);
 }
 
 static int temporary_file(size_t length)
@@ -94,26 +105,12 @@ static int temporary_file(size_t length)
 
 static void *map_file(size_t length)
 {
-	int fd = temporary_file(length);
-	void *map;
-
-	map = checked(
-		mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
-	close(fd);
-	return map;
+	return map_and_close(temporary_file(length), length, MAP_SHARED);
 }
 
 static void *map_file_private(size_t length)
 {
-	int fd = memfd_create("test", MFD_CLOEXEC);
-	void *map;
-
-	CHECK(fd >= 0);
-	CHECK_EQ(ftruncate(fd, length), 0);
-	map = checked(
-		mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0));
-	close(fd);
-	return map;
+	return map_and_close(memory_file_of(length), length, MAP_PRIVATE);
 }
 
 const struct memory_kind memory_anonymous = { PAGE, map_anonymous };
@@ -166,12 +163,11 @@ void memory_free(const struct memory_kind *kind, struct buf *buf)
 
 void *memory_again(size_t length)
 {
-	int fd = memfd_create("test", MFD_CLOEXEC);
+	int fd = memory_file_of(MEMORY_PIECE);
 	size_t at;
 	char *map;
 
-	CHECK(fd >= 0 && !(length % MEMORY_PIECE));
-	CHECK_EQ(ftruncate(fd, MEMORY_PIECE), 0);
+	CHECK(!(length % MEMORY_PIECE));
 	map = checked(mmap(NULL, length, PROT_NONE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
 	for (at = 0; at < length; at += MEMORY_PIECE)
