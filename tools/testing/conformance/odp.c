@@ -264,10 +264,6 @@ static void a46_first_access(void)
 
 static void a47_shapes(void)
 {
-	static const enum ibv_wr_opcode opcodes[] = {
-		IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_SEND,
-		IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_READ
-	};
 	struct region a, b;
 	int i;
 
@@ -275,11 +271,9 @@ static void a47_shapes(void)
 	a = on_demand(5 << 20, 1003, ALL_ACCESS);
 	b = on_demand(5 << 20, 2017, ALL_ACCESS);
 	for (i = 0; i < 60; i++) {
-		struct transfer t = { .opcode = opcodes[i % 5],
-				      .length = rnd_below(i % 6 ? 70000 :
-								  2 << 20),
-				      .sges = rnd_in(1, 4),
-				      .recv_sges = rnd_in(1, 4) };
+		struct transfer t = transfer_in_pieces(
+			transfer_opcodes[i % TRANSFER_OPCODES],
+			rnd_below(i % 6 ? 70000 : 2 << 20));
 		struct region *drop = i & 1 ? &a : &b;
 
 		if (i % 3 == 0)

@@ -140,10 +140,6 @@ static void a41_borders(void)
 /* Many children in one message, scattered lists, every opcode. */
 static void a47_shapes(void)
 {
-	static const enum ibv_wr_opcode opcodes[] = {
-		IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_SEND,
-		IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_READ
-	};
 	struct region a, b;
 	int i;
 
@@ -151,11 +147,9 @@ static void a47_shapes(void)
 	a = part(across(3 << 20, 13 << 20), whole);
 	b = part(across(777, 13 << 20), whole);
 	for (i = 0; i < 40; i++) {
-		struct transfer t = { .opcode = opcodes[i % 5],
-				      .length = rnd_below(i % 6 ? 70000 :
-								  6 << 20),
-				      .sges = rnd_in(1, 4),
-				      .recv_sges = rnd_in(1, 4) };
+		struct transfer t = transfer_in_pieces(
+			transfer_opcodes[i % TRANSFER_OPCODES],
+			rnd_below(i % 6 ? 70000 : 6 << 20));
 
 		if (i % 3 == 0)
 			buf_forget(i & 1 ? a.buf : b.buf);

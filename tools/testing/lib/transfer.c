@@ -11,6 +11,19 @@
 
 enum { GRH = 40 };
 
+const enum ibv_wr_opcode transfer_opcodes[TRANSFER_OPCODES] = {
+	IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_SEND,
+	IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_READ
+};
+
+struct transfer transfer_in_pieces(enum ibv_wr_opcode opcode, uint32_t length)
+{
+	return (struct transfer){ .opcode = opcode,
+				  .length = length,
+				  .sges = rnd_in(1, 4),
+				  .recv_sges = rnd_in(1, 4) };
+}
+
 bool takes_receive(enum ibv_wr_opcode opcode)
 {
 	return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM ||

@@ -16,6 +16,12 @@ struct transfer {
 	uint32_t spare; /* by how much a receive buffer is too large */
 };
 
+/* What moves data to or from the other side. */
+enum { TRANSFER_OPCODES = 5 };
+extern const enum ibv_wr_opcode transfer_opcodes[TRANSFER_OPCODES];
+/* In one to four pieces on either side. */
+struct transfer transfer_in_pieces(enum ibv_wr_opcode opcode, uint32_t length);
+
 enum { MAX_PIECES = 64 };
 
 /* Scattered pieces of a region, none overlapping another. */

@@ -15,10 +15,6 @@ enum { LEN = 40000 };
 
 static void live(void *arg)
 {
-	static const enum ibv_wr_opcode opcodes[] = {
-		IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_SEND,
-		IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_READ
-	};
 	struct qp_cfg datagrams = { .type = IBV_QPT_UD };
 	volatile struct victim *v = arg;
 	struct link link, ud;
@@ -37,10 +33,9 @@ static void live(void *arg)
 	v->handle = link.b.qp->handle;
 	__atomic_store_n(&v->rkey, b.rkey, __ATOMIC_RELEASE);
 	while (!v->stop) {
-		struct transfer t = { .opcode = opcodes[rnd_below(5)],
-				      .length = rnd_below(LEN - 4096) / 2,
-				      .sges = rnd_in(1, 4),
-				      .recv_sges = rnd_in(1, 4) };
+		struct transfer t = transfer_in_pieces(
+			transfer_opcodes[rnd_below(TRANSFER_OPCODES)],
+			rnd_below(LEN - 4096) / 2);
 
 		transfer(&link, &a, &b, &t);
 		t.opcode = IBV_WR_SEND;
