@@ -276,8 +276,12 @@ static void l3_rereg(void)
 	CHECK(seen);
 }
 
-static void l4_rights(void)
+/* Out of the writers' reach and back, by what @flags change. */
+static void out_of_reach(int flags, struct ibv_pd *away, int access)
 {
+	/* What does not change must not be named. */
+	struct ibv_pd *home = away ? dev.pd : NULL;
+	int back = access ? ALL_ACCESS : 0;
 	struct buf *buf = buf_new(LEN, 77);
 	unsigned long rounds = 0;
 	struct region r;
@@ -290,42 +294,22 @@ static void l4_rights(void)
 	for (end = now() + opt.seconds; go_on(end, rounds && written_so_far());
 	     rounds++) {
 		usleep(rnd_below(300));
-		CHECK_EQ(ibv_rereg_mr(r.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL,
-				      NULL, 0, IBV_ACCESS_LOCAL_WRITE),
-			 0);
+		CHECK_EQ(ibv_rereg_mr(r.mr, flags, away, NULL, 0, access), 0);
 		untouched(buf);
-		CHECK_EQ(ibv_rereg_mr(r.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL,
-				      NULL, 0, ALL_ACCESS),
-			 0);
+		CHECK_EQ(ibv_rereg_mr(r.mr, flags, home, NULL, 0, back), 0);
 	}
 	finish(rounds);
+}
+
+static void l4_rights(void)
+{
+	out_of_reach(IBV_REREG_MR_CHANGE_ACCESS, NULL, IBV_ACCESS_LOCAL_WRITE);
 }
 
 /* Another domain, where the writers' peers are not. */
 static void l5_domain(void)
 {
-	struct ibv_pd *away = MUST(ibv_alloc_pd(dev.ctx));
-	struct buf *buf = buf_new(LEN, 77);
-	unsigned long rounds = 0;
-	struct region r;
-	double end;
-
-	r = region_reg(dev.pd, buf, ALL_ACCESS);
-	begin(LEN, PLAIN);
-	board->addr = r.base;
-	board->rkey = r.rkey;
-	for (end = now() + opt.seconds; go_on(end, rounds && written_so_far());
-	     rounds++) {
-		usleep(rnd_below(300));
-		CHECK_EQ(ibv_rereg_mr(r.mr, IBV_REREG_MR_CHANGE_PD, away, NULL,
-				      0, 0),
-			 0);
-		untouched(buf);
-		CHECK_EQ(ibv_rereg_mr(r.mr, IBV_REREG_MR_CHANGE_PD, dev.pd,
-				      NULL, 0, 0),
-			 0);
-	}
-	finish(rounds);
+	out_of_reach(IBV_REREG_MR_CHANGE_PD, MUST(ibv_alloc_pd(dev.ctx)), 0);
 }
 
 static struct ibv_wc window_request(struct end *end, struct ibv_send_wr *wr)
