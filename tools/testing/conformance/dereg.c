@@ -4,7 +4,6 @@
  * A80 to A87).
  */
 #define _GNU_SOURCE
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,6 +12,7 @@
 #include "link.h"
 #include "memory.h"
 #include "resources.h"
+#include "writer.h"
 
 enum { LEN = 33333 };
 
@@ -168,35 +168,6 @@ static void a84_pd(void)
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 }
 
-struct writer {
-	struct link *link;
-	struct region *from;
-	uint64_t addr;
-	volatile uint32_t rkey;
-	volatile bool stop;
-	unsigned long done, refused;
-};
-
-/* Writes without end to whatever the key is now. */
-static void *write_on(void *arg)
-{
-	struct writer *w = arg;
-	struct ibv_wc wc;
-
-	while (!w->stop) {
-		wc = rdma(&w->link->a, IBV_WR_RDMA_WRITE,
-			  sge_of(w->from, 0, LEN), w->addr, w->rkey);
-		if (wc.status == IBV_WC_SUCCESS) {
-			w->done++;
-			continue;
-		}
-		expect(wc, IBV_WC_REM_ACCESS_ERR);
-		w->refused++;
-		link_renew(w->link);
-	}
-	return NULL;
-}
-
 /*
  * Whatever is in the buffer when ibv_dereg_mr() returns is what stays there. The
  * writer writes other bytes than what we put in, and all the time.
@@ -208,14 +179,13 @@ static void a85_no_access_after(void)
 	struct buf *buf;
 	struct region r;
 	unsigned long rounds = 0;
-	pthread_t thread;
 
 	begin();
 	buf = buf_new(LEN, 0);
 	r = region_reg(dev.pd, buf, ALL_ACCESS);
 	w.addr = r.base;
 	w.rkey = r.rkey;
-	CHECK_EQ(pthread_create(&thread, NULL, write_on, &w), 0);
+	writer_start(&w);
 	do {
 		usleep(rnd_below(300));
 		CHECK_EQ(ibv_dereg_mr(r.mr), 0);
@@ -226,9 +196,7 @@ static void a85_no_access_after(void)
 		w.rkey = r.rkey;
 		rounds++;
 	} while (now() < end);
-	w.stop = true;
-	pthread_join(thread, NULL);
-	note("%lu rounds, %lu writes, %lu refused", rounds, w.done, w.refused);
+	writer_end(&w, rounds);
 }
 
 static void a86_key_reuse(void)

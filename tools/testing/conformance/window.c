@@ -14,9 +14,6 @@ enum {
 	LEN = 30011,
 	AT = 1003,
 	WINDOW = 20001,
-	REMOTE_ALL = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-		     IBV_ACCESS_REMOTE_ATOMIC,
-	BINDABLE = ALL_ACCESS | IBV_ACCESS_MW_BIND,
 };
 
 /* Windows are made at b, where the memory is, and used from a. */

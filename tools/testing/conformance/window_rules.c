@@ -4,19 +4,15 @@
  * over (items W10 to W19).
  */
 #define _GNU_SOURCE
-#include <pthread.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "window.h"
+#include "writer.h"
 
 enum {
 	LEN = 30011,
 	AT = 1003,
 	WINDOW = 20001,
-	REMOTE_ALL = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-		     IBV_ACCESS_REMOTE_ATOMIC,
-	BINDABLE = ALL_ACCESS | IBV_ACCESS_MW_BIND,
 };
 
 /* Windows are made at b, where the memory is, and used from a. */
@@ -236,46 +232,21 @@ static void w18_unbound(void)
 	CHECK(!ibv_alloc_mw(dev.pd, 3));
 }
 
-struct writer {
-	struct link link;
-	volatile uint32_t rkey;
-	volatile bool stop;
-	unsigned long done, refused;
-};
-
-static void *write_on(void *arg)
-{
-	struct writer *w = arg;
-	struct ibv_wc wc;
-
-	while (!w->stop) {
-		wc = rdma(&w->link.a, IBV_WR_RDMA_WRITE, sge_of(&all, 0, LEN),
-			  target.base, w->rkey);
-		if (wc.status == IBV_WC_SUCCESS) {
-			w->done++;
-			continue;
-		}
-		expect(wc, IBV_WC_REM_ACCESS_ERR);
-		w->refused++;
-		link_renew(&w->link);
-	}
-	return NULL;
-}
-
 /* Type 1, which any QP of the domain may use while another rebinds it. */
 static void w19_unbind_under_load(void)
 {
-	struct writer w = {};
+	struct link other;
+	struct writer w = { .link = &other, .from = &all };
 	double end = now() + opt.seconds;
 	unsigned long rounds = 0;
-	pthread_t thread;
 	struct ibv_mw *mw;
 
 	begin();
-	link_make(&w.link, NULL);
+	link_make(&other, NULL);
 	mw = window_new(IBV_MW_TYPE_1);
+	w.addr = target.base;
 	w.rkey = mw->rkey;
-	CHECK_EQ(pthread_create(&thread, NULL, write_on, &w), 0);
+	writer_start(&w);
 	for (; now() < end; rounds++) {
 		expect(window_bind(&link_.b, mw,
 				   window_part(&target, 0, LEN, REMOTE_ALL)),
@@ -294,9 +265,7 @@ static void w19_unbind_under_load(void)
 		usleep(rnd_below(100));
 		buf_check(target.buf);
 	}
-	w.stop = true;
-	pthread_join(thread, NULL);
-	note("%lu rounds, %lu writes, %lu refused", rounds, w.done, w.refused);
+	writer_end(&w, rounds);
 }
 
 static const struct test tests[] = {

@@ -7,6 +7,12 @@
 
 #include "link.h"
 
+enum {
+	REMOTE_ALL = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+		     IBV_ACCESS_REMOTE_ATOMIC,
+	BINDABLE = ALL_ACCESS | IBV_ACCESS_MW_BIND,
+};
+
 struct ibv_mw *window_new(enum ibv_mw_type type);
 struct ibv_mw_bind_info window_part(struct region *r, uint64_t at,
 				    uint64_t length, int access);
