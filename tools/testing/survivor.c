@@ -20,7 +20,6 @@
 
 enum {
 	LEN = 64 * 4096,
-	ODP_ALL = ALL_ACCESS | IBV_ACCESS_ON_DEMAND,
 	MOST = 3 + DMABUF_KINDS,
 };
 

@@ -251,9 +251,7 @@ static void a30_no_odp(void)
 
 	if (dev.attr.odp_caps.general_caps & IBV_ODP_SUPPORT)
 		skip("the device has on-demand paging");
-	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, LEN,
-			    ALL_ACCESS | IBV_ACCESS_ON_DEMAND),
-		 EOPNOTSUPP);
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, LEN, ODP_ALL), EOPNOTSUPP);
 	CHECK_EQ(vm_pin(0), 0);
 }
 

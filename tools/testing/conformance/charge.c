@@ -409,8 +409,7 @@ static void cg4_later(void)
 	CHECK(at != MAP_FAILED);
 	madvise(at, length, MADV_NOHUGEPAGE);
 	cgroup_enter("memory");
-	mr = MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX,
-			     ALL_ACCESS | IBV_ACCESS_ON_DEMAND));
+	mr = MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL));
 	for (i = 0; i < CHILDREN; i++) {
 		char *byte = at + (size_t)i * CHILD + CHILD / 2;
 

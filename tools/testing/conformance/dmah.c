@@ -124,7 +124,7 @@ static void dh5_failures(void)
 	struct ibv_dmah *dmah = handle(PH);
 
 	need_odp();
-	MUST_NOT(reg(dmah, buf, ALL_ACCESS | IBV_ACCESS_ON_DEMAND), EOPNOTSUPP);
+	MUST_NOT(reg(dmah, buf, ODP_ALL), EOPNOTSUPP);
 	MUST_NOT(reg(dmah, buf, IBV_ACCESS_REMOTE_WRITE), EINVAL);
 	buf->length = 0;
 	MUST_NOT(reg(dmah, buf, ALL_ACCESS), EINVAL);

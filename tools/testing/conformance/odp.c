@@ -17,7 +17,6 @@
 
 enum {
 	ODP = IBV_ACCESS_ON_DEMAND,
-	ODP_ALL = ALL_ACCESS | IBV_ACCESS_ON_DEMAND,
 	LEN = 50001,
 };
 
@@ -184,22 +183,6 @@ static void a44_protection(void)
 	exchange(&link_, &all, &r);
 }
 
-static void fresh_map(struct buf *buf, size_t at, size_t length)
-{
-	CHECK(mmap(buf->data + at, length, PROT_READ | PROT_WRITE,
-		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-		   0) != MAP_FAILED);
-	memset(buf->want + at, 0, length);
-}
-
-static void child_writes(void *arg)
-{
-	struct buf *buf = arg;
-
-	memset(buf->data, 0xee, buf->length);
-	usleep(100000);
-}
-
 static void a45_invalidation(void)
 {
 	struct region r;
@@ -217,7 +200,7 @@ static void a45_invalidation(void)
 		context("round %d", round);
 		switch (round % 4) {
 		case 0:
-			fresh_map(buf, at, n);
+			buf_replace(buf, at, n);
 			break;
 		case 1:
 			CHECK_EQ(madvise(buf->data + at, n, MADV_DONTNEED), 0);
@@ -229,7 +212,7 @@ static void a45_invalidation(void)
 			break;
 		default:
 			/* The pages are shared now, and copied when written. */
-			pid = spawn(child_writes, buf);
+			pid = buf_spoil_copy(buf);
 			check_write(&link_, &all, 0, &r, 100, LEN - 1000);
 			buf_check(buf);
 			rnd_fill(buf->want, 16 * PAGE);

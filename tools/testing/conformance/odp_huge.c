@@ -13,7 +13,7 @@
 #include "resources.h"
 
 enum {
-	HUGE_ALL = ALL_ACCESS | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB,
+	HUGE_ALL = ODP_ALL | IBV_ACCESS_HUGETLB,
 	LEN = 50001,
 	HUGE = 2 << 20,
 };

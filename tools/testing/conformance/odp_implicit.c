@@ -16,7 +16,6 @@
 #include "window.h"
 
 enum {
-	ODP_ALL = ALL_ACCESS | IBV_ACCESS_ON_DEMAND,
 	LEN = 50001,
 	/* What one child of the region spans. */
 	CHILD = 2 << 20,
@@ -336,14 +335,6 @@ static void a41_rights(void)
 	}
 }
 
-static void child_writes(void *arg)
-{
-	struct buf *buf = arg;
-
-	memset(buf->data, 0xee, buf->length);
-	usleep(100000);
-}
-
 static void a45_invalidation(void)
 {
 	struct buf *buf = across(8 * PAGE, 16 * PAGE);
@@ -364,10 +355,7 @@ static void a45_invalidation(void)
 		at %= 12 * PAGE;
 		switch (round % 4) {
 		case 0:
-			CHECK(mmap(buf->data + at, n, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-				   0) != MAP_FAILED);
-			memset(buf->want + at, 0, n);
+			buf_replace(buf, at, n);
 			break;
 		case 1:
 			CHECK_EQ(madvise(buf->data + at, n, MADV_DONTNEED), 0);
@@ -384,7 +372,7 @@ static void a45_invalidation(void)
 			munmap(moved, n);
 			break;
 		default:
-			pid = spawn(child_writes, buf);
+			pid = buf_spoil_copy(buf);
 			check_write(&link_, &all, 0, &r, 100, LEN - 1000);
 			buf_check(buf);
 			reap_ok(pid);

@@ -11,7 +11,7 @@
 
 #include "link.h"
 
-enum { LEN = 50001, ODP_ALL = ALL_ACCESS | IBV_ACCESS_ON_DEMAND };
+enum { LEN = 50001 };
 
 static struct region all;
 

@@ -29,7 +29,6 @@
 #endif
 
 enum {
-	ODP_ALL = ALL_ACCESS | IBV_ACCESS_ON_DEMAND,
 	LEN = (4 << 20) + 777,
 	PIECE = 1 << 20,
 };

@@ -17,7 +17,6 @@
 #endif
 
 enum {
-	ODP_ALL = ALL_ACCESS | IBV_ACCESS_ON_DEMAND,
 	LEN = 300001,
 };
 

@@ -13,7 +13,6 @@
 #include "link.h"
 
 enum {
-	ODP_ALL = ALL_ACCESS | IBV_ACCESS_ON_DEMAND,
 	/* Of these pages, all but the first and the last few are secret. */
 	PAGES = 12,
 	FIRST = 4,
@@ -90,10 +89,7 @@ static void try_all(struct region *r)
 	refuse_secret(r, secret + PAGE);
 	check_write(&link_, &all, 0, r, PAGE, LEN);
 	/* Other memory in its place. */
-	CHECK(mmap(r->buf->data + secret, n, PROT_READ | PROT_WRITE,
-		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-		   0) != MAP_FAILED);
-	memset(r->buf->want + secret, 0, n);
+	buf_replace(r->buf, secret, n);
 	check_write(&link_, &all, 0, r, secret, LEN);
 	buf_check(r->buf);
 }

@@ -30,7 +30,6 @@ enum {
 	USERS = 2,
 	/* Of one user; more than a child of an implicit region, odd. */
 	SLICE = (5 << 20) + 4096 * 3,
-	ODP_ALL = ALL_ACCESS | IBV_ACCESS_ON_DEMAND,
 };
 
 static uint8_t *memory;

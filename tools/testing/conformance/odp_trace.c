@@ -13,7 +13,7 @@
 #include "resources.h"
 #include "tracing.h"
 
-enum { LEN = 16 * 4096, ODP_ALL = ALL_ACCESS | IBV_ACCESS_ON_DEMAND };
+enum { LEN = 16 * 4096 };
 
 static struct link link_;
 static struct region all, r;

@@ -346,20 +346,18 @@ static void b23_odp(void)
 
 	long pins = vm_pin(0);
 
-	refuses(&r, ACCESS, NULL, NULL, 0, ALL_ACCESS | IBV_ACCESS_ON_DEMAND,
-		IBV_REREG_MR_ERR_CMD, EOPNOTSUPP);
+	refuses(&r, ACCESS, NULL, NULL, 0, ODP_ALL, IBV_REREG_MR_ERR_CMD,
+		EOPNOTSUPP);
 	if (!(dev.attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
 		return;
 	/* With a translation it may become on-demand, and pinned again. */
-	region_rereg(&r, TRANS | ACCESS, NULL, buf_new(LEN, 0x321),
-		     ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+	region_rereg(&r, TRANS | ACCESS, NULL, buf_new(LEN, 0x321), ODP_ALL);
 	CHECK(vm_pin(0) < pins);
 	exchange(&link_, &all, &r);
 	refuses(&r, ACCESS, NULL, NULL, 0, ALL_ACCESS, IBV_REREG_MR_ERR_CMD,
 		EOPNOTSUPP);
 	/* Nor is a promise about its pages taken while they stay. */
-	refuses(&r, ACCESS, NULL, NULL, 0,
-		ALL_ACCESS | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB,
+	refuses(&r, ACCESS, NULL, NULL, 0, ODP_ALL | IBV_ACCESS_HUGETLB,
 		IBV_REREG_MR_ERR_CMD, EOPNOTSUPP);
 	region_rereg(&r, TRANS | ACCESS, NULL, buf_new(LEN, 0x123), ALL_ACCESS);
 	CHECK_EQ(vm_pin(0), pins);

@@ -15,7 +15,6 @@
 
 enum {
 	LEN = 100001,
-	ODP_ALL = ALL_ACCESS | IBV_ACCESS_ON_DEMAND,
 	/* Two children of an implicit region, and no page that the model does not know. */
 	SPAN = 2 << 20,
 };

@@ -250,7 +250,7 @@ static void q7_sender_dies(void)
 	struct region mine;
 
 	need_odp();
-	mine = region_new(FAR, 0, ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+	mine = region_new(FAR, 0, ODP_ALL);
 	resources_read(&before);
 	while (now() < stop) {
 		struct sender sender = { .opcode = opcodes[deaths % 3] };

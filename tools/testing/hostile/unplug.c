@@ -11,8 +11,6 @@
 #include "dmabuf.h"
 #include "unplug.h"
 
-enum { ODP_ALL = ALL_ACCESS | IBV_ACCESS_ON_DEMAND };
-
 static void make_on_demand(struct region *target, bool implicit)
 {
 	struct buf *buf = buf_new(UNPLUG_LENGTH, 0);

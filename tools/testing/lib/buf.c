@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "buf.h"
 #include "device.h"
@@ -57,6 +58,27 @@ void buf_forget(struct buf *buf)
 {
 	CHECK_EQ(madvise(buf->map, buf->map_length, MADV_DONTNEED), 0);
 	memset(buf->model, 0, buf->map_length);
+}
+
+void buf_replace(struct buf *buf, size_t at, size_t length)
+{
+	CHECK(mmap(buf->data + at, length, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		   0) != MAP_FAILED);
+	memset(buf->want + at, 0, length);
+}
+
+static void spoil(void *arg)
+{
+	struct buf *buf = arg;
+
+	memset(buf->data, 0xee, buf->length);
+	usleep(100000);
+}
+
+int buf_spoil_copy(struct buf *buf)
+{
+	return spawn(spoil, buf);
 }
 
 void buf_check_at(const char *file, int line, const struct buf *buf)

@@ -24,6 +24,7 @@ struct buf {
 enum {
 	ALL_ACCESS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 		     IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+	ODP_ALL = ALL_ACCESS | IBV_ACCESS_ON_DEMAND,
 };
 
 /* Private memory whose @length bytes begin @offset bytes into a page. */
@@ -39,6 +40,10 @@ void buf_fill(struct buf *buf);
 void buf_accept(struct buf *buf);
 /* Its pages are taken away: private memory becomes zeros. */
 void buf_forget(struct buf *buf);
+/* New memory takes the place of whole pages of it, in the middle of it. */
+void buf_replace(struct buf *buf, size_t at, size_t length);
+/* A child writes all over what is a copy then, and ends. Returns its pid. */
+int buf_spoil_copy(struct buf *buf);
 
 #define buf_check(buf) buf_check_at(__FILE__, __LINE__, buf)
 void buf_check_at(const char *file, int line, const struct buf *buf);
