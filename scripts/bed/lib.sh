@@ -109,6 +109,22 @@ current() {
 		[ "$(cat "$dir/recipe" 2>/dev/null)" = "$2" ] && printf '%s\n' "$dir"
 }
 
+# remade DIR RECIPE FUNCTION: print DIR of this tree, filled by FUNCTION if what is there
+# was not made by RECIPE.
+remade() {
+	local out=$1 recipe=$2 fn=$3
+	mkdir -p "$out"
+	exec 9>"$out.lock"
+	flock 9
+	if [ "$(cat "$out/recipe" 2>/dev/null)" != "$recipe" ]; then
+		rm -rf "${out:?}"
+		mkdir -p "$out"
+		"$fn"
+		printf '%s\n' "$recipe" >"$out/recipe"
+	fi
+	printf '%s\n' "$out"
+}
+
 # The mirror this machine already uses, so that nothing new has to be reachable.
 mirror() {
 	if [ -n "${PINION_MIRROR:-}" ]; then
