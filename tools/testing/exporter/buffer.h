@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A buffer of the exporter. Its pages, failures and counts are under its reservation
+ * lock, but for what is counted while that is not held.
+ */
+#ifndef PINION_EXPORTER_BUFFER_H
+#define PINION_EXPORTER_BUFFER_H
+
+#include <linux/atomic.h>
+#include <linux/dma-buf.h>
+
+#include "exporter.h"
+
+/* Left pages of so many moves are watched; older ones are looked at and freed. */
+#define MAX_GRAVES	4
+
+struct buffer {
+	struct dma_buf *dmabuf;
+	struct page **pages;
+	unsigned long num;
+	u32 flags;
+	bool revoked;
+	int error[EXPORTER_STEPS];
+	struct page **graves[MAX_GRAVES];
+	unsigned int next_grave;
+	u64 maps, unmaps, pins, unpins, moves, late, touched;
+	atomic64_t attaches, detaches;
+};
+
+/* pages.c */
+struct page **exporter_get_pages(unsigned long num, u32 flags);
+void exporter_free_pages(struct page **pages, unsigned long num, u32 flags);
+void exporter_fill(struct page **pages, unsigned long num, int byte);
+/* Watch pages that were left, in the place of the oldest ones. */
+void exporter_bury(struct buffer *buffer, struct page **pages);
+/* How many bytes of such pages are not as they were left. */
+u64 exporter_differ(struct page **pages, unsigned long num);
+
+/* dmabuf.c */
+extern const struct dma_buf_ops exporter_ops;
+extern atomic64_t exporter_live;	/* buffers there are */
+int exporter_create_buffer(struct exporter_create *arg);
+
+/* move.c */
+extern struct workqueue_struct *exporter_wq;
+int exporter_move(struct buffer *buffer, u32 delay_ms);
+int exporter_revoke(struct buffer *buffer);
+
+#endif /* PINION_EXPORTER_BUFFER_H */
