@@ -187,11 +187,13 @@ static void lg3_handled(void)
 
 /* ----------------------------------------------- others get the processor */
 
-static struct clock {
+struct clock {
 	volatile bool stop;
 	volatile double longest;
 	volatile unsigned long ticks;
-} * clock_;
+};
+
+static struct clock *clock_;
 
 static void run_here(void)
 {

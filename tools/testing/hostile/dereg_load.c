@@ -29,7 +29,7 @@ enum how {
  * In shared memory. Unreliable connections, whose responder does not break when it
  * refuses: the writers need not be waited for.
  */
-static struct board {
+struct board {
 	struct peer target[WRITERS], writer[WRITERS];
 	volatile uint32_t rkey;
 	volatile uint64_t addr, length;
@@ -37,7 +37,9 @@ static struct board {
 	volatile bool stop;
 	volatile int ready;
 	volatile unsigned long writes[WRITERS];
-} * board;
+};
+
+static struct board *board;
 
 static struct link links[WRITERS]; /* .b is ours */
 static int pids[WRITERS];

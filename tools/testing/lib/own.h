@@ -8,9 +8,8 @@
 #include <infiniband/verbs.h>
 #include <pinion/queues.h>
 
-enum {
-	OWN_KINDS = 5
-}; /* PINION_RES_TYPE_* without its upper half; 0 is none */
+/* PINION_RES_TYPE_* without its upper half; 0 is none */
+enum { OWN_KINDS = 5 };
 
 enum own_answer {
 	OWN_MEMORY,
