@@ -12,7 +12,7 @@
 #include "trace.h"
 
 /* Any size from a page to a gigabyte will do for a block. */
-#define BLOCK_SIZES GENMASK_ULL(30, PAGE_SHIFT)
+#define BLOCK_SIZES GENMASK_ULL(PINION_MAX_BLOCK_SHIFT, PAGE_SHIFT)
 
 struct pinion_mtt *pinion_describe_in(struct ib_umem *umem, u64 sizes)
 {
@@ -24,7 +24,7 @@ struct pinion_mtt *pinion_describe_in(struct ib_umem *umem, u64 sizes)
 	u64 block = 0;
 
 	/* Our own arithmetic starts at the first block, so any iova suits any size. */
-	size = ib_umem_find_best_pgsz(umem, sizes, start);
+	size = ib_umem_find_best_pgsz(umem, sizes & BLOCK_SIZES, start);
 	if (!size)
 		return ERR_PTR(-EINVAL);
 	mtt = pinion_mtt_alloc(ib_umem_num_dma_blocks(umem, size), __ffs(size),
