@@ -258,14 +258,22 @@ int pinion_qp_modify(struct pinion_qp *qp, enum ib_qp_state from,
 	return 0;
 }
 
+void pinion_qp_peek(struct pinion_qp *qp, struct ib_qp_attr *attr)
+{
+	enum ib_qp_state state = READ_ONCE(qp->state);
+
+	/* It may be changed meanwhile: then some of it is of before. */
+	*attr = data_race(qp->attr);
+	attr->qp_state = state;
+	attr->cur_qp_state = state;
+	attr->sq_draining = state == IB_QPS_SQD && READ_ONCE(qp->sq.fetched);
+}
+
 void pinion_qp_query(struct pinion_qp *qp, struct ib_qp_attr *attr)
 {
 	pinion_sq_interrupt(&qp->sq);
 	mutex_lock(&qp->resp.lock);
-	*attr = qp->attr;
-	attr->qp_state = qp->state;
-	attr->cur_qp_state = qp->state;
-	attr->sq_draining = qp->state == IB_QPS_SQD && qp->sq.fetched;
+	pinion_qp_peek(qp, attr);
 	mutex_unlock(&qp->resp.lock);
 	mutex_unlock(&qp->sq.exec);
 }

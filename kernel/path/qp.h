@@ -138,8 +138,13 @@ void pinion_qp_fini(struct pinion_qp *qp);
 int pinion_qp_modify(struct pinion_qp *qp, enum ib_qp_state from,
 		     const struct ib_qp_attr *attr, int mask, const struct pinion_av *av);
 
-/* A consistent copy for query_qp; sq_psn and rq_psn are the live ones. */
+/*
+ * A consistent copy for query_qp; sq_psn and rq_psn are the live ones. What a completion
+ * that was seen has changed is in it: it waits for who executes, and for who responds.
+ */
 void pinion_qp_query(struct pinion_qp *qp, struct ib_qp_attr *attr);
+/* Likewise, but waits for nobody: in the middle of a change it may be of before and after. */
+void pinion_qp_peek(struct pinion_qp *qp, struct ib_qp_attr *attr);
 
 /* The responder, under resp.lock, asks for the error state and @event. */
 void pinion_qp_fail(struct pinion_qp *qp, enum ib_event_type event);

@@ -225,7 +225,14 @@ static int query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 {
 	struct pinion_qp *qp = to_pinion_qp(ibqp);
 
-	pinion_qp_query(qp, attr);
+	/*
+	 * `rdma resource show qp' asks for no attribute, of the queues of all: it is not to
+	 * take their turn, nor to wait for memory that is slow to come.
+	 */
+	if (mask)
+		pinion_qp_query(qp, attr);
+	else
+		pinion_qp_peek(qp, attr);
 	fill_cap(qp, &attr->cap);
 	/* The core's reference is not ours to pass on. */
 	attr->ah_attr.grh.sgid_attr = NULL;

@@ -159,15 +159,23 @@ static void waits(void *arg)
 	_exit(9);
 }
 
+/* A process that waits in a doorbell. */
+static int spawn_waiting(struct dmabuf *dmabuf)
+{
+	int pid = spawn(waits, dmabuf);
+
+	while (!dmabuf_stat(dmabuf).moves)
+		usleep(10000);
+	usleep(100000);
+	return pid;
+}
+
 static bool killed_in_time(void)
 {
 	struct dmabuf dmabuf = dmabuf_own(SIZE, 0);
-	int pid = spawn(waits, &dmabuf), status;
+	int pid = spawn_waiting(&dmabuf), status;
 	double took;
 
-	while (!dmabuf_stat(&dmabuf).moves)
-		usleep(10000);
-	usleep(100000);
 	took = now();
 	kill(pid, SIGKILL);
 	status = reap(pid);
@@ -189,6 +197,34 @@ static void a68_fence_kill(void)
 			return;
 	}
 	FAIL("it waited on when it was killed, %d times", TRIES);
+}
+
+static bool described_in_time(void)
+{
+	struct dmabuf dmabuf = dmabuf_own(SIZE, 0);
+	int pid = spawn_waiting(&dmabuf);
+	double took = now();
+
+	resources_describe();
+	took = now() - took;
+	kill(pid, SIGKILL);
+	reap(pid);
+	dmabuf_free(&dmabuf);
+	note("described in %.2f s", took);
+	return took < FENCE / 2;
+}
+
+/* `rdma resource show qp' does not wait for who waits, nor disturb who executes. */
+static void a68_fence_describe(void)
+{
+	int i;
+
+	need_exporter();
+	for (i = 0; i < TRIES; i++) {
+		if (described_in_time())
+			return;
+	}
+	FAIL("all queues were kept waiting by one, %d times", TRIES);
 }
 
 static void a68_fails_later(void)
@@ -256,6 +292,9 @@ static const struct test tests[] = {
 	TEST(a68_idle_moves, "A68 moves while nobody asks"),
 	TEST(a68_fences, "A68 fences are waited for"),
 	TEST(a68_fence_kill, "A68 killed while it waits for a fence"),
+	LONG_TEST(a68_fence_describe,
+		  "A68 described while it waits for a fence",
+		  (TRIES + 1) * FENCE),
 	TEST(a68_fails_later, "A68 the exporter fails after a move"),
 	TEST(a68_revoked, "A68 the buffer is taken away"),
 	TEST(a68_counters, "A68 statistics"),
