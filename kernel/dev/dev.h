@@ -20,6 +20,11 @@ int pinion_netdev_init(void);
 void pinion_netdev_exit(void);
 /* Take over what the netdev says of address and size. RTNL is held. */
 void pinion_netdev_refresh(struct pinion_dev *dev, struct net_device *ndev);
+/*
+ * Its device, made while it was in @net, was not to be found before: what the netdev has
+ * become meanwhile, and that it is gone, nobody was told.
+ */
+void pinion_netdev_catch_up(struct net_device *ndev, const struct net *net);
 
 /* debugfs.c */
 void pinion_debugfs_init(void);

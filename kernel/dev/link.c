@@ -151,6 +151,7 @@ static bool is_taken(struct net_device *ndev)
 
 static int newlink(const char *name, struct net_device *ndev)
 {
+	const struct net *net = dev_net(ndev);
 	int err;
 
 	/* A VLAN's addresses belong to the device of the netdev below it. */
@@ -161,6 +162,8 @@ static int newlink(const char *name, struct net_device *ndev)
 	mutex_lock(&link_lock);
 	err = is_taken(ndev) ? -EEXIST : add(name, ndev);
 	mutex_unlock(&link_lock);
+	if (!err)
+		pinion_netdev_catch_up(ndev, net);
 	return err;
 }
 

@@ -20,12 +20,43 @@ void pinion_netdev_refresh(struct pinion_dev *dev, struct net_device *ndev)
 			     pinion_port_state(ndev) == IB_PORT_ACTIVE);
 }
 
+static struct ib_device *find(struct net_device *ndev)
+{
+	return ib_device_get_by_netdev(ndev, (enum rdma_driver_id)PINION_DRIVER_ID);
+}
+
+static void catch_up(struct ib_device *ibdev, struct net_device *ndev, const struct net *net)
+{
+	struct pinion_dev *dev = to_pinion_dev(ibdev);
+
+	if (ndev->reg_state != NETREG_REGISTERED || !net_eq(dev_net(ndev), net)) {
+		ib_unregister_device_queued(ibdev);
+		return;
+	}
+	pinion_netdev_refresh(dev, ndev);
+	/* Nobody is to hear of a port that is as it was said to be. */
+	if (pinion_port_state(ndev) != dev->state)
+		pinion_port_notify(dev, ndev);
+}
+
+void pinion_netdev_catch_up(struct net_device *ndev, const struct net *net)
+{
+	struct ib_device *ibdev;
+
+	rtnl_lock();
+	ibdev = find(ndev);
+	if (ibdev) {
+		catch_up(ibdev, ndev, net);
+		ib_device_put(ibdev);
+	}
+	rtnl_unlock();
+}
+
 static int notify(struct notifier_block *nb, unsigned long event, void *arg)
 {
 	struct net_device *ndev = netdev_notifier_info_to_dev(arg);
-	struct ib_device *ibdev;
+	struct ib_device *ibdev = find(ndev);
 
-	ibdev = ib_device_get_by_netdev(ndev, (enum rdma_driver_id)PINION_DRIVER_ID);
 	if (!ibdev)
 		return NOTIFY_DONE;
 	switch (event) {
