@@ -88,14 +88,33 @@ int pinion_dealloc_pd(struct ibv_pd *ibpd)
 	return err;
 }
 
+/* A name for what is no domain would be found wanting only when it is used. */
+static int check_handle(struct ibv_context *context, uint32_t handle)
+{
+	DECLARE_COMMAND_BUFFER(attrs, UVERBS_OBJECT_PD, PINION_METHOD_PD_QUERY,
+			       2);
+	struct pinion_alloc_pd_resp resp;
+
+	fill_attr_in_obj(attrs, PINION_ATTR_PD_QUERY_HANDLE, handle);
+	fill_attr_out_ptr(attrs, PINION_ATTR_PD_QUERY_RESP, &resp);
+	return execute_ioctl(context, attrs) ? errno : 0;
+}
+
 struct ibv_pd *pinion_import_pd(struct ibv_context *context, uint32_t handle)
 {
 	struct pinion_pd *pd;
+	int err;
 
 	pd = calloc(1, sizeof(*pd));
 	if (!pd)
 		return NULL;
 
+	err = check_handle(context, handle);
+	if (err) {
+		free(pd);
+		errno = err;
+		return NULL;
+	}
 	pd->pd.context = context;
 	pd->pd.handle = handle;
 	return &pd->pd;

@@ -149,8 +149,36 @@ static void two_processes(void)
 	munmap(shared, sizeof(*shared));
 }
 
+/* What was never there, is there no more, or is something else. */
+static void no_such_handles(void)
+{
+	struct ibv_alloc_dm_attr attr = { .length = 4096 };
+	struct region r = region_new(100, 0, ALL_ACCESS);
+	struct ibv_pd *pd = MUST(ibv_alloc_pd(dev.ctx));
+	struct ibv_dm *dm = MUST(ibv_alloc_dm(dev.ctx, &attr));
+	const uint32_t gone = pd->handle, none = 0x7ffffff0;
+
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	MUST_NOT(ibv_import_pd(dev.ctx, none), ENOENT);
+	MUST_NOT(ibv_import_pd(dev.ctx, gone), ENOENT);
+	MUST_NOT(ibv_import_pd(dev.ctx, r.mr->handle), EINVAL);
+	MUST_NOT(ibv_import_mr(dev.pd, none), ENOENT);
+	MUST_NOT(ibv_import_mr(dev.pd, gone), ENOENT);
+	MUST_NOT(ibv_import_mr(dev.pd, dev.pd->handle), EINVAL);
+	MUST_NOT(ibv_import_dm(dev.ctx, none), ENOENT);
+	MUST_NOT(ibv_import_dm(dev.ctx, gone), ENOENT);
+	MUST_NOT(ibv_import_dm(dev.ctx, r.mr->handle), EINVAL);
+	/* Ours are as they were. */
+	ibv_unimport_pd(MUST(ibv_import_pd(dev.ctx, dev.pd->handle)));
+	ibv_unimport_mr(MUST(ibv_import_mr(dev.pd, r.mr->handle)));
+	ibv_unimport_dm(MUST(ibv_import_dm(dev.ctx, dm->handle)));
+	CHECK_EQ(ibv_free_dm(dm), 0);
+	region_free(&r);
+}
+
 static const struct test tests[] = {
 	TEST(two_processes, "a second process imports domain and region"),
+	TEST(no_such_handles, "handles of nothing, and of something else"),
 };
 
 HARNESS_MAIN("A device context in two processes", tests)
