@@ -319,7 +319,8 @@ struct pinion_create_cq_resp {
 /*
  * A queue gets a ring of another size in two calls of its verb, with the same size in
  * both, so that who cannot map the new ring still has the old one. What is offered lasts
- * until the next of either call, or the queue's end.
+ * until the next of either call, or the queue's end, whether it was mapped or not: there is
+ * never more than one, charged to its process as the queue's own.
  */
 enum pinion_resize_step {
 	PINION_RESIZE_OFFER	= 1,	/* make a ring, and say where it can be mapped */
