@@ -255,6 +255,55 @@ static void a_look_up_that_fails_leaves_nothing(struct kunit *test)
 	expect_same(test, t, 2 * PAGE_SIZE);
 }
 
+#ifdef PINION_HAVE_HMM_DMA_MAP
+/* As a look-up does that an invalidation overtook. */
+static void put_mark_back(struct odp_test *t, size_t index)
+{
+	t->odp->whole->umem->map.pfn_list[index] |= HMM_PFN_VALID | HMM_PFN_DMA_MAPPED;
+}
+
+/* What the core takes for mapped is what is there, whoever else takes pages meanwhile. */
+static void expect_mapped_is_present(struct kunit *test, struct odp_test *t)
+{
+	struct pinion_stretch *whole = t->odp->whole;
+	u64 present;
+	int mapped;
+
+	mutex_lock(&whole->umem->umem_mutex);
+	mapped = whole->umem->npages;
+	present = whole->present;
+	mutex_unlock(&whole->umem->umem_mutex);
+	KUNIT_EXPECT_EQ(test, mapped, present);
+}
+
+static void a_mark_put_back_is_no_mapping(struct kunit *test)
+{
+	struct odp_test *t = start_explicit(test);
+
+	KUNIT_ASSERT_EQ(test, bring_in(t, PAGE_SIZE, 3 * PAGE_SIZE, true), 0);
+	vm_munmap(t->map + PAGE_SIZE, PAGE_SIZE);
+	KUNIT_ASSERT_EQ(test, map_anew(t->map + PAGE_SIZE, PAGE_SIZE), t->map + PAGE_SIZE);
+	expect_mapped_is_present(test, t);
+
+	/* Another invalidation before that look-up is over. */
+	put_mark_back(t, 1);
+	vm_munmap(t->map + PAGE_SIZE, 2 * PAGE_SIZE);
+	expect_mapped_is_present(test, t);
+
+	/* The look-up fails in the end. */
+	KUNIT_ASSERT_EQ(test, map_anew(t->map + PAGE_SIZE, 2 * PAGE_SIZE), t->map + PAGE_SIZE);
+	put_mark_back(t, 1);
+	map_fails = -EAGAIN;
+	KUNIT_EXPECT_EQ(test, bring_in(t, PAGE_SIZE, 1, true), -EAGAIN);
+	expect_mapped_is_present(test, t);
+
+	/* It succeeds. */
+	put_mark_back(t, 1);
+	KUNIT_EXPECT_EQ(test, bring_in(t, PAGE_SIZE, 1, true), 0);
+	expect_mapped_is_present(test, t);
+}
+#endif
+
 static void exchange_pages(void *arg)
 {
 	struct odp_test *t = arg;
@@ -535,6 +584,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_the_process_gives_up_goes),
 	KUNIT_CASE(a_hole_is_an_error_and_hides_nothing),
 	KUNIT_CASE(a_look_up_that_fails_leaves_nothing),
+#ifdef PINION_HAVE_HMM_DMA_MAP
+	KUNIT_CASE(a_mark_put_back_is_no_mapping),
+#endif
 	KUNIT_CASE(pages_exchanged_meanwhile_are_the_new_ones),
 	KUNIT_CASE(what_may_be_written_is_given_back_dirty),
 	KUNIT_CASE(children_come_where_it_is_touched),

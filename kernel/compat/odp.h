@@ -21,9 +21,19 @@ static inline int pinion_odp_map(struct ib_umem_odp *umem, u64 va, u64 length, b
 	return ib_umem_odp_map_dma_and_lock(umem, va, length, write ? HMM_PFN_WRITE : 0, fault);
 }
 
-/* The DMA address of a present page, or 0; is it mapped already? umem_mutex is held. */
-static inline u64 pinion_odp_page(struct ib_umem_odp *umem, size_t index, bool known,
-				  bool *writable)
+/*
+ * Pages that are not mapped do not say so: a look-up may have put the mark of one back
+ * that an invalidation took away meanwhile. umem_mutex is held, and nobody looks up.
+ */
+static inline void pinion_odp_unmark(struct ib_umem_odp *umem, size_t index, size_t pages)
+{
+	for (; pages; pages--, index++)
+		umem->map.pfn_list[index] &= ~(HMM_PFN_DMA_MAPPED | HMM_PFN_P2PDMA |
+					       HMM_PFN_P2PDMA_BUS);
+}
+
+/* The DMA address of a present page, or 0. umem_mutex is held. */
+static inline u64 pinion_odp_page(struct ib_umem_odp *umem, size_t index, bool *writable)
 {
 	unsigned long pfn = umem->map.pfn_list[index];
 	struct pci_p2pdma_map_state p2p = {};
@@ -32,11 +42,6 @@ static inline u64 pinion_odp_page(struct ib_umem_odp *umem, size_t index, bool k
 	*writable = false;
 	if (!(pfn & HMM_PFN_VALID))
 		return 0;
-	/* A look-up that an invalidation overtook may have put the mark back. */
-	if (!known) {
-		pfn &= ~(HMM_PFN_DMA_MAPPED | HMM_PFN_P2PDMA | HMM_PFN_P2PDMA_BUS);
-		umem->map.pfn_list[index] = pfn;
-	}
 	/*
 	 * The page of zeros is part of the kernel's image, which DMA_API_DEBUG takes for a
 	 * mistake when it is mapped. It is read here, and never goes away.
@@ -69,8 +74,12 @@ static inline int pinion_odp_map(struct ib_umem_odp *umem, u64 va, u64 length, b
 					    (write ? ODP_WRITE_ALLOWED_BIT : 0), fault);
 }
 
-static inline u64 pinion_odp_page(struct ib_umem_odp *umem, size_t index, bool known,
-				  bool *writable)
+/* What is mapped is written down only once it is. */
+static inline void pinion_odp_unmark(struct ib_umem_odp *umem, size_t index, size_t pages)
+{
+}
+
+static inline u64 pinion_odp_page(struct ib_umem_odp *umem, size_t index, bool *writable)
 {
 	dma_addr_t addr = umem->dma_list[index];
 

@@ -32,6 +32,9 @@
 /* What a fault brings at most: neighbours are likely to be needed, too. */
 #define FAULT_BYTES	SZ_2M
 
+/* An entry whose pages are about to be given back, which for everybody is not there. */
+#define LEAVING		PINION_MTT_WRITABLE
+
 static u64 pages_per_block(const struct pinion_stretch *stretch)
 {
 	return 1ULL << (stretch->mtt->shift - PAGE_SHIFT);
@@ -44,31 +47,54 @@ static u64 address_of(const struct pinion_stretch *stretch, u64 block)
 
 /* ------------------------------------------------------------- invalidation */
 
-/*
- * Takes blocks [first, end) out of the table and gives their pages back; returns how
- * many pages there were. umem_mutex is held.
- */
-static u64 forget(struct pinion_stretch *stretch, u64 first, u64 end)
+static void unmap(struct pinion_stretch *stretch, u64 first, u64 end)
 {
-	u64 before = stretch->present, block, *slot;
-	bool closed = false;
+	ib_umem_odp_unmap_dma_pages(stretch->umem, address_of(stretch, first),
+				    address_of(stretch, end));
+}
+
+/* Returns how many of blocks [first, end) are LEAVING now. */
+static u64 hide(struct pinion_stretch *stretch, u64 first, u64 end)
+{
+	u64 hidden = 0, block, *slot;
 
 	for (block = first; block < end && stretch->present; block++) {
 		slot = pinion_mtt_slot(stretch->mtt, block);
 		if (!*slot)
 			continue;
 		/* Who is elsewhere in the region need not wait for nothing. */
-		if (!closed)
+		if (!hidden++)
 			pinion_key_close(stretch->odp->pager.key);
-		closed = true;
-		WRITE_ONCE(*slot, 0);
+		WRITE_ONCE(*slot, LEAVING);
 		stretch->present--;
 	}
-	if (closed)
+	if (hidden)
 		pinion_key_open(stretch->odp->pager.key);
-	ib_umem_odp_unmap_dma_pages(stretch->umem, address_of(stretch, first),
-				    address_of(stretch, end));
-	return (before - stretch->present) * pages_per_block(stretch);
+	return hidden;
+}
+
+/*
+ * Takes blocks [first, end) out of the table and gives their pages back; returns how
+ * many pages there were. umem_mutex is held.
+ *
+ * What is not in the table is left alone: somebody may be looking it up just now, and has
+ * put the mark of pages that were mapped back into the core's list, which cannot be told
+ * from that of pages that are. To give those back again would be to mark somebody else's
+ * page dirty.
+ */
+static u64 forget(struct pinion_stretch *stretch, u64 first, u64 end)
+{
+	u64 hidden = hide(stretch, first, end), left = hidden, block, *slot;
+
+	for (block = first; left; block++) {
+		slot = pinion_mtt_slot(stretch->mtt, block);
+		if (*slot != LEAVING)
+			continue;
+		WRITE_ONCE(*slot, 0);
+		unmap(stretch, block, block + 1);
+		left--;
+	}
+	return hidden * pages_per_block(stretch);
 }
 
 static void invalidate_range(struct pinion_stretch *stretch, u64 start, u64 end)
@@ -141,11 +167,8 @@ static bool is_secret(u64 addr)
 	return mapping && mapping->host && mapping->host->i_sb->s_magic == SECRETMEM_MAGIC;
 }
 
-/*
- * What the core has found there as a table entry, or 0: nothing, or not as promised.
- * @known: is there an entry already?
- */
-static u64 look(struct pinion_stretch *stretch, u64 block, bool known)
+/* What the core has found there as a table entry, or 0: nothing, or not as promised. */
+static u64 look(struct pinion_stretch *stretch, u64 block)
 {
 	u64 pages = pages_per_block(stretch), index = block * pages, addr, i;
 	bool writable, all_writable = true;
@@ -153,9 +176,9 @@ static u64 look(struct pinion_stretch *stretch, u64 block, bool known)
 	if (pages > 1 &&
 	    pinion_odp_order(stretch->umem, index) < stretch->mtt->shift - PAGE_SHIFT)
 		return 0;
-	addr = pinion_odp_page(stretch->umem, index, known, &all_writable);
+	addr = pinion_odp_page(stretch->umem, index, &all_writable);
 	for (i = 1; addr && i < pages; i++) {
-		if (pinion_odp_page(stretch->umem, index + i, known, &writable) !=
+		if (pinion_odp_page(stretch->umem, index + i, &writable) !=
 		    addr + (i << PAGE_SHIFT))
 			return 0;
 		all_writable &= writable;
@@ -165,6 +188,23 @@ static u64 look(struct pinion_stretch *stretch, u64 block, bool known)
 	return addr | PINION_MTT_PRESENT | (all_writable ? PINION_MTT_WRITABLE : 0);
 }
 
+/* After a look-up, of a block there is no entry of: nothing of it is mapped. */
+static void unmark(struct pinion_stretch *stretch, u64 block)
+{
+	u64 pages = pages_per_block(stretch);
+
+	lockdep_assert_held(&stretch->walk);
+	if (!*pinion_mtt_slot(stretch->mtt, block))
+		pinion_odp_unmark(stretch->umem, block * pages, pages);
+}
+
+/* Whatever of blocks [first, end) is mapped, and marked so rightly, must not stay so. */
+static void drop(struct pinion_stretch *stretch, u64 first, u64 end)
+{
+	forget(stretch, first, end);
+	unmap(stretch, first, end);
+}
+
 /* umem_mutex is held. Returns how many blocks are there now. */
 static u64 fill(struct pinion_stretch *stretch, u64 first, u64 end)
 {
@@ -172,10 +212,10 @@ static u64 fill(struct pinion_stretch *stretch, u64 first, u64 end)
 
 	for (block = first; block < end; block++) {
 		slot = pinion_mtt_slot(stretch->mtt, block);
-		value = look(stretch, block, *slot);
+		unmark(stretch, block);
+		value = look(stretch, block);
 		if (!value) {
-			/* Whatever of it was mapped must not stay so. */
-			forget(stretch, block, block + 1);
+			drop(stretch, block, block + 1);
 			continue;
 		}
 		stretch->present += !*slot;
@@ -189,7 +229,7 @@ static u64 fill(struct pinion_stretch *stretch, u64 first, u64 end)
 static s64 map(struct pinion_stretch *stretch, u64 first, u64 end, bool write, bool fault)
 {
 	struct ib_umem_odp *umem = stretch->umem;
-	u64 address = address_of(stretch, first);
+	u64 address = address_of(stretch, first), block;
 	s64 ret;
 
 	lockdep_assert_held(&stretch->walk);
@@ -197,7 +237,9 @@ static s64 map(struct pinion_stretch *stretch, u64 first, u64 end, bool write, b
 	if (ret < 0) {
 		/* The core may have given up in the middle. */
 		mutex_lock(&umem->umem_mutex);
-		forget(stretch, first, end);
+		for (block = first; block < end; block++)
+			unmark(stretch, block);
+		drop(stretch, first, end);
 	} else {
 		ret = fill(stretch, first, end) * pages_per_block(stretch);
 		/* What cannot be had for the device must not be tried for ever. */
