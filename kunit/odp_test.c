@@ -6,6 +6,7 @@
 /* The module itself has the tracepoints. */
 #define NOTRACE
 #include <kunit/test.h>
+#include <linux/delay.h>
 #include <linux/mman.h>
 #include <linux/uaccess.h>
 
@@ -16,6 +17,10 @@ static void (*before_map)(void *arg);
 static void *before_map_arg;
 static int map_fails;
 
+/* Where the last look-ups began. */
+static u64 maps[4];
+static unsigned int num_maps;
+
 static int hooked_map(struct ib_umem_odp *umem, u64 va, u64 length, bool write, bool fault)
 {
 	void (*hook)(void *arg) = before_map;
@@ -23,6 +28,7 @@ static int hooked_map(struct ib_umem_odp *umem, u64 va, u64 length, bool write, 
 
 	before_map = NULL;
 	map_fails = 0;
+	maps[num_maps++ % ARRAY_SIZE(maps)] = va;
 	if (hook)
 		hook(before_map_arg);
 	pages = pinion_odp_map(umem, va, length, write, fault);
@@ -578,6 +584,32 @@ static void children_go_while_hints_are_slow(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, there(test, t, at, true));
 }
 
+static void long_hints_let_others_have_their_turn(struct kunit *test)
+{
+	struct odp_test *same = kunit_kzalloc(test, sizeof(*same), GFP_KERNEL);
+	struct odp_test *t = start_explicit(test);
+	struct keys_test *keys = test->priv;
+	unsigned int begin = num_maps;
+
+	KUNIT_ASSERT_NOT_NULL(test, same);
+	same->key = t->key;
+	init_completion(&slow.begun);
+	init_completion(&slow.over);
+	workqueue_set_max_active(keys->keys.prefetches, 1);
+	before_map = be_slow;
+	/* The second of the three has been brought by the first. */
+	KUNIT_EXPECT_EQ(test, hint(test, t, same, PAGE_SIZE, 2 * PAGE_SIZE), 0);
+	wait_for_completion(&slow.begun);
+	KUNIT_EXPECT_EQ(test, hint(test, t, t, 4 * PAGE_SIZE, 0), 0);
+	msleep(3 * TURN_MS);
+	complete(&slow.over);
+	/* With what is left for later meanwhile. */
+	drain_workqueue(keys->keys.prefetches);
+	KUNIT_EXPECT_EQ(test, num_maps - begin, 3);
+	KUNIT_EXPECT_EQ(test, maps[(begin + 1) % ARRAY_SIZE(maps)], t->map + 4 * PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, maps[(begin + 2) % ARRAY_SIZE(maps)], t->map + 2 * PAGE_SIZE);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_fault_brings_what_is_missing),
 	KUNIT_CASE(reading_gives_no_right_to_write),
@@ -597,6 +629,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(prefetch_goes_through_children),
 	KUNIT_CASE(slow_hints_keep_no_other_region),
 	KUNIT_CASE(children_go_while_hints_are_slow),
+	KUNIT_CASE(long_hints_let_others_have_their_turn),
 	{}
 };
 

@@ -16,12 +16,19 @@
 /* What waits for its turn beyond that is not worth its memory. */
 #define MAX_WAITING	1024
 
+/*
+ * How long a hint is followed before others have their turn: its ranges may be terabytes in
+ * sum, with nothing there.
+ */
+#define TURN_MS		20
+
 struct prefetches {
 	struct work_struct work;
 	struct pinion_keys *keys;
 	const struct ib_pd *pd;		/* only compared: it may be gone */
 	bool write;
 	bool fault;
+	u32 next;			/* of @ranges, for a turn that is left for later */
 	u32 num;
 	struct ib_sge ranges[] __counted_by(num);
 };
@@ -103,10 +110,15 @@ static int bring_all(const struct prefetches *p)
 static void bring_later(struct work_struct *work)
 {
 	struct prefetches *p = container_of(work, struct prefetches, work);
-	u32 i;
+	unsigned long end = jiffies + msecs_to_jiffies(TURN_MS);
 
-	for (i = 0; i < p->num; i++)
-		bring(p, &p->ranges[i]);
+	while (p->next < p->num) {
+		bring(p, &p->ranges[p->next++]);
+		if (p->next < p->num && time_after(jiffies, end)) {
+			queue_work(p->keys->prefetches, &p->work);
+			return;
+		}
+	}
 	atomic_dec(&p->keys->waiting);
 	kvfree(p);
 }
