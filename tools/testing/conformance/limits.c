@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * What the device says it can do, it does, and what is one more it refuses (class 23,
- * items LM1 to LM5).
+ * items LM1 to LM6).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -164,12 +164,97 @@ static void lm5_shared(void)
 	MUST_NOT(ibv_create_srq(dev.pd, &init), EINVAL);
 }
 
+/* One request by @end that leaves a completion with this number. */
+static void leave(struct end *end, uint64_t number)
+{
+	struct ibv_send_wr wr = { .wr_id = number,
+				  .opcode = IBV_WR_RDMA_WRITE,
+				  .send_flags = IBV_SEND_SIGNALED };
+
+	post(end, &wr);
+}
+
+/* From few places to as many as there may be, and back, with some taken. */
+static void lm6_completions(void)
+{
+	enum { FEW = 16 };
+	struct qp_cfg cfg = { .wr = 2 * FEW };
+	struct link link;
+	int round, i;
+
+	cfg.scq = MUST(ibv_create_cq(dev.ctx, FEW, NULL, NULL, 0));
+	link_make2(&link, &cfg, NULL);
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < FEW / 2; i++)
+			leave(&link.a, i);
+		CHECK_EQ(ibv_resize_cq(cfg.scq, ATTR.max_cqe), 0);
+		CHECK(cfg.scq->cqe >= ATTR.max_cqe);
+		for (; i < FEW; i++)
+			leave(&link.a, i);
+		CHECK_EQ(ibv_resize_cq(cfg.scq, ATTR.max_cqe + 1), EINVAL);
+		for (i = 0; i < FEW / 2; i++)
+			CHECK_EQ(await(cfg.scq).wr_id, i);
+		CHECK_EQ(ibv_resize_cq(cfg.scq, FEW), 0);
+		for (; i < FEW; i++)
+			CHECK_EQ(await(cfg.scq).wr_id, i);
+	}
+}
+
+static void take(struct link *link, int first, int end)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED };
+
+	for (; first < end; first++) {
+		post(&link->a, &wr);
+		expect(await(link->a.scq), IBV_WC_SUCCESS);
+		CHECK_EQ(await(link->b.rcq).wr_id, first);
+	}
+}
+
+/* The same of receive requests, all of them waiting. */
+static void lm6_shared(void)
+{
+	enum { FEW = 8 };
+	struct ibv_srq_init_attr init = {
+		.attr = { .max_wr = FEW, .max_sge = ATTR.max_srq_sge }
+	};
+	struct ibv_srq_attr attr = { .max_wr = ATTR.max_srq_wr };
+	struct qp_cfg cfg = {};
+	struct link link;
+	int i;
+
+	cfg.srq = MUST(ibv_create_srq(dev.pd, &init));
+	link_make2(&link, NULL, &cfg);
+	for (i = 0; i < FEW; i++)
+		post_srq(cfg.srq, NULL, 0, i);
+	CHECK_EQ(ibv_modify_srq(cfg.srq, &attr, IBV_SRQ_MAX_WR), 0);
+	for (; i < ATTR.max_srq_wr; i++)
+		post_srq(cfg.srq, NULL, 0, i);
+	/* All of them move, and fit into nothing smaller. */
+	CHECK_EQ(ibv_modify_srq(cfg.srq, &attr, IBV_SRQ_MAX_WR), 0);
+	attr.max_wr = ATTR.max_srq_wr / 2;
+	CHECK_EQ(ibv_modify_srq(cfg.srq, &attr, IBV_SRQ_MAX_WR), EINVAL);
+	attr.max_wr = ATTR.max_srq_wr + 1;
+	CHECK_EQ(ibv_modify_srq(cfg.srq, &attr, IBV_SRQ_MAX_WR), EINVAL);
+	take(&link, 0, 100);
+	for (; i < ATTR.max_srq_wr + 100; i++)
+		post_srq(cfg.srq, NULL, 0, i);
+	attr.max_wr = ATTR.max_srq_wr;
+	CHECK_EQ(ibv_modify_srq(cfg.srq, &attr, IBV_SRQ_MAX_WR), 0);
+	take(&link, 100, 300);
+}
+
 static const struct test tests[] = {
 	TEST(lm1_queues, "LM1 the longest queues (class 23)"),
 	TEST(lm2_sges, "LM2 the most pieces (class 23)"),
 	LONG_TEST(lm3_message, "LM3 the longest message (class 23)", 120),
 	TEST(lm4_reads, "LM4 reads at a time (class 23)"),
 	TEST(lm5_shared, "LM5 shared receive queues (class 23)"),
+	LONG_TEST(lm6_completions, "LM6 completion queues, resized (class 23)",
+		  120),
+	LONG_TEST(lm6_shared, "LM6 shared receive queues, resized (class 23)",
+		  120),
 };
 
 HARNESS_MAIN("Limits as reported and kept", tests)
