@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Unreliable datagrams: lengths, headers, Q_Keys, address handles, multicast (items
- * U1 to U15).
+ * Unreliable datagrams: lengths, headers, Q_Keys, address handles (items U1 to U10, U12
+ * and U13; the others are multicast.c's).
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -329,148 +329,6 @@ static void u10_only_sends(void)
 	works();
 }
 
-static union ibv_gid group(int number)
-{
-	/* 239.x, as an IPv4 GID. */
-	union ibv_gid gid = { .raw = { [10] = 0xff, 0xff, 239, 1, 2, number } };
-
-	return gid;
-}
-
-static struct ibv_wc group_wc(const union ibv_gid *gid, struct ibv_sge sge)
-{
-	struct ibv_ah_attr attr = {
-		.is_global = 1,
-		.port_num = 1,
-		.grh = { .dgid = *gid, .sgid_index = dev.gid_index },
-	};
-	struct ibv_send_wr wr = datagram(&sge);
-	struct ibv_wc wc;
-
-	wr.wr.ud.ah = MUST(ibv_create_ah(dev.pd, &attr));
-	wr.wr.ud.remote_qpn = 0xffffff;
-	post(&link_.a, &wr);
-	wc = await(link_.a.scq);
-	CHECK_EQ(ibv_destroy_ah(wr.wr.ud.ah), 0);
-	return wc;
-}
-
-static void send_to_group(const union ibv_gid *gid, uint32_t length)
-{
-	expect(group_wc(gid, sge_of(&a, 0, length)), IBV_WC_SUCCESS);
-}
-
-static void u11_multicast(void)
-{
-	struct qp_cfg cfg = { .type = IBV_QPT_UD };
-	union ibv_gid one = group(1), two = group(2);
-	struct end ends[5];
-	int i;
-
-	begin();
-	for (i = 0; i < 5; i++) {
-		struct ibv_sge sink = sge_of(&b, i * 2000, 1500);
-		struct peer peer = { .gid = dev.gid };
-
-		end_make(&ends[i], &cfg);
-		end_init(&ends[i]);
-		end_connect(&ends[i], &peer);
-		if (i < 4)
-			CHECK_EQ(ibv_attach_mcast(ends[i].qp, &one, 0), 0);
-		CHECK_EQ(ibv_attach_mcast(ends[i].qp, &two, 0), 0);
-		post_recv(&ends[i], &sink, 1, i);
-	}
-	CHECK_EQ(ibv_attach_mcast(ends[0].qp, &one, 0), 0);
-	CHECK_EQ(ibv_detach_mcast(ends[3].qp, &one, 0), 0);
-	CHECK(ibv_detach_mcast(ends[3].qp, &one, 0));
-	send_to_group(&one, 1201);
-	for (i = 0; i < 3; i++) {
-		struct ibv_wc wc = await(ends[i].rcq);
-
-		expect(wc, IBV_WC_SUCCESS);
-		CHECK_EQ(wc.byte_len, 1201 + GRH);
-		CHECK_EQ(wc.src_qp, link_.a.qp->qp_num);
-		memcpy(b.buf->want + i * 2000 + GRH, a.buf->want, 1201);
-		memcpy(b.buf->want + i * 2000, b.buf->data + i * 2000, GRH);
-	}
-	expect_none(ends[3].rcq, 0.02);
-	expect_none(ends[4].rcq, 0);
-	buf_check(b.buf);
-	send_to_group(&two, 1);
-	CHECK_EQ(await(ends[3].rcq).byte_len, 1 + GRH);
-	CHECK_EQ(await(ends[4].rcq).byte_len, 1 + GRH);
-	/* Nobody is in this one; and these are no groups. */
-	one = group(3);
-	send_to_group(&one, 1);
-	CHECK(ibv_attach_mcast(ends[0].qp, &dev.gid, 0));
-	end_make(&ends[0], NULL);
-	CHECK(ibv_attach_mcast(ends[0].qp, &two, 0));
-}
-
-static void u14_half_to_a_group(void)
-{
-	union ibv_gid gid = group(4);
-	struct ibv_sge sink;
-	struct ibv_wc wc;
-
-	begin();
-	sink = sge_of(&b, 0, 140);
-	post_recv(&link_.b, &sink, 1, 3);
-	CHECK_EQ(ibv_attach_mcast(link_.b.qp, &gid, 0), 0);
-	expect(group_wc(&gid, sge_half_gone()), IBV_WC_LOC_PROT_ERR);
-	CHECK_EQ(end_state(&link_.a), IBV_QPS_SQE);
-	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_RTS), 0);
-	send_to_group(&gid, 100);
-	wc = await(link_.b.rcq);
-	expect(wc, IBV_WC_SUCCESS);
-	CHECK_EQ(wc.wr_id, 3);
-}
-
-static void join(struct end *end, const struct qp_cfg *cfg,
-		 const union ibv_gid *gid)
-{
-	struct peer peer = { .gid = dev.gid };
-
-	end_make(end, cfg);
-	end_init(end);
-	CHECK_EQ(end_to_rtr(end, &peer), 0);
-	CHECK_EQ(ibv_attach_mcast(end->qp, gid, 0), 0);
-}
-
-/* A group may have so many of each device; all hear it, who came first and who came last. */
-static void u15_two_devices(void)
-{
-	struct qp_cfg near = { .type = IBV_QPT_UD }, far = near;
-	int i, most = dev.attr.orig_attr.max_mcast_qp_attach;
-	union ibv_gid gid = group(5);
-	struct region r;
-	struct ibv_sge sink;
-	struct end end, others[2];
-
-	begin();
-	far.ctx = device_beside();
-	if (!dev.pinion || !far.ctx)
-		skip("needs two pinion devices");
-	far.pd = MUST(ibv_alloc_pd(far.ctx));
-	near.scq = near.rcq = MUST(ibv_create_cq(dev.ctx, 1, NULL, NULL, 0));
-	join(&others[0], &far, &gid);
-	for (i = 0; i < most; i++)
-		join(&end, &near, &gid);
-	join(&others[1], &far, &gid);
-	r = region_reg(far.pd, buf_new(2 * 140, 3), ALL_ACCESS);
-	for (i = 0; i < 2; i++) {
-		sink = sge_of(&r, i * 140, 140);
-		post_recv(&others[i], &sink, 1, 7);
-	}
-	send_to_group(&gid, 100);
-	for (i = 0; i < 2; i++) {
-		expect(await(others[i].rcq), IBV_WC_SUCCESS);
-		memcpy(r.buf->want + i * 140 + GRH, a.buf->want, 100);
-		memcpy(r.buf->want + i * 140, r.buf->data + i * 140, GRH);
-	}
-	buf_check(r.buf);
-}
-
 static void u12_sqe(void)
 {
 	struct ibv_sge sge;
@@ -508,11 +366,8 @@ static const struct test tests[] = {
 	TEST(u8_foreign_ah, "U8 an address handle of another domain"),
 	TEST(u9_ah, "U9 address handles: what is refused"),
 	TEST(u10_only_sends, "U10 only sends"),
-	TEST(u11_multicast, "U11 multicast"),
 	TEST(u12_sqe, "U12 flushed in SQE, taken up again"),
 	TEST(u13_half_a_datagram, "U13 a sender whose memory is gone"),
-	TEST(u14_half_to_a_group, "U14 the same of a sender to a group"),
-	TEST(u15_two_devices, "U15 a group with members of two devices"),
 };
 
 HARNESS_MAIN("Datagrams", tests)
