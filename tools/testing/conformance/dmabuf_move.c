@@ -189,14 +189,9 @@ static bool killed_in_time(void)
 /* Who waits for a fence can be killed; on a busy machine it may be over before. */
 static void a68_fence_kill(void)
 {
-	int i;
-
 	need_exporter();
-	for (i = 0; i < TRIES; i++) {
-		if (killed_in_time())
-			return;
-	}
-	FAIL("it waited on when it was killed, %d times", TRIES);
+	if (!one_of(TRIES, killed_in_time))
+		FAIL("it waited on when it was killed, %d times", TRIES);
 }
 
 static bool described_in_time(void)
@@ -217,14 +212,9 @@ static bool described_in_time(void)
 /* `rdma resource show qp' does not wait for who waits, nor disturb who executes. */
 static void a68_fence_describe(void)
 {
-	int i;
-
 	need_exporter();
-	for (i = 0; i < TRIES; i++) {
-		if (described_in_time())
-			return;
-	}
-	FAIL("all queues were kept waiting by one, %d times", TRIES);
+	if (!one_of(TRIES, described_in_time))
+		FAIL("all queues were kept waiting by one, %d times", TRIES);
 }
 
 static void a68_fails_later(void)

@@ -247,16 +247,12 @@ static bool others_may(void)
 
 static void lg4_others(void)
 {
-	int tries;
-
 	clock_ = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(clock_ != MAP_FAILED);
 	run_here();
-	for (tries = 0; tries < TRIES; tries++)
-		if (others_may())
-			return;
-	FAIL("another waited too long, %d times", TRIES);
+	if (!one_of(TRIES, others_may))
+		FAIL("another waited too long, %d times", TRIES);
 }
 
 /* The core's limit on tables and ours: none below what can be addressed. */

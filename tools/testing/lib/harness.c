@@ -159,6 +159,15 @@ bool go_on(double end, bool seen_enough)
 	return now() < (seen_enough ? end : end + patience(60));
 }
 
+bool one_of(int tries, bool (*attempt)(void))
+{
+	while (tries--) {
+		if (attempt())
+			return true;
+	}
+	return false;
+}
+
 int spawn(void (*body)(void *arg), void *arg)
 {
 	int pid;
