@@ -1,15 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Shared by the scripts of this folder: where the cache is, how an artefact is
-# made once and found again, how long work shows that it is alive.
+# made once and found again, how long work shows that it is alive and is ended.
 # shellcheck shell=bash disable=SC2034
 
 BED=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 TOP=$(cd "$BED/../.." && pwd)
 CACHE=${PINION_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pinion}
 JOBS=${JOBS:-$(nproc)}
+. "${BASH_SOURCE%/*}/machine.sh"
+# An ordinary user's PATH has no depmod, and his umask may hide from a guest what is made.
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+umask 022
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
-die() { say "$*"; exit 1; }
+# Whoever runs several things at a time repeats the reason: see together().
+die() {
+	say "$*"
+	[ -z "${PINION_WHY:-}" ] || printf '%s: %s\n' "${0##*/}" "$*" >"$PINION_WHY"
+	exit "${die_status:-1}"
+}
 
 # The header comment of a script is its help.
 usage() { sed -n '/^# shellcheck/d; 3,/^[^#]/s/^# \{0,1\}//p' "$0"; }
@@ -17,51 +26,142 @@ usage() { sed -n '/^# shellcheck/d; 3,/^[^#]/s/^# \{0,1\}//p' "$0"; }
 # key WORD... < MATERIAL: a short name for "made from exactly this".
 key() { { printf '%s\n' "$@"; cat; } | sha256sum | cut -c1-16; }
 
+# make can do nothing in a folder with blanks or colons in its path: then all is done in a
+# copy, and what a script prints or is called by is there.
+if [[ $TOP$CACHE == *[[:space:]:]* ]]; then . "$BED/place.sh"; fi
+
+# ------------------------------------------------------------------------ long work
+
+# at_exit COMMAND: run it when this script ends, however it ends.
+at_exit_commands=
+at_exit() {
+	at_exit_commands+="$1; "
+	# shellcheck disable=SC2064
+	trap "{ $at_exit_commands } 2>/dev/null || :" EXIT
+}
+
+# A line every few seconds, until whoever asked for it is gone. It has no child that would
+# outlive it: nothing is ever written into that pipe.
+tick() { # WHAT LOG
+	local start=$SECONDS pipe
+	exec {pipe}<> <(:)
+	while kill -0 $$ 2>/dev/null; do
+		read -rt 5 -u "$pipe" || :
+		say "$1: $((SECONDS - start))s, $(wc -l <"$2") lines of output"
+	done
+}
+
 # progress WHAT LOG COMMAND...: run COMMAND with its output in LOG and a line on
 # the screen every few seconds; on failure show the end of the log.
 progress() {
-	local what=$1 log=$2 start=$SECONDS pid rc=0 last=0
+	local what=$1 log=$2 start=$SECONDS ticker rc=0 why errexit=+e
 	shift 2
+	[[ $- != *e* ]] || errexit=-e
 	mkdir -p "$(dirname "$log")"
 	say "$what ..."
-	"$@" >"$log" 2>&1 </dev/null &
-	pid=$!
-	# shellcheck disable=SC2064
-	trap "kill $pid 2>/dev/null || :" EXIT
-	while kill -0 $pid 2>/dev/null; do
-		sleep 0.2
-		if ((SECONDS - start >= last + 5)); then
-			last=$((SECONDS - start))
-			say "$what: ${last}s, $(wc -l <"$log") lines of output"
-		fi
-	done
-	wait $pid || rc=$?
-	trap - EXIT
+	: >"$log"
+	tick "$what" "$log" </dev/null &
+	ticker=$!
+	at_exit "kill $ticker"
+	# Not in the background, where ^C would not reach it.
+	set +e
+	(set -e; "$@") >"$log" 2>&1 </dev/null
+	rc=$?
+	set $errexit
+	kill $ticker 2>/dev/null
+	wait $ticker 2>/dev/null || :
 	if ((rc)); then
-		tail -n 30 "$log" >&2
-		die "$what failed after $((SECONDS - start))s (exit $rc), all of it in $log"
+		tail -n 15 "$log" >&2
+		why=$(grep -aE '(^|: )(E|[Ee]rror|fatal error):? ' "$log" | tail -n 1) || why=$(tail -n 1 "$log")
+		die "$what failed after $((SECONDS - start))s${why:+: ${why:0:200}}; all of it is in $log"
 	fi
 	say "$what: done in $((SECONDS - start))s"
 }
 
-# patiently COMMAND...: what asks a mirror, which may not answer for a while. Each try is
-# a shell of its own, that a step of COMMAND which fails ends.
+# end_groups PGID...: the process groups that this script has started.
+end_groups() {
+	local g i
+	for i in TERM TERM TERM KILL; do
+		for g; do kill -$i -- "-$g" 2>/dev/null || :; done
+		for ((g = 0; g < 20; g++)); do
+			[ -n "$(jobs -pr)" ] || break 2
+			sleep 0.1
+		done
+	done
+	wait 2>/dev/null || :
+}
+
+# together FUNCTION...: run them at once. Each is a process group of its own, so that all
+# it started ends with it: when another fails, or when this script is told to stop.
+together() {
+	local groups=() f
+	local -A left=()
+	PINION_WHY=$(mktemp)
+	export PINION_WHY
+	set -m
+	for f; do
+		(trap - EXIT; "$f") </dev/null &
+		groups+=($!)
+		left[$!]=1
+	done
+	set +m
+	local rc=0 ended
+	together_end() {
+		end_groups "${groups[@]}"
+		rm -f "$PINION_WHY"
+	}
+	trap 'together_end; exit 130' INT
+	trap 'together_end; exit 143' TERM HUP
+	while ((${#left[@]} && !rc)); do
+		wait -n -p ended "${!left[@]}" || rc=$?
+		unset "left[$ended]"
+	done
+	if ((rc)); then
+		f=$(cat "$PINION_WHY")
+		together_end
+		say "stopped: ${f:-exit status $rc}"
+		exit "${die_status:-1}"
+	fi
+	rm -f "$PINION_WHY"
+	unset PINION_WHY
+	trap - INT TERM HUP
+}
+
+# What a mirror may answer to one call and not to the next.
+TRANSIENT='timed out|Connection reset|Hash Sum mismatch|unexpected size|Mirror sync|  (429|50[0234])  '
+
+# patiently COMMAND...: what asks a mirror, again where a later try may do better. Each
+# try is a shell of its own, that a step of COMMAND which fails ends.
 patiently() {
-	local pause rc errexit=+e
+	local pause rc words errexit=+e
 	[[ $- != *e* ]] || errexit=-e
-	for pause in 5 20 60 ''; do
+	words=$(mktemp)
+	for pause in 5 20 ''; do
 		set +e
-		(set -e; "$@")
-		rc=$?
+		(set -e; "$@") 2>&1 | tee "$words"
+		rc=${PIPESTATUS[0]}
 		set $errexit
-		if ((rc == 0)) || [ -z "$pause" ]; then return $rc; fi
+		((rc)) && [ -n "$pause" ] && grep -qaE "$TRANSIENT" "$words" || break
 		say "$1 failed (exit $rc), again in ${pause}s"
 		sleep "$pause"
 	done
+	rm -f "$words"
+	return "$rc"
 }
 
 # refresh COMMAND...: apt-get update, for which an index it did not get is no failure.
 refresh() { patiently "$@" -o APT::Update::Error-Mode=any update || "$@" update; }
+
+# How many MB each kind takes while it is made, about.
+declare -A room=([linux-source]=1000 [uml-plain]=350 [uml-checked]=500 [uml-kasan]=800 [x86-kasan]=1100
+	[root-small]=1100 [root-bookworm]=1200 [root-trixie]=2600 [root-forky]=1700)
+
+# room_for KIND...: the MB of those which are not there yet.
+room_for() {
+	local kind sum=0
+	for kind; do compgen -G "$CACHE/$kind/*/recipe" >/dev/null || sum=$((sum + ${room[$kind]})); done
+	echo $sum
+}
 
 # cached KIND KEY LINK FUNCTION: print $CACHE/KIND/KEY, made by FUNCTION DIR if it
 # is not there yet. The folder is filled under another name and renamed when
@@ -85,6 +185,7 @@ cached() {
 			flock "$lock"
 		}
 		if [ ! -d "$dir" ]; then
+			machine_has_room "${room[$kind]:-50}" "$CACHE"
 			mkdir -p "$dir.part"
 			"$fn" "$dir.part" "$lock" >&2
 			mv "$dir.part" "$dir"
@@ -156,9 +257,14 @@ apt_private() {
 	APT=(-o Dir::Etc::sourcelist="$d/sources.list" -o Dir::Etc::sourceparts=-
 		-o Dir::State::lists="$d/lists" -o Dir::Cache="$d/cache"
 		-o Dir::State::status=/dev/null
-		-o APT::Sandbox::User=root -o APT::Get::List-Cleanup=0 -q)
+		-o APT::Sandbox::User=root -o APT::Get::List-Cleanup=0 -o Acquire::Retries=0
+		-o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 -q)
 	# An hour is fresh enough, and saves the network on every other call.
 	if [ -z "$(find "$d/stamp" -mmin -60 2>/dev/null)" ]; then
+		if ! machine_is_online; then
+			[ -e "$d/stamp" ] || die "this machine has no network, and packages of $* are to be fetched"
+			return
+		fi
 		say "apt: reading the package lists of $*"
 		(
 			flock 9
@@ -167,8 +273,7 @@ apt_private() {
 			elif [ -e "$d/stamp" ]; then
 				say "apt: there are none now, those of $(date -r "$d/stamp") will do"
 			else
-				tail -n 5 "$d/log" >&2
-				die "apt-get update failed for $* on $m"
+				die "there are no package lists of $* on $m: $(grep -aE '^(E|W): ' "$d/log" | head -n 1 | cut -c -200)"
 			fi
 		) 9>"$d/lock" || exit 1
 	fi
@@ -179,7 +284,6 @@ apt_private() {
 download_unpacked() {
 	local dir=$1 suite=$2 deb
 	shift 2
-	need dpkg
 	apt_private "$suite"
 	mkdir -p "$dir/deb"
 	(cd "$dir/deb" && patiently apt-get "${APT[@]}" download "$@") || die "no $* to be had from $(mirror)"
@@ -206,21 +310,21 @@ fetch_upstream() {
 # apt_version PACKAGE: the version apt would take.
 apt_version() { LC_ALL=C apt-cache "${APT[@]}" policy "$1" | sed -n 's/^ *Candidate: *//p'; }
 
+# need GROUP PROGRAM...: programs that packages of that group bring.
 need() {
-	local missing=() t
-	for t; do command -v "$t" >/dev/null || missing+=("$t"); done
-	((${#missing[@]} == 0)) || "$BED/packages" >&2
-	for t; do command -v "$t" >/dev/null || die "$t is not installed; run scripts/bed/packages"; done
+	local group=$1 t
+	shift
+	command -v "$@" >/dev/null && (($(command -v "$@" | wc -l) == $#)) || "$BED/packages" "$group" >&2
+	for t; do command -v "$t" >/dev/null || die "$t is not installed; run scripts/bed/packages $group"; done
 }
 
 # Until the script ends, no processor sleeps: to wake one takes longer than a message,
 # on a virtual machine several times as long, and that is nobody's figure.
 keep_awake() {
 	local i
-	awake=()
-	trap 'kill "${awake[@]}" 2>/dev/null || :' EXIT
 	for ((i = 0; i < JOBS; i++)); do
-		chrt --idle 0 sh -c 'while :; do :; done' &
-		awake+=($!)
+		chrt --idle 0 sh -c 'while kill -0 $1 2>/dev/null; do i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; done' \
+			awake $$ &
+		at_exit "kill $!"
 	done
 }

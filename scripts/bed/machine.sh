@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# What a machine must be before anything is begun on it: each thing that is missing is one
+# line that says what to do, at once. Read after lib.sh.
+# shellcheck shell=bash
+
+# What cannot be mended by a package.
+machine_is_known() {
+	[ "$(uname -s) $(uname -m)" = "Linux x86_64" ] ||
+		die "this is $(uname -s) on $(uname -m): the box's kernel, user-mode Linux, is for x86-64 alone"
+	command -v apt-get dpkg-query >/dev/null && (($(command -v apt-get dpkg-query | wc -l) == 2)) ||
+		die "there is no apt-get here: use Debian or a relative, or a container of it" \
+			"(podman run -it -v \"\$PWD:/pinion\" -w /pinion debian:13)"
+}
+
+# machine_has_room MB FOLDER: room for so much more below FOLDER, which need not exist yet.
+machine_has_room() {
+	local d=$2 free
+	while [ ! -d "$d" ]; do d=$(dirname "$d"); done
+	free=$(df --output=avail -BM "$d" | tail -n 1 | tr -dc 0-9)
+	((free >= $1)) || die "$1 MB are needed in $2, and $free MB are free there: set PINION_CACHE to a folder with room"
+}
+
+# Is there a way to anywhere else than this machine? A proxy or a mirror on it will do.
+machine_is_online() {
+	local m
+	m=${http_proxy:-}${https_proxy:-}$(apt-config dump 2>/dev/null | grep -i '^Acquire::https\?::Proxy ' || :)
+	[ -z "$m" ] || return 0
+	m=$(mirror 2>/dev/null) || :
+	[[ $m != *://127.* && $m != *://localhost* && $m != file:* && $m != copy:* ]] || return 0
+	# Header and nothing else; IPv6 has routes of every interface, ff00::/8 and unreachable ones.
+	(($(wc -l </proc/net/route) > 1)) ||
+		awk '$1 ~ /^0+$/ && $2 == "00" && $10 != "lo" { found = 1 } END { exit !found }' /proc/net/ipv6_route 2>/dev/null
+}

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Read by lib.sh and bed.sh where the path of the tree ($TOP), or of the cache, has
+# blanks or colons: neither make nor a kernel's command line can say such a path. The
+# script that is running starts again in a copy of the tree, which is brought up to date
+# here; what is built stays in the copy.
+# shellcheck shell=bash
+
+place=${PINION_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pinion}
+if [[ $place == *[[:space:]:]* ]]; then
+	place=/var/tmp/pinion-$(id -u)
+	[ -d "$place" ] || mkdir -m 700 "$place"
+	[ -O "$place" ] || { echo "$place is somebody else's; set PINION_CACHE to a path without blanks" >&2; exit 1; }
+	export PINION_CACHE=$place
+fi
+if [[ $TOP == *[[:space:]:]* ]]; then
+	place=$place/trees/$(sha256sum <<<"$TOP" | cut -c1-12)
+	mkdir -p "$place"
+	(
+		flock 9
+		find "$place" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
+		tar c -C "$TOP" --exclude=./build . | tar x -C "$place"
+	) 9>"$place.lock"
+	[ ! -t 2 ] || echo "${0##*/}: the path of this tree has blanks, so all is done in $place" >&2
+	place=$place/$(realpath --relative-to="$TOP" "$0")
+else
+	place=$0
+fi
+exec "$place" "$@"
