@@ -4,6 +4,7 @@
  * rdma link (see link.c).
  */
 #include <linux/module.h>
+#include <pinion/version.h>
 #include <rdma/rdma_netlink.h>
 
 #include "dev.h"
@@ -58,4 +59,5 @@ module_exit(pinion_exit);
 MODULE_AUTHOR("The pinion authors");
 MODULE_DESCRIPTION("Software RDMA device with complete memory registration");
 MODULE_LICENSE("Dual BSD/GPL");
+MODULE_VERSION(PINION_VERSION);
 MODULE_ALIAS_RDMA_LINK("pinion");

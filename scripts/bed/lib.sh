@@ -23,6 +23,9 @@ die() {
 # The header comment of a script is its help.
 usage() { sed -n '/^# shellcheck/d; 3,/^[^#]/s/^# \{0,1\}//p' "$0"; }
 
+# The version of the tree.
+tree_version() { sed -n 's/.*PINION_VERSION "\(.*\)"/\1/p' "$TOP/include/pinion/version.h"; }
+
 # key WORD... < MATERIAL: a short name for "made from exactly this".
 key() { { printf '%s\n' "$@"; cat; } | sha256sum | cut -c1-16; }
 

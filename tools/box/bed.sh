@@ -10,6 +10,15 @@ fail() {
 
 usage() { sed -n '/^# shellcheck/d; 3,/^[^#]/s/^# \{0,1\}//p' "$self"; }
 
+# Where there is no tree, `make box' has left it beside this file.
+version() {
+	if [ -n "$tree" ]; then
+		sed -n 's/.*PINION_VERSION "\(.*\)"/\1/p' "$tree/include/pinion/version.h"
+	else
+		cat "${self%/bin/*}/lib/pinion/box/version"
+	fi
+}
+
 devices=1
 netns=0
 with=
@@ -45,6 +54,7 @@ parse() {
 		fi
 		case $1 in
 		-h | --help) usage; exit 0 ;;
+		--version) printf '%s %s\n' "$BOX" "$(version)"; exit 0 ;;
 		-v | --verbose) verbose=1; shift; continue ;;
 		--no-link) links=0; shift; continue ;;
 		--no-device) device=; shift; continue ;;
@@ -123,7 +133,7 @@ find_kernel() {
 	else
 		d=$lib/uml-$1
 	fi
-	[ -x "$d/linux" ] || fail "no kernel at $d/linux; \`make install' puts it there, or set PINION_BOX_KERNEL"
+	[ -x "$d/linux" ] || fail "no kernel at $d/linux; \`make install-box' puts it there, or set PINION_BOX_KERNEL"
 	readlink -f "$d"
 }
 

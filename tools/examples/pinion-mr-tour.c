@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * pinion-mr-tour [DEVICE]: registers memory in each way there is, lets the device
- * write random bytes to it and read them back, and says what happened. To copy from.
+ * Registers memory in each way there is, lets the device write random bytes to it and
+ * read them back, and says what happened. To copy from.
  *
  *	cc pinion-mr-tour.c $(pkg-config --cflags --libs libpinion-rpma libpinion-mlx5dv)
  *
  * The connection to itself, in loop.h, is one for RoCE and InfiniBand.
- * Exit status: 0 if no byte was wrong. What a device cannot do is no fault of it.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <librpma.h>
 #include <linux/udmabuf.h>
+#include <pinion/version.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -276,9 +276,44 @@ static void no_more(void)
 	    ibv_wc_status_str(status));
 }
 
+static const char help[] =
+	"Usage: pinion-mr-tour [DEVICE]\n"
+	"\n"
+	"Registers memory on DEVICE (default: the first) in each way there is, lets the\n"
+	"device write random bytes to it and read them back, and says what happened.\n"
+	"\n"
+	"  -h, --help\n"
+	"      --version\n"
+	"\n"
+	"Exit status: 0 if no byte was wrong, else 1. What a device cannot do is a line\n"
+	"that says why, and not an error.\n";
+
+/* Returns the name of the device, or NULL. */
+static char *parse(int argc, char **argv)
+{
+	char *arg = argv[1];
+
+	if (argc < 2)
+		return NULL;
+	if (!strcmp(arg, "--help") || !strcmp(arg, "-h")) {
+		fputs(help, stdout);
+		exit(0);
+	}
+	if (!strcmp(arg, "--version")) {
+		puts("pinion-mr-tour " PINION_VERSION);
+		exit(0);
+	}
+	if (argc > 2 || *arg == '-') {
+		fprintf(stderr, "pinion-mr-tour: `%s'? see --help\n",
+			argc > 2 ? argv[2] : arg);
+		exit(1);
+	}
+	return arg;
+}
+
 int main(int argc, char **argv)
 {
-	loop_open(argc > 1 ? argv[1] : NULL, FULL);
+	loop_open(parse(argc, argv), FULL);
 	from = map(2 * LENGTH, 0);
 	back = from + LENGTH;
 	ours = ibv_reg_mr(pd, from, 2 * LENGTH, IBV_ACCESS_LOCAL_WRITE);

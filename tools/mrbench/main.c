@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <pinion/version.h>
+
 #include "experiments.h"
 #include "traced.h"
 
@@ -43,6 +45,7 @@ static const char help[] =
 	"                         of N regions of 2 MiB\n"
 	"      --json             a JSON object a line\n"
 	"  -h, --help\n"
+	"      --version\n"
 	"\n"
 	"Exit status: 0, 1 for a wrong option, 2 if nothing could be measured. What a\n"
 	"device refuses is a line that says so, and not an error.\n";
@@ -151,7 +154,17 @@ static int devices(struct target *targets, char *names)
 	return num;
 }
 
-enum { SCATTER = 256, KERNEL, REREG, LIVE, EXIT, WRITE, ON_DEMAND, JSON };
+enum {
+	SCATTER = 256,
+	KERNEL,
+	REREG,
+	LIVE,
+	EXIT,
+	WRITE,
+	ON_DEMAND,
+	JSON,
+	VERSION
+};
 
 static const struct option options[] = {
 	{ "device", required_argument, NULL, 'd' },
@@ -169,6 +182,7 @@ static const struct option options[] = {
 	{ "on-demand", required_argument, NULL, ON_DEMAND },
 	{ "json", no_argument, NULL, JSON },
 	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, VERSION },
 	{ 0 },
 };
 
@@ -227,6 +241,9 @@ static char *parse(int argc, char **argv)
 			break;
 		case 'h':
 			fputs(help, stdout);
+			exit(0);
+		case VERSION:
+			puts("mrbench " PINION_VERSION);
 			exit(0);
 		default:
 			exit(1);
