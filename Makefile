@@ -18,12 +18,14 @@ help:
 #: make            the module (where there are kernel headers), provider, libraries, tools
 #: make kernel     the module against KDIR, default: the running kernel's headers
 #: make lib        the provider, for the installed rdma-core; libpinion-rpma, -mlx5dv
-#: make tools      what pinion-box runs, the test programs
+#: make tools      mrbench, pinion-mr-tour
 #: make kunit      the module's unit tests, in a box with lockdep
 #: make style      checkpatch, W=1, sparse, clang-format, -Wextra, shellcheck, layer rules
-#: make install    module, provider, libraries, box, manual, examples (PREFIX, DESTDIR)
-#: make dkms       the module through DKMS instead: follows kernel updates
-#: make uninstall  remove exactly what `make install' put there
+#: make box        pinion-box and its kernel, for `make install-box'
+#: make install    what is built of all these, by root (PREFIX, DESTDIR); builds nothing
+#: make install-C  one of them; C: module, dkms, provider, lib, box, tools, doc
+#: make dkms       as install, but the module through DKMS: follows kernel updates
+#: make uninstall  remove exactly what `make install' put there; uninstall-C: one of them
 #: make clean      remove build/ and what the kernel's build left
 
 kernel:
@@ -33,12 +35,19 @@ kernel:
 module-if-headers:
 	@scripts/module --if-headers $(J)
 
-lib:
-	$(MAKE) $(J) -C lib O=$(CURDIR)/build/lib
+lib: libraries
+	$(MAKE) $(J) -C lib O=../build/lib provider
 
-tools:
-	$(MAKE) -C tools/box O=$(CURDIR)/build/box
-	$(MAKE) -C tools/testing O=$(CURDIR)/build/testing
+libraries:
+	$(MAKE) $(J) -C lib O=../build/lib rpma dv
+
+# Installed, they find the libraries where the system has them.
+tools: libraries
+	$(MAKE) -C tools/mrbench O=../../build/tools
+	$(MAKE) -C tools/examples O=../../build/tools RPMA=../../build/lib/rpma DV=../../build/lib/dv RUNPATH=
+
+box:
+	scripts/box
 
 kunit:
 	scripts/check checked/kunit
@@ -56,11 +65,17 @@ check-all:
 install uninstall dkms:
 	scripts/install --$@
 
+components := module dkms provider lib box tools doc
+$(components:%=install-%):
+	scripts/install --install $(@:install-%=%)
+$(components:%=uninstall-%):
+	scripts/install --uninstall $(@:uninstall-%=%)
+
 clean:
 	rm -rf build
 	find kernel kunit . -maxdepth 3 \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
 		-o -name '.*.cmd' -o -name '.*.o.d' -o -name modules.order -o -name Module.symvers \) \
 		-not -path './.git/*' -delete
 
-.PHONY: all help kernel module-if-headers lib tools kunit demo check check-all bench style \
-	install uninstall dkms clean
+.PHONY: all help kernel module-if-headers lib libraries tools box kunit demo check check-all bench style \
+	install uninstall dkms $(components:%=install-%) $(components:%=uninstall-%) clean
