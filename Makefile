@@ -9,37 +9,48 @@ J := -j$(shell nproc)
 all: module-if-headers lib tools
 
 help:
-	@sed -n 's/^#: //p' $(firstword $(MAKEFILE_LIST))
+	@sed -n 's/^#: \?//p' $(firstword $(MAKEFILE_LIST))
 
-#: make demo       show the device at work, in a box; sets everything up itself
-#: make check      a selection of the tests, on all kernels; sets everything up itself
-#: make check-all  every suite on every bed: hours
-#: make bench      pinion beside rxe, siw, memcpy and bare pinning: build/bench*.json
-#: make            the module (where there are kernel headers), provider, libraries, tools
+# On two processors; "first" is a machine that has nothing yet.
+#: make demo       show the device at work, in a box        first 5 min, 1.5 GB; 15 s
+#: make check      a selection of the tests, all kernels    first 60 min, 9 GB; 40 min
+#: make check-all  every suite on every bed                 hours
+#: make bench      beside rxe, siw, memcpy and bare pins    10 min; build/bench*.json
+#: make style      checkpatch, W=1, sparse, clang-format, -Wextra, shellcheck, layer rules:
+#:                 2 min, 4 GB
+#: make kunit      the module's unit tests, with lockdep    first 6 min, 1.5 GB; 15 s
+#:
+#: make            the next three, as far as this machine can: 1 min, 50 MB
 #: make kernel     the module against KDIR, default: the running kernel's headers
 #: make lib        the provider, for the installed rdma-core; libpinion-rpma, -mlx5dv
 #: make tools      mrbench, pinion-mr-tour
-#: make kunit      the module's unit tests, in a box with lockdep
-#: make style      checkpatch, W=1, sparse, clang-format, -Wextra, shellcheck, layer rules
-#: make box        pinion-box and its kernel, for `make install-box'
+#: make box        pinion-box and its kernel, for `make install-box': first 4 min, 1 GB
 #: make install    what is built of all these, by root (PREFIX, DESTDIR); builds nothing
 #: make install-C  one of them; C: module, dkms, provider, lib, box, tools, doc
 #: make dkms       as install, but the module through DKMS: follows kernel updates
 #: make uninstall  remove exactly what `make install' put there; uninstall-C: one of them
+#: make deb        Debian packages of all these, in a root made for it
 #: make clean      remove build/ and what the kernel's build left
+#:
+#: What is made once is kept in ~/.cache/pinion (PINION_CACHE): `scripts/bed/prune' removes
+#: what nothing uses any more, `rm -rf' all of it. PINION_YES=1 answers what is asked.
+
+# make can name no file in a folder with blanks; what sets itself up works in a copy.
+named = $(if $(word 2,$(CURDIR)),$(error the path of this tree has blanks: only \
+	`make demo', `make check' and the like work here))
 
 kernel:
-	scripts/module $(J)
+	$(named)scripts/module $(J)
 
 # `make' on a machine without headers still builds what pinion-box needs.
 module-if-headers:
-	@scripts/module --if-headers $(J)
+	@$(named)scripts/module --if-headers $(J)
 
 lib: libraries
 	$(MAKE) $(J) -C lib O=../build/lib provider
 
 libraries:
-	$(MAKE) $(J) -C lib O=../build/lib rpma dv
+	$(named)$(MAKE) $(J) -C lib O=../build/lib rpma dv
 
 # Installed, they find the libraries where the system has them.
 tools: libraries
