@@ -17,7 +17,7 @@ struct ibv_ah *pinion_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 	struct pinion_ah *ah;
 	int err;
 
-	ah = calloc(1, sizeof(*ah));
+	ah = pinion_zalloc(pd->context, sizeof(*ah), "an address handle");
 	if (!ah)
 		return NULL;
 

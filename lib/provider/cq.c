@@ -3,6 +3,7 @@
  * Makes, resizes and destroys completion queues; poll.c reads them.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include <pinion/queues.h>
@@ -32,14 +33,20 @@ static bool single_threaded(const struct ibv_cq_init_attr_ex *attr)
 	return domain(attr) && pinion_single_threaded(domain(attr));
 }
 
-static int check_attr(const struct ibv_cq_init_attr_ex *attr)
+static int check_attr(struct ibv_context *context,
+		      const struct ibv_cq_init_attr_ex *attr)
 {
-	if (!check_comp_mask(attr->wc_flags, WC_FLAGS) ||
-	    !check_comp_mask(attr->comp_mask, CQ_MASK))
-		return EOPNOTSUPP;
+	if (!check_comp_mask(attr->wc_flags, WC_FLAGS))
+		return pinion_refuse(context, EOPNOTSUPP,
+				     "wc_flags %#" PRIx64 ", there are %#x",
+				     attr->wc_flags, WC_FLAGS);
+	if (!check_comp_mask(attr->comp_mask, CQ_MASK))
+		return pinion_refuse(context, EOPNOTSUPP,
+				     "comp_mask %#x of a CQ", attr->comp_mask);
 	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
 	    !check_comp_mask(attr->flags, CQ_FLAGS))
-		return EOPNOTSUPP;
+		return pinion_refuse(context, EOPNOTSUPP, "flags %#x of a CQ",
+				     attr->flags);
 	return 0;
 }
 
@@ -71,8 +78,7 @@ static int create_cq(struct ibv_context *context, struct pinion_cq *cq,
 	if (err)
 		goto err_home;
 
-	err = pinion_home_map(&cq->ring, &cq->home, context->cmd_fd,
-			      &resp.pinion.ring);
+	err = pinion_home_map(&cq->ring, &cq->home, context, &resp.pinion.ring);
 	if (err)
 		goto err_destroy;
 	return 0;
@@ -90,11 +96,11 @@ struct ibv_cq_ex *pinion_create_cq_ex(struct ibv_context *context,
 	struct pinion_cq *cq = NULL;
 	int err;
 
-	err = check_attr(attr);
+	err = check_attr(context, attr);
 	if (err)
 		goto err_errno;
 
-	cq = calloc(1, sizeof(*cq));
+	cq = pinion_zalloc(context, sizeof(*cq), "a CQ");
 	if (!cq)
 		return NULL;
 
@@ -103,6 +109,7 @@ struct ibv_cq_ex *pinion_create_cq_ex(struct ibv_context *context,
 		goto err_free;
 
 	pinion_lock_init(&cq->lock, single_threaded(attr));
+	cq->parent = pinion_parent_get(domain(attr));
 	pinion_set_poll_ops(&cq->vcq.cq_ex, attr->wc_flags);
 	return &cq->vcq.cq_ex;
 
@@ -164,7 +171,7 @@ int pinion_resize_cq(struct ibv_cq *ibcq, int cqe)
 	pinion_lock(&cq->lock);
 	err = resize_step(ibcq, cqe, PINION_RESIZE_OFFER, &info);
 	if (!err)
-		err = pinion_ring_map(&ring, ibcq->context->cmd_fd, &info);
+		err = pinion_home_map(&ring, &home, ibcq->context, &info);
 	if (!err)
 		err = resize_step(ibcq, cqe, PINION_RESIZE_TAKE, &info);
 	if (!err)
@@ -188,6 +195,7 @@ int pinion_destroy_cq(struct ibv_cq *ibcq)
 		return err;
 
 	pinion_home_unmap(&cq->ring, &cq->home);
+	pinion_parent_put(cq->parent);
 	free(cq);
 	return 0;
 }

@@ -88,8 +88,12 @@ static int set_ops(struct verbs_context *vctx)
 static int take_answer(struct pinion_context *ctx,
 		       const struct pinion_alloc_ucontext_resp *resp)
 {
-	if (resp->abi_version != PINION_ABI_VERSION)
+	if (resp->abi_version != PINION_ABI_VERSION) {
+		pinion_mismatch(
+			&ctx->vctx,
+			"the provider and the kernel module are of different versions; install both again");
 		return EPROTO;
+	}
 	ctx->null_lkey = resp->null_lkey;
 	return 0;
 }
@@ -118,6 +122,7 @@ static struct verbs_context *
 opened(struct pinion_context *ctx, int err,
        const struct pinion_alloc_ucontext_resp *resp)
 {
+	pinion_failed(&ctx->vctx.context, err, "no context from the kernel");
 	if (!err)
 		err = take_answer(ctx, resp);
 	if (!err)

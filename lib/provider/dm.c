@@ -4,6 +4,7 @@
  * it need no system call.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,13 +22,22 @@ static bool copy_fits(const struct pinion_dm *dm, uint64_t offset,
 	       offset <= dm->length && length <= dm->length - offset;
 }
 
+static int refuse_copy(const struct pinion_dm *dm, uint64_t offset,
+		       size_t length)
+{
+	return pinion_refuse(dm->vdm.dm.context, EINVAL,
+			     "%zu bytes at %" PRIu64
+			     " of %zu, both of which are to be multiples of %d",
+			     length, offset, dm->length, DM_ALIGN);
+}
+
 static int memcpy_to_dm(struct ibv_dm *ibdm, uint64_t offset, const void *from,
 			size_t length)
 {
 	struct pinion_dm *dm = to_pinion_dm(ibdm);
 
 	if (!copy_fits(dm, offset, length))
-		return EINVAL;
+		return refuse_copy(dm, offset, length);
 	memcpy(dm->map + offset, from, length);
 	return 0;
 }
@@ -38,20 +48,23 @@ static int memcpy_from_dm(void *to, struct ibv_dm *ibdm, uint64_t offset,
 	struct pinion_dm *dm = to_pinion_dm(ibdm);
 
 	if (!copy_fits(dm, offset, length))
-		return EINVAL;
+		return refuse_copy(dm, offset, length);
 	memcpy(to, dm->map + offset, length);
 	return 0;
 }
 
-static int map_dm(struct pinion_dm *dm, int fd, uint64_t mmap_offset,
-		  uint64_t mmap_length, uint64_t length)
+static int map_dm(struct pinion_dm *dm, struct ibv_context *context,
+		  uint64_t mmap_offset, uint64_t mmap_length, uint64_t length)
 {
 	void *map;
 
-	map = mmap(NULL, mmap_length, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-		   mmap_offset);
+	map = mmap(NULL, mmap_length, PROT_READ | PROT_WRITE, MAP_SHARED,
+		   context->cmd_fd, mmap_offset);
 	if (map == MAP_FAILED)
-		return errno;
+		return pinion_failed(context, errno,
+				     "mmap of device memory of %" PRIu64
+				     " bytes",
+				     mmap_length);
 
 	dm->map = map;
 	dm->map_length = mmap_length;
@@ -74,7 +87,7 @@ static int alloc_dm(struct ibv_context *context, struct pinion_dm *dm,
 	if (err)
 		return err;
 
-	err = map_dm(dm, context->cmd_fd, resp.mmap_offset, resp.mmap_length,
+	err = map_dm(dm, context, resp.mmap_offset, resp.mmap_length,
 		     attr->length);
 	if (err)
 		ibv_cmd_free_dm(&dm->vdm);
@@ -88,11 +101,13 @@ struct ibv_dm *pinion_alloc_dm(struct ibv_context *context,
 	int err;
 
 	if (!check_comp_mask(attr->comp_mask, 0)) {
-		errno = EOPNOTSUPP;
+		errno = pinion_refuse(context, EOPNOTSUPP,
+				      "comp_mask %#x of device memory",
+				      attr->comp_mask);
 		return NULL;
 	}
 
-	dm = calloc(1, sizeof(*dm));
+	dm = pinion_zalloc(context, sizeof(*dm), "device memory");
 	if (!dm)
 		return NULL;
 
@@ -136,14 +151,14 @@ struct ibv_dm *pinion_import_dm(struct ibv_context *context, uint32_t handle)
 	struct pinion_dm *dm;
 	int err;
 
-	dm = calloc(1, sizeof(*dm));
+	dm = pinion_zalloc(context, sizeof(*dm), "device memory");
 	if (!dm)
 		return NULL;
 
 	err = query_dm(context, handle, &resp);
 	if (!err)
-		err = map_dm(dm, context->cmd_fd, resp.mmap_offset,
-			     resp.mmap_length, resp.length);
+		err = map_dm(dm, context, resp.mmap_offset, resp.mmap_length,
+			     resp.length);
 	if (err) {
 		free(dm);
 		errno = err;
@@ -172,7 +187,7 @@ struct ibv_mr *pinion_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm,
 	struct verbs_mr *vmr;
 	int err;
 
-	vmr = calloc(1, sizeof(*vmr));
+	vmr = pinion_zalloc(pd->context, sizeof(*vmr), "an MR");
 	if (!vmr)
 		return NULL;
 

@@ -4,6 +4,7 @@
  * empty where rdma-core has no DMA handles.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "provider.h"
@@ -27,7 +28,9 @@ static struct ibv_mr *reg_without_dmah(struct ibv_pd *pd,
 		if (!(mask & IBV_REG_MR_MASK_FD_OFFSET) ||
 		    !(mask & IBV_REG_MR_MASK_IOVA) ||
 		    (mask & IBV_REG_MR_MASK_ADDR)) {
-			errno = EINVAL;
+			errno = pinion_refuse(
+				pd->context, EINVAL,
+				"an fd needs fd_offset and iova, and no addr");
 			return NULL;
 		}
 		return pinion_reg_dmabuf_mr(pd, attr->fd_offset, attr->length,
@@ -36,7 +39,9 @@ static struct ibv_mr *reg_without_dmah(struct ibv_pd *pd,
 
 	if (!(mask & IBV_REG_MR_MASK_ADDR) ||
 	    (mask & IBV_REG_MR_MASK_FD_OFFSET)) {
-		errno = EINVAL;
+		errno = pinion_refuse(
+			pd->context, EINVAL,
+			"neither an fd nor an addr, or fd_offset without fd");
 		return NULL;
 	}
 	return pinion_reg_mr(pd, attr->addr, attr->length,
@@ -53,7 +58,9 @@ struct ibv_mr *pinion_reg_mr_ex(struct ibv_pd *pd,
 	int err;
 
 	if (!check_comp_mask(attr->comp_mask, REG_MR_MASK)) {
-		errno = EOPNOTSUPP;
+		errno = pinion_refuse(pd->context, EOPNOTSUPP,
+				      "comp_mask %#" PRIx64 " of an MR",
+				      (uint64_t)attr->comp_mask);
 		return NULL;
 	}
 
@@ -64,7 +71,7 @@ struct ibv_mr *pinion_reg_mr_ex(struct ibv_pd *pd,
 	if (!(attr->comp_mask & IBV_REG_MR_MASK_DMAH))
 		return reg_without_dmah(pd, attr);
 
-	vmr = calloc(1, sizeof(*vmr));
+	vmr = pinion_zalloc(pd->context, sizeof(*vmr), "an MR");
 	if (!vmr)
 		return NULL;
 
@@ -83,7 +90,7 @@ struct ibv_dmah *pinion_alloc_dmah(struct ibv_context *context,
 	struct verbs_dmah *vdmah;
 	int err;
 
-	vdmah = calloc(1, sizeof(*vdmah));
+	vdmah = pinion_zalloc(context, sizeof(*vdmah), "a DMA handle");
 	if (!vdmah)
 		return NULL;
 

@@ -51,7 +51,14 @@ static bool ops_understood(const struct ibv_context_ops *seen,
 	       (void *)seen->_compat_resize_cq == (void *)ops->resize_cq;
 }
 
-bool pinion_libibverbs_matches(const struct verbs_context *vctx,
+/* The log is off by default, and this is to be known by default. */
+void pinion_mismatch(struct verbs_context *vctx, const char *text)
+{
+	fprintf(stderr, "pinion: %s\n", text);
+	verbs_err(vctx, "%s\n", text);
+}
+
+bool pinion_libibverbs_matches(struct verbs_context *vctx,
 			       const struct verbs_context_ops *ops)
 {
 	unsigned int major = loaded_major();
@@ -60,8 +67,9 @@ bool pinion_libibverbs_matches(const struct verbs_context *vctx,
 	    ops_understood(&vctx->context.ops, ops))
 		return true;
 
-	fprintf(stderr,
-		"pinion: the provider was built for rdma-core %s and cannot work with the libibverbs installed here; build it again\n",
-		PINION_RDMA_CORE_VERSION);
+	pinion_mismatch(
+		vctx,
+		"the provider was built for rdma-core " PINION_RDMA_CORE_VERSION
+		" and cannot work with the libibverbs installed here; build it again");
 	return false;
 }

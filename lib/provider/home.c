@@ -4,6 +4,7 @@
  * umem, of which the kernel then makes the ring. Never looks into one.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -50,7 +51,6 @@ static void give_back(struct pinion_home *home)
 	struct pinion_pd *pd = to_pinion_pd(home->pd);
 
 	pd->free(home->pd, pd->pd_context, home->memory, home->type);
-	pinion_pd_put(pd);
 	*home = (struct pinion_home){};
 }
 
@@ -60,9 +60,12 @@ static int settle(struct pinion_home *home, struct pinion_ring_place *place)
 	int err;
 
 	if (ibv_dontfork_range(home->memory, home->size))
-		return errno;
+		return pinion_failed(home->pd->context, errno,
+				     "the allocator's memory and fork()");
 	err = reg_umem(home, &place->umem_id);
 	if (err) {
+		pinion_failed(home->pd->context, err,
+			      "the allocator's memory as a ring");
 		ibv_dofork_range(home->memory, home->size);
 		return err;
 	}
@@ -93,9 +96,11 @@ int pinion_home_make(struct pinion_home *home, struct ibv_pd *ibpd,
 		return 0;
 	}
 	if (!home->memory)
-		return ENOMEM;
+		return pinion_refuse(
+			ibpd->context, ENOMEM,
+			"the allocator gave no %zu bytes for a ring",
+			home->size);
 	home->pd = ibpd;
-	pinion_pd_get(pd);
 	err = settle(home, place);
 	if (err)
 		give_back(home);
@@ -112,10 +117,14 @@ void pinion_home_end(struct pinion_home *home)
 }
 
 int pinion_home_map(struct pinion_ring *ring, const struct pinion_home *home,
-		    int fd, const struct pinion_ring_info *info)
+		    struct ibv_context *context,
+		    const struct pinion_ring_info *info)
 {
 	if (!home->pd)
-		return pinion_ring_map(ring, fd, info);
+		return pinion_failed(
+			context, pinion_ring_map(ring, context->cmd_fd, info),
+			"mmap of a ring of %" PRIu64 " bytes",
+			(uint64_t)info->mmap_length);
 	pinion_ring_set(ring, home->memory, info);
 	return 0;
 }

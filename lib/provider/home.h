@@ -34,7 +34,9 @@ void pinion_home_end(struct pinion_home *home);
 
 /* After the verb: the ring is as @info says. */
 int pinion_home_map(struct pinion_ring *ring, const struct pinion_home *home,
-		    int fd, const struct pinion_ring_info *info);
+		    struct ibv_context *context,
+		    const struct pinion_ring_info *info);
+
 /* A queue goes on in another ring; its own is then there to be unmapped. */
 static inline void pinion_home_swap(struct pinion_ring *ring,
 				    struct pinion_home *home,

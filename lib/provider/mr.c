@@ -25,7 +25,7 @@ struct ibv_mr *pinion_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 	struct ibv_reg_mr cmd;
 	struct verbs_mr *vmr;
 
-	vmr = calloc(1, sizeof(*vmr));
+	vmr = pinion_zalloc(pd->context, sizeof(*vmr), "an MR");
 	if (!vmr)
 		return NULL;
 
@@ -40,7 +40,7 @@ struct ibv_mr *pinion_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 {
 	struct verbs_mr *vmr;
 
-	vmr = calloc(1, sizeof(*vmr));
+	vmr = pinion_zalloc(pd->context, sizeof(*vmr), "an MR");
 	if (!vmr)
 		return NULL;
 
@@ -65,7 +65,7 @@ struct ibv_mr *pinion_alloc_null_mr(struct ibv_pd *pd)
 {
 	struct verbs_mr *vmr;
 
-	vmr = calloc(1, sizeof(*vmr));
+	vmr = pinion_zalloc(pd->context, sizeof(*vmr), "an MR");
 	if (!vmr)
 		return NULL;
 
@@ -95,7 +95,7 @@ struct ibv_mr *pinion_import_mr(struct ibv_pd *pd, uint32_t handle)
 {
 	struct verbs_mr *vmr;
 
-	vmr = calloc(1, sizeof(*vmr));
+	vmr = pinion_zalloc(pd->context, sizeof(*vmr), "an MR");
 	if (!vmr)
 		return NULL;
 
@@ -115,7 +115,7 @@ struct ibv_mw *pinion_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 	struct ibv_mw *mw;
 	int err;
 
-	mw = calloc(1, sizeof(*mw));
+	mw = pinion_zalloc(pd->context, sizeof(*mw), "a window");
 	if (!mw)
 		return NULL;
 

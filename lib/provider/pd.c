@@ -29,14 +29,20 @@ static void users_put(uint32_t *users)
 	__atomic_sub_fetch(users, 1, __ATOMIC_RELEASE);
 }
 
-void pinion_pd_get(struct pinion_pd *pd)
+struct pinion_pd *pinion_parent_get(struct ibv_pd *ibpd)
 {
+	struct pinion_pd *pd = ibpd ? to_pinion_pd(ibpd) : NULL;
+
+	if (!pd || !pd->inner)
+		return NULL;
 	users_get(&pd->users);
+	return pd;
 }
 
-void pinion_pd_put(struct pinion_pd *pd)
+void pinion_parent_put(struct pinion_pd *parent)
 {
-	users_put(&pd->users);
+	if (parent)
+		users_put(&parent->users);
 }
 
 static bool in_use(const uint32_t *users)
@@ -54,7 +60,7 @@ struct ibv_pd *pinion_alloc_pd(struct ibv_context *context)
 	struct pinion_pd *pd;
 	int err;
 
-	pd = calloc(1, sizeof(*pd));
+	pd = pinion_zalloc(context, sizeof(*pd), "a domain");
 	if (!pd)
 		return NULL;
 
@@ -74,7 +80,9 @@ int pinion_dealloc_pd(struct ibv_pd *ibpd)
 	int err = 0;
 
 	if (in_use(&pd->users))
-		return EBUSY;
+		return pinion_refuse(ibpd->context, EBUSY, "%s it",
+				     pd->inner ? "queues are in" :
+						 "parent domains are around");
 
 	if (pd->inner) {
 		users_put(&pd->inner->users);
@@ -105,7 +113,7 @@ struct ibv_pd *pinion_import_pd(struct ibv_context *context, uint32_t handle)
 	struct pinion_pd *pd;
 	int err;
 
-	pd = calloc(1, sizeof(*pd));
+	pd = pinion_zalloc(context, sizeof(*pd), "a domain");
 	if (!pd)
 		return NULL;
 
@@ -132,11 +140,13 @@ struct ibv_td *pinion_alloc_td(struct ibv_context *context,
 	struct pinion_td *td;
 
 	if (attr->comp_mask) {
-		errno = EOPNOTSUPP;
+		errno = pinion_refuse(context, EOPNOTSUPP,
+				      "comp_mask %#x of a thread domain",
+				      attr->comp_mask);
 		return NULL;
 	}
 
-	td = calloc(1, sizeof(*td));
+	td = pinion_zalloc(context, sizeof(*td), "a thread domain");
 	if (!td)
 		return NULL;
 
@@ -149,8 +159,32 @@ int pinion_dealloc_td(struct ibv_td *ibtd)
 	struct pinion_td *td = to_pinion_td(ibtd);
 
 	if (in_use(&td->users))
-		return EBUSY;
+		return pinion_refuse(ibtd->context, EBUSY,
+				     "parent domains have it");
 	free(td);
+	return 0;
+}
+
+/* 0, or -1 with errno set */
+static int check_parent(struct ibv_context *context,
+			struct ibv_parent_domain_init_attr *attr)
+{
+	if (ibv_check_alloc_parent_domain(attr)) {
+		pinion_refuse(context, EINVAL, "no domain to be around");
+		return -1;
+	}
+	if (!check_comp_mask(attr->comp_mask, PARENT_DOMAIN_MASK)) {
+		errno = pinion_refuse(context, EINVAL,
+				      "comp_mask %#x of a parent domain",
+				      attr->comp_mask);
+		return -1;
+	}
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS &&
+	    (!attr->alloc || !attr->free)) {
+		errno = pinion_refuse(context, EINVAL,
+				      "an allocator without alloc or free");
+		return -1;
+	}
 	return 0;
 }
 
@@ -160,17 +194,10 @@ pinion_alloc_parent_domain(struct ibv_context *context,
 {
 	struct pinion_pd *pd;
 
-	(void)context;
-	if (ibv_check_alloc_parent_domain(attr))
+	if (check_parent(context, attr))
 		return NULL;
-	if (!check_comp_mask(attr->comp_mask, PARENT_DOMAIN_MASK) ||
-	    (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS &&
-	     (!attr->alloc || !attr->free))) {
-		errno = EINVAL;
-		return NULL;
-	}
 
-	pd = calloc(1, sizeof(*pd));
+	pd = pinion_zalloc(context, sizeof(*pd), "a domain");
 	if (!pd)
 		return NULL;
 

@@ -63,6 +63,12 @@ static bool overflowed(const struct pinion_ring *ring)
 	return pinion_ring_flags(ring) & PINION_RING_OVERFLOW;
 }
 
+static int lost(struct ibv_context *context)
+{
+	return pinion_refuse(context, EOVERFLOW,
+			     "completions were lost: the CQ was too small");
+}
+
 /* Who asks for completions does no longer post without looking: see send.c. */
 static void lock_for_poll(struct pinion_cq *cq)
 {
@@ -82,7 +88,7 @@ int pinion_poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc)
 	if (count)
 		pinion_ring_publish(ring);
 	else if (num > 0 && overflowed(ring))
-		count = -EOVERFLOW;
+		count = -lost(ibcq->context);
 	pinion_unlock(&cq->lock);
 	return count;
 }
@@ -141,7 +147,8 @@ void pinion_cq_forget_qp(struct ibv_cq *ibcq, uint32_t qpn)
 static int peek(struct pinion_cq *cq)
 {
 	if (pinion_ring_empty(&cq->ring))
-		return overflowed(&cq->ring) ? EOVERFLOW : ENOENT;
+		return overflowed(&cq->ring) ? lost(cq->vcq.cq.context) :
+					       ENOENT;
 
 	cq->cqe = pinion_ring_slot(&cq->ring, cq->ring.next);
 	cq->vcq.cq_ex.wr_id = cq->cqe->wr_id;
@@ -155,7 +162,9 @@ static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 	int err;
 
 	if (attr->comp_mask)
-		return EINVAL;
+		return pinion_refuse(ibcq->context, EINVAL,
+				     "comp_mask %#x of a poll",
+				     attr->comp_mask);
 
 	lock_for_poll(cq);
 	err = peek(cq);

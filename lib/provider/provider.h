@@ -10,6 +10,7 @@
 #include "doorbell.h"
 #include "home.h"
 #include "lock.h"
+#include "refuse.h"
 #include "ring.h"
 
 struct pinion_context {
@@ -26,7 +27,7 @@ struct pinion_td {
 /* A protection domain, or a parent domain around one. */
 struct pinion_pd {
 	struct ibv_pd pd;
-	uint32_t users; /* parent domains, and rings in memory it gave */
+	uint32_t users; /* parent domains; of one of those, queues made in it */
 	/* the rest of a parent domain only */
 	struct pinion_pd *inner;
 	struct pinion_td *td; /* or NULL */
@@ -45,6 +46,7 @@ struct pinion_cq {
 	struct pinion_lock lock;
 	uint32_t polls; /* how often somebody asked for completions */
 	const struct pinion_cqe *cqe; /* between start_poll and end_poll */
+	struct pinion_pd *parent; /* the parent domain it was made in, or NULL */
 };
 
 /* The receive queue of a QP, or a shared one. */
@@ -75,11 +77,13 @@ struct pinion_qp {
 	struct pinion_sq sq;
 	struct pinion_rq rq;
 	struct pinion_doorbell bell;
+	struct pinion_pd *parent; /* the parent domain it was made in, or NULL */
 };
 
 struct pinion_srq {
 	struct verbs_srq vsrq;
 	struct pinion_rq rq;
+	struct pinion_pd *parent; /* the parent domain it was made in, or NULL */
 };
 
 struct pinion_ah {
@@ -162,8 +166,10 @@ static inline void pinion_copy_sges(void *slot_rest, const struct ibv_sge *from,
 }
 
 /* guard.c */
-bool pinion_libibverbs_matches(const struct verbs_context *vctx,
+bool pinion_libibverbs_matches(struct verbs_context *vctx,
 			       const struct verbs_context_ops *ops);
+/* Two parts of different versions; nothing will work. */
+void pinion_mismatch(struct verbs_context *vctx, const char *text);
 
 /* pd.c */
 struct ibv_pd *pinion_alloc_pd(struct ibv_context *context);
@@ -177,9 +183,12 @@ struct ibv_pd *
 pinion_alloc_parent_domain(struct ibv_context *context,
 			   struct ibv_parent_domain_init_attr *attr);
 bool pinion_single_threaded(struct ibv_pd *pd);
-/* It is not deallocated in between. */
-void pinion_pd_get(struct pinion_pd *pd);
-void pinion_pd_put(struct pinion_pd *pd);
+/*
+ * For as long as a queue is in it, a parent domain is not deallocated; a plain one is the
+ * kernel's to keep. Return: the parent domain, or NULL.
+ */
+struct pinion_pd *pinion_parent_get(struct ibv_pd *pd);
+void pinion_parent_put(struct pinion_pd *parent); /* or NULL */
 
 /* cq.c */
 struct ibv_cq *pinion_create_cq(struct ibv_context *context, int cqe,
@@ -219,8 +228,8 @@ int pinion_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
 		   struct ibv_mw_bind *bind);
 
 /* wr.c */
-int pinion_set_wr_ops(struct ibv_qp_ex *qp, enum ibv_qp_type type,
-		      uint64_t send_ops_flags);
+int pinion_set_wr_ops(struct ibv_context *context, struct ibv_qp_ex *qp,
+		      enum ibv_qp_type type, uint64_t send_ops_flags);
 
 /* recv.c */
 int pinion_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,

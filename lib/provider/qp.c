@@ -16,25 +16,29 @@ enum {
 		  IBV_QP_INIT_ATTR_CREATE_FLAGS,
 };
 
-static int check_attr(const struct ibv_qp_init_attr_ex *attr)
+static int check_attr(struct ibv_context *context,
+		      const struct ibv_qp_init_attr_ex *attr)
 {
 	if (!check_comp_mask(attr->comp_mask, QP_MASK))
-		return EOPNOTSUPP;
+		return pinion_refuse(context, EOPNOTSUPP,
+				     "comp_mask %#x of a QP", attr->comp_mask);
 	if ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
 	    attr->create_flags)
-		return EOPNOTSUPP;
+		return pinion_refuse(context, EOPNOTSUPP,
+				     "create_flags %#x, there are none",
+				     attr->create_flags);
 	return 0;
 }
 
-static int map_rings(struct pinion_qp *qp, int fd,
+static int map_rings(struct pinion_qp *qp, struct ibv_context *context,
 		     const struct pinion_create_qp_resp *resp)
 {
 	int err;
 
-	err = pinion_home_map(&qp->sq.ring, &qp->sq.home, fd, &resp->sq);
+	err = pinion_home_map(&qp->sq.ring, &qp->sq.home, context, &resp->sq);
 	if (err)
 		return err;
-	err = pinion_home_map(&qp->rq.ring, &qp->rq.home, fd, &resp->rq);
+	err = pinion_home_map(&qp->rq.ring, &qp->rq.home, context, &resp->rq);
 	if (err && !qp->sq.home.pd)
 		pinion_ring_unmap(&qp->sq.ring);
 	return err;
@@ -119,11 +123,12 @@ static int create_qp(struct ibv_context *context, struct pinion_qp *qp,
 	if (err)
 		goto err_homes;
 
-	err = map_rings(qp, context->cmd_fd, &resp.pinion);
+	err = map_rings(qp, context, &resp.pinion);
 	if (err)
 		goto err_destroy;
 
 	init_queues(qp, domain(attr), &resp.pinion);
+	qp->parent = pinion_parent_get(domain(attr));
 	return 0;
 
 err_destroy:
@@ -139,18 +144,18 @@ struct ibv_qp *pinion_create_qp_ex(struct ibv_context *context,
 	struct pinion_qp *qp;
 	int err;
 
-	err = check_attr(attr);
+	err = check_attr(context, attr);
 	if (err) {
 		errno = err;
 		return NULL;
 	}
 
-	qp = calloc(1, sizeof(*qp));
+	qp = pinion_zalloc(context, sizeof(*qp), "a QP");
 	if (!qp)
 		return NULL;
 
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
-		err = pinion_set_wr_ops(&qp->vqp.qp_ex, attr->qp_type,
+		err = pinion_set_wr_ops(context, &qp->vqp.qp_ex, attr->qp_type,
 					attr->send_ops_flags);
 		if (err)
 			goto err_free;
@@ -201,7 +206,7 @@ struct ibv_qp *pinion_open_qp(struct ibv_context *context,
 	struct pinion_qp *qp;
 	int err;
 
-	qp = calloc(1, sizeof(*qp));
+	qp = pinion_zalloc(context, sizeof(*qp), "a QP");
 	if (!qp)
 		return NULL;
 
@@ -276,6 +281,7 @@ int pinion_destroy_qp(struct ibv_qp *ibqp)
 	sweep_cqs(ibqp);
 	pinion_home_unmap(&qp->sq.ring, &qp->sq.home);
 	pinion_home_unmap(&qp->rq.ring, &qp->rq.home);
+	pinion_parent_put(qp->parent);
 	free(qp);
 	return 0;
 }

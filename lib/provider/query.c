@@ -47,9 +47,9 @@ int pinion_query_rt_values(struct ibv_context *context,
 {
 	struct timespec now;
 
-	(void)context;
 	if (!check_comp_mask(values->comp_mask, IBV_VALUES_MASK_RAW_CLOCK))
-		return EINVAL;
+		return pinion_refuse(context, EINVAL, "values %#x",
+				     values->comp_mask);
 
 	if (values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK) {
 		clock_gettime(CLOCK_MONOTONIC_RAW, &now);

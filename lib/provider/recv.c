@@ -7,14 +7,19 @@
 
 #include "provider.h"
 
-static int write_wqe(struct pinion_rq *rq, const struct ibv_recv_wr *wr)
+static int write_wqe(struct ibv_context *context, struct pinion_rq *rq,
+		     const struct ibv_recv_wr *wr)
 {
 	struct pinion_rq_wqe *wqe;
 
 	if ((uint32_t)wr->num_sge > rq->max_sge)
-		return EINVAL;
+		return pinion_refuse(context, EINVAL,
+				     "num_sge %d, the queue has max_sge %u",
+				     wr->num_sge, rq->max_sge);
 	if (pinion_ring_full(&rq->ring))
-		return ENOMEM;
+		return pinion_refuse(context, ENOMEM,
+				     "all %u receives are posted",
+				     rq->ring.mask + 1);
 
 	wqe = pinion_ring_slot(&rq->ring, rq->ring.next);
 	*wqe = (struct pinion_rq_wqe){
@@ -27,13 +32,13 @@ static int write_wqe(struct pinion_rq *rq, const struct ibv_recv_wr *wr)
 }
 
 /* Under the lock; what was written is to be published, also if the rest could not be. */
-static int write_wqes(struct pinion_rq *rq, struct ibv_recv_wr *wr,
-		      struct ibv_recv_wr **bad_wr)
+static int write_wqes(struct ibv_context *context, struct pinion_rq *rq,
+		      struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
 	int err;
 
 	for (; wr; wr = wr->next) {
-		err = write_wqe(rq, wr);
+		err = write_wqe(context, rq, wr);
 		if (err) {
 			*bad_wr = wr;
 			return err;
@@ -53,10 +58,12 @@ int pinion_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	/* Not in RESET, and not where an SRQ or nothing takes its place. */
 	if (ibqp->state == IBV_QPS_RESET || !rq->ring.hdr) {
 		*bad_wr = wr;
-		return EINVAL;
+		return pinion_refuse(
+			ibqp->context, EINVAL, "QP %u %s", ibqp->qp_num,
+			rq->ring.hdr ? "is in RESET" : "has no receive queue");
 	}
 	pinion_lock(&rq->lock);
-	err = write_wqes(rq, wr, bad_wr);
+	err = write_wqes(ibqp->context, rq, wr, bad_wr);
 	flags = pinion_ring_publish_and_look(&rq->ring);
 	pinion_unlock(&rq->lock);
 	if (!(flags & PINION_RING_NEED_DOORBELL))
@@ -65,7 +72,8 @@ int pinion_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	bell_err = pinion_doorbell_ring(&qp->bell);
 	if (bell_err) {
 		*bad_wr = wr;
-		return bell_err;
+		return pinion_failed(ibqp->context, bell_err,
+				     "doorbell of QP %u", ibqp->qp_num);
 	}
 	return err;
 }
@@ -77,7 +85,7 @@ int pinion_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
 	int err;
 
 	pinion_lock(&rq->lock);
-	err = write_wqes(rq, wr, bad_wr);
+	err = write_wqes(srq->context, rq, wr, bad_wr);
 	pinion_ring_publish(&rq->ring);
 	pinion_unlock(&rq->lock);
 	return err;

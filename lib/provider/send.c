@@ -15,9 +15,10 @@ enum {
 		   IBV_SEND_INLINE,
 };
 
-static int copy_inline(struct pinion_sq *sq, struct pinion_sq_wqe *wqe,
+static int copy_inline(struct pinion_qp *qp, struct pinion_sq_wqe *wqe,
 		       const struct ibv_send_wr *wr)
 {
+	struct pinion_sq *sq = &qp->sq;
 	char *to = (char *)(wqe + 1);
 	uint32_t room = sq->max_inline;
 	int i;
@@ -26,7 +27,10 @@ static int copy_inline(struct pinion_sq *sq, struct pinion_sq_wqe *wqe,
 		const struct ibv_sge *sge = &wr->sg_list[i];
 
 		if (sge->length > room)
-			return EINVAL;
+			return pinion_refuse(
+				qp->vqp.qp.context, EINVAL,
+				"inline data of more than max_inline_data %u",
+				sq->max_inline);
 		memcpy(to, (const void *)(uintptr_t)sge->addr, sge->length);
 		to += sge->length;
 		room -= sge->length;
@@ -35,23 +39,27 @@ static int copy_inline(struct pinion_sq *sq, struct pinion_sq_wqe *wqe,
 	return 0;
 }
 
-static int fill_data(struct pinion_sq *sq, struct pinion_sq_wqe *wqe,
+static int fill_data(struct pinion_qp *qp, struct pinion_sq_wqe *wqe,
 		     const struct ibv_send_wr *wr)
 {
 	if (wr->send_flags & IBV_SEND_INLINE)
-		return copy_inline(sq, wqe, wr);
+		return copy_inline(qp, wqe, wr);
 
-	if ((uint32_t)wr->num_sge > sq->max_sge)
-		return EINVAL;
+	if ((uint32_t)wr->num_sge > qp->sq.max_sge)
+		return pinion_refuse(qp->vqp.qp.context, EINVAL,
+				     "num_sge %d, the QP has max_send_sge %u",
+				     wr->num_sge, qp->sq.max_sge);
 	wqe->num_sge = wr->num_sge;
 	pinion_copy_sges(wqe + 1, wr->sg_list, wr->num_sge);
 	return 0;
 }
 
-static int fill_ud(struct pinion_sq_wqe *wqe, const struct ibv_send_wr *wr)
+static int fill_ud(struct pinion_qp *qp, struct pinion_sq_wqe *wqe,
+		   const struct ibv_send_wr *wr)
 {
 	if (!wr->wr.ud.ah)
-		return EINVAL;
+		return pinion_refuse(qp->vqp.qp.context, EINVAL,
+				     "a datagram without address handle");
 
 	wqe->ud.ah = to_pinion_ah(wr->wr.ud.ah)->number;
 	wqe->ud.remote_qpn = wr->wr.ud.remote_qpn;
@@ -90,7 +98,8 @@ static int fill_body(struct pinion_qp *qp, struct pinion_sq_wqe *wqe,
 		break;
 	case IBV_WR_BIND_MW:
 		if (!wr->bind_mw.bind_info.mr && wr->bind_mw.bind_info.length)
-			return EINVAL;
+			return pinion_refuse(qp->vqp.qp.context, EINVAL,
+					     "a window is bound to no MR");
 		pinion_fill_bind(wqe, wr->bind_mw.mw, wr->bind_mw.rkey,
 				 &wr->bind_mw.bind_info);
 		return 0;
@@ -98,13 +107,13 @@ static int fill_body(struct pinion_qp *qp, struct pinion_sq_wqe *wqe,
 		return 0;
 	default:
 		if (qp->vqp.qp.qp_type == IBV_QPT_UD) {
-			int err = fill_ud(wqe, wr);
+			int err = fill_ud(qp, wqe, wr);
 
 			if (err)
 				return err;
 		}
 	}
-	return fill_data(&qp->sq, wqe, wr);
+	return fill_data(qp, wqe, wr);
 }
 
 static bool acceptable(const struct pinion_sq *sq, const struct ibv_send_wr *wr)
@@ -119,6 +128,27 @@ static bool acceptable(const struct pinion_sq *sq, const struct ibv_send_wr *wr)
 	return op & sq->allowed & OPS_POSTED && !(wr->send_flags & ~WR_FLAGS);
 }
 
+/* Why it was not. */
+static int refuse_wr(const struct pinion_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct ibv_context *context = qp->vqp.qp.context;
+	uint32_t opcode = wr->opcode;
+
+	if (opcode >= 32 || !(1U << opcode & OPS_POSTED))
+		return pinion_refuse(context, EINVAL,
+				     "opcode %u is not one to be posted",
+				     opcode);
+	if (!(1U << opcode & qp->sq.allowed))
+		return pinion_refuse(context, EINVAL,
+				     "opcode %u on a QP of type %d", opcode,
+				     qp->vqp.qp.qp_type);
+	if (wr->send_flags & ~WR_FLAGS)
+		return pinion_refuse(context, EINVAL, "send_flags %#x",
+				     wr->send_flags);
+	return pinion_refuse(context, EINVAL, "opcode %u has no inline data",
+			     opcode);
+}
+
 /* Write one request into the next slot; only its caller publishes it. */
 static int write_wqe(struct pinion_qp *qp, const struct ibv_send_wr *wr)
 {
@@ -127,9 +157,11 @@ static int write_wqe(struct pinion_qp *qp, const struct ibv_send_wr *wr)
 	int err;
 
 	if (!acceptable(sq, wr))
-		return EINVAL;
+		return refuse_wr(qp, wr);
 	if (pinion_ring_full(&sq->ring))
-		return ENOMEM;
+		return pinion_refuse(qp->vqp.qp.context, ENOMEM,
+				     "all %u requests are in use",
+				     sq->ring.mask + 1);
 
 	wqe = pinion_ring_slot(&sq->ring, sq->ring.next);
 	*wqe = (struct pinion_sq_wqe){
@@ -190,7 +222,9 @@ int pinion_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	/* Set by whoever modifies the QP; it may not send before RTS. */
 	if (ibqp->state < IBV_QPS_RTS) {
 		*bad_wr = wr;
-		return EINVAL;
+		return pinion_refuse(ibqp->context, EINVAL,
+				     "QP %u may not send yet, in state %d",
+				     ibqp->qp_num, ibqp->state);
 	}
 
 	pinion_lock(&qp->sq.lock);
@@ -211,7 +245,8 @@ int pinion_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	bell_err = pinion_doorbell_ring(&qp->bell);
 	if (bell_err) {
 		*bad_wr = first;
-		return bell_err;
+		return pinion_failed(ibqp->context, bell_err,
+				     "doorbell of QP %u", ibqp->qp_num);
 	}
 	return err;
 }
@@ -234,7 +269,8 @@ int pinion_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
 	int err;
 
 	if (bind->bind_info.mw_access_flags & IBV_ACCESS_ZERO_BASED)
-		return EINVAL;
+		return pinion_refuse(qp->context, EINVAL,
+				     "a window of type 1 is not zero-based");
 
 	err = pinion_post_send(qp, &wr, &bad_wr);
 	if (!err)

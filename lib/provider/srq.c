@@ -14,15 +14,20 @@ enum {
 		   IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
 };
 
-static int check_attr(const struct ibv_srq_init_attr_ex *attr)
+static int check_attr(struct ibv_context *context,
+		      const struct ibv_srq_init_attr_ex *attr)
 {
 	if (!check_comp_mask(attr->comp_mask, SRQ_MASK))
-		return EOPNOTSUPP;
+		return pinion_refuse(context, EOPNOTSUPP,
+				     "comp_mask %#x of an SRQ",
+				     attr->comp_mask);
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD))
-		return EINVAL;
+		return pinion_refuse(context, EINVAL, "an SRQ in no domain");
 	if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) &&
 	    attr->srq_type != IBV_SRQT_BASIC && attr->srq_type != IBV_SRQT_XRC)
-		return EOPNOTSUPP;
+		return pinion_refuse(context, EOPNOTSUPP,
+				     "srq_type %d, neither basic nor XRC",
+				     attr->srq_type);
 	return 0;
 }
 
@@ -50,7 +55,7 @@ static int create_srq(struct ibv_context *context, struct pinion_srq *srq,
 	if (err)
 		goto err_home;
 
-	err = pinion_home_map(&srq->rq.ring, &srq->rq.home, context->cmd_fd,
+	err = pinion_home_map(&srq->rq.ring, &srq->rq.home, context,
 			      &resp.pinion.ring);
 	if (err)
 		goto err_destroy;
@@ -59,6 +64,7 @@ static int create_srq(struct ibv_context *context, struct pinion_srq *srq,
 	srq->vsrq.srq.srq_context = attr->srq_context;
 	pinion_lock_init(&srq->rq.lock, pinion_single_threaded(attr->pd));
 	srq->rq.max_sge = resp.pinion.max_sge;
+	srq->parent = pinion_parent_get(attr->pd);
 	return 0;
 
 err_destroy:
@@ -74,13 +80,13 @@ struct ibv_srq *pinion_create_srq_ex(struct ibv_context *context,
 	struct pinion_srq *srq;
 	int err;
 
-	err = check_attr(attr);
+	err = check_attr(context, attr);
 	if (err) {
 		errno = err;
 		return NULL;
 	}
 
-	srq = calloc(1, sizeof(*srq));
+	srq = pinion_zalloc(context, sizeof(*srq), "an SRQ");
 	if (!srq)
 		return NULL;
 
@@ -146,7 +152,7 @@ static int resize(struct pinion_srq *srq, struct ibv_srq_attr *attr,
 	pinion_lock(&srq->rq.lock);
 	err = resize_step(ibsrq, attr, attr_mask, PINION_RESIZE_OFFER, &info);
 	if (!err)
-		err = pinion_ring_map(&ring, ibsrq->context->cmd_fd, &info);
+		err = pinion_home_map(&ring, &home, ibsrq->context, &info);
 	if (!err)
 		err = resize_step(ibsrq, attr, attr_mask, PINION_RESIZE_TAKE,
 				  &info);
@@ -186,7 +192,8 @@ int pinion_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num)
 
 	/* Only an XRC SRQ is addressed by a number. */
 	if (srq->vsrq.srq_type != IBV_SRQT_XRC)
-		return EOPNOTSUPP;
+		return pinion_refuse(ibsrq->context, EOPNOTSUPP,
+				     "the SRQ is not of XRC and has no number");
 	*srq_num = srq->vsrq.srq_num;
 	return 0;
 }
@@ -201,6 +208,7 @@ int pinion_destroy_srq(struct ibv_srq *ibsrq)
 		return err;
 
 	pinion_home_unmap(&srq->rq.ring, &srq->rq.home);
+	pinion_parent_put(srq->parent);
 	free(srq);
 	return 0;
 }

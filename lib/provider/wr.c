@@ -8,6 +8,7 @@
  * application still adds goes nowhere; wr_complete reports the first error.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "opcode.h"
@@ -22,12 +23,16 @@ static struct pinion_sq *to_sq(struct ibv_qp_ex *qp)
 	return &to_pinion_qp_ex(qp)->sq;
 }
 
-static void fail(struct pinion_sq *sq, int err)
+static void fail_with(struct pinion_sq *sq, int err)
 {
 	sq->wqe = NULL;
 	if (!sq->err)
 		sq->err = err;
 }
+
+#define fail(qp, err, ...)                                                 \
+	fail_with(to_sq(qp), pinion_refuse_as((qp)->qp_base.context, #err, \
+					      err, __VA_ARGS__))
 
 static void wr_start(struct ibv_qp_ex *qp)
 {
@@ -36,7 +41,10 @@ static void wr_start(struct ibv_qp_ex *qp)
 	pinion_lock(&sq->lock);
 	sq->wqe = NULL;
 	sq->rollback = sq->ring.next;
-	sq->err = qp->qp_base.state < IBV_QPS_RTS ? EINVAL : 0;
+	sq->err = 0;
+	if (qp->qp_base.state < IBV_QPS_RTS)
+		fail(qp, EINVAL, "QP %u may not send yet, in state %d",
+		     qp->qp_base.qp_num, qp->qp_base.state);
 }
 
 static void wr_abort(struct ibv_qp_ex *qp)
@@ -59,9 +67,11 @@ static int wr_complete(struct ibv_qp_ex *qp)
 	}
 	need_doorbell = pinion_publish_sends(to_pinion_qp_ex(qp));
 	pinion_unlock(&sq->lock);
-	return need_doorbell ?
-		       pinion_doorbell_ring(&to_pinion_qp_ex(qp)->bell) :
-		       0;
+	if (!need_doorbell)
+		return 0;
+	return pinion_failed(qp->qp_base.context,
+			     pinion_doorbell_ring(&to_pinion_qp_ex(qp)->bell),
+			     "doorbell of QP %u", qp->qp_base.qp_num);
 }
 
 /* Begin the next request. NULL: it cannot be, and wr_complete will say why. */
@@ -72,11 +82,13 @@ static struct pinion_sq_wqe *begin(struct ibv_qp_ex *qp, uint8_t opcode)
 	if (sq->err)
 		return NULL;
 	if (!(1U << opcode & sq->allowed)) {
-		fail(sq, EINVAL);
+		fail(qp, EINVAL, "opcode %u on a QP of type %d", opcode,
+		     qp->qp_base.qp_type);
 		return NULL;
 	}
 	if (pinion_ring_full(&sq->ring)) {
-		fail(sq, ENOMEM);
+		fail(qp, ENOMEM, "all %u requests are in use",
+		     sq->ring.mask + 1);
 		return NULL;
 	}
 
@@ -189,7 +201,8 @@ static void wr_atomic_write(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t addr,
 		return;
 
 	if (sq->ring.stride < sizeof(*wqe) + sizeof(uint64_t)) {
-		fail(sq, EINVAL);
+		fail(qp, EINVAL,
+		     "an atomic write on a QP with neither SGEs nor inline data");
 		return;
 	}
 	wqe->flags |= PINION_WQE_INLINE;
@@ -206,7 +219,7 @@ static void wr_flush(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t addr,
 		return;
 
 	if (length > UINT32_MAX) {
-		fail(to_sq(qp), EINVAL);
+		fail(qp, EINVAL, "a flush of %zu bytes", length);
 		return;
 	}
 	wqe->flush.remote_addr = addr;
@@ -225,7 +238,7 @@ static void wr_bind_mw(struct ibv_qp_ex *qp, struct ibv_mw *mw, uint32_t rkey,
 		return;
 
 	if (!info->mr && info->length) {
-		fail(to_sq(qp), EINVAL);
+		fail(qp, EINVAL, "a window is bound to no MR");
 		return;
 	}
 	pinion_fill_bind(wqe, mw, rkey, info);
@@ -259,7 +272,8 @@ static void wr_set_sge_list(struct ibv_qp_ex *qp, size_t num,
 	if (!sq->wqe)
 		return;
 	if (num > sq->max_sge) {
-		fail(sq, EINVAL);
+		fail(qp, EINVAL, "%zu SGEs, the QP has max_send_sge %u", num,
+		     sq->max_sge);
 		return;
 	}
 	sq->wqe->num_sge = num;
@@ -287,7 +301,9 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *qp, size_t num,
 	to = (char *)(sq->wqe + 1);
 	for (i = 0; i < num; i++) {
 		if (list[i].length > room) {
-			fail(sq, EINVAL);
+			fail(qp, EINVAL,
+			     "inline data of more than max_inline_data %u",
+			     sq->max_inline);
 			return;
 		}
 		memcpy(to, list[i].addr, list[i].length);
@@ -310,11 +326,16 @@ static void wr_set_inline_data(struct ibv_qp_ex *qp, void *addr, size_t length)
  * of QP does not have. But a program takes the newest two for supported if they are
  * there, librpma for one.
  */
-int pinion_set_wr_ops(struct ibv_qp_ex *qp, enum ibv_qp_type type,
-		      uint64_t send_ops_flags)
+int pinion_set_wr_ops(struct ibv_context *context, struct ibv_qp_ex *qp,
+		      enum ibv_qp_type type, uint64_t send_ops_flags)
 {
-	if (!check_comp_mask(send_ops_flags, pinion_allowed_send_ops(type)))
-		return EOPNOTSUPP;
+	uint64_t allowed = pinion_allowed_send_ops(type);
+
+	if (!check_comp_mask(send_ops_flags, allowed))
+		return pinion_refuse(context, EOPNOTSUPP,
+				     "send_ops_flags %#" PRIx64
+				     ", a QP of type %d has %#" PRIx64,
+				     send_ops_flags, type, allowed);
 
 	qp->wr_start = wr_start;
 	qp->wr_complete = wr_complete;

@@ -15,7 +15,7 @@ struct ibv_xrcd *pinion_open_xrcd(struct ibv_context *context,
 	struct ibv_open_xrcd cmd;
 	int err;
 
-	vxrcd = calloc(1, sizeof(*vxrcd));
+	vxrcd = pinion_zalloc(context, sizeof(*vxrcd), "an XRC domain");
 	if (!vxrcd)
 		return NULL;
 
