@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "provider.h"
 
@@ -18,6 +19,15 @@ static struct ibv_mr *mr_or_errno(struct verbs_mr *vmr, int err)
 	return NULL;
 }
 
+/*
+ * An iova of 0 is the same as zero-based, says ibv_reg_mr(3). The kernel takes it for an
+ * address, whose offset in a page must be that of the memory: tell it where they differ.
+ */
+static bool means_zero_based(const void *addr, uint64_t iova)
+{
+	return !iova && (uintptr_t)addr % sysconf(_SC_PAGESIZE);
+}
+
 struct ibv_mr *pinion_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			     uint64_t iova, int access)
 {
@@ -29,6 +39,10 @@ struct ibv_mr *pinion_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 	if (!vmr)
 		return NULL;
 
+	if (means_zero_based(addr, iova)) {
+		iova = (uintptr_t)addr;
+		access |= IBV_ACCESS_ZERO_BASED;
+	}
 	return mr_or_errno(vmr, ibv_cmd_reg_mr(pd, addr, length, iova, access,
 					       vmr, &cmd, sizeof(cmd), &resp,
 					       sizeof(resp)));
