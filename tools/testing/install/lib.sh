@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+# What the tests of what is installed share.
+# shellcheck source=tools/testing/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+# What whoever runs the tests has set for himself.
+unset DESTDIR PREFIX LIBDIR INCLUDEDIR SYSCONFDIR
+
+# what NAME COMMAND...: passed if it is true, a function for example; what it printed is
+# shown if not.
+what() {
+	local name=$1
+	shift
+	if "$@" >"$TMP/out" 2>&1; then
+		ok "$name"
+	else
+		echo "# $*"
+		tail -n 25 "$TMP/out" | show
+		not_ok "$name"
+		return 1
+	fi
+}
+
+# refuses WORDS COMMAND...: it fails and says them.
+refuses() {
+	local words=$1
+	shift
+	! "$@" >"$TMP/why" 2>&1 || { echo "not refused"; return 1; }
+	cat "$TMP/why"
+	grep -q -- "$words" "$TMP/why"
+}
