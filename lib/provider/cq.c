@@ -33,8 +33,8 @@ static bool single_threaded(const struct ibv_cq_init_attr_ex *attr)
 	return domain(attr) && pinion_single_threaded(domain(attr));
 }
 
-static int check_attr(struct ibv_context *context,
-		      const struct ibv_cq_init_attr_ex *attr)
+static int check_cq_attr(struct ibv_context *context,
+			 const struct ibv_cq_init_attr_ex *attr)
 {
 	if (!check_comp_mask(attr->wc_flags, WC_FLAGS))
 		return pinion_refuse(context, EOPNOTSUPP,
@@ -96,7 +96,7 @@ struct ibv_cq_ex *pinion_create_cq_ex(struct ibv_context *context,
 	struct pinion_cq *cq = NULL;
 	int err;
 
-	err = check_attr(context, attr);
+	err = check_cq_attr(context, attr);
 	if (err)
 		goto err_errno;
 

@@ -63,7 +63,7 @@ static bool overflowed(const struct pinion_ring *ring)
 	return pinion_ring_flags(ring) & PINION_RING_OVERFLOW;
 }
 
-static int lost(struct ibv_context *context)
+static int completions_lost(struct ibv_context *context)
 {
 	return pinion_refuse(context, EOVERFLOW,
 			     "completions were lost: the CQ was too small");
@@ -88,7 +88,7 @@ int pinion_poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc)
 	if (count)
 		pinion_ring_publish(ring);
 	else if (num > 0 && overflowed(ring))
-		count = -lost(ibcq->context);
+		count = -completions_lost(ibcq->context);
 	pinion_unlock(&cq->lock);
 	return count;
 }
@@ -147,8 +147,9 @@ void pinion_cq_forget_qp(struct ibv_cq *ibcq, uint32_t qpn)
 static int peek(struct pinion_cq *cq)
 {
 	if (pinion_ring_empty(&cq->ring))
-		return overflowed(&cq->ring) ? lost(cq->vcq.cq.context) :
-					       ENOENT;
+		return overflowed(&cq->ring) ?
+			       completions_lost(cq->vcq.cq.context) :
+			       ENOENT;
 
 	cq->cqe = pinion_ring_slot(&cq->ring, cq->ring.next);
 	cq->vcq.cq_ex.wr_id = cq->cqe->wr_id;

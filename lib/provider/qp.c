@@ -16,8 +16,8 @@ enum {
 		  IBV_QP_INIT_ATTR_CREATE_FLAGS,
 };
 
-static int check_attr(struct ibv_context *context,
-		      const struct ibv_qp_init_attr_ex *attr)
+static int check_qp_attr(struct ibv_context *context,
+			 const struct ibv_qp_init_attr_ex *attr)
 {
 	if (!check_comp_mask(attr->comp_mask, QP_MASK))
 		return pinion_refuse(context, EOPNOTSUPP,
@@ -115,7 +115,7 @@ static int create_qp(struct ibv_context *context, struct pinion_qp *qp,
 	err = make_homes(qp, attr, &cmd.pinion);
 	if (err)
 		return err;
-	/* The command has no room for flags, and there are none (check_attr). */
+	/* The command has no room for flags, and there are none (check_qp_attr). */
 	attr->comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
 	err = ibv_cmd_create_qp_ex(context, &qp->vqp, attr, &cmd.core,
 				   sizeof(cmd), &resp.core, sizeof(resp));
@@ -144,7 +144,7 @@ struct ibv_qp *pinion_create_qp_ex(struct ibv_context *context,
 	struct pinion_qp *qp;
 	int err;
 
-	err = check_attr(context, attr);
+	err = check_qp_attr(context, attr);
 	if (err) {
 		errno = err;
 		return NULL;

@@ -7,8 +7,8 @@
 
 #include "provider.h"
 
-static int write_wqe(struct ibv_context *context, struct pinion_rq *rq,
-		     const struct ibv_recv_wr *wr)
+static int write_recv_wqe(struct ibv_context *context, struct pinion_rq *rq,
+			  const struct ibv_recv_wr *wr)
 {
 	struct pinion_rq_wqe *wqe;
 
@@ -32,13 +32,13 @@ static int write_wqe(struct ibv_context *context, struct pinion_rq *rq,
 }
 
 /* Under the lock; what was written is to be published, also if the rest could not be. */
-static int write_wqes(struct ibv_context *context, struct pinion_rq *rq,
-		      struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+static int write_recv_wqes(struct ibv_context *context, struct pinion_rq *rq,
+			   struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
 	int err;
 
 	for (; wr; wr = wr->next) {
-		err = write_wqe(context, rq, wr);
+		err = write_recv_wqe(context, rq, wr);
 		if (err) {
 			*bad_wr = wr;
 			return err;
@@ -63,7 +63,7 @@ int pinion_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 			rq->ring.hdr ? "is in RESET" : "has no receive queue");
 	}
 	pinion_lock(&rq->lock);
-	err = write_wqes(ibqp->context, rq, wr, bad_wr);
+	err = write_recv_wqes(ibqp->context, rq, wr, bad_wr);
 	flags = pinion_ring_publish_and_look(&rq->ring);
 	pinion_unlock(&rq->lock);
 	if (!(flags & PINION_RING_NEED_DOORBELL))
@@ -85,7 +85,7 @@ int pinion_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
 	int err;
 
 	pinion_lock(&rq->lock);
-	err = write_wqes(srq->context, rq, wr, bad_wr);
+	err = write_recv_wqes(srq->context, rq, wr, bad_wr);
 	pinion_ring_publish(&rq->ring);
 	pinion_unlock(&rq->lock);
 	return err;

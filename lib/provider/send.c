@@ -128,7 +128,7 @@ static bool acceptable(const struct pinion_sq *sq, const struct ibv_send_wr *wr)
 	return op & sq->allowed & OPS_POSTED && !(wr->send_flags & ~WR_FLAGS);
 }
 
-/* Why it was not. */
+/* Say why @wr is not acceptable(). */
 static int refuse_wr(const struct pinion_qp *qp, const struct ibv_send_wr *wr)
 {
 	struct ibv_context *context = qp->vqp.qp.context;
@@ -150,7 +150,7 @@ static int refuse_wr(const struct pinion_qp *qp, const struct ibv_send_wr *wr)
 }
 
 /* Write one request into the next slot; only its caller publishes it. */
-static int write_wqe(struct pinion_qp *qp, const struct ibv_send_wr *wr)
+static int write_send_wqe(struct pinion_qp *qp, const struct ibv_send_wr *wr)
 {
 	struct pinion_sq *sq = &qp->sq;
 	struct pinion_sq_wqe *wqe;
@@ -229,7 +229,7 @@ int pinion_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 
 	pinion_lock(&qp->sq.lock);
 	for (; wr; wr = wr->next) {
-		err = write_wqe(qp, wr);
+		err = write_send_wqe(qp, wr);
 		if (err) {
 			*bad_wr = wr;
 			break;

@@ -14,8 +14,8 @@ enum {
 		   IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
 };
 
-static int check_attr(struct ibv_context *context,
-		      const struct ibv_srq_init_attr_ex *attr)
+static int check_srq_attr(struct ibv_context *context,
+			  const struct ibv_srq_init_attr_ex *attr)
 {
 	if (!check_comp_mask(attr->comp_mask, SRQ_MASK))
 		return pinion_refuse(context, EOPNOTSUPP,
@@ -80,7 +80,7 @@ struct ibv_srq *pinion_create_srq_ex(struct ibv_context *context,
 	struct pinion_srq *srq;
 	int err;
 
-	err = check_attr(context, attr);
+	err = check_srq_attr(context, attr);
 	if (err) {
 		errno = err;
 		return NULL;
