@@ -11,7 +11,7 @@
 
 #include "compat.h"
 
-/* So that compilers keep what leads to it out of the way of messages. */
+/* Cold: compilers then move the branches that end in a line of the log off the fast path. */
 extern __typeof__(__verbs_log) __verbs_log __attribute__((cold));
 
 #define pinion_verbs_context(ctx) \
