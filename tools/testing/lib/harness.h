@@ -29,15 +29,10 @@ struct test {
 	int timeout; /* seconds; there is a least that all have */
 };
 
-#define TEST(function, what)                      \
-	{                                         \
-		.name = (what), .run = (function) \
-	}
+#define TEST(function, what) { .name = (what), .run = (function) }
 /* One that may take longer, in seconds. */
-#define LONG_TEST(function, what, time)                              \
-	{                                                            \
-		.name = (what), .run = (function), .timeout = (time) \
-	}
+#define LONG_TEST(function, what, time) \
+	{ .name = (what), .run = (function), .timeout = (time) }
 
 int harness_main(int argc, char **argv, const char *about,
 		 const struct test *tests, size_t count);

@@ -67,7 +67,7 @@ static void e25_read(void)
 		uint64_t address, length;
 		uint32_t rkey;
 		int usage;
-	} * seen;
+	} *seen;
 	struct rpma_mr_remote *mr = untouched;
 	uint8_t bytes[1 + sizeof(wire)];
 	size_t size;

@@ -14,7 +14,7 @@ struct standin pinion_standin_mlx5;
 	do {                                                             \
 		pinion_standin_mlx5 =                                    \
 			(struct standin){ pinion_standin_mlx5.calls + 1, \
-					  &__func__ [7],                 \
+					  &__func__[7],                  \
 					  { __VA_ARGS__ } };             \
 	} while (0)
 
