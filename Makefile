@@ -63,7 +63,7 @@ box:
 kunit:
 	scripts/check checked/kunit
 
-demo check style:
+demo check style deb:
 	scripts/$@
 
 bench:
@@ -88,5 +88,5 @@ clean:
 		-o -name '.*.cmd' -o -name '.*.o.d' -o -name modules.order -o -name Module.symvers \) \
 		-not -path './.git/*' -delete
 
-.PHONY: all help kernel module-if-headers lib libraries tools box kunit demo check check-all bench style \
+.PHONY: all help kernel module-if-headers lib libraries tools box kunit demo check check-all bench style deb \
 	install uninstall dkms $(components:%=install-%) $(components:%=uninstall-%) clean

@@ -157,13 +157,38 @@ find_module() {
 	module=$(readlink -f "$module")
 }
 
+# What an installed pinion-box brought for the libibverbs of the root, where that has no
+# provider of its own: sets $provider as find_provider does.
+carried_provider() {
+	local f version='' driver=$root/etc/libibverbs.d/pinion.driver
+	[ ! -e "$driver" ] && [ ! -L "$driver" ] && [ -d "$lib/provider" ] || return 0
+	for f in "$root"/usr/lib/*/libibverbs.so.1 "$root"/usr/lib64/libibverbs.so.1; do
+		[ -n "$version" ] || version=$(readlink "$f") || :
+	done
+	[ -n "$version" ] || return 0
+	# Its name ends in the version of rdma-core: libibverbs.so.1.14.56.1
+	version=${version##*.so.}
+	version=${version#*.*.}
+	for f in "$lib/provider/$version"/libpinion-rdmav*.so; do
+		if [ -e "$f" ]; then
+			provider=${f%-rdmav*}
+		elif [ "$links" != 0 ]; then
+			printf '%s: no provider for rdma-core %s, only for %s: programs will not see the device; %s\n' "$BOX" \
+				"$version" "$(cd "$lib/provider" && echo *)" "install the pinion-box of this release" >&2
+		fi
+	done
+}
+
 # Sets $provider to the path libibverbs wants in a .driver file, without the
 # suffix of its version; "" leaves what the root has installed.
 find_provider() {
 	local so
 	if [ -z "$provider" ]; then
 		[ -n "$device" ] || return 0
-		[ -n "$tree" ] || return 0
+		if [ -z "$tree" ]; then
+			carried_provider
+			return
+		fi
 		provider=$tree/build/lib-$(root_name)
 		if ! ls "$provider"/libpinion-rdmav*.so >/dev/null 2>&1; then
 			[ -e "$root/etc/libibverbs.d/pinion.driver" ] || [ "$links" = 0 ] || printf \
