@@ -17,7 +17,12 @@ if [[ $TOP == *[[:space:]:]* ]]; then
 	mkdir -p "$place"
 	(
 		flock 9
-		find "$place" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
+		# A script that runs there finds at any moment what it still needs.
+		mapfile -d '' -t was < <(cd "$place" && find . -mindepth 1 -path ./build -prune -o -print0)
+		for file in "${was[@]}"; do
+			{ [ -e "$TOP/$file" ] || [ -L "$TOP/$file" ]; } &&
+				{ [ ! -d "$place/$file" ] || [ -d "$TOP/$file" ]; } || rm -rf "${place:?}/$file"
+		done
 		tar c -C "$TOP" --exclude=./build . | tar x -C "$place"
 	) 9>"$place.lock"
 	[ ! -t 2 ] || echo "${0##*/}: the path of this tree has blanks, so all is done in $place" >&2
