@@ -83,7 +83,7 @@ own_sources() {
 # mirror_sources DIR SUITE: fill DIR with the entry of a Debian mirror, if one is known.
 mirror_sources() {
 	local m
-	m=$(mirror 2>/dev/null) || return 0
+	m=$(PINION_WHY='' && mirror 2>/dev/null) || return 0
 	printf 'deb-src [signed-by=%s] %s %s main\n' /usr/share/keyrings/debian-archive-keyring.gpg \
 		"$m" "$2" >"$1/mirror.list"
 }

@@ -35,13 +35,17 @@ if [[ $TOP$CACHE == *[[:space:]:]* ]]; then . "$BED/place.sh"; fi
 
 # ------------------------------------------------------------------------ long work
 
-# at_exit COMMAND: run it when this script ends, however it ends.
+# at_exit COMMAND: run it when this script ends, however it ends. What a subshell asks for
+# is done when that ends, and nothing of what others have asked for.
 at_exit_commands=
+at_exit_shell=
 at_exit() {
+	[ "$at_exit_shell" = $BASHPID ] || at_exit_commands=
+	at_exit_shell=$BASHPID
 	at_exit_commands+="$1; "
-	# shellcheck disable=SC2064
-	trap "{ $at_exit_commands } 2>/dev/null || :" EXIT
+	trap 'eval "$at_exit_commands" 2>/dev/null || :' EXIT
 }
+not_at_exit() { at_exit_commands=${at_exit_commands/"$1; "/}; }
 
 # A line every few seconds, until whoever asked for it is gone. It has no child that would
 # outlive it: nothing is ever written into that pipe.
@@ -73,6 +77,8 @@ progress() {
 	set $errexit
 	kill $ticker 2>/dev/null
 	wait $ticker 2>/dev/null || :
+	# That number may be another's soon.
+	not_at_exit "kill $ticker"
 	if ((rc)); then
 		tail -n 15 "$log" >&2
 		why=$(grep -aE '(^|: )(E|[Ee]rror|fatal error):? ' "$log" | tail -n 1) || why=$(tail -n 1 "$log")
@@ -81,13 +87,16 @@ progress() {
 	say "$what: done in $((SECONDS - start))s"
 }
 
-# end_groups PGID...: the process groups that this script has started.
+# end_groups PGID...: the process groups that this script has started, to the last in them:
+# some do not hear SIGTERM, as the first process of a root does not.
 end_groups() {
-	local g i
+	local g i n left
 	for i in TERM TERM TERM KILL; do
 		for g; do kill -$i -- "-$g" 2>/dev/null || :; done
-		for ((g = 0; g < 20; g++)); do
-			[ -n "$(jobs -pr)" ] || break 2
+		for ((n = 0; n < 20; n++)); do
+			left=
+			for g; do ! kill -0 -- "-$g" 2>/dev/null || left=1; done
+			[ -n "$left" ] || break 2
 			sleep 0.1
 		done
 	done
@@ -99,8 +108,15 @@ end_groups() {
 together() {
 	local groups=() f
 	local -A left=()
+	local rc=0 ended
 	PINION_WHY=$(mktemp)
 	export PINION_WHY
+	together_end() {
+		end_groups "${groups[@]}"
+		rm -f "$PINION_WHY"
+	}
+	trap 'together_end; exit 130' INT
+	trap 'together_end; exit 143' TERM HUP
 	set -m
 	for f; do
 		(trap - EXIT; "$f") </dev/null &
@@ -108,13 +124,6 @@ together() {
 		left[$!]=1
 	done
 	set +m
-	local rc=0 ended
-	together_end() {
-		end_groups "${groups[@]}"
-		rm -f "$PINION_WHY"
-	}
-	trap 'together_end; exit 130' INT
-	trap 'together_end; exit 143' TERM HUP
 	while ((${#left[@]} && !rc)); do
 		wait -n -p ended "${!left[@]}" || rc=$?
 		unset "left[$ended]"
@@ -182,7 +191,7 @@ cached() {
 	[ -z "$lost" ] || die "$kind is to be made where no failure would be seen"
 	dir=$CACHE/$kind/$k
 	if [ ! -d "$dir" ]; then
-		mkdir -p "$CACHE/$kind" "$CACHE/current" 2>/dev/null ||
+		{ mkdir -p "$CACHE/$kind" "$CACHE/current" && [ -w "$CACHE/$kind" ]; } 2>/dev/null ||
 			die "cannot write to the cache $CACHE; set PINION_CACHE"
 		exec {lock}>"$CACHE/$kind/$k.lock"
 		flock -n "$lock" || {
@@ -199,13 +208,14 @@ cached() {
 	fi
 	# Another user's cache may be read, not written.
 	if [ "$(readlink "$CACHE/current/$link")" != "$dir" ]; then
-		mkdir -p "$CACHE/current" 2>/dev/null && ln -sfnT "$dir" "$CACHE/current/$link" || :
+		{ mkdir -p "$CACHE/current" && ln -sfnT "$dir" "$CACHE/current/$link"; } 2>/dev/null || :
 	fi
 	printf '%s\n' "$dir"
 }
 
-# cached_or_none: the same for what one can do without: nothing if it cannot be made.
-cached_or_none() { printf '%s\n' "$(cached "$@")"; }
+# cached_or_none: the same for what one can do without: nothing if it cannot be made, which
+# is no reason for anything else to stop.
+cached_or_none() { printf '%s\n' "$(PINION_WHY='' && cached "$@")"; }
 
 # current LINK RECIPE UPDATE: print what current/LINK leads to if it was made by
 # RECIPE, so that a warm run asks no mirror for news.
@@ -256,16 +266,20 @@ apt_private() {
 	d=$CACHE/apt/${name%+}
 	m=$(mirror)
 	mkdir -p "$d/lists/partial" "$d/cache/archives/partial"
+	# Another run may be reading it. What was read of another mirror says nothing of this one.
 	for suite; do
 		printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$m" "$suite"
-	done >"$d/sources.list"
+	done >"$d/sources.$BASHPID"
+	cmp -s "$d/sources.$BASHPID" "$d/sources.list" || rm -f "$d/stamp"
+	mv "$d/sources.$BASHPID" "$d/sources.list"
 	APT=(-o Dir::Etc::sourcelist="$d/sources.list" -o Dir::Etc::sourceparts=-
 		-o Dir::State::lists="$d/lists" -o Dir::Cache="$d/cache"
 		-o Dir::State::status=/dev/null
 		-o APT::Sandbox::User=root -o APT::Get::List-Cleanup=0 -o Acquire::Retries=0
 		-o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 -q)
 	# An hour is fresh enough, and saves the network on every other call.
-	if [ -z "$(find "$d/stamp" -mmin -60 2>/dev/null)" ]; then
+	apt_private_fresh() { [ -n "$(find "$d/stamp" -mmin -60 2>/dev/null)" ]; }
+	if ! apt_private_fresh; then
 		if ! machine_is_online; then
 			[ -e "$d/stamp" ] || die "this machine has no network, and packages of $* are to be fetched"
 			return
@@ -273,7 +287,10 @@ apt_private() {
 		say "apt: reading the package lists of $*"
 		(
 			flock 9
-			if refresh apt-get "${APT[@]}" >"$d/log" 2>&1; then
+			# Meanwhile another run may have read them.
+			if apt_private_fresh; then
+				:
+			elif refresh apt-get "${APT[@]}" >"$d/log" 2>&1; then
 				touch "$d/stamp"
 			elif [ -e "$d/stamp" ]; then
 				say "apt: there are none now, those of $(date -r "$d/stamp") will do"

@@ -25,7 +25,8 @@ machine_is_online() {
 	local m
 	m=${http_proxy:-}${https_proxy:-}$(apt-config dump 2>/dev/null | grep -i '^Acquire::https\?::Proxy ' || :)
 	[ -z "$m" ] || return 0
-	m=$(mirror 2>/dev/null) || :
+	# shellcheck disable=SC2034 # die() reads it
+	m=$(PINION_WHY='' && mirror 2>/dev/null) || :
 	[[ $m != *://127.* && $m != *://localhost* && $m != file:* && $m != copy:* ]] || return 0
 	# Header and nothing else; IPv6 has routes of every interface, ff00::/8 and unreachable ones.
 	(($(wc -l </proc/net/route) > 1)) ||
