@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash disable=SC2034
+# Shared by the scripts of this folder, beside scripts/bed/lib.sh: who may make a machine.
+
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$HERE/../../../scripts/bed/lib.sh"
+PATH=$PATH:/usr/sbin:/sbin
+
+# An ordinary user is root of his own ids, and gives files to those below him.
+owner=()
+[ "$(id -u)" = 0 ] || owner=(--map-root-user --map-auto)
+
+# Root of those ids; all of them may be removed only so.
+in_namespace() {
+	if ((${#owner[@]})); then unshare "${owner[@]}" "$@"; else "$@"; fi
+}
+rm_rf() { in_namespace rm -rf --one-file-system "$@"; }
+
+# why_not: what this machine lacks to make others of, in one line; nothing if it can.
+why_not() {
+	if ! command -v mmdebstrap >/dev/null; then
+		echo "mmdebstrap is not installed"
+	elif ((${#owner[@]})) && ! command -v newuidmap >/dev/null; then
+		echo "newuidmap is not installed (package uidmap)"
+	elif ! unshare "${owner[@]}" --mount --pid --fork mount -t tmpfs none /mnt 2>/dev/null; then
+		if ((${#owner[@]})); then
+			echo "no user namespaces, or no range of ids in /etc/subuid, for $(id -un)"
+		else
+			echo "root may not mount here"
+		fi
+	fi
+}

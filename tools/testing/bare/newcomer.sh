@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+# What suites newcomer and newcomer-cold do alike: `make demo' on a machine made by `enter',
+# and what has to be on the screen then.
+
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+set +e
+# shellcheck disable=SC2034 # of the suites
+tree=$TOP
+work=$(mktemp -d /var/tmp/pinion-newcomer.XXXXXX)
+trap 'rm_rf "$work"; rm -rf "$TMP"' EXIT
+LIMIT=${LIMIT:-900}
+
+# possible SUITE: make its bare root; without one all is skipped.
+possible() {
+	local why
+	why=$("$HERE/root" "$1" 2>&1 >/dev/null)
+	case $? in
+	0) return ;;
+	2) skip all "${why##*: }" ;;
+	*) show <<<"$why"; not_ok "root-$1" ;;
+	esac
+	finish
+}
+
+# enter_ OPTIONS -- COMMAND: what it prints is in $TMP/out, how long it took in $took.
+enter_() {
+	local begin=$SECONDS rc=0
+	# In our own process group, which is ended as one.
+	timeout --foreground -k 5 $((LIMIT * SLOW)) "$HERE/enter" "$@" >"$TMP/out" 2>&1 </dev/null || rc=$?
+	took=$((SECONDS - begin))
+	return $rc
+}
+
+# demo NAME OPTIONS SUITE: one test, `make demo' to its end within $LIMIT seconds.
+demo() {
+	local name=$1 rc try
+	shift
+	for ((try = 1; try <= ${TRIES:-1}; try++)); do
+		rc=0
+		enter_ "$@" "$suite" -- make demo || rc=$?
+		((rc == 124)) || break
+	done
+	if ((rc)); then
+		tail -n 25 "$TMP/out" | show
+		not_ok "$name" "$(why $rc)"
+		return 1
+	fi
+	ok "$name in ${took}s"
+}
+
+# screen NAME: what the last demo printed is all there.
+screen() {
+	local missing=() what
+	for what in 'hca_id: pinion0' PORT_ACTIVE 'on demand:.*SUPPORT' '  pinned ' '  device memory ' '  on demand ' \
+		'  all of memory ' '0x[0-9a-f]* .*region'; do
+		grep -q "$what" "$TMP/out" || missing+=("$what")
+	done
+	# A figure for each of the three devices, none of them void or nothing.
+	for what in 'write 64 KiB, GB/s' 'read 64 KiB, GB/s' 'write 8 bytes, us'; do
+		awk -v row="$what" 'index($0, row) { n = split(substr($0, index($0, row) + length(row)), f); good = n == 3
+			for (i = 1; i <= n; i++) if (f[i] + 0 <= 0) good = 0 } END { exit !good }' "$TMP/out" ||
+			missing+=("$what")
+	done
+	if ((${#missing[@]})); then
+		tail -n 60 "$TMP/out" | show
+		not_ok "screen-$1" "not there: ${missing[*]}"
+	else
+		ok "screen-$1"
+	fi
+}
+
+# refusal NAME PATTERN OPTIONS: `make demo' ends at once, its last line says why.
+refusal() {
+	local name=$1 pattern=$2 rc=0 wrong='' last
+	shift 2
+	LIMIT=60 enter_ "$@" "$suite" -- env ${SETTING:+"$SETTING"} make demo || rc=$?
+	last=$(grep -v '^make: \*\*\* ' "$TMP/out" | tail -n 1)
+	if ((rc != 2)); then
+		wrong="$(why $rc), not make's 2"
+	elif ! grep -q "$pattern" <<<"$last"; then
+		wrong="the last line is not that"
+	elif (($(grep -c "$pattern" "$TMP/out") > 1)) && [[ $last != *stopped:* ]]; then
+		wrong="it is said twice"
+	elif grep -q 'again in' "$TMP/out"; then
+		wrong="it was tried again"
+	fi
+	if [ -n "$wrong" ]; then
+		tail -n 25 "$TMP/out" | show
+		not_ok "refusal-$name" "$wrong"
+	else
+		ok "refusal-$name"
+	fi
+}
+
+# interrupted OPTIONS: ^C on a terminal, once everything is under way, ends everything
+# (--alone sees to it), and nothing that is half made looks whole.
+interrupted() {
+	local rc=0
+	# shellcheck disable=SC2016
+	enter_ "$@" "$suite" -- bash -c '
+		export PINION_YES=1
+		typed() {
+			for ((i = 0; i < 600; i++)); do
+				! grep -qE "(fetching|making|building) .*: [0-9]+s, " ~/screen 2>/dev/null || break
+				sleep 0.1
+			done
+			printf "\003"
+			sleep 5
+		}
+		typed | script -qefc "make demo" ~/screen
+		rc=$?
+		cd ~/.cache/pinion && for d in linux-source/* uml-*/* root-*/*; do
+			[ ! -d "$d" ] || [[ $d == *.part ]] || [ -e "$d/recipe" ] || { echo "$d is half made"; exit 1; }
+		done
+		grep -qE ": [0-9]+s, " ~/screen || { echo "nothing had begun"; exit 1; }
+		((rc)) || { echo "^C, and the status is 0"; exit 1; }' || rc=$?
+	if ((rc)); then
+		tail -n 25 "$TMP/out" | tr -d '\r' | show
+		not_ok interrupted "$(why $rc)"
+	else
+		ok interrupted
+	fi
+}
