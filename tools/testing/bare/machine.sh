@@ -13,10 +13,12 @@ root=$MACHINE/mnt
 # has a file; what is written there goes to $MACHINE/NAME.
 over() {
 	local upper=$MACHINE/$2/new work=$MACHINE/$2/work copy=$MACHINE/$2/copy o
+	rm -rf "$work"
 	mkdir -p "$upper" "$work" "$3"
 	if [ ! -d "$copy" ]; then
+		# Volatile: at its end nobody waits until all that others write is on the disk, too.
 		# Of an ordinary user the kernel wants the second.
-		for o in '' ,userxattr; do
+		for o in ,volatile ,volatile,userxattr; do
 			! mount -t overlay overlay -o "lowerdir=$1,upperdir=$upper,workdir=$work$o" "$3" 2>/dev/null ||
 				return 0
 		done
