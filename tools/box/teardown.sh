@@ -14,7 +14,7 @@ for m in pinion_kunit pinion; do
 	[ -e /sys/module/$m ] || continue
 	i=0
 	# The core lets go of a device a moment after its last user.
-	until rmmod $m 2>/run/box/rmmod; do
+	until /run/box/lib/box-init rmmod $m 2>/run/box/rmmod; do
 		i=$((i + 1))
 		if [ $i -gt 1000 ]; then
 			echo "pinion-box: rmmod $m: $(cat /run/box/rmmod)" >&2

@@ -6,7 +6,8 @@
  * Static, so that it runs on any root. What it shall do is read from the job
  * folder named by box_job= on the kernel's command line.
  *
- * As `box-init insmod FILE [PARAMETERS]` it loads a module, for roots without kmod.
+ * As `box-init insmod FILE [PARAMETERS]` it loads a module, as `box-init rmmod NAME` it
+ * unloads one, for roots without kmod.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -55,6 +56,8 @@ int main(int argc, char **argv)
 
 	if (argc > 2 && !strcmp(argv[1], "insmod"))
 		return insmod(argv[2], argc > 3 ? argv[3] : "") ? 1 : 0;
+	if (argc == 3 && !strcmp(argv[1], "rmmod"))
+		return rmmod(argv[2]) ? 1 : 0;
 	if (getpid() != 1) {
 		fprintf(stderr,
 			"box-init: runs only as the first process of a box\n");

@@ -32,6 +32,15 @@ int insmod(const char *file, const char *params)
 	return err == EEXIST ? 0 : err;
 }
 
+int rmmod(const char *name)
+{
+	int err = syscall(SYS_delete_module, name, O_NONBLOCK) ? errno : 0;
+
+	if (err)
+		fprintf(stderr, "rmmod %s: %s\n", name, strerror(err));
+	return err;
+}
+
 void load_modules(void)
 {
 	char *list = slurp("/modules", NULL), *name;

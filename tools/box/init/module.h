@@ -7,6 +7,8 @@
 
 /* 0 or an errno, which says why on stderr; to be loaded already is no failure. */
 int insmod(const char *file, const char *params);
+/* 0 or an errno, which says why on stderr. */
+int rmmod(const char *name);
 /* Those an initrd brings to reach the host, if this is one. */
 void load_modules(void);
 
