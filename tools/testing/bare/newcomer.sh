@@ -10,7 +10,7 @@ set +e
 tree=$TOP
 work=$(mktemp -d /var/tmp/pinion-newcomer.XXXXXX)
 trap 'rm_rf "$work"; rm -rf "$TMP"' EXIT
-LIMIT=${LIMIT:-900}
+LIMIT=900
 
 # possible SUITE: make its bare root; without one all is skipped.
 possible() {
@@ -131,7 +131,7 @@ interrupted() {
 			printf "\003"
 			sleep 5
 		}
-		typed | script -qefc "make demo" ~/screen
+		typed | env --default-signal=INT script -qefc "make demo" ~/screen
 		rc=$?
 		cd ~/.cache/pinion && for d in linux-source/* uml-*/* root-*/*; do
 			[ ! -d "$d" ] || [[ $d == *.part ]] || [ -e "$d/recipe" ] || { echo "$d is half made"; exit 1; }
