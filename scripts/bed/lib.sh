@@ -107,7 +107,7 @@ end_groups() {
 # it started ends with it: when another fails, or when this script is told to stop.
 together() {
 	local groups=() f
-	local -A left=()
+	local -A unfinished=()
 	local rc=0 ended
 	PINION_WHY=$(mktemp)
 	export PINION_WHY
@@ -121,12 +121,12 @@ together() {
 	for f; do
 		(trap - EXIT; "$f") </dev/null &
 		groups+=($!)
-		left[$!]=1
+		unfinished[$!]=1
 	done
 	set +m
-	while ((${#left[@]} && !rc)); do
-		wait -n -p ended "${!left[@]}" || rc=$?
-		unset "left[$ended]"
+	while ((${#unfinished[@]} && !rc)); do
+		wait -n -p ended "${!unfinished[@]}" || rc=$?
+		unset "unfinished[$ended]"
 	done
 	if ((rc)); then
 		f=$(cat "$PINION_WHY")
