@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # What a machine must be before anything is begun on it: each thing that is missing is one
-# line that says what to do, at once. Read after lib.sh.
+# line that says what to do, at once. Read by lib.sh, whose say() and die() it uses.
 # shellcheck shell=bash
 
 # What cannot be mended by a package.
