@@ -4,15 +4,18 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../testing/lib.sh"
 
 # How many messages: enough for half a second, so that the slow are not waited for.
+# SHORT divides them.
 iterations() { # DEVICE bw|lat|rate BYTES
+	local n
 	case $1-$2 in
-	rxe*-lat) echo 2000 ;;
-	*-lat) echo 20000 ;;
-	rxe*-rate) echo 3200 ;;
-	*-rate) echo 640000 ;;
-	rxe*) echo $(($3 > 500000 ? 30 : 200)) ;;
-	*) echo $(($3 > 500000 ? 8000 : 40000)) ;;
+	rxe*-lat) n=2000 ;;
+	*-lat) n=20000 ;;
+	rxe*-rate) n=3200 ;;
+	*-rate) n=640000 ;;
+	rxe*) n=$(($3 > 500000 ? 30 : 200)) ;;
+	*) n=$(($3 > 500000 ? 8000 : 40000)) ;;
 	esac
+	echo $((n / ${SHORT:-1}))
 }
 
 # figure DEVICE VERB KIND BYTES: GB/s, microseconds or million messages a second.
