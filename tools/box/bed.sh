@@ -40,6 +40,8 @@ command=()
 # A machine that got no time for half a minute does not hang, nor do its processes.
 PATIENCE="watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120 workqueue.watchdog_thresh=120"
 PATIENCE+=" sysctl.kernel.hung_task_timeout_secs=120"
+# Tests leave their names in the kernel's log, any number of them.
+PATIENCE+=" printk.devkmsg=on"
 
 # One option of a caller's own; sets $took to the words it used, 0 for none.
 own_option() { took=0; }

@@ -47,6 +47,14 @@ have() { command -v "$1" >/dev/null; }
 # Whom dma-bufs come from that move and fail, if it was built.
 exporter() { [ ! -e "${EXPORTER:=}" ] || [ -e /dev/pinion_exporter ] || insmod "$EXPORTER"; }
 
+# Swap space, and a file system that writes pages back, on RAM disks where there are such.
+files_on_disk() {
+	modprobe -q brd rd_nr=2 rd_size=262144
+	if [ -b /dev/ram1 ] && mkfs.ext4 -q /dev/ram1 && mount /dev/ram1 /mnt; then
+		export TEST_FILES=/mnt
+	fi
+}
+
 ok() { printf 'ok %d %s\n' $((++tests)) "$*"; }
 skip() { # NAME WHY
 	local name=$1
@@ -111,26 +119,32 @@ refused() {
 }
 
 # ktap PROGRAM ARGUMENTS: its own KTAP lines, under our numbering and its name (or
-# $NAME), with $AS before it.
+# $NAME), with $AS before it, as they come: a guest that dies has told who did it.
 ktap() {
-	local name=${AS:-}${NAME:-${1##*/}} rc=0 seen=0 planned='' line number what
-	LIMIT=300 limited "$@" >"$TMP/out" 2>&1 </dev/null || rc=$?
+	local name=${AS:-}${NAME:-${1##*/}} rc='' seen=0 bad=0 planned='' line number what
 	while IFS= read -r line; do
 		case $line in
 		"ok "* | "not ok "*)
 			read -r number what <<<"${line#*ok }"
 			seen=$((seen + 1))
 			tests=$((tests + 1))
-			[[ $line == ok* ]] || failures=$((failures + 1))
+			[[ $line == ok* ]] || bad=$((bad + 1))
 			printf '%sok %d %s.%s\n' "${line%%ok "$number"*}" $tests "$name" "$what"
 			;;
 		1..*) planned=${line#1..} ;;
 		"KTAP version"*) ;;
+		"$STATUS"*) rc=${line#"$STATUS"} ;;
 		*) printf '# %s\n' "${line#\# }" ;;
 		esac
-	done <"$TMP/out"
-	((seen == ${planned:-0})) || not_ok "$name" "ended early: $seen of ${planned:-?} tests, $(why $rc)"
+	done < <(LIMIT=300 limited "$@" 2>&1 </dev/null; printf '\n%s%d\n' "$STATUS" $?)
+	failures=$((failures + bad))
+	if ((seen != ${planned:-0})); then
+		not_ok "$name" "ended early: $seen of ${planned:-?} tests, $(why "$rc")"
+	elif ((rc != (bad > 0))); then
+		not_ok "$name" "all its tests reported, but $(why "$rc")"
+	fi
 }
+STATUS='status of the program: '
 
 # by_valgrind FOLDER: the programs of FOLDER once more, with each byte that is read
 # before it is written and each address that is not theirs as a failure. It sees

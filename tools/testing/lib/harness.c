@@ -276,7 +276,43 @@ static bool leaks(const struct resources *before, char *text, size_t size)
 	}
 }
 
-static bool run_one(const struct test *test, size_t index, size_t number)
+/* What the kernel's log says next is of this test. */
+static void mark(const char *program, const char *name)
+{
+	FILE *log = fopen("/dev/kmsg", "w");
+
+	if (!log)
+		return;
+	fprintf(log, "test: %s: %s\n", program, name);
+	fclose(log);
+}
+
+/* @name as one word of a shell. */
+static void print_quoted(const char *name)
+{
+	putchar('\'');
+	for (; *name; name++) {
+		if (*name == '\'')
+			fputs("'\\''", stdout);
+		else
+			putchar(*name);
+	}
+	putchar('\'');
+}
+
+/* The line that runs @test once more, with the same random numbers. */
+static void print_again(const char *program, const struct test *test)
+{
+	const char *bed = getenv("BED");
+
+	printf("# again: scripts/try %s%s %s --seed %#llx --only ",
+	       bed ? "--bed " : "", bed ? bed : "", program, (unsigned long long)opt.seed);
+	print_quoted(test->name);
+	putchar('\n');
+}
+
+static bool run_one(const char *program, const struct test *test, size_t index,
+		    size_t number)
 {
 	int timeout = patience((test->timeout > LEAST_TIMEOUT ? test->timeout :
 								LEAST_TIMEOUT) +
@@ -287,6 +323,7 @@ static bool run_one(const struct test *test, size_t index, size_t number)
 	int pipes[2], pid, status, verdict;
 	bool in_time;
 
+	mark(program, test->name);
 	resources_read(&before);
 	if (pipe(pipes))
 		exit(2);
@@ -321,7 +358,7 @@ static bool run_one(const struct test *test, size_t index, size_t number)
 	if (text[0])
 		printf("# %s\n", text);
 	if (verdict)
-		printf("# seed %#llx\n", (unsigned long long)opt.seed);
+		print_again(program, test);
 	printf("%sok %zu - %s # %.2f s\n", verdict ? "not " : "", number,
 	       test->name, now() - start);
 	return !verdict;
@@ -340,6 +377,17 @@ static void usage(FILE *to, const char *name, const char *about)
 		"  --help           this\n\n"
 		"Exit status: 0 all passed, 1 some failed, 2 nothing could be run\n",
 		name, about, opt.seconds);
+}
+
+/* A program as scripts/try calls it: its folder below that of all programs, and itself. */
+static const char *name_of(const char *path)
+{
+	const char *folder = getenv("PROGRAMS");
+	size_t length = folder ? strlen(folder) : 0;
+
+	if (length && !strncmp(path, folder, length) && path[length] == '/')
+		return path + length + 1;
+	return path;
 }
 
 static bool chosen(const struct test *test)
@@ -402,9 +450,9 @@ static void parse(int argc, char **argv, const char *about,
 int harness_main(int argc, char **argv, const char *about,
 		 const struct test *tests, size_t count)
 {
+	const char *program = name_of(argv[0]), *why;
 	size_t i, planned = 0, number = 0;
 	bool all_ok = true;
-	const char *why;
 
 	opt.seed = (uint64_t)time(NULL) << 20 ^ getpid();
 	parse(argc, argv, about, tests, count);
@@ -424,7 +472,7 @@ int harness_main(int argc, char **argv, const char *about,
 	       (unsigned long long)opt.seed, planned);
 	for (i = 0; i < count; i++) {
 		if (chosen(&tests[i]))
-			all_ok &= run_one(&tests[i], i, ++number);
+			all_ok &= run_one(program, &tests[i], i, ++number);
 	}
 	return all_ok ? 0 : 1;
 }

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Shared by check, try and mutants: what the beds are called, what is built for one, and
+# how a command is run in it. A bed is a kernel and a root:
+#   host	no guest at all
+#   plain	UML 7.2 for speed, Debian forky with rdma-core 65
+#   checked	UML 7.2 with lockdep and its friends; the module's coverage
+#   box-kasan	checked, with KASAN
+#   trixie	UML 7.2, Debian 13 with rdma-core 56
+#   here	UML 7.2, this machine's files and user, its own rdma-core
+#   7.2, 6.12	Debian's own kernels in QEMU
+#   kasan	x86 with KASAN and lockdep in QEMU
+# shellcheck shell=bash disable=SC2034
+
+# How much longer it takes than the plain one.
+declare -A slow=([host]=1 [plain]=1 [checked]=3 [trixie]=1 [here]=1 [7.2]=4 [6.12]=4 [kasan]=10 [box-kasan]=10)
+# Whose kernel it has.
+declare -A target=([plain]=uml-plain [trixie]=uml-plain [here]=uml-plain [checked]=uml-checked
+	[7.2]=stock-7.2 [6.12]=stock-6.12 [kasan]=kasan [box-kasan]=uml-kasan)
+# The module that exports dma-bufs to ours.
+exporter=$TOP/tools/testing/exporter
+
+# Both modules for a bed's kernel.
+bed_modules() { # BED
+	"$BED/module-build" "${target[$1]}" >/dev/null
+	BUILD_SOURCE=$exporter "$BED/module-build" "${target[$1]}" >/dev/null
+}
+
+# Test programs of a root, made by its compiler for its libibverbs; by default all.
+bed_programs() { # ROOT [PROGRAM...]
+	local dir=$TOP/build/testing-$1
+	mkdir -p "$dir"
+	"$BED/enter" --rw "$dir" "$1" make -s -j"$JOBS" -C "$TOP/tools/testing" O="$dir" "${@:2}" >&2
+}
+
+# Sets $inside: what the tests' environment is set by. $how is `quick', `brief' or empty.
+bed_inside() { # BED ROOT HOW
+	inside=(env "SLOW=${slow[$1]}" "QUICK=$3" "BED=$1" "PROGRAMS=$TOP/build/testing-$2"
+		"EXPORTER=$exporter/build/${target[$1]}/exporter.ko" "MODULE=$TOP/build/${target[$1]}/pinion.ko")
+}
+
+# Sets $guest: what boots a bed.
+bed_guest() { # BED ROOT
+	local folder=/
+	case $1 in
+	here) guest=(tools/box/pinion-box --user) ;;
+	plain | checked | box-kasan | trixie)
+		[ "$2" = host ] || folder=$("$BED/root" "$2")
+		guest=(tools/box/pinion-box --root "$folder")
+		case $1 in
+		checked) guest+=(--flavour checked) ;;
+		box-kasan) guest+=(--flavour kasan) ;;
+		esac
+		;;
+	*) guest=(scripts/qemu --kernel "$1" --root "$2") ;;
+	esac
+}
