@@ -18,6 +18,8 @@ declare -A target=([plain]=uml-plain [trixie]=uml-plain [here]=uml-plain [checke
 	[7.2]=stock-7.2 [6.12]=stock-6.12 [kasan]=kasan [box-kasan]=uml-kasan)
 # The module that exports dma-bufs to ours.
 exporter=$TOP/tools/testing/exporter
+# A kernel user of its verbs, where the kernel has KUnit.
+kverbs=$TOP/tools/testing/kverbs
 
 # Both modules for a bed's kernel.
 bed_modules() { # BED
@@ -35,7 +37,8 @@ bed_programs() { # ROOT [PROGRAM...]
 # Sets $inside: what the tests' environment is set by. $how is `quick', `brief' or empty.
 bed_inside() { # BED ROOT HOW
 	inside=(env "SLOW=${slow[$1]}" "QUICK=$3" "BED=$1" "PROGRAMS=$TOP/build/testing-$2"
-		"EXPORTER=$exporter/build/${target[$1]}/exporter.ko" "MODULE=$TOP/build/${target[$1]}/pinion.ko")
+		"EXPORTER=$exporter/build/${target[$1]}/exporter.ko"
+		"KVERBS=$kverbs/build/${target[$1]}/kverbs.ko" "MODULE=$TOP/build/${target[$1]}/pinion.ko")
 }
 
 # Sets $guest: what boots a bed.

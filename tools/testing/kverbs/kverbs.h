@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the tests of kernel verbs share: a device, two connected queue pairs on it, and
+ * memory with a model.
+ */
+#ifndef PINION_KVERBS_H
+#define PINION_KVERBS_H
+
+#include <kunit/test.h>
+#include <rdma/ib_verbs.h>
+
+/* ------------------------------------------------------------- the device (main.c) */
+
+extern struct ib_device *kverbs_device;
+
+/* ------------------------------------------------------------ queue pairs (pair.c) */
+
+struct end {
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+};
+
+struct pair {
+	struct ib_pd *pd;
+	struct end a, b;
+};
+
+/* Both ends on the device, connected. @pd: NULL for one of their own. */
+struct pair *pair_new(struct kunit *test);
+void pair_free(struct pair *pair);
+/* After an error: back to where they were, with nothing posted. */
+void pair_renew(struct kunit *test, struct pair *pair);
+
+/* The next completion, or a status no device gives after ten seconds. */
+struct ib_wc end_wait(struct end *end);
+/* Post it, signaled, and wait: the status. */
+enum ib_wc_status end_do(struct kunit *test, struct end *end, struct ib_send_wr *wr);
+enum ib_wc_status end_rdma(struct kunit *test, struct end *end, enum ib_wr_opcode opcode,
+			   struct ib_sge sge, u64 remote, u32 rkey);
+enum ib_wc_status end_reg(struct kunit *test, struct end *end, struct ib_mr *mr, u32 key,
+			  int access);
+enum ib_wc_status end_invalidate(struct kunit *test, struct end *end, u32 key);
+/* Receive into @sge on @to, send @from with @opcode and @invalidate: what either side got. */
+struct ib_wc pair_send(struct kunit *test, struct pair *pair, enum ib_wr_opcode opcode,
+		       struct ib_sge from, struct ib_sge to, u32 invalidate,
+		       enum ib_wc_status *sent);
+
+/* ---------------------------------------------------------------- memory (memory.c) */
+
+enum { MEMORY_PAGES = 6 };
+
+/* Scattered pages, mapped for DMA, and what has to be in them. */
+struct memory {
+	struct page *page[MEMORY_PAGES];
+	struct scatterlist sg[MEMORY_PAGES];
+	u8 *model;
+	unsigned int first;	/* byte of the first page */
+	size_t length;
+};
+
+/* Random bytes; @first and @end cut the first and the last page. */
+struct memory *memory_new(struct kunit *test, unsigned int first, unsigned int end);
+void memory_free(struct memory *memory);
+void memory_check(struct kunit *test, struct memory *memory);
+/* The model: @length bytes come to @at of its @length. */
+void memory_expect(struct memory *memory, size_t at, const void *from, size_t length);
+
+/* One piece that is contiguous, of random bytes, named by the device's own key. */
+struct flat {
+	u8 *data;
+	u64 address;
+	size_t length;
+};
+
+struct flat *flat_new(struct kunit *test, size_t length);
+void flat_free(struct flat *flat);
+struct ib_sge flat_sge(struct pair *pair, struct flat *flat, size_t length);
+
+/* -------------------------------------------------------------- tests (fastreg.c) */
+
+extern struct kunit_case fastreg_cases[];
+int fastreg_init(struct kunit *test);
+void fastreg_exit(struct kunit *test);
+
+#endif /* PINION_KVERBS_H */

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The module, and the device its tests run on: the first pinion device there is.
+ */
+#include <linux/module.h>
+
+#include "kverbs.h"
+
+struct ib_device *kverbs_device;
+
+static int kverbs_add(struct ib_device *device)
+{
+	if (kverbs_device || strncmp(dev_name(&device->dev), "pinion", 6))
+		return -EOPNOTSUPP;
+	kverbs_device = device;
+	return 0;
+}
+
+static void kverbs_remove(struct ib_device *device, void *data)
+{
+	kverbs_device = NULL;
+}
+
+static struct ib_client client = {
+	.name = "pinion_kverbs",
+	.add = kverbs_add,
+	.remove = kverbs_remove,
+};
+
+static int suite_init(struct kunit_suite *suite)
+{
+	int err = ib_register_client(&client);
+
+	if (!err && !kverbs_device) {
+		ib_unregister_client(&client);
+		err = -ENODEV;
+	}
+	return err;
+}
+
+static void suite_exit(struct kunit_suite *suite)
+{
+	/* A suite that did not begin ends, too. */
+	if (kverbs_device)
+		ib_unregister_client(&client);
+}
+
+static struct kunit_suite fastreg_suite = {
+	.name = "kverbs-fastreg",
+	.suite_init = suite_init,
+	.suite_exit = suite_exit,
+	.init = fastreg_init,
+	.exit = fastreg_exit,
+	.test_cases = fastreg_cases,
+};
+
+kunit_test_suites(&fastreg_suite);
+
+MODULE_DESCRIPTION("A kernel user of pinion's verbs, for tests");
+MODULE_LICENSE("Dual BSD/GPL");
