@@ -10,8 +10,8 @@ shift 3
 if [ "$rawpin" != - ]; then
 	insmod "$rawpin" || exit
 fi
-# Of a region too large for it, rxe asks for a list in one piece, and the kernel warns.
-echo 'box: expect WARNING: mm/page_alloc' >/dev/kmsg
+# Of a region too large for it, rxe asks for a list in one piece, and the kernel warns, once.
+echo 'box: expect 1 WARNING: mm/page_alloc' >/dev/kmsg
 rc=0
 for job; do
 	name=${job%% *}
