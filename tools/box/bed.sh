@@ -302,19 +302,20 @@ boot() {
 
 # run MACHINE...: run it, judge the console, exit.
 run() {
-	local rc boots=${BOX_BOOTS:-1}
+	local rc boots=${BOX_BOOTS:-1} verdict=0
 	until boot "$@"; do
 		printf '%s: the machine died before it ran anything, once more\n' "$BOX" >&2
 	done
-	# Of a processor that met a breakpoint after it was taken away: see BOX_BOOTS.
-	if ((${BOX_BOOTS:-1} > 1)) && grep -qaE 'int3: 0000 \[#1\]' "$job/console"; then
+	# What the kernel says after it was told to stop is no news of the driver's.
+	sed '/box: the command.s time is up/,$d' "$job/console" >"$job/judged"
+	[ -z "$log" ] || cp "$job/console" "$log"
+	# A processor that meets a breakpoint after it was taken away: see BOX_BOOTS.
+	"$lib/console-scan" $( ((${BOX_BOOTS:-1} == 1)) || echo --emulated) "$job/judged" >"$job/found" || verdict=$?
+	if ((verdict == 3)); then
 		grep -aE -A 12 'int3: 0000 \[#1\]' "$job/console" >&2 || :
 		printf '%s: the emulator ran code that was no longer there\n' "$BOX" >&2
 		exit 122
 	fi
-	# What the kernel says after it was told to stop is no news of the driver's.
-	sed '/box: the command.s time is up/,$d' "$job/console" >"$job/judged"
-	[ -z "$log" ] || cp "$job/console" "$log"
 	case $rc in
 	123)
 		printf '%s: the box failed; the end of its console:\n' "$BOX" >&2
@@ -325,7 +326,7 @@ run() {
 		awk '/box: the command.s time is up/ { shown = 150 } shown-- > 0' "$job/console" >&2
 		;;
 	esac
-	if ! "$lib/console-scan" "$job/judged" >"$job/found"; then
+	if ((verdict)); then
 		printf '%s: the kernel complained (the command'\''s exit status was %s):\n' "$BOX" "$rc" >&2
 		cat "$job/found" >&2
 		rc=125
