@@ -170,12 +170,13 @@ static int spawn_waiting(struct dmabuf *dmabuf)
 	return pid;
 }
 
-static bool killed_in_time(void)
+static bool killed_in_time(void *arg)
 {
 	struct dmabuf dmabuf = dmabuf_own(SIZE, 0);
 	int pid = spawn_waiting(&dmabuf), status;
 	double took;
 
+	(void)arg;
 	took = now();
 	kill(pid, SIGKILL);
 	status = reap(pid);
@@ -190,16 +191,17 @@ static bool killed_in_time(void)
 static void a68_fence_kill(void)
 {
 	need_exporter();
-	if (!one_of(TRIES, killed_in_time))
+	if (!one_of(TRIES, "it was over before", killed_in_time, NULL))
 		FAIL("it waited on when it was killed, %d times", TRIES);
 }
 
-static bool described_in_time(void)
+static bool described_in_time(void *arg)
 {
 	struct dmabuf dmabuf = dmabuf_own(SIZE, 0);
 	int pid = spawn_waiting(&dmabuf);
 	double took = now();
 
+	(void)arg;
 	resources_describe();
 	took = now() - took;
 	kill(pid, SIGKILL);
@@ -213,7 +215,7 @@ static bool described_in_time(void)
 static void a68_fence_describe(void)
 {
 	need_exporter();
-	if (!one_of(TRIES, described_in_time))
+	if (!one_of(TRIES, "it took long", described_in_time, NULL))
 		FAIL("all queues were kept waiting by one, %d times", TRIES);
 }
 

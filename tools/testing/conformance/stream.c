@@ -166,11 +166,12 @@ static void nothing_after_destroy(void)
  * More than anybody should wait for: not within one system call, and not when the
  * queue pair is to go.
  */
-static bool left_in_the_middle(struct ibv_mr *null)
+static bool left_in_the_middle(void *arg)
 {
 	/* Too few for a stream. */
 	enum { FEW = 12, HUGE = 1 << 30 };
 	/* Both ends are nothing: no memory is needed, and time is. */
+	const struct ibv_mr *null = arg;
 	struct ibv_sge sge = { 0, HUGE, null->lkey };
 	struct ibv_send_wr wr[FEW];
 	bool left;
@@ -199,14 +200,11 @@ static bool left_in_the_middle(struct ibv_mr *null)
 static void in_turns(void)
 {
 	struct ibv_mr *null = ibv_alloc_null_mr(dev.pd);
-	int tries;
 
 	if (!null)
 		skip("no null region: errno %d", errno);
-	/* Who looks late sees all of them; not every time. */
-	for (tries = 0; tries < 10 && !left_in_the_middle(null); tries++)
-		;
-	CHECK(tries < 10);
+	CHECK(one_of(10, "who looks late sees all of them", left_in_the_middle,
+		     null));
 	CHECK_EQ(ibv_dereg_mr(null), 0);
 }
 

@@ -388,6 +388,22 @@ static double close_often(struct region *r, unsigned long *rounds)
 	return longest;
 }
 
+struct starved {
+	struct region *region;
+	unsigned long rounds;
+};
+
+/*
+ * Who gets a thousandth of a processor is away for seconds, and every time; a machine
+ * with other things to do now and then.
+ */
+static bool closed_soon(void *arg)
+{
+	struct starved *starved = arg;
+
+	return close_often(starved->region, &starved->rounds) < patience(1);
+}
+
 /*
  * Whoever is inside a gate leaves it at once, also where all the others want the
  * processor: else its owner would wait for as long as they please.
@@ -395,9 +411,10 @@ static double close_often(struct region *r, unsigned long *rounds)
 static void l7_starved(void)
 {
 	struct buf *buf = buf_new(MAX_LEN, 77);
-	unsigned long rounds = 0;
+	struct starved starved = {};
 	struct region r;
-	int pid, tries;
+	bool soon;
+	int pid;
 
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		skip("one processor");
@@ -407,17 +424,11 @@ static void l7_starved(void)
 	pid = spawn(spin, NULL);
 	board->addr = r.base;
 	board->rkey = r.rkey;
-	/*
-	 * Who gets a thousandth of a processor is away for seconds, and every time; a
-	 * machine with other things to do now and then.
-	 */
-	for (tries = 0; tries < 5; tries++) {
-		if (close_often(&r, &rounds) < patience(1))
-			break;
-	}
-	finish(rounds);
+	starved.region = &r;
+	soon = one_of(5, "the owner waited long", closed_soon, &starved);
+	finish(starved.rounds);
 	reap_ok(pid);
-	CHECK(tries < 5);
+	CHECK(soon);
 }
 
 static const struct test tests[] = {

@@ -30,6 +30,7 @@ struct options opt = {
 };
 
 static int report_fd = -1;
+static const char *running;
 static char where[256];
 
 static void vreport(const char *prefix, const char *fmt, va_list args)
@@ -159,13 +160,15 @@ bool go_on(double end, bool seen_enough)
 	return now() < (seen_enough ? end : end + patience(60));
 }
 
-bool one_of(int tries, bool (*attempt)(void))
+bool one_of(int tries, const char *spoilt, bool (*attempt)(void *arg),
+	    void *arg)
 {
-	while (tries--) {
-		if (attempt())
-			return true;
+	while (!attempt(arg)) {
+		if (!--tries)
+			return false;
+		note("tried again: %s: %s", running, spoilt);
 	}
-	return false;
+	return true;
 }
 
 int spawn(void (*body)(void *arg), void *arg)
@@ -214,6 +217,7 @@ static void child(const struct test *test, size_t index)
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	rnd_seed(opt.seed + index * 0x10001);
+	running = test->name;
 	device_open();
 	test->run();
 	fflush(stdout);
@@ -306,7 +310,8 @@ static void print_again(const char *program, const struct test *test)
 	const char *bed = getenv("BED");
 
 	printf("# again: scripts/try %s%s %s --seed %#llx --only ",
-	       bed ? "--bed " : "", bed ? bed : "", program, (unsigned long long)opt.seed);
+	       bed ? "--bed " : "", bed ? bed : "", program,
+	       (unsigned long long)opt.seed);
 	print_quoted(test->name);
 	putchar('\n');
 }

@@ -111,8 +111,12 @@ unsigned int slow(void);
 double patience(double seconds);
 /* Does a test last? Until @end, and on a busy machine until it has seen enough. */
 bool go_on(double end, bool seen_enough);
-/* Is one of them good? A machine with other things to do may spoil some. */
-bool one_of(int tries, bool (*attempt)(void));
+/*
+ * Is one of them good? A machine with other things to do may spoil some, which @spoilt
+ * says. Each that was is told, and scripts/check counts them.
+ */
+bool one_of(int tries, const char *spoilt, bool (*attempt)(void *arg),
+	    void *arg);
 
 /* A child that runs @body and exits 0; it ends with us. */
 int spawn(void (*body)(void *arg), void *arg);
