@@ -262,18 +262,34 @@ static int judge(int status, bool in_time, int timeout, char *text, size_t size)
 	return FAILED;
 }
 
+/* What there is, of the device and of memory held for any. */
+struct state {
+	struct resources resources;
+	long long pinned;
+};
+
+static void read_state(struct state *state)
+{
+	resources_read(&state->resources);
+	/* Nobody else in this machine pins; but only root is told the exact number. */
+	state->pinned = geteuid() ? 0 : pinned_pages();
+}
+
 /* Processes are gone, so must be what they had. */
-static bool leaks(const struct resources *before, char *text, size_t size)
+static bool leaks(const struct state *before, char *text, size_t size)
 {
 	double end = now() + patience(60);
-	struct resources after;
+	struct state after;
 
-	if (!before->known)
-		return false;
 	for (;;) {
-		resources_read(&after);
-		if (!resources_differ(before, &after, text, size))
-			return false;
+		read_state(&after);
+		if (!resources_differ(&before->resources, &after.resources,
+				      text, size)) {
+			if (after.pinned == before->pinned)
+				return false;
+			snprintf(text, size, "%lld pinned pages, before %lld",
+				 after.pinned, before->pinned);
+		}
 		if (now() > end)
 			return true;
 		usleep(20000);
@@ -323,13 +339,13 @@ static bool run_one(const char *program, const struct test *test, size_t index,
 								LEAST_TIMEOUT) +
 			       opt.seconds);
 	char text[2048] = "", left[512] = "";
-	struct resources before;
+	struct state before;
 	double start = now();
 	int pipes[2], pid, status, verdict;
 	bool in_time;
 
 	mark(program, test->name);
-	resources_read(&before);
+	read_state(&before);
 	if (pipe(pipes))
 		exit(2);
 	fflush(stdout);

@@ -3,6 +3,7 @@
  * Asks the kernel, by RDMA netlink and files, what exists. Changes nothing.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -60,6 +61,8 @@ static bool receive(int fd, visit_t visit, void *arg)
 
 	for (;;) {
 		length = recv(fd, buf, sizeof(buf), 0);
+		if (length < 0 && errno == EINTR)
+			continue;
 		if (length <= 0)
 			return false;
 		for (hdr = (void *)buf; NLMSG_OK(hdr, length);
@@ -67,6 +70,9 @@ static bool receive(int fd, visit_t visit, void *arg)
 			if (hdr->nlmsg_type == NLMSG_DONE)
 				return true;
 			if (hdr->nlmsg_type == NLMSG_ERROR)
+				return false;
+			/* Of two times, and of neither the truth. */
+			if (hdr->nlmsg_flags & NLM_F_DUMP_INTR)
 				return false;
 			visit(NLMSG_DATA(hdr), hdr->nlmsg_len - NLMSG_HDRLEN,
 			      arg);
@@ -183,27 +189,47 @@ static void read_keys(struct resources *res)
 
 void resources_read(struct resources *res)
 {
-	memset(res, 0, sizeof(*res));
-	ask(RDMA_NLDEV_CMD_RES_GET, -1, visit_summary, res);
+	int tries;
+
+	for (tries = 0; tries < 10; tries++) {
+		memset(res, 0, sizeof(*res));
+		if (ask(RDMA_NLDEV_CMD_RES_GET, -1, visit_summary, res) &&
+		    res->known)
+			break;
+		res->known = false;
+		usleep(10000);
+	}
 	read_keys(res);
 }
 
 bool resources_differ(const struct resources *a, const struct resources *b,
 		      char *text, size_t size)
 {
-	bool differ = false;
+	const struct resources *one = a, *other = b;
+	long long had, has;
 	size_t used = 0;
-	int i;
+	int i, round;
 
-	for (i = 0; i < a->kinds && i < b->kinds && used < size; i++) {
-		if (a->kind[i].count == b->kind[i].count)
-			continue;
-		differ = true;
-		used += snprintf(
-			text + used, size - used, "%s %+lld ", a->kind[i].name,
-			(long long)(b->kind[i].count - a->kind[i].count));
+	if (!a->known || !b->known) {
+		snprintf(text, size, "what there is, the kernel does not say");
+		return true;
 	}
-	return differ;
+	/* Those of a, then what only b has. */
+	for (round = 0; round < 2; round++, one = b, other = a) {
+		for (i = 0; i < one->kinds && used < size; i++) {
+			const char *name = one->kind[i].name;
+
+			had = resources_count(a, name);
+			has = resources_count(b, name);
+			if (had == has ||
+			    (round && resources_count(other, name) >= 0))
+				continue;
+			used += snprintf(text + used, size - used,
+					 "%s %lld, before %lld ", name, has,
+					 had);
+		}
+	}
+	return used > 0;
 }
 
 void resources_await(const struct resources *before)

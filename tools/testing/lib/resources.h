@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RESOURCE_KINDS = 16 };
+enum { RESOURCE_KINDS = 32 };
 
 struct resources {
-	bool known;
+	bool known; /* the kernel has said all of it */
 	int kinds;
 	struct {
 		char name[16];
@@ -22,7 +22,7 @@ struct resources {
 };
 
 void resources_read(struct resources *res);
-/* Says in @text what differs. */
+/* Says in @text what differs; what is not known does. */
 bool resources_differ(const struct resources *a, const struct resources *b,
 		      char *text, size_t size);
 /* Soon there is as much as before: what ends, ends a little later. */

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What the harness asks after each test sees what a test leaves: lib/resources.c.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "buf.h"
+#include "device.h"
+#include "resources.h"
+
+static char text[256];
+
+static bool differ(const struct resources *a, const struct resources *b)
+{
+	text[0] = 0;
+	return resources_differ(a, b, text, sizeof(text));
+}
+
+static void is_seen(const struct resources *before, const char *kind)
+{
+	struct resources after;
+
+	resources_read(&after);
+	CHECK(differ(before, &after));
+	if (!strstr(text, kind))
+		FAIL("of a %s it says: %s", kind, text);
+	/* Nor the other way round. */
+	CHECK(differ(&after, before));
+	CHECK_EQ(resources_count(&after, kind),
+		 resources_count(before, kind) + 1);
+}
+
+static void each_kind(void)
+{
+	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC };
+	struct resources before, after;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	struct ibv_qp *qp;
+	void *page = MUST(aligned_alloc(PAGE, PAGE));
+
+	resources_read(&before);
+	CHECK(before.known);
+	resources_read(&after);
+	if (differ(&before, &after))
+		FAIL("of nothing it says: %s", text);
+	pd = MUST(ibv_alloc_pd(dev.ctx));
+	is_seen(&before, "pd");
+	cq = MUST(ibv_create_cq(dev.ctx, 1, NULL, NULL, 0));
+	is_seen(&before, "cq");
+	mr = MUST(ibv_reg_mr(pd, page, PAGE, 0));
+	is_seen(&before, "mr");
+	attr.send_cq = attr.recv_cq = cq;
+	attr.cap.max_send_wr = attr.cap.max_recv_wr = 1;
+	qp = MUST(ibv_create_qp(pd, &attr));
+	is_seen(&before, "qp");
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(ibv_destroy_cq(cq), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	resources_await(&before);
+	free(page);
+}
+
+/* Who could not be asked has not said that there is nothing. */
+static void not_known(void)
+{
+	struct resources known, unknown = {};
+
+	resources_read(&known);
+	CHECK(known.known);
+	CHECK(differ(&known, &unknown));
+	CHECK(differ(&unknown, &known));
+	CHECK(differ(&unknown, &unknown));
+}
+
+/* By name, wherever it is in the list, and if it is in one of them only. */
+static void by_name(void)
+{
+	struct resources a = { .known = true,
+			       .kinds = 2,
+			       .kind = { { "mr", 1 }, { "keys", 2 } } };
+	struct resources b = {
+		.known = true,
+		.kinds = 3,
+		.kind = { { "keys", 2 }, { "mr", 1 }, { "qp", 0 } }
+	};
+
+	CHECK(differ(&a, &b));
+	b.kinds = 2;
+	CHECK(!differ(&a, &b));
+	b.kinds = 1;
+	CHECK(differ(&a, &b));
+	CHECK(differ(&b, &a));
+	b = a;
+	b.kind[1].count++;
+	CHECK(differ(&a, &b));
+	CHECK(!strcmp(text, "keys 3, before 2 "));
+}
+
+static void pins(void)
+{
+	enum { PAGES = 5 };
+	char *pages = MUST(aligned_alloc(PAGE, PAGES * PAGE));
+	long long before;
+	struct ibv_mr *mr;
+
+	need_root();
+	memset(pages, 1, PAGES * PAGE);
+	before = pinned_pages();
+	mr = MUST(ibv_reg_mr(dev.pd, pages, PAGES * PAGE, 0));
+	CHECK_EQ(pinned_pages(), before + PAGES);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(pinned_pages(), before);
+	free(pages);
+}
+
+static const struct test tests[] = {
+	TEST(each_kind, "leaks: each kind of object is seen"),
+	TEST(not_known, "leaks: what is not known is no answer"),
+	TEST(by_name, "leaks: by name"),
+	TEST(pins, "leaks: each page that is pinned is seen"),
+};
+
+HARNESS_MAIN("What the harness sees of what a test leaves", tests)
