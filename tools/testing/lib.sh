@@ -147,6 +147,13 @@ ktap() {
 }
 STATUS='status of the program: '
 
+# Before programs that let each allocation fail: when that of DMA debugging's own list does,
+# it goes off for good and says so, once. So they come last.
+dma_debugging_may_end() {
+	[ ! -e /proc/self/fail-nth ] ||
+		echo 'box: expect 1 DMA-API: cacheline tracking ENOMEM, dma-debug disabled' >/dev/kmsg
+}
+
 # by_valgrind FOLDER: the programs of FOLDER once more, with each byte that is read
 # before it is written and each address that is not theirs as a failure. It sees
 # nothing of the kernel, so one bed is enough; and devices that go are the kernel's.
