@@ -55,7 +55,8 @@ static void n15_register(void)
 	fault_prepare();
 	for (i = 0; i < count; i++) {
 		dmabuf = bufs[i];
-		sweep(&(struct op){ "reg dma-buf MR", reg_mr, dereg_mr });
+		sweep(&(struct op){ "reg dma-buf MR", reg_mr, dereg_mr,
+				    .at_least = 9 });
 		use();
 	}
 }
@@ -102,7 +103,8 @@ static void n16_moved(void)
 		move();
 		if (!i)
 			fault_prepare();
-		sweep(&(struct op){ "write after a move", write_to_it, move });
+		sweep(&(struct op){ "write after a move", write_to_it, move,
+				    .at_least = 3 });
 		check_write(&link_, &all, 0, &moving, 0, LEN);
 		buf_check(moving.buf);
 		dmabuf_region_free(&moving);

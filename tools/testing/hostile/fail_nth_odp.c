@@ -97,7 +97,8 @@ static void n17_register(void)
 	for (i = 0; i < ARRAY_SIZE(ways); i++) {
 		way = &ways[i];
 		context("%s", way->name);
-		sweep(&(struct op){ way->name, reg_mr, dereg_mr });
+		sweep(&(struct op){ way->name, reg_mr, dereg_mr,
+				    .at_least = 7 });
 	}
 	begin_way(&ways[0]);
 	end_way();
@@ -165,9 +166,11 @@ static void n18_fault(void)
 			rnd_fill(all.buf->data, LEN);
 			memcpy(all.buf->want, all.buf->data, LEN);
 			sweep(&(struct op){ "write to what is not there",
-					    write_missing, check_arrived });
+					    write_missing, check_arrived,
+					    .at_least = 15 });
 			sweep(&(struct op){ "read what is not there",
-					    read_missing, check_arrived });
+					    read_missing, check_arrived,
+					    .at_least = 2 });
 			/* The last read brought the zeros of untouched memory. */
 			memset(all.buf->want, 0, LEN);
 			buf_check(all.buf);
@@ -199,9 +202,11 @@ static void n19_advise(void)
 		begin_way(each);
 		for (advice = 0; advice < 3; advice++) {
 			flags = IBV_ADVISE_MR_FLAG_FLUSH;
-			sweep(&(struct op){ "prefetch", advise, NULL });
+			sweep(&(struct op){ "prefetch", advise, NULL,
+					    .at_least = 2 });
 			flags = 0;
-			sweep(&(struct op){ "prefetch later", advise, NULL });
+			sweep(&(struct op){ "prefetch later", advise, NULL,
+					    .at_least = 2 });
 		}
 		end_way();
 	}
@@ -282,10 +287,12 @@ static void n20_change(void)
 	{
 		begin_way(each);
 		bring();
-		sweep(&(struct op){ "protect", protect, unprotect });
+		sweep(&(struct op){ "protect", protect, unprotect,
+				    .at_least = 2 });
 		/* What a failed call has left may be a hole. */
 		put_back();
-		sweep(&(struct op){ "map other memory", replace, put_back });
+		sweep(&(struct op){ "map other memory", replace, put_back,
+				    .at_least = 2 });
 		put_back();
 		end_way();
 	}
@@ -295,7 +302,9 @@ static void n20_change(void)
 	 */
 	begin_way(&ways[0]);
 	bring();
-	sweep_some(&(struct op){ "fork", fork_and_wait, check_seen }, 20);
+	sweep_some(&(struct op){ "fork", fork_and_wait, check_seen,
+				 .at_least = 15 },
+		   20);
 	check_seen();
 	end_way();
 }

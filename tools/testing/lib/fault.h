@@ -15,4 +15,9 @@ void fault_arm(unsigned int nth);
 /* No more; true if one failed. */
 bool fault_disarm(void);
 
+/* For a new process: the next ones are its own. Then fault_arm(). */
+void fault_inherit(void);
+/* Did one fail in the process @pid, which has ended but was not waited for? */
+bool fault_hit(int pid);
+
 #endif /* PINION_TEST_FAULT_H */

@@ -3,58 +3,114 @@
  * Walks a verb through its faults.
  */
 #define _GNU_SOURCE
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "resources.h"
 #include "sweep.h"
 
-static bool same(const struct resources *before, long pins, char *text,
-		 size_t size)
-{
-	struct resources after;
+/* A call with more allocations than this allocates without end. */
+enum { MOST = 20000 };
 
-	resources_read(&after);
-	if (before->known && resources_differ(before, &after, text, size))
+/* What there is, and what holds it: pages that are pinned, whether accounted or not. */
+struct state {
+	struct resources resources;
+	long vm_pin;
+	long long pages;
+};
+
+static void state_read(struct state *state)
+{
+	resources_read(&state->resources);
+	state->vm_pin = vm_pin(0);
+	state->pages = pinned_pages();
+}
+
+static bool same(const struct state *before, char *text, size_t size)
+{
+	struct state after;
+
+	state_read(&after);
+	if (before->resources.known &&
+	    resources_differ(&before->resources, &after.resources, text, size))
 		return false;
-	if (vm_pin(0) == pins)
-		return true;
-	snprintf(text, size, "VmPin %ld KiB, was %ld", vm_pin(0), pins);
-	return false;
+	snprintf(text, size,
+		 "VmPin %ld KiB, was %ld; %lld pages pinned, were %lld",
+		 after.vm_pin, before->vm_pin, after.pages, before->pages);
+	return after.vm_pin == before->vm_pin && after.pages == before->pages;
 }
 
 /* Freed by RCU or a worker: give it a moment. */
-static void check_same(const struct resources *before, long pins)
+static void check_same(const struct state *before)
 {
 	double end = now() + patience(60);
 	char text[256];
 
-	while (!same(before, pins, text, sizeof(text))) {
+	while (!same(before, text, sizeof(text))) {
 		if (now() > end)
 			FAIL("left behind: %s", text);
 		usleep(5000);
 	}
 }
 
+/* A process with what attempt() makes ends with a fault on its way. Was it hit? */
+static bool exit_after(const struct op *op, unsigned int nth)
+{
+	siginfo_t info;
+	bool hit;
+	int pid;
+
+	fflush(stdout);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		CHECK_EQ(op->attempt(), 0);
+		fault_inherit();
+		fault_arm(nth);
+		syscall(SYS_exit_group, 0);
+	}
+	CHECK_EQ(waitid(P_PID, pid, &info, WEXITED | WNOWAIT), 0);
+	hit = fault_hit(pid);
+	reap_ok(pid);
+	return hit;
+}
+
+static int attempt(const struct op *op, unsigned int nth, bool *hit)
+{
+	int err;
+
+	if (op->exits) {
+		*hit = exit_after(op, nth);
+		return 0;
+	}
+	fault_arm(nth);
+	err = op->attempt();
+	*hit = fault_disarm();
+	return err;
+}
+
 void sweep_some(const struct op *op, unsigned int stride)
 {
-	struct resources before;
 	unsigned int nth, tried = 0, errors = 0, survived = 0;
-	long pins;
+	unsigned int at_least = op->at_least ?: 1;
+	struct state before;
 
 	/* Once without, so that what is cached is there. */
-	CHECK_EQ(op->attempt(), 0);
+	if (op->exits)
+		exit_after(op, 1000000);
+	else
+		CHECK_EQ(op->attempt(), 0);
 	if (op->undo)
 		op->undo();
-	resources_read(&before);
-	pins = vm_pin(0);
-	for (nth = 1; nth < 2000; nth += rnd_in(1, stride), tried++) {
+	state_read(&before);
+	for (nth = 1; nth < MOST; nth += rnd_in(1, stride), tried++) {
 		bool hit;
 		int err;
 
 		context("%s, fault %u", op->name, nth);
-		fault_arm(nth);
-		err = op->attempt();
-		hit = fault_disarm();
+		err = attempt(op, nth, &hit);
 		if (err < 0)
 			FAIL("a negative errno %d", err);
 		if (err)
@@ -65,14 +121,17 @@ void sweep_some(const struct op *op, unsigned int stride)
 			FAIL("failed with errno %d for no reason", err);
 		if (!err && op->undo)
 			op->undo();
-		check_same(&before, pins);
+		check_same(&before);
 		if (!hit)
 			break;
 	}
 	context("%s", "");
 	note("%s: %u faults, %u failed, %u survived", op->name, tried, errors,
 	     survived);
-	CHECK(nth < 2000);
+	CHECK(nth < MOST);
+	if (tried < at_least)
+		FAIL("%s: %u faults, not %u: what is to fail is not asked for any more",
+		     op->name, tried, at_least);
 }
 
 void sweep(const struct op *op)

@@ -12,6 +12,16 @@ struct op {
 	const char *name;
 	int (*attempt)(void); /* 0 or an errno */
 	void (*undo)(void);
+	/*
+	 * Fewer faults than this, 1 if it is not said, and the sweep has not tested what
+	 * it is for: about half of what there are.
+	 */
+	unsigned int at_least;
+	/*
+	 * What fails is the end of a process that has done @attempt, with all that it
+	 * still has.
+	 */
+	bool exits;
 };
 
 /* Until there is no fault left to hit. */
