@@ -7,9 +7,9 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -17,7 +17,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "killed.h"
 #include "link.h"
+#include "resources.h"
 
 #ifndef MADV_PAGEOUT
 #define MADV_PAGEOUT 21
@@ -216,10 +218,28 @@ static void ksm(const char *run)
 	close(fd);
 }
 
+/*
+ * Pages were missing and brought, taken away from the device and brought again: else
+ * nothing above changes what it sees, as where there is no swap, no THP and no KSM.
+ */
+static uint64_t brought, taken;
+
+static bool was_shaken(void)
+{
+	if (!resources_mr_counter(mr->rkey, "page_faults", &brought) ||
+	    !resources_mr_counter(mr->rkey, "page_invalidations", &taken)) {
+		/* Others need not count. */
+		CHECK(!dev.pinion);
+		return true;
+	}
+	return taken > 100 && brought > 100;
+}
+
 static void storm(bool implicit)
 {
 	double end;
 	unsigned long round, messages = 0;
+	bool shaken = false;
 	int i;
 
 	need_odp();
@@ -241,9 +261,13 @@ static void storm(bool implicit)
 		CHECK_EQ(pthread_create(&u->thread, NULL, use, u), 0);
 	}
 	end = now() + opt.seconds;
-	for (round = 0; go_on(end, users[0].messages && users[1].messages);
-	     round++)
+	for (round = 0;
+	     go_on(end, users[0].messages && users[1].messages && shaken);
+	     round++) {
 		shake(round);
+		if (!shaken && round % 16 == 15)
+			shaken = was_shaken();
+	}
 	stop = true;
 	for (i = 0; i < USERS; i++) {
 		pthread_join(users[i].thread, NULL);
@@ -252,7 +276,10 @@ static void storm(bool implicit)
 			FAIL("in the end bytes of user %d differ", i);
 	}
 	ksm("2");
-	note("%lu changes, %lu messages", round, messages);
+	CHECK(was_shaken());
+	note("%lu changes, %lu messages, %" PRIu64 " pages brought, %" PRIu64
+	     " taken",
+	     round, messages, brought, taken);
 	CHECK(messages);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
@@ -376,6 +403,8 @@ static void a50_vanish_implicit(void)
 
 /* ------------------------------------------------- a process and its memory */
 
+static volatile unsigned long *writes; /* in shared memory */
+
 /* Traffic of its own until it is killed. */
 static void victim(void *arg)
 {
@@ -400,6 +429,7 @@ static void victim(void *arg)
 			    sge_of(&local, 0, 3 << 20), (uintptr_t)data + at,
 			    mr->rkey),
 		       IBV_WC_SUCCESS);
+		++*writes;
 		madvise(data, 8 << 20, MADV_DONTNEED);
 	}
 }
@@ -407,18 +437,27 @@ static void victim(void *arg)
 static void a50_killed(void)
 {
 	double end = now() + opt.seconds;
-	int round;
+	int round, working = 0;
 
 	need_odp();
-	for (round = 0; now() < end; round++) {
+	writes = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(writes != MAP_FAILED);
+	for (round = 0; go_on(end, working); round++) {
 		bool implicit = round & 1;
+		unsigned long before = *writes;
 		int pid = spawn(victim, &implicit);
 
+		/* In the beginning at any time, and then in the middle of it. */
+		if (round & 2)
+			while (*writes == before && now() < end + patience(60))
+				usleep(1000);
 		usleep(rnd_below(400000));
-		CHECK_EQ(kill(pid, SIGKILL), 0);
-		reap(pid);
+		killed(pid);
+		working += *writes != before;
 	}
-	note("%d processes", round);
+	note("%d processes, %d of them while they wrote", round, working);
+	CHECK(working);
 }
 
 /* The memory is another process's, and ends before the region does. */

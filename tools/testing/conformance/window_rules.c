@@ -247,7 +247,7 @@ static void w19_unbind_under_load(void)
 	w.addr = target.base;
 	w.rkey = mw->rkey;
 	writer_start(&w);
-	for (; now() < end; rounds++) {
+	for (; go_on(end, w.done); rounds++) {
 		expect(window_bind(&link_.b, mw,
 				   window_part(&target, 0, LEN, REMOTE_ALL)),
 		       IBV_WC_SUCCESS);

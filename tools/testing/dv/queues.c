@@ -5,10 +5,10 @@
  * is in queue_places.c and queue_umem.c.
  */
 #define _GNU_SOURCE
-#include <signal.h>
 #include <unistd.h>
 
 #include "keys.h"
+#include "killed.h"
 #include "own.h"
 #include "resources.h"
 #include "transfer.h"
@@ -190,8 +190,7 @@ static void q10_killed(void)
 		int pid = spawn(all_kinds, NULL);
 
 		usleep(rnd_below(150000));
-		CHECK_EQ(kill(pid, SIGKILL), 0);
-		reap(pid);
+		killed(pid);
 	}
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "endless.h"
+#include "killed.h"
 #include "resources.h"
 #include "rings.h"
 #include "transfer.h"
@@ -42,17 +43,6 @@ static int start(void (*verbs)(void))
 	while (__atomic_load_n(ready, __ATOMIC_SEQ_CST) == before)
 		usleep(100);
 	return pid;
-}
-
-static void killed(int pid)
-{
-	int status;
-
-	kill(pid, SIGKILL);
-	status = reap(pid);
-	if (WIFEXITED(status))
-		_exit(1);
-	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
 static void q1_each_verb(void)

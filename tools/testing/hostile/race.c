@@ -26,7 +26,8 @@ static struct slot {
 static struct region from, to;
 static struct ibv_mr *shared_mr;
 static volatile bool stop;
-static volatile unsigned long count[8];
+/* What each thread has done; completed: requests of slots that did what they say. */
+static volatile unsigned long count[7], completed;
 
 static int destroy(uint16_t object, uint16_t method, uint16_t id,
 		   uint16_t resp_id, size_t resp, uint32_t handle)
@@ -135,6 +136,22 @@ static struct pinion_sq_wqe *some_request(struct slot *slot, uint64_t seed)
 	return wqe;
 }
 
+/* Throw them away, but for how many of them were good. */
+static void take_completions(struct ring *cq)
+{
+	uint32_t i, end = __atomic_load_n(&cq->hdr->kern_idx, __ATOMIC_ACQUIRE);
+
+	for (i = cq->hdr->user_idx; i != end; i++) {
+		const struct pinion_cqe *cqe =
+			(void *)(cq->slots +
+				 (size_t)(i & (cq->entries - 1)) * cq->stride);
+
+		if (cqe->status == IBV_WC_SUCCESS)
+			__atomic_add_fetch(&completed, 1, __ATOMIC_RELAXED);
+	}
+	cq->hdr->user_idx = end;
+}
+
 /* Posts and rings, whatever state it is in. */
 static void *poster(void *arg)
 {
@@ -151,7 +168,7 @@ static void *poster(void *arg)
 				ring_recv(&slot->b.rq)->num_sge = 0;
 				ring_publish(&slot->b.rq, 1);
 			}
-			slot->a.cq.hdr->user_idx = slot->a.cq.hdr->kern_idx;
+			take_completions(&slot->a.cq);
 			slot->b.cq.hdr->user_idx = slot->b.cq.hdr->kern_idx;
 		}
 		pthread_mutex_unlock(&slot->rings);
@@ -232,8 +249,8 @@ static void *region_changer(void *arg)
 
 		some_slot(&seed);
 		cmd.length = (seed >> 40) % LEN + 1;
-		raw_rereg_mr(dev.ctx->cmd_fd, &cmd);
-		__atomic_add_fetch(&count[3], 1, __ATOMIC_RELAXED);
+		if (!raw_rereg_mr(dev.ctx->cmd_fd, &cmd))
+			__atomic_add_fetch(&count[3], 1, __ATOMIC_RELAXED);
 	}
 	return NULL;
 }
@@ -244,6 +261,7 @@ static void p1_queue_pairs(void)
 		poster, poster, changer, changer, destroyer, region_changer
 	};
 	volatile struct victim *v = victim_start();
+	double end = now() + opt.seconds;
 	pthread_t threads[THREADS];
 	long i;
 
@@ -260,12 +278,14 @@ static void p1_queue_pairs(void)
 		CHECK_EQ(pthread_create(&threads[i], NULL, roles[i],
 					(void *)(rnd() | 1)),
 			 0);
-	usleep(opt.seconds * 1000000);
+	while (go_on(end, count[1] && count[2] && count[3] && completed))
+		usleep(10000);
 	stop = true;
 	for (i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	note("%lu posts, %lu changes, %lu destroyed, %lu reregs", count[0],
-	     count[1], count[2], count[3]);
+	note("%lu posts, %lu changes, %lu destroyed, %lu reregs, %lu went well",
+	     count[0], count[1], count[2], count[3], completed);
+	CHECK(count[1] && count[2] && count[3] && completed);
 	victim_end(v);
 }
 
@@ -356,10 +376,11 @@ static void *window_thread(void *arg)
 		};
 
 		CHECK_EQ(ibv_bind_mw(link->a.qp, mw, &bind), 0);
-		if (await(link->a.scq).status != IBV_WC_SUCCESS)
+		if (await(link->a.scq).status == IBV_WC_SUCCESS)
+			__atomic_add_fetch(&count[4], 1, __ATOMIC_RELAXED);
+		else
 			link_renew(link);
 		CHECK_EQ(ibv_dealloc_mw(mw), 0);
-		__atomic_add_fetch(&count[4], 1, __ATOMIC_RELAXED);
 	}
 	return NULL;
 }
@@ -382,7 +403,7 @@ static void p3_windows(void)
 					&links[i]),
 			 0);
 	}
-	while (now() < end) {
+	while (go_on(end, busy && count[4])) {
 		struct ib_uverbs_rereg_mr cmd = {
 			.mr_handle = shared_mr->handle,
 			.flags = IBV_REREG_MR_CHANGE_TRANSLATION,
@@ -410,6 +431,8 @@ static void p3_windows(void)
 	for (i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 	note("%lu regions, %lu times busy, %lu binds", ended, busy, count[4]);
+	/* Some region was asked to end while something was bound to it. */
+	CHECK(busy && count[4]);
 }
 
 static void *mcast_thread(void *arg)
@@ -425,16 +448,21 @@ static void *mcast_thread(void *arg)
 		};
 		struct ibv_send_wr wr = { .opcode = IBV_WR_SEND,
 					  .send_flags = IBV_SEND_SIGNALED };
+		/* Room for the header that comes before a datagram. */
+		struct ibv_sge sge = sge_of(&to, 0, 40);
 		struct link link;
+		struct ibv_wc wc;
 
 		link_make(&link, &cfg);
 		CHECK_EQ(ibv_attach_mcast(link.b.qp, &gid, 0), 0);
 		wr.wr.ud.ah = MUST(ibv_create_ah(dev.pd, &attr));
 		wr.wr.ud.remote_qpn = 0xffffff;
 		wr.wr.ud.remote_qkey = QKEY;
-		post_recv(&link.b, NULL, 0, 0);
+		post_recv(&link.b, &sge, 1, 0);
 		post(&link.a, &wr);
 		expect(await(link.a.scq), IBV_WC_SUCCESS);
+		if (poll_one(link.b.rcq, &wc) && wc.status == IBV_WC_SUCCESS)
+			__atomic_add_fetch(&completed, 1, __ATOMIC_RELAXED);
 		CHECK_EQ(ibv_destroy_ah(wr.wr.ud.ah), 0);
 		if ((uintptr_t)arg & 1)
 			CHECK_EQ(ibv_detach_mcast(link.b.qp, &gid, 0), 0);
@@ -449,18 +477,23 @@ static void *mcast_thread(void *arg)
 /* Members come and go while messages are on their way to them. */
 static void p4_groups(void)
 {
+	double end = now() + opt.seconds;
 	pthread_t threads[4];
 	long i;
+
+	to = region_new(40, 9, ALL_ACCESS);
 
 	for (i = 0; i < 4; i++)
 		CHECK_EQ(pthread_create(&threads[i], NULL, mcast_thread,
 					(void *)i),
 			 0);
-	usleep(opt.seconds * 1000000);
+	while (go_on(end, completed))
+		usleep(10000);
 	stop = true;
 	for (i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	note("%lu members", count[5]);
+	note("%lu members, %lu of them got a message", count[5], completed);
+	CHECK(completed);
 }
 
 static void *queues_thread(void *arg)
@@ -492,12 +525,13 @@ static void p5_described(void)
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(pthread_create(&threads[i], NULL, queues_thread, NULL),
 			 0);
-	for (times = 0; now() < end; times++)
+	for (times = 0; go_on(end, times && count[6]); times++)
 		resources_describe();
 	stop = true;
 	for (i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
 	note("%lu queues, described %lu times", count[6], times);
+	CHECK(times && count[6]);
 }
 
 static const struct test tests[] = {

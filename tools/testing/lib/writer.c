@@ -35,4 +35,5 @@ void writer_end(struct writer *w, unsigned long rounds)
 	pthread_join(w->thread, NULL);
 	note("%lu rounds, %lu writes, %lu refused", rounds, w->done,
 	     w->refused);
+	CHECK(w->done);
 }

@@ -18,11 +18,11 @@ struct writer {
 
 	volatile bool stop;
 	pthread_t thread;
-	unsigned long done, refused;
+	volatile unsigned long done, refused;
 };
 
 void writer_start(struct writer *writer);
-/* After so many @rounds of the test, of which it tells. */
+/* After so many @rounds of the test, of which it tells. It must have written. */
 void writer_end(struct writer *writer, unsigned long rounds);
 
 #endif /* PINION_TEST_WRITER_H */

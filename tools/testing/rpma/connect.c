@@ -113,12 +113,17 @@ static void refused(void)
 
 static void unanswered(void)
 {
+	struct pollfd waiting = { .events = POLLIN };
 	struct rpma_conn_req *req;
 
 	listen_here();
 	req = ask(NULL);
 	CHECK_EQ(rpma_conn_req_connect(&req, NULL, &sides.conn[NEAR]), 0);
-	/* The endpoint goes with the request inside. */
+	/* The endpoint goes with the request inside, and who asked is told. */
+	CHECK_EQ(rpma_ep_get_fd(sides.ep, &waiting.fd), 0);
+	CHECK_EQ(poll(&waiting, 1, patience(20) * 1000), 1);
+	CHECK_EQ(rpma_ep_shutdown(&sides.ep), 0);
+	CHECK(event_of(sides.conn[NEAR]) != RPMA_CONN_ESTABLISHED);
 	sides_end(&sides);
 }
 
