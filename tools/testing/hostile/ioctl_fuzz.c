@@ -21,7 +21,17 @@ static struct link link_;
 static int fd;
 
 static uint8_t *arena;
-static unsigned long *good; /* calls that did something, of all processes */
+/* In shared memory, of all processes. */
+static struct {
+	unsigned long processes; /* that got as far as their first call */
+	unsigned long good; /* calls that did something */
+	unsigned long good_of[64]; /* the same, of each of the methods */
+} *seen;
+
+static void count(unsigned long *what)
+{
+	__atomic_add_fetch(what, 1, __ATOMIC_RELAXED);
+}
 
 static uint64_t some_pointer(void)
 {
@@ -74,7 +84,8 @@ static void garbage_ioctl(void)
 		raw.hdr.length = rnd();
 	if (!rnd_below(30))
 		raw.hdr.driver_id = rnd();
-	raw_call(fd, &raw);
+	if (!raw_call(fd, &raw))
+		count(&seen->good);
 }
 
 /* Words that are often handles, small numbers, flags or pointers. */
@@ -101,8 +112,9 @@ static void garbage_command(void)
 	if (command == IB_USER_VERBS_CMD_GET_CONTEXT)
 		return;
 	if (rnd() & 1) {
-		raw_command(fd, command, arena, rnd_below(64) * 4, arena + 1024,
-			    rnd_below(64) * 4);
+		if (!raw_command(fd, command, arena, rnd_below(64) * 4,
+				 arena + 1024, rnd_below(64) * 4))
+			count(&seen->good);
 		return;
 	}
 	/* The same by write(), whose header gives lengths in words. */
@@ -123,6 +135,7 @@ static void garbage_command(void)
 				  call.in_words * 4 :
 				  (int)sizeof(call)) < 0)
 			return;
+		count(&seen->good);
 	}
 }
 
@@ -254,6 +267,23 @@ static const struct method {
 	    { UVERBS_ATTR_UHW_IN, PAYLOAD, 16 } } },
 };
 
+/* There is nothing to be modified. */
+static bool never_succeeds(const struct method *m)
+{
+	return m->object == MLX5_IB_OBJECT_DEVX_OBJ &&
+	       m->method == MLX5_IB_METHOD_DEVX_OBJ_MODIFY;
+}
+
+/* Where what makes a key answers, and of some keys by which number they are known. */
+static uint8_t made[16];
+static uint32_t numbers[4];
+
+static bool makes_key(const struct raw *raw)
+{
+	return raw->hdr.object_id == MLX5_IB_OBJECT_DEVX_OBJ &&
+	       raw->hdr.method_id == MLX5_IB_METHOD_DEVX_OBJ_CREATE;
+}
+
 static uint64_t some_address(void)
 {
 	switch (rnd_below(8)) {
@@ -311,7 +341,8 @@ static void command(struct raw *raw, uint16_t id)
 		prm_head(in, PRM_ALLOC_PD, 0);
 		break;
 	case 1:
-		prm_head(in, PRM_QUERY_MKEY, rnd());
+		prm_head(in, PRM_QUERY_MKEY,
+			 rnd() & 1 ? numbers[rnd_below(4)] : rnd());
 		break;
 	case 2:
 		prm_head(in, PRM_QUERY_HCA_CAP, 0);
@@ -380,6 +411,10 @@ static void add_nearly(struct raw *raw, const struct attribute *a)
 		payload(raw, a->id, a->length);
 		return;
 	case ANSWER:
+		if (makes_key(raw) && rnd() & 1) {
+			raw_out(raw, a->id, made, sizeof(made));
+			return;
+		}
 		raw_out(raw, a->id, (void *)(uintptr_t)some_pointer(),
 			rnd_below(12) ? a->length : rnd_below(600));
 		return;
@@ -402,8 +437,12 @@ static void nearly_right(void)
 		if (!rnd_below(100))
 			add_nearly(&raw, a);
 	}
-	if (!raw_call(fd, &raw))
-		__atomic_add_fetch(good, 1, __ATOMIC_RELAXED);
+	if (!raw_call(fd, &raw)) {
+		count(&seen->good);
+		count(&seen->good_of[m - methods]);
+		if (makes_key(&raw))
+			numbers[rnd_below(4)] = prm_get32(made, 8) & 0xffffff;
+	}
 }
 
 /* Calls of one kind. */
@@ -429,6 +468,7 @@ static void garbage_round(void *arg)
 		if (dmabuf_there(&dmabuf_kinds[i]))
 			dmabuf_new(&dmabuf_kinds[i], 4 * PAGE);
 	}
+	count(&seen->processes);
 	/* Whatever it may wait for. */
 	alarm(patience(5));
 	for (i = 0; i < 600; i++) {
@@ -437,20 +477,32 @@ static void garbage_round(void *arg)
 	}
 }
 
-/* Until at least @least calls did something. */
-static void garbage(void (*call)(void), unsigned long least)
+static bool enough(unsigned long least, bool each_method)
+{
+	size_t i;
+
+	for (i = 0; each_method && i < ARRAY_SIZE(methods); i++) {
+		if (!seen->good_of[i] && !never_succeeds(&methods[i]))
+			return false;
+	}
+	return seen->good >= least;
+}
+
+/* Until at least @least calls did something, or one of each method. */
+static void garbage(void (*call)(void), unsigned long least, bool each_method)
 {
 	struct kind kind = { call };
 	volatile struct victim *v = victim_start();
 	unsigned long rounds = 0;
 	double end;
+	size_t i;
 
 	if (!dev.pinion)
 		skip("only pinion has these methods");
-	good = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+	seen = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	CHECK(good != MAP_FAILED);
-	for (end = now() + opt.seconds; go_on(end, rounds && *good >= least);
+	CHECK(seen != MAP_FAILED);
+	for (end = now() + opt.seconds; go_on(end, enough(least, each_method));
 	     rounds++) {
 		int pid;
 
@@ -459,27 +511,32 @@ static void garbage(void (*call)(void), unsigned long least)
 		/* It may have killed itself in many ways: that is its affair. */
 		reap(pid);
 	}
-	note("%lu processes", rounds);
+	note("%lu processes, %lu calls succeeded", rounds, seen->good);
+	/* But not before it began. */
+	CHECK_EQ(seen->processes, rounds);
+	CHECK(seen->good >= least);
+	for (i = 0; each_method && i < ARRAY_SIZE(methods); i++) {
+		if (!seen->good_of[i] != never_succeeds(&methods[i]))
+			FAIL("method %#x of object %#x succeeded %lu times",
+			     methods[i].method, methods[i].object,
+			     seen->good_of[i]);
+	}
 	victim_end(v);
 }
 
 static void i7_ioctls(void)
 {
-	garbage(garbage_ioctl, 0);
+	garbage(garbage_ioctl, 1, false);
 }
 
 static void i8_commands(void)
 {
-	garbage(garbage_command, 0);
+	garbage(garbage_command, 10, false);
 }
 
 static void i11_nearly(void)
 {
-	enum { LEAST = 10 };
-
-	garbage(nearly_right, LEAST);
-	note("%lu calls succeeded", *good);
-	CHECK(*good >= LEAST);
+	garbage(nearly_right, 10, true);
 }
 
 static const struct test tests[] = {

@@ -13,12 +13,17 @@
 #include "rings.h"
 #include "victim.h"
 
-enum { LEN = 20000 };
+enum { LEN = 20000, ENOUGH = 20 };
 
 static struct raw_end a, b;
 static struct region mine, watched;
 static struct buf *unregistered;
 static volatile struct victim *victim;
+/*
+ * How often the memory that was named had changed, as one of the requests was done: a
+ * queue pair that never leaves the error state would take all of them for nothing.
+ */
+static unsigned long executed;
 
 static void connect_ends(void)
 {
@@ -42,7 +47,13 @@ static void begin(enum ibv_qp_type type)
 			      .retry = 1,
 			      .rnr_timer = 1,
 			      .rnr_retry = 1 };
+	struct ibv_ah_attr to_itself = {
+		.is_global = 1,
+		.port_num = 1,
+		.grh = { .dgid = dev.gid, .sgid_index = dev.gid_index },
+	};
 	struct ibv_pd *pd = MUST(ibv_alloc_pd(dev.ctx));
+	int i;
 
 	if (!dev.pinion)
 		skip("only pinion has these rings");
@@ -50,14 +61,26 @@ static void begin(enum ibv_qp_type type)
 	raw_end_make(&a, &cfg);
 	raw_end_make(&b, &cfg);
 	connect_ends();
+	/* One of them is likely to be named. */
+	for (i = 0; type == IBV_QPT_UD && i < 32; i++)
+		MUST(ibv_create_ah(dev.pd, &to_itself));
 	mine = region_new(LEN, 11, ALL_ACCESS | IBV_ACCESS_MW_BIND);
 	watched = region_reg(pd, buf_new(LEN, 99), ALL_ACCESS);
 	unregistered = buf_new(LEN, 5);
 }
 
+static void look_at_memory(void)
+{
+	if (!memcmp(mine.buf->data, mine.buf->want, LEN))
+		return;
+	executed++;
+	memcpy(mine.buf->want, mine.buf->data, LEN);
+}
+
 static void finish(unsigned long rounds)
 {
-	note("%lu rounds", rounds);
+	note("%lu rounds, requests were done in %lu", rounds, executed);
+	CHECK(executed >= ENOUGH);
 	buf_check(watched.buf);
 	buf_check(unregistered);
 	/* Around the region that was named. */
@@ -66,8 +89,16 @@ static void finish(unsigned long rounds)
 	victim_end(victim);
 }
 
+/*
+ * Most of the requests are all right in what they name, and wrong in at most the rest:
+ * with everything at random hardly any gets as far as to move a byte.
+ */
+static bool honest;
+
 static uint32_t some_key(void)
 {
+	if (honest)
+		return mine.lkey;
 	switch (rnd_below(8)) {
 	case 0:
 		return victim->rkey;
@@ -84,6 +115,8 @@ static uint32_t some_key(void)
 
 static uint64_t some_address(void)
 {
+	if (honest)
+		return mine.base + rnd_below(LEN / 2);
 	switch (rnd_below(8)) {
 	case 0:
 		return victim->addr;
@@ -108,6 +141,8 @@ static uint32_t some_number(void)
 		65536, 0x7fffffff, 0x80000000, 0xfffffff8, UINT32_MAX
 	};
 
+	if (honest)
+		return rnd_below(LEN / 16);
 	return rnd() & 1 ? edges[rnd_below(ARRAY_SIZE(edges))] : rnd_below(LEN);
 }
 
@@ -117,13 +152,19 @@ static void likely(struct pinion_sq_wqe *wqe)
 	struct pinion_sge *sge = wqe_sges(wqe);
 	uint32_t i, n = rnd_below(5);
 
+	honest = rnd() & 3;
 	wqe->wr_id = rnd();
-	wqe->opcode = rnd_below(8) ? rnd_below(16) : rnd();
+	wqe->opcode = rnd_below(8) ? rnd_below(honest ? 7 : 16) : rnd();
 	wqe->flags = rnd_below(8) ? rnd() & 0xf : rnd();
 	wqe->num_sge = rnd_below(8) ? n : some_number();
 	wqe->inline_length = rnd_below(4) ? rnd_below(65) : some_number();
 	if (rnd() & 1)
 		wqe->flags &= ~PINION_WQE_INLINE;
+	if (honest) {
+		wqe->flags &= 0xf;
+		wqe->num_sge = wqe->flags & PINION_WQE_INLINE ? 0 : n;
+		wqe->inline_length = rnd_below(65);
+	}
 	wqe->ex = some_key();
 	wqe->xrc_srqn = rnd();
 	wqe->rdma.remote_addr = some_address();
@@ -143,9 +184,17 @@ static void likely(struct pinion_sq_wqe *wqe)
 		wqe->flush.level = rnd();
 	} else if (a.end.cfg.type == IBV_QPT_UD) {
 		wqe->ud.ah = rnd_below(40);
-		wqe->ud.remote_qpn = rnd() & 1 ? b.end.qp->qp_num :
-						 victim->ud_qpn;
-		wqe->ud.remote_qkey = rnd() & 1 ? QKEY : rnd();
+		/*
+		 * Who has the bystander's Q_Key may send to it. Our own is the same, and
+		 * is what the highest bit stands for.
+		 */
+		if (rnd() & 1) {
+			wqe->ud.remote_qpn = b.end.qp->qp_num;
+			wqe->ud.remote_qkey = rnd() & 7 ? QKEY : rnd();
+		} else {
+			wqe->ud.remote_qpn = victim->ud_qpn;
+			wqe->ud.remote_qkey = rnd() & INT32_MAX & ~1;
+		}
 	} else {
 		wqe->rdma.rkey = some_key();
 	}
@@ -192,6 +241,7 @@ static void spoil_recv(struct ring *rq)
 	struct pinion_sge *sge = (void *)(recv + 1);
 	int i;
 
+	honest = rnd() & 3;
 	recv->wr_id = rnd();
 	recv->num_sge = rnd_below(6) ? rnd_below(6) : some_number();
 	for (i = 0; i < 5; i++) {
@@ -240,13 +290,35 @@ static void restart(void)
 	connect_ends();
 }
 
+/* A completion queue whose indices were spoilt stays full for ever: another one. */
+static void remake(struct raw_end *raw)
+{
+	struct qp_cfg cfg = raw->end.cfg;
+
+	cfg.scq = cfg.rcq = NULL;
+	raw_end_free(raw);
+	raw_end_make(raw, &cfg);
+}
+
+static void restart_spoilt(void)
+{
+	if (rnd_below(4)) {
+		restart();
+		return;
+	}
+	remake(&a);
+	remake(&b);
+	connect_ends();
+}
+
 static void garbage(enum ibv_qp_type type)
 {
 	unsigned long rounds = 0;
 	double end;
 
 	begin(type);
-	for (end = now() + opt.seconds; now() < end; rounds++) {
+	for (end = now() + opt.seconds; go_on(end, executed >= ENOUGH);
+	     rounds++) {
 		if (b.rq.hdr)
 			spoil_recv(&b.rq);
 		spoil_send(&a.sq);
@@ -257,8 +329,9 @@ static void garbage(enum ibv_qp_type type)
 		}
 		spoil_completions(&a);
 		spoil_completions(&b);
+		look_at_memory();
 		if (!rnd_below(4))
-			restart();
+			restart_spoilt();
 	}
 	finish(rounds);
 }
@@ -335,13 +408,15 @@ static void g4_changing(void)
 		CHECK_EQ(pthread_create(&threads[i], NULL, scribble,
 					(void *)(i + 1)),
 			 0);
-	for (end = now() + opt.seconds; now() < end; rounds++) {
+	for (end = now() + opt.seconds; go_on(end, executed >= ENOUGH);
+	     rounds++) {
 		likely(ring_wqe(&a.sq));
 		ring_publish(&a.sq, 1);
 		spoil_recv(&b.rq);
 		ring_doorbell(&a);
 		a.cq.hdr->user_idx = a.cq.hdr->kern_idx;
 		b.cq.hdr->user_idx = b.cq.hdr->kern_idx;
+		look_at_memory();
 		if (!rnd_below(4))
 			restart();
 	}
@@ -378,7 +453,8 @@ static void g5_srq(void)
 		     init.attr.max_sge * sizeof(struct pinion_sge);
 	raw_end_make(&b, &cfg);
 	restart();
-	for (end = now() + opt.seconds; now() < end; rounds++) {
+	for (end = now() + opt.seconds; go_on(end, executed >= ENOUGH);
+	     rounds++) {
 		spoil_recv(&srq);
 		likely(ring_wqe(&a.sq));
 		ring_publish(&a.sq, 1);
@@ -392,20 +468,22 @@ static void g5_srq(void)
 		}
 		spoil_completions(&a);
 		spoil_completions(&b);
+		look_at_memory();
 		if (!rnd_below(4))
-			restart();
+			restart_spoilt();
 	}
 	finish(rounds);
 }
 
-/* Rings whose objects are resized while their old memory is scribbled on. */
+/* What is done here is resizing. Rings whose objects are resized while their old memory is scribbled on. */
 static void g6_resize(void)
 {
 	unsigned long rounds = 0;
 	double end;
 
 	begin(IBV_QPT_RC);
-	for (end = now() + opt.seconds; now() < end; rounds++) {
+	for (end = now() + opt.seconds; go_on(end, executed >= ENOUGH);
+	     rounds++) {
 		struct ring rings[64];
 		int n = rings_list(rings, 64), i;
 
@@ -413,7 +491,8 @@ static void g6_resize(void)
 			rings[i].hdr->user_idx = some_number();
 			rings[i].hdr->kern_idx = some_number();
 		}
-		ibv_resize_cq(a.end.scq, rnd_in(1, 3000));
+		if (!ibv_resize_cq(a.end.scq, rnd_in(1, 3000)))
+			executed++;
 		ring_doorbell(&a);
 		restart();
 	}

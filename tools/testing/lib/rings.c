@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "raw.h"
 #include "rings.h"
@@ -103,6 +104,27 @@ void raw_end_make(struct raw_end *raw, const struct qp_cfg *cfg)
 	raw->rq.entries = attr.cap.max_recv_wr;
 	raw->rq.stride = sizeof(struct pinion_rq_wqe) +
 			 attr.cap.max_recv_sge * sizeof(struct pinion_sge);
+}
+
+static void unmap(const struct ring *ring)
+{
+	if (ring->hdr)
+		CHECK_EQ(munmap((void *)ring->hdr, ring->length), 0);
+}
+
+void raw_end_free(struct raw_end *raw)
+{
+	int fd = raw->end.cfg.ctx->cmd_fd;
+
+	CHECK_EQ(raw_destroy_queue(fd, UVERBS_OBJECT_QP, raw->end.qp->handle),
+		 0);
+	unmap(&raw->sq);
+	unmap(&raw->rq);
+	if (raw->cq.hdr)
+		CHECK_EQ(raw_destroy_queue(fd, UVERBS_OBJECT_CQ,
+					   raw->end.scq->handle),
+			 0);
+	unmap(&raw->cq);
 }
 
 void raw_end_reset(struct raw_end *raw)

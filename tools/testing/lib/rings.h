@@ -30,6 +30,8 @@ int rings_list(struct ring *rings, int max);
 
 /* Sizes are chosen so that the rings can be told apart. */
 void raw_end_make(struct raw_end *raw, const struct qp_cfg *cfg);
+/* Whatever is in its rings: nobody looks at them. */
+void raw_end_free(struct raw_end *raw);
 /* After the QP was reset. */
 void raw_end_reset(struct raw_end *raw);
 
