@@ -147,12 +147,12 @@ static void i4_xrc_target(void)
 	if (!cfg.xrcd)
 		skip("no XRC");
 	end_make(&end, &cfg);
-	raw_doorbell(fd, end.qp->handle);
+	CHECK_EQ(raw_doorbell(fd, end.qp->handle), EINVAL);
 	other = device_another();
 	open.xrcd = MUST(ibv_open_xrcd(other, &attr));
 	open.qp_num = end.qp->qp_num;
 	shared = MUST(ibv_open_qp(other, &open));
-	raw_doorbell(other->cmd_fd, shared->handle);
+	CHECK_EQ(raw_doorbell(other->cmd_fd, shared->handle), EINVAL);
 	CHECK_EQ(ibv_destroy_qp(shared), 0);
 }
 
