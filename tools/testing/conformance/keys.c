@@ -4,6 +4,7 @@
  * belong and counted then; regions that another process imports (items K1 to K8).
  */
 #define _GNU_SOURCE
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -53,6 +54,93 @@ static void look_random(const char *what, const uint32_t *values, int count,
 
 enum { COUNT = 4096 };
 
+/*
+ * No difference comes often: keys that are numbers in order, behind whatever fixed
+ * sum, product or mask, have few of them. By chance two of 4096 numbers of @bits
+ * = 32 are equal in every 500th try, and half a pair of 24, hardly ever three.
+ */
+static void no_step(const char *what, const uint32_t *a, const uint32_t *b,
+		    int count, int bits)
+{
+	uint32_t *steps = MUST(calloc(count, sizeof(*steps)));
+	uint32_t mask = bits < 32 ? (1U << bits) - 1 : UINT32_MAX;
+	int by_xor, i, run, longest, same;
+
+	for (by_xor = 0; by_xor < 2; by_xor++) {
+		for (i = 0; i < count; i++)
+			steps[i] = (by_xor ? a[i] ^ b[i] : a[i] - b[i]) & mask;
+		qsort(steps, count, sizeof(*steps), compare);
+		longest = run = same = 0;
+		for (i = 1; i < count; i++) {
+			run = steps[i] == steps[i - 1] ? run + 1 : 0;
+			same += run == 1;
+			longest = run > longest ? run : longest;
+		}
+		if (longest > 3 || same > (bits < 32 ? 50 : 20))
+			FAIL("%s: of %d %s %d come again, one %d times", what,
+			     count, by_xor ? "differences by bit" : "steps",
+			     same, longest + 1);
+	}
+	free(steps);
+}
+
+/* Neither from the one before nor from the one before that. */
+static void no_steps(const char *what, const uint32_t *values, int count,
+		     int bits)
+{
+	no_step(what, values + 1, values, count - 1, bits);
+	no_step(what, values + 2, values, count - 2, bits);
+}
+
+/* In shared memory: what two processes got, in turns. */
+struct turns {
+	uint32_t mine[COUNT], others[COUNT];
+	volatile int turn;
+};
+
+static void take_turns(void *arg)
+{
+	struct turns *turns = arg;
+	struct buf *buf;
+	int i;
+
+	device_open();
+	buf = buf_new(PAGE, 0);
+	for (i = 0; i < COUNT; i++) {
+		while (__atomic_load_n(&turns->turn, __ATOMIC_ACQUIRE) !=
+		       2 * i + 1)
+			sched_yield();
+		turns->others[i] =
+			MUST(ibv_reg_mr(dev.pd, buf->data, 1, 0))->rkey;
+		__atomic_store_n(&turns->turn, 2 * i + 2, __ATOMIC_RELEASE);
+	}
+}
+
+/* Who knows its own keys does not know what the next process gets. */
+static void k1_two_processes(void)
+{
+	struct buf *buf = buf_new(PAGE, 0);
+	struct turns *turns;
+	int i, pid;
+
+	turns = mmap(NULL, sizeof(*turns), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(turns != MAP_FAILED);
+	pid = spawn(take_turns, turns);
+	for (i = 0; i < COUNT; i++) {
+		turns->mine[i] =
+			MUST(ibv_reg_mr(dev.pd, buf->data, 1, 0))->rkey;
+		__atomic_store_n(&turns->turn, 2 * i + 1, __ATOMIC_RELEASE);
+		while (__atomic_load_n(&turns->turn, __ATOMIC_ACQUIRE) !=
+		       2 * i + 2)
+			sched_yield();
+	}
+	reap_ok(pid);
+	no_step("another's next key", turns->others, turns->mine, COUNT, 32);
+	no_step("the next key after another's", turns->mine + 1, turns->others,
+		COUNT - 1, 32);
+}
+
 static void k1_mr_keys(void)
 {
 	uint32_t *keys = MUST(calloc(COUNT, sizeof(*keys)));
@@ -62,6 +150,7 @@ static void k1_mr_keys(void)
 	for (i = 0; i < COUNT; i++)
 		keys[i] = MUST(ibv_reg_mr(dev.pd, buf->data, 1, 0))->rkey;
 	look_random("rkeys", keys, COUNT, 0, 32);
+	no_steps("rkeys", keys, COUNT, 32);
 	qsort(keys, COUNT, sizeof(*keys), compare);
 	for (i = 1; i < COUNT; i++)
 		same += keys[i] == keys[i - 1];
@@ -80,6 +169,7 @@ static void k1_mw_keys(void)
 		CHECK_EQ(ibv_dealloc_mw(mw), 0);
 	}
 	look_random("rkeys", keys, COUNT, 0, 32);
+	no_steps("rkeys", keys, COUNT, 32);
 }
 
 static void k2_qpns(void)
@@ -98,6 +188,7 @@ static void k2_qpns(void)
 		end_free(&end);
 	}
 	look_random("QP numbers", qpns, COUNT, 0, 24);
+	no_steps("QP numbers", qpns, COUNT, 24);
 }
 
 static long long counted(const char *name)
@@ -337,6 +428,7 @@ static void k8_reg_mr_ex(void)
 static const struct test tests[] = {
 	TEST(k1_mr_keys, "K1 keys of regions cannot be guessed"),
 	TEST(k1_mw_keys, "K1 keys of windows cannot be guessed"),
+	TEST(k1_two_processes, "K1 nor from the keys of another process"),
 	TEST(k2_qpns, "K2 QP numbers cannot be guessed"),
 	TEST(k3_counters, "K3 refusals are counted by reason"),
 	TEST(k4_guessing, "K4 near a key is no key"),
