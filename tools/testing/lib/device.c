@@ -65,12 +65,13 @@ static int choose_gid(void)
 	return 0;
 }
 
-static bool is_pinion(void)
+static bool is_pinion(struct ibv_device *device)
 {
 	char path[128], version[64] = "";
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/fw_ver", name);
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/fw_ver",
+		 ibv_get_device_name(device));
 	/* Each device has one: else ours would be a stranger, and half of the tests skip. */
 	file = MUST(fopen(path, "r"));
 	MUST(fgets(version, sizeof(version), file));
@@ -88,7 +89,7 @@ void device_open(void)
 	CHECK_EQ(ibv_query_port(dev.ctx, 1, &dev.port), 0);
 	dev.gid_index = opt.gid_index >= 0 ? opt.gid_index : choose_gid();
 	CHECK_EQ(ibv_query_gid(dev.ctx, 1, dev.gid_index, &dev.gid), 0);
-	dev.pinion = is_pinion();
+	dev.pinion = is_pinion(device);
 }
 
 struct ibv_context *device_another(void)
