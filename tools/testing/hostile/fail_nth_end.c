@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The end of each object with its first, second, ... allocation or copy failing: it
+ * ends, or is there as before; and a process that ends with all of them leaves nothing
+ * (items N22 to N25). Needs a kernel with fault injection.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "dmabuf.h"
+#include "resources.h"
+#include "sweep.h"
+#include "window.h"
+
+static struct link link_;
+
+static void begin(void)
+{
+	link_make(&link_, NULL);
+	fault_prepare();
+}
+
+/* After all this the device works as before. */
+static void end(void)
+{
+	struct region a = region_new(20000, 1, ALL_ACCESS);
+	struct region b = region_new(20000, 7, ALL_ACCESS);
+
+	link_renew(&link_);
+	exchange(&link_, &a, &b);
+}
+
+/* An object that is made when there is none, and how it ends: 0 or an errno. */
+struct kind {
+	const char *name;
+	void *(*make)(void);
+	int (*end)(void *object);
+	unsigned int at_least;
+	/*
+	 * What the kernel calls them, where it answers when one has ended: if that
+	 * cannot be copied there is an error, and yet no object any more.
+	 */
+	const char *answers;
+};
+
+static const struct kind *kind;
+static void *object;
+
+static long long count;
+
+static long long count_kind(void)
+{
+	struct resources res;
+
+	if (!kind->answers)
+		return 0;
+	resources_read(&res);
+	return resources_count(&res, kind->answers);
+}
+
+static void make(void)
+{
+	if (object)
+		return;
+	object = MUST(kind->make());
+	count = count_kind();
+}
+
+static int end_it(void)
+{
+	int err = kind->end(object);
+
+	/* The fault, if there was one, is spent. */
+	if (err && count_kind() < count)
+		err = 0;
+	if (!err)
+		object = NULL;
+	return err;
+}
+
+static void sweep_end(const struct kind *what)
+{
+	kind = what;
+	make();
+	sweep(&(struct op){ .name = kind->name,
+			    .attempt = end_it,
+			    .undo = make,
+			    .at_least = kind->at_least });
+	CHECK_EQ(end_it(), 0);
+}
+
+#define END(call)                       \
+	static int end_##call(void *it) \
+	{                               \
+		return ibv_##call(it);  \
+	}
+
+END(destroy_qp)
+END(destroy_cq)
+END(destroy_srq)
+END(destroy_ah)
+END(dealloc_pd)
+END(dealloc_mw)
+END(close_xrcd)
+END(free_dm)
+END(dereg_mr)
+
+static struct ibv_cq *cq;
+
+static void *new_qp(void)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 50,
+			 .max_recv_wr = 50,
+			 .max_send_sge = 3,
+			 .max_recv_sge = 3 },
+	};
+
+	return ibv_create_qp(dev.pd, &init);
+}
+
+/* With a member's group left, which is its end, too. */
+static const union ibv_gid group = {
+	.raw = { [10] = 0xff, 0xff, 239, 3, 3, 4 }
+};
+
+static void *new_member(void)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_UD, .scq = cq, .rcq = cq };
+	struct end end;
+
+	end_make(&end, &cfg);
+	end_init(&end);
+	CHECK_EQ(ibv_attach_mcast(end.qp, &group, 0), 0);
+	return end.qp;
+}
+
+static int leave(void *qp)
+{
+	return ibv_detach_mcast(qp, &group, 0);
+}
+
+/* Its queue pair stays, for the next time. */
+static void *enter(void)
+{
+	static struct ibv_qp *qp;
+
+	if (!qp) {
+		qp = new_member();
+		return qp;
+	}
+	CHECK_EQ(ibv_attach_mcast(qp, &group, 0), 0);
+	return qp;
+}
+
+static int end_member(void *qp)
+{
+	ibv_detach_mcast(qp, &group, 0);
+	return ibv_destroy_qp(qp);
+}
+
+static void *new_cq(void)
+{
+	return ibv_create_cq(dev.ctx, 500, NULL, NULL, 0);
+}
+
+static void *new_srq(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { 100, 3, 0 } };
+
+	return ibv_create_srq(dev.pd, &init);
+}
+
+static void *new_xsrq(void)
+{
+	static struct ibv_xrcd *xrcd;
+	struct ibv_srq_init_attr_ex init = {
+		.attr = { .max_wr = 16, .max_sge = 4 },
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_XRCD |
+			     IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_PD,
+		.srq_type = IBV_SRQT_XRC,
+		.pd = dev.pd,
+		.cq = cq,
+	};
+	struct ibv_xrcd_init_attr attr = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1,
+		.oflags = O_CREAT,
+	};
+
+	if (!xrcd)
+		xrcd = MUST(ibv_open_xrcd(dev.ctx, &attr));
+	init.xrcd = xrcd;
+	return ibv_create_srq_ex(dev.ctx, &init);
+}
+
+static void *new_ah(void)
+{
+	struct ibv_ah_attr attr = {
+		.is_global = 1,
+		.port_num = 1,
+		.grh = { .dgid = dev.gid, .sgid_index = dev.gid_index },
+	};
+
+	return ibv_create_ah(dev.pd, &attr);
+}
+
+static void n22_queues(void)
+{
+	static const struct kind kinds[] = {
+		{ "QP", new_qp, end_destroy_qp, 2, "qp" },
+		{ "QP of a group", new_member, end_member, 3, "qp" },
+		{ "group", enter, leave, 1, NULL },
+		{ "CQ", new_cq, end_destroy_cq, 2, "cq" },
+		{ "SRQ", new_srq, end_destroy_srq, 2, "srq" },
+		{ "SRQ of XRC", new_xsrq, end_destroy_srq, 2, "srq" },
+		{ "AH", new_ah, end_destroy_ah, 1, NULL },
+	};
+	size_t i;
+
+	cq = MUST(ibv_create_cq(dev.ctx, 200, NULL, NULL, 0));
+	begin();
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		sweep_end(&kinds[i]);
+	end();
+}
+
+static void *new_pd(void)
+{
+	return ibv_alloc_pd(dev.ctx);
+}
+
+static void *new_xrcd(void)
+{
+	struct ibv_xrcd_init_attr attr = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1,
+		.oflags = O_CREAT,
+	};
+
+	return ibv_open_xrcd(dev.ctx, &attr);
+}
+
+static struct region bindable;
+
+static void *new_bound(void)
+{
+	struct ibv_mw *mw = window_new(IBV_MW_TYPE_1);
+
+	expect(window_bind(&link_.a, mw,
+			   window_part(&bindable, 0, 100, REMOTE_ALL)),
+	       IBV_WC_SUCCESS);
+	return mw;
+}
+
+static void *new_dm(void)
+{
+	struct ibv_alloc_dm_attr attr = { .length = 100000 };
+
+	return ibv_alloc_dm(dev.ctx, &attr);
+}
+
+static void n23_domains(void)
+{
+	static const struct kind kinds[] = {
+		{ "PD", new_pd, end_dealloc_pd, 1, NULL },
+		{ "XRCD", new_xrcd, end_close_xrcd, 1, NULL },
+		{ "MW", new_bound, end_dealloc_mw, 1, NULL },
+		{ "DM", new_dm, end_free_dm, 2, NULL },
+	};
+	size_t i;
+
+	bindable = region_new(9000, 1, BINDABLE);
+	begin();
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		sweep_end(&kinds[i]);
+	end();
+}
+
+static struct buf *buf;
+static struct dmabuf dmabuf;
+
+static void *new_pinned(void)
+{
+	return ibv_reg_mr(dev.pd, buf->data, buf->length, ALL_ACCESS);
+}
+
+static struct ibv_mr *new_odp(void *addr, size_t length)
+{
+	struct ibv_mr *mr;
+	struct ibv_sge sge;
+
+	mr = MUST(ibv_reg_mr(dev.pd, addr, length, ODP_ALL));
+	/* It has pages. */
+	sge = (struct ibv_sge){ (uintptr_t)buf->data, 100000, mr->lkey };
+	CHECK_EQ(ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+			       IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1),
+		 0);
+	return mr;
+}
+
+static void *new_explicit(void)
+{
+	return new_odp(buf->data, buf->length);
+}
+
+static void *new_implicit(void)
+{
+	return new_odp(NULL, SIZE_MAX);
+}
+
+static void *new_dm_mr(void)
+{
+	static struct ibv_dm *dm;
+
+	if (!dm)
+		dm = MUST(new_dm());
+	return ibv_reg_dm_mr(dev.pd, dm, 8, 90000,
+			     ALL_ACCESS | IBV_ACCESS_ZERO_BASED);
+}
+
+static void *new_dmabuf_mr(void)
+{
+	return ibv_reg_dmabuf_mr(dev.pd, 100, 100001, 100, dmabuf.fd,
+				 ALL_ACCESS);
+}
+
+/* Any exporter will do; false if there is none. */
+static bool some_dmabuf(void)
+{
+	size_t i;
+
+	for (i = 0; i < DMABUF_KINDS; i++) {
+		if (!dmabuf_there(&dmabuf_kinds[i]))
+			continue;
+		dmabuf = dmabuf_new(&dmabuf_kinds[i], 40 * PAGE);
+		return true;
+	}
+	return false;
+}
+
+static void n24_regions(void)
+{
+	static const struct kind kinds[] = {
+		{ "pinned MR", new_pinned, end_dereg_mr, 1, NULL },
+		{ "explicit on-demand MR", new_explicit, end_dereg_mr, 1,
+		  NULL },
+		{ "implicit on-demand MR", new_implicit, end_dereg_mr, 1,
+		  NULL },
+		{ "DM MR", new_dm_mr, end_dereg_mr, 1, NULL },
+	};
+	static const struct kind of_dmabuf = { "dma-buf MR", new_dmabuf_mr,
+					       end_dereg_mr, 1, NULL };
+	size_t i;
+
+	need_odp();
+	buf = buf_new(600000, 77);
+	if (!some_dmabuf())
+		dmabuf.fd = -1;
+	begin();
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		sweep_end(&kinds[i]);
+	if (dmabuf.fd >= 0)
+		sweep_end(&of_dmabuf);
+	end();
+}
+
+/* One of each kind, in use, of a context that nobody else has. */
+static int load(void)
+{
+	struct link link;
+
+	dev.ctx = device_another();
+	dev.pd = MUST(ibv_alloc_pd(dev.ctx));
+	cq = MUST(new_cq());
+	link_make(&link, NULL);
+	link_ = link;
+	MUST(new_member());
+	MUST(new_srq());
+	MUST(new_xsrq());
+	MUST(new_ah());
+	bindable = region_new(9000, 1, BINDABLE);
+	MUST(new_bound());
+	MUST(new_pinned());
+	MUST(new_explicit());
+	MUST(new_implicit());
+	MUST(new_dm_mr());
+	if (dmabuf.fd >= 0)
+		MUST(new_dmabuf_mr());
+	return 0;
+}
+
+static void n25_process(void)
+{
+	need_odp();
+	buf = buf_new(600000, 77);
+	if (!some_dmabuf())
+		dmabuf.fd = -1;
+	begin();
+	sweep(&(struct op){
+		.name = "exit", .attempt = load, .at_least = 1, .exits = true });
+	end();
+}
+
+static const struct test tests[] = {
+	LONG_TEST(n22_queues, "N22 the end of queues", 300),
+	LONG_TEST(n23_domains, "N23 the end of domains, windows, memory", 300),
+	LONG_TEST(n24_regions, "N24 the end of regions", 300),
+	LONG_TEST(n25_process, "N25 the end of a process with all of them",
+		  300),
+};
+
+HARNESS_MAIN("the end of each object with failing allocations", tests)

@@ -1,0 +1,714 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What is neither a verb of every day nor the end of one, with its first, second, ...
+ * allocation or copy failing: XRC, changes of kind, mappings, imports, questions, and
+ * the device itself that comes and goes (items N26 to N31). Needs a kernel with fault
+ * injection.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <rdma/rdma_netlink.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "link.h"
+#include "raw.h"
+#include "resources.h"
+#include "rings.h"
+#include "sweep.h"
+
+static struct link link_;
+static void *made;
+
+static void begin(void)
+{
+	link_make(&link_, NULL);
+	fault_prepare();
+}
+
+/* After all this the device works as before. */
+static void end(void)
+{
+	struct region a = region_new(20000, 1, ALL_ACCESS);
+	struct region b = region_new(20000, 7, ALL_ACCESS);
+
+	link_renew(&link_);
+	exchange(&link_, &a, &b);
+}
+
+#define POINTER(call) ((made = (call)) ? 0 : errno)
+
+static void destroy_qp(void)
+{
+	CHECK_EQ(ibv_destroy_qp(made), 0);
+}
+
+/* ------------------------------------------------- XRC, and rarer states */
+
+static struct ibv_xrcd *xrcd;
+static struct ibv_cq *cq;
+
+static int create_xrc_send(void)
+{
+	struct ibv_qp_init_attr_ex init = {
+		.qp_type = IBV_QPT_XRC_SEND,
+		.send_cq = cq,
+		.cap = { .max_send_wr = 10, .max_send_sge = 3 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = dev.pd,
+	};
+
+	return POINTER(ibv_create_qp_ex(dev.ctx, &init));
+}
+
+static int create_xrc_recv(void)
+{
+	struct ibv_qp_init_attr_ex init = {
+		.qp_type = IBV_QPT_XRC_RECV,
+		.comp_mask = IBV_QP_INIT_ATTR_XRCD,
+		.xrcd = xrcd,
+	};
+
+	return POINTER(ibv_create_qp_ex(dev.ctx, &init));
+}
+
+static int create_xsrq(void)
+{
+	struct ibv_srq_init_attr_ex init = {
+		.attr = { .max_wr = 16, .max_sge = 4 },
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_XRCD |
+			     IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_PD,
+		.srq_type = IBV_SRQT_XRC,
+		.pd = dev.pd,
+		.xrcd = xrcd,
+		.cq = cq,
+	};
+
+	return POINTER(ibv_create_srq_ex(dev.ctx, &init));
+}
+
+static void destroy_srq(void)
+{
+	CHECK_EQ(ibv_destroy_srq(made), 0);
+}
+
+static struct ibv_context *other;
+static struct ibv_xrcd *others_xrcd;
+static uint32_t qp_num;
+
+static int open_qp(void)
+{
+	struct ibv_qp_open_attr attr = {
+		.comp_mask = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD |
+			     IBV_QP_OPEN_ATTR_TYPE,
+		.qp_num = qp_num,
+		.xrcd = others_xrcd,
+		.qp_type = IBV_QPT_XRC_RECV,
+	};
+
+	return POINTER(ibv_open_qp(other, &attr));
+}
+
+static void n26_xrc(void)
+{
+	struct ibv_xrcd_init_attr attr = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = memfd_create("xrcd", 0),
+		.oflags = O_CREAT,
+	};
+	struct qp_cfg cfg = { .type = IBV_QPT_XRC_RECV };
+	struct end target;
+
+	if (!(dev.attr.orig_attr.device_cap_flags & IBV_DEVICE_XRC))
+		skip("no XRC");
+	xrcd = cfg.xrcd = MUST(ibv_open_xrcd(dev.ctx, &attr));
+	cq = MUST(ibv_create_cq(dev.ctx, 64, NULL, NULL, 0));
+	end_make(&target, &cfg);
+	qp_num = target.qp->qp_num;
+	other = device_another();
+	others_xrcd = MUST(ibv_open_xrcd(other, &attr));
+	begin();
+	sweep(&(struct op){ "XRC initiator", create_xrc_send, destroy_qp,
+			    .at_least = 12 });
+	sweep(&(struct op){ "XRC target", create_xrc_recv, destroy_qp,
+			    .at_least = 8 });
+	sweep(&(struct op){ "XRC SRQ", create_xsrq, destroy_srq,
+			    .at_least = 11 });
+	sweep(&(struct op){ "open QP", open_qp, destroy_qp, .at_least = 3 });
+	end();
+}
+
+static int to_sqd(void)
+{
+	return end_set_state(&link_.a, IBV_QPS_SQD);
+}
+
+static int to_rts(void)
+{
+	return end_set_state(&link_.a, IBV_QPS_RTS);
+}
+
+static void back_to_rts(void)
+{
+	CHECK_EQ(to_rts(), 0);
+}
+
+static void back_to_sqd(void)
+{
+	CHECK_EQ(to_sqd(), 0);
+}
+
+static int to_reset(void)
+{
+	return end_set_state(&link_.a, IBV_QPS_RESET);
+}
+
+static void connect_again(void)
+{
+	struct peer peer = end_peer(&link_.b);
+
+	end_init(&link_.a);
+	CHECK_EQ(end_to_rtr(&link_.a, &peer), 0);
+	CHECK_EQ(end_to_rts(&link_.a), 0);
+}
+
+static void n27_states(void)
+{
+	begin();
+	sweep(&(struct op){ "to SQD", to_sqd, back_to_rts, .at_least = 3 });
+	CHECK_EQ(to_sqd(), 0);
+	sweep(&(struct op){ "SQD to RTS", to_rts, back_to_sqd, .at_least = 3 });
+	CHECK_EQ(to_rts(), 0);
+	sweep(&(struct op){ "to RESET", to_reset, connect_again,
+			    .at_least = 3 });
+	end();
+}
+
+/* ------------------------------------- regions that become of another kind */
+
+enum { LEN = 100001, IOVA = 0x7000000 };
+
+static struct region all, changed;
+
+/* KiB that are pinned with it and without. */
+static long pins_with, pins_without;
+
+/*
+ * If the answer is what could not be copied there is an error, and yet the region has
+ * become what it was to be. Which of the two it is can be told by what is pinned.
+ */
+static int rereg(int access)
+{
+	bool demand = access & IBV_ACCESS_ON_DEMAND;
+	int err;
+
+	err = ibv_rereg_mr(changed.mr,
+			   IBV_REREG_MR_CHANGE_TRANSLATION |
+				   IBV_REREG_MR_CHANGE_ACCESS,
+			   NULL, changed.buf->data, LEN, access);
+	if (!err)
+		return 0;
+	if (err != IBV_REREG_MR_ERR_CMD)
+		return -1;
+	err = errno;
+	return vm_pin(0) == (demand ? pins_without : pins_with) ? 0 : err;
+}
+
+static int to_demand(void)
+{
+	return rereg(ODP_ALL);
+}
+
+static int to_pinned(void)
+{
+	return rereg(ALL_ACCESS);
+}
+
+static void back_to_pinned(void)
+{
+	exchange(&link_, &all, &changed);
+	CHECK_EQ(to_pinned(), 0);
+	exchange(&link_, &all, &changed);
+}
+
+static void back_to_demand(void)
+{
+	exchange(&link_, &all, &changed);
+	CHECK_EQ(to_demand(), 0);
+	exchange(&link_, &all, &changed);
+}
+
+/* Back and forth between two addresses that messages name. */
+static int rereg_iova(void)
+{
+	static int round;
+	struct ib_uverbs_rereg_mr cmd = {
+		.mr_handle = changed.mr->handle,
+		.flags = IBV_REREG_MR_CHANGE_TRANSLATION,
+		.start = (uintptr_t)changed.buf->data,
+		.hca_va = ((round & 1 ? IOVA : 3 * IOVA) & -PAGE) +
+			  (uintptr_t)changed.buf->data % PAGE,
+		.length = LEN,
+	};
+	int err = raw_rereg_mr(dev.ctx->cmd_fd, &cmd);
+
+	if (err)
+		return err;
+	changed.base = cmd.hca_va;
+	round++;
+	return 0;
+}
+
+/* Where it is named now it can be reached. */
+static void use_iova(void)
+{
+	exchange(&link_, &all, &changed);
+}
+
+static long pages_of(const struct buf *buf)
+{
+	uintptr_t first = (uintptr_t)buf->data / PAGE;
+
+	return ((uintptr_t)buf->data + buf->length - 1) / PAGE - first + 1;
+}
+
+static void n28_rereg(void)
+{
+	need_odp();
+	all = region_new(LEN, 3, ALL_ACCESS);
+	changed = region_new(LEN, 77, ALL_ACCESS);
+	begin();
+	pins_with = vm_pin(0);
+	pins_without = pins_with - pages_of(changed.buf) * (PAGE / 1024);
+	sweep(&(struct op){ "pinned to on demand", to_demand, back_to_pinned,
+			    .at_least = 6 });
+	CHECK_EQ(to_demand(), 0);
+	sweep(&(struct op){ "on demand to pinned", to_pinned, back_to_demand,
+			    .at_least = 1 });
+	CHECK_EQ(ibv_dereg_mr(changed.mr), 0);
+	changed.mr = MUST(ibv_reg_mr_iova(
+		dev.pd, changed.buf->data, LEN,
+		IOVA + (uintptr_t)changed.buf->data % PAGE, ALL_ACCESS));
+	changed = region_of(changed.buf, changed.mr,
+			    IOVA + (uintptr_t)changed.buf->data % PAGE);
+	exchange(&link_, &all, &changed);
+	sweep(&(struct op){ "another iova", rereg_iova, use_iova,
+			    .at_least = 6 });
+	CHECK_EQ(ibv_dereg_mr(changed.mr), 0);
+	end();
+}
+
+/* ---------------------------------------------------- mappings and imports */
+
+static struct ring ring;
+static int fd;
+
+static int map_ring(void)
+{
+	made = mmap(NULL, ring.length, PROT_READ | PROT_WRITE, MAP_SHARED,
+		    dev.ctx->cmd_fd, ring.offset);
+	return made == MAP_FAILED ? errno : 0;
+}
+
+/* Which moves it, too: the old place goes, and the new one has what it had. */
+static int move_ring(void)
+{
+	void *moved = mremap(made, ring.length, ring.length,
+			     MREMAP_MAYMOVE | MREMAP_DONTUNMAP);
+
+	if (moved == MAP_FAILED)
+		return errno;
+	munmap(moved, ring.length);
+	return 0;
+}
+
+static void unmap_ring(void)
+{
+	CHECK_EQ(munmap(made, ring.length), 0);
+}
+
+static struct ibv_mr *mr;
+
+struct imported {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+};
+
+static struct imported imported;
+
+static void unimport(void)
+{
+	if (imported.mr)
+		ibv_unimport_mr(imported.mr);
+	if (imported.pd)
+		ibv_unimport_pd(imported.pd);
+	if (imported.ctx)
+		CHECK_EQ(ibv_close_device(imported.ctx), 0);
+	imported = (struct imported){};
+}
+
+static int import(void)
+{
+	int err;
+
+	fd = dup(dev.ctx->cmd_fd);
+	if (fd < 0)
+		return errno;
+	imported.ctx = ibv_import_device(fd);
+	if (!imported.ctx) {
+		err = errno;
+		close(fd);
+		return err;
+	}
+	imported.pd = ibv_import_pd(imported.ctx, dev.pd->handle);
+	if (imported.pd)
+		imported.mr = ibv_import_mr(imported.pd, mr->handle);
+	if (imported.mr)
+		return 0;
+	err = errno;
+	unimport();
+	return err;
+}
+
+#ifdef HAVE_DM_EXPORT
+static void dereg_mr(void)
+{
+	CHECK_EQ(ibv_dereg_mr(made), 0);
+}
+
+static struct ibv_dm *dm;
+
+static int export_dm(void)
+{
+	fd = ibv_dm_export_dmabuf_fd(dm);
+	return fd < 0 ? errno : 0;
+}
+
+static void close_fd(void)
+{
+	CHECK_EQ(close(fd), 0);
+}
+
+static struct ibv_pd *there;
+
+static int reg_exported(void)
+{
+	return POINTER(
+		ibv_reg_dmabuf_mr(there, 4196, 20000, 4196, fd, ALL_ACCESS));
+}
+
+static void sweep_export(void)
+{
+	struct ibv_alloc_dm_attr attr = { .length = 65536 };
+	struct ibv_context *ctx = device_beside();
+
+	dm = MUST(ibv_alloc_dm(dev.ctx, &attr));
+	sweep(&(struct op){ "export of DM", export_dm, close_fd,
+			    .at_least = 4 });
+	CHECK_EQ(export_dm(), 0);
+	/* On another device, if there is one. */
+	there = MUST(ibv_alloc_pd(ctx ?: dev.ctx));
+	sweep(&(struct op){ "MR of exported DM", reg_exported, dereg_mr,
+			    .at_least = 10 });
+	close_fd();
+}
+#endif
+
+static void n29_mappings(void)
+{
+	struct ring rings[16];
+
+	if (!dev.pinion)
+		skip("only pinion has these rings");
+	begin();
+	CHECK(rings_list(rings, ARRAY_SIZE(rings)) > 0);
+	ring = rings[0];
+	sweep(&(struct op){ "map", map_ring, unmap_ring, .at_least = 1 });
+	CHECK_EQ(map_ring(), 0);
+	move_ring();
+	unmap_ring();
+	mr = MUST(ibv_reg_mr(dev.pd, buf_new(PAGE, 0)->data, PAGE, ALL_ACCESS));
+	sweep(&(struct op){ "import", import, unimport, .at_least = 30 });
+#ifdef HAVE_DM_EXPORT
+	sweep_export();
+#endif
+	end();
+}
+
+/* ---------------------------------------------------------------- questions */
+
+static int query_device(void)
+{
+	struct ibv_device_attr_ex attr;
+
+	return ibv_query_device_ex(dev.ctx, NULL, &attr);
+}
+
+static int query_port(void)
+{
+	struct ibv_port_attr attr;
+
+	return ibv_query_port(dev.ctx, 1, &attr);
+}
+
+static int query_gids(void)
+{
+	struct ibv_gid_entry entries[64];
+
+	return ibv_query_gid_table(dev.ctx, entries, ARRAY_SIZE(entries), 0) <
+			       0 ?
+		       EIO :
+		       0;
+}
+
+static struct ibv_srq *srq;
+
+static int query_srq(void)
+{
+	struct ibv_srq_attr attr;
+
+	return ibv_query_srq(srq, &attr);
+}
+
+/* One of each that tells something of its own is there: link_, and these. */
+static int list(void)
+{
+	struct mr_info infos[64];
+
+	return resources_mrs(infos, ARRAY_SIZE(infos)) < 0 ? EIO : 0;
+}
+
+/* What failed is not told. */
+static int describe(void)
+{
+	resources_describe();
+	return 0;
+}
+
+static int statistics(void)
+{
+	uint64_t value;
+
+	return resources_mr_counter(mr->rkey, "page_faults", &value) ? 0 : EIO;
+}
+
+static int read_all(const char *path)
+{
+	char text[4096];
+	int file = open(path, O_RDONLY), err = 0;
+	ssize_t got;
+
+	if (file < 0)
+		return errno;
+	while ((got = read(file, text, sizeof(text))) > 0)
+		;
+	if (got < 0)
+		err = errno;
+	close(file);
+	return err;
+}
+
+static int read_counter(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path),
+		 "/sys/class/infiniband/%s/ports/1/hw_counters/doorbells",
+		 device_name());
+	/* Else the kernel tells what it read before. */
+	usleep(20000);
+	return read_all(path);
+}
+
+static int read_keys(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/pinion/%s/keys",
+		 device_name());
+	return read_all(path);
+}
+
+static void n30_questions(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { 10, 3, 0 } };
+
+	need_root();
+	need_odp();
+	if (!dev.pinion)
+		skip("not all of them are asked of others");
+	srq = MUST(ibv_create_srq(dev.pd, &init));
+	mr = MUST(ibv_reg_mr(dev.pd, buf_new(PAGE, 0)->data, PAGE, ODP_ALL));
+	begin();
+	sweep(&(struct op){ "query device", query_device, NULL,
+			    .at_least = 3 });
+	sweep(&(struct op){ "query port", query_port, NULL, .at_least = 1 });
+	sweep(&(struct op){ "query GIDs", query_gids, NULL, .at_least = 2 });
+	sweep(&(struct op){ "query SRQ", query_srq, NULL, .at_least = 2 });
+	sweep(&(struct op){ "regions", list, NULL, .at_least = 15 });
+	sweep(&(struct op){ "queues", describe, NULL, .at_least = 30 });
+	sweep(&(struct op){ "statistics of a region", statistics, NULL,
+			    .at_least = 30 });
+	sweep(&(struct op){ "counter", read_counter, NULL, .at_least = 4 });
+	sweep(&(struct op){ "keys", read_keys, NULL, .at_least = 3 });
+	end();
+}
+
+/* ------------------------------------------------------------ the device */
+
+#define NETDEV "fault-net"
+#define NAME "fault0"
+
+struct message {
+	struct nlmsghdr hdr;
+	char attrs[256];
+};
+
+static void put(struct message *m, uint16_t type, const void *data,
+		size_t length)
+{
+	struct nlattr *attr =
+		(void *)((char *)m + NLMSG_ALIGN(m->hdr.nlmsg_len));
+
+	attr->nla_type = type;
+	attr->nla_len = NLA_HDRLEN + length;
+	memcpy(attr + 1, data, length);
+	m->hdr.nlmsg_len =
+		NLMSG_ALIGN(m->hdr.nlmsg_len) + NLA_ALIGN(attr->nla_len);
+}
+
+/* Of RDMA netlink: the errno of its answer. */
+static int call(struct message *m)
+{
+	struct {
+		struct nlmsghdr hdr;
+		struct nlmsgerr err;
+		char more[512];
+	} answer;
+	int sock, err = 0;
+
+	sock = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
+	if (sock < 0)
+		return errno;
+	/* What fails while it is answered is told by recv(). */
+	if (send(sock, m, m->hdr.nlmsg_len, 0) < 0 ||
+	    recv(sock, &answer, sizeof(answer), MSG_DONTWAIT) < 0)
+		err = errno;
+	else if (answer.hdr.nlmsg_type == NLMSG_ERROR)
+		err = -answer.err.error;
+	close(sock);
+	return err;
+}
+
+static bool exists(void)
+{
+	return !access("/sys/class/infiniband/" NAME, F_OK);
+}
+
+static int add_link(void)
+{
+	struct message m = {
+		.hdr = { .nlmsg_len = NLMSG_HDRLEN,
+			 .nlmsg_type = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV,
+							RDMA_NLDEV_CMD_NEWLINK),
+			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK },
+	};
+	int err;
+
+	put(&m, RDMA_NLDEV_ATTR_DEV_NAME, NAME, sizeof(NAME));
+	put(&m, RDMA_NLDEV_ATTR_LINK_TYPE, "pinion", sizeof("pinion"));
+	put(&m, RDMA_NLDEV_ATTR_NDEV_NAME, NETDEV, sizeof(NETDEV));
+	err = call(&m);
+	/* It may be the answer that failed. */
+	return err && exists() ? 0 : err;
+}
+
+static uint32_t index_;
+
+static int del_link(void)
+{
+	struct message m = {
+		.hdr = { .nlmsg_len = NLMSG_HDRLEN,
+			 .nlmsg_type = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV,
+							RDMA_NLDEV_CMD_DELLINK),
+			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK },
+	};
+	int err;
+
+	put(&m, RDMA_NLDEV_ATTR_DEV_INDEX, &index_, sizeof(index_));
+	err = call(&m);
+	return err && !exists() ? 0 : err;
+}
+
+static void must_run(const char *command)
+{
+	context("%s", command);
+	CHECK_EQ(system(command), 0);
+	context("%s", "");
+}
+
+/* Also what was added although the answer got lost. */
+static void remove_link(void)
+{
+	if (exists())
+		must_run("rdma link del " NAME);
+	CHECK(!exists());
+}
+
+static void add_again(void)
+{
+	char line[256] = "";
+	FILE *pipe;
+
+	if (exists())
+		return;
+	must_run("rdma link add " NAME " type pinion netdev " NETDEV);
+	/* "3: fault0: node_type ca ..." */
+	pipe = MUST(popen("rdma dev show " NAME, "r"));
+	CHECK(fgets(line, sizeof(line), pipe));
+	pclose(pipe);
+	index_ = atoi(line);
+	CHECK(strstr(line, NAME));
+}
+
+static void n31_links(void)
+{
+	need_root();
+	if (!dev.pinion)
+		skip("not ours to add");
+	if (system("command -v ip >/dev/null && command -v rdma >/dev/null"))
+		skip("neither ip nor rdma here");
+	if (system("ip link del " NETDEV " 2>/dev/null"))
+		note("a new network device");
+	must_run("ip link add " NETDEV " type veth peer name fault-peer && "
+		 "ip link set " NETDEV " up && ip link set fault-peer up && "
+		 "ip addr add 10.0.78.1/24 dev " NETDEV);
+	begin();
+	/* Hardly any of its thousands of allocations are ours. */
+	sweep_some(&(struct op){ "link add", add_link, remove_link,
+				 .at_least = 12 },
+		   200);
+	CHECK(!exists());
+	add_again();
+	sweep(&(struct op){ "link del", del_link, add_again, .at_least = 14 });
+	add_again();
+	remove_link();
+	must_run("ip link del " NETDEV);
+	end();
+}
+
+static const struct test tests[] = {
+	LONG_TEST(n26_xrc, "N26 XRC", 300),
+	LONG_TEST(n27_states, "N27 rarer states", 300),
+	LONG_TEST(n28_rereg, "N28 rereg to another kind", 300),
+	LONG_TEST(n29_mappings, "N29 mappings, imports, exports", 300),
+	LONG_TEST(n30_questions, "N30 questions", 300),
+	LONG_TEST(n31_links, "N31 devices that come and go", 300),
+};
+
+HARNESS_MAIN("rare calls with failing allocations", tests)
