@@ -76,7 +76,7 @@ static void no_step(const char *what, const uint32_t *a, const uint32_t *b,
 			same += run == 1;
 			longest = run > longest ? run : longest;
 		}
-		if (longest > 3 || same > (bits < 32 ? 50 : 20))
+		if (longest > 3 || same > 10)
 			FAIL("%s: of %d %s %d come again, one %d times", what,
 			     count, by_xor ? "differences by bit" : "steps",
 			     same, longest + 1);
