@@ -65,7 +65,7 @@ static void n15_umem(void)
 	begin();
 	/* The only one, so that the table of them has to be made, too. */
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
-	sweep(&(struct op){ "umem", reg, dereg });
+	sweep(&(struct op){ "umem", reg, dereg, .at_least = 10 });
 	umem = MUST(dv_umem(buf->data, LEN, UMEM_ACCESS, ~0ULL));
 	end();
 }
@@ -86,7 +86,7 @@ static void destroy(void)
 static void n16_key(void)
 {
 	begin();
-	sweep(&(struct op){ "key of a umem", create, destroy });
+	sweep(&(struct op){ "key of a umem", create, destroy, .at_least = 5 });
 	end();
 }
 
@@ -104,7 +104,7 @@ static void n17_pieces(void)
 	mkey.length = 15000;
 	mkey.klms = klms;
 	mkey.num_klms = 3;
-	sweep(&(struct op){ "key of pieces", create, destroy });
+	sweep(&(struct op){ "key of pieces", create, destroy, .at_least = 6 });
 	CHECK_EQ(ibv_dereg_mr(region.mr), 0);
 	end();
 }
@@ -130,8 +130,8 @@ static int caps(void)
 static void n18_pd(void)
 {
 	begin();
-	sweep(&(struct op){ "PD", create_pd, destroy });
-	sweep(&(struct op){ "capabilities", caps, NULL });
+	sweep(&(struct op){ "PD", create_pd, destroy, .at_least = 5 });
+	sweep(&(struct op){ "capabilities", caps, NULL, .at_least = 4 });
 	end();
 }
 
@@ -179,9 +179,11 @@ static void n19_dmabuf(void)
 		skip("no exporter of dma-bufs");
 	fd = dmabuf_new(&dmabuf_kinds[i], 64 * PAGE).fd;
 	begin();
-	sweep(&(struct op){ "umem of a dma-buf", reg_dmabuf, dereg });
+	sweep(&(struct op){ "umem of a dma-buf", reg_dmabuf, dereg,
+			    .at_least = 10 });
 #ifdef HAVE_DMABUF_MR
-	sweep(&(struct op){ "data direct", reg_direct, dereg_direct });
+	sweep(&(struct op){ "data direct", reg_direct, dereg_direct,
+			    .at_least = 13 });
 #endif
 	end();
 }
@@ -248,11 +250,14 @@ static void n20_queues(void)
 	begin();
 	domain = own_domain(&own, dev.pd);
 	plain_cq = MUST(ibv_create_cq(dev.ctx, 100, NULL, NULL, 0));
-	sweep(&(struct op){ "CQ on a umem", create_cq, destroy_cq });
+	sweep(&(struct op){ "CQ on a umem", create_cq, destroy_cq,
+			    .at_least = 11 });
 	own_check(&own);
-	sweep(&(struct op){ "QP on umems", create_qp, destroy_qp });
+	sweep(&(struct op){ "QP on umems", create_qp, destroy_qp,
+			    .at_least = 25 });
 	own_check(&own);
-	sweep(&(struct op){ "SRQ on a umem", create_srq, destroy_srq });
+	sweep(&(struct op){ "SRQ on a umem", create_srq, destroy_srq,
+			    .at_least = 14 });
 	own_check(&own);
 	CHECK_EQ(ibv_destroy_cq(plain_cq), 0);
 	CHECK_EQ(ibv_dealloc_pd(domain), 0);
@@ -294,10 +299,11 @@ static void n21_uar(void)
 	/* The second of its context: what can be mapped has to become a table then. */
 	uar_context = device_another();
 	first = MUST(mlx5dv_devx_alloc_uar(uar_context, 1));
-	sweep(&(struct op){ "UAR", alloc_uar, free_uar });
+	sweep(&(struct op){ "UAR", alloc_uar, free_uar, .at_least = 9 });
 #ifdef HAVE_EXPORT
 	CHECK_EQ(alloc_uar(), 0);
-	sweep(&(struct op){ "UAR exported", export_uar, close_fd });
+	sweep(&(struct op){ "UAR exported", export_uar, close_fd,
+			    .at_least = 4 });
 	free_uar();
 #endif
 	mlx5dv_devx_free_uar(first);
