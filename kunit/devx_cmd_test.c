@@ -280,7 +280,7 @@ static void garbage_is_refused_or_makes_sense(struct kunit *test)
 	struct rnd_state rnd;
 	u32 round, n, i, accepted = 0;
 
-	prandom_seed_state(&rnd, 1);
+	random_begin(&rnd, 1);
 	for (round = 0; round < 100000; round++) {
 		size_t length = 16 + random_below(&rnd, 0x200);
 

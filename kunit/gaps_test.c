@@ -130,7 +130,7 @@ static void any_list_agrees_with_the_oracle(struct kunit *test)
 	u64 run, want, offset, length;
 	u32 round, probe, num, i;
 
-	prandom_seed_state(&rnd, 4711);
+	random_begin(&rnd, 4711);
 	for (round = 0; round < 300; round++) {
 		num = 1 + random_below(&rnd, MAX_PAGES);
 		for (i = 0; i < num; i++) {

@@ -147,7 +147,7 @@ static int lives_mover(void *arg)
 	u64 slot;
 	int err;
 
-	prandom_seed_state(&rnd, (unsigned long)current);
+	random_begin(&rnd, (unsigned long)current);
 	while (!kthread_should_stop()) {
 		slot = READ_ONCE(l->slot[random_below(&rnd, SLOTS)]);
 		want.key = slot >> 32;
@@ -187,7 +187,7 @@ static void nobody_is_inside_a_key_that_was_killed(struct kunit *test)
 		l->slot[next] = (u64)key[next]->value << 32 | next;
 	}
 	movers = start_movers(test, lives_mover, l);
-	prandom_seed_state(&rnd, 8);
+	random_begin(&rnd, 8);
 	time = start_pastime();
 	while (next < LIVES && go_on(&time, next > 100 && atomic_read(&l->entries) > 100)) {
 		i = next % SLOTS;
@@ -245,7 +245,7 @@ static int window_mover(void *arg)
 	struct rnd_state rnd;
 	int err;
 
-	prandom_seed_state(&rnd, (unsigned long)current);
+	random_begin(&rnd, (unsigned long)current);
 	while (!kthread_should_stop()) {
 		want.key = READ_ONCE(b->rkey);
 		want.addr = random_below(&rnd, 64);
@@ -283,7 +283,7 @@ static int binder(void *arg)
 	u64 region;
 	int err;
 
-	prandom_seed_state(&rnd, 9);
+	random_begin(&rnd, 9);
 	while (!kthread_should_stop()) {
 		region = READ_ONCE(b->region);
 		bind.mr_lkey = region >> 32;
@@ -344,7 +344,7 @@ static void a_region_ends_only_while_no_window_is_bound(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, stop_thread, task), 0);
 
-	prandom_seed_state(&rnd, 10);
+	random_begin(&rnd, 10);
 	time = start_pastime();
 	while (next < LIVES && go_on(&time, next > 20 && busy > 20 && seen_enough(b))) {
 		step_aside(&rnd);

@@ -81,7 +81,7 @@ static int change_mover(void *arg)
 	u32 i;
 	int err;
 
-	prandom_seed_state(&rnd, (unsigned long)current);
+	random_begin(&rnd, (unsigned long)current);
 	while (!kthread_should_stop()) {
 		i = random_below(&rnd, MEANINGS);
 		want.addr = c->meaning[i].base;
@@ -175,7 +175,7 @@ static void nobody_is_inside_a_closed_gate_or_sees_two_meanings(struct kunit *te
 	u32 changes = 0, intruders = 0;
 	struct rnd_state rnd;
 
-	prandom_seed_state(&rnd, 7);
+	random_begin(&rnd, 7);
 	while (go_on(&time, changes > 100 && atomic_read(&c->entries) > 100)) {
 		intruders += change_meaning(c, random_below(&rnd, MEANINGS), &rnd);
 		changes++;

@@ -5,5 +5,11 @@
  */
 #include <linux/module.h>
 
+#include "random.h"
+
+unsigned int random_offset;
+module_param_named(seed, random_offset, uint, 0444);
+MODULE_PARM_DESC(seed, "Other random numbers than those of every run (default 0)");
+
 MODULE_DESCRIPTION("Unit tests of the pinion RDMA device");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -150,7 +150,7 @@ static void every_byte_is_where_the_list_says(struct kunit *test)
 	struct rnd_state rnd;
 	u32 i;
 
-	prandom_seed_state(&rnd, 100 * shape->blocks + shape->shift);
+	random_begin(&rnd, 100 * shape->blocks + shape->shift);
 	mtt = new_mtt(test, shape->blocks, shape->shift, 0);
 	for (i = 0; i < ARRAY_SIZE(firsts); i++) {
 		mtt->first = firsts[i];
@@ -218,7 +218,7 @@ static void present_bytes_are_where_the_list_says(struct kunit *test)
 	struct rnd_state rnd;
 	u32 wrong = 0, w;
 
-	prandom_seed_state(&rnd, 100 * shape->blocks + shape->shift);
+	random_begin(&rnd, 100 * shape->blocks + shape->shift);
 	mtt = new_mtt(test, shape->blocks, shape->shift, random_below(&rnd, 1 << shape->shift));
 	fill_randomly(&rnd, mtt);
 	/* A missing page is an empty entry. */
@@ -326,7 +326,7 @@ static void every_granule_is_walked_the_same(struct kunit *test)
 	struct rnd_state rnd;
 	u32 i;
 
-	prandom_seed_state(&rnd, shift);
+	random_begin(&rnd, shift);
 	blocks.last = kunit_kcalloc(test, 1030, sizeof(u32), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, blocks.last);
 	for (i = 0; i < ARRAY_SIZE(counts); i++) {
@@ -432,7 +432,7 @@ static void a_terabyte_is_walked_to_its_last_byte(struct kunit *test)
 	for (i = 0; i < TERABYTE_LEAVES; i++)
 		mtt->leaves[i] = leaf;
 
-	prandom_seed_state(&rnd, 5);
+	random_begin(&rnd, 5);
 	mtt->first = 4095;
 	for (i = 0; i < 100000; i++) {
 		offset = random_u64_below(&rnd, SZ_1T - 4095);

@@ -76,7 +76,7 @@ static void runs_lead_to_the_bytes_of_the_pieces(struct kunit *test)
 	struct rnd_state rnd;
 	u32 round, i;
 
-	prandom_seed_state(&rnd, 2);
+	random_begin(&rnd, 2);
 	for (round = 0; round < 200; round++) {
 		u32 region[MAX_PIECES], from[MAX_PIECES], length[MAX_PIECES];
 		u32 num = 1 + random_below(&rnd, MAX_PIECES);

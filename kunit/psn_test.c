@@ -45,7 +45,7 @@ static void adding_in_parts_is_adding_at_once(struct kunit *test)
 	struct rnd_state rnd;
 	u32 psn, first, second, i;
 
-	prandom_seed_state(&rnd, 1);
+	random_begin(&rnd, 1);
 	for (i = 0; i < 10000; i++) {
 		psn = random_below(&rnd, 1 << 24);
 		first = random_below(&rnd, 1 << 24);

@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Numbers that are random and yet the same in every run: a failure seen once is
- * seen again.
+ * seen again. Other ones are asked for by the module's parameter seed.
  */
 #ifndef PINION_KUNIT_RANDOM_H
 #define PINION_KUNIT_RANDOM_H
 
 #include <linux/prandom.h>
+
+/* Of kunit/module.c; 0 is the numbers of every day. */
+extern unsigned int random_offset;
+
+/* @seed: of the test's own, so that no two have the same numbers. */
+static inline void random_begin(struct rnd_state *rnd, u64 seed)
+{
+	prandom_seed_state(rnd, seed + ((u64)random_offset << 32));
+}
 
 static inline u32 random_below(struct rnd_state *rnd, u32 end)
 {

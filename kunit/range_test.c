@@ -108,7 +108,7 @@ static void any_range_agrees_with_128_bit_sums(struct kunit *test)
 	struct rnd_state rnd;
 	bool holds;
 
-	prandom_seed_state(&rnd, 2);
+	random_begin(&rnd, 2);
 	for (i = 0; i < 300000; i++) {
 		base = random_one_in(&rnd, 2) ? random_u64(&rnd) : U64_MAX - random_magnitude(&rnd);
 		length = random_magnitude(&rnd);

@@ -271,7 +271,7 @@ static void any_bind_is_done_or_refused_by_the_rules(struct kunit *test)
 	bool type2, may;
 	int err;
 
-	prandom_seed_state(&rnd, 6);
+	random_begin(&rnd, 6);
 	for (i = 0; i < 10000; i++) {
 		type2 = random_one_in(&rnd, 2);
 		pair.window = pairs[type2].window;

@@ -220,7 +220,7 @@ static void heads_are_judged_by_the_rules(struct kunit *test)
 	/* Exactly a head: the sanitizer sees whoever reads on. */
 	wqe = kunit_kmalloc(test, sizeof(*wqe), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, wqe);
-	prandom_seed_state(&rnd, 3);
+	random_begin(&rnd, 3);
 	for (i = 0; i < 50000; i++) {
 		limits = random_limits(&rnd);
 		random_head(&rnd, wqe, &limits);
@@ -273,7 +273,7 @@ static void lengths_are_judged_by_the_rules_from_the_tail_alone(struct kunit *te
 
 	wqe = kunit_kmalloc(test, SLOT, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, wqe);
-	prandom_seed_state(&rnd, 4);
+	random_begin(&rnd, 4);
 	for (i = 0; i < 20000; i++) {
 		limits = random_limits(&rnd);
 		random_head(&rnd, wqe, &limits);
