@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * On-demand regions that end elsewhere in a page than they begin: their first and last
+ * bytes are theirs, and come when they are missed (item A47). Advice about regions that
+ * are known by another address than their memory's (items A49 and A51).
+ */
+#define _GNU_SOURCE
+#include "link.h"
+
+static struct link link_;
+
+/* All of @r, and its last bytes alone, with its pages taken away before. */
+static void edges(struct region *all, struct region *r, size_t length)
+{
+	uint32_t few = length < 9 ? length : 9;
+
+	buf_forget(r->buf);
+	check_write(&link_, all, 0, r, length - few, few);
+	buf_forget(r->buf);
+	check_read(&link_, all, 0, r, length - few, few);
+	buf_forget(r->buf);
+	check_write(&link_, all, 0, r, 0, length);
+	check_read(&link_, all, 0, r, 0, length);
+}
+
+static void a47_edges(void)
+{
+	static const size_t lengths[] = {
+		1, 2, 100, PAGE - 1, PAGE, PAGE + 1, 3 * PAGE, 3 * PAGE + 1
+	};
+	static const size_t offsets[] = { 0, 1, 2000, PAGE - 2, PAGE - 1 };
+	struct region all, r;
+	size_t i, j;
+
+	need_odp();
+	link_make(&link_, NULL);
+	all = region_new(4 * PAGE, 1234, ALL_ACCESS);
+	for (i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		for (j = 0; j < sizeof(offsets) / sizeof(*offsets); j++) {
+			context("%zu bytes, %zu into a page", lengths[i],
+				offsets[j]);
+			r = region_new(lengths[i], offsets[j], ODP_ALL);
+			edges(&all, &r, lengths[i]);
+			region_free(&r);
+		}
+	}
+}
+
+static void a49_advised(void)
+{
+	enum { LEN = 50000 };
+	const uint64_t iova = 0x900000123;
+	struct buf *buf = buf_new(LEN, 0x123);
+	struct region all, r;
+	struct ibv_sge sge;
+	int i;
+
+	need_odp();
+	link_make(&link_, NULL);
+	all = region_new(LEN, 1234, ALL_ACCESS);
+	r = region_of(
+		buf,
+		MUST(ibv_reg_mr_iova(dev.pd, buf->data, LEN, iova, ODP_ALL)),
+		iova);
+	for (i = 0; i < 20; i++) {
+		sge = sge_of(&r, rnd_below(LEN - 1), 1);
+		sge.length += rnd_below(iova + LEN - sge.addr);
+		buf_forget(buf);
+		CHECK_EQ(ibv_advise_mr(dev.pd,
+				       IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+				       IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1),
+			 0);
+		exchange(&link_, &all, &r);
+	}
+	sge.addr = (uintptr_t)buf->data;
+	CHECK_EQ(ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH,
+			       IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1),
+		 EFAULT);
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+}
+
+static const struct test tests[] = {
+	TEST(a47_edges, "A47 the first and the last bytes (class 1)"),
+	TEST(a49_advised, "A49 advice by another address (class 14)"),
+};
+
+HARNESS_MAIN("The edges of on-demand regions", tests)
