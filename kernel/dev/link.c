@@ -33,6 +33,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 	pinion_umems_destroy(&dev->umems);
 	WARN_ON(!ida_is_empty(&dev->uars));
 	ida_destroy(&dev->uars);
+	pinion_counts_end(dev);
 	mutex_destroy(&dev->resize_lock);
 }
 

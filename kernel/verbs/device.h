@@ -86,6 +86,7 @@ static inline enum ib_port_state pinion_port_state(const struct net_device *ndev
 /* Count one more object in; false if that would break a limit. Any context. */
 bool pinion_count_in(struct pinion_dev *dev, enum pinion_counted kind);
 void pinion_count_out(struct pinion_dev *dev, enum pinion_counted kind);
+void pinion_counts_end(struct pinion_dev *dev);
 
 /* Every op the verbs layer has. */
 void pinion_verbs_set_ops(struct ib_device *ibdev);

@@ -57,3 +57,17 @@ void pinion_count_out(struct pinion_dev *dev, enum pinion_counted kind)
 {
 	atomic_dec(&dev->counts[kind]);
 }
+
+/**
+ * pinion_counts_end - all objects are gone, so none is counted any more
+ * @dev: device that goes
+ */
+void pinion_counts_end(struct pinion_dev *dev)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(dev->counts); i++)
+		WARN(atomic_read(&dev->counts[i]), "%d objects of kind %d are still counted",
+		     atomic_read(&dev->counts[i]), i);
+	WARN_ON(atomic64_read(&dev->dm_used));
+}
