@@ -13,7 +13,12 @@
 #include "raw.h"
 #include "writer.h"
 
-enum { PAGES = 37, LENGTH = PAGES * 4096 - 1000, AT = 777, IOVA = (1 << 24) + AT };
+enum {
+	PAGES = 37,
+	LENGTH = PAGES * 4096 - 1000,
+	AT = 777,
+	IOVA = (1 << 24) + AT
+};
 
 static struct dmabuf dmabuf;
 static struct link link_;
@@ -89,8 +94,8 @@ static void moved_and_deregistered(void)
 	start_moving();
 	region = here();
 	writer_start(&writer);
-	for (rounds = 0;
-	     go_on(end, rounds > 20 && moves > 20 && writer.done > 10 && writer.refused);
+	for (rounds = 0; go_on(end, rounds > 20 && moves > 20 &&
+					    writer.done > 10 && writer.refused);
 	     rounds++) {
 		usleep(rnd_below(2000) * slow());
 		dmabuf_region_free(&region);
@@ -161,7 +166,8 @@ static void taken_away_and_deregistered(void)
 		region = here();
 		writer_start(&writer);
 		CHECK_EQ(pthread_create(&exporter, NULL, take_away,
-					(void *)(uintptr_t)rnd_below(most)), 0);
+					(void *)(uintptr_t)rnd_below(most)),
+			 0);
 		usleep(rnd_below(most));
 		dmabuf_region_free(&region);
 		CHECK_EQ(pthread_join(exporter, NULL), 0);
