@@ -302,7 +302,7 @@ boot() {
 
 # run MACHINE...: run it, judge the console, exit.
 run() {
-	local rc boots=${BOX_BOOTS:-1} verdict=0
+	local rc boots=${BOX_BOOTS:-1} verdict=0 emulated=()
 	until boot "$@"; do
 		printf '%s: the machine died before it ran anything, once more\n' "$BOX" >&2
 	done
@@ -310,7 +310,8 @@ run() {
 	sed '/box: the command.s time is up/,$d' "$job/console" >"$job/judged"
 	[ -z "$log" ] || cp "$job/console" "$log"
 	# A processor that meets a breakpoint after it was taken away: see BOX_BOOTS.
-	"$lib/console-scan" $( ((${BOX_BOOTS:-1} == 1)) || echo --emulated) "$job/judged" >"$job/found" || verdict=$?
+	((${BOX_BOOTS:-1} == 1)) || emulated=(--emulated)
+	"$lib/console-scan" "${emulated[@]}" "$job/judged" >"$job/found" || verdict=$?
 	if ((verdict == 3)); then
 		grep -aE -A 12 'int3: 0000 \[#1\]' "$job/console" >&2 || :
 		printf '%s: the emulator ran code that was no longer there\n' "$BOX" >&2
