@@ -133,7 +133,7 @@ ktap() {
 			printf '%sok %d %s.%s\n' "${line%%ok "$number"*}" $tests "$name" "$what"
 			;;
 		1..*) planned=${line#1..} ;;
-		"KTAP version"*) ;;
+		"KTAP version"* | "") ;;
 		"$STATUS"*) rc=${line#"$STATUS"} ;;
 		*) printf '# %s\n' "${line#\# }" ;;
 		esac
