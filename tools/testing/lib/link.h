@@ -82,6 +82,7 @@ struct ibv_sge sge_half_gone(void);
 enum { PATIENCE = 60 };
 
 int poll_one(struct ibv_cq *cq, struct ibv_wc *wc);
+bool comes_within(struct ibv_cq *cq, double seconds, struct ibv_wc *wc);
 struct ibv_wc await(struct ibv_cq *cq);
 /* Nothing comes. */
 void expect_none(struct ibv_cq *cq, double seconds);

@@ -28,22 +28,29 @@ int poll_one(struct ibv_cq *cq, struct ibv_wc *wc)
 	return count;
 }
 
-struct ibv_wc await(struct ibv_cq *cq)
+bool comes_within(struct ibv_cq *cq, double seconds, struct ibv_wc *wc)
 {
 	double limit = 0;
-	struct ibv_wc wc;
 	int spins = 0;
 
-	while (!poll_one(cq, &wc)) {
+	while (!poll_one(cq, wc)) {
 		if (++spins < 100)
 			continue;
 		if (!limit)
-			limit = now() + patience(PATIENCE);
+			limit = now() + seconds;
 		else if (now() > limit)
-			FAIL("no completion within %g seconds",
-			     patience(PATIENCE));
+			return false;
 		spins > 1000 ? (void)usleep(200) : (void)sched_yield();
 	}
+	return true;
+}
+
+struct ibv_wc await(struct ibv_cq *cq)
+{
+	struct ibv_wc wc;
+
+	if (!comes_within(cq, patience(PATIENCE), &wc))
+		FAIL("no completion within %g seconds", patience(PATIENCE));
 	return wc;
 }
 
