@@ -61,13 +61,17 @@ void pinion_count_out(struct pinion_dev *dev, enum pinion_counted kind)
 /**
  * pinion_counts_end - all objects are gone, so none is counted any more
  * @dev: device that goes
+ *
+ * Called when the core deallocates the device, after its last user: nobody counts meanwhile.
+ * What is left was not counted out, which else is seen only when the limit is met.
  */
 void pinion_counts_end(struct pinion_dev *dev)
 {
-	int i;
+	int i, count;
 
-	for (i = 0; i < ARRAY_SIZE(dev->counts); i++)
-		WARN(atomic_read(&dev->counts[i]), "%d objects of kind %d are still counted",
-		     atomic_read(&dev->counts[i]), i);
+	for (i = 0; i < ARRAY_SIZE(dev->counts); i++) {
+		count = atomic_read(&dev->counts[i]);
+		WARN(count, "%d objects of kind %d are still counted\n", count, i);
+	}
 	WARN_ON(atomic64_read(&dev->dm_used));
 }
