@@ -3,7 +3,6 @@
  * Shared receive queues, and XRC, which is made of them (items S1 to S12).
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include "event.h"
 #include "memory.h"
 #include "transfer.h"
+#include "xrc.h"
 
 enum { LEN = 150000 };
 
@@ -303,41 +303,15 @@ struct xrc {
 	struct ibv_cq *cq;
 };
 
-static struct ibv_srq *new_xsrq(struct xrc *x)
-{
-	struct ibv_srq_init_attr_ex init = {
-		.attr = { .max_wr = 16, .max_sge = 4 },
-		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_XRCD |
-			     IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_PD,
-		.srq_type = IBV_SRQT_XRC,
-		.pd = dev.pd,
-		.xrcd = x->xrcd,
-		.cq = x->cq,
-	};
-
-	return MUST(ibv_create_srq_ex(dev.ctx, &init));
-}
-
-static void need_xrc(void)
-{
-	if (!(dev.attr.orig_attr.device_cap_flags & IBV_DEVICE_XRC))
-		skip("no XRC");
-}
-
 static void xrc_make(struct xrc *x)
 {
-	struct ibv_xrcd_init_attr attr = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
-		.fd = -1,
-		.oflags = O_CREAT,
-	};
 	struct qp_cfg send = { .type = IBV_QPT_XRC_SEND };
 	struct qp_cfg recv = { .type = IBV_QPT_XRC_RECV };
 
 	need_xrc();
-	x->xrcd = MUST(ibv_open_xrcd(dev.ctx, &attr));
+	x->xrcd = MUST(xrcd_open(dev.ctx, -1));
 	x->cq = MUST(ibv_create_cq(dev.ctx, 64, NULL, NULL, 0));
-	x->srq = new_xsrq(x);
+	x->srq = MUST(xsrq_create(x->xrcd, x->cq));
 	recv.xrcd = x->xrcd;
 	link_make2(&x->link, &send, &recv);
 	x->link.b.cfg.srq = x->srq;
@@ -352,7 +326,7 @@ static void s8_xrc(void)
 	xrc_make(&x);
 	all_kinds(&x.link, 5);
 	context("another SRQ");
-	x.link.b.cfg.srq = new_xsrq(&x);
+	x.link.b.cfg.srq = MUST(xsrq_create(x.xrcd, x.cq));
 	all_kinds(&x.link, 3);
 }
 
@@ -387,11 +361,6 @@ static void s9_xrc_atomics(void)
 
 static void s10_xrc_wrong_srq(void)
 {
-	struct ibv_xrcd_init_attr attr = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
-		.fd = -1,
-		.oflags = O_CREAT,
-	};
 	struct ibv_srq *others[2];
 	struct ibv_sge sge, sink;
 	struct xrc x, y;
@@ -400,8 +369,9 @@ static void s10_xrc_wrong_srq(void)
 	begin();
 	xrc_make(&x);
 	y = x;
-	y.xrcd = MUST(ibv_open_xrcd(dev.ctx, &attr));
-	others[0] = new_xsrq(&y); /* of another domain */
+	y.xrcd = MUST(xrcd_open(dev.ctx, -1));
+	/* One of another domain. */
+	others[0] = MUST(xsrq_create(y.xrcd, y.cq));
 	others[1] = new_srq(8, 1); /* no XRC at all */
 	for (i = 0; i < 3; i++) {
 		struct ibv_send_wr wr = {

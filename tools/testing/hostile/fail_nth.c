@@ -15,6 +15,7 @@
 #include "sweep.h"
 #include "transfer.h"
 #include "window.h"
+#include "xrc.h"
 
 static void *made;
 
@@ -24,18 +25,12 @@ static struct link link_;
 static void begin(void)
 {
 	buf = buf_new(600000, 77);
-	link_make(&link_, NULL);
-	fault_prepare();
+	sweeps_begin(&link_);
 }
 
-/* After all this the device works as before. */
 static void end(void)
 {
-	struct region a = region_new(20000, 1, ALL_ACCESS);
-	struct region b = region_new(20000, 7, ALL_ACCESS);
-
-	link_renew(&link_);
-	exchange(&link_, &a, &b);
+	sweeps_end(&link_);
 }
 
 #define POINTER(call) ((made = (call)) ? 0 : errno)
@@ -481,13 +476,7 @@ static void n12_mcast(void)
 
 static int open_xrcd(void)
 {
-	struct ibv_xrcd_init_attr attr = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
-		.fd = -1,
-		.oflags = O_CREAT,
-	};
-
-	return POINTER(ibv_open_xrcd(dev.ctx, &attr));
+	return POINTER(xrcd_open(dev.ctx, -1));
 }
 
 static void close_xrcd(void)

@@ -5,31 +5,15 @@
  * (items N22 to N25). Needs a kernel with fault injection.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "dmabuf.h"
 #include "resources.h"
 #include "sweep.h"
 #include "window.h"
+#include "xrc.h"
 
 static struct link link_;
-
-static void begin(void)
-{
-	link_make(&link_, NULL);
-	fault_prepare();
-}
-
-/* After all this the device works as before. */
-static void end(void)
-{
-	struct region a = region_new(20000, 1, ALL_ACCESS);
-	struct region b = region_new(20000, 7, ALL_ACCESS);
-
-	link_renew(&link_);
-	exchange(&link_, &a, &b);
-}
 
 /* An object that is made when there is none, and how it ends: 0 or an errno. */
 struct kind {
@@ -175,27 +159,18 @@ static void *new_srq(void)
 	return ibv_create_srq(dev.pd, &init);
 }
 
+static void *new_xrcd(void)
+{
+	return xrcd_open(dev.ctx, -1);
+}
+
 static void *new_xsrq(void)
 {
 	static struct ibv_xrcd *xrcd;
-	struct ibv_srq_init_attr_ex init = {
-		.attr = { .max_wr = 16, .max_sge = 4 },
-		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_XRCD |
-			     IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_PD,
-		.srq_type = IBV_SRQT_XRC,
-		.pd = dev.pd,
-		.cq = cq,
-	};
-	struct ibv_xrcd_init_attr attr = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
-		.fd = -1,
-		.oflags = O_CREAT,
-	};
 
 	if (!xrcd)
-		xrcd = MUST(ibv_open_xrcd(dev.ctx, &attr));
-	init.xrcd = xrcd;
-	return ibv_create_srq_ex(dev.ctx, &init);
+		xrcd = MUST(new_xrcd());
+	return xsrq_create(xrcd, cq);
 }
 
 static void *new_ah(void)
@@ -223,26 +198,15 @@ static void n22_queues(void)
 	size_t i;
 
 	cq = MUST(ibv_create_cq(dev.ctx, 200, NULL, NULL, 0));
-	begin();
+	sweeps_begin(&link_);
 	for (i = 0; i < ARRAY_SIZE(kinds); i++)
 		sweep_end(&kinds[i]);
-	end();
+	sweeps_end(&link_);
 }
 
 static void *new_pd(void)
 {
 	return ibv_alloc_pd(dev.ctx);
-}
-
-static void *new_xrcd(void)
-{
-	struct ibv_xrcd_init_attr attr = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
-		.fd = -1,
-		.oflags = O_CREAT,
-	};
-
-	return ibv_open_xrcd(dev.ctx, &attr);
 }
 
 static struct region bindable;
@@ -275,10 +239,10 @@ static void n23_domains(void)
 	size_t i;
 
 	bindable = region_new(9000, 1, BINDABLE);
-	begin();
+	sweeps_begin(&link_);
 	for (i = 0; i < ARRAY_SIZE(kinds); i++)
 		sweep_end(&kinds[i]);
-	end();
+	sweeps_end(&link_);
 }
 
 static struct buf *buf;
@@ -361,12 +325,12 @@ static void n24_regions(void)
 	buf = buf_new(600000, 77);
 	if (!some_dmabuf())
 		dmabuf.fd = -1;
-	begin();
+	sweeps_begin(&link_);
 	for (i = 0; i < ARRAY_SIZE(kinds); i++)
 		sweep_end(&kinds[i]);
 	if (dmabuf.fd >= 0)
 		sweep_end(&of_dmabuf);
-	end();
+	sweeps_end(&link_);
 }
 
 /* One of each kind, in use, of a context that nobody else has. */
@@ -400,10 +364,10 @@ static void n25_process(void)
 	buf = buf_new(600000, 77);
 	if (!some_dmabuf())
 		dmabuf.fd = -1;
-	begin();
+	sweeps_begin(&link_);
 	sweep(&(struct op){
 		.name = "exit", .attempt = load, .at_least = 1, .exits = true });
-	end();
+	sweeps_end(&link_);
 }
 
 static const struct test tests[] = {

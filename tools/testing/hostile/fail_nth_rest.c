@@ -20,25 +20,10 @@
 #include "resources.h"
 #include "rings.h"
 #include "sweep.h"
+#include "xrc.h"
 
 static struct link link_;
 static void *made;
-
-static void begin(void)
-{
-	link_make(&link_, NULL);
-	fault_prepare();
-}
-
-/* After all this the device works as before. */
-static void end(void)
-{
-	struct region a = region_new(20000, 1, ALL_ACCESS);
-	struct region b = region_new(20000, 7, ALL_ACCESS);
-
-	link_renew(&link_);
-	exchange(&link_, &a, &b);
-}
 
 #define POINTER(call) ((made = (call)) ? 0 : errno)
 
@@ -78,17 +63,7 @@ static int create_xrc_recv(void)
 
 static int create_xsrq(void)
 {
-	struct ibv_srq_init_attr_ex init = {
-		.attr = { .max_wr = 16, .max_sge = 4 },
-		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_XRCD |
-			     IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_PD,
-		.srq_type = IBV_SRQT_XRC,
-		.pd = dev.pd,
-		.xrcd = xrcd,
-		.cq = cq,
-	};
-
-	return POINTER(ibv_create_srq_ex(dev.ctx, &init));
+	return POINTER(xsrq_create(xrcd, cq));
 }
 
 static void destroy_srq(void)
@@ -115,23 +90,18 @@ static int open_qp(void)
 
 static void n26_xrc(void)
 {
-	struct ibv_xrcd_init_attr attr = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
-		.fd = memfd_create("xrcd", 0),
-		.oflags = O_CREAT,
-	};
 	struct qp_cfg cfg = { .type = IBV_QPT_XRC_RECV };
+	int file = memfd_create("xrcd", 0);
 	struct end target;
 
-	if (!(dev.attr.orig_attr.device_cap_flags & IBV_DEVICE_XRC))
-		skip("no XRC");
-	xrcd = cfg.xrcd = MUST(ibv_open_xrcd(dev.ctx, &attr));
+	need_xrc();
+	xrcd = cfg.xrcd = MUST(xrcd_open(dev.ctx, file));
 	cq = MUST(ibv_create_cq(dev.ctx, 64, NULL, NULL, 0));
 	end_make(&target, &cfg);
 	qp_num = target.qp->qp_num;
 	other = device_another();
-	others_xrcd = MUST(ibv_open_xrcd(other, &attr));
-	begin();
+	others_xrcd = MUST(xrcd_open(other, file));
+	sweeps_begin(&link_);
 	sweep(&(struct op){ "XRC initiator", create_xrc_send, destroy_qp,
 			    .at_least = 12 });
 	sweep(&(struct op){ "XRC target", create_xrc_recv, destroy_qp,
@@ -139,7 +109,7 @@ static void n26_xrc(void)
 	sweep(&(struct op){ "XRC SRQ", create_xsrq, destroy_srq,
 			    .at_least = 11 });
 	sweep(&(struct op){ "open QP", open_qp, destroy_qp, .at_least = 3 });
-	end();
+	sweeps_end(&link_);
 }
 
 static int to_sqd(void)
@@ -178,14 +148,14 @@ static void connect_again(void)
 
 static void n27_states(void)
 {
-	begin();
+	sweeps_begin(&link_);
 	sweep(&(struct op){ "to SQD", to_sqd, back_to_rts, .at_least = 3 });
 	CHECK_EQ(to_sqd(), 0);
 	sweep(&(struct op){ "SQD to RTS", to_rts, back_to_sqd, .at_least = 3 });
 	CHECK_EQ(to_rts(), 0);
 	sweep(&(struct op){ "to RESET", to_reset, connect_again,
 			    .at_least = 3 });
-	end();
+	sweeps_end(&link_);
 }
 
 /* ------------------------------------- regions that become of another kind */
@@ -281,7 +251,7 @@ static void n28_rereg(void)
 	need_odp();
 	all = region_new(LEN, 3, ALL_ACCESS);
 	changed = region_new(LEN, 77, ALL_ACCESS);
-	begin();
+	sweeps_begin(&link_);
 	pins_with = vm_pin(0);
 	pins_without = pins_with - pages_of(changed.buf) * (PAGE / 1024);
 	sweep(&(struct op){ "pinned to on demand", to_demand, back_to_pinned,
@@ -299,7 +269,7 @@ static void n28_rereg(void)
 	sweep(&(struct op){ "another iova", rereg_iova, use_iova,
 			    .at_least = 6 });
 	CHECK_EQ(ibv_dereg_mr(changed.mr), 0);
-	end();
+	sweeps_end(&link_);
 }
 
 /* ---------------------------------------------------- mappings and imports */
@@ -425,7 +395,7 @@ static void n29_mappings(void)
 
 	if (!dev.pinion)
 		skip("only pinion has these rings");
-	begin();
+	sweeps_begin(&link_);
 	CHECK(rings_list(rings, ARRAY_SIZE(rings)) > 0);
 	ring = rings[0];
 	sweep(&(struct op){ "map", map_ring, unmap_ring, .at_least = 1 });
@@ -437,7 +407,7 @@ static void n29_mappings(void)
 #ifdef HAVE_DM_EXPORT
 	sweep_export();
 #endif
-	end();
+	sweeps_end(&link_);
 }
 
 /* ---------------------------------------------------------------- questions */
@@ -544,7 +514,7 @@ static void n30_questions(void)
 		skip("not all of them are asked of others");
 	srq = MUST(ibv_create_srq(dev.pd, &init));
 	mr = MUST(ibv_reg_mr(dev.pd, buf_new(PAGE, 0)->data, PAGE, ODP_ALL));
-	begin();
+	sweeps_begin(&link_);
 	sweep(&(struct op){ "query device", query_device, NULL,
 			    .at_least = 3 });
 	sweep(&(struct op){ "query port", query_port, NULL, .at_least = 1 });
@@ -556,7 +526,7 @@ static void n30_questions(void)
 			    .at_least = 30 });
 	sweep(&(struct op){ "counter", read_counter, NULL, .at_least = 4 });
 	sweep(&(struct op){ "keys", read_keys, NULL, .at_least = 3 });
-	end();
+	sweeps_end(&link_);
 }
 
 /* ------------------------------------------------------------ the device */
@@ -688,7 +658,7 @@ static void n31_links(void)
 	must_run("ip link add " NETDEV " type veth peer name fault-peer && "
 		 "ip link set " NETDEV " up && ip link set fault-peer up && "
 		 "ip addr add 10.0.78.1/24 dev " NETDEV);
-	begin();
+	sweeps_begin(&link_);
 	/* Hardly any of its thousands of allocations are ours. */
 	sweep_some(&(struct op){ "link add", add_link, remove_link,
 				 .at_least = 12 },
@@ -699,7 +669,7 @@ static void n31_links(void)
 	add_again();
 	remove_link();
 	must_run("ip link del " NETDEV);
-	end();
+	sweeps_end(&link_);
 }
 
 static const struct test tests[] = {

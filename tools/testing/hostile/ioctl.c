@@ -4,7 +4,6 @@
  * Garbage is in ioctl_fuzz.c.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -12,6 +11,7 @@
 
 #include "link.h"
 #include "raw.h"
+#include "xrc.h"
 
 static struct link link_;
 static int fd;
@@ -126,10 +126,6 @@ static void i3_gone(void)
 /* An XRC target has no send queue; a shared one is not even ours. */
 static void i4_xrc_target(void)
 {
-	struct ibv_xrcd_init_attr attr = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
-		.oflags = O_CREAT,
-	};
 	struct qp_cfg cfg = { .type = IBV_QPT_XRC_RECV };
 	int file = memfd_create("xrcd", 0);
 	struct ibv_qp_open_attr open = {
@@ -142,14 +138,13 @@ static void i4_xrc_target(void)
 	struct end end;
 
 	begin();
-	attr.fd = file;
-	cfg.xrcd = ibv_open_xrcd(dev.ctx, &attr);
+	cfg.xrcd = xrcd_open(dev.ctx, file);
 	if (!cfg.xrcd)
 		skip("no XRC");
 	end_make(&end, &cfg);
 	CHECK_EQ(raw_doorbell(fd, end.qp->handle), EINVAL);
 	other = device_another();
-	open.xrcd = MUST(ibv_open_xrcd(other, &attr));
+	open.xrcd = MUST(xrcd_open(other, file));
 	open.qp_num = end.qp->qp_num;
 	shared = MUST(ibv_open_qp(other, &open));
 	CHECK_EQ(raw_doorbell(other->cmd_fd, shared->handle), EINVAL);

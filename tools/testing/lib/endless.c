@@ -4,11 +4,11 @@
  * happens to it.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "endless.h"
 #include "transfer.h"
+#include "xrc.h"
 
 /* Each does its verbs for ever. */
 static void opens(void)
@@ -172,16 +172,10 @@ static void waiting(void)
 static void xrc(void)
 {
 	for (;;) {
-		struct ibv_xrcd_init_attr attr = {
-			.comp_mask = IBV_XRCD_INIT_ATTR_FD |
-				     IBV_XRCD_INIT_ATTR_OFLAGS,
-			.fd = -1,
-			.oflags = O_CREAT,
-		};
 		struct qp_cfg cfg = { .type = IBV_QPT_XRC_RECV };
 		struct end end;
 
-		cfg.xrcd = ibv_open_xrcd(dev.ctx, &attr);
+		cfg.xrcd = xrcd_open(dev.ctx, -1);
 		if (!cfg.xrcd)
 			pause();
 		end_make(&end, &cfg);

@@ -138,3 +138,18 @@ void sweep(const struct op *op)
 {
 	sweep_some(op, 1);
 }
+
+void sweeps_begin(struct link *link)
+{
+	link_make(link, NULL);
+	fault_prepare();
+}
+
+void sweeps_end(struct link *link)
+{
+	struct region a = region_new(20000, 1, ALL_ACCESS);
+	struct region b = region_new(20000, 7, ALL_ACCESS);
+
+	link_renew(link);
+	exchange(link, &a, &b);
+}

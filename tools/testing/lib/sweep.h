@@ -6,6 +6,7 @@
 #define PINION_TEST_SWEEP_H
 
 #include "fault.h"
+#include "link.h"
 
 /* A verb under test, told to be undone if it succeeded. */
 struct op {
@@ -23,6 +24,10 @@ struct op {
 	 */
 	bool exits;
 };
+
+/* @link is made first, when nothing fails yet, and works when all sweeps are over. */
+void sweeps_begin(struct link *link);
+void sweeps_end(struct link *link);
 
 /* Until there is no fault left to hit. */
 void sweep(const struct op *op);
