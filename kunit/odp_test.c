@@ -41,6 +41,7 @@ static int hooked_map(struct ib_umem_odp *umem, u64 va, u64 length, bool write, 
 #define pinion_odp_map hooked_map
 
 #include "../kernel/dev/parent.c"
+#include "../kernel/mem/dwell.c"
 #include "../kernel/mem/odp.c"
 #include "../kernel/mem/odp_advise.c"
 #include "../kernel/mem/odp_implicit.c"

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * /sys/kernel/debug/pinion/DEVICE/keys: every key and how its table looks. For root
- * and tests; never changes anything.
+ * and tests; never changes anything. Beside the devices, where the kernel injects
+ * faults, how long is dwelt where others have to wait (mem/dwell.h).
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 
+#include "../mem/dwell.h"
 #include "../mem/key.h"
 #include "../mem/mtt.h"
 #include "dev.h"
@@ -120,6 +122,7 @@ void pinion_debugfs_del(struct pinion_dev *dev)
 void pinion_debugfs_init(void)
 {
 	root = debugfs_create_dir("pinion", NULL);
+	pinion_dwell_add_files(root);
 }
 
 void pinion_debugfs_exit(void)

@@ -6,6 +6,7 @@
 #include <linux/hugetlb.h>
 #include <linux/slab.h>
 
+#include "dwell.h"
 #include "mr.h"
 #include "odp.h"
 #include "trace.h"
@@ -89,6 +90,7 @@ static u64 run(struct pinion_pager *pager, u64 offset, u64 want, bool writes, vo
 
 	if (!child)
 		return 0;
+	pinion_dwell(PINION_DWELL_CHILD);
 	offset &= PINION_CHILD_SIZE - 1;
 	return pinion_mtt_run_present(child->mtt, offset, min(want, PINION_CHILD_SIZE - offset),
 				      writes, kva);

@@ -3,6 +3,7 @@
  * The same-host engine: finds the peer and lets its responder work on the
  * requester's cursor directly. No packets, no copies of its own, no state.
  */
+#include "../mem/dwell.h"
 #include "loop.h"
 #include "mcast.h"
 
@@ -10,6 +11,7 @@ static enum pinion_verdict deliver(struct pinion_qp *peer, struct pinion_msg *ms
 {
 	enum pinion_verdict verdict;
 
+	pinion_dwell(PINION_DWELL_PEER);
 	mutex_lock(&peer->resp.lock);
 	verdict = pinion_respond(peer, msg);
 	if (verdict == PINION_RNR)

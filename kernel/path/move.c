@@ -5,6 +5,7 @@
  */
 #include <linux/sched/signal.h>
 
+#include "../mem/dwell.h"
 #include "move.h"
 
 /*
@@ -112,6 +113,7 @@ bool pinion_move(struct pinion_node *node, struct pinion_cursor *to,
 				return false;
 			continue;
 		}
+		pinion_dwell(PINION_DWELL_COPY);
 		copy(sink, source, bytes);
 		tries = 0;
 		pinion_cursor_advance(from, bytes);
@@ -162,6 +164,7 @@ bool pinion_move_word(struct pinion_node *node, struct pinion_cursor *word,
 		return false;
 	}
 	target = kva;
+	pinion_dwell(PINION_DWELL_COPY);
 	switch (op) {
 	case PINION_WORD_CMP_SWAP:
 		*before = atomic64_cmpxchg(target, operand, swap);
