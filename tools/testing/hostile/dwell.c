@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Somebody copies, and dwells for milliseconds where others have to wait for him, while
+ * what he uses ends, moves or is taken away (items DW1 to DW7; kernel/mem/dwell.h). What
+ * chance shows once in a million copies is shown by each here. Needs a kernel with fault
+ * injection.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "dmabuf.h"
+#include "window.h"
+
+enum {
+	ROUNDS = 12,
+	DWELL_US = 6000, /* one copy */
+	LENGTH = 3000,
+	CHILD_SIZE = 2 << 20, /* of an implicit region */
+	MOST = 8,
+};
+
+/* Writes to or reads from @remote at link->a, @count messages in a list each round. */
+struct worker {
+	pthread_t thread;
+	pthread_barrier_t round;
+	struct link *link;
+	struct region own;
+	enum ibv_wr_opcode opcode;
+	int count;
+	uint64_t remote;
+	uint32_t rkey;
+	unsigned int begun, ended; /* of the doorbell; atomic */
+	struct ibv_wc wc;
+};
+
+static struct link link_;
+static struct worker worker;
+static int overlaps;
+
+static void dwell(const char *place, unsigned int us)
+{
+	char path[64], text[16];
+	int fd, length;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/pinion/dwell_%s_us",
+		 place);
+	fd = open(path, O_WRONLY);
+	if (fd < 0 && errno == ENOENT && access("/proc/self/fail-nth", F_OK))
+		skip("this kernel injects no faults");
+	CHECK(fd >= 0);
+	length = snprintf(text, sizeof(text), "%u", us);
+	CHECK_EQ(write(fd, text, length), length);
+	close(fd);
+}
+
+/* Of one that failed something may be left. */
+static void nobody_dwells(void)
+{
+	dwell("copy", 0);
+	dwell("child", 0);
+	dwell("peer", 0);
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct ibv_sge sge = sge_of(&w->own, 0, LENGTH);
+	struct ibv_send_wr wr[MOST] = {};
+	int i;
+
+	for (;;) {
+		pthread_barrier_wait(&w->round);
+		for (i = 0; i < w->count; i++) {
+			wr[i].sg_list = &sge;
+			wr[i].num_sge = 1;
+			wr[i].opcode = w->opcode;
+			wr[i].wr.rdma.remote_addr = w->remote;
+			wr[i].wr.rdma.rkey = w->rkey;
+			wr[i].next = &wr[i + 1];
+		}
+		wr[i - 1].next = NULL;
+		wr[i - 1].send_flags = IBV_SEND_SIGNALED;
+		__atomic_add_fetch(&w->begun, 1, __ATOMIC_SEQ_CST);
+		post(&w->link->a, wr);
+		__atomic_add_fetch(&w->ended, 1, __ATOMIC_SEQ_CST);
+		w->wc = await(w->link->a.scq);
+		pthread_barrier_wait(&w->round);
+	}
+	return NULL;
+}
+
+static void begin(enum ibv_wr_opcode opcode)
+{
+	need_root();
+	if (!dev.pinion)
+		skip("other devices do not dwell");
+	nobody_dwells();
+	link_make(&link_, NULL);
+	worker.link = &link_;
+	worker.own = region_new(LENGTH, 501, ALL_ACCESS);
+	worker.opcode = opcode;
+	worker.count = 1;
+	CHECK_EQ(pthread_barrier_init(&worker.round, NULL, 2), 0);
+	CHECK_EQ(pthread_create(&worker.thread, NULL, work, &worker), 0);
+}
+
+static unsigned int load(const unsigned int *count)
+{
+	return __atomic_load_n(count, __ATOMIC_SEQ_CST);
+}
+
+/* One message to @remote, and @change while it is on its way. */
+static struct ibv_wc with_change(uint64_t remote, uint32_t rkey,
+				 void (*change)(void *arg), void *arg)
+{
+	unsigned int before = load(&worker.begun);
+
+	worker.remote = remote;
+	worker.rkey = rkey;
+	pthread_barrier_wait(&worker.round);
+	while (load(&worker.begun) == before)
+		sched_yield();
+	usleep(rnd_below(DWELL_US / 2));
+	if (load(&worker.ended) == before)
+		overlaps++;
+	change(arg);
+	pthread_barrier_wait(&worker.round);
+	return worker.wc;
+}
+
+static void end(void)
+{
+	nobody_dwells();
+	note("%d of %d were under way", overlaps, ROUNDS);
+	CHECK(overlaps > ROUNDS / 4);
+}
+
+/* Is @memory what it is now for as long as somebody may still dwell? */
+static void check_still(const uint8_t *memory, size_t length)
+{
+	uint8_t *now_ = MUST(malloc(length));
+
+	memcpy(now_, memory, length);
+	usleep(2 * DWELL_US);
+	if (memcmp(now_, memory, length))
+		FAIL("it was written to when the call had returned");
+	free(now_);
+}
+
+static void refused_or_done(struct ibv_wc wc)
+{
+	if (wc.status == IBV_WC_SUCCESS)
+		return;
+	CHECK_EQ(wc.status, IBV_WC_REM_ACCESS_ERR);
+	link_renew(&link_);
+}
+
+/* ------------------------------------------------------------ what changes */
+
+static void move(void *arg)
+{
+	CHECK_EQ(dmabuf_move(arg, 0), 0);
+}
+
+/* Who copies into the place that it has left loses his bytes. */
+static void dw1_move(void)
+{
+	struct dmabuf dmabuf;
+	struct region region;
+	int i;
+
+	need_exporter();
+	begin(IBV_WR_RDMA_WRITE);
+	dmabuf = dmabuf_own(5 * PAGE, EXPORTER_CONTIGUOUS);
+	region = dmabuf_region(&dmabuf, 0, dmabuf.size, 0, ALL_ACCESS);
+	buf_fill(region.buf);
+	dwell("copy", DWELL_US);
+	for (i = 0; i < ROUNDS; i++) {
+		uint64_t at = rnd_below(dmabuf.size - LENGTH);
+
+		buf_fill(worker.own.buf);
+		expect(with_change(region.base + at, region.rkey, move,
+				   &dmabuf),
+		       IBV_WC_SUCCESS);
+		memcpy(region.buf->want + at, worker.own.buf->data, LENGTH);
+		buf_check(region.buf);
+	}
+	end();
+}
+
+static void dereg(void *arg)
+{
+	struct region *region = arg;
+
+	CHECK_EQ(ibv_dereg_mr(region->mr), 0);
+	check_still(region->buf->data, region->buf->length);
+}
+
+static void dw2_dereg(void)
+{
+	int i;
+
+	begin(IBV_WR_RDMA_WRITE);
+	for (i = 0; i < ROUNDS; i++) {
+		struct region region = region_new(LENGTH, 100, ALL_ACCESS);
+
+		buf_fill(worker.own.buf);
+		dwell("copy", DWELL_US);
+		refused_or_done(
+			with_change(region.base, region.rkey, dereg, &region));
+		dwell("copy", 0);
+		buf_free(region.buf);
+	}
+	end();
+}
+
+static struct buf *others[2];
+
+static void rereg(void *arg)
+{
+	struct region *region = arg;
+	struct buf *before = region->buf;
+
+	region_rereg(region, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,
+		     others[before == others[0]], 0);
+	check_still(before->data, before->length);
+}
+
+static void dw3_rereg(void)
+{
+	struct region region;
+	int i;
+
+	begin(IBV_WR_RDMA_WRITE);
+	others[0] = buf_new(LENGTH, 33);
+	others[1] = buf_new(LENGTH, 44);
+	region = region_reg(dev.pd, others[0], ALL_ACCESS);
+	dwell("copy", DWELL_US);
+	for (i = 0; i < ROUNDS; i++) {
+		buf_fill(worker.own.buf);
+		refused_or_done(
+			with_change(region.base, region.rkey, rereg, &region));
+	}
+	end();
+}
+
+static void invalidate(void *arg)
+{
+	struct region *region = arg;
+
+	expect(window_invalidate(&link_.b, region->rkey), IBV_WC_SUCCESS);
+	check_still(region->buf->data, region->buf->length);
+}
+
+static void dw4_window(void)
+{
+	struct region region, seen;
+	struct ibv_mw *mw;
+	int i;
+
+	begin(IBV_WR_RDMA_WRITE);
+	region = region_new(LENGTH, 7, BINDABLE);
+	mw = window_new(IBV_MW_TYPE_2);
+	for (i = 0; i < ROUNDS; i++) {
+		expect(window_bind(&link_.b, mw,
+				   window_part(&region, 0, LENGTH, REMOTE_ALL)),
+		       IBV_WC_SUCCESS);
+		seen = window_seen(&region, mw);
+		buf_fill(worker.own.buf);
+		dwell("copy", DWELL_US);
+		refused_or_done(
+			with_change(seen.base, seen.rkey, invalidate, &seen));
+		dwell("copy", 0);
+	}
+	end();
+}
+
+static void forget(void *arg)
+{
+	struct buf *buf = arg;
+
+	CHECK_EQ(madvise(buf->map, buf->map_length, MADV_DONTNEED), 0);
+}
+
+/* Late bytes are in pages that are poisoned by now, or somebody else's. */
+static void dw5_invalidation(void)
+{
+	struct region region;
+	uint8_t zeros[LENGTH] = {};
+	int i;
+
+	need_odp();
+	begin(IBV_WR_RDMA_WRITE);
+	region = region_new(LENGTH, 700, ODP_ALL);
+	dwell("copy", DWELL_US);
+	for (i = 0; i < ROUNDS; i++) {
+		const uint8_t *data = region.buf->data;
+
+		buf_fill(region.buf);
+		buf_fill(worker.own.buf);
+		expect(with_change(region.base, region.rkey, forget,
+				   region.buf),
+		       IBV_WC_SUCCESS);
+		CHECK(!memcmp(data, worker.own.buf->data, LENGTH) ||
+		      !memcmp(data, zeros, LENGTH));
+	}
+	end();
+}
+
+/* Once none of its pages is there, a worker takes the child away. */
+static void empty(void *arg)
+{
+	int i;
+
+	for (i = 0; i < MOST; i++) {
+		CHECK_EQ(madvise(arg, CHILD_SIZE, MADV_DONTNEED), 0);
+		usleep(rnd_below(DWELL_US / 2));
+	}
+}
+
+/*
+ * A child that is taken away while somebody looks a page up in it. He has to come when its
+ * pages are gone, and before it is, so several messages wait for their turn.
+ */
+static void dw6_child(void)
+{
+	struct ibv_mr *mr;
+	uint8_t *area;
+	int i;
+
+	need_odp();
+	begin(IBV_WR_RDMA_READ);
+	worker.count = MOST;
+	mr = MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL));
+	area = mmap(NULL, 2 * CHILD_SIZE, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(area != MAP_FAILED);
+	area += CHILD_SIZE - (uintptr_t)area % CHILD_SIZE;
+	dwell("child", DWELL_US / 2);
+	for (i = 0; i < ROUNDS; i++)
+		expect(with_change((uintptr_t)area + 50, mr->rkey, empty, area),
+		       IBV_WC_SUCCESS);
+	end();
+}
+
+static void destroy(void *unused)
+{
+	(void)unused;
+	CHECK_EQ(ibv_destroy_qp(link_.b.qp), 0);
+}
+
+/* A queue pair that ends when a peer has found it. */
+static void dw7_peer(void)
+{
+	struct region region;
+	struct link other;
+	/* Who has no peer any more is to give up soon. */
+	struct qp_cfg hasty = { .timeout = 8, .retry = 1 };
+	int i;
+
+	begin(IBV_WR_RDMA_WRITE);
+	region = region_new(LENGTH, 9, ALL_ACCESS);
+	link_make(&other, NULL);
+	for (i = 0; i < ROUNDS; i++) {
+		struct ibv_wc wc;
+
+		dwell("peer", DWELL_US);
+		wc = with_change(region.base, region.rkey, destroy, NULL);
+		dwell("peer", 0);
+		CHECK(wc.status == IBV_WC_SUCCESS ||
+		      wc.status == IBV_WC_RETRY_EXC_ERR);
+		end_free(&link_.a);
+		link_make(&link_, &hasty);
+	}
+	exchange(&other, &worker.own, &region);
+	end();
+}
+
+static const struct test tests[] = {
+	TEST(dw1_move, "DW1 a dma-buf moves (class 5)"),
+	TEST(dw2_dereg, "DW2 a region ends"),
+	TEST(dw3_rereg, "DW3 a region is given other memory"),
+	TEST(dw4_window, "DW4 a window is invalidated"),
+	TEST(dw5_invalidation, "DW5 pages are taken away"),
+	TEST(dw6_child, "DW6 a child of an implicit region ends (class 9)"),
+	TEST(dw7_peer, "DW7 the peer's queue pair ends (class 19)"),
+};
+
+HARNESS_MAIN("Changes under somebody who dwells", tests)
