@@ -91,9 +91,20 @@ static int attempt(const struct op *op, unsigned int nth, bool *hit)
 	return err;
 }
 
+/* In a short run of the tests some of the later ones are left to the next. */
+enum { ALL_OF_THE_FIRST = 16, SHORT_STRIDE = 5 };
+
+static unsigned int step(unsigned int nth, unsigned int stride)
+{
+	if (opt.seconds <= 1 && nth >= ALL_OF_THE_FIRST &&
+	    stride < SHORT_STRIDE)
+		stride = SHORT_STRIDE;
+	return rnd_in(1, stride);
+}
+
 void sweep_some(const struct op *op, unsigned int stride)
 {
-	unsigned int nth, tried = 0, errors = 0, survived = 0;
+	unsigned int nth, last = 0, tried = 0, errors = 0, survived = 0;
 	unsigned int at_least = op->at_least ?: 1;
 	struct state before;
 
@@ -105,7 +116,7 @@ void sweep_some(const struct op *op, unsigned int stride)
 	if (op->undo)
 		op->undo();
 	state_read(&before);
-	for (nth = 1; nth < MOST; nth += rnd_in(1, stride), tried++) {
+	for (nth = 1; nth < MOST; nth += step(nth, stride), tried++) {
 		bool hit;
 		int err;
 
@@ -124,14 +135,15 @@ void sweep_some(const struct op *op, unsigned int stride)
 		check_same(&before);
 		if (!hit)
 			break;
+		last = nth;
 	}
 	context("%s", "");
-	note("%s: %u faults, %u failed, %u survived", op->name, tried, errors,
-	     survived);
+	note("%s: %u faults of %u, %u failed, %u survived", op->name, tried,
+	     last, errors, survived);
 	CHECK(nth < MOST);
-	if (tried < at_least)
+	if (last < at_least)
 		FAIL("%s: %u faults, not %u: what is to fail is not asked for any more",
-		     op->name, tried, at_least);
+		     op->name, last, at_least);
 }
 
 void sweep(const struct op *op)

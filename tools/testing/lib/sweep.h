@@ -29,7 +29,7 @@ struct op {
 void sweeps_begin(struct link *link);
 void sweeps_end(struct link *link);
 
-/* Until there is no fault left to hit. */
+/* Until there is no fault left to hit; with `--seconds 1' not each of the later ones. */
 void sweep(const struct op *op);
 /* The same in random steps of up to @stride, where most faults are not ours. */
 void sweep_some(const struct op *op, unsigned int stride);
