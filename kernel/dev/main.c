@@ -18,7 +18,7 @@ u32 pinion_vendor_part_id = 1;
 module_param_named(vendor_part_id, pinion_vendor_part_id, uint, 0644);
 MODULE_PARM_DESC(vendor_part_id, "vendor_part_id likewise (default 1)");
 
-/* Whoever loads the module wants to know now, not at the first rdma link add. */
+/* Fail modprobe, rather than each `rdma link add' later. */
 static int __init prove_parent(void)
 {
 	struct device *parent = pinion_parent_create("pinion");

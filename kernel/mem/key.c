@@ -242,7 +242,7 @@ out:
 
 void pinion_key_leave(struct pinion_pass *pass)
 {
-	/* Whoever waits to close the gate may free the key as soon as we let go. */
+	/* RCU keeps the key: who waits in pinion_key_close() may free it at once. */
 	rcu_read_lock();
 	if (pass->region != pass->key)
 		up_read(&pass->region->gate);

@@ -62,7 +62,7 @@ static u64 hide(struct pinion_stretch *stretch, u64 first, u64 end)
 		slot = pinion_mtt_slot(stretch->mtt, block);
 		if (!*slot)
 			continue;
-		/* Who is elsewhere in the region need not wait for nothing. */
+		/* Close the gate only if a page goes: it stops all users of the region. */
 		if (!hidden++)
 			pinion_key_close(stretch->odp->pager.key);
 		WRITE_ONCE(*slot, LEAVING);

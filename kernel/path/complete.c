@@ -157,7 +157,7 @@ int pinion_cq_switch_ring(struct pinion_cq *cq, struct pinion_ring *ring)
 	u32 head = pinion_ring_user_idx(&cq->ring);
 	u32 copied = 0, used;
 
-	/* Who fills waits for the last few only. More may come than the rings hold. */
+	/* Copy without the lock but for the last few; others may go on to fill the old ring. */
 	for (;;) {
 		spin_lock(&cq->fill_lock);
 		used = pinion_ring_used(cq->tail, head);

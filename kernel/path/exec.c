@@ -69,7 +69,7 @@ static void park(struct pinion_qp *qp, u64 ns)
 		hrtimer_start(&qp->sq.timer, ns_to_ktime(ns), HRTIMER_MODE_REL);
 }
 
-/* Whoever sees the completion may count on the slot. */
+/* Free the slot first: a user who sees the completion may post into it at once. */
 static void finish(struct pinion_qp *qp, enum ib_wc_status status, int syndrome)
 {
 	struct pinion_sq *sq = &qp->sq;
@@ -237,9 +237,9 @@ static void raise_drained(struct pinion_qp *qp)
 }
 
 /*
- * Who asked is inside a system call, or a work item that others stand behind. Some
- * wait for either to end: a change of the queue, its device's removal. Who is killed
- * leaves the rest, too: the queue may be another process's as well.
+ * Runs in the doorbell or in a work item, with exec held. modify_qp, destroy_qp and device
+ * removal wait for us, so stop when one of them does (@wanted), and after TURN_MS. Stop for
+ * a fatal signal, too: a work item goes on, as another process may use the queue.
  */
 static bool turn_is_over(struct pinion_sq *sq, unsigned long end)
 {

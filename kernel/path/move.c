@@ -59,19 +59,19 @@ static void copy(void *to, const void *from, size_t bytes)
 	head = bytes - sizeof(u64);
 	if (head) {
 		memcpy(to, from, head);
-		/* Whoever sees the last bytes sees the others. */
+		/* A reader that polls the last bytes sees the others, too. */
 		smp_wmb();
 	}
 	WRITE_ONCE(*(u64 *)(to + head), *(const u64 *)(from + head));
 }
 
 /*
- * @lacking, one of two cursors inside, misses a page, for the @tries-th time since a byte
- * moved. Both leave.
+ * Leaves both gates and brings the page that @lacking, one of the two cursors, misses, for
+ * the @tries-th time since a byte moved. Sleeps.
  *
- * Who is killed ends between messages, and the one at hand only where it gets nowhere:
- * memory that goes as fast as it comes, or waits for what a signal ends. That is no fault
- * of the memory, which may well be a peer's.
+ * A killed process ends between messages, and within one only after MAX_TRIES: its memory
+ * may go as fast as it comes, or the fault may end with the signal. Neither is a fault of
+ * the memory, which may be a peer's, so @lacking gets no syndrome then.
  */
 static bool fault_in(struct pinion_cursor *lacking, struct pinion_cursor *other, u64 want,
 		     u32 *tries)

@@ -46,7 +46,7 @@ struct pinion_sq {
 	u8 rnr_left;
 	u8 retry_left;
 	bool drain_event;		/* raise SQ_DRAINED when idle */
-	atomic_t wanted;		/* who waits for @exec and is not to wait long */
+	atomic_t wanted;		/* how many wait for @exec: make way */
 	struct hrtimer timer;
 	struct work_struct work;
 
@@ -67,8 +67,8 @@ struct pinion_qp {
 	struct ib_qp ibqp;
 	struct pinion_node *node;
 	/*
-	 * Who performs what the caller cannot. Of each process its own: else requests that
-	 * take for ever would be waited for by strangers, and by the kernel.
+	 * Performs what the doorbell leaves. One for each process: requests may take for ever,
+	 * and nobody but their own process is to wait behind them.
 	 */
 	struct workqueue_struct *wq;
 	struct pinion_users finders;	/* by number, or as a member of a group */

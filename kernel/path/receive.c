@@ -172,7 +172,7 @@ void pinion_flush_recvs(struct pinion_qp *qp)
 	}
 	if (!qp->has_rq)
 		return;
-	/* Who posts while we are at it rings the doorbell; the peers must not wait for that. */
+	/* Only what is there now: a user who goes on posting must not keep the lock from peers. */
 	for (left = pinion_recvq_count(&qp->rq); left; left--) {
 		if (pinion_recvq_take(&qp->rq, qp->resp.recv) == -ENOENT)
 			break;

@@ -40,7 +40,7 @@ static int take_locked(struct pinion_recvq *rq, struct pinion_recv *recv)
 	if (tail == rq->head || !pinion_ring_sane(tail, rq->head, rq->ring.entries))
 		return -ENOENT;
 	err = copy_request(pinion_ring_at(&rq->ring, rq->head), rq->max_sge, recv);
-	/* Who moves the ring looks without the lock. */
+	/* The switch of rings at a resize reads it without the lock. */
 	WRITE_ONCE(rq->head, rq->head + 1);
 	pinion_ring_publish(&rq->ring, rq->head);
 	return err;
