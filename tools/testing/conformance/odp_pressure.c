@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/swap.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -307,6 +309,83 @@ static void a50_oom(void)
 	group_end();
 }
 
+static void *wait_for_the_end(void *unused)
+{
+	(void)unused;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/* Its end takes a while: many threads, and much that is present in an on-demand region. */
+static void slow_to_die(void *arg)
+{
+	struct ibv_sge sge;
+	struct ibv_mr *mr;
+	uint8_t *map;
+	int i;
+
+	device_open();
+	map = mmap(NULL, LEN, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	CHECK(map != MAP_FAILED);
+	mr = MUST(ibv_reg_mr(dev.pd, map, LEN, ODP_ALL));
+	sge = (struct ibv_sge){ (uintptr_t)map, LEN, mr->lkey };
+	CHECK_EQ(ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+			       IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1),
+		 0);
+	for (i = 0; i < 60; i++) {
+		pthread_t thread;
+
+		CHECK_EQ(pthread_create(&thread, NULL, wait_for_the_end, NULL),
+			 0);
+	}
+	CHECK_EQ(write(*(int *)arg, "", 1), 1);
+	for (;;)
+		pause();
+}
+
+/*
+ * Reaped as the kernel does it for want of memory, which must not wait for anybody: who is
+ * asked to give pages up refuses instead, and gives them up when the process ends itself.
+ */
+static void a50_reaped(void)
+{
+	double end = now() + patience(20);
+	int rounds = 0, refused = 0, pipes[2];
+	struct resources before;
+
+	begin();
+	resources_read(&before);
+	for (; refused < 5 && now() < end; rounds++) {
+		int pid, fd, status;
+		char ready;
+
+		CHECK_EQ(pipe(pipes), 0);
+		pid = spawn(slow_to_die, &pipes[1]);
+		close(pipes[1]);
+		CHECK_EQ(read(pipes[0], &ready, 1), 1);
+		close(pipes[0]);
+		fd = syscall(SYS_pidfd_open, pid, 0);
+		CHECK(fd >= 0);
+		CHECK_EQ(kill(pid, SIGKILL), 0);
+		if (syscall(SYS_process_mrelease, fd, 0)) {
+			if (errno == ENOSYS)
+				skip("no process_mrelease() in this kernel");
+			/* Or it was through. */
+			CHECK(errno == EAGAIN || errno == ESRCH ||
+			      errno == EINVAL);
+			refused += errno == EAGAIN;
+		}
+		close(fd);
+		status = reap(pid);
+		CHECK(WIFSIGNALED(status));
+		resources_await(&before);
+	}
+	note("%d of %d were asked in time", refused, rounds);
+	CHECK(refused);
+}
+
 /* --------------------------------------------------------------- equal pages */
 
 static const char merging[] = "/proc/self/ksm_merging_pages";
@@ -384,6 +463,7 @@ static const struct test tests[] = {
 	LONG_TEST(a45_pressure, "A45 less room than is needed", 90),
 	LONG_TEST(a45_ksm, "A45 equal pages merged", 60),
 	LONG_TEST(a50_oom, "A50 killed for want of memory", 90),
+	TEST(a50_reaped, "A50 reaped when it is killed (class 10)"),
 };
 
 HARNESS_MAIN("On-demand regions short of memory", tests)

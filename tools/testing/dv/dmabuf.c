@@ -145,8 +145,10 @@ static void d9_pinned(void)
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
 	dmabuf = dmabuf_own(SIZE, EXPORTER_NO_PIN);
 	MUST_NOT(umem_of(dmabuf.fd, 0, SIZE, UMEM_ACCESS), EOPNOTSUPP);
+	dmabuf_check_unused(&dmabuf);
 	dmabuf = dmabuf_own(SIZE, EXPORTER_NO_PAGES);
 	MUST_NOT(umem_of(dmabuf.fd, 0, SIZE, UMEM_ACCESS), EOPNOTSUPP);
+	dmabuf_check_unused(&dmabuf);
 	dmabuf = dmabuf_own(SIZE, EXPORTER_SHORT);
 	MUST_NOT(umem_of(dmabuf.fd, 0, SIZE, UMEM_ACCESS), EINVAL);
 	dmabuf_check_unused(&dmabuf);

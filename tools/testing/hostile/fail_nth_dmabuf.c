@@ -61,8 +61,14 @@ static void n15_register(void)
 	}
 }
 
+static void move(void)
+{
+	CHECK_EQ(dmabuf_move(&dmabuf, 0), 0);
+}
+
 static int write_to_it(void)
 {
+	struct exporter_stat stat;
 	struct ibv_sge sge = sge_of(&all, 0, LEN);
 	struct ibv_send_wr wr = {
 		.sg_list = &sge,
@@ -83,12 +89,11 @@ static int write_to_it(void)
 	}
 	/* The fault is spent, so this is as ever. */
 	link_renew(&link_);
+	/* What cannot be used is not mapped, and where it was is forgotten. */
+	stat = dmabuf_stat(&dmabuf);
+	CHECK_EQ(stat.maps, stat.unmaps);
+	move();
 	return err;
-}
-
-static void move(void)
-{
-	CHECK_EQ(dmabuf_move(&dmabuf, 0), 0);
 }
 
 static void n16_moved(void)
