@@ -81,7 +81,8 @@ progress() {
 	not_at_exit "kill $ticker"
 	if ((rc)); then
 		tail -n 15 "$log" >&2
-		why=$(grep -aE '(^|: )(E|[Ee]rror|fatal error):? ' "$log" | tail -n 1) || why=$(tail -n 1 "$log")
+		# The first is the cause of the others.
+		why=$(grep -aE -m 1 '(^|: )(E|[Ee]rror|fatal error):? ' "$log") || why=$(tail -n 1 "$log")
 		die "$what failed after $((SECONDS - start))s${why:+: ${why:0:200}}; all of it is in $log"
 	fi
 	say "$what: done in $((SECONDS - start))s"
