@@ -12,13 +12,13 @@ help:
 	@sed -n 's/^#: \?//p' $(firstword $(MAKEFILE_LIST))
 
 # On two processors; "first" is a machine that has nothing yet.
-#: make demo       show the device at work, in a box        first 5 min, 1.5 GB; 15 s
-#: make check      a selection of the tests, most kernels   first 75 min, 9 GB; 45 min
+#: make demo       show the device at work, in a box        first 8 min, 1.5 GB; 15 s
+#: make check      a selection of the tests, most kernels   first 60 min, 9 GB; 30 min
 #: make check-all  every suite on every bed                 hours
 #: make bench      beside rxe, siw, memcpy and bare pins    10 min; build/bench*.json
 #: make style      checkpatch, W=1, sparse, clang-format, -Wextra, shellcheck, layer rules:
 #:                 2 min, 4 GB
-#: make kunit      the module's unit tests, with lockdep    first 6 min, 1.5 GB; 15 s
+#: make kunit      the module's unit tests, with lockdep    first 9 min, 1.5 GB; 15 s
 #:
 #: make            the next three, as far as this machine can: 1 min, 50 MB
 #: make kernel     the module against KDIR, default: the running kernel's headers

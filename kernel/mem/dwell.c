@@ -4,40 +4,50 @@
  */
 #include "dwell.h"
 
-#if IS_ENABLED(CONFIG_FAULT_INJECTION)
+#ifdef CONFIG_FAULT_INJECTION
 
+#include <linux/atomic.h>
+#include <linux/build_bug.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/minmax.h>
+#include <linux/time64.h>
+#include <linux/types.h>
 
-/* No more than a busy machine may take anyway, so that nothing complains. */
-#define MOST_US	20000
+/*
+ * A copy may dwell 128 times between two moments where it lets others have the
+ * processor: far less than the lockup detectors allow.
+ */
+#define MOST_US	5000U
 
 static u32 dwell_us[PINION_DWELL_NUM_PLACES];
+static atomic_t dwellers;
 
-/* Any context: it may be inside a gate, where nobody sleeps. */
+/* In a gate nobody sleeps, so there the processor is kept busy. */
 void pinion_dwell(enum pinion_dwell_at place)
 {
 	u32 us = min(READ_ONCE(dwell_us[place]), MOST_US);
 
 	if (likely(!us))
 		return;
-	mdelay(us / USEC_PER_MSEC);
-	udelay(us % USEC_PER_MSEC);
+	atomic_inc(&dwellers);
+	if (place == PINION_DWELL_PEER) {
+		fsleep(us);
+	} else {
+		mdelay(us / USEC_PER_MSEC);
+		udelay(us % USEC_PER_MSEC);
+	}
+	atomic_dec(&dwellers);
 }
 
 void pinion_dwell_add_files(struct dentry *root)
 {
-	static const char *const names[] = {
-		[PINION_DWELL_COPY]	= "dwell_copy_us",
-		[PINION_DWELL_CHILD]	= "dwell_child_us",
-		[PINION_DWELL_PEER]	= "dwell_peer_us",
-	};
-	int i;
+	static_assert(PINION_DWELL_NUM_PLACES == 3);
 
-	static_assert(ARRAY_SIZE(names) == PINION_DWELL_NUM_PLACES);
-	for (i = 0; i < PINION_DWELL_NUM_PLACES; i++)
-		debugfs_create_u32(names[i], 0600, root, &dwell_us[i]);
+	debugfs_create_u32("dwell_copy_us", 0600, root, &dwell_us[PINION_DWELL_COPY]);
+	debugfs_create_u32("dwell_child_us", 0600, root, &dwell_us[PINION_DWELL_CHILD]);
+	debugfs_create_u32("dwell_peer_us", 0600, root, &dwell_us[PINION_DWELL_PEER]);
+	debugfs_create_atomic_t("dwellers", 0400, root, &dwellers);
 }
 
 #endif

@@ -8,31 +8,29 @@
 #ifndef PINION_MEM_DWELL_H
 #define PINION_MEM_DWELL_H
 
-#include <linux/kconfig.h>
-
 enum pinion_dwell_at {
-	PINION_DWELL_COPY,	/* in the gates of both sides, both addresses known */
+	PINION_DWELL_COPY,	/* in all gates that a copy needs, its addresses known */
 	PINION_DWELL_CHILD,	/* in a gate, a child of an implicit region found */
-	PINION_DWELL_PEER,	/* a queue pair found that is another's */
+	PINION_DWELL_PEER,	/* a queue pair found that is another's; may sleep */
 	PINION_DWELL_NUM_PLACES
 };
 
 struct dentry;
 
-#if IS_ENABLED(CONFIG_FAULT_INJECTION)
+#ifdef CONFIG_FAULT_INJECTION
 
 void pinion_dwell(enum pinion_dwell_at place);
 
-/* A file for each place below @root, with the microseconds. */
+/* Below @root: for each place the microseconds, and how many dwell just now. */
 void pinion_dwell_add_files(struct dentry *root);
 
 #else
 
-static inline void pinion_dwell_add_files(struct dentry *root)
+static inline void pinion_dwell(enum pinion_dwell_at place)
 {
 }
 
-static inline void pinion_dwell(enum pinion_dwell_at place)
+static inline void pinion_dwell_add_files(struct dentry *root)
 {
 }
 

@@ -32,7 +32,7 @@ struct pinion_pieces;
 #define PINION_KEY_INDEX_SHIFT	8
 #define PINION_KEY_TAG		0xff
 
-/* Rights to store; all others are to read. */
+/* Rights whose use stores, so the pages have to be writable. */
 #define PINION_KEY_WRITING (IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | \
 			    IB_UVERBS_ACCESS_REMOTE_ATOMIC)
 

@@ -237,9 +237,9 @@ static void raise_drained(struct pinion_qp *qp)
 }
 
 /*
- * Runs in the doorbell or in a work item, with exec held. modify_qp, destroy_qp and device
- * removal wait for us, so stop when one of them does (@wanted), and after TURN_MS. Stop for
- * a fatal signal, too: a work item goes on, as another process may use the queue.
+ * Runs in the doorbell, in a work item or in modify_qp, with exec held. Others wait for us in
+ * pinion_sq_interrupt(), so stop when one does (@wanted), and after TURN_MS. Stop for a
+ * fatal signal, too: a work item goes on, as another process may use the queue.
  */
 static bool turn_is_over(struct pinion_sq *sq, unsigned long end)
 {

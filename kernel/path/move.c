@@ -66,12 +66,12 @@ static void copy(void *to, const void *from, size_t bytes)
 }
 
 /*
- * Leaves both gates and brings the page that @lacking, one of the two cursors, misses, for
- * the @tries-th time since a byte moved. Sleeps.
+ * Leaves the gates, of @other too if there is one, and brings the page that @lacking
+ * misses. Sleeps.
  *
- * A killed process ends between messages, and within one only after MAX_TRIES: its memory
- * may go as fast as it comes, or the fault may end with the signal. Neither is a fault of
- * the memory, which may be a peer's, so @lacking gets no syndrome then.
+ * For a killed process the message ends here with an error of the fault, or after MAX_TRIES
+ * pages in a row that were gone again (@tries counts these). Neither is a fault of the
+ * memory, which may be a peer's, so @lacking gets no syndrome.
  */
 static bool fault_in(struct pinion_cursor *lacking, struct pinion_cursor *other, u64 want,
 		     u32 *tries)

@@ -46,7 +46,7 @@ struct pinion_sq {
 	u8 rnr_left;
 	u8 retry_left;
 	bool drain_event;		/* raise SQ_DRAINED when idle */
-	atomic_t wanted;		/* how many wait for @exec: make way */
+	atomic_t wanted;		/* how many wait to interrupt: make way */
 	struct hrtimer timer;
 	struct work_struct work;
 
@@ -67,8 +67,8 @@ struct pinion_qp {
 	struct ib_qp ibqp;
 	struct pinion_node *node;
 	/*
-	 * Performs what the doorbell leaves. One for each process: requests may take for ever,
-	 * and nobody but their own process is to wait behind them.
+	 * Performs what the doorbell leaves. Of the context that made the QP, or of the node for
+	 * kernel users: requests may take for ever, and no other is to wait behind them.
 	 */
 	struct workqueue_struct *wq;
 	struct pinion_users finders;	/* by number, or as a member of a group */

@@ -10,9 +10,9 @@ UNKNOWN=120
 
 duration_file() { echo "$durations/$1.$2.${3:-all}"; } # BED SUITE HOW
 duration_of() { cat "$(duration_file "$@")" 2>/dev/null || echo $UNKNOWN; }
+# Of no weight where the cache cannot be written.
 remember_duration() { # SECONDS BED SUITE HOW
-	mkdir -p "$durations"
-	echo "$1" >"$(duration_file "${@:2}")"
+	{ mkdir -p "$durations" && echo "$1" >"$(duration_file "${@:2}")"; } 2>/dev/null || :
 }
 
 # Of those that take as long, the first stays the first.

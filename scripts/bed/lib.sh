@@ -81,8 +81,10 @@ progress() {
 	not_at_exit "kill $ticker"
 	if ((rc)); then
 		tail -n 15 "$log" >&2
-		# The first is the cause of the others.
-		why=$(grep -aE -m 1 '(^|: )(E|[Ee]rror|fatal error):? ' "$log") || why=$(tail -n 1 "$log")
+		# The first of the last try is the cause of the others.
+		why=$(awk '/ failed \(exit [0-9]*\), again in / { why = "" }
+			why == "" && /(^|: )(E|[Ee]rror|fatal error):? / { why = $0 } END { print why }' "$log")
+		[ -n "$why" ] || why=$(tail -n 1 "$log")
 		die "$what failed after $((SECONDS - start))s${why:+: ${why:0:200}}; all of it is in $log"
 	fi
 	say "$what: done in $((SECONDS - start))s"

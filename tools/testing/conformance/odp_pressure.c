@@ -218,7 +218,7 @@ static void squeezed(void *arg)
 	double end = now() + opt.seconds;
 	struct region r;
 	struct buf *buf;
-	long rounds = 0, out = 0;
+	long rounds = 0, enough = opt.seconds > 1 ? 40 : 20, out = 0;
 
 	group_join();
 	device_open();
@@ -226,7 +226,7 @@ static void squeezed(void *arg)
 	local = region_new(PIECE, 1234, ALL_ACCESS);
 	buf = buf_new(20 << 20, 777);
 	r = region_way(buf, *(bool *)arg);
-	for (; now() < end || rounds < 40; rounds++) {
+	for (; now() < end || rounds < enough; rounds++) {
 		uint64_t at = rnd_below((20 << 20) - PIECE);
 		long swapped;
 
@@ -296,7 +296,7 @@ static void a50_oom(void)
 	group_begin("memory.max", "24M", "0");
 	bystander = victim_start();
 	resources_read(&before);
-	for (round = 0; round < 4; round++) {
+	for (round = 0; round < (opt.seconds > 1 ? 4 : 2); round++) {
 		bool implicit = round & 1;
 
 		context("round %d", round);

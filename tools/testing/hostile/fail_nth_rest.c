@@ -288,7 +288,7 @@ static int map_ring(void)
 static int move_ring(void)
 {
 	void *moved = mremap(made, ring.length, ring.length,
-			     MREMAP_MAYMOVE | MREMAP_DONTUNMAP);
+			     MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
 
 	if (moved == MAP_FAILED)
 		return errno;
