@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Completion queues: sizes, resizing with completions in it, overflow, events,
- * solicited or not, timestamps (items C1 to C14; not those of checklist C).
+ * solicited or not, timestamps (items CQ1 to CQ14).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -57,7 +57,7 @@ static void message(unsigned int flags)
 	post(&link_.a, &wr);
 }
 
-static void c1_sizes(void)
+static void cq1_sizes(void)
 {
 	int most = dev.attr.orig_attr.max_cqe;
 	struct ibv_cq *cq;
@@ -80,14 +80,14 @@ static void c1_sizes(void)
 	CHECK_EQ(ibv_destroy_cq(cq), 0);
 }
 
-static void c1_largest(void)
+static void cq1_largest(void)
 {
 	struct ibv_cq *cq = new_cq(dev.attr.orig_attr.max_cqe, NULL);
 
 	CHECK_EQ(ibv_destroy_cq(cq), 0);
 }
 
-static void c2_busy(void)
+static void cq2_busy(void)
 {
 	struct ibv_cq *cq = new_cq(16, NULL);
 
@@ -97,7 +97,7 @@ static void c2_busy(void)
 	CHECK_EQ(ibv_destroy_cq(cq), 0);
 }
 
-static void c3_resize(void)
+static void cq3_resize(void)
 {
 	struct ibv_cq *cq = new_cq(64, NULL);
 	uint64_t posted = 0, polled = 0;
@@ -125,7 +125,7 @@ static void c3_resize(void)
 }
 
 /* The larger ring cannot be mapped: all is in the old one, and goes on there. */
-static void c3_no_room(void)
+static void cq3_no_room(void)
 {
 	struct ibv_cq *cq = new_cq(64, NULL);
 	int size = cq->cqe, round, i;
@@ -152,7 +152,7 @@ static void c3_no_room(void)
 	CHECK_EQ(await(cq).wr_id, 8);
 }
 
-static void c4_overflow(void)
+static void cq4_overflow(void)
 {
 	struct ibv_async_event event;
 	struct ibv_wc wc;
@@ -187,7 +187,7 @@ static struct ibv_cq *armed_cq(int solicited_only)
 	return cq;
 }
 
-static void c5_events(void)
+static void cq5_events(void)
 {
 	struct ibv_cq *cq = armed_cq(0);
 	int i;
@@ -205,7 +205,7 @@ static void c5_events(void)
 	}
 }
 
-static void c6_solicited(void)
+static void cq6_solicited(void)
 {
 	struct ibv_cq *cq = armed_cq(1);
 
@@ -226,7 +226,7 @@ static void c6_solicited(void)
 	channel_await(channel_);
 }
 
-static void c7_armed_and_resized(void)
+static void cq7_armed_and_resized(void)
 {
 	struct ibv_cq *cq = armed_cq(0);
 
@@ -255,7 +255,7 @@ static void *consume(void *arg)
 }
 
 /* Nobody sleeps on with a completion in the queue. */
-static void c8_no_lost_wakeup(void)
+static void cq8_no_lost_wakeup(void)
 {
 	struct ibv_cq *cq = armed_cq(0);
 	double end = now() + opt.seconds;
@@ -282,7 +282,7 @@ static void c8_no_lost_wakeup(void)
 	note("%lu completions", count);
 }
 
-static void c9_unacknowledged(void)
+static void cq9_unacknowledged(void)
 {
 	struct ibv_cq *cq = armed_cq(0), *got;
 	void *context;
@@ -298,7 +298,7 @@ static void c9_unacknowledged(void)
 	CHECK_EQ(ibv_destroy_comp_channel(channel_), 0);
 }
 
-static void c10_event_pending(void)
+static void cq10_event_pending(void)
 {
 	struct ibv_cq *cq = armed_cq(0);
 
@@ -318,7 +318,7 @@ static uint64_t clock_ns(clockid_t clock)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
-static void c11_timestamps(void)
+static void cq11_timestamps(void)
 {
 	struct ibv_cq_init_attr_ex attr = {
 		.cqe = 64,
@@ -357,7 +357,7 @@ static void c11_timestamps(void)
 	}
 }
 
-static void c12_wrap(void)
+static void cq12_wrap(void)
 {
 	struct ibv_cq *cq = new_cq(4, NULL);
 	struct ibv_wc wcs[3];
@@ -403,7 +403,7 @@ static void *poll_on(void *arg)
 }
 
 /* Several threads poll: each completion is seen once. */
-static void c13_pollers(void)
+static void cq13_pollers(void)
 {
 	static uint8_t seen[MESSAGES];
 	struct poller poller = { .cq = new_cq(256, NULL), .seen = seen };
@@ -425,7 +425,7 @@ static void c13_pollers(void)
 		CHECK_EQ(seen[i], 1);
 }
 
-static void c14_shared(void)
+static void cq14_shared(void)
 {
 	struct ibv_cq *cq = new_cq(64, NULL);
 	struct qp_cfg cfg = { .scq = cq, .rcq = cq };
@@ -456,22 +456,22 @@ static void c14_shared(void)
 }
 
 static const struct test tests[] = {
-	TEST(c1_sizes, "C1 sizes"),
-	TEST(c1_largest, "C1 the largest there may be"),
-	TEST(c2_busy, "C2 in use"),
-	TEST(c3_resize, "C3 resized with completions in it"),
-	TEST(c3_no_room, "C3 resized where there is no room to map it"),
-	TEST(c4_overflow, "C4 overflow"),
-	TEST(c5_events, "C5 events"),
-	TEST(c6_solicited, "C6 solicited events"),
-	TEST(c7_armed_and_resized, "C7 armed, then resized"),
-	TEST(c8_no_lost_wakeup, "C8 no wake-up is lost"),
-	TEST(c9_unacknowledged, "C9 channels and queues"),
-	TEST(c10_event_pending, "C10 the end with an event pending"),
-	TEST(c11_timestamps, "C11 timestamps"),
-	TEST(c12_wrap, "C12 a small queue, many times around"),
-	TEST(c13_pollers, "C13 several threads poll"),
-	TEST(c14_shared, "C14 one queue for several queue pairs"),
+	TEST(cq1_sizes, "CQ1 sizes"),
+	TEST(cq1_largest, "CQ1 the largest there may be"),
+	TEST(cq2_busy, "CQ2 in use"),
+	TEST(cq3_resize, "CQ3 resized with completions in it"),
+	TEST(cq3_no_room, "CQ3 resized where there is no room to map it"),
+	TEST(cq4_overflow, "CQ4 overflow"),
+	TEST(cq5_events, "CQ5 events"),
+	TEST(cq6_solicited, "CQ6 solicited events"),
+	TEST(cq7_armed_and_resized, "CQ7 armed, then resized"),
+	TEST(cq8_no_lost_wakeup, "CQ8 no wake-up is lost"),
+	TEST(cq9_unacknowledged, "CQ9 channels and queues"),
+	TEST(cq10_event_pending, "CQ10 the end with an event pending"),
+	TEST(cq11_timestamps, "CQ11 timestamps"),
+	TEST(cq12_wrap, "CQ12 a small queue, many times around"),
+	TEST(cq13_pollers, "CQ13 several threads poll"),
+	TEST(cq14_shared, "CQ14 one queue for several queue pairs"),
 };
 
 HARNESS_MAIN("Completion queues", tests)

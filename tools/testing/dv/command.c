@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * DEVX commands: what is answered, what is refused and how, and what nobody would send
- * (items X1 to X11).
+ * (items VX1 to VX11).
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -15,7 +15,7 @@
 
 enum { LEN = 50000, BAD_OP = 2, BAD_PARAM = 3, SHORT_IN = 0x50, SHORT_OUT };
 
-static void x1_caps(void)
+static void vx1_caps(void)
 {
 	uint8_t in[16], out[16 + 4096] = {};
 
@@ -40,7 +40,7 @@ static void x1_caps(void)
 }
 
 /* Nothing is claimed, and nothing written that may not be there. */
-static void x11_query_device(void)
+static void vx11_query_device(void)
 {
 	struct {
 		struct mlx5dv_context context;
@@ -59,7 +59,7 @@ static void x11_query_device(void)
 }
 
 /* No opcode but that one; those that make things are for objects. */
-static void x2_other_opcodes(void)
+static void vx2_other_opcodes(void)
 {
 	uint8_t in[PRM_MKEY] = {}, out[PRM_MKEY] = {};
 	uint32_t opcode;
@@ -79,7 +79,7 @@ static void x2_other_opcodes(void)
 	}
 }
 
-static void x3_other_objects(void)
+static void vx3_other_objects(void)
 {
 	uint8_t in[PRM_MKEY] = {}, out[PRM_MKEY] = {};
 	uint32_t opcode;
@@ -98,7 +98,7 @@ static void x3_other_objects(void)
 	}
 }
 
-static void x4_lengths(void)
+static void vx4_lengths(void)
 {
 	uint8_t in[PRM_MKEY] = {}, out[PRM_MKEY] = {};
 
@@ -116,7 +116,7 @@ static void x4_lengths(void)
 }
 
 /* Many of them, each with a number; they count nothing, as there is no flow. */
-static void x10_counters(void)
+static void vx10_counters(void)
 {
 	enum { COUNTERS = 100 };
 	uint8_t in[32], out[32];
@@ -156,7 +156,7 @@ static void x10_counters(void)
 }
 
 /* A domain that only commands know: keys in it serve no queue pair of verbs. */
-static void x5_pd(void)
+static void vx5_pd(void)
 {
 	uint8_t in[16], out[16] = {};
 	struct region local = region_new(LEN, 0, ALL_ACCESS);
@@ -186,7 +186,7 @@ static void x5_pd(void)
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
 }
 
-static void x6_query(void)
+static void vx6_query(void)
 {
 	struct buf *buf = buf_new(LEN, 100);
 	uint8_t in[PRM_MKEY], out[PRM_MKEY] = {};
@@ -220,7 +220,7 @@ static void x6_query(void)
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
 }
 
-static void x7_init_obj(void)
+static void vx7_init_obj(void)
 {
 	struct ibv_cq *cq = MUST(ibv_create_cq(dev.ctx, 1, NULL, NULL, 0));
 	uint64_t room[64]; /* for any answer */
@@ -265,7 +265,7 @@ static int raw_umem(const void *addr, uint64_t length, size_t id_length,
 }
 
 /* Answers that cannot be written undo what they were to tell. */
-static void x8_bad_answers(void)
+static void vx8_bad_answers(void)
 {
 	uint8_t *map = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -298,7 +298,7 @@ static void x8_bad_answers(void)
 }
 
 /* Any of these methods with any of its attributes, of any kind and content. */
-static void x9_garbage(void)
+static void vx9_garbage(void)
 {
 	struct buf *buf = buf_new(LEN, 0);
 	long rounds;
@@ -357,18 +357,18 @@ static void x9_garbage(void)
 }
 
 static const struct test tests[] = {
-	TEST(x1_caps, "X1-capabilities"),
-	LONG_TEST(x2_other_opcodes, "X2-other-commands-have-a-clean-status",
+	TEST(vx1_caps, "VX1-capabilities"),
+	LONG_TEST(vx2_other_opcodes, "VX2-other-commands-have-a-clean-status",
 		  100),
-	TEST(x3_other_objects, "X3-other-objects-have-a-clean-status"),
-	TEST(x4_lengths, "X4-lengths"),
-	TEST(x5_pd, "X5-a-domain-of-commands"),
-	TEST(x6_query, "X6-query"),
-	TEST(x7_init_obj, "X7-numbers-of-verbs-objects"),
-	TEST(x8_bad_answers, "X8-answers-that-cannot-be-written"),
-	TEST(x9_garbage, "X9-garbage"),
-	TEST(x10_counters, "X10-counters-of-flows"),
-	TEST(x11_query_device, "X11-what-the-device-claims"),
+	TEST(vx3_other_objects, "VX3-other-objects-have-a-clean-status"),
+	TEST(vx4_lengths, "VX4-lengths"),
+	TEST(vx5_pd, "VX5-a-domain-of-commands"),
+	TEST(vx6_query, "VX6-query"),
+	TEST(vx7_init_obj, "VX7-numbers-of-verbs-objects"),
+	TEST(vx8_bad_answers, "VX8-answers-that-cannot-be-written"),
+	TEST(vx9_garbage, "VX9-garbage"),
+	TEST(vx10_counters, "VX10-counters-of-flows"),
+	TEST(vx11_query_device, "VX11-what-the-device-claims"),
 };
 
 HARNESS_MAIN("DEVX commands", tests)

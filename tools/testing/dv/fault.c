@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Each call of mlx5dv with its first, second, ... allocation or copy failing. Needs a
- * kernel with fault injection (items D17 and N15 to N21).
+ * kernel with fault injection (items D17 and VN15 to VN21).
  */
 #include <string.h>
 #include <unistd.h>
@@ -60,7 +60,7 @@ static void dereg(void)
 	CHECK_EQ(mlx5dv_devx_umem_dereg(made), 0);
 }
 
-static void n15_umem(void)
+static void vn15_umem(void)
 {
 	begin();
 	/* The only one, so that the table of them has to be made, too. */
@@ -83,14 +83,14 @@ static void destroy(void)
 	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
 }
 
-static void n16_key(void)
+static void vn16_key(void)
 {
 	begin();
 	sweep(&(struct op){ "key of a umem", create, destroy, .at_least = 5 });
 	end();
 }
 
-static void n17_pieces(void)
+static void vn17_pieces(void)
 {
 	struct region region;
 	int i;
@@ -127,7 +127,7 @@ static int caps(void)
 				       sizeof(out));
 }
 
-static void n18_pd(void)
+static void vn18_pd(void)
 {
 	begin();
 	sweep(&(struct op){ "PD", create_pd, destroy, .at_least = 5 });
@@ -168,7 +168,7 @@ static void dereg_direct(void)
 }
 #endif
 
-static void n19_dmabuf(void)
+static void vn19_dmabuf(void)
 {
 	int i;
 
@@ -245,7 +245,7 @@ static void destroy_srq(void)
 	CHECK_EQ(ibv_destroy_srq(srq), 0);
 }
 
-static void n20_queues(void)
+static void vn20_queues(void)
 {
 	begin();
 	domain = own_domain(&own, dev.pd);
@@ -291,7 +291,7 @@ static void close_fd(void)
 }
 #endif
 
-static void n21_uar(void)
+static void vn21_uar(void)
 {
 	struct mlx5dv_devx_uar *first;
 
@@ -312,13 +312,13 @@ static void n21_uar(void)
 }
 
 static const struct test tests[] = {
-	LONG_TEST(n15_umem, "N15-umem", 300),
-	LONG_TEST(n16_key, "N16-key-of-a-umem", 300),
-	LONG_TEST(n17_pieces, "N17-key-of-pieces", 300),
-	LONG_TEST(n18_pd, "N18-PD-and-capabilities", 300),
-	LONG_TEST(n19_dmabuf, "N19-dma-bufs", 300),
-	LONG_TEST(n20_queues, "N20-queues-on-umems", 300),
-	LONG_TEST(n21_uar, "N21-doorbell-pages", 300),
+	LONG_TEST(vn15_umem, "VN15-umem", 300),
+	LONG_TEST(vn16_key, "VN16-key-of-a-umem", 300),
+	LONG_TEST(vn17_pieces, "VN17-key-of-pieces", 300),
+	LONG_TEST(vn18_pd, "VN18-PD-and-capabilities", 300),
+	LONG_TEST(vn19_dmabuf, "VN19-dma-bufs", 300),
+	LONG_TEST(vn20_queues, "VN20-queues-on-umems", 300),
+	LONG_TEST(vn21_uar, "VN21-doorbell-pages", 300),
 };
 
 HARNESS_MAIN("faults in calls of mlx5dv", tests)

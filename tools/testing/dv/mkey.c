@@ -244,7 +244,7 @@ static void d18_offsets(void)
 
 enum { PIECES = 40 };
 
-static void k1_pieces(void)
+static void vk1_pieces(void)
 {
 	struct region parts[3], all, local = region_new(LEN, 9, ALL_ACCESS);
 	struct prm_klm klms[PIECES];
@@ -318,7 +318,7 @@ static void k1_pieces(void)
 }
 
 /* A word is in one piece, or it is not there to be operated on. */
-static void k1_words(void)
+static void vk1_words(void)
 {
 	static const enum ibv_wr_opcode opcodes[] = {
 		IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_ATOMIC_CMP_AND_SWP
@@ -395,7 +395,7 @@ static void k1_words(void)
 	end();
 }
 
-static void k2_bad_pieces(void)
+static void vk2_bad_pieces(void)
 {
 	struct region good = region_new(LEN, 9, ALL_ACCESS);
 	struct region readable = region_new(LEN, 9, IBV_ACCESS_REMOTE_READ);
@@ -454,9 +454,9 @@ static const struct test tests[] = {
 	TEST(d14_read_only, "D14-memory-pinned-to-be-read-is-not-written"),
 	TEST(d15_busy, "D15-dereg-is-refused-while-in-use"),
 	TEST(d18_offsets, "D18-offsets-count-from-the-first-byte"),
-	TEST(k1_pieces, "K1-pieces-of-other-keys"),
-	TEST(k1_words, "K1-atomics-on-pieces"),
-	TEST(k2_bad_pieces, "K2-what-cannot-be-a-piece"),
+	TEST(vk1_pieces, "VK1-pieces-of-other-keys"),
+	TEST(vk1_words, "VK1-atomics-on-pieces"),
+	TEST(vk2_bad_pieces, "VK2-what-cannot-be-a-piece"),
 };
 
 HARNESS_MAIN("keys made by DEVX commands", tests)

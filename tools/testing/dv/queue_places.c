@@ -311,11 +311,11 @@ static void q9_race(void)
 }
 
 static const struct test tests[] = {
-	TEST(q4_places, "D14-Q4-places-in-a-umem-class-26"),
-	TEST(q5_whose, "D14-Q5-D20-umems-that-will-not-do"),
-	TEST(q6_absent, "D14-Q6-a-place-for-no-ring"),
-	TEST(q10_failed, "D14-Q10-a-create-that-fails"),
-	LONG_TEST(q9_race, "D15-Q9-deregistered-meanwhile", 120),
+	TEST(q4_places, "D14-VQ4-places-in-a-umem-class-26"),
+	TEST(q5_whose, "D14-VQ5-D20-umems-that-will-not-do"),
+	TEST(q6_absent, "D14-VQ6-a-place-for-no-ring"),
+	TEST(q10_failed, "D14-VQ10-a-create-that-fails"),
+	LONG_TEST(q9_race, "D15-VQ9-deregistered-meanwhile", 120),
 };
 
 HARNESS_MAIN("places of rings in a umem", tests)

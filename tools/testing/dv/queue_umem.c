@@ -201,8 +201,8 @@ static void q8_same_bytes(void)
 }
 
 static const struct test tests[] = {
-	TEST(q7_dmabuf, "D14-Q7-rings-in-dma-bufs"),
-	TEST(q8_same_bytes, "D14-Q8-rings-on-the-same-bytes"),
+	TEST(q7_dmabuf, "D14-VQ7-rings-in-dma-bufs"),
+	TEST(q8_same_bytes, "D14-VQ8-rings-on-the-same-bytes"),
 };
 
 HARNESS_MAIN("queues in one umem", tests)

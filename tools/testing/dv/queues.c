@@ -195,13 +195,13 @@ static void q10_killed(void)
 }
 
 static const struct test tests[] = {
-	TEST(q1_rc, "D14-Q1-RC-with-all-rings-on-umems"),
-	TEST(q1_rc_srq, "D14-Q1-RC-with-a-shared-receive-queue"),
-	TEST(q1_ud, "D14-Q1-UD"),
-	TEST(q1_ud_srq, "D14-Q1-UD-with-a-shared-receive-queue"),
-	TEST(q2_allocators, "D14-Q2-allocators-that-fail"),
-	TEST(q3_default, "D14-Q3-one-ring-in-the-kernel's-memory"),
-	LONG_TEST(q10_killed, "D13-Q10-killed", 120),
+	TEST(q1_rc, "D14-VQ1-RC-with-all-rings-on-umems"),
+	TEST(q1_rc_srq, "D14-VQ1-RC-with-a-shared-receive-queue"),
+	TEST(q1_ud, "D14-VQ1-UD"),
+	TEST(q1_ud_srq, "D14-VQ1-UD-with-a-shared-receive-queue"),
+	TEST(q2_allocators, "D14-VQ2-allocators-that-fail"),
+	TEST(q3_default, "D14-VQ3-one-ring-in-the-kernel's-memory"),
+	LONG_TEST(q10_killed, "D13-VQ11-killed", 120),
 };
 
 HARNESS_MAIN("queues on umems", tests)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Doorbell pages (UARs): pages of the device to map, to name and to export (items U1 to
- * U3).
+ * Doorbell pages (UARs): pages of the device to map, to name and to export (items VU1 to
+ * VU3).
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -15,7 +15,7 @@ typedef struct mlx5dv_devx_uar *uar_t;
 
 enum { BF, NC, KINDS };
 
-static void u1_alloc(void)
+static void vu1_alloc(void)
 {
 	static const char zeros[PAGE];
 	uar_t uar[50];
@@ -64,7 +64,7 @@ static void traffic(struct link *link, int fd, struct buf *buf)
 }
 #endif
 
-static void u2_export(void)
+static void vu2_export(void)
 {
 #ifdef HAVE_EXPORT
 	struct mlx5dv_devx_umem_in in = {
@@ -121,7 +121,7 @@ static uint64_t write_and_read(struct link *link, int fd, uint64_t number)
 #endif
 
 /* The page lives as long as anybody has it, the object and its context do not. */
-static void u3_outlives(void)
+static void vu3_outlives(void)
 {
 #ifdef HAVE_EXPORT
 	struct ibv_context *other = device_another();
@@ -148,9 +148,9 @@ static void u3_outlives(void)
 }
 
 static const struct test tests[] = {
-	TEST(u1_alloc, "U1-pages-of-either-kind"),
-	TEST(u2_export, "U2-exported-to-this-device"),
-	TEST(u3_outlives, "U3-what-is-exported-outlives-the-page"),
+	TEST(vu1_alloc, "VU1-pages-of-either-kind"),
+	TEST(vu2_export, "VU2-exported-to-this-device"),
+	TEST(vu3_outlives, "VU3-what-is-exported-outlives-the-page"),
 };
 
 HARNESS_MAIN("doorbell pages of mlx5dv", tests)
