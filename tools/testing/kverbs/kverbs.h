@@ -82,4 +82,10 @@ extern struct kunit_case fastreg_cases[];
 int fastreg_init(struct kunit *test);
 void fastreg_exit(struct kunit *test);
 
+/* --------------------------------------------------------------- tests (limits.c) */
+
+extern struct kunit_case limits_cases[];
+int limits_init(struct kunit *test);
+void limits_exit(struct kunit *test);
+
 #endif /* PINION_KVERBS_H */

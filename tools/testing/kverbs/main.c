@@ -54,7 +54,16 @@ static struct kunit_suite fastreg_suite = {
 	.test_cases = fastreg_cases,
 };
 
-kunit_test_suites(&fastreg_suite);
+static struct kunit_suite limits_suite = {
+	.name = "kverbs-limits",
+	.suite_init = suite_init,
+	.suite_exit = suite_exit,
+	.init = limits_init,
+	.exit = limits_exit,
+	.test_cases = limits_cases,
+};
+
+kunit_test_suites(&fastreg_suite, &limits_suite);
 
 MODULE_DESCRIPTION("A kernel user of pinion's verbs, for tests");
 MODULE_LICENSE("Dual BSD/GPL");
