@@ -55,6 +55,14 @@ static struct region region_way(struct buf *buf, bool implicit)
 			  region_reg(dev.pd, buf, ODP_ALL);
 }
 
+static int fetch(const struct region *r)
+{
+	struct ibv_sge sge = sge_of(r, 0, r->buf->length);
+
+	return ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+			     IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
+}
+
 static void set(const char *path, const char *value)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -218,7 +226,7 @@ static void squeezed(void *arg)
 	double end = now() + opt.seconds;
 	struct region r;
 	struct buf *buf;
-	long rounds = 0, enough = opt.seconds > 1 ? 40 : 20, out = 0;
+	long rounds = 0, enough = in_short() ? 20 : 40, out = 0;
 
 	group_join();
 	device_open();
@@ -296,7 +304,7 @@ static void a50_oom(void)
 	group_begin("memory.max", "24M", "0");
 	bystander = victim_start();
 	resources_read(&before);
-	for (round = 0; round < (opt.seconds > 1 ? 4 : 2); round++) {
+	for (round = 0; round < (in_short() ? 2 : 4); round++) {
 		bool implicit = round & 1;
 
 		context("round %d", round);
@@ -320,20 +328,12 @@ static void *wait_for_the_end(void *unused)
 /* Its end takes a while: many threads, and much that is present in an on-demand region. */
 static void slow_to_die(void *arg)
 {
-	struct ibv_sge sge;
-	struct ibv_mr *mr;
-	uint8_t *map;
+	struct region r;
 	int i;
 
 	device_open();
-	map = mmap(NULL, LEN, PROT_READ | PROT_WRITE,
-		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	CHECK(map != MAP_FAILED);
-	mr = MUST(ibv_reg_mr(dev.pd, map, LEN, ODP_ALL));
-	sge = (struct ibv_sge){ (uintptr_t)map, LEN, mr->lkey };
-	CHECK_EQ(ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
-			       IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1),
-		 0);
+	r = region_new(LEN, 0, ODP_ALL);
+	CHECK_EQ(fetch(&r), 0);
 	for (i = 0; i < 60; i++) {
 		pthread_t thread;
 
@@ -341,8 +341,7 @@ static void slow_to_die(void *arg)
 			 0);
 	}
 	CHECK_EQ(write(*(int *)arg, "", 1), 1);
-	for (;;)
-		pause();
+	wait_for_the_end(NULL);
 }
 
 /*
@@ -389,14 +388,6 @@ static void a50_reaped(void)
 /* --------------------------------------------------------------- equal pages */
 
 static const char merging[] = "/proc/self/ksm_merging_pages";
-
-static int fetch(const struct region *r)
-{
-	struct ibv_sge sge = sge_of(r, 0, r->buf->length);
-
-	return ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
-			     IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
-}
 
 static void await_merged(long least)
 {

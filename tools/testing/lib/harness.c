@@ -155,6 +155,11 @@ double patience(double seconds)
 	return seconds * slow();
 }
 
+bool in_short(void)
+{
+	return opt.seconds <= 1;
+}
+
 bool go_on(double end, bool seen_enough)
 {
 	return now() < (seen_enough ? end : end + patience(60));

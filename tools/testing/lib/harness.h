@@ -109,6 +109,8 @@ double now(void);
  */
 unsigned int slow(void);
 double patience(double seconds);
+/* Is the whole run a short one, so that much may be left to the next? */
+bool in_short(void);
 /* Does a test last? Until @end, and on a busy machine until it has seen enough. */
 bool go_on(double end, bool seen_enough);
 /*

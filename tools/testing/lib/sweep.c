@@ -101,11 +101,6 @@ enum {
 	LOOK_AFTER = 6,
 };
 
-static bool in_short(void)
-{
-	return opt.seconds <= 1;
-}
-
 static unsigned int step(unsigned int nth, unsigned int stride)
 {
 	if (in_short() && nth >= ALL_OF_THE_FIRST && stride < SHORT_STRIDE)
