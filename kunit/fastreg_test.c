@@ -197,7 +197,7 @@ static void who_may_not_register_does_not(struct kunit *test)
 	struct pinion_wqe_reg wqe = { .key = mr->key->value };
 
 	KUNIT_ASSERT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
-	KUNIT_EXPECT_EQ(test, pinion_fastreg(&t->keys, &t->other_pd, &wqe), PINION_SYN_KEY_PD);
+	KUNIT_EXPECT_EQ(test, pinion_fastreg(&t->keys, &t->other_pd, &wqe), PINION_SYN_KEY_UNKNOWN);
 	wqe.key ^= 0x100;
 	KUNIT_EXPECT_EQ(test, pinion_fastreg(&t->keys, &t->pd, &wqe), PINION_SYN_KEY_UNKNOWN);
 	wqe.key = plain->value;

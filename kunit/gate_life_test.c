@@ -11,64 +11,82 @@
 
 /* ------------------------------------------------ while somebody is inside */
 
-struct ending {
+struct insider {
+	struct kunit *test;
 	struct pinion_key *key;
-	bool whatever_is_bound;
-	int err;
-	struct completion done;
+	bool binds;		/* a window, when it is late */
 	struct task_struct *task;
+	bool inside, outside;
+	bool over;		/* the call that ends the key has returned */
+	/* and what was seen inside when the gate was closed */
+	bool met_the_end, saw_it_over;
+	int again;
 };
 
-static int ender(void *arg)
+/* Has its processor for itself while it is inside, so what others do they do on another. */
+static int stay_inside(void *arg)
 {
-	struct ending *ending = arg;
+	struct insider *in = arg;
+	u32 value = in->key->value, us;
+	struct pinion_pass pass;
 
-	if (ending->whatever_is_bound)
-		pinion_key_kill(ending->key);
-	else
-		ending->err = pinion_key_kill_unbound(ending->key);
-	complete(&ending->done);
+	if (try_enter(in->test, value, 0, 0, 1, &pass))
+		goto out;
+	WRITE_ONCE(in->inside, true);
+	/* Up to a second; whoever ends the key is on his way. */
+	for (us = 0; us < USEC_PER_SEC && !gate_is_closed_now(in->key); us += 10)
+		udelay(10);
+	in->met_the_end = gate_is_closed_now(in->key);
+	in->again = may_enter(in->test, value, 0, 0, 1);
+	if (in->binds)
+		atomic_inc(&in->key->windows);
+	mdelay(2);
+	in->saw_it_over = READ_ONCE(in->over);
+	WRITE_ONCE(in->outside, true);
+	pinion_key_leave(&pass);
+out:
 	return wait_for_stop();
 }
 
-/* A thread that will end the key. Nobody is inside yet: there one may not allocate. */
-static void prepare_ending(struct kunit *test, struct ending *ending)
-{
-	init_completion(&ending->done);
-	ending->task = kthread_create(ender, ending, "pinion_ender");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(ending->task));
-}
-
-/* It waits at the gate when this returns. */
-static void start_ending(struct kunit *test, struct ending *ending)
+static void start_inside(struct kunit *test, struct insider *in)
 {
 	unsigned long limit = jiffies + msecs_to_jiffies(LIMIT_MS);
+	unsigned int cpu = other_processor(test);
 
-	wake_up_process(ending->task);
-	while (!rwsem_is_contended(&ending->key->gate) && time_before(jiffies, limit))
-		usleep_range(500, 1000);
-	KUNIT_EXPECT_TRUE(test, rwsem_is_contended(&ending->key->gate));
+	in->test = test;
+	in->task = kthread_create(stay_inside, in, "pinion_insider");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(in->task));
+	kthread_bind(in->task, cpu);
+	wake_up_process(in->task);
+	while (!READ_ONCE(in->inside) && time_before(jiffies, limit))
+		cpu_relax();
 }
 
-static void finish_ending(struct ending *ending)
+/* The key's end has been called, and has returned. */
+static void expect_waited(struct kunit *test, struct insider *in)
 {
-	wait_for_completion(&ending->done);
-	kthread_stop(ending->task);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(in->outside));
+	WRITE_ONCE(in->over, true);
+	kthread_stop(in->task);
+	KUNIT_EXPECT_TRUE(test, in->inside);
+	KUNIT_EXPECT_TRUE(test, in->met_the_end);
+	KUNIT_EXPECT_FALSE(test, in->saw_it_over);
+	KUNIT_EXPECT_EQ(test, in->again, -EBUSY);
 }
 
 static void the_end_waits_for_those_inside_and_lets_nobody_in(struct kunit *test)
 {
-	struct ending ending = { .key = new_region(test, 0, 4096, 0), .whatever_is_bound = true };
-	u32 value = ending.key->value;
-	struct pinion_pass pass;
+	struct insider in = { .key = new_region(test, 0, 4096, 0) };
+	struct keys_test *t = test->priv;
+	u32 value = in.key->value;
+	struct pinion_key *looked_at;
 
-	prepare_ending(test, &ending);
-	KUNIT_ASSERT_EQ(test, try_enter(test, value, 0, 0, 1, &pass), 0);
-	start_ending(test, &ending);
-	KUNIT_EXPECT_FALSE(test, completion_done(&ending.done));
-	KUNIT_EXPECT_EQ(test, may_enter(test, value, 0, 0, 1), -EBUSY);
-	pinion_key_leave(&pass);
-	finish_ending(&ending);
+	start_inside(test, &in);
+	/* He looks at it for too long if all goes wrong. */
+	looked_at = pinion_key_get(&t->keys, value);
+	pinion_key_kill(in.key);
+	expect_waited(test, &in);
+	pinion_key_put(looked_at);
 	KUNIT_EXPECT_EQ(test, may_enter(test, value, 0, 0, 1), PINION_SYN_KEY_UNKNOWN);
 }
 
@@ -93,19 +111,14 @@ static void a_dead_key_leads_nowhere(struct kunit *test)
 
 static void a_window_that_came_before_the_gate_closed_is_seen(struct kunit *test)
 {
-	struct ending ending = { .key = new_region(test, 0, 4096, 0) };
-	u32 value = ending.key->value;
-	struct pinion_pass pass;
+	struct insider in = { .key = new_region(test, 0, 4096, 0), .binds = true };
+	u32 value = in.key->value;
 
-	prepare_ending(test, &ending);
-	KUNIT_ASSERT_EQ(test, try_enter(test, value, 0, 0, 1, &pass), 0);
-	start_ending(test, &ending);
-	atomic_inc(&ending.key->windows);
-	pinion_key_leave(&pass);
-	finish_ending(&ending);
-	KUNIT_EXPECT_EQ(test, ending.err, -EBUSY);
+	start_inside(test, &in);
+	KUNIT_EXPECT_EQ(test, pinion_key_kill_unbound(in.key), -EBUSY);
+	expect_waited(test, &in);
 	KUNIT_ASSERT_EQ(test, may_enter(test, value, 0, 0, 1), 0);
-	atomic_dec(&ending.key->windows);
+	atomic_dec(&in.key->windows);
 }
 
 /* ----------------------------------------- many lives, one after the other */

@@ -6,6 +6,7 @@
  */
 #include <linux/completion.h>
 
+#include "../kernel/mem/gate.c"
 #include "../kernel/mem/mtt.h"
 #include "../kernel/mem/window.h"
 #include "movers.h"
@@ -158,7 +159,7 @@ static u32 change_meaning(struct changing *c, u32 i, struct rnd_state *rnd)
 	WRITE_ONCE(key->base, meaning->base);
 	linger(rnd);
 	WRITE_ONCE(key->rights, meaning->rights);
-	cond_resched();
+	linger(rnd);
 	WRITE_ONCE(key->mtt, meaning->mtt);
 	linger(rnd);
 	WRITE_ONCE(key->length, meaning->length);
@@ -222,13 +223,11 @@ static void expect_wait(struct kunit *test, u32 value, struct pinion_key *gate)
 	struct task_struct *task;
 
 	init_completion(&w.done);
-	/* Not at a closed gate, where nobody may allocate. */
-	task = kthread_create(waiter, &w, "pinion_waiter");
+	shut(gate);
+	task = kthread_run(waiter, &w, "pinion_waiter");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	pinion_key_close(gate);
-	wake_up_process(task);
 	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&w.done, msecs_to_jiffies(20)), 0);
-	pinion_key_open(gate);
+	unshut(gate);
 	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&w.done, msecs_to_jiffies(LIMIT_MS)), 0);
 	kthread_stop(task);
 }
@@ -261,10 +260,139 @@ static void a_wait_for_no_key_is_no_wait(struct kunit *test)
 	struct pinion_key *key = new_region(test, 0, 4096, 0);
 	struct keys_test *t = test->priv;
 
-	pinion_key_close(key);
+	shut(key);
 	pinion_key_wait(&t->keys, key->value ^ 1);
 	pinion_key_wait(&t->keys, key->value ^ 256);
+	unshut(key);
+}
+
+/* Has a processor for itself, until others have seen enough or it is too long for them. */
+struct hog {
+	bool on, enough, over;
+};
+
+#define HOG_MS	300
+
+static int hog(void *arg)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(HOG_MS);
+	struct hog *hog = arg;
+
+	WRITE_ONCE(hog->on, true);
+	while (!READ_ONCE(hog->enough) && time_before(jiffies, end))
+		cpu_relax();
+	WRITE_ONCE(hog->over, true);
+	return wait_for_stop();
+}
+
+static struct task_struct *start_on(struct kunit *test, unsigned int cpu, int (*function)(void *),
+				    void *arg, const char *name)
+{
+	struct task_struct *task = kthread_create(function, arg, "%s", name);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	kthread_bind(task, cpu);
+	return task;
+}
+
+/* The gate opens, and who waited does not get a processor: that is nobody else's business. */
+static void who_closes_does_not_wait_for_who_waited(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0, 4096, 0);
+	unsigned int cpu = other_processor(test);
+	struct keys_test *t = test->priv;
+	struct waiting w = { .keys = &t->keys, .value = key->value };
+	struct task_struct *waits, *hogs;
+	bool over, waited;
+	struct hog h = {};
+
+	init_completion(&w.done);
+	waits = start_on(test, cpu, waiter, &w, "pinion_waiter");
+	hogs = start_on(test, cpu, hog, &h, "pinion_hog");
+	sched_set_fifo(hogs);
+	shut(key);
+	wake_up_process(waits);
+	KUNIT_EXPECT_TRUE(test, sleeps(waits));
+	wake_up_process(hogs);
+	while (!READ_ONCE(h.on))
+		usleep_range(100, 200);
+	unshut(key);
+	pinion_key_close(key);
+	over = READ_ONCE(h.over);
+	waited = completion_done(&w.done);
 	pinion_key_open(key);
+	KUNIT_EXPECT_FALSE(test, over);
+	KUNIT_EXPECT_FALSE(test, waited);
+	WRITE_ONCE(h.enough, true);
+	kthread_stop(hogs);
+	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&w.done, msecs_to_jiffies(LIMIT_MS)), 0);
+	kthread_stop(waits);
+}
+
+/* --------------------------------------------------- who has no business there */
+
+struct refused {
+	struct kunit *test;
+	struct pinion_key *region, *window;
+	struct pinion_wqe_bind bind;
+	struct completion done;
+};
+
+/* Of another's keys, all closed just now: the answer is the same, and comes at once. */
+static int stranger(void *arg)
+{
+	struct refused *r = arg;
+	struct keys_test *t = r->test->priv;
+	struct pinion_wqe_bind bind = r->bind;
+	struct kunit *test = r->test;
+	struct pinion_pass pass;
+	struct pinion_want want = { .pd = &t->other_pd, .key = r->region->value, .length = 1 };
+
+	KUNIT_EXPECT_EQ(test, pinion_key_enter(&t->keys, &want, &pass), PINION_SYN_KEY_UNKNOWN);
+	KUNIT_EXPECT_EQ(test, pinion_key_ask(&t->keys, &want), PINION_SYN_KEY_UNKNOWN);
+	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->other_pd, r->region->value, 0),
+			PINION_SYN_KEY_UNKNOWN);
+	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->other_pd, r->window->value, 0),
+			PINION_SYN_KEY_UNKNOWN);
+	/* Of one's own, too, if it is none to be invalidated; and nobody's is the null key. */
+	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->pd, r->region->value, 0),
+			PINION_SYN_KEY_RIGHTS);
+	KUNIT_EXPECT_NE(test, pinion_key_invalidate(&t->keys, &t->pd, t->keys.null->value, 0), 0);
+	KUNIT_EXPECT_NE(test, pinion_key_invalidate(&t->keys, NULL, t->keys.null->value, 0), 0);
+	KUNIT_EXPECT_EQ(test, pinion_window_bind(&t->keys, &t->other_pd, TEST_QPN, &bind),
+			PINION_SYN_KEY_UNKNOWN);
+	bind.mw_rkey = r->region->value;
+	KUNIT_EXPECT_EQ(test, pinion_window_bind(&t->keys, &t->pd, TEST_QPN, &bind),
+			PINION_SYN_KEY_UNKNOWN);
+	complete(&r->done);
+	return wait_for_stop();
+}
+
+static void who_is_refused_anyway_neither_closes_a_gate_nor_waits_at_one(struct kunit *test)
+{
+	struct refused r = {
+		.test = test,
+		.region = new_region(test, 0, 4096, IB_ACCESS_MW_BIND),
+		.window = new_window(test, IB_MW_TYPE_2)->key,
+	};
+	struct keys_test *t = test->priv;
+	struct task_struct *task;
+
+	r.bind = (struct pinion_wqe_bind){
+		.length = 4096, .mr_lkey = r.region->value, .mw_rkey = r.window->value,
+		.new_rkey = r.window->value,
+	};
+	init_completion(&r.done);
+	shut(r.region);
+	shut(r.window);
+	shut(t->keys.null);
+	task = kthread_run(stranger, &r, "pinion_stranger");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&r.done, msecs_to_jiffies(LIMIT_MS)), 0);
+	unshut(r.region);
+	unshut(r.window);
+	unshut(t->keys.null);
+	kthread_stop(task);
 }
 
 /* Its number is no key, however busy the key of that index is. */
@@ -308,19 +436,16 @@ static void expect_too_late(struct kunit *test, struct renaming *r, struct pinio
 {
 	struct keys_test *t = test->priv;
 	struct task_struct *task;
-	u32 tries = 0;
 
 	r->keys = &t->keys;
 	r->pd = &t->pd;
 	init_completion(&r->done);
-	task = kthread_create(latecomer, r, "pinion_latecomer");
+	shut(key);
+	task = kthread_run(latecomer, r, "pinion_latecomer");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	pinion_key_close(key);
-	wake_up_process(task);
-	while (!rwsem_is_contended(&key->gate) && tries++ < 10000)
-		usleep_range(500, 1000);
+	KUNIT_EXPECT_TRUE(test, sleeps(task));
 	WRITE_ONCE(key->value, key->value ^ 1);
-	pinion_key_open(key);
+	unshut(key);
 	wait_for_completion(&r->done);
 	kthread_stop(task);
 	KUNIT_EXPECT_EQ(test, r->syndrome, PINION_SYN_KEY_UNKNOWN);
@@ -352,6 +477,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_wait_ends_when_the_gate_opens),
 	KUNIT_CASE(a_wait_for_a_window_is_for_its_region_too),
 	KUNIT_CASE(a_wait_for_no_key_is_no_wait),
+	KUNIT_CASE(who_closes_does_not_wait_for_who_waited),
+	KUNIT_CASE(who_is_refused_anyway_neither_closes_a_gate_nor_waits_at_one),
 	KUNIT_CASE(another_tag_is_refused_at_a_closed_gate),
 	KUNIT_CASE(who_comes_too_late_changes_nothing),
 	{}

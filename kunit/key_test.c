@@ -12,10 +12,10 @@ static void a_foreign_pd_is_refused(struct kunit *test)
 	struct keys_test *t = test->priv;
 
 	key->pd = &t->other_pd;
-	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 0, 1), PINION_SYN_KEY_PD);
-	KUNIT_EXPECT_EQ(test, may_enter_remote(test, key->value, 0, 0, 1), PINION_SYN_KEY_PD);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 0, 1), PINION_SYN_KEY_UNKNOWN);
+	KUNIT_EXPECT_EQ(test, may_enter_remote(test, key->value, 0, 0, 1), PINION_SYN_KEY_UNKNOWN);
 	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->pd, key->value, 0),
-			PINION_SYN_KEY_PD);
+			PINION_SYN_KEY_UNKNOWN);
 }
 
 static u32 rights_of(u32 bits)

@@ -161,13 +161,33 @@ static inline u32 generation_of(struct kunit *test, u32 value, u64 addr)
 	return pass.generation;
 }
 
-/* Is nobody inside? */
-static inline bool gate_is_free(struct pinion_key *key)
+static inline bool gate_is_closed_now(const struct pinion_key *key)
 {
-	if (!down_write_trylock(&key->gate))
-		return false;
-	up_write(&key->gate);
-	return true;
+	return test_bit(PINION_GATE_CLOSED, &key->gate.state);
+}
+
+/* Open, and nobody inside? */
+static inline bool gate_is_free(const struct pinion_key *key)
+{
+	int cpu, slot;
+
+	for_each_possible_cpu(cpu)
+		for (slot = 0; slot < PINION_GATE_DEPTH; slot++)
+			if (READ_ONCE(per_cpu(pinion_gate_slots, cpu).inside[slot]) == &key->gate)
+				return false;
+	return !gate_is_closed_now(key);
+}
+
+/* Closed by somebody who is off the processor; nobody is inside. What no code of ours does. */
+static inline void shut(struct pinion_key *key)
+{
+	set_bit(PINION_GATE_CLOSED, &key->gate.state);
+	smp_mb__after_atomic();
+}
+
+static inline void unshut(struct pinion_key *key)
+{
+	clear_and_wake_up_bit(PINION_GATE_CLOSED, &key->gate.state);
 }
 
 #endif

@@ -66,6 +66,27 @@ static inline struct movers *start_movers(struct kunit *test, int (*function)(vo
 	return movers;
 }
 
+/* Two processors, one for this thread and one for others; without a second the test is skipped. */
+static inline unsigned int other_processor(struct kunit *test)
+{
+	unsigned int mine = cpumask_first(cpu_online_mask);
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "one processor");
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(mine)), 0);
+	return cpumask_next(mine, cpu_online_mask);
+}
+
+/* Until it sleeps for what it waits for. */
+static inline bool sleeps(struct task_struct *task)
+{
+	unsigned long limit = jiffies + msecs_to_jiffies(LIMIT_MS);
+
+	while (READ_ONCE(task->__state) != TASK_UNINTERRUPTIBLE && time_before(jiffies, limit))
+		usleep_range(500, 1000);
+	return READ_ONCE(task->__state) == TASK_UNINTERRUPTIBLE;
+}
+
 /* The end of a thread whose work is done; the module stays as long as it runs. */
 static inline int wait_for_stop(void)
 {

@@ -187,13 +187,13 @@ static void queue_window_and_region_share_a_pd(struct kunit *test)
 	struct keys_test *t = test->priv;
 
 	pair.window->pd = &t->other_pd;
-	expect_refused(test, &pair, &bind, PINION_SYN_KEY_PD);
+	expect_refused(test, &pair, &bind, PINION_SYN_KEY_UNKNOWN);
 	pair.window->pd = &t->pd;
 	pair.region->pd = &t->other_pd;
-	expect_refused(test, &pair, &bind, PINION_SYN_KEY_PD);
+	expect_refused(test, &pair, &bind, PINION_SYN_KEY_UNKNOWN);
 	/* The two agree, but not with the queue. */
 	pair.window->pd = &t->other_pd;
-	expect_refused(test, &pair, &bind, PINION_SYN_KEY_PD);
+	expect_refused(test, &pair, &bind, PINION_SYN_KEY_UNKNOWN);
 }
 
 /* C10-73 */

@@ -158,10 +158,10 @@ static void type_2_is_open_to_the_queue_it_was_bound_on(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, bind_on(test, OTHER_QPN, &bind), 0);
 	KUNIT_EXPECT_EQ(test, may_enter_remote(test, bind.new_rkey, 0, BASE, 1),
-			PINION_SYN_KEY_PD);
+			PINION_SYN_KEY_STATE);
 	/* Its peer may end it, another's may not. */
 	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->pd, bind.new_rkey, TEST_QPN),
-			PINION_SYN_KEY_PD);
+			PINION_SYN_KEY_STATE);
 	KUNIT_EXPECT_EQ(test, pair.window->state, PINION_KEY_VALID);
 	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->pd, bind.new_rkey, OTHER_QPN),
 			0);

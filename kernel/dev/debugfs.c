@@ -39,18 +39,21 @@ static const char *name_of(const char *const *names, size_t num, unsigned int i)
 	return i < num && names[i] ? names[i] : "?";
 }
 
+/* And how far is looked, as nobody is preempted in a gate. */
+#define MAX_BLOCKS	BIT(16)
+
 /* Neighbouring blocks that are neighbours in memory, too, are one line. */
 static void show_runs(struct seq_file *file, const struct pinion_mtt *mtt)
 {
-	u64 block = 0, first, addr;
+	u64 block = 0, last = min(mtt->num_blocks, MAX_BLOCKS), first, addr;
 	int runs;
 
-	for (runs = 0; block < mtt->num_blocks && runs < MAX_RUNS; runs++) {
+	for (runs = 0; block < last && runs < MAX_RUNS; runs++) {
 		first = block;
 		addr = *pinion_mtt_slot(mtt, block);
 		do {
 			block++;
-		} while (block < mtt->num_blocks &&
+		} while (block < last &&
 			 *pinion_mtt_slot(mtt, block) == addr + ((block - first) << mtt->shift));
 		seq_printf(file, "  block %llu+%llu at %#llx\n", first, block - first, addr);
 	}
@@ -71,7 +74,8 @@ static void show_pieces(struct seq_file *file, const struct pinion_mtt *mtt)
 
 static void show_key(struct seq_file *file, struct pinion_key *key)
 {
-	down_read(&key->gate);
+	int slot = pinion_gate_enter_wait(&key->gate);
+
 	seq_printf(file, "%#010x %s %s rights %#x base %#llx length %#llx", key->value,
 		   name_of(kinds, ARRAY_SIZE(kinds), key->kind),
 		   name_of(states, ARRAY_SIZE(states), key->state), key->rights, key->base,
@@ -84,7 +88,7 @@ static void show_key(struct seq_file *file, struct pinion_key *key)
 		show_pieces(file, key->mtt);
 	else if (key->mtt)
 		show_runs(file, key->mtt);
-	up_read(&key->gate);
+	pinion_gate_leave(slot);
 }
 
 static int keys_show(struct seq_file *file, void *unused)

@@ -100,20 +100,20 @@ static int fill_srq(struct sk_buff *msg, struct ib_srq *ibsrq)
 	return put_rows(msg, rows, ARRAY_SIZE(rows));
 }
 
-/* The table may be exchanged meanwhile, but not while the gate is held open. */
+/* The table may be exchanged meanwhile, but not while somebody is inside. */
 static int fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 {
 	struct pinion_key *key = to_pinion_mr(ibmr)->key;
 	struct row rows[] = { { "block_size" }, { "blocks" }, { "first" }, { "windows" } };
+	int slot = pinion_gate_enter_wait(&key->gate);
 
-	down_read(&key->gate);
 	if (key->mtt) {
 		rows[0].value = 1ULL << key->mtt->shift;
 		rows[1].value = key->mtt->num_blocks;
 		rows[2].value = key->mtt->first;
 	}
 	rows[3].value = atomic_read(&key->windows);
-	up_read(&key->gate);
+	pinion_gate_leave(slot);
 	return put_rows(msg, rows, ARRAY_SIZE(rows));
 }
 
@@ -155,10 +155,10 @@ static int fill_stat_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	struct pinion_odp *odp;
 	bool paged, implicit;
 	u64 children = 0;
-	int i;
+	int slot, i;
 
 	/* The region may become a pinned one meanwhile. */
-	down_read(&key->gate);
+	slot = pinion_gate_enter_wait(&key->gate);
 	paged = key->pager;
 	for (i = 0; paged && i < PINION_PAGER_NUM_COUNTS; i++)
 		counts[i] = atomic64_read(&key->pager->counts[i]);
@@ -166,7 +166,7 @@ static int fill_stat_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	implicit = odp && odp->children;
 	if (implicit)
 		children = READ_ONCE(odp->children->count);
-	up_read(&key->gate);
+	pinion_gate_leave(slot);
 	return paged ? put_counts(msg, counts, implicit ? &children : NULL) : 0;
 }
 

@@ -142,12 +142,15 @@ int pinion_fastreg(struct pinion_keys *keys, struct ib_pd *pd,
 
 	if (!key)
 		return PINION_SYN_KEY_UNKNOWN;
+	/* A stranger's is not closed for this. */
+	if (READ_ONCE(key->pd) != pd || !READ_ONCE(key->fastreg)) {
+		pinion_key_put(key);
+		return PINION_SYN_KEY_UNKNOWN;
+	}
 	pinion_key_close(key);
 	mr = key->fastreg;
-	if (!mr || key->state == PINION_KEY_DEAD || !mr->num_pages)
+	if (!mr || key->state == PINION_KEY_DEAD || key->pd != pd || !mr->num_pages)
 		syndrome = PINION_SYN_KEY_UNKNOWN;
-	else if (key->pd != pd)
-		syndrome = PINION_SYN_KEY_PD;
 	else if (key->state != PINION_KEY_FREE || atomic_read(&key->windows))
 		syndrome = PINION_SYN_KEY_STATE;
 	if (!syndrome) {

@@ -31,7 +31,7 @@ struct pinion_key *pinion_key_alloc(struct pinion_keys *keys, enum pinion_key_ki
 	if (!key)
 		goto err_uncount;
 	kref_init(&key->ref);
-	init_rwsem(&key->gate);
+	pinion_gate_init(&key->gate);
 	atomic_set(&key->windows, 0);
 	key->keys = keys;
 	key->kind = kind;
@@ -51,7 +51,7 @@ void pinion_key_publish(struct pinion_key *key)
 	pinion_keys_add(key->keys, key);
 }
 
-static void release(struct kref *ref)
+static void key_release(struct kref *ref)
 {
 	struct pinion_key *key = container_of(ref, struct pinion_key, ref);
 
@@ -60,7 +60,7 @@ static void release(struct kref *ref)
 
 void pinion_key_put(struct pinion_key *key)
 {
-	kref_put(&key->ref, release);
+	kref_put(&key->ref, key_release);
 }
 
 void pinion_key_unbind(struct pinion_key *key)
@@ -75,7 +75,7 @@ void pinion_key_unbind(struct pinion_key *key)
 }
 
 /* The gate is closed, and is opened for those who wait to learn that it is over. */
-static void die(struct pinion_key *key)
+static void key_die(struct pinion_key *key)
 {
 	/* Else a window would lead into freed memory. */
 	WARN_ON_ONCE(atomic_read(&key->windows));
@@ -100,18 +100,18 @@ static void die(struct pinion_key *key)
 void pinion_key_kill(struct pinion_key *key)
 {
 	pinion_key_close(key);
-	die(key);
+	key_die(key);
 }
 
 int pinion_key_kill_unbound(struct pinion_key *key)
 {
 	pinion_key_close(key);
-	/* Binding counts with the gate held open, so this cannot go up behind us. */
+	/* Who binds counts inside the gate, so this cannot go up behind us. */
 	if (atomic_read(&key->windows)) {
 		pinion_key_open(key);
 		return -EBUSY;
 	}
-	die(key);
+	key_die(key);
 	return 0;
 }
 
@@ -146,42 +146,58 @@ struct pinion_key *pinion_key_get_any_tag(struct pinion_keys *keys, u32 value)
 	return key;
 }
 
+/*
+ * Each reason is one word, so it may also be looked at without the gate, which is then not
+ * closed for who is refused anyway.
+ */
+static int key_refuse_invalidation(const struct pinion_key *key, const struct ib_pd *pd,
+				   u32 value, u32 qpn)
+{
+	u32 bound_on = READ_ONCE(key->qpn);
+
+	if (READ_ONCE(key->value) != value || READ_ONCE(key->pd) != pd ||
+	    READ_ONCE(key->state) == PINION_KEY_DEAD)
+		return PINION_SYN_KEY_UNKNOWN;
+	if (qpn && bound_on && bound_on != qpn)
+		return PINION_SYN_KEY_STATE;
+	if (!key->invalidatable)
+		return PINION_SYN_KEY_RIGHTS;
+	if (atomic_read(&key->windows))
+		return PINION_SYN_BIND;
+	return 0;
+}
+
 int pinion_key_invalidate(struct pinion_keys *keys, struct ib_pd *pd, u32 value, u32 qpn)
 {
 	struct pinion_key *key = pinion_key_get(keys, value);
-	int syndrome = 0;
+	int syndrome;
 
 	if (!key)
 		return PINION_SYN_KEY_UNKNOWN;
+	syndrome = key_refuse_invalidation(key, pd, value, qpn);
+	if (syndrome)
+		goto out;
 	pinion_key_close(key);
-	if (key->value != value || key->state == PINION_KEY_DEAD)
-		syndrome = PINION_SYN_KEY_UNKNOWN;
-	else if (key->pd != pd || (qpn && key->qpn && key->qpn != qpn))
-		syndrome = PINION_SYN_KEY_PD;
-	else if (!key->invalidatable)
-		syndrome = PINION_SYN_KEY_RIGHTS;
-	else if (atomic_read(&key->windows))
-		syndrome = PINION_SYN_BIND;
+	/* It may mean something else by now. */
+	syndrome = key_refuse_invalidation(key, pd, value, qpn);
 	if (!syndrome) {
 		key->state = PINION_KEY_FREE;
 		key->qpn = 0;
 		pinion_key_unbind(key);
 	}
 	pinion_key_open(key);
+out:
 	pinion_key_put(key);
 	return syndrome;
 }
 
-/* Why this key refuses, or 0. Both gates are held. */
-static int refuse(const struct pinion_key *key, const struct pinion_want *want)
+int pinion_key_refuse(const struct pinion_key *key, const struct pinion_want *want)
 {
 	if (key->kind == PINION_KEY_NULL && key->value == want->key)
 		return want->remote ? PINION_SYN_KEY_RIGHTS : 0;
-	if (key->value != want->key || key->state == PINION_KEY_DEAD)
+	if (key->value != want->key || key->pd != want->pd || key->state == PINION_KEY_DEAD)
 		return PINION_SYN_KEY_UNKNOWN;
-	if (key->pd != want->pd || (key->qpn && key->qpn != want->qpn))
-		return PINION_SYN_KEY_PD;
-	if (key->state != PINION_KEY_VALID)
+	if (key->state != PINION_KEY_VALID || (key->qpn && key->qpn != want->qpn))
 		return PINION_SYN_KEY_STATE;
 	if (key->kind == PINION_KEY_WINDOW && !want->remote)
 		return PINION_SYN_KEY_RIGHTS;
@@ -193,83 +209,118 @@ static int refuse(const struct pinion_key *key, const struct pinion_want *want)
 	return 0;
 }
 
+/*
+ * Looked at without the gate, and asked again inside. But who names no key, or a
+ * stranger's, has nothing to wait for; nor would pinion_key_wait() find a key of another
+ * value, and its caller try for ever. So would who names a window for its own region: it is
+ * he who has closed its gate.
+ */
+static bool key_is_unknown(const struct pinion_key *key, const struct pinion_want *want)
+{
+	if (!key || READ_ONCE(key->value) != want->key)
+		return true;
+	if (want->region && key->kind != PINION_KEY_REGION)
+		return true;
+	return READ_ONCE(key->pd) != want->pd && key->kind != PINION_KEY_NULL;
+}
+
+/* The key's gate is held, and so is its region's if all is well. */
+static int key_enter_region(struct pinion_key *key, const struct pinion_want *want,
+			    struct pinion_pass *pass)
+{
+	int err = pinion_key_refuse(key, want);
+
+	if (err)
+		return err;
+	pass->key = key;
+	pass->region = key;
+	pass->offset = want->addr - key->base;
+	pass->generation = key->generation;
+	pass->writes = want->rights & PINION_KEY_WRITING;
+	if (key->kind != PINION_KEY_WINDOW)
+		return 0;
+	pass->region = key->region;
+	pass->offset += key->region_offset;
+	err = pinion_gate_enter(&pass->region->gate);
+	if (err < 0)
+		return err;
+	pass->region_slot = err;
+	return 0;
+}
+
 int pinion_key_enter(struct pinion_keys *keys, const struct pinion_want *want,
 		     struct pinion_pass *pass)
 {
-	struct pinion_key *key, *region;
-	int err;
+	struct pinion_key *key;
+	int slot, err;
 
+	/* From here to the gate, inside which RCU goes on. */
 	rcu_read_lock();
 	key = pinion_keys_find_rcu(keys, want->key);
-	/*
-	 * Asked again inside. But who names a key that is none has nothing to wait for:
-	 * pinion_key_wait() would not find it, and its caller try for ever.
-	 */
-	if (!key || READ_ONCE(key->value) != want->key) {
-		err = PINION_SYN_KEY_UNKNOWN;
-		goto out;
+	if (key_is_unknown(key, want)) {
+		rcu_read_unlock();
+		return PINION_SYN_KEY_UNKNOWN;
 	}
-	if (!down_read_trylock(&key->gate)) {
-		err = -EBUSY;
-		goto out;
-	}
-	err = refuse(key, want);
-	if (err)
-		goto err_leave;
-
-	region = key;
-	pass->offset = want->addr - key->base;
-	if (key->kind == PINION_KEY_WINDOW) {
-		region = key->region;
-		pass->offset += key->region_offset;
-		if (!down_read_trylock(&region->gate)) {
-			err = -EBUSY;
-			goto err_leave;
-		}
-	}
-	pass->key = key;
-	pass->region = region;
-	pass->generation = key->generation;
-	pass->writes = want->rights & PINION_KEY_WRITING;
-	goto out;
-
-err_leave:
-	up_read(&key->gate);
-out:
+	slot = pinion_gate_enter(&key->gate);
 	rcu_read_unlock();
+	if (slot < 0)
+		return slot;
+	pass->slot = slot;
+	err = key_enter_region(key, want, pass);
+	if (err)
+		pinion_gate_leave(slot);
 	return err;
 }
 
 void pinion_key_leave(struct pinion_pass *pass)
 {
-	/* RCU keeps the key: who waits in pinion_key_close() may free it at once. */
-	rcu_read_lock();
 	if (pass->region != pass->key)
-		up_read(&pass->region->gate);
-	up_read(&pass->key->gate);
-	rcu_read_unlock();
+		pinion_gate_leave(pass->region_slot);
+	pinion_gate_leave(pass->slot);
 	pass->key = NULL;
+}
+
+/* Waits for @key's gate. Return: a reference to the region of a window that is bound. */
+static struct pinion_key *key_wait_for_region(struct pinion_key *key)
+{
+	struct pinion_key *region;
+	int slot;
+
+	if (key->kind != PINION_KEY_WINDOW) {
+		pinion_gate_wait(&key->gate);
+		return NULL;
+	}
+	slot = pinion_gate_enter_wait(&key->gate);
+	region = key->region;
+	if (region)
+		kref_get(&region->ref);
+	pinion_gate_leave(slot);
+	return region;
 }
 
 void pinion_key_wait(struct pinion_keys *keys, u32 value)
 {
 	struct pinion_key *key = pinion_key_get(keys, value);
-	struct pinion_key *region = NULL;
+	struct pinion_key *region;
 
 	if (!key)
 		return;
-	down_read(&key->gate);
-	if (key->region) {
-		region = key->region;
-		kref_get(&region->ref);
-	}
-	up_read(&key->gate);
+	region = key_wait_for_region(key);
 	pinion_key_put(key);
 	if (!region)
 		return;
-	down_read(&region->gate);
-	up_read(&region->gate);
+	pinion_gate_wait(&region->gate);
 	pinion_key_put(region);
+}
+
+int pinion_key_enter_wait(struct pinion_keys *keys, const struct pinion_want *want,
+			  struct pinion_pass *pass)
+{
+	int err;
+
+	while ((err = pinion_key_enter(keys, want, pass)) == -EBUSY)
+		pinion_key_wait(keys, want->key);
+	return err;
 }
 
 int pinion_key_ask(struct pinion_keys *keys, const struct pinion_want *want)
@@ -277,17 +328,10 @@ int pinion_key_ask(struct pinion_keys *keys, const struct pinion_want *want)
 	struct pinion_pass pass;
 	int err;
 
-	for (;;) {
-		/* As those who move bytes: inside only for a moment. */
-		preempt_disable();
-		err = pinion_key_enter(keys, want, &pass);
-		if (!err)
-			pinion_key_leave(&pass);
-		preempt_enable();
-		if (err != -EBUSY)
-			return err;
-		pinion_key_wait(keys, want->key);
-	}
+	err = pinion_key_enter_wait(keys, want, &pass);
+	if (!err)
+		pinion_key_leave(&pass);
+	return err;
 }
 
 /* One that is not sparse has everything. Without a table, its pager knows, or nothing is there. */

@@ -6,10 +6,11 @@
  * The object behind it is reference counted and freed by RCU, apart from the
  * verbs object (an MR or a window) that owns it.
  *
- * The gate is the only way in. The data path enters (find, trylock, check) and
+ * The gate (gate.h) is the only way in. The data path enters (find, enter, check) and
  * leaves; between the two only bytes move: no sleep, no allocation, no fault.
  * Whatever changes what the key means closes the gate, changes, reopens, so that
- * when it returns nobody acts upon the old meaning.
+ * when it returns nobody acts upon the old meaning. Only who may change a key closes its
+ * gate, which is found out before: a stranger who knows its number stops nobody.
  */
 #ifndef PINION_MEM_KEY_H
 #define PINION_MEM_KEY_H
@@ -18,9 +19,9 @@
 #include <linux/kref.h>
 #include <linux/list_bl.h>
 #include <linux/rcupdate.h>
-#include <linux/rwsem.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 
+#include "gate.h"
 #include "keys.h"
 
 struct ib_pd;
@@ -58,11 +59,9 @@ struct pinion_key {
 	struct hlist_bl_node node;	/* in keys->lists */
 	u32 index;			/* set when it gets there, and kept */
 	enum pinion_key_kind kind;
-	struct kref ref;
-	struct rcu_head rcu;
 	struct pinion_keys *keys;
 
-	struct rw_semaphore gate;
+	struct pinion_gate gate;
 	/* What follows changes only with the gate closed. */
 	u32 value;			/* the whole 32-bit key; 0 before it is published */
 	enum pinion_key_state state;
@@ -78,8 +77,12 @@ struct pinion_key {
 	u64 region_offset;		/* WINDOW: of its first byte in the region */
 	struct pinion_pager *pager;	/* REGION whose pages come and go */
 	struct pinion_mr *fastreg;	/* REGION for fast registration: its list */
-	bool invalidatable;		/* type 2 window, fast-registered region */
+	bool invalidatable;		/* type 2 window, fast-registered region; for good */
+
+	/* And this at any time. The data path does not look at it. */
 	atomic_t windows;		/* REGION: windows bound to it, and pieces lent */
+	struct kref ref;
+	struct rcu_head rcu;
 };
 
 /*
@@ -104,15 +107,15 @@ struct pinion_key *pinion_key_get(struct pinion_keys *keys, u32 value);
 /* The same by the index alone: who is about to give it a new tag. */
 struct pinion_key *pinion_key_get_any_tag(struct pinion_keys *keys, u32 value);
 
-/* Closes the gate; waits for those inside. May sleep. */
+/* Waits for those inside; may sleep. From close to open there is no preemption. */
 static inline void pinion_key_close(struct pinion_key *key)
 {
-	down_write(&key->gate);
+	pinion_gate_close(&key->gate);
 }
 
 static inline void pinion_key_open(struct pinion_key *key)
 {
-	up_write(&key->gate);
+	pinion_gate_open(&key->gate);
 }
 
 /* Let go of the region a window is bound to. The window's gate is closed. */
@@ -128,7 +131,7 @@ int pinion_key_invalidate(struct pinion_keys *keys, struct ib_pd *pd, u32 value,
 
 /* What somebody wants of a key. */
 struct pinion_want {
-	struct ib_pd *pd;
+	const struct ib_pd *pd;
 	u32 qpn;		/* on which QP it arrives: windows of type 2 */
 	u32 key;
 	u32 rights;		/* all of these; 0 is local read */
@@ -136,6 +139,7 @@ struct pinion_want {
 	u64 length;
 	bool whole;		/* all there is, wherever: no range */
 	bool remote;		/* windows serve only remote access */
+	bool region;		/* of a region itself: nothing else will do */
 };
 
 /* Held while bytes move; embedded in a cursor, never allocated. */
@@ -145,12 +149,20 @@ struct pinion_pass {
 	u64 offset;			/* of want.addr in the region */
 	u32 generation;
 	bool writes;
+	s8 slot;			/* of the gates, see pinion_gate_enter() */
+	s8 region_slot;			/* if region != key */
 };
+
+/*
+ * Why @key refuses @want, or 0: an enum pinion_syndrome. A key of another domain is as
+ * unknown as none, so that nobody finds others' keys by trying. Its gate is held.
+ */
+int pinion_key_refuse(const struct pinion_key *key, const struct pinion_want *want);
 
 /*
  * pinion_key_enter - enter a key's gate
  *
- * Return: 0 and the gate is held until pinion_key_leave(); an enum
+ * Return: 0 and the gate is held, and preemption off, until pinion_key_leave(); an enum
  * pinion_syndrome (> 0) if the key refuses; -EBUSY if the gate is closed just
  * now: leave all gates, pinion_key_wait(), and try again.
  */
@@ -160,6 +172,10 @@ void pinion_key_leave(struct pinion_pass *pass);
 
 /* Sleep until the gate of @value is open, or the key gone. No gate is held. */
 void pinion_key_wait(struct pinion_keys *keys, u32 value);
+
+/* The same for who is in no other gate, and may sleep. Return: 0 or a syndrome. */
+int pinion_key_enter_wait(struct pinion_keys *keys, const struct pinion_want *want,
+			  struct pinion_pass *pass);
 
 /* Would it let @want in? Return: 0 or a syndrome. May sleep; no gate is held. */
 int pinion_key_ask(struct pinion_keys *keys, const struct pinion_want *want);

@@ -5,9 +5,10 @@
  *
  * A table entry is written under umem_mutex, after the core has checked that no
  * invalidation came between looking a page up and locking. An invalidation takes
- * umem_mutex, then closes the gate, so that when it returns nobody is copying to or
- * from the pages and nobody will. Filling needs no closed gate: it makes an entry
- * that said nothing say something, in one store.
+ * umem_mutex, takes entries away, then waits for those inside the gate, so that when it
+ * returns nobody is copying to or from the pages and nobody will. Neither it nor filling
+ * closes the gate: an entry that said nothing says something, or the other way round, in
+ * one store.
  *
  * The core looks pages up into a list of its own without any lock. Were there two at it,
  * the slower could write what was true before an invalidation into the list while the
@@ -62,14 +63,13 @@ static u64 hide(struct pinion_stretch *stretch, u64 first, u64 end)
 		slot = pinion_mtt_slot(stretch->mtt, block);
 		if (!*slot)
 			continue;
-		/* Close the gate only if a page goes: it stops all users of the region. */
-		if (!hidden++)
-			pinion_key_close(stretch->odp->pager.key);
 		WRITE_ONCE(*slot, LEAVING);
 		stretch->present--;
+		hidden++;
 	}
+	/* Who has read an entry before is out when this returns; nobody else has to wait. */
 	if (hidden)
-		pinion_key_open(stretch->odp->pager.key);
+		pinion_gate_sync(&stretch->odp->pager.key->gate);
 	return hidden;
 }
 

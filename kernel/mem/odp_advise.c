@@ -9,8 +9,8 @@
  * from the start, one process's slow memory would keep those of all others.
  */
 #include <linux/slab.h>
+#include <rdma/pinion-abi.h>
 
-#include "../logic/range.h"
 #include "odp.h"
 
 /* What waits for its turn beyond that is not worth its memory. */
@@ -33,41 +33,49 @@ struct prefetches {
 	struct ib_sge ranges[] __counted_by(num);
 };
 
-/* Why @key's range cannot be had, or 0. Its gate is held. */
-static int refuse(const struct prefetches *p, const struct pinion_key *key,
-		  const struct ib_sge *range)
+static int advice_errno(int syndrome)
 {
-	if (key->value != range->lkey || key->state == PINION_KEY_DEAD)
-		return -ENOENT;
-	if (key->pd != p->pd)
+	switch (syndrome) {
+	case 0:
+		return 0;
+	case PINION_SYN_KEY_RIGHTS:
 		return -EPERM;
-	if (!pinion_odp_of(key))
-		return -EINVAL;
-	if (p->write && !(key->rights & IB_ACCESS_LOCAL_WRITE))
-		return -EPERM;
-	if (!pinion_range_holds(key->base, key->length, range->addr, range->length))
+	case PINION_SYN_KEY_RANGE:
 		return -EFAULT;
-	return 0;
+	default:
+		return -ENOENT;
+	}
 }
 
 /* With @odp, a user of the region's pages is counted in if all is well. */
 static int find(const struct prefetches *p, const struct ib_sge *range, struct pinion_odp **odp,
 		u64 *offset)
 {
-	struct pinion_key *key = pinion_key_get(p->keys, range->lkey);
+	struct pinion_want want = {
+		.pd = p->pd,
+		.key = range->lkey,
+		.whole = true,
+		.region = true,
+	};
+	struct pinion_pass pass;
 	int err;
 
-	if (!key)
-		return -ENOENT;
-	down_read(&key->gate);
-	err = refuse(p, key, range);
+	/* Of any region of ours we say first whether it is on demand. */
+	err = pinion_key_enter_wait(p->keys, &want, &pass);
+	if (err)
+		return advice_errno(err);
+	want.rights = p->write ? IB_ACCESS_LOCAL_WRITE : 0;
+	want.addr = range->addr;
+	want.length = range->length;
+	want.whole = false;
+	err = pinion_odp_of(pass.region) ? advice_errno(pinion_key_refuse(pass.region, &want)) :
+					   -EINVAL;
 	if (!err && odp) {
-		*odp = pinion_odp_of(key);
-		*offset = range->addr - key->base;
+		*odp = pinion_odp_of(pass.region);
+		*offset = range->addr - pass.region->base;
 		pinion_pager_get(&(*odp)->pager);
 	}
-	up_read(&key->gate);
-	pinion_key_put(key);
+	pinion_key_leave(&pass);
 	return err;
 }
 

@@ -5,7 +5,7 @@
  *
  * Children point at their region and not the other way round but for the list of them,
  * which the region empties when it ends; nobody counts anybody. Movers look the list up
- * inside the region's gate; whoever takes a child off it closes that gate once before it
+ * inside the region's gate; whoever takes a child off it waits for those inside before it
  * frees the child. A child that is filled has a user, and is not taken away.
  *
  * Lock order: children->lock -> mmap_lock (a first notifier), umem_mutex, gate. A notifier
@@ -27,8 +27,7 @@ static void bury(struct pinion_odp *odp, struct list_head *dead)
 	if (list_empty(dead))
 		return;
 	/* Who found one of them before is still inside. */
-	pinion_key_close(odp->pager.key);
-	pinion_key_open(odp->pager.key);
+	pinion_gate_sync(&odp->pager.key->gate);
 	list_for_each_entry_safe(child, next, dead, dead)
 		pinion_stretch_free(child);
 }
@@ -146,7 +145,7 @@ static struct pinion_stretch *make(struct pinion_children *children, unsigned lo
 	return child;
 }
 
-/* Who takes it off the list closes the gate before it is freed. */
+/* Who takes it off the list waits for those inside the gate before it is freed. */
 struct pinion_stretch *pinion_child_at(struct pinion_children *children, u64 offset)
 {
 	return xa_load(&children->stretches, offset >> PINION_CHILD_SHIFT);

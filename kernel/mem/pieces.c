@@ -6,9 +6,9 @@
 #include <linux/overflow.h>
 #include <linux/slab.h>
 #include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/pinion-abi.h>
 
 #include "../logic/devx_cmd.h"
-#include "../logic/range.h"
 #include "key.h"
 #include "mtt.h"
 #include "pieces.h"
@@ -24,46 +24,43 @@ struct pinion_pieces {
 	struct piece piece[] __counted_by(num);
 };
 
-/* May this region, whose gate is held, lend that piece? */
-static int refuse(const struct pinion_key *region, struct ib_pd *pd,
-		  const struct pinion_devx_klm *klm, bool writing)
+/* As a command's status: there is no such region, or it does not have that. */
+static int piece_status(int syndrome)
 {
-	if (region->kind != PINION_KEY_REGION || region->state != PINION_KEY_VALID ||
-	    region->value != klm->key || region->pd != pd)
-		return PINION_DEVX_BAD_RESOURCE;
-	/* What comes and goes cannot be lent. */
-	if (region->pager || region->invalidatable)
-		return PINION_DEVX_BAD_PARAM;
-	if (writing && !(region->rights & IB_UVERBS_ACCESS_LOCAL_WRITE))
-		return PINION_DEVX_BAD_PARAM;
-	if (!klm->length ||
-	    !pinion_range_holds(region->base, region->length, klm->addr, klm->length))
-		return PINION_DEVX_BAD_PARAM;
-	if (atomic_read(&region->windows) >= PINION_MAX_WINDOWS)
-		return PINION_DEVX_LIMIT;
-	return 0;
+	return syndrome == PINION_SYN_KEY_UNKNOWN || syndrome == PINION_SYN_KEY_STATE ?
+		       PINION_DEVX_BAD_RESOURCE :
+		       PINION_DEVX_BAD_PARAM;
 }
 
-static int claim(struct piece *piece, struct pinion_keys *keys, struct ib_pd *pd,
-		 const struct pinion_devx_klm *klm, bool writing)
+static int piece_claim(struct piece *piece, struct pinion_keys *keys, struct ib_pd *pd,
+		       const struct pinion_devx_klm *klm, bool writing)
 {
-	struct pinion_key *region = pinion_key_get(keys, klm->key);
+	struct pinion_want want = {
+		.pd = pd,
+		.key = klm->key,
+		.rights = writing ? IB_UVERBS_ACCESS_LOCAL_WRITE : 0,
+		.addr = klm->addr,
+		.length = klm->length,
+		.region = true,
+	};
+	struct pinion_pass pass;
 	int err;
 
-	if (!region)
-		return PINION_DEVX_BAD_RESOURCE;
-	down_read(&region->gate);
-	err = refuse(region, pd, klm, writing);
-	if (!err)
-		atomic_inc(&region->windows);
-	up_read(&region->gate);
-	if (err) {
-		pinion_key_put(region);
-		return err;
+	err = pinion_key_enter_wait(keys, &want, &pass);
+	if (err)
+		return piece_status(err);
+	/* What comes and goes cannot be lent. */
+	if (pass.region->pager || pass.region->invalidatable || !klm->length) {
+		err = PINION_DEVX_BAD_PARAM;
+	} else if (!atomic_add_unless(&pass.region->windows, 1, PINION_MAX_WINDOWS)) {
+		err = PINION_DEVX_LIMIT;
+	} else {
+		kref_get(&pass.region->ref);
+		piece->region = pass.region;
+		piece->offset = pass.offset;
 	}
-	piece->region = region;
-	piece->offset = klm->addr - region->base;
-	return 0;
+	pinion_key_leave(&pass);
+	return err;
 }
 
 int pinion_pieces_claim(struct pinion_pieces **result, struct pinion_keys *keys,
@@ -83,7 +80,7 @@ int pinion_pieces_claim(struct pinion_pieces **result, struct pinion_keys *keys,
 
 		/* As far as it is claimed. */
 		pieces->num = i + 1;
-		err = claim(&pieces->piece[i], keys, pd, &klm, writing);
+		err = piece_claim(&pieces->piece[i], keys, pd, &klm, writing);
 		pieces->piece[i].start = length;
 		length += klm.length;
 	}

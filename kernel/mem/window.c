@@ -6,7 +6,6 @@
 #include <linux/slab.h>
 #include <rdma/pinion-abi.h>
 
-#include "../logic/range.h"
 #include "window.h"
 
 #define WINDOW_RIGHTS (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
@@ -48,94 +47,75 @@ int pinion_dealloc_mw(struct ib_mw *ibmw)
 	return 0;
 }
 
-/* May the window, whose gate is closed, be bound as asked? */
-static int refuse_window(const struct pinion_key *window, struct ib_pd *pd,
+/*
+ * May the window be bound as asked? Each reason is one word: looked at without the gate, and
+ * once more when it is closed.
+ */
+static int window_refuse(const struct pinion_key *window, struct ib_pd *pd,
 			 const struct pinion_wqe_bind *bind)
 {
 	bool type2 = window->invalidatable;
+	enum pinion_key_state state = READ_ONCE(window->state);
 
-	if (window->kind != PINION_KEY_WINDOW || window->state == PINION_KEY_DEAD ||
-	    window->value != bind->mw_rkey)
+	if (window->kind != PINION_KEY_WINDOW || state == PINION_KEY_DEAD ||
+	    READ_ONCE(window->value) != bind->mw_rkey || READ_ONCE(window->pd) != pd)
 		return PINION_SYN_KEY_UNKNOWN;
-	if (window->pd != pd)
-		return PINION_SYN_KEY_PD;
 	/* A type 2 window is invalidated, not rebound or bound to nothing. */
-	if (type2 && (window->state != PINION_KEY_FREE || !bind->length))
+	if (type2 && (state != PINION_KEY_FREE || !bind->length))
 		return PINION_SYN_BIND;
 	if (bind->access & IB_ZERO_BASED && !type2)
 		return PINION_SYN_BIND;
 	return 0;
 }
 
-/* May this region, whose gate is held, carry such a window? */
-static int refuse_region(const struct pinion_key *region, struct ib_pd *pd,
-			 const struct pinion_wqe_bind *bind)
+/* What a window wants of its region. */
+static struct pinion_want window_want(struct ib_pd *pd, const struct pinion_wqe_bind *bind)
 {
 	u32 modifies = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC;
 
-	if (region->kind != PINION_KEY_REGION || region->state != PINION_KEY_VALID ||
-	    region->value != bind->mr_lkey)
-		return PINION_SYN_KEY_UNKNOWN;
-	if (region->pd != pd)
-		return PINION_SYN_KEY_PD;
-	if (!(region->rights & IB_ACCESS_MW_BIND) || region->rights & IB_ZERO_BASED)
-		return PINION_SYN_KEY_RIGHTS;
-	if (bind->access & modifies && !(region->rights & IB_ACCESS_LOCAL_WRITE))
-		return PINION_SYN_KEY_RIGHTS;
-	if (!pinion_range_holds(region->base, region->length, bind->addr, bind->length))
-		return PINION_SYN_KEY_RANGE;
-	if (atomic_read(&region->windows) >= PINION_MAX_WINDOWS)
-		return PINION_SYN_BIND;
-	return 0;
+	return (struct pinion_want){
+		.pd = pd,
+		.key = bind->mr_lkey,
+		.rights = IB_ACCESS_MW_BIND |
+			  (bind->access & modifies ? IB_ACCESS_LOCAL_WRITE : 0),
+		.addr = bind->addr,
+		.length = bind->length,
+		/* A window is never a window's region. */
+		.region = true,
+	};
 }
 
-/* Counts the window in, so that the region cannot end or change under it. */
-static int claim_region(struct pinion_keys *keys, struct ib_pd *pd,
+/*
+ * Counts the window in, so that the region cannot end or change under it. The window's gate is
+ * closed: the order is always window, then region, which is only tried. Return: 0, a syndrome
+ * or -EBUSY.
+ */
+static int window_claim(struct pinion_keys *keys, struct ib_pd *pd,
 			const struct pinion_wqe_bind *bind, struct pinion_key **claimed)
 {
-	struct pinion_key *region = pinion_key_get(keys, bind->mr_lkey);
-	int syndrome;
+	struct pinion_want want = window_want(pd, bind);
+	struct pinion_pass pass;
+	int err;
 
-	/* A window is never a window's region; and would be the gate we hold. */
-	if (!region || region->kind != PINION_KEY_REGION) {
-		if (region)
-			pinion_key_put(region);
-		return PINION_SYN_KEY_UNKNOWN;
+	err = pinion_key_enter(keys, &want, &pass);
+	if (err)
+		return err;
+	if (pass.region->rights & IB_ZERO_BASED) {
+		err = PINION_SYN_KEY_RIGHTS;
+	} else if (!atomic_add_unless(&pass.region->windows, 1, PINION_MAX_WINDOWS)) {
+		err = PINION_SYN_BIND;
+	} else {
+		*claimed = pass.region;
+		kref_get(&pass.region->ref);
 	}
-	/* The order is always window, then region. */
-	down_read_nested(&region->gate, SINGLE_DEPTH_NESTING);
-	syndrome = refuse_region(region, pd, bind);
-	if (!syndrome)
-		atomic_inc(&region->windows);
-	up_read(&region->gate);
-	if (syndrome) {
-		pinion_key_put(region);
-		return syndrome;
-	}
-	*claimed = region;
-	return 0;
+	pinion_key_leave(&pass);
+	return err;
 }
 
-int pinion_window_bind(struct pinion_keys *keys, struct ib_pd *pd, u32 qpn,
+/* The window's gate is closed. */
+static void window_set(struct pinion_key *window, struct pinion_key *region, u32 qpn,
 		       const struct pinion_wqe_bind *bind)
 {
-	struct pinion_key *window = pinion_key_get(keys, bind->mw_rkey);
-	struct pinion_key *region = NULL;
-	int syndrome;
-
-	if (!window)
-		return PINION_SYN_KEY_UNKNOWN;
-	if (window->kind != PINION_KEY_WINDOW) {
-		pinion_key_put(window);
-		return PINION_SYN_KEY_UNKNOWN;
-	}
-	pinion_key_close(window);
-	syndrome = refuse_window(window, pd, bind);
-	if (!syndrome && bind->length)
-		syndrome = claim_region(keys, pd, bind, &region);
-	if (syndrome)
-		goto out;
-
 	pinion_key_unbind(window);
 	/* The index stays; of the new key, only the tag is the user's to choose. */
 	WRITE_ONCE(window->value, (window->value & ~PINION_KEY_TAG) |
@@ -148,8 +128,38 @@ int pinion_window_bind(struct pinion_keys *keys, struct ib_pd *pd, u32 qpn,
 	window->generation++;
 	window->region = region;
 	window->region_offset = region ? bind->addr - region->base : 0;
-out:
+}
+
+/* Return: as pinion_window_bind(), or -EBUSY: the region's gate is closed. */
+static int window_try(struct pinion_keys *keys, struct pinion_key *window, struct ib_pd *pd,
+		      u32 qpn, const struct pinion_wqe_bind *bind)
+{
+	struct pinion_key *region = NULL;
+	int err;
+
+	err = window_refuse(window, pd, bind);
+	if (err)
+		return err;
+	pinion_key_close(window);
+	err = window_refuse(window, pd, bind);
+	if (!err && bind->length)
+		err = window_claim(keys, pd, bind, &region);
+	if (!err)
+		window_set(window, region, qpn, bind);
 	pinion_key_open(window);
+	return err;
+}
+
+int pinion_window_bind(struct pinion_keys *keys, struct ib_pd *pd, u32 qpn,
+		       const struct pinion_wqe_bind *bind)
+{
+	struct pinion_key *window = pinion_key_get(keys, bind->mw_rkey);
+	int err;
+
+	if (!window)
+		return PINION_SYN_KEY_UNKNOWN;
+	while ((err = window_try(keys, window, pd, qpn, bind)) == -EBUSY)
+		pinion_key_wait(keys, bind->mr_lkey);
 	pinion_key_put(window);
-	return syndrome;
+	return err;
 }

@@ -3,7 +3,6 @@
  * Cursors: from (key, address, length) to runs of memory. Never touches a byte of
  * payload; path/move.c does.
  */
-#include <linux/preempt.h>
 #include <rdma/ib_verbs.h>
 
 #include "../mem/pager.h"
@@ -79,17 +78,13 @@ int pinion_cursor_enter(struct pinion_cursor *cursor, u64 need)
 	/* The sum above may have wrapped; the key's bounds refuse what is left of it. */
 	if (cursor->want.addr < sge->addr)
 		return refuse(cursor, PINION_SYN_KEY_RANGE);
-	/* Whoever closes the gate waits for us, and for nobody who is more urgent. */
-	preempt_disable();
 	err = pinion_key_enter(cursor->keys, &cursor->want, &cursor->pass);
 	if (!err && cursor->begun && cursor->generation != cursor->pass.generation) {
 		pinion_key_leave(&cursor->pass);
 		err = PINION_SYN_KEY_STATE;
 	}
-	if (err) {
-		preempt_enable();
+	if (err)
 		return err > 0 ? refuse(cursor, err) : err;
-	}
 	cursor->begun = true;
 	cursor->generation = cursor->pass.generation;
 	cursor->inside = true;
@@ -102,7 +97,6 @@ void pinion_cursor_leave(struct pinion_cursor *cursor)
 	if (!cursor->inside)
 		return;
 	pinion_key_leave(&cursor->pass);
-	preempt_enable();
 	cursor->inside = false;
 }
 
