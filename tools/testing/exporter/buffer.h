@@ -21,6 +21,7 @@ struct buffer {
 	u32 flags;
 	bool revoked;
 	int error[EXPORTER_STEPS];
+	u32 map_fails;			/* so often more; 0: always, if there is an error */
 	struct page **graves[MAX_GRAVES];
 	unsigned int next_grave;
 	u64 maps, unmaps, pins, unpins, moves, late, touched;

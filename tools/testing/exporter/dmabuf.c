@@ -105,8 +105,13 @@ static struct sg_table *exporter_map(struct dma_buf_attachment *attach,
 	int err;
 
 	dma_resv_assert_held(attach->dmabuf->resv);
-	if (buffer->error[EXPORTER_MAP])
-		return ERR_PTR(-buffer->error[EXPORTER_MAP]);
+	if (buffer->error[EXPORTER_MAP]) {
+		int error = buffer->error[EXPORTER_MAP];
+
+		if (buffer->map_fails && !--buffer->map_fails)
+			buffer->error[EXPORTER_MAP] = 0;
+		return ERR_PTR(-error);
+	}
 	if (buffer->revoked)
 		return ERR_PTR(-ENODEV);
 	sgt = kzalloc(sizeof(*sgt), GFP_KERNEL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * What /dev/pinion_exporter does: it makes dma-bufs that behave as they are told, and
- * counts what importers do with them. All but CREATE name a buffer by its fd.
+ * counts what importers do with them. All but CREATE name a buffer by its fd. And each open
+ * file is memory to be mapped, whose pages can be held back (HOLD).
  */
 #ifndef PINION_EXPORTER_H
 #define PINION_EXPORTER_H
@@ -40,12 +41,12 @@ enum exporter_step {
 	EXPORTER_STEPS,
 };
 
-/* From now on a step fails so; 0: no more. */
+/* From now on a step fails so, or as often as said; error 0: no more. */
 struct exporter_fail {
 	__s32 fd;
 	__u32 step;
 	__s32 error; /* positive errno */
-	__u32 pad;
+	__u32 times; /* 0: always; MAP only */
 };
 
 struct exporter_stat {
@@ -69,5 +70,12 @@ struct exporter_fd {
 #define EXPORTER_STAT _IOWR('x', 5, struct exporter_stat)
 /* Buffers that exist, of anybody. */
 #define EXPORTER_LIVE _IOR('x', 6, __u64)
+
+enum { EXPORTER_SLOW_PAGES = 64 };
+
+/* Who touches a page of this file's waits from now on, until this is taken back with 0. */
+#define EXPORTER_HOLD _IOW('x', 7, __u32)
+/* How many do. */
+#define EXPORTER_WAITING _IOR('x', 8, __u32)
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * An exporter of dma-bufs for tests: moves them on request, takes them away, fails
- * where it is told to, and watches the pages that a buffer has left. For root, in a
- * kernel that can be thrown away.
+ * where it is told to, and watches the pages that a buffer has left. And memory whose pages
+ * do not come. For root, in a kernel that can be thrown away.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-resv.h>
@@ -12,6 +12,7 @@
 #include <linux/workqueue.h>
 
 #include "buffer.h"
+#include "slow.h"
 
 static int stat(struct buffer *buffer, struct exporter_stat *arg)
 {
@@ -39,17 +40,20 @@ static int fail(struct buffer *buffer, const struct exporter_fail *arg)
 		return -EINVAL;
 	dma_resv_lock(buffer->dmabuf->resv, NULL);
 	WRITE_ONCE(buffer->error[arg->step], arg->error);
+	if (arg->step == EXPORTER_MAP)
+		buffer->map_fails = arg->times;
 	dma_resv_unlock(buffer->dmabuf->resv);
 	return 0;
 }
 
 union argument {
-	s32 fd;				/* what all but CREATE and LIVE begin with */
+	s32 fd;				/* what those of buffers but CREATE begin with */
 	struct exporter_create create;
 	struct exporter_move move;
 	struct exporter_fail fail;
 	struct exporter_stat stat;
 	u64 live;
+	u32 hold, waiting;
 };
 
 static int with_buffer(unsigned int cmd, union argument *arg)
@@ -89,6 +93,12 @@ static long exporter_ioctl(struct file *file, unsigned int cmd, unsigned long us
 	} else if (cmd == EXPORTER_LIVE) {
 		arg.live = atomic64_read(&exporter_live);
 		err = 0;
+	} else if (cmd == EXPORTER_HOLD) {
+		exporter_hold(file, arg.hold);
+		err = 0;
+	} else if (cmd == EXPORTER_WAITING) {
+		arg.waiting = exporter_waiting(file);
+		err = 0;
 	} else {
 		err = with_buffer(cmd, &arg);
 	}
@@ -100,6 +110,9 @@ static long exporter_ioctl(struct file *file, unsigned int cmd, unsigned long us
 
 static const struct file_operations exporter_fops = {
 	.owner = THIS_MODULE,
+	.open = exporter_open,
+	.release = exporter_close,
+	.mmap = exporter_mmap_slow,
 	.unlocked_ioctl = exporter_ioctl,
 };
 

@@ -205,6 +205,17 @@ void dmabuf_fail(const struct dmabuf *dmabuf, enum exporter_step step,
 	CHECK_EQ(ask(EXPORTER_FAIL, &arg), 0);
 }
 
+void dmabuf_fail_maps(const struct dmabuf *dmabuf, int error,
+		      unsigned int times)
+{
+	struct exporter_fail arg = { .fd = dmabuf->fd,
+				     .step = EXPORTER_MAP,
+				     .error = error,
+				     .times = times };
+
+	CHECK_EQ(ask(EXPORTER_FAIL, &arg), 0);
+}
+
 struct exporter_stat dmabuf_stat(const struct dmabuf *dmabuf)
 {
 	struct exporter_stat arg = { .fd = dmabuf->fd };

@@ -46,6 +46,9 @@ int dmabuf_move(const struct dmabuf *dmabuf, unsigned int delay_ms);
 void dmabuf_revoke(const struct dmabuf *dmabuf);
 void dmabuf_fail(const struct dmabuf *dmabuf, enum exporter_step step,
 		 int error);
+/* So the next so many mappings do, and no others. */
+void dmabuf_fail_maps(const struct dmabuf *dmabuf, int error,
+		      unsigned int times);
 struct exporter_stat dmabuf_stat(const struct dmabuf *dmabuf);
 /* How often it is pinned now. */
 uint64_t dmabuf_pins(const struct dmabuf *dmabuf);
