@@ -28,7 +28,7 @@
 #include "pager.h"
 #include "trace.h"
 
-/* How long a killed process may have to wait for fences before it is noticed. */
+/* How long fences are waited for before it is noticed that nobody wants to know any more. */
 #define FENCE_WAIT (HZ / 10)
 
 struct dmabuf {
@@ -132,8 +132,9 @@ err_unmap:
  * Locks the reservation when all that the exporter has begun to move has arrived. The
  * core would wait with the lock held, and whatever happens to the waiting process.
  */
-static int lock_arrived(struct dma_resv *resv)
+static int lock_arrived(struct dmabuf *dmabuf)
 {
+	struct dma_resv *resv = resv_of(dmabuf);
 	long left;
 
 	for (;;) {
@@ -146,7 +147,8 @@ static int lock_arrived(struct dma_resv *resv)
 				return 0;
 			dma_resv_unlock(resv);
 		}
-		if (fatal_signal_pending(current))
+		/* Who waits may be a work item, which nobody kills, but that the region ends. */
+		if (fatal_signal_pending(current) || READ_ONCE(dmabuf->pager.ending))
 			return -EINTR;
 	}
 }
@@ -157,7 +159,7 @@ static int fault(struct pinion_pager *pager, u64 offset, u64 length, bool write)
 	struct dma_resv *resv = resv_of(dmabuf);
 	int err;
 
-	err = lock_arrived(resv);
+	err = lock_arrived(dmabuf);
 	if (err)
 		return err;
 	/* Somebody else may have been faster. */
@@ -220,7 +222,7 @@ static struct dmabuf *import(struct ib_device *ibdev, u64 offset, u64 length, in
 	}
 	pinion_pager_init(&dmabuf->pager, &pager_ops);
 	/* Errors are to be told now, not to the first message. */
-	err = lock_arrived(resv_of(dmabuf));
+	err = lock_arrived(dmabuf);
 	if (err)
 		goto err_destroy;
 	dmabuf->umem->private = dmabuf;

@@ -6,6 +6,7 @@
 #include <linux/memcontrol.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 
 #include "key.h"
 #include "pager.h"
@@ -61,6 +62,12 @@ void pinion_pager_uncharge(struct mem_cgroup *before)
 	set_active_memcg(before);
 }
 
+/* Who is killed is told anything, which says nothing of the memory. */
+static bool is_passing(int err)
+{
+	return err && fatal_signal_pending(current);
+}
+
 int pinion_pager_fault(struct pinion_pager *pager, u64 offset, u64 length, bool write)
 {
 	struct mem_cgroup *before = pinion_pager_charge(pager);
@@ -68,7 +75,7 @@ int pinion_pager_fault(struct pinion_pager *pager, u64 offset, u64 length, bool 
 
 	err = pager->ops->fault(pager, offset, length, write);
 	pinion_pager_uncharge(before);
-	return err;
+	return is_passing(err) ? -EAGAIN : err;
 }
 
 void pinion_pager_count(struct pinion_pager *pager, enum pinion_pager_count pages,

@@ -47,7 +47,7 @@ struct pinion_pager {
 	const struct pinion_pager_ops *ops;
 	struct pinion_key *key;		/* a reference */
 	struct pinion_users users;	/* who faults, outside any gate */
-	bool ending;			/* who prefetches may stop */
+	bool ending;			/* who brings pages may stop, and nobody minds */
 	struct mem_cgroup *memcg;	/* of who registered the memory */
 	atomic64_t counts[PINION_PAGER_NUM_COUNTS];
 };
@@ -72,6 +72,10 @@ static inline void pinion_pager_get(struct pinion_pager *pager)
 
 void pinion_pager_put(struct pinion_pager *pager);
 
+/*
+ * Return: 0; -EAGAIN, which says nothing of the memory: try again, though not at once and not
+ * with a signal pending; or what is wrong with it.
+ */
 int pinion_pager_fault(struct pinion_pager *pager, u64 offset, u64 length, bool write);
 
 /*

@@ -79,8 +79,12 @@ struct pinion_missing {
 void pinion_cursor_missing(const struct pinion_cursor *cursor, u64 want,
 			   struct pinion_missing *missing);
 
-/* Return: 0 or a negative errno. In no gate; sleeps. */
+/*
+ * Bring it and let go of it, or only that. In no gate, and holding nothing that a stranger
+ * waits for: memory may take for ever. Return: as pinion_pager_fault().
+ */
 int pinion_missing_fault(struct pinion_missing *missing);
+void pinion_missing_put(struct pinion_missing *missing);
 
 void pinion_cursor_advance(struct pinion_cursor *cursor, u64 bytes);
 

@@ -12,6 +12,7 @@
 #include "../mem/window.h"
 #include "complete.h"
 #include "exec.h"
+#include "fault.h"
 #include "local.h"
 #include "loop.h"
 #include "message.h"
@@ -20,12 +21,16 @@
 /* Infinite, in the three-bit retry counters. */
 #define FOREVER 7
 
+/* Until a page is asked for again, where asking came to nothing that says anything of it. */
+#define AGAIN_NS (1000 * NSEC_PER_USEC)
+
 /* How long who performs requests goes on before the work item does, behind others. */
 #define TURN_MS	20
 
 enum step {
 	STEP_DONE,	/* completed, well or badly: go on with the next */
 	STEP_PARKED,
+	STEP_AGAIN,	/* further, but not done: perform it again */
 };
 
 static void limits_of(const struct pinion_qp *qp, struct pinion_wqe_limits *limits)
@@ -52,6 +57,10 @@ static int fetch(struct pinion_qp *qp)
 	sq->length = 0;
 	sq->rnr_left = qp->attr.rnr_retry;
 	sq->retry_left = qp->attr.retry_cnt;
+	sq->begun = false;
+	sq->answered = false;
+	sq->token = 0;
+	sq->fault_err = 0;
 	sq->fetched = true;
 	syndrome = pinion_wqe_check_head(sq->wqe, &limits, &sq->op);
 	if (syndrome)
@@ -129,15 +138,126 @@ static enum step no_answer(struct pinion_qp *qp)
 	return STEP_PARKED;
 }
 
-/* The old value of an atomic goes where its request says. */
-static bool store_answer(struct pinion_qp *qp, struct pinion_msg *msg)
-{
-	struct pinion_cursor answer;
+/* ------------------------------------------------------------ missing pages */
 
-	if (!(msg->op->traits & PINION_OP_WORD) || !(msg->op->traits & PINION_OP_WRITES_SGES))
+static enum step try_later(struct pinion_qp *qp)
+{
+	park(qp, AGAIN_NS);
+	return STEP_PARKED;
+}
+
+/* For the page that sq.fault was to bring, if that was tried: @asked. */
+static enum step await_page(struct pinion_qp *qp, enum pinion_awaits whose, bool asked)
+{
+	if (!asked)
+		return try_later(qp);
+	park(qp, 0);
+	qp->sq.awaits = whose;
+	pinion_fault_wait(qp->sq.fault, qp);
+	return STEP_PARKED;
+}
+
+/* There is sq.fault, or it is to be tried again later. */
+static bool have_fault(struct pinion_sq *sq)
+{
+	if (!sq->fault)
+		sq->fault = pinion_fault_alloc();
+	return sq->fault;
+}
+
+/*
+ * A page of our own, with nothing of the peer's held. A user's queue takes its time for it
+ * here, as a process does that touches its memory. One of a kernel consumer waits: its work
+ * item is one of many that storage is reached through.
+ */
+static enum step bring_own(struct pinion_qp *qp, struct pinion_missing *missing)
+{
+	int err;
+
+	if (!qp->user) {
+		have_fault(&qp->sq);
+		return await_page(qp, PINION_AWAITS_OWN,
+				  pinion_fault_start(qp->sq.fault, qp->faulter, missing, 0));
+	}
+	err = pinion_missing_fault(missing);
+	if (err == -EAGAIN)
+		return try_later(qp);
+	return err ? fail_local(qp, PINION_SYN_FAULT) : STEP_AGAIN;
+}
+
+static enum step await_peer(struct pinion_qp *qp, const struct pinion_msg *msg)
+{
+	if (!msg->fault)
+		return have_fault(&qp->sq) ? STEP_AGAIN : try_later(qp);
+	return await_page(qp, PINION_AWAITS_PEER, msg->asked);
+}
+
+/* What came of the page that was waited for. Return: whether the request may go on. */
+static bool page_came(struct pinion_qp *qp, enum step *step)
+{
+	struct pinion_sq *sq = &qp->sq;
+	enum pinion_awaits whose = sq->awaits;
+	int err;
+
+	sq->awaits = PINION_AWAITS_NONE;
+	sq->fault_err = 0;
+	if (whose == PINION_AWAITS_NONE)
 		return true;
-	pinion_cursor_memory(&answer, &msg->before);
-	return pinion_move(qp->node, msg->payload, &answer, sizeof(msg->before));
+	err = pinion_fault_result(sq->fault);
+	if (err == -EAGAIN) {
+		*step = try_later(qp);
+		return false;
+	}
+	if (err && whose == PINION_AWAITS_OWN) {
+		*step = fail_local(qp, PINION_SYN_FAULT);
+		return false;
+	}
+	/* It is the peer who says what that means. */
+	sq->fault_err = err;
+	sq->fault_left = sq->fault->left;
+	return true;
+}
+
+void pinion_sq_turn_away(struct pinion_sq *sq)
+{
+	lockdep_assert_held(&sq->exec);
+	if (sq->awaits == PINION_AWAITS_NONE)
+		return;
+	sq->awaits = PINION_AWAITS_NONE;
+	pinion_fault_leave(sq->fault);
+	sq->fault = NULL;
+}
+
+/* ----------------------------------------------------------------- messages */
+
+/* The old value of an atomic goes where its request says. What was done is not done again. */
+static enum step store_answer(struct pinion_qp *qp)
+{
+	struct pinion_sq *sq = &qp->sq;
+	struct pinion_missing missing;
+	struct pinion_cursor answer;
+	u64 left = sizeof(sq->answer);
+
+	pinion_cursor_memory(&answer, &sq->answer);
+	pinion_cursor_rewind(&sq->payload);
+	switch (pinion_move(qp->node, &sq->payload, &answer, &left, &missing)) {
+	case PINION_MOVED:
+		return succeed(qp);
+	case PINION_MOVE_NO_SINK:
+		return bring_own(qp, &missing);
+	default:
+		return fail_local(qp, sq->payload.syndrome);
+	}
+}
+
+static enum step acknowledged(struct pinion_qp *qp, const struct pinion_msg *msg)
+{
+	qp->attr.sq_psn = pinion_psn_add(qp->attr.sq_psn, msg->packets);
+	if (!(msg->op->traits & PINION_OP_WORD) || !(msg->op->traits & PINION_OP_WRITES_SGES))
+		return succeed(qp);
+	qp->sq.answer = msg->before;
+	qp->sq.answered = true;
+	return store_answer(qp);
 }
 
 static enum step judge(struct pinion_qp *qp, struct pinion_msg *msg,
@@ -145,10 +265,7 @@ static enum step judge(struct pinion_qp *qp, struct pinion_msg *msg,
 {
 	switch (verdict) {
 	case PINION_ACK:
-		qp->attr.sq_psn = pinion_psn_add(qp->attr.sq_psn, msg->packets);
-		if (!store_answer(qp, msg))
-			return fail_local(qp, msg->payload->syndrome);
-		return succeed(qp);
+		return acknowledged(qp, msg);
 	case PINION_SILENCE:
 		return no_answer(qp);
 	case PINION_RNR:
@@ -161,26 +278,46 @@ static enum step judge(struct pinion_qp *qp, struct pinion_msg *msg,
 		return fail(qp, IB_WC_REM_OP_ERR, PINION_SYN_REMOTE);
 	case PINION_OWN_FAULT:
 		return fail_local(qp, msg->payload->syndrome);
+	case PINION_OWN_PAGE:
+		return bring_own(qp, &msg->missing);
+	case PINION_PEER_PAGE:
+		return await_peer(qp, msg);
 	}
 	return fail(qp, IB_WC_GENERAL_ERR, PINION_SYN_NONE);
 }
 
+/* Our own mistakes are reported before the peer sees anything. Return: 0 or a syndrome. */
+static int begin(struct pinion_qp *qp)
+{
+	if (qp->sq.begun)
+		return 0;
+	qp->sq.begun = true;
+	pinion_message_payload(qp);
+	return pinion_cursor_check(&qp->sq.payload);
+}
+
 static enum step send(struct pinion_qp *qp)
 {
-	struct pinion_cursor payload;
+	struct pinion_sq *sq = &qp->sq;
 	struct pinion_msg msg;
 	struct pinion_av av;
-	u32 qpn;
+	enum step step;
 	int syndrome;
+	u32 qpn;
 
-	syndrome = pinion_message_of(qp, &msg, &payload, &av, &qpn);
+	if (!page_came(qp, &step))
+		return step;
+	if (sq->answered)
+		return store_answer(qp);
+	syndrome = pinion_message_of(qp, &msg, &av, &qpn);
 	if (syndrome)
 		return fail(qp, IB_WC_LOC_QP_OP_ERR, syndrome);
-	/* Our own mistakes are reported before the peer sees anything. */
-	syndrome = pinion_cursor_check(&payload);
+	syndrome = begin(qp);
 	if (syndrome)
 		return fail_local(qp, syndrome);
-	return judge(qp, &msg, pinion_loop_send(qp, &msg, qpn));
+	step = judge(qp, &msg, pinion_loop_send(qp, &msg, qpn));
+	sq->token = msg.token;
+	return step;
 }
 
 static enum step step(struct pinion_qp *qp)
@@ -284,6 +421,7 @@ void pinion_sq_stop_waiting(struct pinion_sq *sq)
 {
 	lockdep_assert_held(&sq->exec);
 	hrtimer_cancel(&sq->timer);
+	pinion_sq_turn_away(sq);
 	sq->waiting = false;
 }
 

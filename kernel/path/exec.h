@@ -17,6 +17,9 @@ void pinion_sq_run(struct pinion_qp *qp);
 /* The request that waited is flushed, or was completed. @sq->exec is held. */
 void pinion_sq_stop_waiting(struct pinion_sq *sq);
 
+/* Wait for no page any more, whether or not it comes. @sq->exec is held. */
+void pinion_sq_turn_away(struct pinion_sq *sq);
+
 /* Forget waiting and the fetched request. @sq->exec is held. */
 void pinion_sq_forget(struct pinion_sq *sq);
 

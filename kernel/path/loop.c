@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The same-host engine: finds the peer and lets its responder work on the
- * requester's cursor directly. No packets, no copies of its own, no state.
+ * requester's cursor directly. No packets, no state, and no copies of its own but for
+ * groups.
  */
+#include <linux/slab.h>
+
 #include "../mem/dwell.h"
 #include "loop.h"
 #include "mcast.h"
+#include "move.h"
 
 static enum pinion_verdict deliver(struct pinion_qp *peer, struct pinion_msg *msg)
 {
@@ -20,11 +24,10 @@ static enum pinion_verdict deliver(struct pinion_qp *peer, struct pinion_msg *ms
 	return verdict;
 }
 
-/* What becomes of it at a member is not told, but that its sender's memory is gone. */
-static enum pinion_verdict deliver_to_group(struct pinion_qp *qp, struct pinion_msg *msg)
+/* What becomes of it at a member is not told. */
+static void deliver_to_members(struct pinion_qp *qp, struct pinion_msg *msg)
 {
 	struct pinion_qp *members[PINION_MCAST_MAX_QPS];
-	enum pinion_verdict verdict = PINION_ACK;
 	struct pinion_mcast_walk walk = {};
 	u32 count, i;
 
@@ -32,14 +35,38 @@ static enum pinion_verdict deliver_to_group(struct pinion_qp *qp, struct pinion_
 		count = pinion_mcast_members(qp->node, &msg->av->dgid, qp, &walk, members,
 					     ARRAY_SIZE(members));
 		for (i = 0; i < count; i++) {
-			if (verdict != PINION_OWN_FAULT) {
-				pinion_cursor_rewind(msg->payload);
-				verdict = deliver(members[i], msg);
-			}
+			deliver(members[i], msg);
 			pinion_qp_put(members[i]);
 		}
-	} while (count == ARRAY_SIZE(members) && verdict != PINION_OWN_FAULT);
-	return verdict == PINION_OWN_FAULT ? verdict : PINION_ACK;
+	} while (count == ARRAY_SIZE(members));
+}
+
+/*
+ * Of one copy of the payload: were a page to go after some have got it, these would get it
+ * again. That the sender's memory is gone is told before anybody gets anything.
+ */
+static enum pinion_verdict deliver_to_group(struct pinion_qp *qp, struct pinion_msg *msg)
+{
+	struct pinion_cursor *payload = msg->payload, copy;
+	enum pinion_moved moved;
+	u64 left = msg->length;
+	void *data;
+
+	data = kmalloc(msg->length, GFP_KERNEL_ACCOUNT);
+	if (!data)
+		return PINION_SILENCE;
+	pinion_cursor_memory(&copy, data);
+	pinion_cursor_rewind(payload);
+	moved = pinion_move(qp->node, &copy, payload, &left, &msg->missing);
+	if (moved == PINION_MOVED) {
+		msg->payload = &copy;
+		deliver_to_members(qp, msg);
+		msg->payload = payload;
+	}
+	kfree(data);
+	if (moved == PINION_MOVED)
+		return PINION_ACK;
+	return moved == PINION_MOVE_NO_SOURCE ? PINION_OWN_PAGE : PINION_OWN_FAULT;
 }
 
 enum pinion_verdict pinion_loop_send(struct pinion_qp *qp, struct pinion_msg *msg, u32 qpn)

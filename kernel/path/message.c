@@ -7,8 +7,9 @@
 #include "../logic/wqe.h"
 #include "message.h"
 
-static void payload_of(struct pinion_qp *qp, struct pinion_cursor *payload)
+void pinion_message_payload(struct pinion_qp *qp)
 {
+	struct pinion_cursor *payload = &qp->sq.payload;
 	struct pinion_sq_wqe *wqe = qp->sq.wqe;
 
 	if (wqe->flags & PINION_WQE_INLINE)
@@ -58,8 +59,8 @@ static void address_memory(const struct pinion_sq_wqe *wqe, struct pinion_msg *m
 	}
 }
 
-int pinion_message_of(struct pinion_qp *qp, struct pinion_msg *msg,
-		      struct pinion_cursor *payload, struct pinion_av *av, u32 *qpn)
+int pinion_message_of(struct pinion_qp *qp, struct pinion_msg *msg, struct pinion_av *av,
+		      u32 *qpn)
 {
 	const struct pinion_sq_wqe *wqe = qp->sq.wqe;
 
@@ -72,14 +73,17 @@ int pinion_message_of(struct pinion_qp *qp, struct pinion_msg *msg,
 		.length = qp->sq.length,
 		.ex = wqe->ex,
 		.src_qpn = qp->ibqp.qp_num,
-		.payload = payload,
+		.payload = &qp->sq.payload,
+		.token = qp->sq.token,
+		.fault = qp->sq.fault,
+		.fault_err = qp->sq.fault_err,
+		.fault_left = qp->sq.fault_left,
 		.psn = qp->attr.sq_psn,
 		.packets = pinion_psn_packets(qp->sq.length, qp->mtu),
 		.srqn = wqe->xrc_srqn,
 		.av = &qp->av,
 	};
 	*qpn = qp->attr.dest_qp_num;
-	payload_of(qp, payload);
 	if (msg->op->traits & PINION_OP_REMOTE_MEM)
 		address_memory(wqe, msg);
 	return qp->service == PINION_SVC_UD ? address_datagram(qp, msg, av, qpn) : 0;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The only file that touches payload. Copies between cursors inside their gates;
- * decides nothing, and never sleeps while a gate is held.
+ * decides nothing, never sleeps while a gate is held, and never waits for a page.
  */
-#include <linux/sched/signal.h>
-
 #include "../mem/dwell.h"
 #include "move.h"
 
@@ -15,9 +13,6 @@
  */
 #define STRETCH (128 * 1024)
 #define RUN 1024
-
-/* How often in a row who is killed asks for a page that has gone again when he comes. */
-#define MAX_TRIES 8
 
 static bool enter_both(struct pinion_node *node, struct pinion_cursor *to,
 		       struct pinion_cursor *from, u64 need)
@@ -65,60 +60,41 @@ static void copy(void *to, const void *from, size_t bytes)
 	WRITE_ONCE(*(u64 *)(to + head), *(const u64 *)(from + head));
 }
 
-/*
- * Leaves the gates, of @other too if there is one, and brings the page that @lacking
- * misses. Sleeps.
- *
- * For a killed process the message ends here with an error of the fault, or after MAX_TRIES
- * pages in a row that were gone again (@tries counts these). Neither is a fault of the
- * memory, which may be a peer's, so @lacking gets no syndrome.
- */
-static bool fault_in(struct pinion_cursor *lacking, struct pinion_cursor *other, u64 want,
-		     u32 *tries)
+/* What @lacking misses is held on to, then all gates are left, of @other too if there is one. */
+static void miss(struct pinion_cursor *lacking, struct pinion_cursor *other, u64 want,
+		 struct pinion_missing *missing)
 {
-	struct pinion_missing missing;
-	int err;
-
-	pinion_cursor_missing(lacking, want, &missing);
+	pinion_cursor_missing(lacking, want, missing);
 	pinion_cursor_leave(lacking);
 	if (other)
 		pinion_cursor_leave(other);
-	err = pinion_missing_fault(&missing);
-	if (fatal_signal_pending(current))
-		return !err && ++*tries < MAX_TRIES;
-	if (err)
-		lacking->syndrome = PINION_SYN_FAULT;
-	return !err;
 }
 
-bool pinion_move(struct pinion_node *node, struct pinion_cursor *to,
-		 struct pinion_cursor *from, u64 length)
+enum pinion_moved pinion_move(struct pinion_node *node, struct pinion_cursor *to,
+			      struct pinion_cursor *from, u64 *left,
+			      struct pinion_missing *missing)
 {
 	u64 stretch = STRETCH, bytes;
 	void *source, *sink;
-	u32 tries = 0;
 
-	while (length) {
-		if (!enter_both(node, to, from, length))
-			return false;
-		bytes = pinion_cursor_run(from, min(length, stretch), &source);
+	while (*left) {
+		if (!enter_both(node, to, from, *left))
+			return PINION_MOVE_REFUSED;
+		bytes = pinion_cursor_run(from, min(*left, stretch), &source);
 		if (!bytes) {
-			if (!fault_in(from, to, length, &tries))
-				return false;
-			continue;
+			miss(from, to, *left, missing);
+			return PINION_MOVE_NO_SOURCE;
 		}
 		bytes = pinion_cursor_run(to, bytes, &sink);
 		if (!bytes) {
-			if (!fault_in(to, from, length, &tries))
-				return false;
-			continue;
+			miss(to, from, *left, missing);
+			return PINION_MOVE_NO_SINK;
 		}
 		pinion_dwell(PINION_DWELL_COPY);
 		copy(sink, source, bytes);
-		tries = 0;
 		pinion_cursor_advance(from, bytes);
 		pinion_cursor_advance(to, bytes);
-		length -= bytes;
+		*left -= bytes;
 		stretch -= min_t(u64, stretch, max_t(u64, bytes, RUN));
 		if (!stretch) {
 			pinion_cursor_leave(to);
@@ -129,30 +105,28 @@ bool pinion_move(struct pinion_node *node, struct pinion_cursor *to,
 	}
 	pinion_cursor_leave(to);
 	pinion_cursor_leave(from);
-	return true;
+	return PINION_MOVED;
 }
 
-bool pinion_move_word(struct pinion_node *node, struct pinion_cursor *word,
-		      enum pinion_word_op op, u64 operand, u64 swap, u64 *before)
+enum pinion_moved pinion_move_word(struct pinion_node *node, struct pinion_cursor *word,
+				   enum pinion_word_op op, u64 operand, u64 swap, u64 *before,
+				   struct pinion_missing *missing)
 {
 	atomic64_t *target;
-	u32 tries = 0;
 	void *kva;
 	u64 run;
 	int err;
 
-	for (;;) {
-		while ((err = pinion_cursor_enter(word, sizeof(u64))) == -EBUSY) {
-			pinion_stat_inc(node, gate_waits);
-			pinion_cursor_wait(word);
-		}
-		if (err)
-			return false;
-		run = pinion_cursor_run(word, sizeof(u64), &kva);
-		if (run)
-			break;
-		if (!fault_in(word, NULL, sizeof(u64), &tries))
-			return false;
+	while ((err = pinion_cursor_enter(word, sizeof(u64))) == -EBUSY) {
+		pinion_stat_inc(node, gate_waits);
+		pinion_cursor_wait(word);
+	}
+	if (err)
+		return PINION_MOVE_REFUSED;
+	run = pinion_cursor_run(word, sizeof(u64), &kva);
+	if (!run) {
+		miss(word, NULL, sizeof(u64), missing);
+		return PINION_MOVE_NO_SINK;
 	}
 	/*
 	 * The address as users name it says nothing of where the memory is, and in a list
@@ -161,7 +135,7 @@ bool pinion_move_word(struct pinion_node *node, struct pinion_cursor *word,
 	if (run < sizeof(u64) || !IS_ALIGNED((uintptr_t)kva, sizeof(u64))) {
 		pinion_cursor_leave(word);
 		word->syndrome = PINION_SYN_ALIGN;
-		return false;
+		return PINION_MOVE_REFUSED;
 	}
 	target = kva;
 	pinion_dwell(PINION_DWELL_COPY);
@@ -177,5 +151,5 @@ bool pinion_move_word(struct pinion_node *node, struct pinion_cursor *word,
 		break;
 	}
 	pinion_cursor_leave(word);
-	return true;
+	return PINION_MOVED;
 }

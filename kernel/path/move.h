@@ -8,13 +8,21 @@
 #include "cursor.h"
 #include "node.h"
 
+enum pinion_moved {
+	PINION_MOVED,
+	PINION_MOVE_REFUSED,	/* by a cursor, which has a syndrome */
+	PINION_MOVE_NO_SINK,	/* a page that is to be written is missing */
+	PINION_MOVE_NO_SOURCE,	/* one that is to be read */
+};
+
 /*
- * Copy @length bytes from @from to @to, from where each stands. Return: true; or
- * false, and one of the two has a syndrome, or neither: the caller is killed, and a page
- * did not come. Both have left their gates. Sleeps.
+ * Copy *@left bytes from @from to @to, from where each stands; what is not copied is left.
+ * A page that is missing is in *@missing, held on to: once it is there, call again. Both have
+ * left their gates. Sleeps, but for no page.
  */
-bool pinion_move(struct pinion_node *node, struct pinion_cursor *to,
-		 struct pinion_cursor *from, u64 length);
+enum pinion_moved pinion_move(struct pinion_node *node, struct pinion_cursor *to,
+			      struct pinion_cursor *from, u64 *left,
+			      struct pinion_missing *missing);
 
 enum pinion_word_op {
 	PINION_WORD_CMP_SWAP,
@@ -25,9 +33,10 @@ enum pinion_word_op {
 /*
  * One atomic operation on the 8 bytes at @word, atomic against everything on this
  * host; PINION_SYN_ALIGN if they are not aligned, or in pieces. The value before goes to
- * *@before. Return as above.
+ * *@before. Return as above; nothing is done if the page is missing (NO_SINK).
  */
-bool pinion_move_word(struct pinion_node *node, struct pinion_cursor *word,
-		      enum pinion_word_op op, u64 operand, u64 swap, u64 *before);
+enum pinion_moved pinion_move_word(struct pinion_node *node, struct pinion_cursor *word,
+				   enum pinion_word_op op, u64 operand, u64 swap, u64 *before,
+				   struct pinion_missing *missing);
 
 #endif

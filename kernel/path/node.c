@@ -40,6 +40,8 @@ int pinion_node_init(struct pinion_node *node, struct ib_device *ibdev)
 	err = pinion_keys_init(&node->keys);
 	if (err)
 		goto err_destroy_wq;
+	/* Not among those that perform requests. */
+	pinion_faulter_init(&node->faulter, node->keys.prefetches);
 	return 0;
 
 err_destroy_wq:

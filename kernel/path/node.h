@@ -15,6 +15,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "../mem/key.h"
+#include "fault.h"
 #include "stats.h"
 
 #define PINION_GID_TABLE_LEN	256
@@ -51,6 +52,7 @@ struct pinion_node {
 	struct xarray srqs;
 	struct xarray ahs;
 	struct workqueue_struct *wq;	/* executors of kernel consumers' queues */
+	struct pinion_faulter faulter;	/* of theirs */
 
 	/* under nodes_lock */
 	union ib_gid gids[PINION_GID_TABLE_LEN];

@@ -9,17 +9,22 @@
 #include "../logic/wqe.h"
 #include "complete.h"
 #include "exec.h"
+#include "fault.h"
+#include "late.h"
 #include "receive.h"
 #include "stream.h"
 
 static enum hrtimer_restart expire(struct hrtimer *timer)
 {
-	struct pinion_qp *qp = container_of(timer, struct pinion_qp, sq.timer);
+	pinion_qp_wake(container_of(timer, struct pinion_qp, sq.timer));
+	return HRTIMER_NORESTART;
+}
 
+void pinion_qp_wake(struct pinion_qp *qp)
+{
 	WRITE_ONCE(qp->sq.expired, true);
 	/* If it is queued already it has yet to look, and sees it. */
 	queue_work(qp->wq, &qp->sq.work);
-	return HRTIMER_NORESTART;
 }
 
 static void execute_once(struct pinion_qp *qp)
@@ -80,6 +85,7 @@ int pinion_qp_init(struct pinion_qp *qp, bool sig_all)
 	spin_lock_init(&sq->post_lock);
 	pinion_users_init(&qp->finders);
 	INIT_LIST_HEAD(&qp->memberships);
+	pinion_late_init(qp);
 	hrtimer_setup(&sq->timer, expire, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	INIT_WORK(&sq->work, execute);
 	sq->sig_all = sig_all;
@@ -105,8 +111,12 @@ void pinion_qp_fini(struct pinion_qp *qp)
 	pinion_sq_interrupt(&qp->sq);
 	mutex_lock(&qp->resp.lock);
 	WRITE_ONCE(qp->dying, true);
+	pinion_late_forget(qp);
 	mutex_unlock(&qp->resp.lock);
+	/* Whatever page is being brought for us may take for ever. */
+	pinion_sq_turn_away(&qp->sq);
 	mutex_unlock(&qp->sq.exec);
+	pinion_late_flush(qp);
 	hrtimer_cancel(&qp->sq.timer);
 	cancel_work_sync(&qp->sq.work);
 	/* Its memory may outlive us; nobody will look at it any more. */
@@ -114,6 +124,8 @@ void pinion_qp_fini(struct pinion_qp *qp)
 		WRITE_ONCE(qp->sq.ring.hdr->flags, 0);
 	mutex_destroy(&qp->sq.exec);
 	mutex_destroy(&qp->resp.lock);
+	if (qp->sq.fault)
+		pinion_fault_leave(qp->sq.fault);
 	kfree(qp->sq.wqe);
 	kfree(qp->resp.recv);
 }
@@ -170,8 +182,10 @@ static void reset(struct pinion_qp *qp)
 		pinion_recvq_set_need_doorbell(&qp->rq, false);
 		pinion_recvq_reset(&qp->rq);
 	}
+	pinion_late_forget(qp);
 	qp->resp.established = false;
 	qp->resp.kept = false;
+	qp->resp.token = 0;
 	qp->failing = false;
 	WRITE_ONCE(qp->untold, false);
 }

@@ -19,11 +19,20 @@
 
 #include "../logic/op.h"
 #include "../mem/users.h"
+#include "cursor.h"
 #include "node.h"
 #include "recvq.h"
 #include "ring.h"
 
 struct pinion_cq;
+struct pinion_fault;
+struct pinion_faulter;
+
+enum pinion_awaits {
+	PINION_AWAITS_NONE,
+	PINION_AWAITS_OWN,
+	PINION_AWAITS_PEER,
+};
 
 struct pinion_sq {
 	struct mutex exec;		/* held by the executor */
@@ -41,8 +50,19 @@ struct pinion_sq {
 	u64 length;			/* of its payload */
 	bool fetched;
 
-	bool waiting;			/* until @timer says: try again */
-	bool expired;			/* it does; written by the timer */
+	/* How far it has come: a request that lacks a page is performed again when it is there. */
+	bool begun;			/* @payload is made, and was checked */
+	bool answered;			/* a word was changed, and what it was */
+	u64 answer;			/* is still to be stored */
+	struct pinion_cursor payload;
+	u64 token;			/* see struct pinion_msg */
+	int fault_err;
+	u64 fault_left;
+	enum pinion_awaits awaits;	/* whose page @fault brings */
+	struct pinion_fault *fault;	/* made when it is first needed */
+
+	bool waiting;			/* until @timer or @fault says: try again */
+	bool expired;			/* it does; written by pinion_qp_wake() */
 	u8 rnr_left;
 	u8 retry_left;
 	bool drain_event;		/* raise SQ_DRAINED when idle */
@@ -59,7 +79,17 @@ struct pinion_sq {
 struct pinion_resp {
 	struct mutex lock;		/* held by who lets a message act on the QP */
 	struct pinion_recv *recv;	/* the receive request being filled */
-	bool kept;			/* @recv was taken for a message that came to nothing */
+	bool kept;			/* @recv was taken, and the message is not there (yet) */
+	u32 kept_srqn;			/* XRC: of which queue it is */
+	/* Of the message just being performed, and of one that lacked a page until it is back. */
+	struct pinion_cursor cursor;
+	u64 left;
+	u64 token;			/* what it is known by; 0: not at all */
+	/* Datagrams that came too early for our memory; late.c's */
+	struct list_head late;
+	u32 num_late;
+	bool late_runs;
+	struct work_struct late_work;
 	bool established;		/* COMM_EST was raised */
 };
 
@@ -71,6 +101,7 @@ struct pinion_qp {
 	 * kernel users: requests may take for ever, and no other is to wait behind them.
 	 */
 	struct workqueue_struct *wq;
+	struct pinion_faulter *faulter;	/* brings pages that messages lack here; likewise */
 	struct pinion_users finders;	/* by number, or as a member of a group */
 	bool user;
 	u8 service;			/* enum pinion_service, set by pinion_qp_init() */
@@ -117,7 +148,7 @@ static inline bool pinion_qp_is_connected(const struct pinion_qp *qp)
 }
 
 /*
- * The verbs layer sets node, wq, user, has_sq, has_rq, the rings, sq.max_* and
+ * The verbs layer sets node, wq, faulter, user, has_sq, has_rq, the rings, sq.max_* and
  * rq.max_sge (through pinion_recvq_init), then calls this, then
  * pinion_node_add_qp(). State is RESET.
  */
@@ -151,6 +182,9 @@ void pinion_qp_fail(struct pinion_qp *qp, enum ib_event_type event);
 
 /* The requester, holding sq.exec, enters the error state (or SQE). */
 void pinion_qp_enter_error(struct pinion_qp *qp, enum ib_qp_state state);
+
+/* What the queue waited for is there. Any context; something keeps @qp. */
+void pinion_qp_wake(struct pinion_qp *qp);
 
 /* What a doorbell does, and a work item in its place. sq.exec is held. */
 void pinion_qp_run(struct pinion_qp *qp);

@@ -3,15 +3,39 @@
  * Receive requests of arriving messages: taken, filled, finished, or given back. Never
  * judges whether a message may come.
  */
+#include "carry.h"
 #include "complete.h"
 #include "grh.h"
+#include "late.h"
 #include "move.h"
 #include "receive.h"
 #include "refuse.h"
 #include "remote.h"
 
+/*
+ * An XRC target's kept request, if it still has one, goes back to the queue that it is of, if
+ * there still is one. That may have any number by now but its own, so its domain is asked.
+ */
+static void give_back(struct pinion_qp *qp)
+{
+	struct pinion_srq *srq;
+
+	if (!qp->resp.kept)
+		return;
+	qp->resp.kept = false;
+	srq = pinion_srq_get(qp->node, qp->resp.kept_srqn);
+	if (!srq)
+		return;
+	if (srq->ibsrq.srq_type == IB_SRQT_XRC && srq->ibsrq.ext.xrc.xrcd == qp->ibqp.xrcd)
+		pinion_complete_recv_error(qp, to_pinion_cq(srq->ibsrq.ext.cq),
+					   IB_WC_WR_FLUSH_ERR, PINION_SYN_REMOTE);
+	pinion_srq_put(srq);
+}
+
 static int take(struct pinion_qp *qp, const struct pinion_target *target)
 {
+	if (target->xrc && target->srq->srqn != qp->resp.kept_srqn)
+		give_back(qp);
 	if (qp->resp.kept) {
 		qp->resp.kept = false;
 		return 0;
@@ -70,6 +94,14 @@ static void keep_recv(struct pinion_qp *qp, const struct pinion_target *target)
 					   PINION_SYN_REMOTE);
 }
 
+/* The message comes again, when there is a page that it lacks; or another in its place. */
+static void hold_recv(struct pinion_qp *qp, const struct pinion_target *target)
+{
+	qp->resp.kept = true;
+	if (target->xrc)
+		qp->resp.kept_srqn = target->srq->srqn;
+}
+
 /* Longer than the request has room for. A stranger's datagram must not cost that. */
 static enum pinion_verdict refuse_length(struct pinion_qp *qp, const struct pinion_target *target)
 {
@@ -79,33 +111,60 @@ static enum pinion_verdict refuse_length(struct pinion_qp *qp, const struct pini
 	return pinion_refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
 }
 
+/* What comes before the payload of a datagram. */
+static enum pinion_verdict put_header(struct pinion_qp *qp, const struct pinion_target *target,
+				      struct pinion_msg *msg)
+{
+	struct pinion_cursor *sink = &qp->resp.cursor, header;
+	u8 grh[PINION_GRH_SIZE];
+	u64 left = sizeof(grh);
+
+	pinion_grh_build(grh, msg->av, msg->length);
+	pinion_cursor_memory(&header, grh);
+	switch (pinion_move(qp->node, sink, &header, &left, &msg->missing)) {
+	case PINION_MOVED:
+		return PINION_ACK;
+	case PINION_MOVE_NO_SINK:
+		return pinion_lacks(qp, target, msg, sink);
+	default:
+		return PINION_NAK_OPERATION;
+	}
+}
+
+/* The receive request just taken as the sink of @msg, which is not too long for it. */
+static enum pinion_verdict open_sink(struct pinion_qp *qp, const struct pinion_target *target,
+				     struct pinion_msg *msg)
+{
+	struct pinion_recv *recv = qp->resp.recv;
+
+	pinion_cursor_local(&qp->resp.cursor, &qp->node->keys, target->recv_pd, recv->sge,
+			    recv->num_sge, IB_ACCESS_LOCAL_WRITE);
+	qp->resp.left = msg->length;
+	return pinion_qp_is_connected(qp) ? PINION_ACK : put_header(qp, target, msg);
+}
+
 /* Payload into the receive request just taken. */
 static enum pinion_verdict scatter(struct pinion_qp *qp, const struct pinion_target *target,
 				   struct pinion_msg *msg)
 {
-	struct pinion_recv *recv = qp->resp.recv;
-	struct pinion_cursor sink, header;
-	u8 grh[PINION_GRH_SIZE];
+	enum pinion_verdict verdict = PINION_ACK;
 	u64 needed = msg->length;
-	bool moved = true;
 
 	if (!pinion_qp_is_connected(qp))
 		needed += PINION_GRH_SIZE;
-	if (recv->length < needed)
+	if (qp->resp.recv->length < needed)
 		return refuse_length(qp, target);
-	pinion_cursor_local(&sink, &qp->node->keys, target->recv_pd, recv->sge, recv->num_sge,
-			    IB_ACCESS_LOCAL_WRITE);
-	if (!pinion_qp_is_connected(qp)) {
-		pinion_grh_build(grh, msg->av, msg->length);
-		pinion_cursor_memory(&header, grh);
-		moved = pinion_move(qp->node, &sink, &header, sizeof(grh));
-	}
-	if (moved && pinion_move(qp->node, &sink, msg->payload, msg->length))
-		return PINION_ACK;
-	if (sink.syndrome)
-		return fail_recv(qp, target, sink.syndrome, PINION_NAK_OPERATION);
-	keep_recv(qp, target);
-	return PINION_OWN_FAULT;
+	if (!msg->resumed)
+		verdict = open_sink(qp, target, msg);
+	if (verdict == PINION_ACK)
+		verdict = pinion_carry(qp, target, msg, false);
+	if (qp->resp.cursor.syndrome)
+		return fail_recv(qp, target, qp->resp.cursor.syndrome, PINION_NAK_OPERATION);
+	if (verdict == PINION_OWN_PAGE || verdict == PINION_PEER_PAGE)
+		hold_recv(qp, target);
+	else if (verdict != PINION_ACK)
+		keep_recv(qp, target);
+	return verdict;
 }
 
 /* RDMA WRITE that takes a receive request only to say that it came. */
@@ -116,7 +175,9 @@ static enum pinion_verdict write(struct pinion_qp *qp, const struct pinion_targe
 
 	if (verdict == PINION_ACK)
 		return verdict;
-	if (pinion_qp_is_reliable(qp) && verdict != PINION_OWN_FAULT)
+	if (verdict == PINION_OWN_PAGE || verdict == PINION_PEER_PAGE)
+		hold_recv(qp, target);
+	else if (pinion_qp_is_reliable(qp) && verdict != PINION_OWN_FAULT)
 		pinion_complete_recv_error(qp, target->cq, IB_WC_WR_FLUSH_ERR,
 					   PINION_SYN_FLUSHED);
 	else
@@ -166,6 +227,10 @@ void pinion_flush_recvs(struct pinion_qp *qp)
 	u32 left;
 
 	lockdep_assert_held(&qp->resp.lock);
+	qp->resp.token = 0;
+	pinion_late_forget(qp);
+	if (qp->ibqp.qp_type == IB_QPT_XRC_TGT)
+		give_back(qp);
 	if (qp->resp.kept) {
 		qp->resp.kept = false;
 		pinion_complete_recv_error(qp, cq, IB_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);

@@ -3,6 +3,7 @@
  * What a message does to memory that it names by an rkey: RDMA WRITE and READ, words,
  * FLUSH. Takes no receive request.
  */
+#include "carry.h"
 #include "move.h"
 #include "refuse.h"
 #include "remote.h"
@@ -18,27 +19,47 @@ static void remote_cursor(struct pinion_qp *qp, const struct pinion_target *targ
 enum pinion_verdict pinion_remote_move(struct pinion_qp *qp, const struct pinion_target *target,
 				       struct pinion_msg *msg)
 {
-	bool read = msg->op->traits & PINION_OP_WRITES_SGES;
-	struct pinion_cursor remote;
-	bool moved;
+	struct pinion_resp *resp = &qp->resp;
+	enum pinion_verdict verdict;
 
 	/* No bytes, no key: the specification says not to look. */
 	if (!msg->length)
 		return PINION_ACK;
-	remote_cursor(qp, target, msg, &remote, msg->length, msg->op->remote_rights);
-	moved = read ? pinion_move(qp->node, msg->payload, &remote, msg->length) :
-		       pinion_move(qp->node, &remote, msg->payload, msg->length);
-	if (moved)
+	if (!msg->resumed) {
+		remote_cursor(qp, target, msg, &resp->cursor, msg->length,
+			      msg->op->remote_rights);
+		resp->left = msg->length;
+	}
+	verdict = pinion_carry(qp, target, msg, msg->op->traits & PINION_OP_WRITES_SGES);
+	return resp->cursor.syndrome ? pinion_refuse_key(qp, resp->cursor.syndrome) : verdict;
+}
+
+/* What ATOMIC_WRITE stores, from the payload. */
+static enum pinion_verdict fetch_operand(struct pinion_qp *qp, struct pinion_msg *msg,
+					 u64 *operand)
+{
+	struct pinion_cursor value;
+	u64 left = sizeof(*operand);
+
+	pinion_cursor_memory(&value, operand);
+	switch (pinion_move(qp->node, &value, msg->payload, &left, &msg->missing)) {
+	case PINION_MOVED:
 		return PINION_ACK;
-	return remote.syndrome ? pinion_refuse_key(qp, remote.syndrome) : PINION_OWN_FAULT;
+	case PINION_MOVE_NO_SOURCE:
+		return PINION_OWN_PAGE;
+	default:
+		return PINION_OWN_FAULT;
+	}
 }
 
 static enum pinion_verdict do_word(struct pinion_qp *qp, const struct pinion_target *target,
 				   struct pinion_msg *msg)
 {
+	struct pinion_cursor *word = &qp->resp.cursor;
 	enum pinion_word_op op = PINION_WORD_STORE;
-	struct pinion_cursor word, value;
+	enum pinion_verdict verdict = PINION_ACK;
 	u64 operand = msg->operand;
+	enum pinion_moved moved;
 
 	if (msg->remote_addr & (sizeof(u64) - 1))
 		return pinion_refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
@@ -46,17 +67,21 @@ static enum pinion_verdict do_word(struct pinion_qp *qp, const struct pinion_tar
 		op = PINION_WORD_CMP_SWAP;
 	else if (msg->opcode == PINION_OP_ATOMIC_FETCH_AND_ADD)
 		op = PINION_WORD_FETCH_ADD;
-	if (op == PINION_WORD_STORE) {
-		pinion_cursor_memory(&value, &operand);
-		if (!pinion_move(qp->node, &value, msg->payload, sizeof(operand)))
-			return PINION_OWN_FAULT;
-	}
-	remote_cursor(qp, target, msg, &word, sizeof(u64), msg->op->remote_rights);
-	if (pinion_move_word(qp->node, &word, op, operand, msg->swap, &msg->before))
+	if (op == PINION_WORD_STORE)
+		verdict = fetch_operand(qp, msg, &operand);
+	if (verdict != PINION_ACK)
+		return verdict;
+	remote_cursor(qp, target, msg, word, sizeof(u64), msg->op->remote_rights);
+	qp->resp.left = sizeof(u64);
+	moved = pinion_move_word(qp->node, word, op, operand, msg->swap, &msg->before,
+				 &msg->missing);
+	if (moved == PINION_MOVED)
 		return PINION_ACK;
-	if (word.syndrome == PINION_SYN_ALIGN)
+	if (moved == PINION_MOVE_NO_SINK)
+		verdict = pinion_lacks(qp, target, msg, word);
+	if (word->syndrome == PINION_SYN_ALIGN)
 		return pinion_refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
-	return word.syndrome ? pinion_refuse_key(qp, word.syndrome) : PINION_OWN_FAULT;
+	return word->syndrome ? pinion_refuse_key(qp, word->syndrome) : verdict;
 }
 
 /*

@@ -5,6 +5,7 @@
  */
 #include "../logic/psn.h"
 #include "complete.h"
+#include "late.h"
 #include "receive.h"
 #include "refuse.h"
 #include "remote.h"
@@ -41,7 +42,11 @@ static bool admit(struct pinion_qp *qp, const struct pinion_msg *msg)
 static bool find_target(struct pinion_qp *qp, const struct pinion_msg *msg,
 			struct pinion_target *target)
 {
-	*target = (struct pinion_target){ .pd = qp->ibqp.pd, .recv_pd = qp->ibqp.pd };
+	*target = (struct pinion_target){
+		.pd = qp->ibqp.pd,
+		.recv_pd = qp->ibqp.pd,
+		.faulter = qp->faulter,
+	};
 	if (!is_xrc_target(qp)) {
 		target->cq = to_pinion_cq(qp->ibqp.recv_cq);
 		if (qp->ibqp.srq) {
@@ -62,6 +67,7 @@ static bool find_target(struct pinion_qp *qp, const struct pinion_msg *msg,
 	target->cq = to_pinion_cq(target->srq->ibsrq.ext.cq);
 	target->pd = target->srq->ibsrq.pd;
 	target->recv_pd = target->pd;
+	target->faulter = target->srq->faulter;
 	return true;
 }
 
@@ -86,6 +92,16 @@ static enum pinion_verdict serve(struct pinion_qp *qp, struct pinion_msg *msg)
 	return verdict;
 }
 
+/* Where a message begins: where it was, if it lacked a page and none came between. */
+static void begin(struct pinion_qp *qp, struct pinion_msg *msg)
+{
+	msg->resumed = msg->token && msg->token == qp->resp.token;
+	msg->asked = false;
+	qp->resp.token = 0;
+	if (!msg->resumed)
+		pinion_cursor_rewind(msg->payload);
+}
+
 enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg)
 {
 	u32 rights = needed_rights(msg);
@@ -94,6 +110,8 @@ enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg)
 	lockdep_assert_held(&qp->resp.lock);
 	if (!admit(qp, msg))
 		return PINION_SILENCE;
+	if (pinion_late_is_ahead(qp, msg))
+		return pinion_late_keep(qp, msg);
 	if (qp->state == IB_QPS_RTR && pinion_qp_is_connected(qp) && !qp->resp.established) {
 		qp->resp.established = true;
 		pinion_qp_event(qp, IB_EVENT_COMM_EST);
@@ -101,7 +119,13 @@ enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg)
 	if ((qp->attr.qp_access_flags & rights) != rights)
 		return pinion_refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
 
+	begin(qp, msg);
 	verdict = serve(qp, msg);
+	/* Nobody waits for a receiver of datagrams. */
+	if (verdict == PINION_PEER_PAGE && !pinion_qp_is_connected(qp) && !msg->late) {
+		pinion_missing_put(&msg->missing);
+		return pinion_late_keep(qp, msg);
+	}
 	if (verdict == PINION_ACK) {
 		qp->attr.rq_psn = pinion_psn_add(qp->attr.rq_psn, msg->packets);
 		pinion_stat_inc(qp->node, rx_messages);

@@ -9,6 +9,8 @@
 #include "cursor.h"
 #include "qp.h"
 
+struct pinion_fault;
+
 /* One message, as both sides of an engine see it. */
 struct pinion_msg {
 	const struct pinion_op *op;
@@ -20,6 +22,16 @@ struct pinion_msg {
 	u32 ex;				/* immediate, or the rkey to invalidate */
 	u32 src_qpn;
 	struct pinion_cursor *payload;	/* of the requester: source, or sink of READ */
+
+	/* It lacked a page before, and comes again: */
+	u64 token;			/* what the responder knows it by; 0: not at all */
+	int fault_err;			/* the peer's page could not be had, */
+	u64 fault_left;			/* which was lacking with so much left */
+	struct pinion_fault *fault;	/* for a page of the peer's; NULL: there is none */
+	/* What the responder says to that: */
+	bool resumed;			/* both cursors stand where they were */
+	bool asked;			/* with PINION_PEER_PAGE: @fault is running */
+	struct pinion_missing missing;	/* with PINION_OWN_PAGE, and held on to */
 
 	u32 psn;			/* connected services */
 	u32 packets;
@@ -35,6 +47,7 @@ struct pinion_msg {
 	bool flush_all;			/* FLUSH: the region, not the range */
 
 	u32 qkey;			/* datagrams */
+	bool late;			/* one that was kept, see path/late.h */
 	const struct pinion_av *av;
 };
 
@@ -46,9 +59,14 @@ enum pinion_verdict {
 	PINION_NAK_ACCESS,	/* remote access error */
 	PINION_NAK_OPERATION,	/* remote operational error */
 	PINION_OWN_FAULT,	/* the requester's payload cursor was refused */
+	PINION_OWN_PAGE,	/* a page of it is missing: bring it, come again */
+	PINION_PEER_PAGE,	/* a page of the peer's is: wait for it, come again */
 };
 
-/* @qp->resp.lock is held. Performs @msg as far as the verdict says. */
+/*
+ * @qp->resp.lock is held. Performs @msg as far as the verdict says; waits for no page. The
+ * payload is taken from its beginning, unless @msg is resumed.
+ */
 enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg);
 
 #endif

@@ -155,8 +155,13 @@ int pinion_missing_fault(struct pinion_missing *missing)
 	int err = pinion_pager_fault(missing->pager, missing->offset, missing->length,
 				     missing->write);
 
-	pinion_pager_put(missing->pager);
+	pinion_missing_put(missing);
 	return err;
+}
+
+void pinion_missing_put(struct pinion_missing *missing)
+{
+	pinion_pager_put(missing->pager);
 }
 
 void pinion_cursor_advance(struct pinion_cursor *cursor, u64 bytes)

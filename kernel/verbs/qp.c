@@ -152,6 +152,13 @@ static int respond(const struct ib_qp_cap *cap, struct pinion_create_qp_resp *re
 	return pinion_udata_out(udata, resp, sizeof(*resp));
 }
 
+/* Who performs what is left for later, and who brings its pages. */
+static void set_workers(struct pinion_qp *qp, struct ib_ucontext *context)
+{
+	qp->wq = context ? to_pinion_ucontext(context)->wq : qp->node->wq;
+	qp->faulter = context ? &to_pinion_ucontext(context)->faulter : &qp->node->faulter;
+}
+
 /* @udata is NULL for XRC targets, too, which belong to their domain, not to a process. */
 static int create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
@@ -171,7 +178,7 @@ static int create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 
 	qp->node = &dev->node;
 	qp->user = udata;
-	qp->wq = udata ? to_pinion_ucontext(pinion_udata_context(udata))->wq : dev->node.wq;
+	set_workers(qp, pinion_udata_context(udata));
 	err = make_queues(qp, init, udata, &req, &resp);
 	if (err)
 		goto err_count;

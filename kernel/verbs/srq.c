@@ -7,6 +7,7 @@
 #include "device.h"
 #include "ops.h"
 #include "rings.h"
+#include "ucontext.h"
 #include "udata.h"
 
 static int check_size(u32 max_wr, u32 max_sge)
@@ -54,6 +55,8 @@ static int create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib
 
 	srq->node = &dev->node;
 	srq->user = udata;
+	srq->faulter = udata ? &to_pinion_ucontext(pinion_udata_context(udata))->faulter :
+			       &dev->node.faulter;
 	err = make_ring(srq, &init->attr, &req.place, udata, &resp);
 	if (err)
 		goto err_count;

@@ -35,6 +35,8 @@ static int alloc_ucontext(struct ib_ucontext *context, struct ib_udata *udata)
 	to_pinion_ucontext(context)->wq = alloc_workqueue("pinion_user", WQ_UNBOUND, 0);
 	if (!to_pinion_ucontext(context)->wq)
 		return -ENOMEM;
+	pinion_faulter_init(&to_pinion_ucontext(context)->faulter,
+			    to_pinion_ucontext(context)->wq);
 	err = pinion_udata_out(udata, &resp, sizeof(resp));
 	if (err)
 		destroy_workqueue(to_pinion_ucontext(context)->wq);

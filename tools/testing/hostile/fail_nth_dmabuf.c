@@ -66,16 +66,17 @@ static void move(void)
 	CHECK_EQ(dmabuf_move(&dmabuf, 0), 0);
 }
 
-static int write_to_it(void)
+/* By its lkey, so that it is this thread that has it mapped, and what fails is what it asks for. */
+static int read_into_it(void)
 {
 	struct exporter_stat stat;
-	struct ibv_sge sge = sge_of(&all, 0, LEN);
+	struct ibv_sge sge = sge_of(&moving, 0, LEN);
 	struct ibv_send_wr wr = {
 		.sg_list = &sge,
 		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
+		.opcode = IBV_WR_RDMA_READ,
 		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { moving.base, moving.rkey },
+		.wr.rdma = { all.base, all.rkey },
 	};
 	int err = try_post(&link_.a, &wr);
 
@@ -84,7 +85,7 @@ static int write_to_it(void)
 
 		if (wc.status == IBV_WC_SUCCESS)
 			return 0;
-		CHECK_EQ(wc.status, IBV_WC_REM_ACCESS_ERR);
+		CHECK_EQ(wc.status, IBV_WC_LOC_PROT_ERR);
 		err = EIO;
 	}
 	/* The fault is spent, so this is as ever. */
@@ -108,7 +109,7 @@ static void n16_moved(void)
 		move();
 		if (!i)
 			fault_prepare();
-		sweep(&(struct op){ "write after a move", write_to_it, move,
+		sweep(&(struct op){ "read after a move", read_into_it, move,
 				    .at_least = 3 });
 		check_write(&link_, &all, 0, &moving, 0, LEN);
 		buf_check(moving.buf);

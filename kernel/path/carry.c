@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Payload on its way through a responder, which may take several visits: whoever lacks a page
+ * leaves, and comes again when it is there. Decides nothing else.
+ */
+#include "carry.h"
+#include "fault.h"
+#include "move.h"
+
+/* Numbers of messages that lacked a page; 0 is none. */
+static atomic64_t carry_tokens;
+
+/* So that the message, and no other, goes on where it was. Datagrams begin again. */
+static void carry_remember(struct pinion_qp *qp, struct pinion_msg *msg)
+{
+	if (!pinion_qp_is_connected(qp))
+		return;
+	if (!msg->token)
+		msg->token = atomic64_inc_return(&carry_tokens);
+	qp->resp.token = msg->token;
+}
+
+enum pinion_verdict pinion_lacks(struct pinion_qp *qp, const struct pinion_target *target,
+				 struct pinion_msg *msg, struct pinion_cursor *cursor)
+{
+	struct pinion_resp *resp = &qp->resp;
+
+	lockdep_assert_held(&resp->lock);
+	/* If it is another page, this one was not tried yet. */
+	if (msg->fault_err && msg->fault_left == resp->left) {
+		pinion_missing_put(&msg->missing);
+		cursor->syndrome = PINION_SYN_FAULT;
+		return PINION_NAK_ACCESS;
+	}
+	if (pinion_qp_is_connected(qp))
+		msg->asked = pinion_fault_start(msg->fault, target->faulter, &msg->missing,
+						resp->left);
+	return PINION_PEER_PAGE;
+}
+
+enum pinion_verdict pinion_carry(struct pinion_qp *qp, const struct pinion_target *target,
+				 struct pinion_msg *msg, bool read)
+{
+	struct pinion_resp *resp = &qp->resp;
+	enum pinion_moved moved;
+
+	moved = read ?
+		pinion_move(qp->node, msg->payload, &resp->cursor, &resp->left, &msg->missing) :
+		pinion_move(qp->node, &resp->cursor, msg->payload, &resp->left, &msg->missing);
+	if (moved == PINION_MOVED)
+		return PINION_ACK;
+	if (moved == PINION_MOVE_REFUSED)
+		return resp->cursor.syndrome ? PINION_NAK_ACCESS : PINION_OWN_FAULT;
+	carry_remember(qp, msg);
+	if (moved == (read ? PINION_MOVE_NO_SINK : PINION_MOVE_NO_SOURCE))
+		return PINION_OWN_PAGE;
+	return pinion_lacks(qp, target, msg, &resp->cursor);
+}

@@ -1,0 +1,637 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory that never comes, of a file system whose server is dead, hangs its owner and nobody
+ * else: whoever sends to it, receives from it or shares a group with it goes on, and can be
+ * killed (items H1 to H7).
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "link.h"
+#include "resources.h"
+#include "slow.h"
+#include "xrc.h"
+
+enum { GRH = 40, LEN = 1000, MANY = 100 };
+
+/* How long things may take that wait for nobody. */
+enum { SECONDS = 10 };
+
+/* One whose memory hangs, and one who has to do with it. */
+struct play {
+	const char *name;
+	enum ibv_qp_type type;
+	enum ibv_wr_opcode opcode;
+	bool hanger_sends;
+};
+
+enum plot {
+	DO_ALL, /* ask, change, end, exit */
+	BE_KILLED,
+	SEE_IT_COME,
+};
+
+/* In shared memory. */
+struct board {
+	pthread_barrier_t both;
+	struct peer hanger, victim;
+	volatile bool waiting; /* the victim has seen the other hang */
+	volatile bool done; /* the hanger's own request is */
+};
+
+static struct board *board;
+static struct slow memory;
+static const struct play *play;
+static enum plot plot;
+
+static void meet(void)
+{
+	pthread_barrier_wait(&board->both);
+}
+
+static void set_the_stage(void)
+{
+	pthread_barrierattr_t attr;
+
+	need_odp();
+	memory = slow_new();
+	slow_hold(&memory, true);
+	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(board != MAP_FAILED);
+	pthread_barrierattr_init(&attr);
+	pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	CHECK_EQ(pthread_barrier_init(&board->both, &attr, 2), 0);
+}
+
+/* A request of @sge to what the other has told of itself. */
+static void ask_for(struct end *end, const struct peer *peer,
+		    struct ibv_sge *sge, uint64_t wr_id)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = wr_id,
+		.sg_list = sge,
+		.num_sge = 1,
+		.opcode = play->opcode,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	if (play->type == IBV_QPT_UD) {
+		wr.wr.ud.ah = end->ah;
+		wr.wr.ud.remote_qpn = peer->qpn;
+		wr.wr.ud.remote_qkey = QKEY;
+	} else if (play->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		sge->length = 8;
+		wr.wr.atomic.remote_addr = peer->addr;
+		wr.wr.atomic.rkey = peer->rkey;
+		wr.wr.atomic.compare_add = 5;
+	} else if (play->opcode != IBV_WR_SEND) {
+		wr.wr.rdma.remote_addr = peer->addr;
+		wr.wr.rdma.rkey = peer->rkey;
+	}
+	post(end, &wr);
+}
+
+static bool takes_receive(void)
+{
+	return play->opcode == IBV_WR_SEND ||
+	       play->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+/* ----------------------------------------------------------------- the hanger */
+
+static struct ibv_mr *hang_region(void)
+{
+	return MUST(ibv_reg_mr(dev.pd, memory.map, SLOW_LEN, ODP_ALL));
+}
+
+static void hang(void *arg)
+{
+	struct qp_cfg cfg = { .type = play->type };
+	struct ibv_sge sge = { .addr = (uintptr_t)memory.map,
+			       .length = LEN + GRH };
+	struct ibv_mr *mr;
+	struct end end;
+
+	(void)arg;
+	device_open();
+	mr = hang_region();
+	sge.lkey = mr->lkey;
+	end_make(&end, &cfg);
+	board->hanger = end_peer(&end);
+	board->hanger.addr = (uintptr_t)memory.map;
+	board->hanger.rkey = mr->rkey;
+	end_init(&end);
+	if (!play->hanger_sends && takes_receive())
+		post_recv(&end, &sge, 1, 1);
+	meet();
+	end_connect(&end, &board->victim);
+	meet();
+	if (play->hanger_sends) {
+		sge.length = LEN;
+		ask_for(&end, &board->victim, &sge, 1);
+		expect(await(end.scq), IBV_WC_SUCCESS);
+	} else if (takes_receive()) {
+		expect(await(end.rcq), IBV_WC_SUCCESS);
+	}
+	board->done = true;
+	pause();
+}
+
+/* ----------------------------------------------------------------- the victim */
+
+/* The memory comes: so does what waited for it, unharmed. */
+static void see_it_come(struct end *end, struct region *r)
+{
+	size_t at = play->type == IBV_QPT_UD ? GRH : 0;
+	uint8_t *mine = r->buf->data, *theirs = memory.map;
+
+	if (!play->hanger_sends)
+		expect(await(end->scq), IBV_WC_SUCCESS);
+	else if (takes_receive())
+		expect(await(end->rcq), IBV_WC_SUCCESS);
+	while (!board->done)
+		usleep(1000);
+	if (play->opcode != IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		mine += play->hanger_sends ? at : 0;
+		theirs += play->hanger_sends ? 0 : at;
+		CHECK(!memcmp(mine, theirs, LEN));
+	} else if (play->hanger_sends) {
+		/* Once, though its answer came late. */
+		CHECK_EQ(*(uint64_t *)mine, *(uint64_t *)r->buf->want + 5);
+		CHECK_EQ(*(uint64_t *)theirs, *(uint64_t *)r->buf->want);
+	} else {
+		CHECK_EQ(*(uint64_t *)theirs, 5);
+		CHECK_EQ(*(uint64_t *)mine, 0);
+	}
+}
+
+static void do_all(struct end *end)
+{
+	CHECK_EQ(end_state(end), IBV_QPS_RTS);
+	CHECK_EQ(end_set_state(end, IBV_QPS_ERR), 0);
+	/* What waited comes back. */
+	if (!play->hanger_sends && play->type != IBV_QPT_UD)
+		expect(await(end->scq), IBV_WC_WR_FLUSH_ERR);
+	CHECK_EQ(ibv_destroy_qp(end->qp), 0);
+}
+
+static void suffer(void *arg)
+{
+	struct qp_cfg cfg = { .type = play->type };
+	struct ibv_sge sge;
+	struct region r;
+	struct end end;
+	int i;
+
+	(void)arg;
+	device_open();
+	r = region_new(SLOW_LEN, 0, ALL_ACCESS);
+	sge = sge_of(&r, 0, LEN + GRH);
+	end_make(&end, &cfg);
+	board->victim = end_peer(&end);
+	board->victim.addr = r.base;
+	board->victim.rkey = r.rkey;
+	end_init(&end);
+	if (play->hanger_sends && takes_receive())
+		post_recv(&end, &sge, 1, 1);
+	meet();
+	end_connect(&end, &board->hanger);
+	meet();
+	if (!play->hanger_sends) {
+		sge.length = LEN;
+		ask_for(&end, &board->hanger, &sge, 1);
+		/* Datagrams are gone, wherever they are. */
+		for (i = 1;
+		     play->type == IBV_QPT_UD && plot == DO_ALL && i < MANY;
+		     i++) {
+			expect(await(end.scq), IBV_WC_SUCCESS);
+			ask_for(&end, &board->hanger, &sge, 1);
+		}
+	}
+	slow_await(&memory);
+	board->waiting = true;
+	switch (plot) {
+	case DO_ALL:
+		do_all(&end);
+		break;
+	case BE_KILLED:
+		for (;;)
+			end_state(&end);
+	case SEE_IT_COME:
+		see_it_come(&end, &r);
+		break;
+	}
+}
+
+/* ------------------------------------------------------------------- the plot */
+
+static bool ends_soon(int pid, int *status)
+{
+	double limit = now() + patience(SECONDS);
+
+	while (waitpid(pid, status, WNOHANG) != pid) {
+		if (now() > limit)
+			return false;
+		usleep(1000);
+	}
+	return true;
+}
+
+static void perform(const char *name, void (*hanger_does)(void *arg),
+		    void (*victim_does)(void *arg))
+{
+	struct resources before;
+	int hanger, victim, status = 0;
+	double limit;
+	bool ended;
+
+	context("%s", name);
+	set_the_stage();
+	resources_read(&before);
+	hanger = spawn(hanger_does, NULL);
+	victim = spawn(victim_does, NULL);
+	limit = now() + 2 * patience(SECONDS);
+	while (!board->waiting && now() < limit &&
+	       !waitpid(victim, &status, WNOHANG))
+		usleep(1000);
+	if (plot == BE_KILLED)
+		kill(victim, SIGKILL);
+	if (plot == SEE_IT_COME)
+		slow_hold(&memory, false);
+	ended = ends_soon(victim, &status);
+	/* Else we would never end, either. */
+	kill(hanger, SIGKILL);
+	slow_hold(&memory, false);
+	reap(hanger);
+	CHECK(board->waiting);
+	CHECK(ended);
+	if (plot == BE_KILLED)
+		CHECK(WIFSIGNALED(status));
+	else
+		CHECK_EQ(status, 0);
+	resources_await(&before);
+	CHECK_EQ(munmap(memory.map, SLOW_LEN), 0);
+	close(memory.fd);
+	CHECK_EQ(munmap(board, sizeof(*board)), 0);
+}
+
+static const struct play receivers[] = {
+	{ "RC SEND", IBV_QPT_RC, IBV_WR_SEND, false },
+	{ "RC WRITE", IBV_QPT_RC, IBV_WR_RDMA_WRITE, false },
+	{ "RC WRITE_WITH_IMM", IBV_QPT_RC, IBV_WR_RDMA_WRITE_WITH_IMM, false },
+	{ "RC READ", IBV_QPT_RC, IBV_WR_RDMA_READ, false },
+	{ "RC FETCH_AND_ADD", IBV_QPT_RC, IBV_WR_ATOMIC_FETCH_AND_ADD, false },
+	{ "UC SEND", IBV_QPT_UC, IBV_WR_SEND, false },
+	{ "UC WRITE", IBV_QPT_UC, IBV_WR_RDMA_WRITE, false },
+	{ "UD SEND", IBV_QPT_UD, IBV_WR_SEND, false },
+};
+
+static const struct play senders[] = {
+	{ "RC SEND", IBV_QPT_RC, IBV_WR_SEND, true },
+	{ "RC WRITE", IBV_QPT_RC, IBV_WR_RDMA_WRITE, true },
+	{ "RC READ", IBV_QPT_RC, IBV_WR_RDMA_READ, true },
+	{ "RC FETCH_AND_ADD", IBV_QPT_RC, IBV_WR_ATOMIC_FETCH_AND_ADD, true },
+	{ "UC SEND", IBV_QPT_UC, IBV_WR_SEND, true },
+	{ "UD SEND", IBV_QPT_UD, IBV_WR_SEND, true },
+};
+
+static void all_plays(const struct play *plays, size_t count, enum plot how)
+{
+	plot = how;
+	for (play = plays; play < plays + count; play++)
+		perform(play->name, hang, suffer);
+}
+
+static void h1_sender(void)
+{
+	all_plays(senders, ARRAY_SIZE(senders), DO_ALL);
+	all_plays(senders, ARRAY_SIZE(senders), BE_KILLED);
+}
+
+static void h2_receiver(void)
+{
+	all_plays(receivers, ARRAY_SIZE(receivers), DO_ALL);
+	all_plays(receivers, ARRAY_SIZE(receivers), BE_KILLED);
+}
+
+static void h4_it_comes(void)
+{
+	all_plays(senders, ARRAY_SIZE(senders), SEE_IT_COME);
+	all_plays(receivers, ARRAY_SIZE(receivers), SEE_IT_COME);
+}
+
+/* --------------------------------------------------------------------- a group */
+
+static union ibv_gid group(void)
+{
+	/* 239.1.2.77, as an IPv4 GID. */
+	return (union ibv_gid){ .raw = { [10] = 0xff, 0xff, 239, 1, 2, 77 } };
+}
+
+static void join(struct end *end)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_UD, .recv_wr = MANY };
+	union ibv_gid gid = group();
+	struct peer peer = { .gid = gid };
+
+	end_make(end, &cfg);
+	end_init(end);
+	end_connect(end, &peer);
+	CHECK_EQ(ibv_attach_mcast(end->qp, &gid, 0), 0);
+}
+
+static void leave(struct end *end)
+{
+	union ibv_gid gid = group();
+
+	CHECK_EQ(ibv_detach_mcast(end->qp, &gid, 0), 0);
+	do_all(end);
+}
+
+static void hang_in_group(void *arg)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)memory.map,
+			       .length = LEN + GRH };
+	struct ibv_mr *mr;
+	struct end end;
+
+	(void)arg;
+	device_open();
+	mr = hang_region();
+	sge.lkey = mr->lkey;
+	join(&end);
+	post_recv(&end, &sge, 1, 1);
+	meet();
+	pause();
+}
+
+static void suffer_in_group(void *arg)
+{
+	static const struct play datagram = { "", IBV_QPT_UD, IBV_WR_SEND,
+					      false };
+	struct peer all = { .qpn = 0xffffff };
+	struct end sender, member;
+	struct ibv_sge sge;
+	struct region r;
+	int i;
+
+	(void)arg;
+	play = &datagram;
+	device_open();
+	r = region_new(2 * (LEN + GRH), 0, ALL_ACCESS);
+	join(&sender);
+	join(&member);
+	for (i = 0; i < MANY; i++) {
+		sge = sge_of(&r, LEN + GRH, LEN + GRH);
+		post_recv(&member, &sge, 1, i);
+	}
+	meet();
+	for (i = 0; i < MANY; i++) {
+		sge = sge_of(&r, 0, LEN);
+		ask_for(&sender, &all, &sge, i);
+		expect(await(sender.scq), IBV_WC_SUCCESS);
+		CHECK_EQ(await(member.rcq).byte_len, LEN + GRH);
+	}
+	slow_await(&memory);
+	board->waiting = true;
+	if (plot == BE_KILLED) {
+		for (;;)
+			end_state(&sender);
+	}
+	leave(&sender);
+	leave(&member);
+}
+
+static void h3_group(void)
+{
+	for (plot = DO_ALL; plot <= BE_KILLED; plot++)
+		perform("group", hang_in_group, suffer_in_group);
+}
+
+/* ---------------------------------------------- receive requests that wait for it */
+
+/*
+ * Here the owner is we ourselves. A fault holds mmap_lock, so nothing may be mapped, made or
+ * ended while it waits, but much can be asked for and changed.
+ */
+
+static struct ibv_sge slow_sge(void)
+{
+	struct ibv_mr *mr = hang_region();
+
+	return (struct ibv_sge){ (uintptr_t)memory.map, LEN, mr->lkey };
+}
+
+/* Its pages go, and do not come again for a while. */
+static void go_again(void)
+{
+	CHECK_EQ(madvise(memory.map, SLOW_LEN, MADV_DONTNEED), 0);
+	slow_hold(&memory, true);
+}
+
+static void come(void)
+{
+	double limit = now() + patience(SECONDS);
+
+	slow_hold(&memory, false);
+	while (slow_waiting(&memory) && now() < limit)
+		usleep(1000);
+	CHECK_EQ(slow_waiting(&memory), 0);
+}
+
+static void post_send(struct end *end, struct ibv_sge sge, struct ibv_srq *srq)
+{
+	struct ibv_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	if (srq)
+		CHECK_EQ(ibv_get_srq_num(srq, &wr.qp_type.xrc.remote_srqn), 0);
+	post(end, &wr);
+}
+
+/* Whoever is told to give it back does so at once, whether or not the memory comes. */
+static void h5_given_back(void)
+{
+	struct ibv_sge sink;
+	struct region r;
+	struct link link;
+
+	set_the_stage();
+	link_make(&link, NULL);
+	r = region_new(LEN, 0, ALL_ACCESS);
+	sink = slow_sge();
+	post_recv(&link.b, &sink, 1, 11);
+	post_send(&link.a, sge_of(&r, 0, LEN), NULL);
+	slow_await(&memory);
+	expect_none(link.a.scq, 0.05);
+	expect_flushed(&link.b, 11);
+	expect_none(link.a.scq, 0.05);
+	CHECK_EQ(end_set_state(&link.a, IBV_QPS_ERR), 0);
+	expect(await(link.a.scq), IBV_WC_WR_FLUSH_ERR);
+	/* A new connection knows nothing of it. */
+	link_renew(&link);
+	sink = sge_of(&r, 0, LEN);
+	post_recv(&link.b, &sink, 1, 12);
+	post_send(&link.a, sink, NULL);
+	expect(await(link.a.scq), IBV_WC_SUCCESS);
+	CHECK_EQ(await(link.b.rcq).wr_id, 12);
+	come();
+}
+
+struct xrc {
+	struct link link;
+	struct ibv_srq *slow, *other;
+	struct ibv_cq *slow_cq, *other_cq;
+};
+
+static void xrc_make(struct xrc *x)
+{
+	struct qp_cfg send = { .type = IBV_QPT_XRC_SEND };
+	struct qp_cfg recv = { .type = IBV_QPT_XRC_RECV };
+
+	need_xrc();
+	recv.xrcd = MUST(xrcd_open(dev.ctx, -1));
+	x->slow_cq = MUST(ibv_create_cq(dev.ctx, 64, NULL, NULL, 0));
+	x->other_cq = MUST(ibv_create_cq(dev.ctx, 64, NULL, NULL, 0));
+	x->slow = MUST(xsrq_create(recv.xrcd, x->slow_cq));
+	x->other = MUST(xsrq_create(recv.xrcd, x->other_cq));
+	link_make2(&x->link, &send, &recv);
+}
+
+/* The sender gives up and begins anew; the target does not notice. */
+static void send_anew(struct xrc *x)
+{
+	struct ibv_qp_init_attr init;
+	struct peer target = end_peer(&x->link.b);
+	struct ibv_qp_attr attr;
+
+	CHECK_EQ(end_set_state(&x->link.a, IBV_QPS_ERR), 0);
+	expect(await(x->link.a.scq), IBV_WC_WR_FLUSH_ERR);
+	CHECK_EQ(end_set_state(&x->link.a, IBV_QPS_RESET), 0);
+	CHECK_EQ(ibv_query_qp(x->link.b.qp, &attr, IBV_QP_RQ_PSN, &init), 0);
+	x->link.a.psn = attr.rq_psn;
+	end_init(&x->link.a);
+	end_connect(&x->link.a, &target);
+}
+
+static void h6_xrc(void)
+{
+	struct ibv_sge sink, other;
+	struct region r;
+	struct ibv_wc wc;
+	struct xrc x;
+
+	set_the_stage();
+	xrc_make(&x);
+	r = region_new(2 * LEN, 0, ALL_ACCESS);
+	sink = slow_sge();
+	other = sge_of(&r, LEN, LEN);
+
+	context("it comes");
+	post_srq(x.slow, &sink, 1, 11);
+	post_send(&x.link.a, sge_of(&r, 0, LEN), x.slow);
+	slow_await(&memory);
+	expect_none(x.slow_cq, 0.05);
+	come();
+	expect(await(x.link.a.scq), IBV_WC_SUCCESS);
+	CHECK_EQ(await(x.slow_cq).wr_id, 11);
+	CHECK(!memcmp(memory.map, r.buf->data, LEN));
+
+	context("another queue's turn");
+	go_again();
+	post_srq(x.slow, &sink, 1, 12);
+	post_srq(x.other, &other, 1, 22);
+	post_send(&x.link.a, sge_of(&r, 0, LEN), x.slow);
+	slow_await(&memory);
+	send_anew(&x);
+	post_send(&x.link.a, sge_of(&r, 0, LEN), x.other);
+	expect(await(x.link.a.scq), IBV_WC_SUCCESS);
+	CHECK_EQ(await(x.other_cq).wr_id, 22);
+	wc = await(x.slow_cq);
+	CHECK_EQ(wc.wr_id, 12);
+	CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
+	come();
+
+	context("the end of the target");
+	go_again();
+	post_srq(x.slow, &sink, 1, 13);
+	post_send(&x.link.a, sge_of(&r, 0, LEN), x.slow);
+	slow_await(&memory);
+	CHECK_EQ(end_set_state(&x.link.b, IBV_QPS_ERR), 0);
+	wc = await(x.slow_cq);
+	CHECK_EQ(wc.wr_id, 13);
+	CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
+	come();
+}
+
+/* ------------------------------------------------------------------- their number */
+
+enum { SENDERS = 100 };
+
+/*
+ * So many wait for one owner's memory, each at a page of its own, that not all are tried at a
+ * time; another region of the owner's goes on, and when the memory comes all of them do.
+ */
+static void h7_many(void)
+{
+	static struct link links[SENDERS];
+	struct qp_cfg cfg = { .wr = 2, .recv_wr = 2, .cqe = 8 };
+	struct region r, good;
+	struct link link;
+	struct ibv_mr *mr;
+	int i;
+
+	set_the_stage();
+	mr = hang_region();
+	r = region_new(PAGE, 0, ALL_ACCESS);
+	good = region_new(PAGE, 0, ALL_ACCESS);
+	link_make(&link, NULL);
+	for (i = 0; i < SENDERS; i++)
+		link_make(&links[i], &cfg);
+	for (i = 0; i < SENDERS; i++) {
+		struct ibv_sge sge = sge_of(&r, 0, 100);
+		struct ibv_send_wr wr = {
+			.sg_list = &sge,
+			.num_sge = 1,
+			.opcode = IBV_WR_RDMA_WRITE,
+			.send_flags = IBV_SEND_SIGNALED,
+			.wr.rdma = { (uintptr_t)memory.map +
+					     i % (SLOW_LEN / PAGE) * PAGE,
+				     mr->rkey },
+		};
+
+		post(&links[i].a, &wr);
+	}
+	slow_await(&memory);
+	check_write(&link, &r, 0, &good, 0, PAGE);
+	buf_check(good.buf);
+	for (i = 0; i < SENDERS / 2; i++) {
+		CHECK_EQ(end_set_state(&links[i].a, IBV_QPS_ERR), 0);
+		expect(await(links[i].a.scq), IBV_WC_WR_FLUSH_ERR);
+	}
+	slow_hold(&memory, false);
+	for (; i < SENDERS; i++)
+		expect(await(links[i].a.scq), IBV_WC_SUCCESS);
+}
+
+static const struct test tests[] = {
+	TEST(h1_sender, "H1 a sender whose memory never comes"),
+	TEST(h2_receiver, "H2 a receiver whose memory never comes"),
+	TEST(h3_group, "H3 a member of a group whose memory never comes"),
+	TEST(h4_it_comes, "H4 what waited, when the memory comes"),
+	TEST(h5_given_back, "H5 a receive request that waits is given back"),
+	TEST(h6_xrc, "H6 an XRC target's"),
+	TEST(h7_many, "H7 more than are tried at a time"),
+};
+
+HARNESS_MAIN("memory that never comes", tests)
