@@ -62,10 +62,21 @@ void pinion_pager_uncharge(struct mem_cgroup *before)
 	set_active_memcg(before);
 }
 
-/* Who is killed is told anything, which says nothing of the memory. */
+/*
+ * An error that says nothing of the memory: a signal for whoever happens to fault, who may be
+ * no more than about to handle it, or others in the way. Who is killed is told anything.
+ */
 static bool is_passing(int err)
 {
-	return err && fatal_signal_pending(current);
+	switch (err) {
+	case -EINTR:
+	case -ERESTARTSYS:
+	case -EAGAIN:
+	case -EBUSY:
+		return true;
+	default:
+		return err && fatal_signal_pending(current);
+	}
 }
 
 int pinion_pager_fault(struct pinion_pager *pager, u64 offset, u64 length, bool write)

@@ -106,6 +106,79 @@ static void a68_moves(void)
 	}
 }
 
+/*
+ * An exporter that is interrupted, or has others in its way, says nothing of the memory: the
+ * message waits until it can be mapped.
+ */
+static void a68_not_now(void)
+{
+	static const int errors[] = { EINTR, 512 /* ERESTARTSYS */, EAGAIN,
+				      EBUSY };
+	size_t i;
+
+	begin_whole();
+	for (i = 0; i < 2 * ARRAY_SIZE(errors); i++) {
+		unsigned int times = i < ARRAY_SIZE(errors) ? 1 : 20;
+		int error = errors[i % ARRAY_SIZE(errors)];
+
+		context("errno %d, %u times", error, times);
+		/* As what the peer names, then as what we do. */
+		move(&buffer, 0);
+		dmabuf_fail_maps(&buffer, error, times);
+		check_read(&link_, &all, 5, &whole, 7, 20000);
+		buf_check(all.buf);
+		move(&buffer, 0);
+		dmabuf_fail_maps(&buffer, error, times);
+		check_write(&link_, &all, 5, &whole, 7, 20000);
+		buf_check(whole.buf);
+		move(&buffer, 0);
+		dmabuf_fail_maps(&buffer, error, times);
+		check_write(&link_, &whole, 5, &all, 7, 20000);
+		buf_check(all.buf);
+		move(&buffer, 0);
+		dmabuf_fail_maps(&buffer, error, times);
+		check_send(&link_, &all, 5, &whole, 7, 20000);
+		buf_check(whole.buf);
+		move(&buffer, 0);
+		dmabuf_fail_maps(&buffer, error, times);
+		expect(atomic_op(&link_.a, IBV_WR_ATOMIC_FETCH_AND_ADD,
+				 sge_of(&all, 0, 8), whole.base, whole.rkey, 0,
+				 0),
+		       IBV_WC_SUCCESS);
+		buf_accept(all.buf);
+	}
+	unharmed(&buffer);
+}
+
+/* It never can be: the sender waits, and can end that at any time. */
+static void a68_never(void)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_READ,
+				  .send_flags = IBV_SEND_SIGNALED,
+				  .num_sge = 1 };
+	struct ibv_sge sge;
+
+	begin_whole();
+	sge = sge_of(&all, 0, 100);
+	wr.sg_list = &sge;
+	wr.wr.rdma.remote_addr = whole.base;
+	wr.wr.rdma.rkey = whole.rkey;
+	move(&buffer, 0);
+	dmabuf_fail(&buffer, EXPORTER_MAP, EBUSY);
+	post(&link_.a, &wr);
+	expect_none(link_.a.scq, 0.3);
+	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_ERR), 0);
+	expect(await(link_.a.scq), IBV_WC_WR_FLUSH_ERR);
+	link_renew(&link_);
+	/* And so it is when the region ends meanwhile. */
+	post(&link_.a, &wr);
+	expect_none(link_.a.scq, 0.1);
+	dmabuf_region_free(&whole);
+	expect(await(link_.a.scq), IBV_WC_REM_ACCESS_ERR);
+	link_renew(&link_);
+	dmabuf_check_unused(&buffer);
+}
+
 /* Nobody asks: a move costs the exporter nothing but the first time. */
 static void a68_idle_moves(void)
 {
@@ -288,6 +361,8 @@ static const struct test tests[] = {
 		  "A68 described while it waits for a fence",
 		  (TRIES + 1) * FENCE),
 	TEST(a68_fails_later, "A68 the exporter fails after a move"),
+	TEST(a68_not_now, "A68 the exporter is interrupted"),
+	TEST(a68_never, "A68 the exporter never has time"),
 	TEST(a68_revoked, "A68 the buffer is taken away"),
 	TEST(a68_counters, "A68 statistics"),
 };

@@ -4,9 +4,11 @@
  * (items A41, A42, and what A43 to A52 say of on-demand regions, for this kind).
  */
 #define _GNU_SOURCE
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "memory.h"
@@ -548,6 +550,58 @@ static void a27_window(void)
 		r.rkey, IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
 }
 
+static void on_tick(int signal)
+{
+	(void)signal;
+}
+
+/* Thousands of mappings, so that what looks at all of them takes a while. */
+static void many_mappings(void)
+{
+	size_t length = 8000 * PAGE, at;
+	uint8_t *map = mmap(NULL, length, PROT_READ,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(map != MAP_FAILED);
+	for (at = 0; at < length; at += 2 * PAGE)
+		CHECK_EQ(mprotect(map + at, PAGE, PROT_READ | PROT_WRITE), 0);
+}
+
+/* What a new process touches first, with a signal pending all the time. */
+static void touch_under_signals(void *arg)
+{
+	struct sigaction act = { .sa_handler = on_tick,
+				 .sa_flags = SA_RESTART };
+	struct itimerval often = { .it_interval = { .tv_usec = 100 },
+				   .it_value = { .tv_usec = 100 } };
+	struct region r;
+
+	device_open();
+	begin();
+	r = part(across(777, LEN), whole);
+	CHECK_EQ(sigaction(SIGALRM, &act, NULL), 0);
+	many_mappings();
+	CHECK_EQ(setitimer(ITIMER_REAL, &often, NULL), 0);
+	if (arg)
+		check_read(&link_, &r, 0, &all, 0, LEN);
+	else
+		check_read(&link_, &all, 0, &r, 0, LEN);
+	often = (struct itimerval){};
+	CHECK_EQ(setitimer(ITIMER_REAL, &often, NULL), 0);
+	buf_check(r.buf);
+	buf_check(all.buf);
+}
+
+/* A signal that is to be handled is no fault of the memory. */
+static void a41_signals(void)
+{
+	int i;
+
+	begin();
+	for (i = 0; i < 10; i++)
+		reap_ok(spawn(touch_under_signals, i & 1 ? &i : NULL));
+}
+
 static const struct test tests[] = {
 	TEST(a41_whole, "A41 all of the address space, nothing pinned"),
 	TEST(a41_borders, "A41 messages across children"),
@@ -555,6 +609,7 @@ static const struct test tests[] = {
 	TEST(a41_shared, "A41 shared memory"),
 	TEST(a41_file, "A41 a file"),
 	TEST(a41_hugetlb, "A41 huge pages"),
+	TEST(a41_signals, "A41 first touched while signals come"),
 	TEST(a41_rights, "A41 rights of the key"),
 	TEST(a41_reclaim, "A41 children go when they are empty (class 9)"),
 	TEST(a42_refused, "A42 what is no implicit region"),
