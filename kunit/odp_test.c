@@ -46,6 +46,7 @@ static int hooked_map(struct ib_umem_odp *umem, u64 va, u64 length, bool write, 
 #include "../kernel/mem/odp_advise.c"
 #include "../kernel/mem/odp_implicit.c"
 #include "../kernel/mem/odp_region.c"
+#include "../kernel/mem/odp_watch.c"
 #include "../kernel/mem/pager.c"
 #include "keys.h"
 #include "random.h"

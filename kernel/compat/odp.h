@@ -7,7 +7,12 @@
 #define PINION_COMPAT_ODP_H
 
 #include <linux/hmm.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_umem_odp.h>
+
+#ifndef PINION_HAVE_DFL_WQ
+#define system_dfl_wq system_unbound_wq
+#endif
 
 #ifdef PINION_HAVE_HMM_DMA_MAP
 

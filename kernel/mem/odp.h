@@ -86,6 +86,12 @@ int pinion_advise_mr(struct pinion_keys *keys, struct ib_pd *pd,
 
 /* ------------------------------------------------- between odp*.c, nobody else */
 
+/*
+ * Have the kernel make what it needs to watch the caller's memory, so that making a child
+ * does not. Return: 0, -ENOMEM, or -EINTR for who is being killed.
+ */
+int pinion_odp_watch(void);
+
 extern const struct mmu_interval_notifier_ops pinion_odp_notifier_ops;
 
 /*

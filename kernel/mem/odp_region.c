@@ -177,9 +177,10 @@ struct pinion_odp *pinion_odp_create(struct ib_device *ibdev, u64 start, u64 len
 	if (!odp)
 		return ERR_PTR(-ENOMEM);
 	pinion_pager_init(&odp->pager, implicit ? &implicit_ops : &explicit_ops);
-	if (implicit)
+	err = pinion_odp_watch();
+	if (!err && implicit)
 		err = init_implicit(odp, ibdev, access);
-	else
+	else if (!err)
 		err = init_explicit(odp, ibdev, start, length, access);
 	if (err) {
 		pinion_pager_discard(&odp->pager);

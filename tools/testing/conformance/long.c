@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Registrations that take seconds: they end with their process, and leave processors
- * to others meanwhile (class 22, items LG1 to LG5).
+ * to others meanwhile (class 22, items LG1 to LG6).
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "buf.h"
-#include "device.h"
+#include "link.h"
 #include "memory.h"
 #include "resources.h"
 
@@ -275,12 +275,88 @@ static void lg5_terabyte(void)
 	CHECK_EQ(vm_pin(0), 0);
 }
 
+/* ------------------------------------------- signals, on demand */
+
+/*
+ * So many mappings that the kernel takes longer to lock them all, as it does once for a
+ * process whose memory is watched, than until the next signal.
+ */
+static void have_many_mappings(void)
+{
+	enum { MAPPINGS = 12000 };
+	char *map = mmap(NULL, 2 * MAPPINGS * PAGE, PROT_NONE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t i;
+
+	CHECK(map != MAP_FAILED);
+	for (i = 0; i < MAPPINGS; i++)
+		CHECK_EQ(mprotect(map + 2 * i * PAGE, PAGE, PROT_READ), 0);
+}
+
+static void ring_often(void)
+{
+	struct sigaction action = { .sa_handler = ring,
+				    .sa_flags = SA_RESTART };
+	struct itimerval timer = { { 0, 100 }, { 0, 100 } };
+
+	CHECK_EQ(sigaction(SIGALRM, &action, NULL), 0);
+	CHECK_EQ(setitimer(ITIMER_REAL, &timer, NULL), 0);
+}
+
+static void watched_explicit(void *arg)
+{
+	struct region r;
+
+	(void)arg;
+	device_open();
+	r.buf = buf_new(9000, 5);
+	have_many_mappings();
+	ring_often();
+	r = region_reg(dev.pd, r.buf, ODP_ALL);
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+}
+
+/* The first access to it is by a message, and must not fail for a signal either. */
+static void watched_implicit(void *arg)
+{
+	struct region all, r;
+	struct link link;
+	struct ibv_mr *mr;
+
+	(void)arg;
+	device_open();
+	link_make(&link, NULL);
+	all = region_new(9000, 77, ALL_ACCESS);
+	r.buf = buf_new(9000, 5);
+	have_many_mappings();
+	ring_often();
+	mr = MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL));
+	r = region_of(r.buf, mr, (uintptr_t)r.buf->data);
+	exchange(&link, &all, &r);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+}
+
+/* Each of a process whose memory nobody has watched yet. */
+static void lg6_watched(void)
+{
+	enum { ROUNDS = 4 };
+	int i;
+
+	need_odp();
+	for (i = 0; i < ROUNDS; i++) {
+		context("round %d", i);
+		reap_ok(spawn(watched_explicit, NULL));
+		reap_ok(spawn(watched_implicit, NULL));
+	}
+}
+
 static const struct test tests[] = {
 	LONG_TEST(lg1_killed, "LG1 killed while it registers (class 22)", 300),
 	LONG_TEST(lg2_killed_rereg, "LG2 killed in rereg (class 22)", 300),
 	LONG_TEST(lg3_handled, "LG3 a signal that is handled", 300),
 	LONG_TEST(lg4_others, "LG4 others get the processor (class 22)", 300),
 	TEST(lg5_terabyte, "LG5 a terabyte of nothing"),
+	LONG_TEST(lg6_watched, "LG6 a signal that is handled, on demand", 120),
 };
 
 HARNESS_MAIN("Registrations that take long", tests)
