@@ -68,8 +68,7 @@ struct bytes {
 	u64 count;
 };
 
-/* Only of blocks that have all of @flags; bytes of others are in no run. */
-static struct bytes *list_bytes(struct kunit *test, const struct pinion_mtt *mtt, u64 flags)
+static struct bytes *list_bytes(struct kunit *test, const struct pinion_mtt *mtt)
 {
 	struct bytes *bytes = kunit_kzalloc(test, sizeof(*bytes), GFP_KERNEL);
 	u64 block, entry, i, n = 0;
@@ -84,12 +83,12 @@ static struct bytes *list_bytes(struct kunit *test, const struct pinion_mtt *mtt
 	for (block = 0; block < mtt->num_blocks; block++) {
 		entry = mtt->leaves[block / 512][block % 512];
 		for (i = 0; i < 1U << mtt->shift; i++, n++) {
-			bytes->at[n] = (entry & ~3) + i;
-			bytes->run[n] = (entry & flags) == flags;
+			bytes->at[n] = entry + i;
+			bytes->run[n] = 1;
 		}
 	}
 	for (i = n - 1; i--;)
-		if (bytes->run[i] && bytes->at[i + 1] == bytes->at[i] + 1)
+		if (bytes->at[i + 1] == bytes->at[i] + 1)
 			bytes->run[i] += bytes->run[i + 1];
 	return bytes;
 }
@@ -108,7 +107,7 @@ static u32 differs(const struct pinion_mtt *mtt, const struct bytes *bytes, u64 
 static void check_every_byte(struct kunit *test, const struct pinion_mtt *mtt,
 			     struct rnd_state *rnd)
 {
-	struct bytes *bytes = list_bytes(test, mtt, 0);
+	struct bytes *bytes = list_bytes(test, mtt);
 	u64 offset, left;
 	u32 wrong = 0;
 
@@ -190,54 +189,6 @@ static void scattered_memory_is_one_run_a_block(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, dma_of(kva), SZ_1M + 1024 * block);
 		KUNIT_EXPECT_EQ(test, pinion_mtt_run(mtt, 512 * block - 101, SZ_16K, &kva), 1ULL);
 	}
-}
-
-/* ------------------------------------------------ pages that come and go */
-
-static u32 differs_present(const struct pinion_mtt *mtt, const struct bytes *bytes, u64 offset,
-			   u64 want, bool writable)
-{
-	u64 byte = mtt->first + offset;
-	void *kva = NULL;
-	u64 run;
-
-	run = pinion_mtt_run_present(mtt, offset, want, writable, &kva);
-	return run != min(bytes->run[byte], want) || (run && dma_of(kva) != bytes->at[byte]);
-}
-
-static void present_bytes_are_where_the_list_says(struct kunit *test)
-{
-	static const u64 flags[] = {
-		0, PINION_MTT_PRESENT, PINION_MTT_PRESENT | PINION_MTT_WRITABLE,
-		PINION_MTT_PRESENT | PINION_MTT_WRITABLE,
-	};
-	const struct shape *shape = test->param_value;
-	u64 offset, left, block, some;
-	struct bytes *present[2];
-	struct pinion_mtt *mtt;
-	struct rnd_state rnd;
-	u32 wrong = 0, w;
-
-	random_begin(&rnd, 100 * shape->blocks + shape->shift);
-	mtt = new_mtt(test, shape->blocks, shape->shift, random_below(&rnd, 1 << shape->shift));
-	fill_randomly(&rnd, mtt);
-	/* A missing page is an empty entry. */
-	for (block = 0; block < mtt->num_blocks; block++) {
-		some = flags[random_below(&rnd, ARRAY_SIZE(flags))];
-		*pinion_mtt_slot(mtt, block) = some ? *pinion_mtt_slot(mtt, block) | some : 0;
-	}
-	present[0] = list_bytes(test, mtt, PINION_MTT_PRESENT);
-	present[1] = list_bytes(test, mtt, PINION_MTT_PRESENT | PINION_MTT_WRITABLE);
-	for (offset = 0; offset < present[0]->count - mtt->first; offset++) {
-		left = present[0]->count - mtt->first - offset;
-		some = 1 + random_u64_below(&rnd, left);
-		for (w = 0; w < 2; w++) {
-			wrong += differs_present(mtt, present[w], offset, 1, w);
-			wrong += differs_present(mtt, present[w], offset, some, w);
-			wrong += differs_present(mtt, present[w], offset, left, w);
-		}
-	}
-	KUNIT_EXPECT_EQ(test, wrong, 0);
 }
 
 /* ------------------------------------- large granules, one block at a time */
@@ -459,7 +410,6 @@ static void a_dma_address_becomes_the_address_of_its_page(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(every_byte_is_where_the_list_says, shapes_gen_params),
-	KUNIT_CASE_PARAM(present_bytes_are_where_the_list_says, shapes_gen_params),
 	KUNIT_CASE(memory_in_one_piece_is_one_run),
 	KUNIT_CASE(scattered_memory_is_one_run_a_block),
 	KUNIT_CASE_PARAM(every_granule_is_walked_the_same, shifts_gen_params),

@@ -38,13 +38,43 @@ static int hooked_map(struct ib_umem_odp *umem, u64 va, u64 length, bool write, 
 	return fails;
 }
 
+/* Called for once before a child's lists are charged, and what that is to have come to. */
+static void (*before_charge)(void *arg);
+static int charge_fails;
+
+static int hooked_charge(struct ib_umem_odp *umem)
+{
+	void (*hook)(void *arg) = before_charge;
+	int fails = charge_fails;
+
+	before_charge = NULL;
+	charge_fails = 0;
+	if (hook)
+		hook(before_map_arg);
+	return fails ?: pinion_odp_charge_lists(umem);
+}
+
 #define pinion_odp_map hooked_map
+#define pinion_odp_charge_lists hooked_charge
+
+#include "../kernel/mem/key.h"
+
+/* How often a gate was closed. */
+static atomic_t closings;
+
+static void counted_close(struct pinion_key *key)
+{
+	atomic_inc(&closings);
+	pinion_key_close(key);
+}
+
+#define pinion_key_close counted_close
 
 #include "../kernel/dev/parent.c"
 #include "../kernel/mem/dwell.c"
 #include "../kernel/mem/odp.c"
 #include "../kernel/mem/odp_advise.c"
-#include "../kernel/mem/odp_implicit.c"
+#include "../kernel/mem/odp_children.c"
 #include "../kernel/mem/odp_region.c"
 #include "../kernel/mem/odp_watch.c"
 #include "../kernel/mem/pager.c"
@@ -53,6 +83,7 @@ static int hooked_map(struct ib_umem_odp *umem, u64 va, u64 length, bool write, 
 
 #define PAGES	8
 #define OFFSET	100
+#define CHILD	((unsigned long)BIT_ULL(PINION_CHILD_SHIFT))
 
 /* A mapping, in the middle of it a region on demand. */
 struct odp_test {
@@ -71,6 +102,8 @@ static void odp_test_exit(struct kunit *test)
 
 	before_map = NULL;
 	map_fails = 0;
+	before_charge = NULL;
+	charge_fails = 0;
 	running = NULL;
 	if (t && t->key) {
 		pinion_key_kill(t->key);
@@ -107,16 +140,18 @@ static void put_under_key(struct kunit *test, struct odp_test *t, u64 base, u64 
 {
 	KUNIT_ASSERT_FALSE(test, IS_ERR(t->odp));
 	t->key = new_region(test, base, length, ALL_RIGHTS);
-	t->key->mtt = pinion_odp_mtt(t->odp);
 	t->key->pager = &t->odp->pager;
 	pinion_pager_attach(&t->odp->pager, t->key);
 }
 
+/* All in one span. */
 static struct odp_test *start_explicit(struct kunit *test)
 {
-	struct odp_test *t = start(test, PAGES * PAGE_SIZE);
-	u64 length = t->length - OFFSET - 1;
+	struct odp_test *t = start(test, CHILD + PAGES * PAGE_SIZE);
+	u64 length = PAGES * PAGE_SIZE - OFFSET - 1;
 
+	t->map = ALIGN(t->map, CHILD);
+	t->length = PAGES * PAGE_SIZE;
 	t->odp = pinion_odp_create(&t->ibdev, t->map + OFFSET, length, IB_ACCESS_ON_DEMAND);
 	put_under_key(test, t, t->map + OFFSET, length);
 	return t;
@@ -181,8 +216,17 @@ static u64 counted(const struct odp_test *t, enum pinion_pager_count which)
 
 static u64 children(struct odp_test *t)
 {
-	flush_work(&t->odp->children->reap);
-	return t->odp->children->count;
+	flush_work(&t->odp->reap);
+	return atomic_long_read(&t->odp->num_children);
+}
+
+/* The child of span @index, which is there. */
+static struct pinion_child *child_of(struct kunit *test, struct odp_test *t, unsigned long index)
+{
+	struct pinion_child *child = xa_load(&t->odp->children, index);
+
+	KUNIT_ASSERT_NOT_NULL(test, child);
+	return child;
 }
 
 /* ----------------------------------------------------------------- explicit */
@@ -225,7 +269,7 @@ static void what_the_process_gives_up_goes(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, there(test, t, 2 * PAGE_SIZE, false));
 	KUNIT_EXPECT_FALSE(test, there(test, t, 5 * PAGE_SIZE - 1, false));
 	KUNIT_EXPECT_TRUE(test, there(test, t, 5 * PAGE_SIZE, true));
-	KUNIT_EXPECT_EQ(test, t->odp->whole->present, PAGES - 3);
+	KUNIT_EXPECT_EQ(test, child_of(test, t, 0)->present, PAGES - 3);
 	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_INVALIDATIONS), 3);
 	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_INVALIDATIONS_HANDLED), 1);
 	KUNIT_ASSERT_EQ(test, map_anew(t->map + 2 * PAGE_SIZE, 3 * PAGE_SIZE),
@@ -243,7 +287,7 @@ static void a_hole_is_an_error_and_hides_nothing(struct kunit *test)
 	/* What is before it comes all the same. */
 	KUNIT_EXPECT_EQ(test, bring_in(t, PAGE_SIZE, 3 * PAGE_SIZE, true), 0);
 	KUNIT_EXPECT_TRUE(test, there(test, t, PAGE_SIZE, true));
-	KUNIT_EXPECT_EQ(test, t->odp->whole->present, 1);
+	KUNIT_EXPECT_EQ(test, child_of(test, t, 0)->present, 1);
 }
 
 static void a_look_up_that_fails_leaves_nothing(struct kunit *test)
@@ -253,8 +297,7 @@ static void a_look_up_that_fails_leaves_nothing(struct kunit *test)
 	map_fails = -EAGAIN;
 	KUNIT_EXPECT_EQ(test, bring_in(t, 2 * PAGE_SIZE, 1, true), -EAGAIN);
 	KUNIT_EXPECT_FALSE(test, there(test, t, 2 * PAGE_SIZE, false));
-	KUNIT_EXPECT_EQ(test, t->odp->whole->present, 0);
-	KUNIT_EXPECT_EQ(test, t->odp->whole->umem->npages, 0);
+	KUNIT_EXPECT_EQ(test, children(t), 0);
 	/* And does no harm to the next. */
 	vm_munmap(t->map + 2 * PAGE_SIZE, PAGE_SIZE);
 	KUNIT_ASSERT_EQ(test, map_anew(t->map + 2 * PAGE_SIZE, PAGE_SIZE),
@@ -265,22 +308,22 @@ static void a_look_up_that_fails_leaves_nothing(struct kunit *test)
 
 #ifdef PINION_HAVE_HMM_DMA_MAP
 /* As a look-up does that an invalidation overtook. */
-static void put_mark_back(struct odp_test *t, size_t index)
+static void put_mark_back(struct kunit *test, struct odp_test *t, size_t index)
 {
-	t->odp->whole->umem->map.pfn_list[index] |= HMM_PFN_VALID | HMM_PFN_DMA_MAPPED;
+	child_of(test, t, 0)->umem->map.pfn_list[index] |= HMM_PFN_VALID | HMM_PFN_DMA_MAPPED;
 }
 
 /* What the core takes for mapped is what is there, whoever else takes pages meanwhile. */
 static void expect_mapped_is_present(struct kunit *test, struct odp_test *t)
 {
-	struct pinion_stretch *whole = t->odp->whole;
+	struct pinion_child *child = child_of(test, t, 0);
 	u64 present;
 	int mapped;
 
-	mutex_lock(&whole->umem->umem_mutex);
-	mapped = whole->umem->npages;
-	present = whole->present;
-	mutex_unlock(&whole->umem->umem_mutex);
+	mutex_lock(&child->umem->umem_mutex);
+	mapped = child->umem->npages;
+	present = child->present;
+	mutex_unlock(&child->umem->umem_mutex);
 	KUNIT_EXPECT_EQ(test, mapped, present);
 }
 
@@ -294,19 +337,19 @@ static void a_mark_put_back_is_no_mapping(struct kunit *test)
 	expect_mapped_is_present(test, t);
 
 	/* Another invalidation before that look-up is over. */
-	put_mark_back(t, 1);
+	put_mark_back(test, t, 1);
 	vm_munmap(t->map + PAGE_SIZE, 2 * PAGE_SIZE);
 	expect_mapped_is_present(test, t);
 
 	/* The look-up fails in the end. */
 	KUNIT_ASSERT_EQ(test, map_anew(t->map + PAGE_SIZE, 2 * PAGE_SIZE), t->map + PAGE_SIZE);
-	put_mark_back(t, 1);
+	put_mark_back(test, t, 1);
 	map_fails = -EAGAIN;
 	KUNIT_EXPECT_EQ(test, bring_in(t, PAGE_SIZE, 1, true), -EAGAIN);
 	expect_mapped_is_present(test, t);
 
 	/* It succeeds. */
-	put_mark_back(t, 1);
+	put_mark_back(test, t, 1);
 	KUNIT_EXPECT_EQ(test, bring_in(t, PAGE_SIZE, 1, true), 0);
 	expect_mapped_is_present(test, t);
 }
@@ -332,7 +375,7 @@ static void pages_exchanged_meanwhile_are_the_new_ones(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, bring_in(t, 2 * PAGE_SIZE, 1, true), 0);
 	KUNIT_EXPECT_FALSE(test, there(test, t, PAGE_SIZE, false));
 	expect_same(test, t, 2 * PAGE_SIZE);
-	KUNIT_EXPECT_EQ(test, t->odp->whole->present, 1);
+	KUNIT_EXPECT_EQ(test, child_of(test, t, 0)->present, 1);
 }
 
 /* Where a mover that may write goes: a page that is kept, and was not written yet. */
@@ -370,8 +413,6 @@ static void what_may_be_written_is_given_back_dirty(struct kunit *test)
 }
 
 /* ----------------------------------------------------------------- implicit */
-
-#define CHILD	((unsigned long)PINION_CHILD_SIZE)
 
 /* Where in the mapping the first child begins that is all in it. */
 static u64 border(const struct odp_test *t)
@@ -436,14 +477,14 @@ static void a_hole_has_no_child(struct kunit *test)
 
 	vm_munmap(t->map, t->length);
 	KUNIT_EXPECT_EQ(test, bring_in(t, at, PAGE_SIZE, true), -EFAULT);
-	KUNIT_EXPECT_EQ(test, t->odp->children->count, 0);
+	KUNIT_EXPECT_EQ(test, children(t), 0);
 	KUNIT_EXPECT_EQ(test, pinion_odp_prefetch(t->odp, t->map + at, 2 * CHILD, false, false),
 			0);
-	KUNIT_EXPECT_EQ(test, t->odp->children->count, 0);
+	KUNIT_EXPECT_EQ(test, children(t), 0);
 	/* Nor what can never be mapped. */
 	KUNIT_EXPECT_EQ(test, pinion_pager_fault(&t->odp->pager, U64_MAX - 1, 1, false), -EFAULT);
 	KUNIT_EXPECT_EQ(test, pinion_pager_fault(&t->odp->pager, TASK_SIZE, 1, false), -EFAULT);
-	KUNIT_EXPECT_EQ(test, t->odp->children->count, 0);
+	KUNIT_EXPECT_EQ(test, children(t), 0);
 }
 
 static void empty_it(void *arg)
@@ -452,7 +493,7 @@ static void empty_it(void *arg)
 
 	vm_munmap(t->map + border(t), PAGE_SIZE);
 	/* Whoever takes empty children away has had its turn. */
-	flush_work(&t->odp->children->reap);
+	flush_work(&t->odp->reap);
 }
 
 static void a_child_that_is_being_filled_stays(struct kunit *test)
@@ -479,7 +520,7 @@ static void a_child_emptied_while_in_use_goes_afterwards(struct kunit *test)
 	before_map_arg = t;
 	map_fails = -EAGAIN;
 	KUNIT_EXPECT_EQ(test, bring_in(t, at + PAGE_SIZE, PAGE_SIZE, true), -EAGAIN);
-	KUNIT_EXPECT_EQ(test, t->odp->children->count, 0);
+	KUNIT_EXPECT_EQ(test, children(t), 0);
 }
 
 static void prefetch_goes_through_children(struct kunit *test)
@@ -499,6 +540,173 @@ static void prefetch_goes_through_children(struct kunit *test)
 			-EINTR);
 	KUNIT_EXPECT_EQ(test, pinion_odp_prefetch(t->odp, t->map + at, 5 * PAGE_SIZE, true, true),
 			-EINTR);
+}
+
+/* ------------------------------------------------------- regions of any size */
+
+static u32 runs_wrongly(struct pinion_child *child, u64 at, u64 want, bool write)
+{
+	u64 flags = PINION_ODP_PRESENT | (write ? PINION_ODP_WRITABLE : 0);
+	u64 size = BIT_ULL(child->odp->shift), run, is, where = 0;
+	u64 entry, byte;
+	void *kva = NULL;
+
+	for (run = 0; run < want && at + run < child->num_blocks * size; run++) {
+		entry = child->table[(at + run) / size];
+		byte = (entry & ~3) + (at + run) % size;
+		if ((entry & flags) != flags || (run && byte != where + run))
+			break;
+		where = run ? where : byte;
+	}
+	is = pinion_child_run(child, child->start + at, want, write, &kva);
+	return is != run || (is && kva != pinion_dma_to_kva(where));
+}
+
+static void runs_are_of_bytes_that_are_there(struct kunit *test)
+{
+	static const u64 flags[] = { 0, 0, PINION_ODP_PRESENT,
+				     PINION_ODP_PRESENT | PINION_ODP_WRITABLE };
+	enum { BLOCKS = 40, SHIFT = 4, BYTES = BLOCKS << SHIFT };
+	u64 table[BLOCKS], address = 0x1000, at;
+	struct pinion_odp odp = { .shift = SHIFT };
+	struct pinion_child child = { .odp = &odp, .start = 0x770, .num_blocks = BLOCKS,
+				      .table = table };
+	struct rnd_state rnd;
+	u32 wrong = 0, i, w;
+
+	random_begin(&rnd, 1);
+	for (i = 0; i < BLOCKS; i++) {
+		address += random_below(&rnd, 4) ? BIT(SHIFT) : 0x200;
+		table[i] = flags[random_below(&rnd, 8) ? 3 : random_below(&rnd, 4)];
+		table[i] |= table[i] ? address : 0;
+	}
+	for (at = 0; at < BYTES; at++) {
+		for (w = 0; w < 2; w++) {
+			wrong += runs_wrongly(&child, at, 1, w);
+			wrong += runs_wrongly(&child, at, BYTES, w);
+			wrong += runs_wrongly(&child, at, 1 + random_below(&rnd, BYTES), w);
+		}
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+}
+
+/* Of @length bytes from @from in the mapping on. */
+static struct odp_test *start_at(struct kunit *test, unsigned long map_length, u64 from,
+				 u64 length)
+{
+	struct odp_test *t = start(test, map_length + CHILD);
+
+	t->map = ALIGN(t->map, CHILD);
+	t->length = map_length;
+	t->odp = pinion_odp_create(&t->ibdev, t->map + from, length, IB_ACCESS_ON_DEMAND);
+	put_under_key(test, t, t->map + from, length);
+	return t;
+}
+
+static void children_end_where_their_region_does(struct kunit *test)
+{
+	const u64 from = CHILD - PAGE_SIZE - 1, length = CHILD + PAGE_SIZE + 2;
+	struct odp_test *t = start_at(test, 3 * CHILD, from, length);
+	struct pinion_child *child;
+	void *kva;
+
+	KUNIT_ASSERT_EQ(test, bring_in(t, from, 1, true), 0);
+	KUNIT_ASSERT_EQ(test, bring_in(t, CHILD, 1, true), 0);
+	KUNIT_ASSERT_EQ(test, bring_in(t, 2 * CHILD, 1, true), 0);
+	KUNIT_EXPECT_EQ(test, children(t), 3);
+	child = child_of(test, t, 0);
+	KUNIT_EXPECT_EQ(test, child->start, t->map + CHILD - 2 * PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, child->num_blocks, 2);
+	child = child_of(test, t, 1);
+	KUNIT_EXPECT_EQ(test, child->start, t->map + CHILD);
+	KUNIT_EXPECT_EQ(test, child->num_blocks, CHILD / PAGE_SIZE);
+	child = child_of(test, t, 2);
+	KUNIT_EXPECT_EQ(test, child->start, t->map + 2 * CHILD);
+	KUNIT_EXPECT_EQ(test, child->num_blocks, 1);
+	expect_same(test, t, CHILD);
+	KUNIT_EXPECT_EQ(test, run_at(test, t, from, 100, true, &kva), 1);
+	KUNIT_EXPECT_EQ(test, run_at(test, t, 2 * CHILD, 1, true, &kva), 1);
+	/* What lies in two spans is brought in two faults. */
+	KUNIT_ASSERT_EQ(test, bring_in(t, CHILD - 1, 2, true), 0);
+	KUNIT_EXPECT_TRUE(test, there(test, t, CHILD - 1, true));
+}
+
+static void a_long_region_costs_what_is_in_it(struct kunit *test)
+{
+	const u64 length = BIT_ULL(62);
+	struct odp_test *t = start_at(test, 3 * CHILD, OFFSET, length);
+	u64 events;
+
+	KUNIT_EXPECT_EQ(test, children(t), 0);
+	KUNIT_ASSERT_EQ(test, bring_in(t, OFFSET, 1, true), 0);
+	KUNIT_ASSERT_EQ(test, bring_in(t, 2 * CHILD, 1, true), 0);
+	KUNIT_EXPECT_EQ(test, bring_in(t, length, 1, true), -EFAULT);
+	KUNIT_EXPECT_EQ(test, children(t), 2);
+	events = counted(t, PINION_PAGER_INVALIDATIONS_HANDLED);
+	vm_munmap(t->map, t->length);
+	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_INVALIDATIONS_HANDLED) - events, 2);
+	KUNIT_EXPECT_EQ(test, children(t), 0);
+	/* Its last block must end somewhere. */
+	KUNIT_EXPECT_EQ(test, PTR_ERR(pinion_odp_create(&t->ibdev, -PAGE_SIZE, PAGE_SIZE - 1,
+							IB_ACCESS_ON_DEMAND)), -EOVERFLOW);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(pinion_odp_create(&t->ibdev, 2, U64_MAX,
+							IB_ACCESS_ON_DEMAND)), -EOVERFLOW);
+}
+
+static void a_gate_is_closed_for_pages_that_go(struct kunit *test)
+{
+	struct odp_test *t = start_explicit(test);
+	int before, pages;
+
+	KUNIT_ASSERT_EQ(test, bring_in(t, PAGE_SIZE, 1, true), 0);
+	KUNIT_ASSERT_EQ(test, bring_in(t, 6 * PAGE_SIZE, 1, true), 0);
+	before = atomic_read(&closings);
+	pages = counted(t, PINION_PAGER_INVALIDATIONS);
+	/* Nothing is there. */
+	vm_munmap(t->map + 2 * PAGE_SIZE, 3 * PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, atomic_read(&closings) - before, 0);
+	/* Once for both. */
+	vm_munmap(t->map, t->length);
+	KUNIT_EXPECT_EQ(test, atomic_read(&closings) - before, 1);
+	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_INVALIDATIONS) - pages, 2);
+	/* What is empty goes without, and a hole comes and goes without. */
+	KUNIT_EXPECT_EQ(test, children(t), 0);
+	KUNIT_EXPECT_EQ(test, bring_in(t, PAGE_SIZE, 1, true), -EFAULT);
+	KUNIT_EXPECT_EQ(test, children(t), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&closings) - before, 1);
+}
+
+static void touch_the_same_child(void *arg)
+{
+	struct odp_test *t = arg;
+
+	/* If it fails, the test does: there is a second child, or none. */
+	bring_in(t, PAGE_SIZE, 1, true);
+}
+
+static void two_first_faults_share_a_child(struct kunit *test)
+{
+	struct odp_test *t = start_explicit(test);
+
+	before_charge = touch_the_same_child;
+	before_map_arg = t;
+	KUNIT_ASSERT_EQ(test, bring_in(t, 3 * PAGE_SIZE, 1, true), 0);
+	KUNIT_EXPECT_EQ(test, children(t), 1);
+	KUNIT_EXPECT_EQ(test, child_of(test, t, 0)->users, 0);
+	KUNIT_EXPECT_EQ(test, child_of(test, t, 0)->present, 2);
+	expect_same(test, t, PAGE_SIZE);
+	expect_same(test, t, 3 * PAGE_SIZE);
+}
+
+static void a_child_that_cannot_be_charged_is_none(struct kunit *test)
+{
+	struct odp_test *t = start_explicit(test);
+
+	charge_fails = -ENOMEM;
+	KUNIT_EXPECT_EQ(test, bring_in(t, PAGE_SIZE, 1, true), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, children(t), 0);
+	KUNIT_EXPECT_EQ(test, bring_in(t, PAGE_SIZE, 1, true), 0);
+	expect_same(test, t, PAGE_SIZE);
 }
 
 /* ------------------------------------------------------------------- advice */
@@ -561,6 +769,26 @@ static void slow_hints_keep_no_other_region(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, there(test, t, 2 * PAGE_SIZE, true));
 	KUNIT_EXPECT_TRUE(test, there(test, t, 4 * PAGE_SIZE, true));
 	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_PREFETCHES), 3);
+}
+
+static void a_slow_page_holds_up_its_span_only(struct kunit *test)
+{
+	struct odp_test *t = start_at(test, 2 * CHILD, 0, 2 * CHILD);
+	struct keys_test *keys = test->priv;
+
+	init_completion(&slow.begun);
+	init_completion(&slow.over);
+	before_map = be_slow;
+	KUNIT_EXPECT_EQ(test, hint(test, t, t, PAGE_SIZE, 0), 0);
+	wait_for_completion(&slow.begun);
+	KUNIT_EXPECT_EQ(test, bring_in(t, CHILD, 1, true), 0);
+	expect_same(test, t, CHILD);
+	/* Its pages may go, too. */
+	vm_munmap(t->map + CHILD, PAGE_SIZE);
+	KUNIT_EXPECT_FALSE(test, there(test, t, CHILD, false));
+	complete(&slow.over);
+	flush_workqueue(keys->keys.prefetches);
+	KUNIT_EXPECT_TRUE(test, there(test, t, PAGE_SIZE, true));
 }
 
 static void children_go_while_hints_are_slow(struct kunit *test)
@@ -629,7 +857,14 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_child_that_is_being_filled_stays),
 	KUNIT_CASE(a_child_emptied_while_in_use_goes_afterwards),
 	KUNIT_CASE(prefetch_goes_through_children),
+	KUNIT_CASE(runs_are_of_bytes_that_are_there),
+	KUNIT_CASE(children_end_where_their_region_does),
+	KUNIT_CASE(a_long_region_costs_what_is_in_it),
+	KUNIT_CASE(a_gate_is_closed_for_pages_that_go),
+	KUNIT_CASE(two_first_faults_share_a_child),
+	KUNIT_CASE(a_child_that_cannot_be_charged_is_none),
 	KUNIT_CASE(slow_hints_keep_no_other_region),
+	KUNIT_CASE(a_slow_page_holds_up_its_span_only),
 	KUNIT_CASE(children_go_while_hints_are_slow),
 	KUNIT_CASE(long_hints_let_others_have_their_turn),
 	{}

@@ -7,6 +7,7 @@
 #define PINION_COMPAT_ODP_H
 
 #include <linux/hmm.h>
+#include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_umem_odp.h>
 
@@ -14,10 +15,47 @@
 #define system_dfl_wq system_unbound_wq
 #endif
 
+/*
+ * A list of the core's, in which nothing is, in exchange for one that is charged. Return:
+ * the new list; NULL if there is none, and the old one stays.
+ */
+static inline void *pinion_odp_charged(void *list, size_t entries, size_t size)
+{
+	void *charged = kvcalloc(entries, size, GFP_KERNEL_ACCOUNT);
+
+	if (charged)
+		kvfree(list);
+	return charged;
+}
+
 #ifdef PINION_HAVE_HMM_DMA_MAP
 
 #include <linux/pgtable.h>
 #include <linux/pci-p2pdma.h>
+
+/*
+ * The core charges its lists of pages to nobody. Called before anything is looked up. When
+ * the core ends the umem it frees ours as it would its own.
+ */
+static inline int pinion_odp_charge_lists(struct ib_umem_odp *umem)
+{
+	size_t pages = ib_umem_odp_num_pages(umem);
+	unsigned long *pfns;
+	dma_addr_t *dmas;
+
+	pfns = pinion_odp_charged(umem->map.pfn_list, pages, sizeof(*pfns));
+	if (!pfns)
+		return -ENOMEM;
+	umem->map.pfn_list = pfns;
+	/* Where addresses are the pages' own there is none. */
+	if (!umem->map.dma_list)
+		return 0;
+	dmas = pinion_odp_charged(umem->map.dma_list, pages, sizeof(*dmas));
+	if (!dmas)
+		return -ENOMEM;
+	umem->map.dma_list = dmas;
+	return 0;
+}
 
 /* On success the number of pages, and umem_mutex is held. */
 static inline int pinion_odp_map(struct ib_umem_odp *umem, u64 va, u64 length, bool write,
@@ -70,6 +108,23 @@ static inline unsigned int pinion_odp_order(struct ib_umem_odp *umem, size_t ind
 }
 
 #else
+
+static inline int pinion_odp_charge_lists(struct ib_umem_odp *umem)
+{
+	size_t pages = ib_umem_odp_num_pages(umem);
+	unsigned long *pfns;
+	dma_addr_t *dmas;
+
+	pfns = pinion_odp_charged(umem->pfn_list, pages, sizeof(*pfns));
+	if (!pfns)
+		return -ENOMEM;
+	umem->pfn_list = pfns;
+	dmas = pinion_odp_charged(umem->dma_list, pages, sizeof(*dmas));
+	if (!dmas)
+		return -ENOMEM;
+	umem->dma_list = dmas;
+	return 0;
+}
 
 static inline int pinion_odp_map(struct ib_umem_odp *umem, u64 va, u64 length, bool write,
 				 bool fault)

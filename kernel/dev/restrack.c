@@ -106,12 +106,17 @@ static int fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	struct pinion_key *key = to_pinion_mr(ibmr)->key;
 	struct row rows[] = { { "block_size" }, { "blocks" }, { "first" }, { "windows" } };
 	int slot = pinion_gate_enter_wait(&key->gate);
+	struct pinion_odp *odp;
 
 	if (key->mtt) {
 		rows[0].value = 1ULL << key->mtt->shift;
 		rows[1].value = key->mtt->num_blocks;
 		rows[2].value = key->mtt->first;
 	}
+	/* Its tables are its children's. */
+	odp = pinion_odp_of(key);
+	if (odp)
+		rows[0].value = 1ULL << odp->shift;
 	rows[3].value = atomic_read(&key->windows);
 	pinion_gate_leave(slot);
 	return put_rows(msg, rows, ARRAY_SIZE(rows));
@@ -126,7 +131,7 @@ static const char * const pager_names[PINION_PAGER_NUM_COUNTS] = {
 	[PINION_PAGER_PREFETCHES] = "page_prefetch",
 };
 
-/* @children: of an implicit on-demand region, or NULL. */
+/* @children: of an on-demand region, or NULL. */
 static int put_counts(struct sk_buff *msg, const u64 *counts, const u64 *children)
 {
 	struct nlattr *nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
@@ -153,8 +158,8 @@ static int fill_stat_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	struct pinion_key *key = to_pinion_mr(ibmr)->key;
 	u64 counts[PINION_PAGER_NUM_COUNTS] = {};
 	struct pinion_odp *odp;
-	bool paged, implicit;
 	u64 children = 0;
+	bool paged;
 	int slot, i;
 
 	/* The region may become a pinned one meanwhile. */
@@ -163,11 +168,10 @@ static int fill_stat_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	for (i = 0; paged && i < PINION_PAGER_NUM_COUNTS; i++)
 		counts[i] = atomic64_read(&key->pager->counts[i]);
 	odp = pinion_odp_of(key);
-	implicit = odp && odp->children;
-	if (implicit)
-		children = READ_ONCE(odp->children->count);
+	if (odp)
+		children = atomic_long_read(&odp->num_children);
 	pinion_gate_leave(slot);
-	return paged ? put_counts(msg, counts, implicit ? &children : NULL) : 0;
+	return paged ? put_counts(msg, counts, odp ? &children : NULL) : 0;
 }
 
 const struct ib_device_ops pinion_restrack_ops = {

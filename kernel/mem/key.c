@@ -334,15 +334,12 @@ int pinion_key_ask(struct pinion_keys *keys, const struct pinion_want *want)
 	return err;
 }
 
-/* One that is not sparse has everything. Without a table, its pager knows, or nothing is there. */
+/* A table has everything. Without one, the pager knows, or nothing is there. */
 static u64 run_paged(const struct pinion_key *region, u64 offset, u64 want, bool writes,
 		     void **kva)
 {
-	const struct pinion_mtt *mtt = region->mtt;
-
-	if (mtt)
-		return mtt->sparse ? pinion_mtt_run_present(mtt, offset, want, writes, kva) :
-				     pinion_mtt_run(mtt, offset, want, kva);
+	if (region->mtt)
+		return pinion_mtt_run(region->mtt, offset, want, kva);
 	if (region->pager->ops->run)
 		return region->pager->ops->run(region->pager, offset, want, writes, kva);
 	return 0;

@@ -35,7 +35,7 @@ static int back_on_demand(struct pinion_backing *backing, struct ib_pd *pd, u64 
 		return PTR_ERR(odp);
 	backing->pager = &odp->pager;
 	backing->umem = pinion_odp_umem(odp);
-	backing->mtt = pinion_odp_mtt(odp);
+	backing->mtt = NULL;
 	return 0;
 }
 

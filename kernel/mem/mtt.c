@@ -5,7 +5,6 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "mtt.h"
@@ -16,7 +15,18 @@ static u64 leaf_blocks(u64 num_blocks, u64 leaf)
 		     PINION_MTT_LEAF_BLOCKS);
 }
 
-static struct pinion_mtt *alloc(u64 num_blocks, u8 shift, u64 first, bool killable)
+/**
+ * pinion_mtt_alloc - make a table of blocks whose addresses are still unset
+ * @num_blocks: how many, at least one
+ * @shift: log2 of their size
+ * @first: position of the first byte of the key's memory in the first block
+ *
+ * Two levels, so that no table needs a large contiguous allocation: a terabyte
+ * of 4 KiB pages takes 2 GiB of leaves and 4 MiB of pointers.
+ *
+ * Return: the table, or NULL.
+ */
+struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first)
 {
 	u64 num_leaves = DIV_ROUND_UP_ULL(num_blocks, PINION_MTT_LEAF_BLOCKS);
 	struct pinion_mtt *mtt;
@@ -37,10 +47,6 @@ static struct pinion_mtt *alloc(u64 num_blocks, u8 shift, u64 first, bool killab
 		if (!mtt->leaves[i])
 			goto err_free_leaves;
 		cond_resched();
-		if (killable && fatal_signal_pending(current)) {
-			i++;
-			goto err_free_leaves;
-		}
 	}
 	return mtt;
 
@@ -51,27 +57,6 @@ err_free_leaves:
 err_free_mtt:
 	kfree(mtt);
 	return NULL;
-}
-
-/**
- * pinion_mtt_alloc - make a table of blocks whose addresses are still unset
- * @num_blocks: how many, at least one
- * @shift: log2 of their size
- * @first: position of the first byte of the key's memory in the first block
- *
- * Two levels, so that no table needs a large contiguous allocation: a terabyte
- * of 4 KiB pages takes 2 GiB of leaves and 4 MiB of pointers.
- *
- * Return: the table, or NULL.
- */
-struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first)
-{
-	return alloc(num_blocks, shift, first, false);
-}
-
-struct pinion_mtt *pinion_mtt_alloc_killable(u64 num_blocks, u8 shift, u64 first)
-{
-	return alloc(num_blocks, shift, first, true);
 }
 
 /**
@@ -174,32 +159,6 @@ u64 pinion_mtt_run(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kv
 	if (mtt->ends)
 		return run_of_pieces(mtt, offset, want, kva);
 	return run_of_blocks(mtt, offset, want, kva);
-}
-
-u64 pinion_mtt_run_present(const struct pinion_mtt *mtt, u64 offset, u64 want, bool writable,
-			   void **kva)
-{
-	u64 flags = PINION_MTT_PRESENT | (writable ? PINION_MTT_WRITABLE : 0);
-	u64 all = PINION_MTT_PRESENT | PINION_MTT_WRITABLE;
-	u64 position = mtt->first + offset;
-	u64 block = position >> mtt->shift;
-	u64 size = 1ULL << mtt->shift;
-	u64 within = position & (size - 1);
-	/* Entries come while we look; they do not go while the gate is held. */
-	u64 entry = READ_ONCE(*pinion_mtt_slot(mtt, block));
-	u64 run = size - within, start;
-
-	if ((entry & flags) != flags)
-		return 0;
-	start = (entry & ~all) + within;
-	while (run < want && ++block < mtt->num_blocks) {
-		entry = READ_ONCE(*pinion_mtt_slot(mtt, block));
-		if ((entry & flags) != flags || (entry & ~all) != start + run)
-			break;
-		run += size;
-	}
-	*kva = pinion_dma_to_kva(start);
-	return min(run, want);
 }
 
 void *pinion_dma_to_kva(u64 dma_addr)

@@ -21,10 +21,6 @@ struct device;
 #define PINION_MTT_LEAF_SHIFT	9
 #define PINION_MTT_LEAF_BLOCKS	BIT(PINION_MTT_LEAF_SHIFT)
 
-/* Of a sparse table's entries, which are pages: the low bits. 0 is a missing page. */
-#define PINION_MTT_PRESENT	BIT_ULL(0)
-#define PINION_MTT_WRITABLE	BIT_ULL(1)
-
 struct pinion_mtt {
 	u64 **leaves;
 	u64 num_blocks;
@@ -32,12 +28,9 @@ struct pinion_mtt {
 	u64 *ends;	/* positions; NULL: all blocks are equal */
 	u32 num_pieces;	/* blocks in use, with @ends */
 	u8 shift;
-	bool sparse;		/* pages may be missing: entries have the bits above */
 };
 
 struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first);
-/* For a registrant, of memory that may not be there: NULL also for who is being killed. */
-struct pinion_mtt *pinion_mtt_alloc_killable(u64 num_blocks, u8 shift, u64 first);
 /* A table of at most @num_pieces, for pinion_mtt_set_piece() to fill in from the first. */
 struct pinion_mtt *pinion_mtt_alloc_pieces(u32 num_pieces);
 void pinion_mtt_set_piece(struct pinion_mtt *mtt, u32 piece, u64 dma_addr, u64 length);
@@ -55,10 +48,6 @@ static inline u64 *pinion_mtt_slot(const struct pinion_mtt *mtt, u64 block)
  * returned. The caller has checked the bounds and holds the key's gate.
  */
 u64 pinion_mtt_run(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kva);
-
-/* The same of a sparse table: 0 if the page at @offset is missing, or not @writable. */
-u64 pinion_mtt_run_present(const struct pinion_mtt *mtt, u64 offset, u64 want, bool writable,
-			   void **kva);
 
 /*
  * DMA addresses become kernel addresses by the identity our parent device was

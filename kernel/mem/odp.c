@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand paging: one stretch of memory, its notifier, its faults. Fills and clears
- * tables; who reads them while it does so is the gate's business.
+ * On-demand paging: what happens in one child, its notifier, its faults. Fills and clears
+ * tables, and reads them for movers; who copies meanwhile is the gate's business.
  *
  * A table entry is written under umem_mutex, after the core has checked that no
  * invalidation came between looking a page up and locking. An invalidation takes
@@ -12,7 +12,7 @@
  *
  * The core looks pages up into a list of its own without any lock. Were there two at it,
  * the slower could write what was true before an invalidation into the list while the
- * other, whose look-up is fresh, reads it: hence stretch->walk.
+ * other, whose look-up is fresh, reads it: hence child->walk.
  *
  * An entry says something if and only if the core holds its pages mapped. Only what an
  * entry does not allow yet is looked up, so that the core knows every page to be writable
@@ -23,129 +23,163 @@
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/sched/signal.h>
-#include <linux/slab.h>
 
 #include "../compat/odp.h"
 #include "mr.h"
+#include "mtt.h"
 #include "odp.h"
 #include "trace.h"
 
-/* What a fault brings at most: neighbours are likely to be needed, too. */
-#define FAULT_BYTES	SZ_2M
-
 /* An entry whose pages are about to be given back, which for everybody is not there. */
-#define LEAVING		PINION_MTT_WRITABLE
+#define LEAVING		PINION_ODP_WRITABLE
 
-static u64 pages_per_block(const struct pinion_stretch *stretch)
+static u32 pages_per_block(const struct pinion_child *child)
 {
-	return 1ULL << (stretch->mtt->shift - PAGE_SHIFT);
+	return 1U << (child->odp->shift - PAGE_SHIFT);
 }
 
-static u64 address_of(const struct pinion_stretch *stretch, u64 block)
+static u64 address_of(const struct pinion_child *child, u32 block)
 {
-	return ib_umem_start(stretch->umem) + (block << stretch->mtt->shift);
+	return child->start + ((u64)block << child->odp->shift);
+}
+
+static u32 block_of(const struct pinion_child *child, u64 address)
+{
+	return (address - child->start) >> child->odp->shift;
+}
+
+/* --------------------------------------------------------- what is there */
+
+static u64 flags_for(bool write)
+{
+	return PINION_ODP_PRESENT | (write ? PINION_ODP_WRITABLE : 0);
+}
+
+u64 pinion_child_run(const struct pinion_child *child, u64 address, u64 want, bool writable,
+		     void **kva)
+{
+	u64 bits = PINION_ODP_PRESENT | PINION_ODP_WRITABLE, flags = flags_for(writable);
+	u64 size = BIT_ULL(child->odp->shift);
+	u64 within = address & (size - 1);
+	u32 block = block_of(child, address);
+	/* Entries come while we look; they do not go while the gate is held. */
+	u64 entry = READ_ONCE(child->table[block]);
+	u64 run = size - within, start;
+
+	if ((entry & flags) != flags)
+		return 0;
+	start = (entry & ~bits) + within;
+	while (run < want && ++block < child->num_blocks) {
+		entry = READ_ONCE(child->table[block]);
+		if ((entry & flags) != flags || (entry & ~bits) != start + run)
+			break;
+		run += size;
+	}
+	*kva = pinion_dma_to_kva(start);
+	return min(run, want);
+}
+
+static bool is_there(const struct pinion_child *child, u32 block, bool write)
+{
+	u64 flags = flags_for(write);
+
+	return (READ_ONCE(child->table[block]) & flags) == flags;
 }
 
 /* ------------------------------------------------------------- invalidation */
 
-static void unmap(struct pinion_stretch *stretch, u64 first, u64 end)
+static void child_unmap(struct pinion_child *child, u32 first, u32 end)
 {
-	ib_umem_odp_unmap_dma_pages(stretch->umem, address_of(stretch, first),
-				    address_of(stretch, end));
+	ib_umem_odp_unmap_dma_pages(child->umem, address_of(child, first),
+				    address_of(child, end));
 }
 
-/* Returns how many of blocks [first, end) are LEAVING now. */
-static u64 hide(struct pinion_stretch *stretch, u64 first, u64 end)
+/*
+ * Marks what is there of blocks [first, end) as LEAVING, and returns how many that are.
+ * umem_mutex is held, so nobody else writes the table.
+ */
+static u32 child_hide(struct pinion_child *child, u32 first, u32 end)
 {
-	u64 hidden = 0, block, *slot;
+	u32 hidden = 0, block;
 
-	for (block = first; block < end && stretch->present; block++) {
-		slot = pinion_mtt_slot(stretch->mtt, block);
-		if (!*slot)
+	for (block = first; block < end && hidden < child->present; block++) {
+		if (!child->table[block])
 			continue;
-		WRITE_ONCE(*slot, LEAVING);
-		stretch->present--;
+		WRITE_ONCE(child->table[block], LEAVING);
 		hidden++;
 	}
+	WRITE_ONCE(child->present, child->present - hidden);
 	/* Who has read an entry before is out when this returns; nobody else has to wait. */
 	if (hidden)
-		pinion_gate_sync(&stretch->odp->pager.key->gate);
+		pinion_gate_sync(&child->odp->pager.key->gate);
 	return hidden;
 }
 
 /*
- * Takes blocks [first, end) out of the table and gives their pages back; returns how
- * many pages there were. umem_mutex is held.
+ * Takes blocks [first, end) out of the table and gives their pages back, those that follow
+ * on each other at a time; returns how many pages there were. umem_mutex is held.
  *
  * What is not in the table is left alone: somebody may be looking it up just now, and has
  * put the mark of pages that were mapped back into the core's list, which cannot be told
  * from that of pages that are. To give those back again would be to mark somebody else's
  * page dirty.
  */
-static u64 forget(struct pinion_stretch *stretch, u64 first, u64 end)
+static u32 child_forget(struct pinion_child *child, u32 first, u32 end)
 {
-	u64 hidden = hide(stretch, first, end), left = hidden, block, *slot;
+	u32 hidden = child_hide(child, first, end), left, block;
 
-	for (block = first; left; block++) {
-		slot = pinion_mtt_slot(stretch->mtt, block);
-		if (*slot != LEAVING)
-			continue;
-		WRITE_ONCE(*slot, 0);
-		unmap(stretch, block, block + 1);
-		left--;
+	for (left = hidden; left; first = block + 1) {
+		for (block = first; block < end && child->table[block] == LEAVING; block++)
+			WRITE_ONCE(child->table[block], 0);
+		if (block > first)
+			child_unmap(child, first, block);
+		left -= block - first;
 	}
-	return hidden * pages_per_block(stretch);
+	return hidden * pages_per_block(child);
 }
 
-static void invalidate_range(struct pinion_stretch *stretch, u64 start, u64 end)
+static void child_invalidate(struct pinion_child *child, u64 start, u64 end)
 {
-	struct ib_umem_odp *umem = stretch->umem;
 	u64 pages, begun = trace_odp_invalidate_enabled() ? ktime_get_ns() : 0;
 
-	start = max_t(u64, ib_umem_start(umem), start) - ib_umem_start(umem);
-	end = min_t(u64, ib_umem_end(umem), end) - ib_umem_start(umem);
-	pages = forget(stretch, start >> stretch->mtt->shift,
-		       ((end - 1) >> stretch->mtt->shift) + 1);
+	start = max(start, child->start);
+	end = min(end, address_of(child, child->num_blocks));
+	pages = child_forget(child, block_of(child, start), block_of(child, end - 1) + 1);
 	if (pages)
-		pinion_pager_count(&stretch->odp->pager, PINION_PAGER_INVALIDATIONS,
+		pinion_pager_count(&child->odp->pager, PINION_PAGER_INVALIDATIONS,
 				   PINION_PAGER_INVALIDATIONS_HANDLED, pages);
-	trace_odp_invalidate(stretch->odp->pager.key, ib_umem_start(umem) + start, end - start,
-			     pages, pinion_since(begun));
+	trace_odp_invalidate(child->odp->pager.key, start, end - start, pages,
+			     pinion_since(begun));
 }
 
-static bool invalidate(struct mmu_interval_notifier *notifier,
-		       const struct mmu_notifier_range *range, unsigned long seq)
+static bool odp_invalidate(struct mmu_interval_notifier *notifier,
+			   const struct mmu_notifier_range *range, unsigned long seq)
 {
 	struct ib_umem_odp *umem = container_of(notifier, struct ib_umem_odp, notifier);
-	struct pinion_stretch *stretch;
+	struct pinion_child *child;
 
 	if (!mmu_notifier_range_blockable(range))
 		return false;
+	/* The core asks very many children one after the other, and does not yield. */
+	cond_resched();
 	mutex_lock(&umem->umem_mutex);
 	mmu_interval_set_seq(notifier, seq);
-	stretch = umem->private;
-	/* Not armed yet, or not any more; and where nothing is, nothing goes. */
-	if (stretch && stretch->present) {
-		invalidate_range(stretch, range->start, range->end);
-		if (!stretch->present && stretch->odp->children)
-			pinion_child_emptied(stretch);
+	child = umem->private;
+	/* Not armed yet; and where nothing is, nothing goes. */
+	if (child && child->present) {
+		child_invalidate(child, range->start, range->end);
+		if (!child->present)
+			pinion_child_emptied(child);
 	}
 	mutex_unlock(&umem->umem_mutex);
 	return true;
 }
 
 const struct mmu_interval_notifier_ops pinion_odp_notifier_ops = {
-	.invalidate = invalidate,
+	.invalidate = odp_invalidate,
 };
 
 /* ------------------------------------------------------------------- faults */
-
-static bool is_there(struct pinion_stretch *stretch, u64 block, bool write)
-{
-	u64 flags = PINION_MTT_PRESENT | (write ? PINION_MTT_WRITABLE : 0);
-
-	return (READ_ONCE(*pinion_mtt_slot(stretch->mtt, block)) & flags) == flags;
-}
 
 /*
  * Memory of memfd_secret() is not in the kernel's own mapping. The core finds it like any
@@ -168,128 +202,127 @@ static bool is_secret(u64 addr)
 }
 
 /* What the core has found there as a table entry, or 0: nothing, or not as promised. */
-static u64 look(struct pinion_stretch *stretch, u64 block)
+static u64 look(struct pinion_child *child, u32 block)
 {
-	u64 pages = pages_per_block(stretch), index = block * pages, addr, i;
+	u64 pages = pages_per_block(child), index = block * pages, addr, i;
 	bool writable, all_writable = true;
 
 	if (pages > 1 &&
-	    pinion_odp_order(stretch->umem, index) < stretch->mtt->shift - PAGE_SHIFT)
+	    pinion_odp_order(child->umem, index) < child->odp->shift - PAGE_SHIFT)
 		return 0;
-	addr = pinion_odp_page(stretch->umem, index, &all_writable);
+	addr = pinion_odp_page(child->umem, index, &all_writable);
 	for (i = 1; addr && i < pages; i++) {
-		if (pinion_odp_page(stretch->umem, index + i, &writable) !=
+		if (pinion_odp_page(child->umem, index + i, &writable) !=
 		    addr + (i << PAGE_SHIFT))
 			return 0;
 		all_writable &= writable;
 	}
 	if (!addr || is_secret(addr))
 		return 0;
-	return addr | PINION_MTT_PRESENT | (all_writable ? PINION_MTT_WRITABLE : 0);
+	return addr | PINION_ODP_PRESENT | (all_writable ? PINION_ODP_WRITABLE : 0);
 }
 
 /* After a look-up, of a block there is no entry of: nothing of it is mapped. */
-static void unmark(struct pinion_stretch *stretch, u64 block)
+static void child_unmark(struct pinion_child *child, u32 block)
 {
-	u64 pages = pages_per_block(stretch);
+	u64 pages = pages_per_block(child);
 
-	lockdep_assert_held(&stretch->walk);
-	if (!*pinion_mtt_slot(stretch->mtt, block))
-		pinion_odp_unmark(stretch->umem, block * pages, pages);
+	lockdep_assert_held(&child->walk);
+	if (!child->table[block])
+		pinion_odp_unmark(child->umem, block * pages, pages);
 }
 
 /* Whatever of blocks [first, end) is mapped, and marked so rightly, must not stay so. */
-static void drop(struct pinion_stretch *stretch, u64 first, u64 end)
+static void child_drop(struct pinion_child *child, u32 first, u32 end)
 {
-	forget(stretch, first, end);
-	unmap(stretch, first, end);
+	child_forget(child, first, end);
+	child_unmap(child, first, end);
 }
 
 /* umem_mutex is held. Returns how many blocks are there now. */
-static u64 fill(struct pinion_stretch *stretch, u64 first, u64 end)
+static u32 child_fill(struct pinion_child *child, u32 first, u32 end)
 {
-	u64 block, value, filled = 0, *slot;
+	u32 block, filled = 0;
+	u64 value;
 
 	for (block = first; block < end; block++) {
-		slot = pinion_mtt_slot(stretch->mtt, block);
-		unmark(stretch, block);
-		value = look(stretch, block);
+		child_unmark(child, block);
+		value = look(child, block);
 		if (!value) {
-			drop(stretch, block, block + 1);
+			child_drop(child, block, block + 1);
 			continue;
 		}
-		stretch->present += !*slot;
+		if (!child->table[block])
+			WRITE_ONCE(child->present, child->present + 1);
 		filled++;
-		WRITE_ONCE(*slot, value);
+		WRITE_ONCE(child->table[block], value);
 	}
 	return filled;
 }
 
-/* stretch->walk is held. Returns pages, or a negative errno. */
-static s64 map(struct pinion_stretch *stretch, u64 first, u64 end, bool write, bool fault)
+/* child->walk is held. Returns pages, or a negative errno. */
+static s64 child_map(struct pinion_child *child, u32 first, u32 end, bool write, bool fault)
 {
-	struct ib_umem_odp *umem = stretch->umem;
-	u64 address = address_of(stretch, first), block;
+	u64 address = address_of(child, first);
+	struct ib_umem_odp *umem = child->umem;
+	u32 block;
 	s64 ret;
 
-	lockdep_assert_held(&stretch->walk);
-	ret = pinion_odp_map(umem, address, address_of(stretch, end) - address, write, fault);
+	lockdep_assert_held(&child->walk);
+	ret = pinion_odp_map(umem, address, address_of(child, end) - address, write, fault);
 	if (ret < 0) {
 		/* The core may have given up in the middle. */
 		mutex_lock(&umem->umem_mutex);
 		for (block = first; block < end; block++)
-			unmark(stretch, block);
-		drop(stretch, first, end);
+			child_unmark(child, block);
+		child_drop(child, first, end);
 	} else {
-		ret = fill(stretch, first, end) * pages_per_block(stretch);
+		ret = (s64)child_fill(child, first, end) * pages_per_block(child);
 		/* What cannot be had for the device must not be tried for ever. */
-		if (fault && !is_there(stretch, first, write))
-			ret = pages_per_block(stretch) > 1 ? -EINVAL : -EIO;
+		if (fault && !is_there(child, first, write))
+			ret = pages_per_block(child) > 1 ? -EINVAL : -EIO;
 	}
 	mutex_unlock(&umem->umem_mutex);
 	return ret;
 }
 
 /* Of blocks [first, last], those that one look-up brings: missing ones in a row. */
-static u64 missing_end(struct pinion_stretch *stretch, u64 first, u64 last, bool write)
+static u32 missing_end(struct pinion_child *child, u32 first, u32 last, bool write)
 {
-	u64 most = max(FAULT_BYTES >> stretch->mtt->shift, 1);
-	u64 end = first + 1;
+	u32 end = first + 1;
 
-	while (end <= last && end - first < most && !is_there(stretch, end, write))
+	while (end <= last && !is_there(child, end, write))
 		end++;
 	return end;
 }
 
-s64 pinion_stretch_fault(struct pinion_stretch *stretch, u64 offset, u64 length, bool write)
+s64 pinion_child_fault(struct pinion_child *child, u64 address, u64 length, bool write)
 {
-	u64 first = (stretch->mtt->first + offset) >> stretch->mtt->shift;
-	u64 last = (stretch->mtt->first + offset + length - 1) >> stretch->mtt->shift;
+	u32 first = block_of(child, address), last = block_of(child, address + length - 1);
 	s64 pages = 0;
-	u64 end;
+	u32 end;
 
-	mutex_lock(&stretch->walk);
-	while (first <= last && is_there(stretch, first, write))
+	mutex_lock(&child->walk);
+	while (first <= last && is_there(child, first, write))
 		first++;
 	if (first <= last) {
-		end = missing_end(stretch, first, last, write);
-		pages = map(stretch, first, end, write, true);
+		end = missing_end(child, first, last, write);
+		pages = child_map(child, first, end, write, true);
 		/* One bad page must not hide the good ones before it. */
 		if (pages < 0 && end - first > 1)
-			pages = map(stretch, first, first + 1, write, true);
+			pages = child_map(child, first, first + 1, write, true);
 	}
-	mutex_unlock(&stretch->walk);
+	mutex_unlock(&child->walk);
 	return pages;
 }
 
-int pinion_stretch_prefetch(struct pinion_stretch *stretch, u64 offset, u64 length, bool write,
-			    bool fault)
+int pinion_child_prefetch(struct pinion_child *child, u64 address, u64 length, bool write,
+			  bool fault)
 {
-	u64 first = (stretch->mtt->first + offset) >> stretch->mtt->shift;
-	u64 last = (stretch->mtt->first + offset + length - 1) >> stretch->mtt->shift;
-	struct pinion_pager *pager = &stretch->odp->pager;
+	u32 first = block_of(child, address), last = block_of(child, address + length - 1);
+	struct pinion_pager *pager = &child->odp->pager;
 	s64 pages;
-	u64 end;
+	u32 end;
 
 	for (; first <= last; first = end) {
 		/* Gigabytes may be there already, and many times over. */
@@ -298,16 +331,16 @@ int pinion_stretch_prefetch(struct pinion_stretch *stretch, u64 offset, u64 leng
 		if (READ_ONCE(pager->ending) || fatal_signal_pending(current))
 			return -EINTR;
 		end = first + 1;
-		if (is_there(stretch, first, write))
+		if (is_there(child, first, write))
 			continue;
 		pages = 0;
-		mutex_lock(&stretch->walk);
+		mutex_lock(&child->walk);
 		/* Somebody else may have been faster. */
-		if (!is_there(stretch, first, write)) {
-			end = missing_end(stretch, first, last, write);
-			pages = map(stretch, first, end, write, fault);
+		if (!is_there(child, first, write)) {
+			end = missing_end(child, first, last, write);
+			pages = child_map(child, first, end, write, fault);
 		}
-		mutex_unlock(&stretch->walk);
+		mutex_unlock(&child->walk);
 		if (pages < 0)
 			return pages;
 		atomic64_add(pages, &pager->counts[PINION_PAGER_PREFETCHES]);
@@ -315,45 +348,9 @@ int pinion_stretch_prefetch(struct pinion_stretch *stretch, u64 offset, u64 leng
 	return 0;
 }
 
-/* ---------------------------------------------------------------- stretches */
-
-struct pinion_stretch *pinion_stretch_make(struct pinion_odp *odp, struct ib_umem_odp *umem,
-					   u8 shift, u64 first)
+void pinion_child_arm(struct pinion_child *child)
 {
-	u64 blocks = (ib_umem_end(umem) - ib_umem_start(umem)) >> shift;
-	struct pinion_stretch *stretch;
-
-	stretch = kzalloc(sizeof(*stretch), GFP_KERNEL_ACCOUNT);
-	if (!stretch)
-		return ERR_PTR(-ENOMEM);
-	/* Children are made for whoever faults, who may be another's killed process. */
-	stretch->mtt = odp->children ? pinion_mtt_alloc(blocks, shift, first) :
-				       pinion_mtt_alloc_killable(blocks, shift, first);
-	if (!stretch->mtt) {
-		kfree(stretch);
-		return ERR_PTR(-ENOMEM);
-	}
-	stretch->mtt->sparse = true;
-	stretch->odp = odp;
-	stretch->umem = umem;
-	mutex_init(&stretch->walk);
-	return stretch;
-}
-
-void pinion_stretch_arm(struct pinion_stretch *stretch)
-{
-	mutex_lock(&stretch->umem->umem_mutex);
-	stretch->umem->private = stretch;
-	mutex_unlock(&stretch->umem->umem_mutex);
-}
-
-void pinion_stretch_free(struct pinion_stretch *stretch)
-{
-	/*
-	 * The core gives everything back. What is invalidated before it takes the notifier
-	 * away goes out of the table as ever, which nobody reads any more.
-	 */
-	ib_umem_odp_release(stretch->umem);
-	pinion_mtt_free(stretch->mtt);
-	kfree(stretch);
+	mutex_lock(&child->umem->umem_mutex);
+	child->umem->private = child;
+	mutex_unlock(&child->umem->umem_mutex);
 }

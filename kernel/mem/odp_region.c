@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand regions, explicit and implicit: their life, and which stretch of memory an
- * offset is in. What happens in a stretch is odp.c's.
+ * On-demand regions: their life, and which child an offset is in. How children come and go
+ * is odp_children.c's, what happens in one odp.c's.
  */
 #include <linux/hugetlb.h>
+#include <linux/overflow.h>
 #include <linux/slab.h>
 
 #include "dwell.h"
@@ -11,7 +12,7 @@
 #include "odp.h"
 #include "trace.h"
 
-/* What one entry of the table stands for. A promise of huge pages is kept to. */
+/* What one entry of a table stands for. A promise of huge pages is kept to. */
 static u8 block_shift(int access)
 {
 #ifdef CONFIG_HUGETLB_PAGE
@@ -26,109 +27,58 @@ static struct pinion_odp *to_odp(struct pinion_pager *pager)
 	return container_of(pager, struct pinion_odp, pager);
 }
 
-static int init_explicit(struct pinion_odp *odp, struct ib_device *ibdev, u64 start,
-			 u64 length, int access)
+static void odp_attach(struct pinion_pager *pager, struct pinion_key *key)
 {
-	u8 shift = block_shift(access);
-	u64 size = 1ULL << shift;
-	u64 first = start & (size - 1);
-	struct pinion_stretch *whole;
-	struct ib_umem_odp *umem;
-
-	/*
-	 * The core looks up and maps small pages and is not told of the promise: two of its
-	 * loops disagree on what an index counts once pages are huge. Whole blocks are asked
-	 * for, so that the table's are.
-	 */
-	umem = ib_umem_odp_get(ibdev, start - first, ALIGN(first + length, size),
-			       access & ~IB_ACCESS_HUGETLB, &pinion_odp_notifier_ops);
-	if (IS_ERR(umem))
-		return PTR_ERR(umem);
-	whole = pinion_stretch_make(odp, umem, shift, first);
-	if (IS_ERR(whole)) {
-		ib_umem_odp_release(umem);
-		return PTR_ERR(whole);
-	}
-	odp->whole = whole;
-	return 0;
+	/* Children come later, and hear of their memory from the beginning. */
 }
 
-static int init_implicit(struct pinion_odp *odp, struct ib_device *ibdev, int access)
-{
-	struct pinion_children *children = pinion_children_create(odp, ibdev, access);
-
-	if (IS_ERR(children))
-		return PTR_ERR(children);
-	odp->children = children;
-	return 0;
-}
-
-static void attach(struct pinion_pager *pager, struct pinion_key *key)
+static void odp_destroy(struct pinion_pager *pager)
 {
 	struct pinion_odp *odp = to_odp(pager);
 
-	/* Children are armed as they come. */
-	if (odp->whole)
-		pinion_stretch_arm(odp->whole);
-}
-
-static void destroy(struct pinion_pager *pager)
-{
-	struct pinion_odp *odp = to_odp(pager);
-
-	if (odp->whole)
-		pinion_stretch_free(odp->whole);
-	else
-		pinion_children_destroy(odp->children);
+	pinion_children_destroy(odp);
 	kfree(odp);
 }
 
-/* Of an implicit region, which has no table of its own. */
-static u64 run(struct pinion_pager *pager, u64 offset, u64 want, bool writes, void **kva)
+static u64 odp_run(struct pinion_pager *pager, u64 offset, u64 want, bool writes, void **kva)
 {
-	struct pinion_stretch *child = pinion_child_at(to_odp(pager)->children, offset);
+	struct pinion_odp *odp = to_odp(pager);
+	struct pinion_child *child;
+	u64 run = 0;
 
-	if (!child)
-		return 0;
-	pinion_dwell(PINION_DWELL_CHILD);
-	offset &= PINION_CHILD_SIZE - 1;
-	return pinion_mtt_run_present(child->mtt, offset, min(want, PINION_CHILD_SIZE - offset),
-				      writes, kva);
+	rcu_read_lock();
+	child = pinion_child_find(odp, odp->start + offset);
+	if (child) {
+		pinion_dwell(PINION_DWELL_CHILD);
+		run = pinion_child_run(child, odp->start + offset, want, writes, kva);
+	}
+	rcu_read_unlock();
+	return run;
 }
 
-/* The stretch at *@offset; both numbers become the part of them that is in it. */
-static struct pinion_stretch *stretch_get(struct pinion_odp *odp, u64 *offset, u64 *length)
+/* How much of @length bytes at @address is in one span. */
+static u64 part_in_span(const struct pinion_odp *odp, u64 address, u64 length)
 {
-	struct pinion_stretch *child;
+	u64 span = BIT_ULL(odp->child_shift);
 
-	if (odp->whole)
-		return odp->whole;
-	child = pinion_child_get(odp->children, *offset);
-	*offset &= PINION_CHILD_SIZE - 1;
-	*length = min(*length, PINION_CHILD_SIZE - *offset);
-	return child;
+	return min(length, span - (address & (span - 1)));
 }
 
-static void stretch_put(struct pinion_stretch *stretch)
-{
-	if (stretch->odp->children)
-		pinion_child_put(stretch);
-}
-
-static int fault(struct pinion_pager *pager, u64 offset, u64 length, bool write)
+static int odp_fault(struct pinion_pager *pager, u64 offset, u64 length, bool write)
 {
 	struct pinion_odp *odp = to_odp(pager);
 	u64 begun = trace_odp_fault_enabled() ? ktime_get_ns() : 0;
-	struct pinion_stretch *stretch;
-	u64 within = offset;
+	u64 address = odp->start + offset;
+	struct pinion_child *child;
 	s64 pages;
 
-	stretch = stretch_get(odp, &within, &length);
-	if (IS_ERR(stretch)) {
-		pages = PTR_ERR(stretch);
+	length = part_in_span(odp, address, length);
+	child = pinion_child_get(odp, address);
+	if (IS_ERR(child)) {
+		pages = PTR_ERR(child);
 	} else {
-		pages = pinion_stretch_fault(stretch, within, length, write);
-		stretch_put(stretch);
+		pages = pinion_child_fault(child, address, length, write);
+		pinion_child_put(child);
 	}
 	if (pages > 0)
 		pinion_pager_count(pager, PINION_PAGER_FAULTS, PINION_PAGER_FAULTS_HANDLED, pages);
@@ -136,26 +86,41 @@ static int fault(struct pinion_pager *pager, u64 offset, u64 length, bool write)
 	return min_t(s64, pages, 0);
 }
 
-static const struct pinion_pager_ops explicit_ops = {
-	.fault = fault,
-	.attach = attach,
-	.destroy = destroy,
-};
-
-static const struct pinion_pager_ops implicit_ops = {
-	.fault = fault,
-	.run = run,
-	.attach = attach,
-	.destroy = destroy,
+static const struct pinion_pager_ops odp_ops = {
+	.fault = odp_fault,
+	.run = odp_run,
+	.attach = odp_attach,
+	.destroy = odp_destroy,
 };
 
 struct pinion_odp *pinion_odp_of(const struct pinion_key *key)
 {
 	struct pinion_pager *pager = key->pager;
 
-	if (!pager || (pager->ops != &explicit_ops && pager->ops != &implicit_ops))
-		return NULL;
-	return to_odp(pager);
+	return pager && pager->ops == &odp_ops ? to_odp(pager) : NULL;
+}
+
+static int odp_init(struct pinion_odp *odp, struct ib_device *ibdev, u64 start, u64 length,
+		    int access)
+{
+	bool implicit = !start && length == U64_MAX;
+	int err;
+
+	odp->shift = block_shift(access);
+	odp->child_shift = max_t(u8, odp->shift, PINION_CHILD_SHIFT);
+	odp->start = start;
+	if (check_add_overflow(start, length - 1, &odp->last))
+		return -EOVERFLOW;
+	/* Children are of whole blocks, and the last must end somewhere. */
+	if (!implicit && (odp->last | (BIT_ULL(odp->shift) - 1)) == U64_MAX)
+		return -EOVERFLOW;
+	err = pinion_odp_watch();
+	if (err)
+		return err;
+	/* All of the address space in huge pages is for the core to refuse. */
+	if (!implicit)
+		access &= ~IB_ACCESS_HUGETLB;
+	return pinion_children_init(odp, ibdev, access);
 }
 
 /**
@@ -165,23 +130,18 @@ struct pinion_odp *pinion_odp_of(const struct pinion_key *key)
  * @length: in bytes
  * @access: IB_ACCESS_*
  *
- * Return: the range, with an empty table, or an ERR_PTR.
+ * Return: the range, with nothing in it yet, or an ERR_PTR.
  */
 struct pinion_odp *pinion_odp_create(struct ib_device *ibdev, u64 start, u64 length, int access)
 {
-	bool implicit = !start && length == U64_MAX;
 	struct pinion_odp *odp;
 	int err;
 
 	odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
 	if (!odp)
 		return ERR_PTR(-ENOMEM);
-	pinion_pager_init(&odp->pager, implicit ? &implicit_ops : &explicit_ops);
-	err = pinion_odp_watch();
-	if (!err && implicit)
-		err = init_implicit(odp, ibdev, access);
-	else if (!err)
-		err = init_explicit(odp, ibdev, start, length, access);
+	pinion_pager_init(&odp->pager, &odp_ops);
+	err = odp_init(odp, ibdev, start, length, access);
 	if (err) {
 		pinion_pager_discard(&odp->pager);
 		kfree(odp);
@@ -195,20 +155,19 @@ int pinion_odp_prefetch(struct pinion_odp *odp, u64 offset, u64 length, bool wri
 {
 	u64 begun = trace_odp_prefetch_enabled() ? ktime_get_ns() : 0;
 	struct mem_cgroup *before = pinion_pager_charge(&odp->pager);
-	struct pinion_stretch *stretch;
-	u64 done, within, part;
+	u64 address = odp->start + offset, done, part;
+	struct pinion_child *child;
 	int err = 0;
 
 	for (done = 0; !err && done < length; done += part) {
-		within = offset + done;
-		part = length - done;
-		stretch = stretch_get(odp, &within, &part);
-		if (IS_ERR(stretch)) {
-			err = PTR_ERR(stretch);
+		part = part_in_span(odp, address + done, length - done);
+		child = pinion_child_get(odp, address + done);
+		if (IS_ERR(child)) {
+			err = PTR_ERR(child);
 			break;
 		}
-		err = pinion_stretch_prefetch(stretch, within, part, write, fault);
-		stretch_put(stretch);
+		err = pinion_child_prefetch(child, address + done, part, write, fault);
+		pinion_child_put(child);
 	}
 	pinion_pager_uncharge(before);
 	trace_odp_prefetch(odp->pager.key, offset, length, write, err, pinion_since(begun));

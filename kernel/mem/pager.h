@@ -33,8 +33,8 @@ struct pinion_pager_ops {
 	 */
 	int (*fault)(struct pinion_pager *pager, u64 offset, u64 length, bool write);
 	/*
-	 * As pinion_mtt_run_present(), where the region has no table of its own; inside its
-	 * gate. Optional.
+	 * As pinion_mtt_run(), where the region has no table of its own; 0 if the byte at
+	 * @offset is missing, or cannot be written. Inside its gate. Optional.
 	 */
 	u64 (*run)(struct pinion_pager *pager, u64 offset, u64 want, bool writes, void **kva);
 	/* From here on pages reach @key's table, and leave it. */

@@ -35,6 +35,7 @@
 #define PINION_MAX_RD_ATOMIC	128
 /* The core pins at most this many pages at once. */
 #define PINION_MAX_MR_SIZE	((u64)U32_MAX << PAGE_SHIFT)
+#define PINION_MAX_ODP_SIZE	BIT_ULL(63)
 
 /* The kinds of objects that are counted against a limit. */
 enum pinion_counted {

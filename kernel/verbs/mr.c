@@ -22,10 +22,12 @@ static void uncount_failed(struct pinion_dev *dev, struct ib_mr *ibmr)
 		pinion_count_out(dev, PINION_COUNT_MR);
 }
 
-/* All of the address space is longer, and no table describes it whole. */
-static bool too_long(u64 start, u64 length)
+/* Nothing of what is on demand is as long as its range, which may be all of the addresses. */
+static bool too_long(u64 start, u64 length, int access)
 {
-	return length > PINION_MAX_MR_SIZE && (start || length != U64_MAX);
+	if (access & IB_ACCESS_ON_DEMAND)
+		return length > PINION_MAX_ODP_SIZE && (start || length != U64_MAX);
+	return length > PINION_MAX_MR_SIZE;
 }
 
 /**
@@ -49,7 +51,7 @@ struct ib_mr *pinion_register_user(struct ib_pd *pd, u64 start, u64 length, u64 
 	err = pinion_udata_none(udata);
 	if (err)
 		return ERR_PTR(err);
-	if (too_long(start, length))
+	if (too_long(start, length, access))
 		return ERR_PTR(-EINVAL);
 	if (!pinion_count_in(dev, PINION_COUNT_MR))
 		return ERR_PTR(-ENOMEM);
@@ -101,12 +103,13 @@ struct ib_mr *pinion_register_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u
 static struct ib_mr *rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,
 			   int access, struct ib_pd *pd, struct ib_udata *udata)
 {
+	int becomes = flags & IB_MR_REREG_ACCESS ? access : to_pinion_mr(ibmr)->access;
 	int err;
 
 	err = pinion_udata_none(udata);
 	if (err)
 		return ERR_PTR(err);
-	if (flags & IB_MR_REREG_TRANS && too_long(start, length))
+	if (flags & IB_MR_REREG_TRANS && too_long(start, length, becomes))
 		return ERR_PTR(-EINVAL);
 	return pinion_rereg_user_mr(ibmr, flags, start, length, iova, access, pd);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * What is charged to whom comes back, whatever fails: pinned pages, objects of the
- * rdma control group, memory of the memory control group (items CG1 to CG4).
+ * rdma control group, memory of the memory control group (items CG1 to CG6).
  */
 #define _GNU_SOURCE
 #include <limits.h>
@@ -394,7 +394,8 @@ static void cg4_later(void)
 	enum {
 		CHILDREN = 512,
 		CHILD = 2 << 20,
-		TABLES = CHILDREN / 4 * 3 * PAGE
+		/* Our table, and the core's list of pages. */
+		TABLES = CHILDREN / 4 * 3 * (PAGE + PAGE)
 	};
 	static struct ibv_sge sges[CHILDREN];
 	size_t length = (size_t)(CHILDREN + 1) * CHILD;
@@ -430,6 +431,105 @@ static void cg4_later(void)
 	cgroup_leave();
 }
 
+static long long available(void)
+{
+	FILE *file = MUST(fopen("/proc/meminfo", "r"));
+	long long kib = 0;
+	char line[128];
+
+	while (fgets(line, sizeof(line), file) &&
+	       sscanf(line, "MemAvailable: %lld", &kib) != 1)
+		;
+	fclose(file);
+	return kib << 10;
+}
+
+/* What is registered on demand costs nothing by its length, charged or not. */
+static void cg5_untouched(void)
+{
+	enum { REGIONS = 32, HUGETLB = ODP_ALL | IBV_ACCESS_HUGETLB };
+	const size_t length = 4ULL << 30, pages = length / PAGE;
+	struct ibv_mr *mrs[REGIONS];
+	long long before, during;
+	char *nowhere;
+	int i;
+
+	need_odp();
+	nowhere = mmap(NULL, length, PROT_NONE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	CHECK(nowhere != MAP_FAILED);
+	cgroup_enter("memory");
+	cgroup_set("memory.max", "64M");
+	before = available();
+	for (i = 0; i < REGIONS; i++)
+		mrs[i] = MUST(ibv_reg_mr(dev.pd, nowhere, length,
+					 i & 1 ? ODP_ALL : HUGETLB));
+	during = available();
+	note("%lld bytes for %d regions of %zu pages", before - during, REGIONS,
+	     pages);
+	/* One list of one region. */
+	CHECK(before - during < (long long)(8 * pages));
+	for (i = 0; i < REGIONS; i++)
+		CHECK_EQ(ibv_dereg_mr(mrs[i]), 0);
+	cgroup_leave();
+}
+
+/* ------------------------------------------------- what a group may have */
+
+enum { ROOM = 48 << 20 };
+
+static int *touched; /* shared: children of its region */
+
+static void touches(void *arg)
+{
+	const size_t child = 2 << 20, length = 64ULL << 30;
+	FILE *adj = MUST(fopen("/proc/self/oom_score_adj", "w"));
+	struct ibv_sge sge = { .length = 1 };
+	struct ibv_mr *mr;
+	char *at;
+
+	(void)arg;
+	/* Of all that are in the group, this one. */
+	CHECK(fputs("1000", adj) > 0 && !fclose(adj));
+	device_open();
+	at = mmap(NULL, length, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(at != MAP_FAILED);
+	madvise(at, length, MADV_NOHUGEPAGE);
+	mr = MUST(ibv_reg_mr(dev.pd, at, length, IBV_ACCESS_ON_DEMAND));
+	sge.lkey = mr->lkey;
+	for (; *touched < (int)(length / child); ++*touched) {
+		sge.addr = (uintptr_t)at + *touched * child;
+		if (ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH,
+				  IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1))
+			break;
+	}
+}
+
+/*
+ * The page of zeros is nobody's, so what is charged is tables: the process's, ours, and
+ * the core's. Who has too many of them ends, and nobody else.
+ */
+static void cg6_room(void)
+{
+	struct resources before;
+	char text[32];
+
+	need_odp();
+	touched = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(touched != MAP_FAILED);
+	resources_read(&before);
+	cgroup_enter("memory");
+	snprintf(text, sizeof(text), "%d", ROOM);
+	cgroup_set("memory.max", text);
+	reap(spawn(touches, NULL));
+	note("%d children in %d MiB", *touched, ROOM >> 20);
+	CHECK(*touched > 0);
+	CHECK(*touched < ROOM / (5 * (int)PAGE / 2));
+	cgroup_leave();
+	resources_await(&before);
+}
+
 static const struct test tests[] = {
 	TEST(cg1_objects, "CG1 objects of the rdma control group"),
 	TEST(cg2_failures, "CG2 whatever fails leaves no pins (class 18)"),
@@ -437,6 +537,8 @@ static const struct test tests[] = {
 	TEST(cg3_race, "CG3 many at a time against the limit (class 18)"),
 	LONG_TEST(cg4_memory, "CG4 tables are charged to who registers", 120),
 	LONG_TEST(cg4_later, "CG4 and what is brought later", 120),
+	TEST(cg5_untouched, "CG5 on demand, nothing by its length"),
+	LONG_TEST(cg6_room, "CG6 tables on demand and memory.max", 120),
 };
 
 HARNESS_MAIN("What registration is charged for", tests)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * What the device says it can do, it does, and what is one more it refuses (class 23,
- * items LM1 to LM6).
+ * items LM1 to LM7).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -245,6 +245,56 @@ static void lm6_shared(void)
 	take(&link, 100, 300);
 }
 
+/* On demand there is no table to be made, so a region is as long as addresses are. */
+static void lm7_long(void)
+{
+	static const uint64_t lengths[] = { 1ULL << 30, (1ULL << 40) - 4096,
+					    1ULL << 40, (1ULL << 40) + 12345,
+					    1ULL << 46, 1ULL << 62,
+					    1ULL << 63 };
+	struct buf *buf = buf_new(9000, 77);
+	struct region all, r;
+	struct link link;
+	size_t i;
+
+	need_odp();
+	link_make(&link, NULL);
+	all = region_new(9000, 5, ALL_ACCESS);
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		context("%#llx bytes", (unsigned long long)lengths[i]);
+		r = region_of(buf,
+			      MUST(ibv_reg_mr(dev.pd, buf->data, lengths[i],
+					      ODP_ALL)),
+			      (uintptr_t)buf->data);
+		CHECK(r.mr->length == lengths[i]);
+		exchange(&link, &all, &r);
+		/* One that is short becomes such a one, too. */
+		CHECK_EQ(ibv_rereg_mr(r.mr, IBV_REREG_MR_CHANGE_TRANSLATION,
+				      NULL, buf->data, 9000, 0),
+			 0);
+		CHECK_EQ(ibv_rereg_mr(r.mr, IBV_REREG_MR_CHANGE_TRANSLATION,
+				      NULL, buf->data, lengths[i], 0),
+			 0);
+		exchange(&link, &all, &r);
+		CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+	}
+	context("%s", "");
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, (1ULL << 63) + 1, ODP_ALL),
+		 EINVAL);
+	/* What is pinned is not as long, and an end beyond 2^64 is no end. */
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, ATTR.max_mr_size + 1,
+			    ALL_ACCESS),
+		 EINVAL);
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, -(uintptr_t)buf->data + 1,
+			    ODP_ALL),
+		 EINVAL);
+	r = region_reg(dev.pd, buf, ALL_ACCESS);
+	CHECK(ibv_rereg_mr(r.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,
+			   buf->data, ATTR.max_mr_size + 1, 0));
+	CHECK_EQ(errno, EINVAL);
+	exchange(&link, &all, &r);
+}
+
 static const struct test tests[] = {
 	TEST(lm1_queues, "LM1 the longest queues (class 23)"),
 	TEST(lm2_sges, "LM2 the most pieces (class 23)"),
@@ -255,6 +305,7 @@ static const struct test tests[] = {
 		  120),
 	LONG_TEST(lm6_shared, "LM6 shared receive queues, resized (class 23)",
 		  120),
+	TEST(lm7_long, "LM7 on demand, of any length (class 23)"),
 };
 
 HARNESS_MAIN("Limits as reported and kept", tests)

@@ -2,10 +2,15 @@
 /*
  * On-demand regions that end elsewhere in a page than they begin: their first and last
  * bytes are theirs, and come when they are missed (item A47). Advice about regions that
- * are known by another address than their memory's (items A49 and A51).
+ * are known by another address than their memory's (items A49 and A51). A region of much
+ * memory with little there (item A45).
  */
 #define _GNU_SOURCE
+#include <string.h>
+#include <sys/mman.h>
+
 #include "link.h"
+#include "resources.h"
 
 static struct link link_;
 
@@ -79,8 +84,58 @@ static void a49_advised(void)
 	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
 }
 
+static uint64_t counter(const struct region *r, const char *name)
+{
+	uint64_t value;
+
+	if (!resources_mr_counter(r->rkey, name, &value))
+		skip("no counter %s of regions", name);
+	return value;
+}
+
+/*
+ * Of a terabyte the first byte and the last: two children, which are all that is looked
+ * through when the terabyte goes.
+ */
+static void a45_sparse(void)
+{
+	const size_t length = 1ULL << 40, few = 9;
+	struct region all, r = {};
+	uint64_t events;
+	uint8_t *map;
+
+	need_odp();
+	link_make(&link_, NULL);
+	all = region_new(PAGE, 1234, ALL_ACCESS);
+	map = mmap(NULL, length, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (map == MAP_FAILED)
+		skip("no terabyte of addresses");
+	madvise(map, length, MADV_NOHUGEPAGE);
+	r.mr = MUST(ibv_reg_mr(dev.pd, map + 1, length - 2, ODP_ALL));
+	r.base = (uintptr_t)map + 1;
+	r.rkey = r.mr->rkey;
+	CHECK_EQ(counter(&r, "children"), 0);
+	expect(rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&all, 0, few), r.base,
+		    r.rkey),
+	       IBV_WC_SUCCESS);
+	expect(rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&all, 100, few),
+		    r.base + length - 2 - few, r.rkey),
+	       IBV_WC_SUCCESS);
+	CHECK(!memcmp(map + 1, all.buf->data, few));
+	CHECK(!memcmp(map + length - 1 - few, all.buf->data + 100, few));
+	CHECK_EQ(counter(&r, "children"), 2);
+	events = counter(&r, "page_invalidations_handled");
+	CHECK_EQ(munmap(map, length), 0);
+	CHECK_EQ(counter(&r, "page_invalidations_handled") - events, 2);
+	refused(&link_, IBV_WR_RDMA_WRITE, sge_of(&all, 0, few), r.base, r.rkey,
+		IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+}
+
 static const struct test tests[] = {
 	TEST(a47_edges, "A47 the first and the last bytes (class 1)"),
+	TEST(a45_sparse, "A45 a terabyte with little there (class 23)"),
 	TEST(a49_advised, "A49 advice by another address (class 14)"),
 };
 
