@@ -13,9 +13,13 @@
 #define PINION_MEM_MTT_H
 
 #include <linux/bits.h>
+#include <linux/build_bug.h>
 #include <linux/types.h>
 
 struct device;
+
+/* Else lengths are cut where the core takes a size_t, and not all memory has a kernel address. */
+static_assert(BITS_PER_LONG == 64, "pinion is for 64-bit kernels");
 
 /* One page of addresses: the table never asks for a larger allocation per level. */
 #define PINION_MTT_LEAF_SHIFT	9
