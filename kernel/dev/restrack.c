@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * What `rdma resource show -dd' prints of our objects: sizes and fill levels. The
- * only file that fills netlink messages; never tells addresses or keys.
+ * only file that fills netlink messages. Whoever may open a socket is told, so there is
+ * nothing here of keys or addresses, not even of the place in a page.
  */
 #include <net/netlink.h>
 #include <rdma/restrack.h>
@@ -100,24 +101,24 @@ static int fill_srq(struct sk_buff *msg, struct ib_srq *ibsrq)
 	return put_rows(msg, rows, ARRAY_SIZE(rows));
 }
 
-/* The table may be exchanged meanwhile, but not while somebody is inside. */
+/*
+ * The table may be exchanged meanwhile, but not while somebody is inside. How many blocks it
+ * has depends on where in a block the region begins, so that is for debugfs.
+ */
 static int fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 {
 	struct pinion_key *key = to_pinion_mr(ibmr)->key;
-	struct row rows[] = { { "block_size" }, { "blocks" }, { "first" }, { "windows" } };
+	struct row rows[] = { { "block_size" }, { "windows" } };
 	int slot = pinion_gate_enter_wait(&key->gate);
 	struct pinion_odp *odp;
 
-	if (key->mtt) {
+	if (key->mtt)
 		rows[0].value = 1ULL << key->mtt->shift;
-		rows[1].value = key->mtt->num_blocks;
-		rows[2].value = key->mtt->first;
-	}
 	/* Its tables are its children's. */
 	odp = pinion_odp_of(key);
 	if (odp)
 		rows[0].value = 1ULL << odp->shift;
-	rows[3].value = atomic_read(&key->windows);
+	rows[1].value = atomic_read(&key->windows);
 	pinion_gate_leave(slot);
 	return put_rows(msg, rows, ARRAY_SIZE(rows));
 }

@@ -434,6 +434,37 @@ static void a19_listing(void)
 	CHECK(!resources_mr(rkey, &info));
 }
 
+/* A length that no other region has, at two places in a page, of which nobody is told. */
+static void a19_no_address(void)
+{
+	enum { LENGTH = 3 * 4096 + 1234, ROWS = 16 };
+	struct buf *buf = buf_new(LENGTH + 8192, 0);
+	struct mr_row at[2][ROWS];
+	int place, i, count[2];
+
+	if (geteuid() == 0)
+		CHECK_EQ(setresuid(65534, 65534, 65534), 0);
+	for (place = 0; place < 2; place++) {
+		/* The second one reaches into one page more. */
+		char *begin = (char *)(((uintptr_t)buf->data + PAGE - 1) & -PAGE) +
+			      (place ? 3210 : 0);
+		struct ibv_mr *mr =
+			MUST(ibv_reg_mr(dev.pd, begin, LENGTH, ALL_ACCESS));
+
+		count[place] = resources_mr_rows(LENGTH, at[place], ROWS);
+		CHECK_EQ(ibv_dereg_mr(mr), 0);
+	}
+	CHECK(count[0] > 0);
+	CHECK_EQ(count[0], count[1]);
+	for (i = 0; i < count[0]; i++) {
+		/* Blocks are as large as the pages happen to lie. */
+		if (!strcmp(at[0][i].name, "block_size"))
+			continue;
+		context("row %s", at[0][i].name);
+		CHECK_EQ(at[1][i].value, at[0][i].value);
+	}
+}
+
 /* As many as there is patience for, then all of them at once. */
 static void a20_many(void)
 {
@@ -491,6 +522,7 @@ static const struct test tests[] = {
 	TEST(a17_private, "A17 a private mapping written after registration"),
 	TEST(a18_kill, "A18 a killed process leaves nothing"),
 	TEST(a19_listing, "A19 resource listing"),
+	TEST(a19_no_address, "A19 nothing of where a region is is told to nobody"),
 	TEST(a20_many, "A20 very many regions"),
 };
 

@@ -376,6 +376,73 @@ bool resources_mr(uint32_t rkey, struct mr_info *info)
 	return false;
 }
 
+struct row_query {
+	uint64_t length;
+	struct mr_row *rows;
+	int max, count;
+};
+
+/* A name, how to print it perhaps, and the value, one after the other. */
+static void read_rows(const struct nlattr *table, struct row_query *query)
+{
+	const char *end = (const char *)table + table->nla_len;
+	const struct nlattr *attr;
+	struct mr_row *row = NULL;
+
+	for (attr = ATTR_DATA(table); (const char *)attr < end;
+	     attr = ATTR_NEXT(attr)) {
+		int type = attr->nla_type & NLA_TYPE_MASK;
+
+		if (type == RDMA_NLDEV_ATTR_DRIVER_STRING) {
+			row = query->count < query->max ?
+				      &query->rows[query->count++] :
+				      NULL;
+			if (row)
+				snprintf(row->name, sizeof(row->name), "%s",
+					 (const char *)ATTR_DATA(attr));
+		} else if (row && type >= RDMA_NLDEV_ATTR_DRIVER_S32 &&
+			   type <= RDMA_NLDEV_ATTR_DRIVER_U64) {
+			memcpy(&row->value, ATTR_DATA(attr),
+			       attr->nla_len - NLA_HDRLEN);
+		}
+	}
+}
+
+static void visit_rows(const struct nlattr *attrs, int length, void *arg)
+{
+	const struct nlattr *table, *entry, *rows;
+	struct row_query *query = arg;
+	const char *end;
+
+	table = find_attr(attrs, length, RDMA_NLDEV_ATTR_RES_MR);
+	if (!table)
+		return;
+	end = (const char *)table + table->nla_len;
+	for (entry = ATTR_DATA(table); (const char *)entry < end;
+	     entry = ATTR_NEXT(entry)) {
+		int size = entry->nla_len - NLA_HDRLEN;
+
+		if (attr_u64(ATTR_DATA(entry), size,
+			     RDMA_NLDEV_ATTR_RES_MRLEN) != query->length)
+			continue;
+		rows = find_attr(ATTR_DATA(entry), size,
+				 RDMA_NLDEV_ATTR_DRIVER);
+		if (rows)
+			read_rows(rows, query);
+	}
+}
+
+int resources_mr_rows(uint64_t length, struct mr_row *rows, int max)
+{
+	struct row_query query = { .length = length, .rows = rows, .max = max };
+	int index = device_index();
+
+	if (index < 0 ||
+	    !ask(RDMA_NLDEV_CMD_RES_MR_GET, index, visit_rows, &query))
+		return -1;
+	return query.count;
+}
+
 struct stat_query {
 	uint32_t mrn;
 	const char *name;

@@ -46,6 +46,15 @@ struct mr_info {
 /* The MR of this handle's number; needs CAP_NET_ADMIN for the keys. */
 bool resources_mr(uint32_t rkey, struct mr_info *info);
 int resources_mrs(struct mr_info *infos, int max);
+/*
+ * What the driver adds to a region of @length bytes, of which there is one, as `rdma -dd
+ * resource show mr' has it. Returns how many rows.
+ */
+struct mr_row {
+	char name[24];
+	uint64_t value;
+};
+int resources_mr_rows(uint64_t length, struct mr_row *rows, int max);
 /* A counter of one region, as `rdma statistic show mr' has it. */
 bool resources_mr_counter(uint32_t rkey, const char *name, uint64_t *value);
 
