@@ -3,6 +3,7 @@
  * Pins dma-bufs. What is pinned does not move, so a region of it is like one of user
  * memory: a table, and no pager.
  */
+#include <linux/dma-buf.h>
 #include <linux/memory_hotplug.h>
 #include <linux/mm.h>
 #include <rdma/ib_umem.h>
@@ -18,7 +19,7 @@ u64 pinion_dmabuf_pages(const struct ib_umem *umem)
 		ALIGN_DOWN(umem->address, PAGE_SIZE)) >> PAGE_SHIFT;
 }
 
-int pinion_dmabuf_examine(const struct ib_umem *umem, const char **why)
+int pinion_dmabuf_examine(struct ib_umem *umem, const char **why)
 {
 	const struct sg_table *sgt = &umem->sgt_append.sgt;
 	u64 pages = 0, pfn, end;
@@ -26,6 +27,14 @@ int pinion_dmabuf_examine(const struct ib_umem *umem, const char **why)
 	struct page *page;
 	int i;
 
+	/*
+	 * We copy by the processor, though we attach as a device. Who has vmap says that it
+	 * may; protected memory, say, has pages like any other and kills who reads them.
+	 */
+	if (!to_ib_umem_dmabuf(umem)->attach->dmabuf->ops->vmap) {
+		*why = "the dma-buf's exporter does not let the CPU have it";
+		return -EOPNOTSUPP;
+	}
 	for_each_sgtable_dma_sg(sgt, sg, i) {
 		pfn = PHYS_PFN(sg_dma_address(sg));
 		end = PHYS_PFN(sg_dma_address(sg) + sg_dma_len(sg));

@@ -18,10 +18,10 @@ struct pinion_keys;
 u64 pinion_dmabuf_pages(const struct ib_umem *umem);
 
 /*
- * Is what was mapped memory that the kernel can address, and as much as was promised?
+ * Is what was mapped memory that the kernel can address, and may, and as much as was promised?
  * Return: 0, or a negative errno and *@why.
  */
-int pinion_dmabuf_examine(const struct ib_umem *umem, const char **why);
+int pinion_dmabuf_examine(struct ib_umem *umem, const char **why);
 
 /* Pinned, mapped for @dma_device and examined; an ERR_PTR with *@why otherwise. */
 struct ib_umem *pinion_dmabuf_pin(struct ib_device *ibdev, struct device *dma_device, u64 offset,

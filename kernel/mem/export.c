@@ -6,6 +6,7 @@
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
+#include <linux/iosys-map.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/overflow.h>
@@ -55,6 +56,23 @@ static void unmap(struct dma_buf_attachment *attach, struct sg_table *sgt,
 	kfree(sgt);
 }
 
+/* The area may be gone, so this is one of its own. */
+static int map_for_cpu(struct dma_buf *dmabuf, struct iosys_map *map)
+{
+	struct export *export = dmabuf->priv;
+	void *view = vmap(export->pages, export->num, VM_MAP, PAGE_KERNEL);
+
+	if (!view)
+		return -ENOMEM;
+	iosys_map_set_vaddr(map, view);
+	return 0;
+}
+
+static void unmap_for_cpu(struct dma_buf *dmabuf, struct iosys_map *map)
+{
+	vunmap(map->vaddr);
+}
+
 static void let_go(struct export *export)
 {
 	unsigned int i;
@@ -72,6 +90,8 @@ static void release(struct dma_buf *dmabuf)
 static const struct dma_buf_ops ops = {
 	.map_dma_buf = map,
 	.unmap_dma_buf = unmap,
+	.vmap = map_for_cpu,
+	.vunmap = unmap_for_cpu,
 	.release = release,
 };
 

@@ -149,6 +149,9 @@ static void d9_pinned(void)
 	dmabuf = dmabuf_own(SIZE, EXPORTER_NO_PAGES);
 	MUST_NOT(umem_of(dmabuf.fd, 0, SIZE, UMEM_ACCESS), EOPNOTSUPP);
 	dmabuf_check_unused(&dmabuf);
+	dmabuf = dmabuf_own(SIZE, EXPORTER_NO_CPU);
+	MUST_NOT(umem_of(dmabuf.fd, 0, SIZE, UMEM_ACCESS), EOPNOTSUPP);
+	dmabuf_check_unused(&dmabuf);
 	dmabuf = dmabuf_own(SIZE, EXPORTER_SHORT);
 	MUST_NOT(umem_of(dmabuf.fd, 0, SIZE, UMEM_ACCESS), EINVAL);
 	dmabuf_check_unused(&dmabuf);

@@ -38,7 +38,7 @@ void exporter_bury(struct buffer *buffer, struct page **pages);
 u64 exporter_differ(struct page **pages, unsigned long num);
 
 /* dmabuf.c */
-extern const struct dma_buf_ops exporter_ops;
+bool exporter_is_ours(const struct dma_buf *dmabuf);
 extern atomic64_t exporter_live;	/* buffers there are */
 int exporter_create_buffer(struct exporter_create *arg);
 

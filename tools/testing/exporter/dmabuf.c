@@ -4,9 +4,11 @@
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-resv.h>
+#include <linux/iosys-map.h>
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 
 #include "buffer.h"
 
@@ -14,7 +16,7 @@
 /* Of a device, if anybody's. */
 #define NOWHERE		BIT_ULL(45)
 #define FLAGS		(EXPORTER_CONTIGUOUS | EXPORTER_NO_PIN | EXPORTER_NO_PAGES | \
-			 EXPORTER_SHORT | EXPORTER_ODD)
+			 EXPORTER_SHORT | EXPORTER_ODD | EXPORTER_NO_CPU)
 
 atomic64_t exporter_live;
 
@@ -187,16 +189,47 @@ static int exporter_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 	return 0;
 }
 
-const struct dma_buf_ops exporter_ops = {
-	.attach = exporter_attach,
-	.detach = exporter_detach,
-	.pin = exporter_pin,
-	.unpin = exporter_unpin,
-	.map_dma_buf = exporter_map,
-	.unmap_dma_buf = exporter_unmap,
-	.release = exporter_release,
-	.mmap = exporter_mmap,
+/* Who has vmap lets the CPU have the memory, whether he is asked to or not. */
+static int exporter_vmap(struct dma_buf *dmabuf, struct iosys_map *map)
+{
+	struct buffer *buffer = dmabuf->priv;
+	void *view = vmap(buffer->pages, buffer->num, VM_MAP, PAGE_KERNEL);
+
+	if (!view)
+		return -ENOMEM;
+	iosys_map_set_vaddr(map, view);
+	return 0;
+}
+
+static void exporter_vunmap(struct dma_buf *dmabuf, struct iosys_map *map)
+{
+	vunmap(map->vaddr);
+}
+
+#define OPS							\
+	.attach = exporter_attach,				\
+	.detach = exporter_detach,				\
+	.pin = exporter_pin,					\
+	.unpin = exporter_unpin,				\
+	.map_dma_buf = exporter_map,				\
+	.unmap_dma_buf = exporter_unmap,			\
+	.release = exporter_release,				\
+	.mmap = exporter_mmap
+
+static const struct dma_buf_ops exporter_ops = {
+	OPS,
+	.vmap = exporter_vmap,
+	.vunmap = exporter_vunmap,
 };
+
+static const struct dma_buf_ops exporter_device_ops = {
+	OPS,
+};
+
+bool exporter_is_ours(const struct dma_buf *dmabuf)
+{
+	return dmabuf->ops == &exporter_ops || dmabuf->ops == &exporter_device_ops;
+}
 
 int exporter_create_buffer(struct exporter_create *arg)
 {
@@ -214,7 +247,7 @@ int exporter_create_buffer(struct exporter_create *arg)
 	buffer->pages = exporter_get_pages(buffer->num, buffer->flags);
 	if (!buffer->pages)
 		goto err_free;
-	info.ops = &exporter_ops;
+	info.ops = arg->flags & EXPORTER_NO_CPU ? &exporter_device_ops : &exporter_ops;
 	info.size = arg->size;
 	info.flags = O_RDWR;
 	info.priv = buffer;

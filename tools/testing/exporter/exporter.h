@@ -16,6 +16,7 @@ enum {
 	EXPORTER_NO_PAGES = 1 << 2, /* addresses where there is no memory */
 	EXPORTER_SHORT = 1 << 3, /* maps one page less than there are */
 	EXPORTER_ODD = 1 << 4, /* addresses 512 bytes into pages */
+	EXPORTER_NO_CPU = 1 << 5, /* for devices only: no vmap */
 };
 
 struct exporter_create {

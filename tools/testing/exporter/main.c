@@ -63,7 +63,7 @@ static int with_buffer(unsigned int cmd, union argument *arg)
 
 	if (IS_ERR(dmabuf))
 		return PTR_ERR(dmabuf);
-	if (dmabuf->ops != &exporter_ops)
+	if (!exporter_is_ours(dmabuf))
 		err = -EINVAL;
 	else if (cmd == EXPORTER_MOVE)
 		err = exporter_move(dmabuf->priv, arg->move.delay_ms);
