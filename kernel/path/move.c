@@ -3,6 +3,8 @@
  * The only file that touches payload. Copies between cursors inside their gates;
  * decides nothing, never sleeps while a gate is held, and never waits for a page.
  */
+#include <linux/uaccess.h>
+
 #include "../mem/dwell.h"
 #include "move.h"
 
@@ -39,25 +41,40 @@ static bool enter_both(struct pinion_node *node, struct pinion_cursor *to,
 }
 
 /*
- * Users poll the last bytes of a message to see that it has come, and take a word
- * of 8 bytes for one store. Neither is promised by the specification; both hold on
- * hardware.
+ * Does memory that has failed not hold these 8 bytes? Reading them plainly would end the
+ * machine then. Where the CPU cannot tell, nothing is left of this.
  */
-static void copy(void *to, const void *from, size_t bytes)
+static bool word_intact(const void *from)
+{
+	u64 word;
+
+	return !copy_mc_to_kernel(&word, from, sizeof(word));
+}
+
+/*
+ * Users poll the last bytes of a message to see that it has come, and take a word
+ * of 8 bytes for one store, and one load. None of it is promised by the specification; all
+ * of it holds on hardware.
+ *
+ * False: the source is memory that has failed. Some bytes may have been copied.
+ */
+static bool copy(void *to, const void *from, size_t bytes)
 {
 	size_t head;
 
-	if (bytes < sizeof(u64)) {
-		memcpy(to, from, bytes);
-		return;
-	}
+	if (bytes < sizeof(u64))
+		return !copy_mc_to_kernel(to, from, bytes);
 	head = bytes - sizeof(u64);
+	if (!word_intact(from + head))
+		return false;
 	if (head) {
-		memcpy(to, from, head);
+		if (copy_mc_to_kernel(to, from, head))
+			return false;
 		/* A reader that polls the last bytes sees the others, too. */
 		smp_wmb();
 	}
 	WRITE_ONCE(*(u64 *)(to + head), *(const u64 *)(from + head));
+	return true;
 }
 
 /* What @lacking misses is held on to, then all gates are left, of @other too if there is one. */
@@ -91,7 +108,12 @@ enum pinion_moved pinion_move(struct pinion_node *node, struct pinion_cursor *to
 			return PINION_MOVE_NO_SINK;
 		}
 		pinion_dwell(PINION_DWELL_COPY);
-		copy(sink, source, bytes);
+		if (!copy(sink, source, bytes)) {
+			pinion_cursor_leave(to);
+			pinion_cursor_leave(from);
+			from->syndrome = PINION_SYN_FAULT;
+			return PINION_MOVE_REFUSED;
+		}
 		pinion_cursor_advance(from, bytes);
 		pinion_cursor_advance(to, bytes);
 		*left -= bytes;
@@ -135,6 +157,11 @@ enum pinion_moved pinion_move_word(struct pinion_node *node, struct pinion_curso
 	if (run < sizeof(u64) || !IS_ALIGNED((uintptr_t)kva, sizeof(u64))) {
 		pinion_cursor_leave(word);
 		word->syndrome = PINION_SYN_ALIGN;
+		return PINION_MOVE_REFUSED;
+	}
+	if (!word_intact(kva)) {
+		pinion_cursor_leave(word);
+		word->syndrome = PINION_SYN_FAULT;
 		return PINION_MOVE_REFUSED;
 	}
 	target = kva;
