@@ -59,16 +59,16 @@ static int hooked_charge(struct ib_umem_odp *umem)
 
 #include "../kernel/mem/key.h"
 
-/* How often a gate was closed. */
-static atomic_t closings;
+/* How often those inside a gate were waited for. */
+static atomic_t waits;
 
-static void counted_close(struct pinion_key *key)
+static void counted_sync(struct pinion_gate *gate)
 {
-	atomic_inc(&closings);
-	pinion_key_close(key);
+	atomic_inc(&waits);
+	pinion_gate_sync(gate);
 }
 
-#define pinion_key_close counted_close
+#define pinion_gate_sync counted_sync
 
 #include "../kernel/dev/parent.c"
 #include "../kernel/mem/dwell.c"
@@ -653,27 +653,27 @@ static void a_long_region_costs_what_is_in_it(struct kunit *test)
 							IB_ACCESS_ON_DEMAND)), -EOVERFLOW);
 }
 
-static void a_gate_is_closed_for_pages_that_go(struct kunit *test)
+static void those_inside_are_waited_for_when_pages_go(struct kunit *test)
 {
 	struct odp_test *t = start_explicit(test);
 	int before, pages;
 
 	KUNIT_ASSERT_EQ(test, bring_in(t, PAGE_SIZE, 1, true), 0);
 	KUNIT_ASSERT_EQ(test, bring_in(t, 6 * PAGE_SIZE, 1, true), 0);
-	before = atomic_read(&closings);
+	before = atomic_read(&waits);
 	pages = counted(t, PINION_PAGER_INVALIDATIONS);
 	/* Nothing is there. */
 	vm_munmap(t->map + 2 * PAGE_SIZE, 3 * PAGE_SIZE);
-	KUNIT_EXPECT_EQ(test, atomic_read(&closings) - before, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&waits) - before, 0);
 	/* Once for both. */
 	vm_munmap(t->map, t->length);
-	KUNIT_EXPECT_EQ(test, atomic_read(&closings) - before, 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&waits) - before, 1);
 	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_INVALIDATIONS) - pages, 2);
 	/* What is empty goes without, and a hole comes and goes without. */
 	KUNIT_EXPECT_EQ(test, children(t), 0);
 	KUNIT_EXPECT_EQ(test, bring_in(t, PAGE_SIZE, 1, true), -EFAULT);
 	KUNIT_EXPECT_EQ(test, children(t), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&closings) - before, 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&waits) - before, 1);
 }
 
 static void touch_the_same_child(void *arg)
@@ -733,8 +733,9 @@ static int hint(struct kunit *test, struct odp_test *t, struct odp_test *other, 
 		{ .addr = t->map + last, .length = 1, .lkey = t->key->value },
 	};
 
-	return pinion_advise_mr(&keys->keys, &keys->pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE,
-				0, sges, t == other ? 1 : ARRAY_SIZE(sges));
+	return pinion_advise_mr(&keys->keys, &keys->keys.hints, &keys->pd,
+				IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0, sges,
+				t == other ? 1 : ARRAY_SIZE(sges));
 }
 
 static void slow_hints_keep_no_other_region(struct kunit *test)
@@ -763,7 +764,7 @@ static void slow_hints_keep_no_other_region(struct kunit *test)
 	pinion_pager_destroy(&other->odp->pager);
 	if (!kept)
 		complete(&slow.over);
-	flush_workqueue(keys->keys.prefetches);
+	flush_workqueue(keys->keys.hints.queue);
 	/* The one that is gone was passed over. */
 	KUNIT_EXPECT_TRUE(test, there(test, t, PAGE_SIZE, true));
 	KUNIT_EXPECT_TRUE(test, there(test, t, 2 * PAGE_SIZE, true));
@@ -787,8 +788,54 @@ static void a_slow_page_holds_up_its_span_only(struct kunit *test)
 	vm_munmap(t->map + CHILD, PAGE_SIZE);
 	KUNIT_EXPECT_FALSE(test, there(test, t, CHILD, false));
 	complete(&slow.over);
-	flush_workqueue(keys->keys.prefetches);
+	flush_workqueue(keys->keys.hints.queue);
 	KUNIT_EXPECT_TRUE(test, there(test, t, PAGE_SIZE, true));
+}
+
+/* One of another user's, who is followed all the same. */
+static void ask_as_another_user(struct kunit *test, struct pinion_hints *hints,
+				struct odp_test *t)
+{
+	struct ib_sge sge = { .addr = t->key->base, .length = 1, .lkey = t->key->value };
+	struct keys_test *keys = test->priv;
+
+	KUNIT_EXPECT_EQ(test, pinion_advise_mr(&keys->keys, hints, &keys->pd,
+					       IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0,
+					       &sge, 1), 0);
+	flush_workqueue(hints->queue);
+	KUNIT_EXPECT_TRUE(test, there(test, t, t->key->base - t->map, true));
+}
+
+static void dead_memory_stops_its_users_hints_alone(struct kunit *test)
+{
+	struct odp_test *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	struct odp_test *t = start_explicit(test);
+	struct keys_test *keys = test->priv;
+	struct pinion_hints hints;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	KUNIT_ASSERT_EQ(test, pinion_hints_init(&hints), 0);
+	other->map = t->map;
+	other->odp = pinion_odp_create(&t->ibdev, t->map, t->length, IB_ACCESS_ON_DEMAND);
+	put_under_key(test, other, t->map, t->length);
+	init_completion(&slow.begun);
+	init_completion(&slow.over);
+	before_map = be_slow;
+	for (i = 0; i < PINION_HINTS_WAITING + 500; i++)
+		KUNIT_EXPECT_EQ(test, hint(test, t, t, PAGE_SIZE, 0), 0);
+	wait_for_completion(&slow.begun);
+	ask_as_another_user(test, &hints, other);
+	/* Each that is followed has a worker, and has counted itself in. */
+	KUNIT_EXPECT_LE(test, refcount_read(&t->odp->pager.users.count),
+			1 + PINION_HINTS_ACTIVE);
+	KUNIT_EXPECT_EQ(test, atomic_read(&keys->keys.hints.waiting), PINION_HINTS_WAITING);
+	complete(&slow.over);
+	flush_workqueue(keys->keys.hints.queue);
+	KUNIT_EXPECT_EQ(test, atomic_read(&keys->keys.hints.waiting), 0);
+	pinion_hints_destroy(&hints);
+	pinion_key_kill(other->key);
+	pinion_pager_destroy(&other->odp->pager);
 }
 
 static void children_go_while_hints_are_slow(struct kunit *test)
@@ -801,7 +848,7 @@ static void children_go_while_hints_are_slow(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, bring_in(t, at + CHILD, PAGE_SIZE, true), 0);
 	init_completion(&slow.begun);
 	init_completion(&slow.over);
-	workqueue_set_max_active(keys->keys.prefetches, 2);
+	workqueue_set_max_active(keys->keys.hints.queue, 2);
 	before_map = be_slow;
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_EQ(test, hint(test, t, t, at, 0), 0);
@@ -810,7 +857,7 @@ static void children_go_while_hints_are_slow(struct kunit *test)
 	/* What is slow has a child, too. */
 	KUNIT_EXPECT_EQ(test, children(t), 1);
 	complete(&slow.over);
-	flush_workqueue(keys->keys.prefetches);
+	flush_workqueue(keys->keys.hints.queue);
 	KUNIT_EXPECT_TRUE(test, there(test, t, at, true));
 }
 
@@ -825,7 +872,7 @@ static void long_hints_let_others_have_their_turn(struct kunit *test)
 	same->key = t->key;
 	init_completion(&slow.begun);
 	init_completion(&slow.over);
-	workqueue_set_max_active(keys->keys.prefetches, 1);
+	workqueue_set_max_active(keys->keys.hints.queue, 1);
 	before_map = be_slow;
 	/* The second of the three has been brought by the first. */
 	KUNIT_EXPECT_EQ(test, hint(test, t, same, PAGE_SIZE, 2 * PAGE_SIZE), 0);
@@ -834,7 +881,7 @@ static void long_hints_let_others_have_their_turn(struct kunit *test)
 	msleep(3 * TURN_MS);
 	complete(&slow.over);
 	/* With what is left for later meanwhile. */
-	drain_workqueue(keys->keys.prefetches);
+	drain_workqueue(keys->keys.hints.queue);
 	KUNIT_EXPECT_EQ(test, num_maps - begin, 3);
 	KUNIT_EXPECT_EQ(test, maps[(begin + 1) % ARRAY_SIZE(maps)], t->map + 4 * PAGE_SIZE);
 	KUNIT_EXPECT_EQ(test, maps[(begin + 2) % ARRAY_SIZE(maps)], t->map + 2 * PAGE_SIZE);
@@ -860,11 +907,12 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(runs_are_of_bytes_that_are_there),
 	KUNIT_CASE(children_end_where_their_region_does),
 	KUNIT_CASE(a_long_region_costs_what_is_in_it),
-	KUNIT_CASE(a_gate_is_closed_for_pages_that_go),
+	KUNIT_CASE(those_inside_are_waited_for_when_pages_go),
 	KUNIT_CASE(two_first_faults_share_a_child),
 	KUNIT_CASE(a_child_that_cannot_be_charged_is_none),
 	KUNIT_CASE(slow_hints_keep_no_other_region),
 	KUNIT_CASE(a_slow_page_holds_up_its_span_only),
+	KUNIT_CASE(dead_memory_stops_its_users_hints_alone),
 	KUNIT_CASE(children_go_while_hints_are_slow),
 	KUNIT_CASE(long_hints_let_others_have_their_turn),
 	{}

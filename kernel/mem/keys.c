@@ -136,17 +136,17 @@ int pinion_keys_init(struct pinion_keys *keys)
 	int err = -ENOMEM;
 
 	atomic_set(&keys->live, 0);
-	atomic_set(&keys->waiting, 0);
 	keys->max = PINION_MAX_KEYS;
 	keys->lists = kvcalloc(NUM_LISTS, sizeof(*keys->lists), GFP_KERNEL);
 	if (!keys->lists)
 		return -ENOMEM;
-	keys->prefetches = alloc_workqueue("pinion_prefetch", WQ_UNBOUND, 0);
-	if (!keys->prefetches)
+	err = pinion_hints_init(&keys->hints);
+	if (err)
 		goto err_free_lists;
+	err = -ENOMEM;
 	keys->reaps = alloc_workqueue("pinion_reap", WQ_UNBOUND, 0);
 	if (!keys->reaps)
-		goto err_destroy_prefetches;
+		goto err_destroy_hints;
 	keys->sink = (void *)__get_free_page(GFP_KERNEL);
 	if (!keys->sink)
 		goto err_destroy_reaps;
@@ -163,8 +163,8 @@ err_free_sink:
 	free_page((unsigned long)keys->sink);
 err_destroy_reaps:
 	destroy_workqueue(keys->reaps);
-err_destroy_prefetches:
-	destroy_workqueue(keys->prefetches);
+err_destroy_hints:
+	pinion_hints_destroy(&keys->hints);
 err_free_lists:
 	kvfree(keys->lists);
 	return err;
@@ -176,7 +176,7 @@ err_free_lists:
  */
 void pinion_keys_destroy(struct pinion_keys *keys)
 {
-	destroy_workqueue(keys->prefetches);
+	pinion_hints_destroy(&keys->hints);
 	destroy_workqueue(keys->reaps);
 	pinion_key_kill(keys->null);
 	free_page((unsigned long)keys->sink);

@@ -13,6 +13,8 @@
 #include <linux/sizes.h>
 #include <linux/types.h>
 
+#include "hints.h"
+
 /* Half of all indices, so that who looks for a free one soon has it. */
 #define PINION_MAX_KEYS	SZ_8M
 
@@ -26,9 +28,8 @@ struct pinion_keys {
 	u32 max;			/* PINION_MAX_KEYS; fewer in tests */
 	struct pinion_key *null;	/* local only: reads as zeros, swallows writes */
 	void *sink;			/* a page that is written and never read */
-	/* On demand. Prefetches take as long as users' memory does, and hold up only each other. */
-	struct workqueue_struct *prefetches;
-	atomic_t waiting;		/* prefetches that are not done */
+	/* On demand. */
+	struct pinion_hints hints;	/* of kernel consumers; users have their own */
 	struct workqueue_struct *reaps;	/* of what was emptied */
 };
 

@@ -78,7 +78,7 @@ static inline struct ib_umem *pinion_odp_umem(const struct pinion_odp *odp)
 int pinion_odp_prefetch(struct pinion_odp *odp, u64 offset, u64 length, bool write,
 			bool fault);
 
-int pinion_advise_mr(struct pinion_keys *keys, struct ib_pd *pd,
+int pinion_advise_mr(struct pinion_keys *keys, struct pinion_hints *hints, struct ib_pd *pd,
 		     enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		     const struct ib_sge *sges, u32 num_sge);
 

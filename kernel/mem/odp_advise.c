@@ -13,9 +13,6 @@
 
 #include "odp.h"
 
-/* What waits for its turn beyond that is not worth its memory. */
-#define MAX_WAITING	1024
-
 /*
  * How long a hint is followed before others have their turn: its ranges may be terabytes in
  * sum, with nothing there.
@@ -25,6 +22,7 @@
 struct prefetches {
 	struct work_struct work;
 	struct pinion_keys *keys;
+	struct pinion_hints *hints;
 	const struct ib_pd *pd;		/* only compared: it may be gone */
 	bool write;
 	bool fault;
@@ -123,28 +121,29 @@ static void bring_later(struct work_struct *work)
 	while (p->next < p->num) {
 		bring(p, &p->ranges[p->next++]);
 		if (p->next < p->num && time_after(jiffies, end)) {
-			queue_work(p->keys->prefetches, &p->work);
+			queue_work(p->hints->queue, &p->work);
 			return;
 		}
 	}
-	atomic_dec(&p->keys->waiting);
+	atomic_dec(&p->hints->waiting);
 	kvfree(p);
 }
 
 /* Takes @p over. It is a hint: what there is no room for is forgotten. */
 static void leave_for_later(struct prefetches *p)
 {
-	if (!atomic_add_unless(&p->keys->waiting, 1, MAX_WAITING)) {
+	if (!atomic_add_unless(&p->hints->waiting, 1, PINION_HINTS_WAITING)) {
 		kvfree(p);
 		return;
 	}
 	INIT_WORK(&p->work, bring_later);
-	queue_work(p->keys->prefetches, &p->work);
+	queue_work(p->hints->queue, &p->work);
 }
 
 /**
  * pinion_advise_mr - bring pages of on-demand regions before they are touched
  * @keys: the device's keys
+ * @hints: of who asks
  * @pd: whose regions
  * @advice: which way
  * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH: be done on return
@@ -153,11 +152,11 @@ static void leave_for_later(struct prefetches *p)
  *
  * Every range is checked before anything is done. A region that ends before work that is
  * left for later comes to it is passed over, and so is what is asked for while too much
- * waits already.
+ * of the asker's waits already.
  *
  * Return: 0 or a negative errno.
  */
-int pinion_advise_mr(struct pinion_keys *keys, struct ib_pd *pd,
+int pinion_advise_mr(struct pinion_keys *keys, struct pinion_hints *hints, struct ib_pd *pd,
 		     enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		     const struct ib_sge *sges, u32 num_sge)
 {
@@ -173,6 +172,7 @@ int pinion_advise_mr(struct pinion_keys *keys, struct ib_pd *pd,
 	if (!p)
 		return -ENOMEM;
 	p->keys = keys;
+	p->hints = hints;
 	p->pd = pd;
 	p->write = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE;
 	p->fault = advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT;

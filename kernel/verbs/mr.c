@@ -13,6 +13,7 @@
 #include "../mem/odp.h"
 #include "device.h"
 #include "ops.h"
+#include "ucontext.h"
 #include "udata.h"
 
 /* Each is counted in before it is made; what could not be made is none. */
@@ -191,8 +192,12 @@ static int dealloc_mw(struct ib_mw *ibmw)
 static int advise(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		  struct ib_sge *sges, u32 num_sge, struct uverbs_attr_bundle *attrs)
 {
-	return pinion_advise_mr(&to_pinion_dev(pd->device)->node.keys, pd, advice, flags, sges,
-				num_sge);
+	struct pinion_keys *keys = &to_pinion_dev(pd->device)->node.keys;
+	struct pinion_hints *hints = &keys->hints;
+
+	if (pd->uobject)
+		hints = &to_pinion_ucontext(pd->uobject->context)->hints;
+	return pinion_advise_mr(keys, hints, pd, advice, flags, sges, num_sge);
 }
 
 const struct ib_device_ops pinion_mr_ops = {

@@ -23,6 +23,7 @@ static struct pinion_alloc_ucontext_resp answer(struct ib_ucontext *context)
 
 static int alloc_ucontext(struct ib_ucontext *context, struct ib_udata *udata)
 {
+	struct pinion_ucontext *ucontext = to_pinion_ucontext(context);
 	struct pinion_alloc_ucontext_resp resp = answer(context);
 	struct pinion_alloc_ucontext_req req;
 	int err;
@@ -32,20 +33,31 @@ static int alloc_ucontext(struct ib_ucontext *context, struct ib_udata *udata)
 		return err;
 	if (req.abi_version != PINION_ABI_VERSION || req.reserved)
 		return -EOPNOTSUPP;
-	to_pinion_ucontext(context)->wq = alloc_workqueue("pinion_user", WQ_UNBOUND, 0);
-	if (!to_pinion_ucontext(context)->wq)
+	ucontext->wq = alloc_workqueue("pinion_user", WQ_UNBOUND, 0);
+	if (!ucontext->wq)
 		return -ENOMEM;
-	pinion_faulter_init(&to_pinion_ucontext(context)->faulter,
-			    to_pinion_ucontext(context)->wq);
+	pinion_faulter_init(&ucontext->faulter, ucontext->wq);
+	err = pinion_hints_init(&ucontext->hints);
+	if (err)
+		goto err_destroy_wq;
 	err = pinion_udata_out(udata, &resp, sizeof(resp));
 	if (err)
-		destroy_workqueue(to_pinion_ucontext(context)->wq);
+		goto err_destroy_hints;
+	return 0;
+
+err_destroy_hints:
+	pinion_hints_destroy(&ucontext->hints);
+err_destroy_wq:
+	destroy_workqueue(ucontext->wq);
 	return err;
 }
 
 static void dealloc_ucontext(struct ib_ucontext *context)
 {
-	destroy_workqueue(to_pinion_ucontext(context)->wq);
+	struct pinion_ucontext *ucontext = to_pinion_ucontext(context);
+
+	pinion_hints_destroy(&ucontext->hints);
+	destroy_workqueue(ucontext->wq);
 }
 
 /* A process that imports a context asks again. */

@@ -7,12 +7,14 @@
 
 #include <rdma/ib_verbs.h>
 
+#include "../mem/hints.h"
 #include "../path/fault.h"
 
 struct pinion_ucontext {
 	struct ib_ucontext ibucontext;
 	struct workqueue_struct *wq;	/* for its queue pairs: see path/qp.h */
 	struct pinion_faulter faulter;	/* for its memory */
+	struct pinion_hints hints;
 };
 
 static inline struct pinion_ucontext *to_pinion_ucontext(struct ib_ucontext *ibucontext)
