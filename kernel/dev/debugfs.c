@@ -12,8 +12,9 @@
 #include "../mem/mtt.h"
 #include "dev.h"
 
-/* Runs of memory shown of one table. */
+/* Runs of memory shown of one table, and how much of it is looked at: nobody is preempted in a gate. */
 #define MAX_RUNS	16
+#define MAX_BLOCKS	4096
 
 static struct dentry *root;
 
@@ -39,21 +40,18 @@ static const char *name_of(const char *const *names, size_t num, unsigned int i)
 	return i < num && names[i] ? names[i] : "?";
 }
 
-/* And how far is looked, as nobody is preempted in a gate. */
-#define MAX_BLOCKS	BIT(16)
-
 /* Neighbouring blocks that are neighbours in memory, too, are one line. */
 static void show_runs(struct seq_file *file, const struct pinion_mtt *mtt)
 {
-	u64 block = 0, last = min(mtt->num_blocks, MAX_BLOCKS), first, addr;
+	u64 block = 0, end = min_t(u64, mtt->num_blocks, MAX_BLOCKS), first, addr;
 	int runs;
 
-	for (runs = 0; block < last && runs < MAX_RUNS; runs++) {
+	for (runs = 0; block < end && runs < MAX_RUNS; runs++) {
 		first = block;
 		addr = *pinion_mtt_slot(mtt, block);
 		do {
 			block++;
-		} while (block < last &&
+		} while (block < end &&
 			 *pinion_mtt_slot(mtt, block) == addr + ((block - first) << mtt->shift));
 		seq_printf(file, "  block %llu+%llu at %#llx\n", first, block - first, addr);
 	}
@@ -91,23 +89,54 @@ static void show_key(struct seq_file *file, struct pinion_key *key)
 	pinion_gate_leave(slot);
 }
 
-static int keys_show(struct seq_file *file, void *unused)
+/*
+ * One key at a time, which is kept by a reference from when it is found until the next is
+ * looked for: what is read in one go is a page, however many keys there are, and *@pos is an
+ * index, so keys that come and go meanwhile do not matter.
+ */
+static struct pinion_key *keys_from(struct seq_file *file, loff_t *pos)
 {
 	struct pinion_dev *dev = file->private;
 	struct pinion_key *key;
-	u32 index = 0;
+	u32 index = *pos;
 
-	while ((key = pinion_keys_next(&dev->node.keys, &index))) {
-		show_key(file, key);
+	key = pinion_keys_next(&dev->node.keys, &index);
+	*pos = index;
+	return key;
+}
+
+static void *keys_start(struct seq_file *file, loff_t *pos)
+{
+	return keys_from(file, pos);
+}
+
+static void *keys_next(struct seq_file *file, void *key, loff_t *pos)
+{
+	pinion_key_put(key);
+	cond_resched();
+	++*pos;
+	return keys_from(file, pos);
+}
+
+static void keys_stop(struct seq_file *file, void *key)
+{
+	if (key)
 		pinion_key_put(key);
-		index++;
-		if (seq_has_overflowed(file))
-			break;
-		cond_resched();
-	}
+}
+
+static int keys_show(struct seq_file *file, void *key)
+{
+	show_key(file, key);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(keys);
+
+static const struct seq_operations keys_sops = {
+	.start = keys_start,
+	.next = keys_next,
+	.stop = keys_stop,
+	.show = keys_show,
+};
+DEFINE_SEQ_ATTRIBUTE(keys);
 
 void pinion_debugfs_add(struct pinion_dev *dev)
 {
