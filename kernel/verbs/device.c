@@ -11,6 +11,7 @@
 
 #include "../compat/compat.h"
 #include "../logic/wqe.h"
+#include "../mem/describe.h"
 #include "../mem/dm.h"
 #include "../mem/fastreg.h"
 #include "../path/mcast.h"
@@ -60,7 +61,7 @@ static void fill_memory_limits(struct ib_device_attr *attr)
 	attr->max_mr = PINION_MAX_MR;
 	attr->max_mw = PINION_MAX_MW;
 	attr->max_mr_size = PINION_MAX_MR_SIZE;
-	attr->page_size_cap = ~(u64)(PAGE_SIZE - 1);
+	attr->page_size_cap = GENMASK_ULL(PINION_MAX_BLOCK_SHIFT, PAGE_SHIFT);
 	attr->max_fast_reg_page_list_len = PINION_MAX_FASTREG_PAGES;
 	attr->max_dm_size = PINION_DM_SIZE;
 }
