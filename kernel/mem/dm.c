@@ -10,6 +10,18 @@
 #include "dm.h"
 #include "mtt.h"
 
+/* All of it, or nothing that others would miss meanwhile. */
+static bool take(atomic64_t *used, size_t size)
+{
+	s64 before = atomic64_read(used);
+
+	do {
+		if (size > PINION_DM_SIZE - before)
+			return false;
+	} while (!atomic64_try_cmpxchg(used, &before, before + size));
+	return true;
+}
+
 /**
  * pinion_dm_alloc - take memory from the device
  * @used: how much of it is taken
@@ -25,8 +37,8 @@ struct pinion_dm *pinion_dm_alloc(atomic64_t *used, u64 length)
 	if (!length || length > PINION_DM_SIZE)
 		return ERR_PTR(-EINVAL);
 	size = PAGE_ALIGN(length);
-	if (atomic64_add_return(size, used) > PINION_DM_SIZE)
-		goto err_give_back;
+	if (!take(used, size))
+		return ERR_PTR(-ENOMEM);
 	dm = kzalloc(sizeof(*dm), GFP_KERNEL_ACCOUNT);
 	if (!dm)
 		goto err_give_back;

@@ -25,21 +25,19 @@ struct pinion_key *pinion_key_alloc(struct pinion_keys *keys, enum pinion_key_ki
 {
 	struct pinion_key *key;
 
-	if (atomic_inc_return(&keys->live) > keys->max)
-		goto err_uncount;
+	if (!atomic_add_unless(&keys->live, 1, keys->max))
+		return ERR_PTR(-ENOMEM);
 	key = kzalloc(sizeof(*key), gfp);
-	if (!key)
-		goto err_uncount;
+	if (!key) {
+		atomic_dec(&keys->live);
+		return ERR_PTR(-ENOMEM);
+	}
 	kref_init(&key->ref);
 	pinion_gate_init(&key->gate);
 	atomic_set(&key->windows, 0);
 	key->keys = keys;
 	key->kind = kind;
 	return key;
-
-err_uncount:
-	atomic_dec(&keys->live);
-	return ERR_PTR(-ENOMEM);
 }
 
 /**
