@@ -2,63 +2,35 @@
 /*
  * Makes and ends the keys of DEVX commands. They pass the same gate as any other.
  */
-#include "../logic/range.h"
+#include "../logic/mkey_place.h"
 #include "mkey.h"
 #include "pieces.h"
 #include "umem.h"
 
-/*
- * Pages are counted from the one the offset leads to, and the first byte is where in it
- * the first address says. Both may say where in the page; then they have to agree.
- */
-static int place(const struct pinion_umem *umem, const struct pinion_devx_mkey *asked,
-		 u64 *offset)
-{
-	u8 shift = asked->page_shift ?: PAGE_SHIFT;
-	u64 in_page = (1ULL << shift) - 1;
-	u64 begin = umem->mtt->first + asked->umem_offset;
-	u64 position;
-
-	/* Larger pages than those the umem has are not there. */
-	if (shift < PAGE_SHIFT || shift > umem->mtt->shift)
-		return PINION_DEVX_BAD_PARAM;
-	if (asked->umem_offset >= umem->length)
-		return PINION_DEVX_BAD_PARAM;
-	if (begin & in_page && (begin ^ asked->base) & in_page)
-		return PINION_DEVX_BAD_PARAM;
-	position = (begin & ~in_page) + (asked->base & in_page);
-	if (position < umem->mtt->first)
-		return PINION_DEVX_BAD_PARAM;
-	*offset = position - umem->mtt->first;
-	if (!pinion_range_holds(0, umem->length, *offset, asked->length))
-		return PINION_DEVX_BAD_PARAM;
-	if (asked->entries &&
-	    asked->entries < ((asked->base & in_page) + asked->length + in_page) >> shift)
-		return PINION_DEVX_BAD_PARAM;
-	return 0;
-}
-
 static int of_umem(struct pinion_mkey *mkey, struct pinion_umems *umems, const void *owner,
 		   const struct pinion_devx_mkey *asked)
 {
+	struct pinion_umem_shape shape;
 	u64 offset;
-	int err;
 
 	mkey->umem = pinion_umem_use(umems, asked->umem_id, owner);
 	if (!mkey->umem)
 		return PINION_DEVX_BAD_RESOURCE;
 	if (asked->rights & PINION_KEY_WRITING && !mkey->umem->writable)
-		err = PINION_DEVX_BAD_PARAM;
-	else
-		err = place(mkey->umem, asked, &offset);
-	if (err) {
-		pinion_umem_unuse(mkey->umem);
-		return err;
-	}
+		goto err_unuse;
+	shape = (struct pinion_umem_shape){ .first = mkey->umem->mtt->first,
+					    .length = mkey->umem->length,
+					    .shift = mkey->umem->mtt->shift };
+	if (!pinion_mkey_place(&shape, asked, &offset))
+		goto err_unuse;
 	mkey->view = *mkey->umem->mtt;
 	mkey->view.first += offset;
 	mkey->key->mtt = &mkey->view;
 	return 0;
+
+err_unuse:
+	pinion_umem_unuse(mkey->umem);
+	return PINION_DEVX_BAD_PARAM;
 }
 
 static int of_pieces(struct pinion_mkey *mkey, struct pinion_keys *keys, struct ib_pd *pd,
