@@ -204,7 +204,7 @@ static void a_region_must_allow_windows(struct kunit *test)
 
 	pair.region->rights = ALL_RIGHTS & ~IB_ACCESS_MW_BIND;
 	expect_refused(test, &pair, &bind, PINION_SYN_KEY_RIGHTS);
-	pair.region->rights = ALL_RIGHTS | IB_ZERO_BASED;
+	pair.region->rights = pinion_key_rights(ALL_RIGHTS | IB_ZERO_BASED);
 	expect_refused(test, &pair, &bind, PINION_SYN_KEY_RIGHTS);
 }
 

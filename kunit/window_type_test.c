@@ -221,7 +221,7 @@ static bool allowed(const struct keys_test *t, const struct pinion_key *window,
 	if (!bind->length)
 		return !type2;
 	return bind->mr_lkey == region->value && region->pd == &t->pd &&
-	       region->rights & IB_ACCESS_MW_BIND && !(region->rights & IB_ZERO_BASED) &&
+	       region->rights & IB_ACCESS_MW_BIND &&
 	       (region->rights & IB_ACCESS_LOCAL_WRITE || !writes) &&
 	       (u128)bind->addr + bind->length <= (u128)region->base + region->length &&
 	       bind->addr >= region->base;
@@ -279,8 +279,7 @@ static void any_bind_is_done_or_refused_by_the_rules(struct kunit *test)
 		/* A region with windows does not change. */
 		if (!atomic_read(&pair.region->windows))
 			pair.region->rights = (random_one_in(&rnd, 8) ? 0 : IB_ACCESS_MW_BIND) |
-					      (random_one_in(&rnd, 4) ? 0 : IB_ACCESS_LOCAL_WRITE) |
-					      (random_one_in(&rnd, 16) ? IB_ZERO_BASED : 0);
+					      (random_one_in(&rnd, 4) ? 0 : IB_ACCESS_LOCAL_WRITE);
 		if (type2 && pair.window->state == PINION_KEY_VALID && !random_one_in(&rnd, 4))
 			invalidate(test, pair.window->value);
 		pair.window->pd = random_one_in(&rnd, 16) ? &t->other_pd : &t->pd;

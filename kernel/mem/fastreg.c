@@ -164,7 +164,7 @@ int pinion_fastreg(struct pinion_keys *keys, struct ib_pd *pd,
 			key->mtt->first = mr->ibmr.iova & (mr->ibmr.page_size - 1);
 		key->base = mr->ibmr.iova;
 		key->length = mr->ibmr.length;
-		key->rights = reg->access & PINION_KEY_RIGHTS;
+		key->rights = pinion_key_rights(reg->access);
 		WRITE_ONCE(key->value, reg->key);
 		key->state = PINION_KEY_VALID;
 	}

@@ -94,6 +94,38 @@ static void name_mr(struct pinion_mr *mr)
 	mr->ibmr.length = mr->key->length;
 }
 
+static struct ib_mr *make(struct pinion_keys *keys, struct ib_pd *pd, enum pinion_key_kind kind,
+			  const struct pinion_backing *backing, u64 base, u64 length, int access)
+{
+	struct pinion_pager *pager = backing->pager;
+	struct pinion_mr *mr;
+	struct pinion_key *key;
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	key = pinion_key_alloc(keys, kind, GFP_KERNEL_ACCOUNT);
+	if (IS_ERR(key)) {
+		kfree(mr);
+		return ERR_CAST(key);
+	}
+	key->mtt = backing->mtt;
+	key->pd = pd;
+	key->rights = pinion_key_rights(access);
+	key->base = base;
+	key->length = length;
+	key->state = PINION_KEY_VALID;
+	key->pager = pager;
+	if (pager)
+		pinion_pager_attach(pager, key);
+	mr->key = key;
+	mr->backing = *backing;
+	mr->access = access;
+	pinion_key_publish(key);
+	name_mr(mr);
+	return &mr->ibmr;
+}
+
 /**
  * pinion_region_make - a region of memory that is there, in force
  * @keys: the device's keys
@@ -109,34 +141,10 @@ struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
 				 const struct pinion_backing *backing, u64 base, u64 length,
 				 int access)
 {
-	struct pinion_pager *pager = backing->pager;
-	struct pinion_mr *mr;
-	struct pinion_key *key;
-
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
-	key = pinion_key_alloc(keys, backing->mtt || pager ? PINION_KEY_REGION : PINION_KEY_DMA,
-			       GFP_KERNEL_ACCOUNT);
-	if (IS_ERR(key)) {
-		kfree(mr);
-		return ERR_CAST(key);
-	}
-	key->mtt = backing->mtt;
-	key->pd = pd;
-	key->rights = access & PINION_KEY_RIGHTS;
-	key->base = base;
-	key->length = length;
-	key->state = PINION_KEY_VALID;
-	key->pager = pager;
-	if (pager)
-		pinion_pager_attach(pager, key);
-	mr->key = key;
-	mr->backing = *backing;
-	mr->access = access;
-	pinion_key_publish(key);
-	name_mr(mr);
-	return &mr->ibmr;
+	/* A table that somebody forgot to look for is no reason to give all memory away. */
+	if (WARN_ON_ONCE(!backing->mtt && !backing->pager))
+		return ERR_PTR(-EINVAL);
+	return make(keys, pd, PINION_KEY_REGION, backing, base, length, access);
 }
 
 /**
@@ -217,7 +225,7 @@ static int apply(struct pinion_key *key, struct pinion_mr *mr, struct change *ch
 		key->pd = change->pd;
 		key->base = change->base;
 		key->length = change->length;
-		key->rights = change->access & PINION_KEY_RIGHTS;
+		key->rights = pinion_key_rights(change->access);
 		mr->access = change->access;
 	}
 	pinion_key_open(key);
@@ -297,12 +305,12 @@ struct ib_mr *pinion_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64
  */
 struct ib_mr *pinion_get_dma_mr(struct pinion_keys *keys, struct ib_pd *pd, int access)
 {
-	struct pinion_backing all = {};
+	struct pinion_backing none = {};
 
 	/* Kernel addresses are for kernel protection domains only. */
 	if (pd->uobject)
 		return ERR_PTR(-EPERM);
-	return pinion_region_make(keys, pd, &all, 0, U64_MAX, access);
+	return make(keys, pd, PINION_KEY_DMA, &none, 0, U64_MAX, access);
 }
 
 /**

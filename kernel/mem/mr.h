@@ -12,8 +12,16 @@
 /* Rights live in the key; how memory is pinned or named does not. */
 #define PINION_KEY_RIGHTS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			   IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
-			   IB_ACCESS_MW_BIND | IB_ZERO_BASED | \
+			   IB_ACCESS_MW_BIND | \
 			   IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
+
+/* Windows name addresses, of which a region that is zero-based has none. */
+static inline u32 pinion_key_rights(int access)
+{
+	if (access & IB_ZERO_BASED)
+		access &= ~IB_ACCESS_MW_BIND;
+	return access & PINION_KEY_RIGHTS;
+}
 
 /* What a region's memory is, or NULL: not all kinds have all of it. */
 struct pinion_backing {
@@ -63,10 +71,7 @@ int pinion_mr_refused(struct ib_pd *pd, u64 start, u64 length, u64 iova, int acc
 		      const char *reason, int err);
 int pinion_mr_check_span(u64 length, u64 iova, int access);
 
-/*
- * Takes over what is in @backing if all is well. With neither table nor pager: of all DMA
- * addresses, for kernel consumers.
- */
+/* Takes over what is in @backing if all is well. Without table and pager there is no region. */
 struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
 				 const struct pinion_backing *backing, u64 base, u64 length,
 				 int access);

@@ -100,9 +100,7 @@ static int window_claim(struct pinion_keys *keys, struct ib_pd *pd,
 	err = pinion_key_enter(keys, &want, &pass);
 	if (err)
 		return err;
-	if (pass.region->rights & IB_ZERO_BASED) {
-		err = PINION_SYN_KEY_RIGHTS;
-	} else if (!atomic_add_unless(&pass.region->windows, 1, PINION_MAX_WINDOWS)) {
+	if (!atomic_add_unless(&pass.region->windows, 1, PINION_MAX_WINDOWS)) {
 		err = PINION_SYN_BIND;
 	} else {
 		*claimed = pass.region;
