@@ -2,6 +2,8 @@
 /*
  * The numbers of keys: how they are given, found and taken back.
  */
+#include <linux/kthread.h>
+
 #include "../kernel/mem/keys.c"
 #include "keys.h"
 
@@ -146,6 +148,92 @@ static void numbers_are_distinct_and_look_random(struct kunit *test)
 	KUNIT_EXPECT_LT(test, steps, 20);
 }
 
+/* ------------------------------------------------------ many, and fewer again */
+
+struct resizing {
+	struct pinion_keys *keys;
+	struct pinion_key *kept[64];
+	unsigned long lookups, missed, foreign;
+};
+
+/* Looks for keys that are there all the time, by one look each. */
+static int look_for_those_kept(void *arg)
+{
+	struct resizing *r = arg;
+	struct pinion_key *key, *found;
+	u32 i;
+
+	while (!kthread_should_stop()) {
+		for (i = 0; i < ARRAY_SIZE(r->kept); i++) {
+			key = r->kept[i];
+			rcu_read_lock();
+			found = pinion_keys_find_rcu(r->keys, key->value);
+			rcu_read_unlock();
+			r->lookups++;
+			r->missed += !found;
+			r->foreign += found && found != key;
+		}
+		cond_resched();
+	}
+	return 0;
+}
+
+static u8 bits_of(struct pinion_keys *keys)
+{
+	flush_workqueue(keys->reaps);
+	return rcu_dereference_protected(keys->table, true)->bits;
+}
+
+static void add_many(struct kunit *test, struct pinion_key **many)
+{
+	struct keys_test *t = test->priv;
+	u32 i;
+
+	for (i = 0; i < MANY; i++) {
+		many[i] = pinion_key_alloc(&t->keys, PINION_KEY_REGION, GFP_KERNEL);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(many[i]));
+		pinion_key_publish(many[i]);
+		cond_resched();
+	}
+}
+
+static void a_table_grows_and_shrinks_and_all_are_found(struct kunit *test)
+{
+	struct pinion_key **many = kunit_kcalloc(test, MANY, sizeof(*many), GFP_KERNEL);
+	struct keys_test *t = test->priv;
+	struct task_struct *thread;
+	struct resizing r = { .keys = &t->keys };
+	u32 i, round, wrong = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, many);
+	for (i = 0; i < ARRAY_SIZE(r.kept); i++)
+		r.kept[i] = new_region(test, 0, 1, 0);
+	KUNIT_EXPECT_EQ(test, bits_of(&t->keys), MIN_BITS);
+	thread = kthread_run(look_for_those_kept, &r, "pinion_finder");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(thread));
+	for (round = 0; round < 3; round++) {
+		add_many(test, many);
+		/* No fewer lists than keys, and not many more. */
+		KUNIT_EXPECT_GE(test, 1U << bits_of(&t->keys), (u32)MANY);
+		KUNIT_EXPECT_LE(test, 1U << bits_of(&t->keys), 4U * MANY);
+		for (i = 0; i < MANY; i++) {
+			rcu_read_lock();
+			wrong += pinion_keys_find_rcu(&t->keys, many[i]->value) != many[i];
+			rcu_read_unlock();
+		}
+		for (i = 0; i < MANY; i++) {
+			pinion_key_kill(many[i]);
+			cond_resched();
+		}
+		KUNIT_EXPECT_LE(test, 1U << bits_of(&t->keys), 8U * ARRAY_SIZE(r.kept) + 8);
+	}
+	kthread_stop(thread);
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	KUNIT_EXPECT_GT(test, r.lookups, 0UL);
+	KUNIT_EXPECT_EQ(test, r.missed, 0UL);
+	KUNIT_EXPECT_EQ(test, r.foreign, 0UL);
+}
+
 static void a_number_is_not_given_again_at_once(struct kunit *test)
 {
 	u32 recent[16] = {}, i, j;
@@ -168,6 +256,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(any_tag_finds_the_index),
 	KUNIT_CASE(the_table_is_full_at_its_limit),
 	KUNIT_CASE(numbers_are_distinct_and_look_random),
+	KUNIT_CASE_SLOW(a_table_grows_and_shrinks_and_all_are_found),
 	KUNIT_CASE(a_number_is_not_given_again_at_once),
 	{}
 };

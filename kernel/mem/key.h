@@ -17,7 +17,6 @@
 
 #include <linux/bits.h>
 #include <linux/kref.h>
-#include <linux/list_bl.h>
 #include <linux/rcupdate.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 
@@ -56,8 +55,8 @@ enum pinion_key_state {
 };
 
 struct pinion_key {
-	struct hlist_bl_node node;	/* in keys->lists */
-	u32 index;			/* set when it gets there, and kept */
+	struct pinion_key __rcu *next[2];	/* in its list; see keys.c */
+	u32 index;			/* set when it gets there, and kept; never 0 */
 	enum pinion_key_kind kind;
 	struct pinion_keys *keys;
 

@@ -1,58 +1,173 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Numbers for keys, and keys by number. What a key means is no business of this file.
+ *
+ * There are about as many lists as keys. The array is exchanged for a larger or smaller one
+ * by a work item. Keys have two links, and tables take turns to use them, so all keys are put
+ * into the lists of the new table while those of the old one are still followed. A table that
+ * there is no memory for is missed by nobody: its lists would be shorter.
  */
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/random.h>
-#include <linux/rculist_bl.h>
-#include <linux/workqueue.h>
 
 #include "key.h"
 
-/* Indices of one list. */
-#define LIST_SHIFT	6
 #define NUM_INDICES	BIT(32 - PINION_KEY_INDEX_SHIFT)
-#define NUM_LISTS	(NUM_INDICES >> LIST_SHIFT)
+
+/* log2 of how many lists there may be. */
+#define MIN_BITS	8
+#define MAX_BITS	(32 - PINION_KEY_INDEX_SHIFT - 1)
 
 static_assert(2 * PINION_MAX_KEYS <= NUM_INDICES);
 
-static struct hlist_bl_head *list_of(const struct pinion_keys *keys, u32 index)
+struct pinion_key_table {
+	u8 bits;
+	u8 link;			/* which of a key's two its lists use */
+	struct pinion_key __rcu *lists[];
+};
+
+static struct pinion_key_table *table_alloc(u8 bits, u8 link)
 {
-	return &keys->lists[index >> LIST_SHIFT];
+	struct pinion_key_table *table;
+
+	table = kvzalloc(struct_size(table, lists, BIT(bits)), GFP_KERNEL | __GFP_NOWARN);
+	if (!table)
+		return NULL;
+	table->bits = bits;
+	table->link = link;
+	return table;
+}
+
+/* log2 of the indices that are in one list. */
+static u8 table_span(const struct pinion_key_table *table)
+{
+	return 32 - PINION_KEY_INDEX_SHIFT - table->bits;
+}
+
+/* Stays the table while keys->exchange is held. */
+static struct pinion_key_table *table_held(struct pinion_keys *keys)
+{
+	return rcu_dereference_protected(keys->table, lockdep_is_held(&keys->exchange));
+}
+
+/* What @keys should have, if that is not what there is. */
+static u8 table_bits(struct pinion_keys *keys, u8 bits)
+{
+	u64 live = max(atomic_read(&keys->live), 1);
+
+	if (live <= BIT_ULL(bits) && live >= BIT_ULL(bits) / 8)
+		return bits;
+	return clamp(order_base_2(live) + 1, MIN_BITS, MAX_BITS);
 }
 
 /* In its list, which is locked or read under RCU. */
-static struct pinion_key *find(struct hlist_bl_head *list, u32 index)
+static struct pinion_key *table_find(const struct pinion_key_table *table, u32 index)
 {
-	struct hlist_bl_node *node;
 	struct pinion_key *key;
 
-	hlist_bl_for_each_entry_rcu(key, node, list, node)
-		if (key->index == index)
-			return key;
-	return NULL;
+	/* All of them are freed by RCU; who adds or removes has a lock besides. */
+	key = rcu_dereference_check(table->lists[index >> table_span(table)], true);
+	while (key && key->index != index)
+		key = rcu_dereference_check(key->next[table->link], true);
+	return key;
+}
+
+/* Of keys->exchange, which the caller holds, nobody else changes the list. */
+static spinlock_t *lock_of(struct pinion_keys *keys, const struct pinion_key_table *table,
+			   u32 index)
+{
+	return &keys->locks[(index >> table_span(table)) % PINION_KEYS_LOCKS];
+}
+
+/* Nobody else changes the list, and who follows it sees a whole key. */
+static void table_add(struct pinion_key_table *table, struct pinion_key *key)
+{
+	struct pinion_key __rcu **list = &table->lists[key->index >> table_span(table)];
+
+	RCU_INIT_POINTER(key->next[table->link], rcu_dereference_protected(*list, true));
+	rcu_assign_pointer(*list, key);
+}
+
+/* Who stands on @key goes on from it as before. */
+static void table_remove(struct pinion_key_table *table, struct pinion_key *key)
+{
+	struct pinion_key __rcu **at = &table->lists[key->index >> table_span(table)];
+	struct pinion_key *other;
+
+	while ((other = rcu_dereference_protected(*at, true)) && other != key)
+		at = &other->next[table->link];
+	if (!WARN_ON_ONCE(!other))
+		rcu_assign_pointer(*at, rcu_dereference_protected(key->next[table->link], true));
+}
+
+/* Takes a while with very many keys; finding one goes on, adding and removing wait. */
+static void table_move(struct pinion_key_table *from, struct pinion_key_table *to)
+{
+	struct pinion_key *key;
+	size_t list;
+
+	for (list = 0; list < BIT(from->bits); list++) {
+		key = rcu_dereference_protected(from->lists[list], true);
+		for (; key; key = rcu_dereference_protected(key->next[from->link], true))
+			table_add(to, key);
+		cond_resched();
+	}
+}
+
+static void keys_resize(struct work_struct *work)
+{
+	struct pinion_keys *keys = container_of(work, struct pinion_keys, resize);
+	/* Exchanged by nobody else. */
+	struct pinion_key_table *old = rcu_dereference_protected(keys->table, true), *new;
+	u8 bits;
+
+	while ((bits = table_bits(keys, old->bits)) != old->bits) {
+		new = table_alloc(bits, !old->link);
+		if (!new)
+			return;
+		down_write(&keys->exchange);
+		table_move(old, new);
+		rcu_assign_pointer(keys->table, new);
+		up_write(&keys->exchange);
+		/* The next table will use the links that are still followed in the old one. */
+		synchronize_rcu();
+		kvfree(old);
+		old = new;
+	}
+}
+
+/* Its size is looked at again by the work item; keys->exchange is held. */
+static void resize_if_due(struct pinion_keys *keys, const struct pinion_key_table *table)
+{
+	if (table_bits(keys, table->bits) != table->bits)
+		queue_work(keys->reaps, &keys->resize);
 }
 
 /* Unless @index has a key already. */
-static bool try_add(struct pinion_keys *keys, struct pinion_key *key, u32 index)
+static bool try_add(struct pinion_keys *keys, struct pinion_key_table *table,
+		    struct pinion_key *key, u32 index)
 {
-	struct hlist_bl_head *list = list_of(keys, index);
+	spinlock_t *lock = lock_of(keys, table, index);
 	bool added = false;
 
-	hlist_bl_lock(list);
-	if (!find(list, index)) {
+	spin_lock(lock);
+	if (!table_find(table, index)) {
 		key->index = index;
-		hlist_bl_add_head_rcu(&key->node, list);
+		table_add(table, key);
 		added = true;
 	}
-	hlist_bl_unlock(list);
+	spin_unlock(lock);
 	return added;
 }
 
 void pinion_keys_add(struct pinion_keys *keys, struct pinion_key *key)
 {
+	struct pinion_key_table *table;
 	u32 value;
 
+	down_read(&keys->exchange);
+	table = table_held(keys);
 	/*
 	 * Random index and tag, so that holding some keys tells nothing about others. At
 	 * most half of all indices are in use, so this is over soon. Index 0 would make
@@ -62,37 +177,67 @@ void pinion_keys_add(struct pinion_keys *keys, struct pinion_key *key)
 		value = get_random_u32();
 		key->value = value;
 	} while (!(value >> PINION_KEY_INDEX_SHIFT) ||
-		 !try_add(keys, key, value >> PINION_KEY_INDEX_SHIFT));
+		 !try_add(keys, table, key, value >> PINION_KEY_INDEX_SHIFT));
+	resize_if_due(keys, table);
+	up_read(&keys->exchange);
 }
 
 void pinion_keys_remove(struct pinion_keys *keys, struct pinion_key *key)
 {
-	struct hlist_bl_head *list = list_of(keys, key->index);
+	struct pinion_key_table *table;
+	spinlock_t *lock;
 
-	if (hlist_bl_unhashed(&key->node))
+	if (!key->index)
 		return;
-	hlist_bl_lock(list);
-	hlist_bl_del_rcu(&key->node);
-	hlist_bl_unlock(list);
+	down_read(&keys->exchange);
+	table = table_held(keys);
+	lock = lock_of(keys, table, key->index);
+	spin_lock(lock);
+	table_remove(table, key);
+	spin_unlock(lock);
+	resize_if_due(keys, table);
+	up_read(&keys->exchange);
 }
 
 struct pinion_key *pinion_keys_find_rcu(const struct pinion_keys *keys, u32 value)
 {
-	u32 index = value >> PINION_KEY_INDEX_SHIFT;
-
-	return find(list_of(keys, index), index);
+	return table_find(rcu_dereference(keys->table), value >> PINION_KEY_INDEX_SHIFT);
 }
 
 /* The least index of a list that is not below @index. */
-static struct pinion_key *least(struct hlist_bl_head *list, u32 index)
+static struct pinion_key *least(const struct pinion_key_table *table, u32 index)
 {
 	struct pinion_key *key, *found = NULL;
-	struct hlist_bl_node *node;
 
-	hlist_bl_for_each_entry_rcu(key, node, list, node)
+	key = rcu_dereference(table->lists[index >> table_span(table)]);
+	for (; key; key = rcu_dereference(key->next[table->link]))
 		if (key->index >= index && (!found || key->index < found->index))
 			found = key;
 	return found;
+}
+
+/* Looks at so many lists at a time, with preemption off perhaps. */
+#define STEP	1024
+
+static struct pinion_key *next_of_some(struct pinion_keys *keys, u32 *index)
+{
+	const struct pinion_key_table *table = rcu_dereference(keys->table);
+	struct pinion_key *key;
+	u32 span = BIT(table_span(table));
+	int i;
+
+	for (i = 0; i < STEP && *index < NUM_INDICES; i++) {
+		key = least(table, *index);
+		if (!key) {
+			*index = round_down(*index, span) + span;
+			continue;
+		}
+		*index = key->index;
+		if (kref_get_unless_zero(&key->ref))
+			return key;
+		++*index;
+	}
+	return NULL;
 }
 
 /**
@@ -100,7 +245,7 @@ static struct pinion_key *least(struct hlist_bl_head *list, u32 index)
  * @keys: the table
  * @index: where to look from; the index of what was found
  *
- * Keys come and go meanwhile; those that are there all the time are seen once.
+ * Keys come and go meanwhile; those that are there all the time are seen once. May sleep.
  *
  * Return: a key with a reference, or NULL at the end.
  */
@@ -108,20 +253,12 @@ struct pinion_key *pinion_keys_next(struct pinion_keys *keys, u32 *index)
 {
 	struct pinion_key *key = NULL;
 
-	rcu_read_lock();
-	while (*index < NUM_INDICES) {
-		key = least(list_of(keys, *index), *index);
-		if (!key) {
-			*index = round_down(*index, BIT(LIST_SHIFT)) + BIT(LIST_SHIFT);
-			continue;
-		}
-		*index = key->index;
-		if (kref_get_unless_zero(&key->ref))
-			break;
-		key = NULL;
-		++*index;
+	while (!key && *index < NUM_INDICES) {
+		rcu_read_lock();
+		key = next_of_some(keys, index);
+		rcu_read_unlock();
+		cond_resched();
 	}
-	rcu_read_unlock();
 	return key;
 }
 
@@ -133,16 +270,22 @@ struct pinion_key *pinion_keys_next(struct pinion_keys *keys, u32 *index)
  */
 int pinion_keys_init(struct pinion_keys *keys)
 {
-	int err = -ENOMEM;
+	struct pinion_key_table *table;
+	int err = -ENOMEM, i;
 
 	atomic_set(&keys->live, 0);
+	init_rwsem(&keys->exchange);
+	for (i = 0; i < PINION_KEYS_LOCKS; i++)
+		spin_lock_init(&keys->locks[i]);
+	INIT_WORK(&keys->resize, keys_resize);
 	keys->max = PINION_MAX_KEYS;
-	keys->lists = kvcalloc(NUM_LISTS, sizeof(*keys->lists), GFP_KERNEL);
-	if (!keys->lists)
+	table = table_alloc(MIN_BITS, 0);
+	if (!table)
 		return -ENOMEM;
+	RCU_INIT_POINTER(keys->table, table);
 	err = pinion_hints_init(&keys->hints);
 	if (err)
-		goto err_free_lists;
+		goto err_free_table;
 	err = -ENOMEM;
 	keys->reaps = alloc_workqueue("pinion_reap", WQ_UNBOUND, 0);
 	if (!keys->reaps)
@@ -165,8 +308,8 @@ err_destroy_reaps:
 	destroy_workqueue(keys->reaps);
 err_destroy_hints:
 	pinion_hints_destroy(&keys->hints);
-err_free_lists:
-	kvfree(keys->lists);
+err_free_table:
+	kvfree(table);
 	return err;
 }
 
@@ -177,9 +320,10 @@ err_free_lists:
 void pinion_keys_destroy(struct pinion_keys *keys)
 {
 	pinion_hints_destroy(&keys->hints);
-	destroy_workqueue(keys->reaps);
+	/* May have the table made smaller. */
 	pinion_key_kill(keys->null);
+	destroy_workqueue(keys->reaps);
 	free_page((unsigned long)keys->sink);
 	WARN_ON(atomic_read(&keys->live));
-	kvfree(keys->lists);
+	kvfree(rcu_dereference_protected(keys->table, true));
 }

@@ -2,35 +2,44 @@
 /*
  * The device's keys: from a number to the key that has it.
  *
- * An array of short lists, each for the keys of 64 neighbouring indices. Indices are
- * random, so the lists are of one length, about: 4 with a million keys. Adding a key
- * allocates nothing and cannot fail; finding one takes no lock.
+ * An array of short lists, each for as many neighbouring indices. Indices are random, so the
+ * lists are of one length, about; and of one key on average, since there are more lists when
+ * there are more keys. Adding a key allocates nothing and cannot fail; finding one takes no
+ * lock, also while the array is exchanged.
  */
 #ifndef PINION_MEM_KEYS_H
 #define PINION_MEM_KEYS_H
 
 #include <linux/atomic.h>
+#include <linux/rcupdate.h>
+#include <linux/rwsem.h>
 #include <linux/sizes.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 #include "hints.h"
 
 /* Half of all indices, so that who looks for a free one soon has it. */
 #define PINION_MAX_KEYS	SZ_8M
 
-struct hlist_bl_head;
+#define PINION_KEYS_LOCKS	64
+
 struct pinion_key;
-struct workqueue_struct;
+struct pinion_key_table;
 
 struct pinion_keys {
-	struct hlist_bl_head *lists;
+	struct pinion_key_table __rcu *table;
+	struct rw_semaphore exchange;	/* read: who changes a list; write: who moves all keys */
+	spinlock_t locks[PINION_KEYS_LOCKS];	/* of lists, several each */
+	struct work_struct resize;	/* on @reaps */
 	atomic_t live;
 	u32 max;			/* PINION_MAX_KEYS; fewer in tests */
 	struct pinion_key *null;	/* local only: reads as zeros, swallows writes */
 	void *sink;			/* a page that is written and never read */
 	/* On demand. */
 	struct pinion_hints hints;	/* of kernel consumers; users have their own */
-	struct workqueue_struct *reaps;	/* of what was emptied */
+	struct workqueue_struct *reaps;	/* of what was emptied, or is too small */
 };
 
 int pinion_keys_init(struct pinion_keys *keys);
