@@ -29,7 +29,7 @@ static inline void end_fastreg(struct kunit *test, struct pinion_mr *mr)
 	KUNIT_EXPECT_PTR_EQ(test, mr->key->mtt, mr->backing.mtt);
 	KUNIT_ASSERT_EQ(test, pinion_key_kill_unbound(mr->key), 0);
 	pinion_mtt_free(mr->backing.mtt);
-	pinion_mtt_free(mr->pages);
+	pinion_mtt_free(to_pinion_fastreg(&mr->ibmr)->pages);
 	kfree(mr);
 }
 

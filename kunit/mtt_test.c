@@ -327,6 +327,37 @@ static void a_leaf_has_room_for_its_blocks_and_no_more(struct kunit *test)
 	}
 }
 
+/* Whose kernel address a run has, or how long it is, is the same wherever the table is. */
+static void a_table_of_one_block_moves_in_and_no_other(struct kunit *test)
+{
+	struct pinion_mtt_one one = {};
+	struct pinion_mtt *mtt, *settled;
+	u64 offset, before, after;
+	void *kva, *moved;
+	u32 round;
+
+	/* Also into a place that had one before. */
+	for (round = 1; round < 3; round++) {
+		mtt = pinion_mtt_alloc(1, 12, 100 * round);
+		KUNIT_ASSERT_NOT_NULL(test, mtt);
+		*pinion_mtt_slot(mtt, 0) = SZ_1G * round;
+		for (offset = 0; offset < 4096 - 100 * round; offset += 13) {
+			before = pinion_mtt_run(mtt, offset, 4000, &kva);
+			settled = pinion_mtt_settle(&one, mtt);
+			KUNIT_ASSERT_PTR_EQ(test, settled, &one.mtt);
+			mtt = settled;
+			after = pinion_mtt_run(settled, offset, 4000, &moved);
+			KUNIT_EXPECT_EQ(test, after, before);
+			KUNIT_EXPECT_PTR_EQ(test, moved, kva);
+		}
+		/* The place is another's to free. */
+		pinion_mtt_free(mtt);
+	}
+	mtt = new_mtt(test, 2, 12, 0);
+	KUNIT_EXPECT_PTR_EQ(test, pinion_mtt_settle(&one, mtt), mtt);
+	KUNIT_EXPECT_NULL(test, pinion_mtt_settle(&one, NULL));
+}
+
 #define TERABYTE_BLOCKS	(SZ_1T / SZ_4K)
 #define TERABYTE_LEAVES	(TERABYTE_BLOCKS / 512)
 
@@ -415,6 +446,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(every_granule_is_walked_the_same, shifts_gen_params),
 	KUNIT_CASE(a_table_keeps_what_each_slot_was_given),
 	KUNIT_CASE(a_leaf_has_room_for_its_blocks_and_no_more),
+	KUNIT_CASE(a_table_of_one_block_moves_in_and_no_other),
 	KUNIT_CASE(a_terabyte_of_small_pages_has_a_slot_for_each),
 	KUNIT_CASE(a_terabyte_is_walked_to_its_last_byte),
 	KUNIT_CASE(a_dma_address_becomes_the_address_of_its_page),

@@ -22,10 +22,10 @@
 
 #include "gate.h"
 #include "keys.h"
+#include "mtt.h"
 
 struct ib_pd;
-struct pinion_mr;
-struct pinion_mtt;
+struct pinion_fastreg;
 struct pinion_pager;
 struct pinion_pieces;
 
@@ -75,8 +75,9 @@ struct pinion_key {
 	struct pinion_key *region;	/* WINDOW: a reference while VALID */
 	u64 region_offset;		/* WINDOW: of its first byte in the region */
 	struct pinion_pager *pager;	/* REGION whose pages come and go */
-	struct pinion_mr *fastreg;	/* REGION for fast registration: its list */
+	struct pinion_fastreg *fastreg;	/* REGION for fast registration: its list */
 	bool invalidatable;		/* type 2 window, fast-registered region; for good */
+	struct pinion_mtt_one one;	/* REGION of one block: its table */
 
 	/* And this at any time. The data path does not look at it. */
 	atomic_t windows;		/* REGION: windows bound to it, and pieces lent */

@@ -109,7 +109,11 @@ static struct ib_mr *make(struct pinion_keys *keys, struct ib_pd *pd, enum pinio
 		kfree(mr);
 		return ERR_CAST(key);
 	}
-	key->mtt = backing->mtt;
+	mr->backing = *backing;
+	/* A pager's table is the pager's. */
+	if (!pager)
+		mr->backing.mtt = pinion_mtt_settle(&key->one, backing->mtt);
+	key->mtt = mr->backing.mtt;
 	key->pd = pd;
 	key->rights = pinion_key_rights(access);
 	key->base = base;
@@ -119,7 +123,6 @@ static struct ib_mr *make(struct pinion_keys *keys, struct ib_pd *pd, enum pinio
 	if (pager)
 		pinion_pager_attach(pager, key);
 	mr->key = key;
-	mr->backing = *backing;
 	mr->access = access;
 	pinion_key_publish(key);
 	name_mr(mr);
@@ -219,6 +222,9 @@ static int apply(struct pinion_key *key, struct pinion_mr *mr, struct change *ch
 		if (change->translation) {
 			key->generation++;
 			swap(mr->backing, change->backing);
+			/* The old one may be in there, and is over. */
+			if (!mr->backing.pager)
+				mr->backing.mtt = pinion_mtt_settle(&key->one, mr->backing.mtt);
 			key->mtt = mr->backing.mtt;
 			key->pager = mr->backing.pager;
 		}
@@ -330,7 +336,8 @@ int pinion_dereg_mr(struct ib_mr *ibmr)
 	if (err)
 		return err;
 	unback(&mr->backing);
-	pinion_mtt_free(mr->pages);
+	if (mr->fast)
+		pinion_mtt_free(to_pinion_fastreg(ibmr)->pages);
 	trace_mr_dereg(ibmr->lkey, ibmr->iova, ibmr->length, mr->access,
 		       pinion_since(begun));
 	kfree(mr);

@@ -35,12 +35,19 @@ struct pinion_mr {
 	struct pinion_key *key;
 	struct pinion_backing backing;	/* ours; the key says where it is */
 	int access;			/* as registered; rights are in the key */
-	/* fast registration: filled by map_mr_sg, taken over by IB_WR_REG_MR */
+	bool fast;			/* part of a struct pinion_fastreg */
+};
+
+/* For fast registration: a list filled by map_mr_sg, taken over by IB_WR_REG_MR. */
+struct pinion_fastreg {
+	struct pinion_mr mr;		/* first: freed as that */
 	struct pinion_mtt *pages;	/* changes places with the one in force, gate closed */
 	u32 max_pages;
 	u32 num_pages;
 	bool fresh;			/* not taken over yet */
 };
+
+static_assert(!offsetof(struct pinion_fastreg, mr));
 
 struct pinion_mw {
 	struct ib_mw ibmw;
@@ -50,6 +57,12 @@ struct pinion_mw {
 static inline struct pinion_mr *to_pinion_mr(struct ib_mr *ibmr)
 {
 	return container_of(ibmr, struct pinion_mr, ibmr);
+}
+
+/* Of one that is ->fast. */
+static inline struct pinion_fastreg *to_pinion_fastreg(struct ib_mr *ibmr)
+{
+	return container_of(to_pinion_mr(ibmr), struct pinion_fastreg, mr);
 }
 
 static inline struct pinion_mw *to_pinion_mw(struct ib_mw *ibmw)

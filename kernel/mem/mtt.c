@@ -15,6 +15,18 @@ static u64 leaf_blocks(u64 num_blocks, u64 leaf)
 		     PINION_MTT_LEAF_BLOCKS);
 }
 
+/* Behind the table itself. */
+static u64 **own_leaves(struct pinion_mtt *mtt)
+{
+	return (u64 **)(mtt + 1);
+}
+
+static void free_leaves(struct pinion_mtt *mtt)
+{
+	if (mtt->leaves != own_leaves(mtt))
+		kvfree(mtt->leaves);
+}
+
 /**
  * pinion_mtt_alloc - make a table of blocks whose addresses are still unset
  * @num_blocks: how many, at least one
@@ -32,13 +44,15 @@ struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first)
 	struct pinion_mtt *mtt;
 	u64 i;
 
-	mtt = kzalloc(sizeof(*mtt), GFP_KERNEL_ACCOUNT);
+	/* One pointer is not worth an allocation, and one leaf is what most tables have. */
+	mtt = kzalloc(sizeof(*mtt) + sizeof(*mtt->leaves), GFP_KERNEL_ACCOUNT);
 	if (!mtt)
 		return NULL;
 	mtt->num_blocks = num_blocks;
 	mtt->shift = shift;
 	mtt->first = first;
-	mtt->leaves = kvcalloc(num_leaves, sizeof(*mtt->leaves), GFP_KERNEL_ACCOUNT);
+	mtt->leaves = num_leaves == 1 ? own_leaves(mtt) :
+		      kvcalloc(num_leaves, sizeof(*mtt->leaves), GFP_KERNEL_ACCOUNT);
 	if (!mtt->leaves)
 		goto err_free_mtt;
 	for (i = 0; i < num_leaves; i++) {
@@ -53,7 +67,7 @@ struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first)
 err_free_leaves:
 	while (i--)
 		kfree(mtt->leaves[i]);
-	kvfree(mtt->leaves);
+	free_leaves(mtt);
 err_free_mtt:
 	kfree(mtt);
 	return NULL;
@@ -94,16 +108,29 @@ void pinion_mtt_free(struct pinion_mtt *mtt)
 {
 	u64 num_leaves, i;
 
-	if (!mtt)
+	if (!mtt || mtt->inside)
 		return;
 	num_leaves = DIV_ROUND_UP_ULL(mtt->num_blocks, PINION_MTT_LEAF_BLOCKS);
 	for (i = 0; i < num_leaves; i++) {
 		kfree(mtt->leaves[i]);
 		cond_resched();
 	}
-	kvfree(mtt->leaves);
+	free_leaves(mtt);
 	kvfree(mtt->ends);
 	kfree(mtt);
+}
+
+struct pinion_mtt *pinion_mtt_settle(struct pinion_mtt_one *one, struct pinion_mtt *mtt)
+{
+	if (!mtt || mtt->num_blocks > 1 || mtt->ends || mtt->inside)
+		return mtt;
+	one->mtt = *mtt;
+	one->block = *pinion_mtt_slot(mtt, 0);
+	one->leaf = &one->block;
+	one->mtt.leaves = &one->leaf;
+	one->mtt.inside = true;
+	pinion_mtt_free(mtt);
+	return &one->mtt;
 }
 
 /* The piece that holds the byte at @position, which is before the end of the last. */

@@ -32,6 +32,14 @@ struct pinion_mtt {
 	u64 *ends;	/* positions; NULL: all blocks are equal */
 	u32 num_pieces;	/* blocks in use, with @ends */
 	u8 shift;
+	bool inside;	/* of something else, which is freed instead */
+};
+
+/* Room for a table of one block, as most small regions have. */
+struct pinion_mtt_one {
+	struct pinion_mtt mtt;
+	u64 *leaf;
+	u64 block;
 };
 
 struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first);
@@ -39,6 +47,12 @@ struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first);
 struct pinion_mtt *pinion_mtt_alloc_pieces(u32 num_pieces);
 void pinion_mtt_set_piece(struct pinion_mtt *mtt, u32 piece, u64 dma_addr, u64 length);
 void pinion_mtt_free(struct pinion_mtt *mtt);
+
+/*
+ * Moves a table of one block into @one, whose own nobody uses any more; any other stays as it
+ * is. Return: where it is now.
+ */
+struct pinion_mtt *pinion_mtt_settle(struct pinion_mtt_one *one, struct pinion_mtt *mtt);
 
 static inline u64 *pinion_mtt_slot(const struct pinion_mtt *mtt, u64 block)
 {

@@ -497,6 +497,55 @@ static void a20_many(void)
 	CHECK_EQ(vm_pin(0), 0);
 }
 
+/* Bytes of the kernel's small allocations, all of them. */
+static long slab(void)
+{
+	char line[128];
+	long kib = -1;
+	FILE *file = MUST(fopen("/proc/meminfo", "r"));
+
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "Slab: %ld", &kib) == 1)
+			break;
+	fclose(file);
+	return kib * 1024;
+}
+
+enum { COUNTED = 20000, WARM = 2000 };
+
+static bool costs_little(void *arg)
+{
+	struct ibv_mr **mrs = arg;
+	struct buf *buf = buf_new(PAGE, 0);
+	long before, cost;
+	size_t i;
+
+	/* What is freed later, and caches that are half full, are no part of it. */
+	for (i = 0; i < WARM; i++)
+		mrs[i] = MUST(ibv_reg_mr(dev.pd, buf->data, 100, 0));
+	sleep(1);
+	before = slab();
+	for (; i < WARM + COUNTED; i++)
+		mrs[i] = MUST(ibv_reg_mr(dev.pd, buf->data, 100, 0));
+	sleep(1);
+	cost = (slab() - before) / COUNTED;
+	for (i = 0; i < WARM + COUNTED; i++)
+		CHECK_EQ(ibv_dereg_mr(mrs[i]), 0);
+	note("%ld bytes each", cost);
+	CHECK(cost > 400);
+	return cost <= 900;
+}
+
+static void a20_cost(void)
+{
+	if (slow() > 1)
+		skip("this kernel's allocations have more in them");
+	if (!dev.pinion)
+		skip("what others take is theirs");
+	CHECK(one_of(3, "memory was taken by somebody else", costs_little,
+		     MUST(calloc(WARM + COUNTED, sizeof(struct ibv_mr *)))));
+}
+
 static const struct test tests[] = {
 	TEST(a1_fields, "A1 the fields of an MR"),
 	TEST(a2_no_access, "A2 access 0 is legal"),
@@ -523,6 +572,7 @@ static const struct test tests[] = {
 	TEST(a18_kill, "A18 a killed process leaves nothing"),
 	TEST(a19_listing, "A19 resource listing"),
 	TEST(a19_no_address, "A19 nothing of where a region is is told to nobody"),
+	LONG_TEST(a20_cost, "A20 what a small region costs", 120),
 	TEST(a20_many, "A20 very many regions"),
 };
 
