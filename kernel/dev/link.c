@@ -95,6 +95,8 @@ static int construct(struct pinion_dev *dev)
 	pinion_umems_init(&dev->umems);
 	ida_init(&dev->uars);
 	mutex_init(&dev->resize_lock);
+	INIT_LIST_HEAD(&dev->users);
+	mutex_init(&dev->users_lock);
 
 	pinion_verbs_set_ops(&dev->ibdev);
 	ib_set_device_ops(&dev->ibdev, &pinion_gid_ops);

@@ -8,7 +8,7 @@
 
 #include "mr.h"
 
-/* All the memory of one device. */
+/* What one user may have; all together have twice as much. */
 #define PINION_DM_SIZE	(64ULL << 20)
 
 struct pinion_dm {

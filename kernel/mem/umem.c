@@ -87,7 +87,7 @@ struct pinion_umem *pinion_umem_create(struct pinion_umems *umems, struct ib_dev
 	umem->writable = umem->umem->writable;
 	/* Reserved, but still nothing there. */
 	err = xa_alloc(&umems->by_id, &umem->id, NULL,
-		       XA_LIMIT(1, BIT(PINION_LOG_MAX_UMEM)), GFP_KERNEL_ACCOUNT);
+		       XA_LIMIT(1, BIT(PINION_LOG_MAX_UMEM + 1)), GFP_KERNEL_ACCOUNT);
 	if (err) {
 		/* No number is left; whatever else is busy says so itself. */
 		if (err == -EBUSY)

@@ -13,8 +13,11 @@ struct ib_device;
 struct ib_umem;
 struct pinion_mtt;
 
-/* A number has 32 bits in commands; the sign stays clear, and 0 is none. */
-#define PINION_LOG_MAX_UMEM	20
+/*
+ * How many a user may have; there are twice as many numbers. One has 32 bits in commands; the
+ * sign stays clear, and 0 is none.
+ */
+#define PINION_LOG_MAX_UMEM	19
 
 /* The device's umems, by number. */
 struct pinion_umems {

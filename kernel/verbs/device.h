@@ -23,8 +23,9 @@
 #define PINION_MAX_SRQ		SZ_64K
 #define PINION_MAX_PD		SZ_64K
 #define PINION_MAX_AH		SZ_256K
-#define PINION_MAX_MR		SZ_4M
-#define PINION_MAX_MW		SZ_2M
+/* A user's; all together have twice as many (verbs/user.h). */
+#define PINION_MAX_MR		SZ_2M
+#define PINION_MAX_MW		SZ_1M
 /* memberships of all groups together; so there are no more groups, either */
 #define PINION_MAX_MCAST	SZ_16K
 
@@ -68,7 +69,9 @@ struct pinion_dev {
 	struct xarray pds;		/* by number, those that DEVX commands may name */
 	struct pinion_umems umems;
 	struct ida uars;		/* numbers of doorbell pages */
-	atomic64_t dm_used;		/* bytes of device memory given out */
+	atomic64_t dm_used;		/* bytes of device memory given out, to all users */
+	struct list_head users;
+	struct mutex users_lock;	/* of the list, and of a user's last reference */
 	atomic_t counts[PINION_NUM_COUNTED];
 	/* Held while a user's ring is exchanged for another; never while anything sleeps long. */
 	struct mutex resize_lock;

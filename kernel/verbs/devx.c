@@ -17,6 +17,7 @@
 #include "../logic/wqe.h"
 #include "devx_obj.h"
 #include "ops.h"
+#include "ucontext.h"
 
 /* A command taken apart, and the room for its answer. */
 struct call {
@@ -90,6 +91,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 	if (!obj)
 		return -ENOMEM;
 	obj->dev = to_pinion_dev(uobject->context->device);
+	obj->user = to_pinion_ucontext(uobject->context)->user;
 	obj->handle = uobject->id;
 	err = pinion_devx_make(obj, &call.cmd, uobject->context, call.out);
 	if (err) {

@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 
 #include "devx_obj.h"
+#include "user.h"
 
 static int make_mkey(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd,
 		     const void *owner)
@@ -16,8 +17,10 @@ static int make_mkey(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *
 	obj->pd = pinion_pd_use(dev, cmd->mkey.pdn, owner);
 	if (!obj->pd)
 		return PINION_DEVX_BAD_RESOURCE;
-	if (!pinion_count_in(dev, PINION_COUNT_MR))
+	if (!pinion_user_count_in(obj->user, PINION_USER_MR))
 		goto err_unuse_pd;
+	if (!pinion_count_in(dev, PINION_COUNT_MR))
+		goto err_user_count_out;
 	result = pinion_mkey_make(&obj->mkey, &dev->node.keys, &dev->umems, owner,
 				  &obj->pd->ibpd, &cmd->mkey, cmd->klms);
 	if (result)
@@ -26,6 +29,8 @@ static int make_mkey(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *
 
 err_count_out:
 	pinion_count_out(dev, PINION_COUNT_MR);
+err_user_count_out:
+	pinion_user_count_out(obj->user, PINION_USER_MR);
 err_unuse_pd:
 	pinion_pd_unuse(obj->pd);
 	return result;
@@ -39,6 +44,7 @@ static int end_mkey(struct pinion_devx_obj *obj)
 	if (err)
 		return err;
 	pinion_count_out(obj->dev, PINION_COUNT_MR);
+	pinion_user_count_out(obj->user, PINION_USER_MR);
 	pinion_pd_unuse(obj->pd);
 	return 0;
 }

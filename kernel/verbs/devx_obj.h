@@ -13,6 +13,7 @@
 
 struct pinion_devx_obj {
 	struct pinion_dev *dev;
+	struct pinion_user *user;	/* of the file it is made by */
 	u16 opcode;			/* of the command that made it */
 	struct pinion_pd *pd;		/* it, or what the key is in */
 	struct pinion_mkey mkey;

@@ -11,6 +11,7 @@
 
 #include "device.h"
 #include "ops.h"
+#include "user.h"
 
 #define UMEM_RIGHTS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 		     IB_ACCESS_RELAXED_ORDERING)
@@ -18,9 +19,15 @@
 static int umem_cleanup(struct ib_uobject *uobject, enum rdma_remove_reason why,
 			struct uverbs_attr_bundle *attrs)
 {
+	struct pinion_user *user = to_pinion_ucontext(uobject->context)->user;
 	struct pinion_dev *dev = to_pinion_dev(uobject->context->device);
 
-	return pinion_umem_destroy(&dev->umems, uobject->object);
+	int err;
+
+	err = pinion_umem_destroy(&dev->umems, uobject->object);
+	if (!err)
+		pinion_user_count_out(user, PINION_USER_UMEM);
+	return err;
 }
 
 static int read_want(struct uverbs_attr_bundle *attrs, struct ib_device *ibdev,
@@ -53,6 +60,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 {
 	struct ib_uobject *uobject =
 		uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE);
+	struct pinion_user *user = to_pinion_ucontext(uobject->context)->user;
 	struct ib_device *ibdev = uobject->context->device;
 	struct pinion_umems *umems = &to_pinion_dev(ibdev)->umems;
 	struct pinion_umem_want want = {};
@@ -62,20 +70,28 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 	err = read_want(attrs, ibdev, &want);
 	if (err)
 		return err;
+	if (!pinion_user_count_in(user, PINION_USER_UMEM))
+		return -ENOMEM;
 	umem = pinion_umem_create(umems, ibdev, uobject->context, &want);
-	if (IS_ERR(umem))
-		return PTR_ERR(umem);
+	if (IS_ERR(umem)) {
+		err = PTR_ERR(umem);
+		goto err_count_out;
+	}
 	err = uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &umem->id,
 			     sizeof(umem->id));
 	if (err) {
 		pinion_umem_destroy(umems, umem);
-		return err;
+		goto err_count_out;
 	}
 	/* From here on others may make something of it, so nothing may fail. */
 	pinion_umem_publish(umems, umem);
 	uobject->object = umem;
 	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE);
 	return 0;
+
+err_count_out:
+	pinion_user_count_out(user, PINION_USER_UMEM);
+	return err;
 }
 
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_UMEM_REG,

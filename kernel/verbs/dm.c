@@ -9,22 +9,44 @@
 #include "device.h"
 #include "mmap.h"
 #include "ops.h"
+#include "user.h"
 
 /* Owns the memory; what the core knows by its handle lives inside it. */
 struct dm_mapping {
 	struct pinion_mapping map;
 	struct pinion_dm *dm;
+	struct pinion_user *user;	/* a reference: the mapping may outlive the file */
 };
+
+/* Of all users together; each has been looked at already. */
+static bool take(struct pinion_dev *dev, size_t size)
+{
+	s64 before = atomic64_read(&dev->dm_used);
+
+	do {
+		if (size > 2 * PINION_DM_SIZE - before)
+			return false;
+	} while (!atomic64_try_cmpxchg(&dev->dm_used, &before, before + size));
+	return true;
+}
+
+static void end(struct pinion_dm *dm, struct pinion_user *user)
+{
+	atomic64_sub(dm->size, &user->dev->dm_used);
+	pinion_dm_free(dm);
+	pinion_user_put(user);
+}
 
 static void release(struct pinion_mapping *map)
 {
 	struct dm_mapping *mapping = container_of(map, struct dm_mapping, map);
 
-	pinion_dm_free(mapping->dm);
+	end(mapping->dm, mapping->user);
 	kfree(mapping);
 }
 
-static struct dm_mapping *offer(struct pinion_dm *dm, struct ib_ucontext *context)
+static struct dm_mapping *offer(struct pinion_dm *dm, struct pinion_user *user,
+				struct ib_ucontext *context)
 {
 	struct dm_mapping *mapping;
 	int err;
@@ -33,6 +55,7 @@ static struct dm_mapping *offer(struct pinion_dm *dm, struct ib_ucontext *contex
 	if (!mapping)
 		return ERR_PTR(-ENOMEM);
 	mapping->dm = dm;
+	mapping->user = user;
 	mapping->map.area = dm->memory;
 	mapping->map.size = dm->size;
 	mapping->map.release = release;
@@ -62,6 +85,7 @@ static int answer(struct dm_mapping *mapping, struct uverbs_attr_bundle *attrs)
 static struct ib_dm *alloc(struct ib_device *ibdev, struct ib_ucontext *context,
 			   struct ib_dm_alloc_attr *attr, struct uverbs_attr_bundle *attrs)
 {
+	struct pinion_user *user = to_pinion_ucontext(context)->user;
 	struct dm_mapping *mapping;
 	struct pinion_dm *dm;
 	int err;
@@ -69,12 +93,17 @@ static struct ib_dm *alloc(struct ib_device *ibdev, struct ib_ucontext *context,
 	/* A power of two, and pages are what there is. */
 	if (attr->alignment > PAGE_SHIFT)
 		return ERR_PTR(-EINVAL);
-	dm = pinion_dm_alloc(&to_pinion_dev(ibdev)->dm_used, attr->length);
+	dm = pinion_dm_alloc(&user->dm_used, attr->length);
 	if (IS_ERR(dm))
 		return ERR_CAST(dm);
-	mapping = offer(dm, context);
-	if (IS_ERR(mapping)) {
+	if (!take(to_pinion_dev(ibdev), dm->size)) {
 		pinion_dm_free(dm);
+		return ERR_PTR(-ENOMEM);
+	}
+	refcount_inc(&user->ref);
+	mapping = offer(dm, user, context);
+	if (IS_ERR(mapping)) {
+		end(dm, user);
 		return ERR_CAST(mapping);
 	}
 	err = answer(mapping, attrs);

@@ -15,12 +15,45 @@
 #include "ops.h"
 #include "ucontext.h"
 #include "udata.h"
+#include "user.h"
 
-/* Each is counted in before it is made; what could not be made is none. */
-static void uncount_failed(struct pinion_dev *dev, struct ib_mr *ibmr)
+/*
+ * Each is counted in before it is made, among all and among those of its user: whose does not
+ * change with the domain, since domains of other files cannot be named.
+ */
+static bool count_in(struct ib_pd *pd, enum pinion_counted kind, enum pinion_user_counted users)
+{
+	struct pinion_user *user = pinion_user_of_pd(pd);
+
+	if (!pinion_user_count_in(user, users))
+		return false;
+	if (pinion_count_in(to_pinion_dev(pd->device), kind))
+		return true;
+	pinion_user_count_out(user, users);
+	return false;
+}
+
+static void count_out(struct ib_pd *pd, enum pinion_counted kind, enum pinion_user_counted users)
+{
+	pinion_count_out(to_pinion_dev(pd->device), kind);
+	pinion_user_count_out(pinion_user_of_pd(pd), users);
+}
+
+static bool region_count_in(struct ib_pd *pd)
+{
+	return count_in(pd, PINION_COUNT_MR, PINION_USER_MR);
+}
+
+static void region_count_out(struct ib_pd *pd)
+{
+	count_out(pd, PINION_COUNT_MR, PINION_USER_MR);
+}
+
+/* What could not be made is none. */
+static void uncount_failed(struct ib_pd *pd, struct ib_mr *ibmr)
 {
 	if (IS_ERR(ibmr))
-		pinion_count_out(dev, PINION_COUNT_MR);
+		region_count_out(pd);
 }
 
 /* Nothing of what is on demand is as long as its range, which may be all of the addresses. */
@@ -54,10 +87,10 @@ struct ib_mr *pinion_register_user(struct ib_pd *pd, u64 start, u64 length, u64 
 		return ERR_PTR(err);
 	if (too_long(start, length, access))
 		return ERR_PTR(-EINVAL);
-	if (!pinion_count_in(dev, PINION_COUNT_MR))
+	if (!region_count_in(pd))
 		return ERR_PTR(-ENOMEM);
 	ibmr = pinion_reg_user_mr(&dev->node.keys, pd, start, length, iova, access);
-	uncount_failed(dev, ibmr);
+	uncount_failed(pd, ibmr);
 	return ibmr;
 }
 
@@ -88,7 +121,7 @@ struct ib_mr *pinion_register_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u
 		return ERR_PTR(err);
 	if (length > PINION_MAX_MR_SIZE)
 		return ERR_PTR(-EINVAL);
-	if (!pinion_count_in(dev, PINION_COUNT_MR))
+	if (!region_count_in(pd))
 		return ERR_PTR(-ENOMEM);
 	if (data_direct)
 		ibmr = pinion_reg_data_direct_mr(&dev->node.keys, pd, dev->data_direct, offset,
@@ -96,7 +129,7 @@ struct ib_mr *pinion_register_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u
 	else
 		ibmr = pinion_reg_dmabuf_mr(&dev->node.keys, pd, offset, length, iova, fd,
 					    access);
-	uncount_failed(dev, ibmr);
+	uncount_failed(pd, ibmr);
 	return ibmr;
 }
 
@@ -120,10 +153,10 @@ static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
 	struct pinion_dev *dev = to_pinion_dev(pd->device);
 	struct ib_mr *ibmr;
 
-	if (!pinion_count_in(dev, PINION_COUNT_MR))
+	if (!region_count_in(pd))
 		return ERR_PTR(-ENOMEM);
 	ibmr = pinion_get_dma_mr(&dev->node.keys, pd, access);
-	uncount_failed(dev, ibmr);
+	uncount_failed(pd, ibmr);
 	return ibmr;
 }
 
@@ -133,11 +166,11 @@ static struct ib_mr *reg_dm(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_dm_m
 	struct pinion_dev *dev = to_pinion_dev(pd->device);
 	struct ib_mr *ibmr;
 
-	if (!pinion_count_in(dev, PINION_COUNT_MR))
+	if (!region_count_in(pd))
 		return ERR_PTR(-ENOMEM);
 	ibmr = pinion_reg_dm_mr(&dev->node.keys, pd, to_pinion_dm(ibdm), attr->offset,
 				attr->length, attr->access_flags);
-	uncount_failed(dev, ibmr);
+	uncount_failed(pd, ibmr);
 	return ibmr;
 }
 
@@ -146,21 +179,21 @@ static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_nu
 	struct pinion_dev *dev = to_pinion_dev(pd->device);
 	struct ib_mr *ibmr;
 
-	if (!pinion_count_in(dev, PINION_COUNT_MR))
+	if (!region_count_in(pd))
 		return ERR_PTR(-ENOMEM);
 	ibmr = pinion_alloc_mr(&dev->node.keys, pd, type, max_num_sg);
-	uncount_failed(dev, ibmr);
+	uncount_failed(pd, ibmr);
 	return ibmr;
 }
 
 static int dereg(struct ib_mr *ibmr, struct ib_udata *udata)
 {
-	struct pinion_dev *dev = to_pinion_dev(ibmr->device);
+	struct ib_pd *pd = ibmr->pd;
 	int err;
 
 	err = pinion_dereg_mr(ibmr);
 	if (!err)
-		pinion_count_out(dev, PINION_COUNT_MR);
+		region_count_out(pd);
 	return err;
 }
 
@@ -172,11 +205,11 @@ static int alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	err = pinion_udata_none(udata);
 	if (err)
 		return err;
-	if (!pinion_count_in(dev, PINION_COUNT_MW))
+	if (!count_in(ibmw->pd, PINION_COUNT_MW, PINION_USER_MW))
 		return -ENOMEM;
 	err = pinion_alloc_mw(&dev->node.keys, ibmw);
 	if (err)
-		pinion_count_out(dev, PINION_COUNT_MW);
+		count_out(ibmw->pd, PINION_COUNT_MW, PINION_USER_MW);
 	return err;
 }
 
@@ -185,7 +218,7 @@ static int dealloc_mw(struct ib_mw *ibmw)
 	int err = pinion_dealloc_mw(ibmw);
 
 	if (!err)
-		pinion_count_out(to_pinion_dev(ibmw->device), PINION_COUNT_MW);
+		count_out(ibmw->pd, PINION_COUNT_MW, PINION_USER_MW);
 	return err;
 }
 

@@ -39,14 +39,14 @@ static const u32 limits[] = {
 	[PINION_COUNT_CQ]	= PINION_MAX_CQ,
 	[PINION_COUNT_SRQ]	= PINION_MAX_SRQ,
 	[PINION_COUNT_AH]	= PINION_MAX_AH,
-	[PINION_COUNT_MR]	= PINION_MAX_MR,
-	[PINION_COUNT_MW]	= PINION_MAX_MW,
+	[PINION_COUNT_MR]	= 2 * PINION_MAX_MR,
+	[PINION_COUNT_MW]	= 2 * PINION_MAX_MW,
 	[PINION_COUNT_MCAST]	= PINION_MAX_MCAST,
 };
 
 static_assert(ARRAY_SIZE(limits) == PINION_NUM_COUNTED);
 /* Regions, windows and the null key share one table, which is not to be what refuses. */
-static_assert(PINION_MAX_MR + PINION_MAX_MW + 1 <= PINION_MAX_KEYS);
+static_assert(2 * PINION_MAX_MR + 2 * PINION_MAX_MW + 1 <= PINION_MAX_KEYS);
 
 bool pinion_count_in(struct pinion_dev *dev, enum pinion_counted kind)
 {
@@ -74,4 +74,5 @@ void pinion_counts_end(struct pinion_dev *dev)
 		WARN(count, "%d objects of kind %d are still counted\n", count, i);
 	}
 	WARN_ON(atomic64_read(&dev->dm_used));
+	WARN_ON(!list_empty(&dev->users));
 }

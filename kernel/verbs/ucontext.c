@@ -10,6 +10,7 @@
 #include "ops.h"
 #include "ucontext.h"
 #include "udata.h"
+#include "user.h"
 
 static struct pinion_alloc_ucontext_resp answer(struct ib_ucontext *context)
 {
@@ -33,9 +34,13 @@ static int alloc_ucontext(struct ib_ucontext *context, struct ib_udata *udata)
 		return err;
 	if (req.abi_version != PINION_ABI_VERSION || req.reserved)
 		return -EOPNOTSUPP;
+	ucontext->user = pinion_user_get(to_pinion_dev(context->device));
+	if (IS_ERR(ucontext->user))
+		return PTR_ERR(ucontext->user);
+	err = -ENOMEM;
 	ucontext->wq = alloc_workqueue("pinion_user", WQ_UNBOUND, 0);
 	if (!ucontext->wq)
-		return -ENOMEM;
+		goto err_put_user;
 	pinion_faulter_init(&ucontext->faulter, ucontext->wq);
 	err = pinion_hints_init(&ucontext->hints);
 	if (err)
@@ -49,6 +54,8 @@ err_destroy_hints:
 	pinion_hints_destroy(&ucontext->hints);
 err_destroy_wq:
 	destroy_workqueue(ucontext->wq);
+err_put_user:
+	pinion_user_put(ucontext->user);
 	return err;
 }
 
@@ -58,6 +65,7 @@ static void dealloc_ucontext(struct ib_ucontext *context)
 
 	pinion_hints_destroy(&ucontext->hints);
 	destroy_workqueue(ucontext->wq);
+	pinion_user_put(ucontext->user);
 }
 
 /* A process that imports a context asks again. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device memory: allocation, copying, regions of it, dma-bufs of it (items DM1 to DM13).
+ * Device memory: allocation, copying, regions of it, dma-bufs of it (items DM1 to DM14).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -402,6 +402,50 @@ static void dm13_export(void)
 #endif
 }
 
+/* All that a user can have, which is kept until it is asked for back. */
+static void taker(void *arg)
+{
+	struct ibv_alloc_dm_attr attr = { .length = 1 << 20 };
+	size_t taken = 0;
+	int *pipes = arg;
+	char c;
+
+	CHECK_EQ(setresuid(12345, 12345, 12345), 0);
+	device_open();
+	while (ibv_alloc_dm(dev.ctx, &attr))
+		taken += attr.length;
+	CHECK(errno == ENOMEM || errno == ENOSPC);
+	CHECK_EQ(write(pipes[1], &taken, sizeof(taken)), sizeof(taken));
+	CHECK_EQ(read(pipes[2], &c, 1), 1);
+}
+
+/* Whatever one user takes, by whatever number of processes, another one has as much. */
+static void dm14_share(void)
+{
+	struct ibv_alloc_dm_attr attr = { .length = dev.attr.max_dm_size };
+	size_t taken[2];
+	int pipes[4], i, pid[2];
+	struct ibv_dm *dm;
+
+	need_root();
+	if (!dev.pinion)
+		skip("others have no shares");
+	CHECK_EQ(pipe(pipes), 0);
+	CHECK_EQ(pipe(pipes + 2), 0);
+	for (i = 0; i < 2; i++) {
+		pid[i] = spawn(taker, pipes);
+		CHECK_EQ(read(pipes[0], &taken[i], sizeof(taken[i])),
+			 sizeof(taken[i]));
+	}
+	CHECK_EQ(taken[0], dev.attr.max_dm_size);
+	CHECK_EQ(taken[1], 0);
+	dm = MUST(ibv_alloc_dm(dev.ctx, &attr));
+	CHECK_EQ(ibv_free_dm(dm), 0);
+	CHECK_EQ(write(pipes[3], "..", 2), 2);
+	for (i = 0; i < 2; i++)
+		reap_ok(pid[i]);
+}
+
 static const struct test tests[] = {
 	TEST(dm1_alloc, "DM1 sizes"),
 	TEST(dm2_limit, "DM2 the limit is kept"),
@@ -415,6 +459,7 @@ static const struct test tests[] = {
 	TEST(dm10_windows, "DM10 windows"),
 	TEST(dm11_kill, "DM11 killed with device memory"),
 	TEST(dm12_fork, "DM12 fork"),
+	TEST(dm14_share, "DM14 one user leaves some to others"),
 	TEST(dm13_export, "DM13 exported as a dma-buf"),
 };
 
