@@ -6,6 +6,7 @@
 #include <linux/timekeeping.h>
 
 #include "complete.h"
+#include "overflow.h"
 
 static_assert((int)IB_WC_RECV == 128);
 static_assert((int)IB_WC_REG_MR == 10);
@@ -16,8 +17,14 @@ void pinion_cq_init(struct pinion_cq *cq, bool user, u32 flags)
 {
 	spin_lock_init(&cq->fill_lock);
 	spin_lock_init(&cq->poll_lock);
+	INIT_WORK(&cq->overflowed, pinion_overflow_work);
 	cq->user = user;
 	cq->flags = flags;
+}
+
+void pinion_cq_fini(struct pinion_cq *cq)
+{
+	cancel_work_sync(&cq->overflowed);
 }
 
 static void raise_overflow(struct pinion_cq *cq)
@@ -31,6 +38,8 @@ static void raise_overflow(struct pinion_cq *cq)
 	pinion_stat_inc(cq->node, cq_overflows);
 	if (cq->ibcq.event_handler)
 		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
+	/* Not here: who completes holds a lock of one of the queue pairs. */
+	queue_work(cq->node->wq, &cq->overflowed);
 }
 
 /* Whether somebody waits for this completion; then nobody does any more. */
@@ -47,44 +56,60 @@ static bool disarm(struct pinion_cq *cq, bool solicited)
 	return xchg(armed, PINION_ARM_NONE) != PINION_ARM_NONE;
 }
 
-/* Return: false if it was the first completion that did not fit. */
-static bool fill(struct pinion_cq *cq, const struct pinion_cqe *cqe, bool *wanted)
+/* fill_lock is held. A user index that makes no sense reads as full: it is the user's own loss. */
+static bool has_room(const struct pinion_cq *cq)
 {
-	bool fits, first;
+	return pinion_ring_used(cq->tail, pinion_ring_user_idx(&cq->ring)) < cq->ring.entries;
+}
+
+enum fill_result {
+	CQE_THERE,
+	CQE_WANTED,	/* there, and somebody waits for it */
+	CQE_LOST,
+	CQE_LOST_FIRST,
+};
+
+/*
+ * Nobody is woken for what is lost: the core keeps each event until it is read, and a
+ * user who arms a full queue again and again could have any number of them.
+ */
+static enum fill_result fill(struct pinion_cq *cq, const struct pinion_cqe *cqe)
+{
+	enum fill_result result = CQE_LOST;
 
 	/* All that is done to the ring is done in here: outside, it may be another. */
 	spin_lock(&cq->fill_lock);
-	/* A user index that makes no sense reads as full: it is the user's own loss. */
-	fits = pinion_ring_used(cq->tail, pinion_ring_user_idx(&cq->ring)) < cq->ring.entries;
-	if (fits) {
+	if (!cq->overflow && has_room(cq)) {
 		memcpy(pinion_ring_at(&cq->ring, cq->tail), cqe, sizeof(*cqe));
 		pinion_ring_publish(&cq->ring, ++cq->tail);
-	}
-	first = !fits && !cq->overflow;
-	if (first) {
-		cq->overflow = true;
+		result = disarm(cq, cqe->status || cqe->flags & PINION_CQE_SOLICITED) ?
+			 CQE_WANTED : CQE_THERE;
+	} else if (!cq->overflow) {
+		WRITE_ONCE(cq->overflow, true);
 		WRITE_ONCE(cq->ring.hdr->flags, PINION_RING_OVERFLOW);
+		result = CQE_LOST_FIRST;
 	}
-	*wanted = disarm(cq, cqe->status || cqe->flags & PINION_CQE_SOLICITED);
 	spin_unlock(&cq->fill_lock);
-	return !first;
+	return result;
 }
 
-void pinion_complete(struct pinion_cq *cq, struct pinion_cqe *cqe)
+bool pinion_complete(struct pinion_cq *cq, struct pinion_cqe *cqe)
 {
-	bool wanted;
+	enum fill_result result;
 
 	if (cq->flags & PINION_CQ_TIMESTAMP)
 		cqe->timestamp = ktime_get_raw_ns();
 	if (cq->flags & PINION_CQ_WALLCLOCK)
 		cqe->wallclock = ktime_get_real_ns();
-	if (!fill(cq, cqe, &wanted))
+	result = fill(cq, cqe);
+	if (result == CQE_LOST_FIRST)
 		raise_overflow(cq);
-	if (wanted && cq->ibcq.comp_handler)
+	if (result == CQE_WANTED && cq->ibcq.comp_handler)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	return result == CQE_THERE || result == CQE_WANTED;
 }
 
-void pinion_complete_send(struct pinion_qp *qp, enum ib_wc_status status,
+bool pinion_complete_send(struct pinion_qp *qp, enum ib_wc_status status,
 			  enum pinion_syndrome syndrome)
 {
 	const struct pinion_sq_wqe *wqe = qp->sq.wqe;
@@ -99,13 +124,13 @@ void pinion_complete_send(struct pinion_qp *qp, enum ib_wc_status status,
 
 	if (status == IB_WC_SUCCESS && !qp->sq.sig_all &&
 	    !(wqe->flags & PINION_WQE_SIGNALED))
-		return;
+		return true;
 	if (status == IB_WC_WR_FLUSH_ERR)
 		pinion_stat_inc(qp->node, flushed);
-	pinion_complete(to_pinion_cq(qp->ibqp.send_cq), &cqe);
+	return pinion_complete(to_pinion_cq(qp->ibqp.send_cq), &cqe);
 }
 
-void pinion_complete_recv_error(struct pinion_qp *qp, struct pinion_cq *cq,
+bool pinion_complete_recv_error(struct pinion_qp *qp, struct pinion_cq *cq,
 				enum ib_wc_status status, enum pinion_syndrome syndrome)
 {
 	struct pinion_cqe cqe = {
@@ -118,7 +143,7 @@ void pinion_complete_recv_error(struct pinion_qp *qp, struct pinion_cq *cq,
 
 	if (status == IB_WC_WR_FLUSH_ERR)
 		pinion_stat_inc(qp->node, flushed);
-	pinion_complete(cq, &cqe);
+	return pinion_complete(cq, &cqe);
 }
 
 void pinion_qp_event(struct pinion_qp *qp, enum ib_event_type type)

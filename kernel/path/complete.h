@@ -8,15 +8,18 @@
 #include "cq.h"
 #include "qp.h"
 
-/* Fill in one completion and wake who asked for it. Process context. */
-void pinion_complete(struct pinion_cq *cq, struct pinion_cqe *cqe);
+/*
+ * Fill in one completion and wake who asked for it. Process context. Return: false if it
+ * is lost, as @cq is full, or was once; the queue pair cannot go on then.
+ */
+bool pinion_complete(struct pinion_cq *cq, struct pinion_cqe *cqe);
 
 /* The request at the head of @qp's send queue; on success only if asked for. */
-void pinion_complete_send(struct pinion_qp *qp, enum ib_wc_status status,
+bool pinion_complete_send(struct pinion_qp *qp, enum ib_wc_status status,
 			  enum pinion_syndrome syndrome);
 
 /* The receive request that was taken last, in @qp->resp.recv, got no message. */
-void pinion_complete_recv_error(struct pinion_qp *qp, struct pinion_cq *cq,
+bool pinion_complete_recv_error(struct pinion_qp *qp, struct pinion_cq *cq,
 				enum ib_wc_status status, enum pinion_syndrome syndrome);
 
 void pinion_qp_event(struct pinion_qp *qp, enum ib_event_type type);

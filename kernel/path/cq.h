@@ -6,6 +6,7 @@
 #ifndef PINION_PATH_CQ_H
 #define PINION_PATH_CQ_H
 
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "ring.h"
@@ -18,7 +19,8 @@ struct pinion_cq {
 	spinlock_t fill_lock;		/* tail, ring and overflow */
 	struct pinion_ring ring;
 	u32 tail;			/* our own copy of hdr->kern_idx */
-	bool overflow;
+	bool overflow;			/* in error for good: it takes no more, whatever is polled */
+	struct work_struct overflowed;	/* breaks its queue pairs; path/overflow.c */
 	u32 flags;			/* enum pinion_cq_flags */
 	bool user;
 	/* kernel consumers */
@@ -36,6 +38,15 @@ static inline struct pinion_cq *to_pinion_cq(struct ib_cq *ibcq)
 
 /* The caller allocates the ring and sets node first. */
 void pinion_cq_init(struct pinion_cq *cq, bool user, u32 flags);
+
+/* The end: no queue pair is left that completes here. The ring is the caller's. */
+void pinion_cq_fini(struct pinion_cq *cq);
+
+/* Have completions been lost? Then every queue pair that completes here has to break. */
+static inline bool pinion_cq_is_lost(const struct pinion_cq *cq)
+{
+	return READ_ONCE(cq->overflow);
+}
 
 /*
  * Move what is unpolled to @ring, which becomes the CQ's; the old one is left in

@@ -17,6 +17,7 @@
 #include "loop.h"
 #include "message.h"
 #include "move.h"
+#include "overflow.h"
 
 /* Infinite, in the three-bit retry counters. */
 #define FOREVER 7
@@ -78,6 +79,15 @@ static void park(struct pinion_qp *qp, u64 ns)
 		hrtimer_start(&qp->sq.timer, ns_to_ktime(ns), HRTIMER_MODE_REL);
 }
 
+/* Nothing that is posted can be performed any more, or nobody would learn of it. */
+static void break_fatally(struct pinion_qp *qp)
+{
+	pinion_qp_enter_error(qp, IB_QPS_ERR);
+	/* Else the responder broke already, and has an event of its own. */
+	if (!READ_ONCE(qp->failing))
+		pinion_qp_event(qp, IB_EVENT_QP_FATAL);
+}
+
 /* Free the slot first: a user who sees the completion may post into it at once. */
 static void finish(struct pinion_qp *qp, enum ib_wc_status status, int syndrome)
 {
@@ -87,14 +97,16 @@ static void finish(struct pinion_qp *qp, enum ib_wc_status status, int syndrome)
 	/* path/stream.c looks at it from without. */
 	WRITE_ONCE(sq->head, sq->head + 1);
 	pinion_ring_publish(&sq->ring, sq->head);
-	pinion_complete_send(qp, status, syndrome);
+	if (!pinion_complete_send(qp, status, syndrome) && qp->state != IB_QPS_ERR)
+		break_fatally(qp);
 }
 
 static enum step fail(struct pinion_qp *qp, enum ib_wc_status status, int syndrome)
 {
 	finish(qp, status, syndrome);
 	/* A datagram or unreliable queue can be taken up again; a connection cannot. */
-	pinion_qp_enter_error(qp, pinion_qp_is_reliable(qp) ? IB_QPS_ERR : IB_QPS_SQE);
+	if (qp->state != IB_QPS_ERR)
+		pinion_qp_enter_error(qp, pinion_qp_is_reliable(qp) ? IB_QPS_ERR : IB_QPS_SQE);
 	return STEP_DONE;
 }
 
@@ -365,6 +377,11 @@ static bool is_flushing(const struct pinion_qp *qp)
 	return qp->state == IB_QPS_ERR || qp->state == IB_QPS_SQE;
 }
 
+static bool is_alive(const struct pinion_qp *qp)
+{
+	return qp->state != IB_QPS_ERR && qp->state != IB_QPS_RESET;
+}
+
 static void raise_drained(struct pinion_qp *qp)
 {
 	if (qp->state == IB_QPS_SQD && qp->sq.drain_event && !qp->sq.fetched) {
@@ -391,12 +408,12 @@ void pinion_sq_run(struct pinion_qp *qp)
 	u32 tail = pinion_ring_user_idx(&sq->ring);
 
 	lockdep_assert_held(&sq->exec);
+	if (is_alive(qp) && pinion_qp_is_cut_off(qp))
+		break_fatally(qp);
 	if (!pinion_ring_sane(tail, sq->head, sq->ring.entries)) {
 		/* Nothing in the ring can be believed; only a reset mends it. */
-		if (qp->state != IB_QPS_ERR && qp->state != IB_QPS_RESET) {
-			pinion_qp_enter_error(qp, IB_QPS_ERR);
-			pinion_qp_event(qp, IB_EVENT_QP_FATAL);
-		}
+		if (is_alive(qp))
+			break_fatally(qp);
 		return;
 	}
 	while (sq->head != tail) {

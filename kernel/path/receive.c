@@ -44,8 +44,14 @@ static int take(struct pinion_qp *qp, const struct pinion_target *target)
 			     pinion_recvq_take(&qp->rq, qp->resp.recv);
 }
 
-static void finish_recv(struct pinion_qp *qp, const struct pinion_target *target,
-			const struct pinion_msg *msg)
+/* Completions go where none is taken any more: the message may be there, but was not received. */
+static enum pinion_verdict break_by_cq(struct pinion_qp *qp)
+{
+	return pinion_break(qp, PINION_NAK_OPERATION, IB_EVENT_QP_FATAL);
+}
+
+static enum pinion_verdict finish_recv(struct pinion_qp *qp, const struct pinion_target *target,
+				       const struct pinion_msg *msg)
 {
 	struct pinion_cqe cqe = {
 		.wr_id = qp->resp.recv->wr_id,
@@ -70,7 +76,7 @@ static void finish_recv(struct pinion_qp *qp, const struct pinion_target *target
 			cqe.flags |= PINION_CQE_NET_IPV6;
 		cqe.sl = msg->av->sl;
 	}
-	pinion_complete(target->cq, &cqe);
+	return pinion_complete(target->cq, &cqe) ? PINION_ACK : break_by_cq(qp);
 }
 
 static enum pinion_verdict fail_recv(struct pinion_qp *qp, const struct pinion_target *target,
@@ -203,8 +209,11 @@ enum pinion_verdict pinion_receive(struct pinion_qp *qp, const struct pinion_tar
 				   struct pinion_msg *msg)
 {
 	enum pinion_verdict verdict;
-	int err = take(qp, target);
+	int err;
 
+	if (pinion_cq_is_lost(target->cq))
+		return break_by_cq(qp);
+	err = take(qp, target);
 	if (err == -ENOENT)
 		return pinion_qp_is_reliable(qp) ? PINION_RNR : PINION_SILENCE;
 	if (err)
@@ -216,9 +225,7 @@ enum pinion_verdict pinion_receive(struct pinion_qp *qp, const struct pinion_tar
 		verdict = scatter(qp, target, msg);
 	if (verdict == PINION_ACK && msg->op->traits & PINION_OP_HAS_INV)
 		verdict = invalidate(qp, target, msg);
-	if (verdict == PINION_ACK)
-		finish_recv(qp, target, msg);
-	return verdict;
+	return verdict == PINION_ACK ? finish_recv(qp, target, msg) : verdict;
 }
 
 void pinion_flush_recvs(struct pinion_qp *qp)

@@ -24,6 +24,13 @@ static void count_refusal(struct pinion_node *node, int syndrome)
 	}
 }
 
+enum pinion_verdict pinion_break(struct pinion_qp *qp, enum pinion_verdict verdict,
+				 enum ib_event_type event)
+{
+	pinion_qp_fail(qp, event);
+	return pinion_qp_is_reliable(qp) ? verdict : PINION_SILENCE;
+}
+
 /*
  * A reliable responder that refuses is broken from here on. Its state is changed
  * by its own executor, whose lock ranks above the one we hold. Any other lives on:
@@ -35,8 +42,7 @@ enum pinion_verdict pinion_refuse(struct pinion_qp *qp, enum pinion_verdict verd
 	pinion_stat_inc(qp->node, invalid_requests);
 	if (!pinion_qp_is_reliable(qp))
 		return PINION_SILENCE;
-	pinion_qp_fail(qp, event);
-	return verdict;
+	return pinion_break(qp, verdict, event);
 }
 
 enum pinion_verdict pinion_refuse_key(struct pinion_qp *qp, int syndrome)

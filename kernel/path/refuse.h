@@ -8,6 +8,13 @@
 #include "respond.h"
 
 /*
+ * Whatever the service, the queue pair cannot go on, by no fault of the message. Return: what
+ * the sender learns. @qp->resp.lock is held.
+ */
+enum pinion_verdict pinion_break(struct pinion_qp *qp, enum pinion_verdict verdict,
+				 enum ib_event_type event);
+
+/*
  * Refuse with @verdict, and break for @event where that is how it is done. Return: what
  * the sender learns. @qp->resp.lock is held.
  */

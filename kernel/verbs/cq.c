@@ -98,6 +98,7 @@ static int destroy(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct pinion_cq *cq = to_pinion_cq(ibcq);
 	struct pinion_ring ring;
 
+	pinion_cq_fini(cq);
 	/* Not every core keeps those who describe it away before: see dev/restrack.c. */
 	spin_lock(&cq->fill_lock);
 	ring = pinion_ring_take(&cq->ring);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Completion queues: sizes, resizing with completions in it, overflow, events,
- * solicited or not, timestamps (items CQ1 to CQ14).
+ * solicited or not, timestamps (items CQ1 to CQ17).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -168,6 +168,9 @@ static void cq4_overflow(void)
 	complete(i + 1);
 	event = event_await(IBV_EVENT_CQ_ERR);
 	CHECK(event.element.cq == cq);
+	event = event_await(IBV_EVENT_QP_FATAL);
+	CHECK(event.element.qp == link_.a.qp);
+	CHECK_EQ(end_state(&link_.a), IBV_QPS_ERR);
 	event_none(IBV_EVENT_CQ_ERR, 0.05);
 	/* What was there is there; then it says that some were lost. */
 	for (i = 0; i < cq->cqe; i++)
@@ -455,6 +458,102 @@ static void cq14_shared(void)
 	}
 }
 
+/* Queue pairs that complete nothing just then cannot go on, either. */
+static void cq15_overflow_breaks_all(void)
+{
+	struct ibv_cq *cq = new_cq(4, NULL);
+	struct qp_cfg sends = { .scq = cq }, receives = { .rcq = cq };
+	struct ibv_async_event event;
+	struct link other;
+	int i, told = 0;
+
+	begin(cq, NULL);
+	link_make2(&other, &sends, &receives);
+	event_forget();
+	for (i = 0; i <= cq->cqe; i++)
+		complete(i);
+	end_await_state(&link_.a, IBV_QPS_ERR);
+	end_await_state(&other.a, IBV_QPS_ERR);
+	end_await_state(&other.b, IBV_QPS_ERR);
+	/* Only they. */
+	CHECK_EQ(end_state(&link_.b), IBV_QPS_RTS);
+	while (told < 3) {
+		event = event_await(IBV_EVENT_QP_FATAL);
+		CHECK(event.element.qp == link_.a.qp ||
+		      event.element.qp == other.a.qp ||
+		      event.element.qp == other.b.qp);
+		told++;
+	}
+	event_none(IBV_EVENT_QP_FATAL, 0.05);
+	/* What is polled makes room for nothing: the queue is in error. */
+	for (i = 0; i < cq->cqe; i++)
+		await(cq);
+	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_RESET), 0);
+	CHECK_EQ(end_try_init(&link_.a), 0);
+	end_await_state(&link_.a, IBV_QPS_ERR);
+	event = event_await(IBV_EVENT_QP_FATAL);
+	CHECK(event.element.qp == link_.a.qp);
+}
+
+/* Whose completion of a receive is lost answers that it was not done. */
+static void cq16_receiver(enum ibv_qp_type type)
+{
+	struct ibv_cq *cq = new_cq(1, NULL);
+	struct qp_cfg at_a = { .type = type };
+	struct qp_cfg at_b = { .type = type, .rcq = cq };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	struct ibv_async_event event;
+	int i;
+
+	link_make2(&link_, &at_a, &at_b);
+	event_forget();
+	for (i = 0; i < cq->cqe; i++) {
+		post_recv(&link_.b, NULL, 0, i);
+		post(&link_.a, &wr);
+		expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	}
+	post_recv(&link_.b, NULL, 0, i);
+	post(&link_.a, &wr);
+	expect(await(link_.a.scq), type == IBV_QPT_RC ? IBV_WC_REM_OP_ERR :
+							IBV_WC_SUCCESS);
+	end_await_state(&link_.b, IBV_QPS_ERR);
+	event_await(IBV_EVENT_CQ_ERR);
+	event = event_await(IBV_EVENT_QP_FATAL);
+	CHECK(event.element.qp == link_.b.qp);
+	event_none(IBV_EVENT_QP_FATAL, 0.05);
+}
+
+static void cq16_rc(void)
+{
+	cq16_receiver(IBV_QPT_RC);
+}
+
+static void cq16_uc(void)
+{
+	cq16_receiver(IBV_QPT_UC);
+}
+
+/* Who is woken finds a completion: else there would be no end of events. */
+static void cq17_nothing_to_poll(void)
+{
+	struct ibv_comp_channel *channel =
+		MUST(ibv_create_comp_channel(dev.ctx));
+	struct ibv_cq *cq = new_cq(1, channel);
+	int i;
+
+	begin(cq, NULL);
+	for (i = 0; i < cq->cqe; i++)
+		complete(i);
+	for (i = 0; i < 12; i++) {
+		CHECK_EQ(ibv_req_notify_cq(cq, 0), 0);
+		complete(i);
+		CHECK(!channel_next(channel, 0.01));
+	}
+}
+
 static const struct test tests[] = {
 	TEST(cq1_sizes, "CQ1 sizes"),
 	TEST(cq1_largest, "CQ1 the largest there may be"),
@@ -472,6 +571,10 @@ static const struct test tests[] = {
 	TEST(cq12_wrap, "CQ12 a small queue, many times around"),
 	TEST(cq13_pollers, "CQ13 several threads poll"),
 	TEST(cq14_shared, "CQ14 one queue for several queue pairs"),
+	TEST(cq15_overflow_breaks_all, "CQ15 overflow breaks all queue pairs"),
+	TEST(cq16_rc, "CQ16 a receiver's overflow: RC"),
+	TEST(cq16_uc, "CQ16 a receiver's overflow: UC"),
+	TEST(cq17_nothing_to_poll, "CQ17 no event for what is lost"),
 };
 
 HARNESS_MAIN("Completion queues", tests)

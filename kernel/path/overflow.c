@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What becomes of queue pairs whose completion queue overflowed: nobody could tell any
+ * more what they did, so all of them break. Each does so itself, in path/exec.c.
+ */
+#include "cq.h"
+#include "overflow.h"
+
+/* XRC targets have none of their own, initiators none to receive. */
+static bool is_lost(struct ib_cq *ibcq)
+{
+	return ibcq && pinion_cq_is_lost(to_pinion_cq(ibcq));
+}
+
+bool pinion_qp_is_cut_off(const struct pinion_qp *qp)
+{
+	return is_lost(qp->ibqp.send_cq) || is_lost(qp->ibqp.recv_cq);
+}
+
+/* Who is made later than this comes to it by itself, before its first message. */
+void pinion_overflow_work(struct work_struct *work)
+{
+	struct pinion_cq *cq = container_of(work, struct pinion_cq, overflowed);
+	unsigned long qpn = 0;
+	struct pinion_qp *qp;
+
+	while ((qp = pinion_node_next_qp(cq->node, &cq->ibcq, &qpn))) {
+		queue_work(qp->wq, &qp->sq.work);
+		pinion_qp_put(qp);
+	}
+}
