@@ -136,7 +136,7 @@ void pinion_qp_fail(struct pinion_qp *qp, enum ib_event_type event)
 	if (qp->failing)
 		return;
 	qp->fail_event = event;
-	WRITE_ONCE(qp->untold, true);
+	WRITE_ONCE(qp->untold, event != PINION_NO_EVENT);
 	WRITE_ONCE(qp->failing, true);
 	queue_work(qp->wq, &qp->sq.work);
 }

@@ -108,7 +108,7 @@ struct pinion_qp {
 	bool dying;			/* set with both locks held; nothing is armed after */
 	/*
 	 * The responder broke: it is deaf from now on, and its own executor is to
-	 * change the state and raise @fail_event. Set under resp.lock, never unset
+	 * change the state and raise @fail_event, if there is one. Set under resp.lock, never unset
 	 * but by a reset.
 	 */
 	bool failing;
@@ -176,6 +176,9 @@ int pinion_qp_modify(struct pinion_qp *qp, enum ib_qp_state from,
 void pinion_qp_query(struct pinion_qp *qp, struct ib_qp_attr *attr);
 /* Likewise, but waits for nobody: in the middle of a change it may be of before and after. */
 void pinion_qp_peek(struct pinion_qp *qp, struct ib_qp_attr *attr);
+
+/* Of pinion_qp_fail(): a completion tells it. */
+#define PINION_NO_EVENT ((enum ib_event_type)-1)
 
 /* The responder, under resp.lock, asks for the error state and @event. */
 void pinion_qp_fail(struct pinion_qp *qp, enum ib_event_type event);

@@ -79,12 +79,17 @@ static enum pinion_verdict finish_recv(struct pinion_qp *qp, const struct pinion
 	return pinion_complete(target->cq, &cqe) ? PINION_ACK : break_by_cq(qp);
 }
 
+/*
+ * The request's own fault: its completion tells its owner, so there is no event, and the
+ * queue pair breaks whatever the service. A sender has no part in it.
+ */
 static enum pinion_verdict fail_recv(struct pinion_qp *qp, const struct pinion_target *target,
 				     enum pinion_syndrome syndrome,
 				     enum pinion_verdict verdict)
 {
+	pinion_stat_inc(qp->node, invalid_requests);
 	pinion_complete_recv_error(qp, target->cq, pinion_local_status(syndrome), syndrome);
-	return pinion_refuse(qp, verdict, IB_EVENT_QP_REQ_ERR);
+	return pinion_break(qp, verdict, PINION_NO_EVENT);
 }
 
 /*

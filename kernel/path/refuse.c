@@ -24,6 +24,7 @@ static void count_refusal(struct pinion_node *node, int syndrome)
 	}
 }
 
+/* The state is changed by its own executor, whose lock ranks above the one we hold. */
 enum pinion_verdict pinion_break(struct pinion_qp *qp, enum pinion_verdict verdict,
 				 enum ib_event_type event)
 {
@@ -32,9 +33,8 @@ enum pinion_verdict pinion_break(struct pinion_qp *qp, enum pinion_verdict verdi
 }
 
 /*
- * A reliable responder that refuses is broken from here on. Its state is changed
- * by its own executor, whose lock ranks above the one we hold. Any other lives on:
- * a stranger's datagram must not be able to break it.
+ * A message that asks for what it may not have breaks a reliable responder. Any other lives
+ * on: a stranger's datagram must not be able to break it.
  */
 enum pinion_verdict pinion_refuse(struct pinion_qp *qp, enum pinion_verdict verdict,
 				  enum ib_event_type event)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Which status tells of which mistake, on both sides, and the event that goes with
- * it (items X1 to X14).
+ * it (items X1 to X15).
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -72,6 +72,13 @@ static void x2_qp_rights(void)
 	}
 }
 
+/* An event tells only of what no completion does. */
+static void told_by_completion(struct end *end)
+{
+	end_await_state(end, IBV_QPS_ERR);
+	event_none(IBV_EVENT_QP_REQ_ERR, 0.05);
+}
+
 static void x3_short_receive(void)
 {
 	struct ibv_sge sink;
@@ -82,7 +89,7 @@ static void x3_short_receive(void)
 	expect_why(send_sge(&link_.a, sge_of(&a, 0, 5000)),
 		   IBV_WC_REM_INV_REQ_ERR, PINION_SYN_REMOTE);
 	expect_why(await(link_.b.rcq), IBV_WC_LOC_LEN_ERR, PINION_SYN_LENGTH);
-	event_of(&link_.b, IBV_EVENT_QP_REQ_ERR);
+	told_by_completion(&link_.b);
 	memcpy(b.buf->want + 100, b.buf->data + 100, 4999);
 	buf_check(b.buf);
 }
@@ -106,7 +113,7 @@ static void x4_bad_receive(void)
 		   PINION_SYN_REMOTE);
 	expect_why(await(link_.b.rcq), IBV_WC_LOC_PROT_ERR,
 		   PINION_SYN_KEY_UNKNOWN);
-	event_of(&link_.b, IBV_EVENT_QP_REQ_ERR);
+	told_by_completion(&link_.b);
 	memcpy(b.buf->want, b.buf->data, 1000);
 	buf_check(b.buf);
 }
@@ -357,6 +364,28 @@ static void x14_own_peer(void)
 	event_none(IBV_EVENT_QP_ACCESS_ERR, 0.02);
 }
 
+/* Who posted a receive that is none is broken by it, whoever sent what came. */
+static void x15_bad_receive_uc(void)
+{
+	struct qp_cfg uc = { .type = IBV_QPT_UC };
+
+	begin(&uc, &uc);
+	post_half_bad_recv();
+	post_recv(&link_.b, NULL, 0, 6);
+	expect(send_sge(&link_.a, sge_of(&a, 0, 5000)), IBV_WC_SUCCESS);
+	expect_why(await(link_.b.rcq), IBV_WC_LOC_PROT_ERR,
+		   PINION_SYN_KEY_UNKNOWN);
+	expect(await(link_.b.rcq), IBV_WC_WR_FLUSH_ERR);
+	told_by_completion(&link_.b);
+	CHECK_EQ(end_state(&link_.a), IBV_QPS_RTS);
+	/* One that is too short is the sender's mistake, and nobody is told. */
+	link_renew(&link_);
+	post_recv(&link_.b, NULL, 0, 7);
+	expect(send_sge(&link_.a, sge_of(&a, 0, 5000)), IBV_WC_SUCCESS);
+	expect_none(link_.b.rcq, 0.02);
+	CHECK_EQ(end_state(&link_.b), IBV_QPS_RTS);
+}
+
 static const struct test tests[] = {
 	TEST(x1_access, "X1 a bad rkey: REM_ACCESS_ERR"),
 	TEST(x2_qp_rights, "X2 not allowed on the QP: REM_INV_REQ_ERR"),
@@ -373,6 +402,7 @@ static const struct test tests[] = {
 	TEST(x13_half_a_send, "X13 a sender whose memory is gone"),
 	TEST(x13_half_a_write, "X13 a writer whose memory is gone"),
 	TEST(x14_own_peer, "X14 a queue pair that is its own peer"),
+	TEST(x15_bad_receive_uc, "X15 a bad receive: UC"),
 };
 
 HARNESS_MAIN("Errors", tests)
