@@ -24,7 +24,7 @@ struct fact {
 	const char *on;		/* services: r(c), u(c), d(atagram) */
 	enum data data;
 	u32 rights;		/* asked of the remote key; ~0: see the request */
-	bool imm, inv, word, kernel;
+	bool imm, inv, word, kernel, answer;
 	u8 received_as;		/* 0: no receive is consumed */
 };
 
@@ -40,13 +40,14 @@ static const struct fact facts[] = {
 	  .received_as = IB_WC_RECV },
 	{ PINION_OP_SEND_WITH_INV, IB_WR_SEND_WITH_INV, IB_WC_SEND, "r", OUT, .inv = true,
 	  .received_as = IB_WC_RECV },
-	{ PINION_OP_RDMA_READ, IB_WR_RDMA_READ, IB_WC_RDMA_READ, "r", IN, IB_ACCESS_REMOTE_READ },
+	{ PINION_OP_RDMA_READ, IB_WR_RDMA_READ, IB_WC_RDMA_READ, "r", IN, IB_ACCESS_REMOTE_READ,
+	  .answer = true },
 	{ PINION_OP_ATOMIC_CMP_AND_SWP, IB_WR_ATOMIC_CMP_AND_SWP, IB_WC_COMP_SWAP, "r", IN,
-	  IB_ACCESS_REMOTE_ATOMIC, .word = true },
+	  IB_ACCESS_REMOTE_ATOMIC, .word = true, .answer = true },
 	{ PINION_OP_ATOMIC_FETCH_AND_ADD, IB_WR_ATOMIC_FETCH_AND_ADD, IB_WC_FETCH_ADD, "r", IN,
-	  IB_ACCESS_REMOTE_ATOMIC, .word = true },
+	  IB_ACCESS_REMOTE_ATOMIC, .word = true, .answer = true },
 	{ PINION_OP_ATOMIC_WRITE, IB_WR_ATOMIC_WRITE, IB_WC_ATOMIC_WRITE, "r", OUT,
-	  IB_ACCESS_REMOTE_WRITE, .word = true },
+	  IB_ACCESS_REMOTE_WRITE, .word = true, .answer = true },
 	{ PINION_OP_FLUSH, IB_WR_FLUSH, IB_WC_FLUSH, "r", NO_DATA, ASK },
 	{ PINION_OP_LOCAL_INV, IB_WR_LOCAL_INV, IB_WC_LOCAL_INV, "rud", LOCAL_ACT, .inv = true },
 	{ PINION_OP_BIND_MW, IB_WR_BIND_MW, IB_WC_BIND_MW, "ru", LOCAL_ACT },
@@ -81,6 +82,7 @@ static void a_row_says_what_the_manuals_say(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_HAS_INV), fact->inv);
 	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_WORD), fact->word);
 	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_KERNEL_ONLY), fact->kernel);
+	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_HAS_ANSWER), fact->answer);
 	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_REMOTE_MEM), !!fact->rights);
 	KUNIT_EXPECT_EQ(test, op->remote_rights, fact->rights == ASK ? 0 : fact->rights);
 	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_TAKES_RECV), !!fact->received_as);

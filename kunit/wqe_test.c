@@ -48,6 +48,13 @@ static bool names_memory(u8 opcode)
 	return sends_bytes(opcode) || fetches_a_word(opcode) || opcode == PINION_OP_RDMA_READ;
 }
 
+/* Of what the responder keeps a place for. */
+static bool is_answered(u8 opcode)
+{
+	return fetches_a_word(opcode) || opcode == PINION_OP_RDMA_READ ||
+	       opcode == PINION_OP_ATOMIC_WRITE;
+}
+
 static bool may_be_posted(u8 opcode, const struct pinion_wqe_limits *limits)
 {
 	char service = limits->service == PINION_SVC_RC ? 'r' :
@@ -64,6 +71,8 @@ static int judge_head(const struct pinion_sq_wqe *wqe, const struct pinion_wqe_l
 
 	if (!may_be_posted(wqe->opcode, limits))
 		return PINION_SYN_OPCODE;
+	if (!limits->depth && is_answered(wqe->opcode))
+		return PINION_SYN_DEPTH;
 	/* Four flags are known: 1, 2, 4, 8. */
 	if (wqe->flags >= 16)
 		return PINION_SYN_BAD_WQE;
@@ -126,6 +135,7 @@ static struct pinion_wqe_limits random_limits(struct rnd_state *rnd)
 		.max_sge = sges[random_below(rnd, ARRAY_SIZE(sges))],
 		.max_inline = inlines[random_below(rnd, ARRAY_SIZE(inlines))],
 		.max_length = lengths[random_below(rnd, ARRAY_SIZE(lengths))],
+		.depth = random_below(rnd, 4),
 	};
 }
 
@@ -291,7 +301,7 @@ static int measure(struct kunit *test, u8 opcode, u32 num_sge, u32 each, u64 *le
 {
 	struct pinion_wqe_limits limits = {
 		.service = PINION_SVC_RC, .max_sge = PINION_MAX_SGE,
-		.max_inline = PINION_MAX_INLINE, .max_length = PINION_MAX_MSG_SIZE,
+		.max_inline = PINION_MAX_INLINE, .max_length = PINION_MAX_MSG_SIZE, .depth = 1,
 	};
 	struct pinion_sq_wqe *wqe = kunit_kzalloc(test, SLOT, GFP_KERNEL);
 	struct pinion_sge *sge = (struct pinion_sge *)(wqe + 1);

@@ -15,6 +15,7 @@
 
 #define SOURCE (PINION_OP_READS_SGES | PINION_OP_MAY_INLINE)
 #define REMOTE PINION_OP_REMOTE_MEM
+#define ATOMIC (PINION_OP_WRITES_SGES | REMOTE | PINION_OP_WORD | PINION_OP_HAS_ANSWER)
 
 /* ib_uverbs_wc_opcode leaves out those that its users never learned of. */
 #define WC_RECV			128
@@ -60,28 +61,28 @@ static const struct pinion_op ops[PINION_OP_MAX] = {
 	},
 	[PINION_OP_RDMA_READ] = {
 		.name = "RDMA_READ",
-		.traits = PINION_OP_WRITES_SGES | REMOTE,
+		.traits = PINION_OP_WRITES_SGES | REMOTE | PINION_OP_HAS_ANSWER,
 		.remote_rights = IB_UVERBS_ACCESS_REMOTE_READ,
 		.services = RC,
 		.wc_opcode = IB_UVERBS_WC_RDMA_READ,
 	},
 	[PINION_OP_ATOMIC_CMP_AND_SWP] = {
 		.name = "ATOMIC_CMP_AND_SWP",
-		.traits = PINION_OP_WRITES_SGES | REMOTE | PINION_OP_WORD,
+		.traits = ATOMIC,
 		.remote_rights = IB_UVERBS_ACCESS_REMOTE_ATOMIC,
 		.services = RC,
 		.wc_opcode = IB_UVERBS_WC_COMP_SWAP,
 	},
 	[PINION_OP_ATOMIC_FETCH_AND_ADD] = {
 		.name = "ATOMIC_FETCH_AND_ADD",
-		.traits = PINION_OP_WRITES_SGES | REMOTE | PINION_OP_WORD,
+		.traits = ATOMIC,
 		.remote_rights = IB_UVERBS_ACCESS_REMOTE_ATOMIC,
 		.services = RC,
 		.wc_opcode = IB_UVERBS_WC_FETCH_ADD,
 	},
 	[PINION_OP_ATOMIC_WRITE] = {
 		.name = "ATOMIC_WRITE",
-		.traits = SOURCE | REMOTE | PINION_OP_WORD,
+		.traits = SOURCE | REMOTE | PINION_OP_WORD | PINION_OP_HAS_ANSWER,
 		.remote_rights = IB_UVERBS_ACCESS_REMOTE_WRITE,
 		.services = RC,
 		.wc_opcode = IB_UVERBS_WC_ATOMIC_WRITE,

@@ -20,6 +20,8 @@ int pinion_wqe_check_head(const struct pinion_sq_wqe *wqe,
 	if (!*op || !((*op)->services & limits->service) ||
 	    ((*op)->traits & PINION_OP_KERNEL_ONLY && limits->user))
 		return PINION_SYN_OPCODE;
+	if ((*op)->traits & PINION_OP_HAS_ANSWER && !limits->depth)
+		return PINION_SYN_DEPTH;
 	if (wqe->flags & ~KNOWN_FLAGS)
 		return PINION_SYN_BAD_WQE;
 	if (wqe->flags & PINION_WQE_INLINE) {

@@ -20,6 +20,7 @@ struct pinion_wqe_limits {
 	u32 max_sge;
 	u32 max_inline;
 	u64 max_length;		/* of a message: the MTU for datagrams */
+	u32 depth;		/* reads and atomics at a time; 0: none */
 };
 
 /*

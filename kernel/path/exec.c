@@ -42,6 +42,7 @@ static void limits_of(const struct pinion_qp *qp, struct pinion_wqe_limits *limi
 		.max_sge = qp->sq.max_sge,
 		.max_inline = qp->sq.max_inline,
 		.max_length = qp->service == PINION_SVC_UD ? qp->mtu : PINION_MAX_MSG_SIZE,
+		.depth = qp->attr.max_rd_atomic,
 	};
 }
 

@@ -76,6 +76,16 @@ static u32 needed_rights(const struct pinion_msg *msg)
 	return msg->opcode == PINION_OP_FLUSH ? msg->flush_rights : msg->op->remote_rights;
 }
 
+/* May this QP be asked so? Requests come one at a time, so there is room for it, or for none. */
+static bool allows(const struct pinion_qp *qp, const struct pinion_msg *msg)
+{
+	u32 rights = needed_rights(msg);
+
+	if ((qp->attr.qp_access_flags & rights) != rights)
+		return false;
+	return !(msg->op->traits & PINION_OP_HAS_ANSWER) || qp->attr.max_dest_rd_atomic;
+}
+
 static enum pinion_verdict serve(struct pinion_qp *qp, struct pinion_msg *msg)
 {
 	struct pinion_target target;
@@ -104,7 +114,6 @@ static void begin(struct pinion_qp *qp, struct pinion_msg *msg)
 
 enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg)
 {
-	u32 rights = needed_rights(msg);
 	enum pinion_verdict verdict;
 
 	lockdep_assert_held(&qp->resp.lock);
@@ -116,7 +125,7 @@ enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg)
 		qp->resp.established = true;
 		pinion_qp_event(qp, IB_EVENT_COMM_EST);
 	}
-	if ((qp->attr.qp_access_flags & rights) != rights)
+	if (!allows(qp, msg))
 		return pinion_refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
 
 	begin(qp, msg);

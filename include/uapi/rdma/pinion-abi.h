@@ -227,6 +227,7 @@ enum pinion_syndrome {
 	PINION_SYN_REMOTE		= 16,	/* the peer said so */
 	PINION_SYN_BIND			= 17,
 	PINION_SYN_SRQ			= 18,
+	PINION_SYN_DEPTH		= 19,	/* max_rd_atomic is 0 */
 };
 
 struct pinion_cqe {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * What is waited for, for how long, and what happens then: receiver not ready, no
- * answer, drained and errored queues, states (items F1 to F18).
+ * answer, drained and errored queues, depths (items F1 to F10 and F13 to F17).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -443,6 +443,69 @@ static void f16_counters(void)
 	counter_await("rnr_waits", waits + 3);
 }
 
+static const enum ibv_wr_opcode counted[] = {
+	IBV_WR_RDMA_READ,
+	IBV_WR_ATOMIC_FETCH_AND_ADD,
+	IBV_WR_ATOMIC_CMP_AND_SWP,
+};
+
+static struct ibv_wc word(enum ibv_wr_opcode opcode)
+{
+	struct ibv_sge sge = sge_of(&a, 0, 8);
+	uint64_t to = (b.base + 7) & ~7ULL;
+
+	if (opcode == IBV_WR_RDMA_READ)
+		return rdma(&link_.a, opcode, sge, to, b.rkey);
+	return atomic_op(&link_.a, opcode, sge, to, b.rkey, 1, 2);
+}
+
+/* Who has room for no read or atomic answers that there may be none. */
+static void f17_responder(void)
+{
+	struct qp_cfg none = { .dest_rd_atomic = -1 };
+	struct ibv_async_event event;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(counted); i++) {
+		context("%s", opcode_name(counted[i]));
+		link_make2(&link_, NULL, &none);
+		a = region_new(LEN, 1003, ALL_ACCESS);
+		b = region_new(LEN, 2017, ALL_ACCESS);
+		event_forget();
+		works();
+		/* A write needs no room. */
+		check_write(&link_, &a, 0, &b, 0, 1000);
+		expect_why(word(counted[i]), IBV_WC_REM_INV_REQ_ERR,
+			   PINION_SYN_REMOTE);
+		event = event_await(IBV_EVENT_QP_REQ_ERR);
+		CHECK(event.element.qp == link_.b.qp);
+		end_await_state(&link_.b, IBV_QPS_ERR);
+		buf_check(a.buf);
+		buf_check(b.buf);
+	}
+}
+
+/* Who may have none on its way is told before the peer sees anything. */
+static void f17_requester(void)
+{
+	struct qp_cfg none = { .rd_atomic = -1 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(counted); i++) {
+		context("%s", opcode_name(counted[i]));
+		link_make2(&link_, &none, NULL);
+		a = region_new(LEN, 1003, ALL_ACCESS);
+		b = region_new(LEN, 2017, ALL_ACCESS);
+		works();
+		expect_why(word(counted[i]), IBV_WC_LOC_QP_OP_ERR,
+			   PINION_SYN_DEPTH);
+		CHECK_EQ(end_state(&link_.a), IBV_QPS_ERR);
+		CHECK_EQ(end_state(&link_.b), IBV_QPS_RTS);
+		buf_check(a.buf);
+		buf_check(b.buf);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(f1_rnr_in_the_end, "F1 not ready, then ready"),
 	TEST(f2_rnr_exhausted, "F2 not ready, retries and time"),
@@ -459,6 +522,8 @@ static const struct test tests[] = {
 	TEST(f14_wrong_address, "F14 not its peer, not its turn"),
 	TEST(f15_unreliable, "F15 unreliable connections"),
 	TEST(f16_counters, "F16 waits are counted"),
+	TEST(f17_responder, "F17 no room for reads and atomics"),
+	TEST(f17_requester, "F17 no reads and atomics at a time"),
 };
 
 HARNESS_MAIN("Waiting, draining, flushing", tests)

@@ -185,7 +185,7 @@ int end_to_rtr(struct end *end, const struct peer *peer)
 		.path_mtu = end->cfg.mtu,
 		.dest_qp_num = peer->qpn,
 		.rq_psn = peer->psn,
-		.max_dest_rd_atomic = 16,
+		.max_dest_rd_atomic = value_or(end->cfg.dest_rd_atomic, 16),
 		.min_rnr_timer = value_or(end->cfg.rnr_timer, 1),
 		.ah_attr = path_to(&peer->gid),
 	};
@@ -207,7 +207,7 @@ int end_to_rts(struct end *end)
 		.retry_cnt = value_or(end->cfg.retry, 7),
 		.rnr_retry = value_or(end->cfg.rnr_retry, 7),
 		.sq_psn = end->psn,
-		.max_rd_atomic = 16,
+		.max_rd_atomic = value_or(end->cfg.rd_atomic, 16),
 	};
 	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
 

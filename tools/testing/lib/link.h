@@ -23,6 +23,7 @@ struct qp_cfg {
 	int access; /* of the QP; -1 is none */
 	enum ibv_mtu mtu;
 	int timeout, retry, rnr_retry, rnr_timer; /* -1 is 0 */
+	int rd_atomic, dest_rd_atomic; /* likewise */
 };
 
 struct end {
