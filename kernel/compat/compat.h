@@ -38,13 +38,6 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #define pinion_alloc_device(net) ((void)(net), ib_alloc_device(pinion_dev, ibdev))
 #endif
 
-#ifndef PINION_HAVE_RDMA_DEV_NET
-static inline struct net *rdma_dev_net(struct ib_device *ibdev)
-{
-	return read_pnet(&ibdev->coredev.rdma_net);
-}
-#endif
-
 /* What the core has no name for, its users do not ask about. */
 #ifdef PINION_HAVE_ODP_SUPPORT_FLUSH
 #define PINION_ODP_SUPPORT_LATER (IB_ODP_SUPPORT_FLUSH | IB_ODP_SUPPORT_ATOMIC_WRITE)

@@ -1,22 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The core keeps the GID table; the node is told what is in it. Decides nothing.
+ * The core keeps the GID table; peers find the node by what is in it. Decides nothing.
  */
+#include <rdma/ib_cache.h>
+
 #include "dev.h"
 
-static int add_gid(const struct ib_gid_attr *attr, void **context)
+static int gid_add(const struct ib_gid_attr *attr, void **context)
 {
-	pinion_node_set_gid(&to_pinion_dev(attr->device)->node, attr->index, &attr->gid);
-	return 0;
+	struct pinion_node *node = &to_pinion_dev(attr->device)->node;
+	u16 vlan;
+	int err;
+
+	/* An address of a netdev above ours may be in a VLAN. */
+	err = rdma_read_gid_l2_fields(attr, &vlan, NULL);
+	if (err)
+		return err;
+	*context = pinion_peers_add(node, &attr->gid, vlan);
+	return *context ? 0 : -ENOMEM;
 }
 
-static int del_gid(const struct ib_gid_attr *attr, void **context)
+static int gid_del(const struct ib_gid_attr *attr, void **context)
 {
-	pinion_node_set_gid(&to_pinion_dev(attr->device)->node, attr->index, &zgid);
+	pinion_peers_del(*context);
+	*context = NULL;
 	return 0;
 }
 
 const struct ib_device_ops pinion_gid_ops = {
-	.add_gid = add_gid,
-	.del_gid = del_gid,
+	.add_gid = gid_add,
+	.del_gid = gid_del,
 };

@@ -22,7 +22,6 @@ static void dealloc_driver(struct ib_device *ibdev)
 	struct pinion_dev *dev = to_pinion_dev(ibdev);
 
 	pinion_debugfs_del(dev);
-	pinion_node_unpublish(&dev->node);
 	pinion_node_destroy(&dev->node);
 	pinion_parent_destroy(dev->data_direct);
 	pinion_parent_destroy(dev->parent);
@@ -126,8 +125,7 @@ static int add(const char *name, struct net_device *ndev)
 	rtnl_lock();
 	pinion_netdev_refresh(dev, ndev);
 	rtnl_unlock();
-	/* GIDs arrive while it is being registered. */
-	pinion_node_publish(&dev->node);
+	/* GIDs, by which peers reach it, arrive while it is being registered. */
 	err = ib_device_set_netdev(&dev->ibdev, ndev, 1);
 	if (err)
 		goto err_dealloc;

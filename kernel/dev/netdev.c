@@ -2,6 +2,7 @@
 /*
  * The netdev below a device changes, or goes: the device follows. Never sends.
  */
+#include <linux/etherdevice.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <rdma/ib_addr.h>
@@ -9,15 +10,53 @@
 #include "../compat/compat.h"
 #include "dev.h"
 
+/* The other end of its wire, which veths and their like have. RTNL is held, which keeps it. */
+static struct net_device *netdev_peer(struct net_device *ndev)
+{
+	struct net_device *peer = NULL;
+
+	rcu_read_lock();
+	if (ndev->netdev_ops->ndo_get_peer_dev)
+		peer = ndev->netdev_ops->ndo_get_peer_dev(ndev);
+	rcu_read_unlock();
+	return peer;
+}
+
+static struct net_device *netdev_bridge(struct net_device *ndev)
+{
+	struct net_device *master = netdev_master_upper_dev_get(ndev);
+
+	return master && netif_is_bridge_master(master) ? master : NULL;
+}
+
+/* Two netdevs are joined where they have an end in common. No wire leads out of a loopback. */
+static void find_ends(struct net_device *ndev, struct pinion_link *link)
+{
+	struct net_device *peer = netdev_peer(ndev);
+
+	if (ndev->flags & IFF_LOOPBACK)
+		return;
+	link->ends[0] = ndev;
+	link->ends[1] = netdev_bridge(ndev);
+	link->ends[2] = peer;
+	link->ends[3] = peer ? netdev_bridge(peer) : NULL;
+}
+
 void pinion_netdev_refresh(struct pinion_dev *dev, struct net_device *ndev)
 {
 	/* What RoCE headers leave of it; 0 if that is less than the least. */
 	enum ib_mtu mtu = iboe_get_mtu(ndev->mtu) ?: IB_MTU_256;
+	struct pinion_link link = {
+		.mac = ether_addr_to_u64(ndev->dev_addr),
+		.net = dev_net(ndev)->net_cookie,
+		.mtu = ib_mtu_enum_to_int(mtu),
+		.up = pinion_port_state(ndev) == IB_PORT_ACTIVE,
+	};
 
 	ASSERT_RTNL();
 	WRITE_ONCE(dev->active_mtu, mtu);
-	pinion_node_set_link(&dev->node, ndev->dev_addr, ib_mtu_enum_to_int(mtu),
-			     pinion_port_state(ndev) == IB_PORT_ACTIVE);
+	find_ends(ndev, &link);
+	pinion_peers_set_link(&dev->node, &link);
 }
 
 static struct ib_device *find(struct net_device *ndev)
@@ -52,11 +91,28 @@ void pinion_netdev_catch_up(struct net_device *ndev, const struct net *net)
 	rtnl_unlock();
 }
 
+/* Its device is joined to others now, or no longer. */
+static void rejoin(struct net_device *ndev)
+{
+	struct ib_device *ibdev = ndev ? find(ndev) : NULL;
+
+	if (!ibdev)
+		return;
+	pinion_netdev_refresh(to_pinion_dev(ibdev), ndev);
+	ib_device_put(ibdev);
+}
+
 static int notify(struct notifier_block *nb, unsigned long event, void *arg)
 {
 	struct net_device *ndev = netdev_notifier_info_to_dev(arg);
-	struct ib_device *ibdev = find(ndev);
+	struct ib_device *ibdev;
 
+	if (event == NETDEV_CHANGEUPPER) {
+		rejoin(ndev);
+		rejoin(netdev_peer(ndev));
+		return NOTIFY_DONE;
+	}
+	ibdev = find(ndev);
 	if (!ibdev)
 		return NOTIFY_DONE;
 	switch (event) {

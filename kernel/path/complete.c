@@ -234,6 +234,10 @@ static void to_ib_wc(struct pinion_cq *cq, const struct pinion_cqe *cqe, struct 
 		wc->network_hdr_type = cqe->flags & PINION_CQE_NET_IPV6 ?
 				       RDMA_NETWORK_IPV6 : RDMA_NETWORK_IPV4;
 	}
+	if (cqe->flags & PINION_CQE_WITH_VLAN) {
+		wc->wc_flags |= IB_WC_WITH_VLAN;
+		wc->vlan_id = cqe->vlan_id;
+	}
 }
 
 /**

@@ -8,7 +8,6 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
-#include "../compat/compat.h"
 #include "mcast.h"
 
 /* One membership. */
@@ -139,21 +138,21 @@ void pinion_mcast_leave_all(struct pinion_qp *qp)
 	mutex_unlock(&mcast_lock);
 }
 
-static bool hears(const struct member *m, const union ib_gid *mgid, struct net *net)
+static bool hears(const struct member *m, const union ib_gid *mgid,
+		  const struct pinion_node *from)
 {
-	return same_group(m, mgid) && READ_ONCE(m->qp->node->up) &&
-	       net_eq(rdma_dev_net(m->qp->ibqp.device), net);
+	return same_group(m, mgid) && READ_ONCE(m->qp->node->link.up) &&
+	       pinion_peers_same_net(m->qp->node, from);
 }
 
 u32 pinion_mcast_members(struct pinion_node *from, const union ib_gid *mgid,
 			 const struct pinion_qp *except, struct pinion_mcast_walk *walk,
 			 struct pinion_qp **found, u32 max)
 {
-	struct net *net = rdma_dev_net(from->ibdev);
 	struct member *m;
 	u32 count = 0;
 
-	if (!READ_ONCE(from->up))
+	if (!READ_ONCE(from->link.up))
 		return 0;
 	mutex_lock(&mcast_lock);
 	hash_for_each_possible(groups, m, node, hash_of(mgid)) {
@@ -163,7 +162,7 @@ u32 pinion_mcast_members(struct pinion_node *from, const union ib_gid *mgid,
 		if (count == max)
 			break;
 		walk->seen = m->number;
-		if (m->qp == except || !hears(m, mgid, net))
+		if (m->qp == except || !hears(m, mgid, from))
 			continue;
 		pinion_users_get(&m->qp->finders);
 		found[count++] = m->qp;

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The nodes of this host: who can be reached, by which address and number. Never
- * looks at messages.
+ * The objects of a node, which are reached by number. Never looks at messages, nor at
+ * addresses: see peers.c.
  */
-#include <linux/etherdevice.h>
 #include <linux/random.h>
 
 #include "mcast.h"
-
-static LIST_HEAD(nodes);
-static DEFINE_RWLOCK(nodes_lock);
 
 /* Numbers are sparse, so a handful of misses means that something is wrong. */
 #define MAX_TRIES	64
@@ -26,7 +22,6 @@ int pinion_node_init(struct pinion_node *node, struct ib_device *ibdev)
 	int err = -ENOMEM;
 
 	node->ibdev = ibdev;
-	INIT_LIST_HEAD(&node->list);
 	xa_init_flags(&node->qps, XA_FLAGS_ACCOUNT);
 	xa_init_flags(&node->srqs, XA_FLAGS_ACCOUNT);
 	xa_init_flags(&node->ahs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
@@ -53,6 +48,8 @@ err_free_stats:
 
 void pinion_node_destroy(struct pinion_node *node)
 {
+	/* Its addresses are gone, but who had found one may be in the table of QPs. */
+	pinion_peers_settle();
 	destroy_workqueue(node->wq);
 	free_percpu(node->stats);
 	pinion_keys_destroy(&node->keys);
@@ -62,50 +59,7 @@ void pinion_node_destroy(struct pinion_node *node)
 	xa_destroy(&node->ahs);
 }
 
-void pinion_node_publish(struct pinion_node *node)
-{
-	write_lock_bh(&nodes_lock);
-	list_add_tail(&node->list, &nodes);
-	write_unlock_bh(&nodes_lock);
-}
-
-void pinion_node_unpublish(struct pinion_node *node)
-{
-	write_lock_bh(&nodes_lock);
-	list_del_init(&node->list);
-	write_unlock_bh(&nodes_lock);
-}
-
-void pinion_node_set_gid(struct pinion_node *node, u32 index, const union ib_gid *gid)
-{
-	if (index >= PINION_GID_TABLE_LEN)
-		return;
-	write_lock_bh(&nodes_lock);
-	node->gids[index] = *gid;
-	node->num_gids = max(node->num_gids, index + 1);
-	write_unlock_bh(&nodes_lock);
-}
-
-void pinion_node_set_link(struct pinion_node *node, const u8 *mac, u32 mtu, bool up)
-{
-	write_lock_bh(&nodes_lock);
-	ether_addr_copy(node->mac, mac);
-	WRITE_ONCE(node->mtu, mtu);
-	WRITE_ONCE(node->up, up);
-	write_unlock_bh(&nodes_lock);
-}
-
-static bool has_gid(const struct pinion_node *node, const union ib_gid *gid)
-{
-	u32 i;
-
-	for (i = 0; i < node->num_gids; i++)
-		if (!memcmp(&node->gids[i], gid, sizeof(*gid)))
-			return true;
-	return false;
-}
-
-static struct pinion_qp *get_qp(struct pinion_node *node, u32 qpn)
+struct pinion_qp *pinion_qp_get(struct pinion_node *node, u32 qpn)
 {
 	struct pinion_qp *qp;
 
@@ -114,28 +68,6 @@ static struct pinion_qp *get_qp(struct pinion_node *node, u32 qpn)
 	if (qp)
 		pinion_users_get(&qp->finders);
 	xa_unlock(&node->qps);
-	return qp;
-}
-
-struct pinion_qp *pinion_peer_get(struct pinion_node *from, const struct pinion_av *av,
-				  u32 qpn)
-{
-	struct pinion_qp *qp = NULL;
-	struct pinion_node *node;
-
-	read_lock_bh(&nodes_lock);
-	if (!from->up)
-		goto out;
-	list_for_each_entry(node, &nodes, list) {
-		/* One address may exist in several namespaces; the MAC tells them apart. */
-		if (!node->up || !ether_addr_equal(node->mac, av->dmac) ||
-		    !has_gid(node, &av->dgid))
-			continue;
-		qp = get_qp(node, qpn);
-		break;
-	}
-out:
-	read_unlock_bh(&nodes_lock);
 	return qp;
 }
 

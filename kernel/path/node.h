@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A node is a device as its peers reach it: an address, and objects with numbers.
+ * A node is a device as its peers reach it: addresses (peers.h), and objects with numbers.
  *
  * Objects found by number (QPs, shared receive queues) carry a count of finders;
  * their destruction is unpublish, put, wait. Address handles are copied out under
@@ -16,6 +16,7 @@
 
 #include "../mem/key.h"
 #include "fault.h"
+#include "peers.h"
 #include "stats.h"
 
 #define PINION_GID_TABLE_LEN	256
@@ -30,6 +31,7 @@ struct pinion_av {
 	union ib_gid dgid;
 	union ib_gid sgid;
 	u8 dmac[ETH_ALEN];
+	u16 vlan;			/* of @sgid, or PINION_NO_VLAN */
 	u8 sl;
 	u8 traffic_class;
 	u8 hop_limit;
@@ -46,7 +48,6 @@ struct pinion_ah {
 
 struct pinion_node {
 	struct ib_device *ibdev;
-	struct list_head list;		/* of all nodes, under nodes_lock (node.c) */
 	struct pinion_keys keys;
 	struct xarray qps;		/* by QPN; xa_lock pins a QP for get */
 	struct xarray srqs;
@@ -54,13 +55,7 @@ struct pinion_node {
 	struct workqueue_struct *wq;	/* executors of kernel consumers' queues */
 	struct pinion_faulter faulter;	/* of theirs */
 
-	/* under nodes_lock */
-	union ib_gid gids[PINION_GID_TABLE_LEN];
-	u32 num_gids;			/* those that were ever set */
-	u8 mac[ETH_ALEN];
-	bool up;
-	u32 mtu;			/* enum ib_mtu value in bytes */
-
+	struct pinion_link link;	/* peers.c's */
 	struct pinion_stats __percpu *stats;
 };
 
@@ -71,14 +66,6 @@ static inline struct pinion_ah *to_pinion_ah(struct ib_ah *ibah)
 
 int pinion_node_init(struct pinion_node *node, struct ib_device *ibdev);
 void pinion_node_destroy(struct pinion_node *node);
-
-/* Peers can (no longer) reach the node. */
-void pinion_node_publish(struct pinion_node *node);
-void pinion_node_unpublish(struct pinion_node *node);
-
-/* The netdev's side; any of them may change while traffic runs. */
-void pinion_node_set_gid(struct pinion_node *node, u32 index, const union ib_gid *gid);
-void pinion_node_set_link(struct pinion_node *node, const u8 *mac, u32 mtu, bool up);
 
 /* Random unused number in (1, PINION_MAX_QPN]; QP 1 is asked for by @gsi. */
 int pinion_node_add_qp(struct pinion_node *node, struct pinion_qp *qp, bool gsi);
@@ -101,9 +88,8 @@ void pinion_node_del_ah(struct pinion_node *node, struct pinion_ah *ah);
 int pinion_node_copy_av(struct pinion_node *node, u32 number, struct ib_pd *pd,
 			struct pinion_av *av);
 
-/* The QP @qpn of the node that @av leads to from @from, with a reference; or NULL. */
-struct pinion_qp *pinion_peer_get(struct pinion_node *from, const struct pinion_av *av,
-				  u32 qpn);
+/* The QP @qpn of @node, with a reference, or NULL. Under RCU, or by who keeps @node. */
+struct pinion_qp *pinion_qp_get(struct pinion_node *node, u32 qpn);
 void pinion_qp_put(struct pinion_qp *qp);
 
 struct pinion_srq *pinion_srq_get(struct pinion_node *node, u32 srqn);

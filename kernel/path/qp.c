@@ -261,7 +261,7 @@ int pinion_qp_modify(struct pinion_qp *qp, enum ib_qp_state from,
 	if (mask & IB_QP_PATH_MTU)
 		qp->mtu = ib_mtu_enum_to_int(attr->path_mtu);
 	else if (qp->service == PINION_SVC_UD)
-		qp->mtu = READ_ONCE(qp->node->mtu);
+		qp->mtu = READ_ONCE(qp->node->link.mtu);
 	if (mask & IB_QP_STATE)
 		change_state(qp, attr, mask);
 	mutex_unlock(&qp->resp.lock);

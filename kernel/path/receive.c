@@ -75,6 +75,10 @@ static enum pinion_verdict finish_recv(struct pinion_qp *qp, const struct pinion
 		if (!msg->av->ipv4)
 			cqe.flags |= PINION_CQE_NET_IPV6;
 		cqe.sl = msg->av->sl;
+		if (msg->av->vlan != PINION_NO_VLAN) {
+			cqe.flags |= PINION_CQE_WITH_VLAN;
+			cqe.vlan_id = msg->av->vlan;
+		}
 	}
 	return pinion_complete(target->cq, &cqe) ? PINION_ACK : break_by_cq(qp);
 }

@@ -32,7 +32,7 @@ static bool admit(struct pinion_qp *qp, const struct pinion_msg *msg)
 		return false;
 	if (qp->service == PINION_SVC_UD)
 		return msg->qkey == qp->attr.qkey;
-	if (msg->src_qpn != qp->attr.dest_qp_num ||
+	if (msg->src_qpn != qp->attr.dest_qp_num || msg->av->vlan != qp->av.vlan ||
 	    memcmp(&msg->av->sgid, &qp->av.dgid, sizeof(union ib_gid)))
 		return false;
 	/* An unreliable connection takes up again with whatever comes next. */

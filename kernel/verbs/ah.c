@@ -14,6 +14,7 @@ int pinion_av_from_attr(struct pinion_av *av, const struct rdma_ah_attr *attr)
 {
 	const struct ib_global_route *grh = &attr->grh;
 	enum rdma_network_type net;
+	u16 vlan;
 
 	if (attr->type != RDMA_AH_ATTR_TYPE_ROCE || !(attr->ah_flags & IB_AH_GRH) ||
 	    !grh->sgid_attr)
@@ -21,10 +22,13 @@ int pinion_av_from_attr(struct pinion_av *av, const struct rdma_ah_attr *attr)
 	net = rdma_gid_attr_network_type(grh->sgid_attr);
 	if (net != RDMA_NETWORK_IPV4 && net != RDMA_NETWORK_IPV6)
 		return -EINVAL;
+	if (rdma_read_gid_l2_fields(grh->sgid_attr, &vlan, NULL))
+		return -EINVAL;
 
 	*av = (struct pinion_av){
 		.dgid = grh->dgid,
 		.sgid = grh->sgid_attr->gid,
+		.vlan = vlan,
 		.sl = attr->sl,
 		.traffic_class = grh->traffic_class,
 		.hop_limit = grh->hop_limit,

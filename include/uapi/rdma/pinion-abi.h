@@ -204,6 +204,7 @@ enum pinion_cqe_flags {
 	PINION_CQE_WITH_INV	= 1 << 2,
 	PINION_CQE_NET_IPV6	= 1 << 3,	/* else IPv4, where GRH is set */
 	PINION_CQE_SOLICITED	= 1 << 4,
+	PINION_CQE_WITH_VLAN	= 1 << 5,
 };
 
 /* Why, beside the status the verbs define: the wc's vendor_err. 0 on success. */
@@ -244,7 +245,9 @@ struct pinion_cqe {
 	__u16 vendor_err;	/* enum pinion_syndrome */
 	__aligned_u64 timestamp;	/* CLOCK_MONOTONIC_RAW ns, with PINION_CQ_TIMESTAMP */
 	__aligned_u64 wallclock;	/* CLOCK_REALTIME ns, with PINION_CQ_WALLCLOCK */
-	__aligned_u64 reserved[2];
+	__u16 vlan_id;		/* with PINION_CQE_WITH_VLAN */
+	__u16 reserved0[3];
+	__aligned_u64 reserved;
 };
 
 /* ----------------------------------------------------- how large a ring is */

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Who is on this host. An address may exist any number of times, in namespaces that know
+ * nothing of each other: a message reaches its own node first, then one of the same network
+ * namespace, then one whose netdev is joined to its own; and nobody else, whatever MAC its
+ * sender has in his table of neighbours.
+ *
+ * Looked up by every message, so without a lock: endpoints go by RCU, and the link of a node
+ * is words that are read one by one. Who looks while it changes may see some of each, as
+ * a frame that is on its way would.
+ */
+#include <linux/etherdevice.h>
+#include <linux/hashtable.h>
+#include <linux/jhash.h>
+#include <linux/once.h>
+#include <linux/random.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+
+#include "node.h"
+#include "peers.h"
+
+struct pinion_endpoint {
+	struct hlist_node hash;		/* in endpoints */
+	struct pinion_node *node;
+	union ib_gid gid;
+	u16 vlan;
+	struct rcu_head rcu;
+};
+
+static DEFINE_HASHTABLE(endpoints, 10);
+static DEFINE_SPINLOCK(endpoints_lock);	/* who adds and takes away */
+
+static u32 endpoint_hash(const union ib_gid *gid)
+{
+	static u32 seed __read_mostly;
+
+	get_random_once(&seed, sizeof(seed));
+	return jhash(gid->raw, sizeof(gid->raw), seed);
+}
+
+struct pinion_endpoint *pinion_peers_add(struct pinion_node *node, const union ib_gid *gid,
+					 u16 vlan)
+{
+	struct pinion_endpoint *endpoint = kzalloc(sizeof(*endpoint), GFP_KERNEL);
+
+	if (!endpoint)
+		return NULL;
+	endpoint->node = node;
+	endpoint->gid = *gid;
+	endpoint->vlan = vlan;
+	spin_lock(&endpoints_lock);
+	hash_add_rcu(endpoints, &endpoint->hash, endpoint_hash(gid));
+	spin_unlock(&endpoints_lock);
+	return endpoint;
+}
+
+void pinion_peers_del(struct pinion_endpoint *endpoint)
+{
+	spin_lock(&endpoints_lock);
+	hash_del_rcu(&endpoint->hash);
+	spin_unlock(&endpoints_lock);
+	kfree_rcu(endpoint, rcu);
+}
+
+void pinion_peers_settle(void)
+{
+	synchronize_rcu();
+}
+
+void pinion_peers_set_link(struct pinion_node *node, const struct pinion_link *link)
+{
+	int i;
+
+	WRITE_ONCE(node->link.mac, link->mac);
+	WRITE_ONCE(node->link.net, link->net);
+	for (i = 0; i < PINION_LINK_ENDS; i++)
+		WRITE_ONCE(node->link.ends[i], link->ends[i]);
+	WRITE_ONCE(node->link.mtu, link->mtu);
+	WRITE_ONCE(node->link.up, link->up);
+}
+
+/* How near a node is: the nearest that has the address is meant. */
+enum nearness {
+	APART,
+	JOINED,		/* by a wire, or a bridge that both are at */
+	SAME_NET,
+	SAME_NODE,
+};
+
+static bool are_joined(const struct pinion_link *a, const struct pinion_link *b)
+{
+	const void *end;
+	int i, j;
+
+	for (i = 0; i < PINION_LINK_ENDS; i++) {
+		end = READ_ONCE(a->ends[i]);
+		for (j = 0; end && j < PINION_LINK_ENDS; j++)
+			if (end == READ_ONCE(b->ends[j]))
+				return true;
+	}
+	return false;
+}
+
+bool pinion_peers_same_net(const struct pinion_node *a, const struct pinion_node *b)
+{
+	return READ_ONCE(a->link.net) == READ_ONCE(b->link.net);
+}
+
+static enum nearness nearness(const struct pinion_node *from, const struct pinion_node *node)
+{
+	if (node == from)
+		return SAME_NODE;
+	if (pinion_peers_same_net(from, node))
+		return SAME_NET;
+	return are_joined(&from->link, &node->link) ? JOINED : APART;
+}
+
+/* The node that @av leads to from @from. Under RCU, which keeps it. */
+static struct pinion_node *nearest(const struct pinion_node *from, const struct pinion_av *av)
+{
+	u64 mac = ether_addr_to_u64(av->dmac);
+	struct pinion_node *found = NULL;
+	enum nearness near, best = APART;
+	struct pinion_endpoint *e;
+
+	hash_for_each_possible_rcu(endpoints, e, hash, endpoint_hash(&av->dgid)) {
+		if (e->vlan != av->vlan || memcmp(&e->gid, &av->dgid, sizeof(e->gid)) ||
+		    !READ_ONCE(e->node->link.up) || READ_ONCE(e->node->link.mac) != mac)
+			continue;
+		near = nearness(from, e->node);
+		if (near > best) {
+			best = near;
+			found = e->node;
+		}
+		if (best == SAME_NODE)
+			break;
+	}
+	return found;
+}
+
+struct pinion_qp *pinion_peer_get(struct pinion_node *from, const struct pinion_av *av,
+				  u32 qpn)
+{
+	struct pinion_qp *qp = NULL;
+	struct pinion_node *node;
+
+	if (!READ_ONCE(from->link.up))
+		return NULL;
+	rcu_read_lock();
+	node = nearest(from, av);
+	if (node)
+		qp = pinion_qp_get(node, qpn);
+	rcu_read_unlock();
+	return qp;
+}

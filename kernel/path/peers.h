@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Who is on this host, and whom of them a message reaches by its address. Knows nodes by
+ * where they are, and nothing of what is on them.
+ */
+#ifndef PINION_PATH_PEERS_H
+#define PINION_PATH_PEERS_H
+
+#include <linux/if_ether.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+struct pinion_av;
+struct pinion_node;
+struct pinion_qp;
+
+/* Of an address that is in no VLAN, as the core has it. */
+#define PINION_NO_VLAN	0xffff
+
+/* The netdev itself, what its wire leads to, and a bridge at either end. */
+#define PINION_LINK_ENDS 4
+
+/*
+ * Where a node is, as its netdev says. Only compared: @net is the cookie of the network
+ * namespace, and @ends are the addresses of netdevs, of which none is looked at.
+ */
+struct pinion_link {
+	u64 mac;
+	u64 net;
+	const void *ends[PINION_LINK_ENDS];
+	u32 mtu;			/* enum ib_mtu value in bytes */
+	bool up;
+};
+
+/* The link changes; traffic may run. One at a time: under RTNL. */
+void pinion_peers_set_link(struct pinion_node *node, const struct pinion_link *link);
+
+/* An address of a node. */
+struct pinion_endpoint;
+
+/* Messages to @gid in @vlan reach @node. Return: NULL without memory. Sleeps. */
+struct pinion_endpoint *pinion_peers_add(struct pinion_node *node, const union ib_gid *gid,
+					 u16 vlan);
+/* They do no longer; some that have found it are still on their way. */
+void pinion_peers_del(struct pinion_endpoint *endpoint);
+/* Wait for these. */
+void pinion_peers_settle(void);
+
+/* The QP @qpn of the node that @av leads to from @from, with a reference; or NULL. */
+struct pinion_qp *pinion_peer_get(struct pinion_node *from, const struct pinion_av *av,
+				  u32 qpn);
+
+/* Are both nodes in one network namespace? */
+bool pinion_peers_same_net(const struct pinion_node *a, const struct pinion_node *b);
+
+#endif
