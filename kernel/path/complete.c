@@ -164,7 +164,6 @@ enum ib_wc_status pinion_local_status(enum pinion_syndrome syndrome)
 	case PINION_SYN_LENGTH:
 		return IB_WC_LOC_LEN_ERR;
 	case PINION_SYN_KEY_UNKNOWN:
-	case PINION_SYN_KEY_PD:
 	case PINION_SYN_KEY_RIGHTS:
 	case PINION_SYN_KEY_RANGE:
 	case PINION_SYN_KEY_STATE:

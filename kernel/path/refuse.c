@@ -10,9 +10,6 @@ static void count_refusal(struct pinion_node *node, int syndrome)
 	case PINION_SYN_KEY_UNKNOWN:
 		pinion_stat_inc(node, remote_key_unknown);
 		break;
-	case PINION_SYN_KEY_PD:
-		pinion_stat_inc(node, remote_key_foreign_pd);
-		break;
 	case PINION_SYN_KEY_RIGHTS:
 		pinion_stat_inc(node, remote_key_rights);
 		break;

@@ -22,7 +22,6 @@
 	X(gate_waits)			\
 	X(local_key_errors)		\
 	X(remote_key_unknown)		\
-	X(remote_key_foreign_pd)	\
 	X(remote_key_rights)		\
 	X(remote_key_range)		\
 	X(remote_key_state)		\

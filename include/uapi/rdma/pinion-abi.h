@@ -213,11 +213,10 @@ enum pinion_syndrome {
 	PINION_SYN_BAD_WQE		= 1,	/* malformed work request */
 	PINION_SYN_OPCODE		= 2,	/* not allowed on this queue */
 	PINION_SYN_LENGTH		= 3,	/* message or buffer length */
-	PINION_SYN_KEY_UNKNOWN		= 4,	/* no such key, or a stale one */
-	PINION_SYN_KEY_PD		= 5,
+	PINION_SYN_KEY_UNKNOWN		= 4,	/* none, a stale one, or of another domain */
 	PINION_SYN_KEY_RIGHTS		= 6,
 	PINION_SYN_KEY_RANGE		= 7,
-	PINION_SYN_KEY_STATE		= 8,	/* invalidated, unbound or revoked */
+	PINION_SYN_KEY_STATE		= 8,	/* invalidated, exchanged, bound elsewhere or not */
 	PINION_SYN_ALIGN		= 9,
 	PINION_SYN_FAULT		= 10,	/* a page could not be made present */
 	PINION_SYN_AH			= 11,

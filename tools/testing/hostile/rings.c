@@ -299,7 +299,7 @@ static void r9_keys(void)
 	}
 	context("another process's");
 	wqe_sges(good())->lkey = v->lkey;
-	gives(IBV_WC_LOC_PROT_ERR, PINION_SYN_KEY_PD);
+	gives(IBV_WC_LOC_PROT_ERR, PINION_SYN_KEY_UNKNOWN);
 	renew();
 	good()->rdma.rkey = v->rkey;
 	gives(IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
