@@ -350,6 +350,10 @@ static int stranger(void *arg)
 
 	KUNIT_EXPECT_EQ(test, pinion_key_enter(&t->keys, &want, &pass), PINION_SYN_KEY_UNKNOWN);
 	KUNIT_EXPECT_EQ(test, pinion_key_ask(&t->keys, &want), PINION_SYN_KEY_UNKNOWN);
+	KUNIT_EXPECT_EQ(test, pinion_key_glance(&t->keys, &want), PINION_SYN_KEY_UNKNOWN);
+	/* And who only wants to know whether he may does not wait to learn that he may. */
+	want.pd = &t->pd;
+	KUNIT_EXPECT_EQ(test, pinion_key_glance(&t->keys, &want), 0);
 	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->other_pd, r->region->value, 0),
 			PINION_SYN_KEY_UNKNOWN);
 	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->other_pd, r->window->value, 0),

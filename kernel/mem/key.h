@@ -181,6 +181,12 @@ int pinion_key_enter_wait(struct pinion_keys *keys, const struct pinion_want *wa
 int pinion_key_ask(struct pinion_keys *keys, const struct pinion_want *want);
 
 /*
+ * The same for who will enter soon, and be told the truth then: a yes may be of a key that is
+ * just being changed. A no is as good as any.
+ */
+int pinion_key_glance(struct pinion_keys *keys, const struct pinion_want *want);
+
+/*
  * The contiguous run at @offset bytes into what was wanted; see pinion_mtt_run(). 0 if
  * a page is missing: leave all gates, fault, and try again; see mem/pager.h.
  */

@@ -47,8 +47,8 @@ void pinion_cursor_memory(struct pinion_cursor *cursor, void *memory);
 void pinion_cursor_rewind(struct pinion_cursor *cursor);
 
 /*
- * Would every sge be let in? Return: 0 or the syndrome, also in cursor->syndrome.
- * May sleep; not inside before or after.
+ * Is every sge likely to be let in? Return: 0, or the syndrome, also in cursor->syndrome, if
+ * not. May sleep; not inside before or after, and no gate is entered for a yes.
  */
 int pinion_cursor_check(struct pinion_cursor *cursor);
 

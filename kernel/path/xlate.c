@@ -107,22 +107,21 @@ void pinion_cursor_wait(struct pinion_cursor *cursor)
 
 int pinion_cursor_check(struct pinion_cursor *cursor)
 {
+	const struct pinion_sge *sge;
+	int syndrome;
 	u32 i;
-	int err;
 
 	for (i = 0; i < cursor->num_sge; i++) {
-		if (!cursor->sge[i].length)
+		sge = &cursor->sge[i];
+		if (!sge->length)
 			continue;
-		cursor->at = i;
-		cursor->within = 0;
-		cursor->begun = false;
-		while ((err = pinion_cursor_enter(cursor, U64_MAX)) == -EBUSY)
-			pinion_cursor_wait(cursor);
-		pinion_cursor_leave(cursor);
-		if (err)
-			return err;
+		cursor->want.key = sge->lkey;
+		cursor->want.addr = sge->addr;
+		cursor->want.length = sge->length;
+		syndrome = pinion_key_glance(cursor->keys, &cursor->want);
+		if (syndrome)
+			return refuse(cursor, syndrome);
 	}
-	pinion_cursor_rewind(cursor);
 	return 0;
 }
 
