@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Other processes write to a region as fast as they can while it ends, changes or
- * is invalidated: no byte moves after the call returned (items L1 to L7).
+ * is invalidated: no byte moves after the call returned (items L1 to L8).
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -36,6 +36,8 @@ struct board {
 	volatile enum how how;
 	volatile bool stop;
 	volatile int ready;
+	volatile uint32_t null;
+	volatile unsigned long strange; /* requests of one who has no business there */
 	volatile unsigned long writes[WRITERS];
 };
 
@@ -440,6 +442,71 @@ static void l7_starved(void)
 	CHECK(written(buf, 0));
 }
 
+/* What a process knows that has its peer's rkey, or has guessed it. */
+static struct ibv_wc strange_request(struct end *end, struct ibv_mw *mw, unsigned long i)
+{
+	struct ibv_mr mr = { .context = dev.ctx, .pd = dev.pd };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_LOCAL_INV };
+
+	if (i % 3) {
+		wr.invalidate_rkey = i % 3 == 1 ? board->rkey : board->null;
+		return window_request(end, &wr);
+	}
+	mr.lkey = board->rkey;
+	mr.rkey = board->rkey;
+	wr.opcode = IBV_WR_BIND_MW;
+	wr.bind_mw.mw = mw;
+	wr.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
+	wr.bind_mw.bind_info.mr = &mr;
+	wr.bind_mw.bind_info.addr = board->addr;
+	wr.bind_mw.bind_info.length = LEN;
+	return window_request(end, &wr);
+}
+
+static void estrange(void *arg)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_UC };
+	struct ibv_mw *mw;
+	struct link own;
+
+	(void)arg;
+	device_open();
+	link_make(&own, &cfg);
+	mw = MUST(ibv_alloc_mw(dev.pd, IBV_MW_TYPE_2));
+	while (!board->stop) {
+		struct ibv_wc wc = strange_request(&own.a, mw, board->strange);
+
+		CHECK(wc.status != IBV_WC_SUCCESS);
+		CHECK_EQ(end_set_state(&own.a, IBV_QPS_RTS), 0);
+		board->strange++;
+	}
+}
+
+/* Others' keys, and the null key that all know, are none of his: nobody waits for him. */
+static void l8_strangers(void)
+{
+	struct buf *buf = buf_new(LEN, 77);
+	long long waits;
+	struct region r;
+	int pid;
+
+	if (device_counter("gate_waits") < 0)
+		skip("no counter of waits");
+	r = region_reg(dev.pd, buf, ALL_ACCESS | IBV_ACCESS_MW_BIND);
+	begin(LEN, PLAIN);
+	board->addr = r.base;
+	board->rkey = r.rkey;
+	board->null = MUST(ibv_alloc_null_mr(dev.pd))->lkey;
+	written(buf, 1);
+	waits = device_counter("gate_waits");
+	pid = spawn(estrange, NULL);
+	for (double end = now() + 2 * opt.seconds; go_on(end, board->strange > 30);)
+		usleep(10000);
+	CHECK_EQ(device_counter("gate_waits"), waits);
+	finish(board->strange);
+	reap_ok(pid);
+}
+
 static const struct test tests[] = {
 	TEST(l1_dereg, "L1 dereg"),
 	TEST(l2_dereg_large, "L2 dereg, large messages"),
@@ -448,6 +515,7 @@ static const struct test tests[] = {
 	TEST(l5_domain, "L5 rereg: domain"),
 	TEST(l6_invalidate, "L6 windows invalidated"),
 	TEST(l7_starved, "L7 writers that get no time"),
+	TEST(l8_strangers, "L8 others' keys are nobody's to close (class 17)"),
 };
 
 HARNESS_MAIN("No access afterwards, with other processes writing", tests)
