@@ -32,13 +32,18 @@ int pinion_node_init(struct pinion_node *node, struct ib_device *ibdev)
 	node->wq = alloc_workqueue("pinion", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!node->wq)
 		goto err_free_stats;
+	/* Memory may take for ever, which those that perform requests must not. */
+	node->faults = alloc_workqueue("pinion_fault", WQ_UNBOUND, 0);
+	if (!node->faults)
+		goto err_destroy_wq;
+	pinion_faulter_init(&node->faulter, node->faults);
 	err = pinion_keys_init(&node->keys);
 	if (err)
-		goto err_destroy_wq;
-	/* Not among those that perform requests. */
-	pinion_faulter_init(&node->faulter, node->keys.prefetches);
+		goto err_destroy_faults;
 	return 0;
 
+err_destroy_faults:
+	destroy_workqueue(node->faults);
 err_destroy_wq:
 	destroy_workqueue(node->wq);
 err_free_stats:
@@ -51,6 +56,7 @@ void pinion_node_destroy(struct pinion_node *node)
 	/* Its addresses are gone, but who had found one may be in the table of QPs. */
 	pinion_peers_settle();
 	destroy_workqueue(node->wq);
+	destroy_workqueue(node->faults);
 	free_percpu(node->stats);
 	pinion_keys_destroy(&node->keys);
 	WARN_ON(!xa_empty(&node->qps) || !xa_empty(&node->srqs) || !xa_empty(&node->ahs));

@@ -53,7 +53,8 @@ struct pinion_node {
 	struct xarray srqs;
 	struct xarray ahs;
 	struct workqueue_struct *wq;	/* executors of kernel consumers' queues */
-	struct pinion_faulter faulter;	/* of theirs */
+	struct workqueue_struct *faults;	/* work items of */
+	struct pinion_faulter faulter;	/* theirs */
 
 	struct pinion_link link;	/* peers.c's */
 	struct pinion_stats __percpu *stats;
