@@ -152,16 +152,41 @@ static void break_receives(struct pinion_qp *qp)
 		pinion_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
+/* Both locks are held. */
+static void enter_error_locked(struct pinion_qp *qp, enum ib_qp_state state)
+{
+	pinion_sq_stop_waiting(&qp->sq);
+	WRITE_ONCE(qp->state, state);
+	if (state == IB_QPS_ERR)
+		break_receives(qp);
+}
+
 /* The request being performed, if any, is its caller's to complete. */
 void pinion_qp_enter_error(struct pinion_qp *qp, enum ib_qp_state state)
 {
 	lockdep_assert_held(&qp->sq.exec);
-	pinion_sq_stop_waiting(&qp->sq);
 	mutex_lock(&qp->resp.lock);
-	WRITE_ONCE(qp->state, state);
-	if (state == IB_QPS_ERR)
-		break_receives(qp);
+	enter_error_locked(qp, state);
 	mutex_unlock(&qp->resp.lock);
+}
+
+/*
+ * Between a completion in error and the state that follows, its writer holds one of the two
+ * locks: the executor the first, a responder the second, who leaves the state to the work
+ * item. So who has both sees the state that goes with each completion he may have seen.
+ */
+void pinion_qp_lock(struct pinion_qp *qp)
+{
+	pinion_sq_interrupt(&qp->sq);
+	mutex_lock(&qp->resp.lock);
+	if (qp->failing && qp->state != IB_QPS_ERR)
+		enter_error_locked(qp, IB_QPS_ERR);
+}
+
+void pinion_qp_unlock(struct pinion_qp *qp)
+{
+	mutex_unlock(&qp->resp.lock);
+	mutex_unlock(&qp->sq.exec);
 }
 
 static void reset(struct pinion_qp *qp)
@@ -245,16 +270,11 @@ static void change_state(struct pinion_qp *qp, const struct ib_qp_attr *attr, in
 	}
 }
 
-int pinion_qp_modify(struct pinion_qp *qp, enum ib_qp_state from,
-		     const struct ib_qp_attr *attr, int mask, const struct pinion_av *av)
+void pinion_qp_modify(struct pinion_qp *qp, const struct ib_qp_attr *attr, int mask,
+		      const struct pinion_av *av)
 {
-	pinion_sq_interrupt(&qp->sq);
-	mutex_lock(&qp->resp.lock);
-	if (qp->state != from) {
-		mutex_unlock(&qp->resp.lock);
-		mutex_unlock(&qp->sq.exec);
-		return -EAGAIN;
-	}
+	lockdep_assert_held(&qp->sq.exec);
+	lockdep_assert_held(&qp->resp.lock);
 	copy_attrs(&qp->attr, attr, mask);
 	if (mask & IB_QP_AV)
 		qp->av = *av;
@@ -264,12 +284,14 @@ int pinion_qp_modify(struct pinion_qp *qp, enum ib_qp_state from,
 		qp->mtu = READ_ONCE(qp->node->link.mtu);
 	if (mask & IB_QP_STATE)
 		change_state(qp, attr, mask);
+}
+
+void pinion_qp_resume(struct pinion_qp *qp)
+{
 	mutex_unlock(&qp->resp.lock);
-	/* The new state may flush what is posted, or let it go on. */
 	if (qp->has_sq && qp->state != IB_QPS_RESET)
 		pinion_sq_run(qp);
 	mutex_unlock(&qp->sq.exec);
-	return 0;
 }
 
 void pinion_qp_peek(struct pinion_qp *qp, struct ib_qp_attr *attr)
@@ -285,9 +307,7 @@ void pinion_qp_peek(struct pinion_qp *qp, struct ib_qp_attr *attr)
 
 void pinion_qp_query(struct pinion_qp *qp, struct ib_qp_attr *attr)
 {
-	pinion_sq_interrupt(&qp->sq);
-	mutex_lock(&qp->resp.lock);
+	pinion_qp_lock(qp);
 	pinion_qp_peek(qp, attr);
-	mutex_unlock(&qp->resp.lock);
-	mutex_unlock(&qp->sq.exec);
+	pinion_qp_unlock(qp);
 }

@@ -161,17 +161,24 @@ int pinion_qp_init(struct pinion_qp *qp, bool sig_all);
 void pinion_qp_fini(struct pinion_qp *qp);
 
 /*
- * Apply a modify that was validated against the state @from: @attr, @mask with the
- * new state in attr->qp_state if IB_QP_STATE. @av belongs to IB_QP_AV. Flushes,
- * resumes and raises events as the new state asks. Return: 0, or -EAGAIN and nothing
- * is changed if the state is no longer @from.
+ * The whole queue pair, for who changes it or asks: its state is that of every completion
+ * that was seen. Sleeps.
  */
-int pinion_qp_modify(struct pinion_qp *qp, enum ib_qp_state from,
-		     const struct ib_qp_attr *attr, int mask, const struct pinion_av *av);
+void pinion_qp_lock(struct pinion_qp *qp);
+void pinion_qp_unlock(struct pinion_qp *qp);
 
 /*
- * A consistent copy for query_qp; sq_psn and rq_psn are the live ones. What a completion
- * that was seen has changed is in it: it waits for who executes, and for who responds.
+ * Apply a modify that was validated against the present state: @attr, @mask with the new
+ * state in attr->qp_state if IB_QP_STATE. @av belongs to IB_QP_AV. The queue pair is locked.
+ */
+void pinion_qp_modify(struct pinion_qp *qp, const struct ib_qp_attr *attr, int mask,
+		      const struct pinion_av *av);
+/* Unlock; the new state may flush what is posted, or let it go on. */
+void pinion_qp_resume(struct pinion_qp *qp);
+
+/*
+ * A consistent copy for query_qp; sq_psn and rq_psn are the live ones. It waits for who
+ * executes, and for who responds.
  */
 void pinion_qp_query(struct pinion_qp *qp, struct ib_qp_attr *attr);
 /* Likewise, but waits for nobody: in the middle of a change it may be of before and after. */

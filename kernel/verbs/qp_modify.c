@@ -69,9 +69,10 @@ static int check_limits(const struct ib_qp_attr *attr, int mask)
 	return 0;
 }
 
-static int check_state(struct pinion_qp *qp, enum ib_qp_state from,
-		       const struct ib_qp_attr *attr, int mask)
+/* @qp is locked. */
+static int check_state(struct pinion_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
+	enum ib_qp_state from = qp->state;
 	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
 
 	/* Kernel consumers are not checked before. */
@@ -96,7 +97,6 @@ int pinion_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 {
 	struct pinion_qp *qp = to_pinion_qp(ibqp);
 	struct pinion_av av = {};
-	enum ib_qp_state from;
 	int err;
 
 	if (mask & UNSUPPORTED)
@@ -109,12 +109,14 @@ int pinion_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (err)
 		return err;
 
-	/* The state may change by itself, but only so often. */
-	do {
-		from = READ_ONCE(qp->state);
-		err = check_state(qp, from, attr, mask);
-		if (!err)
-			err = pinion_qp_modify(qp, from, attr, mask, &av);
-	} while (err == -EAGAIN);
-	return err;
+	/* It may change by itself, so it is looked at once it cannot. */
+	pinion_qp_lock(qp);
+	err = check_state(qp, attr, mask);
+	if (err) {
+		pinion_qp_unlock(qp);
+		return err;
+	}
+	pinion_qp_modify(qp, attr, mask, &av);
+	pinion_qp_resume(qp);
+	return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * What is waited for, for how long, and what happens then: receiver not ready, no
- * answer, drained and errored queues, depths (items F1 to F10 and F13 to F17).
+ * answer, drained and errored queues, depths (items F1 to F10 and F13 to F18).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -506,6 +506,21 @@ static void f17_requester(void)
 	}
 }
 
+/* Who has seen that a receive failed finds the queue pair in error. */
+static void f18_receiver(void)
+{
+	int i;
+
+	begin(NULL);
+	for (i = 0; i < 200; i++) {
+		post_recv(&link_.b, NULL, 0, i);
+		post_message(i);
+		expect(await(link_.b.rcq), IBV_WC_LOC_LEN_ERR);
+		CHECK_EQ(end_state(&link_.b), IBV_QPS_ERR);
+		link_renew(&link_);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(f1_rnr_in_the_end, "F1 not ready, then ready"),
 	TEST(f2_rnr_exhausted, "F2 not ready, retries and time"),
@@ -524,6 +539,7 @@ static const struct test tests[] = {
 	TEST(f16_counters, "F16 waits are counted"),
 	TEST(f17_responder, "F17 no room for reads and atomics"),
 	TEST(f17_requester, "F17 no reads and atomics at a time"),
+	TEST(f18_receiver, "F18 the state of a failed receive"),
 };
 
 HARNESS_MAIN("Waiting, draining, flushing", tests)
