@@ -4,6 +4,7 @@
  * decides nothing, never sleeps while a gate is held, and never waits for a page.
  */
 #include <linux/uaccess.h>
+#include <linux/unaligned.h>
 
 #include "../mem/dwell.h"
 #include "move.h"
@@ -54,26 +55,30 @@ static bool word_intact(const void *from)
 /*
  * Users poll the last bytes of a message to see that it has come, and take a word
  * of 8 bytes for one store, and one load. None of it is promised by the specification; all
- * of it holds on hardware.
+ * of it holds on hardware. @last: nothing of the message comes after these.
  *
  * False: the source is memory that has failed. Some bytes may have been copied.
  */
-static bool copy(void *to, const void *from, size_t bytes)
+static bool copy(void *to, const void *from, size_t bytes, bool last)
 {
-	size_t head;
+	size_t head = bytes < sizeof(u64) ? 0 : bytes - sizeof(u64);
 
+	if (!last)
+		return !copy_mc_to_kernel(to, from, bytes);
+	if (bytes >= sizeof(u64) && !word_intact(from + head))
+		return false;
+	if (head && copy_mc_to_kernel(to, from, head))
+		return false;
+	/* A reader that polls the last bytes sees the others, also those of other pieces. */
+	smp_wmb();
+	to += head;
+	from += head;
 	if (bytes < sizeof(u64))
 		return !copy_mc_to_kernel(to, from, bytes);
-	head = bytes - sizeof(u64);
-	if (!word_intact(from + head))
-		return false;
-	if (head) {
-		if (copy_mc_to_kernel(to, from, head))
-			return false;
-		/* A reader that polls the last bytes sees the others, too. */
-		smp_wmb();
-	}
-	WRITE_ONCE(*(u64 *)(to + head), *(const u64 *)(from + head));
+	if (IS_ALIGNED((uintptr_t)to, sizeof(u64)))
+		WRITE_ONCE(*(u64 *)to, get_unaligned((const u64 *)from));
+	else
+		put_unaligned(get_unaligned((const u64 *)from), (u64 *)to);
 	return true;
 }
 
@@ -108,7 +113,7 @@ enum pinion_moved pinion_move(struct pinion_node *node, struct pinion_cursor *to
 			return PINION_MOVE_NO_SINK;
 		}
 		pinion_dwell(PINION_DWELL_COPY);
-		if (!copy(sink, source, bytes)) {
+		if (!copy(sink, source, bytes, bytes == *left)) {
 			pinion_cursor_leave(to);
 			pinion_cursor_leave(from);
 			from->syndrome = PINION_SYN_FAULT;
