@@ -113,7 +113,9 @@ static enum step fail(struct pinion_qp *qp, enum ib_wc_status status, int syndro
 
 static enum step fail_local(struct pinion_qp *qp, int syndrome)
 {
-	pinion_stat_inc(qp->node, local_key_errors);
+	/* Nothing is wrong with the memory of who is being killed in the middle of a message. */
+	if (syndrome)
+		pinion_stat_inc(qp->node, local_key_errors);
 	return fail(qp, pinion_local_status(syndrome), syndrome);
 }
 
@@ -136,11 +138,13 @@ static enum step not_ready(struct pinion_qp *qp, const struct pinion_msg *msg)
 	return STEP_PARKED;
 }
 
-static enum step no_answer(struct pinion_qp *qp)
+static enum step no_answer(struct pinion_qp *qp, const struct pinion_msg *msg)
 {
 	struct pinion_sq *sq = &qp->sq;
 
 	if (!pinion_qp_is_reliable(qp)) {
+		/* It was sent all the same. */
+		qp->attr.sq_psn = pinion_psn_add(qp->attr.sq_psn, msg->packets);
 		pinion_stat_inc(qp->node, ud_drops);
 		return succeed(qp);
 	}
@@ -280,7 +284,7 @@ static enum step judge(struct pinion_qp *qp, struct pinion_msg *msg,
 	case PINION_ACK:
 		return acknowledged(qp, msg);
 	case PINION_SILENCE:
-		return no_answer(qp);
+		return no_answer(qp, msg);
 	case PINION_RNR:
 		return not_ready(qp, msg);
 	case PINION_NAK_REQUEST:

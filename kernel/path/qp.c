@@ -141,24 +141,26 @@ void pinion_qp_fail(struct pinion_qp *qp, enum ib_event_type event)
 	queue_work(qp->wq, &qp->sq.work);
 }
 
-/* Both locks are held. */
-static void break_receives(struct pinion_qp *qp)
+/* Both locks are held; @before is the state that was left for the error state. */
+static void break_receives(struct pinion_qp *qp, enum ib_qp_state before)
 {
 	/* From here on whoever posts a receive has to say so. */
 	if (qp->has_rq)
 		pinion_recvq_set_need_doorbell(&qp->rq, true);
 	pinion_flush_recvs(qp);
-	if (qp->ibqp.srq)
+	if (qp->ibqp.srq && before != IB_QPS_ERR)
 		pinion_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
 /* Both locks are held. */
 static void enter_error_locked(struct pinion_qp *qp, enum ib_qp_state state)
 {
+	enum ib_qp_state before = qp->state;
+
 	pinion_sq_stop_waiting(&qp->sq);
 	WRITE_ONCE(qp->state, state);
 	if (state == IB_QPS_ERR)
-		break_receives(qp);
+		break_receives(qp, before);
 }
 
 /* The request being performed, if any, is its caller's to complete. */
@@ -225,8 +227,11 @@ static void copy_attrs(struct ib_qp_attr *to, const struct ib_qp_attr *from, int
 		to->port_num = from->port_num;
 	if (mask & IB_QP_QKEY)
 		to->qkey = from->qkey;
-	if (mask & IB_QP_AV)
+	if (mask & IB_QP_AV) {
 		to->ah_attr = from->ah_attr;
+		/* The core's reference, which ends before the queue pair may. */
+		to->ah_attr.grh.sgid_attr = NULL;
+	}
 	if (mask & IB_QP_PATH_MTU)
 		to->path_mtu = from->path_mtu;
 	if (mask & IB_QP_TIMEOUT)
@@ -252,18 +257,23 @@ static void copy_attrs(struct ib_qp_attr *to, const struct ib_qp_attr *from, int
 /* Both locks are held. */
 static void change_state(struct pinion_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
+	enum ib_qp_state before = qp->state;
+
 	WRITE_ONCE(qp->state, attr->qp_state);
 	switch (attr->qp_state) {
 	case IB_QPS_RESET:
 		reset(qp);
 		break;
 	case IB_QPS_SQD:
+		/* Who changes attributes while it drains does not ask anew. */
+		if (before == IB_QPS_SQD)
+			break;
 		qp->sq.drain_event = mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
 				     attr->en_sqd_async_notify;
 		break;
 	case IB_QPS_ERR:
 		pinion_sq_stop_waiting(&qp->sq);
-		break_receives(qp);
+		break_receives(qp, before);
 		break;
 	default:
 		break;

@@ -136,7 +136,9 @@ enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg)
 		return pinion_late_keep(qp, msg);
 	}
 	if (verdict == PINION_ACK) {
-		qp->attr.rq_psn = pinion_psn_add(qp->attr.rq_psn, msg->packets);
+		/* An unreliable connection goes on from what came last, whatever was lost. */
+		if (pinion_qp_is_connected(qp))
+			qp->attr.rq_psn = pinion_psn_add(msg->psn, msg->packets);
 		pinion_stat_inc(qp->node, rx_messages);
 		pinion_stat_add(qp->node, rx_bytes, msg->length);
 	}

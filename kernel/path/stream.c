@@ -66,13 +66,14 @@ void pinion_stint_begin(struct pinion_qp *qp, struct pinion_stint *stint)
 {
 	struct pinion_sq *sq = &qp->sq;
 
-	stint->streaming = xchg(&sq->asked, false);
+	*stint = (struct pinion_stint){
+		.streaming = xchg(&sq->asked, false),
+		.seen = READ_ONCE(sq->head),
+		.end = jiffies + msecs_to_jiffies(STINT_MS),
+	};
 	if (!stint->streaming)
 		return;
 	pinion_stat_inc(qp->node, streams);
-	stint->crowded = false;
-	stint->seen = READ_ONCE(sq->head);
-	stint->end = jiffies + msecs_to_jiffies(STINT_MS);
 	WRITE_ONCE(sq->ring.hdr->flags, PINION_RING_RUNNING);
 }
 

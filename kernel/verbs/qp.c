@@ -241,8 +241,6 @@ static int query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	else
 		pinion_qp_peek(qp, attr);
 	fill_cap(qp, &attr->cap);
-	/* The core's reference is not ours to pass on. */
-	attr->ah_attr.grh.sgid_attr = NULL;
 
 	memset(init, 0, sizeof(*init));
 	init->event_handler = ibqp->event_handler;

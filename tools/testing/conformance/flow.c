@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * What is waited for, for how long, and what happens then: receiver not ready, no
- * answer, drained and errored queues, depths (items F1 to F10 and F13 to F18).
+ * answer, drained and errored queues, depths (items F1 to F10 and F13 to F21).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -521,6 +521,66 @@ static void f18_receiver(void)
 	}
 }
 
+/* What changes while it drains does not make it forget that somebody waits for the end. */
+static void f19_drained_once_more(void)
+{
+	struct qp_cfg cfg = { .rnr_timer = 14 };
+
+	begin(&cfg);
+	event_forget();
+	post_message(1);
+	go_to_sqd(true);
+	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_SQD), 0);
+	receive_into(0);
+	CHECK_EQ(await(link_.a.scq).wr_id, 1);
+	event_await(IBV_EVENT_SQ_DRAINED);
+}
+
+static void f20_last_wqe(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 8, .max_sge = 1 } };
+	struct ibv_srq *srq = MUST(ibv_create_srq(dev.pd, &init));
+	struct qp_cfg cfg = { .srq = srq };
+
+	begin(&cfg);
+	event_forget();
+	CHECK_EQ(end_set_state(&link_.b, IBV_QPS_ERR), 0);
+	CHECK(event_await(IBV_EVENT_QP_LAST_WQE_REACHED).element.qp ==
+	      link_.b.qp);
+	/* It was the last one. */
+	CHECK_EQ(end_set_state(&link_.b, IBV_QPS_ERR), 0);
+	event_none(IBV_EVENT_QP_LAST_WQE_REACHED, 0.05);
+}
+
+static uint32_t psn_of(struct end *end, int which)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	CHECK_EQ(ibv_query_qp(end->qp, &attr, which, &init), 0);
+	return which == IBV_QP_SQ_PSN ? attr.sq_psn : attr.rq_psn;
+}
+
+/* What nobody took was sent all the same, and its receiver goes on from what comes then. */
+static void f21_unreliable_psn(void)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_UC, .mtu = IBV_MTU_256 };
+	uint32_t first;
+
+	begin(&cfg);
+	first = psn_of(&link_.a, IBV_QP_SQ_PSN);
+	CHECK_EQ(psn_of(&link_.b, IBV_QP_RQ_PSN), first);
+	/* 1000 bytes are four packets. */
+	post_message(1);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	CHECK_EQ(psn_of(&link_.a, IBV_QP_SQ_PSN), (first + 4) & 0xffffff);
+	receive_into(0);
+	post_message(2);
+	expect(await(link_.b.rcq), IBV_WC_SUCCESS);
+	CHECK_EQ(psn_of(&link_.a, IBV_QP_SQ_PSN), (first + 8) & 0xffffff);
+	CHECK_EQ(psn_of(&link_.b, IBV_QP_RQ_PSN), (first + 8) & 0xffffff);
+}
+
 static const struct test tests[] = {
 	TEST(f1_rnr_in_the_end, "F1 not ready, then ready"),
 	TEST(f2_rnr_exhausted, "F2 not ready, retries and time"),
@@ -540,6 +600,9 @@ static const struct test tests[] = {
 	TEST(f17_responder, "F17 no room for reads and atomics"),
 	TEST(f17_requester, "F17 no reads and atomics at a time"),
 	TEST(f18_receiver, "F18 the state of a failed receive"),
+	TEST(f19_drained_once_more, "F19 drained, and changed meanwhile"),
+	TEST(f20_last_wqe, "F20 the last receive, once"),
+	TEST(f21_unreliable_psn, "F21 numbers of packets nobody took"),
 };
 
 HARNESS_MAIN("Waiting, draining, flushing", tests)
