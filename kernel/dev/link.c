@@ -33,7 +33,6 @@ static void dealloc_driver(struct ib_device *ibdev)
 	WARN_ON(!ida_is_empty(&dev->uars));
 	ida_destroy(&dev->uars);
 	pinion_counts_end(dev);
-	mutex_destroy(&dev->resize_lock);
 }
 
 /* Also called when the device has moved to another network namespace. */
@@ -93,7 +92,6 @@ static int construct(struct pinion_dev *dev)
 	xa_init_flags(&dev->pds, XA_FLAGS_ACCOUNT);
 	pinion_umems_init(&dev->umems);
 	ida_init(&dev->uars);
-	mutex_init(&dev->resize_lock);
 	INIT_LIST_HEAD(&dev->users);
 	mutex_init(&dev->users_lock);
 

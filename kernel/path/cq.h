@@ -6,6 +6,7 @@
 #ifndef PINION_PATH_CQ_H
 #define PINION_PATH_CQ_H
 
+#include <linux/mutex.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
@@ -28,6 +29,7 @@ struct pinion_cq {
 	u32 head;			/* our own copy of hdr->user_idx */
 	/* user space: the mapping of the ring, owned by verbs */
 	struct rdma_user_mmap_entry *mmap;
+	struct mutex resize_lock;	/* held while its ring is exchanged for @next */
 	struct pinion_ring_offer next;
 };
 

@@ -6,6 +6,7 @@
 #ifndef PINION_PATH_RECVQ_H
 #define PINION_PATH_RECVQ_H
 
+#include <linux/mutex.h>
 #include <rdma/ib_verbs.h>
 
 #include "../mem/users.h"
@@ -75,6 +76,7 @@ struct pinion_srq {
 	u32 limit;			/* 0: disarmed; under rq.lock */
 	bool user;
 	struct rdma_user_mmap_entry *mmap;
+	struct mutex resize_lock;	/* held while its ring is exchanged for @next */
 	struct pinion_ring_offer next;
 };
 

@@ -78,6 +78,7 @@ static int create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		goto err_count;
 	cq->node = &dev->node;
 	pinion_cq_init(cq, udata, req.flags);
+	mutex_init(&cq->resize_lock);
 	ibcq->cqe = cq->ring.entries;
 	if (!udata)
 		return 0;
@@ -112,7 +113,6 @@ static int destroy(struct ib_cq *ibcq, struct ib_udata *udata)
 /* Takes the place of what was offered before. */
 static int offer(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata)
 {
-	struct pinion_dev *dev = to_pinion_dev(cq->ibcq.device);
 	struct pinion_ring_want want = want_ring(cqe, udata);
 	struct pinion_create_cq_resp resp = {};
 	struct pinion_ring_offer made;
@@ -123,9 +123,9 @@ static int offer(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata)
 		return err;
 	err = pinion_udata_out(udata, &resp, sizeof(resp));
 	if (!err) {
-		mutex_lock(&dev->resize_lock);
+		mutex_lock(&cq->resize_lock);
 		swap(cq->next, made);
-		mutex_unlock(&dev->resize_lock);
+		mutex_unlock(&cq->resize_lock);
 	}
 	pinion_ring_unmake(&made.ring, made.mmap);
 	return err;
@@ -134,14 +134,13 @@ static int offer(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata)
 /* The answer, of nothing, is given before there is anything to undo. */
 static int take(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata)
 {
-	struct pinion_dev *dev = to_pinion_dev(cq->ibcq.device);
 	struct pinion_ring_offer taken = {};
 	int err;
 
 	err = pinion_udata_out(udata, NULL, 0);
 	if (err)
 		return err;
-	mutex_lock(&dev->resize_lock);
+	mutex_lock(&cq->resize_lock);
 	swap(cq->next, taken);
 	if (taken.ring.entries == pinion_ring_entries(cqe))
 		err = pinion_cq_switch_ring(cq, &taken.ring);
@@ -151,7 +150,7 @@ static int take(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata)
 		swap(cq->mmap, taken.mmap);
 		cq->ibcq.cqe = cq->ring.entries;
 	}
-	mutex_unlock(&dev->resize_lock);
+	mutex_unlock(&cq->resize_lock);
 	/* the ring before, or one that did not do */
 	pinion_ring_unmake(&taken.ring, taken.mmap);
 	return err;

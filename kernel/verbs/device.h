@@ -73,8 +73,6 @@ struct pinion_dev {
 	struct list_head users;
 	struct mutex users_lock;	/* of the list, and of a user's last reference */
 	atomic_t counts[PINION_NUM_COUNTED];
-	/* Held while a user's ring is exchanged for another; never while anything sleeps long. */
-	struct mutex resize_lock;
 };
 
 static inline struct pinion_dev *to_pinion_dev(struct ib_device *ibdev)

@@ -57,6 +57,7 @@ static int create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib
 	srq->user = udata;
 	srq->faulter = udata ? &to_pinion_ucontext(pinion_udata_context(udata))->faulter :
 			       &dev->node.faulter;
+	mutex_init(&srq->resize_lock);
 	err = make_ring(srq, &init->attr, &req.place, udata, &resp);
 	if (err)
 		goto err_count;
@@ -110,7 +111,6 @@ static int offer(struct pinion_srq *srq, u32 max_wr, u64 resp_addr, struct ib_ud
 		.stride = srq->rq.ring.stride,
 		.context = pinion_udata_context(udata),
 	};
-	struct pinion_dev *dev = to_pinion_dev(srq->ibsrq.device);
 	struct pinion_create_srq_resp resp = {
 		.srqn = srq->srqn,
 		.max_sge = srq->rq.max_sge,
@@ -124,9 +124,9 @@ static int offer(struct pinion_srq *srq, u32 max_wr, u64 resp_addr, struct ib_ud
 	if (copy_to_user(u64_to_user_ptr(resp_addr), &resp, sizeof(resp))) {
 		err = -EFAULT;
 	} else {
-		mutex_lock(&dev->resize_lock);
+		mutex_lock(&srq->resize_lock);
 		swap(srq->next, made);
-		mutex_unlock(&dev->resize_lock);
+		mutex_unlock(&srq->resize_lock);
 	}
 	pinion_ring_unmake(&made.ring, made.mmap);
 	return err;
@@ -138,11 +138,10 @@ static int offer(struct pinion_srq *srq, u32 max_wr, u64 resp_addr, struct ib_ud
  */
 static int take(struct pinion_srq *srq, const struct ib_srq_attr *attr, u32 mask)
 {
-	struct pinion_dev *dev = to_pinion_dev(srq->ibsrq.device);
 	struct pinion_ring_offer taken = {};
 	int err = -EINVAL;
 
-	mutex_lock(&dev->resize_lock);
+	mutex_lock(&srq->resize_lock);
 	swap(srq->next, taken);
 	if (taken.ring.entries == pinion_ring_entries(attr->max_wr))
 		err = pinion_recvq_switch_ring(&srq->rq, &taken.ring);
@@ -151,7 +150,7 @@ static int take(struct pinion_srq *srq, const struct ib_srq_attr *attr, u32 mask
 		if (mask & IB_SRQ_LIMIT)
 			err = pinion_srq_set_limit(srq, attr->srq_limit);
 	}
-	mutex_unlock(&dev->resize_lock);
+	mutex_unlock(&srq->resize_lock);
 	pinion_ring_unmake(&taken.ring, taken.mmap);
 	return err;
 }
