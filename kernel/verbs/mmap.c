@@ -25,16 +25,32 @@ static void mmap_free(struct rdma_user_mmap_entry *entry)
 	map->release(map);
 }
 
+/* So many at a time: what their addresses need is on the stack. */
+#define BATCH	32
+
+static int map_some(struct vm_area_struct *vma, void *area, size_t at, unsigned long count)
+{
+	struct page *pages[BATCH];
+	unsigned long i;
+
+	for (i = 0; i < count; i++)
+		pages[i] = vmalloc_to_page(area + at + i * PAGE_SIZE);
+	return vm_insert_pages(vma, vma->vm_start + at, pages, &count);
+}
+
 /* Each page is mapped with a reference of its own, so it may outlive area and module. */
 static int map_pages(struct vm_area_struct *vma, const struct pinion_mapping *map)
 {
+	unsigned long count;
 	size_t at;
 	int err;
 
-	for (at = 0; at < map->size; at += PAGE_SIZE) {
-		err = vm_insert_page(vma, vma->vm_start + at, vmalloc_to_page(map->area + at));
+	for (at = 0; at < map->size; at += count * PAGE_SIZE) {
+		count = min_t(size_t, BATCH, (map->size - at) / PAGE_SIZE);
+		err = map_some(vma, map->area, at, count);
 		if (err)
 			return err;
+		cond_resched();
 	}
 	return 0;
 }
