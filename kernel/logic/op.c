@@ -3,6 +3,7 @@
  * The table of work request opcodes. Never looks at a work request.
  */
 #include <linux/kernel.h>
+#include <linux/nospec.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/pinion-abi.h>
@@ -116,7 +117,11 @@ static const struct pinion_op ops[PINION_OP_MAX] = {
 
 const struct pinion_op *pinion_op(u8 opcode)
 {
-	if (opcode >= PINION_OP_MAX || !ops[opcode].name)
+	if (opcode >= PINION_OP_MAX)
+		return NULL;
+	/* A user's word: nothing is loaded by it before it is known to be in the table. */
+	opcode = array_index_nospec(opcode, PINION_OP_MAX);
+	if (!ops[opcode].name)
 		return NULL;
 	return &ops[opcode];
 }

@@ -14,6 +14,7 @@
 
 #include <linux/bits.h>
 #include <linux/build_bug.h>
+#include <linux/nospec.h>
 #include <linux/types.h>
 
 struct device;
@@ -54,8 +55,10 @@ void pinion_mtt_free(struct pinion_mtt *mtt);
  */
 struct pinion_mtt *pinion_mtt_settle(struct pinion_mtt_one *one, struct pinion_mtt *mtt);
 
+/* @block follows from an offset that users choose: bounds that were checked hold for guesses, too. */
 static inline u64 *pinion_mtt_slot(const struct pinion_mtt *mtt, u64 block)
 {
+	block = array_index_nospec((unsigned long)block, (unsigned long)mtt->num_blocks);
 	return &mtt->leaves[block >> PINION_MTT_LEAF_SHIFT]
 			   [block & (PINION_MTT_LEAF_BLOCKS - 1)];
 }
