@@ -42,7 +42,8 @@ static int check_init(const struct ib_qp_init_attr *init, struct ib_udata *udata
 	const struct ib_qp_cap *cap = &init->cap;
 	int err;
 
-	if (init->create_flags || init->rwq_ind_tbl)
+	/* Nobody hears his own multicast messages anyway: see path/loop.c. */
+	if (init->create_flags & ~IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK || init->rwq_ind_tbl)
 		return -EOPNOTSUPP;
 	err = check_type(init, udata);
 	if (err || init->qp_type == IB_QPT_XRC_TGT)

@@ -14,6 +14,7 @@ enum {
 	QP_MASK = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
 		  IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
 		  IBV_QP_INIT_ATTR_CREATE_FLAGS,
+	QP_FLAGS = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB,
 };
 
 static int check_qp_attr(struct ibv_context *context,
@@ -23,10 +24,10 @@ static int check_qp_attr(struct ibv_context *context,
 		return pinion_refuse(context, EOPNOTSUPP,
 				     "comp_mask %#x of a QP", attr->comp_mask);
 	if ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
-	    attr->create_flags)
+	    !check_comp_mask(attr->create_flags, QP_FLAGS))
 		return pinion_refuse(context, EOPNOTSUPP,
-				     "create_flags %#x, there are none",
-				     attr->create_flags);
+				     "create_flags %#x, there is %#x",
+				     attr->create_flags, QP_FLAGS);
 	return 0;
 }
 

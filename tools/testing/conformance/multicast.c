@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Datagrams to multicast groups (items U11 and U14 to U16).
+ * Datagrams to multicast groups (items U11 and U14 to U17).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -272,11 +272,50 @@ static void u16_link_down(void)
 	hears(&link_.b, &end, far, sge_of(&far_, 500, 100));
 }
 
+/* Who asks not to hear his own messages gets what everybody has. */
+static void u17_not_to_oneself(void)
+{
+	struct ibv_qp_init_attr_ex init = {
+		.qp_type = IBV_QPT_UD,
+		.cap = { .max_send_wr = 4,
+			 .max_recv_wr = 4,
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB,
+		.pd = dev.pd,
+	};
+	union ibv_gid gid = group(17);
+	struct ibv_ah *ah;
+	struct peer peer;
+	struct end end;
+
+	begin();
+	end_make(&end, &(struct qp_cfg){ .type = IBV_QPT_UD });
+	CHECK_EQ(ibv_destroy_qp(end.qp), 0);
+	init.send_cq = end.scq;
+	init.recv_cq = end.rcq;
+	end.qp = MUST(ibv_create_qp_ex(dev.ctx, &init));
+	peer = end_peer(&end);
+	end_init(&end);
+	end_connect(&end, &peer);
+	ah = group_ah(dev.pd, &gid, dev.gid_index);
+	CHECK_EQ(ibv_attach_mcast(end.qp, &gid, 0), 0);
+	CHECK_EQ(ibv_attach_mcast(link_.b.qp, &gid, 0), 0);
+	post_recv(&end, &(struct ibv_sge){ b.base, 200, b.lkey }, 1, 1);
+	post_recv(&link_.b, &(struct ibv_sge){ b.base + 200, 200, b.lkey }, 1,
+		  2);
+	expect(send_by(&end, ah, sge_of(&a, 0, 100)), IBV_WC_SUCCESS);
+	CHECK_EQ(await(link_.b.rcq).wr_id, 2);
+	expect_none(end.rcq, 0.02);
+}
+
 static const struct test tests[] = {
 	TEST(u11_multicast, "U11 multicast"),
 	TEST(u14_half_to_a_group, "U14 a sender whose memory is gone"),
 	TEST(u15_two_devices, "U15 a group with members of two devices"),
 	TEST(u16_link_down, "U16 a group over a link that is down"),
+	TEST(u17_not_to_oneself, "U17 not to hear oneself"),
 };
 
 HARNESS_MAIN("Multicast", tests)
