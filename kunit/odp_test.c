@@ -815,7 +815,7 @@ static void dead_memory_stops_its_users_hints_alone(struct kunit *test)
 	int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, other);
-	KUNIT_ASSERT_EQ(test, pinion_hints_init(&hints), 0);
+	pinion_hints_init(&hints);
 	other->map = t->map;
 	other->odp = pinion_odp_create(&t->ibdev, t->map, t->length, IB_ACCESS_ON_DEMAND);
 	put_under_key(test, other, t->map, t->length);
@@ -848,7 +848,7 @@ static void children_go_while_hints_are_slow(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, bring_in(t, at + CHILD, PAGE_SIZE, true), 0);
 	init_completion(&slow.begun);
 	init_completion(&slow.over);
-	workqueue_set_max_active(keys->keys.hints.queue, 2);
+	workqueue_set_max_active(pinion_hints_queue(&keys->keys.hints), 2);
 	before_map = be_slow;
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_EQ(test, hint(test, t, t, at, 0), 0);
@@ -872,7 +872,7 @@ static void long_hints_let_others_have_their_turn(struct kunit *test)
 	same->key = t->key;
 	init_completion(&slow.begun);
 	init_completion(&slow.over);
-	workqueue_set_max_active(keys->keys.hints.queue, 1);
+	workqueue_set_max_active(pinion_hints_queue(&keys->keys.hints), 1);
 	before_map = be_slow;
 	/* The second of the three has been brought by the first. */
 	KUNIT_EXPECT_EQ(test, hint(test, t, same, PAGE_SIZE, 2 * PAGE_SIZE), 0);

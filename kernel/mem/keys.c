@@ -283,10 +283,7 @@ int pinion_keys_init(struct pinion_keys *keys)
 	if (!table)
 		return -ENOMEM;
 	RCU_INIT_POINTER(keys->table, table);
-	err = pinion_hints_init(&keys->hints);
-	if (err)
-		goto err_free_table;
-	err = -ENOMEM;
+	pinion_hints_init(&keys->hints);
 	keys->reaps = alloc_workqueue("pinion_reap", WQ_UNBOUND, 0);
 	if (!keys->reaps)
 		goto err_destroy_hints;

@@ -132,12 +132,14 @@ static void bring_later(struct work_struct *work)
 /* Takes @p over. It is a hint: what there is no room for is forgotten. */
 static void leave_for_later(struct prefetches *p)
 {
-	if (!atomic_add_unless(&p->hints->waiting, 1, PINION_HINTS_WAITING)) {
+	struct workqueue_struct *queue = pinion_hints_queue(p->hints);
+
+	if (!queue || !atomic_add_unless(&p->hints->waiting, 1, PINION_HINTS_WAITING)) {
 		kvfree(p);
 		return;
 	}
 	INIT_WORK(&p->work, bring_later);
-	queue_work(p->hints->queue, &p->work);
+	queue_work(queue, &p->work);
 }
 
 /**

@@ -11,6 +11,7 @@
 #include <linux/cpumask.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
+#include <linux/moduleparam.h>
 #include <linux/sched/rt.h>
 #include <linux/sched/stat.h>
 
@@ -39,10 +40,16 @@ static int elsewhere(void)
 	return cpu < nr_cpu_ids ? cpu : cpumask_first(cpu_online_mask);
 }
 
+static bool streams = true;
+module_param(streams, bool, 0644);
+MODULE_PARM_DESC(streams, "let idle processors look for requests of who posts one after the other (default Y)");
+
 bool pinion_stream_take(struct pinion_qp *qp)
 {
 	struct pinion_sq *sq = &qp->sq;
 
+	if (!READ_ONCE(streams))
+		return false;
 	/* Nothing holds back who is faster than a receiver without acknowledgments. */
 	if (!qp->has_sq || qp->service != PINION_SVC_RC)
 		return false;

@@ -154,10 +154,20 @@ static int respond(const struct ib_qp_cap *cap, struct pinion_create_qp_resp *re
 }
 
 /* Who performs what is left for later, and who brings its pages. */
-static void set_workers(struct pinion_qp *qp, struct ib_ucontext *context)
+static int qp_set_workers(struct pinion_qp *qp, struct ib_ucontext *context)
 {
-	qp->wq = context ? to_pinion_ucontext(context)->wq : qp->node->wq;
-	qp->faulter = context ? &to_pinion_ucontext(context)->faulter : &qp->node->faulter;
+	struct pinion_ucontext *ucontext = to_pinion_ucontext(context);
+	int err;
+
+	if (!context) {
+		qp->wq = qp->node->wq;
+		qp->faulter = &qp->node->faulter;
+		return 0;
+	}
+	err = pinion_ucontext_make_workers(ucontext);
+	qp->wq = ucontext->wq;
+	qp->faulter = &ucontext->faulter;
+	return err;
 }
 
 /* @udata is NULL for XRC targets, too, which belong to their domain, not to a process. */
@@ -179,7 +189,9 @@ static int create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 
 	qp->node = &dev->node;
 	qp->user = udata;
-	set_workers(qp, pinion_udata_context(udata));
+	err = qp_set_workers(qp, pinion_udata_context(udata));
+	if (err)
+		goto err_count;
 	err = make_queues(qp, init, udata, &req, &resp);
 	if (err)
 		goto err_count;

@@ -41,6 +41,7 @@ static int create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib
 	struct pinion_srq *srq = to_pinion_srq(ibsrq);
 	struct pinion_create_srq_resp resp = {};
 	struct pinion_create_srq_req req = {};
+	struct pinion_ucontext *ucontext;
 	int err;
 
 	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
@@ -55,9 +56,15 @@ static int create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib
 
 	srq->node = &dev->node;
 	srq->user = udata;
-	srq->faulter = udata ? &to_pinion_ucontext(pinion_udata_context(udata))->faulter :
-			       &dev->node.faulter;
 	mutex_init(&srq->resize_lock);
+	srq->faulter = &dev->node.faulter;
+	if (udata) {
+		ucontext = to_pinion_ucontext(pinion_udata_context(udata));
+		srq->faulter = &ucontext->faulter;
+		err = pinion_ucontext_make_workers(ucontext);
+		if (err)
+			goto err_count;
+	}
 	err = make_ring(srq, &init->attr, &req.place, udata, &resp);
 	if (err)
 		goto err_count;

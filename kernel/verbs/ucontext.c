@@ -37,25 +37,11 @@ static int alloc_ucontext(struct ib_ucontext *context, struct ib_udata *udata)
 	ucontext->user = pinion_user_get(to_pinion_dev(context->device));
 	if (IS_ERR(ucontext->user))
 		return PTR_ERR(ucontext->user);
-	err = -ENOMEM;
-	ucontext->wq = alloc_workqueue("pinion_user", WQ_UNBOUND, 0);
-	if (!ucontext->wq)
-		goto err_put_user;
-	pinion_faulter_init(&ucontext->faulter, ucontext->wq);
-	err = pinion_hints_init(&ucontext->hints);
-	if (err)
-		goto err_destroy_wq;
+	mutex_init(&ucontext->workers_lock);
+	pinion_hints_init(&ucontext->hints);
 	err = pinion_udata_out(udata, &resp, sizeof(resp));
 	if (err)
-		goto err_destroy_hints;
-	return 0;
-
-err_destroy_hints:
-	pinion_hints_destroy(&ucontext->hints);
-err_destroy_wq:
-	destroy_workqueue(ucontext->wq);
-err_put_user:
-	pinion_user_put(ucontext->user);
+		pinion_user_put(ucontext->user);
 	return err;
 }
 
@@ -64,8 +50,35 @@ static void dealloc_ucontext(struct ib_ucontext *context)
 	struct pinion_ucontext *ucontext = to_pinion_ucontext(context);
 
 	pinion_hints_destroy(&ucontext->hints);
-	destroy_workqueue(ucontext->wq);
+	if (ucontext->faults)
+		destroy_workqueue(ucontext->faults);
+	if (ucontext->wq)
+		destroy_workqueue(ucontext->wq);
 	pinion_user_put(ucontext->user);
+}
+
+/*
+ * A workqueue has memory for each possible CPU, which the kernel charges to nobody: so there
+ * is none before it is needed, and no more than two for what a process has paid for anyway.
+ * No more requests are performed at a time than there are processors for: the others would
+ * only take turns with them, at the cost of everybody else. Pages may take for ever, so
+ * they are brought in a queue of their own, see struct pinion_faulter.
+ */
+int pinion_ucontext_make_workers(struct pinion_ucontext *ucontext)
+{
+	int err = -ENOMEM;
+
+	mutex_lock(&ucontext->workers_lock);
+	if (!ucontext->wq)
+		ucontext->wq = alloc_workqueue("pinion_user", WQ_UNBOUND, num_online_cpus());
+	if (ucontext->wq && !ucontext->faults) {
+		ucontext->faults = alloc_workqueue("pinion_fault", WQ_UNBOUND, 0);
+		pinion_faulter_init(&ucontext->faulter, ucontext->faults);
+	}
+	if (ucontext->faults)
+		err = 0;
+	mutex_unlock(&ucontext->workers_lock);
+	return err;
 }
 
 /* A process that imports a context asks again. */

@@ -5,6 +5,7 @@
 #ifndef PINION_VERBS_UCONTEXT_H
 #define PINION_VERBS_UCONTEXT_H
 
+#include <linux/mutex.h>
 #include <rdma/ib_verbs.h>
 
 #include "../mem/hints.h"
@@ -14,8 +15,10 @@ struct pinion_user;
 
 struct pinion_ucontext {
 	struct ib_ucontext ibucontext;
-	struct workqueue_struct *wq;	/* for its queue pairs: see path/qp.h */
-	struct pinion_faulter faulter;	/* for its memory */
+	struct mutex workers_lock;	/* they are being made */
+	struct workqueue_struct *wq;	/* for its queue pairs: see path/qp.h; NULL: none yet */
+	struct workqueue_struct *faults; /* work items of */
+	struct pinion_faulter faulter;	/* its memory's */
 	struct pinion_hints hints;
 	struct pinion_user *user;	/* who opened it */
 };
@@ -24,5 +27,8 @@ static inline struct pinion_ucontext *to_pinion_ucontext(struct ib_ucontext *ibu
 {
 	return container_of(ibucontext, struct pinion_ucontext, ibucontext);
 }
+
+/* With the first queue that needs them: -ENOMEM, or @wq and @faulter work from here on. */
+int pinion_ucontext_make_workers(struct pinion_ucontext *ucontext);
 
 #endif
