@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Imports of dma-bufs: attach, map, and let go when the exporter moves the memory or
- * takes it away. Never pins a buffer, so an exporter that cannot pin will do.
+ * takes it away. A buffer is pinned for data direct only, so an exporter that cannot pin
+ * will do. What is pinned does not move, but may be taken away: for ever.
  *
  * A mapping has a table of its own, made when it is mapped, in the blocks that suit
  * it. While there is none, whoever enters the key misses its pages, leaves all gates
@@ -20,6 +21,7 @@
 #include <rdma/ib_umem.h>
 
 #include "../compat/dmabuf.h"
+#include "../logic/range.h"
 #include "describe.h"
 #include "dmabuf.h"
 #include "dmabuf_pinned.h"
@@ -38,6 +40,7 @@ struct dmabuf {
 	struct pinion_key *key;
 	struct pinion_mtt *mtt;		/* of the mapping; NULL: there is none */
 	const char *why;		/* the last mapping failed */
+	bool once;			/* pinned: what is taken away does not come back */
 };
 
 static struct dmabuf *to_dmabuf(struct pinion_pager *pager)
@@ -80,6 +83,15 @@ static void let_go(struct dmabuf *dmabuf)
 	ib_umem_dmabuf_unmap_pages(dmabuf->umem);
 }
 
+/* Also when the exporter is done with it: it was told that we heed this. */
+static void unpin(struct ib_umem_dmabuf *umem)
+{
+	if (!umem->pinned)
+		return;
+	dma_buf_unpin(umem->attach);
+	umem->pinned = 0;
+}
+
 static void moved(struct dma_buf_attachment *attach)
 {
 	struct ib_umem_dmabuf *umem = attach->importer_priv;
@@ -89,6 +101,7 @@ static void moved(struct dma_buf_attachment *attach)
 	if (!dmabuf || !dmabuf->mtt)
 		return;
 	let_go(dmabuf);
+	unpin(umem);
 	pinion_pager_count(&dmabuf->pager, PINION_PAGER_INVALIDATIONS,
 			   PINION_PAGER_INVALIDATIONS_HANDLED, pages_of(dmabuf));
 }
@@ -108,6 +121,13 @@ static int bring(struct dmabuf *dmabuf)
 	struct pinion_mtt *mtt;
 	int err;
 
+	if (dmabuf->once) {
+		dmabuf->why = "the dma-buf cannot be pinned";
+		err = dma_buf_pin(dmabuf->umem->attach);
+		if (err)
+			return err;
+		dmabuf->umem->pinned = 1;
+	}
 	dmabuf->why = "the dma-buf's exporter did not map it";
 	err = ib_umem_dmabuf_map_pages(dmabuf->umem);
 	if (!err)
@@ -125,6 +145,7 @@ static int bring(struct dmabuf *dmabuf)
 
 err_unmap:
 	ib_umem_dmabuf_unmap_pages(dmabuf->umem);
+	unpin(dmabuf->umem);
 	return err;
 }
 
@@ -159,6 +180,9 @@ static int fault(struct pinion_pager *pager, u64 offset, u64 length, bool write)
 	struct dma_resv *resv = resv_of(dmabuf);
 	int err;
 
+	/* What was pinned was there from the first. */
+	if (dmabuf->once)
+		return -ENODEV;
 	err = lock_arrived(dmabuf);
 	if (err)
 		return err;
@@ -203,9 +227,47 @@ static const struct pinion_pager_ops pager_ops = {
 	.destroy = destroy,
 };
 
-/* Attached and mapped, or an ERR_PTR and *@why. */
-static struct dmabuf *import(struct ib_device *ibdev, u64 offset, u64 length, int fd, int access,
-			     const char **why)
+/*
+ * As ib_umem_dmabuf_get(), for @dma_device. The core does so itself only for what it pins, and
+ * then has nobody told that the exporter takes it away: exporters that do refuse to be attached.
+ */
+static struct ib_umem_dmabuf *attach_for(struct ib_device *ibdev, struct device *dma_device,
+					 u64 offset, u64 length, int fd, int access)
+{
+	struct ib_umem_dmabuf *umem;
+	struct dma_buf *dmabuf;
+	int err = -EINVAL;
+
+	dmabuf = dma_buf_get(fd);
+	if (IS_ERR(dmabuf))
+		return ERR_CAST(dmabuf);
+	if (!pinion_range_holds(0, dmabuf->size, offset, length))
+		goto err_put;
+	err = -ENOMEM;
+	umem = kzalloc(sizeof(*umem), GFP_KERNEL_ACCOUNT);
+	if (!umem)
+		goto err_put;
+	umem->umem.ibdev = ibdev;
+	umem->umem.length = length;
+	umem->umem.address = offset;
+	umem->umem.writable = ib_access_writable(access);
+	umem->umem.is_dmabuf = 1;
+	umem->attach = dma_buf_dynamic_attach(dmabuf, dma_device, &attach_ops, umem);
+	err = PTR_ERR_OR_ZERO(umem->attach);
+	if (err)
+		goto err_free;
+	return umem;
+
+err_free:
+	kfree(umem);
+err_put:
+	dma_buf_put(dmabuf);
+	return ERR_PTR(err);
+}
+
+/* Attached and mapped, or an ERR_PTR and *@why. With @dma_device: for that, and pinned. */
+static struct dmabuf *import(struct ib_device *ibdev, struct device *dma_device, u64 offset,
+			     u64 length, int fd, int access, const char **why)
 {
 	struct dmabuf *dmabuf;
 	int err;
@@ -214,7 +276,9 @@ static struct dmabuf *import(struct ib_device *ibdev, u64 offset, u64 length, in
 	dmabuf = kzalloc(sizeof(*dmabuf), GFP_KERNEL_ACCOUNT);
 	if (!dmabuf)
 		return ERR_PTR(-ENOMEM);
-	dmabuf->umem = ib_umem_dmabuf_get(ibdev, offset, length, fd, access, &attach_ops);
+	dmabuf->once = dma_device;
+	dmabuf->umem = attach_for(ibdev, dma_device ?: ibdev->dma_device, offset, length, fd,
+				  access);
 	if (IS_ERR(dmabuf->umem)) {
 		err = PTR_ERR(dmabuf->umem);
 		kfree(dmabuf);
@@ -242,6 +306,7 @@ err_destroy:
  * pinion_reg_dmabuf_mr - give part of a dma-buf a key
  * @keys: the device's keys
  * @pd: protection domain
+ * @dma_device: what it is mapped for, and pinned: data direct; NULL: ours, and it may move
  * @offset: of the first byte in the buffer, any alignment
  * @length: in bytes
  * @iova: the address of the first byte as work requests will name it
@@ -253,8 +318,9 @@ err_destroy:
  *
  * Return: the region or an ERR_PTR.
  */
-struct ib_mr *pinion_reg_dmabuf_mr(struct pinion_keys *keys, struct ib_pd *pd, u64 offset,
-				   u64 length, u64 iova, int fd, int access)
+struct ib_mr *pinion_reg_dmabuf_mr(struct pinion_keys *keys, struct ib_pd *pd,
+				   struct device *dma_device, u64 offset, u64 length, u64 iova,
+				   int fd, int access)
 {
 	u64 begun = trace_mr_reg_enabled() ? ktime_get_ns() : 0;
 	struct pinion_backing backing = {};
@@ -267,7 +333,10 @@ struct ib_mr *pinion_reg_dmabuf_mr(struct pinion_keys *keys, struct ib_pd *pd, u
 	if (err)
 		return ERR_PTR(pinion_mr_refused(pd, offset, length, iova, access,
 						 "no length, or an end beyond 2^64", err));
-	dmabuf = import(pd->device, offset, length, fd, access, &why);
+	if (dma_device && !PAGE_ALIGNED(iova))
+		return ERR_PTR(pinion_mr_refused(pd, offset, length, iova, access,
+						 "an address within a page", -EOPNOTSUPP));
+	dmabuf = import(pd->device, dma_device, offset, length, fd, access, &why);
 	if (IS_ERR(dmabuf))
 		return ERR_PTR(pinion_mr_refused(pd, offset, length, iova, access, why,
 						 PTR_ERR(dmabuf)));

@@ -12,9 +12,11 @@
 #define PINION_DMABUF_RIGHTS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ | \
 			      IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)
 
+struct device;
 struct pinion_keys;
 
-struct ib_mr *pinion_reg_dmabuf_mr(struct pinion_keys *keys, struct ib_pd *pd, u64 offset,
-				   u64 length, u64 iova, int fd, int access);
+struct ib_mr *pinion_reg_dmabuf_mr(struct pinion_keys *keys, struct ib_pd *pd,
+				   struct device *dma_device, u64 offset, u64 length, u64 iova,
+				   int fd, int access);
 
 #endif

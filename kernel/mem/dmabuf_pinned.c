@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Pins dma-bufs. What is pinned does not move, so a region of it is like one of user
- * memory: a table, and no pager.
+ * Pins dma-bufs for umems, and looks at any dma-buf. Keys and rings are made of umems, which
+ * the exporter could not take away: one who insists on that refuses to be attached.
  */
 #include <linux/dma-buf.h>
 #include <linux/memory_hotplug.h>
 #include <linux/mm.h>
 #include <rdma/ib_umem.h>
 
-#include "describe.h"
 #include "dmabuf_pinned.h"
-#include "mr.h"
-#include "mtt.h"
 
 u64 pinion_dmabuf_pages(const struct ib_umem *umem)
 {
@@ -71,57 +68,4 @@ struct ib_umem *pinion_dmabuf_pin(struct ib_device *ibdev, struct device *dma_de
 		return ERR_PTR(err);
 	}
 	return &dmabuf->umem;
-}
-
-/**
- * pinion_reg_data_direct_mr - give part of a pinned dma-buf a key
- * @keys: the device's keys
- * @pd: protection domain
- * @dma_device: what the memory is mapped for
- * @offset: of the first byte in the buffer
- * @length: in bytes
- * @iova: the address of the first byte as work requests will name it, of a page
- * @fd: the buffer; it may be closed afterwards
- * @access: IB_ACCESS_*, checked by the core
- *
- * Return: the region or an ERR_PTR.
- */
-struct ib_mr *pinion_reg_data_direct_mr(struct pinion_keys *keys, struct ib_pd *pd,
-					struct device *dma_device, u64 offset, u64 length,
-					u64 iova, int fd, int access)
-{
-	const char *why = "an address within a page";
-	struct pinion_backing backing = {};
-	struct ib_mr *ibmr;
-	int err = -EOPNOTSUPP;
-
-	if (!PAGE_ALIGNED(iova))
-		goto err_refuse;
-	why = "no length, or an end beyond 2^64";
-	err = pinion_mr_check_span(length, iova, access);
-	if (err)
-		goto err_refuse;
-	backing.umem = pinion_dmabuf_pin(pd->device, dma_device, offset, length, fd, access,
-					 &why);
-	err = PTR_ERR_OR_ZERO(backing.umem);
-	if (err)
-		goto err_refuse;
-	why = "no table of the dma-buf's layout, or no room for it";
-	backing.mtt = pinion_describe(backing.umem);
-	err = PTR_ERR_OR_ZERO(backing.mtt);
-	if (err)
-		goto err_release;
-	why = "no key";
-	ibmr = pinion_region_make(keys, pd, &backing, iova, length, access);
-	err = PTR_ERR_OR_ZERO(ibmr);
-	if (err)
-		goto err_free_mtt;
-	return ibmr;
-
-err_free_mtt:
-	pinion_mtt_free(backing.mtt);
-err_release:
-	ib_umem_release(backing.umem);
-err_refuse:
-	return ERR_PTR(pinion_mr_refused(pd, offset, length, iova, access, why, err));
 }

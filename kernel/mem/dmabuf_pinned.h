@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * dma-bufs that their exporter has pinned for us, and what is asked of any dma-buf.
+ * dma-bufs that their exporter has pinned for umems, and what is asked of any dma-buf.
  */
 #ifndef PINION_MEM_DMABUF_PINNED_H
 #define PINION_MEM_DMABUF_PINNED_H
@@ -9,10 +9,7 @@
 
 struct device;
 struct ib_device;
-struct ib_mr;
-struct ib_pd;
 struct ib_umem;
-struct pinion_keys;
 
 /* How many pages the memory is in, parts of pages included. */
 u64 pinion_dmabuf_pages(const struct ib_umem *umem);
@@ -26,10 +23,5 @@ int pinion_dmabuf_examine(struct ib_umem *umem, const char **why);
 /* Pinned, mapped for @dma_device and examined; an ERR_PTR with *@why otherwise. */
 struct ib_umem *pinion_dmabuf_pin(struct ib_device *ibdev, struct device *dma_device, u64 offset,
 				  u64 length, int fd, int access, const char **why);
-
-/* As pinion_reg_dmabuf_mr(), for memory that stays, seen by another device of ours. */
-struct ib_mr *pinion_reg_data_direct_mr(struct pinion_keys *keys, struct ib_pd *pd,
-					struct device *dma_device, u64 offset, u64 length,
-					u64 iova, int fd, int access);
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "../mem/dm.h"
 #include "../mem/dmabuf.h"
-#include "../mem/dmabuf_pinned.h"
 #include "../mem/fastreg.h"
 #include "../mem/mr.h"
 #include "../mem/odp.h"
@@ -123,12 +122,8 @@ struct ib_mr *pinion_register_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u
 		return ERR_PTR(-EINVAL);
 	if (!region_count_in(pd))
 		return ERR_PTR(-ENOMEM);
-	if (data_direct)
-		ibmr = pinion_reg_data_direct_mr(&dev->node.keys, pd, dev->data_direct, offset,
-						 length, iova, fd, access);
-	else
-		ibmr = pinion_reg_dmabuf_mr(&dev->node.keys, pd, offset, length, iova, fd,
-					    access);
+	ibmr = pinion_reg_dmabuf_mr(&dev->node.keys, pd, data_direct ? dev->data_direct : NULL,
+				    offset, length, iova, fd, access);
 	uncount_failed(pd, ibmr);
 	return ibmr;
 }

@@ -293,6 +293,41 @@ static void c10_pinned(void)
 	dmabuf_check_unused(&dmabuf);
 }
 
+/* What is pinned may be taken away, and then nothing touches it any more. */
+static void c10_revoked(void)
+{
+	struct region other, region;
+	struct dmabuf dmabuf;
+	struct link link;
+
+	dv_begin();
+	need_exporter();
+	dmabuf = dmabuf_own(SIZE, EXPORTER_REVOCABLE);
+	other = region_new(LEN, 5, ALL_ACCESS);
+	link_make(&link, NULL);
+	region = region_of(dmabuf_view(&dmabuf, 0, LEN),
+			   MUST(mlx5dv_reg_dmabuf_mr(dev.pd, 0, LEN, 0,
+						     dmabuf.fd, WRITABLE, 1)),
+			   0);
+	exchange(&link, &other, &region);
+	exchange(&link, &region, &other);
+	CHECK_EQ(dmabuf_pins(&dmabuf), 1 + dmabuf_pins_mapped());
+	dmabuf_revoke(&dmabuf);
+	CHECK_EQ(dmabuf_pins(&dmabuf), 0);
+	expect(rdma(&link.a, IBV_WR_RDMA_WRITE, sge_of(&other, 0, LEN), 0,
+		    region.rkey),
+	       IBV_WC_REM_ACCESS_ERR);
+	link_renew(&link);
+	expect(rdma(&link.a, IBV_WR_RDMA_READ, sge_of(&region, 0, LEN),
+		    other.base, other.rkey),
+	       IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(dmabuf_stat(&dmabuf).touched, 0);
+	CHECK_EQ(dmabuf_stat(&dmabuf).late, 0);
+	/* Its key is taken until the region ends. */
+	CHECK_EQ(ibv_dereg_mr(region.mr), 0);
+	dmabuf_check_unused(&dmabuf);
+}
+
 static void c12_path(void)
 {
 	char path[4096] = "", sys[4200];
@@ -318,6 +353,7 @@ static const struct test tests[] = {
 	TEST(c1_traffic, "C1-C3-C8-C11-regions-of-both-kinds"),
 	TEST(c4_flags, "C4-C5-C6-C7-flags-and-bounds"),
 	TEST(c10_pinned, "C2-C10-one-moves-the-other-is-pinned"),
+	TEST(c10_revoked, "C10-one-that-is-pinned-is-taken-away"),
 	TEST(c12_path, "C12-where-the-other-device-is"),
 #endif
 	TEST(d8_umem, "D8-umems-of-dma-bufs"),

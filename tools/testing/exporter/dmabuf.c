@@ -16,7 +16,7 @@
 /* Of a device, if anybody's. */
 #define NOWHERE		BIT_ULL(45)
 #define FLAGS		(EXPORTER_CONTIGUOUS | EXPORTER_NO_PIN | EXPORTER_NO_PAGES | \
-			 EXPORTER_SHORT | EXPORTER_ODD | EXPORTER_NO_CPU)
+			 EXPORTER_SHORT | EXPORTER_ODD | EXPORTER_NO_CPU | EXPORTER_REVOCABLE)
 
 atomic64_t exporter_live;
 
@@ -27,6 +27,10 @@ static int exporter_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *at
 
 	if (error)
 		return -error;
+#ifdef EXPORTER_HAVE_INVALIDATE_MAPPINGS
+	if (buffer->flags & EXPORTER_REVOCABLE && !dma_buf_attach_revocable(attach))
+		return -EOPNOTSUPP;
+#endif
 	atomic64_inc(&buffer->attaches);
 	return 0;
 }

@@ -17,6 +17,7 @@ enum {
 	EXPORTER_SHORT = 1 << 3, /* maps one page less than there are */
 	EXPORTER_ODD = 1 << 4, /* addresses 512 bytes into pages */
 	EXPORTER_NO_CPU = 1 << 5, /* for devices only: no vmap */
+	EXPORTER_REVOCABLE = 1 << 6, /* only for who heeds that it is taken away */
 };
 
 struct exporter_create {
