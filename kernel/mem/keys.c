@@ -286,7 +286,7 @@ int pinion_keys_init(struct pinion_keys *keys)
 	pinion_hints_init(&keys->hints);
 	keys->reaps = alloc_workqueue("pinion_reap", WQ_UNBOUND, 0);
 	if (!keys->reaps)
-		goto err_destroy_hints;
+		goto err_free_table;
 	keys->sink = (void *)__get_free_page(GFP_KERNEL);
 	if (!keys->sink)
 		goto err_destroy_reaps;
@@ -303,8 +303,6 @@ err_free_sink:
 	free_page((unsigned long)keys->sink);
 err_destroy_reaps:
 	destroy_workqueue(keys->reaps);
-err_destroy_hints:
-	pinion_hints_destroy(&keys->hints);
 err_free_table:
 	kvfree(table);
 	return err;
