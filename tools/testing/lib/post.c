@@ -25,6 +25,13 @@ int poll_one(struct ibv_cq *cq, struct ibv_wc *wc)
 
 	if (count < 0)
 		FAIL("ibv_poll_cq: %d", count);
+	/*
+	 * User-mode Linux interrupts no other processor when a page table changes: what a work
+	 * item brought in the place of a page that we have seen is seen from our next system
+	 * call on.
+	 */
+	if (count)
+		sched_yield();
 	return count;
 }
 
