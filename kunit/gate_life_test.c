@@ -34,8 +34,8 @@ static int stay_inside(void *arg)
 		goto out;
 	WRITE_ONCE(in->inside, true);
 	/* Up to a second; whoever ends the key is on his way. */
-	for (us = 0; us < USEC_PER_SEC && !gate_is_closed_now(in->key); us += 10)
-		udelay(10);
+	for (us = 0; us < USEC_PER_SEC && !gate_is_closed_now(in->key); us += 5)
+		udelay(5);
 	in->met_the_end = gate_is_closed_now(in->key);
 	in->again = may_enter(in->test, value, 0, 0, 1);
 	if (in->binds)

@@ -182,7 +182,7 @@ static inline bool gate_is_free(const struct pinion_key *key)
 static inline void shut(struct pinion_key *key)
 {
 	set_bit(PINION_GATE_CLOSED, &key->gate.state);
-	smp_mb__after_atomic();
+	smp_mb__after_atomic(); /* as in pinion_gate_close() */
 }
 
 static inline void unshut(struct pinion_key *key)

@@ -83,8 +83,8 @@ int pinion_gate_enter(struct pinion_gate *gate)
 	slot = slot_find(slots);
 	if (WARN_ON_ONCE(slot == PINION_GATE_DEPTH))
 		goto err_enable;
-	WRITE_ONCE(slots->inside[slot], gate);
-	smp_mb(); /* A */
+	/* A: a store, and a full barrier by what it returns */
+	xchg(&slots->inside[slot], gate);
 	if (gate_is_closed(gate))
 		goto err_empty;
 	/* Only tried, so it is no order of locks; what is taken inside would be. */
@@ -195,7 +195,7 @@ void pinion_gate_open(struct pinion_gate *gate)
 	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
 		clear_bit_unlock(PINION_GATE_CLOSED, &gate->state);
 		preempt_enable();
-		smp_mb();
+		smp_mb__after_atomic(); /* open before it is asked whether anybody waits */
 		wake_up_bit(&gate->state, PINION_GATE_CLOSED);
 		return;
 	}

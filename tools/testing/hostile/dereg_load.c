@@ -37,7 +37,7 @@ struct board {
 	volatile bool stop;
 	volatile int ready;
 	volatile uint32_t null;
-	volatile unsigned long strange; /* requests of one who has no business there */
+	volatile unsigned long strange; /* requests that are refused */
 	volatile unsigned long writes[WRITERS];
 };
 
@@ -443,7 +443,8 @@ static void l7_starved(void)
 }
 
 /* What a process knows that has its peer's rkey, or has guessed it. */
-static struct ibv_wc strange_request(struct end *end, struct ibv_mw *mw, unsigned long i)
+static struct ibv_wc strange_request(struct end *end, struct ibv_mw *mw,
+				     unsigned long i)
 {
 	struct ibv_mr mr = { .context = dev.ctx, .pd = dev.pd };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_LOCAL_INV };
@@ -488,6 +489,7 @@ static void l8_strangers(void)
 	struct buf *buf = buf_new(LEN, 77);
 	long long waits;
 	struct region r;
+	double end;
 	int pid;
 
 	if (device_counter("gate_waits") < 0)
@@ -500,7 +502,7 @@ static void l8_strangers(void)
 	written(buf, 1);
 	waits = device_counter("gate_waits");
 	pid = spawn(estrange, NULL);
-	for (double end = now() + 2 * opt.seconds; go_on(end, board->strange > 30);)
+	for (end = now() + 2 * opt.seconds; go_on(end, board->strange > 30);)
 		usleep(10000);
 	CHECK_EQ(device_counter("gate_waits"), waits);
 	finish(board->strange);
