@@ -259,6 +259,22 @@ static void reading_gives_no_right_to_write(struct kunit *test)
 	expect_same(test, t, PAGE_SIZE);
 }
 
+static void a_page_that_becomes_writable_counts_once(struct kunit *test)
+{
+	struct odp_test *t = start_explicit(test);
+	struct pinion_child *child;
+
+	KUNIT_ASSERT_EQ(test, bring_in(t, PAGE_SIZE, 1, true), 0);
+	child = child_of(test, t, 0);
+	/* As if the process had been allowed to read only until now. */
+	child->table[1] &= ~PINION_ODP_WRITABLE;
+	KUNIT_EXPECT_FALSE(test, there(test, t, PAGE_SIZE, true));
+	KUNIT_EXPECT_EQ(test, bring_in(t, PAGE_SIZE, 1, true), 0);
+	expect_same(test, t, PAGE_SIZE);
+	vm_munmap(t->map, t->length);
+	KUNIT_EXPECT_EQ(test, children(t), 0);
+}
+
 static void what_the_process_gives_up_goes(struct kunit *test)
 {
 	struct odp_test *t = start_explicit(test);
@@ -890,6 +906,7 @@ static void long_hints_let_others_have_their_turn(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_fault_brings_what_is_missing),
 	KUNIT_CASE(reading_gives_no_right_to_write),
+	KUNIT_CASE(a_page_that_becomes_writable_counts_once),
 	KUNIT_CASE(what_the_process_gives_up_goes),
 	KUNIT_CASE(a_hole_is_an_error_and_hides_nothing),
 	KUNIT_CASE(a_look_up_that_fails_leaves_nothing),

@@ -185,16 +185,14 @@ void pinion_keys_add(struct pinion_keys *keys, struct pinion_key *key)
 void pinion_keys_remove(struct pinion_keys *keys, struct pinion_key *key)
 {
 	struct pinion_key_table *table;
-	spinlock_t *lock;
 
 	if (!key->index)
 		return;
 	down_read(&keys->exchange);
 	table = table_held(keys);
-	lock = lock_of(keys, table, key->index);
-	spin_lock(lock);
+	spin_lock(lock_of(keys, table, key->index));
 	table_remove(table, key);
-	spin_unlock(lock);
+	spin_unlock(lock_of(keys, table, key->index));
 	resize_if_due(keys, table);
 	up_read(&keys->exchange);
 }

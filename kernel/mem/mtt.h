@@ -55,7 +55,7 @@ void pinion_mtt_free(struct pinion_mtt *mtt);
  */
 struct pinion_mtt *pinion_mtt_settle(struct pinion_mtt_one *one, struct pinion_mtt *mtt);
 
-/* @block follows from an offset that users choose: bounds that were checked hold for guesses, too. */
+/* Users choose the offset that @block follows from: its bound holds for guesses, too. */
 static inline u64 *pinion_mtt_slot(const struct pinion_mtt *mtt, u64 block)
 {
 	block = array_index_nospec((unsigned long)block, (unsigned long)mtt->num_blocks);

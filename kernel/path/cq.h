@@ -20,7 +20,7 @@ struct pinion_cq {
 	spinlock_t fill_lock;		/* tail, ring and overflow */
 	struct pinion_ring ring;
 	u32 tail;			/* our own copy of hdr->kern_idx */
-	bool overflow;			/* in error for good: it takes no more, whatever is polled */
+	bool overflow;			/* in error for good: it takes no more */
 	struct work_struct overflowed;	/* breaks its queue pairs; path/overflow.c */
 	u32 flags;			/* enum pinion_cq_flags */
 	bool user;

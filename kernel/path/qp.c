@@ -112,6 +112,7 @@ void pinion_qp_fini(struct pinion_qp *qp)
 	mutex_lock(&qp->resp.lock);
 	WRITE_ONCE(qp->dying, true);
 	pinion_late_forget(qp);
+	pinion_give_back(qp);
 	mutex_unlock(&qp->resp.lock);
 	/* Whatever page is being brought for us may take for ever. */
 	pinion_sq_turn_away(&qp->sq);
@@ -210,6 +211,7 @@ static void reset(struct pinion_qp *qp)
 		pinion_recvq_reset(&qp->rq);
 	}
 	pinion_late_forget(qp);
+	pinion_give_back(qp);
 	qp->resp.established = false;
 	qp->resp.kept = false;
 	qp->resp.token = 0;

@@ -12,15 +12,13 @@
 #include "refuse.h"
 #include "remote.h"
 
-/*
- * An XRC target's kept request, if it still has one, goes back to the queue that it is of, if
- * there still is one. That may have any number by now but its own, so its domain is asked.
- */
-static void give_back(struct pinion_qp *qp)
+/* Of a number that may be another's by now, so its domain is asked, too. */
+void pinion_give_back(struct pinion_qp *qp)
 {
 	struct pinion_srq *srq;
 
-	if (!qp->resp.kept)
+	lockdep_assert_held(&qp->resp.lock);
+	if (qp->ibqp.qp_type != IB_QPT_XRC_TGT || !qp->resp.kept)
 		return;
 	qp->resp.kept = false;
 	srq = pinion_srq_get(qp->node, qp->resp.kept_srqn);
@@ -35,7 +33,7 @@ static void give_back(struct pinion_qp *qp)
 static int take(struct pinion_qp *qp, const struct pinion_target *target)
 {
 	if (target->xrc && target->srq->srqn != qp->resp.kept_srqn)
-		give_back(qp);
+		pinion_give_back(qp);
 	if (qp->resp.kept) {
 		qp->resp.kept = false;
 		return 0;
@@ -245,8 +243,7 @@ void pinion_flush_recvs(struct pinion_qp *qp)
 	lockdep_assert_held(&qp->resp.lock);
 	qp->resp.token = 0;
 	pinion_late_forget(qp);
-	if (qp->ibqp.qp_type == IB_QPT_XRC_TGT)
-		give_back(qp);
+	pinion_give_back(qp);
 	if (qp->resp.kept) {
 		qp->resp.kept = false;
 		pinion_complete_recv_error(qp, cq, IB_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);

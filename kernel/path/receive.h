@@ -13,6 +13,9 @@
 enum pinion_verdict pinion_receive(struct pinion_qp *qp, const struct pinion_target *target,
 				   struct pinion_msg *msg);
 
+/* An XRC target's kept request, if it has one, goes back to its queue, flushed. */
+void pinion_give_back(struct pinion_qp *qp);
+
 /* Give every waiting receive request back as flushed. */
 void pinion_flush_recvs(struct pinion_qp *qp);
 

@@ -506,8 +506,11 @@ static void cq16_receiver(enum ibv_qp_type type)
 		.send_flags = IBV_SEND_SIGNALED,
 	};
 	struct ibv_async_event event;
+	enum ibv_wc_status said = IBV_WC_SUCCESS;
 	int i;
 
+	if (type == IBV_QPT_RC)
+		said = IBV_WC_REM_OP_ERR;
 	link_make2(&link_, &at_a, &at_b);
 	event_forget();
 	for (i = 0; i < cq->cqe; i++) {
@@ -517,8 +520,7 @@ static void cq16_receiver(enum ibv_qp_type type)
 	}
 	post_recv(&link_.b, NULL, 0, i);
 	post(&link_.a, &wr);
-	expect(await(link_.a.scq), type == IBV_QPT_RC ? IBV_WC_REM_OP_ERR :
-							IBV_WC_SUCCESS);
+	expect(await(link_.a.scq), said);
 	end_await_state(&link_.b, IBV_QPS_ERR);
 	event_await(IBV_EVENT_CQ_ERR);
 	event = event_await(IBV_EVENT_QP_FATAL);

@@ -538,7 +538,9 @@ static void f19_drained_once_more(void)
 
 static void f20_last_wqe(void)
 {
-	struct ibv_srq_init_attr init = { .attr = { .max_wr = 8, .max_sge = 1 } };
+	struct ibv_srq_init_attr init = {
+		.attr = { .max_wr = 8, .max_sge = 1 },
+	};
 	struct ibv_srq *srq = MUST(ibv_create_srq(dev.pd, &init));
 	struct qp_cfg cfg = { .srq = srq };
 

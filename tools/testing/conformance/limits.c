@@ -295,7 +295,19 @@ static void lm7_long(void)
 	exchange(&link, &all, &r);
 }
 
+/* A page, and blocks as large as a table has; not all that a number can hold. */
+static void lm7_pages(void)
+{
+	uint64_t sizes = dev.attr.orig_attr.page_size_cap;
+
+	CHECK(sizes & PAGE);
+	if (!dev.pinion)
+		skip("of others we do not know");
+	CHECK_EQ(sizes, (1ULL << 31) - PAGE);
+}
+
 static const struct test tests[] = {
+	TEST(lm7_pages, "LM7 page sizes (class 23)"),
 	TEST(lm1_queues, "LM1 the longest queues (class 23)"),
 	TEST(lm2_sges, "LM2 the most pieces (class 23)"),
 	LONG_TEST(lm3_message, "LM3 the longest message (class 23)", 120),

@@ -281,7 +281,8 @@ static void u17_not_to_oneself(void)
 			 .max_recv_wr = 4,
 			 .max_send_sge = 1,
 			 .max_recv_sge = 1 },
-		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.comp_mask = IBV_QP_INIT_ATTR_PD |
+			     IBV_QP_INIT_ATTR_CREATE_FLAGS,
 		.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB,
 		.pd = dev.pd,
 	};

@@ -446,8 +446,9 @@ static void a19_no_address(void)
 		CHECK_EQ(setresuid(65534, 65534, 65534), 0);
 	for (place = 0; place < 2; place++) {
 		/* The second one reaches into one page more. */
-		char *begin = (char *)(((uintptr_t)buf->data + PAGE - 1) & -PAGE) +
-			      (place ? 3210 : 0);
+		char *begin =
+			(char *)(((uintptr_t)buf->data + PAGE - 1) & -PAGE) +
+			(place ? 3210 : 0);
 		struct ibv_mr *mr =
 			MUST(ibv_reg_mr(dev.pd, begin, LENGTH, ALL_ACCESS));
 
@@ -571,7 +572,8 @@ static const struct test tests[] = {
 	TEST(a17_private, "A17 a private mapping written after registration"),
 	TEST(a18_kill, "A18 a killed process leaves nothing"),
 	TEST(a19_listing, "A19 resource listing"),
-	TEST(a19_no_address, "A19 nothing of where a region is is told to nobody"),
+	TEST(a19_no_address,
+	     "A19 nothing of where a region is is told to nobody"),
 	LONG_TEST(a20_cost, "A20 what a small region costs", 120),
 	TEST(a20_many, "A20 very many regions"),
 };

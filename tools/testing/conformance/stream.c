@@ -208,6 +208,49 @@ static void in_turns(void)
 	CHECK_EQ(ibv_dereg_mr(null), 0);
 }
 
+static void let_streams(const char *yes_or_no)
+{
+	FILE *file = MUST(fopen("/sys/module/pinion/parameters/streams", "w"));
+
+	CHECK(fputs(yes_or_no, file) >= 0);
+	CHECK_EQ(fclose(file), 0);
+}
+
+/* So many writes at a time that a stream would begin. Returns how many did. */
+static long long streams_of_some(void)
+{
+	long long before;
+	int round, i;
+
+	/* The kernel reads its counters anew some times a second. */
+	usleep(100000);
+	before = device_counter("streams");
+	for (round = 0; round < 50; round++) {
+		for (i = 0; i < QUEUE; i++)
+			post_write(i, 0, 8 * i, 8);
+		for (i = 0; i < QUEUE; i++)
+			CHECK_EQ(await(link_.a.scq).wr_id, i);
+	}
+	usleep(100000);
+	return device_counter("streams") - before;
+}
+
+static void switched_off(void)
+{
+	long long off, on;
+
+	need_root();
+	if (!dev.pinion || sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		skip("nothing streams here");
+	begin(AREA);
+	let_streams("N");
+	off = streams_of_some();
+	let_streams("Y");
+	on = streams_of_some();
+	CHECK_EQ(off, 0);
+	CHECK(on > 0);
+}
+
 static const struct test tests[] = {
 	TEST(in_turns, "streams: nobody waits for all of a long list"),
 	TEST(in_order, "streams: in order, with a slot for each completion"),
@@ -216,6 +259,7 @@ static const struct test tests[] = {
 	TEST(nothing_after_reset, "streams: nothing is written after a reset"),
 	TEST(nothing_after_destroy,
 	     "streams: nothing is written after destroy"),
+	TEST(switched_off, "streams: switched off"),
 };
 
 HARNESS_MAIN("Streams of requests", tests)

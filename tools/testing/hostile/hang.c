@@ -2,7 +2,7 @@
 /*
  * Memory that never comes, of a file system whose server is dead, hangs its owner and nobody
  * else: whoever sends to it, receives from it or shares a group with it goes on, and can be
- * killed (items H1 to H7).
+ * killed (items H1 to H8).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -524,6 +524,24 @@ static void send_anew(struct xrc *x)
 	end_connect(&x->link.a, &target);
 }
 
+/* What a message that waits has taken comes back when the target changes its state. */
+static void give_back_at(struct xrc *x, struct ibv_sge sink, struct region *r,
+			 enum ibv_qp_state state)
+{
+	struct ibv_wc wc;
+
+	go_again();
+	post_srq(x->slow, &sink, 1, 13);
+	post_send(&x->link.a, sge_of(r, 0, LEN), x->slow);
+	slow_await(&memory);
+	expect_none(x->slow_cq, 0.05);
+	CHECK_EQ(end_set_state(&x->link.b, state), 0);
+	wc = await(x->slow_cq);
+	CHECK_EQ(wc.wr_id, 13);
+	CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
+	come();
+}
+
 static void h6_xrc(void)
 {
 	struct ibv_sge sink, other;
@@ -562,16 +580,70 @@ static void h6_xrc(void)
 	CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
 	come();
 
-	context("the end of the target");
+	context("the target breaks");
+	give_back_at(&x, sink, &r, IBV_QPS_ERR);
+	context("the target is reset");
+	CHECK_EQ(end_set_state(&x.link.a, IBV_QPS_RESET), 0);
+	CHECK_EQ(end_set_state(&x.link.b, IBV_QPS_RESET), 0);
+	drain(x.link.a.scq);
+	link_connect(&x.link);
+	give_back_at(&x, sink, &r, IBV_QPS_RESET);
+}
+
+/*
+ * Two pages, the first of which is there: it is moved, and what is written to it then stays.
+ * Or a message would begin again for ever that is larger than what fits into memory.
+ */
+static void goes_on(enum ibv_wr_opcode opcode)
+{
+	bool read = opcode == IBV_WR_RDMA_READ;
+	struct region r = region_new(2 * PAGE, 0, ALL_ACCESS);
+	struct ibv_mr *mr = hang_region();
+	struct ibv_sge mine = sge_of(&r, 0, 2 * PAGE), sink;
+	struct ibv_send_wr wr = {
+		.sg_list = &mine,
+		.num_sge = 1,
+		.opcode = opcode,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { (uintptr_t)memory.map, mr->rkey },
+	};
+	uint8_t *first = read ? r.buf->data : memory.map;
+	struct link link;
+
+	link_make(&link, NULL);
+	sink = (struct ibv_sge){ (uintptr_t)memory.map, 2 * PAGE, mr->lkey };
 	go_again();
-	post_srq(x.slow, &sink, 1, 13);
-	post_send(&x.link.a, sge_of(&r, 0, LEN), x.slow);
+	slow_hold(&memory, false);
+	expect(rdma(&link.a, IBV_WR_RDMA_WRITE, sge_of(&r, 0, 8),
+		    (uintptr_t)memory.map, mr->rkey),
+	       IBV_WC_SUCCESS);
+	slow_hold(&memory, true);
+	if (opcode == IBV_WR_SEND || opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
+		post_recv(&link.b, &sink, 1, 1);
+	post(&link.a, &wr);
 	slow_await(&memory);
-	CHECK_EQ(end_set_state(&x.link.b, IBV_QPS_ERR), 0);
-	wc = await(x.slow_cq);
-	CHECK_EQ(wc.wr_id, 13);
-	CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
+	CHECK(!memcmp(memory.map, r.buf->data, PAGE));
+	memset(first, 0x5a, 100);
 	come();
+	expect(await(link.a.scq), IBV_WC_SUCCESS);
+	CHECK_EQ(first[0], 0x5a);
+	CHECK(!memcmp(memory.map + 100, r.buf->data + 100, 2 * PAGE - 100));
+	link_free(&link);
+}
+
+static void h8_goes_on(void)
+{
+	static const enum ibv_wr_opcode opcodes[] = {
+		IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM,
+		IBV_WR_RDMA_READ
+	};
+	size_t i;
+
+	set_the_stage();
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		context("opcode %d", opcodes[i]);
+		goes_on(opcodes[i]);
+	}
 }
 
 /* ------------------------------------------------------------------- their number */
@@ -632,6 +704,7 @@ static const struct test tests[] = {
 	TEST(h5_given_back, "H5 a receive request that waits is given back"),
 	TEST(h6_xrc, "H6 an XRC target's"),
 	TEST(h7_many, "H7 more than are tried at a time"),
+	TEST(h8_goes_on, "H8 a message goes on where it was"),
 };
 
 HARNESS_MAIN("memory that never comes", tests)
