@@ -21,6 +21,7 @@
 #include <linux/fs.h>
 #include <linux/magic.h>
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/pagemap.h>
 #include <linux/sched/signal.h>
 
@@ -61,8 +62,9 @@ u64 pinion_child_run(const struct pinion_child *child, u64 address, u64 want, bo
 	u64 bits = PINION_ODP_PRESENT | PINION_ODP_WRITABLE, flags = flags_for(writable);
 	u64 size = BIT_ULL(child->odp->shift);
 	u64 within = address & (size - 1);
-	u32 block = block_of(child, address);
-	/* Entries come while we look; they do not go while the gate is held. */
+	/* Users choose the address: its bound holds for guesses, too. */
+	u32 block = array_index_nospec(block_of(child, address), child->num_blocks);
+	/* Entries come and go while we look; what we read is not given back before we leave. */
 	u64 entry = READ_ONCE(child->table[block]);
 	u64 run = size - within, start;
 
