@@ -345,6 +345,7 @@ static void a_table_of_one_block_moves_in_and_no_other(struct kunit *test)
 			before = pinion_mtt_run(mtt, offset, 4000, &kva);
 			settled = pinion_mtt_settle(&one, mtt);
 			KUNIT_ASSERT_PTR_EQ(test, settled, &one.mtt);
+			pinion_mtt_free(mtt);
 			mtt = settled;
 			after = pinion_mtt_run(settled, offset, 4000, &moved);
 			KUNIT_EXPECT_EQ(test, after, before);

@@ -113,6 +113,8 @@ static struct ib_mr *make(struct pinion_keys *keys, struct ib_pd *pd, enum pinio
 	/* A pager's table is the pager's. */
 	if (!pager)
 		mr->backing.mtt = pinion_mtt_settle(&key->one, backing->mtt);
+	if (mr->backing.mtt != backing->mtt)
+		pinion_mtt_free(backing->mtt);
 	key->mtt = mr->backing.mtt;
 	key->pd = pd;
 	key->rights = pinion_key_rights(access);
@@ -212,6 +214,7 @@ static bool same_translation(int before, int after)
 /* Swaps old and new; what is left in @change is to be released. */
 static int apply(struct pinion_key *key, struct pinion_mr *mr, struct change *change)
 {
+	struct pinion_mtt *spare = NULL;
 	int err = 0;
 
 	pinion_key_close(key);
@@ -222,10 +225,13 @@ static int apply(struct pinion_key *key, struct pinion_mr *mr, struct change *ch
 		if (change->translation) {
 			key->generation++;
 			swap(mr->backing, change->backing);
+			key->mtt = mr->backing.mtt;
 			/* The old one may be in there, and is over. */
 			if (!mr->backing.pager)
-				mr->backing.mtt = pinion_mtt_settle(&key->one, mr->backing.mtt);
-			key->mtt = mr->backing.mtt;
+				key->mtt = pinion_mtt_settle(&key->one, key->mtt);
+			if (key->mtt != mr->backing.mtt)
+				spare = mr->backing.mtt;
+			mr->backing.mtt = key->mtt;
 			key->pager = mr->backing.pager;
 		}
 		key->pd = change->pd;
@@ -235,6 +241,7 @@ static int apply(struct pinion_key *key, struct pinion_mr *mr, struct change *ch
 		mr->access = change->access;
 	}
 	pinion_key_open(key);
+	pinion_mtt_free(spare);
 	return err;
 }
 

@@ -129,7 +129,6 @@ struct pinion_mtt *pinion_mtt_settle(struct pinion_mtt_one *one, struct pinion_m
 	one->leaf = &one->block;
 	one->mtt.leaves = &one->leaf;
 	one->mtt.inside = true;
-	pinion_mtt_free(mtt);
 	return &one->mtt;
 }
 

@@ -50,8 +50,8 @@ void pinion_mtt_set_piece(struct pinion_mtt *mtt, u32 piece, u64 dma_addr, u64 l
 void pinion_mtt_free(struct pinion_mtt *mtt);
 
 /*
- * Moves a table of one block into @one, whose own nobody uses any more; any other stays as it
- * is. Return: where it is now.
+ * Copies a table of one block to @one, whose own nobody uses any more, and leaves any other as
+ * it is. Return: the one to use. If it is not @mtt, that is to be freed, where one may sleep.
  */
 struct pinion_mtt *pinion_mtt_settle(struct pinion_mtt_one *one, struct pinion_mtt *mtt);
 
