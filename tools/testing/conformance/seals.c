@@ -160,8 +160,7 @@ static void se4_window_is_bound(void)
 
 	begin();
 	r = region_reg(dev.pd, old.buf, BINDABLE);
-	expect(window_bind(&link_.a, mw,
-			   window_part(&r, 0, PAGE, REMOTE_ALL)),
+	expect(window_bind(&link_.a, mw, window_part(&r, 0, PAGE, REMOTE_ALL)),
 	       IBV_WC_SUCCESS);
 	CHECK(ibv_rereg_mr(r.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,
 			   new.buf->data, new.buf->length, 0));
