@@ -12,7 +12,7 @@
 #include "../mem/mtt.h"
 #include "dev.h"
 
-/* Runs of memory shown of one table, and how much of it is looked at: nobody is preempted in a gate. */
+/* Runs of memory shown of one table; and blocks looked at, since nobody is preempted in a gate. */
 #define MAX_RUNS	16
 #define MAX_BLOCKS	4096
 
