@@ -514,13 +514,11 @@ static void r16_endless_receives(void)
 	begin();
 	CHECK_EQ(pthread_create(&poster, NULL, keep_posting, &b.rq), 0);
 	for (i = 0; i < 20; i++) {
-		struct peer at_a = end_peer(&a.end);
-
 		CHECK_EQ(end_set_state(&b.end, IBV_QPS_ERR), 0);
 		CHECK_EQ(ring_doorbell(&b), 0);
 		CHECK_EQ(end_set_state(&b.end, IBV_QPS_RESET), 0);
+		/* No further: its completions overflow, which breaks it. */
 		end_init(&b.end);
-		end_connect(&b.end, &at_a);
 	}
 	CHECK(now() < limit);
 	enough = true;
