@@ -168,10 +168,8 @@ static enum step await_page(struct pinion_qp *qp, enum pinion_awaits whose, bool
 {
 	if (!asked)
 		return try_later(qp);
-	qp->sq.awaits = whose;
-	if (pinion_fault_here(qp->sq.fault))
-		return STEP_AGAIN;
 	park(qp, 0);
+	qp->sq.awaits = whose;
 	pinion_fault_wait(qp->sq.fault, qp);
 	return STEP_PARKED;
 }

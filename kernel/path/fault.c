@@ -2,7 +2,6 @@
 /*
  * Faults on behalf of others. Knows no messages; who waits is a queue pair to be woken.
  */
-#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "fault.h"
@@ -69,17 +68,7 @@ bool pinion_fault_start(struct pinion_fault *fault, struct pinion_faulter *fault
 	fault->err = 0;
 	fault->running = true;
 	refcount_inc(&fault->ref);
-	fault->here = current->mm && current->mm == faulter->mm;
-	if (!fault->here)
-		queue_work(faulter->wq, &fault->work);
-	return true;
-}
-
-bool pinion_fault_here(struct pinion_fault *fault)
-{
-	if (!fault->here)
-		return false;
-	fault_run(&fault->work);
+	queue_work(faulter->wq, &fault->work);
 	return true;
 }
 

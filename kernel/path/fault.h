@@ -19,15 +19,13 @@ struct pinion_qp;
 /* Whose memory it is: an open device file's, or that of a node's kernel consumers. */
 struct pinion_faulter {
 	struct workqueue_struct *wq;
-	struct mm_struct *mm;		/* of who opened it, for comparison; NULL: the kernel's */
 	atomic_t running;		/* work items of this kind, see pinion_faulter_enter() */
 };
 
 static inline void pinion_faulter_init(struct pinion_faulter *faulter,
-				       struct workqueue_struct *wq, struct mm_struct *mm)
+				       struct workqueue_struct *wq)
 {
 	faulter->wq = wq;
-	faulter->mm = mm;
 	atomic_set(&faulter->running, 0);
 }
 
@@ -49,7 +47,6 @@ struct pinion_fault {
 	spinlock_t lock;		/* process context */
 	struct pinion_qp *waiter;	/* to be woken */
 	bool running;
-	bool here;			/* not by a work item: see pinion_fault_here() */
 	int err;			/* of the last one: see pinion_pager_fault() */
 };
 
@@ -63,13 +60,6 @@ struct pinion_fault *pinion_fault_alloc(void);
  */
 bool pinion_fault_start(struct pinion_fault *fault, struct pinion_faulter *faulter,
 			struct pinion_missing *missing, u64 left);
-
-/*
- * Whoever asked may be the owner himself, in a system call of his: then he brings the page
- * here, as any process does that touches its memory, with nothing of the peer's held. Return:
- * whether that was so.
- */
-bool pinion_fault_here(struct pinion_fault *fault);
 
 /* Wake @qp with pinion_qp_wake() when it is over. */
 void pinion_fault_wait(struct pinion_fault *fault, struct pinion_qp *qp);

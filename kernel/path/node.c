@@ -36,7 +36,7 @@ int pinion_node_init(struct pinion_node *node, struct ib_device *ibdev)
 	node->faults = alloc_workqueue("pinion_fault", WQ_UNBOUND, 0);
 	if (!node->faults)
 		goto err_destroy_wq;
-	pinion_faulter_init(&node->faulter, node->faults, NULL);
+	pinion_faulter_init(&node->faulter, node->faults);
 	err = pinion_keys_init(&node->keys);
 	if (err)
 		goto err_destroy_faults;

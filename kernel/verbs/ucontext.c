@@ -3,7 +3,6 @@
  * A process opens the device: which ABI both sides speak, and who performs what its
  * system calls leave behind.
  */
-#include <linux/sched/mm.h>
 #include <linux/workqueue.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -51,10 +50,8 @@ static void dealloc_ucontext(struct ib_ucontext *context)
 	struct pinion_ucontext *ucontext = to_pinion_ucontext(context);
 
 	pinion_hints_destroy(&ucontext->hints);
-	if (ucontext->faults) {
+	if (ucontext->faults)
 		destroy_workqueue(ucontext->faults);
-		mmdrop(ucontext->faulter.mm);
-	}
 	if (ucontext->wq)
 		destroy_workqueue(ucontext->wq);
 	pinion_user_put(ucontext->user);
@@ -76,8 +73,7 @@ int pinion_ucontext_make_workers(struct pinion_ucontext *ucontext)
 		ucontext->wq = alloc_workqueue("pinion_user", WQ_UNBOUND, num_online_cpus());
 	if (ucontext->wq && !ucontext->faults) {
 		ucontext->faults = alloc_workqueue("pinion_fault", WQ_UNBOUND, 0);
-		mmgrab(current->mm);
-		pinion_faulter_init(&ucontext->faulter, ucontext->faults, current->mm);
+		pinion_faulter_init(&ucontext->faulter, ucontext->faults);
 	}
 	if (ucontext->faults)
 		err = 0;
