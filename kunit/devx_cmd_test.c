@@ -51,12 +51,12 @@ static u8 *new_mkey(struct kunit *test)
 	return in;
 }
 
-static u8 parse(const u8 *in, struct pinion_devx_cmd *cmd)
+static int parse(const u8 *in, struct pinion_devx_cmd *cmd)
 {
 	return pinion_devx_parse(in, ROOM, ROOM, cmd);
 }
 
-static u8 status_of(const u8 *in)
+static int refusal_of(const u8 *in)
 {
 	struct pinion_devx_cmd cmd;
 
@@ -68,7 +68,7 @@ static void a_key_of_a_umem_is_read_as_drawn(struct kunit *test)
 	u8 *in = new_mkey(test);
 	struct pinion_devx_cmd cmd;
 
-	KUNIT_ASSERT_EQ(test, parse(in, &cmd), PINION_DEVX_OK);
+	KUNIT_ASSERT_EQ(test, parse(in, &cmd), PINION_DEVX_DONE);
 	KUNIT_EXPECT_EQ(test, cmd.opcode, PINION_DEVX_CREATE_MKEY);
 	KUNIT_EXPECT_EQ(test, cmd.mkey.mode, PINION_DEVX_MODE_MTT);
 	KUNIT_EXPECT_EQ(test, cmd.mkey.tag, 0x42);
@@ -83,7 +83,7 @@ static void a_key_of_a_umem_is_read_as_drawn(struct kunit *test)
 			IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_READ |
 			IB_UVERBS_ACCESS_REMOTE_WRITE);
 	put(in, 0x10, LOCAL_READ | ATOMIC | MTT);
-	KUNIT_ASSERT_EQ(test, parse(in, &cmd), PINION_DEVX_OK);
+	KUNIT_ASSERT_EQ(test, parse(in, &cmd), PINION_DEVX_DONE);
 	KUNIT_EXPECT_EQ(test, cmd.mkey.rights, IB_UVERBS_ACCESS_REMOTE_ATOMIC);
 }
 
@@ -102,7 +102,7 @@ static void a_list_of_pieces_is_read_as_drawn(struct kunit *test)
 		put(in, 0x114 + i * 16, 0xdead00 + i);
 		put_unaligned_be64(~0ULL - i, in + 0x118 + i * 16);
 	}
-	KUNIT_ASSERT_EQ(test, parse(in, &cmd), PINION_DEVX_OK);
+	KUNIT_ASSERT_EQ(test, parse(in, &cmd), PINION_DEVX_DONE);
 	KUNIT_ASSERT_EQ(test, cmd.mkey.num_klms, 3u);
 	for (i = 0; i < 3; i++) {
 		klm = pinion_devx_klm(cmd.klms, i);
@@ -123,38 +123,39 @@ static void lists_end_with_the_command(struct kunit *test)
 	for (n = 1; n < 10; n++) {
 		put(in, 0x60, n);
 		KUNIT_EXPECT_EQ(test, pinion_devx_parse(in, 0x110 + n * 16, 16, &cmd),
-				PINION_DEVX_OK);
+				PINION_DEVX_DONE);
 		KUNIT_EXPECT_EQ(test, pinion_devx_parse(in, 0x110 + n * 16 - 1, 16, &cmd),
-				PINION_DEVX_BAD_IN_LENGTH);
+				PINION_DEVX_LIST_CUT);
 	}
 	put(in, 0x60, 0);
-	KUNIT_EXPECT_EQ(test, status_of(in), PINION_DEVX_BAD_PARAM);
+	KUNIT_EXPECT_EQ(test, refusal_of(in), PINION_DEVX_LIST_FORM);
 	put(in, 0x60, U32_MAX);
-	KUNIT_EXPECT_EQ(test, status_of(in), PINION_DEVX_BAD_IN_LENGTH);
+	KUNIT_EXPECT_EQ(test, refusal_of(in), PINION_DEVX_LIST_CUT);
 	/* More than there may be, and room for them. */
 	put(in, 0x60, 2049);
 	KUNIT_EXPECT_EQ(test, pinion_devx_parse(in, 0x110 + 2049 * 16, 16, &cmd),
-			PINION_DEVX_LIMIT);
+			PINION_DEVX_LIST_LONG);
 }
 
 /* One spoilt word each. */
 static const struct {
 	const char *what;
 	u32 offset, value;
+	int refusal;
 } spoilt[] = {
-	{ "free", 0x10, 0x40000000 | LOCAL_READ | MTT },
-	{ "a mode above 3", 0x10, 0x04000000 | LOCAL_READ | MTT },
-	{ "UMR", 0x10, 0x8000 | LOCAL_READ | MTT },
-	{ "physical", 0x10, LOCAL_READ },
-	{ "KSM", 0x10, LOCAL_READ | MTT | KLM },
-	{ "no local read", 0x10, LOCAL_WRITE | MTT },
-	{ "one QP", 0x14, 0x00000742 },
-	{ "2^64 bytes", 0x1c, 0x80000000 },
-	{ "signature", 0x1c, 0x40000000 },
-	{ "remote invalidation", 0x1c, 0x01000000 },
-	{ "no length", 0x2c, 0 },
-	{ "beyond 2^64", 0x28, 0xffffffff },
-	{ "a modifier", 0x04, 1 },
+	{ "free", 0x10, 0x40000000 | LOCAL_READ | MTT, PINION_DEVX_MKEY_FEATURE },
+	{ "a mode above 3", 0x10, 0x04000000 | LOCAL_READ | MTT, PINION_DEVX_MKEY_FEATURE },
+	{ "UMR", 0x10, 0x8000 | LOCAL_READ | MTT, PINION_DEVX_MKEY_FEATURE },
+	{ "physical", 0x10, LOCAL_READ, PINION_DEVX_MKEY_MODE },
+	{ "KSM", 0x10, LOCAL_READ | MTT | KLM, PINION_DEVX_MKEY_MODE },
+	{ "no local read", 0x10, LOCAL_WRITE | MTT, PINION_DEVX_MKEY_NO_READ },
+	{ "one QP", 0x14, 0x00000742, PINION_DEVX_MKEY_QPN },
+	{ "2^64 bytes", 0x1c, 0x80000000, PINION_DEVX_MKEY_LENGTH },
+	{ "signature", 0x1c, 0x40000000, PINION_DEVX_MKEY_FEATURE },
+	{ "remote invalidation", 0x1c, 0x01000000, PINION_DEVX_MKEY_FEATURE },
+	{ "no length", 0x2c, 0, PINION_DEVX_MKEY_LENGTH },
+	{ "beyond 2^64", 0x28, 0xffffffff, PINION_DEVX_MKEY_LENGTH },
+	{ "a modifier", 0x04, 1, PINION_DEVX_MODIFIER },
 };
 
 static void what_is_not_done_is_refused(struct kunit *test)
@@ -165,7 +166,7 @@ static void what_is_not_done_is_refused(struct kunit *test)
 		u8 *in = new_mkey(test);
 
 		put(in, spoilt[i].offset, spoilt[i].value);
-		KUNIT_EXPECT_EQ_MSG(test, status_of(in), PINION_DEVX_BAD_PARAM, "%s",
+		KUNIT_EXPECT_EQ_MSG(test, refusal_of(in), spoilt[i].refusal, "%s",
 				    spoilt[i].what);
 	}
 }
@@ -185,8 +186,8 @@ static void only_known_opcodes_are_taken(struct kunit *test)
 		put(in, 0x00, opcode << 16 | 0xffff);
 		/* Those of other fields are in the way of a counter's. */
 		memset(in + 0x0c, 0, opcode >= 0x900 ? 0x14 : 0);
-		KUNIT_EXPECT_EQ(test, status_of(in), is_known ? PINION_DEVX_OK :
-							       PINION_DEVX_BAD_OP);
+		KUNIT_EXPECT_EQ(test, refusal_of(in), is_known ? PINION_DEVX_DONE :
+								PINION_DEVX_NO_SUCH_OPCODE);
 	}
 }
 
@@ -197,18 +198,18 @@ static void counters_are_single_and_told_in_the_answer(struct kunit *test)
 	u32 bit;
 
 	put(in, 0x00, 0x939 << 16);
-	KUNIT_EXPECT_EQ(test, status_of(in), PINION_DEVX_OK);
+	KUNIT_EXPECT_EQ(test, refusal_of(in), PINION_DEVX_DONE);
 	for (bit = 1; bit; bit <<= 1) {
 		put(in, 0x0c, bit);
-		KUNIT_EXPECT_EQ(test, status_of(in), PINION_DEVX_BAD_PARAM);
+		KUNIT_EXPECT_EQ(test, refusal_of(in), PINION_DEVX_COUNTERS);
 	}
 	put(in, 0x00, 0x93b << 16);
 	put(in, 0x1c, 0xfedcba98);
 	for (bit = 1; bit; bit <<= 1) {
 		put(in, 0x18, bit);
 		/* The highest is to begin again at 0, which is where it is. */
-		KUNIT_EXPECT_EQ(test, parse(in, &cmd), bit == BIT(31) ? PINION_DEVX_OK :
-									PINION_DEVX_BAD_PARAM);
+		KUNIT_EXPECT_EQ(test, parse(in, &cmd), bit == BIT(31) ? PINION_DEVX_DONE :
+									PINION_DEVX_COUNTERS);
 	}
 	KUNIT_EXPECT_EQ(test, cmd.number, 0xfedcba98u);
 }
@@ -226,11 +227,11 @@ static void short_buffers_are_refused(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(least); i++) {
 		put(in, 0x00, least[i].opcode << 16);
 		KUNIT_EXPECT_EQ(test, pinion_devx_parse(in, least[i].in, least[i].out, &cmd),
-				PINION_DEVX_OK);
+				PINION_DEVX_DONE);
 		KUNIT_EXPECT_EQ(test, pinion_devx_parse(in, least[i].in - 1, ROOM, &cmd),
-				PINION_DEVX_BAD_IN_LENGTH);
+				PINION_DEVX_SHORT_IN);
 		KUNIT_EXPECT_EQ(test, pinion_devx_parse(in, ROOM, least[i].out - 1, &cmd),
-				PINION_DEVX_BAD_OUT_LENGTH);
+				PINION_DEVX_SHORT_OUT);
 	}
 }
 
@@ -239,7 +240,7 @@ static void a_query_gives_back_what_was_asked_for(struct kunit *test)
 	u8 *in = new_mkey(test), *out = new_buffer(test);
 	struct pinion_devx_cmd cmd;
 
-	KUNIT_ASSERT_EQ(test, parse(in, &cmd), PINION_DEVX_OK);
+	KUNIT_ASSERT_EQ(test, parse(in, &cmd), PINION_DEVX_DONE);
 	pinion_devx_put_mkey(out, &cmd.mkey);
 	/* In the context, a key tells how many octwords there are, too. */
 	put(in, 0x44, 10);
@@ -252,16 +253,17 @@ static void answers_are_where_they_belong(struct kunit *test)
 	u8 *out = new_buffer(test);
 	size_t length, i;
 
-	pinion_devx_put_status(out, 0x50);
+	pinion_devx_put_refusal(out, PINION_DEVX_SHORT_IN);
 	pinion_devx_put_number(out, 0xfedcba);
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(out), 0x50000000u);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(out + 4), 4u);
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(out + 8), 0x00fedcbau);
 
 	/* All of it, or as much as there is room for, and never a byte more. */
 	for (length = 16; length <= 0x110; length++) {
 		memset(out, 0, ROOM);
 		KUNIT_EXPECT_EQ(test, pinion_devx_put_caps(out, length, 0, &caps),
-				PINION_DEVX_OK);
+				PINION_DEVX_DONE);
 		for (i = length; i < ROOM && !out[i]; i++)
 			;
 		KUNIT_ASSERT_EQ(test, i, (size_t)ROOM);
@@ -269,7 +271,8 @@ static void answers_are_where_they_belong(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(out + 0x10 + 0x1c) & 0x3f0000, 22u << 16);
 	KUNIT_EXPECT_EQ(test, out[0x10 + 0x1b8 / 8], 1);
 	KUNIT_EXPECT_EQ(test, out[0x10 + 0x1b6 / 8] & 3, 1);
-	KUNIT_EXPECT_EQ(test, pinion_devx_put_caps(out, ROOM, 1, &caps), PINION_DEVX_BAD_PARAM);
+	KUNIT_EXPECT_EQ(test, pinion_devx_put_caps(out, ROOM, 1, &caps),
+			PINION_DEVX_NO_SUCH_CAPS);
 }
 
 /* Whatever is accepted keeps the promises others rely on. */
@@ -300,6 +303,22 @@ static void garbage_is_refused_or_makes_sense(struct kunit *test)
 	KUNIT_EXPECT_GT(test, accepted, 1000u);
 }
 
+/* The numbers are in the manual: none moves. */
+static void each_refusal_has_a_number_and_a_status(struct kunit *test)
+{
+	static const u8 status_of[] = { 0,    2,    2,	3,    0x50, 0x51, 3, 3, 3, 3, 3, 3, 3, 0x50,
+					8,    3,    3,	5,    5,    3,	  3, 5, 3, 3, 3, 8, 8, 8 };
+	u8 *out = new_buffer(test);
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, ARRAY_SIZE(status_of), PINION_DEVX_NUM_REFUSALS);
+	for (i = 0; i < ARRAY_SIZE(status_of); i++) {
+		pinion_devx_put_refusal(out, i);
+		KUNIT_EXPECT_EQ(test, out[0], status_of[i]);
+		KUNIT_EXPECT_EQ(test, get_unaligned_be32(out + 4), i);
+	}
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_key_of_a_umem_is_read_as_drawn),
 	KUNIT_CASE(a_list_of_pieces_is_read_as_drawn),
@@ -310,6 +329,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(short_buffers_are_refused),
 	KUNIT_CASE(a_query_gives_back_what_was_asked_for),
 	KUNIT_CASE(answers_are_where_they_belong),
+	KUNIT_CASE(each_refusal_has_a_number_and_a_status),
 	KUNIT_CASE(garbage_is_refused_or_makes_sense),
 	{}
 };

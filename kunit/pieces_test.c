@@ -148,7 +148,8 @@ static void a_region_lends_only_so_many_pieces(struct kunit *test)
 	add(p, p->regions[1]->value, BASE, 5);
 	add(p, p->regions[1]->value, BASE, 5);
 	atomic_set(windows, PINION_MAX_WINDOWS - 1);
-	KUNIT_EXPECT_EQ(test, claim_all(test, p, false, &pieces), PINION_DEVX_LIMIT);
+	KUNIT_EXPECT_EQ(test, claim_all(test, p, false, &pieces),
+			PINION_DEVX_PIECE_LENT_OUT);
 	KUNIT_EXPECT_EQ(test, atomic_read(windows), PINION_MAX_WINDOWS - 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&p->regions[0]->windows), 0);
 	atomic_set(windows, PINION_MAX_WINDOWS - 2);
@@ -161,7 +162,7 @@ static void a_region_lends_only_so_many_pieces(struct kunit *test)
 
 /* The last of three pieces is spoilt, so that two have to be given back. */
 static void expect(struct kunit *test, struct pieces_test *p, u32 key, u64 addr, u32 length,
-		   bool writing, int status)
+		   bool writing, int refusal)
 {
 	struct pinion_pieces *pieces;
 
@@ -170,8 +171,8 @@ static void expect(struct kunit *test, struct pieces_test *p, u32 key, u64 addr,
 	add(p, p->regions[0]->value, BASE, 1);
 	add(p, p->regions[1]->value, BASE, 1);
 	add(p, key, addr, length);
-	KUNIT_EXPECT_EQ(test, claim_all(test, p, writing, &pieces), status);
-	if (!status)
+	KUNIT_EXPECT_EQ(test, claim_all(test, p, writing, &pieces), refusal);
+	if (!refusal)
 		pinion_pieces_release(pieces);
 	KUNIT_EXPECT_EQ(test, atomic_read(&p->regions[0]->windows), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&p->regions[1]->windows), 0);
@@ -186,24 +187,24 @@ static void not_everything_is_lent(struct kunit *test)
 	u32 key = region->value;
 
 	expect(test, p, key, BASE, REGION_LENGTH, true, 0);
-	expect(test, p, key ^ 1, BASE, 1, false, PINION_DEVX_BAD_RESOURCE);
-	expect(test, p, key ^ 0x100, BASE, 1, false, PINION_DEVX_BAD_RESOURCE);
-	expect(test, p, t->keys.null->value, 0, 1, false, PINION_DEVX_BAD_RESOURCE);
-	expect(test, p, key, BASE, 0, false, PINION_DEVX_BAD_PARAM);
-	expect(test, p, key, BASE - 1, 1, false, PINION_DEVX_BAD_PARAM);
-	expect(test, p, key, BASE + 1, REGION_LENGTH, false, PINION_DEVX_BAD_PARAM);
-	expect(test, p, key, U64_MAX, U32_MAX, false, PINION_DEVX_BAD_PARAM);
+	expect(test, p, key ^ 1, BASE, 1, false, PINION_DEVX_NO_SUCH_PIECE);
+	expect(test, p, key ^ 0x100, BASE, 1, false, PINION_DEVX_NO_SUCH_PIECE);
+	expect(test, p, t->keys.null->value, 0, 1, false, PINION_DEVX_NO_SUCH_PIECE);
+	expect(test, p, key, BASE, 0, false, PINION_DEVX_PIECE_EMPTY);
+	expect(test, p, key, BASE - 1, 1, false, PINION_DEVX_PIECE_RANGE);
+	expect(test, p, key, BASE + 1, REGION_LENGTH, false, PINION_DEVX_PIECE_RANGE);
+	expect(test, p, key, U64_MAX, U32_MAX, false, PINION_DEVX_PIECE_RANGE);
 	region->rights = 0;
 	expect(test, p, key, BASE, 1, false, 0);
-	expect(test, p, key, BASE, 1, true, PINION_DEVX_BAD_PARAM);
+	expect(test, p, key, BASE, 1, true, PINION_DEVX_PIECE_RANGE);
 	region->invalidatable = true;
-	expect(test, p, key, BASE, 1, false, PINION_DEVX_BAD_PARAM);
+	expect(test, p, key, BASE, 1, false, PINION_DEVX_PIECE_NOT_LENT);
 	region->invalidatable = false;
 	region->pd = &t->other_pd;
-	expect(test, p, key, BASE, 1, false, PINION_DEVX_BAD_RESOURCE);
+	expect(test, p, key, BASE, 1, false, PINION_DEVX_NO_SUCH_PIECE);
 	region->pd = &t->pd;
 	region->state = PINION_KEY_FREE;
-	expect(test, p, key, BASE, 1, false, PINION_DEVX_BAD_RESOURCE);
+	expect(test, p, key, BASE, 1, false, PINION_DEVX_NO_SUCH_PIECE);
 	free_tables(p);
 }
 
@@ -214,7 +215,7 @@ static void pieces_have_to_fill_the_key(struct kunit *test)
 
 	add(p, p->regions[0]->value, BASE, 5);
 	p->asked.length = 6;
-	KUNIT_EXPECT_EQ(test, claim_all(test, p, false, &pieces), PINION_DEVX_BAD_PARAM);
+	KUNIT_EXPECT_EQ(test, claim_all(test, p, false, &pieces), PINION_DEVX_LIST_SHORT);
 	p->asked.length = 4;
 	KUNIT_ASSERT_EQ(test, claim_all(test, p, false, &pieces), 0);
 	pinion_pieces_release(pieces);

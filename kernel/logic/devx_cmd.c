@@ -20,6 +20,7 @@ static const struct field op_modifier = { 0x30, 16 };
 /* Of commands about one object, and of the answers that give it its number. */
 static const struct field op_number = { 0x48, 24 };
 static const struct field out_status = { 0x00, 8 };
+static const struct field out_syndrome = { 0x20, 32 };
 
 /* A key's context, counted from its own first bit. */
 static const struct field mkc_free = { 0x01, 1 };
@@ -121,18 +122,19 @@ static const struct field *const unsupported[] = {
 	&mkc_free, &mkc_mode_high, &mkc_umr, &mkc_bsf, &mkc_invalidate,
 };
 
-static u8 parse_mkey(const u8 *in, size_t length, struct pinion_devx_mkey *mkey)
+static int parse_mkey(const u8 *in, size_t length, struct pinion_devx_mkey *mkey)
 {
-	bool whole = get_mkc(in, mkc_length64);
 	u64 octwords;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(unsupported); i++) {
 		if (get_mkc(in, *unsupported[i]))
-			return PINION_DEVX_BAD_PARAM;
+			return PINION_DEVX_MKEY_FEATURE;
 	}
-	if (get_mkc(in, mkc_qpn) != ANY_QPN || !get_mkc(in, mkc_local_read) || whole)
-		return PINION_DEVX_BAD_PARAM;
+	if (get_mkc(in, mkc_qpn) != ANY_QPN)
+		return PINION_DEVX_MKEY_QPN;
+	if (!get_mkc(in, mkc_local_read))
+		return PINION_DEVX_MKEY_NO_READ;
 
 	for (i = 0; i < ARRAY_SIZE(rights); i++) {
 		if (get_mkc(in, *rights[i].field))
@@ -147,26 +149,27 @@ static u8 parse_mkey(const u8 *in, size_t length, struct pinion_devx_mkey *mkey)
 	octwords = get(in, create_octwords);
 
 	/* Bytes above the last address have no name. */
-	if (!mkey->length || mkey->base + (mkey->length - 1) < mkey->base)
-		return PINION_DEVX_BAD_PARAM;
+	if (get_mkc(in, mkc_length64) || !mkey->length ||
+	    mkey->base + (mkey->length - 1) < mkey->base)
+		return PINION_DEVX_MKEY_LENGTH;
 	switch (mkey->mode) {
 	case PINION_DEVX_MODE_MTT:
 		mkey->entries = octwords * (OCTWORD / ENTRY);
 		mkey->umem_id = get(in, create_umem_id);
 		mkey->umem_offset = get(in, create_umem_offset);
-		return PINION_DEVX_OK;
+		return PINION_DEVX_DONE;
 	case PINION_DEVX_MODE_KLM:
 		if (!octwords || mkey->page_shift)
-			return PINION_DEVX_BAD_PARAM;
+			return PINION_DEVX_LIST_FORM;
 		if (octwords > (length - CREATE_MKEY_LENGTH) / KLM_LENGTH)
-			return PINION_DEVX_BAD_IN_LENGTH;
+			return PINION_DEVX_LIST_CUT;
 		if (octwords > 1 << PINION_DEVX_LOG_MAX_KLMS)
-			return PINION_DEVX_LIMIT;
+			return PINION_DEVX_LIST_LONG;
 		mkey->entries = octwords;
 		mkey->num_klms = octwords;
-		return PINION_DEVX_OK;
+		return PINION_DEVX_DONE;
 	}
-	return PINION_DEVX_BAD_PARAM;
+	return PINION_DEVX_MKEY_MODE;
 }
 
 static const struct shape {
@@ -193,8 +196,8 @@ static const struct shape *shape_of(u16 opcode)
 	return NULL;
 }
 
-u8 pinion_devx_parse(const u8 *in, size_t in_length, size_t out_length,
-		     struct pinion_devx_cmd *cmd)
+int pinion_devx_parse(const u8 *in, size_t in_length, size_t out_length,
+		      struct pinion_devx_cmd *cmd)
 {
 	const struct shape *shape;
 	u16 modifier = get(in, op_modifier);
@@ -202,31 +205,31 @@ u8 pinion_devx_parse(const u8 *in, size_t in_length, size_t out_length,
 	*cmd = (struct pinion_devx_cmd){ .opcode = get(in, op_opcode) };
 	shape = shape_of(cmd->opcode);
 	if (!shape)
-		return PINION_DEVX_BAD_OP;
+		return PINION_DEVX_NO_SUCH_OPCODE;
 	if (in_length < shape->in_length)
-		return PINION_DEVX_BAD_IN_LENGTH;
+		return PINION_DEVX_SHORT_IN;
 	if (out_length < shape->out_length)
-		return PINION_DEVX_BAD_OUT_LENGTH;
+		return PINION_DEVX_SHORT_OUT;
 
 	if (cmd->opcode == PINION_DEVX_QUERY_HCA_CAP) {
 		/* The lowest bit tells what is from what could be; here it is the same. */
 		cmd->capability = modifier >> 1;
-		return PINION_DEVX_OK;
+		return PINION_DEVX_DONE;
 	}
 	if (modifier)
-		return PINION_DEVX_BAD_PARAM;
+		return PINION_DEVX_MODIFIER;
 	switch (cmd->opcode) {
 	case PINION_DEVX_CREATE_MKEY:
 		cmd->klms = in + CREATE_MKEY_LENGTH;
 		return parse_mkey(in, in_length, &cmd->mkey);
 	case PINION_DEVX_ALLOC_FLOW_COUNTER:
-		return get(in, alloc_bulk) ? PINION_DEVX_BAD_PARAM : PINION_DEVX_OK;
+		return get(in, alloc_bulk) ? PINION_DEVX_COUNTERS : PINION_DEVX_DONE;
 	case PINION_DEVX_QUERY_FLOW_COUNTER:
 		cmd->number = get(in, query_counter);
-		return get(in, query_dump) ? PINION_DEVX_BAD_PARAM : PINION_DEVX_OK;
+		return get(in, query_dump) ? PINION_DEVX_COUNTERS : PINION_DEVX_DONE;
 	}
 	cmd->number = get(in, op_number);
-	return PINION_DEVX_OK;
+	return PINION_DEVX_DONE;
 }
 
 struct pinion_devx_klm pinion_devx_klm(const u8 *klms, u32 index)
@@ -240,9 +243,32 @@ struct pinion_devx_klm pinion_devx_klm(const u8 *klms, u32 index)
 	};
 }
 
-void pinion_devx_put_status(u8 *out, u8 status)
+/* What is not here is a wrong parameter. */
+static const u8 statuses[PINION_DEVX_NUM_REFUSALS] = {
+	[PINION_DEVX_DONE]		= PINION_DEVX_OK,
+	[PINION_DEVX_NO_SUCH_OPCODE]	= PINION_DEVX_BAD_OP,
+	[PINION_DEVX_WRONG_CALL]	= PINION_DEVX_BAD_OP,
+	[PINION_DEVX_SHORT_IN]		= PINION_DEVX_BAD_IN_LENGTH,
+	[PINION_DEVX_SHORT_OUT]		= PINION_DEVX_BAD_OUT_LENGTH,
+	[PINION_DEVX_LIST_CUT]		= PINION_DEVX_BAD_IN_LENGTH,
+	[PINION_DEVX_LIST_LONG]		= PINION_DEVX_LIMIT,
+	[PINION_DEVX_NO_SUCH_PD]	= PINION_DEVX_BAD_RESOURCE,
+	[PINION_DEVX_NO_SUCH_UMEM]	= PINION_DEVX_BAD_RESOURCE,
+	[PINION_DEVX_NO_SUCH_PIECE]	= PINION_DEVX_BAD_RESOURCE,
+	[PINION_DEVX_PIECE_LENT_OUT]	= PINION_DEVX_LIMIT,
+	[PINION_DEVX_DEVICE_KEYS]	= PINION_DEVX_LIMIT,
+	[PINION_DEVX_USER_KEYS]		= PINION_DEVX_LIMIT,
+};
+
+u8 pinion_devx_status(int refusal)
 {
-	put_at(out, 0, out_status, status);
+	return refusal ? statuses[refusal] ?: PINION_DEVX_BAD_PARAM : PINION_DEVX_OK;
+}
+
+void pinion_devx_put_refusal(u8 *out, int refusal)
+{
+	put_at(out, 0, out_status, pinion_devx_status(refusal));
+	put_at(out, 0, out_syndrome, refusal);
 }
 
 void pinion_devx_put_number(u8 *out, u32 number)
@@ -279,8 +305,8 @@ static void put_cap(u8 *out, size_t length, struct field field, u64 value)
 		put_at(out, PINION_DEVX_HEAD * 8, field, value);
 }
 
-u8 pinion_devx_put_caps(u8 *out, size_t length, u16 capability,
-			const struct pinion_devx_caps *caps)
+int pinion_devx_put_caps(u8 *out, size_t length, u16 capability,
+			 const struct pinion_devx_caps *caps)
 {
 	const struct {
 		struct field field;
@@ -300,8 +326,8 @@ u8 pinion_devx_put_caps(u8 *out, size_t length, u16 capability,
 
 	/* Of all kinds of capabilities, only the first. */
 	if (capability)
-		return PINION_DEVX_BAD_PARAM;
+		return PINION_DEVX_NO_SUCH_CAPS;
 	for (i = 0; i < ARRAY_SIZE(general); i++)
 		put_cap(out, length, general[i].field, general[i].value);
-	return PINION_DEVX_OK;
+	return PINION_DEVX_DONE;
 }

@@ -24,10 +24,45 @@ enum pinion_devx_status {
 	PINION_DEVX_BAD_OP		= 0x2,
 	PINION_DEVX_BAD_PARAM		= 0x3,
 	PINION_DEVX_BAD_RESOURCE	= 0x5,	/* a umem, PD or key that is not there */
-	PINION_DEVX_BUSY		= 0x6,
 	PINION_DEVX_LIMIT		= 0x8,
 	PINION_DEVX_BAD_IN_LENGTH	= 0x50,
 	PINION_DEVX_BAD_OUT_LENGTH	= 0x51,
+};
+
+/*
+ * Why a command is refused: the syndrome of its answer, which has a status that goes with
+ * it. libpinion-mlx5dv(7) lists them, so a number keeps its meaning.
+ */
+enum pinion_devx_refusal {
+	PINION_DEVX_DONE		= 0,
+	PINION_DEVX_NO_SUCH_OPCODE	= 1,
+	PINION_DEVX_WRONG_CALL		= 2,	/* a command for another call, or object */
+	PINION_DEVX_MODIFIER		= 3,
+	PINION_DEVX_SHORT_IN		= 4,
+	PINION_DEVX_SHORT_OUT		= 5,
+	PINION_DEVX_NO_SUCH_CAPS	= 6,
+	PINION_DEVX_MKEY_FEATURE	= 7,
+	PINION_DEVX_MKEY_QPN		= 8,	/* bound to one queue pair */
+	PINION_DEVX_MKEY_NO_READ	= 9,
+	PINION_DEVX_MKEY_LENGTH		= 10,	/* none, or beyond the last address */
+	PINION_DEVX_MKEY_MODE		= 11,
+	PINION_DEVX_LIST_FORM		= 12,	/* of no pieces, or with a page size */
+	PINION_DEVX_LIST_CUT		= 13,	/* the command ends before it */
+	PINION_DEVX_LIST_LONG		= 14,
+	PINION_DEVX_LIST_SHORT		= 15,	/* of fewer bytes than the key */
+	PINION_DEVX_COUNTERS		= 16,	/* in bulk, or told elsewhere */
+	PINION_DEVX_NO_SUCH_PD		= 17,
+	PINION_DEVX_NO_SUCH_UMEM	= 18,
+	PINION_DEVX_UMEM_RIGHTS		= 19,	/* it was pinned to be read */
+	PINION_DEVX_UMEM_PLACE		= 20,
+	PINION_DEVX_NO_SUCH_PIECE	= 21,
+	PINION_DEVX_PIECE_RANGE		= 22,	/* or its rights, or its domain */
+	PINION_DEVX_PIECE_NOT_LENT	= 23,	/* its pages come and go */
+	PINION_DEVX_PIECE_EMPTY		= 24,
+	PINION_DEVX_PIECE_LENT_OUT	= 25,	/* too often */
+	PINION_DEVX_DEVICE_KEYS		= 26,	/* the device has no more */
+	PINION_DEVX_USER_KEYS		= 27,	/* this user may have no more */
+	PINION_DEVX_NUM_REFUSALS,
 };
 
 /* Shorter ones are no commands and no answers. */
@@ -82,19 +117,22 @@ struct pinion_devx_caps {
 /*
  * Takes a command apart, which was copied and does not change: @in of @in_length bytes,
  * to be answered in @out_length. Both are at least PINION_DEVX_HEAD.
- * Return: an enum pinion_devx_status.
+ * Return: an enum pinion_devx_refusal.
  */
-u8 pinion_devx_parse(const u8 *in, size_t in_length, size_t out_length,
-		     struct pinion_devx_cmd *cmd);
+int pinion_devx_parse(const u8 *in, size_t in_length, size_t out_length,
+		      struct pinion_devx_cmd *cmd);
 
 /* Piece @index of the list @klms. */
 struct pinion_devx_klm pinion_devx_klm(const u8 *klms, u32 index);
 
+/* The enum pinion_devx_status of a refusal, or of none. */
+u8 pinion_devx_status(int refusal);
+
 /* Answers, into zeroed buffers that pinion_devx_parse() found long enough. */
-void pinion_devx_put_status(u8 *out, u8 status);
+void pinion_devx_put_refusal(u8 *out, int refusal);
 void pinion_devx_put_number(u8 *out, u32 number);
 void pinion_devx_put_mkey(u8 *out, const struct pinion_devx_mkey *mkey);
-u8 pinion_devx_put_caps(u8 *out, size_t length, u16 capability,
-			const struct pinion_devx_caps *caps);
+int pinion_devx_put_caps(u8 *out, size_t length, u16 capability,
+			 const struct pinion_devx_caps *caps);
 
 #endif

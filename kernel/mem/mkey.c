@@ -10,17 +10,19 @@
 static int of_umem(struct pinion_mkey *mkey, struct pinion_umems *umems, const void *owner,
 		   const struct pinion_devx_mkey *asked)
 {
+	int refusal = PINION_DEVX_UMEM_RIGHTS;
 	struct pinion_umem_shape shape;
 	u64 offset;
 
 	mkey->umem = pinion_umem_use(umems, asked->umem_id, owner);
 	if (!mkey->umem)
-		return PINION_DEVX_BAD_RESOURCE;
+		return PINION_DEVX_NO_SUCH_UMEM;
 	if (asked->rights & PINION_KEY_WRITING && !mkey->umem->writable)
 		goto err_unuse;
 	shape = (struct pinion_umem_shape){ .first = mkey->umem->mtt->first,
 					    .length = mkey->umem->length,
 					    .shift = mkey->umem->mtt->shift };
+	refusal = PINION_DEVX_UMEM_PLACE;
 	if (!pinion_mkey_place(&shape, asked, &offset))
 		goto err_unuse;
 	mkey->view = *mkey->umem->mtt;
@@ -30,7 +32,7 @@ static int of_umem(struct pinion_mkey *mkey, struct pinion_umems *umems, const v
 
 err_unuse:
 	pinion_umem_unuse(mkey->umem);
-	return PINION_DEVX_BAD_PARAM;
+	return refusal;
 }
 
 static int of_pieces(struct pinion_mkey *mkey, struct pinion_keys *keys, struct ib_pd *pd,

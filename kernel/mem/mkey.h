@@ -24,7 +24,7 @@ struct pinion_mkey {
 /*
  * Fill @mkey in as @asked, of the pieces in @klms if it is a list, with a key that has its
  * number and no meaning yet. @owner and @pd are whose it is. Return: an enum
- * pinion_devx_status, or a negative errno.
+ * pinion_devx_refusal, or a negative errno.
  */
 int pinion_mkey_make(struct pinion_mkey *mkey, struct pinion_keys *keys,
 		     struct pinion_umems *umems, const void *owner, struct ib_pd *pd,

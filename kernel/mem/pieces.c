@@ -24,12 +24,12 @@ struct pinion_pieces {
 	struct piece piece[] __counted_by(num);
 };
 
-/* As a command's status: there is no such region, or it does not have that. */
-static int piece_status(int syndrome)
+/* As a command's refusal: there is no such region, or it does not have that. */
+static int piece_refusal(int syndrome)
 {
 	return syndrome == PINION_SYN_KEY_UNKNOWN || syndrome == PINION_SYN_KEY_STATE ?
-		       PINION_DEVX_BAD_RESOURCE :
-		       PINION_DEVX_BAD_PARAM;
+		       PINION_DEVX_NO_SUCH_PIECE :
+		       PINION_DEVX_PIECE_RANGE;
 }
 
 static int piece_claim(struct piece *piece, struct pinion_keys *keys, struct ib_pd *pd,
@@ -48,12 +48,14 @@ static int piece_claim(struct piece *piece, struct pinion_keys *keys, struct ib_
 
 	err = pinion_key_enter_wait(keys, &want, &pass);
 	if (err)
-		return piece_status(err);
+		return piece_refusal(err);
 	/* What comes and goes cannot be lent. */
-	if (pass.region->pager || pass.region->invalidatable || !klm->length) {
-		err = PINION_DEVX_BAD_PARAM;
+	if (pass.region->pager || pass.region->invalidatable) {
+		err = PINION_DEVX_PIECE_NOT_LENT;
+	} else if (!klm->length) {
+		err = PINION_DEVX_PIECE_EMPTY;
 	} else if (!atomic_add_unless(&pass.region->windows, 1, PINION_MAX_WINDOWS)) {
-		err = PINION_DEVX_LIMIT;
+		err = PINION_DEVX_PIECE_LENT_OUT;
 	} else {
 		kref_get(&pass.region->ref);
 		piece->region = pass.region;
@@ -85,7 +87,7 @@ int pinion_pieces_claim(struct pinion_pieces **result, struct pinion_keys *keys,
 		length += klm.length;
 	}
 	if (!err && length < asked->length)
-		err = PINION_DEVX_BAD_PARAM;
+		err = PINION_DEVX_LIST_SHORT;
 	if (err) {
 		pinion_pieces_release(pieces);
 		return err;

@@ -15,7 +15,7 @@ struct pinion_pieces;
 
 /*
  * Claim every region that the list @klms of @asked names, of @pd, so that none can end or
- * change; all of them or none. Return: 0, an enum pinion_devx_status, or a negative errno.
+ * change; all of them or none. Return: 0, an enum pinion_devx_refusal, or a negative errno.
  */
 int pinion_pieces_claim(struct pinion_pieces **pieces, struct pinion_keys *keys,
 			struct ib_pd *pd, const struct pinion_devx_mkey *asked,

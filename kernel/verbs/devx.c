@@ -3,8 +3,8 @@
  * DEVX commands as uverbs methods, with mlx5's own numbers for objects, methods and
  * attributes. The language is logic/devx_cmd.c's, what commands make devx_obj.c's.
  *
- * A command that is understood and refused fails with EREMOTEIO, and the status in its
- * answer says why; any other errno is about the call itself.
+ * A command that is understood and refused fails with EREMOTEIO, and status and syndrome
+ * in its answer say why; any other errno is about the call itself.
  */
 #define UVERBS_MODULE_NAME pinion
 
@@ -22,7 +22,7 @@
 /* A command taken apart, and the room for its answer. */
 struct call {
 	struct pinion_devx_cmd cmd;
-	u8 status;			/* of taking it apart */
+	int refusal;			/* of taking it apart */
 	u8 *out;
 	size_t out_length;
 	u16 out_attr;
@@ -40,19 +40,19 @@ static int call_begin(struct call *call, struct uverbs_attr_bundle *attrs, u16 i
 	call->out = uverbs_zalloc(attrs, call->out_length);
 	if (IS_ERR(call->out))
 		return PTR_ERR(call->out);
-	call->status = pinion_devx_parse(in, uverbs_attr_get_len(attrs, in_attr),
-					 call->out_length, &call->cmd);
+	call->refusal = pinion_devx_parse(in, uverbs_attr_get_len(attrs, in_attr),
+					  call->out_length, &call->cmd);
 	return 0;
 }
 
-/* @result: an enum pinion_devx_status, or a negative errno. */
+/* @result: an enum pinion_devx_refusal, or a negative errno. */
 static int call_end(struct call *call, struct uverbs_attr_bundle *attrs, int result)
 {
 	int err;
 
 	if (result < 0)
 		return result;
-	pinion_devx_put_status(call->out, result);
+	pinion_devx_put_refusal(call->out, result);
 	err = uverbs_copy_to(attrs, call->out_attr, call->out, call->out_length);
 	if (err)
 		return err;
@@ -85,8 +85,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 			 MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT);
 	if (err)
 		return err;
-	if (call.status)
-		return call_end(&call, attrs, call.status);
+	if (call.refusal)
+		return call_end(&call, attrs, call.refusal);
 	obj = kzalloc(sizeof(*obj), GFP_KERNEL_ACCOUNT);
 	if (!obj)
 		return -ENOMEM;
@@ -140,8 +140,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_QUERY)(struct uverbs_attr_bund
 			 MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT);
 	if (err)
 		return err;
-	if (call.status)
-		return call_end(&call, attrs, call.status);
+	if (call.refusal)
+		return call_end(&call, attrs, call.refusal);
 	return call_end(&call, attrs, pinion_devx_query(obj, &call.cmd, call.out));
 }
 
@@ -164,7 +164,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_MODIFY)(struct uverbs_attr_bun
 
 	err = call_begin(&call, attrs, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN,
 			 MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT);
-	return err ?: call_end(&call, attrs, PINION_DEVX_BAD_OP);
+	return err ?: call_end(&call, attrs, call.refusal ?: PINION_DEVX_WRONG_CALL);
 }
 
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_MODIFY,
@@ -205,10 +205,10 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OTHER)(struct uverbs_attr_bundle *
 			 MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT);
 	if (err)
 		return err;
-	if (call.status)
-		return call_end(&call, attrs, call.status);
+	if (call.refusal)
+		return call_end(&call, attrs, call.refusal);
 	if (call.cmd.opcode != PINION_DEVX_QUERY_HCA_CAP)
-		return call_end(&call, attrs, PINION_DEVX_BAD_OP);
+		return call_end(&call, attrs, PINION_DEVX_WRONG_CALL);
 	return call_end(&call, attrs, pinion_devx_put_caps(call.out, call.out_length,
 							   call.cmd.capability, &caps));
 }

@@ -12,13 +12,15 @@ static int make_mkey(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *
 		     const void *owner)
 {
 	struct pinion_dev *dev = obj->dev;
-	int result = PINION_DEVX_LIMIT;
+	int result;
 
 	obj->pd = pinion_pd_use(dev, cmd->mkey.pdn, owner);
 	if (!obj->pd)
-		return PINION_DEVX_BAD_RESOURCE;
+		return PINION_DEVX_NO_SUCH_PD;
+	result = PINION_DEVX_USER_KEYS;
 	if (!pinion_user_count_in(obj->user, PINION_USER_MR))
 		goto err_unuse_pd;
+	result = PINION_DEVX_DEVICE_KEYS;
 	if (!pinion_count_in(dev, PINION_COUNT_MR))
 		goto err_user_count_out;
 	result = pinion_mkey_make(&obj->mkey, &dev->node.keys, &dev->umems, owner,
@@ -100,7 +102,7 @@ static u32 number(const struct pinion_devx_obj *obj)
 int pinion_devx_make(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd,
 		     const void *owner, u8 *out)
 {
-	int result = PINION_DEVX_BAD_OP;
+	int result = PINION_DEVX_WRONG_CALL;
 
 	obj->opcode = cmd->opcode;
 	switch (cmd->opcode) {
@@ -111,7 +113,7 @@ int pinion_devx_make(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *
 		result = make_pd(obj);
 		break;
 	case PINION_DEVX_ALLOC_FLOW_COUNTER:
-		result = PINION_DEVX_OK;
+		result = PINION_DEVX_DONE;
 		break;
 	}
 	if (!result)
@@ -149,9 +151,9 @@ int pinion_devx_query(const struct pinion_devx_obj *obj, const struct pinion_dev
 		/* Of flows that are not there, nothing was counted. */
 		if (obj->opcode == PINION_DEVX_CREATE_MKEY)
 			pinion_devx_put_mkey(out, &obj->mkey.asked);
-		return PINION_DEVX_OK;
+		return PINION_DEVX_DONE;
 	}
-	return PINION_DEVX_BAD_OP;
+	return PINION_DEVX_WRONG_CALL;
 }
 
 int pinion_devx_end(struct pinion_devx_obj *obj)

@@ -22,7 +22,7 @@ struct pinion_devx_obj {
 
 /*
  * Make @obj, of a known device, as @cmd says, for nobody to use yet, and put its number
- * into the answer. Return: an enum pinion_devx_status, or a negative errno.
+ * into the answer. Return: an enum pinion_devx_refusal, or a negative errno.
  */
 int pinion_devx_make(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd,
 		     const void *owner, u8 *out);
@@ -32,7 +32,7 @@ void pinion_devx_publish(struct pinion_devx_obj *obj, const void *owner);
 
 /*
  * Answer a command about @obj, into a zeroed buffer that is long enough. Return: an enum
- * pinion_devx_status, or -EINVAL if it is about another one.
+ * pinion_devx_refusal, or -EINVAL if it is about another one.
  */
 int pinion_devx_query(const struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd,
 		      u8 *out);

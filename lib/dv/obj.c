@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * DEVX commands and the objects they make. What a command says is between the program
- * and the kernel; the library reads the status of the answer.
+ * and the kernel: the library looks at nothing of it. EREMOTEIO says that there is an
+ * answer, whose status and syndrome are the program's to read.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,30 +11,6 @@
 
 /* Shorter ones are no commands. */
 enum { HEAD = 16, LONGEST = UINT16_MAX };
-
-/* What the status of an answer means as an errno. */
-static int status_errno(uint8_t status)
-{
-	static const struct {
-		uint8_t status;
-		int err;
-	} known[] = {
-		{ 0x2, EINVAL }, /* operation */
-		{ 0x3, EINVAL }, /* parameter */
-		{ 0x5, EINVAL }, /* resource */
-		{ 0x6, EBUSY },	 { 0x8, ENOMEM },
-		{ 0x9, EINVAL }, /* state of resource */
-		{ 0xa, EINVAL }, /* index */
-		{ 0xf, EAGAIN },
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (known[i].status == status)
-			return known[i].err;
-	}
-	return EIO;
-}
 
 struct command {
 	const void *in;
@@ -46,15 +23,12 @@ static int issue(struct ibv_context *context, struct dv_call *call,
 		 uint16_t in_attr, uint16_t out_attr,
 		 const struct command *command)
 {
-	int err;
-
 	if (command->inlen < HEAD || command->outlen < HEAD ||
 	    command->inlen > LONGEST || command->outlen > LONGEST)
 		return EINVAL;
 	dv_in(call, in_attr, command->in, command->inlen);
 	dv_out(call, out_attr, command->out, command->outlen);
-	err = dv_issue(context, call);
-	return err == EREMOTEIO ? status_errno(*(uint8_t *)command->out) : err;
+	return dv_issue(context, call);
 }
 
 static int general(struct ibv_context *context, const struct command *command)

@@ -15,6 +15,14 @@
 
 enum { LEN = 50000, BAD_OP = 2, BAD_PARAM = 3, SHORT_IN = 0x50, SHORT_OUT };
 
+static int create_refused(const void *in, size_t inlen, void *out,
+			  size_t outlen)
+{
+	errno = 0;
+	CHECK(!mlx5dv_devx_obj_create(dev.ctx, in, inlen, out, outlen));
+	return errno;
+}
+
 static void vx1_caps(void)
 {
 	uint8_t in[16], out[16 + 4096] = {};
@@ -33,9 +41,9 @@ static void vx1_caps(void)
 	CHECK((prm_get32(out, 16 + 0x1c) >> 16 & 0x3f) >= 20);
 	/* Of the others there is nothing to tell. */
 	prm_put32(in, 4, 1 << 1 | 1);
-	CHECK_EQ(mlx5dv_devx_general_cmd(dev.ctx, in, sizeof(in), out,
-					 sizeof(out)),
-		 EINVAL);
+	dv_refused(mlx5dv_devx_general_cmd(dev.ctx, in, sizeof(in), out,
+					   sizeof(out)),
+		   out, PRM_NO_CAPS);
 	CHECK_EQ(prm_status(out), BAD_PARAM);
 }
 
@@ -72,10 +80,10 @@ static void vx2_other_opcodes(void)
 		prm_put32(in, 0, opcode << 16);
 		CHECK_EQ(mlx5dv_devx_general_cmd(dev.ctx, in, sizeof(in), out,
 						 sizeof(out)),
-			 EINVAL);
+			 EREMOTEIO);
 		CHECK(prm_status(out) == BAD_OP ||
 		      prm_status(out) == BAD_PARAM);
-		CHECK_EQ(prm_get32(out, 4), 0);
+		CHECK(prm_syndrome(out));
 	}
 }
 
@@ -91,10 +99,10 @@ static void vx3_other_objects(void)
 			continue;
 		context("opcode %#x", opcode);
 		prm_put32(in, 0, opcode << 16);
-		MUST_NOT(mlx5dv_devx_obj_create(dev.ctx, in, sizeof(in), out,
-						sizeof(out)),
-			 EINVAL);
+		CHECK_EQ(create_refused(in, sizeof(in), out, sizeof(out)),
+			 EREMOTEIO);
 		CHECK(prm_status(out));
+		CHECK(prm_syndrome(out));
 	}
 }
 
@@ -104,8 +112,8 @@ static void vx4_lengths(void)
 
 	dv_begin();
 	prm_head(in, PRM_CREATE_MKEY, 0);
-	MUST_NOT(mlx5dv_devx_obj_create(dev.ctx, in, PRM_MKEY - 1, out, 16),
-		 EIO);
+	dv_refused(create_refused(in, PRM_MKEY - 1, out, 16), out,
+		   PRM_SHORT_IN);
 	CHECK_EQ(prm_status(out), SHORT_IN);
 	MUST_NOT(mlx5dv_devx_obj_create(dev.ctx, in, 15, out, 16), EINVAL);
 	MUST_NOT(mlx5dv_devx_obj_create(dev.ctx, in, PRM_MKEY, out, 15),
@@ -149,7 +157,7 @@ static void vx10_counters(void)
 	}
 	prm_head(in, PRM_ALLOC_FLOW_COUNTER, 0);
 	prm_put32(in, 12, 1);
-	MUST_NOT(mlx5dv_devx_obj_create(dev.ctx, in, 16, out, 16), EINVAL);
+	dv_refused(create_refused(in, 16, out, 16), out, PRM_COUNTERS);
 	for (i = 0; i < COUNTERS; i += 2)
 		CHECK_EQ(mlx5dv_devx_obj_destroy(obj[i]), 0);
 	/* The others are left to the kernel. */
@@ -182,7 +190,7 @@ static void vx5_pd(void)
 	CHECK_EQ(mlx5dv_devx_obj_destroy(pd), EBUSY);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(key_obj), 0);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(pd), 0);
-	MUST_NOT(dv_try_key(&mkey, &key), EINVAL);
+	dv_key_refused(&mkey, PRM_NO_PD);
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
 }
 
@@ -205,16 +213,19 @@ static void vx6_query(void)
 	CHECK_EQ(prm_get32(out, 0x1c), dv_pdn(dev.pd));
 	CHECK_EQ(prm_get64(out, 0x20), region.base);
 	CHECK_EQ(prm_get64(out, 0x28), LEN);
-	CHECK_EQ(mlx5dv_devx_obj_query(obj, in, 16, out, sizeof(out) - 1), EIO);
+	dv_refused(mlx5dv_devx_obj_query(obj, in, 16, out, sizeof(out) - 1),
+		   out, PRM_SHORT_OUT);
 	CHECK_EQ(prm_status(out), SHORT_OUT);
 	/* Another one's number, another command, and nothing to be modified. */
 	prm_head(in, PRM_QUERY_MKEY, (region.rkey >> 8) ^ 1);
 	CHECK_EQ(mlx5dv_devx_obj_query(obj, in, 16, out, sizeof(out)), EINVAL);
 	prm_head(in, PRM_ALLOC_PD, 0);
-	CHECK_EQ(mlx5dv_devx_obj_query(obj, in, 16, out, sizeof(out)), EINVAL);
+	dv_refused(mlx5dv_devx_obj_query(obj, in, 16, out, sizeof(out)), out,
+		   PRM_WRONG_CALL);
 	CHECK_EQ(prm_status(out), BAD_OP);
 	prm_head(in, PRM_QUERY_MKEY, region.rkey >> 8);
-	CHECK_EQ(mlx5dv_devx_obj_modify(obj, in, 16, out, sizeof(out)), EINVAL);
+	dv_refused(mlx5dv_devx_obj_modify(obj, in, 16, out, sizeof(out)), out,
+		   PRM_WRONG_CALL);
 	CHECK_EQ(prm_status(out), BAD_OP);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);

@@ -29,20 +29,6 @@ static void *exactly(size_t length)
 	return memory;
 }
 
-static bool is_status(u8 status)
-{
-	static const u8 known[] = {
-		PINION_DEVX_OK,
-		PINION_DEVX_BAD_OP,
-		PINION_DEVX_BAD_PARAM,
-		PINION_DEVX_LIMIT,
-		PINION_DEVX_BAD_IN_LENGTH,
-		PINION_DEVX_BAD_OUT_LENGTH,
-	};
-
-	return memchr(known, status, sizeof(known));
-}
-
 static bool same_key(const struct pinion_devx_mkey *a,
 		     const struct pinion_devx_mkey *b)
 {
@@ -95,30 +81,30 @@ static void check_caps(u16 capability, size_t out_length)
 	u8 *out = exactly(out_length);
 
 	MUST(pinion_devx_put_caps(out, out_length, capability, &caps) ==
-	     (capability ? PINION_DEVX_BAD_PARAM : PINION_DEVX_OK));
+	     (capability ? PINION_DEVX_NO_SUCH_CAPS : PINION_DEVX_DONE));
 	free(out);
 }
 
 static void check(const u8 *in, size_t length, size_t out_length)
 {
 	struct pinion_devx_cmd cmd;
-	u8 status = pinion_devx_parse(in, length, out_length, &cmd);
+	int refusal = pinion_devx_parse(in, length, out_length, &cmd);
 	u8 *out;
 
-	MUST(is_status(status));
-	if (!status && cmd.opcode == PINION_DEVX_CREATE_MKEY)
+	MUST(refusal >= 0 && refusal < PINION_DEVX_NUM_REFUSALS);
+	if (!refusal && cmd.opcode == PINION_DEVX_CREATE_MKEY)
 		check_mkey(in, length, &cmd);
-	else if (!status && cmd.opcode == PINION_DEVX_QUERY_HCA_CAP)
+	else if (!refusal && cmd.opcode == PINION_DEVX_QUERY_HCA_CAP)
 		check_caps(cmd.capability, out_length);
-	else if (!status && cmd.opcode == PINION_DEVX_QUERY_MKEY)
+	else if (!refusal && cmd.opcode == PINION_DEVX_QUERY_MKEY)
 		MUST(out_length >= QUERY_MKEY_OUT_LENGTH);
-	else if (!status && cmd.opcode == PINION_DEVX_QUERY_FLOW_COUNTER)
+	else if (!refusal && cmd.opcode == PINION_DEVX_QUERY_FLOW_COUNTER)
 		MUST(out_length >= QUERY_COUNTER_LENGTH);
 
 	out = exactly(out_length);
 	pinion_devx_put_number(out, cmd.number);
-	pinion_devx_put_status(out, status);
-	MUST(out[0] == status &&
+	pinion_devx_put_refusal(out, refusal);
+	MUST(!out[0] == !refusal && out[7] == refusal &&
 	     get(out, op_number) == (cmd.number & 0xffffff));
 	free(out);
 }

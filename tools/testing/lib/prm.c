@@ -73,6 +73,11 @@ uint8_t prm_status(const void *out)
 	return prm_get32(out, 0) >> 24;
 }
 
+uint32_t prm_syndrome(const void *out)
+{
+	return prm_get32(out, 4);
+}
+
 uint32_t prm_number(const void *out)
 {
 	return prm_get32(out, 8) & 0xffffff;

@@ -30,6 +30,27 @@ enum {
 	PRM_QUERY_FLOW_COUNTER = 0x93b,
 };
 
+/* Why pinion refuses a command, as libpinion-mlx5dv(7) numbers it. */
+enum {
+	PRM_NO_OPCODE = 1,
+	PRM_WRONG_CALL,
+	PRM_MODIFIER,
+	PRM_SHORT_IN,
+	PRM_SHORT_OUT,
+	PRM_NO_CAPS,
+	PRM_MKEY_FEATURE,
+	PRM_LIST_SHORT = 15,
+	PRM_COUNTERS,
+	PRM_NO_PD,
+	PRM_NO_UMEM,
+	PRM_UMEM_RIGHTS,
+	PRM_UMEM_PLACE,
+	PRM_NO_PIECE,
+	PRM_PIECE_RANGE,
+	PRM_PIECE_NOT_LENT,
+	PRM_PIECE_EMPTY,
+};
+
 enum { PRM_HEAD = 16, PRM_MKEY = 0x110, PRM_MAX_KLMS = 64 };
 
 struct prm_klm {
@@ -62,6 +83,7 @@ size_t prm_create_mkey(uint8_t in[PRM_MKEY + PRM_MAX_KLMS * 16],
 		       const struct prm_mkey *mkey);
 /* Of an answer. */
 uint8_t prm_status(const void *out);
+uint32_t prm_syndrome(const void *out);
 uint32_t prm_number(const void *out);
 
 #endif /* PINION_TEST_PRM_H */

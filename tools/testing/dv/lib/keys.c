@@ -52,6 +52,25 @@ obj_t dv_try_key(const struct prm_mkey *mkey, uint32_t *key)
 	return obj;
 }
 
+/* EREMOTEIO, of all errnos, says that there is an answer: mlx5dv_devx_obj_create(3). */
+void dv_refused(int err, const void *out, uint32_t syndrome)
+{
+	CHECK_EQ(err, EREMOTEIO);
+	CHECK(prm_status(out));
+	if (dev.pinion)
+		CHECK_EQ(prm_syndrome(out), syndrome);
+}
+
+void dv_key_refused(const struct prm_mkey *mkey, uint32_t syndrome)
+{
+	uint8_t in[PRM_MKEY + PRM_MAX_KLMS * 16], out[PRM_HEAD] = {};
+	size_t length = prm_create_mkey(in, mkey);
+
+	errno = 0;
+	CHECK(!mlx5dv_devx_obj_create(dev.ctx, in, length, out, sizeof(out)));
+	dv_refused(errno, out, syndrome);
+}
+
 obj_t dv_key(const struct prm_mkey *mkey, uint32_t *key)
 {
 	return MUST(dv_try_key(mkey, key));

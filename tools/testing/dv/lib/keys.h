@@ -38,6 +38,10 @@ obj_t dv_try_key(const struct prm_mkey *mkey, uint32_t *key);
 /* The test fails without. */
 obj_t dv_key(const struct prm_mkey *mkey, uint32_t *key);
 
+/* The command is refused, and its answer says why: @syndrome, if the device is ours. */
+void dv_key_refused(const struct prm_mkey *mkey, uint32_t syndrome);
+void dv_refused(int err, const void *out, uint32_t syndrome);
+
 /* All of @buf behind a new key over @umem, which is of all of it. */
 obj_t dv_region(struct buf *buf, umem_t umem, struct region *region);
 
