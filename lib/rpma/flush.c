@@ -4,9 +4,31 @@
  * else what has the same effect, an inline write that waits and a small read. On the
  * wire both are what librpma does.
  */
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "log.h"
 #include "post.h"
 
+static void *sink_map(void)
+{
+	void *page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return page == MAP_FAILED ? NULL : page;
+}
+
+static void sink_unmap(struct flush_sink *sink)
+{
+	if (sink->bytes)
+		munmap(sink->bytes, sysconf(_SC_PAGESIZE));
+	sink->bytes = NULL;
+}
+
+/*
+ * A page for itself: where fork() copies no pinned pages, a child does without all of those
+ * that are registered, and would miss what else is in them.
+ */
 int flush_sink_new(struct flush_sink *sink, struct rpma_peer *peer)
 {
 	int rc;
@@ -14,15 +36,13 @@ int flush_sink_new(struct flush_sink *sink, struct rpma_peer *peer)
 	/* Needed by a read only. */
 	if (peer->native_flush)
 		return 0;
-	sink->bytes = calloc(1, sizeof(*sink->bytes));
+	sink->bytes = sink_map();
 	if (!sink->bytes)
 		return RPMA_E_NOMEM;
 	rc = rpma_mr_reg(peer, sink->bytes, sizeof(*sink->bytes),
 			 RPMA_MR_USAGE_READ_DST, &sink->mr);
-	if (rc) {
-		free(sink->bytes);
-		sink->bytes = NULL;
-	}
+	if (rc)
+		sink_unmap(sink);
 	return rc;
 }
 
@@ -32,7 +52,7 @@ int flush_sink_delete(struct flush_sink *sink)
 
 	/* Not if the device may still write there. */
 	if (!rc)
-		free(sink->bytes);
+		sink_unmap(sink);
 	return rc;
 }
 
