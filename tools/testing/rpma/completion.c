@@ -156,12 +156,52 @@ static void srq_receive(void)
 	shared_queue(ON_RECEIVE);
 }
 
+/* Receives that complete elsewhere raise no event in a connection's channel. */
+static void no_channel_for_both(void)
+{
+	struct rpma_conn_req *req = (void *)&sides;
+	struct rpma_conn_cfg *cfg;
+	struct rpma_srq *srq;
+
+	sides.peer[NEAR] = peer_new();
+	CHECK_EQ(rpma_srq_new(sides.peer[NEAR], NULL, &srq), 0);
+	cfg = config(0, true, srq);
+	WRONG(rpma_conn_req_new(sides.peer[NEAR], address(), "7998", cfg,
+				&req));
+	CHECK(req == (void *)&sides);
+	CHECK_EQ(rpma_conn_cfg_delete(&cfg), 0);
+	CHECK_EQ(rpma_srq_delete(&srq), 0);
+	sides_end(&sides);
+}
+
+/* It is the device that has no such queue. */
+static void queue_too_large(void)
+{
+	static const uint32_t sizes[] = { INT32_MAX, 1U << 31, UINT32_MAX };
+	struct rpma_conn_req *req;
+	struct rpma_conn_cfg *cfg;
+	size_t i;
+
+	sides.peer[NEAR] = peer_new();
+	cfg = config(0, false, NULL);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		CHECK_EQ(rpma_conn_cfg_set_cq_size(cfg, sizes[i]), 0);
+		CHECK_EQ(rpma_conn_req_new(sides.peer[NEAR], address(), "7998",
+					   cfg, &req),
+			 RPMA_E_PROVIDER);
+	}
+	CHECK_EQ(rpma_conn_cfg_delete(&cfg), 0);
+	sides_end(&sides);
+}
+
 static const struct test tests[] = {
 	TEST(receive_queue, "a completion queue for receives"),
 	TEST(shared_channel, "one channel for both completion queues"),
 	TEST(srq_own, "shared receive queue with completions of its own"),
 	TEST(srq_main, "shared receive queue, connection's completions"),
 	TEST(srq_receive, "shared receive queue, connection's receives"),
+	TEST(no_channel_for_both, "no channel for two who complete apart"),
+	TEST(queue_too_large, "a completion queue that no device has"),
 };
 
 HARNESS_MAIN("completion queues of libpinion-rpma", tests)

@@ -159,6 +159,9 @@ static void wrong_arguments(void)
 	req = ask(NULL);
 	WRONG(rpma_conn_req_connect(&req, &nothing, &conn));
 	CHECK(!req && conn == (void *)&sides);
+	req = ask(NULL);
+	WRONG(rpma_conn_req_connect(&req, NULL, NULL));
+	CHECK(!req);
 	CHECK_EQ(rpma_conn_req_new(sides.peer[NEAR], "no.such.host.invalid",
 				   port, NULL, &req),
 		 RPMA_E_PROVIDER);
