@@ -187,6 +187,7 @@ struct mlx5dv_devx_uar {
 enum mlx5dv_uar_alloc_type {
 	MLX5DV_UAR_ALLOC_TYPE_BF = 0,
 	MLX5DV_UAR_ALLOC_TYPE_NC = 1,
+	MLX5DV_UAR_ALLOC_TYPE_NC_DEDICATED = 1U << 31,
 };
 
 struct mlx5dv_devx_uar *mlx5dv_devx_alloc_uar(struct ibv_context *context,

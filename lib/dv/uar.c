@@ -13,12 +13,16 @@
 /* Where in its page a program of mlx5's rings. */
 enum { DOORBELL_OFFSET = 0x800 };
 
+/* NC, and nobody else's, in headers of rdma-core from 45: ours are all nobody else's. */
+#define NC_DEDICATED (1U << 31)
+
 static int issue_alloc(struct dv_object *object, uint32_t flags,
 		       uint64_t *offset)
 {
 	struct ib_uverbs_attr *handle;
 	struct dv_call call;
-	uint64_t type = flags;
+	uint64_t type = flags == NC_DEDICATED ? MLX5DV_UAR_ALLOC_TYPE_NC :
+						flags;
 	uint32_t length = 0;
 	int err;
 
