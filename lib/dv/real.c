@@ -1,17 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Finds the functions of the real libmlx5: after us in the search order, or loaded now.
+ * Where this library goes by libmlx5's own name, it is found by its path (DV_REAL_PATH).
  */
 #include <dlfcn.h>
 #include <pthread.h>
 
 #include "dv.h"
 
+#ifdef DV_REAL_PATH
+#define REAL_LIBRARY DV_REAL_PATH
+#else
+#define REAL_LIBRARY "libmlx5.so.1"
+#endif
+
 static void *library;
 
 static void load(void)
 {
-	library = dlopen("libmlx5.so.1", RTLD_LAZY | RTLD_LOCAL);
+	library = dlopen(REAL_LIBRARY, RTLD_LAZY | RTLD_LOCAL);
+}
+
+static void *next(const char *name, const char *version)
+{
+#ifdef DV_REAL_PATH
+	(void)name;
+	(void)version;
+	return NULL;
+#else
+	return dlvsym(RTLD_NEXT, name, version);
+#endif
 }
 
 void *dv_real(const char *name, const char *version)
@@ -20,7 +38,7 @@ void *dv_real(const char *name, const char *version)
 	int saved = errno;
 	void *function;
 
-	function = dlvsym(RTLD_NEXT, name, version);
+	function = next(name, version);
 	if (!function) {
 		pthread_once(&once, load);
 		function = library ? dlvsym(library, name, version) : NULL;
