@@ -51,9 +51,24 @@ static struct ibv_mr *reg_without_dmah(struct ibv_pd *pd,
 			     attr->access);
 }
 
+/* As pinion_reg_mr() has it, of what the kernel's method is asked for. */
+static struct ibv_mr_init_attr with_base(const struct ibv_mr_init_attr *attr)
+{
+	const uint64_t both = IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_IOVA;
+	struct ibv_mr_init_attr based = *attr;
+
+	if ((attr->comp_mask & both) == both &&
+	    pinion_means_zero_based(attr->addr, attr->iova)) {
+		based.iova = (uintptr_t)attr->addr;
+		based.access |= IBV_ACCESS_ZERO_BASED;
+	}
+	return based;
+}
+
 struct ibv_mr *pinion_reg_mr_ex(struct ibv_pd *pd,
 				struct ibv_mr_init_attr *attr)
 {
+	struct ibv_mr_init_attr based;
 	struct verbs_mr *vmr;
 	int err;
 
@@ -75,7 +90,8 @@ struct ibv_mr *pinion_reg_mr_ex(struct ibv_pd *pd,
 	if (!vmr)
 		return NULL;
 
-	err = ibv_cmd_reg_mr_ex(pd, vmr, attr);
+	based = with_base(attr);
+	err = ibv_cmd_reg_mr_ex(pd, vmr, &based);
 	if (err) {
 		free(vmr);
 		errno = err;

@@ -23,7 +23,7 @@ static struct ibv_mr *mr_or_errno(struct verbs_mr *vmr, int err)
  * An iova of 0 is the same as zero-based, says ibv_reg_mr(3). The kernel takes it for an
  * address, whose offset in a page must be that of the memory: tell it where they differ.
  */
-static bool means_zero_based(const void *addr, uint64_t iova)
+bool pinion_means_zero_based(const void *addr, uint64_t iova)
 {
 	return !iova && (uintptr_t)addr % sysconf(_SC_PAGESIZE);
 }
@@ -39,7 +39,7 @@ struct ibv_mr *pinion_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 	if (!vmr)
 		return NULL;
 
-	if (means_zero_based(addr, iova)) {
+	if (pinion_means_zero_based(addr, iova)) {
 		iova = (uintptr_t)addr;
 		access |= IBV_ACCESS_ZERO_BASED;
 	}

@@ -258,6 +258,7 @@ struct ibv_ah *pinion_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
 int pinion_destroy_ah(struct ibv_ah *ah);
 
 /* mr.c */
+bool pinion_means_zero_based(const void *addr, uint64_t iova);
 struct ibv_mr *pinion_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			     uint64_t iova, int access);
 struct ibv_mr *pinion_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * DMA handles: which there are, regions made with one, and their end (items DH1 to
- * DH5).
+ * DH6).
  */
 #include "link.h"
 #include "resources.h"
@@ -34,7 +34,8 @@ static struct ibv_dmah *handle(uint32_t mask)
 	return MUST(dmah);
 }
 
-static struct ibv_mr *reg(struct ibv_dmah *dmah, struct buf *buf, int access)
+static struct ibv_mr *reg_at(struct ibv_dmah *dmah, struct buf *buf,
+			     uint64_t iova, int access)
 {
 	struct ibv_mr_init_attr attr = {
 		.length = buf->length,
@@ -42,11 +43,16 @@ static struct ibv_mr *reg(struct ibv_dmah *dmah, struct buf *buf, int access)
 		.comp_mask = IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_IOVA |
 			     IBV_REG_MR_MASK_DMAH,
 		.addr = buf->data,
-		.iova = (uintptr_t)buf->data,
+		.iova = iova,
 		.dmah = dmah,
 	};
 
 	return ibv_reg_mr_ex(dev.pd, &attr);
+}
+
+static struct ibv_mr *reg(struct ibv_dmah *dmah, struct buf *buf, int access)
+{
+	return reg_at(dmah, buf, (uintptr_t)buf->data, access);
 }
 
 static void dh1_kinds(void)
@@ -106,6 +112,24 @@ static void dh3_region(void)
 	CHECK_EQ(vm_pin(0), 0);
 }
 
+/* An iova of 0 is zero-based here, too, whatever the address (A54). */
+static void dh6_zero(void)
+{
+	struct ibv_dmah *dmah = handle(PH);
+	struct buf *buf = buf_new(LEN, 123);
+	struct region other, region;
+	struct link link;
+
+	link_make(&link, NULL);
+	other = region_new(LEN, 0, ALL_ACCESS);
+	region = region_of(buf, MUST(reg_at(dmah, buf, 0, ALL_ACCESS)), 0);
+	exchange(&link, &other, &region);
+	region_free(&region);
+	region_free(&other);
+	CHECK_EQ(ibv_dealloc_dmah(dmah), 0);
+	link_free(&link);
+}
+
 static void dh4_in_use(void)
 {
 	struct buf *buf = buf_new(LEN, 1001);
@@ -138,6 +162,7 @@ static const struct test tests[] = {
 	TEST(dh3_region, "DH3 a region with one"),
 	TEST(dh4_in_use, "DH4 in use"),
 	TEST(dh5_failures, "DH5 registrations that fail"),
+	TEST(dh6_zero, "DH6 iova 0"),
 };
 #else
 static void none(void)
