@@ -43,7 +43,7 @@ static void tables_are_of_the_memorys_pages(struct kunit *test)
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(dm));
 	for (i = 0; i < ARRAY_SIZE(cases_of_parts); i++) {
-		mtt = describe(dm, cases_of_parts[i].offset, cases_of_parts[i].length);
+		mtt = dm_describe(dm, cases_of_parts[i].offset, cases_of_parts[i].length);
 		KUNIT_EXPECT_NOT_NULL(test, mtt);
 		if (!mtt)
 			break;

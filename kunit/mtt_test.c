@@ -319,9 +319,9 @@ static void a_leaf_has_room_for_its_blocks_and_no_more(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PINION_MTT_LEAF_BLOCKS * sizeof(u64), 4096);
 	for (count = 1; count < 3000; count++) {
 		for (sum = leaf = 0; leaf * 512 < count; leaf++) {
-			KUNIT_EXPECT_EQ(test, leaf_blocks(count, leaf),
+			KUNIT_EXPECT_EQ(test, mtt_leaf_blocks(count, leaf),
 					min(count - leaf * 512, 512ULL));
-			sum += leaf_blocks(count, leaf);
+			sum += mtt_leaf_blocks(count, leaf);
 		}
 		KUNIT_EXPECT_EQ(test, sum, count);
 	}
@@ -386,7 +386,7 @@ static void a_terabyte_of_small_pages_has_a_slot_for_each(struct kunit *test)
 	/* Leaves laid end to end: the slots are then one array, never read here. */
 	for (leaf = 0; leaf < TERABYTE_LEAVES; leaf++) {
 		mtt->leaves[leaf] = (u64 *)(base + leaf * 4096);
-		wrong += leaf_blocks(TERABYTE_BLOCKS, leaf) != 512;
+		wrong += mtt_leaf_blocks(TERABYTE_BLOCKS, leaf) != 512;
 	}
 	for (leaf = 0; leaf < TERABYTE_LEAVES; leaf++) {
 		wrong += pinion_mtt_slot(mtt, leaf * 512) != (u64 *)(base + leaf * 4096);
@@ -397,7 +397,7 @@ static void a_terabyte_of_small_pages_has_a_slot_for_each(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wrong, 0ULL);
 	KUNIT_EXPECT_PTR_EQ(test, pinion_mtt_slot(mtt, TERABYTE_BLOCKS - 1),
 			    (u64 *)(base + SZ_2G - 8));
-	KUNIT_EXPECT_EQ(test, leaf_blocks(TERABYTE_BLOCKS + 1, TERABYTE_LEAVES), 1ULL);
+	KUNIT_EXPECT_EQ(test, mtt_leaf_blocks(TERABYTE_BLOCKS + 1, TERABYTE_LEAVES), 1ULL);
 }
 
 static void a_terabyte_is_walked_to_its_last_byte(struct kunit *test)

@@ -35,13 +35,13 @@ static const char *const states[] = {
 };
 
 /* For kinds and states this file was not told of. */
-static const char *name_of(const char *const *names, size_t num, unsigned int i)
+static const char *key_kind_name(const char *const *names, size_t num, unsigned int i)
 {
 	return i < num && names[i] ? names[i] : "?";
 }
 
 /* Neighbouring blocks that are neighbours in memory, too, are one line. */
-static void show_runs(struct seq_file *file, const struct pinion_mtt *mtt)
+static void key_show_runs(struct seq_file *file, const struct pinion_mtt *mtt)
 {
 	u64 block = 0, end = min_t(u64, mtt->num_blocks, MAX_BLOCKS), first, addr;
 	int runs;
@@ -59,7 +59,7 @@ static void show_runs(struct seq_file *file, const struct pinion_mtt *mtt)
 		seq_printf(file, "  ... and %llu more\n", mtt->num_blocks - block);
 }
 
-static void show_pieces(struct seq_file *file, const struct pinion_mtt *mtt)
+static void key_show_pieces(struct seq_file *file, const struct pinion_mtt *mtt)
 {
 	u32 piece, last = min_t(u32, mtt->num_pieces, MAX_RUNS);
 
@@ -70,22 +70,22 @@ static void show_pieces(struct seq_file *file, const struct pinion_mtt *mtt)
 		seq_printf(file, "  ... and %u more\n", mtt->num_pieces - last);
 }
 
-static void show_key(struct seq_file *file, struct pinion_key *key)
+static void key_show(struct seq_file *file, struct pinion_key *key)
 {
 	int slot = pinion_gate_enter_wait(&key->gate);
 
 	seq_printf(file, "%#010x %s %s rights %#x base %#llx length %#llx", key->value,
-		   name_of(kinds, ARRAY_SIZE(kinds), key->kind),
-		   name_of(states, ARRAY_SIZE(states), key->state), key->rights, key->base,
+		   key_kind_name(kinds, ARRAY_SIZE(kinds), key->kind),
+		   key_kind_name(states, ARRAY_SIZE(states), key->state), key->rights, key->base,
 		   key->length);
 	if (key->mtt)
 		seq_printf(file, " block_size %#llx blocks %llu first %#llx",
 			   1ULL << key->mtt->shift, key->mtt->num_blocks, key->mtt->first);
 	seq_putc(file, '\n');
 	if (key->mtt && key->mtt->ends)
-		show_pieces(file, key->mtt);
+		key_show_pieces(file, key->mtt);
 	else if (key->mtt)
-		show_runs(file, key->mtt);
+		key_show_runs(file, key->mtt);
 	pinion_gate_leave(slot);
 }
 
@@ -94,7 +94,7 @@ static void show_key(struct seq_file *file, struct pinion_key *key)
  * looked for: what is read in one go is a page, however many keys there are, and *@pos is an
  * index, so keys that come and go meanwhile do not matter.
  */
-static struct pinion_key *keys_from(struct seq_file *file, loff_t *pos)
+static struct pinion_key *keys_at(struct seq_file *file, loff_t *pos)
 {
 	struct pinion_dev *dev = file->private;
 	struct pinion_key *key;
@@ -107,7 +107,7 @@ static struct pinion_key *keys_from(struct seq_file *file, loff_t *pos)
 
 static void *keys_start(struct seq_file *file, loff_t *pos)
 {
-	return keys_from(file, pos);
+	return keys_at(file, pos);
 }
 
 static void *keys_next(struct seq_file *file, void *key, loff_t *pos)
@@ -115,7 +115,7 @@ static void *keys_next(struct seq_file *file, void *key, loff_t *pos)
 	pinion_key_put(key);
 	cond_resched();
 	++*pos;
-	return keys_from(file, pos);
+	return keys_at(file, pos);
 }
 
 static void keys_stop(struct seq_file *file, void *key)
@@ -126,7 +126,7 @@ static void keys_stop(struct seq_file *file, void *key)
 
 static int keys_show(struct seq_file *file, void *key)
 {
-	show_key(file, key);
+	key_show(file, key);
 	return 0;
 }
 

@@ -17,7 +17,7 @@
 static DEFINE_MUTEX(link_lock);
 
 /* The core calls this last, whether or not the device was ever registered. */
-static void dealloc_driver(struct ib_device *ibdev)
+static void link_dealloc_driver(struct ib_device *ibdev)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibdev);
 
@@ -36,19 +36,19 @@ static void dealloc_driver(struct ib_device *ibdev)
 }
 
 /* Also called when the device has moved to another network namespace. */
-static int enable_driver(struct ib_device *ibdev)
+static int link_enable_driver(struct ib_device *ibdev)
 {
 	pinion_debugfs_add(to_pinion_dev(ibdev));
 	return 0;
 }
 
 static const struct ib_device_ops link_ops = {
-	.dealloc_driver = dealloc_driver,
-	.enable_driver = enable_driver,
+	.dealloc_driver = link_dealloc_driver,
+	.enable_driver = link_enable_driver,
 };
 
 /* What never changes later. */
-static void identify(struct pinion_dev *dev, const struct net_device *ndev)
+static void link_identify(struct pinion_dev *dev, const struct net_device *ndev)
 {
 	struct ib_device *ibdev = &dev->ibdev;
 	u8 mac[ETH_ALEN];
@@ -73,7 +73,7 @@ static void identify(struct pinion_dev *dev, const struct net_device *ndev)
 }
 
 /* Afterwards ib_dealloc_device() undoes everything. */
-static int construct(struct pinion_dev *dev)
+static int link_construct(struct pinion_dev *dev)
 {
 	int err;
 
@@ -109,17 +109,17 @@ err_destroy_parent:
 	return err;
 }
 
-static int add(const char *name, struct net_device *ndev)
+static int link_add(const char *name, struct net_device *ndev)
 {
 	struct pinion_dev *dev = pinion_alloc_device(dev_net(ndev));
 	int err;
 
 	if (!dev)
 		return -ENOMEM;
-	err = construct(dev);
+	err = link_construct(dev);
 	if (err)
 		goto err_dealloc;
-	identify(dev, ndev);
+	link_identify(dev, ndev);
 	rtnl_lock();
 	pinion_netdev_refresh(dev, ndev);
 	rtnl_unlock();
@@ -138,7 +138,7 @@ err_dealloc:
 	return err;
 }
 
-static bool is_taken(struct net_device *ndev)
+static bool link_name_is_taken(struct net_device *ndev)
 {
 	struct ib_device *ibdev;
 
@@ -148,7 +148,7 @@ static bool is_taken(struct net_device *ndev)
 	return ibdev;
 }
 
-static int newlink(const char *name, struct net_device *ndev)
+static int link_new(const char *name, struct net_device *ndev)
 {
 	const struct net *net = dev_net(ndev);
 	int err;
@@ -159,7 +159,7 @@ static int newlink(const char *name, struct net_device *ndev)
 	if (ndev->type != ARPHRD_ETHER && ndev->type != ARPHRD_LOOPBACK)
 		return -EOPNOTSUPP;
 	mutex_lock(&link_lock);
-	err = is_taken(ndev) ? -EEXIST : add(name, ndev);
+	err = link_name_is_taken(ndev) ? -EEXIST : link_add(name, ndev);
 	mutex_unlock(&link_lock);
 	if (!err)
 		pinion_netdev_catch_up(ndev, net);
@@ -168,7 +168,7 @@ static int newlink(const char *name, struct net_device *ndev)
 
 static struct rdma_link_ops rdma_ops = {
 	.type = "pinion",
-	.newlink = newlink,
+	.newlink = link_new,
 };
 
 void pinion_link_register(void)

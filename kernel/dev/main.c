@@ -19,7 +19,7 @@ module_param_named(vendor_part_id, pinion_vendor_part_id, uint, 0644);
 MODULE_PARM_DESC(vendor_part_id, "vendor_part_id likewise (default 1)");
 
 /* Fail modprobe, rather than each `rdma link add' later. */
-static int __init prove_parent(void)
+static int __init parent_prove(void)
 {
 	struct device *parent = pinion_parent_create("pinion");
 
@@ -33,7 +33,7 @@ static int __init pinion_init(void)
 {
 	int err;
 
-	err = prove_parent();
+	err = parent_prove();
 	if (err)
 		return err;
 	err = pinion_netdev_init();

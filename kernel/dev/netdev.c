@@ -30,7 +30,7 @@ static struct net_device *netdev_bridge(struct net_device *ndev)
 }
 
 /* Two netdevs are joined where they have an end in common. No wire leads out of a loopback. */
-static void find_ends(struct net_device *ndev, struct pinion_link *link)
+static void netdev_find_ends(struct net_device *ndev, struct pinion_link *link)
 {
 	struct net_device *peer = netdev_peer(ndev);
 
@@ -55,16 +55,16 @@ void pinion_netdev_refresh(struct pinion_dev *dev, struct net_device *ndev)
 
 	ASSERT_RTNL();
 	WRITE_ONCE(dev->active_mtu, mtu);
-	find_ends(ndev, &link);
+	netdev_find_ends(ndev, &link);
 	pinion_peers_set_link(&dev->node, &link);
 }
 
-static struct ib_device *find(struct net_device *ndev)
+static struct ib_device *netdev_find(struct net_device *ndev)
 {
 	return ib_device_get_by_netdev(ndev, (enum rdma_driver_id)PINION_DRIVER_ID);
 }
 
-static void catch_up(struct ib_device *ibdev, struct net_device *ndev, const struct net *net)
+static void netdev_catch_up(struct ib_device *ibdev, struct net_device *ndev, const struct net *net)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibdev);
 
@@ -83,18 +83,18 @@ void pinion_netdev_catch_up(struct net_device *ndev, const struct net *net)
 	struct ib_device *ibdev;
 
 	rtnl_lock();
-	ibdev = find(ndev);
+	ibdev = netdev_find(ndev);
 	if (ibdev) {
-		catch_up(ibdev, ndev, net);
+		netdev_catch_up(ibdev, ndev, net);
 		ib_device_put(ibdev);
 	}
 	rtnl_unlock();
 }
 
 /* Its device is joined to others now, or no longer. */
-static void rejoin(struct net_device *ndev)
+static void netdev_rejoin(struct net_device *ndev)
 {
-	struct ib_device *ibdev = ndev ? find(ndev) : NULL;
+	struct ib_device *ibdev = ndev ? netdev_find(ndev) : NULL;
 
 	if (!ibdev)
 		return;
@@ -102,17 +102,17 @@ static void rejoin(struct net_device *ndev)
 	ib_device_put(ibdev);
 }
 
-static int notify(struct notifier_block *nb, unsigned long event, void *arg)
+static int netdev_notify(struct notifier_block *nb, unsigned long event, void *arg)
 {
 	struct net_device *ndev = netdev_notifier_info_to_dev(arg);
 	struct ib_device *ibdev;
 
 	if (event == NETDEV_CHANGEUPPER) {
-		rejoin(ndev);
-		rejoin(netdev_peer(ndev));
+		netdev_rejoin(ndev);
+		netdev_rejoin(netdev_peer(ndev));
 		return NOTIFY_DONE;
 	}
-	ibdev = find(ndev);
+	ibdev = netdev_find(ndev);
 	if (!ibdev)
 		return NOTIFY_DONE;
 	switch (event) {
@@ -134,7 +134,7 @@ static int notify(struct notifier_block *nb, unsigned long event, void *arg)
 }
 
 static struct notifier_block notifier = {
-	.notifier_call = notify,
+	.notifier_call = netdev_notify,
 };
 
 int pinion_netdev_init(void)

@@ -10,7 +10,7 @@
 #include "../mem/mtt.h"
 #include "dev.h"
 
-static int prepare(struct device *parent)
+static int parent_prepare(struct device *parent)
 {
 	int err;
 
@@ -43,7 +43,7 @@ struct device *pinion_parent_create(const char *name)
 	pdev = platform_device_register_simple(name, PLATFORM_DEVID_AUTO, NULL, 0);
 	if (IS_ERR(pdev))
 		return ERR_CAST(pdev);
-	err = prepare(&pdev->dev);
+	err = parent_prepare(&pdev->dev);
 	if (err) {
 		platform_device_unregister(pdev);
 		return ERR_PTR(err);

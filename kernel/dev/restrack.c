@@ -22,7 +22,7 @@ struct row {
 	u64 value;
 };
 
-static int put_rows(struct sk_buff *msg, const struct row *rows, int num)
+static int restrack_put_rows(struct sk_buff *msg, const struct row *rows, int num)
 {
 	struct nlattr *nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
 	int i;
@@ -43,7 +43,7 @@ static int put_rows(struct sk_buff *msg, const struct row *rows, int num)
  * What the other side says of its index may be a lie; then it is ours. And there may be no
  * ring any more: some cores end a queue while others may still look at it.
  */
-static u32 waiting(const struct pinion_ring *ring, u32 head)
+static u32 restrack_waiting(const struct pinion_ring *ring, u32 head)
 {
 	u32 used;
 
@@ -53,7 +53,7 @@ static u32 waiting(const struct pinion_ring *ring, u32 head)
 	return used <= ring->entries ? used : 0;
 }
 
-static int fill_qp(struct sk_buff *msg, struct ib_qp *ibqp)
+static int restrack_fill_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct pinion_qp *qp = to_pinion_qp(ibqp);
 	struct row rows[] = { { "sq_entries" }, { "sq_waiting" }, { "rq_entries" },
@@ -61,19 +61,19 @@ static int fill_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 
 	spin_lock_irq(&qp->sq.post_lock);
 	rows[0].value = qp->sq.ring.entries;
-	rows[1].value = waiting(&qp->sq.ring, READ_ONCE(qp->sq.head));
+	rows[1].value = restrack_waiting(&qp->sq.ring, READ_ONCE(qp->sq.head));
 	spin_unlock_irq(&qp->sq.post_lock);
 	if (qp->has_rq) {
 		spin_lock(&qp->rq.lock);
 		rows[2].value = qp->rq.ring.entries;
-		rows[3].value = waiting(&qp->rq.ring, qp->rq.head);
+		rows[3].value = restrack_waiting(&qp->rq.ring, qp->rq.head);
 		spin_unlock(&qp->rq.lock);
 	}
-	return put_rows(msg, rows, ARRAY_SIZE(rows));
+	return restrack_put_rows(msg, rows, ARRAY_SIZE(rows));
 }
 
 /* The ring may be exchanged meanwhile, or end, but not under the lock. */
-static int fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
+static int restrack_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 {
 	struct pinion_cq *cq = to_pinion_cq(ibcq);
 	struct row rows[] = { { "entries" }, { "unpolled" }, { "overflow" } };
@@ -85,27 +85,27 @@ static int fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 				    cq->ring.entries);
 	rows[2].value = cq->overflow;
 	spin_unlock(&cq->fill_lock);
-	return put_rows(msg, rows, ARRAY_SIZE(rows));
+	return restrack_put_rows(msg, rows, ARRAY_SIZE(rows));
 }
 
-static int fill_srq(struct sk_buff *msg, struct ib_srq *ibsrq)
+static int restrack_fill_srq(struct sk_buff *msg, struct ib_srq *ibsrq)
 {
 	struct pinion_srq *srq = to_pinion_srq(ibsrq);
 	struct row rows[] = { { "entries" }, { "waiting" }, { "limit" } };
 
 	spin_lock(&srq->rq.lock);
 	rows[0].value = srq->rq.ring.entries;
-	rows[1].value = waiting(&srq->rq.ring, srq->rq.head);
+	rows[1].value = restrack_waiting(&srq->rq.ring, srq->rq.head);
 	rows[2].value = srq->limit;
 	spin_unlock(&srq->rq.lock);
-	return put_rows(msg, rows, ARRAY_SIZE(rows));
+	return restrack_put_rows(msg, rows, ARRAY_SIZE(rows));
 }
 
 /*
  * The table may be exchanged meanwhile, but not while somebody is inside. How many blocks it
  * has depends on where in a block the region begins, so that is for debugfs.
  */
-static int fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
+static int restrack_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 {
 	struct pinion_key *key = to_pinion_mr(ibmr)->key;
 	struct row rows[] = { { "block_size" }, { "windows" } };
@@ -120,7 +120,7 @@ static int fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 		rows[0].value = 1ULL << odp->shift;
 	rows[1].value = atomic_read(&key->windows);
 	pinion_gate_leave(slot);
-	return put_rows(msg, rows, ARRAY_SIZE(rows));
+	return restrack_put_rows(msg, rows, ARRAY_SIZE(rows));
 }
 
 /* As other drivers name them, so that `rdma statistic show mr' reads the same. */
@@ -133,7 +133,7 @@ static const char * const pager_names[PINION_PAGER_NUM_COUNTS] = {
 };
 
 /* @children: of an on-demand region, or NULL. */
-static int put_counts(struct sk_buff *msg, const u64 *counts, const u64 *children)
+static int restrack_put_counts(struct sk_buff *msg, const u64 *counts, const u64 *children)
 {
 	struct nlattr *nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
 	int i;
@@ -154,7 +154,7 @@ static int put_counts(struct sk_buff *msg, const u64 *counts, const u64 *childre
 	return 0;
 }
 
-static int fill_stat_mr(struct sk_buff *msg, struct ib_mr *ibmr)
+static int restrack_fill_stat_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 {
 	struct pinion_key *key = to_pinion_mr(ibmr)->key;
 	u64 counts[PINION_PAGER_NUM_COUNTS] = {};
@@ -172,13 +172,13 @@ static int fill_stat_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	if (odp)
 		children = atomic_long_read(&odp->num_children);
 	pinion_gate_leave(slot);
-	return paged ? put_counts(msg, counts, odp ? &children : NULL) : 0;
+	return paged ? restrack_put_counts(msg, counts, odp ? &children : NULL) : 0;
 }
 
 const struct ib_device_ops pinion_restrack_ops = {
-	.fill_res_cq_entry = fill_cq,
-	.fill_res_mr_entry = fill_mr,
-	.fill_res_qp_entry = fill_qp,
-	.fill_res_srq_entry = fill_srq,
-	.fill_stat_mr_entry = fill_stat_mr,
+	.fill_res_cq_entry = restrack_fill_cq,
+	.fill_res_mr_entry = restrack_fill_mr,
+	.fill_res_qp_entry = restrack_fill_qp,
+	.fill_res_srq_entry = restrack_fill_srq,
+	.fill_stat_mr_entry = restrack_fill_stat_mr,
 };

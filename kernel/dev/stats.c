@@ -10,13 +10,13 @@ static const struct rdma_stat_desc descs[] = {
 #undef X
 };
 
-static struct rdma_hw_stats *alloc_hw_port_stats(struct ib_device *ibdev, u32 port_num)
+static struct rdma_hw_stats *stats_alloc_port(struct ib_device *ibdev, u32 port_num)
 {
 	return rdma_alloc_hw_stats_struct(descs, ARRAY_SIZE(descs),
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
-static int get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port, int index)
+static int stats_get(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port, int index)
 {
 	struct pinion_node *node = &to_pinion_dev(ibdev)->node;
 	int i;
@@ -30,6 +30,6 @@ static int get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u3
 }
 
 const struct ib_device_ops pinion_stats_ops = {
-	.alloc_hw_port_stats = alloc_hw_port_stats,
-	.get_hw_stats = get_hw_stats,
+	.alloc_hw_port_stats = stats_alloc_port,
+	.get_hw_stats = stats_get,
 };

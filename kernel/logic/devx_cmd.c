@@ -67,7 +67,7 @@ static const struct field query_counter = { 0xe0, 32 };
 /* Not bound to one queue pair. */
 #define ANY_QPN			0xffffff
 
-static u64 get_at(const u8 *in, u32 base, struct field field)
+static u64 cmd_get_at(const u8 *in, u32 base, struct field field)
 {
 	u32 at = base + field.at;
 	u32 end = at + field.width;
@@ -80,7 +80,7 @@ static u64 get_at(const u8 *in, u32 base, struct field field)
 	return field.width == 64 ? value : value & ((1ULL << field.width) - 1);
 }
 
-static void put_at(u8 *out, u32 base, struct field field, u64 value)
+static void cmd_put_at(u8 *out, u32 base, struct field field, u64 value)
 {
 	u32 last = base + field.at + field.width - 1;
 	u32 i;
@@ -96,14 +96,14 @@ static void put_at(u8 *out, u32 base, struct field field, u64 value)
 	}
 }
 
-static u64 get(const u8 *in, struct field field)
+static u64 cmd_get(const u8 *in, struct field field)
 {
-	return get_at(in, 0, field);
+	return cmd_get_at(in, 0, field);
 }
 
-static u64 get_mkc(const u8 *in, struct field field)
+static u64 cmd_get_mkc(const u8 *in, struct field field)
 {
-	return get_at(in, MKC_AT, field);
+	return cmd_get_at(in, MKC_AT, field);
 }
 
 /* Local reading is always allowed by verbs, and must not be taken away silently. */
@@ -122,41 +122,41 @@ static const struct field *const unsupported[] = {
 	&mkc_free, &mkc_mode_high, &mkc_umr, &mkc_bsf, &mkc_invalidate,
 };
 
-static int parse_mkey(const u8 *in, size_t length, struct pinion_devx_mkey *mkey)
+static int cmd_parse_mkey(const u8 *in, size_t length, struct pinion_devx_mkey *mkey)
 {
 	u64 octwords;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(unsupported); i++) {
-		if (get_mkc(in, *unsupported[i]))
+		if (cmd_get_mkc(in, *unsupported[i]))
 			return PINION_DEVX_MKEY_FEATURE;
 	}
-	if (get_mkc(in, mkc_qpn) != ANY_QPN)
+	if (cmd_get_mkc(in, mkc_qpn) != ANY_QPN)
 		return PINION_DEVX_MKEY_QPN;
-	if (!get_mkc(in, mkc_local_read))
+	if (!cmd_get_mkc(in, mkc_local_read))
 		return PINION_DEVX_MKEY_NO_READ;
 
 	for (i = 0; i < ARRAY_SIZE(rights); i++) {
-		if (get_mkc(in, *rights[i].field))
+		if (cmd_get_mkc(in, *rights[i].field))
 			mkey->rights |= rights[i].right;
 	}
-	mkey->mode = get_mkc(in, mkc_mode_low);
-	mkey->tag = get_mkc(in, mkc_tag);
-	mkey->pdn = get_mkc(in, mkc_pdn);
-	mkey->base = get_mkc(in, mkc_base);
-	mkey->length = get_mkc(in, mkc_length);
-	mkey->page_shift = get_mkc(in, mkc_page_shift);
-	octwords = get(in, create_octwords);
+	mkey->mode = cmd_get_mkc(in, mkc_mode_low);
+	mkey->tag = cmd_get_mkc(in, mkc_tag);
+	mkey->pdn = cmd_get_mkc(in, mkc_pdn);
+	mkey->base = cmd_get_mkc(in, mkc_base);
+	mkey->length = cmd_get_mkc(in, mkc_length);
+	mkey->page_shift = cmd_get_mkc(in, mkc_page_shift);
+	octwords = cmd_get(in, create_octwords);
 
 	/* Bytes above the last address have no name. */
-	if (get_mkc(in, mkc_length64) || !mkey->length ||
+	if (cmd_get_mkc(in, mkc_length64) || !mkey->length ||
 	    mkey->base + (mkey->length - 1) < mkey->base)
 		return PINION_DEVX_MKEY_LENGTH;
 	switch (mkey->mode) {
 	case PINION_DEVX_MODE_MTT:
 		mkey->entries = octwords * (OCTWORD / ENTRY);
-		mkey->umem_id = get(in, create_umem_id);
-		mkey->umem_offset = get(in, create_umem_offset);
+		mkey->umem_id = cmd_get(in, create_umem_id);
+		mkey->umem_offset = cmd_get(in, create_umem_offset);
 		return PINION_DEVX_DONE;
 	case PINION_DEVX_MODE_KLM:
 		if (!octwords || mkey->page_shift)
@@ -200,9 +200,9 @@ int pinion_devx_parse(const u8 *in, size_t in_length, size_t out_length,
 		      struct pinion_devx_cmd *cmd)
 {
 	const struct shape *shape;
-	u16 modifier = get(in, op_modifier);
+	u16 modifier = cmd_get(in, op_modifier);
 
-	*cmd = (struct pinion_devx_cmd){ .opcode = get(in, op_opcode) };
+	*cmd = (struct pinion_devx_cmd){ .opcode = cmd_get(in, op_opcode) };
 	shape = shape_of(cmd->opcode);
 	if (!shape)
 		return PINION_DEVX_NO_SUCH_OPCODE;
@@ -221,14 +221,14 @@ int pinion_devx_parse(const u8 *in, size_t in_length, size_t out_length,
 	switch (cmd->opcode) {
 	case PINION_DEVX_CREATE_MKEY:
 		cmd->klms = in + CREATE_MKEY_LENGTH;
-		return parse_mkey(in, in_length, &cmd->mkey);
+		return cmd_parse_mkey(in, in_length, &cmd->mkey);
 	case PINION_DEVX_ALLOC_FLOW_COUNTER:
-		return get(in, alloc_bulk) ? PINION_DEVX_COUNTERS : PINION_DEVX_DONE;
+		return cmd_get(in, alloc_bulk) ? PINION_DEVX_COUNTERS : PINION_DEVX_DONE;
 	case PINION_DEVX_QUERY_FLOW_COUNTER:
-		cmd->number = get(in, query_counter);
-		return get(in, query_dump) ? PINION_DEVX_COUNTERS : PINION_DEVX_DONE;
+		cmd->number = cmd_get(in, query_counter);
+		return cmd_get(in, query_dump) ? PINION_DEVX_COUNTERS : PINION_DEVX_DONE;
 	}
-	cmd->number = get(in, op_number);
+	cmd->number = cmd_get(in, op_number);
 	return PINION_DEVX_DONE;
 }
 
@@ -237,9 +237,9 @@ struct pinion_devx_klm pinion_devx_klm(const u8 *klms, u32 index)
 	const u8 *at = klms + index * KLM_LENGTH;
 
 	return (struct pinion_devx_klm){
-		.length = get_at(at, 0, (struct field){ 0x00, 32 }),
-		.key = get_at(at, 0, (struct field){ 0x20, 32 }),
-		.addr = get_at(at, 0, (struct field){ 0x40, 64 }),
+		.length = cmd_get_at(at, 0, (struct field){ 0x00, 32 }),
+		.key = cmd_get_at(at, 0, (struct field){ 0x20, 32 }),
+		.addr = cmd_get_at(at, 0, (struct field){ 0x40, 64 }),
 	};
 }
 
@@ -267,13 +267,13 @@ u8 pinion_devx_status(int refusal)
 
 void pinion_devx_put_refusal(u8 *out, int refusal)
 {
-	put_at(out, 0, out_status, pinion_devx_status(refusal));
-	put_at(out, 0, out_syndrome, refusal);
+	cmd_put_at(out, 0, out_status, pinion_devx_status(refusal));
+	cmd_put_at(out, 0, out_syndrome, refusal);
 }
 
 void pinion_devx_put_number(u8 *out, u32 number)
 {
-	put_at(out, 0, op_number, number);
+	cmd_put_at(out, 0, op_number, number);
 }
 
 /* The key as it was asked for; where its memory is stays ours. */
@@ -282,27 +282,27 @@ void pinion_devx_put_mkey(u8 *out, const struct pinion_devx_mkey *mkey)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(rights); i++)
-		put_at(out, MKC_AT, *rights[i].field, !!(mkey->rights & rights[i].right));
-	put_at(out, MKC_AT, mkc_local_read, 1);
-	put_at(out, MKC_AT, mkc_mode_low, mkey->mode);
-	put_at(out, MKC_AT, mkc_qpn, ANY_QPN);
-	put_at(out, MKC_AT, mkc_tag, mkey->tag);
-	put_at(out, MKC_AT, mkc_pdn, mkey->pdn);
-	put_at(out, MKC_AT, mkc_base, mkey->base);
-	put_at(out, MKC_AT, mkc_length, mkey->length);
-	put_at(out, MKC_AT, mkc_octwords,
-	       mkey->mode == PINION_DEVX_MODE_KLM ? mkey->entries :
+		cmd_put_at(out, MKC_AT, *rights[i].field, !!(mkey->rights & rights[i].right));
+	cmd_put_at(out, MKC_AT, mkc_local_read, 1);
+	cmd_put_at(out, MKC_AT, mkc_mode_low, mkey->mode);
+	cmd_put_at(out, MKC_AT, mkc_qpn, ANY_QPN);
+	cmd_put_at(out, MKC_AT, mkc_tag, mkey->tag);
+	cmd_put_at(out, MKC_AT, mkc_pdn, mkey->pdn);
+	cmd_put_at(out, MKC_AT, mkc_base, mkey->base);
+	cmd_put_at(out, MKC_AT, mkc_length, mkey->length);
+	cmd_put_at(out, MKC_AT, mkc_octwords,
+		   mkey->mode == PINION_DEVX_MODE_KLM ? mkey->entries :
 						    DIV_ROUND_UP(mkey->entries, OCTWORD / ENTRY));
-	put_at(out, MKC_AT, mkc_page_shift, mkey->page_shift);
+	cmd_put_at(out, MKC_AT, mkc_page_shift, mkey->page_shift);
 }
 
 /* What the answer has no room for is not told. */
-static void put_cap(u8 *out, size_t length, struct field field, u64 value)
+static void cmd_put_cap(u8 *out, size_t length, struct field field, u64 value)
 {
 	u32 end = PINION_DEVX_HEAD * 8 + field.at + field.width;
 
 	if (end <= length * 8)
-		put_at(out, PINION_DEVX_HEAD * 8, field, value);
+		cmd_put_at(out, PINION_DEVX_HEAD * 8, field, value);
 }
 
 int pinion_devx_put_caps(u8 *out, size_t length, u16 capability,
@@ -328,6 +328,6 @@ int pinion_devx_put_caps(u8 *out, size_t length, u16 capability,
 	if (capability)
 		return PINION_DEVX_NO_SUCH_CAPS;
 	for (i = 0; i < ARRAY_SIZE(general); i++)
-		put_cap(out, length, general[i].field, general[i].value);
+		cmd_put_cap(out, length, general[i].field, general[i].value);
 	return PINION_DEVX_DONE;
 }

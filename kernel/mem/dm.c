@@ -11,7 +11,7 @@
 #include "mtt.h"
 
 /* All of it, or nothing that others would miss meanwhile. */
-static bool take(atomic64_t *used, size_t size)
+static bool dm_take(atomic64_t *used, size_t size)
 {
 	s64 before = atomic64_read(used);
 
@@ -37,7 +37,7 @@ struct pinion_dm *pinion_dm_alloc(atomic64_t *used, u64 length)
 	if (!length || length > PINION_DM_SIZE)
 		return ERR_PTR(-EINVAL);
 	size = PAGE_ALIGN(length);
-	if (!take(used, size))
+	if (!dm_take(used, size))
 		return ERR_PTR(-ENOMEM);
 	dm = kzalloc(sizeof(*dm), GFP_KERNEL_ACCOUNT);
 	if (!dm)
@@ -67,7 +67,7 @@ void pinion_dm_free(struct pinion_dm *dm)
 	kfree(dm);
 }
 
-static struct pinion_mtt *describe(const struct pinion_dm *dm, u64 offset, u64 length)
+static struct pinion_mtt *dm_describe(const struct pinion_dm *dm, u64 offset, u64 length)
 {
 	/*
 	 * A region of nothing is legal here, and has a table like any other; also at the
@@ -107,7 +107,7 @@ struct ib_mr *pinion_reg_dm_mr(struct pinion_keys *keys, struct ib_pd *pd,
 
 	if (access & (IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB))
 		return ERR_PTR(-EINVAL);
-	backing.mtt = describe(dm, offset, length);
+	backing.mtt = dm_describe(dm, offset, length);
 	if (!backing.mtt)
 		return ERR_PTR(-ENOMEM);
 	ibmr = pinion_region_make(keys, pd, &backing, 0, length, access);

@@ -48,18 +48,18 @@ static struct dmabuf *to_dmabuf(struct pinion_pager *pager)
 	return container_of(pager, struct dmabuf, pager);
 }
 
-static struct dma_resv *resv_of(const struct dmabuf *dmabuf)
+static struct dma_resv *dmabuf_resv_of(const struct dmabuf *dmabuf)
 {
 	return dmabuf->umem->attach->dmabuf->resv;
 }
 
-static u64 pages_of(const struct dmabuf *dmabuf)
+static u64 dmabuf_pages_of(const struct dmabuf *dmabuf)
 {
 	return pinion_dmabuf_pages(&dmabuf->umem->umem);
 }
 
 /* The reservation lock is held; so is nothing that who is inside the gate waits for. */
-static void set_table(struct dmabuf *dmabuf, struct pinion_mtt *mtt)
+static void dmabuf_set_table(struct dmabuf *dmabuf, struct pinion_mtt *mtt)
 {
 	struct pinion_key *key = dmabuf->key;
 
@@ -74,17 +74,17 @@ static void set_table(struct dmabuf *dmabuf, struct pinion_mtt *mtt)
 }
 
 /* Nobody uses the mapping when this returns. The reservation lock is held. */
-static void let_go(struct dmabuf *dmabuf)
+static void dmabuf_let_go(struct dmabuf *dmabuf)
 {
 	struct pinion_mtt *mtt = dmabuf->mtt;
 
-	set_table(dmabuf, NULL);
+	dmabuf_set_table(dmabuf, NULL);
 	pinion_mtt_free(mtt);
 	ib_umem_dmabuf_unmap_pages(dmabuf->umem);
 }
 
 /* Also when the exporter is done with it: it was told that we heed this. */
-static void unpin(struct ib_umem_dmabuf *umem)
+static void dmabuf_unpin(struct ib_umem_dmabuf *umem)
 {
 	if (!umem->pinned)
 		return;
@@ -92,7 +92,7 @@ static void unpin(struct ib_umem_dmabuf *umem)
 	umem->pinned = 0;
 }
 
-static void moved(struct dma_buf_attachment *attach)
+static void dmabuf_moved(struct dma_buf_attachment *attach)
 {
 	struct ib_umem_dmabuf *umem = attach->importer_priv;
 	struct dmabuf *dmabuf = umem->private;
@@ -100,10 +100,10 @@ static void moved(struct dma_buf_attachment *attach)
 	/* Where nothing is mapped, nothing goes. */
 	if (!dmabuf || !dmabuf->mtt)
 		return;
-	let_go(dmabuf);
-	unpin(umem);
+	dmabuf_let_go(dmabuf);
+	dmabuf_unpin(umem);
 	pinion_pager_count(&dmabuf->pager, PINION_PAGER_INVALIDATIONS,
-			   PINION_PAGER_INVALIDATIONS_HANDLED, pages_of(dmabuf));
+			   PINION_PAGER_INVALIDATIONS_HANDLED, dmabuf_pages_of(dmabuf));
 }
 
 /*
@@ -112,11 +112,11 @@ static void moved(struct dma_buf_attachment *attach)
  */
 static const struct dma_buf_attach_ops attach_ops = {
 	.allow_peer2peer = false,
-	.pinion_on_move = moved,
+	.pinion_on_move = dmabuf_moved,
 };
 
 /* The reservation lock is held, and there is no table. */
-static int bring(struct dmabuf *dmabuf)
+static int dmabuf_bring(struct dmabuf *dmabuf)
 {
 	struct pinion_mtt *mtt;
 	int err;
@@ -140,12 +140,12 @@ static int bring(struct dmabuf *dmabuf)
 		err = PTR_ERR(mtt);
 		goto err_unmap;
 	}
-	set_table(dmabuf, mtt);
+	dmabuf_set_table(dmabuf, mtt);
 	return 0;
 
 err_unmap:
 	ib_umem_dmabuf_unmap_pages(dmabuf->umem);
-	unpin(dmabuf->umem);
+	dmabuf_unpin(dmabuf->umem);
 	return err;
 }
 
@@ -153,9 +153,9 @@ err_unmap:
  * Locks the reservation when all that the exporter has begun to move has arrived. The
  * core would wait with the lock held, and whatever happens to the waiting process.
  */
-static int lock_arrived(struct dmabuf *dmabuf)
+static int dmabuf_lock_arrived(struct dmabuf *dmabuf)
 {
-	struct dma_resv *resv = resv_of(dmabuf);
+	struct dma_resv *resv = dmabuf_resv_of(dmabuf);
 	long left;
 
 	for (;;) {
@@ -174,65 +174,66 @@ static int lock_arrived(struct dmabuf *dmabuf)
 	}
 }
 
-static int fault(struct pinion_pager *pager, u64 offset, u64 length, bool write)
+static int dmabuf_region_fault(struct pinion_pager *pager, u64 offset, u64 length, bool write)
 {
 	struct dmabuf *dmabuf = to_dmabuf(pager);
-	struct dma_resv *resv = resv_of(dmabuf);
+	struct dma_resv *resv = dmabuf_resv_of(dmabuf);
 	int err;
 
 	/* What was pinned was there from the first. */
 	if (dmabuf->once)
 		return -ENODEV;
-	err = lock_arrived(dmabuf);
+	err = dmabuf_lock_arrived(dmabuf);
 	if (err)
 		return err;
 	/* Somebody else may have been faster. */
 	if (!dmabuf->mtt) {
-		err = bring(dmabuf);
-		trace_dmabuf_map(pager->key->value, pages_of(dmabuf), err ? dmabuf->why : "", err);
+		err = dmabuf_bring(dmabuf);
+		trace_dmabuf_map(pager->key->value, dmabuf_pages_of(dmabuf),
+				 err ? dmabuf->why : "", err);
 		if (!err)
 			pinion_pager_count(pager, PINION_PAGER_FAULTS,
-					   PINION_PAGER_FAULTS_HANDLED, pages_of(dmabuf));
+					   PINION_PAGER_FAULTS_HANDLED, dmabuf_pages_of(dmabuf));
 	}
 	dma_resv_unlock(resv);
 	return err;
 }
 
 /* It may have been moved since it was mapped, so there may be no table already. */
-static void attach(struct pinion_pager *pager, struct pinion_key *key)
+static void dmabuf_region_attach(struct pinion_pager *pager, struct pinion_key *key)
 {
 	struct dmabuf *dmabuf = to_dmabuf(pager);
 
-	dma_resv_lock(resv_of(dmabuf), NULL);
+	dma_resv_lock(dmabuf_resv_of(dmabuf), NULL);
 	dmabuf->key = key;
-	set_table(dmabuf, dmabuf->mtt);
-	dma_resv_unlock(resv_of(dmabuf));
+	dmabuf_set_table(dmabuf, dmabuf->mtt);
+	dma_resv_unlock(dmabuf_resv_of(dmabuf));
 }
 
-static void destroy(struct pinion_pager *pager)
+static void dmabuf_region_destroy(struct pinion_pager *pager)
 {
 	struct dmabuf *dmabuf = to_dmabuf(pager);
 
-	dma_resv_lock(resv_of(dmabuf), NULL);
-	let_go(dmabuf);
+	dma_resv_lock(dmabuf_resv_of(dmabuf), NULL);
+	dmabuf_let_go(dmabuf);
 	dmabuf->umem->private = NULL;
-	dma_resv_unlock(resv_of(dmabuf));
+	dma_resv_unlock(dmabuf_resv_of(dmabuf));
 	ib_umem_release(&dmabuf->umem->umem);
 	kfree(dmabuf);
 }
 
 static const struct pinion_pager_ops pager_ops = {
-	.fault = fault,
-	.attach = attach,
-	.destroy = destroy,
+	.fault = dmabuf_region_fault,
+	.attach = dmabuf_region_attach,
+	.destroy = dmabuf_region_destroy,
 };
 
 /*
  * As ib_umem_dmabuf_get(), for @dma_device. The core does so itself only for what it pins, and
  * then has nobody told that the exporter takes it away: exporters that do refuse to be attached.
  */
-static struct ib_umem_dmabuf *attach_for(struct ib_device *ibdev, struct device *dma_device,
-					 u64 offset, u64 length, int fd, int access)
+static struct ib_umem_dmabuf *dmabuf_attach_for(struct ib_device *ibdev, struct device *dma_device,
+						u64 offset, u64 length, int fd, int access)
 {
 	struct ib_umem_dmabuf *umem;
 	struct dma_buf *dmabuf;
@@ -266,8 +267,8 @@ err_put:
 }
 
 /* Attached and mapped, or an ERR_PTR and *@why. With @dma_device: for that, and pinned. */
-static struct dmabuf *import(struct ib_device *ibdev, struct device *dma_device, u64 offset,
-			     u64 length, int fd, int access, const char **why)
+static struct dmabuf *dmabuf_import(struct ib_device *ibdev, struct device *dma_device, u64 offset,
+				    u64 length, int fd, int access, const char **why)
 {
 	struct dmabuf *dmabuf;
 	int err;
@@ -277,8 +278,8 @@ static struct dmabuf *import(struct ib_device *ibdev, struct device *dma_device,
 	if (!dmabuf)
 		return ERR_PTR(-ENOMEM);
 	dmabuf->once = dma_device;
-	dmabuf->umem = attach_for(ibdev, dma_device ?: ibdev->dma_device, offset, length, fd,
-				  access);
+	dmabuf->umem = dmabuf_attach_for(ibdev, dma_device ?: ibdev->dma_device, offset, length, fd,
+					 access);
 	if (IS_ERR(dmabuf->umem)) {
 		err = PTR_ERR(dmabuf->umem);
 		kfree(dmabuf);
@@ -286,13 +287,13 @@ static struct dmabuf *import(struct ib_device *ibdev, struct device *dma_device,
 	}
 	pinion_pager_init(&dmabuf->pager, &pager_ops);
 	/* Errors are to be told now, not to the first message. */
-	err = lock_arrived(dmabuf);
+	err = dmabuf_lock_arrived(dmabuf);
 	if (err)
 		goto err_destroy;
 	dmabuf->umem->private = dmabuf;
-	err = bring(dmabuf);
+	err = dmabuf_bring(dmabuf);
 	*why = dmabuf->why;
-	dma_resv_unlock(resv_of(dmabuf));
+	dma_resv_unlock(dmabuf_resv_of(dmabuf));
 	if (err)
 		goto err_destroy;
 	return dmabuf;
@@ -336,7 +337,7 @@ struct ib_mr *pinion_reg_dmabuf_mr(struct pinion_keys *keys, struct ib_pd *pd,
 	if (dma_device && !PAGE_ALIGNED(iova))
 		return ERR_PTR(pinion_mr_refused(pd, offset, length, iova, access,
 						 "an address within a page", -EOPNOTSUPP));
-	dmabuf = import(pd->device, dma_device, offset, length, fd, access, &why);
+	dmabuf = dmabuf_import(pd->device, dma_device, offset, length, fd, access, &why);
 	if (IS_ERR(dmabuf))
 		return ERR_PTR(pinion_mr_refused(pd, offset, length, iova, access, why,
 						 PTR_ERR(dmabuf)));

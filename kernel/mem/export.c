@@ -23,7 +23,7 @@ struct export {
 	struct page *pages[] __counted_by(num);
 };
 
-static struct sg_table *map(struct dma_buf_attachment *attach, enum dma_data_direction dir)
+static struct sg_table *export_map(struct dma_buf_attachment *attach, enum dma_data_direction dir)
 {
 	struct export *export = attach->dmabuf->priv;
 	struct sg_table *sgt;
@@ -48,8 +48,8 @@ err_free:
 	return ERR_PTR(err);
 }
 
-static void unmap(struct dma_buf_attachment *attach, struct sg_table *sgt,
-		  enum dma_data_direction dir)
+static void export_unmap(struct dma_buf_attachment *attach, struct sg_table *sgt,
+			 enum dma_data_direction dir)
 {
 	dma_unmap_sgtable(attach->dev, sgt, dir, 0);
 	sg_free_table(sgt);
@@ -57,7 +57,7 @@ static void unmap(struct dma_buf_attachment *attach, struct sg_table *sgt,
 }
 
 /* The area may be gone, so this is one of its own. */
-static int map_for_cpu(struct dma_buf *dmabuf, struct iosys_map *map)
+static int export_map_for_cpu(struct dma_buf *dmabuf, struct iosys_map *map)
 {
 	struct export *export = dmabuf->priv;
 	void *view = vmap(export->pages, export->num, VM_MAP, PAGE_KERNEL);
@@ -68,12 +68,12 @@ static int map_for_cpu(struct dma_buf *dmabuf, struct iosys_map *map)
 	return 0;
 }
 
-static void unmap_for_cpu(struct dma_buf *dmabuf, struct iosys_map *map)
+static void export_unmap_for_cpu(struct dma_buf *dmabuf, struct iosys_map *map)
 {
 	vunmap(map->vaddr);
 }
 
-static void let_go(struct export *export)
+static void export_let_go(struct export *export)
 {
 	unsigned int i;
 
@@ -82,20 +82,20 @@ static void let_go(struct export *export)
 	kvfree(export);
 }
 
-static void release(struct dma_buf *dmabuf)
+static void export_release(struct dma_buf *dmabuf)
 {
-	let_go(dmabuf->priv);
+	export_let_go(dmabuf->priv);
 }
 
 static const struct dma_buf_ops ops = {
-	.map_dma_buf = map,
-	.unmap_dma_buf = unmap,
-	.vmap = map_for_cpu,
-	.vunmap = unmap_for_cpu,
-	.release = release,
+	.map_dma_buf = export_map,
+	.unmap_dma_buf = export_unmap,
+	.vmap = export_map_for_cpu,
+	.vunmap = export_unmap_for_cpu,
+	.release = export_release,
 };
 
-static struct export *hold(void *area, size_t size)
+static struct export *export_hold(void *area, size_t size)
 {
 	unsigned int i, num = size >> PAGE_SHIFT;
 	struct export *export;
@@ -117,7 +117,7 @@ struct file *pinion_export(void *area, size_t size)
 	struct dma_buf *dmabuf;
 	struct export *export;
 
-	export = hold(area, size);
+	export = export_hold(area, size);
 	if (!export)
 		return ERR_PTR(-ENOMEM);
 	info.ops = &ops;
@@ -126,7 +126,7 @@ struct file *pinion_export(void *area, size_t size)
 	info.priv = export;
 	dmabuf = dma_buf_export(&info);
 	if (IS_ERR(dmabuf)) {
-		let_go(export);
+		export_let_go(export);
 		return ERR_CAST(dmabuf);
 	}
 	return dmabuf->file;

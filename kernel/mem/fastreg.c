@@ -10,7 +10,7 @@
 #include "mtt.h"
 
 /* As many pages, all of one size; or pieces of any length, for lists with gaps. */
-static struct pinion_mtt *new_list(enum ib_mr_type type, u32 max_num_sg)
+static struct pinion_mtt *fastreg_new_list(enum ib_mr_type type, u32 max_num_sg)
 {
 	if (type == IB_MR_TYPE_SG_GAPS)
 		return pinion_mtt_alloc_pieces(max_num_sg);
@@ -42,7 +42,7 @@ struct ib_mr *pinion_alloc_mr(struct pinion_keys *keys, struct ib_pd *pd,
 		return ERR_PTR(-ENOMEM);
 	fast->mr.fast = true;
 	fast->max_pages = max_num_sg;
-	fast->pages = new_list(type, max_num_sg);
+	fast->pages = fastreg_new_list(type, max_num_sg);
 	if (!fast->pages)
 		goto err_free;
 	key = pinion_key_alloc(keys, PINION_KEY_REGION, GFP_KERNEL);
@@ -50,7 +50,7 @@ struct ib_mr *pinion_alloc_mr(struct pinion_keys *keys, struct ib_pd *pd,
 		err = PTR_ERR(key);
 		goto err_free_pages;
 	}
-	fast->mr.backing.mtt = new_list(type, max_num_sg);
+	fast->mr.backing.mtt = fastreg_new_list(type, max_num_sg);
 	if (!fast->mr.backing.mtt)
 		goto err_kill;
 	key->mtt = fast->mr.backing.mtt;
@@ -72,7 +72,7 @@ err_free:
 	return ERR_PTR(err);
 }
 
-static int set_page(struct ib_mr *ibmr, u64 addr)
+static int fastreg_set_page(struct ib_mr *ibmr, u64 addr)
 {
 	struct pinion_fastreg *fast = to_pinion_fastreg(ibmr);
 
@@ -83,8 +83,8 @@ static int set_page(struct ib_mr *ibmr, u64 addr)
 }
 
 /* Each entry as it is, wherever it begins and ends. */
-static int map_pieces(struct pinion_fastreg *fast, struct scatterlist *sgl, int num_sg,
-		      unsigned int offset)
+static int fastreg_map_pieces(struct pinion_fastreg *fast, struct scatterlist *sgl, int num_sg,
+			      unsigned int offset)
 {
 	struct scatterlist *sg;
 	int i;
@@ -128,12 +128,12 @@ int pinion_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num_sg,
 		/* Entries are taken whole, so nothing is left of any. */
 		if (sg_offset)
 			*sg_offset = 0;
-		return map_pieces(fast, sg, num_sg, offset);
+		return fastreg_map_pieces(fast, sg, num_sg, offset);
 	}
 	if (!is_power_of_2(ibmr->page_size))
 		return -EINVAL;
 	fast->pages->shift = ilog2(ibmr->page_size);
-	return ib_sg_to_pages(ibmr, sg, num_sg, sg_offset, set_page);
+	return ib_sg_to_pages(ibmr, sg, num_sg, sg_offset, fastreg_set_page);
 }
 
 int pinion_fastreg(struct pinion_keys *keys, struct ib_pd *pd,

@@ -57,7 +57,7 @@ static bool gate_is_closed(const struct pinion_gate *gate)
 /* ------------------------------------------------------------------- inside */
 
 /* An interrupt in between gives back what it takes, so what was found free is free. */
-static int slot_find(const struct pinion_gate_slots *slots)
+static int gate_slot_find(const struct pinion_gate_slots *slots)
 {
 	int slot = 0;
 
@@ -66,7 +66,7 @@ static int slot_find(const struct pinion_gate_slots *slots)
 	return slot;
 }
 
-static void slot_empty(struct pinion_gate_slots *slots, int slot)
+static void gate_slot_empty(struct pinion_gate_slots *slots, int slot)
 {
 	/* B, for whichever of the two is looked at */
 	smp_store_release(&slots->left[slot], slots->left[slot] + 1);
@@ -80,7 +80,7 @@ int pinion_gate_enter(struct pinion_gate *gate)
 
 	preempt_disable();
 	slots = this_cpu_ptr(&pinion_gate_slots);
-	slot = slot_find(slots);
+	slot = gate_slot_find(slots);
 	if (WARN_ON_ONCE(slot == PINION_GATE_DEPTH))
 		goto err_enable;
 	/* A: a store, and a full barrier by what it returns */
@@ -92,7 +92,7 @@ int pinion_gate_enter(struct pinion_gate *gate)
 	return slot;
 
 err_empty:
-	slot_empty(slots, slot);
+	gate_slot_empty(slots, slot);
 err_enable:
 	preempt_enable();
 	return -EBUSY;
@@ -103,7 +103,7 @@ void pinion_gate_leave(int slot)
 	struct pinion_gate_slots *slots = this_cpu_ptr(&pinion_gate_slots);
 
 	lock_release(&slots->inside[slot]->dep_map, _RET_IP_);
-	slot_empty(slots, slot);
+	gate_slot_empty(slots, slot);
 	preempt_enable();
 }
 
@@ -136,8 +136,8 @@ void pinion_gate_wait(struct pinion_gate *gate)
 /* ------------------------------------------------------------------ outside */
 
 /* Whoever was in @slot, and in @gate by it, has left. */
-static void slot_wait(const struct pinion_gate_slots *slots, int slot,
-		      const struct pinion_gate *gate)
+static void gate_slot_wait(const struct pinion_gate_slots *slots, int slot,
+			   const struct pinion_gate *gate)
 {
 	u32 left;
 
@@ -164,7 +164,7 @@ static void gate_drain(const struct pinion_gate *gate)
 	for_each_online_cpu(cpu) {
 		slots = per_cpu_ptr(&pinion_gate_slots, cpu);
 		for (slot = 0; slot < PINION_GATE_DEPTH; slot++)
-			slot_wait(slots, slot, gate);
+			gate_slot_wait(slots, slot, gate);
 	}
 	smp_mb(); /* of CPUs that have gone offline, as above */
 }

@@ -346,8 +346,8 @@ int pinion_key_glance(struct pinion_keys *keys, const struct pinion_want *want)
 }
 
 /* A table has everything. Without one, the pager knows, or nothing is there. */
-static u64 run_paged(const struct pinion_key *region, u64 offset, u64 want, bool writes,
-		     void **kva)
+static u64 key_run_paged(const struct pinion_key *region, u64 offset, u64 want, bool writes,
+			 void **kva)
 {
 	if (region->mtt)
 		return pinion_mtt_run(region->mtt, offset, want, kva);
@@ -372,6 +372,6 @@ u64 pinion_pass_run(const struct pinion_pass *pass, u64 offset, u64 want, void *
 	default:
 		if (!region->pager)
 			return pinion_mtt_run(region->mtt, pass->offset + offset, want, kva);
-		return run_paged(region, pass->offset + offset, want, pass->writes, kva);
+		return key_run_paged(region, pass->offset + offset, want, pass->writes, kva);
 	}
 }

@@ -74,8 +74,8 @@ static struct pinion_key *table_find(const struct pinion_key_table *table, u32 i
 }
 
 /* Of keys->exchange, which the caller holds, nobody else changes the list. */
-static spinlock_t *lock_of(struct pinion_keys *keys, const struct pinion_key_table *table,
-			   u32 index)
+static spinlock_t *table_lock_of(struct pinion_keys *keys, const struct pinion_key_table *table,
+				 u32 index)
 {
 	return &keys->locks[(index >> table_span(table)) % PINION_KEYS_LOCKS];
 }
@@ -138,17 +138,17 @@ static void keys_resize(struct work_struct *work)
 }
 
 /* Its size is looked at again by the work item; keys->exchange is held. */
-static void resize_if_due(struct pinion_keys *keys, const struct pinion_key_table *table)
+static void keys_resize_if_due(struct pinion_keys *keys, const struct pinion_key_table *table)
 {
 	if (table_bits(keys, table->bits) != table->bits)
 		queue_work(keys->reaps, &keys->resize);
 }
 
 /* Unless @index has a key already. */
-static bool try_add(struct pinion_keys *keys, struct pinion_key_table *table,
-		    struct pinion_key *key, u32 index)
+static bool keys_try_add(struct pinion_keys *keys, struct pinion_key_table *table,
+			 struct pinion_key *key, u32 index)
 {
-	spinlock_t *lock = lock_of(keys, table, index);
+	spinlock_t *lock = table_lock_of(keys, table, index);
 	bool added = false;
 
 	spin_lock(lock);
@@ -177,8 +177,8 @@ void pinion_keys_add(struct pinion_keys *keys, struct pinion_key *key)
 		value = get_random_u32();
 		key->value = value;
 	} while (!(value >> PINION_KEY_INDEX_SHIFT) ||
-		 !try_add(keys, table, key, value >> PINION_KEY_INDEX_SHIFT));
-	resize_if_due(keys, table);
+		 !keys_try_add(keys, table, key, value >> PINION_KEY_INDEX_SHIFT));
+	keys_resize_if_due(keys, table);
 	up_read(&keys->exchange);
 }
 
@@ -190,10 +190,10 @@ void pinion_keys_remove(struct pinion_keys *keys, struct pinion_key *key)
 		return;
 	down_read(&keys->exchange);
 	table = table_held(keys);
-	spin_lock(lock_of(keys, table, key->index));
+	spin_lock(table_lock_of(keys, table, key->index));
 	table_remove(table, key);
-	spin_unlock(lock_of(keys, table, key->index));
-	resize_if_due(keys, table);
+	spin_unlock(table_lock_of(keys, table, key->index));
+	keys_resize_if_due(keys, table);
 	up_read(&keys->exchange);
 }
 
@@ -203,7 +203,7 @@ struct pinion_key *pinion_keys_find_rcu(const struct pinion_keys *keys, u32 valu
 }
 
 /* The least index of a list that is not below @index. */
-static struct pinion_key *least(const struct pinion_key_table *table, u32 index)
+static struct pinion_key *keys_least(const struct pinion_key_table *table, u32 index)
 {
 	struct pinion_key *key, *found = NULL;
 
@@ -217,7 +217,7 @@ static struct pinion_key *least(const struct pinion_key_table *table, u32 index)
 /* Looks at so many lists at a time, with preemption off perhaps. */
 #define STEP	1024
 
-static struct pinion_key *next_of_some(struct pinion_keys *keys, u32 *index)
+static struct pinion_key *keys_next_of_some(struct pinion_keys *keys, u32 *index)
 {
 	const struct pinion_key_table *table = rcu_dereference(keys->table);
 	struct pinion_key *key;
@@ -225,7 +225,7 @@ static struct pinion_key *next_of_some(struct pinion_keys *keys, u32 *index)
 	int i;
 
 	for (i = 0; i < STEP && *index < NUM_INDICES; i++) {
-		key = least(table, *index);
+		key = keys_least(table, *index);
 		if (!key) {
 			*index = round_down(*index, span) + span;
 			continue;
@@ -253,7 +253,7 @@ struct pinion_key *pinion_keys_next(struct pinion_keys *keys, u32 *index)
 
 	while (!key && *index < NUM_INDICES) {
 		rcu_read_lock();
-		key = next_of_some(keys, index);
+		key = keys_next_of_some(keys, index);
 		rcu_read_unlock();
 		cond_resched();
 	}

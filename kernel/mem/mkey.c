@@ -7,8 +7,8 @@
 #include "pieces.h"
 #include "umem.h"
 
-static int of_umem(struct pinion_mkey *mkey, struct pinion_umems *umems, const void *owner,
-		   const struct pinion_devx_mkey *asked)
+static int mkey_of_umem(struct pinion_mkey *mkey, struct pinion_umems *umems, const void *owner,
+			const struct pinion_devx_mkey *asked)
 {
 	int refusal = PINION_DEVX_UMEM_RIGHTS;
 	struct pinion_umem_shape shape;
@@ -35,8 +35,8 @@ err_unuse:
 	return refusal;
 }
 
-static int of_pieces(struct pinion_mkey *mkey, struct pinion_keys *keys, struct ib_pd *pd,
-		     const struct pinion_devx_mkey *asked, const u8 *klms)
+static int mkey_of_pieces(struct pinion_mkey *mkey, struct pinion_keys *keys, struct ib_pd *pd,
+			  const struct pinion_devx_mkey *asked, const u8 *klms)
 {
 	int err;
 
@@ -61,8 +61,8 @@ int pinion_mkey_make(struct pinion_mkey *mkey, struct pinion_keys *keys,
 	if (IS_ERR(key))
 		return PTR_ERR(key);
 	mkey->key = key;
-	err = list ? of_pieces(mkey, keys, pd, asked, klms) :
-		     of_umem(mkey, umems, owner, asked);
+	err = list ? mkey_of_pieces(mkey, keys, pd, asked, klms) :
+		     mkey_of_umem(mkey, umems, owner, asked);
 	if (err) {
 		pinion_key_kill(key);
 		return err;

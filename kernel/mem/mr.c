@@ -26,8 +26,8 @@ int pinion_mr_refused(struct ib_pd *pd, u64 start, u64 length, u64 iova, int acc
 	return err;
 }
 
-static int back_on_demand(struct pinion_backing *backing, struct ib_pd *pd, u64 start,
-			  u64 length, int access)
+static int mr_back_on_demand(struct pinion_backing *backing, struct ib_pd *pd, u64 start,
+			     u64 length, int access)
 {
 	struct pinion_odp *odp = pinion_odp_create(pd->device, start, length, access);
 
@@ -39,13 +39,13 @@ static int back_on_demand(struct pinion_backing *backing, struct ib_pd *pd, u64 
 	return 0;
 }
 
-static int back(struct pinion_backing *backing, struct ib_pd *pd, u64 start, u64 length,
-		int access)
+static int mr_back(struct pinion_backing *backing, struct ib_pd *pd, u64 start, u64 length,
+		   int access)
 {
 	int err;
 
 	if (access & IB_ACCESS_ON_DEMAND)
-		return back_on_demand(backing, pd, start, length, access);
+		return mr_back_on_demand(backing, pd, start, length, access);
 	backing->pager = NULL;
 
 	backing->umem = pinion_umem_get(pd->device, start, length, access);
@@ -60,7 +60,7 @@ static int back(struct pinion_backing *backing, struct ib_pd *pd, u64 start, u64
 	return 0;
 }
 
-static void unback(struct pinion_backing *backing)
+static void mr_unback(struct pinion_backing *backing)
 {
 	if (backing->pager) {
 		pinion_pager_destroy(backing->pager);
@@ -70,14 +70,14 @@ static void unback(struct pinion_backing *backing)
 	ib_umem_release(backing->umem);
 }
 
-static u64 first_address(u64 iova, int access)
+static u64 mr_first_address(u64 iova, int access)
 {
 	return access & IB_ZERO_BASED ? 0 : iova;
 }
 
 int pinion_mr_check_span(u64 length, u64 iova, int access)
 {
-	if (!length || !pinion_range_valid(first_address(iova, access), length))
+	if (!length || !pinion_range_valid(mr_first_address(iova, access), length))
 		return -EINVAL;
 	/* All of the address space has no other name. */
 	if (length == U64_MAX && iova)
@@ -85,7 +85,7 @@ int pinion_mr_check_span(u64 length, u64 iova, int access)
 	return 0;
 }
 
-static void name_mr(struct pinion_mr *mr)
+static void mr_name(struct pinion_mr *mr)
 {
 	mr->ibmr.lkey = mr->key->value;
 	mr->ibmr.rkey = mr->key->value;
@@ -94,8 +94,8 @@ static void name_mr(struct pinion_mr *mr)
 	mr->ibmr.length = mr->key->length;
 }
 
-static struct ib_mr *make(struct pinion_keys *keys, struct ib_pd *pd, enum pinion_key_kind kind,
-			  const struct pinion_backing *backing, u64 base, u64 length, int access)
+static struct ib_mr *mr_make(struct pinion_keys *keys, struct ib_pd *pd, enum pinion_key_kind kind,
+			     const struct pinion_backing *backing, u64 base, u64 length, int access)
 {
 	struct pinion_pager *pager = backing->pager;
 	struct pinion_mr *mr;
@@ -127,7 +127,7 @@ static struct ib_mr *make(struct pinion_keys *keys, struct ib_pd *pd, enum pinio
 	mr->key = key;
 	mr->access = access;
 	pinion_key_publish(key);
-	name_mr(mr);
+	mr_name(mr);
 	return &mr->ibmr;
 }
 
@@ -149,7 +149,7 @@ struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
 	/* A table that somebody forgot to look for is no reason to give all memory away. */
 	if (WARN_ON_ONCE(!backing->mtt && !backing->pager))
 		return ERR_PTR(-EINVAL);
-	return make(keys, pd, PINION_KEY_REGION, backing, base, length, access);
+	return mr_make(keys, pd, PINION_KEY_REGION, backing, base, length, access);
 }
 
 /**
@@ -175,14 +175,14 @@ struct ib_mr *pinion_reg_user_mr(struct pinion_keys *keys, struct ib_pd *pd, u64
 	if (err)
 		return ERR_PTR(pinion_mr_refused(pd, start, length, iova, access,
 						 "no length, or an end beyond 2^64", err));
-	err = back(&backing, pd, start, length, access);
+	err = mr_back(&backing, pd, start, length, access);
 	if (err)
 		return ERR_PTR(pinion_mr_refused(pd, start, length, iova, access,
 						 "not pinned, or no room for its table", err));
-	ibmr = pinion_region_make(keys, pd, &backing, first_address(iova, access), length,
+	ibmr = pinion_region_make(keys, pd, &backing, mr_first_address(iova, access), length,
 				  access);
 	if (IS_ERR(ibmr)) {
-		unback(&backing);
+		mr_unback(&backing);
 		pinion_mr_refused(pd, start, length, iova, access, "no key", PTR_ERR(ibmr));
 		return ibmr;
 	}
@@ -201,7 +201,7 @@ struct change {
 };
 
 /* Zero-based or not, pinned or not, in huge pages or not is a matter of the translation. */
-static bool same_translation(int before, int after)
+static bool mr_same_translation(int before, int after)
 {
 	int fixed = IB_ZERO_BASED | IB_ACCESS_ON_DEMAND;
 
@@ -212,7 +212,7 @@ static bool same_translation(int before, int after)
 }
 
 /* Swaps old and new; what is left in @change is to be released. */
-static int apply(struct pinion_key *key, struct pinion_mr *mr, struct change *change)
+static int mr_apply(struct pinion_key *key, struct pinion_mr *mr, struct change *change)
 {
 	struct pinion_mtt *spare = NULL;
 	int err = 0;
@@ -279,16 +279,16 @@ struct ib_mr *pinion_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64
 	if (flags & ~REREG_FLAGS || !mr->backing.umem)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (change.translation) {
-		change.base = first_address(iova, change.access);
+		change.base = mr_first_address(iova, change.access);
 		change.length = length;
 		err = pinion_mr_check_span(length, iova, change.access);
 		if (!err)
-			err = back(&change.backing, change.pd, start, length, change.access);
+			err = mr_back(&change.backing, change.pd, start, length, change.access);
 		if (!err && change.backing.pager)
 			pinion_pager_attach(change.backing.pager, key);
 	} else {
 		err = ib_umem_check_rereg(mr->backing.umem, flags, access);
-		if (!err && !same_translation(mr->access, change.access))
+		if (!err && !mr_same_translation(mr->access, change.access))
 			err = -EOPNOTSUPP;
 		if (!err && mr->backing.umem->is_dmabuf &&
 		    change.access & ~(PINION_DMABUF_RIGHTS | IB_ACCESS_OPTIONAL))
@@ -297,12 +297,12 @@ struct ib_mr *pinion_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64
 	if (err)
 		return ERR_PTR(err);
 
-	err = apply(key, mr, &change);
+	err = mr_apply(key, mr, &change);
 	if (change.translation)
-		unback(&change.backing);
+		mr_unback(&change.backing);
 	if (err)
 		return ERR_PTR(err);
-	name_mr(mr);
+	mr_name(mr);
 	trace_mr_rereg(ibmr->lkey, ibmr->iova, ibmr->length, mr->access,
 		       pinion_since(begun));
 	return NULL;
@@ -323,7 +323,7 @@ struct ib_mr *pinion_get_dma_mr(struct pinion_keys *keys, struct ib_pd *pd, int 
 	/* Kernel addresses are for kernel protection domains only. */
 	if (pd->uobject)
 		return ERR_PTR(-EPERM);
-	return make(keys, pd, PINION_KEY_DMA, &none, 0, U64_MAX, access);
+	return mr_make(keys, pd, PINION_KEY_DMA, &none, 0, U64_MAX, access);
 }
 
 /**
@@ -342,7 +342,7 @@ int pinion_dereg_mr(struct ib_mr *ibmr)
 	err = pinion_key_kill_unbound(mr->key);
 	if (err)
 		return err;
-	unback(&mr->backing);
+	mr_unback(&mr->backing);
 	if (mr->fast)
 		pinion_mtt_free(to_pinion_fastreg(ibmr)->pages);
 	trace_mr_dereg(ibmr->lkey, ibmr->iova, ibmr->length, mr->access,

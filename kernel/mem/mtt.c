@@ -9,21 +9,21 @@
 
 #include "mtt.h"
 
-static u64 leaf_blocks(u64 num_blocks, u64 leaf)
+static u64 mtt_leaf_blocks(u64 num_blocks, u64 leaf)
 {
 	return min_t(u64, num_blocks - (leaf << PINION_MTT_LEAF_SHIFT),
 		     PINION_MTT_LEAF_BLOCKS);
 }
 
 /* Behind the table itself. */
-static u64 **own_leaves(struct pinion_mtt *mtt)
+static u64 **mtt_own_leaves(struct pinion_mtt *mtt)
 {
 	return (u64 **)(mtt + 1);
 }
 
-static void free_leaves(struct pinion_mtt *mtt)
+static void mtt_free_leaves(struct pinion_mtt *mtt)
 {
-	if (mtt->leaves != own_leaves(mtt))
+	if (mtt->leaves != mtt_own_leaves(mtt))
 		kvfree(mtt->leaves);
 }
 
@@ -51,12 +51,12 @@ struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first)
 	mtt->num_blocks = num_blocks;
 	mtt->shift = shift;
 	mtt->first = first;
-	mtt->leaves = num_leaves == 1 ? own_leaves(mtt) :
+	mtt->leaves = num_leaves == 1 ? mtt_own_leaves(mtt) :
 		      kvcalloc(num_leaves, sizeof(*mtt->leaves), GFP_KERNEL_ACCOUNT);
 	if (!mtt->leaves)
 		goto err_free_mtt;
 	for (i = 0; i < num_leaves; i++) {
-		mtt->leaves[i] = kcalloc(leaf_blocks(num_blocks, i), sizeof(u64),
+		mtt->leaves[i] = kcalloc(mtt_leaf_blocks(num_blocks, i), sizeof(u64),
 					 GFP_KERNEL_ACCOUNT);
 		if (!mtt->leaves[i])
 			goto err_free_leaves;
@@ -67,7 +67,7 @@ struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first)
 err_free_leaves:
 	while (i--)
 		kfree(mtt->leaves[i]);
-	free_leaves(mtt);
+	mtt_free_leaves(mtt);
 err_free_mtt:
 	kfree(mtt);
 	return NULL;
@@ -115,7 +115,7 @@ void pinion_mtt_free(struct pinion_mtt *mtt)
 		kfree(mtt->leaves[i]);
 		cond_resched();
 	}
-	free_leaves(mtt);
+	mtt_free_leaves(mtt);
 	kvfree(mtt->ends);
 	kfree(mtt);
 }
@@ -133,7 +133,7 @@ struct pinion_mtt *pinion_mtt_settle(struct pinion_mtt_one *one, struct pinion_m
 }
 
 /* The piece that holds the byte at @position, which is before the end of the last. */
-static u32 piece_at(const struct pinion_mtt *mtt, u64 position)
+static u32 mtt_piece_at(const struct pinion_mtt *mtt, u64 position)
 {
 	u32 low = 0, high = mtt->num_pieces - 1, middle;
 
@@ -147,9 +147,9 @@ static u32 piece_at(const struct pinion_mtt *mtt, u64 position)
 	return low;
 }
 
-static u64 run_of_pieces(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kva)
+static u64 mtt_run_of_pieces(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kva)
 {
-	u32 piece = piece_at(mtt, offset);
+	u32 piece = mtt_piece_at(mtt, offset);
 	u64 begin = piece ? mtt->ends[piece - 1] : 0;
 	u64 start = *pinion_mtt_slot(mtt, piece) + (offset - begin);
 	u64 run = mtt->ends[piece] - offset;
@@ -162,7 +162,7 @@ static u64 run_of_pieces(const struct pinion_mtt *mtt, u64 offset, u64 want, voi
 	return min(run, want);
 }
 
-static u64 run_of_blocks(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kva)
+static u64 mtt_run_of_blocks(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kva)
 {
 	u64 position = mtt->first + offset;
 	u64 block = position >> mtt->shift;
@@ -183,8 +183,8 @@ static u64 run_of_blocks(const struct pinion_mtt *mtt, u64 offset, u64 want, voi
 u64 pinion_mtt_run(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kva)
 {
 	if (mtt->ends)
-		return run_of_pieces(mtt, offset, want, kva);
-	return run_of_blocks(mtt, offset, want, kva);
+		return mtt_run_of_pieces(mtt, offset, want, kva);
+	return mtt_run_of_blocks(mtt, offset, want, kva);
 }
 
 void *pinion_dma_to_kva(u64 dma_addr)

@@ -34,24 +34,24 @@
 /* An entry whose pages are about to be given back, which for everybody is not there. */
 #define LEAVING		PINION_ODP_WRITABLE
 
-static u32 pages_per_block(const struct pinion_child *child)
+static u32 odp_pages_per_block(const struct pinion_child *child)
 {
 	return 1U << (child->odp->shift - PAGE_SHIFT);
 }
 
-static u64 address_of(const struct pinion_child *child, u32 block)
+static u64 child_address_of(const struct pinion_child *child, u32 block)
 {
 	return child->start + ((u64)block << child->odp->shift);
 }
 
-static u32 block_of(const struct pinion_child *child, u64 address)
+static u32 child_block_of(const struct pinion_child *child, u64 address)
 {
 	return (address - child->start) >> child->odp->shift;
 }
 
 /* --------------------------------------------------------- what is there */
 
-static u64 flags_for(bool write)
+static u64 odp_flags_for(bool write)
 {
 	return PINION_ODP_PRESENT | (write ? PINION_ODP_WRITABLE : 0);
 }
@@ -59,11 +59,11 @@ static u64 flags_for(bool write)
 u64 pinion_child_run(const struct pinion_child *child, u64 address, u64 want, bool writable,
 		     void **kva)
 {
-	u64 bits = PINION_ODP_PRESENT | PINION_ODP_WRITABLE, flags = flags_for(writable);
+	u64 bits = PINION_ODP_PRESENT | PINION_ODP_WRITABLE, flags = odp_flags_for(writable);
 	u64 size = BIT_ULL(child->odp->shift);
 	u64 within = address & (size - 1);
 	/* Users choose the address: its bound holds for guesses, too. */
-	u32 block = array_index_nospec(block_of(child, address), child->num_blocks);
+	u32 block = array_index_nospec(child_block_of(child, address), child->num_blocks);
 	/* Entries come and go while we look; what we read is not given back before we leave. */
 	u64 entry = READ_ONCE(child->table[block]);
 	u64 run = size - within, start;
@@ -81,9 +81,9 @@ u64 pinion_child_run(const struct pinion_child *child, u64 address, u64 want, bo
 	return min(run, want);
 }
 
-static bool is_there(const struct pinion_child *child, u32 block, bool write)
+static bool child_is_there(const struct pinion_child *child, u32 block, bool write)
 {
-	u64 flags = flags_for(write);
+	u64 flags = odp_flags_for(write);
 
 	return (READ_ONCE(child->table[block]) & flags) == flags;
 }
@@ -92,8 +92,8 @@ static bool is_there(const struct pinion_child *child, u32 block, bool write)
 
 static void child_unmap(struct pinion_child *child, u32 first, u32 end)
 {
-	ib_umem_odp_unmap_dma_pages(child->umem, address_of(child, first),
-				    address_of(child, end));
+	ib_umem_odp_unmap_dma_pages(child->umem, child_address_of(child, first),
+				    child_address_of(child, end));
 }
 
 /*
@@ -137,7 +137,7 @@ static u32 child_forget(struct pinion_child *child, u32 first, u32 end)
 			child_unmap(child, first, block);
 		left -= block - first;
 	}
-	return hidden * pages_per_block(child);
+	return hidden * odp_pages_per_block(child);
 }
 
 static void child_invalidate(struct pinion_child *child, u64 start, u64 end)
@@ -145,8 +145,9 @@ static void child_invalidate(struct pinion_child *child, u64 start, u64 end)
 	u64 pages, begun = trace_odp_invalidate_enabled() ? ktime_get_ns() : 0;
 
 	start = max(start, child->start);
-	end = min(end, address_of(child, child->num_blocks));
-	pages = child_forget(child, block_of(child, start), block_of(child, end - 1) + 1);
+	end = min(end, child_address_of(child, child->num_blocks));
+	pages = child_forget(child, child_block_of(child, start),
+			     child_block_of(child, end - 1) + 1);
 	if (pages)
 		pinion_pager_count(&child->odp->pager, PINION_PAGER_INVALIDATIONS,
 				   PINION_PAGER_INVALIDATIONS_HANDLED, pages);
@@ -188,7 +189,7 @@ const struct mmu_interval_notifier_ops pinion_odp_notifier_ops = {
  * other, though who would pin it is refused. umem_mutex is held, after the core's check, so
  * the page stays in its file.
  */
-static bool is_secret(u64 addr)
+static bool odp_is_secret(u64 addr)
 {
 	struct address_space *mapping;
 	struct folio *folio;
@@ -204,9 +205,9 @@ static bool is_secret(u64 addr)
 }
 
 /* What the core has found there as a table entry, or 0: nothing, or not as promised. */
-static u64 look(struct pinion_child *child, u32 block)
+static u64 child_look(struct pinion_child *child, u32 block)
 {
-	u64 pages = pages_per_block(child), index = block * pages, addr, i;
+	u64 pages = odp_pages_per_block(child), index = block * pages, addr, i;
 	bool writable, all_writable = true;
 
 	if (pages > 1 &&
@@ -219,7 +220,7 @@ static u64 look(struct pinion_child *child, u32 block)
 			return 0;
 		all_writable &= writable;
 	}
-	if (!addr || is_secret(addr))
+	if (!addr || odp_is_secret(addr))
 		return 0;
 	return addr | PINION_ODP_PRESENT | (all_writable ? PINION_ODP_WRITABLE : 0);
 }
@@ -227,7 +228,7 @@ static u64 look(struct pinion_child *child, u32 block)
 /* After a look-up, of a block there is no entry of: nothing of it is mapped. */
 static void child_unmark(struct pinion_child *child, u32 block)
 {
-	u64 pages = pages_per_block(child);
+	u64 pages = odp_pages_per_block(child);
 
 	lockdep_assert_held(&child->walk);
 	if (!child->table[block])
@@ -249,7 +250,7 @@ static u32 child_fill(struct pinion_child *child, u32 first, u32 end)
 
 	for (block = first; block < end; block++) {
 		child_unmark(child, block);
-		value = look(child, block);
+		value = child_look(child, block);
 		if (!value) {
 			child_drop(child, block, block + 1);
 			continue;
@@ -265,13 +266,13 @@ static u32 child_fill(struct pinion_child *child, u32 first, u32 end)
 /* child->walk is held. Returns pages, or a negative errno. */
 static s64 child_map(struct pinion_child *child, u32 first, u32 end, bool write, bool fault)
 {
-	u64 address = address_of(child, first);
+	u64 address = child_address_of(child, first);
 	struct ib_umem_odp *umem = child->umem;
 	u32 block;
 	s64 ret;
 
 	lockdep_assert_held(&child->walk);
-	ret = pinion_odp_map(umem, address, address_of(child, end) - address, write, fault);
+	ret = pinion_odp_map(umem, address, child_address_of(child, end) - address, write, fault);
 	if (ret < 0) {
 		/* The core may have given up in the middle. */
 		mutex_lock(&umem->umem_mutex);
@@ -279,36 +280,37 @@ static s64 child_map(struct pinion_child *child, u32 first, u32 end, bool write,
 			child_unmark(child, block);
 		child_drop(child, first, end);
 	} else {
-		ret = (s64)child_fill(child, first, end) * pages_per_block(child);
+		ret = (s64)child_fill(child, first, end) * odp_pages_per_block(child);
 		/* What cannot be had for the device must not be tried for ever. */
-		if (fault && !is_there(child, first, write))
-			ret = pages_per_block(child) > 1 ? -EINVAL : -EIO;
+		if (fault && !child_is_there(child, first, write))
+			ret = odp_pages_per_block(child) > 1 ? -EINVAL : -EIO;
 	}
 	mutex_unlock(&umem->umem_mutex);
 	return ret;
 }
 
 /* Of blocks [first, last], those that one look-up brings: missing ones in a row. */
-static u32 missing_end(struct pinion_child *child, u32 first, u32 last, bool write)
+static u32 odp_missing_end(struct pinion_child *child, u32 first, u32 last, bool write)
 {
 	u32 end = first + 1;
 
-	while (end <= last && !is_there(child, end, write))
+	while (end <= last && !child_is_there(child, end, write))
 		end++;
 	return end;
 }
 
 s64 pinion_child_fault(struct pinion_child *child, u64 address, u64 length, bool write)
 {
-	u32 first = block_of(child, address), last = block_of(child, address + length - 1);
+	u32 first = child_block_of(child, address);
+	u32 last = child_block_of(child, address + length - 1);
 	s64 pages = 0;
 	u32 end;
 
 	mutex_lock(&child->walk);
-	while (first <= last && is_there(child, first, write))
+	while (first <= last && child_is_there(child, first, write))
 		first++;
 	if (first <= last) {
-		end = missing_end(child, first, last, write);
+		end = odp_missing_end(child, first, last, write);
 		pages = child_map(child, first, end, write, true);
 		/* One bad page must not hide the good ones before it. */
 		if (pages < 0 && end - first > 1)
@@ -321,7 +323,8 @@ s64 pinion_child_fault(struct pinion_child *child, u64 address, u64 length, bool
 int pinion_child_prefetch(struct pinion_child *child, u64 address, u64 length, bool write,
 			  bool fault)
 {
-	u32 first = block_of(child, address), last = block_of(child, address + length - 1);
+	u32 first = child_block_of(child, address);
+	u32 last = child_block_of(child, address + length - 1);
 	struct pinion_pager *pager = &child->odp->pager;
 	s64 pages;
 	u32 end;
@@ -333,13 +336,13 @@ int pinion_child_prefetch(struct pinion_child *child, u64 address, u64 length, b
 		if (READ_ONCE(pager->ending) || fatal_signal_pending(current))
 			return -EINTR;
 		end = first + 1;
-		if (is_there(child, first, write))
+		if (child_is_there(child, first, write))
 			continue;
 		pages = 0;
 		mutex_lock(&child->walk);
 		/* Somebody else may have been faster. */
-		if (!is_there(child, first, write)) {
-			end = missing_end(child, first, last, write);
+		if (!child_is_there(child, first, write)) {
+			end = odp_missing_end(child, first, last, write);
 			pages = child_map(child, first, end, write, fault);
 		}
 		mutex_unlock(&child->walk);

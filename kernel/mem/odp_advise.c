@@ -31,7 +31,7 @@ struct prefetches {
 	struct ib_sge ranges[] __counted_by(num);
 };
 
-static int advice_errno(int syndrome)
+static int advise_errno(int syndrome)
 {
 	switch (syndrome) {
 	case 0:
@@ -46,8 +46,8 @@ static int advice_errno(int syndrome)
 }
 
 /* With @odp, a user of the region's pages is counted in if all is well. */
-static int find(const struct prefetches *p, const struct ib_sge *range, struct pinion_odp **odp,
-		u64 *offset)
+static int advise_find(const struct prefetches *p, const struct ib_sge *range,
+		       struct pinion_odp **odp, u64 *offset)
 {
 	struct pinion_want want = {
 		.pd = p->pd,
@@ -61,12 +61,12 @@ static int find(const struct prefetches *p, const struct ib_sge *range, struct p
 	/* Of any region of ours we say first whether it is on demand. */
 	err = pinion_key_enter_wait(p->keys, &want, &pass);
 	if (err)
-		return advice_errno(err);
+		return advise_errno(err);
 	want.rights = p->write ? IB_ACCESS_LOCAL_WRITE : 0;
 	want.addr = range->addr;
 	want.length = range->length;
 	want.whole = false;
-	err = pinion_odp_of(pass.region) ? advice_errno(pinion_key_refuse(pass.region, &want)) :
+	err = pinion_odp_of(pass.region) ? advise_errno(pinion_key_refuse(pass.region, &want)) :
 					   -EINVAL;
 	if (!err && odp) {
 		*odp = pinion_odp_of(pass.region);
@@ -77,23 +77,23 @@ static int find(const struct prefetches *p, const struct ib_sge *range, struct p
 	return err;
 }
 
-static int check_all(const struct prefetches *p)
+static int advise_check_all(const struct prefetches *p)
 {
 	int err = 0;
 	u32 i;
 
 	for (i = 0; i < p->num && !err; i++)
-		err = find(p, &p->ranges[i], NULL, NULL);
+		err = advise_find(p, &p->ranges[i], NULL, NULL);
 	return err;
 }
 
-static int bring(const struct prefetches *p, const struct ib_sge *range)
+static int advise_bring(const struct prefetches *p, const struct ib_sge *range)
 {
 	struct pinion_odp *odp;
 	u64 offset;
 	int err;
 
-	err = find(p, range, &odp, &offset);
+	err = advise_find(p, range, &odp, &offset);
 	if (err)
 		return err;
 	if (range->length)
@@ -102,24 +102,24 @@ static int bring(const struct prefetches *p, const struct ib_sge *range)
 	return err;
 }
 
-static int bring_all(const struct prefetches *p)
+static int advise_bring_all(const struct prefetches *p)
 {
 	int err = 0;
 	u32 i;
 
 	for (i = 0; i < p->num && !err; i++)
-		err = bring(p, &p->ranges[i]);
+		err = advise_bring(p, &p->ranges[i]);
 	return err;
 }
 
 /* It was asked for as a hint, so nobody is told what came of it. */
-static void bring_later(struct work_struct *work)
+static void advise_bring_later(struct work_struct *work)
 {
 	struct prefetches *p = container_of(work, struct prefetches, work);
 	unsigned long end = jiffies + msecs_to_jiffies(TURN_MS);
 
 	while (p->next < p->num) {
-		bring(p, &p->ranges[p->next++]);
+		advise_bring(p, &p->ranges[p->next++]);
 		if (p->next < p->num && time_after(jiffies, end)) {
 			queue_work(p->hints->queue, &p->work);
 			return;
@@ -130,7 +130,7 @@ static void bring_later(struct work_struct *work)
 }
 
 /* Takes @p over. It is a hint: what there is no room for is forgotten. */
-static void leave_for_later(struct prefetches *p)
+static void advise_leave_for_later(struct prefetches *p)
 {
 	struct workqueue_struct *queue = pinion_hints_queue(p->hints);
 
@@ -138,7 +138,7 @@ static void leave_for_later(struct prefetches *p)
 		kvfree(p);
 		return;
 	}
-	INIT_WORK(&p->work, bring_later);
+	INIT_WORK(&p->work, advise_bring_later);
 	queue_work(queue, &p->work);
 }
 
@@ -181,13 +181,13 @@ int pinion_advise_mr(struct pinion_keys *keys, struct pinion_hints *hints, struc
 	p->num = num_sge;
 	for (i = 0; i < num_sge; i++)
 		p->ranges[i] = sges[i];
-	err = check_all(p);
+	err = advise_check_all(p);
 	if (!err && !(flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH)) {
-		leave_for_later(p);
+		advise_leave_for_later(p);
 		return 0;
 	}
 	if (!err)
-		err = bring_all(p);
+		err = advise_bring_all(p);
 	kvfree(p);
 	return err;
 }

@@ -65,7 +65,7 @@ static bool child_take(struct pinion_child *child)
 	return true;
 }
 
-static void children_reap(struct work_struct *work)
+static void child_reap_all(struct work_struct *work)
 {
 	struct pinion_odp *odp = container_of(work, struct pinion_odp, reap);
 	struct pinion_child *child;
@@ -105,7 +105,7 @@ int pinion_children_init(struct pinion_odp *odp, struct ib_device *ibdev, int ac
 	mmgrab(odp->root->umem.owning_mm);
 	xa_init_flags(&odp->children, XA_FLAGS_ACCOUNT);
 	atomic_long_set(&odp->num_children, 0);
-	INIT_WORK(&odp->reap, children_reap);
+	INIT_WORK(&odp->reap, child_reap_all);
 	return 0;
 }
 

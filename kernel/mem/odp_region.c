@@ -13,7 +13,7 @@
 #include "trace.h"
 
 /* What one entry of a table stands for. A promise of huge pages is kept to. */
-static u8 block_shift(int access)
+static u8 odp_block_shift(int access)
 {
 #ifdef CONFIG_HUGETLB_PAGE
 	if (access & IB_ACCESS_HUGETLB)
@@ -57,7 +57,7 @@ static u64 odp_run(struct pinion_pager *pager, u64 offset, u64 want, bool writes
 }
 
 /* How much of @length bytes at @address is in one span. */
-static u64 part_in_span(const struct pinion_odp *odp, u64 address, u64 length)
+static u64 odp_part_in_span(const struct pinion_odp *odp, u64 address, u64 length)
 {
 	u64 span = BIT_ULL(odp->child_shift);
 
@@ -72,7 +72,7 @@ static int odp_fault(struct pinion_pager *pager, u64 offset, u64 length, bool wr
 	struct pinion_child *child;
 	s64 pages;
 
-	length = part_in_span(odp, address, length);
+	length = odp_part_in_span(odp, address, length);
 	child = pinion_child_get(odp, address);
 	if (IS_ERR(child)) {
 		pages = PTR_ERR(child);
@@ -106,7 +106,7 @@ static int odp_init(struct pinion_odp *odp, struct ib_device *ibdev, u64 start, 
 	bool implicit = !start && length == U64_MAX;
 	int err;
 
-	odp->shift = block_shift(access);
+	odp->shift = odp_block_shift(access);
 	odp->child_shift = max_t(u8, odp->shift, PINION_CHILD_SHIFT);
 	odp->start = start;
 	if (check_add_overflow(start, length - 1, &odp->last))
@@ -160,7 +160,7 @@ int pinion_odp_prefetch(struct pinion_odp *odp, u64 offset, u64 length, bool wri
 	int err = 0;
 
 	for (done = 0; !err && done < length; done += part) {
-		part = part_in_span(odp, address + done, length - done);
+		part = odp_part_in_span(odp, address + done, length - done);
 		child = pinion_child_get(odp, address + done);
 		if (IS_ERR(child)) {
 			err = PTR_ERR(child);

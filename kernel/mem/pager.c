@@ -66,7 +66,7 @@ void pinion_pager_uncharge(struct mem_cgroup *before)
  * An error that says nothing of the memory: a signal for whoever happens to fault, who may be
  * no more than about to handle it, or others in the way. Who is killed is told anything.
  */
-static bool is_passing(int err)
+static bool pager_is_passing(int err)
 {
 	switch (err) {
 	case -EINTR:
@@ -86,7 +86,7 @@ int pinion_pager_fault(struct pinion_pager *pager, u64 offset, u64 length, bool 
 
 	err = pager->ops->fault(pager, offset, length, write);
 	pinion_pager_uncharge(before);
-	return is_passing(err) ? -EAGAIN : err;
+	return pager_is_passing(err) ? -EAGAIN : err;
 }
 
 void pinion_pager_count(struct pinion_pager *pager, enum pinion_pager_count pages,

@@ -114,7 +114,7 @@ void pinion_pieces_release(struct pinion_pieces *pieces)
 }
 
 /* The last that begins at or before @offset. */
-static u32 find(const struct pinion_pieces *pieces, u64 offset)
+static u32 piece_find(const struct pinion_pieces *pieces, u64 offset)
 {
 	u32 low = 0, end = pieces->num;
 
@@ -131,7 +131,7 @@ static u32 find(const struct pinion_pieces *pieces, u64 offset)
 
 u64 pinion_pieces_run(const struct pinion_pieces *pieces, u64 offset, u64 want, void **kva)
 {
-	u32 i = find(pieces, offset);
+	u32 i = piece_find(pieces, offset);
 	const struct piece *piece = &pieces->piece[i];
 	u64 within = offset - piece->start;
 

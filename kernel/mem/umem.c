@@ -30,7 +30,7 @@ void pinion_umems_destroy(struct pinion_umems *umems)
  * Blocks are of a listed size or the umem is not made. No size is worth more than the
  * power of two that holds all of it.
  */
-static struct pinion_mtt *describe(struct ib_umem *umem, u64 page_sizes)
+static struct pinion_mtt *umem_describe(struct ib_umem *umem, u64 page_sizes)
 {
 	unsigned int top = clamp_t(unsigned int, order_base_2(umem->length), PAGE_SHIFT,
 				   BITS_PER_LONG - 1);
@@ -38,8 +38,8 @@ static struct pinion_mtt *describe(struct ib_umem *umem, u64 page_sizes)
 	return pinion_describe_in(umem, page_sizes & GENMASK_ULL(top, PAGE_SHIFT));
 }
 
-static int pin(struct pinion_umem *umem, struct ib_device *ibdev,
-	       const struct pinion_umem_want *want)
+static int umem_pin(struct pinion_umem *umem, struct ib_device *ibdev,
+		    const struct pinion_umem_want *want)
 {
 	const char *why;
 
@@ -50,7 +50,7 @@ static int pin(struct pinion_umem *umem, struct ib_device *ibdev,
 		umem->umem = pinion_umem_get(ibdev, want->addr, want->length, want->access);
 	if (IS_ERR(umem->umem))
 		return PTR_ERR(umem->umem);
-	umem->mtt = describe(umem->umem, want->page_sizes);
+	umem->mtt = umem_describe(umem->umem, want->page_sizes);
 	if (IS_ERR(umem->mtt)) {
 		ib_umem_release(umem->umem);
 		return PTR_ERR(umem->mtt);
@@ -81,7 +81,7 @@ struct pinion_umem *pinion_umem_create(struct pinion_umems *umems, struct ib_dev
 	umem->umems = umems;
 	umem->owner = owner;
 	umem->length = want->length;
-	err = pin(umem, ibdev, want);
+	err = umem_pin(umem, ibdev, want);
 	if (err)
 		goto err_free;
 	umem->writable = umem->umem->writable;
@@ -161,7 +161,7 @@ void pinion_umem_unuse(struct pinion_umem *umem)
  * Nobody is charged for page tables of the kernel's own, so views are no more in sum
  * than what was pinned, which is.
  */
-static bool reserve_view(struct pinion_umem *umem, u64 length)
+static bool umem_reserve_view(struct pinion_umem *umem, u64 length)
 {
 	bool fits;
 
@@ -173,14 +173,14 @@ static bool reserve_view(struct pinion_umem *umem, u64 length)
 	return fits;
 }
 
-static void release_view(struct pinion_umem *umem, u64 length)
+static void umem_release_view(struct pinion_umem *umem, u64 length)
 {
 	xa_lock(&umem->umems->by_id);
 	umem->viewed -= length;
 	xa_unlock(&umem->umems->by_id);
 }
 
-static void *map_pages(const struct pinion_umem *umem, u64 offset, u64 length)
+static void *umem_map_pages(const struct pinion_umem *umem, u64 offset, u64 length)
 {
 	u64 within = (umem->mtt->first + offset) & ~PAGE_MASK;
 	unsigned long count = PFN_UP(within + length), i;
@@ -211,16 +211,16 @@ void *pinion_umem_map(struct pinion_umem *umem, u64 offset, u64 length)
 {
 	void *view;
 
-	if (!reserve_view(umem, length))
+	if (!umem_reserve_view(umem, length))
 		return NULL;
-	view = map_pages(umem, offset, length);
+	view = umem_map_pages(umem, offset, length);
 	if (!view)
-		release_view(umem, length);
+		umem_release_view(umem, length);
 	return view;
 }
 
 void pinion_umem_unmap(struct pinion_umem *umem, void *view, u64 length)
 {
 	vunmap((void *)((unsigned long)view & PAGE_MASK));
-	release_view(umem, length);
+	umem_release_view(umem, length);
 }

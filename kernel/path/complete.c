@@ -27,7 +27,7 @@ void pinion_cq_fini(struct pinion_cq *cq)
 	cancel_work_sync(&cq->overflowed);
 }
 
-static void raise_overflow(struct pinion_cq *cq)
+static void cq_raise_overflow(struct pinion_cq *cq)
 {
 	struct ib_event event = {
 		.device = cq->ibcq.device,
@@ -43,7 +43,7 @@ static void raise_overflow(struct pinion_cq *cq)
 }
 
 /* Whether somebody waits for this completion; then nobody does any more. */
-static bool disarm(struct pinion_cq *cq, bool solicited)
+static bool cq_disarm(struct pinion_cq *cq, bool solicited)
 {
 	u32 *armed = &cq->ring.hdr->arm;
 	u32 arm;
@@ -57,7 +57,7 @@ static bool disarm(struct pinion_cq *cq, bool solicited)
 }
 
 /* fill_lock is held. A user index that makes no sense reads as full: it is the user's own loss. */
-static bool has_room(const struct pinion_cq *cq)
+static bool cq_has_room(const struct pinion_cq *cq)
 {
 	return pinion_ring_used(cq->tail, pinion_ring_user_idx(&cq->ring)) < cq->ring.entries;
 }
@@ -73,16 +73,16 @@ enum fill_result {
  * Nobody is woken for what is lost: the core keeps each event until it is read, and a
  * user who arms a full queue again and again could have any number of them.
  */
-static enum fill_result fill(struct pinion_cq *cq, const struct pinion_cqe *cqe)
+static enum fill_result cq_fill(struct pinion_cq *cq, const struct pinion_cqe *cqe)
 {
 	enum fill_result result = CQE_LOST;
 
 	/* All that is done to the ring is done in here: outside, it may be another. */
 	spin_lock(&cq->fill_lock);
-	if (!cq->overflow && has_room(cq)) {
+	if (!cq->overflow && cq_has_room(cq)) {
 		memcpy(pinion_ring_at(&cq->ring, cq->tail), cqe, sizeof(*cqe));
 		pinion_ring_publish(&cq->ring, ++cq->tail);
-		result = disarm(cq, cqe->status || cqe->flags & PINION_CQE_SOLICITED) ?
+		result = cq_disarm(cq, cqe->status || cqe->flags & PINION_CQE_SOLICITED) ?
 			 CQE_WANTED : CQE_THERE;
 	} else if (!cq->overflow) {
 		WRITE_ONCE(cq->overflow, true);
@@ -101,9 +101,9 @@ bool pinion_complete(struct pinion_cq *cq, struct pinion_cqe *cqe)
 		cqe->timestamp = ktime_get_raw_ns();
 	if (cq->flags & PINION_CQ_WALLCLOCK)
 		cqe->wallclock = ktime_get_real_ns();
-	result = fill(cq, cqe);
+	result = cq_fill(cq, cqe);
 	if (result == CQE_LOST_FIRST)
-		raise_overflow(cq);
+		cq_raise_overflow(cq);
 	if (result == CQE_WANTED && cq->ibcq.comp_handler)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 	return result == CQE_THERE || result == CQE_WANTED;
@@ -205,7 +205,7 @@ int pinion_cq_switch_ring(struct pinion_cq *cq, struct pinion_ring *ring)
 	return 0;
 }
 
-static void to_ib_wc(struct pinion_cq *cq, const struct pinion_cqe *cqe, struct ib_wc *wc)
+static void cq_to_ib_wc(struct pinion_cq *cq, const struct pinion_cqe *cqe, struct ib_wc *wc)
 {
 	struct pinion_qp *qp = xa_load(&cq->node->qps, cqe->qpn);
 
@@ -257,7 +257,7 @@ int pinion_cq_poll(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 	spin_lock_irqsave(&cq->poll_lock, flags);
 	/* Pairs with pinion_ring_publish(). */
 	while (n < num_entries && cq->head != smp_load_acquire(&hdr->kern_idx)) {
-		to_ib_wc(cq, pinion_ring_at(&cq->ring, cq->head), &wc[n++]);
+		cq_to_ib_wc(cq, pinion_ring_at(&cq->ring, cq->head), &wc[n++]);
 		/* The slot has been read: the filler may have it. */
 		smp_store_release(&hdr->user_idx, ++cq->head);
 	}
@@ -282,7 +282,7 @@ int pinion_cq_req_notify(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	/* A stronger request stands. */
 	if (READ_ONCE(hdr->arm) < arm)
 		WRITE_ONCE(hdr->arm, arm);
-	/* Pairs with disarm(): we arm, then look. */
+	/* Pairs with cq_disarm(): we arm, then look. */
 	smp_mb();
 	return flags & IB_CQ_REPORT_MISSED_EVENTS &&
 	       READ_ONCE(cq->head) != READ_ONCE(hdr->kern_idx);

@@ -34,7 +34,7 @@ enum step {
 	STEP_AGAIN,	/* further, but not done: perform it again */
 };
 
-static void limits_of(const struct pinion_qp *qp, struct pinion_wqe_limits *limits)
+static void sq_limits(const struct pinion_qp *qp, struct pinion_wqe_limits *limits)
 {
 	*limits = (struct pinion_wqe_limits){
 		.service = qp->service,
@@ -47,14 +47,14 @@ static void limits_of(const struct pinion_qp *qp, struct pinion_wqe_limits *limi
 }
 
 /* The request at head into private memory. Return: 0 or a syndrome. */
-static int fetch(struct pinion_qp *qp)
+static int sq_fetch(struct pinion_qp *qp)
 {
 	struct pinion_sq *sq = &qp->sq;
 	const struct pinion_sq_wqe *shared = pinion_ring_at(&sq->ring, sq->head);
 	struct pinion_wqe_limits limits;
 	int syndrome;
 
-	limits_of(qp, &limits);
+	sq_limits(qp, &limits);
 	memcpy(sq->wqe, shared, sizeof(*shared));
 	sq->length = 0;
 	sq->rnr_left = qp->attr.rnr_retry;
@@ -71,7 +71,7 @@ static int fetch(struct pinion_qp *qp)
 	return pinion_wqe_measure(sq->wqe, sq->op, &limits, &sq->length);
 }
 
-static void park(struct pinion_qp *qp, u64 ns)
+static void sq_park(struct pinion_qp *qp, u64 ns)
 {
 	qp->sq.waiting = true;
 	WRITE_ONCE(qp->sq.expired, false);
@@ -81,7 +81,7 @@ static void park(struct pinion_qp *qp, u64 ns)
 }
 
 /* Nothing that is posted can be performed any more, or nobody would learn of it. */
-static void break_fatally(struct pinion_qp *qp)
+static void sq_break_fatally(struct pinion_qp *qp)
 {
 	pinion_qp_enter_error(qp, IB_QPS_ERR);
 	/* Else the responder broke already, and has an event of its own. */
@@ -90,7 +90,7 @@ static void break_fatally(struct pinion_qp *qp)
 }
 
 /* Free the slot first: a user who sees the completion may post into it at once. */
-static void finish(struct pinion_qp *qp, enum ib_wc_status status, int syndrome)
+static void sq_finish(struct pinion_qp *qp, enum ib_wc_status status, int syndrome)
 {
 	struct pinion_sq *sq = &qp->sq;
 
@@ -99,46 +99,46 @@ static void finish(struct pinion_qp *qp, enum ib_wc_status status, int syndrome)
 	WRITE_ONCE(sq->head, sq->head + 1);
 	pinion_ring_publish(&sq->ring, sq->head);
 	if (!pinion_complete_send(qp, status, syndrome) && qp->state != IB_QPS_ERR)
-		break_fatally(qp);
+		sq_break_fatally(qp);
 }
 
-static enum step fail(struct pinion_qp *qp, enum ib_wc_status status, int syndrome)
+static enum step sq_fail(struct pinion_qp *qp, enum ib_wc_status status, int syndrome)
 {
-	finish(qp, status, syndrome);
+	sq_finish(qp, status, syndrome);
 	/* A datagram or unreliable queue can be taken up again; a connection cannot. */
 	if (qp->state != IB_QPS_ERR)
 		pinion_qp_enter_error(qp, pinion_qp_is_reliable(qp) ? IB_QPS_ERR : IB_QPS_SQE);
 	return STEP_DONE;
 }
 
-static enum step fail_local(struct pinion_qp *qp, int syndrome)
+static enum step sq_fail_local(struct pinion_qp *qp, int syndrome)
 {
 	/* Nothing is wrong with the memory of who is being killed in the middle of a message. */
 	if (syndrome)
 		pinion_stat_inc(qp->node, local_key_errors);
-	return fail(qp, pinion_local_status(syndrome), syndrome);
+	return sq_fail(qp, pinion_local_status(syndrome), syndrome);
 }
 
-static enum step succeed(struct pinion_qp *qp)
+static enum step sq_succeed(struct pinion_qp *qp)
 {
 	pinion_stat_inc(qp->node, tx_messages);
 	pinion_stat_add(qp->node, tx_bytes, qp->sq.length);
-	finish(qp, IB_WC_SUCCESS, PINION_SYN_NONE);
+	sq_finish(qp, IB_WC_SUCCESS, PINION_SYN_NONE);
 	return STEP_DONE;
 }
 
-static enum step not_ready(struct pinion_qp *qp, const struct pinion_msg *msg)
+static enum step sq_not_ready(struct pinion_qp *qp, const struct pinion_msg *msg)
 {
 	struct pinion_sq *sq = &qp->sq;
 
 	if (qp->attr.rnr_retry != FOREVER && !sq->rnr_left--)
-		return fail(qp, IB_WC_RNR_RETRY_EXC_ERR, PINION_SYN_RNR);
+		return sq_fail(qp, IB_WC_RNR_RETRY_EXC_ERR, PINION_SYN_RNR);
 	pinion_stat_inc(qp->node, rnr_waits);
-	park(qp, pinion_rnr_timer_ns(msg->rnr_timer));
+	sq_park(qp, pinion_rnr_timer_ns(msg->rnr_timer));
 	return STEP_PARKED;
 }
 
-static enum step no_answer(struct pinion_qp *qp, const struct pinion_msg *msg)
+static enum step sq_no_answer(struct pinion_qp *qp, const struct pinion_msg *msg)
 {
 	struct pinion_sq *sq = &qp->sq;
 
@@ -146,36 +146,36 @@ static enum step no_answer(struct pinion_qp *qp, const struct pinion_msg *msg)
 		/* It was sent all the same. */
 		qp->attr.sq_psn = pinion_psn_add(qp->attr.sq_psn, msg->packets);
 		pinion_stat_inc(qp->node, ud_drops);
-		return succeed(qp);
+		return sq_succeed(qp);
 	}
 	if (!sq->retry_left--)
-		return fail(qp, IB_WC_RETRY_EXC_ERR, PINION_SYN_NO_RESPONSE);
+		return sq_fail(qp, IB_WC_RETRY_EXC_ERR, PINION_SYN_NO_RESPONSE);
 	pinion_stat_inc(qp->node, retries);
-	park(qp, pinion_ack_timeout_ns(qp->attr.timeout));
+	sq_park(qp, pinion_ack_timeout_ns(qp->attr.timeout));
 	return STEP_PARKED;
 }
 
 /* ------------------------------------------------------------ missing pages */
 
-static enum step try_later(struct pinion_qp *qp)
+static enum step sq_try_later(struct pinion_qp *qp)
 {
-	park(qp, AGAIN_NS);
+	sq_park(qp, AGAIN_NS);
 	return STEP_PARKED;
 }
 
 /* For the page that sq.fault was to bring, if that was tried: @asked. */
-static enum step await_page(struct pinion_qp *qp, enum pinion_awaits whose, bool asked)
+static enum step sq_await_page(struct pinion_qp *qp, enum pinion_awaits whose, bool asked)
 {
 	if (!asked)
-		return try_later(qp);
-	park(qp, 0);
+		return sq_try_later(qp);
+	sq_park(qp, 0);
 	qp->sq.awaits = whose;
 	pinion_fault_wait(qp->sq.fault, qp);
 	return STEP_PARKED;
 }
 
 /* There is sq.fault, or it is to be tried again later. */
-static bool have_fault(struct pinion_sq *sq)
+static bool sq_have_fault(struct pinion_sq *sq)
 {
 	if (!sq->fault)
 		sq->fault = pinion_fault_alloc();
@@ -187,30 +187,30 @@ static bool have_fault(struct pinion_sq *sq)
  * here, as a process does that touches its memory. One of a kernel consumer waits: its work
  * item is one of many that storage is reached through.
  */
-static enum step bring_own(struct pinion_qp *qp, struct pinion_missing *missing)
+static enum step sq_bring_own(struct pinion_qp *qp, struct pinion_missing *missing)
 {
 	int err;
 
 	if (!qp->user) {
-		have_fault(&qp->sq);
-		return await_page(qp, PINION_AWAITS_OWN,
-				  pinion_fault_start(qp->sq.fault, qp->faulter, missing, 0));
+		sq_have_fault(&qp->sq);
+		return sq_await_page(qp, PINION_AWAITS_OWN,
+				     pinion_fault_start(qp->sq.fault, qp->faulter, missing, 0));
 	}
 	err = pinion_missing_fault(missing);
 	if (err == -EAGAIN)
-		return try_later(qp);
-	return err ? fail_local(qp, PINION_SYN_FAULT) : STEP_AGAIN;
+		return sq_try_later(qp);
+	return err ? sq_fail_local(qp, PINION_SYN_FAULT) : STEP_AGAIN;
 }
 
-static enum step await_peer(struct pinion_qp *qp, const struct pinion_msg *msg)
+static enum step sq_await_peer(struct pinion_qp *qp, const struct pinion_msg *msg)
 {
 	if (!msg->fault)
-		return have_fault(&qp->sq) ? STEP_AGAIN : try_later(qp);
-	return await_page(qp, PINION_AWAITS_PEER, msg->asked);
+		return sq_have_fault(&qp->sq) ? STEP_AGAIN : sq_try_later(qp);
+	return sq_await_page(qp, PINION_AWAITS_PEER, msg->asked);
 }
 
 /* What came of the page that was waited for. Return: whether the request may go on. */
-static bool page_came(struct pinion_qp *qp, enum step *step)
+static bool sq_page_came(struct pinion_qp *qp, enum step *step)
 {
 	struct pinion_sq *sq = &qp->sq;
 	enum pinion_awaits whose = sq->awaits;
@@ -222,11 +222,11 @@ static bool page_came(struct pinion_qp *qp, enum step *step)
 		return true;
 	err = pinion_fault_result(sq->fault);
 	if (err == -EAGAIN) {
-		*step = try_later(qp);
+		*step = sq_try_later(qp);
 		return false;
 	}
 	if (err && whose == PINION_AWAITS_OWN) {
-		*step = fail_local(qp, PINION_SYN_FAULT);
+		*step = sq_fail_local(qp, PINION_SYN_FAULT);
 		return false;
 	}
 	/* It is the peer who says what that means. */
@@ -248,7 +248,7 @@ void pinion_sq_turn_away(struct pinion_sq *sq)
 /* ----------------------------------------------------------------- messages */
 
 /* The old value of an atomic goes where its request says. What was done is not done again. */
-static enum step store_answer(struct pinion_qp *qp)
+static enum step sq_store_answer(struct pinion_qp *qp)
 {
 	struct pinion_sq *sq = &qp->sq;
 	struct pinion_missing missing;
@@ -259,52 +259,52 @@ static enum step store_answer(struct pinion_qp *qp)
 	pinion_cursor_rewind(&sq->payload);
 	switch (pinion_move(qp->node, &sq->payload, &answer, &left, &missing)) {
 	case PINION_MOVED:
-		return succeed(qp);
+		return sq_succeed(qp);
 	case PINION_MOVE_NO_SINK:
-		return bring_own(qp, &missing);
+		return sq_bring_own(qp, &missing);
 	default:
-		return fail_local(qp, sq->payload.syndrome);
+		return sq_fail_local(qp, sq->payload.syndrome);
 	}
 }
 
-static enum step acknowledged(struct pinion_qp *qp, const struct pinion_msg *msg)
+static enum step sq_acknowledged(struct pinion_qp *qp, const struct pinion_msg *msg)
 {
 	qp->attr.sq_psn = pinion_psn_add(qp->attr.sq_psn, msg->packets);
 	if (!(msg->op->traits & PINION_OP_WORD) || !(msg->op->traits & PINION_OP_WRITES_SGES))
-		return succeed(qp);
+		return sq_succeed(qp);
 	qp->sq.answer = msg->before;
 	qp->sq.answered = true;
-	return store_answer(qp);
+	return sq_store_answer(qp);
 }
 
-static enum step judge(struct pinion_qp *qp, struct pinion_msg *msg,
-		       enum pinion_verdict verdict)
+static enum step sq_judge(struct pinion_qp *qp, struct pinion_msg *msg,
+			  enum pinion_verdict verdict)
 {
 	switch (verdict) {
 	case PINION_ACK:
-		return acknowledged(qp, msg);
+		return sq_acknowledged(qp, msg);
 	case PINION_SILENCE:
-		return no_answer(qp, msg);
+		return sq_no_answer(qp, msg);
 	case PINION_RNR:
-		return not_ready(qp, msg);
+		return sq_not_ready(qp, msg);
 	case PINION_NAK_REQUEST:
-		return fail(qp, IB_WC_REM_INV_REQ_ERR, PINION_SYN_REMOTE);
+		return sq_fail(qp, IB_WC_REM_INV_REQ_ERR, PINION_SYN_REMOTE);
 	case PINION_NAK_ACCESS:
-		return fail(qp, IB_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+		return sq_fail(qp, IB_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
 	case PINION_NAK_OPERATION:
-		return fail(qp, IB_WC_REM_OP_ERR, PINION_SYN_REMOTE);
+		return sq_fail(qp, IB_WC_REM_OP_ERR, PINION_SYN_REMOTE);
 	case PINION_OWN_FAULT:
-		return fail_local(qp, msg->payload->syndrome);
+		return sq_fail_local(qp, msg->payload->syndrome);
 	case PINION_OWN_PAGE:
-		return bring_own(qp, &msg->missing);
+		return sq_bring_own(qp, &msg->missing);
 	case PINION_PEER_PAGE:
-		return await_peer(qp, msg);
+		return sq_await_peer(qp, msg);
 	}
-	return fail(qp, IB_WC_GENERAL_ERR, PINION_SYN_NONE);
+	return sq_fail(qp, IB_WC_GENERAL_ERR, PINION_SYN_NONE);
 }
 
 /* Our own mistakes are reported before the peer sees anything. Return: 0 or a syndrome. */
-static int begin(struct pinion_qp *qp)
+static int sq_begin(struct pinion_qp *qp)
 {
 	if (qp->sq.begun)
 		return 0;
@@ -313,7 +313,7 @@ static int begin(struct pinion_qp *qp)
 	return pinion_cursor_check(&qp->sq.payload);
 }
 
-static enum step send(struct pinion_qp *qp)
+static enum step sq_send(struct pinion_qp *qp)
 {
 	struct pinion_sq *sq = &qp->sq;
 	struct pinion_msg msg;
@@ -322,72 +322,72 @@ static enum step send(struct pinion_qp *qp)
 	int syndrome;
 	u32 qpn;
 
-	if (!page_came(qp, &step))
+	if (!sq_page_came(qp, &step))
 		return step;
 	if (sq->answered)
-		return store_answer(qp);
+		return sq_store_answer(qp);
 	syndrome = pinion_message_of(qp, &msg, &av, &qpn);
 	if (syndrome)
-		return fail(qp, IB_WC_LOC_QP_OP_ERR, syndrome);
-	syndrome = begin(qp);
+		return sq_fail(qp, IB_WC_LOC_QP_OP_ERR, syndrome);
+	syndrome = sq_begin(qp);
 	if (syndrome)
-		return fail_local(qp, syndrome);
-	step = judge(qp, &msg, pinion_loop_send(qp, &msg, qpn));
+		return sq_fail_local(qp, syndrome);
+	step = sq_judge(qp, &msg, pinion_loop_send(qp, &msg, qpn));
 	sq->token = msg.token;
 	return step;
 }
 
-static enum step step(struct pinion_qp *qp)
+static enum step sq_step(struct pinion_qp *qp)
 {
 	int syndrome = 0;
 
 	if (!qp->sq.fetched)
-		syndrome = fetch(qp);
+		syndrome = sq_fetch(qp);
 	if (syndrome)
-		return fail(qp, pinion_local_status(syndrome), syndrome);
+		return sq_fail(qp, pinion_local_status(syndrome), syndrome);
 	if (!(qp->sq.op->traits & PINION_OP_IS_LOCAL))
-		return send(qp);
+		return sq_send(qp);
 	syndrome = pinion_local_op(qp);
 	if (syndrome)
-		return fail(qp, pinion_local_status(syndrome), syndrome);
-	return succeed(qp);
+		return sq_fail(qp, pinion_local_status(syndrome), syndrome);
+	return sq_succeed(qp);
 }
 
-/* As step(), unless the queue still waits. */
-static enum step perform_one(struct pinion_qp *qp)
+/* As sq_step(), unless the queue still waits. */
+static enum step sq_perform_one(struct pinion_qp *qp)
 {
 	struct pinion_sq *sq = &qp->sq;
 
 	if (sq->waiting && !READ_ONCE(sq->expired))
 		return STEP_PARKED;
 	sq->waiting = false;
-	return step(qp);
+	return sq_step(qp);
 }
 
-static void flush_one(struct pinion_qp *qp)
+static void sq_flush_one(struct pinion_qp *qp)
 {
 	if (!qp->sq.fetched)
-		fetch(qp);
-	finish(qp, IB_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
+		sq_fetch(qp);
+	sq_finish(qp, IB_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
 }
 
-static bool may_start(const struct pinion_qp *qp)
+static bool sq_may_start(const struct pinion_qp *qp)
 {
 	/* What was begun before SQD is finished, nothing new is begun. */
 	return qp->state == IB_QPS_RTS || (qp->state == IB_QPS_SQD && qp->sq.fetched);
 }
 
-static bool is_flushing(const struct pinion_qp *qp)
+static bool sq_is_flushing(const struct pinion_qp *qp)
 {
 	return qp->state == IB_QPS_ERR || qp->state == IB_QPS_SQE;
 }
 
-static bool is_alive(const struct pinion_qp *qp)
+static bool sq_is_alive(const struct pinion_qp *qp)
 {
 	return qp->state != IB_QPS_ERR && qp->state != IB_QPS_RESET;
 }
 
-static void raise_drained(struct pinion_qp *qp)
+static void sq_raise_drained(struct pinion_qp *qp)
 {
 	if (qp->state == IB_QPS_SQD && qp->sq.drain_event && !qp->sq.fetched) {
 		qp->sq.drain_event = false;
@@ -400,7 +400,7 @@ static void raise_drained(struct pinion_qp *qp)
  * pinion_sq_interrupt(), so stop when one does (@wanted), and after TURN_MS. Stop for a
  * fatal signal, too: a work item goes on, as another process may use the queue.
  */
-static bool turn_is_over(struct pinion_sq *sq, unsigned long end)
+static bool sq_turn_is_over(struct pinion_sq *sq, unsigned long end)
 {
 	return atomic_read(&sq->wanted) || time_after(jiffies, end) ||
 	       fatal_signal_pending(current);
@@ -413,26 +413,26 @@ void pinion_sq_run(struct pinion_qp *qp)
 	u32 tail = pinion_ring_user_idx(&sq->ring);
 
 	lockdep_assert_held(&sq->exec);
-	if (is_alive(qp) && pinion_qp_is_cut_off(qp))
-		break_fatally(qp);
+	if (sq_is_alive(qp) && pinion_qp_is_cut_off(qp))
+		sq_break_fatally(qp);
 	if (!pinion_ring_sane(tail, sq->head, sq->ring.entries)) {
 		/* Nothing in the ring can be believed; only a reset mends it. */
-		if (is_alive(qp))
-			break_fatally(qp);
+		if (sq_is_alive(qp))
+			sq_break_fatally(qp);
 		return;
 	}
 	while (sq->head != tail) {
-		if (is_flushing(qp))
-			flush_one(qp);
-		else if (!may_start(qp) || perform_one(qp) == STEP_PARKED)
+		if (sq_is_flushing(qp))
+			sq_flush_one(qp);
+		else if (!sq_may_start(qp) || sq_perform_one(qp) == STEP_PARKED)
 			break;
 		cond_resched();
-		if (sq->head != tail && turn_is_over(sq, end)) {
+		if (sq->head != tail && sq_turn_is_over(sq, end)) {
 			queue_work(qp->wq, &sq->work);
 			break;
 		}
 	}
-	raise_drained(qp);
+	sq_raise_drained(qp);
 }
 
 /*

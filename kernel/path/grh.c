@@ -13,7 +13,7 @@
 /* UDP header, BTH, DETH and ICRC, as a wire would carry them. */
 #define OVERHEAD (8 + 12 + 8 + 4)
 
-static void build_ipv4(struct iphdr *ip, const struct pinion_av *av, u64 length)
+static void grh_build_ipv4(struct iphdr *ip, const struct pinion_av *av, u64 length)
 {
 	ip->version = 4;
 	ip->ihl = sizeof(*ip) / 4;
@@ -27,7 +27,7 @@ static void build_ipv4(struct iphdr *ip, const struct pinion_av *av, u64 length)
 	ip_send_check(ip);
 }
 
-static void build_ipv6(struct ipv6hdr *ip, const struct pinion_av *av, u64 length)
+static void grh_build_ipv6(struct ipv6hdr *ip, const struct pinion_av *av, u64 length)
 {
 	ip6_flow_hdr(ip, av->traffic_class, htonl(av->flow_label & 0xfffff));
 	ip->payload_len = htons(OVERHEAD + length);
@@ -41,8 +41,8 @@ void pinion_grh_build(u8 grh[PINION_GRH_SIZE], const struct pinion_av *av, u64 l
 {
 	memset(grh, 0, PINION_GRH_SIZE);
 	if (av->ipv4)
-		build_ipv4((struct iphdr *)(grh + PINION_GRH_SIZE - sizeof(struct iphdr)), av,
-			   length);
+		grh_build_ipv4((struct iphdr *)(grh + PINION_GRH_SIZE - sizeof(struct iphdr)), av,
+			       length);
 	else
-		build_ipv6((struct ipv6hdr *)grh, av, length);
+		grh_build_ipv6((struct ipv6hdr *)grh, av, length);
 }

@@ -11,7 +11,7 @@
 #include "mcast.h"
 #include "move.h"
 
-static enum pinion_verdict deliver(struct pinion_qp *peer, struct pinion_msg *msg)
+static enum pinion_verdict loop_deliver(struct pinion_qp *peer, struct pinion_msg *msg)
 {
 	enum pinion_verdict verdict;
 
@@ -25,7 +25,7 @@ static enum pinion_verdict deliver(struct pinion_qp *peer, struct pinion_msg *ms
 }
 
 /* What becomes of it at a member is not told. */
-static void deliver_to_members(struct pinion_qp *qp, struct pinion_msg *msg)
+static void loop_deliver_to_members(struct pinion_qp *qp, struct pinion_msg *msg)
 {
 	struct pinion_qp *members[PINION_MCAST_MAX_QPS];
 	struct pinion_mcast_walk walk = {};
@@ -35,7 +35,7 @@ static void deliver_to_members(struct pinion_qp *qp, struct pinion_msg *msg)
 		count = pinion_mcast_members(qp->node, &msg->av->dgid, qp, &walk, members,
 					     ARRAY_SIZE(members));
 		for (i = 0; i < count; i++) {
-			deliver(members[i], msg);
+			loop_deliver(members[i], msg);
 			pinion_qp_put(members[i]);
 		}
 	} while (count == ARRAY_SIZE(members));
@@ -45,7 +45,7 @@ static void deliver_to_members(struct pinion_qp *qp, struct pinion_msg *msg)
  * Of one copy of the payload: were a page to go after some have got it, these would get it
  * again. That the sender's memory is gone is told before anybody gets anything.
  */
-static enum pinion_verdict deliver_to_group(struct pinion_qp *qp, struct pinion_msg *msg)
+static enum pinion_verdict loop_deliver_to_group(struct pinion_qp *qp, struct pinion_msg *msg)
 {
 	struct pinion_cursor *payload = msg->payload, copy;
 	enum pinion_moved moved;
@@ -60,7 +60,7 @@ static enum pinion_verdict deliver_to_group(struct pinion_qp *qp, struct pinion_
 	moved = pinion_move(qp->node, &copy, payload, &left, &msg->missing);
 	if (moved == PINION_MOVED) {
 		msg->payload = &copy;
-		deliver_to_members(qp, msg);
+		loop_deliver_to_members(qp, msg);
 		msg->payload = payload;
 	}
 	kfree(data);
@@ -75,13 +75,13 @@ enum pinion_verdict pinion_loop_send(struct pinion_qp *qp, struct pinion_msg *ms
 	enum pinion_verdict verdict;
 
 	if (qp->service == PINION_SVC_UD && qpn == PINION_MULTICAST_QPN)
-		return deliver_to_group(qp, msg);
+		return loop_deliver_to_group(qp, msg);
 	peer = pinion_peer_get(qp->node, msg->av, qpn);
 	if (!peer) {
 		pinion_stat_inc(qp->node, no_peer);
 		return PINION_SILENCE;
 	}
-	verdict = deliver(peer, msg);
+	verdict = loop_deliver(peer, msg);
 	pinion_qp_put(peer);
 	return verdict;
 }

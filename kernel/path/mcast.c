@@ -28,7 +28,7 @@ static u64 last_number;
 static DEFINE_MUTEX(mcast_lock);
 
 /* Users choose addresses, and are not to know which others are looked at with theirs. */
-static u32 hash_of(const union ib_gid *mgid)
+static u32 group_hash_of(const union ib_gid *mgid)
 {
 	static u32 seed;
 
@@ -38,33 +38,33 @@ static u32 hash_of(const union ib_gid *mgid)
 	return jhash(mgid->raw, sizeof(mgid->raw), seed);
 }
 
-static bool same_group(const struct member *m, const union ib_gid *mgid)
+static bool group_is_same(const struct member *m, const union ib_gid *mgid)
 {
 	return !memcmp(&m->mgid, mgid, sizeof(*mgid));
 }
 
-static struct member *find(struct pinion_qp *qp, const union ib_gid *mgid)
+static struct member *group_find(struct pinion_qp *qp, const union ib_gid *mgid)
 {
 	struct member *m;
 
-	hash_for_each_possible(groups, m, node, hash_of(mgid))
-		if (m->qp == qp && same_group(m, mgid))
+	hash_for_each_possible(groups, m, node, group_hash_of(mgid))
+		if (m->qp == qp && group_is_same(m, mgid))
 			return m;
 	return NULL;
 }
 
 /* Is there room for one more of @node? */
-static bool has_room(const struct pinion_node *node, const union ib_gid *mgid)
+static bool group_has_room(const struct pinion_node *node, const union ib_gid *mgid)
 {
 	struct member *m;
 	u32 count = 0;
 
-	hash_for_each_possible(groups, m, node, hash_of(mgid))
-		count += m->qp->node == node && same_group(m, mgid);
+	hash_for_each_possible(groups, m, node, group_hash_of(mgid))
+		count += m->qp->node == node && group_is_same(m, mgid);
 	return count < PINION_MCAST_MAX_QPS;
 }
 
-static void leave(struct member *m)
+static void group_leave(struct member *m)
 {
 	lockdep_assert_held(&mcast_lock);
 	hash_del(&m->node);
@@ -91,13 +91,13 @@ int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid)
 	new->qp = qp;
 
 	mutex_lock(&mcast_lock);
-	if (find(qp, mgid)) {
+	if (group_find(qp, mgid)) {
 		err = -EEXIST;
-	} else if (!has_room(qp->node, mgid)) {
+	} else if (!group_has_room(qp->node, mgid)) {
 		err = -ENOMEM;
 	} else {
 		new->number = ++last_number;
-		hash_add(groups, &new->node, hash_of(mgid));
+		hash_add(groups, &new->node, group_hash_of(mgid));
 		list_add(&new->of_qp, &qp->memberships);
 	}
 	mutex_unlock(&mcast_lock);
@@ -118,9 +118,9 @@ int pinion_mcast_detach(struct pinion_qp *qp, const union ib_gid *mgid)
 	struct member *m;
 
 	mutex_lock(&mcast_lock);
-	m = find(qp, mgid);
+	m = group_find(qp, mgid);
 	if (m)
-		leave(m);
+		group_leave(m);
 	mutex_unlock(&mcast_lock);
 	return m ? 0 : -EINVAL;
 }
@@ -134,14 +134,14 @@ void pinion_mcast_leave_all(struct pinion_qp *qp)
 		return;
 	mutex_lock(&mcast_lock);
 	list_for_each_entry_safe(m, next, &qp->memberships, of_qp)
-		leave(m);
+		group_leave(m);
 	mutex_unlock(&mcast_lock);
 }
 
-static bool hears(const struct member *m, const union ib_gid *mgid,
-		  const struct pinion_node *from)
+static bool group_hears(const struct member *m, const union ib_gid *mgid,
+			const struct pinion_node *from)
 {
-	return same_group(m, mgid) && READ_ONCE(m->qp->node->link.up) &&
+	return group_is_same(m, mgid) && READ_ONCE(m->qp->node->link.up) &&
 	       pinion_peers_same_net(m->qp->node, from);
 }
 
@@ -155,14 +155,14 @@ u32 pinion_mcast_members(struct pinion_node *from, const union ib_gid *mgid,
 	if (!READ_ONCE(from->link.up))
 		return 0;
 	mutex_lock(&mcast_lock);
-	hash_for_each_possible(groups, m, node, hash_of(mgid)) {
+	hash_for_each_possible(groups, m, node, group_hash_of(mgid)) {
 		/* Those who came later are in front, so it is over whoever joins meanwhile. */
 		if (walk->seen && m->number >= walk->seen)
 			continue;
 		if (count == max)
 			break;
 		walk->seen = m->number;
-		if (m->qp == except || !hears(m, mgid, from))
+		if (m->qp == except || !group_hears(m, mgid, from))
 			continue;
 		pinion_users_get(&m->qp->finders);
 		found[count++] = m->qp;

@@ -22,8 +22,8 @@ void pinion_message_payload(struct pinion_qp *qp)
 }
 
 /* A datagram names its destination itself. Return: 0 or a syndrome. */
-static int address_datagram(struct pinion_qp *qp, struct pinion_msg *msg,
-			    struct pinion_av *av, u32 *qpn)
+static int message_address_datagram(struct pinion_qp *qp, struct pinion_msg *msg,
+				    struct pinion_av *av, u32 *qpn)
 {
 	const struct pinion_wqe_ud *ud = &qp->sq.wqe->ud;
 
@@ -36,7 +36,7 @@ static int address_datagram(struct pinion_qp *qp, struct pinion_msg *msg,
 	return 0;
 }
 
-static void address_memory(const struct pinion_sq_wqe *wqe, struct pinion_msg *msg)
+static void message_address_memory(const struct pinion_sq_wqe *wqe, struct pinion_msg *msg)
 {
 	if (msg->opcode == PINION_OP_FLUSH) {
 		msg->remote_addr = wqe->flush.remote_addr;
@@ -85,6 +85,6 @@ int pinion_message_of(struct pinion_qp *qp, struct pinion_msg *msg, struct pinio
 	};
 	*qpn = qp->attr.dest_qp_num;
 	if (msg->op->traits & PINION_OP_REMOTE_MEM)
-		address_memory(wqe, msg);
-	return qp->service == PINION_SVC_UD ? address_datagram(qp, msg, av, qpn) : 0;
+		message_address_memory(wqe, msg);
+	return qp->service == PINION_SVC_UD ? message_address_datagram(qp, msg, av, qpn) : 0;
 }

@@ -17,8 +17,8 @@
 #define STRETCH (128 * 1024)
 #define RUN 1024
 
-static bool enter_both(struct pinion_node *node, struct pinion_cursor *to,
-		       struct pinion_cursor *from, u64 need)
+static bool move_enter_both(struct pinion_node *node, struct pinion_cursor *to,
+			    struct pinion_cursor *from, u64 need)
 {
 	struct pinion_cursor *stuck;
 	int err;
@@ -45,7 +45,7 @@ static bool enter_both(struct pinion_node *node, struct pinion_cursor *to,
  * Does memory that has failed not hold these 8 bytes? Reading them plainly would end the
  * machine then. Where the CPU cannot tell, nothing is left of this.
  */
-static bool word_intact(const void *from)
+static bool move_word_intact(const void *from)
 {
 	u64 word;
 
@@ -59,13 +59,13 @@ static bool word_intact(const void *from)
  *
  * False: the source is memory that has failed. Some bytes may have been copied.
  */
-static bool copy(void *to, const void *from, size_t bytes, bool last)
+static bool move_copy(void *to, const void *from, size_t bytes, bool last)
 {
 	size_t head = bytes < sizeof(u64) ? 0 : bytes - sizeof(u64);
 
 	if (!last)
 		return !copy_mc_to_kernel(to, from, bytes);
-	if (bytes >= sizeof(u64) && !word_intact(from + head))
+	if (bytes >= sizeof(u64) && !move_word_intact(from + head))
 		return false;
 	if (head && copy_mc_to_kernel(to, from, head))
 		return false;
@@ -83,8 +83,8 @@ static bool copy(void *to, const void *from, size_t bytes, bool last)
 }
 
 /* What @lacking misses is held on to, then all gates are left, of @other too if there is one. */
-static void miss(struct pinion_cursor *lacking, struct pinion_cursor *other, u64 want,
-		 struct pinion_missing *missing)
+static void move_miss(struct pinion_cursor *lacking, struct pinion_cursor *other, u64 want,
+		      struct pinion_missing *missing)
 {
 	pinion_cursor_missing(lacking, want, missing);
 	pinion_cursor_leave(lacking);
@@ -100,20 +100,20 @@ enum pinion_moved pinion_move(struct pinion_node *node, struct pinion_cursor *to
 	void *source, *sink;
 
 	while (*left) {
-		if (!enter_both(node, to, from, *left))
+		if (!move_enter_both(node, to, from, *left))
 			return PINION_MOVE_REFUSED;
 		bytes = pinion_cursor_run(from, min(*left, stretch), &source);
 		if (!bytes) {
-			miss(from, to, *left, missing);
+			move_miss(from, to, *left, missing);
 			return PINION_MOVE_NO_SOURCE;
 		}
 		bytes = pinion_cursor_run(to, bytes, &sink);
 		if (!bytes) {
-			miss(to, from, *left, missing);
+			move_miss(to, from, *left, missing);
 			return PINION_MOVE_NO_SINK;
 		}
 		pinion_dwell(PINION_DWELL_COPY);
-		if (!copy(sink, source, bytes, bytes == *left)) {
+		if (!move_copy(sink, source, bytes, bytes == *left)) {
 			pinion_cursor_leave(to);
 			pinion_cursor_leave(from);
 			from->syndrome = PINION_SYN_FAULT;
@@ -152,7 +152,7 @@ enum pinion_moved pinion_move_word(struct pinion_node *node, struct pinion_curso
 		return PINION_MOVE_REFUSED;
 	run = pinion_cursor_run(word, sizeof(u64), &kva);
 	if (!run) {
-		miss(word, NULL, sizeof(u64), missing);
+		move_miss(word, NULL, sizeof(u64), missing);
 		return PINION_MOVE_NO_SINK;
 	}
 	/*
@@ -164,7 +164,7 @@ enum pinion_moved pinion_move_word(struct pinion_node *node, struct pinion_curso
 		word->syndrome = PINION_SYN_ALIGN;
 		return PINION_MOVE_REFUSED;
 	}
-	if (!word_intact(kva)) {
+	if (!move_word_intact(kva)) {
 		pinion_cursor_leave(word);
 		word->syndrome = PINION_SYN_FAULT;
 		return PINION_MOVE_REFUSED;

@@ -82,7 +82,7 @@ void pinion_qp_put(struct pinion_qp *qp)
 	pinion_users_put(&qp->finders);
 }
 
-static int reserve_random(struct xarray *xa, u32 first, u32 last, void *entry, u32 *number)
+static int node_reserve_random(struct xarray *xa, u32 first, u32 last, void *entry, u32 *number)
 {
 	int tries, err;
 
@@ -101,7 +101,7 @@ int pinion_node_add_qp(struct pinion_node *node, struct pinion_qp *qp, bool gsi)
 		qp->ibqp.qp_num = 1;
 		return xa_insert(&node->qps, 1, qp, GFP_KERNEL);
 	}
-	return reserve_random(&node->qps, 2, PINION_MAX_QPN, qp, &qp->ibqp.qp_num);
+	return node_reserve_random(&node->qps, 2, PINION_MAX_QPN, qp, &qp->ibqp.qp_num);
 }
 
 void pinion_node_del_qp(struct pinion_node *node, struct pinion_qp *qp)
@@ -138,7 +138,7 @@ struct pinion_qp *pinion_node_next_qp(struct pinion_node *node, const struct ib_
 int pinion_node_add_srq(struct pinion_node *node, struct pinion_srq *srq)
 {
 	pinion_users_init(&srq->finders);
-	return reserve_random(&node->srqs, 1, PINION_MAX_QPN, srq, &srq->srqn);
+	return node_reserve_random(&node->srqs, 1, PINION_MAX_QPN, srq, &srq->srqn);
 }
 
 void pinion_node_del_srq(struct pinion_node *node, struct pinion_srq *srq)

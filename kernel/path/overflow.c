@@ -7,14 +7,14 @@
 #include "overflow.h"
 
 /* XRC targets have none of their own, initiators none to receive. */
-static bool is_lost(struct ib_cq *ibcq)
+static bool overflow_is_lost(struct ib_cq *ibcq)
 {
 	return ibcq && pinion_cq_is_lost(to_pinion_cq(ibcq));
 }
 
 bool pinion_qp_is_cut_off(const struct pinion_qp *qp)
 {
-	return is_lost(qp->ibqp.send_cq) || is_lost(qp->ibqp.recv_cq);
+	return overflow_is_lost(qp->ibqp.send_cq) || overflow_is_lost(qp->ibqp.recv_cq);
 }
 
 /* Who is made later than this comes to it by itself, before its first message. */

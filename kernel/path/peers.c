@@ -89,7 +89,7 @@ enum nearness {
 	SAME_NODE,
 };
 
-static bool are_joined(const struct pinion_link *a, const struct pinion_link *b)
+static bool peers_are_joined(const struct pinion_link *a, const struct pinion_link *b)
 {
 	const void *end;
 	int i, j;
@@ -108,17 +108,17 @@ bool pinion_peers_same_net(const struct pinion_node *a, const struct pinion_node
 	return READ_ONCE(a->link.net) == READ_ONCE(b->link.net);
 }
 
-static enum nearness nearness(const struct pinion_node *from, const struct pinion_node *node)
+static enum nearness peer_nearness(const struct pinion_node *from, const struct pinion_node *node)
 {
 	if (node == from)
 		return SAME_NODE;
 	if (pinion_peers_same_net(from, node))
 		return SAME_NET;
-	return are_joined(&from->link, &node->link) ? JOINED : APART;
+	return peers_are_joined(&from->link, &node->link) ? JOINED : APART;
 }
 
 /* The node that @av leads to from @from. Under RCU, which keeps it. */
-static struct pinion_node *nearest(const struct pinion_node *from, const struct pinion_av *av)
+static struct pinion_node *peer_nearest(const struct pinion_node *from, const struct pinion_av *av)
 {
 	u64 mac = ether_addr_to_u64(av->dmac);
 	struct pinion_node *found = NULL;
@@ -129,7 +129,7 @@ static struct pinion_node *nearest(const struct pinion_node *from, const struct 
 		if (e->vlan != av->vlan || memcmp(&e->gid, &av->dgid, sizeof(e->gid)) ||
 		    !READ_ONCE(e->node->link.up) || READ_ONCE(e->node->link.mac) != mac)
 			continue;
-		near = nearness(from, e->node);
+		near = peer_nearness(from, e->node);
 		if (near > best) {
 			best = near;
 			found = e->node;
@@ -149,7 +149,7 @@ struct pinion_qp *pinion_peer_get(struct pinion_node *from, const struct pinion_
 	if (!READ_ONCE(from->link.up))
 		return NULL;
 	rcu_read_lock();
-	node = nearest(from, av);
+	node = peer_nearest(from, av);
 	if (node)
 		qp = pinion_qp_get(node, qpn);
 	rcu_read_unlock();

@@ -36,7 +36,7 @@ void pinion_qp_doorbell(struct pinion_qp *qp)
 	mutex_unlock(&qp->sq.exec);
 }
 
-static u8 wqe_flags(const struct ib_send_wr *wr)
+static u8 post_wqe_flags(const struct ib_send_wr *wr)
 {
 	u8 flags = 0;
 
@@ -51,8 +51,8 @@ static u8 wqe_flags(const struct ib_send_wr *wr)
 	return flags;
 }
 
-static int put_inline(struct pinion_qp *qp, const struct ib_send_wr *wr,
-		      struct pinion_sq_wqe *wqe)
+static int post_put_inline(struct pinion_qp *qp, const struct ib_send_wr *wr,
+			   struct pinion_sq_wqe *wqe)
 {
 	void *to = wqe + 1;
 	int i;
@@ -68,7 +68,7 @@ static int put_inline(struct pinion_qp *qp, const struct ib_send_wr *wr,
 	return 0;
 }
 
-static int put_op(struct pinion_qp *qp, const struct ib_send_wr *wr, struct pinion_sq_wqe *wqe)
+static int post_put_op(struct pinion_qp *qp, const struct ib_send_wr *wr, struct pinion_sq_wqe *wqe)
 {
 	switch (wr->opcode) {
 	case IB_WR_RDMA_WRITE_WITH_IMM:
@@ -112,7 +112,7 @@ static int put_op(struct pinion_qp *qp, const struct ib_send_wr *wr, struct pini
 
 static_assert((int)IB_WR_REG_MR == (int)PINION_OP_REG_MR);
 
-static int post_one(struct pinion_qp *qp, const struct ib_send_wr *wr)
+static int post_send_one(struct pinion_qp *qp, const struct ib_send_wr *wr)
 {
 	struct pinion_sq *sq = &qp->sq;
 	struct pinion_sq_wqe *wqe = pinion_ring_at(&sq->ring, sq->tail);
@@ -125,10 +125,10 @@ static int post_one(struct pinion_qp *qp, const struct ib_send_wr *wr)
 	memset(wqe, 0, sizeof(*wqe));
 	wqe->wr_id = wr->wr_id;
 	wqe->opcode = wr->opcode;
-	wqe->flags = wqe_flags(wr);
-	err = put_op(qp, wr, wqe);
+	wqe->flags = post_wqe_flags(wr);
+	err = post_put_op(qp, wr, wqe);
 	if (!err && wr->send_flags & IB_SEND_INLINE)
-		err = put_inline(qp, wr, wqe);
+		err = post_put_inline(qp, wr, wqe);
 	else if (!err)
 		wqe->num_sge = pinion_sges_put(wqe + 1, wr->sg_list, wr->num_sge);
 	if (err)
@@ -160,7 +160,7 @@ int pinion_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	}
 	spin_lock_irqsave(&qp->sq.post_lock, flags);
 	for (; wr; wr = wr->next) {
-		err = post_one(qp, wr);
+		err = post_send_one(qp, wr);
 		if (err) {
 			*bad_wr = wr;
 			break;

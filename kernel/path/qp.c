@@ -14,7 +14,7 @@
 #include "receive.h"
 #include "stream.h"
 
-static enum hrtimer_restart expire(struct hrtimer *timer)
+static enum hrtimer_restart qp_expire(struct hrtimer *timer)
 {
 	pinion_qp_wake(container_of(timer, struct pinion_qp, sq.timer));
 	return HRTIMER_NORESTART;
@@ -27,7 +27,7 @@ void pinion_qp_wake(struct pinion_qp *qp)
 	queue_work(qp->wq, &qp->sq.work);
 }
 
-static void execute_once(struct pinion_qp *qp)
+static void qp_execute_once(struct pinion_qp *qp)
 {
 	bool failing;
 
@@ -44,18 +44,18 @@ static void execute_once(struct pinion_qp *qp)
 }
 
 /* Stands in where the caller's own context cannot, is gone, or has better to do. */
-static void execute(struct work_struct *work)
+static void qp_execute(struct work_struct *work)
 {
 	struct pinion_qp *qp = container_of(work, struct pinion_qp, sq.work);
 	struct pinion_stint stint;
 
 	pinion_stint_begin(qp, &stint);
 	do
-		execute_once(qp);
+		qp_execute_once(qp);
 	while (pinion_stint_goes_on(qp, &stint));
 }
 
-static u8 service_of(enum ib_qp_type type)
+static u8 qp_service_of(enum ib_qp_type type)
 {
 	switch (type) {
 	case IB_QPT_UC:
@@ -86,10 +86,10 @@ int pinion_qp_init(struct pinion_qp *qp, bool sig_all)
 	pinion_users_init(&qp->finders);
 	INIT_LIST_HEAD(&qp->memberships);
 	pinion_late_init(qp);
-	hrtimer_setup(&sq->timer, expire, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
-	INIT_WORK(&sq->work, execute);
+	hrtimer_setup(&sq->timer, qp_expire, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	INIT_WORK(&sq->work, qp_execute);
 	sq->sig_all = sig_all;
-	qp->service = service_of(qp->ibqp.qp_type);
+	qp->service = qp_service_of(qp->ibqp.qp_type);
 	qp->state = IB_QPS_RESET;
 	if (qp->has_sq) {
 		sq->wqe = kzalloc(pinion_sq_stride(sq->max_sge, sq->max_inline),
@@ -143,7 +143,7 @@ void pinion_qp_fail(struct pinion_qp *qp, enum ib_event_type event)
 }
 
 /* Both locks are held; @before is the state that was left for the error state. */
-static void break_receives(struct pinion_qp *qp, enum ib_qp_state before)
+static void qp_break_receives(struct pinion_qp *qp, enum ib_qp_state before)
 {
 	/* From here on whoever posts a receive has to say so. */
 	if (qp->has_rq)
@@ -154,14 +154,14 @@ static void break_receives(struct pinion_qp *qp, enum ib_qp_state before)
 }
 
 /* Both locks are held. */
-static void enter_error_locked(struct pinion_qp *qp, enum ib_qp_state state)
+static void qp_enter_error_locked(struct pinion_qp *qp, enum ib_qp_state state)
 {
 	enum ib_qp_state before = qp->state;
 
 	pinion_sq_stop_waiting(&qp->sq);
 	WRITE_ONCE(qp->state, state);
 	if (state == IB_QPS_ERR)
-		break_receives(qp, before);
+		qp_break_receives(qp, before);
 }
 
 /* The request being performed, if any, is its caller's to complete. */
@@ -169,7 +169,7 @@ void pinion_qp_enter_error(struct pinion_qp *qp, enum ib_qp_state state)
 {
 	lockdep_assert_held(&qp->sq.exec);
 	mutex_lock(&qp->resp.lock);
-	enter_error_locked(qp, state);
+	qp_enter_error_locked(qp, state);
 	mutex_unlock(&qp->resp.lock);
 }
 
@@ -183,7 +183,7 @@ void pinion_qp_lock(struct pinion_qp *qp)
 	pinion_sq_interrupt(&qp->sq);
 	mutex_lock(&qp->resp.lock);
 	if (qp->failing && qp->state != IB_QPS_ERR)
-		enter_error_locked(qp, IB_QPS_ERR);
+		qp_enter_error_locked(qp, IB_QPS_ERR);
 }
 
 void pinion_qp_unlock(struct pinion_qp *qp)
@@ -192,7 +192,7 @@ void pinion_qp_unlock(struct pinion_qp *qp)
 	mutex_unlock(&qp->sq.exec);
 }
 
-static void reset(struct pinion_qp *qp)
+static void qp_reset(struct pinion_qp *qp)
 {
 	unsigned long flags;
 
@@ -219,7 +219,7 @@ static void reset(struct pinion_qp *qp)
 	WRITE_ONCE(qp->untold, false);
 }
 
-static void copy_attrs(struct ib_qp_attr *to, const struct ib_qp_attr *from, int mask)
+static void qp_copy_attrs(struct ib_qp_attr *to, const struct ib_qp_attr *from, int mask)
 {
 	if (mask & IB_QP_ACCESS_FLAGS)
 		to->qp_access_flags = from->qp_access_flags;
@@ -257,14 +257,14 @@ static void copy_attrs(struct ib_qp_attr *to, const struct ib_qp_attr *from, int
 }
 
 /* Both locks are held. */
-static void change_state(struct pinion_qp *qp, const struct ib_qp_attr *attr, int mask)
+static void qp_change_state(struct pinion_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	enum ib_qp_state before = qp->state;
 
 	WRITE_ONCE(qp->state, attr->qp_state);
 	switch (attr->qp_state) {
 	case IB_QPS_RESET:
-		reset(qp);
+		qp_reset(qp);
 		break;
 	case IB_QPS_SQD:
 		/* Who changes attributes while it drains does not ask anew. */
@@ -275,7 +275,7 @@ static void change_state(struct pinion_qp *qp, const struct ib_qp_attr *attr, in
 		break;
 	case IB_QPS_ERR:
 		pinion_sq_stop_waiting(&qp->sq);
-		break_receives(qp, before);
+		qp_break_receives(qp, before);
 		break;
 	default:
 		break;
@@ -287,7 +287,7 @@ void pinion_qp_modify(struct pinion_qp *qp, const struct ib_qp_attr *attr, int m
 {
 	lockdep_assert_held(&qp->sq.exec);
 	lockdep_assert_held(&qp->resp.lock);
-	copy_attrs(&qp->attr, attr, mask);
+	qp_copy_attrs(&qp->attr, attr, mask);
 	if (mask & IB_QP_AV)
 		qp->av = *av;
 	if (mask & IB_QP_PATH_MTU)
@@ -295,7 +295,7 @@ void pinion_qp_modify(struct pinion_qp *qp, const struct ib_qp_attr *attr, int m
 	else if (qp->service == PINION_SVC_UD)
 		qp->mtu = READ_ONCE(qp->node->link.mtu);
 	if (mask & IB_QP_STATE)
-		change_state(qp, attr, mask);
+		qp_change_state(qp, attr, mask);
 }
 
 void pinion_qp_resume(struct pinion_qp *qp)

@@ -30,7 +30,7 @@ void pinion_give_back(struct pinion_qp *qp)
 	pinion_srq_put(srq);
 }
 
-static int take(struct pinion_qp *qp, const struct pinion_target *target)
+static int recv_take(struct pinion_qp *qp, const struct pinion_target *target)
 {
 	if (target->xrc && target->srq->srqn != qp->resp.kept_srqn)
 		pinion_give_back(qp);
@@ -43,12 +43,12 @@ static int take(struct pinion_qp *qp, const struct pinion_target *target)
 }
 
 /* Completions go where none is taken any more: the message may be there, but was not received. */
-static enum pinion_verdict break_by_cq(struct pinion_qp *qp)
+static enum pinion_verdict recv_break_by_cq(struct pinion_qp *qp)
 {
 	return pinion_break(qp, PINION_NAK_OPERATION, IB_EVENT_QP_FATAL);
 }
 
-static enum pinion_verdict finish_recv(struct pinion_qp *qp, const struct pinion_target *target,
+static enum pinion_verdict recv_finish(struct pinion_qp *qp, const struct pinion_target *target,
 				       const struct pinion_msg *msg)
 {
 	struct pinion_cqe cqe = {
@@ -78,14 +78,14 @@ static enum pinion_verdict finish_recv(struct pinion_qp *qp, const struct pinion
 			cqe.vlan_id = msg->av->vlan;
 		}
 	}
-	return pinion_complete(target->cq, &cqe) ? PINION_ACK : break_by_cq(qp);
+	return pinion_complete(target->cq, &cqe) ? PINION_ACK : recv_break_by_cq(qp);
 }
 
 /*
  * The request's own fault: its completion tells its owner, so there is no event, and the
  * queue pair breaks whatever the service. A sender has no part in it.
  */
-static enum pinion_verdict fail_recv(struct pinion_qp *qp, const struct pinion_target *target,
+static enum pinion_verdict recv_fail(struct pinion_qp *qp, const struct pinion_target *target,
 				     enum pinion_syndrome syndrome,
 				     enum pinion_verdict verdict)
 {
@@ -99,7 +99,7 @@ static enum pinion_verdict fail_recv(struct pinion_qp *qp, const struct pinion_t
  * affair but its sender's: the request serves the next one. Only where that may ask for
  * another queue's it is given back.
  */
-static void keep_recv(struct pinion_qp *qp, const struct pinion_target *target)
+static void recv_keep(struct pinion_qp *qp, const struct pinion_target *target)
 {
 	qp->resp.kept = !target->xrc;
 	if (target->xrc)
@@ -108,7 +108,7 @@ static void keep_recv(struct pinion_qp *qp, const struct pinion_target *target)
 }
 
 /* The message comes again, when there is a page that it lacks; or another in its place. */
-static void hold_recv(struct pinion_qp *qp, const struct pinion_target *target)
+static void recv_hold(struct pinion_qp *qp, const struct pinion_target *target)
 {
 	qp->resp.kept = true;
 	if (target->xrc)
@@ -116,17 +116,18 @@ static void hold_recv(struct pinion_qp *qp, const struct pinion_target *target)
 }
 
 /* Longer than the request has room for. A stranger's datagram must not cost that. */
-static enum pinion_verdict refuse_length(struct pinion_qp *qp, const struct pinion_target *target)
+static enum pinion_verdict recv_refuse_length(struct pinion_qp *qp,
+					      const struct pinion_target *target)
 {
 	if (pinion_qp_is_reliable(qp))
-		return fail_recv(qp, target, PINION_SYN_LENGTH, PINION_NAK_REQUEST);
-	keep_recv(qp, target);
+		return recv_fail(qp, target, PINION_SYN_LENGTH, PINION_NAK_REQUEST);
+	recv_keep(qp, target);
 	return pinion_refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
 }
 
 /* What comes before the payload of a datagram. */
-static enum pinion_verdict put_header(struct pinion_qp *qp, const struct pinion_target *target,
-				      struct pinion_msg *msg)
+static enum pinion_verdict recv_put_header(struct pinion_qp *qp, const struct pinion_target *target,
+					   struct pinion_msg *msg)
 {
 	struct pinion_cursor *sink = &qp->resp.cursor, header;
 	u8 grh[PINION_GRH_SIZE];
@@ -145,20 +146,20 @@ static enum pinion_verdict put_header(struct pinion_qp *qp, const struct pinion_
 }
 
 /* The receive request just taken as the sink of @msg, which is not too long for it. */
-static enum pinion_verdict open_sink(struct pinion_qp *qp, const struct pinion_target *target,
-				     struct pinion_msg *msg)
+static enum pinion_verdict recv_open_sink(struct pinion_qp *qp, const struct pinion_target *target,
+					  struct pinion_msg *msg)
 {
 	struct pinion_recv *recv = qp->resp.recv;
 
 	pinion_cursor_local(&qp->resp.cursor, &qp->node->keys, target->recv_pd, recv->sge,
 			    recv->num_sge, IB_ACCESS_LOCAL_WRITE);
 	qp->resp.left = msg->length;
-	return pinion_qp_is_connected(qp) ? PINION_ACK : put_header(qp, target, msg);
+	return pinion_qp_is_connected(qp) ? PINION_ACK : recv_put_header(qp, target, msg);
 }
 
 /* Payload into the receive request just taken. */
-static enum pinion_verdict scatter(struct pinion_qp *qp, const struct pinion_target *target,
-				   struct pinion_msg *msg)
+static enum pinion_verdict recv_scatter(struct pinion_qp *qp, const struct pinion_target *target,
+					struct pinion_msg *msg)
 {
 	enum pinion_verdict verdict = PINION_ACK;
 	u64 needed = msg->length;
@@ -166,40 +167,40 @@ static enum pinion_verdict scatter(struct pinion_qp *qp, const struct pinion_tar
 	if (!pinion_qp_is_connected(qp))
 		needed += PINION_GRH_SIZE;
 	if (qp->resp.recv->length < needed)
-		return refuse_length(qp, target);
+		return recv_refuse_length(qp, target);
 	if (!msg->resumed)
-		verdict = open_sink(qp, target, msg);
+		verdict = recv_open_sink(qp, target, msg);
 	if (verdict == PINION_ACK)
 		verdict = pinion_carry(qp, target, msg, false);
 	if (qp->resp.cursor.syndrome)
-		return fail_recv(qp, target, qp->resp.cursor.syndrome, PINION_NAK_OPERATION);
+		return recv_fail(qp, target, qp->resp.cursor.syndrome, PINION_NAK_OPERATION);
 	if (verdict == PINION_OWN_PAGE || verdict == PINION_PEER_PAGE)
-		hold_recv(qp, target);
+		recv_hold(qp, target);
 	else if (verdict != PINION_ACK)
-		keep_recv(qp, target);
+		recv_keep(qp, target);
 	return verdict;
 }
 
 /* RDMA WRITE that takes a receive request only to say that it came. */
-static enum pinion_verdict write(struct pinion_qp *qp, const struct pinion_target *target,
-				 struct pinion_msg *msg)
+static enum pinion_verdict recv_write(struct pinion_qp *qp, const struct pinion_target *target,
+				      struct pinion_msg *msg)
 {
 	enum pinion_verdict verdict = pinion_remote_move(qp, target, msg);
 
 	if (verdict == PINION_ACK)
 		return verdict;
 	if (verdict == PINION_OWN_PAGE || verdict == PINION_PEER_PAGE)
-		hold_recv(qp, target);
+		recv_hold(qp, target);
 	else if (pinion_qp_is_reliable(qp) && verdict != PINION_OWN_FAULT)
 		pinion_complete_recv_error(qp, target->cq, IB_WC_WR_FLUSH_ERR,
 					   PINION_SYN_FLUSHED);
 	else
-		keep_recv(qp, target);
+		recv_keep(qp, target);
 	return verdict;
 }
 
-static enum pinion_verdict invalidate(struct pinion_qp *qp, const struct pinion_target *target,
-				      const struct pinion_msg *msg)
+static enum pinion_verdict recv_invalidate(struct pinion_qp *qp, const struct pinion_target *target,
+					   const struct pinion_msg *msg)
 {
 	enum pinion_verdict verdict;
 	int syndrome;
@@ -219,20 +220,20 @@ enum pinion_verdict pinion_receive(struct pinion_qp *qp, const struct pinion_tar
 	int err;
 
 	if (pinion_cq_is_lost(target->cq))
-		return break_by_cq(qp);
-	err = take(qp, target);
+		return recv_break_by_cq(qp);
+	err = recv_take(qp, target);
 	if (err == -ENOENT)
 		return pinion_qp_is_reliable(qp) ? PINION_RNR : PINION_SILENCE;
 	if (err)
-		return fail_recv(qp, target, PINION_SYN_BAD_WQE, PINION_NAK_OPERATION);
+		return recv_fail(qp, target, PINION_SYN_BAD_WQE, PINION_NAK_OPERATION);
 
 	if (msg->op->traits & PINION_OP_REMOTE_MEM)
-		verdict = write(qp, target, msg);
+		verdict = recv_write(qp, target, msg);
 	else
-		verdict = scatter(qp, target, msg);
+		verdict = recv_scatter(qp, target, msg);
 	if (verdict == PINION_ACK && msg->op->traits & PINION_OP_HAS_INV)
-		verdict = invalidate(qp, target, msg);
-	return verdict == PINION_ACK ? finish_recv(qp, target, msg) : verdict;
+		verdict = recv_invalidate(qp, target, msg);
+	return verdict == PINION_ACK ? recv_finish(qp, target, msg) : verdict;
 }
 
 void pinion_flush_recvs(struct pinion_qp *qp)

@@ -16,8 +16,8 @@ void pinion_recvq_init(struct pinion_recvq *rq, u32 max_sge)
 	rq->max_sge = max_sge;
 }
 
-static int copy_request(const struct pinion_rq_wqe *shared, u32 max_sge,
-			struct pinion_recv *recv)
+static int recvq_copy_request(const struct pinion_rq_wqe *shared, u32 max_sge,
+			      struct pinion_recv *recv)
 {
 	recv->wr_id = READ_ONCE(shared->wr_id);
 	recv->num_sge = READ_ONCE(shared->num_sge);
@@ -31,7 +31,7 @@ static int copy_request(const struct pinion_rq_wqe *shared, u32 max_sge,
 	return 0;
 }
 
-static int take_locked(struct pinion_recvq *rq, struct pinion_recv *recv)
+static int recvq_take_locked(struct pinion_recvq *rq, struct pinion_recv *recv)
 {
 	u32 tail = pinion_ring_user_idx(&rq->ring);
 	int err;
@@ -39,7 +39,7 @@ static int take_locked(struct pinion_recvq *rq, struct pinion_recv *recv)
 	lockdep_assert_held(&rq->lock);
 	if (tail == rq->head || !pinion_ring_sane(tail, rq->head, rq->ring.entries))
 		return -ENOENT;
-	err = copy_request(pinion_ring_at(&rq->ring, rq->head), rq->max_sge, recv);
+	err = recvq_copy_request(pinion_ring_at(&rq->ring, rq->head), rq->max_sge, recv);
 	/* The switch of rings at a resize reads it without the lock. */
 	WRITE_ONCE(rq->head, rq->head + 1);
 	pinion_ring_publish(&rq->ring, rq->head);
@@ -51,7 +51,7 @@ int pinion_recvq_take(struct pinion_recvq *rq, struct pinion_recv *recv)
 	int err;
 
 	spin_lock(&rq->lock);
-	err = take_locked(rq, recv);
+	err = recvq_take_locked(rq, recv);
 	spin_unlock(&rq->lock);
 	return err;
 }
@@ -112,7 +112,7 @@ int pinion_recvq_switch_ring(struct pinion_recvq *rq, struct pinion_ring *ring)
 	return err;
 }
 
-static int post_one(struct pinion_recvq *rq, const struct ib_recv_wr *wr)
+static int recvq_post_one(struct pinion_recvq *rq, const struct ib_recv_wr *wr)
 {
 	struct pinion_rq_wqe *wqe = pinion_ring_at(&rq->ring, rq->tail);
 
@@ -135,7 +135,7 @@ int pinion_recvq_post(struct pinion_recvq *rq, const struct ib_recv_wr *wr,
 
 	spin_lock_irqsave(&rq->post_lock, flags);
 	for (; wr; wr = wr->next) {
-		err = post_one(rq, wr);
+		err = recvq_post_one(rq, wr);
 		if (err) {
 			*bad_wr = wr;
 			break;
@@ -145,7 +145,7 @@ int pinion_recvq_post(struct pinion_recvq *rq, const struct ib_recv_wr *wr,
 	return err;
 }
 
-static void raise_limit_event(struct pinion_srq *srq)
+static void recvq_raise_limit_event(struct pinion_srq *srq)
 {
 	struct ib_event event = {
 		.device = srq->ibsrq.device,
@@ -165,7 +165,7 @@ int pinion_srq_take(struct pinion_srq *srq, struct pinion_recv *recv)
 	int err;
 
 	spin_lock(&rq->lock);
-	err = take_locked(rq, recv);
+	err = recvq_take_locked(rq, recv);
 	if (srq->limit && err != -ENOENT) {
 		left = pinion_ring_used(pinion_ring_user_idx(&rq->ring), rq->head);
 		if (left < srq->limit) {
@@ -175,7 +175,7 @@ int pinion_srq_take(struct pinion_srq *srq, struct pinion_recv *recv)
 	}
 	spin_unlock(&rq->lock);
 	if (reached)
-		raise_limit_event(srq);
+		recvq_raise_limit_event(srq);
 	return err;
 }
 

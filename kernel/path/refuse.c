@@ -4,7 +4,7 @@
  */
 #include "refuse.h"
 
-static void count_refusal(struct pinion_node *node, int syndrome)
+static void refusal_count(struct pinion_node *node, int syndrome)
 {
 	switch (syndrome) {
 	case PINION_SYN_KEY_UNKNOWN:
@@ -44,6 +44,6 @@ enum pinion_verdict pinion_refuse(struct pinion_qp *qp, enum pinion_verdict verd
 
 enum pinion_verdict pinion_refuse_key(struct pinion_qp *qp, int syndrome)
 {
-	count_refusal(qp->node, syndrome);
+	refusal_count(qp->node, syndrome);
 	return pinion_refuse(qp, PINION_NAK_ACCESS, IB_EVENT_QP_ACCESS_ERR);
 }

@@ -35,8 +35,8 @@ enum pinion_verdict pinion_remote_move(struct pinion_qp *qp, const struct pinion
 }
 
 /* What ATOMIC_WRITE stores, from the payload. */
-static enum pinion_verdict fetch_operand(struct pinion_qp *qp, struct pinion_msg *msg,
-					 u64 *operand)
+static enum pinion_verdict remote_fetch_operand(struct pinion_qp *qp, struct pinion_msg *msg,
+						u64 *operand)
 {
 	struct pinion_cursor value;
 	u64 left = sizeof(*operand);
@@ -52,8 +52,8 @@ static enum pinion_verdict fetch_operand(struct pinion_qp *qp, struct pinion_msg
 	}
 }
 
-static enum pinion_verdict do_word(struct pinion_qp *qp, const struct pinion_target *target,
-				   struct pinion_msg *msg)
+static enum pinion_verdict remote_do_word(struct pinion_qp *qp, const struct pinion_target *target,
+					  struct pinion_msg *msg)
 {
 	struct pinion_cursor *word = &qp->resp.cursor;
 	enum pinion_word_op op = PINION_WORD_STORE;
@@ -68,7 +68,7 @@ static enum pinion_verdict do_word(struct pinion_qp *qp, const struct pinion_tar
 	else if (msg->opcode == PINION_OP_ATOMIC_FETCH_AND_ADD)
 		op = PINION_WORD_FETCH_ADD;
 	if (op == PINION_WORD_STORE)
-		verdict = fetch_operand(qp, msg, &operand);
+		verdict = remote_fetch_operand(qp, msg, &operand);
 	if (verdict != PINION_ACK)
 		return verdict;
 	remote_cursor(qp, target, msg, word, sizeof(u64), msg->op->remote_rights);
@@ -88,8 +88,8 @@ static enum pinion_verdict do_word(struct pinion_qp *qp, const struct pinion_tar
  * Memory is coherent here, so visibility is an ordering matter. But nothing is said to
  * be flushed, be it no bytes, that the key does not allow.
  */
-static enum pinion_verdict do_flush(struct pinion_qp *qp, const struct pinion_target *target,
-				    struct pinion_msg *msg)
+static enum pinion_verdict remote_do_flush(struct pinion_qp *qp, const struct pinion_target *target,
+					   struct pinion_msg *msg)
 {
 	struct pinion_want want = {
 		.pd = target->pd,
@@ -115,8 +115,8 @@ enum pinion_verdict pinion_remote_perform(struct pinion_qp *qp,
 					  struct pinion_msg *msg)
 {
 	if (msg->opcode == PINION_OP_FLUSH)
-		return do_flush(qp, target, msg);
+		return remote_do_flush(qp, target, msg);
 	if (msg->op->traits & PINION_OP_WORD)
-		return do_word(qp, target, msg);
+		return remote_do_word(qp, target, msg);
 	return pinion_remote_move(qp, target, msg);
 }

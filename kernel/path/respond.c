@@ -11,7 +11,7 @@
 #include "remote.h"
 
 /* XRC initiators only send: they have no receive queue, and nobody asks them for memory. */
-static bool listening(const struct pinion_qp *qp)
+static bool resp_listening(const struct pinion_qp *qp)
 {
 	if (qp->failing || qp->ibqp.qp_type == IB_QPT_XRC_INI)
 		return false;
@@ -19,16 +19,16 @@ static bool listening(const struct pinion_qp *qp)
 	       qp->state == IB_QPS_SQE;
 }
 
-static bool is_xrc_target(const struct pinion_qp *qp)
+static bool resp_is_xrc_target(const struct pinion_qp *qp)
 {
 	return qp->ibqp.qp_type == IB_QPT_XRC_TGT;
 }
 
 /* Is this message for this QP at all? What is not is dropped without a word. */
-static bool admit(struct pinion_qp *qp, const struct pinion_msg *msg)
+static bool resp_admit(struct pinion_qp *qp, const struct pinion_msg *msg)
 {
-	if (!listening(qp) || msg->service != qp->service ||
-	    msg->xrc != is_xrc_target(qp))
+	if (!resp_listening(qp) || msg->service != qp->service ||
+	    msg->xrc != resp_is_xrc_target(qp))
 		return false;
 	if (qp->service == PINION_SVC_UD)
 		return msg->qkey == qp->attr.qkey;
@@ -39,15 +39,15 @@ static bool admit(struct pinion_qp *qp, const struct pinion_msg *msg)
 	return !pinion_qp_is_reliable(qp) || msg->psn == qp->attr.rq_psn;
 }
 
-static bool find_target(struct pinion_qp *qp, const struct pinion_msg *msg,
-			struct pinion_target *target)
+static bool resp_find_target(struct pinion_qp *qp, const struct pinion_msg *msg,
+			     struct pinion_target *target)
 {
 	*target = (struct pinion_target){
 		.pd = qp->ibqp.pd,
 		.recv_pd = qp->ibqp.pd,
 		.faulter = qp->faulter,
 	};
-	if (!is_xrc_target(qp)) {
+	if (!resp_is_xrc_target(qp)) {
 		target->cq = to_pinion_cq(qp->ibqp.recv_cq);
 		if (qp->ibqp.srq) {
 			target->srq = to_pinion_srq(qp->ibqp.srq);
@@ -71,27 +71,27 @@ static bool find_target(struct pinion_qp *qp, const struct pinion_msg *msg,
 	return true;
 }
 
-static u32 needed_rights(const struct pinion_msg *msg)
+static u32 resp_needed_rights(const struct pinion_msg *msg)
 {
 	return msg->opcode == PINION_OP_FLUSH ? msg->flush_rights : msg->op->remote_rights;
 }
 
 /* May this QP be asked so? Requests come one at a time, so there is room for it, or for none. */
-static bool allows(const struct pinion_qp *qp, const struct pinion_msg *msg)
+static bool resp_allows(const struct pinion_qp *qp, const struct pinion_msg *msg)
 {
-	u32 rights = needed_rights(msg);
+	u32 rights = resp_needed_rights(msg);
 
 	if ((qp->attr.qp_access_flags & rights) != rights)
 		return false;
 	return !(msg->op->traits & PINION_OP_HAS_ANSWER) || qp->attr.max_dest_rd_atomic;
 }
 
-static enum pinion_verdict serve(struct pinion_qp *qp, struct pinion_msg *msg)
+static enum pinion_verdict resp_serve(struct pinion_qp *qp, struct pinion_msg *msg)
 {
 	struct pinion_target target;
 	enum pinion_verdict verdict;
 
-	if (!find_target(qp, msg, &target))
+	if (!resp_find_target(qp, msg, &target))
 		return pinion_refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
 	if (msg->op->traits & PINION_OP_TAKES_RECV)
 		verdict = pinion_receive(qp, &target, msg);
@@ -103,7 +103,7 @@ static enum pinion_verdict serve(struct pinion_qp *qp, struct pinion_msg *msg)
 }
 
 /* Where a message begins: where it was, if it lacked a page and none came between. */
-static void begin(struct pinion_qp *qp, struct pinion_msg *msg)
+static void resp_begin(struct pinion_qp *qp, struct pinion_msg *msg)
 {
 	msg->resumed = msg->token && msg->token == qp->resp.token;
 	msg->asked = false;
@@ -117,7 +117,7 @@ enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg)
 	enum pinion_verdict verdict;
 
 	lockdep_assert_held(&qp->resp.lock);
-	if (!admit(qp, msg))
+	if (!resp_admit(qp, msg))
 		return PINION_SILENCE;
 	if (pinion_late_is_ahead(qp, msg))
 		return pinion_late_keep(qp, msg);
@@ -125,11 +125,11 @@ enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg)
 		qp->resp.established = true;
 		pinion_qp_event(qp, IB_EVENT_COMM_EST);
 	}
-	if (!allows(qp, msg))
+	if (!resp_allows(qp, msg))
 		return pinion_refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
 
-	begin(qp, msg);
-	verdict = serve(qp, msg);
+	resp_begin(qp, msg);
+	verdict = resp_serve(qp, msg);
 	/* Nobody waits for a receiver of datagrams. */
 	if (verdict == PINION_PEER_PAGE && !pinion_qp_is_connected(qp) && !msg->late) {
 		pinion_missing_put(&msg->missing);

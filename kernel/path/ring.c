@@ -11,7 +11,7 @@
 #include "../mem/umem.h"
 #include "ring.h"
 
-static void set(struct pinion_ring *ring, struct pinion_ring_hdr *hdr, u32 entries, u32 stride)
+static void ring_set(struct pinion_ring *ring, struct pinion_ring_hdr *hdr, u32 entries, u32 stride)
 {
 	*ring = (struct pinion_ring){
 		.hdr = hdr,
@@ -37,7 +37,7 @@ int pinion_ring_alloc(struct pinion_ring *ring, u32 entries, u32 stride)
 	hdr = __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!hdr)
 		return -ENOMEM;
-	set(ring, hdr, entries, stride);
+	ring_set(ring, hdr, entries, stride);
 	ring->size = size;
 	return 0;
 }
@@ -69,7 +69,7 @@ int pinion_ring_place(struct pinion_ring *ring, u32 entries, u32 stride,
 	hdr = pinion_umem_map(umem, offset, bytes);
 	if (!hdr)
 		return -ENOMEM;
-	set(ring, hdr, entries, stride);
+	ring_set(ring, hdr, entries, stride);
 	ring->umem = umem;
 	return 0;
 }

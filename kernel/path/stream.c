@@ -33,7 +33,7 @@
  * Any processor but ours. Near it, the scheduler takes one that is idle; left to
  * itself, the workqueue would stay here where processors share no cache.
  */
-static int elsewhere(void)
+static int stream_elsewhere(void)
 {
 	int cpu = cpumask_next(raw_smp_processor_id(), cpu_online_mask);
 
@@ -65,7 +65,7 @@ bool pinion_stream_take(struct pinion_qp *qp)
 		return false;
 	/* The flag in the ring has one writer, the work item: it cannot be left behind. */
 	WRITE_ONCE(sq->asked, true);
-	queue_work_on(elsewhere(), qp->wq, &sq->work);
+	queue_work_on(stream_elsewhere(), qp->wq, &sq->work);
 	return true;
 }
 
@@ -84,13 +84,13 @@ void pinion_stint_begin(struct pinion_qp *qp, struct pinion_stint *stint)
 	WRITE_ONCE(sq->ring.hdr->flags, PINION_RING_RUNNING);
 }
 
-static bool more_came(const struct pinion_sq *sq)
+static bool stream_more_came(const struct pinion_sq *sq)
 {
 	return pinion_ring_user_idx(&sq->ring) != READ_ONCE(sq->head);
 }
 
 /* Return: whether something came before patience, or the processor, was used up. */
-static bool linger(struct pinion_qp *qp, struct pinion_stint *stint)
+static bool stream_linger(struct pinion_qp *qp, struct pinion_stint *stint)
 {
 	u64 until = ktime_get_ns() + LINGER_NS;
 
@@ -98,14 +98,14 @@ static bool linger(struct pinion_qp *qp, struct pinion_stint *stint)
 		stint->crowded = !single_task_running() || need_resched();
 		if (stint->crowded)
 			return false;
-		if (more_came(&qp->sq))
+		if (stream_more_came(&qp->sq))
 			return true;
 		cpu_relax();
 	} while (!READ_ONCE(qp->dying) && ktime_get_ns() <= until);
 	return false;
 }
 
-static void judge(struct pinion_sq *sq, bool crowded)
+static void stream_judge(struct pinion_sq *sq, bool crowded)
 {
 	unsigned long pause = 0;
 
@@ -127,12 +127,12 @@ bool pinion_stint_goes_on(struct pinion_qp *qp, struct pinion_stint *stint)
 	stint->seen = head;
 	/* A queue that waits, or may not run, is its timer's or its user's affair. */
 	if (moved && READ_ONCE(qp->state) == IB_QPS_RTS &&
-	    time_before(jiffies, stint->end) && linger(qp, stint))
+	    time_before(jiffies, stint->end) && stream_linger(qp, stint))
 		return true;
-	judge(sq, stint->crowded);
+	stream_judge(sq, stint->crowded);
 	stint->streaming = false;
 	WRITE_ONCE(sq->ring.hdr->flags, 0);
 	/* Pairs with the barrier between publishing and looking at the flag. */
 	smp_mb();
-	return more_came(sq);
+	return stream_more_came(sq);
 }

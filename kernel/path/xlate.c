@@ -48,7 +48,7 @@ void pinion_cursor_rewind(struct pinion_cursor *cursor)
 	cursor->begun = false;
 }
 
-static int refuse(struct pinion_cursor *cursor, int syndrome)
+static int cursor_refuse(struct pinion_cursor *cursor, int syndrome)
 {
 	cursor->syndrome = syndrome;
 	return syndrome;
@@ -69,7 +69,7 @@ int pinion_cursor_enter(struct pinion_cursor *cursor, u64 need)
 	}
 	/* Lengths were compared before anything moved, so this is a last resort. */
 	if (WARN_ON_ONCE(cursor->at >= cursor->num_sge))
-		return refuse(cursor, PINION_SYN_LENGTH);
+		return cursor_refuse(cursor, PINION_SYN_LENGTH);
 
 	sge = &cursor->sge[cursor->at];
 	cursor->want.key = sge->lkey;
@@ -77,14 +77,14 @@ int pinion_cursor_enter(struct pinion_cursor *cursor, u64 need)
 	cursor->want.length = min_t(u64, sge->length - cursor->within, need);
 	/* The sum above may have wrapped; the key's bounds refuse what is left of it. */
 	if (cursor->want.addr < sge->addr)
-		return refuse(cursor, PINION_SYN_KEY_RANGE);
+		return cursor_refuse(cursor, PINION_SYN_KEY_RANGE);
 	err = pinion_key_enter(cursor->keys, &cursor->want, &cursor->pass);
 	if (!err && cursor->begun && cursor->generation != cursor->pass.generation) {
 		pinion_key_leave(&cursor->pass);
 		err = PINION_SYN_KEY_STATE;
 	}
 	if (err)
-		return err > 0 ? refuse(cursor, err) : err;
+		return err > 0 ? cursor_refuse(cursor, err) : err;
 	cursor->begun = true;
 	cursor->generation = cursor->pass.generation;
 	cursor->inside = true;
@@ -120,7 +120,7 @@ int pinion_cursor_check(struct pinion_cursor *cursor)
 		cursor->want.length = sge->length;
 		syndrome = pinion_key_glance(cursor->keys, &cursor->want);
 		if (syndrome)
-			return refuse(cursor, syndrome);
+			return cursor_refuse(cursor, syndrome);
 	}
 	return 0;
 }

@@ -39,7 +39,7 @@ int pinion_av_from_attr(struct pinion_av *av, const struct rdma_ah_attr *attr)
 	return 0;
 }
 
-static int create(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
+static int ah_create(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
 {
 	gfp_t gfp = init->flags & RDMA_CREATE_AH_SLEEPABLE ? GFP_KERNEL_ACCOUNT : GFP_ATOMIC;
 	struct pinion_dev *dev = to_pinion_dev(ibah->device);
@@ -73,7 +73,7 @@ err_count:
 	return err;
 }
 
-static int destroy(struct ib_ah *ibah, u32 flags)
+static int ah_destroy(struct ib_ah *ibah, u32 flags)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibah->device);
 
@@ -82,7 +82,7 @@ static int destroy(struct ib_ah *ibah, u32 flags)
 	return 0;
 }
 
-static int query(struct ib_ah *ibah, struct rdma_ah_attr *attr)
+static int ah_query(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 {
 	const struct pinion_av *av = &to_pinion_ah(ibah)->av;
 	union ib_gid dgid = av->dgid;
@@ -98,10 +98,10 @@ static int query(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 }
 
 const struct ib_device_ops pinion_ah_ops = {
-	.create_ah = create,
-	.create_user_ah = create,
-	.destroy_ah = destroy,
-	.query_ah = query,
+	.create_ah = ah_create,
+	.create_user_ah = ah_create,
+	.destroy_ah = ah_destroy,
+	.query_ah = ah_query,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, pinion_ah, ibah),
 };

@@ -20,8 +20,8 @@
 #define CQ_FLAGS (PINION_CQ_TIMESTAMP | PINION_CQ_WALLCLOCK)
 
 /* @req is clear. */
-static int read_req(const struct ib_cq_init_attr *attr, struct ib_udata *udata,
-		    struct pinion_create_cq_req *req)
+static int cq_read_req(const struct ib_cq_init_attr *attr, struct ib_udata *udata,
+		       struct pinion_create_cq_req *req)
 {
 	int err;
 
@@ -39,7 +39,7 @@ static int read_req(const struct ib_cq_init_attr *attr, struct ib_udata *udata,
 	return 0;
 }
 
-static struct pinion_ring_want want_ring(unsigned int cqe, struct ib_udata *udata)
+static struct pinion_ring_want cq_want_ring(unsigned int cqe, struct ib_udata *udata)
 {
 	return (struct pinion_ring_want){
 		.entries = pinion_ring_entries(cqe),
@@ -48,13 +48,13 @@ static struct pinion_ring_want want_ring(unsigned int cqe, struct ib_udata *udat
 	};
 }
 
-static int check_size(unsigned int cqe)
+static int cq_check_size(unsigned int cqe)
 {
 	return cqe && cqe <= PINION_MAX_CQE ? 0 : -EINVAL;
 }
 
-static int create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		  struct uverbs_attr_bundle *attrs)
+static int cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		     struct uverbs_attr_bundle *attrs)
 {
 	struct ib_udata *udata = attrs ? &attrs->driver_udata : NULL;
 	struct pinion_dev *dev = to_pinion_dev(ibcq->device);
@@ -64,12 +64,12 @@ static int create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct pinion_ring_want want;
 	int err;
 
-	err = check_size(attr->cqe);
+	err = cq_check_size(attr->cqe);
 	if (!err)
-		err = read_req(attr, udata, &req);
+		err = cq_read_req(attr, udata, &req);
 	if (err)
 		return err;
-	want = want_ring(attr->cqe, udata);
+	want = cq_want_ring(attr->cqe, udata);
 	want.place = req.place;
 	if (!pinion_count_in(dev, PINION_COUNT_CQ))
 		return -ENOMEM;
@@ -94,7 +94,7 @@ err_count:
 	return err;
 }
 
-static int destroy(struct ib_cq *ibcq, struct ib_udata *udata)
+static int cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct pinion_cq *cq = to_pinion_cq(ibcq);
 	struct pinion_ring ring;
@@ -111,9 +111,9 @@ static int destroy(struct ib_cq *ibcq, struct ib_udata *udata)
 }
 
 /* Takes the place of what was offered before. */
-static int offer(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata)
+static int cq_offer(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata)
 {
-	struct pinion_ring_want want = want_ring(cqe, udata);
+	struct pinion_ring_want want = cq_want_ring(cqe, udata);
 	struct pinion_create_cq_resp resp = {};
 	struct pinion_ring_offer made;
 	int err;
@@ -132,7 +132,7 @@ static int offer(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata)
 }
 
 /* The answer, of nothing, is given before there is anything to undo. */
-static int take(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata)
+static int cq_take(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata)
 {
 	struct pinion_ring_offer taken = {};
 	int err;
@@ -174,7 +174,7 @@ int pinion_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udat
 
 	if (!udata || !cq->user)
 		return -EOPNOTSUPP;
-	err = check_size(cqe);
+	err = cq_check_size(cqe);
 	if (!err)
 		err = pinion_udata_in(udata, &req, sizeof(req), 0);
 	if (err)
@@ -183,17 +183,17 @@ int pinion_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udat
 		return -EOPNOTSUPP;
 	switch (req.step) {
 	case PINION_RESIZE_OFFER:
-		return offer(cq, cqe, udata);
+		return cq_offer(cq, cqe, udata);
 	case PINION_RESIZE_TAKE:
-		return take(cq, cqe, udata);
+		return cq_take(cq, cqe, udata);
 	default:
 		return -EINVAL;
 	}
 }
 
 const struct ib_device_ops pinion_cq_ops = {
-	.create_cq = create,
-	.destroy_cq = destroy,
+	.create_cq = cq_create,
+	.destroy_cq = cq_destroy,
 	.poll_cq = pinion_cq_poll,
 	.req_notify_cq = pinion_cq_req_notify,
 

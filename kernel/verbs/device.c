@@ -34,7 +34,7 @@
 		     IB_DEVICE_MEM_WINDOW_TYPE_2B | IB_DEVICE_MEM_MGT_EXTENSIONS |	\
 		     IB_DEVICE_FLUSH_GLOBAL | IB_DEVICE_ATOMIC_WRITE)
 
-static void fill_queue_limits(struct ib_device_attr *attr)
+static void device_fill_queue_limits(struct ib_device_attr *attr)
 {
 	attr->max_qp = PINION_MAX_QP;
 	attr->max_qp_wr = PINION_MAX_QP_WR;
@@ -55,7 +55,7 @@ static void fill_queue_limits(struct ib_device_attr *attr)
 	attr->max_total_mcast_qp_attach = PINION_MAX_MCAST;
 }
 
-static void fill_memory_limits(struct ib_device_attr *attr)
+static void device_fill_memory_limits(struct ib_device_attr *attr)
 {
 	attr->max_pd = PINION_MAX_PD;
 	attr->max_mr = PINION_MAX_MR;
@@ -67,7 +67,7 @@ static void fill_memory_limits(struct ib_device_attr *attr)
 }
 
 /* Wherever a key is used it may be of an on-demand region: one cursor serves all. */
-static void report_odp(struct ib_odp_caps *caps)
+static void device_report_odp(struct ib_odp_caps *caps)
 {
 	u32 messages = IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | IB_ODP_SUPPORT_SRQ_RECV;
 	u32 memory = IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ | IB_ODP_SUPPORT_ATOMIC |
@@ -80,7 +80,7 @@ static void report_odp(struct ib_odp_caps *caps)
 	caps->per_transport_caps.xrc_odp_caps = messages | memory;
 }
 
-static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+static int device_query(struct ib_device *ibdev, struct ib_device_attr *attr,
 			struct ib_udata *udata)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibdev);
@@ -98,24 +98,24 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->device_cap_flags = DEVICE_CAPS;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_ON_DEMAND_PAGING |
 				 IBK_SG_GAPS_REG;
-	report_odp(&attr->odp_caps);
+	device_report_odp(&attr->odp_caps);
 	/* Atomics are the CPU's own, so they are atomic to everybody. */
 	attr->atomic_cap = IB_ATOMIC_GLOB;
 	attr->max_pkeys = 1;
 	attr->local_ca_ack_delay = ACK_DELAY;
 	attr->timestamp_mask = U64_MAX;
 	attr->hca_core_clock = CORE_CLOCK_KHZ;
-	fill_queue_limits(attr);
-	fill_memory_limits(attr);
+	device_fill_queue_limits(attr);
+	device_fill_memory_limits(attr);
 	return 0;
 }
 
-static void get_dev_fw_str(struct ib_device *ibdev, char *str)
+static void device_get_fw_str(struct ib_device *ibdev, char *str)
 {
 	snprintf(str, IB_FW_VERSION_NAME_MAX, "pinion-%u.%u", FW_MAJOR, FW_MINOR);
 }
 
-static int modify_device(struct ib_device *ibdev, int mask, struct ib_device_modify *modify)
+static int device_modify(struct ib_device *ibdev, int mask, struct ib_device_modify *modify)
 {
 	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
 		return -EOPNOTSUPP;
@@ -144,7 +144,7 @@ static const struct {
  * In Mb/s. Asked for anew each time: where the netdev says that it changed, it may
  * hold the lock that it needs to say how.
  */
-static u32 speed_of(struct net_device *ndev)
+static u32 port_speed(struct net_device *ndev)
 {
 	struct ethtool_link_ksettings settings = {};
 	int err = -ENODEV;
@@ -158,7 +158,7 @@ static u32 speed_of(struct net_device *ndev)
 	return settings.base.speed;
 }
 
-static void fill_rate(u32 mbps, struct ib_port_attr *attr)
+static void port_fill_rate(u32 mbps, struct ib_port_attr *attr)
 {
 	int i = 0;
 
@@ -169,7 +169,7 @@ static void fill_rate(u32 mbps, struct ib_port_attr *attr)
 }
 
 /* The core has checked the number and cleared @attr. */
-static int query_port(struct ib_device *ibdev, u32 port_num, struct ib_port_attr *attr)
+static int port_query(struct ib_device *ibdev, u32 port_num, struct ib_port_attr *attr)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibdev);
 	struct net_device *ndev = ib_device_get_netdev(ibdev, port_num);
@@ -183,7 +183,7 @@ static int query_port(struct ib_device *ibdev, u32 port_num, struct ib_port_attr
 		attr->phys_state = IB_PORT_PHYS_STATE_POLLING;
 	else
 		attr->phys_state = IB_PORT_PHYS_STATE_DISABLED;
-	fill_rate(speed_of(ndev), attr);
+	port_fill_rate(port_speed(ndev), attr);
 	dev_put(ndev);
 
 	attr->max_mtu = IB_MTU_4096;
@@ -211,12 +211,12 @@ int pinion_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed)
 
 	if (!ndev)
 		return -ENODEV;
-	*speed = speed_of(ndev) / 100;
+	*speed = port_speed(ndev) / 100;
 	dev_put(ndev);
 	return 0;
 }
 
-static int query_pkey(struct ib_device *ibdev, u32 port_num, u16 index, u16 *pkey)
+static int port_query_pkey(struct ib_device *ibdev, u32 port_num, u16 index, u16 *pkey)
 {
 	if (index)
 		return -EINVAL;
@@ -224,7 +224,7 @@ static int query_pkey(struct ib_device *ibdev, u32 port_num, u16 index, u16 *pke
 	return 0;
 }
 
-static int get_port_immutable(struct ib_device *ibdev, u32 port_num,
+static int port_get_immutable(struct ib_device *ibdev, u32 port_num,
 			      struct ib_port_immutable *immutable)
 {
 	struct ib_port_attr attr;
@@ -241,7 +241,7 @@ static int get_port_immutable(struct ib_device *ibdev, u32 port_num,
 	return 0;
 }
 
-static enum rdma_link_layer get_link_layer(struct ib_device *ibdev, u32 port_num)
+static enum rdma_link_layer port_get_link_layer(struct ib_device *ibdev, u32 port_num)
 {
 	return IB_LINK_LAYER_ETHERNET;
 }
@@ -251,11 +251,11 @@ const struct ib_device_ops pinion_device_ops = {
 	.driver_id = (enum rdma_driver_id)PINION_DRIVER_ID,
 	.uverbs_abi_ver = PINION_ABI_VERSION,
 
-	.get_dev_fw_str = get_dev_fw_str,
-	.get_link_layer = get_link_layer,
-	.get_port_immutable = get_port_immutable,
-	.modify_device = modify_device,
-	.query_device = query_device,
-	.query_pkey = query_pkey,
-	.query_port = query_port,
+	.get_dev_fw_str = device_get_fw_str,
+	.get_link_layer = port_get_link_layer,
+	.get_port_immutable = port_get_immutable,
+	.modify_device = device_modify,
+	.query_device = device_query,
+	.query_pkey = port_query_pkey,
+	.query_port = port_query,
 };

@@ -28,8 +28,8 @@ struct call {
 	u16 out_attr;
 };
 
-static int call_begin(struct call *call, struct uverbs_attr_bundle *attrs, u16 in_attr,
-		      u16 out_attr)
+static int devx_call_begin(struct call *call, struct uverbs_attr_bundle *attrs, u16 in_attr,
+			   u16 out_attr)
 {
 	const u8 *in = uverbs_attr_get_alloced_ptr(attrs, in_attr);
 
@@ -46,7 +46,7 @@ static int call_begin(struct call *call, struct uverbs_attr_bundle *attrs, u16 i
 }
 
 /* @result: an enum pinion_devx_refusal, or a negative errno. */
-static int call_end(struct call *call, struct uverbs_attr_bundle *attrs, int result)
+static int devx_call_end(struct call *call, struct uverbs_attr_bundle *attrs, int result)
 {
 	int err;
 
@@ -61,8 +61,8 @@ static int call_end(struct call *call, struct uverbs_attr_bundle *attrs, int res
 
 /* ----------------------------------------------------------------- objects */
 
-static int obj_cleanup(struct ib_uobject *uobject, enum rdma_remove_reason why,
-		       struct uverbs_attr_bundle *attrs)
+static int devx_obj_cleanup(struct ib_uobject *uobject, enum rdma_remove_reason why,
+			    struct uverbs_attr_bundle *attrs)
 {
 	struct pinion_devx_obj *obj = uobject->object;
 	int err;
@@ -81,12 +81,12 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 	struct call call;
 	int err;
 
-	err = call_begin(&call, attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN,
-			 MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT);
+	err = devx_call_begin(&call, attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN,
+			      MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT);
 	if (err)
 		return err;
 	if (call.refusal)
-		return call_end(&call, attrs, call.refusal);
+		return devx_call_end(&call, attrs, call.refusal);
 	obj = kzalloc(sizeof(*obj), GFP_KERNEL_ACCOUNT);
 	if (!obj)
 		return -ENOMEM;
@@ -96,9 +96,9 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 	err = pinion_devx_make(obj, &call.cmd, uobject->context, call.out);
 	if (err) {
 		kfree(obj);
-		return call_end(&call, attrs, err);
+		return devx_call_end(&call, attrs, err);
 	}
-	err = call_end(&call, attrs, 0);
+	err = devx_call_end(&call, attrs, 0);
 	if (err) {
 		pinion_devx_end(obj);
 		kfree(obj);
@@ -136,13 +136,13 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_QUERY)(struct uverbs_attr_bund
 
 	if (IS_ERR(obj))
 		return PTR_ERR(obj);
-	err = call_begin(&call, attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN,
-			 MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT);
+	err = devx_call_begin(&call, attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN,
+			      MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT);
 	if (err)
 		return err;
 	if (call.refusal)
-		return call_end(&call, attrs, call.refusal);
-	return call_end(&call, attrs, pinion_devx_query(obj, &call.cmd, call.out));
+		return devx_call_end(&call, attrs, call.refusal);
+	return devx_call_end(&call, attrs, pinion_devx_query(obj, &call.cmd, call.out));
 }
 
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_QUERY,
@@ -162,9 +162,9 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_MODIFY)(struct uverbs_attr_bun
 	struct call call;
 	int err;
 
-	err = call_begin(&call, attrs, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN,
-			 MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT);
-	return err ?: call_end(&call, attrs, call.refusal ?: PINION_DEVX_WRONG_CALL);
+	err = devx_call_begin(&call, attrs, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN,
+			      MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT);
+	return err ?: devx_call_end(&call, attrs, call.refusal ?: PINION_DEVX_WRONG_CALL);
 }
 
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_MODIFY,
@@ -178,7 +178,7 @@ DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_MODIFY,
 						UVERBS_ATTR_MIN_SIZE(PINION_DEVX_HEAD),
 						UA_MANDATORY));
 
-DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_DEVX_OBJ, UVERBS_TYPE_ALLOC_IDR(obj_cleanup),
+DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_DEVX_OBJ, UVERBS_TYPE_ALLOC_IDR(devx_obj_cleanup),
 			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OBJ_CREATE),
 			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OBJ_DESTROY),
 			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OBJ_MODIFY),
@@ -201,16 +201,16 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OTHER)(struct uverbs_attr_bundle *
 	struct call call;
 	int err;
 
-	err = call_begin(&call, attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN,
-			 MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT);
+	err = devx_call_begin(&call, attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN,
+			      MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT);
 	if (err)
 		return err;
 	if (call.refusal)
-		return call_end(&call, attrs, call.refusal);
+		return devx_call_end(&call, attrs, call.refusal);
 	if (call.cmd.opcode != PINION_DEVX_QUERY_HCA_CAP)
-		return call_end(&call, attrs, PINION_DEVX_WRONG_CALL);
-	return call_end(&call, attrs, pinion_devx_put_caps(call.out, call.out_length,
-							   call.cmd.capability, &caps));
+		return devx_call_end(&call, attrs, PINION_DEVX_WRONG_CALL);
+	return devx_call_end(&call, attrs, pinion_devx_put_caps(call.out, call.out_length,
+								call.cmd.capability, &caps));
 }
 
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OTHER,

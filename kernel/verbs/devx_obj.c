@@ -8,8 +8,8 @@
 #include "devx_obj.h"
 #include "user.h"
 
-static int make_mkey(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd,
-		     const void *owner)
+static int devx_make_mkey(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd,
+			  const void *owner)
 {
 	struct pinion_dev *dev = obj->dev;
 	int result;
@@ -38,7 +38,7 @@ err_unuse_pd:
 	return result;
 }
 
-static int end_mkey(struct pinion_devx_obj *obj)
+static int devx_end_mkey(struct pinion_devx_obj *obj)
 {
 	int err;
 
@@ -51,7 +51,7 @@ static int end_mkey(struct pinion_devx_obj *obj)
 	return 0;
 }
 
-static int make_pd(struct pinion_devx_obj *obj)
+static int devx_make_pd(struct pinion_devx_obj *obj)
 {
 	struct pinion_pd *pd;
 	int err;
@@ -77,7 +77,7 @@ err_free:
 	return err;
 }
 
-static int end_pd(struct pinion_devx_obj *obj)
+static int devx_end_pd(struct pinion_devx_obj *obj)
 {
 	int err;
 
@@ -87,7 +87,7 @@ static int end_pd(struct pinion_devx_obj *obj)
 	return err;
 }
 
-static u32 number(const struct pinion_devx_obj *obj)
+static u32 devx_obj_number(const struct pinion_devx_obj *obj)
 {
 	switch (obj->opcode) {
 	case PINION_DEVX_CREATE_MKEY:
@@ -107,17 +107,17 @@ int pinion_devx_make(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *
 	obj->opcode = cmd->opcode;
 	switch (cmd->opcode) {
 	case PINION_DEVX_CREATE_MKEY:
-		result = make_mkey(obj, cmd, owner);
+		result = devx_make_mkey(obj, cmd, owner);
 		break;
 	case PINION_DEVX_ALLOC_PD:
-		result = make_pd(obj);
+		result = devx_make_pd(obj);
 		break;
 	case PINION_DEVX_ALLOC_FLOW_COUNTER:
 		result = PINION_DEVX_DONE;
 		break;
 	}
 	if (!result)
-		pinion_devx_put_number(out, number(obj));
+		pinion_devx_put_number(out, devx_obj_number(obj));
 	return result;
 }
 
@@ -146,7 +146,7 @@ int pinion_devx_query(const struct pinion_devx_obj *obj, const struct pinion_dev
 	for (i = 0; i < ARRAY_SIZE(queries); i++) {
 		if (queries[i].query != cmd->opcode)
 			continue;
-		if (queries[i].made_by != obj->opcode || cmd->number != number(obj))
+		if (queries[i].made_by != obj->opcode || cmd->number != devx_obj_number(obj))
 			return -EINVAL;
 		/* Of flows that are not there, nothing was counted. */
 		if (obj->opcode == PINION_DEVX_CREATE_MKEY)
@@ -160,9 +160,9 @@ int pinion_devx_end(struct pinion_devx_obj *obj)
 {
 	switch (obj->opcode) {
 	case PINION_DEVX_CREATE_MKEY:
-		return end_mkey(obj);
+		return devx_end_mkey(obj);
 	case PINION_DEVX_ALLOC_PD:
-		return end_pd(obj);
+		return devx_end_pd(obj);
 	}
 	return 0;
 }

@@ -27,7 +27,7 @@ struct uar {
 	u32 id;
 };
 
-static void release(struct pinion_mapping *map)
+static void uar_release(struct pinion_mapping *map)
 {
 	struct uar *uar = container_of(map, struct uar, map);
 
@@ -36,7 +36,7 @@ static void release(struct pinion_mapping *map)
 	kfree(uar);
 }
 
-static int number(struct uar *uar)
+static int uar_number(struct uar *uar)
 {
 	int id = ida_alloc_range(uar->ids, 1, MAX_UARS, GFP_KERNEL);
 
@@ -46,7 +46,7 @@ static int number(struct uar *uar)
 	return 0;
 }
 
-static struct uar *make(struct ida *ids, struct ib_ucontext *context)
+static struct uar *uar_make(struct ida *ids, struct ib_ucontext *context)
 {
 	struct uar *uar;
 	int err = -ENOMEM;
@@ -56,11 +56,11 @@ static struct uar *make(struct ida *ids, struct ib_ucontext *context)
 		return ERR_PTR(-ENOMEM);
 	uar->ids = ids;
 	uar->map.size = PAGE_SIZE;
-	uar->map.release = release;
+	uar->map.release = uar_release;
 	uar->map.area = __vmalloc(PAGE_SIZE, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!uar->map.area)
 		goto err_free;
-	err = number(uar);
+	err = uar_number(uar);
 	if (err)
 		goto err_free_area;
 	err = pinion_mapping_offer(&uar->map, context);
@@ -77,7 +77,7 @@ err_free:
 	return ERR_PTR(err);
 }
 
-static int answer(struct uar *uar, struct uverbs_attr_bundle *attrs)
+static int uar_answer(struct uar *uar, struct uverbs_attr_bundle *attrs)
 {
 	u64 offset = pinion_mapping_offset(&uar->map);
 	u32 length = uar->map.size;
@@ -109,10 +109,10 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 		return err;
 	if (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC)
 		return -EOPNOTSUPP;
-	uar = make(&to_pinion_dev(context->device)->uars, context);
+	uar = uar_make(&to_pinion_dev(context->device)->uars, context);
 	if (IS_ERR(uar))
 		return PTR_ERR(uar);
-	err = answer(uar, attrs);
+	err = uar_answer(uar, attrs);
 	if (err) {
 		pinion_mapping_end(&uar->map);
 		return err;

@@ -30,8 +30,8 @@ static int umem_cleanup(struct ib_uobject *uobject, enum rdma_remove_reason why,
 	return err;
 }
 
-static int read_want(struct uverbs_attr_bundle *attrs, struct ib_device *ibdev,
-		     struct pinion_umem_want *want)
+static int umem_read_want(struct uverbs_attr_bundle *attrs, struct ib_device *ibdev,
+			  struct pinion_umem_want *want)
 {
 	int err;
 
@@ -67,7 +67,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 	struct pinion_umem *umem;
 	int err;
 
-	err = read_want(attrs, ibdev, &want);
+	err = umem_read_want(attrs, ibdev, &want);
 	if (err)
 		return err;
 	if (!pinion_user_count_in(user, PINION_USER_UMEM))

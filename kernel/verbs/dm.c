@@ -19,7 +19,7 @@ struct dm_mapping {
 };
 
 /* Of all users together; each has been looked at already. */
-static bool take(struct pinion_dev *dev, size_t size)
+static bool dm_take_room(struct pinion_dev *dev, size_t size)
 {
 	s64 before = atomic64_read(&dev->dm_used);
 
@@ -30,23 +30,23 @@ static bool take(struct pinion_dev *dev, size_t size)
 	return true;
 }
 
-static void end(struct pinion_dm *dm, struct pinion_user *user)
+static void dm_end(struct pinion_dm *dm, struct pinion_user *user)
 {
 	atomic64_sub(dm->size, &user->dev->dm_used);
 	pinion_dm_free(dm);
 	pinion_user_put(user);
 }
 
-static void release(struct pinion_mapping *map)
+static void dm_release(struct pinion_mapping *map)
 {
 	struct dm_mapping *mapping = container_of(map, struct dm_mapping, map);
 
-	end(mapping->dm, mapping->user);
+	dm_end(mapping->dm, mapping->user);
 	kfree(mapping);
 }
 
-static struct dm_mapping *offer(struct pinion_dm *dm, struct pinion_user *user,
-				struct ib_ucontext *context)
+static struct dm_mapping *dm_offer(struct pinion_dm *dm, struct pinion_user *user,
+				   struct ib_ucontext *context)
 {
 	struct dm_mapping *mapping;
 	int err;
@@ -58,7 +58,7 @@ static struct dm_mapping *offer(struct pinion_dm *dm, struct pinion_user *user,
 	mapping->user = user;
 	mapping->map.area = dm->memory;
 	mapping->map.size = dm->size;
-	mapping->map.release = release;
+	mapping->map.release = dm_release;
 	err = pinion_mapping_offer(&mapping->map, context);
 	if (err) {
 		kfree(mapping);
@@ -69,7 +69,7 @@ static struct dm_mapping *offer(struct pinion_dm *dm, struct pinion_user *user,
 }
 
 /* Programs that only register the memory need not ask where to map it. */
-static int answer(struct dm_mapping *mapping, struct uverbs_attr_bundle *attrs)
+static int dm_answer(struct dm_mapping *mapping, struct uverbs_attr_bundle *attrs)
 {
 	struct pinion_alloc_dm_resp resp = {
 		.mmap_offset = pinion_mapping_offset(&mapping->map),
@@ -82,8 +82,8 @@ static int answer(struct dm_mapping *mapping, struct uverbs_attr_bundle *attrs)
 					     sizeof(resp));
 }
 
-static struct ib_dm *alloc(struct ib_device *ibdev, struct ib_ucontext *context,
-			   struct ib_dm_alloc_attr *attr, struct uverbs_attr_bundle *attrs)
+static struct ib_dm *dm_alloc(struct ib_device *ibdev, struct ib_ucontext *context,
+			      struct ib_dm_alloc_attr *attr, struct uverbs_attr_bundle *attrs)
 {
 	struct pinion_user *user = to_pinion_ucontext(context)->user;
 	struct dm_mapping *mapping;
@@ -96,17 +96,17 @@ static struct ib_dm *alloc(struct ib_device *ibdev, struct ib_ucontext *context,
 	dm = pinion_dm_alloc(&user->dm_used, attr->length);
 	if (IS_ERR(dm))
 		return ERR_CAST(dm);
-	if (!take(to_pinion_dev(ibdev), dm->size)) {
+	if (!dm_take_room(to_pinion_dev(ibdev), dm->size)) {
 		pinion_dm_free(dm);
 		return ERR_PTR(-ENOMEM);
 	}
 	refcount_inc(&user->ref);
-	mapping = offer(dm, user, context);
+	mapping = dm_offer(dm, user, context);
 	if (IS_ERR(mapping)) {
-		end(dm, user);
+		dm_end(dm, user);
 		return ERR_CAST(mapping);
 	}
-	err = answer(mapping, attrs);
+	err = dm_answer(mapping, attrs);
 	if (err) {
 		pinion_mapping_end(&mapping->map);
 		return ERR_PTR(err);
@@ -114,7 +114,7 @@ static struct ib_dm *alloc(struct ib_device *ibdev, struct ib_ucontext *context,
 	return &dm->ibdm;
 }
 
-static int dealloc(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
+static int dm_dealloc(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
 {
 	rdma_user_mmap_entry_remove(to_pinion_dm(ibdm)->mapping);
 	return 0;
@@ -155,6 +155,6 @@ int pinion_dm_export(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
 }
 
 const struct ib_device_ops pinion_dm_ops = {
-	.alloc_dm = alloc,
-	.dealloc_dm = dealloc,
+	.alloc_dm = dm_alloc,
+	.dealloc_dm = dm_dealloc,
 };

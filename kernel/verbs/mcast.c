@@ -7,7 +7,7 @@
 #include "ops.h"
 
 /* The core lets UD queue pairs and multicast addresses through only. */
-static int attach(struct ib_qp *ibqp, union ib_gid *mgid, u16 lid)
+static int mcast_attach(struct ib_qp *ibqp, union ib_gid *mgid, u16 lid)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibqp->device);
 	int err;
@@ -20,7 +20,7 @@ static int attach(struct ib_qp *ibqp, union ib_gid *mgid, u16 lid)
 	return err == -EEXIST ? 0 : err;
 }
 
-static int detach(struct ib_qp *ibqp, union ib_gid *mgid, u16 lid)
+static int mcast_detach(struct ib_qp *ibqp, union ib_gid *mgid, u16 lid)
 {
 	int err;
 
@@ -31,6 +31,6 @@ static int detach(struct ib_qp *ibqp, union ib_gid *mgid, u16 lid)
 }
 
 const struct ib_device_ops pinion_mcast_ops = {
-	.attach_mcast = attach,
-	.detach_mcast = detach,
+	.attach_mcast = mcast_attach,
+	.detach_mcast = mcast_detach,
 };

@@ -28,7 +28,7 @@ static void mmap_free(struct rdma_user_mmap_entry *entry)
 /* So many at a time: what their addresses need is on the stack. */
 #define BATCH	32
 
-static int map_some(struct vm_area_struct *vma, void *area, size_t at, unsigned long count)
+static int mmap_map_some(struct vm_area_struct *vma, void *area, size_t at, unsigned long count)
 {
 	struct page *pages[BATCH];
 	unsigned long i;
@@ -39,7 +39,7 @@ static int map_some(struct vm_area_struct *vma, void *area, size_t at, unsigned 
 }
 
 /* Each page is mapped with a reference of its own, so it may outlive area and module. */
-static int map_pages(struct vm_area_struct *vma, const struct pinion_mapping *map)
+static int mmap_map_pages(struct vm_area_struct *vma, const struct pinion_mapping *map)
 {
 	unsigned long count;
 	size_t at;
@@ -47,7 +47,7 @@ static int map_pages(struct vm_area_struct *vma, const struct pinion_mapping *ma
 
 	for (at = 0; at < map->size; at += count * PAGE_SIZE) {
 		count = min_t(size_t, BATCH, (map->size - at) / PAGE_SIZE);
-		err = map_some(vma, map->area, at, count);
+		err = mmap_map_some(vma, map->area, at, count);
 		if (err)
 			return err;
 		cond_resched();
@@ -55,7 +55,7 @@ static int map_pages(struct vm_area_struct *vma, const struct pinion_mapping *ma
 	return 0;
 }
 
-static int map_area(struct ib_ucontext *context, struct vm_area_struct *vma)
+static int mmap_map_area(struct ib_ucontext *context, struct vm_area_struct *vma)
 {
 	struct rdma_user_mmap_entry *entry;
 	int err;
@@ -67,12 +67,12 @@ static int map_area(struct ib_ucontext *context, struct vm_area_struct *vma)
 	if (!entry)
 		return -EINVAL;
 	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);
-	err = map_pages(vma, to_mapping(entry));
+	err = mmap_map_pages(vma, to_mapping(entry));
 	rdma_user_mmap_entry_put(entry);
 	return err;
 }
 
 const struct ib_device_ops pinion_mmap_ops = {
-	.mmap = map_area,
+	.mmap = mmap_map_area,
 	.mmap_free = mmap_free,
 };

@@ -20,7 +20,7 @@
  * Each is counted in before it is made, among all and among those of its user: whose does not
  * change with the domain, since domains of other files cannot be named.
  */
-static bool count_in(struct ib_pd *pd, enum pinion_counted kind, enum pinion_user_counted users)
+static bool mr_count_in(struct ib_pd *pd, enum pinion_counted kind, enum pinion_user_counted users)
 {
 	struct pinion_user *user = pinion_user_of_pd(pd);
 
@@ -32,7 +32,7 @@ static bool count_in(struct ib_pd *pd, enum pinion_counted kind, enum pinion_use
 	return false;
 }
 
-static void count_out(struct ib_pd *pd, enum pinion_counted kind, enum pinion_user_counted users)
+static void mr_count_out(struct ib_pd *pd, enum pinion_counted kind, enum pinion_user_counted users)
 {
 	pinion_count_out(to_pinion_dev(pd->device), kind);
 	pinion_user_count_out(pinion_user_of_pd(pd), users);
@@ -40,23 +40,23 @@ static void count_out(struct ib_pd *pd, enum pinion_counted kind, enum pinion_us
 
 static bool region_count_in(struct ib_pd *pd)
 {
-	return count_in(pd, PINION_COUNT_MR, PINION_USER_MR);
+	return mr_count_in(pd, PINION_COUNT_MR, PINION_USER_MR);
 }
 
 static void region_count_out(struct ib_pd *pd)
 {
-	count_out(pd, PINION_COUNT_MR, PINION_USER_MR);
+	mr_count_out(pd, PINION_COUNT_MR, PINION_USER_MR);
 }
 
 /* What could not be made is none. */
-static void uncount_failed(struct ib_pd *pd, struct ib_mr *ibmr)
+static void mr_uncount_failed(struct ib_pd *pd, struct ib_mr *ibmr)
 {
 	if (IS_ERR(ibmr))
 		region_count_out(pd);
 }
 
 /* Nothing of what is on demand is as long as its range, which may be all of the addresses. */
-static bool too_long(u64 start, u64 length, int access)
+static bool mr_too_long(u64 start, u64 length, int access)
 {
 	if (access & IB_ACCESS_ON_DEMAND)
 		return length > PINION_MAX_ODP_SIZE && (start || length != U64_MAX);
@@ -84,12 +84,12 @@ struct ib_mr *pinion_register_user(struct ib_pd *pd, u64 start, u64 length, u64 
 	err = pinion_udata_none(udata);
 	if (err)
 		return ERR_PTR(err);
-	if (too_long(start, length, access))
+	if (mr_too_long(start, length, access))
 		return ERR_PTR(-EINVAL);
 	if (!region_count_in(pd))
 		return ERR_PTR(-ENOMEM);
 	ibmr = pinion_reg_user_mr(&dev->node.keys, pd, start, length, iova, access);
-	uncount_failed(pd, ibmr);
+	mr_uncount_failed(pd, ibmr);
 	return ibmr;
 }
 
@@ -124,13 +124,13 @@ struct ib_mr *pinion_register_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u
 		return ERR_PTR(-ENOMEM);
 	ibmr = pinion_reg_dmabuf_mr(&dev->node.keys, pd, data_direct ? dev->data_direct : NULL,
 				    offset, length, iova, fd, access);
-	uncount_failed(pd, ibmr);
+	mr_uncount_failed(pd, ibmr);
 	return ibmr;
 }
 
 /* Always in place, so there is nothing to count. */
-static struct ib_mr *rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,
-			   int access, struct ib_pd *pd, struct ib_udata *udata)
+static struct ib_mr *mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,
+			      int access, struct ib_pd *pd, struct ib_udata *udata)
 {
 	int becomes = flags & IB_MR_REREG_ACCESS ? access : to_pinion_mr(ibmr)->access;
 	int err;
@@ -138,12 +138,12 @@ static struct ib_mr *rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 	err = pinion_udata_none(udata);
 	if (err)
 		return ERR_PTR(err);
-	if (flags & IB_MR_REREG_TRANS && too_long(start, length, becomes))
+	if (flags & IB_MR_REREG_TRANS && mr_too_long(start, length, becomes))
 		return ERR_PTR(-EINVAL);
 	return pinion_rereg_user_mr(ibmr, flags, start, length, iova, access, pd);
 }
 
-static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
+static struct ib_mr *mr_get_dma(struct ib_pd *pd, int access)
 {
 	struct pinion_dev *dev = to_pinion_dev(pd->device);
 	struct ib_mr *ibmr;
@@ -151,12 +151,12 @@ static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
 	if (!region_count_in(pd))
 		return ERR_PTR(-ENOMEM);
 	ibmr = pinion_get_dma_mr(&dev->node.keys, pd, access);
-	uncount_failed(pd, ibmr);
+	mr_uncount_failed(pd, ibmr);
 	return ibmr;
 }
 
-static struct ib_mr *reg_dm(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_dm_mr_attr *attr,
-			    struct uverbs_attr_bundle *attrs)
+static struct ib_mr *mr_reg_dm(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_dm_mr_attr *attr,
+			       struct uverbs_attr_bundle *attrs)
 {
 	struct pinion_dev *dev = to_pinion_dev(pd->device);
 	struct ib_mr *ibmr;
@@ -165,11 +165,11 @@ static struct ib_mr *reg_dm(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_dm_m
 		return ERR_PTR(-ENOMEM);
 	ibmr = pinion_reg_dm_mr(&dev->node.keys, pd, to_pinion_dm(ibdm), attr->offset,
 				attr->length, attr->access_flags);
-	uncount_failed(pd, ibmr);
+	mr_uncount_failed(pd, ibmr);
 	return ibmr;
 }
 
-static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
+static struct ib_mr *mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
 {
 	struct pinion_dev *dev = to_pinion_dev(pd->device);
 	struct ib_mr *ibmr;
@@ -177,11 +177,11 @@ static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_nu
 	if (!region_count_in(pd))
 		return ERR_PTR(-ENOMEM);
 	ibmr = pinion_alloc_mr(&dev->node.keys, pd, type, max_num_sg);
-	uncount_failed(pd, ibmr);
+	mr_uncount_failed(pd, ibmr);
 	return ibmr;
 }
 
-static int dereg(struct ib_mr *ibmr, struct ib_udata *udata)
+static int mr_dereg(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct ib_pd *pd = ibmr->pd;
 	int err;
@@ -192,7 +192,7 @@ static int dereg(struct ib_mr *ibmr, struct ib_udata *udata)
 	return err;
 }
 
-static int alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
+static int mw_alloc(struct ib_mw *ibmw, struct ib_udata *udata)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibmw->device);
 	int err;
@@ -200,25 +200,25 @@ static int alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	err = pinion_udata_none(udata);
 	if (err)
 		return err;
-	if (!count_in(ibmw->pd, PINION_COUNT_MW, PINION_USER_MW))
+	if (!mr_count_in(ibmw->pd, PINION_COUNT_MW, PINION_USER_MW))
 		return -ENOMEM;
 	err = pinion_alloc_mw(&dev->node.keys, ibmw);
 	if (err)
-		count_out(ibmw->pd, PINION_COUNT_MW, PINION_USER_MW);
+		mr_count_out(ibmw->pd, PINION_COUNT_MW, PINION_USER_MW);
 	return err;
 }
 
-static int dealloc_mw(struct ib_mw *ibmw)
+static int mw_dealloc(struct ib_mw *ibmw)
 {
 	int err = pinion_dealloc_mw(ibmw);
 
 	if (!err)
-		count_out(ibmw->pd, PINION_COUNT_MW, PINION_USER_MW);
+		mr_count_out(ibmw->pd, PINION_COUNT_MW, PINION_USER_MW);
 	return err;
 }
 
-static int advise(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
-		  struct ib_sge *sges, u32 num_sge, struct uverbs_attr_bundle *attrs)
+static int mr_advise(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
+		     struct ib_sge *sges, u32 num_sge, struct uverbs_attr_bundle *attrs)
 {
 	struct pinion_keys *keys = &to_pinion_dev(pd->device)->node.keys;
 	struct pinion_hints *hints = &keys->hints;
@@ -229,15 +229,15 @@ static int advise(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 
 }
 
 const struct ib_device_ops pinion_mr_ops = {
-	.advise_mr = advise,
-	.alloc_mr = alloc_mr,
-	.alloc_mw = alloc_mw,
-	.dealloc_mw = dealloc_mw,
-	.dereg_mr = dereg,
-	.get_dma_mr = get_dma_mr,
+	.advise_mr = mr_advise,
+	.alloc_mr = mr_alloc,
+	.alloc_mw = mw_alloc,
+	.dealloc_mw = mw_dealloc,
+	.dereg_mr = mr_dereg,
+	.get_dma_mr = mr_get_dma,
 	.map_mr_sg = pinion_map_mr_sg,
-	.reg_dm_mr = reg_dm,
-	.rereg_user_mr = rereg,
+	.reg_dm_mr = mr_reg_dm,
+	.rereg_user_mr = mr_rereg,
 
 	INIT_RDMA_OBJ_SIZE(ib_mw, pinion_mw, ibmw),
 };

@@ -86,7 +86,7 @@ int pinion_pd_query(struct ib_pd *ibpd, struct uverbs_attr_bundle *attrs)
 						    sizeof(resp));
 }
 
-static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+static int pd_alloc(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct pinion_pd *pd = to_pinion_pd(ibpd);
 	struct pinion_dev *dev = to_pinion_dev(ibpd->device);
@@ -106,26 +106,26 @@ static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	return err;
 }
 
-static int dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+static int pd_dealloc(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	return pinion_pd_end(to_pinion_dev(ibpd->device), to_pinion_pd(ibpd));
 }
 
-static int alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
+static int xrcd_alloc(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
 	return pinion_udata_none(udata);
 }
 
-static int dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
+static int xrcd_dealloc(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
 	return 0;
 }
 
 const struct ib_device_ops pinion_pd_ops = {
-	.alloc_pd = alloc_pd,
-	.alloc_xrcd = alloc_xrcd,
-	.dealloc_pd = dealloc_pd,
-	.dealloc_xrcd = dealloc_xrcd,
+	.alloc_pd = pd_alloc,
+	.alloc_xrcd = xrcd_alloc,
+	.dealloc_pd = pd_dealloc,
+	.dealloc_xrcd = xrcd_dealloc,
 
 	INIT_RDMA_OBJ_SIZE(ib_pd, pinion_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_xrcd, pinion_xrcd, ibxrcd),

@@ -10,12 +10,12 @@
 #include "ucontext.h"
 #include "udata.h"
 
-static bool is_xrc(enum ib_qp_type type)
+static bool qp_is_xrc(enum ib_qp_type type)
 {
 	return type == IB_QPT_XRC_INI || type == IB_QPT_XRC_TGT;
 }
 
-static int check_type(const struct ib_qp_init_attr *init, struct ib_udata *udata)
+static int qp_check_type(const struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
 	switch (init->qp_type) {
 	case IB_QPT_RC:
@@ -37,7 +37,7 @@ static int check_type(const struct ib_qp_init_attr *init, struct ib_udata *udata
 	return init->recv_cq || init->qp_type == IB_QPT_XRC_INI ? 0 : -EINVAL;
 }
 
-static int check_init(const struct ib_qp_init_attr *init, struct ib_udata *udata)
+static int qp_check_init(const struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
 	const struct ib_qp_cap *cap = &init->cap;
 	int err;
@@ -45,23 +45,24 @@ static int check_init(const struct ib_qp_init_attr *init, struct ib_udata *udata
 	/* Nobody hears his own multicast messages anyway: see path/loop.c. */
 	if (init->create_flags & ~IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK || init->rwq_ind_tbl)
 		return -EOPNOTSUPP;
-	err = check_type(init, udata);
+	err = qp_check_type(init, udata);
 	if (err || init->qp_type == IB_QPT_XRC_TGT)
 		return err;
 	if (cap->max_send_wr > PINION_MAX_QP_WR || cap->max_send_sge > PINION_MAX_SGE ||
 	    cap->max_inline_data > PINION_MAX_INLINE)
 		return -EINVAL;
 	if (init->srq)
-		return init->srq->srq_type == IB_SRQT_BASIC && !is_xrc(init->qp_type) ? 0 : -EINVAL;
-	if (!is_xrc(init->qp_type) &&
+		return init->srq->srq_type == IB_SRQT_BASIC && !qp_is_xrc(init->qp_type) ?
+		       0 : -EINVAL;
+	if (!qp_is_xrc(init->qp_type) &&
 	    (cap->max_recv_wr > PINION_MAX_QP_WR || cap->max_recv_sge > PINION_MAX_SGE))
 		return -EINVAL;
 	return 0;
 }
 
-static int make_sq(struct pinion_qp *qp, const struct ib_qp_cap *cap,
-		   struct ib_ucontext *context, const struct pinion_ring_place *place,
-		   struct pinion_ring_info *info)
+static int qp_make_sq(struct pinion_qp *qp, const struct ib_qp_cap *cap,
+		      struct ib_ucontext *context, const struct pinion_ring_place *place,
+		      struct pinion_ring_info *info)
 {
 	struct pinion_ring_want want = {
 		.entries = pinion_ring_entries(cap->max_send_wr),
@@ -82,9 +83,9 @@ static int make_sq(struct pinion_qp *qp, const struct ib_qp_cap *cap,
 	return 0;
 }
 
-static int make_rq(struct pinion_qp *qp, const struct ib_qp_cap *cap,
-		   struct ib_ucontext *context, const struct pinion_ring_place *place,
-		   struct pinion_ring_info *info)
+static int qp_make_rq(struct pinion_qp *qp, const struct ib_qp_cap *cap,
+		      struct ib_ucontext *context, const struct pinion_ring_place *place,
+		      struct pinion_ring_info *info)
 {
 	struct pinion_ring_want want = {
 		.entries = pinion_ring_entries(cap->max_recv_wr),
@@ -102,33 +103,33 @@ static int make_rq(struct pinion_qp *qp, const struct ib_qp_cap *cap,
 	return 0;
 }
 
-static void unmake_queues(struct pinion_qp *qp)
+static void qp_unmake_queues(struct pinion_qp *qp)
 {
 	pinion_ring_unmake(&qp->rq.ring, qp->rq_mmap);
 	pinion_ring_unmake(&qp->sq.ring, qp->sq_mmap);
 }
 
-static int make_queues(struct pinion_qp *qp, const struct ib_qp_init_attr *init,
-		       struct ib_udata *udata, const struct pinion_create_qp_req *req,
-		       struct pinion_create_qp_resp *resp)
+static int qp_make_queues(struct pinion_qp *qp, const struct ib_qp_init_attr *init,
+			  struct ib_udata *udata, const struct pinion_create_qp_req *req,
+			  struct pinion_create_qp_resp *resp)
 {
 	struct ib_ucontext *context = pinion_udata_context(udata);
-	bool receives = !init->srq && !is_xrc(init->qp_type);
+	bool receives = !init->srq && !qp_is_xrc(init->qp_type);
 	int err = 0;
 
 	/* A place for what is not there. XRC targets come with no request at all. */
 	if (!receives && (req->rq.umem_id || req->rq.offset || req->rq.reserved))
 		return -EINVAL;
 	if (init->qp_type != IB_QPT_XRC_TGT)
-		err = make_sq(qp, &init->cap, context, &req->sq, &resp->sq);
+		err = qp_make_sq(qp, &init->cap, context, &req->sq, &resp->sq);
 	if (!err && receives)
-		err = make_rq(qp, &init->cap, context, &req->rq, &resp->rq);
+		err = qp_make_rq(qp, &init->cap, context, &req->rq, &resp->rq);
 	if (err)
-		unmake_queues(qp);
+		qp_unmake_queues(qp);
 	return err;
 }
 
-static void fill_cap(const struct pinion_qp *qp, struct ib_qp_cap *cap)
+static void qp_fill_cap(const struct pinion_qp *qp, struct ib_qp_cap *cap)
 {
 	memset(cap, 0, sizeof(*cap));
 	if (qp->has_sq) {
@@ -142,8 +143,8 @@ static void fill_cap(const struct pinion_qp *qp, struct ib_qp_cap *cap)
 	}
 }
 
-static int respond(const struct ib_qp_cap *cap, struct pinion_create_qp_resp *resp,
-		   struct ib_udata *udata)
+static int qp_respond(const struct ib_qp_cap *cap, struct pinion_create_qp_resp *resp,
+		      struct ib_udata *udata)
 {
 	if (!udata)
 		return 0;
@@ -171,7 +172,7 @@ static int qp_set_workers(struct pinion_qp *qp, struct ib_ucontext *context)
 }
 
 /* @udata is NULL for XRC targets, too, which belong to their domain, not to a process. */
-static int create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
+static int qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibqp->device);
 	struct pinion_qp *qp = to_pinion_qp(ibqp);
@@ -179,7 +180,7 @@ static int create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 	struct pinion_create_qp_req req = {};
 	int err;
 
-	err = check_init(init, udata);
+	err = qp_check_init(init, udata);
 	if (!err && udata)
 		err = pinion_udata_in(udata, &req, sizeof(req), 0);
 	if (err)
@@ -192,14 +193,14 @@ static int create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 	err = qp_set_workers(qp, pinion_udata_context(udata));
 	if (err)
 		goto err_count;
-	err = make_queues(qp, init, udata, &req, &resp);
+	err = qp_make_queues(qp, init, udata, &req, &resp);
 	if (err)
 		goto err_count;
 	err = pinion_qp_init(qp, init->sq_sig_type == IB_SIGNAL_ALL_WR);
 	if (err)
 		goto err_queues;
-	fill_cap(qp, &init->cap);
-	err = respond(&init->cap, &resp, udata);
+	qp_fill_cap(qp, &init->cap);
+	err = qp_respond(&init->cap, &resp, udata);
 	if (err)
 		goto err_fini;
 	err = pinion_node_add_qp(&dev->node, qp, init->qp_type == IB_QPT_GSI);
@@ -210,13 +211,13 @@ static int create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 err_fini:
 	pinion_qp_fini(qp);
 err_queues:
-	unmake_queues(qp);
+	qp_unmake_queues(qp);
 err_count:
 	pinion_count_out(dev, PINION_COUNT_QP);
 	return err;
 }
 
-static int destroy(struct ib_qp *ibqp, struct ib_udata *udata)
+static int qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibqp->device);
 	struct pinion_qp *qp = to_pinion_qp(ibqp);
@@ -240,8 +241,8 @@ static int destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 }
 
 /* Neither argument comes cleared. */
-static int query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		 struct ib_qp_init_attr *init)
+static int qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		    struct ib_qp_init_attr *init)
 {
 	struct pinion_qp *qp = to_pinion_qp(ibqp);
 
@@ -253,7 +254,7 @@ static int query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		pinion_qp_query(qp, attr);
 	else
 		pinion_qp_peek(qp, attr);
-	fill_cap(qp, &attr->cap);
+	qp_fill_cap(qp, &attr->cap);
 
 	memset(init, 0, sizeof(*init));
 	init->event_handler = ibqp->event_handler;
@@ -270,12 +271,12 @@ static int query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 }
 
 const struct ib_device_ops pinion_qp_ops = {
-	.create_qp = create,
-	.destroy_qp = destroy,
+	.create_qp = qp_create,
+	.destroy_qp = qp_destroy,
 	.modify_qp = pinion_modify_qp,
 	.post_recv = pinion_post_recv,
 	.post_send = pinion_post_send,
-	.query_qp = query,
+	.query_qp = qp_query,
 
 	INIT_RDMA_OBJ_SIZE(ib_qp, pinion_qp, ibqp),
 };

@@ -17,13 +17,13 @@
 /* One path only, and no rate but the machine's. */
 #define UNSUPPORTED (IB_QP_ALT_PATH | IB_QP_RATE_LIMIT)
 
-static bool multicast(const union ib_gid *gid)
+static bool modify_multicast(const union ib_gid *gid)
 {
 	return rdma_is_multicast_addr((struct in6_addr *)gid->raw);
 }
 
-static int check_path(struct pinion_dev *dev, const struct ib_qp_attr *attr, int mask,
-		      struct pinion_av *av)
+static int modify_check_path(struct pinion_dev *dev, const struct ib_qp_attr *attr, int mask,
+			     struct pinion_av *av)
 {
 	int err;
 
@@ -32,7 +32,7 @@ static int check_path(struct pinion_dev *dev, const struct ib_qp_attr *attr, int
 			return -EINVAL;
 		err = pinion_av_from_attr(av, &attr->ah_attr);
 		/* Only datagrams go to groups, and by an address handle of their own. */
-		if (err || multicast(&av->dgid))
+		if (err || modify_multicast(&av->dgid))
 			return -EINVAL;
 	}
 	if (mask & IB_QP_PORT && attr->port_num != 1)
@@ -50,7 +50,7 @@ static int check_path(struct pinion_dev *dev, const struct ib_qp_attr *attr, int
 	return 0;
 }
 
-static int check_limits(const struct ib_qp_attr *attr, int mask)
+static int modify_check_limits(const struct ib_qp_attr *attr, int mask)
 {
 	if (mask & IB_QP_TIMEOUT && attr->timeout > MAX_TIMER)
 		return -EINVAL;
@@ -70,7 +70,7 @@ static int check_limits(const struct ib_qp_attr *attr, int mask)
 }
 
 /* @qp is locked. */
-static int check_state(struct pinion_qp *qp, const struct ib_qp_attr *attr, int mask)
+static int modify_check_state(struct pinion_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	enum ib_qp_state from = qp->state;
 	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
@@ -103,15 +103,15 @@ int pinion_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		return -EOPNOTSUPP;
 	err = pinion_udata_none(udata);
 	if (!err)
-		err = check_path(to_pinion_dev(ibqp->device), attr, mask, &av);
+		err = modify_check_path(to_pinion_dev(ibqp->device), attr, mask, &av);
 	if (!err)
-		err = check_limits(attr, mask);
+		err = modify_check_limits(attr, mask);
 	if (err)
 		return err;
 
 	/* It may change by itself, so it is looked at once it cannot. */
 	pinion_qp_lock(qp);
-	err = check_state(qp, attr, mask);
+	err = modify_check_state(qp, attr, mask);
 	if (err) {
 		pinion_qp_unlock(qp);
 		return err;

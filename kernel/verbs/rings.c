@@ -21,7 +21,7 @@ struct ib_ucontext *pinion_udata_context(struct ib_udata *udata)
 	return udata ? rdma_udata_to_uverbs_attr_bundle(udata)->context : NULL;
 }
 
-static void release(struct pinion_mapping *map)
+static void rings_release(struct pinion_mapping *map)
 {
 	struct ring_mapping *mapping = container_of(map, struct ring_mapping, map);
 
@@ -29,7 +29,7 @@ static void release(struct pinion_mapping *map)
 	kfree(mapping);
 }
 
-static struct ring_mapping *offer(const struct pinion_ring *ring, struct ib_ucontext *context)
+static struct ring_mapping *rings_offer(const struct pinion_ring *ring, struct ib_ucontext *context)
 {
 	struct ring_mapping *mapping;
 	int err;
@@ -40,7 +40,7 @@ static struct ring_mapping *offer(const struct pinion_ring *ring, struct ib_ucon
 	mapping->ring = *ring;
 	mapping->map.area = ring->hdr;
 	mapping->map.size = ring->size;
-	mapping->map.release = release;
+	mapping->map.release = rings_release;
 	err = pinion_mapping_offer(&mapping->map, context);
 	if (err) {
 		kfree(mapping);
@@ -49,7 +49,7 @@ static struct ring_mapping *offer(const struct pinion_ring *ring, struct ib_ucon
 	return mapping;
 }
 
-static int place(struct pinion_ring *ring, const struct pinion_ring_want *want)
+static int rings_place(struct pinion_ring *ring, const struct pinion_ring_want *want)
 {
 	struct pinion_dev *dev = to_pinion_dev(want->context->device);
 	struct pinion_umem *umem;
@@ -87,14 +87,14 @@ int pinion_ring_make(struct pinion_ring *ring, const struct pinion_ring_want *wa
 			.entries = want->entries,
 			.stride = want->stride,
 		};
-		return place(ring, want);
+		return rings_place(ring, want);
 	}
 	if (want->place.offset)
 		return -EINVAL;
 	err = pinion_ring_alloc(ring, want->entries, want->stride);
 	if (err || !want->context)
 		return err;
-	made = offer(ring, want->context);
+	made = rings_offer(ring, want->context);
 	if (IS_ERR(made)) {
 		pinion_ring_free(ring);
 		return PTR_ERR(made);

@@ -10,14 +10,14 @@
 #include "ucontext.h"
 #include "udata.h"
 
-static int check_size(u32 max_wr, u32 max_sge)
+static int srq_check_size(u32 max_wr, u32 max_sge)
 {
 	return max_wr <= PINION_MAX_SRQ_WR && max_sge <= PINION_MAX_SGE ? 0 : -EINVAL;
 }
 
-static int make_ring(struct pinion_srq *srq, const struct ib_srq_attr *attr,
-		     const struct pinion_ring_place *place, struct ib_udata *udata,
-		     struct pinion_create_srq_resp *resp)
+static int srq_make_ring(struct pinion_srq *srq, const struct ib_srq_attr *attr,
+			 const struct pinion_ring_place *place, struct ib_udata *udata,
+			 struct pinion_create_srq_resp *resp)
 {
 	struct pinion_ring_want want = {
 		.entries = pinion_ring_entries(attr->max_wr),
@@ -35,7 +35,7 @@ static int make_ring(struct pinion_srq *srq, const struct ib_srq_attr *attr,
 }
 
 /* srq_limit means nothing at creation, says the verbs' manual. */
-static int create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
+static int srq_create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibsrq->device);
 	struct pinion_srq *srq = to_pinion_srq(ibsrq);
@@ -46,7 +46,7 @@ static int create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib
 
 	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
 		return -EOPNOTSUPP;
-	err = check_size(init->attr.max_wr, init->attr.max_sge);
+	err = srq_check_size(init->attr.max_wr, init->attr.max_sge);
 	if (!err && udata)
 		err = pinion_udata_in(udata, &req, sizeof(req), 0);
 	if (err)
@@ -65,7 +65,7 @@ static int create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib
 		if (err)
 			goto err_count;
 	}
-	err = make_ring(srq, &init->attr, &req.place, udata, &resp);
+	err = srq_make_ring(srq, &init->attr, &req.place, udata, &resp);
 	if (err)
 		goto err_count;
 	err = pinion_node_add_srq(&dev->node, srq);
@@ -93,7 +93,7 @@ err_count:
 	return err;
 }
 
-static int destroy(struct ib_srq *ibsrq, struct ib_udata *udata)
+static int srq_destroy(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibsrq->device);
 	struct pinion_srq *srq = to_pinion_srq(ibsrq);
@@ -111,7 +111,7 @@ static int destroy(struct ib_srq *ibsrq, struct ib_udata *udata)
 }
 
 /* As of a CQ: takes the place of what was offered before. */
-static int offer(struct pinion_srq *srq, u32 max_wr, u64 resp_addr, struct ib_udata *udata)
+static int srq_offer(struct pinion_srq *srq, u32 max_wr, u64 resp_addr, struct ib_udata *udata)
 {
 	struct pinion_ring_want want = {
 		.entries = pinion_ring_entries(max_wr),
@@ -143,7 +143,7 @@ static int offer(struct pinion_srq *srq, u32 max_wr, u64 resp_addr, struct ib_ud
  * The limit, which was found to be within the new size, is set before another can make it
  * smaller: all is done, or nothing.
  */
-static int take(struct pinion_srq *srq, const struct ib_srq_attr *attr, u32 mask)
+static int srq_take(struct pinion_srq *srq, const struct ib_srq_attr *attr, u32 mask)
 {
 	struct pinion_ring_offer taken = {};
 	int err = -EINVAL;
@@ -162,7 +162,7 @@ static int take(struct pinion_srq *srq, const struct ib_srq_attr *attr, u32 mask
 	return err;
 }
 
-static int check_modify(const struct pinion_srq *srq, const struct ib_srq_attr *attr, u32 mask)
+static int srq_check_modify(const struct pinion_srq *srq, const struct ib_srq_attr *attr, u32 mask)
 {
 	if (mask & ~(IB_SRQ_MAX_WR | IB_SRQ_LIMIT))
 		return -EINVAL;
@@ -171,21 +171,21 @@ static int check_modify(const struct pinion_srq *srq, const struct ib_srq_attr *
 	/* Kernel consumers post with no lock against an exchange of the ring. */
 	if (!srq->user)
 		return -EOPNOTSUPP;
-	if (!attr->max_wr || check_size(attr->max_wr, 0))
+	if (!attr->max_wr || srq_check_size(attr->max_wr, 0))
 		return -EINVAL;
 	if (mask & IB_SRQ_LIMIT && attr->srq_limit > pinion_ring_entries(attr->max_wr))
 		return -EINVAL;
 	return 0;
 }
 
-static int modify(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
-		  struct ib_udata *udata)
+static int srq_modify(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		      struct ib_udata *udata)
 {
 	struct pinion_srq *srq = to_pinion_srq(ibsrq);
 	struct pinion_modify_srq_req req = {};
 	int err;
 
-	err = check_modify(srq, attr, mask);
+	err = srq_check_modify(srq, attr, mask);
 	if (!err && udata)
 		err = pinion_udata_in(udata, &req, sizeof(req), 0);
 	if (err)
@@ -196,15 +196,15 @@ static int modify(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_at
 		return mask & IB_SRQ_LIMIT ? pinion_srq_set_limit(srq, attr->srq_limit) : 0;
 	switch (req.step) {
 	case PINION_RESIZE_OFFER:
-		return offer(srq, attr->max_wr, req.resp_addr, udata);
+		return srq_offer(srq, attr->max_wr, req.resp_addr, udata);
 	case PINION_RESIZE_TAKE:
-		return take(srq, attr, mask);
+		return srq_take(srq, attr, mask);
 	default:
 		return -EINVAL;
 	}
 }
 
-static int query(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+static int srq_query(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 {
 	struct pinion_srq *srq = to_pinion_srq(ibsrq);
 
@@ -217,11 +217,11 @@ static int query(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 }
 
 const struct ib_device_ops pinion_srq_ops = {
-	.create_srq = create,
-	.destroy_srq = destroy,
-	.modify_srq = modify,
+	.create_srq = srq_create,
+	.destroy_srq = srq_destroy,
+	.modify_srq = srq_modify,
 	.post_srq_recv = pinion_post_srq_recv,
-	.query_srq = query,
+	.query_srq = srq_query,
 
 	INIT_RDMA_OBJ_SIZE(ib_srq, pinion_srq, ibsrq),
 };

@@ -12,7 +12,7 @@
 #include "udata.h"
 #include "user.h"
 
-static struct pinion_alloc_ucontext_resp answer(struct ib_ucontext *context)
+static struct pinion_alloc_ucontext_resp ucontext_answer(struct ib_ucontext *context)
 {
 	return (struct pinion_alloc_ucontext_resp){
 		.abi_version = PINION_ABI_VERSION,
@@ -22,10 +22,10 @@ static struct pinion_alloc_ucontext_resp answer(struct ib_ucontext *context)
 	};
 }
 
-static int alloc_ucontext(struct ib_ucontext *context, struct ib_udata *udata)
+static int ucontext_alloc(struct ib_ucontext *context, struct ib_udata *udata)
 {
 	struct pinion_ucontext *ucontext = to_pinion_ucontext(context);
-	struct pinion_alloc_ucontext_resp resp = answer(context);
+	struct pinion_alloc_ucontext_resp resp = ucontext_answer(context);
 	struct pinion_alloc_ucontext_req req;
 	int err;
 
@@ -45,7 +45,7 @@ static int alloc_ucontext(struct ib_ucontext *context, struct ib_udata *udata)
 	return err;
 }
 
-static void dealloc_ucontext(struct ib_ucontext *context)
+static void ucontext_dealloc(struct ib_ucontext *context)
 {
 	struct pinion_ucontext *ucontext = to_pinion_ucontext(context);
 
@@ -82,9 +82,9 @@ int pinion_ucontext_make_workers(struct pinion_ucontext *ucontext)
 }
 
 /* A process that imports a context asks again. */
-static int query_ucontext(struct ib_ucontext *context, struct uverbs_attr_bundle *attrs)
+static int ucontext_query(struct ib_ucontext *context, struct uverbs_attr_bundle *attrs)
 {
-	struct pinion_alloc_ucontext_resp resp = answer(context);
+	struct pinion_alloc_ucontext_resp resp = ucontext_answer(context);
 
 	return uverbs_copy_to_struct_or_zero(attrs, PINION_ATTR_QUERY_CONTEXT_RESP, &resp,
 					     sizeof(resp));
@@ -94,15 +94,15 @@ static int query_ucontext(struct ib_ucontext *context, struct uverbs_attr_bundle
  * Its presence lets the module go while files are open. Rings that are mapped
  * stay mapped, with nobody at the other end.
  */
-static void disassociate_ucontext(struct ib_ucontext *context)
+static void ucontext_disassociate(struct ib_ucontext *context)
 {
 }
 
 const struct ib_device_ops pinion_ucontext_ops = {
-	.alloc_ucontext = alloc_ucontext,
-	.dealloc_ucontext = dealloc_ucontext,
-	.disassociate_ucontext = disassociate_ucontext,
-	.query_ucontext = query_ucontext,
+	.alloc_ucontext = ucontext_alloc,
+	.dealloc_ucontext = ucontext_dealloc,
+	.disassociate_ucontext = ucontext_disassociate,
+	.query_ucontext = ucontext_query,
 
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, pinion_ucontext, ibucontext),
 };
