@@ -12,7 +12,7 @@ help:
 	@sed -n 's/^#: \?//p' $(firstword $(MAKEFILE_LIST))
 
 # On two processors; "first" is a machine that has nothing yet.
-#: make demo       show the device at work, in a box        first 8 min, 1.5 GB; 15 s
+#: make demo       show the device at work, in a box        first 6 min, 1.5 GB; 15 s
 #: make check      a selection of the tests, most kernels   first 60 min, 9 GB; 30 min
 #: make check-all  every suite on every bed                 hours
 #: make bench      beside rxe, siw, memcpy and bare pins    10 min; build/bench*.json
