@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Reads mlx5's work requests. What a request says of its own size bounds all that is read of
+ * it, and the room it is copied to all that is written.
+ */
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
+
+#include "mlx5_wqe.h"
+
+#define SEGMENT		16
+
+/* Of the control segment, which is the first. */
+#define CTRL_OPCODE	3
+#define CTRL_INDEX	1
+#define CTRL_QPN	4
+#define CTRL_COUNT	7
+#define CTRL_FLAGS	11
+#define CTRL_IMM	12
+
+#define COUNT_MASK	0x3f
+#define FLAG_SOLICITED	0x02
+#define FLAG_SIGNALED	0x08	/* the higher of two bits: always, not only in error */
+#define FLAG_FENCES	0xe0
+
+/* Of the first word of a data segment. */
+#define INLINE_DATA	BIT(31)
+#define INLINE_LENGTH	0x3ff
+/* Is the key of no memory: nothing comes behind it. */
+#define END_OF_LIST	0x100
+
+enum mlx5_wqe_parts {
+	HAS_ADDRESS	= 1 << 0,
+	HAS_WORDS	= 1 << 1,
+};
+
+static const struct mlx5_wqe_kind {
+	u8 theirs;
+	u8 ours;
+	u8 parts;
+} mlx5_wqe_kinds[] = {
+	{ 0x01, PINION_OP_SEND_WITH_INV,	0 },
+	{ 0x08, PINION_OP_RDMA_WRITE,		HAS_ADDRESS },
+	{ 0x09, PINION_OP_RDMA_WRITE_WITH_IMM,	HAS_ADDRESS },
+	{ 0x0a, PINION_OP_SEND,			0 },
+	{ 0x0b, PINION_OP_SEND_WITH_IMM,	0 },
+	{ 0x10, PINION_OP_RDMA_READ,		HAS_ADDRESS },
+	{ 0x11, PINION_OP_ATOMIC_CMP_AND_SWP,	HAS_ADDRESS | HAS_WORDS },
+	{ 0x12, PINION_OP_ATOMIC_FETCH_AND_ADD,	HAS_ADDRESS | HAS_WORDS },
+};
+
+/* A request that is being read. */
+struct mlx5_wqe_reader {
+	const u8 *at;
+	const u8 *end;
+};
+
+/* The next @length bytes of it, or NULL if it ends before. */
+static const u8 *mlx5_wqe_next(struct mlx5_wqe_reader *reader, u32 length)
+{
+	const u8 *at = reader->at;
+
+	if (length > reader->end - at)
+		return NULL;
+	reader->at = at + length;
+	return at;
+}
+
+static const struct mlx5_wqe_kind *mlx5_wqe_kind(u8 opcode)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(mlx5_wqe_kinds); i++) {
+		if (mlx5_wqe_kinds[i].theirs == opcode)
+			return &mlx5_wqe_kinds[i];
+	}
+	return NULL;
+}
+
+u8 pinion_mlx5_opcode(u8 opcode)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(mlx5_wqe_kinds); i++) {
+		if (mlx5_wqe_kinds[i].ours == opcode)
+			return mlx5_wqe_kinds[i].theirs;
+	}
+	return 0;
+}
+
+u32 pinion_mlx5_wqe_blocks(const u8 *block)
+{
+	return DIV_ROUND_UP((block[CTRL_COUNT] & COUNT_MASK) * SEGMENT, PINION_MLX5_BLOCK);
+}
+
+void pinion_mlx5_wqe_copy(u8 *to, const u8 *ring, u32 size, u32 index, u32 count)
+{
+	u32 first = index & (size - 1);
+	u32 before = min(count, size - first);
+
+	memcpy(to, ring + first * PINION_MLX5_BLOCK, before * PINION_MLX5_BLOCK);
+	memcpy(to + before * PINION_MLX5_BLOCK, ring, (count - before) * PINION_MLX5_BLOCK);
+}
+
+static int mlx5_wqe_read_ctrl(struct mlx5_wqe_reader *reader, const struct pinion_mlx5_slot *slot,
+			      const struct mlx5_wqe_kind **kind, struct pinion_sq_wqe *to)
+{
+	const u8 *ctrl = reader->at;
+	u8 flags = ctrl[CTRL_FLAGS];
+
+	if (!mlx5_wqe_next(reader, SEGMENT))
+		return PINION_SYN_BAD_WQE;
+	/* One of before is not taken for what was to come. */
+	if (get_unaligned_be16(ctrl + CTRL_INDEX) != slot->index ||
+	    get_unaligned_be24(ctrl + CTRL_QPN) != slot->qpn)
+		return PINION_SYN_BAD_WQE;
+	*kind = mlx5_wqe_kind(ctrl[CTRL_OPCODE]);
+	/* The first byte is more of the opcode. */
+	if (!*kind || ctrl[0])
+		return PINION_SYN_OPCODE;
+	to->opcode = (*kind)->ours;
+	if (flags & FLAG_FENCES)
+		to->flags |= PINION_WQE_FENCE;
+	if (flags & FLAG_SIGNALED)
+		to->flags |= PINION_WQE_SIGNALED;
+	if (flags & FLAG_SOLICITED)
+		to->flags |= PINION_WQE_SOLICITED;
+	/* An immediate goes as it is; a key is a number. */
+	if (to->opcode == PINION_OP_SEND_WITH_INV)
+		to->ex = get_unaligned_be32(ctrl + CTRL_IMM);
+	else
+		memcpy(&to->ex, ctrl + CTRL_IMM, sizeof(to->ex));
+	return 0;
+}
+
+static int mlx5_wqe_read_target(struct mlx5_wqe_reader *reader, u8 parts,
+				struct pinion_sq_wqe *to)
+{
+	const u8 *address, *words;
+	u64 first, second;
+
+	if (!(parts & HAS_ADDRESS))
+		return 0;
+	address = mlx5_wqe_next(reader, SEGMENT);
+	if (!address)
+		return PINION_SYN_BAD_WQE;
+	if (!(parts & HAS_WORDS)) {
+		to->rdma.remote_addr = get_unaligned_be64(address);
+		to->rdma.rkey = get_unaligned_be32(address + 8);
+		return 0;
+	}
+	words = mlx5_wqe_next(reader, SEGMENT);
+	if (!words)
+		return PINION_SYN_BAD_WQE;
+	first = get_unaligned_be64(words);
+	second = get_unaligned_be64(words + 8);
+	to->atomic.remote_addr = get_unaligned_be64(address);
+	to->atomic.rkey = get_unaligned_be32(address + 8);
+	/* What is added, or what is put there if it was what is compared with. */
+	if (to->opcode == PINION_OP_ATOMIC_FETCH_AND_ADD) {
+		to->atomic.compare_add = first;
+	} else {
+		to->atomic.swap = first;
+		to->atomic.compare_add = second;
+	}
+	return 0;
+}
+
+static int mlx5_wqe_read_inline(struct mlx5_wqe_reader *reader, u32 length,
+				const struct pinion_mlx5_room *room, struct pinion_sq_wqe *to)
+{
+	const u8 *bytes = mlx5_wqe_next(reader, ALIGN(4 + length, SEGMENT) - 4);
+
+	if (!bytes || to->num_sge)
+		return PINION_SYN_BAD_WQE;
+	if (length > room->max_inline - to->inline_length)
+		return PINION_SYN_LENGTH;
+	memcpy((u8 *)(to + 1) + to->inline_length, bytes, length);
+	to->inline_length += length;
+	to->flags |= PINION_WQE_INLINE;
+	return 0;
+}
+
+static void mlx5_wqe_read_sge(const u8 *segment, struct pinion_sge *sge)
+{
+	*sge = (struct pinion_sge){
+		/* A length of 0 is one of 2^31, which no key is told of. */
+		.length = get_unaligned_be32(segment) ?: BIT(31),
+		.lkey = get_unaligned_be32(segment + 4),
+		.addr = get_unaligned_be64(segment + 8),
+	};
+}
+
+static int mlx5_wqe_read_payload(struct mlx5_wqe_reader *reader,
+				 const struct pinion_mlx5_room *room, struct pinion_sq_wqe *to)
+{
+	struct pinion_sge *sge = (struct pinion_sge *)(to + 1);
+	const u8 *segment;
+	u32 word;
+	int err;
+
+	while ((segment = mlx5_wqe_next(reader, 4))) {
+		word = get_unaligned_be32(segment);
+		if (word & INLINE_DATA) {
+			err = mlx5_wqe_read_inline(reader, word & INLINE_LENGTH, room, to);
+			if (err)
+				return err;
+			continue;
+		}
+		/* Of both kinds in one request, ours know nothing. */
+		if (!mlx5_wqe_next(reader, SEGMENT - 4) || to->flags & PINION_WQE_INLINE ||
+		    to->num_sge == room->max_sge)
+			return PINION_SYN_BAD_WQE;
+		mlx5_wqe_read_sge(segment, &sge[to->num_sge++]);
+	}
+	return 0;
+}
+
+int pinion_mlx5_wqe_parse(const u8 *wqe, const struct pinion_mlx5_slot *slot,
+			  const struct pinion_mlx5_room *room, struct pinion_sq_wqe *to)
+{
+	struct mlx5_wqe_reader reader = {
+		.at = wqe,
+		.end = wqe + (wqe[CTRL_COUNT] & COUNT_MASK) * SEGMENT,
+	};
+	const struct mlx5_wqe_kind *kind;
+	int err;
+
+	*to = (struct pinion_sq_wqe){ .wr_id = slot->index };
+	err = mlx5_wqe_read_ctrl(&reader, slot, &kind, to);
+	if (!err)
+		err = mlx5_wqe_read_target(&reader, kind->parts, to);
+	if (!err)
+		err = mlx5_wqe_read_payload(&reader, room, to);
+	return err;
+}
+
+u32 pinion_mlx5_recv_parse(const u8 *wqe, u32 num, struct pinion_sge *sge)
+{
+	u32 i;
+
+	for (i = 0; i < num; i++, wqe += SEGMENT) {
+		if (get_unaligned_be32(wqe + 4) == END_OF_LIST)
+			break;
+		mlx5_wqe_read_sge(wqe, &sge[i]);
+	}
+	return i;
+}

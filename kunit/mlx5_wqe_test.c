@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * mlx5's work requests, written down byte for byte as its programmers' reference draws them,
+ * and garbage.
+ */
+#include <kunit/test.h>
+
+#include "../kernel/logic/mlx5_wqe.c"
+#include "random.h"
+
+#define MAX_SGE		4
+#define MAX_INLINE	128
+#define TAIL		(MAX_INLINE + MAX_SGE * sizeof(struct pinion_sge))
+
+static const struct pinion_mlx5_slot slot = { .qpn = 0x123456, .index = 0xabcd };
+static const struct pinion_mlx5_room room = { MAX_SGE, MAX_INLINE };
+
+struct wqe_room {
+	struct pinion_sq_wqe wqe;
+	u8 tail[TAIL];
+	u8 behind[64];
+};
+
+static struct wqe_room *new_room(struct kunit *test)
+{
+	struct wqe_room *to = kunit_kzalloc(test, sizeof(*to), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, to);
+	memset(to, 0xee, sizeof(*to));
+	return to;
+}
+
+/* RDMA WRITE with immediate, signaled and solicited, of two pieces: four segments, one block. */
+static const u8 write_imm[] = {
+	0x00, 0xab, 0xcd, 0x09, 0x12, 0x34, 0x56, 0x04,
+	0x00, 0x00, 0x00, 0x0a, 0x11, 0x22, 0x33, 0x44,
+	0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef,
+	0x00, 0x00, 0x77, 0x88, 0x00, 0x00, 0x00, 0x00,
+	0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x55, 0x66,
+	0x00, 0x00, 0x7f, 0x00, 0x00, 0x00, 0x10, 0x00,
+	0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x55, 0x67,
+	0x00, 0x00, 0x7f, 0x00, 0x00, 0x00, 0x30, 0x01,
+};
+
+static void a_write_of_two_pieces(struct kunit *test)
+{
+	static const u8 imm[] = { 0x11, 0x22, 0x33, 0x44 };
+	struct wqe_room *to = new_room(test);
+	const struct pinion_sge *sge = (void *)(&to->wqe + 1);
+
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_blocks(write_imm), 1);
+	KUNIT_ASSERT_EQ(test, pinion_mlx5_wqe_parse(write_imm, &slot, &room, &to->wqe), 0);
+	KUNIT_EXPECT_EQ(test, to->wqe.opcode, PINION_OP_RDMA_WRITE_WITH_IMM);
+	KUNIT_EXPECT_EQ(test, to->wqe.flags, PINION_WQE_SIGNALED | PINION_WQE_SOLICITED);
+	KUNIT_EXPECT_EQ(test, to->wqe.wr_id, 0xabcd);
+	KUNIT_EXPECT_MEMEQ(test, &to->wqe.ex, imm, 4);
+	KUNIT_EXPECT_EQ(test, to->wqe.rdma.remote_addr, 0x0123456789abcdef);
+	KUNIT_EXPECT_EQ(test, to->wqe.rdma.rkey, 0x7788);
+	KUNIT_ASSERT_EQ(test, to->wqe.num_sge, 2);
+	KUNIT_EXPECT_EQ(test, sge[0].length, 0x1000);
+	KUNIT_EXPECT_EQ(test, sge[0].lkey, 0x5566);
+	KUNIT_EXPECT_EQ(test, sge[0].addr, 0x7f0000001000);
+	KUNIT_EXPECT_EQ(test, sge[1].length, 7);
+	KUNIT_EXPECT_EQ(test, sge[1].addr, 0x7f0000003001);
+}
+
+/* 20 bytes in the request itself: with what says so and what fills up, two segments. */
+static const u8 send_inline[] = {
+	0x00, 0xab, 0xcd, 0x0a, 0x12, 0x34, 0x56, 0x03,
+	0x00, 0x00, 0x00, 0x88, 0x00, 0x00, 0x00, 0x00,
+	0x80, 0x00, 0x00, 0x14, 'a', 'b', 'c', 'd',
+	'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l',
+	'm', 'n', 'o', 'p', 'q', 'r', 's', 't',
+	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+};
+
+static void a_send_of_what_is_in_it(struct kunit *test)
+{
+	struct wqe_room *to = new_room(test);
+	static const struct pinion_mlx5_room less = { MAX_SGE, 19 };
+
+	KUNIT_ASSERT_EQ(test, pinion_mlx5_wqe_parse(send_inline, &slot, &room, &to->wqe), 0);
+	KUNIT_EXPECT_EQ(test, to->wqe.opcode, PINION_OP_SEND);
+	KUNIT_EXPECT_EQ(test, to->wqe.flags,
+			PINION_WQE_SIGNALED | PINION_WQE_FENCE | PINION_WQE_INLINE);
+	KUNIT_EXPECT_EQ(test, to->wqe.inline_length, 20);
+	KUNIT_EXPECT_EQ(test, to->wqe.num_sge, 0);
+	KUNIT_EXPECT_MEMEQ(test, &to->wqe + 1, "abcdefghijklmnopqrst", 20);
+	KUNIT_EXPECT_EQ(test, to->tail[20], 0xee);
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(send_inline, &slot, &less, &to->wqe),
+			PINION_SYN_LENGTH);
+}
+
+static const u8 compare[] = {
+	0x00, 0xab, 0xcd, 0x11, 0x12, 0x34, 0x56, 0x04,
+	0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00,
+	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00,
+	0x00, 0x00, 0x77, 0x88, 0x00, 0x00, 0x00, 0x00,
+	0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11,
+	0x22, 0x22, 0x22, 0x22, 0x22, 0x22, 0x22, 0x22,
+	0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x55, 0x66,
+	0x00, 0x00, 0x7f, 0x00, 0x00, 0x00, 0x10, 0x00,
+};
+
+static void atomics_have_two_words(struct kunit *test)
+{
+	struct wqe_room *to = new_room(test);
+	u8 add[sizeof(compare)];
+
+	KUNIT_ASSERT_EQ(test, pinion_mlx5_wqe_parse(compare, &slot, &room, &to->wqe), 0);
+	KUNIT_EXPECT_EQ(test, to->wqe.opcode, PINION_OP_ATOMIC_CMP_AND_SWP);
+	KUNIT_EXPECT_EQ(test, to->wqe.atomic.swap, 0x1111111111111111);
+	KUNIT_EXPECT_EQ(test, to->wqe.atomic.compare_add, 0x2222222222222222);
+	KUNIT_EXPECT_EQ(test, to->wqe.atomic.remote_addr, 0x2000);
+	KUNIT_EXPECT_EQ(test, to->wqe.atomic.rkey, 0x7788);
+	KUNIT_EXPECT_EQ(test, to->wqe.num_sge, 1);
+	memcpy(add, compare, sizeof(add));
+	add[3] = 0x12;
+	KUNIT_ASSERT_EQ(test, pinion_mlx5_wqe_parse(add, &slot, &room, &to->wqe), 0);
+	KUNIT_EXPECT_EQ(test, to->wqe.opcode, PINION_OP_ATOMIC_FETCH_AND_ADD);
+	KUNIT_EXPECT_EQ(test, to->wqe.atomic.compare_add, 0x1111111111111111);
+}
+
+/* One spoilt byte each. */
+static void what_is_not_in_order_is_refused(struct kunit *test)
+{
+	static const struct {
+		u8 at, value;
+		int syndrome;
+	} spoilt[] = {
+		{ 0, 1, PINION_SYN_OPCODE },	{ 1, 0, PINION_SYN_BAD_WQE },
+		{ 2, 0xce, PINION_SYN_BAD_WQE }, { 3, 0x25, PINION_SYN_OPCODE },
+		{ 3, 0x0e, PINION_SYN_OPCODE },	{ 4, 0, PINION_SYN_BAD_WQE },
+		{ 6, 0x57, PINION_SYN_BAD_WQE }, { 7, 0, PINION_SYN_BAD_WQE },
+		{ 7, 1, PINION_SYN_BAD_WQE },	{ 48, 0x80, PINION_SYN_BAD_WQE },
+	};
+	struct wqe_room *to = new_room(test);
+	static const struct pinion_mlx5_room less = { 1, MAX_INLINE };
+	u8 in[sizeof(write_imm)];
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(spoilt); i++) {
+		memcpy(in, write_imm, sizeof(in));
+		in[spoilt[i].at] = spoilt[i].value;
+		KUNIT_EXPECT_EQ_MSG(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe),
+				    spoilt[i].syndrome, "%d", i);
+	}
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(write_imm, &slot, &less, &to->wqe),
+			PINION_SYN_BAD_WQE);
+}
+
+static void a_ring_goes_round(struct kunit *test)
+{
+	u8 *ring = kunit_kzalloc(test, 8 * PINION_MLX5_BLOCK, GFP_KERNEL);
+	u8 *to = kunit_kzalloc(test, 8 * PINION_MLX5_BLOCK, GFP_KERNEL);
+	u32 index, count, i;
+
+	KUNIT_ASSERT_NOT_NULL(test, ring);
+	KUNIT_ASSERT_NOT_NULL(test, to);
+	for (i = 0; i < 8; i++)
+		memset(ring + i * PINION_MLX5_BLOCK, i, PINION_MLX5_BLOCK);
+	for (index = U32_MAX - 20; index != 20; index++) {
+		for (count = 1; count <= 8; count++) {
+			pinion_mlx5_wqe_copy(to, ring, 8, index, count);
+			for (i = 0; i < count * PINION_MLX5_BLOCK; i++)
+				KUNIT_ASSERT_EQ(test, to[i],
+						(index + i / PINION_MLX5_BLOCK) % 8);
+		}
+	}
+}
+
+static void receives_end_at_the_key_of_nothing(struct kunit *test)
+{
+	static const u8 list[48] = {
+		[3] = 16, [6] = 0x55, [7] = 0x66, [14] = 0x10,
+		[22] = 0x01,
+		[35] = 16, [39] = 0x77,
+	};
+	struct pinion_sge sge[3];
+
+	KUNIT_ASSERT_EQ(test, pinion_mlx5_recv_parse(list, 3, sge), 1);
+	KUNIT_EXPECT_EQ(test, sge[0].length, 16);
+	KUNIT_EXPECT_EQ(test, sge[0].lkey, 0x5566);
+	KUNIT_EXPECT_EQ(test, sge[0].addr, 0x1000);
+}
+
+/* Whatever a user writes, nothing is written beyond the room there is. */
+static void garbage_stays_in_its_room(struct kunit *test)
+{
+	u8 *in = kunit_kzalloc(test, PINION_MLX5_MAX_BLOCKS * PINION_MLX5_BLOCK, GFP_KERNEL);
+	struct wqe_room *to = new_room(test);
+	u32 round, i, accepted = 0;
+	struct rnd_state rnd;
+
+	KUNIT_ASSERT_NOT_NULL(test, in);
+	random_begin(&rnd, 5);
+	for (round = 0; round < 100000; round++) {
+		prandom_bytes_state(&rnd, in, 1008);
+		memcpy(in, write_imm, random_below(&rnd, 2) ? 7 : 16);
+		in[3] = mlx5_wqe_kinds[random_below(&rnd, ARRAY_SIZE(mlx5_wqe_kinds))].theirs;
+		for (i = 16; i < 1008; i += 16) {
+			if (random_below(&rnd, 2))
+				put_unaligned_be32(BIT(31) | random_below(&rnd, 40), in + i);
+		}
+		if (random_below(&rnd, 2))
+			in[7] = random_below(&rnd, 8);
+		KUNIT_ASSERT_LE(test, pinion_mlx5_wqe_blocks(in), PINION_MLX5_MAX_BLOCKS);
+		if (pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe))
+			continue;
+		accepted++;
+		KUNIT_ASSERT_LE(test, to->wqe.num_sge, MAX_SGE);
+		KUNIT_ASSERT_LE(test, to->wqe.inline_length, MAX_INLINE);
+		KUNIT_ASSERT_TRUE(test, !to->wqe.num_sge || !to->wqe.inline_length);
+	}
+	for (i = 0; i < sizeof(to->behind); i++)
+		KUNIT_ASSERT_EQ(test, to->behind[i], 0xee);
+	KUNIT_EXPECT_GT(test, accepted, 1000);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(a_write_of_two_pieces),
+	KUNIT_CASE(a_send_of_what_is_in_it),
+	KUNIT_CASE(atomics_have_two_words),
+	KUNIT_CASE(what_is_not_in_order_is_refused),
+	KUNIT_CASE(a_ring_goes_round),
+	KUNIT_CASE(receives_end_at_the_key_of_nothing),
+	KUNIT_CASE(garbage_stays_in_its_room),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "pinion_mlx5_wqe",
+	.test_cases = cases,
+};
+
+kunit_test_suites(&suite);
