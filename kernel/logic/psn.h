@@ -15,6 +15,21 @@ static inline u32 pinion_psn_add(u32 psn, u32 packets)
 	return (psn + packets) & PINION_PSN_MASK;
 }
 
+/*
+ * How far @psn is ahead of @from, or behind it (negative): numbers go round, so only half of
+ * them, 2^23, can be ahead.
+ */
+static inline s32 pinion_psn_ahead(u32 psn, u32 from)
+{
+	return (s32)((psn - from) << 8) >> 8;
+}
+
+/* Is it one of the @packets that begin with @from? */
+static inline bool pinion_psn_within(u32 psn, u32 from, u32 packets)
+{
+	return ((psn - from) & PINION_PSN_MASK) < packets;
+}
+
 /* A message of no bytes is still one packet. @mtu is a power of two. */
 static inline u32 pinion_psn_packets(u64 length, u32 mtu)
 {

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * RoCEv2 packets, from the base transport header (BTH) to the invariant CRC: which headers
+ * an opcode has, and what they say. Bytes from anybody are parsed into a struct here, and
+ * nothing else looks at them.
+ */
+#ifndef PINION_LOGIC_PACKET_H
+#define PINION_LOGIC_PACKET_H
+
+#include <linux/bits.h>
+#include <linux/types.h>
+
+#define PINION_UDP_PORT		4791
+#define PINION_ICRC_BYTES	4
+#define PINION_BTH_BYTES	12
+/* BTH, XRCETH and AtomicETH; all others are shorter. */
+#define PINION_PACKET_HEADERS	44
+#define PINION_PKEY_DEFAULT	0xffff
+
+/* The upper three bits of an opcode. */
+enum pinion_transport {
+	PINION_TRANSPORT_RC	= 0x00,
+	PINION_TRANSPORT_UC	= 0x20,
+	PINION_TRANSPORT_UD	= 0x60,
+	PINION_TRANSPORT_CNP	= 0x80,
+	PINION_TRANSPORT_XRC	= 0xa0,
+	PINION_TRANSPORT_MASK	= 0xe0,
+};
+
+/* The lower five, the same for each transport that has the packet at all. */
+enum pinion_packet_code {
+	PINION_SEND_FIRST,
+	PINION_SEND_MIDDLE,
+	PINION_SEND_LAST,
+	PINION_SEND_LAST_IMM,
+	PINION_SEND_ONLY,
+	PINION_SEND_ONLY_IMM,
+	PINION_WRITE_FIRST,
+	PINION_WRITE_MIDDLE,
+	PINION_WRITE_LAST,
+	PINION_WRITE_LAST_IMM,
+	PINION_WRITE_ONLY,
+	PINION_WRITE_ONLY_IMM,
+	PINION_READ_REQUEST,
+	PINION_READ_FIRST,
+	PINION_READ_MIDDLE,
+	PINION_READ_LAST,
+	PINION_READ_ONLY,
+	PINION_ACKNOWLEDGE,
+	PINION_ATOMIC_ACKNOWLEDGE,
+	PINION_COMPARE_SWAP,
+	PINION_FETCH_ADD,
+	PINION_SEND_LAST_INV	= 0x16,
+	PINION_SEND_ONLY_INV	= 0x17,
+	PINION_FLUSH_REQUEST	= 0x1c,
+	PINION_ATOMIC_WRITE	= 0x1d,
+	PINION_PACKET_CODES	= 0x20,
+};
+
+/* Congestion notification: not of that table. */
+#define PINION_OPCODE_CNP	0x81
+#define PINION_CNP_BYTES	16		/* reserved, after its BTH */
+
+/* In the order in which they follow the BTH. */
+enum pinion_headers {
+	PINION_XRCETH		= BIT(0),
+	PINION_DETH		= BIT(1),
+	PINION_FETH		= BIT(2),
+	PINION_RETH		= BIT(3),
+	PINION_ATOMICETH	= BIT(4),
+	PINION_AETH		= BIT(5),
+	PINION_ATOMICACKETH	= BIT(6),
+	PINION_IMMDT		= BIT(7),
+	PINION_IETH		= BIT(8),
+};
+
+enum pinion_packet_role {
+	PINION_REQUEST,
+	PINION_RESPONSE,		/* to the requester: goes to the send queue */
+	PINION_NOTICE,			/* of congestion */
+};
+
+/* What a packet may carry. */
+enum pinion_payload {
+	PINION_PAYLOAD_NONE,
+	PINION_PAYLOAD_FULL,		/* the path MTU */
+	PINION_PAYLOAD_REST,		/* 1 to the path MTU */
+	PINION_PAYLOAD_ANY,		/* 0 to the path MTU */
+	PINION_PAYLOAD_WORD,		/* 8 bytes */
+};
+
+enum pinion_position {
+	PINION_BEGINS		= BIT(0),
+	PINION_ENDS		= BIT(1),
+	PINION_ALONE		= PINION_BEGINS | PINION_ENDS,
+};
+
+struct pinion_packet_kind {
+	u16 headers;			/* enum pinion_headers, but XRCETH and DETH */
+	u8 role;			/* enum pinion_packet_role */
+	u8 payload;			/* enum pinion_payload */
+	u8 position;			/* enum pinion_position */
+	u8 op;				/* requests: enum pinion_opcode, as far as the packet says */
+	u8 services;			/* enum pinion_service that have it; 0: no such packet */
+};
+
+/* AETH: what kind of answer, in the upper three bits of the syndrome. */
+enum pinion_aeth {
+	PINION_AETH_ACK		= 0x00,
+	PINION_AETH_RNR		= 0x20,	/* the timer's field in the lower five */
+	PINION_AETH_NAK		= 0x60,	/* and which, likewise: */
+	PINION_AETH_KIND	= 0xe0,
+	PINION_NAK_CODE_SEQUENCE	= 0,
+	PINION_NAK_CODE_REQUEST		= 1,
+	PINION_NAK_CODE_ACCESS		= 2,
+	PINION_NAK_CODE_OPERATION	= 3,
+	/* Credits are not counted. */
+	PINION_AETH_UNLIMITED	= 0x1f,
+};
+
+/* FETH */
+enum pinion_feth {
+	PINION_FETH_GLOBAL	= BIT(0),	/* placement type: visible */
+	PINION_FETH_PERSISTENT	= BIT(1),
+	PINION_FETH_TYPES	= 0xf,
+	PINION_FETH_RANGE	= 0,		/* selectivity */
+	PINION_FETH_REGION	= 1,
+	PINION_FETH_LEVELS	= 3,
+};
+
+/* A packet's words. Those of headers that it does not have are 0. */
+struct pinion_packet {
+	u8 opcode;
+	bool solicited;
+	bool migrated;			/* MigReq: as hardware has it, always */
+	bool fecn;
+	bool becn;
+	bool ack_request;
+	u16 pkey;
+	u32 qpn;			/* of the destination */
+	u32 psn;
+
+	u32 srqn;			/* XRCETH */
+	u32 qkey;			/* DETH */
+	u32 src_qpn;
+	u64 addr;			/* RETH, AtomicETH */
+	u32 rkey;
+	u32 length;			/* RETH: of the whole message */
+	u64 swap_add;			/* AtomicETH */
+	u64 compare;
+	u8 flush_types;			/* FETH */
+	u8 flush_level;
+	u8 syndrome;			/* AETH */
+	u32 msn;
+	u64 before;			/* AtomicAckETH */
+	__be32 imm;			/* ImmDt: as it is, nobody's number */
+	u32 invalidate;			/* IETH */
+
+	u32 payload;			/* bytes, without the pad */
+};
+
+/* Why one is not taken. In the order in which they are looked for. */
+enum pinion_packet_flaw {
+	PINION_PACKET_SOUND,
+	PINION_PACKET_SHORT,		/* for its headers, its pad or its ICRC */
+	PINION_PACKET_VERSION,		/* of the transport header */
+	PINION_PACKET_OPCODE,
+	PINION_PACKET_PAYLOAD,		/* one that such a packet never has */
+};
+
+/* The row of @opcode, or NULL. */
+const struct pinion_packet_kind *pinion_packet_kind(u8 opcode);
+
+/* All headers of @opcode, enum pinion_headers; and the bytes of them with the BTH. */
+u32 pinion_packet_headers(u8 opcode);
+u32 pinion_packet_header_bytes(u8 opcode);
+
+/*
+ * The @size bytes at @data are a UDP payload: BTH to ICRC, which was checked or is checked
+ * later. The payload begins after pinion_packet_header_bytes(). What the specification says
+ * is reserved, and to be ignored, is.
+ */
+enum pinion_packet_flaw pinion_packet_parse(const u8 *data, u32 size,
+					    struct pinion_packet *packet);
+
+/* Headers into @data, which has PINION_PACKET_HEADERS bytes. Return: how many they are. */
+u32 pinion_packet_build(u8 *data, const struct pinion_packet *packet);
+
+/* Zeros between payload and ICRC. */
+static inline u32 pinion_packet_pad(u32 payload)
+{
+	return -payload & 3;
+}
+
+/* From BTH to ICRC. */
+static inline u32 pinion_packet_bytes(const struct pinion_packet *packet)
+{
+	return pinion_packet_header_bytes(packet->opcode) + packet->payload +
+	       pinion_packet_pad(packet->payload) + PINION_ICRC_BYTES;
+}
+
+/* Is the payload as long as it has to be, on a path of @mtu? */
+bool pinion_packet_fits(const struct pinion_packet *packet, u32 mtu);
+
+#endif
