@@ -19,6 +19,7 @@
 
 struct late {
 	struct list_head node;		/* in resp.late, until the work item has it */
+	u32 life;			/* resp.life when it came */
 	struct pinion_msg msg;
 	struct pinion_av av;
 	struct pinion_cursor payload;
@@ -73,6 +74,7 @@ enum pinion_verdict pinion_late_keep(struct pinion_qp *qp, struct pinion_msg *ms
 		resp->late_runs = true;
 		queue_work(qp->faulter->wq, &resp->late_work);
 	}
+	late->life = resp->life;
 	list_add_tail(&late->node, &resp->late);
 	resp->num_late++;
 	return PINION_ACK;
@@ -88,6 +90,8 @@ void pinion_late_forget(struct pinion_qp *qp)
 		kfree(late);
 	}
 	qp->resp.num_late = 0;
+	/* The work item may hold one, and not the lock while it faults. */
+	qp->resp.life++;
 }
 
 static struct late *late_next(struct pinion_qp *qp)
@@ -109,12 +113,14 @@ static struct late *late_next(struct pinion_qp *qp)
 }
 
 /* Return: whether it lacks a page, which is held on to. */
-static bool late_lacks(struct pinion_qp *qp, struct pinion_msg *msg)
+static bool late_lacks(struct pinion_qp *qp, struct late *late)
 {
-	enum pinion_verdict verdict;
+	enum pinion_verdict verdict = PINION_SILENCE;
+	struct pinion_msg *msg = &late->msg;
 
 	mutex_lock(&qp->resp.lock);
-	verdict = pinion_respond(qp, msg);
+	if (late->life == qp->resp.life)
+		verdict = pinion_respond(qp, msg);
 	if (verdict == PINION_PEER_PAGE)
 		msg->fault_left = qp->resp.left;
 	mutex_unlock(&qp->resp.lock);
@@ -126,7 +132,7 @@ static void late_deliver(struct pinion_qp *qp, struct late *late)
 	struct pinion_msg *msg = &late->msg;
 	int tries;
 
-	for (tries = 0; late_lacks(qp, msg); tries++) {
+	for (tries = 0; late_lacks(qp, late); tries++) {
 		msg->fault_err = pinion_missing_fault(&msg->missing);
 		if (READ_ONCE(qp->dying) || tries == MAX_TRIES)
 			return;

@@ -88,6 +88,7 @@ struct pinion_resp {
 	/* Datagrams that came too early for our memory; late.c's */
 	struct list_head late;
 	u32 num_late;
+	u32 life;			/* times they were forgotten */
 	bool late_runs;
 	struct work_struct late_work;
 	bool established;		/* COMM_EST was raised */

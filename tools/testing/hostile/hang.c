@@ -2,7 +2,7 @@
 /*
  * Memory that never comes, of a file system whose server is dead, hangs its owner and nobody
  * else: whoever sends to it, receives from it or shares a group with it goes on, and can be
- * killed (items H1 to H8).
+ * killed (items H1 to H9).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -696,6 +696,45 @@ static void h7_many(void)
 		expect(await(links[i].a.scq), IBV_WC_SUCCESS);
 }
 
+/*
+ * A datagram that waits was sent to a queue pair that has been reset since: the receive
+ * requests of its new life are not for it.
+ */
+static void h9_another_life(void)
+{
+	static const struct play datagram = { "", IBV_QPT_UD, IBV_WR_SEND,
+					      false };
+	struct qp_cfg cfg = { .type = IBV_QPT_UD };
+	struct ibv_sge sink, sge;
+	struct peer peer;
+	struct region r;
+	struct link link;
+
+	play = &datagram;
+	set_the_stage();
+	link_make(&link, &cfg);
+	peer = end_peer(&link.b);
+	r = region_new(2 * (LEN + GRH), 0, ALL_ACCESS);
+	sink = slow_sge();
+	sink.length += GRH;
+	post_recv(&link.b, &sink, 1, 11);
+	sge = sge_of(&r, 0, LEN);
+	ask_for(&link.a, &peer, &sge, 1);
+	expect(await(link.a.scq), IBV_WC_SUCCESS);
+	slow_await(&memory);
+	CHECK_EQ(end_set_state(&link.b, IBV_QPS_RESET), 0);
+	end_init(&link.b);
+	CHECK_EQ(end_set_state(&link.b, IBV_QPS_RTR), 0);
+	sink = sge_of(&r, LEN + GRH, LEN + GRH);
+	post_recv(&link.b, &sink, 1, 12);
+	come();
+	expect_none(link.b.rcq, 0.1);
+	ask_for(&link.a, &peer, &sge, 2);
+	expect(await(link.a.scq), IBV_WC_SUCCESS);
+	CHECK_EQ(await(link.b.rcq).wr_id, 12);
+	CHECK(!memcmp(r.buf->data, r.buf->data + LEN + 2 * GRH, LEN));
+}
+
 static const struct test tests[] = {
 	TEST(h1_sender, "H1 a sender whose memory never comes"),
 	TEST(h2_receiver, "H2 a receiver whose memory never comes"),
@@ -705,6 +744,7 @@ static const struct test tests[] = {
 	TEST(h6_xrc, "H6 an XRC target's"),
 	TEST(h7_many, "H7 more than are tried at a time"),
 	TEST(h8_goes_on, "H8 a message goes on where it was"),
+	TEST(h9_another_life, "H9 a datagram that waits over a reset"),
 };
 
 HARNESS_MAIN("memory that never comes", tests)
