@@ -15,6 +15,7 @@ struct member {
 	struct hlist_node node;		/* in groups */
 	struct list_head of_qp;		/* in qp->memberships */
 	u64 number;			/* they are counted as they come */
+	u32 times;			/* that it joined and did not leave since */
 	union ib_gid mgid;
 	struct pinion_qp *qp;
 };
@@ -77,11 +78,12 @@ static void group_leave(struct member *m)
  * @qp: a UD queue pair
  * @mgid: the group
  *
- * Return: 0; -EEXIST if it heard it already; -ENOMEM, also when the group is full.
+ * Return: 0; -EEXIST if it heard it already, and has to be detached once more than it had;
+ * -ENOMEM, also when the group is full.
  */
 int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid)
 {
-	struct member *new;
+	struct member *new, *there;
 	int err = 0;
 
 	new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
@@ -89,9 +91,12 @@ int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid)
 		return -ENOMEM;
 	new->mgid = *mgid;
 	new->qp = qp;
+	new->times = 1;
 
 	mutex_lock(&mcast_lock);
-	if (group_find(qp, mgid)) {
+	there = group_find(qp, mgid);
+	if (there) {
+		there->times++;
 		err = -EEXIST;
 	} else if (!group_has_room(qp->node, mgid)) {
 		err = -ENOMEM;
@@ -111,18 +116,23 @@ int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid)
  * @qp: a queue pair
  * @mgid: the group
  *
- * Return: 0, or -EINVAL if it did not hear the group.
+ * Return: 0; -EEXIST if it hears it still, having been attached more often; -EINVAL if it did
+ * not hear the group.
  */
 int pinion_mcast_detach(struct pinion_qp *qp, const union ib_gid *mgid)
 {
 	struct member *m;
+	int err = -EINVAL;
 
 	mutex_lock(&mcast_lock);
 	m = group_find(qp, mgid);
-	if (m)
-		group_leave(m);
+	if (m) {
+		err = --m->times ? -EEXIST : 0;
+		if (!err)
+			group_leave(m);
+	}
 	mutex_unlock(&mcast_lock);
-	return m ? 0 : -EINVAL;
+	return err;
 }
 
 void pinion_mcast_leave_all(struct pinion_qp *qp)

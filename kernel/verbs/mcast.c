@@ -6,7 +6,11 @@
 #include "device.h"
 #include "ops.h"
 
-/* The core lets UD queue pairs and multicast addresses through only. */
+/*
+ * The core lets UD queue pairs and multicast addresses through only. It counts the memberships
+ * of a kernel consumer's, and destroys no queue pair that has some: whatever joined twice has
+ * to be able to leave twice.
+ */
 static int mcast_attach(struct ib_qp *ibqp, union ib_gid *mgid, u16 lid)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibqp->device);
@@ -27,7 +31,7 @@ static int mcast_detach(struct ib_qp *ibqp, union ib_gid *mgid, u16 lid)
 	err = pinion_mcast_detach(to_pinion_qp(ibqp), mgid);
 	if (!err)
 		pinion_count_out(to_pinion_dev(ibqp->device), PINION_COUNT_MCAST);
-	return err;
+	return err == -EEXIST ? 0 : err;
 }
 
 const struct ib_device_ops pinion_mcast_ops = {

@@ -84,8 +84,18 @@ void fastreg_exit(struct kunit *test);
 
 /* --------------------------------------------------------------- tests (limits.c) */
 
+/* Also of group.c's. */
+struct limited {
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+};
+
 extern struct kunit_case limits_cases[];
 int limits_init(struct kunit *test);
 void limits_exit(struct kunit *test);
+
+/* ---------------------------------------------------------------- tests (group.c) */
+
+extern struct kunit_case group_cases[];
 
 #endif /* PINION_KVERBS_H */

@@ -5,11 +5,6 @@
  */
 #include "kverbs.h"
 
-struct limited {
-	struct ib_pd *pd;
-	struct ib_cq *cq;
-};
-
 int limits_init(struct kunit *test)
 {
 	struct limited *l = kunit_kzalloc(test, sizeof(*l), GFP_KERNEL);
