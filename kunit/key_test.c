@@ -177,6 +177,27 @@ static void a_dma_key_is_all_of_memory_as_it_is(struct kunit *test)
 	pinion_key_leave(&pass);
 }
 
+static void a_dma_key_names_no_address_without_memory(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0, U64_MAX, IB_ACCESS_LOCAL_WRITE);
+	void *page = kunit_kmalloc(test, PAGE_SIZE, GFP_KERNEL);
+	u64 there, nowhere = 1ULL << 51;
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	there = virt_to_phys(page);
+	key->kind = PINION_KEY_DMA;
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, there, PAGE_SIZE), 0);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, nowhere, 1), PINION_SYN_KEY_RANGE);
+	/* Its first byte is, and its last. */
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, there, nowhere),
+			PINION_SYN_KEY_RANGE);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, there, 0ULL - PAGE_SIZE),
+			PINION_SYN_KEY_RANGE);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, U64_MAX - 7, 8),
+			PINION_SYN_KEY_RANGE);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, nowhere, 0), 0);
+}
+
 static void the_null_key_reads_as_zeros_and_swallows_writes(struct kunit *test)
 {
 	static const u64 addrs[] = { 0, 1, 0x12345678, U64_MAX };
@@ -384,6 +405,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(who_is_inside_holds_the_gate_and_others_may_join),
 	KUNIT_CASE(a_closed_gate_is_busy_whatever_is_asked),
 	KUNIT_CASE(a_dma_key_is_all_of_memory_as_it_is),
+	KUNIT_CASE(a_dma_key_names_no_address_without_memory),
 	KUNIT_CASE(the_null_key_reads_as_zeros_and_swallows_writes),
 	KUNIT_CASE(the_null_key_is_for_local_use_and_for_good),
 	KUNIT_CASE(a_run_starts_where_the_pass_was_given),

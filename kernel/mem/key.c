@@ -204,6 +204,10 @@ int pinion_key_refuse(const struct pinion_key *key, const struct pinion_want *wa
 	if (!want->whole &&
 	    !pinion_range_holds(key->base, key->length, want->addr, want->length))
 		return PINION_SYN_KEY_RANGE;
+	/* It names every address there could be, and its rkey goes to peers. */
+	if (key->kind == PINION_KEY_DMA && !want->whole &&
+	    !pinion_dma_is_memory(want->addr, want->length))
+		return PINION_SYN_KEY_RANGE;
 	return 0;
 }
 

@@ -5,6 +5,8 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "mtt.h"
@@ -190,6 +192,21 @@ u64 pinion_mtt_run(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kv
 void *pinion_dma_to_kva(u64 dma_addr)
 {
 	return phys_to_virt(dma_addr);
+}
+
+bool pinion_dma_is_memory(u64 dma_addr, u64 length)
+{
+	u64 last;
+
+	if (!length)
+		return true;
+	if (check_add_overflow(dma_addr, length - 1, &last))
+		return false;
+	/* Page structures, and with them the direct map, come and go by no less than 2 MiB. */
+	for (; dma_addr < last; dma_addr = ALIGN(dma_addr + 1, SZ_2M))
+		if (!pfn_valid(PHYS_PFN(dma_addr)))
+			return false;
+	return pfn_valid(PHYS_PFN(last));
 }
 
 /**

@@ -76,6 +76,9 @@ u64 pinion_mtt_run(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kv
  */
 void *pinion_dma_to_kva(u64 dma_addr);
 
+/* Is there memory of the kernel's at all @length bytes? Whoever knows the key may ask. */
+bool pinion_dma_is_memory(u64 dma_addr, u64 length);
+
 /* 0 if addresses mapped for @dev can be turned back into pages, else -errno. */
 int pinion_dma_provable(struct device *dev);
 
