@@ -105,7 +105,7 @@ static void check(const u8 *in, size_t length, size_t out_length)
 	pinion_devx_put_number(out, cmd.number);
 	pinion_devx_put_refusal(out, refusal);
 	MUST(!out[0] == !refusal && out[7] == refusal &&
-	     get(out, op_number) == (cmd.number & 0xffffff));
+	     cmd_get(out, op_number) == (cmd.number & 0xffffff));
 	free(out);
 }
 
