@@ -100,7 +100,7 @@ struct pinion_packet_kind {
 	u8 role;			/* enum pinion_packet_role */
 	u8 payload;			/* enum pinion_payload */
 	u8 position;			/* enum pinion_position */
-	u8 op;				/* requests: enum pinion_opcode, as far as the packet says */
+	u8 op;				/* requests: enum pinion_opcode, if the packet says it */
 	u8 services;			/* enum pinion_service that have it; 0: no such packet */
 };
 
