@@ -18,6 +18,7 @@ struct member {
 	u32 times;			/* that it joined and did not leave since */
 	union ib_gid mgid;
 	struct pinion_qp *qp;
+	const void *owner;		/* whose the queue pair is: only compared */
 };
 
 /*
@@ -54,15 +55,22 @@ static struct member *group_find(struct pinion_qp *qp, const union ib_gid *mgid)
 	return NULL;
 }
 
-/* Is there room for one more of @node? */
-static bool group_has_room(const struct pinion_node *node, const union ib_gid *mgid)
+/*
+ * Is there room for one more of @node? Half of it is for others than @owner, so that nobody
+ * keeps them out of a group.
+ */
+static bool group_has_room(const struct pinion_node *node, const union ib_gid *mgid,
+			   const void *owner)
 {
+	u32 all = 0, owned = 0;
 	struct member *m;
-	u32 count = 0;
 
 	hash_for_each_possible(groups, m, node, group_hash_of(mgid))
-		count += m->qp->node == node && group_is_same(m, mgid);
-	return count < PINION_MCAST_MAX_QPS;
+		if (m->qp->node == node && group_is_same(m, mgid)) {
+			all++;
+			owned += m->owner == owner;
+		}
+	return all < PINION_MCAST_MAX_MEMBERS && owned < PINION_MCAST_MAX_QPS;
 }
 
 static void group_leave(struct member *m)
@@ -77,11 +85,12 @@ static void group_leave(struct member *m)
  * pinion_mcast_attach - let a queue pair hear a group
  * @qp: a UD queue pair
  * @mgid: the group
+ * @owner: its user, which outlives the membership
  *
  * Return: 0; -EEXIST if it heard it already, and has to be detached once more than it had;
- * -ENOMEM, also when the group is full.
+ * -ENOMEM, also when the group is full, or has as many of this owner as one may have.
  */
-int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid)
+int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid, const void *owner)
 {
 	struct member *new, *there;
 	int err = 0;
@@ -91,6 +100,7 @@ int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid)
 		return -ENOMEM;
 	new->mgid = *mgid;
 	new->qp = qp;
+	new->owner = owner;
 	new->times = 1;
 
 	mutex_lock(&mcast_lock);
@@ -98,7 +108,7 @@ int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid)
 	if (there) {
 		there->times++;
 		err = -EEXIST;
-	} else if (!group_has_room(qp->node, mgid)) {
+	} else if (!group_has_room(qp->node, mgid, owner)) {
 		err = -ENOMEM;
 	} else {
 		new->number = ++last_number;

@@ -7,9 +7,11 @@
 
 #include "qp.h"
 
-#define PINION_MCAST_MAX_QPS	64	/* members of one group, of one node */
+/* Members of one group, of one node: a user's, and all. */
+#define PINION_MCAST_MAX_QPS	64
+#define PINION_MCAST_MAX_MEMBERS	(2 * PINION_MCAST_MAX_QPS)
 
-int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid);
+int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid, const void *owner);
 int pinion_mcast_detach(struct pinion_qp *qp, const union ib_gid *mgid);
 void pinion_mcast_leave_all(struct pinion_qp *qp);
 

@@ -26,7 +26,7 @@
 /* A user's; all together have twice as many (verbs/user.h). */
 #define PINION_MAX_MR		SZ_2M
 #define PINION_MAX_MW		SZ_1M
-/* memberships of all groups together; so there are no more groups, either */
+/* Memberships of all groups together; so there are no more groups, either. */
 #define PINION_MAX_MCAST	SZ_16K
 
 /* Of one object. Queues are powers of two, so these are, too. */

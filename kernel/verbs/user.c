@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Who has how much of a device. A file is its opener's, whoever it is passed on to.
+ * Who has how much of a device. What a context holds is counted for whoever made the context,
+ * to whomever its file is passed on.
  */
 #include <linux/cred.h>
 #include <linux/slab.h>
@@ -11,6 +12,7 @@ static const u32 shares[] = {
 	[PINION_USER_MR]	= PINION_MAX_MR,
 	[PINION_USER_MW]	= PINION_MAX_MW,
 	[PINION_USER_UMEM]	= BIT(PINION_LOG_MAX_UMEM),
+	[PINION_USER_MCAST]	= PINION_MAX_MCAST,
 };
 
 static_assert(ARRAY_SIZE(shares) == PINION_USER_NUM_COUNTED);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Datagrams to multicast groups (items U11 and U14 to U17).
+ * Datagrams to multicast groups (items U11 and U14 to U18).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -311,12 +311,67 @@ static void u17_not_to_oneself(void)
 	expect_none(end.rcq, 0.02);
 }
 
+/* Everything that one user may have in a group, until it is asked for back. */
+static void squatter(void *arg)
+{
+	int i, most = dev.attr.orig_attr.max_mcast_qp_attach;
+	struct qp_cfg cfg = { .type = IBV_QPT_UD };
+	union ibv_gid gid = group(18);
+	int *pipes = arg;
+	struct end end;
+	char c;
+
+	/* It ends with the test, though a change of uid makes it survive its parent. */
+	CHECK_EQ(close(pipes[3]), 0);
+	CHECK_EQ(setresuid(12345, 12345, 12345), 0);
+	device_open();
+	cfg.scq = cfg.rcq = MUST(ibv_create_cq(dev.ctx, 1, NULL, NULL, 0));
+	for (i = 0; i < most; i++)
+		join(&end, &cfg, &gid);
+	end_make(&end, &cfg);
+	end_init(&end);
+	CHECK_EQ(ibv_attach_mcast(end.qp, &gid, 0), ENOMEM);
+	CHECK_EQ(write(pipes[1], "", 1), 1);
+	CHECK_EQ(read(pipes[2], &c, 1), 1);
+}
+
+/* Nobody keeps others out of a group by filling it; with him out, all of it is free. */
+static void u18_share(void)
+{
+	union ibv_gid gid = group(18);
+	struct ibv_sge sink;
+	struct ibv_wc wc;
+	int pipes[4], pid, i;
+	char c;
+
+	need_root();
+	if (!dev.pinion)
+		skip("others have no shares");
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(pipe(pipes), 0);
+		CHECK_EQ(pipe(pipes + 2), 0);
+		pid = spawn(squatter, pipes);
+		CHECK_EQ(read(pipes[0], &c, 1), 1);
+		begin();
+		sink = sge_of(&b, 0, 140);
+		post_recv(&link_.b, &sink, 1, 3);
+		CHECK_EQ(ibv_attach_mcast(link_.b.qp, &gid, 0), 0);
+		send_to_group(&gid, 100);
+		wc = await(link_.b.rcq);
+		expect(wc, IBV_WC_SUCCESS);
+		CHECK_EQ(wc.wr_id, 3);
+		CHECK_EQ(write(pipes[3], ".", 1), 1);
+		reap_ok(pid);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(u11_multicast, "U11 multicast"),
 	TEST(u14_half_to_a_group, "U14 a sender whose memory is gone"),
 	TEST(u15_two_devices, "U15 a group with members of two devices"),
 	TEST(u16_link_down, "U16 a group over a link that is down"),
 	TEST(u17_not_to_oneself, "U17 not to hear oneself"),
+	TEST(u18_share, "U18 a group that somebody else has filled"),
 };
 
 HARNESS_MAIN("Multicast", tests)
