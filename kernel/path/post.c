@@ -25,13 +25,19 @@ void pinion_qp_run(struct pinion_qp *qp)
 /**
  * pinion_qp_doorbell - perform what a user posted, here and now, or see to it
  * @qp: the queue pair
+ *
+ * Another process that shares the queue pair may hold sq.exec for as long as its own memory
+ * does not come. Who is killed while waiting leaves what was posted to the work item.
  */
 void pinion_qp_doorbell(struct pinion_qp *qp)
 {
 	pinion_stat_inc(qp->node, doorbells);
 	if (pinion_stream_take(qp))
 		return;
-	mutex_lock(&qp->sq.exec);
+	if (mutex_lock_killable(&qp->sq.exec)) {
+		queue_work(qp->wq, &qp->sq.work);
+		return;
+	}
 	pinion_qp_run(qp);
 	mutex_unlock(&qp->sq.exec);
 }

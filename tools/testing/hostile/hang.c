@@ -2,7 +2,7 @@
 /*
  * Memory that never comes, of a file system whose server is dead, hangs its owner and nobody
  * else: whoever sends to it, receives from it or shares a group with it goes on, and can be
- * killed (items H1 to H9).
+ * killed (items H1 to H10).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -735,6 +735,72 @@ static void h9_another_life(void)
 	CHECK(!memcmp(r.buf->data, r.buf->data + LEN + 2 * GRH, LEN));
 }
 
+/* For h10_doorbell(). */
+struct sharer {
+	struct link link;
+	struct region r;
+	struct ibv_sge slow;
+};
+
+static void write_of(struct sharer *s, struct ibv_sge sge, uint64_t wr_id)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = wr_id,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { s->r.base, s->r.rkey },
+	};
+
+	post(&s->link.a, &wr);
+}
+
+static void *write_slow(void *arg)
+{
+	struct sharer *s = arg;
+
+	write_of(s, s->slow, 1);
+	return NULL;
+}
+
+static void write_behind(void *arg)
+{
+	struct sharer *s = arg;
+
+	meet();
+	/* The ring is shared and the place in it is not: this one has been performed. */
+	write_of(s, sge_of(&s->r, LEN, 8), 2);
+}
+
+/*
+ * Two processes share a queue pair, as those do that fork, and one of them waits for its own
+ * memory inside its doorbell. The other one, which rings meanwhile, can be killed.
+ */
+static void h10_doorbell(void)
+{
+	struct sharer s = {};
+	pthread_t thread;
+	int pid, status;
+
+	set_the_stage();
+	link_make(&s.link, NULL);
+	s.r = region_new(2 * LEN, 0, ALL_ACCESS);
+	s.slow = slow_sge();
+	pid = spawn(write_behind, &s);
+	CHECK_EQ(pthread_create(&thread, NULL, write_slow, &s), 0);
+	slow_await(&memory);
+	meet();
+	usleep(200 * 1000);
+	CHECK_EQ(waitpid(pid, &status, WNOHANG), 0);
+	CHECK_EQ(kill(pid, SIGKILL), 0);
+	CHECK(ends_soon(pid, &status));
+	CHECK(WIFSIGNALED(status));
+	come();
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	expect(await(s.link.a.scq), IBV_WC_SUCCESS);
+}
+
 static const struct test tests[] = {
 	TEST(h1_sender, "H1 a sender whose memory never comes"),
 	TEST(h2_receiver, "H2 a receiver whose memory never comes"),
@@ -745,6 +811,7 @@ static const struct test tests[] = {
 	TEST(h7_many, "H7 more than are tried at a time"),
 	TEST(h8_goes_on, "H8 a message goes on where it was"),
 	TEST(h9_another_life, "H9 a datagram that waits over a reset"),
+	TEST(h10_doorbell, "H10 a doorbell behind one that waits"),
 };
 
 HARNESS_MAIN("memory that never comes", tests)
