@@ -25,8 +25,8 @@ int pinion_dmabuf_examine(struct ib_umem *umem, const char **why)
 	int i;
 
 	/*
-	 * We copy by the processor, though we attach as a device. Who has vmap says that it
-	 * may; protected memory, say, has pages like any other and kills who reads them.
+	 * We copy by the processor, though we attach as a device. An exporter with vmap
+	 * allows that; protected memory has pages like any other, and the CPU that reads them dies.
 	 */
 	if (!to_ib_umem_dmabuf(umem)->attach->dmabuf->ops->vmap) {
 		*why = "the dma-buf's exporter does not let the CPU have it";

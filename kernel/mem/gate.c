@@ -135,7 +135,7 @@ void pinion_gate_wait(struct pinion_gate *gate)
 
 /* ------------------------------------------------------------------ outside */
 
-/* Whoever was in @slot, and in @gate by it, has left. */
+/* Wait until the reader that is inside @gate by @slot, if there is one, has left. */
 static void gate_slot_wait(const struct pinion_gate_slots *slots, int slot,
 			   const struct pinion_gate *gate)
 {
@@ -144,8 +144,8 @@ static void gate_slot_wait(const struct pinion_gate_slots *slots, int slot,
 	if (smp_load_acquire(&slots->inside[slot]) != gate) /* B */
 		return;
 	/*
-	 * He, or one who came after him. Who is inside may leave and enter again so often that
-	 * we never see the slot empty; but not without counting.
+	 * This reader or a later one: the CPU may leave and enter again so fast that we never
+	 * see the slot empty, but each time it leaves it counts.
 	 */
 	left = smp_load_acquire(&slots->left[slot]); /* B */
 	do {
@@ -173,7 +173,7 @@ void pinion_gate_close(struct pinion_gate *gate)
 {
 	might_sleep();
 	for (;;) {
-		/* Whoever has the gate must not lose the processor, or all wait for that. */
+		/* All readers wait for the owner of a closed gate, so it must not be preempted. */
 		preempt_disable();
 		if (!test_and_set_bit_lock(PINION_GATE_CLOSED, &gate->state))
 			break;
@@ -188,9 +188,10 @@ void pinion_gate_open(struct pinion_gate *gate)
 {
 	lock_release(&gate->dep_map, _RET_IP_);
 	/*
-	 * C. From here on the gate is its address and nothing else: it may be closed for good and
-	 * be freed. Who waits must not depend on when we are scheduled, so he is woken first.
-	 * A wait queue is a sleeping lock with PREEMPT_RT, whose users have priorities for that.
+	 * C. As soon as the bit is clear another task may close the gate for good and free it, so
+	 * only its address is used after that. Waiters are woken before preemption is on again,
+	 * so that they do not wait for us to be scheduled. With PREEMPT_RT a wait queue is a
+	 * sleeping lock, which cannot be taken here; priority inheritance serves there instead.
 	 */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
 		clear_bit_unlock(PINION_GATE_CLOSED, &gate->state);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A gate: many are inside it for a moment, and now and then one changes what is behind it
- * while nobody is.
+ * A gate: readers (movers of bytes) are inside it for a moment at a time, and now and then a
+ * writer closes it to change what is behind it while no reader is inside.
  *
- * Who is inside moves bytes and does nothing else: he is not preempted, does not sleep and
- * waits for nobody. So a gate has no lock that those who enter write to. Each CPU has a few
- * slots, which name the gates whose inside this CPU is in; who closes a gate forbids entry,
- * then waits until no slot names it. That lasts for one stretch of copying at most, and no
- * scheduler has a part in it: who is inside runs until he is out.
+ * A reader inside only moves bytes: it runs with preemption off, does not sleep and waits for
+ * nothing. So readers take no lock and write to no cache line that CPUs share. Each CPU has a
+ * few slots (hazard pointers) that hold the addresses of the gates it is inside. A writer
+ * forbids entry, then spins until no slot of any CPU holds its gate. That lasts for one stretch
+ * of copying at most, and never for a task that is not running.
  *
  *	enter	slot = gate; barrier; closed? then slot = NULL, and refused
  *	leave	slot = NULL
@@ -15,17 +15,17 @@
  *	open	closed = 0; wake
  *	sync	barrier; until each slot that names the gate was left once
  *
- * Who closes is not preempted, either, until he opens. So who finds a gate closed waits for
- * a few stores, and for those inside, but never for a thread that has no processor. And who
- * waits owns nothing: were he given the gate when it opens, the next who closes it would wait
- * until he is scheduled, which may be long after.
+ * The writer, too, runs with preemption off from close to open. So a task that finds the gate
+ * closed waits for a few stores and for the readers inside, but never for a preempted task.
+ * Waiters own nothing: if open handed the gate to one of them, the next writer would have to
+ * wait until that one is scheduled.
  *
- * What can be changed by a store, and only has to be out of use when a call returns, needs
- * no closed gate: store, then pinion_gate_sync(). Nobody is refused meanwhile.
+ * A change that is one store, and whose old value only has to be out of use when a call
+ * returns, needs no closed gate: store, then pinion_gate_sync(). No reader is refused.
  *
- * A gate is in what it guards. Whoever calls these functions keeps that from being freed, by
- * a reference or by RCU; to be inside a gate is to be in an RCU read-side section. None
- * of them touches the gate after it has let go of it.
+ * A gate is embedded in the object it guards. The caller of these functions keeps that object
+ * from being freed, by a reference or by RCU; the inside of a gate is an RCU read-side section.
+ * No function touches the gate after it has left or opened it.
  */
 #ifndef PINION_MEM_GATE_H
 #define PINION_MEM_GATE_H
@@ -50,10 +50,10 @@ struct pinion_gate {
  */
 #define PINION_GATE_DEPTH	8
 
-/* Of one CPU, which alone writes it. Others look at @inside first, a cache line. */
+/* One CPU's; only that CPU writes it. Writers of gates read @inside first: one cache line. */
 struct pinion_gate_slots {
 	struct pinion_gate *inside[PINION_GATE_DEPTH];
-	u32 left[PINION_GATE_DEPTH];	/* how often each was, so that the same again is another */
+	u32 left[PINION_GATE_DEPTH];	/* counts leaves: tells a second entry from the first */
 } ____cacheline_aligned;
 
 DECLARE_PER_CPU(struct pinion_gate_slots, pinion_gate_slots);
@@ -68,22 +68,22 @@ void pinion_gate_init(struct pinion_gate *gate);
 int pinion_gate_enter(struct pinion_gate *gate);
 void pinion_gate_leave(int slot);
 
-/* The same for who is in no other gate and may sleep: it does not fail. */
+/* The same, but waits until the gate is open. Task context, inside no other gate; cannot fail. */
 int pinion_gate_enter_wait(struct pinion_gate *gate);
 
-/* Sleeps until the gate is open, though it may be closed again by then. In no gate. */
+/* Sleeps until the gate was open once; it may be closed again on return. Inside no gate. */
 void pinion_gate_wait(struct pinion_gate *gate);
 
 /*
- * When it returns nobody is inside or gets in until pinion_gate_open(), preemption is off, and
- * what those inside did is seen. May sleep before that; in no gate.
+ * On return no reader is inside, none can enter until pinion_gate_open(), preemption is off, and
+ * the readers' stores are visible. May sleep before that. Call it inside no gate.
  */
 void pinion_gate_close(struct pinion_gate *gate);
 void pinion_gate_open(struct pinion_gate *gate);
 
 /*
- * When it returns everybody has left who was inside when it was called, and who has come
- * since sees what was stored before. Does not sleep; in no gate.
+ * On return every reader that was inside at the call has left, and every later one sees the
+ * caller's earlier stores. Does not sleep. Call it inside no gate.
  */
 void pinion_gate_sync(struct pinion_gate *gate);
 

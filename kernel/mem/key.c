@@ -79,7 +79,7 @@ static void key_die(struct pinion_key *key)
 	WARN_ON_ONCE(atomic_read(&key->windows));
 	key->state = PINION_KEY_DEAD;
 	pinion_key_unbind(key);
-	/* Its memory ends next, and who has a reference may still look at the key. */
+	/* Its memory is freed next; holders of a reference may still read the key. */
 	key->mtt = NULL;
 	key->pieces = NULL;
 	key->pager = NULL;
@@ -212,10 +212,11 @@ int pinion_key_refuse(const struct pinion_key *key, const struct pinion_want *wa
 }
 
 /*
- * Looked at without the gate, and asked again inside. But who names no key, or a
- * stranger's, has nothing to wait for; nor would pinion_key_wait() find a key of another
- * value, and its caller try for ever. So would who names a window for its own region: it is
- * he who has closed its gate.
+ * A first look without the gate; pinion_key_refuse() asks again inside. It keeps a caller that
+ * names no key, or a key of another domain, from waiting at a gate that its owner has closed. It
+ * must refuse a key of another value, since pinion_key_wait() does not find that one and the
+ * caller would retry for ever; and a window where a region is wanted, since the caller may be
+ * binding that very window and have closed its gate.
  */
 static bool key_is_unknown(const struct pinion_key *key, const struct pinion_want *want)
 {

@@ -111,7 +111,7 @@ static u32 child_hide(struct pinion_child *child, u32 first, u32 end)
 		hidden++;
 	}
 	WRITE_ONCE(child->present, child->present - hidden);
-	/* Who has read an entry before is out when this returns; nobody else has to wait. */
+	/* Movers that read an entry before are out when this returns; no others have to wait. */
 	if (hidden)
 		pinion_gate_sync(&child->odp->pager.key->gate);
 	return hidden;

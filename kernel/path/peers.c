@@ -2,8 +2,8 @@
 /*
  * Who is on this host. An address may exist any number of times, in namespaces that know
  * nothing of each other: a message reaches its own node first, then one of the same network
- * namespace, then one whose netdev is joined to its own; and nobody else, whatever MAC its
- * sender has in his table of neighbours.
+ * namespace, then one whose netdev is joined to its own; and no other, whatever MAC
+ * the sender's neighbour table has for it.
  *
  * Looked up by every message, so without a lock: endpoints go by RCU, and the link of a node
  * is words that are read one by one. Who looks while it changes may see some of each, as

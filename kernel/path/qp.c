@@ -174,9 +174,10 @@ void pinion_qp_enter_error(struct pinion_qp *qp, enum ib_qp_state state)
 }
 
 /*
- * Between a completion in error and the state that follows, its writer holds one of the two
- * locks: the executor the first, a responder the second, who leaves the state to the work
- * item. So who has both sees the state that goes with each completion he may have seen.
+ * A completion in error is written before the state changes to go with it. From the one to the
+ * other the executor holds sq.exec; a responder only has resp.lock, sets qp->failing and leaves
+ * the state to the work item. So with both locks held, and @failing looked at, the state is the
+ * one that goes with every completion written so far.
  */
 void pinion_qp_lock(struct pinion_qp *qp)
 {

@@ -42,7 +42,7 @@ static int qp_check_init(const struct ib_qp_init_attr *init, struct ib_udata *ud
 	const struct ib_qp_cap *cap = &init->cap;
 	int err;
 
-	/* Nobody hears his own multicast messages anyway: see path/loop.c. */
+	/* A member never gets its own multicast messages anyway: see path/loop.c. */
 	if (init->create_flags & ~IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK || init->rwq_ind_tbl)
 		return -EOPNOTSUPP;
 	err = qp_check_type(init, udata);

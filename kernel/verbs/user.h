@@ -35,7 +35,7 @@ struct pinion_user {
 struct pinion_user *pinion_user_get(struct pinion_dev *dev);
 void pinion_user_put(struct pinion_user *user);
 
-/* Count one more in; false if that would be more than his share. NULL, the kernel, has all. */
+/* Count one more in; false if that exceeds the user's share. NULL, the kernel, has no limit. */
 bool pinion_user_count_in(struct pinion_user *user, enum pinion_user_counted kind);
 void pinion_user_count_out(struct pinion_user *user, enum pinion_user_counted kind);
 
