@@ -241,8 +241,8 @@ static void cq7_armed_and_resized(void)
 	CHECK(!channel_next(channel_, 0.02));
 }
 
-static volatile bool stop;
-static volatile unsigned long consumed;
+static _Atomic bool stop;
+static _Atomic unsigned long consumed;
 
 static void *consume(void *arg)
 {
@@ -400,7 +400,7 @@ static void *poll_on(void *arg)
 		for (i = 0; i < got; i++)
 			CHECK(!__atomic_fetch_add(&p->seen[wcs[i].wr_id], 1,
 						  __ATOMIC_RELAXED));
-		__atomic_fetch_add(&consumed, got, __ATOMIC_SEQ_CST);
+		consumed += got;
 	}
 	return NULL;
 }

@@ -90,6 +90,7 @@ static void fl3_keys(void)
 {
 	struct ibv_pd *pd = MUST(ibv_alloc_pd(dev.ctx));
 	struct ibv_mr *mr;
+	uint32_t rkey;
 
 	begin();
 	context("no key");
@@ -102,8 +103,12 @@ static void fl3_keys(void)
 			     ALL_ACCESS | IBV_ACCESS_FLUSH_GLOBAL));
 	key_refused(mr->rkey);
 	context("gone");
+	mr = MUST(ibv_reg_mr(dev.pd, r.buf->data, LEN,
+			     ALL_ACCESS | IBV_ACCESS_FLUSH_GLOBAL));
+	rkey = mr->rkey;
+	answered(range(rkey, (uintptr_t)r.buf->data, 1), IBV_WC_SUCCESS);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
-	key_refused(mr->rkey);
+	key_refused(rkey);
 }
 
 /* Asks for nothing, or for what there is not: the sender's own mistake. */

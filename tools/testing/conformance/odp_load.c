@@ -21,8 +21,8 @@ static void begin(void)
 	all = region_new(LEN, 1234, ALL_ACCESS);
 }
 
-static volatile bool stop;
-static volatile unsigned long done, errors;
+static _Atomic bool stop;
+static _Atomic unsigned long done, errors;
 static struct region moving;
 
 static void *use(void *arg)
@@ -70,10 +70,25 @@ static void churn(int round)
 	}
 }
 
+/*
+ * Far from where mmap() puts things by itself: what churn() unmaps is not another thread's heap
+ * when it is mapped again.
+ */
+static struct buf *buf_apart(void)
+{
+	void *map = mmap((void *)0x567000000000, 18 * PAGE,
+			 PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
+			 0);
+
+	CHECK(map != MAP_FAILED);
+	return buf_of(map, 18 * PAGE, PAGE, 16 * PAGE);
+}
+
 static void a50_under_load(void)
 {
 	double end = now() + opt.seconds;
-	struct buf *buf = buf_new(16 * PAGE, 0);
+	struct buf *buf = buf_apart();
 	pthread_t threads[2];
 	struct link links[2];
 	int i, round;

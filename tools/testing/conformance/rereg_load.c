@@ -26,9 +26,9 @@ struct user {
 	struct ibv_mr *mr;
 	enum ibv_wr_opcode opcode;
 	size_t length;
-	volatile bool stop;
-	volatile unsigned long done, refused;
-	volatile bool saw[256]; /* reads: a byte of which everything was */
+	_Atomic bool stop;
+	_Atomic unsigned long done, refused;
+	_Atomic bool saw[256]; /* reads: a byte of which everything was */
 };
 
 static bool uniform(const uint8_t *data, size_t length)
@@ -204,9 +204,9 @@ struct changer {
 	struct ibv_mr *mr;
 	struct buf *bufs[2];
 	struct ibv_pd *pds[2];
-	volatile bool *stop;
+	_Atomic bool *stop;
 	uint64_t seed;
-	volatile unsigned long changes, errors;
+	_Atomic unsigned long changes, errors;
 };
 
 /* By raw commands: the library's own copy of the MR is for one thread only. */
@@ -242,7 +242,7 @@ static void b20_two_threads(void)
 	struct buf *a = buf_new(50001, 9), *b = buf_new(300000, 4000);
 	double end = now() + opt.seconds;
 	struct changer changers[4];
-	volatile bool stop = false;
+	_Atomic bool stop = false;
 	pthread_t threads[4];
 	unsigned long changes = 0, errors = 0;
 	struct region all = region_new(30000, 77, ALL_ACCESS), r;

@@ -444,11 +444,12 @@ static void add_nearly(struct raw *raw, const struct attribute *a)
 static void nearly_right(void)
 {
 	const struct method *m = &methods[rnd_below(ARRAY_SIZE(methods))];
+	const struct attribute *end = m->attribute + ARRAY_SIZE(m->attribute);
 	const struct attribute *a;
 	struct raw raw;
 
 	raw_begin(&raw, m->object, m->method);
-	for (a = m->attribute; a->takes; a++) {
+	for (a = m->attribute; a < end && a->takes; a++) {
 		/* One is missing, now and then; or there twice. */
 		if (rnd_below(60))
 			add_nearly(&raw, a);

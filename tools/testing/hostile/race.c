@@ -19,15 +19,15 @@ enum { SLOTS = 4, THREADS = 6, LEN = 20000 };
 /* Objects that come and go; nothing of a slot is freed in this process. */
 static struct slot {
 	struct raw_end a, b;
-	volatile bool there;
+	_Atomic bool there;
 	pthread_mutex_t rings; /* of who writes them, as the provider has one */
 } slots[SLOTS];
 
 static struct region from, to;
 static struct ibv_mr *shared_mr;
-static volatile bool stop;
+static _Atomic bool stop;
 /* What each thread has done; completed: requests of slots that did what they say. */
-static volatile unsigned long count[7], completed;
+static _Atomic unsigned long count[7], completed;
 
 static int destroy(uint16_t object, uint16_t method, uint16_t id,
 		   uint16_t resp_id, size_t resp, uint32_t handle)

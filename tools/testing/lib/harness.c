@@ -93,8 +93,8 @@ void context(const char *fmt, ...)
 	va_end(args);
 }
 
-/* splitmix64: any seed will do. */
-static uint64_t rnd_state;
+/* splitmix64: any seed will do. Threads share it, and each number is one thread's. */
+static _Atomic uint64_t rnd_state;
 
 void rnd_seed(uint64_t seed)
 {
@@ -103,7 +103,7 @@ void rnd_seed(uint64_t seed)
 
 uint64_t rnd(void)
 {
-	uint64_t z = rnd_state += 0x9e3779b97f4a7c15;
+	uint64_t z = (rnd_state += 0x9e3779b97f4a7c15);
 
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;

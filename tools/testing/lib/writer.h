@@ -14,11 +14,11 @@ struct writer {
 	struct link *link; /* whose a it is, which nobody else uses */
 	struct region *from; /* all of it, again and again */
 	uint64_t addr;
-	volatile uint32_t rkey; /* may be another one at any time */
+	_Atomic uint32_t rkey; /* may be another one at any time */
 
-	volatile bool stop;
+	_Atomic bool stop;
 	pthread_t thread;
-	volatile unsigned long done, refused;
+	_Atomic unsigned long done, refused;
 };
 
 void writer_start(struct writer *writer);
