@@ -38,6 +38,12 @@ struct pinion_op {
 	u8 recv_wc_opcode;	/* of the receiver, where PINION_OP_TAKES_RECV */
 };
 
+/* Its data comes back, as many packets as it takes; an atomic's is a word in its answer. */
+static inline bool pinion_op_is_read(const struct pinion_op *op)
+{
+	return (op->traits & (PINION_OP_WRITES_SGES | PINION_OP_WORD)) == PINION_OP_WRITES_SGES;
+}
+
 /* The row of @opcode, or NULL. */
 const struct pinion_op *pinion_op(u8 opcode);
 

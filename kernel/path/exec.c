@@ -127,6 +127,19 @@ static enum step sq_succeed(struct pinion_qp *qp)
 	return STEP_DONE;
 }
 
+/* What a wire would have carried; as the other side's resp_count_traffic(). */
+static void sq_count_traffic(struct pinion_qp *qp, const struct pinion_msg *msg)
+{
+	if (pinion_op_is_read(msg->op)) {
+		pinion_stat_inc(qp->node, port_xmit_packets);
+		pinion_stat_add(qp->node, port_rcv_packets, msg->packets);
+		pinion_stat_add(qp->node, port_rcv_bytes, msg->length);
+	} else {
+		pinion_stat_add(qp->node, port_xmit_packets, msg->packets);
+		pinion_stat_add(qp->node, port_xmit_bytes, msg->length);
+	}
+}
+
 static enum step sq_not_ready(struct pinion_qp *qp, const struct pinion_msg *msg)
 {
 	struct pinion_sq *sq = &qp->sq;
@@ -145,6 +158,7 @@ static enum step sq_no_answer(struct pinion_qp *qp, const struct pinion_msg *msg
 	if (!pinion_qp_is_reliable(qp)) {
 		/* It was sent all the same. */
 		qp->attr.sq_psn = pinion_psn_add(qp->attr.sq_psn, msg->packets);
+		sq_count_traffic(qp, msg);
 		pinion_stat_inc(qp->node, ud_drops);
 		return sq_succeed(qp);
 	}
@@ -270,6 +284,7 @@ static enum step sq_store_answer(struct pinion_qp *qp)
 static enum step sq_acknowledged(struct pinion_qp *qp, const struct pinion_msg *msg)
 {
 	qp->attr.sq_psn = pinion_psn_add(qp->attr.sq_psn, msg->packets);
+	sq_count_traffic(qp, msg);
 	if (!(msg->op->traits & PINION_OP_WORD) || !(msg->op->traits & PINION_OP_WRITES_SGES))
 		return sq_succeed(qp);
 	qp->sq.answer = msg->before;

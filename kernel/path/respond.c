@@ -112,6 +112,22 @@ static void resp_begin(struct pinion_qp *qp, struct pinion_msg *msg)
 		pinion_cursor_rewind(msg->payload);
 }
 
+/*
+ * What a wire would have carried, without headers and acknowledgments. A READ is a packet to
+ * us and its data from us.
+ */
+static void resp_count_traffic(struct pinion_qp *qp, const struct pinion_msg *msg)
+{
+	if (pinion_op_is_read(msg->op)) {
+		pinion_stat_inc(qp->node, port_rcv_packets);
+		pinion_stat_add(qp->node, port_xmit_packets, msg->packets);
+		pinion_stat_add(qp->node, port_xmit_bytes, msg->length);
+	} else {
+		pinion_stat_add(qp->node, port_rcv_packets, msg->packets);
+		pinion_stat_add(qp->node, port_rcv_bytes, msg->length);
+	}
+}
+
 enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg)
 {
 	enum pinion_verdict verdict;
@@ -141,6 +157,7 @@ enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg)
 			qp->attr.rq_psn = pinion_psn_add(msg->psn, msg->packets);
 		pinion_stat_inc(qp->node, rx_messages);
 		pinion_stat_add(qp->node, rx_bytes, msg->length);
+		resp_count_traffic(qp, msg);
 	}
 	return verdict;
 }

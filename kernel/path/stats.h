@@ -15,6 +15,10 @@
 	X(tx_bytes)			\
 	X(rx_messages)			\
 	X(rx_bytes)			\
+	X(port_xmit_packets)		\
+	X(port_xmit_bytes)		\
+	X(port_rcv_packets)		\
+	X(port_rcv_bytes)		\
 	X(rnr_waits)			\
 	X(retries)			\
 	X(no_peer)			\

@@ -18,6 +18,7 @@ static const struct ib_device_ops *const tables[] = {
 	&pinion_mcast_ops,
 	&pinion_mr_ops,
 	&pinion_dm_ops,
+	&pinion_mad_ops,
 	&pinion_compat_ops,
 };
 

@@ -20,6 +20,7 @@ extern const struct ib_device_ops pinion_qp_ops;
 extern const struct ib_device_ops pinion_mcast_ops;
 extern const struct ib_device_ops pinion_mr_ops;
 extern const struct ib_device_ops pinion_dm_ops;
+extern const struct ib_device_ops pinion_mad_ops;
 extern const struct ib_device_ops pinion_compat_ops;
 
 extern const struct uapi_definition pinion_uapi_defs[];

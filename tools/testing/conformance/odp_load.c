@@ -76,10 +76,9 @@ static void churn(int round)
  */
 static struct buf *buf_apart(void)
 {
-	void *map = mmap((void *)0x567000000000, 18 * PAGE,
-			 PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
-			 0);
+	void *map =
+		mmap((void *)0x567000000000, 18 * PAGE, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
 	CHECK(map != MAP_FAILED);
 	return buf_of(map, 18 * PAGE, PAGE, 16 * PAGE);

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The port's counters as any device has them in sysfs (items CO1 to CO3). Both
+ * ends are of one device, so what leaves it comes back to it, unless nobody is
+ * there or two are.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "link.h"
+
+enum { MTU = 1024, LEN = 5 * MTU + 100, PACKETS = 6 };
+
+struct traffic {
+	uint64_t xmit_data, rcv_data, xmit_packets, rcv_packets;
+};
+
+static struct link link_;
+static struct region a, b;
+
+static uint64_t counter(const char *name)
+{
+	unsigned long long value;
+	char path[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path),
+		 "/sys/class/infiniband/%s/ports/1/counters/%s", device_name(),
+		 name);
+	file = fopen(path, "r");
+	if (!file)
+		FAIL("no %s", path);
+	CHECK_EQ(fscanf(file, "%llu", &value), 1);
+	fclose(file);
+	return value;
+}
+
+static struct traffic traffic(void)
+{
+	return (struct traffic){
+		.xmit_data = counter("port_xmit_data"),
+		.rcv_data = counter("port_rcv_data"),
+		.xmit_packets = counter("port_xmit_packets"),
+		.rcv_packets = counter("port_rcv_packets"),
+	};
+}
+
+/* Since @before; bytes are counted in fours, and the rest of four is kept. */
+static void came(const struct traffic *before, uint64_t xmit, uint64_t rcv,
+		 uint64_t xmit_packets, uint64_t rcv_packets)
+{
+	struct traffic t = traffic();
+
+	CHECK_EQ(t.xmit_packets - before->xmit_packets, xmit_packets);
+	CHECK_EQ(t.rcv_packets - before->rcv_packets, rcv_packets);
+	CHECK_EQ(t.xmit_data - before->xmit_data, xmit / 4);
+	CHECK_EQ(t.rcv_data - before->rcv_data, rcv / 4);
+}
+
+static void begin(enum ibv_qp_type type)
+{
+	struct qp_cfg cfg = { .type = type, .mtu = IBV_MTU_1024 };
+
+	if (!dev.pinion)
+		skip("others count as they like");
+	link_make(&link_, &cfg);
+	a = region_new(LEN, 0, ALL_ACCESS);
+	b = region_new(LEN + 40, 0, ALL_ACCESS);
+}
+
+static void co1_connected(void)
+{
+	struct ibv_sge sink;
+	struct traffic t;
+
+	begin(IBV_QPT_RC);
+	t = traffic();
+	expect(rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&a, 0, LEN), b.base,
+		    b.rkey),
+	       IBV_WC_SUCCESS);
+	came(&t, LEN, LEN, PACKETS, PACKETS);
+
+	/* One that asks, and those that answer. */
+	t = traffic();
+	expect(rdma(&link_.a, IBV_WR_RDMA_READ, sge_of(&a, 0, LEN), b.base,
+		    b.rkey),
+	       IBV_WC_SUCCESS);
+	came(&t, LEN, LEN, 1 + PACKETS, 1 + PACKETS);
+
+	t = traffic();
+	sink = sge_of(&b, 0, LEN);
+	post_recv(&link_.b, &sink, 1, 1);
+	expect(send_sge(&link_.a, sge_of(&a, 0, LEN)), IBV_WC_SUCCESS);
+	came(&t, LEN, LEN, PACKETS, PACKETS);
+
+	t = traffic();
+	expect(atomic_op(&link_.a, IBV_WR_ATOMIC_FETCH_AND_ADD,
+			 sge_of(&a, 0, 8), b.base, b.rkey, 1, 0),
+	       IBV_WC_SUCCESS);
+	came(&t, 8, 8, 1, 1);
+
+	/* Nothing of what is refused. */
+	t = traffic();
+	expect(rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&a, 0, LEN), b.base,
+		    b.rkey ^ 1),
+	       IBV_WC_REM_ACCESS_ERR);
+	came(&t, 0, 0, 0, 0);
+}
+
+static void send_to(const union ibv_gid *gid, uint32_t qpn)
+{
+	struct ibv_ah_attr attr = {
+		.is_global = 1,
+		.port_num = 1,
+		.grh = { .dgid = *gid, .sgid_index = dev.gid_index },
+	};
+	struct ibv_sge sge = sge_of(&a, 0, 100);
+	struct ibv_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.ud = { .ah = MUST(ibv_create_ah(dev.pd, &attr)),
+			   .remote_qpn = qpn,
+			   .remote_qkey = QKEY },
+	};
+
+	post(&link_.a, &wr);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+}
+
+static void co2_datagrams(void)
+{
+	union ibv_gid group = { .raw = { [10] = 0xff, 0xff, 239, 1, 3, 1 } };
+	struct qp_cfg cfg = { .type = IBV_QPT_UD };
+	struct peer peer = { .gid = dev.gid };
+	struct end ends[2];
+	struct ibv_sge sink;
+	struct traffic t;
+	int i;
+
+	begin(IBV_QPT_UD);
+	t = traffic();
+	send_to(&dev.gid, 0xfffffe);
+	came(&t, 100, 0, 1, 0);
+
+	for (i = 0; i < 2; i++) {
+		sink = sge_of(&b, i * 200, 140);
+		end_make(&ends[i], &cfg);
+		end_init(&ends[i]);
+		end_connect(&ends[i], &peer);
+		CHECK_EQ(ibv_attach_mcast(ends[i].qp, &group, 0), 0);
+		post_recv(&ends[i], &sink, 1, i);
+	}
+	t = traffic();
+	send_to(&group, 0xffffff);
+	for (i = 0; i < 2; i++)
+		expect(await(ends[i].rcq), IBV_WC_SUCCESS);
+	came(&t, 100, 200, 1, 2);
+}
+
+/* All that the core looks for is there, and what cannot happen here has not. */
+static void co3_all(void)
+{
+	static const char *const names[] = {
+		"symbol_error",
+		"link_error_recovery",
+		"link_downed",
+		"port_rcv_errors",
+		"port_rcv_remote_physical_errors",
+		"port_rcv_switch_relay_errors",
+		"port_xmit_discards",
+		"port_xmit_constraint_errors",
+		"port_rcv_constraint_errors",
+		"local_link_integrity_errors",
+		"excessive_buffer_overrun_errors",
+		"VL15_dropped",
+		"multicast_rcv_packets",
+		"multicast_xmit_packets",
+	};
+	struct traffic t;
+	size_t i;
+
+	if (!dev.pinion)
+		skip("others count as they like");
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		context("%s", names[i]);
+		CHECK_EQ(counter(names[i]), 0);
+	}
+	context("unicast");
+	t = traffic();
+	CHECK_EQ(counter("unicast_rcv_packets"), t.rcv_packets);
+	CHECK_EQ(counter("unicast_xmit_packets"), t.xmit_packets);
+}
+
+static const struct test tests[] = {
+	TEST(co1_connected, "CO1 of connections"),
+	TEST(co2_datagrams, "CO2 of datagrams"),
+	TEST(co3_all, "CO3 all of them"),
+};
+
+HARNESS_MAIN("the port's counters", tests)
