@@ -45,6 +45,7 @@ static struct late *late_copy(struct pinion_msg *msg, enum pinion_moved *moved,
 	late->av = *msg->av;
 	late->msg.av = &late->av;
 	late->msg.payload = &late->payload;
+	late->msg.fault = NULL;		/* the sender's */
 	late->msg.late = true;
 	return late;
 }
