@@ -13,6 +13,7 @@
 #include "ring.h"
 
 struct pinion_node;
+struct pinion_user;
 
 struct pinion_cq {
 	struct ib_cq ibcq;
@@ -24,6 +25,7 @@ struct pinion_cq {
 	struct work_struct overflowed;	/* breaks its queue pairs; path/overflow.c */
 	u32 flags;			/* enum pinion_cq_flags */
 	bool user;
+	struct pinion_user *owner;	/* whom verbs counts it for */
 	/* kernel consumers */
 	spinlock_t poll_lock;
 	u32 head;			/* our own copy of hdr->user_idx */

@@ -42,6 +42,7 @@ struct pinion_av {
 struct pinion_ah {
 	struct ib_ah ibah;
 	struct ib_pd *pd;
+	struct pinion_user *owner;	/* whom verbs counts it for */
 	u32 number;
 	struct pinion_av av;
 };

@@ -75,6 +75,7 @@ struct pinion_srq {
 	struct pinion_users finders;	/* by number (XRC); see path/node.h */
 	u32 limit;			/* 0: disarmed; under rq.lock */
 	bool user;
+	struct pinion_user *owner;	/* whom verbs counts it for */
 	struct rdma_user_mmap_entry *mmap;
 	struct mutex resize_lock;	/* held while its ring is exchanged for @next */
 	struct pinion_ring_offer next;

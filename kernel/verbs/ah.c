@@ -9,6 +9,7 @@
 #include "device.h"
 #include "ops.h"
 #include "udata.h"
+#include "user.h"
 
 int pinion_av_from_attr(struct pinion_av *av, const struct rdma_ah_attr *attr)
 {
@@ -52,7 +53,8 @@ static int ah_create(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct 
 		err = pinion_av_from_attr(&ah->av, init->ah_attr);
 	if (err)
 		return err;
-	if (!pinion_count_in(dev, PINION_COUNT_AH))
+	ah->owner = pinion_user_of_udata(udata);
+	if (pinion_count_in(dev, ah->owner, PINION_COUNT_AH))
 		return -ENOMEM;
 	ah->pd = ibah->pd;
 	err = pinion_node_add_ah(&dev->node, ah, gfp);
@@ -69,7 +71,7 @@ static int ah_create(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct 
 err_del:
 	pinion_node_del_ah(&dev->node, ah);
 err_count:
-	pinion_count_out(dev, PINION_COUNT_AH);
+	pinion_count_out(dev, ah->owner, PINION_COUNT_AH);
 	return err;
 }
 
@@ -78,7 +80,7 @@ static int ah_destroy(struct ib_ah *ibah, u32 flags)
 	struct pinion_dev *dev = to_pinion_dev(ibah->device);
 
 	pinion_node_del_ah(&dev->node, to_pinion_ah(ibah));
-	pinion_count_out(dev, PINION_COUNT_AH);
+	pinion_count_out(dev, to_pinion_ah(ibah)->owner, PINION_COUNT_AH);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "ops.h"
 #include "rings.h"
 #include "udata.h"
+#include "user.h"
 
 /*
  * To ignore overruns is a promise not to cause any; there is nothing to save by it
@@ -71,7 +72,8 @@ static int cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return err;
 	want = cq_want_ring(attr->cqe, udata);
 	want.place = req.place;
-	if (!pinion_count_in(dev, PINION_COUNT_CQ))
+	cq->owner = pinion_user_of_udata(udata);
+	if (pinion_count_in(dev, cq->owner, PINION_COUNT_CQ))
 		return -ENOMEM;
 	err = pinion_ring_make(&cq->ring, &want, &cq->mmap, &resp.ring);
 	if (err)
@@ -90,7 +92,7 @@ static int cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 err_ring:
 	pinion_ring_unmake(&cq->ring, cq->mmap);
 err_count:
-	pinion_count_out(dev, PINION_COUNT_CQ);
+	pinion_count_out(dev, cq->owner, PINION_COUNT_CQ);
 	return err;
 }
 
@@ -106,7 +108,7 @@ static int cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata)
 	spin_unlock(&cq->fill_lock);
 	pinion_ring_unmake(&ring, cq->mmap);
 	pinion_ring_unmake(&cq->next.ring, cq->next.mmap);
-	pinion_count_out(to_pinion_dev(ibcq->device), PINION_COUNT_CQ);
+	pinion_count_out(to_pinion_dev(ibcq->device), cq->owner, PINION_COUNT_CQ);
 	return 0;
 }
 

@@ -17,13 +17,16 @@
 #include "../mem/umem.h"
 #include "../path/node.h"
 
-/* Every one of them is reported, and kept. */
+/*
+ * Every one of them is reported, and kept: it is what one user may have. All together have
+ * twice as many (verbs/user.h).
+ */
 #define PINION_MAX_QP		SZ_256K
 #define PINION_MAX_CQ		SZ_256K
 #define PINION_MAX_SRQ		SZ_64K
 #define PINION_MAX_PD		SZ_64K
 #define PINION_MAX_AH		SZ_256K
-/* A user's; all together have twice as many (verbs/user.h). */
+#define PINION_MAX_UAR		SZ_64K
 #define PINION_MAX_MR		SZ_2M
 #define PINION_MAX_MW		SZ_1M
 /* Memberships of all groups together; so there are no more groups, either. */
@@ -44,9 +47,12 @@ enum pinion_counted {
 	PINION_COUNT_CQ,
 	PINION_COUNT_SRQ,
 	PINION_COUNT_AH,
+	PINION_COUNT_PD,
 	PINION_COUNT_MR,
 	PINION_COUNT_MW,
 	PINION_COUNT_MCAST,
+	PINION_COUNT_UMEM,
+	PINION_COUNT_UAR,
 	PINION_NUM_COUNTED
 };
 
@@ -85,9 +91,6 @@ static inline enum ib_port_state pinion_port_state(const struct net_device *ndev
 	return netif_running(ndev) && netif_carrier_ok(ndev) ? IB_PORT_ACTIVE : IB_PORT_DOWN;
 }
 
-/* Count one more object in; false if that would break a limit. Any context. */
-bool pinion_count_in(struct pinion_dev *dev, enum pinion_counted kind);
-void pinion_count_out(struct pinion_dev *dev, enum pinion_counted kind);
 void pinion_counts_end(struct pinion_dev *dev);
 
 /* Every op the verbs layer has. */

@@ -12,17 +12,15 @@ static int devx_make_mkey(struct pinion_devx_obj *obj, const struct pinion_devx_
 			  const void *owner)
 {
 	struct pinion_dev *dev = obj->dev;
-	int result;
+	int result, err;
 
 	obj->pd = pinion_pd_use(dev, cmd->mkey.pdn, owner);
 	if (!obj->pd)
 		return PINION_DEVX_NO_SUCH_PD;
-	result = PINION_DEVX_USER_KEYS;
-	if (!pinion_user_count_in(obj->user, PINION_USER_MR))
+	err = pinion_count_in(dev, obj->user, PINION_COUNT_MR);
+	result = err == -EDQUOT ? PINION_DEVX_USER_KEYS : PINION_DEVX_DEVICE_KEYS;
+	if (err)
 		goto err_unuse_pd;
-	result = PINION_DEVX_DEVICE_KEYS;
-	if (!pinion_count_in(dev, PINION_COUNT_MR))
-		goto err_user_count_out;
 	result = pinion_mkey_make(&obj->mkey, &dev->node.keys, &dev->umems, owner,
 				  &obj->pd->ibpd, &cmd->mkey, cmd->klms);
 	if (result)
@@ -30,9 +28,7 @@ static int devx_make_mkey(struct pinion_devx_obj *obj, const struct pinion_devx_
 	return 0;
 
 err_count_out:
-	pinion_count_out(dev, PINION_COUNT_MR);
-err_user_count_out:
-	pinion_user_count_out(obj->user, PINION_USER_MR);
+	pinion_count_out(dev, obj->user, PINION_COUNT_MR);
 err_unuse_pd:
 	pinion_pd_unuse(obj->pd);
 	return result;
@@ -45,8 +41,7 @@ static int devx_end_mkey(struct pinion_devx_obj *obj)
 	err = pinion_mkey_end(&obj->mkey);
 	if (err)
 		return err;
-	pinion_count_out(obj->dev, PINION_COUNT_MR);
-	pinion_user_count_out(obj->user, PINION_USER_MR);
+	pinion_count_out(obj->dev, obj->user, PINION_COUNT_MR);
 	pinion_pd_unuse(obj->pd);
 	return 0;
 }
@@ -60,7 +55,7 @@ static int devx_make_pd(struct pinion_devx_obj *obj)
 	if (!pd)
 		return -ENOMEM;
 	pd->ibpd.device = &obj->dev->ibdev;
-	err = pinion_pd_number(obj->dev, pd);
+	err = pinion_pd_number(obj->dev, pd, obj->user);
 	if (err)
 		goto err_free;
 	/* Nobody's yet, but its place is taken. */

@@ -17,36 +17,49 @@
 #include "device.h"
 #include "mmap.h"
 #include "ops.h"
-
-/* More than this nobody has a use for. */
-#define MAX_UARS SZ_64K
+#include "user.h"
 
 struct uar {
 	struct pinion_mapping map;
-	struct ida *ids;
+	struct pinion_user *user;	/* a reference: the mapping may outlive the file */
 	u32 id;
 };
+
+/* A number among all, counted for its user. */
+static int uar_number(struct uar *uar, struct pinion_user *user)
+{
+	int id;
+
+	if (pinion_count_in(user->dev, user, PINION_COUNT_UAR))
+		return -ENOMEM;
+	id = ida_alloc_range(&user->dev->uars, 1, 2 * PINION_MAX_UAR, GFP_KERNEL_ACCOUNT);
+	if (id < 0) {
+		pinion_count_out(user->dev, user, PINION_COUNT_UAR);
+		return id;
+	}
+	pinion_user_hold(user);
+	uar->user = user;
+	uar->id = id;
+	return 0;
+}
+
+static void uar_forget_number(struct uar *uar)
+{
+	ida_free(&uar->user->dev->uars, uar->id);
+	pinion_count_out(uar->user->dev, uar->user, PINION_COUNT_UAR);
+	pinion_user_put(uar->user);
+}
 
 static void uar_release(struct pinion_mapping *map)
 {
 	struct uar *uar = container_of(map, struct uar, map);
 
-	ida_free(uar->ids, uar->id);
+	uar_forget_number(uar);
 	vfree(map->area);
 	kfree(uar);
 }
 
-static int uar_number(struct uar *uar)
-{
-	int id = ida_alloc_range(uar->ids, 1, MAX_UARS, GFP_KERNEL);
-
-	if (id < 0)
-		return id;
-	uar->id = id;
-	return 0;
-}
-
-static struct uar *uar_make(struct ida *ids, struct ib_ucontext *context)
+static struct uar *uar_make(struct ib_ucontext *context)
 {
 	struct uar *uar;
 	int err = -ENOMEM;
@@ -54,13 +67,12 @@ static struct uar *uar_make(struct ida *ids, struct ib_ucontext *context)
 	uar = kzalloc(sizeof(*uar), GFP_KERNEL_ACCOUNT);
 	if (!uar)
 		return ERR_PTR(-ENOMEM);
-	uar->ids = ids;
 	uar->map.size = PAGE_SIZE;
 	uar->map.release = uar_release;
 	uar->map.area = __vmalloc(PAGE_SIZE, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!uar->map.area)
 		goto err_free;
-	err = uar_number(uar);
+	err = uar_number(uar, to_pinion_ucontext(context)->user);
 	if (err)
 		goto err_free_area;
 	err = pinion_mapping_offer(&uar->map, context);
@@ -69,7 +81,7 @@ static struct uar *uar_make(struct ida *ids, struct ib_ucontext *context)
 	return uar;
 
 err_free_id:
-	ida_free(ids, uar->id);
+	uar_forget_number(uar);
 err_free_area:
 	vfree(uar->map.area);
 err_free:
@@ -109,7 +121,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 		return err;
 	if (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC)
 		return -EOPNOTSUPP;
-	uar = uar_make(&to_pinion_dev(context->device)->uars, context);
+	uar = uar_make(context);
 	if (IS_ERR(uar))
 		return PTR_ERR(uar);
 	err = uar_answer(uar, attrs);

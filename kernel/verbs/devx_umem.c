@@ -21,12 +21,11 @@ static int umem_cleanup(struct ib_uobject *uobject, enum rdma_remove_reason why,
 {
 	struct pinion_user *user = to_pinion_ucontext(uobject->context)->user;
 	struct pinion_dev *dev = to_pinion_dev(uobject->context->device);
-
 	int err;
 
 	err = pinion_umem_destroy(&dev->umems, uobject->object);
 	if (!err)
-		pinion_user_count_out(user, PINION_USER_UMEM);
+		pinion_count_out(dev, user, PINION_COUNT_UMEM);
 	return err;
 }
 
@@ -70,7 +69,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 	err = umem_read_want(attrs, ibdev, &want);
 	if (err)
 		return err;
-	if (!pinion_user_count_in(user, PINION_USER_UMEM))
+	if (pinion_count_in(to_pinion_dev(ibdev), user, PINION_COUNT_UMEM))
 		return -ENOMEM;
 	umem = pinion_umem_create(umems, ibdev, uobject->context, &want);
 	if (IS_ERR(umem)) {
@@ -90,7 +89,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 	return 0;
 
 err_count_out:
-	pinion_user_count_out(user, PINION_USER_UMEM);
+	pinion_count_out(to_pinion_dev(ibdev), user, PINION_COUNT_UMEM);
 	return err;
 }
 

@@ -100,7 +100,7 @@ static struct ib_dm *dm_alloc(struct ib_device *ibdev, struct ib_ucontext *conte
 		pinion_dm_free(dm);
 		return ERR_PTR(-ENOMEM);
 	}
-	refcount_inc(&user->ref);
+	pinion_user_hold(user);
 	mapping = dm_offer(dm, user, context);
 	if (IS_ERR(mapping)) {
 		dm_end(dm, user);

@@ -16,18 +16,13 @@ static int mcast_attach(struct ib_qp *ibqp, union ib_gid *mgid, u16 lid)
 {
 	struct pinion_user *user = pinion_user_of_pd(ibqp->pd);
 	struct pinion_dev *dev = to_pinion_dev(ibqp->device);
-	int err = -ENOMEM;
+	int err;
 
-	if (!pinion_user_count_in(user, PINION_USER_MCAST))
-		return err;
-	if (!pinion_count_in(dev, PINION_COUNT_MCAST))
-		goto err_user_count_out;
+	if (pinion_count_in(dev, user, PINION_COUNT_MCAST))
+		return -ENOMEM;
 	err = pinion_mcast_attach(to_pinion_qp(ibqp), mgid, user);
-	if (!err)
-		return 0;
-	pinion_count_out(dev, PINION_COUNT_MCAST);
-err_user_count_out:
-	pinion_user_count_out(user, PINION_USER_MCAST);
+	if (err)
+		pinion_count_out(dev, user, PINION_COUNT_MCAST);
 	return err == -EEXIST ? 0 : err;
 }
 
@@ -36,10 +31,9 @@ static int mcast_detach(struct ib_qp *ibqp, union ib_gid *mgid, u16 lid)
 	int err;
 
 	err = pinion_mcast_detach(to_pinion_qp(ibqp), mgid);
-	if (!err) {
-		pinion_count_out(to_pinion_dev(ibqp->device), PINION_COUNT_MCAST);
-		pinion_user_count_out(pinion_user_of_pd(ibqp->pd), PINION_USER_MCAST);
-	}
+	if (!err)
+		pinion_count_out(to_pinion_dev(ibqp->device), pinion_user_of_pd(ibqp->pd),
+				 PINION_COUNT_MCAST);
 	return err == -EEXIST ? 0 : err;
 }
 

@@ -17,35 +17,27 @@
 #include "user.h"
 
 /*
- * Each is counted in before it is made, among all and among those of its user: whose does not
- * change with the domain, since domains of other files cannot be named.
+ * Each is counted in before it is made. Its user does not change with its domain, since domains
+ * of other files cannot be named.
  */
-static bool mr_count_in(struct ib_pd *pd, enum pinion_counted kind, enum pinion_user_counted users)
+static bool mr_count_in(struct ib_pd *pd, enum pinion_counted kind)
 {
-	struct pinion_user *user = pinion_user_of_pd(pd);
-
-	if (!pinion_user_count_in(user, users))
-		return false;
-	if (pinion_count_in(to_pinion_dev(pd->device), kind))
-		return true;
-	pinion_user_count_out(user, users);
-	return false;
+	return !pinion_count_in(to_pinion_dev(pd->device), pinion_user_of_pd(pd), kind);
 }
 
-static void mr_count_out(struct ib_pd *pd, enum pinion_counted kind, enum pinion_user_counted users)
+static void mr_count_out(struct ib_pd *pd, enum pinion_counted kind)
 {
-	pinion_count_out(to_pinion_dev(pd->device), kind);
-	pinion_user_count_out(pinion_user_of_pd(pd), users);
+	pinion_count_out(to_pinion_dev(pd->device), pinion_user_of_pd(pd), kind);
 }
 
 static bool region_count_in(struct ib_pd *pd)
 {
-	return mr_count_in(pd, PINION_COUNT_MR, PINION_USER_MR);
+	return mr_count_in(pd, PINION_COUNT_MR);
 }
 
 static void region_count_out(struct ib_pd *pd)
 {
-	mr_count_out(pd, PINION_COUNT_MR, PINION_USER_MR);
+	mr_count_out(pd, PINION_COUNT_MR);
 }
 
 /* What could not be made is none. */
@@ -200,11 +192,11 @@ static int mw_alloc(struct ib_mw *ibmw, struct ib_udata *udata)
 	err = pinion_udata_none(udata);
 	if (err)
 		return err;
-	if (!mr_count_in(ibmw->pd, PINION_COUNT_MW, PINION_USER_MW))
+	if (!mr_count_in(ibmw->pd, PINION_COUNT_MW))
 		return -ENOMEM;
 	err = pinion_alloc_mw(&dev->node.keys, ibmw);
 	if (err)
-		mr_count_out(ibmw->pd, PINION_COUNT_MW, PINION_USER_MW);
+		mr_count_out(ibmw->pd, PINION_COUNT_MW);
 	return err;
 }
 
@@ -213,7 +205,7 @@ static int mw_dealloc(struct ib_mw *ibmw)
 	int err = pinion_dealloc_mw(ibmw);
 
 	if (!err)
-		mr_count_out(ibmw->pd, PINION_COUNT_MW, PINION_USER_MW);
+		mr_count_out(ibmw->pd, PINION_COUNT_MW);
 	return err;
 }
 

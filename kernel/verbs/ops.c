@@ -35,30 +35,6 @@ void pinion_verbs_set_ops(struct ib_device *ibdev)
 	ibdev->driver_def = pinion_uapi_defs;
 }
 
-static const u32 limits[] = {
-	[PINION_COUNT_QP]	= PINION_MAX_QP,
-	[PINION_COUNT_CQ]	= PINION_MAX_CQ,
-	[PINION_COUNT_SRQ]	= PINION_MAX_SRQ,
-	[PINION_COUNT_AH]	= PINION_MAX_AH,
-	[PINION_COUNT_MR]	= 2 * PINION_MAX_MR,
-	[PINION_COUNT_MW]	= 2 * PINION_MAX_MW,
-	[PINION_COUNT_MCAST]	= 2 * PINION_MAX_MCAST,
-};
-
-static_assert(ARRAY_SIZE(limits) == PINION_NUM_COUNTED);
-/* Regions, windows and the null key share one table, which is not to be what refuses. */
-static_assert(2 * PINION_MAX_MR + 2 * PINION_MAX_MW + 1 <= PINION_MAX_KEYS);
-
-bool pinion_count_in(struct pinion_dev *dev, enum pinion_counted kind)
-{
-	return atomic_add_unless(&dev->counts[kind], 1, limits[kind]);
-}
-
-void pinion_count_out(struct pinion_dev *dev, enum pinion_counted kind)
-{
-	atomic_dec(&dev->counts[kind]);
-}
-
 /**
  * pinion_counts_end - all objects are gone, so none is counted any more
  * @dev: device that goes

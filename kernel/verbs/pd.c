@@ -8,19 +8,32 @@
 #include "ops.h"
 #include "pd.h"
 #include "udata.h"
+#include "user.h"
 
 struct pinion_xrcd {
 	struct ib_xrcd ibxrcd;
 };
 
-int pinion_pd_number(struct pinion_dev *dev, struct pinion_pd *pd)
+int pinion_pd_number(struct pinion_dev *dev, struct pinion_pd *pd, struct pinion_user *user)
 {
-	int pdn = ida_alloc_max(&dev->pdns, PINION_MAX_PD - 1, GFP_KERNEL_ACCOUNT);
+	int pdn;
 
-	if (pdn < 0)
-		return pdn == -ENOSPC ? -ENOMEM : pdn;
+	if (pinion_count_in(dev, user, PINION_COUNT_PD))
+		return -ENOMEM;
+	pdn = ida_alloc_max(&dev->pdns, 2 * PINION_MAX_PD - 1, GFP_KERNEL_ACCOUNT);
+	if (pdn < 0) {
+		pinion_count_out(dev, user, PINION_COUNT_PD);
+		return pdn;
+	}
 	pd->pdn = pdn;
+	pd->user = user;
 	return 0;
+}
+
+static void pd_forget_number(struct pinion_dev *dev, struct pinion_pd *pd)
+{
+	ida_free(&dev->pdns, pd->pdn);
+	pinion_count_out(dev, pd->user, PINION_COUNT_PD);
 }
 
 int pinion_pd_show(struct pinion_dev *dev, struct pinion_pd *pd, const void *owner)
@@ -48,7 +61,7 @@ int pinion_pd_end(struct pinion_dev *dev, struct pinion_pd *pd)
 	xa_unlock(&dev->pds);
 	if (busy)
 		return -EBUSY;
-	ida_free(&dev->pdns, pd->pdn);
+	pd_forget_number(dev, pd);
 	return 0;
 }
 
@@ -96,13 +109,13 @@ static int pd_alloc(struct ib_pd *ibpd, struct ib_udata *udata)
 	err = pinion_udata_in_none(udata);
 	if (err)
 		return err;
-	err = pinion_pd_number(dev, pd);
+	err = pinion_pd_number(dev, pd, pinion_user_of_udata(udata));
 	if (err || !udata)
 		return err;
 	resp.pdn = pd->pdn;
 	err = pinion_udata_out(udata, &resp, sizeof(resp));
 	if (err)
-		ida_free(&dev->pdns, pd->pdn);
+		pd_forget_number(dev, pd);
 	return err;
 }
 

@@ -9,6 +9,7 @@
 #include "rings.h"
 #include "ucontext.h"
 #include "udata.h"
+#include "user.h"
 
 static bool qp_is_xrc(enum ib_qp_type type)
 {
@@ -171,6 +172,38 @@ static int qp_set_workers(struct pinion_qp *qp, struct ib_ucontext *context)
 	return err;
 }
 
+/*
+ * Whom it is counted for, with a reference. An XRC target outlives its maker's open file, but a
+ * user made it.
+ */
+static int qp_set_owner(struct pinion_qp *qp, enum ib_qp_type type, struct ib_udata *udata)
+{
+	qp->owner = pinion_user_of_udata(udata);
+	if (qp->owner)
+		pinion_user_hold(qp->owner);
+	else if (type == IB_QPT_XRC_TGT)
+		qp->owner = pinion_user_get(to_pinion_dev(qp->ibqp.device));
+	return PTR_ERR_OR_ZERO(qp->owner);
+}
+
+static int qp_count_in(struct pinion_qp *qp, enum ib_qp_type type, struct ib_udata *udata)
+{
+	int err = qp_set_owner(qp, type, udata);
+
+	if (err)
+		return err;
+	if (!pinion_count_in(to_pinion_dev(qp->ibqp.device), qp->owner, PINION_COUNT_QP))
+		return 0;
+	pinion_user_put(qp->owner);
+	return -ENOMEM;
+}
+
+static void qp_count_out(struct pinion_qp *qp)
+{
+	pinion_count_out(to_pinion_dev(qp->ibqp.device), qp->owner, PINION_COUNT_QP);
+	pinion_user_put(qp->owner);
+}
+
 /* @udata is NULL for XRC targets, too, which belong to their domain, not to a process. */
 static int qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
@@ -185,8 +218,9 @@ static int qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib
 		err = pinion_udata_in(udata, &req, sizeof(req), 0);
 	if (err)
 		return err;
-	if (!pinion_count_in(dev, PINION_COUNT_QP))
-		return -ENOMEM;
+	err = qp_count_in(qp, init->qp_type, udata);
+	if (err)
+		return err;
 
 	qp->node = &dev->node;
 	qp->user = udata;
@@ -213,7 +247,7 @@ err_fini:
 err_queues:
 	qp_unmake_queues(qp);
 err_count:
-	pinion_count_out(dev, PINION_COUNT_QP);
+	qp_count_out(qp);
 	return err;
 }
 
@@ -236,7 +270,7 @@ static int qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 	}
 	pinion_ring_unmake(&rq, qp->rq_mmap);
 	pinion_ring_unmake(&sq, qp->sq_mmap);
-	pinion_count_out(dev, PINION_COUNT_QP);
+	qp_count_out(qp);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "rings.h"
 #include "ucontext.h"
 #include "udata.h"
+#include "user.h"
 
 static int srq_check_size(u32 max_wr, u32 max_sge)
 {
@@ -51,7 +52,8 @@ static int srq_create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struc
 		err = pinion_udata_in(udata, &req, sizeof(req), 0);
 	if (err)
 		return err;
-	if (!pinion_count_in(dev, PINION_COUNT_SRQ))
+	srq->owner = pinion_user_of_udata(udata);
+	if (pinion_count_in(dev, srq->owner, PINION_COUNT_SRQ))
 		return -ENOMEM;
 
 	srq->node = &dev->node;
@@ -89,7 +91,7 @@ err_del:
 err_ring:
 	pinion_ring_unmake(&srq->rq.ring, srq->mmap);
 err_count:
-	pinion_count_out(dev, PINION_COUNT_SRQ);
+	pinion_count_out(dev, srq->owner, PINION_COUNT_SRQ);
 	return err;
 }
 
@@ -106,7 +108,7 @@ static int srq_destroy(struct ib_srq *ibsrq, struct ib_udata *udata)
 	spin_unlock(&srq->rq.lock);
 	pinion_ring_unmake(&ring, srq->mmap);
 	pinion_ring_unmake(&srq->next.ring, srq->next.mmap);
-	pinion_count_out(dev, PINION_COUNT_SRQ);
+	pinion_count_out(dev, srq->owner, PINION_COUNT_SRQ);
 	return 0;
 }
 

@@ -9,13 +9,21 @@
 #include "user.h"
 
 static const u32 shares[] = {
-	[PINION_USER_MR]	= PINION_MAX_MR,
-	[PINION_USER_MW]	= PINION_MAX_MW,
-	[PINION_USER_UMEM]	= BIT(PINION_LOG_MAX_UMEM),
-	[PINION_USER_MCAST]	= PINION_MAX_MCAST,
+	[PINION_COUNT_QP]	= PINION_MAX_QP,
+	[PINION_COUNT_CQ]	= PINION_MAX_CQ,
+	[PINION_COUNT_SRQ]	= PINION_MAX_SRQ,
+	[PINION_COUNT_AH]	= PINION_MAX_AH,
+	[PINION_COUNT_PD]	= PINION_MAX_PD,
+	[PINION_COUNT_MR]	= PINION_MAX_MR,
+	[PINION_COUNT_MW]	= PINION_MAX_MW,
+	[PINION_COUNT_MCAST]	= PINION_MAX_MCAST,
+	[PINION_COUNT_UMEM]	= BIT(PINION_LOG_MAX_UMEM),
+	[PINION_COUNT_UAR]	= PINION_MAX_UAR,
 };
 
-static_assert(ARRAY_SIZE(shares) == PINION_USER_NUM_COUNTED);
+static_assert(ARRAY_SIZE(shares) == PINION_NUM_COUNTED);
+/* Regions, windows and the null key share one table, which is not to be what refuses. */
+static_assert(2 * PINION_MAX_MR + 2 * PINION_MAX_MW + 1 <= PINION_MAX_KEYS);
 
 static struct pinion_user *user_find(struct pinion_dev *dev, kuid_t uid)
 {
@@ -60,26 +68,36 @@ struct pinion_user *pinion_user_get(struct pinion_dev *dev)
 
 void pinion_user_put(struct pinion_user *user)
 {
-	struct mutex *lock = &user->dev->users_lock;
+	struct pinion_dev *dev;
 	int i;
 
-	if (!refcount_dec_and_mutex_lock(&user->ref, lock))
+	if (!user)
+		return;
+	dev = user->dev;
+	if (!refcount_dec_and_mutex_lock(&user->ref, &dev->users_lock))
 		return;
 	list_del(&user->list);
-	mutex_unlock(lock);
-	for (i = 0; i < PINION_USER_NUM_COUNTED; i++)
+	mutex_unlock(&dev->users_lock);
+	for (i = 0; i < PINION_NUM_COUNTED; i++)
 		WARN_ON(atomic_read(&user->counts[i]));
 	WARN_ON(atomic64_read(&user->dm_used));
 	kfree(user);
 }
 
-bool pinion_user_count_in(struct pinion_user *user, enum pinion_user_counted kind)
+int pinion_count_in(struct pinion_dev *dev, struct pinion_user *user, enum pinion_counted kind)
 {
-	return !user || atomic_add_unless(&user->counts[kind], 1, shares[kind]);
+	if (user && !atomic_add_unless(&user->counts[kind], 1, shares[kind]))
+		return -EDQUOT;
+	if (atomic_add_unless(&dev->counts[kind], 1, 2 * shares[kind]))
+		return 0;
+	if (user)
+		atomic_dec(&user->counts[kind]);
+	return -ENOMEM;
 }
 
-void pinion_user_count_out(struct pinion_user *user, enum pinion_user_counted kind)
+void pinion_count_out(struct pinion_dev *dev, struct pinion_user *user, enum pinion_counted kind)
 {
+	atomic_dec(&dev->counts[kind]);
 	if (user)
 		atomic_dec(&user->counts[kind]);
 }

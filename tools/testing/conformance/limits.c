@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * What the device says it can do, it does, and what is one more it refuses (class 23,
- * items LM1 to LM7).
+ * items LM1 to LM8).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -306,9 +306,53 @@ static void lm7_pages(void)
 	CHECK_EQ(sizes, (1ULL << 31) - PAGE);
 }
 
+/* All domains that one user may have, until they are asked for back. */
+static void squatter(void *arg)
+{
+	int i, *pipes = arg;
+	char c;
+
+	/* It ends with the test, though a change of uid makes it survive its parent. */
+	CHECK_EQ(close(pipes[3]), 0);
+	CHECK_EQ(setresuid(12345, 12345, 12345), 0);
+	device_open();
+	/* One is the open device's. */
+	for (i = 1; i < ATTR.max_pd; i++)
+		MUST(ibv_alloc_pd(dev.ctx));
+	MUST_NOT(ibv_alloc_pd(dev.ctx), ENOMEM);
+	CHECK_EQ(write(pipes[1], "", 1), 1);
+	CHECK_EQ(read(pipes[2], &c, 1), 1);
+}
+
+/* Nobody keeps others from the device by taking all there is of something. */
+static void lm8_share(void)
+{
+	struct region a, b;
+	struct link link;
+	int pipes[4], pid;
+	char c;
+
+	need_root();
+	if (!dev.pinion)
+		skip("others have no shares");
+	CHECK_EQ(pipe(pipes), 0);
+	CHECK_EQ(pipe(pipes + 2), 0);
+	pid = spawn(squatter, pipes);
+	CHECK_EQ(close(pipes[1]), 0);
+	CHECK_EQ(read(pipes[0], &c, 1), 1);
+	device_open();
+	link_make(&link, NULL);
+	a = region_new(1000, 3, ALL_ACCESS);
+	b = region_new(1000, 5, ALL_ACCESS);
+	exchange(&link, &a, &b);
+	CHECK_EQ(write(pipes[3], ".", 1), 1);
+	reap_ok(pid);
+}
+
 static const struct test tests[] = {
 	TEST(lm7_pages, "LM7 page sizes (class 23)"),
 	TEST(lm1_queues, "LM1 the longest queues (class 23)"),
+	TEST(lm8_share, "LM8 one user leaves some to others (class 23)"),
 	TEST(lm2_sges, "LM2 the most pieces (class 23)"),
 	LONG_TEST(lm3_message, "LM3 the longest message (class 23)", 120),
 	TEST(lm4_reads, "LM4 reads at a time (class 23)"),

@@ -351,6 +351,7 @@ static void u18_share(void)
 		CHECK_EQ(pipe(pipes), 0);
 		CHECK_EQ(pipe(pipes + 2), 0);
 		pid = spawn(squatter, pipes);
+		CHECK_EQ(close(pipes[1]), 0);
 		CHECK_EQ(read(pipes[0], &c, 1), 1);
 		begin();
 		sink = sge_of(&b, 0, 140);
