@@ -22,14 +22,14 @@ static inline struct pinion_pd *to_pinion_pd(struct ib_pd *ibpd)
 	return container_of(ibpd, struct pinion_pd, ibpd);
 }
 
-/* Count it in and give it a number, which means nothing to commands yet. */
+/* Count it in and number it, which means nothing to commands yet. */
 int pinion_pd_number(struct pinion_dev *dev, struct pinion_pd *pd,
 		     struct pinion_user *user);
 
 /* Let commands of @owner name it. Fails, with -ENOMEM, the first time or never. */
 int pinion_pd_show(struct pinion_dev *dev, struct pinion_pd *pd, const void *owner);
 
-/* Take back the number, and count it out. -EBUSY, and nothing happened, while something is in it. */
+/* Take back the number and count it out. -EBUSY, and nothing happened: something is in it. */
 int pinion_pd_end(struct pinion_dev *dev, struct pinion_pd *pd);
 
 /* Find one of @owner's, for something to be in it; NULL if there is none. */

@@ -14,9 +14,10 @@ static int shared;
 
 static void use_freed(void)
 {
-	volatile char *p = malloc(8);
+	/* The compiler is not to see it. */
+	char *volatile p = malloc(8);
 
-	free((char *)p);
+	free(p);
 	*p = 1;
 }
 

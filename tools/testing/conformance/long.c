@@ -30,14 +30,7 @@ static size_t length;
  */
 static size_t most(void)
 {
-	FILE *file = MUST(fopen("/proc/cpuinfo", "r"));
-	bool uml = false;
-	char line[256];
-
-	while (fgets(line, sizeof(line), file))
-		uml |= !!strstr(line, "User Mode Linux");
-	fclose(file);
-	return uml ? 6 * SAMPLE : 32ul << 30;
+	return in_user_mode_linux() ? 6 * SAMPLE : 32ul << 30;
 }
 
 /* Memory that takes at least TIME, and how long; pages fault as they are pinned. */

@@ -93,6 +93,18 @@ void context(const char *fmt, ...)
 	va_end(args);
 }
 
+bool in_user_mode_linux(void)
+{
+	FILE *file = MUST(fopen("/proc/cpuinfo", "r"));
+	bool uml = false;
+	char line[256];
+
+	while (fgets(line, sizeof(line), file))
+		uml |= !!strstr(line, "User Mode Linux");
+	fclose(file);
+	return uml;
+}
+
 /* splitmix64: any seed will do. Threads share it, and each number is one thread's. */
 static _Atomic uint64_t rnd_state;
 

@@ -102,6 +102,9 @@ void rnd_fill(void *to, size_t length);
 void rnd_seed(uint64_t seed);
 
 double now(void);
+
+/* Is this kernel a process itself? */
+bool in_user_mode_linux(void);
 /*
  * How many times longer all takes in this bed than in the plain one, from SLOW in the
  * environment, and so many times @seconds: the harness and whoever waits for an end
