@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * /sys/kernel/debug/pinion/DEVICE/keys: every key and how its table looks. For root
- * and tests; never changes anything. Beside the devices, where the kernel injects
- * faults, how long is dwelt where others have to wait (mem/dwell.h).
+ * /sys/kernel/debug/pinion/DEVICE/keys: every key and how its table looks; all of one table
+ * is in map (map.c). For root and tests; never changes anything. Beside the devices, where the
+ * kernel injects faults, how long is dwelt where others have to wait (mem/dwell.h).
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -144,6 +144,7 @@ void pinion_debugfs_add(struct pinion_dev *dev)
 		return;
 	dev->debugfs = debugfs_create_dir(dev_name(&dev->ibdev.dev), root);
 	debugfs_create_file("keys", 0400, dev->debugfs, dev, &keys_fops);
+	debugfs_create_file("map", 0600, dev->debugfs, dev, &pinion_map_fops);
 }
 
 /* Waits for readers. */

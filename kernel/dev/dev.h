@@ -32,6 +32,9 @@ void pinion_debugfs_exit(void);
 void pinion_debugfs_add(struct pinion_dev *dev);
 void pinion_debugfs_del(struct pinion_dev *dev);
 
+/* map.c: a file of the device's folder */
+extern const struct file_operations pinion_map_fops;
+
 extern const struct ib_device_ops pinion_gid_ops;
 extern const struct ib_device_ops pinion_stats_ops;
 extern const struct ib_device_ops pinion_restrack_ops;

@@ -2,12 +2,14 @@
 /*
  * What `rdma resource show -dd' prints of our objects: sizes and fill levels. The
  * only file that fills netlink messages. Whoever may open a socket is told, so there is
- * nothing here of keys or addresses, not even of the place in a page.
+ * nothing here of keys or addresses, not even of the place in a page; that is in the raw
+ * entries, which the core gives to CAP_NET_ADMIN only.
  */
 #include <net/netlink.h>
 #include <rdma/restrack.h>
 #include <uapi/rdma/rdma_netlink.h>
 
+#include "../mem/look.h"
 #include "../mem/mr.h"
 #include "../mem/mtt.h"
 #include "../mem/odp.h"
@@ -123,6 +125,15 @@ static int restrack_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	return restrack_put_rows(msg, rows, ARRAY_SIZE(rows));
 }
 
+/* The core has seen to it that who asks may know. */
+static int restrack_fill_mr_raw(struct sk_buff *msg, struct ib_mr *ibmr)
+{
+	struct pinion_mr_facts facts;
+
+	pinion_mr_look(ibmr, &facts);
+	return nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, sizeof(facts), &facts);
+}
+
 /* As other drivers name them, so that `rdma statistic show mr' reads the same. */
 static const char * const pager_names[PINION_PAGER_NUM_COUNTS] = {
 	[PINION_PAGER_FAULTS] = "page_faults",
@@ -178,6 +189,7 @@ static int restrack_fill_stat_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 const struct ib_device_ops pinion_restrack_ops = {
 	.fill_res_cq_entry = restrack_fill_cq,
 	.fill_res_mr_entry = restrack_fill_mr,
+	.fill_res_mr_entry_raw = restrack_fill_mr_raw,
 	.fill_res_qp_entry = restrack_fill_qp,
 	.fill_res_srq_entry = restrack_fill_srq,
 	.fill_stat_mr_entry = restrack_fill_stat_mr,

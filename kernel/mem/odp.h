@@ -96,7 +96,9 @@ int pinion_children_init(struct pinion_odp *odp, struct ib_device *ibdev, int ac
 void pinion_children_destroy(struct pinion_odp *odp);
 /* The child whose span @address is in, or NULL. Under RCU. */
 struct pinion_child *pinion_child_find(struct pinion_odp *odp, u64 address);
-/* The same, made if need be, until it is put; or an ERR_PTR. In no gate. */
+/* The same, or else the next behind it that there is. */
+struct pinion_child *pinion_child_from(struct pinion_odp *odp, u64 address);
+/* The child of @address, made if need be, until it is put; or an ERR_PTR. In no gate. */
 struct pinion_child *pinion_child_get(struct pinion_odp *odp, u64 address);
 void pinion_child_put(struct pinion_child *child);
 /* It has become empty. In its notifier. */

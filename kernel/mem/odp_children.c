@@ -179,6 +179,13 @@ struct pinion_child *pinion_child_find(struct pinion_odp *odp, u64 address)
 	return xa_load(&odp->children, child_index(odp, address));
 }
 
+struct pinion_child *pinion_child_from(struct pinion_odp *odp, u64 address)
+{
+	unsigned long index = child_index(odp, address);
+
+	return xa_find(&odp->children, &index, ULONG_MAX, XA_PRESENT);
+}
+
 struct pinion_child *pinion_child_get(struct pinion_odp *odp, u64 address)
 {
 	struct pinion_child *child, *made;

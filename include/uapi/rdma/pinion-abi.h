@@ -450,6 +450,49 @@ enum pinion_pd_query_attrs {
 	PINION_ATTR_PD_QUERY_RESP,		/* struct pinion_alloc_pd_resp */
 };
 
+/* ---------------------------------------------------------------- who looks */
+
+enum pinion_mr_kind {
+	PINION_MR_PINNED	= 0,	/* memory of a process */
+	PINION_MR_ON_DEMAND	= 1,
+	PINION_MR_DMABUF	= 2,
+	PINION_MR_DEVICE	= 3,	/* memory of the device's own */
+	PINION_MR_FAST		= 4,	/* for fast registration, by the kernel */
+	PINION_MR_ALL		= 5,	/* all memory there is, for the kernel */
+};
+
+enum pinion_mr_flags {
+	PINION_MR_VALID		= 1 << 0,	/* its key means something */
+	PINION_MR_GATE_CLOSED	= 1 << 1,	/* it was just being changed */
+	PINION_MR_MAPPED	= 1 << 2,	/* dma-buf: its exporter lets it be used now */
+	PINION_MR_HELD		= 1 << 3,	/* dma-buf: pinned by its exporter */
+};
+
+#define PINION_MR_FACTS_MAGIC	0x706d7266
+
+/*
+ * The one attribute of RDMA_NLDEV_CMD_RES_MR_GET_RAW, which CAP_NET_ADMIN may ask for. Other
+ * drivers' raw attributes are other bytes: @magic tells them apart. It grows at its end; bytes
+ * beyond those that came are zeros. What came and went on demand is in the statistics.
+ */
+struct pinion_mr_facts {
+	__u32 magic;			/* PINION_MR_FACTS_MAGIC */
+	__u32 key;
+	__u32 kind;			/* enum pinion_mr_kind */
+	__u32 flags;			/* enum pinion_mr_flags */
+	__u32 access;			/* as registered, enum ib_uverbs_access_flags */
+	__u32 windows;			/* bound to it, and pieces lent */
+	__u32 generation;		/* advanced with each other memory */
+	__u32 block_shift;		/* log2 of what an entry of the table stands for */
+	__aligned_u64 address;		/* of its first byte: its owner's, or in the dma-buf */
+	__aligned_u64 iova;		/* of the same byte, as work requests name it */
+	__aligned_u64 length;
+	__aligned_u64 entries;		/* of the table; on demand: those that are there */
+	__aligned_u64 table_bytes;
+	__aligned_u64 pinned_pages;
+	char exporter[32];		/* dma-buf */
+};
+
 /* ------------------------------------------------------------------ checks */
 
 #if defined(__cplusplus)
@@ -487,5 +530,6 @@ PINION_ASSERT_SIZE(struct pinion_create_ah_resp, 8);
 PINION_ASSERT_SIZE(struct pinion_alloc_pd_resp, 8);
 PINION_ASSERT_SIZE(struct pinion_alloc_dm_resp, 16);
 PINION_ASSERT_SIZE(struct pinion_query_dm_resp, 24);
+PINION_ASSERT_SIZE(struct pinion_mr_facts, 112);
 
 #endif /* PINION_ABI_H */
