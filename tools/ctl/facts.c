@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The raw attribute of a pinion device's regions, in words.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/pinion-abi.h>
+
+#include "ctl.h"
+#include "facts.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *const kinds[] = {
+	[PINION_MR_PINNED] = "pinned",	[PINION_MR_ON_DEMAND] = "on-demand",
+	[PINION_MR_DMABUF] = "dma-buf", [PINION_MR_DEVICE] = "device",
+	[PINION_MR_FAST] = "fast",	[PINION_MR_ALL] = "all",
+};
+
+static const struct {
+	uint32_t bit;
+	const char *word;
+} rights[] = {
+	{ 1 << 0, "local_write" },	 { 1 << 1, "remote_write" },
+	{ 1 << 2, "remote_read" },	 { 1 << 3, "remote_atomic" },
+	{ 1 << 4, "mw_bind" },		 { 1 << 5, "zero_based" },
+	{ 1 << 6, "on_demand" },	 { 1 << 7, "hugetlb" },
+	{ 1 << 8, "flush_global" },	 { 1 << 9, "flush_persistent" },
+	{ 1 << 20, "relaxed_ordering" },
+};
+
+static void row_access(struct row *row, uint32_t access)
+{
+	char words[256] = "";
+	size_t i;
+
+	for (i = 0; i < LENGTH(rights); i++) {
+		if (!(access & rights[i].bit))
+			continue;
+		if (*words)
+			strcat(words, ",");
+		strcat(words, rights[i].word);
+	}
+	row_words(row, "access", words);
+}
+
+static void row_facts(struct row *row, const struct pinion_mr_facts *facts)
+{
+	row_text(row, "kind",
+		 facts->kind < LENGTH(kinds) ? kinds[facts->kind] : "?");
+	row_text(row, "state",
+		 facts->flags & PINION_MR_VALID ? "valid" : "free");
+	row_text(row, "gate",
+		 facts->flags & PINION_MR_GATE_CLOSED ? "closed" : "open");
+	row_access(row, facts->access);
+	row_hex(row, "address", facts->address);
+	row_hex(row, "iova", facts->iova);
+	/* Nobody has any of a kind that has none. */
+	row_number(row, "block_size",
+		   facts->block_shift ? 1ULL << facts->block_shift : 0);
+	row_number(row, "entries", facts->entries);
+	row_number(row, "table_bytes", facts->table_bytes);
+	row_number(row, "pinned_pages", facts->pinned_pages);
+	row_number(row, "windows", facts->windows);
+	row_number(row, "generation", facts->generation);
+	if (facts->kind != PINION_MR_DMABUF)
+		return;
+	row_text(row, "exporter", facts->exporter);
+	row_text(row, "mapped", facts->flags & PINION_MR_MAPPED ? "yes" : "no");
+	row_text(row, "held", facts->flags & PINION_MR_HELD ? "yes" : "no");
+}
+
+/* Of an older or a newer module: as far as both know it. */
+static bool facts_read(const struct nlattr *attr, struct pinion_mr_facts *facts)
+{
+	size_t length;
+
+	memset(facts, 0, sizeof(*facts));
+	if (!attr)
+		return false;
+	length = mnl_attr_get_payload_len(attr);
+	memcpy(facts, mnl_attr_get_payload(attr),
+	       length < sizeof(*facts) ? length : sizeof(*facts));
+	facts->exporter[sizeof(facts->exporter) - 1] = 0;
+	return facts->magic == PINION_MR_FACTS_MAGIC;
+}
+
+static void one_visit(const struct attrs *attrs, void *arg)
+{
+	struct pinion_mr_facts facts;
+
+	if (facts_read(attrs->at[RDMA_NLDEV_ATTR_RES_RAW], &facts))
+		row_facts(arg, &facts);
+}
+
+bool facts_of(const struct device *device, uint32_t mrn, struct row *row)
+{
+	const struct question question = {
+		.command = RDMA_NLDEV_CMD_RES_MR_GET_RAW,
+		.num = 2,
+		.with = { { RDMA_NLDEV_ATTR_DEV_INDEX, device->index },
+			  { RDMA_NLDEV_ATTR_RES_MRN, mrn } },
+	};
+
+	/* Who may not ask, and whom there is nothing to ask, learns no more. */
+	netlink_ask(&question, one_visit, row);
+	return row_find(row, "kind");
+}
+
+/* ------------------------------------------------------------------------- of many */
+
+struct facts {
+	struct pinion_mr_facts *of;
+	size_t num, room;
+};
+
+static void all_entry(const struct attrs *attrs, void *arg)
+{
+	struct facts *facts = arg;
+
+	if (facts->num == facts->room) {
+		facts->room = facts->room ? 2 * facts->room : 64;
+		facts->of = need(
+			realloc(facts->of, facts->room * sizeof(*facts->of)));
+	}
+	if (facts_read(attrs->at[RDMA_NLDEV_ATTR_RES_RAW],
+		       &facts->of[facts->num]))
+		facts->num++;
+}
+
+static void all_visit(const struct attrs *attrs, void *arg)
+{
+	netlink_each(attrs->at[RDMA_NLDEV_ATTR_RES_MR], all_entry, arg);
+}
+
+static int facts_compare(const void *a, const void *b)
+{
+	uint32_t x = ((const struct pinion_mr_facts *)a)->key;
+	uint32_t y = ((const struct pinion_mr_facts *)b)->key;
+
+	return x < y ? -1 : x > y;
+}
+
+struct facts *facts_all(const struct device *device)
+{
+	const struct question question = {
+		.command = RDMA_NLDEV_CMD_RES_MR_GET_RAW,
+		.dump = true,
+		.num = 1,
+		.with = { { RDMA_NLDEV_ATTR_DEV_INDEX, device->index } },
+	};
+	struct facts *facts = need(calloc(1, sizeof(*facts)));
+
+	netlink_ask(&question, all_visit, facts);
+	if (facts->num)
+		qsort(facts->of, facts->num, sizeof(*facts->of), facts_compare);
+	return facts;
+}
+
+void facts_find(const struct facts *facts, uint32_t key, struct row *row)
+{
+	const struct pinion_mr_facts wanted = { .key = key }, *found = NULL;
+
+	if (facts->num)
+		found = bsearch(&wanted, facts->of, facts->num, sizeof(wanted),
+				facts_compare);
+	if (found)
+		row_facts(row, found);
+}
+
+void facts_free(struct facts *facts)
+{
+	free(facts->of);
+	free(facts);
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * pinionctl: what there is of RDMA devices and their memory regions. Options and commands.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <pinion/version.h>
+
+#include "ctl.h"
+#include "row.h"
+
+static const char help[] =
+	"Usage: pinionctl [OPTIONS] COMMAND [DEVICE] [FIELD VALUE]...\n"
+	"\n"
+	"Shows what RDMA devices have, and what their memory regions are. Of any device as\n"
+	"far as its driver tells; of a pinion device all.\n"
+	"\n"
+	"  dev                   the devices and their ports\n"
+	"  mr list               the memory regions, a line each\n"
+	"  mr show               all that is known of each\n"
+	"  mr watch              what comes and goes of those on demand, and of dma-bufs\n"
+	"  mr map DEVICE KEY     where the memory of a key is, run by run (pinion, root)\n"
+	"  mr check              compares each with its owner's page tables (pinion, root)\n"
+	"\n"
+	"  FIELD VALUE           only objects that have this: pid 4711, key 0x1234ab00\n"
+	"  -j, --json            a list of objects for programs\n"
+	"  -w, --watch[=SECONDS] again and again, like top (default: each second)\n"
+	"  -h, --help\n"
+	"      --version\n"
+	"\n"
+	"Who has not CAP_NET_ADMIN is told no keys and no addresses.\n"
+	"Exit status: 0, 1 if nothing like that is there or something is wrong with it, 2 if\n"
+	"it could not be done or was asked for wrongly.\n";
+
+unsigned int watch_seconds;
+
+void die(const char *fmt, ...)
+{
+	va_list args;
+
+	fflush(stdout);
+	fprintf(stderr, "pinionctl: ");
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fprintf(stderr, "\n");
+	exit(EXIT_CANNOT);
+}
+
+void *need(void *memory)
+{
+	if (!memory)
+		die("no memory");
+	return memory;
+}
+
+char *print(const char *fmt, ...)
+{
+	va_list args;
+	char *text;
+	int rc;
+
+	va_start(args, fmt);
+	rc = vasprintf(&text, fmt, args);
+	va_end(args);
+	return need(rc < 0 ? NULL : text);
+}
+
+const char *file_line(const char *fmt, ...)
+{
+	static char line[512];
+	va_list args;
+	char *path;
+	FILE *file;
+	int rc;
+
+	va_start(args, fmt);
+	rc = vasprintf(&path, fmt, args);
+	va_end(args);
+	file = fopen(need(rc < 0 ? NULL : path), "re");
+	free(path);
+	if (!file)
+		return NULL;
+	if (!fgets(line, sizeof(line), file))
+		line[0] = 0;
+	fclose(file);
+	line[strcspn(line, "\n")] = 0;
+	return line;
+}
+
+int watch(int (*draw)(char **words), char **words)
+{
+	int rc;
+
+	for (;;) {
+		if (watch_seconds && isatty(STDOUT_FILENO))
+			printf("\033[H\033[J");
+		rc = draw(words);
+		if (!watch_seconds)
+			return rc;
+		sleep(watch_seconds);
+	}
+}
+
+static unsigned int seconds(const char *text)
+{
+	unsigned long value;
+	char *end;
+
+	if (!text)
+		return 1;
+	value = strtoul(text, &end, 10);
+	if (end == text || *end || !value || value > 86400)
+		die("`%s' is not a number of seconds", text);
+	return value;
+}
+
+static int command(char **words)
+{
+	if (!words[0])
+		die("no command; see --help");
+	if (!strcmp(words[0], "dev"))
+		return watch(dev_command, words + 1);
+	if (!strcmp(words[0], "mr"))
+		return mr_command(words + 1);
+	die("there is no command `%s'; see --help", words[0]);
+}
+
+int main(int argc, char **argv)
+{
+	enum { VERSION = 256 };
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "version", no_argument, NULL, VERSION },
+		{ "watch", optional_argument, NULL, 'w' },
+		{},
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "hjw", options, NULL)) != -1) {
+		switch (c) {
+		case 'h':
+			fputs(help, stdout);
+			return EXIT_GOOD;
+		case 'j':
+			json = true;
+			break;
+		case 'w':
+			watch_seconds = seconds(optarg);
+			break;
+		case VERSION:
+			printf("pinionctl %s\n", PINION_VERSION);
+			return EXIT_GOOD;
+		default:
+			fprintf(stderr, "pinionctl: see --help\n");
+			return EXIT_CANNOT;
+		}
+	}
+	return command(argv + optind);
+}

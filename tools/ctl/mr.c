@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory regions: in a line, in full, and as they change.
+ */
+#include <string.h>
+
+#include "ctl.h"
+#include "facts.h"
+#include "object.h"
+
+/* What is known of the device whose regions just come. */
+struct listing {
+	const struct selection *selection;
+	uint32_t index;
+	struct facts *facts;
+	bool counters;
+	unsigned long num;
+};
+
+static void counters_visit(const struct attrs *attrs, void *arg)
+{
+	row_counters(arg, attrs->at[RDMA_NLDEV_ATTR_STAT_HWCOUNTERS]);
+}
+
+/* As every driver has them whose regions have any. */
+static void row_mr_counters(const struct device *device, struct row *row)
+{
+	const struct question question = {
+		.command = RDMA_NLDEV_CMD_STAT_GET,
+		.num = 3,
+		.with = { { RDMA_NLDEV_ATTR_DEV_INDEX, device->index },
+			  { RDMA_NLDEV_ATTR_STAT_RES, RDMA_NLDEV_ATTR_RES_MR },
+			  { RDMA_NLDEV_ATTR_RES_MRN, row_value(row, "mrn") } },
+	};
+
+	netlink_ask(&question, counters_visit, row);
+}
+
+static void list_one(const struct device *device, struct row *row, void *arg)
+{
+	struct listing *listing = arg;
+
+	if (listing->facts && listing->index != device->index) {
+		facts_free(listing->facts);
+		listing->facts = NULL;
+	}
+	if (!listing->facts) {
+		listing->index = device->index;
+		listing->facts = facts_all(device);
+	}
+	if (row_find(row, "lkey"))
+		facts_find(listing->facts, row_value(row, "lkey"), row);
+	if (!selection_has(listing->selection, row))
+		return;
+	if (listing->counters) {
+		row_mr_counters(device, row);
+		/* Of those that nothing ever happens to there is nothing to see. */
+		if (!row_find(row, "page_faults"))
+			return;
+	}
+	out_row(row);
+	listing->num++;
+}
+
+static int list(char **words)
+{
+	const struct object *object = object_named("mr");
+	struct selection selection = selection_of(words);
+	struct listing listing = { .selection = &selection };
+
+	out_begin(LAYOUT_TABLE, object_columns(object));
+	objects_each(object, &selection, list_one, &listing);
+	out_end();
+	if (listing.facts)
+		facts_free(listing.facts);
+	return listing.num || !*selection.pairs ? EXIT_GOOD : EXIT_FOUND;
+}
+
+static void show_one(const struct device *device, struct row *row, void *arg)
+{
+	struct listing *listing = arg;
+
+	facts_of(device, row_value(row, "mrn"), row);
+	if (!selection_has(listing->selection, row))
+		return;
+	row_mr_counters(device, row);
+	out_row(row);
+	listing->num++;
+}
+
+static int show(char **words)
+{
+	struct selection selection = selection_of(words);
+	struct listing listing = { .selection = &selection };
+
+	out_begin(LAYOUT_BLOCKS, NULL);
+	objects_each(object_named("mr"), &selection, show_one, &listing);
+	out_end();
+	return listing.num || !*selection.pairs ? EXIT_GOOD : EXIT_FOUND;
+}
+
+static int pages(char **words)
+{
+	static const struct column columns[] = {
+		{ "dev", -10 },
+		{ "mrn", 6 },
+		{ "lkey", 10 },
+		{ "length", 14 },
+		{ "entries", 9 },
+		{ "page_faults", 11 },
+		{ "page_invalidations", 18 },
+		{ "page_prefetch", 13 },
+		{ "pid", 7 },
+		{ "comm", -16 },
+		{},
+	};
+	struct selection selection = selection_of(words);
+	struct listing listing = { .selection = &selection, .counters = true };
+
+	out_begin(LAYOUT_TABLE, columns);
+	objects_each(object_named("mr"), &selection, list_one, &listing);
+	out_end();
+	if (listing.facts)
+		facts_free(listing.facts);
+	return EXIT_GOOD;
+}
+
+int mr_command(char **words)
+{
+	const char *what = words[0] ? words[0] : "list";
+
+	if (words[0])
+		words++;
+	if (!strcmp(what, "list"))
+		return watch(list, words);
+	if (!strcmp(what, "show"))
+		return watch(show, words);
+	if (!strcmp(what, "watch")) {
+		if (!watch_seconds)
+			watch_seconds = 1;
+		return watch(pages, words);
+	}
+	if (!strcmp(what, "map"))
+		return mr_map(words);
+	if (!strcmp(what, "check"))
+		return mr_check(words);
+	die("mr: list, show, watch, map or check, and not `%s'", what);
+}

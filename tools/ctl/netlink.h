@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * RDMA netlink: one question at a time, of which several may be open at once.
+ */
+#ifndef PINIONCTL_NETLINK_H
+#define PINIONCTL_NETLINK_H
+
+#include <libmnl/libmnl.h>
+#include <rdma/rdma_netlink.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* By attribute; those that this was not built to know are left out. */
+struct attrs {
+	const struct nlattr *at[RDMA_NLDEV_ATTR_MAX];
+};
+
+typedef void (*visit_t)(const struct attrs *attrs, void *arg);
+
+struct question {
+	uint16_t command; /* RDMA_NLDEV_CMD_* */
+	bool dump;
+	int num;
+	struct {
+		uint16_t attr;
+		uint32_t value;
+	} with[4];
+};
+
+/* Return: 0 or a negative errno. @visit is called for each message of the answer. */
+int netlink_ask(const struct question *question, visit_t visit, void *arg);
+/* For each element of a list. */
+void netlink_each(const struct nlattr *list, visit_t visit, void *arg);
+
+/* An unsigned number of whatever size. */
+uint64_t netlink_number(const struct nlattr *attr);
+
+/* ---------------------------------------------------------------------- devices */
+
+struct device {
+	char name[64];
+	uint32_t index;
+	uint32_t ports;
+};
+
+/* Return: all there are, of the caller's from here on. */
+struct device *devices_all(int *num);
+/* This one, or the program ends. */
+struct device device_named(const char *name);
+
+#endif

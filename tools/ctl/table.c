@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Reads /sys/kernel/debug/pinion/DEVICE/map.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl.h"
+#include "table.h"
+
+/* The key is asked about from the beginning. */
+static bool table_ask(struct table *table)
+{
+	char line[256];
+
+	rewind(table->file);
+	if (fprintf(table->file, "%#x\n", table->key) < 0 ||
+	    fflush(table->file))
+		die("debugfs: %m");
+	rewind(table->file);
+	if (!fgets(line, sizeof(line), table->file))
+		return false;
+	if (sscanf(line,
+		   "key %*x base %" SCNx64 " length %" SCNx64
+		   " block_size %" SCNx64 " generation %" SCNu32,
+		   &table->base, &table->length, &table->block_size,
+		   &table->generation) != 4)
+		die("debugfs has a line that is none: %s", line);
+	return true;
+}
+
+bool table_open(struct table *table, const char *device, uint32_t key)
+{
+	char *path = print("/sys/kernel/debug/pinion/%s/map", device);
+	int err;
+
+	memset(table, 0, sizeof(*table));
+	table->key = key;
+	table->file = fopen(path, "r+e");
+	err = errno;
+	if (!table->file && err == EACCES)
+		die("%s is root's", path);
+	if (!table->file)
+		die("%s: %s: no pinion device, a module older than this, or no debugfs\n"
+		    "(mount -t debugfs none /sys/kernel/debug)",
+		    path, strerror(err));
+	free(path);
+	if (table_ask(table))
+		return true;
+	fclose(table->file);
+	return false;
+}
+
+bool table_next(struct table *table, struct run *run)
+{
+	char line[256], right;
+
+	if (!fgets(line, sizeof(line), table->file))
+		return false;
+	if (sscanf(line, "%" SCNx64 " %" SCNx64 " %" SCNx64 " %c", &run->offset,
+		   &run->length, &run->address, &right) != 4)
+		die("debugfs has a line that is none: %s", line);
+	run->writable = right == 'w';
+	return true;
+}
+
+bool table_close(struct table *table)
+{
+	uint32_t generation = table->generation;
+	bool same = table_ask(table) && generation == table->generation;
+
+	fclose(table->file);
+	return same;
+}

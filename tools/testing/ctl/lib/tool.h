@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Runs pinionctl, which is in the folder above the test's, and reads what it says.
+ */
+#ifndef PINION_TEST_TOOL_H
+#define PINION_TEST_TOOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct said {
+	int status; /* of its exit */
+	char *out; /* both of its streams */
+};
+
+/* `pinionctl' and these words. What it said the last time is gone. */
+struct said tool(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The same, which has to end well. */
+const char *tool_says(const char *fmt, ...)
+	__attribute__((format(printf, 1, 2)));
+
+/* The value of a line `    NAME   VALUE', or NULL; until the next call. */
+const char *tool_value(const char *out, const char *name);
+uint64_t tool_number(const char *out, const char *name);
+#define tool_is(out, name, want) tool_is_at(__FILE__, __LINE__, out, name, want)
+void tool_is_at(const char *file, int line, const char *out, const char *name,
+		const char *want);
+int tool_lines(const char *out);
+
+#endif /* PINION_TEST_TOOL_H */
