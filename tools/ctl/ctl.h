@@ -35,10 +35,20 @@ int watch(int (*draw)(char **words), char **words);
 /* @words end with NULL. */
 int dev_command(char **words);
 int mr_command(char **words);
-int object_command(const char *object, char **words);
+int object_command(const char *name, char **words);
+int key_command(char **words);
+int stat_command(char **words);
+int caps_command(char **words);
 
 /* of mr, in files of their own */
 int mr_map(char **words);
 int mr_check(char **words);
+
+/* Which of a command's parts @word is: the first if there is none. */
+struct part {
+	const char *name; /* NULL: there are no more */
+	int (*run)(char **words);
+};
+int part_run(const char *command, const struct part *parts, char **words);
 
 #endif

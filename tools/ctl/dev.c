@@ -115,7 +115,7 @@ static void show_port(struct dev *dev, const struct device *device,
 	dev->num++;
 }
 
-int dev_command(char **words)
+static int dev_list(char **words)
 {
 	static const struct column columns[] = {
 		{ "dev", -10 },	      { "port", 4 },
@@ -145,4 +145,9 @@ int dev_command(char **words)
 	free(dev.row.fields);
 	free(all);
 	return dev.num ? EXIT_GOOD : EXIT_FOUND;
+}
+
+int dev_command(char **words)
+{
+	return watch(dev_list, words);
 }

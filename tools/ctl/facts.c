@@ -10,6 +10,7 @@
 
 #include "ctl.h"
 #include "facts.h"
+#include "words.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -19,33 +20,6 @@ static const char *const kinds[] = {
 	[PINION_MR_FAST] = "fast",	[PINION_MR_ALL] = "all",
 };
 
-static const struct {
-	uint32_t bit;
-	const char *word;
-} rights[] = {
-	{ 1 << 0, "local_write" },	 { 1 << 1, "remote_write" },
-	{ 1 << 2, "remote_read" },	 { 1 << 3, "remote_atomic" },
-	{ 1 << 4, "mw_bind" },		 { 1 << 5, "zero_based" },
-	{ 1 << 6, "on_demand" },	 { 1 << 7, "hugetlb" },
-	{ 1 << 8, "flush_global" },	 { 1 << 9, "flush_persistent" },
-	{ 1 << 20, "relaxed_ordering" },
-};
-
-static void row_access(struct row *row, uint32_t access)
-{
-	char words[256] = "";
-	size_t i;
-
-	for (i = 0; i < LENGTH(rights); i++) {
-		if (!(access & rights[i].bit))
-			continue;
-		if (*words)
-			strcat(words, ",");
-		strcat(words, rights[i].word);
-	}
-	row_words(row, "access", words);
-}
-
 static void row_facts(struct row *row, const struct pinion_mr_facts *facts)
 {
 	row_text(row, "kind",
@@ -54,7 +28,7 @@ static void row_facts(struct row *row, const struct pinion_mr_facts *facts)
 		 facts->flags & PINION_MR_VALID ? "valid" : "free");
 	row_text(row, "gate",
 		 facts->flags & PINION_MR_GATE_CLOSED ? "closed" : "open");
-	row_access(row, facts->access);
+	row_access(row, "access", facts->access);
 	row_hex(row, "address", facts->address);
 	row_hex(row, "iova", facts->iova);
 	/* Nobody has any of a kind that has none. */

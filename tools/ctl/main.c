@@ -28,6 +28,11 @@ static const char help[] =
 	"  mr watch              what comes and goes of those on demand, and of dma-bufs\n"
 	"  mr map DEVICE KEY     where the memory of a key is, run by run (pinion, root)\n"
 	"  mr check              compares each with its owner's page tables (pinion, root)\n"
+	"  key                   all keys, of windows and DEVX objects, too (pinion, root)\n"
+	"  qp|cq|srq list        queue pairs, completion queues, shared receive queues\n"
+	"  qp|cq|srq show        all that is known of each\n"
+	"  stat                  the counters of each port\n"
+	"  caps DEVICE           what the device can do, and its limits\n"
 	"\n"
 	"  FIELD VALUE           only objects that have this: pid 4711, key 0x1234ab00\n"
 	"  -j, --json            a list of objects for programs\n"
@@ -122,15 +127,33 @@ static unsigned int seconds(const char *text)
 	return value;
 }
 
+int part_run(const char *command, const struct part *parts, char **words)
+{
+	const struct part *part = parts;
+
+	if (!words[0])
+		return parts->run(words);
+	for (; part->name; part++)
+		if (!strcmp(part->name, words[0]))
+			return part->run(words + 1);
+	die("%s: there is no `%s %s'; see --help", command, command, words[0]);
+}
+
 static int command(char **words)
 {
+	static const struct part commands[] = {
+		{ "dev", dev_command },	  { "mr", mr_command },
+		{ "key", key_command },	  { "stat", stat_command },
+		{ "caps", caps_command }, {},
+	};
+	const struct part *part;
+
 	if (!words[0])
 		die("no command; see --help");
-	if (!strcmp(words[0], "dev"))
-		return watch(dev_command, words + 1);
-	if (!strcmp(words[0], "mr"))
-		return mr_command(words + 1);
-	die("there is no command `%s'; see --help", words[0]);
+	for (part = commands; part->name; part++)
+		if (!strcmp(part->name, words[0]))
+			return part->run(words + 1);
+	return object_command(words[0], words + 1);
 }
 
 int main(int argc, char **argv)

@@ -125,24 +125,31 @@ static int pages(char **words)
 	return EXIT_GOOD;
 }
 
+static int list_watched(char **words)
+{
+	return watch(list, words);
+}
+
+static int show_watched(char **words)
+{
+	return watch(show, words);
+}
+
+/* Whoever wants it once has `mr show'. */
+static int pages_watched(char **words)
+{
+	if (!watch_seconds)
+		watch_seconds = 1;
+	return watch(pages, words);
+}
+
 int mr_command(char **words)
 {
-	const char *what = words[0] ? words[0] : "list";
+	static const struct part parts[] = {
+		{ "list", list_watched },   { "show", show_watched },
+		{ "watch", pages_watched }, { "map", mr_map },
+		{ "check", mr_check },	    {},
+	};
 
-	if (words[0])
-		words++;
-	if (!strcmp(what, "list"))
-		return watch(list, words);
-	if (!strcmp(what, "show"))
-		return watch(show, words);
-	if (!strcmp(what, "watch")) {
-		if (!watch_seconds)
-			watch_seconds = 1;
-		return watch(pages, words);
-	}
-	if (!strcmp(what, "map"))
-		return mr_map(words);
-	if (!strcmp(what, "check"))
-		return mr_check(words);
-	die("mr: list, show, watch, map or check, and not `%s'", what);
+	return part_run("mr", parts, words);
 }

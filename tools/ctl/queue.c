@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queue pairs, completion queues, shared receive queues: in a line, and in full.
+ */
+#include <string.h>
+
+#include "ctl.h"
+#include "object.h"
+
+/* Of whom there is just question. */
+static const struct object *object;
+
+struct listing {
+	const struct selection *selection;
+	unsigned long num;
+};
+
+static void one(const struct device *device, struct row *row, void *arg)
+{
+	struct listing *listing = arg;
+
+	(void)device;
+	if (!selection_has(listing->selection, row))
+		return;
+	out_row(row);
+	listing->num++;
+}
+
+static int all(enum layout layout, char **words)
+{
+	struct selection selection = selection_of(words);
+	struct listing listing = { .selection = &selection };
+
+	out_begin(layout, object_columns(object));
+	objects_each(object, &selection, one, &listing);
+	out_end();
+	return listing.num || !*selection.pairs ? EXIT_GOOD : EXIT_FOUND;
+}
+
+static int list(char **words)
+{
+	return all(LAYOUT_TABLE, words);
+}
+
+static int show(char **words)
+{
+	return all(LAYOUT_BLOCKS, words);
+}
+
+static int list_watched(char **words)
+{
+	return watch(list, words);
+}
+
+static int show_watched(char **words)
+{
+	return watch(show, words);
+}
+
+int object_command(const char *name, char **words)
+{
+	static const struct part parts[] = {
+		{ "list", list_watched },
+		{ "show", show_watched },
+		{},
+	};
+
+	object = object_named(name);
+	if (!object)
+		die("there is no command `%s'; see --help", name);
+	return part_run(name, parts, words);
+}
