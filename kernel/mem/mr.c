@@ -39,20 +39,40 @@ static int mr_back_on_demand(struct pinion_backing *backing, struct ib_pd *pd, u
 	return 0;
 }
 
+/* The core has one errno for several things. */
+static const char *mr_not_pinned(int err)
+{
+	switch (err) {
+	case -ENOMEM:
+		return "not pinned: more than RLIMIT_MEMLOCK, or no memory";
+	case -EFAULT:
+		return "not pinned: not mapped, or not to be written as its rights want";
+	case -EPERM:
+		return "not pinned: RLIMIT_MEMLOCK is 0";
+	}
+	return "not pinned";
+}
+
+/* Return: 0, or a negative errno and *@why. */
 static int mr_back(struct pinion_backing *backing, struct ib_pd *pd, u64 start, u64 length,
-		   int access)
+		   int access, const char **why)
 {
 	int err;
 
-	if (access & IB_ACCESS_ON_DEMAND)
+	if (access & IB_ACCESS_ON_DEMAND) {
+		*why = "cannot be watched, or no memory";
 		return mr_back_on_demand(backing, pd, start, length, access);
+	}
 	backing->pager = NULL;
 
 	backing->umem = pinion_umem_get(pd->device, start, length, access);
-	if (IS_ERR(backing->umem))
+	if (IS_ERR(backing->umem)) {
+		*why = mr_not_pinned(PTR_ERR(backing->umem));
 		return PTR_ERR(backing->umem);
+	}
 	backing->mtt = pinion_describe(backing->umem);
 	if (IS_ERR(backing->mtt)) {
+		*why = "no room for its table";
 		err = PTR_ERR(backing->mtt);
 		ib_umem_release(backing->umem);
 		return err;
@@ -169,16 +189,16 @@ struct ib_mr *pinion_reg_user_mr(struct pinion_keys *keys, struct ib_pd *pd, u64
 	u64 begun = trace_mr_reg_enabled() ? ktime_get_ns() : 0;
 	struct pinion_backing backing;
 	struct ib_mr *ibmr;
+	const char *why;
 	int err;
 
 	err = pinion_mr_check_span(length, iova, access);
 	if (err)
 		return ERR_PTR(pinion_mr_refused(pd, start, length, iova, access,
 						 "no length, or an end beyond 2^64", err));
-	err = mr_back(&backing, pd, start, length, access);
+	err = mr_back(&backing, pd, start, length, access, &why);
 	if (err)
-		return ERR_PTR(pinion_mr_refused(pd, start, length, iova, access,
-						 "not pinned, or no room for its table", err));
+		return ERR_PTR(pinion_mr_refused(pd, start, length, iova, access, why, err));
 	ibmr = pinion_region_make(keys, pd, &backing, mr_first_address(iova, access), length,
 				  access);
 	if (IS_ERR(ibmr)) {
@@ -245,6 +265,42 @@ static int mr_apply(struct pinion_key *key, struct pinion_mr *mr, struct change 
 	return err;
 }
 
+/* Other memory for @key's region. Return: 0, or a negative errno and *@why. */
+static int mr_translate(struct change *change, struct pinion_key *key, u64 start, u64 length,
+			u64 iova, const char **why)
+{
+	int err;
+
+	change->base = mr_first_address(iova, change->access);
+	change->length = length;
+	*why = "no length, or an end beyond 2^64";
+	err = pinion_mr_check_span(length, iova, change->access);
+	if (!err)
+		err = mr_back(&change->backing, change->pd, start, length, change->access, why);
+	if (!err && change->backing.pager)
+		pinion_pager_attach(change->backing.pager, key);
+	return err;
+}
+
+/* May its memory stay as it is? Return: 0, or a negative errno and *@why. */
+static int mr_keep(const struct pinion_mr *mr, const struct change *change, int flags, int access,
+		   const char **why)
+{
+	int err = ib_umem_check_rereg(mr->backing.umem, flags, access);
+
+	*why = "not pinned for these rights";
+	if (err)
+		return err;
+	*why = "rights that want a new translation";
+	if (!mr_same_translation(mr->access, change->access))
+		return -EOPNOTSUPP;
+	*why = "rights that no dma-buf has";
+	if (mr->backing.umem->is_dmabuf &&
+	    change->access & ~(PINION_DMABUF_RIGHTS | IB_ACCESS_OPTIONAL))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
 /**
  * pinion_rereg_user_mr - change what a region means, in one step for traffic
  * @ibmr: the region
@@ -274,38 +330,36 @@ struct ib_mr *pinion_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64
 		.access = flags & IB_MR_REREG_ACCESS ? access : mr->access,
 	};
 	u64 begun = trace_mr_rereg_enabled() ? ktime_get_ns() : 0;
-	int err;
+	const char *why = "no memory of a process, or an unknown change";
+	int err = -EOPNOTSUPP;
 
 	if (flags & ~REREG_FLAGS || !mr->backing.umem)
-		return ERR_PTR(-EOPNOTSUPP);
-	if (change.translation) {
-		change.base = mr_first_address(iova, change.access);
-		change.length = length;
-		err = pinion_mr_check_span(length, iova, change.access);
-		if (!err)
-			err = mr_back(&change.backing, change.pd, start, length, change.access);
-		if (!err && change.backing.pager)
-			pinion_pager_attach(change.backing.pager, key);
-	} else {
-		err = ib_umem_check_rereg(mr->backing.umem, flags, access);
-		if (!err && !mr_same_translation(mr->access, change.access))
-			err = -EOPNOTSUPP;
-		if (!err && mr->backing.umem->is_dmabuf &&
-		    change.access & ~(PINION_DMABUF_RIGHTS | IB_ACCESS_OPTIONAL))
-			err = -EOPNOTSUPP;
-	}
+		goto refused;
+	if (change.translation)
+		err = mr_translate(&change, key, start, length, iova, &why);
+	else
+		err = mr_keep(mr, &change, flags, access, &why);
 	if (err)
-		return ERR_PTR(err);
+		goto refused;
 
 	err = mr_apply(key, mr, &change);
 	if (change.translation)
 		mr_unback(&change.backing);
+	why = "windows are bound to it";
 	if (err)
-		return ERR_PTR(err);
+		goto refused;
 	mr_name(mr);
 	trace_mr_rereg(ibmr->lkey, ibmr->iova, ibmr->length, mr->access,
 		       pinion_since(begun));
 	return NULL;
+
+refused:
+	if (!change.translation) {
+		start = 0;
+		length = change.length;
+		iova = change.base;
+	}
+	return ERR_PTR(pinion_mr_refused(change.pd, start, length, iova, change.access, why, err));
 }
 
 /**

@@ -55,6 +55,19 @@ static bool mr_too_long(u64 start, u64 length, int access)
 	return length > PINION_MAX_MR_SIZE;
 }
 
+/* Count it in. Return: 0, or a negative errno, and why is told. */
+static int region_begin(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
+			bool too_long)
+{
+	if (too_long)
+		return pinion_mr_refused(pd, start, length, iova, access,
+					 "longer than a region may be", -EINVAL);
+	if (!region_count_in(pd))
+		return pinion_mr_refused(pd, start, length, iova, access,
+					 "too many regions of this user", -ENOMEM);
+	return 0;
+}
+
 /**
  * pinion_register_user - ib_device_ops.reg_user_mr on every kernel
  * @pd: protection domain
@@ -74,12 +87,11 @@ struct ib_mr *pinion_register_user(struct ib_pd *pd, u64 start, u64 length, u64 
 	int err;
 
 	err = pinion_udata_none(udata);
+	if (!err)
+		err = region_begin(pd, start, length, iova, access,
+				   mr_too_long(start, length, access));
 	if (err)
 		return ERR_PTR(err);
-	if (mr_too_long(start, length, access))
-		return ERR_PTR(-EINVAL);
-	if (!region_count_in(pd))
-		return ERR_PTR(-ENOMEM);
 	ibmr = pinion_reg_user_mr(&dev->node.keys, pd, start, length, iova, access);
 	mr_uncount_failed(pd, ibmr);
 	return ibmr;
@@ -108,12 +120,10 @@ struct ib_mr *pinion_register_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u
 	err = pinion_udata_none(&attrs->driver_udata);
 	if (!err)
 		err = pinion_wants_data_direct(attrs, &data_direct);
+	if (!err)
+		err = region_begin(pd, offset, length, iova, access, length > PINION_MAX_MR_SIZE);
 	if (err)
 		return ERR_PTR(err);
-	if (length > PINION_MAX_MR_SIZE)
-		return ERR_PTR(-EINVAL);
-	if (!region_count_in(pd))
-		return ERR_PTR(-ENOMEM);
 	ibmr = pinion_reg_dmabuf_mr(&dev->node.keys, pd, data_direct ? dev->data_direct : NULL,
 				    offset, length, iova, fd, access);
 	mr_uncount_failed(pd, ibmr);
@@ -131,7 +141,8 @@ static struct ib_mr *mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 leng
 	if (err)
 		return ERR_PTR(err);
 	if (flags & IB_MR_REREG_TRANS && mr_too_long(start, length, becomes))
-		return ERR_PTR(-EINVAL);
+		return ERR_PTR(pinion_mr_refused(ibmr->pd, start, length, iova, becomes,
+						 "longer than a region may be", -EINVAL));
 	return pinion_rereg_user_mr(ibmr, flags, start, length, iova, access, pd);
 }
 

@@ -157,6 +157,38 @@ static void tr5_fail(void)
 	tracing_stop();
 }
 
+static void says(const char *what, int err, const char *why)
+{
+	fails(what, err);
+	if (!strstr(tracing_last("mr_reg_fail", what), why))
+		FAIL("not `%s': %s", why, tracing_last("mr_reg_fail", what));
+}
+
+/* What the device does not take at all, and what a change is refused for. */
+static void tr6_reasons(void)
+{
+	uint64_t most = dev.attr.orig_attr.max_mr_size;
+	struct buf *buf = buf_new(8 * PAGE, 0);
+	struct region r = region_new(PAGE, 0, ALL_ACCESS);
+	char length[48];
+
+	munmap(buf->data + 7 * PAGE, PAGE);
+	tracing_start();
+	snprintf(length, sizeof(length), "length=%llu ",
+		 (unsigned long long)most + 1);
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, most + 1, 0), EINVAL);
+	says(length, EINVAL, "longer than");
+
+	CHECK(ibv_rereg_mr(r.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,
+			   buf->data, 7 * PAGE + 13, 0));
+	says("length=28685 ", EFAULT, "not mapped");
+	CHECK(ibv_rereg_mr(r.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+			   ALL_ACCESS | IBV_ACCESS_ON_DEMAND));
+	says("length=4096 ", EOPNOTSUPP, "new translation");
+	CHECK_EQ(tracing_count("mr_rereg", ""), 0);
+	tracing_stop();
+}
+
 /* One entry a huge page, or fewer where they follow on each other. */
 static void a15_entries(const struct memory_kind *kind, size_t offset)
 {
@@ -192,6 +224,7 @@ static const struct test tests[] = {
 	TEST(tr3_rereg, "TR3 mr_rereg"),
 	TEST(tr4_dereg, "TR4 mr_dereg"),
 	TEST(tr5_fail, "TR5 mr_reg_fail"),
+	TEST(tr6_reasons, "TR6 mr_reg_fail-of-limits-and-changes"),
 	TEST(a15_hugetlb, "A15 one entry a huge page (class 15)"),
 	TEST(a15_thp, "A15 one entry a transparent huge page"),
 };
