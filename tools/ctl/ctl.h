@@ -39,6 +39,7 @@ int object_command(const char *name, char **words);
 int key_command(char **words);
 int stat_command(char **words);
 int caps_command(char **words);
+int doctor_command(char **words);
 
 /* of mr, in files of their own */
 int mr_map(char **words);

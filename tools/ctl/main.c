@@ -33,6 +33,8 @@ static const char help[] =
 	"  qp|cq|srq show        all that is known of each\n"
 	"  stat                  the counters of each port\n"
 	"  caps DEVICE           what the device can do, and its limits\n"
+	"  doctor                what keeps RDMA from working here, and what to do about it\n"
+	"  doctor -- COMMAND...  run it, and say why its registrations were refused (root)\n"
 	"\n"
 	"  FIELD VALUE           only objects that have this: pid 4711, key 0x1234ab00\n"
 	"  -j, --json            a list of objects for programs\n"
@@ -142,9 +144,13 @@ int part_run(const char *command, const struct part *parts, char **words)
 static int command(char **words)
 {
 	static const struct part commands[] = {
-		{ "dev", dev_command },	  { "mr", mr_command },
-		{ "key", key_command },	  { "stat", stat_command },
-		{ "caps", caps_command }, {},
+		{ "dev", dev_command },
+		{ "mr", mr_command },
+		{ "key", key_command },
+		{ "stat", stat_command },
+		{ "caps", caps_command },
+		{ "doctor", doctor_command },
+		{},
 	};
 	const struct part *part;
 

@@ -73,9 +73,7 @@ static struct mnl_socket *socket_open(void)
 {
 	struct mnl_socket *socket = mnl_socket_open(NETLINK_RDMA);
 
-	if (!socket)
-		die("no RDMA netlink in this kernel: modprobe ib_core (%m)");
-	if (mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0)
+	if (socket && mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0)
 		die("RDMA netlink: %m");
 	return socket;
 }
@@ -108,6 +106,8 @@ int netlink_ask(const struct question *question, visit_t visit, void *arg)
 	struct nlmsghdr *message = mnl_nlmsg_put_header(buf);
 	int i, rc;
 
+	if (!socket)
+		return -errno;
 	message->nlmsg_type =
 		RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, question->command);
 	message->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK |
@@ -152,13 +152,30 @@ static void device_visit(const struct attrs *attrs, void *arg)
 		sizeof(device->name) - 1);
 }
 
-struct device *devices_all(int *num)
+static int devices_ask(struct devices *all)
 {
 	const struct question question = { .command = RDMA_NLDEV_CMD_GET,
 					   .dump = true };
-	struct devices all = {};
-	int rc = netlink_ask(&question, device_visit, &all);
 
+	return netlink_ask(&question, device_visit, all);
+}
+
+struct device *devices_try(int *num)
+{
+	struct devices all = {};
+
+	devices_ask(&all);
+	*num = all.num;
+	return all.device;
+}
+
+struct device *devices_all(int *num)
+{
+	struct devices all = {};
+	int rc = devices_ask(&all);
+
+	if (rc == -EPROTONOSUPPORT)
+		die("this kernel has no RDMA: modprobe ib_core; `pinionctl doctor' may know more");
 	if (rc)
 		die("the kernel names no RDMA devices: %s", strerror(-rc));
 	*num = all.num;

@@ -45,6 +45,8 @@ struct device {
 
 /* Return: all there are, of the caller's from here on. */
 struct device *devices_all(int *num);
+/* The same, and none where the kernel has no RDMA. */
+struct device *devices_try(int *num);
 /* This one, or the program ends. */
 struct device device_named(const char *name);
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What keeps RDMA from working on this machine: findings, a line each.
+ */
+#ifndef PINIONCTL_DOCTOR_H
+#define PINIONCTL_DOCTOR_H
+
+#include "netlink.h"
+
+enum finding {
+	FINE,
+	HINT, /* works, but not everything will */
+	WRONG, /* does not work */
+};
+
+/*
+ * @about: what was looked at; @todo: what to do about it, or NULL. Each takes what print()
+ * has made.
+ */
+void found(enum finding finding, const char *about, char *what, char *todo);
+
+/* ------------------------------------------------------------- between doctor*.c */
+
+/* The kernel: the module, and why it is not loaded. @devices: there are others, too. */
+void doctor_kernel(bool devices);
+/* A device: its ports, its file, its provider. */
+void doctor_device(const struct device *device);
+/* Limits of this process, and of the machine. */
+void doctor_limits(void);
+
+/* Run @command, and say what the driver refused it. Return: its exit status. */
+int doctor_run(char **command);
+
+#endif
