@@ -23,7 +23,7 @@ help:
 #: make            the next three, as far as this machine can: 1 min, 50 MB
 #: make kernel     the module against KDIR, default: the running kernel's headers
 #: make lib        the provider, for the installed rdma-core; libpinion-rpma, -mlx5dv
-#: make tools      mrbench, pinion-mr-tour
+#: make tools      mrbench, pinionctl, pinion-mr-tour
 #: make box        pinion-box and its kernel, for `make install-box': first 4 min, 1 GB
 #: make install    what is built of all these, by root (PREFIX, DESTDIR); builds nothing
 #: make install-C  one of them; C: module, dkms, provider, lib, box, tools, doc
@@ -55,6 +55,7 @@ libraries:
 # Installed, they find the libraries where the system has them.
 tools: libraries
 	$(MAKE) -C tools/mrbench O=../../build/tools
+	$(MAKE) -C tools/ctl O=../../build/tools if-libmnl
 	$(MAKE) -C tools/examples O=../../build/tools RPMA=../../build/lib/rpma DV=../../build/lib/dv RUNPATH=
 
 box:

@@ -213,8 +213,8 @@ static void check_one(const struct device *device, struct row *row, void *arg)
 int mr_check(char **words)
 {
 	static const struct column columns[] = {
-		{ "dev", -10 },	 { "mrn", 6 },	    { "lkey", 10 },
-		{ "kind", -9 },	 { "pid", 7 },	    { "pages", 10 },
+		{ "dev", -8 },	 { "mrn", 5 },	    { "lkey", 10 },
+		{ "kind", -9 },	 { "pid", 6 },	    { "pages", 10 },
 		{ "differ", 8 }, { "result", -10 }, {},
 	};
 	struct selection selection = selection_of(words);

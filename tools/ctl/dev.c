@@ -118,7 +118,7 @@ static void show_port(struct dev *dev, const struct device *device,
 static int dev_list(char **words)
 {
 	static const struct column columns[] = {
-		{ "dev", -10 },	      { "port", 4 },
+		{ "dev", -8 },	      { "port", 4 },
 		{ "state", -6 },      { "physical", -8 },
 		{ "netdev", -10 },    { "protocol", -8 },
 		{ "node_guid", -19 }, {},

@@ -77,8 +77,8 @@ static bool keys_of(struct keys *keys, const char *device)
 static int key_list(char **words)
 {
 	static const struct column columns[] = {
-		{ "dev", -10 },	 { "key", 10 },	   { "kind", -7 },
-		{ "state", -5 }, { "base", 18 },   { "length", 14 },
+		{ "dev", -8 },	 { "key", 10 },	   { "kind", -7 },
+		{ "state", -5 }, { "base", 18 },   { "length", 10 },
 		{ "blocks", 8 }, { "rights", -8 }, {},
 	};
 	struct selection selection = selection_of(words);

@@ -102,15 +102,15 @@ static int show(char **words)
 static int pages(char **words)
 {
 	static const struct column columns[] = {
-		{ "dev", -10 },
-		{ "mrn", 6 },
+		{ "dev", -8 },
+		{ "mrn", 5 },
 		{ "lkey", 10 },
-		{ "length", 14 },
+		{ "length", 10 },
 		{ "entries", 9 },
 		{ "page_faults", 11 },
 		{ "page_invalidations", 18 },
 		{ "page_prefetch", 13 },
-		{ "pid", 7 },
+		{ "pid", 6 },
 		{ "comm", -16 },
 		{},
 	};

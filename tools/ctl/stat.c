@@ -95,14 +95,14 @@ static void keep(struct row *ports, int num)
 static int stat_list(char **words)
 {
 	static const struct column once[] = {
-		{ "dev", -10 },
+		{ "dev", -8 },
 		{ "port", 4 },
 		{ "counter", -24 },
 		{ "value", 20 },
 		{},
 	};
 	static const struct column again[] = {
-		{ "dev", -10 },	 { "port", 4 },	       { "counter", -24 },
+		{ "dev", -8 },	 { "port", 4 },	       { "counter", -24 },
 		{ "value", 20 }, { "per_second", 12 }, {},
 	};
 	struct selection selection = selection_of(words);
