@@ -50,6 +50,27 @@ static int resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 }
 #endif
 
+#ifdef PINION_HAVE_COUNTER_INIT
+struct counter {
+	struct rdma_counter counter;
+};
+
+/* Nothing of ours is in it. */
+static void counter_init(struct rdma_counter *counter)
+{
+}
+
+static int counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp, u32 port)
+{
+	return pinion_counter_bind(counter, ibqp);
+}
+
+static int counter_unbind_qp(struct ib_qp *ibqp, u32 port)
+{
+	return pinion_counter_unbind(ibqp);
+}
+#endif
+
 const struct ib_device_ops pinion_compat_ops = {
 #ifdef PINION_HAVE_DMAH
 	.alloc_dmah = alloc_dmah,
@@ -66,6 +87,16 @@ const struct ib_device_ops pinion_compat_ops = {
 	.resize_user_cq = pinion_resize_cq,
 #else
 	.resize_cq = resize_cq,
+#endif
+#ifdef PINION_HAVE_COUNTER_INIT
+	.counter_bind_qp = counter_bind_qp,
+	.counter_init = counter_init,
+	.counter_unbind_qp = counter_unbind_qp,
+
+	INIT_RDMA_OBJ_SIZE(rdma_counter, counter, counter),
+#else
+	.counter_bind_qp = pinion_counter_bind,
+	.counter_unbind_qp = pinion_counter_unbind,
 #endif
 #ifdef PINION_HAVE_QUERY_PORT_SPEED
 	.query_port_speed = pinion_query_port_speed,

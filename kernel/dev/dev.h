@@ -36,7 +36,6 @@ void pinion_debugfs_del(struct pinion_dev *dev);
 extern const struct file_operations pinion_map_fops;
 
 extern const struct ib_device_ops pinion_gid_ops;
-extern const struct ib_device_ops pinion_stats_ops;
 extern const struct ib_device_ops pinion_restrack_ops;
 
 /* main.c: of devices made from now on */

@@ -97,7 +97,6 @@ static int link_construct(struct pinion_dev *dev)
 
 	pinion_verbs_set_ops(&dev->ibdev);
 	ib_set_device_ops(&dev->ibdev, &pinion_gid_ops);
-	ib_set_device_ops(&dev->ibdev, &pinion_stats_ops);
 	ib_set_device_ops(&dev->ibdev, &pinion_restrack_ops);
 	ib_set_device_ops(&dev->ibdev, &link_ops);
 	return 0;

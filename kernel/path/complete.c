@@ -126,7 +126,7 @@ bool pinion_complete_send(struct pinion_qp *qp, enum ib_wc_status status,
 	    !(wqe->flags & PINION_WQE_SIGNALED))
 		return true;
 	if (status == IB_WC_WR_FLUSH_ERR)
-		pinion_stat_inc(qp->node, flushed);
+		pinion_stat_inc(qp, flushed);
 	return pinion_complete(to_pinion_cq(qp->ibqp.send_cq), &cqe);
 }
 
@@ -142,7 +142,7 @@ bool pinion_complete_recv_error(struct pinion_qp *qp, struct pinion_cq *cq,
 	};
 
 	if (status == IB_WC_WR_FLUSH_ERR)
-		pinion_stat_inc(qp->node, flushed);
+		pinion_stat_inc(qp, flushed);
 	return pinion_complete(cq, &cqe);
 }
 

@@ -115,14 +115,14 @@ static enum step sq_fail_local(struct pinion_qp *qp, int syndrome)
 {
 	/* Nothing is wrong with the memory of who is being killed in the middle of a message. */
 	if (syndrome)
-		pinion_stat_inc(qp->node, local_key_errors);
+		pinion_stat_inc(qp, local_key_errors);
 	return sq_fail(qp, pinion_local_status(syndrome), syndrome);
 }
 
 static enum step sq_succeed(struct pinion_qp *qp)
 {
-	pinion_stat_inc(qp->node, tx_messages);
-	pinion_stat_add(qp->node, tx_bytes, qp->sq.length);
+	pinion_stat_inc(qp, tx_messages);
+	pinion_stat_add(qp, tx_bytes, qp->sq.length);
 	sq_finish(qp, IB_WC_SUCCESS, PINION_SYN_NONE);
 	return STEP_DONE;
 }
@@ -131,12 +131,12 @@ static enum step sq_succeed(struct pinion_qp *qp)
 static void sq_count_traffic(struct pinion_qp *qp, const struct pinion_msg *msg)
 {
 	if (pinion_op_is_read(msg->op)) {
-		pinion_stat_inc(qp->node, port_xmit_packets);
-		pinion_stat_add(qp->node, port_rcv_packets, msg->packets);
-		pinion_stat_add(qp->node, port_rcv_bytes, msg->length);
+		pinion_stat_inc(qp, port_xmit_packets);
+		pinion_stat_add(qp, port_rcv_packets, msg->packets);
+		pinion_stat_add(qp, port_rcv_bytes, msg->length);
 	} else {
-		pinion_stat_add(qp->node, port_xmit_packets, msg->packets);
-		pinion_stat_add(qp->node, port_xmit_bytes, msg->length);
+		pinion_stat_add(qp, port_xmit_packets, msg->packets);
+		pinion_stat_add(qp, port_xmit_bytes, msg->length);
 	}
 }
 
@@ -146,7 +146,7 @@ static enum step sq_not_ready(struct pinion_qp *qp, const struct pinion_msg *msg
 
 	if (qp->attr.rnr_retry != FOREVER && !sq->rnr_left--)
 		return sq_fail(qp, IB_WC_RNR_RETRY_EXC_ERR, PINION_SYN_RNR);
-	pinion_stat_inc(qp->node, rnr_waits);
+	pinion_stat_inc(qp, rnr_waits);
 	sq_park(qp, pinion_rnr_timer_ns(msg->rnr_timer));
 	return STEP_PARKED;
 }
@@ -159,12 +159,12 @@ static enum step sq_no_answer(struct pinion_qp *qp, const struct pinion_msg *msg
 		/* It was sent all the same. */
 		qp->attr.sq_psn = pinion_psn_add(qp->attr.sq_psn, msg->packets);
 		sq_count_traffic(qp, msg);
-		pinion_stat_inc(qp->node, ud_drops);
+		pinion_stat_inc(qp, ud_drops);
 		return sq_succeed(qp);
 	}
 	if (!sq->retry_left--)
 		return sq_fail(qp, IB_WC_RETRY_EXC_ERR, PINION_SYN_NO_RESPONSE);
-	pinion_stat_inc(qp->node, retries);
+	pinion_stat_inc(qp, retries);
 	sq_park(qp, pinion_ack_timeout_ns(qp->attr.timeout));
 	return STEP_PARKED;
 }

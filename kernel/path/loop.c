@@ -78,7 +78,7 @@ enum pinion_verdict pinion_loop_send(struct pinion_qp *qp, struct pinion_msg *ms
 		return loop_deliver_to_group(qp, msg);
 	peer = pinion_peer_get(qp->node, msg->av, qpn);
 	if (!peer) {
-		pinion_stat_inc(qp->node, no_peer);
+		pinion_stat_inc(qp, no_peer);
 		return PINION_SILENCE;
 	}
 	verdict = loop_deliver(peer, msg);

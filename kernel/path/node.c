@@ -25,6 +25,7 @@ int pinion_node_init(struct pinion_node *node, struct ib_device *ibdev)
 	xa_init_flags(&node->qps, XA_FLAGS_ACCOUNT);
 	xa_init_flags(&node->srqs, XA_FLAGS_ACCOUNT);
 	xa_init_flags(&node->ahs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
+	pinion_tallies_init(&node->tallies);
 	node->stats = alloc_percpu(struct pinion_stats);
 	if (!node->stats)
 		return -ENOMEM;
@@ -58,11 +59,17 @@ void pinion_node_destroy(struct pinion_node *node)
 	destroy_workqueue(node->wq);
 	destroy_workqueue(node->faults);
 	free_percpu(node->stats);
+	pinion_tallies_destroy(&node->tallies);
 	pinion_keys_destroy(&node->keys);
 	WARN_ON(!xa_empty(&node->qps) || !xa_empty(&node->srqs) || !xa_empty(&node->ahs));
 	xa_destroy(&node->qps);
 	xa_destroy(&node->srqs);
 	xa_destroy(&node->ahs);
+}
+
+u64 pinion_node_count(struct pinion_node *node, enum pinion_stat stat)
+{
+	return pinion_stat_read(node->stats, stat) + pinion_tallies_read(&node->tallies, stat);
 }
 
 struct pinion_qp *pinion_qp_get(struct pinion_node *node, u32 qpn)

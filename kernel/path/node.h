@@ -58,7 +58,8 @@ struct pinion_node {
 	struct pinion_faulter faulter;	/* theirs */
 
 	struct pinion_link link;	/* peers.c's */
-	struct pinion_stats __percpu *stats;
+	struct pinion_stats __percpu *stats;	/* of all that has no tally */
+	struct pinion_tallies tallies;
 };
 
 static inline struct pinion_ah *to_pinion_ah(struct ib_ah *ibah)
@@ -68,6 +69,9 @@ static inline struct pinion_ah *to_pinion_ah(struct ib_ah *ibah)
 
 int pinion_node_init(struct pinion_node *node, struct ib_device *ibdev);
 void pinion_node_destroy(struct pinion_node *node);
+
+/* What was counted, whether in a tally or not. */
+u64 pinion_node_count(struct pinion_node *node, enum pinion_stat stat);
 
 /* Random unused number in (1, PINION_MAX_QPN]; QP 1 is asked for by @gsi. */
 int pinion_node_add_qp(struct pinion_node *node, struct pinion_qp *qp, bool gsi);

@@ -31,7 +31,7 @@ void pinion_qp_run(struct pinion_qp *qp)
  */
 void pinion_qp_doorbell(struct pinion_qp *qp)
 {
-	pinion_stat_inc(qp->node, doorbells);
+	pinion_stat_inc(qp, doorbells);
 	if (pinion_stream_take(qp))
 		return;
 	if (mutex_lock_killable(&qp->sq.exec)) {

@@ -97,6 +97,7 @@ struct pinion_resp {
 struct pinion_qp {
 	struct ib_qp ibqp;
 	struct pinion_node *node;
+	struct pinion_stats __percpu *stats;	/* the node's, or a tally's */
 	/*
 	 * Performs what the doorbell leaves. Of the context that made the QP, or of the node for
 	 * kernel users: requests may take for ever, and no other is to wait behind them.
@@ -150,7 +151,7 @@ static inline bool pinion_qp_is_connected(const struct pinion_qp *qp)
 }
 
 /*
- * The verbs layer sets node, wq, faulter, user, has_sq, has_rq, the rings, sq.max_* and
+ * The verbs layer sets node, stats, wq, faulter, user, has_sq, has_rq, the rings, sq.max_* and
  * rq.max_sge (through pinion_recvq_init), then calls this, then
  * pinion_node_add_qp(). State is RESET.
  */

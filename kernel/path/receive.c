@@ -89,7 +89,7 @@ static enum pinion_verdict recv_fail(struct pinion_qp *qp, const struct pinion_t
 				     enum pinion_syndrome syndrome,
 				     enum pinion_verdict verdict)
 {
-	pinion_stat_inc(qp->node, invalid_requests);
+	pinion_stat_inc(qp, invalid_requests);
 	pinion_complete_recv_error(qp, target->cq, pinion_local_status(syndrome), syndrome);
 	return pinion_break(qp, verdict, PINION_NO_EVENT);
 }

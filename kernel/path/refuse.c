@@ -36,7 +36,7 @@ enum pinion_verdict pinion_break(struct pinion_qp *qp, enum pinion_verdict verdi
 enum pinion_verdict pinion_refuse(struct pinion_qp *qp, enum pinion_verdict verdict,
 				  enum ib_event_type event)
 {
-	pinion_stat_inc(qp->node, invalid_requests);
+	pinion_stat_inc(qp, invalid_requests);
 	if (!pinion_qp_is_reliable(qp))
 		return PINION_SILENCE;
 	return pinion_break(qp, verdict, event);

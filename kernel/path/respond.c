@@ -119,12 +119,12 @@ static void resp_begin(struct pinion_qp *qp, struct pinion_msg *msg)
 static void resp_count_traffic(struct pinion_qp *qp, const struct pinion_msg *msg)
 {
 	if (pinion_op_is_read(msg->op)) {
-		pinion_stat_inc(qp->node, port_rcv_packets);
-		pinion_stat_add(qp->node, port_xmit_packets, msg->packets);
-		pinion_stat_add(qp->node, port_xmit_bytes, msg->length);
+		pinion_stat_inc(qp, port_rcv_packets);
+		pinion_stat_add(qp, port_xmit_packets, msg->packets);
+		pinion_stat_add(qp, port_xmit_bytes, msg->length);
 	} else {
-		pinion_stat_add(qp->node, port_rcv_packets, msg->packets);
-		pinion_stat_add(qp->node, port_rcv_bytes, msg->length);
+		pinion_stat_add(qp, port_rcv_packets, msg->packets);
+		pinion_stat_add(qp, port_rcv_bytes, msg->length);
 	}
 }
 
@@ -155,8 +155,8 @@ enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg)
 		/* An unreliable connection goes on from what came last, whatever was lost. */
 		if (pinion_qp_is_connected(qp))
 			qp->attr.rq_psn = pinion_psn_add(msg->psn, msg->packets);
-		pinion_stat_inc(qp->node, rx_messages);
-		pinion_stat_add(qp->node, rx_bytes, msg->length);
+		pinion_stat_inc(qp, rx_messages);
+		pinion_stat_add(qp, rx_bytes, msg->length);
 		resp_count_traffic(qp, msg);
 	}
 	return verdict;

@@ -80,7 +80,7 @@ void pinion_stint_begin(struct pinion_qp *qp, struct pinion_stint *stint)
 	};
 	if (!stint->streaming)
 		return;
-	pinion_stat_inc(qp->node, streams);
+	pinion_stat_inc(qp, streams);
 	WRITE_ONCE(sq->ring.hdr->flags, PINION_RING_RUNNING);
 }
 

@@ -16,29 +16,24 @@ static __be32 pma_word(u64 count)
 	return cpu_to_be32(min_t(u64, count, U32_MAX));
 }
 
-static u64 pma_read(const struct pinion_node *node, enum pinion_stat stat)
-{
-	return pinion_stat_read(node->stats, stat);
-}
-
 /* Data is counted in words of four bytes. */
-static u64 pma_read_words(const struct pinion_node *node, enum pinion_stat stat)
+static u64 pma_read_words(struct pinion_node *node, enum pinion_stat stat)
 {
-	return pma_read(node, stat) / 4;
+	return pinion_node_count(node, stat) / 4;
 }
 
-static void pma_put_counters(const struct pinion_node *node, struct ib_pma_portcounters *to)
+static void pma_put_counters(struct pinion_node *node, struct ib_pma_portcounters *to)
 {
 	to->port_xmit_data = pma_word(pma_read_words(node, PINION_STAT_port_xmit_bytes));
 	to->port_rcv_data = pma_word(pma_read_words(node, PINION_STAT_port_rcv_bytes));
-	to->port_xmit_packets = pma_word(pma_read(node, PINION_STAT_port_xmit_packets));
-	to->port_rcv_packets = pma_word(pma_read(node, PINION_STAT_port_rcv_packets));
+	to->port_xmit_packets = pma_word(pinion_node_count(node, PINION_STAT_port_xmit_packets));
+	to->port_rcv_packets = pma_word(pinion_node_count(node, PINION_STAT_port_rcv_packets));
 }
 
-static void pma_put_counters_ext(const struct pinion_node *node, struct ib_pma_portcounters_ext *to)
+static void pma_put_counters_ext(struct pinion_node *node, struct ib_pma_portcounters_ext *to)
 {
-	u64 xmit = pma_read(node, PINION_STAT_port_xmit_packets);
-	u64 rcv = pma_read(node, PINION_STAT_port_rcv_packets);
+	u64 xmit = pinion_node_count(node, PINION_STAT_port_xmit_packets);
+	u64 rcv = pinion_node_count(node, PINION_STAT_port_rcv_packets);
 
 	to->port_xmit_data = cpu_to_be64(pma_read_words(node, PINION_STAT_port_xmit_bytes));
 	to->port_rcv_data = cpu_to_be64(pma_read_words(node, PINION_STAT_port_rcv_bytes));
@@ -49,7 +44,7 @@ static void pma_put_counters_ext(const struct pinion_node *node, struct ib_pma_p
 }
 
 /* Return: the status of the answer. Nothing can be set. */
-static u16 pma_answer(const struct pinion_node *node, const struct ib_pma_mad *in,
+static u16 pma_answer(struct pinion_node *node, const struct ib_pma_mad *in,
 		      struct ib_pma_mad *out)
 {
 	/* Of both structures of counters, the second byte. */

@@ -19,6 +19,7 @@ static const struct ib_device_ops *const tables[] = {
 	&pinion_mr_ops,
 	&pinion_dm_ops,
 	&pinion_mad_ops,
+	&pinion_stats_ops,
 	&pinion_compat_ops,
 };
 

@@ -21,6 +21,7 @@ extern const struct ib_device_ops pinion_mcast_ops;
 extern const struct ib_device_ops pinion_mr_ops;
 extern const struct ib_device_ops pinion_dm_ops;
 extern const struct ib_device_ops pinion_mad_ops;
+extern const struct ib_device_ops pinion_stats_ops;
 extern const struct ib_device_ops pinion_compat_ops;
 
 extern const struct uapi_definition pinion_uapi_defs[];
@@ -37,6 +38,8 @@ int pinion_pd_query(struct ib_pd *ibpd, struct uverbs_attr_bundle *attrs);
 int pinion_dm_query(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs);
 int pinion_dm_export(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs);
 int pinion_answer_export(struct uverbs_attr_bundle *attrs, u16 attr, void *area, size_t size);
+int pinion_counter_bind(struct rdma_counter *counter, struct ib_qp *ibqp);
+int pinion_counter_unbind(struct ib_qp *ibqp);
 int pinion_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed);
 struct ib_mr *pinion_register_user(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 				   int access, struct ib_udata *udata);

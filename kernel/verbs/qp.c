@@ -223,6 +223,7 @@ static int qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib
 		return err;
 
 	qp->node = &dev->node;
+	qp->stats = qp->node->stats;
 	qp->user = udata;
 	err = qp_set_workers(qp, pinion_udata_context(udata));
 	if (err)

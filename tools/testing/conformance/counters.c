@@ -4,9 +4,6 @@
  * ends are of one device, so what leaves it comes back to it, unless nobody is
  * there or two are.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "link.h"
 
 enum { MTU = 1024, LEN = 5 * MTU + 100, PACKETS = 6 };
@@ -18,30 +15,13 @@ struct traffic {
 static struct link link_;
 static struct region a, b;
 
-static uint64_t counter(const char *name)
-{
-	unsigned long long value;
-	char path[256];
-	FILE *file;
-
-	snprintf(path, sizeof(path),
-		 "/sys/class/infiniband/%s/ports/1/counters/%s", device_name(),
-		 name);
-	file = fopen(path, "r");
-	if (!file)
-		FAIL("no %s", path);
-	CHECK_EQ(fscanf(file, "%llu", &value), 1);
-	fclose(file);
-	return value;
-}
-
 static struct traffic traffic(void)
 {
 	return (struct traffic){
-		.xmit_data = counter("port_xmit_data"),
-		.rcv_data = counter("port_rcv_data"),
-		.xmit_packets = counter("port_xmit_packets"),
-		.rcv_packets = counter("port_rcv_packets"),
+		.xmit_data = port_counter("port_xmit_data"),
+		.rcv_data = port_counter("port_rcv_data"),
+		.xmit_packets = port_counter("port_xmit_packets"),
+		.rcv_packets = port_counter("port_rcv_packets"),
 	};
 }
 
@@ -185,12 +165,12 @@ static void co3_all(void)
 		skip("others count as they like");
 	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		context("%s", names[i]);
-		CHECK_EQ(counter(names[i]), 0);
+		CHECK_EQ(port_counter(names[i]), 0);
 	}
 	context("unicast");
 	t = traffic();
-	CHECK_EQ(counter("unicast_rcv_packets"), t.rcv_packets);
-	CHECK_EQ(counter("unicast_xmit_packets"), t.xmit_packets);
+	CHECK_EQ(port_counter("unicast_rcv_packets"), t.rcv_packets);
+	CHECK_EQ(port_counter("unicast_xmit_packets"), t.xmit_packets);
 }
 
 static const struct test tests[] = {

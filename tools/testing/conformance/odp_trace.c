@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "link.h"
+#include "rdma_tool.h"
 #include "resources.h"
 #include "tracing.h"
 
@@ -94,32 +95,10 @@ static void a52_trace(void)
 	tracing_stop();
 }
 
-/* What "rdma @arguments" prints, blanks and ends of lines all as one blank. */
-static char *rdma_says(const char *arguments)
-{
-	static char text[1 << 15];
-	char command[128];
-	size_t used = 0;
-	FILE *out;
-	int c;
-
-	snprintf(command, sizeof(command), "rdma %s", arguments);
-	out = MUST(popen(command, "r"));
-	while ((c = fgetc(out)) != EOF && used < sizeof(text) - 1) {
-		if (c == '\n' || c == '\t')
-			c = ' ';
-		if (c != ' ' || !used || text[used - 1] != ' ')
-			text[used++] = c;
-	}
-	text[used] = 0;
-	CHECK_EQ(pclose(out), 0);
-	return text;
-}
-
 /* What it prints of one region, from behind @begin, which names the region. */
 static const char *rdma_says_of(const char *begin, const char *arguments)
 {
-	char *at = strstr(rdma_says(arguments), begin), *end;
+	char *at = strstr(rdma_says("%s", arguments), begin), *end;
 
 	if (!at)
 		FAIL("rdma %s: no \"%s\"", arguments, begin);
@@ -165,9 +144,7 @@ static void a52_command(void)
 	need_odp();
 	if (!dev.pinion)
 		skip("our counters");
-	need_root();
-	if (system("rdma -V >/dev/null 2>&1"))
-		skip("no rdma here");
+	need_rdma_tool();
 	link_make(&link_, NULL);
 	all = region_new(LEN, 0, ALL_ACCESS);
 	r = region_new(LEN, 0, ODP_ALL);

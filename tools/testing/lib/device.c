@@ -169,3 +169,20 @@ void need_odp(void)
 		FAIL("the device has no on-demand paging any more");
 	skip("issue: on-demand paging");
 }
+
+uint64_t port_counter(const char *name)
+{
+	unsigned long long value;
+	char path[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path),
+		 "/sys/class/infiniband/%s/ports/1/counters/%s", device_name(),
+		 name);
+	file = fopen(path, "r");
+	if (!file)
+		FAIL("no %s", path);
+	CHECK_EQ(fscanf(file, "%llu", &value), 1);
+	fclose(file);
+	return value;
+}

@@ -50,4 +50,7 @@ const char *device_name(void);
 void need_root(void);
 void need_odp(void);
 
+/* One of those in ports/1/counters/, as every device has them. */
+uint64_t port_counter(const char *name);
+
 #endif /* PINION_TEST_DEVICE_H */
