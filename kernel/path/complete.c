@@ -13,17 +13,52 @@ static_assert((int)IB_WC_REG_MR == 10);
 /* Written to user space whole, from the stack: no hole in it, of which nothing is said. */
 static_assert(offsetofend(struct pinion_cqe, reserved) == sizeof(struct pinion_cqe));
 
+static void cq_tell(struct pinion_cq *cq)
+{
+	if (cq->ibcq.comp_handler)
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+}
+
+/* Whether somebody waits for this completion; then nobody does any more. */
+static bool cq_disarm(struct pinion_cq *cq, bool solicited)
+{
+	u32 *armed = &cq->ring.hdr->arm;
+	u32 arm;
+
+	/* We publish, then look; who polls arms, then polls again. */
+	smp_mb();
+	arm = READ_ONCE(*armed);
+	if (arm == PINION_ARM_NONE || (arm == PINION_ARM_SOLICITED && !solicited))
+		return false;
+	return xchg(armed, PINION_ARM_NONE) != PINION_ARM_NONE;
+}
+
+/* The period is over: those who wait are told of what has come, though it is little. */
+static void cq_period_over(struct work_struct *work)
+{
+	struct pinion_cq *cq = container_of(work, struct pinion_cq, moderation.over);
+	bool solicited, wanted;
+
+	spin_lock(&cq->fill_lock);
+	wanted = pinion_moderation_over(&cq->moderation, &solicited) && cq_disarm(cq, solicited);
+	spin_unlock(&cq->fill_lock);
+	if (wanted)
+		cq_tell(cq);
+}
+
 void pinion_cq_init(struct pinion_cq *cq, bool user, u32 flags)
 {
 	spin_lock_init(&cq->fill_lock);
 	spin_lock_init(&cq->poll_lock);
 	INIT_WORK(&cq->overflowed, pinion_overflow_work);
+	pinion_moderation_init(&cq->moderation, cq_period_over, cq->node->wq);
 	cq->user = user;
 	cq->flags = flags;
 }
 
 void pinion_cq_fini(struct pinion_cq *cq)
 {
+	pinion_moderation_fini(&cq->moderation);
 	cancel_work_sync(&cq->overflowed);
 }
 
@@ -42,24 +77,18 @@ static void cq_raise_overflow(struct pinion_cq *cq)
 	queue_work(cq->node->wq, &cq->overflowed);
 }
 
-/* Whether somebody waits for this completion; then nobody does any more. */
-static bool cq_disarm(struct pinion_cq *cq, bool solicited)
-{
-	u32 *armed = &cq->ring.hdr->arm;
-	u32 arm;
-
-	/* We publish, then look; who polls arms, then polls again. */
-	smp_mb();
-	arm = READ_ONCE(*armed);
-	if (arm == PINION_ARM_NONE || (arm == PINION_ARM_SOLICITED && !solicited))
-		return false;
-	return xchg(armed, PINION_ARM_NONE) != PINION_ARM_NONE;
-}
-
 /* fill_lock is held. A user index that makes no sense reads as full: it is the user's own loss. */
 static bool cq_has_room(const struct pinion_cq *cq)
 {
 	return pinion_ring_used(cq->tail, pinion_ring_user_idx(&cq->ring)) < cq->ring.entries;
+}
+
+/* Likewise. Is this the time to tell somebody, and does he wait? */
+static bool cq_is_wanted(struct pinion_cq *cq, const struct pinion_cqe *cqe)
+{
+	bool solicited = cqe->status || cqe->flags & PINION_CQE_SOLICITED;
+
+	return pinion_moderation_due(&cq->moderation, &solicited) && cq_disarm(cq, solicited);
 }
 
 enum fill_result {
@@ -82,8 +111,7 @@ static enum fill_result cq_fill(struct pinion_cq *cq, const struct pinion_cqe *c
 	if (!cq->overflow && cq_has_room(cq)) {
 		memcpy(pinion_ring_at(&cq->ring, cq->tail), cqe, sizeof(*cqe));
 		pinion_ring_publish(&cq->ring, ++cq->tail);
-		result = cq_disarm(cq, cqe->status || cqe->flags & PINION_CQE_SOLICITED) ?
-			 CQE_WANTED : CQE_THERE;
+		result = cq_is_wanted(cq, cqe) ? CQE_WANTED : CQE_THERE;
 	} else if (!cq->overflow) {
 		WRITE_ONCE(cq->overflow, true);
 		WRITE_ONCE(cq->ring.hdr->flags, PINION_RING_OVERFLOW);
@@ -104,8 +132,8 @@ bool pinion_complete(struct pinion_cq *cq, struct pinion_cqe *cqe)
 	result = cq_fill(cq, cqe);
 	if (result == CQE_LOST_FIRST)
 		cq_raise_overflow(cq);
-	if (result == CQE_WANTED && cq->ibcq.comp_handler)
-		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	if (result == CQE_WANTED)
+		cq_tell(cq);
 	return result == CQE_THERE || result == CQE_WANTED;
 }
 
@@ -174,6 +202,16 @@ enum ib_wc_status pinion_local_status(enum pinion_syndrome syndrome)
 	default:
 		return IB_WC_LOC_QP_OP_ERR;
 	}
+}
+
+int pinion_cq_moderate(struct ib_cq *ibcq, u16 count, u16 period_us)
+{
+	struct pinion_cq *cq = to_pinion_cq(ibcq);
+
+	spin_lock(&cq->fill_lock);
+	pinion_moderation_set(&cq->moderation, count, period_us);
+	spin_unlock(&cq->fill_lock);
+	return 0;
 }
 
 int pinion_cq_switch_ring(struct pinion_cq *cq, struct pinion_ring *ring)

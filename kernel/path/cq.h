@@ -10,6 +10,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "moderate.h"
 #include "ring.h"
 
 struct pinion_node;
@@ -18,11 +19,12 @@ struct pinion_user;
 struct pinion_cq {
 	struct ib_cq ibcq;
 	struct pinion_node *node;
-	spinlock_t fill_lock;		/* tail, ring and overflow */
+	spinlock_t fill_lock;		/* tail, ring, overflow and moderation */
 	struct pinion_ring ring;
 	u32 tail;			/* our own copy of hdr->kern_idx */
 	bool overflow;			/* in error for good: it takes no more */
 	struct work_struct overflowed;	/* breaks its queue pairs; path/overflow.c */
+	struct pinion_moderation moderation;
 	u32 flags;			/* enum pinion_cq_flags */
 	bool user;
 	struct pinion_user *owner;	/* whom verbs counts it for */
@@ -62,5 +64,7 @@ int pinion_cq_switch_ring(struct pinion_cq *cq, struct pinion_ring *ring);
 /* ops of kernel consumers */
 int pinion_cq_poll(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc);
 int pinion_cq_req_notify(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+/* ib_device_ops.modify_cq; see moderate.h. Never fails. */
+int pinion_cq_moderate(struct ib_cq *ibcq, u16 count, u16 period_us);
 
 #endif

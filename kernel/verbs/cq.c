@@ -196,6 +196,7 @@ int pinion_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udat
 const struct ib_device_ops pinion_cq_ops = {
 	.create_cq = cq_create,
 	.destroy_cq = cq_destroy,
+	.modify_cq = pinion_cq_moderate,
 	.poll_cq = pinion_cq_poll,
 	.req_notify_cq = pinion_cq_req_notify,
 

@@ -43,6 +43,8 @@ static void device_fill_queue_limits(struct ib_device_attr *attr)
 	attr->max_sge_rd = PINION_MAX_SGE;
 	attr->max_cq = PINION_MAX_CQ;
 	attr->max_cqe = PINION_MAX_CQE;
+	attr->cq_caps.max_cq_moderation_count = U16_MAX;
+	attr->cq_caps.max_cq_moderation_period = U16_MAX;
 	attr->max_srq = PINION_MAX_SRQ;
 	attr->max_srq_wr = PINION_MAX_SRQ_WR;
 	attr->max_srq_sge = PINION_MAX_SGE;

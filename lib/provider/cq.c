@@ -135,6 +135,13 @@ struct ibv_cq *pinion_create_cq(struct ibv_context *context, int cqe,
 	return cq ? ibv_cq_ex_to_cq(cq) : NULL;
 }
 
+int pinion_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
+{
+	struct ibv_modify_cq cmd = {};
+
+	return ibv_cmd_modify_cq(cq, attr, &cmd, sizeof(cmd));
+}
+
 static int resize_step(struct ibv_cq *cq, int cqe, uint32_t step,
 		       struct pinion_ring_info *ring)
 {

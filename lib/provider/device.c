@@ -43,6 +43,7 @@ static const struct verbs_context_ops ops = {
 	.import_dm = pinion_import_dm,
 	.import_mr = pinion_import_mr,
 	.import_pd = pinion_import_pd,
+	.modify_cq = pinion_modify_cq,
 	.modify_qp = pinion_modify_qp,
 	.modify_srq = pinion_modify_srq,
 	.open_qp = pinion_open_qp,

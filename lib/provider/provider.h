@@ -197,6 +197,7 @@ struct ibv_cq *pinion_create_cq(struct ibv_context *context, int cqe,
 struct ibv_cq_ex *pinion_create_cq_ex(struct ibv_context *context,
 				      struct ibv_cq_init_attr_ex *attr);
 int pinion_resize_cq(struct ibv_cq *cq, int cqe);
+int pinion_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 int pinion_destroy_cq(struct ibv_cq *cq);
 
 /* poll.c */

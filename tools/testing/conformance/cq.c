@@ -556,6 +556,133 @@ static void cq17_nothing_to_poll(void)
 	}
 }
 
+/* ------------------------------------------------------------- moderation */
+
+enum { LONGEST_US = UINT16_MAX };
+
+static int moderate(struct ibv_cq *cq, uint16_t count, uint16_t period_us)
+{
+	struct ibv_modify_cq_attr attr = {
+		.attr_mask = IBV_CQ_ATTR_MODERATE,
+		.moderate = { .cq_count = count, .cq_period = period_us },
+	};
+
+	return ibv_modify_cq(cq, &attr);
+}
+
+static void need_moderation(void)
+{
+	struct ibv_device_attr_ex attr;
+
+	CHECK_EQ(ibv_query_device_ex(dev.ctx, NULL, &attr), 0);
+	if (!attr.cq_mod_caps.max_cq_count)
+		skip("no moderation of completion queues");
+	CHECK_EQ(attr.cq_mod_caps.max_cq_period, LONGEST_US);
+}
+
+/*
+ * Whether somebody who waits for @of completions of @n is told of them, and of no fewer. -1:
+ * it took so long that the period may have been over.
+ */
+static int told_of(int of, int n)
+{
+	double start = now();
+	bool early = false, told;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		early |= i < of && channel_next(channel_, 0);
+		complete(i);
+	}
+	told = channel_next(channel_, 0.005);
+	if (now() - start > LONGEST_US * 1e-6 / 2)
+		return -1;
+	CHECK(!early);
+	return told;
+}
+
+static int told_after(int of, int n)
+{
+	struct ibv_cq *cq;
+	int told, tries;
+
+	for (tries = 0; tries < 100; tries++) {
+		cq = armed_cq(0);
+		begin(cq, NULL);
+		CHECK_EQ(moderate(cq, of, LONGEST_US), 0);
+		told = told_of(of, n);
+		CHECK_EQ(drain(cq), n);
+		if (told >= 0)
+			return told;
+	}
+	FAIL("this machine is too slow");
+}
+
+static void cq18_by_count(void)
+{
+	need_moderation();
+	CHECK_EQ(told_after(2, 2), 1);
+	CHECK_EQ(told_after(8, 7), 0);
+	CHECK_EQ(told_after(8, 8), 1);
+	/* As if there were no rule. */
+	CHECK_EQ(told_after(1, 1), 1);
+	CHECK_EQ(told_after(0, 1), 1);
+}
+
+static void cq19_by_period(void)
+{
+	struct ibv_cq *cq;
+	double start;
+	int i;
+
+	need_moderation();
+	cq = armed_cq(0);
+	begin(cq, NULL);
+	CHECK_EQ(moderate(cq, 1000, 30000), 0);
+	for (i = 0; i < 5; i++) {
+		start = now();
+		complete(1);
+		complete(2);
+		channel_await(channel_);
+		CHECK(now() - start >= 0.03);
+		CHECK_EQ(ibv_req_notify_cq(cq, 0), 0);
+		CHECK_EQ(drain(cq), 2);
+	}
+	/* The rule ends: nobody waits for what was put off. */
+	CHECK_EQ(moderate(cq, 1000, LONGEST_US), 0);
+	complete(1);
+	CHECK_EQ(moderate(cq, 0, 0), 0);
+	channel_await(channel_);
+	CHECK_EQ(ibv_req_notify_cq(cq, 0), 0);
+	CHECK_EQ(drain(cq), 1);
+	complete(2);
+	channel_await(channel_);
+}
+
+static void cq20_solicited(void)
+{
+	struct ibv_cq *cq;
+
+	need_moderation();
+	cq = armed_cq(1);
+	begin(NULL, cq);
+	CHECK_EQ(moderate(cq, 3, 1000), 0);
+	message(0);
+	message(0);
+	message(0);
+	CHECK(!channel_next(channel_, 0.05));
+	/* One of those that nobody was told of is enough. */
+	message(IBV_SEND_SOLICITED);
+	message(0);
+	channel_await(channel_);
+	/* It may end at any time. */
+	CHECK_EQ(moderate(cq, 1000, 20), 0);
+	CHECK_EQ(ibv_req_notify_cq(cq, 0), 0);
+	message(0);
+	link_free(&link_);
+	CHECK_EQ(ibv_destroy_cq(cq), 0);
+}
+
 static const struct test tests[] = {
 	TEST(cq1_sizes, "CQ1 sizes"),
 	TEST(cq1_largest, "CQ1 the largest there may be"),
@@ -577,6 +704,9 @@ static const struct test tests[] = {
 	TEST(cq16_rc, "CQ16 a receiver's overflow: RC"),
 	TEST(cq16_uc, "CQ16 a receiver's overflow: UC"),
 	TEST(cq17_nothing_to_poll, "CQ17 no event for what is lost"),
+	TEST(cq18_by_count, "CQ18 moderated by count"),
+	TEST(cq19_by_period, "CQ19 moderated by period"),
+	TEST(cq20_solicited, "CQ20 moderated and solicited"),
 };
 
 HARNESS_MAIN("Completion queues", tests)

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * When it is time for an event of a moderated completion queue. Tells nobody.
+ */
+#include "../compat/compat.h"
+#include "moderate.h"
+
+static enum hrtimer_restart moderation_expire(struct hrtimer *timer)
+{
+	struct pinion_moderation *moderation =
+		container_of(timer, struct pinion_moderation, timer);
+
+	/* Not here: the queue's lock is for process context. */
+	queue_work(moderation->wq, &moderation->over);
+	return HRTIMER_NORESTART;
+}
+
+void pinion_moderation_init(struct pinion_moderation *moderation, work_func_t over,
+			    struct workqueue_struct *wq)
+{
+	INIT_WORK(&moderation->over, over);
+	hrtimer_setup(&moderation->timer, moderation_expire, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	moderation->wq = wq;
+}
+
+void pinion_moderation_fini(struct pinion_moderation *moderation)
+{
+	hrtimer_cancel(&moderation->timer);
+	cancel_work_sync(&moderation->over);
+}
+
+void pinion_moderation_set(struct pinion_moderation *moderation, u16 count, u16 period_us)
+{
+	moderation->count = count > 1 && period_us ? count : 0;
+	moderation->period_us = period_us;
+	/* What was put off by the old rule waits no longer. */
+	if (moderation->untold)
+		queue_work(moderation->wq, &moderation->over);
+}
+
+bool pinion_moderation_over(struct pinion_moderation *moderation, bool *solicited)
+{
+	bool due = moderation->untold;
+
+	*solicited = moderation->solicited;
+	moderation->untold = 0;
+	moderation->solicited = false;
+	return due;
+}
+
+bool pinion_moderation_due(struct pinion_moderation *moderation, bool *solicited)
+{
+	if (!moderation->count)
+		return true;
+	moderation->solicited |= *solicited;
+	if (++moderation->untold >= moderation->count) {
+		/* If it has expired already, its work item finds less to tell of, or nothing. */
+		hrtimer_try_to_cancel(&moderation->timer);
+		return pinion_moderation_over(moderation, solicited);
+	}
+	if (moderation->untold == 1)
+		hrtimer_start(&moderation->timer, us_to_ktime(moderation->period_us),
+			      HRTIMER_MODE_REL);
+	return false;
+}
