@@ -33,11 +33,12 @@ enter_() {
 	return $rc
 }
 
+# In all of these, SETTING is a variable that is set there.
 # demo NAME OPTIONS SUITE: one test, `make demo' to its end within $LIMIT seconds.
 demo() {
 	local name=$1 rc=0
 	shift
-	enter_ "$@" "$suite" -- make demo || rc=$?
+	enter_ "$@" "$suite" -- env ${SETTING:+"$SETTING"} make demo || rc=$?
 	if ((rc)); then
 		tail -n 25 "$TMP/out" | show
 		not_ok "$name" "$(why $rc)"
@@ -93,11 +94,11 @@ screen() {
 	fi
 }
 
-# refusal NAME PATTERN OPTIONS: `make demo' ends at once, its last line says why.
+# refusal NAME PATTERN OPTIONS: `make demo', or $TARGET, ends at once, its last line says why.
 refusal() {
 	local name=$1 pattern=$2 rc=0 wrong='' last
 	shift 2
-	LIMIT=60 enter_ "$@" "$suite" -- env ${SETTING:+"$SETTING"} make demo || rc=$?
+	LIMIT=60 enter_ "$@" "$suite" -- env ${SETTING:+"$SETTING"} make "${TARGET:-demo}" || rc=$?
 	last=$(grep -v '^make: \*\*\* ' "$TMP/out" | tail -n 1)
 	if ((rc != 2)); then
 		wrong="$(why $rc), not make's 2"
@@ -116,12 +117,14 @@ refusal() {
 	fi
 }
 
-# interrupted OPTIONS: ^C on a terminal, once everything is under way, ends everything
-# (--alone sees to it), and nothing that is half made looks whole.
+# interrupted NAME OPTIONS: ^C on a terminal, once everything is under way, ends everything
+# (--alone sees to it), and nothing that is half made looks whole. The machine is kept where
+# OPTIONS say so.
 interrupted() {
-	local rc=0
+	local name=$1 rc=0
+	shift
 	# shellcheck disable=SC2016
-	enter_ "$@" "$suite" -- bash -c '
+	enter_ "$@" "$suite" -- env ${SETTING:+"$SETTING"} bash -c '
 		export PINION_YES=1
 		typed() {
 			for ((i = 0; i < 600; i++)); do
@@ -133,15 +136,15 @@ interrupted() {
 		}
 		typed | env --default-signal=INT script -qefc "make demo" ~/screen
 		rc=$?
-		cd ~/.cache/pinion && for d in linux-source/* uml-*/* root-*/*; do
+		cd "${PINION_CACHE:-$HOME/.cache/pinion}" && for d in linux-source/* uml-*/* root-*/*; do
 			[ ! -d "$d" ] || [[ $d == *.part ]] || [ -e "$d/recipe" ] || { echo "$d is half made"; exit 1; }
 		done
 		grep -qE ": [0-9]+s, " ~/screen || { echo "nothing had begun"; exit 1; }
 		((rc)) || { echo "^C, and the status is 0"; exit 1; }' || rc=$?
 	if ((rc)); then
 		tail -n 25 "$TMP/out" | tr -d '\r' | show
-		not_ok interrupted "$(why $rc)"
-	else
-		ok interrupted
+		not_ok "interrupted-$name" "$(why $rc)"
+		return 1
 	fi
+	ok "interrupted-$name"
 }
