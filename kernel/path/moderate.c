@@ -59,7 +59,8 @@ bool pinion_moderation_due(struct pinion_moderation *moderation, bool *solicited
 		return pinion_moderation_over(moderation, solicited);
 	}
 	if (moderation->untold == 1)
-		hrtimer_start(&moderation->timer, us_to_ktime(moderation->period_us),
+		hrtimer_start(&moderation->timer,
+			      ns_to_ktime((u64)moderation->period_us * NSEC_PER_USEC),
 			      HRTIMER_MODE_REL);
 	return false;
 }
