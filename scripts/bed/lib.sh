@@ -64,9 +64,9 @@ progress() {
 	local what=$1 log=$2 start=$SECONDS ticker rc=0 why errexit=+e
 	shift 2
 	[[ $- != *e* ]] || errexit=-e
-	mkdir -p "$(dirname "$log")"
+	{ mkdir -p "$(dirname "$log")" && : >"$log"; } 2>/dev/null ||
+		die "cannot write $log; set PINION_CACHE to a folder of yours"
 	say "$what ..."
-	: >"$log"
 	tick "$what" "$log" </dev/null &
 	ticker=$!
 	at_exit "kill $ticker"
