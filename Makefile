@@ -86,7 +86,7 @@ $(components:%=uninstall-%):
 clean:
 	rm -rf build
 	find kernel kunit . -maxdepth 3 \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
-		-o -name '.*.cmd' -o -name '.*.o.d' -o -name modules.order -o -name Module.symvers \) \
+		-o -name features.h -o -name '.*.cmd' -o -name '.*.o.d' -o -name modules.order -o -name Module.symvers \) \
 		-not -path './.git/*' -delete
 
 .PHONY: all help kernel module-if-headers lib libraries tools box kunit demo check check-all bench style deb \

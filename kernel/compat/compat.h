@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Small things the supported kernels disagree about: the newer name is defined where
- * it is missing. PINION_HAVE_* come from probes in Kbuild, never from versions.
+ * it is missing. PINION_HAVE_* come from features.sh, never from versions.
  */
 #ifndef PINION_COMPAT_COMPAT_H
 #define PINION_COMPAT_COMPAT_H

@@ -9,17 +9,26 @@
 #   here	UML 7.2, this machine's files and user, its own rdma-core
 #   7.2, 6.12	Debian's own kernels in QEMU
 #   kasan	x86 with KASAN and lockdep in QEMU
+#   own		UML of a developer's own kernel tree; see bed_own()
 # shellcheck shell=bash disable=SC2034
 
 # How much longer it takes than the plain one.
-declare -A slow=([host]=1 [plain]=1 [checked]=3 [trixie]=1 [here]=1 [7.2]=4 [6.12]=4 [kasan]=10 [box-kasan]=10)
+declare -A slow=([host]=1 [plain]=1 [checked]=3 [trixie]=1 [here]=1 [7.2]=4 [6.12]=4 [kasan]=10 [box-kasan]=10 [own]=3)
 # Whose kernel it has.
 declare -A target=([plain]=uml-plain [trixie]=uml-plain [here]=uml-plain [checked]=uml-checked
-	[7.2]=stock-7.2 [6.12]=stock-6.12 [kasan]=kasan [box-kasan]=uml-kasan)
+	[7.2]=stock-7.2 [6.12]=stock-6.12 [kasan]=kasan [box-kasan]=uml-kasan [own]=own)
 # The module that exports dma-bufs to ours.
 exporter=$TOP/tools/testing/exporter
 # A kernel user of its verbs, where the kernel has KUnit.
 kverbs=$TOP/tools/testing/kverbs
+
+# bed_own TREE FLAVOUR CONFIG [KERNEL]: the kernel of that tree is the bed `own' from now on;
+# it is built first, unless it is in the folder KERNEL already. CONFIG is a file or empty.
+bed_own() {
+	own_tree=$1 own_flavour=$2
+	OWN_KERNEL=${4:-$("$BED/kernel-uml" --tree "$1" ${3:+--config "$3"} "$2")}
+	export OWN_KERNEL
+}
 
 # Both modules for a bed's kernel.
 bed_modules() { # BED
@@ -36,7 +45,13 @@ bed_programs() { # ROOT [PROGRAM...]
 
 # Sets $inside: what the tests' environment is set by. $how is `quick', `brief' or empty.
 bed_inside() { # BED ROOT HOW
-	inside=(env "SLOW=${slow[$1]}" "QUICK=$3" "BED=$1" "PROGRAMS=$TOP/build/testing-$2"
+	local like=$1 try_on="--bed $1"
+	if [ "$1" = own ]; then
+		like=$own_flavour
+		[ "$like" != kasan ] || like=box-kasan
+		try_on="--kernel $own_tree --flavour $own_flavour"
+	fi
+	inside=(env "SLOW=${slow[$like]}" "QUICK=$3" "BED=$like" "TRY_ON=$try_on" "PROGRAMS=$TOP/build/testing-$2"
 		"EXPORTER=$exporter/build/${target[$1]}/exporter.ko"
 		"KVERBS=$kverbs/build/${target[$1]}/kverbs.ko" "MODULE=$TOP/build/${target[$1]}/pinion.ko")
 }
@@ -53,6 +68,11 @@ bed_guest() { # BED ROOT
 		checked) guest+=(--flavour checked) ;;
 		box-kasan) guest+=(--flavour kasan) ;;
 		esac
+		;;
+	own)
+		folder=$("$BED/root" "$2")
+		guest=(env "PINION_BOX_KERNEL=$OWN_KERNEL" tools/box/pinion-box --root "$folder" --flavour "$own_flavour"
+			--module-dir "$TOP/build/own")
 		;;
 	*) guest=(scripts/qemu --kernel "$1" --root "$2") ;;
 	esac

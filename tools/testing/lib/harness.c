@@ -340,11 +340,10 @@ static void print_quoted(const char *name)
 /* The line that runs @test once more, with the same random numbers. */
 static void print_again(const char *program, const struct test *test)
 {
-	const char *bed = getenv("BED");
+	const char *on = getenv("TRY_ON");
 
-	printf("# again: scripts/try %s%s %s --seed %#llx --only ",
-	       bed ? "--bed " : "", bed ? bed : "", program,
-	       (unsigned long long)opt.seed);
+	printf("# again: scripts/try %s%s%s --seed %#llx --only ", on ? on : "",
+	       on ? " " : "", program, (unsigned long long)opt.seed);
 	print_quoted(test->name);
 	putchar('\n');
 }
