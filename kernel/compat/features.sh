@@ -103,7 +103,7 @@ compiles $name '' "$@" || {
 }
 for name in $features; do
 	(
-		# shellcheck disable=SC2154 # set here
+		new='' old=''
 		eval "new=\$new_$name old=\$old_$name"
 		if compiles "$name" "$new" "$@"; then
 			echo "#define PINION_HAVE_$name 1" >"$work/$name.have"
