@@ -80,8 +80,8 @@ cache() {
 		find "$root$CACHE"/*/ -maxdepth 1 ! -type d
 		find "$root$CACHE"/{apt,log,rdma-core} 2>/dev/null || :
 	} | xargs -rd '\n' chown -h --reference="$root$home"
-	# Each folder that leads there may be passed.
-	(cd "$root" && IFS=/ && d=. && for n in ${CACHE#/}; do d+=/$n && chmod a+x "$d"; done)
+	# Each folder that leads there may be passed; and read, as QEMU does.
+	(cd "$root" && IFS=/ && d=. && for n in ${CACHE#/}; do d+=/$n && chmod a+rx "$d"; done)
 }
 
 users() {
