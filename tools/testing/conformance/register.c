@@ -179,6 +179,10 @@ static void a10_unmapped(void)
 	CHECK_EQ(vm_pin(0), 0);
 	CHECK(ibv_reg_mr(dev.pd, buf->data, 7 * PAGE, ALL_ACCESS));
 	CHECK_EQ(vm_pin(0), 7 * 4);
+	/* What its owner may not read is no memory to him. */
+	CHECK_EQ(mprotect(buf->data + 8 * PAGE, PAGE, PROT_NONE), 0);
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data + 8 * PAGE, PAGE, 0), EFAULT);
+	CHECK_EQ(vm_pin(0), 7 * 4);
 }
 
 static void a11_read_only(void)
