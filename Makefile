@@ -18,7 +18,7 @@ help:
 #: make bench      beside rxe, siw, memcpy and bare pins    10 min; build/bench*.json
 #: make style      checkpatch, W=1, sparse, clang-format, -Wextra, shellcheck, layer rules:
 #:                 2 min, 4 GB
-#: make kunit      the module's unit tests, with lockdep    first 9 min, 1.5 GB; 15 s
+#: make kunit      the module's unit tests, with lockdep    first 9 min, 3.5 GB; 15 s
 #:
 #: make            the next three, as far as this machine can: 1 min, 50 MB
 #: make kernel     the module against KDIR, default: the running kernel's headers

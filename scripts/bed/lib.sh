@@ -151,6 +151,7 @@ patiently() {
 	local pause rc words errexit=+e
 	[[ $- != *e* ]] || errexit=-e
 	words=$(mktemp)
+	at_exit "rm -f $words"
 	for pause in 5 20 ''; do
 		set +e
 		(set -e; "$@") 2>&1 | tee "$words"
@@ -161,6 +162,7 @@ patiently() {
 		sleep "$pause"
 	done
 	rm -f "$words"
+	not_at_exit "rm -f $words"
 	return "$rc"
 }
 

@@ -12,12 +12,12 @@ machine_is_known() {
 			"(podman run -it -v \"\$PWD:/pinion\" -w /pinion debian:13)"
 }
 
-# machine_has_room MB FOLDER: room for so much more below FOLDER, which need not exist yet.
+# machine_has_room MB FOLDER [ADVICE]: room for so much more below FOLDER, which need not exist yet.
 machine_has_room() {
-	local d=$2 free
+	local d=$2 free advice=${3:-set PINION_CACHE to a folder with room}
 	while [ ! -d "$d" ]; do d=$(dirname "$d"); done
 	free=$(df --output=avail -BM "$d" | tail -n 1 | tr -dc 0-9)
-	((free >= $1)) || die "$1 MB are needed in $2, and $free MB are free there: set PINION_CACHE to a folder with room"
+	((free >= $1)) || die "$1 MB are needed in $2, and $free MB are free there: $advice"
 }
 
 # Is there a way to anywhere else than this machine? A proxy or a mirror on it will do.

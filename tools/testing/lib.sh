@@ -69,7 +69,8 @@ not_ok() { # NAME [WHY]
 }
 # What the reader of a failure wants to see comes before its line.
 # shellcheck disable=SC2120
-show() { sed 's/^/# /' "$@"; }
+# The last line may have no end, and what follows is a line of its own.
+show() { awk '{ print "# " $0 }' "$@"; }
 
 finish() {
 	printf '1..%d\n' $tests
