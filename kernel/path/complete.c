@@ -137,16 +137,16 @@ bool pinion_complete(struct pinion_cq *cq, struct pinion_cqe *cqe)
 	return result == CQE_THERE || result == CQE_WANTED;
 }
 
-bool pinion_complete_send(struct pinion_qp *qp, enum ib_wc_status status,
-			  enum pinion_syndrome syndrome)
+bool pinion_complete_send(struct pinion_qp *qp, const struct pinion_request *request,
+			  enum ib_wc_status status, enum pinion_syndrome syndrome)
 {
-	const struct pinion_sq_wqe *wqe = qp->sq.wqe;
+	const struct pinion_sq_wqe *wqe = request->wqe;
 	struct pinion_cqe cqe = {
 		.wr_id = wqe->wr_id,
 		.qpn = qp->ibqp.qp_num,
 		.status = status,
-		.opcode = qp->sq.op ? qp->sq.op->wc_opcode : 0,
-		.byte_len = status ? 0 : qp->sq.length,
+		.opcode = request->op ? request->op->wc_opcode : 0,
+		.byte_len = status ? 0 : request->length,
 		.vendor_err = syndrome,
 	};
 

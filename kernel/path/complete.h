@@ -14,9 +14,9 @@
  */
 bool pinion_complete(struct pinion_cq *cq, struct pinion_cqe *cqe);
 
-/* The request at the head of @qp's send queue; on success only if asked for. */
-bool pinion_complete_send(struct pinion_qp *qp, enum ib_wc_status status,
-			  enum pinion_syndrome syndrome);
+/* A request of @qp's send queue; on success only if asked for. */
+bool pinion_complete_send(struct pinion_qp *qp, const struct pinion_request *request,
+			  enum ib_wc_status status, enum pinion_syndrome syndrome);
 
 /* The receive request that was taken last, in @qp->resp.recv, got no message. */
 bool pinion_complete_recv_error(struct pinion_qp *qp, struct pinion_cq *cq,

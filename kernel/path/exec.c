@@ -46,29 +46,38 @@ static void sq_limits(const struct pinion_qp *qp, struct pinion_wqe_limits *limi
 	};
 }
 
-/* The request at head into private memory. Return: 0 or a syndrome. */
-static int sq_fetch(struct pinion_qp *qp)
+/* What is in @shared into private memory. Return: 0 or a syndrome. */
+static int request_fetch(struct pinion_qp *qp, struct pinion_request *request,
+			 const struct pinion_sq_wqe *shared)
 {
-	struct pinion_sq *sq = &qp->sq;
-	const struct pinion_sq_wqe *shared = pinion_ring_at(&sq->ring, sq->head);
 	struct pinion_wqe_limits limits;
 	int syndrome;
 
 	sq_limits(qp, &limits);
-	memcpy(sq->wqe, shared, sizeof(*shared));
-	sq->length = 0;
-	sq->rnr_left = qp->attr.rnr_retry;
-	sq->retry_left = qp->attr.retry_cnt;
-	sq->begun = false;
-	sq->answered = false;
-	sq->token = 0;
-	sq->fault_err = 0;
-	sq->fetched = true;
-	syndrome = pinion_wqe_check_head(sq->wqe, &limits, &sq->op);
+	memcpy(request->wqe, shared, sizeof(*shared));
+	request->rnr_left = qp->attr.rnr_retry;
+	request->retry_left = qp->attr.retry_cnt;
+	syndrome = pinion_wqe_check_head(request->wqe, &limits, &request->op);
 	if (syndrome)
 		return syndrome;
-	memcpy(sq->wqe + 1, shared + 1, pinion_wqe_tail(sq->wqe));
-	return pinion_wqe_measure(sq->wqe, sq->op, &limits, &sq->length);
+	memcpy(request->wqe + 1, shared + 1, pinion_wqe_tail(request->wqe));
+	return pinion_wqe_measure(request->wqe, request->op, &limits, &request->length);
+}
+
+/*
+ * The next that is posted is begun: there is room for it, and it is there. *@syndrome says what
+ * is wrong with it, or 0.
+ */
+static struct pinion_request *sq_fetch(struct pinion_qp *qp, int *syndrome)
+{
+	struct pinion_sq *sq = &qp->sq;
+	u32 next = sq->head + pinion_requests_count(&sq->requests);
+	struct pinion_request *request = pinion_requests_add(&sq->requests);
+
+	*syndrome = request_fetch(qp, request, pinion_ring_at(&sq->ring, next));
+	/* path/stream.c looks at it from without. */
+	WRITE_ONCE(sq->last_length, request->length);
+	return request;
 }
 
 static void sq_park(struct pinion_qp *qp, u64 ns)
@@ -89,22 +98,26 @@ static void sq_break_fatally(struct pinion_qp *qp)
 		pinion_qp_event(qp, IB_EVENT_QP_FATAL);
 }
 
-/* Free the slot first: a user who sees the completion may post into it at once. */
-static void sq_finish(struct pinion_qp *qp, enum ib_wc_status status, int syndrome)
+/*
+ * The oldest is over. Free the slot first: a user who sees the completion may post into it at
+ * once.
+ */
+static void sq_retire(struct pinion_qp *qp, enum ib_wc_status status, int syndrome)
 {
 	struct pinion_sq *sq = &qp->sq;
+	struct pinion_request *request = pinion_requests_oldest(&sq->requests);
 
-	sq->fetched = false;
+	pinion_requests_retire(&sq->requests);
 	/* path/stream.c looks at it from without. */
 	WRITE_ONCE(sq->head, sq->head + 1);
 	pinion_ring_publish(&sq->ring, sq->head);
-	if (!pinion_complete_send(qp, status, syndrome) && qp->state != IB_QPS_ERR)
+	if (!pinion_complete_send(qp, request, status, syndrome) && qp->state != IB_QPS_ERR)
 		sq_break_fatally(qp);
 }
 
 static enum step sq_fail(struct pinion_qp *qp, enum ib_wc_status status, int syndrome)
 {
-	sq_finish(qp, status, syndrome);
+	sq_retire(qp, status, syndrome);
 	/* A datagram or unreliable queue can be taken up again; a connection cannot. */
 	if (qp->state != IB_QPS_ERR)
 		pinion_qp_enter_error(qp, pinion_qp_is_reliable(qp) ? IB_QPS_ERR : IB_QPS_SQE);
@@ -119,11 +132,11 @@ static enum step sq_fail_local(struct pinion_qp *qp, int syndrome)
 	return sq_fail(qp, pinion_local_status(syndrome), syndrome);
 }
 
-static enum step sq_succeed(struct pinion_qp *qp)
+static enum step sq_succeed(struct pinion_qp *qp, const struct pinion_request *request)
 {
 	pinion_stat_inc(qp, tx_messages);
-	pinion_stat_add(qp, tx_bytes, qp->sq.length);
-	sq_finish(qp, IB_WC_SUCCESS, PINION_SYN_NONE);
+	pinion_stat_add(qp, tx_bytes, request->length);
+	sq_retire(qp, IB_WC_SUCCESS, PINION_SYN_NONE);
 	return STEP_DONE;
 }
 
@@ -140,29 +153,33 @@ static void sq_count_traffic(struct pinion_qp *qp, const struct pinion_msg *msg)
 	}
 }
 
-static enum step sq_not_ready(struct pinion_qp *qp, const struct pinion_msg *msg)
+static enum step sq_not_ready(struct pinion_qp *qp, struct pinion_request *request,
+			      const struct pinion_msg *msg)
 {
-	struct pinion_sq *sq = &qp->sq;
-
-	if (qp->attr.rnr_retry != FOREVER && !sq->rnr_left--)
+	if (qp->attr.rnr_retry != FOREVER && !request->rnr_left--)
 		return sq_fail(qp, IB_WC_RNR_RETRY_EXC_ERR, PINION_SYN_RNR);
 	pinion_stat_inc(qp, rnr_waits);
 	sq_park(qp, pinion_rnr_timer_ns(msg->rnr_timer));
 	return STEP_PARKED;
 }
 
-static enum step sq_no_answer(struct pinion_qp *qp, const struct pinion_msg *msg)
+/* Whatever follows is numbered behind @request, which was sent. */
+static void sq_advance_psn(struct pinion_qp *qp, const struct pinion_request *request)
 {
-	struct pinion_sq *sq = &qp->sq;
+	qp->attr.sq_psn = pinion_psn_add(request->psn, request->packets);
+}
 
+static enum step sq_no_answer(struct pinion_qp *qp, struct pinion_request *request,
+			      const struct pinion_msg *msg)
+{
 	if (!pinion_qp_is_reliable(qp)) {
 		/* It was sent all the same. */
-		qp->attr.sq_psn = pinion_psn_add(qp->attr.sq_psn, msg->packets);
+		sq_advance_psn(qp, request);
 		sq_count_traffic(qp, msg);
 		pinion_stat_inc(qp, ud_drops);
-		return sq_succeed(qp);
+		return sq_succeed(qp, request);
 	}
-	if (!sq->retry_left--)
+	if (!request->retry_left--)
 		return sq_fail(qp, IB_WC_RETRY_EXC_ERR, PINION_SYN_NO_RESPONSE);
 	pinion_stat_inc(qp, retries);
 	sq_park(qp, pinion_ack_timeout_ns(qp->attr.timeout));
@@ -224,14 +241,15 @@ static enum step sq_await_peer(struct pinion_qp *qp, const struct pinion_msg *ms
 }
 
 /* What came of the page that was waited for. Return: whether the request may go on. */
-static bool sq_page_came(struct pinion_qp *qp, enum step *step)
+static bool sq_page_came(struct pinion_qp *qp, struct pinion_request *request,
+			 enum step *step)
 {
 	struct pinion_sq *sq = &qp->sq;
 	enum pinion_awaits whose = sq->awaits;
 	int err;
 
 	sq->awaits = PINION_AWAITS_NONE;
-	sq->fault_err = 0;
+	request->fault_err = 0;
 	if (whose == PINION_AWAITS_NONE)
 		return true;
 	err = pinion_fault_result(sq->fault);
@@ -244,8 +262,8 @@ static bool sq_page_came(struct pinion_qp *qp, enum step *step)
 		return false;
 	}
 	/* It is the peer who says what that means. */
-	sq->fault_err = err;
-	sq->fault_left = sq->fault->left;
+	request->fault_err = err;
+	request->fault_left = sq->fault->left;
 	return true;
 }
 
@@ -262,46 +280,46 @@ void pinion_sq_turn_away(struct pinion_sq *sq)
 /* ----------------------------------------------------------------- messages */
 
 /* The old value of an atomic goes where its request says. What was done is not done again. */
-static enum step sq_store_answer(struct pinion_qp *qp)
+static enum step sq_store_answer(struct pinion_qp *qp, struct pinion_request *request)
 {
-	struct pinion_sq *sq = &qp->sq;
 	struct pinion_missing missing;
 	struct pinion_cursor answer;
-	u64 left = sizeof(sq->answer);
+	u64 left = sizeof(request->answer);
 
-	pinion_cursor_memory(&answer, &sq->answer);
-	pinion_cursor_rewind(&sq->payload);
-	switch (pinion_move(qp->node, &sq->payload, &answer, &left, &missing)) {
+	pinion_cursor_memory(&answer, &request->answer);
+	pinion_cursor_rewind(&request->payload);
+	switch (pinion_move(qp->node, &request->payload, &answer, &left, &missing)) {
 	case PINION_MOVED:
-		return sq_succeed(qp);
+		return sq_succeed(qp, request);
 	case PINION_MOVE_NO_SINK:
 		return sq_bring_own(qp, &missing);
 	default:
-		return sq_fail_local(qp, sq->payload.syndrome);
+		return sq_fail_local(qp, request->payload.syndrome);
 	}
 }
 
-static enum step sq_acknowledged(struct pinion_qp *qp, const struct pinion_msg *msg)
+static enum step sq_acknowledged(struct pinion_qp *qp, struct pinion_request *request,
+				 const struct pinion_msg *msg)
 {
-	qp->attr.sq_psn = pinion_psn_add(qp->attr.sq_psn, msg->packets);
+	sq_advance_psn(qp, request);
 	sq_count_traffic(qp, msg);
 	if (!(msg->op->traits & PINION_OP_WORD) || !(msg->op->traits & PINION_OP_WRITES_SGES))
-		return sq_succeed(qp);
-	qp->sq.answer = msg->before;
-	qp->sq.answered = true;
-	return sq_store_answer(qp);
+		return sq_succeed(qp, request);
+	request->answer = msg->before;
+	request->answered = true;
+	return sq_store_answer(qp, request);
 }
 
-static enum step sq_judge(struct pinion_qp *qp, struct pinion_msg *msg,
-			  enum pinion_verdict verdict)
+static enum step sq_judge(struct pinion_qp *qp, struct pinion_request *request,
+			  struct pinion_msg *msg, enum pinion_verdict verdict)
 {
 	switch (verdict) {
 	case PINION_ACK:
-		return sq_acknowledged(qp, msg);
+		return sq_acknowledged(qp, request, msg);
 	case PINION_SILENCE:
-		return sq_no_answer(qp, msg);
+		return sq_no_answer(qp, request, msg);
 	case PINION_RNR:
-		return sq_not_ready(qp, msg);
+		return sq_not_ready(qp, request, msg);
 	case PINION_NAK_REQUEST:
 		return sq_fail(qp, IB_WC_REM_INV_REQ_ERR, PINION_SYN_REMOTE);
 	case PINION_NAK_ACCESS:
@@ -319,53 +337,55 @@ static enum step sq_judge(struct pinion_qp *qp, struct pinion_msg *msg,
 }
 
 /* Our own mistakes are reported before the peer sees anything. Return: 0 or a syndrome. */
-static int sq_begin(struct pinion_qp *qp)
+static int request_begin(struct pinion_qp *qp, struct pinion_request *request)
 {
-	if (qp->sq.begun)
+	if (request->begun)
 		return 0;
-	qp->sq.begun = true;
-	pinion_message_payload(qp);
-	return pinion_cursor_check(&qp->sq.payload);
+	request->begun = true;
+	pinion_message_payload(qp, request);
+	return pinion_cursor_check(&request->payload);
 }
 
-static enum step sq_send(struct pinion_qp *qp)
+static enum step sq_send(struct pinion_qp *qp, struct pinion_request *request)
 {
-	struct pinion_sq *sq = &qp->sq;
+	enum pinion_verdict verdict;
 	struct pinion_msg msg;
 	struct pinion_av av;
 	enum step step;
 	int syndrome;
-	u32 qpn;
 
-	if (!sq_page_came(qp, &step))
+	if (!sq_page_came(qp, request, &step))
 		return step;
-	if (sq->answered)
-		return sq_store_answer(qp);
-	syndrome = pinion_message_of(qp, &msg, &av, &qpn);
+	if (request->answered)
+		return sq_store_answer(qp, request);
+	request->psn = qp->attr.sq_psn;
+	request->packets = pinion_psn_packets(request->length, qp->mtu);
+	syndrome = pinion_message_of(qp, request, &msg, &av);
 	if (syndrome)
 		return sq_fail(qp, IB_WC_LOC_QP_OP_ERR, syndrome);
-	syndrome = sq_begin(qp);
+	syndrome = request_begin(qp, request);
 	if (syndrome)
 		return sq_fail_local(qp, syndrome);
-	step = sq_judge(qp, &msg, pinion_loop_send(qp, &msg, qpn));
-	sq->token = msg.token;
-	return step;
+	verdict = pinion_loop_send(qp, &msg);
+	request->token = msg.token;
+	return sq_judge(qp, request, &msg, verdict);
 }
 
 static enum step sq_step(struct pinion_qp *qp)
 {
+	struct pinion_request *request = pinion_requests_oldest(&qp->sq.requests);
 	int syndrome = 0;
 
-	if (!qp->sq.fetched)
-		syndrome = sq_fetch(qp);
+	if (!request)
+		request = sq_fetch(qp, &syndrome);
 	if (syndrome)
 		return sq_fail(qp, pinion_local_status(syndrome), syndrome);
-	if (!(qp->sq.op->traits & PINION_OP_IS_LOCAL))
-		return sq_send(qp);
-	syndrome = pinion_local_op(qp);
+	if (!(request->op->traits & PINION_OP_IS_LOCAL))
+		return sq_send(qp, request);
+	syndrome = pinion_local_op(qp, request);
 	if (syndrome)
 		return sq_fail(qp, pinion_local_status(syndrome), syndrome);
-	return sq_succeed(qp);
+	return sq_succeed(qp, request);
 }
 
 /* As sq_step(), unless the queue still waits. */
@@ -381,15 +401,18 @@ static enum step sq_perform_one(struct pinion_qp *qp)
 
 static void sq_flush_one(struct pinion_qp *qp)
 {
-	if (!qp->sq.fetched)
-		sq_fetch(qp);
-	sq_finish(qp, IB_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
+	int syndrome;
+
+	if (!pinion_requests_oldest(&qp->sq.requests))
+		sq_fetch(qp, &syndrome);
+	sq_retire(qp, IB_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
 }
 
 static bool sq_may_start(const struct pinion_qp *qp)
 {
 	/* What was begun before SQD is finished, nothing new is begun. */
-	return qp->state == IB_QPS_RTS || (qp->state == IB_QPS_SQD && qp->sq.fetched);
+	return qp->state == IB_QPS_RTS ||
+	       (qp->state == IB_QPS_SQD && pinion_requests_count(&qp->sq.requests));
 }
 
 static bool sq_is_flushing(const struct pinion_qp *qp)
@@ -404,7 +427,8 @@ static bool sq_is_alive(const struct pinion_qp *qp)
 
 static void sq_raise_drained(struct pinion_qp *qp)
 {
-	if (qp->state == IB_QPS_SQD && qp->sq.drain_event && !qp->sq.fetched) {
+	if (qp->state == IB_QPS_SQD && qp->sq.drain_event &&
+	    !pinion_requests_count(&qp->sq.requests)) {
 		qp->sq.drain_event = false;
 		pinion_qp_event(qp, IB_EVENT_SQ_DRAINED);
 	}
@@ -465,5 +489,5 @@ void pinion_sq_stop_waiting(struct pinion_sq *sq)
 void pinion_sq_forget(struct pinion_sq *sq)
 {
 	pinion_sq_stop_waiting(sq);
-	sq->fetched = false;
+	pinion_requests_forget(&sq->requests);
 }

@@ -20,7 +20,7 @@ void pinion_sq_stop_waiting(struct pinion_sq *sq);
 /* Wait for no page any more, whether or not it comes. @sq->exec is held. */
 void pinion_sq_turn_away(struct pinion_sq *sq);
 
-/* Forget waiting and the fetched request. @sq->exec is held. */
+/* Forget waiting and the requests that were begun. @sq->exec is held. */
 void pinion_sq_forget(struct pinion_sq *sq);
 
 #endif

@@ -6,10 +6,10 @@
 #include "../mem/window.h"
 #include "local.h"
 
-int pinion_local_op(struct pinion_qp *qp)
+int pinion_local_op(struct pinion_qp *qp, const struct pinion_request *request)
 {
 	struct pinion_keys *keys = &qp->node->keys;
-	const struct pinion_sq_wqe *wqe = qp->sq.wqe;
+	const struct pinion_sq_wqe *wqe = request->wqe;
 	int syndrome;
 
 	switch (wqe->opcode) {

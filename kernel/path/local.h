@@ -7,7 +7,7 @@
 
 #include "qp.h"
 
-/* Perform @qp->sq.wqe. Return: 0 or an enum pinion_syndrome. sq.exec is held. */
-int pinion_local_op(struct pinion_qp *qp);
+/* Perform @request. Return: 0 or an enum pinion_syndrome. sq.exec is held. */
+int pinion_local_op(struct pinion_qp *qp, const struct pinion_request *request);
 
 #endif

@@ -69,14 +69,14 @@ static enum pinion_verdict loop_deliver_to_group(struct pinion_qp *qp, struct pi
 	return moved == PINION_MOVE_NO_SOURCE ? PINION_OWN_PAGE : PINION_OWN_FAULT;
 }
 
-enum pinion_verdict pinion_loop_send(struct pinion_qp *qp, struct pinion_msg *msg, u32 qpn)
+enum pinion_verdict pinion_loop_send(struct pinion_qp *qp, struct pinion_msg *msg)
 {
 	struct pinion_qp *peer;
 	enum pinion_verdict verdict;
 
-	if (qp->service == PINION_SVC_UD && qpn == PINION_MULTICAST_QPN)
+	if (qp->service == PINION_SVC_UD && msg->dst_qpn == PINION_MULTICAST_QPN)
 		return loop_deliver_to_group(qp, msg);
-	peer = pinion_peer_get(qp->node, msg->av, qpn);
+	peer = pinion_peer_get(qp->node, msg->av, msg->dst_qpn);
 	if (!peer) {
 		pinion_stat_inc(qp, no_peer);
 		return PINION_SILENCE;

@@ -8,9 +8,9 @@
 #include "respond.h"
 
 /*
- * Hand @msg to QP @qpn where @msg->av leads, or to a multicast group, and say what
+ * Hand @msg to its QP where @msg->av leads, or to a multicast group, and say what
  * became of it. @qp->sq.exec is held, no gate.
  */
-enum pinion_verdict pinion_loop_send(struct pinion_qp *qp, struct pinion_msg *msg, u32 qpn);
+enum pinion_verdict pinion_loop_send(struct pinion_qp *qp, struct pinion_msg *msg);
 
 #endif

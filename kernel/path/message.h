@@ -7,14 +7,14 @@
 
 #include "respond.h"
 
-/* sq.payload of the request at the head, at its beginning. @qp->sq.exec is held. */
-void pinion_message_payload(struct pinion_qp *qp);
+/* The payload of @request, at its beginning. @qp->sq.exec is held. */
+void pinion_message_payload(struct pinion_qp *qp, struct pinion_request *request);
 
 /*
- * Make @msg of that request, for QP *@qpn, with sq.payload as it is and, where the request
- * has an address of its own, @av. Return: 0 or a syndrome. @qp->sq.exec is held.
+ * Make @msg of @request, with its payload as it is and, where the request has an address of
+ * its own, @av. Return: 0 or a syndrome. @qp->sq.exec is held.
  */
-int pinion_message_of(struct pinion_qp *qp, struct pinion_msg *msg, struct pinion_av *av,
-		      u32 *qpn);
+int pinion_message_of(struct pinion_qp *qp, struct pinion_request *request,
+		      struct pinion_msg *msg, struct pinion_av *av);
 
 #endif

@@ -14,6 +14,9 @@
 #include "receive.h"
 #include "stream.h"
 
+/* Of a send queue at a time: to a peer on this host they are performed to the end. */
+#define REQUESTS_BEGUN	1
+
 static enum hrtimer_restart qp_expire(struct hrtimer *timer)
 {
 	pinion_qp_wake(container_of(timer, struct pinion_qp, sq.timer));
@@ -91,16 +94,13 @@ int pinion_qp_init(struct pinion_qp *qp, bool sig_all)
 	sq->sig_all = sig_all;
 	qp->service = qp_service_of(qp->ibqp.qp_type);
 	qp->state = IB_QPS_RESET;
-	if (qp->has_sq) {
-		sq->wqe = kzalloc(pinion_sq_stride(sq->max_sge, sq->max_inline),
-				  GFP_KERNEL_ACCOUNT);
-		if (!sq->wqe)
-			return -ENOMEM;
-	}
+	if (qp->has_sq && pinion_requests_init(&sq->requests, REQUESTS_BEGUN,
+					       pinion_sq_stride(sq->max_sge, sq->max_inline)))
+		return -ENOMEM;
 	qp->resp.recv = kzalloc(struct_size(qp->resp.recv, sge, PINION_MAX_SGE),
 				GFP_KERNEL_ACCOUNT);
 	if (!qp->resp.recv) {
-		kfree(sq->wqe);
+		pinion_requests_destroy(&sq->requests);
 		return -ENOMEM;
 	}
 	return 0;
@@ -127,7 +127,7 @@ void pinion_qp_fini(struct pinion_qp *qp)
 	mutex_destroy(&qp->resp.lock);
 	if (qp->sq.fault)
 		pinion_fault_leave(qp->sq.fault);
-	kfree(qp->sq.wqe);
+	pinion_requests_destroy(&qp->sq.requests);
 	kfree(qp->resp.recv);
 }
 
@@ -315,7 +315,7 @@ void pinion_qp_peek(struct pinion_qp *qp, struct ib_qp_attr *attr)
 	*attr = data_race(qp->attr);
 	attr->qp_state = state;
 	attr->cur_qp_state = state;
-	attr->sq_draining = state == IB_QPS_SQD && READ_ONCE(qp->sq.fetched);
+	attr->sq_draining = state == IB_QPS_SQD && pinion_requests_count(&qp->sq.requests);
 }
 
 void pinion_qp_query(struct pinion_qp *qp, struct ib_qp_attr *attr)

@@ -22,6 +22,7 @@
 #include "cursor.h"
 #include "node.h"
 #include "recvq.h"
+#include "request.h"
 #include "ring.h"
 
 struct pinion_cq;
@@ -44,27 +45,15 @@ struct pinion_sq {
 	u32 max_inline;
 	bool sig_all;
 
-	/* The request at head, once fetched: a private, validated copy. */
-	struct pinion_sq_wqe *wqe;
-	const struct pinion_op *op;
-	u64 length;			/* of its payload */
-	bool fetched;
+	/* Those from head on that were begun. */
+	struct pinion_requests requests;
+	u64 last_length;		/* of the payload of the last that was begun */
 
-	/* How far it has come: a request that lacks a page is performed again when it is there. */
-	bool begun;			/* @payload is made, and was checked */
-	bool answered;			/* a word was changed, and what it was */
-	u64 answer;			/* is still to be stored */
-	struct pinion_cursor payload;
-	u64 token;			/* see struct pinion_msg */
-	int fault_err;
-	u64 fault_left;
 	enum pinion_awaits awaits;	/* whose page @fault brings */
 	struct pinion_fault *fault;	/* made when it is first needed */
 
 	bool waiting;			/* until @timer or @fault says: try again */
 	bool expired;			/* it does; written by pinion_qp_wake() */
-	u8 rnr_left;
-	u8 retry_left;
 	bool drain_event;		/* raise SQ_DRAINED when idle */
 	atomic_t wanted;		/* how many wait to interrupt: make way */
 	struct hrtimer timer;

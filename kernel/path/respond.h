@@ -21,6 +21,7 @@ struct pinion_msg {
 	u64 length;
 	u32 ex;				/* immediate, or the rkey to invalidate */
 	u32 src_qpn;
+	u32 dst_qpn;			/* or PINION_MULTICAST_QPN */
 	struct pinion_cursor *payload;	/* of the requester: source, or sink of READ */
 
 	/* It lacked a page before, and comes again: */

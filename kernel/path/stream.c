@@ -56,7 +56,7 @@ bool pinion_stream_take(struct pinion_qp *qp)
 	if (READ_ONCE(sq->ring.hdr->streak) < STREAK || num_online_cpus() == 1)
 		return false;
 	/* Of the last one: those of a stream are mostly alike. */
-	if (READ_ONCE(sq->length) > STREAM_LENGTH)
+	if (READ_ONCE(sq->last_length) > STREAM_LENGTH)
 		return false;
 	/* The work item would wait for those who are not to wait for anybody. */
 	if (rt_or_dl_task(current))
