@@ -9,12 +9,11 @@
 #include "../logic/psn.h"
 #include "../logic/timing.h"
 #include "../logic/wqe.h"
-#include "../mem/window.h"
 #include "complete.h"
+#include "engine.h"
 #include "exec.h"
 #include "fault.h"
 #include "local.h"
-#include "loop.h"
 #include "message.h"
 #include "move.h"
 #include "overflow.h"
@@ -366,7 +365,7 @@ static enum step sq_send(struct pinion_qp *qp, struct pinion_request *request)
 	syndrome = request_begin(qp, request);
 	if (syndrome)
 		return sq_fail_local(qp, syndrome);
-	verdict = pinion_loop_send(qp, &msg);
+	verdict = pinion_engine_of(qp, &msg)->start(qp, &msg);
 	request->token = msg.token;
 	return sq_judge(qp, request, &msg, verdict);
 }

@@ -6,10 +6,42 @@
  */
 #include <linux/slab.h>
 
+#include "../logic/psn.h"
 #include "../mem/dwell.h"
 #include "loop.h"
 #include "mcast.h"
 #include "move.h"
+
+/*
+ * Is it from who the peer is connected to, and the next in order? What the message says of
+ * its sender is true: nobody but the kernel wrote it.
+ */
+static bool loop_is_expected(const struct pinion_qp *peer, const struct pinion_msg *msg)
+{
+	lockdep_assert_held(&peer->resp.lock);
+	if (!pinion_qp_is_connected(peer))
+		return true;
+	if (peer->engine != &pinion_loop_engine)
+		return false;
+	if (msg->src_qpn != peer->attr.dest_qp_num || msg->av->vlan != peer->av.vlan ||
+	    memcmp(&msg->av->sgid, &peer->av.dgid, sizeof(union ib_gid)))
+		return false;
+	/* An unreliable connection takes up again with whatever comes next. */
+	return !pinion_qp_is_reliable(peer) || msg->psn == peer->attr.rq_psn;
+}
+
+static enum pinion_verdict loop_respond(struct pinion_qp *peer, struct pinion_msg *msg)
+{
+	enum pinion_verdict verdict;
+
+	if (!loop_is_expected(peer, msg))
+		return PINION_SILENCE;
+	verdict = pinion_respond(peer, msg);
+	/* An unreliable connection goes on from what came last, whatever was lost. */
+	if (verdict == PINION_ACK && pinion_qp_is_connected(peer))
+		peer->attr.rq_psn = pinion_psn_add(msg->psn, msg->packets);
+	return verdict;
+}
 
 static enum pinion_verdict loop_deliver(struct pinion_qp *peer, struct pinion_msg *msg)
 {
@@ -17,7 +49,7 @@ static enum pinion_verdict loop_deliver(struct pinion_qp *peer, struct pinion_ms
 
 	pinion_dwell(PINION_DWELL_PEER);
 	mutex_lock(&peer->resp.lock);
-	verdict = pinion_respond(peer, msg);
+	verdict = loop_respond(peer, msg);
 	if (verdict == PINION_RNR)
 		msg->rnr_timer = peer->attr.min_rnr_timer;
 	mutex_unlock(&peer->resp.lock);
@@ -69,7 +101,7 @@ static enum pinion_verdict loop_deliver_to_group(struct pinion_qp *qp, struct pi
 	return moved == PINION_MOVE_NO_SOURCE ? PINION_OWN_PAGE : PINION_OWN_FAULT;
 }
 
-enum pinion_verdict pinion_loop_send(struct pinion_qp *qp, struct pinion_msg *msg)
+static enum pinion_verdict loop_start(struct pinion_qp *qp, struct pinion_msg *msg)
 {
 	struct pinion_qp *peer;
 	enum pinion_verdict verdict;
@@ -85,3 +117,7 @@ enum pinion_verdict pinion_loop_send(struct pinion_qp *qp, struct pinion_msg *ms
 	pinion_qp_put(peer);
 	return verdict;
 }
+
+const struct pinion_engine pinion_loop_engine = {
+	.start = loop_start,
+};

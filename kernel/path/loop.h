@@ -5,12 +5,8 @@
 #ifndef PINION_PATH_LOOP_H
 #define PINION_PATH_LOOP_H
 
-#include "respond.h"
+#include "engine.h"
 
-/*
- * Hand @msg to its QP where @msg->av leads, or to a multicast group, and say what
- * became of it. @qp->sq.exec is held, no gate.
- */
-enum pinion_verdict pinion_loop_send(struct pinion_qp *qp, struct pinion_msg *msg);
+extern const struct pinion_engine pinion_loop_engine;
 
 #endif

@@ -8,6 +8,7 @@
 #include "../compat/compat.h"
 #include "../logic/wqe.h"
 #include "complete.h"
+#include "engine.h"
 #include "exec.h"
 #include "fault.h"
 #include "late.h"
@@ -266,6 +267,9 @@ static void qp_change_state(struct pinion_qp *qp, const struct ib_qp_attr *attr,
 	switch (attr->qp_state) {
 	case IB_QPS_RESET:
 		qp_reset(qp);
+		break;
+	case IB_QPS_RTR:
+		qp->engine = pinion_engine_choose(qp->node, &qp->av);
 		break;
 	case IB_QPS_SQD:
 		/* Who changes attributes while it drains does not ask anew. */

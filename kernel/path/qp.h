@@ -26,6 +26,7 @@
 #include "ring.h"
 
 struct pinion_cq;
+struct pinion_engine;
 struct pinion_fault;
 struct pinion_faulter;
 
@@ -110,6 +111,7 @@ struct pinion_qp {
 	enum ib_qp_state state;
 	struct ib_qp_attr attr;		/* as modified so far, but the state; PSNs are live */
 	struct pinion_av av;		/* of attr.ah_attr */
+	const struct pinion_engine *engine;	/* of a connected one, from RTR on */
 	u32 mtu;			/* path MTU in bytes */
 
 	struct pinion_sq sq;

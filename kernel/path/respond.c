@@ -3,7 +3,6 @@
  * The one responder: who is let in, what the message acts upon, and the verdict. Knows
  * no engine and no requester state; what is done then is in receive.c and remote.c.
  */
-#include "../logic/psn.h"
 #include "complete.h"
 #include "late.h"
 #include "receive.h"
@@ -24,19 +23,16 @@ static bool resp_is_xrc_target(const struct pinion_qp *qp)
 	return qp->ibqp.qp_type == IB_QPT_XRC_TGT;
 }
 
-/* Is this message for this QP at all? What is not is dropped without a word. */
+/*
+ * Is this message for this QP at all? What is not is dropped without a word. Who may send to a
+ * connected one, and what is next, its engine knows.
+ */
 static bool resp_admit(struct pinion_qp *qp, const struct pinion_msg *msg)
 {
 	if (!resp_listening(qp) || msg->service != qp->service ||
 	    msg->xrc != resp_is_xrc_target(qp))
 		return false;
-	if (qp->service == PINION_SVC_UD)
-		return msg->qkey == qp->attr.qkey;
-	if (msg->src_qpn != qp->attr.dest_qp_num || msg->av->vlan != qp->av.vlan ||
-	    memcmp(&msg->av->sgid, &qp->av.dgid, sizeof(union ib_gid)))
-		return false;
-	/* An unreliable connection takes up again with whatever comes next. */
-	return !pinion_qp_is_reliable(qp) || msg->psn == qp->attr.rq_psn;
+	return pinion_qp_is_connected(qp) || msg->qkey == qp->attr.qkey;
 }
 
 static bool resp_find_target(struct pinion_qp *qp, const struct pinion_msg *msg,
@@ -152,9 +148,6 @@ enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg)
 		return pinion_late_keep(qp, msg);
 	}
 	if (verdict == PINION_ACK) {
-		/* An unreliable connection goes on from what came last, whatever was lost. */
-		if (pinion_qp_is_connected(qp))
-			qp->attr.rq_psn = pinion_psn_add(msg->psn, msg->packets);
 		pinion_stat_inc(qp, rx_messages);
 		pinion_stat_add(qp, rx_bytes, msg->length);
 		resp_count_traffic(qp, msg);

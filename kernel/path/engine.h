@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What carries messages to their peers. The executor knows engines by this alone; what an engine
+ * brings to a peer it gives to the responder, see respond.h.
+ *
+ * Who has what: the executor has requests, their payload, their completions, and the retries
+ * that a verdict asks for. An engine has the way there: who the peer is, whether a message is
+ * from the one that the peer is connected to, and whether it is the next in order.
+ */
+#ifndef PINION_PATH_ENGINE_H
+#define PINION_PATH_ENGINE_H
+
+#include "respond.h"
+
+struct pinion_engine {
+	/*
+	 * Take @msg to QP msg->dst_qpn where msg->av leads, and say what became of it: the peer's
+	 * verdict, or PINION_SILENCE where nobody is. With one that asks to come again the
+	 * executor parks the request and starts it again as the same message (msg->token); until
+	 * then the engine has nothing of it, and nothing of the peer's. @qp->sq.exec is held, no
+	 * gate. May sleep, but waits for no page.
+	 */
+	enum pinion_verdict (*start)(struct pinion_qp *qp, struct pinion_msg *msg);
+};
+
+/*
+ * For messages from @node where @av leads. A connected queue pair is asked for once, when it gets
+ * ready to receive: no other engine may give it messages, as none knows their order.
+ */
+const struct pinion_engine *pinion_engine_choose(const struct pinion_node *node,
+						 const struct pinion_av *av);
+
+/* The one that @msg of @qp goes by. @qp->sq.exec is held. */
+static inline const struct pinion_engine *pinion_engine_of(const struct pinion_qp *qp,
+							   const struct pinion_msg *msg)
+{
+	return pinion_qp_is_connected(qp) ? qp->engine : pinion_engine_choose(qp->node, msg->av);
+}
+
+#endif
