@@ -95,12 +95,61 @@ static void the_longest_message_is_counted(struct kunit *test)
 	}
 }
 
+/* Where a walk through all PSNs begins. */
+static const u32 psns[] = { 0, 0x7fffff, 0xabcdef };
+
+/* As the number of steps that lead there, of which less than 2^23 are taken forwards. */
+static void a_distance_is_counted_in_steps(struct kunit *test)
+{
+	u32 i, psn, steps;
+	u32 wrong = 0;
+
+	for (i = 0; i < ARRAY_SIZE(psns); i++)
+		for (psn = psns[i], steps = 0; steps < 1 << 24; steps++) {
+			s32 ahead = steps < 1 << 23 ? (s32)steps : (s32)steps - (1 << 24);
+
+			wrong += pinion_psn_ahead(psn, psns[i]) != ahead;
+			psn = psn == 0xffffff ? 0 : psn + 1;
+		}
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+}
+
+static void a_distance_by_hand(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, pinion_psn_ahead(0, 0xffffff), 1);
+	KUNIT_EXPECT_EQ(test, pinion_psn_ahead(0xffffff, 0), -1);
+	KUNIT_EXPECT_EQ(test, pinion_psn_ahead(5, 5), 0);
+	KUNIT_EXPECT_EQ(test, pinion_psn_ahead(0x7fffff, 0), 0x7fffff);
+	/* As far ahead as behind: taken as behind, from both ends. */
+	KUNIT_EXPECT_EQ(test, pinion_psn_ahead(0x800000, 0), -0x800000);
+	KUNIT_EXPECT_EQ(test, pinion_psn_ahead(0, 0x800000), -0x800000);
+}
+
+static void a_window_holds_what_is_counted_into_it(struct kunit *test)
+{
+	static const u32 sizes[] = { 0, 1, 2, 300, 1 << 23, (1 << 24) - 1, 1 << 24 };
+	u32 i, j, psn, steps;
+	u32 wrong = 0;
+
+	for (i = 0; i < ARRAY_SIZE(psns); i++)
+		for (psn = psns[i], steps = 0; steps < 1 << 24; steps++) {
+			for (j = 0; j < ARRAY_SIZE(sizes); j++)
+				wrong += pinion_psn_within(psn, psns[i], sizes[j]) !=
+					 (steps < sizes[j]);
+			psn = psn == 0xffffff ? 0 : psn + 1;
+		}
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_psn_wraps_at_2_to_24),
 	KUNIT_CASE(adding_in_parts_is_adding_at_once),
 	KUNIT_CASE(an_empty_message_is_one_packet),
 	KUNIT_CASE(packets_are_full_but_for_the_last),
 	KUNIT_CASE(the_longest_message_is_counted),
+	KUNIT_CASE(a_distance_by_hand),
+	KUNIT_CASE_SLOW(a_distance_is_counted_in_steps),
+	KUNIT_CASE_SLOW(a_window_holds_what_is_counted_into_it),
 	{}
 };
 
