@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * /sys/kernel/debug/pinion/DEVICE/keys: every key and how its table looks; all of one table
- * is in map (map.c). For root and tests; never changes anything. Beside the devices, where the
- * kernel injects faults, how long is dwelt where others have to wait (mem/dwell.h).
+ * is in map (map.c). For root and tests; never changes anything. Beside the devices, what is
+ * to fail (mem/inject.h) and, where the kernel injects faults, how long is dwelt where others
+ * have to wait (mem/dwell.h).
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 
 #include "../mem/dwell.h"
+#include "../mem/inject.h"
 #include "../mem/key.h"
 #include "../mem/mtt.h"
 #include "dev.h"
@@ -157,9 +159,11 @@ void pinion_debugfs_init(void)
 {
 	root = debugfs_create_dir("pinion", NULL);
 	pinion_dwell_add_files(root);
+	pinion_inject_add_file(root);
 }
 
 void pinion_debugfs_exit(void)
 {
 	debugfs_remove_recursive(root);
+	pinion_inject_clear();
 }

@@ -7,6 +7,7 @@
 
 #include "../compat/umem.h"
 #include "describe.h"
+#include "inject.h"
 #include "mr.h"
 #include "mtt.h"
 #include "trace.h"
@@ -22,7 +23,11 @@ struct pinion_mtt *pinion_describe_in(struct ib_umem *umem, u64 sizes)
 	unsigned long size;
 	struct pinion_mtt *mtt;
 	u64 block = 0;
+	int err;
 
+	err = pinion_inject_here(PINION_INJECT_TABLE);
+	if (err)
+		return ERR_PTR(-err);
 	/* Our own arithmetic starts at the first block, so any iova suits any size. */
 	size = ib_umem_find_best_pgsz(umem, sizes & BLOCK_SIZES, start);
 	if (!size)

@@ -25,6 +25,7 @@
 #include "describe.h"
 #include "dmabuf.h"
 #include "dmabuf_pinned.h"
+#include "inject.h"
 #include "mr.h"
 #include "mtt.h"
 #include "pager.h"
@@ -115,6 +116,15 @@ static const struct dma_buf_attach_ops attach_ops = {
 	.pinion_on_move = dmabuf_moved,
 };
 
+/* The first time it has no key yet. */
+static int dmabuf_map(struct dmabuf *dmabuf)
+{
+	const struct pinion_key *key = dmabuf->pager.key;
+	int err = pinion_inject(PINION_INJECT_MAP, dmabuf->pager.pid, key ? key->value : 0);
+
+	return err ? -err : ib_umem_dmabuf_map_pages(dmabuf->umem);
+}
+
 /* The reservation lock is held, and there is no table. */
 static int dmabuf_bring(struct dmabuf *dmabuf)
 {
@@ -129,7 +139,7 @@ static int dmabuf_bring(struct dmabuf *dmabuf)
 		dmabuf->umem->pinned = 1;
 	}
 	dmabuf->why = "the dma-buf's exporter did not map it";
-	err = ib_umem_dmabuf_map_pages(dmabuf->umem);
+	err = dmabuf_map(dmabuf);
 	if (!err)
 		err = pinion_dmabuf_examine(&dmabuf->umem->umem, &dmabuf->why);
 	if (err)
@@ -253,6 +263,9 @@ static struct ib_umem_dmabuf *dmabuf_attach_for(struct ib_device *ibdev, struct 
 	umem->umem.address = offset;
 	umem->umem.writable = ib_access_writable(access);
 	umem->umem.is_dmabuf = 1;
+	err = -pinion_inject_here(PINION_INJECT_ATTACH);
+	if (err)
+		goto err_free;
 	umem->attach = dma_buf_dynamic_attach(dmabuf, dma_device, &attach_ops, umem);
 	err = PTR_ERR_OR_ZERO(umem->attach);
 	if (err)

@@ -7,6 +7,7 @@
 #include <rdma/pinion-abi.h>
 
 #include "../logic/range.h"
+#include "inject.h"
 #include "key.h"
 #include "mtt.h"
 #include "pager.h"
@@ -24,7 +25,11 @@ struct pinion_key *pinion_key_alloc(struct pinion_keys *keys, enum pinion_key_ki
 				    gfp_t gfp)
 {
 	struct pinion_key *key;
+	int err;
 
+	err = pinion_inject_here(PINION_INJECT_KEY);
+	if (err)
+		return ERR_PTR(-err);
 	if (!atomic_add_unless(&keys->live, 1, keys->max))
 		return ERR_PTR(-ENOMEM);
 	key = kzalloc(sizeof(*key), gfp);

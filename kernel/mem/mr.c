@@ -10,6 +10,7 @@
 #include "../logic/range.h"
 #include "describe.h"
 #include "dmabuf.h"
+#include "inject.h"
 #include "mr.h"
 #include "mtt.h"
 #include "odp.h"
@@ -57,9 +58,14 @@ static const char *mr_not_pinned(int err)
 static int mr_back(struct pinion_backing *backing, struct ib_pd *pd, u64 start, u64 length,
 		   int access, const char **why)
 {
+	bool watched = access & IB_ACCESS_ON_DEMAND;
 	int err;
 
-	if (access & IB_ACCESS_ON_DEMAND) {
+	*why = "injected";
+	err = pinion_inject_here(watched ? PINION_INJECT_WATCH : PINION_INJECT_PIN);
+	if (err)
+		return -err;
+	if (watched) {
 		*why = "cannot be watched, or no memory";
 		return mr_back_on_demand(backing, pd, start, length, access);
 	}

@@ -3,11 +3,13 @@
  * The life of a pager, whatever its kind: attached to a key, kept by who faults,
  * ended when nobody does any more.
  */
+#include <linux/delay.h>
 #include <linux/memcontrol.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 
+#include "inject.h"
 #include "key.h"
 #include "pager.h"
 
@@ -16,6 +18,7 @@ void pinion_pager_init(struct pinion_pager *pager, const struct pinion_pager_ops
 	pager->ops = ops;
 	pinion_users_init(&pager->users);
 	pager->memcg = get_mem_cgroup_from_mm(current->mm);
+	pager->pid = task_tgid_nr(current);
 }
 
 void pinion_pager_discard(struct pinion_pager *pager)
@@ -79,12 +82,25 @@ static bool pager_is_passing(int err)
 	}
 }
 
+/* What was ordered of it, after a while if that was. */
+static int pager_injected(const struct pinion_pager *pager)
+{
+	u32 key = pager->key->value;
+	int us = pinion_inject(PINION_INJECT_FAULT_DELAY, pager->pid, key);
+
+	if (us)
+		fsleep(us);
+	return -pinion_inject(PINION_INJECT_FAULT, pager->pid, key);
+}
+
 int pinion_pager_fault(struct pinion_pager *pager, u64 offset, u64 length, bool write)
 {
 	struct mem_cgroup *before = pinion_pager_charge(pager);
 	int err;
 
-	err = pager->ops->fault(pager, offset, length, write);
+	err = pager_injected(pager);
+	if (!err)
+		err = pager->ops->fault(pager, offset, length, write);
 	pinion_pager_uncharge(before);
 	return pager_is_passing(err) ? -EAGAIN : err;
 }

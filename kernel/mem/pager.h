@@ -49,6 +49,7 @@ struct pinion_pager {
 	struct pinion_users users;	/* who faults, outside any gate */
 	bool ending;			/* who brings pages may stop, and nobody minds */
 	struct mem_cgroup *memcg;	/* of who registered the memory */
+	pid_t pid;			/* likewise; for mem/inject.h */
 	atomic64_t counts[PINION_PAGER_NUM_COUNTS];
 };
 

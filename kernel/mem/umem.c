@@ -12,6 +12,7 @@
 #include "../compat/umem.h"
 #include "describe.h"
 #include "dmabuf_pinned.h"
+#include "inject.h"
 #include "mtt.h"
 #include "umem.h"
 
@@ -42,7 +43,11 @@ static int umem_pin(struct pinion_umem *umem, struct ib_device *ibdev,
 		    const struct pinion_umem_want *want)
 {
 	const char *why;
+	int err;
 
+	err = pinion_inject_here(PINION_INJECT_PIN);
+	if (err)
+		return -err;
 	if (want->is_dmabuf)
 		umem->umem = pinion_dmabuf_pin(ibdev, ibdev->dma_device, want->addr, want->length,
 					       want->fd, want->access, &why);

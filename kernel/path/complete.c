@@ -5,6 +5,7 @@
  */
 #include <linux/timekeeping.h>
 
+#include "../mem/inject.h"
 #include "complete.h"
 #include "overflow.h"
 
@@ -53,6 +54,7 @@ void pinion_cq_init(struct pinion_cq *cq, bool user, u32 flags)
 	INIT_WORK(&cq->overflowed, pinion_overflow_work);
 	pinion_moderation_init(&cq->moderation, cq_period_over, cq->node->wq);
 	cq->user = user;
+	cq->pid = user ? task_tgid_nr(current) : 0;
 	cq->flags = flags;
 }
 
@@ -104,11 +106,12 @@ enum fill_result {
  */
 static enum fill_result cq_fill(struct pinion_cq *cq, const struct pinion_cqe *cqe)
 {
+	bool full = pinion_inject(PINION_INJECT_OVERFLOW, cq->pid, cqe->qpn);
 	enum fill_result result = CQE_LOST;
 
 	/* All that is done to the ring is done in here: outside, it may be another. */
 	spin_lock(&cq->fill_lock);
-	if (!cq->overflow && cq_has_room(cq)) {
+	if (!cq->overflow && !full && cq_has_room(cq)) {
 		memcpy(pinion_ring_at(&cq->ring, cq->tail), cqe, sizeof(*cqe));
 		pinion_ring_publish(&cq->ring, ++cq->tail);
 		result = cq_is_wanted(cq, cqe) ? CQE_WANTED : CQE_THERE;

@@ -27,6 +27,7 @@ struct pinion_cq {
 	struct pinion_moderation moderation;
 	u32 flags;			/* enum pinion_cq_flags */
 	bool user;
+	pid_t pid;			/* of who made it; for mem/inject.h */
 	struct pinion_user *owner;	/* whom verbs counts it for */
 	/* kernel consumers */
 	spinlock_t poll_lock;

@@ -9,6 +9,7 @@
 #include "../logic/psn.h"
 #include "../logic/timing.h"
 #include "../logic/wqe.h"
+#include "../mem/inject.h"
 #include "complete.h"
 #include "engine.h"
 #include "exec.h"
@@ -370,15 +371,43 @@ static enum step sq_send(struct pinion_qp *qp, struct pinion_request *request)
 	return sq_judge(qp, request, &msg, verdict);
 }
 
+/* What was ordered of a request as it is begun. Return: whether it is that, and *@step. */
+static bool sq_injected(struct pinion_qp *qp, enum step *step)
+{
+	u32 qpn = qp->ibqp.qp_num;
+	int value;
+
+	*step = STEP_DONE;
+	if (pinion_inject(PINION_INJECT_FATAL, qp->pid, qpn)) {
+		sq_break_fatally(qp);
+		return true;
+	}
+	value = pinion_inject(PINION_INJECT_STATUS, qp->pid, qpn);
+	if (value) {
+		sq_fail(qp, value, PINION_SYN_NONE);
+		return true;
+	}
+	value = pinion_inject(PINION_INJECT_LATE, qp->pid, qpn);
+	if (!value)
+		return false;
+	sq_park(qp, (u64)value * NSEC_PER_USEC);
+	*step = STEP_PARKED;
+	return true;
+}
+
 static enum step sq_step(struct pinion_qp *qp)
 {
 	struct pinion_request *request = pinion_requests_oldest(&qp->sq.requests);
+	bool fresh = !request;
 	int syndrome = 0;
+	enum step step;
 
-	if (!request)
+	if (fresh)
 		request = sq_fetch(qp, &syndrome);
 	if (syndrome)
 		return sq_fail(qp, pinion_local_status(syndrome), syndrome);
+	if (fresh && sq_injected(qp, &step))
+		return step;
 	if (!(request->op->traits & PINION_OP_IS_LOCAL))
 		return sq_send(qp, request);
 	syndrome = pinion_local_op(qp, request);

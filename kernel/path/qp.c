@@ -95,6 +95,7 @@ int pinion_qp_init(struct pinion_qp *qp, bool sig_all)
 	sq->sig_all = sig_all;
 	qp->service = qp_service_of(qp->ibqp.qp_type);
 	qp->state = IB_QPS_RESET;
+	qp->pid = qp->user ? task_tgid_nr(current) : 0;
 	if (qp->has_sq && pinion_requests_init(&sq->requests, REQUESTS_BEGUN,
 					       pinion_sq_stride(sq->max_sge, sq->max_inline)))
 		return -ENOMEM;

@@ -96,6 +96,7 @@ struct pinion_qp {
 	struct pinion_faulter *faulter;	/* brings pages that messages lack here; likewise */
 	struct pinion_users finders;	/* by number, or as a member of a group */
 	bool user;
+	pid_t pid;			/* of who made it; for mem/inject.h */
 	struct pinion_user *owner;	/* whom verbs counts it for */
 	u8 service;			/* enum pinion_service, set by pinion_qp_init() */
 	bool dying;			/* set with both locks held; nothing is armed after */

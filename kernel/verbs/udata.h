@@ -9,6 +9,8 @@
 #include <linux/uaccess.h>
 #include <rdma/ib_verbs.h>
 
+#include "../mem/inject.h"
+
 /* @min bytes must be there; the rest of @req is zero where the sender knew less. */
 static inline int pinion_udata_in(struct ib_udata *udata, void *req, size_t size, size_t min)
 {
@@ -24,7 +26,10 @@ static inline int pinion_udata_in(struct ib_udata *udata, void *req, size_t size
 static inline int pinion_udata_out(struct ib_udata *udata, const void *resp, size_t size)
 {
 	size_t len = min(size, udata->outlen);
+	int err = pinion_inject_here(PINION_INJECT_COPY_OUT);
 
+	if (err)
+		return -err;
 	if (copy_to_user(udata->outbuf, resp, len))
 		return -EFAULT;
 	if (clear_user(udata->outbuf + len, udata->outlen - len))

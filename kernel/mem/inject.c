@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Orders of failures: kept, matched, counted; see inject.h. Knows nothing of what fails.
+ */
+#include <linux/cleanup.h>
+#include <linux/debugfs.h>
+#include <linux/err.h>
+#include <linux/math64.h>
+#include <linux/mutex.h>
+#include <linux/prandom.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/time64.h>
+#include <rdma/ib_verbs.h>
+
+#include "inject.h"
+
+#define MAX_ORDERS	16
+#define MAX_LINE	256
+/* Who waits for a page may be waited for, so it has an end. */
+#define MAX_US		((u32)USEC_PER_SEC)
+
+struct inject_kind {
+	const char *name;
+	u32 usual;			/* value */
+	u32 most;
+};
+
+static const struct inject_kind inject_kinds[] = {
+	[PINION_INJECT_PIN]		= { "pin", ENOMEM, MAX_ERRNO },
+	[PINION_INJECT_WATCH]		= { "watch", ENOMEM, MAX_ERRNO },
+	[PINION_INJECT_TABLE]		= { "table", ENOMEM, MAX_ERRNO },
+	[PINION_INJECT_KEY]		= { "key", ENOMEM, MAX_ERRNO },
+	[PINION_INJECT_COPY_OUT]	= { "copy-out", EFAULT, MAX_ERRNO },
+	[PINION_INJECT_ATTACH]		= { "attach", ENODEV, MAX_ERRNO },
+	[PINION_INJECT_MAP]		= { "map", ENOMEM, MAX_ERRNO },
+	[PINION_INJECT_FAULT]		= { "fault", EFAULT, MAX_ERRNO },
+	[PINION_INJECT_FAULT_DELAY]	= { "fault-delay", 10000, MAX_US },
+	[PINION_INJECT_STATUS]		= { "status", IB_WC_GENERAL_ERR, IB_WC_GENERAL_ERR },
+	[PINION_INJECT_FATAL]		= { "fatal", 1, 1 },
+	[PINION_INJECT_LATE]		= { "late", 10000, MAX_US },
+	[PINION_INJECT_LOSS]		= { "loss", 1, 1 },
+	[PINION_INJECT_RNR]		= { "rnr", 1, 1 },
+	[PINION_INJECT_OVERFLOW]	= { "overflow", 1, 1 },
+};
+
+static_assert(ARRAY_SIZE(inject_kinds) == PINION_INJECT_NUM_KINDS);
+
+/* Zero is any of @pid and @number. */
+struct inject_order {
+	u32 id;				/* 0: the place is free */
+	enum pinion_inject_kind kind;
+	u32 value;
+	u32 pid;
+	u32 number;
+	u32 skip;			/* so many first ones are let go */
+	u32 every;			/* each so manieth of the others */
+	u32 percent;			/* of those, by chance */
+	u32 seed;
+	u32 count;			/* at most so many fail; 0: no end */
+	u64 met;
+	u64 failed;
+	struct rnd_state chance;
+};
+
+DEFINE_STATIC_KEY_FALSE(pinion_injecting);
+
+/* Any context. */
+static DEFINE_SPINLOCK(inject_lock);
+static struct inject_order inject_orders[MAX_ORDERS];
+static u32 inject_last_id;
+
+/* The key is switched, which sleeps, as orders come and go. Before inject_lock. */
+static DEFINE_MUTEX(inject_change);
+
+/* ------------------------------------------------------------------ who asks */
+
+/* inject_lock is held. The order is of this; is it this one's turn? */
+static bool inject_is_due(struct inject_order *order)
+{
+	u64 nth = order->met++;
+	u32 rest;
+
+	if (nth < order->skip || (order->count && order->failed >= order->count))
+		return false;
+	div_u64_rem(nth - order->skip + 1, order->every, &rest);
+	if (rest)
+		return false;
+	if (order->percent < 100 &&
+	    prandom_u32_state(&order->chance) % 100 >= order->percent)
+		return false;
+	order->failed++;
+	return true;
+}
+
+static bool inject_is_of(const struct inject_order *order, enum pinion_inject_kind kind,
+			 pid_t pid, u32 number)
+{
+	return order->id && order->kind == kind && (!order->pid || order->pid == pid) &&
+	       (!order->number || order->number == number);
+}
+
+/* Each order counts for itself; of several that are due the first says how. */
+int pinion_inject_ask(enum pinion_inject_kind kind, pid_t pid, u32 number)
+{
+	struct inject_order *order;
+	unsigned long flags;
+	int value = 0;
+
+	spin_lock_irqsave(&inject_lock, flags);
+	for (order = inject_orders; order < inject_orders + MAX_ORDERS; order++) {
+		if (inject_is_of(order, kind, pid, number) && inject_is_due(order) && !value)
+			value = order->value;
+	}
+	spin_unlock_irqrestore(&inject_lock, flags);
+	return value;
+}
+
+/* ------------------------------------------------------------------ who orders */
+
+/* inject_change is held. */
+static void inject_switch(void)
+{
+	bool any = false;
+	int i;
+
+	for (i = 0; i < MAX_ORDERS; i++)
+		any |= inject_orders[i].id;
+	if (any)
+		static_branch_enable(&pinion_injecting);
+	else
+		static_branch_disable(&pinion_injecting);
+}
+
+/* The order of this number, 0 for a free place; NULL: there is none. inject_change is held. */
+static struct inject_order *inject_find(u32 id)
+{
+	int i;
+
+	for (i = 0; i < MAX_ORDERS; i++) {
+		if (inject_orders[i].id == id)
+			return &inject_orders[i];
+	}
+	return NULL;
+}
+
+static int inject_add(struct inject_order *new)
+{
+	struct inject_order *place = inject_find(0);
+
+	if (!place)
+		return -ENOSPC;
+	do {
+		new->id = ++inject_last_id;
+	} while (!new->id || inject_find(new->id));
+	prandom_seed_state(&new->chance, new->seed);
+	spin_lock_irq(&inject_lock);
+	*place = *new;
+	spin_unlock_irq(&inject_lock);
+	return 0;
+}
+
+/* With number 0, all there are. */
+static int inject_remove(u32 id)
+{
+	int i, found = 0;
+
+	spin_lock_irq(&inject_lock);
+	for (i = 0; i < MAX_ORDERS; i++) {
+		if (id && inject_orders[i].id != id)
+			continue;
+		found++;
+		inject_orders[i].id = 0;
+	}
+	spin_unlock_irq(&inject_lock);
+	return found || !id ? 0 : -ENOENT;
+}
+
+static int inject_word(char **line, char **word)
+{
+	do {
+		*word = strsep(line, " \t");
+	} while (*word && !**word);
+	return *word ? 0 : -EINVAL;
+}
+
+static int inject_number(char **line, u32 *number)
+{
+	char *word;
+	int err = inject_word(line, &word);
+
+	return err ?: kstrtou32(word, 0, number);
+}
+
+/* NAME NUMBER of an order. */
+static int inject_set(struct inject_order *order, const char *name, u32 number)
+{
+	const struct {
+		const char *name;
+		u32 *number;
+		u32 least, most;
+	} words[] = {
+		{ "value", &order->value, 1, inject_kinds[order->kind].most },
+		{ "pid", &order->pid, 1, INT_MAX },
+		{ "number", &order->number, 1, U32_MAX },
+		{ "skip", &order->skip, 0, U32_MAX },
+		{ "every", &order->every, 1, U32_MAX },
+		{ "percent", &order->percent, 0, 100 },
+		{ "seed", &order->seed, 0, U32_MAX },
+		{ "count", &order->count, 0, U32_MAX },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++) {
+		if (strcmp(name, words[i].name))
+			continue;
+		if (number < words[i].least || number > words[i].most)
+			return -ERANGE;
+		*words[i].number = number;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int inject_kind_of(const char *name)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(inject_kinds); i++) {
+		if (!strcmp(name, inject_kinds[i].name))
+			return i;
+	}
+	return -EINVAL;
+}
+
+static int inject_parse(struct inject_order *order, const char *kind, char *line)
+{
+	char *name;
+	u32 number;
+	int err;
+
+	err = inject_kind_of(kind);
+	if (err < 0)
+		return err;
+	*order = (struct inject_order){
+		.kind = err,
+		.value = inject_kinds[err].usual,
+		.every = 1,
+		.percent = 100,
+		.count = 1,
+	};
+	while (!inject_word(&line, &name)) {
+		err = inject_number(&line, &number);
+		if (!err)
+			err = inject_set(order, name, number);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int inject_cancel(char *line)
+{
+	u32 id = 0;
+	char *rest;
+	int err;
+
+	if (line && *skip_spaces(line)) {
+		err = inject_number(&line, &id);
+		if (err || !id || !inject_word(&line, &rest))
+			return -EINVAL;
+	}
+	return inject_remove(id);
+}
+
+int pinion_inject_order(char *line)
+{
+	struct inject_order order;
+	char *kind;
+	int err;
+
+	err = inject_word(&line, &kind);
+	if (err)
+		return err;
+	guard(mutex)(&inject_change);
+	if (!strcmp(kind, "off")) {
+		err = inject_cancel(line);
+	} else {
+		err = inject_parse(&order, kind, line);
+		if (!err)
+			err = inject_add(&order);
+	}
+	inject_switch();
+	return err;
+}
+
+void pinion_inject_clear(void)
+{
+	guard(mutex)(&inject_change);
+	inject_remove(0);
+	inject_switch();
+}
+
+/* ------------------------------------------------------------------ the file */
+
+static void inject_show_one(struct seq_file *file, const struct inject_order *order)
+{
+	seq_printf(file,
+		   "%u %s value %u pid %u number %#x skip %u every %u percent %u seed %u count %u met %llu failed %llu\n",
+		   order->id, inject_kinds[order->kind].name, order->value, order->pid,
+		   order->number, order->skip, order->every, order->percent, order->seed,
+		   order->count, order->met, order->failed);
+}
+
+static int inject_show(struct seq_file *file, void *unused)
+{
+	struct inject_order order;
+	int i;
+
+	for (i = 0; i < MAX_ORDERS; i++) {
+		spin_lock_irq(&inject_lock);
+		order = inject_orders[i];
+		spin_unlock_irq(&inject_lock);
+		if (order.id)
+			inject_show_one(file, &order);
+	}
+	return 0;
+}
+
+static int inject_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, inject_show, NULL);
+}
+
+static ssize_t inject_write(struct file *file, const char __user *from, size_t length,
+			    loff_t *pos)
+{
+	char *text;
+	int err;
+
+	if (!length || length >= MAX_LINE)
+		return -EINVAL;
+	text = memdup_user_nul(from, length);
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	err = pinion_inject_order(strim(text));
+	kfree(text);
+	return err ?: length;
+}
+
+static const struct file_operations inject_fops = {
+	.owner = THIS_MODULE,
+	.open = inject_open,
+	.read = seq_read,
+	.write = inject_write,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+void pinion_inject_add_file(struct dentry *root)
+{
+	debugfs_create_file("inject", 0600, root, NULL, &inject_fops);
+}

@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Each failure that can be ordered (items IN1 to IN19; kernel/mem/inject.h): it comes, as it
+ * was ordered and to whom, and leaves nothing behind.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "dmabuf.h"
+#include "link.h"
+
+#define ORDERS "/sys/kernel/debug/pinion/inject"
+
+enum { LENGTH = 10000 };
+
+static int orders_open(int flags)
+{
+	return open(ORDERS, flags | O_CLOEXEC);
+}
+
+/* Return: 0 or an errno. */
+static int try_order(const char *text)
+{
+	int fd = orders_open(O_WRONLY), err = 0;
+
+	if (fd < 0)
+		return errno;
+	if (write(fd, text, strlen(text)) < 0)
+		err = errno;
+	close(fd);
+	return err;
+}
+
+static void off(void)
+{
+	CHECK_EQ(try_order("off"), 0);
+}
+
+static void begin(void)
+{
+	int fd;
+
+	need_root();
+	if (!dev.pinion)
+		skip("other devices take no orders");
+	fd = orders_open(O_RDONLY);
+	if (fd < 0)
+		skip("no debugfs");
+	close(fd);
+	/* One that failed may have left some. */
+	off();
+}
+
+static void order(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void order(const char *fmt, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	context("%s", text);
+	CHECK_EQ(try_order(text), 0);
+}
+
+/* A number of the first order's line. */
+static unsigned long long ordered(const char *name)
+{
+	FILE *file = MUST(fopen(ORDERS, "re"));
+	char line[512], key[32];
+	const char *at;
+
+	CHECK(fgets(line, sizeof(line), file));
+	fclose(file);
+	snprintf(key, sizeof(key), " %s ", name);
+	at = MUST(strstr(line, key));
+	return strtoull(at + strlen(key), NULL, 0);
+}
+
+/* It has failed so often; then it is over. */
+static void over(unsigned int times)
+{
+	CHECK_EQ(ordered("failed"), times);
+	off();
+}
+
+/* Keys of the device, of whoever. */
+static int keys_live(void)
+{
+	char path[128], line[512];
+	int keys = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/pinion/%s/keys",
+		 ibv_get_device_name(dev.ctx->device));
+	file = MUST(fopen(path, "re"));
+	while (fgets(line, sizeof(line), file))
+		keys += *line == '0';
+	fclose(file);
+	return keys;
+}
+
+/* kB of this process that are pinned. */
+static long pinned(void)
+{
+	FILE *file = MUST(fopen("/proc/self/status", "re"));
+	char line[256];
+	long kb = -1;
+
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "VmPin: %ld", &kb) == 1)
+			break;
+	fclose(file);
+	CHECK(kb >= 0);
+	return kb;
+}
+
+/* Is a registration refused so, once, and then done, with nothing left of the refused one? */
+static void check_refused_once(int access, int err)
+{
+	struct buf *buf = buf_new(LENGTH, 100);
+	int keys = keys_live();
+	long kb = pinned();
+	struct region r;
+
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, buf->length, access), err);
+	CHECK_EQ(keys_live(), keys);
+	CHECK_EQ(pinned(), kb);
+	r = region_reg(dev.pd, buf, access);
+	CHECK_EQ(keys_live(), keys + 1);
+	over(1);
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+	buf_free(buf);
+}
+
+static void in1_pin(void)
+{
+	begin();
+	order("pin pid %d", getpid());
+	check_refused_once(ALL_ACCESS, ENOMEM);
+	order("pin value %d", EINTR);
+	check_refused_once(ALL_ACCESS, EINTR);
+}
+
+static void in2_watch(void)
+{
+	need_odp();
+	begin();
+	order("watch pid %d value %d", getpid(), ENODEV);
+	check_refused_once(ODP_ALL, ENODEV);
+}
+
+static void in3_table(void)
+{
+	begin();
+	order("table pid %d", getpid());
+	check_refused_once(ALL_ACCESS, ENOMEM);
+}
+
+static void in4_key(void)
+{
+	begin();
+	order("key pid %d", getpid());
+	check_refused_once(ALL_ACCESS, ENOMEM);
+	order("key value %d", ENFILE);
+	MUST_NOT(ibv_alloc_mw(dev.pd, IBV_MW_TYPE_2), ENFILE);
+	over(1);
+}
+
+static void in5_copy_out(void)
+{
+	begin();
+	order("copy-out pid %d", getpid());
+	MUST_NOT(ibv_create_cq(dev.ctx, 10, NULL, NULL, 0), EFAULT);
+	over(1);
+	CHECK_EQ(
+		ibv_destroy_cq(MUST(ibv_create_cq(dev.ctx, 10, NULL, NULL, 0))),
+		0);
+}
+
+static void dmabuf_refused(const struct dmabuf *dmabuf, int err)
+{
+	int keys = keys_live();
+
+	MUST_NOT(ibv_reg_dmabuf_mr(dev.pd, 0, dmabuf->size, 0, dmabuf->fd,
+				   ALL_ACCESS & ~IBV_ACCESS_MW_BIND),
+		 err);
+	CHECK_EQ(keys_live(), keys);
+	dmabuf_check_unused(dmabuf);
+	over(1);
+}
+
+static void in6_attach(void)
+{
+	struct dmabuf dmabuf;
+
+	need_exporter();
+	begin();
+	dmabuf = dmabuf_own(5 * PAGE, 0);
+	order("attach pid %d", getpid());
+	dmabuf_refused(&dmabuf, ENODEV);
+	dmabuf_free(&dmabuf);
+}
+
+static struct link link_;
+static struct region own, remote;
+
+static void begin_link(const struct qp_cfg *cfg)
+{
+	begin();
+	link_make(&link_, cfg);
+	own = region_new(LENGTH, 50, ALL_ACCESS);
+	remote = region_new(LENGTH, 7, ALL_ACCESS);
+}
+
+static struct ibv_wc write_to(const struct region *region)
+{
+	return rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&own, 0, 1000),
+		    region->base, region->rkey);
+}
+
+/* All is as if nothing had been. */
+static void still_good(void)
+{
+	link_renew(&link_);
+	exchange(&link_, &own, &remote);
+}
+
+static void in7_map(void)
+{
+	struct dmabuf dmabuf;
+	struct region region;
+
+	need_exporter();
+	begin_link(NULL);
+	dmabuf = dmabuf_own(5 * PAGE, 0);
+	order("map pid %d value %d", getpid(), EIO);
+	dmabuf_refused(&dmabuf, EIO);
+	/* And the second time, when it has moved. */
+	region = dmabuf_region(&dmabuf, 0, dmabuf.size, 0,
+			       ALL_ACCESS & ~IBV_ACCESS_MW_BIND);
+	CHECK_EQ(dmabuf_move(&dmabuf, 0), 0);
+	order("map number %u value %d", region.rkey, EIO);
+	expect(write_to(&region), IBV_WC_REM_ACCESS_ERR);
+	over(1);
+	link_renew(&link_);
+	expect(write_to(&region), IBV_WC_SUCCESS);
+}
+
+static struct region not_there(void)
+{
+	struct region region = region_new(LENGTH, 7, ODP_ALL);
+
+	CHECK_EQ(madvise(region.buf->map, region.buf->map_length,
+			 MADV_DONTNEED),
+		 0);
+	return region;
+}
+
+static void in8_fault(void)
+{
+	struct region region, other;
+
+	need_odp();
+	begin_link(NULL);
+	region = not_there();
+	other = not_there();
+	order("fault number %u", region.rkey);
+	expect(write_to(&other), IBV_WC_SUCCESS);
+	CHECK_EQ(ordered("met"), 0);
+	expect(write_to(&region), IBV_WC_REM_ACCESS_ERR);
+	over(1);
+	link_renew(&link_);
+	expect(write_to(&region), IBV_WC_SUCCESS);
+}
+
+/* It says nothing of the memory, and is tried again as often as it takes. */
+static void in9_fault_again(void)
+{
+	struct region region;
+
+	need_odp();
+	begin_link(NULL);
+	region = not_there();
+	order("fault number %u value %d count 5", region.rkey, EAGAIN);
+	expect(write_to(&region), IBV_WC_SUCCESS);
+	over(5);
+}
+
+static void in10_fault_delay(void)
+{
+	struct region region;
+	double begun;
+
+	need_odp();
+	begin_link(NULL);
+	region = not_there();
+	order("fault-delay pid %d value 300000", getpid());
+	begun = now();
+	expect(write_to(&region), IBV_WC_SUCCESS);
+	CHECK(now() - begun >= 0.3);
+	over(1);
+}
+
+/* Any; and the peer gets nothing. */
+static void in11_status(void)
+{
+	enum ibv_wc_status status;
+
+	begin_link(NULL);
+	for (status = IBV_WC_LOC_LEN_ERR; status <= IBV_WC_GENERAL_ERR;
+	     status++) {
+		order("status number %u value %d", link_.a.qp->qp_num, status);
+		buf_fill(own.buf);
+		expect(write_to(&remote), status);
+		end_await_state(&link_.a, IBV_QPS_ERR);
+		buf_check(remote.buf);
+		over(1);
+		still_good();
+	}
+}
+
+static void in12_third(void)
+{
+	int i;
+
+	begin_link(NULL);
+	order("status number %u value %d skip 2", link_.a.qp->qp_num,
+	      IBV_WC_REM_OP_ERR);
+	for (i = 0; i < 2; i++)
+		expect(write_to(&remote), IBV_WC_SUCCESS);
+	expect(write_to(&remote), IBV_WC_REM_OP_ERR);
+	CHECK_EQ(ordered("met"), 3);
+	over(1);
+	still_good();
+}
+
+static void async_is(enum ibv_event_type type)
+{
+	struct ibv_async_event event;
+
+	CHECK_EQ(ibv_get_async_event(dev.ctx, &event), 0);
+	CHECK_EQ(event.event_type, type);
+	ibv_ack_async_event(&event);
+}
+
+static void in13_fatal(void)
+{
+	begin_link(NULL);
+	order("fatal number %u", link_.a.qp->qp_num);
+	expect(write_to(&remote), IBV_WC_WR_FLUSH_ERR);
+	end_await_state(&link_.a, IBV_QPS_ERR);
+	async_is(IBV_EVENT_QP_FATAL);
+	over(1);
+	still_good();
+}
+
+static void in14_late(void)
+{
+	double begun;
+
+	begin_link(NULL);
+	order("late number %u value 300000", link_.a.qp->qp_num);
+	begun = now();
+	expect(write_to(&remote), IBV_WC_SUCCESS);
+	CHECK(now() - begun >= 0.3);
+	over(1);
+	still_good();
+}
+
+static void in15_loss(void)
+{
+	struct qp_cfg cfg = { .timeout = 8, .retry = 3 };
+
+	begin_link(&cfg);
+	order("loss number %u count 3", link_.a.qp->qp_num);
+	expect(write_to(&remote), IBV_WC_SUCCESS);
+	over(3);
+	order("loss number %u count 0", link_.a.qp->qp_num);
+	expect(write_to(&remote), IBV_WC_RETRY_EXC_ERR);
+	over(4);
+	still_good();
+}
+
+static void in16_rnr(void)
+{
+	struct qp_cfg cfg = { .rnr_retry = 2 };
+
+	begin_link(&cfg);
+	order("rnr number %u count 2", link_.a.qp->qp_num);
+	expect(write_to(&remote), IBV_WC_SUCCESS);
+	over(2);
+	order("rnr number %u count 0", link_.a.qp->qp_num);
+	expect(write_to(&remote), IBV_WC_RNR_RETRY_EXC_ERR);
+	over(3);
+	still_good();
+}
+
+static void in17_overflow(void)
+{
+	struct ibv_send_wr wr = {
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	struct ibv_sge sge;
+
+	begin_link(NULL);
+	sge = sge_of(&own, 0, 1000);
+	wr.sg_list = &sge;
+	wr.wr.rdma.remote_addr = remote.base;
+	wr.wr.rdma.rkey = remote.rkey;
+	order("overflow number %u", link_.a.qp->qp_num);
+	post(&link_.a, &wr);
+	async_is(IBV_EVENT_CQ_ERR);
+	end_await_state(&link_.a, IBV_QPS_ERR);
+	over(1);
+}
+
+static void of_another(void *arg)
+{
+	struct ibv_context *ctx = MUST(device_another());
+	struct ibv_pd *pd = MUST(ibv_alloc_pd(ctx));
+	char *memory = MUST(aligned_alloc(PAGE, PAGE));
+
+	(void)arg;
+	MUST(ibv_reg_mr(pd, memory, PAGE, IBV_ACCESS_LOCAL_WRITE));
+}
+
+static void in18_pid(void)
+{
+	struct buf *buf;
+
+	begin();
+	buf = buf_new(LENGTH, 0);
+	order("pin pid %d", getpid());
+	reap_ok(spawn(of_another, NULL));
+	CHECK_EQ(ordered("met"), 0);
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, buf->length, ALL_ACCESS),
+		 ENOMEM);
+	over(1);
+}
+
+static void give_orders(void *arg)
+{
+	(void)arg;
+	CHECK_EQ(setuid(65534), 0);
+	CHECK_EQ(orders_open(O_RDONLY), -1);
+	CHECK_EQ(errno, EACCES);
+	CHECK_EQ(orders_open(O_WRONLY), -1);
+	CHECK_EQ(errno, EACCES);
+}
+
+static void in19_root(void)
+{
+	begin();
+	CHECK_EQ(try_order("pin pid x"), EINVAL);
+	CHECK_EQ(try_order("nothing"), EINVAL);
+	reap_ok(spawn(give_orders, NULL));
+}
+
+static const struct test tests[] = {
+	TEST(in1_pin, "IN1 pin"),
+	TEST(in2_watch, "IN2 watch"),
+	TEST(in3_table, "IN3 table"),
+	TEST(in4_key, "IN4 key"),
+	TEST(in5_copy_out, "IN5 copy-out"),
+	TEST(in6_attach, "IN6 attach"),
+	TEST(in7_map, "IN7 map"),
+	TEST(in8_fault, "IN8 fault"),
+	TEST(in9_fault_again, "IN9 fault, and again"),
+	TEST(in10_fault_delay, "IN10 fault-delay"),
+	TEST(in11_status, "IN11 status"),
+	TEST(in12_third, "IN12 the third time"),
+	TEST(in13_fatal, "IN13 fatal"),
+	TEST(in14_late, "IN14 late"),
+	TEST(in15_loss, "IN15 loss"),
+	TEST(in16_rnr, "IN16 rnr"),
+	TEST(in17_overflow, "IN17 overflow"),
+	TEST(in18_pid, "IN18 only who is meant"),
+	TEST(in19_root, "IN19 root's alone"),
+};
+
+int main(int argc, char **argv)
+{
+	int rc = harness_main(argc, argv, "Failures by order", tests,
+			      ARRAY_SIZE(tests));
+
+	/* A test that failed could not; nobody after it is to fail. */
+	if (orders_open(O_WRONLY) >= 0 && try_order("off"))
+		rc = rc ?: 1;
+	return rc;
+}
