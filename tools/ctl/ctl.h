@@ -30,6 +30,12 @@ const char *file_line(const char *fmt, ...)
 extern unsigned int watch_seconds;
 int watch(int (*draw)(char **words), char **words);
 
+/*
+ * What came behind `--', or NULL; it is taken from @words. With nothing behind it the program
+ * ends.
+ */
+char **command_of(char **words);
+
 /* --------------------------------------------------------------------- commands */
 
 /* @words end with NULL. */
@@ -40,6 +46,8 @@ int key_command(char **words);
 int stat_command(char **words);
 int caps_command(char **words);
 int doctor_command(char **words);
+int trace_command(char **words);
+int inject_command(char **words);
 
 /* of mr, in files of their own */
 int mr_map(char **words);

@@ -35,6 +35,15 @@ static const char help[] =
 	"  caps DEVICE           what the device can do, and its limits\n"
 	"  doctor                what keeps RDMA from working here, and what to do about it\n"
 	"  doctor -- COMMAND...  run it, and say why its registrations were refused (root)\n"
+	"  trace [EVENT]... [-- COMMAND...]\n"
+	"                        what the driver does, as it comes; of COMMAND, or all (root)\n"
+	"  inject                the failures that are ordered (root)\n"
+	"  inject KIND [WORD VALUE]... [-- COMMAND...]\n"
+	"                        let it fail: pin, watch, table, key, copy-out, attach, map, fault,\n"
+	"                        fault-delay, status, fatal, late, loss, rnr, overflow; of COMMAND\n"
+	"                        while it runs. WORD: errno, status, us, pid, key, qp, skip, every,\n"
+	"                        percent, seed, count\n"
+	"  inject off [ID]       let nothing fail any more, or not that\n"
 	"\n"
 	"  FIELD VALUE           only objects that have this: pid 4711, key 0x1234ab00\n"
 	"  -j, --json            a list of objects for programs\n"
@@ -47,6 +56,8 @@ static const char help[] =
 	"it could not be done or was asked for wrongly.\n";
 
 unsigned int watch_seconds;
+/* Behind `--', of which getopt_long() leaves no trace; NULL: there was none. */
+static char **behind;
 
 void die(const char *fmt, ...)
 {
@@ -141,6 +152,27 @@ int part_run(const char *command, const struct part *parts, char **words)
 	die("%s: there is no `%s %s'; see --help", command, command, words[0]);
 }
 
+/* What is behind has stayed behind all others. */
+char **command_of(char **words)
+{
+	static char **command;
+	int i, num = 0, all = 0;
+
+	if (!behind)
+		return NULL;
+	while (behind[num])
+		num++;
+	if (!num)
+		die("nothing comes behind `--'");
+	while (words[all])
+		all++;
+	command = need(calloc(num + 1, sizeof(*command)));
+	for (i = 0; i < num; i++)
+		command[i] = words[all - num + i];
+	words[all - num] = NULL;
+	return command;
+}
+
 static int command(char **words)
 {
 	static const struct part commands[] = {
@@ -150,6 +182,8 @@ static int command(char **words)
 		{ "stat", stat_command },
 		{ "caps", caps_command },
 		{ "doctor", doctor_command },
+		{ "inject", inject_command },
+		{ "trace", trace_command },
 		{},
 	};
 	const struct part *part;
@@ -174,6 +208,9 @@ int main(int argc, char **argv)
 	};
 	int c;
 
+	for (c = 1; c < argc && !behind; c++)
+		if (!strcmp(argv[c], "--"))
+			behind = argv + c + 1;
 	while ((c = getopt_long(argc, argv, "hjw", options, NULL)) != -1) {
 		switch (c) {
 		case 'h':
