@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the harness asks after each test sees what a test leaves: lib/resources.c.
+ * What the harness asks after each test sees what a test leaves (lib/resources.c), and where
+ * one is that does not end (lib/stuck.c).
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "buf.h"
 #include "device.h"
 #include "resources.h"
+#include "stuck.h"
 
 static char text[256];
 
@@ -117,11 +121,64 @@ static void pins(void)
 	free(pages);
 }
 
+/* Who reads from a pipe that nobody writes to. */
+static pid_t fork_reader(int fd)
+{
+	pid_t pid = fork();
+	char byte;
+
+	CHECK(pid >= 0);
+	if (pid)
+		return pid;
+	setpgid(0, 0);
+	_exit(read(fd, &byte, 1) != 1);
+}
+
+/* What is said of @group once it says @what, or of the last of many tries. */
+static char *stuck_says(pid_t group, const char *what)
+{
+	double limit = now() + patience(10);
+	size_t length;
+	FILE *to;
+	char *said = NULL;
+
+	do {
+		free(said);
+		to = MUST(open_memstream(&said, &length));
+		stuck_print(to, group);
+		fclose(to);
+		if (strstr(said, what))
+			break;
+		usleep(10000);
+	} while (now() < limit);
+	return said;
+}
+
+static void stuck(void)
+{
+	int pipes[2], pid, status;
+	char path[64], *said;
+
+	need_root();
+	CHECK_EQ(pipe(pipes), 0);
+	pid = fork_reader(pipes[0]);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d ", pid, pid);
+	said = stuck_says(pid, "pipe_read");
+	if (!strstr(said, path) || !strstr(said, ": state S") ||
+	    !strstr(said, "pipe_read"))
+		FAIL("of a process that reads from a pipe it says: %s", said);
+	free(said);
+	CHECK_EQ(write(pipes[1], "", 1), 1);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+}
+
 static const struct test tests[] = {
 	TEST(each_kind, "leaks: each kind of object is seen"),
 	TEST(not_known, "leaks: what is not known is no answer"),
 	TEST(by_name, "leaks: by name"),
 	TEST(pins, "leaks: each page that is pinned is seen"),
+	TEST(stuck, "leaks: where one is that does not end"),
 };
 
 HARNESS_MAIN("What the harness sees of what a test leaves", tests)

@@ -18,6 +18,7 @@
 #include "device.h"
 #include "harness.h"
 #include "resources.h"
+#include "stuck.h"
 
 enum { OK = 0, FAILED = 1, SKIPPED = 4 };
 
@@ -376,6 +377,8 @@ static bool run_one(const char *program, const struct test *test, size_t index,
 	close(pipes[1]);
 	in_time = listen_to(pipes[0], text, sizeof(text), timeout);
 	if (!in_time) {
+		stuck_print(stdout, pid);
+		fflush(stdout);
 		kill(-pid, SIGKILL);
 		kill(pid, SIGKILL);
 	}
