@@ -112,8 +112,8 @@ static void lm3_message(void)
 
 	need_root();
 	need_speed();
-	from = memory_again(size);
-	to = memory_again(size);
+	from = memory_again_side_by_side(size);
+	to = memory_again_side_by_side(size);
 	memset(from, 0x5a, MEMORY_PIECE);
 	link_make(&link, NULL);
 	a = MUST(ibv_reg_mr(dev.pd, from, size, 0));

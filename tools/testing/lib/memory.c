@@ -3,6 +3,7 @@
  * Maps memory of each kind.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -161,18 +162,79 @@ void memory_free(const struct memory_kind *kind, struct buf *buf)
 	buf_free(buf);
 }
 
-void *memory_again(size_t length)
+/* The part of the file @fd that is @piece long from @offset, as often as it takes. */
+static void *map_again(int fd, size_t offset, size_t piece, size_t length)
 {
-	int fd = memory_file_of(MEMORY_PIECE);
 	size_t at;
 	char *map;
 
-	CHECK(!(length % MEMORY_PIECE));
+	CHECK(!(length % piece));
 	map = checked(mmap(NULL, length, PROT_NONE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-	for (at = 0; at < length; at += MEMORY_PIECE)
-		checked(mmap(map + at, MEMORY_PIECE, PROT_READ | PROT_WRITE,
-			     MAP_SHARED | MAP_FIXED, fd, 0));
+	for (at = 0; at < length; at += piece)
+		checked(mmap(map + at, piece, PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_FIXED, fd, offset));
+	return map;
+}
+
+void *memory_again(size_t length)
+{
+	int fd = memory_file_of(MEMORY_PIECE);
+	void *map = map_again(fd, 0, MEMORY_PIECE, length);
+
+	close(fd);
+	return map;
+}
+
+static uint64_t page_number(int pagemap, const char *page)
+{
+	uint64_t entry;
+
+	CHECK_EQ(pread(pagemap, &entry, sizeof(entry),
+		       (uintptr_t)page / PAGE * sizeof(entry)),
+		 sizeof(entry));
+	/* It is there; and we are told where. */
+	CHECK(entry >> 63);
+	CHECK(entry & ((1ULL << 55) - 1));
+	return entry & ((1ULL << 55) - 1);
+}
+
+/* The first of @want pages of @map that are side by side, or -1. */
+static ssize_t find_run(const char *map, size_t pages, size_t want)
+{
+	int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	uint64_t last = 0, now;
+	size_t i, run = 0;
+
+	CHECK(pagemap >= 0);
+	for (i = 0; i < pages && run < want; i++, last = now) {
+		now = page_number(pagemap, map + i * PAGE);
+		run = run && now == last + 1 ? run + 1 : 1;
+	}
+	close(pagemap);
+	return run == want ? (ssize_t)(i - want) : -1;
+}
+
+void *memory_again_side_by_side(size_t length)
+{
+	/* So much is side by side at the latest where nobody had memory before. */
+	enum { PIECE = 1 << 20, MOST = 512 << 20 };
+	int fd = memory_file_of(MOST);
+	size_t end = 0;
+	ssize_t page;
+	char *map;
+
+	do {
+		if (end == MOST)
+			FAIL("nowhere are %d MiB side by side", PIECE >> 20);
+		map = checked(mmap(NULL, MEMORY_PIECE, PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_POPULATE, fd, end));
+		memset(map, 0, MEMORY_PIECE);
+		page = find_run(map, MEMORY_PIECE / PAGE, PIECE / PAGE);
+		CHECK_EQ(munmap(map, MEMORY_PIECE), 0);
+		end += MEMORY_PIECE;
+	} while (page < 0);
+	map = map_again(fd, end - MEMORY_PIECE + page * PAGE, PIECE, length);
 	close(fd);
 	return map;
 }

@@ -24,6 +24,12 @@ void memory_free(const struct memory_kind *kind, struct buf *buf);
 /* A little memory, mapped again and again: regions larger than the machine. */
 enum { MEMORY_PIECE = 16 << 20 };
 void *memory_again(size_t length);
+/*
+ * The same of fewer pages, which are side by side: for root. A process of user-mode Linux has
+ * a mapping of the machine below for each run of pages that it can reach, and beyond 65530 of
+ * them it hangs for ever.
+ */
+void *memory_again_side_by_side(size_t length);
 
 /* Is there room for further mappings? There is, until a test says otherwise. */
 void memory_room(bool room);
