@@ -15,6 +15,7 @@
 #include "../mem/odp.h"
 #include "../mem/pager.h"
 #include "../path/cq.h"
+#include "../path/look.h"
 #include "../path/qp.h"
 #include "dev.h"
 
@@ -134,6 +135,30 @@ static int restrack_fill_mr_raw(struct sk_buff *msg, struct ib_mr *ibmr)
 	return nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, sizeof(facts), &facts);
 }
 
+static int restrack_fill_qp_raw(struct sk_buff *msg, struct ib_qp *ibqp)
+{
+	struct pinion_queue_facts facts;
+
+	pinion_qp_look(ibqp, &facts);
+	return nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, sizeof(facts), &facts);
+}
+
+static int restrack_fill_cq_raw(struct sk_buff *msg, struct ib_cq *ibcq)
+{
+	struct pinion_queue_facts facts;
+
+	pinion_cq_look(ibcq, &facts);
+	return nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, sizeof(facts), &facts);
+}
+
+static int restrack_fill_srq_raw(struct sk_buff *msg, struct ib_srq *ibsrq)
+{
+	struct pinion_queue_facts facts;
+
+	pinion_srq_look(ibsrq, &facts);
+	return nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, sizeof(facts), &facts);
+}
+
 /* As other drivers name them, so that `rdma statistic show mr' reads the same. */
 static const char * const pager_names[PINION_PAGER_NUM_COUNTS] = {
 	[PINION_PAGER_FAULTS] = "page_faults",
@@ -188,9 +213,12 @@ static int restrack_fill_stat_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 
 const struct ib_device_ops pinion_restrack_ops = {
 	.fill_res_cq_entry = restrack_fill_cq,
+	.fill_res_cq_entry_raw = restrack_fill_cq_raw,
 	.fill_res_mr_entry = restrack_fill_mr,
 	.fill_res_mr_entry_raw = restrack_fill_mr_raw,
 	.fill_res_qp_entry = restrack_fill_qp,
+	.fill_res_qp_entry_raw = restrack_fill_qp_raw,
 	.fill_res_srq_entry = restrack_fill_srq,
+	.fill_res_srq_entry_raw = restrack_fill_srq_raw,
 	.fill_stat_mr_entry = restrack_fill_stat_mr,
 };

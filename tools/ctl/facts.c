@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The raw attribute of a pinion device's regions, in words.
+ * The raw attributes of a pinion device's regions and queues, in words.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -148,4 +148,106 @@ void facts_free(struct facts *facts)
 {
 	free(facts->of);
 	free(facts);
+}
+
+/* ----------------------------------------------------------------------- of queues */
+
+static const struct queue {
+	const char *name;
+	uint16_t command;
+	uint16_t attr;
+	const char *number;
+} queues[] = {
+	{ "qp", RDMA_NLDEV_CMD_RES_QP_GET_RAW, RDMA_NLDEV_ATTR_RES_LQPN,
+	  "lqpn" },
+	{ "cq", RDMA_NLDEV_CMD_RES_CQ_GET_RAW, RDMA_NLDEV_ATTR_RES_CQN, "cqn" },
+	{ "srq", RDMA_NLDEV_CMD_RES_SRQ_GET_RAW, RDMA_NLDEV_ATTR_RES_SRQN,
+	  "srqn" },
+};
+
+/* @prefix: whose ring, where there are two. */
+static void row_ring(struct row *row, const char *prefix,
+		     const struct pinion_ring_facts *ring)
+{
+	char name[32];
+
+	if (!ring->entries)
+		return;
+	snprintf(name, sizeof(name), "%suser_index", prefix);
+	row_number(row, name, ring->user_idx);
+	snprintf(name, sizeof(name), "%skernel_index", prefix);
+	row_number(row, name, ring->kern_idx);
+	snprintf(name, sizeof(name), "%sentry_bytes", prefix);
+	row_number(row, name, ring->stride);
+}
+
+static const char *queue_waits_for(uint32_t flags)
+{
+	if (flags & PINION_QUEUE_AWAITS_OWN_PAGE)
+		return "a page of its own";
+	if (flags & PINION_QUEUE_AWAITS_PEER_PAGE)
+		return "a page of the peer's";
+	return flags & PINION_QUEUE_WAITING ? "a timer" : "nothing";
+}
+
+static void row_queue_facts(struct row *row,
+			    const struct pinion_queue_facts *facts)
+{
+	bool qp = facts->kind == PINION_QUEUE_QP;
+
+	row_ring(row, qp ? "sq_" : "", &facts->ring[0]);
+	row_ring(row, "rq_", &facts->ring[1]);
+	if (qp) {
+		row_number(row, "begun", facts->begun);
+		row_text(row, "waits_for", queue_waits_for(facts->flags));
+		row_number(row, "late", facts->late);
+	} else {
+		row_text(row, "armed",
+			 facts->flags & PINION_QUEUE_ARMED ? "yes" : "no");
+	}
+	if (facts->kind != PINION_QUEUE_SRQ)
+		row_text(row, "broken",
+			 facts->flags & PINION_QUEUE_BROKEN ? "yes" : "no");
+}
+
+static void queue_visit(const struct attrs *attrs, void *arg)
+{
+	const struct nlattr *attr = attrs->at[RDMA_NLDEV_ATTR_RES_RAW];
+	struct pinion_queue_facts facts = {};
+	size_t length;
+
+	if (!attr)
+		return;
+	length = mnl_attr_get_payload_len(attr);
+	memcpy(&facts, mnl_attr_get_payload(attr),
+	       length < sizeof(facts) ? length : sizeof(facts));
+	if (facts.magic == PINION_QUEUE_FACTS_MAGIC)
+		row_queue_facts(arg, &facts);
+}
+
+bool facts_of_queue(const struct device *device, const char *what,
+		    struct row *row)
+{
+	const struct queue *queue = queues;
+
+	while (strcmp(queue->name, what))
+		queue++;
+	if (!row_find(row, queue->number))
+		return false;
+
+	struct question question = {
+		.command = queue->command,
+		.num = 2,
+		.with = { { RDMA_NLDEV_ATTR_DEV_INDEX, device->index },
+			  { queue->attr, row_value(row, queue->number) } },
+	};
+
+	/* A queue pair is of a port; it has none before it is initialised. */
+	if (row_find(row, "port")) {
+		question.num = 3;
+		question.with[2].attr = RDMA_NLDEV_ATTR_PORT_INDEX;
+		question.with[2].value = row_value(row, "port");
+	}
+	netlink_ask(&question, queue_visit, row);
+	return row_find(row, "entry_bytes") || row_find(row, "sq_entry_bytes");
 }

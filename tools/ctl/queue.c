@@ -5,13 +5,16 @@
 #include <string.h>
 
 #include "ctl.h"
+#include "facts.h"
 #include "object.h"
 
 /* Of whom there is just question. */
 static const struct object *object;
+static const char *called;
 
 struct listing {
 	const struct selection *selection;
+	bool full;
 	unsigned long num;
 };
 
@@ -19,7 +22,8 @@ static void one(const struct device *device, struct row *row, void *arg)
 {
 	struct listing *listing = arg;
 
-	(void)device;
+	if (listing->full)
+		facts_of_queue(device, called, row);
 	if (!selection_has(listing->selection, row))
 		return;
 	out_row(row);
@@ -29,7 +33,8 @@ static void one(const struct device *device, struct row *row, void *arg)
 static int all(enum layout layout, char **words)
 {
 	struct selection selection = selection_of(words);
-	struct listing listing = { .selection = &selection };
+	struct listing listing = { .selection = &selection,
+				   .full = layout == LAYOUT_BLOCKS };
 
 	out_begin(layout, object_columns(object));
 	objects_each(object, &selection, one, &listing);
@@ -65,6 +70,7 @@ int object_command(const char *name, char **words)
 		{},
 	};
 
+	called = name;
 	object = object_named(name);
 	if (!object)
 		die("there is no command `%s'; see --help", name);

@@ -493,6 +493,44 @@ struct pinion_mr_facts {
 	char exporter[32];		/* dma-buf */
 };
 
+enum pinion_queue_kind {
+	PINION_QUEUE_QP,
+	PINION_QUEUE_CQ,
+	PINION_QUEUE_SRQ,
+};
+
+enum pinion_queue_flags {
+	/* CQ: it overflowed; QP: a message that came broke it */
+	PINION_QUEUE_BROKEN		= 1 << 0,
+	/* CQ: the next completion, or the next solicited one, is an event; SRQ: has a limit */
+	PINION_QUEUE_ARMED		= 1 << 1,
+	/* QP: the oldest request waits for a timer, or for a page */
+	PINION_QUEUE_WAITING		= 1 << 2,
+	PINION_QUEUE_AWAITS_OWN_PAGE	= 1 << 3,
+	PINION_QUEUE_AWAITS_PEER_PAGE	= 1 << 4,
+};
+
+/* Of one ring, as struct pinion_ring_hdr has the indices; @user_idx may be a lie. */
+struct pinion_ring_facts {
+	__u32 entries;			/* 0: there is none */
+	__u32 stride;
+	__u32 user_idx;
+	__u32 kern_idx;
+};
+
+#define PINION_QUEUE_FACTS_MAGIC	0x70717266
+
+/* Likewise, of RDMA_NLDEV_CMD_RES_QP_GET_RAW, _CQ_GET_RAW and _SRQ_GET_RAW. */
+struct pinion_queue_facts {
+	__u32 magic;			/* PINION_QUEUE_FACTS_MAGIC */
+	__u32 kind;			/* enum pinion_queue_kind */
+	__u32 number;			/* a QP's own; else that of restrack */
+	__u32 flags;			/* enum pinion_queue_flags */
+	struct pinion_ring_facts ring[2];	/* QP: of sends, of receives; else the first */
+	__u32 begun;			/* QP: requests that were begun, and are not at their end */
+	__u32 late;			/* QP: datagrams that wait for memory of the receiver */
+};
+
 /* ------------------------------------------------------------------ checks */
 
 #if defined(__cplusplus)
@@ -531,5 +569,7 @@ PINION_ASSERT_SIZE(struct pinion_alloc_pd_resp, 8);
 PINION_ASSERT_SIZE(struct pinion_alloc_dm_resp, 16);
 PINION_ASSERT_SIZE(struct pinion_query_dm_resp, 24);
 PINION_ASSERT_SIZE(struct pinion_mr_facts, 112);
+PINION_ASSERT_SIZE(struct pinion_ring_facts, 16);
+PINION_ASSERT_SIZE(struct pinion_queue_facts, 56);
 
 #endif /* PINION_ABI_H */
