@@ -267,6 +267,19 @@ pair() {
 	ok "$1"
 }
 
+# Both ends of rping. Its own threads may hang in tearing down after all is done, on any device:
+# the client has seen all its data come back, and the server that the client has gone.
+ping() { # NAME PORT ADDRESS COUNT [OPTIONS]
+	local cmd="stdbuf -oL rping -a $3 -p $2 -C $4 -v -V ${*:5}"
+	have rping || { skip "$1" "no rping in this root"; return; }
+	COUNT=$4 LIMIT=15 TRIES=3 SPOILT=ping_hung_in_the_end pair "$1" "cm:$2" "$cmd -s" "$cmd -c"
+}
+ping_hung_in_the_end() {
+	((rc == 124 || rc == 137)) && (($(grep -c '^ping data:' "$TMP/client") == COUNT)) &&
+		! grep -q mismatch "$TMP/client" && grep -q 'server DISCONNECT EVENT' "$TMP/server" &&
+		echo "rping hung after all its data were right and it was disconnected"
+}
+
 # A CHECK of perftest: the client has a line of figures, one of them above 0.00. Where its
 # own calibration of the clock has failed, as on a busy machine it does every tenth time, it
 # says so, and they mean nothing.
