@@ -67,8 +67,13 @@ if [ -n "${BOX_MODULE:-}" ]; then
 fi
 
 if [ -n "${BOX_PROVIDER:-}" ]; then
-	mkdir -p /etc/libibverbs.d
-	echo "driver $BOX_PROVIDER" >/etc/libibverbs.d/pinion.driver
+	# Where any user may read it: it may be in a home that others cannot enter, and a command
+	# may become another.
+	mkdir -p /etc/libibverbs.d /run/pinion
+	cp "$BOX_PROVIDER"-rdmav*.so /run/pinion/ || fail "no provider $BOX_PROVIDER-rdmav*.so"
+	chmod -R a+rX /run/pinion
+	echo "driver /run/pinion/${BOX_PROVIDER##*/}" >/etc/libibverbs.d/pinion.driver
+	chmod -R a+rX /etc/libibverbs.d
 fi
 
 # Names of links say what they are and where: pinion0 on eth0, pinion0.ns1 in ns1.

@@ -47,6 +47,16 @@ have() { command -v "$1" >/dev/null; }
 # Whom dma-bufs come from that move and fail, if it was built.
 exporter() { [ ! -e "${EXPORTER:=}" ] || [ -e /dev/pinion_exporter ] || insmod "$EXPORTER"; }
 
+# $PROGRAMS with these only, where any user may begin them: a tree may be in a home that others
+# cannot enter, and tests become others.
+for_everybody() { # PROGRAM...
+	local program to=$TMP/programs
+	for program; do
+		mkdir -p "$(dirname "$to/$program")" && cp "$PROGRAMS/$program" "$to/$program" || return
+	done
+	chmod -R a+rX "$to" && chmod a+x "$TMP" && PROGRAMS=$to
+}
+
 # Swap space, and a file system that writes pages back, on RAM disks where there are such.
 files_on_disk() {
 	modprobe -q brd rd_nr=2 rd_size=262144

@@ -8,16 +8,17 @@
 
 #include <linux/types.h>
 
-#define get_unaligned(p)                          \
-	({                                        \
-		__typeof__(*(p) + 0) _value;      \
-		memcpy(&_value, p, sizeof(*(p))); \
-		_value;                           \
+/* The type is only a size: what is copied to, or from, has the alignment of bytes. */
+#define get_unaligned(p)                                          \
+	({                                                        \
+		__typeof__(*(p) + 0) _value;                      \
+		memcpy(&_value, (const void *)(p), sizeof(*(p))); \
+		_value;                                           \
 	})
-#define put_unaligned(value, p)                   \
-	do {                                      \
-		__typeof__(*(p)) _value = value;  \
-		memcpy(p, &_value, sizeof(*(p))); \
+#define put_unaligned(value, p)                             \
+	do {                                                \
+		__typeof__(*(p)) _value = value;            \
+		memcpy((void *)(p), &_value, sizeof(*(p))); \
 	} while (0)
 
 static inline u16 get_unaligned_be16(const void *p)
