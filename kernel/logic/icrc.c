@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The part of a packet that routers change, as the invariant CRC has it.
+ */
+#include <linux/string.h>
+
+#include "icrc.h"
+#include "packet.h"
+
+#define IPV4_BYTES	20
+#define IPV6_BYTES	40
+#define UDP_BYTES	8
+
+/* The CRC of eight bytes of ones, begun with ones. */
+#define ICRC_ROUTE	0xdebb20e3
+
+/* Bytes that say nothing are all ones. Those of the transport, from the UDP header on: */
+#define UDP_CHECKSUM	6		/* two */
+#define BTH_NOTICE	(UDP_BYTES + 4)	/* FECN, BECN and what is reserved beside them */
+
+static u32 icrc_network_bytes(enum pinion_icrc_network network)
+{
+	return network == PINION_ICRC_IPV4 ? IPV4_BYTES : IPV6_BYTES;
+}
+
+u32 pinion_icrc_prefix(enum pinion_icrc_network network)
+{
+	return icrc_network_bytes(network) + UDP_BYTES + PINION_BTH_BYTES;
+}
+
+static void icrc_mask_ipv4(u8 *ip)
+{
+	ip[1] = 0xff;			/* type of service */
+	ip[8] = 0xff;			/* time to live */
+	memset(ip + 10, 0xff, 2);	/* checksum */
+}
+
+static void icrc_mask_ipv6(u8 *ip)
+{
+	ip[0] |= 0x0f;			/* traffic class and flow label, behind the version */
+	memset(ip + 1, 0xff, 3);
+	ip[7] = 0xff;			/* hop limit */
+}
+
+u32 pinion_icrc_begin(const u8 *packet, enum pinion_icrc_network network)
+{
+	u8 masked[IPV6_BYTES + UDP_BYTES + PINION_BTH_BYTES];
+	u32 bytes = pinion_icrc_prefix(network);
+	u8 *transport = masked + icrc_network_bytes(network);
+
+	memcpy(masked, packet, bytes);
+	if (network == PINION_ICRC_IPV4)
+		icrc_mask_ipv4(masked);
+	else
+		icrc_mask_ipv6(masked);
+	memset(transport + UDP_CHECKSUM, 0xff, 2);
+	transport[BTH_NOTICE] = 0xff;
+	return pinion_icrc_add(ICRC_ROUTE, masked, bytes);
+}
