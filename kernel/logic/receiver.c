@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The order of packets at their receiver. Never looks at payload.
+ */
+#include <rdma/pinion-abi.h>
+
+#include "op.h"
+#include "psn.h"
+#include "receiver.h"
+#include "wqe.h"
+
+void pinion_receiver_init(struct pinion_receiver *receiver, u32 psn, u32 mtu, bool reliable)
+{
+	*receiver = (struct pinion_receiver){
+		.expected = psn & PINION_PSN_MASK,
+		.mtu = mtu,
+		.reliable = reliable,
+	};
+}
+
+/* Of SENDs and WRITEs, which alone have several packets. */
+static bool receiver_is_write(const struct pinion_packet_kind *kind)
+{
+	return pinion_op(kind->op)->traits & PINION_OP_REMOTE_MEM;
+}
+
+/* Else there is an answer, more than that it was performed. */
+static bool receiver_has_data(const struct pinion_packet_kind *kind)
+{
+	return kind->payload != PINION_PAYLOAD_NONE && kind->payload != PINION_PAYLOAD_WORD;
+}
+
+/* May it come where the messages are? */
+static bool receiver_is_in_turn(const struct pinion_receiver *receiver,
+				const struct pinion_packet_kind *kind)
+{
+	if (kind->position & PINION_BEGINS)
+		return !receiver->within;
+	return receiver->within && receiver->writes == receiver_is_write(kind);
+}
+
+/* How much of its message is still to come, this packet included; of a SEND: at most. */
+static u32 receiver_left(const struct pinion_receiver *receiver,
+			 const struct pinion_packet_kind *kind,
+			 const struct pinion_packet *packet)
+{
+	if (!(kind->position & PINION_BEGINS))
+		return receiver->left;
+	return receiver_is_write(kind) ? packet->length : PINION_MAX_MSG_SIZE;
+}
+
+static bool receiver_has_room(const struct pinion_receiver *receiver,
+			      const struct pinion_packet_kind *kind,
+			      const struct pinion_packet *packet)
+{
+	u32 left = receiver_left(receiver, kind, packet);
+
+	/* A FLUSH may be of more than any message. */
+	if (!receiver_has_data(kind))
+		return kind->op != PINION_OP_RDMA_READ || packet->length <= PINION_MAX_MSG_SIZE;
+	if (!receiver_is_write(kind))
+		return packet->payload <= left;
+	if (left > PINION_MAX_MSG_SIZE)
+		return false;
+	return kind->position & PINION_ENDS ? packet->payload == left : packet->payload < left;
+}
+
+static bool receiver_is_valid(const struct pinion_receiver *receiver,
+			      const struct pinion_packet_kind *kind,
+			      const struct pinion_packet *packet)
+{
+	return receiver_is_in_turn(receiver, kind) &&
+	       pinion_packet_fits(packet, receiver->mtu) &&
+	       receiver_has_room(receiver, kind, packet);
+}
+
+static enum pinion_arrival receiver_look_reliable(struct pinion_receiver *receiver,
+						  const struct pinion_packet_kind *kind,
+						  const struct pinion_packet *packet)
+{
+	s32 ahead = pinion_psn_ahead(packet->psn, receiver->expected);
+
+	if (ahead < 0)
+		return receiver_has_data(kind) ? PINION_ARRIVAL_AGAIN :
+						 PINION_ARRIVAL_ANSWER_AGAIN;
+	if (!ahead)
+		return receiver_is_valid(receiver, kind, packet) ? PINION_ARRIVAL_NEW :
+								   PINION_ARRIVAL_INVALID;
+	/* Said once: what was sent before that was heard is behind it, all of it. */
+	if (receiver->told)
+		return PINION_ARRIVAL_DROP;
+	receiver->told = true;
+	return PINION_ARRIVAL_GAP;
+}
+
+/* An unreliable connection takes up again with the next message, whatever its number. */
+static enum pinion_arrival receiver_look_unreliable(struct pinion_receiver *receiver,
+						    const struct pinion_packet_kind *kind,
+						    const struct pinion_packet *packet)
+{
+	bool in_order = packet->psn == receiver->expected;
+	bool within = receiver->within;
+
+	if (in_order && receiver_is_valid(receiver, kind, packet))
+		return PINION_ARRIVAL_NEW;
+	receiver->within = false;
+	receiver->expected = packet->psn;
+	if (receiver_is_valid(receiver, kind, packet))
+		return within ? PINION_ARRIVAL_RESTART : PINION_ARRIVAL_NEW;
+	receiver->expected = pinion_psn_add(packet->psn, 1);
+	return within ? PINION_ARRIVAL_LOST : PINION_ARRIVAL_DROP;
+}
+
+enum pinion_arrival pinion_receiver_look(struct pinion_receiver *receiver,
+					 const struct pinion_packet *packet)
+{
+	const struct pinion_packet_kind *kind = pinion_packet_kind(packet->opcode);
+
+	if (!kind || kind->role != PINION_REQUEST)
+		return PINION_ARRIVAL_DROP;
+	if (receiver->reliable)
+		return receiver_look_reliable(receiver, kind, packet);
+	return receiver_look_unreliable(receiver, kind, packet);
+}
+
+/* The answer to a READ has its packets' numbers; all else has one. */
+static u32 receiver_packets(const struct pinion_receiver *receiver,
+			    const struct pinion_packet_kind *kind,
+			    const struct pinion_packet *packet)
+{
+	if (!pinion_op_is_read(pinion_op(kind->op)))
+		return 1;
+	return pinion_psn_packets(packet->length, receiver->mtu);
+}
+
+void pinion_receiver_take(struct pinion_receiver *receiver, const struct pinion_packet *packet)
+{
+	const struct pinion_packet_kind *kind = pinion_packet_kind(packet->opcode);
+
+	receiver->expected = pinion_psn_add(receiver->expected,
+					    receiver_packets(receiver, kind, packet));
+	receiver->told = false;
+	if (receiver_has_data(kind)) {
+		receiver->left = receiver_left(receiver, kind, packet) - packet->payload;
+		receiver->writes = receiver_is_write(kind);
+	}
+	receiver->within = !(kind->position & PINION_ENDS);
+	if (!receiver->within)
+		receiver->msn = pinion_psn_add(receiver->msn, 1);
+}
+
+void pinion_receiver_defer(struct pinion_receiver *receiver)
+{
+	receiver->told = true;
+}

@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A sender and a receiver with a network between them that loses, doubles and reorders,
+ * against the oracle that knows what was sent: each message is performed once and in
+ * order, each answer is of its request, and nothing is acknowledged that was not performed.
+ */
+#include <kunit/test.h>
+#include <rdma/pinion-abi.h>
+
+#include "../kernel/logic/packet.h"
+#include "../kernel/logic/psn.h"
+#include "../kernel/logic/receiver.h"
+#include "../kernel/logic/sender.h"
+#include "random.h"
+
+#define MTU		256
+#define MESSAGES	300
+#define LONGEST		6		/* packets */
+#define ROOM		256		/* packets on their way */
+#define WINDOW		64
+#define TIMEOUT		150
+#define RNR_WAIT	20
+#define TICKS		400000
+
+enum kind { A_SEND, A_WRITE, A_READ, AN_ATOMIC, KINDS };
+
+struct message {
+	enum kind kind;
+	u32 psn;
+	u32 packets;
+	u32 bytes;
+	u32 performed;			/* atomics: how often */
+	u32 answers;
+};
+
+struct packet {
+	struct pinion_packet packet;
+	bool there;
+	bool answer;
+	u32 due;			/* when it arrives */
+	u32 message, index;		/* what its payload is */
+};
+
+struct weather {
+	u32 loss, twice, late, not_ready;	/* one in so many packets; 0: none */
+};
+
+struct world {
+	struct kunit *test;
+	struct rnd_state rnd;
+	struct weather weather;
+	struct message messages[MESSAGES];
+	struct packet network[ROOM];
+	struct pinion_sender sender;
+	struct pinion_receiver receiver;
+	u32 now, last_news, woken;
+	u32 retired;			/* messages */
+	u32 at, index;			/* what is to be performed next */
+	u32 lost;
+	bool wrong;
+};
+
+static bool happens(struct world *w, u32 one_in)
+{
+	return one_in && random_one_in(&w->rnd, one_in);
+}
+
+static void network_carry_once(struct world *w, const struct packet *packet)
+{
+	u32 i;
+
+	for (i = 0; i < ROOM && w->network[i].there; i++)
+		;
+	if (i == ROOM || happens(w, w->weather.loss)) {
+		w->lost++;
+		return;
+	}
+	w->network[i] = *packet;
+	w->network[i].there = true;
+	w->network[i].due = w->now + 5;
+	if (happens(w, w->weather.late))
+		w->network[i].due += random_below(&w->rnd, 40);
+}
+
+static void network_carry(struct world *w, const struct packet *packet)
+{
+	network_carry_once(w, packet);
+	if (happens(w, w->weather.twice))
+		network_carry_once(w, packet);
+}
+
+static struct message *message_at(struct world *w, u32 psn)
+{
+	u32 i;
+
+	for (i = 0; i < MESSAGES; i++)
+		if (pinion_psn_within(psn, w->messages[i].psn, w->messages[i].packets))
+			return &w->messages[i];
+	return NULL;
+}
+
+static bool has_answer(const struct message *message)
+{
+	return message->kind == A_READ || message->kind == AN_ATOMIC;
+}
+
+/* ------------------------------------------------------------------ requester */
+
+static u8 opcode_of(const struct message *message, u32 index)
+{
+	bool first = !index, last = index == message->packets - 1;
+
+	if (message->kind == A_READ)
+		return PINION_READ_REQUEST;
+	if (message->kind == AN_ATOMIC)
+		return PINION_FETCH_ADD;
+	if (message->kind == A_SEND)
+		return first && last ? PINION_SEND_ONLY_IMM : first ? PINION_SEND_FIRST :
+		       last ? PINION_SEND_LAST_INV : PINION_SEND_MIDDLE;
+	return first && last ? PINION_WRITE_ONLY : first ? PINION_WRITE_FIRST :
+	       last ? PINION_WRITE_LAST_IMM : PINION_WRITE_MIDDLE;
+}
+
+static void requester_send_one(struct world *w, struct message *message)
+{
+	u32 psn = w->sender.next, index = pinion_psn_ahead(psn, message->psn);
+	u32 rest = message->bytes - index * MTU;
+	struct packet packet = {
+		.packet = { .opcode = opcode_of(message, index), .psn = psn },
+		.message = message - w->messages,
+		.index = index,
+	};
+
+	if (message->kind == A_SEND || message->kind == A_WRITE)
+		packet.packet.payload = min(rest, MTU);
+	if (message->kind == A_READ || (message->kind == A_WRITE && !index))
+		packet.packet.length = rest;
+	network_carry(w, &packet);
+	pinion_sender_sent(&w->sender, message->kind == A_READ ? message->packets - index : 1);
+	if (has_answer(message) && !w->sender.owed)
+		pinion_sender_owe(&w->sender, psn);
+}
+
+static void requester_send(struct world *w)
+{
+	struct message *message;
+	u32 i;
+
+	for (i = 0; i < 4; i++) {
+		message = message_at(w, w->sender.next);
+		if (!message || pinion_sender_room(&w->sender, WINDOW) < message->packets)
+			return;
+		if (!pinion_sender_awaits(&w->sender))
+			w->last_news = w->now;
+		requester_send_one(w, message);
+	}
+}
+
+/* The next that was sent and has an answer, behind @message. */
+static void requester_owe_next(struct world *w, struct message *message)
+{
+	for (message++; message < w->messages + MESSAGES; message++)
+		if (has_answer(message)) {
+			if (pinion_psn_ahead(message->psn, w->sender.end) >= 0)
+				break;
+			pinion_sender_owe(&w->sender, message->psn);
+			return;
+		}
+	pinion_sender_owe_none(&w->sender);
+}
+
+static void requester_take_answer(struct world *w, const struct packet *packet)
+{
+	struct message *message = message_at(w, packet->packet.psn);
+	u32 index = pinion_psn_ahead(packet->packet.psn, message->psn);
+
+	if (message != &w->messages[packet->message] || index != packet->index ||
+	    message->answers != index)
+		w->wrong = true;
+	message->answers++;
+	pinion_sender_take(&w->sender);
+	if (message->answers == message->packets)
+		requester_owe_next(w, message);
+}
+
+static void requester_hear(struct world *w, const struct packet *packet)
+{
+	u32 una = w->sender.una;
+	enum pinion_sender_step step;
+
+	if (packet->packet.opcode == PINION_ACKNOWLEDGE)
+		step = pinion_sender_acknowledge(&w->sender, packet->packet.psn,
+						 packet->packet.syndrome);
+	else
+		step = pinion_sender_answer(&w->sender, packet->packet.psn);
+	switch (step) {
+	case PINION_SENDER_ANSWERED:
+		requester_take_answer(w, packet);
+		break;
+	case PINION_SENDER_WAIT:
+		w->woken = w->now + RNR_WAIT;
+		break;
+	case PINION_SENDER_REFUSED:
+	case PINION_SENDER_GIVE_UP:
+	case PINION_SENDER_GIVE_UP_RNR:
+		w->wrong = true;
+		break;
+	default:
+		break;
+	}
+	if (w->sender.una != una || step == PINION_SENDER_RESEND)
+		w->last_news = w->now;
+	/* Not before it was performed. */
+	if (pinion_psn_ahead(w->sender.una, w->receiver.expected) > 0)
+		w->wrong = true;
+}
+
+static void requester_retire(struct world *w)
+{
+	struct message *message;
+
+	for (; w->retired < MESSAGES; w->retired++) {
+		message = &w->messages[w->retired];
+		if (pinion_psn_ahead(w->sender.una, message->psn + message->packets) < 0)
+			return;
+		if (w->retired >= w->at ||
+		    message->answers != (has_answer(message) ? message->packets : 0))
+			w->wrong = true;
+	}
+}
+
+static void requester_tick(struct world *w)
+{
+	if (w->sender.waiting && w->now >= w->woken)
+		pinion_sender_wake(&w->sender);
+	if (pinion_sender_awaits(&w->sender) && w->now - w->last_news > TIMEOUT) {
+		if (pinion_sender_timeout(&w->sender) != PINION_SENDER_RESEND)
+			w->wrong = true;
+		w->last_news = w->now;
+	}
+	requester_send(w);
+	requester_retire(w);
+}
+
+/* ------------------------------------------------------------------ responder */
+
+static void responder_say(struct world *w, u32 psn, u8 syndrome)
+{
+	struct packet packet = {
+		.packet = { .opcode = PINION_ACKNOWLEDGE, .psn = psn, .syndrome = syndrome },
+		.answer = true,
+	};
+
+	network_carry(w, &packet);
+}
+
+/* From the packet that @request is of; a READ again may be of its end only. */
+static void responder_answer(struct world *w, const struct packet *request)
+{
+	struct message *message = &w->messages[request->message];
+	struct packet packet = {
+		.packet = { .opcode = message->kind == A_READ ? PINION_READ_MIDDLE :
+						 PINION_ATOMIC_ACKNOWLEDGE },
+		.answer = true,
+		.message = request->message,
+	};
+	u32 i;
+
+	for (i = request->index; i < message->packets; i++) {
+		packet.index = i;
+		packet.packet.psn = pinion_psn_add(message->psn, i);
+		network_carry(w, &packet);
+	}
+}
+
+/* It is the very packet that the oracle has next. */
+static void responder_perform(struct world *w, const struct packet *packet)
+{
+	struct message *message = &w->messages[packet->message];
+
+	if (packet->message != w->at || packet->index != w->index)
+		w->wrong = true;
+	message->performed++;
+	w->index += message->kind == A_READ ? message->packets : 1;
+	if (w->index >= message->packets) {
+		w->at++;
+		w->index = 0;
+	}
+}
+
+static void responder_new(struct world *w, const struct packet *packet)
+{
+	if (happens(w, w->weather.not_ready)) {
+		pinion_receiver_defer(&w->receiver);
+		responder_say(w, packet->packet.psn, PINION_AETH_RNR | 1);
+		return;
+	}
+	responder_perform(w, packet);
+	pinion_receiver_take(&w->receiver, &packet->packet);
+	if (has_answer(&w->messages[packet->message]))
+		responder_answer(w, packet);
+	else if (random_one_in(&w->rnd, 2))
+		responder_say(w, packet->packet.psn, PINION_AETH_ACK | PINION_AETH_UNLIMITED);
+}
+
+static void responder_hear(struct world *w, const struct packet *packet)
+{
+	u32 done = pinion_psn_add(w->receiver.expected, -1);
+
+	switch (pinion_receiver_look(&w->receiver, &packet->packet)) {
+	case PINION_ARRIVAL_NEW:
+		responder_new(w, packet);
+		break;
+	case PINION_ARRIVAL_AGAIN:
+		responder_say(w, done, PINION_AETH_ACK | PINION_AETH_UNLIMITED);
+		break;
+	case PINION_ARRIVAL_ANSWER_AGAIN:
+		responder_answer(w, packet);
+		break;
+	case PINION_ARRIVAL_GAP:
+		responder_say(w, w->receiver.expected, PINION_AETH_NAK | PINION_NAK_CODE_SEQUENCE);
+		break;
+	case PINION_ARRIVAL_DROP:
+		break;
+	default:
+		w->wrong = true;
+	}
+}
+
+/* ----------------------------------------------------------------------- both */
+
+static void world_write_messages(struct world *w, u32 psn)
+{
+	struct message *message;
+
+	for (message = w->messages; message < w->messages + MESSAGES; message++) {
+		*message = (struct message){
+			.kind = random_below(&w->rnd, KINDS),
+			.psn = psn & PINION_PSN_MASK,
+			.packets = 1 + random_below(&w->rnd, LONGEST),
+		};
+		if (message->kind == AN_ATOMIC)
+			message->packets = 1;
+		message->bytes = (message->packets - 1) * MTU + 1 + random_below(&w->rnd, MTU);
+		psn += message->packets;
+	}
+}
+
+static struct world *world_make(struct kunit *test, const struct weather *weather, u32 seed)
+{
+	struct world *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	u32 psn;
+
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	w->test = test;
+	w->weather = *weather;
+	random_begin(&w->rnd, seed);
+	psn = pinion_psn_add(0, -random_below(&w->rnd, 600));
+	world_write_messages(w, psn);
+	pinion_sender_init(&w->sender, psn, 7, 7);
+	pinion_receiver_init(&w->receiver, psn, MTU, true);
+	return w;
+}
+
+static void world_tick(struct world *w)
+{
+	struct packet packet;
+	u32 i;
+
+	w->now++;
+	for (i = 0; i < ROOM; i++) {
+		if (!w->network[i].there || w->network[i].due > w->now)
+			continue;
+		packet = w->network[i];
+		w->network[i].there = false;
+		if (packet.answer)
+			requester_hear(w, &packet);
+		else
+			responder_hear(w, &packet);
+	}
+	requester_tick(w);
+}
+
+static void world_expect_all_done(struct world *w)
+{
+	u32 i, wrong = 0;
+
+	KUNIT_EXPECT_FALSE(w->test, w->wrong);
+	KUNIT_EXPECT_EQ(w->test, w->retired, MESSAGES);
+	KUNIT_EXPECT_EQ(w->test, w->at, MESSAGES);
+	KUNIT_EXPECT_EQ(w->test, w->receiver.msn, MESSAGES);
+	for (i = 0; i < MESSAGES; i++)
+		wrong += w->messages[i].performed !=
+			 (has_answer(&w->messages[i]) ? 1 : w->messages[i].packets);
+	KUNIT_EXPECT_EQ(w->test, wrong, 0);
+}
+
+static struct world *world_run(struct kunit *test, const struct weather *weather, u32 seed)
+{
+	struct world *w = world_make(test, weather, seed);
+
+	while (w->retired < MESSAGES && !w->wrong && w->now < TICKS)
+		world_tick(w);
+	return w;
+}
+
+static void streams_arrive_once_and_in_order(struct kunit *test)
+{
+	static const struct weather weathers[] = {
+		{},
+		{ .loss = 100 }, { .loss = 10 },
+		{ .twice = 5 }, { .late = 20 },
+		{ .not_ready = 30 },
+		{ .loss = 30, .twice = 10 },
+		{ .loss = 50, .twice = 20, .late = 50, .not_ready = 50 },
+		{ .loss = 20, .twice = 7, .late = 9, .not_ready = 20 },
+	};
+	u32 i, seed, ticks, lost;
+	struct world *w;
+
+	for (i = 0; i < ARRAY_SIZE(weathers); i++) {
+		ticks = 0;
+		lost = 0;
+		for (seed = 0; seed < 12; seed++) {
+			w = world_run(test, &weathers[i], 1000 * i + seed);
+			world_expect_all_done(w);
+			ticks += w->now;
+			lost += w->lost;
+			kunit_kfree(test, w);
+		}
+		kunit_info(test, "weather %u: %u ticks, %u packets lost", i, ticks, lost);
+	}
+}
+
+/* Without a fault in the network nothing is sent twice: as many ticks as it takes. */
+static void a_good_network_needs_no_timer(struct kunit *test)
+{
+	static const struct weather good = {};
+	struct world *w = world_run(test, &good, 5);
+	u32 packets = pinion_psn_ahead(w->sender.end, w->messages[0].psn);
+
+	world_expect_all_done(w);
+	KUNIT_EXPECT_EQ(test, w->lost, 0);
+	KUNIT_EXPECT_EQ(test, w->sender.retry_left, 7);
+	/* 64 packets each ten ticks, at worst; and at the end one waits for an ACK. */
+	KUNIT_EXPECT_LE(test, w->now, packets + 2 * TIMEOUT);
+}
+
+/* ----------------------------------------------------------------- unreliable */
+
+/*
+ * Packets are only lost: then what arrives whole is taken, each time, and nothing else, the
+ * sender's messages being no READ and no atomic.
+ */
+static void an_unreliable_stream_is_of_whole_messages(struct kunit *test)
+{
+	static const struct weather weather = {};
+	struct world *w = world_make(test, &weather, 77);
+	struct pinion_receiver r;
+	u32 round, i, index, came, taken, whole = 0;
+
+	for (round = 0; round < 50; round++) {
+		world_write_messages(w, random_below(&w->rnd, 1 << 24));
+		pinion_receiver_init(&r, w->messages[0].psn, MTU, false);
+		for (i = 0; i < MESSAGES; i++) {
+			struct message *message = &w->messages[i];
+
+			if (has_answer(message))
+				message->kind = i % 2 ? A_SEND : A_WRITE;
+			came = 0;
+			taken = 0;
+			for (index = 0; index < message->packets; index++) {
+				struct pinion_packet packet = {
+					.opcode = PINION_TRANSPORT_UC | opcode_of(message, index),
+					.psn = pinion_psn_add(message->psn, index),
+					.payload = min(message->bytes - index * MTU, MTU),
+					.length = index ? 0 : message->bytes,
+				};
+				enum pinion_arrival what;
+
+				/* UC has no SEND that invalidates. */
+				if (packet.opcode == (PINION_TRANSPORT_UC | PINION_SEND_LAST_INV))
+					packet.opcode = PINION_TRANSPORT_UC | PINION_SEND_LAST;
+				if (random_one_in(&w->rnd, 8))
+					continue;
+				came++;
+				what = pinion_receiver_look(&r, &packet);
+				if (what != PINION_ARRIVAL_NEW && what != PINION_ARRIVAL_RESTART)
+					continue;
+				taken++;
+				/* All before it of its message came. */
+				KUNIT_EXPECT_EQ(test, taken, index + 1);
+				pinion_receiver_take(&r, &packet);
+			}
+			KUNIT_EXPECT_TRUE(test, came < message->packets || taken == came);
+			whole += taken == message->packets;
+		}
+	}
+	kunit_info(test, "%u of %u messages arrived", whole, 50 * MESSAGES);
+	KUNIT_EXPECT_GT(test, whole, 50 * MESSAGES / 3);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(streams_arrive_once_and_in_order),
+	KUNIT_CASE(a_good_network_needs_no_timer),
+	KUNIT_CASE(an_unreliable_stream_is_of_whole_messages),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "pinion_connection",
+	.test_cases = cases,
+};
+
+kunit_test_suites(&suite);

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The sender of a reliable connection, event by event. Streams, with a receiver, are in
+ * connection_test.c.
+ */
+#include <kunit/test.h>
+
+#include "../kernel/logic/psn.h"
+#include "../kernel/logic/sender.c"
+#include "random.h"
+
+#define ACK	(PINION_AETH_ACK | PINION_AETH_UNLIMITED)
+#define RNR	(PINION_AETH_RNR | 12)
+#define NAK(code) (PINION_AETH_NAK | PINION_NAK_CODE_##code)
+
+/* 100 packets of numbers that wrap, from 0xffffce on, are under way. */
+#define FIRST 0xffffceU
+
+static void begin(struct pinion_sender *sender, u8 retry_count, u8 rnr_retry)
+{
+	pinion_sender_init(sender, FIRST, retry_count, rnr_retry);
+	pinion_sender_sent(sender, 100);
+}
+
+static u32 nth(u32 i)
+{
+	return pinion_psn_add(FIRST, i);
+}
+
+#define EXPECT_ACK(test, sender, i, syndrome, step)					\
+	KUNIT_EXPECT_EQ(test, pinion_sender_acknowledge(sender, nth(i), syndrome),	\
+			PINION_SENDER_##step)
+#define EXPECT_ANSWER(test, sender, i, step)						\
+	KUNIT_EXPECT_EQ(test, pinion_sender_answer(sender, nth(i)), PINION_SENDER_##step)
+
+static void expect_at(struct kunit *test, const struct pinion_sender *sender, u32 una_i, u32 next_i)
+{
+	KUNIT_EXPECT_EQ(test, sender->una, nth(una_i));
+	KUNIT_EXPECT_EQ(test, sender->next, nth(next_i));
+}
+
+static void an_ack_is_of_all_up_to_it(struct kunit *test)
+{
+	struct pinion_sender s;
+
+	begin(&s, 7, 7);
+	EXPECT_ACK(test, &s, 0, ACK, ADVANCED);
+	expect_at(test, &s, 1, 100);
+	EXPECT_ACK(test, &s, 60, ACK, ADVANCED);
+	expect_at(test, &s, 61, 100);
+	EXPECT_ACK(test, &s, 99, ACK, ADVANCED);
+	expect_at(test, &s, 100, 100);
+	KUNIT_EXPECT_FALSE(test, pinion_sender_awaits(&s));
+}
+
+static void what_is_not_under_way_is_not_acknowledged(struct kunit *test)
+{
+	static const u8 syndromes[] = { ACK, RNR, NAK(SEQUENCE), NAK(REQUEST), 0x40, 0x80, 0xff };
+	struct pinion_sender s, before;
+	u32 i, psn;
+
+	begin(&s, 7, 7);
+	EXPECT_ACK(test, &s, 9, ACK, ADVANCED);
+	before = s;
+	for (i = 0; i < ARRAY_SIZE(syndromes); i++)
+		for (psn = 0; psn <= PINION_PSN_MASK; psn += psn < 200 || psn > 0xffff00 ? 1 : 97) {
+			if (pinion_psn_within(psn, nth(10), 90))
+				continue;
+			if (pinion_sender_acknowledge(&s, psn, syndromes[i]) !=
+			    PINION_SENDER_STALE || memcmp(&s, &before, sizeof(s)))
+				break;
+		}
+	KUNIT_EXPECT_GT(test, psn, PINION_PSN_MASK);
+	/* Nor by what no receiver says. */
+	EXPECT_ACK(test, &s, 50, 0x40, STALE);
+	EXPECT_ACK(test, &s, 50, 0x80, STALE);
+	EXPECT_ACK(test, &s, 50, PINION_AETH_NAK | 4, STALE);
+	KUNIT_EXPECT_MEMEQ(test, &s, &before, sizeof(s));
+}
+
+static void one_goes_back_to_what_is_missing(struct kunit *test)
+{
+	struct pinion_sender s;
+
+	begin(&s, 1, 7);
+	EXPECT_ACK(test, &s, 30, NAK(SEQUENCE), RESEND);
+	expect_at(test, &s, 30, 30);
+	/* Once, until something of it arrives. */
+	EXPECT_ACK(test, &s, 30, NAK(SEQUENCE), STALE);
+	pinion_sender_sent(&s, 10);
+	EXPECT_ACK(test, &s, 30, NAK(SEQUENCE), STALE);
+	expect_at(test, &s, 30, 40);
+	EXPECT_ACK(test, &s, 35, NAK(SEQUENCE), RESEND);
+	expect_at(test, &s, 35, 35);
+	/* It was only late: what was sent before going back was all there. */
+	EXPECT_ACK(test, &s, 79, ACK, ADVANCED);
+	expect_at(test, &s, 80, 80);
+	KUNIT_EXPECT_EQ(test, s.end, nth(100));
+}
+
+static void who_answers_too_seldom_is_given_up(struct kunit *test)
+{
+	struct pinion_sender s;
+	u32 i;
+
+	begin(&s, 3, 7);
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, pinion_sender_timeout(&s), PINION_SENDER_RESEND);
+		expect_at(test, &s, 0, 0);
+		/* What is not sent is not waited for. */
+		KUNIT_EXPECT_EQ(test, pinion_sender_timeout(&s), PINION_SENDER_STALE);
+		pinion_sender_sent(&s, 1);
+	}
+	KUNIT_EXPECT_EQ(test, pinion_sender_timeout(&s), PINION_SENDER_GIVE_UP);
+	/* Whatever comes gives it all its tries back. */
+	begin(&s, 3, 7);
+	for (i = 0; i < 3; i++) {
+		pinion_sender_timeout(&s);
+		pinion_sender_sent(&s, 5);
+	}
+	EXPECT_ACK(test, &s, 1, ACK, ADVANCED);
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, pinion_sender_timeout(&s), PINION_SENDER_RESEND);
+		pinion_sender_sent(&s, 5);
+	}
+	KUNIT_EXPECT_EQ(test, pinion_sender_timeout(&s), PINION_SENDER_GIVE_UP);
+	begin(&s, 0, 7);
+	EXPECT_ACK(test, &s, 30, NAK(SEQUENCE), GIVE_UP);
+	KUNIT_EXPECT_EQ(test, s.una, nth(30));
+}
+
+static void who_is_not_ready_is_waited_for(struct kunit *test)
+{
+	struct pinion_sender s;
+	u32 i;
+
+	begin(&s, 1, 2);
+	for (i = 0; i < 2; i++) {
+		EXPECT_ACK(test, &s, 20, RNR, WAIT);
+		expect_at(test, &s, 20, 20);
+		KUNIT_EXPECT_EQ(test, pinion_sender_room(&s, 50), 0);
+		KUNIT_EXPECT_FALSE(test, pinion_sender_awaits(&s));
+		/* Neither another copy of it counts, nor what is lost behind it. */
+		EXPECT_ACK(test, &s, 20, RNR, STALE);
+		EXPECT_ACK(test, &s, 20, NAK(SEQUENCE), STALE);
+		KUNIT_EXPECT_EQ(test, pinion_sender_timeout(&s), PINION_SENDER_STALE);
+		pinion_sender_wake(&s);
+		KUNIT_EXPECT_EQ(test, pinion_sender_room(&s, 50), 50);
+		pinion_sender_sent(&s, 50);
+		/* Of what was under way before; it says nothing of what is sent now. */
+		EXPECT_ACK(test, &s, 20, NAK(SEQUENCE), STALE);
+	}
+	EXPECT_ACK(test, &s, 20, RNR, GIVE_UP_RNR);
+	/* What was ready once has all its tries again. */
+	EXPECT_ACK(test, &s, 20, ACK, ADVANCED);
+	for (i = 0; i < 2; i++) {
+		EXPECT_ACK(test, &s, 21, RNR, WAIT);
+		pinion_sender_wake(&s);
+		pinion_sender_sent(&s, 1);
+	}
+	EXPECT_ACK(test, &s, 21, RNR, GIVE_UP_RNR);
+	begin(&s, 1, PINION_RNR_RETRY_FOREVER);
+	for (i = 0; i < 1000; i++) {
+		EXPECT_ACK(test, &s, 20, RNR, WAIT);
+		pinion_sender_wake(&s);
+		pinion_sender_sent(&s, 1);
+	}
+	/* It was performed, so there is nothing to wait for. */
+	EXPECT_ACK(test, &s, 20, RNR, WAIT);
+	EXPECT_ACK(test, &s, 20, ACK, ADVANCED);
+	KUNIT_EXPECT_EQ(test, pinion_sender_room(&s, 50), 50);
+}
+
+static void what_is_refused_is_first_then(struct kunit *test)
+{
+	static const u8 refusals[] = { NAK(REQUEST), NAK(ACCESS), NAK(OPERATION) };
+	struct pinion_sender s;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(refusals); i++) {
+		begin(&s, 7, 7);
+		EXPECT_ACK(test, &s, 33, refusals[i], REFUSED);
+		KUNIT_EXPECT_EQ(test, s.una, nth(33));
+	}
+}
+
+static void what_is_due_is_not_acknowledged(struct kunit *test)
+{
+	struct pinion_sender s;
+
+	/* A READ of 20 to 39. */
+	begin(&s, 7, 7);
+	pinion_sender_owe(&s, nth(20));
+	EXPECT_ACK(test, &s, 19, ACK, ADVANCED);
+	expect_at(test, &s, 20, 100);
+	EXPECT_ACK(test, &s, 50, ACK, RESEND);
+	expect_at(test, &s, 20, 20);
+	pinion_sender_sent(&s, 80);
+	EXPECT_ACK(test, &s, 60, ACK, STALE);
+	EXPECT_ANSWER(test, &s, 20, ANSWERED);
+	pinion_sender_take(&s);
+	expect_at(test, &s, 21, 100);
+	EXPECT_ANSWER(test, &s, 20, STALE);
+	EXPECT_ANSWER(test, &s, 22, RESEND);
+	expect_at(test, &s, 21, 21);
+	pinion_sender_sent(&s, 79);
+	/* The rest of the first answer, all of it: once is enough. */
+	EXPECT_ANSWER(test, &s, 23, STALE);
+	EXPECT_ANSWER(test, &s, 39, STALE);
+	expect_at(test, &s, 21, 100);
+	EXPECT_ACK(test, &s, 70, NAK(ACCESS), STALE);
+	EXPECT_ANSWER(test, &s, 21, ANSWERED);
+	/* Not taken is not acknowledged. */
+	expect_at(test, &s, 21, 100);
+	EXPECT_ANSWER(test, &s, 21, ANSWERED);
+	pinion_sender_take(&s);
+	EXPECT_ACK(test, &s, 70, NAK(ACCESS), RESEND);
+	expect_at(test, &s, 22, 22);
+	pinion_sender_owe_none(&s);
+	EXPECT_ANSWER(test, &s, 22, STALE);
+	EXPECT_ACK(test, &s, 70, NAK(ACCESS), REFUSED);
+	expect_at(test, &s, 70, 70);
+}
+
+static void an_answer_acknowledges_what_was_before(struct kunit *test)
+{
+	struct pinion_sender s;
+
+	begin(&s, 7, 7);
+	pinion_sender_owe(&s, nth(20));
+	EXPECT_ANSWER(test, &s, 19, STALE);
+	EXPECT_ANSWER(test, &s, 20, ANSWERED);
+	expect_at(test, &s, 20, 100);
+	EXPECT_ANSWER(test, &s, 100, STALE);
+}
+
+static void the_window_has_an_end(struct kunit *test)
+{
+	struct pinion_sender s;
+
+	begin(&s, 7, 7);
+	KUNIT_EXPECT_EQ(test, pinion_sender_room(&s, 100), 0);
+	KUNIT_EXPECT_EQ(test, pinion_sender_room(&s, 99), 0);
+	KUNIT_EXPECT_EQ(test, pinion_sender_room(&s, 101), 1);
+	KUNIT_EXPECT_EQ(test, pinion_sender_room(&s, U32_MAX), (1 << 23) - 2 - 100);
+	pinion_sender_sent(&s, (1 << 23) - 2 - 100);
+	KUNIT_EXPECT_EQ(test, pinion_sender_room(&s, U32_MAX), 0);
+	EXPECT_ACK(test, &s, (1 << 23) - 3, ACK, ADVANCED);
+	KUNIT_EXPECT_FALSE(test, pinion_sender_awaits(&s));
+}
+
+/* Anybody's words, in any order. */
+static void garbage_leaves_a_window(struct kunit *test)
+{
+	struct pinion_sender s;
+	struct rnd_state rnd;
+	s32 sent, ever;
+	u32 i, psn;
+
+	random_begin(&rnd, 36);
+	begin(&s, 7, 7);
+	for (i = 0; i < 200000; i++) {
+		psn = pinion_psn_add(s.una, random_below(&rnd, 200) - 50);
+		switch (random_below(&rnd, 8)) {
+		case 0:
+			pinion_sender_sent(&s, min(pinion_sender_room(&s, 150),
+						   random_below(&rnd, 60)));
+			break;
+		case 1:
+			pinion_sender_timeout(&s);
+			break;
+		case 2:
+			pinion_sender_wake(&s);
+			break;
+		case 3:
+			if (pinion_psn_within(psn, s.una, pinion_psn_ahead(s.end, s.una)))
+				pinion_sender_owe(&s, psn);
+			break;
+		case 4:
+			if (random_one_in(&rnd, 4))
+				pinion_sender_owe_none(&s);
+			break;
+		case 5:
+			if (pinion_sender_answer(&s, psn) == PINION_SENDER_ANSWERED)
+				pinion_sender_take(&s);
+			if (s.owed && s.due == s.end)
+				pinion_sender_owe_none(&s);
+			break;
+		default:
+			pinion_sender_acknowledge(&s, psn, random_below(&rnd, 256));
+		}
+		sent = pinion_psn_ahead(s.next, s.una);
+		ever = pinion_psn_ahead(s.end, s.una);
+		KUNIT_ASSERT_TRUE(test, 0 <= sent && sent <= ever && ever <= 150);
+		if (s.owed)
+			KUNIT_ASSERT_TRUE(test, pinion_psn_within(s.due, s.una, ever));
+	}
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(an_ack_is_of_all_up_to_it),
+	KUNIT_CASE(what_is_not_under_way_is_not_acknowledged),
+	KUNIT_CASE(one_goes_back_to_what_is_missing),
+	KUNIT_CASE(who_answers_too_seldom_is_given_up),
+	KUNIT_CASE(who_is_not_ready_is_waited_for),
+	KUNIT_CASE(what_is_refused_is_first_then),
+	KUNIT_CASE(what_is_due_is_not_acknowledged),
+	KUNIT_CASE(an_answer_acknowledges_what_was_before),
+	KUNIT_CASE(the_window_has_an_end),
+	KUNIT_CASE(garbage_leaves_a_window),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "pinion_sender",
+	.test_cases = cases,
+};
+
+kunit_test_suites(&suite);
