@@ -136,6 +136,8 @@ struct mlx5dv_devx_obj *mlx5dv_devx_obj_create(struct ibv_context *context,
 					       void *out, size_t outlen);
 int mlx5dv_devx_obj_query(struct mlx5dv_devx_obj *obj, const void *in,
 			  size_t inlen, void *out, size_t outlen);
+int mlx5dv_devx_query_eqn(struct ibv_context *context, uint32_t vector,
+			  uint32_t *eqn);
 int mlx5dv_devx_obj_modify(struct mlx5dv_devx_obj *obj, const void *in,
 			   size_t inlen, void *out, size_t outlen);
 int mlx5dv_devx_obj_destroy(struct mlx5dv_devx_obj *obj);

@@ -7,59 +7,62 @@
 #include <rdma/ib_user_ioctl_verbs.h>
 
 #include "devx_cmd.h"
-
-/* Where a field is, counted from the first bit of the buffer, the highest of its byte. */
-struct field {
-	u16 at;
-	u8 width;		/* with what is before it in its first byte, at most 64 */
-};
+#include "devx_field.h"
+#include "devx_queue.h"
 
 /* Of every command. */
-static const struct field op_opcode = { 0x00, 16 };
-static const struct field op_modifier = { 0x30, 16 };
+static const struct pinion_devx_field op_opcode = { 0x00, 16 };
+static const struct pinion_devx_field op_modifier = { 0x30, 16 };
 /* Of commands about one object, and of the answers that give it its number. */
-static const struct field op_number = { 0x48, 24 };
-static const struct field out_status = { 0x00, 8 };
-static const struct field out_syndrome = { 0x20, 32 };
+static const struct pinion_devx_field op_number = { 0x48, 24 };
+static const struct pinion_devx_field out_status = { 0x00, 8 };
+static const struct pinion_devx_field out_syndrome = { 0x20, 32 };
 
 /* A key's context, counted from its own first bit. */
-static const struct field mkc_free = { 0x01, 1 };
-static const struct field mkc_mode_high = { 0x03, 3 };
-static const struct field mkc_umr = { 0x10, 1 };
-static const struct field mkc_atomic = { 0x11, 1 };
-static const struct field mkc_remote_write = { 0x12, 1 };
-static const struct field mkc_remote_read = { 0x13, 1 };
-static const struct field mkc_local_write = { 0x14, 1 };
-static const struct field mkc_local_read = { 0x15, 1 };
-static const struct field mkc_mode_low = { 0x16, 2 };
-static const struct field mkc_qpn = { 0x20, 24 };
-static const struct field mkc_tag = { 0x38, 8 };
-static const struct field mkc_length64 = { 0x60, 1 };
-static const struct field mkc_bsf = { 0x61, 1 };
-static const struct field mkc_invalidate = { 0x67, 1 };
-static const struct field mkc_pdn = { 0x68, 24 };
-static const struct field mkc_base = { 0x80, 64 };
-static const struct field mkc_length = { 0xc0, 64 };
-static const struct field mkc_octwords = { 0x1a0, 32 };
-static const struct field mkc_page_shift = { 0x1da, 6 };
+static const struct pinion_devx_field mkc_free = { 0x01, 1 };
+static const struct pinion_devx_field mkc_mode_high = { 0x03, 3 };
+static const struct pinion_devx_field mkc_umr = { 0x10, 1 };
+static const struct pinion_devx_field mkc_atomic = { 0x11, 1 };
+static const struct pinion_devx_field mkc_remote_write = { 0x12, 1 };
+static const struct pinion_devx_field mkc_remote_read = { 0x13, 1 };
+static const struct pinion_devx_field mkc_local_write = { 0x14, 1 };
+static const struct pinion_devx_field mkc_local_read = { 0x15, 1 };
+static const struct pinion_devx_field mkc_mode_low = { 0x16, 2 };
+static const struct pinion_devx_field mkc_qpn = { 0x20, 24 };
+static const struct pinion_devx_field mkc_tag = { 0x38, 8 };
+static const struct pinion_devx_field mkc_length64 = { 0x60, 1 };
+static const struct pinion_devx_field mkc_bsf = { 0x61, 1 };
+static const struct pinion_devx_field mkc_invalidate = { 0x67, 1 };
+static const struct pinion_devx_field mkc_pdn = { 0x68, 24 };
+static const struct pinion_devx_field mkc_base = { 0x80, 64 };
+static const struct pinion_devx_field mkc_length = { 0xc0, 64 };
+static const struct pinion_devx_field mkc_octwords = { 0x1a0, 32 };
+static const struct pinion_devx_field mkc_page_shift = { 0x1da, 6 };
 
 /* Where it begins in bits: in CREATE_MKEY and in the answer of QUERY_MKEY alike. */
 #define MKC_AT 0x80
 
 /* The rest of CREATE_MKEY. */
-static const struct field create_octwords = { 0x300, 32 };
-static const struct field create_umem_id = { 0x320, 32 };
-static const struct field create_umem_offset = { 0x340, 64 };
+static const struct pinion_devx_field create_octwords = { 0x300, 32 };
+static const struct pinion_devx_field create_umem_id = { 0x320, 32 };
+static const struct pinion_devx_field create_umem_offset = { 0x340, 64 };
 
 /* Flow counters: several at once, or told otherwise than in the answer. */
-static const struct field alloc_bulk = { 0x60, 32 };
-static const struct field query_dump = { 0xc1, 31 };
-static const struct field query_counter = { 0xe0, 32 };
+static const struct pinion_devx_field alloc_bulk = { 0x60, 32 };
+static const struct pinion_devx_field query_dump = { 0xc1, 31 };
+static const struct pinion_devx_field query_counter = { 0xe0, 32 };
 
 #define QUERY_COUNTER_LENGTH	0x20
 
 #define CREATE_MKEY_LENGTH	0x110
 #define QUERY_MKEY_OUT_LENGTH	0x110
+/* Up to the last field that is looked at, or told. */
+#define CREATE_CQ_LENGTH	0x60
+#define MODIFY_CQ_LENGTH	0x50
+#define QUERY_CQ_OUT_LENGTH	0x50
+#define CREATE_QP_LENGTH	0x110
+#define MODIFY_QP_LENGTH	0x100
+#define QUERY_QP_OUT_LENGTH	0x100
 #define KLM_LENGTH		16
 #define OCTWORD			16
 #define ENTRY			8
@@ -67,48 +70,19 @@ static const struct field query_counter = { 0xe0, 32 };
 /* Not bound to one queue pair. */
 #define ANY_QPN			0xffffff
 
-static u64 cmd_get_at(const u8 *in, u32 base, struct field field)
+static u64 cmd_get(const u8 *in, struct pinion_devx_field field)
 {
-	u32 at = base + field.at;
-	u32 end = at + field.width;
-	u64 value = 0;
-	u32 i;
-
-	for (i = at / 8; i < DIV_ROUND_UP(end, 8); i++)
-		value = value << 8 | in[i];
-	value >>= -end & 7;
-	return field.width == 64 ? value : value & ((1ULL << field.width) - 1);
+	return pinion_devx_get(in, 0, field);
 }
 
-static void cmd_put_at(u8 *out, u32 base, struct field field, u64 value)
+static u64 cmd_get_mkc(const u8 *in, struct pinion_devx_field field)
 {
-	u32 last = base + field.at + field.width - 1;
-	u32 i;
-
-	for (i = 0; i < field.width; i++) {
-		u32 at = last - i;
-		u8 bit = 0x80 >> (at & 7);
-
-		if (value >> i & 1)
-			out[at / 8] |= bit;
-		else
-			out[at / 8] &= ~bit;
-	}
-}
-
-static u64 cmd_get(const u8 *in, struct field field)
-{
-	return cmd_get_at(in, 0, field);
-}
-
-static u64 cmd_get_mkc(const u8 *in, struct field field)
-{
-	return cmd_get_at(in, MKC_AT, field);
+	return pinion_devx_get(in, MKC_AT, field);
 }
 
 /* Local reading is always allowed by verbs, and must not be taken away silently. */
 static const struct {
-	const struct field *field;
+	const struct pinion_devx_field *field;
 	u32 right;
 } rights[] = {
 	{ &mkc_atomic,		IB_UVERBS_ACCESS_REMOTE_ATOMIC },
@@ -118,7 +92,7 @@ static const struct {
 };
 
 /* Features of keys that this device does not have. */
-static const struct field *const unsupported[] = {
+static const struct pinion_devx_field *const unsupported[] = {
 	&mkc_free, &mkc_mode_high, &mkc_umr, &mkc_bsf, &mkc_invalidate,
 };
 
@@ -180,6 +154,17 @@ static const struct shape {
 	{ PINION_DEVX_QUERY_HCA_CAP,	PINION_DEVX_HEAD,	PINION_DEVX_HEAD },
 	{ PINION_DEVX_CREATE_MKEY,	CREATE_MKEY_LENGTH,	PINION_DEVX_HEAD },
 	{ PINION_DEVX_QUERY_MKEY,	PINION_DEVX_HEAD,	QUERY_MKEY_OUT_LENGTH },
+	{ PINION_DEVX_CREATE_CQ,	CREATE_CQ_LENGTH,	PINION_DEVX_HEAD },
+	{ PINION_DEVX_QUERY_CQ,		PINION_DEVX_HEAD,	QUERY_CQ_OUT_LENGTH },
+	{ PINION_DEVX_MODIFY_CQ,	MODIFY_CQ_LENGTH,	PINION_DEVX_HEAD },
+	{ PINION_DEVX_CREATE_QP,	CREATE_QP_LENGTH,	PINION_DEVX_HEAD },
+	{ PINION_DEVX_RST2INIT_QP,	MODIFY_QP_LENGTH,	PINION_DEVX_HEAD },
+	{ PINION_DEVX_INIT2RTR_QP,	MODIFY_QP_LENGTH,	PINION_DEVX_HEAD },
+	{ PINION_DEVX_RTR2RTS_QP,	MODIFY_QP_LENGTH,	PINION_DEVX_HEAD },
+	{ PINION_DEVX_RTS2RTS_QP,	MODIFY_QP_LENGTH,	PINION_DEVX_HEAD },
+	{ PINION_DEVX_2ERR_QP,		PINION_DEVX_HEAD,	PINION_DEVX_HEAD },
+	{ PINION_DEVX_2RST_QP,		PINION_DEVX_HEAD,	PINION_DEVX_HEAD },
+	{ PINION_DEVX_QUERY_QP,		PINION_DEVX_HEAD,	QUERY_QP_OUT_LENGTH },
 	{ PINION_DEVX_ALLOC_PD,		PINION_DEVX_HEAD,	PINION_DEVX_HEAD },
 	{ PINION_DEVX_ALLOC_FLOW_COUNTER, PINION_DEVX_HEAD,	PINION_DEVX_HEAD },
 	{ PINION_DEVX_QUERY_FLOW_COUNTER, QUERY_COUNTER_LENGTH,	QUERY_COUNTER_LENGTH },
@@ -222,6 +207,19 @@ int pinion_devx_parse(const u8 *in, size_t in_length, size_t out_length,
 	case PINION_DEVX_CREATE_MKEY:
 		cmd->klms = in + CREATE_MKEY_LENGTH;
 		return cmd_parse_mkey(in, in_length, &cmd->mkey);
+	case PINION_DEVX_CREATE_CQ:
+		return pinion_devx_parse_cq(in, &cmd->cq);
+	case PINION_DEVX_MODIFY_CQ:
+		cmd->number = cmd_get(in, op_number);
+		return pinion_devx_parse_cq_change(in, &cmd->cq_change);
+	case PINION_DEVX_CREATE_QP:
+		return pinion_devx_parse_qp(in, &cmd->qp);
+	case PINION_DEVX_RST2INIT_QP:
+	case PINION_DEVX_INIT2RTR_QP:
+	case PINION_DEVX_RTR2RTS_QP:
+	case PINION_DEVX_RTS2RTS_QP:
+		pinion_devx_parse_qp_change(in, &cmd->qp);
+		break;
 	case PINION_DEVX_ALLOC_FLOW_COUNTER:
 		return cmd_get(in, alloc_bulk) ? PINION_DEVX_COUNTERS : PINION_DEVX_DONE;
 	case PINION_DEVX_QUERY_FLOW_COUNTER:
@@ -237,9 +235,9 @@ struct pinion_devx_klm pinion_devx_klm(const u8 *klms, u32 index)
 	const u8 *at = klms + index * KLM_LENGTH;
 
 	return (struct pinion_devx_klm){
-		.length = cmd_get_at(at, 0, (struct field){ 0x00, 32 }),
-		.key = cmd_get_at(at, 0, (struct field){ 0x20, 32 }),
-		.addr = cmd_get_at(at, 0, (struct field){ 0x40, 64 }),
+		.length = pinion_devx_get(at, 0, (struct pinion_devx_field){ 0x00, 32 }),
+		.key = pinion_devx_get(at, 0, (struct pinion_devx_field){ 0x20, 32 }),
+		.addr = pinion_devx_get(at, 0, (struct pinion_devx_field){ 0x40, 64 }),
 	};
 }
 
@@ -258,6 +256,13 @@ static const u8 statuses[PINION_DEVX_NUM_REFUSALS] = {
 	[PINION_DEVX_PIECE_LENT_OUT]	= PINION_DEVX_LIMIT,
 	[PINION_DEVX_DEVICE_KEYS]	= PINION_DEVX_LIMIT,
 	[PINION_DEVX_USER_KEYS]		= PINION_DEVX_LIMIT,
+	[PINION_DEVX_QUEUE_SIZE]	= PINION_DEVX_LIMIT,
+	[PINION_DEVX_UMEM_VIEWS]	= PINION_DEVX_LIMIT,
+	[PINION_DEVX_DEVICE_QUEUES]	= PINION_DEVX_LIMIT,
+	[PINION_DEVX_USER_QUEUES]	= PINION_DEVX_LIMIT,
+	[PINION_DEVX_NO_SUCH_EQ]	= PINION_DEVX_BAD_RESOURCE,
+	[PINION_DEVX_NO_SUCH_CQ]	= PINION_DEVX_BAD_RESOURCE,
+	[PINION_DEVX_QP_STATE]		= PINION_DEVX_BAD_STATE,
 };
 
 u8 pinion_devx_status(int refusal)
@@ -267,13 +272,13 @@ u8 pinion_devx_status(int refusal)
 
 void pinion_devx_put_refusal(u8 *out, int refusal)
 {
-	cmd_put_at(out, 0, out_status, pinion_devx_status(refusal));
-	cmd_put_at(out, 0, out_syndrome, refusal);
+	pinion_devx_put(out, 0, out_status, pinion_devx_status(refusal));
+	pinion_devx_put(out, 0, out_syndrome, refusal);
 }
 
 void pinion_devx_put_number(u8 *out, u32 number)
 {
-	cmd_put_at(out, 0, op_number, number);
+	pinion_devx_put(out, 0, op_number, number);
 }
 
 /* The key as it was asked for; where its memory is stays ours. */
@@ -282,34 +287,34 @@ void pinion_devx_put_mkey(u8 *out, const struct pinion_devx_mkey *mkey)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(rights); i++)
-		cmd_put_at(out, MKC_AT, *rights[i].field, !!(mkey->rights & rights[i].right));
-	cmd_put_at(out, MKC_AT, mkc_local_read, 1);
-	cmd_put_at(out, MKC_AT, mkc_mode_low, mkey->mode);
-	cmd_put_at(out, MKC_AT, mkc_qpn, ANY_QPN);
-	cmd_put_at(out, MKC_AT, mkc_tag, mkey->tag);
-	cmd_put_at(out, MKC_AT, mkc_pdn, mkey->pdn);
-	cmd_put_at(out, MKC_AT, mkc_base, mkey->base);
-	cmd_put_at(out, MKC_AT, mkc_length, mkey->length);
-	cmd_put_at(out, MKC_AT, mkc_octwords,
-		   mkey->mode == PINION_DEVX_MODE_KLM ? mkey->entries :
-						    DIV_ROUND_UP(mkey->entries, OCTWORD / ENTRY));
-	cmd_put_at(out, MKC_AT, mkc_page_shift, mkey->page_shift);
+		pinion_devx_put(out, MKC_AT, *rights[i].field, !!(mkey->rights & rights[i].right));
+	pinion_devx_put(out, MKC_AT, mkc_local_read, 1);
+	pinion_devx_put(out, MKC_AT, mkc_mode_low, mkey->mode);
+	pinion_devx_put(out, MKC_AT, mkc_qpn, ANY_QPN);
+	pinion_devx_put(out, MKC_AT, mkc_tag, mkey->tag);
+	pinion_devx_put(out, MKC_AT, mkc_pdn, mkey->pdn);
+	pinion_devx_put(out, MKC_AT, mkc_base, mkey->base);
+	pinion_devx_put(out, MKC_AT, mkc_length, mkey->length);
+	pinion_devx_put(out, MKC_AT, mkc_octwords,
+			mkey->mode == PINION_DEVX_MODE_KLM ?
+				mkey->entries : DIV_ROUND_UP(mkey->entries, OCTWORD / ENTRY));
+	pinion_devx_put(out, MKC_AT, mkc_page_shift, mkey->page_shift);
 }
 
 /* What the answer has no room for is not told. */
-static void cmd_put_cap(u8 *out, size_t length, struct field field, u64 value)
+static void cmd_put_cap(u8 *out, size_t length, struct pinion_devx_field field, u64 value)
 {
 	u32 end = PINION_DEVX_HEAD * 8 + field.at + field.width;
 
 	if (end <= length * 8)
-		cmd_put_at(out, PINION_DEVX_HEAD * 8, field, value);
+		pinion_devx_put(out, PINION_DEVX_HEAD * 8, field, value);
 }
 
 int pinion_devx_put_caps(u8 *out, size_t length, u16 capability,
 			 const struct pinion_devx_caps *caps)
 {
 	const struct {
-		struct field field;
+		struct pinion_devx_field field;
 		u32 value;
 	} general[] = {
 		{ { 0x0ea, 6 }, caps->log_max_key },

@@ -13,6 +13,17 @@ enum pinion_devx_opcode {
 	PINION_DEVX_QUERY_HCA_CAP	= 0x100,
 	PINION_DEVX_CREATE_MKEY		= 0x200,
 	PINION_DEVX_QUERY_MKEY		= 0x201,
+	PINION_DEVX_CREATE_CQ		= 0x400,
+	PINION_DEVX_QUERY_CQ		= 0x402,
+	PINION_DEVX_MODIFY_CQ		= 0x403,
+	PINION_DEVX_CREATE_QP		= 0x500,
+	PINION_DEVX_RST2INIT_QP		= 0x502,
+	PINION_DEVX_INIT2RTR_QP		= 0x503,
+	PINION_DEVX_RTR2RTS_QP		= 0x504,
+	PINION_DEVX_RTS2RTS_QP		= 0x505,
+	PINION_DEVX_2ERR_QP		= 0x507,
+	PINION_DEVX_2RST_QP		= 0x50a,
+	PINION_DEVX_QUERY_QP		= 0x50b,
 	PINION_DEVX_ALLOC_PD		= 0x800,
 	PINION_DEVX_ALLOC_FLOW_COUNTER	= 0x939,
 	PINION_DEVX_QUERY_FLOW_COUNTER	= 0x93b,
@@ -25,6 +36,7 @@ enum pinion_devx_status {
 	PINION_DEVX_BAD_PARAM		= 0x3,
 	PINION_DEVX_BAD_RESOURCE	= 0x5,	/* a umem, PD or key that is not there */
 	PINION_DEVX_LIMIT		= 0x8,
+	PINION_DEVX_BAD_STATE		= 0x10,
 	PINION_DEVX_BAD_IN_LENGTH	= 0x50,
 	PINION_DEVX_BAD_OUT_LENGTH	= 0x51,
 };
@@ -62,6 +74,17 @@ enum pinion_devx_refusal {
 	PINION_DEVX_PIECE_LENT_OUT	= 25,	/* too often */
 	PINION_DEVX_DEVICE_KEYS		= 26,	/* the device has no more */
 	PINION_DEVX_USER_KEYS		= 27,	/* this user may have no more */
+	PINION_DEVX_CQ_FEATURE		= 28,
+	PINION_DEVX_QUEUE_UMEM		= 29,	/* without, or one that may not be written */
+	PINION_DEVX_QUEUE_SIZE		= 30,
+	PINION_DEVX_UMEM_VIEWS		= 31,	/* all of it is in use as queues already */
+	PINION_DEVX_DEVICE_QUEUES	= 32,
+	PINION_DEVX_USER_QUEUES		= 33,
+	PINION_DEVX_NO_SUCH_EQ		= 34,
+	PINION_DEVX_NO_SUCH_CQ		= 35,
+	PINION_DEVX_QP_FEATURE		= 36,
+	PINION_DEVX_QP_STATE		= 37,	/* the change is from another one */
+	PINION_DEVX_QP_ATTRIBUTE	= 38,
 	PINION_DEVX_NUM_REFUSALS,
 };
 
@@ -93,11 +116,91 @@ struct pinion_devx_klm {
 	u64 addr;
 };
 
+/* Where a queue has something: from a byte of a umem on. */
+struct pinion_devx_place {
+	u32 umem_id;
+	u64 offset;
+};
+
+/* A completion queue. */
+struct pinion_devx_cq {
+	struct pinion_devx_place ring;
+	struct pinion_devx_place record;
+	u8 log_size;
+	bool wide;		/* entries of 128 bytes, not 64 */
+	u32 eqn;
+	u32 uar;		/* as the user says; nobody listens there */
+	u16 period;
+	u16 max_count;
+};
+
+struct pinion_devx_cq_change {
+	bool sets_period;
+	bool sets_count;
+	u16 period;
+	u16 max_count;
+};
+
+struct pinion_devx_path {
+	u8 dgid[16];
+	u8 dmac[6];
+	u8 sgid_index;
+	u8 hop_limit;
+	u8 traffic_class;
+	u8 sl;
+	u8 port;
+	u8 timeout;
+	u16 pkey_index;
+	u32 flow_label;
+};
+
+/* A queue pair's context, whole in each command about one. */
+struct pinion_devx_qp {
+	u32 optional;			/* enum pinion_devx_qp_optional */
+	/* of its beginning */
+	struct pinion_devx_place ring;	/* of receives, then of sends */
+	struct pinion_devx_place record;
+	u32 pdn;
+	u32 send_cqn;
+	u32 recv_cqn;
+	u32 user_index;
+	u32 uar;
+	u8 log_sq_size;			/* in blocks */
+	u8 log_rq_size;
+	u8 log_rq_stride;		/* in segments */
+	bool receives;
+	/* of its changes */
+	struct pinion_devx_path path;
+	u32 remote_qpn;
+	u32 sq_psn;
+	u32 rq_psn;
+	u8 mtu;
+	u8 retry_count;
+	u8 rnr_retry;
+	u8 rnr_timer;
+	u8 log_reads_out;		/* reads and atomics at a time; also of the peer's */
+	u8 log_reads_in;
+	bool remote_read;
+	bool remote_write;
+	bool remote_atomic;
+};
+
+/* What is changed only if its bit says so. */
+enum pinion_devx_qp_optional {
+	PINION_DEVX_QP_READ	= 1 << 1,
+	PINION_DEVX_QP_ATOMIC	= 1 << 2,
+	PINION_DEVX_QP_WRITE	= 1 << 3,
+	PINION_DEVX_QP_TIMER	= 1 << 6,
+};
+
 struct pinion_devx_cmd {
 	u16 opcode;
-	u32 number;		/* QUERY_*: of which one */
+	u32 number;		/* QUERY_*, MODIFY_*: of which one */
 	u16 capability;		/* QUERY_HCA_CAP: its kind */
 	struct pinion_devx_mkey mkey;
+	struct pinion_devx_cq cq;
+	struct pinion_devx_cq_change cq_change;
+	struct pinion_devx_qp qp;
 	const u8 *klms;		/* of mkey.num_klms pieces, in the command */
 };
 

@@ -10,6 +10,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "../compat/umem.h"
+#include "../logic/range.h"
 #include "describe.h"
 #include "dmabuf_pinned.h"
 #include "inject.h"
@@ -228,4 +229,31 @@ void pinion_umem_unmap(struct pinion_umem *umem, void *view, u64 length)
 {
 	vunmap((void *)((unsigned long)view & PAGE_MASK));
 	umem_release_view(umem, length);
+}
+
+int pinion_view_make(struct pinion_view *view, struct pinion_umem *umem, u64 offset, u64 length,
+		     u32 align)
+{
+	if (!umem->writable || !pinion_range_holds(0, umem->length, offset, length) ||
+	    (umem->mtt->first + offset) % align)
+		return -EINVAL;
+	if (!umem_reserve_view(umem, length))
+		return -ENOSPC;
+	view->at = umem_map_pages(umem, offset, length);
+	if (!view->at) {
+		umem_release_view(umem, length);
+		return -ENOMEM;
+	}
+	view->umem = umem;
+	view->length = length;
+	return 0;
+}
+
+void pinion_view_end(struct pinion_view *view)
+{
+	if (!view->at)
+		return;
+	pinion_umem_unmap(view->umem, view->at, view->length);
+	pinion_umem_unuse(view->umem);
+	*view = (struct pinion_view){};
 }

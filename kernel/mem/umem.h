@@ -70,4 +70,19 @@ void pinion_umem_unuse(struct pinion_umem *umem);
 void *pinion_umem_map(struct pinion_umem *umem, u64 offset, u64 length);
 void pinion_umem_unmap(struct pinion_umem *umem, void *view, u64 length);
 
+/* Part of a umem that the kernel looks into, and keeps in use. */
+struct pinion_view {
+	struct pinion_umem *umem;
+	void *at;			/* NULL: none */
+	u64 length;
+};
+
+/*
+ * @umem is in use, which the view takes over. -EINVAL: not within the umem, not on a multiple
+ * of @align, or not to be written; -ENOSPC: all of its bytes have been viewed.
+ */
+int pinion_view_make(struct pinion_view *view, struct pinion_umem *umem, u64 offset, u64 length,
+		     u32 align);
+void pinion_view_end(struct pinion_view *view);
+
 #endif

@@ -8,6 +8,7 @@
 #include "../mem/inject.h"
 #include "complete.h"
 #include "overflow.h"
+#include "raw_cq.h"
 
 static_assert((int)IB_WC_RECV == 128);
 static_assert((int)IB_WC_REG_MR == 10);
@@ -82,7 +83,20 @@ static void cq_raise_overflow(struct pinion_cq *cq)
 /* fill_lock is held. A user index that makes no sense reads as full: it is the user's own loss. */
 static bool cq_has_room(const struct pinion_cq *cq)
 {
+	if (cq->raw)
+		return pinion_raw_cq_has_room(cq->raw, cq->tail);
 	return pinion_ring_used(cq->tail, pinion_ring_user_idx(&cq->ring)) < cq->ring.entries;
+}
+
+/* Likewise; there is room. */
+static void cq_put(struct pinion_cq *cq, const struct pinion_cqe *cqe)
+{
+	if (cq->raw) {
+		pinion_raw_cq_put(cq->raw, cq->tail++, cqe);
+		return;
+	}
+	memcpy(pinion_ring_at(&cq->ring, cq->tail), cqe, sizeof(*cqe));
+	pinion_ring_publish(&cq->ring, ++cq->tail);
 }
 
 /* Likewise. Is this the time to tell somebody, and does he wait? */
@@ -112,8 +126,7 @@ static enum fill_result cq_fill(struct pinion_cq *cq, const struct pinion_cqe *c
 	/* All that is done to the ring is done in here: outside, it may be another. */
 	spin_lock(&cq->fill_lock);
 	if (!cq->overflow && !full && cq_has_room(cq)) {
-		memcpy(pinion_ring_at(&cq->ring, cq->tail), cqe, sizeof(*cqe));
-		pinion_ring_publish(&cq->ring, ++cq->tail);
+		cq_put(cq, cqe);
 		result = cq_is_wanted(cq, cqe) ? CQE_WANTED : CQE_THERE;
 	} else if (!cq->overflow) {
 		WRITE_ONCE(cq->overflow, true);

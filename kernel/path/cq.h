@@ -14,6 +14,7 @@
 #include "ring.h"
 
 struct pinion_node;
+struct pinion_raw_cq;
 struct pinion_user;
 
 struct pinion_cq {
@@ -25,6 +26,7 @@ struct pinion_cq {
 	bool overflow;			/* in error for good: it takes no more */
 	struct work_struct overflowed;	/* breaks its queue pairs; path/overflow.c */
 	struct pinion_moderation moderation;
+	struct pinion_raw_cq *raw;	/* where completions go instead; NULL: to @ring */
 	u32 flags;			/* enum pinion_cq_flags */
 	bool user;
 	pid_t pid;			/* of who made it; for mem/inject.h */

@@ -18,6 +18,7 @@
 #include "message.h"
 #include "move.h"
 #include "overflow.h"
+#include "raw_qp.h"
 
 /* Infinite, in the three-bit retry counters. */
 #define FOREVER 7
@@ -473,16 +474,28 @@ static bool sq_turn_is_over(struct pinion_sq *sq, unsigned long end)
 	       fatal_signal_pending(current);
 }
 
+/* What is posted is up to *@tail. Return: false if nothing there can be believed. */
+static bool sq_look(struct pinion_qp *qp, u32 *tail)
+{
+	struct pinion_sq *sq = &qp->sq;
+
+	/* Before it may be performed it is left where it is: a reset would lose it. */
+	if (qp->raw && qp->state >= IB_QPS_RTS && !pinion_raw_sq_pull(qp))
+		return false;
+	*tail = pinion_ring_user_idx(&sq->ring);
+	return pinion_ring_sane(*tail, sq->head, sq->ring.entries);
+}
+
 void pinion_sq_run(struct pinion_qp *qp)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(TURN_MS);
 	struct pinion_sq *sq = &qp->sq;
-	u32 tail = pinion_ring_user_idx(&sq->ring);
+	u32 tail;
 
 	lockdep_assert_held(&sq->exec);
 	if (sq_is_alive(qp) && pinion_qp_is_cut_off(qp))
 		sq_break_fatally(qp);
-	if (!pinion_ring_sane(tail, sq->head, sq->ring.entries)) {
+	if (!sq_look(qp, &tail)) {
 		/* Nothing in the ring can be believed; only a reset mends it. */
 		if (sq_is_alive(qp))
 			sq_break_fatally(qp);
@@ -499,6 +512,9 @@ void pinion_sq_run(struct pinion_qp *qp)
 			break;
 		}
 	}
+	/* Only so many are copied at a time. */
+	if (qp->raw && qp->state >= IB_QPS_RTS && sq->head == tail && pinion_raw_sq_has_more(qp))
+		queue_work(qp->wq, &sq->work);
 	sq_raise_drained(qp);
 }
 

@@ -12,6 +12,7 @@
 #include "exec.h"
 #include "fault.h"
 #include "late.h"
+#include "raw_qp.h"
 #include "receive.h"
 #include "stream.h"
 
@@ -207,6 +208,8 @@ static void qp_reset(struct pinion_qp *qp)
 		qp->sq.tail = 0;
 		WRITE_ONCE(qp->sq.ring.hdr->user_idx, 0);
 		pinion_ring_publish(&qp->sq.ring, 0);
+		if (qp->raw)
+			WRITE_ONCE(qp->raw->sq.next, 0);
 		spin_unlock_irqrestore(&qp->sq.post_lock, flags);
 	}
 	if (qp->has_rq) {

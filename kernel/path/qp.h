@@ -29,6 +29,7 @@ struct pinion_cq;
 struct pinion_engine;
 struct pinion_fault;
 struct pinion_faulter;
+struct pinion_raw_qp;
 
 enum pinion_awaits {
 	PINION_AWAITS_NONE,
@@ -115,6 +116,7 @@ struct pinion_qp {
 	const struct pinion_engine *engine;	/* of a connected one, from RTR on */
 	u32 mtu;			/* path MTU in bytes */
 
+	struct pinion_raw_qp *raw;	/* where its user posts instead; NULL: to the rings here */
 	struct pinion_sq sq;
 	bool has_sq;
 	struct pinion_recvq rq;

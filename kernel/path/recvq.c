@@ -4,6 +4,7 @@
  * Never touches the memory a request names.
  */
 #include "../logic/wqe.h"
+#include "raw_qp.h"
 #include "recvq.h"
 #include "sge.h"
 
@@ -37,6 +38,8 @@ static int recvq_take_locked(struct pinion_recvq *rq, struct pinion_recv *recv)
 	int err;
 
 	lockdep_assert_held(&rq->lock);
+	if (rq->raw)
+		return pinion_raw_rq_take(rq->raw, recv);
 	if (tail == rq->head || !pinion_ring_sane(tail, rq->head, rq->ring.entries))
 		return -ENOENT;
 	err = recvq_copy_request(pinion_ring_at(&rq->ring, rq->head), rq->max_sge, recv);
@@ -61,8 +64,13 @@ u32 pinion_recvq_count(struct pinion_recvq *rq)
 	u32 used;
 
 	spin_lock(&rq->lock);
-	used = pinion_ring_used(pinion_ring_user_idx(&rq->ring), rq->head);
+	if (rq->raw)
+		used = pinion_raw_rq_count(rq->raw);
+	else
+		used = pinion_ring_used(pinion_ring_user_idx(&rq->ring), rq->head);
 	spin_unlock(&rq->lock);
+	if (rq->raw)
+		return used;
 	return used <= rq->ring.entries ? used : 0;
 }
 
@@ -84,6 +92,8 @@ void pinion_recvq_reset(struct pinion_recvq *rq)
 	spin_unlock_irqrestore(&rq->post_lock, flags);
 	spin_lock(&rq->lock);
 	rq->head = 0;
+	if (rq->raw)
+		WRITE_ONCE(rq->raw->next, 0);
 	pinion_ring_publish(&rq->ring, 0);
 	spin_unlock(&rq->lock);
 }

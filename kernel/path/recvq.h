@@ -13,6 +13,7 @@
 #include "ring.h"
 
 struct pinion_faulter;
+struct pinion_raw_rq;
 
 struct pinion_recvq {
 	spinlock_t lock;		/* head and ring, against other takers; process context */
@@ -21,6 +22,7 @@ struct pinion_recvq {
 	u32 head;			/* our own copy of hdr->kern_idx */
 	u32 tail;			/* kernel consumers: our own copy of hdr->user_idx */
 	u32 max_sge;
+	struct pinion_raw_rq *raw;	/* where they are instead; NULL: in @ring */
 };
 
 /* A private, validated copy of one receive request. */

@@ -156,15 +156,27 @@ DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_QUERY,
 						UVERBS_ATTR_MIN_SIZE(PINION_DEVX_HEAD),
 						UA_MANDATORY));
 
-/* Nothing of what we make can be modified. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_MODIFY)(struct uverbs_attr_bundle *attrs)
 {
+	struct pinion_devx_obj *obj =
+		uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE);
 	struct call call;
 	int err;
 
+	if (IS_ERR(obj))
+		return PTR_ERR(obj);
 	err = devx_call_begin(&call, attrs, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN,
 			      MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT);
-	return err ?: devx_call_end(&call, attrs, call.refusal ?: PINION_DEVX_WRONG_CALL);
+	if (err)
+		return err;
+	if (call.refusal)
+		return devx_call_end(&call, attrs, call.refusal);
+	/* Who cannot be answered changes nothing: so it is said before that it is done. */
+	err = devx_call_end(&call, attrs, PINION_DEVX_DONE);
+	if (err)
+		return err;
+	err = pinion_devx_modify(obj, &call.cmd);
+	return err ? devx_call_end(&call, attrs, err) : 0;
 }
 
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_MODIFY,
@@ -221,7 +233,32 @@ DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OTHER,
 						UVERBS_ATTR_MIN_SIZE(PINION_DEVX_HEAD),
 						UA_MANDATORY));
 
-DECLARE_UVERBS_GLOBAL_METHODS(MLX5_IB_OBJECT_DEVX, &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OTHER));
+/* What a completion queue says instead of a completion vector. */
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_EQN)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_ucontext *context = ib_uverbs_get_ucontext(attrs);
+	u32 vector, eqn;
+	int err;
+
+	if (IS_ERR(context))
+		return PTR_ERR(context);
+	err = uverbs_copy_from(&vector, attrs, MLX5_IB_ATTR_DEVX_QUERY_EQN_USER_VEC);
+	if (err)
+		return err;
+	if (vector >= context->device->num_comp_vectors)
+		return -EINVAL;
+	eqn = vector + 1;
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, &eqn, sizeof(eqn));
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_QUERY_EQN,
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_QUERY_EQN_USER_VEC,
+					       UVERBS_ATTR_TYPE(u32), UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN,
+						UVERBS_ATTR_TYPE(u32), UA_MANDATORY));
+
+DECLARE_UVERBS_GLOBAL_METHODS(MLX5_IB_OBJECT_DEVX, &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OTHER),
+			      &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_QUERY_EQN));
 
 const struct uapi_definition pinion_devx_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_DEVX),

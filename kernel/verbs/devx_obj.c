@@ -5,7 +5,9 @@
  */
 #include <linux/slab.h>
 
+#include "devx_cq.h"
 #include "devx_obj.h"
+#include "devx_qp.h"
 #include "user.h"
 
 static int devx_make_mkey(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd,
@@ -89,13 +91,17 @@ static u32 devx_obj_number(const struct pinion_devx_obj *obj)
 		return obj->mkey.key->index;
 	case PINION_DEVX_ALLOC_PD:
 		return obj->pd->pdn;
+	case PINION_DEVX_CREATE_CQ:
+		return obj->queue->number;
+	case PINION_DEVX_CREATE_QP:
+		return obj->pair->qp.ibqp.qp_num;
 	}
 	/* Of a counter, which only its own handle leads to. */
 	return (obj->handle + 1) & 0xffffff;
 }
 
 int pinion_devx_make(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd,
-		     const void *owner, u8 *out)
+		     struct ib_ucontext *owner, u8 *out)
 {
 	int result = PINION_DEVX_WRONG_CALL;
 
@@ -106,6 +112,12 @@ int pinion_devx_make(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *
 		break;
 	case PINION_DEVX_ALLOC_PD:
 		result = devx_make_pd(obj);
+		break;
+	case PINION_DEVX_CREATE_CQ:
+		result = pinion_devx_cq_make(obj->dev, obj->user, owner, &cmd->cq, &obj->queue);
+		break;
+	case PINION_DEVX_CREATE_QP:
+		result = pinion_devx_qp_make(obj->dev, owner, &cmd->qp, &obj->pair);
 		break;
 	case PINION_DEVX_ALLOC_FLOW_COUNTER:
 		result = PINION_DEVX_DONE;
@@ -122,6 +134,8 @@ void pinion_devx_publish(struct pinion_devx_obj *obj, const void *owner)
 		pinion_mkey_enable(&obj->mkey);
 	else if (obj->opcode == PINION_DEVX_ALLOC_PD)
 		pinion_pd_show(obj->dev, obj->pd, owner);
+	else if (obj->opcode == PINION_DEVX_CREATE_CQ)
+		pinion_devx_cq_show(obj->dev, obj->queue, owner);
 }
 
 /* What asks, and the command that made what it asks about. */
@@ -130,6 +144,8 @@ static const struct {
 	u16 made_by;
 } queries[] = {
 	{ PINION_DEVX_QUERY_MKEY,		PINION_DEVX_CREATE_MKEY },
+	{ PINION_DEVX_QUERY_CQ,			PINION_DEVX_CREATE_CQ },
+	{ PINION_DEVX_QUERY_QP,			PINION_DEVX_CREATE_QP },
 	{ PINION_DEVX_QUERY_FLOW_COUNTER,	PINION_DEVX_ALLOC_FLOW_COUNTER },
 };
 
@@ -146,9 +162,27 @@ int pinion_devx_query(const struct pinion_devx_obj *obj, const struct pinion_dev
 		/* Of flows that are not there, nothing was counted. */
 		if (obj->opcode == PINION_DEVX_CREATE_MKEY)
 			pinion_devx_put_mkey(out, &obj->mkey.asked);
+		else if (obj->opcode == PINION_DEVX_CREATE_CQ)
+			pinion_devx_cq_tell(obj->queue, out);
+		else if (obj->opcode == PINION_DEVX_CREATE_QP)
+			pinion_devx_qp_tell(obj->pair, out);
 		return PINION_DEVX_DONE;
 	}
 	return PINION_DEVX_WRONG_CALL;
+}
+
+int pinion_devx_modify(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd)
+{
+	bool of_cq = cmd->opcode == PINION_DEVX_MODIFY_CQ;
+
+	if (obj->opcode != (of_cq ? PINION_DEVX_CREATE_CQ : PINION_DEVX_CREATE_QP))
+		return PINION_DEVX_WRONG_CALL;
+	if (cmd->number != devx_obj_number(obj))
+		return -EINVAL;
+	if (!of_cq)
+		return pinion_devx_qp_change(obj->dev, obj->pair, cmd->opcode, &cmd->qp);
+	pinion_devx_cq_change(obj->queue, &cmd->cq_change);
+	return PINION_DEVX_DONE;
 }
 
 int pinion_devx_end(struct pinion_devx_obj *obj)
@@ -158,6 +192,11 @@ int pinion_devx_end(struct pinion_devx_obj *obj)
 		return devx_end_mkey(obj);
 	case PINION_DEVX_ALLOC_PD:
 		return devx_end_pd(obj);
+	case PINION_DEVX_CREATE_CQ:
+		return pinion_devx_cq_end(obj->dev, obj->user, obj->queue);
+	case PINION_DEVX_CREATE_QP:
+		pinion_devx_qp_end(obj->dev, obj->pair);
+		return 0;
 	}
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What DEVX commands make: keys, protection domains, and counters of flows, of which
- * there are none here.
+ * What DEVX commands make: keys, protection domains, queues, and counters of
+ * flows, of which there are none here.
  */
 #ifndef PINION_VERBS_DEVX_OBJ_H
 #define PINION_VERBS_DEVX_OBJ_H
@@ -11,12 +11,17 @@
 #include "device.h"
 #include "pd.h"
 
+struct pinion_devx_pair;
+struct pinion_devx_queue;
+
 struct pinion_devx_obj {
 	struct pinion_dev *dev;
 	struct pinion_user *user;	/* of the file it is made by */
 	u16 opcode;			/* of the command that made it */
 	struct pinion_pd *pd;		/* it, or what the key is in */
 	struct pinion_mkey mkey;
+	struct pinion_devx_queue *queue;
+	struct pinion_devx_pair *pair;
 	u32 handle;
 };
 
@@ -25,7 +30,7 @@ struct pinion_devx_obj {
  * into the answer. Return: an enum pinion_devx_refusal, or a negative errno.
  */
 int pinion_devx_make(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd,
-		     const void *owner, u8 *out);
+		     struct ib_ucontext *owner, u8 *out);
 
 /* Never fails: nothing that can is left to do. */
 void pinion_devx_publish(struct pinion_devx_obj *obj, const void *owner);
@@ -36,6 +41,9 @@ void pinion_devx_publish(struct pinion_devx_obj *obj, const void *owner);
  */
 int pinion_devx_query(const struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd,
 		      u8 *out);
+
+/* Likewise, of a command that changes @obj. */
+int pinion_devx_modify(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd);
 
 /* -EBUSY, and nothing happened, while something else needs it. */
 int pinion_devx_end(struct pinion_devx_obj *obj);

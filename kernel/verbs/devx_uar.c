@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Doorbell pages (UARs) as a uverbs object, with mlx5's own numbers for object, methods
- * and attributes. Nothing here listens to such a page, as no queue is made for one: it is
- * memory to map, to export and to name, for programs that make one in passing.
+ * and attributes. Nothing here listens to such a page: doorbells are heard in the records of
+ * queues (path/bell.c). It is memory to map, to export and to name.
  */
 #define UVERBS_MODULE_NAME pinion
 

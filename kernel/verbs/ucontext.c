@@ -39,6 +39,7 @@ static int ucontext_alloc(struct ib_ucontext *context, struct ib_udata *udata)
 		return PTR_ERR(ucontext->user);
 	mutex_init(&ucontext->workers_lock);
 	pinion_hints_init(&ucontext->hints);
+	pinion_bells_init(&ucontext->bells);
 	err = pinion_udata_out(udata, &resp, sizeof(resp));
 	if (err)
 		pinion_user_put(ucontext->user);
@@ -50,6 +51,7 @@ static void ucontext_dealloc(struct ib_ucontext *context)
 	struct pinion_ucontext *ucontext = to_pinion_ucontext(context);
 
 	pinion_hints_destroy(&ucontext->hints);
+	pinion_bells_fini(&ucontext->bells);
 	if (ucontext->faults)
 		destroy_workqueue(ucontext->faults);
 	if (ucontext->wq)
@@ -75,6 +77,7 @@ int pinion_ucontext_make_workers(struct pinion_ucontext *ucontext)
 		ucontext->faults = alloc_workqueue("pinion_fault", WQ_UNBOUND, 0);
 		pinion_faulter_init(&ucontext->faulter, ucontext->faults);
 	}
+	ucontext->bells.wq = ucontext->wq;
 	if (ucontext->faults)
 		err = 0;
 	mutex_unlock(&ucontext->workers_lock);

@@ -9,6 +9,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "../mem/hints.h"
+#include "../path/bell.h"
 #include "../path/fault.h"
 
 struct pinion_user;
@@ -19,6 +20,7 @@ struct pinion_ucontext {
 	struct workqueue_struct *wq;	/* for its queue pairs: see path/qp.h; NULL: none yet */
 	struct workqueue_struct *faults; /* work items of */
 	struct pinion_faulter faulter;	/* its memory's */
+	struct pinion_bells bells;	/* of its raw queue pairs */
 	struct pinion_hints hints;
 	struct pinion_user *user;	/* who opened it */
 };

@@ -52,6 +52,29 @@ EXPORT int mlx5dv_devx_general_cmd(struct ibv_context *context, const void *in,
 	return real ? real(context, in, inlen, out, outlen) : EOPNOTSUPP;
 }
 
+static int query_eqn(struct ibv_context *context, uint32_t vector,
+		     uint32_t *eqn)
+{
+	struct dv_call call;
+
+	dv_begin(&call, MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_QUERY_EQN);
+	dv_in(&call, MLX5_IB_ATTR_DEVX_QUERY_EQN_USER_VEC, &vector,
+	      sizeof(vector));
+	dv_out(&call, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, eqn, sizeof(*eqn));
+	return dv_issue(context, &call);
+}
+
+EXPORT int mlx5dv_devx_query_eqn(struct ibv_context *context, uint32_t vector,
+				 uint32_t *eqn)
+{
+	__typeof__(&mlx5dv_devx_query_eqn) real;
+
+	if (dv_is_ours(context))
+		return query_eqn(context, vector, eqn);
+	real = DV_REAL(mlx5dv_devx_query_eqn, "MLX5_1.7");
+	return real ? real(context, vector, eqn) : EOPNOTSUPP;
+}
+
 static struct mlx5dv_devx_obj *create(struct ibv_context *context,
 				      const struct command *command)
 {

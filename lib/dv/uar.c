@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Doorbell pages (UARs). Nobody listens to one, as there are no queues by command: it is
- * for programs that make one in passing, and a page to map and to export.
+ * Doorbell pages (UARs). Nobody listens to one: doorbells are heard in the records of queues.
+ * It is for programs that store to one all the same, and a page to map and to export.
  */
 #include <stdlib.h>
 #include <sys/mman.h>

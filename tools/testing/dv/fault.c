@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Each call of mlx5dv with its first, second, ... allocation or copy failing. Needs a
- * kernel with fault injection (items D17 and VN15 to VN21).
+ * kernel with fault injection (items D17 and VN15 to VN22).
  */
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +9,7 @@
 #include "dmabuf.h"
 #include "keys.h"
 #include "own.h"
+#include "raw_queue.h"
 #include "resources.h"
 #include "sweep.h"
 
@@ -245,6 +246,72 @@ static void destroy_srq(void)
 	CHECK_EQ(ibv_destroy_srq(srq), 0);
 }
 
+static struct raw_queue raw;
+static obj_t raw_cq;
+
+static int create_raw_cq(void)
+{
+	struct prm_cq asked = {
+		.umem_id = raw.umem->umem_id,
+		.record_umem_id = raw.umem->umem_id,
+		.eqn = 1,
+		.record = 256,
+		.log_size = 2,
+	};
+	uint8_t in[PRM_CQ], out[PRM_HEAD] = {};
+
+	prm_create_cq(in, &asked);
+	raw_cq = mlx5dv_devx_obj_create(dev.ctx, in, sizeof(in), out,
+					sizeof(out));
+	return raw_cq ? 0 : errno;
+}
+
+static void destroy_raw_cq(void)
+{
+	CHECK_EQ(mlx5dv_devx_obj_destroy(raw_cq), 0);
+}
+
+static int create_raw_qp(void)
+{
+	uint8_t out[PRM_HEAD];
+
+	obj = raw_try_qp(&raw, out);
+	return obj ? 0 : errno;
+}
+
+static int change_raw_qp(void)
+{
+	struct prm_path path = { .remote_qpn = raw.qpn };
+	uint8_t out[PRM_HEAD];
+
+	return raw_change(&raw, PRM_RST2INIT_QP, &path, out);
+}
+
+static void reset_raw_qp(void)
+{
+	struct prm_path path = {};
+	uint8_t out[PRM_HEAD];
+
+	CHECK_EQ(raw_change(&raw, PRM_2RST_QP, &path, out), 0);
+}
+
+static void vn22_raw(void)
+{
+	uint8_t out[PRM_HEAD];
+
+	begin();
+	raw_places(&raw, false);
+	sweep(&(struct op){ "raw CQ", create_raw_cq, destroy_raw_cq,
+			    .at_least = 10 });
+	sweep(&(struct op){ "raw QP", create_raw_qp, destroy, .at_least = 15 });
+	raw.qp = MUST(raw_try_qp(&raw, out));
+	raw.qpn = prm_number(out);
+	sweep(&(struct op){ "state of a raw QP", change_raw_qp, reset_raw_qp,
+			    .at_least = 2 });
+	raw_free(&raw);
+	end();
+}
+
 static void vn20_queues(void)
 {
 	begin();
@@ -319,6 +386,7 @@ static const struct test tests[] = {
 	LONG_TEST(vn19_dmabuf, "VN19-dma-bufs", 300),
 	LONG_TEST(vn20_queues, "VN20-queues-on-umems", 300),
 	LONG_TEST(vn21_uar, "VN21-doorbell-pages", 300),
+	LONG_TEST(vn22_raw, "VN22-queues-by-command", 300),
 };
 
 HARNESS_MAIN("faults in calls of mlx5dv", tests)

@@ -7,6 +7,7 @@
 #include <linux/kernel.h>
 
 #include "../../../kernel/logic/devx_cmd.c"
+#include "../../../kernel/logic/devx_queue.c"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,6 +86,17 @@ static void check_caps(u16 capability, size_t out_length)
 	free(out);
 }
 
+/* Whatever a change says fits into an answer of just the length that is asked for. */
+static void check_change(const struct pinion_devx_qp *qp)
+{
+	const struct pinion_devx_qp_state state = {};
+	u8 *out = exactly(QUERY_QP_OUT_LENGTH);
+
+	pinion_devx_put_qp(out, qp, &state);
+	MUST(!out[QPC_AT / 8]);
+	free(out);
+}
+
 static void check(const u8 *in, size_t length, size_t out_length)
 {
 	struct pinion_devx_cmd cmd;
@@ -98,6 +110,12 @@ static void check(const u8 *in, size_t length, size_t out_length)
 		check_caps(cmd.capability, out_length);
 	else if (!refusal && cmd.opcode == PINION_DEVX_QUERY_MKEY)
 		MUST(out_length >= QUERY_MKEY_OUT_LENGTH);
+	else if (!refusal && cmd.opcode == PINION_DEVX_QUERY_CQ)
+		MUST(out_length >= QUERY_CQ_OUT_LENGTH);
+	else if (!refusal && cmd.opcode == PINION_DEVX_QUERY_QP)
+		MUST(out_length >= QUERY_QP_OUT_LENGTH);
+	else if (!refusal && cmd.opcode == PINION_DEVX_INIT2RTR_QP)
+		check_change(&cmd.qp);
 	else if (!refusal && cmd.opcode == PINION_DEVX_QUERY_FLOW_COUNTER)
 		MUST(out_length >= QUERY_COUNTER_LENGTH);
 

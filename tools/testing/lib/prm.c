@@ -68,6 +68,69 @@ size_t prm_create_mkey(uint8_t in[PRM_MKEY + PRM_MAX_KLMS * 16],
 	return PRM_MKEY + mkey->num_klms * 16;
 }
 
+void prm_create_cq(uint8_t in[PRM_CQ], const struct prm_cq *cq)
+{
+	memset(in, 0, PRM_CQ);
+	prm_head(in, PRM_CREATE_CQ, 0);
+	prm_put32(in, 0x10, 1 << 25 | cq->stride << 21);
+	prm_put32(in, 0x14, cq->record_umem_id);
+	prm_put32(in, 0x1c, cq->log_size << 24 | cq->uar);
+	prm_put32(in, 0x24, cq->eqn);
+	prm_put64(in, 0x48, cq->record);
+	prm_put64(in, 0x50, cq->offset);
+	prm_put32(in, 0x58, cq->umem_id);
+	prm_put32(in, 0x5c, 1U << 31);
+}
+
+void prm_create_qp(uint8_t in[PRM_QP], const struct prm_qp *qp)
+{
+	uint8_t *qpc = in + PRM_QPC;
+
+	memset(in, 0, PRM_QP);
+	prm_head(in, PRM_CREATE_QP, 0);
+	prm_put32(qpc, 0x00, 3 << 11);
+	prm_put32(qpc, 0x04, qp->pdn);
+	prm_put32(qpc, 0x08,
+		  qp->log_rq << 19 | qp->log_stride << 16 | qp->log_sq << 11);
+	prm_put32(qpc, 0x10, qp->user_index);
+	prm_put32(qpc, 0x7c, qp->send_cqn);
+	prm_put32(qpc, 0x9c, qp->recv_cqn);
+	prm_put64(qpc, 0xa0, qp->record);
+	prm_put32(qpc, 0xd0, 1 << 28);
+	prm_put32(qpc, 0xe4, qp->record_umem_id);
+	prm_put64(in, 0x100, qp->offset);
+	prm_put32(in, 0x108, qp->umem_id);
+	prm_put32(in, 0x10c, 1U << 31);
+}
+
+void prm_change_qp(uint8_t in[PRM_QP], uint16_t opcode, uint32_t number,
+		   const struct prm_path *path)
+{
+	enum {
+		MTU_1024 = 3,
+		PORT = 1,
+		TIMEOUT = 14,
+		RNR_TIMER = 12,
+		READS = 4
+	};
+	uint8_t *qpc = in + PRM_QPC;
+
+	memset(in, 0, PRM_QP);
+	prm_head(in, opcode, number);
+	prm_put32(qpc, 0x08, (uint32_t)MTU_1024 << 29);
+	prm_put32(qpc, 0x14, path->remote_qpn);
+	/* The path. */
+	prm_put32(qpc, 0x20, TIMEOUT << 27 | path->sgid_index << 16 | 64);
+	memcpy(qpc + 0x28, path->gid, sizeof(path->gid));
+	qpc[0x3d] = PORT;
+	memcpy(qpc + 0x3e, path->mac, sizeof(path->mac));
+	prm_put32(qpc, 0x70, READS << 21 | 7 << 16 | 7 << 13);
+	prm_put32(qpc, 0x78, path->psn);
+	/* All rights of the peer's. */
+	prm_put32(qpc, 0x90, READS << 21 | 7 << 13);
+	prm_put32(qpc, 0x94, RNR_TIMER << 24 | path->psn);
+}
+
 uint8_t prm_status(const void *out)
 {
 	return prm_get32(out, 0) >> 24;

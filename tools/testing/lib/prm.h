@@ -24,6 +24,17 @@ enum {
 	PRM_CREATE_MKEY = 0x200,
 	PRM_QUERY_MKEY = 0x201,
 	PRM_DESTROY_MKEY = 0x202,
+	PRM_CREATE_CQ = 0x400,
+	PRM_QUERY_CQ = 0x402,
+	PRM_MODIFY_CQ = 0x403,
+	PRM_CREATE_QP = 0x500,
+	PRM_RST2INIT_QP = 0x502,
+	PRM_INIT2RTR_QP,
+	PRM_RTR2RTS_QP,
+	PRM_RTS2RTS_QP,
+	PRM_2ERR_QP = 0x507,
+	PRM_2RST_QP = 0x50a,
+	PRM_QUERY_QP,
 	PRM_ALLOC_PD = 0x800,
 	PRM_DEALLOC_PD = 0x801,
 	PRM_ALLOC_FLOW_COUNTER = 0x939,
@@ -49,6 +60,15 @@ enum {
 	PRM_PIECE_RANGE,
 	PRM_PIECE_NOT_LENT,
 	PRM_PIECE_EMPTY,
+	PRM_CQ_FEATURE = 28,
+	PRM_QUEUE_UMEM,
+	PRM_QUEUE_SIZE,
+	PRM_UMEM_VIEWS,
+	PRM_NO_EQ = 34,
+	PRM_NO_CQ,
+	PRM_QP_FEATURE,
+	PRM_QP_STATE,
+	PRM_QP_ATTRIBUTE,
 };
 
 enum { PRM_HEAD = 16, PRM_MKEY = 0x110, PRM_MAX_KLMS = 64 };
@@ -71,6 +91,33 @@ struct prm_mkey {
 	uint32_t num_klms;
 };
 
+enum { PRM_CQ = 0x110, PRM_CQ_OUT = 0x50 };
+
+/* Both places are in umems. */
+struct prm_cq {
+	uint32_t umem_id, record_umem_id, eqn, uar;
+	uint64_t offset, record;
+	uint32_t log_size, stride; /* 0: of 64 bytes, 1: of 128 */
+};
+
+enum { PRM_QP = 0x110, PRM_QP_OUT = 0x110 };
+
+/* Where the context is in a command about a queue pair, and in the answer. */
+enum { PRM_QPC = 0x18 };
+
+struct prm_qp {
+	uint32_t umem_id, record_umem_id, pdn, send_cqn, recv_cqn;
+	uint32_t user_index;
+	uint64_t offset, record;
+	uint32_t log_sq, log_rq, log_stride;
+};
+
+/* What its changes say. */
+struct prm_path {
+	uint8_t gid[16], mac[6], sgid_index;
+	uint32_t remote_qpn, psn;
+};
+
 void prm_put32(void *to, uint32_t offset, uint32_t value);
 void prm_put64(void *to, uint32_t offset, uint64_t value);
 uint32_t prm_get32(const void *from, uint32_t offset);
@@ -81,6 +128,11 @@ void prm_head(void *in, uint16_t opcode, uint32_t number);
 /* Returns the length; there is room for PRM_MAX_KLMS. */
 size_t prm_create_mkey(uint8_t in[PRM_MKEY + PRM_MAX_KLMS * 16],
 		       const struct prm_mkey *mkey);
+void prm_create_cq(uint8_t in[PRM_CQ], const struct prm_cq *cq);
+void prm_create_qp(uint8_t in[PRM_QP], const struct prm_qp *qp);
+/* To INIT, RTR and RTS; all rights. */
+void prm_change_qp(uint8_t in[PRM_QP], uint16_t opcode, uint32_t number,
+		   const struct prm_path *path);
 /* Of an answer. */
 uint8_t prm_status(const void *out);
 uint32_t prm_syndrome(const void *out);

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Takes apart the DEVX commands about queues. Rings and doorbell records are in umems or
+ * nowhere: of a list of addresses nobody could tell whose they are.
+ */
+#include <linux/bits.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include "devx_field.h"
+#include "devx_queue.h"
+
+/* A completion queue's context, counted from its own first bit. */
+static const struct pinion_devx_field cqc_status = { 0x00, 4 };
+static const struct pinion_devx_field cqc_record_valid = { 0x06, 1 };
+static const struct pinion_devx_field cqc_apu = { 0x07, 1 };
+static const struct pinion_devx_field cqc_stride = { 0x08, 3 };
+static const struct pinion_devx_field cqc_collapsed = { 0x0b, 1 };
+static const struct pinion_devx_field cqc_overrun = { 0x0e, 1 };
+static const struct pinion_devx_field cqc_compressed = { 0x11, 1 };
+static const struct pinion_devx_field cqc_record_umem = { 0x20, 32 };
+static const struct pinion_devx_field cqc_page_offset = { 0x54, 6 };
+static const struct pinion_devx_field cqc_log_size = { 0x63, 5 };
+static const struct pinion_devx_field cqc_uar = { 0x68, 24 };
+static const struct pinion_devx_field cqc_period = { 0x84, 12 };
+static const struct pinion_devx_field cqc_count = { 0x90, 16 };
+static const struct pinion_devx_field cqc_eqn = { 0xa0, 32 };
+static const struct pinion_devx_field cqc_consumer = { 0x148, 24 };
+static const struct pinion_devx_field cqc_producer = { 0x168, 24 };
+static const struct pinion_devx_field cqc_record = { 0x1c0, 64 };
+
+/* Where it begins in bits: in CREATE_CQ, MODIFY_CQ and the answer of QUERY_CQ alike. */
+#define CQC_AT 0x80
+
+/* The rest of CREATE_CQ, and of MODIFY_CQ. */
+static const struct pinion_devx_field create_cq_offset = { 0x280, 64 };
+static const struct pinion_devx_field create_cq_umem = { 0x2c0, 32 };
+static const struct pinion_devx_field create_cq_valid = { 0x2e0, 1 };
+static const struct pinion_devx_field modify_cq_select = { 0x60, 32 };
+
+#define SELECT_PERIOD	BIT(0)
+#define SELECT_COUNT	BIT(1)
+
+#define STRIDE_64	0
+#define STRIDE_128	1
+
+/* Of a queue that lost completions. */
+#define CQ_OVERFLOW	0x9
+
+static const struct pinion_devx_field *const cq_unsupported[] = {
+	&cqc_apu, &cqc_collapsed, &cqc_overrun, &cqc_compressed, &cqc_page_offset,
+};
+
+static u64 queue_get_cqc(const u8 *in, struct pinion_devx_field field)
+{
+	return pinion_devx_get(in, CQC_AT, field);
+}
+
+static u64 queue_get(const u8 *in, struct pinion_devx_field field)
+{
+	return pinion_devx_get(in, 0, field);
+}
+
+int pinion_devx_parse_cq(const u8 *in, struct pinion_devx_cq *cq)
+{
+	u8 stride = queue_get_cqc(in, cqc_stride);
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(cq_unsupported); i++) {
+		if (queue_get_cqc(in, *cq_unsupported[i]))
+			return PINION_DEVX_CQ_FEATURE;
+	}
+	if (stride != STRIDE_64 && stride != STRIDE_128)
+		return PINION_DEVX_CQ_FEATURE;
+	if (!queue_get(in, create_cq_valid) || !queue_get_cqc(in, cqc_record_valid))
+		return PINION_DEVX_QUEUE_UMEM;
+	*cq = (struct pinion_devx_cq){
+		.ring.umem_id = queue_get(in, create_cq_umem),
+		.ring.offset = queue_get(in, create_cq_offset),
+		.record.umem_id = queue_get_cqc(in, cqc_record_umem),
+		.record.offset = queue_get_cqc(in, cqc_record),
+		.log_size = queue_get_cqc(in, cqc_log_size),
+		.wide = stride == STRIDE_128,
+		.eqn = queue_get_cqc(in, cqc_eqn),
+		.uar = queue_get_cqc(in, cqc_uar),
+		.period = queue_get_cqc(in, cqc_period),
+		.max_count = queue_get_cqc(in, cqc_count),
+	};
+	return PINION_DEVX_DONE;
+}
+
+int pinion_devx_parse_cq_change(const u8 *in, struct pinion_devx_cq_change *change)
+{
+	u32 select = queue_get(in, modify_cq_select);
+
+	if (select & ~(u32)(SELECT_PERIOD | SELECT_COUNT))
+		return PINION_DEVX_CQ_FEATURE;
+	*change = (struct pinion_devx_cq_change){
+		.sets_period = select & SELECT_PERIOD,
+		.sets_count = select & SELECT_COUNT,
+		.period = queue_get_cqc(in, cqc_period),
+		.max_count = queue_get_cqc(in, cqc_count),
+	};
+	return PINION_DEVX_DONE;
+}
+
+void pinion_devx_put_cq(u8 *out, const struct pinion_devx_cq *cq,
+			const struct pinion_devx_cq_state *state)
+{
+	const struct {
+		struct pinion_devx_field field;
+		u64 value;
+	} fields[] = {
+		{ cqc_status, state->overflow ? CQ_OVERFLOW : 0 },
+		{ cqc_record_valid, 1 },
+		{ cqc_stride, cq->wide ? STRIDE_128 : STRIDE_64 },
+		{ cqc_record_umem, cq->record.umem_id },
+		{ cqc_log_size, cq->log_size },
+		{ cqc_uar, cq->uar },
+		{ cqc_period, cq->period },
+		{ cqc_count, cq->max_count },
+		{ cqc_eqn, cq->eqn },
+		{ cqc_consumer, state->consumer },
+		{ cqc_producer, state->producer },
+		{ cqc_record, cq->record.offset },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(fields); i++)
+		pinion_devx_put(out, CQC_AT, fields[i].field, fields[i].value);
+}
+
+/* ------------------------------------------------------------- queue pairs */
+
+/* A queue pair's context, counted from its own first bit. */
+static const struct pinion_devx_field qpc_state = { 0x00, 4 };
+static const struct pinion_devx_field qpc_service = { 0x08, 8 };
+static const struct pinion_devx_field qpc_signature = { 0x20, 1 };
+static const struct pinion_devx_field qpc_pdn = { 0x28, 24 };
+static const struct pinion_devx_field qpc_mtu = { 0x40, 3 };
+static const struct pinion_devx_field qpc_log_rq_size = { 0x49, 4 };
+static const struct pinion_devx_field qpc_log_rq_stride = { 0x4d, 3 };
+static const struct pinion_devx_field qpc_no_sq = { 0x50, 1 };
+static const struct pinion_devx_field qpc_log_sq_size = { 0x51, 4 };
+static const struct pinion_devx_field qpc_uar = { 0x68, 24 };
+static const struct pinion_devx_field qpc_user_index = { 0x88, 24 };
+static const struct pinion_devx_field qpc_remote_qpn = { 0xa8, 24 };
+static const struct pinion_devx_field qpc_reads_out = { 0x388, 3 };
+static const struct pinion_devx_field qpc_retry_count = { 0x38d, 3 };
+static const struct pinion_devx_field qpc_rnr_retry = { 0x390, 3 };
+static const struct pinion_devx_field qpc_sq_psn = { 0x3c8, 24 };
+static const struct pinion_devx_field qpc_send_cqn = { 0x3e8, 24 };
+static const struct pinion_devx_field qpc_reads_in = { 0x488, 3 };
+static const struct pinion_devx_field qpc_remote_read = { 0x490, 1 };
+static const struct pinion_devx_field qpc_remote_write = { 0x491, 1 };
+static const struct pinion_devx_field qpc_remote_atomic = { 0x492, 1 };
+static const struct pinion_devx_field qpc_page_offset = { 0x494, 6 };
+static const struct pinion_devx_field qpc_rnr_timer = { 0x4a3, 5 };
+static const struct pinion_devx_field qpc_rq_psn = { 0x4a8, 24 };
+static const struct pinion_devx_field qpc_recv_cqn = { 0x4e8, 24 };
+static const struct pinion_devx_field qpc_record = { 0x500, 64 };
+static const struct pinion_devx_field qpc_rq_type = { 0x565, 3 };
+static const struct pinion_devx_field qpc_sq_done = { 0x5a0, 16 };
+static const struct pinion_devx_field qpc_rq_done = { 0x5c0, 32 };
+static const struct pinion_devx_field qpc_record_valid = { 0x683, 1 };
+static const struct pinion_devx_field qpc_record_umem = { 0x720, 32 };
+
+/* Its first path, likewise; the second is not looked at. */
+static const struct pinion_devx_field path_pkey = { 0x0d0, 16 };
+static const struct pinion_devx_field path_timeout = { 0x100, 5 };
+static const struct pinion_devx_field path_sgid_index = { 0x108, 8 };
+static const struct pinion_devx_field path_hop_limit = { 0x118, 8 };
+static const struct pinion_devx_field path_class = { 0x124, 8 };
+static const struct pinion_devx_field path_flow = { 0x12c, 20 };
+static const struct pinion_devx_field path_priority = { 0x1e1, 3 };
+static const struct pinion_devx_field path_port = { 0x1e8, 8 };
+
+/* Of bytes, from the context's first one. */
+#define PATH_DGID	(0x140 / 8)
+#define PATH_DMAC	(0x1f0 / 8)
+
+/* Where the context begins in bits in commands and answers, and what is before. */
+#define QPC_AT 0xc0
+static const struct pinion_devx_field qp_optional = { 0x80, 32 };
+
+/* The rest of CREATE_QP. */
+static const struct pinion_devx_field create_qp_offset = { 0x800, 64 };
+static const struct pinion_devx_field create_qp_umem = { 0x840, 32 };
+static const struct pinion_devx_field create_qp_valid = { 0x860, 1 };
+
+#define RQ_OF_ITS_OWN	0
+#define RQ_NONE		3
+
+static u64 queue_get_qpc(const u8 *in, struct pinion_devx_field field)
+{
+	return pinion_devx_get(in, QPC_AT, field);
+}
+
+int pinion_devx_parse_qp(const u8 *in, struct pinion_devx_qp *qp)
+{
+	u8 rq_type = queue_get_qpc(in, qpc_rq_type);
+
+	/* Reliable connections only, which are kind 0. */
+	if (queue_get_qpc(in, qpc_service) || queue_get_qpc(in, qpc_signature) ||
+	    queue_get_qpc(in, qpc_no_sq) || queue_get_qpc(in, qpc_page_offset))
+		return PINION_DEVX_QP_FEATURE;
+	if (rq_type != RQ_OF_ITS_OWN && rq_type != RQ_NONE)
+		return PINION_DEVX_QP_FEATURE;
+	if (!queue_get(in, create_qp_valid) || !queue_get_qpc(in, qpc_record_valid))
+		return PINION_DEVX_QUEUE_UMEM;
+	*qp = (struct pinion_devx_qp){
+		.ring.umem_id = queue_get(in, create_qp_umem),
+		.ring.offset = queue_get(in, create_qp_offset),
+		.record.umem_id = queue_get_qpc(in, qpc_record_umem),
+		.record.offset = queue_get_qpc(in, qpc_record),
+		.pdn = queue_get_qpc(in, qpc_pdn),
+		.send_cqn = queue_get_qpc(in, qpc_send_cqn),
+		.recv_cqn = queue_get_qpc(in, qpc_recv_cqn),
+		.user_index = queue_get_qpc(in, qpc_user_index),
+		.uar = queue_get_qpc(in, qpc_uar),
+		.log_sq_size = queue_get_qpc(in, qpc_log_sq_size),
+		.log_rq_size = queue_get_qpc(in, qpc_log_rq_size),
+		.log_rq_stride = queue_get_qpc(in, qpc_log_rq_stride),
+		.receives = rq_type == RQ_OF_ITS_OWN,
+	};
+	return PINION_DEVX_DONE;
+}
+
+static void queue_get_path(const u8 *in, struct pinion_devx_path *path)
+{
+	const u8 *bytes = in + QPC_AT / 8;
+
+	*path = (struct pinion_devx_path){
+		.sgid_index = queue_get_qpc(in, path_sgid_index),
+		.hop_limit = queue_get_qpc(in, path_hop_limit),
+		.traffic_class = queue_get_qpc(in, path_class),
+		.sl = queue_get_qpc(in, path_priority),
+		.port = queue_get_qpc(in, path_port),
+		.timeout = queue_get_qpc(in, path_timeout),
+		.pkey_index = queue_get_qpc(in, path_pkey),
+		.flow_label = queue_get_qpc(in, path_flow),
+	};
+	memcpy(path->dgid, bytes + PATH_DGID, sizeof(path->dgid));
+	memcpy(path->dmac, bytes + PATH_DMAC, sizeof(path->dmac));
+}
+
+void pinion_devx_parse_qp_change(const u8 *in, struct pinion_devx_qp *qp)
+{
+	*qp = (struct pinion_devx_qp){
+		.optional = queue_get(in, qp_optional),
+		.remote_qpn = queue_get_qpc(in, qpc_remote_qpn),
+		.sq_psn = queue_get_qpc(in, qpc_sq_psn),
+		.rq_psn = queue_get_qpc(in, qpc_rq_psn),
+		.mtu = queue_get_qpc(in, qpc_mtu),
+		.retry_count = queue_get_qpc(in, qpc_retry_count),
+		.rnr_retry = queue_get_qpc(in, qpc_rnr_retry),
+		.rnr_timer = queue_get_qpc(in, qpc_rnr_timer),
+		.log_reads_out = queue_get_qpc(in, qpc_reads_out),
+		.log_reads_in = queue_get_qpc(in, qpc_reads_in),
+		.remote_read = queue_get_qpc(in, qpc_remote_read),
+		.remote_write = queue_get_qpc(in, qpc_remote_write),
+		.remote_atomic = queue_get_qpc(in, qpc_remote_atomic),
+	};
+	queue_get_path(in, &qp->path);
+}
+
+/* By enum ib_qp_state: of the last four, mlx5 numbers two the other way round. */
+static const u8 qp_states[] = { 0, 1, 2, 3, 5, 4, 6 };
+
+static void queue_put_path(u8 *out, const struct pinion_devx_path *path)
+{
+	u8 *bytes = out + QPC_AT / 8;
+
+	pinion_devx_put(out, QPC_AT, path_sgid_index, path->sgid_index);
+	pinion_devx_put(out, QPC_AT, path_hop_limit, path->hop_limit);
+	pinion_devx_put(out, QPC_AT, path_class, path->traffic_class);
+	pinion_devx_put(out, QPC_AT, path_priority, path->sl);
+	pinion_devx_put(out, QPC_AT, path_port, path->port);
+	pinion_devx_put(out, QPC_AT, path_timeout, path->timeout);
+	pinion_devx_put(out, QPC_AT, path_pkey, path->pkey_index);
+	pinion_devx_put(out, QPC_AT, path_flow, path->flow_label);
+	memcpy(bytes + PATH_DGID, path->dgid, sizeof(path->dgid));
+	memcpy(bytes + PATH_DMAC, path->dmac, sizeof(path->dmac));
+}
+
+void pinion_devx_put_qp(u8 *out, const struct pinion_devx_qp *qp,
+			const struct pinion_devx_qp_state *state)
+{
+	const struct {
+		struct pinion_devx_field field;
+		u64 value;
+	} fields[] = {
+		{ qpc_state, qp_states[state->state] },
+		{ qpc_pdn, qp->pdn },
+		{ qpc_mtu, qp->mtu },
+		{ qpc_log_rq_size, qp->log_rq_size },
+		{ qpc_log_rq_stride, qp->log_rq_stride },
+		{ qpc_log_sq_size, qp->log_sq_size },
+		{ qpc_uar, qp->uar },
+		{ qpc_user_index, qp->user_index },
+		{ qpc_remote_qpn, qp->remote_qpn },
+		{ qpc_reads_out, qp->log_reads_out },
+		{ qpc_retry_count, qp->retry_count },
+		{ qpc_rnr_retry, qp->rnr_retry },
+		{ qpc_sq_psn, qp->sq_psn },
+		{ qpc_send_cqn, qp->send_cqn },
+		{ qpc_reads_in, qp->log_reads_in },
+		{ qpc_remote_read, qp->remote_read },
+		{ qpc_remote_write, qp->remote_write },
+		{ qpc_remote_atomic, qp->remote_atomic },
+		{ qpc_rnr_timer, qp->rnr_timer },
+		{ qpc_rq_psn, qp->rq_psn },
+		{ qpc_recv_cqn, qp->recv_cqn },
+		{ qpc_record, qp->record.offset },
+		{ qpc_rq_type, qp->receives ? RQ_OF_ITS_OWN : RQ_NONE },
+		{ qpc_sq_done, state->sq_done },
+		{ qpc_rq_done, state->rq_done },
+		{ qpc_record_valid, 1 },
+		{ qpc_record_umem, qp->record.umem_id },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(fields); i++)
+		pinion_devx_put(out, QPC_AT, fields[i].field, fields[i].value);
+	queue_put_path(out, &qp->path);
+}

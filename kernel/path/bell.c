@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Looks at doorbell records. Takes nothing out of any queue: that is its executor's.
+ */
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/sched.h>
+
+#include "../compat/compat.h"
+#include "bell.h"
+#include "qp.h"
+
+/* Until the next look after one that found something; doubled by each that does not. */
+#define MIN_PAUSE_NS	(50 * NSEC_PER_USEC)
+#define MAX_PAUSE_NS	(10 * NSEC_PER_MSEC)
+/* Who has very many queue pairs has no more than this part of a processor for it: 1 in ... */
+#define SHARE		32
+
+static enum hrtimer_restart bells_expire(struct hrtimer *timer)
+{
+	struct pinion_bells *bells = container_of(timer, struct pinion_bells, timer);
+
+	queue_work(bells->wq, &bells->work);
+	return HRTIMER_NORESTART;
+}
+
+/* Is something posted that nobody has taken up, and that no message will? */
+static bool bells_is_due(const struct pinion_raw_qp *raw)
+{
+	enum ib_qp_state state = READ_ONCE(raw->qp->state);
+
+	if (state == IB_QPS_ERR && pinion_raw_rq_count(&raw->rq))
+		return true;
+	return state >= IB_QPS_RTS && pinion_raw_sq_has_more(raw->qp);
+}
+
+/*
+ * Did its record change since it was last looked at? After a reset it may be back to where it
+ * was before the next look: what is due is found all the same, if later.
+ */
+static bool bells_rang(struct pinion_raw_qp *raw)
+{
+	u64 now = READ_ONCE(*(u64 *)raw->record.at);
+	bool changed = now != raw->seen;
+
+	raw->seen = now;
+	/* If it is queued already it has yet to look, and sees it. */
+	if (changed || bells_is_due(raw))
+		queue_work(raw->qp->wq, &raw->qp->sq.work);
+	return changed;
+}
+
+static void bells_look(struct work_struct *work)
+{
+	struct pinion_bells *bells = container_of(work, struct pinion_bells, work);
+	u64 begin = ktime_get_ns();
+	struct pinion_raw_qp *raw;
+	bool rang = false;
+	u64 took;
+
+	mutex_lock(&bells->lock);
+	list_for_each_entry(raw, &bells->qps, list) {
+		rang |= bells_rang(raw);
+		cond_resched();
+	}
+	bells->pause = rang ? MIN_PAUSE_NS : min(2 * bells->pause, MAX_PAUSE_NS);
+	took = ktime_get_ns() - begin;
+	if (!list_empty(&bells->qps))
+		hrtimer_start(&bells->timer, ns_to_ktime(max(bells->pause, SHARE * took)),
+			      HRTIMER_MODE_REL);
+	mutex_unlock(&bells->lock);
+}
+
+void pinion_bells_init(struct pinion_bells *bells)
+{
+	mutex_init(&bells->lock);
+	INIT_LIST_HEAD(&bells->qps);
+	INIT_WORK(&bells->work, bells_look);
+	hrtimer_setup(&bells->timer, bells_expire, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+}
+
+void pinion_bells_fini(struct pinion_bells *bells)
+{
+	/* With nobody to look for, neither starts the other again. */
+	hrtimer_cancel(&bells->timer);
+	cancel_work_sync(&bells->work);
+	mutex_destroy(&bells->lock);
+}
+
+void pinion_bells_join(struct pinion_bells *bells, struct pinion_raw_qp *raw)
+{
+	mutex_lock(&bells->lock);
+	list_add(&raw->list, &bells->qps);
+	bells->pause = MIN_PAUSE_NS;
+	hrtimer_start(&bells->timer, ns_to_ktime(MIN_PAUSE_NS), HRTIMER_MODE_REL);
+	mutex_unlock(&bells->lock);
+}
+
+void pinion_bells_leave(struct pinion_bells *bells, struct pinion_raw_qp *raw)
+{
+	mutex_lock(&bells->lock);
+	list_del(&raw->list);
+	mutex_unlock(&bells->lock);
+}

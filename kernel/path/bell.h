@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Doorbells of raw queue pairs: a store of their user's, of which no system call tells. Their
+ * records are looked at from time to time, the more rarely the longer none has changed.
+ */
+#ifndef PINION_PATH_BELL_H
+#define PINION_PATH_BELL_H
+
+#include <linux/hrtimer.h>
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
+
+#include "raw_qp.h"
+
+/* Of an open file: one looks for all of its queue pairs. */
+struct pinion_bells {
+	struct mutex lock;		/* of the rest, but for timer and work item */
+	struct list_head qps;		/* struct pinion_raw_qp */
+	u64 pause;			/* ns */
+	struct hrtimer timer;
+	struct work_struct work;
+	struct workqueue_struct *wq;	/* set before the first queue pair comes */
+};
+
+void pinion_bells_init(struct pinion_bells *bells);
+/* No queue pair is left. */
+void pinion_bells_fini(struct pinion_bells *bells);
+
+/* From here on @raw->qp runs when its record changes; no more once it has left. Both sleep. */
+void pinion_bells_join(struct pinion_bells *bells, struct pinion_raw_qp *raw);
+void pinion_bells_leave(struct pinion_bells *bells, struct pinion_raw_qp *raw);
+
+#endif

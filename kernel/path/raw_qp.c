@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Takes requests of mlx5's format out of memory of their user.
+ */
+#include "../logic/wqe.h"
+#include "qp.h"
+#include "raw_cq.h"
+#include "raw_qp.h"
+
+/* Of no operation, ours or theirs: what is in its place cannot be read. */
+#define BAD_OPCODE	0xff
+
+/* Up to where something is posted, of which there are 16 bits. */
+static u16 raw_posted(const __be32 *record)
+{
+	u16 posted = be32_to_cpu(READ_ONCE(*record));
+
+	/* What is posted was written before. */
+	smp_rmb();
+	return posted;
+}
+
+/* @left blocks of it may be read. Return: how many it takes, all of them if it is none. */
+static u16 raw_sq_read(struct pinion_qp *qp, u16 left, struct pinion_sq_wqe *to)
+{
+	const struct pinion_mlx5_room room = {
+		.max_sge = qp->sq.max_sge,
+		.max_inline = qp->sq.max_inline,
+	};
+	struct pinion_raw_sq *raw = &qp->raw->sq;
+	const struct pinion_mlx5_slot slot = { .qpn = qp->ibqp.qp_num, .index = raw->next };
+	u32 count;
+	int err;
+
+	pinion_mlx5_wqe_copy(raw->copy, raw->blocks, raw->size, raw->next, 1);
+	/* From here on of the copy, whatever becomes of what it was copied from. */
+	count = pinion_mlx5_wqe_blocks(raw->copy);
+	if (!count || count > left) {
+		*to = (struct pinion_sq_wqe){ .opcode = BAD_OPCODE, .wr_id = raw->next };
+		return left;
+	}
+	pinion_mlx5_wqe_copy(raw->copy + PINION_MLX5_BLOCK, raw->blocks, raw->size, raw->next + 1,
+			     count - 1);
+	err = pinion_mlx5_wqe_parse(raw->copy, &slot, &room, to);
+	if (err)
+		*to = (struct pinion_sq_wqe){ .opcode = BAD_OPCODE, .wr_id = raw->next };
+	return count;
+}
+
+bool pinion_raw_sq_pull(struct pinion_qp *qp)
+{
+	struct pinion_raw_sq *raw = &qp->raw->sq;
+	struct pinion_sq *sq = &qp->sq;
+	u16 posted = raw_posted(raw->record);
+	struct pinion_sq_wqe *to;
+	u16 left;
+
+	lockdep_assert_held(&sq->exec);
+	if ((u16)(posted - raw->next) > raw->size)
+		return false;
+	while ((left = posted - raw->next) &&
+	       pinion_ring_used(sq->tail, sq->head) < sq->ring.entries) {
+		to = pinion_ring_at(&sq->ring, sq->tail);
+		WRITE_ONCE(raw->next, raw->next + raw_sq_read(qp, left, to));
+		to->wr_id = pinion_raw_id(false, to->opcode, to->wr_id, qp->raw->user_index);
+		/* As pinion_post_send() does. */
+		smp_store_release(&sq->ring.hdr->user_idx, ++sq->tail);
+	}
+	return true;
+}
+
+bool pinion_raw_sq_has_more(const struct pinion_qp *qp)
+{
+	return raw_posted(qp->raw->sq.record) != READ_ONCE(qp->raw->sq.next);
+}
+
+u32 pinion_raw_rq_count(const struct pinion_raw_rq *raw)
+{
+	u16 used = raw_posted(raw->record) - READ_ONCE(raw->next);
+
+	return used <= raw->entries ? used : 0;
+}
+
+int pinion_raw_rq_take(struct pinion_raw_rq *raw, struct pinion_recv *recv)
+{
+	u8 copy[PINION_MAX_SGE * sizeof(struct pinion_sge)];
+	u32 length = raw->num_sge * sizeof(struct pinion_sge);
+
+	if (!pinion_raw_rq_count(raw))
+		return -ENOENT;
+	memcpy(copy, raw->slots + (raw->next & (raw->entries - 1)) * length, length);
+	recv->wr_id = pinion_raw_id(true, 0, raw->next, raw->user_index);
+	recv->num_sge = pinion_mlx5_recv_parse(copy, raw->num_sge, recv->sge);
+	recv->length = pinion_sge_sum(recv->sge, recv->num_sge);
+	WRITE_ONCE(raw->next, raw->next + 1);
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Queue pairs that DEVX commands make: on umems, in mlx5's format. To peers they are like any.
+ */
+#ifndef PINION_VERBS_DEVX_QP_H
+#define PINION_VERBS_DEVX_QP_H
+
+#include "../logic/devx_queue.h"
+#include "../path/qp.h"
+#include "../path/raw_qp.h"
+#include "devx_cq.h"
+#include "pd.h"
+#include "ucontext.h"
+
+struct pinion_devx_pair {
+	struct pinion_qp qp;
+	struct pinion_raw_qp raw;
+	struct pinion_devx_qp asked;
+	struct pinion_ucontext *ucontext;
+	struct pinion_devx_queue *send;
+	struct pinion_devx_queue *recv;
+	struct pinion_pd *pd;
+};
+
+/* A new one in RESET. Return: an enum pinion_devx_refusal, or a negative errno. */
+int pinion_devx_qp_make(struct pinion_dev *dev, struct ib_ucontext *context,
+			const struct pinion_devx_qp *asked, struct pinion_devx_pair **made);
+void pinion_devx_qp_end(struct pinion_dev *dev, struct pinion_devx_pair *pair);
+
+/* As @opcode, one of those that change states, says. Return as above. */
+int pinion_devx_qp_change(struct pinion_dev *dev, struct pinion_devx_pair *pair, u16 opcode,
+			  const struct pinion_devx_qp *asked);
+void pinion_devx_qp_tell(struct pinion_devx_pair *pair, u8 *out);
+
+#endif

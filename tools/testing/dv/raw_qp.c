@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queue pairs made by command on umems: what moves on them, how they fail, what is told and
+ * refused, and rings that lie (items VR1 to VR11).
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "raw_queue.h"
+
+enum { LEN = 20000 };
+
+enum { REQUEST, RECV_WRITE_IMM, RECV, RECV_IMM, BAD_REQUEST = 13, BAD_RECV };
+enum { STATE_RESET, STATE_INIT, STATE_RTR, STATE_RTS, STATE_ERR = 6 };
+
+static struct raw_queue a, b;
+static struct region from, to;
+
+static void begin(bool wide)
+{
+	dv_begin();
+	from = region_new(LEN, 3, ALL_ACCESS);
+	to = region_new(LEN, 5, ALL_ACCESS);
+	raw_make(&a, wide);
+	raw_make(&b, wide);
+	raw_connect(&a, b.qpn);
+	raw_connect(&b, a.qpn);
+}
+
+static void end(void)
+{
+	raw_free(&a);
+	raw_free(&b);
+}
+
+/* The sender's, as it says of itself. */
+static void sent(uint8_t opcode, uint16_t counter)
+{
+	struct raw_cqe cqe = raw_await(&a);
+
+	CHECK_EQ(cqe.opcode, REQUEST);
+	CHECK_EQ(cqe.sent, opcode);
+	CHECK_EQ(cqe.counter, counter);
+	CHECK_EQ(cqe.qpn, a.qpn);
+	CHECK_EQ(cqe.user_index, a.asked.user_index);
+}
+
+static void rdma_one(uint8_t opcode, uint32_t at, uint32_t length)
+{
+	uint8_t segments[2 * SEGMENT];
+	uint16_t counter = a.sq;
+
+	raw_address(segments, &to, at);
+	raw_data(segments + SEGMENT, &from, at, length);
+	raw_post(&a, opcode, RAW_SIGNALED, 0, segments, 2);
+	raw_ring(&a);
+	sent(opcode, counter);
+	CHECK(!memcmp(from.buf->data + at, to.buf->data + at, length));
+}
+
+static void vr1_rdma(void)
+{
+	int i;
+
+	begin(false);
+	for (i = 0; i < 100; i++) {
+		rdma_one(RAW_WRITE, rnd_in(0, LEN / 2), rnd_in(1, LEN / 2));
+		memset(to.buf->data, i, LEN);
+		rdma_one(RAW_READ, rnd_in(0, LEN / 2), rnd_in(1, LEN / 2));
+	}
+	end();
+}
+
+/* Lists of pieces, round and round; each other entry of 128 bytes. */
+static void sends(bool wide)
+{
+	enum { PIECES = 7 };
+	uint8_t segments[PIECES * SEGMENT], sink[2 * SEGMENT];
+	struct raw_cqe cqe;
+	uint32_t pieces, length, i, n;
+	uint16_t counter;
+
+	begin(wide);
+	for (n = 0; n < 200; n++) {
+		pieces = rnd_in(1, PIECES);
+		for (i = 0, length = 0; i < pieces; i++) {
+			uint32_t each = rnd_in(1, 1000);
+
+			raw_data(segments + i * SEGMENT, &from, length, each);
+			length += each;
+		}
+		raw_data(sink, &to, 0, 100);
+		raw_data(sink + SEGMENT, &to, 100, LEN - 100);
+		raw_post_recv(&b, sink, 2);
+		counter = a.sq;
+		raw_post(&a, n & 1 ? RAW_SEND_IMM : RAW_SEND, RAW_SIGNALED,
+			 0x1000 + n, segments, pieces);
+		raw_ring(&a);
+		cqe = raw_await(&b);
+		CHECK_EQ(cqe.opcode, n & 1 ? RECV_IMM : RECV);
+		CHECK_EQ(cqe.length, length);
+		CHECK_EQ(cqe.imm, n & 1 ? 0x1000 + n : 0);
+		CHECK_EQ(cqe.counter, n);
+		CHECK_EQ(cqe.qpn, b.qpn);
+		CHECK(!memcmp(from.buf->data, to.buf->data, length));
+		sent(n & 1 ? RAW_SEND_IMM : RAW_SEND, counter);
+	}
+	end();
+}
+
+static void vr2_sends(void)
+{
+	sends(false);
+}
+
+static void vr3_wide(void)
+{
+	sends(true);
+}
+
+static void vr4_inline_and_atomics(void)
+{
+	uint8_t segments[3 * SEGMENT] = {};
+	uint64_t *word, before;
+	int i;
+
+	begin(false);
+	raw_address(segments, &to, 0);
+	prm_put32(segments, SEGMENT, 1U << 31 | 20);
+	memcpy(segments + SEGMENT + 4, "what is in the ring.", 20);
+	raw_post(&a, RAW_WRITE, RAW_SIGNALED, 0, segments, 3);
+	raw_ring(&a);
+	sent(RAW_WRITE, 0);
+	CHECK(!memcmp(to.buf->data, "what is in the ring.", 20));
+
+	/* The first word there is: both regions begin at odd addresses. */
+	word = (uint64_t *)(to.buf->data + 3);
+	*word = 100;
+	for (i = 0; i < 10; i++) {
+		raw_address(segments, &to, 3);
+		prm_put64(segments, SEGMENT, 7);
+		prm_put64(segments, SEGMENT + 8, 0);
+		raw_data(segments + 2 * SEGMENT, &from, 0, 8);
+		raw_post(&a, RAW_FETCH_ADD, RAW_SIGNALED, 0, segments, 3);
+		raw_ring(&a);
+		sent(RAW_FETCH_ADD, a.sq - 1);
+		memcpy(&before, from.buf->data, 8);
+		CHECK_EQ(before, 100 + i * 7);
+	}
+	raw_address(segments, &to, 3);
+	prm_put64(segments, SEGMENT, 5);
+	prm_put64(segments, SEGMENT + 8, 170);
+	raw_post(&a, RAW_CMP_SWP, RAW_SIGNALED, 0, segments, 3);
+	raw_ring(&a);
+	sent(RAW_CMP_SWP, a.sq - 1);
+	CHECK_EQ(*word, 5);
+	end();
+}
+
+/* A key that is not there; what is behind it is flushed, and so are receives. */
+static void vr5_errors(void)
+{
+	enum { LOCAL_PROTECTION = 4, FLUSHED = 5, REMOTE_ACCESS = 0x13 };
+	uint8_t segments[2 * SEGMENT], out[PRM_HEAD];
+	struct prm_path path = raw_path(0, 0);
+	struct region wrong;
+	struct raw_cqe cqe;
+
+	begin(false);
+	raw_data(segments, &to, 0, 100);
+	raw_post_recv(&a, segments, 1);
+	wrong = to;
+	wrong.rkey ^= 0x5500;
+	raw_address(segments, &wrong, 0);
+	raw_data(segments + SEGMENT, &from, 0, 100);
+	raw_post(&a, RAW_WRITE, 0, 0, segments, 2);
+	raw_post(&a, RAW_WRITE, 0, 0, segments, 2);
+	raw_ring(&a);
+	cqe = raw_await(&a);
+	CHECK_EQ(cqe.opcode, BAD_REQUEST);
+	CHECK_EQ(cqe.syndrome, REMOTE_ACCESS);
+	CHECK_EQ(cqe.counter, 0);
+	cqe = raw_await(&a);
+	CHECK(cqe.opcode == BAD_REQUEST || cqe.opcode == BAD_RECV);
+	CHECK_EQ(cqe.syndrome, FLUSHED);
+	cqe = raw_await(&a);
+	CHECK_EQ(cqe.syndrome, FLUSHED);
+	CHECK_EQ(raw_state(&a), STATE_ERR);
+	/* What is posted from here on comes back, too. */
+	raw_post_recv(&a, segments, 1);
+	CHECK_EQ(raw_await(&a).opcode, BAD_RECV);
+	raw_post(&a, RAW_WRITE, 0, 0, segments, 2);
+	raw_ring(&a);
+	CHECK_EQ(raw_await(&a).opcode, BAD_REQUEST);
+	/* Begun anew, both of them, it works again. */
+	CHECK_EQ(raw_change(&a, PRM_2RST_QP, &path, out), 0);
+	CHECK_EQ(raw_change(&b, PRM_2RST_QP, &path, out), 0);
+	CHECK_EQ(raw_state(&a), STATE_RESET);
+	memset(a.buf->data + QP_RECORD_AT, 0, 8);
+	memset(b.buf->data + QP_RECORD_AT, 0, 8);
+	a.sq = 0;
+	a.rq = 0;
+	b.sq = 0;
+	b.rq = 0;
+	raw_connect(&a, b.qpn);
+	raw_connect(&b, a.qpn);
+	rdma_one(RAW_WRITE, 10, 1000);
+	end();
+}
+
+/* Whoever looks for doorbells may have seen the same numbers before. */
+static void vr10_same_numbers(void)
+{
+	struct prm_path path = raw_path(0, 0);
+	uint8_t out[PRM_HEAD];
+	int i;
+
+	begin(false);
+	for (i = 0; i < 20; i++) {
+		rdma_one(RAW_WRITE, i, 100);
+		CHECK_EQ(raw_change(&a, PRM_2RST_QP, &path, out), 0);
+		CHECK_EQ(raw_change(&b, PRM_2RST_QP, &path, out), 0);
+		raw_connect(&b, a.qpn);
+		a.sq = 0;
+		path = raw_path(b.qpn, 0x123456);
+		CHECK_EQ(raw_change(&a, PRM_RST2INIT_QP, &path, out), 0);
+		CHECK_EQ(raw_change(&a, PRM_INIT2RTR_QP, &path, out), 0);
+		/* Back to nothing for less than a moment. */
+		raw_ring(&a);
+		CHECK_EQ(raw_change(&a, PRM_RTR2RTS_QP, &path, out), 0);
+	}
+	end();
+}
+
+/* Nobody says how far he has come: the last completion is lost, and nothing overwritten. */
+static void vr11_overflow(void)
+{
+	enum { LOST = 9 };
+	uint8_t segments[2 * SEGMENT], in[PRM_HEAD], out[PRM_CQ_OUT] = {};
+	struct raw_cqe cqe;
+	time_t until;
+	int i;
+
+	begin(false);
+	raw_address(segments, &to, 0);
+	raw_data(segments + SEGMENT, &from, 0, 10);
+	for (i = 0; i < 1 << CQ_LOG; i++) {
+		raw_post(&a, RAW_WRITE, RAW_SIGNALED, 0, segments, 2);
+		raw_ring(&a);
+		for (until = time(NULL) + PATIENCE; !raw_peek(&a, &cqe);)
+			CHECK(time(NULL) < until);
+		CHECK_EQ(cqe.opcode, REQUEST);
+		CHECK_EQ(cqe.counter, i);
+	}
+	raw_post(&a, RAW_WRITE, RAW_SIGNALED, 0, segments, 2);
+	raw_ring(&a);
+	for (until = time(NULL) + PATIENCE; raw_state(&a) != STATE_ERR;)
+		CHECK(time(NULL) < until);
+	CHECK(!raw_peek(&a, &cqe));
+	CHECK_EQ(prm_get32(a.buf->data + CQ_AT, 60) >> 16, 0);
+	prm_head(in, PRM_QUERY_CQ, a.cqn);
+	CHECK_EQ(mlx5dv_devx_obj_query(a.cq, in, sizeof(in), out, sizeof(out)),
+		 0);
+	CHECK_EQ(prm_get32(out, 0x10) >> 28, LOST);
+	CHECK_EQ(prm_get32(out, 0x3c), 1 << CQ_LOG);
+	/* All of it is left to the kernel. */
+}
+
+static void vr6_states(void)
+{
+	static const struct {
+		uint16_t opcode;
+		uint8_t from, to;
+	} steps[] = {
+		{ PRM_RST2INIT_QP, STATE_RESET, STATE_INIT },
+		{ PRM_INIT2RTR_QP, STATE_INIT, STATE_RTR },
+		{ PRM_RTR2RTS_QP, STATE_RTR, STATE_RTS },
+		{ PRM_RTS2RTS_QP, STATE_RTS, STATE_RTS },
+	};
+	uint8_t in[PRM_QP], out[PRM_QP_OUT] = {};
+	struct prm_path path;
+	size_t i, j;
+
+	dv_begin();
+	raw_make(&a, false);
+	path = raw_path(a.qpn, 77);
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+		for (j = 0; j < ARRAY_SIZE(steps); j++) {
+			if (steps[j].from == steps[i].from)
+				continue;
+			dv_refused(raw_change(&a, steps[j].opcode, &path, out),
+				   out, PRM_QP_STATE);
+		}
+		CHECK_EQ(raw_state(&a), steps[i].from);
+		CHECK_EQ(raw_change(&a, steps[i].opcode, &path, out), 0);
+		CHECK_EQ(raw_state(&a), steps[i].to);
+	}
+	prm_head(in, PRM_QUERY_QP, a.qpn);
+	CHECK_EQ(mlx5dv_devx_obj_query(a.qp, in, PRM_HEAD, out, sizeof(out)),
+		 0);
+	CHECK_EQ(prm_get32(out, PRM_QPC + 0x04) & 0xffffff, dv_pdn(dev.pd));
+	CHECK_EQ(prm_get32(out, PRM_QPC + 0x14), a.qpn);
+	CHECK(!memcmp(out + PRM_QPC + 0x28, path.gid, 16));
+	CHECK(!memcmp(out + PRM_QPC + 0x3e, path.mac, 6));
+	CHECK_EQ(prm_get32(out, PRM_QPC + 0x78), 77);
+	CHECK_EQ(prm_get32(out, PRM_QPC + 0x7c), a.cqn);
+	CHECK_EQ(prm_get32(out, PRM_QPC + 0x9c), a.cqn);
+	CHECK_EQ(prm_get64(out, PRM_QPC + 0xa0), QP_RECORD_AT);
+	/* No such address of ours; the queue pair stays as it was. */
+	CHECK_EQ(raw_change(&a, PRM_2RST_QP, &path, out), 0);
+	CHECK_EQ(raw_change(&a, PRM_RST2INIT_QP, &path, out), 0);
+	path.sgid_index = 250;
+	dv_refused(raw_change(&a, PRM_INIT2RTR_QP, &path, out), out,
+		   PRM_QP_ATTRIBUTE);
+	CHECK_EQ(raw_state(&a), STATE_INIT);
+	CHECK_EQ(raw_change(&a, PRM_2ERR_QP, &path, out), 0);
+	CHECK_EQ(raw_state(&a), STATE_ERR);
+	raw_free(&a);
+}
+
+static void qp_refused(uint32_t syndrome)
+{
+	uint8_t out[PRM_HEAD];
+
+	CHECK(!raw_try_qp(&a, out));
+	dv_refused(errno, out, syndrome);
+}
+
+static void vr7_refused(void)
+{
+	struct prm_qp good;
+	uint8_t in[PRM_QP], out[PRM_HEAD] = {};
+
+	dv_begin();
+	raw_places(&a, false);
+	good = a.asked;
+	a.asked.pdn++;
+	qp_refused(PRM_NO_PD);
+	a.asked = good;
+	a.asked.recv_cqn ^= 1;
+	qp_refused(PRM_NO_CQ);
+	a.asked = good;
+	a.asked.send_cqn = 0;
+	qp_refused(PRM_NO_CQ);
+	a.asked = good;
+	a.asked.record = RAW_LEN - 4;
+	qp_refused(PRM_QUEUE_UMEM);
+	a.asked = good;
+	a.asked.offset = RAW_LEN - 64;
+	qp_refused(PRM_QUEUE_UMEM);
+	a.asked = good;
+	a.asked.umem_id ^= 0x400;
+	qp_refused(PRM_NO_UMEM);
+	a.asked = good;
+	a.asked.log_stride = 7;
+	qp_refused(PRM_QUEUE_SIZE);
+	/* Of another service than a reliable connection. */
+	prm_create_qp(in, &good);
+	prm_put32(in, PRM_QPC, 1 << 16);
+	CHECK(!mlx5dv_devx_obj_create(dev.ctx, in, sizeof(in), out,
+				      sizeof(out)));
+	dv_refused(errno, out, PRM_QP_FEATURE);
+	a.asked = good;
+	raw_free(&a);
+}
+
+/* A request that says it is elsewhere, of no kind, too long, or of none at all. */
+static void vr8_garbage(void)
+{
+	enum { BAD_REQUEST_SYNDROME = 2 };
+	static const struct {
+		uint8_t at, value;
+	} lies[] = { { 1, 0x77 }, { 2, 0x77 }, { 3, 0xee },
+		     { 0, 0x01 }, { 7, 0x3f }, { 7, 0 } };
+	uint8_t segments[2 * SEGMENT], *ctrl;
+	struct raw_cqe cqe;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(lies); i++) {
+		context("byte %d", lies[i].at);
+		begin(false);
+		raw_address(segments, &to, 0);
+		raw_data(segments + SEGMENT, &from, 0, 10);
+		ctrl = a.buf->data + SQ_AT;
+		raw_post(&a, RAW_WRITE, RAW_SIGNALED, 0, segments, 2);
+		ctrl[lies[i].at] = lies[i].value;
+		raw_ring(&a);
+		cqe = raw_await(&a);
+		CHECK_EQ(cqe.opcode, BAD_REQUEST);
+		CHECK_EQ(cqe.syndrome, BAD_REQUEST_SYNDROME);
+		CHECK_EQ(raw_state(&a), STATE_ERR);
+		end();
+	}
+}
+
+static bool stop;
+
+/* Writes all over a umem with both of its queues and records in it. */
+static void *scribble(void *of)
+{
+	struct raw_queue *q = of;
+	uint64_t *words = (uint64_t *)q->buf->data;
+	uint32_t seed = q->qpn;
+
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		seed = seed * 1664525 + 1013904223;
+		words[seed % (RAW_LEN / 8)] = (uint64_t)seed << 32 | ~seed;
+		if (!(seed & 0xff00))
+			memset(q->buf->data + QP_RECORD_AT, seed, 64);
+	}
+	return NULL;
+}
+
+/*
+ * The umem changes at any moment, the record is in the ring, and all of it ends in the middle:
+ * nothing but errors, and those only of the liar's.
+ */
+static void vr9_liars(void)
+{
+	struct prm_path path = raw_path(0, 0);
+	pthread_t threads[2];
+	uint8_t out[PRM_HEAD];
+	time_t until;
+
+	dv_begin();
+	from = region_new(LEN, 3, ALL_ACCESS);
+	until = time(NULL) + opt.seconds;
+	do {
+		raw_places(&a, false);
+		raw_places(&b, false);
+		if (rnd() & 1)
+			a.asked.record = a.asked.offset + 64;
+		if (rnd() & 1)
+			b.asked.record = CQ_AT + 8;
+		a.qp = MUST(raw_try_qp(&a, out));
+		a.qpn = prm_number(out);
+		b.qp = MUST(raw_try_qp(&b, out));
+		b.qpn = prm_number(out);
+		raw_connect(&a, b.qpn);
+		raw_connect(&b, a.qpn);
+		stop = false;
+		CHECK_EQ(pthread_create(&threads[0], NULL, scribble, &a), 0);
+		CHECK_EQ(pthread_create(&threads[1], NULL, scribble, &b), 0);
+		usleep(rnd_in(1, 50000));
+		if (rnd() & 1)
+			CHECK_EQ(raw_change(&a, PRM_2RST_QP, &path, out), 0);
+		if (rnd() & 1)
+			CHECK_EQ(raw_change(&b, PRM_2ERR_QP, &path, out), 0);
+		raw_free(&a);
+		raw_free(&b);
+		__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+		CHECK_EQ(pthread_join(threads[0], NULL), 0);
+		CHECK_EQ(pthread_join(threads[1], NULL), 0);
+	} while (time(NULL) < until);
+}
+
+static const struct test tests[] = {
+	TEST(vr1_rdma, "VR1 writes and reads, one ring round after another"),
+	TEST(vr2_sends, "VR2 sends of many pieces, with immediate data"),
+	TEST(vr3_wide, "VR3 completions of 128 bytes"),
+	TEST(vr4_inline_and_atomics, "VR4 inline data and atomics"),
+	TEST(vr5_errors, "VR5 an error, what is flushed, and a new beginning"),
+	TEST(vr6_states, "VR6 states, one after the other, and what is told"),
+	TEST(vr10_same_numbers, "VR10 a doorbell with the number of before"),
+	TEST(vr11_overflow, "VR11 a completion queue that overflows"),
+	TEST(vr7_refused, "VR7 what is refused"),
+	TEST(vr8_garbage, "VR8 requests that lie"),
+	LONG_TEST(vr9_liars, "VR9 umems that change at any moment", 300),
+};
+
+HARNESS_MAIN("DEVX queue pairs on pinion", tests)
