@@ -367,7 +367,7 @@ void pinion_devx_qp_tell(struct pinion_devx_pair *pair, u8 *out)
 	pinion_qp_peek(&pair->qp, &attr);
 	state.state = attr.qp_state;
 	state.sq_done = pair->raw.sq.next;
-	state.rq_done = pair->raw.rq.next;
+	state.rq_done = READ_ONCE(pair->raw.rq.next);
 	pinion_qp_unlock(&pair->qp);
 	pair_describe(&attr, &told);
 	pinion_devx_put_qp(out, &told, &state);
