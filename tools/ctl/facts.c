@@ -46,17 +46,21 @@ static void row_facts(struct row *row, const struct pinion_mr_facts *facts)
 	row_text(row, "held", facts->flags & PINION_MR_HELD ? "yes" : "no");
 }
 
-/* Of an older or a newer module: as far as both know it. */
-static bool facts_read(const struct nlattr *attr, struct pinion_mr_facts *facts)
+/* Of an older or a newer module: as far as both know it, the rest is zero. */
+static void raw_read(const struct attrs *attrs, void *facts, size_t size)
 {
-	size_t length;
+	const struct nlattr *attr = attrs->at[RDMA_NLDEV_ATTR_RES_RAW];
+	size_t length = attr ? mnl_attr_get_payload_len(attr) : 0;
 
-	memset(facts, 0, sizeof(*facts));
-	if (!attr)
-		return false;
-	length = mnl_attr_get_payload_len(attr);
-	memcpy(facts, mnl_attr_get_payload(attr),
-	       length < sizeof(*facts) ? length : sizeof(*facts));
+	memset(facts, 0, size);
+	if (length)
+		memcpy(facts, mnl_attr_get_payload(attr),
+		       length < size ? length : size);
+}
+
+static bool facts_read(const struct attrs *attrs, struct pinion_mr_facts *facts)
+{
+	raw_read(attrs, facts, sizeof(*facts));
 	facts->exporter[sizeof(facts->exporter) - 1] = 0;
 	return facts->magic == PINION_MR_FACTS_MAGIC;
 }
@@ -65,7 +69,7 @@ static void one_visit(const struct attrs *attrs, void *arg)
 {
 	struct pinion_mr_facts facts;
 
-	if (facts_read(attrs->at[RDMA_NLDEV_ATTR_RES_RAW], &facts))
+	if (facts_read(attrs, &facts))
 		row_facts(arg, &facts);
 }
 
@@ -99,8 +103,7 @@ static void all_entry(const struct attrs *attrs, void *arg)
 		facts->of = need(
 			realloc(facts->of, facts->room * sizeof(*facts->of)));
 	}
-	if (facts_read(attrs->at[RDMA_NLDEV_ATTR_RES_RAW],
-		       &facts->of[facts->num]))
+	if (facts_read(attrs, &facts->of[facts->num]))
 		facts->num++;
 }
 
@@ -212,15 +215,9 @@ static void row_queue_facts(struct row *row,
 
 static void queue_visit(const struct attrs *attrs, void *arg)
 {
-	const struct nlattr *attr = attrs->at[RDMA_NLDEV_ATTR_RES_RAW];
-	struct pinion_queue_facts facts = {};
-	size_t length;
+	struct pinion_queue_facts facts;
 
-	if (!attr)
-		return;
-	length = mnl_attr_get_payload_len(attr);
-	memcpy(&facts, mnl_attr_get_payload(attr),
-	       length < sizeof(facts) ? length : sizeof(facts));
+	raw_read(attrs, &facts, sizeof(facts));
 	if (facts.magic == PINION_QUEUE_FACTS_MAGIC)
 		row_queue_facts(arg, &facts);
 }

@@ -12,6 +12,7 @@
 
 #include "dmabuf.h"
 #include "link.h"
+#include "memory.h"
 #include "tool.h"
 #include "window.h"
 
@@ -27,14 +28,11 @@ static void begin(void)
 /* The physical address of a byte of ours. */
 static uint64_t physical(const void *memory)
 {
-	uintptr_t at = (uintptr_t)memory;
-	uint64_t entry;
 	int fd = open("/proc/self/pagemap", O_RDONLY);
+	uint64_t number = memory_page_number(fd, memory);
 
-	CHECK_EQ(pread(fd, &entry, 8, at / PAGE * 8), 8);
 	close(fd);
-	CHECK(entry >> 63);
-	return (entry & ((1ULL << 55) - 1)) * PAGE + at % PAGE;
+	return number * PAGE + (uintptr_t)memory % PAGE;
 }
 
 /* Every byte of [@memory, @memory + @length), and no other: returns the lines. */

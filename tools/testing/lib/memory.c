@@ -186,12 +186,12 @@ void *memory_again(size_t length)
 	return map;
 }
 
-static uint64_t page_number(int pagemap, const char *page)
+uint64_t memory_page_number(int pagemap, const void *byte)
 {
 	uint64_t entry;
 
 	CHECK_EQ(pread(pagemap, &entry, sizeof(entry),
-		       (uintptr_t)page / PAGE * sizeof(entry)),
+		       (uintptr_t)byte / PAGE * sizeof(entry)),
 		 sizeof(entry));
 	/* It is there; and we are told where. */
 	CHECK(entry >> 63);
@@ -208,7 +208,7 @@ static ssize_t find_run(const char *map, size_t pages, size_t want)
 
 	CHECK(pagemap >= 0);
 	for (i = 0; i < pages && run < want; i++, last = now) {
-		now = page_number(pagemap, map + i * PAGE);
+		now = memory_page_number(pagemap, map + i * PAGE);
 		run = run && now == last + 1 ? run + 1 : 1;
 	}
 	close(pagemap);

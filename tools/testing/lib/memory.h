@@ -21,6 +21,9 @@ struct buf *memory_new(const struct memory_kind *kind, size_t length,
 bool memory_is(const struct memory_kind *kind, const struct buf *buf);
 void memory_free(const struct memory_kind *kind, struct buf *buf);
 
+/* The number of the page that a byte is in, by /proc/self/pagemap, for root; it is there. */
+uint64_t memory_page_number(int pagemap, const void *byte);
+
 /* A little memory, mapped again and again: regions larger than the machine. */
 enum { MEMORY_PIECE = 16 << 20 };
 void *memory_again(size_t length);
