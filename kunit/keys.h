@@ -33,7 +33,7 @@ static inline int keys_test_init(struct kunit *test)
 
 	if (!t)
 		return -ENOMEM;
-	err = pinion_keys_init(&t->keys);
+	err = pinion_keys_init(&t->keys, NULL);
 	if (err)
 		return err;
 	t->own = atomic_read(&t->keys.live);

@@ -771,7 +771,7 @@ static void slow_hints_keep_no_other_region(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hint(test, t, t, PAGE_SIZE, 0), 0);
 	wait_for_completion(&slow.begun);
 	KUNIT_EXPECT_EQ(test, hint(test, t, other, 2 * PAGE_SIZE, 4 * PAGE_SIZE), 0);
-	kept = refcount_read(&other->odp->pager.users.count) > 1;
+	kept = refcount_read(&other->odp->pager.users) > 1;
 	KUNIT_EXPECT_FALSE(test, kept);
 	/* It would never end. */
 	if (kept)
@@ -780,7 +780,7 @@ static void slow_hints_keep_no_other_region(struct kunit *test)
 	pinion_pager_destroy(&other->odp->pager);
 	if (!kept)
 		complete(&slow.over);
-	flush_workqueue(keys->keys.hints.queue);
+	flush_workqueue(keys->keys.hints.sleepers->wq);
 	/* The one that is gone was passed over. */
 	KUNIT_EXPECT_TRUE(test, there(test, t, PAGE_SIZE, true));
 	KUNIT_EXPECT_TRUE(test, there(test, t, 2 * PAGE_SIZE, true));
@@ -804,7 +804,7 @@ static void a_slow_page_holds_up_its_span_only(struct kunit *test)
 	vm_munmap(t->map + CHILD, PAGE_SIZE);
 	KUNIT_EXPECT_FALSE(test, there(test, t, CHILD, false));
 	complete(&slow.over);
-	flush_workqueue(keys->keys.hints.queue);
+	flush_workqueue(keys->keys.hints.sleepers->wq);
 	KUNIT_EXPECT_TRUE(test, there(test, t, PAGE_SIZE, true));
 }
 
@@ -818,7 +818,7 @@ static void ask_as_another_user(struct kunit *test, struct pinion_hints *hints,
 	KUNIT_EXPECT_EQ(test, pinion_advise_mr(&keys->keys, hints, &keys->pd,
 					       IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0,
 					       &sge, 1), 0);
-	flush_workqueue(hints->queue);
+	flush_workqueue(hints->sleepers->wq);
 	KUNIT_EXPECT_TRUE(test, there(test, t, t->key->base - t->map, true));
 }
 
@@ -831,7 +831,7 @@ static void dead_memory_stops_its_users_hints_alone(struct kunit *test)
 	int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, other);
-	pinion_hints_init(&hints);
+	pinion_hints_init(&hints, INVALID_UID);
 	other->map = t->map;
 	other->odp = pinion_odp_create(&t->ibdev, t->map, t->length, IB_ACCESS_ON_DEMAND);
 	put_under_key(test, other, t->map, t->length);
@@ -843,12 +843,12 @@ static void dead_memory_stops_its_users_hints_alone(struct kunit *test)
 	wait_for_completion(&slow.begun);
 	ask_as_another_user(test, &hints, other);
 	/* Each that is followed has a worker, and has counted itself in. */
-	KUNIT_EXPECT_LE(test, refcount_read(&t->odp->pager.users.count),
+	KUNIT_EXPECT_LE(test, refcount_read(&t->odp->pager.users),
 			1 + PINION_HINTS_ACTIVE);
-	KUNIT_EXPECT_EQ(test, atomic_read(&keys->keys.hints.waiting), PINION_HINTS_WAITING);
+	KUNIT_EXPECT_EQ(test, atomic_read(&keys->keys.hints.sleepers->count), PINION_HINTS_WAITING);
 	complete(&slow.over);
-	flush_workqueue(keys->keys.hints.queue);
-	KUNIT_EXPECT_EQ(test, atomic_read(&keys->keys.hints.waiting), 0);
+	flush_workqueue(keys->keys.hints.sleepers->wq);
+	KUNIT_EXPECT_EQ(test, atomic_read(&keys->keys.hints.sleepers->count), 0);
 	pinion_hints_destroy(&hints);
 	pinion_key_kill(other->key);
 	pinion_pager_destroy(&other->odp->pager);
@@ -864,7 +864,7 @@ static void children_go_while_hints_are_slow(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, bring_in(t, at + CHILD, PAGE_SIZE, true), 0);
 	init_completion(&slow.begun);
 	init_completion(&slow.over);
-	workqueue_set_max_active(pinion_hints_queue(&keys->keys.hints), 2);
+	workqueue_set_max_active(pinion_hints_sleepers(&keys->keys.hints)->wq, 2);
 	before_map = be_slow;
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_EQ(test, hint(test, t, t, at, 0), 0);
@@ -873,7 +873,7 @@ static void children_go_while_hints_are_slow(struct kunit *test)
 	/* What is slow has a child, too. */
 	KUNIT_EXPECT_EQ(test, children(t), 1);
 	complete(&slow.over);
-	flush_workqueue(keys->keys.hints.queue);
+	flush_workqueue(keys->keys.hints.sleepers->wq);
 	KUNIT_EXPECT_TRUE(test, there(test, t, at, true));
 }
 
@@ -888,7 +888,7 @@ static void long_hints_let_others_have_their_turn(struct kunit *test)
 	same->key = t->key;
 	init_completion(&slow.begun);
 	init_completion(&slow.over);
-	workqueue_set_max_active(pinion_hints_queue(&keys->keys.hints), 1);
+	workqueue_set_max_active(pinion_hints_sleepers(&keys->keys.hints)->wq, 1);
 	before_map = be_slow;
 	/* The second of the three has been brought by the first. */
 	KUNIT_EXPECT_EQ(test, hint(test, t, same, PAGE_SIZE, 2 * PAGE_SIZE), 0);
@@ -897,7 +897,7 @@ static void long_hints_let_others_have_their_turn(struct kunit *test)
 	msleep(3 * TURN_MS);
 	complete(&slow.over);
 	/* With what is left for later meanwhile. */
-	drain_workqueue(keys->keys.hints.queue);
+	drain_workqueue(keys->keys.hints.sleepers->wq);
 	KUNIT_EXPECT_EQ(test, num_maps - begin, 3);
 	KUNIT_EXPECT_EQ(test, maps[(begin + 1) % ARRAY_SIZE(maps)], t->map + 4 * PAGE_SIZE);
 	KUNIT_EXPECT_EQ(test, maps[(begin + 2) % ARRAY_SIZE(maps)], t->map + 2 * PAGE_SIZE);

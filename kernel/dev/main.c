@@ -7,6 +7,7 @@
 #include <pinion/version.h>
 #include <rdma/rdma_netlink.h>
 
+#include "../mem/sleepers.h"
 #include "dev.h"
 
 /* Programs choose features by them. */
@@ -36,12 +37,19 @@ static int __init pinion_init(void)
 	err = parent_prove();
 	if (err)
 		return err;
-	err = pinion_netdev_init();
+	err = pinion_sleepers_init();
 	if (err)
 		return err;
+	err = pinion_netdev_init();
+	if (err)
+		goto err_sleepers;
 	pinion_debugfs_init();
 	pinion_link_register();
 	return 0;
+
+err_sleepers:
+	pinion_sleepers_exit();
+	return err;
 }
 
 static void __exit pinion_exit(void)
@@ -51,6 +59,8 @@ static void __exit pinion_exit(void)
 	ib_unregister_driver((enum rdma_driver_id)PINION_DRIVER_ID);
 	pinion_netdev_exit();
 	pinion_debugfs_exit();
+	/* Last: devices that were kept for work items that nobody waited for. */
+	pinion_sleepers_exit();
 }
 
 module_init(pinion_init);

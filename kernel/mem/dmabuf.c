@@ -223,6 +223,7 @@ static void dmabuf_region_attach(struct pinion_pager *pager, struct pinion_key *
 static void dmabuf_region_destroy(struct pinion_pager *pager)
 {
 	struct dmabuf *dmabuf = to_dmabuf(pager);
+	struct device *dma_device = dmabuf->umem->attach->dev;
 
 	dma_resv_lock(dmabuf_resv_of(dmabuf), NULL);
 	dmabuf_let_go(dmabuf);
@@ -230,9 +231,11 @@ static void dmabuf_region_destroy(struct pinion_pager *pager)
 	dma_resv_unlock(dmabuf_resv_of(dmabuf));
 	ib_umem_release(&dmabuf->umem->umem);
 	kfree(dmabuf);
+	put_device(dma_device);
 }
 
 static const struct pinion_pager_ops pager_ops = {
+	.answers = true,
 	.fault = dmabuf_region_fault,
 	.attach = dmabuf_region_attach,
 	.destroy = dmabuf_region_destroy,
@@ -298,6 +301,8 @@ static struct dmabuf *dmabuf_import(struct ib_device *ibdev, struct device *dma_
 		kfree(dmabuf);
 		return ERR_PTR(err);
 	}
+	/* For data direct this is not the device that the table of keys keeps. */
+	get_device(dmabuf->umem->attach->dev);
 	pinion_pager_init(&dmabuf->pager, &pager_ops);
 	/* Errors are to be told now, not to the first message. */
 	err = dmabuf_lock_arrived(dmabuf);

@@ -7,46 +7,52 @@
 #ifndef PINION_MEM_HINTS_H
 #define PINION_MEM_HINTS_H
 
-#include <linux/atomic.h>
+#include <linux/err.h>
 #include <linux/mutex.h>
-#include <linux/workqueue.h>
+
+#include "sleepers.h"
 
 /* How many are followed at a time, and how many may wait: more are not worth their memory. */
 #define PINION_HINTS_ACTIVE	4
 #define PINION_HINTS_WAITING	1024
 
+extern const struct pinion_sleepers_kind pinion_hints_kind;
+
 struct pinion_hints {
-	struct mutex lock;		/* @queue is being made */
-	struct workqueue_struct *queue;	/* NULL before the first hint */
-	atomic_t waiting;		/* those that are not done */
+	struct mutex lock;		/* @sleepers are being made */
+	kuid_t user;
+	struct pinion_sleepers *sleepers; /* NULL before the first hint */
 };
 
-static inline void pinion_hints_init(struct pinion_hints *hints)
+/* @user: INVALID_UID for the kernel. */
+static inline void pinion_hints_init(struct pinion_hints *hints, kuid_t user)
 {
 	mutex_init(&hints->lock);
-	hints->queue = NULL;
-	atomic_set(&hints->waiting, 0);
+	hints->user = user;
+	hints->sleepers = NULL;
 }
 
-/* Where they are followed; NULL: there is no memory for it, and a hint may be forgotten. */
-static inline struct workqueue_struct *pinion_hints_queue(struct pinion_hints *hints)
+/* Who follows them; NULL: nobody can now, and a hint may be forgotten. */
+static inline struct pinion_sleepers *pinion_hints_sleepers(struct pinion_hints *hints)
 {
-	struct workqueue_struct *queue;
+	struct pinion_sleepers *sleepers;
 
 	mutex_lock(&hints->lock);
-	if (!hints->queue)
-		hints->queue = alloc_workqueue("pinion_prefetch", WQ_UNBOUND,
-					       PINION_HINTS_ACTIVE);
-	queue = hints->queue;
+	sleepers = hints->sleepers;
+	if (!sleepers) {
+		sleepers = pinion_sleepers_create(&pinion_hints_kind, hints->user);
+		if (IS_ERR(sleepers))
+			sleepers = NULL;
+		hints->sleepers = sleepers;
+	}
 	mutex_unlock(&hints->lock);
-	return queue;
+	return sleepers;
 }
 
-/* No region that a hint could be about is left. Waits for what is on its way. */
+/* No region that a hint could be about is left. Waits for none that waits for memory. */
 static inline void pinion_hints_destroy(struct pinion_hints *hints)
 {
-	if (hints->queue)
-		destroy_workqueue(hints->queue);
+	pinion_sleepers_abandon(hints->sleepers);
 	mutex_destroy(&hints->lock);
 }
 

@@ -10,6 +10,7 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/random.h>
+#include <rdma/ib_verbs.h>
 
 #include "key.h"
 
@@ -263,14 +264,17 @@ struct pinion_key *pinion_keys_next(struct pinion_keys *keys, u32 *index)
 /**
  * pinion_keys_init - make a key table with nothing but the null key
  * @keys: the table
+ * @ibdev: the device that it is part of
  *
  * Return: 0 or a negative errno.
  */
-int pinion_keys_init(struct pinion_keys *keys)
+int pinion_keys_init(struct pinion_keys *keys, struct ib_device *ibdev)
 {
 	struct pinion_key_table *table;
 	int err = -ENOMEM, i;
 
+	refcount_set(&keys->ref, 1);
+	keys->ibdev = ibdev;
 	atomic_set(&keys->live, 0);
 	init_rwsem(&keys->exchange);
 	for (i = 0; i < PINION_KEYS_LOCKS; i++)
@@ -281,7 +285,7 @@ int pinion_keys_init(struct pinion_keys *keys)
 	if (!table)
 		return -ENOMEM;
 	RCU_INIT_POINTER(keys->table, table);
-	pinion_hints_init(&keys->hints);
+	pinion_hints_init(&keys->hints, INVALID_UID);
 	keys->reaps = alloc_workqueue("pinion_reap", WQ_UNBOUND, 0);
 	if (!keys->reaps)
 		goto err_free_table;
@@ -306,17 +310,35 @@ err_free_table:
 	return err;
 }
 
-/**
- * pinion_keys_destroy - the end of a table, all of whose keys are killed
- * @keys: the table
- */
+static void keys_end(struct pinion_keys *keys)
+{
+	struct ib_device *ibdev = keys->ibdev;
+
+	destroy_workqueue(keys->reaps);
+	free_page((unsigned long)keys->sink);
+	WARN_ON(atomic_read(&keys->live));
+	kvfree(rcu_dereference_protected(keys->table, true));
+	if (!ibdev)
+		return;
+	put_device(ibdev->dma_device);
+	put_device(&ibdev->dev);
+}
+
+void pinion_keys_put(struct pinion_keys *keys)
+{
+	if (refcount_dec_and_test(&keys->ref))
+		keys_end(keys);
+}
+
 void pinion_keys_destroy(struct pinion_keys *keys)
 {
 	pinion_hints_destroy(&keys->hints);
 	/* May have the table made smaller. */
 	pinion_key_kill(keys->null);
-	destroy_workqueue(keys->reaps);
-	free_page((unsigned long)keys->sink);
-	WARN_ON(atomic_read(&keys->live));
-	kvfree(rcu_dereference_protected(keys->table, true));
+	/* Whoever is left gives pages back, which are mapped for it, and then us, who are in it. */
+	if (keys->ibdev) {
+		get_device(&keys->ibdev->dev);
+		get_device(keys->ibdev->dma_device);
+	}
+	pinion_keys_put(keys);
 }

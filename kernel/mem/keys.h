@@ -12,6 +12,7 @@
 
 #include <linux/atomic.h>
 #include <linux/rcupdate.h>
+#include <linux/refcount.h>
 #include <linux/rwsem.h>
 #include <linux/sizes.h>
 #include <linux/spinlock.h>
@@ -25,10 +26,13 @@
 
 #define PINION_KEYS_LOCKS	64
 
+struct ib_device;
 struct pinion_key;
 struct pinion_key_table;
 
 struct pinion_keys {
+	refcount_t ref;			/* the device, each pager, each hint */
+	struct ib_device *ibdev;	/* what it is part of; NULL in tests */
 	struct pinion_key_table __rcu *table;
 	struct rw_semaphore exchange;	/* read: who changes a list; write: who moves all keys */
 	spinlock_t locks[PINION_KEYS_LOCKS];	/* of lists, several each */
@@ -42,8 +46,20 @@ struct pinion_keys {
 	struct workqueue_struct *reaps;	/* of what was emptied, or is too small */
 };
 
-int pinion_keys_init(struct pinion_keys *keys);
+int pinion_keys_init(struct pinion_keys *keys, struct ib_device *ibdev);
+/*
+ * The device ends, and all its keys are killed. What pages are still brought for keeps the
+ * table, and the memory of the device, for a while.
+ */
 void pinion_keys_destroy(struct pinion_keys *keys);
+
+static inline void pinion_keys_get(struct pinion_keys *keys)
+{
+	refcount_inc(&keys->ref);
+}
+
+/* Sleeps. */
+void pinion_keys_put(struct pinion_keys *keys);
 
 /* Give @key a number that no other has, and let it be found. */
 void pinion_keys_add(struct pinion_keys *keys, struct pinion_key *key);

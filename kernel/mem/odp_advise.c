@@ -19,10 +19,18 @@
  */
 #define TURN_MS		20
 
+const struct pinion_sleepers_kind pinion_hints_kind = {
+	.name = "pinion_prefetch",
+	.active = PINION_HINTS_ACTIVE,
+	.most = PINION_HINTS_WAITING,
+	.own = PINION_HINTS_ACTIVE,
+	.most_threads = 64 * PINION_HINTS_ACTIVE,
+};
+
 struct prefetches {
 	struct work_struct work;
-	struct pinion_keys *keys;
-	struct pinion_hints *hints;
+	struct pinion_keys *keys;	/* a reference, if left for later */
+	struct pinion_sleepers *sleepers; /* likewise: among whom it is counted */
 	const struct ib_pd *pd;		/* only compared: it may be gone */
 	bool write;
 	bool fault;
@@ -112,34 +120,50 @@ static int advise_bring_all(const struct prefetches *p)
 	return err;
 }
 
-/* It was asked for as a hint, so nobody is told what came of it. */
+/* Return: whether there is more to bring, after others had their turn. */
+static bool advise_bring_some(struct prefetches *p)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(TURN_MS);
+
+	while (p->next < p->num && !READ_ONCE(p->sleepers->abandoned)) {
+		advise_bring(p, &p->ranges[p->next++]);
+		if (time_after(jiffies, end))
+			return p->next < p->num;
+	}
+	return false;
+}
+
+/* It was asked for as a hint, so nobody is told what came of it, or that it was forgotten. */
 static void advise_bring_later(struct work_struct *work)
 {
 	struct prefetches *p = container_of(work, struct prefetches, work);
-	unsigned long end = jiffies + msecs_to_jiffies(TURN_MS);
+	struct pinion_sleepers *sleepers = p->sleepers;
+	bool more = false;
 
-	while (p->next < p->num) {
-		advise_bring(p, &p->ranges[p->next++]);
-		if (p->next < p->num && time_after(jiffies, end)) {
-			queue_work(p->hints->queue, &p->work);
-			return;
-		}
+	if (pinion_sleepers_begin(sleepers)) {
+		more = advise_bring_some(p);
+		pinion_sleepers_end(sleepers);
 	}
-	atomic_dec(&p->hints->waiting);
+	if (more) {
+		queue_work(sleepers->wq, &p->work);
+		return;
+	}
+	pinion_keys_put(p->keys);
 	kvfree(p);
+	pinion_sleepers_leave(sleepers);
 }
 
 /* Takes @p over. It is a hint: what there is no room for is forgotten. */
-static void advise_leave_for_later(struct prefetches *p)
+static void advise_leave_for_later(struct prefetches *p, struct pinion_hints *hints)
 {
-	struct workqueue_struct *queue = pinion_hints_queue(p->hints);
-
-	if (!queue || !atomic_add_unless(&p->hints->waiting, 1, PINION_HINTS_WAITING)) {
+	p->sleepers = pinion_hints_sleepers(hints);
+	if (!p->sleepers || !pinion_sleepers_enter(p->sleepers)) {
 		kvfree(p);
 		return;
 	}
+	pinion_keys_get(p->keys);
 	INIT_WORK(&p->work, advise_bring_later);
-	queue_work(queue, &p->work);
+	queue_work(p->sleepers->wq, &p->work);
 }
 
 /**
@@ -174,7 +198,6 @@ int pinion_advise_mr(struct pinion_keys *keys, struct pinion_hints *hints, struc
 	if (!p)
 		return -ENOMEM;
 	p->keys = keys;
-	p->hints = hints;
 	p->pd = pd;
 	p->write = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE;
 	p->fault = advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT;
@@ -183,7 +206,7 @@ int pinion_advise_mr(struct pinion_keys *keys, struct pinion_hints *hints, struc
 		p->ranges[i] = sges[i];
 	err = advise_check_all(p);
 	if (!err && !(flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH)) {
-		advise_leave_for_later(p);
+		advise_leave_for_later(p, hints);
 		return 0;
 	}
 	if (!err)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The life of a pager, whatever its kind: attached to a key, kept by who faults,
- * ended when nobody does any more.
+ * ended when nobody does any more, which may be after its region and its device.
  */
 #include <linux/delay.h>
 #include <linux/memcontrol.h>
@@ -12,11 +12,34 @@
 #include "inject.h"
 #include "key.h"
 #include "pager.h"
+#include "sleepers.h"
+
+static void pager_end(struct pinion_pager *pager)
+{
+	struct mem_cgroup *memcg = pager->memcg;
+	struct pinion_key *key = pager->key;
+	struct pinion_keys *keys;
+
+	pager->ops->destroy(pager);
+	mem_cgroup_put(memcg);
+	if (!key)
+		return;
+	keys = key->keys;
+	pinion_key_put(key);
+	pinion_keys_put(keys);
+}
+
+static void pager_end_later(struct work_struct *work)
+{
+	pager_end(container_of(work, struct pinion_pager, end));
+}
 
 void pinion_pager_init(struct pinion_pager *pager, const struct pinion_pager_ops *ops)
 {
 	pager->ops = ops;
-	pinion_users_init(&pager->users);
+	refcount_set(&pager->users, 1);
+	INIT_WORK(&pager->end, pager_end_later);
+	init_completion(&pager->unused);
 	pager->memcg = get_mem_cgroup_from_mm(current->mm);
 	pager->pid = task_tgid_nr(current);
 }
@@ -29,30 +52,33 @@ void pinion_pager_discard(struct pinion_pager *pager)
 void pinion_pager_attach(struct pinion_pager *pager, struct pinion_key *key)
 {
 	kref_get(&key->ref);
+	/* And all that is behind it, among that the memory of the device. */
+	pinion_keys_get(key->keys);
 	pager->key = key;
 	pager->ops->attach(pager, key);
 }
 
 void pinion_pager_put(struct pinion_pager *pager)
 {
-	pinion_users_put(&pager->users);
+	if (!refcount_dec_and_test(&pager->users))
+		return;
+	if (pager->ops->answers)
+		complete(&pager->unused);
+	else
+		pinion_end_later(&pager->end);
 }
 
 void pinion_pager_destroy(struct pinion_pager *pager)
 {
-	struct mem_cgroup *memcg;
-	struct pinion_key *key;
-
 	if (!pager)
 		return;
 	WRITE_ONCE(pager->ending, true);
-	pinion_users_drain(&pager->users);
-	key = pager->key;
-	memcg = pager->memcg;
-	pager->ops->destroy(pager);
-	mem_cgroup_put(memcg);
-	if (key)
-		pinion_key_put(key);
+	if (!refcount_dec_and_test(&pager->users)) {
+		if (!pager->ops->answers)
+			return;
+		wait_for_completion(&pager->unused);
+	}
+	pager_end(pager);
 }
 
 struct mem_cgroup *pinion_pager_charge(const struct pinion_pager *pager)

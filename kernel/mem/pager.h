@@ -2,15 +2,18 @@
 /*
  * A pager stands behind a region whose pages come and go: it takes them out of the
  * region's table when whoever owns the memory says so, and brings them when they are
- * missed. Who misses one keeps the pager by a count, leaves all gates, and faults.
+ * missed. Who misses one keeps the pager by a count, leaves all gates, and faults. That may
+ * take for ever, so who ends the region does not wait for it: the pager outlives the region,
+ * and the device, until the last who faults is done, and brings pages that nobody will find.
  */
 #ifndef PINION_MEM_PAGER_H
 #define PINION_MEM_PAGER_H
 
 #include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/refcount.h>
 #include <linux/types.h>
-
-#include "users.h"
+#include <linux/workqueue.h>
 
 struct mem_cgroup;
 struct pinion_key;
@@ -27,6 +30,11 @@ enum pinion_pager_count {
 
 struct pinion_pager_ops {
 	/*
+	 * What it waits for answers by itself, as an exporter of the kernel does: the end of the
+	 * region waits for who faults, and what is behind it is let go when that returns.
+	 */
+	bool answers;
+	/*
 	 * Make pages present from @offset bytes into the region on: the first that is
 	 * missing, and more of the following @length bytes as it suits. In no gate;
 	 * sleeps. Return: 0 or a negative errno.
@@ -39,17 +47,19 @@ struct pinion_pager_ops {
 	u64 (*run)(struct pinion_pager *pager, u64 offset, u64 want, bool writes, void **kva);
 	/* From here on pages reach @key's table, and leave it. */
 	void (*attach)(struct pinion_pager *pager, struct pinion_key *key);
-	/* Nobody faults any more, and the key means something else or nothing. */
+	/* Nobody faults any more, and the key means something else or nothing. Sleeps. */
 	void (*destroy)(struct pinion_pager *pager);
 };
 
 struct pinion_pager {
 	const struct pinion_pager_ops *ops;
 	struct pinion_key *key;		/* a reference */
-	struct pinion_users users;	/* who faults, outside any gate */
+	refcount_t users;		/* the region, and who faults, outside any gate */
 	bool ending;			/* who brings pages may stop, and nobody minds */
 	struct mem_cgroup *memcg;	/* of who registered the memory */
 	pid_t pid;			/* likewise; for mem/inject.h */
+	struct work_struct end;
+	struct completion unused;	/* of those that answer */
 	atomic64_t counts[PINION_PAGER_NUM_COUNTS];
 };
 
@@ -62,15 +72,19 @@ void pinion_pager_discard(struct pinion_pager *pager);
 /* The key is not published yet, or goes on with other memory for a while. */
 void pinion_pager_attach(struct pinion_pager *pager, struct pinion_key *key);
 
-/* The key is dead, or has other memory. Waits for who still faults. NULL is fine. */
+/*
+ * The key is dead, or has other memory. If somebody still faults, the rest is done by whoever
+ * is the last, and nobody is waited for; but for memory that answers. NULL is fine.
+ */
 void pinion_pager_destroy(struct pinion_pager *pager);
 
 /* Inside a gate: keep it until pinion_pager_put(). */
 static inline void pinion_pager_get(struct pinion_pager *pager)
 {
-	pinion_users_get(&pager->users);
+	refcount_inc(&pager->users);
 }
 
+/* In any context. */
 void pinion_pager_put(struct pinion_pager *pager);
 
 /*

@@ -202,7 +202,7 @@ static enum step sq_await_page(struct pinion_qp *qp, enum pinion_awaits whose, b
 		return sq_try_later(qp);
 	sq_park(qp, 0);
 	qp->sq.awaits = whose;
-	pinion_fault_wait(qp->sq.fault, qp);
+	pinion_fault_wait(qp->sq.fault, qp, pinion_qp_wake);
 	return STEP_PARKED;
 }
 
@@ -210,28 +210,19 @@ static enum step sq_await_page(struct pinion_qp *qp, enum pinion_awaits whose, b
 static bool sq_have_fault(struct pinion_sq *sq)
 {
 	if (!sq->fault)
-		sq->fault = pinion_fault_alloc();
+		sq->fault = pinion_fault_alloc(GFP_KERNEL_ACCOUNT);
 	return sq->fault;
 }
 
 /*
- * A page of our own, with nothing of the peer's held. A user's queue takes its time for it
- * here, as a process does that touches its memory. One of a kernel consumer waits: its work
- * item is one of many that storage is reached through.
+ * A page of our own, with nothing of the peer's held. Not even a doorbell takes its time for it
+ * here: the removal of a device waits for system calls, and a page may never come.
  */
 static enum step sq_bring_own(struct pinion_qp *qp, struct pinion_missing *missing)
 {
-	int err;
-
-	if (!qp->user) {
-		sq_have_fault(&qp->sq);
-		return sq_await_page(qp, PINION_AWAITS_OWN,
-				     pinion_fault_start(qp->sq.fault, qp->faulter, missing, 0));
-	}
-	err = pinion_missing_fault(missing);
-	if (err == -EAGAIN)
-		return sq_try_later(qp);
-	return err ? sq_fail_local(qp, PINION_SYN_FAULT) : STEP_AGAIN;
+	sq_have_fault(&qp->sq);
+	return sq_await_page(qp, PINION_AWAITS_OWN,
+			     pinion_fault_start(qp->sq.fault, qp->faulter, missing, 0));
 }
 
 static enum step sq_await_peer(struct pinion_qp *qp, const struct pinion_msg *msg)

@@ -5,19 +5,19 @@
 #include <linux/slab.h>
 
 #include "fault.h"
-#include "qp.h"
 
-/* A page that never comes keeps a thread of the kernel. Of one owner: */
-#define MAX_RUNNING	64
+/* A page that never comes keeps a thread of the kernel. */
+static const struct pinion_sleepers_kind faulters = {
+	.name = "pinion_fault",
+	.most = 64,
+	.own = 4,
+	.most_shared = 256,
+	.most_threads = 512,
+};
 
-bool pinion_faulter_enter(struct pinion_faulter *faulter)
+struct pinion_sleepers *pinion_faulter_create(kuid_t user)
 {
-	return atomic_add_unless(&faulter->running, 1, MAX_RUNNING);
-}
-
-void pinion_faulter_leave(struct pinion_faulter *faulter)
-{
-	atomic_dec(&faulter->running);
+	return pinion_sleepers_create(&faulters, user);
 }
 
 static void fault_put(struct pinion_fault *fault)
@@ -29,23 +29,27 @@ static void fault_put(struct pinion_fault *fault)
 static void fault_run(struct work_struct *work)
 {
 	struct pinion_fault *fault = container_of(work, struct pinion_fault, work);
-	int err = pinion_missing_fault(&fault->missing);
+	struct pinion_sleepers *faulter = fault->faulter;
+	int err;
 
-	pinion_faulter_leave(fault->faulter);
+	/* Even if the owner is gone by now: who waits may be a peer. */
+	err = pinion_missing_fault(&fault->missing);
 	spin_lock(&fault->lock);
 	fault->err = err;
 	fault->running = false;
 	/* Who turns away takes the lock, so it is still there. */
 	if (fault->waiter)
-		pinion_qp_wake(fault->waiter);
+		fault->wake(fault->waiter);
 	fault->waiter = NULL;
 	spin_unlock(&fault->lock);
 	fault_put(fault);
+	pinion_sleepers_end(faulter);
+	pinion_sleepers_leave(faulter);
 }
 
-struct pinion_fault *pinion_fault_alloc(void)
+struct pinion_fault *pinion_fault_alloc(gfp_t gfp)
 {
-	struct pinion_fault *fault = kzalloc(sizeof(*fault), GFP_KERNEL_ACCOUNT);
+	struct pinion_fault *fault = kzalloc(sizeof(*fault), gfp);
 
 	if (!fault)
 		return NULL;
@@ -55,10 +59,20 @@ struct pinion_fault *pinion_fault_alloc(void)
 	return fault;
 }
 
-bool pinion_fault_start(struct pinion_fault *fault, struct pinion_faulter *faulter,
+static bool fault_get_thread(struct pinion_sleepers *faulter)
+{
+	if (!pinion_sleepers_enter(faulter))
+		return false;
+	if (pinion_sleepers_begin(faulter))
+		return true;
+	pinion_sleepers_leave(faulter);
+	return false;
+}
+
+bool pinion_fault_start(struct pinion_fault *fault, struct pinion_sleepers *faulter,
 			struct pinion_missing *missing, u64 left)
 {
-	if (!fault || !pinion_faulter_enter(faulter)) {
+	if (!fault || !fault_get_thread(faulter)) {
 		pinion_missing_put(missing);
 		return false;
 	}
@@ -72,14 +86,26 @@ bool pinion_fault_start(struct pinion_fault *fault, struct pinion_faulter *fault
 	return true;
 }
 
-void pinion_fault_wait(struct pinion_fault *fault, struct pinion_qp *qp)
+void pinion_fault_wait(struct pinion_fault *fault, struct pinion_qp *qp,
+		       void (*wake)(struct pinion_qp *qp))
 {
 	spin_lock(&fault->lock);
+	fault->wake = wake;
 	if (fault->running)
 		fault->waiter = qp;
 	else
-		pinion_qp_wake(qp);
+		wake(qp);
 	spin_unlock(&fault->lock);
+}
+
+bool pinion_fault_is_running(struct pinion_fault *fault)
+{
+	bool running;
+
+	spin_lock(&fault->lock);
+	running = fault->running;
+	spin_unlock(&fault->lock);
+	return running;
 }
 
 int pinion_fault_result(struct pinion_fault *fault)

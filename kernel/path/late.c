@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The line of datagrams that came too early for their receiver's memory, and the work item
- * that delivers them through the responder, as if they came then.
+ * that delivers them through the responder, as if they came then. Where one lacks a page it is
+ * left where it is, and the work item runs again when the page is there: it waits for nothing.
  */
-#include <linux/delay.h>
 #include <linux/slab.h>
 
 #include "fault.h"
@@ -14,12 +14,18 @@
 #define MAX_LATE	16
 /* How many pages one may lack, one after the other: its own, and some that went again. */
 #define MAX_TRIES	256
-/* Until the next try after one that says nothing of the memory. */
+/* How long until the next try after one that says nothing of the memory. */
 #define AGAIN_US	1000
+/* How many are delivered before others of the line of work items have their turn. */
+#define TURN		64
+
+/* The receiver's lock is held: no time to look for memory. */
+#define LATE_GFP	(GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN)
 
 struct late {
-	struct list_head node;		/* in resp.late, until the work item has it */
-	u32 life;			/* resp.life when it came */
+	struct list_head node;		/* in resp.late */
+	int tries;
+	bool asked;			/* resp.late_fault brings what it lacks */
 	struct pinion_msg msg;
 	struct pinion_av av;
 	struct pinion_cursor payload;
@@ -32,11 +38,11 @@ static struct late *late_copy(struct pinion_msg *msg, enum pinion_moved *moved,
 	struct late *late;
 	u64 left = msg->length;
 
-	/* The receiver's lock is held: no time to look for memory. */
-	late = kmalloc(struct_size(late, data, msg->length),
-		       GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN);
+	late = kmalloc(struct_size(late, data, msg->length), LATE_GFP);
 	if (!late)
 		return NULL;
+	late->tries = 0;
+	late->asked = false;
 	pinion_cursor_rewind(msg->payload);
 	pinion_cursor_memory(&late->payload, late->data);
 	*moved = pinion_move(node, &late->payload, msg->payload, &left, &msg->missing);
@@ -50,6 +56,14 @@ static struct late *late_copy(struct pinion_msg *msg, enum pinion_moved *moved,
 	return late;
 }
 
+/* What the next to lack a page is going to need, too. */
+static bool late_have_fault(struct pinion_resp *resp)
+{
+	if (!resp->late_fault)
+		resp->late_fault = pinion_fault_alloc(LATE_GFP);
+	return resp->late_fault;
+}
+
 enum pinion_verdict pinion_late_keep(struct pinion_qp *qp, struct pinion_msg *msg)
 {
 	struct pinion_resp *resp = &qp->resp;
@@ -57,7 +71,7 @@ enum pinion_verdict pinion_late_keep(struct pinion_qp *qp, struct pinion_msg *ms
 	struct late *late;
 
 	lockdep_assert_held(&resp->lock);
-	if (qp->dying || resp->num_late == MAX_LATE)
+	if (qp->dying || resp->num_late == MAX_LATE || !late_have_fault(resp))
 		return PINION_SILENCE;
 	late = late_copy(msg, &moved, qp->node);
 	if (!late)
@@ -66,104 +80,120 @@ enum pinion_verdict pinion_late_keep(struct pinion_qp *qp, struct pinion_msg *ms
 		kfree(late);
 		return moved == PINION_MOVE_NO_SOURCE ? PINION_OWN_PAGE : PINION_OWN_FAULT;
 	}
-	/* Once it runs it goes on until there is none left. */
-	if (!resp->late_runs) {
-		if (!pinion_faulter_enter(qp->faulter)) {
-			kfree(late);
-			return PINION_SILENCE;
-		}
-		resp->late_runs = true;
-		queue_work(qp->faulter->wq, &resp->late_work);
-	}
-	late->life = resp->life;
+	if (!resp->num_late)
+		queue_delayed_work(qp->wq, &resp->late_work, 0);
 	list_add_tail(&late->node, &resp->late);
 	resp->num_late++;
 	return PINION_ACK;
 }
 
+static void late_drop(struct pinion_resp *resp, struct late *late)
+{
+	list_del(&late->node);
+	resp->num_late--;
+	kfree(late);
+}
+
+/*
+ * Not by the responder, whose message may be one of them. The work item may be about to look:
+ * it finds none, or those that came after.
+ */
 void pinion_late_forget(struct pinion_qp *qp)
 {
+	struct pinion_resp *resp = &qp->resp;
 	struct late *late, *next;
 
-	lockdep_assert_held(&qp->resp.lock);
-	list_for_each_entry_safe(late, next, &qp->resp.late, node) {
-		list_del(&late->node);
-		kfree(late);
-	}
-	qp->resp.num_late = 0;
-	/* The work item may hold one, and not the lock while it faults. */
-	qp->resp.life++;
+	lockdep_assert_held(&resp->lock);
+	list_for_each_entry_safe(late, next, &resp->late, node)
+		late_drop(resp, late);
+	/* The page may never come. */
+	if (resp->late_fault)
+		pinion_fault_leave(resp->late_fault);
+	resp->late_fault = NULL;
 }
 
-static struct late *late_next(struct pinion_qp *qp)
+/* The page of the first came, or nothing that says anything of it. */
+static void late_wake(struct pinion_qp *qp)
 {
+	queue_delayed_work(qp->wq, &qp->resp.late_work, 0);
+}
+
+static void late_wake_again(struct pinion_qp *qp)
+{
+	queue_delayed_work(qp->wq, &qp->resp.late_work, usecs_to_jiffies(AGAIN_US));
+}
+
+/* It lacks a page, which is held on to, and which is asked for. Return: whether to wait. */
+static bool late_ask(struct pinion_qp *qp, struct late *late)
+{
+	struct pinion_msg *msg = &late->msg;
 	struct pinion_resp *resp = &qp->resp;
-	struct late *late;
 
-	mutex_lock(&resp->lock);
-	late = list_first_entry_or_null(&resp->late, struct late, node);
-	if (late) {
-		list_del(&late->node);
-		resp->num_late--;
-	} else {
-		resp->late_runs = false;
-		pinion_faulter_leave(qp->faulter);
+	if (late->tries++ == MAX_TRIES) {
+		pinion_missing_put(&msg->missing);
+		return false;
 	}
-	mutex_unlock(&resp->lock);
-	return late;
+	msg->fault_left = resp->left;
+	late->asked = pinion_fault_start(resp->late_fault, qp->faulter, &msg->missing, resp->left);
+	if (late->asked)
+		pinion_fault_wait(resp->late_fault, qp, late_wake);
+	else
+		late_wake_again(qp);
+	return true;
 }
 
-/* Return: whether it lacks a page, which is held on to. */
-static bool late_lacks(struct pinion_qp *qp, struct late *late)
-{
-	enum pinion_verdict verdict = PINION_SILENCE;
-	struct pinion_msg *msg = &late->msg;
-
-	mutex_lock(&qp->resp.lock);
-	if (late->life == qp->resp.life)
-		verdict = pinion_respond(qp, msg);
-	if (verdict == PINION_PEER_PAGE)
-		msg->fault_left = qp->resp.left;
-	mutex_unlock(&qp->resp.lock);
-	return verdict == PINION_PEER_PAGE;
-}
-
-static void late_deliver(struct pinion_qp *qp, struct late *late)
+/* resp.lock is held. Return: whether it waits; else it is over. */
+static bool late_deliver(struct pinion_qp *qp, struct late *late)
 {
 	struct pinion_msg *msg = &late->msg;
-	int tries;
 
-	for (tries = 0; late_lacks(qp, late); tries++) {
-		msg->fault_err = pinion_missing_fault(&msg->missing);
-		if (READ_ONCE(qp->dying) || tries == MAX_TRIES)
-			return;
+	if (late->asked) {
+		/* Something else had the work item run. */
+		if (pinion_fault_is_running(qp->resp.late_fault))
+			return true;
+		late->asked = false;
+		msg->fault_err = pinion_fault_result(qp->resp.late_fault);
 		if (msg->fault_err == -EAGAIN) {
 			msg->fault_err = 0;
-			usleep_range(AGAIN_US, 2 * AGAIN_US);
+			late_wake_again(qp);
+			return true;
 		}
 	}
+	if (pinion_respond(qp, msg) != PINION_PEER_PAGE)
+		return false;
+	return late_ask(qp, late);
 }
 
 /* On behalf of the receiver, whose memory it is. */
 static void late_run(struct work_struct *work)
 {
-	struct pinion_qp *qp = container_of(work, struct pinion_qp, resp.late_work);
+	struct pinion_qp *qp = container_of(to_delayed_work(work), struct pinion_qp,
+					    resp.late_work);
+	struct pinion_resp *resp = &qp->resp;
 	struct late *late;
+	int turn;
 
-	while ((late = late_next(qp))) {
-		late_deliver(qp, late);
-		kfree(late);
+	for (turn = 0; turn < TURN; turn++) {
+		mutex_lock(&resp->lock);
+		late = list_first_entry_or_null(&resp->late, struct late, node);
+		if (!late || late_deliver(qp, late)) {
+			mutex_unlock(&resp->lock);
+			return;
+		}
+		late_drop(resp, late);
+		mutex_unlock(&resp->lock);
 		cond_resched();
 	}
+	late_wake(qp);
 }
 
 void pinion_late_init(struct pinion_qp *qp)
 {
 	INIT_LIST_HEAD(&qp->resp.late);
-	INIT_WORK(&qp->resp.late_work, late_run);
+	INIT_DELAYED_WORK(&qp->resp.late_work, late_run);
 }
 
-void pinion_late_flush(struct pinion_qp *qp)
+void pinion_late_stop(struct pinion_qp *qp)
 {
-	flush_work(&qp->resp.late_work);
+	cancel_delayed_work_sync(&qp->resp.late_work);
 }

@@ -14,7 +14,7 @@ void pinion_late_init(struct pinion_qp *qp);
 /* Others wait already: @msg goes behind them. @qp->resp.lock is held, as for all below. */
 static inline bool pinion_late_is_ahead(const struct pinion_qp *qp, const struct pinion_msg *msg)
 {
-	return qp->resp.late_runs && !msg->late;
+	return qp->resp.num_late && !msg->late;
 }
 
 /*
@@ -23,10 +23,10 @@ static inline bool pinion_late_is_ahead(const struct pinion_qp *qp, const struct
  */
 enum pinion_verdict pinion_late_keep(struct pinion_qp *qp, struct pinion_msg *msg);
 
-/* The queue is reset, broken, or at its end. */
+/* The queue is reset, broken, or at its end. No page is waited for any more. */
 void pinion_late_forget(struct pinion_qp *qp);
 
-/* Without the lock: wait for the work item, which may wait for memory of the queue's owner. */
-void pinion_late_flush(struct pinion_qp *qp);
+/* At the queue's end, after that and without the lock. */
+void pinion_late_stop(struct pinion_qp *qp);
 
 #endif

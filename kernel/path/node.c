@@ -34,17 +34,18 @@ int pinion_node_init(struct pinion_node *node, struct ib_device *ibdev)
 	if (!node->wq)
 		goto err_free_stats;
 	/* Memory may take for ever, which those that perform requests must not. */
-	node->faults = alloc_workqueue("pinion_fault", WQ_UNBOUND, 0);
-	if (!node->faults)
+	node->faulter = pinion_faulter_create(INVALID_UID);
+	if (IS_ERR(node->faulter)) {
+		err = PTR_ERR(node->faulter);
 		goto err_destroy_wq;
-	pinion_faulter_init(&node->faulter, node->faults);
-	err = pinion_keys_init(&node->keys);
+	}
+	err = pinion_keys_init(&node->keys, ibdev);
 	if (err)
-		goto err_destroy_faults;
+		goto err_abandon;
 	return 0;
 
-err_destroy_faults:
-	destroy_workqueue(node->faults);
+err_abandon:
+	pinion_sleepers_abandon(node->faulter);
 err_destroy_wq:
 	destroy_workqueue(node->wq);
 err_free_stats:
@@ -57,7 +58,7 @@ void pinion_node_destroy(struct pinion_node *node)
 	/* Its addresses are gone, but who had found one may be in the table of QPs. */
 	pinion_peers_settle();
 	destroy_workqueue(node->wq);
-	destroy_workqueue(node->faults);
+	pinion_sleepers_abandon(node->faulter);
 	free_percpu(node->stats);
 	pinion_tallies_destroy(&node->tallies);
 	pinion_keys_destroy(&node->keys);

@@ -54,8 +54,7 @@ struct pinion_node {
 	struct xarray srqs;
 	struct xarray ahs;
 	struct workqueue_struct *wq;	/* executors of kernel consumers' queues */
-	struct workqueue_struct *faults;	/* work items of */
-	struct pinion_faulter faulter;	/* theirs */
+	struct pinion_sleepers *faulter;	/* bring pages of theirs */
 
 	struct pinion_link link;	/* peers.c's */
 	struct pinion_stats __percpu *stats;	/* of all that has no tally */

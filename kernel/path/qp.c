@@ -120,7 +120,7 @@ void pinion_qp_fini(struct pinion_qp *qp)
 	/* Whatever page is being brought for us may take for ever. */
 	pinion_sq_turn_away(&qp->sq);
 	mutex_unlock(&qp->sq.exec);
-	pinion_late_flush(qp);
+	pinion_late_stop(qp);
 	hrtimer_cancel(&qp->sq.timer);
 	cancel_work_sync(&qp->sq.work);
 	/* Its memory may outlive us; nobody will look at it any more. */

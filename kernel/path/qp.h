@@ -28,8 +28,8 @@
 struct pinion_cq;
 struct pinion_engine;
 struct pinion_fault;
-struct pinion_faulter;
 struct pinion_raw_qp;
+struct pinion_sleepers;
 
 enum pinion_awaits {
 	PINION_AWAITS_NONE,
@@ -79,9 +79,8 @@ struct pinion_resp {
 	/* Datagrams that came too early for our memory; late.c's */
 	struct list_head late;
 	u32 num_late;
-	u32 life;			/* times they were forgotten */
-	bool late_runs;
-	struct work_struct late_work;
+	struct pinion_fault *late_fault; /* if there are any */
+	struct delayed_work late_work;
 	bool established;		/* COMM_EST was raised */
 };
 
@@ -94,7 +93,7 @@ struct pinion_qp {
 	 * kernel users: requests may take for ever, and no other is to wait behind them.
 	 */
 	struct workqueue_struct *wq;
-	struct pinion_faulter *faulter;	/* brings pages that messages lack here; likewise */
+	struct pinion_sleepers *faulter;	/* brings pages that messages lack here; likewise */
 	struct pinion_users finders;	/* by number, or as a member of a group */
 	bool user;
 	pid_t pid;			/* of who made it; for mem/inject.h */

@@ -12,8 +12,8 @@
 #include "../mem/users.h"
 #include "ring.h"
 
-struct pinion_faulter;
 struct pinion_raw_rq;
+struct pinion_sleepers;
 
 struct pinion_recvq {
 	spinlock_t lock;		/* head and ring, against other takers; process context */
@@ -71,7 +71,7 @@ int pinion_recvq_post(struct pinion_recvq *rq, const struct ib_recv_wr *wr,
 struct pinion_srq {
 	struct ib_srq ibsrq;
 	struct pinion_node *node;
-	struct pinion_faulter *faulter;	/* as of the queue pairs of who made it */
+	struct pinion_sleepers *faulter;	/* as of the queue pairs of who made it */
 	struct pinion_recvq rq;
 	u32 srqn;
 	struct pinion_users finders;	/* by number (XRC); see path/node.h */

@@ -14,7 +14,7 @@ struct pinion_target {
 	struct ib_pd *recv_pd;		/* of receive requests: who posts knows the queue only */
 	struct pinion_srq *srq;		/* or the QP's own queue */
 	struct pinion_cq *cq;
-	struct pinion_faulter *faulter;	/* brings pages of both */
+	struct pinion_sleepers *faulter;	/* brings pages of both */
 	bool xrc;			/* @srq was found by number: put it */
 };
 

@@ -113,7 +113,7 @@ static void pair_fill(struct pinion_dev *dev, struct pinion_devx_pair *pair)
 	qp->stats = dev->node.stats;
 	qp->user = true;
 	qp->wq = pair->ucontext->wq;
-	qp->faulter = &pair->ucontext->faulter;
+	qp->faulter = pair->ucontext->faulter;
 	qp->has_sq = true;
 	qp->has_rq = true;
 	pinion_recvq_init(&qp->rq, PINION_MAX_SGE);

@@ -38,7 +38,11 @@ static int mmap_map_some(struct vm_area_struct *vma, void *area, size_t at, unsi
 	return vm_insert_pages(vma, vma->vm_start + at, pages, &count);
 }
 
-/* Each page is mapped with a reference of its own, so it may outlive area and module. */
+/*
+ * Each page is mapped with a reference of its own, so it may outlive area and module. Not by
+ * rdma_user_mmap_io(): those mappings are taken away when the device is removed, which takes
+ * mmap_lock, and a fault that never ends may hold that.
+ */
 static int mmap_map_pages(struct vm_area_struct *vma, const struct pinion_mapping *map)
 {
 	unsigned long count;

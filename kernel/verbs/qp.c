@@ -163,12 +163,12 @@ static int qp_set_workers(struct pinion_qp *qp, struct ib_ucontext *context)
 
 	if (!context) {
 		qp->wq = qp->node->wq;
-		qp->faulter = &qp->node->faulter;
+		qp->faulter = qp->node->faulter;
 		return 0;
 	}
 	err = pinion_ucontext_make_workers(ucontext);
 	qp->wq = ucontext->wq;
-	qp->faulter = &ucontext->faulter;
+	qp->faulter = ucontext->faulter;
 	return err;
 }
 

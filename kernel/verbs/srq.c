@@ -59,13 +59,13 @@ static int srq_create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struc
 	srq->node = &dev->node;
 	srq->user = udata;
 	mutex_init(&srq->resize_lock);
-	srq->faulter = &dev->node.faulter;
+	srq->faulter = dev->node.faulter;
 	if (udata) {
 		ucontext = to_pinion_ucontext(pinion_udata_context(udata));
-		srq->faulter = &ucontext->faulter;
 		err = pinion_ucontext_make_workers(ucontext);
 		if (err)
 			goto err_count;
+		srq->faulter = ucontext->faulter;
 	}
 	err = srq_make_ring(srq, &init->attr, &req.place, udata, &resp);
 	if (err)

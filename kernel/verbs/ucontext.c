@@ -38,7 +38,7 @@ static int ucontext_alloc(struct ib_ucontext *context, struct ib_udata *udata)
 	if (IS_ERR(ucontext->user))
 		return PTR_ERR(ucontext->user);
 	mutex_init(&ucontext->workers_lock);
-	pinion_hints_init(&ucontext->hints);
+	pinion_hints_init(&ucontext->hints, ucontext->user->uid);
 	pinion_bells_init(&ucontext->bells);
 	err = pinion_udata_out(udata, &resp, sizeof(resp));
 	if (err)
@@ -52,8 +52,7 @@ static void ucontext_dealloc(struct ib_ucontext *context)
 
 	pinion_hints_destroy(&ucontext->hints);
 	pinion_bells_fini(&ucontext->bells);
-	if (ucontext->faults)
-		destroy_workqueue(ucontext->faults);
+	pinion_sleepers_abandon(ucontext->faulter);
 	if (ucontext->wq)
 		destroy_workqueue(ucontext->wq);
 	pinion_user_put(ucontext->user);
@@ -64,24 +63,25 @@ static void ucontext_dealloc(struct ib_ucontext *context)
  * is none before it is needed, and no more than two for what a process has paid for anyway.
  * No more requests are performed at a time than there are processors for: the others would
  * only take turns with them, at the cost of everybody else. Pages may take for ever, so
- * they are brought in a queue of their own, see struct pinion_faulter.
+ * they are brought in a queue of their own, see struct pinion_sleepers.
  */
 int pinion_ucontext_make_workers(struct pinion_ucontext *ucontext)
 {
-	int err = -ENOMEM;
+	struct pinion_sleepers *faulter;
 
-	mutex_lock(&ucontext->workers_lock);
+	guard(mutex)(&ucontext->workers_lock);
 	if (!ucontext->wq)
 		ucontext->wq = alloc_workqueue("pinion_user", WQ_UNBOUND, num_online_cpus());
-	if (ucontext->wq && !ucontext->faults) {
-		ucontext->faults = alloc_workqueue("pinion_fault", WQ_UNBOUND, 0);
-		pinion_faulter_init(&ucontext->faulter, ucontext->faults);
-	}
+	if (!ucontext->wq)
+		return -ENOMEM;
 	ucontext->bells.wq = ucontext->wq;
-	if (ucontext->faults)
-		err = 0;
-	mutex_unlock(&ucontext->workers_lock);
-	return err;
+	if (ucontext->faulter)
+		return 0;
+	faulter = pinion_faulter_create(ucontext->user->uid);
+	if (IS_ERR(faulter))
+		return PTR_ERR(faulter);
+	ucontext->faulter = faulter;
+	return 0;
 }
 
 /* A process that imports a context asks again. */

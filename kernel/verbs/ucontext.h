@@ -18,8 +18,7 @@ struct pinion_ucontext {
 	struct ib_ucontext ibucontext;
 	struct mutex workers_lock;	/* they are being made */
 	struct workqueue_struct *wq;	/* for its queue pairs: see path/qp.h; NULL: none yet */
-	struct workqueue_struct *faults; /* work items of */
-	struct pinion_faulter faulter;	/* its memory's */
+	struct pinion_sleepers *faulter; /* bring pages of its memory; likewise */
 	struct pinion_bells bells;	/* of its raw queue pairs */
 	struct pinion_hints hints;
 	struct pinion_user *user;	/* who opened it */
@@ -30,7 +29,10 @@ static inline struct pinion_ucontext *to_pinion_ucontext(struct ib_ucontext *ibu
 	return container_of(ibucontext, struct pinion_ucontext, ibucontext);
 }
 
-/* With the first queue that needs them: -ENOMEM, or @wq and @faulter work from here on. */
+/*
+ * With the first queue that needs them: @wq and @faulter work from here on, or -ENOMEM, or
+ * -EAGAIN: the user waits for too many pages.
+ */
 int pinion_ucontext_make_workers(struct pinion_ucontext *ucontext);
 
 #endif
