@@ -435,6 +435,33 @@ static void hinting_child(void *arg)
 	hint_and_end(&r, NULL);
 }
 
+/* What was hinted at before, and was forgotten or not, counts no more. */
+static void hints_are_followed(void)
+{
+	void *map = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	double limit = now() + patience(PATIENCE);
+	struct ibv_sge sge = { .addr = (uintptr_t)map, .length = PAGE };
+	unsigned char there = 0;
+	struct ibv_mr *mr;
+
+	CHECK(map != MAP_FAILED);
+	mr = MUST(ibv_reg_mr(dev.pd, map, PAGE, ODP_ALL));
+	sge.lkey = mr->lkey;
+	while (!there && now() < limit) {
+		CHECK_EQ(ibv_advise_mr(dev.pd,
+				       IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0,
+				       &sge, 1),
+			 0);
+		usleep(1000);
+		CHECK_EQ(mincore(map, PAGE, &there), 0);
+		there &= 1;
+	}
+	CHECK(there);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(munmap(map, PAGE), 0);
+}
+
 /* Hints that were left for later, of regions that do not wait for them. */
 static void a51_ended(void)
 {
@@ -447,6 +474,7 @@ static void a51_ended(void)
 	other = on_demand(BIG, 0, ALL_ACCESS);
 	hint_and_end(&r, &other);
 	hint_and_end(&other, &r);
+	hints_are_followed();
 	reap_ok(pid);
 	buf_forget(r.buf);
 	buf_forget(other.buf);

@@ -110,7 +110,7 @@ static void n16_moved(void)
 		if (!i)
 			fault_prepare();
 		sweep(&(struct op){ "read after a move", read_into_it, move,
-				    .at_least = 3 });
+				    .at_least = 2 });
 		check_write(&link_, &all, 0, &moving, 0, LEN);
 		buf_check(moving.buf);
 		dmabuf_region_free(&moving);

@@ -2,11 +2,14 @@
 /*
  * Memory that never comes, of a file system whose server is dead, hangs its owner and nobody
  * else: whoever sends to it, receives from it or shares a group with it goes on, and can be
- * killed (items H1 to H10).
+ * killed (items H1 to H10); nor does it keep a device from being removed (H11), or threads of
+ * the kernel without end (H12, H13).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -15,6 +18,7 @@
 #include "link.h"
 #include "resources.h"
 #include "slow.h"
+#include "unplug.h"
 #include "xrc.h"
 
 enum { GRH = 40, LEN = 1000, MANY = 100 };
@@ -650,6 +654,20 @@ static void h8_goes_on(void)
 
 enum { SENDERS = 100 };
 
+static void write_to(struct end *end, struct ibv_sge sge, const void *there,
+		     uint32_t rkey)
+{
+	struct ibv_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { (uintptr_t)there, rkey },
+	};
+
+	post(end, &wr);
+}
+
 /*
  * So many wait for one owner's memory, each at a page of its own, that not all are tried at a
  * time; another region of the owner's goes on, and when the memory comes all of them do.
@@ -671,18 +689,8 @@ static void h7_many(void)
 	for (i = 0; i < SENDERS; i++)
 		link_make(&links[i], &cfg);
 	for (i = 0; i < SENDERS; i++) {
-		struct ibv_sge sge = sge_of(&r, 0, 100);
-		struct ibv_send_wr wr = {
-			.sg_list = &sge,
-			.num_sge = 1,
-			.opcode = IBV_WR_RDMA_WRITE,
-			.send_flags = IBV_SEND_SIGNALED,
-			.wr.rdma = { (uintptr_t)memory.map +
-					     i % (SLOW_LEN / PAGE) * PAGE,
-				     mr->rkey },
-		};
-
-		post(&links[i].a, &wr);
+		write_to(&links[i].a, sge_of(&r, 0, 100),
+			 memory.map + i % (SLOW_LEN / PAGE) * PAGE, mr->rkey);
 	}
 	slow_await(&memory);
 	check_write(&link, &r, 0, &good, 0, PAGE);
@@ -756,14 +764,6 @@ static void write_of(struct sharer *s, struct ibv_sge sge, uint64_t wr_id)
 	post(&s->link.a, &wr);
 }
 
-static void *write_slow(void *arg)
-{
-	struct sharer *s = arg;
-
-	write_of(s, s->slow, 1);
-	return NULL;
-}
-
 static void write_behind(void *arg)
 {
 	struct sharer *s = arg;
@@ -774,13 +774,12 @@ static void write_behind(void *arg)
 }
 
 /*
- * Two processes share a queue pair, as those do that fork, and one of them waits for its own
- * memory inside its doorbell. The other one, which rings meanwhile, can be killed.
+ * Two processes share a queue pair, as those do that fork, and what one of them has sent waits
+ * for its memory. Neither waits in its doorbell.
  */
 static void h10_doorbell(void)
 {
 	struct sharer s = {};
-	pthread_t thread;
 	int pid, status;
 
 	set_the_stage();
@@ -788,17 +787,405 @@ static void h10_doorbell(void)
 	s.r = region_new(2 * LEN, 0, ALL_ACCESS);
 	s.slow = slow_sge();
 	pid = spawn(write_behind, &s);
-	CHECK_EQ(pthread_create(&thread, NULL, write_slow, &s), 0);
+	write_of(&s, s.slow, 1);
 	slow_await(&memory);
 	meet();
-	usleep(200 * 1000);
-	CHECK_EQ(waitpid(pid, &status, WNOHANG), 0);
-	CHECK_EQ(kill(pid, SIGKILL), 0);
 	CHECK(ends_soon(pid, &status));
-	CHECK(WIFSIGNALED(status));
+	CHECK_EQ(status, 0);
+	expect_none(s.link.a.scq, 0.05);
 	come();
-	CHECK_EQ(pthread_join(thread, NULL), 0);
 	expect(await(s.link.a.scq), IBV_WC_SUCCESS);
+}
+
+/* ------------------------------------------------------------ the device is removed */
+
+/* How somebody comes to wait for the memory. */
+struct wait_kind {
+	struct play play;
+	bool hint;
+};
+
+static const struct wait_kind *kind;
+
+static void *ask_alone(void *arg)
+{
+	struct end *end = arg;
+	struct ibv_sge sge = slow_sge();
+
+	ask_for(end, &board->victim, &sge, 1);
+	return NULL;
+}
+
+static void hint(void)
+{
+	struct ibv_sge sge = slow_sge();
+
+	CHECK_EQ(ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0,
+			       &sge, 1),
+		 0);
+}
+
+/* One process with both ends; it may be that it hangs in its doorbell. */
+static void wait_alone(void *arg)
+{
+	struct qp_cfg cfg = { .type = kind->play.type };
+	struct ibv_sge mine, slow;
+	pthread_t thread;
+	struct region r;
+	struct link link;
+
+	(void)arg;
+	play = &kind->play;
+	opt.device = UNPLUG_DEVICE;
+	device_open();
+	link_make(&link, &cfg);
+	r = region_new(SLOW_LEN, 0, ALL_ACCESS);
+	mine = sge_of(&r, 0, LEN + GRH);
+	slow = slow_sge();
+	slow.length += GRH;
+	board->victim = end_peer(&link.b);
+	board->victim.addr = play->hanger_sends ? r.base : slow.addr;
+	board->victim.rkey = play->hanger_sends ? r.rkey : slow.lkey;
+	if (kind->hint) {
+		hint();
+	} else if (play->hanger_sends) {
+		if (takes_receive())
+			post_recv(&link.b, &mine, 1, 1);
+		CHECK_EQ(pthread_create(&thread, NULL, ask_alone, &link.a), 0);
+	} else {
+		if (takes_receive())
+			post_recv(&link.b, &slow, 1, 1);
+		mine.length = LEN;
+		ask_for(&link.a, &board->victim, &mine, 1);
+	}
+	for (;;)
+		pause();
+}
+
+static void remove_device(void *arg)
+{
+	(void)arg;
+	CHECK_EQ(system("rdma link del " UNPLUG_DEVICE), 0);
+}
+
+static int module_uses(void)
+{
+	FILE *file = fopen("/sys/module/pinion/refcnt", "r");
+	int uses = -1;
+
+	if (!file)
+		return -1;
+	CHECK_EQ(fscanf(file, "%d", &uses), 1);
+	fclose(file);
+	return uses;
+}
+
+/* All that waited is over; nothing of ours is left that the module would have to stay for. */
+static void await_uses(int before)
+{
+	double limit = now() + patience(SECONDS);
+
+	while (module_uses() > before && now() < limit)
+		usleep(1000);
+	CHECK_EQ(module_uses(), before);
+}
+
+static void remove_while_waiting(bool owner_dies)
+{
+	int owner, remover, status = -1, uses = module_uses();
+	bool removed, died = true;
+
+	set_the_stage();
+	owner = spawn(wait_alone, NULL);
+	slow_await(&memory);
+	if (owner_dies) {
+		kill(owner, SIGKILL);
+		died = ends_soon(owner, &status);
+	}
+	remover = spawn(remove_device, NULL);
+	removed = ends_soon(remover, &status);
+	/* Else we would never end, either. What still waits keeps the module. */
+	CHECK(slow_waiting(&memory));
+	if (removed && uses >= 0)
+		CHECK(module_uses() > uses);
+	slow_hold(&memory, false);
+	if (!removed)
+		reap(remover);
+	if (!owner_dies || !died) {
+		kill(owner, SIGKILL);
+		reap(owner);
+	}
+	CHECK(died);
+	CHECK(removed);
+	CHECK_EQ(status, 0);
+	await_uses(uses);
+	CHECK_EQ(slow_waiting(&memory), 0);
+	CHECK_EQ(munmap(memory.map, SLOW_LEN), 0);
+	close(memory.fd);
+	CHECK_EQ(munmap(board, sizeof(*board)), 0);
+}
+
+static void h11_device_goes(void)
+{
+	static const struct wait_kind kinds[] = {
+		{ { "RC SEND to it", IBV_QPT_RC, IBV_WR_SEND, false }, false },
+		{ { "RC WRITE to it", IBV_QPT_RC, IBV_WR_RDMA_WRITE, false },
+		  false },
+		{ { "RC READ of it", IBV_QPT_RC, IBV_WR_RDMA_READ, false },
+		  false },
+		{ { "UC SEND to it", IBV_QPT_UC, IBV_WR_SEND, false }, false },
+		{ { "UD SEND to it", IBV_QPT_UD, IBV_WR_SEND, false }, false },
+		{ { "RC SEND from it", IBV_QPT_RC, IBV_WR_SEND, true }, false },
+		{ { "RC READ into it", IBV_QPT_RC, IBV_WR_RDMA_READ, true },
+		  false },
+		{ { "UD SEND from it", IBV_QPT_UD, IBV_WR_SEND, true }, false },
+		{ { "hint", IBV_QPT_RC, IBV_WR_SEND, false }, true },
+	};
+	int dies;
+
+	need_odp();
+	unplug_begin();
+	for (kind = kinds; kind < kinds + ARRAY_SIZE(kinds); kind++) {
+		for (dies = 0; dies < 2; dies++) {
+			context("%s, its owner %s", kind->play.name,
+				dies ? "killed" : "stays");
+			remove_while_waiting(dies);
+			unplug_add();
+		}
+	}
+	unplug_end();
+}
+
+/* ------------------------------------------------------- who asks again and again */
+
+/* As in kernel/mem/odp_advise.c. */
+enum { HINTERS = 64, HINTS = 8, THREADS_OF_FILE = 4 };
+
+/* The memory that never comes once more, far from where else it is: no fault waits for another. */
+static void *slow_again(void)
+{
+	enum { FAR = 4 << 20 };
+	void *room =
+		mmap(NULL, FAR, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(room != MAP_FAILED);
+	return mmap(room, SLOW_LEN, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_FIXED, memory.fd, 0);
+}
+
+/* A process of @user with hints about memory that never comes. */
+static void give_hints(void *user)
+{
+	struct ibv_sge sges[HINTS];
+	int i;
+
+	if (user)
+		CHECK_EQ(setuid(*(int *)user), 0);
+	device_open();
+	for (i = 0; i < HINTS; i++) {
+		void *map = slow_again();
+		struct ibv_mr *mr =
+			MUST(ibv_reg_mr(dev.pd, map, SLOW_LEN, ODP_ALL));
+
+		sges[i] = (struct ibv_sge){ (uintptr_t)map, PAGE, mr->lkey };
+	}
+	/* From the first on, whoever maps something waits, too. */
+	for (i = 0; i < HINTS; i++) {
+		CHECK_EQ(ibv_advise_mr(dev.pd,
+				       IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0,
+				       &sges[i], 1),
+			 0);
+	}
+	for (;;)
+		pause();
+}
+
+/* How many wait, once there are @least and come no more. */
+static unsigned int settled(unsigned int least)
+{
+	double limit = now() + patience(SECONDS), since = now();
+	unsigned int last = 0, waiting;
+
+	while (now() < limit && (last < least || now() - since < 0.5)) {
+		waiting = slow_waiting(&memory);
+		if (waiting != last)
+			since = now();
+		last = waiting;
+		usleep(10000);
+	}
+	return last;
+}
+
+static void end_all(int *pids, int num)
+{
+	int i, status;
+
+	for (i = 0; i < num; i++) {
+		kill(pids[i], SIGKILL);
+		CHECK(ends_soon(pids[i], &status));
+	}
+}
+
+/* In a process of its own: whatever it finds, what waits for ever is let go after it. */
+static void and_let_come(void (*body)(void *uses))
+{
+	int uses = module_uses(), status;
+
+	need_root();
+	set_the_stage();
+	status = reap(spawn(body, &uses));
+	slow_hold(&memory, false);
+	CHECK_EQ(status, 0);
+	if (uses >= 0)
+		await_uses(uses);
+	CHECK_EQ(slow_waiting(&memory), 0);
+}
+
+static void pile_up_hints(void *uses)
+{
+	int pids[HINTERS], other = 65534, pid, i;
+	unsigned int threads = HINTERS * THREADS_OF_FILE;
+
+	for (i = 0; i < HINTERS; i++)
+		pids[i] = spawn(give_hints, NULL);
+	CHECK_EQ(settled(threads), threads);
+	end_all(pids, HINTERS);
+	context("%s", "their files are closed");
+	/* Those that had begun are left, of the others nothing. */
+	CHECK_EQ(settled(threads), threads);
+	if (*(int *)uses >= 0)
+		await_uses(*(int *)uses + threads);
+	context("%s", "more files of theirs");
+	for (i = 0; i < HINTERS; i++)
+		pids[i] = spawn(give_hints, NULL);
+	CHECK_EQ(settled(threads), threads);
+	end_all(pids, HINTERS);
+	context("%s", "another user");
+	pid = spawn(give_hints, &other);
+	threads += THREADS_OF_FILE;
+	CHECK_EQ(settled(threads), threads);
+	end_all(&pid, 1);
+}
+
+static void h12_hints_pile_up(void)
+{
+	and_let_come(pile_up_hints);
+}
+
+/* As in kernel/path/fault.c. */
+enum { OWN_FAULTS = 4, SHARED_FAULTS = 256, FAULTS = 512, MOST_FAULTS = 64 };
+/* Five can take all that is shared. With their own, so many can take what a user may have. */
+enum { DEAD = 5, MORE_DEAD = (FAULTS - SHARED_FAULTS) / OWN_FAULTS - DEAD };
+
+/* A process that waits for *@num pages of its memory, which never come. */
+static void hang_often(void *num)
+{
+	static struct link links[MOST_FAULTS];
+	static struct ibv_mr *mrs[MOST_FAULTS];
+	struct qp_cfg cfg = { .wr = 2, .recv_wr = 2, .cqe = 8 };
+	struct region r;
+	int i;
+
+	device_open();
+	r = region_new(PAGE, 0, ALL_ACCESS);
+	for (i = 0; i < *(int *)num; i++) {
+		link_make(&links[i], &cfg);
+		mrs[i] = MUST(
+			ibv_reg_mr(dev.pd, slow_again(), SLOW_LEN, ODP_ALL));
+	}
+	/* From the first on, whoever maps something waits, too. */
+	for (i = 0; i < *(int *)num; i++)
+		write_to(&links[i].a, sge_of(&r, 0, 8), mrs[i]->addr,
+			 mrs[i]->rkey);
+	for (;;)
+		pause();
+}
+
+static struct ibv_sge missing_pages(size_t length)
+{
+	void *map = mmap(NULL, length, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(map != MAP_FAILED);
+	return (struct ibv_sge){
+		(uintptr_t)map, length,
+		MUST(ibv_reg_mr(dev.pd, map, length, ODP_ALL))->lkey
+	};
+}
+
+/* A process of @user whose memory is not there yet at the peer's end, then at its own. */
+static void need_pages(void *user)
+{
+	struct ibv_sge theirs, mine;
+	struct region r;
+	struct link link;
+
+	if (user)
+		CHECK_EQ(setuid(*(int *)user), 0);
+	device_open();
+	link_make(&link, NULL);
+	r = region_new(3 * PAGE, 0, ALL_ACCESS);
+	theirs = missing_pages(3 * PAGE);
+	write_to(&link.a, sge_of(&r, 5, 2 * PAGE), (void *)(theirs.addr + 7),
+		 theirs.lkey);
+	expect(await(link.a.scq), IBV_WC_SUCCESS);
+	CHECK(!memcmp((void *)(theirs.addr + 7), r.buf->data + 5, 2 * PAGE));
+	mine = missing_pages(3 * PAGE);
+	expect(rdma(&link.a, IBV_WR_RDMA_READ, mine, r.base, r.rkey),
+	       IBV_WC_SUCCESS);
+	CHECK(!memcmp((void *)mine.addr, r.buf->data, 3 * PAGE));
+}
+
+/* One whose user waits for too much already. */
+static void be_refused(void *arg)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = { 1, 1, 1, 1, 0 },
+		.qp_type = IBV_QPT_RC,
+	};
+
+	(void)arg;
+	device_open();
+	attr.send_cq = MUST(ibv_create_cq(dev.ctx, 1, NULL, NULL, 0));
+	attr.recv_cq = attr.send_cq;
+	CHECK(!ibv_create_qp(dev.pd, &attr));
+	CHECK_EQ(errno, EAGAIN);
+}
+
+static void pile_up_faults(void *uses)
+{
+	int pids[MORE_DEAD], other = 65534, many = MOST_FAULTS,
+			     few = OWN_FAULTS, i;
+	unsigned int threads = SHARED_FAULTS + DEAD * OWN_FAULTS;
+
+	for (i = 0; i < DEAD; i++)
+		pids[i] = spawn(hang_often, &many);
+	CHECK_EQ(settled(threads), threads);
+	context("%s", "the user's next process");
+	CHECK_EQ(reap(spawn(need_pages, NULL)), 0);
+	context("%s", "once they were killed");
+	end_all(pids, DEAD);
+	CHECK_EQ(settled(threads), threads);
+	if (*(int *)uses >= 0)
+		await_uses(*(int *)uses + threads);
+	CHECK_EQ(reap(spawn(need_pages, NULL)), 0);
+	context("%s", "there are too many");
+	for (i = 0; i < MORE_DEAD; i++)
+		pids[i] = spawn(hang_often, &few);
+	CHECK_EQ(settled(FAULTS), FAULTS);
+	CHECK_EQ(reap(spawn(be_refused, NULL)), 0);
+	CHECK_EQ(reap(spawn(need_pages, &other)), 0);
+	end_all(pids, MORE_DEAD);
+	CHECK_EQ(settled(FAULTS), FAULTS);
+	CHECK_EQ(reap(spawn(be_refused, NULL)), 0);
+}
+
+static void h13_faults_pile_up(void)
+{
+	and_let_come(pile_up_faults);
+	/* When it has come there is as much as before. */
+	and_let_come(pile_up_faults);
+	CHECK_EQ(reap(spawn(need_pages, NULL)), 0);
 }
 
 static const struct test tests[] = {
@@ -811,7 +1198,11 @@ static const struct test tests[] = {
 	TEST(h7_many, "H7 more than are tried at a time"),
 	TEST(h8_goes_on, "H8 a message goes on where it was"),
 	TEST(h9_another_life, "H9 a datagram that waits over a reset"),
-	TEST(h10_doorbell, "H10 a doorbell behind one that waits"),
+	TEST(h10_doorbell, "H10 doorbells wait for no memory"),
+	LONG_TEST(h11_device_goes, "H11 a device is removed all the same", 90),
+	TEST(h12_hints_pile_up, "H12 no more threads for hints than a few"),
+	LONG_TEST(h13_faults_pile_up,
+		  "H13 no more threads for messages than some", 60),
 };
 
 HARNESS_MAIN("memory that never comes", tests)

@@ -13,7 +13,6 @@
 
 /* A network device and a device of our own, so that nobody misses it. */
 #define NETDEV "unplug-net"
-#define DEVICE "unplug0"
 
 static void must_run(const char *command)
 {
@@ -22,12 +21,12 @@ static void must_run(const char *command)
 	context("%s", "");
 }
 
-static void plug(void)
+void unplug_add(void)
 {
-	must_run("rdma link add " DEVICE " type pinion netdev " NETDEV);
+	must_run("rdma link add " UNPLUG_DEVICE " type pinion netdev " NETDEV);
 }
 
-static void begin(void)
+void unplug_begin(void)
 {
 	need_root();
 	if (!dev.pinion)
@@ -41,10 +40,10 @@ static void begin(void)
 		"ip link add " NETDEV
 		" type veth peer name unplug-peer && ip link set " NETDEV
 		" up && ip link set unplug-peer up && ip addr add 10.0.77.1/24 dev " NETDEV);
-	plug();
+	unplug_add();
 }
 
-static void end(void)
+void unplug_end(void)
 {
 	must_run("ip link del " NETDEV);
 }
@@ -113,7 +112,7 @@ static void user(void *arg)
 	pthread_t thread;
 	double until;
 
-	opt.device = DEVICE;
+	opt.device = UNPLUG_DEVICE;
 	device_open();
 	link_make(&link_, NULL);
 	all = region_new(UNPLUG_LENGTH, 0, ALL_ACCESS);
@@ -133,7 +132,7 @@ void unplug(const struct unplug_kind *kind)
 {
 	int round, pid;
 
-	begin();
+	unplug_begin();
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(shared != MAP_FAILED);
@@ -143,10 +142,10 @@ void unplug(const struct unplug_kind *kind)
 		while (!__atomic_load_n(&shared->busy, __ATOMIC_ACQUIRE))
 			usleep(1000);
 		usleep(rnd_below(200000));
-		must_run("rdma link del " DEVICE);
+		must_run("rdma link del " UNPLUG_DEVICE);
 		__atomic_store_n(&shared->gone, true, __ATOMIC_RELEASE);
 		reap_ok(pid);
-		plug();
+		unplug_add();
 	}
-	end();
+	unplug_end();
 }

@@ -22,4 +22,10 @@ struct unplug_kind {
 
 void unplug(const struct unplug_kind *kind);
 
+/* A device of our own by that name, or the test is skipped; gone with its netdev at the end. */
+#define UNPLUG_DEVICE "unplug0"
+void unplug_begin(void);
+void unplug_add(void);
+void unplug_end(void);
+
 #endif /* PINION_TEST_UNPLUG_H */
