@@ -39,6 +39,7 @@ extern const struct ib_device_ops pinion_gid_ops;
 extern const struct ib_device_ops pinion_restrack_ops;
 
 /* main.c: of devices made from now on */
+extern bool pinion_wire_wanted;
 extern u32 pinion_vendor_id;
 extern u32 pinion_vendor_part_id;
 

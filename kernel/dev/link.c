@@ -11,6 +11,7 @@
 #include <rdma/rdma_netlink.h>
 
 #include "../compat/compat.h"
+#include "../wire/wire.h"
 #include "dev.h"
 
 /* From "is there one already?" to "there is". */
@@ -22,6 +23,8 @@ static void link_dealloc_driver(struct ib_device *ibdev)
 	struct pinion_dev *dev = to_pinion_dev(ibdev);
 
 	pinion_debugfs_del(dev);
+	if (dev->node.wire)
+		pinion_wire_close(dev->node.wire);
 	pinion_node_destroy(&dev->node);
 	pinion_parent_destroy(dev->data_direct);
 	pinion_parent_destroy(dev->parent);
@@ -110,6 +113,23 @@ err_destroy_parent:
 	return err;
 }
 
+/* Without a way to other hosts it is a device all the same. */
+static void link_open_wire(struct pinion_dev *dev, const char *name, struct net *net)
+{
+	int err;
+
+	if (!READ_ONCE(pinion_wire_wanted))
+		return;
+	dev->node.wire = pinion_wire_open(net, &err);
+	if (dev->node.wire)
+		dev->node.others = &pinion_wire_engine;
+	else if (err == -EADDRINUSE)
+		pr_warn("pinion: %s: UDP port 4791 is another's in its network namespace, as rdma_rxe's: no other hosts are reached\n",
+			name);
+	else
+		pr_warn("pinion: %s: no other hosts are reached (%d)\n", name, err);
+}
+
 static int link_add(const char *name, struct net_device *ndev)
 {
 	struct pinion_dev *dev = pinion_alloc_device(dev_net(ndev));
@@ -124,6 +144,7 @@ static int link_add(const char *name, struct net_device *ndev)
 	rtnl_lock();
 	pinion_netdev_refresh(dev, ndev);
 	rtnl_unlock();
+	link_open_wire(dev, name, dev_net(ndev));
 	/* GIDs, by which peers reach it, arrive while it is being registered. */
 	err = ib_device_set_netdev(&dev->ibdev, ndev, 1);
 	if (err)

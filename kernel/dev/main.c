@@ -8,6 +8,7 @@
 #include <rdma/rdma_netlink.h>
 
 #include "../mem/sleepers.h"
+#include "../wire/wire.h"
 #include "dev.h"
 
 /* Programs choose features by them. */
@@ -18,6 +19,10 @@ MODULE_PARM_DESC(vendor_id, "vendor_id that devices made from now on report (def
 u32 pinion_vendor_part_id = 1;
 module_param_named(vendor_part_id, pinion_vendor_part_id, uint, 0644);
 MODULE_PARM_DESC(vendor_part_id, "vendor_part_id likewise (default 1)");
+
+bool pinion_wire_wanted;
+module_param_named(wire, pinion_wire_wanted, bool, 0644);
+MODULE_PARM_DESC(wire, "Devices made from now on send datagrams to other hosts, as RoCEv2 (default N)");
 
 /* Fail modprobe, rather than each `rdma link add' later. */
 static int __init parent_prove(void)
@@ -40,13 +45,18 @@ static int __init pinion_init(void)
 	err = pinion_sleepers_init();
 	if (err)
 		return err;
-	err = pinion_netdev_init();
+	err = pinion_wire_init();
 	if (err)
 		goto err_sleepers;
+	err = pinion_netdev_init();
+	if (err)
+		goto err_wire;
 	pinion_debugfs_init();
 	pinion_link_register();
 	return 0;
 
+err_wire:
+	pinion_wire_exit();
 err_sleepers:
 	pinion_sleepers_exit();
 	return err;
@@ -58,6 +68,7 @@ static void __exit pinion_exit(void)
 	/* Waits for devices that go already, ends the others. */
 	ib_unregister_driver((enum rdma_driver_id)PINION_DRIVER_ID);
 	pinion_netdev_exit();
+	pinion_wire_exit();
 	pinion_debugfs_exit();
 	/* Last: devices that were kept for work items that nobody waited for. */
 	pinion_sleepers_exit();

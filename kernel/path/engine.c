@@ -2,12 +2,25 @@
 /*
  * Which engine messages go by. Carries none.
  */
+#include <net/ipv6.h>
+
 #include "engine.h"
 #include "loop.h"
 
-/* Whoever is not on this host is not there. */
-const struct pinion_engine *pinion_engine_choose(const struct pinion_node *node,
+static bool engine_is_multicast(const struct pinion_av *av)
+{
+	const struct in6_addr *to = (const struct in6_addr *)&av->dgid;
+
+	return ipv6_addr_is_multicast(to) ||
+	       (ipv6_addr_v4mapped(to) && ipv4_is_multicast(to->s6_addr32[3]));
+}
+
+/* Whoever is not on this host is not there, unless something leads to others. */
+const struct pinion_engine *pinion_engine_choose(const struct pinion_node *node, u8 service,
 						 const struct pinion_av *av)
 {
-	return &pinion_loop_engine;
+	if (!node->others || !(node->others->services & service) || engine_is_multicast(av) ||
+	    pinion_peers_have(node, av))
+		return &pinion_loop_engine;
+	return node->others;
 }

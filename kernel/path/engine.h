@@ -13,6 +13,7 @@
 #include "respond.h"
 
 struct pinion_engine {
+	u8 services;			/* enum pinion_service that it carries */
 	/*
 	 * Take @msg to QP msg->dst_qpn where msg->av leads, and say what became of it: the peer's
 	 * verdict, or PINION_SILENCE where nobody is. With one that asks to come again the
@@ -27,14 +28,15 @@ struct pinion_engine {
  * For messages from @node where @av leads. A connected queue pair is asked for once, when it gets
  * ready to receive: no other engine may give it messages, as none knows their order.
  */
-const struct pinion_engine *pinion_engine_choose(const struct pinion_node *node,
+const struct pinion_engine *pinion_engine_choose(const struct pinion_node *node, u8 service,
 						 const struct pinion_av *av);
 
 /* The one that @msg of @qp goes by. @qp->sq.exec is held. */
 static inline const struct pinion_engine *pinion_engine_of(const struct pinion_qp *qp,
 							   const struct pinion_msg *msg)
 {
-	return pinion_qp_is_connected(qp) ? qp->engine : pinion_engine_choose(qp->node, msg->av);
+	return pinion_qp_is_connected(qp) ? qp->engine :
+	       pinion_engine_choose(qp->node, qp->service, msg->av);
 }
 
 #endif

@@ -131,4 +131,5 @@ static enum pinion_verdict loop_start(struct pinion_qp *qp, struct pinion_msg *m
 
 const struct pinion_engine pinion_loop_engine = {
 	.start = loop_start,
+	.services = PINION_SVC_RC | PINION_SVC_UC | PINION_SVC_UD,
 };

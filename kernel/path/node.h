@@ -23,8 +23,10 @@
 #define PINION_MAX_QPN		0xfffffe
 #define PINION_MULTICAST_QPN	0xffffff
 
+struct pinion_engine;
 struct pinion_qp;
 struct pinion_srq;
+struct pinion_wire;
 
 /* Where a message goes, and where it says it comes from. */
 struct pinion_av {
@@ -32,6 +34,7 @@ struct pinion_av {
 	union ib_gid sgid;
 	u8 dmac[ETH_ALEN];
 	u16 vlan;			/* of @sgid, or PINION_NO_VLAN */
+	u32 ifindex;			/* of @sgid's netdev */
 	u8 sl;
 	u8 traffic_class;
 	u8 hop_limit;
@@ -57,6 +60,8 @@ struct pinion_node {
 	struct pinion_sleepers *faulter;	/* bring pages of theirs */
 
 	struct pinion_link link;	/* peers.c's */
+	const struct pinion_engine *others;	/* to other hosts; NULL: there are none */
+	struct pinion_wire *wire;	/* its */
 	struct pinion_stats __percpu *stats;	/* of all that has no tally */
 	struct pinion_tallies tallies;
 };

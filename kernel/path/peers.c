@@ -155,3 +155,24 @@ struct pinion_qp *pinion_peer_get(struct pinion_node *from, const struct pinion_
 	rcu_read_unlock();
 	return qp;
 }
+
+bool pinion_peers_have(const struct pinion_node *from, const struct pinion_av *av)
+{
+	bool have;
+
+	rcu_read_lock();
+	have = peer_nearest(from, av);
+	rcu_read_unlock();
+	return have;
+}
+
+struct pinion_node *pinion_peers_own(u64 net, const struct pinion_av *av)
+{
+	struct pinion_endpoint *e;
+
+	hash_for_each_possible_rcu(endpoints, e, hash, endpoint_hash(&av->dgid))
+		if (e->vlan == av->vlan && !memcmp(&e->gid, &av->dgid, sizeof(e->gid)) &&
+		    READ_ONCE(e->node->link.up) && READ_ONCE(e->node->link.net) == net)
+			return e->node;
+	return NULL;
+}

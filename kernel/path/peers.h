@@ -50,6 +50,12 @@ void pinion_peers_settle(void);
 struct pinion_qp *pinion_peer_get(struct pinion_node *from, const struct pinion_av *av,
 				  u32 qpn);
 
+/* Is there anybody on this host where @av leads to from @from? */
+bool pinion_peers_have(const struct pinion_node *from, const struct pinion_av *av);
+
+/* Whom a packet to @av's address means in namespace @net. Under RCU, which keeps it; or NULL. */
+struct pinion_node *pinion_peers_own(u64 net, const struct pinion_av *av);
+
 /* Are both nodes in one network namespace? */
 bool pinion_peers_same_net(const struct pinion_node *a, const struct pinion_node *b);
 

@@ -25,6 +25,8 @@
 	X(retries)			\
 	X(no_peer)			\
 	X(ud_drops)			\
+	X(rx_icrc_encapsulated)		\
+	X(rx_no_queue)			\
 	X(gate_waits)			\
 	X(local_key_errors)		\
 	X(remote_key_unknown)		\

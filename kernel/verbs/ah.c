@@ -14,7 +14,9 @@
 int pinion_av_from_attr(struct pinion_av *av, const struct rdma_ah_attr *attr)
 {
 	const struct ib_global_route *grh = &attr->grh;
+	struct net_device *ndev;
 	enum rdma_network_type net;
+	u32 ifindex;
 	u16 vlan;
 
 	if (attr->type != RDMA_AH_ATTR_TYPE_ROCE || !(attr->ah_flags & IB_AH_GRH) ||
@@ -25,11 +27,17 @@ int pinion_av_from_attr(struct pinion_av *av, const struct rdma_ah_attr *attr)
 		return -EINVAL;
 	if (rdma_read_gid_l2_fields(grh->sgid_attr, &vlan, NULL))
 		return -EINVAL;
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(grh->sgid_attr);
+	/* 0: it is just going, and any will do. */
+	ifindex = IS_ERR(ndev) ? 0 : ndev->ifindex;
+	rcu_read_unlock();
 
 	*av = (struct pinion_av){
 		.dgid = grh->dgid,
 		.sgid = grh->sgid_attr->gid,
 		.vlan = vlan,
+		.ifindex = ifindex,
 		.sl = attr->sl,
 		.traffic_class = grh->traffic_class,
 		.hop_limit = grh->hop_limit,

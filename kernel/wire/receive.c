@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Packets that arrive, from the socket to the responder. All that is in them is anybody's word
+ * until the invariant CRC is right; and then still anybody's who can send.
+ */
+#include <linux/if_vlan.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/udp.h>
+#include <net/dsfield.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_addr.h>
+
+#include "../logic/icrc.h"
+#include "../logic/packet.h"
+#include "../path/respond.h"
+#include "wire.h"
+
+/* Of one namespace; what comes beyond that is lost, as packets may be. */
+#define BACKLOG_BYTES	(8 << 20)
+/* Packets in a turn of the work item. */
+#define TURN		64
+
+/* What of a packet is not in its bytes. */
+struct wire_cb {
+	u64 net;			/* cookie */
+	u16 vlan;
+};
+
+static struct wire_cb *wire_cb_of(struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct wire_cb) > sizeof(skb->cb));
+	return (struct wire_cb *)skb->cb;
+}
+
+void pinion_wire_arrived(struct pinion_wire *wire, struct sk_buff *skb)
+{
+	struct wire_cb *cb = wire_cb_of(skb);
+
+	if (atomic_add_return(skb->truesize, &wire->backlog_bytes) > BACKLOG_BYTES) {
+		atomic_sub(skb->truesize, &wire->backlog_bytes);
+		kfree_skb(skb);
+		return;
+	}
+	cb->net = dev_net(skb->dev)->net_cookie;
+	cb->vlan = is_vlan_dev(skb->dev) ? vlan_dev_vlan_id(skb->dev) : PINION_NO_VLAN;
+	/* Its netdev may go now, and nothing else of the namespace's waits for the line. */
+	skb_orphan(skb);
+	skb_scrub_packet(skb, true);
+	skb_queue_tail(&wire->backlog, skb);
+	queue_work(pinion_wire_wq, &wire->work);
+}
+
+/* Where a packet says that it comes from and goes to, as the responder has it. */
+static bool wire_read_addresses(struct sk_buff *skb, struct pinion_av *av)
+{
+	const struct ipv6hdr *ip6 = ipv6_hdr(skb);
+	const struct iphdr *ip4 = ip_hdr(skb);
+
+	*av = (struct pinion_av){ .vlan = wire_cb_of(skb)->vlan };
+	if (ip4->version == 4) {
+		if (ip4->ihl != sizeof(*ip4) / 4)
+			return false;
+		av->ipv4 = true;
+		ipv6_addr_set_v4mapped(ip4->saddr, (struct in6_addr *)&av->sgid);
+		ipv6_addr_set_v4mapped(ip4->daddr, (struct in6_addr *)&av->dgid);
+		av->traffic_class = ip4->tos;
+		av->hop_limit = ip4->ttl;
+		return true;
+	}
+	if (ip4->version != 6 || ip6->nexthdr != IPPROTO_UDP)
+		return false;
+	*(struct in6_addr *)&av->sgid = ip6->saddr;
+	*(struct in6_addr *)&av->dgid = ip6->daddr;
+	av->traffic_class = ipv6_get_dsfield(ip6);
+	av->flow_label = ntohl(ip6_flowlabel(ip6));
+	av->hop_limit = ip6->hop_limit;
+	return true;
+}
+
+/* From the BTH on: @bytes at @bth. */
+static bool wire_icrc_is_right(struct sk_buff *skb, const u8 *bth, u32 bytes, bool ipv4)
+{
+	u32 crc = pinion_icrc_begin(skb_network_header(skb),
+				    ipv4 ? PINION_ICRC_IPV4 : PINION_ICRC_IPV6);
+
+	crc = pinion_icrc_add(crc, bth + PINION_BTH_BYTES,
+			      bytes - PINION_BTH_BYTES - PINION_ICRC_BYTES);
+	return pinion_icrc_is(crc, bth + bytes - PINION_ICRC_BYTES);
+}
+
+/* Only datagrams are served. */
+static bool wire_is_served(const struct pinion_packet *packet)
+{
+	return (packet->opcode & PINION_TRANSPORT_MASK) == PINION_TRANSPORT_UD &&
+	       packet->payload <= 4096 &&
+	       (packet->pkey & 0x7fff) == (PINION_PKEY_DEFAULT & 0x7fff);
+}
+
+static void wire_deliver_datagram(struct pinion_qp *qp, const struct pinion_packet *packet,
+				  const struct pinion_av *av, const u8 *payload)
+{
+	const struct pinion_packet_kind *kind = pinion_packet_kind(packet->opcode);
+	struct pinion_cursor cursor;
+	struct pinion_msg msg = {
+		.op = pinion_op(kind->op),
+		.opcode = kind->op,
+		.service = PINION_SVC_UD,
+		.solicited = packet->solicited,
+		.length = packet->payload,
+		.ex = (__force u32)packet->imm,
+		.src_qpn = packet->src_qpn,
+		.dst_qpn = packet->qpn,
+		.payload = &cursor,
+		.packets = 1,
+		.qkey = packet->qkey,
+		.av = av,
+	};
+
+	/* It is only read. */
+	pinion_cursor_memory(&cursor, (void *)payload);
+	mutex_lock(&qp->resp.lock);
+	pinion_respond(qp, &msg);
+	mutex_unlock(&qp->resp.lock);
+}
+
+/* The queue that @packet is for, with a reference. */
+static struct pinion_qp *wire_find_qp(struct sk_buff *skb, const struct pinion_av *av,
+				      const struct pinion_packet *packet, const u8 *bth, u32 bytes)
+{
+	struct pinion_qp *qp = NULL;
+	struct pinion_node *node;
+
+	rcu_read_lock();
+	node = pinion_peers_own(wire_cb_of(skb)->net, av);
+	if (!node)
+		goto out;
+	if (!wire_icrc_is_right(skb, bth, bytes, av->ipv4)) {
+		pinion_stat_inc(node, rx_icrc_encapsulated);
+		goto out;
+	}
+	if (wire_is_served(packet))
+		qp = pinion_qp_get(node, packet->qpn);
+	if (!qp)
+		pinion_stat_inc(node, rx_no_queue);
+out:
+	rcu_read_unlock();
+	return qp;
+}
+
+static void wire_receive(struct sk_buff *skb)
+{
+	u32 bytes = skb->len - sizeof(struct udphdr);
+	struct pinion_packet packet;
+	struct pinion_qp *qp;
+	struct pinion_av av;
+	const u8 *bth;
+
+	if (skb->len < sizeof(struct udphdr) || skb_linearize(skb) ||
+	    !wire_read_addresses(skb, &av))
+		return;
+	bth = skb->data + sizeof(struct udphdr);
+	if (pinion_packet_parse(bth, bytes, &packet) != PINION_PACKET_SOUND)
+		return;
+	qp = wire_find_qp(skb, &av, &packet, bth, bytes);
+	if (!qp)
+		return;
+	wire_deliver_datagram(qp, &packet, &av, bth + pinion_packet_header_bytes(packet.opcode));
+	pinion_qp_put(qp);
+}
+
+static void wire_receive_turn(struct work_struct *work)
+{
+	struct pinion_wire *wire = container_of(work, struct pinion_wire, work);
+	struct sk_buff *skb;
+	int i;
+
+	for (i = 0; i < TURN; i++) {
+		skb = skb_dequeue(&wire->backlog);
+		if (!skb)
+			return;
+		atomic_sub(skb->truesize, &wire->backlog_bytes);
+		wire_receive(skb);
+		consume_skb(skb);
+		cond_resched();
+	}
+	queue_work(pinion_wire_wq, &wire->work);
+}
+
+void pinion_wire_receive_init(struct pinion_wire *wire)
+{
+	skb_queue_head_init(&wire->backlog);
+	atomic_set(&wire->backlog_bytes, 0);
+	INIT_WORK(&wire->work, wire_receive_turn);
+}
+
+void pinion_wire_receive_end(struct pinion_wire *wire)
+{
+	cancel_work_sync(&wire->work);
+	skb_queue_purge(&wire->backlog);
+}
