@@ -9,12 +9,19 @@
 #include "../compat/compat.h"
 #include "bell.h"
 #include "qp.h"
+#include "stream.h"
 
 /* Until the next look after one that found something; doubled by each that does not. */
 #define MIN_PAUSE_NS	(50 * NSEC_PER_USEC)
 #define MAX_PAUSE_NS	(10 * NSEC_PER_MSEC)
 /* Who has very many queue pairs has no more than this part of a processor for it: 1 in ... */
 #define SHARE		32
+
+/* In one look at all. */
+struct bells_seen {
+	bool rang;		/* and the work item will not look itself */
+	bool streams;		/* it does, or will */
+};
 
 static enum hrtimer_restart bells_expire(struct hrtimer *timer)
 {
@@ -38,36 +45,55 @@ static bool bells_is_due(const struct pinion_raw_qp *raw)
  * Did its record change since it was last looked at? After a reset it may be back to where it
  * was before the next look: what is due is found all the same, if later.
  */
-static bool bells_rang(struct pinion_raw_qp *raw)
+static void bells_look_at(struct pinion_raw_qp *raw, struct bells_seen *seen)
 {
 	u64 now = READ_ONCE(*(u64 *)raw->record.at);
 	bool changed = now != raw->seen;
 
+	/* Its executor looks, and has us look again once it no longer does. */
+	if (pinion_stream_runs(raw->qp)) {
+		seen->streams = true;
+		return;
+	}
 	raw->seen = now;
 	/* If it is queued already it has yet to look, and sees it. */
-	if (changed || bells_is_due(raw))
-		queue_work(raw->qp->wq, &raw->qp->sq.work);
-	return changed;
+	if ((changed || bells_is_due(raw)) && pinion_stream_ring(raw->qp))
+		seen->streams = true;
+	else if (changed)
+		seen->rang = true;
+}
+
+static u64 bells_next(const struct pinion_bells *bells, const struct bells_seen *seen)
+{
+	if (seen->rang)
+		return MIN_PAUSE_NS;
+	/* Looking disturbs who has the processor for himself. */
+	return seen->streams ? MAX_PAUSE_NS : min(2 * bells->pause, MAX_PAUSE_NS);
+}
+
+static void bells_pause(struct pinion_bells *bells, u64 pause)
+{
+	lockdep_assert_held(&bells->lock);
+	bells->pause = pause;
+	if (!list_empty(&bells->qps))
+		hrtimer_start(&bells->timer, ns_to_ktime(max(pause, SHARE * bells->took)),
+			      HRTIMER_MODE_REL);
 }
 
 static void bells_look(struct work_struct *work)
 {
 	struct pinion_bells *bells = container_of(work, struct pinion_bells, work);
 	u64 begin = ktime_get_ns();
+	struct bells_seen seen = { };
 	struct pinion_raw_qp *raw;
-	bool rang = false;
-	u64 took;
 
 	mutex_lock(&bells->lock);
 	list_for_each_entry(raw, &bells->qps, list) {
-		rang |= bells_rang(raw);
+		bells_look_at(raw, &seen);
 		cond_resched();
 	}
-	bells->pause = rang ? MIN_PAUSE_NS : min(2 * bells->pause, MAX_PAUSE_NS);
-	took = ktime_get_ns() - begin;
-	if (!list_empty(&bells->qps))
-		hrtimer_start(&bells->timer, ns_to_ktime(max(bells->pause, SHARE * took)),
-			      HRTIMER_MODE_REL);
+	bells->took = ktime_get_ns() - begin;
+	bells_pause(bells, bells_next(bells, &seen));
 	mutex_unlock(&bells->lock);
 }
 
@@ -87,17 +113,29 @@ void pinion_bells_fini(struct pinion_bells *bells)
 	mutex_destroy(&bells->lock);
 }
 
-void pinion_bells_join(struct pinion_bells *bells, struct pinion_raw_qp *raw)
+void pinion_bells_join(struct pinion_raw_qp *raw)
 {
+	struct pinion_bells *bells = raw->bells;
+
 	mutex_lock(&bells->lock);
 	list_add(&raw->list, &bells->qps);
-	bells->pause = MIN_PAUSE_NS;
-	hrtimer_start(&bells->timer, ns_to_ktime(MIN_PAUSE_NS), HRTIMER_MODE_REL);
+	bells_pause(bells, MIN_PAUSE_NS);
 	mutex_unlock(&bells->lock);
 }
 
-void pinion_bells_leave(struct pinion_bells *bells, struct pinion_raw_qp *raw)
+void pinion_bells_hurry(struct pinion_raw_qp *raw)
 {
+	struct pinion_bells *bells = raw->bells;
+
+	mutex_lock(&bells->lock);
+	bells_pause(bells, MIN_PAUSE_NS);
+	mutex_unlock(&bells->lock);
+}
+
+void pinion_bells_leave(struct pinion_raw_qp *raw)
+{
+	struct pinion_bells *bells = raw->bells;
+
 	mutex_lock(&bells->lock);
 	list_del(&raw->list);
 	mutex_unlock(&bells->lock);

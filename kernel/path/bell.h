@@ -17,6 +17,7 @@ struct pinion_bells {
 	struct mutex lock;		/* of the rest, but for timer and work item */
 	struct list_head qps;		/* struct pinion_raw_qp */
 	u64 pause;			/* ns */
+	u64 took;			/* ns, for the last look at all of them */
 	struct hrtimer timer;
 	struct work_struct work;
 	struct workqueue_struct *wq;	/* set before the first queue pair comes */
@@ -27,7 +28,13 @@ void pinion_bells_init(struct pinion_bells *bells);
 void pinion_bells_fini(struct pinion_bells *bells);
 
 /* From here on @raw->qp runs when its record changes; no more once it has left. Both sleep. */
-void pinion_bells_join(struct pinion_bells *bells, struct pinion_raw_qp *raw);
-void pinion_bells_leave(struct pinion_bells *bells, struct pinion_raw_qp *raw);
+void pinion_bells_join(struct pinion_raw_qp *raw);
+void pinion_bells_leave(struct pinion_raw_qp *raw);
+
+/*
+ * @raw has just been run: whoever rang once may ring again. By its work item, which ends before
+ * the open file does; it may have left meanwhile. Sleeps.
+ */
+void pinion_bells_hurry(struct pinion_raw_qp *raw);
 
 #endif

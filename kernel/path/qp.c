@@ -7,6 +7,7 @@
 
 #include "../compat/compat.h"
 #include "../logic/wqe.h"
+#include "bell.h"
 #include "complete.h"
 #include "engine.h"
 #include "exec.h"
@@ -58,6 +59,8 @@ static void qp_execute(struct work_struct *work)
 	do
 		qp_execute_once(qp);
 	while (pinion_stint_goes_on(qp, &stint));
+	if (qp->raw)
+		pinion_bells_hurry(qp->raw);
 }
 
 static u8 qp_service_of(enum ib_qp_type type)

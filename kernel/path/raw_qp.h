@@ -14,6 +14,7 @@
 #include "../logic/mlx5_wqe.h"
 #include "../mem/umem.h"
 
+struct pinion_bells;
 struct pinion_qp;
 struct pinion_recv;
 
@@ -46,6 +47,7 @@ struct pinion_raw_qp {
 	struct pinion_raw_sq sq;
 	struct pinion_raw_rq rq;
 	u32 user_index;
+	struct pinion_bells *bells;	/* who looks for it, from when it is made */
 	struct list_head list;		/* bell.c's, as the next one */
 	u64 seen;
 };

@@ -9,12 +9,14 @@
  * work item's processor, and the queue is then left to its doorbells for a while.
  */
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/moduleparam.h>
 #include <linux/sched/rt.h>
 #include <linux/sched/stat.h>
 
+#include "raw_qp.h"
 #include "stream.h"
 
 /* So many requests without asking for completions: their user will not miss us. */
@@ -23,6 +25,8 @@
 #define STREAM_LENGTH	(256 * 1024)
 /* How long nothing may come. A system call and its way back, some times over. */
 #define LINGER_NS	(50 * NSEC_PER_USEC)
+/* For whom it gives way. */
+#define WAY_US		10
 /* How long it may last, so that others that wait for a work item have their turn. */
 #define STINT_MS	20
 /* How long until the next after one that had to share its processor: doubled each time. */
@@ -44,29 +48,52 @@ static bool streams = true;
 module_param(streams, bool, 0644);
 MODULE_PARM_DESC(streams, "let idle processors look for requests of who posts one after the other (default Y)");
 
-bool pinion_stream_take(struct pinion_qp *qp)
+/* May a processor be spent on waiting for what @qp's user posts? */
+static bool stream_is_allowed(struct pinion_qp *qp)
 {
 	struct pinion_sq *sq = &qp->sq;
 
-	if (!READ_ONCE(streams))
+	if (!READ_ONCE(streams) || num_online_cpus() == 1)
 		return false;
 	/* Nothing holds back who is faster than a receiver without acknowledgments. */
 	if (!qp->has_sq || qp->service != PINION_SVC_RC)
 		return false;
-	if (READ_ONCE(sq->ring.hdr->streak) < STREAK || num_online_cpus() == 1)
-		return false;
 	/* Of the last one: those of a stream are mostly alike. */
 	if (READ_ONCE(sq->last_length) > STREAM_LENGTH)
+		return false;
+	return !READ_ONCE(sq->pause) || !time_before(jiffies, READ_ONCE(sq->pause_end));
+}
+
+/* The flag in the ring has one writer, the work item: it cannot be left behind. */
+static void stream_ask(struct pinion_qp *qp)
+{
+	WRITE_ONCE(qp->sq.asked, true);
+}
+
+bool pinion_stream_take(struct pinion_qp *qp)
+{
+	if (!stream_is_allowed(qp) || READ_ONCE(qp->sq.ring.hdr->streak) < STREAK)
 		return false;
 	/* The work item would wait for those who are not to wait for anybody. */
 	if (rt_or_dl_task(current))
 		return false;
-	if (READ_ONCE(sq->pause) && time_before(jiffies, READ_ONCE(sq->pause_end)))
-		return false;
-	/* The flag in the ring has one writer, the work item: it cannot be left behind. */
-	WRITE_ONCE(sq->asked, true);
-	queue_work_on(stream_elsewhere(), qp->wq, &sq->work);
+	stream_ask(qp);
+	queue_work_on(stream_elsewhere(), qp->wq, &qp->sq.work);
 	return true;
+}
+
+bool pinion_stream_ring(struct pinion_qp *qp)
+{
+	bool stream = stream_is_allowed(qp);
+	int cpu = WORK_CPU_UNBOUND;
+
+	if (stream) {
+		stream_ask(qp);
+		/* Where the user runs is not known: not here, if we are alone. */
+		cpu = single_task_running() ? raw_smp_processor_id() : stream_elsewhere();
+	}
+	queue_work_on(cpu, qp->wq, &qp->sq.work);
+	return stream;
 }
 
 void pinion_stint_begin(struct pinion_qp *qp, struct pinion_stint *stint)
@@ -84,9 +111,26 @@ void pinion_stint_begin(struct pinion_qp *qp, struct pinion_stint *stint)
 	WRITE_ONCE(sq->ring.hdr->flags, PINION_RING_RUNNING);
 }
 
-static bool stream_more_came(const struct pinion_sq *sq)
+static bool stream_more_came(const struct pinion_qp *qp)
 {
-	return pinion_ring_user_idx(&sq->ring) != READ_ONCE(sq->head);
+	if (qp->raw && pinion_raw_sq_has_more(qp))
+		return true;
+	return pinion_ring_user_idx(&qp->sq.ring) != READ_ONCE(qp->sq.head);
+}
+
+static bool stream_is_alone(void)
+{
+	return single_task_running() && !need_resched();
+}
+
+/* Once a stint somebody may want the processor for a moment, as bell.c does. */
+static bool stream_gives_way(struct pinion_stint *stint)
+{
+	if (stint->gave_way)
+		return false;
+	stint->gave_way = true;
+	usleep_range(WAY_US, 2 * WAY_US);
+	return stream_is_alone();
 }
 
 /* Return: whether something came before patience, or the processor, was used up. */
@@ -95,10 +139,10 @@ static bool stream_linger(struct pinion_qp *qp, struct pinion_stint *stint)
 	u64 until = ktime_get_ns() + LINGER_NS;
 
 	do {
-		stint->crowded = !single_task_running() || need_resched();
+		stint->crowded = !stream_is_alone() && !stream_gives_way(stint);
 		if (stint->crowded)
 			return false;
-		if (stream_more_came(&qp->sq))
+		if (stream_more_came(qp))
 			return true;
 		cpu_relax();
 	} while (!READ_ONCE(qp->dying) && ktime_get_ns() <= until);
@@ -134,5 +178,5 @@ bool pinion_stint_goes_on(struct pinion_qp *qp, struct pinion_stint *stint)
 	WRITE_ONCE(sq->ring.hdr->flags, 0);
 	/* Pairs with the barrier between publishing and looking at the flag. */
 	smp_mb();
-	return stream_more_came(sq);
+	return stream_more_came(qp);
 }

@@ -118,6 +118,7 @@ static void pair_fill(struct pinion_dev *dev, struct pinion_devx_pair *pair)
 	qp->has_rq = true;
 	pinion_recvq_init(&qp->rq, PINION_MAX_SGE);
 	qp->rq.raw = &raw->rq;
+	raw->bells = &pair->ucontext->bells;
 	qp->raw = raw;
 }
 
@@ -141,7 +142,7 @@ static int pair_make(struct pinion_dev *dev, struct ib_ucontext *context,
 	err = pinion_node_add_qp(&dev->node, &pair->qp, false);
 	if (err)
 		goto err_fini;
-	pinion_bells_join(&pair->ucontext->bells, &pair->raw);
+	pinion_bells_join(&pair->raw);
 	return 0;
 
 err_fini:
@@ -190,7 +191,7 @@ void pinion_devx_qp_end(struct pinion_dev *dev, struct pinion_devx_pair *pair)
 {
 	struct pinion_user *user = pair->ucontext->user;
 
-	pinion_bells_leave(&pair->ucontext->bells, &pair->raw);
+	pinion_bells_leave(&pair->raw);
 	pinion_node_del_qp(&dev->node, &pair->qp);
 	pinion_qp_fini(&pair->qp);
 	pair_forget_places(pair);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Queue pairs made by command on umems: what moves on them, how they fail, what is told and
- * refused, and rings that lie (items VR1 to VR11).
+ * refused, and rings that lie (items VR1 to VR12).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -71,6 +71,50 @@ static void vr1_rdma(void)
 		memset(to.buf->data, i, LEN);
 		rdma_one(RAW_READ, rnd_in(0, LEN / 2), rnd_in(1, LEN / 2));
 	}
+	end();
+}
+
+/* A byte there and wait, without leaving the processor. */
+static void write_byte(uint32_t at)
+{
+	uint8_t segments[2 * SEGMENT];
+	double limit = now() + patience(PATIENCE);
+	uint16_t counter = a.sq;
+	struct raw_cqe cqe;
+
+	raw_address(segments, &to, at);
+	raw_data(segments + SEGMENT, &from, at, 1);
+	raw_post(&a, RAW_WRITE, RAW_SIGNALED, 0, segments, 2);
+	raw_ring(&a);
+	while (!raw_poll(&a, &cqe)) {
+		if (now() > limit)
+			FAIL("no doorbell is heard");
+	}
+	CHECK_EQ(cqe.opcode, REQUEST);
+	CHECK_EQ(cqe.counter, counter);
+	CHECK_EQ(to.buf->data[at], from.buf->data[at]);
+}
+
+/*
+ * Each follows the one before at once, or about when the kernel, which has been looking all the
+ * time, leaves it to looking from time to time, or long after.
+ */
+static void vr12_doorbells(void)
+{
+	double until = now() + opt.seconds, next;
+	uint32_t n = 0;
+
+	begin(false);
+	while (n < 2000 || now() < until) {
+		write_byte(n % LEN);
+		to.buf->data[n++ % LEN] ^= 0xff;
+		if (n % 4)
+			continue;
+		next = now() + rnd_in(0, n % 64 ? 120 : 3000) * 1e-6;
+		while (now() < next)
+			;
+	}
+	printf("# %u doorbells\n", n);
 	end();
 }
 
@@ -466,6 +510,7 @@ static const struct test tests[] = {
 	TEST(vr6_states, "VR6 states, one after the other, and what is told"),
 	TEST(vr10_same_numbers, "VR10 a doorbell with the number of before"),
 	TEST(vr11_overflow, "VR11 a completion queue that overflows"),
+	TEST(vr12_doorbells, "VR12 doorbells, at once or after a while"),
 	TEST(vr7_refused, "VR7 what is refused"),
 	TEST(vr8_garbage, "VR8 requests that lie"),
 	LONG_TEST(vr9_liars, "VR9 umems that change at any moment", 300),
