@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Queue pairs made by command on umems: what moves on them, how they fail, what is told and
- * refused, and rings that lie (items VR1 to VR12).
+ * refused, and rings that lie (items VR1 to VR13).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -501,6 +501,24 @@ static void vr9_liars(void)
 	} while (time(NULL) < until);
 }
 
+/* More is posted than there is room for: none of it can be meant, so none is looked at. */
+static void vr13_too_far(void)
+{
+	double limit;
+	struct raw_cqe cqe;
+
+	begin(false);
+	rdma_one(RAW_WRITE, 0, 100);
+	a.sq += (1 << SQ_LOG) + 1;
+	raw_ring(&a);
+	limit = now() + patience(PATIENCE);
+	while (raw_state(&a) != STATE_ERR && now() < limit)
+		usleep(1000);
+	CHECK_EQ(raw_state(&a), STATE_ERR);
+	CHECK(!raw_poll(&a, &cqe));
+	end();
+}
+
 static const struct test tests[] = {
 	TEST(vr1_rdma, "VR1 writes and reads, one ring round after another"),
 	TEST(vr2_sends, "VR2 sends of many pieces, with immediate data"),
@@ -513,6 +531,7 @@ static const struct test tests[] = {
 	TEST(vr12_doorbells, "VR12 doorbells, at once or after a while"),
 	TEST(vr7_refused, "VR7 what is refused"),
 	TEST(vr8_garbage, "VR8 requests that lie"),
+	TEST(vr13_too_far, "VR13 a doorbell record beyond the ring"),
 	LONG_TEST(vr9_liars, "VR9 umems that change at any moment", 300),
 };
 
