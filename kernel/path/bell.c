@@ -3,8 +3,8 @@
  * Looks at doorbell records. Takes nothing out of any queue: that is its executor's.
  */
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/minmax.h>
-#include <linux/sched.h>
 
 #include "../compat/compat.h"
 #include "bell.h"
@@ -14,22 +14,16 @@
 /* Until the next look after one that found something; doubled by each that does not. */
 #define MIN_PAUSE_NS	(50 * NSEC_PER_USEC)
 #define MAX_PAUSE_NS	(10 * NSEC_PER_MSEC)
-/* Who has very many queue pairs has no more than this part of a processor for it: 1 in ... */
+/* Who has very many queue pairs has so many looked at in an interrupt, the others in the next, */
+#define BATCH		32
+/* and no more than this part of a processor for it: 1 in ... */
 #define SHARE		32
 
-/* In one look at all. */
+/* In one look. */
 struct bells_seen {
 	bool rang;		/* and the work item will not look itself */
 	bool streams;		/* it does, or will */
 };
-
-static enum hrtimer_restart bells_expire(struct hrtimer *timer)
-{
-	struct pinion_bells *bells = container_of(timer, struct pinion_bells, timer);
-
-	queue_work(bells->wq, &bells->work);
-	return HRTIMER_NORESTART;
-}
 
 /* Is something posted that nobody has taken up, and that no message will? */
 static bool bells_is_due(const struct pinion_raw_qp *raw)
@@ -73,70 +67,74 @@ static u64 bells_next(const struct pinion_bells *bells, const struct bells_seen 
 
 static void bells_pause(struct pinion_bells *bells, u64 pause)
 {
+	u32 batches = DIV_ROUND_UP(bells->count, BATCH);
+
 	lockdep_assert_held(&bells->lock);
 	bells->pause = pause;
-	if (!list_empty(&bells->qps))
-		hrtimer_start(&bells->timer, ns_to_ktime(max(pause, SHARE * bells->took)),
-			      HRTIMER_MODE_REL);
+	if (batches)
+		hrtimer_start(&bells->timer,
+			      ns_to_ktime(max(div_u64(pause, batches), SHARE * bells->took)),
+			      HRTIMER_MODE_REL_SOFT);
 }
 
-static void bells_look(struct work_struct *work)
+/* In softirq: waking a thread to find that nothing rang would cost many times as much. */
+static enum hrtimer_restart bells_look(struct hrtimer *timer)
 {
-	struct pinion_bells *bells = container_of(work, struct pinion_bells, work);
-	u64 begin = ktime_get_ns();
+	struct pinion_bells *bells = container_of(timer, struct pinion_bells, timer);
 	struct bells_seen seen = { };
 	struct pinion_raw_qp *raw;
+	u64 begin;
+	u32 i;
 
-	mutex_lock(&bells->lock);
-	list_for_each_entry(raw, &bells->qps, list) {
+	spin_lock(&bells->lock);
+	begin = ktime_get_ns();
+	for (i = min(bells->count, BATCH); i; i--) {
+		raw = list_first_entry(&bells->qps, struct pinion_raw_qp, list);
+		list_move_tail(&raw->list, &bells->qps);
 		bells_look_at(raw, &seen);
-		cond_resched();
 	}
 	bells->took = ktime_get_ns() - begin;
 	bells_pause(bells, bells_next(bells, &seen));
-	mutex_unlock(&bells->lock);
+	spin_unlock(&bells->lock);
+	return HRTIMER_NORESTART;
 }
 
 void pinion_bells_init(struct pinion_bells *bells)
 {
-	mutex_init(&bells->lock);
+	spin_lock_init(&bells->lock);
 	INIT_LIST_HEAD(&bells->qps);
-	INIT_WORK(&bells->work, bells_look);
-	hrtimer_setup(&bells->timer, bells_expire, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	hrtimer_setup(&bells->timer, bells_look, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 }
 
 void pinion_bells_fini(struct pinion_bells *bells)
 {
-	/* With nobody to look for, neither starts the other again. */
+	/* With nobody to look for, it does not start again. */
 	hrtimer_cancel(&bells->timer);
-	cancel_work_sync(&bells->work);
-	mutex_destroy(&bells->lock);
 }
 
 void pinion_bells_join(struct pinion_raw_qp *raw)
 {
 	struct pinion_bells *bells = raw->bells;
 
-	mutex_lock(&bells->lock);
+	guard(spinlock_bh)(&bells->lock);
 	list_add(&raw->list, &bells->qps);
+	bells->count++;
 	bells_pause(bells, MIN_PAUSE_NS);
-	mutex_unlock(&bells->lock);
 }
 
 void pinion_bells_hurry(struct pinion_raw_qp *raw)
 {
 	struct pinion_bells *bells = raw->bells;
 
-	mutex_lock(&bells->lock);
+	guard(spinlock_bh)(&bells->lock);
 	bells_pause(bells, MIN_PAUSE_NS);
-	mutex_unlock(&bells->lock);
 }
 
 void pinion_bells_leave(struct pinion_raw_qp *raw)
 {
 	struct pinion_bells *bells = raw->bells;
 
-	mutex_lock(&bells->lock);
+	guard(spinlock_bh)(&bells->lock);
 	list_del(&raw->list);
-	mutex_unlock(&bells->lock);
+	bells->count--;
 }

@@ -7,33 +7,31 @@
 #define PINION_PATH_BELL_H
 
 #include <linux/hrtimer.h>
-#include <linux/mutex.h>
-#include <linux/workqueue.h>
+#include <linux/spinlock.h>
 
 #include "raw_qp.h"
 
 /* Of an open file: one looks for all of its queue pairs. */
 struct pinion_bells {
-	struct mutex lock;		/* of the rest, but for timer and work item */
-	struct list_head qps;		/* struct pinion_raw_qp */
-	u64 pause;			/* ns */
-	u64 took;			/* ns, for the last look at all of them */
+	spinlock_t lock;		/* of the rest, and taken by the timer in softirq */
+	struct list_head qps;		/* struct pinion_raw_qp; who is looked at next is first */
+	u32 count;
+	u64 pause;			/* ns, for all of them to be looked at once */
+	u64 took;			/* ns, for the last look */
 	struct hrtimer timer;
-	struct work_struct work;
-	struct workqueue_struct *wq;	/* set before the first queue pair comes */
 };
 
 void pinion_bells_init(struct pinion_bells *bells);
 /* No queue pair is left. */
 void pinion_bells_fini(struct pinion_bells *bells);
 
-/* From here on @raw->qp runs when its record changes; no more once it has left. Both sleep. */
+/* From here on @raw->qp runs when its record changes; no more once it has left. */
 void pinion_bells_join(struct pinion_raw_qp *raw);
 void pinion_bells_leave(struct pinion_raw_qp *raw);
 
 /*
  * @raw has just been run: whoever rang once may ring again. By its work item, which ends before
- * the open file does; it may have left meanwhile. Sleeps.
+ * the open file does; it may have left meanwhile.
  */
 void pinion_bells_hurry(struct pinion_raw_qp *raw);
 

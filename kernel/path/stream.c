@@ -13,6 +13,7 @@
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/moduleparam.h>
+#include <linux/sched.h>
 #include <linux/sched/rt.h>
 #include <linux/sched/stat.h>
 
@@ -89,8 +90,8 @@ bool pinion_stream_ring(struct pinion_qp *qp)
 
 	if (stream) {
 		stream_ask(qp);
-		/* Where the user runs is not known: not here, if we are alone. */
-		cpu = single_task_running() ? raw_smp_processor_id() : stream_elsewhere();
+		/* Where the user runs is not known: not here, if this was an idle processor. */
+		cpu = is_idle_task(current) ? raw_smp_processor_id() : stream_elsewhere();
 	}
 	queue_work_on(cpu, qp->wq, &qp->sq.work);
 	return stream;

@@ -74,7 +74,6 @@ int pinion_ucontext_make_workers(struct pinion_ucontext *ucontext)
 		ucontext->wq = alloc_workqueue("pinion_user", WQ_UNBOUND, num_online_cpus());
 	if (!ucontext->wq)
 		return -ENOMEM;
-	ucontext->bells.wq = ucontext->wq;
 	if (ucontext->faulter)
 		return 0;
 	faulter = pinion_faulter_create(ucontext->user->uid);
