@@ -43,8 +43,9 @@ void pinion_cursor_remote(struct pinion_cursor *cursor, struct pinion_keys *keys
 
 void pinion_cursor_memory(struct pinion_cursor *cursor, void *memory);
 
-/* Back to the first byte. Not inside. */
+/* Back to the first byte, or to that at @offset. Not inside. */
 void pinion_cursor_rewind(struct pinion_cursor *cursor);
+void pinion_cursor_seek(struct pinion_cursor *cursor, u64 offset);
 
 /*
  * Is every sge likely to be let in? Return: 0, or the syndrome, also in cursor->syndrome, if

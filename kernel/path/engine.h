@@ -10,6 +10,7 @@
 #ifndef PINION_PATH_ENGINE_H
 #define PINION_PATH_ENGINE_H
 
+#include "exec.h"
 #include "respond.h"
 
 struct pinion_engine {
@@ -22,6 +23,20 @@ struct pinion_engine {
 	 * gate. May sleep, but waits for no page.
 	 */
 	enum pinion_verdict (*start)(struct pinion_qp *qp, struct pinion_msg *msg);
+
+	/*
+	 * Where it has several requests of a connected queue pair under way, @turn takes the place
+	 * of all that the executor does with requests: it begins those that are posted before
+	 * @tail, and retires them, see exec.h. Return: whether it got further. @qp->sq.exec is
+	 * held. May sleep, but waits for no page.
+	 */
+	enum pinion_step (*turn)(struct pinion_qp *qp, u32 tail);
+	/* With @turn: what it has of a queue pair, qp->conn. Return: NULL without memory. */
+	struct pinion_conn *(*attach)(struct pinion_qp *qp);
+	/* No peer finds it any more, and it is dying. */
+	void (*detach)(struct pinion_qp *qp);
+	/* Its attributes, or its state from @before, were changed. Both locks are held. */
+	void (*modified)(struct pinion_qp *qp, enum ib_qp_state before, int mask);
 };
 
 /*
@@ -30,6 +45,12 @@ struct pinion_engine {
  */
 const struct pinion_engine *pinion_engine_choose(const struct pinion_node *node, u8 service,
 						 const struct pinion_av *av);
+
+/* Are its requests the engine's? For both halves. */
+static inline bool pinion_qp_has_window(const struct pinion_qp *qp)
+{
+	return pinion_qp_is_connected(qp) && qp->engine && qp->engine->turn;
+}
 
 /* The one that @msg of @qp goes by. @qp->sq.exec is held. */
 static inline const struct pinion_engine *pinion_engine_of(const struct pinion_qp *qp,

@@ -29,12 +29,6 @@
 /* How long who performs requests goes on before the work item does, behind others. */
 #define TURN_MS	20
 
-enum step {
-	STEP_DONE,	/* completed, well or badly: go on with the next */
-	STEP_PARKED,
-	STEP_AGAIN,	/* further, but not done: perform it again */
-};
-
 static void sq_limits(const struct pinion_qp *qp, struct pinion_wqe_limits *limits)
 {
 	*limits = (struct pinion_wqe_limits){
@@ -69,7 +63,7 @@ static int request_fetch(struct pinion_qp *qp, struct pinion_request *request,
  * The next that is posted is begun: there is room for it, and it is there. *@syndrome says what
  * is wrong with it, or 0.
  */
-static struct pinion_request *sq_fetch(struct pinion_qp *qp, int *syndrome)
+struct pinion_request *pinion_sq_fetch(struct pinion_qp *qp, int *syndrome)
 {
 	struct pinion_sq *sq = &qp->sq;
 	u32 next = sq->head + pinion_requests_count(&sq->requests);
@@ -81,7 +75,7 @@ static struct pinion_request *sq_fetch(struct pinion_qp *qp, int *syndrome)
 	return request;
 }
 
-static void sq_park(struct pinion_qp *qp, u64 ns)
+void pinion_sq_park(struct pinion_qp *qp, u64 ns)
 {
 	qp->sq.waiting = true;
 	WRITE_ONCE(qp->sq.expired, false);
@@ -116,52 +110,52 @@ static void sq_retire(struct pinion_qp *qp, enum ib_wc_status status, int syndro
 		sq_break_fatally(qp);
 }
 
-static enum step sq_fail(struct pinion_qp *qp, enum ib_wc_status status, int syndrome)
+enum pinion_step pinion_sq_fail(struct pinion_qp *qp, enum ib_wc_status status, int syndrome)
 {
 	sq_retire(qp, status, syndrome);
 	/* A datagram or unreliable queue can be taken up again; a connection cannot. */
 	if (qp->state != IB_QPS_ERR)
 		pinion_qp_enter_error(qp, pinion_qp_is_reliable(qp) ? IB_QPS_ERR : IB_QPS_SQE);
-	return STEP_DONE;
+	return PINION_STEP_DONE;
 }
 
-static enum step sq_fail_local(struct pinion_qp *qp, int syndrome)
+enum pinion_step pinion_sq_fail_local(struct pinion_qp *qp, int syndrome)
 {
 	/* Nothing is wrong with the memory of who is being killed in the middle of a message. */
 	if (syndrome)
 		pinion_stat_inc(qp, local_key_errors);
-	return sq_fail(qp, pinion_local_status(syndrome), syndrome);
+	return pinion_sq_fail(qp, pinion_local_status(syndrome), syndrome);
 }
 
-static enum step sq_succeed(struct pinion_qp *qp, const struct pinion_request *request)
+enum pinion_step pinion_sq_succeed(struct pinion_qp *qp, const struct pinion_request *request)
 {
 	pinion_stat_inc(qp, tx_messages);
 	pinion_stat_add(qp, tx_bytes, request->length);
 	sq_retire(qp, IB_WC_SUCCESS, PINION_SYN_NONE);
-	return STEP_DONE;
+	return PINION_STEP_DONE;
 }
 
 /* What a wire would have carried; as the other side's resp_count_traffic(). */
-static void sq_count_traffic(struct pinion_qp *qp, const struct pinion_msg *msg)
+void pinion_sq_count_traffic(struct pinion_qp *qp, const struct pinion_request *request)
 {
-	if (pinion_op_is_read(msg->op)) {
+	if (pinion_op_is_read(request->op)) {
 		pinion_stat_inc(qp, port_xmit_packets);
-		pinion_stat_add(qp, port_rcv_packets, msg->packets);
-		pinion_stat_add(qp, port_rcv_bytes, msg->length);
+		pinion_stat_add(qp, port_rcv_packets, request->packets);
+		pinion_stat_add(qp, port_rcv_bytes, request->length);
 	} else {
-		pinion_stat_add(qp, port_xmit_packets, msg->packets);
-		pinion_stat_add(qp, port_xmit_bytes, msg->length);
+		pinion_stat_add(qp, port_xmit_packets, request->packets);
+		pinion_stat_add(qp, port_xmit_bytes, request->length);
 	}
 }
 
-static enum step sq_not_ready(struct pinion_qp *qp, struct pinion_request *request,
-			      const struct pinion_msg *msg)
+static enum pinion_step sq_not_ready(struct pinion_qp *qp, struct pinion_request *request,
+				     const struct pinion_msg *msg)
 {
 	if (qp->attr.rnr_retry != FOREVER && !request->rnr_left--)
-		return sq_fail(qp, IB_WC_RNR_RETRY_EXC_ERR, PINION_SYN_RNR);
+		return pinion_sq_fail(qp, IB_WC_RNR_RETRY_EXC_ERR, PINION_SYN_RNR);
 	pinion_stat_inc(qp, rnr_waits);
-	sq_park(qp, pinion_rnr_timer_ns(msg->rnr_timer));
-	return STEP_PARKED;
+	pinion_sq_park(qp, pinion_rnr_timer_ns(msg->rnr_timer));
+	return PINION_STEP_PARKED;
 }
 
 /* Whatever follows is numbered behind @request, which was sent. */
@@ -170,40 +164,40 @@ static void sq_advance_psn(struct pinion_qp *qp, const struct pinion_request *re
 	qp->attr.sq_psn = pinion_psn_add(request->psn, request->packets);
 }
 
-static enum step sq_no_answer(struct pinion_qp *qp, struct pinion_request *request,
-			      const struct pinion_msg *msg)
+static enum pinion_step sq_no_answer(struct pinion_qp *qp, struct pinion_request *request,
+				     const struct pinion_msg *msg)
 {
 	if (!pinion_qp_is_reliable(qp)) {
 		/* It was sent all the same. */
 		sq_advance_psn(qp, request);
-		sq_count_traffic(qp, msg);
+		pinion_sq_count_traffic(qp, request);
 		pinion_stat_inc(qp, ud_drops);
-		return sq_succeed(qp, request);
+		return pinion_sq_succeed(qp, request);
 	}
 	if (!request->retry_left--)
-		return sq_fail(qp, IB_WC_RETRY_EXC_ERR, PINION_SYN_NO_RESPONSE);
+		return pinion_sq_fail(qp, IB_WC_RETRY_EXC_ERR, PINION_SYN_NO_RESPONSE);
 	pinion_stat_inc(qp, retries);
-	sq_park(qp, pinion_ack_timeout_ns(qp->attr.timeout));
-	return STEP_PARKED;
+	pinion_sq_park(qp, pinion_ack_timeout_ns(qp->attr.timeout));
+	return PINION_STEP_PARKED;
 }
 
 /* ------------------------------------------------------------ missing pages */
 
-static enum step sq_try_later(struct pinion_qp *qp)
+enum pinion_step pinion_sq_try_later(struct pinion_qp *qp)
 {
-	sq_park(qp, AGAIN_NS);
-	return STEP_PARKED;
+	pinion_sq_park(qp, AGAIN_NS);
+	return PINION_STEP_PARKED;
 }
 
 /* For the page that sq.fault was to bring, if that was tried: @asked. */
-static enum step sq_await_page(struct pinion_qp *qp, enum pinion_awaits whose, bool asked)
+static enum pinion_step sq_await_page(struct pinion_qp *qp, enum pinion_awaits whose, bool asked)
 {
 	if (!asked)
-		return sq_try_later(qp);
-	sq_park(qp, 0);
+		return pinion_sq_try_later(qp);
+	pinion_sq_park(qp, 0);
 	qp->sq.awaits = whose;
 	pinion_fault_wait(qp->sq.fault, qp, pinion_qp_wake);
-	return STEP_PARKED;
+	return PINION_STEP_PARKED;
 }
 
 /* There is sq.fault, or it is to be tried again later. */
@@ -218,23 +212,23 @@ static bool sq_have_fault(struct pinion_sq *sq)
  * A page of our own, with nothing of the peer's held. Not even a doorbell takes its time for it
  * here: the removal of a device waits for system calls, and a page may never come.
  */
-static enum step sq_bring_own(struct pinion_qp *qp, struct pinion_missing *missing)
+enum pinion_step pinion_sq_bring_own(struct pinion_qp *qp, struct pinion_missing *missing)
 {
 	sq_have_fault(&qp->sq);
 	return sq_await_page(qp, PINION_AWAITS_OWN,
 			     pinion_fault_start(qp->sq.fault, qp->faulter, missing, 0));
 }
 
-static enum step sq_await_peer(struct pinion_qp *qp, const struct pinion_msg *msg)
+static enum pinion_step sq_await_peer(struct pinion_qp *qp, const struct pinion_msg *msg)
 {
 	if (!msg->fault)
-		return sq_have_fault(&qp->sq) ? STEP_AGAIN : sq_try_later(qp);
+		return sq_have_fault(&qp->sq) ? PINION_STEP_AGAIN : pinion_sq_try_later(qp);
 	return sq_await_page(qp, PINION_AWAITS_PEER, msg->asked);
 }
 
 /* What came of the page that was waited for. Return: whether the request may go on. */
 static bool sq_page_came(struct pinion_qp *qp, struct pinion_request *request,
-			 enum step *step)
+			 enum pinion_step *step)
 {
 	struct pinion_sq *sq = &qp->sq;
 	enum pinion_awaits whose = sq->awaits;
@@ -246,11 +240,11 @@ static bool sq_page_came(struct pinion_qp *qp, struct pinion_request *request,
 		return true;
 	err = pinion_fault_result(sq->fault);
 	if (err == -EAGAIN) {
-		*step = sq_try_later(qp);
+		*step = pinion_sq_try_later(qp);
 		return false;
 	}
 	if (err && whose == PINION_AWAITS_OWN) {
-		*step = sq_fail_local(qp, PINION_SYN_FAULT);
+		*step = pinion_sq_fail_local(qp, PINION_SYN_FAULT);
 		return false;
 	}
 	/* It is the peer who says what that means. */
@@ -272,7 +266,7 @@ void pinion_sq_turn_away(struct pinion_sq *sq)
 /* ----------------------------------------------------------------- messages */
 
 /* The old value of an atomic goes where its request says. What was done is not done again. */
-static enum step sq_store_answer(struct pinion_qp *qp, struct pinion_request *request)
+static enum pinion_step sq_store_answer(struct pinion_qp *qp, struct pinion_request *request)
 {
 	struct pinion_missing missing;
 	struct pinion_cursor answer;
@@ -282,28 +276,28 @@ static enum step sq_store_answer(struct pinion_qp *qp, struct pinion_request *re
 	pinion_cursor_rewind(&request->payload);
 	switch (pinion_move(qp->node, &request->payload, &answer, &left, &missing)) {
 	case PINION_MOVED:
-		return sq_succeed(qp, request);
+		return pinion_sq_succeed(qp, request);
 	case PINION_MOVE_NO_SINK:
-		return sq_bring_own(qp, &missing);
+		return pinion_sq_bring_own(qp, &missing);
 	default:
-		return sq_fail_local(qp, request->payload.syndrome);
+		return pinion_sq_fail_local(qp, request->payload.syndrome);
 	}
 }
 
-static enum step sq_acknowledged(struct pinion_qp *qp, struct pinion_request *request,
-				 const struct pinion_msg *msg)
+static enum pinion_step sq_acknowledged(struct pinion_qp *qp, struct pinion_request *request,
+					const struct pinion_msg *msg)
 {
 	sq_advance_psn(qp, request);
-	sq_count_traffic(qp, msg);
+	pinion_sq_count_traffic(qp, request);
 	if (!(msg->op->traits & PINION_OP_WORD) || !(msg->op->traits & PINION_OP_WRITES_SGES))
-		return sq_succeed(qp, request);
+		return pinion_sq_succeed(qp, request);
 	request->answer = msg->before;
 	request->answered = true;
 	return sq_store_answer(qp, request);
 }
 
-static enum step sq_judge(struct pinion_qp *qp, struct pinion_request *request,
-			  struct pinion_msg *msg, enum pinion_verdict verdict)
+static enum pinion_step sq_judge(struct pinion_qp *qp, struct pinion_request *request,
+				 struct pinion_msg *msg, enum pinion_verdict verdict)
 {
 	switch (verdict) {
 	case PINION_ACK:
@@ -313,19 +307,19 @@ static enum step sq_judge(struct pinion_qp *qp, struct pinion_request *request,
 	case PINION_RNR:
 		return sq_not_ready(qp, request, msg);
 	case PINION_NAK_REQUEST:
-		return sq_fail(qp, IB_WC_REM_INV_REQ_ERR, PINION_SYN_REMOTE);
+		return pinion_sq_fail(qp, IB_WC_REM_INV_REQ_ERR, PINION_SYN_REMOTE);
 	case PINION_NAK_ACCESS:
-		return sq_fail(qp, IB_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+		return pinion_sq_fail(qp, IB_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
 	case PINION_NAK_OPERATION:
-		return sq_fail(qp, IB_WC_REM_OP_ERR, PINION_SYN_REMOTE);
+		return pinion_sq_fail(qp, IB_WC_REM_OP_ERR, PINION_SYN_REMOTE);
 	case PINION_OWN_FAULT:
-		return sq_fail_local(qp, msg->payload->syndrome);
+		return pinion_sq_fail_local(qp, msg->payload->syndrome);
 	case PINION_OWN_PAGE:
-		return sq_bring_own(qp, &msg->missing);
+		return pinion_sq_bring_own(qp, &msg->missing);
 	case PINION_PEER_PAGE:
 		return sq_await_peer(qp, msg);
 	}
-	return sq_fail(qp, IB_WC_GENERAL_ERR, PINION_SYN_NONE);
+	return pinion_sq_fail(qp, IB_WC_GENERAL_ERR, PINION_SYN_NONE);
 }
 
 /* Our own mistakes are reported before the peer sees anything. Return: 0 or a syndrome. */
@@ -338,12 +332,12 @@ static int request_begin(struct pinion_qp *qp, struct pinion_request *request)
 	return pinion_cursor_check(&request->payload);
 }
 
-static enum step sq_send(struct pinion_qp *qp, struct pinion_request *request)
+static enum pinion_step sq_send(struct pinion_qp *qp, struct pinion_request *request)
 {
 	enum pinion_verdict verdict;
 	struct pinion_msg msg;
 	struct pinion_av av;
-	enum step step;
+	enum pinion_step step;
 	int syndrome;
 
 	if (!sq_page_came(qp, request, &step))
@@ -354,69 +348,69 @@ static enum step sq_send(struct pinion_qp *qp, struct pinion_request *request)
 	request->packets = pinion_psn_packets(request->length, qp->mtu);
 	syndrome = pinion_message_of(qp, request, &msg, &av);
 	if (syndrome)
-		return sq_fail(qp, IB_WC_LOC_QP_OP_ERR, syndrome);
+		return pinion_sq_fail(qp, IB_WC_LOC_QP_OP_ERR, syndrome);
 	syndrome = request_begin(qp, request);
 	if (syndrome)
-		return sq_fail_local(qp, syndrome);
+		return pinion_sq_fail_local(qp, syndrome);
 	verdict = pinion_engine_of(qp, &msg)->start(qp, &msg);
 	request->token = msg.token;
 	return sq_judge(qp, request, &msg, verdict);
 }
 
 /* What was ordered of a request as it is begun. Return: whether it is that, and *@step. */
-static bool sq_injected(struct pinion_qp *qp, enum step *step)
+bool pinion_sq_injected(struct pinion_qp *qp, enum pinion_step *step)
 {
 	u32 qpn = qp->ibqp.qp_num;
 	int value;
 
-	*step = STEP_DONE;
+	*step = PINION_STEP_DONE;
 	if (pinion_inject(PINION_INJECT_FATAL, qp->pid, qpn)) {
 		sq_break_fatally(qp);
 		return true;
 	}
 	value = pinion_inject(PINION_INJECT_STATUS, qp->pid, qpn);
 	if (value) {
-		sq_fail(qp, value, PINION_SYN_NONE);
+		pinion_sq_fail(qp, value, PINION_SYN_NONE);
 		return true;
 	}
 	value = pinion_inject(PINION_INJECT_LATE, qp->pid, qpn);
 	if (!value)
 		return false;
-	sq_park(qp, (u64)value * NSEC_PER_USEC);
-	*step = STEP_PARKED;
+	pinion_sq_park(qp, (u64)value * NSEC_PER_USEC);
+	*step = PINION_STEP_PARKED;
 	return true;
 }
 
-static enum step sq_step(struct pinion_qp *qp)
+static enum pinion_step sq_step(struct pinion_qp *qp)
 {
 	struct pinion_request *request = pinion_requests_oldest(&qp->sq.requests);
 	bool fresh = !request;
 	int syndrome = 0;
-	enum step step;
+	enum pinion_step step;
 
 	if (fresh)
-		request = sq_fetch(qp, &syndrome);
+		request = pinion_sq_fetch(qp, &syndrome);
 	if (syndrome)
-		return sq_fail(qp, pinion_local_status(syndrome), syndrome);
-	if (fresh && sq_injected(qp, &step))
+		return pinion_sq_fail(qp, pinion_local_status(syndrome), syndrome);
+	if (fresh && pinion_sq_injected(qp, &step))
 		return step;
 	if (!(request->op->traits & PINION_OP_IS_LOCAL))
 		return sq_send(qp, request);
 	syndrome = pinion_local_op(qp, request);
 	if (syndrome)
-		return sq_fail(qp, pinion_local_status(syndrome), syndrome);
-	return sq_succeed(qp, request);
+		return pinion_sq_fail(qp, pinion_local_status(syndrome), syndrome);
+	return pinion_sq_succeed(qp, request);
 }
 
 /* As sq_step(), unless the queue still waits. */
-static enum step sq_perform_one(struct pinion_qp *qp)
+static enum pinion_step sq_perform_one(struct pinion_qp *qp, u32 tail)
 {
 	struct pinion_sq *sq = &qp->sq;
 
 	if (sq->waiting && !READ_ONCE(sq->expired))
-		return STEP_PARKED;
+		return PINION_STEP_PARKED;
 	sq->waiting = false;
-	return sq_step(qp);
+	return pinion_qp_has_window(qp) ? qp->engine->turn(qp, tail) : sq_step(qp);
 }
 
 static void sq_flush_one(struct pinion_qp *qp)
@@ -424,7 +418,7 @@ static void sq_flush_one(struct pinion_qp *qp)
 	int syndrome;
 
 	if (!pinion_requests_oldest(&qp->sq.requests))
-		sq_fetch(qp, &syndrome);
+		pinion_sq_fetch(qp, &syndrome);
 	sq_retire(qp, IB_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
 }
 
@@ -495,7 +489,7 @@ void pinion_sq_run(struct pinion_qp *qp)
 	while (sq->head != tail) {
 		if (sq_is_flushing(qp))
 			sq_flush_one(qp);
-		else if (!sq_may_start(qp) || sq_perform_one(qp) == STEP_PARKED)
+		else if (!sq_may_start(qp) || sq_perform_one(qp, tail) == PINION_STEP_PARKED)
 			break;
 		cond_resched();
 		if (sq->head != tail && sq_turn_is_over(sq, end)) {

@@ -17,8 +17,9 @@
 #include "receive.h"
 #include "stream.h"
 
-/* Of a send queue at a time: to a peer on this host they are performed to the end. */
-#define REQUESTS_BEGUN	1
+/* Of a send queue: to a peer on this host they are performed to the end, one by one. */
+#define REQUESTS_BEGUN		1
+#define REQUESTS_UNDER_WAY	16
 
 static enum hrtimer_restart qp_expire(struct hrtimer *timer)
 {
@@ -76,6 +77,17 @@ static u8 qp_service_of(enum ib_qp_type type)
 	}
 }
 
+/* Whether its engine is one with a window is not known before it is connected. */
+static bool qp_may_have_window(const struct pinion_qp *qp)
+{
+	return pinion_qp_is_connected(qp) && qp->node->others && qp->node->others->attach;
+}
+
+static u32 qp_requests(const struct pinion_qp *qp)
+{
+	return qp_may_have_window(qp) ? REQUESTS_UNDER_WAY : REQUESTS_BEGUN;
+}
+
 /**
  * pinion_qp_init - make a queue pair ready, in RESET
  * @qp: with what path/qp.h says the caller sets
@@ -100,16 +112,25 @@ int pinion_qp_init(struct pinion_qp *qp, bool sig_all)
 	qp->service = qp_service_of(qp->ibqp.qp_type);
 	qp->state = IB_QPS_RESET;
 	qp->pid = qp->user ? task_tgid_nr(current) : 0;
-	if (qp->has_sq && pinion_requests_init(&sq->requests, REQUESTS_BEGUN,
+	if (qp->has_sq && pinion_requests_init(&sq->requests, qp_requests(qp),
 					       pinion_sq_stride(sq->max_sge, sq->max_inline)))
 		return -ENOMEM;
 	qp->resp.recv = kzalloc(struct_size(qp->resp.recv, sge, PINION_MAX_SGE),
 				GFP_KERNEL_ACCOUNT);
-	if (!qp->resp.recv) {
-		pinion_requests_destroy(&sq->requests);
-		return -ENOMEM;
+	if (!qp->resp.recv)
+		goto err_requests;
+	if (qp_may_have_window(qp)) {
+		qp->conn = qp->node->others->attach(qp);
+		if (!qp->conn)
+			goto err_recv;
 	}
 	return 0;
+
+err_recv:
+	kfree(qp->resp.recv);
+err_requests:
+	pinion_requests_destroy(&sq->requests);
+	return -ENOMEM;
 }
 
 void pinion_qp_fini(struct pinion_qp *qp)
@@ -124,6 +145,8 @@ void pinion_qp_fini(struct pinion_qp *qp)
 	pinion_sq_turn_away(&qp->sq);
 	mutex_unlock(&qp->sq.exec);
 	pinion_late_stop(qp);
+	if (qp->conn)
+		qp->node->others->detach(qp);
 	hrtimer_cancel(&qp->sq.timer);
 	cancel_work_sync(&qp->sq.work);
 	/* Its memory may outlive us; nobody will look at it any more. */
@@ -297,6 +320,8 @@ static void qp_change_state(struct pinion_qp *qp, const struct ib_qp_attr *attr,
 void pinion_qp_modify(struct pinion_qp *qp, const struct ib_qp_attr *attr, int mask,
 		      const struct pinion_av *av)
 {
+	enum ib_qp_state before = qp->state;
+
 	lockdep_assert_held(&qp->sq.exec);
 	lockdep_assert_held(&qp->resp.lock);
 	qp_copy_attrs(&qp->attr, attr, mask);
@@ -308,6 +333,8 @@ void pinion_qp_modify(struct pinion_qp *qp, const struct ib_qp_attr *attr, int m
 		qp->mtu = READ_ONCE(qp->node->link.mtu);
 	if (mask & IB_QP_STATE)
 		qp_change_state(qp, attr, mask);
+	if (pinion_qp_has_window(qp))
+		qp->engine->modified(qp, before, mask);
 }
 
 void pinion_qp_resume(struct pinion_qp *qp)

@@ -25,11 +25,15 @@
 #include "request.h"
 #include "ring.h"
 
+struct pinion_conn;
 struct pinion_cq;
 struct pinion_engine;
 struct pinion_fault;
 struct pinion_raw_qp;
 struct pinion_sleepers;
+
+/* READs and atomics under way, either way. */
+#define PINION_MAX_RD_ATOMIC	128
 
 enum pinion_awaits {
 	PINION_AWAITS_NONE,
@@ -76,6 +80,7 @@ struct pinion_resp {
 	struct pinion_cursor cursor;
 	u64 left;
 	u64 token;			/* what it is known by; 0: not at all */
+	u64 before;			/* bytes of the message in pieces that were performed */
 	/* Datagrams that came too early for our memory; late.c's */
 	struct list_head late;
 	u32 num_late;
@@ -113,6 +118,7 @@ struct pinion_qp {
 	struct ib_qp_attr attr;		/* as modified so far, but the state; PSNs are live */
 	struct pinion_av av;		/* of attr.ah_attr */
 	const struct pinion_engine *engine;	/* of a connected one, from RTR on */
+	struct pinion_conn *conn;	/* what an engine to other hosts has of it, or NULL */
 	u32 mtu;			/* path MTU in bytes */
 
 	struct pinion_raw_qp *raw;	/* where its user posts instead; NULL: to the rings here */

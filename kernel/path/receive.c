@@ -55,7 +55,7 @@ static enum pinion_verdict recv_finish(struct pinion_qp *qp, const struct pinion
 		.wr_id = qp->resp.recv->wr_id,
 		.qpn = qp->ibqp.qp_num,
 		.src_qp = msg->src_qpn,
-		.byte_len = msg->length,
+		.byte_len = qp->resp.before + msg->length,
 		.status = IB_WC_SUCCESS,
 		.opcode = msg->op->recv_wc_opcode,
 		.flags = msg->solicited ? PINION_CQE_SOLICITED : 0,
@@ -107,7 +107,10 @@ static void recv_keep(struct pinion_qp *qp, const struct pinion_target *target)
 					   PINION_SYN_REMOTE);
 }
 
-/* The message comes again, when there is a page that it lacks; or another in its place. */
+/*
+ * The message comes again, when there is a page that it lacks; or its next piece comes; or
+ * another message in its place.
+ */
 static void recv_hold(struct pinion_qp *qp, const struct pinion_target *target)
 {
 	qp->resp.kept = true;
@@ -153,7 +156,6 @@ static enum pinion_verdict recv_open_sink(struct pinion_qp *qp, const struct pin
 
 	pinion_cursor_local(&qp->resp.cursor, &qp->node->keys, target->recv_pd, recv->sge,
 			    recv->num_sge, IB_ACCESS_LOCAL_WRITE);
-	qp->resp.left = msg->length;
 	return pinion_qp_is_connected(qp) ? PINION_ACK : recv_put_header(qp, target, msg);
 }
 
@@ -162,13 +164,15 @@ static enum pinion_verdict recv_scatter(struct pinion_qp *qp, const struct pinio
 					struct pinion_msg *msg)
 {
 	enum pinion_verdict verdict = PINION_ACK;
-	u64 needed = msg->length;
+	u64 needed = qp->resp.before + msg->length;
 
 	if (!pinion_qp_is_connected(qp))
 		needed += PINION_GRH_SIZE;
 	if (qp->resp.recv->length < needed)
 		return recv_refuse_length(qp, target);
 	if (!msg->resumed)
+		qp->resp.left = msg->length;
+	if (!msg->resumed && msg->begins)
 		verdict = recv_open_sink(qp, target, msg);
 	if (verdict == PINION_ACK)
 		verdict = pinion_carry(qp, target, msg, false);
@@ -213,6 +217,18 @@ static enum pinion_verdict recv_invalidate(struct pinion_qp *qp, const struct pi
 	return verdict;
 }
 
+/*
+ * A SEND is received as its first piece was. A WRITE takes a request with its last, and that may
+ * have been tried before.
+ */
+static bool recv_goes_on(const struct pinion_qp *qp, const struct pinion_target *target,
+			 const struct pinion_msg *msg)
+{
+	if (msg->begins || msg->op->traits & PINION_OP_REMOTE_MEM)
+		return true;
+	return qp->resp.kept && (!target->xrc || target->srq->srqn == qp->resp.kept_srqn);
+}
+
 enum pinion_verdict pinion_receive(struct pinion_qp *qp, const struct pinion_target *target,
 				   struct pinion_msg *msg)
 {
@@ -221,6 +237,8 @@ enum pinion_verdict pinion_receive(struct pinion_qp *qp, const struct pinion_tar
 
 	if (pinion_cq_is_lost(target->cq))
 		return recv_break_by_cq(qp);
+	if (!recv_goes_on(qp, target, msg))
+		return pinion_refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
 	err = recv_take(qp, target);
 	if (err == -ENOENT)
 		return pinion_qp_is_reliable(qp) ? PINION_RNR : PINION_SILENCE;
@@ -233,7 +251,12 @@ enum pinion_verdict pinion_receive(struct pinion_qp *qp, const struct pinion_tar
 		verdict = recv_scatter(qp, target, msg);
 	if (verdict == PINION_ACK && msg->op->traits & PINION_OP_HAS_INV)
 		verdict = recv_invalidate(qp, target, msg);
-	return verdict == PINION_ACK ? recv_finish(qp, target, msg) : verdict;
+	if (verdict != PINION_ACK)
+		return verdict;
+	if (msg->ends)
+		return recv_finish(qp, target, msg);
+	recv_hold(qp, target);
+	return PINION_ACK;
 }
 
 void pinion_flush_recvs(struct pinion_qp *qp)

@@ -16,22 +16,83 @@ static void remote_cursor(struct pinion_qp *qp, const struct pinion_target *targ
 			     msg->remote_addr, length, msg->rkey, rights);
 }
 
+int pinion_remote_ask(struct pinion_qp *qp, const struct pinion_target *target,
+		      const struct pinion_msg *msg, u64 length)
+{
+	struct pinion_want want = {
+		.pd = target->pd,
+		.qpn = qp->ibqp.qp_num,
+		.key = msg->rkey,
+		.rights = msg->op->remote_rights,
+		.addr = msg->remote_addr,
+		.length = length,
+		.remote = true,
+	};
+
+	return pinion_key_ask(&qp->node->keys, &want);
+}
+
+/*
+ * Where the bytes of a WRITE go, as its first piece says: all of it is refused before any of it
+ * is written. Return: 0 or a syndrome.
+ */
+static int remote_open_sink(struct pinion_qp *qp, const struct pinion_target *target,
+			    const struct pinion_msg *msg)
+{
+	int syndrome = 0;
+
+	if (!msg->ends)
+		syndrome = pinion_remote_ask(qp, target, msg, msg->whole);
+	remote_cursor(qp, target, msg, &qp->resp.cursor, msg->whole, msg->op->remote_rights);
+	return syndrome;
+}
+
 enum pinion_verdict pinion_remote_move(struct pinion_qp *qp, const struct pinion_target *target,
 				       struct pinion_msg *msg)
 {
 	struct pinion_resp *resp = &qp->resp;
 	enum pinion_verdict verdict;
+	int syndrome = 0;
 
 	/* No bytes, no key: the specification says not to look. */
 	if (!msg->length)
 		return PINION_ACK;
 	if (!msg->resumed) {
-		remote_cursor(qp, target, msg, &resp->cursor, msg->length,
-			      msg->op->remote_rights);
+		if (msg->begins)
+			syndrome = remote_open_sink(qp, target, msg);
 		resp->left = msg->length;
 	}
+	if (syndrome)
+		return pinion_refuse_key(qp, syndrome);
 	verdict = pinion_carry(qp, target, msg, msg->op->traits & PINION_OP_WRITES_SGES);
 	return resp->cursor.syndrome ? pinion_refuse_key(qp, resp->cursor.syndrome) : verdict;
+}
+
+void pinion_remote_source(struct pinion_qp *qp, const struct pinion_target *target,
+			  const struct pinion_msg *msg, struct pinion_cursor *source)
+{
+	remote_cursor(qp, target, msg, source, msg->length, msg->op->remote_rights);
+}
+
+enum pinion_verdict pinion_remote_give(struct pinion_qp *qp, const struct pinion_target *target,
+				       struct pinion_msg *msg, struct pinion_cursor *source)
+{
+	struct pinion_resp *resp = &qp->resp;
+
+	/* The queue that named it is looked up each time, so it may be another's by now. */
+	source->want.pd = target->pd;
+	resp->left = msg->length;
+	switch (pinion_move(qp->node, msg->payload, source, &resp->left, &msg->missing)) {
+	case PINION_MOVED:
+		return PINION_ACK;
+	case PINION_MOVE_NO_SOURCE:
+		if (pinion_lacks(qp, target, msg, source) == PINION_PEER_PAGE)
+			return PINION_PEER_PAGE;
+		break;
+	default:
+		break;
+	}
+	return pinion_refuse_key(qp, source->syndrome);
 }
 
 /* What ATOMIC_WRITE stores, from the payload. */

@@ -12,6 +12,16 @@
 enum pinion_verdict pinion_remote_move(struct pinion_qp *qp, const struct pinion_target *target,
 				       struct pinion_msg *msg);
 
+/* Is remote memory there for @length bytes from where @msg says? Return: 0 or a syndrome. */
+int pinion_remote_ask(struct pinion_qp *qp, const struct pinion_target *target,
+		      const struct pinion_msg *msg, u64 length);
+
+/* What a READ asks for; and msg->length bytes of it to msg->payload, which lacks no page. */
+void pinion_remote_source(struct pinion_qp *qp, const struct pinion_target *target,
+			  const struct pinion_msg *msg, struct pinion_cursor *source);
+enum pinion_verdict pinion_remote_give(struct pinion_qp *qp, const struct pinion_target *target,
+				       struct pinion_msg *msg, struct pinion_cursor *source);
+
 /* All that a message without a receive request is for. */
 enum pinion_verdict pinion_remote_perform(struct pinion_qp *qp,
 					  const struct pinion_target *target,

@@ -42,6 +42,8 @@ struct pinion_request *pinion_requests_add(struct pinion_requests *requests)
 	request->length = 0;
 	request->begun = false;
 	request->answered = false;
+	request->stuck = false;
+	request->at = 0;
 	request->token = 0;
 	request->fault_err = 0;
 	WRITE_ONCE(requests->next, requests->next + 1);

@@ -21,6 +21,12 @@ struct pinion_request {
 	u8 rnr_left;			/* how often it may still be tried again */
 	u8 retry_left;
 
+	/* It cannot be performed, as is told when it is the oldest; of an engine with a window */
+	bool stuck;
+	int status;			/* enum ib_wc_status */
+	int syndrome;
+	u64 at;				/* where @payload stands; likewise */
+
 	/* How far it has come: one that lacks a page is performed again when it is there. */
 	bool begun;			/* @payload is made, and was checked */
 	bool answered;			/* a word was changed, and what it was */

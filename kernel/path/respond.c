@@ -10,7 +10,7 @@
 #include "remote.h"
 
 /* XRC initiators only send: they have no receive queue, and nobody asks them for memory. */
-static bool resp_listening(const struct pinion_qp *qp)
+bool pinion_resp_listens(const struct pinion_qp *qp)
 {
 	if (qp->failing || qp->ibqp.qp_type == IB_QPT_XRC_INI)
 		return false;
@@ -29,7 +29,7 @@ static bool resp_is_xrc_target(const struct pinion_qp *qp)
  */
 static bool resp_admit(struct pinion_qp *qp, const struct pinion_msg *msg)
 {
-	if (!resp_listening(qp) || msg->service != qp->service ||
+	if (!pinion_resp_listens(qp) || msg->service != qp->service ||
 	    msg->xrc != resp_is_xrc_target(qp))
 		return false;
 	return pinion_qp_is_connected(qp) || msg->qkey == qp->attr.qkey;
@@ -67,6 +67,12 @@ static bool resp_find_target(struct pinion_qp *qp, const struct pinion_msg *msg,
 	return true;
 }
 
+static void resp_put_target(struct pinion_target *target)
+{
+	if (target->xrc)
+		pinion_srq_put(target->srq);
+}
+
 static u32 resp_needed_rights(const struct pinion_msg *msg)
 {
 	return msg->opcode == PINION_OP_FLUSH ? msg->flush_rights : msg->op->remote_rights;
@@ -93,8 +99,7 @@ static enum pinion_verdict resp_serve(struct pinion_qp *qp, struct pinion_msg *m
 		verdict = pinion_receive(qp, &target, msg);
 	else
 		verdict = pinion_remote_perform(qp, &target, msg);
-	if (target.xrc)
-		pinion_srq_put(target.srq);
+	resp_put_target(&target);
 	return verdict;
 }
 
@@ -104,6 +109,8 @@ static void resp_begin(struct pinion_qp *qp, struct pinion_msg *msg)
 	msg->resumed = msg->token && msg->token == qp->resp.token;
 	msg->asked = false;
 	qp->resp.token = 0;
+	if (msg->begins)
+		qp->resp.before = 0;
 	if (!msg->resumed)
 		pinion_cursor_rewind(msg->payload);
 }
@@ -124,6 +131,15 @@ static void resp_count_traffic(struct pinion_qp *qp, const struct pinion_msg *ms
 	}
 }
 
+/* Something came before its user said that it may send. */
+static void resp_establish(struct pinion_qp *qp)
+{
+	if (qp->state != IB_QPS_RTR || !pinion_qp_is_connected(qp) || qp->resp.established)
+		return;
+	qp->resp.established = true;
+	pinion_qp_event(qp, IB_EVENT_COMM_EST);
+}
+
 enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg)
 {
 	enum pinion_verdict verdict;
@@ -133,10 +149,7 @@ enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg)
 		return PINION_SILENCE;
 	if (pinion_late_is_ahead(qp, msg))
 		return pinion_late_keep(qp, msg);
-	if (qp->state == IB_QPS_RTR && pinion_qp_is_connected(qp) && !qp->resp.established) {
-		qp->resp.established = true;
-		pinion_qp_event(qp, IB_EVENT_COMM_EST);
-	}
+	resp_establish(qp);
 	if (!resp_allows(qp, msg))
 		return pinion_refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
 
@@ -148,9 +161,54 @@ enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg)
 		return pinion_late_keep(qp, msg);
 	}
 	if (verdict == PINION_ACK) {
+		qp->resp.before += msg->length;
+		if (msg->ends)
+			pinion_stat_inc(qp, rx_messages);
+		pinion_stat_add(qp, rx_bytes, msg->length);
+		resp_count_traffic(qp, msg);
+	}
+	return verdict;
+}
+
+/* ------------------------------------------------------- READ, piece by piece */
+
+enum pinion_verdict pinion_respond_read(struct pinion_qp *qp, struct pinion_msg *msg,
+					struct pinion_cursor *source, bool again)
+{
+	struct pinion_target target;
+	int syndrome = 0;
+
+	lockdep_assert_held(&qp->resp.lock);
+	if (!resp_admit(qp, msg))
+		return PINION_SILENCE;
+	resp_establish(qp);
+	if (!resp_allows(qp, msg) || !resp_find_target(qp, msg, &target))
+		return again ? PINION_SILENCE :
+			       pinion_refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
+	if (msg->length)
+		syndrome = pinion_remote_ask(qp, &target, msg, msg->length);
+	pinion_remote_source(qp, &target, msg, source);
+	resp_put_target(&target);
+	if (syndrome)
+		return again ? PINION_SILENCE : pinion_refuse_key(qp, syndrome);
+	if (!again) {
 		pinion_stat_inc(qp, rx_messages);
 		pinion_stat_add(qp, rx_bytes, msg->length);
 		resp_count_traffic(qp, msg);
 	}
+	return PINION_ACK;
+}
+
+enum pinion_verdict pinion_respond_give(struct pinion_qp *qp, struct pinion_msg *msg,
+					struct pinion_cursor *source)
+{
+	struct pinion_target target;
+	enum pinion_verdict verdict;
+
+	lockdep_assert_held(&qp->resp.lock);
+	if (!resp_find_target(qp, msg, &target))
+		return pinion_refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
+	verdict = pinion_remote_give(qp, &target, msg, source);
+	resp_put_target(&target);
 	return verdict;
 }

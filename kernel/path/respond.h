@@ -11,14 +11,20 @@
 
 struct pinion_fault;
 
-/* One message, as both sides of an engine see it. */
+/*
+ * One message, as both sides of an engine see it; or a piece of one, where an engine has several:
+ * then @length, @payload and @packets are of the piece.
+ */
 struct pinion_msg {
 	const struct pinion_op *op;
 	u8 opcode;			/* enum pinion_opcode */
 	u8 service;			/* enum pinion_service it is sent by */
 	bool xrc;
 	bool solicited;
+	bool begins;			/* the first piece, */
+	bool ends;			/* and the last: of most messages the same */
 	u64 length;
+	u64 whole;			/* with PINION_OP_REMOTE_MEM and @begins: of all pieces */
 	u32 ex;				/* immediate, or the rkey to invalidate */
 	u32 src_qpn;
 	u32 dst_qpn;			/* or PINION_MULTICAST_QPN */
@@ -66,8 +72,25 @@ enum pinion_verdict {
 
 /*
  * @qp->resp.lock is held. Performs @msg as far as the verdict says; waits for no page. The
- * payload is taken from its beginning, unless @msg is resumed.
+ * payload is taken from its beginning, unless @msg is resumed. The pieces of a message come in
+ * order, and nothing else of its queue pair comes between; one that was not performed may come
+ * again.
  */
 enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg);
+
+/* Does anything that arrives act on @qp at all? @qp->resp.lock is held. */
+bool pinion_resp_listens(const struct pinion_qp *qp);
+
+/*
+ * A READ that is answered in pieces: is it let in? Nothing is moved yet. If not, the queue pair
+ * breaks, but not for what is asked for @again. @source is what pinion_respond_give() takes
+ * from. @qp->resp.lock is held.
+ */
+enum pinion_verdict pinion_respond_read(struct pinion_qp *qp, struct pinion_msg *msg,
+					struct pinion_cursor *source, bool again);
+
+/* The next msg->length bytes of it to msg->payload. */
+enum pinion_verdict pinion_respond_give(struct pinion_qp *qp, struct pinion_msg *msg,
+					struct pinion_cursor *source);
 
 #endif

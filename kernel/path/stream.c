@@ -17,6 +17,7 @@
 #include <linux/sched/rt.h>
 #include <linux/sched/stat.h>
 
+#include "engine.h"
 #include "raw_qp.h"
 #include "stream.h"
 
@@ -55,6 +56,9 @@ static bool stream_is_allowed(struct pinion_qp *qp)
 	struct pinion_sq *sq = &qp->sq;
 
 	if (!READ_ONCE(streams) || num_online_cpus() == 1)
+		return false;
+	/* Its doorbells are not all that is waited for. */
+	if (pinion_qp_has_window(qp))
 		return false;
 	/* Nothing holds back who is faster than a receiver without acknowledgments. */
 	if (!qp->has_sq || qp->service != PINION_SVC_RC)

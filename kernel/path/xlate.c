@@ -48,6 +48,14 @@ void pinion_cursor_rewind(struct pinion_cursor *cursor)
 	cursor->begun = false;
 }
 
+void pinion_cursor_seek(struct pinion_cursor *cursor, u64 offset)
+{
+	pinion_cursor_rewind(cursor);
+	while (cursor->at < cursor->num_sge && offset > cursor->sge[cursor->at].length)
+		offset -= cursor->sge[cursor->at++].length;
+	cursor->within = offset;
+}
+
 static int cursor_refuse(struct pinion_cursor *cursor, int syndrome)
 {
 	cursor->syndrome = syndrome;

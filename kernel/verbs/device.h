@@ -36,7 +36,6 @@
 #define PINION_MAX_QP_WR	SZ_32K
 #define PINION_MAX_SRQ_WR	SZ_64K
 #define PINION_MAX_CQE		SZ_4M
-#define PINION_MAX_RD_ATOMIC	128
 /* The core pins at most this many pages at once. */
 #define PINION_MAX_MR_SIZE	((u64)U32_MAX << PAGE_SHIFT)
 #define PINION_MAX_ODP_SIZE	BIT_ULL(63)
