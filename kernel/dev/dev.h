@@ -39,7 +39,15 @@ extern const struct ib_device_ops pinion_gid_ops;
 extern const struct ib_device_ops pinion_restrack_ops;
 
 /* main.c: of devices made from now on */
-extern bool pinion_wire_wanted;
+
+/* Who is sent packets; what more than that means, is more. */
+enum pinion_wire_wants {
+	PINION_WIRE_NONE,
+	PINION_WIRE_OTHERS,		/* hosts */
+	PINION_WIRE_ALL,		/* this one, too */
+};
+
+extern u32 pinion_wire_wanted;		/* enum pinion_wire_wants */
 extern u32 pinion_vendor_id;
 extern u32 pinion_vendor_part_id;
 

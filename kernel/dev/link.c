@@ -116,18 +116,21 @@ err_destroy_parent:
 /* Without a way to other hosts it is a device all the same. */
 static void link_open_wire(struct pinion_dev *dev, const char *name, struct net *net)
 {
+	u32 wanted = READ_ONCE(pinion_wire_wanted);
 	int err;
 
-	if (!READ_ONCE(pinion_wire_wanted))
+	if (wanted == PINION_WIRE_NONE)
 		return;
 	dev->node.wire = pinion_wire_open(net, &err);
-	if (dev->node.wire)
+	if (dev->node.wire) {
 		dev->node.others = &pinion_wire_engine;
-	else if (err == -EADDRINUSE)
+		dev->node.all_others = wanted > PINION_WIRE_OTHERS;
+	} else if (err == -EADDRINUSE) {
 		pr_warn("pinion: %s: UDP port 4791 is another's in its network namespace, as rdma_rxe's: no other hosts are reached\n",
 			name);
-	else
+	} else {
 		pr_warn("pinion: %s: no other hosts are reached (%d)\n", name, err);
+	}
 }
 
 static int link_add(const char *name, struct net_device *ndev)

@@ -20,9 +20,9 @@ u32 pinion_vendor_part_id = 1;
 module_param_named(vendor_part_id, pinion_vendor_part_id, uint, 0644);
 MODULE_PARM_DESC(vendor_part_id, "vendor_part_id likewise (default 1)");
 
-bool pinion_wire_wanted;
-module_param_named(wire, pinion_wire_wanted, bool, 0644);
-MODULE_PARM_DESC(wire, "Devices made from now on send datagrams to other hosts, as RoCEv2 (default N)");
+u32 pinion_wire_wanted;
+module_param_named(wire, pinion_wire_wanted, uint, 0644);
+MODULE_PARM_DESC(wire, "Devices made from now on send RoCEv2 packets: 0 none (default), 1 to other hosts, 2 also to peers on this host");
 
 /* Fail modprobe, rather than each `rdma link add' later. */
 static int __init parent_prove(void)

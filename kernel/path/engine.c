@@ -19,8 +19,9 @@ static bool engine_is_multicast(const struct pinion_av *av)
 const struct pinion_engine *pinion_engine_choose(const struct pinion_node *node, u8 service,
 						 const struct pinion_av *av)
 {
-	if (!node->others || !(node->others->services & service) || engine_is_multicast(av) ||
-	    pinion_peers_have(node, av))
+	if (!node->others || !(node->others->services & service) || engine_is_multicast(av))
+		return &pinion_loop_engine;
+	if (!node->all_others && pinion_peers_have(node, av))
 		return &pinion_loop_engine;
 	return node->others;
 }

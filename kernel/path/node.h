@@ -62,6 +62,7 @@ struct pinion_node {
 	struct pinion_link link;	/* peers.c's */
 	const struct pinion_engine *others;	/* to other hosts; NULL: there are none */
 	struct pinion_wire *wire;	/* its */
+	bool all_others;		/* who is on this host is taken for another */
 	struct pinion_stats __percpu *stats;	/* of all that has no tally */
 	struct pinion_tallies tallies;
 };

@@ -16,16 +16,18 @@
 #include "../logic/icrc.h"
 #include "../logic/packet.h"
 #include "../path/respond.h"
-#include "wire.h"
+#include "conn.h"
 
 /* Of one namespace; what comes beyond that is lost, as packets may be. */
-#define BACKLOG_BYTES	(8 << 20)
+#define BACKLOG_BYTES	(64 << 20)
 /* Packets in a turn of the work item. */
 #define TURN		64
 
 /* What of a packet is not in its bytes. */
 struct wire_cb {
+	struct pinion_wire *wire;	/* whose backlog it is of, until it is freed */
 	u64 net;			/* cookie */
+	u32 bytes;			/* of its backlog */
 	u16 vlan;
 };
 
@@ -35,12 +37,18 @@ static struct wire_cb *wire_cb_of(struct sk_buff *skb)
 	return (struct wire_cb *)skb->cb;
 }
 
+static void wire_leave_backlog(struct sk_buff *skb)
+{
+	atomic_sub(wire_cb_of(skb)->bytes, &wire_cb_of(skb)->wire->backlog_bytes);
+}
+
 void pinion_wire_arrived(struct pinion_wire *wire, struct sk_buff *skb)
 {
 	struct wire_cb *cb = wire_cb_of(skb);
+	u32 bytes = skb->truesize;
 
-	if (atomic_add_return(skb->truesize, &wire->backlog_bytes) > BACKLOG_BYTES) {
-		atomic_sub(skb->truesize, &wire->backlog_bytes);
+	if (atomic_add_return(bytes, &wire->backlog_bytes) > BACKLOG_BYTES) {
+		atomic_sub(bytes, &wire->backlog_bytes);
 		kfree_skb(skb);
 		return;
 	}
@@ -49,6 +57,9 @@ void pinion_wire_arrived(struct pinion_wire *wire, struct sk_buff *skb)
 	/* Its netdev may go now, and nothing else of the namespace's waits for the line. */
 	skb_orphan(skb);
 	skb_scrub_packet(skb, true);
+	cb->wire = wire;
+	cb->bytes = bytes;
+	skb->destructor = wire_leave_backlog;
 	skb_queue_tail(&wire->backlog, skb);
 	queue_work(pinion_wire_wq, &wire->work);
 }
@@ -91,12 +102,15 @@ static bool wire_icrc_is_right(struct sk_buff *skb, const u8 *bth, u32 bytes, bo
 	return pinion_icrc_is(crc, bth + bytes - PINION_ICRC_BYTES);
 }
 
-/* Only datagrams are served. */
 static bool wire_is_served(const struct pinion_packet *packet)
 {
-	return (packet->opcode & PINION_TRANSPORT_MASK) == PINION_TRANSPORT_UD &&
-	       packet->payload <= 4096 &&
+	return packet->payload <= 4096 &&
 	       (packet->pkey & 0x7fff) == (PINION_PKEY_DEFAULT & 0x7fff);
+}
+
+static bool wire_is_datagram(const struct pinion_packet *packet)
+{
+	return (packet->opcode & PINION_TRANSPORT_MASK) == PINION_TRANSPORT_UD;
 }
 
 static void wire_deliver_datagram(struct pinion_qp *qp, const struct pinion_packet *packet,
@@ -109,6 +123,8 @@ static void wire_deliver_datagram(struct pinion_qp *qp, const struct pinion_pack
 		.opcode = kind->op,
 		.service = PINION_SVC_UD,
 		.solicited = packet->solicited,
+		.begins = true,
+		.ends = true,
 		.length = packet->payload,
 		.ex = (__force u32)packet->imm,
 		.src_qpn = packet->src_qpn,
@@ -150,25 +166,54 @@ out:
 	return qp;
 }
 
-static void wire_receive(struct sk_buff *skb)
+const u8 *pinion_wire_parse(struct sk_buff *skb, struct pinion_av *av,
+			    struct pinion_packet *packet)
 {
-	u32 bytes = skb->len - sizeof(struct udphdr);
+	const u8 *bth = skb->data + sizeof(struct udphdr);
+
+	if (skb->len < sizeof(struct udphdr) || !wire_read_addresses(skb, av) ||
+	    pinion_packet_parse(bth, skb->len - sizeof(struct udphdr),
+				packet) != PINION_PACKET_SOUND)
+		return NULL;
+	return bth + pinion_packet_header_bytes(packet->opcode);
+}
+
+/* Return: whether @qp has @skb now. */
+static bool wire_deliver(struct pinion_qp *qp, struct sk_buff *skb,
+			 const struct pinion_packet *packet, const struct pinion_av *av,
+			 const u8 *payload)
+{
+	if (wire_is_datagram(packet)) {
+		wire_deliver_datagram(qp, packet, av, payload);
+		return false;
+	}
+	if (READ_ONCE(qp->engine) != &pinion_wire_engine || !qp->conn ||
+	    (packet->opcode & PINION_TRANSPORT_MASK) != pinion_conn_transport(qp))
+		return false;
+	return pinion_conn_arrived(qp, skb, pinion_packet_kind(packet->opcode)->role);
+}
+
+/* Return: whether somebody else has @skb now. */
+static bool wire_receive(struct sk_buff *skb)
+{
 	struct pinion_packet packet;
 	struct pinion_qp *qp;
 	struct pinion_av av;
-	const u8 *bth;
+	const u8 *payload;
+	bool taken;
 
-	if (skb->len < sizeof(struct udphdr) || skb_linearize(skb) ||
-	    !wire_read_addresses(skb, &av))
-		return;
-	bth = skb->data + sizeof(struct udphdr);
-	if (pinion_packet_parse(bth, bytes, &packet) != PINION_PACKET_SOUND)
-		return;
-	qp = wire_find_qp(skb, &av, &packet, bth, bytes);
+	if (skb_linearize(skb))
+		return false;
+	payload = pinion_wire_parse(skb, &av, &packet);
+	if (!payload)
+		return false;
+	qp = wire_find_qp(skb, &av, &packet, skb->data + sizeof(struct udphdr),
+			  skb->len - sizeof(struct udphdr));
 	if (!qp)
-		return;
-	wire_deliver_datagram(qp, &packet, &av, bth + pinion_packet_header_bytes(packet.opcode));
+		return false;
+	taken = wire_deliver(qp, skb, &packet, &av, payload);
 	pinion_qp_put(qp);
+	return taken;
 }
 
 static void wire_receive_turn(struct work_struct *work)
@@ -181,9 +226,8 @@ static void wire_receive_turn(struct work_struct *work)
 		skb = skb_dequeue(&wire->backlog);
 		if (!skb)
 			return;
-		atomic_sub(skb->truesize, &wire->backlog_bytes);
-		wire_receive(skb);
-		consume_skb(skb);
+		if (!wire_receive(skb))
+			consume_skb(skb);
 		cond_resched();
 	}
 	queue_work(pinion_wire_wq, &wire->work);
@@ -200,4 +244,5 @@ void pinion_wire_receive_end(struct pinion_wire *wire)
 {
 	cancel_work_sync(&wire->work);
 	skb_queue_purge(&wire->backlog);
+	WARN_ON(atomic_read(&wire->backlog_bytes));
 }

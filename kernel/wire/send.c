@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A message as a packet to another host. The payload is copied first, under its gates, and the
- * CRC is of the copy: after a deregistration no byte of the region leaves.
+ * Packets to another host, and a datagram as one. The payload is copied first, under its gates, and
+ * the CRC is of the copy: after a deregistration no byte of the region leaves.
  */
 #include <linux/in.h>
 #include <linux/ip.h>
@@ -17,7 +17,7 @@
 #include "../logic/icrc.h"
 #include "../logic/packet.h"
 #include "../path/move.h"
-#include "wire.h"
+#include "conn.h"
 
 /* Room before the network header, whatever the netdev adds. */
 #define HEADROOM	LL_MAX_HEADER
@@ -47,14 +47,13 @@ static void wire_packet_of(const struct pinion_msg *msg, struct pinion_packet *p
 	};
 }
 
-static void wire_put_udp(struct sk_buff *skb, const struct pinion_msg *msg)
+static void wire_put_udp(struct sk_buff *skb, u32 flow)
 {
 	struct udphdr *udp = skb_push(skb, sizeof(*udp));
-	u32 hash = jhash_2words(msg->src_qpn, msg->dst_qpn, 0);
 
 	skb_reset_transport_header(skb);
 	*udp = (struct udphdr){
-		.source = htons(FIRST_PORT | (hash & 0x3fff)),
+		.source = htons(FIRST_PORT | (flow & 0x3fff)),
 		.dest = htons(PINION_UDP_PORT),
 		.len = htons(skb->len),
 	};
@@ -93,7 +92,7 @@ static void wire_put_ipv6(struct sk_buff *skb, const struct pinion_av *av)
 	skb->protocol = htons(ETH_P_IPV6);
 }
 
-static void wire_put_headers(struct sk_buff *skb, const struct pinion_msg *msg,
+static void wire_put_headers(struct sk_buff *skb, const struct pinion_av *av, u32 flow,
 			     const struct pinion_packet *packet)
 {
 	u32 pad = pinion_packet_pad(packet->payload);
@@ -104,12 +103,12 @@ static void wire_put_headers(struct sk_buff *skb, const struct pinion_msg *msg,
 	bth = skb_push(skb, pinion_packet_header_bytes(packet->opcode));
 	pinion_packet_build(bth, packet);
 	skb_put(skb, PINION_ICRC_BYTES);
-	wire_put_udp(skb, msg);
-	if (msg->av->ipv4)
-		wire_put_ipv4(skb, msg->av);
+	wire_put_udp(skb, flow);
+	if (av->ipv4)
+		wire_put_ipv4(skb, av);
 	else
-		wire_put_ipv6(skb, msg->av);
-	crc = pinion_icrc_begin(skb->data, msg->av->ipv4 ? PINION_ICRC_IPV4 : PINION_ICRC_IPV6);
+		wire_put_ipv6(skb, av);
+	crc = pinion_icrc_begin(skb->data, av->ipv4 ? PINION_ICRC_IPV4 : PINION_ICRC_IPV6);
 	crc = pinion_icrc_add(crc, bth + PINION_BTH_BYTES,
 			      skb_tail_pointer(skb) - bth - PINION_BTH_BYTES - PINION_ICRC_BYTES);
 	pinion_icrc_put(crc, skb_tail_pointer(skb) - PINION_ICRC_BYTES);
@@ -212,24 +211,30 @@ static struct sock *wire_sock_get(struct pinion_wire *wire, const struct pinion_
 	return sk;
 }
 
-/* With room for all of @packet; none where the socket has as much under way as it may. */
-static struct sk_buff *wire_skb_make(struct pinion_wire *wire, const struct pinion_av *av,
-				     const struct pinion_packet *packet)
+struct sk_buff *pinion_wire_make(struct pinion_wire *wire, const struct pinion_av *av,
+				 const struct pinion_packet *packet, bool forced)
 {
 	u32 before = HEADROOM + wire_network_bytes(av) + sizeof(struct udphdr) +
 		     pinion_packet_header_bytes(packet->opcode);
+	u32 bytes = before + packet->payload + pinion_packet_pad(packet->payload) +
+		    PINION_ICRC_BYTES;
 	struct sock *sk = wire_sock_get(wire, av);
 	struct sk_buff *skb;
-	int err;
 
 	if (!sk)
 		return NULL;
-	skb = sock_alloc_send_skb(sk, before + packet->payload +
-				  pinion_packet_pad(packet->payload) + PINION_ICRC_BYTES, 1, &err);
+	skb = sock_wmalloc(sk, bytes, forced, sk->sk_allocation);
 	sock_put(sk);
 	if (skb)
 		skb_reserve(skb, before);
 	return skb;
+}
+
+bool pinion_wire_send(struct pinion_wire *wire, const struct pinion_av *av, u32 flow,
+		      const struct pinion_packet *packet, struct sk_buff *skb)
+{
+	wire_put_headers(skb, av, flow, packet);
+	return wire_transmit(wire, av, skb);
 }
 
 static enum pinion_verdict wire_start(struct pinion_qp *qp, struct pinion_msg *msg)
@@ -240,7 +245,7 @@ static enum pinion_verdict wire_start(struct pinion_qp *qp, struct pinion_msg *m
 	struct sk_buff *skb;
 
 	wire_packet_of(msg, &packet);
-	skb = wire_skb_make(wire, msg->av, &packet);
+	skb = pinion_wire_make(wire, msg->av, &packet, false);
 	if (!skb)
 		return PINION_SILENCE;
 	verdict = wire_copy_payload(qp, msg, skb_put(skb, packet.payload));
@@ -248,11 +253,15 @@ static enum pinion_verdict wire_start(struct pinion_qp *qp, struct pinion_msg *m
 		kfree_skb(skb);
 		return verdict;
 	}
-	wire_put_headers(skb, msg, &packet);
-	return wire_transmit(wire, msg->av, skb) ? PINION_ACK : PINION_SILENCE;
+	return pinion_wire_send(wire, msg->av, jhash_2words(msg->src_qpn, msg->dst_qpn, 0),
+				&packet, skb) ? PINION_ACK : PINION_SILENCE;
 }
 
 const struct pinion_engine pinion_wire_engine = {
 	.start = wire_start,
-	.services = PINION_SVC_UD,
+	.turn = pinion_requester_turn,
+	.attach = pinion_conn_attach,
+	.detach = pinion_conn_detach,
+	.modified = pinion_conn_modified,
+	.services = PINION_SVC_RC | PINION_SVC_UC | PINION_SVC_UD,
 };

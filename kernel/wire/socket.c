@@ -18,6 +18,9 @@
 #include "../logic/packet.h"
 #include "wire.h"
 
+/* Of a namespace and protocol, on their way through its netdevs. */
+#define SEND_BYTES	(4 << 20)
+
 struct workqueue_struct *pinion_wire_wq;
 
 static LIST_HEAD(wires);
@@ -63,6 +66,7 @@ static struct sock *wire_sock_make(struct pinion_wire *wire, int family)
 		return ERR_PTR(err);
 	}
 	sock->sk->sk_allocation = GFP_KERNEL;
+	WRITE_ONCE(sock->sk->sk_sndbuf, SEND_BYTES);
 	rcu_assign_sk_user_data(sock->sk, wire);
 	WRITE_ONCE(udp_sk(sock->sk)->encap_rcv, wire_encap_rcv);
 	WRITE_ONCE(udp_sk(sock->sk)->encap_type, 1);

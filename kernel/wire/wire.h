@@ -9,6 +9,7 @@
 #include <linux/skbuff.h>
 #include <linux/workqueue.h>
 
+#include "../logic/packet.h"
 #include "../path/engine.h"
 
 struct net;
@@ -23,7 +24,7 @@ struct pinion_wire {
 
 	/* Packets that arrived, for @work: those who respond sleep. */
 	struct sk_buff_head backlog;
-	atomic_t backlog_bytes;
+	atomic_t backlog_bytes;		/* and of those that wait for queue pairs */
 	struct work_struct work;
 };
 
@@ -42,6 +43,20 @@ extern struct workqueue_struct *pinion_wire_wq;
 
 int pinion_wire_init(void);
 void pinion_wire_exit(void);
+
+/*
+ * send.c: a packet with room for all of @packet, whose payload is to be put into it; NULL where the
+ * socket has as much under way as it may, unless @forced, or there is none.
+ */
+struct sk_buff *pinion_wire_make(struct pinion_wire *wire, const struct pinion_av *av,
+				 const struct pinion_packet *packet, bool forced);
+/* The rest of it; and to where @av leads, by a way that @flow chooses. Takes @skb. */
+bool pinion_wire_send(struct pinion_wire *wire, const struct pinion_av *av, u32 flow,
+		      const struct pinion_packet *packet, struct sk_buff *skb);
+
+/* receive.c: what it is, and where it says that it is from. Return: its payload, or NULL. */
+const u8 *pinion_wire_parse(struct sk_buff *skb, struct pinion_av *av,
+			    struct pinion_packet *packet);
 
 /* receive.c: @skb begins with its UDP header. In softirq. Always takes it. */
 void pinion_wire_arrived(struct pinion_wire *wire, struct sk_buff *skb);

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The life of a connection to another host, and its two lines of packets. Looks into none.
+ */
+#include <linux/slab.h>
+
+#include "../compat/compat.h"
+#include "../logic/psn.h"
+#include "../path/fault.h"
+#include "conn.h"
+
+/* Packets that wait in a line; one that is longer loses them, as networks do. */
+#define LINE	512
+
+static enum hrtimer_restart conn_expire(struct hrtimer *timer)
+{
+	struct pinion_qp *qp = container_of(timer, struct pinion_conn, timer)->qp;
+
+	queue_work(qp->wq, &qp->sq.work);
+	return HRTIMER_NORESTART;
+}
+
+static enum hrtimer_restart conn_resume(struct hrtimer *timer)
+{
+	struct pinion_conn *conn = container_of(timer, struct pinion_conn, pause);
+
+	queue_work(conn->qp->wq, &conn->work);
+	return HRTIMER_NORESTART;
+}
+
+/* On behalf of the receiver, where whoever brought the packets could not. */
+static void conn_respond(struct work_struct *work)
+{
+	struct pinion_conn *conn = container_of(work, struct pinion_conn, work);
+
+	mutex_lock(&conn->qp->resp.lock);
+	pinion_responder_turn(conn);
+	mutex_unlock(&conn->qp->resp.lock);
+}
+
+struct pinion_conn *pinion_conn_attach(struct pinion_qp *qp)
+{
+	struct pinion_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
+
+	if (!conn)
+		return NULL;
+	conn->qp = qp;
+	skb_queue_head_init(&conn->answers);
+	skb_queue_head_init(&conn->requests);
+	hrtimer_setup(&conn->timer, conn_expire, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+	hrtimer_setup(&conn->pause, conn_resume, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	INIT_WORK(&conn->work, conn_respond);
+	return conn;
+}
+
+/* What could start the timers and the work is over: both halves see that it is dying. */
+void pinion_conn_detach(struct pinion_qp *qp)
+{
+	struct pinion_conn *conn = qp->conn;
+
+	cancel_work_sync(&conn->work);
+	hrtimer_cancel(&conn->pause);
+	cancel_work_sync(&conn->work);
+	hrtimer_cancel(&conn->timer);
+	skb_queue_purge(&conn->answers);
+	skb_queue_purge(&conn->requests);
+	if (conn->fault)
+		pinion_fault_leave(conn->fault);
+	kfree(conn);
+}
+
+static void conn_begin_to_send(struct pinion_conn *conn)
+{
+	const struct ib_qp_attr *attr = &conn->qp->attr;
+
+	skb_queue_purge(&conn->answers);
+	pinion_sender_init(&conn->sender, attr->sq_psn, attr->retry_cnt, attr->rnr_retry);
+	conn->deadline = 0;
+}
+
+static void conn_begin_to_receive(struct pinion_conn *conn)
+{
+	const struct pinion_qp *qp = conn->qp;
+
+	pinion_responder_forget(conn);
+	pinion_receiver_init(&conn->receiver, qp->attr.rq_psn, qp->mtu, pinion_qp_is_reliable(qp));
+}
+
+void pinion_conn_modified(struct pinion_qp *qp, enum ib_qp_state before, int mask)
+{
+	struct pinion_conn *conn = qp->conn;
+
+	lockdep_assert_held(&qp->sq.exec);
+	lockdep_assert_held(&qp->resp.lock);
+	conn->sender.retry_count = qp->attr.retry_cnt;
+	conn->sender.rnr_retry = qp->attr.rnr_retry;
+	if (!(mask & IB_QP_STATE))
+		return;
+	switch (qp->state) {
+	case IB_QPS_RESET:
+		skb_queue_purge(&conn->answers);
+		pinion_responder_forget(conn);
+		break;
+	case IB_QPS_RTR:
+		conn_begin_to_receive(conn);
+		break;
+	case IB_QPS_RTS:
+		/* Not after SQD, where some may be under way. */
+		if (before == IB_QPS_RTR || before == IB_QPS_SQE)
+			conn_begin_to_send(conn);
+		break;
+	default:
+		break;
+	}
+}
+
+u8 pinion_conn_transport(const struct pinion_qp *qp)
+{
+	switch (qp->ibqp.qp_type) {
+	case IB_QPT_UC:
+		return PINION_TRANSPORT_UC;
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
+		return PINION_TRANSPORT_XRC;
+	default:
+		return PINION_TRANSPORT_RC;
+	}
+}
+
+bool pinion_conn_is_peer(const struct pinion_qp *qp, const struct pinion_av *av)
+{
+	return !memcmp(&av->sgid, &qp->av.dgid, sizeof(av->sgid)) &&
+	       !memcmp(&av->dgid, &qp->av.sgid, sizeof(av->dgid)) && av->vlan == qp->av.vlan;
+}
+
+/* Only while something is under way does anything that comes back mean anything. */
+static bool conn_arrived_answer(struct pinion_qp *qp, struct sk_buff *skb)
+{
+	if (!qp->has_sq || !pinion_requests_count(&qp->sq.requests) ||
+	    skb_queue_len_lockless(&qp->conn->answers) >= LINE)
+		return false;
+	skb_queue_tail(&qp->conn->answers, skb);
+	queue_work(qp->wq, &qp->sq.work);
+	return true;
+}
+
+static bool conn_arrived_request(struct pinion_qp *qp, struct sk_buff *skb)
+{
+	struct pinion_conn *conn = qp->conn;
+
+	if (skb_queue_len_lockless(&conn->requests) >= LINE)
+		return false;
+	skb_queue_tail(&conn->requests, skb);
+	/* Here, if nobody is about it: that spares the way to another thread. */
+	if (!mutex_trylock(&qp->resp.lock)) {
+		queue_work(qp->wq, &conn->work);
+		return true;
+	}
+	pinion_responder_turn(conn);
+	mutex_unlock(&qp->resp.lock);
+	return true;
+}
+
+bool pinion_conn_arrived(struct pinion_qp *qp, struct sk_buff *skb, enum pinion_packet_role role)
+{
+	switch (role) {
+	case PINION_RESPONSE:
+		return conn_arrived_answer(qp, skb);
+	case PINION_REQUEST:
+		return conn_arrived_request(qp, skb);
+	default:
+		return false;
+	}
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A connected queue pair whose peer is on another host: what its requester half has under way,
+ * and what its responder half is about. Packets for it wait in two lines, one for each half,
+ * so that neither waits for the other.
+ */
+#ifndef PINION_WIRE_CONN_H
+#define PINION_WIRE_CONN_H
+
+#include <linux/hrtimer.h>
+
+#include "../logic/receiver.h"
+#include "../logic/sender.h"
+#include "wire.h"
+
+/* A READ that is being answered, packet by packet. */
+struct pinion_reading {
+	bool active;
+	u32 psn;			/* of the next packet */
+	u32 srqn;			/* XRC */
+	u32 offset;			/* of its bytes in those that were asked for */
+	u32 length;			/* of all */
+	struct pinion_cursor source;
+};
+
+/* What an atomic found, should it be asked again. */
+struct pinion_found {
+	u32 psn;
+	u64 before;
+};
+
+struct pinion_conn {
+	struct pinion_qp *qp;
+
+	/* The requester's; under sq.exec, but for the line */
+	struct pinion_sender sender;
+	struct sk_buff_head answers;
+	struct pinion_request *lacking;	/* whose page sq.fault brings */
+	struct hrtimer timer;
+	u64 deadline;			/* ns: when to give up waiting; 0: not at all */
+
+	/* The responder's; under resp.lock, but for the line */
+	struct pinion_receiver receiver;
+	struct sk_buff_head requests;
+	struct work_struct work;	/* responds */
+	struct hrtimer pause;		/* until the socket may have room again */
+	bool ack_due;
+	struct pinion_reading reading;
+	struct pinion_found found[PINION_MAX_RD_ATOMIC];
+	u32 num_found;			/* of all times */
+	/* For a page that a packet lacked: */
+	struct pinion_fault *fault;
+	bool asked;			/* it was asked for, */
+	u32 asked_psn;			/* by that packet */
+};
+
+/* conn.c: the engine's methods */
+struct pinion_conn *pinion_conn_attach(struct pinion_qp *qp);
+void pinion_conn_detach(struct pinion_qp *qp);
+void pinion_conn_modified(struct pinion_qp *qp, enum ib_qp_state before, int mask);
+
+/*
+ * @skb is for @qp, which somebody keeps, and whose conn is as @role says. Process context.
+ * Return: whether it was taken.
+ */
+bool pinion_conn_arrived(struct pinion_qp *qp, struct sk_buff *skb, enum pinion_packet_role role);
+
+/* What its packets have in their opcodes. */
+u8 pinion_conn_transport(const struct pinion_qp *qp);
+
+/* Does a packet with @av come from who @qp is connected to? One of its locks is held. */
+bool pinion_conn_is_peer(const struct pinion_qp *qp, const struct pinion_av *av);
+
+/* requester.c: the engine's method; sq.exec is held */
+enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail);
+
+/* responder.c: a bounded part of what waits is done; resp.lock is held. */
+void pinion_responder_turn(struct pinion_conn *conn);
+/* Nothing that came before counts any more. Likewise. */
+void pinion_responder_forget(struct pinion_conn *conn);
+
+#endif

@@ -1,0 +1,698 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The requester of a connection to another host: requests become packets, as many as the window
+ * has room for, and retire when what comes back acknowledges them. Which packets those are,
+ * logic/sender.c says; here are the requests, their memory, and the clock.
+ *
+ * All of it runs in the executor's place, with sq.exec held.
+ */
+#include <linux/jhash.h>
+#include <rdma/ib_user_verbs.h>
+
+#include "../logic/psn.h"
+#include "../logic/timing.h"
+#include "../mem/inject.h"
+#include "../path/exec.h"
+#include "../path/fault.h"
+#include "../path/local.h"
+#include "../path/message.h"
+#include "../path/move.h"
+#include "conn.h"
+
+/* Packets that may be under way, those of answers included. */
+#define WINDOW	256
+/* Of them that one READ asks for at a time, so that the next is asked for before it is there. */
+#define PIECE	(WINDOW / 4)
+/* The receiver is asked for an acknowledgment that often within a message. */
+#define ACK_EVERY (WINDOW / 4)
+/* Packets sent, or looked at, in a turn. */
+#define BURST	32
+/* Until the socket may have room again. */
+#define ROOM_NS	(50 * NSEC_PER_USEC)
+
+/* Else what is left is flushed, by the executor. */
+static bool requester_runs(const struct pinion_qp *qp)
+{
+	return qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD;
+}
+
+static struct pinion_request *requester_slot(struct pinion_requests *requests, u32 i)
+{
+	return &requests->slots[i & (requests->depth - 1)];
+}
+
+/* The one that has packet @psn, which was begun. */
+static struct pinion_request *requester_find(struct pinion_conn *conn, u32 psn)
+{
+	struct pinion_requests *requests = &conn->qp->sq.requests;
+	struct pinion_request *request;
+	u32 i;
+
+	for (i = requests->oldest; i != requests->next; i++) {
+		request = requester_slot(requests, i);
+		if (request->begun && pinion_psn_within(psn, request->psn, request->packets))
+			return request;
+	}
+	return NULL;
+}
+
+static struct pinion_request *requester_newest(struct pinion_requests *requests)
+{
+	return requests->next == requests->oldest ? NULL :
+						    requester_slot(requests, requests->next - 1);
+}
+
+/* That it was performed is told by an answer of its own. */
+static bool request_is_answered(const struct pinion_request *request)
+{
+	return request->op->traits & PINION_OP_HAS_ANSWER ||
+	       request->wqe->opcode == PINION_OP_FLUSH;
+}
+
+static bool request_is_atomic(const struct pinion_request *request)
+{
+	return request->op->traits & PINION_OP_WORD && request->op->traits & PINION_OP_WRITES_SGES;
+}
+
+static u64 request_offset(const struct pinion_conn *conn, const struct pinion_request *request,
+			  u32 psn)
+{
+	return (u64)((psn - request->psn) & PINION_PSN_MASK) * conn->qp->mtu;
+}
+
+static void request_seek(struct pinion_request *request, u64 offset)
+{
+	if (request->at != offset)
+		pinion_cursor_seek(&request->payload, offset);
+	request->at = offset;
+}
+
+/* It comes to nothing, and what is behind it to nothing else, once it is the oldest. */
+static void request_stick(struct pinion_request *request, enum ib_wc_status status, int syndrome)
+{
+	request->stuck = true;
+	request->status = status;
+	request->syndrome = syndrome;
+}
+
+static void request_stick_local(struct pinion_qp *qp, struct pinion_request *request, int syndrome)
+{
+	if (syndrome)
+		pinion_stat_inc(qp, local_key_errors);
+	request_stick(request, pinion_local_status(syndrome), syndrome);
+}
+
+/* ---------------------------------------------------------------- the window */
+
+/* Tell the sender of which packet an answer is due next. */
+static void requester_owe(struct pinion_conn *conn)
+{
+	struct pinion_requests *requests = &conn->qp->sq.requests;
+	struct pinion_sender *sender = &conn->sender;
+	u32 sent = (sender->end - sender->una) & PINION_PSN_MASK;
+	struct pinion_request *request;
+	u32 i;
+
+	for (i = requests->oldest; i != requests->next; i++) {
+		request = requester_slot(requests, i);
+		if (!request->begun)
+			break;
+		if (!request_is_answered(request))
+			continue;
+		if (pinion_psn_within(sender->una, request->psn, request->packets) && sent) {
+			pinion_sender_owe(sender, sender->una);
+			return;
+		}
+		if (pinion_psn_within(request->psn, sender->una, sent)) {
+			pinion_sender_owe(sender, request->psn);
+			return;
+		}
+	}
+	pinion_sender_owe_none(sender);
+}
+
+/* How many answers are due: packets that asked for one, and may not be forgotten by their peer. */
+static u32 requester_count_owed(struct pinion_conn *conn)
+{
+	struct pinion_requests *requests = &conn->qp->sq.requests;
+	const struct pinion_sender *sender = &conn->sender;
+	struct pinion_request *request;
+	u32 i, from, under_way, count = 0;
+
+	for (i = requests->oldest; i != requests->next; i++) {
+		request = requester_slot(requests, i);
+		if (!request->begun || !(request->op->traits & PINION_OP_HAS_ANSWER))
+			continue;
+		from = pinion_psn_within(sender->una, request->psn, request->packets) ?
+		       sender->una : request->psn;
+		under_way = (sender->next - sender->una) & PINION_PSN_MASK;
+		if (!pinion_psn_within(from, sender->una, under_way))
+			continue;
+		under_way = min((sender->next - from) & PINION_PSN_MASK,
+				(request->psn + request->packets - from) & PINION_PSN_MASK);
+		count += DIV_ROUND_UP(under_way, PIECE);
+	}
+	return count;
+}
+
+/* Return: whether any was. */
+static bool requester_retire(struct pinion_conn *conn)
+{
+	struct pinion_qp *qp = conn->qp;
+	struct pinion_request *request;
+	bool any = false;
+
+	while (requester_runs(qp) && (request = pinion_requests_oldest(&qp->sq.requests)) &&
+	       request->begun &&
+	       !pinion_psn_within(conn->sender.una, request->psn, request->packets)) {
+		pinion_sq_count_traffic(qp, request);
+		pinion_sq_succeed(qp, request);
+		any = true;
+	}
+	requester_owe(conn);
+	return any;
+}
+
+static void requester_fail(struct pinion_conn *conn, enum ib_wc_status status, int syndrome)
+{
+	requester_retire(conn);
+	if (requester_runs(conn->qp) && pinion_requests_oldest(&conn->qp->sq.requests))
+		pinion_sq_fail(conn->qp, status, syndrome);
+}
+
+/* --------------------------------------------------------------- the clock */
+
+static void requester_set_deadline(struct pinion_conn *conn, u64 ns)
+{
+	conn->deadline = ns ? ktime_get_ns() + ns : 0;
+}
+
+/* Something was acknowledged, or nothing was under way: the time begins anew. */
+static void requester_watch(struct pinion_conn *conn)
+{
+	struct hrtimer *timer = &conn->timer;
+
+	if (!conn->sender.waiting) {
+		if (!pinion_sender_awaits(&conn->sender) || !pinion_qp_is_reliable(conn->qp))
+			conn->deadline = 0;
+		else if (!conn->deadline)
+			requester_set_deadline(conn, pinion_ack_timeout_ns(conn->qp->attr.timeout));
+	}
+	/* One that expires early finds a later deadline, and is started again. */
+	if (!conn->deadline || conn->qp->dying)
+		return;
+	if (!hrtimer_active(timer) || ktime_to_ns(hrtimer_get_expires(timer)) > conn->deadline)
+		hrtimer_start(timer, ns_to_ktime(conn->deadline), HRTIMER_MODE_ABS);
+}
+
+/* What the sender made of something. */
+static void requester_obey(struct pinion_conn *conn, enum pinion_sender_step step, u8 syndrome)
+{
+	struct pinion_qp *qp = conn->qp;
+
+	switch (step) {
+	case PINION_SENDER_STALE:
+		break;
+	case PINION_SENDER_ADVANCED:
+	case PINION_SENDER_ANSWERED:
+		conn->deadline = 0;
+		break;
+	case PINION_SENDER_RESEND:
+		pinion_stat_inc(qp, retries);
+		conn->deadline = 0;
+		break;
+	case PINION_SENDER_WAIT:
+		pinion_stat_inc(qp, rnr_waits);
+		requester_set_deadline(conn, pinion_rnr_timer_ns(syndrome & ~PINION_AETH_KIND));
+		break;
+	case PINION_SENDER_REFUSED:
+		if (syndrome == (PINION_AETH_NAK | PINION_NAK_CODE_ACCESS))
+			requester_fail(conn, IB_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+		else if (syndrome == (PINION_AETH_NAK | PINION_NAK_CODE_OPERATION))
+			requester_fail(conn, IB_WC_REM_OP_ERR, PINION_SYN_REMOTE);
+		else
+			requester_fail(conn, IB_WC_REM_INV_REQ_ERR, PINION_SYN_REMOTE);
+		break;
+	case PINION_SENDER_GIVE_UP:
+		requester_fail(conn, IB_WC_RETRY_EXC_ERR, PINION_SYN_NO_RESPONSE);
+		break;
+	case PINION_SENDER_GIVE_UP_RNR:
+		requester_fail(conn, IB_WC_RNR_RETRY_EXC_ERR, PINION_SYN_RNR);
+		break;
+	}
+}
+
+static void requester_look_at_clock(struct pinion_conn *conn)
+{
+	if (!conn->deadline || ktime_get_ns() < conn->deadline)
+		return;
+	conn->deadline = 0;
+	if (conn->sender.waiting)
+		pinion_sender_wake(&conn->sender);
+	else
+		requester_obey(conn, pinion_sender_timeout(&conn->sender), 0);
+}
+
+/* ---------------------------------------------------------- what comes back */
+
+/* @request lacks a page of its own, which is asked for; then the packet begins anew. */
+static enum pinion_step requester_lack(struct pinion_conn *conn, struct pinion_request *request,
+				       struct pinion_missing *missing)
+{
+	request->at = U64_MAX;
+	conn->lacking = request;
+	return pinion_sq_bring_own(conn->qp, missing);
+}
+
+/*
+ * @bytes at @data are the payload's from @offset on. Return: DONE, also if the request failed;
+ * or PARKED, for a page.
+ */
+static enum pinion_step requester_store(struct pinion_conn *conn, struct pinion_request *request,
+					u64 offset, const void *data, u64 bytes)
+{
+	struct pinion_missing missing;
+	struct pinion_cursor source;
+
+	/* It is only read. */
+	pinion_cursor_memory(&source, (void *)data);
+	request_seek(request, offset);
+	request->at += bytes;
+	switch (pinion_move(conn->qp->node, &request->payload, &source, &bytes, &missing)) {
+	case PINION_MOVED:
+		return PINION_STEP_DONE;
+	case PINION_MOVE_NO_SINK:
+		return requester_lack(conn, request, &missing);
+	default:
+		pinion_sq_fail_local(conn->qp, request->payload.syndrome);
+		return PINION_STEP_DONE;
+	}
+}
+
+/* Is it what @request, of which it has a packet's number, asked for? */
+static bool answer_fits(const struct pinion_conn *conn, const struct pinion_request *request,
+			const struct pinion_packet *packet)
+{
+	u64 offset = request_offset(conn, request, packet->psn);
+
+	if (request_is_atomic(request))
+		return packet->opcode % PINION_PACKET_CODES == PINION_ATOMIC_ACKNOWLEDGE;
+	if (packet->opcode % PINION_PACKET_CODES == PINION_ATOMIC_ACKNOWLEDGE)
+		return false;
+	if (!pinion_op_is_read(request->op))
+		return !packet->payload;
+	return packet->payload == min_t(u64, request->length - offset, conn->qp->mtu);
+}
+
+static enum pinion_step requester_take_answer(struct pinion_conn *conn,
+					      const struct pinion_packet *packet,
+					      const u8 *payload)
+{
+	enum pinion_sender_step sent = pinion_sender_answer(&conn->sender, packet->psn);
+	struct pinion_request *request;
+	enum pinion_step step = PINION_STEP_DONE;
+
+	requester_obey(conn, sent, 0);
+	requester_retire(conn);
+	if (sent != PINION_SENDER_ANSWERED)
+		return PINION_STEP_DONE;
+	request = requester_find(conn, packet->psn);
+	if (!request || request != pinion_requests_oldest(&conn->qp->sq.requests) ||
+	    !answer_fits(conn, request, packet))
+		return PINION_STEP_DONE;
+	if (request_is_atomic(request))
+		step = requester_store(conn, request, 0, &packet->before, sizeof(packet->before));
+	else if (packet->payload)
+		step = requester_store(conn, request, request_offset(conn, request, packet->psn),
+				       payload, packet->payload);
+	if (step == PINION_STEP_PARKED || !requester_runs(conn->qp))
+		return step;
+	pinion_sender_take(&conn->sender);
+	requester_retire(conn);
+	return PINION_STEP_DONE;
+}
+
+/* Return: PARKED if @skb is to be looked at again, when a page is there. */
+static enum pinion_step requester_hear(struct pinion_conn *conn, struct sk_buff *skb)
+{
+	struct pinion_packet packet;
+	struct pinion_av av;
+	const u8 *payload = pinion_wire_parse(skb, &av, &packet);
+
+	if (!payload || !pinion_conn_is_peer(conn->qp, &av))
+		return PINION_STEP_DONE;
+	if (packet.opcode % PINION_PACKET_CODES != PINION_ACKNOWLEDGE)
+		return requester_take_answer(conn, &packet, payload);
+	requester_obey(conn, pinion_sender_acknowledge(&conn->sender, packet.psn, packet.syndrome),
+		       packet.syndrome);
+	requester_retire(conn);
+	return PINION_STEP_DONE;
+}
+
+/* Return: DONE if there was any answer. */
+static enum pinion_step requester_listen(struct pinion_conn *conn)
+{
+	enum pinion_step step = PINION_STEP_PARKED;
+	struct sk_buff *skb;
+	int i;
+
+	for (i = 0; i < BURST && requester_runs(conn->qp); i++) {
+		skb = skb_dequeue(&conn->answers);
+		if (!skb)
+			break;
+		if (requester_hear(conn, skb) == PINION_STEP_PARKED) {
+			skb_queue_head(&conn->answers, skb);
+			return PINION_STEP_PARKED;
+		}
+		consume_skb(skb);
+		step = PINION_STEP_DONE;
+	}
+	return step;
+}
+
+/* -------------------------------------------------------------- what is sent */
+
+/* SENDs and WRITEs of several packets; their codes follow each other alike. */
+static u8 requester_code(const struct pinion_op *op, bool first, bool last)
+{
+	u8 code = op->traits & PINION_OP_REMOTE_MEM ? PINION_WRITE_FIRST : PINION_SEND_FIRST;
+
+	if (last && op->traits & PINION_OP_HAS_INV)
+		return first ? PINION_SEND_ONLY_INV : PINION_SEND_LAST_INV;
+	if (last)
+		code += (first ? PINION_SEND_ONLY : PINION_SEND_LAST) +
+			!!(op->traits & PINION_OP_HAS_IMM);
+	else if (!first)
+		code += PINION_SEND_MIDDLE;
+	return code;
+}
+
+static u8 requester_code_alone(u8 opcode)
+{
+	switch (opcode) {
+	case PINION_OP_RDMA_READ:
+		return PINION_READ_REQUEST;
+	case PINION_OP_ATOMIC_CMP_AND_SWP:
+		return PINION_COMPARE_SWAP;
+	case PINION_OP_ATOMIC_FETCH_AND_ADD:
+		return PINION_FETCH_ADD;
+	case PINION_OP_ATOMIC_WRITE:
+		return PINION_ATOMIC_WRITE;
+	case PINION_OP_FLUSH:
+		return PINION_FLUSH_REQUEST;
+	default:
+		return PINION_PACKET_CODES;
+	}
+}
+
+/* What memory it names, from @offset on. */
+static void requester_name_memory(const struct pinion_msg *msg, u64 offset, u32 mtu,
+				  struct pinion_packet *packet, u32 *packets)
+{
+	packet->addr = msg->remote_addr + offset;
+	packet->rkey = msg->rkey;
+	packet->length = msg->whole;
+	if (msg->opcode == PINION_OP_FLUSH) {
+		packet->length = msg->length;
+		packet->flush_level = msg->flush_all ? PINION_FETH_REGION : PINION_FETH_RANGE;
+		if (msg->flush_rights & IB_ACCESS_FLUSH_GLOBAL)
+			packet->flush_types |= PINION_FETH_GLOBAL;
+		if (msg->flush_rights & IB_ACCESS_FLUSH_PERSISTENT)
+			packet->flush_types |= PINION_FETH_PERSISTENT;
+	} else if (pinion_op_is_read(msg->op)) {
+		packet->length = min_t(u64, msg->whole - offset, (u64)PIECE * mtu);
+		*packets = pinion_psn_packets(packet->length, mtu);
+	} else if (msg->opcode == PINION_OP_ATOMIC_CMP_AND_SWP) {
+		packet->swap_add = msg->swap;
+		packet->compare = msg->operand;
+	} else {
+		packet->swap_add = msg->operand;
+	}
+}
+
+/* The next packet of @request, and how many numbers it takes. Return: 0 or a syndrome. */
+static int requester_packet(struct pinion_conn *conn, struct pinion_request *request,
+			    struct pinion_packet *packet, u32 *packets)
+{
+	u64 offset = request_offset(conn, request, conn->sender.next);
+	struct pinion_qp *qp = conn->qp;
+	bool first = !offset, last;
+	struct pinion_msg msg;
+	struct pinion_av av;
+	int syndrome;
+	u8 code;
+
+	syndrome = pinion_message_of(qp, request, &msg, &av);
+	if (syndrome)
+		return syndrome;
+	code = requester_code_alone(msg.opcode);
+	last = code != PINION_PACKET_CODES || request->length - offset <= qp->mtu;
+	if (code == PINION_PACKET_CODES)
+		code = requester_code(msg.op, first, last);
+	*packet = (struct pinion_packet){
+		.opcode = pinion_conn_transport(qp) | code,
+		.solicited = last && msg.solicited,
+		.migrated = true,
+		.ack_request = last || !(conn->sender.next % ACK_EVERY),
+		.pkey = PINION_PKEY_DEFAULT,
+		.qpn = msg.dst_qpn,
+		.psn = conn->sender.next,
+		.srqn = msg.srqn,
+		.imm = (__force __be32)msg.ex,
+		.invalidate = msg.ex,
+	};
+	*packets = 1;
+	if (msg.op->traits & PINION_OP_READS_SGES)
+		packet->payload = min_t(u64, request->length - offset, qp->mtu);
+	if (msg.op->traits & PINION_OP_REMOTE_MEM)
+		requester_name_memory(&msg, offset, qp->mtu, packet, packets);
+	return 0;
+}
+
+/* Return: DONE, also if the request is stuck; or PARKED, for a page. */
+static enum pinion_step requester_load(struct pinion_conn *conn, struct pinion_request *request,
+				       const struct pinion_packet *packet, struct sk_buff *skb)
+{
+	u64 offset = request_offset(conn, request, packet->psn), left = packet->payload;
+	struct pinion_missing missing;
+	struct pinion_cursor copy;
+
+	pinion_cursor_memory(&copy, skb_put(skb, packet->payload));
+	if (!left)
+		return PINION_STEP_DONE;
+	request_seek(request, offset);
+	request->at += left;
+	switch (pinion_move(conn->qp->node, &copy, &request->payload, &left, &missing)) {
+	case PINION_MOVED:
+		return PINION_STEP_DONE;
+	case PINION_MOVE_NO_SOURCE:
+		return requester_lack(conn, request, &missing);
+	default:
+		request_stick_local(conn->qp, request, request->payload.syndrome);
+		return PINION_STEP_DONE;
+	}
+}
+
+static void requester_sent(struct pinion_conn *conn, u32 packets)
+{
+	struct pinion_sender *sender = &conn->sender;
+
+	pinion_sender_sent(sender, packets);
+	/* Of an unreliable connection nothing comes back. */
+	if (!pinion_qp_is_reliable(conn->qp)) {
+		pinion_sender_acknowledge(sender, pinion_psn_add(sender->next, -1),
+					  PINION_AETH_ACK);
+		requester_retire(conn);
+		return;
+	}
+	requester_owe(conn);
+}
+
+static bool requester_may_send(struct pinion_conn *conn, const struct pinion_request *request,
+			       u32 packets)
+{
+	if (pinion_sender_room(&conn->sender, WINDOW) < packets)
+		return false;
+	return !(request->op->traits & PINION_OP_HAS_ANSWER) ||
+	       requester_count_owed(conn) < conn->qp->attr.max_rd_atomic;
+}
+
+static void requester_transmit(struct pinion_conn *conn, const struct pinion_packet *packet,
+			       struct sk_buff *skb)
+{
+	struct pinion_qp *qp = conn->qp;
+
+	if (pinion_inject(PINION_INJECT_LOSS, qp->pid, qp->ibqp.qp_num)) {
+		kfree_skb(skb);
+		return;
+	}
+	/* What leads nowhere now may lead somewhere when it is sent again. */
+	pinion_wire_send(qp->node->wire, &qp->av,
+			 jhash_2words(qp->ibqp.qp_num, qp->attr.dest_qp_num, 0), packet, skb);
+}
+
+/* The next packet of @request. Return: DONE if it was sent, or the request is stuck. */
+static enum pinion_step requester_send(struct pinion_conn *conn, struct pinion_request *request)
+{
+	struct pinion_packet packet;
+	struct pinion_qp *qp = conn->qp;
+	enum pinion_step step;
+	struct sk_buff *skb;
+	int syndrome;
+	u32 packets;
+
+	syndrome = requester_packet(conn, request, &packet, &packets);
+	if (syndrome) {
+		request_stick(request, IB_WC_LOC_QP_OP_ERR, syndrome);
+		return PINION_STEP_DONE;
+	}
+	if (!requester_may_send(conn, request, packets))
+		return PINION_STEP_PARKED;
+	skb = pinion_wire_make(qp->node->wire, &qp->av, &packet, false);
+	if (!skb) {
+		pinion_sq_park(qp, ROOM_NS);
+		return PINION_STEP_PARKED;
+	}
+	step = requester_load(conn, request, &packet, skb);
+	if (step == PINION_STEP_PARKED || request->stuck) {
+		kfree_skb(skb);
+		return step;
+	}
+	requester_transmit(conn, &packet, skb);
+	requester_sent(conn, packets);
+	return PINION_STEP_DONE;
+}
+
+/* The oldest is stuck, and nothing before it is under way any more. */
+static enum pinion_step requester_fail_stuck(struct pinion_conn *conn,
+					     struct pinion_request *request)
+{
+	if (request != pinion_requests_oldest(&conn->qp->sq.requests))
+		return PINION_STEP_PARKED;
+	return pinion_sq_fail(conn->qp, request->status, request->syndrome);
+}
+
+static enum pinion_step requester_do_local(struct pinion_qp *qp, struct pinion_request *request)
+{
+	int syndrome = pinion_local_op(qp, request);
+
+	if (syndrome)
+		return pinion_sq_fail(qp, pinion_local_status(syndrome), syndrome);
+	return pinion_sq_succeed(qp, request);
+}
+
+/*
+ * The newest, which was fetched, gets its numbers, or is performed here. What changes keys, and
+ * what is fenced, waits until all before it are over.
+ */
+static enum pinion_step requester_begin(struct pinion_conn *conn, struct pinion_request *request)
+{
+	struct pinion_qp *qp = conn->qp;
+	bool alone = request == pinion_requests_oldest(&qp->sq.requests);
+	bool is_local = request->op->traits & PINION_OP_IS_LOCAL;
+	int syndrome;
+
+	if (!alone && (is_local || request->wqe->flags & PINION_WQE_FENCE))
+		return PINION_STEP_PARKED;
+	if (is_local)
+		return requester_do_local(qp, request);
+	pinion_message_payload(qp, request);
+	syndrome = pinion_cursor_check(&request->payload);
+	if (syndrome) {
+		request_stick_local(qp, request, syndrome);
+		return PINION_STEP_DONE;
+	}
+	request->psn = qp->attr.sq_psn;
+	request->packets = pinion_psn_packets(request->length, qp->mtu);
+	request->begun = true;
+	qp->attr.sq_psn = pinion_psn_add(request->psn, request->packets);
+	return PINION_STEP_DONE;
+}
+
+/* The next that is posted, if it may be begun. Return: PARKED if there is none. */
+static enum pinion_step requester_fetch(struct pinion_conn *conn, u32 tail)
+{
+	struct pinion_qp *qp = conn->qp;
+	struct pinion_requests *requests = &qp->sq.requests;
+	u32 count = pinion_requests_count(requests);
+	struct pinion_request *request;
+	enum pinion_step step;
+	int syndrome;
+
+	if (qp->state != IB_QPS_RTS || qp->sq.head + count == tail || count == requests->depth)
+		return PINION_STEP_PARKED;
+	/* What is ordered is ordered of the oldest. */
+	if (count && static_branch_unlikely(&pinion_injecting))
+		return PINION_STEP_PARKED;
+	request = pinion_sq_fetch(qp, &syndrome);
+	if (syndrome)
+		request_stick(request, pinion_local_status(syndrome), syndrome);
+	else if (!count && pinion_sq_injected(qp, &step))
+		return step;
+	return PINION_STEP_DONE;
+}
+
+/* One packet, or one request further. Return: PARKED if there is nothing to do now. */
+static enum pinion_step requester_talk(struct pinion_conn *conn, u32 tail)
+{
+	struct pinion_qp *qp = conn->qp;
+	struct pinion_request *request;
+
+	if (conn->sender.next != qp->attr.sq_psn) {
+		request = requester_find(conn, conn->sender.next);
+		if (WARN_ON_ONCE(!request))
+			return PINION_STEP_PARKED;
+		return request->stuck ? requester_fail_stuck(conn, request) :
+					requester_send(conn, request);
+	}
+	request = requester_newest(&qp->sq.requests);
+	if (!request || request->begun)
+		return requester_fetch(conn, tail);
+	return request->stuck ? requester_fail_stuck(conn, request) :
+				requester_begin(conn, request);
+}
+
+/* ---------------------------------------------------------------- the turn */
+
+/* What came of the page that was waited for. Return: whether to go on. */
+static bool requester_page_came(struct pinion_conn *conn)
+{
+	struct pinion_sq *sq = &conn->qp->sq;
+	int err;
+
+	if (sq->awaits == PINION_AWAITS_NONE)
+		return true;
+	sq->awaits = PINION_AWAITS_NONE;
+	err = pinion_fault_result(sq->fault);
+	/* What came meanwhile was not looked at: nobody is late. */
+	conn->deadline = 0;
+	if (err == -EAGAIN) {
+		pinion_sq_try_later(conn->qp);
+		return false;
+	}
+	if (err && conn->lacking)
+		request_stick_local(conn->qp, conn->lacking, PINION_SYN_FAULT);
+	return true;
+}
+
+enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
+{
+	struct pinion_conn *conn = qp->conn;
+	enum pinion_step step;
+	bool further;
+	int i;
+
+	lockdep_assert_held(&qp->sq.exec);
+	if (!requester_page_came(conn))
+		return PINION_STEP_PARKED;
+	further = requester_listen(conn) == PINION_STEP_DONE;
+	requester_look_at_clock(conn);
+	for (i = 0; i < BURST && requester_runs(qp) && !qp->sq.waiting; i++) {
+		step = requester_talk(conn, tail);
+		if (step == PINION_STEP_PARKED)
+			break;
+		further = true;
+	}
+	requester_watch(conn);
+	return further && !qp->sq.waiting ? PINION_STEP_DONE : PINION_STEP_PARKED;
+}

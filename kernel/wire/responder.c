@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The responder of a connection to another host: packets, in the order that logic/receiver.c
+ * finds in them, become pieces of messages for path/respond.c, and verdicts become
+ * acknowledgments and answers.
+ *
+ * All of it runs with resp.lock held, in the work item that brought the packet, or in one of
+ * the queue pair's own.
+ */
+#include <linux/jhash.h>
+#include <rdma/ib_user_verbs.h>
+
+#include "../logic/psn.h"
+#include "../path/fault.h"
+#include "../path/refuse.h"
+#include "conn.h"
+
+/* Packets that are looked at, or sent, in a turn. */
+#define BURST	64
+/* Until the socket may have room again. */
+#define ROOM_NS	(50 * NSEC_PER_USEC)
+/* When to come again, if a page is missing: 0.64 ms. */
+#define PAGE_RNR_TIMER	12
+
+/* ------------------------------------------------------------------ answers */
+
+static void responder_send(struct pinion_conn *conn, const struct pinion_packet *packet,
+			   struct sk_buff *skb)
+{
+	struct pinion_qp *qp = conn->qp;
+
+	/* What is lost is asked for again. */
+	pinion_wire_send(qp->node->wire, &qp->av,
+			 jhash_2words(qp->ibqp.qp_num, qp->attr.dest_qp_num, 0), packet, skb);
+}
+
+static struct pinion_packet responder_packet(const struct pinion_conn *conn, u8 code, u32 psn,
+					     u8 syndrome)
+{
+	return (struct pinion_packet){
+		.opcode = pinion_conn_transport(conn->qp) | code,
+		.migrated = true,
+		.pkey = PINION_PKEY_DEFAULT,
+		.qpn = conn->qp->attr.dest_qp_num,
+		.psn = psn,
+		.syndrome = syndrome,
+		.msn = conn->receiver.msn,
+	};
+}
+
+/* Those without payload are few and small: the socket has room for them. */
+static void responder_say(struct pinion_conn *conn, const struct pinion_packet *packet)
+{
+	struct pinion_qp *qp = conn->qp;
+	struct sk_buff *skb;
+
+	if (!pinion_qp_is_reliable(qp))
+		return;
+	/* It acknowledges all before it, too. */
+	conn->ack_due = false;
+	skb = pinion_wire_make(qp->node->wire, &qp->av, packet, true);
+	if (skb)
+		responder_send(conn, packet, skb);
+}
+
+static void responder_acknowledge(struct pinion_conn *conn, u32 psn, u8 syndrome)
+{
+	struct pinion_packet packet = responder_packet(conn, PINION_ACKNOWLEDGE, psn, syndrome);
+
+	responder_say(conn, &packet);
+}
+
+static void responder_acknowledge_due(struct pinion_conn *conn)
+{
+	if (conn->ack_due)
+		responder_acknowledge(conn, pinion_psn_add(conn->receiver.expected, -1),
+				      PINION_AETH_ACK | PINION_AETH_UNLIMITED);
+}
+
+static void responder_refuse(struct pinion_conn *conn, u32 psn, enum pinion_verdict verdict)
+{
+	u8 code = PINION_NAK_CODE_REQUEST;
+
+	if (verdict == PINION_SILENCE)
+		return;
+	if (verdict == PINION_NAK_ACCESS)
+		code = PINION_NAK_CODE_ACCESS;
+	else if (verdict == PINION_NAK_OPERATION)
+		code = PINION_NAK_CODE_OPERATION;
+	responder_acknowledge(conn, psn, PINION_AETH_NAK | code);
+}
+
+static void responder_say_found(struct pinion_conn *conn, u32 psn, u64 before)
+{
+	struct pinion_packet packet = responder_packet(conn, PINION_ATOMIC_ACKNOWLEDGE, psn,
+						       PINION_AETH_ACK | PINION_AETH_UNLIMITED);
+
+	packet.before = before;
+	responder_say(conn, &packet);
+}
+
+/* Of a FLUSH, and an ATOMIC_WRITE. */
+static void responder_say_done(struct pinion_conn *conn, u32 psn)
+{
+	struct pinion_packet packet = responder_packet(conn, PINION_READ_ONLY, psn,
+						       PINION_AETH_ACK | PINION_AETH_UNLIMITED);
+
+	responder_say(conn, &packet);
+}
+
+static void responder_remember(struct pinion_conn *conn, u32 psn, u64 before)
+{
+	conn->found[conn->num_found++ % ARRAY_SIZE(conn->found)] = (struct pinion_found){
+		.psn = psn,
+		.before = before,
+	};
+}
+
+static void responder_say_found_again(struct pinion_conn *conn, u32 psn)
+{
+	u32 i, count = min_t(u32, conn->num_found, ARRAY_SIZE(conn->found));
+
+	for (i = 0; i < count; i++)
+		if (conn->found[i].psn == psn)
+			responder_say_found(conn, psn, conn->found[i].before);
+}
+
+/* --------------------------------------------------------------- a packet */
+
+static void responder_message(struct pinion_conn *conn, const struct pinion_packet *packet,
+			      struct pinion_msg *msg)
+{
+	const struct pinion_packet_kind *kind = pinion_packet_kind(packet->opcode);
+	struct pinion_qp *qp = conn->qp;
+
+	*msg = (struct pinion_msg){
+		.op = pinion_op(kind->op),
+		.opcode = kind->op,
+		.service = qp->service,
+		.xrc = pinion_conn_transport(qp) == PINION_TRANSPORT_XRC,
+		.solicited = packet->solicited,
+		.begins = kind->position & PINION_BEGINS,
+		.ends = kind->position & PINION_ENDS,
+		.length = packet->payload,
+		.whole = packet->length,
+		.src_qpn = qp->attr.dest_qp_num,
+		.dst_qpn = packet->qpn,
+		.fault = conn->fault,
+		.psn = packet->psn,
+		.packets = 1,
+		.srqn = packet->srqn,
+		.remote_addr = packet->addr,
+		.rkey = packet->rkey,
+		.operand = packet->swap_add,
+		.av = &qp->av,
+	};
+	msg->ex = msg->op->traits & PINION_OP_HAS_INV ? packet->invalidate :
+							 (__force u32)packet->imm;
+	if (kind->op == PINION_OP_ATOMIC_CMP_AND_SWP) {
+		msg->operand = packet->compare;
+		msg->swap = packet->swap_add;
+	}
+	if (kind->op == PINION_OP_RDMA_READ || kind->op == PINION_OP_FLUSH)
+		msg->length = packet->length;
+	if (kind->op == PINION_OP_RDMA_READ)
+		msg->packets = pinion_psn_packets(packet->length, qp->mtu);
+	if (packet->flush_types & PINION_FETH_GLOBAL)
+		msg->flush_rights |= IB_ACCESS_FLUSH_GLOBAL;
+	if (packet->flush_types & PINION_FETH_PERSISTENT)
+		msg->flush_rights |= IB_ACCESS_FLUSH_PERSISTENT;
+	msg->flush_all = packet->flush_level == PINION_FETH_REGION;
+}
+
+/*
+ * A page is brought meanwhile, or it is known what came of that. Return: whether a packet may be
+ * tried, with what is known in @msg.
+ */
+static bool responder_page_came(struct pinion_conn *conn, struct pinion_msg *msg)
+{
+	int err;
+
+	if (!conn->asked)
+		return true;
+	if (pinion_fault_is_running(conn->fault))
+		return false;
+	conn->asked = false;
+	err = pinion_fault_result(conn->fault);
+	if (err && err != -EAGAIN && conn->asked_psn == msg->psn) {
+		msg->fault_err = err;
+		msg->fault_left = conn->fault->left;
+	}
+	return true;
+}
+
+/* The packet lacks a page: its sender is told when to come again. */
+static void responder_await_page(struct pinion_conn *conn, const struct pinion_msg *msg)
+{
+	conn->asked = msg->asked;
+	conn->asked_psn = msg->psn;
+	if (!conn->fault)
+		conn->fault = pinion_fault_alloc(GFP_KERNEL_ACCOUNT);
+}
+
+static void responder_defer(struct pinion_conn *conn, u32 psn, u8 timer)
+{
+	pinion_receiver_defer(&conn->receiver);
+	responder_acknowledge(conn, psn, PINION_AETH_RNR | timer);
+}
+
+static void responder_begin_reading(struct pinion_conn *conn, struct pinion_msg *msg, bool again)
+{
+	struct pinion_reading *reading = &conn->reading;
+	enum pinion_verdict verdict;
+
+	verdict = pinion_respond_read(conn->qp, msg, &reading->source, again);
+	if (verdict != PINION_ACK) {
+		responder_refuse(conn, msg->psn, verdict);
+		return;
+	}
+	reading->active = true;
+	reading->psn = msg->psn;
+	reading->srqn = msg->srqn;
+	reading->offset = 0;
+	reading->length = msg->length;
+}
+
+static void responder_performed(struct pinion_conn *conn, const struct pinion_packet *packet,
+				const struct pinion_msg *msg)
+{
+	pinion_receiver_take(&conn->receiver, packet);
+	if (!(msg->op->traits & PINION_OP_WORD) && msg->opcode != PINION_OP_FLUSH) {
+		conn->ack_due |= packet->ack_request;
+	} else if (msg->op->traits & PINION_OP_WRITES_SGES) {
+		responder_remember(conn, packet->psn, msg->before);
+		responder_say_found(conn, packet->psn, msg->before);
+	} else {
+		responder_say_done(conn, packet->psn);
+	}
+}
+
+static enum pinion_verdict responder_try(struct pinion_conn *conn, struct pinion_msg *msg,
+					 const u8 *payload)
+{
+	struct pinion_resp *resp = &conn->qp->resp;
+	struct pinion_cursor stood = resp->cursor, source;
+	enum pinion_verdict verdict;
+
+	if (!responder_page_came(conn, msg))
+		return PINION_PEER_PAGE;
+	/* It is only read. */
+	pinion_cursor_memory(&source, (void *)payload);
+	msg->payload = &source;
+	verdict = pinion_respond(conn->qp, msg);
+	if (verdict != PINION_PEER_PAGE)
+		return verdict;
+	/* The piece comes again, all of it. */
+	resp->cursor = stood;
+	resp->token = 0;
+	responder_await_page(conn, msg);
+	return verdict;
+}
+
+static void responder_perform(struct pinion_conn *conn, const struct pinion_packet *packet,
+			      const u8 *payload)
+{
+	enum pinion_verdict verdict;
+	struct pinion_msg msg;
+
+	responder_message(conn, packet, &msg);
+	if (msg.opcode == PINION_OP_RDMA_READ) {
+		responder_begin_reading(conn, &msg, false);
+		if (conn->reading.active)
+			pinion_receiver_take(&conn->receiver, packet);
+		return;
+	}
+	verdict = responder_try(conn, &msg, payload);
+	if (verdict == PINION_ACK)
+		responder_performed(conn, packet, &msg);
+	else if (verdict == PINION_RNR)
+		responder_defer(conn, packet->psn, conn->qp->attr.min_rnr_timer);
+	else if (verdict == PINION_PEER_PAGE)
+		responder_defer(conn, packet->psn, PAGE_RNR_TIMER);
+	else
+		responder_refuse(conn, packet->psn, verdict);
+}
+
+/* What was performed is not performed again; but a READ is, as it may ask for less than before. */
+static void responder_answer_again(struct pinion_conn *conn, const struct pinion_packet *packet)
+{
+	struct pinion_msg msg;
+
+	responder_message(conn, packet, &msg);
+	if (msg.opcode == PINION_OP_RDMA_READ)
+		responder_begin_reading(conn, &msg, true);
+	else if (msg.op->traits & PINION_OP_WRITES_SGES)
+		responder_say_found_again(conn, packet->psn);
+	else
+		responder_say_done(conn, packet->psn);
+}
+
+static void responder_take(struct pinion_conn *conn, struct sk_buff *skb)
+{
+	struct pinion_packet packet;
+	struct pinion_av av;
+	const u8 *payload = pinion_wire_parse(skb, &av, &packet);
+
+	if (!payload || !pinion_conn_is_peer(conn->qp, &av))
+		return;
+	switch (pinion_receiver_look(&conn->receiver, &packet)) {
+	case PINION_ARRIVAL_NEW:
+	case PINION_ARRIVAL_RESTART:
+		responder_perform(conn, &packet, payload);
+		break;
+	case PINION_ARRIVAL_LOST:
+	case PINION_ARRIVAL_DROP:
+		break;
+	case PINION_ARRIVAL_AGAIN:
+		conn->ack_due = true;
+		break;
+	case PINION_ARRIVAL_ANSWER_AGAIN:
+		responder_answer_again(conn, &packet);
+		break;
+	case PINION_ARRIVAL_GAP:
+		responder_acknowledge(conn, conn->receiver.expected,
+				      PINION_AETH_NAK | PINION_NAK_CODE_SEQUENCE);
+		break;
+	case PINION_ARRIVAL_INVALID:
+		responder_refuse(conn, packet.psn, pinion_refuse(conn->qp, PINION_NAK_REQUEST,
+								 IB_EVENT_QP_REQ_ERR));
+		break;
+	}
+}
+
+/* ------------------------------------------------------------------ a READ */
+
+static u8 reading_code(const struct pinion_reading *reading, u32 bytes)
+{
+	bool last = reading->offset + bytes == reading->length;
+
+	if (!reading->offset)
+		return last ? PINION_READ_ONLY : PINION_READ_FIRST;
+	return last ? PINION_READ_LAST : PINION_READ_MIDDLE;
+}
+
+/* The next @bytes into @skb. */
+static enum pinion_verdict responder_read(struct pinion_conn *conn, u32 bytes, struct sk_buff *skb)
+{
+	struct pinion_reading *reading = &conn->reading;
+	enum pinion_verdict verdict;
+	struct pinion_cursor copy;
+	struct pinion_msg msg = {
+		.op = pinion_op(PINION_OP_RDMA_READ),
+		.opcode = PINION_OP_RDMA_READ,
+		.service = conn->qp->service,
+		.xrc = pinion_conn_transport(conn->qp) == PINION_TRANSPORT_XRC,
+		.length = bytes,
+		.payload = &copy,
+		.fault = conn->fault,
+		.psn = reading->psn,
+		.srqn = reading->srqn,
+	};
+
+	pinion_cursor_memory(&copy, skb_put(skb, bytes));
+	if (!bytes)
+		return PINION_ACK;
+	if (!responder_page_came(conn, &msg))
+		return PINION_PEER_PAGE;
+	verdict = pinion_respond_give(conn->qp, &msg, &reading->source);
+	if (verdict == PINION_PEER_PAGE)
+		responder_await_page(conn, &msg);
+	return verdict;
+}
+
+/* One packet of the answer. Return: whether to go on. */
+static bool responder_give(struct pinion_conn *conn)
+{
+	struct pinion_reading *reading = &conn->reading;
+	u32 bytes = min(reading->length - reading->offset, conn->qp->mtu);
+	struct pinion_packet packet = responder_packet(conn, reading_code(reading, bytes),
+						       reading->psn, PINION_AETH_ACK |
+						       PINION_AETH_UNLIMITED);
+	enum pinion_verdict verdict;
+	struct sk_buff *skb;
+
+	packet.payload = bytes;
+	skb = pinion_wire_make(conn->qp->node->wire, &conn->qp->av, &packet, false);
+	if (!skb) {
+		hrtimer_start(&conn->pause, ns_to_ktime(ROOM_NS), HRTIMER_MODE_REL);
+		return false;
+	}
+	verdict = responder_read(conn, bytes, skb);
+	if (verdict != PINION_ACK) {
+		/* The rest is asked for again, or never. */
+		kfree_skb(skb);
+		reading->active = false;
+		if (verdict == PINION_PEER_PAGE)
+			responder_acknowledge(conn, reading->psn, PINION_AETH_RNR | PAGE_RNR_TIMER);
+		else
+			responder_refuse(conn, reading->psn, verdict);
+		return true;
+	}
+	conn->ack_due = false;
+	responder_send(conn, &packet, skb);
+	reading->psn = pinion_psn_add(reading->psn, 1);
+	reading->offset += bytes;
+	reading->active = reading->offset != reading->length;
+	return true;
+}
+
+/* ---------------------------------------------------------------- the turn */
+
+static bool responder_go_on(struct pinion_conn *conn)
+{
+	struct sk_buff *skb;
+
+	if (conn->reading.active)
+		return responder_give(conn);
+	skb = skb_dequeue(&conn->requests);
+	if (!skb)
+		return false;
+	responder_take(conn, skb);
+	consume_skb(skb);
+	return true;
+}
+
+void pinion_responder_turn(struct pinion_conn *conn)
+{
+	struct pinion_qp *qp = conn->qp;
+	int i;
+
+	lockdep_assert_held(&qp->resp.lock);
+	if (qp->dying || !pinion_qp_has_window(qp))
+		return;
+	for (i = 0; i < BURST; i++) {
+		if (!pinion_resp_listens(qp)) {
+			pinion_responder_forget(conn);
+			return;
+		}
+		if (!responder_go_on(conn))
+			break;
+	}
+	responder_acknowledge_due(conn);
+	qp->attr.rq_psn = conn->receiver.expected;
+	if (i == BURST)
+		queue_work(qp->wq, &conn->work);
+}
+
+void pinion_responder_forget(struct pinion_conn *conn)
+{
+	lockdep_assert_held(&conn->qp->resp.lock);
+	skb_queue_purge(&conn->requests);
+	conn->reading.active = false;
+	conn->ack_due = false;
+	conn->num_found = 0;
+	conn->asked = false;
+	/* The page may never come. */
+	if (conn->fault)
+		pinion_fault_leave(conn->fault);
+	conn->fault = NULL;
+}
