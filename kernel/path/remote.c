@@ -92,7 +92,7 @@ enum pinion_verdict pinion_remote_give(struct pinion_qp *qp, const struct pinion
 	default:
 		break;
 	}
-	return pinion_refuse_key(qp, source->syndrome);
+	return PINION_NAK_ACCESS;
 }
 
 /* What ATOMIC_WRITE stores, from the payload. */

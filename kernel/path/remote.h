@@ -16,7 +16,10 @@ enum pinion_verdict pinion_remote_move(struct pinion_qp *qp, const struct pinion
 int pinion_remote_ask(struct pinion_qp *qp, const struct pinion_target *target,
 		      const struct pinion_msg *msg, u64 length);
 
-/* What a READ asks for; and msg->length bytes of it to msg->payload, which lacks no page. */
+/*
+ * What a READ asks for; and msg->length bytes of it to msg->payload, which lacks no page. The
+ * latter breaks nothing: with PINION_NAK_ACCESS the reason is in @source.
+ */
 void pinion_remote_source(struct pinion_qp *qp, const struct pinion_target *target,
 			  const struct pinion_msg *msg, struct pinion_cursor *source);
 enum pinion_verdict pinion_remote_give(struct pinion_qp *qp, const struct pinion_target *target,

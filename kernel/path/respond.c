@@ -183,14 +183,14 @@ enum pinion_verdict pinion_respond_read(struct pinion_qp *qp, struct pinion_msg 
 		return PINION_SILENCE;
 	resp_establish(qp);
 	if (!resp_allows(qp, msg) || !resp_find_target(qp, msg, &target))
-		return again ? PINION_SILENCE :
+		return again ? PINION_NAK_REQUEST :
 			       pinion_refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
 	if (msg->length)
 		syndrome = pinion_remote_ask(qp, &target, msg, msg->length);
 	pinion_remote_source(qp, &target, msg, source);
 	resp_put_target(&target);
 	if (syndrome)
-		return again ? PINION_SILENCE : pinion_refuse_key(qp, syndrome);
+		return again ? PINION_NAK_ACCESS : pinion_refuse_key(qp, syndrome);
 	if (!again) {
 		pinion_stat_inc(qp, rx_messages);
 		pinion_stat_add(qp, rx_bytes, msg->length);
@@ -200,15 +200,18 @@ enum pinion_verdict pinion_respond_read(struct pinion_qp *qp, struct pinion_msg 
 }
 
 enum pinion_verdict pinion_respond_give(struct pinion_qp *qp, struct pinion_msg *msg,
-					struct pinion_cursor *source)
+					struct pinion_cursor *source, bool again)
 {
 	struct pinion_target target;
 	enum pinion_verdict verdict;
 
 	lockdep_assert_held(&qp->resp.lock);
 	if (!resp_find_target(qp, msg, &target))
-		return pinion_refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
+		return again ? PINION_NAK_REQUEST :
+			       pinion_refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
 	verdict = pinion_remote_give(qp, &target, msg, source);
 	resp_put_target(&target);
+	if (verdict == PINION_NAK_ACCESS && !again)
+		return pinion_refuse_key(qp, source->syndrome);
 	return verdict;
 }

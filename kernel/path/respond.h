@@ -83,14 +83,15 @@ bool pinion_resp_listens(const struct pinion_qp *qp);
 
 /*
  * A READ that is answered in pieces: is it let in? Nothing is moved yet. If not, the queue pair
- * breaks, but not for what is asked for @again. @source is what pinion_respond_give() takes
- * from. @qp->resp.lock is held.
+ * breaks, but not for what is asked for @again: that may have been on its way since before its
+ * memory was taken away, and its sender breaks only if it still waits for the answer. @source is
+ * what pinion_respond_give() takes from. @qp->resp.lock is held.
  */
 enum pinion_verdict pinion_respond_read(struct pinion_qp *qp, struct pinion_msg *msg,
 					struct pinion_cursor *source, bool again);
 
-/* The next msg->length bytes of it to msg->payload. */
+/* The next msg->length bytes of it to msg->payload. Likewise. */
 enum pinion_verdict pinion_respond_give(struct pinion_qp *qp, struct pinion_msg *msg,
-					struct pinion_cursor *source);
+					struct pinion_cursor *source, bool again);
 
 #endif

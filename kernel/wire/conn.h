@@ -16,6 +16,7 @@
 /* A READ that is being answered, packet by packet. */
 struct pinion_reading {
 	bool active;
+	bool again;			/* it was answered before */
 	u32 psn;			/* of the next packet */
 	u32 srqn;			/* XRC */
 	u32 offset;			/* of its bytes in those that were asked for */

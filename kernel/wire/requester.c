@@ -678,6 +678,7 @@ static bool requester_page_came(struct pinion_conn *conn)
 enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
 {
 	struct pinion_conn *conn = qp->conn;
+	struct pinion_request *request;
 	enum pinion_step step;
 	bool further;
 	int i;
@@ -685,6 +686,10 @@ enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
 	lockdep_assert_held(&qp->sq.exec);
 	if (!requester_page_came(conn))
 		return PINION_STEP_PARKED;
+	/* An answer that has no place must not be looked at again. */
+	request = pinion_requests_oldest(&qp->sq.requests);
+	if (request && request->stuck)
+		requester_fail_stuck(conn, request);
 	further = requester_listen(conn) == PINION_STEP_DONE;
 	requester_look_at_clock(conn);
 	for (i = 0; i < BURST && requester_runs(qp) && !qp->sq.waiting; i++) {

@@ -162,6 +162,8 @@ static void responder_message(struct pinion_conn *conn, const struct pinion_pack
 	}
 	if (kind->op == PINION_OP_RDMA_READ || kind->op == PINION_OP_FLUSH)
 		msg->length = packet->length;
+	if (msg->op->traits & PINION_OP_WORD)
+		msg->length = sizeof(u64);
 	if (kind->op == PINION_OP_RDMA_READ)
 		msg->packets = pinion_psn_packets(packet->length, qp->mtu);
 	if (packet->flush_types & PINION_FETH_GLOBAL)
@@ -218,6 +220,7 @@ static void responder_begin_reading(struct pinion_conn *conn, struct pinion_msg 
 		return;
 	}
 	reading->active = true;
+	reading->again = again;
 	reading->psn = msg->psn;
 	reading->srqn = msg->srqn;
 	reading->offset = 0;
@@ -365,7 +368,7 @@ static enum pinion_verdict responder_read(struct pinion_conn *conn, u32 bytes, s
 		return PINION_ACK;
 	if (!responder_page_came(conn, &msg))
 		return PINION_PEER_PAGE;
-	verdict = pinion_respond_give(conn->qp, &msg, &reading->source);
+	verdict = pinion_respond_give(conn->qp, &msg, &reading->source, reading->again);
 	if (verdict == PINION_PEER_PAGE)
 		responder_await_page(conn, &msg);
 	return verdict;
