@@ -386,6 +386,9 @@ static void f14_wrong_address(void)
 
 	link_make(&other, &cfg);
 	for (i = 0; i < 3; i++) {
+		/* Packets do not name their sender. */
+		if (i == 1 && dev.packets)
+			continue;
 		context("case %d", i);
 		begin(&cfg);
 		peer_a = end_peer(&link_.a);
@@ -396,7 +399,8 @@ static void f14_wrong_address(void)
 		end_init(&link_.b);
 		/* Another sequence, another sender, another receiver. */
 		if (i == 0)
-			peer_a.psn ^= 1;
+			/* One that was before would be acknowledged again. */
+			peer_a.psn = (peer_a.psn - 1) & 0xffffff;
 		else if (i == 1)
 			peer_a.qpn = other.a.qp->qp_num;
 		else

@@ -79,6 +79,18 @@ static bool is_pinion(struct ibv_device *device)
 	return !strncmp(version, "pinion", 6);
 }
 
+static bool sends_packets(void)
+{
+	FILE *file = fopen("/sys/module/pinion/parameters/wire", "r");
+	bool all;
+
+	if (!file)
+		return false;
+	all = fgetc(file) == '2';
+	fclose(file);
+	return all;
+}
+
 void device_open(void)
 {
 	struct ibv_device *device = MUST(find());
@@ -90,6 +102,7 @@ void device_open(void)
 	dev.gid_index = opt.gid_index >= 0 ? opt.gid_index : choose_gid();
 	CHECK_EQ(ibv_query_gid(dev.ctx, 1, dev.gid_index, &dev.gid), 0);
 	dev.pinion = is_pinion(device);
+	dev.packets = dev.pinion && sends_packets();
 }
 
 struct ibv_context *device_another(void)

@@ -19,6 +19,7 @@ struct device {
 	union ibv_gid gid;
 	int gid_index;
 	bool pinion; /* is it one of ours? */
+	bool packets; /* that sends packets even to peers on this host */
 };
 
 extern struct device dev;

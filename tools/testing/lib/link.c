@@ -288,6 +288,9 @@ void link_renew(struct link *link)
 	drain(link->a.rcq);
 	drain(link->b.scq);
 	drain(link->b.rcq);
+	/* Packets of before, which are still on their way, are none of the new ones. */
+	link->a.psn = (link->a.psn + 0x300000) & 0xffffff;
+	link->b.psn = (link->b.psn + 0x300000) & 0xffffff;
 	link_connect(link);
 }
 
