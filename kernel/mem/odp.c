@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand paging: what happens in one child, its notifier, its faults. Fills and clears
- * tables, and reads them for movers; who copies meanwhile is the gate's business.
+ * On-demand paging inside one child: faults, invalidation by the mmu notifier, and the table
+ * that movers read. Movers are kept safe by the region's gate (gate.h), not here.
  *
- * A table entry is written under umem_mutex, after the core has checked that no
- * invalidation came between looking a page up and locking. An invalidation takes
- * umem_mutex, takes entries away, then waits for those inside the gate, so that when it
- * returns nobody is copying to or from the pages and nobody will. Neither it nor filling
- * closes the gate: an entry that said nothing says something, or the other way round, in
- * one store.
+ * Fault: the core (hmm) looks the pages up, takes umem_mutex, and checks that no invalidation
+ * ran since the look-up began. Then we write the table entries, still under umem_mutex.
  *
- * The core looks pages up into a list of its own without any lock. Were there two at it,
- * the slower could write what was true before an invalidation into the list while the
- * other, whose look-up is fresh, reads it: hence child->walk.
+ * Invalidation: under umem_mutex, clear the entries, then wait until every mover that was
+ * inside the gate has left it (pinion_gate_sync). On return nobody copies to or from the pages.
  *
- * An entry says something if and only if the core holds its pages mapped. Only what an
- * entry does not allow yet is looked up, so that the core knows every page to be writable
- * that an entry lets be written: it marks them dirty when it gives them back.
+ * Neither closes the gate: each entry changes by one store, so a mover sees it either valid
+ * or missing.
+ *
+ * child->walk lets one thread at a time look pages up. The core's look-up writes its list
+ * without a lock. With two at a time, the slower one could overwrite a fresh result of the
+ * other with one that an invalidation has made stale.
+ *
+ * Invariant: an entry is present if and only if the core has its pages DMA-mapped, and
+ * writable only if the core knows the page as writable. The core marks such pages dirty when
+ * they are unmapped. So only entries that do not allow the access yet are looked up.
  */
 #include <linux/fs.h>
 #include <linux/magic.h>
@@ -31,7 +33,7 @@
 #include "odp.h"
 #include "trace.h"
 
-/* An entry whose pages are about to be given back, which for everybody is not there. */
+/* An entry whose pages are about to be unmapped. Not PRESENT, so movers see it as missing. */
 #define LEAVING		PINION_ODP_WRITABLE
 
 static u32 odp_pages_per_block(const struct pinion_child *child)
@@ -62,9 +64,12 @@ u64 pinion_child_run(const struct pinion_child *child, u64 address, u64 want, bo
 	u64 bits = PINION_ODP_PRESENT | PINION_ODP_WRITABLE, flags = odp_flags_for(writable);
 	u64 size = BIT_ULL(child->odp->shift);
 	u64 within = address & (size - 1);
-	/* Users choose the address: its bound holds for guesses, too. */
+	/* A user chooses @address: keep speculative reads inside the table, too. */
 	u32 block = array_index_nospec(child_block_of(child, address), child->num_blocks);
-	/* Entries come and go while we look; what we read is not given back before we leave. */
+	/*
+	 * Entries change while we read. The pages of an entry that we have read are not
+	 * unmapped before we leave the gate: child_hide() waits for us.
+	 */
 	u64 entry = READ_ONCE(child->table[block]);
 	u64 run = size - within, start;
 
@@ -97,8 +102,9 @@ static void child_unmap(struct pinion_child *child, u32 first, u32 end)
 }
 
 /*
- * Marks what is there of blocks [first, end) as LEAVING, and returns how many that are.
- * umem_mutex is held, so nobody else writes the table.
+ * Marks all entries of blocks [first, end) that are present as LEAVING, and waits for movers
+ * that may have read them. Returns their number. umem_mutex is held, so nobody else writes the
+ * table.
  */
 static u32 child_hide(struct pinion_child *child, u32 first, u32 end)
 {
@@ -111,20 +117,20 @@ static u32 child_hide(struct pinion_child *child, u32 first, u32 end)
 		hidden++;
 	}
 	WRITE_ONCE(child->present, child->present - hidden);
-	/* Movers that read an entry before are out when this returns; no others have to wait. */
+	/* Waits for movers inside the gate now. Those that enter later see LEAVING. */
 	if (hidden)
 		pinion_gate_sync(&child->odp->pager.key->gate);
 	return hidden;
 }
 
 /*
- * Takes blocks [first, end) out of the table and gives their pages back, those that follow
- * on each other at a time; returns how many pages there were. umem_mutex is held.
+ * Clears blocks [first, end) in the table and has the core unmap their pages, one contiguous
+ * run of blocks at a time. Returns the number of pages. umem_mutex is held.
  *
- * What is not in the table is left alone: somebody may be looking it up just now, and has
- * put the mark of pages that were mapped back into the core's list, which cannot be told
- * from that of pages that are. To give those back again would be to mark somebody else's
- * page dirty.
+ * Blocks without an entry must not be unmapped. A look-up that runs just now may have set the
+ * core's flag "mapped" in its list for a page that was mapped before and is not any more.
+ * Unmapping by that flag would unmap a page twice and mark a page dirty that may belong to
+ * somebody else.
  */
 static u32 child_forget(struct pinion_child *child, u32 first, u32 end)
 {
@@ -163,12 +169,12 @@ static bool odp_invalidate(struct mmu_interval_notifier *notifier,
 
 	if (!mmu_notifier_range_blockable(range))
 		return false;
-	/* The core asks very many children one after the other, and does not yield. */
+	/* The core calls this for each child in turn, thousands perhaps, and never yields. */
 	cond_resched();
 	mutex_lock(&umem->umem_mutex);
 	mmu_interval_set_seq(notifier, seq);
 	child = umem->private;
-	/* Not armed yet; and where nothing is, nothing goes. */
+	/* Not armed yet (pinion_child_arm), or empty: nothing to invalidate. */
 	if (child && child->present) {
 		child_invalidate(child, range->start, range->end);
 		if (!child->present)
@@ -185,9 +191,9 @@ const struct mmu_interval_notifier_ops pinion_odp_notifier_ops = {
 /* ------------------------------------------------------------------- faults */
 
 /*
- * Memory of memfd_secret() is not in the kernel's own mapping. The core finds it like any
- * other, though who would pin it is refused. umem_mutex is held, after the core's check, so
- * the page stays in its file.
+ * Memory of memfd_secret() is not in the kernel's direct map, so touching it would oops. GUP
+ * refuses to pin it, but hmm's look-up returns it like any other page. umem_mutex is held and
+ * no invalidation ran, so the page stays in its file while we ask.
  */
 static bool odp_is_secret(u64 addr)
 {
@@ -197,14 +203,17 @@ static bool odp_is_secret(u64 addr)
 	if (!IS_ENABLED(CONFIG_SECRETMEM))
 		return false;
 	folio = page_folio(pfn_to_page(PHYS_PFN(addr)));
-	/* Most pages are, and this is all it takes. */
+	/* The common case, without looking at the mapping. */
 	if (folio_test_anon(folio))
 		return false;
 	mapping = folio_mapping(folio);
 	return mapping && mapping->host && mapping->host->i_sb->s_magic == SECRETMEM_MAGIC;
 }
 
-/* What the core has found there as a table entry, or 0: nothing, or not as promised. */
+/*
+ * The table entry for what the core has found at @block. 0 if nothing is there, if its pages
+ * are not one block (the region promised huge pages), or if the kernel cannot reach them.
+ */
 static u64 child_look(struct pinion_child *child, u32 block)
 {
 	u64 pages = odp_pages_per_block(child), index = block * pages, addr, i;
@@ -225,7 +234,7 @@ static u64 child_look(struct pinion_child *child, u32 block)
 	return addr | PINION_ODP_PRESENT | (all_writable ? PINION_ODP_WRITABLE : 0);
 }
 
-/* After a look-up, of a block there is no entry of: nothing of it is mapped. */
+/* Clear the core's flag "mapped" after a look-up where we have no entry: see child_forget(). */
 static void child_unmark(struct pinion_child *child, u32 block)
 {
 	u64 pages = odp_pages_per_block(child);
@@ -235,14 +244,20 @@ static void child_unmark(struct pinion_child *child, u32 block)
 		pinion_odp_unmark(child->umem, block * pages, pages);
 }
 
-/* Whatever of blocks [first, end) is mapped, and marked so rightly, must not stay so. */
+/*
+ * Unmap all of blocks [first, end): what has an entry, and what the core has mapped without
+ * one. The flags in the core's list are right: child_unmark() ran before. umem_mutex is held.
+ */
 static void child_drop(struct pinion_child *child, u32 first, u32 end)
 {
 	child_forget(child, first, end);
 	child_unmap(child, first, end);
 }
 
-/* umem_mutex is held. Returns how many blocks are there now. */
+/*
+ * Write the entries of blocks [first, end) from the core's list after a look-up. umem_mutex is
+ * held. Returns how many are present now.
+ */
 static u32 child_fill(struct pinion_child *child, u32 first, u32 end)
 {
 	u32 block, filled = 0;
@@ -263,7 +278,10 @@ static u32 child_fill(struct pinion_child *child, u32 first, u32 end)
 	return filled;
 }
 
-/* child->walk is held. Returns pages, or a negative errno. */
+/*
+ * Look up, and with @fault bring, blocks [first, end). child->walk is held. Returns the number
+ * of pages that are present, or a negative errno.
+ */
 static s64 child_map(struct pinion_child *child, u32 first, u32 end, bool write, bool fault)
 {
 	u64 address = child_address_of(child, first);
@@ -274,14 +292,17 @@ static s64 child_map(struct pinion_child *child, u32 first, u32 end, bool write,
 	lockdep_assert_held(&child->walk);
 	ret = pinion_odp_map(umem, address, child_address_of(child, end) - address, write, fault);
 	if (ret < 0) {
-		/* The core may have given up in the middle. */
+		/* The core may have failed half way, with some pages mapped. */
 		mutex_lock(&umem->umem_mutex);
 		for (block = first; block < end; block++)
 			child_unmark(child, block);
 		child_drop(child, first, end);
 	} else {
 		ret = (s64)child_fill(child, first, end) * odp_pages_per_block(child);
-		/* What cannot be had for the device must not be tried for ever. */
+		/*
+		 * The process has a page there, but we cannot use it. Without an error the
+		 * message would come back to fault for it for ever.
+		 */
 		if (fault && !child_is_there(child, first, write))
 			ret = odp_pages_per_block(child) > 1 ? -EINVAL : -EIO;
 	}
@@ -289,7 +310,7 @@ static s64 child_map(struct pinion_child *child, u32 first, u32 end, bool write,
 	return ret;
 }
 
-/* Of blocks [first, last], those that one look-up brings: missing ones in a row. */
+/* The end of the run of missing blocks that begins at @first: one look-up brings them. */
 static u32 odp_missing_end(struct pinion_child *child, u32 first, u32 last, bool write)
 {
 	u32 end = first + 1;
@@ -312,7 +333,9 @@ s64 pinion_child_fault(struct pinion_child *child, u64 address, u64 length, bool
 	if (first <= last) {
 		end = odp_missing_end(child, first, last, write);
 		pages = child_map(child, first, end, write, true);
-		/* One bad page must not hide the good ones before it. */
+		/*
+		 * Some page of the run is bad. The message needs the first: try that alone.
+		 */
 		if (pages < 0 && end - first > 1)
 			pages = child_map(child, first, first + 1, write, true);
 	}
@@ -330,9 +353,9 @@ int pinion_child_prefetch(struct pinion_child *child, u64 address, u64 length, b
 	u32 end;
 
 	for (; first <= last; first = end) {
-		/* Gigabytes may be there already, and many times over. */
+		/* A hint may cover gigabytes that are all present. */
 		cond_resched();
-		/* Nobody will use it, or be told. */
+		/* The region ends, or the caller is killed: nobody will use the pages. */
 		if (READ_ONCE(pager->ending) || fatal_signal_pending(current))
 			return -EINTR;
 		end = first + 1;
@@ -340,7 +363,7 @@ int pinion_child_prefetch(struct pinion_child *child, u64 address, u64 length, b
 			continue;
 		pages = 0;
 		mutex_lock(&child->walk);
-		/* Somebody else may have been faster. */
+		/* Another thread may have brought it while we waited for the lock. */
 		if (!child_is_there(child, first, write)) {
 			end = odp_missing_end(child, first, last, write);
 			pages = child_map(child, first, end, write, fault);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The children of on-demand regions: made where it is touched, ended where nothing is
- * left. Never looks a page up and never moves a byte.
+ * The children of on-demand regions. A child is made by the first fault in its span, and ends
+ * when its last page is invalidated.
  *
- * Children point at their region and not the other way round but for the list of them,
- * which the region empties when it ends; nobody counts anybody. The list's own lock is
- * held to find a child and count oneself in, to put one there, or to take one away, and
- * never while anything is allocated or waited for: faults in different children have
- * nothing in common but that. A child that somebody fills has a user, and is not taken
- * away.
+ * Lifetime: the region (struct pinion_odp) has an xarray of its children. A child points at its
+ * region, which outlives it, so there are no reference counts. child->users counts the threads
+ * that fault in it; only a child with no users and no pages is taken off the list.
  *
- * Movers find a child, and read its table, under RCU. Nothing is in a child that is taken
- * away, and nothing comes any more, so whoever still reads its table finds pages missing;
- * no gate is closed for it.
+ * Locking: the xarray's lock is held for a moment, to find a child and count oneself in, to
+ * insert one, or to erase one. Nothing is allocated or waited for under it, so faults in
+ * different children share nothing else. Order: umem_mutex, then the xarray's lock.
  *
- * Lock order: umem_mutex -> lock of the list. A notifier runs below whatever waits for it
- * to end, so it only says which child is empty; a work item of the region takes it away.
+ * Movers find a child and read its table under RCU. A child that is taken off the list is empty
+ * and stays so: a mover that still reads its table finds all pages missing. No gate is closed.
+ *
+ * A notifier cannot end its own child: ending removes the notifier, which waits for
+ * notifiers that run. It marks the child (MAYBE_EMPTY), and a work item of the region ends it.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -30,34 +30,37 @@ static unsigned long child_index(const struct pinion_odp *odp, u64 address)
 	return (address >> odp->child_shift) - (odp->start >> odp->child_shift);
 }
 
-/* Nobody has found it, or does any more. */
+/* It was never on the list, or the region ends: no mover can see it. */
 static void child_free(struct pinion_child *child)
 {
 	/*
-	 * The core gives everything back. What is invalidated before it takes the notifier
-	 * away goes out of the table as ever, which nobody reads any more.
+	 * The core removes the notifier and unmaps all pages. Until the notifier is gone it may
+	 * still run and clear entries, so the table is freed after that.
 	 */
 	ib_umem_odp_release(child->umem);
 	kfree(child->table);
 	kfree(child);
 }
 
-/* It is off the list, and was empty then. Sleeps. */
+/* It was empty when it was taken off the list, but movers may still read it. Sleeps. */
 static void child_bury(struct pinion_child *child)
 {
 	ib_umem_odp_release(child->umem);
-	/* Movers may still look for something in it. */
+	/* Movers that found it before still read both, under RCU. */
 	kfree_rcu_mightsleep(child->table);
 	kfree_rcu(child, rcu);
 }
 
-/* Off the list if nothing is in it and nobody fills it. The list's lock is held. */
+/* Take @child off the list if it has no pages and no users. The list's lock is held. */
 static bool child_take(struct pinion_child *child)
 {
 	struct pinion_odp *odp = child->odp;
 
 	lockdep_assert_held(&odp->children.xa_lock);
-	/* Without users nothing comes; and who takes the last page out says so afterwards. */
+	/*
+	 * Without users no page can come. If a notifier clears the last page after this look,
+	 * it marks the child then, and the work item runs again.
+	 */
 	if (child->users || READ_ONCE(child->present))
 		return false;
 	__xa_erase(&odp->children, child_index(odp, child->start));
@@ -91,7 +94,10 @@ void pinion_child_emptied(struct pinion_child *child)
 {
 	struct pinion_odp *odp = child->odp;
 
-	/* If it is off the list by now, this says nothing of its successor. */
+	/*
+	 * @child may be off the list already and another one in its place. That one is marked
+	 * for nothing: child_take() looks whether it is empty.
+	 */
 	xa_set_mark(&odp->children, child_index(odp, child->start), MAYBE_EMPTY);
 	queue_work(odp->pager.key->keys->reaps, &odp->reap);
 }
@@ -101,7 +107,7 @@ int pinion_children_init(struct pinion_odp *odp, struct ib_device *ibdev, int ac
 	odp->root = ib_umem_odp_alloc_implicit(ibdev, access);
 	if (IS_ERR(odp->root))
 		return PTR_ERR(odp->root);
-	/* The core leaves it to us that the mm stays allocated while there is no child. */
+	/* An implicit umem without children has no notifier, so nothing else keeps the mm_struct. */
 	mmgrab(odp->root->umem.owning_mm);
 	xa_init_flags(&odp->children, XA_FLAGS_ACCOUNT);
 	atomic_long_set(&odp->num_children, 0);
@@ -115,7 +121,7 @@ void pinion_children_destroy(struct pinion_odp *odp)
 	struct pinion_child *child;
 	unsigned long index;
 
-	/* Notifiers may still say that something is empty; it is not for them to end it. */
+	/* Notifiers run until the children are freed below, and queue this work. */
 	disable_work_sync(&odp->reap);
 	xa_for_each(&odp->children, index, child) {
 		child_free(child);
@@ -126,7 +132,7 @@ void pinion_children_destroy(struct pinion_odp *odp)
 	mmdrop(mm);
 }
 
-/* The child of the span that @address is in, as far as the region goes; one user, us. */
+/* A child for the part of the region that is in @address's span, with one user: the caller. */
 static struct pinion_child *child_make(struct pinion_odp *odp, u64 address)
 {
 	u64 block = BIT_ULL(odp->shift), span = BIT_ULL(odp->child_shift);
@@ -135,7 +141,7 @@ static struct pinion_child *child_make(struct pinion_odp *odp, u64 address)
 	struct pinion_child *child;
 	int err = -ENOMEM;
 
-	/* Nothing of the process's can be there. */
+	/* Beyond the end of the process's address space. */
 	if (start >= READ_ONCE(odp->root->umem.owning_mm->task_size))
 		return ERR_PTR(-EFAULT);
 	child = kzalloc(sizeof(*child), GFP_KERNEL_ACCOUNT);
@@ -150,8 +156,9 @@ static struct pinion_child *child_make(struct pinion_odp *odp, u64 address)
 	if (!child->table)
 		goto err_free_child;
 	/*
-	 * The core looks up and maps small pages and is not told of a promise of huge ones:
-	 * two of its loops disagree on what an index counts once pages are huge.
+	 * The umem is always of small pages, also where the region promised huge ones: with
+	 * IB_ACCESS_HUGETLB two loops of the core count indices in different units. We check
+	 * that pages form huge blocks ourselves (child_look).
 	 */
 	child->umem = ib_umem_odp_alloc_child(odp->root, start, last - start + 1,
 					      &pinion_odp_notifier_ops);
@@ -211,7 +218,7 @@ struct pinion_child *pinion_child_get(struct pinion_odp *odp, u64 address)
 		child_free(made);
 		if (xa_is_err(child))
 			return ERR_PTR(xa_err(child));
-		/* Somebody was faster, so there is one now; unless it is gone already. */
+		/* Another thread made one first: look again, as that may have ended meanwhile. */
 	}
 }
 
@@ -222,7 +229,7 @@ void pinion_child_put(struct pinion_child *child)
 
 	xa_lock(&odp->children);
 	child->users--;
-	/* If nothing came: whoever asks for holes gets no children of them. */
+	/* The fault brought nothing: a user must not fill memory with children of holes. */
 	taken = child_take(child);
 	xa_unlock(&odp->children);
 	if (taken)

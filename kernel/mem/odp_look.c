@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What is there of an on-demand region, for who looks on. Changes nothing, and takes no lock:
- * pages come and go meanwhile.
+ * What is present of an on-demand region, for debugfs and netlink. Changes nothing and takes no
+ * lock: pages come and go meanwhile, so the answer is a moment old.
  */
 #include <linux/sched.h>
 
@@ -15,12 +15,12 @@ static u64 look_block_address(const struct pinion_child *child, u32 block)
 	return child->start + ((u64)block << child->odp->shift);
 }
 
-/* Blocks from @first on that are one run: of one kind, and one behind the other. */
+/* The end of the run from @first on: contiguous in memory, with the same access bits. */
 static u32 look_run_end(const struct pinion_child *child, u32 first, u64 entry)
 {
 	u32 block = first;
 
-	/* The bits are below the blocks' size, so they are compared as well. */
+	/* Addition leaves the access bits alone, so the comparison covers them. */
 	while (++block < child->num_blocks &&
 	       READ_ONCE(child->table[block]) ==
 		       entry + ((u64)(block - first) << child->odp->shift))
@@ -65,7 +65,7 @@ void pinion_odp_look(struct pinion_odp *odp, u64 *present, u64 *bytes)
 	xa_for_each(&odp->children, index, child) {
 		*present += READ_ONCE(child->present);
 		*bytes += sizeof(*child) + child->num_blocks * sizeof(*child->table);
-		/* The next one is found by its number. */
+		/* The walk goes on by index, so RCU may be left between two children. */
 		if (need_resched()) {
 			rcu_read_unlock();
 			cond_resched();

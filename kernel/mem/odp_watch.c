@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the kernel makes of a process the first time anybody watches its memory. It locks
- * all mappings for that (mm_take_all_locks()), which takes milliseconds where there are
- * thousands, and gives up with -EINTR at any signal. So it is done when a region is
- * registered: a message that needs a child finds it there, and whoever sends it, maybe
- * another process with signals of its own, has nothing to give up.
+ * Sets up a process's mm for mmu notifiers when a region is registered, so that no message has
+ * to do it.
  *
- * It lasts as long as the mm, so one notifier that comes and goes is enough.
+ * The first notifier of an mm allocates its mmu_notifier_subscriptions. For that the kernel
+ * locks all mappings (mm_take_all_locks()), which takes milliseconds where there are thousands,
+ * and fails with -EINTR if a signal is pending. In the middle of a message that would be an
+ * access error, caused by a signal of whoever sent it.
+ *
+ * The subscriptions live as long as the mm, so inserting and removing one notifier is enough.
  */
 #include <linux/mmu_notifier.h>
 #include <linux/sched/signal.h>
@@ -25,7 +27,7 @@ static const struct mmu_interval_notifier_ops watch_ops = {
 	.invalidate = watch_nothing,
 };
 
-/* Whoever calls keeps @mm from ending. */
+/* The caller holds a user of @mm. */
 static int watch_once(struct mm_struct *mm)
 {
 	struct mmu_interval_notifier notifier = {};
@@ -56,7 +58,10 @@ int pinion_odp_watch(void)
 	int err;
 
 	err = watch_once(watch.mm);
-	/* The signal stays until we return, and trying again does not help: a worker has none. */
+	/*
+	 * A signal is pending, and stays so until we return to user space: trying again here
+	 * would fail again. A kernel worker has no signals.
+	 */
 	if (err != -EINTR || fatal_signal_pending(current))
 		return err;
 	INIT_WORK_ONSTACK(&watch.work, watch_work);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The life of a pager, whatever its kind: attached to a key, kept by who faults,
- * ended when nobody does any more, which may be after its region and its device.
+ * The life of a pager of any kind: attached to a key, referenced by faults that run, ended
+ * when the region and all faults are done, which may be after the end of the device.
  */
 #include <linux/delay.h>
 #include <linux/memcontrol.h>
@@ -52,7 +52,7 @@ void pinion_pager_discard(struct pinion_pager *pager)
 void pinion_pager_attach(struct pinion_pager *pager, struct pinion_key *key)
 {
 	kref_get(&key->ref);
-	/* And all that is behind it, among that the memory of the device. */
+	/* The key table keeps the ib_device and the DMA device, which unmapping needs. */
 	pinion_keys_get(key->keys);
 	pager->key = key;
 	pager->ops->attach(pager, key);
@@ -92,8 +92,9 @@ void pinion_pager_uncharge(struct mem_cgroup *before)
 }
 
 /*
- * An error that says nothing of the memory: a signal for whoever happens to fault, who may be
- * no more than about to handle it, or others in the way. Who is killed is told anything.
+ * Does @err say nothing about the memory? It may be a signal that is pending for the thread
+ * that happens to fault, or contention. If that thread is being killed, any error may be from
+ * that.
  */
 static bool pager_is_passing(int err)
 {
@@ -108,7 +109,7 @@ static bool pager_is_passing(int err)
 	}
 }
 
-/* What was ordered of it, after a while if that was. */
+/* The error that was ordered for this fault (mem/inject.h), after the delay that was. */
 static int pager_injected(const struct pinion_pager *pager)
 {
 	u32 key = pager->key->value;

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A pager stands behind a region whose pages come and go: it takes them out of the
- * region's table when whoever owns the memory says so, and brings them when they are
- * missed. Who misses one keeps the pager by a count, leaves all gates, and faults. That may
- * take for ever, so who ends the region does not wait for it: the pager outlives the region,
- * and the device, until the last who faults is done, and brings pages that nobody will find.
+ * A pager is behind each region whose pages come and go: on-demand regions and dma-bufs that
+ * move. It removes pages from the region's table when the owner of the memory says so, and
+ * brings pages that are missing.
+ *
+ * A mover that finds a page missing takes a reference to the pager (inside the gate), leaves
+ * all gates, and calls pinion_pager_fault(). A fault may never return, for example on a FUSE
+ * file whose server is dead. So deregistration does not wait for it: the pager outlives its
+ * region, and even the device, until the last fault has returned. Pages that such a fault
+ * brings are seen by nobody.
  */
 #ifndef PINION_MEM_PAGER_H
 #define PINION_MEM_PAGER_H
@@ -30,14 +34,14 @@ enum pinion_pager_count {
 
 struct pinion_pager_ops {
 	/*
-	 * What it waits for answers by itself, as an exporter of the kernel does: the end of the
-	 * region waits for who faults, and what is behind it is let go when that returns.
+	 * A fault returns in bounded time, as those of dma-buf exporters do. Then the end of the
+	 * region waits for faults that run, and on its return the memory is released.
 	 */
 	bool answers;
 	/*
-	 * Make pages present from @offset bytes into the region on: the first that is
-	 * missing, and more of the following @length bytes as it suits. In no gate;
-	 * sleeps. Return: 0 or a negative errno.
+	 * Bring the first page that is missing from @offset into the region on, and as many
+	 * more of @length bytes as is convenient. The caller is in no gate; sleeps. Return: 0 or
+	 * a negative errno.
 	 */
 	int (*fault)(struct pinion_pager *pager, u64 offset, u64 length, bool write);
 	/*
@@ -45,40 +49,41 @@ struct pinion_pager_ops {
 	 * @offset is missing, or cannot be written. Inside its gate. Optional.
 	 */
 	u64 (*run)(struct pinion_pager *pager, u64 offset, u64 want, bool writes, void **kva);
-	/* From here on pages reach @key's table, and leave it. */
+	/* @key's memory is this pager's from here on. */
 	void (*attach)(struct pinion_pager *pager, struct pinion_key *key);
-	/* Nobody faults any more, and the key means something else or nothing. Sleeps. */
+	/* No fault runs any more, and the key has other memory or is dead. Sleeps. */
 	void (*destroy)(struct pinion_pager *pager);
 };
 
 struct pinion_pager {
 	const struct pinion_pager_ops *ops;
 	struct pinion_key *key;		/* a reference */
-	refcount_t users;		/* the region, and who faults, outside any gate */
-	bool ending;			/* who brings pages may stop, and nobody minds */
-	struct mem_cgroup *memcg;	/* of who registered the memory */
+	refcount_t users;		/* the region, and each fault that runs */
+	bool ending;			/* the region has ended: a long prefetch may stop */
+	struct mem_cgroup *memcg;	/* of the process that registered the memory */
 	pid_t pid;			/* likewise; for mem/inject.h */
 	struct work_struct end;
-	struct completion unused;	/* of those that answer */
+	struct completion unused;	/* if ops->answers: no users are left */
 	atomic64_t counts[PINION_PAGER_NUM_COUNTS];
 };
 
-/* By who registers. Ended by pinion_pager_destroy(), or pinion_pager_discard(). */
+/* In the registering process. Ended by pinion_pager_destroy() or pinion_pager_discard(). */
 void pinion_pager_init(struct pinion_pager *pager, const struct pinion_pager_ops *ops);
 
-/* It was never attached, and there is nothing behind it. */
+/* Undo pinion_pager_init() of a pager that was never attached and has no memory. */
 void pinion_pager_discard(struct pinion_pager *pager);
 
 /* The key is not published yet, or goes on with other memory for a while. */
 void pinion_pager_attach(struct pinion_pager *pager, struct pinion_key *key);
 
 /*
- * The key is dead, or has other memory. If somebody still faults, the rest is done by whoever
- * is the last, and nobody is waited for; but for memory that answers. NULL is fine.
+ * The region's own reference goes. The key is dead, or has other memory already. If faults still
+ * run, the last one of them ends the pager; only with ops->answers are they waited for.
+ * NULL is fine.
  */
 void pinion_pager_destroy(struct pinion_pager *pager);
 
-/* Inside a gate: keep it until pinion_pager_put(). */
+/* Inside the region's gate, where the pager cannot end: take a reference. */
 static inline void pinion_pager_get(struct pinion_pager *pager)
 {
 	refcount_inc(&pager->users);
@@ -88,19 +93,19 @@ static inline void pinion_pager_get(struct pinion_pager *pager)
 void pinion_pager_put(struct pinion_pager *pager);
 
 /*
- * Return: 0; -EAGAIN, which says nothing of the memory: try again, though not at once and not
- * with a signal pending; or what is wrong with it.
+ * Return: 0, or what is wrong with the memory. -EAGAIN says nothing about the memory (a signal
+ * was pending, or somebody was in the way): try again after a pause, without a signal pending.
  */
 int pinion_pager_fault(struct pinion_pager *pager, u64 offset, u64 length, bool write);
 
 /*
- * Whoever brings pages, tables of them are charged to who registered the memory. Return:
- * what to give back to pinion_pager_uncharge().
+ * Charge allocations of the current task to the memory cgroup of the process that registered
+ * the memory. Return: what pinion_pager_uncharge() restores.
  */
 struct mem_cgroup *pinion_pager_charge(const struct pinion_pager *pager);
 void pinion_pager_uncharge(struct mem_cgroup *before);
 
-/* @n pages, in one event. */
+/* Add @n to the counter @pages, and one to @events. */
 void pinion_pager_count(struct pinion_pager *pager, enum pinion_pager_count pages,
 			enum pinion_pager_count events, u64 n);
 
