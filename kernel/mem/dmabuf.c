@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Imports of dma-bufs: attach, map, and let go when the exporter moves the memory or
- * takes it away. A buffer is pinned for data direct only, so an exporter that cannot pin
- * will do. What is pinned does not move, but may be taken away: for ever.
+ * Regions of dma-bufs: attach, map, and unmap when the exporter moves the memory or revokes it.
  *
- * A mapping has a table of its own, made when it is mapped, in the blocks that suit
- * it. While there is none, whoever enters the key misses its pages, leaves all gates
- * and faults, as with on-demand paging. All of it happens under the reservation lock
- * of the buffer, which its exporter holds when it calls us:
+ * A region is attached dynamically, so exporters that cannot pin are served. Only data direct
+ * pins its buffer: such memory does not move, but the exporter may still revoke it, and then
+ * it does not come back.
  *
- *	reservation lock -> gate
+ * Each mapping has its own table, made when the buffer is mapped, at the best page size of that
+ * layout. While there is no table, movers find pages missing, leave all gates and fault, as with
+ * on-demand paging. All changes are made under the buffer's reservation lock, which the exporter
+ * holds when it calls us. Lock order: reservation lock, then gate.
  *
- * A move closes the gate, takes the table away, opens the gate and unmaps. When it
- * returns, nobody touches the old memory and nobody will.
+ * A move closes the gate, removes the table, opens the gate and unmaps. When it returns nobody
+ * touches the old memory any more.
  */
 #include <linux/dma-resv.h>
 #include <linux/mm.h>
@@ -31,7 +31,7 @@
 #include "pager.h"
 #include "trace.h"
 
-/* How long fences are waited for before it is noticed that nobody wants to know any more. */
+/* Wait for fences in steps of this, and look between them whether the region has ended. */
 #define FENCE_WAIT (HZ / 10)
 
 struct dmabuf {
@@ -39,9 +39,9 @@ struct dmabuf {
 	struct ib_umem_dmabuf *umem;
 	/* under the reservation lock */
 	struct pinion_key *key;
-	struct pinion_mtt *mtt;		/* of the mapping; NULL: there is none */
+	struct pinion_mtt *mtt;		/* of the mapping; NULL: not mapped */
 	const char *why;		/* the last mapping failed */
-	bool once;			/* pinned: what is taken away does not come back */
+	bool once;			/* pinned: if the exporter revokes it, it is gone for good */
 };
 
 static struct dmabuf *to_dmabuf(struct pinion_pager *pager)
@@ -59,7 +59,7 @@ static u64 dmabuf_pages_of(const struct dmabuf *dmabuf)
 	return pinion_dmabuf_pages(&dmabuf->umem->umem);
 }
 
-/* The reservation lock is held; so is nothing that who is inside the gate waits for. */
+/* The reservation lock is held. Movers in the gate never wait for it, so closing is safe. */
 static void dmabuf_set_table(struct dmabuf *dmabuf, struct pinion_mtt *mtt)
 {
 	struct pinion_key *key = dmabuf->key;
@@ -68,13 +68,13 @@ static void dmabuf_set_table(struct dmabuf *dmabuf, struct pinion_mtt *mtt)
 	if (!key)
 		return;
 	pinion_key_close(key);
-	/* A region that was given other memory is none of ours any more. */
+	/* A rereg may have given the key other memory; then its table is not ours to set. */
 	if (key->pager == &dmabuf->pager)
 		key->mtt = mtt;
 	pinion_key_open(key);
 }
 
-/* Nobody uses the mapping when this returns. The reservation lock is held. */
+/* Unmap. No mover uses the mapping when this returns. The reservation lock is held. */
 static void dmabuf_let_go(struct dmabuf *dmabuf)
 {
 	struct pinion_mtt *mtt = dmabuf->mtt;
@@ -84,7 +84,7 @@ static void dmabuf_let_go(struct dmabuf *dmabuf)
 	ib_umem_dmabuf_unmap_pages(dmabuf->umem);
 }
 
-/* Also when the exporter is done with it: it was told that we heed this. */
+/* The exporter is told at each end, and when it revokes: we promised to heed that. */
 static void dmabuf_unpin(struct ib_umem_dmabuf *umem)
 {
 	if (!umem->pinned)
@@ -98,7 +98,7 @@ static void dmabuf_moved(struct dma_buf_attachment *attach)
 	struct ib_umem_dmabuf *umem = attach->importer_priv;
 	struct dmabuf *dmabuf = umem->private;
 
-	/* Where nothing is mapped, nothing goes. */
+	/* Not mapped, or not set up yet: nothing to unmap. */
 	if (!dmabuf || !dmabuf->mtt)
 		return;
 	dmabuf_let_go(dmabuf);
@@ -108,15 +108,15 @@ static void dmabuf_moved(struct dma_buf_attachment *attach)
 }
 
 /*
- * Other devices' memory cannot be reached by a CPU that copies, so none is asked for:
- * an exporter that has a choice moves the buffer to main memory.
+ * We copy with the CPU, which cannot be relied on to reach other devices' memory. Without
+ * allow_peer2peer an exporter that has a choice moves the buffer to main memory.
  */
 static const struct dma_buf_attach_ops attach_ops = {
 	.allow_peer2peer = false,
 	.pinion_on_move = dmabuf_moved,
 };
 
-/* The first time it has no key yet. */
+/* At registration the pager has no key yet. */
 static int dmabuf_map(struct dmabuf *dmabuf)
 {
 	const struct pinion_key *key = dmabuf->pager.key;
@@ -160,8 +160,9 @@ err_unmap:
 }
 
 /*
- * Locks the reservation when all that the exporter has begun to move has arrived. The
- * core would wait with the lock held, and whatever happens to the waiting process.
+ * Take the reservation lock once the exporter's moves have finished. Waiting here, and not in
+ * ib_umem_dmabuf_map_pages(), means that nobody waits with the lock held, and that a waiter
+ * that is killed gives up.
  */
 static int dmabuf_lock_arrived(struct dmabuf *dmabuf)
 {
@@ -178,7 +179,7 @@ static int dmabuf_lock_arrived(struct dmabuf *dmabuf)
 				return 0;
 			dma_resv_unlock(resv);
 		}
-		/* Who waits may be a work item, which nobody kills, but that the region ends. */
+		/* A work item cannot be killed: it gives up when the region ends. */
 		if (fatal_signal_pending(current) || READ_ONCE(dmabuf->pager.ending))
 			return -EINTR;
 	}
@@ -190,13 +191,13 @@ static int dmabuf_region_fault(struct pinion_pager *pager, u64 offset, u64 lengt
 	struct dma_resv *resv = dmabuf_resv_of(dmabuf);
 	int err;
 
-	/* What was pinned was there from the first. */
+	/* Pinned memory is mapped from registration on. If it is missing, it was revoked. */
 	if (dmabuf->once)
 		return -ENODEV;
 	err = dmabuf_lock_arrived(dmabuf);
 	if (err)
 		return err;
-	/* Somebody else may have been faster. */
+	/* Another thread may have mapped it while we waited for the lock. */
 	if (!dmabuf->mtt) {
 		err = dmabuf_bring(dmabuf);
 		trace_dmabuf_map(pager->key->value, dmabuf_pages_of(dmabuf),
@@ -209,7 +210,7 @@ static int dmabuf_region_fault(struct pinion_pager *pager, u64 offset, u64 lengt
 	return err;
 }
 
-/* It may have been moved since it was mapped, so there may be no table already. */
+/* The exporter may have moved the buffer since it was mapped: the table may be NULL. */
 static void dmabuf_region_attach(struct pinion_pager *pager, struct pinion_key *key)
 {
 	struct dmabuf *dmabuf = to_dmabuf(pager);
@@ -242,8 +243,9 @@ static const struct pinion_pager_ops pager_ops = {
 };
 
 /*
- * As ib_umem_dmabuf_get(), for @dma_device. The core does so itself only for what it pins, and
- * then has nobody told that the exporter takes it away: exporters that do refuse to be attached.
+ * As ib_umem_dmabuf_get(), for @dma_device. The core attaches to another DMA device only for
+ * buffers that it pins, and then without a callback for moves. Exporters that revoke refuse
+ * such an attachment.
  */
 static struct ib_umem_dmabuf *dmabuf_attach_for(struct ib_device *ibdev, struct device *dma_device,
 						u64 offset, u64 length, int fd, int access)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Pins dma-bufs for umems, and looks at any dma-buf. Keys and rings are made of umems, which
- * the exporter could not take away: one who insists on that refuses to be attached.
+ * Pins dma-bufs for DEVX umems, and checks whether we can use a dma-buf's memory at all. Keys
+ * and rings are built on umems, so their memory must not be revoked: an exporter that may
+ * revoke refuses this kind of attachment.
  */
 #include <linux/dma-buf.h>
 #include <linux/memory_hotplug.h>
@@ -25,8 +26,8 @@ int pinion_dmabuf_examine(struct ib_umem *umem, const char **why)
 	int i;
 
 	/*
-	 * We copy by the processor, though we attach as a device. An exporter with vmap
-	 * allows that; protected memory has pages like any other, and the CPU that reads them dies.
+	 * We attach as a device but copy with the CPU. An exporter that implements vmap allows CPU
+	 * access. Protected memory has ordinary struct pages, but a CPU access to it is fatal.
 	 */
 	if (!to_ib_umem_dmabuf(umem)->attach->dmabuf->ops->vmap) {
 		*why = "the dma-buf's exporter does not let the CPU have it";

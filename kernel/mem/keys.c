@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Numbers for keys, and keys by number. What a key means is no business of this file.
+ * Gives keys their numbers and finds them by number. Knows nothing of what a key means.
  *
- * There are about as many lists as keys. The array is exchanged for a larger or smaller one
- * by a work item. Keys have two links, and tables take turns to use them, so all keys are put
- * into the lists of the new table while those of the old one are still followed. A table that
- * there is no memory for is missed by nobody: its lists would be shorter.
+ * A work item resizes the table so that there are about as many lists as keys. A key has two
+ * links, and successive tables alternate between them. So all keys can be linked into the new
+ * table while readers still follow the lists of the old one. If there is no memory for a new
+ * table the old one stays: its lists are longer than they should be, but right.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -46,13 +46,13 @@ static u8 table_span(const struct pinion_key_table *table)
 	return 32 - PINION_KEY_INDEX_SHIFT - table->bits;
 }
 
-/* Stays the table while keys->exchange is held. */
+/* The table, which is not replaced while the caller holds keys->exchange. */
 static struct pinion_key_table *table_held(struct pinion_keys *keys)
 {
 	return rcu_dereference_protected(keys->table, lockdep_is_held(&keys->exchange));
 }
 
-/* What @keys should have, if that is not what there is. */
+/* How large the table should be, or @bits if its present size will do. */
 static u8 table_bits(struct pinion_keys *keys, u8 bits)
 {
 	u64 live = max(atomic_read(&keys->live), 1);
@@ -62,26 +62,26 @@ static u8 table_bits(struct pinion_keys *keys, u8 bits)
 	return clamp(order_base_2(live) + 1, MIN_BITS, MAX_BITS);
 }
 
-/* In its list, which is locked or read under RCU. */
+/* The caller holds the lock of the list, or RCU. */
 static struct pinion_key *table_find(const struct pinion_key_table *table, u32 index)
 {
 	struct pinion_key *key;
 
-	/* All of them are freed by RCU; who adds or removes has a lock besides. */
+	/* Keys are freed by RCU. Callers that add or remove hold the list's lock instead. */
 	key = rcu_dereference_check(table->lists[index >> table_span(table)], true);
 	while (key && key->index != index)
 		key = rcu_dereference_check(key->next[table->link], true);
 	return key;
 }
 
-/* Of keys->exchange, which the caller holds, nobody else changes the list. */
+/* The lock of @index's list in @table. The caller holds keys->exchange, so @table stays. */
 static spinlock_t *table_lock_of(struct pinion_keys *keys, const struct pinion_key_table *table,
 				 u32 index)
 {
 	return &keys->locks[(index >> table_span(table)) % PINION_KEYS_LOCKS];
 }
 
-/* Nobody else changes the list, and who follows it sees a whole key. */
+/* The list is locked. Readers see @key only when it is complete. */
 static void table_add(struct pinion_key_table *table, struct pinion_key *key)
 {
 	struct pinion_key __rcu **list = &table->lists[key->index >> table_span(table)];
@@ -90,7 +90,7 @@ static void table_add(struct pinion_key_table *table, struct pinion_key *key)
 	rcu_assign_pointer(*list, key);
 }
 
-/* Who stands on @key goes on from it as before. */
+/* The list is locked. @key keeps its link, so a reader that is at it can go on. */
 static void table_remove(struct pinion_key_table *table, struct pinion_key *key)
 {
 	struct pinion_key __rcu **at = &table->lists[key->index >> table_span(table)];
@@ -102,7 +102,10 @@ static void table_remove(struct pinion_key_table *table, struct pinion_key *key)
 		rcu_assign_pointer(*at, rcu_dereference_protected(key->next[table->link], true));
 }
 
-/* Takes a while with very many keys; finding one goes on, adding and removing wait. */
+/*
+ * Link all keys into @to. keys->exchange is held for writing: adding and removing wait, which
+ * takes long with millions of keys; readers go on.
+ */
 static void table_move(struct pinion_key_table *from, struct pinion_key_table *to)
 {
 	struct pinion_key *key;
@@ -119,7 +122,7 @@ static void table_move(struct pinion_key_table *from, struct pinion_key_table *t
 static void keys_resize(struct work_struct *work)
 {
 	struct pinion_keys *keys = container_of(work, struct pinion_keys, resize);
-	/* Exchanged by nobody else. */
+	/* Only this work item replaces the table. */
 	struct pinion_key_table *old = rcu_dereference_protected(keys->table, true), *new;
 	u8 bits;
 
@@ -131,21 +134,21 @@ static void keys_resize(struct work_struct *work)
 		table_move(old, new);
 		rcu_assign_pointer(keys->table, new);
 		up_write(&keys->exchange);
-		/* The next table will use the links that are still followed in the old one. */
+		/* The next table reuses the old one's links, which readers may still follow. */
 		synchronize_rcu();
 		kvfree(old);
 		old = new;
 	}
 }
 
-/* Its size is looked at again by the work item; keys->exchange is held. */
+/* keys->exchange is held; the work item looks at the size again. */
 static void keys_resize_if_due(struct pinion_keys *keys, const struct pinion_key_table *table)
 {
 	if (table_bits(keys, table->bits) != table->bits)
 		queue_work(keys->reaps, &keys->resize);
 }
 
-/* Unless @index has a key already. */
+/* Add @key with @index. False if another key has that index. */
 static bool keys_try_add(struct pinion_keys *keys, struct pinion_key_table *table,
 			 struct pinion_key *key, u32 index)
 {
@@ -170,9 +173,9 @@ void pinion_keys_add(struct pinion_keys *keys, struct pinion_key *key)
 	down_read(&keys->exchange);
 	table = table_held(keys);
 	/*
-	 * Random index and tag, so that holding some keys tells nothing about others. At
-	 * most half of all indices are in use, so this is over soon. Index 0 would make
-	 * the "no key" of many users a key.
+	 * Index and tag are random, so keys that one has tell nothing about others. At most half
+	 * of all indices are in use, so a free one is found soon. Index 0 is never given: many
+	 * programs take key 0 for "no key".
 	 */
 	do {
 		value = get_random_u32();
@@ -203,7 +206,7 @@ struct pinion_key *pinion_keys_find_rcu(const struct pinion_keys *keys, u32 valu
 	return table_find(rcu_dereference(keys->table), value >> PINION_KEY_INDEX_SHIFT);
 }
 
-/* The least index of a list that is not below @index. */
+/* The key with the least index >= @index in @index's list, or NULL. */
 static struct pinion_key *keys_least(const struct pinion_key_table *table, u32 index)
 {
 	struct pinion_key *key, *found = NULL;
@@ -215,7 +218,7 @@ static struct pinion_key *keys_least(const struct pinion_key_table *table, u32 i
 	return found;
 }
 
-/* Looks at so many lists at a time, with preemption off perhaps. */
+/* Lists that are looked at in one RCU section, which may have preemption off. */
 #define STEP	1024
 
 static struct pinion_key *keys_next_of_some(struct pinion_keys *keys, u32 *index)
@@ -333,9 +336,12 @@ void pinion_keys_put(struct pinion_keys *keys)
 void pinion_keys_destroy(struct pinion_keys *keys)
 {
 	pinion_hints_destroy(&keys->hints);
-	/* May have the table made smaller. */
+	/* This may queue a resize; keys_end() waits for it. */
 	pinion_key_kill(keys->null);
-	/* Whoever is left gives pages back, which are mapped for it, and then us, who are in it. */
+	/*
+	 * Faults that still run will unmap pages of the DMA device, and then free this table, which
+	 * is embedded in the device. Keep both until keys_end().
+	 */
 	if (keys->ibdev) {
 		get_device(&keys->ibdev->dev);
 		get_device(keys->ibdev->dma_device);

@@ -2,10 +2,10 @@
 /*
  * The device's keys: from a number to the key that has it.
  *
- * An array of short lists, each for as many neighbouring indices. Indices are random, so the
- * lists are of one length, about; and of one key on average, since there are more lists when
- * there are more keys. Adding a key allocates nothing and cannot fail; finding one takes no
- * lock, also while the array is exchanged.
+ * A hash table whose hash is the upper bits of the index. Indices are random, so its lists are
+ * about equally long, and the table grows with the number of keys, so a list has about one key.
+ * Adding a key allocates nothing and cannot fail. Finding one takes no lock, also while the
+ * table is resized.
  */
 #ifndef PINION_MEM_KEYS_H
 #define PINION_MEM_KEYS_H
@@ -21,7 +21,7 @@
 
 #include "hints.h"
 
-/* Half of all indices, so that who looks for a free one soon has it. */
+/* Half of all indices, so that a random one is free every second time. */
 #define PINION_MAX_KEYS	SZ_8M
 
 #define PINION_KEYS_LOCKS	64
@@ -32,7 +32,7 @@ struct pinion_key_table;
 
 struct pinion_keys {
 	refcount_t ref;			/* the device, each pager, each hint */
-	struct ib_device *ibdev;	/* what it is part of; NULL in tests */
+	struct ib_device *ibdev;	/* embeds this; NULL in tests */
 	struct pinion_key_table __rcu *table;
 	struct rw_semaphore exchange;	/* read: who changes a list; write: who moves all keys */
 	spinlock_t locks[PINION_KEYS_LOCKS];	/* of lists, several each */
@@ -43,13 +43,13 @@ struct pinion_keys {
 	void *sink;			/* a page that is written and never read */
 	/* On demand. */
 	struct pinion_hints hints;	/* of kernel consumers; users have their own */
-	struct workqueue_struct *reaps;	/* of what was emptied, or is too small */
+	struct workqueue_struct *reaps;	/* ends empty children, resizes the table */
 };
 
 int pinion_keys_init(struct pinion_keys *keys, struct ib_device *ibdev);
 /*
- * The device ends, and all its keys are killed. What pages are still brought for keeps the
- * table, and the memory of the device, for a while.
+ * The device ends; its keys are all dead. Faults that still run keep the table, and the memory
+ * of the device that it is part of, until they return.
  */
 void pinion_keys_destroy(struct pinion_keys *keys);
 
@@ -61,9 +61,9 @@ static inline void pinion_keys_get(struct pinion_keys *keys)
 /* Sleeps. */
 void pinion_keys_put(struct pinion_keys *keys);
 
-/* Give @key a number that no other has, and let it be found. */
+/* Give @key a random number that no other key has, and publish it. */
 void pinion_keys_add(struct pinion_keys *keys, struct pinion_key *key);
-/* The reverse; nothing if it was never added. Who found it before may still look at it. */
+/* Unpublish @key, if it was ever added. Readers under RCU may still see it. */
 void pinion_keys_remove(struct pinion_keys *keys, struct pinion_key *key);
 
 /* The key whose number has the index of @value, or NULL. */
