@@ -319,8 +319,10 @@ run() {
 	fi
 	case $rc in
 	123)
-		printf '%s: the box failed; the end of its console:\n' "$BOX" >&2
-		tail -n 30 "$job/console" >&2
+		if ! grep -qa 'box: setting up the devices failed, and that was said' "$job/console"; then
+			printf '%s: the box failed; the end of its console:\n' "$BOX" >&2
+			tail -n 30 "$job/console" >&2
+		fi
 		;;
 	124)
 		printf '%s: %s: still running after %ss, ended; who waited where:\n' "$BOX" "${command[0]}" "$timeout" >&2

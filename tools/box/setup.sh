@@ -5,9 +5,10 @@
 set -eu
 . /run/box/lib/guest.sh
 
+# No more need be said then.
 fail() {
 	echo "pinion-box: $*" >&2
-	exit 1
+	exit 3
 }
 
 have ip || fail "no \`ip' in this root: install iproute2 there"

@@ -23,6 +23,9 @@
 #include "process.h"
 #include "root.h"
 
+/* The exit status of setup.sh that has told what is missing. */
+#define SETUP_SAID_WHY 3
+
 /* Reaches the host and learns from it what to do. */
 static void wake_up(struct job *job)
 {
@@ -69,6 +72,12 @@ int main(int argc, char **argv)
 
 	say("setting up the devices");
 	status = script("setup.sh", job.setup_env);
+	if (status == SETUP_SAID_WHY) {
+		say("setting up the devices failed, and that was said");
+		send_value(FRAME_DONE, 1);
+		channel_drain();
+		power_off();
+	}
 	if (status)
 		die("setting up the devices failed (exit %d)", status);
 	say("up after %s", strtok(slurp("/proc/uptime", NULL), " "));
