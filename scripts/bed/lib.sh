@@ -12,7 +12,10 @@ JOBS=${JOBS:-$(nproc)}
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 umask 022
 
-say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
+# On a terminal the line of who is at work is one that others take the place of.
+START='' END=$'\n'
+if [ -t 2 ] && [ "${TERM:-dumb}" != dumb ]; then START=$'\r\e[K' END=''; fi
+say() { printf '%s%s: %s\n' "$START" "${0##*/}" "$*" >&2; }
 # Whoever runs several things at a time repeats the reason: see together().
 die() {
 	say "$*"
@@ -25,6 +28,9 @@ usage() { sed -n '/^# shellcheck/d; 3,/^[^#]/s/^# \{0,1\}//p' "$0"; }
 
 # The version of the tree.
 tree_version() { sed -n 's/.*PINION_VERSION "\(.*\)"/\1/p' "$TOP/include/pinion/version.h"; }
+
+# Below the line of who was at work.
+next_line() { [ -z "$START" ] || echo >&2; }
 
 # key WORD... < MATERIAL: a short name for "made from exactly this".
 key() { { printf '%s\n' "$@"; cat; } | sha256sum | cut -c1-16; }
@@ -47,14 +53,22 @@ at_exit() {
 }
 not_at_exit() { at_exit_commands=${at_exit_commands/"$1; "/}; }
 
-# A line every few seconds, until whoever asked for it is gone. It has no child that would
-# outlive it: nothing is ever written into that pipe.
+# A word every few seconds, until whoever asked for it is gone. It has no child that would
+# outlive it: nothing is ever written into that pipe. LINES_EXPECTED is how long LOG will be.
 tick() { # WHAT LOG
-	local start=$SECONDS pipe
+	local start=$SECONDS pipe pause=5 lines
+	[ -n "$START" ] || pause=15
 	exec {pipe}<> <(:)
 	while kill -0 $$ 2>/dev/null; do
-		read -rt 5 -u "$pipe" || :
-		say "$1: $((SECONDS - start))s, $(wc -l <"$2") lines of output"
+		read -rt $pause -u "$pipe" || :
+		lines=$(wc -l <"$2")
+		if [ -n "${LINES_EXPECTED:-}" ]; then
+			lines=$((lines * 100 / LINES_EXPECTED))
+			lines="$((lines < 99 ? lines : 99)) %"
+		else
+			lines+=" lines of output"
+		fi
+		printf '%s%s: %s: %ds, %s%s' "$START" "${0##*/}" "$1" $((SECONDS - start)) "$lines" "$END" >&2
 	done
 }
 
@@ -80,6 +94,7 @@ progress() {
 	# That number may be another's soon.
 	not_at_exit "kill $ticker"
 	if ((rc)); then
+		printf %s "$START" >&2
 		tail -n 15 "$log" >&2
 		# The first of the last try is the cause of the others.
 		why=$(awk '/ failed \(exit [0-9]*\), again in / { why = "" }
@@ -118,7 +133,8 @@ together() {
 		end_groups "${groups[@]}"
 		rm -f "$PINION_WHY"
 	}
-	trap 'together_end; exit 130' INT
+	# On from the line of who is at work.
+	trap 'together_end; next_line; exit 130' INT
 	trap 'together_end; exit 143' TERM HUP
 	set -m
 	for f; do

@@ -108,7 +108,7 @@ parse() {
 
 # Makes a folder of --root's argument.
 find_root() {
-	if [ -n "$tree" ] && [[ $root == bookworm || $root == trixie || $root == forky ]]; then
+	if [ -n "$tree" ] && [[ $root == bookworm || $root == trixie || $root == forky || $root == small ]]; then
 		root=$("$tree/scripts/bed/root" "$root") || exit 123
 	fi
 	root=$(readlink -e "$root") || fail "--root: no such folder"

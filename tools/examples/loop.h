@@ -35,9 +35,14 @@ static void say(const char *way, int good, const char *what)
 	wrong |= !good;
 }
 
+static void absent(const char *way, const char *why)
+{
+	printf("%-34s not here: %s\n", way, why);
+}
+
 static void cannot(const char *way)
 {
-	printf("%-34s not here: %s\n", way, strerror(errno));
+	absent(way, strerror(errno));
 }
 
 static int find_gid(void)

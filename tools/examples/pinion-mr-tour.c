@@ -109,29 +109,29 @@ static void on_demand(void)
 		ibv_reg_mr(pd, memory, LENGTH, FULL | IBV_ACCESS_ON_DEMAND);
 	struct ibv_sge sge;
 
-	show("  ON_DEMAND", mr, (uintptr_t)memory, memory);
+	show("ibv_reg_mr, ON_DEMAND", mr, (uintptr_t)memory, memory);
 	if (mr) {
 		sge = (struct ibv_sge){ (uintptr_t)memory, LENGTH, mr->lkey };
 		madvise(memory, LENGTH, MADV_DONTNEED); /* the pages go ... */
 		errno = ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
 				      IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
 		if (errno) /* ... and come before they are needed */
-			cannot("    ibv_advise_mr");
+			cannot("  ibv_advise_mr");
 		else
-			show("    ibv_advise_mr, new pages", mr,
+			show("  ibv_advise_mr, new pages", mr,
 			     (uintptr_t)memory, memory);
 	}
 	end(mr);
 	mr = ibv_reg_mr(pd, NULL, SIZE_MAX, FULL | IBV_ACCESS_ON_DEMAND);
 	late = map(LENGTH, 0);
-	show("  ON_DEMAND, all of the process", mr, (uintptr_t)late, late);
+	show("  all of the process", mr, (uintptr_t)late, late);
 	end(mr);
 	huge = map(HUGE_PAGE, MAP_HUGETLB);
 	if (huge == MAP_FAILED)
-		return cannot("  ON_DEMAND, HUGETLB");
+		return absent("  HUGETLB", "the machine has no huge pages");
 	mr = ibv_reg_mr(pd, huge, HUGE_PAGE,
 			FULL | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB);
-	show("  ON_DEMAND, HUGETLB", mr, (uintptr_t)huge, huge);
+	show("  HUGETLB", mr, (uintptr_t)huge, huge);
 	end(mr);
 }
 
@@ -269,11 +269,14 @@ static void no_more(void)
 	struct ibv_mr *mr = ibv_reg_mr(pd, memory, LENGTH, FULL);
 	enum ibv_wc_status status;
 	uint32_t rkey = mr->rkey;
+	char text[80];
 
 	end(mr);
 	status = move(IBV_WR_RDMA_WRITE, from, (uintptr_t)memory, rkey);
-	say("ibv_dereg_mr", status == IBV_WC_REM_ACCESS_ERR,
-	    ibv_wc_status_str(status));
+	snprintf(text, sizeof(text), "%s: %s",
+		 status ? "refused" : "not refused", ibv_wc_status_str(status));
+	say("ibv_dereg_mr, then a write", status == IBV_WC_REM_ACCESS_ERR,
+	    text);
 }
 
 static const char help[] =
