@@ -92,6 +92,8 @@ screen() {
 			for (i = 2; i <= n; i++) if (f[i] + 0 <= 0 && f[i] != "void") good = 0 } END { exit !good }' "$TMP/out" ||
 			missing+=("$what")
 	done
+	# What a shell has to say of our own scripts is no stranger's business.
+	! grep -qE ': line [0-9]+: ' "$TMP/out" || missing+=("a screen without errors of a shell")
 	if ((${#missing[@]})); then
 		tail -n 60 "$TMP/out" | show
 		not_ok "screen-$1" "not there: ${missing[*]}"
