@@ -65,16 +65,30 @@ static u64 bells_next(const struct pinion_bells *bells, const struct bells_seen 
 	return seen->streams ? MAX_PAUSE_NS : min(2 * bells->pause, MAX_PAUSE_NS);
 }
 
-static void bells_pause(struct pinion_bells *bells, u64 pause)
+static u64 bells_delay(const struct pinion_bells *bells, u64 pause)
 {
 	u32 batches = DIV_ROUND_UP(bells->count, BATCH);
 
+	return max(div_u64(pause, batches), SHARE * bells->took);
+}
+
+/*
+ * A look that is to come sooner is left as it is: whoever asks for one again and again would
+ * else put it off for ever, for all of them.
+ */
+static void bells_pause(struct pinion_bells *bells, u64 pause)
+{
+	ktime_t at;
+
 	lockdep_assert_held(&bells->lock);
 	bells->pause = pause;
-	if (batches)
-		hrtimer_start(&bells->timer,
-			      ns_to_ktime(max(div_u64(pause, batches), SHARE * bells->took)),
-			      HRTIMER_MODE_REL_SOFT);
+	if (!bells->count)
+		return;
+	at = ktime_add_ns(ktime_get(), bells_delay(bells, pause));
+	if (hrtimer_is_queued(&bells->timer) &&
+	    !ktime_before(at, hrtimer_get_expires(&bells->timer)))
+		return;
+	hrtimer_start(&bells->timer, at, HRTIMER_MODE_ABS_SOFT);
 }
 
 /* In softirq: waking a thread to find that nothing rang would cost many times as much. */
@@ -103,7 +117,7 @@ void pinion_bells_init(struct pinion_bells *bells)
 {
 	spin_lock_init(&bells->lock);
 	INIT_LIST_HEAD(&bells->qps);
-	hrtimer_setup(&bells->timer, bells_look, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+	hrtimer_setup(&bells->timer, bells_look, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 }
 
 void pinion_bells_fini(struct pinion_bells *bells)
