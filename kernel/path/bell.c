@@ -25,14 +25,19 @@ struct bells_seen {
 	bool streams;		/* it does, or will */
 };
 
-/* Is something posted that nobody has taken up, and that no message will? */
+/* Is there anything that its work item would do? What it can only do later, it does by itself. */
 static bool bells_is_due(const struct pinion_raw_qp *raw)
 {
 	enum ib_qp_state state = READ_ONCE(raw->qp->state);
 
 	if (state == IB_QPS_ERR && pinion_raw_rq_count(&raw->rq))
 		return true;
-	return state >= IB_QPS_RTS && pinion_raw_sq_has_more(raw->qp);
+	if (state < IB_QPS_RTS || !pinion_raw_sq_has_more(raw->qp))
+		return false;
+	/* A record that cannot be believed breaks it, and then no more. */
+	if (!pinion_raw_sq_is_sane(raw->qp))
+		return state != IB_QPS_ERR;
+	return pinion_raw_sq_has_room(raw->qp);
 }
 
 /*
@@ -51,7 +56,7 @@ static void bells_look_at(struct pinion_raw_qp *raw, struct bells_seen *seen)
 	}
 	raw->seen = now;
 	/* If it is queued already it has yet to look, and sees it. */
-	if ((changed || bells_is_due(raw)) && pinion_stream_ring(raw->qp))
+	if (bells_is_due(raw) && pinion_stream_ring(raw->qp))
 		seen->streams = true;
 	else if (changed)
 		seen->rang = true;

@@ -30,8 +30,8 @@ void pinion_bells_join(struct pinion_raw_qp *raw);
 void pinion_bells_leave(struct pinion_raw_qp *raw);
 
 /*
- * @raw has just been run: whoever rang once may ring again. By its work item, which ends before
- * the open file does; it may have left meanwhile.
+ * @raw has just been run, and got further: whoever rang once may ring again. By its work item,
+ * which ends before the open file does; it may have left meanwhile.
  */
 void pinion_bells_hurry(struct pinion_raw_qp *raw);
 

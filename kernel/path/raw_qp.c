@@ -47,6 +47,11 @@ static u16 raw_sq_read(struct pinion_qp *qp, u16 left, struct pinion_sq_wqe *to)
 	return count;
 }
 
+static bool raw_sq_believes(const struct pinion_raw_sq *raw, u16 posted)
+{
+	return (u16)(posted - READ_ONCE(raw->next)) <= raw->size;
+}
+
 bool pinion_raw_sq_pull(struct pinion_qp *qp)
 {
 	struct pinion_raw_sq *raw = &qp->raw->sq;
@@ -56,7 +61,7 @@ bool pinion_raw_sq_pull(struct pinion_qp *qp)
 	u16 left;
 
 	lockdep_assert_held(&sq->exec);
-	if ((u16)(posted - raw->next) > raw->size)
+	if (!raw_sq_believes(raw, posted))
 		return false;
 	while ((left = posted - raw->next) &&
 	       pinion_ring_used(sq->tail, sq->head) < sq->ring.entries) {
@@ -72,6 +77,23 @@ bool pinion_raw_sq_pull(struct pinion_qp *qp)
 bool pinion_raw_sq_has_more(const struct pinion_qp *qp)
 {
 	return raw_posted(qp->raw->sq.record) != READ_ONCE(qp->raw->sq.next);
+}
+
+bool pinion_raw_sq_is_sane(const struct pinion_qp *qp)
+{
+	return raw_sq_believes(&qp->raw->sq, raw_posted(qp->raw->sq.record));
+}
+
+bool pinion_raw_sq_has_room(const struct pinion_qp *qp)
+{
+	const struct pinion_ring *ring = &qp->sq.ring;
+
+	return pinion_ring_used(pinion_ring_user_idx(ring), READ_ONCE(qp->sq.head)) < ring->entries;
+}
+
+u64 pinion_raw_sq_progress(const struct pinion_qp *qp)
+{
+	return (u64)READ_ONCE(qp->raw->sq.next) << 32 | READ_ONCE(qp->sq.head);
 }
 
 u32 pinion_raw_rq_count(const struct pinion_raw_rq *raw)

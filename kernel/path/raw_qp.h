@@ -57,8 +57,15 @@ struct pinion_raw_qp {
  * believed, and nothing happened. sq.exec is held.
  */
 bool pinion_raw_sq_pull(struct pinion_qp *qp);
-/* Is more posted than was pulled? Also for who asks from without: it may have changed then. */
+/*
+ * Is more posted than was pulled? Can it be believed? Is there room for it? Also for who asks from
+ * without: it may have changed then.
+ */
 bool pinion_raw_sq_has_more(const struct pinion_qp *qp);
+bool pinion_raw_sq_is_sane(const struct pinion_qp *qp);
+bool pinion_raw_sq_has_room(const struct pinion_qp *qp);
+/* How far it has come, to be compared with what it said before. */
+u64 pinion_raw_sq_progress(const struct pinion_qp *qp);
 
 /* As pinion_recvq_take() and pinion_recvq_count(). */
 int pinion_raw_rq_take(struct pinion_raw_rq *raw, struct pinion_recv *recv);

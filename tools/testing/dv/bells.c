@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Doorbell records: that each is heard, whatever waits beside it (item VB1).
+ * Doorbell records: that each is heard, whatever waits beside it, and that looking at them costs
+ * no more than was said (items VB1 to VB3). One look is one interrupt of a soft timer, of which
+ * /proc/softirqs has the number.
  */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "raw_queue.h"
 
-enum { LEN = 4096, REQUEST = 0 };
+enum { LEN = 4096, REQUEST = 0, STATE_ERR = 6 };
 
-/* The code of the time after which a sender may ask again: 10 us. */
-enum { RNR_SHORT = 1 };
+/* Codes of the time after which a sender may ask again: 10 us, and half a second. */
+enum { RNR_SHORT = 1, RNR_LONG = 31 };
+
+/* Of kernel/path/bell.c: where nothing happens, each record is looked at so often in a second. */
+enum { LOOKS = 100, BATCH = 32 };
 
 static struct region from, to;
 
@@ -118,8 +124,111 @@ static void vb1_beside_those_that_wait(void)
 	pair_free(&a, &b);
 }
 
+/* -------------------------------------------------------------- what looking costs */
+
+static unsigned long long looks(void)
+{
+	FILE *file = MUST(fopen("/proc/softirqs", "re"));
+	unsigned long long sum = 0;
+	char line[4096], *at, *end;
+
+	while (fgets(line, sizeof(line), file)) {
+		at = strstr(line, "HRTIMER:");
+		if (!at)
+			continue;
+		for (at += strlen("HRTIMER:"); ; at = end) {
+			unsigned long long n = strtoull(at, &end, 10);
+
+			if (end == at)
+				break;
+			sum += n;
+		}
+	}
+	fclose(file);
+	return sum;
+}
+
+/*
+ * No more than so many looks at @queues of one user while nothing is to be done, and no work
+ * items that look for themselves. A slow machine looks more rarely.
+ */
+static void rests(uint32_t queues)
+{
+	enum { SECONDS = 2, SLACK = 60, STREAMS = 5 };
+	unsigned long long looked, most;
+	long long streams;
+	double begun;
+
+	/* What was found before is forgotten by then. */
+	usleep(300000);
+	streams = device_counter("streams");
+	begun = now();
+	looked = looks();
+	sleep(SECONDS);
+	looked = looks() - looked;
+	most = (now() - begun) * LOOKS * ((queues + BATCH - 1) / BATCH) + SLACK;
+	streams = device_counter("streams") - streams;
+	printf("# %llu looks, at most %llu; %lld streams\n", looked, most,
+	       streams);
+	CHECK(looked);
+	CHECK(looked <= most);
+	CHECK(streams <= STREAMS);
+}
+
+/* More is posted than is copied at a time, and the first of it waits. */
+static void vb2_waiting(void)
+{
+	enum { SENDS = 20 };
+	struct raw_queue a, b;
+	long long before;
+	int i;
+
+	begin();
+	pair_make(&a, &b, RNR_LONG);
+	before = device_counter("rnr_waits");
+	for (i = 0; i < SENDS; i++)
+		post_send(&a);
+	raw_ring(&a);
+	await_waits(before + 1);
+	rests(2);
+	CHECK(device_counter("rnr_waits") > before + 1);
+	/* It goes on when it may. */
+	for (i = 0; i < SENDS; i++) {
+		uint8_t segment[SEGMENT];
+
+		if (i < 1 << RQ_LOG) {
+			raw_data(segment, &to, 0, LEN);
+			raw_post_recv(&b, segment, 1);
+		}
+	}
+	for (i = 0; i < 1 << RQ_LOG; i++)
+		CHECK_EQ(raw_await(&a).opcode, REQUEST);
+	pair_free(&a, &b);
+}
+
+/* A record that says more than the ring can have, of a queue that is broken by it. */
+static void vb3_broken(void)
+{
+	double limit = now() + patience(PATIENCE);
+	struct raw_queue a, b;
+
+	begin();
+	pair_make(&a, &b, RNR_SHORT);
+	a.sq += (1 << SQ_LOG) + 1;
+	raw_ring(&a);
+	while (raw_state(&a) != STATE_ERR) {
+		if (now() > limit)
+			FAIL("it does not break");
+		usleep(1000);
+	}
+	rests(2);
+	pair_free(&a, &b);
+}
+
 static const struct test tests[] = {
 	TEST(vb1_beside_those_that_wait, "VB1 heard beside queues that wait"),
+	TEST(vb2_waiting, "VB2 a full queue that waits is left alone"),
+	TEST(vb3_broken, "VB3 a broken queue is left alone"),
 };
 
 HARNESS_MAIN("Doorbell records on pinion", tests)
