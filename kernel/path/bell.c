@@ -3,21 +3,19 @@
  * Looks at doorbell records. Takes nothing out of any queue: that is its executor's.
  */
 #include <linux/ktime.h>
-#include <linux/math64.h>
 #include <linux/minmax.h>
 
 #include "../compat/compat.h"
+#include "../logic/pace.h"
 #include "bell.h"
 #include "qp.h"
 #include "stream.h"
 
 /* Until the next look after one that found something; doubled by each that does not. */
 #define MIN_PAUSE_NS	(50 * NSEC_PER_USEC)
-#define MAX_PAUSE_NS	(10 * NSEC_PER_MSEC)
-/* Who has very many queue pairs has so many looked at in an interrupt, the others in the next, */
+#define MAX_PAUSE_NS	PINION_PACE_MOST_NS
+/* Who has very many queue pairs has so many looked at in an interrupt, the others in the next. */
 #define BATCH		32
-/* and no more than this part of a processor for it: 1 in ... */
-#define SHARE		32
 
 /* In one look. */
 struct bells_seen {
@@ -70,26 +68,20 @@ static u64 bells_next(const struct pinion_bells *bells, const struct bells_seen 
 	return seen->streams ? MAX_PAUSE_NS : min(2 * bells->pause, MAX_PAUSE_NS);
 }
 
-static u64 bells_delay(const struct pinion_bells *bells, u64 pause)
-{
-	u32 batches = DIV_ROUND_UP(bells->count, BATCH);
-
-	return max(div_u64(pause, batches), SHARE * bells->took);
-}
-
 /*
  * A look that is to come sooner is left as it is: whoever asks for one again and again would
  * else put it off for ever, for all of them.
  */
 static void bells_pause(struct pinion_bells *bells, u64 pause)
 {
+	u32 batches = DIV_ROUND_UP(bells->count, BATCH);
 	ktime_t at;
 
 	lockdep_assert_held(&bells->lock);
 	bells->pause = pause;
-	if (!bells->count)
+	if (!batches)
 		return;
-	at = ktime_add_ns(ktime_get(), bells_delay(bells, pause));
+	at = ktime_add_ns(ktime_get(), pinion_pace(pause, batches, bells->took));
 	if (hrtimer_is_queued(&bells->timer) &&
 	    !ktime_before(at, hrtimer_get_expires(&bells->timer)))
 		return;

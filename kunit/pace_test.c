@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The time until the next look, against adding up what the last one cost.
+ */
+#include <kunit/test.h>
+
+#include "../kernel/logic/pace.c"
+#include "random.h"
+
+/* In another way: so many times as long as it cost, added up until that is enough for anything. */
+static u64 pace_added_up(u64 pause, u32 batches, u64 took)
+{
+	u64 rest = 0;
+	int i;
+
+	for (i = 0; i < PINION_PACE_SHARE && rest < PINION_PACE_MOST_NS; i++)
+		rest += min(took, PINION_PACE_MOST_NS) + PINION_PACE_ENTRY_NS;
+	rest = max(rest, pause / batches);
+	return min(rest, PINION_PACE_MOST_NS);
+}
+
+static void a_pause_is_enough_and_no_longer(struct kunit *test)
+{
+	struct rnd_state rnd;
+	u64 pause, took;
+	u32 batches, i;
+
+	random_begin(&rnd, 1);
+	for (i = 0; i < 100000; i++) {
+		/* Of one batch, whose pauses are the longest there are, as well as of many. */
+		pause = random_u64_below(&rnd, PINION_PACE_MOST_NS + 1);
+		batches = 1 + random_magnitude(&rnd) % 5000;
+		took = random_magnitude(&rnd);
+		KUNIT_ASSERT_EQ(test, pinion_pace(pause, batches, took),
+				pace_added_up(pause, batches, took));
+	}
+}
+
+/* A look that stood still for a second is paid for with no more than the longest pause. */
+static void one_long_look_is_forgotten(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, pinion_pace(50000, 1, NSEC_PER_SEC), PINION_PACE_MOST_NS);
+	KUNIT_EXPECT_EQ(test, pinion_pace(50000, 1, U64_MAX), PINION_PACE_MOST_NS);
+	KUNIT_EXPECT_EQ(test, pinion_pace(50000, 1, 200), 50000ULL);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(a_pause_is_enough_and_no_longer),
+	KUNIT_CASE(one_long_look_is_forgotten),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "pinion_pace",
+	.test_cases = cases,
+};
+
+kunit_test_suites(&suite);
