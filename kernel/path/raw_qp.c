@@ -96,9 +96,14 @@ u64 pinion_raw_sq_progress(const struct pinion_qp *qp)
 	return (u64)READ_ONCE(qp->raw->sq.next) << 32 | READ_ONCE(qp->sq.head);
 }
 
+static u16 raw_rq_used(const struct pinion_raw_rq *raw)
+{
+	return raw_posted(raw->record) - READ_ONCE(raw->next);
+}
+
 u32 pinion_raw_rq_count(const struct pinion_raw_rq *raw)
 {
-	u16 used = raw_posted(raw->record) - READ_ONCE(raw->next);
+	u16 used = raw_rq_used(raw);
 
 	return used <= raw->entries ? used : 0;
 }
@@ -107,9 +112,12 @@ int pinion_raw_rq_take(struct pinion_raw_rq *raw, struct pinion_recv *recv)
 {
 	u8 copy[PINION_MAX_SGE * sizeof(struct pinion_sge)];
 	u32 length = raw->num_sge * sizeof(struct pinion_sge);
+	u16 used = raw_rq_used(raw);
 
-	if (!pinion_raw_rq_count(raw))
+	if (!used)
 		return -ENOENT;
+	if (used > raw->entries)
+		return -EBADMSG;
 	memcpy(copy, raw->slots + (raw->next & (raw->entries - 1)) * length, length);
 	recv->wr_id = pinion_raw_id(true, 0, raw->next, raw->user_index);
 	recv->num_sge = pinion_mlx5_recv_parse(copy, raw->num_sge, recv->sge);

@@ -42,8 +42,8 @@ static int recv_take(struct pinion_qp *qp, const struct pinion_target *target)
 			     pinion_recvq_take(&qp->rq, qp->resp.recv);
 }
 
-/* Completions go where none is taken any more: the message may be there, but was not received. */
-static enum pinion_verdict recv_break_by_cq(struct pinion_qp *qp)
+/* No completion can tell: the message may be there, but was not received. */
+static enum pinion_verdict recv_break_untold(struct pinion_qp *qp)
 {
 	return pinion_break(qp, PINION_NAK_OPERATION, IB_EVENT_QP_FATAL);
 }
@@ -78,7 +78,7 @@ static enum pinion_verdict recv_finish(struct pinion_qp *qp, const struct pinion
 			cqe.vlan_id = msg->av->vlan;
 		}
 	}
-	return pinion_complete(target->cq, &cqe) ? PINION_ACK : recv_break_by_cq(qp);
+	return pinion_complete(target->cq, &cqe) ? PINION_ACK : recv_break_untold(qp);
 }
 
 /*
@@ -236,12 +236,14 @@ enum pinion_verdict pinion_receive(struct pinion_qp *qp, const struct pinion_tar
 	int err;
 
 	if (pinion_cq_is_lost(target->cq))
-		return recv_break_by_cq(qp);
+		return recv_break_untold(qp);
 	if (!recv_goes_on(qp, target, msg))
 		return pinion_refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
 	err = recv_take(qp, target);
 	if (err == -ENOENT)
 		return pinion_qp_is_reliable(qp) ? PINION_RNR : PINION_SILENCE;
+	if (err == -EBADMSG)
+		return recv_break_untold(qp);
 	if (err)
 		return recv_fail(qp, target, PINION_SYN_BAD_WQE, PINION_NAK_OPERATION);
 
@@ -263,6 +265,7 @@ void pinion_flush_recvs(struct pinion_qp *qp)
 {
 	struct pinion_cq *cq = to_pinion_cq(qp->ibqp.recv_cq);
 	u32 left;
+	int err;
 
 	lockdep_assert_held(&qp->resp.lock);
 	qp->resp.token = 0;
@@ -276,7 +279,8 @@ void pinion_flush_recvs(struct pinion_qp *qp)
 		return;
 	/* Only what is there now: a user who goes on posting must not keep the lock from peers. */
 	for (left = pinion_recvq_count(&qp->rq); left; left--) {
-		if (pinion_recvq_take(&qp->rq, qp->resp.recv) == -ENOENT)
+		err = pinion_recvq_take(&qp->rq, qp->resp.recv);
+		if (err == -ENOENT || err == -EBADMSG)
 			break;
 		pinion_complete_recv_error(qp, cq, IB_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
 		cond_resched();

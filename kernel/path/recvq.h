@@ -46,7 +46,8 @@ void pinion_recvq_init(struct pinion_recvq *rq, u32 max_sge);
 
 /*
  * Take the oldest request. Return: 0; -ENOENT if there is none; -EINVAL if it is
- * malformed (it is taken all the same, wr_id is right).
+ * malformed (it is taken all the same, wr_id is right); -EBADMSG if how many there are cannot be
+ * believed, of a raw queue.
  */
 int pinion_recvq_take(struct pinion_recvq *rq, struct pinion_recv *recv);
 

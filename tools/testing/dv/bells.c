@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Doorbell records: that each is heard, whatever waits beside it, and that looking at them costs
- * no more than was said (items VB1 to VB3). One look is one interrupt of a soft timer, of which
+ * no more than was said (items VB1 to VB3, VB5). One look is one interrupt of a soft timer, of which
  * /proc/softirqs has the number.
  */
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -225,10 +226,40 @@ static void vb3_broken(void)
 	pair_free(&a, &b);
 }
 
+/* ---------------------------------------------------------------- receive records */
+
+/* More receive requests than there is room for: none of it can be meant. */
+static void vb5_receives_beyond_the_ring(void)
+{
+	enum { BAD_REQUEST = 13, REMOTE_OPERATION = 0x14 };
+	uint32_t nonsense = htobe32((1 << RQ_LOG) + 1);
+	double limit = now() + patience(PATIENCE);
+	struct raw_queue a, b;
+	struct raw_cqe cqe;
+
+	begin();
+	pair_make(&a, &b, RNR_SHORT);
+	memcpy(b.buf->data + QP_RECORD_AT, &nonsense, sizeof(nonsense));
+	post_send(&a);
+	raw_ring(&a);
+	cqe = raw_await(&a);
+	CHECK_EQ(cqe.opcode, BAD_REQUEST);
+	CHECK_EQ(cqe.syndrome, REMOTE_OPERATION);
+	while (raw_state(&b) != STATE_ERR) {
+		if (now() > limit)
+			FAIL("it does not break");
+		usleep(1000);
+	}
+	CHECK(!raw_poll(&b, &cqe));
+	pair_free(&a, &b);
+}
+
 static const struct test tests[] = {
 	TEST(vb1_beside_those_that_wait, "VB1 heard beside queues that wait"),
 	TEST(vb2_waiting, "VB2 a full queue that waits is left alone"),
 	TEST(vb3_broken, "VB3 a broken queue is left alone"),
+	TEST(vb5_receives_beyond_the_ring,
+	     "VB5 a receive record beyond the ring"),
 };
 
 HARNESS_MAIN("Doorbell records on pinion", tests)
