@@ -6,7 +6,7 @@
  * measure of how many there may be: a process that is killed leaves its memory, and by its
  * mappings its file, to whoever still faults there. So threads are counted by user. An owner has a
  * few that dead memory of his other owners cannot take from it, more come out of what they all
- * share, and who has very many gets no new owners.
+ * share; and who has very many gets no more, and no new owners.
  */
 #include <linux/err.h>
 #include <linux/list.h>
@@ -163,6 +163,9 @@ bool pinion_sleepers_begin(struct pinion_sleepers *sleepers)
 	if (READ_ONCE(sleepers->abandoned))
 		return false;
 	guard(spinlock)(&crowd->lock);
+	/* Owners cost no thread: any number of them may have been made before. */
+	if (crowd->threads >= kind->most_threads)
+		return false;
 	if (sleepers->threads >= kind->own) {
 		if (crowd->shared >= kind->most_shared)
 			return false;

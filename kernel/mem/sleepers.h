@@ -24,7 +24,7 @@ struct pinion_sleepers_kind {
 	/* Threads of the kernel: */
 	int own;			/* of one owner, that no other can take from it */
 	int most_shared;		/* of all owners of a user, beyond those */
-	int most_threads;		/* of a user, for who is to be a new owner */
+	int most_threads;		/* of a user, whatever he owns */
 };
 
 struct pinion_sleepers {

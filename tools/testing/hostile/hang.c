@@ -3,7 +3,7 @@
  * Memory that never comes, of a file system whose server is dead, hangs its owner and nobody
  * else: whoever sends to it, receives from it or shares a group with it goes on, and can be
  * killed (items H1 to H10); nor does it keep a device from being removed (H11), or threads of
- * the kernel without end (H12, H13).
+ * the kernel without end (H12 to H15).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -973,6 +973,41 @@ static void *slow_again(void)
 		    MAP_SHARED | MAP_FIXED, memory.fd, 0);
 }
 
+/*
+ * Before any of them waits, all of so many processes have the thing by which they are to wait.
+ * Set before they are made.
+ */
+static pthread_barrier_t *prepared;
+
+static void prepare(unsigned int processes)
+{
+	pthread_barrierattr_t attr;
+
+	prepared = mmap(NULL, sizeof(*prepared), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(prepared != MAP_FAILED);
+	pthread_barrierattr_init(&attr);
+	pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	CHECK_EQ(pthread_barrier_init(prepared, &attr, processes), 0);
+}
+
+static void await_others(void)
+{
+	if (prepared)
+		pthread_barrier_wait(prepared);
+}
+
+/* About memory that is there. */
+static void give_good_hint(void)
+{
+	struct region r = region_new(PAGE, 0, ODP_ALL);
+	struct ibv_sge sge = sge_of(&r, 0, PAGE);
+
+	CHECK_EQ(ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0,
+			       &sge, 1),
+		 0);
+}
+
 /* A process of @user with hints about memory that never comes. */
 static void give_hints(void *user)
 {
@@ -982,6 +1017,9 @@ static void give_hints(void *user)
 	if (user)
 		CHECK_EQ(setuid(*(int *)user), 0);
 	device_open();
+	if (prepared)
+		give_good_hint();
+	await_others();
 	for (i = 0; i < HINTS; i++) {
 		void *map = slow_again();
 		struct ibv_mr *mr =
@@ -1093,6 +1131,7 @@ static void hang_often(void *num)
 		mrs[i] = MUST(
 			ibv_reg_mr(dev.pd, slow_again(), SLOW_LEN, ODP_ALL));
 	}
+	await_others();
 	/* From the first on, whoever maps something waits, too. */
 	for (i = 0; i < *(int *)num; i++)
 		write_to(&links[i].a, sge_of(&r, 0, 8), mrs[i]->addr,
@@ -1188,6 +1227,49 @@ static void h13_faults_pile_up(void)
 	CHECK_EQ(reap(spawn(need_pages, NULL)), 0);
 }
 
+/* So many make what they are to wait by, which costs no thread, before one waits. */
+enum { FORESIGHTED = 150 };
+
+static void all_at_once(void (*body)(void *arg), void *arg, unsigned int threads)
+{
+	int pids[FORESIGHTED], i;
+
+	prepare(FORESIGHTED);
+	for (i = 0; i < FORESIGHTED; i++)
+		pids[i] = spawn(body, arg);
+	CHECK_EQ(settled(threads), threads);
+	end_all(pids, FORESIGHTED);
+	prepared = NULL;
+	CHECK_EQ(settled(threads), threads);
+}
+
+static void foresee_hints(void *uses)
+{
+	(void)uses;
+	all_at_once(give_hints, NULL, HINTERS * THREADS_OF_FILE);
+}
+
+static void h14_hints_foreseen(void)
+{
+	and_let_come(foresee_hints);
+}
+
+static void foresee_faults(void *uses)
+{
+	int few = OWN_FAULTS, other = 65534;
+
+	(void)uses;
+	all_at_once(hang_often, &few, FAULTS);
+	CHECK_EQ(reap(spawn(be_refused, NULL)), 0);
+	CHECK_EQ(reap(spawn(need_pages, &other)), 0);
+}
+
+static void h15_faults_foreseen(void)
+{
+	and_let_come(foresee_faults);
+	CHECK_EQ(reap(spawn(need_pages, NULL)), 0);
+}
+
 static const struct test tests[] = {
 	TEST(h1_sender, "H1 a sender whose memory never comes"),
 	TEST(h2_receiver, "H2 a receiver whose memory never comes"),
@@ -1203,6 +1285,10 @@ static const struct test tests[] = {
 	TEST(h12_hints_pile_up, "H12 no more threads for hints than a few"),
 	LONG_TEST(h13_faults_pile_up,
 		  "H13 no more threads for messages than some", 60),
+	LONG_TEST(h14_hints_foreseen,
+		  "H14 nor for hints of files that gave one before", 60),
+	LONG_TEST(h15_faults_foreseen,
+		  "H15 nor for messages of queues that were there", 60),
 };
 
 HARNESS_MAIN("memory that never comes", tests)
