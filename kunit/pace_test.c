@@ -44,9 +44,33 @@ static void one_long_look_is_forgotten(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pinion_pace(50000, 1, 200), 50000ULL);
 }
 
+/* Twice as long as all of it so far, and the first is never more than asked for. */
+static void nobody_waits_for_more_than_twice(struct kunit *test)
+{
+	u64 least, most, pause, waited;
+	struct rnd_state rnd;
+	int i, j;
+
+	random_begin(&rnd, 2);
+	for (i = 0; i < 10000; i++) {
+		most = 1 + random_u64_below(&rnd, NSEC_PER_SEC);
+		least = 1 + random_u64_below(&rnd, most);
+		pause = 0;
+		waited = 0;
+		for (j = 0; j < 40; j++) {
+			pause = pinion_pace_slower(pause, least, most);
+			KUNIT_ASSERT_GE(test, pause, least);
+			KUNIT_ASSERT_LE(test, pause, min(most, waited + least));
+			waited += pause;
+		}
+		KUNIT_ASSERT_EQ(test, pause, most);
+	}
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_pause_is_enough_and_no_longer),
 	KUNIT_CASE(one_long_look_is_forgotten),
+	KUNIT_CASE(nobody_waits_for_more_than_twice),
 	{}
 };
 

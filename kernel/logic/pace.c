@@ -3,7 +3,6 @@
  * Divides time between looks. Never looks at a clock.
  */
 #include <linux/math64.h>
-#include <linux/minmax.h>
 
 #include "pace.h"
 

@@ -65,7 +65,8 @@ static u64 bells_next(const struct pinion_bells *bells, const struct bells_seen 
 	if (seen->rang)
 		return MIN_PAUSE_NS;
 	/* Looking disturbs who has the processor for himself. */
-	return seen->streams ? MAX_PAUSE_NS : min(2 * bells->pause, MAX_PAUSE_NS);
+	return seen->streams ? MAX_PAUSE_NS :
+			       pinion_pace_slower(bells->pause, MIN_PAUSE_NS, MAX_PAUSE_NS);
 }
 
 /*

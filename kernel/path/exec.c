@@ -6,6 +6,7 @@
  */
 #include <linux/sched/signal.h>
 
+#include "../logic/pace.h"
 #include "../logic/psn.h"
 #include "../logic/timing.h"
 #include "../logic/wqe.h"
@@ -23,8 +24,13 @@
 /* Infinite, in the three-bit retry counters. */
 #define FOREVER 7
 
-/* Until a page is asked for again, where asking came to nothing that says anything of it. */
-#define AGAIN_NS (1000 * NSEC_PER_USEC)
+/*
+ * Until a page is asked for again, where asking came to nothing that says anything of it, and
+ * until a receiver is that is never ready; longer each time, and at most.
+ */
+#define AGAIN_NS	NSEC_PER_MSEC
+#define AGAIN_MOST_NS	NSEC_PER_SEC
+#define RNR_MOST_NS	(4 * NSEC_PER_MSEC)
 
 /* How long who performs requests goes on before the work item does, behind others. */
 #define TURN_MS	20
@@ -51,6 +57,7 @@ static int request_fetch(struct pinion_qp *qp, struct pinion_request *request,
 	sq_limits(qp, &limits);
 	memcpy(request->wqe, shared, sizeof(*shared));
 	request->rnr_left = qp->attr.rnr_retry;
+	request->rnr_pause = 0;
 	request->retry_left = qp->attr.retry_cnt;
 	syndrome = pinion_wqe_check_head(request->wqe, &limits, &request->op);
 	if (syndrome)
@@ -103,6 +110,7 @@ static void sq_retire(struct pinion_qp *qp, enum ib_wc_status status, int syndro
 	struct pinion_request *request = pinion_requests_oldest(&sq->requests);
 
 	pinion_requests_retire(&sq->requests);
+	sq->again = 0;
 	/* path/stream.c looks at it from without. */
 	WRITE_ONCE(sq->head, sq->head + 1);
 	pinion_ring_publish(&sq->ring, sq->head);
@@ -148,13 +156,26 @@ void pinion_sq_count_traffic(struct pinion_qp *qp, const struct pinion_request *
 	}
 }
 
+/* No less than its receiver says; of who never gives up also more, or he would ask for ever. */
+static u64 sq_rnr_pause(const struct pinion_qp *qp, struct pinion_request *request,
+			const struct pinion_msg *msg)
+{
+	u64 least = pinion_rnr_timer_ns(msg->rnr_timer);
+
+	if (qp->attr.rnr_retry != FOREVER)
+		return least;
+	request->rnr_pause = pinion_pace_slower(request->rnr_pause, least,
+						max(least, RNR_MOST_NS));
+	return request->rnr_pause;
+}
+
 static enum pinion_step sq_not_ready(struct pinion_qp *qp, struct pinion_request *request,
 				     const struct pinion_msg *msg)
 {
 	if (qp->attr.rnr_retry != FOREVER && !request->rnr_left--)
 		return pinion_sq_fail(qp, IB_WC_RNR_RETRY_EXC_ERR, PINION_SYN_RNR);
 	pinion_stat_inc(qp, rnr_waits);
-	pinion_sq_park(qp, pinion_rnr_timer_ns(msg->rnr_timer));
+	pinion_sq_park(qp, sq_rnr_pause(qp, request, msg));
 	return PINION_STEP_PARKED;
 }
 
@@ -185,7 +206,10 @@ static enum pinion_step sq_no_answer(struct pinion_qp *qp, struct pinion_request
 
 enum pinion_step pinion_sq_try_later(struct pinion_qp *qp)
 {
-	pinion_sq_park(qp, AGAIN_NS);
+	struct pinion_sq *sq = &qp->sq;
+
+	sq->again = pinion_pace_slower(sq->again, AGAIN_NS, AGAIN_MOST_NS);
+	pinion_sq_park(qp, sq->again);
 	return PINION_STEP_PARKED;
 }
 
@@ -243,6 +267,7 @@ static bool sq_page_came(struct pinion_qp *qp, struct pinion_request *request,
 		*step = pinion_sq_try_later(qp);
 		return false;
 	}
+	sq->again = 0;
 	if (err && whose == PINION_AWAITS_OWN) {
 		*step = pinion_sq_fail_local(qp, PINION_SYN_FAULT);
 		return false;
@@ -518,5 +543,6 @@ void pinion_sq_stop_waiting(struct pinion_sq *sq)
 void pinion_sq_forget(struct pinion_sq *sq)
 {
 	pinion_sq_stop_waiting(sq);
+	sq->again = 0;
 	pinion_requests_forget(&sq->requests);
 }

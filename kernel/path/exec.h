@@ -53,7 +53,7 @@ void pinion_sq_park(struct pinion_qp *qp, u64 ns);
 
 /*
  * Park until a page of the user's own is there; sq.awaits says so, until sq.fault has the result.
- * And for a while, as it could not be asked for.
+ * And for a while, longer each time, as it could not be asked for.
  */
 enum pinion_step pinion_sq_bring_own(struct pinion_qp *qp, struct pinion_missing *missing);
 enum pinion_step pinion_sq_try_later(struct pinion_qp *qp);

@@ -6,6 +6,7 @@
  */
 #include <linux/slab.h>
 
+#include "../logic/pace.h"
 #include "fault.h"
 #include "late.h"
 #include "move.h"
@@ -14,8 +15,9 @@
 #define MAX_LATE	16
 /* How many pages one may lack, one after the other: its own, and some that went again. */
 #define MAX_TRIES	256
-/* How long until the next try after one that says nothing of the memory. */
-#define AGAIN_US	1000
+/* How long until the next try after one that says nothing of the memory; longer each time. */
+#define AGAIN_NS	NSEC_PER_MSEC
+#define AGAIN_MOST_NS	NSEC_PER_SEC
 /* How many are delivered before others of the line of work items have their turn. */
 #define TURN		64
 
@@ -25,6 +27,7 @@
 struct late {
 	struct list_head node;		/* in resp.late */
 	int tries;
+	u64 again;			/* ns that were waited last after such a one */
 	bool asked;			/* resp.late_fault brings what it lacks */
 	struct pinion_msg msg;
 	struct pinion_av av;
@@ -42,6 +45,7 @@ static struct late *late_copy(struct pinion_msg *msg, enum pinion_moved *moved,
 	if (!late)
 		return NULL;
 	late->tries = 0;
+	late->again = 0;
 	late->asked = false;
 	pinion_cursor_rewind(msg->payload);
 	pinion_cursor_memory(&late->payload, late->data);
@@ -118,9 +122,11 @@ static void late_wake(struct pinion_qp *qp)
 	queue_delayed_work(qp->wq, &qp->resp.late_work, 0);
 }
 
-static void late_wake_again(struct pinion_qp *qp)
+static void late_wake_again(struct pinion_qp *qp, struct late *late)
 {
-	queue_delayed_work(qp->wq, &qp->resp.late_work, usecs_to_jiffies(AGAIN_US));
+	late->again = pinion_pace_slower(late->again, AGAIN_NS, AGAIN_MOST_NS);
+	queue_delayed_work(qp->wq, &qp->resp.late_work,
+			   usecs_to_jiffies(late->again / NSEC_PER_USEC));
 }
 
 /* It lacks a page, which is held on to, and which is asked for. Return: whether to wait. */
@@ -138,7 +144,7 @@ static bool late_ask(struct pinion_qp *qp, struct late *late)
 	if (late->asked)
 		pinion_fault_wait(resp->late_fault, qp, late_wake);
 	else
-		late_wake_again(qp);
+		late_wake_again(qp, late);
 	return true;
 }
 
@@ -155,9 +161,10 @@ static bool late_deliver(struct pinion_qp *qp, struct late *late)
 		msg->fault_err = pinion_fault_result(qp->resp.late_fault);
 		if (msg->fault_err == -EAGAIN) {
 			msg->fault_err = 0;
-			late_wake_again(qp);
+			late_wake_again(qp, late);
 			return true;
 		}
+		late->again = 0;
 	}
 	if (pinion_respond(qp, msg) != PINION_PEER_PAGE)
 		return false;

@@ -55,6 +55,7 @@ struct pinion_sq {
 	struct pinion_requests requests;
 	u64 last_length;		/* of the payload of the last that was begun */
 
+	u64 again;			/* ns that were waited last for a page nobody asked for */
 	enum pinion_awaits awaits;	/* whose page @fault brings */
 	struct pinion_fault *fault;	/* made when it is first needed */
 

@@ -20,6 +20,7 @@ struct pinion_request {
 	u32 packets;			/* at least one */
 	u8 rnr_left;			/* how often it may still be tried again */
 	u8 retry_left;
+	u64 rnr_pause;			/* ns that were waited last for its receiver */
 
 	/* It cannot be performed, as is told when it is the oldest; of an engine with a window */
 	bool stuck;

@@ -157,6 +157,33 @@ static void f3_rnr_for_ever(void)
 	link_free(&link_);
 }
 
+/* Whoever need not give up asks less and less often: each wait is twice the last, to 4 ms. */
+static void f22_rnr_less_and_less(void)
+{
+	struct qp_cfg cfg = { .rnr_timer = 1, .rnr_retry = 7 };
+	enum { DOUBLED = 9, A_SECOND = 250 };
+	long long before, waits;
+	double start;
+
+	begin(&cfg);
+	before = rnr_waits();
+	start = now();
+	post_message(1);
+	expect_none(link_.a.scq, 2);
+	waits = rnr_waits() - before;
+	/* Of packets the sender's window says when. */
+	if (before >= 0 && !dev.packets) {
+		note("%lld waits", waits);
+		CHECK(waits > DOUBLED);
+		CHECK(waits <= DOUBLED + 1 + A_SECOND * (now() - start));
+	}
+	receive_into(0);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	expect(await(link_.b.rcq), IBV_WC_SUCCESS);
+	memcpy(b.buf->want, a.buf->want, 1000);
+	works();
+}
+
 static void f4_no_answer(void)
 {
 	/* Field 15 is 134 ms. */
@@ -591,6 +618,7 @@ static const struct test tests[] = {
 	TEST(f1_rnr_in_the_end, "F1 not ready, then ready"),
 	TEST(f2_rnr_exhausted, "F2 not ready, retries and time"),
 	TEST(f3_rnr_for_ever, "F3 not ready, for ever"),
+	TEST(f22_rnr_less_and_less, "F22 not ready, less and less often"),
 	TEST(f4_no_answer, "F4 no answer, retries and time"),
 	TEST(f4_timeout_for_ever, "F4 no answer, for ever"),
 	TEST(f5_answer_at_last, "F5 the peer comes late"),

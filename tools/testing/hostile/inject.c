@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Each failure that can be ordered (items IN1 to IN19; kernel/mem/inject.h): it comes, as it
+ * Each failure that can be ordered (items IN1 to IN20; kernel/mem/inject.h): it comes, as it
  * was ordered and to whom, and leaves nothing behind.
  */
 #define _GNU_SOURCE
@@ -308,6 +308,65 @@ static void in10_fault_delay(void)
 	over(1);
 }
 
+/* So often it is asked for again in @seconds, if each pause is twice the last, up to one second. */
+static unsigned int most_tries(double seconds)
+{
+	enum { DOUBLED = 10 };
+
+	return DOUBLED + 2 + seconds;
+}
+
+/* Received in what is not there. */
+static void send_into(const struct region *region)
+{
+	struct ibv_sge mine = sge_of(&own, 0, 1000);
+	struct ibv_sge sink = sge_of(region, 0, LENGTH);
+	struct ibv_send_wr wr = {
+		.sg_list = &mine,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	if (link_.a.cfg.type == IBV_QPT_UD) {
+		wr.wr.ud.ah = link_.a.ah;
+		wr.wr.ud.remote_qpn = link_.b.qp->qp_num;
+		wr.wr.ud.remote_qkey = QKEY;
+	}
+	post_recv(&link_.b, &sink, 1, 1);
+	post(&link_.a, &wr);
+}
+
+/* Where nothing comes of it, less and less often; then it comes after all. */
+static void asked_again(enum ibv_qp_type type)
+{
+	struct qp_cfg cfg = { .type = type };
+	struct region region;
+	unsigned int tries;
+	double begun;
+
+	begin_link(&cfg);
+	region = not_there();
+	order("fault number %u value %d", region.rkey, EAGAIN);
+	begun = now();
+	send_into(&region);
+	sleep(3);
+	tries = ordered("failed");
+	printf("# asked %u times\n", tries);
+	CHECK(tries > 5);
+	CHECK(tries <= most_tries(now() - begun));
+	off();
+	expect(await(link_.b.rcq), IBV_WC_SUCCESS);
+}
+
+static void in20_less_and_less(void)
+{
+	need_odp();
+	asked_again(IBV_QPT_RC);
+	link_free(&link_);
+	asked_again(IBV_QPT_UD);
+}
+
 /* Any; and the peer gets nothing. */
 static void in11_status(void)
 {
@@ -485,6 +544,7 @@ static const struct test tests[] = {
 	TEST(in17_overflow, "IN17 overflow"),
 	TEST(in18_pid, "IN18 only who is meant"),
 	TEST(in19_root, "IN19 root's alone"),
+	TEST(in20_less_and_less, "IN20 fault, less and less often"),
 };
 
 int main(int argc, char **argv)
