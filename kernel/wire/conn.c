@@ -76,6 +76,9 @@ static void conn_begin_to_send(struct pinion_conn *conn)
 	skb_queue_purge(&conn->answers);
 	pinion_sender_init(&conn->sender, attr->sq_psn, attr->retry_cnt, attr->rnr_retry);
 	conn->deadline = 0;
+	conn->lateness = 0;
+	conn->window = PINION_CONN_WINDOW;
+	conn->una = conn->sender.una;
 }
 
 static void conn_begin_to_receive(struct pinion_conn *conn)
@@ -84,6 +87,7 @@ static void conn_begin_to_receive(struct pinion_conn *conn)
 
 	pinion_responder_forget(conn);
 	pinion_receiver_init(&conn->receiver, qp->attr.rq_psn, qp->mtu, pinion_qp_is_reliable(qp));
+	conn->ack_psn = pinion_psn_add(conn->receiver.expected, -1);
 }
 
 void pinion_conn_modified(struct pinion_qp *qp, enum ib_qp_state before, int mask)

@@ -13,6 +13,9 @@
 #include "../logic/sender.h"
 #include "wire.h"
 
+/* The most packets that a requester has under way. */
+#define PINION_CONN_WINDOW	256
+
 /* A READ that is being answered, packet by packet. */
 struct pinion_reading {
 	bool active;
@@ -39,6 +42,9 @@ struct pinion_conn {
 	struct pinion_request *lacking;	/* whose page sq.fault brings */
 	struct hrtimer timer;
 	u64 deadline;			/* ns: when to give up waiting; 0: not at all */
+	u8 lateness;			/* how often it was doubled, as nothing came back */
+	u32 window;			/* packets that may be under way, answers included */
+	u32 una;			/* of @sender, when @window grew last */
 
 	/* The responder's; under resp.lock, but for the line */
 	struct pinion_receiver receiver;
@@ -46,6 +52,7 @@ struct pinion_conn {
 	struct work_struct work;	/* responds */
 	struct hrtimer pause;		/* until the socket may have room again */
 	bool ack_due;
+	u32 ack_psn;			/* of the last packet that an acknowledgment is the answer to */
 	struct pinion_reading reading;
 	struct pinion_found found[PINION_MAX_RD_ATOMIC];
 	u32 num_found;			/* of all times */

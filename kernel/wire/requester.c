@@ -19,12 +19,16 @@
 #include "../path/move.h"
 #include "conn.h"
 
-/* Packets that may be under way, those of answers included. */
-#define WINDOW	256
-/* Of them that one READ asks for at a time, so that the next is asked for before it is there. */
-#define PIECE	(WINDOW / 4)
+/*
+ * Packets of an answer that a READ asks for at a time, so that the next are asked for before they
+ * are there. Where pieces begin does not change when one is asked for again: its peer knows each
+ * by what it was asked first, and what is of two of them may not be the next of both.
+ */
+#define PIECE	(PINION_CONN_WINDOW / 4)
 /* The receiver is asked for an acknowledgment that often within a message. */
-#define ACK_EVERY (WINDOW / 4)
+#define ACK_EVERY (PINION_CONN_WINDOW / 4)
+/* What is late may be so again in four times the time, and no more. */
+#define MAX_LATENESS 2
 /* Packets sent, or looked at, in a turn. */
 #define BURST	32
 /* Until the socket may have room again. */
@@ -131,6 +135,12 @@ static void requester_owe(struct pinion_conn *conn)
 	pinion_sender_owe_none(sender);
 }
 
+/* Packet @psn of a READ's answer, counted from the beginning of its piece. */
+static u32 request_in_piece(const struct pinion_request *request, u32 psn)
+{
+	return ((psn - request->psn) & PINION_PSN_MASK) % PIECE;
+}
+
 /* How many answers are due: packets that asked for one, and may not be forgotten by their peer. */
 static u32 requester_count_owed(struct pinion_conn *conn)
 {
@@ -150,7 +160,7 @@ static u32 requester_count_owed(struct pinion_conn *conn)
 			continue;
 		under_way = min((sender->next - from) & PINION_PSN_MASK,
 				(request->psn + request->packets - from) & PINION_PSN_MASK);
-		count += DIV_ROUND_UP(under_way, PIECE);
+		count += DIV_ROUND_UP(request_in_piece(request, from) + under_way, PIECE);
 	}
 	return count;
 }
@@ -187,6 +197,24 @@ static void requester_set_deadline(struct pinion_conn *conn, u64 ns)
 	conn->deadline = ns ? ktime_get_ns() + ns : 0;
 }
 
+/* Nothing is late, and the network bears more: twice as much with all that was under way. */
+static void requester_advanced(struct pinion_conn *conn)
+{
+	u32 count = (conn->sender.una - conn->una) & PINION_PSN_MASK;
+
+	conn->una = conn->sender.una;
+	conn->deadline = 0;
+	conn->lateness = 0;
+	conn->window = min(conn->window + count, PINION_CONN_WINDOW);
+}
+
+/* Packets, or what they were answered by, may still be in a line that grows longer by each. */
+static void requester_is_late(struct pinion_conn *conn)
+{
+	conn->window = 1;
+	conn->lateness = min(conn->lateness + 1, MAX_LATENESS);
+}
+
 /* Something was acknowledged, or nothing was under way: the time begins anew. */
 static void requester_watch(struct pinion_conn *conn)
 {
@@ -196,7 +224,8 @@ static void requester_watch(struct pinion_conn *conn)
 		if (!pinion_sender_awaits(&conn->sender) || !pinion_qp_is_reliable(conn->qp))
 			conn->deadline = 0;
 		else if (!conn->deadline)
-			requester_set_deadline(conn, pinion_ack_timeout_ns(conn->qp->attr.timeout));
+			requester_set_deadline(conn, pinion_ack_timeout_ns(conn->qp->attr.timeout)
+						     << conn->lateness);
 	}
 	/* One that expires early finds a later deadline, and is started again. */
 	if (!conn->deadline || conn->qp->dying)
@@ -212,14 +241,16 @@ static void requester_obey(struct pinion_conn *conn, enum pinion_sender_step ste
 
 	switch (step) {
 	case PINION_SENDER_STALE:
+	/* It may not be what was asked for: then it says nothing. */
+	case PINION_SENDER_ANSWERED:
 		break;
 	case PINION_SENDER_ADVANCED:
-	case PINION_SENDER_ANSWERED:
-		conn->deadline = 0;
+		requester_advanced(conn);
 		break;
 	case PINION_SENDER_RESEND:
 		pinion_stat_inc(qp, retries);
 		conn->deadline = 0;
+		conn->window = max(conn->window / 2, 1);
 		break;
 	case PINION_SENDER_WAIT:
 		pinion_stat_inc(qp, rnr_waits);
@@ -247,10 +278,12 @@ static void requester_look_at_clock(struct pinion_conn *conn)
 	if (!conn->deadline || ktime_get_ns() < conn->deadline)
 		return;
 	conn->deadline = 0;
-	if (conn->sender.waiting)
+	if (conn->sender.waiting) {
 		pinion_sender_wake(&conn->sender);
-	else
-		requester_obey(conn, pinion_sender_timeout(&conn->sender), 0);
+		return;
+	}
+	requester_is_late(conn);
+	requester_obey(conn, pinion_sender_timeout(&conn->sender), 0);
 }
 
 /* ---------------------------------------------------------- what comes back */
@@ -328,6 +361,7 @@ static enum pinion_step requester_take_answer(struct pinion_conn *conn,
 	if (step == PINION_STEP_PARKED || !requester_runs(conn->qp))
 		return step;
 	pinion_sender_take(&conn->sender);
+	requester_advanced(conn);
 	requester_retire(conn);
 	return PINION_STEP_DONE;
 }
@@ -409,6 +443,8 @@ static u8 requester_code_alone(u8 opcode)
 static void requester_name_memory(const struct pinion_msg *msg, u64 offset, u32 mtu,
 				  struct pinion_packet *packet, u32 *packets)
 {
+	u64 piece = (u64)PIECE * mtu;
+
 	packet->addr = msg->remote_addr + offset;
 	packet->rkey = msg->rkey;
 	packet->length = msg->whole;
@@ -420,7 +456,7 @@ static void requester_name_memory(const struct pinion_msg *msg, u64 offset, u32 
 		if (msg->flush_rights & IB_ACCESS_FLUSH_PERSISTENT)
 			packet->flush_types |= PINION_FETH_PERSISTENT;
 	} else if (pinion_op_is_read(msg->op)) {
-		packet->length = min_t(u64, msg->whole - offset, (u64)PIECE * mtu);
+		packet->length = min(msg->whole - offset, piece - (offset & (piece - 1)));
 		*packets = pinion_psn_packets(packet->length, mtu);
 	} else if (msg->opcode == PINION_OP_ATOMIC_CMP_AND_SWP) {
 		packet->swap_add = msg->swap;
@@ -428,6 +464,14 @@ static void requester_name_memory(const struct pinion_msg *msg, u64 offset, u32 
 	} else {
 		packet->swap_add = msg->operand;
 	}
+}
+
+/* Within a message: now and then, and if no more is sent until something is acknowledged. */
+static bool requester_wants_to_know(const struct pinion_conn *conn)
+{
+	const struct pinion_sender *sender = &conn->sender;
+
+	return !(sender->next % ACK_EVERY) || pinion_sender_room(sender, conn->window) <= 1;
 }
 
 /* The next packet of @request, and how many numbers it takes. Return: 0 or a syndrome. */
@@ -453,7 +497,7 @@ static int requester_packet(struct pinion_conn *conn, struct pinion_request *req
 		.opcode = pinion_conn_transport(qp) | code,
 		.solicited = last && msg.solicited,
 		.migrated = true,
-		.ack_request = last || !(conn->sender.next % ACK_EVERY),
+		.ack_request = last || requester_wants_to_know(conn),
 		.pkey = PINION_PKEY_DEFAULT,
 		.qpn = msg.dst_qpn,
 		.psn = conn->sender.next,
@@ -508,10 +552,20 @@ static void requester_sent(struct pinion_conn *conn, u32 packets)
 	requester_owe(conn);
 }
 
+/* However narrow the window is, something may be under way. */
+static bool requester_has_room(const struct pinion_conn *conn, u32 packets)
+{
+	const struct pinion_sender *sender = &conn->sender;
+
+	if (sender->next == sender->una)
+		packets = 1;
+	return pinion_sender_room(sender, conn->window) >= packets;
+}
+
 static bool requester_may_send(struct pinion_conn *conn, const struct pinion_request *request,
 			       u32 packets)
 {
-	if (pinion_sender_room(&conn->sender, WINDOW) < packets)
+	if (!requester_has_room(conn, packets))
 		return false;
 	return !(request->op->traits & PINION_OP_HAS_ANSWER) ||
 	       requester_count_owed(conn) < conn->qp->attr.max_rd_atomic;
@@ -665,7 +719,8 @@ static bool requester_page_came(struct pinion_conn *conn)
 	sq->awaits = PINION_AWAITS_NONE;
 	err = pinion_fault_result(sq->fault);
 	/* What came meanwhile was not looked at: nobody is late. */
-	conn->deadline = 0;
+	if (!conn->sender.waiting)
+		conn->deadline = 0;
 	if (err == -EAGAIN) {
 		pinion_sq_try_later(conn->qp);
 		return false;

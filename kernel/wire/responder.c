@@ -70,11 +70,14 @@ static void responder_acknowledge(struct pinion_conn *conn, u32 psn, u8 syndrome
 	responder_say(conn, &packet);
 }
 
+/*
+ * Not of a READ or an atomic that was performed behind: to some requesters that would be all of its
+ * answer.
+ */
 static void responder_acknowledge_due(struct pinion_conn *conn)
 {
 	if (conn->ack_due)
-		responder_acknowledge(conn, pinion_psn_add(conn->receiver.expected, -1),
-				      PINION_AETH_ACK | PINION_AETH_UNLIMITED);
+		responder_acknowledge(conn, conn->ack_psn, PINION_AETH_ACK | PINION_AETH_UNLIMITED);
 }
 
 static void responder_refuse(struct pinion_conn *conn, u32 psn, enum pinion_verdict verdict)
@@ -233,6 +236,7 @@ static void responder_performed(struct pinion_conn *conn, const struct pinion_pa
 	pinion_receiver_take(&conn->receiver, packet);
 	if (!(msg->op->traits & PINION_OP_WORD) && msg->opcode != PINION_OP_FLUSH) {
 		conn->ack_due |= packet->ack_request;
+		conn->ack_psn = packet->psn;
 	} else if (msg->op->traits & PINION_OP_WRITES_SGES) {
 		responder_remember(conn, packet->psn, msg->before);
 		responder_say_found(conn, packet->psn, msg->before);
