@@ -277,12 +277,13 @@ pair() {
 	ok "$1"
 }
 
-# Both ends of rping. Its own threads may hang in tearing down after all is done, on any device:
-# the client has seen all its data come back, and the server that the client has gone.
+# Both ends of rping, in $SERVER and $CLIENT if these say where. Its own threads may hang in
+# tearing down after all is done, on any device: the client has seen all its data come back, and
+# the server that the client has gone.
 ping() { # NAME PORT ADDRESS COUNT [OPTIONS]
 	local cmd="stdbuf -oL rping -a $3 -p $2 -C $4 -v -V ${*:5}"
 	have rping || { skip "$1" "no rping in this root"; return; }
-	COUNT=$4 LIMIT=15 TRIES=3 SPOILT=ping_hung_in_the_end pair "$1" "cm:$2" "$cmd -s" "$cmd -c"
+	COUNT=$4 LIMIT=15 TRIES=3 SPOILT=ping_hung_in_the_end pair "$1" "cm:$2" "${SERVER:-} $cmd -s" "${CLIENT:-} $cmd -c"
 }
 ping_hung_in_the_end() {
 	((rc == 124 || rc == 137)) && (($(grep -c '^ping data:' "$TMP/client") == COUNT)) &&

@@ -3,29 +3,35 @@
  * Finds and opens the device under test.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "device.h"
 
-struct device dev;
+struct device dev, far_dev;
 
 static char name[64];
 
-static struct ibv_device *find(void)
+static struct ibv_device *find_named(const char *wanted)
 {
 	struct ibv_device **list, *found = NULL;
 	int i;
 
 	list = ibv_get_device_list(NULL);
 	for (i = 0; list && list[i] && !found; i++) {
-		if (!opt.device ||
-		    !strcmp(opt.device, ibv_get_device_name(list[i])))
+		if (!wanted || !strcmp(wanted, ibv_get_device_name(list[i])))
 			found = list[i];
 	}
 	/* The list stays: a device of a freed one may not be opened. */
 	return found;
+}
+
+static struct ibv_device *find(void)
+{
+	return find_named(opt.device);
 }
 
 const char *device_missing(void)
@@ -51,13 +57,13 @@ static bool is_v4(const union ibv_gid *gid)
 	return !memcmp(gid->raw, mapped, sizeof(mapped));
 }
 
-static int choose_gid(void)
+static int choose_gid(const struct device *device)
 {
 	struct ibv_gid_entry entry;
 	int i;
 
-	for (i = 0; i < dev.port.gid_tbl_len; i++) {
-		if (ibv_query_gid_ex(dev.ctx, 1, i, &entry, 0))
+	for (i = 0; i < device->port.gid_tbl_len; i++) {
+		if (ibv_query_gid_ex(device->ctx, 1, i, &entry, 0))
 			continue;
 		if (entry.gid_type == IBV_GID_TYPE_ROCE_V2 && is_v4(&entry.gid))
 			return i;
@@ -91,18 +97,63 @@ static bool sends_packets(void)
 	return all;
 }
 
+static void open_as(struct device *d, struct ibv_device *device, int gid_index)
+{
+	d->ctx = MUST(ibv_open_device(device));
+	d->pd = MUST(ibv_alloc_pd(d->ctx));
+	CHECK_EQ(ibv_query_device_ex(d->ctx, NULL, &d->attr), 0);
+	CHECK_EQ(ibv_query_port(d->ctx, 1, &d->port), 0);
+	d->gid_index = gid_index >= 0 ? gid_index : choose_gid(d);
+	CHECK_EQ(ibv_query_gid(d->ctx, 1, d->gid_index, &d->gid), 0);
+	d->pinion = is_pinion(device);
+	d->packets = d->pinion && sends_packets();
+}
+
 void device_open(void)
 {
-	struct ibv_device *device = MUST(find());
+	open_as(&dev, MUST(find()), opt.gid_index);
+}
 
-	dev.ctx = MUST(ibv_open_device(device));
-	dev.pd = MUST(ibv_alloc_pd(dev.ctx));
-	CHECK_EQ(ibv_query_device_ex(dev.ctx, NULL, &dev.attr), 0);
-	CHECK_EQ(ibv_query_port(dev.ctx, 1, &dev.port), 0);
-	dev.gid_index = opt.gid_index >= 0 ? opt.gid_index : choose_gid();
-	CHECK_EQ(ibv_query_gid(dev.ctx, 1, dev.gid_index, &dev.gid), 0);
-	dev.pinion = is_pinion(device);
-	dev.packets = dev.pinion && sends_packets();
+void far_open(void)
+{
+	const char *named = getenv("FAR");
+
+	if (!named)
+		skip("no device at the other end of a cable: FAR is not set");
+	far_dev.net = getenv("FAR_NET");
+	open_as(&far_dev, MUST(find_named(named)), -1);
+}
+
+static void enter_net(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	CHECK(fd >= 0);
+	CHECK_EQ(setns(fd, CLONE_NEWNET), 0);
+	close(fd);
+}
+
+/* The path that leads back is open all the while. */
+static int our_net = -1;
+
+void device_enter(const struct device *device)
+{
+	char path[128];
+
+	if (!device->net)
+		return;
+	our_net = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	CHECK(our_net >= 0);
+	snprintf(path, sizeof(path), "/run/netns/%s", device->net);
+	enter_net(path);
+}
+
+void device_leave(const struct device *device)
+{
+	if (!device->net)
+		return;
+	CHECK_EQ(setns(our_net, CLONE_NEWNET), 0);
+	close(our_net);
 }
 
 struct ibv_context *device_another(void)

@@ -20,6 +20,7 @@ struct device {
 	int gid_index;
 	bool pinion; /* is it one of ours? */
 	bool packets; /* that sends packets even to peers on this host */
+	const char *net; /* its network namespace; NULL: ours */
 };
 
 extern struct device dev;
@@ -29,6 +30,16 @@ const char *device_missing(void);
 
 /* Fill dev; the test fails if that fails. */
 void device_open(void);
+
+/*
+ * The device at the other end of a cable, which the environment names: FAR, in the network
+ * namespace FAR_NET. far_open() skips the test if there is none; then device_open() was called.
+ */
+extern struct device far_dev;
+void far_open(void);
+/* Be where @device is, and where we came from. */
+void device_enter(const struct device *device);
+void device_leave(const struct device *device);
 
 /* Another context of the same device. */
 struct ibv_context *device_another(void);

@@ -78,11 +78,11 @@ static struct ibv_qp *make_qp(struct end *end)
 		attr.cap.max_recv_wr = 0;
 		attr.cap.max_recv_sge = 0;
 	}
-	if (!dev.pinion)
+	if (!cfg->device->pinion && !cfg->ops)
 		cfg->no_ex = true;
 	if (!cfg->no_ex) {
 		attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-		attr.send_ops_flags = send_ops(cfg->type);
+		attr.send_ops_flags = cfg->ops ?: send_ops(cfg->type);
 	}
 	return MUST(ibv_create_qp_ex(cfg->ctx, &attr));
 }
@@ -94,11 +94,12 @@ void end_make(struct end *end, const struct qp_cfg *cfg)
 		end->cfg = *cfg;
 	cfg = &end->cfg;
 	end->cfg.type = cfg->type ?: IBV_QPT_RC;
-	end->cfg.ctx = cfg->ctx ?: dev.ctx;
-	end->cfg.pd = cfg->pd ?: dev.pd;
+	end->cfg.device = cfg->device ?: &dev;
+	end->cfg.ctx = cfg->ctx ?: cfg->device->ctx;
+	end->cfg.pd = cfg->pd ?: cfg->device->pd;
 	end->cfg.wr = cfg->wr ?: 32;
 	end->cfg.sge = cfg->sge ?: 4;
-	end->cfg.mtu = cfg->mtu ?: dev.port.active_mtu;
+	end->cfg.mtu = cfg->mtu ?: cfg->device->port.active_mtu;
 	make_cqs(end);
 	end->qp = make_qp(end);
 	if (!end->cfg.no_ex)
@@ -120,7 +121,7 @@ void end_free(struct end *end)
 struct peer end_peer(const struct end *end)
 {
 	return (struct peer){
-		.gid = dev.gid,
+		.gid = end->cfg.device->gid,
 		.qpn = end->qp->qp_num,
 		.psn = end->psn,
 	};
@@ -157,13 +158,14 @@ void end_init(struct end *end)
 	CHECK_EQ(end_try_init(end), 0);
 }
 
-static struct ibv_ah_attr path_to(const union ibv_gid *gid)
+static struct ibv_ah_attr path_to(const struct end *end,
+				  const union ibv_gid *gid)
 {
 	return (struct ibv_ah_attr){
 		.is_global = 1,
 		.port_num = 1,
 		.grh = { .dgid = *gid,
-			 .sgid_index = dev.gid_index,
+			 .sgid_index = end->cfg.device->gid_index,
 			 .hop_limit = 64 },
 	};
 }
@@ -187,7 +189,7 @@ int end_to_rtr(struct end *end, const struct peer *peer)
 		.rq_psn = peer->psn,
 		.max_dest_rd_atomic = value_or(end->cfg.dest_rd_atomic, 16),
 		.min_rnr_timer = value_or(end->cfg.rnr_timer, 1),
-		.ah_attr = path_to(&peer->gid),
+		.ah_attr = path_to(end, &peer->gid),
 	};
 	int mask = IBV_QP_STATE;
 
@@ -221,12 +223,16 @@ int end_to_rts(struct end *end)
 
 void end_connect(struct end *end, const struct peer *peer)
 {
-	struct ibv_ah_attr path = path_to(&peer->gid);
+	struct ibv_ah_attr path = path_to(end, &peer->gid);
 
 	CHECK_EQ(end_to_rtr(end, peer), 0);
 	CHECK_EQ(end_to_rts(end), 0);
-	if (end->cfg.type == IBV_QPT_UD && !end->ah)
-		end->ah = MUST(ibv_create_ah(end->cfg.pd, &path));
+	if (end->cfg.type != IBV_QPT_UD || end->ah)
+		return;
+	/* Some drivers look for the neighbour by themselves. */
+	device_enter(end->cfg.device);
+	end->ah = MUST(ibv_create_ah(end->cfg.pd, &path));
+	device_leave(end->cfg.device);
 }
 
 int end_set_state(struct end *end, enum ibv_qp_state state)

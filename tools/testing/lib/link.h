@@ -12,6 +12,8 @@
 /* Zero is a sensible default of each. */
 struct qp_cfg {
 	enum ibv_qp_type type; /* RC */
+	const struct device *device; /* dev */
+	uint64_t ops; /* of the builder: what each service has; no rxe */
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct ibv_cq *scq, *rcq;

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash disable=SC2034
+# Two hosts, for suites: network namespaces with a cable between them, and the devices rx and
+# pw at its ends. Needs lib.sh.
+
+from=192.0.2.1 to=192.0.2.2 from6=fd00:99::1 to6=fd00:99::2
+wanted=/sys/module/pinion/parameters/wire
+
+in_ns() { ip netns exec "$@"; }
+# hosts FAR NEAR: v0 is FAR's and has $from, v1 is NEAR's and has $to.
+hosts() {
+	local n
+	far=$1 near=$2
+	ip netns add "$far"
+	ip netns add "$near"
+	ip link add v0 netns "$far" type veth peer name v1 netns "$near"
+	for n in "$@"; do ip -n "$n" link set lo up; done
+	ip -n "$far" addr add $from/24 dev v0
+	ip -n "$far" addr add $from6/64 dev v0 nodad
+	ip -n "$near" addr add $to/24 dev v1
+	ip -n "$near" addr add $to6/64 dev v1 nodad
+	ip -n "$far" link set v0 up
+	ip -n "$near" link set v1 up
+}
+# index DEVICE HEX: of the GID that ends so, as RoCE v2
+index() {
+	local dir=/sys/class/infiniband/$1/ports/1 gid i
+	for gid in "$dir"/gids/*; do
+		i=${gid##*/}
+		[[ $(cat "$gid") == *"$2" && $(cat "$dir/gid_attrs/types/$i" 2>/dev/null) == "RoCE v2" ]] || continue
+		echo "$i"
+		return
+	done
+	return 1
+}
+# The netdev's addresses become GIDs a little later: $r4, $r6, $p4 and $p6.
+indices() {
+	local gid
+	for gid in "rx ffff:c000:0201" "rx :0000:0000:0001" "pw ffff:c000:0202" "pw :0000:0000:0002"; do
+		# shellcheck disable=SC2086 # two words
+		await index $gid >/dev/null
+	done
+	r4=$(index rx ffff:c000:0201) p4=$(index pw ffff:c000:0202)
+	r6=$(index rx :0000:0000:0001) p6=$(index pw :0000:0000:0002)
+}
+# count COUNTER [DEVICE]
+count() { cat "/sys/class/infiniband/${2:-pw}/ports/1/hw_counters/$1"; }
+# far PROGRAM OPTIONS: a program of wire/, from pw to rx
+far() { FAR=rx FAR_NET=$far ktap ip netns exec "$near" "$PROGRAMS/wire/$1" --device pw "${@:2}"; }
