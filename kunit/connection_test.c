@@ -16,6 +16,8 @@
 #define MTU		256
 #define MESSAGES	300
 #define LONGEST		6		/* packets */
+#define LONGEST_READ	20
+#define PIECE		8		/* of a READ, is asked for at a time */
 #define ROOM		256		/* packets on their way */
 #define WINDOW		64
 #define TIMEOUT		150
@@ -104,6 +106,14 @@ static bool has_answer(const struct message *message)
 	return message->kind == A_READ || message->kind == AN_ATOMIC;
 }
 
+/* From packet @index on: all of it, or of a READ the rest of its piece. */
+static u32 packets_at_a_time(const struct message *message, u32 index)
+{
+	if (message->kind != A_READ)
+		return 1;
+	return min(message->packets - index, PIECE - index % PIECE);
+}
+
 /* ------------------------------------------------------------------ requester */
 
 static u8 opcode_of(const struct message *message, u32 index)
@@ -133,10 +143,12 @@ static void requester_send_one(struct world *w, struct message *message)
 
 	if (message->kind == A_SEND || message->kind == A_WRITE)
 		packet.packet.payload = min(rest, MTU);
-	if (message->kind == A_READ || (message->kind == A_WRITE && !index))
+	if (message->kind == A_WRITE && !index)
 		packet.packet.length = rest;
+	if (message->kind == A_READ)
+		packet.packet.length = min(rest, packets_at_a_time(message, index) * MTU);
 	network_carry(w, &packet);
-	pinion_sender_sent(&w->sender, message->kind == A_READ ? message->packets - index : 1);
+	pinion_sender_sent(&w->sender, packets_at_a_time(message, index));
 	if (has_answer(message) && !w->sender.owed)
 		pinion_sender_owe(&w->sender, psn);
 }
@@ -144,11 +156,14 @@ static void requester_send_one(struct world *w, struct message *message)
 static void requester_send(struct world *w)
 {
 	struct message *message;
-	u32 i;
+	u32 i, index;
 
 	for (i = 0; i < 4; i++) {
 		message = message_at(w, w->sender.next);
-		if (!message || pinion_sender_room(&w->sender, WINDOW) < message->packets)
+		if (!message)
+			return;
+		index = pinion_psn_ahead(w->sender.next, message->psn);
+		if (pinion_sender_room(&w->sender, WINDOW) < packets_at_a_time(message, index))
 			return;
 		if (!pinion_sender_awaits(&w->sender))
 			w->last_news = w->now;
@@ -258,6 +273,7 @@ static void responder_say(struct world *w, u32 psn, u8 syndrome)
 static void responder_answer(struct world *w, const struct packet *request)
 {
 	struct message *message = &w->messages[request->message];
+	u32 packets = packets_at_a_time(message, request->index);
 	struct packet packet = {
 		.packet = { .opcode = message->kind == A_READ ? PINION_READ_MIDDLE :
 						 PINION_ATOMIC_ACKNOWLEDGE },
@@ -266,7 +282,7 @@ static void responder_answer(struct world *w, const struct packet *request)
 	};
 	u32 i;
 
-	for (i = request->index; i < message->packets; i++) {
+	for (i = request->index; i < request->index + packets; i++) {
 		packet.index = i;
 		packet.packet.psn = pinion_psn_add(message->psn, i);
 		network_carry(w, &packet);
@@ -281,7 +297,7 @@ static void responder_perform(struct world *w, const struct packet *packet)
 	if (packet->message != w->at || packet->index != w->index)
 		w->wrong = true;
 	message->performed++;
-	w->index += message->kind == A_READ ? message->packets : 1;
+	w->index += packets_at_a_time(message, packet->index);
 	if (w->index >= message->packets) {
 		w->at++;
 		w->index = 0;
@@ -341,6 +357,8 @@ static void world_write_messages(struct world *w, u32 psn)
 		};
 		if (message->kind == AN_ATOMIC)
 			message->packets = 1;
+		if (message->kind == A_READ)
+			message->packets = 1 + random_below(&w->rnd, LONGEST_READ);
 		message->bytes = (message->packets - 1) * MTU + 1 + random_below(&w->rnd, MTU);
 		psn += message->packets;
 	}
@@ -383,16 +401,20 @@ static void world_tick(struct world *w)
 
 static void world_expect_all_done(struct world *w)
 {
-	u32 i, wrong = 0;
+	u32 i, requests, wrong = 0, msn = 0;
 
 	KUNIT_EXPECT_FALSE(w->test, w->wrong);
 	KUNIT_EXPECT_EQ(w->test, w->retired, MESSAGES);
 	KUNIT_EXPECT_EQ(w->test, w->at, MESSAGES);
-	KUNIT_EXPECT_EQ(w->test, w->receiver.msn, MESSAGES);
-	for (i = 0; i < MESSAGES; i++)
-		wrong += w->messages[i].performed !=
-			 (has_answer(&w->messages[i]) ? 1 : w->messages[i].packets);
+	for (i = 0; i < MESSAGES; i++) {
+		requests = DIV_ROUND_UP(w->messages[i].packets,
+					packets_at_a_time(&w->messages[i], 0));
+		wrong += w->messages[i].performed != requests;
+		/* Each piece of a READ is a message. */
+		msn += w->messages[i].kind == A_READ ? requests : 1;
+	}
 	KUNIT_EXPECT_EQ(w->test, wrong, 0);
+	KUNIT_EXPECT_EQ(w->test, w->receiver.msn, msn);
 }
 
 static struct world *world_run(struct kunit *test, const struct weather *weather, u32 seed)

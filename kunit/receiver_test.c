@@ -72,6 +72,23 @@ static void a_read_has_the_numbers_of_its_answer(struct kunit *test)
 	EXPECT(test, &r, PINION_READ_REQUEST, 12, 0, 3 * MTU + 1, ANSWER_AGAIN);
 }
 
+/* What is behind the last packet was never asked for: its answer would be of no request. */
+static void a_read_again_ends_where_packets_did(struct kunit *test)
+{
+	struct pinion_receiver r;
+
+	pinion_receiver_init(&r, 0xfffff0, MTU, true);
+	EXPECT(test, &r, PINION_READ_REQUEST, 0xfffff0, 0, 32 * MTU, NEW);
+	KUNIT_EXPECT_EQ(test, r.expected, 0x10);
+	EXPECT(test, &r, PINION_READ_REQUEST, 0xfffff1, 0, 32 * MTU, DROP);
+	EXPECT(test, &r, PINION_READ_REQUEST, 0xfffff1, 0, 31 * MTU + 1, DROP);
+	EXPECT(test, &r, PINION_READ_REQUEST, 0xfffff1, 0, 31 * MTU, ANSWER_AGAIN);
+	EXPECT(test, &r, PINION_READ_REQUEST, 0xf, 0, MTU + 1, DROP);
+	EXPECT(test, &r, PINION_READ_REQUEST, 0xf, 0, 0, ANSWER_AGAIN);
+	EXPECT(test, &r, PINION_READ_REQUEST, 0xf, 0, 0xffffffff, DROP);
+	KUNIT_EXPECT_EQ(test, r.expected, 0x10);
+}
+
 static void what_was_performed_is_not_performed_again(struct kunit *test)
 {
 	struct pinion_receiver r;
@@ -239,6 +256,7 @@ static void answers_are_no_requests(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(messages_in_order_are_new),
 	KUNIT_CASE(a_read_has_the_numbers_of_its_answer),
+	KUNIT_CASE(a_read_again_ends_where_packets_did),
 	KUNIT_CASE(what_was_performed_is_not_performed_again),
 	KUNIT_CASE(a_gap_is_told_once),
 	KUNIT_CASE(behind_what_is_deferred_nothing_is_said),

@@ -74,6 +74,30 @@ static bool receiver_is_valid(const struct pinion_receiver *receiver,
 	       receiver_has_room(receiver, kind, packet);
 }
 
+/* The answer to a READ has its packets' numbers; all else has one. */
+static u32 receiver_packets(const struct pinion_receiver *receiver,
+			    const struct pinion_packet_kind *kind,
+			    const struct pinion_packet *packet)
+{
+	if (!pinion_op_is_read(pinion_op(kind->op)))
+		return 1;
+	return pinion_psn_packets(packet->length, receiver->mtu);
+}
+
+/*
+ * It was performed, @behind numbers ago. A READ that goes on behind the last packet was not, not
+ * all of it: an answer would be taken for that of a request that never came.
+ */
+static enum pinion_arrival receiver_look_again(const struct pinion_receiver *receiver,
+					       const struct pinion_packet_kind *kind,
+					       const struct pinion_packet *packet, u32 behind)
+{
+	if (receiver_has_data(kind))
+		return PINION_ARRIVAL_AGAIN;
+	return receiver_packets(receiver, kind, packet) > behind ? PINION_ARRIVAL_DROP :
+								   PINION_ARRIVAL_ANSWER_AGAIN;
+}
+
 static enum pinion_arrival receiver_look_reliable(struct pinion_receiver *receiver,
 						  const struct pinion_packet_kind *kind,
 						  const struct pinion_packet *packet)
@@ -81,8 +105,7 @@ static enum pinion_arrival receiver_look_reliable(struct pinion_receiver *receiv
 	s32 ahead = pinion_psn_ahead(packet->psn, receiver->expected);
 
 	if (ahead < 0)
-		return receiver_has_data(kind) ? PINION_ARRIVAL_AGAIN :
-						 PINION_ARRIVAL_ANSWER_AGAIN;
+		return receiver_look_again(receiver, kind, packet, -ahead);
 	if (!ahead)
 		return receiver_is_valid(receiver, kind, packet) ? PINION_ARRIVAL_NEW :
 								   PINION_ARRIVAL_INVALID;
@@ -121,16 +144,6 @@ enum pinion_arrival pinion_receiver_look(struct pinion_receiver *receiver,
 	if (receiver->reliable)
 		return receiver_look_reliable(receiver, kind, packet);
 	return receiver_look_unreliable(receiver, kind, packet);
-}
-
-/* The answer to a READ has its packets' numbers; all else has one. */
-static u32 receiver_packets(const struct pinion_receiver *receiver,
-			    const struct pinion_packet_kind *kind,
-			    const struct pinion_packet *packet)
-{
-	if (!pinion_op_is_read(pinion_op(kind->op)))
-		return 1;
-	return pinion_psn_packets(packet->length, receiver->mtu);
 }
 
 void pinion_receiver_take(struct pinion_receiver *receiver, const struct pinion_packet *packet)

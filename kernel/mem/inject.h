@@ -28,7 +28,7 @@ enum pinion_inject_kind {
 	PINION_INJECT_STATUS,		/* it fails, and is not performed */
 	PINION_INJECT_FATAL,		/* the queue pair breaks */
 	PINION_INJECT_LATE,		/* it is performed later */
-	PINION_INJECT_LOSS,		/* the message reaches nobody */
+	PINION_INJECT_LOSS,		/* the message, or one packet, reaches nobody */
 	PINION_INJECT_RNR,		/* the peer of a reliable one is not ready to receive */
 	PINION_INJECT_OVERFLOW,		/* a completion of it finds its queue full */
 	PINION_INJECT_NUM_KINDS

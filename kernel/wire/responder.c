@@ -11,6 +11,7 @@
 #include <rdma/ib_user_verbs.h>
 
 #include "../logic/psn.h"
+#include "../mem/inject.h"
 #include "../path/fault.h"
 #include "../path/refuse.h"
 #include "conn.h"
@@ -30,6 +31,10 @@ static void responder_send(struct pinion_conn *conn, const struct pinion_packet 
 	struct pinion_qp *qp = conn->qp;
 
 	/* What is lost is asked for again. */
+	if (pinion_inject(PINION_INJECT_LOSS, qp->pid, qp->ibqp.qp_num)) {
+		kfree_skb(skb);
+		return;
+	}
 	pinion_wire_send(qp->node->wire, &qp->av,
 			 jhash_2words(qp->ibqp.qp_num, qp->attr.dest_qp_num, 0), packet, skb);
 }

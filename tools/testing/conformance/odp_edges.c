@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * On-demand regions that end elsewhere in a page than they begin: their first and last
- * bytes are theirs, and come when they are missed (item A47). Advice about regions that
+ * bytes are theirs, and come when they are missed; so do pages in the middle (item A47). Advice about regions that
  * are known by another address than their memory's (items A49 and A51). A region of much
  * memory with little there (item A45).
  */
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "link.h"
 #include "resources.h"
@@ -48,6 +49,37 @@ static void a47_edges(void)
 			edges(&all, &r, lengths[i]);
 			region_free(&r);
 		}
+	}
+}
+
+/* Each third page is missing, on the side that is read, or on the other. */
+static void a47_thirds(void)
+{
+	enum { LEN = 300 * PAGE };
+	struct qp_cfg cfg = { .timeout = 18 };
+	int fd = memfd_create("odp", MFD_CLOEXEC), side;
+	struct region all, r;
+	uint8_t *map;
+	size_t at;
+
+	need_odp();
+	CHECK(fd >= 0);
+	CHECK_EQ(ftruncate(fd, LEN + 2 * PAGE), 0);
+	map = mmap(NULL, LEN + 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(map != MAP_FAILED);
+	close(fd);
+	link_make(&link_, &cfg);
+	all = region_new(LEN, 77, ALL_ACCESS);
+	r = region_reg(dev.pd, buf_of(map, LEN + 2 * PAGE, PAGE + 5, LEN - 5), ODP_ALL);
+	for (side = 0; side < 2; side++) {
+		buf_fill(all.buf);
+		buf_fill(r.buf);
+		for (at = 0; at < LEN; at += 3 * PAGE)
+			CHECK_EQ(madvise(map + at, PAGE, MADV_DONTNEED), 0);
+		if (side)
+			check_read(&link_, &r, 100, &all, 3, LEN - 1000);
+		else
+			check_read(&link_, &all, 3, &r, 100, LEN - 1000);
 	}
 }
 
@@ -135,6 +167,7 @@ static void a45_sparse(void)
 
 static const struct test tests[] = {
 	TEST(a47_edges, "A47 the first and the last bytes (class 1)"),
+	TEST(a47_thirds, "A47 a read, each third page missing"),
 	TEST(a45_sparse, "A45 a terabyte with little there (class 23)"),
 	TEST(a49_advised, "A49 advice by another address (class 14)"),
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Each failure that can be ordered (items IN1 to IN20; kernel/mem/inject.h): it comes, as it
+ * Each failure that can be ordered (items IN1 to IN22; kernel/mem/inject.h): it comes, as it
  * was ordered and to whom, and leaves nothing behind.
  */
 #define _GNU_SOURCE
@@ -524,6 +524,43 @@ static void in19_root(void)
 	reap_ok(spawn(give_orders, NULL));
 }
 
+/*
+ * So are packets of answers: of a READ that is many requests on the wire each comes again, and
+ * all bytes are there in the end.
+ */
+static void lose_answers(int rd_atomic)
+{
+	struct qp_cfg cfg = {
+		.timeout = 18,
+		.rd_atomic = rd_atomic,
+		.dest_rd_atomic = rd_atomic,
+	};
+	enum { LONG = 2 << 20 };
+	struct region to, from;
+
+	begin();
+	if (!dev.packets)
+		skip("no packets to peers on this host");
+	link_make(&link_, &cfg);
+	to = region_new(LONG + 100, 50, ALL_ACCESS);
+	from = region_new(LONG + 100, 7, ALL_ACCESS);
+	order("loss number %u percent 3 seed 7 count 0", link_.b.qp->qp_num);
+	check_read(&link_, &to, 33, &from, 66, LONG);
+	CHECK(ordered("failed") > 10);
+	off();
+	check_read(&link_, &to, 0, &from, 0, LONG + 100);
+}
+
+static void in22_one_at_a_time(void)
+{
+	lose_answers(1);
+}
+
+static void in22_sixteen_at_a_time(void)
+{
+	lose_answers(16);
+}
+
 static const struct test tests[] = {
 	TEST(in1_pin, "IN1 pin"),
 	TEST(in2_watch, "IN2 watch"),
@@ -545,6 +582,8 @@ static const struct test tests[] = {
 	TEST(in18_pid, "IN18 only who is meant"),
 	TEST(in19_root, "IN19 root's alone"),
 	TEST(in20_less_and_less, "IN20 fault, less and less often"),
+	TEST(in22_one_at_a_time, "IN22 loss of answers, one read at a time"),
+	TEST(in22_sixteen_at_a_time, "IN22 loss of answers, sixteen at a time"),
 };
 
 int main(int argc, char **argv)
