@@ -193,6 +193,8 @@ static void qp_enter_error_locked(struct pinion_qp *qp, enum ib_qp_state state)
 	WRITE_ONCE(qp->state, state);
 	if (state == IB_QPS_ERR)
 		qp_break_receives(qp, before);
+	if (pinion_qp_has_window(qp))
+		qp->engine->modified(qp, before, IB_QP_STATE);
 }
 
 /* The request being performed, if any, is its caller's to complete. */

@@ -114,6 +114,7 @@ static void pair_fill(struct pinion_dev *dev, struct pinion_devx_pair *pair)
 	qp->user = true;
 	qp->wq = pair->ucontext->wq;
 	qp->faulter = pair->ucontext->faulter;
+	qp->waiting = &pair->ucontext->user->waiting;
 	qp->has_sq = true;
 	qp->has_rq = true;
 	pinion_recvq_init(&qp->rq, PINION_MAX_SGE);

@@ -22,6 +22,7 @@ struct pinion_user {
 	refcount_t ref;			/* open files, and what may outlive them */
 	atomic_t counts[PINION_NUM_COUNTED];
 	atomic64_t dm_used;		/* bytes of device memory */
+	atomic_t waiting;		/* bytes of packets that wait for queue pairs */
 };
 
 /* Who runs now; or an ERR_PTR. */

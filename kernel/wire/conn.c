@@ -9,9 +9,6 @@
 #include "../path/fault.h"
 #include "conn.h"
 
-/* Packets that wait in a line; one that is longer loses them, as networks do. */
-#define LINE	512
-
 static enum hrtimer_restart conn_expire(struct hrtimer *timer)
 {
 	struct pinion_qp *qp = container_of(timer, struct pinion_conn, timer)->qp;
@@ -45,8 +42,8 @@ struct pinion_conn *pinion_conn_attach(struct pinion_qp *qp)
 	if (!conn)
 		return NULL;
 	conn->qp = qp;
-	skb_queue_head_init(&conn->answers);
-	skb_queue_head_init(&conn->requests);
+	pinion_line_init(&conn->answers, qp->waiting);
+	pinion_line_init(&conn->requests, qp->waiting);
 	hrtimer_setup(&conn->timer, conn_expire, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	hrtimer_setup(&conn->pause, conn_resume, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	INIT_WORK(&conn->work, conn_respond);
@@ -62,8 +59,8 @@ void pinion_conn_detach(struct pinion_qp *qp)
 	hrtimer_cancel(&conn->pause);
 	cancel_work_sync(&conn->work);
 	hrtimer_cancel(&conn->timer);
-	skb_queue_purge(&conn->answers);
-	skb_queue_purge(&conn->requests);
+	pinion_line_close(&conn->answers);
+	pinion_line_close(&conn->requests);
 	if (conn->fault)
 		pinion_fault_leave(conn->fault);
 	kfree(conn);
@@ -73,12 +70,13 @@ static void conn_begin_to_send(struct pinion_conn *conn)
 {
 	const struct ib_qp_attr *attr = &conn->qp->attr;
 
-	skb_queue_purge(&conn->answers);
+	pinion_line_close(&conn->answers);
 	pinion_sender_init(&conn->sender, attr->sq_psn, attr->retry_cnt, attr->rnr_retry);
 	conn->deadline = 0;
 	conn->lateness = 0;
 	conn->window = PINION_CONN_WINDOW;
 	conn->una = conn->sender.una;
+	pinion_line_open(&conn->answers);
 }
 
 static void conn_begin_to_receive(struct pinion_conn *conn)
@@ -88,6 +86,7 @@ static void conn_begin_to_receive(struct pinion_conn *conn)
 	pinion_responder_forget(conn);
 	pinion_receiver_init(&conn->receiver, qp->attr.rq_psn, qp->mtu, pinion_qp_is_reliable(qp));
 	conn->ack_psn = pinion_psn_add(conn->receiver.expected, -1);
+	pinion_line_open(&conn->requests);
 }
 
 void pinion_conn_modified(struct pinion_qp *qp, enum ib_qp_state before, int mask)
@@ -102,8 +101,12 @@ void pinion_conn_modified(struct pinion_qp *qp, enum ib_qp_state before, int mas
 		return;
 	switch (qp->state) {
 	case IB_QPS_RESET:
-		skb_queue_purge(&conn->answers);
+	case IB_QPS_ERR:
+		pinion_line_close(&conn->answers);
 		pinion_responder_forget(conn);
+		break;
+	case IB_QPS_SQE:
+		pinion_line_close(&conn->answers);
 		break;
 	case IB_QPS_RTR:
 		conn_begin_to_receive(conn);
@@ -141,9 +144,8 @@ bool pinion_conn_is_peer(const struct pinion_qp *qp, const struct pinion_av *av)
 static bool conn_arrived_answer(struct pinion_qp *qp, struct sk_buff *skb)
 {
 	if (!qp->has_sq || !pinion_requests_count(&qp->sq.requests) ||
-	    skb_queue_len_lockless(&qp->conn->answers) >= LINE)
+	    !pinion_line_add(&qp->conn->answers, skb))
 		return false;
-	skb_queue_tail(&qp->conn->answers, skb);
 	queue_work(qp->wq, &qp->sq.work);
 	return true;
 }
@@ -152,9 +154,8 @@ static bool conn_arrived_request(struct pinion_qp *qp, struct sk_buff *skb)
 {
 	struct pinion_conn *conn = qp->conn;
 
-	if (skb_queue_len_lockless(&conn->requests) >= LINE)
+	if (!pinion_line_add(&conn->requests, skb))
 		return false;
-	skb_queue_tail(&conn->requests, skb);
 	/* Here, if nobody is about it: that spares the way to another thread. */
 	if (!mutex_trylock(&qp->resp.lock)) {
 		queue_work(qp->wq, &conn->work);

@@ -11,6 +11,7 @@
 
 #include "../logic/receiver.h"
 #include "../logic/sender.h"
+#include "line.h"
 #include "wire.h"
 
 /* The most packets that a requester has under way. */
@@ -38,7 +39,7 @@ struct pinion_conn {
 
 	/* The requester's; under sq.exec, but for the line */
 	struct pinion_sender sender;
-	struct sk_buff_head answers;
+	struct pinion_line answers;
 	struct pinion_request *lacking;	/* whose page sq.fault brings */
 	struct hrtimer timer;
 	u64 deadline;			/* ns: when to give up waiting; 0: not at all */
@@ -48,7 +49,7 @@ struct pinion_conn {
 
 	/* The responder's; under resp.lock, but for the line */
 	struct pinion_receiver receiver;
-	struct sk_buff_head requests;
+	struct pinion_line requests;
 	struct work_struct work;	/* responds */
 	struct hrtimer pause;		/* until the socket may have room again */
 	bool ack_due;
@@ -84,7 +85,7 @@ enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail);
 
 /* responder.c: a bounded part of what waits is done; resp.lock is held. */
 void pinion_responder_turn(struct pinion_conn *conn);
-/* Nothing that came before counts any more. Likewise. */
+/* Nothing that came before counts any more, and nothing comes. Likewise. */
 void pinion_responder_forget(struct pinion_conn *conn);
 
 #endif

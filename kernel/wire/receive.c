@@ -18,14 +18,14 @@
 #include "../path/respond.h"
 #include "conn.h"
 
-/* Of one namespace; what comes beyond that is lost, as packets may be. */
+/* Of one namespace, until they are looked at; what comes beyond that is lost, as packets may be. */
 #define BACKLOG_BYTES	(64 << 20)
 /* Packets in a turn of the work item. */
 #define TURN		64
 
 /* What of a packet is not in its bytes. */
 struct wire_cb {
-	struct pinion_wire *wire;	/* whose backlog it is of, until it is freed */
+	struct pinion_wire *wire;	/* whose backlog it is of */
 	u64 net;			/* cookie */
 	u32 bytes;			/* of its backlog */
 	u16 vlan;

@@ -391,11 +391,11 @@ static enum pinion_step requester_listen(struct pinion_conn *conn)
 	int i;
 
 	for (i = 0; i < BURST && requester_runs(conn->qp); i++) {
-		skb = skb_dequeue(&conn->answers);
+		skb = pinion_line_take(&conn->answers);
 		if (!skb)
 			break;
 		if (requester_hear(conn, skb) == PINION_STEP_PARKED) {
-			skb_queue_head(&conn->answers, skb);
+			pinion_line_put_back(&conn->answers, skb);
 			return PINION_STEP_PARKED;
 		}
 		consume_skb(skb);

@@ -427,7 +427,7 @@ static bool responder_go_on(struct pinion_conn *conn)
 
 	if (conn->reading.active)
 		return responder_give(conn);
-	skb = skb_dequeue(&conn->requests);
+	skb = pinion_line_take(&conn->requests);
 	if (!skb)
 		return false;
 	responder_take(conn, skb);
@@ -460,7 +460,7 @@ void pinion_responder_turn(struct pinion_conn *conn)
 void pinion_responder_forget(struct pinion_conn *conn)
 {
 	lockdep_assert_held(&conn->qp->resp.lock);
-	skb_queue_purge(&conn->requests);
+	pinion_line_close(&conn->requests);
 	conn->reading.active = false;
 	conn->ack_due = false;
 	conn->num_found = 0;

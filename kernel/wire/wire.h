@@ -24,7 +24,7 @@ struct pinion_wire {
 
 	/* Packets that arrived, for @work: those who respond sleep. */
 	struct sk_buff_head backlog;
-	atomic_t backlog_bytes;		/* and of those that wait for queue pairs */
+	atomic_t backlog_bytes;
 	struct work_struct work;
 };
 

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Packets that wait, and their bounds. Looks into none.
+ */
+#include "line.h"
+
+#define LINE_PACKETS	512
+#define LINE_BYTES	(4 << 20)
+/* Of a user, in all lines; and what a line takes of that even if there is no more. */
+#define SHARE_BYTES	(32 << 20)
+#define LINE_FLOOR	(64 << 10)
+
+void pinion_line_init(struct pinion_line *line, atomic_t *share)
+{
+	skb_queue_head_init(&line->buffers);
+	line->open = false;
+	line->bytes = 0;
+	line->share = share;
+}
+
+/* The lock is held. */
+static void line_charge(struct pinion_line *line, const struct sk_buff *skb)
+{
+	line->bytes += skb->truesize;
+	if (line->share)
+		atomic_add(skb->truesize, line->share);
+}
+
+static void line_uncharge(struct pinion_line *line, const struct sk_buff *skb)
+{
+	line->bytes -= skb->truesize;
+	if (line->share)
+		atomic_sub(skb->truesize, line->share);
+}
+
+static bool line_has_room(const struct pinion_line *line)
+{
+	if (!line->open || skb_queue_len(&line->buffers) >= LINE_PACKETS ||
+	    line->bytes >= LINE_BYTES)
+		return false;
+	return line->bytes < LINE_FLOOR || !line->share || atomic_read(line->share) < SHARE_BYTES;
+}
+
+bool pinion_line_add(struct pinion_line *line, struct sk_buff *skb)
+{
+	unsigned long flags;
+	bool added;
+
+	/* Whoever it was charged to until now. */
+	skb_orphan(skb);
+	spin_lock_irqsave(&line->buffers.lock, flags);
+	added = line_has_room(line);
+	if (added) {
+		line_charge(line, skb);
+		__skb_queue_tail(&line->buffers, skb);
+	}
+	spin_unlock_irqrestore(&line->buffers.lock, flags);
+	return added;
+}
+
+struct sk_buff *pinion_line_take(struct pinion_line *line)
+{
+	unsigned long flags;
+	struct sk_buff *skb;
+
+	spin_lock_irqsave(&line->buffers.lock, flags);
+	skb = __skb_dequeue(&line->buffers);
+	if (skb)
+		line_uncharge(line, skb);
+	spin_unlock_irqrestore(&line->buffers.lock, flags);
+	return skb;
+}
+
+void pinion_line_put_back(struct pinion_line *line, struct sk_buff *skb)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&line->buffers.lock, flags);
+	line_charge(line, skb);
+	__skb_queue_head(&line->buffers, skb);
+	spin_unlock_irqrestore(&line->buffers.lock, flags);
+}
+
+static void line_set_open(struct pinion_line *line, bool open)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&line->buffers.lock, flags);
+	line->open = open;
+	spin_unlock_irqrestore(&line->buffers.lock, flags);
+}
+
+void pinion_line_close(struct pinion_line *line)
+{
+	struct sk_buff *skb;
+
+	line_set_open(line, false);
+	while ((skb = pinion_line_take(line)))
+		kfree_skb(skb);
+}
+
+void pinion_line_open(struct pinion_line *line)
+{
+	line_set_open(line, true);
+}
