@@ -77,7 +77,10 @@ bool pinion_conn_arrived(struct pinion_qp *qp, struct sk_buff *skb, enum pinion_
 /* What its packets have in their opcodes. */
 u8 pinion_conn_transport(const struct pinion_qp *qp);
 
-/* Does a packet with @av come from who @qp is connected to? One of its locks is held. */
+/*
+ * Does a packet with @av come from who @qp is connected to? One of its locks is held; or none, for
+ * a glance.
+ */
 bool pinion_conn_is_peer(const struct pinion_qp *qp, const struct pinion_av *av);
 
 /* requester.c: the engine's method; sq.exec is held */

@@ -187,8 +187,10 @@ static bool wire_deliver(struct pinion_qp *qp, struct sk_buff *skb,
 		wire_deliver_datagram(qp, packet, av, payload);
 		return false;
 	}
+	/* Whose it is is asked once more when it is looked at. */
 	if (READ_ONCE(qp->engine) != &pinion_wire_engine || !qp->conn ||
-	    (packet->opcode & PINION_TRANSPORT_MASK) != pinion_conn_transport(qp))
+	    (packet->opcode & PINION_TRANSPORT_MASK) != pinion_conn_transport(qp) ||
+	    !data_race(pinion_conn_is_peer(qp, av)))
 		return false;
 	return pinion_conn_arrived(qp, skb, pinion_packet_kind(packet->opcode)->role);
 }
