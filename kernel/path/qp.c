@@ -79,10 +79,16 @@ static u8 qp_service_of(enum ib_qp_type type)
 	}
 }
 
+/* Datagrams wait there, too. */
+static bool qp_may_wait(const struct pinion_qp *qp)
+{
+	return qp->node->others && qp->node->others->attach;
+}
+
 /* Whether its engine is one with a window is not known before it is connected. */
 static bool qp_may_have_window(const struct pinion_qp *qp)
 {
-	return pinion_qp_is_connected(qp) && qp->node->others && qp->node->others->attach;
+	return pinion_qp_is_connected(qp) && qp_may_wait(qp);
 }
 
 static u32 qp_requests(const struct pinion_qp *qp)
@@ -121,7 +127,7 @@ int pinion_qp_init(struct pinion_qp *qp, bool sig_all)
 				GFP_KERNEL_ACCOUNT);
 	if (!qp->resp.recv)
 		goto err_requests;
-	if (qp_may_have_window(qp)) {
+	if (qp_may_wait(qp)) {
 		qp->conn = qp->node->others->attach(qp);
 		if (!qp->conn)
 			goto err_recv;

@@ -9,6 +9,9 @@
 #include "../path/fault.h"
 #include "conn.h"
 
+/* Packets that a queue pair's own work item looks at, or sends, in a turn. */
+#define BURST	64
+
 static enum hrtimer_restart conn_expire(struct hrtimer *timer)
 {
 	struct pinion_qp *qp = container_of(timer, struct pinion_conn, timer)->qp;
@@ -25,13 +28,22 @@ static enum hrtimer_restart conn_resume(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* On behalf of the receiver, where whoever brought the packets could not. */
+/* resp.lock is held. */
+static void conn_turn(struct pinion_conn *conn, int packets)
+{
+	if (pinion_qp_is_connected(conn->qp))
+		pinion_responder_turn(conn, packets);
+	else
+		pinion_datagram_turn(conn, packets);
+}
+
+/* On behalf of the receiver, what whoever brought the packets could not. */
 static void conn_respond(struct work_struct *work)
 {
 	struct pinion_conn *conn = container_of(work, struct pinion_conn, work);
 
 	mutex_lock(&conn->qp->resp.lock);
-	pinion_responder_turn(conn);
+	conn_turn(conn, BURST);
 	mutex_unlock(&conn->qp->resp.lock);
 }
 
@@ -47,6 +59,9 @@ struct pinion_conn *pinion_conn_attach(struct pinion_qp *qp)
 	hrtimer_setup(&conn->timer, conn_expire, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	hrtimer_setup(&conn->pause, conn_resume, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	INIT_WORK(&conn->work, conn_respond);
+	/* Who listens to datagrams is asked for each. */
+	if (!pinion_qp_is_connected(qp))
+		pinion_line_open(&conn->requests);
 	return conn;
 }
 
@@ -156,12 +171,15 @@ static bool conn_arrived_request(struct pinion_qp *qp, struct sk_buff *skb)
 
 	if (!pinion_line_add(&conn->requests, skb))
 		return false;
-	/* Here, if nobody is about it: that spares the way to another thread. */
+	/*
+	 * Here, if nobody is about it: that spares the way to another thread. But only what has
+	 * come, as packets for others wait behind it.
+	 */
 	if (!mutex_trylock(&qp->resp.lock)) {
 		queue_work(qp->wq, &conn->work);
 		return true;
 	}
-	pinion_responder_turn(conn);
+	conn_turn(conn, 1);
 	mutex_unlock(&qp->resp.lock);
 	return true;
 }

@@ -2,7 +2,8 @@
 /*
  * A connected queue pair whose peer is on another host: what its requester half has under way,
  * and what its responder half is about. Packets for it wait in two lines, one for each half,
- * so that neither waits for the other.
+ * so that neither waits for the other. Of one that is not connected there is the line of requests,
+ * which are datagrams.
  */
 #ifndef PINION_WIRE_CONN_H
 #define PINION_WIRE_CONN_H
@@ -86,9 +87,12 @@ bool pinion_conn_is_peer(const struct pinion_qp *qp, const struct pinion_av *av)
 /* requester.c: the engine's method; sq.exec is held */
 enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail);
 
-/* responder.c: a bounded part of what waits is done; resp.lock is held. */
-void pinion_responder_turn(struct pinion_conn *conn);
+/* responder.c: what waits is done, up to so many packets; resp.lock is held. */
+void pinion_responder_turn(struct pinion_conn *conn, int packets);
 /* Nothing that came before counts any more, and nothing comes. Likewise. */
 void pinion_responder_forget(struct pinion_conn *conn);
+
+/* datagram.c: likewise */
+void pinion_datagram_turn(struct pinion_conn *conn, int packets);
 
 #endif

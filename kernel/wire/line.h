@@ -26,6 +26,11 @@ bool pinion_line_add(struct pinion_line *line, struct sk_buff *skb);
 struct sk_buff *pinion_line_take(struct pinion_line *line);
 void pinion_line_put_back(struct pinion_line *line, struct sk_buff *skb);
 
+static inline bool pinion_line_waits(const struct pinion_line *line)
+{
+	return !skb_queue_empty_lockless(&line->buffers);
+}
+
 /* What is in it is forgotten; nothing comes into it until it is opened. */
 void pinion_line_close(struct pinion_line *line);
 void pinion_line_open(struct pinion_line *line);

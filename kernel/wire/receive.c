@@ -113,35 +113,6 @@ static bool wire_is_datagram(const struct pinion_packet *packet)
 	return (packet->opcode & PINION_TRANSPORT_MASK) == PINION_TRANSPORT_UD;
 }
 
-static void wire_deliver_datagram(struct pinion_qp *qp, const struct pinion_packet *packet,
-				  const struct pinion_av *av, const u8 *payload)
-{
-	const struct pinion_packet_kind *kind = pinion_packet_kind(packet->opcode);
-	struct pinion_cursor cursor;
-	struct pinion_msg msg = {
-		.op = pinion_op(kind->op),
-		.opcode = kind->op,
-		.service = PINION_SVC_UD,
-		.solicited = packet->solicited,
-		.begins = true,
-		.ends = true,
-		.length = packet->payload,
-		.ex = (__force u32)packet->imm,
-		.src_qpn = packet->src_qpn,
-		.dst_qpn = packet->qpn,
-		.payload = &cursor,
-		.packets = 1,
-		.qkey = packet->qkey,
-		.av = av,
-	};
-
-	/* It is only read. */
-	pinion_cursor_memory(&cursor, (void *)payload);
-	mutex_lock(&qp->resp.lock);
-	pinion_respond(qp, &msg);
-	mutex_unlock(&qp->resp.lock);
-}
-
 /* The queue that @packet is for, with a reference. */
 static struct pinion_qp *wire_find_qp(struct sk_buff *skb, const struct pinion_av *av,
 				      const struct pinion_packet *packet, const u8 *bth, u32 bytes)
@@ -178,19 +149,21 @@ const u8 *pinion_wire_parse(struct sk_buff *skb, struct pinion_av *av,
 	return bth + pinion_packet_header_bytes(packet->opcode);
 }
 
+/* May it be for a connection? Who it is from is asked once more when it is looked at. */
+static bool wire_is_connected(const struct pinion_qp *qp, const struct pinion_packet *packet,
+			      const struct pinion_av *av)
+{
+	return pinion_qp_is_connected(qp) && READ_ONCE(qp->engine) == &pinion_wire_engine &&
+	       (packet->opcode & PINION_TRANSPORT_MASK) == pinion_conn_transport(qp) &&
+	       data_race(pinion_conn_is_peer(qp, av));
+}
+
 /* Return: whether @qp has @skb now. */
 static bool wire_deliver(struct pinion_qp *qp, struct sk_buff *skb,
-			 const struct pinion_packet *packet, const struct pinion_av *av,
-			 const u8 *payload)
+			 const struct pinion_packet *packet, const struct pinion_av *av)
 {
-	if (wire_is_datagram(packet)) {
-		wire_deliver_datagram(qp, packet, av, payload);
-		return false;
-	}
-	/* Whose it is is asked once more when it is looked at. */
-	if (READ_ONCE(qp->engine) != &pinion_wire_engine || !qp->conn ||
-	    (packet->opcode & PINION_TRANSPORT_MASK) != pinion_conn_transport(qp) ||
-	    !data_race(pinion_conn_is_peer(qp, av)))
+	if (!qp->conn || (wire_is_datagram(packet) ? pinion_qp_is_connected(qp) :
+						     !wire_is_connected(qp, packet, av)))
 		return false;
 	return pinion_conn_arrived(qp, skb, pinion_packet_kind(packet->opcode)->role);
 }
@@ -201,19 +174,15 @@ static bool wire_receive(struct sk_buff *skb)
 	struct pinion_packet packet;
 	struct pinion_qp *qp;
 	struct pinion_av av;
-	const u8 *payload;
 	bool taken;
 
-	if (skb_linearize(skb))
-		return false;
-	payload = pinion_wire_parse(skb, &av, &packet);
-	if (!payload)
+	if (skb_linearize(skb) || !pinion_wire_parse(skb, &av, &packet))
 		return false;
 	qp = wire_find_qp(skb, &av, &packet, skb->data + sizeof(struct udphdr),
 			  skb->len - sizeof(struct udphdr));
 	if (!qp)
 		return false;
-	taken = wire_deliver(qp, skb, &packet, &av, payload);
+	taken = wire_deliver(qp, skb, &packet, &av);
 	pinion_qp_put(qp);
 	return taken;
 }

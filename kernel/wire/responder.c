@@ -16,8 +16,6 @@
 #include "../path/refuse.h"
 #include "conn.h"
 
-/* Packets that are looked at, or sent, in a turn. */
-#define BURST	64
 /* Until the socket may have room again. */
 #define ROOM_NS	(50 * NSEC_PER_USEC)
 /* When to come again, if a page is missing: 0.64 ms. */
@@ -435,7 +433,12 @@ static bool responder_go_on(struct pinion_conn *conn)
 	return true;
 }
 
-void pinion_responder_turn(struct pinion_conn *conn)
+static bool responder_has_more(const struct pinion_conn *conn)
+{
+	return conn->reading.active || pinion_line_waits(&conn->requests);
+}
+
+void pinion_responder_turn(struct pinion_conn *conn, int packets)
 {
 	struct pinion_qp *qp = conn->qp;
 	int i;
@@ -443,7 +446,7 @@ void pinion_responder_turn(struct pinion_conn *conn)
 	lockdep_assert_held(&qp->resp.lock);
 	if (qp->dying || !pinion_qp_has_window(qp))
 		return;
-	for (i = 0; i < BURST; i++) {
+	for (i = 0; i < packets; i++) {
 		if (!pinion_resp_listens(qp)) {
 			pinion_responder_forget(conn);
 			return;
@@ -453,7 +456,7 @@ void pinion_responder_turn(struct pinion_conn *conn)
 	}
 	responder_acknowledge_due(conn);
 	qp->attr.rq_psn = conn->receiver.expected;
-	if (i == BURST)
+	if (i == packets && responder_has_more(conn))
 		queue_work(qp->wq, &conn->work);
 }
 

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Datagrams that came: each is a message of its own for path/respond.c, and nothing is said to
+ * whom it is from. resp.lock is held, as in responder.c.
+ */
+#include "../path/respond.h"
+#include "conn.h"
+
+static void datagram_deliver(struct pinion_qp *qp, struct sk_buff *skb)
+{
+	const struct pinion_packet_kind *kind;
+	struct pinion_cursor cursor;
+	struct pinion_packet packet;
+	struct pinion_msg msg;
+	struct pinion_av av;
+	const u8 *payload = pinion_wire_parse(skb, &av, &packet);
+
+	if (!payload)
+		return;
+	/* It is only read. */
+	pinion_cursor_memory(&cursor, (void *)payload);
+	kind = pinion_packet_kind(packet.opcode);
+	msg = (struct pinion_msg){
+		.op = pinion_op(kind->op),
+		.opcode = kind->op,
+		.service = PINION_SVC_UD,
+		.solicited = packet.solicited,
+		.begins = true,
+		.ends = true,
+		.length = packet.payload,
+		.ex = (__force u32)packet.imm,
+		.src_qpn = packet.src_qpn,
+		.dst_qpn = packet.qpn,
+		.payload = &cursor,
+		.packets = 1,
+		.qkey = packet.qkey,
+		.av = &av,
+	};
+	pinion_respond(qp, &msg);
+}
+
+void pinion_datagram_turn(struct pinion_conn *conn, int packets)
+{
+	struct pinion_qp *qp = conn->qp;
+	struct sk_buff *skb;
+	int i;
+
+	lockdep_assert_held(&qp->resp.lock);
+	if (qp->dying)
+		return;
+	for (i = 0; i < packets; i++) {
+		skb = pinion_line_take(&conn->requests);
+		if (!skb)
+			return;
+		datagram_deliver(qp, skb);
+		consume_skb(skb);
+	}
+	if (pinion_line_waits(&conn->requests))
+		queue_work(qp->wq, &conn->work);
+}
