@@ -139,6 +139,8 @@ static struct pinion_wire *wire_make(struct net *net, int *err)
 	pinion_wire_receive_init(wire);
 	*err = wire_open_sockets(wire);
 	if (*err) {
+		/* By the first there may have come something. */
+		pinion_wire_receive_end(wire);
 		kfree(wire);
 		return NULL;
 	}
