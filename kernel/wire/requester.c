@@ -241,7 +241,7 @@ static void requester_obey(struct pinion_conn *conn, enum pinion_sender_step ste
 
 	switch (step) {
 	case PINION_SENDER_STALE:
-	/* It may not be what was asked for: then it says nothing. */
+	/* It says nothing before it is known to be what was asked for. */
 	case PINION_SENDER_ANSWERED:
 		break;
 	case PINION_SENDER_ADVANCED:
@@ -350,9 +350,11 @@ static enum pinion_step requester_take_answer(struct pinion_conn *conn,
 	if (sent != PINION_SENDER_ANSWERED)
 		return PINION_STEP_DONE;
 	request = requester_find(conn, packet->psn);
-	if (!request || request != pinion_requests_oldest(&conn->qp->sq.requests) ||
-	    !answer_fits(conn, request, packet))
+	if (!request || request != pinion_requests_oldest(&conn->qp->sq.requests))
 		return PINION_STEP_DONE;
+	/* It comes no better if it is asked for again. */
+	if (!answer_fits(conn, request, packet))
+		return pinion_sq_fail(conn->qp, IB_WC_BAD_RESP_ERR, PINION_SYN_REMOTE);
 	if (request_is_atomic(request))
 		step = requester_store(conn, request, 0, &packet->before, sizeof(packet->before));
 	else if (packet->payload)

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A connection whose peer says what no peer says, or is not the one that sends (items FG1 to FG3).
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "forge.h"
+#include "slow.h"
+
+enum { LEN = 20000 };
+
+static struct end end;
+static struct region own;
+static uint8_t rest[64 + 4096];
+
+static void begin(const struct qp_cfg *cfg)
+{
+	forge_begin();
+	end_make(&end, cfg);
+	forge_connect(&end);
+	own = region_new(LEN, 77, ALL_ACCESS);
+	rnd_fill(rest, sizeof(rest));
+}
+
+static void ask(enum ibv_wr_opcode opcode, struct ibv_sge *sge, int num_sge)
+{
+	struct ibv_send_wr wr = {
+		.sg_list = sge,
+		.num_sge = num_sge,
+		.opcode = opcode,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	if (opcode == IBV_WR_RDMA_READ)
+		wr.wr.rdma.remote_addr = 0x1000;
+	else
+		wr.wr.atomic.remote_addr = 0x1000;
+	post(&end, &wr);
+}
+
+/* An answer that is not one to what was asked ends the connection, and says so. */
+static void misanswered(enum ibv_wr_opcode asked, enum forge_opcode opcode,
+			size_t payload)
+{
+	struct qp_cfg cfg = { .timeout = 22 };
+	size_t headers = 0;
+	struct ibv_sge sge;
+
+	begin(&cfg);
+	sge = sge_of(&own, 0, asked == IBV_WR_RDMA_READ ? 100 : 8);
+	ask(asked, &sge, 1);
+	headers = forge_aeth(rest, 0x1f, 1);
+	if (opcode == FORGE_ATOMIC_ACKNOWLEDGE)
+		headers += 8;
+	forge(opcode, &end, end.psn, rest, headers + payload);
+	expect(await(end.scq), IBV_WC_BAD_RESP_ERR);
+	buf_check(own.buf);
+}
+
+static void fg1_too_short(void)
+{
+	misanswered(IBV_WR_RDMA_READ, FORGE_READ_ONLY, 96);
+}
+
+static void fg1_too_long(void)
+{
+	misanswered(IBV_WR_RDMA_READ, FORGE_READ_ONLY, 104);
+}
+
+static void fg1_atomic(void)
+{
+	misanswered(IBV_WR_RDMA_READ, FORGE_ATOMIC_ACKNOWLEDGE, 0);
+}
+
+static void fg1_read(void)
+{
+	misanswered(IBV_WR_ATOMIC_FETCH_AND_ADD, FORGE_READ_ONLY, 8);
+}
+
+/* Packets of whoever else knows its number take no place of its peer's. */
+static void fg3_strangers(void)
+{
+	struct qp_cfg cfg = { .timeout = 14, .retry = 1 };
+	struct slow memory;
+	struct ibv_sge sge[2];
+	struct ibv_mr *mr;
+	size_t aeth, mtu;
+	int i;
+
+	need_odp();
+	begin(&cfg);
+	mtu = 128 << end.cfg.mtu;
+	memory = slow_new();
+	slow_hold(&memory, true);
+	mr = MUST(ibv_reg_mr(dev.pd, memory.map, SLOW_LEN, ODP_ALL));
+	sge[0] = (struct ibv_sge){ .addr = (uintptr_t)memory.map,
+				   .length = mtu,
+				   .lkey = mr->lkey };
+	sge[1] = sge_of(&own, 0, 100);
+	ask(IBV_WR_RDMA_READ, sge, 2);
+	aeth = forge_aeth(rest, 0x1f, 1);
+	forge(FORGE_READ_FIRST, &end, end.psn, rest, aeth + mtu);
+	slow_await(&memory);
+	for (i = 0; i < 1000; i++)
+		forge_by_stranger(FORGE_ACKNOWLEDGE, &end, end.psn + 1, rest, aeth);
+	forge(FORGE_READ_LAST, &end, end.psn + 1, rest, aeth + 100);
+	usleep(300000);
+	slow_hold(&memory, false);
+	expect(await(end.scq), IBV_WC_SUCCESS);
+	CHECK(!memcmp(memory.map, rest + aeth, mtu));
+	CHECK(!memcmp(own.buf->data, rest + aeth, 100));
+}
+
+static const struct test tests[] = {
+	TEST(fg1_too_short, "FG1 an answer that is too short"),
+	TEST(fg1_too_long, "FG1 an answer that is too long"),
+	TEST(fg1_atomic, "FG1 a read answered as an atomic"),
+	TEST(fg1_read, "FG1 an atomic answered as a read"),
+	TEST(fg3_strangers, "FG3 strangers take no place"),
+};
+
+HARNESS_MAIN("Packets of a forged peer", tests)

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * RoCEv2 packets as somebody else sends them: a peer that is not there, or a stranger. With a CRC
+ * that is right.
+ */
+#ifndef PINION_TEST_FORGE_H
+#define PINION_TEST_FORGE_H
+
+#include "link.h"
+
+/* Of reliable connections. */
+enum forge_opcode {
+	FORGE_SEND_ONLY = 0x04,
+	FORGE_READ_REQUEST = 0x0c,
+	FORGE_READ_FIRST = 0x0d,
+	FORGE_READ_LAST = 0x0f,
+	FORGE_READ_ONLY = 0x10,
+	FORGE_ACKNOWLEDGE = 0x11,
+	FORGE_ATOMIC_ACKNOWLEDGE = 0x12,
+	FORGE_FETCH_ADD = 0x14,
+	FORGE_FLUSH = 0x1c,
+};
+
+enum { FORGED_QPN = 0x345678, FORGED_PSN = 0xfffff0 };
+
+/* The test is skipped where it cannot be. */
+void forge_begin(void);
+/* @end is connected to a peer that is forged, at the device's own address. */
+void forge_connect(struct end *end);
+
+/* What is behind the base header: @bytes, in fours. */
+void forge(enum forge_opcode opcode, const struct end *to, uint32_t psn,
+	   const void *rest, size_t bytes);
+/* From an address of this host that is not the peer's. */
+void forge_by_stranger(enum forge_opcode opcode, const struct end *to,
+		       uint32_t psn, const void *rest, size_t bytes);
+
+/* Headers; each returns its bytes. */
+size_t forge_reth(void *to, uint64_t addr, uint32_t rkey, uint32_t length);
+size_t forge_aeth(void *to, uint8_t syndrome, uint32_t msn);
+size_t forge_atomic(void *to, uint64_t addr, uint32_t rkey, uint64_t swap_add,
+		    uint64_t compare);
+
+/* Counts what comes back to the forged peer, which is not there. */
+#define FORGE_ANSWERS "rx_no_queue"
+
+#endif /* PINION_TEST_FORGE_H */
