@@ -89,6 +89,25 @@ static void a_read_again_ends_where_packets_did(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r.expected, 0x10);
 }
 
+static void numbers_outlive_psns(struct kunit *test)
+{
+	struct pinion_receiver r;
+
+	pinion_receiver_init(&r, 0xfffffe, 256, true);
+	KUNIT_EXPECT_EQ(test, pinion_receiver_number(&r, 0xfffffe), 0);
+	EXPECT(test, &r, PINION_FETCH_ADD, 0xfffffe, 0, 0, NEW);
+	KUNIT_EXPECT_EQ(test, pinion_receiver_number(&r, 0xfffffe), 0);
+	KUNIT_EXPECT_EQ(test, pinion_receiver_number(&r, 3), 5);
+	/* As many as there are before the same come again. */
+	EXPECT(test, &r, PINION_READ_REQUEST, 0xffffff, 0, 0x80000000, NEW);
+	KUNIT_EXPECT_EQ(test, pinion_receiver_number(&r, 0xffffff), 1);
+	EXPECT(test, &r, PINION_READ_REQUEST, 0x7fffff, 0, 0x80000000 - 512, NEW);
+	KUNIT_EXPECT_EQ(test, r.expected, 0xfffffd);
+	EXPECT(test, &r, PINION_FETCH_ADD, 0xfffffd, 0, 0, NEW);
+	EXPECT(test, &r, PINION_FETCH_ADD, 0xfffffe, 0, 0, NEW);
+	KUNIT_EXPECT_EQ(test, pinion_receiver_number(&r, 0xfffffe), 1 << 24);
+}
+
 static void what_was_performed_is_not_performed_again(struct kunit *test)
 {
 	struct pinion_receiver r;
@@ -257,6 +276,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(messages_in_order_are_new),
 	KUNIT_CASE(a_read_has_the_numbers_of_its_answer),
 	KUNIT_CASE(a_read_again_ends_where_packets_did),
+	KUNIT_CASE(numbers_outlive_psns),
 	KUNIT_CASE(what_was_performed_is_not_performed_again),
 	KUNIT_CASE(a_gap_is_told_once),
 	KUNIT_CASE(behind_what_is_deferred_nothing_is_said),

@@ -149,9 +149,10 @@ enum pinion_arrival pinion_receiver_look(struct pinion_receiver *receiver,
 void pinion_receiver_take(struct pinion_receiver *receiver, const struct pinion_packet *packet)
 {
 	const struct pinion_packet_kind *kind = pinion_packet_kind(packet->opcode);
+	u32 packets = receiver_packets(receiver, kind, packet);
 
-	receiver->expected = pinion_psn_add(receiver->expected,
-					    receiver_packets(receiver, kind, packet));
+	receiver->expected = pinion_psn_add(receiver->expected, packets);
+	receiver->taken += packets;
 	receiver->told = false;
 	if (receiver_has_data(kind)) {
 		receiver->left = receiver_left(receiver, kind, packet) - packet->payload;

@@ -8,10 +8,12 @@
 #define PINION_LOGIC_RECEIVER_H
 
 #include "packet.h"
+#include "psn.h"
 
 /* One per responder. Whoever responds for the queue pair has it. */
 struct pinion_receiver {
 	u32 expected;			/* PSN of the next packet */
+	u64 taken;			/* packets of all times: the next one's number among them */
 	u32 msn;			/* messages that were performed */
 	u32 mtu;
 	bool reliable;
@@ -47,6 +49,12 @@ enum pinion_arrival pinion_receiver_look(struct pinion_receiver *receiver,
 
 /* @packet was new, and is performed. */
 void pinion_receiver_take(struct pinion_receiver *receiver, const struct pinion_packet *packet);
+
+/* What number packet @psn has among those, or will have; PSNs come again. */
+static inline u64 pinion_receiver_number(const struct pinion_receiver *receiver, u32 psn)
+{
+	return receiver->taken + pinion_psn_ahead(psn, receiver->expected);
+}
 
 /*
  * @packet was new, and cannot be performed now: the sender is told when to send it again. What

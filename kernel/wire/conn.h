@@ -31,8 +31,18 @@ struct pinion_reading {
 
 /* What an atomic found, should it be asked again. */
 struct pinion_found {
-	u32 psn;
+	u64 number;			/* pinion_receiver_number() of its packet */
 	u64 before;
+};
+
+/* What a READ asked for, likewise. */
+struct pinion_asked {
+	u64 number;			/* of its first packet */
+	u64 addr;
+	u32 packets;
+	u32 length;
+	u32 rkey;
+	u32 srqn;			/* XRC */
 };
 
 struct pinion_conn {
@@ -58,6 +68,8 @@ struct pinion_conn {
 	struct pinion_reading reading;
 	struct pinion_found found[PINION_MAX_RD_ATOMIC];
 	u32 num_found;			/* of all times */
+	struct pinion_asked asked_for[PINION_MAX_RD_ATOMIC];
+	u32 num_asked_for;		/* likewise */
 	/* For a page that a packet lacked: */
 	struct pinion_fault *fault;
 	bool asked;			/* it was asked for, */

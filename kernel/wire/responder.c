@@ -114,10 +114,11 @@ static void responder_say_done(struct pinion_conn *conn, u32 psn)
 	responder_say(conn, &packet);
 }
 
+/* @psn is of the packet that was performed last. */
 static void responder_remember(struct pinion_conn *conn, u32 psn, u64 before)
 {
 	conn->found[conn->num_found++ % ARRAY_SIZE(conn->found)] = (struct pinion_found){
-		.psn = psn,
+		.number = pinion_receiver_number(&conn->receiver, psn),
 		.before = before,
 	};
 }
@@ -125,10 +126,49 @@ static void responder_remember(struct pinion_conn *conn, u32 psn, u64 before)
 static void responder_say_found_again(struct pinion_conn *conn, u32 psn)
 {
 	u32 i, count = min_t(u32, conn->num_found, ARRAY_SIZE(conn->found));
+	u64 number = pinion_receiver_number(&conn->receiver, psn);
 
 	for (i = 0; i < count; i++)
-		if (conn->found[i].psn == psn)
+		if (conn->found[i].number == number)
 			responder_say_found(conn, psn, conn->found[i].before);
+}
+
+/* A READ is performed. */
+static void responder_remember_asked(struct pinion_conn *conn, const struct pinion_msg *msg)
+{
+	u32 i = conn->num_asked_for++ % ARRAY_SIZE(conn->asked_for);
+
+	conn->asked_for[i] = (struct pinion_asked){
+		.number = pinion_receiver_number(&conn->receiver, msg->psn),
+		.addr = msg->remote_addr,
+		.packets = msg->packets,
+		.length = msg->length,
+		.rkey = msg->rkey,
+		.srqn = msg->srqn,
+	};
+}
+
+/* Does @msg, a READ, ask for what @asked did, from one of its packets on? */
+static bool asked_is(const struct pinion_asked *asked, const struct pinion_msg *msg, u64 number,
+		     u32 mtu)
+{
+	u64 offset = (number - asked->number) * mtu;
+
+	return msg->rkey == asked->rkey && msg->srqn == asked->srqn &&
+	       msg->remote_addr == asked->addr + offset && msg->length + offset <= asked->length;
+}
+
+/* Only the memory that a READ was of may be in what is said to be its answer once more. */
+static bool responder_was_asked(const struct pinion_conn *conn, const struct pinion_msg *msg)
+{
+	u32 i, count = min_t(u32, conn->num_asked_for, ARRAY_SIZE(conn->asked_for));
+	u64 number = pinion_receiver_number(&conn->receiver, msg->psn);
+	const struct pinion_asked *asked = conn->asked_for;
+
+	for (i = 0; i < count; i++, asked++)
+		if (number >= asked->number && number - asked->number < asked->packets)
+			return asked_is(asked, msg, number, conn->qp->mtu);
+	return false;
 }
 
 /* --------------------------------------------------------------- a packet */
@@ -279,8 +319,10 @@ static void responder_perform(struct pinion_conn *conn, const struct pinion_pack
 	responder_message(conn, packet, &msg);
 	if (msg.opcode == PINION_OP_RDMA_READ) {
 		responder_begin_reading(conn, &msg, false);
-		if (conn->reading.active)
-			pinion_receiver_take(&conn->receiver, packet);
+		if (!conn->reading.active)
+			return;
+		pinion_receiver_take(&conn->receiver, packet);
+		responder_remember_asked(conn, &msg);
 		return;
 	}
 	verdict = responder_try(conn, &msg, payload);
@@ -300,12 +342,14 @@ static void responder_answer_again(struct pinion_conn *conn, const struct pinion
 	struct pinion_msg msg;
 
 	responder_message(conn, packet, &msg);
-	if (msg.opcode == PINION_OP_RDMA_READ)
-		responder_begin_reading(conn, &msg, true);
-	else if (msg.op->traits & PINION_OP_WRITES_SGES)
+	if (msg.opcode == PINION_OP_RDMA_READ) {
+		if (responder_was_asked(conn, &msg))
+			responder_begin_reading(conn, &msg, true);
+	} else if (msg.op->traits & PINION_OP_WRITES_SGES) {
 		responder_say_found_again(conn, packet->psn);
-	else
+	} else {
 		responder_say_done(conn, packet->psn);
+	}
 }
 
 static void responder_take(struct pinion_conn *conn, struct sk_buff *skb)
@@ -467,6 +511,7 @@ void pinion_responder_forget(struct pinion_conn *conn)
 	conn->reading.active = false;
 	conn->ack_due = false;
 	conn->num_found = 0;
+	conn->num_asked_for = 0;
 	conn->asked = false;
 	/* The page may never come. */
 	if (conn->fault)

@@ -78,6 +78,46 @@ static void fg1_read(void)
 	misanswered(IBV_WR_ATOMIC_FETCH_AND_ADD, FORGE_READ_ONLY, 8);
 }
 
+/* @length from @at on, by packet FORGED_PSN + @psn. */
+static void read_again(uint32_t psn, uint64_t at, uint32_t rkey, uint32_t length)
+{
+	size_t bytes = forge_reth(rest, own.base + at, rkey, length);
+
+	forge(FORGE_READ_REQUEST, &end, FORGED_PSN + psn, rest, bytes);
+}
+
+/* Who asks again is answered what was asked, or the end of it, and nothing else. */
+static void fg2_read_again(void)
+{
+	struct qp_cfg cfg = { .mtu = IBV_MTU_1024 };
+	long long answers;
+	struct region other;
+
+	begin(&cfg);
+	other = region_new(LEN, 3, ALL_ACCESS);
+	answers = device_counter(FORGE_ANSWERS);
+	/* Over the end of all numbers. */
+	read_again(0, 100, own.rkey, 10 * 1024 + 5);
+	counter_await(FORGE_ANSWERS, answers += 11);
+	read_again(11, 0, own.rkey, 1000);
+	counter_await(FORGE_ANSWERS, ++answers);
+	/* Packets come in order: were one of these answered, it would be counted below. */
+	read_again(0, 100, other.rkey, 1000);
+	read_again(0, 101, own.rkey, 1000);
+	read_again(1, 100, own.rkey, 1000);
+	read_again(10, 100 + 10 * 1024, own.rkey, 6);
+	read_again(9, 100 + 9 * 1024, own.rkey, 1024 + 6);
+	read_again(11, 0, own.rkey, 1001);
+	read_again(0xffffff - 5, 100, own.rkey, 1000);
+	/* These are of it. */
+	read_again(10, 100 + 10 * 1024, own.rkey, 5);
+	read_again(9, 100 + 9 * 1024, own.rkey, 1024 + 5);
+	read_again(1, 100 + 1024, own.rkey, 2000);
+	read_again(11, 0, own.rkey, 1000);
+	counter_await(FORGE_ANSWERS, answers + 1 + 2 + 2 + 1);
+	CHECK_EQ(end_state(&end), IBV_QPS_RTS);
+}
+
 /* Packets of whoever else knows its number take no place of its peer's. */
 static void fg3_strangers(void)
 {
@@ -117,6 +157,7 @@ static const struct test tests[] = {
 	TEST(fg1_too_long, "FG1 an answer that is too long"),
 	TEST(fg1_atomic, "FG1 a read answered as an atomic"),
 	TEST(fg1_read, "FG1 an atomic answered as a read"),
+	TEST(fg2_read_again, "FG2 a read that is asked for again is another"),
 	TEST(fg3_strangers, "FG3 strangers take no place"),
 };
 
