@@ -246,7 +246,7 @@ static void responder_await_page(struct pinion_conn *conn, const struct pinion_m
 	conn->asked = msg->asked;
 	conn->asked_psn = msg->psn;
 	if (!conn->fault)
-		conn->fault = pinion_fault_alloc(GFP_KERNEL_ACCOUNT);
+		conn->fault = pinion_fault_alloc(GFP_NOIO | __GFP_ACCOUNT | __GFP_NOWARN);
 }
 
 static void responder_defer(struct pinion_conn *conn, u32 psn, u8 timer)

@@ -65,7 +65,8 @@ static struct sock *wire_sock_make(struct pinion_wire *wire, int family)
 		sock_release(sock);
 		return ERR_PTR(err);
 	}
-	sock->sk->sk_allocation = GFP_KERNEL;
+	/* Packets are made in work items that file systems and disks may wait for. */
+	sock->sk->sk_allocation = GFP_NOIO | __GFP_NOWARN;
 	WRITE_ONCE(sock->sk->sk_sndbuf, SEND_BYTES);
 	rcu_assign_sk_user_data(sock->sk, wire);
 	WRITE_ONCE(udp_sk(sock->sk)->encap_rcv, wire_encap_rcv);
