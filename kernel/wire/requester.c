@@ -564,13 +564,14 @@ static bool requester_has_room(const struct pinion_conn *conn, u32 packets)
 	return pinion_sender_room(sender, conn->window) >= packets;
 }
 
+/* What was let in goes on, be it that none would be let in any more. */
 static bool requester_may_send(struct pinion_conn *conn, const struct pinion_request *request,
 			       u32 packets)
 {
 	if (!requester_has_room(conn, packets))
 		return false;
 	return !(request->op->traits & PINION_OP_HAS_ANSWER) ||
-	       requester_count_owed(conn) < conn->qp->attr.max_rd_atomic;
+	       requester_count_owed(conn) < max_t(u32, conn->qp->attr.max_rd_atomic, 1);
 }
 
 static void requester_transmit(struct pinion_conn *conn, const struct pinion_packet *packet,

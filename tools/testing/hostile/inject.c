@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Each failure that can be ordered (items IN1 to IN22; kernel/mem/inject.h): it comes, as it
+ * Each failure that can be ordered (items IN1 to IN23; kernel/mem/inject.h): it comes, as it
  * was ordered and to whom, and leaves nothing behind.
  */
 #define _GNU_SOURCE
@@ -561,6 +561,37 @@ static void in22_sixteen_at_a_time(void)
 	lose_answers(16);
 }
 
+/* A read whose answer is lost is asked for again, though none may be begun any more. */
+static void in23_none_any_more(void)
+{
+	struct qp_cfg cfg = { .timeout = 17 };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD };
+	struct ibv_send_wr wr = {
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_READ,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	struct ibv_sge sge;
+
+	begin_link(&cfg);
+	if (!dev.packets)
+		skip("no packets to peers on this host");
+	sge = sge_of(&own, 0, 5000);
+	wr.sg_list = &sge;
+	wr.wr.rdma.remote_addr = remote.base;
+	wr.wr.rdma.rkey = remote.rkey;
+	order("loss number %u", link_.b.qp->qp_num);
+	post(&link_.a, &wr);
+	CHECK_EQ(ibv_modify_qp(link_.a.qp, &attr, IBV_QP_STATE), 0);
+	attr.max_rd_atomic = 0;
+	CHECK_EQ(ibv_modify_qp(link_.a.qp, &attr,
+			       IBV_QP_STATE | IBV_QP_MAX_QP_RD_ATOMIC),
+		 0);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	CHECK(!memcmp(own.buf->data, remote.buf->data, 5000));
+	over(1);
+}
+
 static const struct test tests[] = {
 	TEST(in1_pin, "IN1 pin"),
 	TEST(in2_watch, "IN2 watch"),
@@ -584,6 +615,7 @@ static const struct test tests[] = {
 	TEST(in20_less_and_less, "IN20 fault, less and less often"),
 	TEST(in22_one_at_a_time, "IN22 loss of answers, one read at a time"),
 	TEST(in22_sixteen_at_a_time, "IN22 loss of answers, sixteen at a time"),
+	TEST(in23_none_any_more, "IN23 loss of an answer, and no more reads"),
 };
 
 int main(int argc, char **argv)
