@@ -62,6 +62,8 @@ enum pinion_verdict pinion_remote_move(struct pinion_qp *qp, const struct pinion
 			syndrome = remote_open_sink(qp, target, msg);
 		resp->left = msg->length;
 	}
+	/* As for READs: what names it may be another's queue than that of the first piece. */
+	resp->cursor.want.pd = target->pd;
 	if (syndrome)
 		return pinion_refuse_key(qp, syndrome);
 	verdict = pinion_carry(qp, target, msg, msg->op->traits & PINION_OP_WRITES_SGES);
