@@ -57,6 +57,7 @@ void pinion_wire_arrived(struct pinion_wire *wire, struct sk_buff *skb)
 	/* Its netdev may go now, and nothing else of the namespace's waits for the line. */
 	skb_orphan(skb);
 	skb_scrub_packet(skb, true);
+	skb->dev = NULL;
 	cb->wire = wire;
 	cb->bytes = bytes;
 	skb->destructor = wire_leave_backlog;
