@@ -4,9 +4,11 @@
  * until the invariant CRC is right; and then still anybody's who can send.
  */
 #include <linux/if_vlan.h>
+#include <linux/inetdevice.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/udp.h>
+#include <net/addrconf.h>
 #include <net/dsfield.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
@@ -42,6 +44,26 @@ static void wire_leave_backlog(struct sk_buff *skb)
 	atomic_sub(wire_cb_of(skb)->bytes, &wire_cb_of(skb)->wire->backlog_bytes);
 }
 
+/* The netdev that has the destination address of @skb, or NULL. RCU is held. */
+static struct net_device *wire_netdev_of(const struct sk_buff *skb)
+{
+	struct net *net = dev_net(skb->dev);
+
+	if (ip_hdr(skb)->version == 4)
+		return __ip_dev_find(net, ip_hdr(skb)->daddr, false);
+	return IS_ENABLED(CONFIG_IPV6) ? ipv6_dev_find(net, &ipv6_hdr(skb)->daddr, NULL) : NULL;
+}
+
+static u16 wire_vlan_of(const struct sk_buff *skb)
+{
+	const struct net_device *netdev = skb->dev;
+
+	/* What this host sends to itself comes by another than it would from elsewhere. */
+	if (netdev->flags & IFF_LOOPBACK)
+		netdev = wire_netdev_of(skb) ?: netdev;
+	return is_vlan_dev(netdev) ? vlan_dev_vlan_id(netdev) : PINION_NO_VLAN;
+}
+
 void pinion_wire_arrived(struct pinion_wire *wire, struct sk_buff *skb)
 {
 	struct wire_cb *cb = wire_cb_of(skb);
@@ -53,7 +75,7 @@ void pinion_wire_arrived(struct pinion_wire *wire, struct sk_buff *skb)
 		return;
 	}
 	cb->net = dev_net(skb->dev)->net_cookie;
-	cb->vlan = is_vlan_dev(skb->dev) ? vlan_dev_vlan_id(skb->dev) : PINION_NO_VLAN;
+	cb->vlan = wire_vlan_of(skb);
 	/* Its netdev may go now, and nothing else of the namespace's waits for the line. */
 	skb_orphan(skb);
 	skb_scrub_packet(skb, true);
