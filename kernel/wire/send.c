@@ -8,6 +8,7 @@
 #include <linux/ipv6.h>
 #include <linux/jhash.h>
 #include <linux/udp.h>
+#include <net/addrconf.h>
 #include <net/ip.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
@@ -131,31 +132,46 @@ static enum pinion_verdict wire_copy_payload(struct pinion_qp *qp, struct pinion
 	}
 }
 
-static struct dst_entry *wire_route4(struct net *net, const struct pinion_av *av)
+/*
+ * By all that a rule or a policy of the namespace may ask for, as for any packet of the socket's.
+ * An address that is no longer ours is nobody's to send from.
+ */
+static struct dst_entry *wire_route4(struct net *net, const struct pinion_av *av,
+				     const struct sk_buff *skb)
 {
-	struct flowi4 fl = {
-		.flowi4_oif = av->ifindex,
-		.flowi4_proto = IPPROTO_UDP,
-		.saddr = *(__be32 *)&av->sgid.raw[12],
-		.daddr = *(__be32 *)&av->dgid.raw[12],
-	};
-	struct rtable *rt = ip_route_output_key(net, &fl);
+	struct flowi4 fl = {};
+	struct rtable *rt;
 
+	flowi4_init_output(&fl, av->ifindex, skb->sk->sk_mark, av->traffic_class,
+			   RT_SCOPE_UNIVERSE, IPPROTO_UDP, 0,
+			   *(__be32 *)&av->dgid.raw[12], *(__be32 *)&av->sgid.raw[12],
+			   udp_hdr(skb)->dest, udp_hdr(skb)->source,
+			   sock_net_uid(net, skb->sk));
+	rt = ip_route_output_flow(net, &fl, skb->sk);
 	return IS_ERR(rt) ? ERR_CAST(rt) : &rt->dst;
 }
 
-static struct dst_entry *wire_route6(struct net *net, struct sock *sk, const struct pinion_av *av)
+static struct dst_entry *wire_route6(struct net *net, const struct pinion_av *av,
+				     const struct sk_buff *skb)
 {
 	struct flowi6 fl = {
 		.flowi6_oif = av->ifindex,
+		.flowi6_mark = skb->sk->sk_mark,
 		.flowi6_proto = IPPROTO_UDP,
+		.flowi6_uid = sock_net_uid(net, skb->sk),
+		.flowlabel = ip6_make_flowinfo(av->traffic_class,
+					       htonl(av->flow_label & 0xfffff)),
 		.saddr = *(struct in6_addr *)&av->sgid,
 		.daddr = *(struct in6_addr *)&av->dgid,
+		.fl6_sport = udp_hdr(skb)->source,
+		.fl6_dport = udp_hdr(skb)->dest,
 	};
 
 	if (!IS_ENABLED(CONFIG_IPV6))
 		return ERR_PTR(-EAFNOSUPPORT);
-	return ip6_dst_lookup_flow(net, sk, &fl, NULL);
+	if (!ipv6_chk_addr(net, &fl.saddr, NULL, 0))
+		return ERR_PTR(-EADDRNOTAVAIL);
+	return ip6_dst_lookup_flow(net, skb->sk, &fl, NULL);
 }
 
 static void wire_out6(struct net *net, struct sk_buff *skb)
@@ -182,7 +198,7 @@ static bool wire_transmit(struct pinion_wire *wire, const struct pinion_av *av, 
 	net = READ_ONCE(wire->net);
 	if (!net)
 		goto drop;
-	dst = av->ipv4 ? wire_route4(net, av) : wire_route6(net, skb->sk, av);
+	dst = av->ipv4 ? wire_route4(net, av, skb) : wire_route6(net, av, skb);
 	if (IS_ERR(dst))
 		goto drop;
 	skb_dst_set(skb, dst);
