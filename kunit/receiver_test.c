@@ -17,6 +17,8 @@ static struct pinion_packet packet_of(u8 opcode, u32 psn, u32 payload, u32 lengt
 		.psn = psn,
 		.payload = payload,
 		.length = length,
+		/* Of no account but for a FLUSH */
+		.flush_types = PINION_FETH_GLOBAL,
 	};
 }
 
@@ -202,6 +204,23 @@ static void begin(struct pinion_receiver *receiver, enum middle within, bool rel
 		arrive(receiver, PINION_WRITE_FIRST, 0, MTU, 2 * MTU + 1);
 }
 
+static void a_flush_of_nothing_is_invalid(struct kunit *test)
+{
+	struct pinion_packet packet = packet_of(PINION_FLUSH_REQUEST, 0, 0, 100);
+	struct pinion_receiver r;
+	u32 types, level;
+
+	pinion_receiver_init(&r, 0, MTU, true);
+	for (types = 0; types <= PINION_FETH_TYPES; types++)
+		for (level = 0; level <= PINION_FETH_LEVELS; level++) {
+			packet.flush_types = types;
+			packet.flush_level = level;
+			KUNIT_EXPECT_EQ(test, pinion_receiver_look(&r, &packet),
+					types % 4 && level < 2 ? PINION_ARRIVAL_NEW :
+								 PINION_ARRIVAL_INVALID);
+		}
+}
+
 static void packets_out_of_turn_are_invalid(struct kunit *test)
 {
 	struct pinion_receiver r;
@@ -280,6 +299,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_was_performed_is_not_performed_again),
 	KUNIT_CASE(a_gap_is_told_once),
 	KUNIT_CASE(behind_what_is_deferred_nothing_is_said),
+	KUNIT_CASE(a_flush_of_nothing_is_invalid),
 	KUNIT_CASE(packets_out_of_turn_are_invalid),
 	KUNIT_CASE(a_write_ends_where_it_said),
 	KUNIT_CASE(a_send_has_an_end),

@@ -65,10 +65,19 @@ static bool receiver_has_room(const struct pinion_receiver *receiver,
 	return kind->position & PINION_ENDS ? packet->payload == left : packet->payload < left;
 }
 
+/* Of no level that there is, or of nothing: what would be said to be done? */
+static bool receiver_can_flush(const struct pinion_packet *packet)
+{
+	return packet->flush_types & (PINION_FETH_GLOBAL | PINION_FETH_PERSISTENT) &&
+	       packet->flush_level <= PINION_FETH_REGION;
+}
+
 static bool receiver_is_valid(const struct pinion_receiver *receiver,
 			      const struct pinion_packet_kind *kind,
 			      const struct pinion_packet *packet)
 {
+	if (kind->op == PINION_OP_FLUSH && !receiver_can_flush(packet))
+		return false;
 	return receiver_is_in_turn(receiver, kind) &&
 	       pinion_packet_fits(packet, receiver->mtu) &&
 	       receiver_has_room(receiver, kind, packet);

@@ -115,6 +115,12 @@ static void resp_begin(struct pinion_qp *qp, struct pinion_msg *msg)
 		pinion_cursor_rewind(msg->payload);
 }
 
+/* A FLUSH names bytes, and moves none. */
+static u64 resp_moved(const struct pinion_msg *msg)
+{
+	return msg->opcode == PINION_OP_FLUSH ? 0 : msg->length;
+}
+
 /*
  * What a wire would have carried, without headers and acknowledgments. A READ is a packet to
  * us and its data from us.
@@ -127,7 +133,7 @@ static void resp_count_traffic(struct pinion_qp *qp, const struct pinion_msg *ms
 		pinion_stat_add(qp, port_xmit_bytes, msg->length);
 	} else {
 		pinion_stat_add(qp, port_rcv_packets, msg->packets);
-		pinion_stat_add(qp, port_rcv_bytes, msg->length);
+		pinion_stat_add(qp, port_rcv_bytes, resp_moved(msg));
 	}
 }
 
@@ -164,7 +170,7 @@ enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg)
 		qp->resp.before += msg->length;
 		if (msg->ends)
 			pinion_stat_inc(qp, rx_messages);
-		pinion_stat_add(qp, rx_bytes, msg->length);
+		pinion_stat_add(qp, rx_bytes, resp_moved(msg));
 		resp_count_traffic(qp, msg);
 	}
 	return verdict;

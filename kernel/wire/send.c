@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Packets to another host, and a datagram as one. The payload is copied first, under its gates, and
- * the CRC is of the copy: after a deregistration no byte of the region leaves.
+ * the CRC is of the copy: after a deregistration no byte of the region is read.
  */
 #include <linux/in.h>
 #include <linux/ip.h>

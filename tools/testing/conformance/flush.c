@@ -58,8 +58,14 @@ static struct asked range(uint32_t rkey, uint64_t addr, size_t length)
 
 static void fl1_ranges(void)
 {
+	long long bytes;
+
 	begin();
+	bytes = device_counter("rx_bytes");
 	answered(range(r.rkey, r.base, LEN), IBV_WC_SUCCESS);
+	/* It names bytes, and moves none. */
+	if (dev.pinion)
+		CHECK_EQ(device_counter("rx_bytes"), bytes);
 	answered(range(r.rkey, r.base + 777, 1), IBV_WC_SUCCESS);
 	answered(range(r.rkey, r.base + LEN, 0), IBV_WC_SUCCESS);
 	answered(range(r.rkey, r.base, LEN + 1), IBV_WC_REM_ACCESS_ERR);
