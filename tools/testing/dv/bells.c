@@ -11,7 +11,10 @@
 
 #include "raw_queue.h"
 
-enum { LEN = 4096, REQUEST = 0, STATE_ERR = 6 };
+enum { LEN = 4096 };
+
+/* What a completion says, and the state of a queue pair. */
+enum { WAS_SENT = 0, WAS_REFUSED = 13, IS_BROKEN = 6 };
 
 /* Codes of the time after which a sender may ask again: 10 us, and half a second. */
 enum { RNR_SHORT = 1, RNR_LONG = 31 };
@@ -82,7 +85,7 @@ static void write_some(struct raw_queue *q, uint32_t at)
 	raw_post(q, RAW_WRITE, RAW_SIGNALED, 0, segments, 2);
 	raw_ring(q);
 	cqe = raw_await(q);
-	CHECK_EQ(cqe.opcode, REQUEST);
+	CHECK_EQ(cqe.opcode, WAS_SENT);
 	CHECK_EQ(cqe.counter, counter);
 	CHECK(!memcmp(to.buf->data + at, from.buf->data + at, 100));
 }
@@ -203,7 +206,7 @@ static void vb2_waiting(void)
 		}
 	}
 	for (i = 0; i < 1 << RQ_LOG; i++)
-		CHECK_EQ(raw_await(&a).opcode, REQUEST);
+		CHECK_EQ(raw_await(&a).opcode, WAS_SENT);
 	pair_free(&a, &b);
 }
 
@@ -217,7 +220,7 @@ static void vb3_broken(void)
 	pair_make(&a, &b, RNR_SHORT);
 	a.sq += (1 << SQ_LOG) + 1;
 	raw_ring(&a);
-	while (raw_state(&a) != STATE_ERR) {
+	while (raw_state(&a) != IS_BROKEN) {
 		if (now() > limit)
 			FAIL("it does not break");
 		usleep(1000);
@@ -231,7 +234,7 @@ static void vb3_broken(void)
 /* More receive requests than there is room for: none of it can be meant. */
 static void vb5_receives_beyond_the_ring(void)
 {
-	enum { BAD_REQUEST = 13, REMOTE_OPERATION = 0x14 };
+	enum { REMOTE_OPERATION = 0x14 };
 	uint32_t nonsense = htobe32((1 << RQ_LOG) + 1);
 	double limit = now() + patience(PATIENCE);
 	struct raw_queue a, b;
@@ -243,9 +246,9 @@ static void vb5_receives_beyond_the_ring(void)
 	post_send(&a);
 	raw_ring(&a);
 	cqe = raw_await(&a);
-	CHECK_EQ(cqe.opcode, BAD_REQUEST);
+	CHECK_EQ(cqe.opcode, WAS_REFUSED);
 	CHECK_EQ(cqe.syndrome, REMOTE_OPERATION);
-	while (raw_state(&b) != STATE_ERR) {
+	while (raw_state(&b) != IS_BROKEN) {
 		if (now() > limit)
 			FAIL("it does not break");
 		usleep(1000);
