@@ -347,7 +347,7 @@ static void asked_again(enum ibv_qp_type type)
 
 	begin_link(&cfg);
 	region = not_there();
-	order("fault number %u value %d", region.rkey, EAGAIN);
+	order("fault number %u value %d count 0", region.rkey, EAGAIN);
 	begun = now();
 	send_into(&region);
 	sleep(3);
