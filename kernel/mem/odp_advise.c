@@ -4,13 +4,20 @@
  * asked for, and keeps a region only while its pages are brought; how they come is
  * odp.c's.
  *
+ * Not even whoever waits for them brings them himself: a page may never come, and then nothing
+ * would end his system call, for which the removal of the device waits. So he can be killed.
+ *
  * What is left for later knows its regions by their keys alone and looks them up when
  * their turn comes. Pages may take as long as some file system likes: were regions kept
  * from the start, one process's slow memory would keep those of all others.
  */
+#include <linux/completion.h>
+#include <linux/refcount.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <rdma/pinion-abi.h>
 
+#include "../logic/pace.h"
 #include "odp.h"
 
 /*
@@ -27,10 +34,27 @@ const struct pinion_sleepers_kind pinion_hints_kind = {
 	.most_threads = 64 * PINION_HINTS_ACTIVE,
 };
 
+/* As many as their callers are threads, who wait for each other if there are very many. */
+const struct pinion_sleepers_kind pinion_flushes_kind = {
+	.name = "pinion_flush",
+	.most = 64,
+	.own = 4,
+	.most_shared = 64,
+	.most_threads = 256,
+};
+
+/* How long until who waits for others asks again; longer each time, and at most. */
+#define AGAIN_NS	NSEC_PER_MSEC
+#define AGAIN_MOST_NS	(100 * NSEC_PER_MSEC)
+
 struct prefetches {
 	struct work_struct work;
-	struct pinion_keys *keys;	/* a reference, if left for later */
+	struct pinion_keys *keys;	/* a reference of the work item's */
 	struct pinion_sleepers *sleepers; /* likewise: among whom it is counted */
+	refcount_t ref;			/* the work item, and who waits */
+	struct completion brought;	/* with @err, for him */
+	int err;
+	bool given_up;			/* he is being killed */
 	const struct ib_pd *pd;		/* only compared: it may be gone */
 	bool write;
 	bool fault;
@@ -38,6 +62,12 @@ struct prefetches {
 	u32 num;
 	struct ib_sge ranges[] __counted_by(num);
 };
+
+static void prefetches_put(struct prefetches *p)
+{
+	if (refcount_dec_and_test(&p->ref))
+		kvfree(p);
+}
 
 static int advise_errno(int syndrome)
 {
@@ -110,16 +140,6 @@ static int advise_bring(const struct prefetches *p, const struct ib_sge *range)
 	return err;
 }
 
-static int advise_bring_all(const struct prefetches *p)
-{
-	int err = 0;
-	u32 i;
-
-	for (i = 0; i < p->num && !err; i++)
-		err = advise_bring(p, &p->ranges[i]);
-	return err;
-}
-
 /* Return: whether there is more to bring, after others had their turn. */
 static bool advise_bring_some(struct prefetches *p)
 {
@@ -149,7 +169,7 @@ static void advise_bring_later(struct work_struct *work)
 		return;
 	}
 	pinion_keys_put(p->keys);
-	kvfree(p);
+	prefetches_put(p);
 	pinion_sleepers_leave(sleepers);
 }
 
@@ -157,13 +177,78 @@ static void advise_bring_later(struct work_struct *work)
 static void advise_leave_for_later(struct prefetches *p, struct pinion_hints *hints)
 {
 	p->sleepers = pinion_hints_sleepers(hints);
-	if (!p->sleepers || !pinion_sleepers_enter(p->sleepers)) {
-		kvfree(p);
+	if (IS_ERR(p->sleepers) || !pinion_sleepers_enter(p->sleepers)) {
+		prefetches_put(p);
 		return;
 	}
 	pinion_keys_get(p->keys);
 	INIT_WORK(&p->work, advise_bring_later);
 	queue_work(p->sleepers->wq, &p->work);
+}
+
+/* Until something cannot be brought, or nobody waits any more. */
+static int advise_bring_all(struct prefetches *p)
+{
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < p->num && !err && !READ_ONCE(p->given_up); i++)
+		err = advise_bring(p, &p->ranges[i]);
+	return err;
+}
+
+static void advise_bring_now(struct work_struct *work)
+{
+	struct prefetches *p = container_of(work, struct prefetches, work);
+	struct pinion_sleepers *sleepers = p->sleepers;
+
+	p->err = advise_bring_all(p);
+	pinion_keys_put(p->keys);
+	complete(&p->brought);
+	prefetches_put(p);
+	pinion_sleepers_end(sleepers);
+	pinion_sleepers_leave(sleepers);
+}
+
+/* While there is none, others of the user's wait for their memory. */
+static int advise_await_thread(struct pinion_sleepers *flushes)
+{
+	u64 pause = 0;
+
+	while (!pinion_sleepers_enter_and_begin(flushes)) {
+		pause = pinion_pace_slower(pause, AGAIN_NS, AGAIN_MOST_NS);
+		schedule_timeout_killable(usecs_to_jiffies(pause / NSEC_PER_USEC));
+		if (fatal_signal_pending(current))
+			return -EINTR;
+	}
+	return 0;
+}
+
+/* Takes @p over. */
+static int advise_flush(struct prefetches *p, struct pinion_hints *hints)
+{
+	int err;
+
+	p->sleepers = pinion_hints_flushes(hints);
+	err = PTR_ERR_OR_ZERO(p->sleepers);
+	if (!err)
+		err = advise_await_thread(p->sleepers);
+	if (err) {
+		prefetches_put(p);
+		return err;
+	}
+	pinion_keys_get(p->keys);
+	refcount_inc(&p->ref);
+	INIT_WORK(&p->work, advise_bring_now);
+	queue_work(p->sleepers->wq, &p->work);
+	if (wait_for_completion_killable(&p->brought)) {
+		WRITE_ONCE(p->given_up, true);
+		err = -EINTR;
+	} else {
+		err = p->err;
+	}
+	prefetches_put(p);
+	return err;
 }
 
 /**
@@ -180,7 +265,8 @@ static void advise_leave_for_later(struct prefetches *p, struct pinion_hints *hi
  * left for later comes to it is passed over, and so is what is asked for while too much
  * of the asker's waits already.
  *
- * Return: 0 or a negative errno.
+ * Return: 0 or a negative errno: among others -EAGAIN if too much of the asker's waits already
+ * and he would, and -EINTR if he is killed meanwhile.
  */
 int pinion_advise_mr(struct pinion_keys *keys, struct pinion_hints *hints, struct ib_pd *pd,
 		     enum ib_uverbs_advise_mr_advice advice, u32 flags,
@@ -197,6 +283,8 @@ int pinion_advise_mr(struct pinion_keys *keys, struct pinion_hints *hints, struc
 	p = kvzalloc(struct_size(p, ranges, num_sge), GFP_KERNEL_ACCOUNT);
 	if (!p)
 		return -ENOMEM;
+	refcount_set(&p->ref, 1);
+	init_completion(&p->brought);
 	p->keys = keys;
 	p->pd = pd;
 	p->write = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE;
@@ -205,12 +293,12 @@ int pinion_advise_mr(struct pinion_keys *keys, struct pinion_hints *hints, struc
 	for (i = 0; i < num_sge; i++)
 		p->ranges[i] = sges[i];
 	err = advise_check_all(p);
-	if (!err && !(flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH)) {
-		advise_leave_for_later(p, hints);
-		return 0;
+	if (err) {
+		prefetches_put(p);
+		return err;
 	}
-	if (!err)
-		err = advise_bring_all(p);
-	kvfree(p);
-	return err;
+	if (flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH)
+		return advise_flush(p, hints);
+	advise_leave_for_later(p, hints);
+	return 0;
 }

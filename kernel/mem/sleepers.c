@@ -186,6 +186,16 @@ void pinion_sleepers_end(struct pinion_sleepers *sleepers)
 		crowd->shared--;
 }
 
+bool pinion_sleepers_enter_and_begin(struct pinion_sleepers *sleepers)
+{
+	if (!pinion_sleepers_enter(sleepers))
+		return false;
+	if (pinion_sleepers_begin(sleepers))
+		return true;
+	pinion_sleepers_leave(sleepers);
+	return false;
+}
+
 void pinion_end_later(struct work_struct *work)
 {
 	queue_work(sleepers_ends, work);

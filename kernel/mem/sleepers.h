@@ -61,6 +61,9 @@ void pinion_sleepers_leave(struct pinion_sleepers *sleepers);
 bool pinion_sleepers_begin(struct pinion_sleepers *sleepers);
 void pinion_sleepers_end(struct pinion_sleepers *sleepers);
 
+/* Both, for one that is to be queued then; or neither. */
+bool pinion_sleepers_enter_and_begin(struct pinion_sleepers *sleepers);
+
 /*
  * The end of something whose last user may be anybody, holding whatever: @work is run soon, and
  * before the module goes.

@@ -59,20 +59,10 @@ struct pinion_fault *pinion_fault_alloc(gfp_t gfp)
 	return fault;
 }
 
-static bool fault_get_thread(struct pinion_sleepers *faulter)
-{
-	if (!pinion_sleepers_enter(faulter))
-		return false;
-	if (pinion_sleepers_begin(faulter))
-		return true;
-	pinion_sleepers_leave(faulter);
-	return false;
-}
-
 bool pinion_fault_start(struct pinion_fault *fault, struct pinion_sleepers *faulter,
 			struct pinion_missing *missing, u64 left)
 {
-	if (!fault || !fault_get_thread(faulter)) {
+	if (!fault || !pinion_sleepers_enter_and_begin(faulter)) {
 		pinion_missing_put(missing);
 		return false;
 	}

@@ -803,6 +803,7 @@ static void h10_doorbell(void)
 struct wait_kind {
 	struct play play;
 	bool hint;
+	bool flush; /* his system call waits: until it comes, or he is killed */
 };
 
 static const struct wait_kind *kind;
@@ -816,12 +817,12 @@ static void *ask_alone(void *arg)
 	return NULL;
 }
 
-static void hint(void)
+static void hint(uint32_t flags)
 {
 	struct ibv_sge sge = slow_sge();
 
-	CHECK_EQ(ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0,
-			       &sge, 1),
+	CHECK_EQ(ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+			       flags, &sge, 1),
 		 0);
 }
 
@@ -847,7 +848,7 @@ static void wait_alone(void *arg)
 	board->victim.addr = play->hanger_sends ? r.base : slow.addr;
 	board->victim.rkey = play->hanger_sends ? r.rkey : slow.lkey;
 	if (kind->hint) {
-		hint();
+		hint(kind->flush ? IBV_ADVISE_MR_FLAG_FLUSH : 0);
 	} else if (play->hanger_sends) {
 		if (takes_receive())
 			post_recv(&link.b, &mine, 1, 1);
@@ -928,25 +929,31 @@ static void remove_while_waiting(bool owner_dies)
 static void h11_device_goes(void)
 {
 	static const struct wait_kind kinds[] = {
-		{ { "RC SEND to it", IBV_QPT_RC, IBV_WR_SEND, false }, false },
-		{ { "RC WRITE to it", IBV_QPT_RC, IBV_WR_RDMA_WRITE, false },
-		  false },
-		{ { "RC READ of it", IBV_QPT_RC, IBV_WR_RDMA_READ, false },
-		  false },
-		{ { "UC SEND to it", IBV_QPT_UC, IBV_WR_SEND, false }, false },
-		{ { "UD SEND to it", IBV_QPT_UD, IBV_WR_SEND, false }, false },
-		{ { "RC SEND from it", IBV_QPT_RC, IBV_WR_SEND, true }, false },
-		{ { "RC READ into it", IBV_QPT_RC, IBV_WR_RDMA_READ, true },
-		  false },
-		{ { "UD SEND from it", IBV_QPT_UD, IBV_WR_SEND, true }, false },
-		{ { "hint", IBV_QPT_RC, IBV_WR_SEND, false }, true },
+		{ .play = { "RC SEND to it", IBV_QPT_RC, IBV_WR_SEND, false } },
+		{ .play = { "RC WRITE to it", IBV_QPT_RC, IBV_WR_RDMA_WRITE,
+			    false } },
+		{ .play = { "RC READ of it", IBV_QPT_RC, IBV_WR_RDMA_READ,
+			    false } },
+		{ .play = { "UC SEND to it", IBV_QPT_UC, IBV_WR_SEND, false } },
+		{ .play = { "UD SEND to it", IBV_QPT_UD, IBV_WR_SEND, false } },
+		{ .play = { "RC SEND from it", IBV_QPT_RC, IBV_WR_SEND,
+			    true } },
+		{ .play = { "RC READ into it", IBV_QPT_RC, IBV_WR_RDMA_READ,
+			    true } },
+		{ .play = { "UD SEND from it", IBV_QPT_UD, IBV_WR_SEND,
+			    true } },
+		{ .play = { "hint", IBV_QPT_RC, IBV_WR_SEND, false },
+		  .hint = true },
+		{ .play = { "FLUSH", IBV_QPT_RC, IBV_WR_SEND, false },
+		  .hint = true,
+		  .flush = true },
 	};
 	int dies;
 
 	need_odp();
 	unplug_begin();
 	for (kind = kinds; kind < kinds + ARRAY_SIZE(kinds); kind++) {
-		for (dies = 0; dies < 2; dies++) {
+		for (dies = kind->flush; dies < 2; dies++) {
 			context("%s, its owner %s", kind->play.name,
 				dies ? "killed" : "stays");
 			remove_while_waiting(dies);
@@ -1230,7 +1237,8 @@ static void h13_faults_pile_up(void)
 /* So many make what they are to wait by, which costs no thread, before one waits. */
 enum { FORESIGHTED = 150 };
 
-static void all_at_once(void (*body)(void *arg), void *arg, unsigned int threads)
+static void all_at_once(void (*body)(void *arg), void *arg,
+			unsigned int threads)
 {
 	int pids[FORESIGHTED], i;
 
