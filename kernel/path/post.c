@@ -26,8 +26,9 @@ void pinion_qp_run(struct pinion_qp *qp)
  * pinion_qp_doorbell - perform what a user posted, here and now, or see to it
  * @qp: the queue pair
  *
- * Another process that shares the queue pair may hold sq.exec for as long as its own memory
- * does not come. Who is killed while waiting leaves what was posted to the work item.
+ * Another process that shares the queue pair may hold sq.exec while it performs requests, though
+ * never while a page is missing. Who is killed while waiting leaves what was posted to the work
+ * item.
  */
 void pinion_qp_doorbell(struct pinion_qp *qp)
 {
