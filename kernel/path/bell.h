@@ -11,7 +11,7 @@
 
 #include "raw_qp.h"
 
-/* Of an open file: one looks for all of its queue pairs. */
+/* Of a user, who may have any number of open files: one looks for all of his queue pairs. */
 struct pinion_bells {
 	spinlock_t lock;		/* of the rest, and taken by the timer in softirq */
 	struct list_head qps;		/* struct pinion_raw_qp; who is looked at next is first */

@@ -119,7 +119,7 @@ static void pair_fill(struct pinion_dev *dev, struct pinion_devx_pair *pair)
 	qp->has_rq = true;
 	pinion_recvq_init(&qp->rq, PINION_MAX_SGE);
 	qp->rq.raw = &raw->rq;
-	raw->bells = &pair->ucontext->bells;
+	raw->bells = &pair->ucontext->user->bells;
 	qp->raw = raw;
 }
 

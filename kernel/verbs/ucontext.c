@@ -39,7 +39,6 @@ static int ucontext_alloc(struct ib_ucontext *context, struct ib_udata *udata)
 		return PTR_ERR(ucontext->user);
 	mutex_init(&ucontext->workers_lock);
 	pinion_hints_init(&ucontext->hints, ucontext->user->uid);
-	pinion_bells_init(&ucontext->bells);
 	err = pinion_udata_out(udata, &resp, sizeof(resp));
 	if (err)
 		pinion_user_put(ucontext->user);
@@ -51,7 +50,6 @@ static void ucontext_dealloc(struct ib_ucontext *context)
 	struct pinion_ucontext *ucontext = to_pinion_ucontext(context);
 
 	pinion_hints_destroy(&ucontext->hints);
-	pinion_bells_fini(&ucontext->bells);
 	pinion_sleepers_abandon(ucontext->faulter);
 	if (ucontext->wq)
 		destroy_workqueue(ucontext->wq);

@@ -9,7 +9,6 @@
 #include <rdma/ib_verbs.h>
 
 #include "../mem/hints.h"
-#include "../path/bell.h"
 #include "../path/fault.h"
 
 struct pinion_user;
@@ -19,7 +18,6 @@ struct pinion_ucontext {
 	struct mutex workers_lock;	/* they are being made */
 	struct workqueue_struct *wq;	/* for its queue pairs: see path/qp.h; NULL: none yet */
 	struct pinion_sleepers *faulter; /* bring pages of its memory; likewise */
-	struct pinion_bells bells;	/* of its raw queue pairs */
 	struct pinion_hints hints;
 	struct pinion_user *user;	/* who opened it */
 };

@@ -59,6 +59,7 @@ struct pinion_user *pinion_user_get(struct pinion_dev *dev)
 		user->dev = dev;
 		user->uid = current_uid();
 		refcount_set(&user->ref, 1);
+		pinion_bells_init(&user->bells);
 		list_add(&user->list, &dev->users);
 	}
 	mutex_unlock(&dev->users_lock);
@@ -78,6 +79,7 @@ void pinion_user_put(struct pinion_user *user)
 		return;
 	list_del(&user->list);
 	mutex_unlock(&dev->users_lock);
+	pinion_bells_fini(&user->bells);
 	for (i = 0; i < PINION_NUM_COUNTED; i++)
 		WARN_ON(atomic_read(&user->counts[i]));
 	WARN_ON(atomic64_read(&user->dm_used));

@@ -11,6 +11,7 @@
 #include <linux/refcount.h>
 #include <linux/uidgid.h>
 
+#include "../path/bell.h"
 #include "device.h"
 #include "rings.h"
 #include "ucontext.h"
@@ -23,6 +24,7 @@ struct pinion_user {
 	atomic_t counts[PINION_NUM_COUNTED];
 	atomic64_t dm_used;		/* bytes of device memory */
 	atomic_t waiting;		/* bytes of packets that wait for queue pairs */
+	struct pinion_bells bells;	/* of the raw queue pairs of all his files */
 };
 
 /* Who runs now; or an ERR_PTR. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Doorbell records: that each is heard, whatever waits beside it, and that looking at them costs
- * no more than was said (items VB1 to VB3, VB5). One look is one interrupt of a soft timer, of which
+ * no more than was said (items VB1 to VB5). One look is one interrupt of a soft timer, of which
  * /proc/softirqs has the number.
  */
 #include <endian.h>
@@ -140,7 +140,7 @@ static unsigned long long looks(void)
 		at = strstr(line, "HRTIMER:");
 		if (!at)
 			continue;
-		for (at += strlen("HRTIMER:"); ; at = end) {
+		for (at += strlen("HRTIMER:");; at = end) {
 			unsigned long long n = strtoull(at, &end, 10);
 
 			if (end == at)
@@ -229,6 +229,29 @@ static void vb3_broken(void)
 	pair_free(&a, &b);
 }
 
+/* Many open files of one user, none of which does anything. */
+static void vb4_many_files(void)
+{
+	enum { FILES = 32 };
+	static struct raw_queue queues[FILES];
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	int i;
+
+	begin();
+	ctx = dev.ctx;
+	pd = dev.pd;
+	for (i = 0; i < FILES; i++) {
+		dev.ctx = device_another();
+		dev.pd = MUST(ibv_alloc_pd(dev.ctx));
+		raw_make(&queues[i], false);
+	}
+	rests(FILES);
+	dev.ctx = ctx;
+	dev.pd = pd;
+	/* All of it is left to the kernel. */
+}
+
 /* ---------------------------------------------------------------- receive records */
 
 /* More receive requests than there is room for: none of it can be meant. */
@@ -261,6 +284,7 @@ static const struct test tests[] = {
 	TEST(vb1_beside_those_that_wait, "VB1 heard beside queues that wait"),
 	TEST(vb2_waiting, "VB2 a full queue that waits is left alone"),
 	TEST(vb3_broken, "VB3 a broken queue is left alone"),
+	TEST(vb4_many_files, "VB4 many files of one user"),
 	TEST(vb5_receives_beyond_the_ring,
 	     "VB5 a receive record beyond the ring"),
 };
