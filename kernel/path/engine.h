@@ -46,10 +46,12 @@ struct pinion_engine {
 const struct pinion_engine *pinion_engine_choose(const struct pinion_node *node, u8 service,
 						 const struct pinion_av *av);
 
-/* Are its requests the engine's? For both halves. */
+/* Are its requests the engine's? For both halves, and for who asks from without. */
 static inline bool pinion_qp_has_window(const struct pinion_qp *qp)
 {
-	return pinion_qp_is_connected(qp) && qp->engine && qp->engine->turn;
+	const struct pinion_engine *engine = READ_ONCE(qp->engine);
+
+	return pinion_qp_is_connected(qp) && engine && engine->turn;
 }
 
 /* The one that @msg of @qp goes by. @qp->sq.exec is held. */

@@ -309,6 +309,7 @@ static void qp_change_state(struct pinion_qp *qp, const struct ib_qp_attr *attr,
 		qp_reset(qp);
 		break;
 	case IB_QPS_RTR:
+		/* stream.c and the wire read it without a lock. */
 		WRITE_ONCE(qp->engine, pinion_engine_choose(qp->node, qp->service, &qp->av));
 		break;
 	case IB_QPS_SQD:
