@@ -32,7 +32,7 @@ struct pinion_wire;
 struct pinion_av {
 	union ib_gid dgid;
 	union ib_gid sgid;
-	u8 dmac[ETH_ALEN];
+	u8 dmac[ETH_ALEN];		/* perhaps what a user says: to compare, not to send to */
 	u16 vlan;			/* of @sgid, or PINION_NO_VLAN */
 	u32 ifindex;			/* of @sgid's netdev */
 	u8 sl;
