@@ -31,6 +31,8 @@ const struct pinion_sleepers_kind pinion_hints_kind = {
 	.active = PINION_HINTS_ACTIVE,
 	.most = PINION_HINTS_WAITING,
 	.own = PINION_HINTS_ACTIVE,
+	/* A work queue has so many active on each NUMA node: those of other nodes. */
+	.most_shared = 64 * PINION_HINTS_ACTIVE,
 	.most_threads = 64 * PINION_HINTS_ACTIVE,
 };
 

@@ -3,10 +3,11 @@
  * Memory that never comes, of a file system whose server is dead, hangs its owner and nobody
  * else: whoever sends to it, receives from it or shares a group with it goes on, and can be
  * killed (items H1 to H10); nor does it keep a device from being removed (H11), or threads of
- * the kernel without end (H12 to H15).
+ * the kernel without end (H12 to H15); and none of a few hints is forgotten (H16).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -1234,6 +1235,60 @@ static void h13_faults_pile_up(void)
 	CHECK_EQ(reap(spawn(need_pages, NULL)), 0);
 }
 
+static void run_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	CHECK_EQ(sched_setaffinity(0, sizeof(set), &set), 0);
+}
+
+static bool was_prefetched(const struct ibv_mr *mr)
+{
+	uint64_t pages = 0;
+
+	CHECK(resources_mr_counter(mr->rkey, "page_prefetch", &pages));
+	return pages;
+}
+
+/*
+ * Hints that are given on any processor wait for each other, however many there are on each of its
+ * nodes: all are followed in the end.
+ */
+static void h16_none_is_forgotten(void)
+{
+	struct ibv_mr *mrs[HINTS];
+	struct ibv_sge sge;
+	int i, cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
+	double limit;
+
+	need_odp();
+	set_the_stage();
+	for (i = 0; i < HINTS; i++)
+		mrs[i] = MUST(
+			ibv_reg_mr(dev.pd, slow_again(), SLOW_LEN, ODP_ALL));
+	for (i = 0; i < HINTS; i++) {
+		run_on(i % cpus);
+		sge = (struct ibv_sge){ (uintptr_t)mrs[i]->addr, PAGE,
+					mrs[i]->lkey };
+		CHECK_EQ(ibv_advise_mr(dev.pd,
+				       IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0,
+				       &sge, 1),
+			 0);
+	}
+	CHECK(settled(THREADS_OF_FILE) >= THREADS_OF_FILE);
+	slow_hold(&memory, false);
+	limit = now() + patience(SECONDS);
+	for (i = 0; i < HINTS; i++) {
+		while (!was_prefetched(mrs[i])) {
+			if (now() > limit)
+				FAIL("hint %d is forgotten", i);
+			usleep(1000);
+		}
+	}
+}
+
 /* So many make what they are to wait by, which costs no thread, before one waits. */
 enum { FORESIGHTED = 150 };
 
@@ -1297,6 +1352,7 @@ static const struct test tests[] = {
 		  "H14 nor for hints of files that gave one before", 60),
 	LONG_TEST(h15_faults_foreseen,
 		  "H15 nor for messages of queues that were there", 60),
+	TEST(h16_none_is_forgotten, "H16 hints wait for each other"),
 };
 
 HARNESS_MAIN("memory that never comes", tests)
