@@ -788,6 +788,43 @@ static void slow_hints_keep_no_other_region(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_PREFETCHES), 3);
 }
 
+/*
+ * A hint outlives the region that it is about, and its domain. Both numbers and addresses come
+ * again: who has them then is a stranger.
+ */
+static void a_number_that_comes_again_is_of_another(struct kunit *test)
+{
+	struct odp_test *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	struct odp_test *t = start_explicit(test);
+	struct keys_test *keys = test->priv;
+	struct prefetches *p = kvzalloc(struct_size(p, each, 1), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	refcount_set(&p->ref, 1);
+	pinion_keys_get(&keys->keys);
+	p->keys = &keys->keys;
+	p->pd = &keys->pd;
+	p->write = true;
+	p->fault = true;
+	p->num = 1;
+	p->each[0].range = (struct ib_sge){ t->map + PAGE_SIZE, 1, t->key->value };
+	KUNIT_EXPECT_EQ(test, advise_check_all(p), 0);
+	other->map = t->map;
+	other->odp = pinion_odp_create(&t->ibdev, t->map, t->length, IB_ACCESS_ON_DEMAND);
+	put_under_key(test, other, t->map, t->length);
+	/* As if it had the number of the other. */
+	p->each[0].range.lkey = other->key->value;
+	KUNIT_EXPECT_EQ(test, advise_bring(p, &p->each[0]), -ENOENT);
+	KUNIT_EXPECT_EQ(test, counted(other, PINION_PAGER_PREFETCHES), 0);
+	p->each[0].range.lkey = t->key->value;
+	KUNIT_EXPECT_EQ(test, advise_bring(p, &p->each[0]), 0);
+	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_PREFETCHES), 1);
+	prefetches_put(p);
+	pinion_key_kill(other->key);
+	pinion_pager_destroy(&other->odp->pager);
+}
+
 static void a_slow_page_holds_up_its_span_only(struct kunit *test)
 {
 	struct odp_test *t = start_at(test, 2 * CHILD, 0, 2 * CHILD);
@@ -928,6 +965,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(two_first_faults_share_a_child),
 	KUNIT_CASE(a_child_that_cannot_be_charged_is_none),
 	KUNIT_CASE(slow_hints_keep_no_other_region),
+	KUNIT_CASE(a_number_that_comes_again_is_of_another),
 	KUNIT_CASE(a_slow_page_holds_up_its_span_only),
 	KUNIT_CASE(dead_memory_stops_its_users_hints_alone),
 	KUNIT_CASE(children_go_while_hints_are_slow),

@@ -49,10 +49,19 @@ const struct pinion_sleepers_kind pinion_flushes_kind = {
 #define AGAIN_NS	NSEC_PER_MSEC
 #define AGAIN_MOST_NS	(100 * NSEC_PER_MSEC)
 
+struct prefetch {
+	struct ib_sge range;
+	/*
+	 * A reference, once it was found. It keeps no region, only its number and the address of
+	 * its domain from being taken for those of another.
+	 */
+	struct pinion_key *region;
+};
+
 struct prefetches {
 	struct work_struct work;
-	struct pinion_keys *keys;	/* a reference of the work item's */
-	struct pinion_sleepers *sleepers; /* likewise: among whom it is counted */
+	struct pinion_keys *keys;	/* a reference */
+	struct pinion_sleepers *sleepers; /* a reference of the work item's, who is counted there */
 	refcount_t ref;			/* the work item, and who waits */
 	struct completion brought;	/* with @err, for him */
 	int err;
@@ -60,15 +69,21 @@ struct prefetches {
 	const struct ib_pd *pd;		/* only compared: it may be gone */
 	bool write;
 	bool fault;
-	u32 next;			/* of @ranges, for a turn that is left for later */
+	u32 next;			/* of @each, for a turn that is left for later */
 	u32 num;
-	struct ib_sge ranges[] __counted_by(num);
+	struct prefetch each[] __counted_by(num);
 };
 
 static void prefetches_put(struct prefetches *p)
 {
-	if (refcount_dec_and_test(&p->ref))
-		kvfree(p);
+	u32 i;
+
+	if (!refcount_dec_and_test(&p->ref))
+		return;
+	for (i = 0; i < p->num && p->each[i].region; i++)
+		pinion_key_put(p->each[i].region);
+	pinion_keys_put(p->keys);
+	kvfree(p);
 }
 
 static int advise_errno(int syndrome)
@@ -85,10 +100,21 @@ static int advise_errno(int syndrome)
 	}
 }
 
+/* Is it the one that was found first? The first to be found is. */
+static bool advise_is_same(struct prefetch *each, struct pinion_key *region)
+{
+	if (each->region)
+		return each->region == region;
+	kref_get(&region->ref);
+	each->region = region;
+	return true;
+}
+
 /* With @odp, a user of the region's pages is counted in if all is well. */
-static int advise_find(const struct prefetches *p, const struct ib_sge *range,
+static int advise_find(const struct prefetches *p, struct prefetch *each,
 		       struct pinion_odp **odp, u64 *offset)
 {
+	const struct ib_sge *range = &each->range;
 	struct pinion_want want = {
 		.pd = p->pd,
 		.key = range->lkey,
@@ -108,6 +134,8 @@ static int advise_find(const struct prefetches *p, const struct ib_sge *range,
 	want.whole = false;
 	err = pinion_odp_of(pass.region) ? advise_errno(pinion_key_refuse(pass.region, &want)) :
 					   -EINVAL;
+	if (!err && !advise_is_same(each, pass.region))
+		err = -ENOENT;
 	if (!err && odp) {
 		*odp = pinion_odp_of(pass.region);
 		*offset = range->addr - pass.region->base;
@@ -117,27 +145,27 @@ static int advise_find(const struct prefetches *p, const struct ib_sge *range,
 	return err;
 }
 
-static int advise_check_all(const struct prefetches *p)
+static int advise_check_all(struct prefetches *p)
 {
 	int err = 0;
 	u32 i;
 
 	for (i = 0; i < p->num && !err; i++)
-		err = advise_find(p, &p->ranges[i], NULL, NULL);
+		err = advise_find(p, &p->each[i], NULL, NULL);
 	return err;
 }
 
-static int advise_bring(const struct prefetches *p, const struct ib_sge *range)
+static int advise_bring(const struct prefetches *p, struct prefetch *each)
 {
 	struct pinion_odp *odp;
 	u64 offset;
 	int err;
 
-	err = advise_find(p, range, &odp, &offset);
+	err = advise_find(p, each, &odp, &offset);
 	if (err)
 		return err;
-	if (range->length)
-		err = pinion_odp_prefetch(odp, offset, range->length, p->write, p->fault);
+	if (each->range.length)
+		err = pinion_odp_prefetch(odp, offset, each->range.length, p->write, p->fault);
 	pinion_pager_put(&odp->pager);
 	return err;
 }
@@ -148,7 +176,7 @@ static bool advise_bring_some(struct prefetches *p)
 	unsigned long end = jiffies + msecs_to_jiffies(TURN_MS);
 
 	while (p->next < p->num && !READ_ONCE(p->sleepers->abandoned)) {
-		advise_bring(p, &p->ranges[p->next++]);
+		advise_bring(p, &p->each[p->next++]);
 		if (time_after(jiffies, end))
 			return p->next < p->num;
 	}
@@ -170,7 +198,6 @@ static void advise_bring_later(struct work_struct *work)
 		queue_work(sleepers->wq, &p->work);
 		return;
 	}
-	pinion_keys_put(p->keys);
 	prefetches_put(p);
 	pinion_sleepers_leave(sleepers);
 }
@@ -183,7 +210,6 @@ static void advise_leave_for_later(struct prefetches *p, struct pinion_hints *hi
 		prefetches_put(p);
 		return;
 	}
-	pinion_keys_get(p->keys);
 	INIT_WORK(&p->work, advise_bring_later);
 	queue_work(p->sleepers->wq, &p->work);
 }
@@ -195,7 +221,7 @@ static int advise_bring_all(struct prefetches *p)
 	u32 i;
 
 	for (i = 0; i < p->num && !err && !READ_ONCE(p->given_up); i++)
-		err = advise_bring(p, &p->ranges[i]);
+		err = advise_bring(p, &p->each[i]);
 	return err;
 }
 
@@ -205,7 +231,6 @@ static void advise_bring_now(struct work_struct *work)
 	struct pinion_sleepers *sleepers = p->sleepers;
 
 	p->err = advise_bring_all(p);
-	pinion_keys_put(p->keys);
 	complete(&p->brought);
 	prefetches_put(p);
 	pinion_sleepers_end(sleepers);
@@ -239,7 +264,6 @@ static int advise_flush(struct prefetches *p, struct pinion_hints *hints)
 		prefetches_put(p);
 		return err;
 	}
-	pinion_keys_get(p->keys);
 	refcount_inc(&p->ref);
 	INIT_WORK(&p->work, advise_bring_now);
 	queue_work(p->sleepers->wq, &p->work);
@@ -282,18 +306,19 @@ int pinion_advise_mr(struct pinion_keys *keys, struct pinion_hints *hints, struc
 		return -EOPNOTSUPP;
 	if (flags & ~IB_UVERBS_ADVISE_MR_FLAG_FLUSH)
 		return -EINVAL;
-	p = kvzalloc(struct_size(p, ranges, num_sge), GFP_KERNEL_ACCOUNT);
+	p = kvzalloc(struct_size(p, each, num_sge), GFP_KERNEL_ACCOUNT);
 	if (!p)
 		return -ENOMEM;
 	refcount_set(&p->ref, 1);
 	init_completion(&p->brought);
+	pinion_keys_get(keys);
 	p->keys = keys;
 	p->pd = pd;
 	p->write = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE;
 	p->fault = advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT;
 	p->num = num_sge;
 	for (i = 0; i < num_sge; i++)
-		p->ranges[i] = sges[i];
+		p->each[i].range = sges[i];
 	err = advise_check_all(p);
 	if (err) {
 		prefetches_put(p);
