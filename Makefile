@@ -14,8 +14,8 @@ help:
 # On two processors; "first" is a machine that has nothing yet.
 #: make demo       show the device at work, in a box        first 6 min, 1.5 GB; 15 s
 #: make check      a selection of the tests, most kernels   first 60 min, 9 GB; 30 min
-#: make check-all  every suite on every bed                 hours
-#: make bench      beside rxe, siw, memcpy and bare pins    10 min; build/bench*.json
+#: make check-all  every suite on every bed                 hours, 20 GB
+#: make bench      beside rxe, siw, memcpy and bare pins    first 20 min, 4 GB; 10 min
 #: make style      checkpatch, W=1, sparse, clang-format, -Wextra, shellcheck, layer rules:
 #:                 2 min, 4 GB
 #: make kunit      the module's unit tests, with lockdep    first 9 min, 3.5 GB; 15 s
@@ -25,11 +25,13 @@ help:
 #: make lib        the provider, for the installed rdma-core; libpinion-rpma, -mlx5dv
 #: make tools      mrbench, pinionctl, pinion-mr-tour
 #: make box        pinion-box and its kernel, for `make install-box': first 4 min, 1 GB
-#: make install    what is built of all these, by root (PREFIX, DESTDIR); builds nothing
+#: make install    what is built of all these, by root (PREFIX, DESTDIR); builds nothing:
+#:                 seconds, 50 MB
 #: make install-C  one of them; C: module, dkms, provider, lib, box, tools, doc
 #: make dkms       as install, but the module through DKMS: follows kernel updates
 #: make uninstall  remove exactly what `make install' put there; uninstall-C: one of them
-#: make deb        Debian packages of all these, in a root made for it
+#: make deb        Debian packages of all these, in a root made for it: first 10 min, 2 GB;
+#:                 1 min
 #: make clean      remove build/ and what the kernel's build left
 #:
 #: What is made once is kept in ~/.cache/pinion (PINION_CACHE): `scripts/bed/prune' removes
