@@ -317,7 +317,10 @@ run() {
 		printf '%s: the emulator ran code that was no longer there\n' "$BOX" >&2
 		exit 122
 	fi
-	case $rc in
+	# The command's own status is nobody else's, 123 of xargs for example.
+	local of_box=$rc
+	! grep -qa "box: the command ended with $rc\$" "$job/console" || of_box=
+	case $of_box in
 	123)
 		if ! grep -qa 'box: setting up the devices failed, and that was said' "$job/console"; then
 			printf '%s: the box failed; the end of its console:\n' "$BOX" >&2

@@ -83,8 +83,10 @@ int main(int argc, char **argv)
 	say("up after %s", strtok(slurp("/proc/uptime", NULL), " "));
 
 	status = command_run(&job);
-	if (status >= 0)
+	if (status >= 0) {
+		say("the command ended with %d", status);
 		send_value(FRAME_EXIT, status);
+	}
 	kill_rest();
 	cleaned = status < 0 ? 0 : script("teardown.sh", job.setup_env);
 	if (cleaned)
