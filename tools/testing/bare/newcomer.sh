@@ -102,7 +102,8 @@ screen() {
 	fi
 }
 
-# refusal NAME PATTERN OPTIONS: `make demo', or $TARGET, ends at once, its last line says why.
+# refusal NAME PATTERN OPTIONS: `make demo', or $TARGET, ends at once, its last line says why;
+# with $ONLY set, it is the only one.
 refusal() {
 	local name=$1 pattern=$2 rc=0 wrong='' last
 	shift 2
@@ -112,6 +113,8 @@ refusal() {
 		wrong="$(why $rc), not make's 2"
 	elif ! grep -q "$pattern" <<<"$last"; then
 		wrong="the last line is not that"
+	elif [ "${ONLY:-}" ] && (($(grep -cvE '^make: \*\*\* |^scripts/demo$' "$TMP/out") > 1)); then
+		wrong="it is not the only line"
 	elif (($(grep -c "$pattern" "$TMP/out") > 1)) && [[ $last != *stopped:* ]]; then
 		wrong="it is said twice"
 	elif grep -q 'again in' "$TMP/out"; then
