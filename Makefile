@@ -58,6 +58,7 @@ libraries:
 tools: libraries
 	$(MAKE) -C tools/mrbench O=../../build/tools
 	$(MAKE) -C tools/ctl O=../../build/tools if-libmnl
+	$(MAKE) -C tools/record O=../../build/tools
 	$(MAKE) -C tools/examples O=../../build/tools RPMA=../../build/lib/rpma DV=../../build/lib/dv RUNPATH=
 
 box:

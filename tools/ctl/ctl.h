@@ -48,6 +48,8 @@ int caps_command(char **words);
 int doctor_command(char **words);
 int trace_command(char **words);
 int inject_command(char **words);
+int record_command(char **words);
+int replay_command(char **words);
 
 /* of mr, in files of their own */
 int mr_map(char **words);

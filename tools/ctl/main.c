@@ -37,6 +37,9 @@ static const char help[] =
 	"  doctor -- COMMAND...  run it, and say why its registrations were refused (root)\n"
 	"  trace [EVENT]... [-- COMMAND...]\n"
 	"                        what the driver does, as it comes; of COMMAND, or all (root)\n"
+	"  record FILE -- COMMAND...\n"
+	"                        run it, and write down what it registers and posts, of any device\n"
+	"  replay FILE [DEVICE]  do that again, and say what comes out differently\n"
 	"  inject                the failures that are ordered (root)\n"
 	"  inject KIND [WORD VALUE]... [-- COMMAND...]\n"
 	"                        let it fail: pin, watch, table, key, copy-out, attach, map, fault,\n"
@@ -183,6 +186,8 @@ static int command(char **words)
 		{ "caps", caps_command },
 		{ "doctor", doctor_command },
 		{ "inject", inject_command },
+		{ "record", record_command },
+		{ "replay", replay_command },
 		{ "trace", trace_command },
 		{},
 	};

@@ -12,17 +12,23 @@
 #include "harness.h"
 #include "tool.h"
 
-static char *tool_line(const char *fmt, va_list args)
+const char *tool_path(void)
 {
-	char folder[4096], *words, *line;
-	ssize_t length = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+	static char path[4096 + 16];
+	ssize_t length = readlink("/proc/self/exe", path, 4095);
 
 	CHECK(length > 0);
-	folder[length] = 0;
-	*strrchr(folder, '/') = 0;
+	path[length] = 0;
+	strcpy(strrchr(path, '/'), "/../pinionctl");
+	return path;
+}
+
+static char *tool_line(const char *fmt, va_list args)
+{
+	char *words, *line;
+
 	CHECK(vasprintf(&words, fmt, args) >= 0);
-	CHECK(asprintf(&line, "exec %s/../pinionctl %s 2>&1", folder, words) >=
-	      0);
+	CHECK(asprintf(&line, "exec %s %s 2>&1", tool_path(), words) >= 0);
 	free(words);
 	return line;
 }

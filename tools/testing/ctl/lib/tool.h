@@ -19,6 +19,9 @@ struct said tool(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 const char *tool_says(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2)));
 
+/* The program itself, until the next call. */
+const char *tool_path(void);
+
 /* The value of a line `    NAME   VALUE', or NULL; until the next call. */
 const char *tool_value(const char *out, const char *name);
 uint64_t tool_number(const char *out, const char *name);

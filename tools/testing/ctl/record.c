@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * pinionctl record and replay (items CT80 to CT89): what a program did is in the file, and comes
+ * out the same again; and what does not is told.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "link.h"
+#include "tool.h"
+
+#define PINGPONG "ibv_rc_pingpong -d %s -g %d -n 7 -s 12345 -p %d"
+#define BOTH                                                               \
+	"record %s -- sh -c '" PINGPONG " >/dev/null & sleep 1; " PINGPONG \
+	" localhost >/dev/null && wait'"
+
+static char file[] = "/tmp/recording-XXXXXX";
+
+static void begin_file(void)
+{
+	strcpy(file + strlen(file) - 6, "XXXXXX");
+	close(mkstemp(file));
+}
+
+static void end_file(void)
+{
+	unlink(file);
+}
+
+static char *contents(const char *name)
+{
+	FILE *in = MUST(fopen(name, "re"));
+	size_t size = 0, got, room = 1 << 22;
+	char *text = MUST(malloc(room));
+
+	while ((got = fread(text + size, 1, room - 1 - size, in)))
+		size += got;
+	CHECK(size < room - 1);
+	text[size] = 0;
+	fclose(in);
+	return text;
+}
+
+static int count(const char *text, const char *what)
+{
+	int num = 0;
+
+	while ((text = strstr(text, what))) {
+		num++;
+		text += strlen(what);
+	}
+	return num;
+}
+
+static void record_both(int port)
+{
+	tool_says(BOTH, file, device_name(), dev.gid_index, port, device_name(),
+		  dev.gid_index, port);
+}
+
+/* The number behind `calls came out the same, ' and so on. */
+static void check_replay(unsigned long same, unsigned long differ)
+{
+	const char *out = tool("replay %s %s", file, device_name()).out;
+	unsigned long is_same, is_different, left;
+	const char *at = strstr(out, file);
+
+	if (!at ||
+	    sscanf(at + strlen(file),
+		   ": %lu calls came out the same, %lu differently, %lu were left out",
+		   &is_same, &is_different, &left) != 3)
+		FAIL("%s", out);
+	if ((same && is_same != same) || is_different != differ || left)
+		FAIL("%lu same, %lu different, %lu left: %s", is_same,
+		     is_different, left, out);
+}
+
+/* Each region and each message of both, and no byte of them; then again. */
+static void ct80_both(void)
+{
+	char *text;
+
+	begin_file();
+	record_both(18710);
+	text = contents(file);
+	CHECK_EQ(count(text, " reg_mr kind=memory "), 2);
+	CHECK_EQ(count(text, " length=12345 "), 2);
+	CHECK_EQ(count(text, " dereg_mr "), 2);
+	/* 7 pings, 7 pongs, their completions and those of their receipts. */
+	CHECK_EQ(count(text, " post_send "), 14);
+	CHECK_EQ(count(text, " opcode=128 bytes=12345 "), 14);
+	CHECK_EQ(count(text, " completion "), 28);
+	/* What it fills its buffer with. */
+	CHECK(!strstr(text, "{{{{"));
+	check_replay(0, 0);
+	free(text);
+	end_file();
+}
+
+/* Only the lines of one process of the two: its peer is made up. */
+static void keep_one(bool first)
+{
+	char *text = contents(file), *line, *rest = text;
+	FILE *out = MUST(fopen(file, "we"));
+	long pid, chosen = 0, lines = 0;
+
+	while ((line = strsep(&rest, "\n")) && *line) {
+		if (!lines++) {
+			fprintf(out, "%s\n", line);
+			continue;
+		}
+		CHECK(sscanf(line, "%*s %ld", &pid) == 1);
+		if (!chosen)
+			chosen = pid;
+		if ((pid == chosen) == first)
+			fprintf(out, "%s\n", line);
+	}
+	fclose(out);
+	free(text);
+}
+
+static void ct81_one_side(void)
+{
+	int first;
+
+	for (first = 0; first < 2; first++) {
+		context("%s", first ? "the first" : "the second");
+		begin_file();
+		record_both(18711 + first);
+		keep_one(first);
+		check_replay(0, 0);
+		end_file();
+	}
+}
+
+/* In the first place where it is. */
+static void change(const char *from, const char *to)
+{
+	char *text = contents(file), *at = MUST(strstr(text, from));
+	FILE *out = MUST(fopen(file, "we"));
+
+	fprintf(out, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+	fclose(out);
+	free(text);
+}
+
+/* Had the recording said so, it would have been different. */
+static void ct82_differs(void)
+{
+	struct said said;
+
+	begin_file();
+	record_both(18713);
+	change(" status=0 opcode=128", " status=10 opcode=128");
+	said = tool("replay %s %s", file, device_name());
+	CHECK_EQ(said.status, 1);
+	if (!strstr(said.out, "completion") ||
+	    !strstr(said.out, "remote access error") ||
+	    !strstr(said.out, ", 1 differently"))
+		FAIL("%s", said.out);
+	said = tool("-j replay %s %s 2>/dev/null", file, device_name());
+	CHECK(strstr(said.out, "\"here\":\"success\""));
+	end_file();
+}
+
+/* A refusal is recorded as one; where nobody orders it, it does not come again. */
+static void ct83_refused(void)
+{
+	struct said said;
+	char *text;
+
+	need_root();
+	if (!dev.pinion)
+		skip("other devices take no orders");
+	begin_file();
+	if (tool("inject").status)
+		skip("no debugfs");
+	said = tool("record %s -- %s inject pin errno EIO -- " PINGPONG, file,
+		    tool_path(), device_name(), dev.gid_index, 18714);
+	CHECK_EQ(said.status, 1);
+	text = contents(file);
+	CHECK_EQ(count(text, " errno=5\n"), 1);
+	free(text);
+	said = tool("replay %s %s", file, device_name());
+	CHECK_EQ(said.status, 1);
+	if (!strstr(said.out, "reg_mr         EIO  "))
+		FAIL("%s", said.out);
+	end_file();
+}
+
+/* What the command does and how it ends is its own. */
+static void ct84_command(void)
+{
+	begin_file();
+	CHECK_EQ(tool("record %s -- sh -c 'exit 7'", file).status, 7);
+	CHECK(strstr(tool("record %s -- true", file).out,
+		     "nothing was recorded"));
+	CHECK_EQ(tool("record %s -- /nowhere", file).status, 127);
+	CHECK_EQ(tool("record %s -- sh -c 'kill -9 $$'", file).status, 137);
+	CHECK_EQ(tool("record %s", file).status, 2);
+	CHECK_EQ(tool("record -- true").status, 2);
+	CHECK_EQ(tool("record /nowhere/x -- true").status, 2);
+	end_file();
+}
+
+static void ct85_no_recording(void)
+{
+	FILE *out;
+
+	begin_file();
+	CHECK_EQ(tool("replay %s", file).status, 2);
+	out = MUST(fopen(file, "we"));
+	fprintf(out, "# pinion recording 1\nfoo\n");
+	fclose(out);
+	CHECK(strstr(tool("replay %s", file).out, "line 2"));
+	CHECK_EQ(tool("replay %s", file).status, 2);
+	CHECK_EQ(tool("replay /nowhere").status, 2);
+	CHECK_EQ(tool("replay").status, 2);
+	record_both(18715);
+	CHECK_EQ(tool("replay %s nowhere", file).status, 2);
+	end_file();
+}
+
+/* Whoever wrote the file: it may come out differently, but nothing ends by a signal. */
+static void ct86_damaged(void)
+{
+	char *text, *at;
+	FILE *out;
+	size_t length, i;
+	int try, status;
+
+	begin_file();
+	record_both(18716);
+	keep_one(true);
+	text = contents(file);
+	length = strlen(text);
+	for (try = 0; try < 10; try++) {
+		context("try %d", try);
+		out = MUST(fopen(file, "we"));
+		for (i = 0; i < length; i++) {
+			/* Never in the first line; one digit of a hundred. */
+			at = &text[i];
+			if (i > 30 && *at >= '0' && *at <= '9' &&
+			    rnd() % 100 == 0)
+				fputc('0' + rnd() % 10, out);
+			else
+				fputc(*at, out);
+		}
+		fclose(out);
+		status = tool("replay %s %s", file, device_name()).status;
+		if (status > 2)
+			FAIL("status %d", status);
+	}
+	free(text);
+	end_file();
+}
+
+static const struct test tests[] = {
+	TEST(ct80_both, "CT80 record: both ends"),
+	TEST(ct81_one_side, "CT81 replay: an end alone"),
+	TEST(ct82_differs, "CT82 replay: what differs"),
+	TEST(ct83_refused, "CT83 record: a refusal"),
+	TEST(ct84_command, "CT84 record: the command"),
+	TEST(ct85_no_recording, "CT85 replay: what is no recording"),
+	LONG_TEST(ct86_damaged, "CT86 replay: a damaged recording", 180),
+};
+
+HARNESS_MAIN("pinionctl: record and replay", tests)
