@@ -11,6 +11,9 @@
 /* Registration by size. */
 void measure_sizes(struct target *targets, int num);
 
+/* The same by several threads at once. */
+void measure_threads(struct target *targets, int num);
+
 /* Registration by the number of regions that there are already. */
 void measure_live(struct target *targets, int num);
 

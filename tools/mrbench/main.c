@@ -12,6 +12,7 @@
 #include <pinion/version.h>
 
 #include "experiments.h"
+#include "plot.h"
 #include "traced.h"
 
 struct options opt = { .seconds = 1.0 };
@@ -35,6 +36,8 @@ static const char help[] =
 	"  -t, --time SECONDS     for each size and device (default 1)\n"
 	"      --kernel           also the driver's own share, by its tracepoints\n"
 	"      --rereg            also ibv_rereg_mr(3): same memory, other rights\n"
+	"      --threads N        instead: N threads at once (1 is one), each with memory of its\n"
+	"                         own: p50, p99, max, and pairs a second\n"
 	"      --live N,...       instead of sizes: a region of 4 KiB more, beside so many\n"
 	"                         that live, ascending; FROM..TO: each ten times that\n"
 	"      --exit N           instead: time for a process to end that leaves N regions,\n"
@@ -44,6 +47,7 @@ static const char help[] =
 	"                         and taken away, writes beside pinned memory, and the end\n"
 	"                         of N regions of 2 MiB\n"
 	"      --json             a JSON object a line\n"
+	"      --plot FILE        a picture of it, too, as SVG, by gnuplot\n"
 	"  -h, --help\n"
 	"      --version\n"
 	"\n"
@@ -156,6 +160,8 @@ static int devices(struct target *targets, char *names)
 
 enum {
 	SCATTER = 256,
+	THREADS,
+	PLOT,
 	KERNEL,
 	REREG,
 	LIVE,
@@ -176,6 +182,8 @@ static const struct option options[] = {
 	{ "time", required_argument, NULL, 't' },
 	{ "kernel", no_argument, NULL, KERNEL },
 	{ "rereg", no_argument, NULL, REREG },
+	{ "threads", required_argument, NULL, THREADS },
+	{ "plot", required_argument, NULL, PLOT },
 	{ "live", required_argument, NULL, LIVE },
 	{ "exit", required_argument, NULL, EXIT },
 	{ "write", required_argument, NULL, WRITE },
@@ -223,6 +231,14 @@ static char *parse(int argc, char **argv)
 		case REREG:
 			opt.rereg = true;
 			break;
+		case THREADS:
+			opt.threads = number(optarg);
+			if (opt.threads < 1 || opt.threads > MAX_THREADS)
+				die(1, "1 to %d threads", MAX_THREADS);
+			break;
+		case PLOT:
+			plot_open(optarg);
+			break;
 		case LIVE:
 			opt.num_live = list(optarg, opt.live, 10);
 			more_than_0(opt.live, opt.num_live);
@@ -264,9 +280,13 @@ int main(int argc, char **argv)
 	if (!opt.num_sizes && !opt.num_live && !opt.at_exit &&
 	    !opt.num_writes && !opt.on_demand)
 		opt.num_sizes = list(all_sizes, opt.sizes, 4);
+	if (opt.kernel && opt.threads)
+		die(1, "--kernel is of one thread");
 	if (opt.kernel)
 		traced_open();
-	if (opt.num_sizes)
+	if (opt.threads)
+		measure_threads(targets, num);
+	else if (opt.num_sizes)
 		measure_sizes(targets, num);
 	if (opt.num_live)
 		measure_live(targets, num);
@@ -277,6 +297,7 @@ int main(int argc, char **argv)
 	if (opt.on_demand)
 		measure_on_demand(targets, num);
 	traced_close();
+	plot_close();
 	for (t = 0; t < num; t++)
 		target_close(&targets[t]);
 	return 0;

@@ -12,6 +12,7 @@
 
 #define MAX_TARGETS 8
 #define MAX_STEPS 64
+#define MAX_THREADS 256
 
 enum pages { PAGES_4K, PAGES_THP, PAGES_HUGE };
 
@@ -24,6 +25,7 @@ struct options {
 	int num_writes;
 	uint64_t at_exit; /* MRs left to the end of a process; 0: not measured */
 	uint64_t on_demand; /* such regions deregistered; 0: not measured */
+	int threads; /* at once; 0: the usual table of one */
 	enum pages pages;
 	uint64_t memory; /* behind the buffer, again and again; 0: all of it */
 	bool scatter;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plot.h"
 #include "report.h"
 
 static int compare(const void *a, const void *b)
@@ -25,6 +26,14 @@ uint64_t median_of(uint64_t *values, int num)
 {
 	qsort(values, num, sizeof(*values), compare);
 	return values[num / 2];
+}
+
+uint64_t share_of(uint64_t *values, int num, int percent)
+{
+	int at = ((int64_t)num * percent + 99) / 100 - 1;
+
+	qsort(values, num, sizeof(*values), compare);
+	return values[at < 0 ? 0 : at];
 }
 
 const char *size_name(uint64_t size)
@@ -66,6 +75,7 @@ void report_row(const char *what, const char *target, const char *by,
 	static const char *last;
 	int i;
 
+	plot_add(what, target, by, label, figures, num);
 	if (opt.json) {
 		json_begin(what, target, by, label);
 		for (i = 0; i < num; i++)

@@ -10,6 +10,8 @@
 /* Sorts @values. */
 uint64_t min_of(uint64_t *values, int num);
 uint64_t median_of(uint64_t *values, int num);
+/* The least that so many of a hundred do not exceed. */
+uint64_t share_of(uint64_t *values, int num, int percent);
 
 /* A row of named figures. */
 struct figure {
