@@ -9,6 +9,7 @@
 #include "complete.h"
 #include "overflow.h"
 #include "raw_cq.h"
+#include "trace.h"
 
 static_assert((int)IB_WC_RECV == 128);
 static_assert((int)IB_WC_REG_MR == 10);
@@ -141,6 +142,7 @@ bool pinion_complete(struct pinion_cq *cq, struct pinion_cqe *cqe)
 {
 	enum fill_result result;
 
+	trace_completion(cqe);
 	if (cq->flags & PINION_CQ_TIMESTAMP)
 		cqe->timestamp = ktime_get_raw_ns();
 	if (cq->flags & PINION_CQ_WALLCLOCK)
@@ -166,6 +168,7 @@ bool pinion_complete_send(struct pinion_qp *qp, const struct pinion_request *req
 		.vendor_err = syndrome,
 	};
 
+	trace_request_end(qp, request, status, syndrome);
 	if (status == IB_WC_SUCCESS && !qp->sq.sig_all &&
 	    !(wqe->flags & PINION_WQE_SIGNALED))
 		return true;

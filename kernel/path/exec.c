@@ -20,6 +20,7 @@
 #include "move.h"
 #include "overflow.h"
 #include "raw_qp.h"
+#include "trace.h"
 
 /* Infinite, in the three-bit retry counters. */
 #define FOREVER 7
@@ -79,11 +80,13 @@ struct pinion_request *pinion_sq_fetch(struct pinion_qp *qp, int *syndrome)
 	*syndrome = request_fetch(qp, request, pinion_ring_at(&sq->ring, next));
 	/* path/stream.c looks at it from without. */
 	WRITE_ONCE(sq->last_length, request->length);
+	trace_request_begin(qp, request, *syndrome);
 	return request;
 }
 
 void pinion_sq_park(struct pinion_qp *qp, u64 ns)
 {
+	trace_request_wait(qp, ns);
 	qp->sq.waiting = true;
 	WRITE_ONCE(qp->sq.expired, false);
 	/* No timer means for ever: only a change of state ends it. */

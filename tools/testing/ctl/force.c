@@ -225,6 +225,56 @@ static void ct67_trace_refused(void)
 	CHECK_EQ(tool("trace --").status, 2);
 }
 
+static int count(const char *out, const char *event)
+{
+	char *name;
+	int num = 0;
+
+	CHECK(asprintf(&name, "\"event\":\"%s\"", event) > 0);
+	while ((out = strstr(out, name))) {
+		num++;
+		out += strlen(name);
+	}
+	free(name);
+	return num;
+}
+
+/* Each message of a program and its peer: begun, over, completed at both ends. */
+static void ct68_requests(void)
+{
+	const char *out;
+
+	begin_trace();
+	out = tool_says(
+		"-j trace request_begin request_end completion -- sh -c '" REGISTERS
+		" -n 9 -s 777 -p 18750 >/dev/null & sleep 1; " REGISTERS
+		" -n 9 -s 777 -p 18750 localhost >/dev/null && wait'",
+		device_name(), dev.gid_index, device_name(), dev.gid_index);
+	CHECK_EQ(count(out, "request_begin"), 18);
+	CHECK_EQ(count(out, "request_end"), 18);
+	CHECK_EQ(count(out, "completion"), 36);
+	CHECK(strstr(out, "\"length\":777,\"syndrome\":0}"));
+	CHECK(strstr(out, "\"opcode\":128,\"status\":0,\"bytes\":777}"));
+}
+
+/* Why a message took its time. */
+static void ct69_wait(void)
+{
+	const char *out;
+
+	begin_trace();
+	begin_orders();
+	tool_says("inject late us 20000");
+	out = tool_says(
+		"-j trace request_wait request_begin -- sh -c '" REGISTERS
+		" -n 3 -p 18751 >/dev/null & sleep 1; " REGISTERS
+		" -n 3 -p 18751 localhost >/dev/null && wait'",
+		device_name(), dev.gid_index, device_name(), dev.gid_index);
+	if (!strstr(out, "\"ns\":20000000}"))
+		FAIL("%s", out);
+	end_orders();
+}
+
 static const struct test tests[] = {
 	TEST(ct60_words, "CT60 inject: words"),
 	TEST(ct61_refused, "CT61 inject: what is no order"),
@@ -234,6 +284,8 @@ static const struct test tests[] = {
 	TEST(ct65_trace, "CT65 trace: a command"),
 	TEST(ct66_all, "CT66 trace: all"),
 	TEST(ct67_trace_refused, "CT67 trace: what is no event"),
+	TEST(ct68_requests, "CT68 trace: requests"),
+	TEST(ct69_wait, "CT69 trace: a request that waits"),
 };
 
 HARNESS_MAIN("pinionctl: trace and inject", tests)
