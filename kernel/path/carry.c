@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Payload on its way through a responder, which may take several visits: whoever lacks a page
- * leaves, and comes again when it is there. Decides nothing else.
+ * Moves payload through a responder. A message that lacks a page leaves, holding nothing, and is
+ * tried again when the page is there.
  */
 #include "carry.h"
 #include "fault.h"
 #include "move.h"
 
-/* Numbers of messages that lacked a page; 0 is none. */
+/* The last number (token) given to a message that lacked a page. 0 means no number. */
 static atomic64_t carry_tokens;
 
-/* So that the message, and no other, goes on where it was. Datagrams begin again. */
+/* Remember that @msg is where resp.cursor stands. Datagrams always begin anew. */
 static void carry_remember(struct pinion_qp *qp, struct pinion_msg *msg)
 {
 	if (!pinion_qp_is_connected(qp))
@@ -26,7 +26,7 @@ enum pinion_verdict pinion_lacks(struct pinion_qp *qp, const struct pinion_targe
 	struct pinion_resp *resp = &qp->resp;
 
 	lockdep_assert_held(&resp->lock);
-	/* If it is another page, this one was not tried yet. */
+	/* The fault that failed was for this place; for another page a new one is started. */
 	if (msg->fault_err && msg->fault_left == resp->left) {
 		pinion_missing_put(&msg->missing);
 		cursor->syndrome = PINION_SYN_FAULT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The payload of a message between its requester and the responder's cursor, and what
- * becomes of a message that lacks a page.
+ * Moves the payload of a message between the requester's and the responder's memory, and decides
+ * what happens when a page is missing.
  */
 #ifndef PINION_PATH_CARRY_H
 #define PINION_PATH_CARRY_H
@@ -10,17 +10,18 @@
 #include "target.h"
 
 /*
- * Move what is left of @msg (resp.left) to resp.cursor, or from it with @read. Where a page is
- * missing the queue remembers how far it came, and the message that comes again goes on there
- * (msg->resumed). Return: a verdict. If resp.cursor has a syndrome then, it is for the caller
- * to say what that means.
+ * Move what is left of @msg (resp.left) to resp.cursor, or with @read from it. If a page is
+ * missing the position is remembered in @qp->resp, and the message goes on there when it is tried
+ * again (msg->resumed). Return: a verdict. If resp.cursor has a syndrome, the caller decides
+ * on the verdict for it.
  */
 enum pinion_verdict pinion_carry(struct pinion_qp *qp, const struct pinion_target *target,
 				 struct pinion_msg *msg, bool read);
 
 /*
- * @msg lacks a page of ours, which msg->missing holds on to: it is asked for. With a syndrome
- * for @cursor if it was before, in vain. Return: a verdict.
+ * @msg lacks a page of the responder's memory, of which msg->missing has a reference. Start a fault
+ * for it and return PINION_PEER_PAGE; or, if a fault of this page has failed, set @cursor's
+ * syndrome and return PINION_NAK_ACCESS.
  */
 enum pinion_verdict pinion_lacks(struct pinion_qp *qp, const struct pinion_target *target,
 				 struct pinion_msg *msg, struct pinion_cursor *cursor);

@@ -13,7 +13,7 @@
 
 static_assert((int)IB_WC_RECV == 128);
 static_assert((int)IB_WC_REG_MR == 10);
-/* Written to user space whole, from the stack: no hole in it, of which nothing is said. */
+/* It is copied whole from the stack to user memory: no padding that would leak bytes. */
 static_assert(offsetofend(struct pinion_cqe, reserved) == sizeof(struct pinion_cqe));
 
 static void cq_tell(struct pinion_cq *cq)
@@ -22,13 +22,16 @@ static void cq_tell(struct pinion_cq *cq)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 }
 
-/* Whether somebody waits for this completion; then nobody does any more. */
+/* Disarm the queue. Return: whether it was armed for this kind of completion. */
 static bool cq_disarm(struct pinion_cq *cq, bool solicited)
 {
 	u32 *armed = &cq->ring.hdr->arm;
 	u32 arm;
 
-	/* We publish, then look; who polls arms, then polls again. */
+	/*
+	 * We publish the completion, then look at the arm word. A consumer arms, then polls once
+	 * more. With a full barrier on both sides one of the two sees the other.
+	 */
 	smp_mb();
 	arm = READ_ONCE(*armed);
 	if (arm == PINION_ARM_NONE || (arm == PINION_ARM_SOLICITED && !solicited))
@@ -36,7 +39,7 @@ static bool cq_disarm(struct pinion_cq *cq, bool solicited)
 	return xchg(armed, PINION_ARM_NONE) != PINION_ARM_NONE;
 }
 
-/* The period is over: those who wait are told of what has come, though it is little. */
+/* The moderation period is over: wake a waiter although fewer than max_count came. */
 static void cq_period_over(struct work_struct *work)
 {
 	struct pinion_cq *cq = container_of(work, struct pinion_cq, moderation.over);
@@ -77,11 +80,11 @@ static void cq_raise_overflow(struct pinion_cq *cq)
 	pinion_stat_inc(cq->node, cq_overflows);
 	if (cq->ibcq.event_handler)
 		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
-	/* Not here: who completes holds a lock of one of the queue pairs. */
+	/* Its queue pairs are broken in a work item: our caller holds a lock of one of them. */
 	queue_work(cq->node->wq, &cq->overflowed);
 }
 
-/* fill_lock is held. A user index that makes no sense reads as full: it is the user's own loss. */
+/* fill_lock is held. A user index that makes no sense reads as full; the user harms himself. */
 static bool cq_has_room(const struct pinion_cq *cq)
 {
 	if (cq->raw)
@@ -100,7 +103,7 @@ static void cq_put(struct pinion_cq *cq, const struct pinion_cqe *cqe)
 	pinion_ring_publish(&cq->ring, ++cq->tail);
 }
 
-/* Likewise. Is this the time to tell somebody, and does he wait? */
+/* fill_lock is held. Is it time, by moderation, to wake a waiter, and is there one? */
 static bool cq_is_wanted(struct pinion_cq *cq, const struct pinion_cqe *cqe)
 {
 	bool solicited = cqe->status || cqe->flags & PINION_CQE_SOLICITED;
@@ -116,15 +119,15 @@ enum fill_result {
 };
 
 /*
- * Nobody is woken for what is lost: the core keeps each event until it is read, and a
- * user who arms a full queue again and again could have any number of them.
+ * Nobody is woken for a completion that is lost. The core queues an event until it is read, so a
+ * user who arms a full queue again and again could queue any number of them.
  */
 static enum fill_result cq_fill(struct pinion_cq *cq, const struct pinion_cqe *cqe)
 {
 	bool full = pinion_inject(PINION_INJECT_OVERFLOW, cq->pid, cqe->qpn);
 	enum fill_result result = CQE_LOST;
 
-	/* All that is done to the ring is done in here: outside, it may be another. */
+	/* A resize exchanges the ring under this lock, so it is not used outside of it. */
 	spin_lock(&cq->fill_lock);
 	if (!cq->overflow && !full && cq_has_room(cq)) {
 		cq_put(cq, cqe);

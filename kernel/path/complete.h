@@ -9,22 +9,22 @@
 #include "qp.h"
 
 /*
- * Fill in one completion and wake who asked for it. Process context. Return: false if it
- * is lost, as @cq is full, or was once; the queue pair cannot go on then.
+ * Write one completion and wake whoever waits for it. Process context. Return: false if the
+ * completion is lost because @cq is full, or overflowed before. The queue pair must break then.
  */
 bool pinion_complete(struct pinion_cq *cq, struct pinion_cqe *cqe);
 
-/* A request of @qp's send queue; on success only if asked for. */
+/* Complete a request of @qp's send queue. A success that is not signaled has no completion. */
 bool pinion_complete_send(struct pinion_qp *qp, const struct pinion_request *request,
 			  enum ib_wc_status status, enum pinion_syndrome syndrome);
 
-/* The receive request that was taken last, in @qp->resp.recv, got no message. */
+/* Complete the receive request in @qp->resp.recv with an error. */
 bool pinion_complete_recv_error(struct pinion_qp *qp, struct pinion_cq *cq,
 				enum ib_wc_status status, enum pinion_syndrome syndrome);
 
 void pinion_qp_event(struct pinion_qp *qp, enum ib_event_type type);
 
-/* What the verbs call a refusal of the requester's own request. */
+/* The completion status for a request that was refused by its own side. */
 enum ib_wc_status pinion_local_status(enum pinion_syndrome syndrome);
 
 #endif

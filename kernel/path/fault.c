@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Faults on behalf of others. Knows no messages; who waits is a queue pair to be woken.
+ * Faults in work items. Knows nothing of messages: it wakes a queue pair when a page has come.
  */
 #include <linux/slab.h>
 
 #include "fault.h"
 
-/* A page that never comes keeps a thread of the kernel. */
+/* A page that never comes occupies a kernel thread for ever, so their number is limited. */
 static const struct pinion_sleepers_kind faulters = {
 	.name = "pinion_fault",
 	.most = 64,
@@ -32,12 +32,12 @@ static void fault_run(struct work_struct *work)
 	struct pinion_sleepers *faulter = fault->faulter;
 	int err;
 
-	/* Even if the owner is gone by now: who waits may be a peer. */
+	/* Also if the owner's file is closed by now: the waiter may be a peer. */
 	err = pinion_missing_fault(&fault->missing);
 	spin_lock(&fault->lock);
 	fault->err = err;
 	fault->running = false;
-	/* Who turns away takes the lock, so it is still there. */
+	/* pinion_fault_leave() clears @waiter under the lock, so the queue pair still exists. */
 	if (fault->waiter)
 		fault->wake(fault->waiter);
 	fault->waiter = NULL;

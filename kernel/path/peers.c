@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Who is on this host. An address may exist any number of times, in namespaces that know
- * nothing of each other: a message reaches its own node first, then one of the same network
- * namespace, then one whose netdev is joined to its own; and no other, whatever MAC
- * the sender's neighbour table has for it.
+ * The table of addresses on this host. The same address may exist many times, in network
+ * namespaces that know nothing of each other. Of the nodes that have it, a message reaches the
+ * sender's own node, else one in the sender's namespace, else one whose netdev is joined to the
+ * sender's. It reaches no other, whatever MAC the sender's neighbour table has.
  *
- * Looked up by every message, so without a lock: endpoints go by RCU, and the link of a node
- * is words that are read one by one. Who looks while it changes may see some of each, as
- * a frame that is on its way would.
+ * Each message looks here, so there is no lock: endpoints are freed by RCU, and a node's link is
+ * read word by word. A reader that runs while the link changes may see old and new words
+ * together; the message may then be lost, as a frame would be at that moment.
  */
 #include <linux/etherdevice.h>
 #include <linux/hashtable.h>
@@ -30,7 +30,7 @@ struct pinion_endpoint {
 };
 
 static DEFINE_HASHTABLE(endpoints, 10);
-static DEFINE_SPINLOCK(endpoints_lock);	/* who adds and takes away */
+static DEFINE_SPINLOCK(endpoints_lock);	/* held to add or remove */
 
 static u32 endpoint_hash(const union ib_gid *gid)
 {
@@ -81,10 +81,10 @@ void pinion_peers_set_link(struct pinion_node *node, const struct pinion_link *l
 	WRITE_ONCE(node->link.up, link->up);
 }
 
-/* How near a node is: the nearest that has the address is meant. */
+/* How near a node is to the sender. Of those that have the address the nearest is meant. */
 enum nearness {
 	APART,
-	JOINED,		/* by a wire, or a bridge that both are at */
+	JOINED,		/* by a veth, or by a bridge that both are ports of */
 	SAME_NET,
 	SAME_NODE,
 };

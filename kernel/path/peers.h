@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Who is on this host, and whom of them a message reaches by its address. Knows nodes by
- * where they are, and nothing of what is on them.
+ * The nodes on this host, and which of them a message reaches by its destination address.
  */
 #ifndef PINION_PATH_PEERS_H
 #define PINION_PATH_PEERS_H
@@ -14,15 +13,15 @@ struct pinion_av;
 struct pinion_node;
 struct pinion_qp;
 
-/* Of an address that is in no VLAN, as the core has it. */
+/* The VLAN of an address that is in none; the core uses the same value. */
 #define PINION_NO_VLAN	0xffff
 
 /* The netdev itself, what its wire leads to, and a bridge at either end. */
 #define PINION_LINK_ENDS 4
 
 /*
- * Where a node is, as its netdev says. Only compared: @net is the cookie of the network
- * namespace, and @ends are the addresses of netdevs, of which none is looked at.
+ * Where a node's netdev is. @net (the cookie of the network namespace) and @ends (pointers to
+ * netdevs) are only compared, never dereferenced.
  */
 struct pinion_link {
 	u64 mac;
@@ -41,19 +40,19 @@ struct pinion_endpoint;
 /* Messages to @gid in @vlan reach @node. Return: NULL without memory. Sleeps. */
 struct pinion_endpoint *pinion_peers_add(struct pinion_node *node, const union ib_gid *gid,
 					 u16 vlan);
-/* They do no longer; some that have found it are still on their way. */
+/* Undo pinion_peers_add(). Messages that found the node before may still be on their way. */
 void pinion_peers_del(struct pinion_endpoint *endpoint);
-/* Wait for these. */
+/* Wait until no message is on its way by an address that was removed before. */
 void pinion_peers_settle(void);
 
 /* The QP @qpn of the node that @av leads to from @from, with a reference; or NULL. */
 struct pinion_qp *pinion_peer_get(struct pinion_node *from, const struct pinion_av *av,
 				  u32 qpn);
 
-/* Is there anybody on this host where @av leads to from @from? */
+/* Does @av lead from @from to a node on this host? */
 bool pinion_peers_have(const struct pinion_node *from, const struct pinion_av *av);
 
-/* Whom a packet to @av's address means in namespace @net. Under RCU, which keeps it; or NULL. */
+/* The node that a packet to @av's address reaches in namespace @net, or NULL. Under RCU. */
 struct pinion_node *pinion_peers_own(u64 net, const struct pinion_av *av);
 
 /* Are both nodes in one network namespace? */

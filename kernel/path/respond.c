@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The one responder: who is let in, what the message acts upon, and the verdict. Knows
- * no engine and no requester state; what is done then is in receive.c and remote.c.
+ * The responder: admits a message, finds what it acts upon, and gives the verdict. Knows no
+ * engine and nothing of the requester. The work is done in receive.c and remote.c.
  */
 #include "complete.h"
 #include "late.h"
@@ -9,7 +9,7 @@
 #include "refuse.h"
 #include "remote.h"
 
-/* XRC initiators only send: they have no receive queue, and nobody asks them for memory. */
+/* XRC initiators only send. */
 bool pinion_resp_listens(const struct pinion_qp *qp)
 {
 	if (qp->failing || qp->ibqp.qp_type == IB_QPT_XRC_INI)
@@ -24,8 +24,8 @@ static bool resp_is_xrc_target(const struct pinion_qp *qp)
 }
 
 /*
- * Is this message for this QP at all? What is not is dropped without a word. Who may send to a
- * connected one, and what is next, its engine knows.
+ * Is this message for this queue pair? If not it is dropped silently. For connections the
+ * engine has checked already who sent it and that it is the next.
  */
 static bool resp_admit(struct pinion_qp *qp, const struct pinion_msg *msg)
 {
@@ -78,8 +78,10 @@ static u32 resp_needed_rights(const struct pinion_msg *msg)
 	return msg->opcode == PINION_OP_FLUSH ? msg->flush_rights : msg->op->remote_rights;
 }
 
-/* May this QP be asked so? Requests come one at a time, so there is room for it, or for none. */
-static bool resp_allows(const struct pinion_qp *qp, const struct pinion_msg *msg)
+/*
+ * Does the queue pair allow this operation? Requests are performed one at a time, so of the
+ * depth for READs and atomics only 0 matters.
+ */static bool resp_allows(const struct pinion_qp *qp, const struct pinion_msg *msg)
 {
 	u32 rights = resp_needed_rights(msg);
 
@@ -103,8 +105,10 @@ static enum pinion_verdict resp_serve(struct pinion_qp *qp, struct pinion_msg *m
 	return verdict;
 }
 
-/* Where a message begins: where it was, if it lacked a page and none came between. */
-static void resp_begin(struct pinion_qp *qp, struct pinion_msg *msg)
+/*
+ * A message that lacked a page goes on where it was, if no other was performed meanwhile. Else it
+ * begins anew.
+ */static void resp_begin(struct pinion_qp *qp, struct pinion_msg *msg)
 {
 	msg->resumed = msg->token && msg->token == qp->resp.token;
 	msg->asked = false;
@@ -122,8 +126,8 @@ static u64 resp_moved(const struct pinion_msg *msg)
 }
 
 /*
- * What a wire would have carried, without headers and acknowledgments. A READ is a packet to
- * us and its data from us.
+ * Count payload packets for the port's counters, as on a wire: a READ is one packet received and
+ * its data sent.
  */
 static void resp_count_traffic(struct pinion_qp *qp, const struct pinion_msg *msg)
 {
@@ -137,7 +141,7 @@ static void resp_count_traffic(struct pinion_qp *qp, const struct pinion_msg *ms
 	}
 }
 
-/* Something came before its user said that it may send. */
+/* The first message in RTR raises COMM_EST, as a connection manager wants to know. */
 static void resp_establish(struct pinion_qp *qp)
 {
 	if (qp->state != IB_QPS_RTR || !pinion_qp_is_connected(qp) || qp->resp.established)
@@ -161,7 +165,7 @@ enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg)
 
 	resp_begin(qp, msg);
 	verdict = resp_serve(qp, msg);
-	/* Nobody waits for a receiver of datagrams. */
+	/* The sender of a datagram does not wait for the receiver's page: keep a copy. */
 	if (verdict == PINION_PEER_PAGE && !pinion_qp_is_connected(qp) && !msg->late) {
 		pinion_missing_put(&msg->missing);
 		return pinion_late_keep(qp, msg);

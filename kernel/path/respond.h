@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The responder: what arriving messages do to a queue pair, whichever engine
- * brought them.
+ * The responder: what a message that arrives does to a queue pair. The same for all engines.
  */
 #ifndef PINION_PATH_RESPOND_H
 #define PINION_PATH_RESPOND_H
@@ -12,8 +11,8 @@
 struct pinion_fault;
 
 /*
- * One message, as both sides of an engine see it; or a piece of one, where an engine has several:
- * then @length, @payload and @packets are of the piece.
+ * One message, as both sides of an engine see it. An engine that hands messages over in pieces
+ * fills one in for each piece; then @length, @payload and @packets are those of the piece.
  */
 struct pinion_msg {
 	const struct pinion_op *op;
@@ -30,15 +29,15 @@ struct pinion_msg {
 	u32 dst_qpn;			/* or PINION_MULTICAST_QPN */
 	struct pinion_cursor *payload;	/* of the requester: source, or sink of READ */
 
-	/* It lacked a page before, and comes again: */
-	u64 token;			/* what the responder knows it by; 0: not at all */
-	int fault_err;			/* the peer's page could not be had, */
-	u64 fault_left;			/* which was lacking with so much left */
-	struct pinion_fault *fault;	/* for a page of the peer's; NULL: there is none */
-	/* What the responder says to that: */
-	bool resumed;			/* both cursors stand where they were */
+	/* Set by the sender, if the message lacked a page before and is tried again: */
+	u64 token;			/* the responder's number for it; 0: it has none */
+	int fault_err;			/* the fault of the responder's page failed, */
+	u64 fault_left;			/* with so many bytes of the message left */
+	struct pinion_fault *fault;	/* to bring a page of the responder's; or NULL */
+	/* Set by the responder: */
+	bool resumed;			/* goes on where it was; else from its beginning */
 	bool asked;			/* with PINION_PEER_PAGE: @fault is running */
-	struct pinion_missing missing;	/* with PINION_OWN_PAGE, and held on to */
+	struct pinion_missing missing;	/* with PINION_OWN_PAGE: holds a reference */
 
 	u32 psn;			/* connected services */
 	u32 packets;
@@ -60,25 +59,24 @@ struct pinion_msg {
 
 enum pinion_verdict {
 	PINION_ACK,
-	PINION_SILENCE,		/* nobody answers */
-	PINION_RNR,		/* no receive request; wait for its timer */
+	PINION_SILENCE,		/* no answer, as if the message was lost */
+	PINION_RNR,		/* no receive request: try again after the peer's RNR timer */
 	PINION_NAK_REQUEST,	/* invalid request */
 	PINION_NAK_ACCESS,	/* remote access error */
 	PINION_NAK_OPERATION,	/* remote operational error */
-	PINION_OWN_FAULT,	/* the requester's payload cursor was refused */
-	PINION_OWN_PAGE,	/* a page of it is missing: bring it, come again */
-	PINION_PEER_PAGE,	/* a page of the peer's is: wait for it, come again */
+	PINION_OWN_FAULT,	/* the requester's own memory was refused */
+	PINION_OWN_PAGE,	/* a page of the requester's is missing: bring it, try again */
+	PINION_PEER_PAGE,	/* a page of the responder's is missing: wait, try again */
 };
 
 /*
- * @qp->resp.lock is held. Performs @msg as far as the verdict says; waits for no page. The
- * payload is taken from its beginning, unless @msg is resumed. The pieces of a message come in
- * order, and nothing else of its queue pair comes between; one that was not performed may come
- * again.
+ * Perform @msg on @qp, whose resp.lock is held. Never waits for a page. The engine hands over the
+ * pieces of a message in order, with no other message of the queue pair between them; a piece
+ * that was not performed may be handed over again.
  */
 enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg);
 
-/* Does anything that arrives act on @qp at all? @qp->resp.lock is held. */
+/* Is @qp in a state to receive at all? @qp->resp.lock is held. */
 bool pinion_resp_listens(const struct pinion_qp *qp);
 
 /*
