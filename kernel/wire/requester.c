@@ -728,6 +728,7 @@ static bool requester_page_came(struct pinion_conn *conn)
 		pinion_sq_try_later(conn->qp);
 		return false;
 	}
+	sq->again = 0;
 	if (err && conn->lacking)
 		request_stick_local(conn->qp, conn->lacking, PINION_SYN_FAULT);
 	return true;
