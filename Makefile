@@ -12,8 +12,8 @@ help:
 	@sed -n 's/^#: \?//p' $(firstword $(MAKEFILE_LIST))
 
 # On two processors; "first" is a machine that has nothing yet.
-#: make demo       show the device at work, in a box        first 6 min, 1.5 GB; 15 s
-#: make check      a selection of the tests, most kernels   first 60 min, 9 GB; 30 min
+#: make demo       show the device at work, in a box        first 6 min, 1.2 GB; 15 s
+#: make check      a selection of the tests, most kernels   first 60 min, 8 GB; 30 min
 #: make check-all  every suite on every bed                 hours, 20 GB
 #: make bench      beside rxe, siw, memcpy and bare pins    first 20 min, 4 GB; 10 min
 #: make style      checkpatch, W=1, sparse, clang-format, -Wextra, shellcheck, layer rules:
