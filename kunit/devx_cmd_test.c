@@ -174,8 +174,8 @@ static void what_is_not_done_is_refused(struct kunit *test)
 static void only_known_opcodes_are_taken(struct kunit *test)
 {
 	static const u16 known[] = { 0x100, 0x200, 0x201, 0x400, 0x402, 0x403, 0x500, 0x502,
-				     0x503, 0x504, 0x505, 0x507, 0x50a, 0x50b, 0x800, 0x939,
-				     0x93b };
+				     0x503, 0x504, 0x505, 0x506, 0x507, 0x50a, 0x50b, 0x50e,
+				     0x800, 0x90c, 0x90d, 0x90f, 0x939, 0x93b };
 	u8 *in = new_mkey(test);
 	u32 opcode;
 	int i;
@@ -309,7 +309,7 @@ static void each_refusal_has_a_number_and_a_status(struct kunit *test)
 {
 	static const u8 status_of[] = { 0,    2,    2,	3,    0x50, 0x51, 3, 3, 3, 3, 3, 3, 3, 0x50,
 					8,    3,    3,	5,    5,    3,	  3, 5, 3, 3, 3, 8, 8, 8,
-					3,    3,    8,	8,    8,    8,	  5, 5, 3, 0x10, 3 };
+					3,    3,    8,	8,    8,    8,	  5, 5, 3, 0x10, 3, 3, 5 };
 	u8 *out = new_buffer(test);
 	u32 i;
 

@@ -9,7 +9,7 @@
 
 #include "../kernel/logic/devx_queue.c"
 
-#define ROOM 0x110
+#define ROOM 0x120
 /* Of a queue pair's context, in bytes. */
 #define QPC 0x18
 
@@ -159,12 +159,14 @@ static void features_of_queue_pairs_are_refused(struct kunit *test)
 		u32 value;
 		int refusal;
 	} cases[] = {
-		{ 0x00, 0x010000, PINION_DEVX_QP_FEATURE },	/* unreliable */
-		{ 0x00, 0x030000, PINION_DEVX_QP_FEATURE },	/* datagrams */
+		{ 0x00, 0x010000, PINION_DEVX_DONE },		/* unreliable */
+		{ 0x00, 0x020000, PINION_DEVX_DONE },		/* datagrams */
+		{ 0x00, 0x030000, PINION_DEVX_QP_FEATURE },	/* XRC */
 		{ 0x04, BIT(31), PINION_DEVX_QP_FEATURE },	/* signatures */
 		{ 0x08, BIT(15), PINION_DEVX_QP_FEATURE },	/* no sends */
 		{ 0x90, BIT(11), PINION_DEVX_QP_FEATURE },	/* within a page */
-		{ 0xac, BIT(24), PINION_DEVX_QP_FEATURE },	/* a shared receive queue */
+		{ 0xac, BIT(24), PINION_DEVX_DONE },		/* a shared receive queue */
+		{ 0xac, 2 << 24, PINION_DEVX_QP_FEATURE },
 		{ 0xac, 3 << 24, PINION_DEVX_DONE },		/* no receives */
 		{ 0xd0, 0, PINION_DEVX_QUEUE_UMEM },
 		{ 0xf4, 0, PINION_DEVX_QUEUE_UMEM },
@@ -221,6 +223,92 @@ static void a_change_is_told_as_it_was_asked_for(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, out + QPC, qpc, 0xe8);
 }
 
+static u8 *queue_new_rmp(struct kunit *test)
+{
+	u8 *in = queue_room(test);
+	u8 *wq = in + 0x50;
+
+	put_unaligned_be32(1 << 20, in + 0x20);
+	put_unaligned_be32(0x8001, wq + 0x04);
+	put_unaligned_be32(0xa1a2a3, wq + 0x08);
+	put_unaligned_be32(0xb1b2b3, wq + 0x0c);
+	put_unaligned_be64(0x1122334455667788, wq + 0x10);
+	put_unaligned_be32(7 << 16 | 13, wq + 0x20);
+	put_unaligned_be32(BIT(31) | BIT(30), wq + 0x24);
+	put_unaligned_be32(0x11223344, wq + 0x28);
+	put_unaligned_be32(0x55667788, wq + 0x2c);
+	put_unaligned_be64(0x99aabbccddeeff00, wq + 0x30);
+	return in;
+}
+
+/* What is told is what was asked for, and how many were taken. */
+static void a_shared_receive_queue_is_read_and_told(struct kunit *test)
+{
+	u8 *in = queue_new_rmp(test), *out = queue_room(test);
+	struct pinion_devx_rmp rmp;
+
+	KUNIT_EXPECT_EQ(test, pinion_devx_parse_rmp(in, &rmp), PINION_DEVX_DONE);
+	KUNIT_EXPECT_TRUE(test, rmp.linked);
+	KUNIT_EXPECT_EQ(test, rmp.limit, 0x8001);
+	KUNIT_EXPECT_EQ(test, rmp.pdn, 0xa1a2a3);
+	KUNIT_EXPECT_EQ(test, rmp.uar, 0xb1b2b3);
+	KUNIT_EXPECT_EQ(test, rmp.record.umem_id, 0x11223344);
+	KUNIT_EXPECT_EQ(test, rmp.record.offset, 0x1122334455667788);
+	KUNIT_EXPECT_EQ(test, rmp.ring.umem_id, 0x55667788);
+	KUNIT_EXPECT_EQ(test, rmp.ring.offset, 0x99aabbccddeeff00);
+	KUNIT_EXPECT_EQ(test, rmp.log_size, 13);
+	KUNIT_EXPECT_EQ(test, rmp.log_stride, 7);
+	pinion_devx_put_rmp(out, &rmp, 0xd1d2);
+	put_unaligned_be32(0xd1d2, in + 0x50 + 0x18);
+	KUNIT_EXPECT_MEMEQ(test, out, in, ROOM);
+	in[0x50] = 0x10;
+	KUNIT_EXPECT_EQ(test, pinion_devx_parse_rmp(in, &rmp), PINION_DEVX_DONE);
+	KUNIT_EXPECT_FALSE(test, rmp.linked);
+}
+
+static void features_of_shared_receive_queues_are_refused(struct kunit *test)
+{
+	static const struct {
+		u8 at;
+		u32 value;
+		int refusal;
+	} cases[] = {
+		{ 0x20, 0, PINION_DEVX_RMP_FEATURE },		/* not ready */
+		{ 0x50, 2 << 28, PINION_DEVX_RMP_FEATURE },	/* of strides */
+		{ 0x50, BIT(27), PINION_DEVX_RMP_FEATURE },	/* signatures */
+		{ 0x54, BIT(16), PINION_DEVX_RMP_FEATURE },	/* within a page */
+		{ 0x74, BIT(30), PINION_DEVX_QUEUE_UMEM },
+		{ 0x74, BIT(31), PINION_DEVX_QUEUE_UMEM },
+		{ 0x74, 3U << 30 | BIT(7), PINION_DEVX_RMP_FEATURE },
+	};
+	struct pinion_devx_rmp rmp;
+	u8 *in;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		in = queue_new_rmp(test);
+		put_unaligned_be32(cases[i].value, in + cases[i].at);
+		KUNIT_EXPECT_EQ_MSG(test, pinion_devx_parse_rmp(in, &rmp), cases[i].refusal,
+				    "case %d", i);
+	}
+}
+
+static void the_limit_alone_is_changed(struct kunit *test)
+{
+	struct pinion_devx_rmp_change change;
+	u8 *in = queue_new_rmp(test);
+
+	put_unaligned_be32(1 << 28, in + 0x08);
+	KUNIT_EXPECT_EQ(test, pinion_devx_parse_rmp_change(in, &change), PINION_DEVX_DONE);
+	KUNIT_EXPECT_FALSE(test, change.sets_limit);
+	put_unaligned_be32(1, in + 0x14);
+	KUNIT_EXPECT_EQ(test, pinion_devx_parse_rmp_change(in, &change), PINION_DEVX_DONE);
+	KUNIT_EXPECT_TRUE(test, change.sets_limit);
+	KUNIT_EXPECT_EQ(test, change.limit, 0x8001);
+	put_unaligned_be32(0, in + 0x08);
+	KUNIT_EXPECT_EQ(test, pinion_devx_parse_rmp_change(in, &change), PINION_DEVX_RMP_FEATURE);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_completion_queue_is_read),
 	KUNIT_CASE(features_of_completion_queues_are_refused),
@@ -229,6 +317,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_queue_pair_is_read),
 	KUNIT_CASE(features_of_queue_pairs_are_refused),
 	KUNIT_CASE(a_change_is_told_as_it_was_asked_for),
+	KUNIT_CASE(a_shared_receive_queue_is_read_and_told),
+	KUNIT_CASE(features_of_shared_receive_queues_are_refused),
+	KUNIT_CASE(the_limit_alone_is_changed),
 	{}
 };
 

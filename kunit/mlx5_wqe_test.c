@@ -122,6 +122,53 @@ static void atomics_have_two_words(struct kunit *test)
 }
 
 /* One spoilt byte each. */
+/* SEND of one piece, to queue pair 0x0a0b0c: where it goes takes three segments. */
+static const u8 datagram[] = {
+	0x00, 0xab, 0xcd, 0x0a, 0x12, 0x34, 0x56, 0x05,
+	0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00,
+	0x11, 0x22, 0x33, 0x44, 0x00, 0x00, 0x00, 0x00,
+	0x80, 0x0a, 0x0b, 0x0c, 0x0a, 0x00, 0x00, 0x00,
+	0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0x04, 0x05,
+	0x06, 0x07, 0xc1, 0x40, 0x4f, 0x91, 0x23, 0x45,
+	0xfe, 0x80, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06,
+	0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e,
+	0x00, 0x00, 0x00, 0x09, 0x00, 0x00, 0x55, 0x66,
+	0x00, 0x00, 0x7f, 0x00, 0x00, 0x00, 0x10, 0x00,
+};
+
+static void a_datagram_says_where_it_goes(struct kunit *test)
+{
+	static const struct pinion_mlx5_room datagrams = { MAX_SGE, MAX_INLINE, true };
+	struct wqe_room *to = new_room(test);
+	const struct pinion_sge *sge = (void *)(&to->wqe + 1);
+	u8 in[sizeof(datagram)];
+	struct pinion_mlx5_av av;
+
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_blocks(datagram), 2);
+	KUNIT_ASSERT_EQ(test, pinion_mlx5_wqe_parse(datagram, &slot, &datagrams, &to->wqe), 0);
+	KUNIT_EXPECT_EQ(test, to->wqe.ud.remote_qpn, 0x0a0b0c);
+	KUNIT_EXPECT_EQ(test, to->wqe.ud.remote_qkey, 0x11223344);
+	KUNIT_ASSERT_EQ(test, to->wqe.num_sge, 1);
+	KUNIT_EXPECT_EQ(test, sge[0].length, 9);
+	pinion_mlx5_wqe_av(datagram, &av);
+	KUNIT_EXPECT_MEMEQ(test, av.dgid, datagram + 48, 16);
+	KUNIT_EXPECT_MEMEQ(test, av.dmac, datagram + 36, 6);
+	KUNIT_EXPECT_EQ(test, av.traffic_class, 0xc1);
+	KUNIT_EXPECT_EQ(test, av.hop_limit, 0x40);
+	KUNIT_EXPECT_EQ(test, av.sgid_index, 0xf9);
+	KUNIT_EXPECT_EQ(test, av.flow_label, 0x12345);
+	KUNIT_EXPECT_EQ(test, av.sl, 5);
+	/* The short form, which an Ethernet has no use for; and one that ends too early. */
+	memcpy(in, datagram, sizeof(in));
+	in[24] = 0;
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &datagrams, &to->wqe),
+			PINION_SYN_BAD_WQE);
+	memcpy(in, datagram, sizeof(in));
+	in[7] = 3;
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &datagrams, &to->wqe),
+			PINION_SYN_BAD_WQE);
+}
+
 static void what_is_not_in_order_is_refused(struct kunit *test)
 {
 	static const struct {
@@ -178,6 +225,7 @@ static void receives_end_at_the_key_of_nothing(struct kunit *test)
 	};
 	struct pinion_sge sge[3];
 
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_recv_next(list), 16);
 	KUNIT_ASSERT_EQ(test, pinion_mlx5_recv_parse(list, 3, sge), 1);
 	KUNIT_EXPECT_EQ(test, sge[0].length, 16);
 	KUNIT_EXPECT_EQ(test, sge[0].lkey, 0x5566);
@@ -189,6 +237,7 @@ static void garbage_stays_in_its_room(struct kunit *test)
 {
 	u8 *in = kunit_kzalloc(test, PINION_MLX5_MAX_BLOCKS * PINION_MLX5_BLOCK, GFP_KERNEL);
 	struct wqe_room *to = new_room(test);
+	struct pinion_mlx5_room any = room;
 	u32 round, i, accepted = 0;
 	struct rnd_state rnd;
 
@@ -205,7 +254,8 @@ static void garbage_stays_in_its_room(struct kunit *test)
 		if (random_below(&rnd, 2))
 			in[7] = random_below(&rnd, 8);
 		KUNIT_ASSERT_LE(test, pinion_mlx5_wqe_blocks(in), PINION_MLX5_MAX_BLOCKS);
-		if (pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe))
+		any.datagrams = random_below(&rnd, 2);
+		if (pinion_mlx5_wqe_parse(in, &slot, &any, &to->wqe))
 			continue;
 		accepted++;
 		KUNIT_ASSERT_LE(test, to->wqe.num_sge, MAX_SGE);
@@ -221,6 +271,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_write_of_two_pieces),
 	KUNIT_CASE(a_send_of_what_is_in_it),
 	KUNIT_CASE(atomics_have_two_words),
+	KUNIT_CASE(a_datagram_says_where_it_goes),
 	KUNIT_CASE(what_is_not_in_order_is_refused),
 	KUNIT_CASE(a_ring_goes_round),
 	KUNIT_CASE(receives_end_at_the_key_of_nothing),

@@ -33,6 +33,7 @@ static void link_dealloc_driver(struct ib_device *ibdev)
 	WARN_ON(!xa_empty(&dev->pds));
 	xa_destroy(&dev->pds);
 	pinion_umems_destroy(&dev->umems);
+	xa_destroy(&dev->devx_rmps);
 	xa_destroy(&dev->devx_cqs);
 	WARN_ON(!ida_is_empty(&dev->uars));
 	ida_destroy(&dev->uars);
@@ -96,6 +97,7 @@ static int link_construct(struct pinion_dev *dev)
 	xa_init_flags(&dev->pds, XA_FLAGS_ACCOUNT);
 	pinion_umems_init(&dev->umems);
 	xa_init_flags(&dev->devx_cqs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->devx_rmps, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	ida_init(&dev->uars);
 	INIT_LIST_HEAD(&dev->users);
 	mutex_init(&dev->users_lock);

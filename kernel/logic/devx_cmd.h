@@ -21,10 +21,15 @@ enum pinion_devx_opcode {
 	PINION_DEVX_INIT2RTR_QP		= 0x503,
 	PINION_DEVX_RTR2RTS_QP		= 0x504,
 	PINION_DEVX_RTS2RTS_QP		= 0x505,
+	PINION_DEVX_SQERR2RTS_QP	= 0x506,
 	PINION_DEVX_2ERR_QP		= 0x507,
 	PINION_DEVX_2RST_QP		= 0x50a,
 	PINION_DEVX_QUERY_QP		= 0x50b,
+	PINION_DEVX_INIT2INIT_QP	= 0x50e,
 	PINION_DEVX_ALLOC_PD		= 0x800,
+	PINION_DEVX_CREATE_RMP		= 0x90c,
+	PINION_DEVX_MODIFY_RMP		= 0x90d,
+	PINION_DEVX_QUERY_RMP		= 0x90f,
 	PINION_DEVX_ALLOC_FLOW_COUNTER	= 0x939,
 	PINION_DEVX_QUERY_FLOW_COUNTER	= 0x93b,
 };
@@ -85,6 +90,8 @@ enum pinion_devx_refusal {
 	PINION_DEVX_QP_FEATURE		= 36,
 	PINION_DEVX_QP_STATE		= 37,	/* the change is from another one */
 	PINION_DEVX_QP_ATTRIBUTE	= 38,
+	PINION_DEVX_RMP_FEATURE		= 39,
+	PINION_DEVX_NO_SUCH_RMP		= 40,
 	PINION_DEVX_NUM_REFUSALS,
 };
 
@@ -154,6 +161,29 @@ struct pinion_devx_path {
 	u32 flow_label;
 };
 
+/* A receive queue that queue pairs share. */
+struct pinion_devx_rmp {
+	struct pinion_devx_place ring;
+	struct pinion_devx_place record;
+	u32 pdn;
+	u32 uar;
+	u16 limit;		/* an event when fewer are left; 0: none */
+	u8 log_size;
+	u8 log_stride;		/* in bytes */
+	bool linked;		/* each request says which is the next */
+};
+
+struct pinion_devx_rmp_change {
+	bool sets_limit;
+	u16 limit;
+};
+
+enum pinion_devx_service {
+	PINION_DEVX_RC	= 0,
+	PINION_DEVX_UC	= 1,
+	PINION_DEVX_UD	= 2,
+};
+
 /* A queue pair's context, whole in each command about one. */
 struct pinion_devx_qp {
 	u32 optional;			/* enum pinion_devx_qp_optional */
@@ -163,15 +193,19 @@ struct pinion_devx_qp {
 	u32 pdn;
 	u32 send_cqn;
 	u32 recv_cqn;
+	u32 rmpn;
 	u32 user_index;
 	u32 uar;
+	u8 service;			/* enum pinion_devx_service */
 	u8 log_sq_size;			/* in blocks */
 	u8 log_rq_size;
 	u8 log_rq_stride;		/* in segments */
-	bool receives;
+	bool receives;			/* by a queue of its own */
+	bool shares;			/* by @rmpn's */
 	/* of its changes */
 	struct pinion_devx_path path;
 	u32 remote_qpn;
+	u32 qkey;
 	u32 sq_psn;
 	u32 rq_psn;
 	u8 mtu;
@@ -190,6 +224,7 @@ enum pinion_devx_qp_optional {
 	PINION_DEVX_QP_READ	= 1 << 1,
 	PINION_DEVX_QP_ATOMIC	= 1 << 2,
 	PINION_DEVX_QP_WRITE	= 1 << 3,
+	PINION_DEVX_QP_QKEY	= 1 << 5,
 	PINION_DEVX_QP_TIMER	= 1 << 6,
 };
 
@@ -201,6 +236,8 @@ struct pinion_devx_cmd {
 	struct pinion_devx_cq cq;
 	struct pinion_devx_cq_change cq_change;
 	struct pinion_devx_qp qp;
+	struct pinion_devx_rmp rmp;
+	struct pinion_devx_rmp_change rmp_change;
 	const u8 *klms;		/* of mkey.num_klms pieces, in the command */
 };
 

@@ -159,7 +159,9 @@ static const struct pinion_devx_field qpc_rnr_timer = { 0x4a3, 5 };
 static const struct pinion_devx_field qpc_rq_psn = { 0x4a8, 24 };
 static const struct pinion_devx_field qpc_recv_cqn = { 0x4e8, 24 };
 static const struct pinion_devx_field qpc_record = { 0x500, 64 };
+static const struct pinion_devx_field qpc_qkey = { 0x540, 32 };
 static const struct pinion_devx_field qpc_rq_type = { 0x565, 3 };
+static const struct pinion_devx_field qpc_rmpn = { 0x568, 24 };
 static const struct pinion_devx_field qpc_sq_done = { 0x5a0, 16 };
 static const struct pinion_devx_field qpc_rq_done = { 0x5c0, 32 };
 static const struct pinion_devx_field qpc_record_valid = { 0x683, 1 };
@@ -189,6 +191,7 @@ static const struct pinion_devx_field create_qp_umem = { 0x840, 32 };
 static const struct pinion_devx_field create_qp_valid = { 0x860, 1 };
 
 #define RQ_OF_ITS_OWN	0
+#define RQ_SHARED	1
 #define RQ_NONE		3
 
 static u64 queue_get_qpc(const u8 *in, struct pinion_devx_field field)
@@ -198,13 +201,13 @@ static u64 queue_get_qpc(const u8 *in, struct pinion_devx_field field)
 
 int pinion_devx_parse_qp(const u8 *in, struct pinion_devx_qp *qp)
 {
+	u8 service = queue_get_qpc(in, qpc_service);
 	u8 rq_type = queue_get_qpc(in, qpc_rq_type);
 
-	/* Reliable connections only, which are kind 0. */
-	if (queue_get_qpc(in, qpc_service) || queue_get_qpc(in, qpc_signature) ||
+	if (service > PINION_DEVX_UD || queue_get_qpc(in, qpc_signature) ||
 	    queue_get_qpc(in, qpc_no_sq) || queue_get_qpc(in, qpc_page_offset))
 		return PINION_DEVX_QP_FEATURE;
-	if (rq_type != RQ_OF_ITS_OWN && rq_type != RQ_NONE)
+	if (rq_type != RQ_OF_ITS_OWN && rq_type != RQ_SHARED && rq_type != RQ_NONE)
 		return PINION_DEVX_QP_FEATURE;
 	if (!queue_get(in, create_qp_valid) || !queue_get_qpc(in, qpc_record_valid))
 		return PINION_DEVX_QUEUE_UMEM;
@@ -216,12 +219,15 @@ int pinion_devx_parse_qp(const u8 *in, struct pinion_devx_qp *qp)
 		.pdn = queue_get_qpc(in, qpc_pdn),
 		.send_cqn = queue_get_qpc(in, qpc_send_cqn),
 		.recv_cqn = queue_get_qpc(in, qpc_recv_cqn),
+		.rmpn = queue_get_qpc(in, qpc_rmpn),
 		.user_index = queue_get_qpc(in, qpc_user_index),
 		.uar = queue_get_qpc(in, qpc_uar),
+		.service = service,
 		.log_sq_size = queue_get_qpc(in, qpc_log_sq_size),
 		.log_rq_size = queue_get_qpc(in, qpc_log_rq_size),
 		.log_rq_stride = queue_get_qpc(in, qpc_log_rq_stride),
 		.receives = rq_type == RQ_OF_ITS_OWN,
+		.shares = rq_type == RQ_SHARED,
 	};
 	return PINION_DEVX_DONE;
 }
@@ -249,6 +255,7 @@ void pinion_devx_parse_qp_change(const u8 *in, struct pinion_devx_qp *qp)
 	*qp = (struct pinion_devx_qp){
 		.optional = queue_get(in, qp_optional),
 		.remote_qpn = queue_get_qpc(in, qpc_remote_qpn),
+		.qkey = queue_get_qpc(in, qpc_qkey),
 		.sq_psn = queue_get_qpc(in, qpc_sq_psn),
 		.rq_psn = queue_get_qpc(in, qpc_rq_psn),
 		.mtu = queue_get_qpc(in, qpc_mtu),
@@ -286,11 +293,13 @@ static void queue_put_path(u8 *out, const struct pinion_devx_path *path)
 void pinion_devx_put_qp(u8 *out, const struct pinion_devx_qp *qp,
 			const struct pinion_devx_qp_state *state)
 {
+	u8 rq_type = qp->receives ? RQ_OF_ITS_OWN : qp->shares ? RQ_SHARED : RQ_NONE;
 	const struct {
 		struct pinion_devx_field field;
 		u64 value;
 	} fields[] = {
 		{ qpc_state, qp_states[state->state] },
+		{ qpc_service, qp->service },
 		{ qpc_pdn, qp->pdn },
 		{ qpc_mtu, qp->mtu },
 		{ qpc_log_rq_size, qp->log_rq_size },
@@ -312,7 +321,9 @@ void pinion_devx_put_qp(u8 *out, const struct pinion_devx_qp *qp,
 		{ qpc_rq_psn, qp->rq_psn },
 		{ qpc_recv_cqn, qp->recv_cqn },
 		{ qpc_record, qp->record.offset },
-		{ qpc_rq_type, qp->receives ? RQ_OF_ITS_OWN : RQ_NONE },
+		{ qpc_qkey, qp->qkey },
+		{ qpc_rq_type, rq_type },
+		{ qpc_rmpn, qp->rmpn },
 		{ qpc_sq_done, state->sq_done },
 		{ qpc_rq_done, state->rq_done },
 		{ qpc_record_valid, 1 },
@@ -323,4 +334,105 @@ void pinion_devx_put_qp(u8 *out, const struct pinion_devx_qp *qp,
 	for (i = 0; i < ARRAY_SIZE(fields); i++)
 		pinion_devx_put(out, QPC_AT, fields[i].field, fields[i].value);
 	queue_put_path(out, &qp->path);
+}
+
+/* ---------------------------------------------------- shared receive queues */
+
+/* What is first, counted from its context's first bit, and a work queue's own behind it. */
+static const struct pinion_devx_field rmpc_state = { 0x08, 4 };
+static const struct pinion_devx_field wq_type = { 0x00, 4 };
+static const struct pinion_devx_field wq_signature = { 0x04, 1 };
+static const struct pinion_devx_field wq_page_offset = { 0x2b, 5 };
+static const struct pinion_devx_field wq_limit = { 0x30, 16 };
+static const struct pinion_devx_field wq_pdn = { 0x48, 24 };
+static const struct pinion_devx_field wq_uar = { 0x68, 24 };
+static const struct pinion_devx_field wq_record = { 0x80, 64 };
+static const struct pinion_devx_field wq_done = { 0xc0, 32 };
+static const struct pinion_devx_field wq_log_stride = { 0x10c, 4 };
+static const struct pinion_devx_field wq_log_size = { 0x11b, 5 };
+static const struct pinion_devx_field wq_record_valid = { 0x120, 1 };
+static const struct pinion_devx_field wq_valid = { 0x121, 1 };
+static const struct pinion_devx_field wq_shift = { 0x138, 1 };
+static const struct pinion_devx_field wq_record_umem = { 0x140, 32 };
+static const struct pinion_devx_field wq_umem = { 0x160, 32 };
+static const struct pinion_devx_field wq_offset = { 0x180, 64 };
+
+/* Where they begin in commands and answers. */
+#define RMPC_AT	0x100
+#define WQ_AT	(RMPC_AT + 0x180)
+
+/* Of MODIFY_RMP: what is changed. */
+static const struct pinion_devx_field modify_rmp_state = { 0x40, 4 };
+static const struct pinion_devx_field modify_rmp_limit = { 0xbf, 1 };
+
+#define RMP_READY	1
+#define WQ_LINKED	0
+#define WQ_CYCLIC	1
+
+static u64 queue_get_wq(const u8 *in, struct pinion_devx_field field)
+{
+	return pinion_devx_get(in, WQ_AT, field);
+}
+
+int pinion_devx_parse_rmp(const u8 *in, struct pinion_devx_rmp *rmp)
+{
+	u8 type = queue_get_wq(in, wq_type);
+
+	if (pinion_devx_get(in, RMPC_AT, rmpc_state) != RMP_READY ||
+	    (type != WQ_LINKED && type != WQ_CYCLIC) || queue_get_wq(in, wq_signature) ||
+	    queue_get_wq(in, wq_page_offset) || queue_get_wq(in, wq_shift))
+		return PINION_DEVX_RMP_FEATURE;
+	if (!queue_get_wq(in, wq_valid) || !queue_get_wq(in, wq_record_valid))
+		return PINION_DEVX_QUEUE_UMEM;
+	*rmp = (struct pinion_devx_rmp){
+		.ring.umem_id = queue_get_wq(in, wq_umem),
+		.ring.offset = queue_get_wq(in, wq_offset),
+		.record.umem_id = queue_get_wq(in, wq_record_umem),
+		.record.offset = queue_get_wq(in, wq_record),
+		.pdn = queue_get_wq(in, wq_pdn),
+		.uar = queue_get_wq(in, wq_uar),
+		.limit = queue_get_wq(in, wq_limit),
+		.log_size = queue_get_wq(in, wq_log_size),
+		.log_stride = queue_get_wq(in, wq_log_stride),
+		.linked = type == WQ_LINKED,
+	};
+	return PINION_DEVX_DONE;
+}
+
+int pinion_devx_parse_rmp_change(const u8 *in, struct pinion_devx_rmp_change *change)
+{
+	if (queue_get(in, modify_rmp_state) != RMP_READY)
+		return PINION_DEVX_RMP_FEATURE;
+	*change = (struct pinion_devx_rmp_change){
+		.sets_limit = queue_get(in, modify_rmp_limit),
+		.limit = queue_get_wq(in, wq_limit),
+	};
+	return PINION_DEVX_DONE;
+}
+
+void pinion_devx_put_rmp(u8 *out, const struct pinion_devx_rmp *rmp, u16 done)
+{
+	const struct {
+		struct pinion_devx_field field;
+		u64 value;
+	} fields[] = {
+		{ wq_type, rmp->linked ? WQ_LINKED : WQ_CYCLIC },
+		{ wq_limit, rmp->limit },
+		{ wq_pdn, rmp->pdn },
+		{ wq_uar, rmp->uar },
+		{ wq_record, rmp->record.offset },
+		{ wq_done, done },
+		{ wq_log_stride, rmp->log_stride },
+		{ wq_log_size, rmp->log_size },
+		{ wq_record_valid, 1 },
+		{ wq_valid, 1 },
+		{ wq_record_umem, rmp->record.umem_id },
+		{ wq_umem, rmp->ring.umem_id },
+		{ wq_offset, rmp->ring.offset },
+	};
+	int i;
+
+	pinion_devx_put(out, RMPC_AT, rmpc_state, RMP_READY);
+	for (i = 0; i < ARRAY_SIZE(fields); i++)
+		pinion_devx_put(out, WQ_AT, fields[i].field, fields[i].value);
 }

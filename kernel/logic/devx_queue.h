@@ -28,6 +28,12 @@ int pinion_devx_parse_cq_change(const u8 *in, struct pinion_devx_cq_change *chan
 int pinion_devx_parse_qp(const u8 *in, struct pinion_devx_qp *qp);
 void pinion_devx_parse_qp_change(const u8 *in, struct pinion_devx_qp *qp);
 
+int pinion_devx_parse_rmp(const u8 *in, struct pinion_devx_rmp *rmp);
+int pinion_devx_parse_rmp_change(const u8 *in, struct pinion_devx_rmp_change *change);
+
+/* The answer of QUERY_RMP, zeroed and long enough; @done receives were taken. */
+void pinion_devx_put_rmp(u8 *out, const struct pinion_devx_rmp *rmp, u16 done);
+
 /* The answer of QUERY_QP, zeroed and long enough. */
 void pinion_devx_put_qp(u8 *out, const struct pinion_devx_qp *qp,
 			const struct pinion_devx_qp_state *state);

@@ -24,6 +24,25 @@
 #define FLAG_SIGNALED	0x08	/* the higher of two bits: always, not only in error */
 #define FLAG_FENCES	0xe0
 
+/* Of where a datagram goes, in 48 bytes. */
+#define AV_LENGTH	48
+#define AV_QKEY		0
+#define AV_QPN		8
+#define AV_RATE_SL	12
+#define AV_DMAC		20
+#define AV_CLASS	26
+#define AV_HOPS		27
+#define AV_GRH		28
+#define AV_DGID		32
+
+/* Of its queue pair's number: it is all 48 bytes, as an Ethernet needs them, not the first 16. */
+#define AV_EXTENDED	BIT(31)
+#define AV_FLOW		0xfffff
+#define AV_SGID_SHIFT	20
+
+/* Of a receive of a shared queue. */
+#define LINK_NEXT	2
+
 /* Of the first word of a data segment. */
 #define INLINE_DATA	BIT(31)
 #define INLINE_LENGTH	0x3ff
@@ -134,6 +153,21 @@ static int mlx5_wqe_read_ctrl(struct mlx5_wqe_reader *reader, const struct pinio
 	return 0;
 }
 
+static int mlx5_wqe_read_datagram(struct mlx5_wqe_reader *reader, struct pinion_sq_wqe *to)
+{
+	const u8 *av = mlx5_wqe_next(reader, AV_LENGTH);
+	u32 qpn;
+
+	if (!av)
+		return PINION_SYN_BAD_WQE;
+	qpn = get_unaligned_be32(av + AV_QPN);
+	if (!(qpn & AV_EXTENDED))
+		return PINION_SYN_BAD_WQE;
+	to->ud.remote_qpn = qpn & 0xffffff;
+	to->ud.remote_qkey = get_unaligned_be32(av + AV_QKEY);
+	return 0;
+}
+
 static int mlx5_wqe_read_target(struct mlx5_wqe_reader *reader, u8 parts,
 				struct pinion_sq_wqe *to)
 {
@@ -229,11 +263,36 @@ int pinion_mlx5_wqe_parse(const u8 *wqe, const struct pinion_mlx5_slot *slot,
 
 	*to = (struct pinion_sq_wqe){ .wr_id = slot->index };
 	err = mlx5_wqe_read_ctrl(&reader, slot, &kind, to);
+	/* What names memory is no datagram; which opcodes are, who performs them knows. */
+	if (!err && room->datagrams && !kind->parts)
+		err = mlx5_wqe_read_datagram(&reader, to);
 	if (!err)
 		err = mlx5_wqe_read_target(&reader, kind->parts, to);
 	if (!err)
 		err = mlx5_wqe_read_payload(&reader, room, to);
 	return err;
+}
+
+void pinion_mlx5_wqe_av(const u8 *wqe, struct pinion_mlx5_av *av)
+{
+	const u8 *from = wqe + SEGMENT;
+	u32 grh = get_unaligned_be32(from + AV_GRH);
+
+	*av = (struct pinion_mlx5_av){
+		.sgid_index = grh >> AV_SGID_SHIFT,
+		.traffic_class = from[AV_CLASS],
+		.hop_limit = from[AV_HOPS],
+		/* On an Ethernet a priority, of three bits. */
+		.sl = from[AV_RATE_SL] >> 1 & 7,
+		.flow_label = grh & AV_FLOW,
+	};
+	memcpy(av->dgid, from + AV_DGID, sizeof(av->dgid));
+	memcpy(av->dmac, from + AV_DMAC, sizeof(av->dmac));
+}
+
+u16 pinion_mlx5_recv_next(const u8 *wqe)
+{
+	return get_unaligned_be16(wqe + LINK_NEXT);
 }
 
 u32 pinion_mlx5_recv_parse(const u8 *wqe, u32 num, struct pinion_sge *sge)

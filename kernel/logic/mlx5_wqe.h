@@ -24,6 +24,18 @@ struct pinion_mlx5_slot {
 struct pinion_mlx5_room {
 	u32 max_sge;
 	u32 max_inline;
+	bool datagrams;		/* each says where it goes */
+};
+
+/* Where a datagram goes. */
+struct pinion_mlx5_av {
+	u8 dgid[16];
+	u8 dmac[6];
+	u8 sgid_index;
+	u8 traffic_class;
+	u8 hop_limit;
+	u8 sl;
+	u32 flow_label;
 };
 
 /*
@@ -41,6 +53,16 @@ void pinion_mlx5_wqe_copy(u8 *to, const u8 *ring, u32 size, u32 index, u32 count
  */
 int pinion_mlx5_wqe_parse(const u8 *wqe, const struct pinion_mlx5_slot *slot,
 			  const struct pinion_mlx5_room *room, struct pinion_sq_wqe *to);
+
+/* Where the datagram @wqe goes, which could be parsed. */
+void pinion_mlx5_wqe_av(const u8 *wqe, struct pinion_mlx5_av *av);
+
+/*
+ * Of a shared receive queue each request begins with a segment of its own, and says which is the
+ * next: of 16 bits.
+ */
+#define PINION_MLX5_LINK	16
+u16 pinion_mlx5_recv_next(const u8 *wqe);
 
 /*
  * One of a receive queue: @num data segments, of which the first without a key is the end,

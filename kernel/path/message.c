@@ -6,6 +6,7 @@
 #include "../logic/psn.h"
 #include "../logic/wqe.h"
 #include "message.h"
+#include "raw_qp.h"
 
 void pinion_message_payload(struct pinion_qp *qp, struct pinion_request *request)
 {
@@ -25,7 +26,9 @@ void pinion_message_payload(struct pinion_qp *qp, struct pinion_request *request
 static int message_address_datagram(struct pinion_qp *qp, const struct pinion_wqe_ud *ud,
 				    struct pinion_msg *msg, struct pinion_av *av)
 {
-	if (pinion_node_copy_av(qp->node, ud->ah, qp->ibqp.pd, av))
+	if (qp->raw)
+		*av = qp->raw->sq.avs[ud->ah];
+	else if (pinion_node_copy_av(qp->node, ud->ah, qp->ibqp.pd, av))
 		return PINION_SYN_AH;
 	msg->av = av;
 	/* IBTA 10.2.5: the high bit asks for the queue's own Q_Key. */

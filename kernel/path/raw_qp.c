@@ -3,6 +3,7 @@
  * Takes requests of mlx5's format out of memory of their user.
  */
 #include "../logic/wqe.h"
+#include "av.h"
 #include "qp.h"
 #include "raw_cq.h"
 #include "raw_qp.h"
@@ -20,12 +21,25 @@ static u16 raw_posted(const __be32 *record)
 	return posted;
 }
 
+/* A datagram's address stays with us, under the number of its slot in the ring. */
+static int raw_sq_address(struct pinion_qp *qp, struct pinion_sq_wqe *to)
+{
+	struct pinion_raw_sq *raw = &qp->raw->sq;
+	u32 slot = qp->sq.tail & (qp->sq.ring.entries - 1);
+	struct pinion_mlx5_av av;
+
+	pinion_mlx5_wqe_av(raw->copy, &av);
+	to->ud.ah = slot;
+	return pinion_av_of_mlx5(&raw->avs[slot], qp->node->ibdev, &av);
+}
+
 /* @left blocks of it may be read. Return: how many it takes, all of them if it is none. */
 static u16 raw_sq_read(struct pinion_qp *qp, u16 left, struct pinion_sq_wqe *to)
 {
 	const struct pinion_mlx5_room room = {
 		.max_sge = qp->sq.max_sge,
 		.max_inline = qp->sq.max_inline,
+		.datagrams = qp->service == PINION_SVC_UD,
 	};
 	struct pinion_raw_sq *raw = &qp->raw->sq;
 	const struct pinion_mlx5_slot slot = { .qpn = qp->ibqp.qp_num, .index = raw->next };
@@ -42,6 +56,8 @@ static u16 raw_sq_read(struct pinion_qp *qp, u16 left, struct pinion_sq_wqe *to)
 	pinion_mlx5_wqe_copy(raw->copy + PINION_MLX5_BLOCK, raw->blocks, raw->size, raw->next + 1,
 			     count - 1);
 	err = pinion_mlx5_wqe_parse(raw->copy, &slot, &room, to);
+	if (!err && room.datagrams)
+		err = raw_sq_address(qp, to);
 	if (err)
 		*to = (struct pinion_sq_wqe){ .opcode = BAD_OPCODE, .wr_id = raw->next };
 	return count;
@@ -110,18 +126,23 @@ u32 pinion_raw_rq_count(const struct pinion_raw_rq *raw)
 
 int pinion_raw_rq_take(struct pinion_raw_rq *raw, struct pinion_recv *recv)
 {
-	u8 copy[PINION_MAX_SGE * sizeof(struct pinion_sge)];
-	u32 length = raw->num_sge * sizeof(struct pinion_sge);
+	u8 copy[PINION_MLX5_LINK + PINION_MAX_SGE * sizeof(struct pinion_sge)];
+	u32 link = raw->linked ? PINION_MLX5_LINK : 0;
+	u32 length = link + raw->num_sge * sizeof(struct pinion_sge);
+	u16 slot = raw->linked ? raw->slot : raw->next;
 	u16 used = raw_rq_used(raw);
 
 	if (!used)
 		return -ENOENT;
 	if (used > raw->entries)
 		return -EBADMSG;
-	memcpy(copy, raw->slots + (raw->next & (raw->entries - 1)) * length, length);
-	recv->wr_id = pinion_raw_id(true, 0, raw->next, raw->user_index);
-	recv->num_sge = pinion_mlx5_recv_parse(copy, raw->num_sge, recv->sge);
+	memcpy(copy, raw->slots + (slot & (raw->entries - 1)) * length, length);
+	recv->wr_id = pinion_raw_id(true, 0, slot, raw->user_index);
+	recv->num_sge = pinion_mlx5_recv_parse(copy + link, raw->num_sge, recv->sge);
 	recv->length = pinion_sge_sum(recv->sge, recv->num_sge);
+	/* Whatever it says, it is in the ring. */
+	if (raw->linked)
+		raw->slot = pinion_mlx5_recv_next(copy) & (raw->entries - 1);
 	WRITE_ONCE(raw->next, raw->next + 1);
 	return 0;
 }

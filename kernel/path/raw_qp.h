@@ -13,6 +13,7 @@
 
 #include "../logic/mlx5_wqe.h"
 #include "../mem/umem.h"
+#include "node.h"
 
 struct pinion_bells;
 struct pinion_qp;
@@ -27,6 +28,7 @@ struct pinion_raw_sq {
 	const __be32 *record;
 	u32 size;		/* a power of two */
 	u16 next;		/* the first block of the next request */
+	struct pinion_av avs[PINION_RAW_SENDS];	/* of datagrams in the ring, each in its slot */
 	u8 copy[PINION_MLX5_MAX_BLOCKS * PINION_MLX5_BLOCK];
 };
 
@@ -36,8 +38,10 @@ struct pinion_raw_rq {
 	const __be32 *record;
 	u32 entries;		/* a power of two, or 0 */
 	u32 num_sge;		/* of each */
-	u32 user_index;
+	u32 user_index;		/* of a shared one: each message's queue pair has its own */
 	u16 next;
+	bool linked;		/* each says which slot is the next; else it is the one behind */
+	u16 slot;		/* of the next, then */
 };
 
 struct pinion_raw_qp {

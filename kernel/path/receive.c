@@ -8,6 +8,7 @@
 #include "grh.h"
 #include "late.h"
 #include "move.h"
+#include "raw_qp.h"
 #include "receive.h"
 #include "refuse.h"
 #include "remote.h"
@@ -30,6 +31,16 @@ void pinion_give_back(struct pinion_qp *qp)
 	pinion_srq_put(srq);
 }
 
+static int recv_take_shared(struct pinion_qp *qp, const struct pinion_target *target)
+{
+	int err = pinion_srq_take(target->srq, qp->resp.recv);
+
+	/* Its queue knows no queue pair, by whose user's index mlx5's completions tell which. */
+	if (qp->raw && target->srq->rq.raw && !target->xrc)
+		qp->resp.recv->wr_id |= (u64)qp->raw->user_index << 32;
+	return err;
+}
+
 static int recv_take(struct pinion_qp *qp, const struct pinion_target *target)
 {
 	if (target->xrc && target->srq->srqn != qp->resp.kept_srqn)
@@ -38,7 +49,7 @@ static int recv_take(struct pinion_qp *qp, const struct pinion_target *target)
 		qp->resp.kept = false;
 		return 0;
 	}
-	return target->srq ? pinion_srq_take(target->srq, qp->resp.recv) :
+	return target->srq ? recv_take_shared(qp, target) :
 			     pinion_recvq_take(&qp->rq, qp->resp.recv);
 }
 

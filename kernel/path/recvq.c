@@ -34,12 +34,13 @@ static int recvq_copy_request(const struct pinion_rq_wqe *shared, u32 max_sge,
 
 static int recvq_take_locked(struct pinion_recvq *rq, struct pinion_recv *recv)
 {
-	u32 tail = pinion_ring_user_idx(&rq->ring);
+	u32 tail;
 	int err;
 
 	lockdep_assert_held(&rq->lock);
 	if (rq->raw)
 		return pinion_raw_rq_take(rq->raw, recv);
+	tail = pinion_ring_user_idx(&rq->ring);
 	if (tail == rq->head || !pinion_ring_sane(tail, rq->head, rq->ring.entries))
 		return -ENOENT;
 	err = recvq_copy_request(pinion_ring_at(&rq->ring, rq->head), rq->max_sge, recv);
@@ -59,19 +60,25 @@ int pinion_recvq_take(struct pinion_recvq *rq, struct pinion_recv *recv)
 	return err;
 }
 
+static u32 recvq_count_locked(const struct pinion_recvq *rq)
+{
+	u32 used;
+
+	lockdep_assert_held(&rq->lock);
+	if (rq->raw)
+		return pinion_raw_rq_count(rq->raw);
+	used = pinion_ring_used(pinion_ring_user_idx(&rq->ring), rq->head);
+	return used <= rq->ring.entries ? used : 0;
+}
+
 u32 pinion_recvq_count(struct pinion_recvq *rq)
 {
 	u32 used;
 
 	spin_lock(&rq->lock);
-	if (rq->raw)
-		used = pinion_raw_rq_count(rq->raw);
-	else
-		used = pinion_ring_used(pinion_ring_user_idx(&rq->ring), rq->head);
+	used = recvq_count_locked(rq);
 	spin_unlock(&rq->lock);
-	if (rq->raw)
-		return used;
-	return used <= rq->ring.entries ? used : 0;
+	return used;
 }
 
 void pinion_recvq_set_need_doorbell(struct pinion_recvq *rq, bool need)
@@ -171,17 +178,13 @@ int pinion_srq_take(struct pinion_srq *srq, struct pinion_recv *recv)
 {
 	struct pinion_recvq *rq = &srq->rq;
 	bool reached = false;
-	u32 left;
 	int err;
 
 	spin_lock(&rq->lock);
 	err = recvq_take_locked(rq, recv);
-	if (srq->limit && err != -ENOENT) {
-		left = pinion_ring_used(pinion_ring_user_idx(&rq->ring), rq->head);
-		if (left < srq->limit) {
-			srq->limit = 0;
-			reached = true;
-		}
+	if (srq->limit && err != -ENOENT && recvq_count_locked(rq) < srq->limit) {
+		srq->limit = 0;
+		reached = true;
 	}
 	spin_unlock(&rq->lock);
 	if (reached)
@@ -191,10 +194,11 @@ int pinion_srq_take(struct pinion_srq *srq, struct pinion_recv *recv)
 
 int pinion_srq_set_limit(struct pinion_srq *srq, u32 limit)
 {
+	const struct pinion_recvq *rq = &srq->rq;
 	int err = 0;
 
 	spin_lock(&srq->rq.lock);
-	if (limit > srq->rq.ring.entries)
+	if (limit > (rq->raw ? rq->raw->entries : rq->ring.entries))
 		err = -EINVAL;
 	else
 		srq->limit = limit;

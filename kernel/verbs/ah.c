@@ -3,8 +3,8 @@
  * Address handles. Never resolves an address; the core has.
  */
 #include <linux/etherdevice.h>
-#include <rdma/ib_cache.h>
 
+#include "../path/av.h"
 #include "ah.h"
 #include "device.h"
 #include "ops.h"
@@ -14,38 +14,19 @@
 int pinion_av_from_attr(struct pinion_av *av, const struct rdma_ah_attr *attr)
 {
 	const struct ib_global_route *grh = &attr->grh;
-	struct net_device *ndev;
-	enum rdma_network_type net;
-	u32 ifindex;
-	u16 vlan;
 
 	if (attr->type != RDMA_AH_ATTR_TYPE_ROCE || !(attr->ah_flags & IB_AH_GRH) ||
 	    !grh->sgid_attr)
 		return -EINVAL;
-	net = rdma_gid_attr_network_type(grh->sgid_attr);
-	if (net != RDMA_NETWORK_IPV4 && net != RDMA_NETWORK_IPV6)
-		return -EINVAL;
-	if (rdma_read_gid_l2_fields(grh->sgid_attr, &vlan, NULL))
-		return -EINVAL;
-	rcu_read_lock();
-	ndev = rdma_read_gid_attr_ndev_rcu(grh->sgid_attr);
-	/* 0: it is just going, and any will do. */
-	ifindex = IS_ERR(ndev) ? 0 : ndev->ifindex;
-	rcu_read_unlock();
-
 	*av = (struct pinion_av){
 		.dgid = grh->dgid,
-		.sgid = grh->sgid_attr->gid,
-		.vlan = vlan,
-		.ifindex = ifindex,
 		.sl = attr->sl,
 		.traffic_class = grh->traffic_class,
 		.hop_limit = grh->hop_limit,
-		.ipv4 = net == RDMA_NETWORK_IPV4,
 		.flow_label = grh->flow_label,
 	};
 	ether_addr_copy(av->dmac, attr->roce.dmac);
-	return 0;
+	return pinion_av_from(av, grh->sgid_attr);
 }
 
 static int ah_create(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)

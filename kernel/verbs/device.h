@@ -73,6 +73,7 @@ struct pinion_dev {
 	struct ida pdns;
 	struct xarray pds;		/* by number, those that DEVX commands may name */
 	struct xarray devx_cqs;		/* completion queues made by commands, by number */
+	struct xarray devx_rmps;	/* and shared receive queues */
 	struct pinion_umems umems;
 	struct ida uars;		/* numbers of doorbell pages */
 	atomic64_t dm_used;		/* bytes of device memory given out, to all users */

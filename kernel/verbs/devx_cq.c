@@ -56,16 +56,6 @@ static int queue_find_places(struct pinion_dev *dev, const void *owner,
 	return err;
 }
 
-/* Its number leads to nothing yet. */
-static int queue_number(struct pinion_dev *dev, struct pinion_devx_queue *queue)
-{
-	int err;
-
-	err = xa_alloc(&dev->devx_cqs, &queue->number, NULL, XA_LIMIT(1, 2 * PINION_MAX_CQ),
-		       GFP_KERNEL_ACCOUNT);
-	return err == -EBUSY ? -ENOMEM : err;
-}
-
 static int queue_make(struct pinion_dev *dev, const void *owner, struct pinion_devx_queue *queue)
 {
 	struct pinion_cq *cq = &queue->cq;
@@ -74,7 +64,7 @@ static int queue_make(struct pinion_dev *dev, const void *owner, struct pinion_d
 	err = queue_find_places(dev, owner, queue);
 	if (err)
 		return err;
-	err = queue_number(dev, queue);
+	err = pinion_devx_name_take(&dev->devx_cqs, 2 * PINION_MAX_CQ, &queue->name);
 	if (err) {
 		queue_forget_places(queue);
 		return err;
@@ -118,26 +108,14 @@ err_count:
 	return err;
 }
 
-void pinion_devx_cq_show(struct pinion_dev *dev, struct pinion_devx_queue *queue,
-			 const void *owner)
-{
-	queue->owner = owner;
-	/* The place is reserved: nothing is allocated, nothing can fail. */
-	xa_store(&dev->devx_cqs, queue->number, queue, GFP_NOWAIT);
-}
-
 int pinion_devx_cq_end(struct pinion_dev *dev, struct pinion_user *user,
 		       struct pinion_devx_queue *queue)
 {
-	bool busy;
+	int err;
 
-	xa_lock(&dev->devx_cqs);
-	busy = queue->uses;
-	if (!busy)
-		__xa_erase(&dev->devx_cqs, queue->number);
-	xa_unlock(&dev->devx_cqs);
-	if (busy)
-		return -EBUSY;
+	err = pinion_devx_name_end(&dev->devx_cqs, &queue->name);
+	if (err)
+		return err;
 	pinion_cq_fini(&queue->cq);
 	queue_forget_places(queue);
 	kfree(queue);
@@ -148,23 +126,14 @@ int pinion_devx_cq_end(struct pinion_dev *dev, struct pinion_user *user,
 struct pinion_devx_queue *pinion_devx_cq_use(struct pinion_dev *dev, u32 number,
 					     const void *owner)
 {
-	struct pinion_devx_queue *queue;
+	struct pinion_devx_name *name = pinion_devx_name_use(&dev->devx_cqs, number, owner);
 
-	xa_lock(&dev->devx_cqs);
-	queue = xa_load(&dev->devx_cqs, number);
-	if (queue && queue->owner != owner)
-		queue = NULL;
-	if (queue)
-		queue->uses++;
-	xa_unlock(&dev->devx_cqs);
-	return queue;
+	return name ? container_of(name, struct pinion_devx_queue, name) : NULL;
 }
 
 void pinion_devx_cq_unuse(struct pinion_dev *dev, struct pinion_devx_queue *queue)
 {
-	xa_lock(&dev->devx_cqs);
-	queue->uses--;
-	xa_unlock(&dev->devx_cqs);
+	pinion_devx_name_unuse(&dev->devx_cqs, &queue->name);
 }
 
 void pinion_devx_cq_change(struct pinion_devx_queue *queue,

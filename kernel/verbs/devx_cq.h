@@ -10,22 +10,18 @@
 #include "../path/cq.h"
 #include "../path/raw_cq.h"
 #include "device.h"
+#include "devx_name.h"
 
 struct pinion_devx_queue {
 	struct pinion_cq cq;
 	struct pinion_raw_cq raw;
 	struct pinion_devx_cq asked;
-	const void *owner;		/* the context; NULL until it is shown */
-	u32 number;
-	unsigned int uses;		/* queue pairs, under the lock of dev->devx_cqs */
+	struct pinion_devx_name name;	/* its uses are queue pairs */
 };
 
 /* A new one, to be found by nobody yet. Return: an enum pinion_devx_refusal, or an errno. */
 int pinion_devx_cq_make(struct pinion_dev *dev, struct pinion_user *user, const void *owner,
 			const struct pinion_devx_cq *asked, struct pinion_devx_queue **made);
-/* Never fails. */
-void pinion_devx_cq_show(struct pinion_dev *dev, struct pinion_devx_queue *queue,
-			 const void *owner);
 /* -EBUSY, and nothing happened, while a queue pair completes there. */
 int pinion_devx_cq_end(struct pinion_dev *dev, struct pinion_user *user,
 		       struct pinion_devx_queue *queue);

@@ -8,6 +8,7 @@
 #include "devx_cq.h"
 #include "devx_obj.h"
 #include "devx_qp.h"
+#include "devx_rmp.h"
 #include "user.h"
 
 static int devx_make_mkey(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd,
@@ -92,9 +93,11 @@ static u32 devx_obj_number(const struct pinion_devx_obj *obj)
 	case PINION_DEVX_ALLOC_PD:
 		return obj->pd->pdn;
 	case PINION_DEVX_CREATE_CQ:
-		return obj->queue->number;
+		return obj->queue->name.number;
 	case PINION_DEVX_CREATE_QP:
 		return obj->pair->qp.ibqp.qp_num;
+	case PINION_DEVX_CREATE_RMP:
+		return obj->pool->name.number;
 	}
 	/* Of a counter, which only its own handle leads to. */
 	return (obj->handle + 1) & 0xffffff;
@@ -119,6 +122,9 @@ int pinion_devx_make(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *
 	case PINION_DEVX_CREATE_QP:
 		result = pinion_devx_qp_make(obj->dev, owner, &cmd->qp, &obj->pair);
 		break;
+	case PINION_DEVX_CREATE_RMP:
+		result = pinion_devx_rmp_make(obj->dev, owner, &cmd->rmp, &obj->pool);
+		break;
 	case PINION_DEVX_ALLOC_FLOW_COUNTER:
 		result = PINION_DEVX_DONE;
 		break;
@@ -135,7 +141,9 @@ void pinion_devx_publish(struct pinion_devx_obj *obj, const void *owner)
 	else if (obj->opcode == PINION_DEVX_ALLOC_PD)
 		pinion_pd_show(obj->dev, obj->pd, owner);
 	else if (obj->opcode == PINION_DEVX_CREATE_CQ)
-		pinion_devx_cq_show(obj->dev, obj->queue, owner);
+		pinion_devx_name_show(&obj->dev->devx_cqs, &obj->queue->name, owner);
+	else if (obj->opcode == PINION_DEVX_CREATE_RMP)
+		pinion_devx_name_show(&obj->dev->devx_rmps, &obj->pool->name, owner);
 }
 
 /* What asks, and the command that made what it asks about. */
@@ -146,6 +154,7 @@ static const struct {
 	{ PINION_DEVX_QUERY_MKEY,		PINION_DEVX_CREATE_MKEY },
 	{ PINION_DEVX_QUERY_CQ,			PINION_DEVX_CREATE_CQ },
 	{ PINION_DEVX_QUERY_QP,			PINION_DEVX_CREATE_QP },
+	{ PINION_DEVX_QUERY_RMP,		PINION_DEVX_CREATE_RMP },
 	{ PINION_DEVX_QUERY_FLOW_COUNTER,	PINION_DEVX_ALLOC_FLOW_COUNTER },
 };
 
@@ -166,21 +175,37 @@ int pinion_devx_query(const struct pinion_devx_obj *obj, const struct pinion_dev
 			pinion_devx_cq_tell(obj->queue, out);
 		else if (obj->opcode == PINION_DEVX_CREATE_QP)
 			pinion_devx_qp_tell(obj->pair, out);
+		else if (obj->opcode == PINION_DEVX_CREATE_RMP)
+			pinion_devx_rmp_tell(obj->pool, out);
 		return PINION_DEVX_DONE;
 	}
 	return PINION_DEVX_WRONG_CALL;
 }
 
+/* The command that made what @opcode changes. */
+static u16 devx_made_by(u16 opcode)
+{
+	switch (opcode) {
+	case PINION_DEVX_MODIFY_CQ:
+		return PINION_DEVX_CREATE_CQ;
+	case PINION_DEVX_MODIFY_RMP:
+		return PINION_DEVX_CREATE_RMP;
+	}
+	return PINION_DEVX_CREATE_QP;
+}
+
 int pinion_devx_modify(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd)
 {
-	bool of_cq = cmd->opcode == PINION_DEVX_MODIFY_CQ;
+	u16 made_by = devx_made_by(cmd->opcode);
 
-	if (obj->opcode != (of_cq ? PINION_DEVX_CREATE_CQ : PINION_DEVX_CREATE_QP))
+	if (obj->opcode != made_by)
 		return PINION_DEVX_WRONG_CALL;
 	if (cmd->number != devx_obj_number(obj))
 		return -EINVAL;
-	if (!of_cq)
+	if (made_by == PINION_DEVX_CREATE_QP)
 		return pinion_devx_qp_change(obj->dev, obj->pair, cmd->opcode, &cmd->qp);
+	if (made_by == PINION_DEVX_CREATE_RMP)
+		return pinion_devx_rmp_change(obj->pool, &cmd->rmp_change);
 	pinion_devx_cq_change(obj->queue, &cmd->cq_change);
 	return PINION_DEVX_DONE;
 }
@@ -197,6 +222,8 @@ int pinion_devx_end(struct pinion_devx_obj *obj)
 	case PINION_DEVX_CREATE_QP:
 		pinion_devx_qp_end(obj->dev, obj->pair);
 		return 0;
+	case PINION_DEVX_CREATE_RMP:
+		return pinion_devx_rmp_end(obj->dev, obj->user, obj->pool);
 	}
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "pd.h"
 
 struct pinion_devx_pair;
+struct pinion_devx_pool;
 struct pinion_devx_queue;
 
 struct pinion_devx_obj {
@@ -22,6 +23,7 @@ struct pinion_devx_obj {
 	struct pinion_mkey mkey;
 	struct pinion_devx_queue *queue;
 	struct pinion_devx_pair *pair;
+	struct pinion_devx_pool *pool;
 	u32 handle;
 };
 

@@ -2,9 +2,11 @@
 /*
  * Makes, changes and ends the queue pairs of DEVX commands. To the core there are none.
  */
+#include <linux/capability.h>
 #include <linux/etherdevice.h>
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
+#include <rdma/ib_mad.h>
 
 #include "devx_qp.h"
 #include "ops.h"
@@ -32,7 +34,9 @@ static int pair_make_rings(struct pinion_qp *qp)
 	qp->sq.max_inline = PINION_MAX_INLINE;
 	err = pinion_ring_alloc(&qp->sq.ring, PINION_RAW_SENDS,
 				pinion_sq_stride(PINION_MAX_SGE, PINION_MAX_INLINE));
-	return err ?: pinion_ring_alloc(&qp->rq.ring, 1, pinion_rq_stride(1));
+	if (err || !qp->has_rq)
+		return err;
+	return pinion_ring_alloc(&qp->rq.ring, 1, pinion_rq_stride(1));
 }
 
 static int pair_find_places(struct pinion_dev *dev, const void *owner,
@@ -51,6 +55,7 @@ static int pair_find_places(struct pinion_dev *dev, const void *owner,
 		receives = (u64)raw->rq.entries * num_sge * SEGMENT;
 	}
 	raw->sq.size = 1 << asked->log_sq_size;
+	pair->qp.has_rq = !asked->shares;
 	err = pinion_devx_view(dev, owner, &raw->ring, &asked->ring,
 			       receives + (u64)raw->sq.size * PINION_MLX5_BLOCK, PINION_MLX5_BLOCK);
 	if (!err)
@@ -72,6 +77,8 @@ static int pair_find_places(struct pinion_dev *dev, const void *owner,
 
 static void pair_unuse(struct pinion_dev *dev, struct pinion_devx_pair *pair)
 {
+	if (pair->pool)
+		pinion_devx_rmp_unuse(dev, pair->pool);
 	if (pair->recv)
 		pinion_devx_cq_unuse(dev, pair->recv);
 	if (pair->send)
@@ -90,11 +97,16 @@ static int pair_use(struct pinion_dev *dev, const void *owner, struct pinion_dev
 		return PINION_DEVX_NO_SUCH_PD;
 	pair->send = pinion_devx_cq_use(dev, asked->send_cqn, owner);
 	pair->recv = pinion_devx_cq_use(dev, asked->recv_cqn, owner);
-	if (pair->send && pair->recv)
+	if (asked->shares)
+		pair->pool = pinion_devx_rmp_use(dev, asked->rmpn, owner);
+	if (pair->send && pair->recv && (pair->pool || !asked->shares))
 		return 0;
 	pair_unuse(dev, pair);
-	return PINION_DEVX_NO_SUCH_CQ;
+	return pair->send && pair->recv ? PINION_DEVX_NO_SUCH_RMP : PINION_DEVX_NO_SUCH_CQ;
 }
+
+/* By enum pinion_devx_service. */
+static const enum ib_qp_type pair_types[] = { IB_QPT_RC, IB_QPT_UC, IB_QPT_UD };
 
 static void pair_fill(struct pinion_dev *dev, struct pinion_devx_pair *pair)
 {
@@ -105,7 +117,7 @@ static void pair_fill(struct pinion_dev *dev, struct pinion_devx_pair *pair)
 	raw->user_index = pair->asked.user_index;
 	raw->rq.user_index = pair->asked.user_index;
 	qp->ibqp.device = &dev->ibdev;
-	qp->ibqp.qp_type = IB_QPT_RC;
+	qp->ibqp.qp_type = pair_types[pair->asked.service];
 	qp->ibqp.pd = &pair->pd->ibpd;
 	qp->ibqp.send_cq = &pair->send->cq.ibcq;
 	qp->ibqp.recv_cq = &pair->recv->cq.ibcq;
@@ -116,7 +128,8 @@ static void pair_fill(struct pinion_dev *dev, struct pinion_devx_pair *pair)
 	qp->faulter = pair->ucontext->faulter;
 	qp->waiting = &pair->ucontext->user->waiting;
 	qp->has_sq = true;
-	qp->has_rq = true;
+	if (pair->pool)
+		qp->ibqp.srq = &pair->pool->srq.ibsrq;
 	pinion_recvq_init(&qp->rq, PINION_MAX_SGE);
 	qp->rq.raw = &raw->rq;
 	raw->bells = &pair->ucontext->user->bells;
@@ -203,23 +216,28 @@ void pinion_devx_qp_end(struct pinion_dev *dev, struct pinion_devx_pair *pair)
 
 /* ----------------------------------------------------------------- changing */
 
+#define IN_INIT		(IB_QP_PKEY_INDEX | IB_QP_PORT)
+#define IN_RTR		(IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN)
+#define RELIABLE_RTR	(IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER)
+#define RELIABLE_RTS	(IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | \
+			 IB_QP_MAX_QP_RD_ATOMIC)
+
 static const struct pair_change {
 	u16 opcode;
 	int from;
 	enum ib_qp_state to;
-	int mask;
+	int masks[ARRAY_SIZE(pair_types)];
 } pair_changes[] = {
 	{ PINION_DEVX_RST2INIT_QP, IB_QPS_RESET, IB_QPS_INIT,
-	  IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS },
-	{ PINION_DEVX_INIT2RTR_QP, IB_QPS_INIT, IB_QPS_RTR,
-	  IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC |
-	  IB_QP_MIN_RNR_TIMER },
+	  { IN_INIT | IB_QP_ACCESS_FLAGS, IN_INIT | IB_QP_ACCESS_FLAGS, IN_INIT | IB_QP_QKEY } },
+	{ PINION_DEVX_INIT2INIT_QP, IB_QPS_INIT, IB_QPS_INIT },
+	{ PINION_DEVX_INIT2RTR_QP, IB_QPS_INIT, IB_QPS_RTR, { IN_RTR | RELIABLE_RTR, IN_RTR } },
 	{ PINION_DEVX_RTR2RTS_QP, IB_QPS_RTR, IB_QPS_RTS,
-	  IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_SQ_PSN |
-	  IB_QP_MAX_QP_RD_ATOMIC },
-	{ PINION_DEVX_RTS2RTS_QP, IB_QPS_RTS, IB_QPS_RTS, 0 },
-	{ PINION_DEVX_2ERR_QP, ANY_STATE, IB_QPS_ERR, 0 },
-	{ PINION_DEVX_2RST_QP, ANY_STATE, IB_QPS_RESET, 0 },
+	  { IB_QP_SQ_PSN | RELIABLE_RTS, IB_QP_SQ_PSN, IB_QP_SQ_PSN } },
+	{ PINION_DEVX_RTS2RTS_QP, IB_QPS_RTS, IB_QPS_RTS },
+	{ PINION_DEVX_SQERR2RTS_QP, IB_QPS_SQE, IB_QPS_RTS },
+	{ PINION_DEVX_2ERR_QP, ANY_STATE, IB_QPS_ERR },
+	{ PINION_DEVX_2RST_QP, ANY_STATE, IB_QPS_RESET },
 };
 
 static const struct pair_change *pair_change_of(u16 opcode)
@@ -259,12 +277,37 @@ static int pair_rights(int were, const struct pinion_devx_qp *asked, u32 bits)
 
 #define ALL_RIGHTS (PINION_DEVX_QP_READ | PINION_DEVX_QP_WRITE | PINION_DEVX_QP_ATOMIC)
 
+/* What is set in any case, and what the command says is set, too. */
+static int pair_mask(const struct pair_change *change, u8 service,
+		     const struct pinion_devx_qp *asked)
+{
+	int mask = change->masks[service] | IB_QP_STATE;
+
+	if (change->to == IB_QPS_ERR || change->to == IB_QPS_RESET)
+		return mask;
+	if (service == PINION_DEVX_UD)
+		return asked->optional & PINION_DEVX_QP_QKEY ? mask | IB_QP_QKEY : mask;
+	if (asked->optional & ALL_RIGHTS)
+		mask |= IB_QP_ACCESS_FLAGS;
+	if (asked->optional & PINION_DEVX_QP_TIMER && change->to == IB_QPS_RTS &&
+	    service == PINION_DEVX_RC)
+		mask |= IB_QP_MIN_RNR_TIMER;
+	return mask;
+}
+
+/* As verbs: those with the highest bit are for who may send whatever packets he likes. */
+static bool pair_may_have_qkey(u32 qkey)
+{
+	return !(qkey & IB_QP_SET_QKEY) || capable(CAP_NET_RAW);
+}
+
 static void pair_attr(const struct pinion_devx_qp *asked, struct ib_qp_attr *attr)
 {
 	attr->pkey_index = asked->path.pkey_index;
 	attr->port_num = asked->path.port;
 	attr->path_mtu = asked->mtu;
 	attr->dest_qp_num = asked->remote_qpn;
+	attr->qkey = asked->qkey;
 	attr->rq_psn = asked->rq_psn;
 	attr->sq_psn = asked->sq_psn;
 	attr->max_rd_atomic = 1 << asked->log_reads_out;
@@ -311,15 +354,14 @@ int pinion_devx_qp_change(struct pinion_dev *dev, struct pinion_devx_pair *pair,
 	pinion_qp_query(qp, &attr);
 	if (change->from != ANY_STATE && change->from != attr.qp_state)
 		return PINION_DEVX_QP_STATE;
-	mask = change->mask | IB_QP_STATE;
-	rights = mask & IB_QP_ACCESS_FLAGS ? ALL_RIGHTS : asked->optional & ALL_RIGHTS;
+	mask = pair_mask(change, pair->asked.service, asked);
+	rights = change->masks[pair->asked.service] & IB_QP_ACCESS_FLAGS ? ALL_RIGHTS :
+									   asked->optional;
 	attr.qp_access_flags = pair_rights(attr.qp_access_flags, asked, rights);
 	attr.qp_state = change->to;
 	pair_attr(asked, &attr);
-	if (rights)
-		mask |= IB_QP_ACCESS_FLAGS;
-	if (asked->optional & PINION_DEVX_QP_TIMER && change->to == IB_QPS_RTS)
-		mask |= IB_QP_MIN_RNR_TIMER;
+	if (mask & IB_QP_QKEY && !pair_may_have_qkey(asked->qkey))
+		return PINION_DEVX_QP_ATTRIBUTE;
 	if (mask & IB_QP_AV && pair_path(dev, &asked->path, &attr.ah_attr))
 		return PINION_DEVX_QP_ATTRIBUTE;
 	err = pinion_modify_qp(&qp->ibqp, &attr, mask, NULL);
@@ -334,6 +376,7 @@ static void pair_describe(const struct ib_qp_attr *attr, struct pinion_devx_qp *
 	const struct ib_global_route *grh = &attr->ah_attr.grh;
 
 	qp->remote_qpn = attr->dest_qp_num;
+	qp->qkey = attr->qkey;
 	qp->sq_psn = attr->sq_psn;
 	qp->rq_psn = attr->rq_psn;
 	qp->mtu = attr->path_mtu;

@@ -9,6 +9,7 @@
 #include "../path/qp.h"
 #include "../path/raw_qp.h"
 #include "devx_cq.h"
+#include "devx_rmp.h"
 #include "pd.h"
 #include "ucontext.h"
 
@@ -19,6 +20,7 @@ struct pinion_devx_pair {
 	struct pinion_ucontext *ucontext;
 	struct pinion_devx_queue *send;
 	struct pinion_devx_queue *recv;
+	struct pinion_devx_pool *pool;	/* where it receives; NULL: in its own ring, or not */
 	struct pinion_pd *pd;
 };
 

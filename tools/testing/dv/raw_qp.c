@@ -13,9 +13,6 @@
 
 enum { LEN = 20000 };
 
-enum { REQUEST, RECV_WRITE_IMM, RECV, RECV_IMM, BAD_REQUEST = 13, BAD_RECV };
-enum { STATE_RESET, STATE_INIT, STATE_RTR, STATE_RTS, STATE_ERR = 6 };
-
 static struct raw_queue a, b;
 static struct region from, to;
 
@@ -401,9 +398,10 @@ static void vr7_refused(void)
 	a.asked = good;
 	a.asked.log_stride = 7;
 	qp_refused(PRM_QUEUE_SIZE);
-	/* Of another service than a reliable connection. */
+	/* Of a service that is not served. */
+	good.service = PRM_XRC;
 	prm_create_qp(in, &good);
-	prm_put32(in, PRM_QPC, 1 << 16);
+	good.service = PRM_RC;
 	CHECK(!mlx5dv_devx_obj_create(dev.ctx, in, sizeof(in), out,
 				      sizeof(out)));
 	dv_refused(errno, out, PRM_QP_FEATURE);

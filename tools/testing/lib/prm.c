@@ -88,7 +88,7 @@ void prm_create_qp(uint8_t in[PRM_QP], const struct prm_qp *qp)
 
 	memset(in, 0, PRM_QP);
 	prm_head(in, PRM_CREATE_QP, 0);
-	prm_put32(qpc, 0x00, 3 << 11);
+	prm_put32(qpc, 0x00, qp->service << 16 | 3 << 11);
 	prm_put32(qpc, 0x04, qp->pdn);
 	prm_put32(qpc, 0x08,
 		  qp->log_rq << 19 | qp->log_stride << 16 | qp->log_sq << 11);
@@ -96,6 +96,7 @@ void prm_create_qp(uint8_t in[PRM_QP], const struct prm_qp *qp)
 	prm_put32(qpc, 0x7c, qp->send_cqn);
 	prm_put32(qpc, 0x9c, qp->recv_cqn);
 	prm_put64(qpc, 0xa0, qp->record);
+	prm_put32(qpc, 0xac, qp->rq << 24 | qp->rmpn);
 	prm_put32(qpc, 0xd0, 1 << 28);
 	prm_put32(qpc, 0xe4, qp->record_umem_id);
 	prm_put64(in, 0x100, qp->offset);
@@ -117,6 +118,7 @@ void prm_change_qp(uint8_t in[PRM_QP], uint16_t opcode, uint32_t number,
 
 	memset(in, 0, PRM_QP);
 	prm_head(in, opcode, number);
+	prm_put32(in, 0x10, path->optional);
 	prm_put32(qpc, 0x08, (uint32_t)MTU_1024 << 29);
 	prm_put32(qpc, 0x14, path->remote_qpn);
 	/* The path. */
@@ -129,6 +131,33 @@ void prm_change_qp(uint8_t in[PRM_QP], uint16_t opcode, uint32_t number,
 	/* All rights of the peer's. */
 	prm_put32(qpc, 0x90, READS << 21 | 7 << 13);
 	prm_put32(qpc, 0x94, RNR_TIMER << 24 | path->psn);
+	prm_put32(qpc, 0xa8, path->qkey);
+}
+
+void prm_create_rmp(uint8_t in[PRM_RMP], const struct prm_rmp *rmp)
+{
+	uint8_t *wq = in + PRM_WQ;
+
+	memset(in, 0, PRM_RMP);
+	prm_head(in, PRM_CREATE_RMP, 0);
+	prm_put32(in, 0x20, 1 << 20);
+	prm_put32(wq, 0x00, rmp->cyclic << 28);
+	prm_put32(wq, 0x04, rmp->limit);
+	prm_put32(wq, 0x08, rmp->pdn);
+	prm_put64(wq, 0x10, rmp->record);
+	prm_put32(wq, 0x20, rmp->log_stride << 16 | rmp->log_size);
+	prm_put32(wq, 0x24, 3U << 30);
+	prm_put32(wq, 0x28, rmp->record_umem_id);
+	prm_put32(wq, 0x2c, rmp->umem_id);
+	prm_put64(wq, 0x30, rmp->offset);
+}
+
+void prm_modify_rmp(uint8_t in[PRM_RMP], uint32_t number, uint32_t limit)
+{
+	memset(in, 0, PRM_RMP);
+	prm_head(in, PRM_MODIFY_RMP, 1U << 28 | number);
+	prm_put32(in, 0x14, 1);
+	prm_put32(in + PRM_WQ, 0x04, limit);
 }
 
 uint8_t prm_status(const void *out)

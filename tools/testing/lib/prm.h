@@ -32,11 +32,16 @@ enum {
 	PRM_INIT2RTR_QP,
 	PRM_RTR2RTS_QP,
 	PRM_RTS2RTS_QP,
+	PRM_SQERR2RTS_QP,
 	PRM_2ERR_QP = 0x507,
 	PRM_2RST_QP = 0x50a,
 	PRM_QUERY_QP,
+	PRM_INIT2INIT_QP = 0x50e,
 	PRM_ALLOC_PD = 0x800,
 	PRM_DEALLOC_PD = 0x801,
+	PRM_CREATE_RMP = 0x90c,
+	PRM_MODIFY_RMP,
+	PRM_QUERY_RMP = 0x90f,
 	PRM_ALLOC_FLOW_COUNTER = 0x939,
 	PRM_QUERY_FLOW_COUNTER = 0x93b,
 };
@@ -69,6 +74,8 @@ enum {
 	PRM_QP_FEATURE,
 	PRM_QP_STATE,
 	PRM_QP_ATTRIBUTE,
+	PRM_RMP_FEATURE,
+	PRM_NO_RMP,
 };
 
 enum { PRM_HEAD = 16, PRM_MKEY = 0x110, PRM_MAX_KLMS = 64 };
@@ -105,17 +112,33 @@ enum { PRM_QP = 0x110, PRM_QP_OUT = 0x110 };
 /* Where the context is in a command about a queue pair, and in the answer. */
 enum { PRM_QPC = 0x18 };
 
+enum prm_service { PRM_RC, PRM_UC, PRM_UD, PRM_XRC };
+enum prm_rq { PRM_RQ_OWN, PRM_RQ_SHARED, PRM_RQ_NONE = 3 };
+
 struct prm_qp {
 	uint32_t umem_id, record_umem_id, pdn, send_cqn, recv_cqn;
 	uint32_t user_index;
 	uint64_t offset, record;
 	uint32_t log_sq, log_rq, log_stride;
+	uint32_t service, rq, rmpn;
 };
 
 /* What its changes say. */
 struct prm_path {
 	uint8_t gid[16], mac[6], sgid_index;
-	uint32_t remote_qpn, psn;
+	uint32_t remote_qpn, psn, qkey, optional;
+};
+
+enum { PRM_RMP = 0x120, PRM_RMP_OUT = 0x120 };
+
+/* Where the work queue is in a command about a shared receive queue, and in the answer. */
+enum { PRM_WQ = 0x50 };
+
+struct prm_rmp {
+	uint32_t umem_id, record_umem_id, pdn;
+	uint64_t offset, record;
+	uint32_t log_size, log_stride, limit; /* the stride in bytes */
+	uint32_t cyclic;
 };
 
 void prm_put32(void *to, uint32_t offset, uint32_t value);
@@ -133,6 +156,9 @@ void prm_create_qp(uint8_t in[PRM_QP], const struct prm_qp *qp);
 /* To INIT, RTR and RTS; all rights. */
 void prm_change_qp(uint8_t in[PRM_QP], uint16_t opcode, uint32_t number,
 		   const struct prm_path *path);
+/* The second only changes the limit. */
+void prm_create_rmp(uint8_t in[PRM_RMP], const struct prm_rmp *rmp);
+void prm_modify_rmp(uint8_t in[PRM_RMP], uint32_t number, uint32_t limit);
 /* Of an answer. */
 uint8_t prm_status(const void *out);
 uint32_t prm_syndrome(const void *out);

@@ -192,6 +192,98 @@ void raw_address(uint8_t segment[SEGMENT], const struct region *region,
 	prm_put32(segment, 12, 0);
 }
 
+void raw_av(uint8_t segments[RAW_AV], uint32_t qpn, uint32_t qkey)
+{
+	struct prm_path path = raw_path(0, 0);
+
+	memset(segments, 0, RAW_AV);
+	prm_put32(segments, 0, qkey);
+	/* All of the address is there. */
+	prm_put32(segments, 8, 1U << 31 | qpn);
+	memcpy(segments + 20, path.mac, sizeof(path.mac));
+	segments[27] = 64;
+	prm_put32(segments, 28, 1U << 30 | path.sgid_index << 20);
+	memcpy(segments + 32, path.gid, sizeof(path.gid));
+}
+
+void raw_share(struct raw_queue *q, const struct raw_pool *pool)
+{
+	q->asked.rq = PRM_RQ_SHARED;
+	q->asked.rmpn = pool->number;
+	/* The sends alone. */
+	q->asked.offset = SQ_AT;
+}
+
+void raw_pool_places(struct raw_pool *pool, bool cyclic)
+{
+	*pool = (struct raw_pool){ .buf = buf_new(POOL_LEN, 0) };
+	memset(pool->buf->data, 0, POOL_LEN);
+	pool->umem = MUST(dv_umem(pool->buf->data, POOL_LEN,
+				  IBV_ACCESS_LOCAL_WRITE, ~0ULL));
+	pool->asked = (struct prm_rmp){
+		.umem_id = pool->umem->umem_id,
+		.record_umem_id = pool->umem->umem_id,
+		.pdn = dv_pdn(dev.pd),
+		.record = POOL_RECORD_AT,
+		.log_size = POOL_LOG,
+		.log_stride = POOL_STRIDE_LOG,
+		.cyclic = cyclic,
+	};
+}
+
+obj_t raw_try_pool(struct raw_pool *pool, uint8_t out[PRM_HEAD])
+{
+	uint8_t in[PRM_RMP];
+
+	prm_create_rmp(in, &pool->asked);
+	memset(out, 0, PRM_HEAD);
+	errno = 0;
+	return mlx5dv_devx_obj_create(dev.ctx, in, sizeof(in), out, PRM_HEAD);
+}
+
+void raw_pool_make(struct raw_pool *pool, bool cyclic)
+{
+	uint8_t out[PRM_HEAD];
+
+	raw_pool_places(pool, cyclic);
+	pool->obj = MUST(raw_try_pool(pool, out));
+	pool->number = prm_number(out);
+}
+
+void raw_pool_free(struct raw_pool *pool)
+{
+	CHECK_EQ(mlx5dv_devx_umem_dereg(pool->umem), EBUSY);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(pool->obj), 0);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(pool->umem), 0);
+}
+
+void raw_pool_fill(struct raw_pool *pool, uint16_t slot, uint16_t next,
+		   const uint8_t *segments, uint32_t count)
+{
+	uint8_t *at = pool->buf->data + (slot << POOL_STRIDE_LOG);
+	uint8_t *end = at + (1 << POOL_STRIDE_LOG);
+
+	if (!pool->asked.cyclic) {
+		prm_put32(at, 0, next);
+		at += SEGMENT;
+	}
+	memcpy(at, segments, count * SEGMENT);
+	at += count * SEGMENT;
+	/* The end of the list. */
+	if (at < end) {
+		memset(at, 0, SEGMENT);
+		prm_put32(at, 4, 0x100);
+	}
+	pool->posted++;
+}
+
+void raw_pool_ring(struct raw_pool *pool)
+{
+	uint32_t *record = (uint32_t *)(pool->buf->data + POOL_RECORD_AT);
+
+	__atomic_store_n(record, htobe32(pool->posted), __ATOMIC_RELEASE);
+}
+
 bool raw_peek(struct raw_queue *q, struct raw_cqe *cqe)
 {
 	uint32_t index = q->cq_seen % (1 << CQ_LOG);
@@ -209,6 +301,8 @@ bool raw_peek(struct raw_queue *q, struct raw_cqe *cqe)
 		.length = prm_get32(at, 44),
 		.imm = prm_get32(at, 36),
 		.user_index = prm_get32(at, 32) & 0xffffff,
+		.source = prm_get32(at, 24) & 0xffffff,
+		.grh = at[24] >> 4 & 3,
 	};
 	if (cqe->opcode >= 13)
 		cqe->syndrome = at[55];

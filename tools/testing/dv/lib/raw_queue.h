@@ -24,6 +24,26 @@ enum {
 	RAW_LEN = CQ_RECORD_AT + 64,
 };
 
+/* Of a pool; each request has room for three pieces, and one more says which is the next. */
+enum {
+	POOL_LOG = 5,
+	POOL_STRIDE_LOG = 6, /* of bytes */
+	POOL_PIECES = 3,
+	POOL_RECORD_AT = 1 << (POOL_LOG + POOL_STRIDE_LOG),
+	POOL_LEN = POOL_RECORD_AT + 64,
+};
+
+/* What completions say; the states of queue pairs. */
+enum { REQUEST, RECV_WRITE_IMM, RECV, RECV_IMM, BAD_REQUEST = 13, BAD_RECV };
+enum {
+	STATE_RESET,
+	STATE_INIT,
+	STATE_RTR,
+	STATE_RTS,
+	STATE_SQE,
+	STATE_ERR = 6
+};
+
 enum {
 	RAW_SEND_INV = 0x01,
 	RAW_WRITE = 0x08,
@@ -46,11 +66,21 @@ struct raw_queue {
 	uint32_t cq_seen;
 };
 
+/* A receive queue that several share, on a umem of its own. */
+struct raw_pool {
+	struct buf *buf;
+	umem_t umem;
+	struct prm_rmp asked;
+	obj_t obj;
+	uint32_t number;
+	uint16_t posted;
+};
+
 /* A completion, taken apart. */
 struct raw_cqe {
-	uint8_t opcode, sent, syndrome;
+	uint8_t opcode, sent, syndrome, grh;
 	uint16_t counter;
-	uint32_t qpn, length, imm, user_index;
+	uint32_t qpn, length, imm, user_index, source;
 };
 
 /* Without its objects: @asked can be changed. */
@@ -75,6 +105,22 @@ void raw_data(uint8_t segment[SEGMENT], const struct region *region,
 	      uint64_t offset, uint32_t length);
 void raw_address(uint8_t segment[SEGMENT], const struct region *region,
 		 uint64_t offset);
+
+/* Where a datagram goes, of three segments: to the device itself. */
+enum { RAW_AV = 3 * SEGMENT };
+void raw_av(uint8_t segments[RAW_AV], uint32_t qpn, uint32_t qkey);
+
+/* The queue is to be made anew with raw_try_qp(), and not before. */
+void raw_share(struct raw_queue *q, const struct raw_pool *pool);
+/* Without its object: @asked can be changed. */
+void raw_pool_places(struct raw_pool *pool, bool cyclic);
+obj_t raw_try_pool(struct raw_pool *pool, uint8_t out[PRM_HEAD]);
+void raw_pool_make(struct raw_pool *pool, bool cyclic);
+void raw_pool_free(struct raw_pool *pool);
+/* Into @slot, behind which @next is taken; and one more is there, wherever it is. */
+void raw_pool_fill(struct raw_pool *pool, uint16_t slot, uint16_t next,
+		   const uint8_t *segments, uint32_t count);
+void raw_pool_ring(struct raw_pool *pool);
 
 /* Poll, and do not say so in the record. */
 bool raw_peek(struct raw_queue *q, struct raw_cqe *cqe);

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Gives out numbers, and finds what they are of.
+ */
+#include "devx_name.h"
+
+int pinion_devx_name_take(struct xarray *table, u32 max, struct pinion_devx_name *name)
+{
+	int err;
+
+	err = xa_alloc(table, &name->number, NULL, XA_LIMIT(1, max), GFP_KERNEL_ACCOUNT);
+	return err == -EBUSY ? -ENOMEM : err;
+}
+
+void pinion_devx_name_show(struct xarray *table, struct pinion_devx_name *name,
+			   const void *owner)
+{
+	name->owner = owner;
+	/* The place is reserved: nothing is allocated, nothing can fail. */
+	xa_store(table, name->number, name, GFP_NOWAIT);
+}
+
+int pinion_devx_name_end(struct xarray *table, struct pinion_devx_name *name)
+{
+	bool busy;
+
+	xa_lock(table);
+	busy = name->uses;
+	if (!busy)
+		__xa_erase(table, name->number);
+	xa_unlock(table);
+	return busy ? -EBUSY : 0;
+}
+
+struct pinion_devx_name *pinion_devx_name_use(struct xarray *table, u32 number,
+					      const void *owner)
+{
+	struct pinion_devx_name *name;
+
+	xa_lock(table);
+	name = xa_load(table, number);
+	if (name && name->owner != owner)
+		name = NULL;
+	if (name)
+		name->uses++;
+	xa_unlock(table);
+	return name;
+}
+
+void pinion_devx_name_unuse(struct xarray *table, struct pinion_devx_name *name)
+{
+	xa_lock(table);
+	name->uses--;
+	xa_unlock(table);
+}
