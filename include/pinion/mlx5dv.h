@@ -149,6 +149,56 @@ void mlx5dv_devx_obj_unimport(struct mlx5dv_devx_obj *obj);
 int mlx5dv_devx_general_cmd(struct ibv_context *context, const void *in,
 			    size_t inlen, void *out, size_t outlen);
 
+/* Answers to queries that are not waited for. */
+struct mlx5dv_devx_cmd_comp {
+	int fd;
+};
+
+struct mlx5dv_devx_async_cmd_hdr {
+	uint64_t wr_id;
+	uint8_t out_data[];
+};
+
+struct mlx5dv_devx_cmd_comp *
+mlx5dv_devx_create_cmd_comp(struct ibv_context *context);
+void mlx5dv_devx_destroy_cmd_comp(struct mlx5dv_devx_cmd_comp *cmd_comp);
+int mlx5dv_devx_obj_query_async(struct mlx5dv_devx_obj *obj, const void *in,
+				size_t inlen, size_t outlen, uint64_t wr_id,
+				struct mlx5dv_devx_cmd_comp *cmd_comp);
+int mlx5dv_devx_get_async_cmd_comp(struct mlx5dv_devx_cmd_comp *cmd_comp,
+				   struct mlx5dv_devx_async_cmd_hdr *cmd_resp,
+				   size_t cmd_resp_len);
+
+/* Events of objects. */
+struct mlx5dv_devx_event_channel {
+	int fd;
+};
+
+struct mlx5dv_devx_async_event_hdr {
+	uint64_t cookie;
+	uint8_t out_data[];
+};
+
+enum mlx5dv_devx_create_event_channel_flags {
+	MLX5DV_DEVX_CREATE_EVENT_CHANNEL_FLAGS_OMIT_EV_DATA = 1 << 0,
+};
+
+struct mlx5dv_devx_event_channel *mlx5dv_devx_create_event_channel(
+	struct ibv_context *context,
+	enum mlx5dv_devx_create_event_channel_flags flags);
+void mlx5dv_devx_destroy_event_channel(
+	struct mlx5dv_devx_event_channel *event_channel);
+int mlx5dv_devx_subscribe_devx_event(
+	struct mlx5dv_devx_event_channel *event_channel,
+	struct mlx5dv_devx_obj *obj, uint16_t events_sz, uint16_t events_num[],
+	uint64_t cookie);
+int mlx5dv_devx_subscribe_devx_event_fd(
+	struct mlx5dv_devx_event_channel *event_channel, int fd,
+	struct mlx5dv_devx_obj *obj, uint16_t event_num);
+ssize_t mlx5dv_devx_get_event(struct mlx5dv_devx_event_channel *event_channel,
+			      struct mlx5dv_devx_async_event_hdr *event_data,
+			      size_t event_resp_len);
+
 struct mlx5dv_devx_umem {
 	uint32_t umem_id;
 };

@@ -8,6 +8,7 @@
 #include "../compat/compat.h"
 #include "../logic/pace.h"
 #include "bell.h"
+#include "cq.h"
 #include "qp.h"
 #include "stream.h"
 
@@ -60,6 +61,17 @@ static void bells_look_at(struct pinion_raw_qp *raw, struct bells_seen *seen)
 		seen->rang = true;
 }
 
+static void bells_look_at_cq(struct pinion_raw_cq *raw, struct bells_seen *seen)
+{
+	u32 arm = READ_ONCE(((u32 *)raw->record.at)[1]);
+
+	if (arm != raw->seen)
+		seen->rang = true;
+	raw->seen = arm;
+	if (pinion_raw_cq_is_due(raw, READ_ONCE(raw->cq->tail)))
+		queue_work(raw->cq->node->wq, &raw->late);
+}
+
 static u64 bells_next(const struct pinion_bells *bells, const struct bells_seen *seen)
 {
 	if (seen->rang)
@@ -75,7 +87,7 @@ static u64 bells_next(const struct pinion_bells *bells, const struct bells_seen 
  */
 static void bells_pause(struct pinion_bells *bells, u64 pause)
 {
-	u32 batches = DIV_ROUND_UP(bells->count, BATCH);
+	u32 batches = DIV_ROUND_UP(max(bells->count, bells->cq_count), BATCH);
 	ktime_t at;
 
 	lockdep_assert_held(&bells->lock);
@@ -95,6 +107,7 @@ static enum hrtimer_restart bells_look(struct hrtimer *timer)
 	struct pinion_bells *bells = container_of(timer, struct pinion_bells, timer);
 	struct bells_seen seen = { };
 	struct pinion_raw_qp *raw;
+	struct pinion_raw_cq *cq;
 	u64 begin;
 	u32 i;
 
@@ -104,6 +117,11 @@ static enum hrtimer_restart bells_look(struct hrtimer *timer)
 		raw = list_first_entry(&bells->qps, struct pinion_raw_qp, list);
 		list_move_tail(&raw->list, &bells->qps);
 		bells_look_at(raw, &seen);
+	}
+	for (i = min(bells->cq_count, BATCH); i; i--) {
+		cq = list_first_entry(&bells->cqs, struct pinion_raw_cq, list);
+		list_move_tail(&cq->list, &bells->cqs);
+		bells_look_at_cq(cq, &seen);
 	}
 	bells->took = ktime_get_ns() - begin;
 	bells_pause(bells, bells_next(bells, &seen));
@@ -115,6 +133,7 @@ void pinion_bells_init(struct pinion_bells *bells)
 {
 	spin_lock_init(&bells->lock);
 	INIT_LIST_HEAD(&bells->qps);
+	INIT_LIST_HEAD(&bells->cqs);
 	hrtimer_setup(&bells->timer, bells_look, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 }
 
@@ -149,4 +168,22 @@ void pinion_bells_leave(struct pinion_raw_qp *raw)
 	guard(spinlock_bh)(&bells->lock);
 	list_del(&raw->list);
 	bells->count--;
+}
+
+void pinion_bells_join_cq(struct pinion_bells *bells, struct pinion_raw_cq *raw)
+{
+	guard(spinlock_bh)(&bells->lock);
+	raw->bells = bells;
+	list_add(&raw->list, &bells->cqs);
+	bells->cq_count++;
+	bells_pause(bells, MIN_PAUSE_NS);
+}
+
+void pinion_bells_leave_cq(struct pinion_raw_cq *raw)
+{
+	struct pinion_bells *bells = raw->bells;
+
+	guard(spinlock_bh)(&bells->lock);
+	list_del(&raw->list);
+	bells->cq_count--;
 }

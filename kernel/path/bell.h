@@ -9,13 +9,16 @@
 #include <linux/hrtimer.h>
 #include <linux/spinlock.h>
 
+#include "raw_cq.h"
 #include "raw_qp.h"
 
-/* Of a user, who may have any number of open files: one looks for all of his queue pairs. */
+/* Of a user, who may have any number of open files: one looks for all of his queues. */
 struct pinion_bells {
 	spinlock_t lock;		/* of the rest, and taken by the timer in softirq */
 	struct list_head qps;		/* struct pinion_raw_qp; who is looked at next is first */
 	u32 count;
+	struct list_head cqs;		/* struct pinion_raw_cq; likewise */
+	u32 cq_count;
 	u64 pause;			/* ns, for all of them to be looked at once */
 	u64 took;			/* ns, for the last look */
 	struct hrtimer timer;
@@ -28,6 +31,13 @@ void pinion_bells_fini(struct pinion_bells *bells);
 /* From here on @raw->qp runs when its record changes; no more once it has left. */
 void pinion_bells_join(struct pinion_raw_qp *raw);
 void pinion_bells_leave(struct pinion_raw_qp *raw);
+
+/*
+ * Likewise of a completion queue whose user is to be told of completions: while there are others
+ * he is told as they come, but he may begin to wait when they are there already.
+ */
+void pinion_bells_join_cq(struct pinion_bells *bells, struct pinion_raw_cq *raw);
+void pinion_bells_leave_cq(struct pinion_raw_cq *raw);
 
 /*
  * @raw has just been run, and got further: whoever rang once may ring again. By its work item,

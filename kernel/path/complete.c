@@ -33,6 +33,8 @@ static bool cq_disarm(struct pinion_cq *cq, bool solicited)
 	 * more. With a full barrier on both sides one of the two sees the other.
 	 */
 	smp_mb();
+	if (cq->raw)
+		return READ_ONCE(cq->ibcq.comp_handler) && pinion_raw_cq_disarm(cq->raw, cq->tail);
 	arm = READ_ONCE(*armed);
 	if (arm == PINION_ARM_NONE || (arm == PINION_ARM_SOLICITED && !solicited))
 		return false;
@@ -52,12 +54,30 @@ static void cq_period_over(struct work_struct *work)
 		cq_tell(cq);
 }
 
+/* He waits for what came before he did. */
+static void cq_tell_late(struct work_struct *work)
+{
+	struct pinion_raw_cq *raw = container_of(work, struct pinion_raw_cq, late);
+	struct pinion_cq *cq = raw->cq;
+	bool wanted;
+
+	spin_lock(&cq->fill_lock);
+	wanted = pinion_raw_cq_disarm(raw, cq->tail);
+	spin_unlock(&cq->fill_lock);
+	if (wanted)
+		cq_tell(cq);
+}
+
 void pinion_cq_init(struct pinion_cq *cq, bool user, u32 flags)
 {
 	spin_lock_init(&cq->fill_lock);
 	spin_lock_init(&cq->poll_lock);
 	INIT_WORK(&cq->overflowed, pinion_overflow_work);
 	pinion_moderation_init(&cq->moderation, cq_period_over, cq->node->wq);
+	if (cq->raw) {
+		cq->raw->cq = cq;
+		INIT_WORK(&cq->raw->late, cq_tell_late);
+	}
 	cq->user = user;
 	cq->pid = user ? task_tgid_nr(current) : 0;
 	cq->flags = flags;
@@ -66,6 +86,8 @@ void pinion_cq_init(struct pinion_cq *cq, bool user, u32 flags)
 void pinion_cq_fini(struct pinion_cq *cq)
 {
 	pinion_moderation_fini(&cq->moderation);
+	if (cq->raw)
+		cancel_work_sync(&cq->raw->late);
 	cancel_work_sync(&cq->overflowed);
 }
 

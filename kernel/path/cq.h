@@ -45,7 +45,7 @@ static inline struct pinion_cq *to_pinion_cq(struct ib_cq *ibcq)
 	return container_of(ibcq, struct pinion_cq, ibcq);
 }
 
-/* The caller allocates the ring and sets node first. */
+/* The caller allocates the ring and sets node first, and raw if it is such a queue. */
 void pinion_cq_init(struct pinion_cq *cq, bool user, u32 flags);
 
 /* The end: no queue pair is left that completes here. The ring is the caller's. */

@@ -2,12 +2,16 @@
 /*
  * Writes completions of mlx5's format into memory of their user. Believes nothing of it.
  */
+#include <linux/bits.h>
 #include <linux/string.h>
 
 #include "../logic/mlx5_cqe.h"
 #include "raw_cq.h"
 
 #define COUNTER_MASK	0xffffff
+
+/* In the second word of a record, beside how far its user was when he began to wait. */
+#define ARM_SOLICITED	BIT(24)
 
 u32 pinion_raw_cq_consumer(const struct pinion_raw_cq *raw)
 {
@@ -26,7 +30,38 @@ bool pinion_raw_cq_has_room(const struct pinion_raw_cq *raw, u32 tail)
 	return used < raw->entries;
 }
 
-void pinion_raw_cq_put(const struct pinion_raw_cq *raw, u32 tail, const struct pinion_cqe *cqe)
+static u32 raw_cq_arm(const struct pinion_raw_cq *raw)
+{
+	const __be32 *record = raw->record.at;
+
+	return be32_to_cpu(READ_ONCE(record[1]));
+}
+
+/* He counts how often he was told, so what he says is another word each time. */
+static bool raw_cq_waits(const struct pinion_raw_cq *raw, u32 arm, u32 tail)
+{
+	u32 upto = arm & ARM_SOLICITED ? READ_ONCE(raw->solicited) : tail;
+
+	return arm != READ_ONCE(raw->fired) &&
+	       ((upto - arm - 1) & COUNTER_MASK) < raw->entries;
+}
+
+bool pinion_raw_cq_is_due(const struct pinion_raw_cq *raw, u32 tail)
+{
+	return raw_cq_waits(raw, raw_cq_arm(raw), tail);
+}
+
+bool pinion_raw_cq_disarm(struct pinion_raw_cq *raw, u32 tail)
+{
+	u32 arm = raw_cq_arm(raw);
+
+	if (!raw_cq_waits(raw, arm, tail))
+		return false;
+	WRITE_ONCE(raw->fired, arm);
+	return true;
+}
+
+void pinion_raw_cq_put(struct pinion_raw_cq *raw, u32 tail, const struct pinion_cqe *cqe)
 {
 	const struct pinion_mlx5_cqe_of of = {
 		.receive = cqe->wr_id >> 24 & 1,
@@ -39,6 +74,8 @@ void pinion_raw_cq_put(const struct pinion_raw_cq *raw, u32 tail, const struct p
 	u8 bytes[PINION_MLX5_CQE - 1];
 	u8 own;
 
+	if (cqe->status || cqe->flags & PINION_CQE_SOLICITED)
+		WRITE_ONCE(raw->solicited, tail + 1);
 	own = pinion_mlx5_cqe_fill(bytes, cqe, &of, tail, raw->entries);
 	memcpy(to, bytes, sizeof(bytes));
 	/* Whose it is comes last: who polls looks at it first. */

@@ -6,10 +6,14 @@
 #ifndef PINION_PATH_RAW_CQ_H
 #define PINION_PATH_RAW_CQ_H
 
+#include <linux/list.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 #include "../mem/umem.h"
 
+struct pinion_bells;
+struct pinion_cq;
 struct pinion_cqe;
 
 struct pinion_raw_cq {
@@ -17,6 +21,16 @@ struct pinion_raw_cq {
 	struct pinion_view record;
 	u32 entries;			/* a power of two */
 	u32 stride;
+	/* Both under fill_lock, but for bell.c, which looks at them from without. */
+	u32 fired;			/* what its user waited for when he was told last */
+	u32 solicited;			/* behind the last completion that was */
+
+	/* For whom waits for what is there already, of which no completion tells: bell.c's */
+	struct pinion_cq *cq;
+	struct pinion_bells *bells;
+	struct list_head list;
+	u32 seen;
+	struct work_struct late;	/* complete.c's: he is told */
 };
 
 /* Of a record: how far its user has come, of which there are 24 bits; then what he waits for. */
@@ -29,7 +43,15 @@ u32 pinion_raw_cq_consumer(const struct pinion_raw_cq *raw);
 bool pinion_raw_cq_has_room(const struct pinion_raw_cq *raw, u32 tail);
 
 /* @cqe as number @tail; its wr_id is a pinion_raw_id(). */
-void pinion_raw_cq_put(const struct pinion_raw_cq *raw, u32 tail, const struct pinion_cqe *cqe);
+void pinion_raw_cq_put(struct pinion_raw_cq *raw, u32 tail, const struct pinion_cqe *cqe);
+
+/*
+ * Does its user wait for what there is before @tail, as he says in his record, and was not told of
+ * yet? Not of completions that he knows of; of solicited ones alone, if he says so.
+ */
+bool pinion_raw_cq_is_due(const struct pinion_raw_cq *raw, u32 tail);
+/* Likewise under fill_lock, and from then on he was told. */
+bool pinion_raw_cq_disarm(struct pinion_raw_cq *raw, u32 tail);
 
 /*
  * What completions of mlx5 tell of a request and ours do not, in place of a number of its user's:

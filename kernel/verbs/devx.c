@@ -91,7 +91,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 	if (!obj)
 		return -ENOMEM;
 	obj->dev = to_pinion_dev(uobject->context->device);
-	obj->user = to_pinion_ucontext(uobject->context)->user;
+	obj->ucontext = to_pinion_ucontext(uobject->context);
+	obj->user = obj->ucontext->user;
 	obj->handle = uobject->id;
 	err = pinion_devx_make(obj, &call.cmd, uobject->context, call.out);
 	if (err) {

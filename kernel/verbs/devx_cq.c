@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 
 #include "devx_cq.h"
+#include "ucontext.h"
 #include "user.h"
 
 /* A ring of ours that holds nothing: who completes looks at its header. */
@@ -71,6 +72,11 @@ static int queue_make(struct pinion_dev *dev, const void *owner, struct pinion_d
 	}
 	cq->ibcq.device = &dev->ibdev;
 	cq->ibcq.cqe = queue->raw.entries;
+	pinion_devx_events_init(&queue->events, PINION_MLX5_OF_CQ, queue->name.number);
+	cq->ibcq.event_handler = pinion_devx_happened;
+	cq->ibcq.cq_context = &queue->events;
+	/* What a record says that nobody has written to is no word of before. */
+	queue->raw.fired = ~0;
 	cq->raw = &queue->raw;
 	cq->node = &dev->node;
 	pinion_cq_init(cq, true, PINION_CQ_TIMESTAMP);
@@ -108,7 +114,16 @@ err_count:
 	return err;
 }
 
-int pinion_devx_cq_end(struct pinion_dev *dev, struct pinion_user *user,
+void pinion_devx_cq_listen(struct pinion_devx_queue *queue, struct pinion_ucontext *ucontext)
+{
+	guard(mutex)(&ucontext->events_lock);
+	if (queue->cq.ibcq.comp_handler)
+		return;
+	WRITE_ONCE(queue->cq.ibcq.comp_handler, pinion_devx_completed);
+	pinion_bells_join_cq(&ucontext->user->bells, &queue->raw);
+}
+
+int pinion_devx_cq_end(struct pinion_dev *dev, struct pinion_ucontext *ucontext,
 		       struct pinion_devx_queue *queue)
 {
 	int err;
@@ -116,10 +131,13 @@ int pinion_devx_cq_end(struct pinion_dev *dev, struct pinion_user *user,
 	err = pinion_devx_name_end(&dev->devx_cqs, &queue->name);
 	if (err)
 		return err;
+	if (queue->cq.ibcq.comp_handler)
+		pinion_bells_leave_cq(&queue->raw);
 	pinion_cq_fini(&queue->cq);
+	pinion_devx_events_end(&queue->events, ucontext);
 	queue_forget_places(queue);
 	kfree(queue);
-	pinion_count_out(dev, user, PINION_COUNT_CQ);
+	pinion_count_out(dev, ucontext->user, PINION_COUNT_CQ);
 	return 0;
 }
 

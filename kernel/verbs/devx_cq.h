@@ -10,6 +10,7 @@
 #include "../path/cq.h"
 #include "../path/raw_cq.h"
 #include "device.h"
+#include "devx_event.h"
 #include "devx_name.h"
 
 struct pinion_devx_queue {
@@ -17,14 +18,17 @@ struct pinion_devx_queue {
 	struct pinion_raw_cq raw;
 	struct pinion_devx_cq asked;
 	struct pinion_devx_name name;	/* its uses are queue pairs */
+	struct pinion_devx_events events;
 };
 
 /* A new one, to be found by nobody yet. Return: an enum pinion_devx_refusal, or an errno. */
 int pinion_devx_cq_make(struct pinion_dev *dev, struct pinion_user *user, const void *owner,
 			const struct pinion_devx_cq *asked, struct pinion_devx_queue **made);
 /* -EBUSY, and nothing happened, while a queue pair completes there. */
-int pinion_devx_cq_end(struct pinion_dev *dev, struct pinion_user *user,
+int pinion_devx_cq_end(struct pinion_dev *dev, struct pinion_ucontext *ucontext,
 		       struct pinion_devx_queue *queue);
+/* From here on its user is told of completions that he waits for. */
+void pinion_devx_cq_listen(struct pinion_devx_queue *queue, struct pinion_ucontext *ucontext);
 
 void pinion_devx_cq_change(struct pinion_devx_queue *queue,
 			   const struct pinion_devx_cq_change *change);

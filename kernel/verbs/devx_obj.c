@@ -210,6 +210,24 @@ int pinion_devx_modify(struct pinion_devx_obj *obj, const struct pinion_devx_cmd
 	return PINION_DEVX_DONE;
 }
 
+struct pinion_devx_events *pinion_devx_obj_events(struct pinion_devx_obj *obj)
+{
+	switch (obj->opcode) {
+	case PINION_DEVX_CREATE_CQ:
+		return &obj->queue->events;
+	case PINION_DEVX_CREATE_QP:
+		return &obj->pair->events;
+	case PINION_DEVX_CREATE_RMP:
+		return &obj->pool->events;
+	}
+	return NULL;
+}
+
+void pinion_devx_obj_listen(struct pinion_devx_obj *obj)
+{
+	pinion_devx_cq_listen(obj->queue, obj->ucontext);
+}
+
 int pinion_devx_end(struct pinion_devx_obj *obj)
 {
 	switch (obj->opcode) {
@@ -218,12 +236,12 @@ int pinion_devx_end(struct pinion_devx_obj *obj)
 	case PINION_DEVX_ALLOC_PD:
 		return devx_end_pd(obj);
 	case PINION_DEVX_CREATE_CQ:
-		return pinion_devx_cq_end(obj->dev, obj->user, obj->queue);
+		return pinion_devx_cq_end(obj->dev, obj->ucontext, obj->queue);
 	case PINION_DEVX_CREATE_QP:
 		pinion_devx_qp_end(obj->dev, obj->pair);
 		return 0;
 	case PINION_DEVX_CREATE_RMP:
-		return pinion_devx_rmp_end(obj->dev, obj->user, obj->pool);
+		return pinion_devx_rmp_end(obj->dev, obj->ucontext, obj->pool);
 	}
 	return 0;
 }

@@ -11,13 +11,16 @@
 #include "device.h"
 #include "pd.h"
 
+struct pinion_devx_events;
 struct pinion_devx_pair;
 struct pinion_devx_pool;
 struct pinion_devx_queue;
+struct pinion_ucontext;
 
 struct pinion_devx_obj {
 	struct pinion_dev *dev;
 	struct pinion_user *user;	/* of the file it is made by */
+	struct pinion_ucontext *ucontext;	/* which is this */
 	u16 opcode;			/* of the command that made it */
 	struct pinion_pd *pd;		/* it, or what the key is in */
 	struct pinion_mkey mkey;
@@ -46,6 +49,11 @@ int pinion_devx_query(const struct pinion_devx_obj *obj, const struct pinion_dev
 
 /* Likewise, of a command that changes @obj. */
 int pinion_devx_modify(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd);
+
+/* What happens to it; NULL: nothing does. */
+struct pinion_devx_events *pinion_devx_obj_events(struct pinion_devx_obj *obj);
+/* From here on completions that its user waits for are told; only a queue of them has any. */
+void pinion_devx_obj_listen(struct pinion_devx_obj *obj);
 
 /* -EBUSY, and nothing happened, while something else needs it. */
 int pinion_devx_end(struct pinion_devx_obj *obj);

@@ -116,6 +116,9 @@ static void pair_fill(struct pinion_dev *dev, struct pinion_devx_pair *pair)
 	raw->qp = qp;
 	raw->user_index = pair->asked.user_index;
 	raw->rq.user_index = pair->asked.user_index;
+	pinion_devx_events_init(&pair->events, PINION_MLX5_OF_QP, 0);
+	qp->ibqp.event_handler = pinion_devx_happened;
+	qp->ibqp.qp_context = &pair->events;
 	qp->ibqp.device = &dev->ibdev;
 	qp->ibqp.qp_type = pair_types[pair->asked.service];
 	qp->ibqp.pd = &pair->pd->ibpd;
@@ -156,6 +159,8 @@ static int pair_make(struct pinion_dev *dev, struct ib_ucontext *context,
 	err = pinion_node_add_qp(&dev->node, &pair->qp, false);
 	if (err)
 		goto err_fini;
+	/* Before it is changed for the first time nothing happens to it. */
+	pair->events.number = pair->qp.ibqp.qp_num;
 	pinion_bells_join(&pair->raw);
 	return 0;
 
@@ -208,6 +213,7 @@ void pinion_devx_qp_end(struct pinion_dev *dev, struct pinion_devx_pair *pair)
 	pinion_bells_leave(&pair->raw);
 	pinion_node_del_qp(&dev->node, &pair->qp);
 	pinion_qp_fini(&pair->qp);
+	pinion_devx_events_end(&pair->events, pair->ucontext);
 	pair_forget_places(pair);
 	pair_unuse(dev, pair);
 	kfree(pair);

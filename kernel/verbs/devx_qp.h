@@ -9,6 +9,7 @@
 #include "../path/qp.h"
 #include "../path/raw_qp.h"
 #include "devx_cq.h"
+#include "devx_event.h"
 #include "devx_rmp.h"
 #include "pd.h"
 #include "ucontext.h"
@@ -22,6 +23,7 @@ struct pinion_devx_pair {
 	struct pinion_devx_queue *recv;
 	struct pinion_devx_pool *pool;	/* where it receives; NULL: in its own ring, or not */
 	struct pinion_pd *pd;
+	struct pinion_devx_events events;
 };
 
 /* A new one in RESET. Return: an enum pinion_devx_refusal, or a negative errno. */

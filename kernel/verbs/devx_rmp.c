@@ -59,6 +59,9 @@ static int pool_make(struct pinion_dev *dev, struct ib_ucontext *context,
 	err = pinion_devx_name_take(&dev->devx_rmps, 2 * PINION_MAX_SRQ, &pool->name);
 	if (err)
 		goto err_forget;
+	pinion_devx_events_init(&pool->events, PINION_MLX5_OF_SRQ, pool->name.number);
+	srq->ibsrq.event_handler = pinion_devx_happened;
+	srq->ibsrq.srq_context = &pool->events;
 	srq->ibsrq.device = &dev->ibdev;
 	srq->ibsrq.pd = &pool->pd->ibpd;
 	srq->ibsrq.srq_type = IB_SRQT_BASIC;
@@ -117,7 +120,7 @@ err_count:
 	return err;
 }
 
-int pinion_devx_rmp_end(struct pinion_dev *dev, struct pinion_user *user,
+int pinion_devx_rmp_end(struct pinion_dev *dev, struct pinion_ucontext *ucontext,
 			struct pinion_devx_pool *pool)
 {
 	int err;
@@ -125,10 +128,11 @@ int pinion_devx_rmp_end(struct pinion_dev *dev, struct pinion_user *user,
 	err = pinion_devx_name_end(&dev->devx_rmps, &pool->name);
 	if (err)
 		return err;
+	pinion_devx_events_end(&pool->events, ucontext);
 	pool_forget_places(pool);
 	pinion_pd_unuse(pool->pd);
 	kfree(pool);
-	pinion_count_out(dev, user, PINION_COUNT_SRQ);
+	pinion_count_out(dev, ucontext->user, PINION_COUNT_SRQ);
 	return 0;
 }
 

@@ -9,8 +9,9 @@
 #include "../logic/devx_queue.h"
 #include "../path/raw_qp.h"
 #include "../path/recvq.h"
-#include "devx_name.h"
 #include "device.h"
+#include "devx_event.h"
+#include "devx_name.h"
 #include "pd.h"
 
 struct pinion_devx_pool {
@@ -20,6 +21,7 @@ struct pinion_devx_pool {
 	struct pinion_view record;
 	struct pinion_devx_rmp asked;
 	struct pinion_devx_name name;	/* its uses are queue pairs */
+	struct pinion_devx_events events;
 	struct pinion_pd *pd;
 };
 
@@ -27,7 +29,7 @@ struct pinion_devx_pool {
 int pinion_devx_rmp_make(struct pinion_dev *dev, struct ib_ucontext *context,
 			 const struct pinion_devx_rmp *asked, struct pinion_devx_pool **made);
 /* -EBUSY, and nothing happened, while a queue pair receives there. */
-int pinion_devx_rmp_end(struct pinion_dev *dev, struct pinion_user *user,
+int pinion_devx_rmp_end(struct pinion_dev *dev, struct pinion_ucontext *ucontext,
 			struct pinion_devx_pool *pool);
 
 /* Return: an enum pinion_devx_refusal. */

@@ -26,7 +26,9 @@ extern const struct ib_device_ops pinion_compat_ops;
 
 extern const struct uapi_definition pinion_uapi_defs[];
 extern const struct uapi_definition pinion_data_direct_defs[];
+extern const struct uapi_definition pinion_devx_async_defs[];
 extern const struct uapi_definition pinion_devx_defs[];
+extern const struct uapi_definition pinion_devx_event_defs[];
 extern const struct uapi_definition pinion_devx_uar_defs[];
 extern const struct uapi_definition pinion_devx_umem_defs[];
 

@@ -108,6 +108,8 @@ const struct uapi_definition pinion_uapi_defs[] = {
 	UAPI_DEF_CHAIN(pinion_devx_umem_defs),
 	UAPI_DEF_CHAIN(pinion_devx_uar_defs),
 	UAPI_DEF_CHAIN(pinion_devx_defs),
+	UAPI_DEF_CHAIN(pinion_devx_async_defs),
+	UAPI_DEF_CHAIN(pinion_devx_event_defs),
 	UAPI_DEF_CHAIN(pinion_data_direct_defs),
 	{},
 };

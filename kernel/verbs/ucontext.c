@@ -38,6 +38,7 @@ static int ucontext_alloc(struct ib_ucontext *context, struct ib_udata *udata)
 	if (IS_ERR(ucontext->user))
 		return PTR_ERR(ucontext->user);
 	mutex_init(&ucontext->workers_lock);
+	mutex_init(&ucontext->events_lock);
 	pinion_hints_init(&ucontext->hints, ucontext->user->uid);
 	err = pinion_udata_out(udata, &resp, sizeof(resp));
 	if (err)

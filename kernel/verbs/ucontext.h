@@ -18,6 +18,7 @@ struct pinion_ucontext {
 	struct mutex workers_lock;	/* they are being made */
 	struct workqueue_struct *wq;	/* for its queue pairs: see path/qp.h; NULL: none yet */
 	struct pinion_sleepers *faulter; /* bring pages of its memory; likewise */
+	struct mutex events_lock;	/* verbs/devx_event.c's */
 	struct pinion_hints hints;
 	struct pinion_user *user;	/* who opened it */
 };

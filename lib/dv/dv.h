@@ -65,13 +65,18 @@ struct dv_object {
 	union {
 		struct mlx5dv_devx_umem umem;
 		struct mlx5dv_devx_uar uar;
+		struct mlx5dv_devx_cmd_comp comp;
+		struct mlx5dv_devx_event_channel channel;
+		struct {
+			int fd;
+		} file; /* either of these */
 	};
 	void *addr; /* a umem's, kept from being copied by fork(); or NULL */
 	size_t size;
 };
 
 void dv_remember(struct dv_object *object);
-/* By what the program has of it: @object itself, its umem or UAR. NULL: not ours. */
+/* By what the program has of it: @object itself, or one of its union. NULL: not ours. */
 struct dv_object *dv_find(const void *given);
 void dv_forget(struct dv_object *object);
 

@@ -596,12 +596,14 @@ static void vs11_liars(void)
 {
 	time_t until = time(NULL) + opt.seconds;
 	uint8_t segment[SEGMENT];
-	struct raw_cqe cqe;
 	pthread_t thread;
-	uint32_t i, seen = 0;
+	uint32_t i;
 
 	do {
 		begin_shared(rnd() & 1);
+		pool_offer(0, 1);
+		raw_pool_ring(&pool);
+		CHECK_EQ(pool_send(0, 0, 500, 0).counter, 0);
 		stop = false;
 		CHECK_EQ(pthread_create(&thread, NULL, scribble, NULL), 0);
 		raw_data(segment, &from, 0, 100);
@@ -611,8 +613,6 @@ static void vs11_liars(void)
 		raw_ring(&peers[0]);
 		raw_ring(&peers[1]);
 		usleep(rnd_in(1, 50000));
-		while (raw_poll(&peers[0], &cqe) || raw_poll(&peers[1], &cqe))
-			seen++;
 		end();
 		raw_free(&peers[0]);
 		raw_free(&peers[1]);
@@ -622,7 +622,6 @@ static void vs11_liars(void)
 		CHECK_EQ(ibv_dereg_mr(from.mr), 0);
 		CHECK_EQ(ibv_dereg_mr(to.mr), 0);
 	} while (time(NULL) < until);
-	CHECK(seen);
 }
 
 static const struct test tests[] = {
