@@ -316,39 +316,3 @@ void pinion_devx_put_mkey(u8 *out, const struct pinion_devx_mkey *mkey)
 				mkey->entries : DIV_ROUND_UP(mkey->entries, OCTWORD / ENTRY));
 	pinion_devx_put(out, MKC_AT, mkc_page_shift, mkey->page_shift);
 }
-
-/* What the answer has no room for is not told. */
-static void cmd_put_cap(u8 *out, size_t length, struct pinion_devx_field field, u64 value)
-{
-	u32 end = PINION_DEVX_HEAD * 8 + field.at + field.width;
-
-	if (end <= length * 8)
-		pinion_devx_put(out, PINION_DEVX_HEAD * 8, field, value);
-}
-
-int pinion_devx_put_caps(u8 *out, size_t length, u16 capability,
-			 const struct pinion_devx_caps *caps)
-{
-	const struct {
-		struct pinion_devx_field field;
-		u32 value;
-	} general[] = {
-		{ { 0x0ea, 6 }, caps->log_max_key },
-		{ { 0x11a, 6 }, caps->log_max_klms },
-		/* Ethernet, one port. */
-		{ { 0x1b6, 2 }, 1 },
-		{ { 0x1b8, 8 }, 1 },
-		{ { 0x1c3, 5 }, caps->log_max_message },
-		{ { 0x258, 8 }, caps->page_shift },
-		{ { 0x32b, 5 }, caps->log_max_pd },
-		{ { 0x46b, 5 }, caps->log_max_umem },
-	};
-	int i;
-
-	/* Of all kinds of capabilities, only the first. */
-	if (capability)
-		return PINION_DEVX_NO_SUCH_CAPS;
-	for (i = 0; i < ARRAY_SIZE(general); i++)
-		cmd_put_cap(out, length, general[i].field, general[i].value);
-	return PINION_DEVX_DONE;
-}

@@ -241,16 +241,6 @@ struct pinion_devx_cmd {
 	const u8 *klms;		/* of mkey.num_klms pieces, in the command */
 };
 
-/* What QUERY_HCA_CAP tells. */
-struct pinion_devx_caps {
-	u8 log_max_key;
-	u8 log_max_pd;
-	u8 log_max_umem;
-	u8 log_max_klms;
-	u8 log_max_message;
-	u8 page_shift;
-};
-
 /* The most pieces a command has room for. */
 #define PINION_DEVX_LOG_MAX_KLMS	11
 
@@ -272,7 +262,5 @@ u8 pinion_devx_status(int refusal);
 void pinion_devx_put_refusal(u8 *out, int refusal);
 void pinion_devx_put_number(u8 *out, u32 number);
 void pinion_devx_put_mkey(u8 *out, const struct pinion_devx_mkey *mkey);
-int pinion_devx_put_caps(u8 *out, size_t length, u16 capability,
-			 const struct pinion_devx_caps *caps);
 
 #endif

@@ -68,12 +68,10 @@ static void device_fill_memory_limits(struct ib_device_attr *attr)
 	attr->max_dm_size = PINION_DM_SIZE;
 }
 
-/* Wherever a key is used it may be of an on-demand region: one cursor serves all. */
 static void device_report_odp(struct ib_odp_caps *caps)
 {
-	u32 messages = IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | IB_ODP_SUPPORT_SRQ_RECV;
-	u32 memory = IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ | IB_ODP_SUPPORT_ATOMIC |
-		     PINION_ODP_SUPPORT_LATER;
+	u32 messages = PINION_ODP_MESSAGES;
+	u32 memory = PINION_ODP_MEMORY | PINION_ODP_SUPPORT_LATER;
 
 	caps->general_caps = IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT;
 	caps->per_transport_caps.rc_odp_caps = messages | memory;

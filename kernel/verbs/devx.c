@@ -14,6 +14,7 @@
 #include <rdma/uverbs_named_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 
+#include "../logic/devx_caps.h"
 #include "../logic/wqe.h"
 #include "devx_obj.h"
 #include "ops.h"
@@ -206,6 +207,15 @@ static const struct pinion_devx_caps caps = {
 	.log_max_klms = PINION_DEVX_LOG_MAX_KLMS,
 	.log_max_message = ilog2(PINION_MAX_MSG_SIZE),
 	.page_shift = PAGE_SHIFT,
+	.log_max_qp = ilog2(PINION_MAX_QP),
+	.log_max_qp_size = ilog2(PINION_MAX_QP_WR),
+	.log_max_cq = ilog2(PINION_MAX_CQ),
+	.log_max_cq_size = ilog2(PINION_MAX_CQE),
+	.log_max_rmp = ilog2(PINION_MAX_SRQ),
+	.odp_rc = PINION_ODP_MESSAGES | PINION_ODP_MEMORY,
+	.odp_uc = PINION_ODP_MESSAGES | IB_ODP_SUPPORT_WRITE,
+	.odp_ud = PINION_ODP_MESSAGES,
+	.odp_xrc = PINION_ODP_MESSAGES | PINION_ODP_MEMORY,
 };
 
 /* What makes an object has a method of its own, so that each object has a handle. */

@@ -39,6 +39,18 @@ static void vx1_caps(void)
 	CHECK_EQ(prm_get32(out, 16 + 0x34) & 0xff, 1);
 	/* At least a million keys. */
 	CHECK((prm_get32(out, 16 + 0x1c) >> 16 & 0x3f) >= 20);
+	/* Queues: as many as there may be, and of as many entries. */
+	CHECK_EQ(prm_get32(out, 16 + 0x10) & 0x1f, 18);
+	CHECK_EQ(prm_get32(out, 16 + 0x10) >> 16 & 0xff, 15);
+	CHECK_EQ(prm_get32(out, 16 + 0x18) >> 16 & 0xff, 22);
+	/* Memory that comes and goes, for reliable connections all of it. */
+	memset(out, 0, sizeof(out));
+	prm_put32(in, 4, 2 << 1 | 1);
+	CHECK_EQ(mlx5dv_devx_general_cmd(dev.ctx, in, sizeof(in), out,
+					 sizeof(out)),
+		 0);
+	CHECK_EQ(prm_get32(out, 16 + 0x50) >> 26, 0x3f);
+	CHECK_EQ(prm_get32(out, 16 + 0xc0), 1U << 31);
 	/* Of the others there is nothing to tell. */
 	prm_put32(in, 4, 1 << 1 | 1);
 	dv_refused(mlx5dv_devx_general_cmd(dev.ctx, in, sizeof(in), out,

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What QUERY_HCA_CAP tells: which commands there are, for how much, and which memory may come
+ * and go.
+ */
+#ifndef PINION_LOGIC_DEVX_CAPS_H
+#define PINION_LOGIC_DEVX_CAPS_H
+
+#include <linux/types.h>
+
+struct pinion_devx_caps {
+	u8 log_max_key;
+	u8 log_max_pd;
+	u8 log_max_umem;
+	u8 log_max_klms;
+	u8 log_max_message;
+	u8 page_shift;
+	u8 log_max_qp;
+	u8 log_max_qp_size;
+	u8 log_max_cq;
+	u8 log_max_cq_size;
+	u8 log_max_rmp;
+	/* On demand: enum ib_odp_transport_cap_bits */
+	u8 odp_rc;
+	u8 odp_uc;
+	u8 odp_ud;
+	u8 odp_xrc;
+};
+
+/* Those of a kind, into a zeroed answer of @length. Return: an enum pinion_devx_refusal. */
+int pinion_devx_put_caps(u8 *out, size_t length, u16 kind, const struct pinion_devx_caps *caps);
+
+#endif
