@@ -292,7 +292,7 @@ static void each_refusal_has_a_number_and_a_status(struct kunit *test)
 {
 	static const u8 status_of[] = { 0,    2,    2,	3,    0x50, 0x51, 3, 3, 3, 3, 3, 3, 3, 0x50,
 					8,    3,    3,	5,    5,    3,	  3, 5, 3, 3, 3, 8, 8, 8,
-					3,    3,    8,	8,    8,    8,	  5, 5, 3, 0x10, 3, 3, 5 };
+					3,    3,    8,	8,    8,    8,	  5, 5, 3, 0x10, 3, 3, 5, 5 };
 	u8 *out = new_buffer(test);
 	u32 i;
 

@@ -164,6 +164,8 @@ static void features_of_queue_pairs_are_refused(struct kunit *test)
 		{ 0x00, 0x030000, PINION_DEVX_QP_FEATURE },	/* XRC */
 		{ 0x04, BIT(31), PINION_DEVX_QP_FEATURE },	/* signatures */
 		{ 0x08, BIT(15), PINION_DEVX_QP_FEATURE },	/* no sends */
+		{ 0x10, BIT(30), PINION_DEVX_DONE },		/* no record of sends */
+		{ 0x10, BIT(31), PINION_DEVX_QP_FEATURE },
 		{ 0x90, BIT(11), PINION_DEVX_QP_FEATURE },	/* within a page */
 		{ 0xac, BIT(24), PINION_DEVX_DONE },		/* a shared receive queue */
 		{ 0xac, 2 << 24, PINION_DEVX_QP_FEATURE },

@@ -169,6 +169,16 @@ static void a_datagram_says_where_it_goes(struct kunit *test)
 			PINION_SYN_BAD_WQE);
 }
 
+/* The first words of the last request that is posted. */
+static void doorbells_say_up_to_where(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_bell(0x00abcd0a12345604, 0x123456, 7), 0xabce);
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_bell(0x00abcd0a12345605, 0x123456, 7), 0xabcf);
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_bell(0x00ffff0a12345604, 0x123456, 7), 0);
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_bell(0x00abcd0a12345604, 0x123457, 7), 7);
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_bell(0, 0x123456, 7), 7);
+}
+
 static void what_is_not_in_order_is_refused(struct kunit *test)
 {
 	static const struct {
@@ -272,6 +282,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_send_of_what_is_in_it),
 	KUNIT_CASE(atomics_have_two_words),
 	KUNIT_CASE(a_datagram_says_where_it_goes),
+	KUNIT_CASE(doorbells_say_up_to_where),
 	KUNIT_CASE(what_is_not_in_order_is_refused),
 	KUNIT_CASE(a_ring_goes_round),
 	KUNIT_CASE(receives_end_at_the_key_of_nothing),

@@ -35,8 +35,8 @@ static void link_dealloc_driver(struct ib_device *ibdev)
 	pinion_umems_destroy(&dev->umems);
 	xa_destroy(&dev->devx_rmps);
 	xa_destroy(&dev->devx_cqs);
-	WARN_ON(!ida_is_empty(&dev->uars));
-	ida_destroy(&dev->uars);
+	WARN_ON(!xa_empty(&dev->devx_uars));
+	xa_destroy(&dev->devx_uars);
 	pinion_counts_end(dev);
 }
 
@@ -98,7 +98,7 @@ static int link_construct(struct pinion_dev *dev)
 	pinion_umems_init(&dev->umems);
 	xa_init_flags(&dev->devx_cqs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->devx_rmps, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
-	ida_init(&dev->uars);
+	xa_init_flags(&dev->devx_uars, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	INIT_LIST_HEAD(&dev->users);
 	mutex_init(&dev->users_lock);
 

@@ -92,6 +92,7 @@ enum pinion_devx_refusal {
 	PINION_DEVX_QP_ATTRIBUTE	= 38,
 	PINION_DEVX_RMP_FEATURE		= 39,
 	PINION_DEVX_NO_SUCH_RMP		= 40,
+	PINION_DEVX_NO_SUCH_UAR		= 41,	/* or another queue pair is rung there */
 	PINION_DEVX_NUM_REFUSALS,
 };
 
@@ -195,13 +196,14 @@ struct pinion_devx_qp {
 	u32 recv_cqn;
 	u32 rmpn;
 	u32 user_index;
-	u32 uar;
+	u32 uar;		/* as the user says */
 	u8 service;			/* enum pinion_devx_service */
 	u8 log_sq_size;			/* in blocks */
 	u8 log_rq_size;
 	u8 log_rq_stride;		/* in segments */
 	bool receives;			/* by a queue of its own */
 	bool shares;			/* by @rmpn's */
+	bool no_send_record;		/* sends are rung in the page @uar */
 	/* of its changes */
 	struct pinion_devx_path path;
 	u32 remote_qpn;

@@ -143,6 +143,7 @@ static const struct pinion_devx_field qpc_log_rq_stride = { 0x4d, 3 };
 static const struct pinion_devx_field qpc_no_sq = { 0x50, 1 };
 static const struct pinion_devx_field qpc_log_sq_size = { 0x51, 4 };
 static const struct pinion_devx_field qpc_uar = { 0x68, 24 };
+static const struct pinion_devx_field qpc_send_record = { 0x80, 2 };
 static const struct pinion_devx_field qpc_user_index = { 0x88, 24 };
 static const struct pinion_devx_field qpc_remote_qpn = { 0xa8, 24 };
 static const struct pinion_devx_field qpc_reads_out = { 0x388, 3 };
@@ -190,6 +191,8 @@ static const struct pinion_devx_field create_qp_offset = { 0x800, 64 };
 static const struct pinion_devx_field create_qp_umem = { 0x840, 32 };
 static const struct pinion_devx_field create_qp_valid = { 0x860, 1 };
 
+#define NO_SEND_RECORD	1
+
 #define RQ_OF_ITS_OWN	0
 #define RQ_SHARED	1
 #define RQ_NONE		3
@@ -204,7 +207,8 @@ int pinion_devx_parse_qp(const u8 *in, struct pinion_devx_qp *qp)
 	u8 service = queue_get_qpc(in, qpc_service);
 	u8 rq_type = queue_get_qpc(in, qpc_rq_type);
 
-	if (service > PINION_DEVX_UD || queue_get_qpc(in, qpc_signature) ||
+	if (service > PINION_DEVX_UD || queue_get_qpc(in, qpc_send_record) > NO_SEND_RECORD ||
+	    queue_get_qpc(in, qpc_signature) ||
 	    queue_get_qpc(in, qpc_no_sq) || queue_get_qpc(in, qpc_page_offset))
 		return PINION_DEVX_QP_FEATURE;
 	if (rq_type != RQ_OF_ITS_OWN && rq_type != RQ_SHARED && rq_type != RQ_NONE)
@@ -228,6 +232,7 @@ int pinion_devx_parse_qp(const u8 *in, struct pinion_devx_qp *qp)
 		.log_rq_stride = queue_get_qpc(in, qpc_log_rq_stride),
 		.receives = rq_type == RQ_OF_ITS_OWN,
 		.shares = rq_type == RQ_SHARED,
+		.no_send_record = queue_get_qpc(in, qpc_send_record),
 	};
 	return PINION_DEVX_DONE;
 }
@@ -306,6 +311,7 @@ void pinion_devx_put_qp(u8 *out, const struct pinion_devx_qp *qp,
 		{ qpc_log_rq_stride, qp->log_rq_stride },
 		{ qpc_log_sq_size, qp->log_sq_size },
 		{ qpc_uar, qp->uar },
+		{ qpc_send_record, qp->no_send_record ? NO_SEND_RECORD : 0 },
 		{ qpc_user_index, qp->user_index },
 		{ qpc_remote_qpn, qp->remote_qpn },
 		{ qpc_reads_out, qp->log_reads_out },

@@ -113,6 +113,16 @@ u32 pinion_mlx5_wqe_blocks(const u8 *block)
 	return DIV_ROUND_UP((block[CTRL_COUNT] & COUNT_MASK) * SEGMENT, PINION_MLX5_BLOCK);
 }
 
+u16 pinion_mlx5_bell(u64 bell, u32 qpn, u16 none)
+{
+	u8 ctrl[8];
+
+	put_unaligned_be64(bell, ctrl);
+	if (get_unaligned_be24(ctrl + CTRL_QPN) != qpn)
+		return none;
+	return get_unaligned_be16(ctrl + CTRL_INDEX) + pinion_mlx5_wqe_blocks(ctrl);
+}
+
 void pinion_mlx5_wqe_copy(u8 *to, const u8 *ring, u32 size, u32 index, u32 count)
 {
 	u32 first = index & (size - 1);

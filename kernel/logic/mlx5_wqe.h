@@ -54,6 +54,12 @@ void pinion_mlx5_wqe_copy(u8 *to, const u8 *ring, u32 size, u32 index, u32 count
 int pinion_mlx5_wqe_parse(const u8 *wqe, const struct pinion_mlx5_slot *slot,
 			  const struct pinion_mlx5_room *room, struct pinion_sq_wqe *to);
 
+/*
+ * Up to where is posted, as a doorbell says: the first words of the last request. @none, if it is
+ * no doorbell of @qpn's.
+ */
+u16 pinion_mlx5_bell(u64 bell, u32 qpn, u16 none);
+
 /* Where the datagram @wqe goes, which could be parsed. */
 void pinion_mlx5_wqe_av(const u8 *wqe, struct pinion_mlx5_av *av);
 

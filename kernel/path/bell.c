@@ -46,7 +46,8 @@ static bool bells_is_due(const struct pinion_raw_qp *raw)
 static void bells_look_at(struct pinion_raw_qp *raw, struct bells_seen *seen)
 {
 	u64 now = READ_ONCE(*(u64 *)raw->record.at);
-	bool changed = now != raw->seen;
+	u64 bell = raw->sq.bell ? be64_to_cpu(READ_ONCE(*raw->sq.bell)) : 0;
+	bool changed = now != raw->seen || bell != raw->seen_bell;
 
 	/* Its executor looks, and has us look again once it no longer does. */
 	if (pinion_stream_runs(raw->qp)) {
@@ -54,6 +55,7 @@ static void bells_look_at(struct pinion_raw_qp *raw, struct bells_seen *seen)
 		return;
 	}
 	raw->seen = now;
+	raw->seen_bell = bell;
 	/* If it is queued already it has yet to look, and sees it. */
 	if (bells_is_due(raw) && pinion_stream_ring(raw->qp))
 		seen->streams = true;

@@ -245,7 +245,7 @@ static void qp_reset(struct pinion_qp *qp)
 		WRITE_ONCE(qp->sq.ring.hdr->user_idx, 0);
 		pinion_ring_publish(&qp->sq.ring, 0);
 		if (qp->raw)
-			WRITE_ONCE(qp->raw->sq.next, 0);
+			pinion_raw_sq_forget(qp);
 		spin_unlock_irqrestore(&qp->sq.post_lock, flags);
 	}
 	if (qp->has_rq) {

@@ -21,6 +21,21 @@ static u16 raw_posted(const __be32 *record)
 	return posted;
 }
 
+/* What its user rang last; of all others' doorbells nothing is known here. */
+static u16 raw_sq_posted(const struct pinion_qp *qp)
+{
+	const struct pinion_raw_sq *raw = &qp->raw->sq;
+	u16 posted;
+
+	if (!raw->bell)
+		return raw_posted(raw->record);
+	posted = pinion_mlx5_bell(be64_to_cpu(READ_ONCE(*raw->bell)), qp->ibqp.qp_num,
+				  READ_ONCE(raw->next));
+	/* What is posted was written before. */
+	smp_rmb();
+	return posted;
+}
+
 /* A datagram's address stays with us, under the number of its slot in the ring. */
 static int raw_sq_address(struct pinion_qp *qp, struct pinion_sq_wqe *to)
 {
@@ -72,7 +87,7 @@ bool pinion_raw_sq_pull(struct pinion_qp *qp)
 {
 	struct pinion_raw_sq *raw = &qp->raw->sq;
 	struct pinion_sq *sq = &qp->sq;
-	u16 posted = raw_posted(raw->record);
+	u16 posted = raw_sq_posted(qp);
 	struct pinion_sq_wqe *to;
 	u16 left;
 
@@ -90,14 +105,24 @@ bool pinion_raw_sq_pull(struct pinion_qp *qp)
 	return true;
 }
 
+/* A record is its user's to reset, a doorbell is not. */
+void pinion_raw_sq_forget(struct pinion_qp *qp)
+{
+	struct pinion_raw_sq *raw = &qp->raw->sq;
+
+	if (raw->bell)
+		WRITE_ONCE(*raw->bell, 0);
+	WRITE_ONCE(raw->next, 0);
+}
+
 bool pinion_raw_sq_has_more(const struct pinion_qp *qp)
 {
-	return raw_posted(qp->raw->sq.record) != READ_ONCE(qp->raw->sq.next);
+	return raw_sq_posted(qp) != READ_ONCE(qp->raw->sq.next);
 }
 
 bool pinion_raw_sq_is_sane(const struct pinion_qp *qp)
 {
-	return raw_sq_believes(&qp->raw->sq, raw_posted(qp->raw->sq.record));
+	return raw_sq_believes(&qp->raw->sq, raw_sq_posted(qp));
 }
 
 bool pinion_raw_sq_has_room(const struct pinion_qp *qp)

@@ -26,6 +26,7 @@ struct pinion_recv;
 struct pinion_raw_sq {
 	const u8 *blocks;
 	const __be32 *record;
+	__be64 *bell;		/* where it is rung instead; or NULL */
 	u32 size;		/* a power of two */
 	u16 next;		/* the first block of the next request */
 	struct pinion_av avs[PINION_RAW_SENDS];	/* of datagrams in the ring, each in its slot */
@@ -54,6 +55,7 @@ struct pinion_raw_qp {
 	struct pinion_bells *bells;	/* who looks for it, from when it is made */
 	struct list_head list;		/* bell.c's, as the next one */
 	u64 seen;
+	u64 seen_bell;
 };
 
 /*
@@ -61,6 +63,8 @@ struct pinion_raw_qp {
  * believed, and nothing happened. sq.exec is held.
  */
 bool pinion_raw_sq_pull(struct pinion_qp *qp);
+/* It is reset: what was rung before is forgotten. Likewise. */
+void pinion_raw_sq_forget(struct pinion_qp *qp);
 /*
  * Is more posted than was pulled? Can it be believed? Is there room for it? Also for who asks from
  * without: it may have changed then.

@@ -77,9 +77,9 @@ struct pinion_dev {
 	struct ida pdns;
 	struct xarray pds;		/* by number, those that DEVX commands may name */
 	struct xarray devx_cqs;		/* completion queues made by commands, by number */
-	struct xarray devx_rmps;	/* and shared receive queues */
+	struct xarray devx_rmps;	/* and shared receive queues, */
+	struct xarray devx_uars;	/* and doorbell pages */
 	struct pinion_umems umems;
-	struct ida uars;		/* numbers of doorbell pages */
 	atomic64_t dm_used;		/* bytes of device memory given out, to all users */
 	struct list_head users;
 	struct mutex users_lock;	/* of the list, and of a user's last reference */

@@ -32,19 +32,32 @@ int pinion_devx_name_end(struct xarray *table, struct pinion_devx_name *name)
 	return busy ? -EBUSY : 0;
 }
 
-struct pinion_devx_name *pinion_devx_name_use(struct xarray *table, u32 number,
-					      const void *owner)
+/* If others use it no more than @others times. */
+static struct pinion_devx_name *devx_name_use(struct xarray *table, u32 number, const void *owner,
+					      unsigned int others)
 {
 	struct pinion_devx_name *name;
 
 	xa_lock(table);
 	name = xa_load(table, number);
-	if (name && name->owner != owner)
+	if (name && (name->owner != owner || name->uses > others))
 		name = NULL;
 	if (name)
 		name->uses++;
 	xa_unlock(table);
 	return name;
+}
+
+struct pinion_devx_name *pinion_devx_name_use(struct xarray *table, u32 number,
+					      const void *owner)
+{
+	return devx_name_use(table, number, owner, UINT_MAX);
+}
+
+struct pinion_devx_name *pinion_devx_name_use_alone(struct xarray *table, u32 number,
+						    const void *owner)
+{
+	return devx_name_use(table, number, owner, 0);
 }
 
 void pinion_devx_name_unuse(struct xarray *table, struct pinion_devx_name *name)

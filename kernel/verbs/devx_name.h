@@ -25,6 +25,9 @@ int pinion_devx_name_end(struct xarray *table, struct pinion_devx_name *name);
 /* The one of @owner's with this number, in use from here on; or NULL. */
 struct pinion_devx_name *pinion_devx_name_use(struct xarray *table, u32 number,
 					      const void *owner);
+/* Likewise, if nobody else uses it. */
+struct pinion_devx_name *pinion_devx_name_use_alone(struct xarray *table, u32 number,
+						    const void *owner);
 void pinion_devx_name_unuse(struct xarray *table, struct pinion_devx_name *name);
 
 #endif

@@ -72,11 +72,13 @@ static int pair_find_places(struct pinion_dev *dev, const void *owner,
 	raw->rq.record = &record[0];
 	raw->sq.blocks = raw->ring.at + receives;
 	raw->sq.record = &record[1];
+	raw->sq.bell = pair->bell.at;
 	return 0;
 }
 
 static void pair_unuse(struct pinion_dev *dev, struct pinion_devx_pair *pair)
 {
+	pinion_devx_bell_unuse(dev, &pair->bell);
 	if (pair->pool)
 		pinion_devx_rmp_unuse(dev, pair->pool);
 	if (pair->recv)
@@ -87,8 +89,7 @@ static void pair_unuse(struct pinion_dev *dev, struct pinion_devx_pair *pair)
 		pinion_pd_unuse(pair->pd);
 }
 
-/* What it needs of its context, each of which is in use from then on. */
-static int pair_use(struct pinion_dev *dev, const void *owner, struct pinion_devx_pair *pair)
+static int pair_find(struct pinion_dev *dev, const void *owner, struct pinion_devx_pair *pair)
 {
 	const struct pinion_devx_qp *asked = &pair->asked;
 
@@ -97,12 +98,27 @@ static int pair_use(struct pinion_dev *dev, const void *owner, struct pinion_dev
 		return PINION_DEVX_NO_SUCH_PD;
 	pair->send = pinion_devx_cq_use(dev, asked->send_cqn, owner);
 	pair->recv = pinion_devx_cq_use(dev, asked->recv_cqn, owner);
-	if (asked->shares)
+	if (!pair->send || !pair->recv)
+		return PINION_DEVX_NO_SUCH_CQ;
+	if (asked->shares) {
 		pair->pool = pinion_devx_rmp_use(dev, asked->rmpn, owner);
-	if (pair->send && pair->recv && (pair->pool || !asked->shares))
-		return 0;
-	pair_unuse(dev, pair);
-	return pair->send && pair->recv ? PINION_DEVX_NO_SUCH_RMP : PINION_DEVX_NO_SUCH_CQ;
+		if (!pair->pool)
+			return PINION_DEVX_NO_SUCH_RMP;
+	}
+	if (asked->no_send_record && !pinion_devx_bell_use(dev, asked->uar, owner, &pair->bell))
+		return PINION_DEVX_NO_SUCH_UAR;
+	return 0;
+}
+
+/* What it needs of its context, each of which is in use from then on. */
+static int pair_use(struct pinion_dev *dev, const void *owner, struct pinion_devx_pair *pair)
+{
+	int err;
+
+	err = pair_find(dev, owner, pair);
+	if (err)
+		pair_unuse(dev, pair);
+	return err;
 }
 
 /* By enum pinion_devx_service. */

@@ -11,6 +11,7 @@
 #include "devx_cq.h"
 #include "devx_event.h"
 #include "devx_rmp.h"
+#include "devx_uar.h"
 #include "pd.h"
 #include "ucontext.h"
 
@@ -24,6 +25,7 @@ struct pinion_devx_pair {
 	struct pinion_devx_pool *pool;	/* where it receives; NULL: in its own ring, or not */
 	struct pinion_pd *pd;
 	struct pinion_devx_events events;
+	struct pinion_devx_bell bell;	/* if its sends have no record */
 };
 
 /* A new one in RESET. Return: an enum pinion_devx_refusal, or a negative errno. */

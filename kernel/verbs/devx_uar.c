@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Doorbell pages (UARs) as a uverbs object, with mlx5's own numbers for object, methods
- * and attributes. Nothing here listens to such a page: doorbells are heard in the records of
- * queues (path/bell.c). It is memory to map, to export and to name.
+ * and attributes. It is memory to map, to export and to name. Doorbells are heard in the records
+ * of queues (path/bell.c), and in such a page where a queue pair was made without.
  */
 #define UVERBS_MODULE_NAME pinion
 
@@ -15,6 +15,8 @@
 #include <rdma/uverbs_std_types.h>
 
 #include "device.h"
+#include "devx_name.h"
+#include "devx_uar.h"
 #include "mmap.h"
 #include "ops.h"
 #include "user.h"
@@ -22,30 +24,23 @@
 struct uar {
 	struct pinion_mapping map;
 	struct pinion_user *user;	/* a reference: the mapping may outlive the file */
-	u32 id;
+	struct pinion_devx_name name;	/* while it has a handle; its use is a queue pair */
 };
 
-/* A number among all, counted for its user. */
-static int uar_number(struct uar *uar, struct pinion_user *user)
-{
-	int id;
+/* Where in its page a queue pair without a record is rung. */
+#define BELL_AT		0x600
 
+static int uar_count(struct uar *uar, struct pinion_user *user)
+{
 	if (pinion_count_in(user->dev, user, PINION_COUNT_UAR))
 		return -ENOMEM;
-	id = ida_alloc_range(&user->dev->uars, 1, 2 * PINION_MAX_UAR, GFP_KERNEL_ACCOUNT);
-	if (id < 0) {
-		pinion_count_out(user->dev, user, PINION_COUNT_UAR);
-		return id;
-	}
 	pinion_user_hold(user);
 	uar->user = user;
-	uar->id = id;
 	return 0;
 }
 
-static void uar_forget_number(struct uar *uar)
+static void uar_uncount(struct uar *uar)
 {
-	ida_free(&uar->user->dev->uars, uar->id);
 	pinion_count_out(uar->user->dev, uar->user, PINION_COUNT_UAR);
 	pinion_user_put(uar->user);
 }
@@ -54,13 +49,25 @@ static void uar_release(struct pinion_mapping *map)
 {
 	struct uar *uar = container_of(map, struct uar, map);
 
-	uar_forget_number(uar);
+	uar_uncount(uar);
 	vfree(map->area);
 	kfree(uar);
 }
 
+/* -EBUSY, and nothing happened, while a queue pair is rung there. */
+static int uar_end(struct uar *uar)
+{
+	int err;
+
+	err = pinion_devx_name_end(&uar->user->dev->devx_uars, &uar->name);
+	if (!err)
+		pinion_mapping_end(&uar->map);
+	return err;
+}
+
 static struct uar *uar_make(struct ib_ucontext *context)
 {
+	struct pinion_dev *dev = to_pinion_dev(context->device);
 	struct uar *uar;
 	int err = -ENOMEM;
 
@@ -72,16 +79,21 @@ static struct uar *uar_make(struct ib_ucontext *context)
 	uar->map.area = __vmalloc(PAGE_SIZE, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!uar->map.area)
 		goto err_free;
-	err = uar_number(uar, to_pinion_ucontext(context)->user);
+	err = uar_count(uar, to_pinion_ucontext(context)->user);
 	if (err)
 		goto err_free_area;
+	err = pinion_devx_name_take(&dev->devx_uars, 2 * PINION_MAX_UAR, &uar->name);
+	if (err)
+		goto err_uncount;
 	err = pinion_mapping_offer(&uar->map, context);
 	if (err)
-		goto err_free_id;
+		goto err_end_name;
 	return uar;
 
-err_free_id:
-	uar_forget_number(uar);
+err_end_name:
+	pinion_devx_name_end(&dev->devx_uars, &uar->name);
+err_uncount:
+	uar_uncount(uar);
 err_free_area:
 	vfree(uar->map.area);
 err_free:
@@ -95,8 +107,8 @@ static int uar_answer(struct uar *uar, struct uverbs_attr_bundle *attrs)
 	u32 length = uar->map.size;
 	int err;
 
-	err = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &uar->id,
-			     sizeof(uar->id));
+	err = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &uar->name.number,
+			     sizeof(uar->name.number));
 	if (err)
 		return err;
 	err = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset,
@@ -126,9 +138,10 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 		return PTR_ERR(uar);
 	err = uar_answer(uar, attrs);
 	if (err) {
-		pinion_mapping_end(&uar->map);
+		uar_end(uar);
 		return err;
 	}
+	pinion_devx_name_show(&uar->user->dev->devx_uars, &uar->name, context);
 	uobject->object = uar;
 	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
 	return 0;
@@ -151,10 +164,26 @@ DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_UAR_OBJ_ALLOC,
 static int uar_cleanup(struct ib_uobject *uobject, enum rdma_remove_reason why,
 		       struct uverbs_attr_bundle *attrs)
 {
-	struct uar *uar = uobject->object;
+	return uar_end(uobject->object);
+}
 
-	pinion_mapping_end(&uar->map);
-	return 0;
+bool pinion_devx_bell_use(struct pinion_dev *dev, u32 number, const void *owner,
+			  struct pinion_devx_bell *bell)
+{
+	struct uar *uar;
+
+	bell->page = pinion_devx_name_use_alone(&dev->devx_uars, number, owner);
+	if (!bell->page)
+		return false;
+	uar = container_of(bell->page, struct uar, name);
+	bell->at = uar->map.area + BELL_AT;
+	return true;
+}
+
+void pinion_devx_bell_unuse(struct pinion_dev *dev, struct pinion_devx_bell *bell)
+{
+	if (bell->page)
+		pinion_devx_name_unuse(&dev->devx_uars, bell->page);
 }
 
 DECLARE_UVERBS_NAMED_METHOD_DESTROY(MLX5_IB_METHOD_UAR_OBJ_DESTROY,

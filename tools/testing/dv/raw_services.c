@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Queue pairs by command that are no reliable connections, and receive queues that several of
- * them share (items VS1 to VS11).
+ * them share, and doorbell pages that are heard (items VS1 to VS13).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -624,6 +624,111 @@ static void vs11_liars(void)
 	} while (time(NULL) < until);
 }
 
+/* ------------------------------------------------- without a record of sends */
+
+static struct mlx5dv_devx_uar *uar;
+
+static void make_bell(struct raw_queue *q)
+{
+	uint8_t out[PRM_HEAD];
+
+	raw_places(q, false);
+	q->asked.no_send_record = 1;
+	q->asked.uar = uar->page_id;
+	q->qp = MUST(raw_try_qp(q, out));
+	q->qpn = prm_number(out);
+}
+
+/* The first words of the last request, in one store. */
+static void ring_bell(struct raw_queue *q, uint16_t last)
+{
+	uint8_t *ctrl = q->buf->data + SQ_AT + last % (1 << SQ_LOG) * BLOCK;
+	uint64_t bell;
+
+	memcpy(&bell, ctrl, sizeof(bell));
+	__atomic_store_n((uint64_t *)((uint8_t *)uar->base_addr + 0x600), bell,
+			 __ATOMIC_RELEASE);
+}
+
+static void bell_round(uint32_t count)
+{
+	uint8_t segments[2 * SEGMENT];
+	uint32_t at, i;
+	uint16_t last = 0;
+
+	memset(to.buf->data, 0, LEN);
+	for (i = 0; i < count; i++) {
+		at = i * 1000;
+		raw_address(segments, &to, at);
+		raw_data(segments + SEGMENT, &from, at, 1000);
+		last = a.sq;
+		raw_post(&a, RAW_WRITE, i + 1 == count ? RAW_SIGNALED : 0, 0,
+			 segments, 2);
+	}
+	ring_bell(&a, last);
+	sent(last);
+	CHECK(!memcmp(from.buf->data, to.buf->data, count * 1000));
+}
+
+/* One ring for several, round and round; a beginning anew; what is in the record says nothing. */
+static void vs12_bells(void)
+{
+	struct prm_path path = raw_path(0, 0);
+	uint8_t out[PRM_HEAD];
+	uint32_t i;
+
+	begin();
+	uar = MUST(mlx5dv_devx_alloc_uar(dev.ctx, MLX5DV_UAR_ALLOC_TYPE_NC));
+	make_bell(&a);
+	raw_make(&b, false);
+	raw_connect(&a, b.qpn);
+	raw_connect(&b, a.qpn);
+	memset(a.buf->data + QP_RECORD_AT + 4, 0x77, 4);
+	for (i = 0; i < 100; i++)
+		bell_round(rnd_in(1, 16));
+	CHECK_EQ(raw_change(&a, PRM_2RST_QP, &path, out), 0);
+	CHECK_EQ(raw_change(&b, PRM_2RST_QP, &path, out), 0);
+	a.sq = 0;
+	raw_connect(&a, b.qpn);
+	raw_connect(&b, a.qpn);
+	/* What was rung before is over. */
+	usleep(20000);
+	CHECK_EQ(raw_state(&a), STATE_RTS);
+	for (i = 0; i < 10; i++)
+		bell_round(rnd_in(1, 16));
+	end();
+	mlx5dv_devx_free_uar(uar);
+}
+
+/* A page rings for one alone, and only in its own context; it does not end before. */
+static void vs13_pages(void)
+{
+	uint8_t out[PRM_HEAD];
+	uint32_t number;
+
+	begin();
+	uar = MUST(mlx5dv_devx_alloc_uar(dev.ctx, MLX5DV_UAR_ALLOC_TYPE_NC));
+	number = uar->page_id;
+	make_bell(&a);
+	raw_places(&b, false);
+	b.asked.no_send_record = 1;
+	b.asked.uar = number;
+	CHECK(!raw_try_qp(&b, out));
+	dv_refused(errno, out, PRM_NO_UAR);
+	b.asked.uar = number ^ 0x5000;
+	CHECK(!raw_try_qp(&b, out));
+	dv_refused(errno, out, PRM_NO_UAR);
+	b.asked.no_send_record = 2;
+	CHECK(!raw_try_qp(&b, out));
+	dv_refused(errno, out, PRM_QP_FEATURE);
+	raw_free(&a);
+	b.asked.no_send_record = 1;
+	b.asked.uar = number;
+	b.qp = MUST(raw_try_qp(&b, out));
+	raw_free(&b);
+	mlx5dv_devx_free_uar(uar);
+}
+
 static const struct test tests[] = {
 	TEST(vs1_uc, "VS1 writes and sends of an unreliable connection"),
 	TEST(vs2_uc_error, "VS2 an error of one, and going on"),
@@ -636,6 +741,8 @@ static const struct test tests[] = {
 	TEST(vs9_limit, "VS9 the limit of a shared queue"),
 	TEST(vs10_refused, "VS10 what is refused"),
 	LONG_TEST(vs11_liars, "VS11 shared queues that lie", 300),
+	TEST(vs12_bells, "VS12 doorbells in a page"),
+	TEST(vs13_pages, "VS13 whose page it is"),
 };
 
 HARNESS_MAIN("DEVX services and shared receives on pinion", tests)

@@ -92,7 +92,8 @@ void prm_create_qp(uint8_t in[PRM_QP], const struct prm_qp *qp)
 	prm_put32(qpc, 0x04, qp->pdn);
 	prm_put32(qpc, 0x08,
 		  qp->log_rq << 19 | qp->log_stride << 16 | qp->log_sq << 11);
-	prm_put32(qpc, 0x10, qp->user_index);
+	prm_put32(qpc, 0x0c, qp->uar);
+	prm_put32(qpc, 0x10, qp->no_send_record << 30 | qp->user_index);
 	prm_put32(qpc, 0x7c, qp->send_cqn);
 	prm_put32(qpc, 0x9c, qp->recv_cqn);
 	prm_put64(qpc, 0xa0, qp->record);

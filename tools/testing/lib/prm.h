@@ -76,6 +76,7 @@ enum {
 	PRM_QP_ATTRIBUTE,
 	PRM_RMP_FEATURE,
 	PRM_NO_RMP,
+	PRM_NO_UAR,
 };
 
 enum { PRM_HEAD = 16, PRM_MKEY = 0x110, PRM_MAX_KLMS = 64 };
@@ -121,6 +122,7 @@ struct prm_qp {
 	uint64_t offset, record;
 	uint32_t log_sq, log_rq, log_stride;
 	uint32_t service, rq, rmpn;
+	uint32_t no_send_record, uar;
 };
 
 /* What its changes say. */
