@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * /sys/kernel/debug/pinion/DEVICE/keys: every key and how its table looks; all of one table
- * is in map (map.c). For root and tests; never changes anything. Beside the devices, what is
+ * is in map (map.c), and queues of commands are in queues (queues.c). For root and tests; never changes anything. Beside the devices, what is
  * to fail (mem/inject.h) and, where the kernel injects faults, how long is dwelt where others
  * have to wait (mem/dwell.h).
  */
@@ -147,6 +147,7 @@ void pinion_debugfs_add(struct pinion_dev *dev)
 	dev->debugfs = debugfs_create_dir(dev_name(&dev->ibdev.dev), root);
 	debugfs_create_file("keys", 0400, dev->debugfs, dev, &keys_fops);
 	debugfs_create_file("map", 0600, dev->debugfs, dev, &pinion_map_fops);
+	pinion_queues_add_file(dev);
 }
 
 /* Waits for readers. */

@@ -31,6 +31,8 @@ void pinion_debugfs_init(void);
 void pinion_debugfs_exit(void);
 void pinion_debugfs_add(struct pinion_dev *dev);
 void pinion_debugfs_del(struct pinion_dev *dev);
+/* queues.c; in the device's folder */
+void pinion_queues_add_file(struct pinion_dev *dev);
 
 /* map.c: a file of the device's folder */
 extern const struct file_operations pinion_map_fops;

@@ -9,6 +9,8 @@
 #include "cq.h"
 #include "look.h"
 #include "qp.h"
+#include "raw_cq.h"
+#include "raw_qp.h"
 
 /* The lock of who moves @own is held: the ring may be exchanged, or end, but not now. */
 static void look_at_ring(const struct pinion_ring *ring, u32 own, struct pinion_ring_facts *facts)
@@ -23,7 +25,10 @@ static void look_at_ring(const struct pinion_ring *ring, u32 own, struct pinion_
 static void look_at_recvq(struct pinion_recvq *rq, struct pinion_ring_facts *facts)
 {
 	spin_lock(&rq->lock);
-	look_at_ring(&rq->ring, rq->head, facts);
+	if (rq->raw)
+		pinion_raw_rq_look(rq->raw, facts);
+	else
+		look_at_ring(&rq->ring, rq->head, facts);
 	spin_unlock(&rq->lock);
 }
 
@@ -58,7 +63,10 @@ void pinion_qp_look(struct ib_qp *ibqp, struct pinion_queue_facts *facts)
 	};
 	if (qp->has_sq) {
 		spin_lock_irq(&qp->sq.post_lock);
-		look_at_ring(&qp->sq.ring, READ_ONCE(qp->sq.head), &facts->ring[0]);
+		if (qp->raw)
+			pinion_raw_sq_look(qp, &facts->ring[0]);
+		else
+			look_at_ring(&qp->sq.ring, READ_ONCE(qp->sq.head), &facts->ring[0]);
 		spin_unlock_irq(&qp->sq.post_lock);
 		facts->flags |= look_at_sq_flags(qp);
 		facts->begun = pinion_requests_count(&qp->sq.requests);
@@ -81,10 +89,13 @@ void pinion_cq_look(struct ib_cq *ibcq, struct pinion_queue_facts *facts)
 		.number = ibcq->res.id,
 	};
 	spin_lock(&cq->fill_lock);
-	look_at_ring(&cq->ring, cq->tail, &facts->ring[0]);
+	if (cq->raw)
+		pinion_raw_cq_look(cq->raw, cq->tail, &facts->ring[0]);
+	else
+		look_at_ring(&cq->ring, cq->tail, &facts->ring[0]);
 	if (cq->overflow)
 		facts->flags |= PINION_QUEUE_BROKEN;
-	if (cq->ring.hdr && READ_ONCE(cq->ring.hdr->arm) != PINION_ARM_NONE)
+	if (!cq->raw && cq->ring.hdr && READ_ONCE(cq->ring.hdr->arm) != PINION_ARM_NONE)
 		facts->flags |= PINION_QUEUE_ARMED;
 	spin_unlock(&cq->fill_lock);
 }

@@ -128,7 +128,7 @@ struct pinion_qp *pinion_node_next_qp(struct pinion_node *node, const struct ib_
 	for (;; ++*qpn) {
 		xa_lock(&node->qps);
 		qp = xa_find(&node->qps, qpn, ULONG_MAX, XA_PRESENT);
-		found = qp && (qp->ibqp.send_cq == cq || qp->ibqp.recv_cq == cq);
+		found = qp && (!cq || qp->ibqp.send_cq == cq || qp->ibqp.recv_cq == cq);
 		if (found)
 			pinion_users_get(&qp->finders);
 		xa_unlock(&node->qps);

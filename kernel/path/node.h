@@ -83,7 +83,7 @@ int pinion_node_add_qp(struct pinion_node *node, struct pinion_qp *qp, bool gsi)
 /* Unpublish and wait until no finder is left. */
 void pinion_node_del_qp(struct pinion_node *node, struct pinion_qp *qp);
 /*
- * The next queue pair that completes in @cq, from number *@qpn on, with a reference; *@qpn
+ * The next queue pair that completes in @cq, or any, from number *@qpn on, with a reference; *@qpn
  * is the number to go on from. NULL: there is no more. Sleeps.
  */
 struct pinion_qp *pinion_node_next_qp(struct pinion_node *node, const struct ib_cq *cq,

@@ -20,6 +20,15 @@ u32 pinion_raw_cq_consumer(const struct pinion_raw_cq *raw)
 	return be32_to_cpu(READ_ONCE(*record)) & COUNTER_MASK;
 }
 
+void pinion_raw_cq_look(const struct pinion_raw_cq *raw, u32 tail,
+			struct pinion_ring_facts *facts)
+{
+	facts->entries = raw->entries;
+	facts->stride = raw->stride;
+	facts->kern_idx = tail;
+	facts->user_idx = tail - ((tail - pinion_raw_cq_consumer(raw)) & COUNTER_MASK);
+}
+
 /* A number that makes no sense reads as full. */
 bool pinion_raw_cq_has_room(const struct pinion_raw_cq *raw, u32 tail)
 {

@@ -15,6 +15,7 @@
 struct pinion_bells;
 struct pinion_cq;
 struct pinion_cqe;
+struct pinion_ring_facts;
 
 struct pinion_raw_cq {
 	struct pinion_view ring;
@@ -44,6 +45,10 @@ bool pinion_raw_cq_has_room(const struct pinion_raw_cq *raw, u32 tail);
 
 /* @cqe as number @tail; its wr_id is a pinion_raw_id(). */
 void pinion_raw_cq_put(struct pinion_raw_cq *raw, u32 tail, const struct pinion_cqe *cqe);
+
+/* How far its user is, and we are: for who only looks. Under fill_lock. */
+void pinion_raw_cq_look(const struct pinion_raw_cq *raw, u32 tail,
+			struct pinion_ring_facts *facts);
 
 /*
  * Does its user wait for what there is before @tail, as he says in his record, and was not told of

@@ -142,6 +142,30 @@ static u16 raw_rq_used(const struct pinion_raw_rq *raw)
 	return raw_posted(raw->record) - READ_ONCE(raw->next);
 }
 
+/* Both count 16 bits. */
+static void raw_look(u16 next, u16 posted, struct pinion_ring_facts *facts)
+{
+	facts->kern_idx = next;
+	facts->user_idx = next + (u16)(posted - next);
+}
+
+void pinion_raw_sq_look(const struct pinion_qp *qp, struct pinion_ring_facts *facts)
+{
+	const struct pinion_raw_sq *raw = &qp->raw->sq;
+
+	facts->entries = raw->size;
+	facts->stride = PINION_MLX5_BLOCK;
+	raw_look(READ_ONCE(raw->next), raw_sq_posted(qp), facts);
+}
+
+void pinion_raw_rq_look(const struct pinion_raw_rq *raw, struct pinion_ring_facts *facts)
+{
+	facts->entries = raw->entries;
+	facts->stride = (raw->num_sge + raw->linked) * sizeof(struct pinion_sge);
+	if (raw->entries)
+		raw_look(READ_ONCE(raw->next), raw_posted(raw->record), facts);
+}
+
 u32 pinion_raw_rq_count(const struct pinion_raw_rq *raw)
 {
 	u16 used = raw_rq_used(raw);

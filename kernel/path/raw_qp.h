@@ -75,6 +75,10 @@ bool pinion_raw_sq_has_room(const struct pinion_qp *qp);
 /* How far it has come, to be compared with what it said before. */
 u64 pinion_raw_sq_progress(const struct pinion_qp *qp);
 
+/* How far its user is, and we are: for who only looks. Under sq.exec or not; and the same below. */
+void pinion_raw_sq_look(const struct pinion_qp *qp, struct pinion_ring_facts *facts);
+void pinion_raw_rq_look(const struct pinion_raw_rq *raw, struct pinion_ring_facts *facts);
+
 /* As pinion_recvq_take() and pinion_recvq_count(). */
 int pinion_raw_rq_take(struct pinion_raw_rq *raw, struct pinion_recv *recv);
 u32 pinion_raw_rq_count(const struct pinion_raw_rq *raw);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Queue pairs made by command on umems: what moves on them, how they fail, what is told and
- * refused, and rings that lie (items VR1 to VR13).
+ * refused, and rings that lie (items VR1 to VR14).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -517,6 +518,56 @@ static void vr13_too_far(void)
 	end();
 }
 
+/* What root is told of it, in the debugfs; nothing once it is gone. */
+static bool find_line(char *line, size_t size)
+{
+	char path[200], want[16];
+	bool found = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/pinion/%s/queues",
+		 ibv_get_device_name(dev.ctx->device));
+	snprintf(want, sizeof(want), "%#08x ", a.qpn);
+	file = fopen(path, "r");
+	if (!file)
+		skip("no debugfs");
+	while (!found && fgets(line, size, file))
+		found = !strncmp(line, want, strlen(want));
+	fclose(file);
+	return found;
+}
+
+static void vr14_shown(void)
+{
+	uint8_t segments[2 * SEGMENT];
+	char line[400], want[200];
+	struct raw_cqe cqe;
+	int i;
+
+	begin(false);
+	raw_data(segments, &to, 0, 100);
+	for (i = 0; i < 3; i++)
+		raw_post_recv(&a, segments, 1);
+	for (i = 0; i < 2; i++)
+		rdma_one(RAW_WRITE, 0, 10);
+	raw_address(segments, &to, 0);
+	raw_data(segments + SEGMENT, &from, 0, 10);
+	raw_post(&a, RAW_WRITE, RAW_SIGNALED, 0, segments, 2);
+	raw_ring(&a);
+	while (!raw_peek(&a, &cqe))
+		;
+	snprintf(want, sizeof(want),
+		 "%#08x rc state 3 pid %d sends 3 to 3 of 32 receives 0 to 3 of 16 sent 3 to 2 of 64 received 3 to 2 of 64\n",
+		 a.qpn, getpid());
+	CHECK(find_line(line, sizeof(line)));
+	if (strcmp(line, want))
+		FAIL("%s, not %s", line, want);
+	a.cq_seen--;
+	raw_await(&a);
+	end();
+	CHECK(!find_line(line, sizeof(line)));
+}
+
 static const struct test tests[] = {
 	TEST(vr1_rdma, "VR1 writes and reads, one ring round after another"),
 	TEST(vr2_sends, "VR2 sends of many pieces, with immediate data"),
@@ -530,6 +581,7 @@ static const struct test tests[] = {
 	TEST(vr7_refused, "VR7 what is refused"),
 	TEST(vr8_garbage, "VR8 requests that lie"),
 	TEST(vr13_too_far, "VR13 a doorbell record beyond the ring"),
+	TEST(vr14_shown, "VR14 what is shown to root"),
 	LONG_TEST(vr9_liars, "VR9 umems that change at any moment", 300),
 };
 
