@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Each call of mlx5dv with its first, second, ... allocation or copy failing. Needs a
- * kernel with fault injection (items D17 and VN15 to VN22).
+ * kernel with fault injection (items D17 and VN15 to VN23).
  */
 #include <string.h>
 #include <unistd.h>
@@ -312,6 +312,102 @@ static void vn22_raw(void)
 	end();
 }
 
+static struct raw_pool pool;
+
+static int create_pool(void)
+{
+	uint8_t out[PRM_HEAD];
+
+	obj = raw_try_pool(&pool, out);
+	return obj ? 0 : errno;
+}
+
+static struct mlx5dv_devx_event_channel *channel;
+
+static int create_channel(void)
+{
+	channel = mlx5dv_devx_create_event_channel(dev.ctx, 0);
+	return channel ? 0 : errno;
+}
+
+static void destroy_channel(void)
+{
+	mlx5dv_devx_destroy_event_channel(channel);
+}
+
+/* To two of its events, or to neither. */
+static int subscribe(void)
+{
+	uint16_t types[] = { 0, 4 };
+
+	return mlx5dv_devx_subscribe_devx_event(channel, raw.cq, sizeof(types),
+						types, 1);
+}
+
+static void unsubscribe(void)
+{
+	destroy_channel();
+	CHECK_EQ(create_channel(), 0);
+}
+
+static struct mlx5dv_devx_cmd_comp *comp;
+
+static int create_comp(void)
+{
+	comp = mlx5dv_devx_create_cmd_comp(dev.ctx);
+	return comp ? 0 : errno;
+}
+
+static void destroy_comp(void)
+{
+	mlx5dv_devx_destroy_cmd_comp(comp);
+}
+
+static int query(void)
+{
+	uint8_t in[PRM_HEAD];
+
+	prm_head(in, PRM_QUERY_CQ, raw.cqn);
+	return mlx5dv_devx_obj_query_async(raw.cq, in, sizeof(in), PRM_CQ_OUT,
+					   7, comp);
+}
+
+static void take_answer(void)
+{
+	struct {
+		uint64_t wr_id;
+		uint8_t out[PRM_CQ_OUT];
+	} answer;
+
+	CHECK_EQ(mlx5dv_devx_get_async_cmd_comp(comp, (void *)&answer,
+						sizeof(answer)),
+		 0);
+	CHECK_EQ(answer.wr_id, 7);
+}
+
+static void vn23_raw_events(void)
+{
+	begin();
+	raw_places(&raw, false);
+	raw_pool_places(&pool, false);
+	sweep(&(struct op){ "shared receives", create_pool, destroy,
+			    .at_least = 8 });
+	sweep(&(struct op){ "channel", create_channel, destroy_channel,
+			    .at_least = 3 });
+	CHECK_EQ(create_channel(), 0);
+	sweep(&(struct op){ "subscription", subscribe, unsubscribe,
+			    .at_least = 3 });
+	destroy_channel();
+	sweep(&(struct op){ "file of answers", create_comp, destroy_comp,
+			    .at_least = 3 });
+	CHECK_EQ(create_comp(), 0);
+	sweep(&(struct op){ "query", query, take_answer, .at_least = 2 });
+	destroy_comp();
+	raw_free(&raw);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(pool.umem), 0);
+	end();
+}
+
 static void vn20_queues(void)
 {
 	begin();
@@ -387,6 +483,7 @@ static const struct test tests[] = {
 	LONG_TEST(vn20_queues, "VN20-queues-on-umems", 300),
 	LONG_TEST(vn21_uar, "VN21-doorbell-pages", 300),
 	LONG_TEST(vn22_raw, "VN22-queues-by-command", 300),
+	LONG_TEST(vn23_raw_events, "VN23-events-and-answers", 300),
 };
 
 HARNESS_MAIN("faults in calls of mlx5dv", tests)
