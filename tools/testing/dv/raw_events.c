@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Events of queues made by command, told in channels or by eventfds, and queries that are answered
- * in a file (items VE1 to VE9).
+ * in a file (items VE1 to VE10).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -421,6 +421,25 @@ static void ve8_ends(void)
 	CHECK(seen);
 }
 
+/* An event that nobody has read yet ends with its queue. */
+static void ve10_unread(void)
+{
+	begin(0);
+	CHECK_EQ(subscribe(a.cq, COMPLETION, 5), 0);
+	arm(&a, 0, false);
+	write_one(RAW_SIGNALED);
+	raw_await(&a);
+	CHECK(there_is(channel->fd, PATIENCE * 1000));
+	CHECK_EQ(mlx5dv_devx_obj_destroy(a.qp), 0);
+	CHECK(there_is(channel->fd, 0));
+	CHECK_EQ(mlx5dv_devx_obj_destroy(a.cq), 0);
+	CHECK(!there_is(channel->fd, 0));
+	no_event();
+	CHECK_EQ(mlx5dv_devx_umem_dereg(a.umem), 0);
+	mlx5dv_devx_destroy_event_channel(channel);
+	raw_free(&b);
+}
+
 struct answer {
 	uint64_t wr_id;
 	uint8_t out[PRM_QP_OUT];
@@ -494,6 +513,7 @@ static const struct test tests[] = {
 	TEST(ve6_cookies, "VE6 a channel without data"),
 	TEST(ve7_refused, "VE7 what is refused"),
 	LONG_TEST(ve8_ends, "VE8 channels and queues that end", 300),
+	TEST(ve10_unread, "VE10 an event that was not read"),
 	TEST(ve9_queries, "VE9 queries that are answered in a file"),
 };
 

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What users can do to queues made by command, beside what is in the files of the queues
+ * themselves: garbage of every service, records that lie, posting without end, numbers of other
+ * contexts (items VH1 to VH7).
+ */
+#define _GNU_SOURCE
+#include <endian.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "raw_queue.h"
+
+enum { LEN = 20000, MTU = 1024 };
+
+static struct raw_queue a, b, c, d;
+static struct region from, to;
+
+static void make(struct raw_queue *q, uint32_t service)
+{
+	uint8_t out[PRM_HEAD];
+
+	raw_places(q, false);
+	q->asked.service = service;
+	q->qp = MUST(raw_try_qp(q, out));
+	q->qpn = prm_number(out);
+}
+
+static void ready(struct raw_queue *q, uint32_t peer)
+{
+	struct prm_path path = raw_path(peer, 0x123456);
+	uint8_t out[PRM_HEAD];
+
+	path.qkey = QKEY;
+	CHECK_EQ(raw_change(q, PRM_RST2INIT_QP, &path, out), 0);
+	CHECK_EQ(raw_change(q, PRM_INIT2RTR_QP, &path, out), 0);
+	CHECK_EQ(raw_change(q, PRM_RTR2RTS_QP, &path, out), 0);
+}
+
+static void pair(struct raw_queue *x, struct raw_queue *y, uint32_t service)
+{
+	make(x, service);
+	make(y, service);
+	ready(x, y->qpn);
+	ready(y, x->qpn);
+}
+
+static void begin(uint32_t service)
+{
+	dv_begin();
+	from = region_new(LEN, 3, ALL_ACCESS);
+	to = region_new(LEN, 5, ALL_ACCESS);
+	pair(&a, &b, service);
+}
+
+static void end(void)
+{
+	raw_free(&a);
+	raw_free(&b);
+}
+
+/* Back to the beginning, with nothing posted. */
+static void renew(struct raw_queue *q, uint32_t peer)
+{
+	uint8_t out[PRM_HEAD];
+
+	CHECK_EQ(raw_change(q, PRM_2RST_QP, &(struct prm_path){}, out), 0);
+	memset(q->buf->data + QP_RECORD_AT, 0, 8);
+	q->sq = 0;
+	q->rq = 0;
+	ready(q, peer);
+}
+
+static void write_from(struct raw_queue *q, uint32_t length)
+{
+	uint8_t segments[2 * SEGMENT];
+	struct raw_cqe cqe;
+
+	memset(to.buf->data, 0xee, LEN);
+	raw_address(segments, &to, 7);
+	raw_data(segments + SEGMENT, &from, 0, length);
+	raw_post(q, RAW_WRITE, RAW_SIGNALED, 0, segments, 2);
+	raw_ring(q);
+	do
+		cqe = raw_await(q);
+	while (cqe.opcode != REQUEST);
+	CHECK(!memcmp(from.buf->data, to.buf->data + 7, length));
+}
+
+/* ---------------------------------------------------------------- garbage */
+
+/* A request whose head is in order, and nothing else. */
+static void post_garbage(struct raw_queue *q)
+{
+	static const uint8_t opcodes[] = { RAW_SEND_INV, RAW_WRITE,
+					   RAW_WRITE_IMM, RAW_SEND,
+					   RAW_SEND_IMM, RAW_READ,
+					   RAW_CMP_SWP, RAW_FETCH_ADD };
+	uint8_t segments[31 * SEGMENT];
+	uint32_t count = rnd_in(0, 31), i;
+
+	for (i = 0; i < sizeof(segments); i++)
+		segments[i] = rnd();
+	for (i = 0; i < count; i++) {
+		switch (rnd() & 3) {
+		case 0:
+			raw_data(segments + i * SEGMENT, &from, rnd_in(0, LEN),
+				 rnd_in(0, LEN));
+			break;
+		case 1:
+			raw_address(segments + i * SEGMENT, &to,
+				    rnd_in(0, LEN));
+			break;
+		case 2:
+			/* Inline, of some length. */
+			prm_put32(segments + i * SEGMENT, 0,
+				  1U << 31 | rnd_in(0, 0x3ff));
+			break;
+		}
+	}
+	if (!(rnd() & 3) && count >= 3)
+		raw_av(segments, b.qpn, QKEY);
+	raw_post(q, opcodes[rnd() % ARRAY_SIZE(opcodes)],
+		 rnd() & 1 ? RAW_SIGNALED : rnd(), rnd(), segments, count);
+}
+
+/* Each is performed or refused, and one that is in order works after it. */
+static void garbage(uint32_t service)
+{
+	double until = now() + opt.seconds;
+	struct raw_cqe cqe;
+	uint32_t i, rounds = 0, errors = 0;
+	uint8_t segment[SEGMENT];
+
+	begin(service);
+	while (now() < until || rounds < 20) {
+		for (i = 0; i < 3; i++) {
+			raw_data(segment, &to, 0, LEN);
+			raw_post_recv(&b, segment, 1);
+		}
+		for (i = 0; i < 3; i++)
+			post_garbage(&a);
+		raw_ring(&a);
+		usleep(rnd_in(0, 3000));
+		while (raw_poll(&a, &cqe))
+			errors += cqe.opcode == BAD_REQUEST;
+		while (raw_poll(&b, &cqe))
+			;
+		renew(&a, b.qpn);
+		renew(&b, a.qpn);
+		/* Of before. */
+		while (raw_poll(&a, &cqe))
+			;
+		if (service != PRM_UD)
+			write_from(&a, 1000);
+		rounds++;
+	}
+	printf("# %u rounds, %u errors\n", rounds, errors);
+	CHECK(errors);
+	end();
+}
+
+static void vh1_rc(void)
+{
+	garbage(PRM_RC);
+}
+
+static void vh2_uc(void)
+{
+	garbage(PRM_UC);
+}
+
+static void vh3_ud(void)
+{
+	garbage(PRM_UD);
+}
+
+/* ---------------------------------------------------------------- records */
+
+/* More receives than there is room for: there are none, until the record can be believed. */
+static void vh4_receives_too_far(void)
+{
+	uint32_t *record;
+	uint8_t segment[SEGMENT];
+	struct raw_cqe cqe;
+
+	begin(PRM_RC);
+	record = (uint32_t *)(b.buf->data + QP_RECORD_AT);
+	raw_data(segment, &to, 0, LEN);
+	raw_post_recv(&b, segment, 1);
+	__atomic_store_n(record, htobe32((1 << RQ_LOG) + 1), __ATOMIC_RELEASE);
+	raw_data(segment, &from, 0, 100);
+	raw_post(&a, RAW_SEND_IMM, RAW_SIGNALED, 77, segment, 1);
+	raw_ring(&a);
+	usleep(30000);
+	CHECK(!raw_poll(&a, &cqe));
+	CHECK(!raw_poll(&b, &cqe));
+	CHECK_EQ(raw_state(&b), STATE_RTS);
+	__atomic_store_n(record, htobe32(1), __ATOMIC_RELEASE);
+	CHECK_EQ(raw_await(&b).imm, 77);
+	CHECK_EQ(raw_await(&a).opcode, REQUEST);
+	CHECK(!memcmp(from.buf->data, to.buf->data, 100));
+	end();
+}
+
+static bool stop;
+
+/* Posts receives where they can only come back, for ever. */
+static void *post_receives(void *unused)
+{
+	uint8_t segment[SEGMENT];
+	struct raw_cqe cqe;
+
+	(void)unused;
+	raw_data(segment, &to, 0, 10);
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		raw_post_recv(&a, segment, 1);
+		while (raw_poll(&a, &cqe))
+			;
+	}
+	return NULL;
+}
+
+/* Sends as fast as it can, and looks at completions only so that there is room. */
+static void *post_sends(void *unused)
+{
+	uint8_t segments[2 * SEGMENT];
+	struct raw_cqe cqe;
+	uint16_t seen = 0;
+
+	(void)unused;
+	raw_address(segments, &to, LEN / 2);
+	raw_data(segments + SEGMENT, &from, 0, 8);
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		while ((uint16_t)(a.sq - seen) < 1 << SQ_LOG) {
+			raw_post(&a, RAW_WRITE, RAW_SIGNALED, 0, segments, 2);
+			raw_ring(&a);
+		}
+		while (raw_poll(&a, &cqe))
+			seen++;
+	}
+	return NULL;
+}
+
+/* While one goes on and on another's messages go, too; and it ends when it is to end. */
+static void endless(void *(*post)(void *), bool broken)
+{
+	struct prm_path path = {};
+	uint8_t out[PRM_HEAD];
+	pthread_t thread;
+	uint32_t i;
+
+	begin(PRM_RC);
+	pair(&c, &d, PRM_RC);
+	if (broken)
+		CHECK_EQ(raw_change(&a, PRM_2ERR_QP, &path, out), 0);
+	stop = false;
+	CHECK_EQ(pthread_create(&thread, NULL, post, NULL), 0);
+	for (i = 0; i < 50; i++)
+		write_from(&c, 500);
+	CHECK_EQ(raw_state(&a), broken ? STATE_ERR : STATE_RTS);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(a.qp), 0);
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	a.qp = NULL;
+	end();
+	raw_free(&c);
+	raw_free(&d);
+}
+
+static void vh5_endless_receives(void)
+{
+	endless(post_receives, true);
+}
+
+static void vh6_endless_sends(void)
+{
+	endless(post_sends, false);
+}
+
+/* -------------------------------------------------------- other contexts */
+
+/* Numbers are good for the context that made what they are of. */
+static void vh7_others(void)
+{
+	struct ibv_context *other = device_another();
+	struct ibv_context *own = dev.ctx;
+	struct ibv_pd *own_pd = dev.pd;
+	struct mlx5dv_devx_uar *uar;
+	struct raw_pool pool;
+	uint8_t out[PRM_HEAD];
+
+	begin(PRM_RC);
+	raw_pool_places(&pool, false);
+	uar = MUST(mlx5dv_devx_alloc_uar(own, MLX5DV_UAR_ALLOC_TYPE_NC));
+	/* All of it is own's; each alone would be enough. */
+	raw_places(&c, false);
+	dev.ctx = other;
+	CHECK(!raw_try_qp(&c, out));
+	dv_refused(errno, out, PRM_NO_PD);
+	CHECK(!raw_try_pool(&pool, out));
+	dv_refused(errno, out, PRM_NO_PD);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(pool.umem), 0);
+	/* And of other's to own. */
+	dev.pd = MUST(ibv_alloc_pd(other));
+	raw_pool_places(&pool, false);
+	pool.obj = MUST(raw_try_pool(&pool, out));
+	pool.number = prm_number(out);
+	dev.ctx = own;
+	raw_share(&c, &pool);
+	CHECK(!raw_try_qp(&c, out));
+	dv_refused(errno, out, PRM_NO_RMP);
+	c.asked.rq = PRM_RQ_OWN;
+	c.asked.no_send_record = 1;
+	mlx5dv_devx_free_uar(uar);
+	uar = MUST(mlx5dv_devx_alloc_uar(other, MLX5DV_UAR_ALLOC_TYPE_NC));
+	c.asked.uar = uar->page_id;
+	CHECK(!raw_try_qp(&c, out));
+	dv_refused(errno, out, PRM_NO_UAR);
+	mlx5dv_devx_free_uar(uar);
+	raw_pool_free(&pool);
+	CHECK_EQ(ibv_dealloc_pd(dev.pd), 0);
+	CHECK_EQ(ibv_close_device(other), 0);
+	dev.pd = own_pd;
+	raw_free(&c);
+	end();
+}
+
+static const struct test tests[] = {
+	LONG_TEST(vh1_rc, "VH1 garbage, reliable connections", 300),
+	LONG_TEST(vh2_uc, "VH2 garbage, unreliable connections", 300),
+	LONG_TEST(vh3_ud, "VH3 garbage, datagrams", 300),
+	TEST(vh4_receives_too_far, "VH4 a record of receives beyond the queue"),
+	TEST(vh5_endless_receives, "VH5 receives without end"),
+	TEST(vh6_endless_sends, "VH6 sends without end"),
+	TEST(vh7_others, "VH7 numbers of other contexts"),
+};
+
+HARNESS_MAIN("hostile users of DEVX queues", tests)
