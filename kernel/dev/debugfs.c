@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * /sys/kernel/debug/pinion/DEVICE/keys: every key and how its table looks; all of one table
- * is in map (map.c), and queues of commands are in queues (queues.c). For root and tests; never changes anything. Beside the devices, what is
- * to fail (mem/inject.h) and, where the kernel injects faults, how long is dwelt where others
- * have to wait (mem/dwell.h).
+ * is in map (map.c), and queue pairs of commands are in queues (queues.c). For root and tests;
+ * never changes anything. Beside the devices, what is to fail (mem/inject.h) and, where the
+ * kernel injects faults, how long is dwelt where others have to wait (mem/dwell.h).
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>

@@ -49,10 +49,10 @@ static u32 raw_cq_arm(const struct pinion_raw_cq *raw)
 /* He counts how often he was told, so what he says is another word each time. */
 static bool raw_cq_waits(const struct pinion_raw_cq *raw, u32 arm, u32 tail)
 {
-	u32 upto = arm & ARM_SOLICITED ? READ_ONCE(raw->solicited) : tail;
+	u32 end = arm & ARM_SOLICITED ? READ_ONCE(raw->solicited) : tail;
 
 	return arm != READ_ONCE(raw->fired) &&
-	       ((upto - arm - 1) & COUNTER_MASK) < raw->entries;
+	       ((end - arm - 1) & COUNTER_MASK) < raw->entries;
 }
 
 bool pinion_raw_cq_is_due(const struct pinion_raw_cq *raw, u32 tail)

@@ -41,7 +41,8 @@
 #define PINION_MAX_ODP_SIZE	BIT_ULL(63)
 
 /* Wherever a key is used it may be of an on-demand region: one cursor serves all. */
-#define PINION_ODP_MESSAGES	(IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | IB_ODP_SUPPORT_SRQ_RECV)
+#define PINION_ODP_MESSAGES	(IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | \
+				 IB_ODP_SUPPORT_SRQ_RECV)
 #define PINION_ODP_MEMORY	(IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ | IB_ODP_SUPPORT_ATOMIC)
 
 /* The kinds of objects that are counted against a limit. */

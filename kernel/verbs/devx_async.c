@@ -43,8 +43,9 @@ static struct devx_answers *to_answers(struct ib_uobject *uobj)
 
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_ASYNC_CMD_FD_ALLOC)(struct uverbs_attr_bundle *attrs)
 {
-	struct devx_answers *answers = to_answers(
-		uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_DEVX_ASYNC_CMD_FD_ALLOC_HANDLE));
+	struct ib_uobject *uobj =
+		uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_DEVX_ASYNC_CMD_FD_ALLOC_HANDLE);
+	struct devx_answers *answers = to_answers(uobj);
 
 	spin_lock_init(&answers->lock);
 	INIT_LIST_HEAD(&answers->list);
@@ -64,16 +65,15 @@ static int devx_answer_fill(const struct pinion_devx_obj *obj, struct uverbs_att
 	const u8 *in = uverbs_attr_get_alloced_ptr(attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_CMD_IN);
 	u8 *out = answer->told.out_data;
 	struct pinion_devx_cmd cmd;
-	int result;
+	int result, length;
 
 	if (IS_ERR(in))
 		return PTR_ERR(in);
 	if (uverbs_copy_from(&answer->told.wr_id, attrs,
 			     MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_WR_ID))
 		return -EFAULT;
-	result = pinion_devx_parse(in, uverbs_attr_get_len(attrs,
-							   MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_CMD_IN),
-				   answer->length, &cmd);
+	length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_CMD_IN);
+	result = pinion_devx_parse(in, length, answer->length, &cmd);
 	if (!result)
 		result = pinion_devx_query(obj, &cmd, out);
 	if (result < 0)

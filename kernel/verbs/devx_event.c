@@ -261,6 +261,7 @@ static int devx_subscribe(struct pinion_ucontext *ucontext, const struct devx_su
 
 static int devx_subscribe_read(struct uverbs_attr_bundle *attrs, struct devx_subscribe *ask)
 {
+	const u16 types = MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_TYPE_NUM_LIST;
 	bool has_cookie =
 		uverbs_attr_is_valid(attrs, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_COOKIE);
 	int i;
@@ -275,15 +276,12 @@ static int devx_subscribe_read(struct uverbs_attr_bundle *attrs, struct devx_sub
 	if (has_cookie &&
 	    uverbs_copy_from(&ask->cookie, attrs, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_COOKIE))
 		return -EFAULT;
-	ask->num_types = uverbs_attr_ptr_get_array_size(attrs,
-							MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_TYPE_NUM_LIST,
-							sizeof(u16));
+	ask->num_types = uverbs_attr_ptr_get_array_size(attrs, types, sizeof(u16));
 	if (ask->num_types < 0)
 		return ask->num_types;
 	if (ask->num_types > MAX_TYPES)
 		return -EINVAL;
-	ask->types = uverbs_attr_get_alloced_ptr(attrs,
-						 MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_TYPE_NUM_LIST);
+	ask->types = uverbs_attr_get_alloced_ptr(attrs, types);
 	if (IS_ERR(ask->types))
 		return PTR_ERR(ask->types);
 	for (i = 0; i < ask->num_types; i++) {
@@ -352,10 +350,12 @@ ADD_UVERBS_METHODS(devx_event_methods, MLX5_IB_OBJECT_DEVX,
 
 /* --------------------------------------------------------------- channels */
 
-static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_ASYNC_EVENT_FD_ALLOC)(struct uverbs_attr_bundle *attrs)
+static int
+UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_ASYNC_EVENT_FD_ALLOC)(struct uverbs_attr_bundle *attrs)
 {
-	struct devx_channel *channel = to_channel(
-		uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_HANDLE));
+	struct ib_uobject *uobj =
+		uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_HANDLE);
+	struct devx_channel *channel = to_channel(uobj);
 	u32 flags;
 	int err;
 

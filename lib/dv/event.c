@@ -139,10 +139,9 @@ create_channel(struct ibv_context *context, uint32_t flags)
 	return object ? &object->channel : NULL;
 }
 
-EXPORT struct mlx5dv_devx_event_channel *
-mlx5dv_devx_create_event_channel(struct ibv_context *context,
-				 enum mlx5dv_devx_create_event_channel_flags
-					 flags)
+EXPORT struct mlx5dv_devx_event_channel *mlx5dv_devx_create_event_channel(
+	struct ibv_context *context,
+	enum mlx5dv_devx_create_event_channel_flags flags)
 {
 	__typeof__(&mlx5dv_devx_create_event_channel) real;
 
@@ -193,11 +192,9 @@ static int subscribe(struct dv_object *channel, struct mlx5dv_devx_obj *obj,
 	return dv_issue(channel->context, &call);
 }
 
-EXPORT int
-mlx5dv_devx_subscribe_devx_event(struct mlx5dv_devx_event_channel *channel,
-				 struct mlx5dv_devx_obj *obj,
-				 uint16_t events_sz, uint16_t events_num[],
-				 uint64_t cookie)
+EXPORT int mlx5dv_devx_subscribe_devx_event(
+	struct mlx5dv_devx_event_channel *channel, struct mlx5dv_devx_obj *obj,
+	uint16_t events_sz, uint16_t events_num[], uint64_t cookie)
 {
 	struct dv_object *object = dv_find(channel);
 	__typeof__(&mlx5dv_devx_subscribe_devx_event) real;
@@ -227,10 +224,9 @@ mlx5dv_devx_subscribe_devx_event_fd(struct mlx5dv_devx_event_channel *channel,
 }
 
 /* Whose file it is makes no difference. */
-EXPORT ssize_t
-mlx5dv_devx_get_event(struct mlx5dv_devx_event_channel *channel,
-		      struct mlx5dv_devx_async_event_hdr *event_data,
-		      size_t event_resp_len)
+EXPORT ssize_t mlx5dv_devx_get_event(
+	struct mlx5dv_devx_event_channel *channel,
+	struct mlx5dv_devx_async_event_hdr *event_data, size_t event_resp_len)
 {
 	return read(channel->fd, event_data, event_resp_len);
 }

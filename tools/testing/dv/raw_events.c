@@ -176,7 +176,8 @@ static void ve2_solicited(void)
 	/* An error is one, too. */
 	arm(&b, i, true);
 	raw_post_recv(&b, segment, 1);
-	raw_change(&b, PRM_2ERR_QP, &(struct prm_path){}, (uint8_t[PRM_HEAD]){});
+	raw_change(&b, PRM_2ERR_QP, &(struct prm_path){},
+		   (uint8_t[PRM_HEAD]){});
 	await_event(7, COMPLETION);
 	end();
 }
@@ -486,8 +487,8 @@ static void ve9_queries(void)
 						sizeof(answer)),
 		 0);
 	CHECK_EQ(prm_syndrome(answer.out), PRM_SHORT_OUT);
-	CHECK_EQ(mlx5dv_devx_obj_query_async(b.qp, in, sizeof(in), PRM_QP_OUT, 5,
-					     comp),
+	CHECK_EQ(mlx5dv_devx_obj_query_async(b.qp, in, sizeof(in), PRM_QP_OUT,
+					     5, comp),
 		 EINVAL);
 	CHECK_EQ(mlx5dv_devx_obj_query_async(a.qp, in, sizeof(in), 8, 5, comp),
 		 EINVAL);
@@ -507,9 +508,11 @@ static void ve9_queries(void)
 static const struct test tests[] = {
 	TEST(ve1_completions, "VE1 completions that somebody waits for"),
 	TEST(ve2_solicited, "VE2 solicited ones alone"),
-	TEST(ve3_errors, "VE3 queues that fail, told to a channel and an eventfd"),
+	TEST(ve3_errors,
+	     "VE3 queues that fail, told to a channel and an eventfd"),
 	TEST(ve4_requests, "VE4 a peer's request that is refused"),
-	TEST(ve5_limit, "VE5 the limit of a shared queue, and its last request"),
+	TEST(ve5_limit,
+	     "VE5 the limit of a shared queue, and its last request"),
 	TEST(ve6_cookies, "VE6 a channel without data"),
 	TEST(ve7_refused, "VE7 what is refused"),
 	LONG_TEST(ve8_ends, "VE8 channels and queues that end", 300),

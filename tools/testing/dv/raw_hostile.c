@@ -95,10 +95,10 @@ static void write_from(struct raw_queue *q, uint32_t length)
 /* A request whose head is in order, and nothing else. */
 static void post_garbage(struct raw_queue *q)
 {
-	static const uint8_t opcodes[] = { RAW_SEND_INV, RAW_WRITE,
+	static const uint8_t opcodes[] = { RAW_SEND_INV,  RAW_WRITE,
 					   RAW_WRITE_IMM, RAW_SEND,
-					   RAW_SEND_IMM, RAW_READ,
-					   RAW_CMP_SWP, RAW_FETCH_ADD };
+					   RAW_SEND_IMM,  RAW_READ,
+					   RAW_CMP_SWP,	  RAW_FETCH_ADD };
 	uint8_t segments[31 * SEGMENT];
 	uint32_t count = rnd_in(0, 31), i;
 

@@ -556,9 +556,10 @@ static void vr14_shown(void)
 	raw_ring(&a);
 	while (!raw_peek(&a, &cqe))
 		;
-	snprintf(want, sizeof(want),
-		 "%#08x rc state 3 pid %d sends 3 to 3 of 32 receives 0 to 3 of 16 sent 3 to 2 of 64 received 3 to 2 of 64\n",
-		 a.qpn, getpid());
+	snprintf(
+		want, sizeof(want),
+		"%#08x rc state 3 pid %d sends 3 to 3 of 32 receives 0 to 3 of 16 sent 3 to 2 of 64 received 3 to 2 of 64\n",
+		a.qpn, getpid());
 	CHECK(find_line(line, sizeof(line)));
 	if (strcmp(line, want))
 		FAIL("%s, not %s", line, want);

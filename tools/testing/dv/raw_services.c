@@ -228,10 +228,13 @@ static void vs4_ud_and_verbs(void)
 	end_connect(&end_, &peer);
 	for (i = 0; i < 20; i++) {
 		struct ibv_sge sge = sge_of(&to, 0, GRH + 500);
-		struct ibv_recv_wr recv = { .wr_id = i, .sg_list = &sge,
-					    .num_sge = 1 }, *bad_recv;
+		struct ibv_recv_wr recv = { .wr_id = i,
+					    .sg_list = &sge,
+					    .num_sge = 1 },
+				   *bad_recv;
 		struct ibv_sge back = sge_of(&from, i, 300);
-		struct ibv_send_wr send = { .sg_list = &back, .num_sge = 1,
+		struct ibv_send_wr send = { .sg_list = &back,
+					    .num_sge = 1,
 					    .opcode = IBV_WR_SEND,
 					    .send_flags = IBV_SEND_SIGNALED },
 				   *bad_send;
@@ -393,8 +396,8 @@ static void pool_take(const uint16_t *slots, uint32_t count)
 		CHECK_EQ(cqe.counter, slots[i]);
 		CHECK_EQ(cqe.length, EACH);
 		CHECK_EQ(cqe.user_index, which ? 0x222222 : 0x111111);
-		CHECK(!memcmp(from.buf->data + i, to.buf->data + slots[i] * EACH,
-			      EACH));
+		CHECK(!memcmp(from.buf->data + i,
+			      to.buf->data + slots[i] * EACH, EACH));
 	}
 }
 
