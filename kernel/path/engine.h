@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What carries messages to their peers. The executor knows engines by this alone; what an engine
- * brings to a peer it gives to the responder, see respond.h.
+ * An engine carries messages to their peers: loop.c to those on this host, wire/ to other hosts. It
+ * hands a message to the responder (respond.h) of the peer.
  *
- * Who has what: the executor has requests, their payload, their completions, and the retries
- * that a verdict asks for. An engine has the way there: who the peer is, whether a message is
- * from the one that the peer is connected to, and whether it is the next in order.
+ * The executor owns requests, their payload, their completions, and the retries that a verdict
+ * asks for. The engine finds the peer, and checks that a message comes from the queue pair
+ * that the peer is connected to and that it is the next in order.
  */
 #ifndef PINION_PATH_ENGINE_H
 #define PINION_PATH_ENGINE_H
@@ -16,37 +16,37 @@
 struct pinion_engine {
 	u8 services;			/* enum pinion_service that it carries */
 	/*
-	 * Take @msg to QP msg->dst_qpn where msg->av leads, and say what became of it: the peer's
-	 * verdict, or PINION_SILENCE where nobody is. With one that asks to come again the
-	 * executor parks the request and starts it again as the same message (msg->token); until
-	 * then the engine has nothing of it, and nothing of the peer's. @qp->sq.exec is held, no
-	 * gate. May sleep, but waits for no page.
+	 * Hand @msg to queue pair msg->dst_qpn at the address msg->av. Return: the peer's verdict, or
+	 * PINION_SILENCE if there is nobody. If the verdict says to try again, the executor parks
+	 * the request and starts the same message again later (msg->token); meanwhile the engine
+	 * holds nothing of the message or of the peer. @qp->sq.exec is held, no gate. May sleep,
+	 * but does not wait for pages.
 	 */
 	enum pinion_verdict (*start)(struct pinion_qp *qp, struct pinion_msg *msg);
 
 	/*
-	 * Where it has several requests of a connected queue pair under way, @turn takes the place
-	 * of all that the executor does with requests: it begins those that are posted before
-	 * @tail, and retires them, see exec.h. Return: whether it got further. @qp->sq.exec is
-	 * held. May sleep, but waits for no page.
+	 * For an engine that has several requests of a connected queue pair under way: replaces the
+	 * executor's handling of requests. Begins those posted before @tail, sends, receives
+	 * answers, and retires requests (see exec.h). Return: DONE if it made progress, else
+	 * PARKED. @qp->sq.exec is held. May sleep, but does not wait for pages.
 	 */
 	enum pinion_step (*turn)(struct pinion_qp *qp, u32 tail);
-	/* With @turn: what it has of a queue pair, qp->conn. Return: NULL without memory. */
+	/* With @turn: allocate the engine's part of a queue pair, qp->conn. NULL: no memory. */
 	struct pinion_conn *(*attach)(struct pinion_qp *qp);
-	/* No peer finds it any more, and it is dying. */
+	/* End and free it. @qp is dying, and no peer can find it any more. */
 	void (*detach)(struct pinion_qp *qp);
-	/* Its attributes, or its state from @before, were changed. Both locks are held. */
+	/* @qp's attributes in @mask have changed; its state was @before. Both locks are held. */
 	void (*modified)(struct pinion_qp *qp, enum ib_qp_state before, int mask);
 };
 
 /*
- * For messages from @node where @av leads. A connected queue pair is asked for once, when it gets
- * ready to receive: no other engine may give it messages, as none knows their order.
+ * The engine for messages from @node to the address @av. For a connected queue pair it is chosen
+ * once, on the way to RTR: only one engine knows the order of its messages.
  */
 const struct pinion_engine *pinion_engine_choose(const struct pinion_node *node, u8 service,
 						 const struct pinion_av *av);
 
-/* Are its requests the engine's? For both halves, and for who asks from without. */
+/* Does the engine handle @qp's requests (->turn)? May be asked without any lock. */
 static inline bool pinion_qp_has_window(const struct pinion_qp *qp)
 {
 	const struct pinion_engine *engine = READ_ONCE(qp->engine);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The executor of a send queue: fetch a private copy of the next request, check
- * it, perform it here or through an engine, complete it. Never waits for a peer: a
- * request that must wait parks, and the timer has it tried again.
+ * The executor of a send queue: fetches a private copy of the next request, checks it, performs it
+ * or hands it to an engine, and completes it. It never blocks on a peer: a request that must wait
+ * parks, and a timer or a fault has it tried again.
  */
 #include <linux/sched/signal.h>
 
@@ -22,18 +22,19 @@
 #include "raw_qp.h"
 #include "trace.h"
 
-/* Infinite, in the three-bit retry counters. */
+/* This value of the retry counters (three bits) means: without limit. */
 #define FOREVER 7
 
 /*
- * Until a page is asked for again, where asking came to nothing that says anything of it, and
- * until a receiver is that is never ready; longer each time, and at most.
+ * Pauses that double each time. AGAIN_*: before a fault is tried again that could not be started
+ * or told nothing about the page. RNR_MOST_NS: the limit for a receiver that is never ready, if
+ * the sender retries without limit.
  */
 #define AGAIN_NS	NSEC_PER_MSEC
 #define AGAIN_MOST_NS	NSEC_PER_SEC
 #define RNR_MOST_NS	(4 * NSEC_PER_MSEC)
 
-/* How long who performs requests goes on before the work item does, behind others. */
+/* How long one caller performs requests; then the work item goes on, behind others. */
 #define TURN_MS	20
 
 static void sq_limits(const struct pinion_qp *qp, struct pinion_wqe_limits *limits)
@@ -48,7 +49,7 @@ static void sq_limits(const struct pinion_qp *qp, struct pinion_wqe_limits *limi
 	};
 }
 
-/* What is in @shared into private memory. Return: 0 or a syndrome. */
+/* Copy @shared to private memory, and check its form. Return: 0 or a syndrome. */
 static int request_fetch(struct pinion_qp *qp, struct pinion_request *request,
 			 const struct pinion_sq_wqe *shared)
 {
@@ -78,7 +79,7 @@ struct pinion_request *pinion_sq_fetch(struct pinion_qp *qp, int *syndrome)
 	struct pinion_request *request = pinion_requests_add(&sq->requests);
 
 	*syndrome = request_fetch(qp, request, pinion_ring_at(&sq->ring, next));
-	/* path/stream.c looks at it from without. */
+	/* stream.c reads it without the lock. */
 	WRITE_ONCE(sq->last_length, request->length);
 	trace_request_begin(qp, request, *syndrome);
 	return request;
@@ -89,23 +90,23 @@ void pinion_sq_park(struct pinion_qp *qp, u64 ns)
 	trace_request_wait(qp, ns);
 	qp->sq.waiting = true;
 	WRITE_ONCE(qp->sq.expired, false);
-	/* No timer means for ever: only a change of state ends it. */
+	/* Without a timer only pinion_qp_wake() or a change of state ends the wait. */
 	if (ns && !qp->dying)
 		hrtimer_start(&qp->sq.timer, ns_to_ktime(ns), HRTIMER_MODE_REL);
 }
 
-/* Nothing that is posted can be performed any more, or nobody would learn of it. */
+/* The ring or the completion queue cannot be used any more. */
 static void sq_break_fatally(struct pinion_qp *qp)
 {
 	pinion_qp_enter_error(qp, IB_QPS_ERR);
-	/* Else the responder broke already, and has an event of its own. */
+	/* If the responder has failed it raises an event of its own. */
 	if (!READ_ONCE(qp->failing))
 		pinion_qp_event(qp, IB_EVENT_QP_FATAL);
 }
 
 /*
- * The oldest is over. Free the slot first: a user who sees the completion may post into it at
- * once.
+ * Retire and complete the oldest request. Its slot is freed first: a user who sees the completion
+ * may post into it at once.
  */
 static void sq_retire(struct pinion_qp *qp, enum ib_wc_status status, int syndrome)
 {
@@ -114,7 +115,7 @@ static void sq_retire(struct pinion_qp *qp, enum ib_wc_status status, int syndro
 
 	pinion_requests_retire(&sq->requests);
 	sq->again = 0;
-	/* path/stream.c looks at it from without. */
+	/* stream.c reads it without the lock. */
 	WRITE_ONCE(sq->head, sq->head + 1);
 	pinion_ring_publish(&sq->ring, sq->head);
 	if (!pinion_complete_send(qp, request, status, syndrome) && qp->state != IB_QPS_ERR)
@@ -124,7 +125,7 @@ static void sq_retire(struct pinion_qp *qp, enum ib_wc_status status, int syndro
 enum pinion_step pinion_sq_fail(struct pinion_qp *qp, enum ib_wc_status status, int syndrome)
 {
 	sq_retire(qp, status, syndrome);
-	/* A datagram or unreliable queue can be taken up again; a connection cannot. */
+	/* Only a reliable connection breaks for good; others can leave SQE again. */
 	if (qp->state != IB_QPS_ERR)
 		pinion_qp_enter_error(qp, pinion_qp_is_reliable(qp) ? IB_QPS_ERR : IB_QPS_SQE);
 	return PINION_STEP_DONE;
@@ -132,7 +133,7 @@ enum pinion_step pinion_sq_fail(struct pinion_qp *qp, enum ib_wc_status status, 
 
 enum pinion_step pinion_sq_fail_local(struct pinion_qp *qp, int syndrome)
 {
-	/* Nothing is wrong with the memory of who is being killed in the middle of a message. */
+	/* Without a syndrome the memory is fine: the process is being killed. */
 	if (syndrome)
 		pinion_stat_inc(qp, local_key_errors);
 	return pinion_sq_fail(qp, pinion_local_status(syndrome), syndrome);
@@ -146,7 +147,7 @@ enum pinion_step pinion_sq_succeed(struct pinion_qp *qp, const struct pinion_req
 	return PINION_STEP_DONE;
 }
 
-/* What a wire would have carried; as the other side's resp_count_traffic(). */
+/* The port's counters, as on a wire; the other side is resp_count_traffic(). */
 void pinion_sq_count_traffic(struct pinion_qp *qp, const struct pinion_request *request)
 {
 	if (pinion_op_is_read(request->op)) {
@@ -159,7 +160,10 @@ void pinion_sq_count_traffic(struct pinion_qp *qp, const struct pinion_request *
 	}
 }
 
-/* No less than its receiver says; of who never gives up also more, or he would ask for ever. */
+/*
+ * The receiver's RNR timer. A sender that retries without limit doubles the pause each time, so
+ * that it does not occupy a processor for ever.
+ */
 static u64 sq_rnr_pause(const struct pinion_qp *qp, struct pinion_request *request,
 			const struct pinion_msg *msg)
 {
@@ -182,7 +186,7 @@ static enum pinion_step sq_not_ready(struct pinion_qp *qp, struct pinion_request
 	return PINION_STEP_PARKED;
 }
 
-/* Whatever follows is numbered behind @request, which was sent. */
+/* @request was sent: the next one gets the numbers behind it. */
 static void sq_advance_psn(struct pinion_qp *qp, const struct pinion_request *request)
 {
 	qp->attr.sq_psn = pinion_psn_add(request->psn, request->packets);
@@ -192,7 +196,7 @@ static enum pinion_step sq_no_answer(struct pinion_qp *qp, struct pinion_request
 				     const struct pinion_msg *msg)
 {
 	if (!pinion_qp_is_reliable(qp)) {
-		/* It was sent all the same. */
+		/* Nobody acknowledges it, so for the sender it is sent. */
 		sq_advance_psn(qp, request);
 		pinion_sq_count_traffic(qp, request);
 		pinion_stat_inc(qp, ud_drops);
@@ -216,7 +220,7 @@ enum pinion_step pinion_sq_try_later(struct pinion_qp *qp)
 	return PINION_STEP_PARKED;
 }
 
-/* For the page that sq.fault was to bring, if that was tried: @asked. */
+/* Wait for sq.fault, if it was started (@asked); else try again later. */
 static enum pinion_step sq_await_page(struct pinion_qp *qp, enum pinion_awaits whose, bool asked)
 {
 	if (!asked)
@@ -227,7 +231,7 @@ static enum pinion_step sq_await_page(struct pinion_qp *qp, enum pinion_awaits w
 	return PINION_STEP_PARKED;
 }
 
-/* There is sq.fault, or it is to be tried again later. */
+/* Allocate sq.fault when it is first needed. False: no memory now. */
 static bool sq_have_fault(struct pinion_sq *sq)
 {
 	if (!sq->fault)
@@ -236,8 +240,8 @@ static bool sq_have_fault(struct pinion_sq *sq)
 }
 
 /*
- * A page of our own, with nothing of the peer's held. Not even a doorbell takes its time for it
- * here: the removal of a device waits for system calls, and a page may never come.
+ * A page of the sender's own is missing. We hold nothing of the peer's. The doorbell could fault
+ * here, but does not: the page may never come, and device removal waits for system calls.
  */
 enum pinion_step pinion_sq_bring_own(struct pinion_qp *qp, struct pinion_missing *missing)
 {
@@ -253,7 +257,7 @@ static enum pinion_step sq_await_peer(struct pinion_qp *qp, const struct pinion_
 	return sq_await_page(qp, PINION_AWAITS_PEER, msg->asked);
 }
 
-/* What came of the page that was waited for. Return: whether the request may go on. */
+/* Take the result of a fault that was waited for. Return: whether the request may go on. */
 static bool sq_page_came(struct pinion_qp *qp, struct pinion_request *request,
 			 enum pinion_step *step)
 {
@@ -275,7 +279,7 @@ static bool sq_page_came(struct pinion_qp *qp, struct pinion_request *request,
 		*step = pinion_sq_fail_local(qp, PINION_SYN_FAULT);
 		return false;
 	}
-	/* It is the peer who says what that means. */
+	/* The responder decides what a failed fault of its page means. */
 	request->fault_err = err;
 	request->fault_left = sq->fault->left;
 	return true;
@@ -293,7 +297,10 @@ void pinion_sq_turn_away(struct pinion_sq *sq)
 
 /* ----------------------------------------------------------------- messages */
 
-/* The old value of an atomic goes where its request says. What was done is not done again. */
+/*
+ * Store the old value of an atomic where its request says. The atomic itself is done and is not
+ * repeated, however often this lacks a page.
+ */
 static enum pinion_step sq_store_answer(struct pinion_qp *qp, struct pinion_request *request)
 {
 	struct pinion_missing missing;
@@ -350,7 +357,7 @@ static enum pinion_step sq_judge(struct pinion_qp *qp, struct pinion_request *re
 	return pinion_sq_fail(qp, IB_WC_GENERAL_ERR, PINION_SYN_NONE);
 }
 
-/* Our own mistakes are reported before the peer sees anything. Return: 0 or a syndrome. */
+/* Check our own keys, once, before the peer sees anything. Return: 0 or a syndrome. */
 static int request_begin(struct pinion_qp *qp, struct pinion_request *request)
 {
 	if (request->begun)
@@ -385,7 +392,7 @@ static enum pinion_step sq_send(struct pinion_qp *qp, struct pinion_request *req
 	return sq_judge(qp, request, &msg, verdict);
 }
 
-/* What was ordered of a request as it is begun. Return: whether it is that, and *@step. */
+/* Apply a failure that was ordered for the request. Return: whether there was one. */
 bool pinion_sq_injected(struct pinion_qp *qp, enum pinion_step *step)
 {
 	u32 qpn = qp->ibqp.qp_num;
@@ -430,7 +437,7 @@ static enum pinion_step sq_step(struct pinion_qp *qp)
 	return pinion_sq_succeed(qp, request);
 }
 
-/* As sq_step(), unless the queue still waits. */
+/* One step of the queue, unless it still waits. */
 static enum pinion_step sq_perform_one(struct pinion_qp *qp, u32 tail)
 {
 	struct pinion_sq *sq = &qp->sq;

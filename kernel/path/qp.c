@@ -17,7 +17,10 @@
 #include "receive.h"
 #include "stream.h"
 
-/* Of a send queue: to a peer on this host they are performed to the end, one by one. */
+/*
+ * How many requests of a send queue may be begun: one if its peers are on this host, since each
+ * is performed to its end; more if they may be reached by packets.
+ */
 #define REQUESTS_BEGUN		1
 #define REQUESTS_UNDER_WAY	16
 
@@ -30,7 +33,7 @@ static enum hrtimer_restart qp_expire(struct hrtimer *timer)
 void pinion_qp_wake(struct pinion_qp *qp)
 {
 	WRITE_ONCE(qp->sq.expired, true);
-	/* If it is queued already it has yet to look, and sees it. */
+	/* If the work is queued already it has not begun, and will see @expired. */
 	queue_work(qp->wq, &qp->sq.work);
 }
 
@@ -45,12 +48,15 @@ static void qp_execute_once(struct pinion_qp *qp)
 	if (!qp->dying)
 		pinion_qp_run(qp);
 	mutex_unlock(&qp->sq.exec);
-	/* A request of its own may have failed before, and changed the state already. */
+	/* Also if the state was ERR already: then the event has not been raised yet. */
 	if (failing && xchg(&qp->untold, false))
 		pinion_qp_event(qp, qp->fail_event);
 }
 
-/* Stands in where the caller's own context cannot, is gone, or has better to do. */
+/*
+ * The work item: executes for kernel consumers, after a wait, for streams (stream.c), and when a
+ * doorbell's turn is over.
+ */
 static void qp_execute(struct work_struct *work)
 {
 	struct pinion_qp *qp = container_of(work, struct pinion_qp, sq.work);
@@ -61,7 +67,7 @@ static void qp_execute(struct work_struct *work)
 	do
 		qp_execute_once(qp);
 	while (pinion_stint_goes_on(qp, &stint));
-	/* Who still waits rings no more often than others. */
+	/* Look at its doorbell record sooner, but only if this run got any further. */
 	if (qp->raw && pinion_raw_sq_progress(qp) != before)
 		pinion_bells_hurry(qp->raw);
 }
@@ -79,13 +85,13 @@ static u8 qp_service_of(enum ib_qp_type type)
 	}
 }
 
-/* Datagrams wait there, too. */
+/* May packets wait for this queue pair? Then the wire has a struct pinion_conn for it. */
 static bool qp_may_wait(const struct pinion_qp *qp)
 {
 	return qp->node->others && qp->node->others->attach;
 }
 
-/* Whether its engine is one with a window is not known before it is connected. */
+/* The engine is chosen when it is connected, so until then this is only a possibility. */
 static bool qp_may_have_window(const struct pinion_qp *qp)
 {
 	return pinion_qp_is_connected(qp) && qp_may_wait(qp);
@@ -149,7 +155,7 @@ void pinion_qp_fini(struct pinion_qp *qp)
 	pinion_late_forget(qp);
 	pinion_give_back(qp);
 	mutex_unlock(&qp->resp.lock);
-	/* Whatever page is being brought for us may take for ever. */
+	/* A page that a fault brings for us may never come: stop waiting for it. */
 	pinion_sq_turn_away(&qp->sq);
 	mutex_unlock(&qp->sq.exec);
 	pinion_late_stop(qp);
@@ -157,7 +163,7 @@ void pinion_qp_fini(struct pinion_qp *qp)
 		qp->node->others->detach(qp);
 	hrtimer_cancel(&qp->sq.timer);
 	cancel_work_sync(&qp->sq.work);
-	/* Its memory may outlive us; nobody will look at it any more. */
+	/* A process may keep the ring mapped: tell it that posting needs a doorbell again. */
 	if (qp->has_sq)
 		WRITE_ONCE(qp->sq.ring.hdr->flags, 0);
 	mutex_destroy(&qp->sq.exec);
@@ -182,7 +188,7 @@ void pinion_qp_fail(struct pinion_qp *qp, enum ib_event_type event)
 /* Both locks are held; @before is the state that was left for the error state. */
 static void qp_break_receives(struct pinion_qp *qp, enum ib_qp_state before)
 {
-	/* From here on whoever posts a receive has to say so. */
+	/* In the error state a posted receive must be flushed, so posting needs a doorbell. */
 	if (qp->has_rq)
 		pinion_recvq_set_need_doorbell(&qp->rq, true);
 	pinion_flush_recvs(qp);
@@ -203,7 +209,7 @@ static void qp_enter_error_locked(struct pinion_qp *qp, enum ib_qp_state state)
 		qp->engine->modified(qp, before, IB_QP_STATE);
 }
 
-/* The request being performed, if any, is its caller's to complete. */
+/* The caller completes the request that it is performing, if there is one. */
 void pinion_qp_enter_error(struct pinion_qp *qp, enum ib_qp_state state)
 {
 	lockdep_assert_held(&qp->sq.exec);
@@ -213,10 +219,10 @@ void pinion_qp_enter_error(struct pinion_qp *qp, enum ib_qp_state state)
 }
 
 /*
- * A completion in error is written before the state changes to go with it. From the one to the
- * other the executor holds sq.exec; a responder only has resp.lock, sets qp->failing and leaves
- * the state to the work item. So with both locks held, and @failing looked at, the state is the
- * one that goes with every completion written so far.
+ * After this no completion in error has been seen whose error state is not entered yet. The
+ * executor holds sq.exec from writing such a completion until the state has changed. A responder
+ * has only resp.lock; it sets qp->failing and leaves the state to the work item. So we take both
+ * locks and enter the error state ourselves if @failing is set.
  */
 void pinion_qp_lock(struct pinion_qp *qp)
 {
@@ -273,7 +279,7 @@ static void qp_copy_attrs(struct ib_qp_attr *to, const struct ib_qp_attr *from, 
 		to->qkey = from->qkey;
 	if (mask & IB_QP_AV) {
 		to->ah_attr = from->ah_attr;
-		/* The core's reference, which ends before the queue pair may. */
+		/* The core may drop its reference to sgid_attr before the queue pair ends. */
 		to->ah_attr.grh.sgid_attr = NULL;
 	}
 	if (mask & IB_QP_PATH_MTU)
@@ -313,7 +319,7 @@ static void qp_change_state(struct pinion_qp *qp, const struct ib_qp_attr *attr,
 		WRITE_ONCE(qp->engine, pinion_engine_choose(qp->node, qp->service, &qp->av));
 		break;
 	case IB_QPS_SQD:
-		/* Who changes attributes while it drains does not ask anew. */
+		/* Changing attributes in SQD does not ask for another event. */
 		if (before == IB_QPS_SQD)
 			break;
 		qp->sq.drain_event = mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
@@ -360,7 +366,7 @@ void pinion_qp_peek(struct pinion_qp *qp, struct ib_qp_attr *attr)
 {
 	enum ib_qp_state state = READ_ONCE(qp->state);
 
-	/* It may be changed meanwhile: then some of it is of before. */
+	/* A change may run meanwhile: then some attributes are old and some new. */
 	*attr = data_race(qp->attr);
 	attr->qp_state = state;
 	attr->cur_qp_state = state;

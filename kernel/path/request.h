@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Work requests that a send queue has begun: private copies, and how far each has come. They
- * are taken out of the shared ring once, in order, and retire in order, from the oldest, whoever
- * is through first. The shared slot of one is its user's again only when it retires.
+ * Work requests that a send queue has begun: private copies, and the progress of each. They are
+ * copied out of the shared ring once, in order, and retire in order, even if a later one is done
+ * first. The slot in the shared ring is free for its user again when its request retires.
  */
 #ifndef PINION_PATH_REQUEST_H
 #define PINION_PATH_REQUEST_H
@@ -10,40 +10,40 @@
 #include "../logic/op.h"
 #include "cursor.h"
 
-/* Whoever holds sq.exec has all of it, but what names another. */
+/* All of it belongs to the holder of sq.exec. */
 struct pinion_request {
-	/* A user may change the slot it came from at any time: nobody looks there again. */
+	/* The private copy. The slot in the ring may change at any time and is not read again. */
 	struct pinion_sq_wqe *wqe;
 	const struct pinion_op *op;	/* NULL: there is no such operation */
 	u64 length;			/* of its payload */
 	u32 psn;			/* of its first packet, once @begun */
 	u32 packets;			/* at least one */
-	u8 rnr_left;			/* how often it may still be tried again */
-	u8 retry_left;
-	u64 rnr_pause;			/* ns that were waited last for its receiver */
+	u8 rnr_left;			/* RNR retries left */
+	u8 retry_left;			/* retries without an answer left */
+	u64 rnr_pause;			/* the last pause for RNR, in ns */
 
-	/* It cannot be performed, as is told when it is the oldest; of an engine with a window */
+	/* Engines with a window: it has failed with @status, reported when it is the oldest. */
 	bool stuck;
 	int status;			/* enum ib_wc_status */
 	int syndrome;
-	u64 at;				/* where @payload stands; likewise */
+	u64 at;				/* offset that @payload stands at; likewise */
 
-	/* How far it has come: one that lacks a page is performed again when it is there. */
-	bool begun;			/* @payload is made, and was checked */
-	bool answered;			/* a word was changed, and what it was */
-	u64 answer;			/* is still to be stored */
+	/* Its progress, for a request that lacked a page and is tried again. */
+	bool begun;			/* @payload is set up and was checked */
+	bool answered;			/* an atomic was performed at the peer; @answer, the */
+	u64 answer;			/* old value, is still to be stored */
 	struct pinion_cursor payload;
 	u64 token;			/* see struct pinion_msg */
 	int fault_err;
 	u64 fault_left;
 };
 
-/* The requests of one send queue that were begun and did not retire. */
+/* The requests of one send queue that were begun and have not retired. */
 struct pinion_requests {
 	struct pinion_request *slots;
-	void *wqes;			/* theirs */
-	u32 depth;			/* how many may be begun; a power of two */
-	u32 oldest;			/* these two only grow, and wrap */
+	void *wqes;			/* memory of all slots' @wqe */
+	u32 depth;			/* number of slots; a power of two */
+	u32 oldest;			/* counters that only grow, and wrap */
 	u32 next;
 };
 
@@ -51,7 +51,7 @@ struct pinion_requests {
 int pinion_requests_init(struct pinion_requests *requests, u32 depth, size_t stride);
 void pinion_requests_destroy(struct pinion_requests *requests);
 
-/* Also for who asks from without: it may have changed then. */
+/* May be asked without a lock; the answer may be old then. */
 static inline u32 pinion_requests_count(const struct pinion_requests *requests)
 {
 	return READ_ONCE(requests->next) - READ_ONCE(requests->oldest);
@@ -65,13 +65,13 @@ static inline struct pinion_request *pinion_requests_oldest(struct pinion_reques
 	return &requests->slots[requests->oldest & (requests->depth - 1)];
 }
 
-/* One more, of which only @wqe is valid, and not what is in it. NULL: there is no room. */
+/* Begin one more; its @wqe points to memory with old contents. NULL if all slots are used. */
 struct pinion_request *pinion_requests_add(struct pinion_requests *requests);
 
 /* The oldest is over. Its memory is good until the next is added. */
 void pinion_requests_retire(struct pinion_requests *requests);
 
-/* All are, without a word. */
+/* Drop all of them without completions. */
 void pinion_requests_forget(struct pinion_requests *requests);
 
 #endif
