@@ -27,6 +27,13 @@
 	X(ud_drops)			\
 	X(rx_icrc_encapsulated)		\
 	X(rx_no_queue)			\
+	X(rx_malformed)			\
+	X(rx_strangers)			\
+	X(rx_overruns)			\
+	X(duplicate_request)		\
+	X(out_of_sequence)		\
+	X(packet_seq_err)		\
+	X(local_ack_timeout_err)	\
 	X(gate_waits)			\
 	X(local_key_errors)		\
 	X(remote_key_unknown)		\

@@ -136,6 +136,21 @@ static bool wire_is_datagram(const struct pinion_packet *packet)
 	return (packet->opcode & PINION_TRANSPORT_MASK) == PINION_TRANSPORT_UD;
 }
 
+/* To a device, as far as that can be said, but no packet. */
+static void wire_count_malformed(struct sk_buff *skb)
+{
+	struct pinion_node *node;
+	struct pinion_av av;
+
+	if (!wire_read_addresses(skb, &av))
+		return;
+	rcu_read_lock();
+	node = pinion_peers_own(wire_cb_of(skb)->net, &av);
+	if (node)
+		pinion_stat_inc(node, rx_malformed);
+	rcu_read_unlock();
+}
+
 /* The queue that @packet is for, with a reference. */
 static struct pinion_qp *wire_find_qp(struct sk_buff *skb, const struct pinion_av *av,
 				      const struct pinion_packet *packet, const u8 *bth, u32 bytes)
@@ -186,9 +201,14 @@ static bool wire_deliver(struct pinion_qp *qp, struct sk_buff *skb,
 			 const struct pinion_packet *packet, const struct pinion_av *av)
 {
 	if (!qp->conn || (wire_is_datagram(packet) ? pinion_qp_is_connected(qp) :
-						     !wire_is_connected(qp, packet, av)))
+						     !wire_is_connected(qp, packet, av))) {
+		pinion_stat_inc(qp, rx_strangers);
 		return false;
-	return pinion_conn_arrived(qp, skb, pinion_packet_kind(packet->opcode)->role);
+	}
+	if (pinion_conn_arrived(qp, skb, pinion_packet_kind(packet->opcode)->role))
+		return true;
+	pinion_stat_inc(qp, rx_overruns);
+	return false;
 }
 
 /* Return: whether somebody else has @skb now. */
@@ -199,8 +219,12 @@ static bool wire_receive(struct sk_buff *skb)
 	struct pinion_av av;
 	bool taken;
 
-	if (skb_linearize(skb) || !pinion_wire_parse(skb, &av, &packet))
+	if (skb_linearize(skb))
 		return false;
+	if (!pinion_wire_parse(skb, &av, &packet)) {
+		wire_count_malformed(skb);
+		return false;
+	}
 	qp = wire_find_qp(skb, &av, &packet, skb->data + sizeof(struct udphdr),
 			  skb->len - sizeof(struct udphdr));
 	if (!qp)

@@ -282,6 +282,7 @@ static void requester_look_at_clock(struct pinion_conn *conn)
 		pinion_sender_wake(&conn->sender);
 		return;
 	}
+	pinion_stat_inc(conn->qp, local_ack_timeout_err);
 	requester_is_late(conn);
 	requester_obey(conn, pinion_sender_timeout(&conn->sender), 0);
 }
@@ -379,6 +380,8 @@ static enum pinion_step requester_hear(struct pinion_conn *conn, struct sk_buff 
 		return PINION_STEP_DONE;
 	if (packet.opcode % PINION_PACKET_CODES != PINION_ACKNOWLEDGE)
 		return requester_take_answer(conn, &packet, payload);
+	if (packet.syndrome == (PINION_AETH_NAK | PINION_NAK_CODE_SEQUENCE))
+		pinion_stat_inc(conn->qp, packet_seq_err);
 	requester_obey(conn, pinion_sender_acknowledge(&conn->sender, packet.psn, packet.syndrome),
 		       packet.syndrome);
 	requester_retire(conn);

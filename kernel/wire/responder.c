@@ -51,6 +51,13 @@ static struct pinion_packet responder_packet(const struct pinion_conn *conn, u8 
 	};
 }
 
+/* What is said of packet @psn acknowledges all before it, too. */
+static void responder_said(struct pinion_conn *conn, u32 psn)
+{
+	if (pinion_psn_ahead(psn, conn->ack_psn) >= 0)
+		conn->ack_due = false;
+}
+
 /* Those without payload are few and small: the socket has room for them. */
 static void responder_say(struct pinion_conn *conn, const struct pinion_packet *packet)
 {
@@ -59,8 +66,7 @@ static void responder_say(struct pinion_conn *conn, const struct pinion_packet *
 
 	if (!pinion_qp_is_reliable(qp))
 		return;
-	/* It acknowledges all before it, too. */
-	conn->ack_due = false;
+	responder_said(conn, packet->psn);
 	skb = pinion_wire_make(qp->node->wire, &qp->av, packet, true);
 	if (skb)
 		responder_send(conn, packet, skb);
@@ -369,12 +375,15 @@ static void responder_take(struct pinion_conn *conn, struct sk_buff *skb)
 	case PINION_ARRIVAL_DROP:
 		break;
 	case PINION_ARRIVAL_AGAIN:
+		pinion_stat_inc(conn->qp, duplicate_request);
 		conn->ack_due = true;
 		break;
 	case PINION_ARRIVAL_ANSWER_AGAIN:
+		pinion_stat_inc(conn->qp, duplicate_request);
 		responder_answer_again(conn, &packet);
 		break;
 	case PINION_ARRIVAL_GAP:
+		pinion_stat_inc(conn->qp, out_of_sequence);
 		responder_acknowledge(conn, conn->receiver.expected,
 				      PINION_AETH_NAK | PINION_NAK_CODE_SEQUENCE);
 		break;
@@ -453,7 +462,7 @@ static bool responder_give(struct pinion_conn *conn)
 			responder_refuse(conn, reading->psn, verdict);
 		return true;
 	}
-	conn->ack_due = false;
+	responder_said(conn, packet.psn);
 	responder_send(conn, &packet, skb);
 	reading->psn = pinion_psn_add(reading->psn, 1);
 	reading->offset += bytes;
