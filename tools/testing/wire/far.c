@@ -364,7 +364,8 @@ static void lossy(const struct device *from, const struct device *to,
 	while (comes_within(d.link.b.rcq, patience(0.3), &wc))
 		lossy_arrived(&l, &wc);
 	note("%d of %d arrived", l.arrived, DATAGRAMS);
-	CHECK(l.arrived > DATAGRAMS / 3);
+	/* Of an unreliable WRITE rxe gets out of step for long where a packet is lost. */
+	CHECK(l.arrived > (writes && !to->pinion ? 0 : DATAGRAMS / 3));
 }
 
 static void fa2_uc_to_far(void)

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What happens to the cable, or to who is at its other end, in the middle of traffic (items
+ * CA1 to CA5): requests end as an adapter's do, and nothing else does.
+ */
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "link.h"
+
+enum { UNDER_WAY = 12 };
+
+static struct link link_;
+static struct region out, in;
+static uint64_t ended;
+/* Of each: long enough that not all is over before a command is begun. */
+static uint32_t length;
+
+static const char *far_name(void)
+{
+	return getenv("FAR");
+}
+
+/* A command of an administrator, in the namespace of the other end; it must succeed. */
+__attribute__((format(printf, 1, 2))) static void far_does(const char *fmt, ...)
+{
+	char command[256], all[400];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(command, sizeof(command), fmt, args);
+	va_end(args);
+	snprintf(all, sizeof(all), "ip netns exec %s %s", far_dev.net, command);
+	if (system(all))
+		FAIL("failed: %s", all);
+}
+
+static void post_write(void)
+{
+	struct ibv_sge sge = sge_of(&out, 0, length);
+	struct ibv_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { in.base, in.rkey },
+	};
+
+	post(&link_.a, &wr);
+}
+
+/* Gives up after 8 times @timeout, and at most four times later. */
+static void begin(int timeout)
+{
+	struct qp_cfg a = { .timeout = timeout, .wr = 2 * UNDER_WAY };
+	struct qp_cfg b = a;
+	int i;
+
+	device_open();
+	far_open();
+	b.device = &far_dev;
+	a.mtu = b.mtu = far_dev.port.active_mtu < dev.port.active_mtu ?
+				far_dev.port.active_mtu :
+				dev.port.active_mtu;
+	link_make2(&link_, &a, &b);
+	length = far_dev.pinion ? 8 << 20 : 1 << 20;
+	out = region_reg(dev.pd, buf_new(length, 77), IBV_ACCESS_LOCAL_WRITE);
+	in = region_reg(far_dev.pd, buf_new(length, 1234), ALL_ACCESS);
+	ended = 0;
+	for (i = 0; i < UNDER_WAY; i++)
+		post_write();
+}
+
+/* More of them, as those before end, until @count have. */
+static void flow(uint64_t count)
+{
+	uint64_t until = ended + count;
+
+	while (ended < until) {
+		expect(await(link_.a.scq), IBV_WC_SUCCESS);
+		ended++;
+		post_write();
+	}
+}
+
+/* Of those that are under way the first that fails does so for want of an answer. */
+static void gives_up(void)
+{
+	struct ibv_wc wc;
+	int left;
+
+	for (left = UNDER_WAY; left; left--) {
+		wc = await(link_.a.scq);
+		if (wc.status != IBV_WC_SUCCESS)
+			break;
+	}
+	CHECK(left);
+	expect_why(wc, IBV_WC_RETRY_EXC_ERR, PINION_SYN_NO_RESPONSE);
+	while (--left)
+		expect(await(link_.a.scq), IBV_WC_WR_FLUSH_ERR);
+	end_await_state(&link_.a, IBV_QPS_ERR);
+}
+
+static void wait_for_gid(void)
+{
+	double limit = now() + patience(20);
+	union ibv_gid gid;
+
+	while (ibv_query_gid(far_dev.ctx, 1, far_dev.gid_index, &gid) ||
+	       memcmp(&gid, &far_dev.gid, sizeof(gid))) {
+		CHECK(now() < limit);
+		usleep(10000);
+	}
+}
+
+/* The same two, connected anew: whole messages, and whole memory. */
+static void works_again(void)
+{
+	link_renew(&link_);
+	memcpy(in.buf->want, out.buf->want, length);
+	expect(rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&out, 0, length),
+		    in.base, in.rkey),
+	       IBV_WC_SUCCESS);
+	buf_check(in.buf);
+	buf_check(out.buf);
+}
+
+static void ca1_stays_down(void)
+{
+	begin(10);
+	flow(3);
+	far_does("ip link set v0 down");
+	gives_up();
+	far_does("ip link set v0 up");
+	wait_for_gid();
+	works_again();
+}
+
+static void ca2_comes_back(void)
+{
+	int i;
+
+	begin(17);
+	for (i = 0; i < 3; i++) {
+		flow(3);
+		far_does("ip link set v0 down");
+		usleep(200000);
+		far_does("ip link set v0 up");
+	}
+	flow(3);
+}
+
+static void ca3_address(void)
+{
+	begin(10);
+	flow(3);
+	far_does("ip addr del 192.0.2.1/24 dev v0");
+	gives_up();
+	far_does("ip addr add 192.0.2.1/24 dev v0");
+	/* It may have another place in the table now. */
+	device_open();
+	far_open();
+	works_again();
+}
+
+/* The path that a connection was made for has room for less now. */
+static void ca4_mtu(void)
+{
+	begin(10);
+	flow(3);
+	far_does("ip link set v0 mtu 600");
+	/* Both ends of a cable drop what is too long for the other. */
+	gives_up();
+	far_does("ip link set v0 mtu 1500");
+	works_again();
+}
+
+/* The other device goes while messages come; its programs are told. */
+static void ca5_device(void)
+{
+	begin(10);
+	if (!far_dev.pinion)
+		skip("rxe goes when its last program has closed it");
+	flow(3);
+	far_does("rdma link del %s", far_name());
+	gives_up();
+	far_does("rdma link add %s type pinion netdev v0", far_name());
+}
+
+static const struct test tests[] = {
+	TEST(ca1_stays_down, "CA1 the link goes down"),
+	TEST(ca2_comes_back, "CA2 the link goes down, and comes back in time"),
+	TEST(ca3_address, "CA3 the address is removed"),
+	TEST(ca4_mtu, "CA4 the MTU becomes too small"),
+	TEST(ca5_device, "CA5 the device is removed"),
+};
+
+HARNESS_MAIN("what happens to a cable in the middle of traffic", tests)
