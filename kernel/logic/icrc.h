@@ -7,9 +7,10 @@
 #ifndef PINION_LOGIC_ICRC_H
 #define PINION_LOGIC_ICRC_H
 
-#include <linux/crc32.h>
 #include <linux/types.h>
 #include <linux/unaligned.h>
+
+#include "crc.h"
 
 enum pinion_icrc_network {
 	PINION_ICRC_IPV4,		/* without options: RoCEv2 has none */

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * CRC-32 by carry-less multiplication, on x86 kernels whose library has it by tables. All bits are
+ * reflected, as this CRC has them: bit 0 is that of the highest power of x.
+ *
+ * What is behind n bits of data counts x^n times as much. So 128 bits are moved over the n
+ * behind them by two products: each half times the remainder of its power of x, the first
+ * being of x^(n + 64), the second of x^n; either 32 less, since a product of two reflected
+ * numbers is shifted by one, and a remainder fills the upper half of its word. Four
+ * such sums are moved over 512 bits at a time, then over each other, then one over the lanes that
+ * are left. Of the last 128 bits the upper 64, then 32, then 32 of what is behind the CRC's own, are
+ * moved over the rest by the remainder of x^64. The library does the last word and the odd bytes.
+ */
+#include "crc.h"
+
+#if defined(CONFIG_X86_64) && !IS_ENABLED(CONFIG_CRC32_ARCH)
+
+#include <asm/cpufeature.h>
+#include <asm/fpu/api.h>
+#include <linux/preempt.h>
+
+#define LANE	16
+/* With less, having the registers costs more than it saves. */
+#define WORTH	(IS_ENABLED(CONFIG_UML) ? LANE : 8 * LANE)
+
+struct crc_powers {
+	u64 first, second;
+} __aligned(LANE);
+
+/* x^(512 + 32) and x^(512 - 32); x^(128 + 32) and x^(128 - 32); x^64. */
+static const struct crc_powers crc_over_lanes = { 0x154442bd4, 0x1c6e41596 };
+static const struct crc_powers crc_over_lane = { 0x1751997d0, 0x0ccaa009e };
+static const u64 crc_over_word = 0x163cd6124;
+
+/* Lane REG is moved over what xmm4 says, and ADD is added. Needs xmm5. */
+#define MOVE(reg, add)					\
+	"movdqa	%%" reg ", %%xmm5\n\t"			\
+	"pclmulqdq $0x00, %%xmm4, %%" reg "\n\t"	\
+	"pclmulqdq $0x11, %%xmm4, %%xmm5\n\t"		\
+	"pxor	%%xmm5, %%" reg "\n\t"			\
+	add
+
+#define FROM(offset, reg)				\
+	"movdqu	" offset "(%[data]), %%xmm6\n\t"	\
+	"pxor	%%xmm6, %%" reg "\n\t"
+
+/* The lowest word of xmm0 is moved over those above it, which take its place. */
+#define MOVE_WORD					\
+	"movd	%%xmm0, %k[left]\n\t"			\
+	"movd	%k[left], %%xmm5\n\t"			\
+	"pclmulqdq $0x00, %%xmm4, %%xmm5\n\t"		\
+	"psrldq	$4, %%xmm0\n\t"			\
+	"pxor	%%xmm5, %%xmm0\n\t"
+
+/*
+ * Of @lanes lanes at @data, of which there is at least one. Return: in the upper half the CRC, but
+ * for what the lower half counts 32 bits behind it. No compiler uses these registers in the kernel,
+ * so none is told that they change.
+ */
+static u64 crc_fold(u32 crc, const u8 *data, size_t lanes)
+{
+	size_t fours = lanes / 4;
+	u64 left = lanes % 4;
+
+	asm volatile("movd	%[crc], %%xmm6\n\t"
+		     "movdqu	(%[data]), %%xmm0\n\t"
+		     "pxor	%%xmm6, %%xmm0\n\t"
+		     "test	%[fours], %[fours]\n\t"
+		     "jz	3f\n\t"
+		     "movdqu	16(%[data]), %%xmm1\n\t"
+		     "movdqu	32(%[data]), %%xmm2\n\t"
+		     "movdqu	48(%[data]), %%xmm3\n\t"
+		     "movdqa	%[over_lanes], %%xmm4\n\t"
+		     "jmp	2f\n"
+		     "1:\n\t"
+		     MOVE("xmm0", FROM("0", "xmm0"))
+		     MOVE("xmm1", FROM("16", "xmm1"))
+		     MOVE("xmm2", FROM("32", "xmm2"))
+		     MOVE("xmm3", FROM("48", "xmm3"))
+		     "2:\n\t"
+		     "add	$64, %[data]\n\t"
+		     "dec	%[fours]\n\t"
+		     "jnz	1b\n\t"
+		     "movdqa	%[over_lane], %%xmm4\n\t"
+		     MOVE("xmm0", "pxor	%%xmm1, %%xmm0\n\t")
+		     MOVE("xmm0", "pxor	%%xmm2, %%xmm0\n\t")
+		     MOVE("xmm0", "pxor	%%xmm3, %%xmm0\n\t")
+		     "jmp	4f\n"
+		     "3:\n\t"
+		     "movdqa	%[over_lane], %%xmm4\n\t"
+		     "add	$16, %[data]\n\t"
+		     "dec	%[left]\n"
+		     "4:\n\t"
+		     "test	%[left], %[left]\n\t"
+		     "jz	6f\n"
+		     "5:\n\t"
+		     MOVE("xmm0", FROM("0", "xmm0"))
+		     "add	$16, %[data]\n\t"
+		     "dec	%[left]\n\t"
+		     "jnz	5b\n"
+		     "6:\n\t"
+		     "movq	%[over_word], %%xmm4\n\t"
+		     "movdqa	%%xmm0, %%xmm5\n\t"
+		     "pclmulqdq $0x00, %%xmm4, %%xmm5\n\t"
+		     "psrldq	$8, %%xmm0\n\t"
+		     "pslldq	$4, %%xmm0\n\t"
+		     "pxor	%%xmm5, %%xmm0\n\t"
+		     MOVE_WORD
+		     MOVE_WORD
+		     "movq	%%xmm0, %[left]\n\t"
+		     : [data] "+r" (data), [fours] "+r" (fours), [left] "+r" (left)
+		     : [crc] "r" (crc), [over_lanes] "m" (crc_over_lanes),
+		       [over_lane] "m" (crc_over_lane), [over_word] "m" (crc_over_word)
+		     : "memory", "cc");
+	return left;
+}
+
+static bool crc_may_fold(void)
+{
+	return boot_cpu_has(X86_FEATURE_PCLMULQDQ) && irq_fpu_usable() && !in_interrupt();
+}
+
+u32 pinion_crc(u32 crc, const u8 *data, size_t bytes)
+{
+	size_t folded = bytes - bytes % LANE;
+	u64 rest;
+	u32 last;
+
+	if (bytes < WORTH || !crc_may_fold())
+		return crc32_le(crc, data, bytes);
+	/* In user-mode Linux it is preemption alone that could take the registers away. */
+	preempt_disable();
+	kernel_fpu_begin();
+	rest = crc_fold(crc, data, folded / LANE);
+	kernel_fpu_end();
+	preempt_enable();
+	last = rest;
+	crc = crc32_le(0, (const u8 *)&last, sizeof(last)) ^ rest >> 32;
+	return crc32_le(crc, data + folded, bytes - folded);
+}
+
+#endif
