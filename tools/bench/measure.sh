@@ -19,21 +19,26 @@ iterations() { # DEVICE bw|lat|rate BYTES
 }
 
 # figure DEVICE VERB KIND BYTES: GB/s, microseconds or million messages a second.
-# A void run is repeated; "-" after five of them.
+# A void run is repeated; "-" after five of them. Where the server is elsewhere, FAR_DEV is its
+# device, NEAR_ADDR the client's address, FAR_IN and NEAR_IN are what their commands begin with, and
+# FAR_MORE is what only the server's has at its end.
 figure() {
-	local dev=$1 kind=$3 bytes=$4 try value cmd tool=ib_$2_bw ready
+	local dev=$1 kind=$3 bytes=$4 try value cmd tool=ib_$2_bw ready far=${FAR_DEV:-$1} near_gid='' far_gid=''
 	[ "$kind" != lat ] || tool=ib_$2_lat
 	for ((try = 0; try < 5; try++)); do
 		port=$((port + 1))
 		ready=tcp:$port
-		cmd="$tool -d $dev -p $port -F -s $bytes -n $(iterations "$dev" "$kind" "$bytes")"
+		cmd="-p $port -F -s $bytes -n $(iterations "$dev" "$kind" "$bytes") ${MORE:-}"
 		[ "$kind" != rate ] || cmd+=" -l 32"
 		# iWARP connects by rdma_cm only.
 		case $dev in
 		siw*) cmd+=" -R"; ready=cm:$port ;;
-		*) cmd+=" -x $(gid_index "$dev" "$ADDR")" ;;
+		*)
+			far_gid="-x $(gid_index "$far" "$ADDR")"
+			near_gid="-x $(gid_index "$dev" "${NEAR_ADDR:-$ADDR}")"
+			;;
 		esac
-		both "$ready" "$cmd" "$cmd $ADDR" || continue
+		both "$ready" "${FAR_IN:-} $tool -d $far $far_gid $cmd ${FAR_MORE:-}" "${NEAR_IN:-} $tool -d $dev $near_gid $cmd $ADDR" || continue
 		value=$(awk -v kind="$kind" '$1 ~ /^[0-9]+$/ && NF >= 5 {
 			v = kind == "lat" ? $5 : kind == "rate" ? $5 : $4 * 1.048576 / 1000
 			if (v > 0 && v < 1e9) printf "%.9g", v }' "$TMP/client")
