@@ -115,10 +115,45 @@ static void a_word_that_has_failed_is_no_operand(struct kunit *test)
 	poison = NULL;
 }
 
+/* From pieces to pieces of another size, in parts of any length. */
+static void memory_in_pieces_is_in_order(struct kunit *test)
+{
+	struct move_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	u32 from_piece, to_piece, from_gap = 3, to_gap = 5, length, i, wrong = 0;
+	struct pinion_cursor to, from;
+	struct pinion_missing missing;
+	u64 left;
+
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	for (i = 0; i < LENGTH; i++)
+		t->source[i] = i + 1;
+	for (from_piece = 1; from_piece <= 12; from_piece++)
+		for (to_piece = 1; to_piece <= 12; to_piece++) {
+			/* What both have room for. */
+			length = min(LENGTH / (from_piece + from_gap) * from_piece,
+				     LENGTH / (to_piece + to_gap) * to_piece);
+			memset(t->sink, 0, LENGTH);
+			pinion_cursor_pieces(&from, t->source, from_piece, from_piece + from_gap);
+			pinion_cursor_pieces(&to, t->sink, to_piece, to_piece + to_gap);
+			left = length / 2;
+			wrong += pinion_move(&t->node, &to, &from, &left, &missing) != PINION_MOVED;
+			left = length - length / 2;
+			wrong += pinion_move(&t->node, &to, &from, &left, &missing) != PINION_MOVED;
+			for (i = 0; i < length; i++)
+				wrong += t->sink[i / to_piece * (to_piece + to_gap) + i % to_piece] !=
+					 t->source[i / from_piece * (from_piece + from_gap) +
+						   i % from_piece];
+			for (i = 0; i < LENGTH; i++)
+				wrong += t->sink[i] && i % (to_piece + to_gap) >= to_piece;
+		}
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_byte_that_has_failed_is_a_fault_wherever_it_is),
 	KUNIT_CASE(every_byte_is_tried_before_it_is_moved),
 	KUNIT_CASE(a_word_that_has_failed_is_no_operand),
+	KUNIT_CASE(memory_in_pieces_is_in_order),
 	{}
 };
 

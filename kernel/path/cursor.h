@@ -20,6 +20,8 @@ struct pinion_cursor {
 	u32 num_sge;
 	struct pinion_sge one;		/* storage where there is no list */
 	void *memory;
+	u32 piece;			/* of plain memory that is in pieces: bytes of each, */
+	u32 stride;			/* and how far the next is behind it; 0: it is in one */
 
 	u32 at;				/* which sge */
 	u64 within;			/* how far into it */
@@ -42,6 +44,9 @@ void pinion_cursor_remote(struct pinion_cursor *cursor, struct pinion_keys *keys
 			  u32 rights);
 
 void pinion_cursor_memory(struct pinion_cursor *cursor, void *memory);
+
+/* Memory in pieces of @piece bytes, each @stride bytes behind the one before it. */
+void pinion_cursor_pieces(struct pinion_cursor *cursor, void *memory, u32 piece, u32 stride);
 
 /* Back to the first byte, or to that at @offset. Not inside. */
 void pinion_cursor_rewind(struct pinion_cursor *cursor);

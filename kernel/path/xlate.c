@@ -41,6 +41,13 @@ void pinion_cursor_memory(struct pinion_cursor *cursor, void *memory)
 	cursor->memory = memory;
 }
 
+void pinion_cursor_pieces(struct pinion_cursor *cursor, void *memory, u32 piece, u32 stride)
+{
+	pinion_cursor_memory(cursor, memory);
+	cursor->piece = piece;
+	cursor->stride = stride;
+}
+
 void pinion_cursor_rewind(struct pinion_cursor *cursor)
 {
 	cursor->at = 0;
@@ -133,12 +140,24 @@ int pinion_cursor_check(struct pinion_cursor *cursor)
 	return 0;
 }
 
-u64 pinion_cursor_run(const struct pinion_cursor *cursor, u64 want, void **kva)
+static u64 cursor_run_of_memory(const struct pinion_cursor *cursor, u64 want, void **kva)
 {
-	if (!cursor->keys) {
+	u32 piece, within;
+
+	if (!cursor->piece) {
 		*kva = cursor->memory + cursor->within;
 		return want;
 	}
+	piece = (u32)cursor->within / cursor->piece;
+	within = (u32)cursor->within % cursor->piece;
+	*kva = cursor->memory + piece * cursor->stride + within;
+	return min_t(u64, want, cursor->piece - within);
+}
+
+u64 pinion_cursor_run(const struct pinion_cursor *cursor, u64 want, void **kva)
+{
+	if (!cursor->keys)
+		return cursor_run_of_memory(cursor, want, kva);
 	want = min_t(u64, want, cursor->sge[cursor->at].length - cursor->within);
 	return pinion_pass_run(&cursor->pass, cursor->within - cursor->entered, want, kva);
 }
