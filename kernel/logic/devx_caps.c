@@ -2,6 +2,7 @@
 /*
  * Writes capabilities where mlx5's are, counted from the first bit behind an answer's head.
  */
+#include <linux/bits.h>
 #include <linux/kernel.h>
 
 #include "devx_caps.h"
