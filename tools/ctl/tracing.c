@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,14 +35,14 @@ static bool tracing_write(const struct tracing *tracing, const char *file,
 	return good;
 }
 
-bool tracing_begin(struct tracing *tracing, pid_t pid)
+#define ROOT "/sys/kernel/tracing"
+
+static void tracing_make(struct tracing *tracing)
 {
-	static const char *const roots[] = { "/sys/kernel/tracing",
+	static const char *const roots[] = { ROOT,
 					     "/sys/kernel/debug/tracing" };
-	char number[16];
 	int i;
 
-	snprintf(number, sizeof(number), "%d", pid);
 	tracing->path = NULL;
 	for (i = 0; i < 2 && !tracing->path; i++) {
 		tracing->path =
@@ -51,6 +52,17 @@ bool tracing_begin(struct tracing *tracing, pid_t pid)
 		free(tracing->path);
 		tracing->path = NULL;
 	}
+}
+
+bool tracing_begin(struct tracing *tracing, pid_t pid)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", pid);
+	tracing_make(tracing);
+	/* Not every machine has it where it belongs from the first. */
+	if (!tracing->path && !mount("tracefs", ROOT, "tracefs", 0, NULL))
+		tracing_make(tracing);
 	if (!tracing->path)
 		return false;
 	if (!pid || (tracing_write(tracing, "options/event-fork", "1") &&

@@ -169,6 +169,8 @@ static void ct65_trace(void)
 	struct said said;
 
 	begin_trace();
+	/* It mounts what it needs by itself. */
+	umount2("/sys/kernel/tracing", MNT_DETACH);
 	said = tool("-j trace -- " REGISTERS
 		    " -s 12345 -p 1 localhost 2>/dev/null",
 		    device_name(), dev.gid_index);
