@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * What is waited for, for how long, and what happens then: receiver not ready, no
- * answer, drained and errored queues, depths (items F1 to F10 and F13 to F21).
+ * answer, drained and errored queues, depths (items F1 to F10 and F13 to F23).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -614,6 +614,36 @@ static void f21_unreliable_psn(void)
 	CHECK_EQ(psn_of(&link_.b, IBV_QP_RQ_PSN), (first + 8) & 0xffffff);
 }
 
+/* What a READ brings is sent by who waits for it: in one list, so that both may be begun. */
+static void f23_fence(void)
+{
+	enum { PART = LEN / 2 - 7 };
+	struct ibv_sge sge;
+	struct ibv_send_wr write = message(&sge, 2), read = message(&sge, 1);
+	int i;
+
+	begin(NULL);
+	sge = sge_of(&a, 5, PART);
+	write.opcode = IBV_WR_RDMA_WRITE;
+	write.send_flags |= IBV_SEND_FENCE;
+	write.wr.rdma.remote_addr = b.base;
+	write.wr.rdma.rkey = b.rkey;
+	read.opcode = IBV_WR_RDMA_READ;
+	read.wr.rdma.remote_addr = b.base + LEN - PART;
+	read.wr.rdma.rkey = b.rkey;
+	read.next = &write;
+	for (i = 0; i < 50; i++) {
+		buf_fill(b.buf);
+		post(&link_.a, &read);
+		expect(await(link_.a.scq), IBV_WC_SUCCESS);
+		expect(await(link_.a.scq), IBV_WC_SUCCESS);
+		memcpy(a.buf->want + 5, b.buf->want + LEN - PART, PART);
+		memcpy(b.buf->want, a.buf->want + 5, PART);
+		buf_check(a.buf);
+		buf_check(b.buf);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(f1_rnr_in_the_end, "F1 not ready, then ready"),
 	TEST(f2_rnr_exhausted, "F2 not ready, retries and time"),
@@ -637,6 +667,7 @@ static const struct test tests[] = {
 	TEST(f19_drained_once_more, "F19 drained, and changed meanwhile"),
 	TEST(f20_last_wqe, "F20 the last receive, once"),
 	TEST(f21_unreliable_psn, "F21 numbers of packets nobody took"),
+	TEST(f23_fence, "F23 a fence"),
 };
 
 HARNESS_MAIN("Waiting, draining, flushing", tests)

@@ -592,6 +592,35 @@ static void in23_none_any_more(void)
 	over(1);
 }
 
+/* What an atomic found is said again, and it is not performed again. */
+static void in24_atomics(void)
+{
+	struct qp_cfg cfg = { .timeout = 12 };
+	uint64_t sum, found;
+	struct region word;
+	int i;
+
+	begin_link(&cfg);
+	if (!dev.packets)
+		skip("no packets to peers on this host");
+	word = region_reg(dev.pd, buf_new(8, 64), ALL_ACCESS);
+	memcpy(&sum, word.buf->want, 8);
+	order("loss number %u percent 30 seed 5 count 0", link_.b.qp->qp_num);
+	for (i = 1; i <= 100; i++) {
+		expect(atomic_op(&link_.a, IBV_WR_ATOMIC_FETCH_AND_ADD,
+				 sge_of(&own, 8, 8), word.base, word.rkey, i,
+				 0),
+		       IBV_WC_SUCCESS);
+		memcpy(&found, own.buf->data + 8, 8);
+		CHECK_EQ(found, sum);
+		sum += i;
+	}
+	CHECK(ordered("failed") > 10);
+	off();
+	memcpy(word.buf->want, &sum, 8);
+	buf_check(word.buf);
+}
+
 static const struct test tests[] = {
 	TEST(in1_pin, "IN1 pin"),
 	TEST(in2_watch, "IN2 watch"),
@@ -616,6 +645,7 @@ static const struct test tests[] = {
 	TEST(in22_one_at_a_time, "IN22 loss of answers, one read at a time"),
 	TEST(in22_sixteen_at_a_time, "IN22 loss of answers, sixteen at a time"),
 	TEST(in23_none_any_more, "IN23 loss of an answer, and no more reads"),
+	TEST(in24_atomics, "IN24 loss of answers to atomics"),
 };
 
 int main(int argc, char **argv)
