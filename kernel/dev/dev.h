@@ -26,6 +26,14 @@ void pinion_netdev_refresh(struct pinion_dev *dev, struct net_device *ndev);
  */
 void pinion_netdev_catch_up(struct net_device *ndev, const struct net *net);
 
+/* kin.c: the device of a netdev, whatever its driver id, with a registration; or NULL */
+struct ib_device *pinion_kin_find(struct net_device *ndev);
+/* Those that have the driver id of others are found, and ended, by their own list. */
+void pinion_kin_join(struct pinion_dev *dev, const struct net_device *ndev);
+void pinion_kin_leave(struct pinion_dev *dev);
+/* The module goes, and no device comes any more. */
+void pinion_kin_end(void);
+
 /* debugfs.c */
 void pinion_debugfs_init(void);
 void pinion_debugfs_exit(void);

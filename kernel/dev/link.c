@@ -22,6 +22,7 @@ static void link_dealloc_driver(struct ib_device *ibdev)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibdev);
 
+	pinion_kin_leave(dev);
 	pinion_debugfs_del(dev);
 	if (dev->node.wire)
 		pinion_wire_close(dev->node.wire);
@@ -78,9 +79,12 @@ static void link_identify(struct pinion_dev *dev, const struct net_device *ndev)
 }
 
 /* Afterwards ib_dealloc_device() undoes everything. */
-static int link_construct(struct pinion_dev *dev)
+static int link_construct(struct pinion_dev *dev, bool is_mlx5)
 {
 	int err;
+
+	dev->is_mlx5 = is_mlx5;
+	INIT_LIST_HEAD(&dev->list);
 
 	dev->parent = pinion_parent_create("pinion");
 	if (IS_ERR(dev->parent))
@@ -102,7 +106,7 @@ static int link_construct(struct pinion_dev *dev)
 	INIT_LIST_HEAD(&dev->users);
 	mutex_init(&dev->users_lock);
 
-	pinion_verbs_set_ops(&dev->ibdev);
+	pinion_verbs_set_ops(dev);
 	ib_set_device_ops(&dev->ibdev, &pinion_gid_ops);
 	ib_set_device_ops(&dev->ibdev, &pinion_restrack_ops);
 	ib_set_device_ops(&dev->ibdev, &link_ops);
@@ -135,14 +139,14 @@ static void link_open_wire(struct pinion_dev *dev, const char *name, struct net 
 	}
 }
 
-static int link_add(const char *name, struct net_device *ndev)
+static int link_add(const char *name, struct net_device *ndev, bool is_mlx5)
 {
 	struct pinion_dev *dev = pinion_alloc_device(dev_net(ndev));
 	int err;
 
 	if (!dev)
 		return -ENOMEM;
-	err = link_construct(dev);
+	err = link_construct(dev, is_mlx5);
 	if (err)
 		goto err_dealloc;
 	link_identify(dev, ndev);
@@ -154,6 +158,7 @@ static int link_add(const char *name, struct net_device *ndev)
 	err = ib_device_set_netdev(&dev->ibdev, ndev, 1);
 	if (err)
 		goto err_dealloc;
+	pinion_kin_join(dev, ndev);
 	err = ib_register_device(&dev->ibdev, name, dev->parent);
 	if (err)
 		goto err_dealloc;
@@ -169,13 +174,13 @@ static bool link_name_is_taken(struct net_device *ndev)
 {
 	struct ib_device *ibdev;
 
-	ibdev = ib_device_get_by_netdev(ndev, (enum rdma_driver_id)PINION_DRIVER_ID);
+	ibdev = pinion_kin_find(ndev);
 	if (ibdev)
 		ib_device_put(ibdev);
 	return ibdev;
 }
 
-static int link_new(const char *name, struct net_device *ndev)
+static int link_new(const char *name, struct net_device *ndev, bool is_mlx5)
 {
 	const struct net *net = dev_net(ndev);
 	int err;
@@ -186,25 +191,43 @@ static int link_new(const char *name, struct net_device *ndev)
 	if (ndev->type != ARPHRD_ETHER && ndev->type != ARPHRD_LOOPBACK)
 		return -EOPNOTSUPP;
 	mutex_lock(&link_lock);
-	err = link_name_is_taken(ndev) ? -EEXIST : link_add(name, ndev);
+	err = link_name_is_taken(ndev) ? -EEXIST : link_add(name, ndev, is_mlx5);
 	mutex_unlock(&link_lock);
 	if (!err)
 		pinion_netdev_catch_up(ndev, net);
 	return err;
 }
 
+static int link_new_pinion(const char *name, struct net_device *ndev)
+{
+	return link_new(name, ndev, false);
+}
+
+static int link_new_mlx5(const char *name, struct net_device *ndev)
+{
+	return link_new(name, ndev, true);
+}
+
 static struct rdma_link_ops rdma_ops = {
 	.type = "pinion",
-	.newlink = link_new,
+	.newlink = link_new_pinion,
+};
+
+/* Only who asks for it by name gets one: it says to libibverbs that it is another's. */
+static struct rdma_link_ops mlx5_ops = {
+	.type = "pinion-mlx5",
+	.newlink = link_new_mlx5,
 };
 
 void pinion_link_register(void)
 {
 	rdma_link_register(&rdma_ops);
+	rdma_link_register(&mlx5_ops);
 }
 
 /* Waits for those being added. */
 void pinion_link_unregister(void)
 {
+	rdma_link_unregister(&mlx5_ops);
 	rdma_link_unregister(&rdma_ops);
 }

@@ -65,8 +65,7 @@ err_sleepers:
 static void __exit pinion_exit(void)
 {
 	pinion_link_unregister();
-	/* Waits for devices that go already, ends the others. */
-	ib_unregister_driver((enum rdma_driver_id)PINION_DRIVER_ID);
+	pinion_kin_end();
 	pinion_netdev_exit();
 	pinion_wire_exit();
 	pinion_debugfs_exit();
@@ -82,3 +81,4 @@ MODULE_DESCRIPTION("Software RDMA device with complete memory registration");
 MODULE_LICENSE("Dual BSD/GPL");
 MODULE_VERSION(PINION_VERSION);
 MODULE_ALIAS_RDMA_LINK("pinion");
+MODULE_ALIAS_RDMA_LINK("pinion-mlx5");

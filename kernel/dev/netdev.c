@@ -59,11 +59,6 @@ void pinion_netdev_refresh(struct pinion_dev *dev, struct net_device *ndev)
 	pinion_peers_set_link(&dev->node, &link);
 }
 
-static struct ib_device *netdev_find(struct net_device *ndev)
-{
-	return ib_device_get_by_netdev(ndev, (enum rdma_driver_id)PINION_DRIVER_ID);
-}
-
 static void netdev_catch_up(struct ib_device *ibdev, struct net_device *ndev, const struct net *net)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibdev);
@@ -83,7 +78,7 @@ void pinion_netdev_catch_up(struct net_device *ndev, const struct net *net)
 	struct ib_device *ibdev;
 
 	rtnl_lock();
-	ibdev = netdev_find(ndev);
+	ibdev = pinion_kin_find(ndev);
 	if (ibdev) {
 		netdev_catch_up(ibdev, ndev, net);
 		ib_device_put(ibdev);
@@ -94,7 +89,7 @@ void pinion_netdev_catch_up(struct net_device *ndev, const struct net *net)
 /* Its device is joined to others now, or no longer. */
 static void netdev_rejoin(struct net_device *ndev)
 {
-	struct ib_device *ibdev = ndev ? netdev_find(ndev) : NULL;
+	struct ib_device *ibdev = ndev ? pinion_kin_find(ndev) : NULL;
 
 	if (!ibdev)
 		return;
@@ -112,7 +107,7 @@ static int netdev_notify(struct notifier_block *nb, unsigned long event, void *a
 		netdev_rejoin(netdev_peer(ndev));
 		return NOTIFY_DONE;
 	}
-	ibdev = netdev_find(ndev);
+	ibdev = pinion_kin_find(ndev);
 	if (!ibdev)
 		return NOTIFY_DONE;
 	switch (event) {

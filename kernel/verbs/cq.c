@@ -6,6 +6,7 @@
 
 #include "../path/cq.h"
 #include "device.h"
+#include "mlx5.h"
 #include "ops.h"
 #include "rings.h"
 #include "udata.h"
@@ -54,7 +55,8 @@ static int cq_check_size(unsigned int cqe)
 	return cqe && cqe <= PINION_MAX_CQE ? 0 : -EINVAL;
 }
 
-static int cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+/* ib_device_ops.create_cq */
+int pinion_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		     struct uverbs_attr_bundle *attrs)
 {
 	struct ib_udata *udata = attrs ? &attrs->driver_udata : NULL;
@@ -96,7 +98,8 @@ err_count:
 	return err;
 }
 
-static int cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata)
+/* ib_device_ops.destroy_cq */
+int pinion_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct pinion_cq *cq = to_pinion_cq(ibcq);
 	struct pinion_ring ring;
@@ -176,6 +179,8 @@ int pinion_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udat
 
 	if (!udata || !cq->user)
 		return -EOPNOTSUPP;
+	if (cq->raw)
+		return pinion_mlx5_resize_cq(cq, cqe, udata);
 	err = cq_check_size(cqe);
 	if (!err)
 		err = pinion_udata_in(udata, &req, sizeof(req), 0);
@@ -194,8 +199,8 @@ int pinion_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udat
 }
 
 const struct ib_device_ops pinion_cq_ops = {
-	.create_cq = cq_create,
-	.destroy_cq = cq_destroy,
+	.create_cq = pinion_create_cq,
+	.destroy_cq = pinion_destroy_cq,
 	.modify_cq = pinion_cq_moderate,
 	.poll_cq = pinion_cq_poll,
 	.req_notify_cq = pinion_cq_req_notify,

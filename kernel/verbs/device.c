@@ -80,7 +80,8 @@ static void device_report_odp(struct ib_odp_caps *caps)
 	caps->per_transport_caps.xrc_odp_caps = messages | memory;
 }
 
-static int device_query(struct ib_device *ibdev, struct ib_device_attr *attr,
+/* ib_device_ops.query_device */
+int pinion_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			struct ib_udata *udata)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibdev);
@@ -248,14 +249,12 @@ static enum rdma_link_layer port_get_link_layer(struct ib_device *ibdev, u32 por
 
 const struct ib_device_ops pinion_device_ops = {
 	.owner = THIS_MODULE,
-	.driver_id = (enum rdma_driver_id)PINION_DRIVER_ID,
-	.uverbs_abi_ver = PINION_ABI_VERSION,
 
 	.get_dev_fw_str = device_get_fw_str,
 	.get_link_layer = port_get_link_layer,
 	.get_port_immutable = port_get_immutable,
 	.modify_device = device_modify,
-	.query_device = device_query,
+	.query_device = pinion_query_device,
 	.query_pkey = port_query_pkey,
 	.query_port = port_query,
 };

@@ -65,6 +65,9 @@ struct pinion_dev {
 	struct pinion_node node;
 	struct device *parent;		/* what memory is mapped for */
 	struct device *data_direct;	/* and dma-bufs, if that was asked for */
+	bool is_mlx5;			/* speaks mlx5's ABI: verbs/mlx5.h */
+	struct list_head list;		/* dev/kin.c's, if so */
+	const struct net_device *ndev;	/* likewise; to be compared, not to be used */
 	struct dentry *debugfs;
 
 	u32 vendor_id;
@@ -99,7 +102,7 @@ static inline enum ib_port_state pinion_port_state(const struct net_device *ndev
 
 void pinion_counts_end(struct pinion_dev *dev);
 
-/* Every op the verbs layer has. */
-void pinion_verbs_set_ops(struct ib_device *ibdev);
+/* Every op the verbs layer has, of which kind the device is. */
+void pinion_verbs_set_ops(struct pinion_dev *dev);
 
 #endif

@@ -4,6 +4,7 @@
  * limits. Never looks into an object.
  */
 #include "device.h"
+#include "mlx5.h"
 #include "ops.h"
 
 static const struct ib_device_ops *const tables[] = {
@@ -23,17 +24,29 @@ static const struct ib_device_ops *const tables[] = {
 	&pinion_compat_ops,
 };
 
+/* Whose provider claims it. */
+static const struct ib_device_ops identity = {
+	.driver_id = (enum rdma_driver_id)PINION_DRIVER_ID,
+	.uverbs_abi_ver = PINION_ABI_VERSION,
+};
+
 /**
  * pinion_verbs_set_ops - tell the core what this device can do
- * @ibdev: not registered yet
+ * @dev: not registered yet
  */
-void pinion_verbs_set_ops(struct ib_device *ibdev)
+void pinion_verbs_set_ops(struct pinion_dev *dev)
 {
+	struct ib_device *ibdev = &dev->ibdev;
 	int i;
 
+	/* Of two tables that have an op the first counts. */
+	if (dev->is_mlx5)
+		pinion_mlx5_set_ops(ibdev);
+	else
+		ib_set_device_ops(ibdev, &identity);
 	for (i = 0; i < ARRAY_SIZE(tables); i++)
 		ib_set_device_ops(ibdev, tables[i]);
-	ibdev->driver_def = pinion_uapi_defs;
+	ibdev->driver_def = dev->is_mlx5 ? pinion_mlx5_defs : pinion_uapi_defs;
 }
 
 /**

@@ -32,6 +32,15 @@ extern const struct uapi_definition pinion_devx_event_defs[];
 extern const struct uapi_definition pinion_devx_uar_defs[];
 extern const struct uapi_definition pinion_devx_umem_defs[];
 
+int pinion_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+			struct ib_udata *udata);
+int pinion_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		     struct uverbs_attr_bundle *attrs);
+int pinion_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int pinion_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata);
+int pinion_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+int pinion_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		    struct ib_qp_init_attr *init);
 int pinion_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata);
 int pinion_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		     struct ib_udata *udata);

@@ -3,9 +3,9 @@
  * Queue pairs: creation, questions and end. What may be changed meanwhile is in
  * qp_modify.c; what is posted on them is path/'s business.
  */
-#include "../path/qp.h"
 #include "device.h"
 #include "ops.h"
+#include "qp.h"
 #include "rings.h"
 #include "ucontext.h"
 #include "udata.h"
@@ -199,85 +199,112 @@ static int qp_count_in(struct pinion_qp *qp, enum ib_qp_type type, struct ib_uda
 	return -ENOMEM;
 }
 
-static void qp_count_out(struct pinion_qp *qp)
+int pinion_qp_begin(struct pinion_qp *qp, const struct ib_qp_init_attr *init,
+		    struct ib_udata *udata)
+{
+	int err;
+
+	err = qp_check_init(init, udata);
+	if (!err)
+		err = qp_count_in(qp, init->qp_type, udata);
+	if (err)
+		return err;
+	qp->node = &to_pinion_dev(qp->ibqp.device)->node;
+	qp->stats = qp->node->stats;
+	qp->user = udata;
+	err = qp_set_workers(qp, pinion_udata_context(udata));
+	if (err)
+		pinion_qp_end(qp);
+	return err;
+}
+
+void pinion_qp_end(struct pinion_qp *qp)
 {
 	pinion_count_out(to_pinion_dev(qp->ibqp.device), qp->owner, PINION_COUNT_QP);
 	pinion_user_put(qp->owner);
 }
 
-/* @udata is NULL for XRC targets, too, which belong to their domain, not to a process. */
-static int qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
+int pinion_qp_show(struct pinion_qp *qp, const struct ib_qp_init_attr *init)
 {
-	struct pinion_dev *dev = to_pinion_dev(ibqp->device);
+	int err;
+
+	err = pinion_qp_init(qp, init->sq_sig_type == IB_SIGNAL_ALL_WR);
+	if (err)
+		return err;
+	err = pinion_node_add_qp(qp->node, qp, init->qp_type == IB_QPT_GSI);
+	if (err)
+		pinion_qp_fini(qp);
+	return err;
+}
+
+/* As for completion queues: it may still be described. */
+void pinion_qp_hide(struct pinion_qp *qp, struct pinion_ring *sq, struct pinion_ring *rq)
+{
+	pinion_node_del_qp(qp->node, qp);
+	pinion_qp_fini(qp);
+	spin_lock_irq(&qp->sq.post_lock);
+	*sq = pinion_ring_take(&qp->sq.ring);
+	spin_unlock_irq(&qp->sq.post_lock);
+	*rq = (struct pinion_ring){};
+	if (!qp->has_rq)
+		return;
+	spin_lock(&qp->rq.lock);
+	*rq = pinion_ring_take(&qp->rq.ring);
+	spin_unlock(&qp->rq.lock);
+}
+
+/*
+ * ib_device_ops.create_qp. @udata is NULL for XRC targets, too, which belong to their domain,
+ * not to a process.
+ */
+int pinion_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
+{
 	struct pinion_qp *qp = to_pinion_qp(ibqp);
 	struct pinion_create_qp_resp resp = {};
 	struct pinion_create_qp_req req = {};
 	int err;
 
-	err = qp_check_init(init, udata);
-	if (!err && udata)
+	if (udata) {
 		err = pinion_udata_in(udata, &req, sizeof(req), 0);
+		if (err)
+			return err;
+	}
+	err = pinion_qp_begin(qp, init, udata);
 	if (err)
 		return err;
-	err = qp_count_in(qp, init->qp_type, udata);
-	if (err)
-		return err;
-
-	qp->node = &dev->node;
-	qp->stats = qp->node->stats;
-	qp->user = udata;
-	err = qp_set_workers(qp, pinion_udata_context(udata));
-	if (err)
-		goto err_count;
 	err = qp_make_queues(qp, init, udata, &req, &resp);
 	if (err)
-		goto err_count;
-	err = pinion_qp_init(qp, init->sq_sig_type == IB_SIGNAL_ALL_WR);
-	if (err)
-		goto err_queues;
+		goto err_end;
 	qp_fill_cap(qp, &init->cap);
 	err = qp_respond(&init->cap, &resp, udata);
+	if (!err)
+		err = pinion_qp_show(qp, init);
 	if (err)
-		goto err_fini;
-	err = pinion_node_add_qp(&dev->node, qp, init->qp_type == IB_QPT_GSI);
-	if (err)
-		goto err_fini;
+		goto err_queues;
 	return 0;
 
-err_fini:
-	pinion_qp_fini(qp);
 err_queues:
 	qp_unmake_queues(qp);
-err_count:
-	qp_count_out(qp);
+err_end:
+	pinion_qp_end(qp);
 	return err;
 }
 
-static int qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
+/* ib_device_ops.destroy_qp */
+int pinion_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
-	struct pinion_dev *dev = to_pinion_dev(ibqp->device);
 	struct pinion_qp *qp = to_pinion_qp(ibqp);
-	struct pinion_ring sq, rq = {};
+	struct pinion_ring sq, rq;
 
-	pinion_node_del_qp(&dev->node, qp);
-	pinion_qp_fini(qp);
-	/* As for completion queues: it may still be described. */
-	spin_lock_irq(&qp->sq.post_lock);
-	sq = pinion_ring_take(&qp->sq.ring);
-	spin_unlock_irq(&qp->sq.post_lock);
-	if (qp->has_rq) {
-		spin_lock(&qp->rq.lock);
-		rq = pinion_ring_take(&qp->rq.ring);
-		spin_unlock(&qp->rq.lock);
-	}
+	pinion_qp_hide(qp, &sq, &rq);
 	pinion_ring_unmake(&rq, qp->rq_mmap);
 	pinion_ring_unmake(&sq, qp->sq_mmap);
-	qp_count_out(qp);
+	pinion_qp_end(qp);
 	return 0;
 }
 
-/* Neither argument comes cleared. */
-static int qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+/* ib_device_ops.query_qp. Neither argument comes cleared. */
+int pinion_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		    struct ib_qp_init_attr *init)
 {
 	struct pinion_qp *qp = to_pinion_qp(ibqp);
@@ -307,12 +334,12 @@ static int qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 }
 
 const struct ib_device_ops pinion_qp_ops = {
-	.create_qp = qp_create,
-	.destroy_qp = qp_destroy,
+	.create_qp = pinion_create_qp,
+	.destroy_qp = pinion_destroy_qp,
 	.modify_qp = pinion_modify_qp,
 	.post_recv = pinion_post_recv,
 	.post_send = pinion_post_send,
-	.query_qp = qp_query,
+	.query_qp = pinion_query_qp,
 
 	INIT_RDMA_OBJ_SIZE(ib_qp, pinion_qp, ibqp),
 };

@@ -22,6 +22,17 @@ static struct pinion_alloc_ucontext_resp ucontext_answer(struct ib_ucontext *con
 	};
 }
 
+int pinion_ucontext_open(struct pinion_ucontext *ucontext)
+{
+	ucontext->user = pinion_user_get(to_pinion_dev(ucontext->ibucontext.device));
+	if (IS_ERR(ucontext->user))
+		return PTR_ERR(ucontext->user);
+	mutex_init(&ucontext->workers_lock);
+	mutex_init(&ucontext->events_lock);
+	pinion_hints_init(&ucontext->hints, ucontext->user->uid);
+	return 0;
+}
+
 static int ucontext_alloc(struct ib_ucontext *context, struct ib_udata *udata)
 {
 	struct pinion_ucontext *ucontext = to_pinion_ucontext(context);
@@ -34,12 +45,9 @@ static int ucontext_alloc(struct ib_ucontext *context, struct ib_udata *udata)
 		return err;
 	if (req.abi_version != PINION_ABI_VERSION || req.reserved)
 		return -EOPNOTSUPP;
-	ucontext->user = pinion_user_get(to_pinion_dev(context->device));
-	if (IS_ERR(ucontext->user))
-		return PTR_ERR(ucontext->user);
-	mutex_init(&ucontext->workers_lock);
-	mutex_init(&ucontext->events_lock);
-	pinion_hints_init(&ucontext->hints, ucontext->user->uid);
+	err = pinion_ucontext_open(ucontext);
+	if (err)
+		return err;
 	err = pinion_udata_out(udata, &resp, sizeof(resp));
 	if (err)
 		pinion_user_put(ucontext->user);

@@ -28,6 +28,9 @@ static inline struct pinion_ucontext *to_pinion_ucontext(struct ib_ucontext *ibu
 	return container_of(ibucontext, struct pinion_ucontext, ibucontext);
 }
 
+/* Its user, with a reference, and what needs no memory. Ends with the context's own op. */
+int pinion_ucontext_open(struct pinion_ucontext *ucontext);
+
 /*
  * With the first queue that needs them: @wq and @faulter work from here on, or -ENOMEM, or
  * -EAGAIN: the user waits for too many pages.

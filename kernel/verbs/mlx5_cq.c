@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Completion queues as libmlx5 asks for them. Those of the kernel are as on any device.
+ */
+#include <linux/log2.h>
+#include <rdma/mlx5-abi.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "../path/cq.h"
+#include "../path/raw_cq.h"
+#include "device.h"
+#include "mlx5.h"
+#include "ops.h"
+#include "udata.h"
+#include "user.h"
+
+/* A ring of ours that holds nothing: who completes looks at its header. */
+#define DUMMY_ENTRIES	1
+
+#define CREATE_FLAGS (IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | \
+		      IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
+
+struct mlx5_cq {
+	struct pinion_cq cq;
+	struct pinion_raw_cq raw;
+	struct ib_ucontext *context;
+	u32 number;
+};
+
+static struct mlx5_cq *to_mlx5_cq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct mlx5_cq, cq.ibcq);
+}
+
+static int mlx5_cq_check(const struct ib_cq_init_attr *attr, const struct mlx5_ib_create_cq *req)
+{
+	if (attr->flags & ~CREATE_FLAGS || req->flags & ~MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX ||
+	    req->cqe_comp_en || req->cqe_comp_res_format || req->reserved0 || req->reserved1)
+		return -EOPNOTSUPP;
+	/* libmlx5 has rounded up, and left one out. */
+	if (!attr->cqe || attr->cqe >= PINION_MAX_CQE)
+		return -EINVAL;
+	return req->cqe_size == 64 || req->cqe_size == 128 ? 0 : -EINVAL;
+}
+
+static void mlx5_cq_forget_places(struct mlx5_cq *queue)
+{
+	pinion_mlx5_place_end(&queue->raw.record, queue->context);
+	pinion_mlx5_place_end(&queue->raw.ring, queue->context);
+}
+
+static int mlx5_cq_find_places(struct mlx5_cq *queue, const struct mlx5_ib_create_cq *req,
+			       unsigned int cqe)
+{
+	struct pinion_raw_cq *raw = &queue->raw;
+	int err;
+
+	raw->entries = roundup_pow_of_two(cqe + 1);
+	raw->stride = req->cqe_size;
+	err = pinion_mlx5_place_make(&raw->ring, queue->context, req->buf_addr,
+				     (u64)raw->entries * raw->stride, 64);
+	if (!err)
+		err = pinion_mlx5_place_make(&raw->record, queue->context, req->db_addr,
+					     PINION_RAW_RECORD, PINION_RAW_RECORD);
+	if (err)
+		mlx5_cq_forget_places(queue);
+	return err;
+}
+
+/* As those of commands have them, and like none of theirs: it leads to nothing. */
+static int mlx5_cq_number(struct pinion_dev *dev, struct mlx5_cq *queue)
+{
+	int err;
+
+	err = xa_alloc(&dev->devx_cqs, &queue->number, NULL, XA_LIMIT(1, 2 * PINION_MAX_CQ),
+		       GFP_KERNEL_ACCOUNT);
+	return err == -EBUSY ? -ENOMEM : err;
+}
+
+static int mlx5_cq_make(struct mlx5_cq *queue, const struct ib_cq_init_attr *attr,
+			const struct mlx5_ib_create_cq *req, struct ib_udata *udata)
+{
+	struct pinion_dev *dev = to_pinion_dev(queue->cq.ibcq.device);
+	struct mlx5_ib_create_cq_resp resp = {};
+	struct pinion_cq *cq = &queue->cq;
+	int err;
+
+	queue->context = pinion_udata_context(udata);
+	err = mlx5_cq_find_places(queue, req, attr->cqe);
+	if (err)
+		return err;
+	err = pinion_ring_alloc(&cq->ring, DUMMY_ENTRIES, sizeof(struct pinion_cqe));
+	if (err)
+		goto err_places;
+	err = mlx5_cq_number(dev, queue);
+	if (err)
+		goto err_ring;
+	cq->raw = &queue->raw;
+	cq->node = &dev->node;
+	pinion_cq_init(cq, true, PINION_CQ_TIMESTAMP);
+	cq->ibcq.cqe = queue->raw.entries - 1;
+	resp.cqn = queue->number;
+	err = pinion_udata_out(udata, &resp, sizeof(resp));
+	if (err)
+		goto err_number;
+	return 0;
+
+err_number:
+	xa_erase(&dev->devx_cqs, queue->number);
+err_ring:
+	pinion_ring_free(&cq->ring);
+err_places:
+	mlx5_cq_forget_places(queue);
+	return err;
+}
+
+static int mlx5_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+			  struct uverbs_attr_bundle *attrs)
+{
+	struct mlx5_cq *queue = to_mlx5_cq(ibcq);
+	struct pinion_cq *cq = &queue->cq;
+	struct mlx5_ib_create_cq req;
+	int err;
+
+	if (!attrs)
+		return pinion_create_cq(ibcq, attr, attrs);
+	err = pinion_udata_in(&attrs->driver_udata, &req, sizeof(req),
+			      offsetof(struct mlx5_ib_create_cq, flags));
+	if (!err)
+		err = mlx5_cq_check(attr, &req);
+	if (err)
+		return err;
+	cq->owner = pinion_user_of_udata(&attrs->driver_udata);
+	if (pinion_count_in(to_pinion_dev(ibcq->device), cq->owner, PINION_COUNT_CQ))
+		return -ENOMEM;
+	err = mlx5_cq_make(queue, attr, &req, &attrs->driver_udata);
+	if (err)
+		pinion_count_out(to_pinion_dev(ibcq->device), cq->owner, PINION_COUNT_CQ);
+	return err;
+}
+
+static int mlx5_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct pinion_dev *dev = to_pinion_dev(ibcq->device);
+	struct mlx5_cq *queue = to_mlx5_cq(ibcq);
+	struct pinion_cq *cq = &queue->cq;
+	struct pinion_ring ring;
+
+	if (!cq->raw)
+		return pinion_destroy_cq(ibcq, udata);
+	pinion_cq_fini(cq);
+	/* It may still be described. */
+	spin_lock(&cq->fill_lock);
+	ring = pinion_ring_take(&cq->ring);
+	spin_unlock(&cq->fill_lock);
+	pinion_ring_free(&ring);
+	xa_erase(&dev->devx_cqs, queue->number);
+	mlx5_cq_forget_places(queue);
+	pinion_count_out(dev, cq->owner, PINION_COUNT_CQ);
+	return 0;
+}
+
+/**
+ * pinion_mlx5_resize_cq - a ring of another size
+ * @cq: a user's
+ * @cqe: completions it must hold at least
+ * @udata: struct mlx5_ib_resize_cq
+ *
+ * Return: a negative errno.
+ */
+int pinion_mlx5_resize_cq(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata)
+{
+	return -EOPNOTSUPP;
+}
+
+const struct ib_device_ops pinion_mlx5_cq_ops = {
+	.create_cq = mlx5_cq_create,
+	.destroy_cq = mlx5_cq_destroy,
+
+	INIT_RDMA_OBJ_SIZE(ib_cq, mlx5_cq, cq.ibcq),
+};

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A device that speaks mlx5's ABI: the ops that are others than the usual ones, and the methods
+ * it has beside the core's.
+ */
+#define UVERBS_MODULE_NAME pinion_mlx5
+
+#include <rdma/ib_umem.h>
+#include <rdma/mlx5-abi.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/uverbs_named_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+
+#include "device.h"
+#include "mlx5.h"
+#include "ops.h"
+#include "udata.h"
+
+/* As many as libmlx5 gets into a request, beside what else a request may have. */
+#define MLX5_SEND_SGES	30
+/* Of the largest slot for a receive request: see mlx5_ucontext.c. */
+#define MLX5_RECV_SGES	32
+
+static int mlx5_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+			     struct ib_udata *udata)
+{
+	int err;
+
+	err = pinion_query_device(ibdev, attr, udata);
+	if (err)
+		return err;
+	attr->max_send_sge = MLX5_SEND_SGES;
+	attr->max_recv_sge = MLX5_RECV_SGES;
+	attr->max_sge_rd = MLX5_SEND_SGES;
+	return 0;
+}
+
+static const struct ib_device_ops mlx5_ops = {
+	.driver_id = RDMA_DRIVER_MLX5,
+	.uverbs_abi_ver = MLX5_IB_UVERBS_ABI_VERSION,
+
+	.query_device = mlx5_query_device,
+};
+
+void pinion_mlx5_set_ops(struct ib_device *ibdev)
+{
+	ib_set_device_ops(ibdev, &mlx5_ops);
+	ib_set_device_ops(ibdev, &pinion_mlx5_ucontext_ops);
+	ib_set_device_ops(ibdev, &pinion_mlx5_cq_ops);
+	ib_set_device_ops(ibdev, &pinion_mlx5_qp_ops);
+}
+
+#define RESP_UCONTEXT	UVERBS_ATTR_STRUCT(struct mlx5_ib_alloc_ucontext_resp, dump_fill_mkey)
+
+/* Answered by pinion_mlx5_ucontext_ops.query_ucontext. */
+ADD_UVERBS_ATTRIBUTES_SIMPLE(pinion_mlx5_query_context, UVERBS_OBJECT_DEVICE,
+			     UVERBS_METHOD_QUERY_CONTEXT,
+			     UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX,
+						 RESP_UCONTEXT, UA_MANDATORY));
+
+/* The number of a page that is listened to by nobody: nothing is made of it. */
+ADD_UVERBS_ATTRIBUTES_SIMPLE(pinion_mlx5_create_cq, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE,
+			     UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_CREATE_CQ_UAR_INDEX,
+						UVERBS_ATTR_TYPE(u32), UA_OPTIONAL));
+
+const struct uapi_definition pinion_mlx5_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &pinion_mlx5_query_context),
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_CQ, &pinion_mlx5_create_cq),
+	UAPI_DEF_CHAIN(pinion_devx_umem_defs),
+	UAPI_DEF_CHAIN(pinion_devx_uar_defs),
+	UAPI_DEF_CHAIN(pinion_devx_defs),
+	UAPI_DEF_CHAIN(pinion_data_direct_defs),
+	{},
+};

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory that a call names by its address. It becomes a umem that no DEVX command finds, and all
+ * of it is looked at.
+ */
+#include "device.h"
+#include "mlx5.h"
+#include "user.h"
+
+/* Whoever is no context owns nothing that a command may name. */
+static int place_pin(struct pinion_view *place, struct ib_ucontext *context,
+		     const struct pinion_umem_want *want, u32 align)
+{
+	struct pinion_umems *umems = &to_pinion_dev(context->device)->umems;
+	struct pinion_umem *umem;
+	int err;
+
+	umem = pinion_umem_create(umems, context->device, place, want);
+	if (IS_ERR(umem))
+		return PTR_ERR(umem);
+	pinion_umem_publish(umems, umem);
+	pinion_umem_use(umems, umem->id, place);
+	err = pinion_view_make(place, umem, 0, want->length, align);
+	if (err) {
+		pinion_umem_unuse(umem);
+		pinion_umem_destroy(umems, umem);
+	}
+	return err;
+}
+
+int pinion_mlx5_place_make(struct pinion_view *place, struct ib_ucontext *context, u64 addr,
+			   u64 length, u32 align)
+{
+	const struct pinion_umem_want want = {
+		.addr = addr,
+		.length = length,
+		.page_sizes = U64_MAX,
+		.access = IB_ACCESS_LOCAL_WRITE,
+	};
+	struct pinion_user *user = to_pinion_ucontext(context)->user;
+	struct pinion_dev *dev = to_pinion_dev(context->device);
+	int err;
+
+	if (addr % align)
+		return -EINVAL;
+	if (pinion_count_in(dev, user, PINION_COUNT_UMEM))
+		return -ENOMEM;
+	err = place_pin(place, context, &want, align);
+	if (err)
+		pinion_count_out(dev, user, PINION_COUNT_UMEM);
+	return err;
+}
+
+void pinion_mlx5_place_end(struct pinion_view *place, struct ib_ucontext *context)
+{
+	struct pinion_dev *dev = to_pinion_dev(context->device);
+	struct pinion_umem *umem = place->umem;
+
+	if (!place->at)
+		return;
+	pinion_view_end(place);
+	WARN_ON(pinion_umem_destroy(&dev->umems, umem));
+	pinion_count_out(dev, to_pinion_ucontext(context)->user, PINION_COUNT_UMEM);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * libmlx5 opens the device: what it is told of doorbell pages and of the sizes of requests.
+ */
+#include <rdma/mlx5-abi.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "device.h"
+#include "mlx5.h"
+#include "ops.h"
+#include "ucontext.h"
+#include "udata.h"
+#include "user.h"
+
+#define CQE_VERSION	1	/* completions name a queue by its user's index */
+#define LOG_UAR_SIZE	12
+#define CACHE_LINE	64
+/* A request has 63 segments of 16 bytes at most, which is less than 16 blocks of 64. */
+#define SEND_BYTES	(15 * 64)
+#define RECV_BYTES	512
+/* Slots of a shared receive queue have numbers of 16 bits, and one is always its user's own. */
+#define SRQ_SLOTS	(SZ_32K - 1)
+
+/*
+ * There is no BlueFlame, and no page but those that are asked for (MLX5_LIB_CAP_DYN_UAR): one of
+ * them takes all doorbells, which are heard in their records anyway.
+ */
+static struct mlx5_ib_alloc_ucontext_resp mlx5_ucontext_answer(void)
+{
+	return (struct mlx5_ib_alloc_ucontext_resp){
+		.qp_tab_size = PINION_MAX_QP,
+		.cache_line_size = CACHE_LINE,
+		.max_sq_desc_sz = SEND_BYTES,
+		.max_rq_desc_sz = RECV_BYTES,
+		.max_send_wqebb = PINION_MAX_QP_WR,
+		.max_recv_wr = PINION_MAX_QP_WR,
+		.max_srq_recv_wr = SRQ_SLOTS,
+		.num_ports = 1,
+		.response_length = sizeof(struct mlx5_ib_alloc_ucontext_resp),
+		.cqe_version = CQE_VERSION,
+		.cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_CREATE_AH,
+		.eth_min_inline = MLX5_USER_INLINE_MODE_NONE,
+		.log_uar_size = LOG_UAR_SIZE,
+		.num_uars_per_page = PAGE_SIZE >> LOG_UAR_SIZE,
+	};
+}
+
+/* Libraries from before they asked for pages have another form, and other queues. */
+static int mlx5_ucontext_check(struct ib_udata *udata)
+{
+	struct mlx5_ib_alloc_ucontext_req_v2 req;
+	int err;
+
+	err = pinion_udata_in(udata, &req, sizeof(req),
+			      sizeof(struct mlx5_ib_alloc_ucontext_req));
+	if (err)
+		return err;
+	if (req.flags & ~MLX5_IB_ALLOC_UCTX_DEVX)
+		return -EINVAL;
+	if (req.comp_mask || req.reserved0 || req.reserved1 || req.reserved2)
+		return -EOPNOTSUPP;
+	if (!(req.lib_caps & MLX5_LIB_CAP_DYN_UAR) || req.max_cqe_version < CQE_VERSION)
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+static int mlx5_ucontext_alloc(struct ib_ucontext *context, struct ib_udata *udata)
+{
+	struct mlx5_ib_alloc_ucontext_resp resp = mlx5_ucontext_answer();
+	struct pinion_ucontext *ucontext = to_pinion_ucontext(context);
+	int err;
+
+	err = mlx5_ucontext_check(udata);
+	if (!err)
+		err = pinion_ucontext_open(ucontext);
+	if (err)
+		return err;
+	err = pinion_udata_out(udata, &resp, sizeof(resp));
+	if (err)
+		pinion_user_put(ucontext->user);
+	return err;
+}
+
+static int mlx5_ucontext_query(struct ib_ucontext *context, struct uverbs_attr_bundle *attrs)
+{
+	struct mlx5_ib_alloc_ucontext_resp resp = mlx5_ucontext_answer();
+
+	return uverbs_copy_to_struct_or_zero(attrs, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX, &resp,
+					     sizeof(resp));
+}
+
+const struct ib_device_ops pinion_mlx5_ucontext_ops = {
+	.alloc_ucontext = mlx5_ucontext_alloc,
+	.query_ucontext = mlx5_ucontext_query,
+};
