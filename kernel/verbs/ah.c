@@ -7,6 +7,7 @@
 #include "../path/av.h"
 #include "ah.h"
 #include "device.h"
+#include "mlx5.h"
 #include "ops.h"
 #include "udata.h"
 #include "user.h"
@@ -29,12 +30,18 @@ int pinion_av_from_attr(struct pinion_av *av, const struct rdma_ah_attr *attr)
 	return pinion_av_from(av, grh->sgid_attr);
 }
 
+static int ah_answer(const struct pinion_ah *ah, struct ib_udata *udata)
+{
+	const struct pinion_create_ah_resp resp = { .ah = ah->number };
+
+	return pinion_udata_out(udata, &resp, sizeof(resp));
+}
+
 static int ah_create(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
 {
 	gfp_t gfp = init->flags & RDMA_CREATE_AH_SLEEPABLE ? GFP_KERNEL_ACCOUNT : GFP_ATOMIC;
 	struct pinion_dev *dev = to_pinion_dev(ibah->device);
 	struct pinion_ah *ah = to_pinion_ah(ibah);
-	struct pinion_create_ah_resp resp = {};
 	int err;
 
 	err = pinion_udata_in_none(udata);
@@ -51,8 +58,7 @@ static int ah_create(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct 
 		goto err_count;
 	if (!udata)
 		return 0;
-	resp.ah = ah->number;
-	err = pinion_udata_out(udata, &resp, sizeof(resp));
+	err = dev->is_mlx5 ? pinion_mlx5_answer_ah(&ah->av, udata) : ah_answer(ah, udata);
 	if (err)
 		goto err_del;
 	return 0;

@@ -7,11 +7,20 @@
 #ifndef PINION_VERBS_MLX5_H
 #define PINION_VERBS_MLX5_H
 
+#include <linux/sizes.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "../mem/umem.h"
 
+/* As many as libmlx5 gets into a request, beside what else may be in it. */
+#define MLX5_SEND_SGES	30
+/* In the largest slot for a receive request. */
+#define MLX5_RECV_SGES	32
+/* Slots of a shared queue have numbers of 16 bits, and one is always its user's own. */
+#define MLX5_SRQ_SLOTS	(SZ_32K - 1)
+
+struct pinion_av;
 struct pinion_cq;
 
 /* Before any other ops. */
@@ -23,6 +32,9 @@ extern const struct uapi_definition pinion_mlx5_defs[];
 extern const struct ib_device_ops pinion_mlx5_ucontext_ops;
 extern const struct ib_device_ops pinion_mlx5_cq_ops;
 extern const struct ib_device_ops pinion_mlx5_qp_ops;
+
+/* What libmlx5 has to know of a handle: its requests carry addresses themselves. */
+int pinion_mlx5_answer_ah(const struct pinion_av *av, struct ib_udata *udata);
 
 int pinion_mlx5_resize_cq(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata);
 

@@ -6,11 +6,14 @@
 #include <rdma/mlx5-abi.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "../path/bell.h"
 #include "../path/cq.h"
 #include "../path/raw_cq.h"
 #include "device.h"
+#include "devx_name.h"
 #include "mlx5.h"
 #include "ops.h"
+#include "ucontext.h"
 #include "udata.h"
 #include "user.h"
 
@@ -24,7 +27,7 @@ struct mlx5_cq {
 	struct pinion_cq cq;
 	struct pinion_raw_cq raw;
 	struct ib_ucontext *context;
-	u32 number;
+	struct pinion_devx_name name;	/* of those of commands, and none that they find */
 };
 
 static struct mlx5_cq *to_mlx5_cq(struct ib_cq *ibcq)
@@ -67,16 +70,6 @@ static int mlx5_cq_find_places(struct mlx5_cq *queue, const struct mlx5_ib_creat
 	return err;
 }
 
-/* As those of commands have them, and like none of theirs: it leads to nothing. */
-static int mlx5_cq_number(struct pinion_dev *dev, struct mlx5_cq *queue)
-{
-	int err;
-
-	err = xa_alloc(&dev->devx_cqs, &queue->number, NULL, XA_LIMIT(1, 2 * PINION_MAX_CQ),
-		       GFP_KERNEL_ACCOUNT);
-	return err == -EBUSY ? -ENOMEM : err;
-}
-
 static int mlx5_cq_make(struct mlx5_cq *queue, const struct ib_cq_init_attr *attr,
 			const struct mlx5_ib_create_cq *req, struct ib_udata *udata)
 {
@@ -92,21 +85,26 @@ static int mlx5_cq_make(struct mlx5_cq *queue, const struct ib_cq_init_attr *att
 	err = pinion_ring_alloc(&cq->ring, DUMMY_ENTRIES, sizeof(struct pinion_cqe));
 	if (err)
 		goto err_places;
-	err = mlx5_cq_number(dev, queue);
+	err = pinion_devx_name_take(&dev->devx_cqs, 2 * PINION_MAX_CQ, &queue->name);
 	if (err)
 		goto err_ring;
 	cq->raw = &queue->raw;
 	cq->node = &dev->node;
 	pinion_cq_init(cq, true, PINION_CQ_TIMESTAMP);
 	cq->ibcq.cqe = queue->raw.entries - 1;
-	resp.cqn = queue->number;
+	/* What a record says that nobody has written to is no word of before. */
+	queue->raw.fired = ~0;
+	resp.cqn = queue->name.number;
 	err = pinion_udata_out(udata, &resp, sizeof(resp));
 	if (err)
-		goto err_number;
+		goto err_name;
+	/* The core's, of a queue that has a channel for events. */
+	if (cq->ibcq.cq_context)
+		pinion_bells_join_cq(&to_pinion_ucontext(queue->context)->bells, &queue->raw);
 	return 0;
 
-err_number:
-	xa_erase(&dev->devx_cqs, queue->number);
+err_name:
+	pinion_devx_name_end(&dev->devx_cqs, &queue->name);
 err_ring:
 	pinion_ring_free(&cq->ring);
 err_places:
@@ -148,13 +146,15 @@ static int mlx5_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata)
 
 	if (!cq->raw)
 		return pinion_destroy_cq(ibcq, udata);
+	if (cq->ibcq.cq_context)
+		pinion_bells_leave_cq(&queue->raw);
 	pinion_cq_fini(cq);
 	/* It may still be described. */
 	spin_lock(&cq->fill_lock);
 	ring = pinion_ring_take(&cq->ring);
 	spin_unlock(&cq->fill_lock);
 	pinion_ring_free(&ring);
-	xa_erase(&dev->devx_cqs, queue->number);
+	pinion_devx_name_end(&dev->devx_cqs, &queue->name);
 	mlx5_cq_forget_places(queue);
 	pinion_count_out(dev, cq->owner, PINION_COUNT_CQ);
 	return 0;

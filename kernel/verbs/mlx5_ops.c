@@ -5,21 +5,18 @@
  */
 #define UVERBS_MODULE_NAME pinion_mlx5
 
-#include <rdma/ib_umem.h>
+#include <linux/etherdevice.h>
 #include <rdma/mlx5-abi.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/uverbs_named_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 
+#include "../compat/compat.h"
 #include "device.h"
 #include "mlx5.h"
 #include "ops.h"
 #include "udata.h"
 
-/* As many as libmlx5 gets into a request, beside what else a request may have. */
-#define MLX5_SEND_SGES	30
-/* Of the largest slot for a receive request: see mlx5_ucontext.c. */
-#define MLX5_RECV_SGES	32
 
 static int mlx5_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			     struct ib_udata *udata)
@@ -32,7 +29,21 @@ static int mlx5_query_device(struct ib_device *ibdev, struct ib_device_attr *att
 	attr->max_send_sge = MLX5_SEND_SGES;
 	attr->max_recv_sge = MLX5_RECV_SGES;
 	attr->max_sge_rd = MLX5_SEND_SGES;
+	attr->max_srq_wr = MLX5_SRQ_SLOTS;
+	attr->max_srq_sge = MLX5_RECV_SGES - 1;
+	/* What mlx5's requests have no words for. */
+	attr->device_cap_flags &= ~(u64)(IB_DEVICE_FLUSH_GLOBAL | IB_DEVICE_ATOMIC_WRITE);
+	attr->odp_caps.per_transport_caps.rc_odp_caps &= ~(u32)PINION_ODP_SUPPORT_LATER;
+	attr->odp_caps.per_transport_caps.xrc_odp_caps &= ~(u32)PINION_ODP_SUPPORT_LATER;
 	return 0;
+}
+
+int pinion_mlx5_answer_ah(const struct pinion_av *av, struct ib_udata *udata)
+{
+	struct mlx5_ib_create_ah_resp resp = { .response_length = sizeof(resp) };
+
+	ether_addr_copy(resp.dmac, av->dmac);
+	return pinion_udata_out(udata, &resp, sizeof(resp));
 }
 
 static const struct ib_device_ops mlx5_ops = {

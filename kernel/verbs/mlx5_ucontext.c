@@ -18,9 +18,6 @@
 #define CACHE_LINE	64
 /* A request has 63 segments of 16 bytes at most, which is less than 16 blocks of 64. */
 #define SEND_BYTES	(15 * 64)
-#define RECV_BYTES	512
-/* Slots of a shared receive queue have numbers of 16 bits, and one is always its user's own. */
-#define SRQ_SLOTS	(SZ_32K - 1)
 
 /*
  * There is no BlueFlame, and no page but those that are asked for (MLX5_LIB_CAP_DYN_UAR): one of
@@ -32,10 +29,10 @@ static struct mlx5_ib_alloc_ucontext_resp mlx5_ucontext_answer(void)
 		.qp_tab_size = PINION_MAX_QP,
 		.cache_line_size = CACHE_LINE,
 		.max_sq_desc_sz = SEND_BYTES,
-		.max_rq_desc_sz = RECV_BYTES,
+		.max_rq_desc_sz = MLX5_RECV_SGES * 16,
 		.max_send_wqebb = PINION_MAX_QP_WR,
 		.max_recv_wr = PINION_MAX_QP_WR,
-		.max_srq_recv_wr = SRQ_SLOTS,
+		.max_srq_recv_wr = MLX5_SRQ_SLOTS,
 		.num_ports = 1,
 		.response_length = sizeof(struct mlx5_ib_alloc_ucontext_resp),
 		.cqe_version = CQE_VERSION,
