@@ -28,10 +28,11 @@ void pinion_mlx5_set_ops(struct ib_device *ibdev);
 
 extern const struct uapi_definition pinion_mlx5_defs[];
 
-/* mlx5_ucontext.c, mlx5_cq.c, mlx5_qp.c */
+/* mlx5_ucontext.c, mlx5_cq.c, mlx5_qp.c, mlx5_srq.c */
 extern const struct ib_device_ops pinion_mlx5_ucontext_ops;
 extern const struct ib_device_ops pinion_mlx5_cq_ops;
 extern const struct ib_device_ops pinion_mlx5_qp_ops;
+extern const struct ib_device_ops pinion_mlx5_srq_ops;
 
 /* What libmlx5 has to know of a handle: its requests carry addresses themselves. */
 int pinion_mlx5_answer_ah(const struct pinion_av *av, struct ib_udata *udata);

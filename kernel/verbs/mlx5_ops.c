@@ -59,6 +59,7 @@ void pinion_mlx5_set_ops(struct ib_device *ibdev)
 	ib_set_device_ops(ibdev, &pinion_mlx5_ucontext_ops);
 	ib_set_device_ops(ibdev, &pinion_mlx5_cq_ops);
 	ib_set_device_ops(ibdev, &pinion_mlx5_qp_ops);
+	ib_set_device_ops(ibdev, &pinion_mlx5_srq_ops);
 }
 
 #define RESP_UCONTEXT	UVERBS_ATTR_STRUCT(struct mlx5_ib_alloc_ucontext_resp, dump_fill_mkey)

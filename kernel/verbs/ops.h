@@ -41,6 +41,12 @@ int pinion_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib
 int pinion_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 int pinion_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		    struct ib_qp_init_attr *init);
+int pinion_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
+		      struct ib_udata *udata);
+int pinion_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
+int pinion_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		      struct ib_udata *udata);
+int pinion_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
 int pinion_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata);
 int pinion_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		     struct ib_udata *udata);

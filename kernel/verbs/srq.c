@@ -35,8 +35,8 @@ static int srq_make_ring(struct pinion_srq *srq, const struct ib_srq_attr *attr,
 	return 0;
 }
 
-/* srq_limit means nothing at creation, says the verbs' manual. */
-static int srq_create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
+/* ib_device_ops.create_srq. srq_limit means nothing then, says the verbs' manual. */
+int pinion_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibsrq->device);
 	struct pinion_srq *srq = to_pinion_srq(ibsrq);
@@ -95,7 +95,8 @@ err_count:
 	return err;
 }
 
-static int srq_destroy(struct ib_srq *ibsrq, struct ib_udata *udata)
+/* ib_device_ops.destroy_srq */
+int pinion_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibsrq->device);
 	struct pinion_srq *srq = to_pinion_srq(ibsrq);
@@ -180,7 +181,8 @@ static int srq_check_modify(const struct pinion_srq *srq, const struct ib_srq_at
 	return 0;
 }
 
-static int srq_modify(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+/* ib_device_ops.modify_srq */
+int pinion_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
 		      struct ib_udata *udata)
 {
 	struct pinion_srq *srq = to_pinion_srq(ibsrq);
@@ -206,7 +208,8 @@ static int srq_modify(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_sr
 	}
 }
 
-static int srq_query(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+/* ib_device_ops.query_srq */
+int pinion_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 {
 	struct pinion_srq *srq = to_pinion_srq(ibsrq);
 
@@ -219,11 +222,11 @@ static int srq_query(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 }
 
 const struct ib_device_ops pinion_srq_ops = {
-	.create_srq = srq_create,
-	.destroy_srq = srq_destroy,
-	.modify_srq = srq_modify,
+	.create_srq = pinion_create_srq,
+	.destroy_srq = pinion_destroy_srq,
+	.modify_srq = pinion_modify_srq,
 	.post_srq_recv = pinion_post_srq_recv,
-	.query_srq = srq_query,
+	.query_srq = pinion_query_srq,
 
 	INIT_RDMA_OBJ_SIZE(ib_srq, pinion_srq, ibsrq),
 };
