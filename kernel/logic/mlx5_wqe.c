@@ -6,6 +6,7 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
+#include <rdma/ib_user_ioctl_verbs.h>
 
 #include "mlx5_wqe.h"
 
@@ -40,6 +41,33 @@
 #define AV_FLOW		0xfffff
 #define AV_SGID_SHIFT	20
 
+/* Of a change of a key, after the control segment, which has the key as it is now. */
+#define UMR_LENGTH	48
+#define UMR_FLAGS	0
+#define UMR_MASK	8
+
+#define UMR_INLINE	BIT(7)
+#define UMR_CHECK_QPN	BIT(3)
+/* Of what is changed: length, first address, key, queue pair, rights, whether it is free. */
+#define UMR_OF_WINDOWS	(BIT_ULL(0) | BIT_ULL(6) | BIT_ULL(13) | BIT_ULL(14) | \
+			 GENMASK_ULL(21, 18) | BIT_ULL(29))
+
+/* What the key is to be. */
+#define MKEY_LENGTH	64
+#define MKEY_FREE	0
+#define MKEY_RIGHTS	2
+#define MKEY_KEY	4
+#define MKEY_START	16
+#define MKEY_BYTES	24
+
+#define MKEY_IS_FREE	BIT(6)
+
+/* And of which memory. */
+#define KLM_LENGTH	64
+#define KLM_BYTES	0
+#define KLM_KEY		4
+#define KLM_ADDRESS	8
+
 /* Of a receive of a shared queue. */
 #define LINK_NEXT	2
 
@@ -52,6 +80,7 @@
 enum mlx5_wqe_parts {
 	HAS_ADDRESS	= 1 << 0,
 	HAS_WORDS	= 1 << 1,
+	IS_LOCAL	= 1 << 2,
 };
 
 static const struct mlx5_wqe_kind {
@@ -67,6 +96,8 @@ static const struct mlx5_wqe_kind {
 	{ 0x10, PINION_OP_RDMA_READ,		HAS_ADDRESS },
 	{ 0x11, PINION_OP_ATOMIC_CMP_AND_SWP,	HAS_ADDRESS | HAS_WORDS },
 	{ 0x12, PINION_OP_ATOMIC_FETCH_AND_ADD,	HAS_ADDRESS | HAS_WORDS },
+	{ 0x25, PINION_OP_BIND_MW,		IS_LOCAL },
+	{ 0x25, PINION_OP_LOCAL_INV,		IS_LOCAL },
 };
 
 /* A request that is being read. */
@@ -261,6 +292,73 @@ static int mlx5_wqe_read_payload(struct mlx5_wqe_reader *reader,
 	return 0;
 }
 
+static u32 mlx5_wqe_rights(u8 theirs)
+{
+	static const struct {
+		u8 theirs;
+		u32 ours;
+	} rights[] = {
+		{ BIT(6), IB_UVERBS_ACCESS_REMOTE_ATOMIC },
+		{ BIT(5), IB_UVERBS_ACCESS_REMOTE_WRITE },
+		{ BIT(4), IB_UVERBS_ACCESS_REMOTE_READ },
+		{ BIT(3), IB_UVERBS_ACCESS_LOCAL_WRITE },
+	};
+	u32 ours = 0;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rights); i++) {
+		if (theirs & rights[i].theirs)
+			ours |= rights[i].ours;
+	}
+	return ours;
+}
+
+/* Of all changes of keys there are those of windows, by which verbs bind and invalidate. */
+static int mlx5_wqe_read_window(struct mlx5_wqe_reader *reader, u32 key, struct pinion_sq_wqe *to)
+{
+	const u8 *umr = mlx5_wqe_next(reader, UMR_LENGTH);
+	const u8 *mkey = mlx5_wqe_next(reader, MKEY_LENGTH);
+	const u8 *klm;
+	u64 start;
+
+	if (!umr || !mkey || !(umr[UMR_FLAGS] & UMR_INLINE) ||
+	    get_unaligned_be64(umr + UMR_MASK) & ~UMR_OF_WINDOWS)
+		return PINION_SYN_BAD_WQE;
+	if (mkey[MKEY_FREE] & MKEY_IS_FREE && umr[UMR_FLAGS] & UMR_CHECK_QPN) {
+		to->opcode = PINION_OP_LOCAL_INV;
+		to->ex = key;
+		return 0;
+	}
+	to->bind.mw_rkey = key;
+	to->bind.new_rkey = (key & ~0xffU) | mkey[MKEY_KEY + 3];
+	if (mkey[MKEY_FREE] & MKEY_IS_FREE)
+		return 0;
+	klm = mlx5_wqe_next(reader, KLM_LENGTH);
+	/* One piece: how many are said to be there, libraries count differently. */
+	if (!klm || get_unaligned_be32(klm + KLM_BYTES) != get_unaligned_be64(mkey + MKEY_BYTES))
+		return PINION_SYN_BAD_WQE;
+	to->bind.addr = get_unaligned_be64(klm + KLM_ADDRESS);
+	to->bind.length = get_unaligned_be64(mkey + MKEY_BYTES);
+	to->bind.mr_lkey = get_unaligned_be32(klm + KLM_KEY);
+	to->bind.access = mlx5_wqe_rights(mkey[MKEY_RIGHTS]);
+	start = get_unaligned_be64(mkey + MKEY_START);
+	if (start == to->bind.addr)
+		return 0;
+	/* At its memory's address, or at none. */
+	to->bind.access |= IB_UVERBS_ACCESS_ZERO_BASED;
+	return start ? PINION_SYN_BAD_WQE : 0;
+}
+
+static int mlx5_wqe_read_shared(struct mlx5_wqe_reader *reader, struct pinion_sq_wqe *to)
+{
+	const u8 *segment = mlx5_wqe_next(reader, SEGMENT);
+
+	if (!segment)
+		return PINION_SYN_BAD_WQE;
+	to->xrc_srqn = get_unaligned_be32(segment);
+	return 0;
+}
+
 int pinion_mlx5_wqe_parse(const u8 *wqe, const struct pinion_mlx5_slot *slot,
 			  const struct pinion_mlx5_room *room, struct pinion_sq_wqe *to)
 {
@@ -273,9 +371,13 @@ int pinion_mlx5_wqe_parse(const u8 *wqe, const struct pinion_mlx5_slot *slot,
 
 	*to = (struct pinion_sq_wqe){ .wr_id = slot->index };
 	err = mlx5_wqe_read_ctrl(&reader, slot, &kind, to);
+	if (!err && kind->parts & IS_LOCAL)
+		return mlx5_wqe_read_window(&reader, get_unaligned_be32(wqe + CTRL_IMM), to);
 	/* What names memory is no datagram; which opcodes are, who performs them knows. */
 	if (!err && room->datagrams && !kind->parts)
 		err = mlx5_wqe_read_datagram(&reader, to);
+	if (!err && room->xrc)
+		err = mlx5_wqe_read_shared(&reader, to);
 	if (!err)
 		err = mlx5_wqe_read_target(&reader, kind->parts, to);
 	if (!err)

@@ -25,6 +25,7 @@ struct pinion_mlx5_room {
 	u32 max_sge;
 	u32 max_inline;
 	bool datagrams;		/* each says where it goes */
+	bool xrc;		/* or to which shared queue */
 };
 
 /* Where a datagram goes. */

@@ -55,6 +55,7 @@ static u16 raw_sq_read(struct pinion_qp *qp, u16 left, struct pinion_sq_wqe *to)
 		.max_sge = qp->sq.max_sge,
 		.max_inline = qp->sq.max_inline,
 		.datagrams = qp->service == PINION_SVC_UD,
+		.xrc = qp->ibqp.qp_type == IB_QPT_XRC_INI,
 	};
 	struct pinion_raw_sq *raw = &qp->raw->sq;
 	const struct pinion_mlx5_slot slot = { .qpn = qp->ibqp.qp_num, .index = raw->next };

@@ -103,7 +103,7 @@ err_free:
 
 static int uar_answer(struct uar *uar, struct uverbs_attr_bundle *attrs)
 {
-	u64 offset = pinion_mapping_offset(&uar->map);
+	u64 offset = pinion_mapping_offset(&uar->map.entry);
 	u32 length = uar->map.size;
 	int err;
 

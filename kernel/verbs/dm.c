@@ -7,6 +7,7 @@
 
 #include "../mem/dm.h"
 #include "device.h"
+#include "mlx5.h"
 #include "mmap.h"
 #include "ops.h"
 #include "user.h"
@@ -58,6 +59,7 @@ static struct dm_mapping *dm_offer(struct pinion_dm *dm, struct pinion_user *use
 	mapping->user = user;
 	mapping->map.area = dm->memory;
 	mapping->map.size = dm->size;
+	mapping->map.is_dm = true;
 	mapping->map.release = dm_release;
 	err = pinion_mapping_offer(&mapping->map, context);
 	if (err) {
@@ -72,7 +74,7 @@ static struct dm_mapping *dm_offer(struct pinion_dm *dm, struct pinion_user *use
 static int dm_answer(struct dm_mapping *mapping, struct uverbs_attr_bundle *attrs)
 {
 	struct pinion_alloc_dm_resp resp = {
-		.mmap_offset = pinion_mapping_offset(&mapping->map),
+		.mmap_offset = pinion_mapping_offset(&mapping->map.entry),
 		.mmap_length = mapping->map.size,
 	};
 
@@ -106,7 +108,10 @@ static struct ib_dm *dm_alloc(struct ib_device *ibdev, struct ib_ucontext *conte
 		dm_end(dm, user);
 		return ERR_CAST(mapping);
 	}
-	err = dm_answer(mapping, attrs);
+	if (to_pinion_dev(ibdev)->is_mlx5)
+		err = pinion_mlx5_answer_dm(&mapping->map.entry, attrs);
+	else
+		err = dm_answer(mapping, attrs);
 	if (err) {
 		pinion_mapping_end(&mapping->map);
 		return ERR_PTR(err);
@@ -131,7 +136,7 @@ int pinion_dm_query(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
 {
 	struct pinion_dm *dm = to_pinion_dm(ibdm);
 	struct pinion_query_dm_resp resp = {
-		.mmap_offset = rdma_user_mmap_get_offset(dm->mapping),
+		.mmap_offset = pinion_mapping_offset(dm->mapping),
 		.mmap_length = dm->size,
 		.length = ibdm->length,
 	};

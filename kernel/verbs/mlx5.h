@@ -27,6 +27,7 @@ struct pinion_cq;
 void pinion_mlx5_set_ops(struct ib_device *ibdev);
 
 extern const struct uapi_definition pinion_mlx5_defs[];
+extern const struct uapi_definition pinion_mlx5_dm_defs[];
 
 /* mlx5_ucontext.c, mlx5_cq.c, mlx5_qp.c, mlx5_srq.c */
 extern const struct ib_device_ops pinion_mlx5_ucontext_ops;
@@ -36,6 +37,10 @@ extern const struct ib_device_ops pinion_mlx5_srq_ops;
 
 /* What libmlx5 has to know of a handle: its requests carry addresses themselves. */
 int pinion_mlx5_answer_ah(const struct pinion_av *av, struct ib_udata *udata);
+
+/* mlx5_dm.c: where it is to be mapped, of device memory of the one kind there is. */
+int pinion_mlx5_answer_dm(const struct rdma_user_mmap_entry *entry,
+			  struct uverbs_attr_bundle *attrs);
 
 int pinion_mlx5_resize_cq(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata);
 

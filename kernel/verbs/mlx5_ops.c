@@ -15,6 +15,7 @@
 #include "device.h"
 #include "mlx5.h"
 #include "ops.h"
+#include "pd.h"
 #include "udata.h"
 
 
@@ -29,10 +30,13 @@ static int mlx5_query_device(struct ib_device *ibdev, struct ib_device_attr *att
 	attr->max_send_sge = MLX5_SEND_SGES;
 	attr->max_recv_sge = MLX5_RECV_SGES;
 	attr->max_sge_rd = MLX5_SEND_SGES;
+	/* libmlx5 leaves out one of what it rounds up to. */
+	attr->max_cqe = PINION_MAX_CQE - 1;
 	attr->max_srq_wr = MLX5_SRQ_SLOTS;
 	attr->max_srq_sge = MLX5_RECV_SGES - 1;
-	/* What mlx5's requests have no words for. */
-	attr->device_cap_flags &= ~(u64)(IB_DEVICE_FLUSH_GLOBAL | IB_DEVICE_ATOMIC_WRITE);
+	/* What mlx5's requests and calls have no words for. */
+	attr->device_cap_flags &= ~(u64)(IB_DEVICE_FLUSH_GLOBAL | IB_DEVICE_ATOMIC_WRITE |
+					 IB_DEVICE_SRQ_RESIZE);
 	attr->odp_caps.per_transport_caps.rc_odp_caps &= ~(u32)PINION_ODP_SUPPORT_LATER;
 	attr->odp_caps.per_transport_caps.xrc_odp_caps &= ~(u32)PINION_ODP_SUPPORT_LATER;
 	return 0;
@@ -75,9 +79,35 @@ ADD_UVERBS_ATTRIBUTES_SIMPLE(pinion_mlx5_create_cq, UVERBS_OBJECT_CQ, UVERBS_MET
 			     UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_CREATE_CQ_UAR_INDEX,
 						UVERBS_ATTR_TYPE(u32), UA_OPTIONAL));
 
+/* For who imports it, and who names it in commands. */
+static int UVERBS_HANDLER(MLX5_IB_METHOD_PD_QUERY)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_pd *ibpd = uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_QUERY_PD_HANDLE);
+	u32 pdn;
+	int err;
+
+	if (IS_ERR(ibpd))
+		return PTR_ERR(ibpd);
+	pdn = to_pinion_pd(ibpd)->pdn;
+	err = pinion_pd_show(to_pinion_dev(ibpd->device), to_pinion_pd(ibpd),
+			     ibpd->uobject->context);
+	return err ?: uverbs_copy_to(attrs, MLX5_IB_ATTR_QUERY_PD_RESP_PDN, &pdn, sizeof(pdn));
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_PD_QUERY,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_QUERY_PD_HANDLE, UVERBS_OBJECT_PD,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_QUERY_PD_RESP_PDN,
+						UVERBS_ATTR_TYPE(u32), UA_MANDATORY));
+
+ADD_UVERBS_METHODS(pinion_mlx5_pd_methods, UVERBS_OBJECT_PD,
+		   &UVERBS_METHOD(MLX5_IB_METHOD_PD_QUERY));
+
 const struct uapi_definition pinion_mlx5_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &pinion_mlx5_query_context),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_CQ, &pinion_mlx5_create_cq),
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_PD, &pinion_mlx5_pd_methods),
+	UAPI_DEF_CHAIN(pinion_mlx5_dm_defs),
 	UAPI_DEF_CHAIN(pinion_devx_umem_defs),
 	UAPI_DEF_CHAIN(pinion_devx_uar_defs),
 	UAPI_DEF_CHAIN(pinion_devx_defs),

@@ -4,7 +4,9 @@
  */
 #include <linux/mm.h>
 #include <linux/vmalloc.h>
+#include <rdma/mlx5-abi.h>
 
+#include "device.h"
 #include "mmap.h"
 #include "ops.h"
 
@@ -13,9 +15,45 @@ static struct pinion_mapping *to_mapping(struct rdma_user_mmap_entry *entry)
 	return container_of(entry, struct pinion_mapping, entry);
 }
 
+/*
+ * Of a device that speaks mlx5's ABI. An offset, in pages, has a command in its second byte; the
+ * others are an index of 16 bits. Device memory is told by its index alone.
+ */
+#define MLX5_DM		MLX5_IB_MMAP_DEVICE_MEM
+#define MLX5_OTHERS	(MLX5_DM + 1)
+#define MLX5_LAST	0xff
+
+static u32 mmap_mlx5_entry(u64 pgoff)
+{
+	return (pgoff >> 8 & 0xff) << 16 | (pgoff >> 16 & 0xff) << 8 | (pgoff & 0xff);
+}
+
+static u64 mmap_mlx5_pgoff(u32 entry)
+{
+	return (entry >> 8 & 0xff) << 16 | (entry >> 16 & 0xff) << 8 | (entry & 0xff);
+}
+
+static bool mmap_is_mlx5(const struct ib_ucontext *context)
+{
+	return to_pinion_dev(context->device)->is_mlx5;
+}
+
 int pinion_mapping_offer(struct pinion_mapping *map, struct ib_ucontext *context)
 {
-	return rdma_user_mmap_entry_insert(context, &map->entry, map->size);
+	u32 first = map->is_dm ? MLX5_DM : MLX5_OTHERS;
+	u32 last = map->is_dm ? MLX5_DM : MLX5_LAST;
+
+	if (!mmap_is_mlx5(context))
+		return rdma_user_mmap_entry_insert(context, &map->entry, map->size);
+	return rdma_user_mmap_entry_insert_range(context, &map->entry, map->size, first << 16,
+						 last << 16 | U16_MAX);
+}
+
+u64 pinion_mapping_offset(const struct rdma_user_mmap_entry *entry)
+{
+	if (!mmap_is_mlx5(entry->ucontext))
+		return rdma_user_mmap_get_offset(entry);
+	return mmap_mlx5_pgoff(entry->start_pgoff) << PAGE_SHIFT;
 }
 
 static void mmap_free(struct rdma_user_mmap_entry *entry)
@@ -59,6 +97,21 @@ static int mmap_map_pages(struct vm_area_struct *vma, const struct pinion_mappin
 	return 0;
 }
 
+/* As the core's, which looks for the offset itself. */
+static struct rdma_user_mmap_entry *mmap_mlx5_get(struct ib_ucontext *context,
+						  struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *entry;
+
+	if (!(vma->vm_flags & VM_SHARED))
+		return NULL;
+	entry = rdma_user_mmap_entry_get_pgoff(context, mmap_mlx5_entry(vma->vm_pgoff));
+	if (!entry || entry->npages == vma_pages(vma))
+		return entry;
+	rdma_user_mmap_entry_put(entry);
+	return NULL;
+}
+
 static int mmap_map_area(struct ib_ucontext *context, struct vm_area_struct *vma)
 {
 	struct rdma_user_mmap_entry *entry;
@@ -67,7 +120,10 @@ static int mmap_map_area(struct ib_ucontext *context, struct vm_area_struct *vma
 	if (vma->vm_flags & VM_EXEC)
 		return -EPERM;
 	/* Only whole and only shared. */
-	entry = rdma_user_mmap_entry_get(context, vma);
+	if (mmap_is_mlx5(context))
+		entry = mmap_mlx5_get(context, vma);
+	else
+		entry = rdma_user_mmap_entry_get(context, vma);
 	if (!entry)
 		return -EINVAL;
 	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);

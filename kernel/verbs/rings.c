@@ -101,7 +101,7 @@ int pinion_ring_make(struct pinion_ring *ring, const struct pinion_ring_want *wa
 	}
 	*mapping = &made->map.entry;
 	*info = (struct pinion_ring_info){
-		.mmap_offset = pinion_mapping_offset(&made->map),
+		.mmap_offset = pinion_mapping_offset(&made->map.entry),
 		.mmap_length = ring->size,
 		.entries = want->entries,
 		.stride = want->stride,
