@@ -179,6 +179,117 @@ static void doorbells_say_up_to_where(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pinion_mlx5_bell(0, 0x123456, 7), 7);
 }
 
+/*
+ * A window of key 0x1122aa00 is bound to 0x2001 bytes of a region, to be written and read, as
+ * key 0x1122aa33; it is of queue pair 0x123456. Twelve segments, three blocks.
+ */
+static const u8 bind[192] = {
+	0x00, 0xab, 0xcd, 0x25, 0x12, 0x34, 0x56, 0x0c,
+	0x00, 0x00, 0x00, 0x28, 0x11, 0x22, 0xaa, 0x00,
+	/* what of it is changed */
+	0xb0, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+	0x00, 0x00, 0x00, 0x00, 0x20, 0x3c, 0x60, 0x41,
+	/* the key */
+	[64] = 0x00, 0x00, 0x30, 0x00, 0x12, 0x34, 0x56, 0x33,
+	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+	0x00, 0x00, 0x7f, 0x00, 0x00, 0x01, 0x02, 0x03,
+	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x20, 0x01,
+	/* its memory */
+	[128] = 0x00, 0x00, 0x20, 0x01, 0x00, 0x00, 0x77, 0x88,
+	0x00, 0x00, 0x7f, 0x00, 0x00, 0x01, 0x02, 0x03,
+};
+
+static void windows_are_changes_of_keys(struct kunit *test)
+{
+	const u32 rights = IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_READ;
+	struct wqe_room *to = new_room(test);
+	u8 in[sizeof(bind)];
+
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_blocks(bind), 3);
+	KUNIT_ASSERT_EQ(test, pinion_mlx5_wqe_parse(bind, &slot, &room, &to->wqe), 0);
+	KUNIT_EXPECT_EQ(test, to->wqe.opcode, PINION_OP_BIND_MW);
+	KUNIT_EXPECT_EQ(test, to->wqe.flags, PINION_WQE_SIGNALED | PINION_WQE_FENCE);
+	KUNIT_EXPECT_EQ(test, to->wqe.bind.mw_rkey, 0x1122aa00);
+	KUNIT_EXPECT_EQ(test, to->wqe.bind.new_rkey, 0x1122aa33);
+	KUNIT_EXPECT_EQ(test, to->wqe.bind.mr_lkey, 0x7788);
+	KUNIT_EXPECT_EQ(test, to->wqe.bind.addr, 0x7f0000010203);
+	KUNIT_EXPECT_EQ(test, to->wqe.bind.length, 0x2001);
+	KUNIT_EXPECT_EQ(test, to->wqe.bind.access, rights);
+	KUNIT_EXPECT_EQ(test, to->wqe.num_sge, 0);
+	/* The same at address 0, and at one that is neither. */
+	memcpy(in, bind, sizeof(in));
+	memset(in + 80, 0, 8);
+	KUNIT_ASSERT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe), 0);
+	KUNIT_EXPECT_EQ(test, to->wqe.bind.access, rights | IB_UVERBS_ACCESS_ZERO_BASED);
+	KUNIT_EXPECT_EQ(test, to->wqe.bind.addr, 0x7f0000010203);
+	in[87] = 1;
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe),
+			PINION_SYN_BAD_WQE);
+	/* Another length than that of its memory; more that is changed; its memory elsewhere. */
+	memcpy(in, bind, sizeof(in));
+	in[95] = 2;
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe),
+			PINION_SYN_BAD_WQE);
+	memcpy(in, bind, sizeof(in));
+	in[30] |= 0x10;
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe),
+			PINION_SYN_BAD_WQE);
+	memcpy(in, bind, sizeof(in));
+	in[16] = 0x30;
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe),
+			PINION_SYN_BAD_WQE);
+	memcpy(in, bind, sizeof(in));
+	in[7] = 0x0b;
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe),
+			PINION_SYN_BAD_WQE);
+}
+
+static void a_key_that_is_free_is_no_key(struct kunit *test)
+{
+	struct wqe_room *to = new_room(test);
+	u8 in[sizeof(bind)];
+
+	/* Bound to nothing, which takes no memory: eight segments. */
+	memcpy(in, bind, sizeof(in));
+	in[7] = 0x08;
+	in[64] = 0x40;
+	KUNIT_ASSERT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe), 0);
+	KUNIT_EXPECT_EQ(test, to->wqe.opcode, PINION_OP_BIND_MW);
+	KUNIT_EXPECT_EQ(test, to->wqe.bind.new_rkey, 0x1122aa33);
+	KUNIT_EXPECT_EQ(test, to->wqe.bind.length, 0);
+	/* If it is the queue pair's own. */
+	in[16] |= 0x08;
+	KUNIT_ASSERT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe), 0);
+	KUNIT_EXPECT_EQ(test, to->wqe.opcode, PINION_OP_LOCAL_INV);
+	KUNIT_EXPECT_EQ(test, to->wqe.ex, 0x1122aa00);
+	/* Completions tell both by one opcode. */
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_opcode(PINION_OP_LOCAL_INV), 0x25);
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_opcode(PINION_OP_BIND_MW), 0x25);
+}
+
+static void xrc_names_a_shared_queue(struct kunit *test)
+{
+	static const struct pinion_mlx5_room xrc = { MAX_SGE, MAX_INLINE, .xrc = true };
+	struct wqe_room *to = new_room(test);
+	u8 in[sizeof(write_imm) + 16] = {};
+
+	memcpy(in, write_imm, 16);
+	in[7] = 5;
+	in[17] = 0x0d;
+	in[19] = 0x0f;
+	memcpy(in + 32, write_imm + 16, 48);
+	KUNIT_ASSERT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &xrc, &to->wqe), 0);
+	KUNIT_EXPECT_EQ(test, to->wqe.xrc_srqn, 0x000d000f);
+	KUNIT_EXPECT_EQ(test, to->wqe.rdma.remote_addr, 0x0123456789abcdef);
+	KUNIT_EXPECT_EQ(test, to->wqe.num_sge, 2);
+	in[7] = 1;
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &xrc, &to->wqe),
+			PINION_SYN_BAD_WQE);
+	/* Windows are of the queue pair that binds. */
+	KUNIT_ASSERT_EQ(test, pinion_mlx5_wqe_parse(bind, &slot, &xrc, &to->wqe), 0);
+	KUNIT_EXPECT_EQ(test, to->wqe.bind.length, 0x2001);
+}
+
 static void what_is_not_in_order_is_refused(struct kunit *test)
 {
 	static const struct {
@@ -186,7 +297,7 @@ static void what_is_not_in_order_is_refused(struct kunit *test)
 		int syndrome;
 	} spoilt[] = {
 		{ 0, 1, PINION_SYN_OPCODE },	{ 1, 0, PINION_SYN_BAD_WQE },
-		{ 2, 0xce, PINION_SYN_BAD_WQE }, { 3, 0x25, PINION_SYN_OPCODE },
+		{ 2, 0xce, PINION_SYN_BAD_WQE }, { 3, 0x25, PINION_SYN_BAD_WQE },
 		{ 3, 0x0e, PINION_SYN_OPCODE },	{ 4, 0, PINION_SYN_BAD_WQE },
 		{ 6, 0x57, PINION_SYN_BAD_WQE }, { 7, 0, PINION_SYN_BAD_WQE },
 		{ 7, 1, PINION_SYN_BAD_WQE },	{ 48, 0x80, PINION_SYN_BAD_WQE },
@@ -265,6 +376,7 @@ static void garbage_stays_in_its_room(struct kunit *test)
 			in[7] = random_below(&rnd, 8);
 		KUNIT_ASSERT_LE(test, pinion_mlx5_wqe_blocks(in), PINION_MLX5_MAX_BLOCKS);
 		any.datagrams = random_below(&rnd, 2);
+		any.xrc = random_below(&rnd, 2);
 		if (pinion_mlx5_wqe_parse(in, &slot, &any, &to->wqe))
 			continue;
 		accepted++;
@@ -283,6 +395,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(atomics_have_two_words),
 	KUNIT_CASE(a_datagram_says_where_it_goes),
 	KUNIT_CASE(doorbells_say_up_to_where),
+	KUNIT_CASE(windows_are_changes_of_keys),
+	KUNIT_CASE(a_key_that_is_free_is_no_key),
+	KUNIT_CASE(xrc_names_a_shared_queue),
 	KUNIT_CASE(what_is_not_in_order_is_refused),
 	KUNIT_CASE(a_ring_goes_round),
 	KUNIT_CASE(receives_end_at_the_key_of_nothing),

@@ -10,12 +10,14 @@
 
 #include "raw.h"
 
+uint32_t raw_driver = PINION_DRIVER_ID;
+
 void raw_begin(struct raw *raw, uint16_t object, uint16_t method)
 {
 	memset(raw, 0, sizeof(*raw));
 	raw->hdr.object_id = object;
 	raw->hdr.method_id = method;
-	raw->hdr.driver_id = PINION_DRIVER_ID;
+	raw->hdr.driver_id = raw_driver;
 	raw->hdr.length = sizeof(raw->hdr);
 }
 

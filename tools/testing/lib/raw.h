@@ -19,6 +19,9 @@ struct raw {
 	struct ib_uverbs_attr attr[24];
 };
 
+/* Whose device is called: enum rdma_driver_id; ours, if nothing else is said. */
+extern uint32_t raw_driver;
+
 void raw_begin(struct raw *raw, uint16_t object, uint16_t method);
 /* Each returns the attribute, which may be spoilt. Short inputs go inline. */
 struct ib_uverbs_attr *raw_in(struct raw *raw, uint16_t id, const void *data,

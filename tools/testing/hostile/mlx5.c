@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A device that speaks mlx5's ABI (type pinion-mlx5), and users who do so badly: what no libmlx5
+ * would say, by hand. What libmlx5 says is in the suite mlx5.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/mlx5-abi.h>
+
+#include "device.h"
+#include "raw.h"
+#include "rdma_tool.h"
+#include "resources.h"
+
+/* One of its own, on the netdev that no other has: it is gone when the test is. */
+#define NAME "mlx5_box"
+
+enum { PAGE = 4096 };
+
+static int fd;
+
+static void link_delete(void)
+{
+	rdma_does("link delete " NAME);
+}
+
+/* uverbsN of the device, if there is one. */
+static bool find_file(char *path, size_t size)
+{
+	char name[300], ibdev[64];
+	DIR *all = MUST(opendir("/sys/class/infiniband_verbs"));
+	struct dirent *entry;
+	bool found = false;
+	ssize_t got;
+	int file;
+
+	while (!found && (entry = readdir(all))) {
+		snprintf(name, sizeof(name),
+			 "/sys/class/infiniband_verbs/%s/ibdev", entry->d_name);
+		file = open(name, O_RDONLY);
+		got = file < 0 ? 0 : read(file, ibdev, sizeof(ibdev) - 1);
+		if (file >= 0)
+			close(file);
+		found = got == strlen(NAME) + 1 &&
+			!memcmp(ibdev, NAME "\n", got);
+		if (found)
+			snprintf(path, size, "/dev/infiniband/%s",
+				 entry->d_name);
+	}
+	closedir(all);
+	return found;
+}
+
+static void link_add(void)
+{
+	char path[300];
+
+	need_rdma_tool();
+	link_delete();
+	CHECK_EQ(rdma_does("link add " NAME " type pinion-mlx5 netdev lo"), 0);
+	atexit(link_delete);
+	CHECK(find_file(path, sizeof(path)));
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	CHECK(fd >= 0);
+	raw_driver = RDMA_DRIVER_MLX5;
+}
+
+static const struct mlx5_ib_alloc_ucontext_req_v2 good_open = {
+	.total_num_bfregs = 16,
+	.num_low_latency_bfregs = 4,
+	.flags = MLX5_IB_ALLOC_UCTX_DEVX,
+	.max_cqe_version = 1,
+	.lib_caps = MLX5_LIB_CAP_4K_UAR | MLX5_LIB_CAP_DYN_UAR,
+};
+
+static int get_context(const void *in, size_t in_length, void *out,
+		       size_t out_length)
+{
+	uint64_t support;
+	uint32_t vectors;
+	struct raw raw;
+
+	raw_begin(&raw, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT);
+	raw_out(&raw, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &vectors,
+		sizeof(vectors));
+	raw_out(&raw, UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, &support,
+		sizeof(support));
+	if (in_length)
+		raw_in(&raw, UVERBS_ATTR_UHW_IN, in, in_length);
+	if (out_length)
+		raw_out(&raw, UVERBS_ATTR_UHW_OUT, out, out_length);
+	return raw_call(fd, &raw);
+}
+
+static void begin(void)
+{
+	struct mlx5_ib_alloc_ucontext_resp resp;
+
+	link_add();
+	CHECK_EQ(get_context(&good_open, sizeof(good_open), &resp,
+			     sizeof(resp)),
+		 0);
+	CHECK_EQ(resp.response_length, sizeof(resp));
+	CHECK_EQ(resp.cqe_version, 1);
+	CHECK_EQ(resp.tot_bfregs, 0);
+}
+
+static uint8_t *memory(size_t length)
+{
+	void *at = mmap(NULL, length, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(at != MAP_FAILED);
+	return at;
+}
+
+/* -------------------------------------------------------------- contexts */
+
+static void mx1_contexts(void)
+{
+	struct mlx5_ib_alloc_ucontext_req_v2 req;
+	struct {
+		struct mlx5_ib_alloc_ucontext_req_v2 req;
+		uint64_t more;
+	} longer = { .req = good_open, .more = 1 };
+	uint8_t out[sizeof(struct mlx5_ib_alloc_ucontext_resp) + 64];
+	size_t i;
+
+	link_add();
+	for (i = 0; i < sizeof(struct mlx5_ib_alloc_ucontext_req); i++) {
+		context("%zu bytes", i);
+		CHECK_EQ(get_context(&good_open, i, out, sizeof(out)), EINVAL);
+	}
+	context(" ");
+	/* Who knows of no pages that are asked for, and who asks for what nobody knows. */
+	CHECK_EQ(get_context(&good_open, 8, out, sizeof(out)), EOPNOTSUPP);
+	req = good_open;
+	req.lib_caps = MLX5_LIB_CAP_4K_UAR;
+	CHECK_EQ(get_context(&req, sizeof(req), out, sizeof(out)), EOPNOTSUPP);
+	req = good_open;
+	req.max_cqe_version = 0;
+	CHECK_EQ(get_context(&req, sizeof(req), out, sizeof(out)), EOPNOTSUPP);
+	req = good_open;
+	req.flags |= 2;
+	CHECK_EQ(get_context(&req, sizeof(req), out, sizeof(out)), EINVAL);
+	req = good_open;
+	req.comp_mask = 1;
+	CHECK_EQ(get_context(&req, sizeof(req), out, sizeof(out)), EOPNOTSUPP);
+	CHECK_EQ(get_context(&longer, sizeof(longer), out, sizeof(out)),
+		 EOPNOTSUPP);
+	/* An answer in memory that is not there; then there is none, and it may be asked again. */
+	CHECK_EQ(get_context(&good_open, sizeof(good_open), (void *)8, 80),
+		 EFAULT);
+	memset(out, 0xee, sizeof(out));
+	CHECK_EQ(get_context(&good_open, sizeof(good_open), out, sizeof(out)),
+		 0);
+	for (i = sizeof(struct mlx5_ib_alloc_ucontext_resp); i < sizeof(out);
+	     i++)
+		CHECK_EQ(out[i], 0);
+}
+
+/* ------------------------------------------------------ completion queues */
+
+static int create_cq(const void *req, size_t length, uint32_t *handle)
+{
+	struct mlx5_ib_create_cq_resp resp;
+	const struct raw_payload payload = { req, length, &resp, sizeof(resp) };
+
+	return raw_create_cq(fd, 63, &payload, handle);
+}
+
+static struct mlx5_ib_create_cq good_cq(void)
+{
+	return (struct mlx5_ib_create_cq){
+		.buf_addr = (uintptr_t)memory(64 * 64),
+		.db_addr = (uintptr_t)memory(PAGE),
+		.cqe_size = 64,
+	};
+}
+
+static void mx2_completion_queues(void)
+{
+	struct mlx5_ib_create_cq req, good;
+	void *readable = mmap(NULL, 2 * PAGE, PROT_READ,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint32_t handle;
+	long before;
+	size_t i;
+	const struct {
+		struct mlx5_ib_create_cq bad;
+		int err;
+	} cases[] = {
+		{ { .cqe_size = 32 }, EINVAL },
+		{ { .cqe_size = 0 }, EINVAL },
+		{ { .cqe_size = 256 }, EINVAL },
+		{ { .cqe_comp_en = 1 }, EOPNOTSUPP },
+		{ { .flags = MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD },
+		  EOPNOTSUPP },
+		{ { .flags = 0x8000 }, EOPNOTSUPP },
+		{ { .reserved1 = 1 }, EOPNOTSUPP },
+		{ { .buf_addr = 8 }, EINVAL },
+		{ { .buf_addr = PAGE }, EFAULT },
+		{ { .buf_addr = -64ULL }, EINVAL },
+		{ { .buf_addr = (uintptr_t)readable }, EFAULT },
+		{ { .db_addr = 4 }, EINVAL },
+		{ { .db_addr = PAGE }, EFAULT },
+		{ { .db_addr = (uintptr_t)readable }, EFAULT },
+	};
+
+	begin();
+	good = good_cq();
+	before = vm_pin(0);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		context("case %zu", i);
+		req = good;
+		if (i < 3)
+			req.cqe_size = cases[i].bad.cqe_size;
+		req.cqe_comp_en |= cases[i].bad.cqe_comp_en;
+		req.flags |= cases[i].bad.flags;
+		req.reserved1 |= cases[i].bad.reserved1;
+		if (cases[i].bad.buf_addr)
+			req.buf_addr = cases[i].bad.buf_addr;
+		if (cases[i].bad.db_addr)
+			req.db_addr = cases[i].bad.db_addr;
+		CHECK_EQ(create_cq(&req, sizeof(req), &handle), cases[i].err);
+		CHECK_EQ(vm_pin(0), before);
+	}
+	for (i = 1; i < offsetof(struct mlx5_ib_create_cq, flags); i++) {
+		context("%zu bytes", i);
+		CHECK_EQ(create_cq(&good, i, &handle), EINVAL);
+	}
+	context(" ");
+	CHECK_EQ(create_cq(&good, sizeof(good), &handle), 0);
+	CHECK_EQ(vm_pin(0), before + 8);
+	CHECK_EQ(raw_destroy_queue(fd, UVERBS_OBJECT_CQ, handle), 0);
+	CHECK_EQ(vm_pin(0), before);
+}
+
+/* ----------------------------------------------------------- other queues */
+
+static uint32_t make_cq(void)
+{
+	struct mlx5_ib_create_cq req = good_cq();
+	uint32_t handle;
+
+	CHECK_EQ(create_cq(&req, sizeof(req), &handle), 0);
+	return handle;
+}
+
+static uint32_t make_pd(void)
+{
+	struct mlx5_ib_alloc_pd_resp drv;
+	struct ib_uverbs_alloc_pd cmd = {};
+	struct ib_uverbs_alloc_pd_resp resp;
+
+	CHECK_EQ(raw_driver_command(
+			 fd, IB_USER_VERBS_CMD_ALLOC_PD, &cmd, sizeof(cmd),
+			 &resp, sizeof(resp),
+			 &(struct raw_payload){ .out = &drv,
+						.out_length = sizeof(drv) }),
+		 0);
+	return resp.pd_handle;
+}
+
+static struct mlx5_ib_create_qp good_qp(void)
+{
+	return (struct mlx5_ib_create_qp){
+		.buf_addr = (uintptr_t)memory(2 * PAGE),
+		.db_addr = (uintptr_t)memory(PAGE),
+		.sq_wqe_count = 64,
+		.rq_wqe_count = 64,
+		.rq_wqe_shift = 4,
+		.flags = MLX5_QP_FLAG_SCATTER_CQE,
+	};
+}
+
+static void mx3_queue_pairs(void)
+{
+	struct mlx5_ib_create_qp_resp resp;
+	struct raw_payload payload = { .out = &resp,
+				       .out_length = sizeof(resp) };
+	struct mlx5_ib_create_qp req, good;
+	uint32_t cq, pd, handle;
+	long before;
+	size_t i;
+	/* Each changes one of a good request. */
+	const struct {
+		size_t at;
+		uint32_t value;
+		int err;
+	} cases[] = {
+#define CASE(field, value, err) \
+	{ offsetof(struct mlx5_ib_create_qp, field), value, err }
+		CASE(sq_wqe_count, 63, EINVAL),
+		CASE(sq_wqe_count, 65536, EINVAL),
+		CASE(sq_wqe_count, 0x80000000, EINVAL),
+		CASE(rq_wqe_count, 65, EINVAL),
+		CASE(rq_wqe_count, 65536, EINVAL),
+		CASE(rq_wqe_shift, 3, EINVAL),
+		CASE(rq_wqe_shift, 11, EINVAL),
+		CASE(rq_wqe_shift, 0xffffffff, EINVAL),
+		/* Longer than what is there. */
+		CASE(sq_wqe_count, 32768, EFAULT),
+		CASE(flags, MLX5_QP_FLAG_SIGNATURE, EOPNOTSUPP),
+		CASE(flags, MLX5_QP_FLAG_TYPE_DCT, EOPNOTSUPP),
+		CASE(flags, 0x80000000, EOPNOTSUPP),
+		CASE(uidx, 0x1000000, EINVAL),
+		CASE(sq_buf_addr, 1, EOPNOTSUPP),
+		CASE(buf_addr, 8, EINVAL),
+		CASE(buf_addr, PAGE, EFAULT),
+		CASE(db_addr, PAGE, EFAULT),
+		CASE(db_addr, PAGE + 4, EINVAL),
+	};
+
+	begin();
+	cq = make_cq();
+	pd = make_pd();
+	good = good_qp();
+	/* Nothing is behind it. */
+	good.buf_addr = (uintptr_t)memory(16 * PAGE);
+	CHECK_EQ(munmap((void *)(uintptr_t)(good.buf_addr + 2 * PAGE),
+			14 * PAGE),
+		 0);
+	before = vm_pin(0);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		context("case %zu", i);
+		req = good;
+		if (cases[i].at == offsetof(struct mlx5_ib_create_qp, buf_addr))
+			req.buf_addr = cases[i].value;
+		else if (cases[i].at ==
+			 offsetof(struct mlx5_ib_create_qp, db_addr))
+			req.db_addr = cases[i].value;
+		else
+			memcpy((uint8_t *)&req + cases[i].at, &cases[i].value,
+			       sizeof(cases[i].value));
+		payload.in = &req;
+		payload.in_length = sizeof(req);
+		CHECK_EQ(raw_create_qp(fd, pd, cq, -1, 64, &payload, &handle),
+			 cases[i].err);
+		CHECK_EQ(vm_pin(0), before);
+	}
+	payload.in = &good;
+	for (i = 1; i < offsetof(struct mlx5_ib_create_qp, sq_buf_addr); i++) {
+		context("%zu bytes", i);
+		payload.in_length = i;
+		CHECK_EQ(raw_create_qp(fd, pd, cq, -1, 64, &payload, &handle),
+			 EINVAL);
+	}
+	context(" ");
+	/* None at all. */
+	req = good;
+	req.sq_wqe_count = 0;
+	req.rq_wqe_count = 0;
+	payload.in = &req;
+	payload.in_length = sizeof(req);
+	CHECK_EQ(raw_create_qp(fd, pd, cq, -1, 64, &payload, &handle), EINVAL);
+	payload.in = &good;
+	CHECK_EQ(raw_create_qp(fd, pd, cq, -1, 64, &payload, &handle), 0);
+	CHECK_EQ(vm_pin(0), before + 12);
+	CHECK_EQ(raw_destroy_queue(fd, UVERBS_OBJECT_QP, handle), 0);
+	CHECK_EQ(vm_pin(0), before);
+}
+
+static void mx4_shared_queues(void)
+{
+	struct mlx5_ib_create_srq_resp resp;
+	struct mlx5_ib_create_srq good = {
+		.buf_addr = (uintptr_t)memory(PAGE),
+		.db_addr = (uintptr_t)memory(PAGE),
+	};
+	struct raw_payload payload = { &good, sizeof(good), &resp,
+				       sizeof(resp) };
+	struct mlx5_ib_create_srq req;
+	uint32_t pd, handle;
+	long before;
+	size_t i;
+
+	begin();
+	pd = make_pd();
+	before = vm_pin(0);
+	for (i = 1; i < offsetof(struct mlx5_ib_create_srq, flags); i++) {
+		payload.in_length = i;
+		CHECK_EQ(raw_create_srq(fd, pd, 127, &payload, &handle),
+			 EINVAL);
+	}
+	payload.in_length = sizeof(req);
+	payload.in = &req;
+	req = good;
+	req.flags = MLX5_SRQ_FLAG_SIGNATURE;
+	CHECK_EQ(raw_create_srq(fd, pd, 127, &payload, &handle), EOPNOTSUPP);
+	req = good;
+	req.reserved1 = 1;
+	CHECK_EQ(raw_create_srq(fd, pd, 127, &payload, &handle), EOPNOTSUPP);
+	req = good;
+	req.buf_addr += 8;
+	CHECK_EQ(raw_create_srq(fd, pd, 127, &payload, &handle), EINVAL);
+	req = good;
+	req.db_addr = PAGE;
+	CHECK_EQ(raw_create_srq(fd, pd, 127, &payload, &handle), EFAULT);
+	req = good;
+	CHECK_EQ(raw_create_srq(fd, pd, 32768, &payload, &handle), EINVAL);
+	CHECK_EQ(raw_create_srq(fd, pd, 0xffffffff, &payload, &handle), EINVAL);
+	CHECK_EQ(vm_pin(0), before);
+	CHECK_EQ(raw_create_srq(fd, pd, 127, &payload, &handle), 0);
+	CHECK_EQ(vm_pin(0), before + 8);
+	CHECK_EQ(raw_destroy_queue(fd, UVERBS_OBJECT_SRQ, handle), 0);
+	CHECK_EQ(vm_pin(0), before);
+}
+
+/* ------------------------------------------------------------ the rest */
+
+/* Each command with each index: there is nothing but what was given out, which is nothing. */
+static void mx5_offsets(void)
+{
+	uint64_t command, index;
+	off_t offset;
+	void *at;
+
+	begin();
+	for (command = 0; command < 256; command++) {
+		for (index = 0; index < 4; index++) {
+			offset = (command << 8 | index |
+				  (rnd_below(2) ? index << 16 : 0)) *
+				 PAGE;
+			at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+				  MAP_SHARED, fd, offset);
+			CHECK(at == MAP_FAILED);
+			CHECK_EQ(errno, EINVAL);
+		}
+	}
+}
+
+/* Any bytes: they are refused, or what is made ends. Something of each was refused. */
+static void mx6_any_bytes(void)
+{
+	uint8_t in[72], out[64];
+	struct raw_payload payload = { in, 0, out, sizeof(out) };
+	uint32_t cq, pd, handle;
+	int round, refused = 0;
+	uint8_t *place;
+	int err, kind;
+	long before;
+
+	begin();
+	cq = make_cq();
+	pd = make_pd();
+	place = memory(16 * PAGE);
+	before = vm_pin(0);
+	for (round = 0; round < 3000; round++) {
+		rnd_fill(in, sizeof(in));
+		/* Else no address is ever one. */
+		*(uint64_t *)in =
+			(uintptr_t)place + rnd_below(16) * PAGE / 2;
+		*(uint64_t *)(in + 8) = (uintptr_t)place + rnd_below(PAGE);
+		if (rnd_below(4)) {
+			memset(in + 16, 0, sizeof(in) - 16);
+			*(uint64_t *)in &= -64ULL;
+			*(uint64_t *)(in + 8) &= -8ULL;
+		}
+		in[16] = rnd_below(2) ? 64 : 1 << rnd_below(8);
+		in[20] = rnd_below(2) ? 0 : 1 << rnd_below(8);
+		in[24] = rnd_below(12);
+		payload.in_length = rnd_below(2) ? sizeof(in) :
+						   rnd_below(sizeof(in) + 1);
+		kind = rnd_below(3);
+		if (kind == 0)
+			err = raw_create_cq(fd, rnd_below(300), &payload,
+					    &handle);
+		else if (kind == 1)
+			err = raw_create_qp(fd, pd, cq, -1, rnd_below(300),
+					    &payload, &handle);
+		else
+			err = raw_create_srq(fd, pd, rnd_below(300), &payload,
+					     &handle);
+		if (err) {
+			refused++;
+			CHECK(err == EINVAL || err == EOPNOTSUPP ||
+			      err == EFAULT || err == ENOMEM);
+			continue;
+		}
+		CHECK_EQ(raw_destroy_queue(fd,
+					   kind == 0 ? UVERBS_OBJECT_CQ :
+					   kind == 1 ? UVERBS_OBJECT_QP :
+						       UVERBS_OBJECT_SRQ,
+					   handle),
+			 0);
+	}
+	note("%d of %d refused", refused, round);
+	CHECK(refused > round / 10 && refused < round);
+	CHECK_EQ(vm_pin(0), before);
+}
+
+/* The device goes while it is in use: its memory is let go, and later calls fail. */
+static void mx7_device_goes(void)
+{
+	struct mlx5_ib_create_qp_resp resp;
+	struct mlx5_ib_create_qp req;
+	struct raw_payload payload = { &req, sizeof(req), &resp, sizeof(resp) };
+	uint32_t cq, pd, handle;
+	long before;
+
+	begin();
+	before = vm_pin(0);
+	cq = make_cq();
+	pd = make_pd();
+	req = good_qp();
+	CHECK_EQ(raw_create_qp(fd, pd, cq, -1, 64, &payload, &handle), 0);
+	CHECK(vm_pin(0) > before);
+	CHECK_EQ(rdma_does("link delete " NAME), 0);
+	CHECK_EQ(vm_pin(0), before);
+	req = good_qp();
+	CHECK_EQ(raw_create_qp(fd, pd, cq, -1, 64, &payload, &handle), EIO);
+}
+
+/* One device a netdev, of whichever kind; and who says he is of another driver gets nothing. */
+static void mx8_whose_it_is(void)
+{
+	struct mlx5_ib_alloc_ucontext_resp resp;
+
+	link_add();
+	CHECK(rdma_does("link add mlx5_two type pinion-mlx5 netdev lo"));
+	CHECK(rdma_does("link add pinion_two type pinion netdev lo"));
+	raw_driver = PINION_DRIVER_ID;
+	CHECK_EQ(get_context(&good_open, sizeof(good_open), &resp,
+			     sizeof(resp)),
+		 EINVAL);
+	raw_driver = RDMA_DRIVER_MLX5;
+	CHECK_EQ(get_context(&good_open, sizeof(good_open), &resp,
+			     sizeof(resp)),
+		 0);
+}
+
+static const struct test tests[] = {
+	TEST(mx1_contexts, "MX1 contexts that are opened otherwise"),
+	TEST(mx2_completion_queues, "MX2 completion queues of bad memory (class 3)"),
+	TEST(mx3_queue_pairs, "MX3 queue pairs of bad sizes and memory (class 26)"),
+	TEST(mx4_shared_queues, "MX4 shared receive queues likewise"),
+	TEST(mx5_offsets, "MX5 offsets that nobody was given"),
+	TEST(mx6_any_bytes, "MX6 any bytes for any queue"),
+	TEST(mx7_device_goes, "MX7 the device goes (class 20)"),
+	TEST(mx8_whose_it_is, "MX8 one netdev, one device; another driver's id"),
+};
+
+HARNESS_MAIN("devices that speak mlx5's ABI: users who do so badly", tests)
