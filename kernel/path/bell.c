@@ -18,6 +18,9 @@
 /* Who has very many queue pairs has so many looked at in an interrupt, the others in the next. */
 #define BATCH		32
 
+/* So long it takes to poll, even if others have the processor in between. */
+#define FORGOTTEN	(HZ / 20)
+
 /* In one look. */
 struct bells_seen {
 	bool rang;		/* and the work item will not look itself */
@@ -63,13 +66,29 @@ static void bells_look_at(struct pinion_raw_qp *raw, struct bells_seen *seen)
 		seen->rang = true;
 }
 
+/*
+ * Who polls after he has asked takes for nothing what he is told of that he has seen. He is told
+ * only if he has not polled for a while: a completion that came as he asked may have seen no word
+ * of his, nor he of it.
+ */
+static bool bells_is_forgotten(const struct pinion_raw_cq *raw, u32 arm)
+{
+	u32 polled = pinion_raw_cq_consumer(raw) ^ be32_to_cpu((__force __be32)arm);
+
+	return !(polled & 0xffffff) && time_after(jiffies, raw->since + FORGOTTEN);
+}
+
 static void bells_look_at_cq(struct pinion_raw_cq *raw, struct bells_seen *seen)
 {
 	u32 arm = READ_ONCE(((u32 *)raw->record.at)[1]);
 
-	if (arm != raw->seen)
+	if (arm != raw->seen) {
 		seen->rang = true;
+		raw->since = jiffies;
+	}
 	raw->seen = arm;
+	if (raw->polls && !bells_is_forgotten(raw, arm))
+		return;
 	if (pinion_raw_cq_is_due(raw, READ_ONCE(raw->cq->tail)))
 		queue_work(raw->cq->node->wq, &raw->late);
 }

@@ -31,6 +31,8 @@ struct pinion_raw_cq {
 	struct pinion_bells *bells;
 	struct list_head list;
 	u32 seen;
+	unsigned long since;		/* jiffies: when that was seen first */
+	bool polls;			/* its user asks, then polls what is there already */
 	struct work_struct late;	/* complete.c's: he is told */
 };
 

@@ -94,6 +94,7 @@ static int mlx5_cq_make(struct mlx5_cq *queue, const struct ib_cq_init_attr *att
 	cq->ibcq.cqe = queue->raw.entries - 1;
 	/* What a record says that nobody has written to is no word of before. */
 	queue->raw.fired = ~0;
+	queue->raw.polls = true;
 	resp.cqn = queue->name.number;
 	err = pinion_udata_out(udata, &resp, sizeof(resp));
 	if (err)
