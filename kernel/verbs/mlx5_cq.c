@@ -101,7 +101,7 @@ static int mlx5_cq_make(struct mlx5_cq *queue, const struct ib_cq_init_attr *att
 		goto err_name;
 	/* The core's, of a queue that has a channel for events. */
 	if (cq->ibcq.cq_context)
-		pinion_bells_join_cq(&to_pinion_ucontext(queue->context)->bells, &queue->raw);
+		pinion_bells_join_cq(&to_pinion_ucontext(queue->context)->user->bells, &queue->raw);
 	return 0;
 
 err_name:

@@ -17,6 +17,7 @@
 #include "rings.h"
 #include "ucontext.h"
 #include "udata.h"
+#include "user.h"
 
 #define LOG_SEGMENT	4
 #define MAX_UIDX	0xffffff
@@ -148,7 +149,7 @@ static int mlx5_qp_make_queues(struct mlx5_qp *pair, const struct ib_qp_init_att
 		return err;
 	}
 	raw->qp = qp;
-	raw->bells = &to_pinion_ucontext(pair->context)->bells;
+	raw->bells = &to_pinion_ucontext(pair->context)->user->bells;
 	qp->raw = raw;
 	if (receives)
 		qp->rq.raw = &raw->rq;
