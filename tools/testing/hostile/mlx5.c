@@ -457,8 +457,7 @@ static void mx6_any_bytes(void)
 	for (round = 0; round < 3000; round++) {
 		rnd_fill(in, sizeof(in));
 		/* Else no address is ever one. */
-		*(uint64_t *)in =
-			(uintptr_t)place + rnd_below(16) * PAGE / 2;
+		*(uint64_t *)in = (uintptr_t)place + rnd_below(16) * PAGE / 2;
 		*(uint64_t *)(in + 8) = (uintptr_t)place + rnd_below(PAGE);
 		if (rnd_below(4)) {
 			memset(in + 16, 0, sizeof(in) - 16);
@@ -540,13 +539,16 @@ static void mx8_whose_it_is(void)
 
 static const struct test tests[] = {
 	TEST(mx1_contexts, "MX1 contexts that are opened otherwise"),
-	TEST(mx2_completion_queues, "MX2 completion queues of bad memory (class 3)"),
-	TEST(mx3_queue_pairs, "MX3 queue pairs of bad sizes and memory (class 26)"),
+	TEST(mx2_completion_queues,
+	     "MX2 completion queues of bad memory (class 3)"),
+	TEST(mx3_queue_pairs,
+	     "MX3 queue pairs of bad sizes and memory (class 26)"),
 	TEST(mx4_shared_queues, "MX4 shared receive queues likewise"),
 	TEST(mx5_offsets, "MX5 offsets that nobody was given"),
 	TEST(mx6_any_bytes, "MX6 any bytes for any queue"),
 	TEST(mx7_device_goes, "MX7 the device goes (class 20)"),
-	TEST(mx8_whose_it_is, "MX8 one netdev, one device; another driver's id"),
+	TEST(mx8_whose_it_is,
+	     "MX8 one netdev, one device; another driver's id"),
 };
 
 HARNESS_MAIN("devices that speak mlx5's ABI: users who do so badly", tests)
