@@ -159,11 +159,41 @@ static void parts_are_as_good_as_one(struct kunit *test)
 	}
 }
 
+/* One of several that were sent as one, against the same packet with a header of its own. */
+static void of_several_each_is_as_if_alone(struct kunit *test)
+{
+	u32 i, index, bytes, prefix, length;
+	u8 own[LONGEST], shared[LONGEST];
+	bool ipv4;
+
+	for (i = 0; i < ARRAY_SIZE(captured); i++) {
+		ipv4 = captured[i].network == PINION_ICRC_IPV4;
+		prefix = pinion_icrc_prefix(captured[i].network) - PINION_BTH_BYTES;
+		bytes = captured[i].bytes - prefix;
+		for (index = 0; index < 300; index++) {
+			memcpy(own, captured[i].data, captured[i].bytes);
+			memcpy(shared, captured[i].data, captured[i].bytes);
+			/* The shared header is of more, and of the first. */
+			length = ipv4 ? 2 : 4;
+			put_unaligned_be16(40000, shared + length);
+			put_unaligned_be16(39000, shared + prefix - 4);
+			if (ipv4)
+				put_unaligned_be16(get_unaligned_be16(own + 4) + index, own + 4);
+			KUNIT_EXPECT_EQ_MSG(test,
+					    pinion_icrc_begin_of(shared, captured[i].network, index,
+								 bytes, shared + prefix),
+					    pinion_icrc_begin(own, captured[i].network), "%s, %u",
+					    captured[i].what, index);
+		}
+	}
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(packets_of_rxe_are_right),
 	KUNIT_CASE(each_bit_that_does_not_change_counts),
 	KUNIT_CASE(the_prefix_ends_with_the_bth),
 	KUNIT_CASE(parts_are_as_good_as_one),
+	KUNIT_CASE(of_several_each_is_as_if_alone),
 	{}
 };
 

@@ -10,6 +10,13 @@
 #define IPV4_BYTES	20
 #define IPV6_BYTES	40
 #define UDP_BYTES	8
+#define PREFIX_MAX	(IPV6_BYTES + UDP_BYTES + PINION_BTH_BYTES)
+
+/* What differs between packets that are sent as one, two bytes each. */
+#define IPV4_LENGTH	2
+#define IPV4_ID		4
+#define IPV6_LENGTH	4
+#define UDP_LENGTH	4
 
 /* The CRC of eight bytes of ones, begun with ones. */
 #define ICRC_ROUTE	0xdebb20e3
@@ -42,18 +49,42 @@ static void icrc_mask_ipv6(u8 *ip)
 	ip[7] = 0xff;			/* hop limit */
 }
 
-u32 pinion_icrc_begin(const u8 *packet, enum pinion_icrc_network network)
+/* From the network header at @masked, which is changed, to the BTH. */
+static u32 icrc_begin_masked(u8 *masked, enum pinion_icrc_network network)
 {
-	u8 masked[IPV6_BYTES + UDP_BYTES + PINION_BTH_BYTES];
-	u32 bytes = pinion_icrc_prefix(network);
 	u8 *transport = masked + icrc_network_bytes(network);
 
-	memcpy(masked, packet, bytes);
 	if (network == PINION_ICRC_IPV4)
 		icrc_mask_ipv4(masked);
 	else
 		icrc_mask_ipv6(masked);
 	memset(transport + UDP_CHECKSUM, 0xff, 2);
 	transport[BTH_NOTICE] = 0xff;
-	return pinion_icrc_add(ICRC_ROUTE, masked, bytes);
+	return pinion_icrc_add(ICRC_ROUTE, masked, pinion_icrc_prefix(network));
+}
+
+u32 pinion_icrc_begin(const u8 *packet, enum pinion_icrc_network network)
+{
+	u8 masked[PREFIX_MAX];
+
+	memcpy(masked, packet, pinion_icrc_prefix(network));
+	return icrc_begin_masked(masked, network);
+}
+
+u32 pinion_icrc_begin_of(const u8 *headers, enum pinion_icrc_network network, u32 index, u32 bytes,
+			 const u8 *bth)
+{
+	u32 before = icrc_network_bytes(network);
+	u8 masked[PREFIX_MAX];
+
+	memcpy(masked, headers, before + UDP_BYTES);
+	memcpy(masked + before + UDP_BYTES, bth, PINION_BTH_BYTES);
+	if (network == PINION_ICRC_IPV4) {
+		put_unaligned_be16(before + UDP_BYTES + bytes, masked + IPV4_LENGTH);
+		put_unaligned_be16(get_unaligned_be16(masked + IPV4_ID) + index, masked + IPV4_ID);
+	} else {
+		put_unaligned_be16(UDP_BYTES + bytes, masked + IPV6_LENGTH);
+	}
+	put_unaligned_be16(UDP_BYTES + bytes, masked + before + UDP_LENGTH);
+	return icrc_begin_masked(masked, network);
 }

@@ -24,13 +24,21 @@ u32 pinion_icrc_prefix(enum pinion_icrc_network network);
 u32 pinion_icrc_begin(const u8 *packet, enum pinion_icrc_network network);
 
 /*
+ * Likewise, of one of several packets that are sent, or came, as one: what is at @headers, from the
+ * network header to the UDP header, is of the first. This is packet @index behind it, of @bytes
+ * from its BTH at @bth to its ICRC. By IPv4 each has the next identification.
+ */
+u32 pinion_icrc_begin_of(const u8 *headers, enum pinion_icrc_network network, u32 index, u32 bytes,
+			 const u8 *bth);
+
+/*
  * What follows, in as many parts as it is in: other headers, payload, pad. Of bytes that
  * cannot change any more: a sender's are copied first, and this reads the copy, which is in
  * the cache then.
  */
 static inline u32 pinion_icrc_add(u32 crc, const void *data, u32 bytes)
 {
-	return crc32_le(crc, data, bytes);
+	return pinion_crc(crc, data, bytes);
 }
 
 /* The least significant byte is first, other than in all headers. */

@@ -5,6 +5,7 @@
  */
 #include "../logic/wqe.h"
 #include "complete.h"
+#include "engine.h"
 #include "exec.h"
 #include "receive.h"
 #include "sge.h"
@@ -22,6 +23,17 @@ void pinion_qp_run(struct pinion_qp *qp)
 	mutex_unlock(&qp->resp.lock);
 }
 
+/*
+ * Return: whether sq.exec is held now. Where there is a window, requests are performed as it
+ * opens, mostly by the work item: nobody waits for that.
+ */
+static bool post_begins(struct pinion_qp *qp)
+{
+	if (pinion_qp_has_window(qp))
+		return mutex_trylock(&qp->sq.exec);
+	return !mutex_lock_killable(&qp->sq.exec);
+}
+
 /**
  * pinion_qp_doorbell - perform what a user posted, here and now, or see to it
  * @qp: the queue pair
@@ -35,7 +47,7 @@ void pinion_qp_doorbell(struct pinion_qp *qp)
 	pinion_stat_inc(qp, doorbells);
 	if (pinion_stream_take(qp))
 		return;
-	if (mutex_lock_killable(&qp->sq.exec)) {
+	if (!post_begins(qp)) {
 		queue_work(qp->wq, &qp->sq.work);
 		return;
 	}

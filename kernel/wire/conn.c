@@ -158,39 +158,56 @@ bool pinion_conn_is_peer(const struct pinion_qp *qp, const struct pinion_av *av)
 /* Only while something is under way does anything that comes back mean anything. */
 static bool conn_arrived_answer(struct pinion_qp *qp, struct sk_buff *skb)
 {
+	bool glanced = false;
+
 	if (!qp->has_sq || !pinion_requests_count(&qp->sq.requests) ||
 	    !pinion_line_add(&qp->conn->answers, skb))
 		return false;
-	queue_work(qp->wq, &qp->sq.work);
+	/* Pairs with that of who leaves. */
+	smp_mb();
+	if (READ_ONCE(qp->conn->attended))
+		return true;
+	/* Here, if nobody executes: that spares the way to another thread. */
+	if (mutex_trylock(&qp->sq.exec)) {
+		glanced = pinion_requester_glance(qp);
+		mutex_unlock(&qp->sq.exec);
+	}
+	if (!glanced)
+		queue_work(qp->wq, &qp->sq.work);
 	return true;
 }
 
-static bool conn_arrived_request(struct pinion_qp *qp, struct sk_buff *skb)
+static bool conn_arrived_request(struct pinion_qp *qp, struct sk_buff *skb,
+				 struct pinion_errand *errand)
 {
 	struct pinion_conn *conn = qp->conn;
+	u32 packets = pinion_wire_packets(skb);
 
 	if (!pinion_line_add(&conn->requests, skb))
 		return false;
 	/*
 	 * Here, if nobody is about it: that spares the way to another thread. But only what has
-	 * come, as packets for others wait behind it.
+	 * come, and the first of an answer, as packets for others wait behind it.
 	 */
 	if (!mutex_trylock(&qp->resp.lock)) {
 		queue_work(qp->wq, &conn->work);
 		return true;
 	}
-	conn_turn(conn, 1);
+	conn->errand_of_responder = errand;
+	conn_turn(conn, packets + 1);
+	conn->errand_of_responder = NULL;
 	mutex_unlock(&qp->resp.lock);
 	return true;
 }
 
-bool pinion_conn_arrived(struct pinion_qp *qp, struct sk_buff *skb, enum pinion_packet_role role)
+bool pinion_conn_arrived(struct pinion_qp *qp, struct sk_buff *skb, enum pinion_packet_role role,
+			 struct pinion_errand *errand)
 {
 	switch (role) {
 	case PINION_RESPONSE:
 		return conn_arrived_answer(qp, skb);
 	case PINION_REQUEST:
-		return conn_arrived_request(qp, skb);
+		return conn_arrived_request(qp, skb, errand);
 	default:
 		return false;
 	}

@@ -13,6 +13,7 @@
 #include "../logic/receiver.h"
 #include "../logic/sender.h"
 #include "line.h"
+#include "train.h"
 #include "wire.h"
 
 /* The most packets that a requester has under way. */
@@ -51,6 +52,8 @@ struct pinion_conn {
 	/* The requester's; under sq.exec, but for the line */
 	struct pinion_sender sender;
 	struct pinion_line answers;
+	bool attended;			/* who has sq.exec looks at the line before he goes */
+	struct pinion_errand errand;	/* of who has it */
 	struct pinion_request *lacking;	/* whose page sq.fault brings */
 	struct hrtimer timer;
 	u64 deadline;			/* ns: when to give up waiting; 0: not at all */
@@ -61,6 +64,7 @@ struct pinion_conn {
 	/* The responder's; under resp.lock, but for the line */
 	struct pinion_receiver receiver;
 	struct pinion_line requests;
+	struct pinion_errand *errand_of_responder;	/* of who brought them, or NULL */
 	struct work_struct work;	/* responds */
 	struct hrtimer pause;		/* until the socket may have room again */
 	bool ack_due;
@@ -85,7 +89,8 @@ void pinion_conn_modified(struct pinion_qp *qp, enum ib_qp_state before, int mas
  * @skb is for @qp, which somebody keeps, and whose conn is as @role says. Process context.
  * Return: whether it was taken.
  */
-bool pinion_conn_arrived(struct pinion_qp *qp, struct sk_buff *skb, enum pinion_packet_role role);
+bool pinion_conn_arrived(struct pinion_qp *qp, struct sk_buff *skb, enum pinion_packet_role role,
+			 struct pinion_errand *errand);
 
 /* What its packets have in their opcodes. */
 u8 pinion_conn_transport(const struct pinion_qp *qp);
@@ -98,6 +103,12 @@ bool pinion_conn_is_peer(const struct pinion_qp *qp, const struct pinion_av *av)
 
 /* requester.c: the engine's method; sq.exec is held */
 enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail);
+
+/*
+ * What came back is looked at for an executor who is not there; sq.exec is held. Return: false if
+ * he has to come.
+ */
+bool pinion_requester_glance(struct pinion_qp *qp);
 
 /* responder.c: what waits is done, up to so many packets; resp.lock is held. */
 void pinion_responder_turn(struct pinion_conn *conn, int packets);

@@ -6,16 +6,17 @@
 #include "../path/respond.h"
 #include "conn.h"
 
-static void datagram_deliver(struct pinion_qp *qp, struct sk_buff *skb)
+/* Packet @i of @skb */
+static void datagram_deliver(struct pinion_qp *qp, const struct sk_buff *skb, u32 i)
 {
 	const struct pinion_packet_kind *kind;
 	struct pinion_cursor cursor;
 	struct pinion_packet packet;
 	struct pinion_msg msg;
 	struct pinion_av av;
-	const u8 *payload = pinion_wire_parse(skb, &av, &packet);
+	const u8 *payload = pinion_wire_parse(skb, i, &packet);
 
-	if (!payload)
+	if (!payload || !pinion_wire_addresses(skb, &av))
 		return;
 	/* It is only read. */
 	pinion_cursor_memory(&cursor, (void *)payload);
@@ -49,11 +50,11 @@ void pinion_datagram_turn(struct pinion_conn *conn, int packets)
 	if (qp->dying)
 		return;
 	for (i = 0; i < packets; i++) {
-		skb = pinion_line_take(&conn->requests);
+		skb = pinion_line_look(&conn->requests);
 		if (!skb)
 			return;
-		datagram_deliver(qp, skb);
-		consume_skb(skb);
+		datagram_deliver(qp, skb, conn->requests.next);
+		pinion_line_pass(&conn->requests, 1);
 	}
 	if (pinion_line_waits(&conn->requests))
 		queue_work(qp->wq, &conn->work);

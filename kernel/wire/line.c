@@ -3,6 +3,7 @@
  * Packets that wait, and their bounds. Looks into none.
  */
 #include "line.h"
+#include "wire.h"
 
 #define LINE_PACKETS	512
 #define LINE_BYTES	(4 << 20)
@@ -13,6 +14,7 @@
 void pinion_line_init(struct pinion_line *line, atomic_t *share)
 {
 	skb_queue_head_init(&line->buffers);
+	line->next = 0;
 	line->open = false;
 	line->bytes = 0;
 	line->share = share;
@@ -58,7 +60,7 @@ bool pinion_line_add(struct pinion_line *line, struct sk_buff *skb)
 	return added;
 }
 
-struct sk_buff *pinion_line_take(struct pinion_line *line)
+static struct sk_buff *line_take(struct pinion_line *line)
 {
 	unsigned long flags;
 	struct sk_buff *skb;
@@ -71,14 +73,31 @@ struct sk_buff *pinion_line_take(struct pinion_line *line)
 	return skb;
 }
 
-void pinion_line_put_back(struct pinion_line *line, struct sk_buff *skb)
+struct sk_buff *pinion_line_look(struct pinion_line *line)
 {
 	unsigned long flags;
+	struct sk_buff *skb;
 
+	if (!pinion_line_waits(line))
+		return NULL;
 	spin_lock_irqsave(&line->buffers.lock, flags);
-	line_charge(line, skb);
-	__skb_queue_head(&line->buffers, skb);
+	skb = skb_peek(&line->buffers);
 	spin_unlock_irqrestore(&line->buffers.lock, flags);
+	return skb;
+}
+
+void pinion_line_pass(struct pinion_line *line, u32 packets)
+{
+	struct sk_buff *skb = pinion_line_look(line);
+
+	/* What was there may have been forgotten meanwhile, by who passes. */
+	if (!skb)
+		return;
+	line->next += packets;
+	if (line->next < pinion_wire_packets(skb))
+		return;
+	line->next = 0;
+	consume_skb(line_take(line));
 }
 
 static void line_set_open(struct pinion_line *line, bool open)
@@ -95,8 +114,9 @@ void pinion_line_close(struct pinion_line *line)
 	struct sk_buff *skb;
 
 	line_set_open(line, false);
-	while ((skb = pinion_line_take(line)))
+	while ((skb = line_take(line)))
 		kfree_skb(skb);
+	line->next = 0;
 }
 
 void pinion_line_open(struct pinion_line *line)

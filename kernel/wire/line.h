@@ -11,6 +11,7 @@
 
 struct pinion_line {
 	struct sk_buff_head buffers;
+	u32 next;			/* which packet of the first buffer; of who has the half */
 	/* Under its lock: */
 	bool open;			/* to what arrives */
 	u32 bytes;
@@ -22,9 +23,11 @@ void pinion_line_init(struct pinion_line *line, atomic_t *share);
 
 /* Any context. Return: whether @skb is in it, and charged to it alone. */
 bool pinion_line_add(struct pinion_line *line, struct sk_buff *skb);
-/* The first, or NULL; and back to be that again. */
-struct sk_buff *pinion_line_take(struct pinion_line *line);
-void pinion_line_put_back(struct pinion_line *line, struct sk_buff *skb);
+
+/* By who has the half: the buffer that packet line->next is of, or NULL. */
+struct sk_buff *pinion_line_look(struct pinion_line *line);
+/* So many of its packets are over. */
+void pinion_line_pass(struct pinion_line *line, u32 packets);
 
 static inline bool pinion_line_waits(const struct pinion_line *line)
 {

@@ -2,6 +2,9 @@
 /*
  * Packets that arrive, from the socket to the responder. All that is in them is anybody's word
  * until the invariant CRC is right; and then still anybody's who can send.
+ *
+ * What its sender gave the network as one buffer comes as one, if no wire was between. Then there
+ * is one look-up for all, and whoever has them sees how many are of one message.
  */
 #include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
@@ -13,6 +16,7 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
+#include <net/udp.h>
 #include <rdma/ib_addr.h>
 
 #include "../logic/icrc.h"
@@ -20,75 +24,45 @@
 #include "../path/respond.h"
 #include "conn.h"
 
-/* Of one namespace, until they are looked at; what comes beyond that is lost, as packets may be. */
-#define BACKLOG_BYTES	(64 << 20)
-/* Packets in a turn of the work item. */
+/* Buffers in a turn of the work item. */
 #define TURN		64
+/* Likewise, of who sends. */
+#define ERRAND		8
 
-/* What of a packet is not in its bytes. */
+/* What of a buffer is not in its bytes. */
 struct wire_cb {
-	struct pinion_wire *wire;	/* whose backlog it is of */
 	u64 net;			/* cookie */
-	u32 bytes;			/* of its backlog */
+	u32 stride;			/* bytes of each packet but the last */
+	u32 first;			/* which of those of its header its first packet is */
 	u16 vlan;
 };
 
-static struct wire_cb *wire_cb_of(struct sk_buff *skb)
+static struct wire_cb *wire_cb_of(const struct sk_buff *skb)
 {
 	BUILD_BUG_ON(sizeof(struct wire_cb) > sizeof(skb->cb));
 	return (struct wire_cb *)skb->cb;
 }
 
-static void wire_leave_backlog(struct sk_buff *skb)
+u32 pinion_wire_stride(const struct sk_buff *skb)
 {
-	atomic_sub(wire_cb_of(skb)->bytes, &wire_cb_of(skb)->wire->backlog_bytes);
+	return wire_cb_of(skb)->stride;
 }
 
-/* The netdev that has the destination address of @skb, or NULL. RCU is held. */
-static struct net_device *wire_netdev_of(const struct sk_buff *skb)
+u32 pinion_wire_packets(const struct sk_buff *skb)
 {
-	struct net *net = dev_net(skb->dev);
-
-	if (ip_hdr(skb)->version == 4)
-		return __ip_dev_find(net, ip_hdr(skb)->daddr, false);
-	return IS_ENABLED(CONFIG_IPV6) ? ipv6_dev_find(net, &ipv6_hdr(skb)->daddr, NULL) : NULL;
+	return DIV_ROUND_UP(skb->len, wire_cb_of(skb)->stride);
 }
 
-static u16 wire_vlan_of(const struct sk_buff *skb)
+/* From BTH to ICRC. */
+static const u8 *wire_bytes_of(const struct sk_buff *skb, u32 i, u32 *bytes)
 {
-	const struct net_device *netdev = skb->dev;
+	u32 stride = wire_cb_of(skb)->stride;
 
-	/* What this host sends to itself comes by another than it would from elsewhere. */
-	if (netdev->flags & IFF_LOOPBACK)
-		netdev = wire_netdev_of(skb) ?: netdev;
-	return is_vlan_dev(netdev) ? vlan_dev_vlan_id(netdev) : PINION_NO_VLAN;
+	*bytes = min(stride, skb->len - i * stride);
+	return skb->data + i * stride;
 }
 
-void pinion_wire_arrived(struct pinion_wire *wire, struct sk_buff *skb)
-{
-	struct wire_cb *cb = wire_cb_of(skb);
-	u32 bytes = skb->truesize;
-
-	if (atomic_add_return(bytes, &wire->backlog_bytes) > BACKLOG_BYTES) {
-		atomic_sub(bytes, &wire->backlog_bytes);
-		kfree_skb(skb);
-		return;
-	}
-	cb->net = dev_net(skb->dev)->net_cookie;
-	cb->vlan = wire_vlan_of(skb);
-	/* Its netdev may go now, and nothing else of the namespace's waits for the line. */
-	skb_orphan(skb);
-	skb_scrub_packet(skb, true);
-	skb->dev = NULL;
-	cb->wire = wire;
-	cb->bytes = bytes;
-	skb->destructor = wire_leave_backlog;
-	skb_queue_tail(&wire->backlog, skb);
-	queue_work(pinion_wire_wq, &wire->work);
-}
-
-/* Where a packet says that it comes from and goes to, as the responder has it. */
-static bool wire_read_addresses(struct sk_buff *skb, struct pinion_av *av)
+bool pinion_wire_addresses(const struct sk_buff *skb, struct pinion_av *av)
 {
 	const struct ipv6hdr *ip6 = ipv6_hdr(skb);
 	const struct iphdr *ip4 = ip_hdr(skb);
@@ -114,15 +88,39 @@ static bool wire_read_addresses(struct sk_buff *skb, struct pinion_av *av)
 	return true;
 }
 
-/* From the BTH on: @bytes at @bth. */
-static bool wire_icrc_is_right(struct sk_buff *skb, const u8 *bth, u32 bytes, bool ipv4)
+const u8 *pinion_wire_parse(const struct sk_buff *skb, u32 i, struct pinion_packet *packet)
 {
-	u32 crc = pinion_icrc_begin(skb_network_header(skb),
-				    ipv4 ? PINION_ICRC_IPV4 : PINION_ICRC_IPV6);
+	u32 bytes;
+	const u8 *bth = wire_bytes_of(skb, i, &bytes);
 
+	if (pinion_packet_parse(bth, bytes, packet) != PINION_PACKET_SOUND)
+		return NULL;
+	return bth + pinion_packet_header_bytes(packet->opcode);
+}
+
+/* With its headers as those of the packet @index of those that they are of. */
+static bool wire_icrc_is(const struct sk_buff *skb, u32 i, u32 index)
+{
+	bool ipv4 = ip_hdr(skb)->version == 4;
+	u32 bytes, crc;
+	const u8 *bth = wire_bytes_of(skb, i, &bytes);
+
+	crc = pinion_icrc_begin_of(skb_network_header(skb),
+				   ipv4 ? PINION_ICRC_IPV4 : PINION_ICRC_IPV6, index, bytes, bth);
 	crc = pinion_icrc_add(crc, bth + PINION_BTH_BYTES,
 			      bytes - PINION_BTH_BYTES - PINION_ICRC_BYTES);
 	return pinion_icrc_is(crc, bth + bytes - PINION_ICRC_BYTES);
+}
+
+/*
+ * Of packets that were sent as one each has the next identification; some that a network card has
+ * put together have all the same.
+ */
+static bool wire_icrc_is_right(const struct sk_buff *skb, u32 i)
+{
+	u32 index = wire_cb_of(skb)->first + i;
+
+	return wire_icrc_is(skb, i, index) || (index && wire_icrc_is(skb, i, 0));
 }
 
 static bool wire_is_served(const struct pinion_packet *packet)
@@ -137,54 +135,32 @@ static bool wire_is_datagram(const struct pinion_packet *packet)
 }
 
 /* To a device, as far as that can be said, but no packet. */
-static void wire_count_malformed(struct sk_buff *skb)
+static void wire_count_malformed(const struct sk_buff *skb, const struct pinion_av *av)
 {
 	struct pinion_node *node;
-	struct pinion_av av;
 
-	if (!wire_read_addresses(skb, &av))
-		return;
 	rcu_read_lock();
-	node = pinion_peers_own(wire_cb_of(skb)->net, &av);
+	node = pinion_peers_own(wire_cb_of(skb)->net, av);
 	if (node)
 		pinion_stat_inc(node, rx_malformed);
 	rcu_read_unlock();
 }
 
-/* The queue that @packet is for, with a reference. */
-static struct pinion_qp *wire_find_qp(struct sk_buff *skb, const struct pinion_av *av,
-				      const struct pinion_packet *packet, const u8 *bth, u32 bytes)
+/* The queue that @packet is for, packet @i of @skb, with a reference. Under RCU. */
+static struct pinion_qp *wire_find_qp(const struct sk_buff *skb, u32 i, struct pinion_node *node,
+				      const struct pinion_packet *packet)
 {
 	struct pinion_qp *qp = NULL;
-	struct pinion_node *node;
 
-	rcu_read_lock();
-	node = pinion_peers_own(wire_cb_of(skb)->net, av);
-	if (!node)
-		goto out;
-	if (!wire_icrc_is_right(skb, bth, bytes, av->ipv4)) {
+	if (!wire_icrc_is_right(skb, i)) {
 		pinion_stat_inc(node, rx_icrc_encapsulated);
-		goto out;
+		return NULL;
 	}
 	if (wire_is_served(packet))
 		qp = pinion_qp_get(node, packet->qpn);
 	if (!qp)
 		pinion_stat_inc(node, rx_no_queue);
-out:
-	rcu_read_unlock();
 	return qp;
-}
-
-const u8 *pinion_wire_parse(struct sk_buff *skb, struct pinion_av *av,
-			    struct pinion_packet *packet)
-{
-	const u8 *bth = skb->data + sizeof(struct udphdr);
-
-	if (skb->len < sizeof(struct udphdr) || !wire_read_addresses(skb, av) ||
-	    pinion_packet_parse(bth, skb->len - sizeof(struct udphdr),
-				packet) != PINION_PACKET_SOUND)
-		return NULL;
-	return bth + pinion_packet_header_bytes(packet->opcode);
 }
 
 /* May it be for a connection? Who it is from is asked once more when it is looked at. */
@@ -196,71 +172,251 @@ static bool wire_is_connected(const struct pinion_qp *qp, const struct pinion_pa
 	       data_race(pinion_conn_is_peer(qp, av));
 }
 
-/* Return: whether @qp has @skb now. */
+/* Return: whether @qp has @skb now, where @packet is the first. */
 static bool wire_deliver(struct pinion_qp *qp, struct sk_buff *skb,
-			 const struct pinion_packet *packet, const struct pinion_av *av)
+			 const struct pinion_packet *packet, const struct pinion_av *av,
+			 struct pinion_errand *errand)
 {
 	if (!qp->conn || (wire_is_datagram(packet) ? pinion_qp_is_connected(qp) :
 						     !wire_is_connected(qp, packet, av))) {
 		pinion_stat_inc(qp, rx_strangers);
 		return false;
 	}
-	if (pinion_conn_arrived(qp, skb, pinion_packet_kind(packet->opcode)->role))
+	if (pinion_conn_arrived(qp, skb, pinion_packet_kind(packet->opcode)->role, errand))
 		return true;
 	pinion_stat_inc(qp, rx_overruns);
 	return false;
 }
 
-/* Return: whether somebody else has @skb now. */
-static bool wire_receive(struct sk_buff *skb)
+/* Is packet @i sound, and for the same half of the same queue as @first? */
+static bool wire_goes_along(const struct sk_buff *skb, u32 i, const struct pinion_packet *first)
 {
 	struct pinion_packet packet;
+
+	return pinion_wire_parse(skb, i, &packet) && wire_is_served(&packet) &&
+	       packet.qpn == first->qpn &&
+	       !((packet.opcode ^ first->opcode) & PINION_TRANSPORT_MASK) &&
+	       pinion_packet_kind(packet.opcode)->role ==
+	       pinion_packet_kind(first->opcode)->role &&
+	       wire_icrc_is_right(skb, i);
+}
+
+static bool wire_is_of_one(const struct sk_buff *skb)
+{
+	u32 i, packets = pinion_wire_packets(skb);
+	struct pinion_packet first;
+
+	if (packets == 1)
+		return true;
+	if (!pinion_wire_parse(skb, 0, &first))
+		return false;
+	for (i = 1; i < packets; i++)
+		if (!wire_goes_along(skb, i, &first))
+			return false;
+	return true;
+}
+
+/* All of @skb is for the queue of its first packet. Return: whether somebody else has it now. */
+static bool wire_receive_one(struct sk_buff *skb, const struct pinion_av *av,
+			     struct pinion_errand *errand)
+{
+	struct pinion_packet packet;
+	struct pinion_node *node;
 	struct pinion_qp *qp;
-	struct pinion_av av;
 	bool taken;
 
-	if (skb_linearize(skb))
-		return false;
-	if (!pinion_wire_parse(skb, &av, &packet)) {
-		wire_count_malformed(skb);
+	if (!pinion_wire_parse(skb, 0, &packet)) {
+		wire_count_malformed(skb, av);
 		return false;
 	}
-	qp = wire_find_qp(skb, &av, &packet, skb->data + sizeof(struct udphdr),
-			  skb->len - sizeof(struct udphdr));
+	rcu_read_lock();
+	node = pinion_peers_own(wire_cb_of(skb)->net, av);
+	qp = node ? wire_find_qp(skb, 0, node, &packet) : NULL;
+	rcu_read_unlock();
 	if (!qp)
 		return false;
-	taken = wire_deliver(qp, skb, &packet, &av);
+	taken = wire_deliver(qp, skb, &packet, av, errand);
 	pinion_qp_put(qp);
 	return taken;
+}
+
+/* Packet @i of @skb alone; NULL without memory. */
+static struct sk_buff *wire_cut_out(struct sk_buff *skb, u32 i)
+{
+	struct sk_buff *cut = skb_clone(skb, GFP_KERNEL);
+	const u8 *from;
+	u32 bytes;
+
+	if (!cut)
+		return NULL;
+	from = wire_bytes_of(skb, i, &bytes);
+	skb_pull(cut, from - skb->data);
+	skb_trim(cut, bytes);
+	wire_cb_of(cut)->first += i;
+	return cut;
+}
+
+/* Those of @skb one by one, where they have not all one way: what no sender of ours does. */
+static void wire_receive_each(struct sk_buff *skb, const struct pinion_av *av,
+			      struct pinion_errand *errand)
+{
+	u32 i, packets = pinion_wire_packets(skb);
+	struct sk_buff *cut;
+
+	for (i = 0; i < packets; i++) {
+		cut = wire_cut_out(skb, i);
+		if (!cut)
+			return;
+		if (!wire_receive_one(cut, av, errand))
+			consume_skb(cut);
+		cond_resched();
+	}
+}
+
+/* Return: whether somebody else has @skb now. */
+static bool wire_receive(struct sk_buff *skb, struct pinion_errand *errand)
+{
+	struct pinion_av av;
+
+	if (skb_linearize(skb) || !pinion_wire_addresses(skb, &av))
+		return false;
+	if (wire_is_of_one(skb))
+		return wire_receive_one(skb, &av, errand);
+	wire_receive_each(skb, &av, errand);
+	return false;
+}
+
+/* The netdev that has the destination address of @skb, or NULL. RCU is held. */
+static struct net_device *wire_netdev_of(struct net *net, const struct sk_buff *skb)
+{
+	if (ip_hdr(skb)->version == 4)
+		return __ip_dev_find(net, ip_hdr(skb)->daddr, false);
+	return IS_ENABLED(CONFIG_IPV6) ? ipv6_dev_find(net, &ipv6_hdr(skb)->daddr, NULL) : NULL;
+}
+
+/* The VLAN of the netdev that @skb came by, which may be gone. */
+static u16 wire_vlan_of(const struct pinion_wire *wire, const struct sk_buff *skb)
+{
+	struct net_device *netdev = NULL;
+	u16 vlan = PINION_NO_VLAN;
+	struct net *net;
+
+	rcu_read_lock();
+	net = READ_ONCE(wire->net);
+	if (net)
+		netdev = dev_get_by_index_rcu(net, skb->skb_iif);
+	/* What this host sends to itself comes by another than it would from elsewhere. */
+	if (netdev && netdev->flags & IFF_LOOPBACK)
+		netdev = wire_netdev_of(net, skb) ?: netdev;
+	if (netdev && is_vlan_dev(netdev))
+		vlan = vlan_dev_vlan_id(netdev);
+	rcu_read_unlock();
+	return vlan;
+}
+
+/* Return: whether @skb may be looked at. */
+static bool wire_accept(struct pinion_wire *wire, struct sk_buff *skb)
+{
+	bool several = skb_is_gso(skb);
+	u32 stride = several ? skb_shinfo(skb)->gso_size : skb->len;
+	u16 vlan = wire_vlan_of(wire, skb);
+
+	/* The socket has something of its own in the place of the netdev. */
+	skb->dev = NULL;
+	skb_scrub_packet(skb, true);
+	*wire_cb_of(skb) = (struct wire_cb){
+		.net = wire->cookie,
+		.stride = stride,
+		.vlan = vlan,
+	};
+	if (!stride || (several && !(skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4)))
+		return false;
+	return skb_csum_unnecessary(skb) || !__skb_checksum_complete(skb);
+}
+
+/* Return: whether there was anything. */
+static bool wire_receive_from(struct pinion_wire *wire, struct sock *sk,
+			      struct pinion_errand *errand)
+{
+	struct sk_buff *skb;
+	int err;
+
+	skb = sk ? skb_recv_udp(sk, MSG_DONTWAIT, &err) : NULL;
+	if (!skb)
+		return false;
+	if (!wire_accept(wire, skb) || !wire_receive(skb, errand))
+		consume_skb(skb);
+	return true;
+}
+
+/* Return: whether there is more. */
+static bool wire_receive_some(struct pinion_wire *wire, int most, struct pinion_errand *errand)
+{
+	struct sock *sock4 = pinion_wire_sock_get(wire, true);
+	struct sock *sock6 = pinion_wire_sock_get(wire, false);
+	bool any = true;
+	int i;
+
+	lockdep_assert_held(&wire->turn);
+	for (i = 0; i < most && any; i++) {
+		any = wire_receive_from(wire, sock4, errand);
+		any |= wire_receive_from(wire, sock6, errand);
+		cond_resched();
+	}
+	if (sock4)
+		sock_put(sock4);
+	if (sock6)
+		sock_put(sock6);
+	return any;
+}
+
+void pinion_wire_leave(struct pinion_wire *wire)
+{
+	queue_work(pinion_wire_wq, &wire->work);
+}
+
+void pinion_wire_receive(struct pinion_wire *wire, struct pinion_errand *errand)
+{
+	bool more = true;
+
+	/* Who is about it may have looked before this came. */
+	if (mutex_trylock(&wire->turn)) {
+		more = wire_receive_some(wire, ERRAND, errand);
+		mutex_unlock(&wire->turn);
+	}
+	if (more)
+		pinion_wire_leave(wire);
 }
 
 static void wire_receive_turn(struct work_struct *work)
 {
 	struct pinion_wire *wire = container_of(work, struct pinion_wire, work);
-	struct sk_buff *skb;
-	int i;
+	struct pinion_errand errand = {};
+	bool more;
 
-	for (i = 0; i < TURN; i++) {
-		skb = skb_dequeue(&wire->backlog);
-		if (!skb)
-			return;
-		if (!wire_receive(skb))
-			consume_skb(skb);
-		cond_resched();
-	}
-	queue_work(pinion_wire_wq, &wire->work);
+	mutex_lock(&wire->turn);
+	more = wire_receive_some(wire, TURN, &errand);
+	mutex_unlock(&wire->turn);
+	pinion_errand_run(&errand);
+	if (more)
+		pinion_wire_leave(wire);
+}
+
+void pinion_wire_arrived(struct pinion_wire *wire)
+{
+	if (!pinion_errand_take(wire))
+		pinion_wire_leave(wire);
 }
 
 void pinion_wire_receive_init(struct pinion_wire *wire)
 {
-	skb_queue_head_init(&wire->backlog);
-	atomic_set(&wire->backlog_bytes, 0);
+	mutex_init(&wire->turn);
+	pinion_users_init(&wire->users);
 	INIT_WORK(&wire->work, wire_receive_turn);
 }
 
 void pinion_wire_receive_end(struct pinion_wire *wire)
 {
+	pinion_users_drain(&wire->users);
 	cancel_work_sync(&wire->work);
-	skb_queue_purge(&wire->backlog);
-	WARN_ON(atomic_read(&wire->backlog_bytes));
 }

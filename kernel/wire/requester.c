@@ -299,20 +299,17 @@ static enum pinion_step requester_lack(struct pinion_conn *conn, struct pinion_r
 }
 
 /*
- * @bytes at @data are the payload's from @offset on. Return: DONE, also if the request failed;
+ * @bytes of @source are the payload's from @offset on. Return: DONE, also if the request failed;
  * or PARKED, for a page.
  */
 static enum pinion_step requester_store(struct pinion_conn *conn, struct pinion_request *request,
-					u64 offset, const void *data, u64 bytes)
+					u64 offset, struct pinion_cursor *source, u64 bytes)
 {
 	struct pinion_missing missing;
-	struct pinion_cursor source;
 
-	/* It is only read. */
-	pinion_cursor_memory(&source, (void *)data);
 	request_seek(request, offset);
 	request->at += bytes;
-	switch (pinion_move(conn->qp->node, &request->payload, &source, &bytes, &missing)) {
+	switch (pinion_move(conn->qp->node, &request->payload, source, &bytes, &missing)) {
 	case PINION_MOVED:
 		return PINION_STEP_DONE;
 	case PINION_MOVE_NO_SINK:
@@ -338,52 +335,87 @@ static bool answer_fits(const struct pinion_conn *conn, const struct pinion_requ
 	return packet->payload == min_t(u64, request->length - offset, conn->qp->mtu);
 }
 
-static enum pinion_step requester_take_answer(struct pinion_conn *conn,
-					      const struct pinion_packet *packet,
-					      const u8 *payload)
+/* What follows in the buffer, as long as it is of the answer to the same READ, and next. */
+static void requester_couple(struct pinion_conn *conn, const struct pinion_request *request,
+			     struct pinion_train *train)
 {
-	enum pinion_sender_step sent = pinion_sender_answer(&conn->sender, packet->psn);
+	u32 sent = (conn->sender.end - train->packet.psn) & PINION_PSN_MASK;
+	struct pinion_packet packet;
+
+	while (train->packets < sent && pinion_train_look(train, &packet) &&
+	       packet.psn == pinion_psn_add(train->packet.psn, 1) &&
+	       packet.opcode % PINION_PACKET_CODES != PINION_ACKNOWLEDGE &&
+	       pinion_psn_within(packet.psn, request->psn, request->packets) &&
+	       answer_fits(conn, request, &packet))
+		pinion_train_couple(train, &packet);
+}
+
+static enum pinion_step requester_take_answer(struct pinion_conn *conn, struct pinion_train *train)
+{
+	const struct pinion_packet first = train->packet;
+	enum pinion_sender_step sent = pinion_sender_answer(&conn->sender, first.psn);
 	struct pinion_request *request;
 	enum pinion_step step = PINION_STEP_DONE;
+	struct pinion_cursor source;
+	u32 i;
 
 	requester_obey(conn, sent, 0);
 	requester_retire(conn);
 	if (sent != PINION_SENDER_ANSWERED)
 		return PINION_STEP_DONE;
-	request = requester_find(conn, packet->psn);
+	request = requester_find(conn, first.psn);
 	if (!request || request != pinion_requests_oldest(&conn->qp->sq.requests))
 		return PINION_STEP_DONE;
 	/* It comes no better if it is asked for again. */
-	if (!answer_fits(conn, request, packet))
+	if (!answer_fits(conn, request, &first))
 		return pinion_sq_fail(conn->qp, IB_WC_BAD_RESP_ERR, PINION_SYN_REMOTE);
-	if (request_is_atomic(request))
-		step = requester_store(conn, request, 0, &packet->before, sizeof(packet->before));
-	else if (packet->payload)
-		step = requester_store(conn, request, request_offset(conn, request, packet->psn),
-				       payload, packet->payload);
+	if (request_is_atomic(request)) {
+		/* It is only read. */
+		pinion_cursor_memory(&source, (void *)&first.before);
+		step = requester_store(conn, request, 0, &source, sizeof(first.before));
+	} else if (first.payload) {
+		requester_couple(conn, request, train);
+		pinion_train_payload(train, &source);
+		step = requester_store(conn, request, request_offset(conn, request, first.psn),
+				       &source, train->bytes);
+	}
 	if (step == PINION_STEP_PARKED || !requester_runs(conn->qp))
 		return step;
-	pinion_sender_take(&conn->sender);
+	for (i = 0; i < train->packets; i++)
+		pinion_sender_take(&conn->sender);
 	requester_advanced(conn);
 	requester_retire(conn);
 	return PINION_STEP_DONE;
 }
 
-/* Return: PARKED if @skb is to be looked at again, when a page is there. */
-static enum pinion_step requester_hear(struct pinion_conn *conn, struct sk_buff *skb)
+/*
+ * The next packet that waits, and what is one with it: *@packets. Return: PARKED if it is to be
+ * looked at again, when a page is there.
+ */
+static enum pinion_step requester_hear(struct pinion_conn *conn, const struct sk_buff *skb,
+				       u32 *packets)
 {
-	struct pinion_packet packet;
+	const struct pinion_packet *packet;
+	enum pinion_step step = PINION_STEP_DONE;
+	struct pinion_train train;
 	struct pinion_av av;
-	const u8 *payload = pinion_wire_parse(skb, &av, &packet);
 
-	if (!payload || !pinion_conn_is_peer(conn->qp, &av))
+	*packets = pinion_wire_packets(skb);
+	if (!pinion_wire_addresses(skb, &av) || !pinion_conn_is_peer(conn->qp, &av))
 		return PINION_STEP_DONE;
-	if (packet.opcode % PINION_PACKET_CODES != PINION_ACKNOWLEDGE)
-		return requester_take_answer(conn, &packet, payload);
-	if (packet.syndrome == (PINION_AETH_NAK | PINION_NAK_CODE_SEQUENCE))
+	*packets = 1;
+	if (!pinion_train_begin(&train, skb, conn->answers.next))
+		return PINION_STEP_DONE;
+	packet = &train.packet;
+	if (packet->opcode % PINION_PACKET_CODES != PINION_ACKNOWLEDGE) {
+		step = requester_take_answer(conn, &train);
+		*packets = train.packets;
+		return step;
+	}
+	if (packet->syndrome == (PINION_AETH_NAK | PINION_NAK_CODE_SEQUENCE))
 		pinion_stat_inc(conn->qp, packet_seq_err);
-	requester_obey(conn, pinion_sender_acknowledge(&conn->sender, packet.psn, packet.syndrome),
-		       packet.syndrome);
+	requester_obey(conn, pinion_sender_acknowledge(&conn->sender, packet->psn,
+						       packet->syndrome), packet->syndrome);
 	requester_retire(conn);
 	return PINION_STEP_DONE;
 }
@@ -392,18 +424,22 @@ static enum pinion_step requester_hear(struct pinion_conn *conn, struct sk_buff 
 static enum pinion_step requester_listen(struct pinion_conn *conn)
 {
 	enum pinion_step step = PINION_STEP_PARKED;
+	enum pinion_step heard;
 	struct sk_buff *skb;
+	u32 packets;
 	int i;
 
 	for (i = 0; i < BURST && requester_runs(conn->qp); i++) {
-		skb = pinion_line_take(&conn->answers);
+		skb = pinion_line_look(&conn->answers);
 		if (!skb)
 			break;
-		if (requester_hear(conn, skb) == PINION_STEP_PARKED) {
-			pinion_line_put_back(&conn->answers, skb);
-			return PINION_STEP_PARKED;
-		}
+		/* A request that fails closes the line. */
+		skb_get(skb);
+		heard = requester_hear(conn, skb, &packets);
 		consume_skb(skb);
+		if (heard == PINION_STEP_PARKED)
+			return PINION_STEP_PARKED;
+		pinion_line_pass(&conn->answers, packets);
 		step = PINION_STEP_DONE;
 	}
 	return step;
@@ -472,66 +508,92 @@ static void requester_name_memory(const struct pinion_msg *msg, u64 offset, u32 
 }
 
 /* Within a message: now and then, and if no more is sent until something is acknowledged. */
-static bool requester_wants_to_know(const struct pinion_conn *conn)
+static bool requester_wants_to_know(const struct pinion_conn *conn, u32 psn)
 {
 	const struct pinion_sender *sender = &conn->sender;
 
-	return !(sender->next % ACK_EVERY) || pinion_sender_room(sender, conn->window) <= 1;
+	return !(psn % ACK_EVERY) ||
+	       pinion_sender_room(sender, conn->window) <= ((psn - sender->next) & PINION_PSN_MASK) + 1;
 }
 
-/* The next packet of @request, and how many numbers it takes. Return: 0 or a syndrome. */
-static int requester_packet(struct pinion_conn *conn, struct pinion_request *request,
-			    struct pinion_packet *packet, u32 *packets)
+/* Packet @psn of @request, which is @msg, and how many numbers it takes. */
+static void requester_packet(struct pinion_conn *conn, const struct pinion_request *request,
+			     const struct pinion_msg *msg, u32 psn, struct pinion_packet *packet,
+			     u32 *packets)
 {
-	u64 offset = request_offset(conn, request, conn->sender.next);
+	u64 offset = request_offset(conn, request, psn);
 	struct pinion_qp *qp = conn->qp;
 	bool first = !offset, last;
-	struct pinion_msg msg;
-	struct pinion_av av;
-	int syndrome;
 	u8 code;
 
-	syndrome = pinion_message_of(qp, request, &msg, &av);
-	if (syndrome)
-		return syndrome;
-	code = requester_code_alone(msg.opcode);
+	code = requester_code_alone(msg->opcode);
 	last = code != PINION_PACKET_CODES || request->length - offset <= qp->mtu;
 	if (code == PINION_PACKET_CODES)
-		code = requester_code(msg.op, first, last);
+		code = requester_code(msg->op, first, last);
 	*packet = (struct pinion_packet){
 		.opcode = pinion_conn_transport(qp) | code,
-		.solicited = last && msg.solicited,
+		.solicited = last && msg->solicited,
 		.migrated = true,
-		.ack_request = last || requester_wants_to_know(conn),
+		.ack_request = last || requester_wants_to_know(conn, psn),
 		.pkey = PINION_PKEY_DEFAULT,
-		.qpn = msg.dst_qpn,
-		.psn = conn->sender.next,
-		.srqn = msg.srqn,
-		.imm = (__force __be32)msg.ex,
-		.invalidate = msg.ex,
+		.qpn = msg->dst_qpn,
+		.psn = psn,
+		.srqn = msg->srqn,
+		.imm = (__force __be32)msg->ex,
+		.invalidate = msg->ex,
 	};
 	*packets = 1;
-	if (msg.op->traits & PINION_OP_READS_SGES)
+	if (msg->op->traits & PINION_OP_READS_SGES)
 		packet->payload = min_t(u64, request->length - offset, qp->mtu);
-	if (msg.op->traits & PINION_OP_REMOTE_MEM)
-		requester_name_memory(&msg, offset, qp->mtu, packet, packets);
-	return 0;
+	if (msg->op->traits & PINION_OP_REMOTE_MEM)
+		requester_name_memory(msg, offset, qp->mtu, packet, packets);
+}
+
+/*
+ * @first, and those behind it that the window has room for, as long as they have the same
+ * headers: the first of a WRITE has more than the others, and so may the last of any.
+ */
+static struct pinion_burst requester_burst(struct pinion_conn *conn,
+					   const struct pinion_request *request,
+					   const struct pinion_msg *msg,
+					   const struct pinion_packet *first)
+{
+	u32 left = request->packets - ((first->psn - request->psn) & PINION_PSN_MASK);
+	u32 room = pinion_sender_room(&conn->sender, conn->window);
+	struct pinion_burst burst = pinion_burst_of_one(first);
+	struct pinion_packet last;
+	u32 packets;
+
+	if (first->payload != conn->qp->mtu || left == 1 ||
+	    pinion_packet_headers(first->opcode) & PINION_RETH)
+		return burst;
+	burst.packets = min3(left, room, pinion_burst_limit(burst.headers, burst.payload));
+	requester_packet(conn, request, msg, pinion_psn_add(first->psn, burst.packets - 1), &last,
+			 &packets);
+	if (pinion_packet_header_bytes(last.opcode) != burst.headers)
+		burst.packets--;
+	else
+		burst.last = last.payload;
+	return burst;
+}
+
+static u64 burst_payload(const struct pinion_burst *burst)
+{
+	return (u64)(burst->packets - 1) * burst->payload + burst->last;
 }
 
 /* Return: DONE, also if the request is stuck; or PARKED, for a page. */
 static enum pinion_step requester_load(struct pinion_conn *conn, struct pinion_request *request,
-				       const struct pinion_packet *packet, struct sk_buff *skb)
+				       u32 psn, u64 left, struct pinion_cursor *copy)
 {
-	u64 offset = request_offset(conn, request, packet->psn), left = packet->payload;
+	u64 offset = request_offset(conn, request, psn);
 	struct pinion_missing missing;
-	struct pinion_cursor copy;
 
-	pinion_cursor_memory(&copy, skb_put(skb, packet->payload));
 	if (!left)
 		return PINION_STEP_DONE;
 	request_seek(request, offset);
 	request->at += left;
-	switch (pinion_move(conn->qp->node, &copy, &request->payload, &left, &missing)) {
+	switch (pinion_move(conn->qp->node, copy, &request->payload, &left, &missing)) {
 	case PINION_MOVED:
 		return PINION_STEP_DONE;
 	case PINION_MOVE_NO_SOURCE:
@@ -577,7 +639,7 @@ static bool requester_may_send(struct pinion_conn *conn, const struct pinion_req
 	       requester_count_owed(conn) < max_t(u32, conn->qp->attr.max_rd_atomic, 1);
 }
 
-static void requester_transmit(struct pinion_conn *conn, const struct pinion_packet *packet,
+static void requester_transmit(struct pinion_conn *conn, const struct pinion_burst *burst,
 			       struct sk_buff *skb)
 {
 	struct pinion_qp *qp = conn->qp;
@@ -588,38 +650,65 @@ static void requester_transmit(struct pinion_conn *conn, const struct pinion_pac
 	}
 	/* What leads nowhere now may lead somewhere when it is sent again. */
 	pinion_wire_send(qp->node->wire, &qp->av,
-			 jhash_2words(qp->ibqp.qp_num, qp->attr.dest_qp_num, 0), packet, skb);
+			 jhash_2words(qp->ibqp.qp_num, qp->attr.dest_qp_num, 0), burst, skb,
+			 &conn->errand);
 }
 
-/* The next packet of @request. Return: DONE if it was sent, or the request is stuck. */
-static enum pinion_step requester_send(struct pinion_conn *conn, struct pinion_request *request)
+static void requester_put(struct pinion_conn *conn, const struct pinion_request *request,
+			  const struct pinion_msg *msg, struct sk_buff *skb,
+			  const struct pinion_burst *burst)
 {
 	struct pinion_packet packet;
+	u32 i, packets;
+
+	for (i = 0; i < burst->packets; i++) {
+		requester_packet(conn, request, msg, pinion_psn_add(conn->sender.next, i), &packet,
+				 &packets);
+		pinion_wire_put(skb, burst, i, &packet);
+	}
+}
+
+/* The next packets of @request. Return: DONE if they were sent, or the request is stuck. */
+static enum pinion_step requester_send(struct pinion_conn *conn, struct pinion_request *request)
+{
+	u32 psn = conn->sender.next;
+	struct pinion_packet packet;
 	struct pinion_qp *qp = conn->qp;
+	struct pinion_burst burst;
+	struct pinion_cursor copy;
+	struct pinion_msg msg;
+	struct pinion_av av;
 	enum pinion_step step;
 	struct sk_buff *skb;
 	int syndrome;
 	u32 packets;
 
-	syndrome = requester_packet(conn, request, &packet, &packets);
+	syndrome = pinion_message_of(qp, request, &msg, &av);
 	if (syndrome) {
 		request_stick(request, IB_WC_LOC_QP_OP_ERR, syndrome);
 		return PINION_STEP_DONE;
 	}
+	requester_packet(conn, request, &msg, psn, &packet, &packets);
 	if (!requester_may_send(conn, request, packets))
 		return PINION_STEP_PARKED;
-	skb = pinion_wire_make(qp->node->wire, &qp->av, &packet, false);
+	burst = requester_burst(conn, request, &msg, &packet);
+	skb = pinion_wire_make(qp->node->wire, &qp->av, &burst, false, &copy);
+	if (!skb && burst.packets > 1) {
+		burst = pinion_burst_of_one(&packet);
+		skb = pinion_wire_make(qp->node->wire, &qp->av, &burst, false, &copy);
+	}
 	if (!skb) {
 		pinion_sq_park(qp, ROOM_NS);
 		return PINION_STEP_PARKED;
 	}
-	step = requester_load(conn, request, &packet, skb);
+	step = requester_load(conn, request, psn, burst_payload(&burst), &copy);
 	if (step == PINION_STEP_PARKED || request->stuck) {
 		kfree_skb(skb);
 		return step;
 	}
-	requester_transmit(conn, &packet, skb);
-	requester_sent(conn, packets);
+	requester_put(conn, request, &msg, skb, &burst);
+	requester_transmit(conn, &burst, skb);
+	requester_sent(conn, burst.packets > 1 ? burst.packets : packets);
 	return PINION_STEP_DONE;
 }
 
@@ -752,6 +841,7 @@ enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
 	request = pinion_requests_oldest(&qp->sq.requests);
 	if (request && request->stuck)
 		requester_fail_stuck(conn, request);
+	WRITE_ONCE(conn->attended, true);
 	further = requester_listen(conn) == PINION_STEP_DONE;
 	requester_look_at_clock(conn);
 	for (i = 0; i < BURST && requester_runs(qp) && !qp->sq.waiting; i++) {
@@ -761,5 +851,37 @@ enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
 		further = true;
 	}
 	requester_watch(conn);
+	pinion_errand_run(&conn->errand);
+	WRITE_ONCE(conn->attended, false);
+	/* Who brings an answer puts it into the line first, then looks whether anybody is here. */
+	smp_mb();
+	if (pinion_line_waits(&conn->answers))
+		further = true;
 	return further && !qp->sq.waiting ? PINION_STEP_DONE : PINION_STEP_PARKED;
+}
+
+/* Does only who executes know what to do next? */
+static bool requester_has_more(struct pinion_conn *conn)
+{
+	struct pinion_qp *qp = conn->qp;
+	struct pinion_requests *requests = &qp->sq.requests;
+
+	if (pinion_line_waits(&conn->answers) || conn->sender.next != qp->attr.sq_psn)
+		return true;
+	return pinion_ring_user_idx(&qp->sq.ring) !=
+	       qp->sq.head + pinion_requests_count(requests);
+}
+
+bool pinion_requester_glance(struct pinion_qp *qp)
+{
+	struct pinion_conn *conn = qp->conn;
+	struct pinion_request *request = pinion_requests_oldest(&qp->sq.requests);
+
+	lockdep_assert_held(&qp->sq.exec);
+	if (qp->state != IB_QPS_RTS || qp->dying || qp->raw || qp->sq.waiting ||
+	    qp->sq.awaits != PINION_AWAITS_NONE || (request && request->stuck))
+		return false;
+	requester_listen(conn);
+	requester_watch(conn);
+	return qp->state == IB_QPS_RTS && !qp->sq.waiting && !requester_has_more(conn);
 }

@@ -23,7 +23,7 @@
 
 /* ------------------------------------------------------------------ answers */
 
-static void responder_send(struct pinion_conn *conn, const struct pinion_packet *packet,
+static void responder_send(struct pinion_conn *conn, const struct pinion_burst *burst,
 			   struct sk_buff *skb)
 {
 	struct pinion_qp *qp = conn->qp;
@@ -34,7 +34,8 @@ static void responder_send(struct pinion_conn *conn, const struct pinion_packet 
 		return;
 	}
 	pinion_wire_send(qp->node->wire, &qp->av,
-			 jhash_2words(qp->ibqp.qp_num, qp->attr.dest_qp_num, 0), packet, skb);
+			 jhash_2words(qp->ibqp.qp_num, qp->attr.dest_qp_num, 0), burst, skb,
+			 conn->errand_of_responder);
 }
 
 static struct pinion_packet responder_packet(const struct pinion_conn *conn, u8 code, u32 psn,
@@ -61,15 +62,19 @@ static void responder_said(struct pinion_conn *conn, u32 psn)
 /* Those without payload are few and small: the socket has room for them. */
 static void responder_say(struct pinion_conn *conn, const struct pinion_packet *packet)
 {
+	struct pinion_burst burst = pinion_burst_of_one(packet);
 	struct pinion_qp *qp = conn->qp;
+	struct pinion_cursor none;
 	struct sk_buff *skb;
 
 	if (!pinion_qp_is_reliable(qp))
 		return;
 	responder_said(conn, packet->psn);
-	skb = pinion_wire_make(qp->node->wire, &qp->av, packet, true);
-	if (skb)
-		responder_send(conn, packet, skb);
+	skb = pinion_wire_make(qp->node->wire, &qp->av, &burst, true, &none);
+	if (!skb)
+		return;
+	pinion_wire_put(skb, &burst, 0, packet);
+	responder_send(conn, &burst, skb);
 }
 
 static void responder_acknowledge(struct pinion_conn *conn, u32 psn, u8 syndrome)
@@ -279,12 +284,15 @@ static void responder_begin_reading(struct pinion_conn *conn, struct pinion_msg 
 	reading->length = msg->length;
 }
 
+/*
+ * @msg is, of which @packet is the last. Some of its packets may have asked for an acknowledgment:
+ * @ack_request.
+ */
 static void responder_performed(struct pinion_conn *conn, const struct pinion_packet *packet,
-				const struct pinion_msg *msg)
+				const struct pinion_msg *msg, bool ack_request)
 {
-	pinion_receiver_take(&conn->receiver, packet);
 	if (!(msg->op->traits & PINION_OP_WORD) && msg->opcode != PINION_OP_FLUSH) {
-		conn->ack_due |= packet->ack_request;
+		conn->ack_due |= ack_request;
 		conn->ack_psn = packet->psn;
 	} else if (msg->op->traits & PINION_OP_WRITES_SGES) {
 		responder_remember(conn, packet->psn, msg->before);
@@ -295,7 +303,7 @@ static void responder_performed(struct pinion_conn *conn, const struct pinion_pa
 }
 
 static enum pinion_verdict responder_try(struct pinion_conn *conn, struct pinion_msg *msg,
-					 const u8 *payload)
+					 const struct pinion_train *train)
 {
 	struct pinion_resp *resp = &conn->qp->resp;
 	struct pinion_cursor stood = resp->cursor, source;
@@ -303,8 +311,7 @@ static enum pinion_verdict responder_try(struct pinion_conn *conn, struct pinion
 
 	if (!responder_page_came(conn, msg))
 		return PINION_PEER_PAGE;
-	/* It is only read. */
-	pinion_cursor_memory(&source, (void *)payload);
+	pinion_train_payload(train, &source);
 	msg->payload = &source;
 	verdict = pinion_respond(conn->qp, msg);
 	if (verdict != PINION_PEER_PAGE)
@@ -316,30 +323,80 @@ static enum pinion_verdict responder_try(struct pinion_conn *conn, struct pinion
 	return verdict;
 }
 
-static void responder_perform(struct pinion_conn *conn, const struct pinion_packet *packet,
-			      const u8 *payload)
+/*
+ * What follows in the buffer, as long as it is of the same message and in turn. @ahead is where the
+ * receiver is when all of it is performed. A packet that lacked a page is taken alone: what became
+ * of the page is known of as much as was asked for. Return: whether any asks for an acknowledgment.
+ */
+static bool responder_couple(struct pinion_conn *conn, struct pinion_train *train,
+			     struct pinion_receiver *ahead)
 {
+	bool ack_request = train->packet.ack_request;
+	struct pinion_receiver next;
+	struct pinion_packet packet;
+
+	pinion_receiver_take(ahead, &train->packet);
+	while (ahead->within && !conn->asked && pinion_train_look(train, &packet)) {
+		next = *ahead;
+		if (pinion_receiver_look(&next, &packet) != PINION_ARRIVAL_NEW)
+			break;
+		pinion_receiver_take(&next, &packet);
+		*ahead = next;
+		pinion_train_couple(train, &packet);
+		ack_request |= packet.ack_request;
+	}
+	return ack_request;
+}
+
+/* The last packet says what operation it is, and what goes with its end. */
+static void responder_message_of(struct pinion_conn *conn, const struct pinion_train *train,
+				 const struct pinion_packet *first, struct pinion_msg *msg)
+{
+	const struct pinion_packet_kind *kind = pinion_packet_kind(first->opcode);
+	struct pinion_packet packet = train->packet;
+
+	packet.psn = first->psn;
+	packet.srqn = first->srqn;
+	packet.addr = first->addr;
+	packet.rkey = first->rkey;
+	packet.length = first->length;
+	responder_message(conn, &packet, msg);
+	msg->begins = kind->position & PINION_BEGINS;
+	if (train->packets > 1)
+		msg->length = train->bytes;
+	msg->packets = train->packets;
+}
+
+static void responder_perform(struct pinion_conn *conn, struct pinion_train *train)
+{
+	const struct pinion_packet first = train->packet;
+	struct pinion_receiver ahead = conn->receiver;
 	enum pinion_verdict verdict;
 	struct pinion_msg msg;
+	bool ack_request;
 
-	responder_message(conn, packet, &msg);
+	responder_message(conn, &first, &msg);
 	if (msg.opcode == PINION_OP_RDMA_READ) {
 		responder_begin_reading(conn, &msg, false);
 		if (!conn->reading.active)
 			return;
-		pinion_receiver_take(&conn->receiver, packet);
+		pinion_receiver_take(&conn->receiver, &first);
 		responder_remember_asked(conn, &msg);
 		return;
 	}
-	verdict = responder_try(conn, &msg, payload);
-	if (verdict == PINION_ACK)
-		responder_performed(conn, packet, &msg);
-	else if (verdict == PINION_RNR)
-		responder_defer(conn, packet->psn, conn->qp->attr.min_rnr_timer);
-	else if (verdict == PINION_PEER_PAGE)
-		responder_defer(conn, packet->psn, PAGE_RNR_TIMER);
-	else
-		responder_refuse(conn, packet->psn, verdict);
+	ack_request = responder_couple(conn, train, &ahead);
+	responder_message_of(conn, train, &first, &msg);
+	verdict = responder_try(conn, &msg, train);
+	if (verdict == PINION_ACK) {
+		conn->receiver = ahead;
+		responder_performed(conn, &train->packet, &msg, ack_request);
+	} else if (verdict == PINION_RNR) {
+		responder_defer(conn, first.psn, conn->qp->attr.min_rnr_timer);
+	} else if (verdict == PINION_PEER_PAGE) {
+		responder_defer(conn, first.psn, PAGE_RNR_TIMER);
+	} else {
+		responder_refuse(conn, first.psn, verdict);
+	}
 }
 
 /* What was performed is not performed again; but a READ is, as it may ask for less than before. */
@@ -358,18 +415,20 @@ static void responder_answer_again(struct pinion_conn *conn, const struct pinion
 	}
 }
 
-static void responder_take(struct pinion_conn *conn, struct sk_buff *skb)
+/* The next packet that waits, and what is one with it. Return: how many they were. */
+static u32 responder_take(struct pinion_conn *conn, const struct sk_buff *skb)
 {
-	struct pinion_packet packet;
+	struct pinion_train train;
 	struct pinion_av av;
-	const u8 *payload = pinion_wire_parse(skb, &av, &packet);
 
-	if (!payload || !pinion_conn_is_peer(conn->qp, &av))
-		return;
-	switch (pinion_receiver_look(&conn->receiver, &packet)) {
+	if (!pinion_wire_addresses(skb, &av) || !pinion_conn_is_peer(conn->qp, &av))
+		return pinion_wire_packets(skb);
+	if (!pinion_train_begin(&train, skb, conn->requests.next))
+		return 1;
+	switch (pinion_receiver_look(&conn->receiver, &train.packet)) {
 	case PINION_ARRIVAL_NEW:
 	case PINION_ARRIVAL_RESTART:
-		responder_perform(conn, &packet, payload);
+		responder_perform(conn, &train);
 		break;
 	case PINION_ARRIVAL_LOST:
 	case PINION_ARRIVAL_DROP:
@@ -380,7 +439,7 @@ static void responder_take(struct pinion_conn *conn, struct sk_buff *skb)
 		break;
 	case PINION_ARRIVAL_ANSWER_AGAIN:
 		pinion_stat_inc(conn->qp, duplicate_request);
-		responder_answer_again(conn, &packet);
+		responder_answer_again(conn, &train.packet);
 		break;
 	case PINION_ARRIVAL_GAP:
 		pinion_stat_inc(conn->qp, out_of_sequence);
@@ -388,10 +447,11 @@ static void responder_take(struct pinion_conn *conn, struct sk_buff *skb)
 				      PINION_AETH_NAK | PINION_NAK_CODE_SEQUENCE);
 		break;
 	case PINION_ARRIVAL_INVALID:
-		responder_refuse(conn, packet.psn, pinion_refuse(conn->qp, PINION_NAK_REQUEST,
-								 IB_EVENT_QP_REQ_ERR));
+		responder_refuse(conn, train.packet.psn,
+				 pinion_refuse(conn->qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR));
 		break;
 	}
+	return train.packets;
 }
 
 /* ------------------------------------------------------------------ a READ */
@@ -405,25 +465,24 @@ static u8 reading_code(const struct pinion_reading *reading, u32 bytes)
 	return last ? PINION_READ_LAST : PINION_READ_MIDDLE;
 }
 
-/* The next @bytes into @skb. */
-static enum pinion_verdict responder_read(struct pinion_conn *conn, u32 bytes, struct sk_buff *skb)
+/* The next @bytes to @copy. */
+static enum pinion_verdict responder_read(struct pinion_conn *conn, u32 bytes,
+					  struct pinion_cursor *copy)
 {
 	struct pinion_reading *reading = &conn->reading;
 	enum pinion_verdict verdict;
-	struct pinion_cursor copy;
 	struct pinion_msg msg = {
 		.op = pinion_op(PINION_OP_RDMA_READ),
 		.opcode = PINION_OP_RDMA_READ,
 		.service = conn->qp->service,
 		.xrc = pinion_conn_transport(conn->qp) == PINION_TRANSPORT_XRC,
 		.length = bytes,
-		.payload = &copy,
+		.payload = copy,
 		.fault = conn->fault,
 		.psn = reading->psn,
 		.srqn = reading->srqn,
 	};
 
-	pinion_cursor_memory(&copy, skb_put(skb, bytes));
 	if (!bytes)
 		return PINION_ACK;
 	if (!responder_page_came(conn, &msg))
@@ -434,24 +493,77 @@ static enum pinion_verdict responder_read(struct pinion_conn *conn, u32 bytes, s
 	return verdict;
 }
 
-/* One packet of the answer. Return: whether to go on. */
-static bool responder_give(struct pinion_conn *conn)
+/* The next packet of the answer. */
+static struct pinion_packet responder_answer(const struct pinion_conn *conn,
+					     const struct pinion_reading *reading)
 {
-	struct pinion_reading *reading = &conn->reading;
 	u32 bytes = min(reading->length - reading->offset, conn->qp->mtu);
 	struct pinion_packet packet = responder_packet(conn, reading_code(reading, bytes),
 						       reading->psn, PINION_AETH_ACK |
 						       PINION_AETH_UNLIMITED);
-	enum pinion_verdict verdict;
-	struct sk_buff *skb;
 
 	packet.payload = bytes;
-	skb = pinion_wire_make(conn->qp->node->wire, &conn->qp->av, &packet, false);
+	return packet;
+}
+
+static void reading_advance(struct pinion_reading *reading, u32 packets, u32 bytes)
+{
+	reading->psn = pinion_psn_add(reading->psn, packets);
+	reading->offset += bytes;
+	reading->active = reading->offset != reading->length;
+}
+
+/* @first, and those behind it that have no headers but the BTH either. */
+static struct pinion_burst responder_burst(const struct pinion_conn *conn,
+					   const struct pinion_packet *first)
+{
+	const struct pinion_reading *reading = &conn->reading;
+	struct pinion_burst burst = pinion_burst_of_one(first);
+	u32 mtu = conn->qp->mtu;
+
+	/* The last has a header more. */
+	if (burst.headers == PINION_BTH_BYTES)
+		burst.packets = min((reading->length - reading->offset - 1) / mtu,
+				    pinion_burst_limit(burst.headers, mtu));
+	return burst;
+}
+
+static void responder_put(struct pinion_conn *conn, struct sk_buff *skb,
+			  const struct pinion_burst *burst)
+{
+	struct pinion_reading reading = conn->reading;
+	struct pinion_packet packet;
+	u32 i;
+
+	for (i = 0; i < burst->packets; i++) {
+		packet = responder_answer(conn, &reading);
+		pinion_wire_put(skb, burst, i, &packet);
+		reading_advance(&reading, 1, packet.payload);
+	}
+}
+
+/* Some packets of the answer. Return: whether to go on. */
+static bool responder_give(struct pinion_conn *conn)
+{
+	struct pinion_reading *reading = &conn->reading;
+	struct pinion_packet packet = responder_answer(conn, reading);
+	struct pinion_burst burst = responder_burst(conn, &packet);
+	enum pinion_verdict verdict;
+	struct pinion_cursor copy;
+	struct sk_buff *skb;
+	u32 bytes;
+
+	skb = pinion_wire_make(conn->qp->node->wire, &conn->qp->av, &burst, false, &copy);
+	if (!skb && burst.packets > 1) {
+		burst.packets = 1;
+		skb = pinion_wire_make(conn->qp->node->wire, &conn->qp->av, &burst, false, &copy);
+	}
 	if (!skb) {
 		hrtimer_start(&conn->pause, ns_to_ktime(ROOM_NS), HRTIMER_MODE_REL);
 		return false;
 	}
-	verdict = responder_read(conn, bytes, skb);
+	bytes = packet.payload * burst.packets;
+	verdict = responder_read(conn, bytes, &copy);
 	if (verdict != PINION_ACK) {
 		/* The rest is asked for again, or never. */
 		kfree_skb(skb);
@@ -462,11 +574,10 @@ static bool responder_give(struct pinion_conn *conn)
 			responder_refuse(conn, reading->psn, verdict);
 		return true;
 	}
-	responder_said(conn, packet.psn);
-	responder_send(conn, &packet, skb);
-	reading->psn = pinion_psn_add(reading->psn, 1);
-	reading->offset += bytes;
-	reading->active = reading->offset != reading->length;
+	responder_said(conn, pinion_psn_add(packet.psn, burst.packets - 1));
+	responder_put(conn, skb, &burst);
+	responder_send(conn, &burst, skb);
+	reading_advance(reading, burst.packets, bytes);
 	return true;
 }
 
@@ -478,11 +589,10 @@ static bool responder_go_on(struct pinion_conn *conn)
 
 	if (conn->reading.active)
 		return responder_give(conn);
-	skb = pinion_line_take(&conn->requests);
+	skb = pinion_line_look(&conn->requests);
 	if (!skb)
 		return false;
-	responder_take(conn, skb);
-	consume_skb(skb);
+	pinion_line_pass(&conn->requests, responder_take(conn, skb));
 	return true;
 }
 

@@ -10,6 +10,7 @@
 #include <linux/udp.h>
 #include <net/addrconf.h>
 #include <net/ip.h>
+#include <net/ip6_checksum.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
 #include <net/route.h>
@@ -22,6 +23,11 @@
 
 /* Room before the network header, whatever the netdev adds. */
 #define HEADROOM	LL_MAX_HEADER
+/*
+ * Of packets that are sent as one: what the page allocator has at hand, with all that a buffer
+ * has beside them.
+ */
+#define BURST_BYTES	(SKB_WITH_OVERHEAD(32 << 10) - HEADROOM - 64)
 /* Source ports, by which routers choose one of several ways; the range of rdma_flow_label. */
 #define FIRST_PORT	0xc000
 
@@ -53,6 +59,7 @@ static void wire_put_udp(struct sk_buff *skb, u32 flow)
 	struct udphdr *udp = skb_push(skb, sizeof(*udp));
 
 	skb_reset_transport_header(skb);
+	/* RoCEv2 has the CRC instead, and needs no checksum. */
 	*udp = (struct udphdr){
 		.source = htons(FIRST_PORT | (flow & 0x3fff)),
 		.dest = htons(PINION_UDP_PORT),
@@ -93,36 +100,80 @@ static void wire_put_ipv6(struct sk_buff *skb, const struct pinion_av *av)
 	skb->protocol = htons(ETH_P_IPV6);
 }
 
-static void wire_put_headers(struct sk_buff *skb, const struct pinion_av *av, u32 flow,
-			     const struct pinion_packet *packet)
+/* From the BTH to the ICRC, of each but the last, and of the last. */
+static u32 burst_stride(const struct pinion_burst *burst)
 {
-	u32 pad = pinion_packet_pad(packet->payload);
-	u8 *bth;
-	u32 crc;
+	return burst->headers + burst->payload + PINION_ICRC_BYTES;
+}
 
-	memset(skb_put(skb, pad), 0, pad);
-	bth = skb_push(skb, pinion_packet_header_bytes(packet->opcode));
-	pinion_packet_build(bth, packet);
-	skb_put(skb, PINION_ICRC_BYTES);
+static u32 burst_last(const struct pinion_burst *burst)
+{
+	return burst->headers + burst->last + pinion_packet_pad(burst->last) + PINION_ICRC_BYTES;
+}
+
+u32 pinion_burst_limit(u32 headers, u32 payload)
+{
+	return max_t(u32, 1, BURST_BYTES / (headers + payload + PINION_ICRC_BYTES));
+}
+
+static void wire_put_icrcs(struct sk_buff *skb, const struct pinion_av *av,
+			   const struct pinion_burst *burst)
+{
+	enum pinion_icrc_network network = av->ipv4 ? PINION_ICRC_IPV4 : PINION_ICRC_IPV6;
+	u8 *bth = skb_transport_header(skb) + sizeof(struct udphdr);
+	u32 i, crc, bytes = burst_stride(burst);
+
+	for (i = 0; i < burst->packets; i++, bth += bytes) {
+		if (i == burst->packets - 1)
+			bytes = burst_last(burst);
+		crc = pinion_icrc_begin_of(skb_network_header(skb), network, i, bytes, bth);
+		crc = pinion_icrc_add(crc, bth + PINION_BTH_BYTES,
+				      bytes - PINION_BTH_BYTES - PINION_ICRC_BYTES);
+		pinion_icrc_put(crc, bth + bytes - PINION_ICRC_BYTES);
+	}
+}
+
+/* The network may take them apart, and has to have a checksum to do it with. */
+static void wire_make_several(struct sk_buff *skb, const struct pinion_av *av,
+			      const struct pinion_burst *burst)
+{
+	u32 bytes = skb->len - skb_transport_offset(skb);
+	struct udphdr *udp = udp_hdr(skb);
+
+	skb_shinfo(skb)->gso_size = burst_stride(burst);
+	skb_shinfo(skb)->gso_segs = burst->packets;
+	skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
+	skb->ip_summed = CHECKSUM_PARTIAL;
+	skb->csum_start = skb_transport_header(skb) - skb->head;
+	skb->csum_offset = offsetof(struct udphdr, check);
+	if (av->ipv4)
+		udp->check = ~csum_tcpudp_magic(ip_hdr(skb)->saddr, ip_hdr(skb)->daddr, bytes,
+						IPPROTO_UDP, 0);
+	else if (IS_ENABLED(CONFIG_IPV6))
+		udp->check = ~csum_ipv6_magic(&ipv6_hdr(skb)->saddr, &ipv6_hdr(skb)->daddr, bytes,
+					      IPPROTO_UDP, 0);
+}
+
+static void wire_put_headers(struct sk_buff *skb, const struct pinion_av *av, u32 flow,
+			     const struct pinion_burst *burst)
+{
 	wire_put_udp(skb, flow);
 	if (av->ipv4)
 		wire_put_ipv4(skb, av);
 	else
 		wire_put_ipv6(skb, av);
-	crc = pinion_icrc_begin(skb->data, av->ipv4 ? PINION_ICRC_IPV4 : PINION_ICRC_IPV6);
-	crc = pinion_icrc_add(crc, bth + PINION_BTH_BYTES,
-			      skb_tail_pointer(skb) - bth - PINION_BTH_BYTES - PINION_ICRC_BYTES);
-	pinion_icrc_put(crc, skb_tail_pointer(skb) - PINION_ICRC_BYTES);
+	wire_put_icrcs(skb, av, burst);
+	if (burst->packets > 1)
+		wire_make_several(skb, av, burst);
 }
 
-static enum pinion_verdict wire_copy_payload(struct pinion_qp *qp, struct pinion_msg *msg, void *to)
+static enum pinion_verdict wire_copy_payload(struct pinion_qp *qp, struct pinion_msg *msg,
+					     struct pinion_cursor *copy)
 {
-	struct pinion_cursor copy;
 	u64 left = msg->length;
 
-	pinion_cursor_memory(&copy, to);
 	pinion_cursor_rewind(msg->payload);
-	switch (pinion_move(qp->node, &copy, msg->payload, &left, &msg->missing)) {
+	switch (pinion_move(qp->node, copy, msg->payload, &left, &msg->missing)) {
 	case PINION_MOVED:
 		return PINION_ACK;
 	case PINION_MOVE_NO_SOURCE:
@@ -188,7 +239,8 @@ static void wire_out4(struct net *net, struct sk_buff *skb)
 }
 
 /* Takes @skb. The namespace is there while RCU is held. */
-static bool wire_transmit(struct pinion_wire *wire, const struct pinion_av *av, struct sk_buff *skb)
+static bool wire_transmit(struct pinion_wire *wire, const struct pinion_av *av,
+			  struct sk_buff *skb, struct pinion_errand *errand)
 {
 	struct dst_entry *dst;
 	struct net *net;
@@ -202,10 +254,12 @@ static bool wire_transmit(struct pinion_wire *wire, const struct pinion_av *av, 
 	if (IS_ERR(dst))
 		goto drop;
 	skb_dst_set(skb, dst);
+	pinion_errand_begin(errand, skb->len);
 	if (av->ipv4)
 		wire_out4(net, skb);
 	else
 		wire_out6(net, skb);
+	pinion_errand_end(errand);
 	sent = true;
 	goto out;
 drop:
@@ -215,62 +269,68 @@ out:
 	return sent;
 }
 
-static struct sock *wire_sock_get(struct pinion_wire *wire, const struct pinion_av *av)
-{
-	struct sock *sk;
-
-	rcu_read_lock();
-	sk = rcu_dereference(*(av->ipv4 ? &wire->sock4 : &wire->sock6));
-	if (sk && !refcount_inc_not_zero(&sk->sk_refcnt))
-		sk = NULL;
-	rcu_read_unlock();
-	return sk;
-}
-
 struct sk_buff *pinion_wire_make(struct pinion_wire *wire, const struct pinion_av *av,
-				 const struct pinion_packet *packet, bool forced)
+				 const struct pinion_burst *burst, bool forced,
+				 struct pinion_cursor *payload)
 {
-	u32 before = HEADROOM + wire_network_bytes(av) + sizeof(struct udphdr) +
-		     pinion_packet_header_bytes(packet->opcode);
-	u32 bytes = before + packet->payload + pinion_packet_pad(packet->payload) +
-		    PINION_ICRC_BYTES;
-	struct sock *sk = wire_sock_get(wire, av);
+	u32 before = HEADROOM + wire_network_bytes(av) + sizeof(struct udphdr);
+	u32 bytes = burst_stride(burst) * (burst->packets - 1) + burst_last(burst);
+	struct sock *sk = pinion_wire_sock_get(wire, av->ipv4);
 	struct sk_buff *skb;
 
 	if (!sk)
 		return NULL;
-	skb = sock_wmalloc(sk, bytes, forced, sk->sk_allocation);
+	/* Of several one may be had alone. */
+	skb = sock_wmalloc(sk, before + bytes, forced,
+			   sk->sk_allocation | (burst->packets > 1 ? __GFP_NORETRY | __GFP_NOWARN : 0));
 	sock_put(sk);
-	if (skb)
-		skb_reserve(skb, before);
+	if (!skb)
+		return NULL;
+	skb_reserve(skb, before);
+	pinion_cursor_pieces(payload, skb_put(skb, bytes) + burst->headers, burst->payload,
+			     burst_stride(burst));
 	return skb;
 }
 
-bool pinion_wire_send(struct pinion_wire *wire, const struct pinion_av *av, u32 flow,
-		      const struct pinion_packet *packet, struct sk_buff *skb)
+void pinion_wire_put(struct sk_buff *skb, const struct pinion_burst *burst, u32 i,
+		     const struct pinion_packet *packet)
 {
-	wire_put_headers(skb, av, flow, packet);
-	return wire_transmit(wire, av, skb);
+	u8 *bth = skb->data + i * burst_stride(burst);
+
+	pinion_packet_build(bth, packet);
+	memset(bth + burst->headers + packet->payload, 0, pinion_packet_pad(packet->payload));
+}
+
+bool pinion_wire_send(struct pinion_wire *wire, const struct pinion_av *av, u32 flow,
+		      const struct pinion_burst *burst, struct sk_buff *skb,
+		      struct pinion_errand *errand)
+{
+	wire_put_headers(skb, av, flow, burst);
+	return wire_transmit(wire, av, skb, errand);
 }
 
 static enum pinion_verdict wire_start(struct pinion_qp *qp, struct pinion_msg *msg)
 {
 	struct pinion_wire *wire = qp->node->wire;
+	struct pinion_cursor payload;
 	struct pinion_packet packet;
 	enum pinion_verdict verdict;
+	struct pinion_burst burst;
 	struct sk_buff *skb;
 
 	wire_packet_of(msg, &packet);
-	skb = pinion_wire_make(wire, msg->av, &packet, false);
+	burst = pinion_burst_of_one(&packet);
+	skb = pinion_wire_make(wire, msg->av, &burst, false, &payload);
 	if (!skb)
 		return PINION_SILENCE;
-	verdict = wire_copy_payload(qp, msg, skb_put(skb, packet.payload));
+	verdict = wire_copy_payload(qp, msg, &payload);
 	if (verdict != PINION_ACK) {
 		kfree_skb(skb);
 		return verdict;
 	}
+	pinion_wire_put(skb, &burst, 0, &packet);
 	return pinion_wire_send(wire, msg->av, jhash_2words(msg->src_qpn, msg->dst_qpn, 0),
-				&packet, skb) ? PINION_ACK : PINION_SILENCE;
+				&burst, skb, NULL) ? PINION_ACK : PINION_SILENCE;
 }
 
 const struct pinion_engine pinion_wire_engine = {

@@ -13,28 +13,29 @@
 #include <net/net_namespace.h>
 #include <net/sock.h>
 #include <net/udp.h>
-#include <net/udp_tunnel.h>
 
 #include "../logic/packet.h"
 #include "wire.h"
 
 /* Of a namespace and protocol, on their way through its netdevs. */
 #define SEND_BYTES	(4 << 20)
+/* Likewise, until they are looked at; what comes beyond that is lost, as packets may be. */
+#define RECEIVE_BYTES	(64 << 20)
 
 struct workqueue_struct *pinion_wire_wq;
 
 static LIST_HEAD(wires);
 static DEFINE_MUTEX(wires_lock);
 
-static int wire_encap_rcv(struct sock *sk, struct sk_buff *skb)
+static void wire_data_ready(struct sock *sk)
 {
-	struct pinion_wire *wire = rcu_dereference_sk_user_data(sk);
+	struct pinion_wire *wire;
 
+	rcu_read_lock();
+	wire = rcu_dereference_sk_user_data(sk);
 	if (wire)
-		pinion_wire_arrived(wire, skb);
-	else
-		kfree_skb(skb);
-	return 0;
+		pinion_wire_arrived(wire);
+	rcu_read_unlock();
 }
 
 static int wire_bind(struct socket *sock, int family)
@@ -68,11 +69,24 @@ static struct sock *wire_sock_make(struct pinion_wire *wire, int family)
 	/* Packets are made in work items that file systems and disks may wait for. */
 	sock->sk->sk_allocation = GFP_NOIO | __GFP_NOWARN;
 	WRITE_ONCE(sock->sk->sk_sndbuf, SEND_BYTES);
+	WRITE_ONCE(sock->sk->sk_rcvbuf, RECEIVE_BYTES);
+	/* What was sent as one comes as one. */
+	udp_set_bit(ACCEPT_L4, sock->sk);
 	rcu_assign_sk_user_data(sock->sk, wire);
-	WRITE_ONCE(udp_sk(sock->sk)->encap_rcv, wire_encap_rcv);
-	WRITE_ONCE(udp_sk(sock->sk)->encap_type, 1);
-	udp_tunnel_encap_enable(sock->sk);
+	WRITE_ONCE(sock->sk->sk_data_ready, wire_data_ready);
 	return sock->sk;
+}
+
+struct sock *pinion_wire_sock_get(struct pinion_wire *wire, bool ipv4)
+{
+	struct sock *sk;
+
+	rcu_read_lock();
+	sk = rcu_dereference(*(ipv4 ? &wire->sock4 : &wire->sock6));
+	if (sk && !refcount_inc_not_zero(&sk->sk_refcnt))
+		sk = NULL;
+	rcu_read_unlock();
+	return sk;
 }
 
 static void wire_sock_end(struct sock *sk)
@@ -137,6 +151,7 @@ static struct pinion_wire *wire_make(struct net *net, int *err)
 	if (!wire)
 		return NULL;
 	wire->net = net;
+	wire->cookie = net->net_cookie;
 	pinion_wire_receive_init(wire);
 	*err = wire_open_sockets(wire);
 	if (*err) {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Who sends looks at what arrives. Knows no packet.
+ *
+ * Softirqs of a packet that is given to the network run before its sender goes on, on his
+ * processor. So each processor has the errand of who is just sending there, and what is found to
+ * be for @who interrupted is added to it, in softirq, which nothing of his interrupts. Others who
+ * send on the same processor meanwhile have none.
+ */
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+
+#include "errand.h"
+#include "wire.h"
+
+/* With more a second processor is of use. */
+#define LARGE	2048
+/* How often what was done here has brought about something more. */
+#define TIMES	8
+
+static DEFINE_PER_CPU(struct pinion_errand *, errand_here);
+
+void pinion_errand_begin(struct pinion_errand *errand, u32 bytes)
+{
+	if (!errand)
+		return;
+	if (bytes > LARGE)
+		errand->large = true;
+	migrate_disable();
+	if (this_cpu_cmpxchg(errand_here, NULL, errand))
+		return;
+	WRITE_ONCE(errand->who, current);
+}
+
+void pinion_errand_end(struct pinion_errand *errand)
+{
+	if (!errand)
+		return;
+	if (errand->who) {
+		this_cpu_write(errand_here, NULL);
+		errand->who = NULL;
+	}
+	migrate_enable();
+}
+
+bool pinion_errand_take(struct pinion_wire *wire)
+{
+	struct pinion_errand *errand = this_cpu_read(errand_here);
+	u32 i;
+
+	if (!errand || READ_ONCE(errand->who) != current || errand->large)
+		return false;
+	for (i = 0; i < errand->count; i++)
+		if (errand->wires[i] == wire)
+			return true;
+	if (errand->count == ARRAY_SIZE(errand->wires))
+		return false;
+	pinion_users_get(&wire->users);
+	errand->wires[errand->count++] = wire;
+	return true;
+}
+
+void pinion_errand_run(struct pinion_errand *errand)
+{
+	struct pinion_wire *wire;
+	int i;
+
+	for (i = 0; errand->count; i++) {
+		wire = errand->wires[--errand->count];
+		if (i < TIMES && !errand->large)
+			pinion_wire_receive(wire, errand);
+		else
+			pinion_wire_leave(wire);
+		pinion_users_put(&wire->users);
+	}
+	errand->large = false;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Packets as one, as long as their payloads are at equal distances. Whether they are of one message,
+ * and in order, is for who couples them.
+ */
+#include "train.h"
+
+bool pinion_train_begin(struct pinion_train *train, const struct sk_buff *skb, u32 i)
+{
+	train->skb = skb;
+	train->next = i + 1;
+	train->packets = 1;
+	train->payload = pinion_wire_parse(skb, i, &train->packet);
+	train->bytes = train->packet.payload;
+	return train->payload;
+}
+
+bool pinion_train_look(const struct pinion_train *train, struct pinion_packet *packet)
+{
+	if (train->next == pinion_wire_packets(train->skb) ||
+	    !pinion_wire_parse(train->skb, train->next, packet))
+		return false;
+	/* Only the last may be shorter, so the one before it is as long as the first. */
+	return train->bytes == (u64)train->packets * train->packet.payload &&
+	       pinion_packet_header_bytes(packet->opcode) ==
+	       pinion_packet_header_bytes(train->packet.opcode) &&
+	       packet->payload <= train->packet.payload;
+}
+
+void pinion_train_couple(struct pinion_train *train, const struct pinion_packet *packet)
+{
+	train->packet = *packet;
+	train->bytes += packet->payload;
+	train->packets++;
+	train->next++;
+}
+
+void pinion_train_payload(const struct pinion_train *train, struct pinion_cursor *payload)
+{
+	u32 piece = train->packets > 1 ? (train->bytes - train->packet.payload) /
+					 (train->packets - 1) : 0;
+
+	/* It is only read. */
+	pinion_cursor_pieces(payload, (void *)train->payload, piece,
+			     pinion_wire_stride(train->skb));
+}
