@@ -14,6 +14,7 @@
 #include "mr.h"
 #include "mtt.h"
 #include "odp.h"
+#include "persist.h"
 #include "trace.h"
 
 #define REREG_FLAGS (IB_MR_REREG_TRANS | IB_MR_REREG_PD | IB_MR_REREG_ACCESS)
@@ -55,8 +56,28 @@ static const char *mr_not_pinned(int err)
 }
 
 /* Return: 0, or a negative errno and *@why. */
-static int mr_back(struct pinion_backing *backing, struct ib_pd *pd, u64 start, u64 length,
-		   int access, const char **why)
+static int mr_check_persistence(const struct pinion_backing *backing, u64 start, u64 length,
+				const char **why)
+{
+	*why = "not all of it is persistent memory";
+	if (backing->pager)
+		return pinion_persist_check_range(start, length);
+	return pinion_persist_check_table(backing->mtt, length);
+}
+
+static void mr_unback(struct pinion_backing *backing)
+{
+	if (backing->pager) {
+		pinion_pager_destroy(backing->pager);
+		return;
+	}
+	pinion_mtt_free(backing->mtt);
+	ib_umem_release(backing->umem);
+}
+
+/* Return: 0, or a negative errno and *@why. */
+static int mr_bring(struct pinion_backing *backing, struct ib_pd *pd, u64 start, u64 length,
+		    int access, const char **why)
 {
 	bool watched = access & IB_ACCESS_ON_DEMAND;
 	int err;
@@ -86,14 +107,18 @@ static int mr_back(struct pinion_backing *backing, struct ib_pd *pd, u64 start, 
 	return 0;
 }
 
-static void mr_unback(struct pinion_backing *backing)
+/* Return: 0, or a negative errno and *@why. */
+static int mr_back(struct pinion_backing *backing, struct ib_pd *pd, u64 start, u64 length,
+		   int access, const char **why)
 {
-	if (backing->pager) {
-		pinion_pager_destroy(backing->pager);
-		return;
-	}
-	pinion_mtt_free(backing->mtt);
-	ib_umem_release(backing->umem);
+	int err = mr_bring(backing, pd, start, length, access, why);
+
+	if (err || !(access & IB_ACCESS_FLUSH_PERSISTENT))
+		return err;
+	err = mr_check_persistence(backing, start, length, why);
+	if (err)
+		mr_unback(backing);
+	return err;
 }
 
 static u64 mr_first_address(u64 iova, int access)
@@ -304,7 +329,12 @@ static int mr_keep(const struct pinion_mr *mr, const struct change *change, int 
 	if (mr->backing.umem->is_dmabuf &&
 	    change->access & ~(PINION_DMABUF_RIGHTS | IB_ACCESS_OPTIONAL))
 		return -EOPNOTSUPP;
-	return 0;
+	if (!(change->access & ~mr->access & IB_ACCESS_FLUSH_PERSISTENT))
+		return 0;
+	/* Its mappings may be another process's by now. */
+	if (mr->backing.pager)
+		return -EOPNOTSUPP;
+	return mr_check_persistence(&mr->backing, 0, change->length, why);
 }
 
 /**

@@ -171,6 +171,20 @@ TRACE_EVENT(dmabuf_map,
 		  __get_str(reason), __entry->err)
 );
 
+TRACE_EVENT(persist,
+	TP_PROTO(u64 addr, u64 length),
+	TP_ARGS(addr, length),
+	TP_STRUCT__entry(
+		__field(u64, addr)
+		__field(u64, length)
+	),
+	TP_fast_assign(
+		__entry->addr = addr;
+		__entry->length = length;
+	),
+	TP_printk("addr=0x%llx length=%llu", __entry->addr, __entry->length)
+);
+
 #endif
 
 #undef TRACE_INCLUDE_PATH

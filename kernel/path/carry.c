@@ -10,8 +10,7 @@
 /* The last number (token) given to a message that lacked a page. 0 means no number. */
 static atomic64_t carry_tokens;
 
-/* Remember that @msg is where resp.cursor stands. Datagrams always begin anew. */
-static void carry_remember(struct pinion_qp *qp, struct pinion_msg *msg)
+void pinion_carry_remember(struct pinion_qp *qp, struct pinion_msg *msg)
 {
 	if (!pinion_qp_is_connected(qp))
 		return;
@@ -51,7 +50,7 @@ enum pinion_verdict pinion_carry(struct pinion_qp *qp, const struct pinion_targe
 		return PINION_ACK;
 	if (moved == PINION_MOVE_REFUSED)
 		return resp->cursor.syndrome ? PINION_NAK_ACCESS : PINION_OWN_FAULT;
-	carry_remember(qp, msg);
+	pinion_carry_remember(qp, msg);
 	if (moved == (read ? PINION_MOVE_NO_SINK : PINION_MOVE_NO_SOURCE))
 		return PINION_OWN_PAGE;
 	return pinion_lacks(qp, target, msg, &resp->cursor);

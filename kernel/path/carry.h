@@ -19,6 +19,12 @@ enum pinion_verdict pinion_carry(struct pinion_qp *qp, const struct pinion_targe
 				 struct pinion_msg *msg, bool read);
 
 /*
+ * Remember that what is left of @msg is resp.left, and that it stands at resp.cursor, if that is
+ * used. Only this message goes on there when it is tried again. Datagrams always begin anew.
+ */
+void pinion_carry_remember(struct pinion_qp *qp, struct pinion_msg *msg);
+
+/*
  * @msg lacks a page of the responder's memory, of which msg->missing has a reference. Start a fault
  * for it and return PINION_PEER_PAGE; or, if a fault of this page has failed, set @cursor's
  * syndrome and return PINION_NAK_ACCESS.

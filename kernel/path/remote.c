@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a message does to memory that it names by an rkey: RDMA WRITE and READ, words,
- * FLUSH. Takes no receive request.
+ * What a message does to memory that it names by an rkey: RDMA WRITE and READ, and words. FLUSH
+ * is flush.c's. Takes no receive request.
  */
 #include "carry.h"
+#include "flush.h"
 #include "move.h"
 #include "refuse.h"
 #include "remote.h"
@@ -147,38 +148,12 @@ static enum pinion_verdict remote_do_word(struct pinion_qp *qp, const struct pin
 	return word->syndrome ? pinion_refuse_key(qp, word->syndrome) : verdict;
 }
 
-/*
- * Memory is coherent here, so visibility is an ordering matter. But nothing is said to
- * be flushed, be it no bytes, that the key does not allow.
- */
-static enum pinion_verdict remote_do_flush(struct pinion_qp *qp, const struct pinion_target *target,
-					   struct pinion_msg *msg)
-{
-	struct pinion_want want = {
-		.pd = target->pd,
-		.qpn = qp->ibqp.qp_num,
-		.key = msg->rkey,
-		.rights = msg->flush_rights,
-		.addr = msg->remote_addr,
-		.length = msg->length,
-		.whole = msg->flush_all,
-		.remote = true,
-	};
-	int syndrome = pinion_key_ask(&qp->node->keys, &want);
-
-	if (syndrome)
-		return pinion_refuse_key(qp, syndrome);
-	/* What came before is visible to all before the answer is. */
-	smp_mb();
-	return PINION_ACK;
-}
-
 enum pinion_verdict pinion_remote_perform(struct pinion_qp *qp,
 					  const struct pinion_target *target,
 					  struct pinion_msg *msg)
 {
 	if (msg->opcode == PINION_OP_FLUSH)
-		return remote_do_flush(qp, target, msg);
+		return pinion_flush(qp, target, msg);
 	if (msg->op->traits & PINION_OP_WORD)
 		return remote_do_word(qp, target, msg);
 	return pinion_remote_move(qp, target, msg);

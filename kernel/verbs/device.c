@@ -14,6 +14,7 @@
 #include "../mem/describe.h"
 #include "../mem/dm.h"
 #include "../mem/fastreg.h"
+#include "../mem/persist.h"
 #include "../path/mcast.h"
 #include "device.h"
 #include "ops.h"
@@ -97,6 +98,8 @@ int pinion_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->vendor_id = dev->vendor_id;
 	attr->vendor_part_id = dev->vendor_part_id;
 	attr->device_cap_flags = DEVICE_CAPS;
+	if (pinion_persist_possible())
+		attr->device_cap_flags |= IB_DEVICE_FLUSH_PERSISTENT;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_ON_DEMAND_PAGING |
 				 IBK_SG_GAPS_REG;
 	device_report_odp(&attr->odp_caps);

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * FLUSH: says nothing is visible or persistent that its key does not speak for (items
- * FL1 to FL4).
+ * FL1 to FL8). Persistent memory is a file at $DAX_FILES, of a file system mounted with -o dax.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "link.h"
+#include "tracing.h"
 
 #ifdef HAVE_WR_FLUSH
 enum { LEN = 20000 };
@@ -137,11 +142,199 @@ static void fl4_nonsense(void)
 	answered(a, IBV_WC_REM_INV_REQ_ERR);
 }
 
+/* ------------------------------------------------------------- persistence */
+
+enum {
+	PERSISTENT = IBV_ACCESS_FLUSH_PERSISTENT,
+	FILE_SIZE = 8 << 20,
+	MARGIN = 2 * 4096 + 1234, /* of the file on either side of the region */
+};
+
+static void need_persistent(void)
+{
+	if (!dev.persistent)
+		skip("no FLUSH to persistence on this architecture");
+}
+
+/* Refused at once, not when somebody flushes; and a region that is refused more is as it was. */
+static void fl5_memory_that_is_not(void)
+{
+	struct buf *buf;
+	struct ibv_mr *mr;
+
+	need_persistent();
+	begin();
+	buf = r.buf;
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, LEN, ALL_ACCESS | PERSISTENT),
+		 EINVAL);
+	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, LEN, ODP_ALL | PERSISTENT),
+		 EINVAL);
+	MUST_NOT(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL | PERSISTENT),
+		 EINVAL);
+	CHECK(ibv_rereg_mr(r.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+			   ALL_ACCESS | IBV_ACCESS_FLUSH_GLOBAL | PERSISTENT));
+	answered(range(r.rkey, r.base, LEN), IBV_WC_SUCCESS);
+	mr = MUST(ibv_reg_mr(dev.pd, buf->data, LEN, ODP_ALL));
+	CHECK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+			   ODP_ALL | PERSISTENT));
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+}
+
+static int dax_open(void)
+{
+	const char *folder = getenv("DAX_FILES");
+	char path[256];
+	int fd;
+
+	need_persistent();
+	if (!folder)
+		skip("no file system of persistent memory: DAX_FILES is not set");
+	snprintf(path, sizeof(path), "%s/flushed", folder);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	CHECK(fd >= 0);
+	CHECK_EQ(ftruncate(fd, FILE_SIZE), 0);
+	return fd;
+}
+
+/* All holes at first, so no page of it is there. */
+static struct buf *dax_buf(int fd)
+{
+	struct buf *buf;
+	void *map = mmap(NULL, FILE_SIZE, PROT_READ | PROT_WRITE,
+			 MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
+
+	CHECK(map != MAP_FAILED);
+	buf = buf_of(map, FILE_SIZE, MARGIN, FILE_SIZE - 2 * MARGIN);
+	CHECK_EQ(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+			   FILE_SIZE),
+		 0);
+	buf_accept(buf);
+	return buf;
+}
+
+static void begin_persistent(int *fd)
+{
+	struct qp_cfg cfg = { .access = IBV_ACCESS_REMOTE_WRITE |
+					IBV_ACCESS_REMOTE_READ | PERSISTENT |
+					IBV_ACCESS_FLUSH_GLOBAL };
+	struct buf *buf;
+
+	*fd = dax_open();
+	buf = dax_buf(*fd);
+	link_make(&link_, &cfg);
+	if (!link_.a.ex)
+		skip("no work request builder");
+	r = region_reg(dev.pd, buf, ODP_ALL | PERSISTENT);
+}
+
+static struct asked persistent(uint64_t at, size_t length, int level)
+{
+	return (struct asked){ r.rkey, r.base + at, length,
+			       IBV_FLUSH_PERSISTENT, level };
+}
+
+/* Data arrive, and exactly the bytes of the range are written back, whether there before or not. */
+static void fl6_persistent(void)
+{
+	struct region source = region_new(1 << 20, 55, ALL_ACCESS);
+	size_t at, length;
+	int fd, i;
+
+	begin_persistent(&fd);
+	for (i = 0; i < 30; i++) {
+		length = rnd_in(1, rnd_below(3) ? 20000 : 1 << 20);
+		at = rnd_below(r.buf->length - length + 1);
+		/* Its pages may never have been touched. */
+		if (i % 3)
+			check_write(&link_, &source, 0, &r, at, length);
+		tracing_start();
+		answered(persistent(at, length, IBV_FLUSH_RANGE),
+			 IBV_WC_SUCCESS);
+		CHECK_EQ(tracing_sum("persist", "length"), length);
+		tracing_stop();
+		buf_check(r.buf);
+	}
+	tracing_start();
+	answered(persistent(0, 0, IBV_FLUSH_MR), IBV_WC_SUCCESS);
+	CHECK_EQ(tracing_sum("persist", "length"), r.buf->length);
+	tracing_stop();
+	/* No bytes are none. */
+	tracing_start();
+	answered(persistent(7, 0, IBV_FLUSH_RANGE), IBV_WC_SUCCESS);
+	CHECK_EQ(tracing_count("persist", ""), 0);
+	tracing_stop();
+	buf_check(r.buf);
+}
+
+/* What the key or the queue pair does not allow, and ranges beyond the region. */
+static void fl7_persistent_refused(void)
+{
+	struct ibv_mr *mr;
+	struct asked a;
+	int fd;
+
+	begin_persistent(&fd);
+	answered(persistent(0, r.buf->length + 1, IBV_FLUSH_RANGE),
+		 IBV_WC_REM_ACCESS_ERR);
+	answered(persistent(-1, 1, IBV_FLUSH_RANGE), IBV_WC_REM_ACCESS_ERR);
+	a = persistent(0, 8, IBV_FLUSH_RANGE);
+	mr = MUST(ibv_reg_mr(dev.pd, r.buf->data, r.buf->length, ODP_ALL));
+	a.rkey = mr->rkey;
+	answered(a, IBV_WC_REM_ACCESS_ERR);
+	a.level = IBV_FLUSH_MR;
+	answered(a, IBV_WC_REM_ACCESS_ERR);
+	answered(persistent(0, 8, IBV_FLUSH_RANGE), IBV_WC_SUCCESS);
+}
+
+/* Mappings that are not of the file for good, when the region is made or later. */
+static void fl8_mappings(void)
+{
+	size_t in = 3 * PAGE, rest;
+	uint8_t *map, *beside;
+	int fd;
+
+	begin_persistent(&fd);
+	map = r.buf->map;
+	rest = r.buf->map + FILE_SIZE - r.buf->data - in;
+	answered(persistent(0, r.buf->length, IBV_FLUSH_RANGE),
+		 IBV_WC_SUCCESS);
+
+	/* Its blocks may be lost with the machine. */
+	beside = mmap(NULL, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		      0);
+	CHECK(beside != MAP_FAILED);
+	MUST_NOT(ibv_reg_mr(dev.pd, beside, FILE_SIZE, ODP_ALL | PERSISTENT),
+		 EINVAL);
+
+	/* A page of ordinary memory in the middle of it. */
+	CHECK(mmap(map + MARGIN / PAGE * PAGE + in, PAGE,
+		   PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		   0) != MAP_FAILED);
+	MUST_NOT(ibv_reg_mr(dev.pd, map, FILE_SIZE, ODP_ALL | PERSISTENT),
+		 EINVAL);
+	answered(persistent(0, r.buf->length, IBV_FLUSH_RANGE),
+		 IBV_WC_REM_ACCESS_ERR);
+	answered(persistent(0, PAGE, IBV_FLUSH_RANGE), IBV_WC_SUCCESS);
+	answered(persistent(in + PAGE, rest - PAGE - 2 * MARGIN,
+			    IBV_FLUSH_RANGE),
+		 IBV_WC_SUCCESS);
+	/* And none at all. */
+	CHECK_EQ(munmap(map + MARGIN / PAGE * PAGE + in, PAGE), 0);
+	MUST_NOT(ibv_reg_mr(dev.pd, map, FILE_SIZE, ODP_ALL | PERSISTENT),
+		 EINVAL);
+	answered(persistent(in, 1, IBV_FLUSH_RANGE), IBV_WC_REM_ACCESS_ERR);
+}
+
 static const struct test tests[] = {
 	TEST(fl1_ranges, "FL1 ranges"),
 	TEST(fl2_whole, "FL2 the whole region"),
 	TEST(fl3_keys, "FL3 keys"),
 	TEST(fl4_nonsense, "FL4 what is no flush"),
+	TEST(fl5_memory_that_is_not, "FL5 memory that is not persistent"),
+	TEST(fl6_persistent, "FL6 written back to persistent memory"),
+	TEST(fl7_persistent_refused, "FL7 not allowed to persistence"),
+	TEST(fl8_mappings, "FL8 persistent mappings"),
 };
 #else
 static void fl1_ranges(void)

@@ -106,6 +106,7 @@ static void open_as(struct device *d, struct ibv_device *device, int gid_index)
 	d->gid_index = gid_index >= 0 ? gid_index : choose_gid(d);
 	CHECK_EQ(ibv_query_gid(d->ctx, 1, d->gid_index, &d->gid), 0);
 	d->pinion = is_pinion(device);
+	d->persistent = d->attr.device_cap_flags_ex & 1ULL << 39;
 	d->packets = d->pinion && sends_packets();
 }
 

@@ -19,6 +19,7 @@ struct device {
 	union ibv_gid gid;
 	int gid_index;
 	bool pinion; /* is it one of ours? */
+	bool persistent; /* does it know FLUSH to persistence? */
 	bool packets; /* that sends packets even to peers on this host */
 	const char *net; /* its network namespace; NULL: ours */
 };

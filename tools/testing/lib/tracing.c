@@ -57,20 +57,28 @@ void tracing_stop(void)
 	CHECK_EQ(rmdir(INSTANCES "/" NAME), 0);
 }
 
+/* The next line of this event that contains @with, from its name on. */
+static const char *next_line(FILE *file, const char *event, const char *with)
+{
+	static char line[512];
+	char name[64];
+
+	snprintf(name, sizeof(name), " %s: ", event);
+	while (fgets(line, sizeof(line), file))
+		if (strstr(line, name) && strstr(line, with))
+			return strstr(line, name) + 1;
+	return NULL;
+}
+
 static unsigned int find(const char *event, const char *with, char *last,
 			 size_t size)
 {
 	FILE *file = MUST(fopen(INSTANCES "/" NAME "/trace", "r"));
-	char line[512], name[64];
-	unsigned int count = 0;
+	unsigned int count;
+	const char *line;
 
-	snprintf(name, sizeof(name), " %s: ", event);
-	while (fgets(line, sizeof(line), file)) {
-		if (!strstr(line, name) || !strstr(line, with))
-			continue;
-		count++;
-		snprintf(last, size, "%s", strstr(line, name) + 1);
-	}
+	for (count = 0; (line = next_line(file, event, with)); count++)
+		snprintf(last, size, "%s", line);
 	fclose(file);
 	return count;
 }
@@ -89,6 +97,18 @@ unsigned int tracing_count(const char *event, const char *with)
 	char line[512];
 
 	return find(event, with, line, sizeof(line));
+}
+
+uint64_t tracing_sum(const char *event, const char *name)
+{
+	FILE *file = MUST(fopen(INSTANCES "/" NAME "/trace", "r"));
+	const char *line;
+	uint64_t sum = 0;
+
+	while ((line = next_line(file, event, "")))
+		sum += tracing_value(line, name);
+	fclose(file);
+	return sum;
 }
 
 uint64_t tracing_value(const char *line, const char *name)

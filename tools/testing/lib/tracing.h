@@ -15,6 +15,8 @@ void tracing_stop(void);
 const char *tracing_last(const char *event, const char *with);
 /* How many there are. */
 unsigned int tracing_count(const char *event, const char *with);
+/* The sum of NAME=VALUE over all lines of this event. */
+uint64_t tracing_sum(const char *event, const char *name);
 /* NAME=VALUE of a line. */
 uint64_t tracing_value(const char *line, const char *name);
 

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * FLUSH. Memory is coherent here, so visibility is a matter of order alone. Persistence is not:
+ * each run of the range is written back from the caches, inside its key's gate.
+ */
+#include <linux/sched.h>
+#include <linux/sizes.h>
+
+#include "../mem/pager.h"
+#include "../mem/persist.h"
+#include "carry.h"
+#include "flush.h"
+#include "refuse.h"
+
+/* How much is written back before the gate is left for a moment. */
+#define FLUSH_STRETCH	SZ_128K
+
+static void flush_want(const struct pinion_qp *qp, const struct pinion_target *target,
+		       const struct pinion_msg *msg, struct pinion_want *want)
+{
+	*want = (struct pinion_want){
+		.pd = target->pd,
+		.qpn = qp->ibqp.qp_num,
+		.key = msg->rkey,
+		.rights = msg->flush_rights,
+		.addr = msg->remote_addr,
+		.length = msg->length,
+		.whole = msg->flush_all,
+		.remote = true,
+	};
+}
+
+/*
+ * Nothing is said to be flushed, be it no bytes, that the key does not allow. @want becomes the
+ * range that is meant, where it was the whole region. Return: 0 or a syndrome.
+ */
+static int flush_ask(struct pinion_qp *qp, struct pinion_want *want)
+{
+	struct pinion_pass pass;
+	int syndrome = pinion_key_enter_wait(&qp->node->keys, want, &pass);
+
+	if (syndrome)
+		return syndrome;
+	if (want->whole) {
+		want->addr = pass.key->base;
+		want->length = pass.key->length;
+		want->whole = false;
+	}
+	pinion_key_leave(&pass);
+	return 0;
+}
+
+/*
+ * The next stretch of @want, in the gate. Return: how much was written back; 0 with *@lacking if
+ * its first page is not there, and held on to as @missing; or a negative syndrome.
+ */
+static s64 flush_stretch(struct pinion_qp *qp, const struct pinion_want *want,
+			 struct pinion_missing *missing)
+{
+	struct pinion_want stretch = *want;
+	struct pinion_pass pass;
+	int syndrome;
+	void *kva;
+	s64 run;
+
+	stretch.length = min_t(u64, want->length, FLUSH_STRETCH);
+	syndrome = pinion_key_enter_wait(&qp->node->keys, &stretch, &pass);
+	if (syndrome)
+		return -syndrome;
+	/*
+	 * A hole of a file reads as a page of zeros that is ordinary memory. Asked for to be
+	 * written it is a block of the file.
+	 */
+	pass.writes = pass.key->rights & PINION_KEY_WRITING;
+	run = pinion_pass_run(&pass, 0, stretch.length, &kva);
+	if (!run) {
+		*missing = (struct pinion_missing){
+			.pager = pass.region->pager,
+			.offset = pass.offset,
+			.length = want->length,
+			.write = pass.writes,
+		};
+		pinion_pager_get(missing->pager);
+	} else if (!pinion_persist_run(kva, run)) {
+		/* It was when it was registered. */
+		run = -PINION_SYN_FAULT;
+	}
+	pinion_key_leave(&pass);
+	return run;
+}
+
+/* What is left of the range is in resp.left. */
+static enum pinion_verdict flush_to_persistence(struct pinion_qp *qp,
+						const struct pinion_target *target,
+						struct pinion_msg *msg, struct pinion_want *want)
+{
+	struct pinion_resp *resp = &qp->resp;
+	u64 end = want->addr + want->length;
+	s64 done;
+
+	if (!msg->resumed)
+		resp->left = want->length;
+	while (resp->left) {
+		want->addr = end - resp->left;
+		want->length = resp->left;
+		done = flush_stretch(qp, want, &msg->missing);
+		if (done < 0)
+			return pinion_refuse_key(qp, -done);
+		if (!done) {
+			resp->cursor.syndrome = 0;
+			pinion_carry_remember(qp, msg);
+			if (pinion_lacks(qp, target, msg, &resp->cursor) == PINION_PEER_PAGE)
+				return PINION_PEER_PAGE;
+			return pinion_refuse_key(qp, resp->cursor.syndrome);
+		}
+		resp->left -= done;
+		cond_resched();
+	}
+	pinion_persist_barrier();
+	return PINION_ACK;
+}
+
+enum pinion_verdict pinion_flush(struct pinion_qp *qp, const struct pinion_target *target,
+				 struct pinion_msg *msg)
+{
+	struct pinion_want want;
+	int syndrome;
+
+	flush_want(qp, target, msg, &want);
+	syndrome = flush_ask(qp, &want);
+	if (syndrome)
+		return pinion_refuse_key(qp, syndrome);
+	/* What came before is visible to all before the answer is. */
+	smp_mb();
+	if (!(msg->flush_rights & IB_ACCESS_FLUSH_PERSISTENT))
+		return PINION_ACK;
+	return flush_to_persistence(qp, target, msg, &want);
+}
