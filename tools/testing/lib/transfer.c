@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "transfer.h"
 
@@ -282,6 +283,17 @@ static void accept_header(const struct pieces *sink, struct region *b)
 	}
 }
 
+/* An unreliable WRITE is over when it is sent, and packets are a while on their way. */
+static void await_bytes(const struct link *link, const struct buf *buf)
+{
+	double limit = now() + patience(5);
+
+	if (link->a.cfg.type != IBV_QPT_UC || !dev.packets)
+		return;
+	while (memcmp(buf->map, buf->model, buf->map_length) && now() < limit)
+		usleep(1000);
+}
+
 void transfer(struct link *link, struct region *a, struct region *b,
 	      const struct transfer *t)
 {
@@ -338,6 +350,7 @@ void transfer(struct link *link, struct region *a, struct region *b,
 			accept_header(&sink, b);
 	}
 	free(data);
+	await_bytes(link, b->buf);
 	buf_check(a->buf);
 	buf_check(b->buf);
 }
