@@ -68,7 +68,7 @@ struct pinion_conn {
 	struct work_struct work;	/* responds */
 	struct hrtimer pause;		/* until the socket may have room again */
 	bool ack_due;
-	u32 ack_psn;			/* of the last packet that an acknowledgment is the answer to */
+	u32 ack_psn;			/* of the last packet that has no other answer */
 	struct pinion_reading reading;
 	struct pinion_found found[PINION_MAX_RD_ATOMIC];
 	u32 num_found;			/* of all times */

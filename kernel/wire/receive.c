@@ -167,9 +167,11 @@ static struct pinion_qp *wire_find_qp(const struct sk_buff *skb, u32 i, struct p
 static bool wire_is_connected(const struct pinion_qp *qp, const struct pinion_packet *packet,
 			      const struct pinion_av *av)
 {
-	return pinion_qp_is_connected(qp) && READ_ONCE(qp->engine) == &pinion_wire_engine &&
-	       (packet->opcode & PINION_TRANSPORT_MASK) == pinion_conn_transport(qp) &&
-	       data_race(pinion_conn_is_peer(qp, av));
+	if (!pinion_qp_is_connected(qp) || READ_ONCE(qp->engine) != &pinion_wire_engine ||
+	    (packet->opcode & PINION_TRANSPORT_MASK) != pinion_conn_transport(qp))
+		return false;
+	/* A glance, without a lock. */
+	return data_race(pinion_conn_is_peer(qp, av));
 }
 
 /* Return: whether @qp has @skb now, where @packet is the first. */
