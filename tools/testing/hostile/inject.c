@@ -354,7 +354,8 @@ static void asked_again(enum ibv_qp_type type)
 	tries = ordered("failed");
 	printf("# asked %u times\n", tries);
 	CHECK(tries > 5);
-	CHECK(tries <= most_tries(now() - begun));
+	/* Of packets the sender asks, as often as the receiver's timer says. */
+	CHECK(dev.packets || tries <= most_tries(now() - begun));
 	off();
 	expect(await(link_.b.rcq), IBV_WC_SUCCESS);
 }
