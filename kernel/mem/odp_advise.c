@@ -66,6 +66,9 @@ struct prefetches {
 	struct completion brought;	/* with @err, for him */
 	int err;
 	bool given_up;			/* he is being killed */
+#ifdef CONFIG_FAULT_INJECTION
+	unsigned int fail_nth;		/* his, while the work item stands in for him */
+#endif
 	const struct ib_pd *pd;		/* only compared: it may be gone */
 	bool write;
 	bool fault;
@@ -225,12 +228,22 @@ static int advise_bring_all(struct prefetches *p)
 	return err;
 }
 
+/* What is to fail of the caller's allocations, by order of a test, fails where they are made. */
+static void advise_lend_failures(struct prefetches *p)
+{
+#ifdef CONFIG_FAULT_INJECTION
+	swap(p->fail_nth, current->fail_nth);
+#endif
+}
+
 static void advise_bring_now(struct work_struct *work)
 {
 	struct prefetches *p = container_of(work, struct prefetches, work);
 	struct pinion_sleepers *sleepers = p->sleepers;
 
+	advise_lend_failures(p);
 	p->err = advise_bring_all(p);
+	advise_lend_failures(p);
 	complete(&p->brought);
 	prefetches_put(p);
 	pinion_sleepers_end(sleepers);
@@ -266,11 +279,13 @@ static int advise_flush(struct prefetches *p, struct pinion_hints *hints)
 	}
 	refcount_inc(&p->ref);
 	INIT_WORK(&p->work, advise_bring_now);
+	advise_lend_failures(p);
 	queue_work(p->sleepers->wq, &p->work);
 	if (wait_for_completion_killable(&p->brought)) {
 		WRITE_ONCE(p->given_up, true);
 		err = -EINTR;
 	} else {
+		advise_lend_failures(p);
 		err = p->err;
 	}
 	prefetches_put(p);
