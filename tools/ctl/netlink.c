@@ -20,7 +20,7 @@ static int attr_note(const struct nlattr *attr, void *arg)
 	struct attrs *attrs = arg;
 	uint16_t type = mnl_attr_get_type(attr);
 
-	if (type < RDMA_NLDEV_ATTR_MAX)
+	if (type < ATTRS_KNOWN)
 		attrs->at[type] = attr;
 	return MNL_CB_OK;
 }

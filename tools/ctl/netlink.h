@@ -10,9 +10,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What headers of Linux 6.1 have not got; the numbers are the kernel's for ever. */
+#ifndef HAVE_SRQ_RAW
+enum {
+	RDMA_NLDEV_CMD_RES_SRQ_GET_RAW = 25,
+	RDMA_NLDEV_ATTR_RES_SUBTYPE = 98,
+};
+#endif
+
+enum {
+	ATTRS_KNOWN = (int)RDMA_NLDEV_ATTR_MAX > RDMA_NLDEV_ATTR_RES_SUBTYPE ?
+			      (int)RDMA_NLDEV_ATTR_MAX :
+			      RDMA_NLDEV_ATTR_RES_SUBTYPE + 1,
+};
+
 /* By attribute; those that this was not built to know are left out. */
 struct attrs {
-	const struct nlattr *at[RDMA_NLDEV_ATTR_MAX];
+	const struct nlattr *at[ATTRS_KNOWN];
 };
 
 typedef void (*visit_t)(const struct attrs *attrs, void *arg);
