@@ -193,9 +193,9 @@ static bool conn_arrived_request(struct pinion_qp *qp, struct sk_buff *skb,
 		queue_work(qp->wq, &conn->work);
 		return true;
 	}
-	conn->errand_of_responder = errand;
+	conn->bringer = errand;
 	conn_turn(conn, packets + 1);
-	conn->errand_of_responder = NULL;
+	conn->bringer = NULL;
 	mutex_unlock(&qp->resp.lock);
 	return true;
 }

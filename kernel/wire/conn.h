@@ -64,7 +64,7 @@ struct pinion_conn {
 	/* The responder's; under resp.lock, but for the line */
 	struct pinion_receiver receiver;
 	struct pinion_line requests;
-	struct pinion_errand *errand_of_responder;	/* of who brought them, or NULL */
+	struct pinion_errand *bringer;	/* of who brought them: his errand, or NULL */
 	struct work_struct work;	/* responds */
 	struct hrtimer pause;		/* until the socket may have room again */
 	bool ack_due;

@@ -208,7 +208,7 @@ static bool wire_is_of_one(const struct sk_buff *skb)
 	u32 i, packets = pinion_wire_packets(skb);
 	struct pinion_packet first;
 
-	if (packets == 1)
+	if (packets <= 1)
 		return true;
 	if (!pinion_wire_parse(skb, 0, &first))
 		return false;
@@ -320,7 +320,7 @@ static u16 wire_vlan_of(const struct pinion_wire *wire, const struct sk_buff *sk
 static bool wire_accept(struct pinion_wire *wire, struct sk_buff *skb)
 {
 	bool several = skb_is_gso(skb);
-	u32 stride = several ? skb_shinfo(skb)->gso_size : skb->len;
+	u32 stride = max_t(u32, several ? skb_shinfo(skb)->gso_size : skb->len, 1);
 	u16 vlan = wire_vlan_of(wire, skb);
 
 	/* The socket has something of its own in the place of the netdev. */
@@ -331,7 +331,7 @@ static bool wire_accept(struct pinion_wire *wire, struct sk_buff *skb)
 		.stride = stride,
 		.vlan = vlan,
 	};
-	if (!stride || (several && !(skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4)))
+	if (several && !(skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4))
 		return false;
 	return skb_csum_unnecessary(skb) || !__skb_checksum_complete(skb);
 }

@@ -510,10 +510,10 @@ static void requester_name_memory(const struct pinion_msg *msg, u64 offset, u32 
 /* Within a message: now and then, and if no more is sent until something is acknowledged. */
 static bool requester_wants_to_know(const struct pinion_conn *conn, u32 psn)
 {
-	const struct pinion_sender *sender = &conn->sender;
+	u32 before = (psn - conn->sender.next) & PINION_PSN_MASK;
 
 	return !(psn % ACK_EVERY) ||
-	       pinion_sender_room(sender, conn->window) <= ((psn - sender->next) & PINION_PSN_MASK) + 1;
+	       pinion_sender_room(&conn->sender, conn->window) <= before + 1;
 }
 
 /* Packet @psn of @request, which is @msg, and how many numbers it takes. */

@@ -35,7 +35,7 @@ static void responder_send(struct pinion_conn *conn, const struct pinion_burst *
 	}
 	pinion_wire_send(qp->node->wire, &qp->av,
 			 jhash_2words(qp->ibqp.qp_num, qp->attr.dest_qp_num, 0), burst, skb,
-			 conn->errand_of_responder);
+			 conn->bringer);
 }
 
 static struct pinion_packet responder_packet(const struct pinion_conn *conn, u8 code, u32 psn,

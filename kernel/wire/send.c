@@ -277,12 +277,15 @@ struct sk_buff *pinion_wire_make(struct pinion_wire *wire, const struct pinion_a
 	u32 bytes = burst_stride(burst) * (burst->packets - 1) + burst_last(burst);
 	struct sock *sk = pinion_wire_sock_get(wire, av->ipv4);
 	struct sk_buff *skb;
+	gfp_t gfp;
 
 	if (!sk)
 		return NULL;
+	gfp = sk->sk_allocation;
 	/* Of several one may be had alone. */
-	skb = sock_wmalloc(sk, before + bytes, forced,
-			   sk->sk_allocation | (burst->packets > 1 ? __GFP_NORETRY | __GFP_NOWARN : 0));
+	if (burst->packets > 1)
+		gfp |= __GFP_NORETRY | __GFP_NOWARN;
+	skb = sock_wmalloc(sk, before + bytes, forced, gfp);
 	sock_put(sk);
 	if (!skb)
 		return NULL;
