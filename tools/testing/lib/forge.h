@@ -21,7 +21,7 @@ enum forge_opcode {
 	FORGE_FLUSH = 0x1c,
 };
 
-enum { FORGED_QPN = 0x345678, FORGED_PSN = 0xfffff0 };
+enum { FORGED_QPN = 0x345678, FORGED_PSN = 0xfffffa };
 
 /* The test is skipped where it cannot be. */
 void forge_begin(void);
