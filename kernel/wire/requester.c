@@ -31,8 +31,6 @@
 #define MAX_LATENESS 2
 /* Packets sent, or looked at, in a turn. */
 #define BURST	32
-/* Until the socket may have room again. */
-#define ROOM_NS	(50 * NSEC_PER_USEC)
 
 /* Else what is left is flushed, by the executor. */
 static bool requester_runs(const struct pinion_qp *qp)
@@ -698,7 +696,7 @@ static enum pinion_step requester_send(struct pinion_conn *conn, struct pinion_r
 		skb = pinion_wire_make(qp->node->wire, &qp->av, &burst, false, &copy);
 	}
 	if (!skb) {
-		pinion_sq_park(qp, ROOM_NS);
+		pinion_sq_park(qp, pinion_wire_pause(qp->node->wire));
 		return PINION_STEP_PARKED;
 	}
 	step = requester_load(conn, request, psn, burst_payload(&burst), &copy);

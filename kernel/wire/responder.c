@@ -16,8 +16,6 @@
 #include "../path/refuse.h"
 #include "conn.h"
 
-/* Until the socket may have room again. */
-#define ROOM_NS	(50 * NSEC_PER_USEC)
 /* When to come again, if a page is missing: 0.64 ms. */
 #define PAGE_RNR_TIMER	12
 
@@ -559,7 +557,8 @@ static bool responder_give(struct pinion_conn *conn)
 		skb = pinion_wire_make(conn->qp->node->wire, &conn->qp->av, &burst, false, &copy);
 	}
 	if (!skb) {
-		hrtimer_start(&conn->pause, ns_to_ktime(ROOM_NS), HRTIMER_MODE_REL);
+		hrtimer_start(&conn->pause, ns_to_ktime(pinion_wire_pause(conn->qp->node->wire)),
+			      HRTIMER_MODE_REL);
 		return false;
 	}
 	bytes = packet.payload * burst.packets;

@@ -8,6 +8,7 @@
 
 #include <linux/mutex.h>
 #include <linux/skbuff.h>
+#include <linux/time64.h>
 #include <linux/workqueue.h>
 
 #include "../logic/packet.h"
@@ -31,6 +32,12 @@ struct pinion_wire {
 	struct mutex turn;		/* held by who looks at what arrived, in order */
 	struct pinion_users users;	/* those whose errand it is */
 };
+
+/* How long to wait for room in a socket, in ns. Where there is none any more there is no hurry. */
+static inline u64 pinion_wire_pause(const struct pinion_wire *wire)
+{
+	return READ_ONCE(wire->net) ? 50 * NSEC_PER_USEC : NSEC_PER_SEC;
+}
 
 extern const struct pinion_engine pinion_wire_engine;
 
