@@ -49,7 +49,9 @@ static void conn_respond(struct work_struct *work)
 
 struct pinion_conn *pinion_conn_attach(struct pinion_qp *qp)
 {
-	struct pinion_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
+	size_t bytes = pinion_qp_is_connected(qp) ? sizeof(struct pinion_conn) :
+						   offsetof(struct pinion_conn, found);
+	struct pinion_conn *conn = kzalloc(bytes, GFP_KERNEL_ACCOUNT);
 
 	if (!conn)
 		return NULL;

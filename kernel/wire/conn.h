@@ -70,14 +70,16 @@ struct pinion_conn {
 	bool ack_due;
 	u32 ack_psn;			/* of the last packet that has no other answer */
 	struct pinion_reading reading;
-	struct pinion_found found[PINION_MAX_RD_ATOMIC];
-	u32 num_found;			/* of all times */
-	struct pinion_asked asked_for[PINION_MAX_RD_ATOMIC];
-	u32 num_asked_for;		/* likewise */
 	/* For a page that a packet lacked: */
 	struct pinion_fault *fault;
 	bool asked;			/* it was asked for, */
 	u32 asked_psn;			/* by that packet */
+
+	u32 num_found;			/* of all times */
+	u32 num_asked_for;		/* likewise */
+	/* The last of them; no datagram is asked for again, so from here on it is not there. */
+	struct pinion_found found[PINION_MAX_RD_ATOMIC];
+	struct pinion_asked asked_for[PINION_MAX_RD_ATOMIC];
 };
 
 /* conn.c: the engine's methods */
