@@ -43,7 +43,7 @@ static void ask(enum ibv_wr_opcode opcode, struct ibv_sge *sge, int num_sge)
 static void misanswered(enum ibv_wr_opcode asked, enum forge_opcode opcode,
 			size_t payload)
 {
-	struct qp_cfg cfg = { .timeout = 22 };
+	struct qp_cfg cfg = { .timeout = 16 };
 	size_t headers = 0;
 	struct ibv_sge sge;
 
