@@ -12,7 +12,7 @@
 #include "victim.h"
 
 /* More packets than a namespace has room for, were they all let wait. */
-enum { MANY = 128, LONG = 300000 };
+enum { MANY = 192, LONG = 300000 };
 
 static struct link links[MANY];
 static struct region source, sinks[MANY];
