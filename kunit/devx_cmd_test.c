@@ -290,9 +290,11 @@ static void garbage_is_refused_or_makes_sense(struct kunit *test)
 /* The numbers are in the manual: none moves. */
 static void each_refusal_has_a_number_and_a_status(struct kunit *test)
 {
-	static const u8 status_of[] = { 0,    2,    2,	3,    0x50, 0x51, 3, 3, 3, 3, 3, 3, 3, 0x50,
-					8,    3,    3,	5,    5,    3,	  3, 5, 3, 3, 3, 8, 8, 8,
-					3,    3,    8,	8,    8,    8,	  5, 5, 3, 0x10, 3, 3, 5, 5 };
+	static const u8 status_of[] = {
+		0, 2, 2, 3, 0x50, 0x51, 3, 3, 3, 3, 3, 3, 3, 0x50,
+		8, 3, 3, 5, 5, 3, 3, 5, 3, 3, 3, 8, 8, 8,
+		3, 3, 8, 8, 8, 8, 5, 5, 3, 0x10, 3, 3, 5, 5,
+	};
 	u8 *out = new_buffer(test);
 	u32 i;
 

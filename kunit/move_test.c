@@ -140,9 +140,8 @@ static void memory_in_pieces_is_in_order(struct kunit *test)
 			left = length - length / 2;
 			wrong += pinion_move(&t->node, &to, &from, &left, &missing) != PINION_MOVED;
 			for (i = 0; i < length; i++)
-				wrong += t->sink[i / to_piece * (to_piece + to_gap) + i % to_piece] !=
-					 t->source[i / from_piece * (from_piece + from_gap) +
-						   i % from_piece];
+				wrong += t->sink[i + i / to_piece * to_gap] !=
+					 t->source[i + i / from_piece * from_gap];
 			for (i = 0; i < LENGTH; i++)
 				wrong += t->sink[i] && i % (to_piece + to_gap) >= to_piece;
 		}

@@ -8,8 +8,9 @@
  * being of x^(n + 64), the second of x^n; either 32 less, since a product of two reflected
  * numbers is shifted by one, and a remainder fills the upper half of its word. Four
  * such sums are moved over 512 bits at a time, then over each other, then one over the lanes that
- * are left. Of the last 128 bits the upper 64, then 32, then 32 of what is behind the CRC's own, are
- * moved over the rest by the remainder of x^64. The library does the last word and the odd bytes.
+ * are left. Of the last 128 bits the upper 64, then 32, then 32 of what is behind the CRC's own,
+ * are moved over the rest by the remainder of x^64. The library does the last word and the odd
+ * bytes.
  */
 #include "crc.h"
 

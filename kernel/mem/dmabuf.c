@@ -41,7 +41,7 @@ struct dmabuf {
 	struct pinion_key *key;
 	struct pinion_mtt *mtt;		/* of the mapping; NULL: not mapped */
 	const char *why;		/* the last mapping failed */
-	bool once;			/* pinned: if the exporter revokes it, it is gone for good */
+	bool once;			/* pinned: what the exporter revokes does not come back */
 };
 
 static struct dmabuf *to_dmabuf(struct pinion_pager *pager)

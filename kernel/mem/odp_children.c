@@ -107,7 +107,7 @@ int pinion_children_init(struct pinion_odp *odp, struct ib_device *ibdev, int ac
 	odp->root = ib_umem_odp_alloc_implicit(ibdev, access);
 	if (IS_ERR(odp->root))
 		return PTR_ERR(odp->root);
-	/* An implicit umem without children has no notifier, so nothing else keeps the mm_struct. */
+	/* Without children there is no notifier, so nothing else keeps the mm_struct. */
 	mmgrab(odp->root->umem.owning_mm);
 	xa_init_flags(&odp->children, XA_FLAGS_ACCOUNT);
 	atomic_long_set(&odp->num_children, 0);

@@ -104,7 +104,7 @@ struct pinion_qp {
 	bool user;
 	pid_t pid;			/* of who made it; for mem/inject.h */
 	struct pinion_user *owner;	/* whom verbs counts it for */
-	atomic_t *waiting;		/* bytes of packets that wait for queue pairs of the owner's */
+	atomic_t *waiting;		/* bytes of packets that wait for the owner's QPs */
 	u8 service;			/* enum pinion_service, set by pinion_qp_init() */
 	bool dying;			/* set with both locks held; nothing is armed after */
 	/*

@@ -18,7 +18,6 @@
 #include "pd.h"
 #include "udata.h"
 
-
 static int mlx5_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			     struct ib_udata *udata)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Packets as one, as long as their payloads are at equal distances. Whether they are of one message,
- * and in order, is for who couples them.
+ * Packets as one, as long as their payloads are at equal distances. Whether they are of one
+ * message, and in order, is decided by who couples them.
  */
 #include "train.h"
 

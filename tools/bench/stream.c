@@ -114,7 +114,8 @@ static void ask(struct sockaddr_in *at, const struct order *order)
 	if (order->there_and_back)
 		printf("%.9g\n", time / order->count / 2 * 1e6);
 	else
-		printf("%.9g\n", (double)order->bytes * order->count / time * 1e-9);
+		printf("%.9g\n",
+		       (double)order->bytes * order->count / time * 1e-9);
 }
 
 int main(int argc, char **argv)
@@ -131,6 +132,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	inet_pton(AF_INET, argv[2], &at.sin_addr);
-	ask(&at, &(struct order){ atoi(argv[4]), atoi(argv[5]), !strcmp(argv[3], "lat") });
+	ask(&at, &(struct order){ atoi(argv[4]), atoi(argv[5]),
+				  !strcmp(argv[3], "lat") });
 	return 0;
 }

@@ -296,8 +296,7 @@ static void fl8_mappings(void)
 	begin_persistent(&fd);
 	map = r.buf->map;
 	rest = r.buf->map + FILE_SIZE - r.buf->data - in;
-	answered(persistent(0, r.buf->length, IBV_FLUSH_RANGE),
-		 IBV_WC_SUCCESS);
+	answered(persistent(0, r.buf->length, IBV_FLUSH_RANGE), IBV_WC_SUCCESS);
 
 	/* Its blocks may be lost with the machine. */
 	beside = mmap(NULL, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd,

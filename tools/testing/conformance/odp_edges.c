@@ -65,12 +65,14 @@ static void a47_thirds(void)
 	need_odp();
 	CHECK(fd >= 0);
 	CHECK_EQ(ftruncate(fd, LEN + 2 * PAGE), 0);
-	map = mmap(NULL, LEN + 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	map = mmap(NULL, LEN + 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		   0);
 	CHECK(map != MAP_FAILED);
 	close(fd);
 	link_make(&link_, &cfg);
 	all = region_new(LEN, 77, ALL_ACCESS);
-	r = region_reg(dev.pd, buf_of(map, LEN + 2 * PAGE, PAGE + 5, LEN - 5), ODP_ALL);
+	r = region_reg(dev.pd, buf_of(map, LEN + 2 * PAGE, PAGE + 5, LEN - 5),
+		       ODP_ALL);
 	for (side = 0; side < 2; side++) {
 		buf_fill(all.buf);
 		buf_fill(r.buf);

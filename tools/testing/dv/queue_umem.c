@@ -66,7 +66,8 @@ static void unplace(const struct placed *placed)
 static struct end end_of(const struct placed *placed, struct ibv_qp *qp)
 {
 	qp->handle = placed->qp;
-	return (struct end){ .cfg = { .type = IBV_QPT_RC,
+	return (struct end){ .cfg = { .device = &dev,
+				      .type = IBV_QPT_RC,
 				      .ctx = dev.ctx,
 				      .raw = true,
 				      .mtu = IBV_MTU_1024,

@@ -79,7 +79,8 @@ static void fg1_read(void)
 }
 
 /* @length from @at on, by packet FORGED_PSN + @psn. */
-static void read_again(uint32_t psn, uint64_t at, uint32_t rkey, uint32_t length)
+static void read_again(uint32_t psn, uint64_t at, uint32_t rkey,
+		       uint32_t length)
 {
 	size_t bytes = forge_reth(rest, own.base + at, rkey, length);
 
@@ -143,7 +144,8 @@ static void fg3_strangers(void)
 	forge(FORGE_READ_FIRST, &end, end.psn, rest, aeth + mtu);
 	slow_await(&memory);
 	for (i = 0; i < 1000; i++)
-		forge_by_stranger(FORGE_ACKNOWLEDGE, &end, end.psn + 1, rest, aeth);
+		forge_by_stranger(FORGE_ACKNOWLEDGE, &end, end.psn + 1, rest,
+				  aeth);
 	forge(FORGE_READ_LAST, &end, end.psn + 1, rest, aeth + 100);
 	usleep(300000);
 	slow_hold(&memory, false);

@@ -73,8 +73,10 @@ static void come_all(void)
 	for (i = 0; i < MANY; i++) {
 		context("queue pair %d", i);
 		expect(await(links[i].a.scq), IBV_WC_SUCCESS);
-		CHECK(!memcmp(memory.map + i % 64 * PAGE, source.buf->data, PAGE));
-		CHECK(!memcmp(sinks[i].buf->data, source.buf->data + PAGE, LONG));
+		CHECK(!memcmp(memory.map + i % 64 * PAGE, source.buf->data,
+			      PAGE));
+		CHECK(!memcmp(sinks[i].buf->data, source.buf->data + PAGE,
+			      LONG));
 	}
 }
 

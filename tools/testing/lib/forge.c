@@ -80,7 +80,9 @@ static uint32_t crc_add(uint32_t crc, const uint8_t *data, size_t bytes)
 /* What routers change is not in it. */
 static uint32_t icrc(const uint8_t *packet, size_t bytes)
 {
-	static const uint8_t ones[8] = { 255, 255, 255, 255, 255, 255, 255, 255 };
+	static const uint8_t ones[8] = {
+		255, 255, 255, 255, 255, 255, 255, 255
+	};
 	static const int changed[] = { 1, 8, 10, 11, 26, 27, 32 };
 	uint8_t masked[LARGEST];
 	size_t i;

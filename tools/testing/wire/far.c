@@ -199,9 +199,9 @@ static void post_atomic(struct duel *d, int i)
 static void burst(struct duel *d)
 {
 	int left[] = { WRITES, READS, SENDS, ATOMICS }, kind, i, n = BURST;
-	void (*const posts[])(struct duel * d, int i) = { post_write, post_read,
-							  post_message,
-							  post_atomic };
+	void (*const posts[])(struct duel *d, int i) = { post_write, post_read,
+							 post_message,
+							 post_atomic };
 	struct ibv_wc wc;
 
 	while (n) {
