@@ -116,11 +116,20 @@ void line_new_mr(const char *kind, const struct ibv_pd *pd, const void *addr,
 	line_done(&line, mr);
 }
 
+/*
+ * In some builds of libibverbs a call registers by another one, which comes through here as
+ * well. It is recorded once, as the program called it.
+ */
+static __thread int registering;
+
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			  int access)
 {
-	struct ibv_mr *mr = OWN(ibv_reg_mr)(pd, addr, length, access);
+	struct ibv_mr *mr;
 
+	registering++;
+	mr = OWN(ibv_reg_mr)(pd, addr, length, access);
+	registering--;
 	line_new_mr("memory", pd, addr, length, (uintptr_t)addr, access, mr);
 	return mr;
 }
@@ -128,9 +137,11 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length,
 			       uint64_t iova, int access)
 {
-	struct ibv_mr *mr =
-		OWN(ibv_reg_mr_iova)(pd, addr, length, iova, access);
+	struct ibv_mr *mr;
 
+	registering++;
+	mr = OWN(ibv_reg_mr_iova)(pd, addr, length, iova, access);
+	registering--;
 	line_new_mr("memory", pd, addr, length, iova, access, mr);
 	return mr;
 }
@@ -141,7 +152,8 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length,
 	struct ibv_mr *mr =
 		OWN(ibv_reg_mr_iova2)(pd, addr, length, iova, access);
 
-	line_new_mr("memory", pd, addr, length, iova, access, mr);
+	if (!registering)
+		line_new_mr("memory", pd, addr, length, iova, access, mr);
 	return mr;
 }
 
