@@ -4,17 +4,20 @@
  * asked for, and keeps a region only while its pages are brought; how they come is
  * odp.c's.
  *
- * Not even whoever waits for them brings them himself: a page may never come, and then nothing
- * would end his system call, for which the removal of the device waits. So he can be killed.
+ * A caller who waits for pages of files does not bring them himself, either: a page may never
+ * come, and then nothing would end his system call, for which the removal of the device waits. So
+ * he can be killed.
  *
  * What is left for later knows its regions by their keys alone and looks them up when
  * their turn comes. Pages may take as long as some file system likes: were regions kept
  * from the start, one process's slow memory would keep those of all others.
  */
 #include <linux/completion.h>
+#include <linux/mm.h>
 #include <linux/refcount.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/userfaultfd_k.h>
 #include <rdma/pinion-abi.h>
 
 #include "../logic/pace.h"
@@ -264,11 +267,59 @@ static int advise_await_thread(struct pinion_sleepers *flushes)
 	return 0;
 }
 
+/* Is there nothing but anonymous memory, or none, in [@start, @start + @length)? */
+static bool advise_is_anonymous(u64 start, u64 length)
+{
+	struct vm_area_struct *vma;
+	bool anonymous = true;
+	VMA_ITERATOR(vmi, current->mm, start);
+
+	if (mmap_read_lock_killable(current->mm))
+		return false;
+	for_each_vma_range(vmi, vma, start + length) {
+		anonymous = vma_is_anonymous(vma) && !userfaultfd_armed(vma);
+		if (!anonymous)
+			break;
+	}
+	mmap_read_unlock(current->mm);
+	return anonymous;
+}
+
+/*
+ * May the caller bring the pages himself? If all of it is anonymous memory of his own: that waits
+ * for no file system. It is faster, and if his memory cgroup is full it is he who is killed. For
+ * a work item the kernel would kill one of the group after the other, as long as the work item
+ * keeps the memory of the first.
+ *
+ * Another thread of his may map a file there meanwhile. Then the call waits for that file.
+ */
+static bool advise_comes_by_itself(struct prefetches *p)
+{
+	struct pinion_odp *odp;
+	bool comes = true;
+	u64 offset;
+	u32 i;
+
+	for (i = 0; i < p->num && comes; i++) {
+		if (advise_find(p, &p->each[i], &odp, &offset))
+			return false;
+		comes = pinion_odp_umem(odp)->owning_mm == current->mm &&
+			advise_is_anonymous(odp->start + offset, p->each[i].range.length);
+		pinion_pager_put(&odp->pager);
+	}
+	return comes;
+}
+
 /* Takes @p over. */
 static int advise_flush(struct prefetches *p, struct pinion_hints *hints)
 {
 	int err;
 
+	if (advise_comes_by_itself(p)) {
+		err = advise_bring_all(p);
+		prefetches_put(p);
+		return err;
+	}
 	p->sleepers = pinion_hints_flushes(hints);
 	err = PTR_ERR_OR_ZERO(p->sleepers);
 	if (!err)
