@@ -6,6 +6,7 @@
  */
 #include <linux/kernel.h>
 
+#include "../../../kernel/logic/devx_caps.c"
 #include "../../../kernel/logic/devx_cmd.c"
 #include "../../../kernel/logic/devx_queue.c"
 
@@ -79,10 +80,13 @@ static void check_mkey(const u8 *in, size_t length,
 static void check_caps(u16 capability, size_t out_length)
 {
 	static const struct pinion_devx_caps caps = { 63, 31, 31, 63, 31, 255 };
+	bool known = capability == CAPS_GENERAL || capability == CAPS_ODP ||
+		     capability == CAPS_GENERAL_2;
 	u8 *out = exactly(out_length);
 
+	memset(out, 0, out_length);
 	MUST(pinion_devx_put_caps(out, out_length, capability, &caps) ==
-	     (capability ? PINION_DEVX_NO_SUCH_CAPS : PINION_DEVX_DONE));
+	     (known ? PINION_DEVX_DONE : PINION_DEVX_NO_SUCH_CAPS));
 	free(out);
 }
 
