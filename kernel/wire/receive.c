@@ -158,8 +158,9 @@ static struct pinion_qp *wire_find_qp(const struct sk_buff *skb, u32 i, struct p
 	}
 	if (wire_is_served(packet))
 		qp = pinion_qp_get(node, packet->qpn);
+	/* The others in its buffer are for the same. */
 	if (!qp)
-		pinion_stat_inc(node, rx_no_queue);
+		pinion_stat_add(node, rx_no_queue, pinion_wire_packets(skb));
 	return qp;
 }
 
@@ -179,14 +180,17 @@ static bool wire_deliver(struct pinion_qp *qp, struct sk_buff *skb,
 			 const struct pinion_packet *packet, const struct pinion_av *av,
 			 struct pinion_errand *errand)
 {
+	/* Who takes it may be through with it at once. */
+	u32 packets = pinion_wire_packets(skb);
+
 	if (!qp->conn || (wire_is_datagram(packet) ? pinion_qp_is_connected(qp) :
 						     !wire_is_connected(qp, packet, av))) {
-		pinion_stat_inc(qp, rx_strangers);
+		pinion_stat_add(qp, rx_strangers, packets);
 		return false;
 	}
 	if (pinion_conn_arrived(qp, skb, pinion_packet_kind(packet->opcode)->role, errand))
 		return true;
-	pinion_stat_inc(qp, rx_overruns);
+	pinion_stat_add(qp, rx_overruns, packets);
 	return false;
 }
 
