@@ -271,11 +271,12 @@ static int advise_await_thread(struct pinion_sleepers *flushes)
 static bool advise_is_anonymous(u64 start, u64 length)
 {
 	struct vm_area_struct *vma;
+	struct vma_iterator vmi;
 	bool anonymous = true;
-	VMA_ITERATOR(vmi, current->mm, start);
 
 	if (mmap_read_lock_killable(current->mm))
 		return false;
+	vma_iter_init(&vmi, current->mm, start);
 	for_each_vma_range(vmi, vma, start + length) {
 		anonymous = vma_is_anonymous(vma) && !userfaultfd_armed(vma);
 		if (!anonymous)

@@ -17,10 +17,10 @@ struct pinion_engine {
 	u8 services;			/* enum pinion_service that it carries */
 	/*
 	 * Hand @msg to queue pair msg->dst_qpn at the address msg->av. Return: the peer's
-	 * verdict, or PINION_SILENCE if there is nobody. If the verdict says to try again, the executor parks
-	 * the request and starts the same message again later (msg->token); meanwhile the engine
-	 * holds nothing of the message or of the peer. @qp->sq.exec is held, no gate. May sleep,
-	 * but does not wait for pages.
+	 * verdict, or PINION_SILENCE if there is nobody. If the verdict says to try again, the
+	 * executor parks the request and starts the same message again later (msg->token);
+	 * meanwhile the engine holds nothing of the message or of the peer. @qp->sq.exec is
+	 * held, no gate. May sleep, but does not wait for pages.
 	 */
 	enum pinion_verdict (*start)(struct pinion_qp *qp, struct pinion_msg *msg);
 
