@@ -14,6 +14,17 @@
 #include "recording.h"
 #include "replay.h"
 
+bool replay_run(const struct replay_call *calls, const struct call *call)
+{
+	for (; calls->name; calls++) {
+		if (!strcmp(calls->name, call->name)) {
+			calls->run(call);
+			return true;
+		}
+	}
+	return false;
+}
+
 static unsigned long calls_done, calls_differ, calls_left;
 
 /* What was refused here; the line that says so of the recording may be about to come. */

@@ -119,6 +119,15 @@ struct replay_device {
 
 extern struct replay_device replay_device;
 
+/* Calls of one kind by their names; the last has none. */
+struct replay_call {
+	const char *name;
+	void (*run)(const struct call *call);
+};
+
+/* Run @call if it is among @calls. Return: whether it is. */
+bool replay_run(const struct replay_call *calls, const struct call *call);
+
 /* Each does one call of its kind; false: it knows none of that name. */
 bool replay_object(const struct call *call);
 bool replay_queue(const struct call *call);

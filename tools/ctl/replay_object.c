@@ -276,23 +276,13 @@ static void destroy_ah(const struct call *call)
 
 bool replay_object(const struct call *call)
 {
-	static const struct {
-		const char *name;
-		void (*run)(const struct call *call);
-	} calls[] = {
+	static const struct replay_call calls[] = {
 		{ "alloc_pd", alloc_pd },     { "dealloc_pd", dealloc_pd },
 		{ "reg_mr", reg_mr },	      { "rereg_mr", rereg_mr },
 		{ "dereg_mr", dereg_mr },     { "alloc_mw", alloc_mw },
 		{ "dealloc_mw", dealloc_mw }, { "create_ah", create_ah },
 		{ "destroy_ah", destroy_ah }, {},
 	};
-	int i;
 
-	for (i = 0; calls[i].name; i++) {
-		if (!strcmp(calls[i].name, call->name)) {
-			calls[i].run(call);
-			return true;
-		}
-	}
-	return false;
+	return replay_run(calls, call);
 }

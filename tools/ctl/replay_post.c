@@ -385,21 +385,11 @@ static void completion(const struct call *call)
 
 bool replay_post(const struct call *call)
 {
-	static const struct {
-		const char *name;
-		void (*run)(const struct call *call);
-	} calls[] = {
+	static const struct replay_call calls[] = {
 		{ "post_send", post_send },	    { "post_recv", post_recv },
 		{ "post_srq_recv", post_srq_recv }, { "bind_mw", bind_mw },
 		{ "completion", completion },	    {},
 	};
-	int i;
 
-	for (i = 0; calls[i].name; i++) {
-		if (!strcmp(calls[i].name, call->name)) {
-			calls[i].run(call);
-			return true;
-		}
-	}
-	return false;
+	return replay_run(calls, call);
 }

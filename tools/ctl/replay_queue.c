@@ -247,22 +247,12 @@ static void destroy_qp(const struct call *call)
 
 bool replay_queue(const struct call *call)
 {
-	static const struct {
-		const char *name;
-		void (*run)(const struct call *call);
-	} calls[] = {
+	static const struct replay_call calls[] = {
 		{ "create_cq", create_cq },   { "destroy_cq", destroy_cq },
 		{ "create_srq", create_srq }, { "destroy_srq", destroy_srq },
 		{ "create_qp", create_qp },   { "modify_qp", modify_qp },
 		{ "destroy_qp", destroy_qp }, {},
 	};
-	int i;
 
-	for (i = 0; calls[i].name; i++) {
-		if (!strcmp(calls[i].name, call->name)) {
-			calls[i].run(call);
-			return true;
-		}
-	}
-	return false;
+	return replay_run(calls, call);
 }
