@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Address handles. Never resolves an address; the core has.
+ * Address handles. The core has resolved the address already.
  */
 #include <linux/etherdevice.h>
 

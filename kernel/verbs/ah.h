@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * From an address in the core's terms to one in the data path's.
+ * Converts an address from the core's form (rdma_ah_attr) to the data path's (pinion_av).
  */
 #ifndef PINION_VERBS_AH_H
 #define PINION_VERBS_AH_H
@@ -9,7 +9,7 @@
 
 struct pinion_av;
 
-/* -EINVAL unless @attr leads over RoCE v2 from a GID the core has looked up. */
+/* Fill @av. -EINVAL unless @attr is RoCE v2 with a source GID that the core has looked up. */
 int pinion_av_from_attr(struct pinion_av *av, const struct rdma_ah_attr *attr);
 
 #endif

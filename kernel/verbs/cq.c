@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion queues: creation, resizing and end. Never writes a completion.
+ * Completion queues: creation, resizing and destruction.
  */
 #include <rdma/uverbs_ioctl.h>
 
@@ -13,15 +13,15 @@
 #include "user.h"
 
 /*
- * To ignore overruns is a promise not to cause any; there is nothing to save by it
- * here, but nothing wrong with giving it either.
+ * IGNORE_OVERRUN is a program's promise not to overrun the queue. It is accepted and changes
+ * nothing.
  */
 #define CREATE_FLAGS (IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | \
 		      IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
 
 #define CQ_FLAGS (PINION_CQ_TIMESTAMP | PINION_CQ_WALLCLOCK)
 
-/* @req is clear. */
+/* @req is zeroed by the caller. */
 static int cq_read_req(const struct ib_cq_init_attr *attr, struct ib_udata *udata,
 		       struct pinion_create_cq_req *req)
 {
@@ -105,7 +105,7 @@ int pinion_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct pinion_ring ring;
 
 	pinion_cq_fini(cq);
-	/* Not every core keeps those who describe it away before: see dev/restrack.c. */
+	/* On some kernels dev/restrack.c may still read the ring, under fill_lock. */
 	spin_lock(&cq->fill_lock);
 	ring = pinion_ring_take(&cq->ring);
 	spin_unlock(&cq->fill_lock);
@@ -115,7 +115,10 @@ int pinion_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	return 0;
 }
 
-/* Takes the place of what was offered before. */
+/*
+ * First step of resizing: make a ring, which the provider maps. It replaces one that was offered
+ * before and not taken.
+ */
 static int cq_offer(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata)
 {
 	struct pinion_ring_want want = cq_want_ring(cqe, udata);
@@ -136,7 +139,10 @@ static int cq_offer(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *uda
 	return err;
 }
 
-/* The answer, of nothing, is given before there is anything to undo. */
+/*
+ * Second step: switch to the ring that was offered. The (empty) answer is copied first, since the
+ * switch cannot be undone if copying fails.
+ */
 static int cq_take(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata)
 {
 	struct pinion_ring_offer taken = {};
@@ -156,20 +162,21 @@ static int cq_take(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udat
 		cq->ibcq.cqe = cq->ring.entries;
 	}
 	mutex_unlock(&cq->resize_lock);
-	/* the ring before, or one that did not do */
+	/* The old ring; after an error the offered one. */
 	pinion_ring_unmake(&taken.ring, taken.mmap);
 	return err;
 }
 
 /**
- * pinion_resize_cq - give a process a ring of another size
- * @ibcq: a user's queue; kernel consumers never resize theirs
- * @cqe: completions it must hold at least
+ * pinion_resize_cq - replace a process's ring by one of another size
+ * @ibcq: a process's queue; kernel consumers cannot resize theirs
+ * @cqe: completions the new ring must hold at least
  * @udata: struct pinion_resize_cq_req; answered with struct pinion_create_cq_resp
  *
- * Whatever was not polled yet moves along; from a umem, too, which is free then.
+ * Completions that were not polled are copied to the new ring. A ring in a umem is replaced by one
+ * to map, and the umem is no longer in use.
  *
- * Return: 0, or a negative errno and the queue goes on as before.
+ * Return: 0, or a negative errno; then the queue goes on as before.
  */
 int pinion_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 {

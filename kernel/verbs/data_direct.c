@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Data direct, mlx5's name for a second device through which the memory of dma-bufs is
- * reached: who asks for it, and where it is in sysfs. With mlx5's own numbers.
+ * Data direct is mlx5's name for a second DMA device that dma-bufs can be attached to. Here: the
+ * flag of a registration that asks for it, and the method that tells its path in sysfs. Attributes
+ * and methods have mlx5's own numbers.
  */
 #define UVERBS_MODULE_NAME pinion
 
@@ -15,11 +16,11 @@
 #include "ops.h"
 
 /**
- * pinion_wants_data_direct - how is a dma-buf to be reached?
- * @attrs: of a registration, by whatever method
- * @wants: set if by the other device
+ * pinion_wants_data_direct - does a registration of a dma-buf ask for data direct?
+ * @attrs: of the registration, by whatever method
+ * @wants: the answer
  *
- * Return: 0, or -EINVAL if more is asked for.
+ * Return: 0, or -EINVAL if unknown flags are set.
  */
 int pinion_wants_data_direct(struct uverbs_attr_bundle *attrs, bool *wants)
 {
@@ -28,7 +29,7 @@ int pinion_wants_data_direct(struct uverbs_attr_bundle *attrs, bool *wants)
 	int err;
 
 	*wants = false;
-	/* Methods that have drivers' data have it where others have the flags. */
+	/* Other methods use this attribute's number for drivers' data, not for the flags. */
 	if (udata->inbuf || udata->outbuf)
 		return 0;
 	err = uverbs_get_flags32(&flags, attrs, MLX5_IB_ATTR_REG_DMABUF_MR_ACCESS_FLAGS,

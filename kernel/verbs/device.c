@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the device and its one port are: the answers to all queries about them.
- * Never changes either; the netdev's side does (see dev/netdev.c).
+ * Answers queries about the device and its one port. dev/netdev.c keeps the port's state.
  */
 #include <linux/ethtool.h>
 #include <linux/netdevice.h>
@@ -23,10 +22,10 @@
 #define FW_MAJOR	1
 #define FW_MINOR	0
 
-/* Timestamps are nanoseconds: a clock of 10^6 kHz. */
+/* Timestamps of completions are in nanoseconds: a clock of 10^6 kHz. */
 #define CORE_CLOCK_KHZ	1000000
 
-/* Local CA ack delay, 4.096 us * 2^x: what a busy host may need to run an executor. */
+/* Local CA ack delay, 4.096 us * 2^15 = 134 ms: a busy host may need it to run an executor. */
 #define ACK_DELAY	15
 
 #define DEVICE_CAPS (IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_PORT_ACTIVE_EVENT |	\
@@ -103,7 +102,7 @@ int pinion_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_ON_DEMAND_PAGING |
 				 IBK_SG_GAPS_REG;
 	device_report_odp(&attr->odp_caps);
-	/* Atomics are the CPU's own, so they are atomic to everybody. */
+	/* Atomics are performed by CPU instructions: atomic with all other accesses. */
 	attr->atomic_cap = IB_ATOMIC_GLOB;
 	attr->max_pkeys = 1;
 	attr->local_ca_ack_delay = ACK_DELAY;
@@ -128,7 +127,7 @@ static int device_modify(struct ib_device *ibdev, int mask, struct ib_device_mod
 	return 0;
 }
 
-/* The slowest port that is fast enough, as far as the IB encoding goes. */
+/* Speeds in the IB encoding, ascending. The first that is not below the netdev's is reported. */
 static const struct {
 	u32 mbps;
 	u16 speed;
@@ -145,8 +144,8 @@ static const struct {
 };
 
 /*
- * In Mb/s. Asked for anew each time: where the netdev says that it changed, it may
- * hold the lock that it needs to say how.
+ * The netdev's speed in Mb/s. Takes RTNL. The speed is not cached on netdev events: the netdev's
+ * driver may send one while it holds a lock that get_link_ksettings() takes.
  */
 static u32 port_speed(struct net_device *ndev)
 {
@@ -172,7 +171,7 @@ static void port_fill_rate(u32 mbps, struct ib_port_attr *attr)
 	attr->active_width = rates[i].width;
 }
 
-/* The core has checked the number and cleared @attr. */
+/* The core has checked @port_num and zeroed @attr. */
 static int port_query(struct ib_device *ibdev, u32 port_num, struct ib_port_attr *attr)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibdev);
@@ -202,7 +201,7 @@ static int port_query(struct ib_device *ibdev, u32 port_num, struct ib_port_attr
 }
 
 /**
- * pinion_query_port_speed - ib_device_ops.query_port_speed, where there is one
+ * pinion_query_port_speed - ib_device_ops.query_port_speed, on kernels that have it
  * @ibdev: the device
  * @port_num: checked by the core
  * @speed: in units of 100 Mb/s
@@ -234,7 +233,7 @@ static int port_get_immutable(struct ib_device *ibdev, u32 port_num,
 	struct ib_port_attr attr;
 	int err;
 
-	/* Tells the helpers below what kind of port this is. */
+	/* Set first: ib_query_port() asks rdma_protocol_iwarp(), which reads it. */
 	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
 	err = ib_query_port(ibdev, port_num, &attr);
 	if (err)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The device as verbs see it: the node its peers reach, its limits, its port.
- * Layout and the one table of limits only.
+ * The device as verbs see it: struct pinion_dev and all limits.
  */
 #ifndef PINION_VERBS_DEVICE_H
 #define PINION_VERBS_DEVICE_H
@@ -18,8 +17,8 @@
 #include "../path/node.h"
 
 /*
- * Every one of them is reported, and kept: it is what one user may have. All together have
- * twice as many (verbs/user.h).
+ * Objects that one user may have; these limits are reported by query_device. All users together
+ * may have twice as many (verbs/user.h).
  */
 #define PINION_MAX_QP		SZ_256K
 #define PINION_MAX_CQ		SZ_256K
@@ -29,10 +28,10 @@
 #define PINION_MAX_UAR		SZ_64K
 #define PINION_MAX_MR		SZ_2M
 #define PINION_MAX_MW		SZ_1M
-/* Memberships of all groups together; so there are no more groups, either. */
+/* Memberships in all groups together, which limits the number of groups, too. */
 #define PINION_MAX_MCAST	SZ_16K
 
-/* Of one object. Queues are powers of two, so these are, too. */
+/* Limits of one object. Queues have a power of two entries, so these are powers of two. */
 #define PINION_MAX_QP_WR	SZ_32K
 #define PINION_MAX_SRQ_WR	SZ_64K
 #define PINION_MAX_CQE		SZ_4M
@@ -40,7 +39,7 @@
 #define PINION_MAX_MR_SIZE	((u64)U32_MAX << PAGE_SHIFT)
 #define PINION_MAX_ODP_SIZE	BIT_ULL(63)
 
-/* Wherever a key is used it may be of an on-demand region: one cursor serves all. */
+/* On-demand regions work wherever keys do: all accesses use the same cursors. */
 #define PINION_ODP_MESSAGES	(IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | \
 				 IB_ODP_SUPPORT_SRQ_RECV)
 #define PINION_ODP_MEMORY	(IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ | IB_ODP_SUPPORT_ATOMIC)
@@ -63,30 +62,30 @@ enum pinion_counted {
 struct pinion_dev {
 	struct ib_device ibdev;
 	struct pinion_node node;
-	struct device *parent;		/* what memory is mapped for */
-	struct device *data_direct;	/* and dma-bufs, if that was asked for */
+	struct device *parent;		/* memory is DMA-mapped for this device */
+	struct device *data_direct;	/* for dma-bufs registered with data direct */
 	bool is_mlx5;			/* speaks mlx5's ABI: verbs/mlx5.h */
-	struct list_head list;		/* dev/kin.c's, if so */
-	const struct net_device *ndev;	/* likewise; to be compared, not to be used */
+	struct list_head list;		/* in dev/kin.c, if @is_mlx5 */
+	const struct net_device *ndev;	/* for dev/kin.c: no reference, only to be compared */
 	struct dentry *debugfs;
 
 	u32 vendor_id;
 	u32 vendor_part_id;
 	__be64 guid;
 
-	/* As the netdev is now; written under RTNL, read anywhere. */
+	/* Follow the netdev. Written under RTNL, read without a lock. */
 	enum ib_mtu active_mtu;
-	enum ib_port_state state;	/* of which consumers were told last; compat/port.c */
+	enum ib_port_state state;	/* last reported to consumers, see compat/port.c */
 
 	struct ida pdns;
-	struct xarray pds;		/* by number, those that DEVX commands may name */
-	struct xarray devx_cqs;		/* completion queues made by commands, by number */
-	struct xarray devx_rmps;	/* and shared receive queues, */
-	struct xarray devx_uars;	/* and doorbell pages */
+	struct xarray pds;		/* by number; only those that DEVX commands may name */
+	struct xarray devx_cqs;		/* completion queues created by DEVX commands, by number */
+	struct xarray devx_rmps;	/* shared receive queues of DEVX commands, by number */
+	struct xarray devx_uars;	/* doorbell pages of DEVX commands, by number */
 	struct pinion_umems umems;
-	atomic64_t dm_used;		/* bytes of device memory given out, to all users */
+	atomic64_t dm_used;		/* bytes of device memory allocated by all users */
 	struct list_head users;
-	struct mutex users_lock;	/* of the list, and of a user's last reference */
+	struct mutex users_lock;	/* for @users, and to drop a user's last reference */
 	atomic_t counts[PINION_NUM_COUNTED];
 };
 
@@ -102,7 +101,7 @@ static inline enum ib_port_state pinion_port_state(const struct net_device *ndev
 
 void pinion_counts_end(struct pinion_dev *dev);
 
-/* Every op the verbs layer has, of which kind the device is. */
+/* Set all ops of the verbs layer, for an mlx5 device also mlx5's. */
 void pinion_verbs_set_ops(struct pinion_dev *dev);
 
 #endif

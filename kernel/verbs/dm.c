@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device memory as verbs: allocation, mapping, end. The memory is mem/dm.c's.
+ * Verbs of device memory: limits, allocation, mapping and export. mem/dm.c allocates the memory.
  */
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
@@ -12,14 +12,14 @@
 #include "ops.h"
 #include "user.h"
 
-/* Owns the memory; what the core knows by its handle lives inside it. */
+/* The mmap entry of device memory; owns @dm. */
 struct dm_mapping {
 	struct pinion_mapping map;
 	struct pinion_dm *dm;
 	struct pinion_user *user;	/* a reference: the mapping may outlive the file */
 };
 
-/* Of all users together; each has been looked at already. */
+/* Account @size bytes to the device. pinion_dm_alloc() has accounted them to the user. */
 static bool dm_take_room(struct pinion_dev *dev, size_t size)
 {
 	s64 before = atomic64_read(&dev->dm_used);
@@ -70,7 +70,7 @@ static struct dm_mapping *dm_offer(struct pinion_dm *dm, struct pinion_user *use
 	return mapping;
 }
 
-/* Programs that only register the memory need not ask where to map it. */
+/* The attribute is optional: programs that only register the memory do not map it. */
 static int dm_answer(struct dm_mapping *mapping, struct uverbs_attr_bundle *attrs)
 {
 	struct pinion_alloc_dm_resp resp = {
@@ -92,7 +92,7 @@ static struct ib_dm *dm_alloc(struct ib_device *ibdev, struct ib_ucontext *conte
 	struct pinion_dm *dm;
 	int err;
 
-	/* A power of two, and pages are what there is. */
+	/* The alignment is log2. The memory is aligned to pages, not to more. */
 	if (attr->alignment > PAGE_SHIFT)
 		return ERR_PTR(-EINVAL);
 	dm = pinion_dm_alloc(&user->dm_used, attr->length);
@@ -126,7 +126,7 @@ static int dm_dealloc(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
 }
 
 /**
- * pinion_dm_query - tell who imports device memory where it can be mapped
+ * pinion_dm_query - answer with the size and mmap offset of device memory, for its importers
  * @ibdm: the memory
  * @attrs: answered with struct pinion_query_dm_resp
  *
@@ -146,8 +146,8 @@ int pinion_dm_query(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
 }
 
 /**
- * pinion_dm_export - give device memory to others as a dma-buf
- * @ibdm: the memory, whole pages of it
+ * pinion_dm_export - export device memory as a dma-buf
+ * @ibdm: the memory; the dma-buf has whole pages
  * @attrs: answered with the descriptor
  *
  * Return: 0 or a negative errno.

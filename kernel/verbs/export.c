@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Hands memory of ours to a process as a file descriptor, that of a dma-buf. (The core
- * does that only for memory of PCI devices.)
+ * Exports kernel memory to a process as a dma-buf. (The core can do that only for memory of PCI
+ * devices.)
  */
 #include <linux/fcntl.h>
 #include <linux/file.h>
@@ -11,11 +11,11 @@
 #include "ops.h"
 
 /**
- * pinion_answer_export - make a dma-buf of memory and answer with its descriptor
+ * pinion_answer_export - make a dma-buf of memory and answer with its file descriptor
  * @attrs: of the method
  * @attr: where the descriptor goes, an s32
- * @area: from vmalloc; kept from ending by an object that @attrs holds
- * @size: whole pages
+ * @area: from vmalloc; belongs to an object that @attrs holds, so it cannot be freed meanwhile
+ * @size: in bytes, whole pages
  *
  * Return: 0 or a negative errno; then there is no descriptor.
  */
@@ -32,7 +32,7 @@ int pinion_answer_export(struct uverbs_attr_bundle *attrs, u16 attr, void *area,
 	err = fd < 0 ? fd : 0;
 	if (err)
 		goto err_put_file;
-	/* Once it is installed it is the process's, so that comes last. */
+	/* fd_install() cannot be undone: other threads can use the descriptor at once. */
 	err = uverbs_copy_to(attrs, attr, &fd, sizeof(fd));
 	if (err)
 		goto err_put_fd;

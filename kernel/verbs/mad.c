@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The port's counters as management datagrams of the performance class. The core asks for
+ * The port's counters as management datagrams (MADs) of the performance class. The core asks for
  * them to fill /sys/class/infiniband/NAME/ports/1/counters, and peers may ask through queue
- * pair 1. Datagrams of other classes, connection management above all, are left to the core.
+ * pair 1. The core handles the other classes, such as connection management.
  */
 #include <rdma/ib_mad.h>
 #include <rdma/ib_pma.h>
@@ -10,13 +10,13 @@
 #include "device.h"
 #include "ops.h"
 
-/* Counters of 32 bits stop at their end, says the specification. */
+/* By the specification, counters of 32 bits stay at their maximum. */
 static __be32 pma_word(u64 count)
 {
 	return cpu_to_be32(min_t(u64, count, U32_MAX));
 }
 
-/* Data is counted in words of four bytes. */
+/* The specification counts data in units of 4 bytes. */
 static u64 pma_read_words(struct pinion_node *node, enum pinion_stat stat)
 {
 	return pinion_node_count(node, stat) / 4;
@@ -43,11 +43,11 @@ static void pma_put_counters_ext(struct pinion_node *node, struct ib_pma_portcou
 	to->port_unicast_rcv_packets = to->port_rcv_packets;
 }
 
-/* Return: the status of the answer. Nothing can be set. */
+/* Fill @out. Return: the status of the answer. Only GET is supported. */
 static u16 pma_answer(struct pinion_node *node, const struct ib_pma_mad *in,
 		      struct ib_pma_mad *out)
 {
-	/* Of both structures of counters, the second byte. */
+	/* Both structures of counters have the port in their second byte. */
 	u8 port = in->data[1];
 	u8 *port_out = &out->data[1];
 
@@ -76,7 +76,10 @@ static u16 pma_answer(struct pinion_node *node, const struct ib_pma_mad *in,
 	return IB_MGMT_MAD_STATUS_INVALID_ATTRIB_VALUE;
 }
 
-/* @out_mad is clear. An answer is never answered, or two devices would do so for ever. */
+/*
+ * Called by the core in process context; @out_mad is zeroed. Only GET and SET are answered: if
+ * answers were, too, two devices could answer each other for ever.
+ */
 static int mad_process(struct ib_device *ibdev, int flags, u32 port, const struct ib_wc *wc,
 		       const struct ib_grh *grh, const struct ib_mad *in_mad,
 		       struct ib_mad *out_mad, size_t *out_size, u16 *out_pkey_index)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Joining and leaving multicast groups. Never delivers to one.
+ * Joining and leaving multicast groups: limits. The groups themselves are in path/mcast.c.
  */
 #include "../path/mcast.h"
 #include "device.h"
@@ -8,9 +8,9 @@
 #include "user.h"
 
 /*
- * The core lets UD queue pairs and multicast addresses through only. It counts the memberships
- * of a kernel consumer's, and destroys no queue pair that has some: whatever joined twice has
- * to be able to leave twice.
+ * The core has checked that this is a UD queue pair and a multicast address. For kernel consumers
+ * it counts the calls that succeed, and refuses to destroy a queue pair with a count. So attaching
+ * a second time succeeds (-EEXIST becomes 0), and so does detaching a second time.
  */
 static int mcast_attach(struct ib_qp *ibqp, union ib_gid *mgid, u16 lid)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Mapping our memory into processes. Never knows what the memory is for.
+ * Maps kernel memory (rings, device memory, doorbell pages) into processes.
  */
 #include <linux/mm.h>
 #include <linux/vmalloc.h>
@@ -16,8 +16,10 @@ static struct pinion_mapping *to_mapping(struct rdma_user_mmap_entry *entry)
 }
 
 /*
- * Of a device that speaks mlx5's ABI. An offset, in pages, has a command in its second byte; the
- * others are an index of 16 bits. Device memory is told by its index alone.
+ * For a device that speaks mlx5's ABI. An offset in pages is made of a command, which is its
+ * second byte, and an index of 16 bits, whose low byte is the first byte of the offset and whose
+ * high byte is the third. The answers about device memory have room for the index only, so its
+ * command is fixed: MLX5_DM.
  */
 #define MLX5_DM		MLX5_IB_MMAP_DEVICE_MEM
 #define MLX5_OTHERS	(MLX5_DM + 1)
@@ -63,7 +65,7 @@ static void mmap_free(struct rdma_user_mmap_entry *entry)
 	map->release(map);
 }
 
-/* So many at a time: what their addresses need is on the stack. */
+/* Pages inserted at a time; their addresses are on the stack. */
 #define BATCH	32
 
 static int mmap_map_some(struct vm_area_struct *vma, void *area, size_t at, unsigned long count)
@@ -77,9 +79,9 @@ static int mmap_map_some(struct vm_area_struct *vma, void *area, size_t at, unsi
 }
 
 /*
- * Each page is mapped with a reference of its own, so it may outlive area and module. Not by
- * rdma_user_mmap_io(): those mappings are taken away when the device is removed, which takes
- * mmap_lock, and a fault that never ends may hold that.
+ * Each mapped page gets a reference of its own, so it may outlive @map and the module. We do not
+ * use rdma_user_mmap_io(): the core zaps such mappings when the device is removed, and takes
+ * mmap_lock for that, which a thread in a fault that never ends may hold.
  */
 static int mmap_map_pages(struct vm_area_struct *vma, const struct pinion_mapping *map)
 {
@@ -97,7 +99,7 @@ static int mmap_map_pages(struct vm_area_struct *vma, const struct pinion_mappin
 	return 0;
 }
 
-/* As the core's, which looks for the offset itself. */
+/* Like rdma_user_mmap_entry_get(), but the offset has mlx5's form. */
 static struct rdma_user_mmap_entry *mmap_mlx5_get(struct ib_ucontext *context,
 						  struct vm_area_struct *vma)
 {
@@ -119,7 +121,7 @@ static int mmap_map_area(struct ib_ucontext *context, struct vm_area_struct *vma
 
 	if (vma->vm_flags & VM_EXEC)
 		return -EPERM;
-	/* Only whole and only shared. */
+	/* Both refuse private mappings and mappings of a part. */
 	if (mmap_is_mlx5(context))
 		entry = mmap_mlx5_get(context, vma);
 	else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions and windows as ops: which device's keys, how many, what the caller
- * may say. What they mean is mem/'s business.
+ * The ops of memory regions and windows: checks drivers' data and limits, and counts; mem/ does
+ * the rest.
  */
 #include <rdma/ib_umem.h>
 
@@ -17,8 +17,9 @@
 #include "user.h"
 
 /*
- * Each is counted in before it is made. Its user does not change with its domain, since domains
- * of other files cannot be named.
+ * Regions and windows are counted before they are created, against the user of @pd. A region that
+ * gets another domain by rereg_mr stays with its user: a process can name only domains of the same
+ * file. So it is counted out against the user of the domain it has at the end.
  */
 static bool mr_count_in(struct ib_pd *pd, enum pinion_counted kind)
 {
@@ -40,14 +41,17 @@ static void region_count_out(struct ib_pd *pd)
 	mr_count_out(pd, PINION_COUNT_MR);
 }
 
-/* What could not be made is none. */
+/* Count the region out again if it could not be created. */
 static void mr_uncount_failed(struct ib_pd *pd, struct ib_mr *ibmr)
 {
 	if (IS_ERR(ibmr))
 		region_count_out(pd);
 }
 
-/* Nothing of what is on demand is as long as its range, which may be all of the addresses. */
+/*
+ * No data structure of an on-demand region grows with its length, so only the range of addresses
+ * limits it. The implicit region (start 0, length U64_MAX) covers all addresses.
+ */
 static bool mr_too_long(u64 start, u64 length, int access)
 {
 	if (access & IB_ACCESS_ON_DEMAND)
@@ -55,7 +59,7 @@ static bool mr_too_long(u64 start, u64 length, int access)
 	return length > PINION_MAX_MR_SIZE;
 }
 
-/* Count it in. Return: 0, or a negative errno, and why is told. */
+/* Count the region. Return: 0, or a negative errno after pinion_mr_refused() has reported it. */
 static int region_begin(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
 			bool too_long)
 {
@@ -105,7 +109,7 @@ struct ib_mr *pinion_register_user(struct ib_pd *pd, u64 start, u64 length, u64 
  * @iova: the address of the first byte as work requests will name it
  * @fd: the buffer
  * @access: IB_ACCESS_*, those that the core lets through for a dma-buf
- * @attrs: of the call, which may say how to get at the buffer
+ * @attrs: of the call; may ask for data direct (data_direct.c)
  *
  * Return: the region or an ERR_PTR.
  */
@@ -130,7 +134,7 @@ struct ib_mr *pinion_register_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u
 	return ibmr;
 }
 
-/* Always in place, so there is nothing to count. */
+/* ib_device_ops.rereg_user_mr. Changes @ibmr itself and never replaces it: the counts stay. */
 static struct ib_mr *mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,
 			      int access, struct ib_pd *pd, struct ib_udata *udata)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Puts the verbs layer's tables of ops together, and counts objects against the
- * limits. Never looks into an object.
+ * Gives the verbs layer's tables of ops to the core, and checks at the end that no object is
+ * counted any more.
  */
 #include "device.h"
 #include "mlx5.h"
@@ -24,14 +24,14 @@ static const struct ib_device_ops *const tables[] = {
 	&pinion_compat_ops,
 };
 
-/* Whose provider claims it. */
+/* By these the provider in user space recognizes the device. */
 static const struct ib_device_ops identity = {
 	.driver_id = (enum rdma_driver_id)PINION_DRIVER_ID,
 	.uverbs_abi_ver = PINION_ABI_VERSION,
 };
 
 /**
- * pinion_verbs_set_ops - tell the core what this device can do
+ * pinion_verbs_set_ops - set the ops of a device
  * @dev: not registered yet
  */
 void pinion_verbs_set_ops(struct pinion_dev *dev)
@@ -39,7 +39,7 @@ void pinion_verbs_set_ops(struct pinion_dev *dev)
 	struct ib_device *ibdev = &dev->ibdev;
 	int i;
 
-	/* Of two tables that have an op the first counts. */
+	/* ib_set_device_ops() keeps an op that is set already: mlx5's come first. */
 	if (dev->is_mlx5)
 		pinion_mlx5_set_ops(ibdev);
 	else
@@ -50,11 +50,11 @@ void pinion_verbs_set_ops(struct pinion_dev *dev)
 }
 
 /**
- * pinion_counts_end - all objects are gone, so none is counted any more
- * @dev: device that goes
+ * pinion_counts_end - warn about objects that were not counted out
+ * @dev: the device; all its objects have been destroyed
  *
- * Called when the core deallocates the device, after its last user: nobody counts meanwhile.
- * What is left was not counted out, which else is seen only when the limit is met.
+ * Called when the core deallocates the device, so no count can change meanwhile. A count that is
+ * too high would otherwise be noticed only when the limit is reached.
  */
 void pinion_counts_end(struct pinion_dev *dev)
 {

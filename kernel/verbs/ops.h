@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The tables of ops the files of this layer fill, one each, and the few ops whose
- * slot in struct ib_device_ops depends on the kernel (see compat/ops.c).
+ * The tables of ops that the files of this layer define, one each, and the ops whose prototype or
+ * place in struct ib_device_ops depends on the kernel (see compat/ops.c).
  */
 #ifndef PINION_VERBS_OPS_H
 #define PINION_VERBS_OPS_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Protection domains, and the domains XRC queues share. Never knows what is in one.
+ * Protection domains, and XRC domains.
  */
 #include <rdma/uverbs_ioctl.h>
 
@@ -40,7 +40,7 @@ int pinion_pd_show(struct pinion_dev *dev, struct pinion_pd *pd, const void *own
 {
 	int err = 0;
 
-	/* The same owner each time: a handle belongs to one context. */
+	/* May be called again, with the same owner: a handle belongs to one context. */
 	xa_lock(&dev->pds);
 	pd->owner = owner;
 	if (!xa_load(&dev->pds, pd->pdn))
@@ -80,11 +80,12 @@ struct pinion_pd *pinion_pd_use(struct pinion_dev *dev, u32 pdn, const void *own
 }
 
 /**
- * pinion_pd_query - tell a domain's number, and let the asking context's commands use it
+ * pinion_pd_query - answer with a domain's number, and let DEVX commands of its context name it
  * @ibpd: the domain
  * @attrs: answered with struct pinion_alloc_pd_resp
  *
- * Not when it is made: what others could find then could not be undone any more.
+ * alloc_pd does not publish it: if it failed afterwards (its answer cannot be copied, for
+ * instance), another thread's command might use the domain already, and it could not be undone.
  *
  * Return: 0 or a negative errno.
  */

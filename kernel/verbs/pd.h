@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Protection domains with the numbers that DEVX commands know them by.
+ * Protection domains, and the numbers (pdn) by which DEVX commands name them.
  */
 #ifndef PINION_VERBS_PD_H
 #define PINION_VERBS_PD_H
@@ -13,8 +13,8 @@ struct pinion_user;
 struct pinion_pd {
 	struct ib_pd ibpd;
 	u32 pdn;
-	struct pinion_user *user;	/* whom it is counted for */
-	const void *owner;		/* the context that may name it; once it is shown */
+	struct pinion_user *user;	/* whose limit it counts against; NULL: the kernel */
+	const void *owner;		/* the context whose commands may name it, if any may */
 };
 
 static inline struct pinion_pd *to_pinion_pd(struct ib_pd *ibpd)
@@ -22,17 +22,20 @@ static inline struct pinion_pd *to_pinion_pd(struct ib_pd *ibpd)
 	return container_of(ibpd, struct pinion_pd, ibpd);
 }
 
-/* Count it in and number it, which means nothing to commands yet. */
+/* Count @pd against @user's limit and give it a number. Commands cannot name it yet. */
 int pinion_pd_number(struct pinion_dev *dev, struct pinion_pd *pd,
 		     struct pinion_user *user);
 
-/* Let commands of @owner name it. Fails, with -ENOMEM, the first time or never. */
+/* Let DEVX commands of @owner name @pd. -ENOMEM; once it has succeeded it cannot fail again. */
 int pinion_pd_show(struct pinion_dev *dev, struct pinion_pd *pd, const void *owner);
 
-/* Take back the number and count it out. -EBUSY, and nothing happened: something is in it. */
+/* Free the number and count @pd out. -EBUSY if an object uses @pd; then nothing has changed. */
 int pinion_pd_end(struct pinion_dev *dev, struct pinion_pd *pd);
 
-/* Find one of @owner's, for something to be in it; NULL if there is none. */
+/*
+ * Find the domain @pdn of @owner and take a use count, which pinion_pd_unuse() drops. NULL if
+ * there is none.
+ */
 struct pinion_pd *pinion_pd_use(struct pinion_dev *dev, u32 pdn, const void *owner);
 
 static inline void pinion_pd_unuse(struct pinion_pd *pd)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs: creation, questions and end. What may be changed meanwhile is in
- * qp_modify.c; what is posted on them is path/'s business.
+ * Queue pairs: creation, query and destruction. qp_modify.c checks changes of attributes and
+ * state; path/ executes requests.
  */
 #include "device.h"
 #include "ops.h"
@@ -43,7 +43,7 @@ static int qp_check_init(const struct ib_qp_init_attr *init, struct ib_udata *ud
 	const struct ib_qp_cap *cap = &init->cap;
 	int err;
 
-	/* A member never gets its own multicast messages anyway: see path/loop.c. */
+	/* Multicast messages never come back to their sender (path/loop.c), flag or not. */
 	if (init->create_flags & ~IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK || init->rwq_ind_tbl)
 		return -EOPNOTSUPP;
 	err = qp_check_type(init, udata);
@@ -77,7 +77,7 @@ static int qp_make_sq(struct pinion_qp *qp, const struct ib_qp_cap *cap,
 	err = pinion_ring_make(&qp->sq.ring, &want, &qp->sq_mmap, info);
 	if (err)
 		return err;
-	/* What alignment left over is given, too. */
+	/* The stride is rounded up, so there may be room for more than was asked for. */
 	qp->sq.max_sge = min_t(u32, room / sizeof(struct pinion_sge), PINION_MAX_SGE);
 	qp->sq.max_inline = min_t(u32, room, PINION_MAX_INLINE);
 	qp->has_sq = true;
@@ -118,7 +118,7 @@ static int qp_make_queues(struct pinion_qp *qp, const struct ib_qp_init_attr *in
 	bool receives = !init->srq && !qp_is_xrc(init->qp_type);
 	int err = 0;
 
-	/* A place for what is not there. XRC targets come with no request at all. */
+	/* Refuse a place for a receive ring that is not made. For XRC targets @req is all 0. */
 	if (!receives && (req->rq.umem_id || req->rq.offset || req->rq.reserved))
 		return -EINVAL;
 	if (init->qp_type != IB_QPT_XRC_TGT)
@@ -155,7 +155,7 @@ static int qp_respond(const struct ib_qp_cap *cap, struct pinion_create_qp_resp 
 	return pinion_udata_out(udata, resp, sizeof(*resp));
 }
 
-/* Who performs what is left for later, and who brings its pages. */
+/* Set the work queue of the executor, and the faulter that brings missing pages. */
 static int qp_set_workers(struct pinion_qp *qp, struct ib_ucontext *context)
 {
 	struct pinion_ucontext *ucontext = to_pinion_ucontext(context);
@@ -173,8 +173,8 @@ static int qp_set_workers(struct pinion_qp *qp, struct ib_ucontext *context)
 }
 
 /*
- * Whom it is counted for, with a reference. An XRC target outlives its maker's open file, but a
- * user made it.
+ * Set the user that @qp is counted for, and take a reference. An XRC target has no @udata, and may
+ * outlive the file that created it: it is counted for the user of the current process.
  */
 static int qp_set_owner(struct pinion_qp *qp, enum ib_qp_type type, struct ib_udata *udata)
 {
@@ -237,7 +237,7 @@ int pinion_qp_show(struct pinion_qp *qp, const struct ib_qp_init_attr *init)
 	return err;
 }
 
-/* As for completion queues: it may still be described. */
+/* On some kernels dev/restrack.c may still read the rings, under post_lock and rq.lock. */
 void pinion_qp_hide(struct pinion_qp *qp, struct pinion_ring *sq, struct pinion_ring *rq)
 {
 	pinion_node_del_qp(qp->node, qp);
@@ -254,8 +254,8 @@ void pinion_qp_hide(struct pinion_qp *qp, struct pinion_ring *sq, struct pinion_
 }
 
 /*
- * ib_device_ops.create_qp. @udata is NULL for XRC targets, too, which belong to their domain,
- * not to a process.
+ * ib_device_ops.create_qp. @udata is NULL for kernel consumers, and for XRC targets, which belong
+ * to their XRC domain, not to a process.
  */
 int pinion_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
@@ -303,15 +303,15 @@ int pinion_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	return 0;
 }
 
-/* ib_device_ops.query_qp. Neither argument comes cleared. */
+/* ib_device_ops.query_qp. The core does not zero @attr and @init. */
 int pinion_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		    struct ib_qp_init_attr *init)
 {
 	struct pinion_qp *qp = to_pinion_qp(ibqp);
 
 	/*
-	 * `rdma resource show qp' asks for no attribute, of the queues of all: it is not to
-	 * take their turn, nor to wait for memory that is slow to come.
+	 * `rdma resource show qp' has an empty mask and asks all queue pairs of all users: it
+	 * must not take sq.exec, which would interrupt or wait for their executors.
 	 */
 	if (mask)
 		pinion_qp_query(qp, attr);

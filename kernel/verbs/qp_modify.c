@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * May a queue pair be changed so? Every attribute is checked before any is applied;
- * applying them is path/qp.c's business.
+ * Checks changes to a queue pair. All attributes are checked before path/qp.c applies any.
  */
 #include <rdma/ib_addr.h>
 
@@ -14,7 +13,7 @@
 #define MAX_TIMER	31	/* both timers are five bits wide */
 #define MAX_RETRIES	7
 
-/* One path only, and no rate but the machine's. */
+/* There is one path, and no rate limit. */
 #define UNSUPPORTED (IB_QP_ALT_PATH | IB_QP_RATE_LIMIT)
 
 static bool modify_multicast(const union ib_gid *gid)
@@ -31,7 +30,7 @@ static int modify_check_path(struct pinion_dev *dev, const struct ib_qp_attr *at
 		if (attr->ah_attr.port_num != 1)
 			return -EINVAL;
 		err = pinion_av_from_attr(av, &attr->ah_attr);
-		/* Only datagrams go to groups, and by an address handle of their own. */
+		/* This address is for connections; datagrams to groups use address handles. */
 		if (err || modify_multicast(&av->dgid))
 			return -EINVAL;
 	}
@@ -44,7 +43,7 @@ static int modify_check_path(struct pinion_dev *dev, const struct ib_qp_attr *at
 		return -EINVAL;
 	if (mask & IB_QP_DEST_QPN && attr->dest_qp_num > PINION_MAX_QPN)
 		return -EINVAL;
-	/* Where there is one path, everything has migrated to it. */
+	/* With one path the state is always MIGRATED. */
 	if (mask & IB_QP_PATH_MIG_STATE && attr->path_mig_state != IB_MIG_MIGRATED)
 		return -EOPNOTSUPP;
 	return 0;
@@ -69,13 +68,13 @@ static int modify_check_limits(const struct ib_qp_attr *attr, int mask)
 	return 0;
 }
 
-/* @qp is locked. */
+/* The caller holds pinion_qp_lock(). */
 static int modify_check_state(struct pinion_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	enum ib_qp_state from = qp->state;
 	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
 
-	/* Kernel consumers are not checked before. */
+	/* The core checks the range of the state for user space only. */
 	if (to > IB_QPS_ERR)
 		return -EINVAL;
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != from)
@@ -86,11 +85,11 @@ static int modify_check_state(struct pinion_qp *qp, const struct ib_qp_attr *att
 /**
  * pinion_modify_qp - ib_device_ops.modify_qp
  * @ibqp: the queue pair
- * @attr: new attributes; of addresses, the core has looked up the source
- * @mask: which of them
+ * @attr: new attributes; the core has looked up the source GID of addresses
+ * @mask: which attributes are valid
  * @udata: empty; NULL for a kernel consumer
  *
- * Return: 0, or a negative errno and nothing has changed.
+ * Return: 0, or a negative errno; then nothing has changed.
  */
 int pinion_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		     struct ib_udata *udata)
@@ -109,7 +108,7 @@ int pinion_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (err)
 		return err;
 
-	/* It may change by itself, so it is looked at once it cannot. */
+	/* The executor or the responder may enter an error state until we hold the locks. */
 	pinion_qp_lock(qp);
 	err = modify_check_state(qp, attr, mask);
 	if (err) {

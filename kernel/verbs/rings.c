@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Rings as verbs make them: for a kernel consumer, for a process to map, or in memory
- * that a process has already. Never looks at what is in one.
+ * Creates and destroys rings: for a kernel consumer, for a process to map, or inside a umem of a
+ * process. Does not access their contents.
  */
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
@@ -10,7 +10,7 @@
 #include "mmap.h"
 #include "rings.h"
 
-/* Owns the ring's memory; the queue has a copy of where it is. */
+/* Owns the ring's memory. The queue has a copy of @ring, which it does not free. */
 struct ring_mapping {
 	struct pinion_mapping map;
 	struct pinion_ring ring;
@@ -65,11 +65,11 @@ static int rings_place(struct pinion_ring *ring, const struct pinion_ring_want *
 }
 
 /**
- * pinion_ring_make - make a ring and, for a process, offer it for mapping
+ * pinion_ring_make - make a ring and, for a process, the mmap entry to map it
  * @ring: filled on success
- * @want: what it is to be
- * @mapping: what to give back to pinion_ring_unmake(), NULL if nobody may map it
- * @info: where and what it is, for a process
+ * @want: its size and place
+ * @mapping: to be passed to pinion_ring_unmake(); NULL if the ring is not for mapping
+ * @info: offset and size, for a process; untouched for a kernel consumer
  *
  * Return: 0 or a negative errno.
  */
@@ -110,11 +110,11 @@ int pinion_ring_make(struct pinion_ring *ring, const struct pinion_ring_want *wa
 }
 
 /**
- * pinion_ring_unmake - the end of a ring nobody in the kernel uses any more
- * @ring: empty afterwards
- * @mapping: as pinion_ring_make() gave it
+ * pinion_ring_unmake - free a ring that the kernel no longer uses
+ * @ring: all 0 afterwards
+ * @mapping: from pinion_ring_make()
  *
- * A process that mapped the ring keeps its pages, not the ring.
+ * A process that has mapped the ring keeps its pages, which have references of their own.
  */
 void pinion_ring_unmake(struct pinion_ring *ring, struct rdma_user_mmap_entry *mapping)
 {

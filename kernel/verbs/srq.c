@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Shared receive queues, basic and XRC: creation, change and end. Never takes a
- * request from one.
+ * Shared receive queues, basic and XRC: creation, modification and destruction.
  */
 #include "../path/recvq.h"
 #include "device.h"
@@ -35,7 +34,7 @@ static int srq_make_ring(struct pinion_srq *srq, const struct ib_srq_attr *attr,
 	return 0;
 }
 
-/* ib_device_ops.create_srq. srq_limit means nothing then, says the verbs' manual. */
+/* ib_device_ops.create_srq. srq_limit is ignored, as ibv_create_srq(3) says. */
 int pinion_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibsrq->device);
@@ -103,7 +102,7 @@ int pinion_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	struct pinion_ring ring;
 
 	pinion_node_del_srq(&dev->node, srq);
-	/* As for completion queues. */
+	/* On some kernels dev/restrack.c may still read the ring, under rq.lock. */
 	spin_lock(&srq->rq.lock);
 	ring = pinion_ring_take(&srq->rq.ring);
 	spin_unlock(&srq->rq.lock);
@@ -113,7 +112,7 @@ int pinion_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	return 0;
 }
 
-/* As of a CQ: takes the place of what was offered before. */
+/* First step of resizing: make a ring, which replaces one that was offered and not taken. */
 static int srq_offer(struct pinion_srq *srq, u32 max_wr, u64 resp_addr, struct ib_udata *udata)
 {
 	struct pinion_ring_want want = {
@@ -143,8 +142,9 @@ static int srq_offer(struct pinion_srq *srq, u32 max_wr, u64 resp_addr, struct i
 }
 
 /*
- * The limit, which was found to be within the new size, is set before another can make it
- * smaller: all is done, or nothing.
+ * Second step: switch to the ring that was offered, and set the limit, both under resize_lock:
+ * no other call can make the ring smaller in between, and srq_check_modify() has compared the limit
+ * with this size. So setting the limit cannot fail after the switch.
  */
 static int srq_take(struct pinion_srq *srq, const struct ib_srq_attr *attr, u32 mask)
 {
@@ -171,7 +171,7 @@ static int srq_check_modify(const struct pinion_srq *srq, const struct ib_srq_at
 		return -EINVAL;
 	if (!(mask & IB_SRQ_MAX_WR))
 		return 0;
-	/* Kernel consumers post with no lock against an exchange of the ring. */
+	/* Kernel consumers post under post_lock, which does not exclude an exchange of the ring. */
 	if (!srq->user)
 		return -EOPNOTSUPP;
 	if (!attr->max_wr || srq_check_size(attr->max_wr, 0))

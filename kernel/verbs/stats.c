@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The counters as the core shows them: of the port, and of queue pairs that `rdma statistic qp'
- * binds to a counter, which is a tally here (path/stats.h). What is bound counts in its tally
- * and no longer in the port's; the core adds all of them when `rdma statistic' asks for the
- * port. Counts nothing itself.
+ * Reports the counters to the core: the port's, and those of queue pairs that `rdma statistic qp'
+ * has bound to a counter. Such a counter is a tally here (path/stats.h): the queue pair counts in
+ * the tally and no longer in the port's counters; the core adds them up when `rdma statistic' asks
+ * for the port.
  */
 #include "../path/qp.h"
 #include "device.h"
@@ -31,7 +31,7 @@ static struct rdma_hw_stats *stats_alloc_port(struct ib_device *ibdev, u32 port_
 
 static int stats_get(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port, int index)
 {
-	/* No device-wide ones. */
+	/* Port 0 asks for counters of the whole device: there are none. */
 	if (!port)
 		return -EINVAL;
 	stats_fill(stats, to_pinion_dev(ibdev)->node.stats);
@@ -67,7 +67,10 @@ int pinion_counter_bind(struct rdma_counter *counter, struct ib_qp *ibqp)
 		if (err)
 			return err;
 	}
-	/* The core has looked, but under this counter's lock: another may have come between. */
+	/*
+	 * The core has checked that no counter is bound, but under @counter's lock only: @ibqp may
+	 * be bound to another counter at the same time. One of the two wins.
+	 */
 	if (cmpxchg(&ibqp->counter, NULL, counter)) {
 		if (first)
 			pinion_tally_end(tallies, counter->id);
@@ -86,7 +89,7 @@ int pinion_counter_unbind(struct ib_qp *ibqp)
 	return 0;
 }
 
-/* Nothing is bound to it any more. */
+/* The core has unbound all queue pairs. */
 static int counter_dealloc(struct rdma_counter *counter)
 {
 	pinion_tally_end(counter_tallies(counter), counter->id);

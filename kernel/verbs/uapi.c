@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The uverbs methods and attributes this driver adds to the core's. Only finds the
- * object; what is done with it is elsewhere.
+ * The uverbs methods and attributes that this driver adds to the core's. The handlers only find
+ * the object and call the function that does the work.
  */
 #define UVERBS_MODULE_NAME pinion
 
@@ -17,7 +17,10 @@ static int UVERBS_HANDLER(PINION_METHOD_QP_DOORBELL)(struct uverbs_attr_bundle *
 
 	if (IS_ERR(ibqp))
 		return PTR_ERR(ibqp);
-	/* A handle of a shared XRC target: the core's own object, and nothing to post. */
+	/*
+	 * For a shared XRC target the core hands out a struct ib_qp of its own, which is not inside
+	 * a struct pinion_qp. It has no send queue anyway.
+	 */
 	if (ibqp->real_qp != ibqp)
 		return -EINVAL;
 	pinion_qp_doorbell(to_pinion_qp(ibqp));

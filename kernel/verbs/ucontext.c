@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A process opens the device: which ABI both sides speak, and who performs what its
- * system calls leave behind.
+ * Contexts: a process opens the device file. Checks the ABI version, and makes the work queues
+ * that execute for the context's queue pairs outside of its system calls.
  */
 #include <linux/workqueue.h>
 #include <rdma/uverbs_ioctl.h>
@@ -66,11 +66,12 @@ static void ucontext_dealloc(struct ib_ucontext *context)
 }
 
 /*
- * A workqueue has memory for each possible CPU, which the kernel charges to nobody: so there
- * is none before it is needed, and no more than two for what a process has paid for anyway.
- * No more requests are performed at a time than there are processors for: the others would
- * only take turns with them, at the cost of everybody else. Pages may take for ever, so
- * they are brought in a queue of their own, see struct pinion_sleepers.
+ * A workqueue allocates memory for each possible CPU, which the kernel charges to nobody. So a
+ * context gets its two when its first queue is created, not when the file is opened.
+ *
+ * @wq runs at most one work item for each CPU that is online: more would only compete for the
+ * CPUs. Faults may never end, so they have a workqueue of their own (struct pinion_sleepers) and
+ * do not occupy those work items.
  */
 int pinion_ucontext_make_workers(struct pinion_ucontext *ucontext)
 {
@@ -90,7 +91,7 @@ int pinion_ucontext_make_workers(struct pinion_ucontext *ucontext)
 	return 0;
 }
 
-/* A process that imports a context asks again. */
+/* Called when a process imports a context that another process has opened. */
 static int ucontext_query(struct ib_ucontext *context, struct uverbs_attr_bundle *attrs)
 {
 	struct pinion_alloc_ucontext_resp resp = ucontext_answer(context);
@@ -100,8 +101,8 @@ static int ucontext_query(struct ib_ucontext *context, struct uverbs_attr_bundle
 }
 
 /*
- * Its presence lets the module go while files are open. Rings that are mapped
- * stay mapped, with nobody at the other end.
+ * The core removes a device while files are open only if this op exists. Rings stay mapped: each
+ * mapped page has a reference of its own (mmap.c). After this the kernel no longer uses them.
  */
 static void ucontext_disassociate(struct ib_ucontext *context)
 {

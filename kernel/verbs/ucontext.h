@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * An open device file of a process.
+ * A context: one open device file of a process.
  */
 #ifndef PINION_VERBS_UCONTEXT_H
 #define PINION_VERBS_UCONTEXT_H
@@ -15,12 +15,12 @@ struct pinion_user;
 
 struct pinion_ucontext {
 	struct ib_ucontext ibucontext;
-	struct mutex workers_lock;	/* they are being made */
-	struct workqueue_struct *wq;	/* for its queue pairs: see path/qp.h; NULL: none yet */
-	struct pinion_sleepers *faulter; /* bring pages of its memory; likewise */
-	struct mutex events_lock;	/* verbs/devx_event.c's */
-	struct pinion_hints hints;
-	struct pinion_user *user;	/* who opened it */
+	struct mutex workers_lock;	/* held while @wq and @faulter are made */
+	struct workqueue_struct *wq;	/* executes for its queue pairs, see path/qp.h; or NULL */
+	struct pinion_sleepers *faulter; /* work items that fault pages of its memory; or NULL */
+	struct mutex events_lock;	/* used in verbs/devx_event.c only */
+	struct pinion_hints hints;	/* advice of ibv_advise_mr() that is carried out later */
+	struct pinion_user *user;	/* who opened the file; a reference */
 };
 
 static inline struct pinion_ucontext *to_pinion_ucontext(struct ib_ucontext *ibucontext)
@@ -28,12 +28,12 @@ static inline struct pinion_ucontext *to_pinion_ucontext(struct ib_ucontext *ibu
 	return container_of(ibucontext, struct pinion_ucontext, ibucontext);
 }
 
-/* Its user, with a reference, and what needs no memory. Ends with the context's own op. */
+/* Take the user's reference, and initialize the rest. ib_device_ops.dealloc_ucontext undoes it. */
 int pinion_ucontext_open(struct pinion_ucontext *ucontext);
 
 /*
- * With the first queue that needs them: @wq and @faulter work from here on, or -ENOMEM, or
- * -EAGAIN: the user waits for too many pages.
+ * Make @wq and @faulter unless they exist; called when a queue is created. -ENOMEM; -EAGAIN: too
+ * many threads wait for pages of this user already.
  */
 int pinion_ucontext_make_workers(struct pinion_ucontext *ucontext);
 

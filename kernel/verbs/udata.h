@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Command payloads that may be older or newer than this kernel: what is missing
- * reads as zero, what is unknown must be zero.
+ * Copies drivers' data of verbs between user and kernel. The provider may be older or newer than
+ * the kernel: fields it does not send read as 0, fields the kernel does not know must be 0.
  */
 #ifndef PINION_VERBS_UDATA_H
 #define PINION_VERBS_UDATA_H
@@ -11,7 +11,7 @@
 
 #include "../mem/inject.h"
 
-/* @min bytes must be there; the rest of @req is zero where the sender knew less. */
+/* The process must send at least @min bytes; what is missing of @req is zeroed. */
 static inline int pinion_udata_in(struct ib_udata *udata, void *req, size_t size, size_t min)
 {
 	int err;
@@ -22,7 +22,7 @@ static inline int pinion_udata_in(struct ib_udata *udata, void *req, size_t size
 	return err == -E2BIG ? -EOPNOTSUPP : err;
 }
 
-/* A shorter buffer gets the beginning, the end of a longer one is cleared. */
+/* A shorter buffer gets the beginning of @resp; the rest of a longer buffer is zeroed. */
 static inline int pinion_udata_out(struct ib_udata *udata, const void *resp, size_t size)
 {
 	size_t len = min(size, udata->outlen);
@@ -37,15 +37,15 @@ static inline int pinion_udata_out(struct ib_udata *udata, const void *resp, siz
 	return 0;
 }
 
-/* For verbs whose callers have nothing to say. NULL is a kernel consumer. */
+/* For verbs without a request of ours. @udata is NULL for a kernel consumer. */
 static inline int pinion_udata_in_none(struct ib_udata *udata)
 {
 	return udata ? pinion_udata_in(udata, NULL, 0, 0) : 0;
 }
 
 /*
- * For verbs with nothing to say to either side. Destroying is no such verb: the core
- * does it for the dead, too, who have no memory to look at.
+ * For verbs with neither a request nor an answer of ours. Not for verbs that destroy: the core
+ * calls those also after the process has died, when there is no user memory to access.
  */
 static inline int pinion_udata_none(struct ib_udata *udata)
 {

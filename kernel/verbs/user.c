@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Who has how much of a device. What a context holds is counted for whoever made the context,
- * to whomever its file is passed on.
+ * Counts the objects of each user of a device. Objects of a context count for the user that opened
+ * it, even if the file was passed to a process of another user.
  */
 #include <linux/cred.h>
 #include <linux/slab.h>
@@ -22,7 +22,7 @@ static const u32 shares[] = {
 };
 
 static_assert(ARRAY_SIZE(shares) == PINION_NUM_COUNTED);
-/* Regions, windows and the null key share one table, which is not to be what refuses. */
+/* Regions, windows and the null key share one table; it must not be full before the limits are. */
 static_assert(2 * PINION_MAX_MR + 2 * PINION_MAX_MW + 1 <= PINION_MAX_KEYS);
 
 static struct pinion_user *user_find(struct pinion_dev *dev, kuid_t uid)
@@ -37,8 +37,8 @@ static struct pinion_user *user_find(struct pinion_dev *dev, kuid_t uid)
 }
 
 /**
- * pinion_user_get - the user that runs now
- * @dev: of which device
+ * pinion_user_get - find or add the user of the current process
+ * @dev: the device
  *
  * Return: the user with a reference, or an ERR_PTR.
  */

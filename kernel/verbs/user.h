@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Users of a device, by uid: whatever there is only so much of, one of them has half of at
- * most, in however many processes, so that there is some for others.
+ * Users of a device, by uid, and their limits. A user may have half of each limited resource at
+ * most, in all processes together, so that other users can have some.
  */
 #ifndef PINION_VERBS_USER_H
 #define PINION_VERBS_USER_H
@@ -17,17 +17,17 @@
 #include "ucontext.h"
 
 struct pinion_user {
-	struct list_head list;		/* of the device's, under its users_lock */
+	struct list_head list;		/* in dev->users; under dev->users_lock */
 	struct pinion_dev *dev;
 	kuid_t uid;
-	refcount_t ref;			/* open files, and what may outlive them */
+	refcount_t ref;			/* open files, and objects that may outlive them */
 	atomic_t counts[PINION_NUM_COUNTED];
-	atomic64_t dm_used;		/* bytes of device memory */
-	atomic_t waiting;		/* bytes of packets that wait for queue pairs */
-	struct pinion_bells bells;	/* of the raw queue pairs of all his files */
+	atomic64_t dm_used;		/* bytes of device memory allocated */
+	atomic_t waiting;		/* bytes of packets queued for this user's queue pairs */
+	struct pinion_bells bells;	/* polls the raw queue pairs of all files of this user */
 };
 
-/* Who runs now; or an ERR_PTR. */
+/* The user of the current process, with a reference; or an ERR_PTR. Sleeps. */
 struct pinion_user *pinion_user_get(struct pinion_dev *dev);
 void pinion_user_put(struct pinion_user *user);	/* may be NULL */
 
@@ -37,14 +37,14 @@ static inline void pinion_user_hold(struct pinion_user *user)
 }
 
 /*
- * Count one more object in, among the user's and among all. @user is NULL for what the kernel
- * has, of which only all are limited. Any context. Return: 0; -EDQUOT: the user has as many as
- * one may; -ENOMEM: there are as many as there may be.
+ * Count one more object, against the user's limit and against the device's. @user is NULL for
+ * objects of the kernel, which count against the device's only. Any context. Return: 0; -EDQUOT:
+ * the user's limit is reached; -ENOMEM: the device's is.
  */
 int pinion_count_in(struct pinion_dev *dev, struct pinion_user *user, enum pinion_counted kind);
 void pinion_count_out(struct pinion_dev *dev, struct pinion_user *user, enum pinion_counted kind);
 
-/* Whose an object is that a verb makes; and one of a domain. NULL: the kernel's. */
+/* The user that owns an object created with @udata, or in @pd. NULL: the kernel. */
 static inline struct pinion_user *pinion_user_of_udata(struct ib_udata *udata)
 {
 	struct ib_ucontext *context = pinion_udata_context(udata);
