@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Where a message says it comes from, and where mlx5's datagrams go. Resolves no address: who
- * asks has.
+ * Fills the source of an address from the GID table, and the whole address of mlx5's datagrams.
+ * Destination MACs come from the caller: nothing is resolved here.
  */
 #include <linux/etherdevice.h>
 #include <rdma/ib_cache.h>
@@ -21,7 +21,7 @@ int pinion_av_from(struct pinion_av *av, const struct ib_gid_attr *source)
 		return -EINVAL;
 	rcu_read_lock();
 	ndev = rdma_read_gid_attr_ndev_rcu(source);
-	/* 0: it is just going, and any will do. */
+	/* 0 means any: the netdev is being removed. */
 	av->ifindex = IS_ERR(ndev) ? 0 : ndev->ifindex;
 	rcu_read_unlock();
 	av->sgid = source->gid;

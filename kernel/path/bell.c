@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Looks at doorbell records. Takes nothing out of any queue: that is its executor's.
+ * Polls doorbell records in a timer (softirq), and queues the work items of queues that have
+ * something to do. The executors take the requests.
  */
 #include <linux/ktime.h>
 #include <linux/minmax.h>
@@ -12,22 +13,25 @@
 #include "qp.h"
 #include "stream.h"
 
-/* Until the next look after one that found something; doubled by each that does not. */
+/* The pause after a record has changed; doubled each time none has. */
 #define MIN_PAUSE_NS	(50 * NSEC_PER_USEC)
 #define MAX_PAUSE_NS	PINION_PACE_MOST_NS
-/* Who has very many queue pairs has so many looked at in an interrupt, the others in the next. */
+/* Queues polled in one run of the timer; the others are polled in the next runs. */
 #define BATCH		32
 
-/* So long it takes to poll, even if others have the processor in between. */
+/* A program that polls after arming does so within this time, even if it is preempted. */
 #define FORGOTTEN	(HZ / 20)
 
-/* In one look. */
+/* The result of one run of the timer. */
 struct bells_seen {
-	bool rang;		/* and the work item will not look itself */
-	bool streams;		/* it does, or will */
+	bool rang;		/* a record has changed, and no stint polls that queue */
+	bool streams;		/* a stint polls a queue, or will */
 };
 
-/* Is there anything that its work item would do? What it can only do later, it does by itself. */
+/*
+ * Would the work item make progress? If the queue must wait (no room in the ring, for instance),
+ * its work item is queued by other means when the wait is over.
+ */
 static bool bells_is_due(const struct pinion_raw_qp *raw)
 {
 	enum ib_qp_state state = READ_ONCE(raw->qp->state);
@@ -36,15 +40,16 @@ static bool bells_is_due(const struct pinion_raw_qp *raw)
 		return true;
 	if (state < IB_QPS_RTS || !pinion_raw_sq_has_more(raw->qp))
 		return false;
-	/* A record that cannot be believed breaks it, and then no more. */
+	/* A record with an impossible index breaks the queue pair, once. */
 	if (!pinion_raw_sq_is_sane(raw->qp))
 		return state != IB_QPS_ERR;
 	return pinion_raw_sq_has_room(raw->qp);
 }
 
 /*
- * Did its record change since it was last looked at? After a reset it may be back to where it
- * was before the next look: what is due is found all the same, if later.
+ * Poll one queue pair. bells_is_due() decides whether to queue the work item; whether the record
+ * has changed decides only how soon to poll again. (After a reset the record may have the value
+ * seen before although there are new requests.)
  */
 static void bells_look_at(struct pinion_raw_qp *raw, struct bells_seen *seen)
 {
@@ -52,14 +57,14 @@ static void bells_look_at(struct pinion_raw_qp *raw, struct bells_seen *seen)
 	u64 bell = raw->sq.bell ? be64_to_cpu(READ_ONCE(*raw->sq.bell)) : 0;
 	bool changed = now != raw->seen || bell != raw->seen_bell;
 
-	/* Its executor looks, and has us look again once it no longer does. */
+	/* A stint polls this queue; pinion_bells_hurry() has us poll again when it is over. */
 	if (pinion_stream_runs(raw->qp)) {
 		seen->streams = true;
 		return;
 	}
 	raw->seen = now;
 	raw->seen_bell = bell;
-	/* If it is queued already it has yet to look, and sees it. */
+	/* If the work item is queued already it has not begun, and will read the record. */
 	if (bells_is_due(raw) && pinion_stream_ring(raw->qp))
 		seen->streams = true;
 	else if (changed)
@@ -67,9 +72,10 @@ static void bells_look_at(struct pinion_raw_qp *raw, struct bells_seen *seen)
 }
 
 /*
- * Who polls after he has asked takes for nothing what he is told of that he has seen. He is told
- * only if he has not polled for a while: a completion that came as he asked may have seen no word
- * of his, nor he of it.
+ * For a queue whose program arms it, then polls once more before it waits (raw->polls): an event
+ * for completions that it finds by that poll would be spurious. So raise one only if the program
+ * has not polled since it armed, for FORGOTTEN: then a completion may have come while the program
+ * was arming, so that neither side saw the other's store.
  */
 static bool bells_is_forgotten(const struct pinion_raw_cq *raw, u32 arm)
 {
@@ -97,14 +103,14 @@ static u64 bells_next(const struct pinion_bells *bells, const struct bells_seen 
 {
 	if (seen->rang)
 		return MIN_PAUSE_NS;
-	/* Looking disturbs who has the processor for himself. */
+	/* The timer would disturb the CPU of a stint: poll the other queues seldom. */
 	return seen->streams ? MAX_PAUSE_NS :
 			       pinion_pace_slower(bells->pause, MIN_PAUSE_NS, MAX_PAUSE_NS);
 }
 
 /*
- * A look that is to come sooner is left as it is: whoever asks for one again and again would
- * else put it off for ever, for all of them.
+ * Set the pause, and start the timer. If the timer is to expire sooner already it is left alone:
+ * otherwise a queue that calls this again and again could put off the poll of all others for ever.
  */
 static void bells_pause(struct pinion_bells *bells, u64 pause)
 {
@@ -122,7 +128,7 @@ static void bells_pause(struct pinion_bells *bells, u64 pause)
 	hrtimer_start(&bells->timer, at, HRTIMER_MODE_ABS_SOFT);
 }
 
-/* In softirq: waking a thread to find that nothing rang would cost many times as much. */
+/* In softirq: waking a thread each time, mostly to find nothing, would cost much more. */
 static enum hrtimer_restart bells_look(struct hrtimer *timer)
 {
 	struct pinion_bells *bells = container_of(timer, struct pinion_bells, timer);
@@ -160,7 +166,7 @@ void pinion_bells_init(struct pinion_bells *bells)
 
 void pinion_bells_fini(struct pinion_bells *bells)
 {
-	/* With nobody to look for, it does not start again. */
+	/* No queue is left, so bells_pause() does not start it again. */
 	hrtimer_cancel(&bells->timer);
 }
 

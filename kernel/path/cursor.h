@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A cursor is one end of a copy: a list of (key, address, length), or plain
- * kernel memory, walked byte by byte from the front. Every source and every sink
- * of the data path is one, so that one loop serves them all.
+ * A cursor is one end of a copy: a list of (key, address, length), or plain kernel memory, walked
+ * from front to back. All sources and sinks of the data path are cursors, so that one loop
+ * (move.c) copies between any two.
  *
- * A cursor that is *inside* holds a gate. Whoever moves bytes leaves all gates
- * before sleeping; see path/move.c.
+ * A cursor that is *inside* is inside the gate of its current key (mem/gate.h), with preemption
+ * disabled. Leave all gates before sleeping.
  */
 #ifndef PINION_PATH_CURSOR_H
 #define PINION_PATH_CURSOR_H
@@ -20,17 +20,17 @@ struct pinion_cursor {
 	u32 num_sge;
 	struct pinion_sge one;		/* storage where there is no list */
 	void *memory;
-	u32 piece;			/* of plain memory that is in pieces: bytes of each, */
-	u32 stride;			/* and how far the next is behind it; 0: it is in one */
+	u32 piece;			/* plain memory in pieces: bytes of each; 0: in one */
+	u32 stride;			/* bytes from the start of a piece to that of the next */
 
-	u32 at;				/* which sge */
-	u64 within;			/* how far into it */
+	u32 at;				/* the current sge */
+	u64 within;			/* bytes into it */
 	bool inside;
 	u64 entered;			/* @within when the gate was entered */
-	bool begun;			/* this sge was entered before, */
-	u32 generation;			/* and its key was of that generation */
+	bool begun;			/* the current sge was entered before, */
+	u32 generation;			/* when its key had this generation */
 	struct pinion_pass pass;
-	int syndrome;			/* why it was refused, once it was */
+	int syndrome;			/* the reason, once an access was refused */
 };
 
 /* Memory that a local work request names: @rights is 0 or IB_ACCESS_LOCAL_WRITE. */
@@ -38,7 +38,7 @@ void pinion_cursor_local(struct pinion_cursor *cursor, struct pinion_keys *keys,
 			 struct ib_pd *pd, const struct pinion_sge *sge, u32 num_sge,
 			 u32 rights);
 
-/* Memory that a peer names by rkey, arriving on QP @qpn. */
+/* Memory that a peer names by an rkey, in a message to QP @qpn. */
 void pinion_cursor_remote(struct pinion_cursor *cursor, struct pinion_keys *keys,
 			  struct ib_pd *pd, u32 qpn, u64 addr, u32 length, u32 rkey,
 			  u32 rights);
@@ -48,33 +48,37 @@ void pinion_cursor_memory(struct pinion_cursor *cursor, void *memory);
 /* Memory in pieces of @piece bytes, each @stride bytes behind the one before it. */
 void pinion_cursor_pieces(struct pinion_cursor *cursor, void *memory, u32 piece, u32 stride);
 
-/* Back to the first byte, or to that at @offset. Not inside. */
+/* Go back to the first byte, or to the one at @offset. @cursor must not be inside. */
 void pinion_cursor_rewind(struct pinion_cursor *cursor);
 void pinion_cursor_seek(struct pinion_cursor *cursor, u64 offset);
 
 /*
- * Is every sge likely to be let in? Return: 0, or the syndrome, also in cursor->syndrome, if
- * not. May sleep; not inside before or after, and no gate is entered for a yes.
+ * Check all keys of the list in advance, without entering their gates: a key may change afterwards,
+ * and pinion_cursor_enter() checks again. Return: 0, or the syndrome, which is in cursor->syndrome,
+ * too. May sleep; @cursor must not be inside.
  */
 int pinion_cursor_check(struct pinion_cursor *cursor);
 
 /*
- * Be inside at the present position, for at most @need bytes: what a message does not
- * touch is not checked. A key whose memory was exchanged since this sge was begun
- * refuses, so that no access is half of one and half of the other. Return: 0; -EBUSY:
- * leave all gates and pinion_cursor_wait(); a syndrome, also in cursor->syndrome.
+ * Enter the gate at the current position; nothing to do if @cursor is inside. Only the @need bytes
+ * that the message will touch are checked. If the key's memory was exchanged since this sge was
+ * begun (its generation differs), the access is refused: a message must not be half in the old
+ * memory and half in the new. Return: 0; -EBUSY: the gate is closed, so leave all gates and call
+ * pinion_cursor_wait(); or a syndrome, which is in cursor->syndrome, too.
  */
 int pinion_cursor_enter(struct pinion_cursor *cursor, u64 need);
 void pinion_cursor_leave(struct pinion_cursor *cursor);
+/* Sleep until the gate that was closed is open. No gate may be held. */
 void pinion_cursor_wait(struct pinion_cursor *cursor);
 
 /*
- * The run at the present position, at most @want bytes; inside. 0 if a page is missing:
- * hold on to it with pinion_cursor_missing(), leave all gates, pinion_missing_fault().
+ * The contiguous memory at the current position, at most @want bytes; @cursor is inside. Return:
+ * its length; 0 if the page is missing: then call pinion_cursor_missing(), leave all gates, and
+ * have the page faulted.
  */
 u64 pinion_cursor_run(const struct pinion_cursor *cursor, u64 want, void **kva);
 
-/* A page that is not there, and how much of what follows is wanted, too. */
+/* A missing page at @offset of the pager's region, and the range that will be accessed. */
 struct pinion_missing {
 	struct pinion_pager *pager;
 	u64 offset;
@@ -82,16 +86,19 @@ struct pinion_missing {
 	bool write;
 };
 
+/* Fill @missing for the current position, and take a reference to its pager. @cursor is inside. */
 void pinion_cursor_missing(const struct pinion_cursor *cursor, u64 want,
 			   struct pinion_missing *missing);
 
 /*
- * Bring it and let go of it, or only that. In no gate, and holding nothing that a stranger
- * waits for: memory may take for ever. Return: as pinion_pager_fault().
+ * pinion_missing_fault() faults the pages, then drops the reference; pinion_missing_put() only
+ * drops it. The fault may never end: hold no gate, and no lock that anybody else waits for.
+ * Return: as pinion_pager_fault().
  */
 int pinion_missing_fault(struct pinion_missing *missing);
 void pinion_missing_put(struct pinion_missing *missing);
 
+/* Go on by @bytes, which are within the current sge. At its end its gate is left. */
 void pinion_cursor_advance(struct pinion_cursor *cursor, u64 bytes);
 
 #endif

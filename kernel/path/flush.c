@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * FLUSH. Memory is coherent here, so visibility is a matter of order alone. Persistence is not:
- * each run of the range is written back from the caches, inside its key's gate.
+ * FLUSH. Memory is coherent, so visibility needs a memory barrier only. For persistence each run
+ * of the range is written back from the CPU's caches, inside the gate of its key.
  */
 #include <linux/sched.h>
 #include <linux/sizes.h>
@@ -12,7 +12,7 @@
 #include "flush.h"
 #include "refuse.h"
 
-/* How much is written back before the gate is left for a moment. */
+/* Bytes written back before the gate is left, so that others can close it. */
 #define FLUSH_STRETCH	SZ_128K
 
 static void flush_want(const struct pinion_qp *qp, const struct pinion_target *target,
@@ -31,8 +31,8 @@ static void flush_want(const struct pinion_qp *qp, const struct pinion_target *t
 }
 
 /*
- * Nothing is said to be flushed, be it no bytes, that the key does not allow. @want becomes the
- * range that is meant, where it was the whole region. Return: 0 or a syndrome.
+ * Check the key, also for a range of 0 bytes. If the whole region is meant, set @want to its range.
+ * Return: 0 or a syndrome.
  */
 static int flush_ask(struct pinion_qp *qp, struct pinion_want *want)
 {
@@ -51,8 +51,8 @@ static int flush_ask(struct pinion_qp *qp, struct pinion_want *want)
 }
 
 /*
- * The next stretch of @want, in the gate. Return: how much was written back; 0 with *@lacking if
- * its first page is not there, and held on to as @missing; or a negative syndrome.
+ * Write back the beginning of @want, inside the gate. Return: bytes written back; 0 if the first
+ * page is missing (then @missing holds a reference to its pager); or a negative syndrome.
  */
 static s64 flush_stretch(struct pinion_qp *qp, const struct pinion_want *want,
 			 struct pinion_missing *missing)
@@ -68,8 +68,9 @@ static s64 flush_stretch(struct pinion_qp *qp, const struct pinion_want *want,
 	if (syndrome)
 		return -syndrome;
 	/*
-	 * A hole of a file reads as a page of zeros that is ordinary memory. Asked for to be
-	 * written it is a block of the file.
+	 * Ask for a page to be written, if the key can write: in a hole of a file, a fault for
+	 * reading brings a page of zeros, which is ordinary memory; one for writing allocates a
+	 * block of the file.
 	 */
 	pass.writes = pass.key->rights & PINION_KEY_WRITING;
 	run = pinion_pass_run(&pass, 0, stretch.length, &kva);
@@ -82,14 +83,14 @@ static s64 flush_stretch(struct pinion_qp *qp, const struct pinion_want *want,
 		};
 		pinion_pager_get(missing->pager);
 	} else if (!pinion_persist_run(kva, run)) {
-		/* It was when it was registered. */
+		/* Not persistent memory (any more); the registration has checked that it was. */
 		run = -PINION_SYN_FAULT;
 	}
 	pinion_key_leave(&pass);
 	return run;
 }
 
-/* What is left of the range is in resp.left. */
+/* resp.left counts the bytes still to be written back; it survives a missing page. */
 static enum pinion_verdict flush_to_persistence(struct pinion_qp *qp,
 						const struct pinion_target *target,
 						struct pinion_msg *msg, struct pinion_want *want)
@@ -130,7 +131,7 @@ enum pinion_verdict pinion_flush(struct pinion_qp *qp, const struct pinion_targe
 	syndrome = flush_ask(qp, &want);
 	if (syndrome)
 		return pinion_refuse_key(qp, syndrome);
-	/* What came before is visible to all before the answer is. */
+	/* Earlier writes must be visible to all CPUs before the answer is. */
 	smp_mb();
 	if (!(msg->flush_rights & IB_ACCESS_FLUSH_PERSISTENT))
 		return PINION_ACK;

@@ -10,7 +10,7 @@
 
 #include "grh.h"
 
-/* UDP header, BTH, DETH and ICRC, as a wire would carry them. */
+/* Bytes of UDP header, BTH, DETH and ICRC, which count in the length of a packet. */
 #define OVERHEAD (8 + 12 + 8 + 4)
 
 static void grh_build_ipv4(struct iphdr *ip, const struct pinion_av *av, u64 length)

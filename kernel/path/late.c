@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The line of datagrams that came too early for their receiver's memory, and the work item
- * that delivers them through the responder, as if they came then. Where one lacks a page it is
- * left where it is, and the work item runs again when the page is there: it waits for nothing.
+ * The queue of datagrams whose receiver lacked a page, and the work item that delivers them later
+ * through the responder, in order. If the first one lacks a page, the work item has it faulted and
+ * returns; it runs again when the fault is over.
  */
 #include <linux/slab.h>
 
@@ -11,24 +11,24 @@
 #include "late.h"
 #include "move.h"
 
-/* Of one queue pair. What does not fit is lost, as datagrams may be. */
+/* Datagrams queued for one queue pair. More are dropped, as datagrams may be. */
 #define MAX_LATE	16
-/* How many pages one may lack, one after the other: its own, and some that went again. */
+/* Faults for one datagram, some of them for pages that were evicted again. Then it is dropped. */
 #define MAX_TRIES	256
-/* How long until the next try after one that says nothing of the memory; longer each time. */
+/* Pauses before a fault is tried again that could not be started; doubled each time. */
 #define AGAIN_NS	NSEC_PER_MSEC
 #define AGAIN_MOST_NS	NSEC_PER_SEC
-/* How many are delivered before others of the line of work items have their turn. */
+/* Datagrams delivered by one run of the work item; then other work items have their turn. */
 #define TURN		64
 
-/* The receiver's lock is held: no time to look for memory. */
+/* resp.lock is held while allocating, and senders wait for it: do not reclaim memory. */
 #define LATE_GFP	(GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN)
 
 struct late {
 	struct list_head node;		/* in resp.late */
 	int tries;
-	u64 again;			/* ns that were waited last after such a one */
-	bool asked;			/* resp.late_fault brings what it lacks */
+	u64 again;			/* the last pause, in ns: see AGAIN_NS */
+	bool asked;			/* resp.late_fault was started for it */
 	struct pinion_msg msg;
 	struct pinion_av av;
 	struct pinion_cursor payload;
@@ -55,12 +55,12 @@ static struct late *late_copy(struct pinion_msg *msg, enum pinion_moved *moved,
 	late->av = *msg->av;
 	late->msg.av = &late->av;
 	late->msg.payload = &late->payload;
-	late->msg.fault = NULL;		/* the sender's */
+	late->msg.fault = NULL;		/* belongs to the sender */
 	late->msg.late = true;
 	return late;
 }
 
-/* What the next to lack a page is going to need, too. */
+/* Allocate resp.late_fault unless it exists; it is used for one datagram after the other. */
 static bool late_have_fault(struct pinion_resp *resp)
 {
 	if (!resp->late_fault)
@@ -99,8 +99,8 @@ static void late_drop(struct pinion_resp *resp, struct late *late)
 }
 
 /*
- * Not by the responder, whose message may be one of them. The work item may be about to look:
- * it finds none, or those that came after.
+ * Not called from pinion_respond(), whose message may be one of these. The work item may be waiting
+ * for resp.lock; it will find none, or newer ones.
  */
 void pinion_late_forget(struct pinion_qp *qp)
 {
@@ -110,13 +110,13 @@ void pinion_late_forget(struct pinion_qp *qp)
 	lockdep_assert_held(&resp->lock);
 	list_for_each_entry_safe(late, next, &resp->late, node)
 		late_drop(resp, late);
-	/* The page may never come. */
+	/* Leave the fault instead of waiting for it: it may never end. */
 	if (resp->late_fault)
 		pinion_fault_leave(resp->late_fault);
 	resp->late_fault = NULL;
 }
 
-/* The page of the first came, or nothing that says anything of it. */
+/* Called when resp.late_fault is over, whatever the result. Any context. */
 static void late_wake(struct pinion_qp *qp)
 {
 	queue_delayed_work(qp->wq, &qp->resp.late_work, 0);
@@ -129,7 +129,10 @@ static void late_wake_again(struct pinion_qp *qp, struct late *late)
 			   usecs_to_jiffies(late->again / NSEC_PER_USEC));
 }
 
-/* It lacks a page, which is held on to, and which is asked for. Return: whether to wait. */
+/*
+ * @late lacks a page; msg.missing holds a reference to its pager. Start the fault. Return: false if
+ * @late has been tried too often and is to be dropped.
+ */
 static bool late_ask(struct pinion_qp *qp, struct late *late)
 {
 	struct pinion_msg *msg = &late->msg;
@@ -148,13 +151,13 @@ static bool late_ask(struct pinion_qp *qp, struct late *late)
 	return true;
 }
 
-/* resp.lock is held. Return: whether it waits; else it is over. */
+/* resp.lock is held. Return: true if @late must wait for a page; false if it is done with. */
 static bool late_deliver(struct pinion_qp *qp, struct late *late)
 {
 	struct pinion_msg *msg = &late->msg;
 
 	if (late->asked) {
-		/* Something else had the work item run. */
+		/* The work item was queued for another reason. */
 		if (pinion_fault_is_running(qp->resp.late_fault))
 			return true;
 		late->asked = false;
@@ -171,7 +174,7 @@ static bool late_deliver(struct pinion_qp *qp, struct late *late)
 	return late_ask(qp, late);
 }
 
-/* On behalf of the receiver, whose memory it is. */
+/* The work item, on the receiver's work queue. */
 static void late_run(struct work_struct *work)
 {
 	struct pinion_qp *qp = container_of(to_delayed_work(work), struct pinion_qp,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Work requests that end on their own queue pair: they change what keys mean.
+ * Work requests that send nothing: LOCAL_INV, BIND_MW and REG_MR, which change keys.
  */
 #ifndef PINION_PATH_LOCAL_H
 #define PINION_PATH_LOCAL_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Looks at queues as they stand, and waits for nobody but who holds a spinlock: so it tells
- * of a queue that is stuck, too. What is not under one of these locks may be of a moment before.
- * Process context; the core sees to it that the queue is not destroyed meanwhile.
+ * Reads the state of queues under spinlocks only: it does not wait for sq.exec or resp.lock, so it
+ * works on a queue that is stuck, too. Fields that these spinlocks do not protect may be stale.
+ * Process context; the core keeps the queue from being destroyed meanwhile.
  */
 #include <rdma/pinion-abi.h>
 
@@ -12,7 +12,7 @@
 #include "raw_cq.h"
 #include "raw_qp.h"
 
-/* The lock of who moves @own is held: the ring may be exchanged, or end, but not now. */
+/* The lock that protects the ring is held, so the ring is not exchanged or freed meanwhile. */
 static void look_at_ring(const struct pinion_ring *ring, u32 own, struct pinion_ring_facts *facts)
 {
 	facts->entries = ring->entries;
@@ -78,7 +78,7 @@ void pinion_qp_look(struct ib_qp *ibqp, struct pinion_queue_facts *facts)
 	facts->late = READ_ONCE(qp->resp.num_late);
 }
 
-/* Here it is the kernel that fills. */
+/* In a completion queue the kernel fills the ring and user space empties it. */
 void pinion_cq_look(struct ib_cq *ibcq, struct pinion_queue_facts *facts)
 {
 	struct pinion_cq *cq = to_pinion_cq(ibcq);

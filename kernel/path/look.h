@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the raw entries of rdma-netlink tell of queues.
+ * State of queues for the raw entries of rdma-netlink.
  */
 #ifndef PINION_PATH_LOOK_H
 #define PINION_PATH_LOOK_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The same-host engine: finds the peer and lets its responder work on the
- * requester's cursor directly. No packets, no state, and no copies of its own but for
- * groups.
+ * The engine for peers on this host. It finds the peer and calls its responder, which works on the
+ * requester's cursor directly: no packets, no state, and no extra copy but for multicast. Runs in
+ * the sender's executor.
  */
 #include <linux/slab.h>
 
@@ -13,12 +13,12 @@
 #include "mcast.h"
 #include "move.h"
 
-/* What a peer says that is not, by order: 0.64 ms. */
+/* The RNR timer of an injected RNR answer (mem/inject.h): 0.64 ms. */
 #define INJECTED_RNR_TIMER	12
 
 /*
- * Is it from who the peer is connected to, and the next in order? What the message says of
- * its sender is true: nobody but the kernel wrote it.
+ * Does @msg come from the queue pair that @peer is connected to, and is it the next in order? The
+ * kernel itself has filled in the sender's fields of @msg, so they can be trusted.
  */
 static bool loop_is_expected(const struct pinion_qp *peer, const struct pinion_msg *msg)
 {
@@ -30,7 +30,7 @@ static bool loop_is_expected(const struct pinion_qp *peer, const struct pinion_m
 	if (msg->src_qpn != peer->attr.dest_qp_num || msg->av->vlan != peer->av.vlan ||
 	    memcmp(&msg->av->sgid, &peer->av.dgid, sizeof(union ib_gid)))
 		return false;
-	/* An unreliable connection takes up again with whatever comes next. */
+	/* An unreliable connection accepts any PSN: messages before it may be lost. */
 	return !pinion_qp_is_reliable(peer) || msg->psn == peer->attr.rq_psn;
 }
 
@@ -41,7 +41,7 @@ static enum pinion_verdict loop_respond(struct pinion_qp *peer, struct pinion_ms
 	if (!loop_is_expected(peer, msg))
 		return PINION_SILENCE;
 	verdict = pinion_respond(peer, msg);
-	/* An unreliable connection goes on from what came last, whatever was lost. */
+	/* The next PSN follows from this message, not from the last: see above. */
 	if (verdict == PINION_ACK && pinion_qp_is_connected(peer))
 		peer->attr.rq_psn = pinion_psn_add(msg->psn, msg->packets);
 	return verdict;
@@ -60,7 +60,7 @@ static enum pinion_verdict loop_deliver(struct pinion_qp *peer, struct pinion_ms
 	return verdict;
 }
 
-/* What becomes of it at a member is not told. */
+/* The sender does not learn what members do with the message: their verdicts are dropped. */
 static void loop_deliver_to_members(struct pinion_qp *qp, struct pinion_msg *msg)
 {
 	struct pinion_qp *members[PINION_MCAST_MAX_QPS];
@@ -78,8 +78,9 @@ static void loop_deliver_to_members(struct pinion_qp *qp, struct pinion_msg *msg
 }
 
 /*
- * Of one copy of the payload: were a page to go after some have got it, these would get it
- * again. That the sender's memory is gone is told before anybody gets anything.
+ * Copy the payload once, then deliver the copy to all members. Without the copy a page of the
+ * sender's could go missing in the middle: the message would be tried again, and some members would
+ * get it twice. And a payload that cannot be read fails before any member gets the message.
  */
 static enum pinion_verdict loop_deliver_to_group(struct pinion_qp *qp, struct pinion_msg *msg)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Multicast groups: which UD queue pairs hear which address. Groups reach across
- * the devices of one network namespace.
+ * Multicast groups: which UD queue pairs are members of which address. A message reaches the
+ * members on all devices of its network namespace.
  */
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
@@ -14,22 +14,25 @@
 struct member {
 	struct hlist_node node;		/* in groups */
 	struct list_head of_qp;		/* in qp->memberships */
-	u64 number;			/* they are counted as they come */
-	u32 times;			/* that it joined and did not leave since */
+	u64 number;			/* ascending in the order of joining */
+	u32 times;			/* attached so often more than detached */
 	union ib_gid mgid;
 	struct pinion_qp *qp;
-	const void *owner;		/* whose the queue pair is: only compared */
+	const void *owner;		/* the user that owns @qp; only compared */
 };
 
 /*
- * Of every node, since groups span nodes. A message to a group looks at those of a few
- * groups only, whoever joined whatever else; in front are who came last.
+ * The members of all groups of all nodes, by hash of the address: a message walks one bucket only.
+ * A bucket has its newest member first. All three are protected by mcast_lock.
  */
 static DEFINE_HASHTABLE(groups, 10);
 static u64 last_number;
 static DEFINE_MUTEX(mcast_lock);
 
-/* Users choose addresses, and are not to know which others are looked at with theirs. */
+/*
+ * The seed is random and secret. Users choose addresses; without it they could fill the bucket of
+ * somebody else's group.
+ */
 static u32 group_hash_of(const union ib_gid *mgid)
 {
 	static u32 seed;
@@ -56,8 +59,8 @@ static struct member *group_find(struct pinion_qp *qp, const union ib_gid *mgid)
 }
 
 /*
- * Is there room for one more of @node? Half of it is for others than @owner, so that nobody
- * keeps them out of a group.
+ * May @owner have one more member on @node in this group? An owner may have half of the members at
+ * most, so that no user can fill a group and keep others out.
  */
 static bool group_has_room(const struct pinion_node *node, const union ib_gid *mgid,
 			   const void *owner)
@@ -82,13 +85,13 @@ static void group_leave(struct member *m)
 }
 
 /**
- * pinion_mcast_attach - let a queue pair hear a group
+ * pinion_mcast_attach - make a queue pair a member of a group
  * @qp: a UD queue pair
  * @mgid: the group
- * @owner: its user, which outlives the membership
+ * @owner: the user that owns @qp; must outlive the membership
  *
- * Return: 0; -EEXIST if it heard it already, and has to be detached once more than it had;
- * -ENOMEM, also when the group is full, or has as many of this owner as one may have.
+ * Return: 0; -EEXIST if @qp is a member already: then it must be detached once more; -ENOMEM,
+ * also if the group is full or @owner has reached its limit.
  */
 int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid, const void *owner)
 {
@@ -126,8 +129,8 @@ int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid, const vo
  * @qp: a queue pair
  * @mgid: the group
  *
- * Return: 0; -EEXIST if it hears it still, having been attached more often; -EINVAL if it did
- * not hear the group.
+ * Return: 0 if @qp has left the group; -EEXIST if it is still a member, having been attached more
+ * often; -EINVAL if it was not a member.
  */
 int pinion_mcast_detach(struct pinion_qp *qp, const union ib_gid *mgid)
 {
@@ -149,7 +152,7 @@ void pinion_mcast_leave_all(struct pinion_qp *qp)
 {
 	struct member *m, *next;
 
-	/* It is being destroyed, so it joins none any more. */
+	/* @qp is being destroyed, so it cannot join meanwhile: no lock is needed for this. */
 	if (list_empty(&qp->memberships))
 		return;
 	mutex_lock(&mcast_lock);
@@ -176,7 +179,10 @@ u32 pinion_mcast_members(struct pinion_node *from, const union ib_gid *mgid,
 		return 0;
 	mutex_lock(&mcast_lock);
 	hash_for_each_possible(groups, m, node, group_hash_of(mgid)) {
-		/* Those who came later are in front, so it is over whoever joins meanwhile. */
+		/*
+		 * Numbers descend along the bucket. Skip what earlier calls have seen, and members
+		 * that joined since: so the walk ends even if queue pairs keep joining.
+		 */
 		if (walk->seen && m->number >= walk->seen)
 			continue;
 		if (count == max)

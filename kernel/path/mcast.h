@@ -7,23 +7,24 @@
 
 #include "qp.h"
 
-/* Members of one group, of one node: a user's, and all. */
+/* Limits on members of one group on one node: those of one user, and all. */
 #define PINION_MCAST_MAX_QPS	64
 #define PINION_MCAST_MAX_MEMBERS	(2 * PINION_MCAST_MAX_QPS)
 
+/* All take mcast_lock, and sleep. */
 int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid, const void *owner);
 int pinion_mcast_detach(struct pinion_qp *qp, const union ib_gid *mgid);
 void pinion_mcast_leave_all(struct pinion_qp *qp);
 
-/* How far somebody has come among the members of a group; zeros at the beginning. */
+/* Position in a walk over the members of a group; zeroed to begin. */
 struct pinion_mcast_walk {
 	u64 seen;
 };
 
 /*
- * The next members of @mgid reachable from @from, but @except, each with a reference.
- * Returns how many; fewer than @max are the last. Who joins after the beginning is not
- * among them.
+ * Find the next members of @mgid that @from reaches, without @except, and take a reference to each
+ * (pinion_qp_put()). Return: how many; fewer than @max means that there are no more. A queue pair
+ * that joins after the walk has begun is not found.
  */
 u32 pinion_mcast_members(struct pinion_node *from, const union ib_gid *mgid,
 			 const struct pinion_qp *except, struct pinion_mcast_walk *walk,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * From a work request to a message: what is sent, to whom, and what it asks of memory
- * there. Sends nothing.
+ * Turns a work request into a message: payload, address, and remote memory. Does not send it.
  */
 #include "../logic/psn.h"
 #include "../logic/wqe.h"
@@ -22,7 +21,7 @@ void pinion_message_payload(struct pinion_qp *qp, struct pinion_request *request
 				    IB_ACCESS_LOCAL_WRITE : 0);
 }
 
-/* A datagram names its destination itself. Return: 0 or a syndrome. */
+/* Set the destination of a datagram, which its work request names. Return: 0 or a syndrome. */
 static int message_address_datagram(struct pinion_qp *qp, const struct pinion_wqe_ud *ud,
 				    struct pinion_msg *msg, struct pinion_av *av)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * When it is time for an event of a moderated completion queue. Tells nobody.
+ * Decides when a moderated completion queue raises an event. complete.c raises it. The queue's
+ * fill_lock is held, but in init and fini.
  */
 #include "../compat/compat.h"
 #include "moderate.h"
@@ -10,7 +11,7 @@ static enum hrtimer_restart moderation_expire(struct hrtimer *timer)
 	struct pinion_moderation *moderation =
 		container_of(timer, struct pinion_moderation, timer);
 
-	/* Not here: the queue's lock is for process context. */
+	/* This is an interrupt; fill_lock is taken in process context only. */
 	queue_work(moderation->wq, &moderation->over);
 	return HRTIMER_NORESTART;
 }
@@ -33,7 +34,7 @@ void pinion_moderation_set(struct pinion_moderation *moderation, u16 count, u16 
 {
 	moderation->count = count > 1 && period_us ? count : 0;
 	moderation->period_us = period_us;
-	/* What was put off by the old rule waits no longer. */
+	/* Raise the event for completions that the old setting has held back. */
 	if (moderation->untold)
 		queue_work(moderation->wq, &moderation->over);
 }
@@ -54,7 +55,7 @@ bool pinion_moderation_due(struct pinion_moderation *moderation, bool *solicited
 		return true;
 	moderation->solicited |= *solicited;
 	if (++moderation->untold >= moderation->count) {
-		/* If it has expired already, its work item finds less to tell of, or nothing. */
+		/* If the timer has expired already, @over finds fewer completions, or none. */
 		hrtimer_try_to_cancel(&moderation->timer);
 		return pinion_moderation_over(moderation, solicited);
 	}

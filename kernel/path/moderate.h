@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Moderation of a completion queue's events (modify_cq): who waits is told of @count
- * completions at once, or of fewer when a period is over.
+ * Moderation of a completion queue's events (modify_cq): an event is raised for each @count
+ * completions, or for fewer when the period is over.
  */
 #ifndef PINION_PATH_MODERATE_H
 #define PINION_PATH_MODERATE_H
@@ -9,30 +9,30 @@
 #include <linux/hrtimer.h>
 #include <linux/workqueue.h>
 
-/* All but the timer and the work item is under the queue's fill_lock. */
+/* Protected by the queue's fill_lock, apart from @timer, @over and @wq. */
 struct pinion_moderation {
-	u16 count;			/* 0: who waits is told of each completion */
-	u16 period_us;			/* from the first that nobody was told of */
-	u16 untold;			/* less than @count */
-	bool solicited;			/* one of them was, or is an error */
-	struct hrtimer timer;
-	struct work_struct over;	/* its period is */
+	u16 count;			/* 0: no moderation, an event for each completion */
+	u16 period_us;			/* begins with the first completion without an event */
+	u16 untold;			/* completions without an event; less than @count */
+	bool solicited;			/* one of those is solicited, or an error */
+	struct hrtimer timer;		/* of the period; queues @over */
+	struct work_struct over;	/* raises the event when the period is over */
 	struct workqueue_struct *wq;
 };
 
-/* @over runs on @wq. Moderates nothing yet. */
+/* @over will run on @wq. Moderation is off at first. */
 void pinion_moderation_init(struct pinion_moderation *moderation, work_func_t over,
 			    struct workqueue_struct *wq);
-/* Nothing completes any more. Waits for the work item. */
+/* No completion can come any more. Waits for the work item, so fill_lock must not be held. */
 void pinion_moderation_fini(struct pinion_moderation *moderation);
-/* A @count or @period_us of 0 ends it, and a @count of 1. */
+/* Change it; off if @count is 0 or 1, or @period_us is 0. */
 void pinion_moderation_set(struct pinion_moderation *moderation, u16 count, u16 period_us);
 /*
- * There is another completion. Return: it is time to tell who waits, and *@solicited is
- * whether any that it is about was.
+ * One more completion was written, and *@solicited says whether it is solicited. Return: whether
+ * to raise an event; then *@solicited says whether any completion that it covers is.
  */
 bool pinion_moderation_due(struct pinion_moderation *moderation, bool *solicited);
-/* The same when the period is over. */
+/* Called by @over when the period has ended. Return: likewise. */
 bool pinion_moderation_over(struct pinion_moderation *moderation, bool *solicited);
 
 #endif

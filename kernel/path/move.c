@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The only file that touches payload. Copies between cursors inside their gates;
- * decides nothing, never sleeps while a gate is held, and never waits for a page.
+ * The only file that accesses payload. Copies between cursors inside their gates. Does not sleep
+ * while a gate is held, and does not wait for pages.
  */
 #include <linux/uaccess.h>
 #include <linux/unaligned.h>
@@ -10,9 +10,9 @@
 #include "move.h"
 
 /*
- * How much is moved before the gates are left for a moment: bounds how long
- * whoever closes a gate waits, and others for the processor, at a cost that does not
- * show. Finding a run costs as much as moving some bytes.
+ * After STRETCH bytes the gates are left for a moment. That limits how long a thread that closes a
+ * gate waits, and how long preemption is disabled; the cost cannot be measured. A run counts as
+ * RUN bytes at least, since finding it takes time, too.
  */
 #define STRETCH (128 * 1024)
 #define RUN 1024
@@ -42,8 +42,8 @@ static bool move_enter_both(struct pinion_node *node, struct pinion_cursor *to,
 }
 
 /*
- * Does memory that has failed not hold these 8 bytes? Reading them plainly would end the
- * machine then. Where the CPU cannot tell, nothing is left of this.
+ * Can these 8 bytes be read? If the memory has failed, a plain load would be a fatal machine check;
+ * copy_mc_to_kernel() recovers. On CPUs without that this compiles to nothing.
  */
 static bool move_word_intact(const void *from)
 {
@@ -53,11 +53,12 @@ static bool move_word_intact(const void *from)
 }
 
 /*
- * Users poll the last bytes of a message to see that it has come, and take a word
- * of 8 bytes for one store, and one load. None of it is promised by the specification; all
- * of it holds on hardware. @last: nothing of the message comes after these.
+ * Copy @bytes; @last says that they end the message. Programs poll the last bytes to see that a
+ * message has come, and expect an aligned word of 8 bytes to be written by one store. The
+ * specification does not promise it, but hardware does so. So the last word is copied last, and by
+ * one load and one store where it is aligned.
  *
- * False: the source is memory that has failed. Some bytes may have been copied.
+ * Return: false if the source's memory has failed; some bytes may have been copied.
  */
 static bool move_copy(void *to, const void *from, size_t bytes, bool last)
 {
@@ -69,7 +70,7 @@ static bool move_copy(void *to, const void *from, size_t bytes, bool last)
 		return false;
 	if (head && copy_mc_to_kernel(to, from, head))
 		return false;
-	/* A reader that polls the last bytes sees the others, also those of other pieces. */
+	/* All earlier bytes of the message must be visible before its last bytes are. */
 	smp_wmb();
 	to += head;
 	from += head;
@@ -82,7 +83,7 @@ static bool move_copy(void *to, const void *from, size_t bytes, bool last)
 	return true;
 }
 
-/* What @lacking misses is held on to, then all gates are left, of @other too if there is one. */
+/* Fill @missing for @lacking, then leave its gate and that of @other, which may be NULL. */
 static void move_miss(struct pinion_cursor *lacking, struct pinion_cursor *other, u64 want,
 		      struct pinion_missing *missing)
 {
@@ -156,8 +157,8 @@ enum pinion_moved pinion_move_word(struct pinion_node *node, struct pinion_curso
 		return PINION_MOVE_NO_SINK;
 	}
 	/*
-	 * The address as users name it says nothing of where the memory is, and in a list
-	 * of pieces not even that it is in one place.
+	 * The address in the request may be aligned although the memory is not, since regions can
+	 * begin at any iova; and in a region of pieces the word may cross two of them.
 	 */
 	if (run < sizeof(u64) || !IS_ALIGNED((uintptr_t)kva, sizeof(u64))) {
 		pinion_cursor_leave(word);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Moving payload.
+ * Copying payload between cursors, and atomic operations on payload.
  */
 #ifndef PINION_PATH_MOVE_H
 #define PINION_PATH_MOVE_H
@@ -11,14 +11,14 @@
 enum pinion_moved {
 	PINION_MOVED,
 	PINION_MOVE_REFUSED,	/* by a cursor, which has a syndrome */
-	PINION_MOVE_NO_SINK,	/* a page that is to be written is missing */
-	PINION_MOVE_NO_SOURCE,	/* one that is to be read */
+	PINION_MOVE_NO_SINK,	/* a page that would be written is missing */
+	PINION_MOVE_NO_SOURCE,	/* a page that would be read is missing */
 };
 
 /*
- * Copy *@left bytes from @from to @to, from where each stands; what is not copied is left.
- * A page that is missing is in *@missing, held on to: once it is there, call again. Both have
- * left their gates. Sleeps, but for no page.
+ * Copy *@left bytes from @from to @to, each from its current position; both advance, and *@left is
+ * what was not copied. If a page is missing, *@missing holds a reference to its pager; call again
+ * when the page is there. On return no gate is held. Sleeps, but does not wait for pages.
  */
 enum pinion_moved pinion_move(struct pinion_node *node, struct pinion_cursor *to,
 			      struct pinion_cursor *from, u64 *left,
@@ -31,9 +31,9 @@ enum pinion_word_op {
 };
 
 /*
- * One atomic operation on the 8 bytes at @word, atomic against everything on this
- * host; PINION_SYN_ALIGN if they are not aligned, or in pieces. The value before goes to
- * *@before. Return as above; nothing is done if the page is missing (NO_SINK).
+ * One atomic operation on the 8 bytes at @word, by a CPU instruction. *@before is set to the old
+ * value. Refused with PINION_SYN_ALIGN if the bytes are not aligned or not contiguous in memory.
+ * Return and context: as pinion_move(); a missing page is PINION_MOVE_NO_SINK.
  */
 enum pinion_moved pinion_move_word(struct pinion_node *node, struct pinion_cursor *word,
 				   enum pinion_word_op op, u64 operand, u64 swap, u64 *before,

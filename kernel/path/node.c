@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The objects of a node, which are reached by number. Never looks at messages, nor at
- * addresses: see peers.c.
+ * The objects of a node that are reached by number. Addresses are in peers.c.
  */
 #include <linux/random.h>
 
 #include "mcast.h"
 
-/* Numbers are sparse, so a handful of misses means that something is wrong. */
+/* At most a small part of the numbers is used, so so many misses do not happen. */
 #define MAX_TRIES	64
 
 /**
- * pinion_node_init - an unreachable node without objects
+ * pinion_node_init - initialize a node without objects, which no peer can find yet
  * @node: its memory
  * @ibdev: the device it is part of
  *
@@ -29,11 +28,11 @@ int pinion_node_init(struct pinion_node *node, struct ib_device *ibdev)
 	node->stats = alloc_percpu(struct pinion_stats);
 	if (!node->stats)
 		return -ENOMEM;
-	/* Storage is reached through it. */
+	/* WQ_MEM_RECLAIM: storage may be reached through kernel consumers' queue pairs. */
 	node->wq = alloc_workqueue("pinion", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!node->wq)
 		goto err_free_stats;
-	/* Memory may take for ever, which those that perform requests must not. */
+	/* Faults may never end, so they must not occupy the executors' work queue. */
 	node->faulter = pinion_faulter_create(INVALID_UID);
 	if (IS_ERR(node->faulter)) {
 		err = PTR_ERR(node->faulter);
@@ -55,7 +54,7 @@ err_free_stats:
 
 void pinion_node_destroy(struct pinion_node *node)
 {
-	/* Its addresses are gone, but who had found one may be in the table of QPs. */
+	/* The addresses are removed, but a lookup that found one may still read node->qps. */
 	pinion_peers_settle();
 	destroy_workqueue(node->wq);
 	pinion_sleepers_abandon(node->faulter);
@@ -138,7 +137,7 @@ struct pinion_qp *pinion_node_next_qp(struct pinion_node *node, const struct ib_
 			++*qpn;
 			return qp;
 		}
-		/* There may be very many, of others. */
+		/* There may be very many queue pairs that do not match. */
 		cond_resched();
 	}
 }
@@ -173,8 +172,8 @@ void pinion_srq_put(struct pinion_srq *srq)
 }
 
 /*
- * Consumers make and end AHs under locks of their own with interrupts off, though
- * never in an interrupt: enough for those who only copy to keep softirqs out.
+ * Kernel consumers add and remove AHs with interrupts off or in softirq, but not in a hard
+ * interrupt. So xa_lock_bh() is enough where interrupts are known to be on.
  */
 int pinion_node_add_ah(struct pinion_node *node, struct pinion_ah *ah, gfp_t gfp)
 {

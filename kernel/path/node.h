@@ -2,8 +2,8 @@
 /*
  * A node is a device as its peers reach it: addresses (peers.h), and objects with numbers.
  *
- * Objects found by number (QPs, shared receive queues) carry a count of finders;
- * their destruction is unpublish, put, wait. Address handles are copied out under
+ * Objects that are found by number (QPs, shared receive queues) count their finders. To destroy
+ * one: remove it from the table, then wait until the count is 0. Address handles are copied under
  * the table's lock instead.
  */
 #ifndef PINION_PATH_NODE_H
@@ -28,11 +28,11 @@ struct pinion_qp;
 struct pinion_srq;
 struct pinion_wire;
 
-/* Where a message goes, and where it says it comes from. */
+/* The addresses of a message: destination and source. */
 struct pinion_av {
 	union ib_gid dgid;
 	union ib_gid sgid;
-	u8 dmac[ETH_ALEN];		/* perhaps what a user says: to compare, not to send to */
+	u8 dmac[ETH_ALEN];		/* a user may have set it: only compared, not sent to */
 	u16 vlan;			/* of @sgid, or PINION_NO_VLAN */
 	u32 ifindex;			/* of @sgid's netdev */
 	u8 sl;
@@ -45,7 +45,7 @@ struct pinion_av {
 struct pinion_ah {
 	struct ib_ah ibah;
 	struct ib_pd *pd;
-	struct pinion_user *owner;	/* whom verbs counts it for */
+	struct pinion_user *owner;	/* for limits, used by verbs */
 	u32 number;
 	struct pinion_av av;
 };
@@ -53,17 +53,17 @@ struct pinion_ah {
 struct pinion_node {
 	struct ib_device *ibdev;
 	struct pinion_keys keys;
-	struct xarray qps;		/* by QPN; xa_lock pins a QP for get */
-	struct xarray srqs;
-	struct xarray ahs;
-	struct workqueue_struct *wq;	/* executors of kernel consumers' queues */
-	struct pinion_sleepers *faulter;	/* bring pages of theirs */
+	struct xarray qps;		/* by QPN; finders are counted under its xa_lock */
+	struct xarray srqs;		/* by number, likewise */
+	struct xarray ahs;		/* by number; see pinion_node_add_ah() */
+	struct workqueue_struct *wq;	/* executors of kernel consumers' queue pairs */
+	struct pinion_sleepers *faulter;	/* faults pages of kernel consumers */
 
-	struct pinion_link link;	/* peers.c's */
-	const struct pinion_engine *others;	/* to other hosts; NULL: there are none */
-	struct pinion_wire *wire;	/* its */
-	bool all_others;		/* who is on this host is taken for another */
-	struct pinion_stats __percpu *stats;	/* of all that has no tally */
+	struct pinion_link link;	/* peers.c */
+	const struct pinion_engine *others;	/* engine to other hosts, or NULL */
+	struct pinion_wire *wire;	/* data of that engine */
+	bool all_others;		/* send packets even to peers on this host */
+	struct pinion_stats __percpu *stats;	/* of everything that has no tally */
 	struct pinion_tallies tallies;
 };
 
@@ -75,16 +75,16 @@ static inline struct pinion_ah *to_pinion_ah(struct ib_ah *ibah)
 int pinion_node_init(struct pinion_node *node, struct ib_device *ibdev);
 void pinion_node_destroy(struct pinion_node *node);
 
-/* What was counted, whether in a tally or not. */
+/* A counter's value with all tallies. */
 u64 pinion_node_count(struct pinion_node *node, enum pinion_stat stat);
 
-/* Random unused number in (1, PINION_MAX_QPN]; QP 1 is asked for by @gsi. */
+/* Publish @qp under a random unused number in [2, PINION_MAX_QPN], or under 1 if @gsi. */
 int pinion_node_add_qp(struct pinion_node *node, struct pinion_qp *qp, bool gsi);
-/* Unpublish and wait until no finder is left. */
+/* Unpublish @qp, remove it from its groups, and wait until no finder is left. */
 void pinion_node_del_qp(struct pinion_node *node, struct pinion_qp *qp);
 /*
- * The next queue pair that completes in @cq, or any, from number *@qpn on, with a reference; *@qpn
- * is the number to go on from. NULL: there is no more. Sleeps.
+ * Find the next queue pair from number *@qpn on that completes in @cq (NULL: any queue pair), take
+ * a reference, and set *@qpn to the number to continue with. NULL: there is none left. Sleeps.
  */
 struct pinion_qp *pinion_node_next_qp(struct pinion_node *node, const struct ib_cq *cq,
 				      unsigned long *qpn);
@@ -92,14 +92,17 @@ struct pinion_qp *pinion_node_next_qp(struct pinion_node *node, const struct ib_
 int pinion_node_add_srq(struct pinion_node *node, struct pinion_srq *srq);
 void pinion_node_del_srq(struct pinion_node *node, struct pinion_srq *srq);
 
-/* GFP as the caller's context allows: AHs are made in any. */
+/* @gfp as the caller's context allows: kernel consumers create AHs in atomic context, too. */
 int pinion_node_add_ah(struct pinion_node *node, struct pinion_ah *ah, gfp_t gfp);
 void pinion_node_del_ah(struct pinion_node *node, struct pinion_ah *ah);
 /* Copy of the AV; -ENOENT, or -EPERM if the AH is not @pd's. */
 int pinion_node_copy_av(struct pinion_node *node, u32 number, struct ib_pd *pd,
 			struct pinion_av *av);
 
-/* The QP @qpn of @node, with a reference, or NULL. Under RCU, or by who keeps @node. */
+/*
+ * Find QP @qpn of @node and take a reference; NULL if there is none. @node must not be freed
+ * meanwhile: the caller is in an RCU read-side section, or holds something of the node's.
+ */
 struct pinion_qp *pinion_qp_get(struct pinion_node *node, u32 qpn);
 void pinion_qp_put(struct pinion_qp *qp);
 

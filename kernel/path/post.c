@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * How work requests come in: a user's doorbell, and posting by kernel consumers,
- * who may be in any context and leave the execution to a work item.
+ * Posting: the doorbell of user space, which executes in the caller's context, and the ops of
+ * kernel consumers, which may be in any context and leave the execution to the work item.
  */
 #include "../logic/wqe.h"
 #include "complete.h"
@@ -11,7 +11,7 @@
 #include "sge.h"
 #include "stream.h"
 
-/* Both halves: perform sends, give receives back that can no longer be filled. */
+/* Execute sends; in the error state also flush receive requests. sq.exec is held. */
 void pinion_qp_run(struct pinion_qp *qp)
 {
 	if (qp->has_sq)
@@ -24,8 +24,8 @@ void pinion_qp_run(struct pinion_qp *qp)
 }
 
 /*
- * Return: whether sq.exec is held now. Where there is a window, requests are performed as it
- * opens, mostly by the work item: nobody waits for that.
+ * Lock sq.exec for a doorbell. Return: false if it is not locked; the work item must execute then.
+ * With a window (packets) most of the work is the work item's anyway, so do not wait for it.
  */
 static bool post_begins(struct pinion_qp *qp)
 {
@@ -35,12 +35,12 @@ static bool post_begins(struct pinion_qp *qp)
 }
 
 /**
- * pinion_qp_doorbell - perform what a user posted, here and now, or see to it
+ * pinion_qp_doorbell - execute the requests of a user's queue pair, or queue the work item for it
  * @qp: the queue pair
  *
- * Another process that shares the queue pair may hold sq.exec while it performs requests, though
- * never while a page is missing. Who is killed while waiting leaves what was posted to the work
- * item.
+ * Process context, in a system call. May wait for sq.exec, which another thread holds while it
+ * executes, but not while it waits for a page. If the caller is killed meanwhile, the work item
+ * executes instead.
  */
 void pinion_qp_doorbell(struct pinion_qp *qp)
 {
@@ -209,7 +209,7 @@ int pinion_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		return -EINVAL;
 	}
 	err = pinion_recvq_post(&qp->rq, wr, bad_wr);
-	/* In the error state they come straight back. */
+	/* In the error state the work item flushes them. Pairs with the barrier in recvq.c. */
 	smp_mb();
 	if (READ_ONCE(qp->rq.ring.hdr->flags) & PINION_RING_NEED_DOORBELL)
 		queue_work(qp->wq, &qp->sq.work);

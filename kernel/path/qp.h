@@ -2,13 +2,13 @@
 /*
  * A queue pair as the data path sees it: a requester half and a responder half.
  *
- * The requester half belongs to the executor, whoever holds @sq.exec: it reads
- * work requests, performs them to the end, and completes them. The responder half
- * belongs to whoever holds @resp.lock: normally the executor of the peer.
+ * The requester half is protected by sq.exec. Its holder is the executor: it reads work requests,
+ * performs and completes them. The responder half is protected by resp.lock, which is normally
+ * taken by the executor of the peer.
  *
- * Attributes and state change only with both held, so either half may read them
- * under its own lock. Order: sq.exec, then resp.lock; an executor that holds its
- * own sq.exec takes the peer's resp.lock, and never a second sq.exec.
+ * Attributes and state change only with both locks held, so either half may read them under its own
+ * lock. Order: sq.exec, then resp.lock. An executor that holds its own sq.exec takes the peer's
+ * resp.lock, and never a second sq.exec.
  */
 #ifndef PINION_PATH_QP_H
 #define PINION_PATH_QP_H
@@ -32,9 +32,10 @@ struct pinion_fault;
 struct pinion_raw_qp;
 struct pinion_sleepers;
 
-/* READs and atomics under way, either way. */
+/* The limit of READs and atomics under way, for requester and responder. */
 #define PINION_MAX_RD_ATOMIC	128
 
+/* Whose page a send queue waits for: none, its own side's, or the peer's. */
 enum pinion_awaits {
 	PINION_AWAITS_NONE,
 	PINION_AWAITS_OWN,
@@ -44,48 +45,47 @@ enum pinion_awaits {
 struct pinion_sq {
 	struct mutex exec;		/* held by the executor */
 	struct pinion_ring ring;
-	spinlock_t post_lock;		/* kernel consumers posting, any context */
-	u32 tail;			/* kernel consumers: our own copy of hdr->user_idx */
-	u32 head;			/* our own copy of hdr->kern_idx */
+	spinlock_t post_lock;		/* for posting by kernel consumers, in any context */
+	u32 tail;			/* kernel consumers: private copy of hdr->user_idx */
+	u32 head;			/* private copy of hdr->kern_idx */
 	u32 max_sge;
 	u32 max_inline;
 	bool sig_all;
 
-	/* Those from head on that were begun. */
-	struct pinion_requests requests;
-	u64 last_length;		/* of the payload of the last that was begun */
+	struct pinion_requests requests;	/* begun and not retired, from @head on */
+	u64 last_length;		/* payload bytes of the request that was begun last */
 
-	u64 again;			/* ns that were waited last for a page nobody asked for */
-	enum pinion_awaits awaits;	/* whose page @fault brings */
-	struct pinion_fault *fault;	/* made when it is first needed */
+	u64 again;			/* last pause before a fault was tried again, in ns */
+	enum pinion_awaits awaits;	/* whose page @fault is for */
+	struct pinion_fault *fault;	/* allocated when it is first needed */
 
-	bool waiting;			/* until @timer or @fault says: try again */
-	bool expired;			/* it does; written by pinion_qp_wake() */
+	bool waiting;			/* parked until @timer or @fault calls pinion_qp_wake() */
+	bool expired;			/* set by pinion_qp_wake(): try again */
 	bool drain_event;		/* raise SQ_DRAINED when idle */
-	atomic_t wanted;		/* how many wait to interrupt: make way */
+	atomic_t wanted;		/* callers waiting in pinion_sq_interrupt() */
 	struct hrtimer timer;
-	struct work_struct work;
+	struct work_struct work;	/* executes; see qp_execute() */
 
-	/* path/stream.c: the work item is asked to look at the ring by itself */
-	bool asked;
-	unsigned long pause;		/* jiffies: how long it was not asked the last time */
-	unsigned long pause_end;	/* jiffies */
+	/* Used by path/stream.c: */
+	bool asked;			/* @work is to begin a stint */
+	unsigned long pause;		/* length of the last pause between stints, in jiffies */
+	unsigned long pause_end;	/* in jiffies */
 };
 
 struct pinion_resp {
-	struct mutex lock;		/* held by who lets a message act on the QP */
+	struct mutex lock;		/* held while a message is performed on the QP */
 	struct pinion_recv *recv;	/* the receive request being filled */
-	bool kept;			/* @recv was taken, and the message is not there (yet) */
-	u32 kept_srqn;			/* XRC: of which queue it is */
-	/* Of the message just being performed, and of one that lacked a page until it is back. */
-	struct pinion_cursor cursor;
-	u64 left;
-	u64 token;			/* what it is known by; 0: not at all */
-	u64 before;			/* bytes of the message in pieces that were performed */
-	/* Datagrams that came too early for our memory; late.c's */
+	bool kept;			/* @recv was taken, and its message is not complete */
+	u32 kept_srqn;			/* XRC: number of the queue it was taken from */
+	/* The message being performed; or one that lacked a page, until it is tried again: */
+	struct pinion_cursor cursor;	/* its position in our memory */
+	u64 left;			/* bytes still to be copied */
+	u64 token;			/* its number, see struct pinion_msg; 0: none */
+	u64 before;			/* bytes of its earlier pieces */
+	/* Datagrams that lack a page of ours, used by late.c: */
 	struct list_head late;
 	u32 num_late;
-	struct pinion_fault *late_fault; /* if there are any */
+	struct pinion_fault *late_fault; /* allocated when it is first needed */
 	struct delayed_work late_work;
 	bool established;		/* COMM_EST was raised */
 };
@@ -95,41 +95,40 @@ struct pinion_qp {
 	struct pinion_node *node;
 	struct pinion_stats __percpu *stats;	/* the node's, or a tally's */
 	/*
-	 * Performs what the doorbell leaves. Of the context that made the QP, or of the node for
-	 * kernel users: requests may take for ever, and no other is to wait behind them.
+	 * Runs the executor's work item: the context's work queue, or the node's for kernel
+	 * consumers. So users do not wait behind each other's requests.
 	 */
 	struct workqueue_struct *wq;
-	struct pinion_sleepers *faulter;	/* brings pages that messages lack here; likewise */
-	struct pinion_users finders;	/* by number, or as a member of a group */
+	struct pinion_sleepers *faulter;	/* faults pages of this side; likewise */
+	struct pinion_users finders;	/* references of those who found it by number or group */
 	bool user;
-	pid_t pid;			/* of who made it; for mem/inject.h */
-	struct pinion_user *owner;	/* whom verbs counts it for */
-	atomic_t *waiting;		/* bytes of packets that wait for the owner's QPs */
+	pid_t pid;			/* of the process that created it; for mem/inject.h */
+	struct pinion_user *owner;	/* for limits, used by verbs */
+	atomic_t *waiting;		/* bytes of packets queued for the owner's QPs */
 	u8 service;			/* enum pinion_service, set by pinion_qp_init() */
-	bool dying;			/* set with both locks held; nothing is armed after */
+	bool dying;			/* set with both locks held; no timer is started after */
 	/*
-	 * The responder broke: it is deaf from now on, and its own executor is to
-	 * change the state and raise @fail_event, if there is one. Set under resp.lock, never unset
-	 * but by a reset.
+	 * The responder has broken and drops all messages. The executor will change the state
+	 * and raise @fail_event. Set under resp.lock; only a reset clears it.
 	 */
 	bool failing;
 	bool untold;			/* @fail_event is still to be raised */
 	enum ib_event_type fail_event;
 
 	enum ib_qp_state state;
-	struct ib_qp_attr attr;		/* as modified so far, but the state; PSNs are live */
-	struct pinion_av av;		/* of attr.ah_attr */
-	const struct pinion_engine *engine;	/* of a connected one, from RTR on */
-	struct pinion_conn *conn;	/* what an engine to other hosts has of it, or NULL */
+	struct ib_qp_attr attr;		/* as modified; PSNs are current, the state is not here */
+	struct pinion_av av;		/* made from attr.ah_attr */
+	const struct pinion_engine *engine;	/* connected services: chosen at RTR */
+	struct pinion_conn *conn;	/* data of an engine to other hosts, or NULL */
 	u32 mtu;			/* path MTU in bytes */
 
-	struct pinion_raw_qp *raw;	/* where its user posts instead; NULL: to the rings here */
+	struct pinion_raw_qp *raw;	/* queues in mlx5's format are used instead; or NULL */
 	struct pinion_sq sq;
 	bool has_sq;
 	struct pinion_recvq rq;
-	bool has_rq;			/* of its own */
+	bool has_rq;			/* @rq is used; else a shared queue, or none */
 	struct pinion_resp resp;
-	struct list_head memberships;	/* UD; mcast.c's */
+	struct list_head memberships;	/* of multicast groups (UD); mcast.c */
 
 	/* user space: mappings, owned by verbs */
 	struct rdma_user_mmap_entry *sq_mmap;
@@ -153,59 +152,59 @@ static inline bool pinion_qp_is_connected(const struct pinion_qp *qp)
 
 /*
  * The verbs layer sets node, stats, wq, faulter, user, has_sq, has_rq, the rings, sq.max_* and
- * rq.max_sge (through pinion_recvq_init), then calls this, then
- * pinion_node_add_qp(). State is RESET.
+ * rq.max_sge (through pinion_recvq_init), then calls this, then pinion_node_add_qp(). The state is
+ * RESET. Return: 0 or -ENOMEM.
  */
 int pinion_qp_init(struct pinion_qp *qp, bool sig_all);
 
 /*
- * The end: after pinion_node_del_qp(), so no peer is inside. Stops the timer and
- * the work, frees what pinion_qp_init() allocated, not the rings. Never fails.
+ * Undo pinion_qp_init(). Called after pinion_node_del_qp(), so no peer uses @qp. Stops the timer
+ * and the work item, and frees everything but the rings. Sleeps.
  */
 void pinion_qp_fini(struct pinion_qp *qp);
 
 /*
- * The whole queue pair, for who changes it or asks: its state is that of every completion
- * that was seen. Sleeps.
+ * Take both locks, to change or to read attributes and state. If a completion in error was seen
+ * before, the state is an error state already. Sleeps.
  */
 void pinion_qp_lock(struct pinion_qp *qp);
 void pinion_qp_unlock(struct pinion_qp *qp);
 
 /*
- * Apply a modify that was validated against the present state: @attr, @mask with the new
- * state in attr->qp_state if IB_QP_STATE. @av belongs to IB_QP_AV. The queue pair is locked.
+ * Apply a change that was checked against the current state. @av is valid with IB_QP_AV. The
+ * caller holds pinion_qp_lock(), and calls pinion_qp_resume() next.
  */
 void pinion_qp_modify(struct pinion_qp *qp, const struct ib_qp_attr *attr, int mask,
 		      const struct pinion_av *av);
-/* Unlock; the new state may flush what is posted, or let it go on. */
+/* Unlock, and run the executor once: the new state may flush requests, or let them go on. */
 void pinion_qp_resume(struct pinion_qp *qp);
 
 /*
- * A consistent copy for query_qp; sq_psn and rq_psn are the live ones. It waits for who
- * executes, and for who responds.
+ * Copy attributes and state, with both locks held: may wait for the executor and the responder.
+ * sq_psn and rq_psn are the current ones.
  */
 void pinion_qp_query(struct pinion_qp *qp, struct ib_qp_attr *attr);
-/* Likewise, but waits for nobody: in the middle of a change it may be of before and after. */
+/* Likewise without a lock: during a change some attributes may be old and some new. */
 void pinion_qp_peek(struct pinion_qp *qp, struct ib_qp_attr *attr);
 
-/* Of pinion_qp_fail(): a completion tells it. */
+/* For pinion_qp_fail(): raise no event, since a completion reports the error. */
 #define PINION_NO_EVENT ((enum ib_event_type)-1)
 
-/* The responder, under resp.lock, asks for the error state and @event. */
+/* The responder has failed: have the executor enter the error state. resp.lock is held. */
 void pinion_qp_fail(struct pinion_qp *qp, enum ib_event_type event);
 
-/* The requester, holding sq.exec, enters the error state (or SQE). */
+/* The requester enters IB_QPS_ERR or IB_QPS_SQE. sq.exec is held. */
 void pinion_qp_enter_error(struct pinion_qp *qp, enum ib_qp_state state);
 
-/* What the queue waited for is there. Any context; something keeps @qp. */
+/* End the wait of a parked send queue. Any context; the caller keeps @qp from being freed. */
 void pinion_qp_wake(struct pinion_qp *qp);
 
-/* What a doorbell does, and a work item in its place. sq.exec is held. */
+/* Execute: called at a doorbell, or by the work item. sq.exec is held. */
 void pinion_qp_run(struct pinion_qp *qp);
 
 /*
- * sq.exec for something other than executing: whoever executes makes way between
- * two requests, and leaves the rest to the work item.
+ * Lock sq.exec for something other than executing. A running executor gives it up after the
+ * current request, and leaves the others to the work item.
  */
 static inline void pinion_sq_interrupt(struct pinion_sq *sq)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Writes completions of mlx5's format into memory of their user. Believes nothing of it.
+ * Writes completions in mlx5's format to memory of the program, whose contents are never trusted.
  */
 #include <linux/bits.h>
 #include <linux/string.h>
@@ -10,7 +10,7 @@
 
 #define COUNTER_MASK	0xffffff
 
-/* In the second word of a record, beside how far its user was when he began to wait. */
+/* In the arm word, which has the consumer index at the time of arming in its low 24 bits. */
 #define ARM_SOLICITED	BIT(24)
 
 u32 pinion_raw_cq_consumer(const struct pinion_raw_cq *raw)
@@ -29,12 +29,12 @@ void pinion_raw_cq_look(const struct pinion_raw_cq *raw, u32 tail,
 	facts->user_idx = tail - ((tail - pinion_raw_cq_consumer(raw)) & COUNTER_MASK);
 }
 
-/* A number that makes no sense reads as full. */
+/* An impossible index counts as a full queue. */
 bool pinion_raw_cq_has_room(const struct pinion_raw_cq *raw, u32 tail)
 {
 	u32 used = (tail - pinion_raw_cq_consumer(raw)) & COUNTER_MASK;
 
-	/* What was read of a slot was read before its user said so. */
+	/* Do not write to a slot before the index is read that says it was polled. */
 	smp_rmb();
 	return used < raw->entries;
 }
@@ -46,7 +46,7 @@ static u32 raw_cq_arm(const struct pinion_raw_cq *raw)
 	return be32_to_cpu(READ_ONCE(record[1]));
 }
 
-/* He counts how often he was told, so what he says is another word each time. */
+/* The arm word has a counter of events, so it differs from @fired each time it is armed anew. */
 static bool raw_cq_waits(const struct pinion_raw_cq *raw, u32 arm, u32 tail)
 {
 	u32 end = arm & ARM_SOLICITED ? READ_ONCE(raw->solicited) : tail;
@@ -87,6 +87,6 @@ void pinion_raw_cq_put(struct pinion_raw_cq *raw, u32 tail, const struct pinion_
 		WRITE_ONCE(raw->solicited, tail + 1);
 	own = pinion_mlx5_cqe_fill(bytes, cqe, &of, tail, raw->entries);
 	memcpy(to, bytes, sizeof(bytes));
-	/* Whose it is comes last: who polls looks at it first. */
+	/* The owner byte last: by it the program sees that the slot is valid. */
 	smp_store_release(&to[PINION_MLX5_CQE - 1], own);
 }

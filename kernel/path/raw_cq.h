@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A completion queue in mlx5's format, in memory of its user, who says in a doorbell record
- * how far he has come. Either may change at any time, and may be the other.
+ * A raw completion queue: in mlx5's format, in memory of the program. In a doorbell record the
+ * program writes how many completions it has polled, and whether it waits for an event. The program
+ * may change ring and record at any time, and both may be the same memory.
  */
 #ifndef PINION_PATH_RAW_CQ_H
 #define PINION_PATH_RAW_CQ_H
@@ -22,47 +23,48 @@ struct pinion_raw_cq {
 	struct pinion_view record;
 	u32 entries;			/* a power of two */
 	u32 stride;
-	/* Both under fill_lock, but for bell.c, which looks at them from without. */
-	u32 fired;			/* what its user waited for when he was told last */
-	u32 solicited;			/* behind the last completion that was */
+	/* Written under fill_lock; bell.c reads both without it. */
+	u32 fired;			/* the record's arm word at the last event */
+	u32 solicited;			/* the number behind the last solicited completion */
 
-	/* For whom waits for what is there already, of which no completion tells: bell.c's */
+	/* Used by bell.c, to find that the program waits for completions that are there already. */
 	struct pinion_cq *cq;
 	struct pinion_bells *bells;
 	struct list_head list;
-	u32 seen;
-	unsigned long since;		/* jiffies: when that was seen first */
-	bool polls;			/* its user asks, then polls what is there already */
-	struct work_struct late;	/* complete.c's: he is told */
+	u32 seen;			/* the arm word when it was last read */
+	unsigned long since;		/* when that word was first seen, in jiffies */
+	bool polls;			/* the program arms, then polls once more */
+	struct work_struct late;	/* raises the event; in complete.c */
 };
 
-/* Of a record: how far its user has come, of which there are 24 bits; then what he waits for. */
+/* Bytes of a record: the consumer index, of which 24 bits count, then the arm word. */
 #define PINION_RAW_RECORD	8
 
-/* How far its user says he is. */
+/* The consumer index that the program has written. */
 u32 pinion_raw_cq_consumer(const struct pinion_raw_cq *raw);
 
-/* Is there room for the completion numbered @tail? Under the queue's fill_lock, as below. */
+/* Is there room for the completion with number @tail? fill_lock is held, as below. */
 bool pinion_raw_cq_has_room(const struct pinion_raw_cq *raw, u32 tail);
 
-/* @cqe as number @tail; its wr_id is a pinion_raw_id(). */
+/* Write @cqe as number @tail; its wr_id is a pinion_raw_id(). */
 void pinion_raw_cq_put(struct pinion_raw_cq *raw, u32 tail, const struct pinion_cqe *cqe);
 
-/* How far its user is, and we are: for who only looks. Under fill_lock. */
+/* Fill @facts with both indices, for path/look.c. fill_lock is held. */
 void pinion_raw_cq_look(const struct pinion_raw_cq *raw, u32 tail,
 			struct pinion_ring_facts *facts);
 
 /*
- * Does its user wait for what there is before @tail, as he says in his record, and was not told of
- * yet? Not of completions that he knows of; of solicited ones alone, if he says so.
+ * Is an event due: is the queue armed, and is there a completion before @tail (a solicited one, if
+ * armed for those) that the program had not polled when it armed, and that raised no event yet?
+ * Without a lock the answer may be old.
  */
 bool pinion_raw_cq_is_due(const struct pinion_raw_cq *raw, u32 tail);
-/* Likewise under fill_lock, and from then on he was told. */
+/* The same with fill_lock held; if it returns true, the caller raises the event. */
 bool pinion_raw_cq_disarm(struct pinion_raw_cq *raw, u32 tail);
 
 /*
- * What completions of mlx5 tell of a request and ours do not, in place of a number of its user's:
- * there is none.
+ * The wr_id of requests in mlx5's format, which have none of their own. It carries what mlx5's
+ * completions tell and ours do not.
  */
 static inline u64 pinion_raw_id(bool receive, u8 opcode, u16 wqe_counter, u32 user_index)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Takes requests of mlx5's format out of memory of their user.
+ * Takes requests in mlx5's format out of memory of the program.
  */
 #include "../logic/wqe.h"
 #include "av.h"
@@ -8,20 +8,20 @@
 #include "raw_cq.h"
 #include "raw_qp.h"
 
-/* Of no operation, ours or theirs: what is in its place cannot be read. */
+/* No operation has this opcode: stands for a request that cannot be parsed, which then fails. */
 #define BAD_OPCODE	0xff
 
-/* Up to where something is posted, of which there are 16 bits. */
+/* The producer index of a record; 16 bits of it count. */
 static u16 raw_posted(const __be32 *record)
 {
 	u16 posted = be32_to_cpu(READ_ONCE(*record));
 
-	/* What is posted was written before. */
+	/* Read requests after the index: the program wrote them before it. */
 	smp_rmb();
 	return posted;
 }
 
-/* What its user rang last; of all others' doorbells nothing is known here. */
+/* The producer index of the send queue, from its doorbell if it has one, or from its record. */
 static u16 raw_sq_posted(const struct pinion_qp *qp)
 {
 	const struct pinion_raw_sq *raw = &qp->raw->sq;
@@ -31,12 +31,12 @@ static u16 raw_sq_posted(const struct pinion_qp *qp)
 		return raw_posted(raw->record);
 	posted = pinion_mlx5_bell(be64_to_cpu(READ_ONCE(*raw->bell)), qp->ibqp.qp_num,
 				  READ_ONCE(raw->next));
-	/* What is posted was written before. */
+	/* Read requests after the index: the program wrote them before it. */
 	smp_rmb();
 	return posted;
 }
 
-/* A datagram's address stays with us, under the number of its slot in the ring. */
+/* Keep a datagram's address in avs[]; ud.ah is its index there. */
 static int raw_sq_address(struct pinion_qp *qp, struct pinion_sq_wqe *to)
 {
 	struct pinion_raw_sq *raw = &qp->raw->sq;
@@ -48,7 +48,10 @@ static int raw_sq_address(struct pinion_qp *qp, struct pinion_sq_wqe *to)
 	return pinion_av_of_mlx5(&raw->avs[slot], qp->node->ibdev, &av);
 }
 
-/* @left blocks of it may be read. Return: how many it takes, all of them if it is none. */
+/*
+ * Convert the next request; @left blocks were posted. Return: the blocks it takes. If its size is
+ * impossible the next one cannot be found, so it takes all of @left.
+ */
 static u16 raw_sq_read(struct pinion_qp *qp, u16 left, struct pinion_sq_wqe *to)
 {
 	const struct pinion_mlx5_room room = {
@@ -63,7 +66,7 @@ static u16 raw_sq_read(struct pinion_qp *qp, u16 left, struct pinion_sq_wqe *to)
 	int err;
 
 	pinion_mlx5_wqe_copy(raw->copy, raw->blocks, raw->size, raw->next, 1);
-	/* From here on of the copy, whatever becomes of what it was copied from. */
+	/* From here on read the copy only: the program may change the original. */
 	count = pinion_mlx5_wqe_blocks(raw->copy);
 	if (!count || count > left) {
 		*to = (struct pinion_sq_wqe){ .opcode = BAD_OPCODE, .wr_id = raw->next };
@@ -100,13 +103,13 @@ bool pinion_raw_sq_pull(struct pinion_qp *qp)
 		to = pinion_ring_at(&sq->ring, sq->tail);
 		WRITE_ONCE(raw->next, raw->next + raw_sq_read(qp, left, to));
 		to->wr_id = pinion_raw_id(false, to->opcode, to->wr_id, qp->raw->user_index);
-		/* As pinion_post_send() does. */
+		/* As in pinion_post_send(): pairs with pinion_ring_user_idx() of the executor. */
 		smp_store_release(&sq->ring.hdr->user_idx, ++sq->tail);
 	}
 	return true;
 }
 
-/* A record is its user's to reset, a doorbell is not. */
+/* The program resets the record itself. It cannot reset the doorbell, so we do. */
 void pinion_raw_sq_forget(struct pinion_qp *qp)
 {
 	struct pinion_raw_sq *raw = &qp->raw->sq;
@@ -143,7 +146,7 @@ static u16 raw_rq_used(const struct pinion_raw_rq *raw)
 	return raw_posted(raw->record) - READ_ONCE(raw->next);
 }
 
-/* Both count 16 bits. */
+/* Both indices are of 16 bits. */
 static void raw_look(u16 next, u16 posted, struct pinion_ring_facts *facts)
 {
 	facts->kern_idx = next;
@@ -190,7 +193,7 @@ int pinion_raw_rq_take(struct pinion_raw_rq *raw, struct pinion_recv *recv)
 	recv->wr_id = pinion_raw_id(true, 0, slot, raw->user_index);
 	recv->num_sge = pinion_mlx5_recv_parse(copy + link, raw->num_sge, recv->sge);
 	recv->length = pinion_sge_sum(recv->sge, recv->num_sge);
-	/* Whatever it says, it is in the ring. */
+	/* The program wrote the link: mask it, so that the slot is inside the ring. */
 	if (raw->linked)
 		raw->slot = pinion_mlx5_recv_next(copy) & (raw->entries - 1);
 	WRITE_ONCE(raw->next, raw->next + 1);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The queues of a queue pair in mlx5's format, in memory of its user, who says in a doorbell
- * record how far he has posted. All of it may change at any time: it is copied, then looked at.
+ * The queues of a raw queue pair: in mlx5's format, in memory of the program, which writes to a
+ * doorbell record how far it has posted. The program may change all of it at any time, so requests
+ * are copied first, then checked.
  *
- * Sends become requests of our own kind, in a ring that nobody else sees, from which the
- * executor takes them as any other. Receives are copied when a message takes one.
+ * Sends are converted to our format and put into a private ring, from which the executor takes
+ * them like any other. Receives are copied when a message takes one.
  */
 #ifndef PINION_PATH_RAW_QP_H
 #define PINION_PATH_RAW_QP_H
@@ -19,30 +20,30 @@ struct pinion_bells;
 struct pinion_qp;
 struct pinion_recv;
 
-/* So many sends are copied before they are performed. */
+/* Slots of the private ring: sends that were converted and not yet performed. */
 #define PINION_RAW_SENDS	16
 
-/* Under sq.exec, but for bell.c, which looks at @next from without; likewise below. */
+/* Protected by sq.exec; bell.c and look.c read @next without it. */
 struct pinion_raw_sq {
 	const u8 *blocks;
 	const __be32 *record;
-	__be64 *bell;		/* where it is rung instead; or NULL */
-	u32 size;		/* a power of two */
-	u16 next;		/* the first block of the next request */
-	struct pinion_av avs[PINION_RAW_SENDS];	/* of datagrams in the ring, each in its slot */
+	__be64 *bell;		/* doorbell that is used instead of @record; or NULL */
+	u32 size;		/* of the queue in blocks; a power of two */
+	u16 next;		/* counts blocks: the first of the next request */
+	struct pinion_av avs[PINION_RAW_SENDS];	/* addresses of datagrams, by ring slot */
 	u8 copy[PINION_MLX5_MAX_BLOCKS * PINION_MLX5_BLOCK];
 };
 
-/* Under the lock of its struct pinion_recvq. */
+/* Protected by the lock of the struct pinion_recvq; bell.c reads @next without it. */
 struct pinion_raw_rq {
 	const u8 *slots;
 	const __be32 *record;
 	u32 entries;		/* a power of two, or 0 */
-	u32 num_sge;		/* of each */
-	u32 user_index;		/* of a shared one: each message's queue pair has its own */
-	u16 next;
-	bool linked;		/* each says which slot is the next; else it is the one behind */
-	u16 slot;		/* of the next, then */
+	u32 num_sge;		/* sges per slot */
+	u32 user_index;		/* for completions; a shared queue takes the queue pair's */
+	u16 next;		/* counts requests: the next to be taken */
+	bool linked;		/* each slot names the next one; else they are in order */
+	u16 slot;		/* if @linked: the slot of the next request */
 };
 
 struct pinion_raw_qp {
@@ -52,30 +53,31 @@ struct pinion_raw_qp {
 	struct pinion_raw_sq sq;
 	struct pinion_raw_rq rq;
 	u32 user_index;
-	struct pinion_bells *bells;	/* who looks for it, from when it is made */
-	struct list_head list;		/* bell.c's, as the next one */
-	u64 seen;
-	u64 seen_bell;
+	struct pinion_bells *bells;	/* polls it; set on creation */
+	/* These are used by bell.c, under bells->lock. */
+	struct list_head list;
+	u64 seen;			/* the record when it was last read */
+	u64 seen_bell;			/* likewise *sq.bell */
 };
 
 /*
- * Into the queue pair's own ring, as far as there is room. Return: false if the record cannot be
- * believed, and nothing happened. sq.exec is held.
+ * Convert posted sends to the private ring, as far as there is room. Return: false if the record's
+ * index is impossible; then nothing was done. sq.exec is held.
  */
 bool pinion_raw_sq_pull(struct pinion_qp *qp);
-/* It is reset: what was rung before is forgotten. Likewise. */
+/* On reset: forget what was posted. sq.exec is held. */
 void pinion_raw_sq_forget(struct pinion_qp *qp);
 /*
- * Is more posted than was pulled? Can it be believed? Is there room for it? Also for who asks from
- * without: it may have changed then.
+ * Was more posted than was converted? Is the posted index possible? Is there room in the private
+ * ring? May be called without sq.exec; the answer may be old then.
  */
 bool pinion_raw_sq_has_more(const struct pinion_qp *qp);
 bool pinion_raw_sq_is_sane(const struct pinion_qp *qp);
 bool pinion_raw_sq_has_room(const struct pinion_qp *qp);
-/* How far it has come, to be compared with what it said before. */
+/* A value that changes when the queue makes progress. */
 u64 pinion_raw_sq_progress(const struct pinion_qp *qp);
 
-/* How far its user is, and we are: for who only looks. Under sq.exec or not; and the same below. */
+/* Fill @facts with both indices, for path/look.c. sq.exec (rq.lock below) is not needed. */
 void pinion_raw_sq_look(const struct pinion_qp *qp, struct pinion_ring_facts *facts);
 void pinion_raw_rq_look(const struct pinion_raw_rq *raw, struct pinion_ring_facts *facts);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Receive requests of arriving messages: taken, filled, finished, or given back. Never
- * judges whether a message may come.
+ * Takes receive requests for messages, fills and completes them. respond.c has decided before that
+ * the message is admitted.
  */
 #include "carry.h"
 #include "complete.h"
@@ -13,7 +13,10 @@
 #include "refuse.h"
 #include "remote.h"
 
-/* Of a number that may be another's by now, so its domain is asked, too. */
+/*
+ * No reference to the shared queue was kept, only its number. Another queue may have the number by
+ * now, so check that it is one of the same XRC domain.
+ */
 void pinion_give_back(struct pinion_qp *qp)
 {
 	struct pinion_srq *srq;
@@ -35,7 +38,7 @@ static int recv_take_shared(struct pinion_qp *qp, const struct pinion_target *ta
 {
 	int err = pinion_srq_take(target->srq, qp->resp.recv);
 
-	/* Its queue knows no queue pair, by whose user's index mlx5's completions tell which. */
+	/* mlx5's completions carry the queue pair's user index, unknown to a shared queue. */
 	if (qp->raw && target->srq->rq.raw && !target->xrc)
 		qp->resp.recv->wr_id |= (u64)qp->raw->user_index << 32;
 	return err;
@@ -53,7 +56,7 @@ static int recv_take(struct pinion_qp *qp, const struct pinion_target *target)
 			     pinion_recvq_take(&qp->rq, qp->resp.recv);
 }
 
-/* No completion can tell: the message may be there, but was not received. */
+/* There is no completion that could report it, so an event does. */
 static enum pinion_verdict recv_break_untold(struct pinion_qp *qp)
 {
 	return pinion_break(qp, PINION_NAK_OPERATION, IB_EVENT_QP_FATAL);
@@ -93,8 +96,8 @@ static enum pinion_verdict recv_finish(struct pinion_qp *qp, const struct pinion
 }
 
 /*
- * The request's own fault: its completion tells its owner, so there is no event, and the
- * queue pair breaks whatever the service. A sender has no part in it.
+ * The receive request itself is bad: complete it with an error, and break the queue pair on any
+ * service. No event, since the completion reports it.
  */
 static enum pinion_verdict recv_fail(struct pinion_qp *qp, const struct pinion_target *target,
 				     enum pinion_syndrome syndrome,
@@ -106,9 +109,9 @@ static enum pinion_verdict recv_fail(struct pinion_qp *qp, const struct pinion_t
 }
 
 /*
- * A message came to nothing after its receive request was taken, and that is nobody's
- * affair but its sender's: the request serves the next one. Only where that may ask for
- * another queue's it is given back.
+ * The message has failed on the sender's side after a receive request was taken. Keep the request
+ * for the next message. With XRC that may name another queue, so the request is completed as
+ * flushed instead.
  */
 static void recv_keep(struct pinion_qp *qp, const struct pinion_target *target)
 {
@@ -119,8 +122,8 @@ static void recv_keep(struct pinion_qp *qp, const struct pinion_target *target)
 }
 
 /*
- * The message comes again, when there is a page that it lacks; or its next piece comes; or
- * another message in its place.
+ * Keep the receive request: the message lacks a page and will be tried again, or its next piece
+ * will come, or another message in its place.
  */
 static void recv_hold(struct pinion_qp *qp, const struct pinion_target *target)
 {
@@ -129,7 +132,10 @@ static void recv_hold(struct pinion_qp *qp, const struct pinion_target *target)
 		qp->resp.kept_srqn = target->srq->srqn;
 }
 
-/* Longer than the request has room for. A stranger's datagram must not cost that. */
+/*
+ * The message is longer than the receive request. On a reliable connection both fail. On other
+ * services anybody may have sent it, so the message is dropped and the request kept.
+ */
 static enum pinion_verdict recv_refuse_length(struct pinion_qp *qp,
 					      const struct pinion_target *target)
 {
@@ -139,7 +145,7 @@ static enum pinion_verdict recv_refuse_length(struct pinion_qp *qp,
 	return pinion_refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
 }
 
-/* What comes before the payload of a datagram. */
+/* Write the header (GRH) that precedes the payload of a datagram. */
 static enum pinion_verdict recv_put_header(struct pinion_qp *qp, const struct pinion_target *target,
 					   struct pinion_msg *msg)
 {
@@ -159,7 +165,7 @@ static enum pinion_verdict recv_put_header(struct pinion_qp *qp, const struct pi
 	}
 }
 
-/* The receive request just taken as the sink of @msg, which is not too long for it. */
+/* Set resp.cursor to the memory of the receive request, for datagrams behind the header. */
 static enum pinion_verdict recv_open_sink(struct pinion_qp *qp, const struct pinion_target *target,
 					  struct pinion_msg *msg)
 {
@@ -170,7 +176,7 @@ static enum pinion_verdict recv_open_sink(struct pinion_qp *qp, const struct pin
 	return pinion_qp_is_connected(qp) ? PINION_ACK : recv_put_header(qp, target, msg);
 }
 
-/* Payload into the receive request just taken. */
+/* Copy the payload into the memory of the receive request that was taken. */
 static enum pinion_verdict recv_scatter(struct pinion_qp *qp, const struct pinion_target *target,
 					struct pinion_msg *msg)
 {
@@ -196,7 +202,7 @@ static enum pinion_verdict recv_scatter(struct pinion_qp *qp, const struct pinio
 	return verdict;
 }
 
-/* RDMA WRITE that takes a receive request only to say that it came. */
+/* RDMA WRITE with immediate: the receive request is taken for its completion only. */
 static enum pinion_verdict recv_write(struct pinion_qp *qp, const struct pinion_target *target,
 				      struct pinion_msg *msg)
 {
@@ -229,8 +235,9 @@ static enum pinion_verdict recv_invalidate(struct pinion_qp *qp, const struct pi
 }
 
 /*
- * A SEND is received as its first piece was. A WRITE takes a request with its last, and that may
- * have been tried before.
+ * May this piece be received? A piece of a SEND that is not its first needs the receive request
+ * that the first has taken, with XRC of the same queue. A WRITE takes its request with its last
+ * piece; it may have one already if that piece is tried again.
  */
 static bool recv_goes_on(const struct pinion_qp *qp, const struct pinion_target *target,
 			 const struct pinion_msg *msg)
@@ -288,7 +295,7 @@ void pinion_flush_recvs(struct pinion_qp *qp)
 	}
 	if (!qp->has_rq)
 		return;
-	/* Only what is there now: a user who goes on posting must not keep the lock from peers. */
+	/* Only those posted by now: else a program that keeps posting could hold us in the lock. */
 	for (left = pinion_recvq_count(&qp->rq); left; left--) {
 		err = pinion_recvq_take(&qp->rq, qp->resp.recv);
 		if (err == -ENOENT || err == -EBADMSG)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queues of receive requests: posting by kernel consumers, taking by responders.
- * Never touches the memory a request names.
+ * Queues of receive requests: kernel consumers post, responders take.
  */
 #include "../logic/wqe.h"
 #include "raw_qp.h"
@@ -44,7 +43,7 @@ static int recvq_take_locked(struct pinion_recvq *rq, struct pinion_recv *recv)
 	if (tail == rq->head || !pinion_ring_sane(tail, rq->head, rq->ring.entries))
 		return -ENOENT;
 	err = recvq_copy_request(pinion_ring_at(&rq->ring, rq->head), rq->max_sge, recv);
-	/* The switch of rings at a resize reads it without the lock. */
+	/* pinion_recvq_switch_ring() reads it without the lock first. */
 	WRITE_ONCE(rq->head, rq->head + 1);
 	pinion_ring_publish(&rq->ring, rq->head);
 	return err;
@@ -84,7 +83,10 @@ u32 pinion_recvq_count(struct pinion_recvq *rq)
 void pinion_recvq_set_need_doorbell(struct pinion_recvq *rq, bool need)
 {
 	WRITE_ONCE(rq->ring.hdr->flags, need ? PINION_RING_NEED_DOORBELL : 0);
-	/* The poster publishes, then looks at the flag; we the other way round. */
+	/*
+	 * The poster writes user_idx, then reads the flag; we write the flag, then the caller
+	 * reads user_idx. With a full barrier on both sides one of us sees the other's write.
+	 */
 	smp_mb();
 }
 
@@ -92,7 +94,7 @@ void pinion_recvq_reset(struct pinion_recvq *rq)
 {
 	unsigned long flags;
 
-	/* One after the other: the first is taken in softirqs, too, the second is not. */
+	/* Not nested: post_lock needs interrupts off, rq->lock is for process context only. */
 	spin_lock_irqsave(&rq->post_lock, flags);
 	rq->tail = 0;
 	WRITE_ONCE(rq->ring.hdr->user_idx, 0);
@@ -117,7 +119,10 @@ int pinion_recvq_switch_ring(struct pinion_recvq *rq, struct pinion_ring *ring)
 	pinion_ring_copy(ring, &rq->ring, head, 0, used);
 	ring->hdr->user_idx = used;
 	spin_lock(&rq->lock);
-	/* Some were taken meanwhile, but none that was not there yet: else tail moved. */
+	/*
+	 * Some may have been taken since @head was read, which is fine. But if one was taken that
+	 * was posted since (the provider should hold its lock), it is not in the copy: fail.
+	 */
 	if (pinion_ring_used(tail, rq->head) > used) {
 		err = -EINVAL;
 	} else {
@@ -139,7 +144,7 @@ static int recvq_post_one(struct pinion_recvq *rq, const struct ib_recv_wr *wr)
 		return -EINVAL;
 	wqe->wr_id = wr->wr_id;
 	wqe->num_sge = pinion_sges_put(wqe + 1, wr->sg_list, wr->num_sge);
-	/* Pairs with pinion_ring_user_idx() of who takes it. */
+	/* Pairs with pinion_ring_user_idx() in recvq_take_locked(). */
 	smp_store_release(&rq->ring.hdr->user_idx, ++rq->tail);
 	return 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Receive requests waiting to be taken: the queue of one QP, or one shared by
- * many. Knows nothing of QPs.
+ * Queues of receive requests: the one of a QP, and shared receive queues.
  */
 #ifndef PINION_PATH_RECVQ_H
 #define PINION_PATH_RECVQ_H
@@ -16,13 +15,13 @@ struct pinion_raw_rq;
 struct pinion_sleepers;
 
 struct pinion_recvq {
-	spinlock_t lock;		/* head and ring, against other takers; process context */
-	spinlock_t post_lock;		/* kernel consumers posting, any context */
+	spinlock_t lock;		/* protects @head and @ring; process context only */
+	spinlock_t post_lock;		/* for posting by kernel consumers, in any context */
 	struct pinion_ring ring;
-	u32 head;			/* our own copy of hdr->kern_idx */
-	u32 tail;			/* kernel consumers: our own copy of hdr->user_idx */
+	u32 head;			/* private copy of hdr->kern_idx */
+	u32 tail;			/* kernel consumers: private copy of hdr->user_idx */
 	u32 max_sge;
-	struct pinion_raw_rq *raw;	/* where they are instead; NULL: in @ring */
+	struct pinion_raw_rq *raw;	/* a queue in mlx5's format is used instead; or NULL */
 };
 
 /* A private, validated copy of one receive request. */
@@ -33,7 +32,7 @@ struct pinion_recv {
 	struct pinion_sge sge[];	/* PINION_MAX_SGE */
 };
 
-/* How many fit into such a slot; alignment may have left room for more. */
+/* How many sges fit into a slot of @stride bytes; may be more than were asked for. */
 static inline u32 pinion_recvq_sges(u32 stride)
 {
 	u32 room = (stride - sizeof(struct pinion_rq_wqe)) / sizeof(struct pinion_sge);
@@ -45,25 +44,25 @@ static inline u32 pinion_recvq_sges(u32 stride)
 void pinion_recvq_init(struct pinion_recvq *rq, u32 max_sge);
 
 /*
- * Take the oldest request. Return: 0; -ENOENT if there is none; -EINVAL if it is
- * malformed (it is taken all the same, wr_id is right); -EBADMSG if how many there are cannot be
- * believed, of a raw queue.
+ * Take the oldest request. Return: 0; -ENOENT if there is none; -EINVAL if it is malformed (it is
+ * taken all the same, and @recv->wr_id is valid); -EBADMSG if the index of a raw queue is
+ * impossible.
  */
 int pinion_recvq_take(struct pinion_recvq *rq, struct pinion_recv *recv);
 
-/* How many are waiting, as far as user space tells the truth. */
+/* How many requests wait; 0 if the index that user space has written is impossible. */
 u32 pinion_recvq_count(struct pinion_recvq *rq);
 
-/* Ask the poster to ring the doorbell (or no more to). Of a queue that is not shared. */
+/* Tell whether posting must ring the doorbell. Not for shared queues. */
 void pinion_recvq_set_need_doorbell(struct pinion_recvq *rq, bool need);
 
-/* Forget everything posted: the QP was reset. */
+/* Drop all requests: the QP is reset. */
 void pinion_recvq_reset(struct pinion_recvq *rq);
 
-/* Move what is waiting to @ring; see pinion_cq_switch_ring(). */
+/* Move waiting requests to @ring and use that; see pinion_cq_switch_ring(). */
 int pinion_recvq_switch_ring(struct pinion_recvq *rq, struct pinion_ring *ring);
 
-/* Kernel consumers, any context. */
+/* Post requests of a kernel consumer. Any context. */
 int pinion_recvq_post(struct pinion_recvq *rq, const struct ib_recv_wr *wr,
 		      const struct ib_recv_wr **bad_wr);
 
@@ -72,13 +71,13 @@ int pinion_recvq_post(struct pinion_recvq *rq, const struct ib_recv_wr *wr,
 struct pinion_srq {
 	struct ib_srq ibsrq;
 	struct pinion_node *node;
-	struct pinion_sleepers *faulter;	/* as of the queue pairs of who made it */
+	struct pinion_sleepers *faulter;	/* that of the context it belongs to */
 	struct pinion_recvq rq;
 	u32 srqn;
 	struct pinion_users finders;	/* by number (XRC); see path/node.h */
 	u32 limit;			/* 0: disarmed; under rq.lock */
 	bool user;
-	struct pinion_user *owner;	/* whom verbs counts it for */
+	struct pinion_user *owner;	/* for limits, used by verbs */
 	struct rdma_user_mmap_entry *mmap;
 	struct mutex resize_lock;	/* held while its ring is exchanged for @next */
 	struct pinion_ring_offer next;
@@ -89,10 +88,10 @@ static inline struct pinion_srq *to_pinion_srq(struct ib_srq *ibsrq)
 	return container_of(ibsrq, struct pinion_srq, ibsrq);
 }
 
-/* As pinion_recvq_take(), and raises the limit event. */
+/* As pinion_recvq_take(); raises the limit event when fewer than the limit are left. */
 int pinion_srq_take(struct pinion_srq *srq, struct pinion_recv *recv);
 
-/* modify: arm the limit event. -EINVAL above the queue's size. */
+/* Arm the limit event; 0 disarms it. -EINVAL if @limit is above the queue's size. */
 int pinion_srq_set_limit(struct pinion_srq *srq, u32 limit);
 
 int pinion_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,

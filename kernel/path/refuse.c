@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * How a responder says no, and what it costs whom. Never looks at the message.
+ * Refusals of a responder: statistics, the verdict, and whether the queue pair breaks.
  */
 #include "refuse.h"
 
@@ -21,7 +21,7 @@ static void refusal_count(struct pinion_node *node, int syndrome)
 	}
 }
 
-/* The state is changed by its own executor, whose lock ranks above the one we hold. */
+/* The executor changes the state: that needs sq.exec, which comes before resp.lock. */
 enum pinion_verdict pinion_break(struct pinion_qp *qp, enum pinion_verdict verdict,
 				 enum ib_event_type event)
 {
@@ -30,8 +30,8 @@ enum pinion_verdict pinion_break(struct pinion_qp *qp, enum pinion_verdict verdi
 }
 
 /*
- * A message that asks for what it may not have breaks a reliable responder. Any other lives
- * on: a stranger's datagram must not be able to break it.
+ * Only a reliable connection breaks: on other services anybody might have sent the message, and
+ * must not be able to break the queue pair by it.
  */
 enum pinion_verdict pinion_refuse(struct pinion_qp *qp, enum pinion_verdict verdict,
 				  enum ib_event_type event)

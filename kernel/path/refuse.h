@@ -8,20 +8,20 @@
 #include "respond.h"
 
 /*
- * Whatever the service, the queue pair cannot go on, by no fault of the message. Return: what
- * the sender learns. @qp->resp.lock is held.
+ * Break @qp, on any service, for a reason that is not the message's fault. @event is raised later,
+ * or is PINION_NO_EVENT. Return: the verdict for the sender. @qp->resp.lock is held.
  */
 enum pinion_verdict pinion_break(struct pinion_qp *qp, enum pinion_verdict verdict,
 				 enum ib_event_type event);
 
 /*
- * Refuse with @verdict, and break for @event where that is how it is done. Return: what
- * the sender learns. @qp->resp.lock is held.
+ * Refuse a message. A reliable @qp breaks with @event, and the sender gets @verdict; others drop
+ * the message. Return: the verdict for the sender. @qp->resp.lock is held.
  */
 enum pinion_verdict pinion_refuse(struct pinion_qp *qp, enum pinion_verdict verdict,
 				  enum ib_event_type event);
 
-/* The same where a key of ours refused, and why. */
+/* The same for a message that a key has refused with @syndrome. */
 enum pinion_verdict pinion_refuse_key(struct pinion_qp *qp, int syndrome);
 
 #endif

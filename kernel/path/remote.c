@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a message does to memory that it names by an rkey: RDMA WRITE and READ, and words. FLUSH
- * is flush.c's. Takes no receive request.
+ * Performs messages on memory that they name by an rkey: RDMA WRITE, RDMA READ, atomics and
+ * ATOMIC_WRITE. FLUSH is in flush.c.
  */
 #include "carry.h"
 #include "flush.h"
@@ -34,8 +34,8 @@ int pinion_remote_ask(struct pinion_qp *qp, const struct pinion_target *target,
 }
 
 /*
- * Where the bytes of a WRITE go, as its first piece says: all of it is refused before any of it
- * is written. Return: 0 or a syndrome.
+ * Set resp.cursor for a WRITE, at its first piece. The range of all pieces is checked here, so that
+ * a WRITE that is not allowed as a whole writes nothing. Return: 0 or a syndrome.
  */
 static int remote_open_sink(struct pinion_qp *qp, const struct pinion_target *target,
 			    const struct pinion_msg *msg)
@@ -55,7 +55,7 @@ enum pinion_verdict pinion_remote_move(struct pinion_qp *qp, const struct pinion
 	enum pinion_verdict verdict;
 	int syndrome = 0;
 
-	/* No bytes, no key: the specification says not to look. */
+	/* By the specification, the key of a message without payload is not checked. */
 	if (!msg->length)
 		return PINION_ACK;
 	if (!msg->resumed) {
@@ -63,7 +63,10 @@ enum pinion_verdict pinion_remote_move(struct pinion_qp *qp, const struct pinion
 			syndrome = remote_open_sink(qp, target, msg);
 		resp->left = msg->length;
 	}
-	/* As for READs: what names it may be another's queue than that of the first piece. */
+	/*
+	 * XRC: the shared receive queue, and with it the domain, is found by number for each
+	 * piece. It may be another one than for the first piece.
+	 */
 	resp->cursor.want.pd = target->pd;
 	if (syndrome)
 		return pinion_refuse_key(qp, syndrome);
@@ -82,7 +85,7 @@ enum pinion_verdict pinion_remote_give(struct pinion_qp *qp, const struct pinion
 {
 	struct pinion_resp *resp = &qp->resp;
 
-	/* The queue that named it is looked up each time, so it may be another's by now. */
+	/* XRC: the queue is found by number each time, so its domain may be another one now. */
 	source->want.pd = target->pd;
 	resp->left = msg->length;
 	switch (pinion_move(qp->node, msg->payload, source, &resp->left, &msg->missing)) {
@@ -98,7 +101,7 @@ enum pinion_verdict pinion_remote_give(struct pinion_qp *qp, const struct pinion
 	return PINION_NAK_ACCESS;
 }
 
-/* What ATOMIC_WRITE stores, from the payload. */
+/* Copy the word that ATOMIC_WRITE stores out of the payload. */
 static enum pinion_verdict remote_fetch_operand(struct pinion_qp *qp, struct pinion_msg *msg,
 						u64 *operand)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The memory of rings. Copies slots, and never looks at what is in one.
+ * The memory of rings: allocation, and copying slots when a queue is resized.
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -43,16 +43,16 @@ int pinion_ring_alloc(struct pinion_ring *ring, u32 entries, u32 stride)
 }
 
 /**
- * pinion_ring_place - a ring in its user's own memory
+ * pinion_ring_place - make a ring in a umem
  * @ring: filled on success
  * @entries: slots, a power of two
  * @stride: bytes a slot
- * @umem: where; in use, which the ring takes over on success
+ * @umem: where; the caller's use count passes to the ring on success
  * @offset: of the header, from the umem's first byte
  *
- * Nothing is written: the header is its user's to clear before, so that what fails leaves
- * the memory as it was. That it may be another ring's as well changes nothing: of no ring
- * is a word believed.
+ * Writes nothing, so that a call that fails leaves the memory as it was: the program must have
+ * zeroed the header. Another ring may be in the same memory; that does no harm, as the kernel does
+ * not trust the contents of any ring.
  *
  * Return: 0 or a negative errno.
  */
@@ -95,7 +95,7 @@ void pinion_ring_copy(const struct pinion_ring *to, const struct pinion_ring *fr
 
 /**
  * pinion_ring_free - free a ring's memory
- * @ring: may be empty; pages still mapped by a process live on with the mapping
+ * @ring: may be all 0; pages that a process has mapped live on with the mapping
  */
 void pinion_ring_free(struct pinion_ring *ring)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Scatter lists of kernel consumers, as requests have them.
+ * Copies scatter lists of kernel consumers into requests.
  */
 #ifndef PINION_PATH_SGE_H
 #define PINION_PATH_SGE_H
@@ -8,7 +8,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/pinion-abi.h>
 
-/* Write the list behind the head of a request. Return: @num. */
+/* Write the list to @behind, the end of a request's header. Return: @num. */
 static inline u32 pinion_sges_put(void *behind, const struct ib_sge *sges, u32 num)
 {
 	struct pinion_sge *to = behind;

@@ -54,9 +54,9 @@ void pinion_tally_end(struct pinion_tallies *tallies, u32 number)
 	struct pinion_tally *tally = pinion_tally_find(tallies, number);
 	int i;
 
-	/* Who read the pointer before it was changed counts without being preempted. */
+	/* Wait for all pinion_stat_add() that have read the pointer before it was changed. */
 	synchronize_rcu();
-	/* In one step, so that no sum lacks them or has them twice. */
+	/* Under the lock, so that pinion_tallies_read() counts them exactly once. */
 	xa_lock(&tallies->live);
 	for (i = 0; i < PINION_NUM_STATS; i++)
 		tallies->ended[i] += pinion_stat_read(tally->stats, i);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the data path counts, per device, or for queue pairs that have a tally of their own
- * (`rdma statistic qp'). One list names all counts; the order is the order in `rdma statistic'
- * and in hw_counters.
+ * Counters of the data path, per device, or per tally for queue pairs that are bound to one
+ * (`rdma statistic qp'). One list names all counters; its order is that in `rdma statistic' and
+ * hw_counters.
  */
 #ifndef PINION_PATH_STATS_H
 #define PINION_PATH_STATS_H
@@ -55,7 +55,7 @@ struct pinion_stats {
 	u64 count[PINION_NUM_STATS];
 };
 
-/* The counts of some queue pairs. */
+/* Counters of the queue pairs that are bound to it. */
 struct pinion_tally {
 	struct pinion_stats __percpu *stats;
 };
@@ -63,13 +63,14 @@ struct pinion_tally {
 /* All tallies of a node. */
 struct pinion_tallies {
 	struct xarray live;		/* by number; its lock also protects @ended */
-	u64 ended[PINION_NUM_STATS];	/* counts of tallies that are no more */
+	u64 ended[PINION_NUM_STATS];	/* sum of the tallies that were freed */
 };
 
 /*
- * @owner is a node, or anything whose counts may move to a tally and back: its stats pointer is
- * read where nobody is preempted, and pinion_tally_end() waits for such places. Process
- * context only, so no interrupt can come between: this is far cheaper.
+ * @owner is a node, or a queue pair, whose stats pointer may be switched to a tally and back at any
+ * time. The pointer is read and used with preemption disabled, and pinion_tally_end() waits for
+ * such sections (synchronize_rcu()). Process context only: no interrupt counts, so the non-atomic
+ * __this_cpu_add() suffices, which is much cheaper.
  */
 #define pinion_stat_add(owner, name, n)						\
 	do {									\
@@ -85,13 +86,13 @@ u64 pinion_stat_read(struct pinion_stats __percpu *stats, enum pinion_stat stat)
 void pinion_tallies_init(struct pinion_tallies *tallies);
 void pinion_tallies_destroy(struct pinion_tallies *tallies);
 
-/* A tally of zeros, and its number, which is not 0. */
+/* Make a tally of zeros. Its number is not 0. Return: 0 or a negative errno. */
 int pinion_tally_begin(struct pinion_tallies *tallies, u32 *number);
-/* Nobody's stats pointer is the tally's any more. Sleeps until nobody counts in it. */
+/* Free a tally. No stats pointer points to it any more; waits for those who have read one. */
 void pinion_tally_end(struct pinion_tallies *tallies, u32 number);
-/* NULL: there is none. The caller keeps it from its end. */
+/* NULL if there is none. The caller must keep it from being freed meanwhile. */
 struct pinion_tally *pinion_tally_find(struct pinion_tallies *tallies, u32 number);
-/* What all tallies counted that there are and were. */
+/* The sum of all tallies, with those that were freed. */
 u64 pinion_tallies_read(struct pinion_tallies *tallies, enum pinion_stat stat);
 
 #endif

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * When a work item takes over a user's send queue, and how long it stays. Executes
- * nothing itself.
+ * Decides when the work item takes over a send queue, and how long it keeps polling.
  *
- * A message is cheap beside the system call that announces it. So while requests
- * keep coming, a processor that has nothing else to do waits for them for a moment.
- * Where none is free this only makes things slower; that shows by others wanting the
- * work item's processor, and the queue is then left to its doorbells for a while.
+ * A short message costs less than the system call of its doorbell. So while requests keep coming,
+ * an idle CPU polls for them. If no CPU is idle, polling only makes things slower: then other tasks
+ * want the work item's CPU, the stint ends, and for a pause doorbells execute again.
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -21,23 +19,23 @@
 #include "raw_qp.h"
 #include "stream.h"
 
-/* So many requests without asking for completions: their user will not miss us. */
+/* A stint begins after so many requests without a poll for completions (hdr->streak). */
 #define STREAK		16
-/* Of messages that are not much longer, beside which a system call does not count. */
+/* Not for longer messages: next to copying them, a system call costs little. */
 #define STREAM_LENGTH	(256 * 1024)
-/* How long nothing may come. A system call and its way back, some times over. */
+/* A stint ends if no request comes for so long: some times the cost of a system call. */
 #define LINGER_NS	(50 * NSEC_PER_USEC)
-/* For whom it gives way. */
+/* The sleep by which a stint lets another task run, once. */
 #define WAY_US		10
-/* How long it may last, so that others that wait for a work item have their turn. */
+/* A stint lasts no longer, so that other work items have their turn. */
 #define STINT_MS	20
-/* How long until the next after one that had to share its processor: doubled each time. */
+/* The pause after a stint whose CPU other tasks wanted; doubled each time. */
 #define MIN_PAUSE_MS	10
 #define MAX_PAUSE_MS	1600
 
 /*
- * Any processor but ours. Near it, the scheduler takes one that is idle; left to
- * itself, the workqueue would stay here where processors share no cache.
+ * Any CPU but the current one. The scheduler moves the work item to an idle CPU near that. An
+ * unbound workqueue left to itself would stay on this CPU if CPUs share no cache.
  */
 static int stream_elsewhere(void)
 {
@@ -50,26 +48,29 @@ static bool streams = true;
 module_param(streams, bool, 0644);
 MODULE_PARM_DESC(streams, "let idle processors look for requests of who posts one after the other (default Y)");
 
-/* May a processor be spent on waiting for what @qp's user posts? */
+/* May the work item poll for requests of @qp? No lock; softirq, too. */
 static bool stream_is_allowed(struct pinion_qp *qp)
 {
 	struct pinion_sq *sq = &qp->sq;
 
 	if (!READ_ONCE(streams) || num_online_cpus() == 1)
 		return false;
-	/* Its doorbells are not all that is waited for. */
+	/* With a window, progress depends on packets, not on doorbells alone. */
 	if (pinion_qp_has_window(qp))
 		return false;
-	/* Nothing holds back who is faster than a receiver without acknowledgments. */
+	/* An unreliable sender is not slowed down by its receiver: it would lose more messages. */
 	if (!qp->has_sq || qp->service != PINION_SVC_RC)
 		return false;
-	/* Of the last one: those of a stream are mostly alike. */
+	/* The length of the last request: those of a stream are mostly alike. */
 	if (READ_ONCE(sq->last_length) > STREAM_LENGTH)
 		return false;
 	return !READ_ONCE(sq->pause) || !time_before(jiffies, READ_ONCE(sq->pause_end));
 }
 
-/* The flag in the ring has one writer, the work item: it cannot be left behind. */
+/*
+ * Ask the work item to begin a stint. Only the work item writes PINION_RING_RUNNING, so that the
+ * flag cannot be set while no stint runs.
+ */
 static void stream_ask(struct pinion_qp *qp)
 {
 	WRITE_ONCE(qp->sq.asked, true);
@@ -79,7 +80,7 @@ bool pinion_stream_take(struct pinion_qp *qp)
 {
 	if (!stream_is_allowed(qp) || READ_ONCE(qp->sq.ring.hdr->streak) < STREAK)
 		return false;
-	/* The work item would wait for those who are not to wait for anybody. */
+	/* The work item is no real-time task: a real-time thread would have to wait for others. */
 	if (rt_or_dl_task(current))
 		return false;
 	stream_ask(qp);
@@ -94,7 +95,7 @@ bool pinion_stream_ring(struct pinion_qp *qp)
 
 	if (stream) {
 		stream_ask(qp);
-		/* Where the user runs is not known: not here, if this was an idle processor. */
+		/* We may be on any CPU. If this one is idle, the program does not run here. */
 		cpu = is_idle_task(current) ? raw_smp_processor_id() : stream_elsewhere();
 	}
 	queue_work_on(cpu, qp->wq, &qp->sq.work);
@@ -128,7 +129,10 @@ static bool stream_is_alone(void)
 	return single_task_running() && !need_resched();
 }
 
-/* Once a stint somebody may want the processor for a moment, as bell.c does. */
+/*
+ * Once in a stint, sleep to let another task run: it may need the CPU for a moment only. Return:
+ * whether the CPU is ours again.
+ */
 static bool stream_gives_way(struct pinion_stint *stint)
 {
 	if (stint->gave_way)
@@ -138,7 +142,7 @@ static bool stream_gives_way(struct pinion_stint *stint)
 	return stream_is_alone();
 }
 
-/* Return: whether something came before patience, or the processor, was used up. */
+/* Poll. Return: true if a request came; false after LINGER_NS, or if others want the CPU. */
 static bool stream_linger(struct pinion_qp *qp, struct pinion_stint *stint)
 {
 	u64 until = ktime_get_ns() + LINGER_NS;
@@ -174,14 +178,17 @@ bool pinion_stint_goes_on(struct pinion_qp *qp, struct pinion_stint *stint)
 	if (!stint->streaming)
 		return false;
 	stint->seen = head;
-	/* A queue that waits, or may not run, is its timer's or its user's affair. */
+	/* If the last run made no progress the queue is parked or stopped: do not poll. */
 	if (moved && READ_ONCE(qp->state) == IB_QPS_RTS &&
 	    time_before(jiffies, stint->end) && stream_linger(qp, stint))
 		return true;
 	stream_judge(sq, stint->crowded);
 	stint->streaming = false;
 	WRITE_ONCE(sq->ring.hdr->flags, 0);
-	/* Pairs with the barrier between publishing and looking at the flag. */
+	/*
+	 * Pairs with the barrier in the provider, which writes user_idx, then reads the flag: we
+	 * see its request below, or it sees the cleared flag and rings the doorbell.
+	 */
 	smp_mb();
 	return stream_more_came(qp);
 }

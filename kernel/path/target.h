@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What a message acts upon, found by path/respond.c. Layout only.
+ * The objects that a message acts on. Filled by path/respond.c.
  */
 #ifndef PINION_PATH_TARGET_H
 #define PINION_PATH_TARGET_H
@@ -8,13 +8,13 @@
 #include "cq.h"
 #include "qp.h"
 
-/* With XRC a message names a receive queue, and that the rest. */
+/* With XRC the message names a shared receive queue, and all fields follow from that queue. */
 struct pinion_target {
 	struct ib_pd *pd;		/* of remote keys */
-	struct ib_pd *recv_pd;		/* of receive requests: who posts knows the queue only */
-	struct pinion_srq *srq;		/* or the QP's own queue */
+	struct ib_pd *recv_pd;		/* of lkeys in receive requests: the receive queue's */
+	struct pinion_srq *srq;		/* NULL: the QP's own queue */
 	struct pinion_cq *cq;
-	struct pinion_sleepers *faulter;	/* brings pages of both */
+	struct pinion_sleepers *faulter;	/* faults pages of both domains */
 	bool xrc;			/* @srq was found by number: put it */
 };
 

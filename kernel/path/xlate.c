@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Cursors: from (key, address, length) to runs of memory. Never touches a byte of
- * payload; path/move.c does.
+ * Cursors: translate (key, address, length) into contiguous runs of memory. path/move.c accesses
+ * the payload.
  */
 #include <rdma/ib_verbs.h>
 
@@ -82,7 +82,7 @@ int pinion_cursor_enter(struct pinion_cursor *cursor, u64 need)
 		cursor->within = 0;
 		cursor->begun = false;
 	}
-	/* Lengths were compared before anything moved, so this is a last resort. */
+	/* Cannot happen: callers compare the lengths before they copy. */
 	if (WARN_ON_ONCE(cursor->at >= cursor->num_sge))
 		return cursor_refuse(cursor, PINION_SYN_LENGTH);
 
@@ -90,7 +90,7 @@ int pinion_cursor_enter(struct pinion_cursor *cursor, u64 need)
 	cursor->want.key = sge->lkey;
 	cursor->want.addr = sge->addr + cursor->within;
 	cursor->want.length = min_t(u64, sge->length - cursor->within, need);
-	/* The sum above may have wrapped; the key's bounds refuse what is left of it. */
+	/* The sum above may have wrapped. The key's bounds refuse a range that wraps later. */
 	if (cursor->want.addr < sge->addr)
 		return cursor_refuse(cursor, PINION_SYN_KEY_RANGE);
 	err = pinion_key_enter(cursor->keys, &cursor->want, &cursor->pass);
@@ -193,7 +193,7 @@ void pinion_missing_put(struct pinion_missing *missing)
 void pinion_cursor_advance(struct pinion_cursor *cursor, u64 bytes)
 {
 	cursor->within += bytes;
-	/* The next sge has another gate. */
+	/* The next sge has a key, and a gate, of its own. */
 	if (cursor->keys && cursor->within == cursor->sge[cursor->at].length)
 		pinion_cursor_leave(cursor);
 }
