@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Writes the table of a umem whose pages are all there, pinned or mapped from a
- * dma-buf. Never gets or releases one.
+ * Makes the table of a umem whose pages are all present: pinned, or mapped from a dma-buf.
  */
 #include <rdma/ib_umem.h>
 
@@ -12,7 +11,7 @@
 #include "mtt.h"
 #include "trace.h"
 
-/* Any size from a page to a gigabyte will do for a block. */
+/* Block sizes from a page to 1 GiB. */
 #define BLOCK_SIZES GENMASK_ULL(PINION_MAX_BLOCK_SHIFT, PAGE_SHIFT)
 
 struct pinion_mtt *pinion_describe_in(struct ib_umem *umem, u64 sizes)
@@ -28,7 +27,7 @@ struct pinion_mtt *pinion_describe_in(struct ib_umem *umem, u64 sizes)
 	err = pinion_inject_here(PINION_INJECT_TABLE);
 	if (err)
 		return ERR_PTR(-err);
-	/* Our own arithmetic starts at the first block, so any iova suits any size. */
+	/* Positions count from the first block, so the iova need not be aligned to blocks. */
 	size = ib_umem_find_best_pgsz(umem, sizes & BLOCK_SIZES, start);
 	if (!size)
 		return ERR_PTR(-EINVAL);

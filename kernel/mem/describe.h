@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * From memory that is mapped for the device to a table of it.
+ * Makes the translation table of a umem.
  */
 #ifndef PINION_MEM_DESCRIBE_H
 #define PINION_MEM_DESCRIBE_H
 
 #include <linux/types.h>
 
-/* log2 of the largest block a table has. */
+/* log2 of the largest block size. */
 #define PINION_MAX_BLOCK_SHIFT	30
 
 struct ib_umem;
 struct pinion_mtt;
 
-/* In the largest blocks its layout allows. An ERR_PTR if there is no such table. */
+/* Use the largest block size that the memory's layout allows. Return: the table or an ERR_PTR. */
 struct pinion_mtt *pinion_describe(struct ib_umem *umem);
 
 /*
- * The same in blocks of one of @sizes: -EINVAL if none of them will do, which no size
- * beyond the largest does.
+ * Use a block size of @sizes (a mask); sizes above PINION_MAX_BLOCK_SHIFT are ignored. -EINVAL if
+ * the layout allows none of them.
  */
 struct pinion_mtt *pinion_describe_in(struct ib_umem *umem, u64 sizes);
 

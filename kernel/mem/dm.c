@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device memory and regions of it. Owns the pages; who maps them into a process is
- * the verbs layer's business.
+ * Device memory: allocation, and regions of it. The verbs layer maps it into processes.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -10,7 +9,7 @@
 #include "dm.h"
 #include "mtt.h"
 
-/* All of it, or nothing that others would miss meanwhile. */
+/* Account @size bytes if the limit allows it. Does not exceed the limit even for a moment. */
 static bool dm_take(atomic64_t *used, size_t size)
 {
 	s64 before = atomic64_read(used);
@@ -23,9 +22,9 @@ static bool dm_take(atomic64_t *used, size_t size)
 }
 
 /**
- * pinion_dm_alloc - take memory from the device
- * @used: how much of it is taken
- * @length: in bytes; whole pages are taken
+ * pinion_dm_alloc - allocate device memory
+ * @used: the user's account of bytes
+ * @length: in bytes; rounded up to whole pages
  *
  * Return: zeroed memory, charged to the caller, or an ERR_PTR.
  */
@@ -57,8 +56,8 @@ err_give_back:
 }
 
 /**
- * pinion_dm_free - give memory back; no region of it is left
- * @dm: the memory; pages that a process maps live on with the mapping
+ * pinion_dm_free - free device memory of which no region is left
+ * @dm: the memory; pages that a process has mapped live on with the mapping
  */
 void pinion_dm_free(struct pinion_dm *dm)
 {
@@ -70,8 +69,8 @@ void pinion_dm_free(struct pinion_dm *dm)
 static struct pinion_mtt *dm_describe(const struct pinion_dm *dm, u64 offset, u64 length)
 {
 	/*
-	 * A region of nothing is legal here, and has a table like any other; also at the
-	 * end of the memory, where no page begins.
+	 * A region of 0 bytes is allowed, and gets a table of one page; also at the end of the
+	 * memory, where the page before is used.
 	 */
 	u64 first_page = min_t(u64, offset, dm->size - 1) >> PAGE_SHIFT;
 	u64 pages = length ? ((offset + length - 1) >> PAGE_SHIFT) - first_page + 1 : 1;
@@ -89,13 +88,13 @@ static struct pinion_mtt *dm_describe(const struct pinion_dm *dm, u64 offset, u6
 }
 
 /**
- * pinion_reg_dm_mr - a region of device memory
+ * pinion_reg_dm_mr - register a part of device memory
  * @keys: the device's keys
  * @pd: protection domain
  * @dm: the memory
  * @offset: of the first byte
  * @length: in bytes
- * @access: IB_ACCESS_*; the core insists on IB_ZERO_BASED
+ * @access: IB_ACCESS_*; the core requires IB_ZERO_BASED
  *
  * Return: the region or an ERR_PTR.
  */

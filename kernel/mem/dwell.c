@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Holding what others wait for a little longer; see dwell.h.
+ * Delays for tests; see dwell.h.
  */
 #include "dwell.h"
 
@@ -15,15 +15,15 @@
 #include <linux/types.h>
 
 /*
- * A copy may dwell 128 times between two moments where it lets others have the
- * processor: far less than the lockup detectors allow.
+ * A copy may be delayed 128 times before it calls cond_resched() (RUN and STRETCH in move.c): for
+ * 0.64 s, far less than the lockup detectors allow.
  */
 #define MOST_US	5000U
 
 static u32 dwell_us[PINION_DWELL_NUM_PLACES];
 static atomic_t dwellers;
 
-/* In a gate nobody sleeps, so there the processor is kept busy. */
+/* Busy-waits inside gates, where preemption is off; sleeps elsewhere. */
 void pinion_dwell(enum pinion_dwell_at place)
 {
 	u32 us = min(READ_ONCE(dwell_us[place]), MOST_US);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Stays for a while at places where something is held that somebody else has to wait for.
- * Whoever does not wait is met there once in a million times, and each time if the place is
- * held for milliseconds. For tests, by root, in debugfs; no code at all in a kernel
- * without fault injection.
+ * Delays for tests, at places where others must wait for us. A bug by which somebody does not wait
+ * shows once in a million times; if we stay there for milliseconds it shows each time. Set by root
+ * in debugfs. Compiled only with CONFIG_FAULT_INJECTION.
  */
 #ifndef PINION_MEM_DWELL_H
 #define PINION_MEM_DWELL_H
 
 enum pinion_dwell_at {
-	PINION_DWELL_COPY,	/* in all gates that a copy needs, its addresses known */
-	PINION_DWELL_CHILD,	/* in a gate, a child of an implicit region found */
-	PINION_DWELL_PEER,	/* a queue pair found that is another's; may sleep */
+	PINION_DWELL_COPY,	/* inside the gates of a copy, with its addresses translated */
+	PINION_DWELL_CHILD,	/* inside a gate, a child of an implicit region was found */
+	PINION_DWELL_PEER,	/* a reference to a peer's queue pair is held; may sleep */
 	PINION_DWELL_NUM_PLACES
 };
 
@@ -21,7 +20,7 @@ struct dentry;
 
 void pinion_dwell(enum pinion_dwell_at place);
 
-/* Below @root: for each place the microseconds, and how many dwell just now. */
+/* Files below @root: microseconds for each place, and the number of threads in a delay now. */
 void pinion_dwell_add_files(struct dentry *root);
 
 #else

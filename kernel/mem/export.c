@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Exports pages as dma-bufs. They never move, so there is nothing to pin and nobody to
- * tell; each is held by a reference, as by who maps it, so that an exported buffer needs
- * nothing of the object it is of, nor of the device.
+ * Exports pages as dma-bufs. The pages never move, so there are no ops to pin them and no
+ * notification of importers. The dma-buf holds a reference to each page, so it does not depend on
+ * the exported object or on the device.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
@@ -56,7 +56,7 @@ static void export_unmap(struct dma_buf_attachment *attach, struct sg_table *sgt
 	kfree(sgt);
 }
 
-/* The area may be gone, so this is one of its own. */
+/* The area that was exported may be freed by now, so map the pages anew. */
 static int export_map_for_cpu(struct dma_buf *dmabuf, struct iosys_map *map)
 {
 	struct export *export = dmabuf->priv;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memory of ours as a dma-buf, for other devices, and this one, to reach.
+ * Exports kernel memory as a dma-buf, for other devices and for this one.
  */
 #ifndef PINION_MEM_EXPORT_H
 #define PINION_MEM_EXPORT_H
@@ -10,8 +10,8 @@
 struct file;
 
 /*
- * The dma-buf as a file, or an ERR_PTR. @area is of vmalloc, @size whole pages. They live
- * as long as the file does, whatever becomes of @area.
+ * Make a dma-buf of @area, which is from vmalloc; @size is in bytes, whole pages. The dma-buf has
+ * references to the pages, so @area may be freed before. Return: its file or an ERR_PTR.
  */
 struct file *pinion_export(void *area, size_t size);
 

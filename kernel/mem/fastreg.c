@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Fast registration. The page list is collected beside the table in force, and the
- * two change places when the work request is performed.
+ * Fast registration. map_mr_sg fills a second table, which is swapped with the one in use when the
+ * work request is performed.
  */
 #include <linux/slab.h>
 #include <rdma/pinion-abi.h>
@@ -9,7 +9,7 @@
 #include "fastreg.h"
 #include "mtt.h"
 
-/* As many pages, all of one size; or pieces of any length, for lists with gaps. */
+/* A table for @max_num_sg pages of equal size, or for pieces of any length (lists with gaps). */
 static struct pinion_mtt *fastreg_new_list(enum ib_mr_type type, u32 max_num_sg)
 {
 	if (type == IB_MR_TYPE_SG_GAPS)
@@ -18,11 +18,11 @@ static struct pinion_mtt *fastreg_new_list(enum ib_mr_type type, u32 max_num_sg)
 }
 
 /**
- * pinion_alloc_mr - a region without memory
+ * pinion_alloc_mr - make a region for fast registration, without memory
  * @keys: the device's keys
  * @pd: a kernel protection domain
  * @type: IB_MR_TYPE_MEM_REG or IB_MR_TYPE_SG_GAPS
- * @max_num_sg: how many pages, or pieces, it may be given
+ * @max_num_sg: the number of pages, or pieces, it can have
  *
  * Return: the region or an ERR_PTR.
  */
@@ -82,7 +82,7 @@ static int fastreg_set_page(struct ib_mr *ibmr, u64 addr)
 	return 0;
 }
 
-/* Each entry as it is, wherever it begins and ends. */
+/* Add each entry as one piece. Return: the number of entries that fit. */
 static int fastreg_map_pieces(struct pinion_fastreg *fast, struct scatterlist *sgl, int num_sg,
 			      unsigned int offset)
 {
@@ -107,11 +107,11 @@ static int fastreg_map_pieces(struct pinion_fastreg *fast, struct scatterlist *s
 }
 
 /**
- * pinion_map_mr_sg - collect the memory of the next REG_MR
+ * pinion_map_mr_sg - set the memory for the next REG_MR
  * @ibmr: the region
  * @sg: DMA mapped
  * @num_sg: entries
- * @sg_offset: into the first
+ * @sg_offset: bytes to skip in the first entry; may be NULL
  *
  * Return: how many entries fit, or a negative errno.
  */
@@ -125,7 +125,7 @@ int pinion_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num_sg,
 	if (fast->pages->ends) {
 		unsigned int offset = sg_offset ? *sg_offset : 0;
 
-		/* Entries are taken whole, so nothing is left of any. */
+		/* Entries are mapped completely, so no rest of one is to be mapped next. */
 		if (sg_offset)
 			*sg_offset = 0;
 		return fastreg_map_pieces(fast, sg, num_sg, offset);
@@ -145,7 +145,7 @@ int pinion_fastreg(struct pinion_keys *keys, struct ib_pd *pd,
 
 	if (!key)
 		return PINION_SYN_KEY_UNKNOWN;
-	/* A stranger's is not closed for this. */
+	/* Check first without the gate: do not close the gate of somebody else's key. */
 	if (READ_ONCE(key->pd) != pd || !READ_ONCE(key->fastreg)) {
 		pinion_key_put(key);
 		return PINION_SYN_KEY_UNKNOWN;
@@ -157,7 +157,7 @@ int pinion_fastreg(struct pinion_keys *keys, struct ib_pd *pd,
 	else if (key->state != PINION_KEY_FREE || atomic_read(&key->windows))
 		syndrome = PINION_SYN_KEY_STATE;
 	if (!syndrome) {
-		/* A list may be registered again after it was invalidated. */
+		/* Without a new list, the old one is registered again after an invalidation. */
 		if (fast->fresh)
 			swap(fast->mr.backing.mtt, fast->pages);
 		fast->fresh = false;

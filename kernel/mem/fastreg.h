@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Fast registration, for kernel consumers: a region whose memory is chosen by a
- * work request.
+ * Fast registration, for kernel consumers: a work request (IB_WR_REG_MR) sets the memory of a
+ * region.
  */
 #ifndef PINION_MEM_FASTREG_H
 #define PINION_MEM_FASTREG_H
@@ -17,7 +17,7 @@ struct ib_mr *pinion_alloc_mr(struct pinion_keys *keys, struct ib_pd *pd,
 int pinion_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num_sg,
 		     unsigned int *sg_offset);
 
-/* IB_WR_REG_MR: the mapped list becomes the key's meaning. 0 or a syndrome. */
+/* Perform IB_WR_REG_MR: the list mapped last becomes the key's memory. Return: 0 or a syndrome. */
 int pinion_fastreg(struct pinion_keys *keys, struct ib_pd *pd,
 		   const struct pinion_wqe_reg *reg);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Advice that is not followed yet, of one user: an open device file, or all of the kernel's
- * consumers. Memory may take as long as some file system likes to come, or for ever, and each
- * piece of advice that waits for it has a worker; so a user has few at a time, and others have
- * theirs. A hint is left for later, for a flush its caller waits.
+ * Work items for advice (ibv_advise_mr()) of one owner: an open device file, or all kernel
+ * consumers. Each needs a thread while it faults, and a fault may take long or never end. So an
+ * owner has few threads at a time, and cannot use up those of others. Hints are carried out later;
+ * the caller of a FLUSH waits until it is done.
  */
 #ifndef PINION_MEM_HINTS_H
 #define PINION_MEM_HINTS_H
@@ -14,7 +14,7 @@
 
 #include "sleepers.h"
 
-/* How many are followed at a time, and how many may wait: more are not worth their memory. */
+/* Hints carried out at a time, and the number that may be queued. More are dropped. */
 #define PINION_HINTS_ACTIVE	4
 #define PINION_HINTS_WAITING	1024
 
@@ -22,7 +22,7 @@ extern const struct pinion_sleepers_kind pinion_hints_kind;
 extern const struct pinion_sleepers_kind pinion_flushes_kind;
 
 struct pinion_hints {
-	struct mutex lock;		/* the others are being made */
+	struct mutex lock;		/* held while @sleepers and @flushes are made */
 	kuid_t user;
 	struct pinion_sleepers *sleepers; /* NULL before the first hint */
 	struct pinion_sleepers *flushes; /* likewise */
@@ -52,7 +52,7 @@ static inline struct pinion_sleepers *pinion_hints_make(struct pinion_hints *hin
 	return sleepers;
 }
 
-/* Who follows them; an ERR_PTR: nobody can now. A hint may be forgotten. */
+/* Make the work items' owner when first needed. ERR_PTR: not now; then a hint is dropped. */
 static inline struct pinion_sleepers *pinion_hints_sleepers(struct pinion_hints *hints)
 {
 	return pinion_hints_make(hints, &hints->sleepers, &pinion_hints_kind);
@@ -63,7 +63,7 @@ static inline struct pinion_sleepers *pinion_hints_flushes(struct pinion_hints *
 	return pinion_hints_make(hints, &hints->flushes, &pinion_flushes_kind);
 }
 
-/* No region that they could be about is left. Waits for none that waits for memory. */
+/* All regions of the owner are gone. Does not wait for work items that are in a fault. */
 static inline void pinion_hints_destroy(struct pinion_hints *hints)
 {
 	pinion_sleepers_abandon(hints->sleepers);

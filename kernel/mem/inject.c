@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Orders of failures: kept, matched, counted; see inject.h. Knows nothing of what fails.
+ * Orders of failures: parses, keeps, matches and counts them; see inject.h.
  */
 #include <linux/cleanup.h>
 #include <linux/debugfs.h>
@@ -19,13 +19,13 @@
 
 #define MAX_ORDERS	16
 #define MAX_LINE	256
-/* Who waits for a page may be waited for, so it has an end. */
+/* The longest delay: others may wait for a fault or a request that is delayed. */
 #define MAX_US		((u32)USEC_PER_SEC)
 
 struct inject_kind {
 	const char *name;
-	u32 usual;			/* value */
-	u32 most;
+	u32 usual;			/* default value */
+	u32 most;			/* largest value */
 };
 
 static const struct inject_kind inject_kinds[] = {
@@ -48,36 +48,36 @@ static const struct inject_kind inject_kinds[] = {
 
 static_assert(ARRAY_SIZE(inject_kinds) == PINION_INJECT_NUM_KINDS);
 
-/* Zero is any of @pid and @number. */
+/* 0 in @pid or @number matches any. */
 struct inject_order {
-	u32 id;				/* 0: the place is free */
+	u32 id;				/* 0: this slot is free */
 	enum pinion_inject_kind kind;
 	u32 value;
 	u32 pid;
 	u32 number;
-	u32 skip;			/* so many first ones are let go */
-	u32 every;			/* each so manieth of the others */
-	u32 percent;			/* of those, by chance */
-	u32 seed;
-	u32 count;			/* at most so many fail; 0: no end */
-	u64 met;
-	u64 failed;
+	u32 skip;			/* the first @skip matches do not fail */
+	u32 every;			/* of the others, each @every-th is considered, */
+	u32 percent;			/* and fails with this probability */
+	u32 seed;			/* of @chance */
+	u32 count;			/* the number of failures; 0: no limit */
+	u64 met;			/* matches so far */
+	u64 failed;			/* failures so far */
 	struct rnd_state chance;
 };
 
 DEFINE_STATIC_KEY_FALSE(pinion_injecting);
 
-/* Any context. */
+/* Protects inject_orders. Taken in any context. */
 static DEFINE_SPINLOCK(inject_lock);
 static struct inject_order inject_orders[MAX_ORDERS];
 static u32 inject_last_id;
 
-/* The key is switched, which sleeps, as orders come and go. Before inject_lock. */
+/* Held while orders are added or removed and the static key is switched. Before inject_lock. */
 static DEFINE_MUTEX(inject_change);
 
-/* ------------------------------------------------------------------ who asks */
+/* ------------------------------------------------------------------ matching */
 
-/* inject_lock is held. The order is of this; is it this one's turn? */
+/* @order matches; count that. Return: whether to fail this time. inject_lock is held. */
 static bool inject_is_due(struct inject_order *order)
 {
 	u64 nth = order->met++;
@@ -102,7 +102,7 @@ static bool inject_is_of(const struct inject_order *order, enum pinion_inject_ki
 	       (!order->number || order->number == number);
 }
 
-/* Each order counts for itself; of several that are due the first says how. */
+/* All orders that match count. If several are due, the value is that of the first. */
 int pinion_inject_ask(enum pinion_inject_kind kind, pid_t pid, u32 number)
 {
 	struct inject_order *order;
@@ -118,7 +118,7 @@ int pinion_inject_ask(enum pinion_inject_kind kind, pid_t pid, u32 number)
 	return value;
 }
 
-/* ------------------------------------------------------------------ who orders */
+/* ------------------------------------------------------------------ orders */
 
 /* inject_change is held. */
 static void inject_switch(void)
@@ -134,7 +134,7 @@ static void inject_switch(void)
 		static_branch_disable(&pinion_injecting);
 }
 
-/* The order of this number, 0 for a free place; NULL: there is none. inject_change is held. */
+/* Find an order by number, or with 0 a free slot. NULL: none. inject_change is held. */
 static struct inject_order *inject_find(u32 id)
 {
 	int i;
@@ -162,7 +162,7 @@ static int inject_add(struct inject_order *new)
 	return 0;
 }
 
-/* With number 0, all there are. */
+/* Remove an order, or with 0 all. */
 static int inject_remove(u32 id)
 {
 	int i, found = 0;
@@ -194,7 +194,7 @@ static int inject_number(char **line, u32 *number)
 	return err ?: kstrtou32(word, 0, number);
 }
 
-/* NAME NUMBER of an order. */
+/* Set the field @name of an order to @number. */
 static int inject_set(struct inject_order *order, const char *name, u32 number)
 {
 	const struct {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Keys and their gates. Never pins memory, never touches payload.
+ * Keys: allocation, entering, checking, and invalidation.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -14,10 +14,10 @@
 #include "pieces.h"
 
 /**
- * pinion_key_alloc - a key without number or meaning, not findable yet
- * @keys: the table it will be found in
- * @kind: what it will stand for
- * @gfp: as the caller may allocate
+ * pinion_key_alloc - make a key that has no value yet and cannot be found
+ * @keys: the table it will be in
+ * @kind: kind of its memory
+ * @gfp: for the allocation
  *
  * Return: the key with one reference, the owner's, or an ERR_PTR.
  */
@@ -46,8 +46,8 @@ struct pinion_key *pinion_key_alloc(struct pinion_keys *keys, enum pinion_key_ki
 }
 
 /**
- * pinion_key_publish - give a key its number and let the data path find it
- * @key: complete; from here on it changes only with the gate closed
+ * pinion_key_publish - give a key its value and let the data path find it
+ * @key: filled by the caller; from here on it may change only while the gate is closed
  */
 void pinion_key_publish(struct pinion_key *key)
 {
@@ -77,14 +77,14 @@ void pinion_key_unbind(struct pinion_key *key)
 	pinion_key_put(region);
 }
 
-/* The gate is closed, and is opened for those who wait to learn that it is over. */
+/* The gate is closed. It is opened again, so that waiters find out that the key is dead. */
 static void key_die(struct pinion_key *key)
 {
-	/* Else a window would lead into freed memory. */
+	/* Otherwise a window would give access to freed memory. */
 	WARN_ON_ONCE(atomic_read(&key->windows));
 	key->state = PINION_KEY_DEAD;
 	pinion_key_unbind(key);
-	/* Its memory is freed next; holders of a reference may still read the key. */
+	/* The caller frees these next, but holders of a reference may still read the key. */
 	key->mtt = NULL;
 	key->pieces = NULL;
 	key->pager = NULL;
@@ -97,8 +97,8 @@ static void key_die(struct pinion_key *key)
 }
 
 /**
- * pinion_key_kill - end a key: when this returns nobody is inside or gets in
- * @key: published or not; the owner's reference goes
+ * pinion_key_kill - unpublish a key; on return nobody is inside or can enter
+ * @key: published or not; the owner's reference is dropped
  */
 void pinion_key_kill(struct pinion_key *key)
 {
@@ -109,7 +109,7 @@ void pinion_key_kill(struct pinion_key *key)
 int pinion_key_kill_unbound(struct pinion_key *key)
 {
 	pinion_key_close(key);
-	/* Who binds counts inside the gate, so this cannot go up behind us. */
+	/* Incremented only inside the gate (window_claim(), piece_claim()), so not meanwhile. */
 	if (atomic_read(&key->windows)) {
 		pinion_key_open(key);
 		return -EBUSY;
@@ -119,11 +119,11 @@ int pinion_key_kill_unbound(struct pinion_key *key)
 }
 
 /**
- * pinion_key_get - find a key and keep it from being freed
- * @keys: where
+ * pinion_key_get - find a key and take a reference
+ * @keys: the table
  * @value: all 32 bits
  *
- * It may change or die at any time; whoever cares closes the gate and looks again.
+ * The key may change or die at any time. To rely on a field, close the gate and read it again.
  *
  * Return: the key with a reference, or NULL.
  */
@@ -150,8 +150,8 @@ struct pinion_key *pinion_key_get_any_tag(struct pinion_keys *keys, u32 value)
 }
 
 /*
- * Each reason is one word, so it may also be looked at without the gate, which is then not
- * closed for who is refused anyway.
+ * Checked without the gate first, so that a caller who is refused does not close it, then again
+ * with the gate closed. Each check reads one word only, so it works without the gate.
  */
 static int key_refuse_invalidation(const struct pinion_key *key, const struct ib_pd *pd,
 				   u32 value, u32 qpn)
@@ -181,7 +181,7 @@ int pinion_key_invalidate(struct pinion_keys *keys, struct ib_pd *pd, u32 value,
 	if (syndrome)
 		goto out;
 	pinion_key_close(key);
-	/* It may mean something else by now. */
+	/* The key may have changed before we closed the gate. */
 	syndrome = key_refuse_invalidation(key, pd, value, qpn);
 	if (!syndrome) {
 		key->state = PINION_KEY_FREE;
@@ -209,7 +209,7 @@ int pinion_key_refuse(const struct pinion_key *key, const struct pinion_want *wa
 	if (!want->whole &&
 	    !pinion_range_holds(key->base, key->length, want->addr, want->length))
 		return PINION_SYN_KEY_RANGE;
-	/* It names every address there could be, and its rkey goes to peers. */
+	/* The DMA key covers any number as an address, and peers may have its rkey. */
 	if (key->kind == PINION_KEY_DMA && !want->whole &&
 	    !pinion_dma_is_memory(want->addr, want->length))
 		return PINION_SYN_KEY_RANGE;
@@ -232,7 +232,7 @@ static bool key_is_unknown(const struct pinion_key *key, const struct pinion_wan
 	return READ_ONCE(key->pd) != want->pd && key->kind != PINION_KEY_NULL;
 }
 
-/* The key's gate is held, and so is its region's if all is well. */
+/* Inside @key's gate: check @want; for a window also enter the region's gate. */
 static int key_enter_region(struct pinion_key *key, const struct pinion_want *want,
 			    struct pinion_pass *pass)
 {
@@ -262,7 +262,7 @@ int pinion_key_enter(struct pinion_keys *keys, const struct pinion_want *want,
 	struct pinion_key *key;
 	int slot, err;
 
-	/* From here to the gate, inside which RCU goes on. */
+	/* Keeps the key until we are inside its gate, which is an RCU read-side section, too. */
 	rcu_read_lock();
 	key = pinion_keys_find_rcu(keys, want->key);
 	if (key_is_unknown(key, want)) {
@@ -288,7 +288,7 @@ void pinion_key_leave(struct pinion_pass *pass)
 	pass->key = NULL;
 }
 
-/* Waits for @key's gate. Return: a reference to the region of a window that is bound. */
+/* Wait for @key's gate. Return: for a bound window, its region with a reference; else NULL. */
 static struct pinion_key *key_wait_for_region(struct pinion_key *key)
 {
 	struct pinion_key *region;
@@ -349,13 +349,13 @@ int pinion_key_glance(struct pinion_keys *keys, const struct pinion_want *want)
 
 	rcu_read_lock();
 	key = pinion_keys_find_rcu(keys, want->key);
-	/* Without the gate, words of two meanings may be compared. So a no is asked for again. */
+	/* Without the gate, fields may be half old and half new. So check a refusal again. */
 	fine = !key_is_unknown(key, want) && !data_race(pinion_key_refuse(key, want));
 	rcu_read_unlock();
 	return fine ? 0 : pinion_key_ask(keys, want);
 }
 
-/* A table has everything. Without one, the pager knows, or nothing is there. */
+/* With a table all pages are present. Without one ask the pager, if it has an op for that. */
 static u64 key_run_paged(const struct pinion_key *region, u64 offset, u64 want, bool writes,
 			 void **kva)
 {

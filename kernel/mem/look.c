@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Looks at regions and their tables from inside of their gates, a stretch at a time, so that
- * who wants to change one waits no longer than for a message. Changes nothing.
+ * Reads regions and their tables inside their gates, a stretch at a time: a thread that closes the
+ * gate waits no longer than for a message.
  */
 #include <linux/dma-buf.h>
 #include <linux/io.h>
@@ -16,7 +16,7 @@
 #include "odp.h"
 #include "pieces.h"
 
-/* Entries looked at in one go: nobody is preempted in a gate. */
+/* Table entries read inside the gate at a time: preemption is off there. */
 #define LOOK_BLOCKS	1024
 
 static u64 look_table_bytes(const struct pinion_mtt *mtt)
@@ -40,7 +40,7 @@ static enum pinion_mr_kind look_kind(const struct pinion_mr *mr)
 	return mr->backing.umem->is_odp ? PINION_MR_ON_DEMAND : PINION_MR_PINNED;
 }
 
-/* What is the exporter's to change is a moment old: his lock cannot be had in a gate. */
+/* Inside the gate, where dma_resv cannot be locked: what the exporter changes may be stale. */
 static void look_at_dmabuf(const struct pinion_mr *mr, struct pinion_mr_facts *facts)
 {
 	struct ib_umem *umem = mr->backing.umem;
@@ -60,12 +60,12 @@ static void look_at_table(const struct pinion_mtt *mtt, struct pinion_mr_facts *
 {
 	facts->entries = mtt->ends ? mtt->num_pieces : mtt->num_blocks;
 	facts->table_bytes = look_table_bytes(mtt);
-	/* Pieces are of any length. */
+	/* Pieces have no common length. */
 	if (!mtt->ends)
 		facts->block_shift = mtt->shift;
 }
 
-/* Inside the gate, where neither its memory nor its meaning changes. */
+/* Inside the gate, so the key and its memory do not change. */
 static void look_at_region(const struct pinion_mr *mr, struct pinion_mr_facts *facts)
 {
 	const struct pinion_key *key = mr->key;
@@ -91,11 +91,11 @@ static void look_at_region(const struct pinion_mr *mr, struct pinion_mr_facts *f
 }
 
 /**
- * pinion_mr_look - all that is known of a region
- * @ibmr: it does not end meanwhile, but may be given other memory
+ * pinion_mr_look - read the state of a region
+ * @ibmr: kept by the caller; its memory may be exchanged meanwhile
  * @facts: filled in
  *
- * Sleeps; in no gate.
+ * Sleeps; no gate is held.
  */
 void pinion_mr_look(struct ib_mr *ibmr, struct pinion_mr_facts *facts)
 {
@@ -105,7 +105,7 @@ void pinion_mr_look(struct ib_mr *ibmr, struct pinion_mr_facts *facts)
 	int slot;
 
 	*facts = (struct pinion_mr_facts){ .magic = PINION_MR_FACTS_MAGIC };
-	/* A glance: inside it is open. */
+	/* Read before entering, since inside the gate it is open. */
 	if (test_bit(PINION_GATE_CLOSED, &key->gate.state))
 		facts->flags |= PINION_MR_GATE_CLOSED;
 	slot = pinion_gate_enter_wait(&key->gate);
@@ -126,8 +126,8 @@ void pinion_mr_look(struct ib_mr *ibmr, struct pinion_mr_facts *facts)
 /* ------------------------------------------------------------------ its memory */
 
 /*
- * Into the gates of who has this number, whoever that is. What is asked of the key without
- * the gate may change: then it is as if it were gone.
+ * Enter the gates of the key with this value, of any domain. pd and qpn are read from the key
+ * without its gate; if they change before we enter, this returns -ENOENT.
  */
 static int look_enter(struct pinion_keys *keys, u32 value, struct pinion_pass *pass)
 {
@@ -169,7 +169,7 @@ int pinion_key_look(struct pinion_keys *keys, u32 value, struct pinion_key_view 
 	return 0;
 }
 
-/* Of a table that is all there, as a mover would find it. */
+/* A run of a key whose memory is all present. Inside the gate. */
 static int look_at_run(const struct pinion_key *region, u64 offset, u64 want,
 		       struct pinion_run *run)
 {
@@ -204,7 +204,7 @@ static int look_in_gate(const struct pinion_pass *pass, u64 offset, struct pinio
 		err = look_at_run(region, offset + within, key->length - offset, run);
 	if (err == -ENOENT)
 		return err;
-	/* A window shows a part of it. */
+	/* A window has only a part of the region. */
 	run->offset -= within;
 	if (run->offset >= key->length)
 		return -ENOENT;

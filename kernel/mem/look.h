@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What a region is and where its memory is, for who looks on: never for the data path.
+ * Reads the state of regions and keys, and where their memory is, for diagnostics. Not for the data
+ * path.
  */
 #ifndef PINION_MEM_LOOK_H
 #define PINION_MEM_LOOK_H
@@ -12,10 +13,10 @@ struct pinion_keys;
 struct pinion_mr_facts;
 struct pinion_odp;
 
-/* All there is to tell. @ibmr does not end meanwhile, but may change. Sleeps; in no gate. */
+/* Fill @facts. The caller keeps @ibmr, which may change meanwhile. Sleeps; no gate is held. */
 void pinion_mr_look(struct ib_mr *ibmr, struct pinion_mr_facts *facts);
 
-/* What a key is of, as it was a moment ago. */
+/* The state of a key when it was read. */
 struct pinion_key_view {
 	u32 generation;
 	u8 shift;			/* log2 of a block; 0: there are none */
@@ -23,10 +24,10 @@ struct pinion_key_view {
 	u64 length;
 };
 
-/* Return: 0, or -ENOENT: no key has this number and means something. Sleeps; in no gate. */
+/* Return: 0, or -ENOENT: no valid key has this value. Sleeps; no gate is held. */
 int pinion_key_look(struct pinion_keys *keys, u32 value, struct pinion_key_view *view);
 
-/* Bytes that follow each other in memory as they do in the region. */
+/* Bytes of a region that are contiguous in memory. */
 struct pinion_run {
 	u64 offset;			/* of the first, in the region */
 	u64 length;
@@ -35,20 +36,21 @@ struct pinion_run {
 };
 
 /*
- * The run that @offset is in, from there on, or the next behind it; a part of it, if it is
- * long. Return: 0, or -ENOENT: there is no more, or no such key. Sleeps; in no gate.
+ * Find the run at @offset, or the next behind it if there is no memory there. A long run is
+ * returned in parts. Return: 0, or -ENOENT: there is no more, or no such key. Sleeps; no gate is
+ * held.
  */
 int pinion_key_look_run(struct pinion_keys *keys, u32 value, u64 offset, struct pinion_run *run);
 
 /* ---------------------------------------------- between look.c and odp_look.c */
 
 /*
- * Likewise in one child, inside the gate. -EAGAIN: there is nothing up to @run->offset, where
- * to go on.
+ * Likewise in one child of an on-demand region, inside the gate. -EAGAIN: there is no memory up to
+ * @run->offset; go on there.
  */
 int pinion_odp_look_run(struct pinion_odp *odp, u64 offset, struct pinion_run *run);
 
-/* Sums over all children. Something keeps @odp; in no gate. Sleeps. */
+/* Sums over all children. The caller keeps @odp. Sleeps; no gate is held. */
 void pinion_odp_look(struct pinion_odp *odp, u64 *present, u64 *bytes);
 
 #endif

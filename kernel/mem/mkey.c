@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Makes and ends the keys of DEVX commands. They pass the same gate as any other.
+ * Creates and destroys the keys of DEVX commands.
  */
 #include "../logic/mkey_place.h"
 #include "mkey.h"
@@ -73,7 +73,7 @@ int pinion_mkey_make(struct pinion_mkey *mkey, struct pinion_keys *keys,
 	key->base = asked->base;
 	key->length = asked->length;
 	pinion_key_publish(key);
-	/* The low byte is the user's to choose. */
+	/* The user chooses the tag, the low byte. The gate must be closed, as it is published. */
 	pinion_key_close(key);
 	WRITE_ONCE(key->value, (key->value & ~PINION_KEY_TAG) | asked->tag);
 	pinion_key_open(key);

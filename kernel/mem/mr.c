@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Regions of user memory, pinned or on demand, and the kernel's DMA region:
- * registration, change and end. Owns the pins; never moves a byte.
+ * Regions of user memory, pinned or on demand, and the kernel's DMA region: registration,
+ * reregistration and deregistration. Process context.
  */
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
@@ -41,7 +41,7 @@ static int mr_back_on_demand(struct pinion_backing *backing, struct ib_pd *pd, u
 	return 0;
 }
 
-/* The core has one errno for several things. */
+/* The reasons for which ib_umem_get() fails with @err. */
 static const char *mr_not_pinned(int err)
 {
 	switch (err) {
@@ -55,7 +55,7 @@ static const char *mr_not_pinned(int err)
 	return "not pinned";
 }
 
-/* Return: 0, or a negative errno and *@why. */
+/* Is all of it persistent memory? Return: 0, or a negative errno and *@why. */
 static int mr_check_persistence(const struct pinion_backing *backing, u64 start, u64 length,
 				const char **why)
 {
@@ -75,7 +75,7 @@ static void mr_unback(struct pinion_backing *backing)
 	ib_umem_release(backing->umem);
 }
 
-/* Return: 0, or a negative errno and *@why. */
+/* Pin the memory and make its table, or its pager. Return: 0, or a negative errno and *@why. */
 static int mr_bring(struct pinion_backing *backing, struct ib_pd *pd, u64 start, u64 length,
 		    int access, const char **why)
 {
@@ -107,7 +107,7 @@ static int mr_bring(struct pinion_backing *backing, struct ib_pd *pd, u64 start,
 	return 0;
 }
 
-/* Return: 0, or a negative errno and *@why. */
+/* Fill @backing, and check it. Return: 0, or a negative errno and *@why. */
 static int mr_back(struct pinion_backing *backing, struct ib_pd *pd, u64 start, u64 length,
 		   int access, const char **why)
 {
@@ -130,7 +130,7 @@ int pinion_mr_check_span(u64 length, u64 iova, int access)
 {
 	if (!length || !pinion_range_valid(mr_first_address(iova, access), length))
 		return -EINVAL;
-	/* All of the address space has no other name. */
+	/* The implicit region covers the whole address space: it cannot be at another iova. */
 	if (length == U64_MAX && iova)
 		return -EINVAL;
 	return 0;
@@ -140,7 +140,7 @@ static void mr_name(struct pinion_mr *mr)
 {
 	mr->ibmr.lkey = mr->key->value;
 	mr->ibmr.rkey = mr->key->value;
-	/* The core sets these on one of its two ways here only. */
+	/* The core sets iova and length in only one of the two paths that register memory. */
 	mr->ibmr.iova = mr->key->base;
 	mr->ibmr.length = mr->key->length;
 }
@@ -161,7 +161,7 @@ static struct ib_mr *mr_make(struct pinion_keys *keys, struct ib_pd *pd, enum pi
 		return ERR_CAST(key);
 	}
 	mr->backing = *backing;
-	/* A pager's table is the pager's. */
+	/* With a pager the table belongs to the pager, which may exchange it. */
 	if (!pager)
 		mr->backing.mtt = pinion_mtt_settle(&key->one, backing->mtt);
 	if (mr->backing.mtt != backing->mtt)
@@ -183,10 +183,10 @@ static struct ib_mr *mr_make(struct pinion_keys *keys, struct ib_pd *pd, enum pi
 }
 
 /**
- * pinion_region_make - a region of memory that is there, in force
+ * pinion_region_make - make a region, and publish its key
  * @keys: the device's keys
  * @pd: protection domain
- * @backing: the memory, the region's from here on; a pager may have no table yet
+ * @backing: the memory, owned by the region on success; a pager may have no table yet
  * @base: the address of the first byte as work requests name it
  * @length: in bytes
  * @access: IB_ACCESS_*
@@ -197,14 +197,14 @@ struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
 				 const struct pinion_backing *backing, u64 base, u64 length,
 				 int access)
 {
-	/* A table that somebody forgot to look for is no reason to give all memory away. */
+	/* Without a table the key could be taken for one of all memory: refuse. */
 	if (WARN_ON_ONCE(!backing->mtt && !backing->pager))
 		return ERR_PTR(-EINVAL);
 	return mr_make(keys, pd, PINION_KEY_REGION, backing, base, length, access);
 }
 
 /**
- * pinion_reg_user_mr - pin user memory, or watch it, and give it a key
+ * pinion_reg_user_mr - register user memory: pinned, or on demand
  * @keys: the device's keys
  * @pd: protection domain
  * @start: user address, any alignment
@@ -241,28 +241,31 @@ struct ib_mr *pinion_reg_user_mr(struct pinion_keys *keys, struct ib_pd *pd, u64
 	return ibmr;
 }
 
-/* Everything a rereg may change, decided before the gate is closed. */
+/* What rereg changes. Prepared before the gate is closed. */
 struct change {
 	bool translation;
-	struct pinion_backing backing;	/* if so: the new one, then the old one */
+	struct pinion_backing backing;	/* with @translation: the new memory; later the old */
 	struct ib_pd *pd;
 	u64 base;
 	u64 length;
 	int access;
 };
 
-/* Zero-based or not, pinned or not, in huge pages or not is a matter of the translation. */
+/* May the access flags change so without IB_MR_REREG_TRANS? */
 static bool mr_same_translation(int before, int after)
 {
 	int fixed = IB_ZERO_BASED | IB_ACCESS_ON_DEMAND;
 
-	/* Pinned memory is in the pages it is in, whatever was promised. */
+	/* IB_ACCESS_HUGETLB makes a difference on demand only: pinned pages do not change. */
 	if (before & IB_ACCESS_ON_DEMAND)
 		fixed |= IB_ACCESS_HUGETLB;
 	return !((before ^ after) & fixed);
 }
 
-/* Swaps old and new; what is left in @change is to be released. */
+/*
+ * Close the gate and apply @change. On return the caller must release @change->backing: the old
+ * memory, or the new if this fails. Return: 0 or -EBUSY.
+ */
 static int mr_apply(struct pinion_key *key, struct pinion_mr *mr, struct change *change)
 {
 	struct pinion_mtt *spare = NULL;
@@ -272,12 +275,12 @@ static int mr_apply(struct pinion_key *key, struct pinion_mr *mr, struct change 
 	if (atomic_read(&key->windows)) {
 		err = -EBUSY;
 	} else {
-		/* Else the table is not ours to touch: a pager may exchange it. */
+		/* Otherwise leave key->mtt alone: a pager may have exchanged it. */
 		if (change->translation) {
 			key->generation++;
 			swap(mr->backing, change->backing);
 			key->mtt = mr->backing.mtt;
-			/* The old one may be in there, and is over. */
+			/* The old table may be in key->one. Nobody reads that any more. */
 			if (!mr->backing.pager)
 				key->mtt = pinion_mtt_settle(&key->one, key->mtt);
 			if (key->mtt != mr->backing.mtt)
@@ -296,7 +299,7 @@ static int mr_apply(struct pinion_key *key, struct pinion_mr *mr, struct change 
 	return err;
 }
 
-/* Other memory for @key's region. Return: 0, or a negative errno and *@why. */
+/* Prepare the new memory for @key's region. Return: 0, or a negative errno and *@why. */
 static int mr_translate(struct change *change, struct pinion_key *key, u64 start, u64 length,
 			u64 iova, const char **why)
 {
@@ -313,7 +316,7 @@ static int mr_translate(struct change *change, struct pinion_key *key, u64 start
 	return err;
 }
 
-/* May its memory stay as it is? Return: 0, or a negative errno and *@why. */
+/* Can @change be made without new memory? Return: 0, or a negative errno and *@why. */
 static int mr_keep(const struct pinion_mr *mr, const struct change *change, int flags, int access,
 		   const char **why)
 {
@@ -331,14 +334,14 @@ static int mr_keep(const struct pinion_mr *mr, const struct change *change, int 
 		return -EOPNOTSUPP;
 	if (!(change->access & ~mr->access & IB_ACCESS_FLUSH_PERSISTENT))
 		return 0;
-	/* Its mappings may be another process's by now. */
+	/* On demand: the caller may be another process than the one whose mappings these are. */
 	if (mr->backing.pager)
 		return -EOPNOTSUPP;
 	return mr_check_persistence(&mr->backing, 0, change->length, why);
 }
 
 /**
- * pinion_rereg_user_mr - change what a region means, in one step for traffic
+ * pinion_rereg_user_mr - change memory, domain or rights of a region
  * @ibmr: the region
  * @flags: IB_MR_REREG_*
  * @start: with TRANS: the new memory
@@ -347,9 +350,9 @@ static int mr_keep(const struct pinion_mr *mr, const struct change *change, int 
  * @access: with ACCESS
  * @pd: with PD
  *
- * The new memory is pinned first and the old one released last, so a failure
- * leaves the region as it was. Always in place: handle and keys stay. The core holds
- * the region's handle for writing, so there is one of us at a time.
+ * Messages see all of the change or nothing of it. The new memory is pinned first, and the old one
+ * released last, so a call that fails leaves the region as it was. Handle and keys stay the same.
+ * The core holds the region's handle exclusively, so this is not called twice at a time.
  *
  * Return: NULL, or an ERR_PTR.
  */
@@ -399,7 +402,7 @@ refused:
 }
 
 /**
- * pinion_get_dma_mr - a region of all memory, for kernel consumers
+ * pinion_get_dma_mr - make a region of all memory, for kernel consumers
  * @keys: the device's keys
  * @pd: protection domain
  * @access: IB_ACCESS_*
@@ -417,11 +420,11 @@ struct ib_mr *pinion_get_dma_mr(struct pinion_keys *keys, struct ib_pd *pd, int 
 }
 
 /**
- * pinion_dereg_mr - end a region
+ * pinion_dereg_mr - deregister a region
  * @ibmr: the region
  *
- * Return: 0: nothing touches the memory any more; -EBUSY while windows are bound to it
- * or pieces of it are lent.
+ * Return: 0, and nobody accesses the memory any more; -EBUSY if windows are bound to the region, or
+ * pieces of it are part of other keys.
  */
 int pinion_dereg_mr(struct ib_mr *ibmr)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memory regions and windows as verbs objects: each owns one key.
+ * Memory regions and windows as verbs objects. Each owns one key.
  */
 #ifndef PINION_MEM_MR_H
 #define PINION_MEM_MR_H
@@ -9,13 +9,13 @@
 
 #include "key.h"
 
-/* Rights live in the key; how memory is pinned or named does not. */
+/* The access flags that are rights of the key. Others say how memory is pinned or addressed. */
 #define PINION_KEY_RIGHTS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			   IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			   IB_ACCESS_MW_BIND | \
 			   IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
 
-/* Windows name addresses, of which a region that is zero-based has none. */
+/* Windows are bound by address, so a zero-based region cannot have any. */
 static inline u32 pinion_key_rights(int access)
 {
 	if (access & IB_ZERO_BASED)
@@ -23,28 +23,28 @@ static inline u32 pinion_key_rights(int access)
 	return access & PINION_KEY_RIGHTS;
 }
 
-/* What a region's memory is, or NULL: not all kinds have all of it. */
+/* The memory behind a region. A field is NULL if this kind of region has no such thing. */
 struct pinion_backing {
 	struct ib_umem *umem;		/* user memory, or a dma-buf */
-	struct pinion_mtt *mtt;		/* the table in force, unless a pager exchanges it */
-	struct pinion_pager *pager;	/* pages come and go: owner of both */
+	struct pinion_mtt *mtt;		/* the table in use, unless a pager exchanges it */
+	struct pinion_pager *pager;	/* if pages come and go; owns the other two */
 };
 
 struct pinion_mr {
 	struct ib_mr ibmr;
 	struct pinion_key *key;
-	struct pinion_backing backing;	/* ours; the key says where it is */
+	struct pinion_backing backing;	/* owned; the key has copies of the pointers */
 	int access;			/* as registered; rights are in the key */
 	bool fast;			/* part of a struct pinion_fastreg */
 };
 
-/* For fast registration: a list filled by map_mr_sg, taken over by IB_WR_REG_MR. */
+/* A region for fast registration. map_mr_sg fills @pages; IB_WR_REG_MR makes it the key's table. */
 struct pinion_fastreg {
-	struct pinion_mr mr;		/* first: freed as that */
-	struct pinion_mtt *pages;	/* changes places with the one in force, gate closed */
+	struct pinion_mr mr;		/* must be first: kfree(mr) frees all */
+	struct pinion_mtt *pages;	/* swapped with mr.backing.mtt while the gate is closed */
 	u32 max_pages;
 	u32 num_pages;
-	bool fresh;			/* not taken over yet */
+	bool fresh;			/* @pages was filled and not swapped yet */
 };
 
 static_assert(!offsetof(struct pinion_fastreg, mr));
@@ -59,7 +59,7 @@ static inline struct pinion_mr *to_pinion_mr(struct ib_mr *ibmr)
 	return container_of(ibmr, struct pinion_mr, ibmr);
 }
 
-/* Of one that is ->fast. */
+/* The region must be ->fast. */
 static inline struct pinion_fastreg *to_pinion_fastreg(struct ib_mr *ibmr)
 {
 	return container_of(to_pinion_mr(ibmr), struct pinion_fastreg, mr);
@@ -70,26 +70,27 @@ static inline struct pinion_mw *to_pinion_mw(struct ib_mw *ibmw)
 	return container_of(ibmw, struct pinion_mw, ibmw);
 }
 
-/* For a tracepoint that is on, and was when @begun was taken. */
+/* Nanoseconds since @begun; 0 if that is 0, as the tracepoint was off then. */
 static inline u64 pinion_since(u64 begun)
 {
 	return begun ? ktime_get_ns() - begun : 0;
 }
 
 /*
- * What was refused here and not by the core, told to who looks for it: the errno alone
- * does not say why. Return: @err.
+ * Report why a registration was refused, by a tracepoint and a debug message: the errno does not
+ * say enough. Return: @err.
  */
 int pinion_mr_refused(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
 		      const char *reason, int err);
+/* -EINVAL if there is no length, or the addresses wrap. */
 int pinion_mr_check_span(u64 length, u64 iova, int access);
 
-/* Takes over what is in @backing if all is well. Without table and pager there is no region. */
+/* On success the region owns what is in @backing, which must have a table or a pager. */
 struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
 				 const struct pinion_backing *backing, u64 base, u64 length,
 				 int access);
 
-/* The verbs ops of the same names, less what only the verbs layer knows. */
+/* The ops of the same names; the verbs layer has checked drivers' data and counted the object. */
 struct ib_mr *pinion_get_dma_mr(struct pinion_keys *keys, struct ib_pd *pd, int access);
 struct ib_mr *pinion_reg_user_mr(struct pinion_keys *keys, struct ib_pd *pd, u64 start,
 				 u64 length, u64 iova, int access);

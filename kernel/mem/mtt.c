@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Builds and reads translation tables. Never pins, maps or frees the memory that
- * a table speaks of.
+ * Builds and reads translation tables. A table does not own the memory it describes.
  */
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
@@ -17,7 +16,7 @@ static u64 mtt_leaf_blocks(u64 num_blocks, u64 leaf)
 		     PINION_MTT_LEAF_BLOCKS);
 }
 
-/* Behind the table itself. */
+/* Where a table of one leaf keeps its pointer: directly behind the struct. */
 static u64 **mtt_own_leaves(struct pinion_mtt *mtt)
 {
 	return (u64 **)(mtt + 1);
@@ -30,7 +29,7 @@ static void mtt_free_leaves(struct pinion_mtt *mtt)
 }
 
 /**
- * pinion_mtt_alloc - make a table of blocks whose addresses are still unset
+ * pinion_mtt_alloc - make a table of blocks, with all addresses 0
  * @num_blocks: how many, at least one
  * @shift: log2 of their size
  * @first: position of the first byte of the key's memory in the first block
@@ -46,7 +45,7 @@ struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first)
 	struct pinion_mtt *mtt;
 	u64 i;
 
-	/* One pointer is not worth an allocation, and one leaf is what most tables have. */
+	/* With room for one pointer to a leaf: most tables have one leaf only. */
 	mtt = kzalloc(sizeof(*mtt) + sizeof(*mtt->leaves), GFP_KERNEL_ACCOUNT);
 	if (!mtt)
 		return NULL;
@@ -76,8 +75,8 @@ err_free_mtt:
 }
 
 /**
- * pinion_mtt_alloc_pieces - make a table for a list with gaps
- * @num_pieces: how many there may be, at least one
+ * pinion_mtt_alloc_pieces - make a table of pieces, for a list with gaps
+ * @num_pieces: how many it has room for, at least one
  *
  * Return: the table, or NULL.
  */
@@ -103,8 +102,8 @@ void pinion_mtt_set_piece(struct pinion_mtt *mtt, u32 piece, u64 dma_addr, u64 l
 }
 
 /**
- * pinion_mtt_free - free a table, not the memory it describes
- * @mtt: the table; NULL is fine
+ * pinion_mtt_free - free a table
+ * @mtt: NULL is fine; nothing is done for a table inside a struct pinion_mtt_one
  */
 void pinion_mtt_free(struct pinion_mtt *mtt)
 {
@@ -134,7 +133,7 @@ struct pinion_mtt *pinion_mtt_settle(struct pinion_mtt_one *one, struct pinion_m
 	return &one->mtt;
 }
 
-/* The piece that holds the byte at @position, which is before the end of the last. */
+/* The piece that has the byte at @position, which must be before the end of the last piece. */
 static u32 mtt_piece_at(const struct pinion_mtt *mtt, u64 position)
 {
 	u32 low = 0, high = mtt->num_pieces - 1, middle;
@@ -173,7 +172,7 @@ static u64 mtt_run_of_blocks(const struct pinion_mtt *mtt, u64 offset, u64 want,
 	u64 start = *pinion_mtt_slot(mtt, block) + within;
 	u64 run = size - within;
 
-	/* Neighbours that follow on are one run: one long copy beats many short. */
+	/* Blocks that are adjacent in memory are one run: one long copy is faster. */
 	while (run < want && ++block < mtt->num_blocks &&
 	       *pinion_mtt_slot(mtt, block) == start + run)
 		run += size;
@@ -202,7 +201,7 @@ bool pinion_dma_is_memory(u64 dma_addr, u64 length)
 		return true;
 	if (check_add_overflow(dma_addr, length - 1, &last))
 		return false;
-	/* Page structures, and with them the direct map, come and go by no less than 2 MiB. */
+	/* Memory is added and removed in units of 2 MiB at least, so one page in each will do. */
 	for (; dma_addr < last; dma_addr = ALIGN(dma_addr + 1, SZ_2M))
 		if (!pfn_valid(PHYS_PFN(dma_addr)))
 			return false;
@@ -210,11 +209,11 @@ bool pinion_dma_is_memory(u64 dma_addr, u64 length)
 }
 
 /**
- * pinion_dma_provable - can addresses mapped for @dev be turned back into pages?
+ * pinion_dma_provable - are DMA addresses mapped for @dev physical addresses?
  * @dev: the parent of our devices
  *
- * They can on dma-direct without bounce buffers, memory encryption or an IOMMU,
- * where the DMA address is the physical address. Tried, not assumed.
+ * They are with dma-direct, without bounce buffers, memory encryption or an IOMMU. Checked with a
+ * page that is mapped for the test.
  *
  * Return: 0 or a negative errno.
  */

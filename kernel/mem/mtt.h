@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The memory translation table: where the bytes of one key are.
+ * The memory translation table (MTT) of a key: from offsets to DMA addresses.
  *
- * A table is a sequence of equal blocks of 2^shift bytes, each a DMA address.
- * A *position* counts bytes from the start of the first block; the first byte
- * of the key's memory is at position @first. Seeking is one shift.
+ * A table is a sequence of blocks of 2^shift bytes each, with one DMA address per block. A
+ * *position* counts bytes from the start of the first block; the first byte of the key's memory is
+ * at position @first. The block of a position is found by one shift.
  *
- * Only what kernel consumers register as a list with gaps has blocks of any length
- * instead, *pieces*, of which @ends says where each is over. Seeking is a bisection.
+ * A list with gaps (IB_MR_TYPE_SG_GAPS, kernel consumers only) has *pieces* of any length instead
+ * of blocks: @ends has the position behind each. The piece of a position is found by bisection.
  */
 #ifndef PINION_MEM_MTT_H
 #define PINION_MEM_MTT_H
@@ -19,10 +19,10 @@
 
 struct device;
 
-/* Else lengths are cut where the core takes a size_t, and not all memory has a kernel address. */
+/* The core takes lengths as size_t, and all memory must have a kernel address. */
 static_assert(BITS_PER_LONG == 64, "pinion is for 64-bit kernels");
 
-/* One page of addresses: the table never asks for a larger allocation per level. */
+/* A leaf is one page of addresses, so that leaves need no large allocation. */
 #define PINION_MTT_LEAF_SHIFT	9
 #define PINION_MTT_LEAF_BLOCKS	BIT(PINION_MTT_LEAF_SHIFT)
 
@@ -30,13 +30,13 @@ struct pinion_mtt {
 	u64 **leaves;
 	u64 num_blocks;
 	u64 first;
-	u64 *ends;	/* positions; NULL: all blocks are equal */
-	u32 num_pieces;	/* blocks in use, with @ends */
+	u64 *ends;	/* position behind each piece; NULL: blocks of equal size */
+	u32 num_pieces;	/* with @ends: pieces in use */
 	u8 shift;
-	bool inside;	/* of something else, which is freed instead */
+	bool inside;	/* embedded in a struct pinion_mtt_one: not to be freed */
 };
 
-/* Room for a table of one block, as most small regions have. */
+/* Storage for a table of one block, embedded in a key: spares small regions a cache miss. */
 struct pinion_mtt_one {
 	struct pinion_mtt mtt;
 	u64 *leaf;
@@ -44,18 +44,18 @@ struct pinion_mtt_one {
 };
 
 struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first);
-/* A table of at most @num_pieces, for pinion_mtt_set_piece() to fill in from the first. */
+/* A table of at most @num_pieces pieces; pinion_mtt_set_piece() sets them, in order. */
 struct pinion_mtt *pinion_mtt_alloc_pieces(u32 num_pieces);
 void pinion_mtt_set_piece(struct pinion_mtt *mtt, u32 piece, u64 dma_addr, u64 length);
 void pinion_mtt_free(struct pinion_mtt *mtt);
 
 /*
- * Copies a table of one block to @one, whose own nobody uses any more, and leaves any other as
- * it is. Return: the one to use. If it is not @mtt, that is to be freed, where one may sleep.
+ * If @mtt has one block only, copy it to @one, which nobody uses (any more). Return: the table to
+ * use. If that is not @mtt, the caller frees @mtt, later if it cannot sleep now.
  */
 struct pinion_mtt *pinion_mtt_settle(struct pinion_mtt_one *one, struct pinion_mtt *mtt);
 
-/* Users choose the offset that @block follows from: its bound holds for guesses, too. */
+/* @block follows from an offset that users choose: bound it for speculative execution, too. */
 static inline u64 *pinion_mtt_slot(const struct pinion_mtt *mtt, u64 block)
 {
 	block = array_index_nospec((unsigned long)block, (unsigned long)mtt->num_blocks);
@@ -64,22 +64,22 @@ static inline u64 *pinion_mtt_slot(const struct pinion_mtt *mtt, u64 block)
 }
 
 /*
- * The longest run of memory, at most @want > 0 bytes, that starts @offset bytes
- * into the key and is contiguous: its kernel address in *@kva, its length
- * returned. The caller has checked the bounds and holds the key's gate.
+ * The longest contiguous run of memory, at most @want > 0 bytes, at @offset bytes into the key.
+ * *@kva is set to its kernel address. Return: its length. The caller has checked the bounds, and is
+ * inside the key's gate.
  */
 u64 pinion_mtt_run(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kva);
 
 /*
- * DMA addresses become kernel addresses by the identity our parent device was
- * checked to have; see pinion_dma_provable().
+ * The kernel address of a DMA address. DMA addresses are physical addresses here, which
+ * pinion_dma_provable() has checked.
  */
 void *pinion_dma_to_kva(u64 dma_addr);
 
-/* Is there memory of the kernel's at all @length bytes? Whoever knows the key may ask. */
+/* Are all @length bytes memory with a kernel address? @dma_addr may be any number. */
 bool pinion_dma_is_memory(u64 dma_addr, u64 length);
 
-/* 0 if addresses mapped for @dev can be turned back into pages, else -errno. */
+/* 0 if pages can be found from addresses that are DMA-mapped for @dev, else -errno. */
 int pinion_dma_provable(struct device *dev);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Persistent memory. What the platform calls so is in its table of resources. Stores to it are
- * in the caches at first: the architecture writes them back.
+ * Persistent memory. The kernel's resource tree says which memory is persistent. Stores are in the
+ * CPU's caches at first; arch_wb_cache_pmem() writes them back.
  */
 #include <linux/fs.h>
 #include <linux/io.h>
@@ -25,7 +25,7 @@ static bool persist_is_of(const void *kva, u64 length, unsigned long desc)
 	       REGION_INTERSECTS;
 }
 
-/* Firmware older than ACPI 6 has a type of its own for it, as has memmap= on the command line. */
+/* LEGACY: the type used by firmware older than ACPI 6, and by memmap= on the command line. */
 static bool persist_is_persistent(const void *kva, u64 length)
 {
 	return persist_is_of(kva, length, IORES_DESC_PERSISTENT_MEMORY) ||
@@ -46,7 +46,7 @@ int pinion_persist_check_table(const struct pinion_mtt *mtt, u64 length)
 	return 0;
 }
 
-/* Device DAX is memory without a file system, so without blocks that are yet to be found. */
+/* A device DAX mapping has no file system, so no blocks are allocated: it needs no MAP_SYNC. */
 static bool persist_vma_keeps(struct vm_area_struct *vma)
 {
 	if (!vma_is_dax(vma))
@@ -60,7 +60,7 @@ int pinion_persist_check_range(u64 start, u64 length)
 	struct vm_area_struct *vma;
 	int err = -EINVAL;
 
-	/* All of the address space, or more than there is. */
+	/* The implicit region, or a range beyond user addresses. */
 	if (!current->mm || end <= start || end > TASK_SIZE)
 		return -EINVAL;
 	if (mmap_read_lock_killable(current->mm))

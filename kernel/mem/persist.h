@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Persistent memory: which memory is, and how stores get there from the caches.
+ * Persistent memory: which memory is persistent, and writing it back from the CPU's caches.
  */
 #ifndef PINION_MEM_PERSIST_H
 #define PINION_MEM_PERSIST_H
@@ -9,25 +9,26 @@
 
 struct pinion_mtt;
 
-/* Can caches be written back here at all? If not, the device has no FLUSH to persistence. */
+/* Can this architecture write caches back? If not, the device has no FLUSH to persistence. */
 bool pinion_persist_possible(void);
 
 /*
- * May a region have the right IB_ACCESS_FLUSH_PERSISTENT? Of memory that is pinned, @mtt says
- * where it is. Of memory on demand, the process's mappings must be of persistent memory in all
- * of the range, and such that a file's blocks are in the file for good when they are written
- * (MAP_SYNC). Both look at what is there now: a flush asks again of each run. May sleep.
+ * May a region have the right IB_ACCESS_FLUSH_PERSISTENT? pinion_persist_check_table() checks
+ * pinned memory, of which @mtt is the table. pinion_persist_check_range() is for memory on demand:
+ * all mappings of the current process in the range must be of persistent memory, with MAP_SYNC if
+ * they are of files, so that a block that was faulted for writing belongs to the file for good.
+ * Both check the present state only; a FLUSH checks each run again. May sleep.
  *
- * Return: 0, -EINVAL if not, or -EINTR.
+ * Return: 0; -EINVAL if it may not; or -EINTR.
  */
 int pinion_persist_check_table(const struct pinion_mtt *mtt, u64 length);
 int pinion_persist_check_range(u64 start, u64 length);
 
 /*
- * Write the caches of a run back. What was stored before is persistent after the next
- * pinion_persist_barrier(). Inside the gate of a key.
+ * Write a run back from the caches. Earlier stores to it are persistent after the next
+ * pinion_persist_barrier(). The caller is inside the key's gate.
  *
- * Return: false, and nothing was done, if this is not persistent memory.
+ * Return: false if this is not persistent memory; then nothing was done.
  */
 bool pinion_persist_run(void *kva, u64 length);
 void pinion_persist_barrier(void);

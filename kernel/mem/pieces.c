@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Lists of pieces of regions. A region that has a piece in a list is counted as one with
- * a window bound, so it neither ends nor changes, and its table is read without its gate.
+ * Lists of pieces of regions. A region with a piece in a list is counted in region->windows, as if
+ * a window was bound. So it can be neither deregistered nor changed, and its table can be read
+ * without its gate.
  */
 #include <linux/overflow.h>
 #include <linux/slab.h>
@@ -14,9 +15,9 @@
 #include "pieces.h"
 
 struct piece {
-	struct pinion_key *region;	/* a reference, and counted there */
-	u64 offset;			/* of its first byte in the region */
-	u64 start;			/* of its first byte among all */
+	struct pinion_key *region;	/* a reference, and counted in region->windows */
+	u64 offset;			/* of the piece's first byte in the region */
+	u64 start;			/* of the piece's first byte in the list's memory */
 };
 
 struct pinion_pieces {
@@ -24,7 +25,7 @@ struct pinion_pieces {
 	struct piece piece[] __counted_by(num);
 };
 
-/* As a command's refusal: there is no such region, or it does not have that. */
+/* The refusal of a command for a syndrome of pinion_key_enter(). */
 static int piece_refusal(int syndrome)
 {
 	return syndrome == PINION_SYN_KEY_UNKNOWN || syndrome == PINION_SYN_KEY_STATE ?
@@ -49,7 +50,7 @@ static int piece_claim(struct piece *piece, struct pinion_keys *keys, struct ib_
 	err = pinion_key_enter_wait(keys, &want, &pass);
 	if (err)
 		return piece_refusal(err);
-	/* What comes and goes cannot be lent. */
+	/* Memory that may change under the key: with a pager, or invalidatable. */
 	if (pass.region->pager || pass.region->invalidatable) {
 		err = PINION_DEVX_PIECE_NOT_LENT;
 	} else if (!klm->length) {
@@ -80,7 +81,7 @@ int pinion_pieces_claim(struct pinion_pieces **result, struct pinion_keys *keys,
 	for (i = 0; i < asked->num_klms && !err; i++) {
 		struct pinion_devx_klm klm = pinion_devx_klm(klms, i);
 
-		/* As far as it is claimed. */
+		/* For pinion_pieces_release(), which skips pieces without a region. */
 		pieces->num = i + 1;
 		err = piece_claim(&pieces->piece[i], keys, pd, &klm, writing);
 		pieces->piece[i].start = length;
@@ -113,7 +114,7 @@ void pinion_pieces_release(struct pinion_pieces *pieces)
 	kvfree(pieces);
 }
 
-/* The last that begins at or before @offset. */
+/* The last piece that begins at or before @offset. */
 static u32 piece_find(const struct pinion_pieces *pieces, u64 offset)
 {
 	u32 low = 0, end = pieces->num;

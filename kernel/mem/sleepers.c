@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Who counts, keeps and ends work items that nobody waits for. Knows nothing of what they do.
+ * Counts, limits and frees sleepers; see sleepers.h.
  *
- * Each that waits for memory has a thread of the kernel. Neither processes nor open files are a
- * measure of how many there may be: a process that is killed leaves its memory, and by its
- * mappings its file, to whoever still faults there. So threads are counted by user. An owner has a
- * few that dead memory of his other owners cannot take from it, more come out of what they all
- * share; and who has very many gets no more, and no new owners.
+ * A work item that faults occupies a kernel thread, perhaps for ever. The limits of processes and
+ * open files do not limit these threads: if a process is killed while a work item faults in its
+ * memory, that memory stays, and by its mappings the file stays open, too. So threads are counted
+ * per user. Each owner has a few threads (kind->own) that faults of the user's other owners cannot
+ * use up; further threads come from a common limit. At most_threads the user gets no more threads,
+ * and cannot create new owners.
  */
 #include <linux/err.h>
 #include <linux/list.h>
@@ -17,23 +18,24 @@
 
 #include "sleepers.h"
 
-/* All of one kind and user. */
+/* All sleepers of one kind and user. */
 struct pinion_crowd {
 	struct list_head list;		/* under crowds_lock */
 	const struct pinion_sleepers_kind *kind;
 	kuid_t user;
 	u32 owners;			/* under crowds_lock */
-	spinlock_t lock;		/* the rest, and @threads of each owner */
+	spinlock_t lock;		/* protects the fields below, and sleepers->threads */
 	int threads;
-	int shared;			/* of those, beyond what owners have of their own */
+	int shared;			/* threads beyond kind->own of their owner */
 };
 
 static DEFINE_MUTEX(crowds_lock);
 static LIST_HEAD(crowds);
 
 /*
- * What the last one ends. It belongs to no device, and the module waits for it: the module's
- * code is run to its last instruction, though it is let go before.
+ * Runs the work of pinion_end_later(). A work item drops its reference to the module before its
+ * code has ended; destroying its work queue waits for that, and unloading the module destroys all
+ * of them, this one last.
  */
 static struct workqueue_struct *sleepers_ends;
 
@@ -48,7 +50,7 @@ static struct pinion_crowd *crowd_find(const struct pinion_sleepers_kind *kind, 
 	return NULL;
 }
 
-/* Those of @kind and @user, with an owner more; or an ERR_PTR, see pinion_sleepers_create(). */
+/* Find or make the crowd, and count an owner. ERR_PTR: see pinion_sleepers_create(). */
 static struct pinion_crowd *crowd_get(const struct pinion_sleepers_kind *kind, kuid_t user)
 {
 	struct pinion_crowd *crowd;
@@ -83,7 +85,7 @@ static void crowd_put(struct pinion_crowd *crowd)
 		kfree(crowd);
 }
 
-/* All of them have counted themselves out, and at most are about to return. */
+/* All work items have left, so destroy_workqueue() waits at most for some to return. */
 static void sleepers_destroy(struct pinion_sleepers *sleepers)
 {
 	destroy_workqueue(sleepers->wq);
@@ -128,9 +130,9 @@ void pinion_sleepers_abandon(struct pinion_sleepers *sleepers)
 	if (!sleepers)
 		return;
 	WRITE_ONCE(sleepers->abandoned, true);
-	/* Those that have yet to begin need not wait for those that did: they go at once. */
+	/* Let queued work items run now, though others are in a fault: they only leave. */
 	workqueue_set_max_active(sleepers->wq, sleepers->kind->most);
-	/* Here, or who makes and ends many would be faster than the work item. */
+	/* Free it here, not in a work item, so that files cannot be opened faster than freed. */
 	if (refcount_dec_and_test(&sleepers->ref))
 		sleepers_destroy(sleepers);
 }
@@ -163,7 +165,7 @@ bool pinion_sleepers_begin(struct pinion_sleepers *sleepers)
 	if (READ_ONCE(sleepers->abandoned))
 		return false;
 	guard(spinlock)(&crowd->lock);
-	/* Owners cost no thread: any number of them may have been made before. */
+	/* Not only in crowd_get(): many owners may have been made before any had a thread. */
 	if (crowd->threads >= kind->most_threads)
 		return false;
 	if (sleepers->threads >= kind->own) {
@@ -207,7 +209,7 @@ int pinion_sleepers_init(void)
 	return sleepers_ends ? 0 : -ENOMEM;
 }
 
-/* Neither devices nor work items are left that could have something to end. */
+/* No device is left, and no work item that could call pinion_end_later(). */
 void pinion_sleepers_exit(void)
 {
 	destroy_workqueue(sleepers_ends);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Work items that wait for memory of users, of one owner (an open device file, or all consumers
- * in the kernel) and one kind. That may take for ever, so nobody waits for them: neither who
- * ends a region, nor who closes the file, nor who removes the device. Their owner abandons
- * them, and each has references to all it uses. Among that is the module, whose removal is
- * refused meanwhile.
+ * Sleepers: the work items of one kind and one owner (an open device file, or all kernel
+ * consumers) that fault pages of users. A fault may never end, so nothing waits for these work
+ * items: not deregistration, not closing the file, not removal of the device. The owner abandons
+ * them instead. Each work item holds references to all that it uses, also to the module, which
+ * cannot be removed meanwhile.
  */
 #ifndef PINION_MEM_SLEEPERS_H
 #define PINION_MEM_SLEEPERS_H
@@ -19,58 +19,60 @@ struct pinion_crowd;
 
 struct pinion_sleepers_kind {
 	const char *name;
-	int active;			/* of one owner at a time; 0: as many as the kernel lets */
-	int most;			/* of one owner, with those that have yet to begin */
-	/* Threads of the kernel: */
-	int own;			/* of one owner, that no other can take from it */
-	int most_shared;		/* of all owners of a user, beyond those */
-	int most_threads;		/* of a user, whatever he owns */
+	int active;			/* max_active of an owner's work queue */
+	int most;			/* work items of one owner, with those that are queued */
+	/* Limits of threads: */
+	int own;			/* reserved for each owner */
+	int most_shared;		/* beyond those, for all owners of a user together */
+	int most_threads;		/* of a user, in total */
 };
 
 struct pinion_sleepers {
 	const struct pinion_sleepers_kind *kind;
 	struct workqueue_struct *wq;
-	struct pinion_crowd *crowd;	/* all of the user's */
-	atomic_t count;
-	int threads;			/* under the crowd's lock */
-	bool abandoned;			/* what has yet to begin is not worth it any more */
-	refcount_t ref;			/* the owner, and each of them */
-	struct work_struct end;
+	struct pinion_crowd *crowd;	/* all sleepers of the same kind and user */
+	atomic_t count;			/* work items that have entered */
+	int threads;			/* work items that have begun; under crowd->lock */
+	bool abandoned;			/* by the owner: work items must not begin any more */
+	refcount_t ref;			/* the owner's, and one per work item */
+	struct work_struct end;		/* frees it, if a work item is the last user */
 };
 
 /*
- * @user: INVALID_UID for the kernel. Or an ERR_PTR: -ENOMEM; -EAGAIN: too much of the user's
- * waits already.
+ * @user: INVALID_UID for the kernel. Sleeps. Return: an ERR_PTR on failure: -ENOMEM; -EAGAIN: the
+ * user has most_threads threads in faults already.
  */
 struct pinion_sleepers *pinion_sleepers_create(const struct pinion_sleepers_kind *kind,
 					       kuid_t user);
-/* By the owner, who does not use it any more. Waits for nobody who waits. NULL is fine. */
+/* The owner drops its reference. Does not wait for work items in a fault. NULL is fine. */
 void pinion_sleepers_abandon(struct pinion_sleepers *sleepers);
 
 /*
- * Count a work item in, by whom something else keeps @sleepers; it counts itself out, and does
- * nothing more. False: there are enough, or the module goes.
+ * Count a work item before it is queued; the caller keeps @sleepers from being freed until then.
+ * The work item calls pinion_sleepers_leave() as its last action. False: the limit is reached, or
+ * the module is being removed.
  */
 bool pinion_sleepers_enter(struct pinion_sleepers *sleepers);
 void pinion_sleepers_leave(struct pinion_sleepers *sleepers);
 
 /*
- * By or for a work item that was counted in: a thread for what may take for ever, until that
- * ends. False: there are enough, or nobody wants it any more.
+ * Get a thread for a work item that has entered, until pinion_sleepers_end(). Called by the work
+ * item, or by the caller that queues it. False: the limit is reached, or the owner has abandoned
+ * it.
  */
 bool pinion_sleepers_begin(struct pinion_sleepers *sleepers);
 void pinion_sleepers_end(struct pinion_sleepers *sleepers);
 
-/* Both, for one that is to be queued then; or neither. */
+/* Both, for a work item that is queued next; false: neither was done. */
 bool pinion_sleepers_enter_and_begin(struct pinion_sleepers *sleepers);
 
 /*
- * The end of something whose last user may be anybody, holding whatever: @work is run soon, and
- * before the module goes.
+ * Queue @work, which frees an object whose last user may hold any lock. Any context. The module is
+ * not unloaded before @work has run.
  */
 void pinion_end_later(struct work_struct *work);
 
-/* With the module. */
+/* Called on module load and unload. */
 int pinion_sleepers_init(void);
 void pinion_sleepers_exit(void);
 

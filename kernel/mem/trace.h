@@ -115,7 +115,7 @@ DECLARE_EVENT_CLASS(pinion_odp,
 		  __entry->result, __entry->ns)
 );
 
-/* A page of an on-demand region was missing; so many came, or a negative errno. */
+/* A fault for a missing page; @result: pages that were brought, or a negative errno. */
 DEFINE_EVENT(pinion_odp, odp_fault,
 	     TP_PROTO(const struct pinion_key *key, u64 offset, u64 length, bool write,
 		      s64 result, u64 ns),
@@ -130,7 +130,7 @@ DEFINE_EVENT_PRINT(pinion_odp, odp_prefetch,
 		  __entry->result, __entry->ns)
 );
 
-/* The process's memory at @start, an address of its own, changes. */
+/* Pages of an on-demand region were removed; @start is an address in the process. */
 TRACE_EVENT(odp_invalidate,
 	TP_PROTO(const struct pinion_key *key, u64 start, u64 length, u64 pages, u64 ns),
 	TP_ARGS(key, start, length, pages, ns),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * DEVX umems: pins memory, describes it in blocks of a size that its user named, and
- * keeps it for as long as anything is made of it. Gives no access by itself.
+ * DEVX umems: pins memory, makes a table of blocks of a size that the user has listed, and keeps
+ * both while any object is made of the umem.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -29,8 +29,8 @@ void pinion_umems_destroy(struct pinion_umems *umems)
 }
 
 /*
- * Blocks are of a listed size or the umem is not made. No size is worth more than the
- * power of two that holds all of it.
+ * Make the table, with blocks of a size in @page_sizes. Sizes larger than the power of two that
+ * holds the whole umem are left out: they gain nothing.
  */
 static struct pinion_mtt *umem_describe(struct ib_umem *umem, u64 page_sizes)
 {
@@ -65,13 +65,13 @@ static int umem_pin(struct pinion_umem *umem, struct ib_device *ibdev,
 }
 
 /**
- * pinion_umem_create - pin memory for objects to be made of
+ * pinion_umem_create - pin memory and make a umem of it
  * @umems: the device's
  * @ibdev: the device
  * @owner: the context that may use its number
- * @want: where, how much, in what pages; access is checked by the caller
+ * @want: memory, block sizes and access, which the caller has checked
  *
- * Return: the umem, which nobody finds yet, or an ERR_PTR.
+ * Return: the umem, which cannot be found yet, or an ERR_PTR.
  */
 struct pinion_umem *pinion_umem_create(struct pinion_umems *umems, struct ib_device *ibdev,
 				       const void *owner, const struct pinion_umem_want *want)
@@ -91,11 +91,11 @@ struct pinion_umem *pinion_umem_create(struct pinion_umems *umems, struct ib_dev
 	if (err)
 		goto err_free;
 	umem->writable = umem->umem->writable;
-	/* Reserved, but still nothing there. */
+	/* Reserve the number; xa_load() finds nothing there yet. */
 	err = xa_alloc(&umems->by_id, &umem->id, NULL,
 		       XA_LIMIT(1, BIT(PINION_LOG_MAX_UMEM + 1)), GFP_KERNEL_ACCOUNT);
 	if (err) {
-		/* No number is left; whatever else is busy says so itself. */
+		/* All numbers are used. -EBUSY means something else to callers. */
 		if (err == -EBUSY)
 			err = -ENOMEM;
 		goto err_unpin;
@@ -112,16 +112,16 @@ err_free:
 
 void pinion_umem_publish(struct pinion_umems *umems, struct pinion_umem *umem)
 {
-	/* The place is reserved: nothing is allocated, nothing can fail. */
+	/* The entry is reserved, so this allocates nothing and cannot fail. */
 	xa_store(&umems->by_id, umem->id, umem, GFP_NOWAIT);
 }
 
 /**
- * pinion_umem_destroy - let go of the memory, unless something is made of it
+ * pinion_umem_destroy - unpin and free, unless an object is made of it
  * @umems: the device's
  * @umem: published or not
  *
- * Return: 0, or -EBUSY and nothing happened.
+ * Return: 0, or -EBUSY; then nothing has changed.
  */
 int pinion_umem_destroy(struct pinion_umems *umems, struct pinion_umem *umem)
 {
@@ -164,8 +164,8 @@ void pinion_umem_unuse(struct pinion_umem *umem)
 }
 
 /*
- * Nobody is charged for page tables of the kernel's own, so views are no more in sum
- * than what was pinned, which is.
+ * The kernel charges nobody for the page tables of a view. So the views of a umem may have as many
+ * bytes in sum as the umem, whose pinned memory is accounted.
  */
 static bool umem_reserve_view(struct pinion_umem *umem, u64 length)
 {
@@ -206,12 +206,12 @@ static void *umem_map_pages(const struct pinion_umem *umem, u64 offset, u64 leng
 }
 
 /**
- * pinion_umem_map - have the kernel see part of a umem as one piece
- * @umem: in use for as long as it does
+ * pinion_umem_map - map part of a umem into the kernel
+ * @umem: the caller holds a use count
  * @offset: of the first byte
  * @length: in bytes, within the umem
  *
- * Return: where the first byte is, or NULL.
+ * Return: the address of the first byte, or NULL.
  */
 void *pinion_umem_map(struct pinion_umem *umem, u64 offset, u64 length)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * DEVX umems: pinned memory without a key, that other objects are then made of. Each
- * has a number, which is good for the process context that made it and no other.
+ * DEVX umems: pinned memory without a key, from which other objects are made. Each has a number,
+ * which is valid only in the context that created it.
  */
 #ifndef PINION_MEM_UMEM_H
 #define PINION_MEM_UMEM_H
@@ -14,8 +14,8 @@ struct ib_umem;
 struct pinion_mtt;
 
 /*
- * How many a user may have; there are twice as many numbers. One has 32 bits in commands; the
- * sign stays clear, and 0 is none.
+ * log2 of the limit of umems per user; there are twice as many numbers. Numbers have 32 bits in
+ * commands, of which the top bit stays clear; 0 is not used.
  */
 #define PINION_LOG_MAX_UMEM	19
 
@@ -27,50 +27,50 @@ struct pinion_umems {
 struct pinion_umem {
 	struct pinion_umems *umems;
 	struct ib_umem *umem;
-	struct pinion_mtt *mtt;		/* its blocks are of a size its user listed */
+	struct pinion_mtt *mtt;		/* with blocks of a size that the user has listed */
 	u64 length;
 	bool writable;
-	const void *owner;		/* the context */
+	const void *owner;		/* the context that may use @id */
 	u32 id;
-	/* under the xarray's lock */
+	/* Protected by the xarray's lock: */
 	unsigned int uses;		/* objects made of it */
-	u64 viewed;			/* bytes, by pinion_umem_map() */
+	u64 viewed;			/* bytes mapped into the kernel, see pinion_umem_map() */
 };
 
-/* What a umem may be registered with; rights are those of the keys made of it. */
+/* The arguments of a umem's registration. */
 struct pinion_umem_want {
 	u64 addr;
 	u64 length;
-	u64 page_sizes;			/* any of these, and no other */
-	u32 access;			/* IB_ACCESS_* */
-	bool is_dmabuf;			/* then @addr is an offset in it */
+	u64 page_sizes;			/* block sizes that are allowed, as a mask */
+	u32 access;			/* IB_ACCESS_*; for pinning */
+	bool is_dmabuf;			/* @fd is a dma-buf, and @addr an offset in it */
 	int fd;
 };
 
 void pinion_umems_init(struct pinion_umems *umems);
 void pinion_umems_destroy(struct pinion_umems *umems);
 
-/* Pinned and numbered, not to be found before pinion_umem_publish(). */
+/* Pin and number it. It cannot be found before pinion_umem_publish(). */
 struct pinion_umem *pinion_umem_create(struct pinion_umems *umems, struct ib_device *ibdev,
 				       const void *owner, const struct pinion_umem_want *want);
 void pinion_umem_publish(struct pinion_umems *umems, struct pinion_umem *umem);
 
-/* -EBUSY, and nothing happened, while something is made of it. */
+/* -EBUSY while objects made of it exist; then nothing has changed. */
 int pinion_umem_destroy(struct pinion_umems *umems, struct pinion_umem *umem);
 
-/* Find one of @owner's and keep it from ending; NULL if there is none. */
+/* Find umem @id of @owner and take a use count, which keeps it; NULL if there is none. */
 struct pinion_umem *pinion_umem_use(struct pinion_umems *umems, u32 id, const void *owner);
 void pinion_umem_unuse(struct pinion_umem *umem);
 
 /*
- * A view of the kernel's own, as long as the umem is in use: its range has been checked.
- * What is in there, its user may change at any time. NULL: no memory for it, or all of the
- * umem's bytes have been viewed once already.
+ * Map part of a umem into the kernel. The caller has checked the range, and holds a use count until
+ * pinion_umem_unmap(). User space may change the contents at any time. NULL: no memory; or the
+ * views would have more bytes in sum than the umem.
  */
 void *pinion_umem_map(struct pinion_umem *umem, u64 offset, u64 length);
 void pinion_umem_unmap(struct pinion_umem *umem, void *view, u64 length);
 
-/* Part of a umem that the kernel looks into, and keeps in use. */
+/* Part of a umem that is mapped into the kernel, with a use count. */
 struct pinion_view {
 	struct pinion_umem *umem;
 	void *at;			/* NULL: none */
@@ -78,8 +78,8 @@ struct pinion_view {
 };
 
 /*
- * @umem is in use, which the view takes over. -EINVAL: not within the umem, not on a multiple
- * of @align, or not to be written; -ENOSPC: all of its bytes have been viewed.
+ * On success the caller's use count of @umem belongs to the view. -EINVAL: not within the umem, not
+ * aligned to @align, or not writable; -ENOSPC: the views would have more bytes than the umem.
  */
 int pinion_view_make(struct pinion_view *view, struct pinion_umem *umem, u64 offset, u64 length,
 		     u32 align);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Who uses an object besides its owner, and the wait until nobody does: an object is
- * unpublished, so that no more come, then drained, then freed.
+ * Counts the users of an object. To destroy the object, its owner unpublishes it, so that nobody
+ * can find it any more, then waits in pinion_users_drain() until all users have left.
  */
 #ifndef PINION_MEM_USERS_H
 #define PINION_MEM_USERS_H
@@ -10,8 +10,8 @@
 #include <linux/refcount.h>
 
 struct pinion_users {
-	refcount_t count;		/* and the owner */
-	struct completion none;
+	refcount_t count;		/* users, and one for the owner */
+	struct completion none;		/* @count is 0 */
 };
 
 static inline void pinion_users_init(struct pinion_users *users)
@@ -20,7 +20,7 @@ static inline void pinion_users_init(struct pinion_users *users)
 	init_completion(&users->none);
 }
 
-/* By who knows that it was not drained, and is not meanwhile. */
+/* The object must not be drained before or meanwhile: it was found under its table's lock. */
 static inline void pinion_users_get(struct pinion_users *users)
 {
 	refcount_inc(&users->count);
@@ -32,7 +32,7 @@ static inline void pinion_users_put(struct pinion_users *users)
 		complete(&users->none);
 }
 
-/* By the owner, once. */
+/* Called once, by the owner. Sleeps until the last user has left. */
 static inline void pinion_users_drain(struct pinion_users *users)
 {
 	pinion_users_put(users);

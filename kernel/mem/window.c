@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory windows of type 1 and 2: allocation and binding. Never moves a byte; who
- * may bind, and when, is all that is decided here.
+ * Memory windows of type 1 and 2: allocation and binding.
  */
 #include <linux/slab.h>
 #include <rdma/pinion-abi.h>
@@ -36,7 +35,7 @@ int pinion_alloc_mw(struct pinion_keys *keys, struct ib_mw *ibmw)
 }
 
 /**
- * pinion_dealloc_mw - end a window, bound or not
+ * pinion_dealloc_mw - free a window, bound or not
  * @ibmw: the window
  *
  * Return: 0.
@@ -48,8 +47,9 @@ int pinion_dealloc_mw(struct ib_mw *ibmw)
 }
 
 /*
- * May the window be bound as asked? Each reason is one word: looked at without the gate, and
- * once more when it is closed.
+ * May the window be bound as @bind says? Checked without the gate first, so that a caller who is
+ * refused cannot close it, then again with the gate closed. Each check reads one word only, so it
+ * works without the gate.
  */
 static int window_refuse(const struct pinion_key *window, struct ib_pd *pd,
 			 const struct pinion_wqe_bind *bind)
@@ -60,7 +60,7 @@ static int window_refuse(const struct pinion_key *window, struct ib_pd *pd,
 	if (window->kind != PINION_KEY_WINDOW || state == PINION_KEY_DEAD ||
 	    READ_ONCE(window->value) != bind->mw_rkey || READ_ONCE(window->pd) != pd)
 		return PINION_SYN_KEY_UNKNOWN;
-	/* A type 2 window is invalidated, not rebound or bound to nothing. */
+	/* A type 2 window must be invalidated before it is bound anew; it cannot be unbound. */
 	if (type2 && (state != PINION_KEY_FREE || !bind->length))
 		return PINION_SYN_BIND;
 	if (bind->access & IB_ZERO_BASED && !type2)
@@ -68,7 +68,7 @@ static int window_refuse(const struct pinion_key *window, struct ib_pd *pd,
 	return 0;
 }
 
-/* What a window wants of its region. */
+/* The access to its region that a window needs. */
 static struct pinion_want window_want(struct ib_pd *pd, const struct pinion_wqe_bind *bind)
 {
 	u32 modifies = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC;
@@ -80,15 +80,15 @@ static struct pinion_want window_want(struct ib_pd *pd, const struct pinion_wqe_
 			  (bind->access & modifies ? IB_ACCESS_LOCAL_WRITE : 0),
 		.addr = bind->addr,
 		.length = bind->length,
-		/* A window is never a window's region. */
+		/* The lkey must be that of a region, not of a window. */
 		.region = true,
 	};
 }
 
 /*
- * Counts the window in, so that the region cannot end or change under it. The window's gate is
- * closed: the order is always window, then region, which is only tried. Return: 0, a syndrome
- * or -EBUSY.
+ * Count a window in region->windows, so that the region cannot be deregistered or changed while it
+ * is bound. The window's gate is closed. Lock order: window, then region; here the region's gate is
+ * only tried. Return: 0; a syndrome; or -EBUSY: the region's gate is closed.
  */
 static int window_claim(struct pinion_keys *keys, struct ib_pd *pd,
 			const struct pinion_wqe_bind *bind, struct pinion_key **claimed)
@@ -115,7 +115,7 @@ static void window_set(struct pinion_key *window, struct pinion_key *region, u32
 		       const struct pinion_wqe_bind *bind)
 {
 	pinion_key_unbind(window);
-	/* The index stays; of the new key, only the tag is the user's to choose. */
+	/* The index of the key stays. The user chooses the tag, its low 8 bits. */
 	WRITE_ONCE(window->value, (window->value & ~PINION_KEY_TAG) |
 				  (bind->new_rkey & PINION_KEY_TAG));
 	window->state = region ? PINION_KEY_VALID : PINION_KEY_FREE;
@@ -128,7 +128,7 @@ static void window_set(struct pinion_key *window, struct pinion_key *region, u32
 	window->region_offset = region ? bind->addr - region->base : 0;
 }
 
-/* Return: as pinion_window_bind(), or -EBUSY: the region's gate is closed. */
+/* Return: as pinion_window_bind(), or -EBUSY: wait for the region's gate, then try again. */
 static int window_try(struct pinion_keys *keys, struct pinion_key *window, struct ib_pd *pd,
 		      u32 qpn, const struct pinion_wqe_bind *bind)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memory windows: keys that open a part of a region to remote access.
+ * Memory windows: keys for remote access to a part of a region.
  */
 #ifndef PINION_MEM_WINDOW_H
 #define PINION_MEM_WINDOW_H
@@ -10,8 +10,8 @@
 struct pinion_wqe_bind;
 
 /*
- * Bind, rebind or (length 0) unbind as @bind asks, on behalf of QP @qpn of @pd.
- * Return: 0 or an enum pinion_syndrome; the window is unchanged then.
+ * Bind, rebind or (length 0) unbind a window as @bind says, for QP @qpn in @pd. Sleeps; no gate is
+ * held. Return: 0; or an enum pinion_syndrome, and the window is unchanged.
  */
 int pinion_window_bind(struct pinion_keys *keys, struct ib_pd *pd, u32 qpn,
 		       const struct pinion_wqe_bind *bind);
