@@ -22,12 +22,12 @@ hosts() {
 	ip -n "$far" link set v0 up
 	ip -n "$near" link set v1 up
 }
-# index DEVICE HEX: of the GID that ends so, as RoCE v2
+# index DEVICE HEX: of the GID that ends so, as RoCE v2. The table is long: one process for all.
 index() {
-	local dir=/sys/class/infiniband/$1/ports/1 gid i
-	for gid in "$dir"/gids/*; do
-		i=${gid##*/}
-		[[ $(cat "$gid") == *"$2" && $(cat "$dir/gid_attrs/types/$i" 2>/dev/null) == "RoCE v2" ]] || continue
+	local dir=/sys/class/infiniband/$1/ports/1 i
+	for i in $(grep -l "$2\$" "$dir"/gids/* 2>/dev/null); do
+		i=${i##*/}
+		[[ $(cat "$dir/gid_attrs/types/$i" 2>/dev/null) == "RoCE v2" ]] || continue
 		echo "$i"
 		return
 	done
@@ -35,13 +35,10 @@ index() {
 }
 # The netdev's addresses become GIDs a little later: $r4, $r6, $p4 and $p6.
 indices() {
-	local gid
-	for gid in "rx ffff:c000:0201" "rx :0000:0000:0001" "pw ffff:c000:0202" "pw :0000:0000:0002"; do
-		# shellcheck disable=SC2086 # two words
-		await index $gid >/dev/null
-	done
-	r4=$(index rx ffff:c000:0201) p4=$(index pw ffff:c000:0202)
-	r6=$(index rx :0000:0000:0001) p6=$(index pw :0000:0000:0002)
+	r4=$(await index rx ffff:c000:0201) || not_ok indices "rx has no $from"
+	r6=$(await index rx :0000:0000:0001) || not_ok indices "rx has no $from6"
+	p4=$(await index pw ffff:c000:0202) || not_ok indices "pw has no $to"
+	p6=$(await index pw :0000:0000:0002) || not_ok indices "pw has no $to6"
 }
 # count COUNTER [DEVICE]
 count() { cat "/sys/class/infiniband/${2:-pw}/ports/1/hw_counters/$1"; }
