@@ -109,14 +109,19 @@ static void line_set_open(struct pinion_line *line, bool open)
 	spin_unlock_irqrestore(&line->buffers.lock, flags);
 }
 
-void pinion_line_close(struct pinion_line *line)
+void pinion_line_forget(struct pinion_line *line)
 {
 	struct sk_buff *skb;
 
-	line_set_open(line, false);
-	while ((skb = line_take(line)))
+	while (pinion_line_waits(line) && (skb = line_take(line)))
 		kfree_skb(skb);
 	line->next = 0;
+}
+
+void pinion_line_close(struct pinion_line *line)
+{
+	line_set_open(line, false);
+	pinion_line_forget(line);
 }
 
 void pinion_line_open(struct pinion_line *line)

@@ -34,7 +34,9 @@ static inline bool pinion_line_waits(const struct pinion_line *line)
 	return !skb_queue_empty_lockless(&line->buffers);
 }
 
-/* What is in it is forgotten; nothing comes into it until it is opened. */
+/* What is in it is forgotten. By who has the half. */
+void pinion_line_forget(struct pinion_line *line);
+/* That, and nothing comes into it until it is opened. */
 void pinion_line_close(struct pinion_line *line);
 void pinion_line_open(struct pinion_line *line);
 

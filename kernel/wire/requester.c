@@ -177,6 +177,9 @@ static bool requester_retire(struct pinion_conn *conn)
 		pinion_sq_succeed(qp, request);
 		any = true;
 	}
+	/* Nobody looks at what came before there is something to be answered again. */
+	if (any && !pinion_requests_count(&qp->sq.requests))
+		pinion_line_forget(&conn->answers);
 	requester_owe(conn);
 	return any;
 }
