@@ -74,6 +74,8 @@ struct pinion_conn {
 	struct pinion_fault *fault;
 	bool asked;			/* it was asked for, */
 	u32 asked_psn;			/* by that packet */
+	u8 page_timer;			/* when he was told to come again; 0: nobody was */
+	u32 page_psn;			/* of the packet that lacked it */
 
 	u32 num_found;			/* of all times */
 	u32 num_asked_for;		/* likewise */

@@ -16,8 +16,13 @@
 #include "../path/refuse.h"
 #include "conn.h"
 
-/* When to come again, if a page is missing: 0.64 ms. */
-#define PAGE_RNR_TIMER	12
+/*
+ * When to come again, if a page is missing: in 0.64 ms; if it is missing still, in twice the time,
+ * up to 40.96 ms.
+ */
+#define PAGE_RNR_TIMER		12
+#define PAGE_RNR_TIMER_LAST	24
+#define RNR_TIMER_TWICE		2
 
 /* ------------------------------------------------------------------ answers */
 
@@ -258,6 +263,17 @@ static void responder_await_page(struct pinion_conn *conn, const struct pinion_m
 		conn->fault = pinion_fault_alloc(GFP_NOIO | __GFP_ACCOUNT | __GFP_NOWARN);
 }
 
+/* For packet @psn, which lacks a page. */
+static u8 responder_page_timer(struct pinion_conn *conn, u32 psn)
+{
+	if (conn->page_timer && psn == conn->page_psn)
+		conn->page_timer = min(conn->page_timer + RNR_TIMER_TWICE, PAGE_RNR_TIMER_LAST);
+	else
+		conn->page_timer = PAGE_RNR_TIMER;
+	conn->page_psn = psn;
+	return conn->page_timer;
+}
+
 static void responder_defer(struct pinion_conn *conn, u32 psn, u8 timer)
 {
 	pinion_receiver_defer(&conn->receiver);
@@ -391,7 +407,7 @@ static void responder_perform(struct pinion_conn *conn, struct pinion_train *tra
 	} else if (verdict == PINION_RNR) {
 		responder_defer(conn, first.psn, conn->qp->attr.min_rnr_timer);
 	} else if (verdict == PINION_PEER_PAGE) {
-		responder_defer(conn, first.psn, PAGE_RNR_TIMER);
+		responder_defer(conn, first.psn, responder_page_timer(conn, first.psn));
 	} else {
 		responder_refuse(conn, first.psn, verdict);
 	}
@@ -568,7 +584,8 @@ static bool responder_give(struct pinion_conn *conn)
 		kfree_skb(skb);
 		reading->active = false;
 		if (verdict == PINION_PEER_PAGE)
-			responder_acknowledge(conn, reading->psn, PINION_AETH_RNR | PAGE_RNR_TIMER);
+			responder_acknowledge(conn, reading->psn, PINION_AETH_RNR |
+					      responder_page_timer(conn, reading->psn));
 		else
 			responder_refuse(conn, reading->psn, verdict);
 		return true;
@@ -631,6 +648,7 @@ void pinion_responder_forget(struct pinion_conn *conn)
 	conn->num_found = 0;
 	conn->num_asked_for = 0;
 	conn->asked = false;
+	conn->page_timer = 0;
 	/* The page may never come. */
 	if (conn->fault)
 		pinion_fault_leave(conn->fault);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Each failure that can be ordered (items IN1 to IN23; kernel/mem/inject.h): it comes, as it
+ * Each failure that can be ordered (items IN1 to IN25; kernel/mem/inject.h): it comes, as it
  * was ordered and to whom, and leaves nothing behind.
  */
 #define _GNU_SOURCE
@@ -622,6 +622,45 @@ static void in24_atomics(void)
 	buf_check(word.buf);
 }
 
+/*
+ * Who sends packets is told when to come again for a page that is not there yet: less and less
+ * often, so few retries last long. A slow machine makes them fewer.
+ */
+static void in25_slow_page(void)
+{
+	enum { PAUSE_US = 500000, MOST = 24 };
+	struct region region;
+	long long before;
+
+	need_odp();
+	begin_link(NULL);
+	if (!dev.packets)
+		skip("no packets to peers on this host");
+	region = not_there();
+	before = device_counter("rnr_waits");
+	order("fault-delay number %u value %d", region.rkey, PAUSE_US);
+	expect(write_to(&region), IBV_WC_SUCCESS);
+	over(1);
+	/* Counters are told anew some times a second only. */
+	usleep(20000);
+	CHECK(device_counter("rnr_waits") > before);
+	CHECK(device_counter("rnr_waits") <= before + MOST);
+
+	CHECK_EQ(madvise(region.buf->map, region.buf->map_length,
+			 MADV_DONTNEED),
+		 0);
+	before = device_counter("rnr_waits");
+	order("fault-delay number %u value %d", region.rkey, PAUSE_US);
+	expect(rdma(&link_.a, IBV_WR_RDMA_READ, sge_of(&own, 0, 1000),
+		    region.base, region.rkey),
+	       IBV_WC_SUCCESS);
+	over(1);
+	/* Counters are told anew some times a second only. */
+	usleep(20000);
+	CHECK(device_counter("rnr_waits") > before);
+	CHECK(device_counter("rnr_waits") <= before + MOST);
+}
+
 static const struct test tests[] = {
 	TEST(in1_pin, "IN1 pin"),
 	TEST(in2_watch, "IN2 watch"),
@@ -647,6 +686,7 @@ static const struct test tests[] = {
 	TEST(in22_sixteen_at_a_time, "IN22 loss of answers, sixteen at a time"),
 	TEST(in23_none_any_more, "IN23 loss of an answer, and no more reads"),
 	TEST(in24_atomics, "IN24 loss of answers to atomics"),
+	TEST(in25_slow_page, "IN25 fault-delay, and when to come again"),
 };
 
 int main(int argc, char **argv)
