@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Every kind of message in every shape: lengths, scatter lists, inline data, path
- * MTUs and both ways to post, over RC and UC (items T1 to T11).
+ * MTUs and both ways to post, over RC and UC (items T1 to T11, T15).
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "transfer.h"
 
@@ -420,6 +421,41 @@ static void t11_both_ways(void)
 	}
 }
 
+/*
+ * Where nothing is lost nothing is sent twice: all that was performed was said to be so, before
+ * anybody asked again.
+ */
+static void t15_once(void)
+{
+	static const uint32_t lengths[] = { 0, 9, 4097, 70000, (1 << 20) + 3 };
+	struct qp_cfg cfg = { .timeout = 20 };
+	long long late, again, gaps;
+	size_t i;
+	int op;
+
+	if (!dev.packets)
+		skip("no packets to peers on this host");
+	link_make(&link_, &cfg);
+	a = region_new(3 << 20, 1003, ALL_ACCESS);
+	b = region_new(3 << 20, 2017, ALL_ACCESS);
+	late = device_counter("local_ack_timeout_err");
+	again = device_counter("retries");
+	gaps = device_counter("packet_seq_err");
+	for (op = 0; op < RC_OPS; op++) {
+		for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+			shape(&(struct transfer){ .opcode = rc_ops[op],
+						  .length = lengths[i],
+						  .sges = 3,
+						  .recv_sges = 2 });
+		}
+	}
+	/* Counters are told anew some times a second only. */
+	usleep(20000);
+	CHECK_EQ(device_counter("local_ack_timeout_err"), late);
+	CHECK_EQ(device_counter("packet_seq_err"), gaps);
+	CHECK_EQ(device_counter("retries"), again);
+}
+
 static const struct test tests[] = {
 	TEST(t1_rc, "T1 lengths, RC"),
 	TEST(t1_uc, "T1 lengths, UC"),
@@ -436,6 +472,7 @@ static const struct test tests[] = {
 	TEST(t9_flush, "T9 flushes"),
 	TEST(t10_self, "T10 a queue pair connected to itself"),
 	TEST(t11_both_ways, "T11 both ways"),
+	TEST(t15_once, "T15 nothing is sent twice"),
 };
 
 HARNESS_MAIN("Messages over RC and UC", tests)
