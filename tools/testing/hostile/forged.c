@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A connection whose peer says what no peer says, or is not the one that sends (items FG1 to FG3).
+ * A connection whose peer says what no peer says, or is not the one that sends (items FG1 to FG5).
  */
 #include <string.h>
 #include <unistd.h>
@@ -154,6 +154,115 @@ static void fg3_strangers(void)
 	CHECK(!memcmp(own.buf->data, rest + aeth, 100));
 }
 
+/* The next of those that @to receives: a SEND of @payload, which comes to be at @at. */
+static struct forged next_send(struct end *to, uint32_t psn, uint64_t at,
+			       const uint8_t *payload, uint32_t bytes)
+{
+	struct ibv_sge sge = sge_of(&own, at, bytes);
+
+	post_recv(to, &sge, 1, psn);
+	memcpy(own.buf->want + at, payload, bytes);
+	return (struct forged){ FORGE_SEND_ONLY, to, FORGED_PSN + psn, payload,
+				bytes };
+}
+
+/*
+ * In one buffer are packets for several queue pairs, and for both halves of one. Each goes where it
+ * says; what nobody asked for goes nowhere.
+ */
+static void fg4_of_several(void)
+{
+	enum { EACH = 12, ENDS = 2, BYTES = 64 };
+	struct qp_cfg cfg = { .recv_wr = EACH };
+	struct forged train[EACH * (ENDS + 1)];
+	struct end other;
+	uint32_t i, count = 0, at = 0;
+
+	begin(&cfg);
+	end_make(&other, &cfg);
+	forge_connect(&other);
+	for (i = 0; i < EACH; i++) {
+		train[count++] = next_send(&end, i, at, rest + at, BYTES);
+		at += BYTES;
+		train[count++] = (struct forged){ FORGE_READ_ONLY, &end,
+						  FORGED_PSN + i, rest, BYTES };
+		train[count++] = next_send(&other, i, at, rest + at, BYTES);
+		at += BYTES;
+	}
+	forge_train(train, (int)count, forged_bytes(train));
+	for (i = 0; i < EACH; i++) {
+		expect(await(end.rcq), IBV_WC_SUCCESS);
+		expect(await(other.rcq), IBV_WC_SUCCESS);
+	}
+	buf_check(own.buf);
+	CHECK_EQ(end_state(&end), IBV_QPS_RTS);
+	CHECK_EQ(end_state(&other), IBV_QPS_RTS);
+}
+
+/* What was no packet, or not the one that its sender had made. */
+static long long dropped(void)
+{
+	return device_counter("rx_malformed") +
+	       device_counter("rx_icrc_encapsulated");
+}
+
+/* Counters are told anew some times a second only. */
+static void await_dropped(long long want)
+{
+	double limit = now() + patience(5);
+
+	while (dropped() < want && now() < limit)
+		usleep(1000);
+	CHECK_EQ(dropped(), want);
+}
+
+/* A buffer that is cut where no packet ends is as many packets of nobody's. */
+static void fg5_cut_anywhere(void)
+{
+	static const size_t pieces[] = { 5, 7, 13, 16, 79, 81, 83, 159, 160 };
+	enum { COUNT = 4, BYTES = 64, LONGER = 84 };
+	struct qp_cfg cfg = { .recv_wr = 2 };
+	struct forged train[COUNT];
+	uint32_t psn = 0, i, bytes;
+	long long before;
+	size_t p;
+
+	begin(&cfg);
+	for (p = 0; p < ARRAY_SIZE(pieces); p++) {
+		context("pieces of %zu bytes", pieces[p]);
+		before = dropped();
+		for (i = 0; i < COUNT; i++)
+			train[i] = (struct forged){ FORGE_SEND_ONLY, &end,
+						    FORGED_PSN + psn + i,
+						    rest + i * BYTES, BYTES };
+		bytes = COUNT * forged_bytes(train);
+		forge_train(train, COUNT, pieces[p]);
+		/* They come in order. */
+		*train = next_send(&end, psn, psn * BYTES, rest + psn, BYTES);
+		psn++;
+		forge_train(train, 1, forged_bytes(train));
+		expect(await(end.rcq), IBV_WC_SUCCESS);
+		await_dropped(before + (bytes + pieces[p] - 1) / pieces[p]);
+	}
+	/* Those before a wrong one are right. */
+	before = dropped();
+	train[0] = next_send(&end, psn, psn * BYTES, rest + psn, BYTES);
+	psn++;
+	train[1] = next_send(&end, psn, psn * BYTES, rest + psn, BYTES);
+	psn++;
+	train[2] = (struct forged){ FORGE_SEND_ONLY, &end, FORGED_PSN + psn,
+				    rest, LONGER };
+	forge_train(train, 3, forged_bytes(train));
+	expect(await(end.rcq), IBV_WC_SUCCESS);
+	expect(await(end.rcq), IBV_WC_SUCCESS);
+	*train = next_send(&end, psn, psn * BYTES, rest + psn, BYTES);
+	forge_train(train, 1, forged_bytes(train));
+	expect(await(end.rcq), IBV_WC_SUCCESS);
+	await_dropped(before + 2);
+	buf_check(own.buf);
+	CHECK_EQ(end_state(&end), IBV_QPS_RTS);
+}
+
 static const struct test tests[] = {
 	TEST(fg1_too_short, "FG1 an answer that is too short"),
 	TEST(fg1_too_long, "FG1 an answer that is too long"),
@@ -161,6 +270,8 @@ static const struct test tests[] = {
 	TEST(fg1_read, "FG1 an atomic answered as a read"),
 	TEST(fg2_read_again, "FG2 a read that is asked for again is another"),
 	TEST(fg3_strangers, "FG3 strangers take no place"),
+	TEST(fg4_of_several, "FG4 a buffer of packets for several"),
+	TEST(fg5_cut_anywhere, "FG5 a buffer that is cut anywhere"),
 };
 
 HARNESS_MAIN("Packets of a forged peer", tests)

@@ -11,8 +11,13 @@
 
 #include "forge.h"
 
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+
 enum {
 	PORT = 4791,
+	SOURCE_PORT = 50000,
 	IP_BYTES = 20,
 	UDP_BYTES = 8,
 	BTH_BYTES = 12,
@@ -93,38 +98,103 @@ static uint32_t icrc(const uint8_t *packet, size_t bytes)
 	return ~crc_add(crc_add(~0u, ones, sizeof(ones)), masked, bytes);
 }
 
-static void send_from(const uint8_t *source, enum forge_opcode opcode,
-		      const struct end *to, uint32_t psn, const void *rest,
-		      size_t bytes)
+size_t forged_bytes(const struct forged *packet)
 {
-	uint8_t packet[LARGEST] = { 0x45 }, *bth = packet + BEFORE;
-	size_t all = BEFORE + BTH_BYTES + bytes + CRC_BYTES;
-	struct sockaddr_in address = { .sin_family = AF_INET };
+	return BTH_BYTES + packet->bytes + CRC_BYTES;
+}
+
+/* Return: how many bytes @packet has. */
+static size_t put_packet(uint8_t *packet, const uint8_t *source,
+			 const struct forged *forged)
+{
+	size_t all = BEFORE + forged_bytes(forged);
+	uint8_t *bth = packet + BEFORE;
 	uint32_t crc;
 
-	CHECK(all <= sizeof(packet) && !(bytes % 4));
+	CHECK(all <= LARGEST && !(forged->bytes % 4));
+	memset(packet, 0, BEFORE);
+	packet[0] = 0x45;
 	put16(packet + 2, all);
 	put16(packet + 6, 0x4000);
 	packet[8] = 64;
 	packet[9] = IPPROTO_UDP;
 	memcpy(packet + 12, source, 4);
 	memcpy(packet + 16, dev.gid.raw + 12, 4);
-	put16(packet + 20, 50000);
+	put16(packet + 20, SOURCE_PORT);
 	put16(packet + 22, PORT);
 	put16(packet + 24, all - IP_BYTES);
-	bth[0] = opcode;
+	bth[0] = forged->opcode;
 	bth[1] = 0x40;
 	put16(bth + 2, 0xffff);
-	put32(bth + 4, to->qp->qp_num);
-	put32(bth + 8, 1u << 31 | (psn & 0xffffff));
-	if (bytes)
-		memcpy(bth + BTH_BYTES, rest, bytes);
+	put32(bth + 4, forged->to->qp->qp_num);
+	put32(bth + 8, 1u << 31 | (forged->psn & 0xffffff));
+	if (forged->bytes)
+		memcpy(bth + BTH_BYTES, forged->rest, forged->bytes);
 	crc = icrc(packet, all - CRC_BYTES);
 	memcpy(packet + all - CRC_BYTES, &crc, CRC_BYTES);
+	return all;
+}
+
+static struct sockaddr_in own_address(int port)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_port = htons(port) };
+
 	memcpy(&address.sin_addr, dev.gid.raw + 12, 4);
+	return address;
+}
+
+static void send_from(const uint8_t *source, enum forge_opcode opcode,
+		      const struct end *to, uint32_t psn, const void *rest,
+		      size_t bytes)
+{
+	const struct forged forged = { opcode, to, psn, rest, bytes };
+	struct sockaddr_in address = own_address(0);
+	uint8_t packet[LARGEST];
+	size_t all = put_packet(packet, source, &forged);
+
 	CHECK_EQ(sendto(raw_socket, packet, all, 0, (void *)&address,
 			sizeof(address)),
 		 (ssize_t)all);
+}
+
+/* Without fragments, and not connected: so the identification of all is 0, as in their CRCs. */
+static int train_socket(size_t piece)
+{
+	struct sockaddr_in address = own_address(SOURCE_PORT);
+	int size = (int)piece, whole = IP_PMTUDISC_DO, again = 1;
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	CHECK(fd >= 0);
+	CHECK_EQ(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &again,
+			    sizeof(again)),
+		 0);
+	CHECK_EQ(setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &whole,
+			    sizeof(whole)),
+		 0);
+	CHECK_EQ(setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &size, sizeof(size)),
+		 0);
+	CHECK_EQ(bind(fd, (void *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+void forge_train(const struct forged *packets, int count, size_t piece)
+{
+	struct sockaddr_in address = own_address(PORT);
+	uint8_t packet[LARGEST], train[32768];
+	int i, fd = train_socket(piece);
+	size_t all, bytes = 0;
+
+	for (i = 0; i < count; i++) {
+		all = put_packet(packet, dev.gid.raw + 12, &packets[i]) -
+		      BEFORE;
+		CHECK(bytes + all <= sizeof(train));
+		memcpy(train + bytes, packet + BEFORE, all);
+		bytes += all;
+	}
+	CHECK_EQ(sendto(fd, train, bytes, 0, (void *)&address, sizeof(address)),
+		 (ssize_t)bytes);
+	close(fd);
 }
 
 void forge(enum forge_opcode opcode, const struct end *to, uint32_t psn,

@@ -35,6 +35,22 @@ void forge(enum forge_opcode opcode, const struct end *to, uint32_t psn,
 void forge_by_stranger(enum forge_opcode opcode, const struct end *to,
 		       uint32_t psn, const void *rest, size_t bytes);
 
+/*
+ * So many as one buffer, which the network may take apart into pieces of @piece bytes from the base
+ * header on, whatever its packets have.
+ */
+struct forged {
+	enum forge_opcode opcode;
+	const struct end *to;
+	uint32_t psn;
+	const void *rest;
+	size_t bytes;
+};
+
+/* From the base header to the CRC. */
+size_t forged_bytes(const struct forged *packet);
+void forge_train(const struct forged *packets, int count, size_t piece);
+
 /* Headers; each returns its bytes. */
 size_t forge_reth(void *to, uint64_t addr, uint32_t rkey, uint32_t length);
 size_t forge_aeth(void *to, uint8_t syndrome, uint32_t msn);
