@@ -73,13 +73,14 @@ void pinion_conn_detach(struct pinion_qp *qp)
 	struct pinion_conn *conn = qp->conn;
 
 	cancel_work_sync(&conn->work);
+	if (conn->fault)
+		pinion_fault_leave(conn->fault);
 	hrtimer_cancel(&conn->pause);
+	/* Either may have started it. */
 	cancel_work_sync(&conn->work);
 	hrtimer_cancel(&conn->timer);
 	pinion_line_close(&conn->answers);
 	pinion_line_close(&conn->requests);
-	if (conn->fault)
-		pinion_fault_leave(conn->fault);
 	kfree(conn);
 }
 

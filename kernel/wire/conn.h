@@ -74,7 +74,7 @@ struct pinion_conn {
 	struct pinion_fault *fault;
 	bool asked;			/* it was asked for, */
 	u32 asked_psn;			/* by that packet */
-	u8 page_timer;			/* when he was told to come again; 0: nobody was */
+	u8 page_timer;			/* when its sender was told to come; 0: not yet */
 	u32 page_psn;			/* of the packet that lacked it */
 
 	u32 num_found;			/* of all times */

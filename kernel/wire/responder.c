@@ -11,6 +11,7 @@
 #include <rdma/ib_user_verbs.h>
 
 #include "../logic/psn.h"
+#include "../logic/timing.h"
 #include "../mem/inject.h"
 #include "../path/fault.h"
 #include "../path/refuse.h"
@@ -247,6 +248,9 @@ static bool responder_page_came(struct pinion_conn *conn, struct pinion_msg *msg
 		return false;
 	conn->asked = false;
 	err = pinion_fault_result(conn->fault);
+	/* Who is not sent anything again has to leave some time himself. */
+	if (err == -EAGAIN && !pinion_qp_is_reliable(conn->qp))
+		return false;
 	if (err && err != -EAGAIN && conn->asked_psn == msg->psn) {
 		msg->fault_err = err;
 		msg->fault_left = conn->fault->left;
@@ -278,6 +282,22 @@ static void responder_defer(struct pinion_conn *conn, u32 psn, u8 timer)
 {
 	pinion_receiver_defer(&conn->receiver);
 	responder_acknowledge(conn, psn, PINION_AETH_RNR | timer);
+}
+
+static void responder_page_is_there(struct pinion_qp *qp)
+{
+	queue_work(qp->wq, &qp->conn->work);
+}
+
+/* Packet @psn lacks a page and is not sent again: it waits in its line, and those behind it. */
+static void responder_hold(struct pinion_conn *conn, u32 psn)
+{
+	if (conn->asked)
+		pinion_fault_wait(conn->fault, conn->qp, responder_page_is_there);
+	else
+		hrtimer_start(&conn->pause,
+			      ns_to_ktime(pinion_rnr_timer_ns(responder_page_timer(conn, psn))),
+			      HRTIMER_MODE_REL);
 }
 
 static void responder_begin_reading(struct pinion_conn *conn, struct pinion_msg *msg, bool again)
@@ -381,7 +401,8 @@ static void responder_message_of(struct pinion_conn *conn, const struct pinion_t
 	msg->packets = train->packets;
 }
 
-static void responder_perform(struct pinion_conn *conn, struct pinion_train *train)
+/* Return: false if it has to wait, and to be looked at again. */
+static bool responder_perform(struct pinion_conn *conn, struct pinion_train *train)
 {
 	const struct pinion_packet first = train->packet;
 	struct pinion_receiver ahead = conn->receiver;
@@ -392,11 +413,11 @@ static void responder_perform(struct pinion_conn *conn, struct pinion_train *tra
 	responder_message(conn, &first, &msg);
 	if (msg.opcode == PINION_OP_RDMA_READ) {
 		responder_begin_reading(conn, &msg, false);
-		if (!conn->reading.active)
-			return;
-		pinion_receiver_take(&conn->receiver, &first);
-		responder_remember_asked(conn, &msg);
-		return;
+		if (conn->reading.active) {
+			pinion_receiver_take(&conn->receiver, &first);
+			responder_remember_asked(conn, &msg);
+		}
+		return true;
 	}
 	ack_request = responder_couple(conn, train, &ahead);
 	responder_message_of(conn, train, &first, &msg);
@@ -406,11 +427,15 @@ static void responder_perform(struct pinion_conn *conn, struct pinion_train *tra
 		responder_performed(conn, &train->packet, &msg, ack_request);
 	} else if (verdict == PINION_RNR) {
 		responder_defer(conn, first.psn, conn->qp->attr.min_rnr_timer);
+	} else if (verdict == PINION_PEER_PAGE && !pinion_qp_is_reliable(conn->qp)) {
+		responder_hold(conn, first.psn);
+		return false;
 	} else if (verdict == PINION_PEER_PAGE) {
 		responder_defer(conn, first.psn, responder_page_timer(conn, first.psn));
 	} else {
 		responder_refuse(conn, first.psn, verdict);
 	}
+	return true;
 }
 
 /* What was performed is not performed again; but a READ is, as it may ask for less than before. */
@@ -429,7 +454,7 @@ static void responder_answer_again(struct pinion_conn *conn, const struct pinion
 	}
 }
 
-/* The next packet that waits, and what is one with it. Return: how many they were. */
+/* The next packet that waits, and what is one with it. Return: how many are over. */
 static u32 responder_take(struct pinion_conn *conn, const struct sk_buff *skb)
 {
 	struct pinion_train train;
@@ -442,7 +467,8 @@ static u32 responder_take(struct pinion_conn *conn, const struct sk_buff *skb)
 	switch (pinion_receiver_look(&conn->receiver, &train.packet)) {
 	case PINION_ARRIVAL_NEW:
 	case PINION_ARRIVAL_RESTART:
-		responder_perform(conn, &train);
+		if (!responder_perform(conn, &train))
+			return 0;
 		break;
 	case PINION_ARRIVAL_LOST:
 	case PINION_ARRIVAL_DROP:
@@ -602,14 +628,17 @@ static bool responder_give(struct pinion_conn *conn)
 static bool responder_go_on(struct pinion_conn *conn)
 {
 	struct sk_buff *skb;
+	u32 packets;
 
 	if (conn->reading.active)
 		return responder_give(conn);
 	skb = pinion_line_look(&conn->requests);
 	if (!skb)
 		return false;
-	pinion_line_pass(&conn->requests, responder_take(conn, skb));
-	return true;
+	packets = responder_take(conn, skb);
+	if (packets)
+		pinion_line_pass(&conn->requests, packets);
+	return packets;
 }
 
 static bool responder_has_more(const struct pinion_conn *conn)
