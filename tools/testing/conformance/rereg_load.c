@@ -31,9 +31,20 @@ struct user {
 	_Atomic bool saw[256]; /* reads: a byte of which everything was */
 };
 
-static bool uniform(const uint8_t *data, size_t length)
+/* A message sees one memory; by packets, of which a READ asks for 64 at a time, each such part. */
+static bool uniform(const struct user *u)
 {
-	return !memcmp(data, data + 1, length - 1);
+	size_t at, piece,
+		most = dev.packets ? 64 * (128U << u->link.a.cfg.mtu) :
+				     u->length;
+	const uint8_t *data = u->mine.buf->data;
+
+	for (at = 0; at < u->length; at += piece) {
+		piece = u->length - at < most ? u->length - at : most;
+		if (memcmp(data + at, data + at + 1, piece - 1) != 0)
+			return false;
+	}
+	return true;
 }
 
 static void *use(void *arg)
@@ -53,7 +64,7 @@ static void *use(void *arg)
 		u->done++;
 		if (u->opcode != IBV_WR_RDMA_READ)
 			continue;
-		if (!uniform(u->mine.buf->data, u->length))
+		if (!uniform(u))
 			FAIL("one read saw both the old and the new memory");
 		u->saw[u->mine.buf->data[0]] = true;
 	}
@@ -71,7 +82,10 @@ static struct buf *filled(size_t length, int byte)
 static void start_user(struct user *u, pthread_t *thread, struct ibv_mr *mr,
 		       enum ibv_wr_opcode opcode, size_t length)
 {
-	link_make(&u->link, NULL);
+	/* What is asked for again, as it was late, may see another memory. */
+	struct qp_cfg cfg = { .timeout = 20 };
+
+	link_make(&u->link, &cfg);
 	u->mine = region_new(length, 77, ALL_ACCESS);
 	memset(u->mine.buf->data, 0x77, length);
 	u->mr = mr;
@@ -114,8 +128,8 @@ static void alternate(size_t length)
 		note("%lu changes, %lu reads, %lu refused", changes,
 		     readers[i].done, readers[i].refused);
 		CHECK(saw_both(&readers[i]));
-		/* What is moved at once does not end in its middle. */
-		if (dev.pinion && length < 10000)
+		/* What is moved at once, which packets are not, does not end in its middle. */
+		if (dev.pinion && !dev.packets && length < 10000)
 			CHECK_EQ(readers[i].refused, 0);
 	}
 }

@@ -224,21 +224,26 @@ static void interleaved(struct buf *bufs[2], size_t length)
 		bufs[i] = buf_of(maps[i], size, PAGE, length);
 }
 
-/* No slice is a part of one message and a part of another. */
+/*
+ * No slice is a part of one message and a part of another. By packets, each is moved at once: a
+ * message that is refused in its middle ends where a packet does, before what came earlier.
+ */
 static void whole(const struct buf *buf)
 {
-	uint32_t first, number;
-	size_t i, at;
+	size_t i, at, unit = dev.packets ? 128U << links[0].b.cfg.mtu : SLICE;
+	uint32_t last, number;
 
 	for (i = 0; i < WRITERS; i++) {
 		const uint8_t *slice = buf->data + i * SLICE;
 
-		memcpy(&first, slice, sizeof(first));
+		memcpy(&last, slice, sizeof(last));
 		for (at = 0; at < SLICE; at += LINE) {
 			memcpy(&number, slice + at, sizeof(number));
-			if (number != first)
+			if (number > last ||
+			    (number < last && at / unit == (at - LINE) / unit))
 				FAIL("the first %zu bytes are of message %u, then comes %u",
-				     at, first, number);
+				     at, last, number);
+			last = number;
 		}
 	}
 }
