@@ -1,48 +1,151 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
-# One figure out of one run of perftest between two processes of this bed.
+# One figure out of one run of perftest between two processes of this bed, and many in turns.
 . "$(dirname "${BASH_SOURCE[0]}")/../testing/lib.sh"
 
-# How many messages: enough for half a second, so that the slow are not waited for.
-# SHORT divides them.
-iterations() { # DEVICE bw|lat|rate BYTES
-	local n
-	case $1-$2 in
-	rxe*-lat) n=2000 ;;
-	*-lat) n=20000 ;;
-	rxe*-rate) n=3200 ;;
-	*-rate) n=640000 ;;
-	rxe*) n=$(($3 > 500000 ? 30 : 200)) ;;
-	*) n=$(($3 > 500000 ? 8000 : 40000)) ;;
-	esac
-	echo $((n / ${SHORT:-1}))
+# How long one run is to move messages, in milliseconds: the same for all devices, however
+# slow. What a message takes is known from the run before, in nanoseconds.
+RUN_MS=${RUN_MS:-500}
+declare -A pace
+
+is_iwarp() { grep -q RNIC "/sys/class/infiniband/$1/node_type" 2>/dev/null; }
+
+# messages PACE RUN_MS QUEUES MOST: how many each queue pair sends in a run. A multiple of 32, of which
+# lists are made, where there are so many. perftest wants 5.
+messages() {
+	local n=$(($2 * 1000000 / $1 / $3))
+	((n < $4)) || n=$4
+	((n < 10000000)) || n=10000000
+	((n < 32)) || n=$((n / 32 * 32))
+	echo $((n < 5 ? 5 : n))
 }
 
-# figure DEVICE VERB KIND BYTES: GB/s, microseconds or million messages a second.
-# A void run is repeated; "-" after five of them. Where the server is elsewhere, FAR_DEV is its
-# device, NEAR_ADDR the client's address, FAR_IN and NEAR_IN are what their commands begin with, and
-# FAR_MORE is what only the server's has at its end.
-figure() {
-	local dev=$1 kind=$3 bytes=$4 try value cmd tool=ib_$2_bw ready far=${FAR_DEV:-$1} near_gid='' far_gid=''
-	[ "$kind" != lat ] || tool=ib_$2_lat
-	for ((try = 0; try < 5; try++)); do
-		port=$((port + 1))
-		ready=tcp:$port
-		cmd="-p $port -F -s $bytes -n $(iterations "$dev" "$kind" "$bytes") ${MORE:-}"
-		[ "$kind" != rate ] || cmd+=" -l 32"
-		# iWARP connects by rdma_cm only.
-		case $dev in
-		siw*) cmd+=" -R"; ready=cm:$port ;;
-		*)
-			far_gid="-x $(gid_index "$far" "$ADDR")"
-			near_gid="-x $(gid_index "$dev" "${NEAR_ADDR:-$ADDR}")"
-			;;
-		esac
-		both "$ready" "${FAR_IN:-} $tool -d $far $far_gid $cmd ${FAR_MORE:-}" "${NEAR_IN:-} $tool -d $dev $near_gid $cmd $ADDR" || continue
-		value=$(awk -v kind="$kind" '$1 ~ /^[0-9]+$/ && NF >= 5 {
-			v = kind == "lat" ? $5 : kind == "rate" ? $5 : $4 * 1.048576 / 1000
-			if (v > 0 && v < 1e9) printf "%.9g", v }' "$TMP/client")
-		[ -z "$value" ] || { echo "$value"; return; }
+# What all processors of this machine were busy, in milliseconds since it began.
+busy_ms() { awk -v hz="$(getconf CLK_TCK)" '/^cpu / { print int(($2 + $3 + $4 + $7 + $8) * 1000 / hz) }' /proc/stat; }
+
+# perftest_once DEVICE VERB KIND BYTES QUEUES MESSAGES: $FIGURE, and $DETAILS as NAME=VALUE, of a run;
+# $BUSY is what it cost the machine. Another status than 0 where it is void. A server that is
+# elsewhere: FAR_DEV is its device, NEAR_ADDR the client's address, FAR_IN and NEAR_IN are what their commands
+# begin with, and FAR_MORE is what only the server's has at its end.
+perftest_once() {
+	local dev=$1 verb=$2 kind=$3 bytes=$4 queues=$5 n=$6 tool=ib_$2_bw ready far=${FAR_DEV:-$1} near_gid='' far_gid='' cmd busy words
+	[ "$kind" != lat ] || tool=ib_${verb}_lat
+	port=$((port + 1))
+	ready=tcp:$port
+	cmd="-p $port -F -s $bytes -n $n"
+	((queues == 1)) || cmd+=" -q $queues"
+	case $kind in
+	bw | pollcpu) cmd+=" -N" ;;
+	cpu) cmd+=" -N -e" ;;
+	rate) cmd+=" -N -l 32" ;;
+	esac
+	# iWARP connects by rdma_cm only.
+	if is_iwarp "$dev"; then
+		cmd+=" -R"
+		ready=cm:$port
+	else
+		far_gid="-x $(gid_index "$far" "$ADDR")"
+		near_gid="-x $(gid_index "$dev" "${NEAR_ADDR:-$ADDR}")"
+	fi
+	busy=$(busy_ms)
+	both "$ready" "${FAR_IN:-} $tool -d $far $far_gid $cmd ${FAR_MORE:-}" "${NEAR_IN:-} $tool -d $dev $near_gid $cmd $ADDR" || return
+	BUSY=$(($(busy_ms) - busy))
+	# Of few bytes the rate has more digits than GB/s have.
+	words=$(awk -v kind="$kind" -v bytes="$bytes" '$1 ~ /^[0-9]+$/ && NF >= 5 {
+		if (kind == "lat") {
+			value = $5
+			details = " p50=" $5 " p99=" $8 " p999=" $9 " max=" $4
+		} else
+			value = kind == "rate" ? $5 : bytes < 4096 ? $5 * bytes / 1000 : $4 * 1.048576 / 1000
+		if (value > 0 && value < 1e9) printf "%.9g%s", value, details }' "$TMP/client")
+	[ -n "$words" ] || return
+	read -r FIGURE DETAILS <<<"$words"
+}
+
+# A void run is repeated; the status is not 0 after five of them. Who has come to no end once is not waited for
+# again: its KEY is void from then on.
+declare -A hopeless
+patiently() { # KEY FUNCTION ARGUMENTS
+	local try key=$1 rc
+	shift
+	for ((try = 0; try < 5 && !${hopeless[$key]:-0}; try++)); do
+		rc=0
+		"$@" || rc=$?
+		((rc)) || return 0
+		((rc != 124 && rc != 137)) || { hopeless[$key]=1; echo "fact void:${key// /,} $(why $rc)"; }
 	done
-	echo -
+	return 1
+}
+
+# keep_pace KEY KIND VERB BYTES VALUE: from GB/s, microseconds, or millions a second to nanoseconds a message
+keep_pace() {
+	pace[$1]=$(awk -v kind="$2" -v verb="$3" -v bytes="$4" -v v="$5" 'BEGIN {
+		ns = kind == "lat" ? v * (verb == "read" ? 1000 : 2000) : kind == "rate" ? 1000 / v : bytes / v
+		print ns < 1 ? 1 : int(ns) }')
+}
+
+# paced ONCE KEY VERB KIND BYTES QUEUES: a run by the function ONCE that lasts as long as a run should, or at
+# least half as long. The first of a KEY is preceded by shorter ones: they find out its pace, and warm it up.
+paced() {
+	local once=$1 key=$2 verb=$3 kind=$4 bytes=$5 queues=$6 run_ms=$RUN_MS n most=$((64 / $6)) i busy
+	FIGURE=- DETAILS=''
+	# Processors are accounted for in ticks, and what beginning costs is taken off.
+	[[ $kind != *cpu ]] || run_ms=$((RUN_MS * 3))
+	((bytes < 500000)) || most=5
+	[ -z "${pace[$key]:-}" ] || most=100000000
+	for ((i = 0; i < ${TRIES_OF_PACE:-6}; i++)); do
+		n=$(messages "${pace[$key]:-1}" "$run_ms" "$queues" $most)
+		patiently "$key" "$once" "$verb" "$kind" "$bytes" "$queues" "$n" || { FIGURE=-; return 1; }
+		keep_pace "$key" "$kind" "$verb" "$bytes" "$FIGURE"
+		((n * queues * pace[$key] / 500000 < run_ms)) || break
+		# What few messages take tells little of what many do.
+		most=$((n * 50))
+	done
+	[[ $kind == *cpu ]] || return 0
+	DETAILS="GBs=$FIGURE" busy=$BUSY
+	patiently "$key" "$once" "$verb" "$kind" "$bytes" "$queues" 5 || { FIGURE=-; return 1; }
+	FIGURE=$(awk -v ms=$((busy - BUSY)) -v bytes="$bytes" -v n=$(((n - 5) * queues)) \
+		'BEGIN { if (ms > 0 && n > 0) printf "%.6g", ms / 1000 / (bytes * n / 1e9); else print "-" }')
+}
+figure_of_device() { perftest_once "$device" "$@"; }
+# perftest_figure DEVICE VERB KIND BYTES [QUEUES]: sets FIGURE (GB/s, microseconds, million messages a second or seconds of
+# processor a GB; "-" where it is void) and DETAILS.
+perftest_figure() {
+	local device=$1
+	paced figure_of_device "${CONDITION:-}$*" "$2" "$3" "$4" "${5:-1}"
+}
+
+# turns REPEATS ROWS COLUMN...: for each row each column in turn, REPEATS times round, so that what disturbs one
+# disturbs all; who is first changes. The function `measure ROW COLUMN' sets FIGURE and
+# DETAILS; its status is 2 where there is no such figure.
+turns() {
+	local repeats=$1 rows=$2 round turn=0 row i column
+	shift 2
+	for ((round = 0; round < repeats; round++)); do
+		turn=$round
+		for row in $rows; do
+			for ((i = 0; i < $#; i++)); do
+				column=$(((i + turn) % $# + 1))
+				column=${!column}
+				FIGURE=- DETAILS=''
+				measure "$row" "$column"
+				(($? != 2)) || continue
+				echo "figure $row $column $FIGURE${DETAILS:+ $DETAILS}"
+			done
+			turn=$((turn + 1))
+		done
+	done
+}
+
+# facts DEVICE...: what a reader wants to know of this bed
+facts() {
+	local dev netdev
+	echo "fact kernel $(uname -r)"
+	echo "fact processors $(nproc)"
+	echo "fact perftest $(ib_write_bw --version 2>/dev/null | sed -n 's/.*[Vv]ersion: *//p' | head -n 1)"
+	for dev; do
+		[ -d "/sys/class/infiniband/$dev" ] || continue
+		netdev=$(cat "/sys/class/infiniband/$dev/ports/1/gid_attrs/ndevs/0" 2>/dev/null)
+		echo "fact $dev $(is_iwarp "$dev" && echo "iWARP, connected by rdma_cm" || echo "RoCE, connected by a socket"), MTU of $netdev $(cat "/sys/class/net/$netdev/mtu" 2>/dev/null)"
+	done
 }

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Puts the figures of one run where README and Documentation keep such: between two marked lines of
+each, and pictures beside. Nothing else in them is touched."""
+import os
+
+import figures as of
+import plot
+import table
+
+README = ('<!-- figures: scripts/bench --document -->', '<!-- figures end -->')
+PAGE = ('.. figures {}: scripts/bench --document', '.. figures {} end')
+# What README shows, if the run has it, and beside which limit.
+SHOWN = (('write/bw/65536', None), ('write/bw/1048576', 'memcpy_kernel_GBs'), ('read/bw/65536', None),
+         ('read/bw/1048576', None), ('write/lat/8', 'ioctl_us'), ('write/rate/8', None),
+         ('send/bw/65536', None), ('send/bw/1048576', None))
+LIMITS = {'memcpy_kernel_GBs': 'kernel memcpy', 'ioctl_us': 'empty ioctl'}
+
+
+def replace(text, marks, lines, name):
+    begin, end = marks
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        raise of.Wrong(f'{name} has no pair of lines {begin!r} and {end!r}')
+    head, rest = text.split(begin)
+    return head + begin + '\n' + '\n'.join(lines) + '\n' + end + rest.split(end)[1]
+
+
+def readme_lines(bench):
+    columns = bench['columns']
+    others = ' and '.join(f"{c.rstrip('0')}'s" for c in columns[1:])
+    repeats = bench['repeats']
+    lines = ['', f'What the bench printed in a box of {bench["facts"].get("processors", "?")} virtual processors, the '
+             f'median of {repeats}, with {others}', 'figures of the same boot in brackets:', '']
+    for row, limit in SHOWN:
+        middles = [of.median(bench, row, c) for c in columns]
+        if not middles[0]:
+            continue
+        mtu, verb, kind, size, _ = of.split(row)
+        what = f'{verb} of {of.size_text(size)}{" in lists of 32" if kind == "rate" else ""}'
+        beside = ', '.join(of.number(m) for m in middles[1:])
+        line = f'    {what:28}{of.number(middles[0]):>7} {of.UNITS[kind]:5}  ({beside})'
+        if limit in bench['limits']:
+            line = f'{line:62}  {LIMITS[limit]}: {of.number(bench["limits"][limit])}'
+        lines.append(line.rstrip())
+    return lines + ['']
+
+
+def rst_table(lines):
+    head = [lines[0][0] or ' '] + lines[0][1:]
+    rows = [head] + lines[1:]
+    wide = [max(w, 2) for w in table.widths(rows)]
+    rule = '  '.join('=' * w for w in wide)
+
+    def text(row):
+        # An empty first cell would continue the row above.
+        return '  '.join(f'{c:{w}}' for c, w in zip([row[0].strip() or '\\'] + row[1:], wide)).rstrip()
+    return [rule, text(head), rule] + [text(r) for r in rows[1:]] + [rule]
+
+
+def page_lines(bench, pictures):
+    lines = [''] + [f'| {line}' for line in table.facts(bench)]
+    lines += ['', 'Median (least..most); a ratio above 1 is better, ~ where the spreads overlap.', '']
+    lines += rst_table(table.main_table(bench)) + ['']
+    percentiles = table.percentile_table(bench)
+    if percentiles:
+        lines += rst_table(percentiles) + ['']
+    lines += [f'| {line}' for line in table.limit_lines(bench)] + ([''] if bench['limits'] else [])
+    for file in pictures:
+        lines += [f'.. image:: bench/{file}', f'   :alt: {file[:-4]}', '']
+    return lines
+
+
+def write(bench, top):
+    """The names of the files that were written."""
+    mode = bench['mode']
+    if not bench['runs']:
+        raise of.Wrong('there are no figures')
+    page = os.path.join(top, 'Documentation/bench.rst')
+    jobs = [(page, tuple(mark.format(mode) for mark in PAGE))]
+    if mode == 'devices':
+        jobs.append((os.path.join(top, 'README.md'), README))
+    for name, marks in jobs:  # before anything is written
+        with open(name) as f:
+            replace(f.read(), marks, [], name)
+    folder = os.path.join(top, 'Documentation/bench')
+    # A picture's name says of what it is; those of each mode are its own.
+    pictures = plot.draw(bench, os.path.join(folder, mode))
+    for name, marks in jobs:
+        with open(name) as f:
+            text = f.read()
+        lines = page_lines(bench, [f'{mode}/{p}' for p in pictures]) if name == page else readme_lines(bench)
+        with open(name, 'w') as f:
+            f.write(replace(text, marks, lines, name))
+    return [name for name, _ in jobs] + [os.path.join(folder, mode, p) for p in pictures]

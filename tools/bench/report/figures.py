@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""What a run of the bench found: read from its lines, kept as JSON, and asked for medians and
+spreads. In the JSON, runs[ROW][COLUMN] is a list of single figures, each with what else
+the same run said of itself."""
+import json
+import statistics
+
+UNITS = {'bw': 'GB/s', 'lat': 'us', 'rate': 'M/s', 'cpu': 's/GB', 'pollcpu': 's/GB'}
+LESS_IS_BETTER = ('lat', 'cpu', 'pollcpu')
+NAMES = {'bw': '', 'lat': ' latency', 'rate': ' in lists of 32', 'cpu': ' CPU time', 'pollcpu': ' CPU time, polling'}
+# What each mode compares, a column and what it is set beside; others their first with all the rest.
+PAIRS = {'streams': [('on', 'off'), ('busy-on', 'busy-off'), ('on', 'siw0'), ('busy-on', 'busy-siw0')],
+         'builds': [('this', 'other')]}
+
+
+class Wrong(Exception):
+    """What a user did wrong, in one line."""
+
+
+def read_raw(lines):
+    """runs, limits and facts from the lines of a bed; others are none of ours."""
+    runs, limits, facts = {}, {}, {}
+    for line in lines:
+        words = line.split()
+        try:
+            if words[:1] == ['limit'] and len(words) == 3:
+                limits[words[1]] = float(words[2])
+            elif words[:1] == ['fact'] and len(words) > 2:
+                facts[words[1]] = ' '.join(words[2:])
+            elif words[:1] == ['figure'] and len(words) > 3:
+                by = runs.setdefault(words[1], {}).setdefault(words[2], [])
+                if words[3] == '-':
+                    continue
+                figure = {'value': float(words[3])}
+                for word in words[4:]:
+                    name, value = word.split('=')
+                    figure[name] = float(value)
+                by.append(figure)
+        except ValueError:
+            raise Wrong(f'not a line of the bench: {line.strip()}') from None
+    return runs, limits, facts
+
+
+def load(name):
+    try:
+        with open(name) as f:
+            bench = json.load(f)
+    except OSError as e:
+        raise Wrong(f'{name}: {e.strerror}') from None
+    except ValueError:
+        raise Wrong(f'{name}: not JSON') from None
+    if not isinstance(bench, dict) or bench.get('format') != 1 or 'runs' not in bench:
+        raise Wrong(f'{name}: not figures of scripts/bench')
+    return bench
+
+
+def values(bench, row, column, name='value'):
+    return [f[name] for f in bench['runs'].get(row, {}).get(column, []) if name in f]
+
+
+def median(bench, row, column, name='value'):
+    some = values(bench, row, column, name)
+    return statistics.median(some) if some else None
+
+
+def spread(bench, row, column):
+    """The least and the most of all single figures."""
+    some = values(bench, row, column)
+    return (min(some), max(some)) if some else None
+
+
+def overlap(a, b):
+    """Might what is between them be chance? Each is a (least, most)."""
+    return a[0] <= b[1] and b[0] <= a[1]
+
+
+def pairs(bench):
+    """(column, other) of each ratio."""
+    columns = bench['columns']
+    chosen = PAIRS.get(bench['mode'])
+    if chosen is None:
+        chosen = [(columns[0], other) for other in columns[1:]]
+    return [(a, b) for a, b in chosen if a in columns and b in columns]
+
+
+def split(row):
+    """'9000/write/bw/65536/x10' is (mtu or None, verb, kind, bytes, queue pairs)."""
+    words = row.split('/')
+    mtu = int(words.pop(0)) if words[0].isdigit() else None
+    queues = int(words.pop()[1:]) if words[-1].startswith('x') else 1
+    verb, kind, size = words
+    return mtu, verb, kind, int(size), queues
+
+
+def kind_of(row):
+    return split(row)[2]
+
+
+def size_text(n):
+    for unit in ('B', 'KiB', 'MiB'):
+        if n < 1024 or n % 1024:
+            return f'{n} {unit}'
+        n //= 1024
+    return f'{n} GiB'
+
+
+def row_text(row):
+    mtu, verb, kind, size, queues = split(row)
+    return (f'MTU {mtu}: ' if mtu else '') + f'{verb} {size_text(size)}{NAMES[kind]}' \
+        + (f', {queues} queue pairs' if queues > 1 else '') + f', {UNITS[kind]}'
+
+
+def gain(row, new, old):
+    """How many times better: above 1 is better, whatever the unit."""
+    return old / new if kind_of(row) in LESS_IS_BETTER else new / old
+
+
+def limit_text(name):
+    text, unit = name.rsplit('_', 1)
+    return f'{text.replace("_", " ")}, {unit.replace("GBs", "GB/s")}'
+
+
+def number(value):
+    """Three digits that count, without an exponent."""
+    if value is None:
+        return 'void'
+    for most, places in ((0.1, 4), (1, 3), (10, 2), (100, 1)):
+        if abs(value) < most:
+            return f'{value:.{places}f}'
+    return f'{value:.0f}'

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The figures of one run for a terminal: medians with their spreads, ratios, percentiles."""
+import figures as of
+
+
+def cell(bench, row, column):
+    middle = of.median(bench, row, column)
+    if middle is None:
+        return 'void' if column in bench['runs'][row] else ''
+    least, most = of.spread(bench, row, column)
+    return f'{of.number(middle)} ({of.number(least)}..{of.number(most)})'
+
+
+def ratio(bench, row, column, other):
+    """How many times better than the other; ~ where their spreads overlap."""
+    a, b = (of.median(bench, row, c) for c in (column, other))
+    if not a or not b:
+        return ''
+    sure = not of.overlap(of.spread(bench, row, column), of.spread(bench, row, other))
+    return f'{"" if sure else "~"}{of.gain(row, a, b):.2f}'
+
+
+def main_table(bench):
+    """Its lines as lists of cells, the head first."""
+    columns = [c for c in bench['columns'] if any(c in by for by in bench['runs'].values())]
+    pairs = [(a, b) for a, b in of.pairs(bench) if a in columns and b in columns]
+    lines = [[''] + columns + [f'{a} / {b}' for a, b in pairs]]
+    for row in bench['runs']:
+        lines.append([of.row_text(row)] + [cell(bench, row, c) for c in columns]
+                     + [ratio(bench, row, a, b) for a, b in pairs])
+    return lines
+
+
+def percentile_table(bench):
+    rows = [r for r in bench['runs'] if of.kind_of(r) == 'lat']
+    columns = [c for c in bench['columns'] if any(of.values(bench, r, c, 'p99') for r in rows)]
+    if not columns:
+        return []
+    lines = [[''] + [f'{c} p50, p99, p99.9, max' for c in columns]]
+    for row in rows:
+        line = [of.row_text(row)]
+        for c in columns:
+            some = [of.median(bench, row, c, p) for p in ('p50', 'p99', 'p999')]
+            worst = of.values(bench, row, c, 'max')
+            line.append('  '.join(of.number(v) for v in some + [max(worst)]) if worst else '')
+        lines.append(line)
+    return lines
+
+
+def limit_lines(bench):
+    limits = bench['limits']
+    lines = [f'limit: {of.limit_text(name)}: {of.number(value)}' for name, value in limits.items()]
+    first = bench['columns'][0]
+    for row, limit, text in (
+            ('write/bw/1048576', 'memcpy_kernel_GBs', "write 1 MiB is {:.2f} of the kernel's memcpy"),
+            ('write/bw/1048576', 'memcpy_kernel_paged_GBs', "write 1 MiB is {:.2f} of the kernel's memcpy by pages"),
+            ('write/bw/65536', 'memcpy_kernel_paged_GBs', "write 64 KiB is {:.2f} of the kernel's memcpy by pages"),
+            ('write/lat/8', 'ioctl_us', 'write 8 B latency is {:.2f} of an empty ioctl')):
+        value = of.median(bench, row, first)
+        if value and limit in limits:
+            lines.append(text.format(value / limits[limit]))
+    return lines
+
+
+def widths(lines):
+    return [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+
+
+def text(lines):
+    wide = widths(lines)
+    return [(f'{line[0]:{wide[0]}}' + ''.join(f'  {c:>{w}}' for c, w in zip(line[1:], wide[1:]))).rstrip()
+            for line in lines]
+
+
+def facts(bench):
+    commit = bench['commit']
+    machine = bench['machine']
+    lines = [f'{bench["date"]}, commit {commit["id"]}{" and changes" if commit["changed"] else ""}, {bench["what"]}']
+    lines += [f'{name}: {value}' for name, value in machine.items()]
+    lines += [f'in the bed: {name}: {value}' for name, value in bench['facts'].items()]
+    return lines
+
+
+def print_all(bench):
+    print('\n'.join(facts(bench)))
+    print()
+    if not bench['runs']:
+        raise of.Wrong('there are no figures')
+    print('\n'.join(text(main_table(bench))))
+    print('median (least..most); a ratio above 1 is better, ~ where the spreads overlap')
+    percentiles = percentile_table(bench)
+    if percentiles:
+        print('\n' + '\n'.join(text(percentiles)))
+    if bench['limits']:
+        print('\n' + '\n'.join(limit_lines(bench)))
