@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Small things the supported kernels disagree about: the newer name is defined where
- * it is missing. PINION_HAVE_* come from features.sh, never from versions.
+ * Small differences between kernels: newer names are defined where the kernel lacks them.
+ * features.sh finds out PINION_HAVE_* by looking at the kernel's headers, not at its version.
  */
 #ifndef PINION_COMPAT_COMPAT_H
 #define PINION_COMPAT_COMPAT_H
@@ -25,7 +25,7 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #define timer_container_of(var, timer, field) from_timer(var, timer, field)
 #endif
 
-/* The namespace is a string, or was a word. */
+/* Newer kernels want the namespace as a string. */
 #ifdef PINION_HAVE_IMPORT_NS_STRING
 #define PINION_IMPORT_NS(ns) MODULE_IMPORT_NS(#ns)
 #else
@@ -38,14 +38,14 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #define pinion_alloc_device(net) ((void)(net), ib_alloc_device(pinion_dev, ibdev))
 #endif
 
-/* What the core has no name for, its users do not ask about. */
+/* Capabilities that older kernels do not know, so that nobody asks for them there. */
 #ifdef PINION_HAVE_ODP_SUPPORT_FLUSH
 #define PINION_ODP_SUPPORT_LATER (IB_ODP_SUPPORT_FLUSH | IB_ODP_SUPPORT_ATOMIC_WRITE)
 #else
 #define PINION_ODP_SUPPORT_LATER 0
 #endif
 
-/* Where the architecture knows devices that see caches and others: ours does. */
+/* Mark @dev as DMA-coherent, on architectures that also have devices that are not. */
 static inline void pinion_dev_set_coherent(struct device *dev)
 {
 #if defined(CONFIG_ARCH_HAS_SYNC_DMA_FOR_DEVICE) || \
@@ -62,7 +62,7 @@ static inline void pinion_dev_set_coherent(struct device *dev)
 struct pinion_dev;
 struct net_device;
 
-/* Tell consumers if the port went up or down. RTNL is held. */
+/* Raise an event if the port went up or down. RTNL is held. */
 void pinion_port_notify(struct pinion_dev *dev, struct net_device *ndev);
 
 #endif

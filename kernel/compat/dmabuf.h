@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * How an importer of a dma-buf is told that its memory moves.
+ * The name of the op that tells importers of a dma-buf that its memory moves.
  */
 #ifndef PINION_COMPAT_DMABUF_H
 #define PINION_COMPAT_DMABUF_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Pages of an on-demand umem, whichever way the core keeps them: as pfns that the
- * driver maps one by one, or as DMA addresses that it has mapped itself.
+ * Pages of an on-demand umem. Newer kernels keep pfns, and the driver DMA-maps each page; older
+ * kernels map the pages themselves and keep DMA addresses.
  */
 #ifndef PINION_COMPAT_ODP_H
 #define PINION_COMPAT_ODP_H
@@ -16,8 +16,8 @@
 #endif
 
 /*
- * A list of the core's, in which nothing is, in exchange for one that is charged. Return:
- * the new list; NULL if there is none, and the old one stays.
+ * Replace the core's @list, which is still empty, by one that is charged to the user's memory
+ * cgroup. Return: the new list; NULL if there is no memory, and @list stays.
  */
 static inline void *pinion_odp_charged(void *list, size_t entries, size_t size)
 {
@@ -34,8 +34,8 @@ static inline void *pinion_odp_charged(void *list, size_t entries, size_t size)
 #include <linux/pci-p2pdma.h>
 
 /*
- * The core charges its lists of pages to nobody. Called before anything is looked up. When
- * the core ends the umem it frees ours as it would its own.
+ * The core does not charge its lists of pages to anybody, so replace them. Called before the first
+ * lookup. The core frees our lists with the umem, as it would its own.
  */
 static inline int pinion_odp_charge_lists(struct ib_umem_odp *umem)
 {
@@ -47,7 +47,7 @@ static inline int pinion_odp_charge_lists(struct ib_umem_odp *umem)
 	if (!pfns)
 		return -ENOMEM;
 	umem->map.pfn_list = pfns;
-	/* Where addresses are the pages' own there is none. */
+	/* There is no list of DMA addresses where they are physical addresses. */
 	if (!umem->map.dma_list)
 		return 0;
 	dmas = pinion_odp_charged(umem->map.dma_list, pages, sizeof(*dmas));
@@ -57,7 +57,10 @@ static inline int pinion_odp_charge_lists(struct ib_umem_odp *umem)
 	return 0;
 }
 
-/* On success the number of pages, and umem_mutex is held. */
+/*
+ * Look up pages; with @fault also fault those that are missing. Return: the number of pages, and
+ * umem_mutex is held; or a negative errno.
+ */
 static inline int pinion_odp_map(struct ib_umem_odp *umem, u64 va, u64 length, bool write,
 				 bool fault)
 {
@@ -65,8 +68,8 @@ static inline int pinion_odp_map(struct ib_umem_odp *umem, u64 va, u64 length, b
 }
 
 /*
- * Pages that are not mapped do not say so: a look-up may have put the mark of one back
- * that an invalidation took away meanwhile. umem_mutex is held, and nobody looks up.
+ * Clear the flags of pages that are not mapped. A lookup may have restored the "mapped" flag that
+ * an invalidation had cleared meanwhile. umem_mutex is held, and no lookup runs.
  */
 static inline void pinion_odp_unmark(struct ib_umem_odp *umem, size_t index, size_t pages)
 {
@@ -75,7 +78,7 @@ static inline void pinion_odp_unmark(struct ib_umem_odp *umem, size_t index, siz
 					       HMM_PFN_P2PDMA_BUS);
 }
 
-/* The DMA address of a present page, or 0. umem_mutex is held. */
+/* Map a page if it is present. Return: its DMA address, or 0. umem_mutex is held. */
 static inline u64 pinion_odp_page(struct ib_umem_odp *umem, size_t index, bool *writable)
 {
 	unsigned long pfn = umem->map.pfn_list[index];
@@ -86,22 +89,22 @@ static inline u64 pinion_odp_page(struct ib_umem_odp *umem, size_t index, bool *
 	if (!(pfn & HMM_PFN_VALID))
 		return 0;
 	/*
-	 * The page of zeros is part of the kernel's image, which DMA_API_DEBUG takes for a
-	 * mistake when it is mapped. It is read here, and never goes away.
+	 * Do not map the zero page: it is part of the kernel image, and DMA_API_DEBUG would warn.
+	 * It is only read, and never freed.
 	 */
 	if (is_zero_pfn(hmm_pfn_to_phys(pfn) >> PAGE_SHIFT))
 		return hmm_pfn_to_phys(pfn);
 	addr = hmm_dma_map_pfn(umem->umem.ibdev->dma_device, &umem->map, index, &p2p);
 	if (dma_mapping_error(umem->umem.ibdev->dma_device, addr))
 		return 0;
-	/* What the core gives back it takes off again, page by page. */
+	/* The core decrements npages for each page that it unmaps. */
 	if (!(pfn & HMM_PFN_DMA_MAPPED))
 		umem->npages++;
 	*writable = pfn & HMM_PFN_WRITE;
 	return addr;
 }
 
-/* Of the mapping, 0 for small pages. */
+/* The order of the mapping that the page is in; 0 for small pages. */
 static inline unsigned int pinion_odp_order(struct ib_umem_odp *umem, size_t index)
 {
 	return hmm_pfn_to_map_order(umem->map.pfn_list[index]);
@@ -134,7 +137,7 @@ static inline int pinion_odp_map(struct ib_umem_odp *umem, u64 va, u64 length, b
 					    (write ? ODP_WRITE_ALLOWED_BIT : 0), fault);
 }
 
-/* What is mapped is written down only once it is. */
+/* Nothing to do: the core records a page only after it was mapped. */
 static inline void pinion_odp_unmark(struct ib_umem_odp *umem, size_t index, size_t pages)
 {
 }

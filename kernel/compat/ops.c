@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The op slots that kernels name or type differently. Adapts arguments only.
+ * Ops whose name or prototype depends on the kernel. The functions here only adapt arguments.
  */
 #include "../verbs/ops.h"
 
@@ -10,8 +10,8 @@ struct dmah {
 };
 
 /*
- * Hints of where PCIe writes should be cached. The CPU writes here, so they are
- * kept by doing nothing; which of them make sense is as for hardware.
+ * DMA handles tell a PCIe device to which cache its writes should go. Here the CPU writes, so they
+ * have no effect. What hardware would refuse is refused.
  */
 static int alloc_dmah(struct ib_dmah *dmah, struct uverbs_attr_bundle *attrs)
 {
@@ -29,7 +29,7 @@ static int dealloc_dmah(struct ib_dmah *dmah, struct uverbs_attr_bundle *attrs)
 static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
 				 struct ib_dmah *dmah, struct ib_udata *udata)
 {
-	/* Pages that come and go cannot be steered. */
+	/* As hardware does: no hints for on-demand regions. */
 	if (dmah && access & IB_ACCESS_ON_DEMAND)
 		return ERR_PTR(-EOPNOTSUPP);
 	return pinion_register_user(pd, start, length, iova, access, udata);
@@ -55,7 +55,7 @@ struct counter {
 	struct rdma_counter counter;
 };
 
-/* Nothing of ours is in it. */
+/* The core requires this op. There is nothing to initialize. */
 static void counter_init(struct rdma_counter *counter)
 {
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Events of the port. Where the core follows netdevs itself it knows only one device
- * of each, so it is asked to look again; where it does not, the event is raised here.
+ * Events of the port. Newer cores follow netdevs themselves, but know only one RDMA device of each,
+ * so we ask the core to check ours. With older cores we raise the event here.
  */
 #include "../verbs/device.h"
 #include "compat.h"

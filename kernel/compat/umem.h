@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Pinning user memory, whatever this kernel calls it.
+ * Pins user memory, by the name that this kernel has for that function.
  */
 #ifndef PINION_COMPAT_UMEM_H
 #define PINION_COMPAT_UMEM_H

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * /sys/kernel/debug/pinion/DEVICE/keys: every key and how its table looks; all of one table
- * is in map (map.c), and queue pairs of commands are in queues (queues.c). For root and tests;
- * never changes anything. Beside the devices, what is to fail (mem/inject.h) and, where the
- * kernel injects faults, how long is dwelt where others have to wait (mem/dwell.h).
+ * The debugfs directories. /sys/kernel/debug/pinion/DEVICE/keys lists all keys and the beginning of
+ * their tables; map (map.c) shows all memory of one key; queues (queues.c) lists queue pairs of
+ * DEVX commands. Next to the devices are inject (mem/inject.h) and, with CONFIG_FAULT_INJECTION,
+ * the files of mem/dwell.h. For root and tests.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -14,7 +14,7 @@
 #include "../mem/mtt.h"
 #include "dev.h"
 
-/* Runs of memory shown of one table; and blocks looked at, since nobody is preempted in a gate. */
+/* Per key: runs shown, and blocks read, since preemption is off inside the gate. */
 #define MAX_RUNS	16
 #define MAX_BLOCKS	4096
 
@@ -36,13 +36,13 @@ static const char *const states[] = {
 	[PINION_KEY_DEAD]	= "dead",
 };
 
-/* For kinds and states this file was not told of. */
+/* "?" for a kind or state without a name. */
 static const char *key_kind_name(const char *const *names, size_t num, unsigned int i)
 {
 	return i < num && names[i] ? names[i] : "?";
 }
 
-/* Neighbouring blocks that are neighbours in memory, too, are one line. */
+/* One line for blocks that are contiguous in memory. */
 static void key_show_runs(struct seq_file *file, const struct pinion_mtt *mtt)
 {
 	u64 block = 0, end = min_t(u64, mtt->num_blocks, MAX_BLOCKS), first, addr;
@@ -92,9 +92,8 @@ static void key_show(struct seq_file *file, struct pinion_key *key)
 }
 
 /*
- * One key at a time, which is kept by a reference from when it is found until the next is
- * looked for: what is read in one go is a page, however many keys there are, and *@pos is an
- * index, so keys that come and go meanwhile do not matter.
+ * Find the next key from index *@pos on, with a reference until next or stop. Each read() starts at
+ * an index again, so keys may be added and removed meanwhile.
  */
 static struct pinion_key *keys_at(struct seq_file *file, loff_t *pos)
 {
@@ -150,7 +149,7 @@ void pinion_debugfs_add(struct pinion_dev *dev)
 	pinion_queues_add_file(dev);
 }
 
-/* Waits for readers. */
+/* Waits for reads of its files that are under way. */
 void pinion_debugfs_del(struct pinion_dev *dev)
 {
 	debugfs_remove_recursive(dev->debugfs);

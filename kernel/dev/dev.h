@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the files of this layer know of each other.
+ * Declarations shared by the files of this layer.
  */
 #ifndef PINION_DEV_DEV_H
 #define PINION_DEV_DEV_H
@@ -18,20 +18,21 @@ void pinion_link_unregister(void);
 /* netdev.c */
 int pinion_netdev_init(void);
 void pinion_netdev_exit(void);
-/* Take over what the netdev says of address and size. RTNL is held. */
+/* Update MTU, MAC, and links to other netdevs from @ndev. RTNL is held. */
 void pinion_netdev_refresh(struct pinion_dev *dev, struct net_device *ndev);
 /*
- * Its device, made while it was in @net, was not to be found before: what the netdev has
- * become meanwhile, and that it is gone, nobody was told.
+ * Called after a device was created for @ndev, which was in @net then. The notifier could not find
+ * the device until now, so handle events that were missed: changes of @ndev, its removal, or its
+ * move to another network namespace. Takes RTNL.
  */
 void pinion_netdev_catch_up(struct net_device *ndev, const struct net *net);
 
-/* kin.c: the device of a netdev, whatever its driver id, with a registration; or NULL */
+/* kin.c: our device on @ndev, of any driver id, or NULL; to be dropped by ib_device_put() */
 struct ib_device *pinion_kin_find(struct net_device *ndev);
-/* Those that have the driver id of others are found, and ended, by their own list. */
+/* Add and remove devices with mlx5's driver id, which the core cannot tell from a card's. */
 void pinion_kin_join(struct pinion_dev *dev, const struct net_device *ndev);
 void pinion_kin_leave(struct pinion_dev *dev);
-/* The module goes, and no device comes any more. */
+/* On module unload: unregister all our devices. No device can be added any more. */
 void pinion_kin_end(void);
 
 /* debugfs.c */
@@ -39,22 +40,22 @@ void pinion_debugfs_init(void);
 void pinion_debugfs_exit(void);
 void pinion_debugfs_add(struct pinion_dev *dev);
 void pinion_debugfs_del(struct pinion_dev *dev);
-/* queues.c; in the device's folder */
+/* queues.c: a file in the device's debugfs directory */
 void pinion_queues_add_file(struct pinion_dev *dev);
 
-/* map.c: a file of the device's folder */
+/* map.c: a file in the device's debugfs directory */
 extern const struct file_operations pinion_map_fops;
 
 extern const struct ib_device_ops pinion_gid_ops;
 extern const struct ib_device_ops pinion_restrack_ops;
 
-/* main.c: of devices made from now on */
+/* main.c: module parameters, for devices that are created later */
 
-/* Who is sent packets; what more than that means, is more. */
+/* Which peers are reached by packets; larger values count as the last. */
 enum pinion_wire_wants {
 	PINION_WIRE_NONE,
-	PINION_WIRE_OTHERS,		/* hosts */
-	PINION_WIRE_ALL,		/* this one, too */
+	PINION_WIRE_OTHERS,		/* those on other hosts */
+	PINION_WIRE_ALL,		/* those on this host, too */
 };
 
 extern u32 pinion_wire_wanted;		/* enum pinion_wire_wants */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The core keeps the GID table; peers find the node by what is in it. Decides nothing.
+ * The core maintains the GID table. Each entry is added to the addresses by which peers find the
+ * node (path/peers.c).
  */
 #include <rdma/ib_cache.h>
 
@@ -12,7 +13,7 @@ static int gid_add(const struct ib_gid_attr *attr, void **context)
 	u16 vlan;
 	int err;
 
-	/* An address of a netdev above ours may be in a VLAN. */
+	/* The address may belong to a VLAN netdev on top of ours. */
 	err = rdma_read_gid_l2_fields(attr, &vlan, NULL);
 	if (err)
 		return err;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Which devices are ours. The core knows it by driver id; but those that speak mlx5's ABI have
- * mlx5's, and so may a card's. So they are in a list of ours.
+ * Finds our devices. Usually the core finds them by driver id. But devices that speak mlx5's ABI
+ * have mlx5's driver id, as cards have, so those are in a list here.
  */
 #include <linux/list.h>
 #include <linux/spinlock.h>
@@ -9,7 +9,7 @@
 
 #include "dev.h"
 
-/* Of registration references only that there may be one is asked under the lock. */
+/* Protects the list. Only ib_device_try_get() is called inside, which does not sleep. */
 static DEFINE_SPINLOCK(kin_lock);
 static LIST_HEAD(kin);
 
@@ -41,7 +41,7 @@ void pinion_kin_join(struct pinion_dev *dev, const struct net_device *ndev)
 	list_add(&dev->list, &kin);
 }
 
-/* Who ends the core's devices of our id has to wait for this one, too, until it is gone. */
+/* Give @dev our own driver id, so that ib_unregister_driver() waits for its end, too. */
 static void kin_become_ours(struct pinion_dev *dev)
 {
 	WRITE_ONCE(dev->ibdev.ops.driver_id, (enum rdma_driver_id)PINION_DRIVER_ID);
@@ -55,8 +55,9 @@ void pinion_kin_leave(struct pinion_dev *dev)
 }
 
 /*
- * The core ends all devices of a driver id, and waits for those that go already. Not those of
- * mlx5, so ours become ours again; who has one open has been told the other before.
+ * ib_unregister_driver() unregisters all devices of a driver id, and waits for those that are being
+ * unregistered. It must not be called with mlx5's id, so our devices get our own id first. Programs
+ * that have one open have read the id before and do not notice.
  */
 void pinion_kin_end(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A device comes by `rdma link add' and goes by `rdma link del', with its netdev or
- * with the module. Owns the device between; never handles traffic.
+ * Devices are created by `rdma link add'. They are removed by `rdma link del', together with their
+ * netdev, or when the module is unloaded.
  */
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
@@ -14,10 +14,10 @@
 #include "../wire/wire.h"
 #include "dev.h"
 
-/* From "is there one already?" to "there is". */
+/* Held from the check whether @ndev has a device until there is one. */
 static DEFINE_MUTEX(link_lock);
 
-/* The core calls this last, whether or not the device was ever registered. */
+/* Called by the core as the last op, also if the device was never registered. */
 static void link_dealloc_driver(struct ib_device *ibdev)
 {
 	struct pinion_dev *dev = to_pinion_dev(ibdev);
@@ -41,7 +41,7 @@ static void link_dealloc_driver(struct ib_device *ibdev)
 	pinion_counts_end(dev);
 }
 
-/* Also called when the device has moved to another network namespace. */
+/* Called on registration, and again when the device has moved to another network namespace. */
 static int link_enable_driver(struct ib_device *ibdev)
 {
 	pinion_debugfs_add(to_pinion_dev(ibdev));
@@ -53,14 +53,14 @@ static const struct ib_device_ops link_ops = {
 	.enable_driver = link_enable_driver,
 };
 
-/* What never changes later. */
+/* Set what does not change later. */
 static void link_identify(struct pinion_dev *dev, const struct net_device *ndev)
 {
 	struct ib_device *ibdev = &dev->ibdev;
 	u8 mac[ETH_ALEN];
 
 	ether_addr_copy(mac, ndev->dev_addr);
-	/* A loopback netdev has none, but connection managers need a GUID of some kind. */
+	/* A loopback netdev has no MAC, but connection managers need a GUID. */
 	if (is_zero_ether_addr(mac))
 		eth_random_addr(mac);
 	addrconf_addr_eui48((u8 *)&dev->guid, (const char *)mac);
@@ -78,7 +78,7 @@ static void link_identify(struct pinion_dev *dev, const struct net_device *ndev)
 	ib_mark_name_assigned_by_user(ibdev);
 }
 
-/* Afterwards ib_dealloc_device() undoes everything. */
+/* After success ib_dealloc_device() undoes everything, through link_dealloc_driver(). */
 static int link_construct(struct pinion_dev *dev, bool is_mlx5)
 {
 	int err;
@@ -119,7 +119,7 @@ err_destroy_parent:
 	return err;
 }
 
-/* Without a way to other hosts it is a device all the same. */
+/* Open the engine to other hosts, if it is wanted. If that fails the device works without it. */
 static void link_open_wire(struct pinion_dev *dev, const char *name, struct net *net)
 {
 	u32 wanted = READ_ONCE(pinion_wire_wanted);
@@ -154,7 +154,7 @@ static int link_add(const char *name, struct net_device *ndev, bool is_mlx5)
 	pinion_netdev_refresh(dev, ndev);
 	rtnl_unlock();
 	link_open_wire(dev, name, dev_net(ndev));
-	/* GIDs, by which peers reach it, arrive while it is being registered. */
+	/* During registration the core adds GIDs, so peers may reach the device already. */
 	err = ib_device_set_netdev(&dev->ibdev, ndev, 1);
 	if (err)
 		goto err_dealloc;
@@ -162,7 +162,7 @@ static int link_add(const char *name, struct net_device *ndev, bool is_mlx5)
 	err = ib_register_device(&dev->ibdev, name, dev->parent);
 	if (err)
 		goto err_dealloc;
-	/* From here on anybody may end it: dev is not ours any more. */
+	/* Now it may be removed at any time: @dev must not be used any more. */
 	return 0;
 
 err_dealloc:
@@ -185,7 +185,7 @@ static int link_new(const char *name, struct net_device *ndev, bool is_mlx5)
 	const struct net *net = dev_net(ndev);
 	int err;
 
-	/* A VLAN's addresses belong to the device of the netdev below it. */
+	/* The addresses of a VLAN belong to the device of its lower netdev. */
 	if (is_vlan_dev(ndev))
 		return -EPERM;
 	if (ndev->type != ARPHRD_ETHER && ndev->type != ARPHRD_LOOPBACK)
@@ -213,7 +213,7 @@ static struct rdma_link_ops rdma_ops = {
 	.newlink = link_new_pinion,
 };
 
-/* Only who asks for it by name gets one: it says to libibverbs that it is another's. */
+/* A type of its own, since libibverbs takes such a device for one of mlx5. */
 static struct rdma_link_ops mlx5_ops = {
 	.type = "pinion-mlx5",
 	.newlink = link_new_mlx5,
@@ -225,7 +225,7 @@ void pinion_link_register(void)
 	rdma_link_register(&mlx5_ops);
 }
 
-/* Waits for those being added. */
+/* Waits for `rdma link add' commands that are under way. */
 void pinion_link_unregister(void)
 {
 	rdma_link_unregister(&mlx5_ops);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The module: its parameters, its beginning and its end. Devices come and go by
- * rdma link (see link.c).
+ * The module: parameters, init and exit. Devices are created by `rdma link add' (link.c).
  */
 #include <linux/module.h>
 #include <pinion/version.h>
@@ -11,7 +10,7 @@
 #include "../wire/wire.h"
 #include "dev.h"
 
-/* Programs choose features by them. */
+/* Programs may choose features by vendor_id and vendor_part_id. */
 u32 pinion_vendor_id = 0x50494e;
 module_param_named(vendor_id, pinion_vendor_id, uint, 0644);
 MODULE_PARM_DESC(vendor_id, "vendor_id that devices made from now on report (default 0x50494e)");
@@ -24,7 +23,7 @@ u32 pinion_wire_wanted;
 module_param_named(wire, pinion_wire_wanted, uint, 0644);
 MODULE_PARM_DESC(wire, "Devices made from now on send RoCEv2 packets: 0 none (default), 1 to other hosts, 2 also to peers on this host");
 
-/* Fail modprobe, rather than each `rdma link add' later. */
+/* If no parent can be made here, let modprobe fail, not each `rdma link add' later. */
 static int __init parent_prove(void)
 {
 	struct device *parent = pinion_parent_create("pinion");
@@ -69,7 +68,7 @@ static void __exit pinion_exit(void)
 	pinion_netdev_exit();
 	pinion_wire_exit();
 	pinion_debugfs_exit();
-	/* Last: devices that were kept for work items that nobody waited for. */
+	/* Last: it runs the work that frees what sleepers (mem/sleepers.h) kept. */
 	pinion_sleepers_exit();
 }
 

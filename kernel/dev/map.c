@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * /sys/kernel/debug/pinion/DEVICE/map: where all memory of one key is. Who opens it writes the
- * key's number and reads, as often as he likes; each who has opened it has a key of his own.
+ * /sys/kernel/debug/pinion/DEVICE/map: where all memory of one key is. Write the value of a key,
+ * then read, any number of times. Each open file has a key of its own.
  *
  *	key KEY base BASE length LENGTH block_size SIZE generation N
  *	OFFSET LENGTH ADDRESS r|w
  *	...
  *
- * A line is a run of memory: bytes of the region that follow each other at a DMA address.
- * Neighbours that would be one run may be two lines. Nothing is kept between two lines but the
- * offset, so the region may change or end at any time, and then the lines are over; what was
- * read is of one table if the generation is the same afterwards.
+ * A line is a run: bytes of the region that are contiguous from a DMA address on. A long run may be
+ * shown in several lines. Between two lines only the offset is kept, so the region may change or be
+ * deregistered at any time; then there are no more lines. To know that all lines are of the same
+ * memory, read the first line again and compare the generation.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -21,11 +21,11 @@
 
 struct map_reader {
 	struct pinion_dev *dev;
-	u32 key;			/* 0: none yet; under the lock of the seq_file */
-	struct pinion_run run;		/* at the position */
+	u32 key;			/* 0: none yet; protected by seq_file.lock */
+	struct pinion_run run;		/* the run at the current position */
 };
 
-/* Position 0 is the key itself, and any other the byte before it. */
+/* Position 0 is the line of the key. Position N is the run at byte N - 1. */
 #define MAP_POSITION(offset)	((loff_t)(offset) + 1)
 
 static void *map_find(struct map_reader *reader, loff_t *pos)
@@ -36,7 +36,7 @@ static void *map_find(struct map_reader *reader, loff_t *pos)
 		return NULL;
 	if (!*pos)
 		return reader;
-	/* Nobody has memory up there, and positions are signed. */
+	/* Positions are signed. No memory can be beyond S64_MAX. */
 	if (pinion_key_look_run(keys, reader->key, *pos - 1, &reader->run) ||
 	    reader->run.offset >= S64_MAX)
 		return NULL;
@@ -77,7 +77,7 @@ static int map_show(struct seq_file *file, void *v)
 {
 	const struct map_reader *reader = v;
 
-	/* Of this reader, at 0 only: any other has found a run. */
+	/* Index 0 is the line of the key; otherwise map_find() has found a run. */
 	if (!file->index)
 		return map_show_key(file, reader);
 	seq_printf(file, "%#llx %#llx %#llx %c\n", reader->run.offset, reader->run.length,
@@ -102,7 +102,7 @@ static int map_open(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* The key to read about, from its beginning. */
+/* Set the key, and go back to the first line. */
 static ssize_t map_write(struct file *file, const char __user *buf, size_t count, loff_t *pos)
 {
 	struct seq_file *seq = file->private_data;

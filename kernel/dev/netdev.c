@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The netdev below a device changes, or goes: the device follows. Never sends.
+ * Follows the netdev of a device: its state, MTU, MAC, links, and its removal.
  */
 #include <linux/etherdevice.h>
 #include <linux/netdevice.h>
@@ -10,7 +10,7 @@
 #include "../compat/compat.h"
 #include "dev.h"
 
-/* The other end of its wire, which veths and their like have. RTNL is held, which keeps it. */
+/* The peer of a veth, netkit and the like, or NULL. RTNL is held, so the peer cannot be removed. */
 static struct net_device *netdev_peer(struct net_device *ndev)
 {
 	struct net_device *peer = NULL;
@@ -29,7 +29,10 @@ static struct net_device *netdev_bridge(struct net_device *ndev)
 	return master && netif_is_bridge_master(master) ? master : NULL;
 }
 
-/* Two netdevs are joined where they have an end in common. No wire leads out of a loopback. */
+/*
+ * Two netdevs are joined if they have an end in common: themselves, their bridges, and the same of
+ * their peers. A loopback has none.
+ */
 static void netdev_find_ends(struct net_device *ndev, struct pinion_link *link)
 {
 	struct net_device *peer = netdev_peer(ndev);
@@ -44,7 +47,7 @@ static void netdev_find_ends(struct net_device *ndev, struct pinion_link *link)
 
 void pinion_netdev_refresh(struct pinion_dev *dev, struct net_device *ndev)
 {
-	/* What RoCE headers leave of it; 0 if that is less than the least. */
+	/* iboe_get_mtu() leaves room for RoCE headers; 0: too small even for 256. */
 	enum ib_mtu mtu = iboe_get_mtu(ndev->mtu) ?: IB_MTU_256;
 	struct pinion_link link = {
 		.mac = ether_addr_to_u64(ndev->dev_addr),
@@ -68,7 +71,7 @@ static void netdev_catch_up(struct ib_device *ibdev, struct net_device *ndev, co
 		return;
 	}
 	pinion_netdev_refresh(dev, ndev);
-	/* Nobody is to hear of a port that is as it was said to be. */
+	/* Raise no event if the state is as it was when the device was created. */
 	if (pinion_port_state(ndev) != dev->state)
 		pinion_port_notify(dev, ndev);
 }
@@ -86,7 +89,7 @@ void pinion_netdev_catch_up(struct net_device *ndev, const struct net *net)
 	rtnl_unlock();
 }
 
-/* Its device is joined to others now, or no longer. */
+/* The links of @ndev have changed: update its device, if it has one. @ndev may be NULL. */
 static void netdev_rejoin(struct net_device *ndev)
 {
 	struct ib_device *ibdev = ndev ? pinion_kin_find(ndev) : NULL;
@@ -112,7 +115,7 @@ static int netdev_notify(struct notifier_block *nb, unsigned long event, void *a
 		return NOTIFY_DONE;
 	switch (event) {
 	case NETDEV_UNREGISTER:
-		/* Not here: RTNL is held, and consumers need it to let go. */
+		/* Queued: RTNL is held here, and consumers take it when they detach. */
 		ib_unregister_device_queued(ibdev);
 		break;
 	case NETDEV_UP:

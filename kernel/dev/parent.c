@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A device's parent: the platform device memory is mapped for, as a network card
- * would be. Only ever handed out if its addresses can be turned back into pages.
+ * The parent of a device: a platform device, for which memory is DMA-mapped as for a card. It is
+ * created only if pages can be found from its DMA addresses.
  */
 #include <linux/dma-mapping.h>
 #include <linux/platform_device.h>
@@ -14,7 +14,7 @@ static int parent_prepare(struct device *parent)
 {
 	int err;
 
-	/* It is the CPU that moves our bytes: caches need no care. The mask's setting looks. */
+	/* The CPU moves the bytes, so DMA is coherent. Must be set before the DMA mask is. */
 	pinion_dev_set_coherent(parent);
 	err = dma_coerce_mask_and_coherent(parent, DMA_BIT_MASK(64));
 	if (err) {
@@ -30,10 +30,10 @@ static int parent_prepare(struct device *parent)
 }
 
 /**
- * pinion_parent_create - a parent for one device, or a second way into its memory
- * @name: of the kind of platform device
+ * pinion_parent_create - make a platform device: a device's parent, or its data direct device
+ * @name: its name, without the number
  *
- * Return: the parent or an ERR_PTR; why is in the log.
+ * Return: the parent or an ERR_PTR, with the reason in the log.
  */
 struct device *pinion_parent_create(const char *name)
 {
@@ -53,7 +53,7 @@ struct device *pinion_parent_create(const char *name)
 
 /**
  * pinion_parent_destroy - undo pinion_parent_create()
- * @parent: nothing is mapped for it any more
+ * @parent: nothing may be DMA-mapped for it any more
  */
 void pinion_parent_destroy(struct device *parent)
 {

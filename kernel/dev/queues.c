@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * /sys/kernel/debug/pinion/DEVICE/queues: the queue pairs that were made by command, which the
- * core, and so rdma-netlink, knows nothing of; how far their users and we have come, and of the
- * queues they complete in. For root and tests; never changes anything.
+ * /sys/kernel/debug/pinion/DEVICE/queues: queue pairs created by DEVX commands, which the core, and
+ * so rdma-netlink, does not know. Shows the indices of each and of its completion queues. For root
+ * and tests; read-only.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -17,13 +17,13 @@ static const char *const services[] = {
 	[IB_QPT_UD] = "ud",
 };
 
-/* Those the core knows are shown by it. */
+/* Not known to the core. The others are shown by rdma-netlink. */
 static bool queues_are_hidden(const struct pinion_qp *qp)
 {
 	return qp->raw && !qp->ibqp.uobject;
 }
 
-/* With a reference, which keeps it until the next is looked for. */
+/* Find the next hidden queue pair from *@pos on, with a reference until next or stop. */
 static struct pinion_qp *queues_at(struct seq_file *file, loff_t *pos)
 {
 	struct pinion_dev *dev = file->private;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What `rdma resource show -dd' prints of our objects: sizes and fill levels. The
- * only file that fills netlink messages. Whoever may open a socket is told, so there is
- * nothing here of keys or addresses, not even of the place in a page; that is in the raw
- * entries, which the core gives to CAP_NET_ADMIN only.
+ * Fills netlink messages with the state of our objects. `rdma resource show -dd' shows sizes and
+ * fill levels. Any user may ask for those, so they tell nothing about keys or addresses, not even
+ * offsets in a page. The raw entries do; the core gives them to CAP_NET_ADMIN only.
  */
 #include <net/netlink.h>
 #include <rdma/restrack.h>
@@ -43,8 +42,8 @@ static int restrack_put_rows(struct sk_buff *msg, const struct row *rows, int nu
 }
 
 /*
- * What the other side says of its index may be a lie; then it is ours. And there may be no
- * ring any more: some cores end a queue while others may still look at it.
+ * The number of entries in a ring; 0 if the index that user space has written is impossible. On
+ * some kernels the core calls us while the queue is being destroyed: then there is no ring.
  */
 static u32 restrack_waiting(const struct pinion_ring *ring, u32 head)
 {
@@ -75,7 +74,7 @@ static int restrack_fill_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 	return restrack_put_rows(msg, rows, ARRAY_SIZE(rows));
 }
 
-/* The ring may be exchanged meanwhile, or end, but not under the lock. */
+/* fill_lock keeps the ring from being exchanged or freed meanwhile. */
 static int restrack_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 {
 	struct pinion_cq *cq = to_pinion_cq(ibcq);
@@ -105,8 +104,8 @@ static int restrack_fill_srq(struct sk_buff *msg, struct ib_srq *ibsrq)
 }
 
 /*
- * The table may be exchanged meanwhile, but not while somebody is inside. How many blocks it
- * has depends on where in a block the region begins, so that is for debugfs.
+ * Inside the gate the table is not exchanged. The number of blocks is not shown: it depends on
+ * where in a block the region begins (see above). It is in debugfs.
  */
 static int restrack_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 {
@@ -117,7 +116,7 @@ static int restrack_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 
 	if (key->mtt)
 		rows[0].value = 1ULL << key->mtt->shift;
-	/* Its tables are its children's. */
+	/* The tables of an on-demand region are in its children. */
 	odp = pinion_odp_of(key);
 	if (odp)
 		rows[0].value = 1ULL << odp->shift;
@@ -126,7 +125,7 @@ static int restrack_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	return restrack_put_rows(msg, rows, ARRAY_SIZE(rows));
 }
 
-/* The core has seen to it that who asks may know. */
+/* The core has checked for CAP_NET_ADMIN, here and for the other raw entries. */
 static int restrack_fill_mr_raw(struct sk_buff *msg, struct ib_mr *ibmr)
 {
 	struct pinion_mr_facts facts;
@@ -159,7 +158,7 @@ static int restrack_fill_srq_raw(struct sk_buff *msg, struct ib_srq *ibsrq)
 	return nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, sizeof(facts), &facts);
 }
 
-/* As other drivers name them, so that `rdma statistic show mr' reads the same. */
+/* The names that other drivers use, for `rdma statistic show mr'. */
 static const char * const pager_names[PINION_PAGER_NUM_COUNTS] = {
 	[PINION_PAGER_FAULTS] = "page_faults",
 	[PINION_PAGER_FAULTS_HANDLED] = "page_faults_handled",
@@ -168,7 +167,7 @@ static const char * const pager_names[PINION_PAGER_NUM_COUNTS] = {
 	[PINION_PAGER_PREFETCHES] = "page_prefetch",
 };
 
-/* @children: of an on-demand region, or NULL. */
+/* @children: the number of children of an on-demand region, or NULL. */
 static int restrack_put_counts(struct sk_buff *msg, const u64 *counts, const u64 *children)
 {
 	struct nlattr *nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
@@ -199,7 +198,7 @@ static int restrack_fill_stat_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	bool paged;
 	int slot, i;
 
-	/* The region may become a pinned one meanwhile. */
+	/* Inside the gate: rereg may make it a pinned region at any time. */
 	slot = pinion_gate_enter_wait(&key->gate);
 	paged = key->pager;
 	for (i = 0; paged && i < PINION_PAGER_NUM_COUNTS; i++)
