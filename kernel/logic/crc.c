@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * CRC-32 by carry-less multiplication, on x86 kernels whose library has it by tables. All bits are
- * reflected, as this CRC has them: bit 0 is that of the highest power of x.
+ * CRC-32 by carry-less multiplication, for x86 kernels whose library uses tables. Bits are
+ * reflected, as in this CRC: bit 0 stands for the highest power of x.
  *
- * What is behind n bits of data counts x^n times as much. So 128 bits are moved over the n
- * behind them by two products: each half times the remainder of its power of x, the first
- * being of x^(n + 64), the second of x^n; either 32 less, since a product of two reflected
- * numbers is shifted by one, and a remainder fills the upper half of its word. Four
- * such sums are moved over 512 bits at a time, then over each other, then one over the lanes that
- * are left. Of the last 128 bits the upper 64, then 32, then 32 of what is behind the CRC's own,
- * are moved over the rest by the remainder of x^64. The library does the last word and the odd
- * bytes.
+ * Data that is followed by n more bits is multiplied by x^n. So a lane of 128 bits can be folded
+ * into the data n bits behind it by two products, of each half with a constant: the remainders of
+ * x^(n + 64) and x^n. (The exponents are 32 less, since a product of reflected numbers is shifted
+ * by one bit, and a remainder is in the upper half of its word.) Four lanes are folded over 512
+ * bits at a time, then into one lane, which is folded over the lanes that are left. The last 128
+ * bits are reduced with the remainder of x^64: first 64 bits, then 32 bits twice. crc32_le() does
+ * the last word and the bytes that fill no lane.
  */
 #include "crc.h"
 
@@ -21,7 +20,7 @@
 #include <linux/preempt.h>
 
 #define LANE	16
-/* With less, having the registers costs more than it saves. */
+/* For fewer bytes kernel_fpu_begin() costs more than folding saves. */
 #define WORTH	(IS_ENABLED(CONFIG_UML) ? LANE : 8 * LANE)
 
 struct crc_powers {
@@ -33,7 +32,7 @@ static const struct crc_powers crc_over_lanes = { 0x154442bd4, 0x1c6e41596 };
 static const struct crc_powers crc_over_lane = { 0x1751997d0, 0x0ccaa009e };
 static const u64 crc_over_word = 0x163cd6124;
 
-/* Lane REG is moved over what xmm4 says, and ADD is added. Needs xmm5. */
+/* Fold lane REG by the constants in xmm4, then apply ADD. Clobbers xmm5. */
 #define MOVE(reg, add)					\
 	"movdqa	%%" reg ", %%xmm5\n\t"			\
 	"pclmulqdq $0x00, %%xmm4, %%" reg "\n\t"	\
@@ -45,7 +44,7 @@ static const u64 crc_over_word = 0x163cd6124;
 	"movdqu	" offset "(%[data]), %%xmm6\n\t"	\
 	"pxor	%%xmm6, %%" reg "\n\t"
 
-/* The lowest word of xmm0 is moved over those above it, which take its place. */
+/* Fold the lowest word of xmm0 into those above it, and shift these down. Clobbers xmm5. */
 #define MOVE_WORD					\
 	"movd	%%xmm0, %k[left]\n\t"			\
 	"movd	%k[left], %%xmm5\n\t"			\
@@ -54,9 +53,9 @@ static const u64 crc_over_word = 0x163cd6124;
 	"pxor	%%xmm5, %%xmm0\n\t"
 
 /*
- * Of @lanes lanes at @data, of which there is at least one. Return: in the upper half the CRC, but
- * for what the lower half counts 32 bits behind it. No compiler uses these registers in the kernel,
- * so none is told that they change.
+ * Fold @lanes lanes (at least one) at @data. Return: 64 bits; the CRC is the upper half, xor the
+ * CRC of the lower half. The clobbered xmm registers are not listed, since the kernel is compiled
+ * without them. The caller holds the FPU.
  */
 static u64 crc_fold(u32 crc, const u8 *data, size_t lanes)
 {
@@ -129,7 +128,7 @@ u32 pinion_crc(u32 crc, const u8 *data, size_t bytes)
 
 	if (bytes < WORTH || !crc_may_fold())
 		return crc32_le(crc, data, bytes);
-	/* In user-mode Linux it is preemption alone that could take the registers away. */
+	/* kernel_fpu_begin() does not disable preemption in user-mode Linux. */
 	preempt_disable();
 	kernel_fpu_begin();
 	rest = crc_fold(crc, data, folded / LANE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * CRC-32 as the kernel's crc32_le() has it, at the speed of the processor: the library of some
- * kernels has tables and nothing else.
+ * CRC-32, with the same result as the kernel's crc32_le(), but with special instructions also on
+ * kernels whose library uses only tables.
  */
 #ifndef PINION_LOGIC_CRC_H
 #define PINION_LOGIC_CRC_H
@@ -10,7 +10,7 @@
 #include <linux/types.h>
 
 #if defined(CONFIG_X86_64) && !IS_ENABLED(CONFIG_CRC32_ARCH)
-/* Not in an interrupt, or where the vector registers are another's: then it is crc32_le(). */
+/* Falls back to crc32_le() in interrupts, and where the FPU cannot be used. */
 u32 pinion_crc(u32 crc, const u8 *data, size_t bytes);
 #else
 static inline u32 pinion_crc(u32 crc, const u8 *data, size_t bytes)

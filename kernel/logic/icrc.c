@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The part of a packet that routers change, as the invariant CRC has it.
+ * The invariant CRC of a packet's headers up to the BTH, some fields of which are masked.
  */
 #include <linux/string.h>
 
@@ -12,18 +12,18 @@
 #define UDP_BYTES	8
 #define PREFIX_MAX	(IPV6_BYTES + UDP_BYTES + PINION_BTH_BYTES)
 
-/* What differs between packets that are sent as one, two bytes each. */
+/* Offsets of fields that differ between packets sent as one; two bytes each. */
 #define IPV4_LENGTH	2
 #define IPV4_ID		4
 #define IPV6_LENGTH	4
 #define UDP_LENGTH	4
 
-/* The CRC of eight bytes of ones, begun with ones. */
+/* The CRC of eight bytes of ones, with the initial value of all ones. */
 #define ICRC_ROUTE	0xdebb20e3
 
-/* Bytes that say nothing are all ones. Those of the transport, from the UDP header on: */
-#define UDP_CHECKSUM	6		/* two */
-#define BTH_NOTICE	(UDP_BYTES + 4)	/* FECN, BECN and what is reserved beside them */
+/* Offsets of masked fields (replaced by ones), from the UDP header on: */
+#define UDP_CHECKSUM	6		/* two bytes */
+#define BTH_NOTICE	(UDP_BYTES + 4)	/* FECN, BECN and reserved bits */
 
 static u32 icrc_network_bytes(enum pinion_icrc_network network)
 {
@@ -49,7 +49,7 @@ static void icrc_mask_ipv6(u8 *ip)
 	ip[7] = 0xff;			/* hop limit */
 }
 
-/* From the network header at @masked, which is changed, to the BTH. */
+/* @masked has the headers from the network header to the BTH, and is modified. */
 static u32 icrc_begin_masked(u8 *masked, enum pinion_icrc_network network)
 {
 	u8 *transport = masked + icrc_network_bytes(network);

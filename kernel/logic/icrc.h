@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The invariant CRC of RoCEv2: over all that no router on the way changes. It is a CRC-32
- * of the packet from its network header on, behind eight bytes of ones (where InfiniBand has
- * its local route header), and with ones in place of what routers change.
+ * The invariant CRC of RoCEv2, over all fields that routers do not change. It is a CRC-32 of eight
+ * bytes of ones (in place of InfiniBand's local route header), then of the packet from its network
+ * header on, with ones in the fields that routers change.
  */
 #ifndef PINION_LOGIC_ICRC_H
 #define PINION_LOGIC_ICRC_H
@@ -17,31 +17,31 @@ enum pinion_icrc_network {
 	PINION_ICRC_IPV6,		/* without extensions, likewise */
 };
 
-/* Bytes from the network header to the end of the BTH: what pinion_icrc_begin() reads. */
+/* Bytes from the network header to the end of the BTH, which pinion_icrc_begin() reads. */
 u32 pinion_icrc_prefix(enum pinion_icrc_network network);
 
-/* @packet begins with the network header; UDP header and BTH follow. */
+/* Begin the CRC of a packet: @packet has the network header, then UDP header and BTH. */
 u32 pinion_icrc_begin(const u8 *packet, enum pinion_icrc_network network);
 
 /*
- * Likewise, of one of several packets that are sent, or came, as one: what is at @headers, from the
- * network header to the UDP header, is of the first. This is packet @index behind it, of @bytes
- * from its BTH at @bth to its ICRC. By IPv4 each has the next identification.
+ * Likewise for one of several packets that are sent or received as one (GSO, GRO). @headers are
+ * network and UDP header of the first. The packet is number @index behind the first one, has its
+ * BTH at @bth, and @bytes bytes from the BTH to the end of the ICRC. With IPv4 each packet has the
+ * next identification.
  */
 u32 pinion_icrc_begin_of(const u8 *headers, enum pinion_icrc_network network, u32 index, u32 bytes,
 			 const u8 *bth);
 
 /*
- * What follows, in as many parts as it is in: other headers, payload, pad. Of bytes that
- * cannot change any more: a sender's are copied first, and this reads the copy, which is in
- * the cache then.
+ * Add what follows, in any number of parts: other headers, payload, pad. The bytes must not change
+ * until they are sent: the sender copies payload first, and this reads the copy.
  */
 static inline u32 pinion_icrc_add(u32 crc, const void *data, u32 bytes)
 {
 	return pinion_crc(crc, data, bytes);
 }
 
-/* The least significant byte is first, other than in all headers. */
+/* The ICRC is little-endian, unlike the headers. */
 static inline void pinion_icrc_put(u32 crc, u8 *icrc)
 {
 	put_unaligned_le32(~crc, icrc);

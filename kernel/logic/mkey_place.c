@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Arithmetic of keys in umems. Nothing here overflows, whatever is asked: a sum is made only
- * of numbers that are known to be within the umem or a page.
+ * Places keys in umems. No sum overflows, whatever the command says: only numbers that are known to
+ * be within the umem or within a page are added.
  */
 #include <asm/page.h>
 
@@ -10,8 +10,8 @@
 #include "range.h"
 
 /*
- * Pages are counted from the one the offset leads to, and the first byte is where in it
- * the first address says. Both may say where in the page; then they have to agree.
+ * The key begins in the page that umem_offset is in, at the offset in the page that its base
+ * address has. If umem_offset has an offset in the page, too, both must be equal.
  */
 bool pinion_mkey_place(const struct pinion_umem_shape *umem,
 		       const struct pinion_devx_mkey *asked, u64 *offset)
@@ -19,7 +19,7 @@ bool pinion_mkey_place(const struct pinion_umem_shape *umem,
 	u8 shift = asked->page_shift ?: PAGE_SHIFT;
 	u64 in_page, begin, position;
 
-	/* Larger pages than those the umem has are not there. */
+	/* The umem is not contiguous in units of more than its own block size. */
 	if (shift < PAGE_SHIFT || shift > umem->shift)
 		return false;
 	if (asked->umem_offset >= umem->length)

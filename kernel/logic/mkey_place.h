@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Where in a umem a key made by a command begins, and whether it has room there. All of the
- * numbers in the command are the user's.
+ * The offset in a umem at which a key of a DEVX command begins. Users choose all numbers in the
+ * command.
  */
 #ifndef PINION_LOGIC_MKEY_PLACE_H
 #define PINION_LOGIC_MKEY_PLACE_H
@@ -10,14 +10,14 @@
 
 struct pinion_devx_mkey;
 
-/* Blocks of 2^shift bytes, @length bytes from @first bytes into the first of them. */
+/* A umem: blocks of 2^shift bytes; its @length bytes begin @first bytes into the first block. */
 struct pinion_umem_shape {
 	u64 first;
 	u64 length;
 	u8 shift;
 };
 
-/* False if it is in no such place; else *@offset is that of its first byte in the umem. */
+/* Set *@offset to the place of the key's first byte in the umem. False: it does not fit there. */
 bool pinion_mkey_place(const struct pinion_umem_shape *umem,
 		       const struct pinion_devx_mkey *asked, u64 *offset);
 

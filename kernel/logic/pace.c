@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Divides time between looks. Never looks at a clock.
+ * Computes intervals of polling.
  */
 #include <linux/math64.h>
 
 #include "pace.h"
 
 /*
- * What it took is by the clock on the wall: a processor that stood still meanwhile, as a guest's
- * may, has not worked that long.
+ * The interval that keeps the cost within PINION_PACE_SHARE. @took is wall-clock time, which is
+ * capped: a guest's CPU may have been stopped meanwhile.
  */
 static u64 pace_of_cost(u64 took)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * How long until the next look, or try, for who has to look by himself whether anything happened.
+ * Intervals of polling, and of retries.
  */
 #ifndef PINION_LOGIC_PACE_H
 #define PINION_LOGIC_PACE_H
@@ -9,16 +9,16 @@
 #include <linux/time64.h>
 #include <linux/types.h>
 
-/* The longest pause there is, whatever a look has cost: nobody is unheard for longer. */
+/* The longest interval of polling, whatever a poll costs. */
 #define PINION_PACE_MOST_NS	(10 * NSEC_PER_MSEC)
-/* Looking takes no more than this part of a processor: 1 in ... */
+/* Polling takes 1/PINION_PACE_SHARE of a CPU at most. */
 #define PINION_PACE_SHARE	32
-/* What a look costs beside the time it takes: an interrupt, and what is lost by it. */
+/* The cost of a poll beyond the time measured: the interrupt and its effects, in ns. */
 #define PINION_PACE_ENTRY_NS	1000
 
 /*
- * After one that came to nothing: twice as long as before (0: it is the first), so that nobody
- * waits for more than twice as long as he had to.
+ * The next pause after a try without success: twice the last one (@pause; 0: first try). So a wait
+ * takes at most twice as long as necessary.
  */
 static inline u64 pinion_pace_slower(u64 pause, u64 least, u64 most)
 {
@@ -26,8 +26,8 @@ static inline u64 pinion_pace_slower(u64 pause, u64 least, u64 most)
 }
 
 /*
- * All are to be looked at once in @pause ns, in @batches looks (not 0), the last of which took
- * @took ns: the time until the next.
+ * The time in ns until the next poll, if all are polled once per @pause ns, in @batches (not 0)
+ * polls. The last poll took @took ns.
  */
 u64 pinion_pace(u64 pause, u32 batches, u64 took);
 

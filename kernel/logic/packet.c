@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The table of packets, and their headers in bytes and in words. Never looks at payload;
- * knows no queue.
+ * The table of packets, and parsing and building of their headers.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -118,7 +117,7 @@ static const struct pinion_packet_kind packet_kinds[PINION_PACKET_CODES] = {
 		.position = PINION_ENDS,
 		.services = RC,
 	},
-	/* Also the answer to FLUSH and ATOMIC WRITE, then of no bytes. */
+	/* Also the answer to FLUSH and ATOMIC WRITE, without payload. */
 	[PINION_READ_ONLY] = {
 		.headers = PINION_AETH,
 		.role = PINION_RESPONSE,
@@ -185,7 +184,7 @@ static const struct pinion_packet_kind packet_notice = {
 	.services = ALL,
 };
 
-/* The service that a transport is; none: reserved, or RD, which nobody has. */
+/* The service of a transport; 0: reserved, or RD, which is not supported. */
 static u8 packet_service(u8 opcode)
 {
 	switch (opcode & PINION_TRANSPORT_MASK) {
@@ -203,7 +202,7 @@ static u8 packet_service(u8 opcode)
 
 const struct pinion_packet_kind *pinion_packet_kind(u8 opcode)
 {
-	/* Any byte is an index; a load by it needs no guard but the mask. */
+	/* The mask bounds the index, for speculative execution, too. */
 	const struct pinion_packet_kind *kind = &packet_kinds[opcode & (PINION_PACKET_CODES - 1)];
 
 	if (opcode == PINION_OPCODE_CNP)
@@ -221,7 +220,7 @@ u32 pinion_packet_headers(u8 opcode)
 	headers = kind->headers;
 	if ((opcode & PINION_TRANSPORT_MASK) == PINION_TRANSPORT_UD)
 		headers |= PINION_DETH;
-	/* The initiator of an XRC answer is who asked: only requests name a queue. */
+	/* XRC: only requests name a shared queue; answers go to the initiator's QP. */
 	if ((opcode & PINION_TRANSPORT_MASK) == PINION_TRANSPORT_XRC &&
 	    kind->role == PINION_REQUEST)
 		headers |= PINION_XRCETH;
@@ -257,7 +256,7 @@ u32 pinion_packet_header_bytes(u8 opcode)
 	return packet_header_bytes(pinion_packet_headers(opcode));
 }
 
-/* Numbers from the network, one behind another. The caller knows that they are there. */
+/* Read a number and advance. The caller has checked the length. */
 static u32 packet_get32(const u8 **at)
 {
 	u32 value = get_unaligned_be32(*at);
@@ -288,13 +287,13 @@ static void packet_put64(u8 **at, u64 value)
 
 #define QPN_MASK	0xffffff	/* likewise SRQNs and MSNs */
 
-/* BTH, the second byte */
+/* In the second byte of the BTH. */
 #define BTH_SOLICITED	BIT(7)
 #define BTH_MIGRATED	BIT(6)
 #define BTH_PAD		4		/* two bits from here on */
 #define BTH_VERSION	0xf
 
-/* BTH, the second word and the third: what is not the number */
+/* In the second (FECN, BECN) and the third word of the BTH, above QPN and PSN. */
 #define BTH_FECN	BIT(31)
 #define BTH_BECN	BIT(30)
 #define BTH_ACK_REQUEST	BIT(31)
@@ -336,7 +335,7 @@ static void packet_put_bth(u8 **at, const struct pinion_packet *packet)
 			 (packet->psn & PINION_PSN_MASK));
 }
 
-/* In the order of enum pinion_headers. */
+/* Parse the headers behind the BTH, in the order of enum pinion_headers. */
 static void packet_get_rest(const u8 *at, u32 headers, struct pinion_packet *packet)
 {
 	u32 word;
@@ -409,7 +408,7 @@ static void packet_put_rest(u8 **at, u32 headers, const struct pinion_packet *pa
 		packet_put32(at, packet->invalidate);
 }
 
-/* Whatever the path: some packets have a payload of one length, and some none. */
+/* Check the length as far as it does not depend on the MTU. */
 static bool packet_may_carry(const struct pinion_packet_kind *kind, u32 payload)
 {
 	switch (kind->payload) {
@@ -431,7 +430,7 @@ enum pinion_packet_flaw pinion_packet_parse(const u8 *data, u32 size,
 	u32 headers, around, pad;
 
 	*packet = (struct pinion_packet){};
-	/* A pad makes all packets a multiple of 4. */
+	/* With their pad all packets are a multiple of 4 bytes. */
 	if (size < PINION_BTH_BYTES + PINION_ICRC_BYTES || size % 4)
 		return PINION_PACKET_SHORT;
 	if (data[1] & BTH_VERSION)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * RoCEv2 packets, from the base transport header (BTH) to the invariant CRC: which headers
- * an opcode has, and what they say. Bytes from anybody are parsed into a struct here, and
- * nothing else looks at them.
+ * RoCEv2 packets, from the base transport header (BTH) to the invariant CRC. Headers of received
+ * packets are parsed into struct pinion_packet here; no other code reads their bytes.
  */
 #ifndef PINION_LOGIC_PACKET_H
 #define PINION_LOGIC_PACKET_H
@@ -57,7 +56,7 @@ enum pinion_packet_code {
 	PINION_PACKET_CODES	= 0x20,
 };
 
-/* Congestion notification: not of that table. */
+/* Congestion notification: not in the table of packets. */
 #define PINION_OPCODE_CNP	0x81
 #define PINION_CNP_BYTES	16		/* reserved, after its BTH */
 
@@ -76,11 +75,11 @@ enum pinion_headers {
 
 enum pinion_packet_role {
 	PINION_REQUEST,
-	PINION_RESPONSE,		/* to the requester: goes to the send queue */
+	PINION_RESPONSE,		/* for the send queue */
 	PINION_NOTICE,			/* of congestion */
 };
 
-/* What a packet may carry. */
+/* The length of a packet's payload. */
 enum pinion_payload {
 	PINION_PAYLOAD_NONE,
 	PINION_PAYLOAD_FULL,		/* the path MTU */
@@ -100,21 +99,21 @@ struct pinion_packet_kind {
 	u8 role;			/* enum pinion_packet_role */
 	u8 payload;			/* enum pinion_payload */
 	u8 position;			/* enum pinion_position */
-	u8 op;				/* requests: enum pinion_opcode, if the packet says it */
-	u8 services;			/* enum pinion_service that have it; 0: no such packet */
+	u8 op;				/* requests: enum pinion_opcode, if the packet tells it */
+	u8 services;			/* enum pinion_service that use it; 0: no such packet */
 };
 
-/* AETH: what kind of answer, in the upper three bits of the syndrome. */
+/* AETH: the kind of answer is in the upper three bits of the syndrome. */
 enum pinion_aeth {
 	PINION_AETH_ACK		= 0x00,
-	PINION_AETH_RNR		= 0x20,	/* the timer's field in the lower five */
-	PINION_AETH_NAK		= 0x60,	/* and which, likewise: */
+	PINION_AETH_RNR		= 0x20,	/* lower five bits: the timer */
+	PINION_AETH_NAK		= 0x60,	/* lower five bits: PINION_NAK_CODE_* */
 	PINION_AETH_KIND	= 0xe0,
 	PINION_NAK_CODE_SEQUENCE	= 0,
 	PINION_NAK_CODE_REQUEST		= 1,
 	PINION_NAK_CODE_ACCESS		= 2,
 	PINION_NAK_CODE_OPERATION	= 3,
-	/* Credits are not counted. */
+	/* An ACK with unlimited credits: credits are not used. */
 	PINION_AETH_UNLIMITED	= 0x1f,
 };
 
@@ -128,11 +127,11 @@ enum pinion_feth {
 	PINION_FETH_LEVELS	= 3,
 };
 
-/* A packet's words. Those of headers that it does not have are 0. */
+/* The fields of a packet's headers; 0 for headers that it does not have. */
 struct pinion_packet {
 	u8 opcode;
 	bool solicited;
-	bool migrated;			/* MigReq: as hardware has it, always */
+	bool migrated;			/* MigReq: always set by hardware, so by us, too */
 	bool fecn;
 	bool becn;
 	bool ack_request;
@@ -153,40 +152,40 @@ struct pinion_packet {
 	u8 syndrome;			/* AETH */
 	u32 msn;
 	u64 before;			/* AtomicAckETH */
-	__be32 imm;			/* ImmDt: as it is, nobody's number */
+	__be32 imm;			/* ImmDt; not converted */
 	u32 invalidate;			/* IETH */
 
 	u32 payload;			/* bytes, without the pad */
 };
 
-/* Why one is not taken. In the order in which they are looked for. */
+/* Why a packet is dropped, in the order of the checks. */
 enum pinion_packet_flaw {
 	PINION_PACKET_SOUND,
-	PINION_PACKET_SHORT,		/* for its headers, its pad or its ICRC */
-	PINION_PACKET_VERSION,		/* of the transport header */
+	PINION_PACKET_SHORT,		/* too short for its headers, pad and ICRC */
+	PINION_PACKET_VERSION,		/* version of the transport header */
 	PINION_PACKET_OPCODE,
-	PINION_PACKET_PAYLOAD,		/* one that such a packet never has */
+	PINION_PACKET_PAYLOAD,		/* no packet of this opcode has that length */
 };
 
-/* The row of @opcode, or NULL. */
+/* The entry of @opcode, which may be any number; NULL: no such packet. */
 const struct pinion_packet_kind *pinion_packet_kind(u8 opcode);
 
-/* All headers of @opcode, enum pinion_headers; and the bytes of them with the BTH. */
+/* All headers of @opcode (enum pinion_headers), and their bytes with the BTH. */
 u32 pinion_packet_headers(u8 opcode);
 u32 pinion_packet_header_bytes(u8 opcode);
 
 /*
- * The @size bytes at @data are a UDP payload: BTH to ICRC, which was checked or is checked
- * later. The payload begins after pinion_packet_header_bytes(). What the specification says
- * is reserved, and to be ignored, is.
+ * Parse the @size bytes of a UDP payload at @data, from BTH to ICRC; the caller checks the ICRC.
+ * The packet's payload is at pinion_packet_header_bytes(). Reserved fields are ignored, as the
+ * specification demands.
  */
 enum pinion_packet_flaw pinion_packet_parse(const u8 *data, u32 size,
 					    struct pinion_packet *packet);
 
-/* Headers into @data, which has PINION_PACKET_HEADERS bytes. Return: how many they are. */
+/* Write the headers to @data, of PINION_PACKET_HEADERS bytes. Return: their length. */
 u32 pinion_packet_build(u8 *data, const struct pinion_packet *packet);
 
-/* Zeros between payload and ICRC. */
+/* The number of pad bytes (zeros) between payload and ICRC. */
 static inline u32 pinion_packet_pad(u32 payload)
 {
 	return -payload & 3;
@@ -199,7 +198,7 @@ static inline u32 pinion_packet_bytes(const struct pinion_packet *packet)
 	       pinion_packet_pad(packet->payload) + PINION_ICRC_BYTES;
 }
 
-/* Is the payload as long as it has to be, on a path of @mtu? */
+/* Does the payload have the length that the opcode demands, with path MTU @mtu? */
 bool pinion_packet_fits(const struct pinion_packet *packet, u32 mtu);
 
 #endif

@@ -16,21 +16,21 @@ static inline u32 pinion_psn_add(u32 psn, u32 packets)
 }
 
 /*
- * How far @psn is ahead of @from, or behind it (negative): numbers go round, so only half of
- * them, 2^23, can be ahead.
+ * How far @psn is ahead of @from, or behind it (negative). Numbers wrap, so half of them are
+ * ahead and half behind: -2^23 to 2^23 - 1.
  */
 static inline s32 pinion_psn_ahead(u32 psn, u32 from)
 {
 	return (s32)((psn - from) << 8) >> 8;
 }
 
-/* Is it one of the @packets that begin with @from? */
+/* Is @psn one of the @packets numbers from @from on? */
 static inline bool pinion_psn_within(u32 psn, u32 from, u32 packets)
 {
 	return ((psn - from) & PINION_PSN_MASK) < packets;
 }
 
-/* A message of no bytes is still one packet. @mtu is a power of two. */
+/* The packets of a message; one for 0 bytes. @mtu is a power of two. */
 static inline u32 pinion_psn_packets(u64 length, u32 mtu)
 {
 	return length ? (length + mtu - 1) >> ilog2(mtu) : 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Bounds, by subtraction: no sum of numbers that a user chose is ever formed.
+ * Checks of ranges. They subtract instead of adding, so numbers chosen by users cannot overflow.
  */
 #ifndef PINION_LOGIC_RANGE_H
 #define PINION_LOGIC_RANGE_H

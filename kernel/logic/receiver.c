@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The order of packets at their receiver. Never looks at payload.
+ * The order of packets at the receiver.
  */
 #include <rdma/pinion-abi.h>
 
@@ -18,19 +18,19 @@ void pinion_receiver_init(struct pinion_receiver *receiver, u32 psn, u32 mtu, bo
 	};
 }
 
-/* Of SENDs and WRITEs, which alone have several packets. */
+/* For packets with payload, which are of SENDs or WRITEs. */
 static bool receiver_is_write(const struct pinion_packet_kind *kind)
 {
 	return pinion_op(kind->op)->traits & PINION_OP_REMOTE_MEM;
 }
 
-/* Else there is an answer, more than that it was performed. */
+/* Is it of a SEND or WRITE? The others have an answer beyond an acknowledgment. */
 static bool receiver_has_data(const struct pinion_packet_kind *kind)
 {
 	return kind->payload != PINION_PAYLOAD_NONE && kind->payload != PINION_PAYLOAD_WORD;
 }
 
-/* May it come where the messages are? */
+/* Does the packet fit between the packets before it? */
 static bool receiver_is_in_turn(const struct pinion_receiver *receiver,
 				const struct pinion_packet_kind *kind)
 {
@@ -39,7 +39,7 @@ static bool receiver_is_in_turn(const struct pinion_receiver *receiver,
 	return receiver->within && receiver->writes == receiver_is_write(kind);
 }
 
-/* How much of its message is still to come, this packet included; of a SEND: at most. */
+/* Bytes of the message still to come, with this packet; of a SEND: at most. */
 static u32 receiver_left(const struct pinion_receiver *receiver,
 			 const struct pinion_packet_kind *kind,
 			 const struct pinion_packet *packet)
@@ -55,7 +55,7 @@ static bool receiver_has_room(const struct pinion_receiver *receiver,
 {
 	u32 left = receiver_left(receiver, kind, packet);
 
-	/* A FLUSH may be of more than any message. */
+	/* The range of a FLUSH may be longer than a message can be. */
 	if (!receiver_has_data(kind))
 		return kind->op != PINION_OP_RDMA_READ || packet->length <= PINION_MAX_MSG_SIZE;
 	if (!receiver_is_write(kind))
@@ -65,7 +65,7 @@ static bool receiver_has_room(const struct pinion_receiver *receiver,
 	return kind->position & PINION_ENDS ? packet->payload == left : packet->payload < left;
 }
 
-/* Of no level that there is, or of nothing: what would be said to be done? */
+/* A FLUSH must ask for something, and at a level that exists. */
 static bool receiver_can_flush(const struct pinion_packet *packet)
 {
 	return packet->flush_types & (PINION_FETH_GLOBAL | PINION_FETH_PERSISTENT) &&
@@ -83,7 +83,7 @@ static bool receiver_is_valid(const struct pinion_receiver *receiver,
 	       receiver_has_room(receiver, kind, packet);
 }
 
-/* The answer to a READ has its packets' numbers; all else has one. */
+/* The numbers that a request takes: for a READ those of its answer's packets, else one. */
 static u32 receiver_packets(const struct pinion_receiver *receiver,
 			    const struct pinion_packet_kind *kind,
 			    const struct pinion_packet *packet)
@@ -94,8 +94,8 @@ static u32 receiver_packets(const struct pinion_receiver *receiver,
 }
 
 /*
- * It was performed, @behind numbers ago. A READ that goes on behind the last packet was not, not
- * all of it: an answer would be taken for that of a request that never came.
+ * A duplicate: its number was expected @behind numbers ago. A READ whose numbers reach to @expected
+ * or beyond was never performed like this: its answer would use numbers of later requests.
  */
 static enum pinion_arrival receiver_look_again(const struct pinion_receiver *receiver,
 					       const struct pinion_packet_kind *kind,
@@ -118,14 +118,14 @@ static enum pinion_arrival receiver_look_reliable(struct pinion_receiver *receiv
 	if (!ahead)
 		return receiver_is_valid(receiver, kind, packet) ? PINION_ARRIVAL_NEW :
 								   PINION_ARRIVAL_INVALID;
-	/* Said once: what was sent before that was heard is behind it, all of it. */
+	/* One NAK per gap: packets that were sent before it arrives are all behind the gap. */
 	if (receiver->told)
 		return PINION_ARRIVAL_DROP;
 	receiver->told = true;
 	return PINION_ARRIVAL_GAP;
 }
 
-/* An unreliable connection takes up again with the next message, whatever its number. */
+/* After a loss an unreliable connection goes on with the next message, whatever its PSN. */
 static enum pinion_arrival receiver_look_unreliable(struct pinion_receiver *receiver,
 						    const struct pinion_packet_kind *kind,
 						    const struct pinion_packet *packet)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The window of a reliable connection. All numbers that come are anybody's: what is not of
- * a packet under way changes nothing.
+ * The window of a reliable connection. Numbers from the network cannot be trusted: one that is not
+ * of a packet under way changes nothing.
  */
 #include <linux/minmax.h>
 
 #include "psn.h"
 #include "sender.h"
 
-/* Farther ahead than that is behind. */
+/* A number farther ahead than this would count as behind. */
 #define SENDER_FARTHEST	((PINION_PSN_MASK >> 1) - 1)
 
 void pinion_sender_init(struct pinion_sender *sender, u32 psn, u8 retry_count, u8 rnr_retry)
@@ -51,13 +51,13 @@ void pinion_sender_owe_none(struct pinion_sender *sender)
 	sender->owed = false;
 }
 
-/* Those before @psn are acknowledged. Return: whether any was not before. */
+/* All numbers before @psn are acknowledged. Return: whether @una has advanced. */
 static bool sender_advance(struct pinion_sender *sender, u32 psn)
 {
 	if (psn == sender->una)
 		return false;
 	sender->una = psn;
-	/* What was under way when we went back has come after all. */
+	/* Packets that were sent before we went back have arrived after all. */
 	if (pinion_psn_ahead(sender->next, psn) < 0)
 		sender->next = psn;
 	sender->back = false;
@@ -78,9 +78,9 @@ static enum pinion_sender_step sender_go_back(struct pinion_sender *sender)
 }
 
 /*
- * @una is missing at the other end, or its answer here: what came is of a packet behind it. So
- * is all that was under way; only what was sent after going back can say anything new, and
- * if that is lost, too, the timer does.
+ * The packet @una, or its answer, was lost: what came belongs to a later packet. Go back once. More
+ * such packets may follow, from before we went back, and are ignored. If the packet is lost again,
+ * the timer finds out.
  */
 static enum pinion_sender_step sender_miss(struct pinion_sender *sender)
 {
@@ -90,8 +90,8 @@ static enum pinion_sender_step sender_miss(struct pinion_sender *sender)
 }
 
 /*
- * Those before @psn were performed. If what is due is one of them, its answer is lost, and
- * only those before it are acknowledged. Return: whether all are.
+ * The packets before @psn were performed. If @due is one of them its answer was lost, and only
+ * numbers before @due count as acknowledged. Return: false in that case.
  */
 static bool sender_advance_to(struct pinion_sender *sender, u32 psn, bool *advanced)
 {
@@ -118,7 +118,7 @@ static enum pinion_sender_step sender_not_ready(struct pinion_sender *sender)
 	return PINION_SENDER_WAIT;
 }
 
-/* Of @una, which is not performed. */
+/* A NAK for the packet @una. */
 static enum pinion_sender_step sender_refused(struct pinion_sender *sender, u8 syndrome)
 {
 	if ((syndrome & PINION_AETH_KIND) == PINION_AETH_RNR)
@@ -150,7 +150,7 @@ enum pinion_sender_step pinion_sender_acknowledge(struct pinion_sender *sender, 
 	if (!sender_knows(syndrome) ||
 	    !pinion_psn_within(psn, sender->una, pinion_psn_ahead(sender->end, sender->una)))
 		return PINION_SENDER_STALE;
-	/* An ACK is of its packet, too; the others say that it was not performed. */
+	/* An ACK includes packet @psn; a NAK says that @psn was not performed. */
 	if (is_ack)
 		psn = pinion_psn_add(psn, 1);
 	if (!sender_advance_to(sender, psn, &advanced))

@@ -1,85 +1,84 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the sender of a reliable connection makes of what comes back, and of what does not:
- * which packets are acknowledged, and where to go on sending. Knows no memory, no clock and
- * no request: who asks retires the requests that are acknowledged, and has the timers.
+ * The sender's side of a reliable connection: which packets are acknowledged, and where to go on
+ * sending. The caller sends packets, retires acknowledged requests, and runs the timers.
  *
- * A request has as many numbers as it has packets; a READ as many as its answer has. Those from
- * @una on are not acknowledged, those from @next on are to be sent (again).
+ * A request has as many numbers (PSNs) as it has packets, a READ as many as its answer. Numbers
+ * from @una on are not acknowledged; those from @next on are to be sent (again).
  */
 #ifndef PINION_LOGIC_SENDER_H
 #define PINION_LOGIC_SENDER_H
 
 #include "packet.h"
 
-/* As the attribute has it: as often as it takes. */
+/* This value of the rnr_retry attribute means: without limit. */
 #define PINION_RNR_RETRY_FOREVER	7
 
-/* One per requester. Whoever executes for the queue pair has it. */
+/* State of one requester, protected by sq.exec. */
 struct pinion_sender {
-	u32 una;
-	u32 next;
-	u32 end;			/* behind all that were ever sent */
+	u32 una;			/* the oldest number that is not acknowledged */
+	u32 next;			/* the next number to be sent */
+	u32 end;			/* behind the highest number that was ever sent */
 
 	/*
-	 * Between @una and @end is a request of which an answer has to come, more than that
-	 * it was performed, and this is the first number of it that did not:
+	 * @owed: between @una and @end is a request whose answer has data (READ, atomic). @due is
+	 * the first number of that answer that has not come. No acknowledgment replaces it.
 	 */
 	bool owed;
 	u32 due;
 
-	bool back;			/* went back to @una, and nothing was acknowledged since */
-	bool waiting;			/* the receiver is not ready */
-	u8 retry_count;			/* as the attributes have them */
+	bool back;			/* went back to @una; nothing was acknowledged since */
+	bool waiting;			/* an RNR NAK came: send nothing until woken */
+	u8 retry_count;			/* attributes of the queue pair */
 	u8 rnr_retry;
-	u8 retry_left;			/* since something was acknowledged */
+	u8 retry_left;			/* reset when something is acknowledged */
 	u8 rnr_left;
 };
 
 enum pinion_sender_step {
 	PINION_SENDER_STALE,		/* nothing new */
-	PINION_SENDER_ADVANCED,		/* @una did */
-	PINION_SENDER_ANSWERED,		/* what was due came: place it, and take it */
-	PINION_SENDER_RESEND,		/* from @una, where @next is now */
-	PINION_SENDER_WAIT,		/* as long as it says; then pinion_sender_wake() */
-	PINION_SENDER_REFUSED,		/* the request of @una, for the reason that was given */
-	PINION_SENDER_GIVE_UP,		/* the request of @una: no answer, too often */
-	PINION_SENDER_GIVE_UP_RNR,	/* likewise: not ready, too often */
+	PINION_SENDER_ADVANCED,		/* @una has advanced */
+	PINION_SENDER_ANSWERED,		/* the answer @due has come: store its data, then take it */
+	PINION_SENDER_RESEND,		/* send again from @una; @next is there now */
+	PINION_SENDER_WAIT,		/* wait for the RNR timer, then pinion_sender_wake() */
+	PINION_SENDER_REFUSED,		/* the request at @una failed; see the NAK's syndrome */
+	PINION_SENDER_GIVE_UP,		/* the request at @una failed: no answer, retries used up */
+	PINION_SENDER_GIVE_UP_RNR,	/* likewise: not ready, retries used up */
 };
 
 void pinion_sender_init(struct pinion_sender *sender, u32 psn, u8 retry_count, u8 rnr_retry);
 
-/* How many packets may be sent from @next on, if @window may be under way; at most 2^23 - 1. */
+/* How many packets may be sent from @next on, if @window may be unacknowledged; below 2^23. */
 u32 pinion_sender_room(const struct pinion_sender *sender, u32 window);
 
-/* Those of @next to @next + @packets were sent, and no others. */
+/* The @packets numbers from @next on were sent. */
 void pinion_sender_sent(struct pinion_sender *sender, u32 packets);
 
 /*
- * What @due is from now on, where that is not what pinion_sender_take() makes it; and that there
- * is no such thing.
+ * Set @due to the next answer with data, or say that there is none. Needed where the next one is
+ * not the number behind the last, which pinion_sender_take() sets.
  */
 void pinion_sender_owe(struct pinion_sender *sender, u32 due);
 void pinion_sender_owe_none(struct pinion_sender *sender);
 
 /*
- * An acknowledgment came, of whatever kind, or a packet of an answer, with its number. What may
- * have been acknowledged before the step that is returned is behind @una in any case.
+ * An acknowledgment (or NAK) or a packet of an answer came, with its number. @una may have advanced
+ * whatever is returned: the caller retires the requests before it.
  */
 enum pinion_sender_step pinion_sender_acknowledge(struct pinion_sender *sender, u32 psn,
 						  u8 syndrome);
 enum pinion_sender_step pinion_sender_answer(struct pinion_sender *sender, u32 psn);
 
-/* After PINION_SENDER_ANSWERED; then the next number is due, unless it is said otherwise. */
+/* Called after PINION_SENDER_ANSWERED. The next number is due then, or what the caller sets. */
 void pinion_sender_take(struct pinion_sender *sender);
 
-/* Nothing came for too long. */
+/* The ACK timer has expired. */
 enum pinion_sender_step pinion_sender_timeout(struct pinion_sender *sender);
 
-/* The receiver may be ready by now. */
+/* The RNR timer has expired. */
 void pinion_sender_wake(struct pinion_sender *sender);
 
-/* Something was sent that may be lost: it needs a timer. */
+/* Is something unacknowledged, so that the ACK timer must run? */
 static inline bool pinion_sender_awaits(const struct pinion_sender *sender)
 {
 	return !sender->waiting && sender->una != sender->next;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Decodes the timer fields of a reliable connection. Never arms a timer.
+ * Decodes the timer fields of a reliable connection.
  */
 #include <linux/kernel.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The two timers of a reliable connection, as the IB specification encodes them.
+ * Decodes the two timers of a reliable connection.
  */
 #ifndef PINION_LOGIC_TIMING_H
 #define PINION_LOGIC_TIMING_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Checks the form of work requests. Knows no keys, no addresses, no peers.
+ * Checks the form of work requests. Keys and addresses are checked later.
  */
 #include <linux/kernel.h>
 #include <rdma/ib_user_verbs.h>
@@ -30,7 +30,7 @@ int pinion_wqe_check_head(const struct pinion_sq_wqe *wqe,
 		if (wqe->inline_length > limits->max_inline)
 			return PINION_SYN_LENGTH;
 	}
-	/* One that asks for nothing would be granted whatever the key is for. */
+	/* A FLUSH without a type would need no rights, so any key would allow it. */
 	if (wqe->opcode == PINION_OP_FLUSH &&
 	    (!wqe->flush.type || wqe->flush.type & ~FLUSH_TYPES || wqe->flush.level > IB_FLUSH_MR))
 		return PINION_SYN_BAD_WQE;
@@ -48,7 +48,7 @@ int pinion_wqe_measure(const struct pinion_sq_wqe *wqe, const struct pinion_op *
 	*length = wqe->flags & PINION_WQE_INLINE ? wqe->inline_length :
 		  pinion_sge_sum(pinion_wqe_sges(wqe), wqe->num_sge);
 
-	/* The result of an atomic may be given a larger buffer than it needs. */
+	/* The buffer for the result of an atomic may be larger than needed. */
 	if (op->traits & PINION_OP_WORD && op->traits & PINION_OP_WRITES_SGES &&
 	    *length > WORD_SIZE)
 		*length = WORD_SIZE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Is this work request well formed? Asked of a private copy, never of the ring.
+ * Checks the form of work requests. Called with a private copy, never with the ring's.
  */
 #ifndef PINION_LOGIC_WQE_H
 #define PINION_LOGIC_WQE_H
@@ -13,32 +13,32 @@
 
 #define PINION_MAX_MSG_SIZE	BIT(31)
 
-/* What the queue it was posted on allows. */
+/* Limits of the queue that the request was posted on. */
 struct pinion_wqe_limits {
 	u8 service;		/* enum pinion_service */
 	bool user;
 	u32 max_sge;
 	u32 max_inline;
-	u64 max_length;		/* of a message: the MTU for datagrams */
-	u32 depth;		/* reads and atomics at a time; 0: none */
+	u64 max_length;		/* of a message; for datagrams the MTU */
+	u32 depth;		/* reads and atomics under way; 0: none are allowed */
 };
 
 /*
- * The fixed part: must hold before its counts are used to copy the rest. Return:
- * 0 and the opcode's row in *@op, or an enum pinion_syndrome.
+ * Check the fixed part, before its counts are used to copy the rest. Return: 0, and *@op is set; or
+ * an enum pinion_syndrome.
  */
 int pinion_wqe_check_head(const struct pinion_sq_wqe *wqe,
 			  const struct pinion_wqe_limits *limits,
 			  const struct pinion_op **op);
 
-/* Bytes that follow the head. */
+/* Bytes behind the fixed part. */
 static inline u32 pinion_wqe_tail(const struct pinion_sq_wqe *wqe)
 {
 	return wqe->flags & PINION_WQE_INLINE ? wqe->inline_length :
 	       wqe->num_sge * (u32)sizeof(struct pinion_sge);
 }
 
-/* The whole: sums the payload into *@length. Return as above. */
+/* Check the length of the payload, and store it in *@length. Return as above. */
 int pinion_wqe_measure(const struct pinion_sq_wqe *wqe, const struct pinion_op *op,
 		       const struct pinion_wqe_limits *limits, u64 *length);
 
