@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Writes capabilities where mlx5's are, counted from the first bit behind an answer's head.
+ * Writes capabilities in mlx5's layout. Offsets count from the first bit behind an answer's head.
  */
 #include <linux/bits.h>
 #include <linux/kernel.h>
@@ -15,7 +15,7 @@ enum devx_caps_kind {
 	CAPS_GENERAL_2	= 0x20,
 };
 
-/* A bit of which kinds of messages, the highest first. */
+/* The number of bits for kinds of messages in an ODP capability, highest first. */
 #define ODP_MESSAGES	6
 
 struct devx_cap {
@@ -23,7 +23,7 @@ struct devx_cap {
 	u32 value;
 };
 
-/* What the answer has no room for is not told. */
+/* Write those that fit into the answer; the others are left out. */
 static void caps_put(u8 *out, size_t length, const struct devx_cap *caps, u32 num)
 {
 	u32 i, end;
@@ -38,7 +38,7 @@ static void caps_put(u8 *out, size_t length, const struct devx_cap *caps, u32 nu
 static void caps_put_general(u8 *out, size_t length, const struct pinion_devx_caps *caps)
 {
 	const struct devx_cap general[] = {
-		/* There is more of another kind. */
+		/* The second part of the general capabilities can be asked for. */
 		{ { 0x020, 1 }, 1 },
 		{ { 0x088, 8 }, caps->log_max_qp_size },
 		{ { 0x09b, 5 }, caps->log_max_qp },
@@ -50,9 +50,9 @@ static void caps_put_general(u8 *out, size_t length, const struct pinion_devx_ca
 		{ { 0x1b6, 2 }, 1 },
 		{ { 0x1b8, 8 }, 1 },
 		{ { 0x1c3, 5 }, caps->log_max_message },
-		/* Completions tell the user's index of their queue. */
+		/* Completions have the user index of their queue. */
 		{ { 0x1fc, 4 }, 1 },
-		/* On demand. */
+		/* On-demand paging. */
 		{ { 0x227, 1 }, 1 },
 		{ { 0x258, 8 }, caps->page_shift },
 		{ { 0x32b, 5 }, caps->log_max_pd },
@@ -63,7 +63,7 @@ static void caps_put_general(u8 *out, size_t length, const struct pinion_devx_ca
 	caps_put(out, length, general, ARRAY_SIZE(general));
 }
 
-/* The one bit of the kernel's is the lowest where theirs is the highest. */
+/* Reverse the bits: the kernel's lowest bit is the highest in mlx5's layout. */
 static u32 caps_odp_messages(u8 messages)
 {
 	u32 value = 0;
@@ -76,7 +76,7 @@ static u32 caps_odp_messages(u8 messages)
 	return value;
 }
 
-/* By the scheme in which it is memory that faults, which queue pairs have no part in. */
+/* Report the scheme in which faults belong to memory, not to queue pairs. */
 static void caps_put_odp(u8 *out, size_t length, const struct pinion_devx_caps *caps)
 {
 	const struct devx_cap odp[] = {
@@ -93,7 +93,7 @@ static void caps_put_odp(u8 *out, size_t length, const struct pinion_devx_caps *
 static void caps_put_general_2(u8 *out, size_t length, const struct pinion_devx_caps *caps)
 {
 	const struct devx_cap general[] = {
-		/* A doorbell page is heard in place of a record, for sends. */
+		/* Sends can be rung in a doorbell page instead of a doorbell record. */
 		{ { 0x2e1, 1 }, 1 },
 		{ { 0x2e3, 5 }, caps->log_max_qp_size },
 	};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What QUERY_HCA_CAP tells: which commands there are, for how much, and which memory may come
- * and go.
+ * Capabilities as QUERY_HCA_CAP reports them: commands, limits, and on-demand paging.
  */
 #ifndef PINION_LOGIC_DEVX_CAPS_H
 #define PINION_LOGIC_DEVX_CAPS_H
@@ -27,7 +26,7 @@ struct pinion_devx_caps {
 	u8 odp_xrc;
 };
 
-/* Those of a kind, into a zeroed answer of @length. Return: an enum pinion_devx_refusal. */
+/* Write capabilities of @kind to @out, zeroed, of @length bytes. Return: a pinion_devx_refusal. */
 int pinion_devx_put_caps(u8 *out, size_t length, u16 kind, const struct pinion_devx_caps *caps);
 
 #endif

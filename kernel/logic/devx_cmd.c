@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Takes DEVX commands apart and puts answers together. What a command asks for and we
- * would not do is refused here, so that nothing is silently left out.
+ * Parses DEVX commands and writes answers. Features that are not supported are refused here, so
+ * that no part of a command is silently ignored.
  */
 #include <linux/kernel.h>
 #include <rdma/ib_user_ioctl_verbs.h>
@@ -10,15 +10,15 @@
 #include "devx_field.h"
 #include "devx_queue.h"
 
-/* Of every command. */
+/* Fields of every command. */
 static const struct pinion_devx_field op_opcode = { 0x00, 16 };
 static const struct pinion_devx_field op_modifier = { 0x30, 16 };
-/* Of commands about one object, and of the answers that give it its number. */
+/* The object's number, in commands about one object and in answers of CREATE commands. */
 static const struct pinion_devx_field op_number = { 0x48, 24 };
 static const struct pinion_devx_field out_status = { 0x00, 8 };
 static const struct pinion_devx_field out_syndrome = { 0x20, 32 };
 
-/* A key's context, counted from its own first bit. */
+/* Fields of a key's context, counted from its first bit. */
 static const struct pinion_devx_field mkc_free = { 0x01, 1 };
 static const struct pinion_devx_field mkc_mode_high = { 0x03, 3 };
 static const struct pinion_devx_field mkc_umr = { 0x10, 1 };
@@ -39,15 +39,15 @@ static const struct pinion_devx_field mkc_length = { 0xc0, 64 };
 static const struct pinion_devx_field mkc_octwords = { 0x1a0, 32 };
 static const struct pinion_devx_field mkc_page_shift = { 0x1da, 6 };
 
-/* Where it begins in bits: in CREATE_MKEY and in the answer of QUERY_MKEY alike. */
+/* The bit at which the context begins, in CREATE_MKEY and in the answer of QUERY_MKEY. */
 #define MKC_AT 0x80
 
-/* The rest of CREATE_MKEY. */
+/* Other fields of CREATE_MKEY. */
 static const struct pinion_devx_field create_octwords = { 0x300, 32 };
 static const struct pinion_devx_field create_umem_id = { 0x320, 32 };
 static const struct pinion_devx_field create_umem_offset = { 0x340, 64 };
 
-/* Flow counters: several at once, or told otherwise than in the answer. */
+/* Flow counters: several at once, and an answer that is written elsewhere. Both are refused. */
 static const struct pinion_devx_field alloc_bulk = { 0x60, 32 };
 static const struct pinion_devx_field query_dump = { 0xc1, 31 };
 static const struct pinion_devx_field query_counter = { 0xe0, 32 };
@@ -56,7 +56,7 @@ static const struct pinion_devx_field query_counter = { 0xe0, 32 };
 
 #define CREATE_MKEY_LENGTH	0x110
 #define QUERY_MKEY_OUT_LENGTH	0x110
-/* Up to the last field that is looked at, or told. */
+/* Lengths in bytes up to the last field that is used. */
 #define CREATE_CQ_LENGTH	0x60
 #define MODIFY_CQ_LENGTH	0x50
 #define QUERY_CQ_OUT_LENGTH	0x50
@@ -70,7 +70,7 @@ static const struct pinion_devx_field query_counter = { 0xe0, 32 };
 #define OCTWORD			16
 #define ENTRY			8
 
-/* Not bound to one queue pair. */
+/* The number of a key that is not bound to one queue pair. */
 #define ANY_QPN			0xffffff
 
 static u64 cmd_get(const u8 *in, struct pinion_devx_field field)
@@ -83,7 +83,7 @@ static u64 cmd_get_mkc(const u8 *in, struct pinion_devx_field field)
 	return pinion_devx_get(in, MKC_AT, field);
 }
 
-/* Local reading is always allowed by verbs, and must not be taken away silently. */
+/* Without local read: verbs always allow that, so a key without it is refused (below). */
 static const struct {
 	const struct pinion_devx_field *field;
 	u32 right;
@@ -125,7 +125,7 @@ static int cmd_parse_mkey(const u8 *in, size_t length, struct pinion_devx_mkey *
 	mkey->page_shift = cmd_get_mkc(in, mkc_page_shift);
 	octwords = cmd_get(in, create_octwords);
 
-	/* Bytes above the last address have no name. */
+	/* The key must not reach beyond the last address. */
 	if (cmd_get_mkc(in, mkc_length64) || !mkey->length ||
 	    mkey->base + (mkey->length - 1) < mkey->base)
 		return PINION_DEVX_MKEY_LENGTH;
@@ -205,7 +205,7 @@ int pinion_devx_parse(const u8 *in, size_t in_length, size_t out_length,
 		return PINION_DEVX_SHORT_OUT;
 
 	if (cmd->opcode == PINION_DEVX_QUERY_HCA_CAP) {
-		/* The lowest bit tells what is from what could be; here it is the same. */
+		/* The lowest bit selects current or maximal capabilities, which are the same. */
 		cmd->capability = modifier >> 1;
 		return PINION_DEVX_DONE;
 	}
@@ -256,7 +256,7 @@ struct pinion_devx_klm pinion_devx_klm(const u8 *klms, u32 index)
 	};
 }
 
-/* What is not here is a wrong parameter. */
+/* Refusals that are not listed have status BAD_PARAM. */
 static const u8 statuses[PINION_DEVX_NUM_REFUSALS] = {
 	[PINION_DEVX_DONE]		= PINION_DEVX_OK,
 	[PINION_DEVX_NO_SUCH_OPCODE]	= PINION_DEVX_BAD_OP,
@@ -298,7 +298,7 @@ void pinion_devx_put_number(u8 *out, u32 number)
 	pinion_devx_put(out, 0, op_number, number);
 }
 
-/* The key as it was asked for; where its memory is stays ours. */
+/* The answer has the arguments of CREATE_MKEY, not the addresses of the memory. */
 void pinion_devx_put_mkey(u8 *out, const struct pinion_devx_mkey *mkey)
 {
 	int i;

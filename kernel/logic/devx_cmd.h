@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The command language of DEVX, as far as we speak it: big-endian bit fields at fixed
- * places, an opcode in the first 16 bits, a status in the first 8 of the answer. Reads
- * and writes such buffers; knows no objects.
+ * DEVX commands that are supported: big-endian bit fields at fixed places, an opcode in the first
+ * 16 bits, and a status in the first 8 bits of the answer. Parses and writes the buffers; the verbs
+ * layer executes commands.
  */
 #ifndef PINION_LOGIC_DEVX_CMD_H
 #define PINION_LOGIC_DEVX_CMD_H
@@ -34,7 +34,7 @@ enum pinion_devx_opcode {
 	PINION_DEVX_QUERY_FLOW_COUNTER	= 0x93b,
 };
 
-/* What an answer begins with. */
+/* The first byte of an answer. */
 enum pinion_devx_status {
 	PINION_DEVX_OK			= 0,
 	PINION_DEVX_BAD_OP		= 0x2,
@@ -47,13 +47,13 @@ enum pinion_devx_status {
 };
 
 /*
- * Why a command is refused: the syndrome of its answer, which has a status that goes with
- * it. libpinion-mlx5dv(7) lists them, so a number keeps its meaning.
+ * The syndrome of an answer: why a command was refused. pinion_devx_status() gives the status that
+ * belongs to it. libpinion-mlx5dv(7) documents the numbers, so do not change them.
  */
 enum pinion_devx_refusal {
 	PINION_DEVX_DONE		= 0,
 	PINION_DEVX_NO_SUCH_OPCODE	= 1,
-	PINION_DEVX_WRONG_CALL		= 2,	/* a command for another call, or object */
+	PINION_DEVX_WRONG_CALL		= 2,	/* not by this method, or for this object */
 	PINION_DEVX_MODIFIER		= 3,
 	PINION_DEVX_SHORT_IN		= 4,
 	PINION_DEVX_SHORT_OUT		= 5,
@@ -61,42 +61,42 @@ enum pinion_devx_refusal {
 	PINION_DEVX_MKEY_FEATURE	= 7,
 	PINION_DEVX_MKEY_QPN		= 8,	/* bound to one queue pair */
 	PINION_DEVX_MKEY_NO_READ	= 9,
-	PINION_DEVX_MKEY_LENGTH		= 10,	/* none, or beyond the last address */
+	PINION_DEVX_MKEY_LENGTH		= 10,	/* 0, or beyond the last address */
 	PINION_DEVX_MKEY_MODE		= 11,
-	PINION_DEVX_LIST_FORM		= 12,	/* of no pieces, or with a page size */
-	PINION_DEVX_LIST_CUT		= 13,	/* the command ends before it */
+	PINION_DEVX_LIST_FORM		= 12,	/* no pieces, or a page size is given */
+	PINION_DEVX_LIST_CUT		= 13,	/* longer than the command */
 	PINION_DEVX_LIST_LONG		= 14,
-	PINION_DEVX_LIST_SHORT		= 15,	/* of fewer bytes than the key */
-	PINION_DEVX_COUNTERS		= 16,	/* in bulk, or told elsewhere */
+	PINION_DEVX_LIST_SHORT		= 15,	/* fewer bytes than the key */
+	PINION_DEVX_COUNTERS		= 16,	/* in bulk, or with the answer elsewhere */
 	PINION_DEVX_NO_SUCH_PD		= 17,
 	PINION_DEVX_NO_SUCH_UMEM	= 18,
-	PINION_DEVX_UMEM_RIGHTS		= 19,	/* it was pinned to be read */
+	PINION_DEVX_UMEM_RIGHTS		= 19,	/* the umem is pinned for reading only */
 	PINION_DEVX_UMEM_PLACE		= 20,
 	PINION_DEVX_NO_SUCH_PIECE	= 21,
-	PINION_DEVX_PIECE_RANGE		= 22,	/* or its rights, or its domain */
-	PINION_DEVX_PIECE_NOT_LENT	= 23,	/* its pages come and go */
+	PINION_DEVX_PIECE_RANGE		= 22,	/* or the key's rights, or its domain */
+	PINION_DEVX_PIECE_NOT_LENT	= 23,	/* the key's memory may change */
 	PINION_DEVX_PIECE_EMPTY		= 24,
-	PINION_DEVX_PIECE_LENT_OUT	= 25,	/* too often */
-	PINION_DEVX_DEVICE_KEYS		= 26,	/* the device has no more */
-	PINION_DEVX_USER_KEYS		= 27,	/* this user may have no more */
+	PINION_DEVX_PIECE_LENT_OUT	= 25,	/* too many windows and pieces of one key */
+	PINION_DEVX_DEVICE_KEYS		= 26,	/* the device's limit of keys */
+	PINION_DEVX_USER_KEYS		= 27,	/* the user's limit of keys */
 	PINION_DEVX_CQ_FEATURE		= 28,
-	PINION_DEVX_QUEUE_UMEM		= 29,	/* without, or one that may not be written */
+	PINION_DEVX_QUEUE_UMEM		= 29,	/* no umem, or it is not writable */
 	PINION_DEVX_QUEUE_SIZE		= 30,
-	PINION_DEVX_UMEM_VIEWS		= 31,	/* all of it is in use as queues already */
+	PINION_DEVX_UMEM_VIEWS		= 31,	/* all bytes of the umem are used by queues */
 	PINION_DEVX_DEVICE_QUEUES	= 32,
 	PINION_DEVX_USER_QUEUES		= 33,
 	PINION_DEVX_NO_SUCH_EQ		= 34,
 	PINION_DEVX_NO_SUCH_CQ		= 35,
 	PINION_DEVX_QP_FEATURE		= 36,
-	PINION_DEVX_QP_STATE		= 37,	/* the change is from another one */
+	PINION_DEVX_QP_STATE		= 37,	/* not allowed in the current state */
 	PINION_DEVX_QP_ATTRIBUTE	= 38,
 	PINION_DEVX_RMP_FEATURE		= 39,
 	PINION_DEVX_NO_SUCH_RMP		= 40,
-	PINION_DEVX_NO_SUCH_UAR		= 41,	/* or another queue pair is rung there */
+	PINION_DEVX_NO_SUCH_UAR		= 41,	/* or another queue pair uses it */
 	PINION_DEVX_NUM_REFUSALS,
 };
 
-/* Shorter ones are no commands and no answers. */
+/* The shortest command and answer, in bytes. */
 #define PINION_DEVX_HEAD	16
 
 enum pinion_devx_mode {
@@ -106,13 +106,13 @@ enum pinion_devx_mode {
 
 struct pinion_devx_mkey {
 	u8 mode;		/* enum pinion_devx_mode */
-	u8 tag;			/* the low byte of the key, which is the user's */
-	u8 page_shift;		/* 0: not said */
+	u8 tag;			/* the low byte of the key, chosen by the user */
+	u8 page_shift;		/* 0: not given */
 	u32 rights;		/* IB_UVERBS_ACCESS_* */
 	u32 pdn;
 	u64 base;
 	u64 length;
-	u64 entries;		/* how many the user says there are; 0: not said */
+	u64 entries;		/* translation entries, by the user's count; 0: not given */
 	u32 umem_id;
 	u64 umem_offset;
 	u32 num_klms;
@@ -124,7 +124,7 @@ struct pinion_devx_klm {
 	u64 addr;
 };
 
-/* Where a queue has something: from a byte of a umem on. */
+/* The place of a ring or a doorbell record. */
 struct pinion_devx_place {
 	u32 umem_id;
 	u64 offset;
@@ -137,7 +137,7 @@ struct pinion_devx_cq {
 	u8 log_size;
 	bool wide;		/* entries of 128 bytes, not 64 */
 	u32 eqn;
-	u32 uar;		/* as the user says; nobody listens there */
+	u32 uar;		/* as given; not used for completion queues */
 	u16 period;
 	u16 max_count;
 };
@@ -171,7 +171,7 @@ struct pinion_devx_rmp {
 	u16 limit;		/* an event when fewer are left; 0: none */
 	u8 log_size;
 	u8 log_stride;		/* in bytes */
-	bool linked;		/* each request says which is the next */
+	bool linked;		/* each request has the index of the next */
 };
 
 struct pinion_devx_rmp_change {
@@ -185,26 +185,26 @@ enum pinion_devx_service {
 	PINION_DEVX_UD	= 2,
 };
 
-/* A queue pair's context, whole in each command about one. */
+/* A queue pair's context. Each command about a queue pair has a whole one. */
 struct pinion_devx_qp {
 	u32 optional;			/* enum pinion_devx_qp_optional */
-	/* of its beginning */
-	struct pinion_devx_place ring;	/* of receives, then of sends */
+	/* For its creation: */
+	struct pinion_devx_place ring;	/* receives, then sends */
 	struct pinion_devx_place record;
 	u32 pdn;
 	u32 send_cqn;
 	u32 recv_cqn;
 	u32 rmpn;
 	u32 user_index;
-	u32 uar;		/* as the user says */
+	u32 uar;		/* as given */
 	u8 service;			/* enum pinion_devx_service */
 	u8 log_sq_size;			/* in blocks */
 	u8 log_rq_size;
 	u8 log_rq_stride;		/* in segments */
-	bool receives;			/* by a queue of its own */
-	bool shares;			/* by @rmpn's */
-	bool no_send_record;		/* sends are rung in the page @uar */
-	/* of its changes */
+	bool receives;			/* has a receive queue of its own */
+	bool shares;			/* receives by the queue @rmpn */
+	bool no_send_record;		/* sends are rung in the doorbell page @uar */
+	/* For its changes: */
 	struct pinion_devx_path path;
 	u32 remote_qpn;
 	u32 qkey;
@@ -214,14 +214,14 @@ struct pinion_devx_qp {
 	u8 retry_count;
 	u8 rnr_retry;
 	u8 rnr_timer;
-	u8 log_reads_out;		/* reads and atomics at a time; also of the peer's */
-	u8 log_reads_in;
+	u8 log_reads_out;		/* log2 of reads and atomics under way, to the peer */
+	u8 log_reads_in;		/* and from the peer */
 	bool remote_read;
 	bool remote_write;
 	bool remote_atomic;
 };
 
-/* What is changed only if its bit says so. */
+/* Attributes that are changed only if their bit is set. */
 enum pinion_devx_qp_optional {
 	PINION_DEVX_QP_READ	= 1 << 1,
 	PINION_DEVX_QP_ATOMIC	= 1 << 2,
@@ -232,24 +232,23 @@ enum pinion_devx_qp_optional {
 
 struct pinion_devx_cmd {
 	u16 opcode;
-	u32 number;		/* QUERY_*, MODIFY_*: of which one */
-	u16 capability;		/* QUERY_HCA_CAP: its kind */
+	u32 number;		/* QUERY_*, MODIFY_*: the object's number */
+	u16 capability;		/* QUERY_HCA_CAP: kind of capabilities */
 	struct pinion_devx_mkey mkey;
 	struct pinion_devx_cq cq;
 	struct pinion_devx_cq_change cq_change;
 	struct pinion_devx_qp qp;
 	struct pinion_devx_rmp rmp;
 	struct pinion_devx_rmp_change rmp_change;
-	const u8 *klms;		/* of mkey.num_klms pieces, in the command */
+	const u8 *klms;		/* list of mkey.num_klms pieces, inside the command */
 };
 
-/* The most pieces a command has room for. */
+/* log2 of the largest number of pieces in a command. */
 #define PINION_DEVX_LOG_MAX_KLMS	11
 
 /*
- * Takes a command apart, which was copied and does not change: @in of @in_length bytes,
- * to be answered in @out_length. Both are at least PINION_DEVX_HEAD.
- * Return: an enum pinion_devx_refusal.
+ * Parse the command @in of @in_length bytes, a private copy; the answer has room for @out_length
+ * bytes. Both lengths are at least PINION_DEVX_HEAD. Return: an enum pinion_devx_refusal.
  */
 int pinion_devx_parse(const u8 *in, size_t in_length, size_t out_length,
 		      struct pinion_devx_cmd *cmd);
@@ -257,10 +256,10 @@ int pinion_devx_parse(const u8 *in, size_t in_length, size_t out_length,
 /* Piece @index of the list @klms. */
 struct pinion_devx_klm pinion_devx_klm(const u8 *klms, u32 index);
 
-/* The enum pinion_devx_status of a refusal, or of none. */
+/* The enum pinion_devx_status that belongs to a refusal, or to PINION_DEVX_DONE. */
 u8 pinion_devx_status(int refusal);
 
-/* Answers, into zeroed buffers that pinion_devx_parse() found long enough. */
+/* Write answers. @out is zeroed; pinion_devx_parse() has checked its length. */
 void pinion_devx_put_refusal(u8 *out, int refusal);
 void pinion_devx_put_number(u8 *out, u32 number);
 void pinion_devx_put_mkey(u8 *out, const struct pinion_devx_mkey *mkey);

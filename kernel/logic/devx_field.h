@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Fields of DEVX commands: big-endian, of any number of bits, at any bit.
+ * Reads and writes fields of DEVX commands: big-endian, of any width, at any bit.
  */
 #ifndef PINION_LOGIC_DEVX_FIELD_H
 #define PINION_LOGIC_DEVX_FIELD_H
@@ -8,10 +8,10 @@
 #include <linux/kernel.h>
 #include <linux/types.h>
 
-/* Where a field is, counted from the first bit of the buffer, the highest of its byte. */
+/* The place of a field in bits. Bit 0 of the buffer is the highest bit of its first byte. */
 struct pinion_devx_field {
 	u16 at;
-	u8 width;		/* with what is before it in its first byte, at most 64 */
+	u8 width;		/* together with the bits before it in its first byte: at most 64 */
 };
 
 static inline u64 pinion_devx_get(const u8 *in, u32 base, struct pinion_devx_field field)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Takes apart the DEVX commands about queues. Rings and doorbell records are in umems or
- * nowhere: of a list of addresses nobody could tell whose they are.
+ * Parses DEVX commands about queues. Rings and doorbell records must be in umems: lists of physical
+ * addresses are refused, as nothing says whose memory they are.
  */
 #include <linux/bits.h>
 #include <linux/kernel.h>
@@ -10,7 +10,7 @@
 #include "devx_field.h"
 #include "devx_queue.h"
 
-/* A completion queue's context, counted from its own first bit. */
+/* Fields of a completion queue's context, counted from its first bit. */
 static const struct pinion_devx_field cqc_status = { 0x00, 4 };
 static const struct pinion_devx_field cqc_record_valid = { 0x06, 1 };
 static const struct pinion_devx_field cqc_apu = { 0x07, 1 };
@@ -29,10 +29,10 @@ static const struct pinion_devx_field cqc_consumer = { 0x148, 24 };
 static const struct pinion_devx_field cqc_producer = { 0x168, 24 };
 static const struct pinion_devx_field cqc_record = { 0x1c0, 64 };
 
-/* Where it begins in bits: in CREATE_CQ, MODIFY_CQ and the answer of QUERY_CQ alike. */
+/* The bit at which the context begins, in CREATE_CQ, MODIFY_CQ and the answer of QUERY_CQ. */
 #define CQC_AT 0x80
 
-/* The rest of CREATE_CQ, and of MODIFY_CQ. */
+/* Other fields of CREATE_CQ and MODIFY_CQ. */
 static const struct pinion_devx_field create_cq_offset = { 0x280, 64 };
 static const struct pinion_devx_field create_cq_umem = { 0x2c0, 32 };
 static const struct pinion_devx_field create_cq_valid = { 0x2e0, 1 };
@@ -44,7 +44,7 @@ static const struct pinion_devx_field modify_cq_select = { 0x60, 32 };
 #define STRIDE_64	0
 #define STRIDE_128	1
 
-/* Of a queue that lost completions. */
+/* cqc_status of a queue that has lost completions. */
 #define CQ_OVERFLOW	0x9
 
 static const struct pinion_devx_field *const cq_unsupported[] = {
@@ -132,7 +132,7 @@ void pinion_devx_put_cq(u8 *out, const struct pinion_devx_cq *cq,
 
 /* ------------------------------------------------------------- queue pairs */
 
-/* A queue pair's context, counted from its own first bit. */
+/* Fields of a queue pair's context, counted from its first bit. */
 static const struct pinion_devx_field qpc_state = { 0x00, 4 };
 static const struct pinion_devx_field qpc_service = { 0x08, 8 };
 static const struct pinion_devx_field qpc_signature = { 0x20, 1 };
@@ -168,7 +168,7 @@ static const struct pinion_devx_field qpc_rq_done = { 0x5c0, 32 };
 static const struct pinion_devx_field qpc_record_valid = { 0x683, 1 };
 static const struct pinion_devx_field qpc_record_umem = { 0x720, 32 };
 
-/* Its first path, likewise; the second is not looked at. */
+/* Fields of its primary path, likewise. The alternate path is not used. */
 static const struct pinion_devx_field path_pkey = { 0x0d0, 16 };
 static const struct pinion_devx_field path_timeout = { 0x100, 5 };
 static const struct pinion_devx_field path_sgid_index = { 0x108, 8 };
@@ -178,15 +178,15 @@ static const struct pinion_devx_field path_flow = { 0x12c, 20 };
 static const struct pinion_devx_field path_priority = { 0x1e1, 3 };
 static const struct pinion_devx_field path_port = { 0x1e8, 8 };
 
-/* Of bytes, from the context's first one. */
+/* Offsets in bytes from the begin of the context. */
 #define PATH_DGID	(0x140 / 8)
 #define PATH_DMAC	(0x1f0 / 8)
 
-/* Where the context begins in bits in commands and answers, and what is before. */
+/* The bit at which the context begins in commands and answers; and a field before it. */
 #define QPC_AT 0xc0
 static const struct pinion_devx_field qp_optional = { 0x80, 32 };
 
-/* The rest of CREATE_QP. */
+/* Other fields of CREATE_QP. */
 static const struct pinion_devx_field create_qp_offset = { 0x800, 64 };
 static const struct pinion_devx_field create_qp_umem = { 0x840, 32 };
 static const struct pinion_devx_field create_qp_valid = { 0x860, 1 };
@@ -276,7 +276,7 @@ void pinion_devx_parse_qp_change(const u8 *in, struct pinion_devx_qp *qp)
 	queue_get_path(in, &qp->path);
 }
 
-/* By enum ib_qp_state: of the last four, mlx5 numbers two the other way round. */
+/* mlx5's number of each enum ib_qp_state; SQD and SQE are exchanged. */
 static const u8 qp_states[] = { 0, 1, 2, 3, 5, 4, 6 };
 
 static void queue_put_path(u8 *out, const struct pinion_devx_path *path)
@@ -344,7 +344,7 @@ void pinion_devx_put_qp(u8 *out, const struct pinion_devx_qp *qp,
 
 /* ---------------------------------------------------- shared receive queues */
 
-/* What is first, counted from its context's first bit, and a work queue's own behind it. */
+/* Fields of an RMP's context, and of the work queue's context in it, each from its first bit. */
 static const struct pinion_devx_field rmpc_state = { 0x08, 4 };
 static const struct pinion_devx_field wq_type = { 0x00, 4 };
 static const struct pinion_devx_field wq_signature = { 0x04, 1 };
@@ -363,11 +363,11 @@ static const struct pinion_devx_field wq_record_umem = { 0x140, 32 };
 static const struct pinion_devx_field wq_umem = { 0x160, 32 };
 static const struct pinion_devx_field wq_offset = { 0x180, 64 };
 
-/* Where they begin in commands and answers. */
+/* The bits at which both contexts begin in commands and answers. */
 #define RMPC_AT	0x100
 #define WQ_AT	(RMPC_AT + 0x180)
 
-/* Of MODIFY_RMP: what is changed. */
+/* Other fields of MODIFY_RMP. */
 static const struct pinion_devx_field modify_rmp_state = { 0x40, 4 };
 static const struct pinion_devx_field modify_rmp_limit = { 0xbf, 1 };
 

@@ -9,7 +9,7 @@
 #include "mlx5_cqe.h"
 #include "mlx5_wqe.h"
 
-/* Where things are in one, and in one of an error. */
+/* Offsets in an entry, and in an error entry. */
 #define CQE_SOURCE	24
 #define CQE_SRQN	32
 #define CQE_EX		36
@@ -20,7 +20,7 @@
 #define ERR_VENDOR	54
 #define ERR_SYNDROME	55
 
-/* In the first word of the source. */
+/* In the word at CQE_SOURCE. */
 #define SOURCE_SL	24
 #define SOURCE_GRH	BIT(28)
 
@@ -38,13 +38,13 @@ enum mlx5_cqe_opcode {
 	CQE_RECEIVE_ERROR	= 14,
 };
 
-/* None of those that are known: a general error. */
+/* Any other error. */
 #define SYNDROME_OTHER	0xff
 
-/* Of struct pinion_cqe: what was received is a write with immediate (IB_WC_RECV_RDMA_WITH_IMM). */
+/* pinion_cqe.opcode of a received write with immediate (IB_WC_RECV_RDMA_WITH_IMM). */
 #define RECV_WRITE_WITH_IMM	129
 
-/* By enum ib_wc_status, from IB_WC_SUCCESS to IB_WC_REM_ABORT_ERR. */
+/* mlx5's syndrome for each enum ib_wc_status up to IB_WC_REM_ABORT_ERR; 0: SYNDROME_OTHER. */
 static const u8 mlx5_cqe_syndromes[] = {
 	0, 0x01, 0x02, 0, 0x04, 0x05, 0x06, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0, 0, 0x22,
 };
@@ -77,7 +77,7 @@ static void mlx5_cqe_fill_success(u8 *to, const struct pinion_cqe *cqe)
 	if (cqe->flags & PINION_CQE_GRH)
 		source |= SOURCE_GRH;
 	put_unaligned_be32(source, to + CQE_SOURCE);
-	/* As in requests: an immediate goes as it is. */
+	/* A key is a number, so big-endian here; an immediate is copied as it is. */
 	if (cqe->flags & PINION_CQE_WITH_INV)
 		put_unaligned_be32(cqe->ex, to + CQE_EX);
 	else if (cqe->flags & PINION_CQE_WITH_IMM)
@@ -104,6 +104,6 @@ u8 pinion_mlx5_cqe_fill(u8 to[PINION_MLX5_CQE - 1], const struct pinion_cqe *cqe
 	}
 	if (cqe->flags & PINION_CQE_SOLICITED)
 		own |= OWN_SOLICITED;
-	/* Another one each time round, so none is taken for new that is not. */
+	/* The owner bit alternates each time round the ring, so old entries are not valid. */
 	return own | (index & size ? 1 : 0);
 }

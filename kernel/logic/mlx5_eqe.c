@@ -9,12 +9,12 @@
 #include "mlx5_eqe.h"
 
 #define EQE_TYPE	1
-/* What is told of the queue begins here; its number is first where a queue of completions erred. */
+/* Offset of the number in an event of type CQ_ERROR; EQE_NUMBER is for the other types. */
 #define EQE_ERRED	32
 #define EQE_SYNDROME	43
 #define EQE_NUMBER	56
 
-/* It took no more. */
+/* The syndrome of CQ_ERROR: the queue has overflowed. */
 #define CQ_OVERRUN	1
 
 static const struct mlx5_event_kind {

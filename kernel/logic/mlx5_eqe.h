@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Events as mlx5's event queues have them: what happened to which queue, in 64 bytes.
+ * Events in mlx5's format: 64 bytes with the type of the event and the number of a queue.
  */
 #ifndef PINION_LOGIC_MLX5_EQE_H
 #define PINION_LOGIC_MLX5_EQE_H
@@ -22,17 +22,17 @@ enum pinion_mlx5_event_type {
 	PINION_MLX5_NO_EVENT		= 0xff,
 };
 
-/* What it happens to. */
+/* Kinds of queues that events are about. */
 enum pinion_mlx5_event_of {
 	PINION_MLX5_OF_CQ,
 	PINION_MLX5_OF_QP,
 	PINION_MLX5_OF_SRQ,
 };
 
-/* Does that happen to one of these at all? */
+/* Is there an event @type for this kind of queue? */
 bool pinion_mlx5_event_is_of(u16 type, enum pinion_mlx5_event_of of);
 
-/* One of @type, to queue @number of the kind that it happens to. */
+/* Write an event of @type for queue @number. */
 void pinion_mlx5_eqe_fill(u8 to[PINION_MLX5_EQE], u8 type, u32 number);
 
 #endif

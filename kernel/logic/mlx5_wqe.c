@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Reads mlx5's work requests. What a request says of its own size bounds all that is read of
- * it, and the room it is copied to all that is written.
+ * Converts mlx5's work requests. Reads are bounded by the size that the request gives itself,
+ * writes by struct pinion_mlx5_room.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -12,7 +12,7 @@
 
 #define SEGMENT		16
 
-/* Of the control segment, which is the first. */
+/* Offsets in the control segment, the first one. */
 #define CTRL_OPCODE	3
 #define CTRL_INDEX	1
 #define CTRL_QPN	4
@@ -22,10 +22,10 @@
 
 #define COUNT_MASK	0x3f
 #define FLAG_SOLICITED	0x02
-#define FLAG_SIGNALED	0x08	/* the higher of two bits: always, not only in error */
+#define FLAG_SIGNALED	0x08	/* always; the lower bit next to it: only in error */
 #define FLAG_FENCES	0xe0
 
-/* Of where a datagram goes, in 48 bytes. */
+/* Length of a datagram's address, and offsets in it. */
 #define AV_LENGTH	48
 #define AV_QKEY		0
 #define AV_QPN		8
@@ -36,23 +36,23 @@
 #define AV_GRH		28
 #define AV_DGID		32
 
-/* Of its queue pair's number: it is all 48 bytes, as an Ethernet needs them, not the first 16. */
+/* Flag at AV_QPN: the address has all 48 bytes (needed for Ethernet), not just 16. */
 #define AV_EXTENDED	BIT(31)
 #define AV_FLOW		0xfffff
 #define AV_SGID_SHIFT	20
 
-/* Of a change of a key, after the control segment, which has the key as it is now. */
+/* UMR: a change of a key, whose present value is in the control segment. The next segment: */
 #define UMR_LENGTH	48
 #define UMR_FLAGS	0
 #define UMR_MASK	8
 
 #define UMR_INLINE	BIT(7)
 #define UMR_CHECK_QPN	BIT(3)
-/* Of what is changed: length, first address, key, queue pair, rights, whether it is free. */
+/* Bits at UMR_MASK that may be set: length, start, key, QPN, rights, free. */
 #define UMR_OF_WINDOWS	(BIT_ULL(0) | BIT_ULL(6) | BIT_ULL(13) | BIT_ULL(14) | \
 			 GENMASK_ULL(21, 18) | BIT_ULL(29))
 
-/* What the key is to be. */
+/* The key's new context. */
 #define MKEY_LENGTH	64
 #define MKEY_FREE	0
 #define MKEY_RIGHTS	2
@@ -62,19 +62,19 @@
 
 #define MKEY_IS_FREE	BIT(6)
 
-/* And of which memory. */
+/* The key's memory. */
 #define KLM_LENGTH	64
 #define KLM_BYTES	0
 #define KLM_KEY		4
 #define KLM_ADDRESS	8
 
-/* Of a receive of a shared queue. */
+/* Offset in the first segment of a shared queue's receive. */
 #define LINK_NEXT	2
 
-/* Of the first word of a data segment. */
+/* Bits in the first word of a data segment. */
 #define INLINE_DATA	BIT(31)
 #define INLINE_LENGTH	0x3ff
-/* Is the key of no memory: nothing comes behind it. */
+/* A data segment with this key ends the list. */
 #define END_OF_LIST	0x100
 
 enum mlx5_wqe_parts {
@@ -106,7 +106,7 @@ struct mlx5_wqe_reader {
 	const u8 *end;
 };
 
-/* The next @length bytes of it, or NULL if it ends before. */
+/* Return the next @length bytes and advance; NULL if the request ends before. */
 static const u8 *mlx5_wqe_next(struct mlx5_wqe_reader *reader, u32 length)
 {
 	const u8 *at = reader->at;
@@ -171,12 +171,12 @@ static int mlx5_wqe_read_ctrl(struct mlx5_wqe_reader *reader, const struct pinio
 
 	if (!mlx5_wqe_next(reader, SEGMENT))
 		return PINION_SYN_BAD_WQE;
-	/* One of before is not taken for what was to come. */
+	/* An old request, from the round before, has another index. */
 	if (get_unaligned_be16(ctrl + CTRL_INDEX) != slot->index ||
 	    get_unaligned_be24(ctrl + CTRL_QPN) != slot->qpn)
 		return PINION_SYN_BAD_WQE;
 	*kind = mlx5_wqe_kind(ctrl[CTRL_OPCODE]);
-	/* The first byte is more of the opcode. */
+	/* The first byte is an opcode modifier. */
 	if (!*kind || ctrl[0])
 		return PINION_SYN_OPCODE;
 	to->opcode = (*kind)->ours;
@@ -186,7 +186,7 @@ static int mlx5_wqe_read_ctrl(struct mlx5_wqe_reader *reader, const struct pinio
 		to->flags |= PINION_WQE_SIGNALED;
 	if (flags & FLAG_SOLICITED)
 		to->flags |= PINION_WQE_SOLICITED;
-	/* An immediate goes as it is; a key is a number. */
+	/* A key is a big-endian number; an immediate is copied as it is. */
 	if (to->opcode == PINION_OP_SEND_WITH_INV)
 		to->ex = get_unaligned_be32(ctrl + CTRL_IMM);
 	else
@@ -232,7 +232,7 @@ static int mlx5_wqe_read_target(struct mlx5_wqe_reader *reader, u8 parts,
 	second = get_unaligned_be64(words + 8);
 	to->atomic.remote_addr = get_unaligned_be64(address);
 	to->atomic.rkey = get_unaligned_be32(address + 8);
-	/* What is added, or what is put there if it was what is compared with. */
+	/* FETCH_AND_ADD: first is added. CMP_AND_SWP: first is stored, second is compared. */
 	if (to->opcode == PINION_OP_ATOMIC_FETCH_AND_ADD) {
 		to->atomic.compare_add = first;
 	} else {
@@ -260,7 +260,7 @@ static int mlx5_wqe_read_inline(struct mlx5_wqe_reader *reader, u32 length,
 static void mlx5_wqe_read_sge(const u8 *segment, struct pinion_sge *sge)
 {
 	*sge = (struct pinion_sge){
-		/* A length of 0 is one of 2^31, which no key is told of. */
+		/* In mlx5's format a length of 0 means 2^31. */
 		.length = get_unaligned_be32(segment) ?: BIT(31),
 		.lkey = get_unaligned_be32(segment + 4),
 		.addr = get_unaligned_be64(segment + 8),
@@ -283,7 +283,7 @@ static int mlx5_wqe_read_payload(struct mlx5_wqe_reader *reader,
 				return err;
 			continue;
 		}
-		/* Of both kinds in one request, ours know nothing. */
+		/* Our requests have either inline data or a list, not both. */
 		if (!mlx5_wqe_next(reader, SEGMENT - 4) || to->flags & PINION_WQE_INLINE ||
 		    to->num_sge == room->max_sge)
 			return PINION_SYN_BAD_WQE;
@@ -313,7 +313,7 @@ static u32 mlx5_wqe_rights(u8 theirs)
 	return ours;
 }
 
-/* Of all changes of keys there are those of windows, by which verbs bind and invalidate. */
+/* Of all UMRs only those are supported by which verbs bind and invalidate windows. */
 static int mlx5_wqe_read_window(struct mlx5_wqe_reader *reader, u32 key, struct pinion_sq_wqe *to)
 {
 	const u8 *umr = mlx5_wqe_next(reader, UMR_LENGTH);
@@ -334,7 +334,7 @@ static int mlx5_wqe_read_window(struct mlx5_wqe_reader *reader, u32 key, struct 
 	if (mkey[MKEY_FREE] & MKEY_IS_FREE)
 		return 0;
 	klm = mlx5_wqe_next(reader, KLM_LENGTH);
-	/* One piece: how many are said to be there, libraries count differently. */
+	/* One piece. Its count is not checked, since libraries fill it differently. */
 	if (!klm || get_unaligned_be32(klm + KLM_BYTES) != get_unaligned_be64(mkey + MKEY_BYTES))
 		return PINION_SYN_BAD_WQE;
 	to->bind.addr = get_unaligned_be64(klm + KLM_ADDRESS);
@@ -344,7 +344,7 @@ static int mlx5_wqe_read_window(struct mlx5_wqe_reader *reader, u32 key, struct 
 	start = get_unaligned_be64(mkey + MKEY_START);
 	if (start == to->bind.addr)
 		return 0;
-	/* At its memory's address, or at none. */
+	/* The window starts at its memory's address, or is zero-based. */
 	to->bind.access |= IB_UVERBS_ACCESS_ZERO_BASED;
 	return start ? PINION_SYN_BAD_WQE : 0;
 }
@@ -373,7 +373,7 @@ int pinion_mlx5_wqe_parse(const u8 *wqe, const struct pinion_mlx5_slot *slot,
 	err = mlx5_wqe_read_ctrl(&reader, slot, &kind, to);
 	if (!err && kind->parts & IS_LOCAL)
 		return mlx5_wqe_read_window(&reader, get_unaligned_be32(wqe + CTRL_IMM), to);
-	/* What names memory is no datagram; which opcodes are, who performs them knows. */
+	/* Requests for remote memory have no address segment. The executor refuses them for UD. */
 	if (!err && room->datagrams && !kind->parts)
 		err = mlx5_wqe_read_datagram(&reader, to);
 	if (!err && room->xrc)
@@ -394,7 +394,7 @@ void pinion_mlx5_wqe_av(const u8 *wqe, struct pinion_mlx5_av *av)
 		.sgid_index = grh >> AV_SGID_SHIFT,
 		.traffic_class = from[AV_CLASS],
 		.hop_limit = from[AV_HOPS],
-		/* On an Ethernet a priority, of three bits. */
+		/* On Ethernet the priority, 3 bits. */
 		.sl = from[AV_RATE_SL] >> 1 & 7,
 		.flow_label = grh & AV_FLOW,
 	};

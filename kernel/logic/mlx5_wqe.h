@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Work requests as mlx5's queues have them: blocks of 64 bytes, of which each request takes
- * as many as it needs, in segments of 16 bytes. They become requests of our own kind, which
- * are then checked like any other. Asked of a private copy, never of the ring.
+ * Work requests in mlx5's format: one or more blocks of 64 bytes, made of segments of 16 bytes.
+ * They are converted to our format, and then checked like any other request. Unless stated
+ * otherwise the functions read a private copy, not the ring.
  */
 #ifndef PINION_LOGIC_MLX5_WQE_H
 #define PINION_LOGIC_MLX5_WQE_H
@@ -11,24 +11,24 @@
 #include <rdma/pinion-abi.h>
 
 #define PINION_MLX5_BLOCK	64
-/* 63 segments are the most that a request can say it has. */
+/* A request has at most 63 segments. */
 #define PINION_MLX5_MAX_BLOCKS	16
 
-/* Where its user says a request is, which has to be where it was found. */
+/* Where a request was found. Its control segment must say the same. */
 struct pinion_mlx5_slot {
 	u32 qpn;
-	u16 index;		/* of its first block, counted on and on */
+	u16 index;		/* free-running index of its first block */
 };
 
-/* What there is room for behind the head of our own request. */
+/* Limits and service of the queue pair. */
 struct pinion_mlx5_room {
 	u32 max_sge;
 	u32 max_inline;
-	bool datagrams;		/* each says where it goes */
-	bool xrc;		/* or to which shared queue */
+	bool datagrams;		/* requests have an address segment */
+	bool xrc;		/* requests have a segment with the shared queue's number */
 };
 
-/* Where a datagram goes. */
+/* The address of a datagram. */
 struct pinion_mlx5_av {
 	u8 dgid[16];
 	u8 dmac[6];
@@ -40,44 +40,44 @@ struct pinion_mlx5_av {
 };
 
 /*
- * How many blocks the request takes that begins in @block, by its control segment. 0: none,
- * so there is no next one either, and only an error can follow.
+ * The number of blocks of the request that begins at @block, as its control segment says. 0 is not
+ * valid: the next request cannot be found then.
  */
 u32 pinion_mlx5_wqe_blocks(const u8 *block);
 
-/* Blocks @index on of a ring of @size, a power of two, as one piece; @count is at most it. */
+/* Copy @count blocks from @index on out of a ring of @size blocks, a power of two >= @count. */
 void pinion_mlx5_wqe_copy(u8 *to, const u8 *ring, u32 size, u32 index, u32 count);
 
 /*
- * @wqe, a request of pinion_mlx5_wqe_blocks(), as ours in *@to with its tail. Return: 0 or an
- * enum pinion_syndrome.
+ * Convert @wqe, of pinion_mlx5_wqe_blocks() blocks, to *@to and the list or inline data behind
+ * that. Return: 0 or an enum pinion_syndrome.
  */
 int pinion_mlx5_wqe_parse(const u8 *wqe, const struct pinion_mlx5_slot *slot,
 			  const struct pinion_mlx5_room *room, struct pinion_sq_wqe *to);
 
 /*
- * Up to where is posted, as a doorbell says: the first words of the last request. @none, if it is
- * no doorbell of @qpn's.
+ * The producer index of a doorbell, which is the first 8 bytes of the last request. Return: @none
+ * if it is not a doorbell of @qpn.
  */
 u16 pinion_mlx5_bell(u64 bell, u32 qpn, u16 none);
 
-/* Where the datagram @wqe goes, which could be parsed. */
+/* The address of the datagram @wqe, which pinion_mlx5_wqe_parse() has accepted. */
 void pinion_mlx5_wqe_av(const u8 *wqe, struct pinion_mlx5_av *av);
 
 /*
- * Of a shared receive queue each request begins with a segment of its own, and says which is the
- * next: of 16 bits.
+ * A request of a shared receive queue begins with a segment that has the 16-bit index of the next
+ * request's slot.
  */
 #define PINION_MLX5_LINK	16
 u16 pinion_mlx5_recv_next(const u8 *wqe);
 
 /*
- * One of a receive queue: @num data segments, of which the first without a key is the end,
- * into @sge. Return: how many there are.
+ * Convert the @num data segments of a receive request to @sge; a segment with a special key ends
+ * the list. Return: the number of entries.
  */
 u32 pinion_mlx5_recv_parse(const u8 *wqe, u32 num, struct pinion_sge *sge);
 
-/* The opcode that completions tell, of one of ours. */
+/* mlx5's opcode, as in completions, for one of ours; 0: none. */
 u8 pinion_mlx5_opcode(u8 opcode);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The table of work request opcodes. Never looks at a work request.
+ * The table of work request opcodes.
  */
 #include <linux/kernel.h>
 #include <linux/nospec.h>
@@ -18,7 +18,7 @@
 #define REMOTE PINION_OP_REMOTE_MEM
 #define ATOMIC (PINION_OP_WRITES_SGES | REMOTE | PINION_OP_WORD | PINION_OP_HAS_ANSWER)
 
-/* ib_uverbs_wc_opcode leaves out those that its users never learned of. */
+/* Values of enum ib_wc_opcode that enum ib_uverbs_wc_opcode lacks. */
 #define WC_RECV			128
 #define WC_RECV_RDMA_WITH_IMM	129
 #define WC_REG_MR		10
@@ -91,7 +91,7 @@ static const struct pinion_op ops[PINION_OP_MAX] = {
 	[PINION_OP_FLUSH] = {
 		.name = "FLUSH",
 		.traits = REMOTE,
-		/* which of the two flush rights is asked for by the request */
+		/* The request says which flush rights it needs. */
 		.services = RC,
 		.wc_opcode = IB_UVERBS_WC_FLUSH,
 	},
@@ -119,7 +119,7 @@ const struct pinion_op *pinion_op(u8 opcode)
 {
 	if (opcode >= PINION_OP_MAX)
 		return NULL;
-	/* A user's word: nothing is loaded by it before it is known to be in the table. */
+	/* Chosen by a user: bound the index for speculative execution, too. */
 	opcode = array_index_nospec(opcode, PINION_OP_MAX);
 	if (!ops[opcode].name)
 		return NULL;

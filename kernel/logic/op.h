@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What each work request opcode is: one row says it all, so that nothing else
- * in the driver switches over opcodes to find out.
+ * Properties of work request opcodes. The rest of the driver looks at the table instead of
+ * switching over opcodes.
  */
 #ifndef PINION_LOGIC_OP_H
 #define PINION_LOGIC_OP_H
 
 #include <linux/types.h>
 
-/* Services a QP can give, as a mask. */
+/* Services of QPs, as a mask. */
 enum pinion_service {
 	PINION_SVC_RC	= 1 << 0,	/* and XRC */
 	PINION_SVC_UC	= 1 << 1,
@@ -16,7 +16,7 @@ enum pinion_service {
 };
 
 enum pinion_op_traits {
-	PINION_OP_IS_LOCAL	= 1 << 0,	/* ends on this QP; no peer */
+	PINION_OP_IS_LOCAL	= 1 << 0,	/* sends nothing to a peer */
 	PINION_OP_READS_SGES	= 1 << 1,	/* payload comes from the sge list */
 	PINION_OP_WRITES_SGES	= 1 << 2,	/* result goes to the sge list */
 	PINION_OP_TAKES_RECV	= 1 << 3,	/* consumes a receive request */
@@ -26,25 +26,25 @@ enum pinion_op_traits {
 	PINION_OP_MAY_INLINE	= 1 << 7,
 	PINION_OP_KERNEL_ONLY	= 1 << 8,
 	PINION_OP_WORD		= 1 << 9,	/* exactly 8 aligned bytes */
-	PINION_OP_HAS_ANSWER	= 1 << 10,	/* counts against the depths of reads and atomics */
+	PINION_OP_HAS_ANSWER	= 1 << 10,	/* counts against max_(dest_)rd_atomic */
 };
 
 struct pinion_op {
 	const char *name;	/* NULL: no such opcode */
 	u32 traits;
-	u32 remote_rights;	/* IB_ACCESS_* both the key and the QP must grant */
+	u32 remote_rights;	/* IB_ACCESS_* that both the key and the QP must grant */
 	u8 services;
 	u8 wc_opcode;		/* enum ib_uverbs_wc_opcode of the sender */
 	u8 recv_wc_opcode;	/* of the receiver, where PINION_OP_TAKES_RECV */
 };
 
-/* Its data comes back, as many packets as it takes; an atomic's is a word in its answer. */
+/* Is it an RDMA READ, whose answer has packets with payload? (That of an atomic is one word.) */
 static inline bool pinion_op_is_read(const struct pinion_op *op)
 {
 	return (op->traits & (PINION_OP_WRITES_SGES | PINION_OP_WORD)) == PINION_OP_WRITES_SGES;
 }
 
-/* The row of @opcode, or NULL. */
+/* The properties of @opcode, which may be any number; NULL: no such opcode. */
 const struct pinion_op *pinion_op(u8 opcode);
 
 #endif
