@@ -334,8 +334,8 @@ err_destroy:
  * @fd: the buffer; it may be closed afterwards
  * @access: IB_ACCESS_*, checked by the core
  *
- * The exporter may move the buffer: content goes with it, and who comes meanwhile
- * waits. What the exporter refuses is refused with its errno.
+ * The exporter may move the buffer with its contents; messages wait meanwhile. If the exporter
+ * refuses to attach or to map, its errno is returned.
  *
  * Return: the region or an ERR_PTR.
  */

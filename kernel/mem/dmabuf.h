@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Regions of a dma-buf: memory of an exporter, who may move it, or take it away, at
- * any time.
+ * Regions of a dma-buf. The exporter may move its memory, or take it away, at any time.
  */
 #ifndef PINION_MEM_DMABUF_H
 #define PINION_MEM_DMABUF_H
 
 #include <rdma/ib_verbs.h>
 
-/* What a region of a dma-buf may allow; optional rights aside. */
+/* Rights that a region of a dma-buf may have, apart from IB_ACCESS_OPTIONAL. */
 #define PINION_DMABUF_RIGHTS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ | \
 			      IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)
 

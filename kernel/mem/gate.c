@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Gates: hazard pointers, one line a CPU. Knows nothing of keys.
+ * Gates: hazard pointers, one cache line per CPU. See gate.h for how they are used.
  *
  * The barriers, by letter:
  *
- * A  enter: the slot is stored before the gate is asked whether it is closed, and before
- *    anything behind it is read.
- *    close, sync: what is changed (closed; an entry) is stored before slots are read.
- *    So if who enters does not see the change, who changes sees the slot.
- * B  leave: all that was done inside is done before the slot is empty (release).
- *    close, sync: an empty slot is seen before anything behind the gate is changed or
- *    freed (acquire).
- * C  open: what was changed is stored before the gate is open (release).
- *    enter: the gate is seen open before anything behind it is read (acquire).
+ * A  enter: the slot is stored before the reader reads the closed bit, and before it reads what
+ *    the gate protects.
+ *    close, sync: the writer stores its change (the closed bit; an entry) before it reads slots.
+ *    So if the reader does not see the change, the writer sees the slot.
+ * B  leave: all accesses inside are done before the slot is cleared (release).
+ *    close, sync: the writer sees the cleared slot before it changes or frees what the gate
+ *    protects (acquire).
+ * C  open: the writer's changes are stored before the closed bit is cleared (release).
+ *    enter: the reader sees the gate open before it reads what the gate protects (acquire).
  *
- * CPUs come and go. One that is offline has no slot in use: who is inside is not preempted,
- * and a CPU goes offline between tasks. One that comes is in the mask before it runs any, so
- * by A either its task sees the change or we see the CPU. One that went has passed through the
- * scheduler since it left, a full barrier, which with the one at the end of the walk stands
- * in for B.
+ * CPU hotplug: an offline CPU has no slot in use, since readers are not preempted and a CPU goes
+ * offline between tasks. A CPU that comes online is in the mask before it runs a task, so by A
+ * either its task sees the change or the writer sees the CPU. A CPU that went offline has passed
+ * through the scheduler since its reader left, which is a full barrier; together with the
+ * smp_mb() at the end of gate_drain() it replaces B.
  *
- * With PREEMPT_RT all this holds as it is: nothing here or inside is a sleeping lock, but
- * for the wait queue, which is woken with preemption on there. The price is a latency of a
- * stretch of copying. With one processor nobody ever finds a gate closed, or waits for
- * who is inside: neither is ever off the processor meanwhile.
+ * PREEMPT_RT: nothing here or inside is a sleeping lock but the wait queue, which is woken with
+ * preemption on. The latency is that of copying one stretch. On one CPU nobody ever finds a gate
+ * closed or a slot in use, since neither writers nor readers are preempted.
  */
 #include <linux/bitops.h>
 #include <linux/cpumask.h>
@@ -34,7 +33,7 @@
 
 #include "gate.h"
 
-/* A gate is closed for less than it takes to sleep and be woken, most of the time. */
+/* Spin before sleeping: most gates are open again before a task could sleep and be woken. */
 #define SPINS	200
 
 DEFINE_PER_CPU(struct pinion_gate_slots, pinion_gate_slots);
@@ -44,19 +43,19 @@ void pinion_gate_init(struct pinion_gate *gate)
 	static struct lock_class_key gate_class;
 
 	gate->state = 0;
-	/* As inside a raw spinlock: a mutex that is taken there, or a spinlock, is reported. */
+	/* LD_WAIT_SPIN as for a raw spinlock: lockdep reports mutexes and spinlocks inside. */
 	lockdep_init_map_wait(&gate->dep_map, "pinion_gate", &gate_class, 0, LD_WAIT_SPIN);
 }
 
 static bool gate_is_closed(const struct pinion_gate *gate)
 {
-	/* C */
+	/* Barrier C. */
 	return test_bit_acquire(PINION_GATE_CLOSED, &gate->state);
 }
 
 /* ------------------------------------------------------------------- inside */
 
-/* An interrupt in between gives back what it takes, so what was found free is free. */
+/* A softirq in between may use slots, but clears them again: a slot that was free stays free. */
 static int gate_slot_find(const struct pinion_gate_slots *slots)
 {
 	int slot = 0;
@@ -68,7 +67,7 @@ static int gate_slot_find(const struct pinion_gate_slots *slots)
 
 static void gate_slot_empty(struct pinion_gate_slots *slots, int slot)
 {
-	/* B, for whichever of the two is looked at */
+	/* Barrier B: gate_slot_wait() reads either of the two. */
 	smp_store_release(&slots->left[slot], slots->left[slot] + 1);
 	smp_store_release(&slots->inside[slot], NULL); /* B */
 }
@@ -83,11 +82,11 @@ int pinion_gate_enter(struct pinion_gate *gate)
 	slot = gate_slot_find(slots);
 	if (WARN_ON_ONCE(slot == PINION_GATE_DEPTH))
 		goto err_enable;
-	/* A: a store, and a full barrier by what it returns */
+	/* Barrier A: xchg() is a full barrier. */
 	xchg(&slots->inside[slot], gate);
 	if (gate_is_closed(gate))
 		goto err_empty;
-	/* Only tried, so it is no order of locks; what is taken inside would be. */
+	/* A trylock to lockdep: entering cannot deadlock, but locks taken inside could. */
 	lock_acquire_shared(&gate->dep_map, 0, 1, NULL, _RET_IP_);
 	return slot;
 
@@ -117,15 +116,15 @@ int pinion_gate_enter_wait(struct pinion_gate *gate)
 }
 
 /*
- * Not killable: it lasts for as long as somebody changes a few words, or copies a stretch,
- * and neither of them can be kept from it.
+ * Not killable: the gate is closed only while a writer changes a few words and while readers copy
+ * one stretch, none of whom can be preempted.
  */
 void pinion_gate_wait(struct pinion_gate *gate)
 {
 	int i;
 
 	might_sleep();
-	/* Whoever waits here with a lock held which one who closes needs would never go on. */
+	/* Tell lockdep: a deadlock if we hold a lock that a task takes while the gate is closed. */
 	lock_acquire_shared(&gate->dep_map, 0, 0, NULL, _RET_IP_);
 	lock_release(&gate->dep_map, _RET_IP_);
 	for (i = 0; i < SPINS && gate_is_closed(gate); i++)
@@ -166,7 +165,7 @@ static void gate_drain(const struct pinion_gate *gate)
 		for (slot = 0; slot < PINION_GATE_DEPTH; slot++)
 			gate_slot_wait(slots, slot, gate);
 	}
-	smp_mb(); /* of CPUs that have gone offline, as above */
+	smp_mb(); /* for CPUs that went offline, see above */
 }
 
 void pinion_gate_close(struct pinion_gate *gate)
@@ -196,7 +195,7 @@ void pinion_gate_open(struct pinion_gate *gate)
 	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
 		clear_bit_unlock(PINION_GATE_CLOSED, &gate->state);
 		preempt_enable();
-		smp_mb__after_atomic(); /* open before it is asked whether anybody waits */
+		smp_mb__after_atomic(); /* clear the bit before wake_up_bit() looks for waiters */
 		wake_up_bit(&gate->state, PINION_GATE_CLOSED);
 		return;
 	}

@@ -34,8 +34,8 @@ struct pinion_keys {
 	refcount_t ref;			/* the device, each pager, each hint */
 	struct ib_device *ibdev;	/* embeds this; NULL in tests */
 	struct pinion_key_table __rcu *table;
-	struct rw_semaphore exchange;	/* read: who changes a list; write: who moves all keys */
-	spinlock_t locks[PINION_KEYS_LOCKS];	/* of lists, several each */
+	struct rw_semaphore exchange;	/* read: to change a list; write: to replace @table */
+	spinlock_t locks[PINION_KEYS_LOCKS];	/* each protects several lists */
 	struct work_struct resize;	/* on @reaps */
 	atomic_t live;
 	u32 max;			/* PINION_MAX_KEYS; fewer in tests */

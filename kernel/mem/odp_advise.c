@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ibv_advise_mr(3): bring pages before they are touched, at once or soon. Checks what is
- * asked for, and keeps a region only while its pages are brought; how they come is
- * odp.c's.
+ * ibv_advise_mr(3): faults pages of on-demand regions before they are accessed, at once (FLUSH) or
+ * soon (a hint). odp.c does the faults. A pager is held only while its pages are faulted.
  *
- * A caller who waits for pages of files does not bring them himself, either: a page may never
- * come, and then nothing would end his system call, for which the removal of the device waits. So
- * he can be killed.
+ * With FLUSH the caller waits, but a work item faults pages of files: a fault may never end, and
+ * device removal waits for system calls. Waiting for the work item, the caller can be killed.
  *
- * What is left for later knows its regions by their keys alone and looks them up when
- * their turn comes. Pages may take as long as some file system likes: were regions kept
- * from the start, one process's slow memory would keep those of all others.
+ * A queued hint knows its regions by their keys only, and looks them up when it runs. If it held
+ * the pagers, regions could not be freed for as long as faults of other hints take.
  */
 #include <linux/completion.h>
 #include <linux/mm.h>
@@ -24,8 +21,8 @@
 #include "odp.h"
 
 /*
- * How long a hint is followed before others have their turn: its ranges may be terabytes in
- * sum, with nothing there.
+ * How long one run of the work item carries out a hint; then others have their turn. Its ranges may
+ * be terabytes in sum, without any memory.
  */
 #define TURN_MS		20
 
@@ -34,12 +31,12 @@ const struct pinion_sleepers_kind pinion_hints_kind = {
 	.active = PINION_HINTS_ACTIVE,
 	.most = PINION_HINTS_WAITING,
 	.own = PINION_HINTS_ACTIVE,
-	/* A work queue has so many active on each NUMA node: those of other nodes. */
+	/* max_active of a workqueue is per NUMA node: room for threads on further nodes. */
 	.most_shared = 64 * PINION_HINTS_ACTIVE,
 	.most_threads = 64 * PINION_HINTS_ACTIVE,
 };
 
-/* As many as their callers are threads, who wait for each other if there are very many. */
+/* Each has a caller that waits for it. If the limits are reached, further callers wait first. */
 const struct pinion_sleepers_kind pinion_flushes_kind = {
 	.name = "pinion_flush",
 	.most = 64,
@@ -48,15 +45,15 @@ const struct pinion_sleepers_kind pinion_flushes_kind = {
 	.most_threads = 256,
 };
 
-/* How long until who waits for others asks again; longer each time, and at most. */
+/* Pauses of a caller that waits for a thread; doubled each time, up to the second value. */
 #define AGAIN_NS	NSEC_PER_MSEC
 #define AGAIN_MOST_NS	(100 * NSEC_PER_MSEC)
 
 struct prefetch {
 	struct ib_sge range;
 	/*
-	 * A reference, once it was found. It keeps no region, only its number and the address of
-	 * its domain from being taken for those of another.
+	 * The region's key, when it was first found. The reference keeps only the key's memory:
+	 * a later region with the same value, in a domain at the same address, is another key.
 	 */
 	struct pinion_key *region;
 };
@@ -64,18 +61,18 @@ struct prefetch {
 struct prefetches {
 	struct work_struct work;
 	struct pinion_keys *keys;	/* a reference */
-	struct pinion_sleepers *sleepers; /* a reference of the work item's, who is counted there */
-	refcount_t ref;			/* the work item, and who waits */
-	struct completion brought;	/* with @err, for him */
+	struct pinion_sleepers *sleepers; /* the work item has entered it */
+	refcount_t ref;			/* the work item, and with FLUSH the caller */
+	struct completion brought;	/* FLUSH: the work item is done, with result @err */
 	int err;
-	bool given_up;			/* he is being killed */
+	bool given_up;			/* FLUSH: the caller was killed, so stop */
 #ifdef CONFIG_FAULT_INJECTION
-	unsigned int fail_nth;		/* his, while the work item stands in for him */
+	unsigned int fail_nth;		/* the caller's, lent to the work item */
 #endif
-	const struct ib_pd *pd;		/* only compared: it may be gone */
+	const struct ib_pd *pd;		/* only compared: it may be freed */
 	bool write;
 	bool fault;
-	u32 next;			/* of @each, for a turn that is left for later */
+	u32 next;			/* index in @each at which the next run continues */
 	u32 num;
 	struct prefetch each[] __counted_by(num);
 };
@@ -106,7 +103,7 @@ static int advise_errno(int syndrome)
 	}
 }
 
-/* Is it the one that was found first? The first to be found is. */
+/* Is @region the one that was found the first time? Remembers it if this is the first time. */
 static bool advise_is_same(struct prefetch *each, struct pinion_key *region)
 {
 	if (each->region)
@@ -116,7 +113,10 @@ static bool advise_is_same(struct prefetch *each, struct pinion_key *region)
 	return true;
 }
 
-/* With @odp, a user of the region's pages is counted in if all is well. */
+/*
+ * Find the region of @each and check the range. On success, if @odp is not NULL, *@odp is set with
+ * a reference to its pager. Sleeps; no gate is held.
+ */
 static int advise_find(const struct prefetches *p, struct prefetch *each,
 		       struct pinion_odp **odp, u64 *offset)
 {
@@ -130,7 +130,7 @@ static int advise_find(const struct prefetches *p, struct prefetch *each,
 	struct pinion_pass pass;
 	int err;
 
-	/* Of any region of ours we say first whether it is on demand. */
+	/* Enter without a range first: "not on demand" is reported before rights and range. */
 	err = pinion_key_enter_wait(p->keys, &want, &pass);
 	if (err)
 		return advise_errno(err);
@@ -176,7 +176,7 @@ static int advise_bring(const struct prefetches *p, struct prefetch *each)
 	return err;
 }
 
-/* Return: whether there is more to bring, after others had their turn. */
+/* Carry out part of a hint. Return: whether there is more, for the next run. */
 static bool advise_bring_some(struct prefetches *p)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(TURN_MS);
@@ -189,7 +189,7 @@ static bool advise_bring_some(struct prefetches *p)
 	return false;
 }
 
-/* It was asked for as a hint, so nobody is told what came of it, or that it was forgotten. */
+/* The work item of a hint. Its result is not reported to anybody. */
 static void advise_bring_later(struct work_struct *work)
 {
 	struct prefetches *p = container_of(work, struct prefetches, work);
@@ -208,7 +208,7 @@ static void advise_bring_later(struct work_struct *work)
 	pinion_sleepers_leave(sleepers);
 }
 
-/* Takes @p over. It is a hint: what there is no room for is forgotten. */
+/* Queue a hint; the caller's reference to @p is given up. If there is no room it is dropped. */
 static void advise_leave_for_later(struct prefetches *p, struct pinion_hints *hints)
 {
 	p->sleepers = pinion_hints_sleepers(hints);
@@ -220,7 +220,7 @@ static void advise_leave_for_later(struct prefetches *p, struct pinion_hints *hi
 	queue_work(p->sleepers->wq, &p->work);
 }
 
-/* Until something cannot be brought, or nobody waits any more. */
+/* Fault all ranges, until one fails or the caller was killed. */
 static int advise_bring_all(struct prefetches *p)
 {
 	int err = 0;
@@ -231,7 +231,10 @@ static int advise_bring_all(struct prefetches *p)
 	return err;
 }
 
-/* What is to fail of the caller's allocations, by order of a test, fails where they are made. */
+/*
+ * Move fault injection's fail_nth between the caller and the work item: the allocations that a test
+ * wants to fail are made by the work item.
+ */
 static void advise_lend_failures(struct prefetches *p)
 {
 #ifdef CONFIG_FAULT_INJECTION
@@ -253,7 +256,7 @@ static void advise_bring_now(struct work_struct *work)
 	pinion_sleepers_leave(sleepers);
 }
 
-/* While there is none, others of the user's wait for their memory. */
+/* Wait until the user may have one more thread for FLUSH. -EINTR: killed. */
 static int advise_await_thread(struct pinion_sleepers *flushes)
 {
 	u64 pause = 0;
@@ -267,7 +270,7 @@ static int advise_await_thread(struct pinion_sleepers *flushes)
 	return 0;
 }
 
-/* Is there nothing but anonymous memory, or none, in [@start, @start + @length)? */
+/* Are all mappings of the current process in [@start, @start + @length) anonymous memory? */
 static bool advise_is_anonymous(u64 start, u64 length)
 {
 	struct vm_area_struct *vma;
@@ -287,12 +290,12 @@ static bool advise_is_anonymous(u64 start, u64 length)
 }
 
 /*
- * May the caller bring the pages himself? If all of it is anonymous memory of his own: that waits
- * for no file system. It is faster, and if his memory cgroup is full it is he who is killed. For
- * a work item the kernel would kill one of the group after the other, as long as the work item
- * keeps the memory of the first.
+ * May the caller fault the pages itself? Yes if all of it is anonymous memory of its own process:
+ * such faults end. That is faster. And if the memory cgroup is full, the OOM killer kills the
+ * caller. With a work item it would kill one process of the cgroup after the other, since the work
+ * item keeps the memory of the first one.
  *
- * Another thread of his may map a file there meanwhile. Then the call waits for that file.
+ * If another thread maps a file there after this check, the call waits for that file's pages.
  */
 static bool advise_comes_by_itself(struct prefetches *p)
 {
@@ -311,7 +314,7 @@ static bool advise_comes_by_itself(struct prefetches *p)
 	return comes;
 }
 
-/* Takes @p over. */
+/* Fault all ranges and wait. The caller's reference to @p is given up. */
 static int advise_flush(struct prefetches *p, struct pinion_hints *hints)
 {
 	int err;
@@ -345,21 +348,20 @@ static int advise_flush(struct prefetches *p, struct pinion_hints *hints)
 }
 
 /**
- * pinion_advise_mr - bring pages of on-demand regions before they are touched
+ * pinion_advise_mr - fault pages of on-demand regions before they are accessed
  * @keys: the device's keys
- * @hints: of who asks
- * @pd: whose regions
- * @advice: which way
- * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH: be done on return
+ * @hints: the caller's context's
+ * @pd: domain of the regions
+ * @advice: for reading, for writing, or without faults
+ * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH: wait until it is done
  * @sges: ranges
  * @num_sge: how many
  *
- * Every range is checked before anything is done. A region that ends before work that is
- * left for later comes to it is passed over, and so is what is asked for while too much
- * of the asker's waits already.
+ * All ranges are checked before anything is done. Without FLUSH: regions that are gone when the
+ * work item runs are skipped, and the whole hint is dropped if too many are queued.
  *
- * Return: 0 or a negative errno: among others -EAGAIN if too much of the asker's waits already
- * and he would, and -EINTR if he is killed meanwhile.
+ * Return: 0 or a negative errno; with FLUSH also -EAGAIN if the user has too many threads in faults
+ * already, and -EINTR if the caller is killed.
  */
 int pinion_advise_mr(struct pinion_keys *keys, struct pinion_hints *hints, struct ib_pd *pd,
 		     enum ib_uverbs_advise_mr_advice advice, u32 flags,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand regions: their life, and which child an offset is in. How children come and go
- * is odp_children.c's, what happens in one odp.c's.
+ * On-demand regions: creation and destruction, and the pager's ops. odp_children.c creates and
+ * destroys children, odp.c faults and invalidates their pages.
  */
 #include <linux/hugetlb.h>
 #include <linux/overflow.h>
@@ -12,7 +12,7 @@
 #include "odp.h"
 #include "trace.h"
 
-/* What one entry of a table stands for. A promise of huge pages is kept to. */
+/* log2 of the bytes per table entry. IB_ACCESS_HUGETLB promises that all pages are huge. */
 static u8 odp_block_shift(int access)
 {
 #ifdef CONFIG_HUGETLB_PAGE
@@ -29,7 +29,7 @@ static struct pinion_odp *to_odp(struct pinion_pager *pager)
 
 static void odp_attach(struct pinion_pager *pager, struct pinion_key *key)
 {
-	/* Children come later, and hear of their memory from the beginning. */
+	/* Nothing to do: children are made by faults, with mmu notifiers of their own. */
 }
 
 static void odp_destroy(struct pinion_pager *pager)
@@ -56,7 +56,7 @@ static u64 odp_run(struct pinion_pager *pager, u64 offset, u64 want, bool writes
 	return run;
 }
 
-/* How much of @length bytes at @address is in one span. */
+/* How many of the @length bytes at @address are in the same span. */
 static u64 odp_part_in_span(const struct pinion_odp *odp, u64 address, u64 length)
 {
 	u64 span = BIT_ULL(odp->child_shift);
@@ -111,26 +111,26 @@ static int odp_init(struct pinion_odp *odp, struct ib_device *ibdev, u64 start, 
 	odp->start = start;
 	if (check_add_overflow(start, length - 1, &odp->last))
 		return -EOVERFLOW;
-	/* Children are of whole blocks, and the last must end somewhere. */
+	/* Children have whole blocks, and the end of the last must be below 2^64. */
 	if (!implicit && (odp->last | (BIT_ULL(odp->shift) - 1)) == U64_MAX)
 		return -EOVERFLOW;
 	err = pinion_odp_watch();
 	if (err)
 		return err;
-	/* All of the address space in huge pages is for the core to refuse. */
+	/* Keep the flag for the implicit region: the core refuses that combination. */
 	if (!implicit)
 		access &= ~IB_ACCESS_HUGETLB;
 	return pinion_children_init(odp, ibdev, access);
 }
 
 /**
- * pinion_odp_create - watch a range of the caller's memory
+ * pinion_odp_create - make an on-demand region of the current process's memory
  * @ibdev: the device
  * @start: of the range, any alignment
  * @length: in bytes
  * @access: IB_ACCESS_*
  *
- * Return: the range, with nothing in it yet, or an ERR_PTR.
+ * Return: the region, without children, or an ERR_PTR.
  */
 struct pinion_odp *pinion_odp_create(struct ib_device *ibdev, u64 start, u64 length, int access)
 {

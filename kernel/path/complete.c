@@ -54,7 +54,7 @@ static void cq_period_over(struct work_struct *work)
 		cq_tell(cq);
 }
 
-/* He waits for what came before he did. */
+/* raw->late: the queue was armed for completions that were there already; see bell.c. */
 static void cq_tell_late(struct work_struct *work)
 {
 	struct pinion_raw_cq *raw = container_of(work, struct pinion_raw_cq, late);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Which engine messages go by. Carries none.
+ * Chooses the engine for messages.
  */
 #include <net/ipv6.h>
 
@@ -15,7 +15,7 @@ static bool engine_is_multicast(const struct pinion_av *av)
 	       (ipv6_addr_v4mapped(to) && ipv4_is_multicast(to->s6_addr32[3]));
 }
 
-/* Whoever is not on this host is not there, unless something leads to others. */
+/* Without an engine to other hosts a peer that is not on this host does not exist. */
 const struct pinion_engine *pinion_engine_choose(const struct pinion_node *node, u8 service,
 						 const struct pinion_av *av)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The requests that a send queue has begun. Performs and completes nothing.
+ * The requests that a send queue has begun; see request.h.
  */
 #include <linux/slab.h>
 
@@ -37,7 +37,7 @@ struct pinion_request *pinion_requests_add(struct pinion_requests *requests)
 	if (pinion_requests_count(requests) >= requests->depth)
 		return NULL;
 	request = &requests->slots[requests->next & (requests->depth - 1)];
-	/* The payload is made when it is begun: clearing it here would be for nothing. */
+	/* @payload is set when the request is begun, so it is not cleared here. */
 	request->op = NULL;
 	request->length = 0;
 	request->begun = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Tracepoints of a request's life: begun, waiting, over; and of what completes.
+ * Tracepoints of requests (begun, waiting, over) and of completions.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM pinion
@@ -13,7 +13,7 @@
 #include "qp.h"
 #include "request.h"
 
-/* Taken out of the ring; with a syndrome, it will not be performed. */
+/* A request was taken out of the ring. With a syndrome it will not be performed. */
 TRACE_EVENT(request_begin,
 	TP_PROTO(const struct pinion_qp *qp, const struct pinion_request *request, int syndrome),
 	TP_ARGS(qp, request, syndrome),
@@ -35,7 +35,7 @@ TRACE_EVENT(request_begin,
 		  __entry->wr_id, __entry->opcode, __entry->length, __entry->syndrome)
 );
 
-/* The queue does nothing for so long, or (0) until it is told that what it lacks is there. */
+/* The queue is parked for @ns; 0: until pinion_qp_wake() is called. */
 TRACE_EVENT(request_wait,
 	TP_PROTO(const struct pinion_qp *qp, u64 ns),
 	TP_ARGS(qp, ns),
@@ -50,7 +50,7 @@ TRACE_EVENT(request_wait,
 	TP_printk("qpn=%u ns=%llu", __entry->qpn, __entry->ns)
 );
 
-/* Whether its user is told or not. */
+/* A request is retired, whether it has a completion or not. */
 TRACE_EVENT(request_end,
 	TP_PROTO(const struct pinion_qp *qp, const struct pinion_request *request, int status,
 		 int syndrome),
@@ -71,7 +71,7 @@ TRACE_EVENT(request_end,
 		  __entry->status, __entry->syndrome)
 );
 
-/* What a completion queue is given, for a request or a receive. */
+/* A completion was written, of a send or a receive. */
 TRACE_EVENT(completion,
 	TP_PROTO(const struct pinion_cqe *cqe),
 	TP_ARGS(cqe),
