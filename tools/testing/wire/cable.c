@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * What happens to the cable, or to who is at its other end, in the middle of traffic (items
- * CA1 to CA5): requests end as an adapter's do, and nothing else does.
+ * CA1 to CA6): requests end as an adapter's do, and nothing else does.
  */
 #define _GNU_SOURCE
 #include <stdarg.h>
@@ -52,6 +52,21 @@ static void post_write(void)
 	post(&link_.a, &wr);
 }
 
+/* From the memory that is written to, back to where it comes from. */
+static void post_read(struct end *end)
+{
+	struct ibv_sge sge = sge_of(&in, 0, length);
+	struct ibv_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_READ,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { out.base, out.rkey },
+	};
+
+	post(end, &wr);
+}
+
 /* Gives up after 8 times @timeout, and at most four times later. */
 static void begin(int timeout)
 {
@@ -66,7 +81,7 @@ static void begin(int timeout)
 				far_dev.port.active_mtu :
 				dev.port.active_mtu;
 	length = far_dev.pinion ? 8 << 20 : 1 << 20;
-	out = region_reg(dev.pd, buf_new(length, 77), IBV_ACCESS_LOCAL_WRITE);
+	out = region_reg(dev.pd, buf_new(length, 77), ALL_ACCESS);
 	in = region_reg(far_dev.pd, buf_new(length, 1234), ALL_ACCESS);
 	/* Who loses his device loses the youngest first: there is nobody before there is no memory. */
 	link_make2(&link_, &a, &b);
@@ -199,12 +214,54 @@ static void ca5_device(void)
 	gives_up();
 }
 
+static void await_fatal(struct ibv_context *ctx)
+{
+	struct ibv_async_event event;
+	bool fatal;
+
+	do {
+		CHECK_EQ(ibv_get_async_event(ctx, &event), 0);
+		fatal = event.event_type == IBV_EVENT_DEVICE_FATAL;
+		ibv_ack_async_event(&event);
+	} while (!fatal);
+}
+
+/*
+ * The namespace of the other device ends, with all that is in it, while messages go both ways. Who
+ * asked for this test ends it, once some have arrived.
+ */
+static void ca6_namespace(void)
+{
+	struct link back;
+	struct ibv_wc wc;
+	int i;
+
+	if (!getenv("FAR_ENDS"))
+		skip("nobody ends the other namespace");
+	begin(12);
+	back.a = link_.b;
+	back.b = link_.a;
+	for (i = 0; i < UNDER_WAY; i++)
+		post_read(&back.a);
+	do {
+		wc = await(link_.a.scq);
+		if (wc.status == IBV_WC_SUCCESS)
+			post_write();
+	} while (wc.status == IBV_WC_SUCCESS);
+	expect_why(wc, IBV_WC_RETRY_EXC_ERR, PINION_SYN_NO_RESPONSE);
+	for (i = 1; i < UNDER_WAY; i++)
+		expect(await(link_.a.scq), IBV_WC_WR_FLUSH_ERR);
+	end_await_state(&link_.a, IBV_QPS_ERR);
+	await_fatal(far_dev.ctx);
+}
+
 static const struct test tests[] = {
 	TEST(ca1_stays_down, "CA1 the link goes down"),
 	TEST(ca2_comes_back, "CA2 the link goes down, and comes back in time"),
 	TEST(ca3_address, "CA3 the address is removed"),
 	TEST(ca4_mtu, "CA4 the MTU becomes too small"),
 	TEST(ca5_device, "CA5 the device is removed"),
+	TEST(ca6_namespace, "CA6 the namespace ends"),
 };
 
 HARNESS_MAIN("what happens to a cable in the middle of traffic", tests)

@@ -9,12 +9,30 @@ wanted=/sys/module/pinion/parameters/wire
 in_ns() { ip netns exec "$@"; }
 # hosts FAR NEAR: v0 is FAR's and has $from, v1 is NEAR's and has $to.
 hosts() {
+	hosts_make "$@"
+	ip link add v0 netns "$far" type veth peer name v1 netns "$near"
+	hosts_address
+}
+# hosts_apart FAR NEAR: likewise, with a switch between them, so that each has a cable of its own.
+hosts_apart() {
+	local n
+	hosts_make "$@"
+	ip link add switch type bridge
+	ip link set switch up
+	ip link add v0 netns "$far" type veth peer name port0
+	ip link add v1 netns "$near" type veth peer name port1
+	for n in port0 port1; do ip link set $n master switch up; done
+	hosts_address
+}
+hosts_make() {
 	local n
 	far=$1 near=$2
-	ip netns add "$far"
-	ip netns add "$near"
-	ip link add v0 netns "$far" type veth peer name v1 netns "$near"
-	for n in "$@"; do ip -n "$n" link set lo up; done
+	for n in "$@"; do
+		ip netns add "$n"
+		ip -n "$n" link set lo up
+	done
+}
+hosts_address() {
 	ip -n "$far" addr add $from/24 dev v0
 	ip -n "$far" addr add $from6/64 dev v0 nodad
 	ip -n "$near" addr add $to/24 dev v1
