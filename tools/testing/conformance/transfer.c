@@ -447,6 +447,8 @@ static void t15_once(void)
 						  .length = lengths[i],
 						  .sges = 3,
 						  .recv_sges = 2 });
+			/* Who is late is so by seconds: not as often as there are transfers. */
+			CHECK_EQ(device_counter("local_ack_timeout_err"), late);
 		}
 	}
 	/* Counters are told anew some times a second only. */
