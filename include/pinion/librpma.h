@@ -57,7 +57,7 @@ struct rpma_peer;
 int rpma_peer_new(struct ibv_context *ibv_ctx, struct rpma_peer **peer_ptr);
 int rpma_peer_delete(struct rpma_peer **peer_ptr);
 
-/* What a peer tells others of itself. */
+/* The configuration that a peer sends to others. */
 struct rpma_peer_cfg;
 
 int rpma_peer_cfg_new(struct rpma_peer_cfg **pcfg_ptr);
@@ -260,8 +260,8 @@ enum rpma_log_level {
 };
 
 enum rpma_log_threshold {
-	RPMA_LOG_THRESHOLD, /* what is said at all; by default to syslog */
-	RPMA_LOG_THRESHOLD_AUX, /* what the default function says to stderr */
+	RPMA_LOG_THRESHOLD, /* of all messages; by default to syslog */
+	RPMA_LOG_THRESHOLD_AUX, /* of the default function's messages to stderr */
 	RPMA_LOG_THRESHOLD_MAX,
 };
 

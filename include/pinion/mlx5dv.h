@@ -37,7 +37,7 @@ struct mlx5dv_context_attr {
 	struct ibv_fd_arr *fds;
 };
 
-/* What follows is there only as far as an answer's comp_mask says: never, of pinion. */
+/* The real struct has more fields, valid as comp_mask says. pinion never sets comp_mask. */
 struct mlx5dv_context {
 	uint8_t version;
 	uint64_t flags;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the allocators of a parent domain are asked for on a pinion device: memory for
- * the ring of a queue that is made in it. See pinion-queues(7).
+ * The resource types for which the allocator of a parent domain is called on a pinion
+ * device: memory for rings of queues. See pinion-queues(7).
  */
 #ifndef PINION_QUEUES_H
 #define PINION_QUEUES_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Which devices and contexts are ours; opening one; the numbers commands know verbs
- * objects by.
+ * Finds out whether devices and contexts are ours, opens contexts, and tells the numbers
+ * by which commands name verbs objects.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #include "dv.h"
 
 /*
- * Any device refuses a call in the name of another driver before it looks at the rest,
- * and ours knows this one.
+ * A call with our driver id: every other device refuses it before anything else is
+ * checked.
  */
 static bool ask(struct ibv_context *context)
 {
@@ -35,7 +35,7 @@ bool dv_is_ours(struct ibv_context *context)
 	return context && ask(context);
 }
 
-/* Our devices say so where others have the version of their firmware. */
+/* Our devices have their name in the firmware version. */
 static bool is_our_device(struct ibv_device *device)
 {
 	char path[IBV_SYSFS_PATH_MAX + 8], text[8] = "";
@@ -63,7 +63,7 @@ EXPORT bool mlx5dv_is_supported(struct ibv_device *device)
 	return real ? real(device) : false;
 }
 
-/* Every context of ours takes DEVX commands, whether that was asked for or not. */
+/* All our contexts accept DEVX commands, with or without the flag. */
 EXPORT struct ibv_context *mlx5dv_open_device(struct ibv_device *device,
 					      struct mlx5dv_context_attr *attr)
 {
@@ -79,7 +79,7 @@ EXPORT struct ibv_context *mlx5dv_open_device(struct ibv_device *device,
 	return real ? real(device, attr) : dv_null(EOPNOTSUPP);
 }
 
-/* The device has none of what is asked about by bits of comp_mask. */
+/* The device has no feature that comp_mask can ask about. */
 EXPORT int mlx5dv_query_device(struct ibv_context *ctx_in,
 			       struct mlx5dv_context *attrs_out)
 {
@@ -136,14 +136,14 @@ static int query_devx(struct mlx5dv_devx_obj *obj, struct mlx5dv_devx *out)
 {
 	const struct dv_object *object = dv_find(obj);
 
-	/* Beside a domain of ours it may be anything. */
+	/* The call is ours because of its domain; the DEVX object may not be ours. */
 	if (!object)
 		return EINVAL;
 	out->handle = object->handle;
 	return 0;
 }
 
-/* Of our objects, domains and those of DEVX have numbers that commands know. */
+/* Of our objects, domains and DEVX objects have numbers for commands. */
 static int init_obj(struct mlx5dv_obj *obj, uint64_t type)
 {
 	int err = 0;

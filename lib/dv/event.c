@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What comes by files: events of objects, and answers to queries that were not waited for. What
- * is read there is between the program and the kernel.
+ * File descriptors for events of objects, and for answers to asynchronous queries. The
+ * data that is read is passed through unchanged.
  */
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "dv.h"
 
-/* A new file, in an object that the program gets the union of. */
+/* Make a new file descriptor; the program gets a pointer to the object's union. */
 static struct dv_object *new_file(struct ibv_context *context,
 				  struct dv_call *call, uint16_t attr)
 {
@@ -111,7 +111,7 @@ EXPORT int mlx5dv_devx_obj_query_async(struct mlx5dv_devx_obj *obj,
 		      EOPNOTSUPP;
 }
 
-/* Whose file it is makes no difference. */
+/* Works for libmlx5's objects, too: they begin with the fd as well. */
 EXPORT int
 mlx5dv_devx_get_async_cmd_comp(struct mlx5dv_devx_cmd_comp *cmd_comp,
 			       struct mlx5dv_devx_async_cmd_hdr *cmd_resp,
@@ -166,7 +166,7 @@ mlx5dv_devx_destroy_event_channel(struct mlx5dv_devx_event_channel *channel)
 		real(channel);
 }
 
-/* To @types of @obj's events. With the cookie that is read, or, instead, to an eventfd. */
+/* Subscribe to @types of events of @obj, with a cookie that is read, or to an eventfd. */
 static int subscribe(struct dv_object *channel, struct mlx5dv_devx_obj *obj,
 		     uint16_t size, const uint16_t *types,
 		     const uint64_t *cookie, const uint32_t *fd)
@@ -223,7 +223,7 @@ mlx5dv_devx_subscribe_devx_event_fd(struct mlx5dv_devx_event_channel *channel,
 	return real ? real(channel, fd, obj, event_num) : EOPNOTSUPP;
 }
 
-/* Whose file it is makes no difference. */
+/* Works for libmlx5's objects, too: they begin with the fd as well. */
 EXPORT ssize_t mlx5dv_devx_get_event(
 	struct mlx5dv_devx_event_channel *channel,
 	struct mlx5dv_devx_async_event_hdr *event_data, size_t event_resp_len)

@@ -33,7 +33,7 @@ static int issue_reg(struct ibv_pd *pd, uint64_t offset, uint64_t length,
 	return err;
 }
 
-/* A handle that nobody has taken up. */
+/* Deregister a region that has no struct ibv_mr yet. */
 static void discard(struct ibv_context *context, uint32_t handle)
 {
 	struct dv_call call;
@@ -44,8 +44,8 @@ static void discard(struct ibv_context *context, uint32_t handle)
 }
 
 /*
- * Only the provider can make a struct ibv_mr, and it knows nothing of these flags: it
- * takes up the region by its handle.
+ * Only the provider can make a struct ibv_mr, but it does not know these flags. So
+ * register the region here, and let the provider import it by its handle.
  */
 static struct ibv_mr *reg(struct ibv_pd *pd, uint64_t offset, size_t length,
 			  uint64_t iova, int fd, int access, int mlx5_access)
@@ -94,7 +94,7 @@ EXPORT int mlx5dv_get_data_direct_sysfs_path(struct ibv_context *context,
 	if (dv_is_ours(context)) {
 		dv_begin(&call, UVERBS_OBJECT_DEVICE,
 			 DV_METHOD_DATA_DIRECT_PATH);
-		/* No path is longer than an attribute may be. */
+		/* The length of an attribute is limited; no path is longer. */
 		dv_out(&call, DV_ATTR_DATA_DIRECT_PATH, buf,
 		       buf_len < UINT16_MAX ? buf_len : UINT16_MAX);
 		return dv_issue(context, &call);

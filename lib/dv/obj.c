@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * DEVX commands and the objects they make. What a command says is between the program
- * and the kernel: the library looks at nothing of it. EREMOTEIO says that there is an
- * answer, whose status and syndrome are the program's to read.
+ * DEVX commands and the objects they make. Commands and answers are passed through
+ * unread. EREMOTEIO means that the command was refused: the answer has the status and
+ * the syndrome.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "dv.h"
 
-/* Shorter ones are no commands. */
+/* The shortest command, in bytes. */
 enum { HEAD = 16, LONGEST = UINT16_MAX };
 
 struct command {
@@ -224,7 +224,7 @@ mlx5dv_devx_obj_import(struct ibv_context *context, void *data)
 	return (struct mlx5dv_devx_obj *)object;
 }
 
-/* Whose it was, it still is. */
+/* Frees only this process's object. */
 EXPORT void mlx5dv_devx_obj_unimport(struct mlx5dv_devx_obj *obj)
 {
 	struct dv_object *object = dv_find(obj);
@@ -246,7 +246,7 @@ static void at_least(uint32_t *size, uint32_t ours)
 		*size = ours;
 }
 
-/* Nobody says for which device, so there has to be room for either. */
+/* The device is not known yet, so there must be room for both kinds. */
 EXPORT void _mlx5dv_get_export_sizes(struct mlx5dv_export_sizes *sizes,
 				     size_t sizes_len)
 {

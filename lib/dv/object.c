@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A list of what the library gave out. Some calls are told nothing but a pointer, and
- * one of libmlx5's own looks the same from outside.
+ * A table of the objects that were given to the program. Some calls have a pointer only,
+ * which may also be an object of the real libmlx5.
  */
 #include <pthread.h>
 
@@ -12,7 +12,7 @@ enum { BUCKETS = 1024 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct dv_object *buckets[BUCKETS];
 
-/* Neighbours of an allocator's are spread. */
+/* A hash that spreads addresses that are close to each other. */
 static struct dv_object **bucket(const struct dv_object *object)
 {
 	return &buckets[(uintptr_t)object / 64 % BUCKETS];

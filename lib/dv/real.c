@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Finds the functions of the real libmlx5: after us in the search order, or loaded now.
- * Where this library goes by libmlx5's own name, it is found by its path (DV_REAL_PATH).
+ * Finds the functions of the real libmlx5: it is next in the search order, or loaded now.
+ * If this library is installed under libmlx5's name, DV_REAL_PATH is the real one's path.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Doorbell pages (UARs). Nobody listens to one: doorbells are heard in the records of queues.
- * It is for programs that store to one all the same, and a page to map and to export.
+ * Doorbell pages (UARs). Most doorbells are found in the doorbell records of queues, not
+ * here; but programs store to a page anyway, and map and export it.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -10,10 +10,10 @@
 
 #include "dv.h"
 
-/* Where in its page a program of mlx5's rings. */
+/* Offset of the doorbell in the page. */
 enum { DOORBELL_OFFSET = 0x800 };
 
-/* NC, and nobody else's, in headers of rdma-core from 45: ours are all nobody else's. */
+/* UAR types of rdma-core 45 and later. All our pages are dedicated ones. */
 #define NC_DEDICATED (1U << 31)
 
 static int issue_alloc(struct dv_object *object, uint32_t flags,
@@ -113,7 +113,7 @@ EXPORT void mlx5dv_devx_free_uar(struct mlx5dv_devx_uar *devx_uar)
 		real(devx_uar);
 }
 
-/* A descriptor, or -1 and errno. */
+/* Return: a file descriptor, or -1 with errno set. */
 static int export_fd(struct dv_object *object)
 {
 	struct dv_call call;

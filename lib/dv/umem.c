@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory for DEVX objects to be made of.
+ * DEVX umems: memory from which DEVX objects are made.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "dv.h"
 
-/* libibverbs has had these always, but tells only providers: 0, or -1 and errno. */
+/* In libibverbs, but declared for providers only. Return: 0, or -1 with errno set. */
 int ibv_dontfork_range(void *base, size_t size);
 int ibv_dofork_range(void *base, size_t size);
 
@@ -53,7 +53,7 @@ static struct mlx5dv_devx_umem *reg(struct ibv_context *context,
 	if (!object)
 		return dv_null(ENOMEM);
 	object->context = context;
-	/* The address of a dma-buf is an offset, and no memory of ours. */
+	/* For a dma-buf the address is an offset, so there is nothing to protect. */
 	if (!dmabuf) {
 		if (ibv_dontfork_range(in->addr, in->size)) {
 			err = errno;
@@ -96,7 +96,7 @@ mlx5dv_devx_umem_reg(struct ibv_context *context, void *addr, size_t size,
 		.addr = addr,
 		.size = size,
 		.access = access,
-		/* From 4 KiB on. */
+		/* All sizes from 4 KiB on. */
 		.pgsz_bitmap = ~(uint64_t)4095,
 	};
 	__typeof__(&mlx5dv_devx_umem_reg) real;
@@ -180,7 +180,7 @@ mlx5dv_devx_umem_import(struct ibv_context *context, void *data)
 	return &object->umem;
 }
 
-/* Whose it was, it still is. */
+/* Frees only this process's object. */
 EXPORT void mlx5dv_devx_umem_unimport(struct mlx5dv_devx_umem *umem)
 {
 	struct dv_object *object = dv_find(umem);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Makes, resizes and destroys completion queues; poll.c reads them.
+ * Creates, resizes and destroys completion queues. poll.c polls them.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -162,10 +162,10 @@ static int resize_step(struct ibv_cq *cq, int cqe, uint32_t step,
 }
 
 /*
- * The kernel makes the new ring, we map it, and the kernel moves what is not polled
- * yet and what is armed into it, and goes on there. Whoever polls waits: nobody may
- * look at the old ring once it is no longer filled. The new one is in the kernel's
- * memory always.
+ * The kernel makes a new ring and we map it. In a second step the kernel moves
+ * completions that were not polled to it, and uses it from then on. The lock is held
+ * all the time, so no thread polls the old ring meanwhile. The new ring is always in
+ * memory of the kernel.
  */
 int pinion_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
@@ -185,8 +185,8 @@ int pinion_resize_cq(struct ibv_cq *ibcq, int cqe)
 		pinion_home_swap(&cq->ring, &cq->home, &ring, &home);
 	pinion_unlock(&cq->lock);
 	/*
-	 * The old one, or a new one that is not used. Without the lock, as it may be
-	 * the application's to free.
+	 * The old ring, or after an error the new one. Without the lock, since this may
+	 * call the application's allocator.
 	 */
 	pinion_home_unmap(&ring, &home);
 	return err;

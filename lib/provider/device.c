@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * How libibverbs finds the provider, opens a context with it and calls it: the
- * match table, context construction and the table of operations.
+ * The provider's entry points for libibverbs: match table, contexts, and the table of
+ * operations.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -85,7 +85,7 @@ static int set_ops(struct verbs_context *vctx)
 	return pinion_libibverbs_matches(vctx, &ops) ? 0 : ELIBBAD;
 }
 
-/* What the kernel says of itself to a new context. */
+/* Check and store the kernel's answer to a new context. */
 static int take_answer(struct pinion_context *ctx,
 		       const struct pinion_alloc_ucontext_resp *resp)
 {
@@ -118,7 +118,7 @@ static void free_context(struct ibv_context *context)
 	uninit_context(to_pinion_context(context));
 }
 
-/* Once the kernel has answered, or failed with @err. */
+/* Finish opening a context, after the kernel has answered or failed with @err. */
 static struct verbs_context *
 opened(struct pinion_context *ctx, int err,
        const struct pinion_alloc_ucontext_resp *resp)
@@ -188,7 +188,7 @@ static void uninit_device(struct verbs_device *device)
 	free(device);
 }
 
-/* The name is a fallback where libibverbs cannot ask for the driver's id. */
+/* The name is used if libibverbs cannot ask for the driver id. */
 static const struct verbs_match_ent match_table[] = {
 	VERBS_DRIVER_ID(PINION_DRIVER_ID),
 	VERBS_NAME_MATCH("pinion", NULL),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device memory: allocated by the kernel, mapped here so that copies to and from
- * it need no system call.
+ * Device memory: allocated by the kernel and mapped, so that copies need no system call.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +11,7 @@
 
 #include "provider.h"
 
-/* What the interface of device memory promises of offsets and lengths. */
+/* By ibv_alloc_dm(3) offsets and lengths are multiples of 4. */
 enum { DM_ALIGN = 4 };
 
 static bool copy_fits(const struct pinion_dm *dm, uint64_t offset,
@@ -171,7 +170,7 @@ struct ibv_dm *pinion_import_dm(struct ibv_context *context, uint32_t handle)
 	return &dm->vdm.dm;
 }
 
-/* The memory is still whose it was; only our view of it goes. */
+/* Frees only this process's object and mapping; the memory stays. */
 void pinion_unimport_dm(struct ibv_dm *ibdm)
 {
 	struct pinion_dm *dm = to_pinion_dm(ibdm);
@@ -202,7 +201,7 @@ struct ibv_mr *pinion_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm,
 }
 
 #if PINION_HAVE_DM_EXPORT
-/* By a method of ours: the core's is for memory of PCI devices. */
+/* By a driver's method: the core's works for memory of PCI devices only. */
 int pinion_dm_export_dmabuf_fd(struct ibv_dm *ibdm)
 {
 	DECLARE_COMMAND_BUFFER(attrs, UVERBS_OBJECT_DM, PINION_METHOD_DM_EXPORT,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * DMA handles (where and how to place data), and the registration that takes one;
- * empty where rdma-core has no DMA handles.
+ * DMA handles (hints where to place data), and the registration that takes one. Empty if
+ * rdma-core has no DMA handles.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,14 +11,14 @@
 
 #if PINION_HAVE_DMAH
 
-/* A buffer (IBV_REG_MR_MASK_BUF) is an address or an fd when it gets here. */
+/* libibverbs has turned a buffer (IBV_REG_MR_MASK_BUF) into an address or an fd. */
 enum {
 	REG_MR_MASK = IBV_REG_MR_MASK_IOVA | IBV_REG_MR_MASK_ADDR |
 		      IBV_REG_MR_MASK_FD | IBV_REG_MR_MASK_FD_OFFSET |
 		      IBV_REG_MR_MASK_DMAH,
 };
 
-/* One may name memory by address or by fd; either way it is one of these calls. */
+/* Register memory by address or by fd, with the calls that every kernel has. */
 static struct ibv_mr *reg_without_dmah(struct ibv_pd *pd,
 				       struct ibv_mr_init_attr *attr)
 {
@@ -51,7 +51,7 @@ static struct ibv_mr *reg_without_dmah(struct ibv_pd *pd,
 			     attr->access);
 }
 
-/* As pinion_reg_mr() has it, of what the kernel's method is asked for. */
+/* An iova of 0 can mean zero-based: see pinion_means_zero_based(). */
 static struct ibv_mr_init_attr with_base(const struct ibv_mr_init_attr *attr)
 {
 	const uint64_t both = IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_IOVA;
@@ -80,8 +80,8 @@ struct ibv_mr *pinion_reg_mr_ex(struct ibv_pd *pd,
 	}
 
 	/*
-	 * Only a kernel that knows DMA handles has the one method for all; the
-	 * rest works with any kernel.
+	 * Only kernels with DMA handles have the method of ibv_cmd_reg_mr_ex().
+	 * Without a handle use the older calls, which every kernel has.
 	 */
 	if (!(attr->comp_mask & IBV_REG_MR_MASK_DMAH))
 		return reg_without_dmah(pd, attr);

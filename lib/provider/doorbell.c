@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tells the kernel that a queue pair has work; owns the raw ioctl, which bypasses the
- * marshalling of libibverbs because it is the one system call of the data path.
+ * Tells the kernel that a queue pair has work. Calls the ioctl directly, without the
+ * marshalling of libibverbs, since it is the only system call of the data path.
  */
 #include <errno.h>
 #include <sys/ioctl.h>
@@ -39,8 +39,8 @@ void pinion_doorbell_init(struct pinion_doorbell *bell,
 }
 
 /*
- * The work is published before and stays published: a signal that interrupts the
- * call must not make the caller believe that nothing was posted.
+ * The requests are published already. If a signal interrupts the call, repeat it: the
+ * caller must not believe that nothing was posted.
  */
 int pinion_doorbell_ring(const struct pinion_doorbell *bell)
 {

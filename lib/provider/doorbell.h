@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A queue pair's doorbell: the complete ioctl, marshalled when that is made, so
- * that ringing it is a system call and nothing else. Any number of threads may
- * ring the same one: it is only read.
+ * A queue pair's doorbell: an ioctl that is marshalled when the queue pair is created,
+ * so that ringing is just a system call. Several threads may ring it at the same time,
+ * as it is only read.
  */
 #ifndef PINION_DOORBELL_H
 #define PINION_DOORBELL_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Is the libibverbs we run with the one we were built for? Its private interface
- * changes without notice, at times under an unchanged symbol version; a provider
- * of another version loads, then crashes. So refuse, and say why.
+ * Checks that the libibverbs we run with is the one we were built for. Its private
+ * interface for providers changes without notice, sometimes without a new symbol
+ * version. A provider built for another version would load and then crash, so refuse.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -14,8 +14,9 @@
 #include "provider.h"
 
 /*
- * The file is called libibverbs.so.1.<minor>.<rdma-core's own version>. Releases
- * of one major version share the private interface. 0: it has no such name.
+ * The major version of rdma-core. The file is called
+ * libibverbs.so.1.<minor>.<rdma-core's version>; releases of one major version have the
+ * same private interface. 0: the file has no such name.
  */
 static unsigned int loaded_major(void)
 {
@@ -34,9 +35,9 @@ static unsigned int loaded_major(void)
 }
 
 /*
- * struct verbs_context_ops is sorted by name and grows in the middle. Where
- * libibverbs has put our operations tells whether both mean the same struct: the
- * ones that can be seen from outside are spread over all of it.
+ * struct verbs_context_ops is sorted by name and grows in the middle. So compare the
+ * operations that libibverbs has stored with ours: if its struct had another layout they
+ * would differ. Those that can be seen in struct ibv_context are spread over all of it.
  */
 static bool ops_understood(const struct ibv_context_ops *seen,
 			   const struct verbs_context_ops *ops)
@@ -51,7 +52,7 @@ static bool ops_understood(const struct ibv_context_ops *seen,
 	       (void *)seen->_compat_resize_cq == (void *)ops->resize_cq;
 }
 
-/* The log is off by default, and this is to be known by default. */
+/* To stderr, too, as the log is off by default. */
 void pinion_mismatch(struct verbs_context *vctx, const char *text)
 {
 	fprintf(stderr, "pinion: %s\n", text);

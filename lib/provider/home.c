@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Rings in memory of the application's: asks its allocator, and makes the memory a DEVX
- * umem, of which the kernel then makes the ring. Never looks into one.
+ * Rings in memory of the application: gets memory from its allocator and registers it
+ * as a DEVX umem, in which the kernel makes the ring.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 
 #include "provider.h"
 
-/* Entries of a ring, or bytes of a slot: no queue has that many. */
+/* More entries of a ring, or bytes of a slot, than any queue can have. */
 enum { MOST = 1 << 24 };
 
 static int reg_umem(struct pinion_home *home, uint32_t *id)
@@ -54,7 +54,10 @@ static void give_back(struct pinion_home *home)
 	*home = (struct pinion_home){};
 }
 
-/* The memory is the application's, and a child's copy must not take its place. */
+/*
+ * Register the memory. It is private memory of the process, so it must not become
+ * copy-on-write after fork().
+ */
 static int settle(struct pinion_home *home, struct pinion_ring_place *place)
 {
 	int err;
@@ -69,7 +72,7 @@ static int settle(struct pinion_home *home, struct pinion_ring_place *place)
 		ibv_dofork_range(home->memory, home->size);
 		return err;
 	}
-	/* It can be written, then. The kernel does not before it has made the queue. */
+	/* The kernel expects a header of zeros. It writes nothing before it makes the ring. */
 	memset(home->memory, 0, sizeof(struct pinion_ring_hdr));
 	return 0;
 }
@@ -84,7 +87,7 @@ int pinion_home_make(struct pinion_home *home, struct ibv_pd *ibpd,
 	int err;
 
 	*home = (struct pinion_home){};
-	/* More than any queue holds: the kernel says so better than an allocator. */
+	/* If a queue cannot be that large, let the kernel refuse it. */
 	if (!pd || !pd->alloc || wanted > MOST || stride > MOST)
 		return 0;
 	bytes = pinion_ring_bytes(pinion_ring_entries(wanted), stride);

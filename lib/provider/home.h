@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Where a ring lives: in memory of the kernel's, which we map, or in memory that the
- * application's allocator gave, which is registered for the kernel to see.
+ * The memory of a ring: memory of the kernel, which is mapped, or memory from the
+ * application's allocator, which is registered as a umem.
  */
 #ifndef PINION_HOME_H
 #define PINION_HOME_H
@@ -13,7 +13,7 @@
 
 #include "ring.h"
 
-/* All 0: the kernel's memory. */
+/* All 0: memory of the kernel. */
 struct pinion_home {
 	struct ibv_pd *pd; /* the parent domain whose allocator gave it */
 	uint64_t type; /* PINION_RES_TYPE_* */
@@ -23,21 +23,21 @@ struct pinion_home {
 };
 
 /*
- * Before the verb: ask the allocator of @pd, if it has one, for a ring of at least
- * @wanted slots. @place is for the verb's request. 0 or an errno.
+ * Called before the verb: get memory for at least @wanted slots from the allocator of
+ * @pd, if it has one. @place goes into the verb's request. Return: 0 or an errno.
  */
 int pinion_home_make(struct pinion_home *home, struct ibv_pd *pd, uint64_t type,
 		     uint32_t wanted, uint32_t stride,
 		     struct pinion_ring_place *place);
-/* After it failed, or after the ring is destroyed. */
+/* Free the memory, after the verb has failed or the ring is destroyed. */
 void pinion_home_end(struct pinion_home *home);
 
-/* After the verb: the ring is as @info says. */
+/* Called after the verb: set up the ring that @info describes. */
 int pinion_home_map(struct pinion_ring *ring, const struct pinion_home *home,
 		    struct ibv_context *context,
 		    const struct pinion_ring_info *info);
 
-/* A queue goes on in another ring; its own is then there to be unmapped. */
+/* Exchange a queue's ring for another one; the caller unmaps the old one. */
 static inline void pinion_home_swap(struct pinion_ring *ring,
 				    struct pinion_home *home,
 				    struct pinion_ring *other_ring,
@@ -52,7 +52,7 @@ static inline void pinion_home_swap(struct pinion_ring *ring,
 	*other_home = was_home;
 }
 
-/* After the ring is destroyed: pinion_home_end(), too. */
+/* Called after the ring is destroyed: unmap it and free its memory. */
 void pinion_home_unmap(struct pinion_ring *ring, struct pinion_home *home);
 
 #endif /* PINION_HOME_H */

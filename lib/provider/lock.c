@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Waiting for a queue's lock. Who has it is done in no time, unless it has lost its
- * CPU or replaces the ring; then it needs the CPU more than we do.
+ * Waiting for a queue's lock. Spin first: its owner holds it for a short time. If that
+ * takes longer the owner was preempted, or resizes the queue: then yield the CPU.
  */
 #include <sched.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The lock of one queue, which costs nothing where the application promised that
- * one thread at a time uses it. Held for the time of a copy, never longer, except
- * where the ring itself is replaced, or swept of a queue pair that has ended.
+ * The lock of one queue. It is not taken if the application has promised that only one
+ * thread at a time uses the queue. Held while requests or completions are copied; longer
+ * only while a queue is resized, or completions of a destroyed QP are removed.
  */
 #ifndef PINION_LOCK_H
 #define PINION_LOCK_H

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions and memory windows as handles and keys; what they mean is known
- * to the kernel alone.
+ * Memory regions and memory windows.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +8,7 @@
 
 #include "provider.h"
 
-/* End of a constructor of an MR: it, or NULL with errno set and nothing kept. */
+/* Return the MR, or after an error free it, set errno and return NULL. */
 static struct ibv_mr *mr_or_errno(struct verbs_mr *vmr, int err)
 {
 	if (!err)
@@ -20,8 +19,8 @@ static struct ibv_mr *mr_or_errno(struct verbs_mr *vmr, int err)
 }
 
 /*
- * An iova of 0 is the same as zero-based, says ibv_reg_mr(3). The kernel takes it for an
- * address, whose offset in a page must be that of the memory: tell it where they differ.
+ * By ibv_reg_mr(3) an iova of 0 means zero-based. To the kernel it is an address, and must
+ * have the same offset in a page as the memory. If it has not, use the zero-based flag.
  */
 bool pinion_means_zero_based(const void *addr, uint64_t iova)
 {
@@ -74,7 +73,7 @@ int pinion_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 				sizeof(resp));
 }
 
-/* The kernel has one for all, in no domain; all there is to make is its name. */
+/* The kernel has one null key for all; only the object in this process is made. */
 struct ibv_mr *pinion_alloc_null_mr(struct ibv_pd *pd)
 {
 	struct verbs_mr *vmr;
@@ -116,7 +115,7 @@ struct ibv_mr *pinion_import_mr(struct ibv_pd *pd, uint32_t handle)
 	return mr_or_errno(vmr, ibv_cmd_query_mr(pd, vmr, handle));
 }
 
-/* The region is still whose it was; only our view of it goes. */
+/* Frees only this process's object; the region stays. */
 void pinion_unimport_mr(struct ibv_mr *mr)
 {
 	free(verbs_get_mr(mr));

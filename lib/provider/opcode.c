@@ -2,7 +2,7 @@
 #include "compat.h"
 #include "opcode.h"
 
-/* Opcodes and flags are taken over as they are. */
+/* Opcodes and flags have the same values in the ABI and in verbs. */
 #define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #ours)
 SAME(PINION_WQE_FENCE, IBV_SEND_FENCE);
 SAME(PINION_WQE_SIGNALED, IBV_SEND_SIGNALED);
@@ -35,7 +35,7 @@ uint32_t pinion_allowed_opcodes(enum ibv_qp_type type)
 	}
 }
 
-/* The same opcodes as ibv_create_qp_ex() asks for them. */
+/* The flag of ibv_create_qp_ex() for each opcode. */
 static const struct {
 	uint64_t send_op;
 	uint8_t opcode;

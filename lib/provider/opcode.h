@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Which opcodes there are to be posted: for whom and how.
+ * Which opcodes can be posted, on which QPs and by which functions.
  */
 #ifndef PINION_OPCODE_H
 #define PINION_OPCODE_H
@@ -21,14 +21,14 @@ enum {
 		       OP(FLUSH) | OP(ATOMIC_WRITE),
 	OPS_INLINE = OPS_SEND | OPS_WRITE | OP(SEND_WITH_INV) |
 		     OP(ATOMIC_WRITE),
-	/* struct ibv_send_wr has no room for what a flush needs: ibv_wr_ only */
+	/* without FLUSH, for which struct ibv_send_wr has no fields: ibv_wr_*() only */
 	OPS_POSTED = OPS_SEND | OPS_WRITE | OPS_LOCAL |
 		     (OPS_RELIABLE & ~OP(FLUSH)),
 };
 
-/* All that a queue pair of @type may be asked for, */
+/* The opcodes that a queue pair of @type has, */
 uint32_t pinion_allowed_opcodes(enum ibv_qp_type type);
-/* and as IBV_QP_EX_WITH_*. */
+/* and the same as IBV_QP_EX_WITH_*. */
 uint64_t pinion_allowed_send_ops(enum ibv_qp_type type);
 
 #endif /* PINION_OPCODE_H */

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Protection domains, thread domains and the parent domains that join them; never
- * touches what lives in a domain.
+ * Protection domains, thread domains and parent domains.
  *
- * The kernel knows protection domains only. A parent domain is a second name of
- * one that remembers whether its objects are used by one thread at a time, and
- * whose memory their rings are to be in.
+ * The kernel knows protection domains only. A parent domain has the handle of one, and
+ * additionally says whether its objects are used by one thread at a time, and which
+ * allocator gives memory for their rings.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -96,7 +95,7 @@ int pinion_dealloc_pd(struct ibv_pd *ibpd)
 	return err;
 }
 
-/* A name for what is no domain would be found wanting only when it is used. */
+/* Fail now if @handle is not a domain, not when the domain is used. */
 static int check_handle(struct ibv_context *context, uint32_t handle)
 {
 	DECLARE_COMMAND_BUFFER(attrs, UVERBS_OBJECT_PD, PINION_METHOD_PD_QUERY,
@@ -128,7 +127,7 @@ struct ibv_pd *pinion_import_pd(struct ibv_context *context, uint32_t handle)
 	return &pd->pd;
 }
 
-/* The handle is still whose it was; only our view of it goes. */
+/* Frees only this process's object; the domain stays. */
 void pinion_unimport_pd(struct ibv_pd *ibpd)
 {
 	free(to_pinion_pd(ibpd));
@@ -165,7 +164,7 @@ int pinion_dealloc_td(struct ibv_td *ibtd)
 	return 0;
 }
 
-/* 0, or -1 with errno set */
+/* Return: 0, or -1 with errno set. */
 static int check_parent(struct ibv_context *context,
 			struct ibv_parent_domain_init_attr *attr)
 {
@@ -217,7 +216,7 @@ pinion_alloc_parent_domain(struct ibv_context *context,
 	return &pd->pd;
 }
 
-/* Did the application promise one thread at a time to what it makes in @pd? */
+/* Has the application promised that one thread at a time uses the objects in @ibpd? */
 bool pinion_single_threaded(struct ibv_pd *ibpd)
 {
 	struct pinion_pd *pd;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Reads completions and asks for events; never enters the kernel.
+ * Polls and arms completion queues, without system calls.
  */
 #include <errno.h>
 
@@ -20,9 +20,9 @@ static unsigned int wc_flags(const struct pinion_cqe *cqe)
 }
 
 /*
- * Packets of RoCE v2 have no service level. In its place datagrams get, as with
- * ConnectX, what the packet was: bits 0-2 the header of layer 3, bit 3 set for
- * UDP. There is no other place to say it, and UCX looks here.
+ * Packets of RoCE v2 have no service level. As with ConnectX, this field tells for
+ * datagrams what the packet was: bits 0-2 the layer 3 header, bit 3 set for UDP. UCX
+ * reads it here.
  */
 enum {
 	PACKET_IPV6 = 1,
@@ -57,7 +57,7 @@ static void fill_wc(struct ibv_wc *wc, const struct pinion_cqe *cqe)
 	};
 }
 
-/* What an empty queue says: that is all, or that completions were lost. */
+/* Asked when the queue is empty: were completions lost? */
 static bool overflowed(const struct pinion_ring *ring)
 {
 	return pinion_ring_flags(ring) & PINION_RING_OVERFLOW;
@@ -69,7 +69,7 @@ static int completions_lost(struct ibv_context *context)
 			     "completions were lost: the CQ was too small");
 }
 
-/* Who asks for completions does no longer post without looking: see send.c. */
+/* A poll ends the streak of send queues that complete here: see send.c. */
 static void lock_for_poll(struct pinion_cq *cq)
 {
 	pinion_lock(&cq->lock);
@@ -94,9 +94,9 @@ int pinion_poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc)
 }
 
 /*
- * The kernel publishes a completion, then looks whether the queue is armed; we arm,
- * then the application polls. With a full barrier on both sides one of the two
- * sees the other. A request for any completion includes one for solicited ones.
+ * The kernel publishes a completion, then reads whether the queue is armed; we arm,
+ * then the application polls. With a full barrier on both sides at least one sees the
+ * other's write. Arming for any completion includes solicited ones.
  */
 int pinion_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
@@ -117,9 +117,9 @@ int pinion_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 }
 
 /*
- * Take back what a QP that is no longer there, or starts anew, has left: nobody
- * could tell it from completions of its next life. What stays moves towards the
- * newer end, which is where the kernel goes on; older slots are then free.
+ * Remove completions of a QP that was destroyed or reset: they could be taken for
+ * completions of a later QP with this number. The others move towards the newer end,
+ * where the kernel goes on, so that the older slots become free.
  */
 void pinion_cq_forget_qp(struct ibv_cq *ibcq, uint32_t qpn)
 {
@@ -143,7 +143,7 @@ void pinion_cq_forget_qp(struct ibv_cq *ibcq, uint32_t qpn)
 	pinion_unlock(&cq->lock);
 }
 
-/* Look at the next completion, or say why there is none. */
+/* Set cq->cqe to the next completion. Return: 0, ENOENT, or an error if some were lost. */
 static int peek(struct pinion_cq *cq)
 {
 	if (pinion_ring_empty(&cq->ring))
@@ -174,7 +174,7 @@ static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 	return err;
 }
 
-/* The slot goes back at once, so that a long batch does not let the queue fill. */
+/* Free the slot at once, so that the queue does not fill up during a long batch. */
 static int next_poll(struct ibv_cq_ex *ibcq)
 {
 	struct pinion_cq *cq = to_pinion_cq_ex(ibcq);
@@ -219,7 +219,7 @@ static uint32_t read_byte_len(struct ibv_cq_ex *cq)
 	return to_pinion_cq_ex(cq)->cqe->byte_len;
 }
 
-/* Also the invalidated rkey: libibverbs reads both through this. */
+/* libibverbs reads the invalidated rkey by this, too. */
 static __be32 read_imm_data(struct ibv_cq_ex *cq)
 {
 	return to_pinion_cq_ex(cq)->cqe->ex;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The provider's objects, how to get from libibverbs' part of one to ours, and
- * the operations that its files offer to the table in device.c. Decides nothing.
+ * The provider's objects, conversions from libibverbs' part of an object to ours, and
+ * the operations for the table in device.c.
  */
 #ifndef PINION_PROVIDER_H
 #define PINION_PROVIDER_H
@@ -18,7 +18,7 @@ struct pinion_context {
 	uint32_t null_lkey;
 };
 
-/* A thread domain: its user promises that one thread at a time is inside. */
+/* A thread domain: the application promises that only one thread at a time uses it. */
 struct pinion_td {
 	struct ibv_td td;
 	uint32_t users; /* parent domains */
@@ -27,11 +27,11 @@ struct pinion_td {
 /* A protection domain, or a parent domain around one. */
 struct pinion_pd {
 	struct ibv_pd pd;
-	uint32_t users; /* parent domains; of one of those, queues made in it */
-	/* the rest of a parent domain only */
+	uint32_t users; /* parent domains around it; of a parent domain: its queues */
+	/* the rest is for parent domains only */
 	struct pinion_pd *inner;
 	struct pinion_td *td; /* or NULL */
-	/* or NULL: where memory for rings comes from */
+	/* the application's allocator for rings, or NULL */
 	void *(*alloc)(struct ibv_pd *pd, void *pd_context, size_t size,
 		       size_t alignment, uint64_t resource_type);
 	void (*free)(struct ibv_pd *pd, void *pd_context, void *ptr,
@@ -44,7 +44,7 @@ struct pinion_cq {
 	struct pinion_ring ring;
 	struct pinion_home home;
 	struct pinion_lock lock;
-	uint32_t polls; /* how often somebody asked for completions */
+	uint32_t polls; /* counts polls, for the streak of send queues */
 	const struct pinion_cqe *cqe; /* between start_poll and end_poll */
 	struct pinion_pd *parent; /* the parent domain it was made in, or NULL */
 };
@@ -64,7 +64,7 @@ struct pinion_sq {
 	uint32_t allowed; /* a bit for each opcode this type of QP has */
 	uint32_t max_sge;
 	uint32_t max_inline;
-	uint32_t polls; /* of the CQ when the streak began */
+	uint32_t polls; /* of the send CQ when the streak began */
 	uint32_t streak_begin;
 	/* between wr_start and wr_complete, under the lock */
 	struct pinion_sq_wqe *wqe; /* NULL: nothing to fill in */
@@ -168,7 +168,7 @@ static inline void pinion_copy_sges(void *slot_rest, const struct ibv_sge *from,
 /* guard.c */
 bool pinion_libibverbs_matches(struct verbs_context *vctx,
 			       const struct verbs_context_ops *ops);
-/* Two parts of different versions; nothing will work. */
+/* Report that two parts of different versions are installed. */
 void pinion_mismatch(struct verbs_context *vctx, const char *text);
 
 /* pd.c */
@@ -184,8 +184,8 @@ pinion_alloc_parent_domain(struct ibv_context *context,
 			   struct ibv_parent_domain_init_attr *attr);
 bool pinion_single_threaded(struct ibv_pd *pd);
 /*
- * For as long as a queue is in it, a parent domain is not deallocated; a plain one is the
- * kernel's to keep. Return: the parent domain, or NULL.
+ * Count a queue in a parent domain, which cannot be deallocated meanwhile. (The kernel
+ * counts those in a plain domain.) Return: the parent domain, or NULL if it is none.
  */
 struct pinion_pd *pinion_parent_get(struct ibv_pd *pd);
 void pinion_parent_put(struct pinion_pd *parent); /* or NULL */

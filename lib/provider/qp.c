@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Makes, changes and destroys queue pairs; send.c, wr.c and recv.c post to them.
+ * Creates, modifies and destroys queue pairs. send.c, wr.c and recv.c post to them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static struct ibv_pd *domain(const struct ibv_qp_init_attr_ex *attr)
 	return attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd : NULL;
 }
 
-/* Of those queues that it has. */
+/* Get memory for the queues that the QP has. */
 static int make_homes(struct pinion_qp *qp,
 		      const struct ibv_qp_init_attr_ex *attr,
 		      struct pinion_create_qp_req *req)
@@ -116,7 +116,10 @@ static int create_qp(struct ibv_context *context, struct pinion_qp *qp,
 	err = make_homes(qp, attr, &cmd.pinion);
 	if (err)
 		return err;
-	/* The command has no room for flags, and there are none (check_qp_attr). */
+	/*
+	 * The command has no field for flags. The one that check_qp_attr() allows changes
+	 * nothing: multicast messages never come back to their sender.
+	 */
 	attr->comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
 	err = ibv_cmd_create_qp_ex(context, &qp->vqp, attr, &cmd.core,
 				   sizeof(cmd), &resp.core, sizeof(resp));
@@ -241,7 +244,7 @@ static void resync(struct pinion_ring *ring, struct pinion_lock *lock)
 	pinion_unlock(lock);
 }
 
-/* Once the kernel adds no more to them. */
+/* Called when the kernel adds no more completions of @qp. */
 static void sweep_cqs(struct ibv_qp *qp)
 {
 	if (qp->send_cq)
@@ -261,7 +264,7 @@ int pinion_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 	if (err)
 		return err;
 
-	/* Both queues are empty again, and their indices 0. */
+	/* The kernel has emptied both queues and set their indices to 0. */
 	if ((attr_mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET) {
 		resync(&qp->sq.ring, &qp->sq.lock);
 		resync(&qp->rq.ring, &qp->rq.lock);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the device, a port and the clock say.
+ * Queries of the device, the port and the clock.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -39,8 +39,8 @@ int pinion_query_port(struct ibv_context *context, uint8_t port,
 }
 
 /*
- * The clock of completion timestamps is CLOCK_MONOTONIC_RAW in nanoseconds. As with
- * other devices the raw clock is one count, not split into seconds.
+ * Completion timestamps are CLOCK_MONOTONIC_RAW in nanoseconds. As with other devices
+ * the raw clock is one number in tv_nsec, not split into seconds.
  */
 int pinion_query_rt_values(struct ibv_context *context,
 			   struct ibv_values_ex *values)

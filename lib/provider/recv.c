@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Posts receive work requests, to a QP's own queue or a shared one; enters the
- * kernel only where it asked to be told.
+ * Posts receive work requests, to a QP's own queue or a shared one. Enters the kernel
+ * only if PINION_RING_NEED_DOORBELL is set.
  */
 #include <errno.h>
 
@@ -31,7 +31,7 @@ static int write_recv_wqe(struct ibv_context *context, struct pinion_rq *rq,
 	return 0;
 }
 
-/* Under the lock; what was written is to be published, also if the rest could not be. */
+/* The lock is held. The caller publishes what was written, also after an error. */
 static int write_recv_wqes(struct ibv_context *context, struct pinion_rq *rq,
 			   struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
@@ -55,7 +55,7 @@ int pinion_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	int err, bell_err;
 	uint32_t flags;
 
-	/* Not in RESET, and not where an SRQ or nothing takes its place. */
+	/* Without a ring the QP has an SRQ, or does not receive. */
 	if (ibqp->state == IBV_QPS_RESET || !rq->ring.hdr) {
 		*bad_wr = wr;
 		return pinion_refuse(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Why a call is refused, in libibverbs' log (VERBS_LOG_LEVEL=4, VERBS_LOG_FILE): an
- * errno alone does not say. What the kernel refuses, it explains in its own ways.
+ * Logs why a call is refused, in libibverbs' log (VERBS_LOG_LEVEL=4, VERBS_LOG_FILE), as
+ * an errno does not say enough. The kernel reports its own refusals otherwise.
  */
 #ifndef PINION_REFUSE_H
 #define PINION_REFUSE_H
@@ -11,7 +11,7 @@
 
 #include "compat.h"
 
-/* Cold: compilers then move the branches that end in a line of the log off the fast path. */
+/* Cold: compilers move branches that call it off the fast path. */
 extern __typeof__(__verbs_log) __verbs_log __attribute__((cold));
 
 #define pinion_verbs_context(ctx) \
@@ -24,11 +24,11 @@ extern __typeof__(__verbs_log) __verbs_log __attribute__((cold));
 		(err);                                                        \
 	})
 
-/* What the provider itself decides; the value is @err, the name of an errno. */
+/* Log a refusal by the provider. @err is the name of an errno; the value is that errno. */
 #define pinion_refuse(ctx, err, ...) \
 	pinion_refuse_as(ctx, #err, err, __VA_ARGS__)
 
-/* What the kernel answered (@err is any errno) to a step the caller knows nothing of. */
+/* Log that a step inside a call has failed in the kernel, if @err is an errno, not 0. */
 #define pinion_failed(ctx, err, format, ...)                              \
 	({                                                                \
 		int __err = (err);                                        \

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Maps and unmaps shared rings; never looks into one.
+ * Maps and unmaps shared rings.
  *
- * The mapping is shared, not private: a fork() cannot break it by copy-on-write,
- * so it needs no protection against that.
+ * The mapping is shared, so fork() does not make it copy-on-write, and it needs no
+ * ibv_dontfork_range().
  */
 #include <errno.h>
 #include <sys/mman.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * One shared ring as this side sees it: where it is mapped, how far we are, how
- * far the kernel lets us go. Knows nothing of what a slot holds; takes no lock.
+ * A ring that is shared with the kernel: its mapping, our index, and how far we may go.
+ * The caller holds the queue's lock.
  *
- * Indices run free and wrap at 2^32. Our own index is the one word of the header
- * that we write, so it is kept in private memory and only ever stored there; the
- * kernel's is read again only when the copy of it is used up.
+ * Indices run free and wrap at 2^32. We write our own index to the header, but never
+ * read it there: a private copy is used. The kernel's index is read again only when we
+ * have come as far as its last value allowed.
  */
 #ifndef PINION_RING_H
 #define PINION_RING_H
@@ -17,8 +17,8 @@
 #include <rdma/pinion-abi.h>
 
 struct pinion_ring {
-	uint32_t next; /* the next slot we fill or poll */
-	uint32_t limit; /* we may go up to here without looking again */
+	uint32_t next; /* the next slot to fill or poll */
+	uint32_t limit; /* slots before this one are ours */
 	uint32_t mask;
 	uint32_t stride;
 	char *slots;
@@ -26,10 +26,10 @@ struct pinion_ring {
 	size_t length; /* of the mapping */
 };
 
-/* The ring @info describes is at @memory. */
+/* Set up the ring that @info describes, which is at @memory. */
 void pinion_ring_set(struct pinion_ring *ring, void *memory,
 		     const struct pinion_ring_info *info);
-/* Map the ring @info describes. A ring without entries is a success. */
+/* Map the ring that @info describes, and set it up. Without entries: no ring; return 0. */
 int pinion_ring_map(struct pinion_ring *ring, int fd,
 		    const struct pinion_ring_info *info);
 void pinion_ring_unmap(struct pinion_ring *ring);
@@ -50,20 +50,20 @@ static inline uint32_t pinion_ring_flags(const struct pinion_ring *ring)
 	return __atomic_load_n(&ring->hdr->flags, __ATOMIC_RELAXED);
 }
 
-/* What is handed over already, as only we write it. */
+/* Our index as published. Relaxed, since only we write it. */
 static inline uint32_t pinion_ring_published(const struct pinion_ring *ring)
 {
 	return __atomic_load_n(&ring->hdr->user_idx, __ATOMIC_RELAXED);
 }
 
-/* Forget what we remember, after the kernel has set both indices. */
+/* Read our index again, after the kernel has set both indices. */
 static inline void pinion_ring_resync(struct pinion_ring *ring)
 {
 	ring->next = pinion_ring_published(ring);
 	ring->limit = ring->next;
 }
 
-/* A ring we fill: is the slot at ->next still the kernel's? */
+/* For a ring that we fill: does the kernel still use the slot at ->next? */
 static inline bool pinion_ring_full(struct pinion_ring *ring)
 {
 	if (ring->next != ring->limit)
@@ -72,7 +72,7 @@ static inline bool pinion_ring_full(struct pinion_ring *ring)
 	return ring->next == ring->limit;
 }
 
-/* A ring we drain: is the slot at ->next still the kernel's? */
+/* For a ring that we drain: has the kernel not yet filled the slot at ->next? */
 static inline bool pinion_ring_empty(struct pinion_ring *ring)
 {
 	if (ring->next != ring->limit)
@@ -88,9 +88,9 @@ static inline void pinion_ring_publish(struct pinion_ring *ring)
 }
 
 /*
- * The same, then what the kernel says to who posts, enum pinion_ring_flags. It writes
- * the flag, then looks for what is posted; we post, then look at the flag. With a full
- * barrier on both sides one of the two sees the other.
+ * The same, then read the kernel's flags, enum pinion_ring_flags. The kernel writes its
+ * flag, then reads our index; we write our index, then read the flag. With a full
+ * barrier on both sides at least one sees the other's write.
  */
 static inline uint32_t pinion_ring_publish_and_look(struct pinion_ring *ring)
 {

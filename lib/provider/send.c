@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Posts lists of send work requests: each is checked, written once into the shared
- * ring, and the whole list costs one doorbell. Judges form only: keys, rights,
- * bounds and alignment are the kernel's, which reports them as completions.
+ * Posts lists of send work requests. Each is checked and written into the shared ring;
+ * the whole list needs one doorbell. Only the form is checked here. The kernel checks
+ * keys, rights, bounds and alignment, and reports errors as completions.
  */
 #include <errno.h>
 #include <string.h>
@@ -128,7 +128,7 @@ static bool acceptable(const struct pinion_sq *sq, const struct ibv_send_wr *wr)
 	return op & sq->allowed & OPS_POSTED && !(wr->send_flags & ~WR_FLAGS);
 }
 
-/* Say why @wr is not acceptable(). */
+/* Log why @wr is not acceptable(). */
 static int refuse_wr(const struct pinion_qp *qp, const struct ibv_send_wr *wr)
 {
 	struct ibv_context *context = qp->vqp.qp.context;
@@ -149,7 +149,7 @@ static int refuse_wr(const struct pinion_qp *qp, const struct ibv_send_wr *wr)
 			     opcode);
 }
 
-/* Write one request into the next slot; only its caller publishes it. */
+/* Write one request into the next slot. The caller publishes it. */
 static int write_send_wqe(struct pinion_qp *qp, const struct ibv_send_wr *wr)
 {
 	struct pinion_sq *sq = &qp->sq;
@@ -168,7 +168,7 @@ static int write_send_wqe(struct pinion_qp *qp, const struct ibv_send_wr *wr)
 		.wr_id = wr->wr_id,
 		.opcode = wr->opcode,
 		.flags = wr->send_flags,
-		/* immediate or rkey: the same bits of a union, as on our side */
+		/* immediate or rkey to invalidate: a union, here and in the ABI */
 		.ex = wr->imm_data,
 	};
 	if (qp->vqp.qp.qp_type == IBV_QPT_XRC_SEND)
@@ -181,8 +181,9 @@ static int write_send_wqe(struct pinion_qp *qp, const struct ibv_send_wr *wr)
 }
 
 /*
- * Requests without a look at their completions are a streak: the longer, the less
- * their poster minds who performs them, and where.
+ * The number of requests posted since the send CQ was last polled. From a long streak
+ * the kernel concludes that the program does not wait for each request, and lets
+ * another CPU execute them.
  */
 static uint32_t streak(struct pinion_qp *qp)
 {
@@ -200,8 +201,8 @@ static uint32_t streak(struct pinion_qp *qp)
 }
 
 /*
- * Hand what is written to the kernel. Return: whether the doorbell must be rung, which is
- * better done without the lock, as the kernel may execute all of it before it returns.
+ * Publish the requests that were written. The lock is held. Return: whether the doorbell
+ * must be rung; do that without the lock, as the kernel may execute all requests in it.
  */
 bool pinion_publish_sends(struct pinion_qp *qp)
 {
@@ -219,7 +220,7 @@ int pinion_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	bool need_doorbell = false;
 	int err = 0, bell_err;
 
-	/* Set by whoever modifies the QP; it may not send before RTS. */
+	/* libibverbs updates ->state in ibv_modify_qp(). */
 	if (ibqp->state < IBV_QPS_RTS) {
 		*bad_wr = wr;
 		return pinion_refuse(ibqp->context, EINVAL,
@@ -251,7 +252,7 @@ int pinion_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	return err;
 }
 
-/* Binding a window of type 1 is a work request that picks the next rkey itself. */
+/* ibv_bind_mw() for windows of type 1: posts a request with the next rkey. */
 int pinion_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
 		   struct ibv_mw_bind *bind)
 {

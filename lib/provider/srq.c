@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Makes, resizes and destroys shared receive queues; recv.c posts to them.
+ * Creates, resizes and destroys shared receive queues. recv.c posts to them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -119,7 +119,7 @@ struct ibv_srq *pinion_create_srq(struct ibv_pd *pd,
 	return srq;
 }
 
-/* The verb has no response, so the kernel writes one where we tell it. */
+/* The verb has no response of drivers, so the request has the address of one. */
 static int resize_step(struct ibv_srq *srq, struct ibv_srq_attr *attr,
 		       int attr_mask, uint32_t step,
 		       struct pinion_ring_info *ring)
@@ -137,8 +137,8 @@ static int resize_step(struct ibv_srq *srq, struct ibv_srq_attr *attr,
 }
 
 /*
- * Resized, the queue gets a new ring with what is not consumed yet already in it, once
- * that is mapped. Whoever posts waits: nobody may post to the old ring meanwhile.
+ * As for CQs: the kernel makes a new ring, we map it, and the kernel moves waiting
+ * requests to it. The lock is held all the time, so no thread posts to the old ring.
  */
 static int resize(struct pinion_srq *srq, struct ibv_srq_attr *attr,
 		  int attr_mask)
@@ -162,8 +162,8 @@ static int resize(struct pinion_srq *srq, struct ibv_srq_attr *attr,
 	}
 	pinion_unlock(&srq->rq.lock);
 	/*
-	 * The old one, or a new one that is not used. Without the lock, as it may be
-	 * the application's to free.
+	 * The old ring, or after an error the new one. Without the lock, since this may
+	 * call the application's allocator.
 	 */
 	pinion_home_unmap(&ring, &home);
 	return err;

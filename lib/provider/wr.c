@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The ibv_wr_ interface: work requests built call by call, straight in the shared
- * ring, between wr_start and wr_complete. Nothing is published before that, so an
- * error anywhere takes all of them back.
+ * The ibv_wr_*() interface: between wr_start and wr_complete, work requests are built
+ * call by call in the shared ring. They are published by wr_complete, so an error
+ * anywhere drops all of them.
  *
- * sq->wqe is the request being built. After an error it is NULL, and whatever the
- * application still adds goes nowhere; wr_complete reports the first error.
+ * sq->wqe is the request being built. After an error it is NULL, and further calls have
+ * no effect; wr_complete returns the first error.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -74,7 +74,7 @@ static int wr_complete(struct ibv_qp_ex *qp)
 			     "doorbell of QP %u", qp->qp_base.qp_num);
 }
 
-/* Begin the next request. NULL: it cannot be, and wr_complete will say why. */
+/* Begin the next request. NULL after an error, which wr_complete will return. */
 static struct pinion_sq_wqe *begin(struct ibv_qp_ex *qp, uint8_t opcode)
 {
 	struct pinion_sq *sq = to_sq(qp);
@@ -187,8 +187,8 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *qp, uint32_t rkey,
 }
 
 /*
- * Its eight bytes come with the call, so they travel inline even on a QP that was
- * promised no inline data; room for one SGE is room for them.
+ * The 8 bytes come with the call, so they are inline data even on a QP without
+ * max_inline_data: they fit where an SGE does.
  */
 static void wr_atomic_write(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t addr,
 			    const void *value)
@@ -322,9 +322,9 @@ static void wr_set_inline_data(struct ibv_qp_ex *qp, void *addr, size_t length)
 }
 
 /*
- * Nearly all of them, whatever was asked for: begin() refuses an opcode that the type
- * of QP does not have. But a program takes the newest two for supported if they are
- * there, librpma for one.
+ * Set nearly all functions, whatever was asked for: begin() refuses opcodes that the QP
+ * type does not have. Not so the newest two: programs such as librpma take them for
+ * supported if they are set.
  */
 int pinion_set_wr_ops(struct ibv_context *context, struct ibv_qp_ex *qp,
 		      enum ibv_qp_type type, uint64_t send_ops_flags)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Looks addresses up; knows nothing of connections.
+ * Looks up addresses.
  */
 #include "address.h"
 #include "log.h"
@@ -15,7 +15,7 @@ int address_lookup(const char *host, const char *port, bool listen,
 	};
 	int rc;
 
-	/* Negative and in errno, or a number of getaddrinfo()'s own. */
+	/* -1 with errno set, or an error number of getaddrinfo(). */
 	errno = 0;
 	rc = rdma_getaddrinfo(host, port, &hints, address);
 	if (!rc)

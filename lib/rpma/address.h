@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * From host and service to addresses the connection manager understands.
+ * Converts host and service to addresses for librdmacm.
  */
 #ifndef PINION_RPMA_ADDRESS_H
 #define PINION_RPMA_ADDRESS_H
@@ -10,8 +10,8 @@
 #include <rdma/rdma_cma.h>
 
 /*
- * @listen: an address of ours (ai_src_addr), not one to connect to (ai_dst_addr).
- * Returns 0, or an error of the library; free it with rdma_freeaddrinfo().
+ * @listen: a local address (ai_src_addr), else one to connect to (ai_dst_addr). Return:
+ * 0, or an RPMA_E_*. The result is freed by rdma_freeaddrinfo().
  */
 int address_lookup(const char *host, const char *port, bool listen,
 		   struct rdma_addrinfo **address);

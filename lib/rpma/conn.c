@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Connections: their events, what they know, their end. What is sent over them is
- * post.c's and flush.c's.
+ * Connections: creation, events, queries and deletion. post.c and flush.c transfer data.
  */
 #include "conn.h"
 #include "log.h"
@@ -22,7 +21,7 @@ int conn_new(struct rpma_conn_req *req, struct rpma_conn **conn_ptr)
 		rc = PROVIDER_FAILED("rdma_create_event_channel()", errno);
 		goto err_delete_sink;
 	}
-	/* Up to here the id waits for each call, or its events go to the endpoint. */
+	/* Until now the id was synchronous, or had its events on the endpoint's channel. */
 	if (rdma_migrate_id(req->id, conn->events)) {
 		rc = PROVIDER_FAILED("rdma_migrate_id()", errno);
 		goto err_destroy_events;
@@ -81,7 +80,7 @@ static int understand(struct rpma_conn *conn, const struct rdma_cm_event *cm,
 	switch (cm->event) {
 	case RDMA_CM_EVENT_ESTABLISHED:
 		*event = RPMA_CONN_ESTABLISHED;
-		/* Of an incoming one the data came with the request. */
+		/* The data of an incoming connection came with its request. */
 		return conn->data.ptr ? 0 : private_data_copy(&conn->data, cm);
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
@@ -194,7 +193,7 @@ int rpma_conn_wait(struct rpma_conn *conn, int flags, struct rpma_cq **cq,
 	bool receive;
 	int rc;
 
-	(void)flags; /* none is defined yet that changes anything */
+	(void)flags; /* no flag changes anything */
 	if (!conn || !cq)
 		return RPMA_E_INVAL;
 	if (!conn->queues.channel)

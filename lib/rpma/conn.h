@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A connection, and the request it begins as. Owns its id, its queues and a channel
- * of connection events that is nobody else's.
+ * A connection, and the request that it is made from. It owns its id, its queues and a
+ * channel for connection events.
  */
 #ifndef PINION_RPMA_CONN_H
 #define PINION_RPMA_CONN_H
@@ -20,7 +20,7 @@ struct rpma_conn_req {
 	struct rpma_conn_private_data data; /* of an incoming one */
 };
 
-/* Where reading flushes to: nobody looks at what arrives. */
+/* The target of READs that flush. The data is not used. */
 struct flush_sink {
 	struct rpma_mr_local *mr;
 	uint64_t *bytes;
@@ -33,20 +33,18 @@ struct rpma_conn {
 	struct queues queues;
 	struct rpma_conn_private_data data;
 	struct flush_sink sink;
-	atomic_bool direct_write_to_pmem; /* what the other side said of itself */
+	atomic_bool direct_write_to_pmem; /* from the peer's configuration */
 };
 
 /*
- * A request of @id, which came as @event of an endpoint. Takes the id over if it
- * succeeds.
+ * Make a request from @event of an endpoint. On success it owns the event's id.
  */
 int conn_req_from_event(struct rpma_peer *peer, struct rdma_cm_event *event,
 			const struct rpma_conn_cfg *cfg,
 			struct rpma_conn_req **req_ptr);
 
 /*
- * The connection @req becomes: its id and queues are moved there, if and only if it
- * succeeds.
+ * Make a connection of @req. On success the connection owns the id and the queues.
  */
 int conn_new(struct rpma_conn_req *req, struct rpma_conn **conn_ptr);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Settings of a connection: kept here, used by queues.c. Any thread may set and get.
+ * Settings of a connection, used by queues.c. Several threads may set and get them.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -16,7 +16,7 @@ struct rpma_conn_cfg {
 	_Atomic(struct rpma_srq *) srq;
 };
 
-/* What holds where the user gave none. */
+/* Used if the user gives no settings. */
 extern const struct rpma_conn_cfg conn_cfg_default;
 
 #endif /* PINION_RPMA_CONN_CFG_H */

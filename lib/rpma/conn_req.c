@@ -8,7 +8,7 @@
 #include "log.h"
 #include "post.h"
 
-/* @id remains the caller's if this fails. */
+/* On success the request owns @id. */
 static int req_new(struct rpma_peer *peer, struct rdma_cm_id *id,
 		   const struct rpma_conn_cfg *cfg,
 		   struct rpma_conn_req **req_ptr)
@@ -49,7 +49,7 @@ int conn_req_from_event(struct rpma_peer *peer, struct rdma_cm_event *event,
 	return 0;
 }
 
-/* Without an event channel each step waits for its end. */
+/* An id without an event channel is synchronous: each call waits for its end. */
 static int resolve(struct rdma_cm_id *id, const char *addr, const char *port,
 		   int timeout_ms)
 {
@@ -87,7 +87,7 @@ int rpma_conn_req_new(struct rpma_peer *peer, const char *addr,
 	return rc;
 }
 
-/* Free @req and what it still has. */
+/* Free @req and everything it still owns. */
 static int req_end(struct rpma_conn_req *req, bool refuse)
 {
 	int result = 0, rc;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion queues and waiting for them. An event is acknowledged before anybody
- * hears of it, so a queue can always be destroyed.
+ * Completion queues and waiting for them. Events are acknowledged before they are
+ * reported, so a queue can be destroyed at any time.
  */
 #include <stdlib.h>
 
@@ -16,12 +16,12 @@ int channel_wait(struct ibv_comp_channel *channel, struct ibv_cq **cq)
 	if (ibv_get_cq_event(channel, cq, &unused))
 		return RPMA_E_NO_COMPLETION;
 	ibv_ack_cq_events(*cq, 1);
-	/* Before the user polls: what comes later raises an event of its own. */
+	/* Arm before the user polls, so that later completions raise an event. */
 	rc = ibv_req_notify_cq(*cq, 0);
 	return rc ? PROVIDER_FAILED("ibv_req_notify_cq()", rc) : 0;
 }
 
-/* The rest of making one; what it leaves behind on failure, cq_delete() takes. */
+/* Make the verbs objects. After an error the caller calls cq_delete(). */
 static int cq_make(struct rpma_cq *cq, struct ibv_context *ctx, uint32_t size,
 		   struct ibv_comp_channel *shared)
 {
@@ -31,7 +31,7 @@ static int cq_make(struct rpma_cq *cq, struct ibv_context *ctx, uint32_t size,
 	cq->channel = shared ? shared : ibv_create_comp_channel(ctx);
 	if (!cq->channel)
 		return PROVIDER_FAILED("ibv_create_comp_channel()", errno);
-	/* One that is too large is the provider's to refuse. */
+	/* The provider refuses a size that is too large. */
 	cq->ibv_cq = ibv_create_cq(ctx, size < INT32_MAX ? size : INT32_MAX,
 				   NULL, cq->channel, 0);
 	if (!cq->ibv_cq)

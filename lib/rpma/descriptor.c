@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory as others are told of it: 21 bytes, little endian, of any alignment, the
- * same as librpma's. Makes and reads them; trusts none it reads.
+ * Descriptors of memory, which are sent to peers: 21 bytes, little endian, of any
+ * alignment, the same as librpma's. Those that are read are not trusted.
  *
  *	0 address	8 length	16 rkey	20 usage
  *
- * A reader takes no notice of what follows, so that a later version can add to it.
+ * A reader ignores what follows, so that later versions can add fields.
  */
 #include <endian.h>
 #include <stdlib.h>

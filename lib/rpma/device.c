@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Finds a device by address, and what it can do. Makes no verbs object.
+ * Finds a device by address, and queries its capabilities.
  */
 #include <rdma/rdma_cma.h>
 
@@ -49,7 +49,7 @@ int rpma_utils_ibv_context_is_odp_capable(struct ibv_context *ibv_ctx,
 	return 0;
 }
 
-/* The manager keeps the devices it has opened, so the context outlives the id. */
+/* librdmacm keeps devices open, so the context stays valid after the id is destroyed. */
 static int context_of(struct rdma_addrinfo *address,
 		      enum rpma_util_ibv_context_type type,
 		      struct ibv_context **ctx)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What a device can do, as far as this library asks.
+ * The capabilities of a device that this library uses.
  */
 #ifndef PINION_RPMA_DEVICE_H
 #define PINION_RPMA_DEVICE_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Endpoints: where requests for connections come in.
+ * Endpoints: they listen for connection requests.
  */
 #include "address.h"
 #include "conn.h"
@@ -91,8 +91,8 @@ int rpma_ep_get_fd(const struct rpma_ep *ep, int *fd)
 }
 
 /*
- * Acknowledged at once, so that an endpoint can be shut down whatever became of its
- * requests. The id of a request that leads to nothing is ours to end.
+ * The event is acknowledged at once, so that the endpoint can be shut down while the
+ * request still exists. If no request can be made of it, destroy its id here.
  */
 int rpma_ep_next_conn_req(struct rpma_ep *ep, const struct rpma_conn_cfg *cfg,
 			  struct rpma_conn_req **req_ptr)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Atomic writes and flushes: the device's own operations where both are to be had,
- * else what has the same effect, an inline write that waits and a small read. On the
- * wire both are what librpma does.
+ * Atomic writes and flushes. Uses the device's own operations if it has them. Otherwise
+ * an atomic write is a fenced inline write, and a flush a small read, as with librpma.
  */
 #include <sys/mman.h>
 #include <unistd.h>
@@ -26,14 +25,14 @@ static void sink_unmap(struct flush_sink *sink)
 }
 
 /*
- * A page for itself: where fork() copies no pinned pages, a child does without all of those
- * that are registered, and would miss what else is in them.
+ * The sink is a page of its own: registered pages may be missing in a child after
+ * fork(), so nothing else may be in this page.
  */
 int flush_sink_new(struct flush_sink *sink, struct rpma_peer *peer)
 {
 	int rc;
 
-	/* Needed by a read only. */
+	/* Only a flush by READ needs it. */
 	if (peer->native_flush)
 		return 0;
 	sink->bytes = sink_map();
@@ -50,13 +49,13 @@ int flush_sink_delete(struct flush_sink *sink)
 {
 	int rc = sink->mr ? rpma_mr_dereg(&sink->mr) : 0;
 
-	/* Not if the device may still write there. */
+	/* If deregistration has failed, the device may still write there. */
 	if (!rc)
 		sink_unmap(sink);
 	return rc;
 }
 
-/* Bytes written before are where they belong when bytes read after them arrive. */
+/* When the answer of a READ comes, all earlier WRITEs have been performed. */
 static int flush_by_read(struct rpma_conn *conn,
 			 const struct rpma_mr_remote *dst, size_t offset,
 			 int flags, const void *op_context)
@@ -116,12 +115,12 @@ static int atomic_write_native(struct rpma_conn *conn,
 	return rc ? PROVIDER_FAILED("ibv_wr_atomic_write()", rc) : 0;
 }
 #else
-/* Not reached: no peer has the native operations. */
+/* Never called: peer->native_* are false. */
 #define flush_native(...) RPMA_E_NOSUPP
 #define atomic_write_native(...) RPMA_E_NOSUPP
 #endif
 
-/* One packet of 8 aligned bytes, after all that was read before. */
+/* One packet of 8 aligned bytes. The fence makes it wait for earlier READs. */
 static int atomic_write_inline(struct rpma_conn *conn,
 			       const struct rpma_mr_remote *dst, size_t offset,
 			       const char src[8], int flags,

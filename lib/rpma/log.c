@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Messages: what passes the threshold goes to one function, the user's or ours,
- * which writes to syslog and, past its own threshold, to stderr. Takes no lock; the
- * settings may change at any time. Never calls openlog(): the log is the program's.
+ * Messages. Those within the threshold go to the user's function, or to ours, which
+ * writes to syslog and, within a threshold of its own, to stderr. The settings are
+ * atomic and may change at any time. openlog() is left to the program.
  */
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -63,7 +63,7 @@ void pinion_rpma_log(enum rpma_log_level level, const char *file, int line,
 
 	if (level > atomic_load(&thresholds[RPMA_LOG_THRESHOLD]))
 		return;
-	/* Who is told of a failure may want to know its errno. */
+	/* Do not change errno: the caller may still need it. */
 	why = errno;
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the library has to say, to whoever rpma_log_set_function() named. Also the
- * shapes in which a failed call is reported: log it, and return its code.
+ * Messages of the library, which go to the function that rpma_log_set_function() has
+ * set; and macros for failed calls, which log the failure and give the error code.
  */
 #ifndef PINION_RPMA_LOG_H
 #define PINION_RPMA_LOG_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Registration of memory: pinned if it can be, on demand if it cannot. What remote
- * memory is comes from descriptor.c.
+ * Registers memory: pinned if possible, else on demand. Remote memory is in
+ * descriptor.c.
  */
 #include <stdlib.h>
 
@@ -23,9 +23,9 @@ static struct ibv_mr *pinned_or_on_demand(struct rpma_peer *peer, void *ptr,
 }
 
 /*
- * A device refuses the right to flush to persistence where nothing persists, with
- * EINVAL. Such memory is still good for all else it is registered for, and a peer
- * that flushes by reading may have been told to (see rpma_peer_cfg_new(3rpma)).
+ * A device refuses the right to flush to persistence with EINVAL if the memory is not
+ * persistent. Then register it without that right: it can still be used otherwise, and
+ * a peer may flush by READ (see rpma_peer_cfg_new(3rpma)).
  */
 static struct ibv_mr *with_rights(struct rpma_peer *peer, void *ptr,
 				  size_t size, int access)
@@ -72,7 +72,7 @@ int rpma_mr_dereg(struct rpma_mr_local **mr_ptr)
 		return RPMA_E_INVAL;
 	if (!*mr_ptr)
 		return 0;
-	/* If it fails, the memory is still registered: keep what says so. */
+	/* If this fails the memory is still registered, so keep the object. */
 	rc = ibv_dereg_mr((*mr_ptr)->ibv_mr);
 	if (rc)
 		return PROVIDER_FAILED("ibv_dereg_mr()", rc);
@@ -113,7 +113,7 @@ static int advise_failed(int why)
 int rpma_mr_advise(struct rpma_mr_local *mr, size_t offset, size_t len,
 		   int advice, uint32_t flags)
 {
-	/* An element holds 32 bits of length; parts of a gigabyte stay page aligned. */
+	/* An sge has a length of 32 bits. Parts of 1 GiB keep pages aligned. */
 	const size_t part = 1 << 30;
 	int rc;
 

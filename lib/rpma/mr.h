@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Registered memory, ours and that of others. The fields are where librpma 1.3 has
- * them, so that librpma's code for connections works on what is made here.
+ * Registered memory, local and remote. The fields have the same offsets as in librpma
+ * 1.3, so that librpma's code for connections works with these objects.
  */
 #ifndef PINION_RPMA_MR_H
 #define PINION_RPMA_MR_H
@@ -33,7 +33,7 @@ _Static_assert(offsetof(struct rpma_mr_local, usage) == 8 &&
 		       offsetof(struct rpma_mr_remote, usage) == 20,
 	       "librpma reads these");
 
-/* The verbs rights this peer's device needs for memory of @usage. */
+/* The verbs access flags for @usage on this peer's device. */
 int usage_to_access(const struct rpma_peer *peer, int usage);
 
 /* Is [offset, offset + len) inside @size bytes? */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Makes and deletes peers. Asks the device once; a peer never changes afterwards.
+ * Makes and deletes peers. A peer does not change after it was made.
  */
 #include <stdlib.h>
 
@@ -8,7 +8,10 @@
 #include "log.h"
 #include "peer.h"
 
-/* Rights are the kernel's; to use what others grant takes a libibverbs of 45 on. */
+/*
+ * libibverbs before 45 has no names for these access flags, but can register with them.
+ * Posting the operations needs 45.
+ */
 enum {
 	ACCESS_FLUSH_GLOBAL = 1 << 8,
 	ACCESS_FLUSH_PERSISTENT = 1 << 9,
@@ -63,7 +66,7 @@ int rpma_peer_delete(struct rpma_peer **peer_ptr)
 		return RPMA_E_INVAL;
 	if (!*peer_ptr)
 		return 0;
-	/* Refused while it has memory: the peer is as good as before then. */
+	/* Fails while memory is registered; the peer stays usable then. */
 	rc = ibv_dealloc_pd((*peer_ptr)->pd);
 	if (rc)
 		return PROVIDER_FAILED("ibv_dealloc_pd()", rc);

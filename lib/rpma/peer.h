@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A peer: a device, as a protection domain and what of the device's abilities is
- * used. Its first fields are where librpma 1.3 has them, so that librpma's code
- * for connections works on a peer made here (see Documentation/rpma.rst).
+ * A peer: a protection domain on a device, and the capabilities of the device. The first
+ * fields have the same offsets as in librpma 1.3, so that librpma's code for connections
+ * works with a peer made here (see Documentation/rpma.rst).
  */
 #ifndef PINION_RPMA_PEER_H
 #define PINION_RPMA_PEER_H
@@ -15,9 +15,9 @@ struct rpma_peer {
 	struct ibv_pd *pd;
 	int odp;
 	int native_atomic_write;
-	/* Both types of it: what one side asks for the other must have granted. */
+	/* True if the device has both flush types: peers choose the type. */
 	int native_flush;
-	/* From here on our own. */
+	/* The following fields are not in librpma. */
 	bool iwarp;
 	int flush_visibility_access; /* of this device, 0 if it has no such right */
 	int flush_persistent_access;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What a peer tells others of itself, and its form on the wire: one byte.
+ * The configuration that a peer sends to others: one byte.
  */
 #ifndef PINION_RPMA_PEER_CFG_H
 #define PINION_RPMA_PEER_CFG_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Reads, writes, sends and receives. Whatever lies outside a region is refused here,
- * where librpma would leave it to the other side to break the connection.
+ * Reads, writes, sends and receives. Ranges outside of a region are refused here. With
+ * librpma the other side would break the connection.
  */
 #include <arpa/inet.h>
 
@@ -23,7 +23,7 @@ static int sge_fill(struct ibv_sge *sge, struct local_range local, int *num)
 		    local.len);
 		return RPMA_E_INVAL;
 	}
-	/* To some devices a length of 0 in an element is 2 GiB. */
+	/* On some devices a length of 0 in an sge means 2 GiB. */
 	if (!local.len)
 		return 0;
 	sge->addr = (uintptr_t)local.mr->ibv_mr->addr + local.offset;
@@ -78,7 +78,7 @@ int post_rdma(struct rpma_conn *conn, struct ibv_send_wr *wr,
 	      struct local_range local, const struct rpma_mr_remote *remote,
 	      size_t remote_offset)
 {
-	/* Both sides of a transfer, or neither. */
+	/* Either both sides are given, or neither. */
 	if (!local.mr != !remote || (!remote && remote_offset))
 		return RPMA_E_INVAL;
 	if (remote) {

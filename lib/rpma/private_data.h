@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the other side sent along with its request or answer: our copy, for the event
- * it came in does not last.
+ * Private data that the other side has sent with its request or answer. It is copied,
+ * since it is valid only until the event is acknowledged.
  */
 #ifndef PINION_RPMA_PRIVATE_DATA_H
 #define PINION_RPMA_PRIVATE_DATA_H
@@ -12,7 +12,7 @@
 
 #include <pinion/librpma.h>
 
-/* *pdata is empty before; stays so if there is nothing to copy, or on failure. */
+/* *pdata must be empty. It stays empty if there is nothing to copy, or after an error. */
 static inline int private_data_copy(struct rpma_conn_private_data *pdata,
 				    const struct rdma_cm_event *event)
 {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Makes the queues a connection's settings ask for.
+ * Makes the queues of a connection, as its settings say.
  */
 #include "log.h"
 #include "queues.h"
 #include "srq.h"
 
-/* An atomic write without a native operation is 8 bytes in the request itself. */
+/* Without a native operation an atomic write has 8 bytes of inline data. */
 enum { INLINE_SIZE = 8 };
 
 static void ask_for_native(struct ibv_qp_init_attr_ex *attr,
 			   const struct rpma_peer *peer)
 {
 #ifdef HAVE_WR_FLUSH
-	/* Once the operations are listed, all others have to be, too. */
+	/* With send_ops_flags all operations that are used must be listed. */
 	const uint64_t basic =
 		IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
 		IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What data flows through on a connection: its queue pair and completion queues.
- * Made for a request, handed on to the connection it becomes.
+ * The queue pair and the completion queues of a connection. Made for its request, and
+ * then owned by the connection.
  */
 #ifndef PINION_RPMA_QUEUES_H
 #define PINION_RPMA_QUEUES_H
@@ -18,11 +18,11 @@ struct queues {
 	struct rpma_cq *rcq; /* or NULL */
 };
 
-/* @cfg: NULL for the defaults. The queue pair becomes @id's. */
+/* @cfg may be NULL: the defaults. The queue pair belongs to @id. */
 int queues_new(struct queues *queues, struct rpma_peer *peer,
 	       struct rdma_cm_id *id, const struct rpma_conn_cfg *cfg);
 
-/* Whatever it returns, all of it is gone. What is not there is fine. */
+/* Destroys all that exist, even if an error is returned. */
 int queues_delete(struct queues *queues, struct rdma_cm_id *id);
 
 #endif /* PINION_RPMA_QUEUES_H */

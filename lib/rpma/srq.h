@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A receive queue of several connections, with a completion queue of its own if its
- * settings say so.
+ * A receive queue shared by several connections, with a completion queue of its own if
+ * its settings say so.
  */
 #ifndef PINION_RPMA_SRQ_H
 #define PINION_RPMA_SRQ_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Words for the library's numbers. Never NULL.
+ * Strings for error codes and events. Never NULL.
  */
 #include <pinion/librpma.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What memory is for, as verbs rights. Arithmetic only.
+ * Converts the usage of memory to verbs access flags.
  */
 #include "mr.h"
 
@@ -10,13 +10,13 @@ static const struct {
 } rights[] = {
 	{ RPMA_MR_USAGE_READ_SRC, IBV_ACCESS_REMOTE_READ },
 	{ RPMA_MR_USAGE_READ_DST, IBV_ACCESS_LOCAL_WRITE },
-	/* Verbs needs nothing; that read-only memory is refused is librpma's rule. */
+	/* Verbs need no flag here, but librpma refuses read-only memory, too. */
 	{ RPMA_MR_USAGE_WRITE_SRC, IBV_ACCESS_LOCAL_WRITE },
 	{ RPMA_MR_USAGE_WRITE_DST,
 	  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE },
 	/*
-	 * A peer whose device has no FLUSH reads instead, whatever ours has. This is
-	 * where librpma stops peers of different devices from flushing.
+	 * A peer whose device has no FLUSH uses READ instead, whatever our device has.
+	 * (librpma does not grant this, so peers on different devices cannot flush.)
 	 */
 	{ USAGE_FLUSH, IBV_ACCESS_REMOTE_READ },
 	{ RPMA_MR_USAGE_RECV, IBV_ACCESS_LOCAL_WRITE },
@@ -31,7 +31,7 @@ int usage_to_access(const struct rpma_peer *peer, int usage)
 		if (usage & rights[i].usage)
 			access |= rights[i].access;
 	}
-	/* iWARP's READ is a WRITE that the other side makes. */
+	/* With iWARP the answer to a READ is a WRITE to the requester's memory. */
 	if (peer->iwarp && (usage & RPMA_MR_USAGE_READ_DST))
 		access |= IBV_ACCESS_REMOTE_WRITE;
 	if (usage & RPMA_MR_USAGE_FLUSH_TYPE_VISIBILITY)

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause) */
 /*
- * What the kernel module and the userspace provider say to each other: rings,
- * work requests, completions, command payloads and the private uverbs ids.
- * Layout only; the only file both sides share.
+ * The ABI between the kernel module and the userspace provider: rings, work requests,
+ * completions, command payloads and the private uverbs ids. The only file that both
+ * sides share.
  *
- * Every queue is memory of both: a header of two cache lines, then a
- * power-of-two number of equal slots. Indices are free running 32-bit numbers;
- * the slot of index i is (i & (entries - 1)). Each word has one writer, but for @arm,
- * which the kernel clears, and for a reset, which sets both indices to 0:
+ * A queue is memory that both sides map: a header of two cache lines, then a power of
+ * two of equal slots. Indices are free-running 32-bit numbers; the slot of index i is
+ * (i & (entries - 1)). Each word of the header has one writer, except that the kernel
+ * clears @arm, and that a reset sets both indices to 0:
  *
  *	queue	   user_idx is		kern_idx is
  *	SQ	   next slot to fill	next slot the kernel executes
  *	RQ, SRQ	   next slot to fill	next slot the kernel consumes
  *	CQ	   next slot to poll	next slot the kernel fills
  *
- * The kernel trusts none of it: it reads a word once, into private memory, and
- * validates the copy. It never reads back what it wrote.
+ * The kernel does not trust what user space writes: it reads a word once, into private
+ * memory, and checks the copy. It never reads back what it wrote.
  */
 #ifndef PINION_ABI_H
 #define PINION_ABI_H
@@ -24,7 +24,7 @@
 
 #define PINION_ABI_VERSION	1
 
-/* ib_device_ops.driver_id: private, so that no in-tree provider claims us. */
+/* ib_device_ops.driver_id: private, so that no in-tree provider claims the device. */
 #define PINION_DRIVER_ID	0x2b50696e
 
 #define PINION_CACHE_LINE	64
@@ -33,7 +33,7 @@
 
 /* ------------------------------------------------------------------ rings */
 
-/* Completion requests of a CQ header's @arm; the kernel clears it when it fires. */
+/* @arm of a CQ's header: which completions raise an event. The kernel clears it then. */
 enum pinion_cq_arm {
 	PINION_ARM_NONE		= 0,
 	PINION_ARM_SOLICITED	= 1,
@@ -46,11 +46,11 @@ enum pinion_ring_flags {
 	 * if this is set: the queue must be flushed.
 	 */
 	PINION_RING_NEED_DOORBELL	= 1 << 0,
-	/* CQ: it overflowed; completions were lost. */
+	/* CQ: it has overflowed, and completions were lost. */
 	PINION_RING_OVERFLOW		= 1 << 1,
 	/*
-	 * SQ: after publishing user_idx and a full barrier, no doorbell is needed while
-	 * this is set; the kernel is looking at the ring by itself.
+	 * SQ: if this is set after publishing user_idx and a full barrier, no doorbell is
+	 * needed, as the kernel polls the ring.
 	 */
 	PINION_RING_RUNNING		= 1 << 2,
 };
@@ -59,7 +59,7 @@ struct pinion_ring_hdr {
 	/* written by user space */
 	__u32 user_idx;
 	__u32 arm;
-	__u32 streak;		/* SQ: requests since who posts last asked for completions */
+	__u32 streak;		/* SQ: requests posted since the send CQ was last polled */
 	__u32 reserved0[13];
 	/* written by the kernel */
 	__u32 kern_idx;
@@ -68,8 +68,8 @@ struct pinion_ring_hdr {
 };
 
 /*
- * Where one ring is: an mmap offset on the command fd, and its geometry. A ring in a
- * umem is not there for mapping: both are 0.
+ * The place of a ring: an mmap offset on the command fd, and its geometry. A ring in a
+ * umem cannot be mapped: mmap_offset and mmap_length are 0.
  */
 struct pinion_ring_info {
 	__aligned_u64 mmap_offset;
@@ -79,8 +79,9 @@ struct pinion_ring_info {
 };
 
 /*
- * Where one ring is to be: in a DEVX umem of the same context, its header at @offset
- * from the umem's first byte, on a cache line; or, all 0, in memory of the kernel's.
+ * Where to make a ring: in a DEVX umem of the same context, with its header @offset
+ * bytes behind the umem's first byte, at the begin of a cache line. All 0: in memory of
+ * the kernel.
  */
 struct pinion_ring_place {
 	__aligned_u64 offset;
@@ -251,7 +252,7 @@ struct pinion_cqe {
 
 /* ----------------------------------------------------- how large a ring is */
 
-/* Of at least @wanted slots. */
+/* The slots of a ring with at least @wanted slots. */
 static inline __u64 pinion_ring_entries(__u32 wanted)
 {
 	__u64 entries = 1;
@@ -261,7 +262,7 @@ static inline __u64 pinion_ring_entries(__u32 wanted)
 	return entries;
 }
 
-/* A queue of nothing has slots for one sge. */
+/* Even with max_sge 0 a slot has room for one sge. */
 static inline __u32 pinion_sq_stride(__u32 max_sge, __u32 max_inline)
 {
 	__u32 tail = (max_sge ? max_sge : 1) * sizeof(struct pinion_sge);
@@ -313,21 +314,21 @@ struct pinion_create_cq_req {
 	struct pinion_ring_place place;
 };
 
-/* Also the answer of resize_cq: where the ring is that is offered. */
+/* Also the answer of resize_cq: the ring that is offered. */
 struct pinion_create_cq_resp {
 	struct pinion_ring_info ring;
 	__aligned_u64 reserved;
 };
 
 /*
- * A queue gets a ring of another size in two calls of its verb, with the same size in
- * both, so that who cannot map the new ring still has the old one. What is offered lasts
- * until the next of either call, or the queue's end, whether it was mapped or not: there is
- * never more than one, charged to its process as the queue's own.
+ * A queue is resized by two calls of its verb with the same size, so that a process that
+ * cannot map the new ring still has the old one. An offered ring exists until the next of
+ * either call or until the queue is destroyed, mapped or not. So there is at most one per
+ * queue; its memory is charged to the process.
  */
 enum pinion_resize_step {
-	PINION_RESIZE_OFFER	= 1,	/* make a ring, and say where it can be mapped */
-	PINION_RESIZE_TAKE	= 2,	/* go on in it */
+	PINION_RESIZE_OFFER	= 1,	/* make a ring, and answer where it can be mapped */
+	PINION_RESIZE_TAKE	= 2,	/* switch to it */
 };
 
 struct pinion_resize_cq_req {
@@ -359,7 +360,7 @@ struct pinion_create_srq_resp {
 	__u32 max_sge;
 };
 
-/* When it is resized. modify_srq has no response buffer: where to write one. */
+/* For resizing. modify_srq has no response buffer, so the request has its address. */
 struct pinion_modify_srq_req {
 	__aligned_u64 resp_addr;	/* PINION_RESIZE_OFFER: struct pinion_create_srq_resp */
 	__u32 step;			/* enum pinion_resize_step */
@@ -382,11 +383,11 @@ struct pinion_alloc_dm_resp {
 	__aligned_u64 mmap_length;
 };
 
-/* DM_QUERY: what who imports device memory has to know of it */
+/* DM_QUERY: what an importer of device memory needs to know */
 struct pinion_query_dm_resp {
 	__aligned_u64 mmap_offset;
 	__aligned_u64 mmap_length;
-	__aligned_u64 length;		/* as it was asked for */
+	__aligned_u64 length;		/* as it was allocated, not rounded up */
 };
 
 /* ------------------------------------------- private uverbs objects, methods */
@@ -424,13 +425,13 @@ enum pinion_dm_query_attrs {
 	PINION_ATTR_DM_QUERY_RESP,		/* struct pinion_query_dm_resp */
 };
 
-/* The descriptor of a dma-buf, __s32, that lives on by itself. */
+/* Answers with the descriptor (__s32) of a dma-buf, which outlives the device memory. */
 enum pinion_dm_export_attrs {
 	PINION_ATTR_DM_EXPORT_HANDLE = PINION_NS,
 	PINION_ATTR_DM_EXPORT_FD,
 };
 
-/* Methods added to mlx5's object of doorbell pages (UARs): the same of one of those */
+/* Methods added to mlx5's object of doorbell pages (UARs): export as a dma-buf, too */
 enum pinion_uar_methods {
 	PINION_METHOD_UAR_EXPORT = PINION_NS + 7,
 };
@@ -440,7 +441,7 @@ enum pinion_uar_export_attrs {
 	PINION_ATTR_UAR_EXPORT_FD,
 };
 
-/* Methods added to UVERBS_OBJECT_PD: the number DEVX commands know it by */
+/* Methods added to UVERBS_OBJECT_PD: the number by which DEVX commands name it */
 enum pinion_pd_methods {
 	PINION_METHOD_PD_QUERY = PINION_NS + 7,
 };
@@ -450,30 +451,30 @@ enum pinion_pd_query_attrs {
 	PINION_ATTR_PD_QUERY_RESP,		/* struct pinion_alloc_pd_resp */
 };
 
-/* ---------------------------------------------------------------- who looks */
+/* ---------------------------------------------------------------- diagnostics */
 
 enum pinion_mr_kind {
 	PINION_MR_PINNED	= 0,	/* memory of a process */
 	PINION_MR_ON_DEMAND	= 1,
 	PINION_MR_DMABUF	= 2,
-	PINION_MR_DEVICE	= 3,	/* memory of the device's own */
-	PINION_MR_FAST		= 4,	/* for fast registration, by the kernel */
-	PINION_MR_ALL		= 5,	/* all memory there is, for the kernel */
+	PINION_MR_DEVICE	= 3,	/* device memory */
+	PINION_MR_FAST		= 4,	/* for fast registration, of kernel consumers */
+	PINION_MR_ALL		= 5,	/* all memory, for kernel consumers */
 };
 
 enum pinion_mr_flags {
-	PINION_MR_VALID		= 1 << 0,	/* its key means something */
-	PINION_MR_GATE_CLOSED	= 1 << 1,	/* it was just being changed */
-	PINION_MR_MAPPED	= 1 << 2,	/* dma-buf: its exporter lets it be used now */
+	PINION_MR_VALID		= 1 << 0,	/* its key is valid */
+	PINION_MR_GATE_CLOSED	= 1 << 1,	/* it was being changed */
+	PINION_MR_MAPPED	= 1 << 2,	/* dma-buf: mapped by its exporter now */
 	PINION_MR_HELD		= 1 << 3,	/* dma-buf: pinned by its exporter */
 };
 
 #define PINION_MR_FACTS_MAGIC	0x706d7266
 
 /*
- * The one attribute of RDMA_NLDEV_CMD_RES_MR_GET_RAW, which CAP_NET_ADMIN may ask for. Other
- * drivers' raw attributes are other bytes: @magic tells them apart. It grows at its end; bytes
- * beyond those that came are zeros. What came and went on demand is in the statistics.
+ * The attribute of RDMA_NLDEV_CMD_RES_MR_GET_RAW, for which CAP_NET_ADMIN is needed. @magic tells
+ * it from other drivers' raw attributes. New fields are added at the end; a reader takes missing
+ * bytes for 0. The statistics have the counts of on-demand paging.
  */
 struct pinion_mr_facts {
 	__u32 magic;			/* PINION_MR_FACTS_MAGIC */
@@ -481,13 +482,13 @@ struct pinion_mr_facts {
 	__u32 kind;			/* enum pinion_mr_kind */
 	__u32 flags;			/* enum pinion_mr_flags */
 	__u32 access;			/* as registered, enum ib_uverbs_access_flags */
-	__u32 windows;			/* bound to it, and pieces lent */
-	__u32 generation;		/* advanced with each other memory */
-	__u32 block_shift;		/* log2 of what an entry of the table stands for */
-	__aligned_u64 address;		/* of its first byte: its owner's, or in the dma-buf */
-	__aligned_u64 iova;		/* of the same byte, as work requests name it */
+	__u32 windows;			/* bound to it, and pieces in other keys */
+	__u32 generation;		/* incremented when its memory is exchanged */
+	__u32 block_shift;		/* log2 of the bytes per table entry */
+	__aligned_u64 address;		/* first byte: user address, or offset in the dma-buf */
+	__aligned_u64 iova;		/* address of the same byte in work requests */
 	__aligned_u64 length;
-	__aligned_u64 entries;		/* of the table; on demand: those that are there */
+	__aligned_u64 entries;		/* of the table; on demand: present ones */
 	__aligned_u64 table_bytes;
 	__aligned_u64 pinned_pages;
 	char exporter[32];		/* dma-buf */
@@ -500,17 +501,17 @@ enum pinion_queue_kind {
 };
 
 enum pinion_queue_flags {
-	/* CQ: it overflowed; QP: a message that came broke it */
+	/* CQ: it has overflowed; QP: its responder has failed */
 	PINION_QUEUE_BROKEN		= 1 << 0,
-	/* CQ: the next completion, or the next solicited one, is an event; SRQ: has a limit */
+	/* CQ: the next (solicited) completion raises an event; SRQ: has a limit */
 	PINION_QUEUE_ARMED		= 1 << 1,
-	/* QP: the oldest request waits for a timer, or for a page */
+	/* QP: the oldest request waits for a timer or a page */
 	PINION_QUEUE_WAITING		= 1 << 2,
 	PINION_QUEUE_AWAITS_OWN_PAGE	= 1 << 3,
 	PINION_QUEUE_AWAITS_PEER_PAGE	= 1 << 4,
 };
 
-/* Of one ring, as struct pinion_ring_hdr has the indices; @user_idx may be a lie. */
+/* One ring; see struct pinion_ring_hdr. User space writes @user_idx, which may be wrong. */
 struct pinion_ring_facts {
 	__u32 entries;			/* 0: there is none */
 	__u32 stride;
@@ -520,15 +521,15 @@ struct pinion_ring_facts {
 
 #define PINION_QUEUE_FACTS_MAGIC	0x70717266
 
-/* Likewise, of RDMA_NLDEV_CMD_RES_QP_GET_RAW, _CQ_GET_RAW and _SRQ_GET_RAW. */
+/* Likewise for RDMA_NLDEV_CMD_RES_QP_GET_RAW, _CQ_GET_RAW and _SRQ_GET_RAW. */
 struct pinion_queue_facts {
 	__u32 magic;			/* PINION_QUEUE_FACTS_MAGIC */
 	__u32 kind;			/* enum pinion_queue_kind */
-	__u32 number;			/* a QP's own; else that of restrack */
+	__u32 number;			/* the QP's number; else restrack's id */
 	__u32 flags;			/* enum pinion_queue_flags */
-	struct pinion_ring_facts ring[2];	/* QP: of sends, of receives; else the first */
-	__u32 begun;			/* QP: requests that were begun, and are not at their end */
-	__u32 late;			/* QP: datagrams that wait for memory of the receiver */
+	struct pinion_ring_facts ring[2];	/* QP: sends, receives; else only the first */
+	__u32 begun;			/* QP: requests begun and not retired */
+	__u32 late;			/* QP: received datagrams that wait for a page */
 };
 
 /* ------------------------------------------------------------------ checks */
