@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The life of a connection to another host, and its two lines of packets. Looks into none.
+ * Connections to other hosts: creation, changes of state, destruction, and the delivery of packets
+ * to the two lines.
  */
 #include <linux/slab.h>
 
@@ -9,7 +10,7 @@
 #include "../path/fault.h"
 #include "conn.h"
 
-/* Packets that a queue pair's own work item looks at, or sends, in a turn. */
+/* Packets that one run of conn->work processes or sends. */
 #define BURST	64
 
 static enum hrtimer_restart conn_expire(struct hrtimer *timer)
@@ -37,7 +38,7 @@ static void conn_turn(struct pinion_conn *conn, int packets)
 		pinion_datagram_turn(conn, packets);
 }
 
-/* On behalf of the receiver, what whoever brought the packets could not. */
+/* The work item: responds to packets that the delivering thread has left. */
 static void conn_respond(struct work_struct *work)
 {
 	struct pinion_conn *conn = container_of(work, struct pinion_conn, work);
@@ -61,13 +62,16 @@ struct pinion_conn *pinion_conn_attach(struct pinion_qp *qp)
 	hrtimer_setup(&conn->timer, conn_expire, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	hrtimer_setup(&conn->pause, conn_resume, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	INIT_WORK(&conn->work, conn_respond);
-	/* Who listens to datagrams is asked for each. */
+	/* Always open for UD: pinion_respond() checks the state for each datagram. */
 	if (!pinion_qp_is_connected(qp))
 		pinion_line_open(&conn->requests);
 	return conn;
 }
 
-/* What could start the timers and the work is over: both halves see that it is dying. */
+/*
+ * qp->dying is set, and both locks have been taken since: neither half starts the timers or queues
+ * the work item any more, apart from one that is running now.
+ */
 void pinion_conn_detach(struct pinion_qp *qp)
 {
 	struct pinion_conn *conn = qp->conn;
@@ -76,7 +80,7 @@ void pinion_conn_detach(struct pinion_qp *qp)
 	if (conn->fault)
 		pinion_fault_leave(conn->fault);
 	hrtimer_cancel(&conn->pause);
-	/* Either may have started it. */
+	/* The work item may have started @pause, and @pause or the fault may have queued it. */
 	cancel_work_sync(&conn->work);
 	hrtimer_cancel(&conn->timer);
 	pinion_line_close(&conn->answers);
@@ -130,7 +134,7 @@ void pinion_conn_modified(struct pinion_qp *qp, enum ib_qp_state before, int mas
 		conn_begin_to_receive(conn);
 		break;
 	case IB_QPS_RTS:
-		/* Not after SQD, where some may be under way. */
+		/* Not from SQD: packets may be under way there. */
 		if (before == IB_QPS_RTR || before == IB_QPS_SQE)
 			conn_begin_to_send(conn);
 		break;
@@ -158,7 +162,7 @@ bool pinion_conn_is_peer(const struct pinion_qp *qp, const struct pinion_av *av)
 	       !memcmp(&av->dgid, &qp->av.sgid, sizeof(av->dgid)) && av->vlan == qp->av.vlan;
 }
 
-/* Only while something is under way does anything that comes back mean anything. */
+/* Deliver an answer. It is dropped if no request is begun. */
 static bool conn_arrived_answer(struct pinion_qp *qp, struct sk_buff *skb)
 {
 	bool glanced = false;
@@ -166,11 +170,11 @@ static bool conn_arrived_answer(struct pinion_qp *qp, struct sk_buff *skb)
 	if (!qp->has_sq || !pinion_requests_count(&qp->sq.requests) ||
 	    !pinion_line_add(&qp->conn->answers, skb))
 		return false;
-	/* Pairs with that of who leaves. */
+	/* Pairs with the barrier at the end of pinion_requester_turn(). */
 	smp_mb();
 	if (READ_ONCE(qp->conn->attended))
 		return true;
-	/* Here, if nobody executes: that spares the way to another thread. */
+	/* If no executor runs, process it here, which saves waking another thread. */
 	if (mutex_trylock(&qp->sq.exec)) {
 		glanced = pinion_requester_glance(qp);
 		mutex_unlock(&qp->sq.exec);
@@ -189,8 +193,8 @@ static bool conn_arrived_request(struct pinion_qp *qp, struct sk_buff *skb,
 	if (!pinion_line_add(&conn->requests, skb))
 		return false;
 	/*
-	 * Here, if nobody is about it: that spares the way to another thread. But only what has
-	 * come, and the first of an answer, as packets for others wait behind it.
+	 * If no other thread responds, do it here, which saves waking one. But only for these
+	 * packets and the first packet of an answer: packets for other queue pairs wait.
 	 */
 	if (!mutex_trylock(&qp->resp.lock)) {
 		queue_work(qp->wq, &conn->work);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A connected queue pair whose peer is on another host: what its requester half has under way,
- * and what its responder half is about. Packets for it wait in two lines, one for each half,
- * so that neither waits for the other. Of one that is not connected there is the line of requests,
- * which are datagrams.
+ * The wire's data of a queue pair whose peers are on other hosts: the state of its requester half
+ * and of its responder half. Packets for it wait in two lines, one for each half, so that neither
+ * half waits for the other. A UD queue pair has the line of requests only, which are datagrams.
  */
 #ifndef PINION_WIRE_CONN_H
 #define PINION_WIRE_CONN_H
@@ -16,29 +15,29 @@
 #include "train.h"
 #include "wire.h"
 
-/* The most packets that a requester has under way. */
+/* The largest window: packets that a requester may have unacknowledged. */
 #define PINION_CONN_WINDOW	256
 
 /* A READ that is being answered, packet by packet. */
 struct pinion_reading {
 	bool active;
-	bool again;			/* it was answered before */
-	u32 psn;			/* of the next packet */
+	bool again;			/* a duplicate: it was answered before */
+	u32 psn;			/* of the next packet of the answer */
 	u32 srqn;			/* XRC */
-	u32 offset;			/* of its bytes in those that were asked for */
-	u32 length;			/* of all */
+	u32 offset;			/* of the next packet's payload in the answer */
+	u32 length;			/* of the answer */
 	struct pinion_cursor source;
 };
 
-/* What an atomic found, should it be asked again. */
+/* The result of an atomic, to answer a duplicate of the request. */
 struct pinion_found {
 	u64 number;			/* pinion_receiver_number() of its packet */
-	u64 before;
+	u64 before;			/* the old value */
 };
 
-/* What a READ asked for, likewise. */
+/* The arguments of a READ, to check a duplicate of the request. */
 struct pinion_asked {
-	u64 number;			/* of its first packet */
+	u64 number;			/* of the first packet of its answer */
 	u64 addr;
 	u32 packets;
 	u32 length;
@@ -49,37 +48,37 @@ struct pinion_asked {
 struct pinion_conn {
 	struct pinion_qp *qp;
 
-	/* The requester's; under sq.exec, but for the line */
+	/* The requester half: protected by sq.exec, apart from adding to @answers. */
 	struct pinion_sender sender;
 	struct pinion_line answers;
-	bool attended;			/* who has sq.exec looks at the line before he goes */
-	struct pinion_errand errand;	/* of who has it */
-	struct pinion_request *lacking;	/* whose page sq.fault brings */
+	bool attended;			/* pinion_requester_turn() runs, and will read @answers */
+	struct pinion_errand errand;	/* of the holder of sq.exec */
+	struct pinion_request *lacking;	/* the request that sq.fault brings a page for */
 	struct hrtimer timer;
-	u64 deadline;			/* ns: when to give up waiting; 0: not at all */
-	u8 lateness;			/* how often it was doubled, as nothing came back */
-	u32 window;			/* packets that may be under way, answers included */
-	u32 una;			/* of @sender, when @window grew last */
+	u64 deadline;			/* of the ACK or RNR timer, in ns; 0: none */
+	u8 lateness;			/* log2 of the factor of the ACK timeout */
+	u32 window;			/* packets that may be unacknowledged, with answers */
+	u32 una;			/* sender.una when @window grew last */
 
-	/* The responder's; under resp.lock, but for the line */
+	/* The responder half: protected by resp.lock, apart from adding to @requests. */
 	struct pinion_receiver receiver;
 	struct pinion_line requests;
-	struct pinion_errand *bringer;	/* of who brought them: his errand, or NULL */
+	struct pinion_errand *bringer;	/* errand of the thread that delivers packets, or NULL */
 	struct work_struct work;	/* responds */
-	struct hrtimer pause;		/* until the socket may have room again */
-	bool ack_due;
-	u32 ack_psn;			/* of the last packet that has no other answer */
+	struct hrtimer pause;		/* queues @work: the socket may have room again */
+	bool ack_due;			/* an acknowledgment of @ack_psn must be sent */
+	u32 ack_psn;			/* the last packet performed that has no other answer */
 	struct pinion_reading reading;
-	/* For a page that a packet lacked: */
+	/* A missing page: */
 	struct pinion_fault *fault;
-	bool asked;			/* it was asked for, */
-	u32 asked_psn;			/* by that packet */
-	u8 page_timer;			/* when its sender was told to come; 0: not yet */
-	u32 page_psn;			/* of the packet that lacked it */
+	bool asked;			/* @fault was started, */
+	u32 asked_psn;			/* for this packet */
+	u8 page_timer;			/* RNR timer that was sent for it; 0: none yet */
+	u32 page_psn;			/* the packet that @page_timer was sent for */
 
-	u32 num_found;			/* of all times */
-	u32 num_asked_for;		/* likewise */
-	/* The last of them; no datagram is asked for again, so from here on it is not there. */
+	u32 num_found;			/* atomics performed so far */
+	u32 num_asked_for;		/* READs performed so far */
+	/* The last ones, as rings. Not allocated for UD, which has no duplicates. */
 	struct pinion_found found[PINION_MAX_RD_ATOMIC];
 	struct pinion_asked asked_for[PINION_MAX_RD_ATOMIC];
 };
@@ -90,18 +89,18 @@ void pinion_conn_detach(struct pinion_qp *qp);
 void pinion_conn_modified(struct pinion_qp *qp, enum ib_qp_state before, int mask);
 
 /*
- * @skb is for @qp, which somebody keeps, and whose conn is as @role says. Process context.
- * Return: whether it was taken.
+ * Deliver @skb to the half of @qp that @role says. The caller holds a reference to @qp. Process
+ * context. @errand: of the calling thread, or NULL. Return: whether @skb was taken.
  */
 bool pinion_conn_arrived(struct pinion_qp *qp, struct sk_buff *skb, enum pinion_packet_role role,
 			 struct pinion_errand *errand);
 
-/* What its packets have in their opcodes. */
+/* The transport (enum pinion_transport) of its packets. */
 u8 pinion_conn_transport(const struct pinion_qp *qp);
 
 /*
- * Does a packet with @av come from who @qp is connected to? One of its locks is held; or none, for
- * a glance.
+ * Does a packet with addresses @av come from the peer that @qp is connected to? sq.exec or
+ * resp.lock is held; without a lock the answer may be wrong while @qp is being modified.
  */
 bool pinion_conn_is_peer(const struct pinion_qp *qp, const struct pinion_av *av);
 
@@ -109,14 +108,14 @@ bool pinion_conn_is_peer(const struct pinion_qp *qp, const struct pinion_av *av)
 enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail);
 
 /*
- * What came back is looked at for an executor who is not there; sq.exec is held. Return: false if
- * he has to come.
+ * Process answers in the thread that delivers them, when no executor runs. sq.exec is held. Return:
+ * false if the executor must run, too.
  */
 bool pinion_requester_glance(struct pinion_qp *qp);
 
-/* responder.c: what waits is done, up to so many packets; resp.lock is held. */
+/* responder.c: process waiting requests, at most @packets; resp.lock is held, as below. */
 void pinion_responder_turn(struct pinion_conn *conn, int packets);
-/* Nothing that came before counts any more, and nothing comes. Likewise. */
+/* Drop all requests and answers, and close the line. */
 void pinion_responder_forget(struct pinion_conn *conn);
 
 /* datagram.c: likewise */

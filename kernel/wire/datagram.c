@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Datagrams that came: each is a message of its own for path/respond.c, and nothing is said to
- * whom it is from. resp.lock is held, as in responder.c.
+ * Received datagrams: each is a message for path/respond.c. Nothing is sent back. resp.lock is
+ * held, as in responder.c.
  */
 #include "../path/respond.h"
 #include "conn.h"
 
-/* Packet @i of @skb */
+/* Deliver packet @i of @skb. */
 static void datagram_deliver(struct pinion_qp *qp, const struct sk_buff *skb, u32 i)
 {
 	const struct pinion_packet_kind *kind;
@@ -18,7 +18,7 @@ static void datagram_deliver(struct pinion_qp *qp, const struct sk_buff *skb, u3
 
 	if (!payload || !pinion_wire_addresses(skb, &av))
 		return;
-	/* It is only read. */
+	/* The cast drops const: a source cursor is only read. */
 	pinion_cursor_memory(&cursor, (void *)payload);
 	kind = pinion_packet_kind(packet.opcode);
 	msg = (struct pinion_msg){

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Who sends looks at what arrives. Knows no packet.
+ * Errands: the sender of packets to this host processes what arrives.
  *
- * Softirqs of a packet that is given to the network run before its sender goes on, on his
- * processor. So each processor has the errand of who is just sending there, and what is found to
- * be for @who interrupted is added to it, in softirq, which nothing of his interrupts. Others who
- * send on the same processor meanwhile have none.
+ * The softirqs that a sent packet raises run on the sender's CPU before the sender goes on. So each
+ * CPU has a pointer to the errand of the task that is sending there (migration is disabled). If a
+ * softirq has interrupted that very task (errand->who == current), it adds to the errand; no other
+ * context accesses the errand at that time. If two tasks send on one CPU at the same time, only the
+ * first has an errand.
  */
 #include <linux/percpu.h>
 #include <linux/preempt.h>
@@ -13,9 +14,9 @@
 #include "errand.h"
 #include "wire.h"
 
-/* With more a second processor is of use. */
+/* A packet larger than this, in bytes, is worth waking a thread on another CPU. */
 #define LARGE	2048
-/* How often what was done here has brought about something more. */
+/* The number of sockets processed in one errand: processing one may send, and add another. */
 #define TIMES	8
 
 static DEFINE_PER_CPU(struct pinion_errand *, errand_here);

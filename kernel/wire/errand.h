@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A packet to somebody on this host is in his socket before its sender is back from the network.
- * Where little was sent its sender looks at it himself, as he would over the loop; that is sooner
- * done than another thread is awake. What he has to look at is his errand.
+ * Errands. A packet to this host is in the receiving socket before ip_local_out() returns to its
+ * sender. If little was sent, the sending thread then processes that socket itself, which is
+ * faster than waking another thread. The sockets that it must process are its errand.
  */
 #ifndef PINION_WIRE_ERRAND_H
 #define PINION_WIRE_ERRAND_H
@@ -12,25 +12,28 @@
 struct pinion_wire;
 
 struct pinion_errand {
-	struct task_struct *who;	/* while a packet is given to the network */
+	struct task_struct *who;	/* the sender, while it hands a packet to the network */
 	u32 count;
-	struct pinion_wire *wires[2];	/* where something arrived meanwhile; each is kept */
-	bool large;			/* more was sent than is worth the while of one thread */
+	struct pinion_wire *wires[2];	/* where packets arrived; holds pinion_wire.users */
+	bool large;			/* much was sent: leave it to the work item */
 };
 
-/* Around what gives a packet of @bytes to the network, in process context. @errand: or NULL */
+/*
+ * Called before and after a packet of @bytes is handed to the network, in process context. @errand
+ * may be NULL.
+ */
 void pinion_errand_begin(struct pinion_errand *errand, u32 bytes);
 void pinion_errand_end(struct pinion_errand *errand);
 
 /*
- * Something is in a socket of @wire, which is there. Return: whether the thread that is interrupted
- * here does the rest. In softirq.
+ * A packet has arrived in a socket of @wire. Called in softirq. Return: true if the thread that was
+ * interrupted will process it, as its errand.
  */
 bool pinion_errand_take(struct pinion_wire *wire);
 
 /*
- * Do it, or leave it to who else does. No resp.lock is held, but maybe the sq.exec of one queue. A
- * bounded part is done.
+ * Process the errand, a bounded part of it here, the rest in work items. Sleeps. The caller may
+ * hold the sq.exec of one queue, but no resp.lock.
  */
 void pinion_errand_run(struct pinion_errand *errand);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Packets that wait, and their bounds. Looks into none.
+ * Lines of packets, and their limits.
  */
 #include "line.h"
 #include "wire.h"
 
 #define LINE_PACKETS	512
 #define LINE_BYTES	(4 << 20)
-/* Of a user, in all lines; and what a line takes of that even if there is no more. */
+/* Limit of all lines of a user; and what each line may have even beyond that limit. */
 #define SHARE_BYTES	(32 << 20)
 #define LINE_FLOOR	(64 << 10)
 
@@ -20,7 +20,7 @@ void pinion_line_init(struct pinion_line *line, atomic_t *share)
 	line->share = share;
 }
 
-/* The lock is held. */
+/* buffers.lock is held, here and in the next two functions. */
 static void line_charge(struct pinion_line *line, const struct sk_buff *skb)
 {
 	line->bytes += skb->truesize;
@@ -48,7 +48,7 @@ bool pinion_line_add(struct pinion_line *line, struct sk_buff *skb)
 	unsigned long flags;
 	bool added;
 
-	/* Whoever it was charged to until now. */
+	/* Uncharge the socket. */
 	skb_orphan(skb);
 	spin_lock_irqsave(&line->buffers.lock, flags);
 	added = line_has_room(line);
@@ -90,7 +90,7 @@ void pinion_line_pass(struct pinion_line *line, u32 packets)
 {
 	struct sk_buff *skb = pinion_line_look(line);
 
-	/* What was there may have been forgotten meanwhile, by who passes. */
+	/* The caller may have dropped all packets while it processed this one. */
 	if (!skb)
 		return;
 	line->next += packets;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Packets that wait for one half of a queue pair, in the order they came. How many they may be is
- * of the queue pair and of its user, so that nobody's packets keep out another's; what comes
- * beyond that is lost, as networks lose it.
+ * Lines: packets that wait for one half of a queue pair, in the order of their arrival. They are
+ * limited per line and per user, so that packets for one user cannot use up the memory for
+ * others. More packets are dropped, as a network may drop them.
  */
 #ifndef PINION_WIRE_LINE_H
 #define PINION_WIRE_LINE_H
@@ -11,22 +11,27 @@
 
 struct pinion_line {
 	struct sk_buff_head buffers;
-	u32 next;			/* which packet of the first buffer; of who has the half */
-	/* Under its lock: */
-	bool open;			/* to what arrives */
+	u32 next;			/* next packet of the first buffer; the owner's */
+	/* Protected by buffers.lock: */
+	bool open;			/* accepts packets */
 	u32 bytes;
-	atomic_t *share;		/* bytes in all lines of its user, or NULL */
+	atomic_t *share;		/* bytes in all lines of the user, or NULL */
 };
 
-/* It is closed. @share outlives it. */
+/*
+ * "The owner" below is the holder of the lock of that half of the queue pair: sq.exec for answers,
+ * resp.lock for requests.
+ */
+
+/* The line is closed at first. @share must outlive it. */
 void pinion_line_init(struct pinion_line *line, atomic_t *share);
 
-/* Any context. Return: whether @skb is in it, and charged to it alone. */
+/* Add @skb, any context. Return: whether it was added; then it is charged to the line only. */
 bool pinion_line_add(struct pinion_line *line, struct sk_buff *skb);
 
-/* By who has the half: the buffer that packet line->next is of, or NULL. */
+/* By the owner: the first buffer, which has packet line->next, or NULL. */
 struct sk_buff *pinion_line_look(struct pinion_line *line);
-/* So many of its packets are over. */
+/* By the owner: @packets have been processed. Frees the buffer after its last one. */
 void pinion_line_pass(struct pinion_line *line, u32 packets);
 
 static inline bool pinion_line_waits(const struct pinion_line *line)
@@ -34,9 +39,9 @@ static inline bool pinion_line_waits(const struct pinion_line *line)
 	return !skb_queue_empty_lockless(&line->buffers);
 }
 
-/* What is in it is forgotten. By who has the half. */
+/* By the owner: drop all packets. */
 void pinion_line_forget(struct pinion_line *line);
-/* That, and nothing comes into it until it is opened. */
+/* By the owner: drop all packets, and accept none until the line is opened. */
 void pinion_line_close(struct pinion_line *line);
 void pinion_line_open(struct pinion_line *line);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Packets that arrive, from the socket to the responder. All that is in them is anybody's word
- * until the invariant CRC is right; and then still anybody's who can send.
+ * Received packets, from the socket to the lines of queue pairs. Their contents cannot be trusted:
+ * the ICRC excludes errors of transmission only, since anybody can send packets.
  *
- * What its sender gave the network as one buffer comes as one, if no wire was between. Then there
- * is one look-up for all, and whoever has them sees how many are of one message.
+ * A buffer may have several packets (GSO on this host, or GRO). Then the queue pair is looked up
+ * once, and requester and responder handle consecutive packets of a message as one (train.h).
  */
 #include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
@@ -24,16 +24,16 @@
 #include "../path/respond.h"
 #include "conn.h"
 
-/* Buffers in a turn of the work item. */
+/* Buffers that one run of the work item takes from each socket. */
 #define TURN		64
-/* Likewise, of who sends. */
+/* Likewise for a sender's errand. */
 #define ERRAND		8
 
-/* What of a buffer is not in its bytes. */
+/* Data about a buffer, in skb->cb. */
 struct wire_cb {
-	u64 net;			/* cookie */
+	u64 net;			/* cookie of the network namespace */
 	u32 stride;			/* bytes of each packet but the last */
-	u32 first;			/* which of those of its header its first packet is */
+	u32 first;			/* index of its first packet behind the IP header's */
 	u16 vlan;
 };
 
@@ -53,7 +53,7 @@ u32 pinion_wire_packets(const struct sk_buff *skb)
 	return DIV_ROUND_UP(skb->len, wire_cb_of(skb)->stride);
 }
 
-/* From BTH to ICRC. */
+/* The bytes of packet @i, from BTH to ICRC. */
 static const u8 *wire_bytes_of(const struct sk_buff *skb, u32 i, u32 *bytes)
 {
 	u32 stride = wire_cb_of(skb)->stride;
@@ -98,7 +98,7 @@ const u8 *pinion_wire_parse(const struct sk_buff *skb, u32 i, struct pinion_pack
 	return bth + pinion_packet_header_bytes(packet->opcode);
 }
 
-/* With its headers as those of the packet @index of those that they are of. */
+/* Is the ICRC right, if this is packet @index behind the one that the IP header is of? */
 static bool wire_icrc_is(const struct sk_buff *skb, u32 i, u32 index)
 {
 	bool ipv4 = ip_hdr(skb)->version == 4;
@@ -113,8 +113,8 @@ static bool wire_icrc_is(const struct sk_buff *skb, u32 i, u32 index)
 }
 
 /*
- * Of packets that were sent as one each has the next identification; some that a network card has
- * put together have all the same.
+ * Packets that were sent as one have consecutive IPv4 identifications. Some that a network card has
+ * merged all have the same.
  */
 static bool wire_icrc_is_right(const struct sk_buff *skb, u32 i)
 {
@@ -134,7 +134,7 @@ static bool wire_is_datagram(const struct pinion_packet *packet)
 	return (packet->opcode & PINION_TRANSPORT_MASK) == PINION_TRANSPORT_UD;
 }
 
-/* To a device, as far as that can be said, but no packet. */
+/* Count a packet that cannot be parsed, for the device with its destination address. */
 static void wire_count_malformed(const struct sk_buff *skb, const struct pinion_av *av)
 {
 	struct pinion_node *node;
@@ -146,7 +146,7 @@ static void wire_count_malformed(const struct sk_buff *skb, const struct pinion_
 	rcu_read_unlock();
 }
 
-/* The queue that @packet is for, packet @i of @skb, with a reference. Under RCU. */
+/* Find the queue pair for @packet, packet @i of @skb, and take a reference. RCU is held. */
 static struct pinion_qp *wire_find_qp(const struct sk_buff *skb, u32 i, struct pinion_node *node,
 				      const struct pinion_packet *packet)
 {
@@ -158,29 +158,28 @@ static struct pinion_qp *wire_find_qp(const struct sk_buff *skb, u32 i, struct p
 	}
 	if (wire_is_served(packet))
 		qp = pinion_qp_get(node, packet->qpn);
-	/* The others in its buffer are for the same. */
+	/* All packets of the buffer are for the same queue pair: see wire_is_of_one(). */
 	if (!qp)
 		pinion_stat_add(node, rx_no_queue, pinion_wire_packets(skb));
 	return qp;
 }
 
-/* May it be for a connection? Who it is from is asked once more when it is looked at. */
+/* Could @packet be of the connection? Without a lock; checked again when it is processed. */
 static bool wire_is_connected(const struct pinion_qp *qp, const struct pinion_packet *packet,
 			      const struct pinion_av *av)
 {
 	if (!pinion_qp_is_connected(qp) || READ_ONCE(qp->engine) != &pinion_wire_engine ||
 	    (packet->opcode & PINION_TRANSPORT_MASK) != pinion_conn_transport(qp))
 		return false;
-	/* A glance, without a lock. */
 	return data_race(pinion_conn_is_peer(qp, av));
 }
 
-/* Return: whether @qp has @skb now, where @packet is the first. */
+/* Deliver @skb, whose first packet is @packet, to @qp. Return: whether it was taken. */
 static bool wire_deliver(struct pinion_qp *qp, struct sk_buff *skb,
 			 const struct pinion_packet *packet, const struct pinion_av *av,
 			 struct pinion_errand *errand)
 {
-	/* Who takes it may be through with it at once. */
+	/* Read before @skb is delivered: it may be freed at once then. */
 	u32 packets = pinion_wire_packets(skb);
 
 	if (!qp->conn || (wire_is_datagram(packet) ? pinion_qp_is_connected(qp) :
@@ -194,7 +193,7 @@ static bool wire_deliver(struct pinion_qp *qp, struct sk_buff *skb,
 	return false;
 }
 
-/* Is packet @i sound, and for the same half of the same queue as @first? */
+/* Is packet @i valid, and for the same half of the same queue pair as @first? */
 static bool wire_goes_along(const struct sk_buff *skb, u32 i, const struct pinion_packet *first)
 {
 	struct pinion_packet packet;
@@ -222,7 +221,7 @@ static bool wire_is_of_one(const struct sk_buff *skb)
 	return true;
 }
 
-/* All of @skb is for the queue of its first packet. Return: whether somebody else has it now. */
+/* All packets of @skb are for one queue pair. Return: whether @skb was taken. */
 static bool wire_receive_one(struct sk_buff *skb, const struct pinion_av *av,
 			     struct pinion_errand *errand)
 {
@@ -246,7 +245,7 @@ static bool wire_receive_one(struct sk_buff *skb, const struct pinion_av *av,
 	return taken;
 }
 
-/* Packet @i of @skb alone; NULL without memory. */
+/* Make a buffer of packet @i of @skb only. NULL: no memory. */
 static struct sk_buff *wire_cut_out(struct sk_buff *skb, u32 i)
 {
 	struct sk_buff *cut = skb_clone(skb, GFP_KERNEL);
@@ -262,7 +261,7 @@ static struct sk_buff *wire_cut_out(struct sk_buff *skb, u32 i)
 	return cut;
 }
 
-/* Those of @skb one by one, where they have not all one way: what no sender of ours does. */
+/* Deliver each packet by itself, if they are not all for one queue pair. We never send such. */
 static void wire_receive_each(struct sk_buff *skb, const struct pinion_av *av,
 			      struct pinion_errand *errand)
 {
@@ -279,7 +278,7 @@ static void wire_receive_each(struct sk_buff *skb, const struct pinion_av *av,
 	}
 }
 
-/* Return: whether somebody else has @skb now. */
+/* Return: whether @skb was taken; else the caller frees it. */
 static bool wire_receive(struct sk_buff *skb, struct pinion_errand *errand)
 {
 	struct pinion_av av;
@@ -300,7 +299,7 @@ static struct net_device *wire_netdev_of(struct net *net, const struct sk_buff *
 	return IS_ENABLED(CONFIG_IPV6) ? ipv6_dev_find(net, &ipv6_hdr(skb)->daddr, NULL) : NULL;
 }
 
-/* The VLAN of the netdev that @skb came by, which may be gone. */
+/* The VLAN of the netdev that @skb was received by. PINION_NO_VLAN also if the netdev is gone. */
 static u16 wire_vlan_of(const struct pinion_wire *wire, const struct sk_buff *skb)
 {
 	struct net_device *netdev = NULL;
@@ -311,7 +310,7 @@ static u16 wire_vlan_of(const struct pinion_wire *wire, const struct sk_buff *sk
 	net = READ_ONCE(wire->net);
 	if (net)
 		netdev = dev_get_by_index_rcu(net, skb->skb_iif);
-	/* What this host sends to itself comes by another than it would from elsewhere. */
+	/* Packets of this host come by the loopback: take the netdev of the destination. */
 	if (netdev && netdev->flags & IFF_LOOPBACK)
 		netdev = wire_netdev_of(net, skb) ?: netdev;
 	if (netdev && is_vlan_dev(netdev))
@@ -320,14 +319,14 @@ static u16 wire_vlan_of(const struct pinion_wire *wire, const struct sk_buff *sk
 	return vlan;
 }
 
-/* Return: whether @skb may be looked at. */
+/* Prepare @skb, and check its UDP checksum. Return: whether it is accepted. */
 static bool wire_accept(struct pinion_wire *wire, struct sk_buff *skb)
 {
 	bool several = skb_is_gso(skb);
 	u32 stride = max_t(u32, several ? skb_shinfo(skb)->gso_size : skb->len, 1);
 	u16 vlan = wire_vlan_of(wire, skb);
 
-	/* The socket has something of its own in the place of the netdev. */
+	/* UDP sockets use skb->dev for something else (dev_scratch). */
 	skb->dev = NULL;
 	skb_scrub_packet(skb, true);
 	*wire_cb_of(skb) = (struct wire_cb){
@@ -340,7 +339,7 @@ static bool wire_accept(struct pinion_wire *wire, struct sk_buff *skb)
 	return skb_csum_unnecessary(skb) || !__skb_checksum_complete(skb);
 }
 
-/* Return: whether there was anything. */
+/* Receive one buffer from @sk, which may be NULL. Return: whether there was one. */
 static bool wire_receive_from(struct pinion_wire *wire, struct sock *sk,
 			      struct pinion_errand *errand)
 {
@@ -355,7 +354,7 @@ static bool wire_receive_from(struct pinion_wire *wire, struct sock *sk,
 	return true;
 }
 
-/* Return: whether there is more. */
+/* Receive up to @most buffers from each socket. Return: whether there may be more. */
 static bool wire_receive_some(struct pinion_wire *wire, int most, struct pinion_errand *errand)
 {
 	struct sock *sock4 = pinion_wire_sock_get(wire, true);
@@ -385,7 +384,7 @@ void pinion_wire_receive(struct pinion_wire *wire, struct pinion_errand *errand)
 {
 	bool more = true;
 
-	/* Who is about it may have looked before this came. */
+	/* If another thread holds @turn, it may have read the sockets before this came. */
 	if (mutex_trylock(&wire->turn)) {
 		more = wire_receive_some(wire, ERRAND, errand);
 		mutex_unlock(&wire->turn);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The requester of a connection to another host: requests become packets, as many as the window
- * has room for, and retire when what comes back acknowledges them. Which packets those are,
- * logic/sender.c says; here are the requests, their memory, and the clock.
+ * The requester of a connection to another host: requests become packets, as far as the window has
+ * room, and retire when they are acknowledged. logic/sender.c keeps track of acknowledged packets;
+ * this file handles requests, their memory, and the timers.
  *
- * All of it runs in the executor's place, with sq.exec held.
+ * Everything here runs with sq.exec held, in process context.
  */
 #include <linux/jhash.h>
 #include <rdma/ib_user_verbs.h>
@@ -20,19 +20,19 @@
 #include "conn.h"
 
 /*
- * Packets of an answer that a READ asks for at a time, so that the next are asked for before they
- * are there. Where pieces begin does not change when one is asked for again: its peer knows each
- * by what it was asked first, and what is of two of them may not be the next of both.
+ * A READ is sent as several requests, for this many packets of answer each, so that the next piece
+ * is requested before the last has arrived. If packets are requested again, the pieces keep their
+ * limits: the peer accepts a duplicate only if it is within one request that it had before.
  */
 #define PIECE	(PINION_CONN_WINDOW / 4)
-/* The receiver is asked for an acknowledgment that often within a message. */
+/* Within a message, each so-many-th packet asks for an acknowledgment. */
 #define ACK_EVERY (PINION_CONN_WINDOW / 4)
-/* What is late may be so again in four times the time, and no more. */
+/* The ACK timeout is doubled each time nothing comes, at most to 2^MAX_LATENESS times. */
 #define MAX_LATENESS 2
-/* Packets sent, or looked at, in a turn. */
+/* Packets processed, and sent, in one turn. */
 #define BURST	32
 
-/* Else what is left is flushed, by the executor. */
+/* In other states the executor flushes requests. */
 static bool requester_runs(const struct pinion_qp *qp)
 {
 	return qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD;
@@ -43,7 +43,7 @@ static struct pinion_request *requester_slot(struct pinion_requests *requests, u
 	return &requests->slots[i & (requests->depth - 1)];
 }
 
-/* The one that has packet @psn, which was begun. */
+/* Find the request that has packet @psn. */
 static struct pinion_request *requester_find(struct pinion_conn *conn, u32 psn)
 {
 	struct pinion_requests *requests = &conn->qp->sq.requests;
@@ -64,7 +64,7 @@ static struct pinion_request *requester_newest(struct pinion_requests *requests)
 						    requester_slot(requests, requests->next - 1);
 }
 
-/* That it was performed is told by an answer of its own. */
+/* Does the request have an answer of its own, instead of an acknowledgment? */
 static bool request_is_answered(const struct pinion_request *request)
 {
 	return request->op->traits & PINION_OP_HAS_ANSWER ||
@@ -89,7 +89,7 @@ static void request_seek(struct pinion_request *request, u64 offset)
 	request->at = offset;
 }
 
-/* It comes to nothing, and what is behind it to nothing else, once it is the oldest. */
+/* The request has failed. It is completed with this status when it is the oldest. */
 static void request_stick(struct pinion_request *request, enum ib_wc_status status, int syndrome)
 {
 	request->stuck = true;
@@ -106,7 +106,7 @@ static void request_stick_local(struct pinion_qp *qp, struct pinion_request *req
 
 /* ---------------------------------------------------------------- the window */
 
-/* Tell the sender of which packet an answer is due next. */
+/* Tell conn->sender the number of the next answer that is due. */
 static void requester_owe(struct pinion_conn *conn)
 {
 	struct pinion_requests *requests = &conn->qp->sq.requests;
@@ -133,13 +133,13 @@ static void requester_owe(struct pinion_conn *conn)
 	pinion_sender_owe_none(sender);
 }
 
-/* Packet @psn of a READ's answer, counted from the beginning of its piece. */
+/* The index of packet @psn of a READ's answer in its piece. */
 static u32 request_in_piece(const struct pinion_request *request, u32 psn)
 {
 	return ((psn - request->psn) & PINION_PSN_MASK) % PIECE;
 }
 
-/* How many answers are due: packets that asked for one, and may not be forgotten by their peer. */
+/* How many READ pieces and atomics are under way: max_rd_atomic limits them. */
 static u32 requester_count_owed(struct pinion_conn *conn)
 {
 	struct pinion_requests *requests = &conn->qp->sq.requests;
@@ -163,7 +163,7 @@ static u32 requester_count_owed(struct pinion_conn *conn)
 	return count;
 }
 
-/* Return: whether any was. */
+/* Retire requests that are acknowledged. Return: whether there were any. */
 static bool requester_retire(struct pinion_conn *conn)
 {
 	struct pinion_qp *qp = conn->qp;
@@ -177,7 +177,7 @@ static bool requester_retire(struct pinion_conn *conn)
 		pinion_sq_succeed(qp, request);
 		any = true;
 	}
-	/* Nobody looks at what came before there is something to be answered again. */
+	/* Without requests the line is not read any more, so drop late duplicates. */
 	if (any && !pinion_requests_count(&qp->sq.requests))
 		pinion_line_forget(&conn->answers);
 	requester_owe(conn);
@@ -198,7 +198,10 @@ static void requester_set_deadline(struct pinion_conn *conn, u64 ns)
 	conn->deadline = ns ? ktime_get_ns() + ns : 0;
 }
 
-/* Nothing is late, and the network bears more: twice as much with all that was under way. */
+/*
+ * Packets were acknowledged: reset the timer, and let the window grow by their number. So it
+ * doubles when a whole window was acknowledged.
+ */
 static void requester_advanced(struct pinion_conn *conn)
 {
 	u32 count = (conn->sender.una - conn->una) & PINION_PSN_MASK;
@@ -209,14 +212,17 @@ static void requester_advanced(struct pinion_conn *conn)
 	conn->window = min(conn->window + count, PINION_CONN_WINDOW);
 }
 
-/* Packets, or what they were answered by, may still be in a line that grows longer by each. */
+/*
+ * The ACK timer has expired. Packets or answers may just be waiting somewhere, where sending them
+ * again makes it worse: shrink the window, and wait longer next time.
+ */
 static void requester_is_late(struct pinion_conn *conn)
 {
 	conn->window = 1;
 	conn->lateness = min(conn->lateness + 1, MAX_LATENESS);
 }
 
-/* Something was acknowledged, or nothing was under way: the time begins anew. */
+/* Start the ACK timer if it is needed and does not run. (A deadline of 0 means that.) */
 static void requester_watch(struct pinion_conn *conn)
 {
 	struct hrtimer *timer = &conn->timer;
@@ -228,21 +234,21 @@ static void requester_watch(struct pinion_conn *conn)
 			requester_set_deadline(conn, pinion_ack_timeout_ns(conn->qp->attr.timeout)
 						     << conn->lateness);
 	}
-	/* One that expires early finds a later deadline, and is started again. */
+	/* A timer that expires before a later deadline is started again by the next turn. */
 	if (!conn->deadline || conn->qp->dying)
 		return;
 	if (!hrtimer_active(timer) || ktime_to_ns(hrtimer_get_expires(timer)) > conn->deadline)
 		hrtimer_start(timer, ns_to_ktime(conn->deadline), HRTIMER_MODE_ABS);
 }
 
-/* What the sender made of something. */
+/* Do what conn->sender has decided. */
 static void requester_obey(struct pinion_conn *conn, enum pinion_sender_step step, u8 syndrome)
 {
 	struct pinion_qp *qp = conn->qp;
 
 	switch (step) {
 	case PINION_SENDER_STALE:
-	/* It says nothing before it is known to be what was asked for. */
+	/* requester_take_answer() checks the answer first. */
 	case PINION_SENDER_ANSWERED:
 		break;
 	case PINION_SENDER_ADVANCED:
@@ -290,7 +296,7 @@ static void requester_look_at_clock(struct pinion_conn *conn)
 
 /* ---------------------------------------------------------- what comes back */
 
-/* @request lacks a page of its own, which is asked for; then the packet begins anew. */
+/* @request lacks a page of its own: start the fault. The packet is begun anew afterwards. */
 static enum pinion_step requester_lack(struct pinion_conn *conn, struct pinion_request *request,
 				       struct pinion_missing *missing)
 {
@@ -300,8 +306,8 @@ static enum pinion_step requester_lack(struct pinion_conn *conn, struct pinion_r
 }
 
 /*
- * @bytes of @source are the payload's from @offset on. Return: DONE, also if the request failed;
- * or PARKED, for a page.
+ * Copy @bytes of an answer from @source to @offset of the request's payload. Return: DONE, also if
+ * the request has failed; or PARKED, if a page is missing.
  */
 static enum pinion_step requester_store(struct pinion_conn *conn, struct pinion_request *request,
 					u64 offset, struct pinion_cursor *source, u64 bytes)
@@ -321,7 +327,7 @@ static enum pinion_step requester_store(struct pinion_conn *conn, struct pinion_
 	}
 }
 
-/* Is it what @request, of which it has a packet's number, asked for? */
+/* Does @packet have the kind and the length of @request's answer? Its PSN is one of @request. */
 static bool answer_fits(const struct pinion_conn *conn, const struct pinion_request *request,
 			const struct pinion_packet *packet)
 {
@@ -336,7 +342,7 @@ static bool answer_fits(const struct pinion_conn *conn, const struct pinion_requ
 	return packet->payload == min_t(u64, request->length - offset, conn->qp->mtu);
 }
 
-/* What follows in the buffer, as long as it is of the answer to the same READ, and next. */
+/* Couple the packets that follow in the buffer, if they are the next ones of the same answer. */
 static void requester_couple(struct pinion_conn *conn, const struct pinion_request *request,
 			     struct pinion_train *train)
 {
@@ -367,11 +373,11 @@ static enum pinion_step requester_take_answer(struct pinion_conn *conn, struct p
 	request = requester_find(conn, first.psn);
 	if (!request || request != pinion_requests_oldest(&conn->qp->sq.requests))
 		return PINION_STEP_DONE;
-	/* It comes no better if it is asked for again. */
+	/* A wrong answer: asking again would not help. */
 	if (!answer_fits(conn, request, &first))
 		return pinion_sq_fail(conn->qp, IB_WC_BAD_RESP_ERR, PINION_SYN_REMOTE);
 	if (request_is_atomic(request)) {
-		/* It is only read. */
+		/* The cast drops const: a source cursor is only read. */
 		pinion_cursor_memory(&source, (void *)&first.before);
 		step = requester_store(conn, request, 0, &source, sizeof(first.before));
 	} else if (first.payload) {
@@ -390,8 +396,8 @@ static enum pinion_step requester_take_answer(struct pinion_conn *conn, struct p
 }
 
 /*
- * The next packet that waits, and what is one with it: *@packets. Return: PARKED if it is to be
- * looked at again, when a page is there.
+ * Process the next packet, and those coupled with it; *@packets is set to their number. Return:
+ * PARKED if a page is missing, and they must be processed again.
  */
 static enum pinion_step requester_hear(struct pinion_conn *conn, const struct sk_buff *skb,
 				       u32 *packets)
@@ -421,7 +427,7 @@ static enum pinion_step requester_hear(struct pinion_conn *conn, const struct sk
 	return PINION_STEP_DONE;
 }
 
-/* Return: DONE if there was any answer. */
+/* Process waiting packets, at most BURST. Return: DONE if there were any. */
 static enum pinion_step requester_listen(struct pinion_conn *conn)
 {
 	enum pinion_step step = PINION_STEP_PARKED;
@@ -448,7 +454,7 @@ static enum pinion_step requester_listen(struct pinion_conn *conn)
 
 /* -------------------------------------------------------------- what is sent */
 
-/* SENDs and WRITEs of several packets; their codes follow each other alike. */
+/* The packet code of SENDs and WRITEs, whose codes are in the same order. */
 static u8 requester_code(const struct pinion_op *op, bool first, bool last)
 {
 	u8 code = op->traits & PINION_OP_REMOTE_MEM ? PINION_WRITE_FIRST : PINION_SEND_FIRST;
@@ -481,7 +487,7 @@ static u8 requester_code_alone(u8 opcode)
 	}
 }
 
-/* What memory it names, from @offset on. */
+/* Fill in remote address, key and length, from @offset on. */
 static void requester_name_memory(const struct pinion_msg *msg, u64 offset, u32 mtu,
 				  struct pinion_packet *packet, u32 *packets)
 {
@@ -508,7 +514,10 @@ static void requester_name_memory(const struct pinion_msg *msg, u64 offset, u32 
 	}
 }
 
-/* Within a message: now and then, and if no more is sent until something is acknowledged. */
+/*
+ * Should packet @psn, inside a message, ask for an acknowledgment? Each ACK_EVERY-th, and the last
+ * that the window has room for.
+ */
 static bool requester_wants_to_know(const struct pinion_conn *conn, u32 psn)
 {
 	u32 before = (psn - conn->sender.next) & PINION_PSN_MASK;
@@ -517,7 +526,7 @@ static bool requester_wants_to_know(const struct pinion_conn *conn, u32 psn)
 	       pinion_sender_room(&conn->sender, conn->window) <= before + 1;
 }
 
-/* Packet @psn of @request, which is @msg, and how many numbers it takes. */
+/* Make the headers of packet @psn of @request. *@packets is set to the numbers that it takes. */
 static void requester_packet(struct pinion_conn *conn, const struct pinion_request *request,
 			     const struct pinion_msg *msg, u32 psn, struct pinion_packet *packet,
 			     u32 *packets)
@@ -551,8 +560,9 @@ static void requester_packet(struct pinion_conn *conn, const struct pinion_reque
 }
 
 /*
- * @first, and those behind it that the window has room for, as long as they have the same
- * headers: the first of a WRITE has more than the others, and so may the last of any.
+ * A burst of @first and the packets behind it, as far as the window has room and their headers have
+ * the same length. The first packet of a WRITE has more headers than the others, and so may the
+ * last packet of any message.
  */
 static struct pinion_burst requester_burst(struct pinion_conn *conn,
 					   const struct pinion_request *request,
@@ -583,7 +593,7 @@ static u64 burst_payload(const struct pinion_burst *burst)
 	return (u64)(burst->packets - 1) * burst->payload + burst->last;
 }
 
-/* Return: DONE, also if the request is stuck; or PARKED, for a page. */
+/* Copy payload from packet @psn on to @copy. Return: DONE, also if it failed; PARKED: no page. */
 static enum pinion_step requester_load(struct pinion_conn *conn, struct pinion_request *request,
 				       u32 psn, u64 left, struct pinion_cursor *copy)
 {
@@ -610,7 +620,7 @@ static void requester_sent(struct pinion_conn *conn, u32 packets)
 	struct pinion_sender *sender = &conn->sender;
 
 	pinion_sender_sent(sender, packets);
-	/* Of an unreliable connection nothing comes back. */
+	/* Nothing acknowledges packets of an unreliable connection. */
 	if (!pinion_qp_is_reliable(conn->qp)) {
 		pinion_sender_acknowledge(sender, pinion_psn_add(sender->next, -1),
 					  PINION_AETH_ACK);
@@ -620,7 +630,7 @@ static void requester_sent(struct pinion_conn *conn, u32 packets)
 	requester_owe(conn);
 }
 
-/* However narrow the window is, something may be under way. */
+/* Does the window have room? If nothing is under way, any packet may be sent. */
 static bool requester_has_room(const struct pinion_conn *conn, u32 packets)
 {
 	const struct pinion_sender *sender = &conn->sender;
@@ -630,7 +640,7 @@ static bool requester_has_room(const struct pinion_conn *conn, u32 packets)
 	return pinion_sender_room(sender, conn->window) >= packets;
 }
 
-/* What was let in goes on, be it that none would be let in any more. */
+/* max_rd_atomic counts as 1 at least: it may have been set to 0 after the request was begun. */
 static bool requester_may_send(struct pinion_conn *conn, const struct pinion_request *request,
 			       u32 packets)
 {
@@ -649,7 +659,7 @@ static void requester_transmit(struct pinion_conn *conn, const struct pinion_bur
 		kfree_skb(skb);
 		return;
 	}
-	/* What leads nowhere now may lead somewhere when it is sent again. */
+	/* If there is no route now, there may be one when the packet is sent again. */
 	pinion_wire_send(qp->node->wire, &qp->av,
 			 jhash_2words(qp->ibqp.qp_num, qp->attr.dest_qp_num, 0), burst, skb,
 			 &conn->errand);
@@ -669,7 +679,7 @@ static void requester_put(struct pinion_conn *conn, const struct pinion_request 
 	}
 }
 
-/* The next packets of @request. Return: DONE if they were sent, or the request is stuck. */
+/* Send the next packets of @request. Return: DONE if they were sent, or the request has failed. */
 static enum pinion_step requester_send(struct pinion_conn *conn, struct pinion_request *request)
 {
 	u32 psn = conn->sender.next;
@@ -713,7 +723,7 @@ static enum pinion_step requester_send(struct pinion_conn *conn, struct pinion_r
 	return PINION_STEP_DONE;
 }
 
-/* The oldest is stuck, and nothing before it is under way any more. */
+/* @request has failed. Complete it if it is the oldest, else wait for those before it. */
 static enum pinion_step requester_fail_stuck(struct pinion_conn *conn,
 					     struct pinion_request *request)
 {
@@ -732,8 +742,8 @@ static enum pinion_step requester_do_local(struct pinion_qp *qp, struct pinion_r
 }
 
 /*
- * The newest, which was fetched, gets its numbers, or is performed here. What changes keys, and
- * what is fenced, waits until all before it are over.
+ * Begin the newest request: assign its PSNs, or perform it if it is local. Local and fenced
+ * requests wait until all before them have retired.
  */
 static enum pinion_step requester_begin(struct pinion_conn *conn, struct pinion_request *request)
 {
@@ -759,7 +769,7 @@ static enum pinion_step requester_begin(struct pinion_conn *conn, struct pinion_
 	return PINION_STEP_DONE;
 }
 
-/* The next that is posted, if it may be begun. Return: PARKED if there is none. */
+/* Fetch the next posted request. Return: PARKED if there is none, or it must wait. */
 static enum pinion_step requester_fetch(struct pinion_conn *conn, u32 tail)
 {
 	struct pinion_qp *qp = conn->qp;
@@ -771,7 +781,7 @@ static enum pinion_step requester_fetch(struct pinion_conn *conn, u32 tail)
 
 	if (qp->state != IB_QPS_RTS || qp->sq.head + count == tail || count == requests->depth)
 		return PINION_STEP_PARKED;
-	/* What is ordered is ordered of the oldest. */
+	/* Injected failures are for the oldest request: fetch no others while there are orders. */
 	if (count && static_branch_unlikely(&pinion_injecting))
 		return PINION_STEP_PARKED;
 	request = pinion_sq_fetch(qp, &syndrome);
@@ -782,7 +792,7 @@ static enum pinion_step requester_fetch(struct pinion_conn *conn, u32 tail)
 	return PINION_STEP_DONE;
 }
 
-/* One packet, or one request further. Return: PARKED if there is nothing to do now. */
+/* Send the next packets, or begin the next request. Return: PARKED if nothing can be done. */
 static enum pinion_step requester_talk(struct pinion_conn *conn, u32 tail)
 {
 	struct pinion_qp *qp = conn->qp;
@@ -804,7 +814,7 @@ static enum pinion_step requester_talk(struct pinion_conn *conn, u32 tail)
 
 /* ---------------------------------------------------------------- the turn */
 
-/* What came of the page that was waited for. Return: whether to go on. */
+/* Take the result of a fault that was waited for. Return: whether to go on. */
 static bool requester_page_came(struct pinion_conn *conn)
 {
 	struct pinion_sq *sq = &conn->qp->sq;
@@ -814,7 +824,7 @@ static bool requester_page_came(struct pinion_conn *conn)
 		return true;
 	sq->awaits = PINION_AWAITS_NONE;
 	err = pinion_fault_result(sq->fault);
-	/* What came meanwhile was not looked at: nobody is late. */
+	/* Answers were not processed meanwhile, so restart the ACK timer. */
 	if (!conn->sender.waiting)
 		conn->deadline = 0;
 	if (err == -EAGAIN) {
@@ -838,7 +848,7 @@ enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
 	lockdep_assert_held(&qp->sq.exec);
 	if (!requester_page_came(conn))
 		return PINION_STEP_PARKED;
-	/* An answer that has no place must not be looked at again. */
+	/* Before processing answers: a request whose memory has failed must not take any. */
 	request = pinion_requests_oldest(&qp->sq.requests);
 	if (request && request->stuck)
 		requester_fail_stuck(conn, request);
@@ -854,14 +864,17 @@ enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
 	requester_watch(conn);
 	pinion_errand_run(&conn->errand);
 	WRITE_ONCE(conn->attended, false);
-	/* Who brings an answer puts it into the line first, then looks whether anybody is here. */
+	/*
+	 * conn_arrived_answer() adds to the line, then reads @attended; we clear @attended, then
+	 * read the line. With a barrier on both sides no answer is left behind.
+	 */
 	smp_mb();
 	if (pinion_line_waits(&conn->answers))
 		further = true;
 	return further && !qp->sq.waiting ? PINION_STEP_DONE : PINION_STEP_PARKED;
 }
 
-/* Does only who executes know what to do next? */
+/* Is there work that needs the executor: answers, packets to send, or posted requests? */
 static bool requester_has_more(struct pinion_conn *conn)
 {
 	struct pinion_qp *qp = conn->qp;

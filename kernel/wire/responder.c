@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The responder of a connection to another host: packets, in the order that logic/receiver.c
- * finds in them, become pieces of messages for path/respond.c, and verdicts become
+ * The responder of a connection to another host. logic/receiver.c decides about the order of
+ * packets; they become pieces of messages for path/respond.c, and its verdicts become
  * acknowledgments and answers.
  *
- * All of it runs with resp.lock held, in the work item that brought the packet, or in one of
- * the queue pair's own.
+ * Everything here runs with resp.lock held, in process context: in the thread that delivers
+ * packets, or in conn->work.
  */
 #include <linux/jhash.h>
 #include <rdma/ib_user_verbs.h>
@@ -18,8 +18,8 @@
 #include "conn.h"
 
 /*
- * When to come again, if a page is missing: in 0.64 ms; if it is missing still, in twice the time,
- * up to 40.96 ms.
+ * RNR timer fields for a sender whose packet lacks a page: 0.64 ms at first, doubled each time, up
+ * to 40.96 ms. Two steps of the field double the time.
  */
 #define PAGE_RNR_TIMER		12
 #define PAGE_RNR_TIMER_LAST	24
@@ -32,7 +32,7 @@ static void responder_send(struct pinion_conn *conn, const struct pinion_burst *
 {
 	struct pinion_qp *qp = conn->qp;
 
-	/* What is lost is asked for again. */
+	/* The requester sends its request again. */
 	if (pinion_inject(PINION_INJECT_LOSS, qp->pid, qp->ibqp.qp_num)) {
 		kfree_skb(skb);
 		return;
@@ -56,14 +56,17 @@ static struct pinion_packet responder_packet(const struct pinion_conn *conn, u8 
 	};
 }
 
-/* What is said of packet @psn acknowledges all before it, too. */
+/* An answer for packet @psn was sent. It acknowledges all packets before it, too. */
 static void responder_said(struct pinion_conn *conn, u32 psn)
 {
 	if (pinion_psn_ahead(psn, conn->ack_psn) >= 0)
 		conn->ack_due = false;
 }
 
-/* Those without payload are few and small: the socket has room for them. */
+/*
+ * Send an acknowledgment or an answer without payload. It may exceed the socket's send buffer,
+ * since these packets are few and small. Nothing is sent on unreliable connections.
+ */
 static void responder_say(struct pinion_conn *conn, const struct pinion_packet *packet)
 {
 	struct pinion_burst burst = pinion_burst_of_one(packet);
@@ -89,8 +92,8 @@ static void responder_acknowledge(struct pinion_conn *conn, u32 psn, u8 syndrome
 }
 
 /*
- * Not of a READ or an atomic that was performed behind: to some requesters that would be all of its
- * answer.
+ * Send the acknowledgment that is due. It must not have the PSN of a READ or an atomic: some
+ * requesters would take it for the answer.
  */
 static void responder_acknowledge_due(struct pinion_conn *conn)
 {
@@ -120,7 +123,7 @@ static void responder_say_found(struct pinion_conn *conn, u32 psn, u64 before)
 	responder_say(conn, &packet);
 }
 
-/* Of a FLUSH, and an ATOMIC_WRITE. */
+/* Answer a FLUSH or an ATOMIC_WRITE. */
 static void responder_say_done(struct pinion_conn *conn, u32 psn)
 {
 	struct pinion_packet packet = responder_packet(conn, PINION_READ_ONLY, psn,
@@ -129,7 +132,7 @@ static void responder_say_done(struct pinion_conn *conn, u32 psn)
 	responder_say(conn, &packet);
 }
 
-/* @psn is of the packet that was performed last. */
+/* Remember the result of an atomic; @psn is of the packet that was performed last. */
 static void responder_remember(struct pinion_conn *conn, u32 psn, u64 before)
 {
 	conn->found[conn->num_found++ % ARRAY_SIZE(conn->found)] = (struct pinion_found){
@@ -148,7 +151,7 @@ static void responder_say_found_again(struct pinion_conn *conn, u32 psn)
 			responder_say_found(conn, psn, conn->found[i].before);
 }
 
-/* A READ is performed. */
+/* Remember the arguments of a READ that was performed. */
 static void responder_remember_asked(struct pinion_conn *conn, const struct pinion_msg *msg)
 {
 	u32 i = conn->num_asked_for++ % ARRAY_SIZE(conn->asked_for);
@@ -163,7 +166,7 @@ static void responder_remember_asked(struct pinion_conn *conn, const struct pini
 	};
 }
 
-/* Does @msg, a READ, ask for what @asked did, from one of its packets on? */
+/* Does the READ @msg ask for (a rest of) what @asked asked for, at the same addresses? */
 static bool asked_is(const struct pinion_asked *asked, const struct pinion_msg *msg, u64 number,
 		     u32 mtu)
 {
@@ -173,7 +176,7 @@ static bool asked_is(const struct pinion_asked *asked, const struct pinion_msg *
 	       msg->remote_addr == asked->addr + offset && msg->length + offset <= asked->length;
 }
 
-/* Only the memory that a READ was of may be in what is said to be its answer once more. */
+/* A duplicate READ is answered only if it asks for the same memory as the original. */
 static bool responder_was_asked(const struct pinion_conn *conn, const struct pinion_msg *msg)
 {
 	u32 i, count = min_t(u32, conn->num_asked_for, ARRAY_SIZE(conn->asked_for));
@@ -235,8 +238,8 @@ static void responder_message(struct pinion_conn *conn, const struct pinion_pack
 }
 
 /*
- * A page is brought meanwhile, or it is known what came of that. Return: whether a packet may be
- * tried, with what is known in @msg.
+ * Take the result of a fault that was started. Return: false if it is still running; else whether
+ * to try the packet, with the result in @msg.
  */
 static bool responder_page_came(struct pinion_conn *conn, struct pinion_msg *msg)
 {
@@ -248,7 +251,7 @@ static bool responder_page_came(struct pinion_conn *conn, struct pinion_msg *msg
 		return false;
 	conn->asked = false;
 	err = pinion_fault_result(conn->fault);
-	/* Who is not sent anything again has to leave some time himself. */
+	/* Unreliable: nobody sends the packet again, so pause before the next try. */
 	if (err == -EAGAIN && !pinion_qp_is_reliable(conn->qp))
 		return false;
 	if (err && err != -EAGAIN && conn->asked_psn == msg->psn) {
@@ -258,7 +261,7 @@ static bool responder_page_came(struct pinion_conn *conn, struct pinion_msg *msg
 	return true;
 }
 
-/* The packet lacks a page: its sender is told when to come again. */
+/* The packet lacks a page. Note whether conn->fault was started; allocate it for the next try. */
 static void responder_await_page(struct pinion_conn *conn, const struct pinion_msg *msg)
 {
 	conn->asked = msg->asked;
@@ -267,7 +270,7 @@ static void responder_await_page(struct pinion_conn *conn, const struct pinion_m
 		conn->fault = pinion_fault_alloc(GFP_NOIO | __GFP_ACCOUNT | __GFP_NOWARN);
 }
 
-/* For packet @psn, which lacks a page. */
+/* The RNR timer for packet @psn, which lacks a page. Longer each time. */
 static u8 responder_page_timer(struct pinion_conn *conn, u32 psn)
 {
 	if (conn->page_timer && psn == conn->page_psn)
@@ -289,7 +292,7 @@ static void responder_page_is_there(struct pinion_qp *qp)
 	queue_work(qp->wq, &qp->conn->work);
 }
 
-/* Packet @psn lacks a page and is not sent again: it waits in its line, and those behind it. */
+/* Unreliable: packet @psn, which lacks a page, stays in the line until the page may be there. */
 static void responder_hold(struct pinion_conn *conn, u32 psn)
 {
 	if (conn->asked)
@@ -319,8 +322,8 @@ static void responder_begin_reading(struct pinion_conn *conn, struct pinion_msg 
 }
 
 /*
- * @msg is, of which @packet is the last. Some of its packets may have asked for an acknowledgment:
- * @ack_request.
+ * @msg was performed; @packet is its last packet. Send its answer, or note that an acknowledgment
+ * is due. @ack_request: one of its packets has asked for an acknowledgment.
  */
 static void responder_performed(struct pinion_conn *conn, const struct pinion_packet *packet,
 				const struct pinion_msg *msg, bool ack_request)
@@ -350,7 +353,7 @@ static enum pinion_verdict responder_try(struct pinion_conn *conn, struct pinion
 	verdict = pinion_respond(conn->qp, msg);
 	if (verdict != PINION_PEER_PAGE)
 		return verdict;
-	/* The piece comes again, all of it. */
+	/* The sender sends the whole piece again: go back to its begin. */
 	resp->cursor = stood;
 	resp->token = 0;
 	responder_await_page(conn, msg);
@@ -358,9 +361,10 @@ static enum pinion_verdict responder_try(struct pinion_conn *conn, struct pinion
 }
 
 /*
- * What follows in the buffer, as long as it is of the same message and in turn. @ahead is where the
- * receiver is when all of it is performed. A packet that lacked a page is taken alone: what became
- * of the page is known of as much as was asked for. Return: whether any asks for an acknowledgment.
+ * Couple the packets that follow in the buffer, if they are the next ones of the same message.
+ * @ahead becomes the receiver's state after all of them. While the result of a fault is pending
+ * nothing is coupled, since it is about that one packet. Return: whether any packet asks for an
+ * acknowledgment.
  */
 static bool responder_couple(struct pinion_conn *conn, struct pinion_train *train,
 			     struct pinion_receiver *ahead)
@@ -382,7 +386,10 @@ static bool responder_couple(struct pinion_conn *conn, struct pinion_train *trai
 	return ack_request;
 }
 
-/* The last packet says what operation it is, and what goes with its end. */
+/*
+ * Make the message of a train. The last packet tells the operation (with immediate, for instance);
+ * the first has the address.
+ */
 static void responder_message_of(struct pinion_conn *conn, const struct pinion_train *train,
 				 const struct pinion_packet *first, struct pinion_msg *msg)
 {
@@ -401,7 +408,7 @@ static void responder_message_of(struct pinion_conn *conn, const struct pinion_t
 	msg->packets = train->packets;
 }
 
-/* Return: false if it has to wait, and to be looked at again. */
+/* Perform a train. Return: false if it stays in the line, to be tried again. */
 static bool responder_perform(struct pinion_conn *conn, struct pinion_train *train)
 {
 	const struct pinion_packet first = train->packet;
@@ -438,7 +445,10 @@ static bool responder_perform(struct pinion_conn *conn, struct pinion_train *tra
 	return true;
 }
 
-/* What was performed is not performed again; but a READ is, as it may ask for less than before. */
+/*
+ * Answer a duplicate. Atomics are not performed again: the old result is sent. A READ is performed
+ * again, and may ask for a rest of what it asked for before.
+ */
 static void responder_answer_again(struct pinion_conn *conn, const struct pinion_packet *packet)
 {
 	struct pinion_msg msg;
@@ -454,7 +464,7 @@ static void responder_answer_again(struct pinion_conn *conn, const struct pinion
 	}
 }
 
-/* The next packet that waits, and what is one with it. Return: how many are over. */
+/* Process the next packet, and those coupled with it. Return: how many are done. */
 static u32 responder_take(struct pinion_conn *conn, const struct sk_buff *skb)
 {
 	struct pinion_train train;
@@ -505,7 +515,7 @@ static u8 reading_code(const struct pinion_reading *reading, u32 bytes)
 	return last ? PINION_READ_LAST : PINION_READ_MIDDLE;
 }
 
-/* The next @bytes to @copy. */
+/* Copy the next @bytes of a READ's memory to @copy. */
 static enum pinion_verdict responder_read(struct pinion_conn *conn, u32 bytes,
 					  struct pinion_cursor *copy)
 {
@@ -533,7 +543,7 @@ static enum pinion_verdict responder_read(struct pinion_conn *conn, u32 bytes,
 	return verdict;
 }
 
-/* The next packet of the answer. */
+/* Make the headers of the next packet of the answer. */
 static struct pinion_packet responder_answer(const struct pinion_conn *conn,
 					     const struct pinion_reading *reading)
 {
@@ -553,7 +563,7 @@ static void reading_advance(struct pinion_reading *reading, u32 packets, u32 byt
 	reading->active = reading->offset != reading->length;
 }
 
-/* @first, and those behind it that have no headers but the BTH either. */
+/* A burst of @first and the packets behind it. Only middle packets, which have just a BTH. */
 static struct pinion_burst responder_burst(const struct pinion_conn *conn,
 					   const struct pinion_packet *first)
 {
@@ -561,7 +571,7 @@ static struct pinion_burst responder_burst(const struct pinion_conn *conn,
 	struct pinion_burst burst = pinion_burst_of_one(first);
 	u32 mtu = conn->qp->mtu;
 
-	/* The last has a header more. */
+	/* The last packet of the answer has an AETH, so it is not in the burst. */
 	if (burst.headers == PINION_BTH_BYTES)
 		burst.packets = min((reading->length - reading->offset - 1) / mtu,
 				    pinion_burst_limit(burst.headers, mtu));
@@ -582,7 +592,7 @@ static void responder_put(struct pinion_conn *conn, struct sk_buff *skb,
 	}
 }
 
-/* Some packets of the answer. Return: whether to go on. */
+/* Send the next packets of the answer. Return: false if the socket has no room. */
 static bool responder_give(struct pinion_conn *conn)
 {
 	struct pinion_reading *reading = &conn->reading;
@@ -606,7 +616,7 @@ static bool responder_give(struct pinion_conn *conn)
 	bytes = packet.payload * burst.packets;
 	verdict = responder_read(conn, bytes, &copy);
 	if (verdict != PINION_ACK) {
-		/* The rest is asked for again, or never. */
+		/* The requester asks for the rest again, or has failed. */
 		kfree_skb(skb);
 		reading->active = false;
 		if (verdict == PINION_PEER_PAGE)
@@ -678,7 +688,7 @@ void pinion_responder_forget(struct pinion_conn *conn)
 	conn->num_asked_for = 0;
 	conn->asked = false;
 	conn->page_timer = 0;
-	/* The page may never come. */
+	/* Do not wait for the fault: it may never end. */
 	if (conn->fault)
 		pinion_fault_leave(conn->fault);
 	conn->fault = NULL;

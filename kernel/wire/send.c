@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Packets to another host, and a datagram as one. The payload is copied first, under its gates, and
- * the CRC is of the copy: after a deregistration no byte of the region is read.
+ * Builds and sends packets, and sends datagrams. The payload is copied into the packet inside the
+ * gates of its keys, and the ICRC is computed from the copy: after a deregistration nothing of the
+ * region is read any more.
  */
 #include <linux/in.h>
 #include <linux/ip.h>
@@ -21,14 +22,14 @@
 #include "../path/move.h"
 #include "conn.h"
 
-/* Room before the network header, whatever the netdev adds. */
+/* Room before the network header for link layer headers. */
 #define HEADROOM	LL_MAX_HEADER
 /*
- * Of packets that are sent as one: what the page allocator has at hand, with all that a buffer
- * has beside them.
+ * Limit of a burst's bytes: with the buffer's overhead it is an allocation of 32 KiB, which the
+ * page allocator usually has.
  */
 #define BURST_BYTES	(SKB_WITH_OVERHEAD(32 << 10) - HEADROOM - 64)
-/* Source ports, by which routers choose one of several ways; the range of rdma_flow_label. */
+/* Source ports, by which routers choose between paths: the same range as in the core. */
 #define FIRST_PORT	0xc000
 
 static u32 wire_network_bytes(const struct pinion_av *av)
@@ -36,7 +37,7 @@ static u32 wire_network_bytes(const struct pinion_av *av)
 	return av->ipv4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
 }
 
-/* @msg as a packet of one. */
+/* Make the packet of a datagram. */
 static void wire_packet_of(const struct pinion_msg *msg, struct pinion_packet *packet)
 {
 	*packet = (struct pinion_packet){
@@ -59,7 +60,7 @@ static void wire_put_udp(struct sk_buff *skb, u32 flow)
 	struct udphdr *udp = skb_push(skb, sizeof(*udp));
 
 	skb_reset_transport_header(skb);
-	/* RoCEv2 has the CRC instead, and needs no checksum. */
+	/* No UDP checksum: RoCEv2 has the ICRC instead. */
 	*udp = (struct udphdr){
 		.source = htons(FIRST_PORT | (flow & 0x3fff)),
 		.dest = htons(PINION_UDP_PORT),
@@ -100,7 +101,7 @@ static void wire_put_ipv6(struct sk_buff *skb, const struct pinion_av *av)
 	skb->protocol = htons(ETH_P_IPV6);
 }
 
-/* From the BTH to the ICRC, of each but the last, and of the last. */
+/* Bytes from BTH to ICRC: of each packet but the last, and of the last. */
 static u32 burst_stride(const struct pinion_burst *burst)
 {
 	return burst->headers + burst->payload + PINION_ICRC_BYTES;
@@ -133,7 +134,7 @@ static void wire_put_icrcs(struct sk_buff *skb, const struct pinion_av *av,
 	}
 }
 
-/* The network may take them apart, and has to have a checksum to do it with. */
+/* Make @skb a GSO buffer. The network stack may split it, and needs a UDP checksum for that. */
 static void wire_make_several(struct sk_buff *skb, const struct pinion_av *av,
 			      const struct pinion_burst *burst)
 {
@@ -184,8 +185,8 @@ static enum pinion_verdict wire_copy_payload(struct pinion_qp *qp, struct pinion
 }
 
 /*
- * By all that a rule or a policy of the namespace may ask for, as for any packet of the socket's.
- * An address that is no longer ours is nobody's to send from.
+ * Find the route, by all fields that rules and policies of the namespace may use. Fails if the
+ * source address is no longer one of this host's.
  */
 static struct dst_entry *wire_route4(struct net *net, const struct pinion_av *av,
 				     const struct sk_buff *skb)
@@ -238,7 +239,7 @@ static void wire_out4(struct net *net, struct sk_buff *skb)
 	ip_local_out(net, skb->sk, skb);
 }
 
-/* Takes @skb. The namespace is there while RCU is held. */
+/* Route and send @skb, which is consumed. RCU keeps the namespace meanwhile. */
 static bool wire_transmit(struct pinion_wire *wire, const struct pinion_av *av,
 			  struct sk_buff *skb, struct pinion_errand *errand)
 {
@@ -282,7 +283,7 @@ struct sk_buff *pinion_wire_make(struct pinion_wire *wire, const struct pinion_a
 	if (!sk)
 		return NULL;
 	gfp = sk->sk_allocation;
-	/* Of several one may be had alone. */
+	/* If this fails the caller tries again with a single packet. */
 	if (burst->packets > 1)
 		gfp |= __GFP_NORETRY | __GFP_NOWARN;
 	skb = sock_wmalloc(sk, before + bytes, forced, gfp);

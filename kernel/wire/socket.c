@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The UDP sockets of RoCEv2: a pair for each network namespace that has devices. Knows no
- * packet. A namespace may end before its devices do: then the sockets go, and what is
- * left of a wire leads nowhere.
+ * The UDP sockets of RoCEv2: one for IPv4 and one for IPv6 in each network namespace that has
+ * devices. If the namespace ends before its devices, the sockets are closed; the wire stays until
+ * the last device is gone, but sends and receives nothing.
  */
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -17,9 +17,9 @@
 #include "../logic/packet.h"
 #include "wire.h"
 
-/* Of a namespace and protocol, on their way through its netdevs. */
+/* Limit of bytes that are sent by one socket and not yet freed by the netdev. */
 #define SEND_BYTES	(4 << 20)
-/* Likewise, until they are looked at; what comes beyond that is lost, as packets may be. */
+/* Limit of bytes received by one socket and not yet processed. More packets are dropped. */
 #define RECEIVE_BYTES	(64 << 20)
 
 struct workqueue_struct *pinion_wire_wq;
@@ -48,7 +48,7 @@ static int wire_bind(struct socket *sock, int family)
 	}
 	((struct sockaddr_in6 *)&any)->sin6_port = htons(PINION_UDP_PORT);
 	ip6_sock_set_v6only(sock->sk);
-	/* RoCEv2 has no checksum there: it has the CRC. */
+	/* RoCEv2 packets have no UDP checksum, but the ICRC. */
 	udp_set_no_check6_rx(sock->sk, true);
 	return kernel_bind(sock, (void *)&any, sizeof(struct sockaddr_in6));
 }
@@ -66,11 +66,11 @@ static struct sock *wire_sock_make(struct pinion_wire *wire, int family)
 		sock_release(sock);
 		return ERR_PTR(err);
 	}
-	/* Packets are made in work items that file systems and disks may wait for. */
+	/* No I/O to get memory: packets are made in work items that storage may depend on. */
 	sock->sk->sk_allocation = GFP_NOIO | __GFP_NOWARN;
 	WRITE_ONCE(sock->sk->sk_sndbuf, SEND_BYTES);
 	WRITE_ONCE(sock->sk->sk_rcvbuf, RECEIVE_BYTES);
-	/* What was sent as one comes as one. */
+	/* Accept buffers of several packets (GSO, GRO) as they are. */
 	udp_set_bit(ACCEPT_L4, sock->sk);
 	rcu_assign_sk_user_data(sock->sk, wire);
 	WRITE_ONCE(sock->sk->sk_data_ready, wire_data_ready);
@@ -116,7 +116,7 @@ static int wire_open_sockets(struct pinion_wire *wire)
 	return 0;
 }
 
-/* Nobody sends or is reached after that. */
+/* Close the sockets. After this nothing is sent or received. */
 static void wire_shut(struct pinion_wire *wire)
 {
 	struct sock *sock4, *sock6;
@@ -155,7 +155,7 @@ static struct pinion_wire *wire_make(struct net *net, int *err)
 	pinion_wire_receive_init(wire);
 	*err = wire_open_sockets(wire);
 	if (*err) {
-		/* By the first there may have come something. */
+		/* Packets may have arrived in the IPv4 socket already. */
 		pinion_wire_receive_end(wire);
 		kfree(wire);
 		return NULL;
@@ -168,7 +168,7 @@ struct pinion_wire *pinion_wire_open(struct net *net, int *err)
 {
 	struct pinion_wire *wire;
 
-	/* One that ends now would not be told to us again. */
+	/* If the namespace is being removed, wire_net_exit() may have run already. */
 	*err = -ENODEV;
 	if (!maybe_get_net(net))
 		return NULL;

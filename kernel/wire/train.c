@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Packets as one, as long as their payloads are at equal distances. Whether they are of one
- * message, and in order, is decided by who couples them.
+ * Trains: checks that payloads have equal sizes and distances. The callers check that the packets
+ * are of one message and in order.
  */
 #include "train.h"
 
@@ -20,7 +20,7 @@ bool pinion_train_look(const struct pinion_train *train, struct pinion_packet *p
 	if (train->next == pinion_wire_packets(train->skb) ||
 	    !pinion_wire_parse(train->skb, train->next, packet))
 		return false;
-	/* Only the last may be shorter, so the one before it is as long as the first. */
+	/* Only the last may be shorter: the last one so far must be as long as the first. */
 	return train->bytes == (u64)train->packets * train->packet.payload &&
 	       pinion_packet_header_bytes(packet->opcode) ==
 	       pinion_packet_header_bytes(train->packet.opcode) &&
@@ -40,7 +40,7 @@ void pinion_train_payload(const struct pinion_train *train, struct pinion_cursor
 	u32 piece = train->packets > 1 ? (train->bytes - train->packet.payload) /
 					 (train->packets - 1) : 0;
 
-	/* It is only read. */
+	/* The cast drops const: a source cursor is only read. */
 	pinion_cursor_pieces(payload, (void *)train->payload, piece,
 			     pinion_wire_stride(train->skb));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Packets to and from other hosts: RoCEv2 over UDP. One per network namespace, for all devices
- * that are in it.
+ * The engine to other hosts: RoCEv2 over UDP. One struct pinion_wire per network namespace, for
+ * all devices in it.
  */
 #ifndef PINION_WIRE_WIRE_H
 #define PINION_WIRE_WIRE_H
@@ -20,20 +20,20 @@ struct net;
 struct sock;
 
 struct pinion_wire {
-	struct list_head node;		/* in the list of those whose namespace lives */
+	struct list_head node;		/* in the list of wires whose namespace exists */
 	u32 devices;
-	struct net *net;		/* NULL: it does not any more; under RCU */
-	u64 cookie;			/* its namespace's */
-	struct sock __rcu *sock4;	/* likewise */
+	struct net *net;		/* NULL: the namespace is gone. Read under RCU */
+	u64 cookie;			/* of the namespace */
+	struct sock __rcu *sock4;	/* NULL after the namespace is gone */
 	struct sock __rcu *sock6;
 
-	/* Packets arrive in the sockets, for @work: those who respond sleep. */
+	/* Processes packets that have arrived in the sockets: responders sleep. */
 	struct work_struct work;
-	struct mutex turn;		/* held by who looks at what arrived, in order */
-	struct pinion_users users;	/* those whose errand it is */
+	struct mutex turn;		/* held while packets are processed, to keep their order */
+	struct pinion_users users;	/* errands that include this wire */
 };
 
-/* How long to wait for room in a socket, in ns. Where there is none any more there is no hurry. */
+/* How long to wait for room in a socket, in ns. Long if the namespace, and the socket, is gone. */
 static inline u64 pinion_wire_pause(const struct pinion_wire *wire)
 {
 	return READ_ONCE(wire->net) ? 50 * NSEC_PER_USEC : NSEC_PER_SEC;
@@ -42,31 +42,31 @@ static inline u64 pinion_wire_pause(const struct pinion_wire *wire)
 extern const struct pinion_engine pinion_wire_engine;
 
 /*
- * That of @net, for one more device. Return: NULL without memory, or because somebody else,
- * like rdma_rxe, has the port there; *@err says what. Sleeps.
+ * Find or make the wire of @net, and count a device. Return: NULL and a negative errno in *@err:
+ * -ENOMEM, or -EADDRINUSE if somebody else, like rdma_rxe, has the UDP port there. Sleeps.
  */
 struct pinion_wire *pinion_wire_open(struct net *net, int *err);
-/* For one device less, which no packet finds any more. */
+/* Count a device out, which peers cannot find any more. Frees the wire after the last one. */
 void pinion_wire_close(struct pinion_wire *wire);
 
-/* Its socket, with a reference; NULL: there is none, or none any more. */
+/* Get the socket with a reference (sock_put()); NULL: there is none (any more). */
 struct sock *pinion_wire_sock_get(struct pinion_wire *wire, bool ipv4);
 
-/* What arrives is worked on there, one packet of a namespace after the other. */
+/* Runs pinion_wire.work. */
 extern struct workqueue_struct *pinion_wire_wq;
 
 int pinion_wire_init(void);
 void pinion_wire_exit(void);
 
 /*
- * Packets that are sent as one buffer: they have the same headers and, but for the last, the same
- * payload, in fours of bytes if they are several.
+ * A burst: packets that are sent in one buffer (GSO). They have headers of the same length, and
+ * all but the last have the same payload length, a multiple of 4 bytes if there are several.
  */
 struct pinion_burst {
 	u32 packets;
-	u32 headers;			/* bytes of each, from the BTH on */
-	u32 payload;			/* of each but the last */
-	u32 last;			/* of the last */
+	u32 headers;			/* bytes of each packet's headers, from the BTH on */
+	u32 payload;			/* bytes of payload of each packet but the last */
+	u32 last;			/* bytes of payload of the last packet */
 };
 
 static inline struct pinion_burst pinion_burst_of_one(const struct pinion_packet *packet)
@@ -79,44 +79,46 @@ static inline struct pinion_burst pinion_burst_of_one(const struct pinion_packet
 	};
 }
 
-/* How many packets a burst may have at most. */
+/* The largest number of packets in a burst. */
 u32 pinion_burst_limit(u32 headers, u32 payload);
 
 /*
- * send.c: room for @burst; NULL where the socket has as much under way as it may, unless @forced,
- * or there is none. The payload is to be put where @payload is, then the packets.
+ * send.c: allocate a buffer for @burst. NULL if the socket's send buffer is full (unless @forced),
+ * there is no memory, or no socket. The caller copies the payload to the cursor @payload, then
+ * calls pinion_wire_put() for each packet.
  */
 struct sk_buff *pinion_wire_make(struct pinion_wire *wire, const struct pinion_av *av,
 				 const struct pinion_burst *burst, bool forced,
 				 struct pinion_cursor *payload);
-/* @packet is the @i th. */
+/* Write the headers and the pad of packet @i. */
 void pinion_wire_put(struct sk_buff *skb, const struct pinion_burst *burst, u32 i,
 		     const struct pinion_packet *packet);
 /*
- * The rest of them; and to where @av leads, by a way that @flow chooses. Takes @skb. What arrives
- * then on this host may be added to @errand.
+ * Write ICRCs, UDP and IP headers, and send @skb to @av. @flow selects the source port, by which
+ * routers choose between paths. Consumes @skb. If it arrives on this host it may be added to
+ * @errand, which may be NULL. Return: whether there is a route.
  */
 bool pinion_wire_send(struct pinion_wire *wire, const struct pinion_av *av, u32 flow,
 		      const struct pinion_burst *burst, struct sk_buff *skb,
 		      struct pinion_errand *errand);
 
 /*
- * receive.c: what arrives is a buffer of one packet, or of several that were sent as one: they have
- * a network header in common, and are of the same size, but for the last.
+ * receive.c: a received buffer has one packet, or several that were sent as one (GSO) or merged
+ * (GRO): these have one network header, and all but the last have the same size. Return: how many.
  */
 u32 pinion_wire_packets(const struct sk_buff *skb);
-/* What packet @i is. Return: its payload, or NULL. */
+/* Parse packet @i. Return: its payload, or NULL if it is not valid. */
 const u8 *pinion_wire_parse(const struct sk_buff *skb, u32 i, struct pinion_packet *packet);
-/* How far the next packet is behind another. */
+/* Bytes from the begin of a packet to that of the next. */
 u32 pinion_wire_stride(const struct sk_buff *skb);
-/* Where they say that they are from. */
+/* Fill @av from the network header. Return: false if that is not supported. */
 bool pinion_wire_addresses(const struct sk_buff *skb, struct pinion_av *av);
 
-/* receive.c: something is in a socket. In softirq. */
+/* receive.c: a packet has arrived in a socket. Called in softirq. */
 void pinion_wire_arrived(struct pinion_wire *wire);
-/* Look at it here, if nobody else is about it; what that brings about is added to @errand. */
+/* Process some packets here, unless another thread does. @errand: of the calling thread. */
 void pinion_wire_receive(struct pinion_wire *wire, struct pinion_errand *errand);
-/* Leave it to the work item. Any context. */
+/* Queue the work item. Any context. */
 void pinion_wire_leave(struct pinion_wire *wire);
 void pinion_wire_receive_init(struct pinion_wire *wire);
 void pinion_wire_receive_end(struct pinion_wire *wire);
