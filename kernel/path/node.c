@@ -6,7 +6,7 @@
 
 #include "mcast.h"
 
-/* At most a small part of the numbers is used, so so many misses do not happen. */
+/* At most a small part of the numbers is used: this many tries do not fail in practice. */
 #define MAX_TRIES	64
 
 /**

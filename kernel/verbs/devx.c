@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * DEVX commands as uverbs methods, with mlx5's own numbers for objects, methods and
- * attributes. The language is logic/devx_cmd.c's, what commands make devx_obj.c's.
+ * DEVX commands as uverbs methods, with mlx5's own numbers for objects, methods and attributes.
+ * logic/devx_cmd.c parses commands, devx_obj.c executes them.
  *
- * A command that is understood and refused fails with EREMOTEIO, and status and syndrome
- * in its answer say why; any other errno is about the call itself.
+ * A command that is refused fails with EREMOTEIO, and its answer has a status and a syndrome. Any
+ * other errno is about the call itself.
  */
 #define UVERBS_MODULE_NAME pinion
 
@@ -20,10 +20,10 @@
 #include "ops.h"
 #include "ucontext.h"
 
-/* A command taken apart, and the room for its answer. */
+/* A parsed command, and the buffer for its answer. */
 struct call {
 	struct pinion_devx_cmd cmd;
-	int refusal;			/* of taking it apart */
+	int refusal;			/* by pinion_devx_parse() */
 	u8 *out;
 	size_t out_length;
 	u16 out_attr;
@@ -46,7 +46,7 @@ static int devx_call_begin(struct call *call, struct uverbs_attr_bundle *attrs, 
 	return 0;
 }
 
-/* @result: an enum pinion_devx_refusal, or a negative errno. */
+/* Copy the answer. @result: an enum pinion_devx_refusal, or a negative errno. */
 static int devx_call_end(struct call *call, struct uverbs_attr_bundle *attrs, int result)
 {
 	int err;
@@ -128,7 +128,7 @@ DECLARE_UVERBS_NAMED_METHOD_DESTROY(MLX5_IB_METHOD_DEVX_OBJ_DESTROY,
 						    MLX5_IB_OBJECT_DEVX_OBJ,
 						    UVERBS_ACCESS_DESTROY, UA_MANDATORY));
 
-/* A command about another object than that of the handle is nobody's. */
+/* The command must be about the object of the handle. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_QUERY)(struct uverbs_attr_bundle *attrs)
 {
 	struct pinion_devx_obj *obj =
@@ -173,7 +173,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_MODIFY)(struct uverbs_attr_bun
 		return err;
 	if (call.refusal)
 		return devx_call_end(&call, attrs, call.refusal);
-	/* Who cannot be answered changes nothing: so it is said before that it is done. */
+	/* Copy the answer first: if that fails nothing has changed. */
 	err = devx_call_end(&call, attrs, PINION_DEVX_DONE);
 	if (err)
 		return err;
@@ -218,7 +218,7 @@ static const struct pinion_devx_caps caps = {
 	.odp_xrc = PINION_ODP_MESSAGES | PINION_ODP_MEMORY,
 };
 
-/* What makes an object has a method of its own, so that each object has a handle. */
+/* Commands without an object. Those that create one use another method and get a handle. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OTHER)(struct uverbs_attr_bundle *attrs)
 {
 	struct call call;
@@ -244,7 +244,7 @@ DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OTHER,
 						UVERBS_ATTR_MIN_SIZE(PINION_DEVX_HEAD),
 						UA_MANDATORY));
 
-/* What a completion queue says instead of a completion vector. */
+/* Answer with the number that CREATE_CQ has in place of a completion vector. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_EQN)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_ucontext *context = ib_uverbs_get_ucontext(attrs);

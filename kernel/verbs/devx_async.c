@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queries that are answered in a file, with mlx5's own numbers. They are performed at once: no
- * query waits for anything.
+ * Asynchronous queries, whose answers are read from a file, with mlx5's own numbers of methods. In
+ * fact they are performed at once, as no query has to wait.
  */
 #define UVERBS_MODULE_NAME pinion
 
@@ -17,22 +17,22 @@
 #include "devx_obj.h"
 #include "ops.h"
 
-/* Of answers that nobody has read yet. */
+/* Limit of answers in a file that were not read yet. */
 #define MAX_BYTES SZ_1M
 
 struct devx_answers {
-	struct ib_uobject uobj;		/* first: the core makes them as one */
-	spinlock_t lock;		/* of the rest */
+	struct ib_uobject uobj;		/* must be first: allocated by the core */
+	spinlock_t lock;		/* protects the fields below */
 	struct list_head list;
 	size_t bytes;
-	bool gone;			/* the file is left, and that is all */
+	bool gone;			/* the uobject was destroyed; only the file is left */
 	wait_queue_head_t wait;
 };
 
 struct devx_answer {
 	struct list_head list;
-	size_t length;			/* of the answer */
-	/* What is read. */
+	size_t length;			/* of the answer in told.out_data */
+	/* The bytes that are read from the file. */
 	struct mlx5_ib_uapi_devx_async_cmd_hdr told;
 };
 
@@ -58,7 +58,7 @@ DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_ASYNC_CMD_FD_ALLOC,
 					   MLX5_IB_OBJECT_DEVX_ASYNC_CMD_FD, UVERBS_ACCESS_NEW,
 					   UA_MANDATORY));
 
-/* As MLX5_IB_METHOD_DEVX_OBJ_QUERY; a refusal is an answer like any. */
+/* Like MLX5_IB_METHOD_DEVX_OBJ_QUERY, but a refusal is a normal answer, not -EREMOTEIO. */
 static int devx_answer_fill(const struct pinion_devx_obj *obj, struct uverbs_attr_bundle *attrs,
 			    struct devx_answer *answer)
 {
@@ -145,7 +145,7 @@ DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_ASYNC_QUERY,
 ADD_UVERBS_METHODS(devx_async_methods, MLX5_IB_OBJECT_DEVX_OBJ,
 		   &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OBJ_ASYNC_QUERY));
 
-/* With the file, or before it: with its context, or the device. */
+/* Called when the file is closed, or before that with its context or the device. */
 static void devx_answers_cleanup(struct ib_uobject *uobj, enum rdma_remove_reason why)
 {
 	struct devx_answers *answers = to_answers(uobj);
@@ -155,7 +155,7 @@ static void devx_answers_cleanup(struct ib_uobject *uobj, enum rdma_remove_reaso
 	answers->gone = true;
 	spin_unlock(&answers->lock);
 	wake_up_interruptible(&answers->wait);
-	/* Nobody adds or takes any more. */
+	/* With @gone set, no answer is added or taken any more. */
 	list_for_each_entry_safe(answer, next, &answers->list, list)
 		kvfree(answer);
 }
@@ -166,7 +166,7 @@ static bool devx_answers_have_news(struct devx_answers *answers)
 	return answers->gone || !list_empty(&answers->list);
 }
 
-/* The oldest, if there are @room bytes for it. */
+/* Take the oldest answer, if it fits into @room bytes. */
 static struct devx_answer *devx_answers_take(struct devx_answers *answers, size_t room)
 {
 	struct devx_answer *answer;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Channels of events as uverbs objects, with mlx5's own numbers, and what is subscribed to. Each
- * subscription has room for one event: what happens again before it was read is the same.
+ * Event channels as uverbs objects, with mlx5's own numbers, and subscriptions. A subscription has
+ * room for one event: if it is raised again before it was read, it is read once.
  *
- * A subscription is of a queue and of a channel, and ends with either. Both are of one context,
- * whose events_lock is held to add or remove one. What happens takes the queue's lock, then the
- * channel's, and waits for nobody.
+ * A subscription belongs to a queue and a channel of the same context, and ends with either. The
+ * context's events_lock is held while one is added or removed. Raising an event takes events->lock,
+ * then channel->lock, and does not sleep.
  */
 #define UVERBS_MODULE_NAME pinion
 
@@ -23,18 +23,18 @@
 #include "ops.h"
 #include "ucontext.h"
 
-/* Of one queue. Who tells of an event goes through all of them. */
+/* Per queue; raising an event walks all of them with interrupts off. */
 #define MAX_SUBSCRIPTIONS	64
-/* In one call. */
+/* Event types in one call. */
 #define MAX_TYPES		16
 
 struct devx_channel {
-	struct ib_uobject uobj;		/* first: the core makes them as one */
-	bool omits_data;		/* who reads gets cookies alone */
-	struct list_head subscriptions;
-	spinlock_t lock;		/* of the rest */
-	struct list_head pending;
-	bool gone;			/* the file is left, and that is all */
+	struct ib_uobject uobj;		/* must be first: allocated by the core */
+	bool omits_data;		/* only cookies are read */
+	struct list_head subscriptions;	/* under the context's events_lock */
+	spinlock_t lock;		/* protects the fields below */
+	struct list_head pending;	/* subscriptions with an event to be read */
+	bool gone;			/* the uobject was destroyed; only the file is left */
 	wait_queue_head_t wait;
 };
 
@@ -43,10 +43,10 @@ struct devx_subscription {
 	struct devx_channel *channel;
 	struct list_head of_queue;
 	struct list_head of_channel;
-	struct list_head pending;	/* in the channel's, or empty */
-	struct eventfd_ctx *eventfd;	/* who is told instead; or NULL */
+	struct list_head pending;	/* in channel->pending, or empty */
+	struct eventfd_ctx *eventfd;	/* signalled instead of the channel; or NULL */
 	u8 type;
-	/* What is read. */
+	/* The bytes that are read from the channel. */
 	struct {
 		__aligned_u64 cookie;
 		u8 eqe[PINION_MLX5_EQE];
@@ -70,7 +70,7 @@ void pinion_devx_events_init(struct pinion_devx_events *events, enum pinion_mlx5
 	events->count = 0;
 }
 
-/* The lock of its queue is held, irqs are off. */
+/* events->lock is held, interrupts are off. */
 static void subscription_tell(struct devx_subscription *subscription, u8 type, u32 number)
 {
 	struct devx_channel *channel = subscription->channel;
@@ -134,7 +134,7 @@ void pinion_devx_happened(struct ib_event *event, void *events)
 
 /* ---------------------------------------------------------- subscriptions */
 
-/* Nobody finds it any more. */
+/* It is in no list any more. */
 static void subscription_free(struct devx_subscription *subscription)
 {
 	if (subscription->eventfd)
@@ -168,7 +168,7 @@ void pinion_devx_events_end(struct pinion_devx_events *events, struct pinion_uco
 		subscription_end(subscription);
 }
 
-/* What a call asks for. */
+/* The arguments of a subscription call. */
 struct devx_subscribe {
 	struct devx_channel *channel;
 	struct pinion_devx_events *events;
@@ -203,7 +203,7 @@ static struct devx_subscription *subscription_new(const struct devx_subscribe *a
 	return subscription;
 }
 
-/* Nobody has seen them. */
+/* Free subscriptions that were not added to a queue yet. */
 static void subscriptions_forget(struct list_head *made)
 {
 	struct devx_subscription *subscription, *next;
@@ -242,7 +242,7 @@ static int subscriptions_add(const struct devx_subscribe *ask, struct list_head 
 	return 0;
 }
 
-/* All types or none. */
+/* Subscribe to all types, or to none. */
 static int devx_subscribe(struct pinion_ucontext *ucontext, const struct devx_subscribe *ask)
 {
 	LIST_HEAD(made);
@@ -302,7 +302,7 @@ static bool devx_asks_for(const struct devx_subscribe *ask, u16 type)
 	return false;
 }
 
-/* Of what happens to no object there is nothing. */
+/* An object is required: there are no events that are not about an object. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_SUBSCRIBE_EVENT)(struct uverbs_attr_bundle *attrs)
 {
 	struct pinion_devx_obj *obj =
@@ -324,7 +324,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_SUBSCRIBE_EVENT)(struct uverbs_att
 	if (err)
 		return err;
 	err = devx_subscribe(obj->ucontext, &ask);
-	/* Before, nobody waited for completions, and nothing was looked at. */
+	/* Only from now on the queue's doorbell record must be polled: see path/bell.c. */
 	if (!err && devx_asks_for(&ask, PINION_MLX5_COMPLETION))
 		pinion_devx_obj_listen(obj);
 	return err;
@@ -377,7 +377,7 @@ DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_ASYNC_EVENT_FD_ALLOC,
 						 enum mlx5_ib_uapi_devx_create_event_channel_flags,
 						 UA_MANDATORY));
 
-/* With the file, or before it: with its context, or the device. */
+/* Called when the file is closed, or before that with its context or the device. */
 static void devx_channel_cleanup(struct ib_uobject *uobj, enum rdma_remove_reason why)
 {
 	struct pinion_ucontext *ucontext = to_pinion_ucontext(uobj->context);
@@ -401,8 +401,8 @@ static bool devx_channel_has_news(struct devx_channel *channel)
 }
 
 /*
- * The oldest event, of @size bytes, into @told. What has no room for it stays. Return: 0,
- * -EAGAIN if there is none, -EIO if there will be none.
+ * Take the oldest event: its first @size bytes are copied to @told. Return: 0; -EAGAIN if there is
+ * none; -EIO if the channel is gone.
  */
 static int devx_channel_take(struct devx_channel *channel, size_t size, void *told)
 {

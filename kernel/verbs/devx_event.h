@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Who wants to know of what happens to the queues of DEVX commands: channels, which are files, of
- * the same context.
+ * Events of queues that DEVX commands have created. They are delivered to channels (files) of the
+ * same context that have subscribed to them.
  */
 #ifndef PINION_VERBS_DEVX_EVENT_H
 #define PINION_VERBS_DEVX_EVENT_H
@@ -13,21 +13,21 @@
 
 struct pinion_ucontext;
 
-/* Of one queue. */
+/* The subscriptions to events of one queue. */
 struct pinion_devx_events {
 	enum pinion_mlx5_event_of of;
 	u32 number;			/* of the queue */
-	spinlock_t lock;		/* of the rest; in any context */
+	spinlock_t lock;		/* protects the fields below; taken in any context */
 	struct list_head subscriptions;
 	u32 count;
 };
 
 void pinion_devx_events_init(struct pinion_devx_events *events, enum pinion_mlx5_event_of of,
 			     u32 number);
-/* The queue is over, and nothing happens to it any more: what was not read yet is forgotten. */
+/* End all subscriptions and drop unread events. The queue can raise no event any more. */
 void pinion_devx_events_end(struct pinion_devx_events *events, struct pinion_ucontext *ucontext);
 
-/* Handlers of a queue whose context is a struct pinion_devx_events. */
+/* Event handlers for queues; @events is the queue's struct pinion_devx_events. Any context. */
 void pinion_devx_happened(struct ib_event *event, void *events);
 void pinion_devx_completed(struct ib_cq *cq, void *events);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Gives out numbers, and finds what they are of.
+ * Assigns numbers to objects of DEVX commands, and finds objects by number.
  */
 #include "devx_name.h"
 
@@ -16,7 +16,7 @@ void pinion_devx_name_show(struct xarray *table, struct pinion_devx_name *name,
 			   const void *owner)
 {
 	name->owner = owner;
-	/* The place is reserved: nothing is allocated, nothing can fail. */
+	/* The entry is reserved, so this allocates nothing and cannot fail. */
 	xa_store(table, name->number, name, GFP_NOWAIT);
 }
 
@@ -32,7 +32,7 @@ int pinion_devx_name_end(struct xarray *table, struct pinion_devx_name *name)
 	return busy ? -EBUSY : 0;
 }
 
-/* If others use it no more than @others times. */
+/* NULL also if it has more than @others uses already. */
 static struct pinion_devx_name *devx_name_use(struct xarray *table, u32 number, const void *owner,
 					      unsigned int others)
 {

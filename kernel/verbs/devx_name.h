@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The number of what a DEVX command made, by which other commands of the same context name it.
- * What is in use cannot end.
+ * Numbers of objects that DEVX commands have created. Other commands of the same context name an
+ * object by its number, and hold a use count, which keeps it from being destroyed.
  */
 #ifndef PINION_VERBS_DEVX_NAME_H
 #define PINION_VERBS_DEVX_NAME_H
@@ -9,23 +9,23 @@
 #include <linux/xarray.h>
 
 struct pinion_devx_name {
-	const void *owner;		/* the context; NULL until it is shown */
+	const void *owner;		/* the context; NULL before pinion_devx_name_show() */
 	u32 number;
-	unsigned int uses;		/* under the lock of its table, as @owner */
+	unsigned int uses;		/* protected by the table's xa_lock, like @owner */
 };
 
-/* A number from 1 to @max that leads to nothing yet. Return: 0 or -ENOMEM. */
+/* Reserve a number from 1 to @max; it cannot be found yet. Return: 0 or -ENOMEM. */
 int pinion_devx_name_take(struct xarray *table, u32 max, struct pinion_devx_name *name);
-/* From here on it is found. Never fails. */
+/* Let commands of @owner find it. Cannot fail. */
 void pinion_devx_name_show(struct xarray *table, struct pinion_devx_name *name,
 			   const void *owner);
-/* -EBUSY, and nothing happened, while it is in use. */
+/* Free the number. -EBUSY while it is in use; then nothing has changed. */
 int pinion_devx_name_end(struct xarray *table, struct pinion_devx_name *name);
 
-/* The one of @owner's with this number, in use from here on; or NULL. */
+/* Find a number of @owner and take a use count; NULL if there is none. */
 struct pinion_devx_name *pinion_devx_name_use(struct xarray *table, u32 number,
 					      const void *owner);
-/* Likewise, if nobody else uses it. */
+/* Likewise, but NULL also if it is in use already. */
 struct pinion_devx_name *pinion_devx_name_use_alone(struct xarray *table, u32 number,
 						    const void *owner);
 void pinion_devx_name_unuse(struct xarray *table, struct pinion_devx_name *name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Makes and ends what DEVX commands ask for. Each object has one handle, by which it
- * ends; its number is only a name for it in other commands.
+ * Creates, queries, changes and destroys objects of DEVX commands. An object is destroyed by its
+ * uverbs handle; its number is used by other commands.
  */
 #include <linux/slab.h>
 
@@ -61,7 +61,7 @@ static int devx_make_pd(struct pinion_devx_obj *obj)
 	err = pinion_pd_number(obj->dev, pd, obj->user);
 	if (err)
 		goto err_free;
-	/* Nobody's yet, but its place is taken. */
+	/* Reserve its entry in dev->pds now. Without an owner no command finds it. */
 	err = pinion_pd_show(obj->dev, pd, NULL);
 	if (err)
 		goto err_end;
@@ -99,7 +99,7 @@ static u32 devx_obj_number(const struct pinion_devx_obj *obj)
 	case PINION_DEVX_CREATE_RMP:
 		return obj->pool->name.number;
 	}
-	/* Of a counter, which only its own handle leads to. */
+	/* A flow counter: any number will do, as it is used by its handle only. */
 	return (obj->handle + 1) & 0xffffff;
 }
 
@@ -146,7 +146,7 @@ void pinion_devx_publish(struct pinion_devx_obj *obj, const void *owner)
 		pinion_devx_name_show(&obj->dev->devx_rmps, &obj->pool->name, owner);
 }
 
-/* What asks, and the command that made what it asks about. */
+/* Queries, and the command that creates the object that they are about. */
 static const struct {
 	u16 query;
 	u16 made_by;
@@ -168,7 +168,7 @@ int pinion_devx_query(const struct pinion_devx_obj *obj, const struct pinion_dev
 			continue;
 		if (queries[i].made_by != obj->opcode || cmd->number != devx_obj_number(obj))
 			return -EINVAL;
-		/* Of flows that are not there, nothing was counted. */
+		/* For a flow counter the answer stays 0. */
 		if (obj->opcode == PINION_DEVX_CREATE_MKEY)
 			pinion_devx_put_mkey(out, &obj->mkey.asked);
 		else if (obj->opcode == PINION_DEVX_CREATE_CQ)
@@ -182,7 +182,7 @@ int pinion_devx_query(const struct pinion_devx_obj *obj, const struct pinion_dev
 	return PINION_DEVX_WRONG_CALL;
 }
 
-/* The command that made what @opcode changes. */
+/* The command that creates the objects that @opcode changes. */
 static u16 devx_made_by(u16 opcode)
 {
 	switch (opcode) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What DEVX commands make: keys, protection domains, queues, and counters of
- * flows, of which there are none here.
+ * Objects that DEVX commands create: keys, protection domains, queues, and flow counters (which
+ * stay 0, as there are no flows).
  */
 #ifndef PINION_VERBS_DEVX_OBJ_H
 #define PINION_VERBS_DEVX_OBJ_H
@@ -19,10 +19,10 @@ struct pinion_ucontext;
 
 struct pinion_devx_obj {
 	struct pinion_dev *dev;
-	struct pinion_user *user;	/* of the file it is made by */
-	struct pinion_ucontext *ucontext;	/* which is this */
-	u16 opcode;			/* of the command that made it */
-	struct pinion_pd *pd;		/* it, or what the key is in */
+	struct pinion_user *user;	/* of @ucontext */
+	struct pinion_ucontext *ucontext;	/* the context it was created in */
+	u16 opcode;			/* of the command that created it; tells its kind */
+	struct pinion_pd *pd;		/* the domain itself, or that of a key */
 	struct pinion_mkey mkey;
 	struct pinion_devx_queue *queue;
 	struct pinion_devx_pair *pair;
@@ -31,31 +31,32 @@ struct pinion_devx_obj {
 };
 
 /*
- * Make @obj, of a known device, as @cmd says, for nobody to use yet, and put its number
- * into the answer. Return: an enum pinion_devx_refusal, or a negative errno.
+ * Create @obj as @cmd says, and write its number to the answer. Other commands cannot name it yet.
+ * The caller has set dev, ucontext, user and handle. Return: an enum pinion_devx_refusal, or a
+ * negative errno.
  */
 int pinion_devx_make(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd,
 		     struct ib_ucontext *owner, u8 *out);
 
-/* Never fails: nothing that can is left to do. */
+/* Let other commands of @owner name @obj. Cannot fail. */
 void pinion_devx_publish(struct pinion_devx_obj *obj, const void *owner);
 
 /*
- * Answer a command about @obj, into a zeroed buffer that is long enough. Return: an enum
- * pinion_devx_refusal, or -EINVAL if it is about another one.
+ * Execute a query and write its answer to @out, which is zeroed and long enough. Return: an enum
+ * pinion_devx_refusal, or -EINVAL if @cmd is about another object.
  */
 int pinion_devx_query(const struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd,
 		      u8 *out);
 
-/* Likewise, of a command that changes @obj. */
+/* Likewise for a command that changes @obj. */
 int pinion_devx_modify(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd);
 
-/* What happens to it; NULL: nothing does. */
+/* The events of a queue; NULL for other objects. */
 struct pinion_devx_events *pinion_devx_obj_events(struct pinion_devx_obj *obj);
-/* From here on completions that its user waits for are told; only a queue of them has any. */
+/* @obj is a completion queue: from here on raise events of completions. */
 void pinion_devx_obj_listen(struct pinion_devx_obj *obj);
 
-/* -EBUSY, and nothing happened, while something else needs it. */
+/* Destroy @obj. -EBUSY while another object needs it; then nothing has changed. */
 int pinion_devx_end(struct pinion_devx_obj *obj);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Doorbell pages (UARs) as a uverbs object, with mlx5's own numbers for object, methods
- * and attributes. It is memory to map, to export and to name. Doorbells are heard in the records
- * of queues (path/bell.c), and in such a page where a queue pair was made without.
+ * Doorbell pages (UARs) as a uverbs object, with mlx5's own numbers for object, methods and
+ * attributes. A page can be mapped, exported, and named by commands. path/bell.c polls the doorbell
+ * records of queues; a page only for queue pairs that were created without a record for sends.
  */
 #define UVERBS_MODULE_NAME pinion
 
@@ -24,10 +24,10 @@
 struct uar {
 	struct pinion_mapping map;
 	struct pinion_user *user;	/* a reference: the mapping may outlive the file */
-	struct pinion_devx_name name;	/* while it has a handle; its use is a queue pair */
+	struct pinion_devx_name name;	/* valid while it has a handle; used by a queue pair */
 };
 
-/* Where in its page a queue pair without a record is rung. */
+/* Offset of the doorbell that is polled. */
 #define BELL_AT		0x600
 
 static int uar_count(struct uar *uar, struct pinion_user *user)
@@ -54,7 +54,7 @@ static void uar_release(struct pinion_mapping *map)
 	kfree(uar);
 }
 
-/* -EBUSY, and nothing happened, while a queue pair is rung there. */
+/* -EBUSY while a queue pair uses the page; then nothing has changed. */
 static int uar_end(struct uar *uar)
 {
 	int err;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Doorbell pages that are heard: of queue pairs that have no record for their sends.
+ * Doorbells in doorbell pages, for queue pairs that have no doorbell record for their sends.
  */
 #ifndef PINION_VERBS_DEVX_UAR_H
 #define PINION_VERBS_DEVX_UAR_H
@@ -11,13 +11,13 @@ struct pinion_dev;
 struct pinion_devx_name;
 
 struct pinion_devx_bell {
-	struct pinion_devx_name *page;	/* NULL: there is none */
-	__be64 *at;			/* what its user stored last */
+	struct pinion_devx_name *page;	/* holds a use count; NULL: none */
+	__be64 *at;			/* the doorbell, to which the program stores */
 };
 
 /*
- * That of the page of @owner's with this number, which cannot end from then on. Return: false if
- * there is none, or it is another's already: nobody would know of a doorbell that is overwritten.
+ * Use the doorbell of page @number of @owner, which cannot be destroyed meanwhile. Return: false if
+ * there is no such page, or another queue pair uses it: one would overwrite the other's doorbell.
  */
 bool pinion_devx_bell_use(struct pinion_dev *dev, u32 number, const void *owner,
 			  struct pinion_devx_bell *bell);

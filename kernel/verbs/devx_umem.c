@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The DEVX umem as a uverbs object, with mlx5's own numbers for object, methods and
- * attributes. What it is, is mem/umem.c's business.
+ * DEVX umems as uverbs objects, with mlx5's own numbers for object, methods and attributes. See
+ * mem/umem.c.
  */
 #define UVERBS_MODULE_NAME pinion
 
@@ -82,7 +82,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 		pinion_umem_destroy(umems, umem);
 		goto err_count_out;
 	}
-	/* From here on others may make something of it, so nothing may fail. */
+	/* Other threads can use it at once, so nothing may fail from here on. */
 	pinion_umem_publish(umems, umem);
 	uobject->object = umem;
 	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device memory as libmlx5 asks for it: what mlx5 calls MEMIC, without its operations.
+ * Device memory as libmlx5 allocates it: mlx5's MEMIC, without its operations.
  */
 #define UVERBS_MODULE_NAME pinion_mlx5
 
@@ -12,7 +12,7 @@
 #include "../mem/dm.h"
 #include "mlx5.h"
 
-/* It begins with a page, and is mapped by an index of 16 bits. */
+/* The memory begins at a page, so the offset in the page is 0. The index is of 16 bits. */
 static int mlx5_dm_answer(const struct rdma_user_mmap_entry *entry,
 			  struct uverbs_attr_bundle *attrs, u16 offset_attr, u16 index_attr)
 {
@@ -48,7 +48,7 @@ ADD_UVERBS_ATTRIBUTES_SIMPLE(pinion_mlx5_alloc_dm, UVERBS_OBJECT_DM, UVERBS_METH
 			     UVERBS_ATTR_CONST_IN(MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE,
 						  enum mlx5_ib_uapi_dm_type, UA_OPTIONAL));
 
-/* For who imports it. */
+/* For importers of the memory. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_QUERY)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_dm *ibdm = uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE);

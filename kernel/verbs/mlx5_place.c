@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory that a call names by its address. It becomes a umem that no DEVX command finds, and all
- * of it is looked at.
+ * Memory that a verb names by its address. It is pinned as a umem that no DEVX command can find,
+ * and mapped into the kernel completely.
  */
 #include "device.h"
 #include "mlx5.h"
 #include "user.h"
 
-/* Whoever is no context owns nothing that a command may name. */
+/* @place is the umem's owner: it is no context, so no command can name the umem. */
 static int place_pin(struct pinion_view *place, struct ib_ucontext *context,
 		     const struct pinion_umem_want *want, u32 align)
 {
