@@ -15,7 +15,7 @@ help:
 #: make demo       show the device at work, in a box        first 6 min, 1.2 GB; 15 s
 #: make check      a selection of the tests, most kernels   first 60 min, 8 GB; 30 min
 #: make check-all  every suite on every bed                 hours, 20 GB
-#: make bench      beside rxe, siw, memcpy and bare pins    first 20 min, 4 GB; 10 min
+#: make bench      beside rxe, siw, memcpy and bare pins    first 30 min, 4 GB; 20 min
 #: make style      checkpatch, W=1, sparse, clang-format, -Wextra, shellcheck, layer rules:
 #:                 2 min, 4 GB
 #: make kunit      the module's unit tests, with lockdep    first 9 min, 3.5 GB; 15 s
