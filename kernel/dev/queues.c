@@ -30,8 +30,10 @@ static struct pinion_qp *queues_at(struct seq_file *file, loff_t *pos)
 	unsigned long qpn = *pos;
 	struct pinion_qp *qp;
 
-	while ((qp = pinion_node_next_qp(&dev->node, NULL, &qpn)) && !queues_are_hidden(qp))
+	for (; (qp = pinion_node_next_qp(&dev->node, &qpn)) && !queues_are_hidden(qp); qpn++) {
 		pinion_qp_put(qp);
+		cond_resched();
+	}
 	*pos = qpn;
 	return qp;
 }
@@ -45,6 +47,7 @@ static void *queues_next(struct seq_file *file, void *qp, loff_t *pos)
 {
 	pinion_qp_put(qp);
 	cond_resched();
+	++*pos;
 	return queues_at(file, pos);
 }
 

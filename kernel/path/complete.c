@@ -72,7 +72,7 @@ void pinion_cq_init(struct pinion_cq *cq, bool user, u32 flags)
 {
 	spin_lock_init(&cq->fill_lock);
 	spin_lock_init(&cq->poll_lock);
-	INIT_WORK(&cq->overflowed, pinion_overflow_work);
+	pinion_overflow_init(cq);
 	pinion_moderation_init(&cq->moderation, cq_period_over, cq->node->wq);
 	if (cq->raw) {
 		cq->raw->cq = cq;
@@ -88,7 +88,7 @@ void pinion_cq_fini(struct pinion_cq *cq)
 	pinion_moderation_fini(&cq->moderation);
 	if (cq->raw)
 		cancel_work_sync(&cq->raw->late);
-	cancel_work_sync(&cq->overflowed);
+	pinion_overflow_fini(cq);
 }
 
 static void cq_raise_overflow(struct pinion_cq *cq)

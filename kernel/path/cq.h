@@ -25,6 +25,9 @@ struct pinion_cq {
 	u32 tail;			/* private copy of hdr->kern_idx */
 	bool overflow;			/* a completion was lost: takes no more, for good */
 	struct work_struct overflowed;	/* breaks its queue pairs; path/overflow.c */
+	struct mutex qps_lock;	/* senders and receivers */
+	struct list_head senders;	/* queue pairs whose sends complete here; overflow.c's */
+	struct list_head receivers;	/* likewise of receives */
 	struct pinion_moderation moderation;
 	struct pinion_raw_cq *raw;	/* a queue in mlx5's format is used instead; or NULL */
 	u32 flags;			/* enum pinion_cq_flags */

@@ -118,28 +118,16 @@ void pinion_node_del_qp(struct pinion_node *node, struct pinion_qp *qp)
 	pinion_users_drain(&qp->finders);
 }
 
-struct pinion_qp *pinion_node_next_qp(struct pinion_node *node, const struct ib_cq *cq,
-				      unsigned long *qpn)
+struct pinion_qp *pinion_node_next_qp(struct pinion_node *node, unsigned long *qpn)
 {
 	struct pinion_qp *qp;
-	bool found;
 
-	for (;; ++*qpn) {
-		xa_lock(&node->qps);
-		qp = xa_find(&node->qps, qpn, ULONG_MAX, XA_PRESENT);
-		found = qp && (!cq || qp->ibqp.send_cq == cq || qp->ibqp.recv_cq == cq);
-		if (found)
-			pinion_users_get(&qp->finders);
-		xa_unlock(&node->qps);
-		if (!qp)
-			return NULL;
-		if (found) {
-			++*qpn;
-			return qp;
-		}
-		/* There may be very many queue pairs that do not match. */
-		cond_resched();
-	}
+	xa_lock(&node->qps);
+	qp = xa_find(&node->qps, qpn, ULONG_MAX, XA_PRESENT);
+	if (qp)
+		pinion_users_get(&qp->finders);
+	xa_unlock(&node->qps);
+	return qp;
 }
 
 int pinion_node_add_srq(struct pinion_node *node, struct pinion_srq *srq)

@@ -82,12 +82,8 @@ u64 pinion_node_count(struct pinion_node *node, enum pinion_stat stat);
 int pinion_node_add_qp(struct pinion_node *node, struct pinion_qp *qp, bool gsi);
 /* Unpublish @qp, remove it from its groups, and wait until no finder is left. */
 void pinion_node_del_qp(struct pinion_node *node, struct pinion_qp *qp);
-/*
- * Find the next queue pair from number *@qpn on that completes in @cq (NULL: any queue pair), take
- * a reference, and set *@qpn to the number to continue with. NULL: there is none left. Sleeps.
- */
-struct pinion_qp *pinion_node_next_qp(struct pinion_node *node, const struct ib_cq *cq,
-				      unsigned long *qpn);
+/* The first queue pair from number *@qpn on, with a reference, and in *@qpn its number; or NULL. */
+struct pinion_qp *pinion_node_next_qp(struct pinion_node *node, unsigned long *qpn);
 
 int pinion_node_add_srq(struct pinion_node *node, struct pinion_srq *srq);
 void pinion_node_del_srq(struct pinion_node *node, struct pinion_srq *srq);

@@ -7,10 +7,19 @@
 
 #include "qp.h"
 
+struct pinion_cq;
+
 /* Has the send or the receive completion queue of @qp overflowed? No lock needed. */
 bool pinion_qp_is_cut_off(const struct pinion_qp *qp);
 
-/* pinion_cq.overflowed: runs the executor of each queue pair that completes there. */
-void pinion_overflow_work(struct work_struct *work);
+/* The list of queue pairs, and the work item pinion_cq.overflowed, which runs their executors. */
+void pinion_overflow_init(struct pinion_cq *cq);
+/* The end: no queue pair is listed. */
+void pinion_overflow_fini(struct pinion_cq *cq);
+
+/* Add @qp to the lists of its completion queues; they may queue qp->sq.work. Sleeps. */
+void pinion_overflow_watch(struct pinion_qp *qp);
+/* Remove it; afterwards they do not queue qp->sq.work. Sleeps. */
+void pinion_overflow_unwatch(struct pinion_qp *qp);
 
 #endif

@@ -13,6 +13,7 @@
 #include "exec.h"
 #include "fault.h"
 #include "late.h"
+#include "overflow.h"
 #include "raw_qp.h"
 #include "receive.h"
 #include "stream.h"
@@ -138,6 +139,7 @@ int pinion_qp_init(struct pinion_qp *qp, bool sig_all)
 		if (!qp->conn)
 			goto err_recv;
 	}
+	pinion_overflow_watch(qp);
 	return 0;
 
 err_recv:
@@ -161,6 +163,7 @@ void pinion_qp_fini(struct pinion_qp *qp)
 	pinion_late_stop(qp);
 	if (qp->conn)
 		qp->node->others->detach(qp);
+	pinion_overflow_unwatch(qp);
 	hrtimer_cancel(&qp->sq.timer);
 	cancel_work_sync(&qp->sq.work);
 	/* A process may keep the ring mapped: tell it that posting needs a doorbell again. */

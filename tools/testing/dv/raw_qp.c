@@ -569,6 +569,37 @@ static void vr14_shown(void)
 	CHECK(!find_line(line, sizeof(line)));
 }
 
+/* More lines than one read returns: each queue pair is there once. */
+static void vr15_many_shown(void)
+{
+	enum { MANY = 60 };
+	static struct raw_queue many[MANY];
+	char path[200], line[400];
+	int i, seen[MANY] = {};
+	uint32_t qpn;
+	FILE *file;
+
+	dv_begin();
+	for (i = 0; i < MANY; i++)
+		raw_make(&many[i], false);
+	snprintf(path, sizeof(path), "/sys/kernel/debug/pinion/%s/queues",
+		 ibv_get_device_name(dev.ctx->device));
+	file = fopen(path, "r");
+	if (!file)
+		skip("no debugfs");
+	setvbuf(file, NULL, _IOFBF, 512);
+	while (fgets(line, sizeof(line), file))
+		for (i = 0; i < MANY; i++)
+			seen[i] += sscanf(line, "%x", &qpn) == 1 &&
+				   qpn == many[i].qpn;
+	fclose(file);
+	for (i = 0; i < MANY; i++) {
+		context("queue pair %d of %d", i, MANY);
+		CHECK_EQ(seen[i], 1);
+		raw_free(&many[i]);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(vr1_rdma, "VR1 writes and reads, one ring round after another"),
 	TEST(vr2_sends, "VR2 sends of many pieces, with immediate data"),
@@ -583,6 +614,7 @@ static const struct test tests[] = {
 	TEST(vr8_garbage, "VR8 requests that lie"),
 	TEST(vr13_too_far, "VR13 a doorbell record beyond the ring"),
 	TEST(vr14_shown, "VR14 what is shown to root"),
+	TEST(vr15_many_shown, "VR15 many are shown to root"),
 	LONG_TEST(vr9_liars, "VR9 umems that change at any moment", 300),
 };
 
