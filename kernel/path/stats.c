@@ -71,6 +71,19 @@ struct pinion_tally *pinion_tally_find(struct pinion_tallies *tallies, u32 numbe
 	return xa_load(&tallies->live, number);
 }
 
+bool pinion_tally_read(struct pinion_tallies *tallies, u32 number, u64 *counts)
+{
+	struct pinion_tally *tally;
+	int i;
+
+	xa_lock(&tallies->live);
+	tally = xa_load(&tallies->live, number);
+	for (i = 0; tally && i < PINION_NUM_STATS; i++)
+		counts[i] = pinion_stat_read(tally->stats, i);
+	xa_unlock(&tallies->live);
+	return tally;
+}
+
 u64 pinion_tallies_read(struct pinion_tallies *tallies, enum pinion_stat stat)
 {
 	struct pinion_tally *tally;

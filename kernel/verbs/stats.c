@@ -50,9 +50,13 @@ static struct rdma_hw_stats *counter_alloc_stats(struct rdma_counter *counter)
 	return stats_alloc_port(counter->device, counter->port);
 }
 
+/*
+ * Linux 6.12 has counter_dealloc() called while others may still read the counter. They get what
+ * was read last.
+ */
 static int counter_update_stats(struct rdma_counter *counter)
 {
-	stats_fill(counter->stats, pinion_tally_find(counter_tallies(counter), counter->id)->stats);
+	pinion_tally_read(counter_tallies(counter), counter->id, counter->stats->value);
 	return 0;
 }
 
