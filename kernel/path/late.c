@@ -84,8 +84,9 @@ enum pinion_verdict pinion_late_keep(struct pinion_qp *qp, struct pinion_msg *ms
 		kfree(late);
 		return moved == PINION_MOVE_NO_SOURCE ? PINION_OWN_PAGE : PINION_OWN_FAULT;
 	}
+	/* The item may be pending with the delay of a datagram that is forgotten. */
 	if (!resp->num_late)
-		queue_delayed_work(qp->wq, &resp->late_work, 0);
+		mod_delayed_work(qp->wq, &resp->late_work, 0);
 	list_add_tail(&late->node, &resp->late);
 	resp->num_late++;
 	return PINION_ACK;
@@ -119,7 +120,7 @@ void pinion_late_forget(struct pinion_qp *qp)
 /* Called when resp.late_fault is over, whatever the result. Any context. */
 static void late_wake(struct pinion_qp *qp)
 {
-	queue_delayed_work(qp->wq, &qp->resp.late_work, 0);
+	mod_delayed_work(qp->wq, &qp->resp.late_work, 0);
 }
 
 static void late_wake_again(struct pinion_qp *qp, struct late *late)
