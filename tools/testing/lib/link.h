@@ -121,6 +121,7 @@ struct ibv_wc send_sge(struct end *end, struct ibv_sge sge);
 /*
  * All that two regions can do to each other, at random offsets and lengths, with
  * the data compared: @local by its lkey at link->a, @remote by its rkey at link->b.
+ * Afterwards each entry of both tables has to be the page that we have there.
  */
 void exchange(struct link *link, struct region *local, struct region *remote);
 /* One of them. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "link.h"
+#include "table.h"
 
 struct ibv_sge sge_of(const struct region *region, uint64_t offset,
 		      uint32_t length)
@@ -277,6 +278,8 @@ void exchange(struct link *link, struct region *local, struct region *remote)
 	buf_check(local->buf);
 	buf_check(remote->buf);
 	context("%s", "");
+	table_check(local, local->lkey);
+	table_check(remote, remote->rkey);
 }
 
 void refused(struct link *link, enum ibv_wr_opcode opcode, struct ibv_sge sge,

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Translation tables, page by page against the page tables (items TB1 to TB4). All tests that
+ * exchange data between two regions compare their tables so; these show that it finds what is
+ * wrong.
+ */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "link.h"
+#include "memory.h"
+#include "table.h"
+
+static void need_tables(void)
+{
+	if (!dev.pinion)
+		skip("other drivers do not tell their tables");
+	if (!table_is_readable())
+		skip("no debugfs, or not root");
+}
+
+static size_t pages_of(const struct buf *buf)
+{
+	uintptr_t from = (uintptr_t)buf->data;
+
+	return (from + buf->length - 1) / PAGE - from / PAGE + 1;
+}
+
+static void all_is_there(const struct region *r, uint32_t key)
+{
+	struct table_facts facts = table_compare(r, key);
+
+	CHECK_EQ(facts.differ, 0);
+	CHECK_EQ(facts.bytes, r->buf->length);
+	/* A page that two runs share is compared twice. */
+	CHECK(facts.pages >= pages_of(r->buf));
+}
+
+static void pinned(const struct memory_kind *kind)
+{
+	size_t length, offset;
+	struct region r;
+	struct buf *buf;
+	int round;
+
+	need_tables();
+	for (round = 0; round < 8; round++) {
+		length = rnd_in(1, 300000);
+		offset = rnd_below(PAGE);
+		context("%zu bytes at %zu", length, offset);
+		buf = memory_new(kind, length, offset);
+		r = region_reg(dev.pd, buf, ALL_ACCESS);
+		all_is_there(&r, r.lkey);
+		all_is_there(&r, r.rkey);
+		CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+		memory_free(kind, buf);
+	}
+}
+
+static void anonymous(void)
+{
+	pinned(&memory_anonymous);
+}
+
+static void shared(void)
+{
+	pinned(&memory_shared);
+}
+
+static void file(void)
+{
+	pinned(&memory_file);
+}
+
+static void file_private(void)
+{
+	pinned(&memory_file_private);
+}
+
+static void wrong(void)
+{
+	struct region r;
+	struct table_facts facts;
+
+	need_tables();
+	r = region_new(20 * PAGE, 300, ALL_ACCESS);
+	all_is_there(&r, r.lkey);
+	/* The same bytes, but on pages of their own: nothing that moves data can tell. */
+	buf_replace(r.buf, 5 * PAGE - 300, 3 * PAGE);
+	memcpy(r.buf->data + 5 * PAGE - 300, r.buf->want + 5 * PAGE - 300,
+	       3 * PAGE);
+	facts = table_compare(&r, r.lkey);
+	CHECK_EQ(facts.differ, 3);
+	CHECK_EQ(facts.first, 5 * PAGE - 300);
+	CHECK_EQ(facts.bytes, 20 * PAGE);
+	/* Registered again, that memory is in the table. */
+	region_rereg(&r, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, r.buf, 0);
+	all_is_there(&r, r.lkey);
+	region_free(&r);
+}
+
+/* Pages come with a write to them, and one that is taken away leaves the table. */
+static void on_demand(void)
+{
+	struct region r, local;
+	struct table_facts facts;
+	struct link link;
+
+	need_tables();
+	need_odp();
+	link_make(&link, NULL);
+	local = region_new(7 * PAGE, 5, ALL_ACCESS);
+	r = region_new(7 * PAGE, 0, ODP_ALL);
+	facts = table_compare(&r, r.rkey);
+	CHECK_EQ(facts.bytes, 0);
+	check_write(&link, &local, 0, &r, 0, 7 * PAGE);
+	all_is_there(&r, r.rkey);
+	CHECK_EQ(madvise(r.buf->data + 2 * PAGE, PAGE, MADV_DONTNEED), 0);
+	facts = table_compare(&r, r.rkey);
+	CHECK_EQ(facts.differ, 0);
+	CHECK_EQ(facts.bytes, 6 * PAGE);
+	region_free(&r);
+	region_free(&local);
+}
+
+/* A region of all memory: what it has of the buffer, among all else that it has. */
+static void all_of_memory(void)
+{
+	struct buf *buf;
+	struct region r, local;
+	struct link link;
+
+	need_tables();
+	need_odp();
+	link_make(&link, NULL);
+	local = region_new(5 * PAGE, 5, ALL_ACCESS);
+	buf = buf_new(5 * PAGE, 0);
+	r = region_of(buf, MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL)),
+		      (uintptr_t)buf->data);
+	check_write(&link, &local, 0, &r, 0, 5 * PAGE);
+	all_is_there(&r, r.rkey);
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+	buf_free(buf);
+	region_free(&local);
+}
+
+static const struct test tests[] = {
+	TEST(anonymous,
+	     "TB1 a table has the process's pages, anonymous memory"),
+	TEST(shared, "TB1 a table has the process's pages, shared memory"),
+	TEST(file, "TB1 a table has the process's pages, a file"),
+	TEST(file_private,
+	     "TB1 a table has the process's pages, a private file"),
+	TEST(wrong, "TB2 one that is not the process's page is found"),
+	TEST(on_demand, "TB3 a table on demand has what is there"),
+	TEST(all_of_memory, "TB4 a region of all memory likewise"),
+};
+
+HARNESS_MAIN("translation tables", tests)

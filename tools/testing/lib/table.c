@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Reads a key's table (/sys/kernel/debug/pinion/DEVICE/map) and /proc/self/pagemap, and compares
+ * the two page by page.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "device.h"
+#include "table.h"
+
+/*
+ * Memory on demand and dma-bufs may change between the two readings. A wrong entry is as wrong
+ * the next time.
+ */
+enum { TRIES = 5 };
+
+#define PRESENT (1ULL << 63)
+#define FRAME ((1ULL << 55) - 1)
+
+/* The page tables of a buffer's mapping. */
+struct pages {
+	uint64_t first; /* the number of the first page */
+	size_t num;
+	uint64_t *entry;
+};
+
+static const char *table_path(void)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/pinion/%s/map",
+		 device_name());
+	return path;
+}
+
+bool table_is_readable(void)
+{
+	return dev.pinion && !geteuid() && !access(table_path(), R_OK | W_OK);
+}
+
+static struct pages pages_read(const struct buf *buf)
+{
+	uintptr_t from = (uintptr_t)buf->data, to = from + buf->length;
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	struct pages pages;
+	size_t size;
+
+	CHECK(fd >= 0);
+	pages.first = from / PAGE;
+	pages.num = (to - 1) / PAGE + 1 - pages.first;
+	size = pages.num * sizeof(*pages.entry);
+	pages.entry = malloc(size);
+	CHECK(pages.entry);
+	CHECK_EQ(pread(fd, pages.entry, size,
+		       pages.first * sizeof(*pages.entry)),
+		 (ssize_t)size);
+	close(fd);
+	return pages;
+}
+
+static bool pages_have(const struct pages *pages, uint64_t virtual,
+		       uint64_t physical)
+{
+	uint64_t entry = pages->entry[virtual / PAGE - pages->first];
+
+	return entry & PRESENT && (entry & FRAME) == physical / PAGE &&
+	       virtual % PAGE == physical % PAGE;
+}
+
+/* The part of a run that is of the buffer: @at bytes into it. */
+static void run_compare(const struct pages *pages, const struct buf *buf,
+			uint64_t at, uint64_t length, uint64_t physical,
+			struct table_facts *facts)
+{
+	uint64_t virtual = (uintptr_t)buf->data + at, end = virtual + length;
+	uint64_t next;
+
+	facts->bytes += length;
+	for (; virtual < end; physical += next - virtual, virtual = next) {
+		next = (virtual / PAGE + 1) * PAGE;
+		facts->pages++;
+		if (pages_have(pages, virtual, physical))
+			continue;
+		if (!facts->differ++)
+			facts->first = virtual - (uintptr_t)buf->data;
+	}
+}
+
+/* A line of the table: bytes of the key from @offset on. */
+static void line_compare(const struct pages *pages, const struct region *region,
+			 uint64_t base, const char *line,
+			 struct table_facts *facts)
+{
+	uint64_t offset, length, physical, skip, at;
+	char right;
+
+	if (sscanf(line, "%" SCNx64 " %" SCNx64 " %" SCNx64 " %c", &offset,
+		   &length, &physical, &right) != 4)
+		FAIL("no line of a table: %s", line);
+	/* A region of all memory has entries in front of the buffer and behind it. */
+	at = base + offset - region->base;
+	skip = (int64_t)at < 0 ? -at : 0;
+	at += skip;
+	if (skip >= length || at >= region->buf->length)
+		return;
+	length -= skip;
+	if (length > region->buf->length - at)
+		length = region->buf->length - at;
+	run_compare(pages, region->buf, at, length, physical + skip, facts);
+}
+
+static struct table_facts table_compare_once(const struct region *region,
+					     uint32_t key)
+{
+	struct table_facts facts = {};
+	uint64_t base, length;
+	struct pages pages;
+	char line[256];
+	FILE *file;
+
+	file = fopen(table_path(), "r+e");
+	CHECK(file);
+	CHECK(fprintf(file, "%#x\n", key) > 0);
+	CHECK_EQ(fflush(file), 0);
+	rewind(file);
+	if (!fgets(line, sizeof(line), file) ||
+	    sscanf(line, "key %*x base %" SCNx64 " length %" SCNx64, &base,
+		   &length) != 2)
+		FAIL("key %#x has no table", key);
+	pages = pages_read(region->buf);
+	while (fgets(line, sizeof(line), file))
+		line_compare(&pages, region, base, line, &facts);
+	free(pages.entry);
+	fclose(file);
+	return facts;
+}
+
+struct table_facts table_compare(const struct region *region, uint32_t key)
+{
+	struct table_facts facts;
+	int try;
+
+	for (try = 0; try < TRIES; try++) {
+		facts = table_compare_once(region, key);
+		if (!facts.differ)
+			break;
+		usleep(10000);
+	}
+	return facts;
+}
+
+void table_check_at(const char *file, int line, const struct region *region,
+		    uint32_t key)
+{
+	struct table_facts facts;
+
+	if (!table_is_readable())
+		return;
+	facts = table_compare(region, key);
+	if (facts.differ)
+		failed(file, line,
+		       "key %#x: %zu of %zu pages are not the process's, the first %" PRIu64
+		       " bytes into the buffer",
+		       key, facts.differ, facts.pages, facts.first);
+}
