@@ -10,7 +10,7 @@ def rows(old, new):
         for column in new['columns']:
             a, b = of.median(old, row, column), of.median(new, row, column)
             if a and b:
-                within = of.overlap(of.spread(old, row, column), of.spread(new, row, column))
+                within = of.may_be_chance(row, (old, column), (new, column))
                 yield row, column, a, b, of.gain(row, b, a), within
 
 

@@ -58,7 +58,7 @@ def rst_table(lines):
 
 def page_lines(bench, pictures):
     lines = [''] + [f'| {line}' for line in table.facts(bench)]
-    lines += ['', 'Median (least..most); a ratio above 1 is better, ~ where the spreads overlap.', '']
+    lines += ['', 'Median (least..most); a ratio above 1 is better, ~ where it may be chance.', '']
     lines += rst_table(table.main_table(bench)) + ['']
     percentiles = table.percentile_table(bench)
     if percentiles:

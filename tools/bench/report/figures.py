@@ -69,8 +69,14 @@ def spread(bench, row, column):
     return (min(some), max(some)) if some else None
 
 
-def overlap(a, b):
-    """Might what is between them be chance? Each is a (least, most)."""
+def may_be_chance(row, one, other):
+    """Whether what is between two (bench, column) is more than their spreads; fewer than three runs have
+    none to speak of. Instructions that are counted are no matter of chance."""
+    if one[0]['mode'] == other[0]['mode'] == 'icount':
+        return False
+    if min(len(values(bench, row, column)) for bench, column in (one, other)) < 3:
+        return True
+    a, b = (spread(bench, row, column) for bench, column in (one, other))
     return a[0] <= b[1] and b[0] <= a[1]
 
 

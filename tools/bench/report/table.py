@@ -12,12 +12,12 @@ def cell(bench, row, column):
 
 
 def ratio(bench, row, column, other):
-    """How many times better than the other; ~ where their spreads overlap."""
+    """How many times better than the other; ~ where that may be chance."""
     a, b = (of.median(bench, row, c) for c in (column, other))
     if not a or not b:
         return ''
-    sure = not of.overlap(of.spread(bench, row, column), of.spread(bench, row, other))
-    return f'{"" if sure else "~"}{of.gain(row, a, b):.2f}'
+    chance = of.may_be_chance(row, (bench, column), (bench, other))
+    return f'{"~" if chance else ""}{of.gain(row, a, b):.2f}'
 
 
 def main_table(bench):
@@ -87,7 +87,7 @@ def print_all(bench):
     if not bench['runs']:
         raise of.Wrong('there are no figures')
     print('\n'.join(text(main_table(bench))))
-    print('median (least..most); a ratio above 1 is better, ~ where the spreads overlap')
+    print('median (least..most); a ratio above 1 is better, ~ where it may be chance')
     percentiles = percentile_table(bench)
     if percentiles:
         print('\n' + '\n'.join(text(percentiles)))
