@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * mr check: is each entry of a region's table where its owner's page tables have the same
- * byte? Of pinned memory and of memory on demand; other memory has no owner to ask.
+ * mr check: compares the entries of a region's table with the page tables of the process, for
+ * pinned memory and memory on demand. Other memory has no process to compare with.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,9 +20,9 @@
 #define PAGEMAP_PRESENT (1ULL << 63)
 #define PAGEMAP_PFN ((1ULL << 55) - 1)
 
-/* Of what changes while it is looked at, is what differs seen so often? */
+/* Memory that changes meanwhile: only what differs in each of so many tries counts. */
 #define TRIES 5
-/* Told one by one. */
+/* Differences that are printed. */
 #define MOST_TOLD 16
 
 /* The page tables of a process, a piece of them at a time. */
@@ -39,7 +39,7 @@ struct check {
 	unsigned long regions, wrong;
 };
 
-/* What one region comes to. */
+/* The result for one region. */
 struct outcome {
 	uint64_t pages, differ;
 	uint64_t told;
@@ -69,7 +69,7 @@ static void pagemap_read(struct pagemap *pages, uint64_t page, uint64_t want)
 		pages->num = length / sizeof(*pages->entry);
 }
 
-/* Up to @want pages from @page on will be asked for. 0: nothing is there. */
+/* The entry of @page, or 0. @want: how many from there on will be read. */
 static uint64_t pagemap_at(struct pagemap *pages, uint64_t page, uint64_t want)
 {
 	if (page < pages->first || page >= pages->first + pages->num)
@@ -84,7 +84,7 @@ static void pagemap_forget(struct pagemap *pages)
 	pages->num = 0;
 }
 
-/* Who may not know them is told that all frames are frame 0. */
+/* Without the capability the kernel reports frame 0 for all pages. */
 static void pagemap_needs_rights(uint64_t entry)
 {
 	if (entry & PAGEMAP_PRESENT && !(entry & PAGEMAP_PFN))
@@ -105,7 +105,7 @@ static void tell(struct outcome *outcome, uint64_t virtual, uint64_t entry,
 		fprintf(stderr, ", the process nothing\n");
 }
 
-/* @say: what differs, or only how much. */
+/* @say: print the differences; else only count them. */
 static void compare_run(struct pagemap *pages, uint64_t virtual,
 			const struct run *run, struct outcome *outcome,
 			bool say)
@@ -149,7 +149,7 @@ static void compare(struct check *check, const char *device, uint32_t key,
 		outcome->result = outcome->differ ? "differs" : "same";
 }
 
-/* Only what differs each time: pages come and go, and nobody holds them for us. */
+/* Try again if something differs: pages may change between the two readings. */
 static void compare_often(struct check *check, const char *device, uint32_t key,
 			  uint64_t address, struct outcome *outcome)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A command that is run to see what becomes of it. Knows not why.
+ * Runs a command as a child that is being observed.
  */
 #include <errno.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include "child.h"
 #include "ctl.h"
 
-/* Waits until all is ready, then becomes @command. */
+/* Wait until the parent is ready, then execute @command. */
 static void child_run(char **command, const int *go)
 {
 	char byte;

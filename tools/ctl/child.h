@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A command that is run to see what becomes of it. It is a process that waits until all is
- * prepared for its number.
+ * Runs a command as a child that is being observed. The child waits before it executes the command,
+ * so that the parent can prepare for its pid.
  */
 #ifndef PINIONCTL_CHILD_H
 #define PINIONCTL_CHILD_H
@@ -16,12 +16,12 @@ struct child {
 	int status; /* as of waitpid() */
 };
 
-/* Signals of the terminal are for it alone from here on: we clean up behind it. */
+/* From here on signals of the terminal end only the child, and we clean up after it. */
 struct child child_make(char **command);
 void child_go(struct child *child);
 /* Has it ended? @wait: yes. */
 bool child_ended(struct child *child, bool wait);
-/* What to exit with once it has ended: as a shell would. */
+/* The exit status for a child that has ended, as a shell would have it. */
 int child_status(const struct child *child);
 
 #endif

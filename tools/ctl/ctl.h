@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * pinionctl: what every command of it uses. A command is a function of its words that
+ * pinionctl: functions that all commands use. A command is a function that gets its words and
  * returns the exit status.
  */
 #ifndef PINIONCTL_CTL_H
@@ -11,28 +11,27 @@
 
 enum {
 	EXIT_GOOD = 0,
-	EXIT_FOUND =
-		1, /* something is wrong, or what was asked for is not there */
-	EXIT_CANNOT = 2, /* it could not be done, or was asked for wrongly */
+	EXIT_FOUND = 1, /* something is wrong, or does not exist */
+	EXIT_CANNOT = 2, /* an error, or wrong usage */
 };
 
-/* Says why and ends with EXIT_CANNOT. */
+/* Print a message and exit with EXIT_CANNOT. */
 void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
-/* There is always memory, or there is no point. */
+/* Exit if @memory is NULL. */
 void *need(void *memory);
-/* Memory of the caller's from here on. */
+/* The caller frees the result. */
 char *print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* A line of a file without its end, or NULL. Valid until the next call. */
+/* The next line of a file without its newline, or NULL. Valid until the next call. */
 const char *file_line(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2)));
 
-/* Redraw each @seconds, if that is not 0, by the same function. */
+/* Call the function again each so many seconds, if that is not 0, and redraw. */
 extern unsigned int watch_seconds;
 int watch(int (*draw)(char **words), char **words);
 
 /*
- * What came behind `--', or NULL; it is taken from @words. With nothing behind it the program
- * ends.
+ * The command behind `--', which is removed from @words, or NULL. Exits if there is nothing behind
+ * it.
  */
 char **command_of(char **words);
 
@@ -51,11 +50,11 @@ int inject_command(char **words);
 int record_command(char **words);
 int replay_command(char **words);
 
-/* of mr, in files of their own */
+/* parts of mr that have their own files */
 int mr_map(char **words);
 int mr_check(char **words);
 
-/* Which of a command's parts @word is: the first if there is none. */
+/* Find the part of a command that @word names; without a word the first. */
 struct part {
 	const char *name; /* NULL: there are no more */
 	int (*run)(char **words);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Devices and their ports, a line for each port.
+ * dev: lists devices, with a line for each port.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * doctor: all that is looked at, one after the other; and how it is told.
+ * doctor: runs all checks and prints their results.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What keeps RDMA from working on this machine: findings, a line each.
+ * Checks what keeps RDMA from working on this machine. Each finding is a line.
  */
 #ifndef PINIONCTL_DOCTOR_H
 #define PINIONCTL_DOCTOR_H
@@ -14,8 +14,7 @@ enum finding {
 };
 
 /*
- * @about: what was looked at; @todo: what to do about it, or NULL. Each takes what print()
- * has made.
+ * @about: what was checked; @todo: what to do about it, or NULL. Strings from print() are freed.
  */
 void found(enum finding finding, const char *about, char *what, char *todo);
 
@@ -28,7 +27,7 @@ void doctor_device(const struct device *device);
 /* Limits of this process, and of the machine. */
 void doctor_limits(void);
 
-/* Run @command, and say what the driver refused it. Return: its exit status. */
+/* Run @command and print what the driver has refused. Return: its exit status. */
 int doctor_run(char **command);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * doctor: does a device have what programs want of it? A port that is active, an address, a
- * file that they may open, and a part of libibverbs that knows it.
+ * doctor: can programs use a device? They need an active port, an address, a device file that they
+ * may open, and a provider in libibverbs.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -41,7 +41,7 @@ static void doctor_port(const char *name, unsigned int port)
 	free(netdev);
 }
 
-/* Those of RoCE v2, and of them those that are of an IP address and not of the MAC. */
+/* Counts GIDs of RoCE v2, and those of them that are of an IP address. */
 static void doctor_gids(const char *name, unsigned int port)
 {
 	const char none[] = "0000:0000:0000:0000:0000:0000:0000:0000";
@@ -123,7 +123,7 @@ static bool doctor_file(const char *name)
 	return may;
 }
 
-/* "65" of IBVERBS_PRIVATE_65, which each part of one libibverbs has; or "". */
+/* "65" of the symbol version IBVERBS_PRIVATE_65, as all parts of a libibverbs have it; or "". */
 static const char *private_version(const char *path)
 {
 	static const char mark[] = "IBVERBS_PRIVATE_";
@@ -147,7 +147,7 @@ static const char *private_version(const char *path)
 	return version;
 }
 
-/* Where the library is that this program has been given. */
+/* The path of the libibverbs that this program is linked with. */
 static char *libibverbs(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -165,7 +165,7 @@ static char *libibverbs(void)
 	return path;
 }
 
-/* Why libibverbs does not know it: nobody told, or who is of another version. */
+/* Why libibverbs does not know the device: no provider, or one of another version. */
 static void doctor_provider_missing(const char *name)
 {
 	char *library = libibverbs();

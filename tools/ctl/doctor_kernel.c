@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * doctor: is the module there, may it be loaded, and did it find that it cannot work here?
+ * doctor: is the module installed, can it be loaded, and has it refused to work here?
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -40,7 +40,7 @@ static bool file_has(char *path, const char *text)
 	return has;
 }
 
-/* What the module said when it was loaded for nothing, or NULL. Root's to read, mostly. */
+/* The module's message in the kernel log when it refused to load, or NULL. May need root. */
 static char *module_complaint(void)
 {
 	enum { READ_ALL = 3, SIZE = 10 };
@@ -64,7 +64,7 @@ static char *module_complaint(void)
 	return complaint;
 }
 
-/* The variable is four bytes of attributes, and one that says so. */
+/* The EFI variable: four bytes of attributes, then one byte with the value. */
 static bool secure_boot(void)
 {
 	unsigned char value[5] = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * doctor: what limits registrations, and what else a machine may lack.
+ * doctor: limits of registrations, and other things that a machine may lack.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #define CAP_IPC_LOCK 14
 
-/* The number behind @name in a file of such lines, or -1. */
+/* The number behind @name in a file of "NAME NUMBER" lines, or -1. */
 static long long file_number(const char *path, const char *name, int base)
 {
 	FILE *file = fopen(path, "re");
@@ -71,7 +71,7 @@ static void doctor_hugepages(void)
 		      print("sysctl vm.nr_hugepages=64"));
 }
 
-/* The port of RoCE v2, in a table of sockets: one that no rxe device has opened. */
+/* Look for the UDP port of RoCE v2 in a table of sockets, unless rxe has it. */
 static bool port_taken(const char *path)
 {
 	FILE *file = fopen(path, "re");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * doctor -- COMMAND: an errno is little; the driver's trace point and the provider's log know
- * what was refused and why. In a trace of our own, of that command and its children.
+ * doctor -- COMMAND: reports what was refused and why, by the driver's tracepoint and the
+ * provider's log, since an errno does not say enough. Uses a trace instance of its own, for the
+ * command and its children.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,7 +18,7 @@
 #include "doctor.h"
 #include "tracing.h"
 
-/* What may be done about it, if it is one of the usual things. */
+/* Advice for common reasons. */
 static const char *advice(int err)
 {
 	switch (err) {
@@ -111,7 +112,7 @@ int doctor_run(char **command)
 
 	fd = own_log ? mkstemp(log) : -1;
 	if (fd >= 0) {
-		/* Whoever it becomes may write there. */
+		/* The command may change its uid, and must still be able to write. */
 		fchmod(fd, 0622);
 		close(fd);
 		setenv("VERBS_LOG_LEVEL", "4", 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The raw attributes of a pinion device's regions and queues, in words.
+ * Prints the raw attributes of a pinion device's regions and queues.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static void row_facts(struct row *row, const struct pinion_mr_facts *facts)
 	row_text(row, "held", facts->flags & PINION_MR_HELD ? "yes" : "no");
 }
 
-/* Of an older or a newer module: as far as both know it, the rest is zero. */
+/* The module may be older or newer: missing fields are 0, unknown ones are ignored. */
 static void raw_read(const struct attrs *attrs, void *facts, size_t size)
 {
 	const struct nlattr *attr = attrs->at[RDMA_NLDEV_ATTR_RES_RAW];
@@ -82,12 +82,12 @@ bool facts_of(const struct device *device, uint32_t mrn, struct row *row)
 			  { RDMA_NLDEV_ATTR_RES_MRN, mrn } },
 	};
 
-	/* Who may not ask, and whom there is nothing to ask, learns no more. */
+	/* Errors are ignored: no permission, or a device without such attributes. */
 	netlink_ask(&question, one_visit, row);
 	return row_find(row, "kind");
 }
 
-/* ------------------------------------------------------------------------- of many */
+/* ------------------------------------------------------------------------- many regions */
 
 struct facts {
 	struct pinion_mr_facts *of;
@@ -153,7 +153,7 @@ void facts_free(struct facts *facts)
 	free(facts);
 }
 
-/* ----------------------------------------------------------------------- of queues */
+/* ----------------------------------------------------------------------- queues */
 
 static const struct queue {
 	const char *name;
@@ -168,7 +168,7 @@ static const struct queue {
 	  "srqn" },
 };
 
-/* @prefix: whose ring, where there are two. */
+/* @prefix: of the names, if an object has two rings. */
 static void row_ring(struct row *row, const char *prefix,
 		     const struct pinion_ring_facts *ring)
 {
@@ -239,7 +239,7 @@ bool facts_of_queue(const struct device *device, const char *what,
 			  { queue->attr, row_value(row, queue->number) } },
 	};
 
-	/* A queue pair is of a port; it has none before it is initialised. */
+	/* A queue pair has no port before it is in INIT. */
 	if (row_find(row, "port")) {
 		question.num = 3;
 		question.with[2].attr = RDMA_NLDEV_ATTR_PORT_INDEX;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What a pinion device tells of its regions and queues to CAP_NET_ADMIN, and no other device does.
+ * Raw attributes of regions and queues, which only pinion devices have. Needs CAP_NET_ADMIN.
  */
 #ifndef PINIONCTL_FACTS_H
 #define PINIONCTL_FACTS_H
@@ -8,10 +8,10 @@
 #include "netlink.h"
 #include "row.h"
 
-/* Of one region, if there is something. */
+/* Add those of one region to a row. Return: whether there are any. */
 bool facts_of(const struct device *device, uint32_t mrn, struct row *row);
 
-/* Of all of a device at once, for many. */
+/* Read those of all regions of a device at once. */
 struct facts;
 
 struct facts *facts_all(const struct device *device);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * inject: orders of failures, in words; see pinion(4). With a command, of it and for as long as
- * it runs.
+ * inject: adds, lists and removes orders of injected failures; see pinion(4). With a command, the
+ * orders are for that command, and removed when it ends.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -73,7 +73,7 @@ static uint32_t errno_of(const char *word)
 	die("`%s' is no errno", word);
 }
 
-/* As "remote access error" of ibv_wc_status_str(), with - or _ for the blanks. */
+/* A status by the string of ibv_wc_status_str(), with - or _ in place of blanks. */
 static bool is_status(const char *word, const char *status)
 {
 	for (; *word && *status; word++, status++)
@@ -119,7 +119,7 @@ static const struct word {
 	{ "count", "count", number_of },     {},
 };
 
-/* One more word and its value. Takes @line. */
+/* Append a word and its value to @line, which is freed. */
 static char *order_add(char *line, const char *word, const char *value)
 {
 	const struct word *known = words_known;
@@ -157,7 +157,7 @@ static void order_give(const char *line)
 		die("inject: %s: not understood; see pinionctl(1)", line);
 }
 
-/* ------------------------------------------------------------------- what there are */
+/* ------------------------------------------------------------------- present orders */
 
 static void order_value(struct row *row, const char *kind, uint32_t value)
 {
@@ -202,7 +202,7 @@ static bool order_row(struct row *row, char *line)
 	return true;
 }
 
-/* Those of process @pid, 0 for all. Return: how often what was ordered has failed. */
+/* Print the orders of process @pid (0: all). Return: the number of failures so far. */
 static uint64_t orders_show(pid_t pid, bool show)
 {
 	FILE *file = need(fdopen(orders_open(O_RDONLY), "re"));
@@ -288,7 +288,7 @@ static uint64_t order_of(pid_t pid)
 	return id;
 }
 
-/* Its process alone: what it starts is another. */
+/* Only for the command's own process, not for its children. */
 static int inject_run(const char *order, char **command)
 {
 	struct child child = child_make(command);

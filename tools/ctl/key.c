@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * All keys of a pinion device, whatever they are of, as debugfs lists them.
+ * key: lists all keys of a pinion device, from debugfs.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,7 +19,7 @@ struct keys {
 	unsigned long num;
 };
 
-/* Lines of runs begin with blanks, and are for mr map. */
+/* Skip lines of runs, which begin with blanks: mr map prints those. */
 static void key_line(struct keys *keys, const char *device, const char *line)
 {
 	uint64_t base, length, size, blocks;

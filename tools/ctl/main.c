@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * pinionctl: what there is of RDMA devices and their memory regions. Options and commands.
+ * pinionctl: parses options and calls commands.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -59,7 +59,7 @@ static const char help[] =
 	"it could not be done or was asked for wrongly.\n";
 
 unsigned int watch_seconds;
-/* Behind `--', of which getopt_long() leaves no trace; NULL: there was none. */
+/* The words behind `--', since getopt_long() removes it; NULL: there was none. */
 static char **behind;
 
 void die(const char *fmt, ...)
@@ -155,7 +155,7 @@ int part_run(const char *command, const struct part *parts, char **words)
 	die("%s: there is no `%s %s'; see --help", command, command, words[0]);
 }
 
-/* What is behind has stayed behind all others. */
+/* getopt_long() has reordered the words, but these are still the last. */
 char **command_of(char **words)
 {
 	static char **command;

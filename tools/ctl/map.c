@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * mr map: where all memory of a key is.
+ * mr map: prints where all memory of a key is.
  */
 #include <stdio.h>
 #include <stdlib.h>

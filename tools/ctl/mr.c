@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions: in a line, in full, and as they change.
+ * mr: lists memory regions in short, in full, or as they change.
  */
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "facts.h"
 #include "object.h"
 
-/* What is known of the device whose regions just come. */
+/* The raw attributes of the device whose regions are being listed. */
 struct listing {
 	const struct selection *selection;
 	uint32_t index;
@@ -22,7 +22,7 @@ static void counters_visit(const struct attrs *attrs, void *arg)
 	row_counters(arg, attrs->at[RDMA_NLDEV_ATTR_STAT_HWCOUNTERS]);
 }
 
-/* As every driver has them whose regions have any. */
+/* Counters of a region, from any driver that has them. */
 static void row_mr_counters(const struct device *device, struct row *row)
 {
 	const struct question question = {
@@ -54,7 +54,7 @@ static void list_one(const struct device *device, struct row *row, void *arg)
 		return;
 	if (listing->counters) {
 		row_mr_counters(device, row);
-		/* Of those that nothing ever happens to there is nothing to see. */
+		/* Skip regions without counters. */
 		if (!row_find(row, "page_faults"))
 			return;
 	}
@@ -135,7 +135,7 @@ static int show_watched(char **words)
 	return watch(show, words);
 }
 
-/* Whoever wants it once has `mr show'. */
+/* Always repeated; `mr show' prints the counters once. */
 static int pages_watched(char **words)
 {
 	if (!watch_seconds)

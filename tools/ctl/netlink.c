@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Asks the kernel by RDMA netlink. Each question has a socket of its own.
+ * Sends requests to the kernel by RDMA netlink. Each has a socket of its own.
  */
 #include <errno.h>
 #include <stdlib.h>

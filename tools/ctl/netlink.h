@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * RDMA netlink: one question at a time, of which several may be open at once.
+ * RDMA netlink requests. A callback may send another request meanwhile.
  */
 #ifndef PINIONCTL_NETLINK_H
 #define PINIONCTL_NETLINK_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What headers of Linux 6.1 have not got; the numbers are the kernel's for ever. */
+/* Constants that headers of Linux 6.1 lack. The numbers are part of the kernel's ABI. */
 #ifndef HAVE_SRQ_RAW
 enum {
 	RDMA_NLDEV_CMD_RES_SRQ_GET_RAW = 25,
@@ -24,7 +24,7 @@ enum {
 			      RDMA_NLDEV_ATTR_RES_SUBTYPE + 1,
 };
 
-/* By attribute; those that this was not built to know are left out. */
+/* Attributes of a message, by number. Unknown ones are left out. */
 struct attrs {
 	const struct nlattr *at[ATTRS_KNOWN];
 };
@@ -46,7 +46,7 @@ int netlink_ask(const struct question *question, visit_t visit, void *arg);
 /* For each element of a list. */
 void netlink_each(const struct nlattr *list, visit_t visit, void *arg);
 
-/* An unsigned number of whatever size. */
+/* An unsigned number of any size. */
 uint64_t netlink_number(const struct nlattr *attr);
 
 /* ---------------------------------------------------------------------- devices */
@@ -57,11 +57,11 @@ struct device {
 	uint32_t ports;
 };
 
-/* Return: all there are, of the caller's from here on. */
+/* Return: all devices; the caller frees them. */
 struct device *devices_all(int *num);
-/* The same, and none where the kernel has no RDMA. */
+/* The same; no devices if the kernel has no RDMA. */
 struct device *devices_try(int *num);
-/* This one, or the program ends. */
+/* Find a device by name, or exit. */
 struct device device_named(const char *name);
 
 #endif

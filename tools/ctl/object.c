@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What every driver, and the core, say of an object: its netlink attributes by name. The
- * names are those of rdma(8).
+ * Objects as the core reports them for every driver: netlink attributes with the names of rdma(8).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,7 +13,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-/* By value; NULL or nothing for those that have no name. */
+/* Names by value; NULL or absent if a value has no name. */
 struct names {
 	const char *const *name;
 	size_t num;
@@ -199,7 +198,7 @@ const struct column *object_columns(const struct object *object)
 	return object->columns;
 }
 
-/* ---------------------------------------------------------------- which are meant */
+/* ---------------------------------------------------------------- selection */
 
 struct selection selection_of(char **words)
 {
@@ -253,7 +252,7 @@ static void row_attr(struct row *row, const struct attr_field *field,
 		row_number(row, field->name, value);
 }
 
-/* Whose it is: the process, or who of the kernel. */
+/* The owner: a process, or a kernel consumer. */
 static void row_owner(struct row *row, const struct attrs *attrs)
 {
 	const struct nlattr *attr = attrs->at[RDMA_NLDEV_ATTR_RES_PID];
@@ -274,7 +273,7 @@ static void row_owner(struct row *row, const struct attrs *attrs)
 	}
 }
 
-/* A name, perhaps how to print what follows, and that. */
+/* A driver's attribute: name, optional print type, and value. */
 static void row_driver(struct row *row, const struct nlattr *list)
 {
 	const char *name = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Objects of devices, as the kernel tells of them by RDMA netlink; and which of them are meant.
+ * Objects of devices as reported by RDMA netlink, and their selection by the user.
  */
 #ifndef PINIONCTL_OBJECT_H
 #define PINIONCTL_OBJECT_H
@@ -19,11 +19,11 @@ bool selection_has(const struct selection *selection, const struct row *row);
 
 struct object;
 
-/* What is called "mr", "qp"...; NULL if nothing is. */
+/* The kind of object called "mr", "qp"..., or NULL. */
 const struct object *object_named(const char *name);
 const struct column *object_columns(const struct object *object);
 
-/* Each that is meant, with what every driver tells. @row goes on being ours. */
+/* Call a function for each selected object. The callee must not keep @row. */
 typedef void (*object_visit_t)(const struct device *device, struct row *row,
 			       void *arg);
 void objects_each(const struct object *object,

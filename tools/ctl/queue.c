@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs, completion queues, shared receive queues: in a line, and in full.
+ * qp, cq, srq: list queues in short or in full.
  */
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "facts.h"
 #include "object.h"
 
-/* Of whom there is just question. */
+/* The kind of queue that is being listed, and its name. */
 static const struct object *object;
 static const char *called;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * record: a command with a library before its libibverbs that writes down what it asks of it.
+ * record: runs a command with a preloaded library that records its calls of libibverbs.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "ctl.h"
 #include "recording.h"
 
-/* Beside this program, where it was built, or where both are installed. */
+/* The library is next to this program in the build tree, or in the installed place. */
 static char *library(void)
 {
 	static const char *const places[] = { ".", "../lib/pinion" };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What is agreed on between `record', its library (tools/record) and `replay'.
+ * Shared by `record', its library (tools/record) and `replay'.
  */
 #ifndef PINIONCTL_RECORDING_H
 #define PINIONCTL_RECORDING_H
 
 #define RECORDING_FIRST "# pinion recording 1\n"
-/* In the environment: the file. */
+/* The environment variable with the name of the file. */
 #define RECORDING_NAME "PINION_RECORD"
 #define RECORDING_LIBRARY "libpinion-record.so"
 

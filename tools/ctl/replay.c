@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * replay: a file of `record' is done again on a device, call by call, in its order; and what
- * came out differently is told.
+ * replay: repeats the calls of a recording on a device, in their order, and reports different
+ * results.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -27,7 +27,7 @@ bool replay_run(const struct replay_call *calls, const struct call *call)
 
 static unsigned long calls_done, calls_differ, calls_left;
 
-/* What was refused here; the line that says so of the recording may be about to come. */
+/* A request that was refused here. A later line of the recording may say that it was, too. */
 struct refusal {
 	struct refusal *next;
 	unsigned long line;
@@ -144,7 +144,7 @@ static void tell(unsigned long line, const char *call, const char *recorded,
 	row_text(&row, "recorded", recorded);
 	row_text(&row, "here", here);
 	out_row(&row);
-	/* The next may take its time. */
+	/* The next line may take long. */
 	fflush(stdout);
 	row_clear(&row);
 	free(row.fields);
@@ -168,7 +168,7 @@ static const char *errno_word(int err)
 	return err ? strerrorname_np(err) ?: "?" : "well";
 }
 
-/* Of calls that say with a line of its own that they were refused: whose. */
+/* The object of a call whose refusal is recorded by a line of its own. */
 static uint64_t call_object(const struct call *call)
 {
 	static const char *const names[] = { "qp", "srq", "mr", "mw",
@@ -256,7 +256,7 @@ static struct ibv_context *device_open(const char *name)
 	return context;
 }
 
-/* The first that carries IPv4 in UDP, else the first. */
+/* The first GID of RoCE v2 over IPv4, else the first GID. */
 static void device_gid(struct replay_device *device)
 {
 	struct ibv_gid_entry entries[64];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * replay: what a recording says of each call, where its memory and its objects are here, and
- * what came out differently. Addresses and numbers of the recording are those of its processes
- * and mean nothing here but who is who.
+ * replay: calls of a recording, the memory and objects that replace the recorded ones, and
+ * reports of differences. Addresses and numbers in a recording are those of its processes; here
+ * they only identify objects.
  */
 #ifndef PINIONCTL_REPLAY_H
 #define PINIONCTL_REPLAY_H
@@ -32,26 +32,26 @@ uint64_t call_value(const struct call *call, const char *name);
 int call_segments(const struct call *call, struct segment *segments);
 uint64_t call_length(const struct call *call);
 
-/* ------------------------------------------------------------------- what differs */
+/* ------------------------------------------------------------------- differences */
 
-/* It could not be done here, and why. */
+/* The call could not be repeated here; @why. */
 void replay_left(const struct call *call, const char *why);
-/* @recorded and @here: errnos, 0 for what went well. */
+/* @recorded and @here: errnos; 0 for success. */
 void replay_compare(const struct call *call, int recorded, int here);
 void replay_differs(const struct call *call, const char *recorded,
 		    const char *here);
 
 /* ------------------------------------------------------------------------ memory */
 
-/* The first time through: what there must be. */
+/* First pass: note the memory that @call needs. */
 void memory_note(const struct call *call);
-/* Then, once. */
+/* Called once after that: allocate all memory. */
 void memory_make(void);
-/* Where the address of a recorded process is; the address itself if it has nothing there. */
+/* The memory for a recorded process's address; the address itself if there is none. */
 void *memory_at(uint64_t pid, uint64_t addr);
-/* Of whom nothing was recorded but that he was written to or read: where, and how much. */
+/* The memory of a peer that was not recorded, as far as recorded requests name it. */
 bool memory_of_stranger(uint32_t rkey, uint64_t *addr, uint64_t *length);
-/* NULL where there is no room for so much. */
+/* Allocate more memory; NULL if there is not enough. */
 void *memory_more(uint64_t length, uint64_t congruent);
 
 /* ----------------------------------------------------------------------- objects */
@@ -64,27 +64,27 @@ enum kind {
 	KIND_MR,
 	KIND_MW,
 	KIND_AH,
-	KIND_QPN, /* by its number, of a process or (0) of any */
+	KIND_QPN, /* a queue pair by its number; pid 0: of any process */
 	KIND_LKEY,
 	KIND_RKEY,
 };
 
-/* By what a process of the recording called it. */
+/* Objects by the id that they had in the recorded process. */
 void *object_find(enum kind kind, uint64_t pid, uint64_t id);
 void object_set(enum kind kind, uint64_t pid, uint64_t id, void *object);
 
-/* What a key is of; it is known beyond the end of its region, as it was to the program. */
+/* The memory of a key. Kept after deregistration, as programs may still use the key. */
 struct region {
 	uint64_t pid;
-	uint64_t addr; /* its first byte's, as requests of the recording name it */
-	uint64_t base; /* and those of here */
-	uint32_t lkey, rkey; /* of here */
-	struct ibv_mr *mr; /* NULL: a window, or over */
+	uint64_t addr; /* of its first byte in recorded requests */
+	uint64_t base; /* and in requests here */
+	uint32_t lkey, rkey; /* here */
+	struct ibv_mr *mr; /* NULL: a window, or deregistered */
 };
 
 struct window {
 	struct ibv_mw *mw;
-	/* What the key was first, there and here: programs change it. */
+	/* The first key, in the recording and here: programs change the tag. */
 	uint32_t recorded, here;
 };
 
@@ -92,25 +92,25 @@ struct completed;
 
 struct cq {
 	struct ibv_cq *cq;
-	struct completed *completed; /* here, and not looked for yet */
+	struct completed *completed; /* polled, not matched yet */
 };
 
 struct queue {
 	uint64_t pid;
-	uint32_t qpn; /* of the recording */
+	uint32_t qpn; /* in the recording */
 	enum ibv_qp_type type;
 	struct ibv_qp *qp;
 	uint32_t qkey, sq_psn, rq_psn;
-	/* Its peer was not recorded: one that is made for it, and what connects it. */
+	/* If its peer was not recorded: a replacement, and the attributes to connect it. */
 	struct ibv_qp *stranger;
 	struct ibv_qp_attr attr;
 	bool connected;
-	bool late; /* a completion did not come; others are not waited for long */
+	bool late; /* a completion did not come: do not wait long for others */
 };
 
 struct replay_device {
 	struct ibv_context *context;
-	struct ibv_pd *pd; /* of strangers */
+	struct ibv_pd *pd; /* of the peers that replace unrecorded ones */
 	struct ibv_cq *cq;
 	union ibv_gid gid;
 	int gid_index;
@@ -119,7 +119,7 @@ struct replay_device {
 
 extern struct replay_device replay_device;
 
-/* Calls of one kind by their names; the last has none. */
+/* Calls of one kind by name. The last entry has no name. */
 struct replay_call {
 	const char *name;
 	void (*run)(const struct call *call);
@@ -128,18 +128,18 @@ struct replay_call {
 /* Run @call if it is among @calls. Return: whether it is. */
 bool replay_run(const struct replay_call *calls, const struct call *call);
 
-/* Each does one call of its kind; false: it knows none of that name. */
+/* Repeat a call of one kind. False: there is none of that name. */
 bool replay_object(const struct call *call);
 bool replay_queue(const struct call *call);
 bool replay_post(const struct call *call);
 
-/* Who answers for a peer that was not recorded. NULL: none could be made. */
+/* A stranger replaces a peer that was not recorded. NULL: none could be made. */
 struct ibv_qp *stranger_new(struct queue *queue);
 void stranger_connect(struct queue *queue);
-/* He can take a message of that length; he sends one. */
+/* Have the stranger post a receive; have it send. */
 void stranger_receive(struct queue *queue, uint64_t length);
 void stranger_send(struct queue *queue, const struct call *call);
-/* His region by this key, or NULL. */
+/* The stranger's region that replaces the one with this key, or NULL. */
 struct region *stranger_region(uint32_t rkey);
 
 #endif

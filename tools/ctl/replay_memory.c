@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * replay: memory in the place of what the recorded processes had. What overlapped does so here,
- * and what began in the middle of a page or of a large one does, too.
+ * replay: memory that replaces the recorded processes' memory. Ranges that overlapped overlap here,
+ * too, and offsets in pages and in huge pages are the same.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,7 +24,7 @@ struct range {
 static struct range *ranges;
 static size_t ranges_num, ranges_room;
 
-/* Of keys that somebody wrote to or read; pid is the key. */
+/* Memory behind rkeys of recorded requests; @pid is the rkey. */
 static struct range *strangers;
 static size_t strangers_num, strangers_room;
 
@@ -41,7 +41,7 @@ static void range_note(uint64_t pid, uint64_t addr, uint64_t length)
 {
 	uint64_t end = addr + length;
 
-	/* As all of a process's memory is, or what could not be. */
+	/* Skip the whole address space (implicit regions), and ranges that wrap. */
 	if (!length || end < addr || end > UINT64_MAX - PAGE)
 		return;
 	*range_add(&ranges, &ranges_num, &ranges_room) = (struct range){
@@ -80,7 +80,7 @@ void memory_note(const struct call *call)
 	struct segment segments[MAX_SGES];
 	int num, i;
 
-	/* What was not there is not there again. */
+	/* If the recorded call failed with EFAULT there was no memory. */
 	if (call_value(call, "errno") != EFAULT &&
 	    (!strcmp(call->name, "rereg_mr") ||
 	     (kind && !strcmp(kind->text, "memory"))))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * replay: domains, regions, windows, address handles; and who is who.
+ * replay: domains, regions, windows and address handles; and finding objects by recorded ids.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -51,7 +51,7 @@ void object_set(enum kind kind, uint64_t pid, uint64_t id, void *is)
 	(*found)->is = is;
 }
 
-/* That the call names; it is said if it was not made here. */
+/* The object that the call names; if it does not exist here the call is reported as skipped. */
 static void *object_of(const struct call *call, enum kind kind,
 		       const char *name)
 {
@@ -66,7 +66,7 @@ static void object_made(const struct call *call, enum kind kind,
 			const char *name, void *is)
 {
 	replay_compare(call, call_value(call, "errno"), is ? 0 : errno);
-	/* Of what was refused there is no name. */
+	/* If the recorded call has failed there is no id. */
 	if (call_value(call, name))
 		object_set(kind, call->pid, call_value(call, name), is);
 }
@@ -105,7 +105,7 @@ static void region_keys(const struct call *call, struct region *region)
 	object_set(KIND_RKEY, 0, rkey, region);
 }
 
-/* Of requests: as the recording has it, where it has an address of its own. */
+/* Set the region's address in requests: the recorded iova if it was not the memory's address. */
 static void region_place(struct region *region, const struct call *call,
 			 void *memory)
 {
@@ -134,7 +134,7 @@ static struct ibv_mr *region_reg(const struct call *call, struct ibv_pd *pd,
 	return ibv_reg_mr_iova2(pd, memory, length, iova, access);
 }
 
-/* Memory of others, of a dma-buf or of the device, is memory here. */
+/* Dma-bufs and device memory are replaced by normal memory. */
 static void *region_memory(const struct call *call)
 {
 	const struct field *kind = row_find(&call->row, "kind");
@@ -243,7 +243,7 @@ static void dealloc_mw(const struct call *call)
 
 /* ----------------------------------------------------------------- address handles */
 
-/* All addresses are this device's; but groups are nobody's. */
+/* Unicast destinations are replaced by this device's address; groups stay. */
 static void create_ah(const struct call *call)
 {
 	struct ibv_pd *pd = object_of(call, KIND_PD, "pd");

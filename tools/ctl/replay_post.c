@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * replay: what is posted, and what completes. Each completion of the recording is waited for
- * before the next call is made, so what came in turns does so again.
+ * replay: posts requests and polls completions. Waits for each recorded completion before the next
+ * call, so that the order is the same.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "ctl.h"
 #include "replay.h"
 
-/* What has not completed by then does not. */
+/* How long to wait for a completion. */
 #define SECONDS 5
 
 struct completed {
@@ -23,7 +23,7 @@ struct completed {
 
 /* ------------------------------------------------------------------------ requests */
 
-/* An address in a region, as far from its beginning; in no region, itself. */
+/* Convert an sge: same offset in the region that replaces the recorded one. */
 static struct ibv_sge sge_of(uint64_t pid, const struct segment *segment)
 {
 	struct region *region = object_find(KIND_LKEY, pid, segment->key);
@@ -34,7 +34,7 @@ static struct ibv_sge sge_of(uint64_t pid, const struct segment *segment)
 	if (region && segment->key) {
 		sge.addr = region->base + (segment->addr - region->addr);
 		sge.lkey = region->lkey;
-		/* All of a process's memory has no beginning. */
+		/* An implicit region: addresses are those of the process. */
 		if (region->mr && !region->mr->addr)
 			sge.addr = (uintptr_t)memory_at(pid, segment->addr);
 	} else {
@@ -53,7 +53,7 @@ static int sges_of(const struct call *call, struct ibv_sge *sges)
 	return num;
 }
 
-/* What a key of somebody's is here. */
+/* The region that replaces the one with a recorded rkey. */
 static struct region *remote_region(struct queue *queue, uint32_t rkey)
 {
 	struct region *region = object_find(KIND_RKEY, 0, rkey);
@@ -79,7 +79,7 @@ static void remote_of(const struct call *call, struct queue *queue,
 					     call_value(call, "remote"));
 }
 
-/* A window's new key of the recording, and what it is of. */
+/* Remember the memory of a window's new recorded key. */
 static void window_keep(const struct call *call, uint32_t rkey,
 			const struct ibv_mw_bind_info *info)
 {
@@ -125,7 +125,7 @@ static bool wr_bind(const struct call *call, struct ibv_send_wr *wr)
 	wr->bind_mw.bind_info = window_info(call);
 	if (!wr->bind_mw.bind_info.mr && wr->bind_mw.bind_info.length)
 		return false;
-	/* Changed as the program has changed its own. */
+	/* Change the key's tag as the recorded program has done. */
 	wr->bind_mw.rkey = window->here ^ window->recorded ^
 			   (uint32_t)call_value(call, "rkey");
 	window_keep(call, wr->bind_mw.rkey, &wr->bind_mw.bind_info);
@@ -332,8 +332,8 @@ static bool cq_await(struct cq *cq, uint32_t qpn, uint64_t wr_id,
 }
 
 /*
- * Nobody else would send it. Who sends a datagram is not recorded: it is a stranger if nobody
- * else has for a moment.
+ * Wait for a receive. If no recorded queue pair sends the message a stranger does. The sender of a
+ * datagram is not recorded: if none comes for a moment, a stranger sends it.
  */
 static bool received(const struct call *call, struct cq *cq,
 		     struct queue *queue, struct ibv_wc *wc)

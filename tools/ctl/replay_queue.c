@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * replay: queues, and how queue pairs are connected: with each other as in the recording, or
- * with strangers.
+ * replay: queues. Queue pairs are connected to each other as in the recording, or to strangers.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -76,7 +75,7 @@ static void destroy_srq(const struct call *call)
 
 /* ----------------------------------------------------------------------- queue pairs */
 
-/* Those of iWARP are connected by rdma_cm alone. */
+/* Queue pairs of iWARP can be connected by rdma_cm only. */
 static bool type_is_known(enum ibv_qp_type type)
 {
 	if (replay_device.context->device->transport_type ==
@@ -131,7 +130,7 @@ static void create_qp(const struct call *call)
 		free(queue);
 }
 
-/* Who that is here; a stranger if he was not recorded. */
+/* The number here of a recorded peer; of a stranger if the peer was not recorded. */
 static uint32_t peer_number(struct queue *queue, uint32_t qpn)
 {
 	struct queue *peer = object_find(KIND_QPN, 0, qpn);
@@ -174,7 +173,7 @@ static struct ibv_qp_attr attr_of(const struct call *call, struct queue *queue,
 		.rnr_retry = call_value(call, "rnr_retry"),
 	};
 
-	/* What is none stays none. */
+	/* Lower a valid MTU to the port's; leave an invalid one as it is. */
 	if (attr.path_mtu <= IBV_MTU_4096 &&
 	    attr.path_mtu > replay_device.port.active_mtu)
 		attr.path_mtu = replay_device.port.active_mtu;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * replay: peers that were not recorded. Each queue pair gets one that takes what is sent, has
- * memory where it is written and read, and sends what was received.
+ * replay: strangers, which replace peers that were not recorded. A stranger receives messages, has
+ * memory for remote access, and sends the messages that were received.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "replay.h"
 
 #define DEPTH 128
-/* A key of whose memory more than that was named is taken to be none. */
+/* A key of more memory than this is taken for invalid. */
 #define MOST (1ULL << 30)
 
 #define ALL_ACCESS                                          \
@@ -20,7 +20,7 @@
 
 struct replay_device replay_device;
 
-/* Where all of them receive to and send from. */
+/* Buffer for messages of all strangers. */
 static struct ibv_mr *pool;
 
 static struct ibv_mr *pool_of(uint64_t length)
@@ -33,7 +33,7 @@ static struct ibv_mr *pool_of(uint64_t length)
 	while (size < length)
 		size *= 2;
 	memory = memory_more(size, 0);
-	/* The old one may be in use. */
+	/* Do not free the old one: it may be in use. */
 	pool = memory ? ibv_reg_mr(replay_device.pd, memory, size, ALL_ACCESS) :
 			NULL;
 	return pool;
@@ -90,7 +90,7 @@ struct ibv_qp *stranger_new(struct queue *queue)
 	return queue->stranger;
 }
 
-/* Once the numbers of both sides are known. */
+/* Called when the numbers of both sides are known. */
 void stranger_connect(struct queue *queue)
 {
 	struct ibv_qp_attr attr = queue->attr;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Requests that are built by ibv_wr_*(), and completions that are read by ibv_start_poll() and
- * its like: calls by pointers in the queue itself.
+ * Records ibv_wr_*() and ibv_start_poll() and the like, which are called by pointers in the queue.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +10,8 @@
 /* ------------------------------------------------------------------------ requests */
 
 /*
- * The queue's own calls, and what was built since wr_start(); from that on until wr_complete()
- * the queue is this thread's.
+ * The queue's original functions, and the requests since wr_start(). From wr_start() to
+ * wr_complete() only one thread uses the queue.
  */
 struct builder {
 	struct ibv_qp_ex own;
@@ -23,7 +22,7 @@ struct builder {
 	int num, room;
 };
 
-/* One more; NULL without memory. */
+/* Add a request; NULL: no memory. */
 static struct request *request_new(struct ibv_qp_ex *qp,
 				   enum ibv_wr_opcode opcode)
 {
@@ -69,7 +68,7 @@ static void request_sges(struct request *request, const struct ibv_sge *sges,
 	request->wr.num_sge = num;
 }
 
-/* All of them, written if they are posted. */
+/* Record all requests, if they were posted. */
 static void requests_end(struct ibv_qp_ex *qp, bool posted)
 {
 	struct builder *builder = kept(qp);
@@ -284,7 +283,7 @@ void builder_watch(struct ibv_qp_ex *qp)
 
 	if (!qp)
 		return;
-	/* Of a queue that is no more. */
+	/* Left from a destroyed queue at the same address. */
 	builder = kept(qp);
 	if (builder)
 		free(builder->requests);
@@ -318,7 +317,7 @@ struct poller {
 	struct ibv_cq_ex own;
 };
 
-/* What the program asked the queue to tell, and no more, may be read. */
+/* Only the fields that the program has asked for at creation may be read. */
 static void poller_line(struct ibv_cq_ex *cq)
 {
 	struct ibv_wc wc = { .wr_id = cq->wr_id, .status = cq->status };

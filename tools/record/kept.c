@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What is kept of objects of libibverbs, by their addresses. Few are made and many calls ask,
- * from any thread.
+ * Data about objects of libibverbs, by address. Read by many calls, from any thread.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -25,7 +24,7 @@ static struct entry **bucket_of(const void *object)
 	return &buckets[((uintptr_t)object >> 4) % BUCKETS];
 }
 
-/* Where it is pointed to, or would be. The lock is held. */
+/* The pointer to the entry, or where to insert it. The lock is held. */
 static struct entry **place_of(const void *object)
 {
 	struct entry **place = bucket_of(object);

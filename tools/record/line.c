@@ -12,7 +12,7 @@
 #include "../ctl/recording.h"
 #include "record.h"
 
-/* Where programs that close whatever they were handed do not look. */
+/* A high number, since some programs close all low file descriptors. */
 #define HIGH_FD 700
 
 static struct {
@@ -46,7 +46,7 @@ __attribute__((constructor)) static void file_open(void)
 	file.ino = stat.st_ino;
 }
 
-/* The program may have closed it and opened a file of its own by the same number. */
+/* The program may have closed the fd and opened another file with the same number. */
 static bool file_is_ours(void)
 {
 	struct stat stat;

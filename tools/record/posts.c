@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Calls that a program makes by pointers in the device's context: what is posted and polled,
- * windows, and objects with many attributes.
+ * Records calls by pointers in the device's context: posting, polling, windows, and objects with
+ * extended attributes.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "record.h"
 
-/* The device's own. */
+/* The device's original functions. */
 struct device {
 	struct ibv_context_ops ops;
 	struct ibv_pd *(*alloc_parent_domain)(
@@ -115,7 +115,7 @@ static void line_refused(const char *name, const void *object, uint64_t wr_id,
 	line_end(&line);
 }
 
-/* Before it is done: its completion may be another thread's at once. */
+/* Recorded before the call: another thread may poll the completion at once. */
 static int watched_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 			struct ibv_send_wr **bad)
 {

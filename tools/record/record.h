@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What a program asks of libibverbs, a line for each call, written to the file that PINION_RECORD
- * names. Preloaded by `pinionctl record'; read by `pinionctl replay', whose page says what a
- * line has.
+ * Records a program's calls of libibverbs, a line for each, in the file that PINION_RECORD names.
+ * Preloaded by `pinionctl record'. `pinionctl replay' reads the file; its manual page describes the
+ * lines.
  */
 #ifndef PINION_RECORD_H
 #define PINION_RECORD_H
@@ -23,27 +23,27 @@ struct line {
 
 /* SECONDS PID CALL */
 void line_begin(struct line *line, const char *call);
-/* Each " NAME=VALUE". What has no room is left out. */
+/* Add " NAME=VALUE". Left out if there is no room. */
 void line_add(struct line *line, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Written at once and whole, whoever else writes; errno stays. */
+/* Write the line in one call, so that lines of several writers do not mix. Keeps errno. */
 void line_end(struct line *line);
 /* The same, after a call that returned @good or failed with errno. */
 void line_done(struct line *line, bool good);
 
-/* ------------------------------------------------ what is kept of an object, by address */
+/* ------------------------------------------------ data about objects, by address */
 
-/* Room of the caller's, of @size bytes and empty; what was there of an older one is gone. */
+/* Allocate @size zeroed bytes for @object; replaces those of an older one. */
 void *kept_new(const void *object, size_t size);
 void *kept(const void *object);
 void kept_end(const void *object);
 
 /* ------------------------------------------------------- calls that libraries do not export */
 
-/* From here on posts and completions of the device's objects come by here. */
+/* From here on posts and polls of the device's objects are recorded. */
 void posts_watch(struct ibv_context *context);
 void posts_forget(struct ibv_context *context);
-/* And of this queue by the calls that are its own, if it has any. */
+/* Likewise for the functions of this queue, if it has any. */
 void builder_watch(struct ibv_qp_ex *qp);
 void poller_watch(struct ibv_cq_ex *cq);
 

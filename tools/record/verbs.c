@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The calls that libibverbs exports, each done by it and written down.
+ * Records the functions that libibverbs exports, by calling the original ones.
  */
 #define _GNU_SOURCE
 #include <string.h>
 
 #include "record.h"
 
-/* They are functions here, whatever their callers see. */
+/* Macros in the header; here the functions are defined. */
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 
-/* libibverbs' own. */
+/* The original function of libibverbs. */
 #define OWN(call)                                                       \
 	({                                                              \
 		static __typeof__(&call) own;                           \
@@ -64,7 +64,7 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 	return pd;
 }
 
-/* What ends an object is written before: its address may be another's at once. */
+/* Recorded before the object is destroyed: its address may be reused at once. */
 static void line_ends(const char *call, const char *name, const void *object)
 {
 	struct line line;
@@ -117,8 +117,8 @@ void line_new_mr(const char *kind, const struct ibv_pd *pd, const void *addr,
 }
 
 /*
- * In some builds of libibverbs a call registers by another one, which comes through here as
- * well. It is recorded once, as the program called it.
+ * In some builds of libibverbs one function calls another one, which is recorded, too. Record only
+ * the call that the program has made.
  */
 static __thread int registering;
 
@@ -304,7 +304,7 @@ static void add_gid(struct line *line, const char *name,
 		line_add(line, "%02x", gid->raw[i]);
 }
 
-/* Before it is done: a connected peer may be heard of at once. */
+/* Recorded before the call: messages of the peer may arrive at once. */
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	struct line line;
