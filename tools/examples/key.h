@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A key over a umem, made by a command of the device: what an example needs to move bytes
- * to memory that has no key of its own. <infiniband/mlx5dv.h> will do as well.
+ * Makes a key for a umem by a DEVX command, so that the device can access memory that has no key of
+ * its own. Works with <infiniband/mlx5dv.h>, too.
  */
 #ifndef PINION_EXAMPLE_KEY_H
 #define PINION_EXAMPLE_KEY_H
@@ -24,7 +24,7 @@ static void key_put64(uint8_t *to, size_t at, uint64_t value)
 	memcpy(to + at, &value, sizeof(value));
 }
 
-/* All of @umem, whose first byte is @address: all rights, and any queue pair of @pd. */
+/* For all of @umem, whose first byte is @address: all rights, for any queue pair of @pd. */
 static struct mlx5dv_devx_obj *key_make(struct ibv_pd *pd,
 					struct mlx5dv_devx_umem *umem,
 					uint64_t address, uint64_t length,
@@ -38,8 +38,8 @@ static struct mlx5dv_devx_obj *key_make(struct ibv_pd *pd,
 	if (mlx5dv_init_obj(&ask, MLX5DV_OBJ_PD))
 		return NULL;
 	key_put32(in, 0x00, CREATE_MKEY << 16);
-	key_put32(in, 0x0c, 1U << 30); /* of a umem */
-	key_put32(in, 0x10, 0x7d00); /* each right; by a table of pages */
+	key_put32(in, 0x0c, 1U << 30); /* the pages are those of a umem */
+	key_put32(in, 0x10, 0x7d00); /* all rights; translation by pages */
 	key_put32(in, 0x14, 0xffffff00);
 	key_put32(in, 0x1c, domain.pdn);
 	key_put64(in, 0x20, address);

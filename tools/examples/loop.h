@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What an example needs beside its subject: a device, a queue pair of it that is
- * connected to itself, and words for what happened.
+ * Common code of the examples: opening a device, a queue pair that is connected to itself, and
+ * printing results.
  */
 #ifndef PINION_EXAMPLE_LOOP_H
 #define PINION_EXAMPLE_LOOP_H
@@ -17,7 +17,7 @@ static struct ibv_context *ctx;
 static struct ibv_pd *pd;
 static struct ibv_cq *cq;
 static struct ibv_qp *qp;
-static union ibv_gid gid; /* of an IPv4 address, if the device has one */
+static union ibv_gid gid; /* for an IPv4 address, if the device has one */
 
 static void need(int fine, const char *what)
 {
@@ -27,7 +27,7 @@ static void need(int fine, const char *what)
 	exit(1);
 }
 
-static int wrong; /* what main() returns */
+static int wrong; /* exit status of main() */
 
 static void say(const char *way, int good, const char *what)
 {
@@ -109,7 +109,7 @@ static void loop_connect(int access)
 	     "to RTS");
 }
 
-/* @name NULL: the first device. */
+/* Open device @name; NULL: the first one. */
 static void loop_open(const char *name, int access)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL), **one = list;
@@ -126,7 +126,7 @@ static void loop_open(const char *name, int access)
 	loop_connect(access);
 }
 
-/* One RDMA READ or WRITE, done when it returns. */
+/* Perform one RDMA READ or WRITE, and wait for its completion. */
 static enum ibv_wc_status loop_move(enum ibv_wr_opcode opcode,
 				    const struct ibv_sge *local,
 				    uint64_t address, uint32_t rkey)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Registers memory in each way there is, lets the device write random bytes to it and
- * read them back, and says what happened. To copy from.
+ * Registers memory in all possible ways, lets the device write random bytes to it and read them
+ * back, and prints the result. Meant to be copied from.
  *
  *	cc pinion-mr-tour.c $(pkg-config --cflags --libs libpinion-rpma libpinion-mlx5dv)
  *
@@ -28,8 +28,8 @@ enum {
 	       IBV_ACCESS_REMOTE_READ,
 };
 
-static struct ibv_mr *ours; /* where bytes come from and go to */
-static char *from, *back; /* two halves of it */
+static struct ibv_mr *ours; /* source and destination of transfers */
+static char *from, *back; /* its two halves */
 
 static void *map(size_t length, int flags)
 {
@@ -45,7 +45,7 @@ static enum ibv_wc_status move(enum ibv_wr_opcode opcode, char *local,
 	return loop_move(opcode, &sge, address, rkey);
 }
 
-/* Write by the key to @address, look at the @memory it is about, read it back. */
+/* Write to @address by the key, compare with @memory, and read it back. */
 static void show_key(const char *way, uint32_t rkey, uint64_t address,
 		     const char *memory)
 {
@@ -85,7 +85,7 @@ static void end(struct ibv_mr *mr)
 
 static void pinned(void)
 {
-	char *memory = map(LENGTH + 100, 0) + 100; /* anywhere */
+	char *memory = map(LENGTH + 100, 0) + 100; /* any alignment will do */
 	struct ibv_mr *mr = ibv_reg_mr(pd, memory, LENGTH, FULL);
 
 	show("ibv_reg_mr", mr, (uintptr_t)memory, memory);
@@ -96,7 +96,7 @@ static void pinned(void)
 	mr = ibv_reg_mr(pd, memory, LENGTH, FULL | IBV_ACCESS_ZERO_BASED);
 	show("  ZERO_BASED", mr, 0, memory);
 	end(mr);
-	/* Any base will do that begins as far into a page as the memory. */
+	/* Any base address with the same offset in a page as the memory. */
 	mr = ibv_reg_mr_iova(pd, memory, LENGTH, (7ULL << 40) + 100, FULL);
 	show("ibv_reg_mr_iova", mr, (7ULL << 40) + 100, memory);
 	end(mr);
@@ -112,10 +112,11 @@ static void on_demand(void)
 	show("ibv_reg_mr, ON_DEMAND", mr, (uintptr_t)memory, memory);
 	if (mr) {
 		sge = (struct ibv_sge){ (uintptr_t)memory, LENGTH, mr->lkey };
-		madvise(memory, LENGTH, MADV_DONTNEED); /* the pages go ... */
+		madvise(memory, LENGTH,
+			MADV_DONTNEED); /* removes the pages ... */
 		errno = ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
 				      IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
-		if (errno) /* ... and come before they are needed */
+		if (errno) /* ... which are fetched again in advance */
 			cannot("  ibv_advise_mr");
 		else
 			show("  ibv_advise_mr, new pages", mr,
@@ -135,7 +136,7 @@ static void on_demand(void)
 	end(mr);
 }
 
-/* A dma-buf as a driver would export it, of ordinary memory. */
+/* A dma-buf of ordinary memory, in place of one that a driver exports. */
 static void dmabuf(void)
 {
 	struct udmabuf_create create = { .size = 4 * LENGTH };
@@ -153,18 +154,18 @@ static void dmabuf(void)
 		return cannot("ibv_reg_dmabuf_mr");
 	memory = mmap(NULL, create.size, PROT_READ | PROT_WRITE, MAP_SHARED,
 		      memfd, 0);
-	/* From byte 5000 of it on; offset and base agree below a page. */
+	/* From its byte 5000 on. Offset and base have the same offset in a page. */
 	mr = ibv_reg_dmabuf_mr(pd, 5000, LENGTH, 5000, fd, FULL);
 	show("ibv_reg_dmabuf_mr", mr, 5000, memory + 5000);
 	end(mr);
 	mr = mlx5dv_reg_dmabuf_mr(pd, 8192, LENGTH, 0, fd, FULL,
 				  MLX5DV_REG_DMABUF_ACCESS_DATA_DIRECT);
-	close(fd); /* the region keeps it */
+	close(fd); /* the region keeps the dma-buf */
 	show("mlx5dv_reg_dmabuf_mr, DATA_DIRECT", mr, 0, memory + 8192);
 	end(mr);
 }
 
-/* Pinned memory without a key, and a key over it by a command of the device. */
+/* Pinned memory without a key (a umem), and a key for it by a DEVX command. */
 static void umem(void)
 {
 	char *memory = map(LENGTH, 0);
@@ -172,7 +173,8 @@ static void umem(void)
 		.addr = memory,
 		.size = LENGTH,
 		.access = FULL,
-		.pgsz_bitmap = sysconf(_SC_PAGESIZE), /* no other will do */
+		.pgsz_bitmap =
+			sysconf(_SC_PAGESIZE), /* blocks of this size only */
 	};
 	struct mlx5dv_devx_umem *umem = mlx5dv_devx_umem_reg_ex(ctx, &in);
 	struct mlx5dv_devx_obj *key;
@@ -208,7 +210,7 @@ static void changed(void)
 	end(mr);
 }
 
-/* The same by the library that has connections and descriptors, too. */
+/* By libpinion-rpma, which also has connections and descriptors of memory. */
 static void by_rpma(void)
 {
 	char *memory = map(LENGTH, 0), address[INET6_ADDRSTRLEN], wire[32];
@@ -225,7 +227,7 @@ static void by_rpma(void)
 	struct ibv_wc wc;
 	size_t size;
 
-	/* Of an IPv4 address, or none that a program can connect to. */
+	/* Without an IPv4 address there is none to connect to. */
 	inet_ntop(AF_INET, gid.raw + 12, address, sizeof(address));
 	if (rpma_utils_get_ibv_context(address, RPMA_UTIL_IBV_CONTEXT_LOCAL,
 				       &cm) ||
@@ -241,7 +243,7 @@ static void by_rpma(void)
 	MUST(rpma_conn_next_event(b, &event));
 	MUST(rpma_mr_reg(peer, from, LENGTH, RPMA_MR_USAGE_WRITE_SRC, &src));
 	MUST(rpma_mr_reg(peer, memory, LENGTH, RPMA_MR_USAGE_WRITE_DST, &dst));
-	/* These bytes are what the other side is sent. */
+	/* A program sends these bytes to its peer. */
 	MUST(rpma_mr_get_descriptor(dst, wire));
 	MUST(rpma_mr_get_descriptor_size(dst, &size));
 	MUST(rpma_mr_remote_from_descriptor(wire, size, &remote));
@@ -262,7 +264,7 @@ static void by_rpma(void)
 	MUST(rpma_peer_delete(&peer));
 }
 
-/* Last, as the queue pair does not survive it. */
+/* This is the last step, as the queue pair enters the error state. */
 static void no_more(void)
 {
 	char *memory = map(LENGTH, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A queue pair on a umem: the example that mlx5dv_devx_umem_reg(3) speaks of ("for example
- * upon mlx5dv_devx_obj_create to create a QP") and does not show.
+ * A queue pair on a umem, created by DEVX commands: mlx5dv_devx_umem_reg(3) mentions this use ("for
+ * example upon mlx5dv_devx_obj_create to create a QP") without an example.
  *
  *	pinion-raw-qp [DEVICE]
  *
@@ -30,7 +30,7 @@ static void need(int fine, const char *what)
 	exit(1);
 }
 
-/* The lowest bit of @width ones that begin at bit @at is the last of them. */
+/* Write a big-endian field of @width bits, the first (highest) of which is bit @at. */
 static void put(uint8_t *to, uint32_t at, uint32_t width, uint64_t value)
 {
 	uint32_t i, bit;
@@ -51,15 +51,15 @@ static uint32_t get32(const uint8_t *from)
 }
 
 /*
- * One umem has everything: sends in blocks of 64 bytes, receives of one segment of 16 bytes each
- * before them (there is one, which is not used), completions of 64 bytes, and two
- * doorbell records. A umem need not be aligned, but each of these.
+ * One umem has everything: receives of one segment of 16 bytes each (not used here), behind them
+ * sends in blocks of 64 bytes, completions of 64 bytes, and two doorbell records. The umem need not
+ * be aligned, but each of these.
  */
 enum {
 	LOG_SENDS = 4, /* blocks */
 	LOG_COMPLETIONS = 4,
 	RECEIVES = 0,
-	SENDS = 64, /* behind 4 receives: 2^2 times 16 bytes */
+	SENDS = 64, /* offset; before them are 4 receives of 16 bytes */
 	COMPLETIONS = SENDS + (64 << LOG_SENDS),
 	QP_RECORD = COMPLETIONS + (64 << LOG_COMPLETIONS),
 	CQ_RECORD = QP_RECORD + 64,
@@ -73,8 +73,8 @@ static uint8_t *queues;
 static uint32_t cqn, qpn;
 
 /*
- * A command that is refused fails with EREMOTEIO and is answered all the same: status in
- * the first byte, syndrome in the second word.
+ * A command that is refused fails with EREMOTEIO, and its answer has the status in the first byte
+ * and the syndrome in the second word.
  */
 static void refused(const char *what, const uint8_t *out)
 {
@@ -102,7 +102,7 @@ static struct mlx5dv_devx_obj *create_cq(void)
 	uint8_t in[0x110] = {};
 	uint32_t eqn, i;
 
-	/* Events of a completion vector have a queue of their own. */
+	/* The event queue of completion vector 0. */
 	need(!mlx5dv_devx_query_eqn(ctx, 0, &eqn), "mlx5dv_devx_query_eqn");
 	put(in, 0x00, 16, CREATE_CQ);
 	put(in, CQC + 0x06, 1, 1); /* dbr_umem_valid */
@@ -114,7 +114,7 @@ static struct mlx5dv_devx_obj *create_cq(void)
 	put(in, 0x280, 64, COMPLETIONS); /* cq_umem_offset */
 	put(in, 0x2c0, 32, umem->umem_id); /* cq_umem_id */
 	put(in, 0x2e0, 1, 1); /* cq_umem_valid */
-	/* The last byte of a completion says whose it is: none is ours yet. */
+	/* Mark all completions as invalid, in their last bytes. */
 	for (i = 0; i < 1 << LOG_COMPLETIONS; i++)
 		queues[COMPLETIONS + i * 64 + 63] = 0xf1;
 	return create("CREATE_CQ", in, sizeof(in), &cqn);
@@ -127,7 +127,7 @@ static struct mlx5dv_devx_obj *create_qp(void)
 	struct mlx5dv_obj obj = { .pd = { pd, &number } };
 	uint8_t in[0x110] = {};
 
-	/* Commands know a domain by its number. */
+	/* Commands name a domain by its number. */
 	need(!mlx5dv_init_obj(&obj, MLX5DV_OBJ_PD), "mlx5dv_init_obj");
 	put(in, 0x00, 16, CREATE_QP);
 	put(in, QPC + 0x08, 8, 0); /* st: reliable connection */
@@ -141,13 +141,14 @@ static struct mlx5dv_devx_obj *create_qp(void)
 	put(in, QPC + 0x500, 64, QP_RECORD); /* dbr_addr */
 	put(in, QPC + 0x683, 1, 1); /* dbr_umem_valid */
 	put(in, QPC + 0x720, 32, umem->umem_id); /* dbr_umem_id */
-	put(in, 0x800, 64, RECEIVES); /* wq_umem_offset: sends are behind */
+	put(in, 0x800, 64,
+	    RECEIVES); /* wq_umem_offset: of receives, then sends */
 	put(in, 0x840, 32, umem->umem_id); /* wq_umem_id */
 	put(in, 0x860, 1, 1); /* wq_umem_valid */
 	return create("CREATE_QP", in, sizeof(in), &qpn);
 }
 
-/* A GID of an IPv4 address; the first one if there is none. */
+/* Find the GID of an IPv4 address; else use the first GID. */
 static int find_gid(union ibv_gid *gid)
 {
 	static const uint8_t v4[12] = { [10] = 0xff, [11] = 0xff };
@@ -164,7 +165,7 @@ static int find_gid(union ibv_gid *gid)
 	return 0;
 }
 
-/* All three changes read the same context, each what it needs. */
+/* The three commands take the same context; each uses some fields. */
 static void change(struct mlx5dv_devx_obj *qp, const char *what, int opcode)
 {
 	enum { QPC = 0xc0, PATH = QPC + 0xc0, MTU_1024 = 3 };
@@ -176,15 +177,15 @@ static void change(struct mlx5dv_devx_obj *qp, const char *what, int opcode)
 	ah.grh.sgid_index = find_gid(&gid);
 	ah.grh.dgid = gid;
 	ah.grh.hop_limit = 64;
-	/* For verbs the library looks up where a GID is; a command has to say it. */
+	/* Verbs resolve the MAC of a GID. A command must contain it. */
 	need(!ibv_resolve_eth_l2_from_gid(ctx, &ah, mac, &vlan), "its address");
 	put(in, 0x00, 16, opcode);
 	put(in, 0x48, 24, qpn);
-	/* To INIT: the port, and what the peer may do. */
+	/* For INIT: the port, and the rights of the peer. */
 	put(in, PATH + 0x128, 8, 1); /* vhca_port_num */
 	put(in, QPC + 0x490, 1, 1); /* rre */
 	put(in, QPC + 0x491, 1, 1); /* rwe */
-	/* To RTR: who the peer is, and what comes from it. */
+	/* For RTR: the peer's address, and how to receive. */
 	put(in, QPC + 0x40, 3, MTU_1024); /* mtu */
 	put(in, QPC + 0xa8, 24, qpn); /* remote_qpn: itself */
 	put(in, PATH + 0x48, 8, ah.grh.sgid_index); /* src_addr_index */
@@ -193,7 +194,7 @@ static void change(struct mlx5dv_devx_obj *qp, const char *what, int opcode)
 	memcpy(in + (PATH + 0x130) / 8, mac, sizeof(mac)); /* rmac_47_32 */
 	put(in, QPC + 0x4a3, 5, 12); /* min_rnr_nak */
 	put(in, QPC + 0x4a8, 24, 0); /* next_rcv_psn */
-	/* To RTS: what is sent, and how often. */
+	/* For RTS: how to send, and retries. */
 	put(in, PATH + 0x40, 5, 14); /* ack_timeout */
 	put(in, QPC + 0x38d, 3, 7); /* retry_count */
 	put(in, QPC + 0x390, 3, 7); /* rnr_retry */
@@ -202,7 +203,7 @@ static void change(struct mlx5dv_devx_obj *qp, const char *what, int opcode)
 		refused(what, out);
 }
 
-/* One request of three segments, which is the first of the ring. */
+/* Post an RDMA WRITE, of three segments, in the first block of the ring. */
 static void post_write(const struct ibv_mr *mr, uint64_t from, uint64_t to,
 		       uint32_t length)
 {
@@ -210,27 +211,27 @@ static void post_write(const struct ibv_mr *mr, uint64_t from, uint64_t to,
 	uint32_t *record = (uint32_t *)(queues + QP_RECORD);
 	uint8_t *wqe = queues + SENDS;
 
-	/* Control: what it is, which of all blocks it begins in, how long it is. */
+	/* Control segment: opcode, index of the first block, and length. */
 	put(wqe, 0x08, 16, 0);
 	put(wqe, 0x18, 8, RDMA_WRITE);
 	put(wqe, 0x20, 24, qpn);
 	put(wqe, 0x3a, 6, SEGMENTS);
 	put(wqe, 0x58, 8, SIGNALED);
-	/* The remote address. */
+	/* Remote address segment. */
 	put(wqe + 16, 0x00, 64, to);
 	put(wqe + 16, 0x40, 32, mr->rkey);
-	/* The data. */
+	/* Data segment. */
 	put(wqe + 32, 0x00, 32, length);
 	put(wqe + 32, 0x20, 32, mr->lkey);
 	put(wqe + 32, 0x40, 64, from);
 	/*
-	 * The doorbell: first the request, then how many blocks there are. The second word is
-	 * that of sends. On hardware a store to the UAR follows; here it is not needed.
+	 * Ring the doorbell: after the request is written, store the number of blocks in the second
+	 * word of the record, which is for sends. Hardware also needs a store to the UAR.
 	 */
 	__atomic_store_n(&record[1], htobe32(1), __ATOMIC_RELEASE);
 }
 
-/* Return: whether the first completion is there, and is a good one. */
+/* Wait for the first completion. Return: whether it is a success. */
 static int poll_first(void)
 {
 	uint32_t *record = (uint32_t *)(queues + CQ_RECORD);
@@ -239,7 +240,7 @@ static int poll_first(void)
 
 	for (i = 0; i < 100000; i++) {
 		own = __atomic_load_n(&cqe[63], __ATOMIC_ACQUIRE);
-		/* In the first round the lowest bit is 0 in what is ours. */
+		/* In the first round a completion is valid if the owner bit is 0. */
 		if (!(own & 1) && own >> 4 != 0xf)
 			break;
 		usleep(50);
@@ -248,7 +249,7 @@ static int poll_first(void)
 		fprintf(stderr, "completion %#x, syndrome %#x\n", own, cqe[55]);
 		return 0;
 	}
-	/* It may be written over. */
+	/* The slot may be used again. */
 	__atomic_store_n(record, htobe32(1), __ATOMIC_RELEASE);
 	return 1;
 }
@@ -294,7 +295,7 @@ int main(int argc, char **argv)
 			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	need(!!mr, "ibv_reg_mr");
 
-	/* The device writes there, so it needs to be allowed to. */
+	/* The device writes completions to the umem. */
 	umem = mlx5dv_devx_umem_reg(ctx, queues, QUEUES,
 				    IBV_ACCESS_LOCAL_WRITE);
 	need(!!umem, "mlx5dv_devx_umem_reg");
@@ -309,7 +310,7 @@ int main(int argc, char **argv)
 	printf("queue pair %u on umem %u: %s\n", qpn, umem->umem_id,
 	       good ? "the data are there" : "WRONG: the data are not there");
 
-	/* What is made of a umem ends before it: else mlx5dv_devx_umem_dereg() is EBUSY. */
+	/* Destroy the queues before their umem, or mlx5dv_devx_umem_dereg() fails with EBUSY. */
 	need(!mlx5dv_devx_obj_destroy(qp), "the queue pair's end");
 	need(!mlx5dv_devx_obj_destroy(cq), "the completion queue's end");
 	need(!mlx5dv_devx_umem_dereg(umem), "mlx5dv_devx_umem_dereg");

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory in small, transparent huge or huge pages; in one piece, in pages that do
- * not follow on each other, or a little of it mapped many times, so that regions
- * larger than the machine can be tried.
+ * Buffers in small, transparent huge or huge pages: contiguous, in scattered pages, or a little
+ * memory mapped many times, so that regions larger than the machine's memory can be measured.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -27,7 +26,7 @@ static uint64_t rounded(uint64_t size)
 	return (size + page - 1) / page * page;
 }
 
-/* Address space at a multiple of a huge page. */
+/* Reserve address space, aligned to huge pages. */
 static char *reserve(uint64_t size)
 {
 	char *at = mmap(NULL, size + HUGE_PAGE, PROT_NONE,
@@ -68,14 +67,14 @@ static bool map_once(char *at, uint64_t size)
 		flags |= MAP_HUGETLB;
 	if (mmap(at, size, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
 		return false;
-	/* Not there at all in kernels without transparent huge pages. */
+	/* Fails on kernels without transparent huge pages. */
 	return !madvise(at, size,
 			opt.pages == PAGES_THP ? MADV_HUGEPAGE :
 						 MADV_NOHUGEPAGE) ||
 	       opt.pages != PAGES_THP;
 }
 
-/* Makes the pages present; in an order of chance, they seldom follow on. */
+/* Fault in the pages. In random order they are seldom adjacent in memory. */
 static bool touch(char *at, uint64_t size)
 {
 	uint64_t page = buffer_page(), num = size / page, i, j, swap;
@@ -108,7 +107,7 @@ void *buffer_make(uint64_t size)
 		return NULL;
 	good = opt.memory ? map_again_and_again(at, whole) :
 			    map_once(at, whole);
-	/* The first mapping only: the others are the same pages. */
+	/* Only the first mapping: the others have the same pages. */
 	if (good)
 		good = touch(at, opt.memory && opt.memory < whole ?
 					 rounded(opt.memory) :

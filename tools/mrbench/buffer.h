@@ -8,13 +8,13 @@
 #include "mrbench.h"
 
 /*
- * @size bytes in pages of the kind opt.pages, all present. NULL with errno where
- * there is no such memory.
+ * Allocate @size bytes in pages of the kind opt.pages, all present. NULL with errno set if there is
+ * no such memory.
  */
 void *buffer_make(uint64_t size);
 void buffer_free(void *buffer, uint64_t size);
 
-/* The size of the pages asked for. */
+/* The size of pages of the kind opt.pages. */
 uint64_t buffer_page(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What can be measured. Targets take turns, so that what disturbs the machine
- * disturbs all of them.
+ * The measurements. Targets are measured in turns, so that disturbances of the machine affect all
+ * of them.
  */
 #ifndef MRBENCH_EXPERIMENTS_H
 #define MRBENCH_EXPERIMENTS_H
@@ -14,13 +14,13 @@ void measure_sizes(struct target *targets, int num);
 /* The same by several threads at once. */
 void measure_threads(struct target *targets, int num);
 
-/* Registration by the number of regions that there are already. */
+/* Registration by the number of existing regions. */
 void measure_live(struct target *targets, int num);
 
-/* What a process leaves behind. */
+/* The end of a process with many regions. */
 void measure_exit(struct target *targets, int num);
 
-/* An RDMA write to oneself. */
+/* An RDMA WRITE from a device to itself. */
 void measure_writes(struct target *targets, int num);
 
 /* On-demand regions. */

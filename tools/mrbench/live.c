@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Many regions: what one more costs beside those that live already, and what it
- * costs when a process ends and leaves them all to the kernel.
+ * Many regions: the cost of one more, and the cost of a process that ends without deregistering
+ * them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,11 +14,11 @@
 #include "report.h"
 
 #define REGION 4096ull
-/* Regions share these, so that a million of them fit a small machine. */
+/* All regions are of the same memory, so that a million of them fit into a small machine. */
 #define POOL (16ull << 20)
 #define PROBES 501
 
-/* Makes regions until there are @want; returns how many there are. */
+/* Make regions until there are @want. Return: how many there are. */
 static uint64_t populate(struct target *target, char *pool, struct ibv_mr **mrs,
 			 uint64_t have, uint64_t want)
 {
@@ -32,7 +32,7 @@ static uint64_t populate(struct target *target, char *pool, struct ibv_mr **mrs,
 	return have;
 }
 
-/* One more, again and again. */
+/* Register and deregister one more, repeatedly. */
 static void probe(struct target *target, char *pool, uint64_t live,
 		  double filled)
 {
@@ -109,7 +109,7 @@ void measure_live(struct target *targets, int num)
 	buffer_free(pool, POOL);
 }
 
-/* The child: registers, tells when it is about to end, ends. */
+/* The child: registers regions, reports that it is about to exit, and exits. */
 static void leave(const char *name, char *pool, uint64_t count,
 		  uint64_t *shared)
 {
@@ -154,7 +154,7 @@ static void at_exit(struct target *target, char *pool, uint64_t count)
 void measure_exit(struct target *targets, int num)
 {
 	char *pool = buffer_make(POOL);
-	/* Linear is the same for each. */
+	/* If the cost is linear this is the same in all rows. */
 	uint64_t counts[] = { opt.at_exit / 10, opt.at_exit / 2, opt.at_exit };
 	int t, i;
 

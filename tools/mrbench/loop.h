@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A device that writes to itself: posted, performed and completed.
+ * A device that writes to itself: posts a WRITE and waits for its completion.
  */
 #ifndef MRBENCH_LOOP_H
 #define MRBENCH_LOOP_H
@@ -18,11 +18,11 @@ struct loop {
 	uint64_t size; /* of a half */
 };
 
-/* Returns false with errno; loop_close() in any case. */
+/* Return: false with errno set. loop_close() must be called in any case. */
 bool loop_open(struct loop *loop, struct target *target, uint64_t size);
 void loop_close(struct loop *loop);
 
-/* @size bytes from the first half to @remote; 0, or an errno. */
+/* Write @size bytes of the first half to @remote. Return: 0 or an errno. */
 int loop_write(struct loop *loop, uint64_t size, unsigned int flags,
 	       uint64_t remote, uint32_t rkey, uint64_t *ns);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * mrbench: what memory registration costs, on any verbs device. Options and order.
+ * mrbench: measures the cost of memory registration, on any verbs device. Parses options.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the parts of mrbench share: the options, the clock, how to give up.
+ * Shared by the parts of mrbench: options, clock, and error exit.
  */
 #ifndef MRBENCH_H
 #define MRBENCH_H
@@ -23,22 +23,22 @@ struct options {
 	int num_live;
 	uint64_t writes[MAX_STEPS];
 	int num_writes;
-	uint64_t at_exit; /* MRs left to the end of a process; 0: not measured */
-	uint64_t on_demand; /* such regions deregistered; 0: not measured */
+	uint64_t at_exit; /* MRs that a process leaves at its exit; 0: not measured */
+	uint64_t on_demand; /* on-demand regions deregistered; 0: not measured */
 	int threads; /* at once; 0: the usual table of one */
 	enum pages pages;
-	uint64_t memory; /* behind the buffer, again and again; 0: all of it */
+	uint64_t memory; /* that backs the buffer repeatedly; 0: the whole buffer */
 	bool scatter;
 	bool kernel;
 	bool rereg;
 	bool json;
 	int iterations; /* 0: as many as fit the time */
-	double seconds; /* for each row and target */
+	double seconds; /* per row and target */
 };
 
 extern struct options opt;
 
-/* Exit status: 1 for what the user asked wrongly, 2 for what did not work. */
+/* Exit status: 1 for wrong usage, 2 for errors. */
 void die(int status, const char *fmt, ...)
 	__attribute__((noreturn, format(printf, 2, 3)));
 

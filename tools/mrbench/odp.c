@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand regions: what a page costs that a message misses, that is fetched before,
- * and that goes; what is left of it once pages are there; and the end of many regions.
+ * On-demand regions: the cost of a missing page, of a prefetched page, and of an invalidation; the
+ * cost with all pages present; and the deregistration of many regions.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static int prefetch(struct target *target, struct ibv_mr *mr, uint64_t *ns)
 	return err;
 }
 
-/* A few bytes to each page of @mr, in order. */
+/* Write a few bytes to each page of @mr, in order. */
 static int touch_all(struct loop *loop, struct ibv_mr *mr, uint64_t *least)
 {
 	static uint64_t ns[PAGES];
@@ -65,7 +65,7 @@ static double more(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-/* The process has the pages, the device has not; then neither has them. */
+/* Misses: pages that only the process has; then pages that nobody has. */
 static int faults(struct target *target, struct loop *loop, char *buffer,
 		  struct figure *figures)
 {
@@ -87,7 +87,7 @@ static int faults(struct target *target, struct loop *loop, char *buffer,
 	return err;
 }
 
-/* For each page: fetched, and taken away with and without a region that has it. */
+/* Per page: prefetch, and munmap() with and without a region that has the page. */
 static int fetches(struct target *target, char *buffer, struct figure *figures)
 {
 	uint64_t fetched[ROUNDS], with[ROUNDS], without[ROUNDS];
@@ -134,7 +134,7 @@ static void pages(struct target *target, struct loop *loop, char *buffer)
 			   figures, 4);
 }
 
-/* To a region that is pinned and to one on demand in turns, all present. */
+/* Write to a pinned region and to one on demand, in turns, with all pages present. */
 static int beside_pinned(struct loop *loop, uint64_t size, char *buffer,
 			 struct ibv_mr **mrs, uint64_t *medians)
 {
@@ -188,7 +188,7 @@ static void writes(struct target *target, struct loop *loop, char *buffer)
 			ibv_dereg_mr(mrs[i]);
 }
 
-/* Each of its own 2 MiB, of which nothing or one page is there. */
+/* Regions of 2 MiB each, with no page or one page present. */
 static void many(struct target *target, bool present)
 {
 	const char *what = present ? "on demand, end of used regions" :

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A line for each device and figure, over what names the rows; both axes are logarithmic.
+ * Plots a line for each device and figure; x is the row's label. Both axes are logarithmic.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "plot.h"
 
-/* Of a row: what is drawn, the first of these that it has, and its companion. */
+/* The figure of a row that is drawn: the first of these that it has, and its companion. */
 static const char *const drawn[][2] = {
 	{ "both_ns", NULL },   { "reg_p50_ns", "reg_p99_ns" },
 	{ "median_ns", NULL }, { "reg_ns", NULL },
@@ -84,7 +84,7 @@ void plot_add(const char *what, const char *target, const char *by,
 	}
 }
 
-/* Those of one line together. */
+/* Sort the points by line. */
 static void line_write(FILE *gnuplot, const char *line)
 {
 	struct point *point;

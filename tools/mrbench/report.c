@@ -51,7 +51,7 @@ const char *size_name(uint64_t size)
 	return name;
 }
 
-/* Only bytes are told in units. */
+/* Only bytes are printed with units. */
 static const char *label_name(const char *by, uint64_t label)
 {
 	static char name[32];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Cost of a registration by its size. In each round every target has its turn; the
- * ratio to raw pinning is the median of the rounds' ratios.
+ * The cost of a registration by size. Each round measures all targets. The ratio to raw pinning is
+ * the median of the rounds' ratios.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static uint64_t *collect(int target, int rounds,
 	return values;
 }
 
-/* In thousandths; < 0 without raw pinning. */
+/* The ratio in thousandths; < 0 without raw pinning. */
 static double ratio_to(int raw, int target, int rounds,
 		       uint64_t (*column)(const struct cost *))
 {

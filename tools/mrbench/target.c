@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Devices, and one round of registration on each. Raw pinning is timed in the kernel,
- * or around its system calls; a device around the calls of libibverbs.
+ * Targets, and one round of registration on each. Raw pinning is timed in the kernel, or around its
+ * system calls; a device is timed around the calls of libibverbs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +57,7 @@ void target_close(struct target *target)
 	}
 }
 
-/* By the kernel's clock, or as the caller sees it. */
+/* As timed in the kernel, or as seen by the caller. */
 static int raw_call(struct target *target, unsigned long request,
 		    struct rawpin_range *range, uint64_t *ns)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What registers memory: a verbs device, or /dev/rawpin that only pins it.
+ * A target: a verbs device, which registers memory, or /dev/rawpin, which only pins it.
  */
 #ifndef MRBENCH_TARGET_H
 #define MRBENCH_TARGET_H
@@ -14,23 +14,23 @@ struct target {
 	struct ibv_context *context; /* NULL: raw, raw-call */
 	struct ibv_pd *pd;
 	int fd; /* raw, raw-call */
-	bool in_kernel; /* raw: less the system call */
+	bool in_kernel; /* raw: without the system call */
 };
 
 void target_open(struct target *target, const char *name);
 void target_close(struct target *target);
 
-/* What one round of registering and deregistering took. */
+/* Durations of one round of registration and deregistration, in ns. */
 struct cost {
 	uint64_t reg;
 	uint64_t dereg;
-	/* Of a region with the same memory again, and of its rights; 0: unsupported */
+	/* rereg: with the same memory again, and of rights only; 0: unsupported */
 	uint64_t rereg_memory;
 	uint64_t rereg_access;
-	uint64_t kernel; /* of reg and dereg, the driver alone; 0: unknown */
+	uint64_t kernel; /* reg and dereg inside the driver; 0: unknown */
 };
 
-/* Returns 0, or the errno of what was refused. */
+/* Return: 0, or the errno of the call that failed. */
 int target_round(struct target *target, void *buffer, uint64_t size,
 		 struct cost *cost);
 

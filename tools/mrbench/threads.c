@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Registration by several threads at once, each of memory of its own, and how the times are
- * spread: who shares a lock is seen in the last percent.
+ * Registration by several threads at once, each with memory of its own, and the distribution of the
+ * times: contention for locks shows in the last percent.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@ struct worker {
 	struct target *target;
 	void *buffer;
 	uint64_t size;
-	uint64_t *reg, *dereg; /* of each round */
+	uint64_t *reg, *dereg; /* times of each round */
 	int rounds;
 	int err;
 };
@@ -72,7 +72,7 @@ static void worker_free(struct worker *worker)
 	free(worker->dereg);
 }
 
-/* All rounds of all workers, in @values. Return: how many. */
+/* Copy the times of all rounds of all workers to @values. Return: how many. */
 static int gather(struct worker *workers, int num, bool reg, uint64_t *values)
 {
 	int all = 0, w, i;
@@ -151,7 +151,7 @@ void measure_threads(struct target *targets, int num)
 		die(2, "no memory");
 	for (i = 0; i < opt.num_sizes; i++) {
 		for (t = 0; t < num; t++) {
-			/* Bare pinning is of one at a time. */
+			/* /dev/rawpin allows one at a time only. */
 			if (targets[t].context)
 				run(&targets[t], opt.sizes[i], workers,
 				    opt.threads);

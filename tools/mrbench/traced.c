@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Reads the durations of pinion:mr_reg and pinion:mr_dereg from a trace buffer of its
- * own. Measures nothing itself.
+ * Reads the durations of pinion:mr_reg and pinion:mr_dereg from a trace instance of its own.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +60,7 @@ uint64_t traced_ns(void)
 
 	if (pipe_fd < 0)
 		return 0;
-	/* Whole lines come at a time. */
+	/* A read returns whole lines. */
 	while ((n = read(pipe_fd, text, sizeof(text) - 1)) > 0) {
 		text[n] = 0;
 		for (at = strstr(text, " ns="); at; at = strstr(at + 1, " ns="))

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * An RDMA write from a device to itself. One of no bytes looks no key up, so the
- * difference to one of 64 is the look-up of two keys, or of one key if it is inline,
- * and the copy.
+ * An RDMA WRITE from a device to itself. A WRITE of 0 bytes looks up no key, so the difference to
+ * one of 64 bytes is the lookup of two keys (of one key for inline data) and the copy.
  */
 #include <errno.h>
 
