@@ -137,6 +137,61 @@ static void lists_end_with_the_command(struct kunit *test)
 			PINION_DEVX_LIST_LONG);
 }
 
+/* As libmlx5 asks for a key of ranges. */
+static u8 *new_mkey_of_requests(struct kunit *test)
+{
+	u8 *in = new_buffer(test);
+
+	put(in, 0x00, 0x0200 << 16);
+	put(in, 0x10, 0x40008000 | LOCAL_READ | KLM);
+	put(in, 0x14, 0xffffff00);
+	put(in, 0x1c, 0x00abcdef);
+	put(in, 0x44, 8);
+	return in;
+}
+
+static void requests_say_what_a_key_is_of(struct kunit *test)
+{
+	static const struct {
+		const char *what;
+		u32 offset, value;
+		int refusal;
+	} spoilt[] = {
+		{ "valid", 0x10, 0x00008000 | LOCAL_READ | KLM, PINION_DEVX_MKEY_FEATURE },
+		{ "of a umem", 0x10, 0x40008000 | LOCAL_READ | MTT, PINION_DEVX_MKEY_FEATURE },
+		{ "never", 0x10, 0x40000000 | LOCAL_READ | KLM, PINION_DEVX_MKEY_FEATURE },
+		{ "no local read", 0x10, 0x40008000 | KLM, PINION_DEVX_MKEY_NO_READ },
+		{ "one QP", 0x14, 0x00000700, PINION_DEVX_MKEY_QPN },
+		{ "signature", 0x1c, 0x40000000, PINION_DEVX_MKEY_FEATURE },
+		{ "an address", 0x24, 0x1000, PINION_DEVX_MKEY_FEATURE },
+		{ "a length", 0x2c, 1, PINION_DEVX_MKEY_FEATURE },
+		{ "no room", 0x44, 0, PINION_DEVX_LIST_FORM },
+		{ "too much room", 0x44, 2049, PINION_DEVX_LIST_LONG },
+		{ "a page size", 0x48, 12, PINION_DEVX_LIST_FORM },
+		{ "a list", 0x60, 1, PINION_DEVX_LIST_FORM },
+	};
+	u8 *in = new_mkey_of_requests(test), *out = new_buffer(test);
+	struct pinion_devx_cmd cmd;
+	int i;
+
+	KUNIT_ASSERT_EQ(test, parse(in, &cmd), PINION_DEVX_DONE);
+	KUNIT_EXPECT_TRUE(test, cmd.mkey.by_request);
+	KUNIT_EXPECT_FALSE(test, cmd.mkey.peers_invalidate);
+	KUNIT_EXPECT_EQ(test, cmd.mkey.entries, 8ULL);
+	KUNIT_EXPECT_EQ(test, cmd.mkey.num_klms, 0u);
+	pinion_devx_put_mkey(out, &cmd.mkey);
+	KUNIT_EXPECT_MEMEQ(test, out + 0x10, in + 0x10, 0x40);
+	put(in, 0x1c, 0x01abcdef);
+	KUNIT_ASSERT_EQ(test, parse(in, &cmd), PINION_DEVX_DONE);
+	KUNIT_EXPECT_TRUE(test, cmd.mkey.peers_invalidate);
+	for (i = 0; i < ARRAY_SIZE(spoilt); i++) {
+		in = new_mkey_of_requests(test);
+		put(in, spoilt[i].offset, spoilt[i].value);
+		KUNIT_EXPECT_EQ_MSG(test, refusal_of(in), spoilt[i].refusal, "%s",
+				    spoilt[i].what);
+	}
+}
+
 /* One spoilt word each. */
 static const struct {
 	const char *what;
@@ -279,6 +334,11 @@ static void garbage_is_refused_or_makes_sense(struct kunit *test)
 		if (pinion_devx_parse(in, length, ROOM, &cmd))
 			continue;
 		accepted++;
+		if (cmd.mkey.by_request) {
+			KUNIT_EXPECT_TRUE(test, !cmd.mkey.length && !cmd.mkey.num_klms);
+			KUNIT_EXPECT_TRUE(test, cmd.mkey.entries && cmd.mkey.entries <= 2048);
+			continue;
+		}
 		KUNIT_EXPECT_TRUE(test, cmd.mkey.length);
 		KUNIT_EXPECT_GE(test, cmd.mkey.base + (cmd.mkey.length - 1), cmd.mkey.base);
 		for (i = 0; i < cmd.mkey.num_klms; i++)
@@ -310,6 +370,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_key_of_a_umem_is_read_as_drawn),
 	KUNIT_CASE(a_list_of_pieces_is_read_as_drawn),
 	KUNIT_CASE(lists_end_with_the_command),
+	KUNIT_CASE(requests_say_what_a_key_is_of),
 	KUNIT_CASE(what_is_not_done_is_refused),
 	KUNIT_CASE(only_known_opcodes_are_taken),
 	KUNIT_CASE(counters_are_single_and_told_in_the_answer),

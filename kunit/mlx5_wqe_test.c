@@ -9,7 +9,7 @@
 #include "random.h"
 
 #define MAX_SGE		4
-#define MAX_INLINE	128
+#define MAX_INLINE	192
 #define TAIL		(MAX_INLINE + MAX_SGE * sizeof(struct pinion_sge))
 
 static const struct pinion_mlx5_slot slot = { .qpn = 0x123456, .index = 0xabcd };
@@ -267,6 +267,135 @@ static void a_key_that_is_free_is_no_key(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pinion_mlx5_opcode(PINION_OP_BIND_MW), 0x25);
 }
 
+/*
+ * Key 0x1122aa00 is of two pieces from here on, with tag 0x33, to be written by its owner and read
+ * by peers. The list is filled up: twelve segments.
+ */
+static const u8 pieces[192] = {
+	0x00, 0xab, 0xcd, 0x25, 0x12, 0x34, 0x56, 0x0c,
+	0x00, 0x00, 0x00, 0x28, 0x11, 0x22, 0xaa, 0x00,
+	/* what of it is changed, and that four segments say where it is */
+	0x80, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00,
+	0x00, 0x00, 0x00, 0x00, 0x20, 0x3c, 0x20, 0x01,
+	/* the key */
+	[64] = 0x00, 0x00, 0x18, 0x00, 0xff, 0xff, 0xff, 0x33,
+	[88] = 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x20, 0x08,
+	/* its memory */
+	[128] = 0x00, 0x00, 0x20, 0x01, 0x00, 0x00, 0x77, 0x88,
+	0x00, 0x00, 0x7f, 0x00, 0x00, 0x01, 0x02, 0x03,
+	0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x77, 0x89,
+	0x00, 0x00, 0x7f, 0x00, 0x00, 0x02, 0x02, 0x03,
+};
+
+static void a_key_is_of_a_list_of_pieces(struct kunit *test)
+{
+	struct wqe_room *to = new_room(test);
+	const struct pinion_wqe_range *range = (void *)(&to->wqe + 1);
+	const struct pinion_wqe_layout *layout = &to->wqe.layout;
+
+	KUNIT_ASSERT_EQ(test, pinion_mlx5_wqe_parse(pieces, &slot, &room, &to->wqe), 0);
+	KUNIT_EXPECT_EQ(test, to->wqe.opcode, PINION_OP_LAYOUT);
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_opcode(PINION_OP_LAYOUT), 0x25);
+	KUNIT_EXPECT_EQ(test, to->wqe.flags,
+			PINION_WQE_SIGNALED | PINION_WQE_FENCE | PINION_WQE_INLINE);
+	KUNIT_EXPECT_EQ(test, layout->key, 0x1122aa00);
+	KUNIT_EXPECT_EQ(test, layout->new_key & 0xff, 0x33);
+	KUNIT_EXPECT_EQ(test, layout->length, 0x2008);
+	KUNIT_EXPECT_EQ(test, layout->flags, PINION_LAYOUT_RANGES | PINION_LAYOUT_ACCESS);
+	KUNIT_EXPECT_EQ(test, layout->access,
+			IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_READ);
+	KUNIT_EXPECT_EQ(test, layout->times, 1);
+	KUNIT_ASSERT_EQ(test, layout->num, 2);
+	KUNIT_EXPECT_EQ(test, to->wqe.inline_length, 2 * sizeof(*range));
+	KUNIT_EXPECT_EQ(test, range[0].length, 0x2001);
+	KUNIT_EXPECT_EQ(test, range[0].key, 0x7788);
+	KUNIT_EXPECT_EQ(test, range[0].addr, 0x7f0000010203);
+	KUNIT_EXPECT_EQ(test, range[1].length, 7);
+	KUNIT_EXPECT_EQ(test, range[1].key, 0x7789);
+	KUNIT_EXPECT_EQ(test, range[1].addr, 0x7f0000020203);
+	KUNIT_EXPECT_EQ(test, range[0].stride | range[1].stride, 0);
+}
+
+static void a_key_is_of_pieces_over_and_over(struct kunit *test)
+{
+	/* 3 times: 8 bytes of each 10, then 5 of each 4096. */
+	static const u8 rounds[] = {
+		0x00, 0x00, 0x00, 0x0d, 0x00, 0x00, 0x04, 0x00,
+		0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x02,
+		0x00, 0x0a, 0x00, 0x08, 0x00, 0x00, 0x77, 0x88,
+		0x00, 0x00, 0x7f, 0x00, 0x00, 0x01, 0x02, 0x03,
+		0x10, 0x00, 0x00, 0x05, 0x00, 0x00, 0x77, 0x89,
+		0x00, 0x00, 0x7f, 0x00, 0x00, 0x02, 0x02, 0x03,
+	};
+	struct wqe_room *to = new_room(test);
+	const struct pinion_wqe_range *range = (void *)(&to->wqe + 1);
+	u8 in[sizeof(pieces)];
+
+	memcpy(in, pieces, sizeof(in));
+	memcpy(in + 128, rounds, sizeof(rounds));
+	KUNIT_ASSERT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe), 0);
+	KUNIT_EXPECT_EQ(test, to->wqe.layout.times, 3);
+	KUNIT_ASSERT_EQ(test, to->wqe.layout.num, 2);
+	KUNIT_EXPECT_EQ(test, range[0].length, 8);
+	KUNIT_EXPECT_EQ(test, range[0].stride, 10);
+	KUNIT_EXPECT_EQ(test, range[0].key, 0x7788);
+	KUNIT_EXPECT_EQ(test, range[1].length, 5);
+	KUNIT_EXPECT_EQ(test, range[1].stride, 4096);
+	KUNIT_EXPECT_EQ(test, range[1].addr, 0x7f0000020203);
+	/* As many as there are segments, and one more. */
+	in[143] = 3;
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe), 0);
+	in[143] = 4;
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe),
+			PINION_SYN_BAD_WQE);
+}
+
+static void what_a_key_is_of_is_all_said_or_not(struct kunit *test)
+{
+	static const struct {
+		const char *what;
+		u8 at, value;
+		int syndrome;
+	} spoilt[] = {
+		{ "not in the request", 16, 0x00, PINION_SYN_BAD_WQE },
+		{ "no list", 21, 0, PINION_SYN_BAD_WQE },
+		{ "longer than the request", 21, 5, PINION_SYN_BAD_WQE },
+		{ "much longer", 20, 0xff, PINION_SYN_BAD_WQE },
+		{ "of no length", 31, 0, PINION_SYN_BAD_WQE },
+		{ "a signature", 30, 0x30, PINION_SYN_BAD_WQE },
+		{ "half of its rights", 29, 0x1c, PINION_SYN_BAD_WQE },
+		{ "neither free nor not", 28, 0x00, PINION_SYN_BAD_WQE },
+		{ "of one queue pair", 30, 0x60, PINION_SYN_BAD_WQE },
+		{ "cut", 7, 0x0b, PINION_SYN_BAD_WQE },
+	};
+	static const struct pinion_mlx5_room less = { MAX_SGE, 95 };
+	struct wqe_room *to = new_room(test);
+	u8 in[sizeof(pieces)];
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(spoilt); i++) {
+		memcpy(in, pieces, sizeof(in));
+		in[spoilt[i].at] = spoilt[i].value;
+		KUNIT_EXPECT_EQ_MSG(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe),
+				    spoilt[i].syndrome, "%s", spoilt[i].what);
+	}
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(pieces, &slot, &less, &to->wqe),
+			PINION_SYN_LENGTH);
+	/* Rights alone, then only where it is; the tag stays if nothing is said of it. */
+	memcpy(in, pieces, sizeof(in));
+	in[7] = 8;
+	in[21] = 0;
+	in[31] = 0;
+	KUNIT_ASSERT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe), 0);
+	KUNIT_EXPECT_EQ(test, to->wqe.layout.flags, PINION_LAYOUT_ACCESS);
+	memcpy(in, pieces, sizeof(in));
+	in[29] = 0;
+	in[30] = 0;
+	KUNIT_ASSERT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe), 0);
+	KUNIT_EXPECT_EQ(test, to->wqe.layout.flags, PINION_LAYOUT_RANGES);
+	KUNIT_EXPECT_EQ(test, to->wqe.layout.new_key, 0x1122aa00);
+}
+
 static void xrc_names_a_shared_queue(struct kunit *test)
 {
 	static const struct pinion_mlx5_room xrc = { MAX_SGE, MAX_INLINE, .xrc = true };
@@ -359,7 +488,7 @@ static void garbage_stays_in_its_room(struct kunit *test)
 	u8 *in = kunit_kzalloc(test, PINION_MLX5_MAX_BLOCKS * PINION_MLX5_BLOCK, GFP_KERNEL);
 	struct wqe_room *to = new_room(test);
 	struct pinion_mlx5_room any = room;
-	u32 round, i, accepted = 0;
+	u32 round, i, accepted = 0, layouts = 0;
 	struct rnd_state rnd;
 
 	KUNIT_ASSERT_NOT_NULL(test, in);
@@ -374,6 +503,14 @@ static void garbage_stays_in_its_room(struct kunit *test)
 		}
 		if (random_below(&rnd, 2))
 			in[7] = random_below(&rnd, 8);
+		/* Changes of keys that look like some, and say anything of where they are. */
+		if (random_one_in(&rnd, 4)) {
+			memcpy(in + 3, pieces + 3, 69);
+			in[7] = random_below(&rnd, 64);
+			in[21] = random_below(&rnd, 60);
+			if (random_below(&rnd, 2))
+				put_unaligned_be32(0x400, in + 132);
+		}
 		KUNIT_ASSERT_LE(test, pinion_mlx5_wqe_blocks(in), PINION_MLX5_MAX_BLOCKS);
 		any.datagrams = random_below(&rnd, 2);
 		any.xrc = random_below(&rnd, 2);
@@ -383,10 +520,16 @@ static void garbage_stays_in_its_room(struct kunit *test)
 		KUNIT_ASSERT_LE(test, to->wqe.num_sge, MAX_SGE);
 		KUNIT_ASSERT_LE(test, to->wqe.inline_length, MAX_INLINE);
 		KUNIT_ASSERT_TRUE(test, !to->wqe.num_sge || !to->wqe.inline_length);
+		if (to->wqe.opcode != PINION_OP_LAYOUT)
+			continue;
+		layouts++;
+		KUNIT_ASSERT_EQ(test, to->wqe.inline_length,
+				to->wqe.layout.num * sizeof(struct pinion_wqe_range));
 	}
 	for (i = 0; i < sizeof(to->behind); i++)
 		KUNIT_ASSERT_EQ(test, to->behind[i], 0xee);
 	KUNIT_EXPECT_GT(test, accepted, 1000);
+	KUNIT_EXPECT_GT(test, layouts, 100);
 }
 
 static struct kunit_case cases[] = {
@@ -397,6 +540,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(doorbells_say_up_to_where),
 	KUNIT_CASE(windows_are_changes_of_keys),
 	KUNIT_CASE(a_key_that_is_free_is_no_key),
+	KUNIT_CASE(a_key_is_of_a_list_of_pieces),
+	KUNIT_CASE(a_key_is_of_pieces_over_and_over),
+	KUNIT_CASE(what_a_key_is_of_is_all_said_or_not),
 	KUNIT_CASE(xrc_names_a_shared_queue),
 	KUNIT_CASE(what_is_not_in_order_is_refused),
 	KUNIT_CASE(a_ring_goes_round),

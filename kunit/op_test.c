@@ -24,7 +24,7 @@ struct fact {
 	const char *on;		/* services: r(c), u(c), d(atagram) */
 	enum data data;
 	u32 rights;		/* asked of the remote key; ~0: see the request */
-	bool imm, inv, word, kernel, answer;
+	bool imm, inv, word, kernel, raw, answer;
 	u8 received_as;		/* 0: no receive is consumed */
 };
 
@@ -52,6 +52,8 @@ static const struct fact facts[] = {
 	{ PINION_OP_LOCAL_INV, IB_WR_LOCAL_INV, IB_WC_LOCAL_INV, "rud", LOCAL_ACT, .inv = true },
 	{ PINION_OP_BIND_MW, IB_WR_BIND_MW, IB_WC_BIND_MW, "ru", LOCAL_ACT },
 	{ PINION_OP_REG_MR, IB_WR_REG_MR, IB_WC_REG_MR, "rud", LOCAL_ACT, .kernel = true },
+	/* Verbs have another one of this number, which no user posts. */
+	{ PINION_OP_LAYOUT, IB_WR_REG_MR_INTEGRITY, IB_WC_REG_MR, "r", LOCAL_ACT, .raw = true },
 };
 
 static void name_fact(const struct fact *fact, char *desc)
@@ -76,12 +78,13 @@ static void a_row_says_what_the_manuals_say(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, !!(op->services & PINION_SVC_UD), !!strchr(fact->on, 'd'));
 	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_IS_LOCAL), fact->data == LOCAL_ACT);
 	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_READS_SGES), fact->data == OUT);
-	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_MAY_INLINE), fact->data == OUT);
+	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_MAY_INLINE), fact->data == OUT || fact->raw);
 	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_WRITES_SGES), fact->data == IN);
 	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_HAS_IMM), fact->imm);
 	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_HAS_INV), fact->inv);
 	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_WORD), fact->word);
 	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_KERNEL_ONLY), fact->kernel);
+	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_RAW_ONLY), fact->raw);
 	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_HAS_ANSWER), fact->answer);
 	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_REMOTE_MEM), !!fact->rights);
 	KUNIT_EXPECT_EQ(test, op->remote_rights, fact->rights == ASK ? 0 : fact->rights);
@@ -120,6 +123,7 @@ static void names_are_those_of_the_abi(struct kunit *test)
 	EXPECT_NAME(LOCAL_INV);
 	EXPECT_NAME(BIND_MW);
 	EXPECT_NAME(REG_MR);
+	EXPECT_NAME(LAYOUT);
 #undef EXPECT_NAME
 }
 
@@ -143,11 +147,12 @@ static void rows_are_consistent(struct kunit *test)
 		EXPECT(hweight32(t & (PINION_OP_HAS_IMM | PINION_OP_HAS_INV)) <= 1);
 		EXPECT(t & (PINION_OP_IS_LOCAL | PINION_OP_TAKES_RECV | PINION_OP_REMOTE_MEM));
 		IMPLIES(IS_LOCAL, !(t & (PINION_OP_TAKES_RECV | PINION_OP_REMOTE_MEM |
-					 PINION_OP_MAY_INLINE | PINION_OP_WORD)));
+					 PINION_OP_WORD)));
 		IMPLIES(HAS_IMM, t & PINION_OP_TAKES_RECV);
 		IMPLIES(TAKES_RECV, t & PINION_OP_READS_SGES);
 		IMPLIES(WRITES_SGES, t & PINION_OP_REMOTE_MEM);
-		IMPLIES(MAY_INLINE, t & PINION_OP_READS_SGES);
+		IMPLIES(MAY_INLINE, t & (PINION_OP_READS_SGES | PINION_OP_RAW_ONLY));
+		IMPLIES(RAW_ONLY, t & PINION_OP_IS_LOCAL);
 		IMPLIES(WORD, t & PINION_OP_REMOTE_MEM);
 		IMPLIES(KERNEL_ONLY, t & PINION_OP_IS_LOCAL);
 		IMPLIES(REMOTE_MEM, !(op->services & PINION_SVC_UD));

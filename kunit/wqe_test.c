@@ -26,6 +26,7 @@ static const char *services_of(u8 opcode)
 	case PINION_OP_ATOMIC_FETCH_AND_ADD:
 	case PINION_OP_ATOMIC_WRITE:
 	case PINION_OP_FLUSH:
+	case PINION_OP_LAYOUT:
 		return "r";
 	default:
 		return "";
@@ -62,6 +63,8 @@ static bool may_be_posted(u8 opcode, const struct pinion_wqe_limits *limits)
 
 	if (opcode == PINION_OP_REG_MR && limits->user)
 		return false;
+	if (opcode == PINION_OP_LAYOUT && !limits->raw)
+		return false;
 	return strchr(services_of(opcode), service);
 }
 
@@ -84,7 +87,7 @@ static int judge_head(const struct pinion_sq_wqe *wqe, const struct pinion_wqe_l
 		return PINION_SYN_BAD_WQE;
 	if (wqe->num_sge && (is_inline || !names_memory(wqe->opcode)))
 		return PINION_SYN_BAD_WQE;
-	if (is_inline && !sends_bytes(wqe->opcode))
+	if (is_inline && !sends_bytes(wqe->opcode) && wqe->opcode != PINION_OP_LAYOUT)
 		return PINION_SYN_BAD_WQE;
 	if (is_inline && wqe->inline_length > limits->max_inline)
 		return PINION_SYN_LENGTH;
@@ -104,6 +107,8 @@ static int judge_whole(const struct pinion_sq_wqe *wqe, const struct pinion_wqe_
 		for (i = 0; i < wqe->num_sge; i++)
 			*length += sge[i].length;
 
+	if (wqe->opcode == PINION_OP_LAYOUT)
+		*length = 0;
 	if (fetches_a_word(wqe->opcode)) {
 		if (*length < 8)
 			return PINION_SYN_LENGTH;
@@ -132,6 +137,7 @@ static struct pinion_wqe_limits random_limits(struct rnd_state *rnd)
 	return (struct pinion_wqe_limits){
 		.service = 1 << random_below(rnd, 3),
 		.user = random_one_in(rnd, 2),
+		.raw = random_one_in(rnd, 2),
 		.max_sge = sges[random_below(rnd, ARRAY_SIZE(sges))],
 		.max_inline = inlines[random_below(rnd, ARRAY_SIZE(inlines))],
 		.max_length = lengths[random_below(rnd, ARRAY_SIZE(lengths))],

@@ -26,6 +26,7 @@ static const char *const kinds[] = {
 	[PINION_KEY_WINDOW]	= "window",
 	[PINION_KEY_NULL]	= "null",
 	[PINION_KEY_PIECES]	= "pieces",
+	[PINION_KEY_LAYOUT]	= "layout",
 };
 
 static_assert(ARRAY_SIZE(kinds) == PINION_KEY_NUM_KINDS);

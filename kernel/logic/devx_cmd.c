@@ -96,8 +96,28 @@ static const struct {
 
 /* Features of keys that this device does not have. */
 static const struct pinion_devx_field *const unsupported[] = {
-	&mkc_free, &mkc_mode_high, &mkc_umr, &mkc_bsf, &mkc_invalidate,
+	&mkc_mode_high, &mkc_bsf,
 };
+
+/*
+ * What requests (UMR) will say, nothing is said of here: it is a list, and there is room for so
+ * many entries.
+ */
+static int cmd_parse_mkey_by_request(const u8 *in, struct pinion_devx_mkey *mkey)
+{
+	if (!cmd_get_mkc(in, mkc_free) || mkey->mode != PINION_DEVX_MODE_KLM || mkey->length ||
+	    mkey->base)
+		return PINION_DEVX_MKEY_FEATURE;
+	if (mkey->page_shift || cmd_get(in, create_octwords))
+		return PINION_DEVX_LIST_FORM;
+	mkey->entries = cmd_get_mkc(in, mkc_octwords);
+	mkey->by_request = true;
+	mkey->peers_invalidate = cmd_get_mkc(in, mkc_invalidate);
+	if (!mkey->entries)
+		return PINION_DEVX_LIST_FORM;
+	return mkey->entries > 1 << PINION_DEVX_LOG_MAX_KLMS ? PINION_DEVX_LIST_LONG :
+							       PINION_DEVX_DONE;
+}
 
 static int cmd_parse_mkey(const u8 *in, size_t length, struct pinion_devx_mkey *mkey)
 {
@@ -124,6 +144,11 @@ static int cmd_parse_mkey(const u8 *in, size_t length, struct pinion_devx_mkey *
 	mkey->length = cmd_get_mkc(in, mkc_length);
 	mkey->page_shift = cmd_get_mkc(in, mkc_page_shift);
 	octwords = cmd_get(in, create_octwords);
+	if (cmd_get_mkc(in, mkc_umr))
+		return cmd_parse_mkey_by_request(in, mkey);
+	/* Who cannot make it valid, or again. */
+	if (cmd_get_mkc(in, mkc_free) || cmd_get_mkc(in, mkc_invalidate))
+		return PINION_DEVX_MKEY_FEATURE;
 
 	/* The key must not reach beyond the last address. */
 	if (cmd_get_mkc(in, mkc_length64) || !mkey->length ||
@@ -306,6 +331,9 @@ void pinion_devx_put_mkey(u8 *out, const struct pinion_devx_mkey *mkey)
 	for (i = 0; i < ARRAY_SIZE(rights); i++)
 		pinion_devx_put(out, MKC_AT, *rights[i].field, !!(mkey->rights & rights[i].right));
 	pinion_devx_put(out, MKC_AT, mkc_local_read, 1);
+	pinion_devx_put(out, MKC_AT, mkc_free, mkey->by_request);
+	pinion_devx_put(out, MKC_AT, mkc_umr, mkey->by_request);
+	pinion_devx_put(out, MKC_AT, mkc_invalidate, mkey->peers_invalidate);
 	pinion_devx_put(out, MKC_AT, mkc_mode_low, mkey->mode);
 	pinion_devx_put(out, MKC_AT, mkc_qpn, ANY_QPN);
 	pinion_devx_put(out, MKC_AT, mkc_tag, mkey->tag);

@@ -116,6 +116,8 @@ struct pinion_devx_mkey {
 	u32 umem_id;
 	u64 umem_offset;
 	u32 num_klms;
+	bool by_request;	/* what it is of, requests say */
+	bool peers_invalidate;	/* and a peer may say that it is of nothing */
 };
 
 struct pinion_devx_klm {

@@ -44,13 +44,19 @@
 /* UMR: a change of a key, whose present value is in the control segment. The next segment: */
 #define UMR_LENGTH	48
 #define UMR_FLAGS	0
+#define UMR_OCTWORDS	4
 #define UMR_MASK	8
 
 #define UMR_INLINE	BIT(7)
 #define UMR_CHECK_QPN	BIT(3)
-/* Bits at UMR_MASK that may be set: length, start, key, QPN, rights, free. */
-#define UMR_OF_WINDOWS	(BIT_ULL(0) | BIT_ULL(6) | BIT_ULL(13) | BIT_ULL(14) | \
-			 GENMASK_ULL(21, 18) | BIT_ULL(29))
+/* Of what is changed: length, first address, key, queue pair, rights, whether it is free. */
+#define UMR_LENGTHS	BIT_ULL(0)
+#define UMR_START	BIT_ULL(6)
+#define UMR_RIGHTS	GENMASK_ULL(21, 18)
+#define UMR_KEY		BIT_ULL(13)
+#define UMR_FREE	BIT_ULL(29)
+#define UMR_OF_LAYOUTS	(UMR_LENGTHS | UMR_KEY | UMR_RIGHTS | UMR_FREE)
+#define UMR_OF_WINDOWS	(UMR_OF_LAYOUTS | UMR_START | BIT_ULL(14))
 
 /* The key's new context. */
 #define MKEY_LENGTH	64
@@ -68,7 +74,19 @@
 #define KLM_KEY		4
 #define KLM_ADDRESS	8
 
-/* Offset in the first segment of a shared queue's receive. */
+/*
+ * Or of several, in one segment each: as a list, or those that come in each round of many, of
+ * which the first segment tells. Where that has its mark, others have a key.
+ */
+#define ROUND_MARK	4
+#define ROUND_TIMES	8
+#define ROUND_COUNT	14
+#define ROUND_STRIDE	0
+#define ROUND_BYTES	2
+
+#define IS_ROUND	0x400
+
+/* Of a receive of a shared queue. */
 #define LINK_NEXT	2
 
 /* Bits in the first word of a data segment. */
@@ -98,6 +116,7 @@ static const struct mlx5_wqe_kind {
 	{ 0x12, PINION_OP_ATOMIC_FETCH_AND_ADD,	HAS_ADDRESS | HAS_WORDS },
 	{ 0x25, PINION_OP_BIND_MW,		IS_LOCAL },
 	{ 0x25, PINION_OP_LOCAL_INV,		IS_LOCAL },
+	{ 0x25, PINION_OP_LAYOUT,		IS_LOCAL },
 };
 
 /* A request that is being read. */
@@ -313,22 +332,102 @@ static u32 mlx5_wqe_rights(u8 theirs)
 	return ours;
 }
 
-/* Of all UMRs only those are supported by which verbs bind and invalidate windows. */
-static int mlx5_wqe_read_window(struct mlx5_wqe_reader *reader, u32 key, struct pinion_sq_wqe *to)
+/* The pieces of a key, one after the other. Those of no bytes fill the list up. */
+static int mlx5_wqe_read_list(struct mlx5_wqe_reader *reader, u32 count,
+			      struct pinion_wqe_range *range)
 {
-	const u8 *umr = mlx5_wqe_next(reader, UMR_LENGTH);
-	const u8 *mkey = mlx5_wqe_next(reader, MKEY_LENGTH);
+	const u8 *klm;
+	u32 num = 0;
+
+	while (count-- && (klm = mlx5_wqe_next(reader, SEGMENT))) {
+		u32 length = get_unaligned_be32(klm + KLM_BYTES);
+
+		if (!length)
+			continue;
+		range[num++] = (struct pinion_wqe_range){
+			.length = length,
+			.key = get_unaligned_be32(klm + KLM_KEY),
+			.addr = get_unaligned_be64(klm + KLM_ADDRESS),
+		};
+	}
+	return num;
+}
+
+static int mlx5_wqe_read_round(struct mlx5_wqe_reader *reader, u32 count,
+			       struct pinion_wqe_range *range)
+{
+	const u8 *entry;
+	u32 num = 0;
+
+	while (count-- && (entry = mlx5_wqe_next(reader, SEGMENT)))
+		range[num++] = (struct pinion_wqe_range){
+			.length = get_unaligned_be16(entry + ROUND_BYTES),
+			.stride = get_unaligned_be16(entry + ROUND_STRIDE),
+			.key = get_unaligned_be32(entry + KLM_KEY),
+			.addr = get_unaligned_be64(entry + KLM_ADDRESS),
+		};
+	return num;
+}
+
+static int mlx5_wqe_read_ranges(struct mlx5_wqe_reader *reader, u32 octwords,
+				const struct pinion_mlx5_room *room, struct pinion_sq_wqe *to)
+{
+	struct pinion_wqe_range *range = (struct pinion_wqe_range *)(to + 1);
+	const u8 *first = reader->at;
+
+	if (octwords * SEGMENT > reader->end - first)
+		return PINION_SYN_BAD_WQE;
+	if (octwords * sizeof(*range) > room->max_inline)
+		return PINION_SYN_LENGTH;
+	to->layout.times = 1;
+	if (get_unaligned_be32(first + ROUND_MARK) != IS_ROUND) {
+		to->layout.num = mlx5_wqe_read_list(reader, octwords, range);
+	} else {
+		mlx5_wqe_next(reader, SEGMENT);
+		if (get_unaligned_be16(first + ROUND_COUNT) >= octwords)
+			return PINION_SYN_BAD_WQE;
+		to->layout.times = get_unaligned_be32(first + ROUND_TIMES);
+		to->layout.num = mlx5_wqe_read_round(reader,
+						     get_unaligned_be16(first + ROUND_COUNT),
+						     range);
+	}
+	to->layout.flags |= PINION_LAYOUT_RANGES;
+	to->flags |= PINION_WQE_INLINE;
+	to->inline_length = to->layout.num * sizeof(*range);
+	return 0;
+}
+
+/* A key of ranges: which, what may be done to them, or both. */
+static int mlx5_wqe_read_layout(struct mlx5_wqe_reader *reader, const u8 *umr, const u8 *mkey,
+				u32 key, const struct pinion_mlx5_room *room,
+				struct pinion_sq_wqe *to)
+{
+	u32 octwords = get_unaligned_be16(umr + UMR_OCTWORDS);
+	u64 mask = get_unaligned_be64(umr + UMR_MASK);
+
+	/* What is as long as before is of the same ranges, too; rights are changed together. */
+	if (mask & ~UMR_OF_LAYOUTS || !(mask & UMR_FREE) || !(mask & UMR_LENGTHS) != !octwords ||
+	    (mask & UMR_RIGHTS && ~mask & UMR_RIGHTS))
+		return PINION_SYN_BAD_WQE;
+	to->opcode = PINION_OP_LAYOUT;
+	to->layout.key = key;
+	to->layout.new_key = mask & UMR_KEY ? mkey[MKEY_KEY + 3] : key;
+	if (mask & UMR_RIGHTS) {
+		to->layout.flags |= PINION_LAYOUT_ACCESS;
+		to->layout.access = mlx5_wqe_rights(mkey[MKEY_RIGHTS]);
+	}
+	if (!octwords)
+		return 0;
+	to->layout.length = get_unaligned_be64(mkey + MKEY_BYTES);
+	return mlx5_wqe_read_ranges(reader, octwords, room, to);
+}
+
+static int mlx5_wqe_read_window(struct mlx5_wqe_reader *reader, const u8 *mkey, u32 key,
+				struct pinion_sq_wqe *to)
+{
 	const u8 *klm;
 	u64 start;
 
-	if (!umr || !mkey || !(umr[UMR_FLAGS] & UMR_INLINE) ||
-	    get_unaligned_be64(umr + UMR_MASK) & ~UMR_OF_WINDOWS)
-		return PINION_SYN_BAD_WQE;
-	if (mkey[MKEY_FREE] & MKEY_IS_FREE && umr[UMR_FLAGS] & UMR_CHECK_QPN) {
-		to->opcode = PINION_OP_LOCAL_INV;
-		to->ex = key;
-		return 0;
-	}
 	to->bind.mw_rkey = key;
 	to->bind.new_rkey = (key & ~0xffU) | mkey[MKEY_KEY + 3];
 	if (mkey[MKEY_FREE] & MKEY_IS_FREE)
@@ -347,6 +446,30 @@ static int mlx5_wqe_read_window(struct mlx5_wqe_reader *reader, u32 key, struct 
 	/* The window starts at its memory's address, or is zero-based. */
 	to->bind.access |= IB_UVERBS_ACCESS_ZERO_BASED;
 	return start ? PINION_SYN_BAD_WQE : 0;
+}
+
+/*
+ * A change of a key (UMR): of those there are the ones that verbs make of windows, invalidation,
+ * and those that say what a key is of.
+ */
+static int mlx5_wqe_read_umr(struct mlx5_wqe_reader *reader, u32 key,
+			     const struct pinion_mlx5_room *room, struct pinion_sq_wqe *to)
+{
+	const u8 *umr = mlx5_wqe_next(reader, UMR_LENGTH);
+	const u8 *mkey = mlx5_wqe_next(reader, MKEY_LENGTH);
+
+	if (!umr || !mkey || !(umr[UMR_FLAGS] & UMR_INLINE) ||
+	    get_unaligned_be64(umr + UMR_MASK) & ~UMR_OF_WINDOWS)
+		return PINION_SYN_BAD_WQE;
+	if (mkey[MKEY_FREE] & MKEY_IS_FREE && umr[UMR_FLAGS] & UMR_CHECK_QPN) {
+		to->opcode = PINION_OP_LOCAL_INV;
+		to->ex = key;
+		return 0;
+	}
+	/* Only a window is at an address, or at none, that is said each time. */
+	if (!(mkey[MKEY_FREE] & MKEY_IS_FREE) && !(get_unaligned_be64(umr + UMR_MASK) & UMR_START))
+		return mlx5_wqe_read_layout(reader, umr, mkey, key, room, to);
+	return mlx5_wqe_read_window(reader, mkey, key, to);
 }
 
 static int mlx5_wqe_read_shared(struct mlx5_wqe_reader *reader, struct pinion_sq_wqe *to)
@@ -372,8 +495,8 @@ int pinion_mlx5_wqe_parse(const u8 *wqe, const struct pinion_mlx5_slot *slot,
 	*to = (struct pinion_sq_wqe){ .wr_id = slot->index };
 	err = mlx5_wqe_read_ctrl(&reader, slot, &kind, to);
 	if (!err && kind->parts & IS_LOCAL)
-		return mlx5_wqe_read_window(&reader, get_unaligned_be32(wqe + CTRL_IMM), to);
-	/* Requests for remote memory have no address segment. The executor refuses them for UD. */
+		return mlx5_wqe_read_umr(&reader, get_unaligned_be32(wqe + CTRL_IMM), room, to);
+	/* What names memory is no datagram; which opcodes are, who performs them knows. */
 	if (!err && room->datagrams && !kind->parts)
 		err = mlx5_wqe_read_datagram(&reader, to);
 	if (!err && room->xrc)

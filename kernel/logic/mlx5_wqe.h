@@ -14,7 +14,10 @@
 /* A request has at most 63 segments. */
 #define PINION_MLX5_MAX_BLOCKS	16
 
-/* Where a request was found. Its control segment must say the same. */
+/* Of a layout, which is said in a request behind 8 other segments: none has room for more. */
+#define PINION_MLX5_MAX_RANGES	56
+
+/* Where its user says a request is, which has to be where it was found. */
 struct pinion_mlx5_slot {
 	u32 qpn;
 	u16 index;		/* free-running index of its first block */

@@ -113,6 +113,12 @@ static const struct pinion_op ops[PINION_OP_MAX] = {
 		.services = RC | UC | UD,
 		.wc_opcode = WC_REG_MR,
 	},
+	[PINION_OP_LAYOUT] = {
+		.name = "LAYOUT",
+		.traits = PINION_OP_IS_LOCAL | PINION_OP_MAY_INLINE | PINION_OP_RAW_ONLY,
+		.services = RC,
+		.wc_opcode = WC_REG_MR,
+	},
 };
 
 const struct pinion_op *pinion_op(u8 opcode)

@@ -18,7 +18,8 @@ int pinion_wqe_check_head(const struct pinion_sq_wqe *wqe,
 {
 	*op = pinion_op(wqe->opcode);
 	if (!*op || !((*op)->services & limits->service) ||
-	    ((*op)->traits & PINION_OP_KERNEL_ONLY && limits->user))
+	    ((*op)->traits & PINION_OP_KERNEL_ONLY && limits->user) ||
+	    ((*op)->traits & PINION_OP_RAW_ONLY && !limits->raw))
 		return PINION_SYN_OPCODE;
 	if ((*op)->traits & PINION_OP_HAS_ANSWER && !limits->depth)
 		return PINION_SYN_DEPTH;
@@ -47,6 +48,9 @@ int pinion_wqe_measure(const struct pinion_sq_wqe *wqe, const struct pinion_op *
 {
 	*length = wqe->flags & PINION_WQE_INLINE ? wqe->inline_length :
 		  pinion_sge_sum(pinion_wqe_sges(wqe), wqe->num_sge);
+	/* What is in a request that ends here is no message. */
+	if (op->traits & PINION_OP_IS_LOCAL)
+		*length = 0;
 
 	/* The buffer for the result of an atomic may be larger than needed. */
 	if (op->traits & PINION_OP_WORD && op->traits & PINION_OP_WRITES_SGES &&

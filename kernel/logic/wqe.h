@@ -17,6 +17,7 @@
 struct pinion_wqe_limits {
 	u8 service;		/* enum pinion_service */
 	bool user;
+	bool raw;		/* in mlx5's format */
 	u32 max_sge;
 	u32 max_inline;
 	u64 max_length;		/* of a message; for datagrams the MTU */

@@ -9,6 +9,7 @@
 #include "../logic/range.h"
 #include "inject.h"
 #include "key.h"
+#include "layout.h"
 #include "mtt.h"
 #include "pager.h"
 #include "pieces.h"
@@ -87,6 +88,7 @@ static void key_die(struct pinion_key *key)
 	/* The caller frees these next, but holders of a reference may still read the key. */
 	key->mtt = NULL;
 	key->pieces = NULL;
+	key->layout = NULL;
 	key->pager = NULL;
 	key->fastreg = NULL;
 	pinion_key_open(key);
@@ -163,7 +165,7 @@ static int key_refuse_invalidation(const struct pinion_key *key, const struct ib
 		return PINION_SYN_KEY_UNKNOWN;
 	if (qpn && bound_on && bound_on != qpn)
 		return PINION_SYN_KEY_STATE;
-	if (!key->invalidatable)
+	if (!key->invalidatable || (qpn && key->own_only))
 		return PINION_SYN_KEY_RIGHTS;
 	if (atomic_read(&key->windows))
 		return PINION_SYN_BIND;
@@ -206,6 +208,9 @@ int pinion_key_refuse(const struct pinion_key *key, const struct pinion_want *wa
 		return PINION_SYN_KEY_RIGHTS;
 	if ((key->rights & want->rights) != want->rights)
 		return PINION_SYN_KEY_RIGHTS;
+	/* There is no memory that it is all of. */
+	if (key->kind == PINION_KEY_LAYOUT && want->whole)
+		return PINION_SYN_KEY_RIGHTS;
 	if (!want->whole &&
 	    !pinion_range_holds(key->base, key->length, want->addr, want->length))
 		return PINION_SYN_KEY_RANGE;
@@ -232,9 +237,54 @@ static bool key_is_unknown(const struct pinion_key *key, const struct pinion_wan
 	return READ_ONCE(key->pd) != want->pd && key->kind != PINION_KEY_NULL;
 }
 
-/* Inside @key's gate: check @want; for a window also enter the region's gate. */
-static int key_enter_region(struct pinion_key *key, const struct pinion_want *want,
-			    struct pinion_pass *pass)
+/*
+ * The range that what is wanted begins in, of a region that is found by its number. As remote as
+ * who wants it may be, the layout's owner wanted it of the region: it is to be his.
+ */
+static int key_enter_range(struct pinion_keys *keys, const struct pinion_want *want,
+			   struct pinion_pass *pass)
+{
+	struct pinion_range_of_key range;
+	struct pinion_want inner;
+	struct pinion_key *region;
+	int slot, err;
+
+	pinion_layout_find(pass->key->layout, pass->offset, want->length, &range);
+	inner = (struct pinion_want){
+		.pd = want->pd,
+		.key = range.key,
+		.rights = pass->writes ? IB_UVERBS_ACCESS_LOCAL_WRITE : 0,
+		.addr = range.addr,
+		.length = range.length,
+		.region = true,
+	};
+	rcu_read_lock();
+	region = pinion_keys_find_rcu(keys, range.key);
+	if (key_is_unknown(region, &inner)) {
+		rcu_read_unlock();
+		return PINION_SYN_KEY_UNKNOWN;
+	}
+	slot = pinion_gate_enter(&region->gate);
+	rcu_read_unlock();
+	if (slot < 0) {
+		pass->closed = range.key;
+		return slot;
+	}
+	err = pinion_key_refuse(region, &inner);
+	if (err) {
+		pinion_gate_leave(slot);
+		return err;
+	}
+	pass->region = region;
+	pass->region_slot = slot;
+	pass->offset = range.addr - region->base;
+	pass->length = range.length;
+	return 0;
+}
+
+/* The key's gate is held, and so is its region's if all is well. */
+static int key_enter_region(struct pinion_keys *keys, struct pinion_key *key,
+			    const struct pinion_want *want, struct pinion_pass *pass)
 {
 	int err = pinion_key_refuse(key, want);
 
@@ -245,6 +295,9 @@ static int key_enter_region(struct pinion_key *key, const struct pinion_want *wa
 	pass->offset = want->addr - key->base;
 	pass->generation = key->generation;
 	pass->writes = want->rights & PINION_KEY_WRITING;
+	pass->length = U64_MAX;
+	if (key->kind == PINION_KEY_LAYOUT && want->length)
+		return key_enter_range(keys, want, pass);
 	if (key->kind != PINION_KEY_WINDOW)
 		return 0;
 	pass->region = key->region;
@@ -262,7 +315,8 @@ int pinion_key_enter(struct pinion_keys *keys, const struct pinion_want *want,
 	struct pinion_key *key;
 	int slot, err;
 
-	/* Keeps the key until we are inside its gate, which is an RCU read-side section, too. */
+	pass->closed = want->key;
+	/* From here to the gate, inside which RCU goes on. */
 	rcu_read_lock();
 	key = pinion_keys_find_rcu(keys, want->key);
 	if (key_is_unknown(key, want)) {
@@ -274,7 +328,7 @@ int pinion_key_enter(struct pinion_keys *keys, const struct pinion_want *want,
 	if (slot < 0)
 		return slot;
 	pass->slot = slot;
-	err = key_enter_region(key, want, pass);
+	err = key_enter_region(keys, key, want, pass);
 	if (err)
 		pinion_gate_leave(slot);
 	return err;
@@ -327,7 +381,7 @@ int pinion_key_enter_wait(struct pinion_keys *keys, const struct pinion_want *wa
 	int err;
 
 	while ((err = pinion_key_enter(keys, want, pass)) == -EBUSY)
-		pinion_key_wait(keys, want->key);
+		pinion_key_wait(keys, pass->closed);
 	return err;
 }
 
@@ -370,6 +424,7 @@ u64 pinion_pass_run(const struct pinion_pass *pass, u64 offset, u64 want, void *
 {
 	const struct pinion_key *region = pass->region;
 
+	want = min(want, pass->length - offset);
 	switch (region->kind) {
 	case PINION_KEY_DMA:
 		*kva = pinion_dma_to_kva(pass->offset + offset);

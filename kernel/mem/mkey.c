@@ -2,7 +2,10 @@
 /*
  * Creates and destroys the keys of DEVX commands.
  */
+#include <linux/minmax.h>
+
 #include "../logic/mkey_place.h"
+#include "layout.h"
 #include "mkey.h"
 #include "pieces.h"
 #include "umem.h"
@@ -48,21 +51,43 @@ static int mkey_of_pieces(struct pinion_mkey *mkey, struct pinion_keys *keys, st
 	return 0;
 }
 
+/* It means nothing until a request says what. */
+static int mkey_of_requests(struct pinion_mkey *mkey, const struct pinion_devx_mkey *asked)
+{
+	mkey->layout = pinion_layout_alloc(min_t(u64, asked->entries, PINION_MAX_RANGES));
+	if (!mkey->layout)
+		return -ENOMEM;
+	mkey->key->layout = mkey->layout;
+	mkey->key->invalidatable = true;
+	mkey->key->own_only = !asked->peers_invalidate;
+	return 0;
+}
+
+static enum pinion_key_kind mkey_kind(const struct pinion_devx_mkey *asked)
+{
+	if (asked->by_request)
+		return PINION_KEY_LAYOUT;
+	return asked->mode == PINION_DEVX_MODE_KLM ? PINION_KEY_PIECES : PINION_KEY_REGION;
+}
+
 int pinion_mkey_make(struct pinion_mkey *mkey, struct pinion_keys *keys,
 		     struct pinion_umems *umems, const void *owner, struct ib_pd *pd,
 		     const struct pinion_devx_mkey *asked, const u8 *klms)
 {
-	bool list = asked->mode == PINION_DEVX_MODE_KLM;
+	enum pinion_key_kind kind = mkey_kind(asked);
 	struct pinion_key *key;
 	int err;
 
-	key = pinion_key_alloc(keys, list ? PINION_KEY_PIECES : PINION_KEY_REGION,
-			       GFP_KERNEL_ACCOUNT);
+	key = pinion_key_alloc(keys, kind, GFP_KERNEL_ACCOUNT);
 	if (IS_ERR(key))
 		return PTR_ERR(key);
 	mkey->key = key;
-	err = list ? mkey_of_pieces(mkey, keys, pd, asked, klms) :
-		     mkey_of_umem(mkey, umems, owner, asked);
+	if (kind == PINION_KEY_LAYOUT)
+		err = mkey_of_requests(mkey, asked);
+	else if (kind == PINION_KEY_PIECES)
+		err = mkey_of_pieces(mkey, keys, pd, asked, klms);
+	else
+		err = mkey_of_umem(mkey, umems, owner, asked);
 	if (err) {
 		pinion_key_kill(key);
 		return err;
@@ -82,6 +107,8 @@ int pinion_mkey_make(struct pinion_mkey *mkey, struct pinion_keys *keys,
 
 void pinion_mkey_enable(struct pinion_mkey *mkey)
 {
+	if (mkey->layout)
+		return;
 	pinion_key_close(mkey->key);
 	mkey->key->state = PINION_KEY_VALID;
 	pinion_key_open(mkey->key);
@@ -97,5 +124,6 @@ int pinion_mkey_end(struct pinion_mkey *mkey)
 	if (mkey->umem)
 		pinion_umem_unuse(mkey->umem);
 	pinion_pieces_release(mkey->pieces);
+	pinion_layout_free(mkey->layout);
 	return 0;
 }

@@ -42,6 +42,7 @@ static void sq_limits(const struct pinion_qp *qp, struct pinion_wqe_limits *limi
 	*limits = (struct pinion_wqe_limits){
 		.service = qp->service,
 		.user = qp->user,
+		.raw = qp->raw,
 		.max_sge = qp->sq.max_sge,
 		.max_inline = qp->sq.max_inline,
 		.max_length = qp->service == PINION_SVC_UD ? qp->mtu : PINION_MAX_MSG_SIZE,

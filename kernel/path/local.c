@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Performs LOCAL_INV, BIND_MW and REG_MR by calling the memory layer.
+ * LOCAL_INV, BIND_MW, REG_MR and LAYOUT: hands them to the memory layer.
  */
 #include "../mem/fastreg.h"
+#include "../mem/layout.h"
 #include "../mem/window.h"
 #include "local.h"
 
@@ -20,6 +21,11 @@ int pinion_local_op(struct pinion_qp *qp, const struct pinion_request *request)
 		return pinion_key_invalidate(keys, qp->ibqp.pd, wqe->ex, 0);
 	case PINION_OP_REG_MR:
 		return pinion_fastreg(keys, qp->ibqp.pd, &wqe->reg);
+	case PINION_OP_LAYOUT:
+		/* raw_qp.c has put as many ranges there as it says. */
+		syndrome = pinion_layout_set(keys, qp->ibqp.pd, &wqe->layout,
+					     (const void *)(wqe + 1));
+		return syndrome ? PINION_SYN_BIND : 0;
 	}
 	return PINION_SYN_OPCODE;
 }

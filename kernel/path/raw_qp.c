@@ -159,6 +159,8 @@ void pinion_raw_sq_look(const struct pinion_qp *qp, struct pinion_ring_facts *fa
 
 	facts->entries = raw->size;
 	facts->stride = PINION_MLX5_BLOCK;
+	if (raw->gone)
+		return;
 	raw_look(READ_ONCE(raw->next), raw_sq_posted(qp), facts);
 }
 
@@ -166,7 +168,7 @@ void pinion_raw_rq_look(const struct pinion_raw_rq *raw, struct pinion_ring_fact
 {
 	facts->entries = raw->entries;
 	facts->stride = (raw->num_sge + raw->linked) * sizeof(struct pinion_sge);
-	if (raw->entries)
+	if (raw->entries && !raw->gone)
 		raw_look(READ_ONCE(raw->next), raw_posted(raw->record), facts);
 }
 

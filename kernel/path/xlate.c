@@ -117,7 +117,7 @@ void pinion_cursor_leave(struct pinion_cursor *cursor)
 
 void pinion_cursor_wait(struct pinion_cursor *cursor)
 {
-	pinion_key_wait(cursor->keys, cursor->want.key);
+	pinion_key_wait(cursor->keys, cursor->pass.closed);
 }
 
 int pinion_cursor_check(struct pinion_cursor *cursor)
@@ -170,7 +170,8 @@ void pinion_cursor_missing(const struct pinion_cursor *cursor, u64 want,
 	*missing = (struct pinion_missing){
 		.pager = pass->region->pager,
 		.offset = pass->offset + cursor->within - cursor->entered,
-		.length = min_t(u64, want, cursor->sge[cursor->at].length - cursor->within),
+		.length = min3(want, cursor->sge[cursor->at].length - cursor->within,
+			       pass->length - (cursor->within - cursor->entered)),
 		.write = pass->writes,
 	};
 	pinion_pager_get(missing->pager);
@@ -193,7 +194,10 @@ void pinion_missing_put(struct pinion_missing *missing)
 void pinion_cursor_advance(struct pinion_cursor *cursor, u64 bytes)
 {
 	cursor->within += bytes;
-	/* The next sge has a key, and a gate, of its own. */
-	if (cursor->keys && cursor->within == cursor->sge[cursor->at].length)
+	if (!cursor->keys)
+		return;
+	/* The next sge has another gate, and so has the next range of a layout. */
+	if (cursor->within == cursor->sge[cursor->at].length ||
+	    cursor->within - cursor->entered == cursor->pass.length)
 		pinion_cursor_leave(cursor);
 }

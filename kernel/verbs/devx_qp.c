@@ -31,9 +31,9 @@ static int pair_make_rings(struct pinion_qp *qp)
 	int err;
 
 	qp->sq.max_sge = PINION_MAX_SGE;
-	qp->sq.max_inline = PINION_MAX_INLINE;
+	qp->sq.max_inline = PINION_RAW_INLINE;
 	err = pinion_ring_alloc(&qp->sq.ring, PINION_RAW_SENDS,
-				pinion_sq_stride(PINION_MAX_SGE, PINION_MAX_INLINE));
+				pinion_sq_stride(PINION_MAX_SGE, PINION_RAW_INLINE));
 	if (err || !qp->has_rq)
 		return err;
 	return pinion_ring_alloc(&qp->rq.ring, 1, pinion_rq_stride(1));

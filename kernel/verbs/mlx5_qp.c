@@ -4,6 +4,7 @@
  * targets of XRC, which have no queues.
  */
 #include <linux/log2.h>
+#include <linux/string.h>
 #include <rdma/mlx5-abi.h>
 
 #include "../logic/wqe.h"
@@ -71,9 +72,12 @@ static void mlx5_qp_forget_places(struct mlx5_qp *pair)
 	pinion_mlx5_place_end(&pair->raw.ring, pair->context);
 }
 
-static int mlx5_qp_find_places(struct mlx5_qp *pair, const struct mlx5_ib_create_qp *req)
+/* Whoever receives elsewhere may have room for receives all the same, and none is taken there. */
+static int mlx5_qp_find_places(struct mlx5_qp *pair, const struct mlx5_ib_create_qp *req,
+			       bool receives_here)
 {
-	u64 receives = (u64)req->rq_wqe_count << req->rq_wqe_shift;
+	/* How large they are is only asked, and checked, where there are any. */
+	u64 receives = req->rq_wqe_count ? (u64)req->rq_wqe_count << req->rq_wqe_shift : 0;
 	u64 sends = (u64)req->sq_wqe_count * PINION_MLX5_BLOCK;
 	struct pinion_raw_qp *raw = &pair->raw;
 	const __be32 *record;
@@ -91,7 +95,7 @@ static int mlx5_qp_find_places(struct mlx5_qp *pair, const struct mlx5_ib_create
 		return err;
 	}
 	record = raw->record.at;
-	raw->rq.entries = req->rq_wqe_count;
+	raw->rq.entries = receives_here ? req->rq_wqe_count : 0;
 	raw->rq.num_sge = receives ? BIT(req->rq_wqe_shift - LOG_SEGMENT) : 0;
 	raw->rq.slots = raw->ring.at;
 	raw->rq.record = &record[0];
@@ -109,9 +113,9 @@ static int mlx5_qp_make_rings(struct pinion_qp *qp, bool receives)
 	int err;
 
 	qp->sq.max_sge = PINION_MAX_SGE;
-	qp->sq.max_inline = PINION_MAX_INLINE;
+	qp->sq.max_inline = PINION_RAW_INLINE;
 	err = pinion_ring_alloc(&qp->sq.ring, PINION_RAW_SENDS,
-				pinion_sq_stride(PINION_MAX_SGE, PINION_MAX_INLINE));
+				pinion_sq_stride(PINION_MAX_SGE, PINION_RAW_INLINE));
 	if (err)
 		return err;
 	qp->has_sq = true;
@@ -139,7 +143,7 @@ static int mlx5_qp_make_queues(struct mlx5_qp *pair, const struct ib_qp_init_att
 	struct pinion_qp *qp = &pair->qp;
 	int err;
 
-	err = mlx5_qp_find_places(pair, req);
+	err = mlx5_qp_find_places(pair, req, receives);
 	if (err)
 		return err;
 	err = mlx5_qp_make_rings(qp, receives);
@@ -198,6 +202,21 @@ static int mlx5_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, stru
 	return err;
 }
 
+/* Not every core keeps those who describe it away before: see dev/restrack.c. */
+static void mlx5_qp_hide_records(struct mlx5_qp *pair)
+{
+	struct pinion_qp *qp = &pair->qp;
+
+	spin_lock_irq(&qp->sq.post_lock);
+	pair->raw.sq.gone = true;
+	spin_unlock_irq(&qp->sq.post_lock);
+	if (!qp->has_rq)
+		return;
+	spin_lock(&qp->rq.lock);
+	pair->raw.rq.gone = true;
+	spin_unlock(&qp->rq.lock);
+}
+
 static int mlx5_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct mlx5_qp *pair = to_mlx5_qp(ibqp);
@@ -207,10 +226,34 @@ static int mlx5_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 		return pinion_destroy_qp(ibqp, udata);
 	pinion_bells_leave(&pair->raw);
 	pinion_qp_hide(&pair->qp, &sq, &rq);
+	mlx5_qp_hide_records(pair);
 	mlx5_qp_free_rings(&sq, &rq);
 	mlx5_qp_forget_places(pair);
 	pinion_qp_end(&pair->qp);
 	return 0;
+}
+
+/* Of struct mlx5_ib_modify_qp, which not every kernel's headers have: out of order will do. */
+#define COMP_MASK_OOO	BIT(0)
+
+static int mlx5_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			  struct ib_udata *udata)
+{
+	struct mlx5_ib_modify_qp req;
+	int err;
+
+	if (!to_pinion_qp(ibqp)->raw)
+		return pinion_modify_qp(ibqp, attr, mask, udata);
+	err = pinion_udata_in(udata, &req, sizeof(req), 0);
+	if (err)
+		return err;
+	/* Paced, or by agreement of both ends, nothing is sent. */
+	if (req.comp_mask & ~COMP_MASK_OOO ||
+	    memchr_inv(&req.burst_info, 0, sizeof(req) - offsetof(typeof(req), burst_info)))
+		return -EOPNOTSUPP;
+	/* What could fail later: the answer, of nothing. */
+	err = pinion_udata_out(udata, NULL, 0);
+	return err ?: pinion_modify_qp(ibqp, attr, mask, NULL);
 }
 
 /* Of sends, libmlx5 knows how many there are. */
@@ -234,6 +277,7 @@ static int mlx5_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 const struct ib_device_ops pinion_mlx5_qp_ops = {
 	.create_qp = mlx5_qp_create,
 	.destroy_qp = mlx5_qp_destroy,
+	.modify_qp = mlx5_qp_modify,
 	.query_qp = mlx5_qp_query,
 
 	INIT_RDMA_OBJ_SIZE(ib_qp, mlx5_qp, qp.ibqp),

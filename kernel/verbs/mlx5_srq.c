@@ -157,6 +157,10 @@ static int mlx5_srq_destroy(struct ib_srq *ibsrq, struct ib_udata *udata)
 	if (!srq->rq.raw)
 		return pinion_destroy_srq(ibsrq, udata);
 	pinion_node_del_srq(srq->node, srq);
+	/* It may still be described. */
+	spin_lock(&srq->rq.lock);
+	queue->raw.gone = true;
+	spin_unlock(&srq->rq.lock);
 	mlx5_srq_forget_places(queue);
 	pinion_count_out(to_pinion_dev(ibsrq->device), srq->owner, PINION_COUNT_SRQ);
 	return 0;

@@ -107,7 +107,9 @@ enum pinion_opcode {
 	PINION_OP_ATOMIC_WRITE		= 15,
 	/* kernel consumers only; refused on a user's queue */
 	PINION_OP_REG_MR		= 32,
-	PINION_OP_MAX			= 33,
+	/* what requests of mlx5's format become; refused in a ring of this one */
+	PINION_OP_LAYOUT		= 33,
+	PINION_OP_MAX			= 34,
 };
 
 enum pinion_wqe_flags {
@@ -170,6 +172,31 @@ struct pinion_wqe_reg {
 	__u32 reserved[6];
 };
 
+enum pinion_layout_flags {
+	PINION_LAYOUT_RANGES	= 1 << 0,	/* else they are as before */
+	PINION_LAYOUT_ACCESS	= 1 << 1,	/* else it is */
+};
+
+/* Of mlx5's format only. With PINION_WQE_INLINE, @num struct pinion_wqe_range follow. */
+struct pinion_wqe_layout {
+	__aligned_u64 length;
+	__u32 key;		/* as it is now */
+	__u32 new_key;		/* of which it gets the tag */
+	__u32 access;
+	__u32 times;
+	__u16 num;
+	__u16 flags;		/* enum pinion_layout_flags */
+	__u32 reserved;
+};
+
+struct pinion_wqe_range {
+	__aligned_u64 addr;
+	__u32 key;
+	__u32 length;
+	__u32 stride;		/* how far it is on each time */
+	__u32 reserved;
+};
+
 struct pinion_sq_wqe {
 	__aligned_u64 wr_id;
 	__u8 opcode;		/* enum pinion_opcode */
@@ -185,6 +212,7 @@ struct pinion_sq_wqe {
 		struct pinion_wqe_ud ud;
 		struct pinion_wqe_bind bind;
 		struct pinion_wqe_reg reg;
+		struct pinion_wqe_layout layout;
 	};
 	__aligned_u64 reserved;
 	/* then num_sge × struct pinion_sge, or inline_length bytes */

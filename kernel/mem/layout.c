@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Keys of ranges that requests choose: what is where in them, and what changes them. Claims
+ * nothing and touches no memory.
+ */
+#include <linux/math64.h>
+#include <linux/slab.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+
+#include "key.h"
+#include "layout.h"
+
+#define LAYOUT_RIGHTS (IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | \
+		       IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC)
+
+static struct pinion_layout *layout_alloc_one(u32 most)
+{
+	struct pinion_layout *layout;
+
+	layout = kzalloc(struct_size(layout, range, most), GFP_KERNEL_ACCOUNT);
+	if (layout)
+		layout->most = most;
+	return layout;
+}
+
+struct pinion_layout *pinion_layout_alloc(u32 most)
+{
+	struct pinion_layout *layout = layout_alloc_one(most);
+
+	if (!layout)
+		return NULL;
+	layout->other = layout_alloc_one(most);
+	if (!layout->other) {
+		kfree(layout);
+		return NULL;
+	}
+	layout->other->other = layout;
+	return layout;
+}
+
+void pinion_layout_free(struct pinion_layout *layout)
+{
+	if (layout)
+		kfree(layout->other);
+	kfree(layout);
+}
+
+/* The last that begins at or before @within, which is in one. Empty ones are never it. */
+static u32 layout_find(const struct pinion_layout *layout, u64 within)
+{
+	u32 low = 0, end = layout->num;
+
+	while (end - low > 1) {
+		u32 middle = low + (end - low) / 2;
+
+		if (layout->range[middle].start <= within)
+			low = middle;
+		else
+			end = middle;
+	}
+	return low;
+}
+
+void pinion_layout_find(const struct pinion_layout *layout, u64 offset, u64 want,
+			struct pinion_range_of_key *range)
+{
+	u64 within, times = div64_u64_rem(offset, layout->length, &within);
+
+	*range = layout->range[layout_find(layout, within)];
+	within -= range->start;
+	range->addr += times * range->stride + within;
+	range->length = min_t(u64, range->length - within, want);
+}
+
+/* What @ranges say, into what is not in force. Return: as pinion_layout_set(). */
+static int layout_fill(struct pinion_layout *layout, const struct pinion_wqe_layout *change,
+		       const struct pinion_wqe_range *ranges)
+{
+	u64 length = 0, times;
+	u32 i, rest;
+
+	if (!change->num || change->num > layout->most || !change->times)
+		return PINION_SYN_BIND;
+	for (i = 0; i < change->num; i++) {
+		layout->range[i] = (struct pinion_range_of_key){
+			.addr = ranges[i].addr,
+			.key = ranges[i].key,
+			.length = ranges[i].length,
+			.stride = ranges[i].stride,
+			.start = length,
+		};
+		length += ranges[i].length;
+	}
+	layout->num = change->num;
+	layout->times = change->times;
+	layout->length = length;
+	/* No product: lengths are of 32 bits, of which there may be as many times. */
+	times = div_u64_rem(change->length, change->times, &rest);
+	if (!length || times > length || (times == length && rest))
+		return PINION_SYN_BIND;
+	return 0;
+}
+
+/* Each reason is one word, so it is also asked without the gate: a stranger closes none. */
+static int layout_refuse(const struct pinion_key *key, const struct ib_pd *pd, u32 value)
+{
+	if (key->kind != PINION_KEY_LAYOUT || READ_ONCE(key->state) == PINION_KEY_DEAD ||
+	    READ_ONCE(key->value) != value || READ_ONCE(key->pd) != pd)
+		return PINION_SYN_KEY_UNKNOWN;
+	return 0;
+}
+
+/* The gate is closed. */
+static int layout_change(struct pinion_key *key, const struct pinion_wqe_layout *change,
+			 const struct pinion_wqe_range *ranges)
+{
+	int syndrome;
+
+	if (change->flags & PINION_LAYOUT_RANGES) {
+		syndrome = layout_fill(key->layout->other, change, ranges);
+		if (syndrome)
+			return syndrome;
+		key->layout = key->layout->other;
+		key->length = change->length;
+		key->generation++;
+	} else if (!key->layout->num) {
+		return PINION_SYN_BIND;
+	}
+	if (change->flags & PINION_LAYOUT_ACCESS)
+		key->rights = change->access & LAYOUT_RIGHTS;
+	WRITE_ONCE(key->value, (key->value & ~PINION_KEY_TAG) | (change->new_key & PINION_KEY_TAG));
+	key->state = PINION_KEY_VALID;
+	return 0;
+}
+
+int pinion_layout_set(struct pinion_keys *keys, struct ib_pd *pd,
+		      const struct pinion_wqe_layout *change,
+		      const struct pinion_wqe_range *ranges)
+{
+	struct pinion_key *key = pinion_key_get(keys, change->key);
+	int syndrome;
+
+	if (!key)
+		return PINION_SYN_KEY_UNKNOWN;
+	syndrome = layout_refuse(key, pd, change->key);
+	if (syndrome)
+		goto out;
+	pinion_key_close(key);
+	syndrome = layout_refuse(key, pd, change->key);
+	if (!syndrome)
+		syndrome = layout_change(key, change, ranges);
+	pinion_key_open(key);
+out:
+	pinion_key_put(key);
+	return syndrome;
+}
