@@ -42,6 +42,8 @@ static void caps_are_where_they_belong(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, caps_word(test, 0, 0x1c), 22u << 16);
 	KUNIT_EXPECT_EQ(test, caps_word(test, 0, 0x34), 1u << 8 | 1);
 	KUNIT_EXPECT_EQ(test, caps_word(test, 0, 0x3c), 1);
+	KUNIT_EXPECT_EQ(test, caps_word(test, 0, 0x66) & 0xff00, BIT(11));
+	KUNIT_EXPECT_EQ(test, caps_word(test, 0x0f, 0x00), 0);
 	KUNIT_EXPECT_EQ(test, caps_word(test, 0, 0x70), 17u << 24);
 	KUNIT_EXPECT_EQ(test, caps_word(test, 2, 0x10), 0);
 	KUNIT_EXPECT_EQ(test, caps_word(test, 2, 0x50), 0xfc000000);
@@ -55,7 +57,7 @@ static void caps_are_where_they_belong(struct kunit *test)
 /* All of it, or as much as there is room for, and never a byte more. */
 static void caps_stay_in_their_room(struct kunit *test)
 {
-	static const u16 kinds[] = { 0, 2, 0x20 };
+	static const u16 kinds[] = { 0, 2, 0x0f, 0x20 };
 	u8 *out = caps_room(test);
 	size_t length, i;
 	int kind;
@@ -80,7 +82,7 @@ static void other_kinds_are_refused(struct kunit *test)
 
 	for (kind = 0; kind <= U16_MAX / 2; kind++)
 		told += pinion_devx_put_caps(out, ROOM, kind, &caps) == PINION_DEVX_DONE;
-	KUNIT_EXPECT_EQ(test, told, 3);
+	KUNIT_EXPECT_EQ(test, told, 4);
 	KUNIT_EXPECT_EQ(test, pinion_devx_put_caps(out, ROOM, 1, &caps),
 			PINION_DEVX_NO_SUCH_CAPS);
 }

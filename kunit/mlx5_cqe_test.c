@@ -100,11 +100,23 @@ static void the_owner_changes_each_time_round(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, pinion_mlx5_cqe_in(got - 64, 128), &got[0]);
 }
 
+static void a_ring_ends_with_a_word_of_it(struct kunit *test)
+{
+	static const u8 nothing[PINION_MLX5_CQE - 1];
+	u8 got[PINION_MLX5_CQE - 1];
+
+	memset(got, 0xee, sizeof(got));
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_cqe_fill_resized(got, 7, 8), 0x50);
+	KUNIT_EXPECT_MEMEQ(test, got, nothing, sizeof(got));
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_cqe_fill_resized(got, 8, 8), 0x51);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_request_that_was_performed),
 	KUNIT_CASE(what_was_received),
 	KUNIT_CASE(errors_have_a_syndrome),
 	KUNIT_CASE(the_owner_changes_each_time_round),
+	KUNIT_CASE(a_ring_ends_with_a_word_of_it),
 	{}
 };
 

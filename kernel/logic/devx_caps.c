@@ -12,6 +12,7 @@
 enum devx_caps_kind {
 	CAPS_GENERAL	= 0x00,
 	CAPS_ODP	= 0x02,
+	CAPS_MEMORY	= 0x0f,
 	CAPS_GENERAL_2	= 0x20,
 };
 
@@ -56,6 +57,8 @@ static void caps_put_general(u8 *out, size_t length, const struct pinion_devx_ca
 		{ { 0x227, 1 }, 1 },
 		{ { 0x258, 8 }, caps->page_shift },
 		{ { 0x32b, 5 }, caps->log_max_pd },
+		/* Of reliable connections, messages may be taken out of order. */
+		{ { 0x334, 1 }, 1 },
 		{ { 0x383, 5 }, caps->log_max_rmp },
 		{ { 0x46b, 5 }, caps->log_max_umem },
 	};
@@ -109,6 +112,9 @@ int pinion_devx_put_caps(u8 *out, size_t length, u16 kind, const struct pinion_d
 		return PINION_DEVX_DONE;
 	case CAPS_ODP:
 		caps_put_odp(out, length, caps);
+		return PINION_DEVX_DONE;
+	case CAPS_MEMORY:
+		/* Of the device's own there is nothing to tell: it has no operations. */
 		return PINION_DEVX_DONE;
 	case CAPS_GENERAL_2:
 		caps_put_general_2(out, length, caps);

@@ -34,6 +34,7 @@ enum mlx5_cqe_opcode {
 	CQE_SEND		= 2,
 	CQE_SEND_WITH_IMM	= 3,
 	CQE_SEND_WITH_INV	= 4,
+	CQE_RESIZED		= 5,
 	CQE_REQUEST_ERROR	= 13,
 	CQE_RECEIVE_ERROR	= 14,
 };
@@ -86,6 +87,12 @@ static void mlx5_cqe_fill_success(u8 *to, const struct pinion_cqe *cqe)
 	put_unaligned_be64(cqe->timestamp, to + CQE_TIME);
 }
 
+/* Another one each time round, so none is taken for new that is not. */
+static u8 mlx5_cqe_owner(u32 index, u32 size)
+{
+	return index & size ? 1 : 0;
+}
+
 u8 pinion_mlx5_cqe_fill(u8 to[PINION_MLX5_CQE - 1], const struct pinion_cqe *cqe,
 			const struct pinion_mlx5_cqe_of *of, u32 index, u32 size)
 {
@@ -104,6 +111,11 @@ u8 pinion_mlx5_cqe_fill(u8 to[PINION_MLX5_CQE - 1], const struct pinion_cqe *cqe
 	}
 	if (cqe->flags & PINION_CQE_SOLICITED)
 		own |= OWN_SOLICITED;
-	/* The owner bit alternates each time round the ring, so old entries are not valid. */
-	return own | (index & size ? 1 : 0);
+	return own | mlx5_cqe_owner(index, size);
+}
+
+u8 pinion_mlx5_cqe_fill_resized(u8 to[PINION_MLX5_CQE - 1], u32 index, u32 size)
+{
+	memset(to, 0, PINION_MLX5_CQE - 1);
+	return CQE_RESIZED << OWN_OPCODE | mlx5_cqe_owner(index, size);
 }

@@ -26,6 +26,8 @@ struct pinion_mlx5_cqe_of {
  */
 u8 pinion_mlx5_cqe_fill(u8 to[PINION_MLX5_CQE - 1], const struct pinion_cqe *cqe,
 			const struct pinion_mlx5_cqe_of *of, u32 index, u32 size);
+/* Likewise the last one in a ring that another takes the place of: of no request. */
+u8 pinion_mlx5_cqe_fill_resized(u8 to[PINION_MLX5_CQE - 1], u32 index, u32 size);
 
 /* The entry in a slot of @stride bytes (64 or 128). */
 static inline u8 *pinion_mlx5_cqe_in(void *slot, u32 stride)

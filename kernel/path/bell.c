@@ -77,11 +77,9 @@ static void bells_look_at(struct pinion_raw_qp *raw, struct bells_seen *seen)
  * has not polled since it armed, for FORGOTTEN: then a completion may have come while the program
  * was arming, so that neither side saw the other's store.
  */
-static bool bells_is_forgotten(const struct pinion_raw_cq *raw, u32 arm)
+static bool bells_is_forgotten(const struct pinion_raw_cq *raw)
 {
-	u32 polled = pinion_raw_cq_consumer(raw) ^ be32_to_cpu((__force __be32)arm);
-
-	return !(polled & 0xffffff) && time_after(jiffies, raw->since + FORGOTTEN);
+	return !pinion_raw_cq_was_polled(raw) && time_after(jiffies, raw->since + FORGOTTEN);
 }
 
 static void bells_look_at_cq(struct pinion_raw_cq *raw, struct bells_seen *seen)
@@ -93,7 +91,7 @@ static void bells_look_at_cq(struct pinion_raw_cq *raw, struct bells_seen *seen)
 		raw->since = jiffies;
 	}
 	raw->seen = arm;
-	if (raw->polls && !bells_is_forgotten(raw, arm))
+	if (raw->polls && !bells_is_forgotten(raw))
 		return;
 	if (pinion_raw_cq_is_due(raw, READ_ONCE(raw->cq->tail)))
 		queue_work(raw->cq->node->wq, &raw->late);

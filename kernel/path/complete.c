@@ -62,7 +62,7 @@ static void cq_tell_late(struct work_struct *work)
 	bool wanted;
 
 	spin_lock(&cq->fill_lock);
-	wanted = pinion_raw_cq_disarm(raw, cq->tail);
+	wanted = !pinion_moderation_holds(&cq->moderation) && pinion_raw_cq_disarm(raw, cq->tail);
 	spin_unlock(&cq->fill_lock);
 	if (wanted)
 		cq_tell(cq);
@@ -285,6 +285,20 @@ int pinion_cq_switch_ring(struct pinion_cq *cq, struct pinion_ring *ring)
 	swap(cq->ring, *ring);
 	spin_unlock(&cq->fill_lock);
 	return 0;
+}
+
+int pinion_cq_exchange_raw(struct pinion_cq *cq, struct pinion_raw_ring *ring)
+{
+	int err;
+
+	spin_lock(&cq->fill_lock);
+	err = pinion_raw_cq_exchange(cq->raw, cq->tail, ring);
+	if (!err) {
+		cq->tail++;
+		cq->ibcq.cqe = cq->raw->entries - 1;
+	}
+	spin_unlock(&cq->fill_lock);
+	return err;
 }
 
 static void cq_to_ib_wc(struct pinion_cq *cq, const struct pinion_cqe *cqe, struct ib_wc *wc)

@@ -32,7 +32,13 @@ void pinion_moderation_set(struct pinion_moderation *moderation, u16 count, u16 
  * to raise an event; then *@solicited says whether any completion that it covers is.
  */
 bool pinion_moderation_due(struct pinion_moderation *moderation, bool *solicited);
-/* Called by @over when the period has ended. Return: likewise. */
+/* Is who waits to be told when the period is over? */
+static inline bool pinion_moderation_holds(const struct pinion_moderation *moderation)
+{
+	return moderation->untold;
+}
+
+/* The same when the period is over. */
 bool pinion_moderation_over(struct pinion_moderation *moderation, bool *solicited);
 
 #endif

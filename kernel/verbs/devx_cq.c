@@ -80,6 +80,7 @@ static int queue_make(struct pinion_dev *dev, const void *owner, struct pinion_d
 	cq->raw = &queue->raw;
 	cq->node = &dev->node;
 	pinion_cq_init(cq, true, PINION_CQ_TIMESTAMP);
+	pinion_cq_moderate(&cq->ibcq, queue->asked.max_count, queue->asked.period);
 	return 0;
 }
 

@@ -3,12 +3,16 @@
  * Makes, changes and ends the shared receive queues of DEVX commands. To the core there are none.
  */
 #include <linux/log2.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "devx_cq.h"
 #include "devx_rmp.h"
 #include "ucontext.h"
 #include "user.h"
+
+/* What is posted is counted by 16 bits, and all of it must not look like none. */
+#define MAX_ENTRIES	SZ_32K
 
 static void pool_forget_places(struct pinion_devx_pool *pool)
 {
@@ -86,7 +90,7 @@ static bool pool_fits(const struct pinion_devx_rmp *asked)
 	/* A segment, and one that says which is the next. */
 	u32 least = ilog2(sizeof(struct pinion_sge)) + asked->linked;
 
-	return 1U << asked->log_size <= PINION_MAX_SRQ_WR && asked->log_stride >= least &&
+	return 1U << asked->log_size <= MAX_ENTRIES && asked->log_stride >= least &&
 	       asked->log_stride <= most && asked->limit <= 1U << asked->log_size;
 }
 

@@ -20,6 +20,9 @@
 /* Slots of a shared queue have numbers of 16 bits, and one is always its user's own. */
 #define MLX5_SRQ_SLOTS	(SZ_32K - 1)
 
+/* Forms of completions that are several in one, which a user may allow: of each of three. */
+#define MLX5_CQE_FORMATS	7
+
 struct pinion_av;
 struct pinion_cq;
 

@@ -2,6 +2,7 @@
 /*
  * Completion queues as libmlx5 asks for them. Those of the kernel are as on any device.
  */
+#include <linux/bitops.h>
 #include <linux/log2.h>
 #include <rdma/mlx5-abi.h>
 #include <rdma/uverbs_ioctl.h>
@@ -23,6 +24,8 @@
 #define CREATE_FLAGS (IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | \
 		      IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
 
+#define REQ_FLAGS (MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX | MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD)
+
 struct mlx5_cq {
 	struct pinion_cq cq;
 	struct pinion_raw_cq raw;
@@ -37,9 +40,15 @@ static struct mlx5_cq *to_mlx5_cq(struct ib_cq *ibcq)
 
 static int mlx5_cq_check(const struct ib_cq_init_attr *attr, const struct mlx5_ib_create_cq *req)
 {
-	if (attr->flags & ~CREATE_FLAGS || req->flags & ~MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX ||
-	    req->cqe_comp_en || req->cqe_comp_res_format || req->reserved0 || req->reserved1)
+	if (attr->flags & ~CREATE_FLAGS || req->flags & ~REQ_FLAGS || req->reserved0 ||
+	    req->reserved1)
 		return -EOPNOTSUPP;
+	if (req->flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD && req->cqe_size != 128)
+		return -EOPNOTSUPP;
+	/* To put several into one is allowed to us, which we do not. */
+	if (req->cqe_comp_en > 1 || req->cqe_comp_res_format & ~MLX5_CQE_FORMATS ||
+	    hweight8(req->cqe_comp_res_format) != req->cqe_comp_en)
+		return -EINVAL;
 	/* libmlx5 has rounded up, and left one out. */
 	if (!attr->cqe || attr->cqe >= PINION_MAX_CQE)
 		return -EINVAL;
@@ -95,6 +104,7 @@ static int mlx5_cq_make(struct mlx5_cq *queue, const struct ib_cq_init_attr *att
 	/* What a record says that nobody has written to is no word of before. */
 	queue->raw.fired = ~0;
 	queue->raw.polls = true;
+	queue->raw.pads = req->flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD;
 	resp.cqn = queue->name.number;
 	err = pinion_udata_out(udata, &resp, sizeof(resp));
 	if (err)
@@ -152,6 +162,7 @@ static int mlx5_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata)
 	pinion_cq_fini(cq);
 	/* It may still be described. */
 	spin_lock(&cq->fill_lock);
+	queue->raw.gone = true;
 	ring = pinion_ring_take(&cq->ring);
 	spin_unlock(&cq->fill_lock);
 	pinion_ring_free(&ring);
@@ -167,11 +178,40 @@ static int mlx5_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata)
  * @cqe: completions it must hold at least
  * @udata: struct mlx5_ib_resize_cq
  *
- * Return: a negative errno.
+ * libmlx5 keeps others from polling meanwhile, and copies what is left in the old ring.
+ *
+ * Return: 0, or a negative errno and the queue goes on as before.
  */
 int pinion_mlx5_resize_cq(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata)
 {
-	return -EOPNOTSUPP;
+	struct mlx5_cq *queue = container_of(cq, struct mlx5_cq, cq);
+	struct pinion_raw_ring ring = {};
+	struct mlx5_ib_resize_cq req;
+	int err;
+
+	if (!cqe || cqe >= PINION_MAX_CQE)
+		return -EINVAL;
+	err = pinion_udata_in(udata, &req, sizeof(req), sizeof(req));
+	if (err)
+		return err;
+	if (req.reserved0 || req.reserved1)
+		return -EOPNOTSUPP;
+	if (req.cqe_size != 64 && req.cqe_size != 128)
+		return -EINVAL;
+	/* The answer, of nothing, is given before there is anything to undo. */
+	err = pinion_udata_out(udata, NULL, 0);
+	if (err)
+		return err;
+	ring.entries = roundup_pow_of_two(cqe + 1);
+	ring.stride = req.cqe_size;
+	err = pinion_mlx5_place_make(&ring.view, queue->context, req.buf_addr,
+				     (u64)ring.entries * ring.stride, 64);
+	if (err)
+		return err;
+	err = pinion_cq_exchange_raw(cq, &ring);
+	/* the one before, or one that did not do */
+	pinion_mlx5_place_end(&ring.view, queue->context);
+	return err;
 }
 
 const struct ib_device_ops pinion_mlx5_cq_ops = {

@@ -8,6 +8,7 @@
 #include <linux/etherdevice.h>
 #include <rdma/mlx5-abi.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
 #include <rdma/uverbs_named_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 
@@ -18,12 +19,30 @@
 #include "pd.h"
 #include "udata.h"
 
+/* Of enum mlx5_ib_query_dev_resp_flags; not every kernel's headers have it. */
+#define FLAGS_OOO_DP	BIT(4)
+
+/*
+ * What is only allowed to us: to put several completions into one, to write no bytes around one,
+ * to take receives out of order.
+ */
+static const struct mlx5_ib_query_device_resp mlx5_device_answer = {
+	.response_length = sizeof(struct mlx5_ib_query_device_resp),
+	.cqe_comp_caps = { .max_num = 1, .supported_format = MLX5_CQE_FORMATS },
+	.flags = MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_COMP |
+		 MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD | FLAGS_OOO_DP,
+};
+
 static int mlx5_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			     struct ib_udata *udata)
 {
 	int err;
 
-	err = pinion_query_device(ibdev, attr, udata);
+	err = pinion_udata_in_none(udata);
+	if (!err && udata)
+		err = pinion_udata_out(udata, &mlx5_device_answer, sizeof(mlx5_device_answer));
+	if (!err)
+		err = pinion_query_device(ibdev, attr, NULL);
 	if (err)
 		return err;
 	attr->max_send_sge = MLX5_SEND_SGES;
@@ -102,7 +121,37 @@ DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_PD_QUERY,
 ADD_UVERBS_METHODS(pinion_mlx5_pd_methods, UVERBS_OBJECT_PD,
 		   &UVERBS_METHOD(MLX5_IB_METHOD_PD_QUERY));
 
+/* Of a port that no switch of its own is in front of. */
+static int UVERBS_HANDLER(MLX5_IB_METHOD_QUERY_PORT)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_ucontext *context = ib_uverbs_get_ucontext(attrs);
+	struct mlx5_ib_uapi_query_port info = {};
+	u32 port;
+	int err;
+
+	if (IS_ERR(context))
+		return PTR_ERR(context);
+	err = uverbs_copy_from(&port, attrs, MLX5_IB_ATTR_QUERY_PORT_PORT_NUM);
+	if (err)
+		return err;
+	if (!rdma_is_port_valid(context->device, port))
+		return -EINVAL;
+	return uverbs_copy_to_struct_or_zero(attrs, MLX5_IB_ATTR_QUERY_PORT, &info, sizeof(info));
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_QUERY_PORT,
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_QUERY_PORT_PORT_NUM,
+					       UVERBS_ATTR_TYPE(u32), UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_QUERY_PORT,
+						UVERBS_ATTR_STRUCT(struct mlx5_ib_uapi_query_port,
+								   reg_c0),
+						UA_MANDATORY));
+
+ADD_UVERBS_METHODS(pinion_mlx5_device_methods, UVERBS_OBJECT_DEVICE,
+		   &UVERBS_METHOD(MLX5_IB_METHOD_QUERY_PORT));
+
 const struct uapi_definition pinion_mlx5_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &pinion_mlx5_device_methods),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &pinion_mlx5_query_context),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_CQ, &pinion_mlx5_create_cq),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_PD, &pinion_mlx5_pd_methods),
@@ -110,6 +159,8 @@ const struct uapi_definition pinion_mlx5_defs[] = {
 	UAPI_DEF_CHAIN(pinion_devx_umem_defs),
 	UAPI_DEF_CHAIN(pinion_devx_uar_defs),
 	UAPI_DEF_CHAIN(pinion_devx_defs),
+	UAPI_DEF_CHAIN(pinion_devx_async_defs),
+	UAPI_DEF_CHAIN(pinion_devx_event_defs),
 	UAPI_DEF_CHAIN(pinion_data_direct_defs),
 	{},
 };

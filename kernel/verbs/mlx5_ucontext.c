@@ -36,7 +36,8 @@ static struct mlx5_ib_alloc_ucontext_resp mlx5_ucontext_answer(void)
 		.num_ports = 1,
 		.response_length = sizeof(struct mlx5_ib_alloc_ucontext_resp),
 		.cqe_version = CQE_VERSION,
-		.cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_CREATE_AH,
+		.cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
+				 MLX5_USER_CMDS_SUPP_UHW_CREATE_AH,
 		.eth_min_inline = MLX5_USER_INLINE_MODE_NONE,
 		.log_uar_size = LOG_UAR_SIZE,
 		.num_uars_per_page = PAGE_SIZE >> LOG_UAR_SIZE,

@@ -84,8 +84,7 @@ struct pinion_pd *pinion_pd_use(struct pinion_dev *dev, u32 pdn, const void *own
  * @ibpd: the domain
  * @attrs: answered with struct pinion_alloc_pd_resp
  *
- * alloc_pd does not publish it: if it failed afterwards (its answer cannot be copied, for
- * instance), another thread's command might use the domain already, and it could not be undone.
+ * Not when it is made, unless it is to libmlx5: most are in no command.
  *
  * Return: 0 or a negative errno.
  */
@@ -115,6 +114,9 @@ static int pd_alloc(struct ib_pd *ibpd, struct ib_udata *udata)
 		return err;
 	resp.pdn = pd->pdn;
 	err = pinion_udata_out(udata, &resp, sizeof(resp));
+	/* libmlx5 names it in commands at once. Nothing of ours or the core's fails behind this. */
+	if (!err && dev->is_mlx5)
+		err = pinion_pd_show(dev, pd, pinion_udata_context(udata));
 	if (err)
 		pd_forget_number(dev, pd);
 	return err;

@@ -534,6 +534,9 @@ static void vs10_refused(void)
 	pool.asked.pdn++;
 	pool_refused(PRM_NO_PD);
 	pool.asked = good;
+	/* All of it would look like none of it. */
+	pool.asked.log_size = 16;
+	pool_refused(PRM_QUEUE_SIZE);
 	pool.asked.log_size = 20;
 	pool_refused(PRM_QUEUE_SIZE);
 	pool.asked.log_size = 31;

@@ -201,7 +201,8 @@ static void mx2_completion_queues(void)
 		{ { .cqe_size = 32 }, EINVAL },
 		{ { .cqe_size = 0 }, EINVAL },
 		{ { .cqe_size = 256 }, EINVAL },
-		{ { .cqe_comp_en = 1 }, EOPNOTSUPP },
+		{ { .cqe_comp_en = 1 }, EINVAL },
+		{ { .cqe_comp_res_format = 2 }, EINVAL },
 		{ { .flags = MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD },
 		  EOPNOTSUPP },
 		{ { .flags = 0x8000 }, EOPNOTSUPP },
@@ -224,6 +225,7 @@ static void mx2_completion_queues(void)
 		if (i < 3)
 			req.cqe_size = cases[i].bad.cqe_size;
 		req.cqe_comp_en |= cases[i].bad.cqe_comp_en;
+		req.cqe_comp_res_format = cases[i].bad.cqe_comp_res_format;
 		req.flags |= cases[i].bad.flags;
 		req.reserved1 |= cases[i].bad.reserved1;
 		if (cases[i].bad.buf_addr)
@@ -354,6 +356,14 @@ static void mx3_queue_pairs(void)
 		CHECK_EQ(raw_create_qp(fd, pd, cq, -1, 64, &payload, &handle),
 			 EINVAL);
 	}
+	context("no receives, of any size");
+	req = good;
+	req.rq_wqe_count = 0;
+	req.rq_wqe_shift = 200;
+	payload.in = &req;
+	payload.in_length = sizeof(req);
+	CHECK_EQ(raw_create_qp(fd, pd, cq, -1, 64, &payload, &handle), 0);
+	CHECK_EQ(raw_destroy_queue(fd, UVERBS_OBJECT_QP, handle), 0);
 	context(" ");
 	/* None at all. */
 	req = good;
@@ -537,6 +547,106 @@ static void mx8_whose_it_is(void)
 		 0);
 }
 
+/* -------------------------------------------------- rings of another size */
+
+static int resize_cq(uint32_t cq, uint32_t cqe, const void *req, size_t length)
+{
+	struct ib_uverbs_resize_cq_resp resp;
+	struct ib_uverbs_resize_cq cmd = { .cq_handle = cq, .cqe = cqe };
+
+	return raw_driver_command(fd, IB_USER_VERBS_CMD_RESIZE_CQ, &cmd,
+				  sizeof(cmd), &resp, sizeof(resp),
+				  &(struct raw_payload){ .in = req,
+							 .in_length = length });
+}
+
+/* The last byte of a completion: whose it is, and that the ring ends with it. */
+static uint8_t end_of(const uint8_t *ring, uint32_t slot)
+{
+	return ring[slot * 64 + 63];
+}
+
+/*
+ * Rings of bad memory and sizes, and records that lie: all is as before. Each that is exchanged
+ * ends with a word of it, in the slot behind the last completion, and is let go; however often,
+ * while nothing is polled.
+ */
+static void mx9_other_rings(void)
+{
+	struct mlx5_ib_create_cq first;
+	struct mlx5_ib_resize_cq req, good;
+	uint8_t *rings[2] = { memory(256 * 64), memory(256 * 64) }, *old;
+	uint32_t cq, entries = 64, i;
+	volatile uint32_t *record;
+	long before;
+	const struct {
+		struct mlx5_ib_resize_cq bad;
+		uint32_t cqe;
+		int err;
+	} cases[] = {
+		{ { .cqe_size = 32 }, 127, EINVAL },
+		{ { .cqe_size = 0 }, 127, EINVAL },
+		{ { .reserved0 = 1 }, 127, EOPNOTSUPP },
+		{ { .reserved1 = 1 }, 127, EOPNOTSUPP },
+		{ { .buf_addr = 8 }, 127, EINVAL },
+		{ { .buf_addr = PAGE }, 127, EFAULT },
+		{ { .buf_addr = -64ULL }, 127, EINVAL },
+		{ {}, 0, EINVAL },
+		{ {}, 0x7fffffff, EINVAL },
+		{ {}, 0xffffffff, EINVAL },
+	};
+
+	begin();
+	first = good_cq();
+	record = (uint32_t *)(uintptr_t)first.db_addr;
+	CHECK_EQ(create_cq(&first, sizeof(first), &cq), 0);
+	before = vm_pin(0);
+	good = (struct mlx5_ib_resize_cq){ .buf_addr = (uintptr_t)rings[0],
+					   .cqe_size = 64 };
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		context("case %u", i);
+		req = good;
+		if (i < 2)
+			req.cqe_size = cases[i].bad.cqe_size;
+		req.reserved0 = cases[i].bad.reserved0;
+		req.reserved1 = cases[i].bad.reserved1;
+		if (cases[i].bad.buf_addr)
+			req.buf_addr = cases[i].bad.buf_addr;
+		CHECK_EQ(resize_cq(cq, cases[i].cqe, &req, sizeof(req)),
+			 cases[i].err);
+		CHECK_EQ(vm_pin(0), before);
+	}
+	for (i = 0; i < sizeof(req); i++) {
+		context("%u bytes", i);
+		CHECK_EQ(resize_cq(cq, 127, &good, i), EINVAL);
+	}
+	context("a record that lies");
+	*record = rnd() | 0x80; /* its highest byte here is its lowest there */
+	*record |= 0x0000ff00;
+	CHECK_EQ(resize_cq(cq, 127, &good, sizeof(good)), EINVAL);
+	CHECK_EQ(vm_pin(0), before);
+	*record = 0;
+
+	old = (uint8_t *)(uintptr_t)first.buf_addr;
+	for (i = 0; i < 1000; i++) {
+		context("exchange %u", i);
+		req = good;
+		req.buf_addr = (uintptr_t)rings[i & 1];
+		CHECK_EQ(end_of(old, i & (entries - 1)) & 0xf0, 0);
+		CHECK_EQ(resize_cq(cq, 255, &req, sizeof(req)), 0);
+		CHECK_EQ(end_of(old, i & (entries - 1)),
+			 0x50 | !!(i & entries));
+		memset(old, 0, entries * 64);
+		old = rings[i & 1];
+		entries = 256;
+	}
+	context(" ");
+	/* Of 4 pages now, and one of the record. */
+	CHECK_EQ(vm_pin(0), before + 12);
+	CHECK_EQ(raw_destroy_queue(fd, UVERBS_OBJECT_CQ, cq), 0);
+	CHECK_EQ(vm_pin(0), before - 8);
+}
+
 static const struct test tests[] = {
 	TEST(mx1_contexts, "MX1 contexts that are opened otherwise"),
 	TEST(mx2_completion_queues,
@@ -549,6 +659,8 @@ static const struct test tests[] = {
 	TEST(mx7_device_goes, "MX7 the device goes (class 20)"),
 	TEST(mx8_whose_it_is,
 	     "MX8 one netdev, one device; another driver's id"),
+	TEST(mx9_other_rings,
+	     "MX9 rings of completions that are exchanged (class 26)"),
 };
 
 HARNESS_MAIN("devices that speak mlx5's ABI: users who do so badly", tests)
