@@ -87,7 +87,7 @@ static void mlx5_cqe_fill_success(u8 *to, const struct pinion_cqe *cqe)
 	put_unaligned_be64(cqe->timestamp, to + CQE_TIME);
 }
 
-/* Another one each time round, so none is taken for new that is not. */
+/* The owner bit alternates each time round the ring, so old entries are not valid. */
 static u8 mlx5_cqe_owner(u32 index, u32 size)
 {
 	return index & size ? 1 : 0;

@@ -49,7 +49,7 @@
 
 #define UMR_INLINE	BIT(7)
 #define UMR_CHECK_QPN	BIT(3)
-/* Of what is changed: length, first address, key, queue pair, rights, whether it is free. */
+/* Bits at UMR_MASK that may be set: length, start, rights, key, free; for windows QPN, too. */
 #define UMR_LENGTHS	BIT_ULL(0)
 #define UMR_START	BIT_ULL(6)
 #define UMR_RIGHTS	GENMASK_ULL(21, 18)
@@ -75,8 +75,8 @@
 #define KLM_ADDRESS	8
 
 /*
- * Or of several, in one segment each: as a list, or those that come in each round of many, of
- * which the first segment tells. Where that has its mark, others have a key.
+ * Interleaved layout: the first segment has the number of rounds and of entries, the others are
+ * the entries. Its mark is where the entries of a plain list have their key.
  */
 #define ROUND_MARK	4
 #define ROUND_TIMES	8
@@ -86,7 +86,7 @@
 
 #define IS_ROUND	0x400
 
-/* Of a receive of a shared queue. */
+/* Offset in the first segment of a shared queue's receive. */
 #define LINK_NEXT	2
 
 /* Bits in the first word of a data segment. */
@@ -332,7 +332,7 @@ static u32 mlx5_wqe_rights(u8 theirs)
 	return ours;
 }
 
-/* The pieces of a key, one after the other. Those of no bytes fill the list up. */
+/* A list of KLMs. Those without a length only fill it up. */
 static int mlx5_wqe_read_list(struct mlx5_wqe_reader *reader, u32 count,
 			      struct pinion_wqe_range *range)
 {
@@ -397,7 +397,7 @@ static int mlx5_wqe_read_ranges(struct mlx5_wqe_reader *reader, u32 octwords,
 	return 0;
 }
 
-/* A key of ranges: which, what may be done to them, or both. */
+/* Changes a key's ranges, its access rights, or both. */
 static int mlx5_wqe_read_layout(struct mlx5_wqe_reader *reader, const u8 *umr, const u8 *mkey,
 				u32 key, const struct pinion_mlx5_room *room,
 				struct pinion_sq_wqe *to)
@@ -405,7 +405,7 @@ static int mlx5_wqe_read_layout(struct mlx5_wqe_reader *reader, const u8 *umr, c
 	u32 octwords = get_unaligned_be16(umr + UMR_OCTWORDS);
 	u64 mask = get_unaligned_be64(umr + UMR_MASK);
 
-	/* What is as long as before is of the same ranges, too; rights are changed together. */
+	/* Length and ranges are changed together, and so are all of the rights. */
 	if (mask & ~UMR_OF_LAYOUTS || !(mask & UMR_FREE) || !(mask & UMR_LENGTHS) != !octwords ||
 	    (mask & UMR_RIGHTS && ~mask & UMR_RIGHTS))
 		return PINION_SYN_BAD_WQE;
@@ -449,8 +449,8 @@ static int mlx5_wqe_read_window(struct mlx5_wqe_reader *reader, const u8 *mkey, 
 }
 
 /*
- * A change of a key (UMR): of those there are the ones that verbs make of windows, invalidation,
- * and those that say what a key is of.
+ * Supported UMRs: those by which verbs bind and invalidate windows, and those that set the ranges
+ * or rights of a layout.
  */
 static int mlx5_wqe_read_umr(struct mlx5_wqe_reader *reader, u32 key,
 			     const struct pinion_mlx5_room *room, struct pinion_sq_wqe *to)
@@ -466,7 +466,7 @@ static int mlx5_wqe_read_umr(struct mlx5_wqe_reader *reader, u32 key,
 		to->ex = key;
 		return 0;
 	}
-	/* Only a window is at an address, or at none, that is said each time. */
+	/* Only for windows the start address is set each time. */
 	if (!(mkey[MKEY_FREE] & MKEY_IS_FREE) && !(get_unaligned_be64(umr + UMR_MASK) & UMR_START))
 		return mlx5_wqe_read_layout(reader, umr, mkey, key, room, to);
 	return mlx5_wqe_read_window(reader, mkey, key, to);
@@ -496,7 +496,7 @@ int pinion_mlx5_wqe_parse(const u8 *wqe, const struct pinion_mlx5_slot *slot,
 	err = mlx5_wqe_read_ctrl(&reader, slot, &kind, to);
 	if (!err && kind->parts & IS_LOCAL)
 		return mlx5_wqe_read_umr(&reader, get_unaligned_be32(wqe + CTRL_IMM), room, to);
-	/* What names memory is no datagram; which opcodes are, who performs them knows. */
+	/* Requests for remote memory have no address segment. The executor refuses them for UD. */
 	if (!err && room->datagrams && !kind->parts)
 		err = mlx5_wqe_read_datagram(&reader, to);
 	if (!err && room->xrc)

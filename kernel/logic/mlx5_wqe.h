@@ -14,10 +14,10 @@
 /* A request has at most 63 segments. */
 #define PINION_MLX5_MAX_BLOCKS	16
 
-/* Of a layout, which is said in a request behind 8 other segments: none has room for more. */
+/* Ranges of a layout: a request has 8 other segments before them. */
 #define PINION_MLX5_MAX_RANGES	56
 
-/* Where its user says a request is, which has to be where it was found. */
+/* Where a request was found. Its control segment must say the same. */
 struct pinion_mlx5_slot {
 	u32 qpn;
 	u16 index;		/* free-running index of its first block */

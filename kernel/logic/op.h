@@ -26,8 +26,8 @@ enum pinion_op_traits {
 	PINION_OP_MAY_INLINE	= 1 << 7,
 	PINION_OP_KERNEL_ONLY	= 1 << 8,
 	PINION_OP_WORD		= 1 << 9,	/* exactly 8 aligned bytes */
-	PINION_OP_RAW_ONLY	= 1 << 11,	/* of queues in mlx5's format */
-	PINION_OP_HAS_ANSWER	= 1 << 10,	/* counts against the depths of reads and atomics */
+	PINION_OP_RAW_ONLY	= 1 << 11,	/* created from requests in mlx5's format */
+	PINION_OP_HAS_ANSWER	= 1 << 10,	/* counts against max_(dest_)rd_atomic */
 };
 
 struct pinion_op {

@@ -238,8 +238,8 @@ static bool key_is_unknown(const struct pinion_key *key, const struct pinion_wan
 }
 
 /*
- * The range that what is wanted begins in, of a region that is found by its number. As remote as
- * who wants it may be, the layout's owner wanted it of the region: it is to be his.
+ * Inside a layout's gate: enter the gate of the region that has the first byte of @want. The region
+ * is used like a local one of the layout's domain, also if the access is by a peer.
  */
 static int key_enter_range(struct pinion_keys *keys, const struct pinion_want *want,
 			   struct pinion_pass *pass)
@@ -282,7 +282,7 @@ static int key_enter_range(struct pinion_keys *keys, const struct pinion_want *w
 	return 0;
 }
 
-/* The key's gate is held, and so is its region's if all is well. */
+/* Inside @key's gate: check @want; for a window or a layout also enter the region's gate. */
 static int key_enter_region(struct pinion_keys *keys, struct pinion_key *key,
 			    const struct pinion_want *want, struct pinion_pass *pass)
 {
@@ -316,7 +316,7 @@ int pinion_key_enter(struct pinion_keys *keys, const struct pinion_want *want,
 	int slot, err;
 
 	pass->closed = want->key;
-	/* From here to the gate, inside which RCU goes on. */
+	/* Keeps the key until we are inside its gate, which is an RCU read-side section, too. */
 	rcu_read_lock();
 	key = pinion_keys_find_rcu(keys, want->key);
 	if (key_is_unknown(key, want)) {

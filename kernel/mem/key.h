@@ -74,13 +74,13 @@ struct pinion_key {
 	u64 length;
 	struct pinion_mtt *mtt;		/* REGION: owned by the key's owner, or by @pager */
 	struct pinion_pieces *pieces;	/* PIECES */
-	struct pinion_layout *layout;	/* LAYOUT: of who made the key */
+	struct pinion_layout *layout;	/* LAYOUT: owned by the key's owner */
 	struct pinion_key *region;	/* WINDOW: a reference while VALID */
 	u64 region_offset;		/* WINDOW: of its first byte in the region */
 	struct pinion_pager *pager;	/* REGION whose pages come and go */
-	struct pinion_fastreg *fastreg;	/* REGION for fast registration: its list */
-	bool invalidatable;		/* type 2 window, fast-registered region, layout; for good */
-	bool own_only;			/* not by a peer */
+	struct pinion_fastreg *fastreg;	/* REGION for fast registration */
+	bool invalidatable;		/* type 2 window, fast-registered region, layout; constant */
+	bool own_only;			/* peers must not invalidate it; constant */
 	struct pinion_mtt_one one;	/* REGION of one block: its table */
 
 	/* Not protected by the gate; the data path does not use them. */
@@ -152,8 +152,8 @@ struct pinion_pass {
 	struct pinion_key *key;
 	struct pinion_key *region;	/* != key for a window, or a layout */
 	u64 offset;			/* of want.addr in the region */
-	u64 length;			/* of a layout: so far the region goes; else no limit */
-	u32 closed;			/* not in: the key whose gate was closed */
+	u64 length;			/* LAYOUT: of the range; else U64_MAX */
+	u32 closed;			/* after -EBUSY: the key whose gate is closed */
 	u32 generation;
 	bool writes;
 	s8 slot;			/* of the gates, see pinion_gate_enter() */
@@ -169,18 +169,18 @@ int pinion_key_refuse(const struct pinion_key *key, const struct pinion_want *wa
 /*
  * pinion_key_enter - enter a key's gate
  *
- * Of a layout only the range that @want begins in is entered, and asked: pass.length says how far
- * it goes.
+ * For a layout this is about the range that has the first byte of @want only; pass.length is how
+ * much of the range is left from there.
  *
- * Return: 0 and the gate is held, and preemption off, until pinion_key_leave(); an enum
- * pinion_syndrome (> 0) if the key refuses; -EBUSY if the gate is closed just
- * now: leave all gates, pinion_key_wait(), and try again.
+ * Task or softirq context. Return: 0: we are inside, and preemption is off, until
+ * pinion_key_leave(); an enum pinion_syndrome (> 0) if the key refuses @want; -EBUSY if the gate is
+ * closed: leave all gates, call pinion_key_wait(), and try again.
  */
 int pinion_key_enter(struct pinion_keys *keys, const struct pinion_want *want,
 		     struct pinion_pass *pass);
 void pinion_key_leave(struct pinion_pass *pass);
 
-/* Sleep until the gate of @value (pass.closed) is open, or the key gone. No gate is held. */
+/* Sleep until the gate of key @value (pass.closed) was open, or the key is gone. No gate is held. */
 void pinion_key_wait(struct pinion_keys *keys, u32 value);
 
 /* Enter and wait if necessary. Sleeps; no gate is held. Return: 0 or a syndrome. */

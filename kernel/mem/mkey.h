@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Keys made by DEVX commands: of a range of a umem, or of pieces of other keys, or of such as
- * requests say.
+ * Keys (mkeys) created by DEVX commands: for a range of a umem, for pieces of other keys, or for
+ * ranges that requests set later (UMR).
  */
 #ifndef PINION_MEM_MKEY_H
 #define PINION_MEM_MKEY_H
@@ -17,11 +17,11 @@ struct pinion_umems;
 
 struct pinion_mkey {
 	struct pinion_key *key;
-	struct pinion_devx_mkey asked;	/* as it was asked for */
-	struct pinion_umem *umem;	/* MTT: a use of it */
-	struct pinion_mtt view;		/* MTT: the umem's table, from our first byte on */
-	struct pinion_pieces *pieces;	/* KLM */
-	struct pinion_layout *layout;	/* KLM that requests fill in */
+	struct pinion_devx_mkey asked;	/* arguments of the command */
+	struct pinion_umem *umem;	/* MTT mode: holds a use count */
+	struct pinion_mtt view;		/* MTT mode: a copy of umem->mtt with our first byte */
+	struct pinion_pieces *pieces;	/* KLM mode */
+	struct pinion_layout *layout;	/* KLM mode with UMR */
 };
 
 /*

@@ -71,7 +71,7 @@ int pinion_cq_switch_ring(struct pinion_cq *cq, struct pinion_ring *ring);
 /* Likewise of a queue in its user's memory, who moves what is in there himself. */
 int pinion_cq_exchange_raw(struct pinion_cq *cq, struct pinion_raw_ring *ring);
 
-/* ops of kernel consumers */
+/* Ops of kernel consumers, any context. */
 int pinion_cq_poll(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc);
 int pinion_cq_req_notify(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 /* ib_device_ops.modify_cq; see moderate.h. Never fails. */

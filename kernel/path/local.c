@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * LOCAL_INV, BIND_MW, REG_MR and LAYOUT: hands them to the memory layer.
+ * Performs LOCAL_INV, BIND_MW, REG_MR and LAYOUT by calling the memory layer.
  */
 #include "../mem/fastreg.h"
 #include "../mem/layout.h"

@@ -18,7 +18,7 @@ static u32 raw_cq_behind(const struct pinion_raw_word *word, u32 says)
 	return READ_ONCE(word->said) == says ? READ_ONCE(word->behind) : 0;
 }
 
-/* The ring was exchanged: one more behind, if nothing was said since it was the last time. */
+/* The ring was exchanged. If the word is the same as at the last exchange, both count. */
 static void raw_cq_fall_behind(struct pinion_raw_word *word, u32 says)
 {
 	WRITE_ONCE(word->behind, raw_cq_behind(word, says) + 1);
@@ -107,7 +107,7 @@ static u8 *raw_cq_slot(const struct pinion_raw_cq *raw, u32 tail)
 	return pinion_mlx5_cqe_in(raw->ring.at + slot * raw->stride, raw->stride);
 }
 
-/* Whose it is comes last: who polls looks at it first. */
+/* The owner byte last: by it the program sees that the slot is valid. */
 static void raw_cq_write(const struct pinion_raw_cq *raw, u32 tail, const u8 *bytes, u8 own)
 {
 	u8 *to = raw_cq_slot(raw, tail);

@@ -19,8 +19,8 @@ struct pinion_cqe;
 struct pinion_ring_facts;
 
 /*
- * A word of a record, as it was when the ring was exchanged. As long as it says that, it counts
- * without the slot that each exchange took.
+ * A word of the record when the ring was last exchanged. Each exchange uses up one number, which
+ * the word has not counted as long as it is unchanged.
  */
 struct pinion_raw_word {
 	u32 said;
@@ -33,9 +33,9 @@ struct pinion_raw_cq {
 	u32 entries;			/* a power of two */
 	u32 stride;
 	bool pads;			/* of 128 bytes, the first 64 are cleared */
-	/* Both under fill_lock, but for bell.c, which looks at them from without. */
-	u32 fired;			/* what its user waited for when he was told last */
-	u32 solicited;			/* behind the last completion that was */
+	/* Written under fill_lock; bell.c reads them without it. */
+	u32 fired;			/* the record's arm word at the last event */
+	u32 solicited;			/* the number behind the last solicited completion */
 	struct pinion_raw_word polled;
 	struct pinion_raw_word armed;
 
@@ -43,11 +43,11 @@ struct pinion_raw_cq {
 	struct pinion_cq *cq;
 	struct pinion_bells *bells;
 	struct list_head list;
-	u32 seen;
-	unsigned long since;		/* jiffies: when that was seen first */
-	bool gone;			/* under fill_lock: it ends, its record is not looked at */
-	bool polls;			/* its user asks, then polls what is there already */
-	struct work_struct late;	/* complete.c's: he is told */
+	u32 seen;			/* the arm word when it was last read */
+	unsigned long since;		/* when that word was first seen, in jiffies */
+	bool gone;			/* being destroyed: do not read the record; under fill_lock */
+	bool polls;			/* the program arms, then polls once more */
+	struct work_struct late;	/* raises the event; in complete.c */
 };
 
 /* Bytes of a record: the consumer index, of which 24 bits count, then the arm word. */
@@ -55,7 +55,7 @@ struct pinion_raw_cq {
 
 /* The consumer index that the program has written. */
 u32 pinion_raw_cq_consumer(const struct pinion_raw_cq *raw);
-/* Has its user polled anything since he last said that he waits? */
+/* Has the program polled anything since it last armed the queue? */
 bool pinion_raw_cq_was_polled(const struct pinion_raw_cq *raw);
 
 /* Is there room for the completion with number @tail? fill_lock is held, as below. */
@@ -68,7 +68,7 @@ void pinion_raw_cq_put(struct pinion_raw_cq *raw, u32 tail, const struct pinion_
 void pinion_raw_cq_look(const struct pinion_raw_cq *raw, u32 tail,
 			struct pinion_ring_facts *facts);
 
-/* What is to be another ring. */
+/* A ring for pinion_raw_cq_exchange(). */
 struct pinion_raw_ring {
 	struct pinion_view view;
 	u32 entries;
@@ -76,9 +76,9 @@ struct pinion_raw_ring {
 };
 
 /*
- * Go on in @ring, and leave the old one there. What was not polled is its user's to copy, each
- * one slot further: up to a last completion that says so, number @tail. Return: 0, or -EINVAL if
- * there is no room for that, or not for all of them in the new one. Under fill_lock.
+ * Exchange the ring and @ring. The old ring ends with a completion that says so, number @tail; the
+ * program copies what it has not polled to the new one, each entry one number higher. Return: 0,
+ * or -EINVAL if the old ring is full or the new one too small. Under fill_lock.
  */
 int pinion_raw_cq_exchange(struct pinion_raw_cq *raw, u32 tail, struct pinion_raw_ring *ring);
 

@@ -22,18 +22,18 @@ struct pinion_recv;
 
 /* Slots of the private ring: sends that were converted and not yet performed. */
 #define PINION_RAW_SENDS	16
-/* Behind the head of such a copy, in its longest form: a layout's ranges. */
+/* Inline bytes of such a copy: the ranges of a layout are the longest. */
 #define PINION_RAW_INLINE	(PINION_MLX5_MAX_RANGES * sizeof(struct pinion_wqe_range))
 
 /* Protected by sq.exec; bell.c and look.c read @next without it. */
 struct pinion_raw_sq {
 	const u8 *blocks;
 	const __be32 *record;
-	__be64 *bell;		/* where it is rung instead; or NULL */
-	u32 size;		/* a power of two */
-	u16 next;		/* the first block of the next request */
-	bool gone;		/* under sq.post_lock: it ends, its record is not looked at */
-	struct pinion_av avs[PINION_RAW_SENDS];	/* of datagrams in the ring, each in its slot */
+	__be64 *bell;		/* doorbell that is used instead of @record; or NULL */
+	u32 size;		/* of the queue in blocks; a power of two */
+	u16 next;		/* counts blocks: the first of the next request */
+	bool gone;		/* being destroyed: do not read the record; under sq.post_lock */
+	struct pinion_av avs[PINION_RAW_SENDS];	/* addresses of datagrams, by ring slot */
 	u8 copy[PINION_MLX5_MAX_BLOCKS * PINION_MLX5_BLOCK];
 };
 
@@ -42,12 +42,12 @@ struct pinion_raw_rq {
 	const u8 *slots;
 	const __be32 *record;
 	u32 entries;		/* a power of two, or 0 */
-	u32 num_sge;		/* of each */
-	u32 user_index;		/* of a shared one: each message's queue pair has its own */
-	u16 next;
-	bool gone;		/* it ends, its record is not looked at */
-	bool linked;		/* each says which slot is the next; else it is the one behind */
-	u16 slot;		/* of the next, then */
+	u32 num_sge;		/* sges per slot */
+	u32 user_index;		/* for completions; a shared queue takes the queue pair's */
+	u16 next;		/* counts requests: the next to be taken */
+	bool gone;		/* being destroyed: do not read the record */
+	bool linked;		/* each slot names the next one; else they are in order */
+	u16 slot;		/* if @linked: the slot of the next request */
 };
 
 struct pinion_raw_qp {

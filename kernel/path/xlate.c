@@ -196,7 +196,7 @@ void pinion_cursor_advance(struct pinion_cursor *cursor, u64 bytes)
 	cursor->within += bytes;
 	if (!cursor->keys)
 		return;
-	/* The next sge has another gate, and so has the next range of a layout. */
+	/* The next sge, or range of a layout, has a key, and a gate, of its own. */
 	if (cursor->within == cursor->sge[cursor->at].length ||
 	    cursor->within - cursor->entered == cursor->pass.length)
 		pinion_cursor_leave(cursor);

@@ -84,7 +84,9 @@ struct pinion_pd *pinion_pd_use(struct pinion_dev *dev, u32 pdn, const void *own
  * @ibpd: the domain
  * @attrs: answered with struct pinion_alloc_pd_resp
  *
- * Not when it is made, unless it is to libmlx5: most are in no command.
+ * alloc_pd publishes it for libmlx5 only, which uses the number in commands at once. There nothing
+ * fails afterwards. Elsewhere, if it failed then, another thread's command might use the domain
+ * already, and it could not be undone.
  *
  * Return: 0 or a negative errno.
  */
@@ -114,7 +116,7 @@ static int pd_alloc(struct ib_pd *ibpd, struct ib_udata *udata)
 		return err;
 	resp.pdn = pd->pdn;
 	err = pinion_udata_out(udata, &resp, sizeof(resp));
-	/* libmlx5 names it in commands at once. Nothing of ours or the core's fails behind this. */
+	/* Last, as others can use it from here on; the core does not fail after us. */
 	if (!err && dev->is_mlx5)
 		err = pinion_pd_show(dev, pd, pinion_udata_context(udata));
 	if (err)
