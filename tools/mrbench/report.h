@@ -10,7 +10,7 @@
 /* Sorts @values. */
 uint64_t min_of(uint64_t *values, int num);
 uint64_t median_of(uint64_t *values, int num);
-/* A percentile of sorted values. */
+/* Sorts @values. The smallest value that at least @percent per cent of them do not exceed. */
 uint64_t share_of(uint64_t *values, int num, int percent);
 
 /* A row of named figures. */

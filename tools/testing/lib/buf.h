@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memory with a model: a test does to the model what the device has to do to the
- * memory, then the two are compared, bytes around the buffer included.
+ * Memory with a model. A test does to the model what the device has to do to the
+ * memory. Then the two are compared, including the bytes around the buffer.
  */
 #ifndef PINION_TEST_BUF_H
 #define PINION_TEST_BUF_H
@@ -27,22 +27,22 @@ enum {
 	ODP_ALL = ALL_ACCESS | IBV_ACCESS_ON_DEMAND,
 };
 
-/* Private memory whose @length bytes begin @offset bytes into a page. */
+/* Allocate private memory whose @length bytes begin @offset bytes into a page. */
 struct buf *buf_new(size_t length, size_t offset);
-/* The same of a mapping that is there: [@at, @at + @length) in the middle of it. */
+/* A buffer in the existing mapping @map: [@at, @at + @length) of it. buf_free() unmaps it. */
 struct buf *buf_of(void *map, size_t map_length, size_t at, size_t length);
-/* Without any mapping but the buffer itself: device memory, whole mappings. */
+/* Unmap the memory, free the model. */
 void buf_free(struct buf *buf);
 
-/* New random contents, around the buffer, too. */
+/* Write random contents into memory and model, also around the buffer. */
 void buf_fill(struct buf *buf);
-/* Take the memory as it is for the truth. */
+/* Copy the memory to the model. */
 void buf_accept(struct buf *buf);
-/* Its pages are taken away: private memory becomes zeros. */
+/* MADV_DONTNEED of the whole mapping. Private memory then reads as zeros. */
 void buf_forget(struct buf *buf);
-/* New memory takes the place of whole pages of it, in the middle of it. */
+/* Map new zeroed memory over the whole pages [@at, @at + @length) of the buffer. */
 void buf_replace(struct buf *buf, size_t at, size_t length);
-/* A child writes all over what is a copy then, and ends. Returns its pid. */
+/* Fork a child that overwrites its copy-on-write copy and exits. Returns its pid. */
 int buf_spoil_copy(struct buf *buf);
 
 #define buf_check(buf) buf_check_at(__FILE__, __LINE__, buf)
@@ -62,9 +62,9 @@ struct region region_reg(struct ibv_pd *pd, struct buf *buf, int access);
 struct region region_new(size_t length, size_t offset, int access);
 void region_free(struct region *region);
 
-/* After a change of translation to @buf. */
+/* Update @r after its region was registered again for the memory of @buf. */
 void region_moved(struct region *r, struct buf *buf);
-/* ibv_rereg_mr(), which has to succeed. */
+/* ibv_rereg_mr(); the test fails if it fails. */
 void region_rereg(struct region *r, int flags, struct ibv_pd *pd,
 		  struct buf *buf, int access);
 

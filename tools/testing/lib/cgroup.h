@@ -7,14 +7,14 @@
 
 #include "harness.h"
 
-/* Enter a new one that has @controller, or skip the test. */
+/* Enter a new control group that has @controller, or skip the test. */
 void cgroup_enter(const char *controller);
 void cgroup_leave(void);
 
-/* Remove the empty group @path; its last processes may take a moment to leave it. */
+/* Remove the empty group @path. Retries while its last processes are still exiting. */
 int cgroup_remove(const char *path);
 
-/* Write to one of its files; read the number behind @name in one. */
+/* Write a file of the group; read the number that follows @name in a file of the group. */
 void cgroup_set(const char *file, const char *value);
 long long cgroup_get(const char *file, const char *name);
 

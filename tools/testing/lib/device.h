@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The device under test, open, with one protection domain: what every test starts
- * from. One a process.
+ * The device under test, opened, with one protection domain. Every test starts with
+ * this. There is one for each process.
  */
 #ifndef PINION_TEST_DEVICE_H
 #define PINION_TEST_DEVICE_H
@@ -18,15 +18,15 @@ struct device {
 	struct ibv_port_attr port;
 	union ibv_gid gid;
 	int gid_index;
-	bool pinion; /* is it one of ours? */
-	bool persistent; /* does it know FLUSH to persistence? */
-	bool packets; /* that sends packets even to peers on this host */
+	bool pinion; /* a pinion device */
+	bool persistent; /* supports FLUSH to persistence */
+	bool packets; /* sends packets even to peers on this host */
 	const char *net; /* its network namespace; NULL: ours */
 };
 
 extern struct device dev;
 
-/* NULL if there is a device to test, else why not. */
+/* NULL if there is a device to test, else the reason why there is none. */
 const char *device_missing(void);
 
 /* Fill dev; the test fails if that fails. */
@@ -38,11 +38,11 @@ void device_open(void);
  */
 extern struct device far_dev;
 void far_open(void);
-/* Be where @device is, and where we came from. */
+/* Enter the network namespace of @device; return to the previous one. */
 void device_enter(const struct device *device);
 void device_leave(const struct device *device);
 
-/* Another context of the same device. */
+/* Open another context of the same device. */
 struct ibv_context *device_another(void);
 /* A context of another device of the same kind; NULL if there is none. */
 struct ibv_context *device_beside(void);
@@ -59,11 +59,11 @@ void counter_await_at(const char *file, int line, const char *name,
 /* What `rdma' calls the device. */
 const char *device_name(void);
 
-/* Things only some tests can do without. */
+/* Skip the test unless it runs as root; unless the device has ODP. */
 void need_root(void);
 void need_odp(void);
 
-/* One of those in ports/1/counters/, as every device has them. */
+/* A standard counter, of ports/1/counters/. */
 uint64_t port_counter(const char *name);
 
 #endif /* PINION_TEST_DEVICE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * dma-bufs of the exporters there are, as memory with a model; and what only the
- * exporter for tests (../exporter) can do.
+ * dma-bufs of all exporters of this machine, as memory with a model; and operations that
+ * only the exporter for tests (../exporter) has.
  */
 #ifndef PINION_TEST_DMABUF_H
 #define PINION_TEST_DMABUF_H
@@ -18,7 +18,7 @@ struct dmabuf_kind {
 enum { DMABUF_KINDS = 6 };
 /* udmabuf, the system heap, graphics drivers, ours scattered and contiguous */
 extern struct dmabuf_kind dmabuf_kinds[DMABUF_KINDS];
-/* Is there anything of this kind? */
+/* Does this machine have an exporter of this kind? */
 bool dmabuf_there(struct dmabuf_kind *kind);
 
 struct dmabuf {
@@ -28,43 +28,43 @@ struct dmabuf {
 };
 
 struct dmabuf dmabuf_new(struct dmabuf_kind *kind, size_t size);
-/* Of our own exporter: EXPORTER_* flags. */
+/* A dma-buf of the exporter for tests. @flags: EXPORTER_*. */
 struct dmabuf dmabuf_own(size_t size, unsigned int flags);
-/* The mapping goes, too. */
+/* Also removes the mapping. */
 void dmabuf_free(struct dmabuf *dmabuf);
-/* Of the same memory with the same model: [@at, @at + @length). */
+/* A buffer for [@at, @at + @length) that shares memory and model of @dmabuf. */
 struct buf *dmabuf_view(const struct dmabuf *dmabuf, size_t at, size_t length);
-/* A region of that. */
+/* Register a region of such a view. */
 struct region dmabuf_region(const struct dmabuf *dmabuf, size_t at,
 			    size_t length, uint64_t iova, int access);
-/* End it; the memory stays. */
+/* Deregister the region; the memory stays. */
 void dmabuf_region_free(struct region *region);
 
 void need_exporter(void);
-/* 0 or an errno. */
+/* Have the exporter move the memory. Returns 0 or an errno. */
 int dmabuf_move(const struct dmabuf *dmabuf, unsigned int delay_ms);
 void dmabuf_revoke(const struct dmabuf *dmabuf);
 void dmabuf_fail(const struct dmabuf *dmabuf, enum exporter_step step,
 		 int error);
-/* So the next so many mappings do, and no others. */
+/* Let the next @times mappings fail with @error, and no others. */
 void dmabuf_fail_maps(const struct dmabuf *dmabuf, int error,
 		      unsigned int times);
 struct exporter_stat dmabuf_stat(const struct dmabuf *dmabuf);
-/* How often it is pinned now. */
+/* The pin count of the dma-buf now. */
 uint64_t dmabuf_pins(const struct dmabuf *dmabuf);
 /*
- * How often what is mapped for us is pinned by that alone: never, but a 6.x without
- * DMABUF_MOVE_NOTIFY pins once for all importers.
+ * How many pins a mapping for a dynamic importer takes by itself: 0, but 1 (for all importers
+ * together) on a kernel 6.x without DMABUF_MOVE_NOTIFY. Measured with a buffer of its own.
  */
 uint64_t dmabuf_pins_mapped(void);
-/* What was attached, mapped and pinned is not any more, and nothing was late. */
+/* Nothing is attached, mapped or pinned any more, and nothing was late. */
 #define dmabuf_check_unused(dmabuf) \
 	dmabuf_check_unused_at(__FILE__, __LINE__, dmabuf)
 void dmabuf_check_unused_at(const char *file, int line,
 			    const struct dmabuf *dmabuf);
-/* Buffers of our exporter, of all processes. */
+/* How many buffers the exporter for tests has, of all processes. */
 uint64_t dmabuf_live(void);
-/* No more than @most: the last reference may go a little later. */
+/* Wait until there are at most @most. The last reference may be put asynchronously. */
 void dmabuf_await_live(uint64_t most);
 
 #endif /* PINION_TEST_DMABUF_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Verbs of each kind, for ever.
+ * Loops that call verbs of one kind until the process is killed.
  */
 #ifndef PINION_TEST_ENDLESS_H
 #define PINION_TEST_ENDLESS_H

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Allocations and user copies of this thread's system calls that fail on request
- * (fail-nth of the kernel's fault injection).
+ * Fault injection: allocations and user copies in the system calls of this thread fail on
+ * request (fail-nth in /proc).
  */
 #ifndef PINION_TEST_FAULT_H
 #define PINION_TEST_FAULT_H
 
 #include "harness.h"
 
-/* Make it possible, or skip the test. Memory of this process is locked. */
+/* Enable fault injection, or skip the test. Locks the memory of this process. */
 void fault_prepare(void);
-/* The @nth one that can fail, from now on, does. */
+/* From now on, the @nth call that can fail fails. */
 void fault_arm(unsigned int nth);
-/* No more; true if one failed. */
+/* Disarm; true if a call failed. */
 bool fault_disarm(void);
 
-/* For a new process: the next ones are its own. Then fault_arm(). */
+/* In a new child process: use the fail-nth file of the child. Then call fault_arm(). */
 void fault_inherit(void);
-/* Did one fail in the process @pid, which has ended but was not waited for? */
+/* Did a call fail in the process @pid? It has exited but is not reaped yet. */
 bool fault_hit(int pid);
 
 #endif /* PINION_TEST_FAULT_H */

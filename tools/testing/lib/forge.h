@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * RoCEv2 packets as somebody else sends them: a peer that is not there, or a stranger. With a CRC
- * that is right.
+ * Forged RoCEv2 packets, with a correct CRC: from a peer that does not exist, or from an address
+ * that is not the address of the peer.
  */
 #ifndef PINION_TEST_FORGE_H
 #define PINION_TEST_FORGE_H
 
 #include "link.h"
 
-/* Of reliable connections. */
+/* Opcodes of reliable connections. */
 enum forge_opcode {
 	FORGE_SEND_ONLY = 0x04,
 	FORGE_READ_REQUEST = 0x0c,
@@ -23,15 +23,15 @@ enum forge_opcode {
 
 enum { FORGED_QPN = 0x345678, FORGED_PSN = 0xfffffa };
 
-/* The test is skipped where it cannot be. */
+/* Skips the test where packets cannot be forged. */
 void forge_begin(void);
-/* @end is connected to a peer that is forged, at the device's own address. */
+/* Connect @end to a forged peer at the address of the device itself. */
 void forge_connect(struct end *end);
 
-/* What is behind the base header: @bytes, in fours. */
+/* Send a packet. @rest: the @bytes that follow the base header, a multiple of 4. */
 void forge(enum forge_opcode opcode, const struct end *to, uint32_t psn,
 	   const void *rest, size_t bytes);
-/* From an address of this host that is not the peer's. */
+/* The same from an address of this host that is not the address of the peer. */
 void forge_by_stranger(enum forge_opcode opcode, const struct end *to,
 		       uint32_t psn, const void *rest, size_t bytes);
 
@@ -51,7 +51,7 @@ struct forged {
 size_t forged_bytes(const struct forged *packet);
 void forge_train(const struct forged *packets, int count, size_t piece);
 
-/* Headers; each returns its bytes. */
+/* Write a header to @to; each returns the size of the header. */
 size_t forge_reth(void *to, uint64_t addr, uint32_t rkey, uint32_t length);
 size_t forge_aeth(void *to, uint8_t syndrome, uint32_t msn);
 size_t forge_atomic(void *to, uint64_t addr, uint32_t rkey, uint64_t swap_add,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Runs each test in a process of its own, with a time limit, and reports as KTAP.
- * A test returns, or leaves through one of the macros below; what it made is
- * cleaned up by its exit, and the harness looks whether that was so.
+ * A test returns, or leaves through one of the macros below. The exit of the process
+ * destroys what the test created, and the harness checks that nothing is left.
  */
 #ifndef PINION_TEST_HARNESS_H
 #define PINION_TEST_HARNESS_H
@@ -26,11 +26,11 @@ extern struct options opt;
 struct test {
 	const char *name;
 	void (*run)(void);
-	int timeout; /* seconds; there is a least that all have */
+	int timeout; /* seconds; raised to a minimum that all tests have */
 };
 
 #define TEST(function, what) { .name = (what), .run = (function) }
-/* One that may take longer, in seconds. */
+/* A test that may take longer; @time in seconds. */
 #define LONG_TEST(function, what, time) \
 	{ .name = (what), .run = (function), .timeout = (time) }
 
@@ -52,7 +52,7 @@ void skip(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 /* A line of diagnosis. */
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Where in a table of cases the test is; shown when it fails. */
+/* Set which case of a table the test runs; shown when it fails. */
 void context(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #define FAIL(...) failed(__FILE__, __LINE__, __VA_ARGS__)
@@ -94,38 +94,38 @@ void context(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* The seed of this test: printed, so that a failure can be repeated. */
 uint64_t rnd(void);
-/* Something in [0, end). */
+/* A number in [0, end). */
 uint64_t rnd_below(uint64_t end);
-/* Something in [first, last]. */
+/* A number in [first, last]. */
 uint64_t rnd_in(uint64_t first, uint64_t last);
 void rnd_fill(void *to, size_t length);
 void rnd_seed(uint64_t seed);
 
 double now(void);
 
-/* Is this kernel a process itself? */
+/* Is this kernel user-mode Linux? */
 bool in_user_mode_linux(void);
 /*
- * How many times longer all takes in this bed than in the plain one, from SLOW in the
- * environment, and so many times @seconds: the harness and whoever waits for an end
- * allow for it.
+ * slow(): by which factor this machine is slower than a plain one, from SLOW in the
+ * environment. patience(): @seconds times this factor. The harness and every wait with a
+ * time limit use it.
  */
 unsigned int slow(void);
 double patience(double seconds);
-/* Is the whole run a short one, so that much may be left to the next? */
+/* Is this a short run (--seconds 1)? Tests may then leave out cases. */
 bool in_short(void);
-/* Does a test last? Until @end, and on a busy machine until it has seen enough. */
+/* Should a test go on? Until @end, and up to a minute more until @seen_enough. */
 bool go_on(double end, bool seen_enough);
 /*
- * Is one of them good? A machine with other things to do may spoil some, which @spoilt
- * says. Each that was is told, and scripts/check counts them.
+ * Call @attempt up to @tries times until it returns true. Other load on the machine may spoil
+ * attempts; @spoilt says how. Each repetition is printed, and scripts/check counts them.
  */
 bool one_of(int tries, const char *spoilt, bool (*attempt)(void *arg),
 	    void *arg);
 
-/* A child that runs @body and exits 0; it ends with us. */
+/* Fork a child that runs @body and exits 0; it is killed when this process ends. */
 int spawn(void (*body)(void *arg), void *arg);
-/* Wait for it; returns its status as of waitpid(). */
+/* Wait for a child; returns its status as of waitpid(). */
 int reap(int pid);
 void reap_ok(int pid);
 

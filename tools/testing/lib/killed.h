@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The end of a process that works until it is killed.
+ * Killing a process that works until it is killed.
  */
 #ifndef PINION_TEST_KILLED_H
 #define PINION_TEST_KILLED_H
 
-/* Kill @pid now. It was at work until then: one that failed before fails the test. */
+/* Kill @pid. The test fails if the process had ended before. */
 void killed(int pid);
 
 #endif /* PINION_TEST_KILLED_H */

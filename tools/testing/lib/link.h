@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queue pairs that are connected: to each other in this process, or to one of
- * another process; and work requests on them, posted and waited for.
+ * Connected queue pairs, to each other in this process or to a queue pair of another
+ * process; and work requests on them, posted and waited for.
  */
 #ifndef PINION_TEST_LINK_H
 #define PINION_TEST_LINK_H
@@ -37,7 +37,7 @@ struct end {
 	uint32_t psn;
 };
 
-/* What the other side has to know. */
+/* What the other side needs to connect. */
 struct peer {
 	union ibv_gid gid;
 	uint32_t qpn, psn, srqn, rkey;
@@ -53,7 +53,7 @@ enum { QKEY = 0x1ee7 };
 void end_make(struct end *end, const struct qp_cfg *cfg);
 void end_free(struct end *end);
 struct peer end_peer(const struct end *end);
-/* RESET to INIT; to RTR and RTS. */
+/* end_init(): from RESET to INIT. end_connect(): to RTR and RTS. */
 void end_init(struct end *end);
 int end_try_init(struct end *end);
 void end_connect(struct end *end, const struct peer *peer);
@@ -69,7 +69,7 @@ void link_make(struct link *link, const struct qp_cfg *cfg);
 void link_make2(struct link *link, const struct qp_cfg *a,
 		const struct qp_cfg *b);
 void link_connect(struct link *link);
-/* After an error: everything flushed and forgotten, connected again. */
+/* After an error: flush and discard everything, and connect again. */
 void link_renew(struct link *link);
 void link_free(struct link *link);
 
@@ -78,7 +78,7 @@ void link_free(struct link *link);
 struct ibv_sge sge_of(const struct region *region, uint64_t offset,
 		      uint32_t length);
 
-/* On demand, 100 bytes; the second half of them is not there once it is asked for. */
+/* 100 bytes of an on-demand region; the second half is unmapped, so access to it fails. */
 struct ibv_sge sge_half_gone(void);
 
 /* How long a completion may take. */
@@ -87,11 +87,11 @@ enum { PATIENCE = 60 };
 int poll_one(struct ibv_cq *cq, struct ibv_wc *wc);
 bool comes_within(struct ibv_cq *cq, double seconds, struct ibv_wc *wc);
 struct ibv_wc await(struct ibv_cq *cq);
-/* Nothing comes. */
+/* The test fails if a completion comes. */
 void expect_none(struct ibv_cq *cq, double seconds);
-/* In the error state its one receive request comes back, flushed. */
+/* @end goes to the error state and its one receive request completes, flushed. */
 void expect_flushed(struct end *end, uint64_t wr_id);
-/* Throw away what is there. */
+/* Discard all completions that are there. Returns how many. */
 int drain(struct ibv_cq *cq);
 
 #define expect(wc, status) expect_at(__FILE__, __LINE__, wc, status, -1)
@@ -119,19 +119,19 @@ struct ibv_wc send_sge(struct end *end, struct ibv_sge sge);
 /* ----------------------------------------------- what regions are good for */
 
 /*
- * All that two regions can do to each other, at random offsets and lengths, with
- * the data compared: @local by its lkey at link->a, @remote by its rkey at link->b.
- * Afterwards each entry of both tables has to be the page that we have there.
+ * All operations that two regions allow, at random offsets and lengths, with the data
+ * compared: @local by its lkey at link->a, @remote by its rkey at link->b. Afterwards each
+ * entry of both translation tables is compared with the page tables of this process.
  */
 void exchange(struct link *link, struct region *local, struct region *remote);
-/* One of them. */
+/* Single operations of exchange(). */
 void check_write(struct link *link, struct region *local, uint64_t from,
 		 struct region *remote, uint64_t to, uint32_t length);
 void check_read(struct link *link, struct region *local, uint64_t to,
 		struct region *remote, uint64_t from, uint32_t length);
 void check_send(struct link *link, struct region *local, uint64_t from,
 		struct region *remote, uint64_t to, uint32_t length);
-/* A remote operation that is refused so; the link is made good again. */
+/* A remote operation that must be refused with these statuses; then the link is renewed. */
 void refused(struct link *link, enum ibv_wr_opcode opcode, struct ibv_sge sge,
 	     uint64_t remote, uint32_t rkey, enum ibv_wc_status status,
 	     int syndrome);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The kinds of memory a registration can meet. Each is got, or the test is skipped.
+ * The kinds of memory that can be registered. A test is skipped if its kind is missing.
  */
 #ifndef PINION_TEST_MEMORY_H
 #define PINION_TEST_MEMORY_H
@@ -8,7 +8,7 @@
 #include "buf.h"
 
 struct memory_kind {
-	size_t page; /* what it is made of */
+	size_t page; /* page size */
 	void *(*map)(size_t length);
 };
 
@@ -17,20 +17,20 @@ extern const struct memory_kind memory_anonymous, memory_thp, memory_hugetlb,
 
 struct buf *memory_new(const struct memory_kind *kind, size_t length,
 		       size_t offset);
-/* Is all of it, as it is now, what it was to be made of? */
+/* Does all of the buffer consist of pages of the wanted kind now? */
 bool memory_is(const struct memory_kind *kind, const struct buf *buf);
 void memory_free(const struct memory_kind *kind, struct buf *buf);
 
-/* The number of the page that a byte is in, by /proc/self/pagemap, for root; it is there. */
+/* The page frame number of @byte, of /proc/self/pagemap. For root; the page must be present. */
 uint64_t memory_page_number(int pagemap, const void *byte);
 
-/* A little memory, mapped again and again: regions larger than the machine. */
+/* A piece of memory, mapped repeatedly: for regions larger than the memory of the machine. */
 enum { MEMORY_PIECE = 16 << 20 };
 void *memory_again(size_t length);
 /*
- * The same of fewer pages, which are side by side: for root. A process of user-mode Linux has
- * a mapping of the machine below for each run of pages that it can reach, and beyond 65530 of
- * them it hangs for ever.
+ * The same of fewer pages, which are contiguous: for root. A process of user-mode Linux has
+ * a mapping on the host for each run of pages that it maps, and with more than 65530 of them
+ * it hangs for ever.
  */
 void *memory_again_side_by_side(size_t length);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queues in memory of this process: a parent domain whose allocators keep count.
+ * Queues in memory of this process: a parent domain whose allocators count.
  */
 #ifndef PINION_TEST_OWN_H
 #define PINION_TEST_OWN_H
@@ -20,16 +20,16 @@ enum own_answer {
 
 struct own {
 	int live[OWN_KINDS], ever[OWN_KINDS]; /* atomic */
-	void *last[OWN_KINDS]; /* where the latest of each kind is */
+	void *last[OWN_KINDS]; /* latest allocation of each kind */
 	enum own_answer answer;
 	int left; /* how much memory is given before that */
 };
 
-/* For ibv_alloc_parent_domain(): pd is still to be set. */
+/* Attributes for ibv_alloc_parent_domain(); the caller has to set pd. */
 struct ibv_parent_domain_init_attr own_attr(struct own *own);
-/* One around @pd. */
+/* A parent domain around @pd. */
 struct ibv_pd *own_domain(struct own *own, struct ibv_pd *pd);
-/* All was given back. */
+/* The test fails unless everything was freed. */
 void own_check(const struct own *own);
 
 #endif /* PINION_TEST_OWN_H */

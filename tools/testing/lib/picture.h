@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Pictures that nobody looks at, as dma-bufs of a graphics driver.
+ * Framebuffers that are never displayed, as dma-bufs of a graphics driver.
  */
 #ifndef PINION_TEST_PICTURE_H
 #define PINION_TEST_PICTURE_H
@@ -12,7 +12,7 @@ struct card {
 	int fd; /* 0: not looked for yet */
 };
 
-/* An fd, lines of a page each, @size bytes in all; or -1: there is no such driver. */
+/* An fd of a buffer of @size bytes with lines of one page; -1 if there is no such driver. */
 int picture_get(struct card *card, size_t size);
 
 #endif /* PINION_TEST_PICTURE_H */

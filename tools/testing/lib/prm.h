@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * DEVX commands, put together as the device's manual draws them.
+ * DEVX commands, built in the format of the programmer's reference manual of mlx5.
  */
 #ifndef PINION_TEST_PRM_H
 #define PINION_TEST_PRM_H
@@ -46,7 +46,7 @@ enum {
 	PRM_QUERY_FLOW_COUNTER = 0x93b,
 };
 
-/* Why pinion refuses a command, as libpinion-mlx5dv(7) numbers it. */
+/* Syndromes with which pinion refuses a command; see libpinion-mlx5dv(7). */
 enum {
 	PRM_NO_OPCODE = 1,
 	PRM_WRONG_CALL,
@@ -148,14 +148,14 @@ void prm_put64(void *to, uint32_t offset, uint64_t value);
 uint32_t prm_get32(const void *from, uint32_t offset);
 uint64_t prm_get64(const void *from, uint32_t offset);
 
-/* A command of nothing but its opcode and, if there is one, a number. */
+/* A command that has only an opcode and, if any, an object number. */
 void prm_head(void *in, uint16_t opcode, uint32_t number);
 /* Returns the length; there is room for PRM_MAX_KLMS. */
 size_t prm_create_mkey(uint8_t in[PRM_MKEY + PRM_MAX_KLMS * 16],
 		       const struct prm_mkey *mkey);
 void prm_create_cq(uint8_t in[PRM_CQ], const struct prm_cq *cq);
 void prm_create_qp(uint8_t in[PRM_QP], const struct prm_qp *qp);
-/* To INIT, RTR and RTS; all rights. */
+/* Modify to INIT, RTR and RTS, with all access rights. */
 void prm_change_qp(uint8_t in[PRM_QP], uint16_t opcode, uint32_t number,
 		   const struct prm_path *path);
 /* The second only changes the limit. */

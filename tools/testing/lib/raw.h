@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * uverbs commands built by hand: what no library would send, and verbs in the
- * middle of which nothing but the kernel runs.
+ * uverbs commands built by hand: commands that no library would send, and verbs without
+ * any code of a library around the system call.
  */
 #ifndef PINION_TEST_RAW_H
 #define PINION_TEST_RAW_H
@@ -19,11 +19,11 @@ struct raw {
 	struct ib_uverbs_attr attr[24];
 };
 
-/* Whose device is called: enum rdma_driver_id; ours, if nothing else is said. */
+/* The driver of the device: enum rdma_driver_id; by default pinion. */
 extern uint32_t raw_driver;
 
 void raw_begin(struct raw *raw, uint16_t object, uint16_t method);
-/* Each returns the attribute, which may be spoilt. Short inputs go inline. */
+/* Each returns the attribute, which the test may corrupt. Short inputs go inline. */
 struct ib_uverbs_attr *raw_in(struct raw *raw, uint16_t id, const void *data,
 			      size_t length);
 struct ib_uverbs_attr *raw_out(struct raw *raw, uint16_t id, void *data,
@@ -63,7 +63,7 @@ int raw_destroy_queue(int fd, uint16_t object, uint32_t handle);
 int raw_doorbell(int fd, uint32_t qp_handle);
 /* Destroy an object of UVERBS_OBJECT_*: its own method and attribute. */
 int raw_dereg_mr(int fd, uint32_t handle);
-/* As ibv_modify_qp(), but nobody looks at the rings of the queue pair. */
+/* As ibv_modify_qp(), but the provider does not touch the rings of the queue pair. */
 int raw_modify_qp(int fd, uint32_t handle, const struct ibv_qp_attr *attr,
 		  int mask);
 int raw_rereg_mr(int fd, const struct ib_uverbs_rereg_mr *cmd);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The tool of iproute2, rdma(8), as administrators use it.
+ * Runs rdma(8) of iproute2.
  */
 #ifndef PINION_TEST_RDMA_TOOL_H
 #define PINION_TEST_RDMA_TOOL_H
 
-/* Skips the test where it is missing, or we may not see what it does. */
+/* Skips the test if the tool is missing or this process lacks the rights for it. */
 void need_rdma_tool(void);
 /*
  * What "rdma @format..." prints, blanks and ends of lines all as one blank; it must succeed.

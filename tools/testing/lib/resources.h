@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the kernel says exists: the objects of the device (as `rdma resource show'),
- * its keys, and the memory a process has pinned.
+ * What exists, as the kernel reports it: the objects of the device (as `rdma resource
+ * show'), its keys, and the memory that a process has pinned.
  */
 #ifndef PINION_TEST_RESOURCES_H
 #define PINION_TEST_RESOURCES_H
@@ -13,7 +13,7 @@
 enum { RESOURCE_KINDS = 32 };
 
 struct resources {
-	bool known; /* the kernel has said all of it */
+	bool known; /* everything could be read */
 	int kinds;
 	struct {
 		char name[16];
@@ -22,20 +22,20 @@ struct resources {
 };
 
 void resources_read(struct resources *res);
-/* Says in @text what differs; what is not known does. */
+/* Writes the differences to @text. If either side is not known, they differ. */
 bool resources_differ(const struct resources *a, const struct resources *b,
 		      char *text, size_t size);
-/* Soon there is as much as before: what ends, ends a little later. */
+/* Wait until there is as much as in @before: destruction may be asynchronous. */
 void resources_await(const struct resources *before);
 /* Of one kind ("mr", "qp", ...; "keys" of the debugfs), or -1. */
 long long resources_count(const struct resources *res, const char *name);
 
-/* All that is told of each queue. */
+/* Read all that the kernel reports of each queue. */
 void resources_describe(void);
 
 /* Pages pinned in the whole machine. */
 long long pinned_pages(void);
-/* KiB pinned by @pid (0: us), of /proc/PID/status. */
+/* KiB pinned by @pid (0: this process), of /proc/PID/status. */
 long vm_pin(int pid);
 
 struct mr_info {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The shared rings of this process's own queues, found without the provider's
- * help: to write what it never would.
+ * The shared rings of the queues of this process, found without the provider: so a test
+ * can write what the provider never would.
  */
 #ifndef PINION_TEST_RINGS_H
 #define PINION_TEST_RINGS_H
@@ -30,9 +30,9 @@ int rings_list(struct ring *rings, int max);
 
 /* Sizes are chosen so that the rings can be told apart. */
 void raw_end_make(struct raw_end *raw, const struct qp_cfg *cfg);
-/* Whatever is in its rings: nobody looks at them. */
+/* Works with any contents of the rings: nothing reads them. */
 void raw_end_free(struct raw_end *raw);
-/* After the QP was reset. */
+/* Call after the QP was reset. */
 void raw_end_reset(struct raw_end *raw);
 
 struct pinion_sq_wqe *ring_wqe(struct ring *ring);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memory whose pages come when the test lets them: until then whoever touches one waits and
- * cannot be killed. Of ../exporter.
+ * Memory of ../exporter whose page faults the test can hold back. A thread that touches a held
+ * page waits in the fault handler and cannot be killed.
  */
 #ifndef PINION_TEST_SLOW_H
 #define PINION_TEST_SLOW_H
@@ -17,12 +17,12 @@ struct slow {
 	uint8_t *map; /* in children, too */
 };
 
-/* Not held back; the test is skipped if there is none. */
+/* Faults are not held back yet. Skips the test if ../exporter is missing. */
 struct slow slow_new(void);
 void slow_hold(const struct slow *slow, bool hold);
-/* How many faults wait. */
+/* How many faults are held back now. */
 unsigned int slow_waiting(const struct slow *slow);
-/* One does, soon. */
+/* Wait until at least one fault is held back. */
 void slow_await(const struct slow *slow);
 
 #endif /* PINION_TEST_SLOW_H */

@@ -9,7 +9,7 @@
 
 #include "stuck.h"
 
-/* Who hangs is one of few; a machine full of threads is not to hide them. */
+/* A hang concerns few threads. The limit keeps them visible on a machine with many threads. */
 enum { MOST_SHOWN = 40 };
 
 struct thread {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Where those are who did not end: a line and a stack of each thread of some processes,
- * and of each worker of the kernel that is not idle.
+ * Where hanging processes are: a line and a stack for each thread of some processes,
+ * and for each worker of the kernel that is not idle.
  */
 #ifndef PINION_TEST_STUCK_H
 #define PINION_TEST_STUCK_H
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/* Of the processes of @group, as comments of KTAP. Stacks are for root. Return: threads shown. */
+/* For the process group @group, as KTAP comments. Stacks need root. Returns the threads shown. */
 int stuck_print(FILE *to, pid_t group);
 
 #endif /* PINION_TEST_STUCK_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * One verb with its first, second, ... fault, and what exists compared after each.
+ * Run a verb with its first, second, ... fault, and compare the resources after each.
  */
 #ifndef PINION_TEST_SWEEP_H
 #define PINION_TEST_SWEEP_H
@@ -8,24 +8,24 @@
 #include "fault.h"
 #include "link.h"
 
-/* A verb under test, told to be undone if it succeeded. */
+/* A verb under test, and how to undo it if it succeeded. */
 struct op {
 	const char *name;
 	int (*attempt)(void); /* 0 or an errno */
 	void (*undo)(void);
 	/*
-	 * Fewer faults than this, 1 if it is not said, and the sweep has not tested what
-	 * it is for: about half of what there are.
+	 * If there are fewer faults than this (default 1), the sweep fails, because it has not
+	 * tested what it is meant to. About half of the faults that there are now.
 	 */
 	unsigned int at_least;
 	/*
-	 * What fails is the end of a process that has done @attempt, with all that it
-	 * still has.
+	 * The faults hit the exit of a process that has done @attempt and still owns all
+	 * its objects.
 	 */
 	bool exits;
 };
 
-/* @link is made first, when nothing fails yet, and works when all sweeps are over. */
+/* @link is made before the first fault. sweeps_end() checks that it still works. */
 void sweeps_begin(struct link *link);
 void sweeps_end(struct link *link);
 

@@ -38,11 +38,12 @@ void tracing_start(void)
 	    mount("tracefs", TRACING, "tracefs", 0, NULL))
 		skip("no tracefs: errno %d", errno);
 	/*
-	 * Who ran, the events say themselves. To note it, the kernel would patch its
-	 * scheduler; an emulated processor may then see half of an instruction.
+	 * Do not record command names: events contain the pid already. For record-cmd the
+	 * kernel patches code of the scheduler, and an emulated processor may then execute
+	 * a half-written instruction.
 	 */
 	set("options/record-cmd", "0");
-	/* Of a test that failed. */
+	/* A test that failed may have left it. */
 	rmdir(INSTANCES "/" NAME);
 	if (mkdir(INSTANCES "/" NAME, 0700))
 		skip("no buffer for tracing: errno %d", errno);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the driver's tracepoints say, in a buffer of our own.
+ * Events of the tracepoints of the driver, in a trace instance of this test.
  */
 #ifndef PINION_TEST_TRACING_H
 #define PINION_TEST_TRACING_H
 
 #include "harness.h"
 
-/* All of them from here on, or skip the test. */
+/* Record all events from now on, or skip the test. */
 void tracing_start(void);
 void tracing_stop(void);
 
-/* The last line of this event that contains @with; it must be there. */
+/* The last line of this event that contains @with. The test fails if there is none. */
 const char *tracing_last(const char *event, const char *with);
-/* How many there are. */
+/* How many lines of this event contain @with. */
 unsigned int tracing_count(const char *event, const char *with);
 /* The sum of NAME=VALUE over all lines of this event. */
 uint64_t tracing_sum(const char *event, const char *name);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Traffic of several threads on the same queues: sends, inline and not, writes and
- * atomics from one end of a link to the other. Every message carries data of its
- * own, and each has to arrive once. Who else touches the queues meanwhile is the
- * test's business.
+ * atomics from one end of a link to the other. Every message carries different data,
+ * and each has to arrive exactly once. The test may do anything else to the queues
+ * meanwhile.
  */
 #ifndef PINION_TEST_TRAFFIC_H
 #define PINION_TEST_TRAFFIC_H
@@ -34,7 +34,7 @@ struct traffic {
 
 	/* atomic */
 	bool busy[TRAFFIC_SLOTS];
-	bool over; /* nobody posts sends any more */
+	bool over; /* no thread posts sends any more */
 	bool done; /* everything has arrived */
 	int running;
 	uint64_t posted, sent, arrived, to_arrive, added;
@@ -42,10 +42,10 @@ struct traffic {
 	uint64_t changes; /* counted by the test */
 
 	/*
-	 * Queue pairs of the test's own may share cq: their requests have the
-	 * number stranger_id(). Those of epochs past must not complete any more.
+	 * The test may have more queue pairs on cq: the wr_id of their requests is
+	 * stranger_id(). Requests of earlier epochs must not complete any more.
 	 */
-	pthread_rwlock_t epoch_lock; /* pollers read, who starts one writes */
+	pthread_rwlock_t epoch_lock; /* pollers: read; new epoch: write */
 	uint64_t epoch;
 };
 
@@ -61,7 +61,7 @@ struct worker {
 #define SET(x, v) __atomic_store_n(&(x), v, __ATOMIC_RELEASE)
 #define COUNT(x, v) __atomic_add_fetch(&(x), v, __ATOMIC_ACQ_REL)
 
-/* @td: of a parent domain that all is made in, without locks; or NULL. */
+/* @td: create all queues in a parent domain of it, without locks; or NULL. */
 void traffic_make(struct traffic *t, struct ibv_td *td);
 void traffic_free(struct traffic *t);
 
@@ -72,14 +72,14 @@ uint64_t worker_rnd(struct worker *w, uint64_t end);
 
 /* Body of a sender, of which there are t->senders, numbered from 0. */
 void *traffic_send(void *arg);
-/* Poll some completions and see that they are right. Returns how many. */
+/* Poll some completions and check them. Returns how many. */
 int traffic_poll(struct worker *w);
 uint64_t stranger_id(const struct traffic *t);
 /* Was there some of each kind? */
 bool traffic_seen(const struct traffic *t);
-/* Nobody posts any more: wait until all has arrived, and end the threads. */
+/* Stop posting, wait until everything has arrived, and end the threads. */
 void traffic_settle(struct traffic *t);
-/* All has arrived once, and there was some of each kind. */
+/* Check that everything has arrived once, and that there was some of each kind. */
 void traffic_check(const struct traffic *t);
 
 #endif /* PINION_TEST_TRAFFIC_H */

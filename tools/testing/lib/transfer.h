@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * One message of any kind, between scattered pieces of two buffers, compared with
- * the model afterwards.
+ * One message of any kind between scattered pieces of two buffers. Afterwards the data is
+ * compared with the model.
  */
 #ifndef PINION_TEST_TRANSFER_H
 #define PINION_TEST_TRANSFER_H
@@ -13,10 +13,10 @@ struct transfer {
 	uint32_t length;
 	int sges, recv_sges; /* 0: one */
 	bool inline_data, builder, solicited;
-	uint32_t spare; /* by how much a receive buffer is too large */
+	uint32_t spare; /* extra bytes of the receive buffer */
 };
 
-/* What moves data to or from the other side. */
+/* Opcodes that move data to or from the other side. */
 enum { TRANSFER_OPCODES = 5 };
 extern const enum ibv_wr_opcode transfer_opcodes[TRANSFER_OPCODES];
 /* In one to four pieces on either side. */
@@ -33,7 +33,7 @@ struct pieces {
 
 void pieces_cut(struct pieces *pieces, const struct region *region,
 		uint32_t length, int count);
-/* To and from the model. */
+/* Copy the pieces from the model to @to; copy @from into the pieces of the model. */
 void pieces_gather(const struct pieces *pieces, const struct region *region,
 		   uint8_t *to);
 void pieces_scatter(const struct pieces *pieces, const struct region *region,

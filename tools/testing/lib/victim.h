@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A process that minds its own business on the same device while others misbehave:
- * its traffic must go on, and its memory must be what it made it.
+ * A process that uses the same device correctly while others misbehave. Its traffic must
+ * go on, and its memory must only contain what it wrote itself.
  */
 #ifndef PINION_TEST_VICTIM_H
 #define PINION_TEST_VICTIM_H
 
 #include "link.h"
 
-/* What an attacker may well have learned about it. */
+/* What an attacker may have learned about the victim. */
 struct victim {
 	int pid;
 	uint32_t rkey, lkey, qpn, ud_qpn, handle;
@@ -19,7 +19,7 @@ struct victim {
 
 /* In shared memory. */
 volatile struct victim *victim_start(void);
-/* It is well, and has done something; otherwise the test fails. */
+/* Stop the victim. The test fails if it failed or has done nothing. */
 void victim_end(volatile struct victim *victim);
 
 #endif /* PINION_TEST_VICTIM_H */

@@ -24,7 +24,7 @@ struct ibv_wc window_bind_as(struct end *end, struct ibv_mw *mw, uint32_t rkey,
 			     struct ibv_mw_bind_info info);
 struct ibv_wc window_invalidate(struct end *end, uint32_t rkey);
 
-/* What of the region is reached through the window. */
+/* The part of the region that can be accessed through the window. */
 struct region window_seen(struct region *r, struct ibv_mw *mw);
 
 #endif /* PINION_TEST_WINDOW_H */

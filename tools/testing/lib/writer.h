@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Writes without end, in a thread of their own, to whatever a key is now: they do or are
- * refused, and nothing else.
+ * A thread that writes through a key without end, while the test changes the key. Each write
+ * must succeed or be refused; anything else fails the test.
  */
 #ifndef PINION_TEST_WRITER_H
 #define PINION_TEST_WRITER_H
@@ -11,8 +11,8 @@
 #include "link.h"
 
 struct writer {
-	struct link *link; /* whose a it is, which nobody else uses */
-	struct region *from; /* all of it, again and again */
+	struct link *link; /* the writer alone uses link->a */
+	struct region *from; /* each write sends all of it */
 	uint64_t addr;
 	_Atomic uint32_t rkey; /* may be another one at any time */
 
@@ -22,7 +22,7 @@ struct writer {
 };
 
 void writer_start(struct writer *writer);
-/* After so many @rounds of the test, of which it tells. It must have written. */
+/* Stop it; prints @rounds of the test. The test fails if no write was done. */
 void writer_end(struct writer *writer, unsigned long rounds);
 
 #endif /* PINION_TEST_WRITER_H */
