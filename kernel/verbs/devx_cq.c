@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Makes and ends the completion queues of DEVX commands. To the core there are none.
+ * Creates and destroys the completion queues of DEVX commands. The RDMA core does not know them.
  */
 #include <linux/slab.h>
 
@@ -8,7 +8,7 @@
 #include "ucontext.h"
 #include "user.h"
 
-/* A ring of ours that holds nothing: who completes looks at its header. */
+/* Completions go to the umem. This ring holds none; code that completes reads its header. */
 #define DUMMY_ENTRIES	1
 
 int pinion_devx_view(struct pinion_dev *dev, const void *owner, struct pinion_view *view,
@@ -75,7 +75,7 @@ static int queue_make(struct pinion_dev *dev, const void *owner, struct pinion_d
 	pinion_devx_events_init(&queue->events, PINION_MLX5_OF_CQ, queue->name.number);
 	cq->ibcq.event_handler = pinion_devx_happened;
 	cq->ibcq.cq_context = &queue->events;
-	/* What a record says that nobody has written to is no word of before. */
+	/* The first arm word of a program may be 0, so 0 must not look like an old one. */
 	queue->raw.fired = ~0;
 	cq->raw = &queue->raw;
 	cq->node = &dev->node;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Makes, changes and ends the queue pairs of DEVX commands. To the core there are none.
+ * Creates, modifies and destroys the queue pairs of DEVX commands. The RDMA core does not know
+ * them.
  */
 #include <linux/capability.h>
 #include <linux/etherdevice.h>
@@ -25,7 +26,7 @@ static void pair_forget_places(struct pinion_devx_pair *pair)
 	pinion_view_end(&pair->raw.ring);
 }
 
-/* Rings of our own: of the sends just copied, and one whose header alone is looked at. */
+/* Rings of the kernel: copies of send requests; a receive ring of which only the header is used. */
 static int pair_make_rings(struct pinion_qp *qp)
 {
 	int err;
@@ -110,7 +111,7 @@ static int pair_find(struct pinion_dev *dev, const void *owner, struct pinion_de
 	return 0;
 }
 
-/* What it needs of its context, each of which is in use from then on. */
+/* Look up all objects that @pair needs and take a reference to each, or none on failure. */
 static int pair_use(struct pinion_dev *dev, const void *owner, struct pinion_devx_pair *pair)
 {
 	int err;
@@ -121,7 +122,7 @@ static int pair_use(struct pinion_dev *dev, const void *owner, struct pinion_dev
 	return err;
 }
 
-/* By enum pinion_devx_service. */
+/* Indexed by enum pinion_devx_service. */
 static const enum ib_qp_type pair_types[] = { IB_QPT_RC, IB_QPT_UC, IB_QPT_UD };
 
 static void pair_fill(struct pinion_dev *dev, struct pinion_devx_pair *pair)
@@ -175,7 +176,7 @@ static int pair_make(struct pinion_dev *dev, struct ib_ucontext *context,
 	err = pinion_node_add_qp(&dev->node, &pair->qp, false);
 	if (err)
 		goto err_fini;
-	/* Before it is changed for the first time nothing happens to it. */
+	/* Not too late: a queue pair in RESET has no events. */
 	pair->events.number = pair->qp.ibqp.qp_num;
 	pinion_bells_join(&pair->raw);
 	return 0;
@@ -273,7 +274,7 @@ static const struct pair_change *pair_change_of(u16 opcode)
 	return NULL;
 }
 
-/* Those that @bits name are as @asked, others as they @were. */
+/* Access flags: those named by @bits are taken from @asked, the others from @were. */
 static int pair_rights(int were, const struct pinion_devx_qp *asked, u32 bits)
 {
 	const struct {
@@ -299,7 +300,7 @@ static int pair_rights(int were, const struct pinion_devx_qp *asked, u32 bits)
 
 #define ALL_RIGHTS (PINION_DEVX_QP_READ | PINION_DEVX_QP_WRITE | PINION_DEVX_QP_ATOMIC)
 
-/* What is set in any case, and what the command says is set, too. */
+/* The attributes to modify: those of the transition and the optional ones of the command. */
 static int pair_mask(const struct pair_change *change, u8 service,
 		     const struct pinion_devx_qp *asked)
 {
@@ -317,7 +318,7 @@ static int pair_mask(const struct pair_change *change, u8 service,
 	return mask;
 }
 
-/* As verbs: those with the highest bit are for who may send whatever packets he likes. */
+/* As ib_uverbs does: Q_Keys with the highest bit set need CAP_NET_RAW. */
 static bool pair_may_have_qkey(u32 qkey)
 {
 	return !(qkey & IB_QP_SET_QKEY) || capable(CAP_NET_RAW);
@@ -340,7 +341,10 @@ static void pair_attr(const struct pinion_devx_qp *asked, struct ib_qp_attr *att
 	attr->rnr_retry = asked->rnr_retry;
 }
 
-/* With a reference to the source, which is in @ah. Return: 0 or a negative errno. */
+/*
+ * Fill @ah. On success the caller must drop the reference ah->grh.sgid_attr. Return: 0 or a
+ * negative errno.
+ */
 static int pair_path(struct pinion_dev *dev, const struct pinion_devx_path *path,
 		     struct rdma_ah_attr *ah)
 {
@@ -356,7 +360,7 @@ static int pair_path(struct pinion_dev *dev, const struct pinion_devx_path *path
 	rdma_ah_set_sl(ah, path->sl);
 	rdma_ah_set_grh(ah, &dgid, path->flow_label, path->sgid_index, path->hop_limit,
 			path->traffic_class);
-	/* Not before: who sets the rest clears it. */
+	/* After rdma_ah_set_grh(), which clears it. */
 	ah->grh.sgid_attr = source;
 	ether_addr_copy(ah->roce.dmac, path->dmac);
 	return 0;
@@ -392,7 +396,7 @@ int pinion_devx_qp_change(struct pinion_dev *dev, struct pinion_devx_pair *pair,
 	return err ? PINION_DEVX_QP_ATTRIBUTE : 0;
 }
 
-/* As it was made, and was changed since. */
+/* Update @qp, the values from creation, with the current attributes. */
 static void pair_describe(const struct ib_qp_attr *attr, struct pinion_devx_qp *qp)
 {
 	const struct ib_global_route *grh = &attr->ah_attr.grh;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queue pairs that DEVX commands make: on umems, in mlx5's format. To peers they are like any.
+ * Queue pairs created by DEVX commands: in umems, in mlx5's format. Peers see no difference to
+ * other queue pairs.
  */
 #ifndef PINION_VERBS_DEVX_QP_H
 #define PINION_VERBS_DEVX_QP_H
@@ -22,18 +23,18 @@ struct pinion_devx_pair {
 	struct pinion_ucontext *ucontext;
 	struct pinion_devx_queue *send;
 	struct pinion_devx_queue *recv;
-	struct pinion_devx_pool *pool;	/* where it receives; NULL: in its own ring, or not */
+	struct pinion_devx_pool *pool;	/* its RMP; NULL: its own ring, or no receives */
 	struct pinion_pd *pd;
 	struct pinion_devx_events events;
-	struct pinion_devx_bell bell;	/* if its sends have no record */
+	struct pinion_devx_bell bell;	/* used if its send queue has no doorbell record */
 };
 
-/* A new one in RESET. Return: an enum pinion_devx_refusal, or a negative errno. */
+/* Create a queue pair in RESET. Return: 0, a pinion_devx_refusal, or a negative errno. */
 int pinion_devx_qp_make(struct pinion_dev *dev, struct ib_ucontext *context,
 			const struct pinion_devx_qp *asked, struct pinion_devx_pair **made);
 void pinion_devx_qp_end(struct pinion_dev *dev, struct pinion_devx_pair *pair);
 
-/* As @opcode, one of those that change states, says. Return as above. */
+/* Carry out @opcode, a command that changes the state of a queue pair. Return as above. */
 int pinion_devx_qp_change(struct pinion_dev *dev, struct pinion_devx_pair *pair, u16 opcode,
 			  const struct pinion_devx_qp *asked);
 void pinion_devx_qp_tell(struct pinion_devx_pair *pair, u8 *out);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Makes, changes and ends the shared receive queues of DEVX commands. To the core there are none.
+ * Creates, modifies and destroys the shared receive queues (RMPs) of DEVX commands. The RDMA core
+ * does not know them.
  */
 #include <linux/log2.h>
 #include <linux/sizes.h>
@@ -87,7 +88,7 @@ err_unuse:
 static bool pool_fits(const struct pinion_devx_rmp *asked)
 {
 	u32 most = ilog2(PINION_MAX_SGE * sizeof(struct pinion_sge));
-	/* A segment, and one that says which is the next. */
+	/* One data segment; with linked slots also the segment with the next index. */
 	u32 least = ilog2(sizeof(struct pinion_sge)) + asked->linked;
 
 	return 1U << asked->log_size <= MAX_ENTRIES && asked->log_stride >= least &&
@@ -148,7 +149,7 @@ int pinion_devx_rmp_change(struct pinion_devx_pool *pool,
 	return PINION_DEVX_DONE;
 }
 
-/* The limit is told as long as it is to be reached. */
+/* Reports the limit while it is armed, 0 after its event. */
 void pinion_devx_rmp_tell(struct pinion_devx_pool *pool, u8 *out)
 {
 	struct pinion_devx_rmp told = pool->asked;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Receive queues of DEVX commands that queue pairs share (mlx5's RMPs): on umems, in mlx5's
- * format, with a number that is good for the context that made them.
+ * Shared receive queues created by DEVX commands (RMPs of mlx5): in umems, in mlx5's format. Only
+ * commands of the context that created a queue find it by its number.
  */
 #ifndef PINION_VERBS_DEVX_RMP_H
 #define PINION_VERBS_DEVX_RMP_H
@@ -20,15 +20,15 @@ struct pinion_devx_pool {
 	struct pinion_view ring;
 	struct pinion_view record;
 	struct pinion_devx_rmp asked;
-	struct pinion_devx_name name;	/* its uses are queue pairs */
+	struct pinion_devx_name name;	/* each user of it is a queue pair */
 	struct pinion_devx_events events;
 	struct pinion_pd *pd;
 };
 
-/* A new one, to be found by nobody yet. Return: an enum pinion_devx_refusal, or an errno. */
+/* Create a queue; no command can find it yet. Return: 0, a pinion_devx_refusal or an errno. */
 int pinion_devx_rmp_make(struct pinion_dev *dev, struct ib_ucontext *context,
 			 const struct pinion_devx_rmp *asked, struct pinion_devx_pool **made);
-/* -EBUSY, and nothing happened, while a queue pair receives there. */
+/* Destroy @pool. Return: -EBUSY without any effect while a queue pair uses it, else 0. */
 int pinion_devx_rmp_end(struct pinion_dev *dev, struct pinion_ucontext *ucontext,
 			struct pinion_devx_pool *pool);
 
@@ -37,7 +37,10 @@ int pinion_devx_rmp_change(struct pinion_devx_pool *pool,
 			   const struct pinion_devx_rmp_change *change);
 void pinion_devx_rmp_tell(struct pinion_devx_pool *pool, u8 *out);
 
-/* The one of @owner's with this number, in use from here on; or NULL. */
+/*
+ * Find the queue @number of @owner; NULL if there is none. It cannot be destroyed until
+ * pinion_devx_rmp_unuse().
+ */
 struct pinion_devx_pool *pinion_devx_rmp_use(struct pinion_dev *dev, u32 number,
 					     const void *owner);
 void pinion_devx_rmp_unuse(struct pinion_dev *dev, struct pinion_devx_pool *pool);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The ABI of mlx5's driver, for devices that were made to speak it: their user is libmlx5, whose
- * queues are in its own memory, in mlx5's format. What is made is what DEVX commands make, too
- * (path/raw_*.h); here are only other words to ask for it. See Documentation/mlx5.rst.
+ * The ABI of mlx5's driver, for devices created with it. Their user is libmlx5, whose queues are in
+ * its own memory, in mlx5's format. Behind the verbs are the same raw queues as behind DEVX
+ * commands (path/raw_*.h). See Documentation/mlx5.rst.
  */
 #ifndef PINION_VERBS_MLX5_H
 #define PINION_VERBS_MLX5_H
@@ -13,11 +13,11 @@
 
 #include "../mem/umem.h"
 
-/* As many as libmlx5 gets into a request, beside what else may be in it. */
+/* As many as libmlx5 can put into a send request besides the other segments. */
 #define MLX5_SEND_SGES	30
-/* In the largest slot for a receive request. */
+/* As many as the largest receive slot holds. */
 #define MLX5_RECV_SGES	32
-/* Slots of a shared queue have numbers of 16 bits, and one is always its user's own. */
+/* Slots of a shared receive queue have 16-bit indices, and libmlx5 keeps one slot unposted. */
 #define MLX5_SRQ_SLOTS	(SZ_32K - 1)
 
 /* Forms of completions that are several in one, which a user may allow: of each of three. */
@@ -26,7 +26,7 @@
 struct pinion_av;
 struct pinion_cq;
 
-/* Before any other ops. */
+/* Call it before other ops are set: ib_set_device_ops() keeps the first. */
 void pinion_mlx5_set_ops(struct ib_device *ibdev);
 
 extern const struct uapi_definition pinion_mlx5_defs[];
@@ -38,23 +38,23 @@ extern const struct ib_device_ops pinion_mlx5_cq_ops;
 extern const struct ib_device_ops pinion_mlx5_qp_ops;
 extern const struct ib_device_ops pinion_mlx5_srq_ops;
 
-/* What libmlx5 has to know of a handle: its requests carry addresses themselves. */
+/* Answer for create_ah: libmlx5 needs the MAC address, to put it into send requests. */
 int pinion_mlx5_answer_ah(const struct pinion_av *av, struct ib_udata *udata);
 
-/* mlx5_dm.c: where it is to be mapped, of device memory of the one kind there is. */
+/* mlx5_dm.c: the answer of alloc_dm, with the page index for mmap(). */
 int pinion_mlx5_answer_dm(const struct rdma_user_mmap_entry *entry,
 			  struct uverbs_attr_bundle *attrs);
 
 int pinion_mlx5_resize_cq(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata);
 
 /*
- * mlx5_place.c: memory of who calls, given by its address, as the ring or the doorbell record of
- * a queue: pinned, and counted as a umem of @context's. -EINVAL if it is not on a multiple of
- * @align, -EFAULT if there is none.
+ * mlx5_place.c: pin and map memory of the calling process at @addr, for the ring or the doorbell
+ * record of a queue. It counts as a umem of the user of @context. Return: -EINVAL if @addr is not a
+ * multiple of @align, -EFAULT if there is no memory. Sleeps.
  */
 int pinion_mlx5_place_make(struct pinion_view *place, struct ib_ucontext *context, u64 addr,
 			   u64 length, u32 align);
-/* Also of one that was never made. */
+/* Unpin it. Does nothing for a zeroed @place that was never made. */
 void pinion_mlx5_place_end(struct pinion_view *place, struct ib_ucontext *context);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion queues as libmlx5 asks for them. Those of the kernel are as on any device.
+ * Completion queues for libmlx5. Those of kernel users are the same as on any pinion device.
  */
 #include <linux/bitops.h>
 #include <linux/log2.h>
@@ -18,7 +18,7 @@
 #include "udata.h"
 #include "user.h"
 
-/* A ring of ours that holds nothing: who completes looks at its header. */
+/* Completions go to user memory. This ring holds none; code that completes reads its header. */
 #define DUMMY_ENTRIES	1
 
 #define CREATE_FLAGS (IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | \
@@ -30,7 +30,7 @@ struct mlx5_cq {
 	struct pinion_cq cq;
 	struct pinion_raw_cq raw;
 	struct ib_ucontext *context;
-	struct pinion_devx_name name;	/* of those of commands, and none that they find */
+	struct pinion_devx_name name;	/* unique among DEVX CQs; commands cannot find it */
 };
 
 static struct mlx5_cq *to_mlx5_cq(struct ib_cq *ibcq)
@@ -101,7 +101,7 @@ static int mlx5_cq_make(struct mlx5_cq *queue, const struct ib_cq_init_attr *att
 	cq->node = &dev->node;
 	pinion_cq_init(cq, true, PINION_CQ_TIMESTAMP);
 	cq->ibcq.cqe = queue->raw.entries - 1;
-	/* What a record says that nobody has written to is no word of before. */
+	/* The first arm word of a program may be 0, so 0 must not look like an old one. */
 	queue->raw.fired = ~0;
 	queue->raw.polls = true;
 	queue->raw.pads = req->flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD;
@@ -109,7 +109,7 @@ static int mlx5_cq_make(struct mlx5_cq *queue, const struct ib_cq_init_attr *att
 	err = pinion_udata_out(udata, &resp, sizeof(resp));
 	if (err)
 		goto err_name;
-	/* The core's, of a queue that has a channel for events. */
+	/* ib_uverbs sets cq_context if the queue has a completion channel. */
 	if (cq->ibcq.cq_context)
 		pinion_bells_join_cq(&to_pinion_ucontext(queue->context)->user->bells, &queue->raw);
 	return 0;
@@ -160,7 +160,7 @@ static int mlx5_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata)
 	if (cq->ibcq.cq_context)
 		pinion_bells_leave_cq(&queue->raw);
 	pinion_cq_fini(cq);
-	/* It may still be described. */
+	/* A dump of the queue (dev/restrack.c) may run now, and reads the ring under this lock. */
 	spin_lock(&cq->fill_lock);
 	queue->raw.gone = true;
 	ring = pinion_ring_take(&cq->ring);

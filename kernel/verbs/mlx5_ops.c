@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A device that speaks mlx5's ABI: the ops that are others than the usual ones, and the methods
- * it has beside the core's.
+ * Ops of a device with mlx5's ABI that differ from those of other pinion devices, and its driver
+ * specific uverbs methods.
  */
 #define UVERBS_MODULE_NAME pinion_mlx5
 
@@ -52,7 +52,7 @@ static int mlx5_query_device(struct ib_device *ibdev, struct ib_device_attr *att
 	attr->max_cqe = PINION_MAX_CQE - 1;
 	attr->max_srq_wr = MLX5_SRQ_SLOTS;
 	attr->max_srq_sge = MLX5_RECV_SGES - 1;
-	/* What mlx5's requests and calls have no words for. */
+	/* Features that mlx5's requests and commands cannot express. */
 	attr->device_cap_flags &= ~(u64)(IB_DEVICE_FLUSH_GLOBAL | IB_DEVICE_ATOMIC_WRITE |
 					 IB_DEVICE_SRQ_RESIZE);
 	attr->odp_caps.per_transport_caps.rc_odp_caps &= ~(u32)PINION_ODP_SUPPORT_LATER;
@@ -92,12 +92,12 @@ ADD_UVERBS_ATTRIBUTES_SIMPLE(pinion_mlx5_query_context, UVERBS_OBJECT_DEVICE,
 			     UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX,
 						 RESP_UCONTEXT, UA_MANDATORY));
 
-/* The number of a page that is listened to by nobody: nothing is made of it. */
+/* The index of the doorbell page. It is accepted and ignored: the page is not read. */
 ADD_UVERBS_ATTRIBUTES_SIMPLE(pinion_mlx5_create_cq, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE,
 			     UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_CREATE_CQ_UAR_INDEX,
 						UVERBS_ATTR_TYPE(u32), UA_OPTIONAL));
 
-/* For who imports it, and who names it in commands. */
+/* Tell the number of a PD. From here on DEVX commands of this context may use it. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_PD_QUERY)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_pd *ibpd = uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_QUERY_PD_HANDLE);

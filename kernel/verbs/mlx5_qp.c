@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs as libmlx5 asks for them. Those of the kernel are as on any device, and so are
- * targets of XRC, which have no queues.
+ * Queue pairs for libmlx5. Those of kernel users are the same as on any pinion device, and so are
+ * XRC targets, which have no queues.
  */
 #include <linux/log2.h>
 #include <linux/string.h>
@@ -24,8 +24,8 @@
 #define MAX_UIDX	0xffffff
 
 /*
- * Where a doorbell goes says nothing here, and short payloads are not put into completions,
- * which a completion says.
+ * Accepted without effect: the doorbell page of a queue pair does not matter, and payloads are
+ * never put into completions. A completion has a flag for such payloads, so libmlx5 sees that.
  */
 #define QP_FLAGS (MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE | \
 		  MLX5_QP_FLAG_UAR_PAGE_INDEX)
@@ -54,7 +54,7 @@ static int mlx5_qp_read_req(struct ib_udata *udata, struct mlx5_ib_create_qp *re
 			      offsetof(struct mlx5_ib_create_qp, sq_buf_addr));
 	if (err)
 		return err;
-	/* Of ece_options, which ask for what both ends may agree upon, there are none. */
+	/* ece_options only propose features to the peer; none is supported, so ignore them. */
 	if (req->flags & ~(u32)QP_FLAGS || req->sq_buf_addr || req->reserved)
 		return -EOPNOTSUPP;
 	if (req->uidx > MAX_UIDX || !mlx5_qp_is_size(req->sq_wqe_count) ||
@@ -107,7 +107,7 @@ static int mlx5_qp_find_places(struct mlx5_qp *pair, const struct mlx5_ib_create
 	return 0;
 }
 
-/* Rings of our own: of the sends just copied, and one whose header alone is looked at. */
+/* Rings of the kernel: copies of send requests; a receive ring of which only the header is used. */
 static int mlx5_qp_make_rings(struct pinion_qp *qp, bool receives)
 {
 	int err;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Shared receive queues as libmlx5 asks for them: linked, so that it may give slots back in any
- * order. Those of the kernel are as on any device.
+ * Shared receive queues for libmlx5. Slots are linked, so that libmlx5 may post them in any order.
+ * Those of kernel users are the same as on any pinion device.
  */
 #include <linux/log2.h>
 #include <rdma/mlx5-abi.h>
@@ -32,7 +32,7 @@ static struct mlx5_srq *to_mlx5_srq(struct ib_srq *ibsrq)
 	return container_of(ibsrq, struct mlx5_srq, srq.ibsrq);
 }
 
-/* libmlx5 counts slots and segments so, too; it has left one slot out. */
+/* Bytes of a slot, computed as libmlx5 does. */
 static u32 mlx5_srq_stride(u32 max_sge)
 {
 	return roundup_pow_of_two(PINION_MLX5_LINK + max(max_sge, 1U) * sizeof(struct pinion_sge));
@@ -53,7 +53,7 @@ static int mlx5_srq_read_req(const struct ib_srq_init_attr *init, struct ib_udat
 		return err;
 	if (req->flags || req->reserved0 || req->reserved1)
 		return -EOPNOTSUPP;
-	/* A basic one has none: completions tell whose queue pair received. */
+	/* Only XRC uses uidx. Completions of a basic SRQ carry the index of the queue pair. */
 	return init->srq_type == IB_SRQT_XRC && req->uidx > MAX_UIDX ? -EINVAL : 0;
 }
 

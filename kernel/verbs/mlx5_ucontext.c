@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * libmlx5 opens the device: what it is told of doorbell pages and of the sizes of requests.
+ * Contexts of libmlx5: the answer to alloc_ucontext about doorbell pages and request sizes.
  */
 #include <rdma/mlx5-abi.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
@@ -13,15 +13,15 @@
 #include "udata.h"
 #include "user.h"
 
-#define CQE_VERSION	1	/* completions name a queue by its user's index */
+#define CQE_VERSION	1	/* completions carry the user index of their queue */
 #define LOG_UAR_SIZE	12
 #define CACHE_LINE	64
-/* A request has 63 segments of 16 bytes at most, which is less than 16 blocks of 64. */
+/* A request has at most 63 segments of 16 bytes, so 16 blocks of 64 bytes are never full. */
 #define SEND_BYTES	(15 * 64)
 
 /*
- * There is no BlueFlame, and no page but those that are asked for (MLX5_LIB_CAP_DYN_UAR): one of
- * them takes all doorbells, which are heard in their records anyway.
+ * There is no BlueFlame, and there are only doorbell pages that libmlx5 allocates
+ * (MLX5_LIB_CAP_DYN_UAR). Writes to these have no effect: pinion polls the doorbell records.
  */
 static struct mlx5_ib_alloc_ucontext_resp mlx5_ucontext_answer(void)
 {
@@ -44,7 +44,7 @@ static struct mlx5_ib_alloc_ucontext_resp mlx5_ucontext_answer(void)
 	};
 }
 
-/* Libraries from before they asked for pages have another form, and other queues. */
+/* Refuse libraries without dynamic doorbell pages or with the older format of completions. */
 static int mlx5_ucontext_check(struct ib_udata *udata)
 {
 	struct mlx5_ib_alloc_ucontext_req_v2 req;
