@@ -74,7 +74,7 @@ void cgroup_enter(const char *controller)
 		forget();
 		skip("no controller %s: errno %d", controller, err);
 	}
-	/* Of a test that failed. */
+	/* A test that failed may have left it. */
 	remove_group();
 	snprintf(path, sizeof(path), "%s/" GROUP, root);
 	CHECK_EQ(mkdir(path, 0755), 0);

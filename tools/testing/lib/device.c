@@ -78,7 +78,7 @@ static bool is_pinion(struct ibv_device *device)
 
 	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/fw_ver",
 		 ibv_get_device_name(device));
-	/* Each device has one: else ours would be a stranger, and half of the tests skip. */
+	/* Must not fail: a pinion device taken for another one would skip half of the tests. */
 	file = MUST(fopen(path, "r"));
 	MUST(fgets(version, sizeof(version), file));
 	fclose(file);
@@ -134,7 +134,7 @@ static void enter_net(const char *path)
 	close(fd);
 }
 
-/* The path that leads back is open all the while. */
+/* The namespace to return to; open from device_enter() to device_leave(). */
 static int our_net = -1;
 
 void device_enter(const struct device *device)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Gets dma-bufs, and asks our own exporter for things.
+ * Gets dma-bufs, and calls the ioctls of the exporter for tests.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "dmabuf.h"
 #include "picture.h"
 
-/* Open it once, for root; tests may become somebody else later. */
+/* Open it once, as root; tests may change their user id later. */
 static int device_fd(const char *path, int *fd)
 {
 	if (*fd <= 0)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Verbs of each kind, for ever: what a process is in the middle of when something
- * happens to it.
+ * Endless loops of verbs, for tests that kill or unplug a process in the middle of a verb.
  */
 #define _GNU_SOURCE
 #include <unistd.h>
@@ -10,7 +9,7 @@
 #include "transfer.h"
 #include "xrc.h"
 
-/* Each does its verbs for ever. */
+/* None of these functions returns. */
 static void opens(void)
 {
 	for (;;)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Waits for events. Each is acknowledged at once: what it is about may be destroyed.
+ * Waits for events. Each is acknowledged at once, so that its object can be destroyed.
  */
 #include <poll.h>
 

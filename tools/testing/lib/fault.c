@@ -21,7 +21,7 @@ static void set(const char *file, const char *value)
 
 	snprintf(path, sizeof(path), "/sys/kernel/debug/%s", file);
 	f = open(path, O_WRONLY);
-	/* Without it faults would hit less than they are meant to, or nothing. */
+	/* Without this setting faults would hit fewer calls than the test is meant for. */
 	if (f < 0)
 		FAIL("%s: errno %d", path, errno);
 	if (write(f, value, strlen(value)) < 0)
@@ -30,8 +30,8 @@ static void set(const char *file, const char *value)
 }
 
 /*
- * The reference trackers of the network say so, loudly, when they get no memory:
- * leave them alone.
+ * Exclude the allocations of a function. The reference trackers of the network warn loudly if
+ * they get no memory.
  */
 static void spare(const char *function)
 {
@@ -56,7 +56,7 @@ static void spare(const char *function)
 	fclose(file);
 	if (!there)
 		return;
-	/* Nobody is told where anything is: whose allocations are spared, then? */
+	/* Zero if kallsyms hides addresses: then nothing could be excluded. */
 	CHECK(start);
 	snprintf(text, sizeof(text), "%#lx", start);
 	set("failslab/reject-start", text);
@@ -77,7 +77,7 @@ void fault_prepare(void)
 	open_own();
 	if (fd < 0)
 		skip("this kernel injects no faults");
-	/* Allocations that may sleep are those of verbs. */
+	/* Verbs use allocations that may sleep, so those must be able to fail. */
 	set("failslab/ignore-gfp-wait", "N");
 	set("failslab/verbose", "0");
 	set("fail_page_alloc/ignore-gfp-wait", "N");
@@ -86,7 +86,7 @@ void fault_prepare(void)
 	set("fail_page_alloc/verbose", "0");
 	set("fail_usercopy/verbose", "0");
 	spare("ref_tracker_alloc");
-	/* The heap must not grow meanwhile: its page faults would be hit. */
+	/* The heap must not grow while armed: the faults would hit its page faults. */
 	mallopt(M_MMAP_MAX, 0);
 	mallopt(M_TRIM_THRESHOLD, room * 2);
 	mallopt(M_TOP_PAD, room);
@@ -139,7 +139,7 @@ bool fault_disarm(void)
 {
 	bool hit;
 
-	/* What is left of the count; if it is these calls it hits, it hit nothing. */
+	/* Read first: a fault in the calls of this loop does not count. */
 	hit = is_spent(fd);
 	while (!write_count(0))
 		;

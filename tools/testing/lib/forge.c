@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Puts packets together byte by byte, and sends them by a raw socket.
+ * Builds packets byte by byte, and sends them by a raw socket.
  */
 #include <arpa/inet.h>
 #include <netinet/ip.h>
@@ -82,7 +82,7 @@ static uint32_t crc_add(uint32_t crc, const uint8_t *data, size_t bytes)
 	return crc;
 }
 
-/* What routers change is not in it. */
+/* The CRC leaves out fields that routers change: they count as ones. */
 static uint32_t icrc(const uint8_t *packet, size_t bytes)
 {
 	static const uint8_t ones[8] = {
@@ -158,7 +158,7 @@ static void send_from(const uint8_t *source, enum forge_opcode opcode,
 		 (ssize_t)all);
 }
 
-/* Without fragments, and not connected: so the identification of all is 0, as in their CRCs. */
+/* With DF and not connected, so that the IP identification of all is 0, as in their CRCs. */
 static int train_socket(size_t piece)
 {
 	struct sockaddr_in address = own_address(SOURCE_PORT);

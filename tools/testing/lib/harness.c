@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Options, one process a test, verdicts. Knows tests as functions only; the device
- * is opened for each by device.c.
+ * Options, a process for each test, verdicts. Here a test is only a function; device.c
+ * opens the device for each.
  */
 #define _GNU_SOURCE
 #include <getopt.h>
@@ -22,7 +22,7 @@
 
 enum { OK = 0, FAILED = 1, SKIPPED = 4 };
 
-/* Of a test; a machine with other things to do may stand still for many seconds. */
+/* Minimum for a test, in seconds: a loaded machine may stall for many seconds. */
 enum { LEAST_TIMEOUT = 240 };
 
 struct options opt = {
@@ -106,7 +106,7 @@ bool in_user_mode_linux(void)
 	return uml;
 }
 
-/* splitmix64: any seed will do. Threads share it, and each number is one thread's. */
+/* splitmix64; any seed will do. Threads share the state; no two get the same number. */
 static _Atomic uint64_t rnd_state;
 
 void rnd_seed(uint64_t seed)
@@ -242,7 +242,7 @@ static void child(const struct test *test, size_t index)
 	_exit(OK);
 }
 
-/* What the child said, until it and its children are gone or the time is up. */
+/* Read the output of the child until it and its children have exited or the time is up. */
 static bool listen_to(int fd, char *text, size_t size, int timeout)
 {
 	double end = now() + timeout;
@@ -280,7 +280,7 @@ static int judge(int status, bool in_time, int timeout, char *text, size_t size)
 	return FAILED;
 }
 
-/* What there is, of the device and of memory held for any. */
+/* Objects of the device, and pages pinned in the whole machine. */
 struct state {
 	struct resources resources;
 	long long pinned;
@@ -289,11 +289,11 @@ struct state {
 static void read_state(struct state *state)
 {
 	resources_read(&state->resources);
-	/* Nobody else in this machine pins; but only root is told the exact number. */
+	/* Nothing else on this machine pins pages. Only root can read the exact number. */
 	state->pinned = geteuid() ? 0 : pinned_pages();
 }
 
-/* Processes are gone, so must be what they had. */
+/* All processes of the test have exited. Is anything left that they created? */
 static bool leaks(const struct state *before, char *text, size_t size)
 {
 	double end = now() + patience(60);
@@ -314,7 +314,7 @@ static bool leaks(const struct state *before, char *text, size_t size)
 	}
 }
 
-/* What the kernel's log says next is of this test. */
+/* Write a line to the kernel log, to show which test the next lines belong to. */
 static void mark(const char *program, const char *name)
 {
 	FILE *log = fopen("/dev/kmsg", "w");
@@ -338,7 +338,7 @@ static void print_quoted(const char *name)
 	putchar('\'');
 }
 
-/* The line that runs @test once more, with the same random numbers. */
+/* Print a command that repeats @test with the same random numbers. */
 static void print_again(const char *program, const struct test *test)
 {
 	const char *on = getenv("TRY_ON");

@@ -229,7 +229,7 @@ void end_connect(struct end *end, const struct peer *peer)
 	CHECK_EQ(end_to_rts(end), 0);
 	if (end->cfg.type != IBV_QPT_UD || end->ah)
 		return;
-	/* Some drivers look for the neighbour by themselves. */
+	/* Some drivers resolve the neighbour in the network namespace of the caller. */
 	device_enter(end->cfg.device);
 	end->ah = MUST(ibv_create_ah(end->cfg.pd, &path));
 	device_leave(end->cfg.device);
@@ -294,7 +294,7 @@ void link_renew(struct link *link)
 	drain(link->a.rcq);
 	drain(link->b.scq);
 	drain(link->b.rcq);
-	/* Packets of before, which are still on their way, are none of the new ones. */
+	/* New PSNs, so that packets still in flight are not taken for new ones. */
 	link->a.psn = (link->a.psn + 0x300000) & 0xffffff;
 	link->b.psn = (link->b.psn + 0x300000) & 0xffffff;
 	link_connect(link);

@@ -64,7 +64,7 @@ static int memory_file_of(size_t length)
 	return fd;
 }
 
-/* The mapping alone keeps the file then. */
+/* The mapping keeps the file. */
 static void *map_and_close(int fd, size_t length, int flags)
 {
 	void *map = checked(
@@ -193,13 +193,13 @@ uint64_t memory_page_number(int pagemap, const void *byte)
 	CHECK_EQ(pread(pagemap, &entry, sizeof(entry),
 		       (uintptr_t)byte / PAGE * sizeof(entry)),
 		 sizeof(entry));
-	/* It is there; and we are told where. */
+	/* The page is present, and pagemap does not hide its number. */
 	CHECK(entry >> 63);
 	CHECK(entry & ((1ULL << 55) - 1));
 	return entry & ((1ULL << 55) - 1);
 }
 
-/* The first of @want pages of @map that are side by side, or -1. */
+/* The index of the first of @want physically contiguous pages of @map, or -1. */
 static ssize_t find_run(const char *map, size_t pages, size_t want)
 {
 	int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -217,7 +217,7 @@ static ssize_t find_run(const char *map, size_t pages, size_t want)
 
 void *memory_again_side_by_side(size_t length)
 {
-	/* So much is side by side at the latest where nobody had memory before. */
+	/* Of MOST bytes, some PIECE is contiguous: in memory that was never used before. */
 	enum { PIECE = 1 << 20, MOST = 512 << 20 };
 	int fd = memory_file_of(MOST);
 	size_t end = 0;

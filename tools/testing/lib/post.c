@@ -27,9 +27,9 @@ int poll_one(struct ibv_cq *cq, struct ibv_wc *wc)
 	if (count < 0)
 		FAIL("ibv_poll_cq: %d", count);
 	/*
-	 * User-mode Linux interrupts no other processor when a page table changes: what a work
-	 * item brought in the place of a page that we have seen is seen from our next system
-	 * call on.
+	 * User-mode Linux does not flush the TLBs of other processors at once. If a work item has
+	 * replaced a page that this process has mapped, the process sees the new page only after
+	 * its next system call.
 	 */
 	if (count)
 		sched_yield();
@@ -230,7 +230,7 @@ static void exchange_words(struct link *link, struct region *local,
 	size_t to = -remote->base & 7, from = rnd_below(local->buf->length - 8);
 	uint64_t before, add = rnd();
 
-	/* Aligned as it is named, and where it is. */
+	/* Atomics need an address that is aligned both in the key and in memory. */
 	if (remote->buf->length < to + 8 ||
 	    ((uintptr_t)remote->buf->data + to) & 7)
 		return;

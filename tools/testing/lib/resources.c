@@ -71,7 +71,7 @@ static bool receive(int fd, visit_t visit, void *arg)
 				return true;
 			if (hdr->nlmsg_type == NLMSG_ERROR)
 				return false;
-			/* Of two times, and of neither the truth. */
+			/* The list changed during the dump, so it is inconsistent. */
 			if (hdr->nlmsg_flags & NLM_F_DUMP_INTR)
 				return false;
 			visit(NLMSG_DATA(hdr), hdr->nlmsg_len - NLMSG_HDRLEN,
@@ -168,7 +168,7 @@ static void visit_summary(const struct nlattr *attrs, int length, void *arg)
 	res->known = true;
 }
 
-/* Windows and dead keys are nobody's resources: the driver's own list has them. */
+/* rdma resource does not list windows and dead keys; the debugfs of the driver does. */
 static void read_keys(struct resources *res)
 {
 	char path[128], line[512];
@@ -281,7 +281,7 @@ long long pinned_pages(void)
 	char line[256];
 	FILE *file;
 
-	/* Each processor counts for itself until it is asked. */
+	/* Fold the per-CPU counters into the global one. */
 	file = fopen("/proc/sys/vm/stat_refresh", "w");
 	if (file) {
 		fputs("1", file);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Reads /proc only, and needs nothing of it: a thread may be gone at any moment.
+ * Reads /proc only. Every file may be missing: a thread may exit at any moment.
  */
 #include <dirent.h>
 #include <stdbool.h>

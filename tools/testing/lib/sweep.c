@@ -14,7 +14,7 @@
 /* A call with more allocations than this allocates without end. */
 enum { MOST = 20000 };
 
-/* What there is, and what holds it: pages that are pinned, whether accounted or not. */
+/* Objects of the device, and pinned pages, accounted or not. */
 struct state {
 	struct resources resources;
 	long vm_pin;
@@ -42,7 +42,7 @@ static bool same(const struct state *before, char *text, size_t size)
 	return after.vm_pin == before->vm_pin && after.pages == before->pages;
 }
 
-/* Freed by RCU or a worker: give it a moment. */
+/* Waits a moment: objects may be freed by RCU or a work item. */
 static void check_same(const struct state *before)
 {
 	double end = now() + patience(60);
@@ -55,7 +55,7 @@ static void check_same(const struct state *before)
 	}
 }
 
-/* A process with what attempt() makes ends with a fault on its way. Was it hit? */
+/* A child calls attempt() and exits with a fault armed. Was the fault hit? */
 static bool exit_after(const struct op *op, unsigned int nth)
 {
 	siginfo_t info;
@@ -92,8 +92,8 @@ static int attempt(const struct op *op, unsigned int nth, bool *hit)
 }
 
 /*
- * A short run of the tests leaves some of the later faults to the next, and looks for what
- * is left behind after some of them only: that takes longer than the rest.
+ * A short run skips some of the later faults, and looks for leaks only after some of the
+ * faults, because that takes longer than the rest.
  */
 enum {
 	ALL_OF_THE_FIRST = 16,
@@ -114,7 +114,7 @@ void sweep_some(const struct op *op, unsigned int stride)
 	unsigned int at_least = op->at_least ?: 1;
 	struct state before;
 
-	/* Once without, so that what is cached is there. */
+	/* Once without a fault, so that caches are filled. */
 	if (op->exits)
 		exit_after(op, 1000000);
 	else

@@ -123,7 +123,7 @@ static void handle(struct traffic *t, uint64_t wr_id, int status,
 	uint32_t slot = wr_id & 0xffffffff;
 
 	if (kind == STRANGER) {
-		/* Of a queue pair whose present life began later. */
+		/* The queue pair was reset after this request was posted. */
 		if ((wr_id & 0xffffffff) < GET(t->epoch))
 			FAIL("a completion of an earlier life");
 		return;
@@ -160,7 +160,7 @@ static int poll_plain(struct worker *w)
 	return count;
 }
 
-/* What was read is handled later: posting belongs outside. */
+/* Completions are handled after ibv_end_poll(), because handling them posts requests. */
 static int poll_extended(struct worker *w)
 {
 	struct ibv_poll_cq_attr attr = {};
@@ -321,7 +321,7 @@ static void build(struct traffic *t, const struct request *r)
 	ibv_wr_set_sge(qp, r->sge.lkey, r->sge.addr, r->sge.length);
 }
 
-/* All or nothing, here. Now and then it is thought better of. */
+/* Post all or nothing by the builder calls. Sometimes abort instead. */
 static int build_list(struct worker *w, const struct request *r, int count)
 {
 	struct ibv_qp_ex *qp = w->t->link.a.ex;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Posts one message in one of the two ways, and does the same to the model.
+ * Posts one message, by ibv_post_send() or the builder, and does the same to the model.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -220,7 +220,7 @@ static void check_received(struct link *link, const struct request *r,
 	CHECK_EQ(!!(wc.wc_flags & IBV_WC_WITH_IMM), has_imm(r->t->opcode));
 	if (has_imm(r->t->opcode))
 		CHECK_EQ(ntohl(wc.imm_data), r->imm);
-	/* rxe says so of each. */
+	/* rxe sets this flag for all completions. */
 	if (link->b.cfg.device->pinion)
 		CHECK_EQ(!!(wc.wc_flags & IBV_WC_GRH), !!r->end->ah);
 	if (r->end->ah)
@@ -266,7 +266,7 @@ static void restore(const struct pieces *pieces, const struct region *region)
 		       pieces->sge[i].length);
 }
 
-/* The header of a datagram is not in the model. */
+/* The model has no header of a datagram: copy it from the memory. */
 static void accept_header(const struct pieces *sink, struct region *b)
 {
 	uint32_t left = GRH;
@@ -283,7 +283,7 @@ static void accept_header(const struct pieces *sink, struct region *b)
 	}
 }
 
-/* An unreliable WRITE is over when it is sent, and packets are a while on their way. */
+/* An unreliable WRITE completes when it is sent, so its packets may arrive later. */
 static void await_bytes(const struct link *link, const struct buf *buf)
 {
 	double limit = now() + patience(5);

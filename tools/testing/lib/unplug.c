@@ -11,7 +11,7 @@
 
 #include "unplug.h"
 
-/* A network device and a device of our own, so that nobody misses it. */
+/* Names of a network device and an RDMA device that only this test uses. */
 #define NETDEV "unplug-net"
 
 static void must_run(const char *command)
@@ -51,7 +51,7 @@ void unplug_end(void)
 /* What is shared with the process that uses the device. */
 struct shared {
 	bool busy; /* messages have been moved */
-	bool gone; /* told by who removed it */
+	bool gone; /* set by the process that removed it */
 };
 
 static struct shared *shared;
@@ -63,7 +63,7 @@ static bool is_gone(void)
 	return __atomic_load_n(&shared->gone, __ATOMIC_ACQUIRE);
 }
 
-/* false: not any more. */
+/* Returns false if the device is gone. */
 static bool one_message(uint64_t number)
 {
 	struct ibv_sge sge = sge_of(&all, 0, UNPLUG_LENGTH);
@@ -121,7 +121,7 @@ static void user(void *arg)
 	for (; !is_gone(); changes++)
 		change(kind);
 	pthread_join(thread, NULL);
-	/* Nobody watches it any more, and it is ours as before. */
+	/* No driver watches the memory any more. Changing it must still work. */
 	for (until = now() + 0.2; now() < until;)
 		change(kind);
 	kind->end(&target);

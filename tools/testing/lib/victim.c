@@ -62,7 +62,7 @@ void victim_end(volatile struct victim *v)
 {
 	unsigned long rounds = v->rounds;
 
-	/* It still lives now. */
+	/* Check that it still makes progress now. */
 	while (v->rounds < rounds + 3) {
 		if (kill(v->pid, 0))
 			break;
