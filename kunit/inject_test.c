@@ -123,6 +123,19 @@ static void how(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pinion_inject(PINION_INJECT_FAULT, 1, 1), 0);
 }
 
+static void sizes(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, pinion_inject_size(PINION_INJECT_SPAN, 1, 1, 512), 512);
+	order("span value 7 count 2");
+	KUNIT_EXPECT_EQ(test, pinion_inject_size(PINION_INJECT_SPAN, 1, 1, 512), 7);
+	/* Never more than it is by itself. */
+	KUNIT_EXPECT_EQ(test, pinion_inject_size(PINION_INJECT_SPAN, 1, 1, 3), 3);
+	KUNIT_EXPECT_EQ(test, pinion_inject_size(PINION_INJECT_SPAN, 1, 1, 512), 512);
+	KUNIT_EXPECT_EQ(test, pinion_stretch(), 131072);
+	order("stretch value 8");
+	KUNIT_EXPECT_EQ(test, pinion_stretch(), 8);
+}
+
 static void not_understood(struct kunit *test)
 {
 	static const struct {
@@ -140,6 +153,12 @@ static void not_understood(struct kunit *test)
 		{ "fault value 99999999999", -ERANGE },
 		{ "fault-delay value 1000001", -ERANGE },
 		{ "status value 22", -ERANGE },
+		{ "leaf value 513", -ERANGE },
+		{ "leaf value 0", -ERANGE },
+		{ "span value 513", -ERANGE },
+		{ "batch value 513", -ERANGE },
+		{ "stretch value 7", -ERANGE },
+		{ "stretch value 131073", -ERANGE },
 		{ "fault every 0", -ERANGE },
 		{ "fault percent 101", -ERANGE },
 		{ "fault pid 0", -ERANGE },
@@ -189,6 +208,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(by_chance),
 	KUNIT_CASE(whose),
 	KUNIT_CASE(how),
+	KUNIT_CASE(sizes),
 	KUNIT_CASE(not_understood),
 	KUNIT_CASE(so_many),
 	{}

@@ -314,17 +314,49 @@ static void a_table_keeps_what_each_slot_was_given(struct kunit *test)
 
 static void a_leaf_has_room_for_its_blocks_and_no_more(struct kunit *test)
 {
-	u64 count, leaf, sum;
+	struct pinion_mtt mtt = {};
+	u64 count, leaf, sum, most;
 
 	KUNIT_EXPECT_EQ(test, PINION_MTT_LEAF_BLOCKS * sizeof(u64), 4096);
 	for (count = 1; count < 3000; count++) {
-		for (sum = leaf = 0; leaf * 512 < count; leaf++) {
-			KUNIT_EXPECT_EQ(test, mtt_leaf_blocks(count, leaf),
-					min(count - leaf * 512, 512ULL));
-			sum += mtt_leaf_blocks(count, leaf);
+		mtt.num_blocks = count;
+		mtt.leaf_shift = count % 2 ? 9 : count % 10;
+		most = 1ULL << mtt.leaf_shift;
+		for (sum = leaf = 0; leaf * most < count; leaf++) {
+			KUNIT_EXPECT_EQ(test, mtt_leaf_blocks(&mtt, leaf),
+					min(count - leaf * most, most));
+			sum += mtt_leaf_blocks(&mtt, leaf);
 		}
 		KUNIT_EXPECT_EQ(test, sum, count);
+		KUNIT_EXPECT_EQ(test, pinion_mtt_num_leaves(&mtt), leaf);
 	}
+}
+
+/* By order, for tables that are made while it holds; each entry still has a place of its own. */
+static void leaves_are_as_small_as_ordered(struct kunit *test)
+{
+	u64 count, block, wrong = 0;
+	struct pinion_mtt *mtt;
+	char line[40];
+	u32 most;
+
+	for (most = 1; most <= 512; most = most * 3 / 2 + 1) {
+		snprintf(line, sizeof(line), "leaf value %u count 0", most);
+		KUNIT_ASSERT_EQ(test, pinion_inject_order(line), 0);
+		count = 1 + most * 5 / 2;
+		mtt = pinion_mtt_alloc(count, 12, 0);
+		pinion_inject_clear();
+		KUNIT_ASSERT_NOT_NULL(test, mtt);
+		KUNIT_EXPECT_EQ(test, 1 << mtt->leaf_shift, rounddown_pow_of_two(most));
+		for (block = 0; block < count; block++)
+			*pinion_mtt_slot(mtt, block) = ~block;
+		for (block = 0; block < count; block++)
+			wrong += *pinion_mtt_slot(mtt, block) != ~block;
+		pinion_mtt_free(mtt);
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	mtt = new_mtt(test, 513, 12, 0);
+	KUNIT_EXPECT_EQ(test, mtt->leaf_shift, PINION_MTT_LEAF_SHIFT);
 }
 
 /* Whose kernel address a run has, or how long it is, is the same wherever the table is. */
@@ -371,6 +403,7 @@ static struct pinion_mtt *terabyte(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, TERABYTE_LEAVES * sizeof(u64 *), SZ_4M);
 	mtt->num_blocks = TERABYTE_BLOCKS;
 	mtt->shift = 12;
+	mtt->leaf_shift = PINION_MTT_LEAF_SHIFT;
 	mtt->leaves = kvmalloc_array(TERABYTE_LEAVES, sizeof(u64 *), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, mtt->leaves);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, free_kv, mtt->leaves), 0);
@@ -386,7 +419,7 @@ static void a_terabyte_of_small_pages_has_a_slot_for_each(struct kunit *test)
 	/* Leaves laid end to end: the slots are then one array, never read here. */
 	for (leaf = 0; leaf < TERABYTE_LEAVES; leaf++) {
 		mtt->leaves[leaf] = (u64 *)(base + leaf * 4096);
-		wrong += mtt_leaf_blocks(TERABYTE_BLOCKS, leaf) != 512;
+		wrong += mtt_leaf_blocks(mtt, leaf) != 512;
 	}
 	for (leaf = 0; leaf < TERABYTE_LEAVES; leaf++) {
 		wrong += pinion_mtt_slot(mtt, leaf * 512) != (u64 *)(base + leaf * 4096);
@@ -397,7 +430,8 @@ static void a_terabyte_of_small_pages_has_a_slot_for_each(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wrong, 0ULL);
 	KUNIT_EXPECT_PTR_EQ(test, pinion_mtt_slot(mtt, TERABYTE_BLOCKS - 1),
 			    (u64 *)(base + SZ_2G - 8));
-	KUNIT_EXPECT_EQ(test, mtt_leaf_blocks(TERABYTE_BLOCKS + 1, TERABYTE_LEAVES), 1ULL);
+	mtt->num_blocks++;
+	KUNIT_EXPECT_EQ(test, mtt_leaf_blocks(mtt, TERABYTE_LEAVES), 1ULL);
 }
 
 static void a_terabyte_is_walked_to_its_last_byte(struct kunit *test)
@@ -447,6 +481,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(every_granule_is_walked_the_same, shifts_gen_params),
 	KUNIT_CASE(a_table_keeps_what_each_slot_was_given),
 	KUNIT_CASE(a_leaf_has_room_for_its_blocks_and_no_more),
+	KUNIT_CASE(leaves_are_as_small_as_ordered),
 	KUNIT_CASE(a_table_of_one_block_moves_in_and_no_other),
 	KUNIT_CASE(a_terabyte_of_small_pages_has_a_slot_for_each),
 	KUNIT_CASE(a_terabyte_is_walked_to_its_last_byte),

@@ -43,8 +43,9 @@ void pinion_debugfs_del(struct pinion_dev *dev);
 /* queues.c: a file in the device's debugfs directory */
 void pinion_queues_add_file(struct pinion_dev *dev);
 
-/* map.c: a file in the device's debugfs directory */
+/* map.c, invalidate.c: files in the device's debugfs directory */
 extern const struct file_operations pinion_map_fops;
+extern const struct file_operations pinion_invalidate_fops;
 
 extern const struct ib_device_ops pinion_gid_ops;
 extern const struct ib_device_ops pinion_restrack_ops;

@@ -93,18 +93,25 @@ static void dmabuf_unpin(struct ib_umem_dmabuf *umem)
 	umem->pinned = 0;
 }
 
+/* The reservation lock is held. */
+static void dmabuf_take_away(struct dmabuf *dmabuf)
+{
+	/* Not mapped: nothing to unmap. */
+	if (!dmabuf->mtt)
+		return;
+	dmabuf_let_go(dmabuf);
+	dmabuf_unpin(dmabuf->umem);
+	pinion_pager_count(&dmabuf->pager, PINION_PAGER_INVALIDATIONS,
+			   PINION_PAGER_INVALIDATIONS_HANDLED, dmabuf_pages_of(dmabuf));
+}
+
 static void dmabuf_moved(struct dma_buf_attachment *attach)
 {
 	struct ib_umem_dmabuf *umem = attach->importer_priv;
-	struct dmabuf *dmabuf = umem->private;
 
-	/* Not mapped, or not set up yet: nothing to unmap. */
-	if (!dmabuf || !dmabuf->mtt)
-		return;
-	dmabuf_let_go(dmabuf);
-	dmabuf_unpin(umem);
-	pinion_pager_count(&dmabuf->pager, PINION_PAGER_INVALIDATIONS,
-			   PINION_PAGER_INVALIDATIONS_HANDLED, dmabuf_pages_of(dmabuf));
+	/* It may not be set up yet. */
+	if (umem->private)
+		dmabuf_take_away(umem->private);
 }
 
 /*
@@ -210,6 +217,17 @@ static int dmabuf_region_fault(struct pinion_pager *pager, u64 offset, u64 lengt
 	return err;
 }
 
+/* All of it, as an exporter does. */
+static int dmabuf_region_invalidate(struct pinion_pager *pager, u64 offset, u64 length)
+{
+	struct dmabuf *dmabuf = to_dmabuf(pager);
+
+	dma_resv_lock(dmabuf_resv_of(dmabuf), NULL);
+	dmabuf_take_away(dmabuf);
+	dma_resv_unlock(dmabuf_resv_of(dmabuf));
+	return 0;
+}
+
 /* The exporter may have moved the buffer since it was mapped: the table may be NULL. */
 static void dmabuf_region_attach(struct pinion_pager *pager, struct pinion_key *key)
 {
@@ -238,6 +256,7 @@ static void dmabuf_region_destroy(struct pinion_pager *pager)
 static const struct pinion_pager_ops pager_ops = {
 	.answers = true,
 	.fault = dmabuf_region_fault,
+	.invalidate = dmabuf_region_invalidate,
 	.attach = dmabuf_region_attach,
 	.destroy = dmabuf_region_destroy,
 };

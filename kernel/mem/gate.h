@@ -32,6 +32,7 @@
 
 #include <linux/lockdep.h>
 #include <linux/percpu.h>
+#include <linux/sizes.h>
 #include <linux/types.h>
 
 struct pinion_gate {
@@ -42,6 +43,13 @@ struct pinion_gate {
 };
 
 #define PINION_GATE_CLOSED	0
+
+/*
+ * How many bytes are moved before all gates are left for a moment: bounds how long whoever closes
+ * one waits, and others for the processor, at a cost that does not show. mem/inject.h may order
+ * less.
+ */
+#define PINION_STRETCH		SZ_128K
 
 /*
  * How many gates one CPU is inside at a time. A copy has two ends, and each may be in a

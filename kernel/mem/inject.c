@@ -16,16 +16,23 @@
 #include <rdma/ib_verbs.h>
 
 #include "inject.h"
+#include "mtt.h"
+#include "odp.h"
 
 #define MAX_ORDERS	16
 #define MAX_LINE	256
 /* The longest delay: others may wait for a fault or a request that is delayed. */
 #define MAX_US		((u32)USEC_PER_SEC)
+/* Sizes as they are by themselves are the largest; a word of 8 bytes is copied in one piece. */
+#define MAX_ENTRIES	BIT(PINION_MTT_LEAF_SHIFT)
+#define MAX_PAGES	BIT(PINION_CHILD_SHIFT - PAGE_SHIFT)
+#define MIN_STRETCH	((u32)sizeof(u64))
 
 struct inject_kind {
 	const char *name;
 	u32 usual;			/* default value */
 	u32 most;			/* largest value */
+	u32 least;			/* smallest value; 0 is 1 */
 };
 
 static const struct inject_kind inject_kinds[] = {
@@ -38,10 +45,18 @@ static const struct inject_kind inject_kinds[] = {
 	[PINION_INJECT_MAP]		= { "map", ENOMEM, MAX_ERRNO },
 	[PINION_INJECT_FAULT]		= { "fault", EFAULT, MAX_ERRNO },
 	[PINION_INJECT_FAULT_DELAY]	= { "fault-delay", 10000, MAX_US },
+	[PINION_INJECT_INVALIDATE]	= { "invalidate", 1, 1 },
+	[PINION_INJECT_LEAF]		= { "leaf", 4, MAX_ENTRIES },
+	[PINION_INJECT_SPAN]		= { "span", 4, MAX_PAGES },
+	[PINION_INJECT_BATCH]		= { "batch", 1, MAX_PAGES },
+	[PINION_INJECT_STRETCH]		= { "stretch", 64, PINION_STRETCH, MIN_STRETCH },
 	[PINION_INJECT_STATUS]		= { "status", IB_WC_GENERAL_ERR, IB_WC_GENERAL_ERR },
 	[PINION_INJECT_FATAL]		= { "fatal", 1, 1 },
 	[PINION_INJECT_LATE]		= { "late", 10000, MAX_US },
 	[PINION_INJECT_LOSS]		= { "loss", 1, 1 },
+	[PINION_INJECT_CORRUPT]		= { "corrupt", 1, 1 },
+	[PINION_INJECT_DUPLICATE]	= { "duplicate", 1, 1 },
+	[PINION_INJECT_REORDER]		= { "reorder", 1, 1 },
 	[PINION_INJECT_RNR]		= { "rnr", 1, 1 },
 	[PINION_INJECT_OVERFLOW]	= { "overflow", 1, 1 },
 };
@@ -197,12 +212,13 @@ static int inject_number(char **line, u32 *number)
 /* Set the field @name of an order to @number. */
 static int inject_set(struct inject_order *order, const char *name, u32 number)
 {
+	const struct inject_kind *kind = &inject_kinds[order->kind];
 	const struct {
 		const char *name;
 		u32 *number;
 		u32 least, most;
 	} words[] = {
-		{ "value", &order->value, 1, inject_kinds[order->kind].most },
+		{ "value", &order->value, max(kind->least, 1), kind->most },
 		{ "pid", &order->pid, 1, INT_MAX },
 		{ "number", &order->number, 1, U32_MAX },
 		{ "skip", &order->skip, 0, U32_MAX },

@@ -2,7 +2,8 @@
 /*
  * Injected failures, for tests. In a debugfs file root orders what is to fail, for which process or
  * object, and how often. At each place that can fail, the driver calls pinion_inject(), which is a
- * branch of a static key while there are no orders. Does not need CONFIG_FAULT_INJECTION.
+ * branch of a static key while there are no orders. Sizes can be made smaller in the same way, so
+ * that small buffers cross limits. Does not need CONFIG_FAULT_INJECTION.
  */
 #ifndef PINION_MEM_INJECT_H
 #define PINION_MEM_INJECT_H
@@ -11,6 +12,8 @@
 #include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/types.h>
+
+#include "gate.h"
 
 enum pinion_inject_kind {
 	/* System calls; the value is the errno that a step returns. */
@@ -24,17 +27,27 @@ enum pinion_inject_kind {
 	/* Regions. */
 	PINION_INJECT_FAULT,		/* a fault for missing pages fails */
 	PINION_INJECT_FAULT_DELAY,	/* such a fault takes longer */
+	PINION_INJECT_INVALIDATE,	/* pages that a message finds are invalidated first */
+	/* Sizes; the value is the largest. */
+	PINION_INJECT_LEAF,		/* entries of a leaf of a new table */
+	PINION_INJECT_SPAN,		/* pages of a child of a new on-demand region */
+	PINION_INJECT_BATCH,		/* blocks that one fault brings */
+	PINION_INJECT_STRETCH,		/* bytes copied before the gates are left */
 	/* Queue pairs, when a request is begun or a message is sent. */
 	PINION_INJECT_STATUS,		/* the request fails and is not performed */
 	PINION_INJECT_FATAL,		/* the queue pair breaks */
 	PINION_INJECT_LATE,		/* the request is performed later */
 	PINION_INJECT_LOSS,		/* the message, or one packet, is lost */
+	PINION_INJECT_CORRUPT,		/* a packet has a wrong ICRC */
+	PINION_INJECT_DUPLICATE,	/* a packet is sent twice */
+	PINION_INJECT_REORDER,		/* a packet is sent behind the next one */
 	PINION_INJECT_RNR,		/* the peer answers that it is not ready (reliable) */
 	PINION_INJECT_OVERFLOW,		/* the completion queue is full for its completion */
 	PINION_INJECT_NUM_KINDS
 };
 
 struct dentry;
+struct pinion_keys;
 
 DECLARE_STATIC_KEY_FALSE(pinion_injecting);
 
@@ -42,8 +55,8 @@ int pinion_inject_ask(enum pinion_inject_kind kind, pid_t pid, u32 number);
 
 /*
  * Is a failure of @kind ordered for process @pid (0: the kernel) and the key or queue pair @number
- * (0: none yet)? Any context. Return: 0: no; else the order's value: a positive errno, a status, or
- * microseconds; 1 for kinds without a value.
+ * (0: none yet)? Any context. Return: 0: no; else the order's value: a positive errno, a status,
+ * microseconds or a size; 1 for kinds without a value.
  */
 static inline int pinion_inject(enum pinion_inject_kind kind, pid_t pid, u32 number)
 {
@@ -58,10 +71,32 @@ static inline int pinion_inject_here(enum pinion_inject_kind kind)
 	return pinion_inject(kind, task_tgid_nr(current), 0);
 }
 
+/* Return: @size, or less if that is ordered. @kind is one of the sizes. */
+static inline u32 pinion_inject_size(enum pinion_inject_kind kind, pid_t pid, u32 number,
+				     u32 size)
+{
+	u32 ordered = pinion_inject(kind, pid, number);
+
+	return ordered && ordered < size ? ordered : size;
+}
+
+/* Bytes to copy before the gates are left: PINION_STRETCH, or less. */
+static inline u32 pinion_stretch(void)
+{
+	return pinion_inject_size(PINION_INJECT_STRETCH, task_tgid_nr(current), 0, PINION_STRETCH);
+}
+
 /* Execute one line of the file, without the newline. Modifies @line. Return: 0 or -errno. */
 int pinion_inject_order(char *line);
 /* Remove all orders. */
 void pinion_inject_clear(void);
+
+/*
+ * inject_pages.c: the pages of @length bytes (0: all) from @offset on of who has this key are taken
+ * away now. Return: 0; -ENOENT: no key that means something; -ERANGE; -EOPNOTSUPP: they cannot come
+ * again; -EBUSY: one is being brought, and does not come. Sleeps; in no gate.
+ */
+int pinion_inject_invalidate(struct pinion_keys *keys, u32 value, u64 offset, u64 length);
 
 /* The file `inject' below @root. */
 void pinion_inject_add_file(struct dentry *root);

@@ -410,14 +410,22 @@ int pinion_key_glance(struct pinion_keys *keys, const struct pinion_want *want)
 }
 
 /* With a table all pages are present. Without one ask the pager, if it has an op for that. */
-static u64 key_run_paged(const struct pinion_key *region, u64 offset, u64 want, bool writes,
-			 void **kva)
+static u64 key_find_paged(const struct pinion_key *region, u64 offset, u64 want, bool writes,
+			  void **kva)
 {
 	if (region->mtt)
 		return pinion_mtt_run(region->mtt, offset, want, kva);
 	if (region->pager->ops->run)
 		return region->pager->ops->run(region->pager, offset, want, writes, kva);
 	return 0;
+}
+
+static u64 key_run_paged(const struct pinion_key *region, u64 offset, u64 want, bool writes,
+			 void **kva)
+{
+	u64 run = key_find_paged(region, offset, want, writes, kva);
+
+	return run && pinion_pager_takes_away(region->pager, offset, run) ? 0 : run;
 }
 
 u64 pinion_pass_run(const struct pinion_pass *pass, u64 offset, u64 want, void **kva)

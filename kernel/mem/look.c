@@ -21,7 +21,7 @@
 
 static u64 look_table_bytes(const struct pinion_mtt *mtt)
 {
-	u64 leaves = DIV_ROUND_UP_ULL(mtt->num_blocks, PINION_MTT_LEAF_BLOCKS);
+	u64 leaves = pinion_mtt_num_leaves(mtt);
 	u64 entry = sizeof(u64) + (mtt->ends ? sizeof(*mtt->ends) : 0);
 
 	return sizeof(*mtt) + leaves * sizeof(*mtt->leaves) + mtt->num_blocks * entry;
@@ -126,10 +126,10 @@ void pinion_mr_look(struct ib_mr *ibmr, struct pinion_mr_facts *facts)
 /* ------------------------------------------------------------------ its memory */
 
 /*
- * Enter the gates of the key with this value, of any domain. pd and qpn are read from the key
- * without its gate; if they change before we enter, this returns -ENOENT.
+ * pd and qpn are read from the key without its gate; if they change before we enter, this returns
+ * -ENOENT.
  */
-static int look_enter(struct pinion_keys *keys, u32 value, struct pinion_pass *pass)
+int pinion_look_enter(struct pinion_keys *keys, u32 value, struct pinion_pass *pass)
 {
 	struct pinion_key *key = pinion_key_get(keys, value);
 	struct pinion_want want = { .key = value, .whole = true };
@@ -155,7 +155,7 @@ static u8 look_shift(const struct pinion_key *region)
 int pinion_key_look(struct pinion_keys *keys, u32 value, struct pinion_key_view *view)
 {
 	struct pinion_pass pass;
-	int err = look_enter(keys, value, &pass);
+	int err = pinion_look_enter(keys, value, &pass);
 
 	if (err)
 		return err;
@@ -219,7 +219,7 @@ int pinion_key_look_run(struct pinion_keys *keys, u32 value, u64 offset, struct 
 	int err;
 
 	for (;; offset = run->offset) {
-		err = look_enter(keys, value, &pass);
+		err = pinion_look_enter(keys, value, &pass);
 		if (err)
 			return err;
 		err = look_in_gate(&pass, offset, run);

@@ -12,6 +12,7 @@ struct ib_mr;
 struct pinion_keys;
 struct pinion_mr_facts;
 struct pinion_odp;
+struct pinion_pass;
 
 /* Fill @facts. The caller keeps @ibmr, which may change meanwhile. Sleeps; no gate is held. */
 void pinion_mr_look(struct ib_mr *ibmr, struct pinion_mr_facts *facts);
@@ -41,6 +42,12 @@ struct pinion_run {
  * held.
  */
 int pinion_key_look_run(struct pinion_keys *keys, u32 value, u64 offset, struct pinion_run *run);
+
+/*
+ * Into the gates of who has this number, whoever that is, to be left by pinion_key_leave(). Return:
+ * 0, or -ENOENT as above. What it says of an address is not to be used.
+ */
+int pinion_look_enter(struct pinion_keys *keys, u32 value, struct pinion_pass *pass);
 
 /* ---------------------------------------------- between look.c and odp_look.c */
 

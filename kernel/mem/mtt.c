@@ -3,17 +3,24 @@
  * Builds and reads translation tables. A table does not own the memory it describes.
  */
 #include <linux/dma-mapping.h>
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
+#include "inject.h"
 #include "mtt.h"
 
-static u64 mtt_leaf_blocks(u64 num_blocks, u64 leaf)
+static u64 mtt_leaf_blocks(const struct pinion_mtt *mtt, u64 leaf)
 {
-	return min_t(u64, num_blocks - (leaf << PINION_MTT_LEAF_SHIFT),
-		     PINION_MTT_LEAF_BLOCKS);
+	return min_t(u64, mtt->num_blocks - (leaf << mtt->leaf_shift), BIT_ULL(mtt->leaf_shift));
+}
+
+static u8 mtt_leaf_shift(void)
+{
+	return ilog2(pinion_inject_size(PINION_INJECT_LEAF, task_tgid_nr(current), 0,
+					PINION_MTT_LEAF_BLOCKS));
 }
 
 /* Where a table of one leaf keeps its pointer: directly behind the struct. */
@@ -41,9 +48,8 @@ static void mtt_free_leaves(struct pinion_mtt *mtt)
  */
 struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first)
 {
-	u64 num_leaves = DIV_ROUND_UP_ULL(num_blocks, PINION_MTT_LEAF_BLOCKS);
 	struct pinion_mtt *mtt;
-	u64 i;
+	u64 num_leaves, i;
 
 	/* With room for one pointer to a leaf: most tables have one leaf only. */
 	mtt = kzalloc(sizeof(*mtt) + sizeof(*mtt->leaves), GFP_KERNEL_ACCOUNT);
@@ -52,12 +58,14 @@ struct pinion_mtt *pinion_mtt_alloc(u64 num_blocks, u8 shift, u64 first)
 	mtt->num_blocks = num_blocks;
 	mtt->shift = shift;
 	mtt->first = first;
+	mtt->leaf_shift = mtt_leaf_shift();
+	num_leaves = pinion_mtt_num_leaves(mtt);
 	mtt->leaves = num_leaves == 1 ? mtt_own_leaves(mtt) :
 		      kvcalloc(num_leaves, sizeof(*mtt->leaves), GFP_KERNEL_ACCOUNT);
 	if (!mtt->leaves)
 		goto err_free_mtt;
 	for (i = 0; i < num_leaves; i++) {
-		mtt->leaves[i] = kcalloc(mtt_leaf_blocks(num_blocks, i), sizeof(u64),
+		mtt->leaves[i] = kcalloc(mtt_leaf_blocks(mtt, i), sizeof(u64),
 					 GFP_KERNEL_ACCOUNT);
 		if (!mtt->leaves[i])
 			goto err_free_leaves;
@@ -111,7 +119,7 @@ void pinion_mtt_free(struct pinion_mtt *mtt)
 
 	if (!mtt || mtt->inside)
 		return;
-	num_leaves = DIV_ROUND_UP_ULL(mtt->num_blocks, PINION_MTT_LEAF_BLOCKS);
+	num_leaves = pinion_mtt_num_leaves(mtt);
 	for (i = 0; i < num_leaves; i++) {
 		kfree(mtt->leaves[i]);
 		cond_resched();

@@ -22,7 +22,10 @@ struct device;
 /* The core takes lengths as size_t, and all memory must have a kernel address. */
 static_assert(BITS_PER_LONG == 64, "pinion is for 64-bit kernels");
 
-/* A leaf is one page of addresses, so that leaves need no large allocation. */
+/*
+ * A leaf is one page of addresses, so that leaves need no large allocation. mem/inject.h may order
+ * smaller ones.
+ */
 #define PINION_MTT_LEAF_SHIFT	9
 #define PINION_MTT_LEAF_BLOCKS	BIT(PINION_MTT_LEAF_SHIFT)
 
@@ -33,6 +36,7 @@ struct pinion_mtt {
 	u64 *ends;	/* position behind each piece; NULL: blocks of equal size */
 	u32 num_pieces;	/* with @ends: pieces in use */
 	u8 shift;
+	u8 leaf_shift;	/* log2 of the blocks per leaf */
 	bool inside;	/* embedded in a struct pinion_mtt_one: not to be freed */
 };
 
@@ -55,12 +59,16 @@ void pinion_mtt_free(struct pinion_mtt *mtt);
  */
 struct pinion_mtt *pinion_mtt_settle(struct pinion_mtt_one *one, struct pinion_mtt *mtt);
 
+static inline u64 pinion_mtt_num_leaves(const struct pinion_mtt *mtt)
+{
+	return ((mtt->num_blocks - 1) >> mtt->leaf_shift) + 1;
+}
+
 /* @block follows from an offset that users choose: bound it for speculative execution, too. */
 static inline u64 *pinion_mtt_slot(const struct pinion_mtt *mtt, u64 block)
 {
 	block = array_index_nospec((unsigned long)block, (unsigned long)mtt->num_blocks);
-	return &mtt->leaves[block >> PINION_MTT_LEAF_SHIFT]
-			   [block & (PINION_MTT_LEAF_BLOCKS - 1)];
+	return &mtt->leaves[block >> mtt->leaf_shift][block & (BIT_ULL(mtt->leaf_shift) - 1)];
 }
 
 /*

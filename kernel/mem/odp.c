@@ -20,6 +20,7 @@
  * writable only if the core knows the page as writable. The core marks such pages dirty when
  * they are unmapped. So only entries that do not allow the access yet are looked up.
  */
+#include <linux/delay.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
 #include <linux/mm.h>
@@ -28,10 +29,14 @@
 #include <linux/sched/signal.h>
 
 #include "../compat/odp.h"
+#include "inject.h"
 #include "mr.h"
 #include "mtt.h"
 #include "odp.h"
 #include "trace.h"
+
+/* So many milliseconds who takes pages away by order waits for a look-up. */
+#define TAKE_TRIES	1000
 
 /* An entry whose pages are about to be unmapped. Not PRESENT, so movers see it as missing. */
 #define LEAVING		PINION_ODP_WRITABLE
@@ -184,6 +189,34 @@ static bool odp_invalidate(struct mmu_interval_notifier *notifier,
 	return true;
 }
 
+/*
+ * A look-up that runs would not learn of it, as it does of what a notifier was told: so there must
+ * be none. One may be of a page that never comes, and is not waited for.
+ */
+static bool child_stop_looking(struct pinion_child *child)
+{
+	int tries;
+
+	for (tries = 0; tries < TAKE_TRIES; tries++) {
+		if (mutex_trylock(&child->walk))
+			return true;
+		fsleep(USEC_PER_MSEC);
+	}
+	return false;
+}
+
+int pinion_child_take_away(struct pinion_child *child, u64 first, u64 last)
+{
+	if (!child_stop_looking(child))
+		return -EBUSY;
+	mutex_lock(&child->umem->umem_mutex);
+	if (child->present)
+		child_invalidate(child, first, last + 1);
+	mutex_unlock(&child->umem->umem_mutex);
+	mutex_unlock(&child->walk);
+	return 0;
+}
+
 const struct mmu_interval_notifier_ops pinion_odp_notifier_ops = {
 	.invalidate = odp_invalidate,
 };
@@ -320,6 +353,16 @@ static u32 odp_missing_end(struct pinion_child *child, u32 first, u32 last, bool
 	return end;
 }
 
+/* The same, or less: what one fault brings. */
+static u32 odp_fault_end(struct pinion_child *child, u32 first, u32 last, bool write)
+{
+	const struct pinion_pager *pager = &child->odp->pager;
+	u32 blocks = odp_missing_end(child, first, last, write) - first;
+
+	return first + pinion_inject_size(PINION_INJECT_BATCH, pager->pid, pager->key->value,
+					  blocks);
+}
+
 s64 pinion_child_fault(struct pinion_child *child, u64 address, u64 length, bool write)
 {
 	u32 first = child_block_of(child, address);
@@ -331,7 +374,7 @@ s64 pinion_child_fault(struct pinion_child *child, u64 address, u64 length, bool
 	while (first <= last && child_is_there(child, first, write))
 		first++;
 	if (first <= last) {
-		end = odp_missing_end(child, first, last, write);
+		end = odp_fault_end(child, first, last, write);
 		pages = child_map(child, first, end, write, true);
 		/*
 		 * Some page of the run is bad. The message needs the first: try that alone.

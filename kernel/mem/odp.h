@@ -103,6 +103,8 @@ struct pinion_child *pinion_child_from(struct pinion_odp *odp, u64 address);
  * The caller is in no gate.
  */
 struct pinion_child *pinion_child_get(struct pinion_odp *odp, u64 address);
+/* As pinion_child_from(), kept until pinion_child_put(); or NULL. */
+struct pinion_child *pinion_child_get_from(struct pinion_odp *odp, u64 address);
 void pinion_child_put(struct pinion_child *child);
 /* Called by the notifier of @child, with umem_mutex, when its last page is gone. */
 void pinion_child_emptied(struct pinion_child *child);
@@ -116,6 +118,11 @@ u64 pinion_child_run(const struct pinion_child *child, u64 address, u64 want, bo
 		     void **kva);
 /* Bring the page at @address, and maybe more of @length. Return: pages, or a negative errno. */
 s64 pinion_child_fault(struct pinion_child *child, u64 address, u64 length, bool write);
+/*
+ * Invalidate what is of [first, last] by order. Return: 0, or -EBUSY: a page is being brought, and
+ * does not come.
+ */
+int pinion_child_take_away(struct pinion_child *child, u64 first, u64 last);
 int pinion_child_prefetch(struct pinion_child *child, u64 address, u64 length, bool write,
 			  bool fault);
 

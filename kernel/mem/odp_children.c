@@ -222,6 +222,18 @@ struct pinion_child *pinion_child_get(struct pinion_odp *odp, u64 address)
 	}
 }
 
+struct pinion_child *pinion_child_get_from(struct pinion_odp *odp, u64 address)
+{
+	struct pinion_child *child;
+
+	xa_lock(&odp->children);
+	child = pinion_child_from(odp, address);
+	if (child)
+		child->users++;
+	xa_unlock(&odp->children);
+	return child;
+}
+
 void pinion_child_put(struct pinion_child *child)
 {
 	struct pinion_odp *odp = child->odp;

@@ -4,13 +4,24 @@
  * destroys children, odp.c faults and invalidates their pages.
  */
 #include <linux/hugetlb.h>
+#include <linux/log2.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
 #include "dwell.h"
+#include "inject.h"
 #include "mr.h"
 #include "odp.h"
 #include "trace.h"
+
+/* log2 of the bytes that a child covers: at least one block. */
+static u8 odp_span_shift(u8 block_shift)
+{
+	u32 blocks = BIT(PINION_CHILD_SHIFT - PAGE_SHIFT);
+
+	blocks = pinion_inject_size(PINION_INJECT_SPAN, task_tgid_nr(current), 0, blocks);
+	return max_t(u8, block_shift, PAGE_SHIFT + ilog2(blocks));
+}
 
 /* log2 of the bytes per table entry. IB_ACCESS_HUGETLB promises that all pages are huge. */
 static u8 odp_block_shift(int access)
@@ -86,8 +97,30 @@ static int odp_fault(struct pinion_pager *pager, u64 offset, u64 length, bool wr
 	return min_t(s64, pages, 0);
 }
 
+static int odp_region_invalidate(struct pinion_pager *pager, u64 offset, u64 length)
+{
+	struct pinion_odp *odp = to_odp(pager);
+	u64 address = odp->start + offset, last = address + length - 1;
+	struct pinion_child *child;
+	int err = 0;
+
+	while (!err && address <= last) {
+		child = pinion_child_get_from(odp, address);
+		if (!child)
+			break;
+		if (child->start <= last)
+			err = pinion_child_take_away(child, address, last);
+		/* Behind it, which may be behind @last. */
+		address = child->start + ((u64)child->num_blocks << odp->shift);
+		pinion_child_put(child);
+		cond_resched();
+	}
+	return err;
+}
+
 static const struct pinion_pager_ops odp_ops = {
 	.fault = odp_fault,
+	.invalidate = odp_region_invalidate,
 	.run = odp_run,
 	.attach = odp_attach,
 	.destroy = odp_destroy,
@@ -107,7 +140,7 @@ static int odp_init(struct pinion_odp *odp, struct ib_device *ibdev, u64 start, 
 	int err;
 
 	odp->shift = odp_block_shift(access);
-	odp->child_shift = max_t(u8, odp->shift, PINION_CHILD_SHIFT);
+	odp->child_shift = odp_span_shift(odp->shift);
 	odp->start = start;
 	if (check_add_overflow(start, length - 1, &odp->last))
 		return -EOVERFLOW;

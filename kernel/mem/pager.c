@@ -9,7 +9,6 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 
-#include "inject.h"
 #include "key.h"
 #include "pager.h"
 #include "sleepers.h"
@@ -120,12 +119,47 @@ static int pager_injected(const struct pinion_pager *pager)
 	return -pinion_inject(PINION_INJECT_FAULT, pager->pid, key);
 }
 
+bool pinion_pager_ask(struct pinion_pager *pager, u64 offset, u64 run)
+{
+	u64 spared = READ_ONCE(pager->spared);
+
+	/* Packets that have lost one page come again from their first byte on. */
+	if (offset < spared) {
+		if (spared <= offset + run)
+			WRITE_ONCE(pager->spared, 0);
+		return false;
+	}
+	/* Not each that finds a page missing begins a fault at once. */
+	if (READ_ONCE(pager->takes_away))
+		return true;
+	if (!pinion_inject(PINION_INJECT_INVALIDATE, pager->pid, pager->key->value))
+		return false;
+	WRITE_ONCE(pager->takes_away, true);
+	return true;
+}
+
+static int pager_take_away(struct pinion_pager *pager, u64 offset, u64 length)
+{
+	int err;
+
+	if (!READ_ONCE(pager->takes_away))
+		return 0;
+	err = pager->ops->invalidate(pager, offset, length);
+	if (err)
+		return err;
+	WRITE_ONCE(pager->spared, offset + 1);
+	WRITE_ONCE(pager->takes_away, false);
+	return 0;
+}
+
 int pinion_pager_fault(struct pinion_pager *pager, u64 offset, u64 length, bool write)
 {
 	struct mem_cgroup *before = pinion_pager_charge(pager);
 	int err;
 
-	err = pager_injected(pager);
+	err = pager_take_away(pager, offset, length);
+	if (!err)
+		err = pager_injected(pager);
 	if (!err)
 		err = pager->ops->fault(pager, offset, length, write);
 	pinion_pager_uncharge(before);

@@ -19,6 +19,8 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
+#include "inject.h"
+
 struct mem_cgroup;
 struct pinion_key;
 struct pinion_pager;
@@ -45,6 +47,12 @@ struct pinion_pager_ops {
 	 */
 	int (*fault)(struct pinion_pager *pager, u64 offset, u64 length, bool write);
 	/*
+	 * Take away the pages of @length bytes from @offset on, and others maybe, as if their
+	 * owner had said so. On return nobody touches them. In no gate; sleeps. Return: 0 or a
+	 * negative errno.
+	 */
+	int (*invalidate)(struct pinion_pager *pager, u64 offset, u64 length);
+	/*
 	 * As pinion_mtt_run(), where the region has no table of its own; 0 if the byte at
 	 * @offset is missing, or cannot be written. Inside its gate. Optional.
 	 */
@@ -62,6 +70,9 @@ struct pinion_pager {
 	bool ending;			/* the region has ended: a long prefetch may stop */
 	struct mem_cgroup *memcg;	/* of the process that registered the memory */
 	pid_t pid;			/* likewise; for mem/inject.h */
+	/* By order, see pinion_pager_takes_away(); threads that meet here harm nobody. */
+	bool takes_away;		/* the next fault does, before it brings any */
+	u64 spared;			/* what is before it, a message finds; then it is 0 */
 	struct work_struct end;
 	struct completion unused;	/* if ops->answers: no users are left */
 	atomic64_t counts[PINION_PAGER_NUM_COUNTS];
@@ -72,6 +83,18 @@ void pinion_pager_init(struct pinion_pager *pager, const struct pinion_pager_ops
 
 /* Undo pinion_pager_init() of a pager that was never attached and has no memory. */
 void pinion_pager_discard(struct pinion_pager *pager);
+
+/*
+ * Is a message, which has found @run bytes from @offset on, to find them missing? Then its fault
+ * takes them away first; and the message finds what that brings, and what is before it, so it
+ * comes to its end. Inside the gate.
+ */
+bool pinion_pager_ask(struct pinion_pager *pager, u64 offset, u64 run);
+
+static inline bool pinion_pager_takes_away(struct pinion_pager *pager, u64 offset, u64 run)
+{
+	return static_branch_unlikely(&pinion_injecting) && pinion_pager_ask(pager, offset, run);
+}
 
 /* The key is not published yet, or goes on with other memory for a while. */
 void pinion_pager_attach(struct pinion_pager *pager, struct pinion_key *key);

@@ -4,16 +4,13 @@
  * of the range is written back from the CPU's caches, inside the gate of its key.
  */
 #include <linux/sched.h>
-#include <linux/sizes.h>
 
+#include "../mem/inject.h"
 #include "../mem/pager.h"
 #include "../mem/persist.h"
 #include "carry.h"
 #include "flush.h"
 #include "refuse.h"
-
-/* Bytes written back before the gate is left, so that others can close it. */
-#define FLUSH_STRETCH	SZ_128K
 
 static void flush_want(const struct pinion_qp *qp, const struct pinion_target *target,
 		       const struct pinion_msg *msg, struct pinion_want *want)
@@ -63,7 +60,7 @@ static s64 flush_stretch(struct pinion_qp *qp, const struct pinion_want *want,
 	void *kva;
 	s64 run;
 
-	stretch.length = min_t(u64, want->length, FLUSH_STRETCH);
+	stretch.length = min_t(u64, want->length, pinion_stretch());
 	syndrome = pinion_key_enter_wait(&qp->node->keys, &stretch, &pass);
 	if (syndrome)
 		return -syndrome;

@@ -7,14 +7,10 @@
 #include <linux/unaligned.h>
 
 #include "../mem/dwell.h"
+#include "../mem/inject.h"
 #include "move.h"
 
-/*
- * After STRETCH bytes the gates are left for a moment. That limits how long a thread that closes a
- * gate waits, and how long preemption is disabled; the cost cannot be measured. A run counts as
- * RUN bytes at least, since finding it takes time, too.
- */
-#define STRETCH (128 * 1024)
+/* A run counts as RUN bytes at least, since finding it takes time, too. */
 #define RUN 1024
 
 static bool move_enter_both(struct pinion_node *node, struct pinion_cursor *to,
@@ -97,7 +93,7 @@ enum pinion_moved pinion_move(struct pinion_node *node, struct pinion_cursor *to
 			      struct pinion_cursor *from, u64 *left,
 			      struct pinion_missing *missing)
 {
-	u64 stretch = STRETCH, bytes;
+	u64 stretch = pinion_stretch(), bytes;
 	void *source, *sink;
 
 	while (*left) {
@@ -128,7 +124,7 @@ enum pinion_moved pinion_move(struct pinion_node *node, struct pinion_cursor *to
 			pinion_cursor_leave(to);
 			pinion_cursor_leave(from);
 			cond_resched();
-			stretch = STRETCH;
+			stretch = pinion_stretch();
 		}
 	}
 	pinion_cursor_leave(to);

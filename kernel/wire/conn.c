@@ -9,6 +9,7 @@
 #include "../logic/psn.h"
 #include "../path/fault.h"
 #include "conn.h"
+#include "harm.h"
 
 /* Packets that one run of conn->work processes or sends. */
 #define BURST	64
@@ -85,6 +86,7 @@ void pinion_conn_detach(struct pinion_qp *qp)
 	hrtimer_cancel(&conn->timer);
 	pinion_line_close(&conn->answers);
 	pinion_line_close(&conn->requests);
+	pinion_harm_forget(&conn->held);
 	kfree(conn);
 }
 
@@ -93,6 +95,7 @@ static void conn_begin_to_send(struct pinion_conn *conn)
 	const struct ib_qp_attr *attr = &conn->qp->attr;
 
 	pinion_line_close(&conn->answers);
+	pinion_harm_forget(&conn->held);
 	pinion_sender_init(&conn->sender, attr->sq_psn, attr->retry_cnt, attr->rnr_retry);
 	conn->deadline = 0;
 	conn->lateness = 0;

@@ -47,6 +47,7 @@ struct pinion_asked {
 
 struct pinion_conn {
 	struct pinion_qp *qp;
+	struct sk_buff *held;		/* to be sent behind the next, by order; see harm.h */
 
 	/* The requester half: protected by sq.exec, apart from adding to @answers. */
 	struct pinion_sender sender;

@@ -18,6 +18,7 @@
 #include "../path/message.h"
 #include "../path/move.h"
 #include "conn.h"
+#include "harm.h"
 
 /*
  * A READ is sent as several requests, for this many packets of answer each, so that the next piece
@@ -655,12 +656,8 @@ static void requester_transmit(struct pinion_conn *conn, const struct pinion_bur
 {
 	struct pinion_qp *qp = conn->qp;
 
-	if (pinion_inject(PINION_INJECT_LOSS, qp->pid, qp->ibqp.qp_num)) {
-		kfree_skb(skb);
-		return;
-	}
 	/* If there is no route now, there may be one when the packet is sent again. */
-	pinion_wire_send(qp->node->wire, &qp->av,
+	pinion_harm_send(qp, qp->node->wire, &conn->held, &qp->av,
 			 jhash_2words(qp->ibqp.qp_num, qp->attr.dest_qp_num, 0), burst, skb,
 			 &conn->errand);
 }

@@ -12,10 +12,10 @@
 
 #include "../logic/psn.h"
 #include "../logic/timing.h"
-#include "../mem/inject.h"
 #include "../path/fault.h"
 #include "../path/refuse.h"
 #include "conn.h"
+#include "harm.h"
 
 /*
  * RNR timer fields for a sender whose packet lacks a page: 0.64 ms at first, doubled each time, up
@@ -32,12 +32,8 @@ static void responder_send(struct pinion_conn *conn, const struct pinion_burst *
 {
 	struct pinion_qp *qp = conn->qp;
 
-	/* The requester sends its request again. */
-	if (pinion_inject(PINION_INJECT_LOSS, qp->pid, qp->ibqp.qp_num)) {
-		kfree_skb(skb);
-		return;
-	}
-	pinion_wire_send(qp->node->wire, &qp->av,
+	/* If it is lost, the requester sends its request again. */
+	pinion_harm_send(qp, qp->node->wire, &conn->held, &qp->av,
 			 jhash_2words(qp->ibqp.qp_num, qp->attr.dest_qp_num, 0), burst, skb,
 			 conn->bringer);
 }

@@ -21,6 +21,7 @@
 #include "../logic/packet.h"
 #include "../path/move.h"
 #include "conn.h"
+#include "harm.h"
 
 /* Room before the network header for link layer headers. */
 #define HEADROOM	LL_MAX_HEADER
@@ -130,6 +131,8 @@ static void wire_put_icrcs(struct sk_buff *skb, const struct pinion_av *av,
 		crc = pinion_icrc_begin_of(skb_network_header(skb), network, i, bytes, bth);
 		crc = pinion_icrc_add(crc, bth + PINION_BTH_BYTES,
 				      bytes - PINION_BTH_BYTES - PINION_ICRC_BYTES);
+		if (burst->damaged && i == burst->packets - 1)
+			crc = ~crc;
 		pinion_icrc_put(crc, bth + bytes - PINION_ICRC_BYTES);
 	}
 }
@@ -333,8 +336,9 @@ static enum pinion_verdict wire_start(struct pinion_qp *qp, struct pinion_msg *m
 		return verdict;
 	}
 	pinion_wire_put(skb, &burst, 0, &packet);
-	return pinion_wire_send(wire, msg->av, jhash_2words(msg->src_qpn, msg->dst_qpn, 0),
-				&burst, skb, NULL) ? PINION_ACK : PINION_SILENCE;
+	return pinion_harm_send(qp, wire, NULL, msg->av,
+				jhash_2words(msg->src_qpn, msg->dst_qpn, 0), &burst, skb, NULL) ?
+		       PINION_ACK : PINION_SILENCE;
 }
 
 const struct pinion_engine pinion_wire_engine = {

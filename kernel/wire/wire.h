@@ -67,6 +67,7 @@ struct pinion_burst {
 	u32 headers;			/* bytes of each packet's headers, from the BTH on */
 	u32 payload;			/* bytes of payload of each packet but the last */
 	u32 last;			/* bytes of payload of the last packet */
+	bool damaged;			/* the last packet gets a wrong ICRC (mem/inject.h) */
 };
 
 static inline struct pinion_burst pinion_burst_of_one(const struct pinion_packet *packet)

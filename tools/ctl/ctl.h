@@ -52,6 +52,7 @@ int replay_command(char **words);
 
 /* parts of mr that have their own files */
 int mr_map(char **words);
+int mr_invalidate(char **words);
 int mr_check(char **words);
 
 /* Find the part of a command that @word names; without a word the first. */

@@ -111,12 +111,19 @@ static const struct word {
 	const char *name; /* the file's */
 	uint32_t (*value)(const char *word);
 } words_known[] = {
-	{ "errno", "value", errno_of },	     { "status", "value", status_of },
-	{ "us", "value", number_of },	     { "pid", "pid", number_of },
-	{ "key", "number", number_of },	     { "qp", "number", number_of },
-	{ "skip", "skip", number_of },	     { "every", "every", number_of },
-	{ "percent", "percent", number_of }, { "seed", "seed", number_of },
-	{ "count", "count", number_of },     {},
+	{ "errno", "value", errno_of },
+	{ "status", "value", status_of },
+	{ "us", "value", number_of },
+	{ "size", "value", number_of },
+	{ "pid", "pid", number_of },
+	{ "key", "number", number_of },
+	{ "qp", "number", number_of },
+	{ "skip", "skip", number_of },
+	{ "every", "every", number_of },
+	{ "percent", "percent", number_of },
+	{ "seed", "seed", number_of },
+	{ "count", "count", number_of },
+	{},
 };
 
 /* Append a word and its value to @line, which is freed. */
@@ -159,21 +166,28 @@ static void order_give(const char *line)
 
 /* ------------------------------------------------------------------- present orders */
 
+/* Of kinds whose values are numbers, or are none; those of the others are errnos. */
+static const struct {
+	const char *kind, *word;
+} order_values[] = {
+	{ "late", "us" },      { "fault-delay", "us" }, { "leaf", "size" },
+	{ "span", "size" },    { "batch", "size" },	{ "stretch", "size" },
+	{ "fatal", NULL },     { "loss", NULL },	{ "rnr", NULL },
+	{ "overflow", NULL },  { "invalidate", NULL },	{ "corrupt", NULL },
+	{ "duplicate", NULL }, { "reorder", NULL },
+};
+
 static void order_value(struct row *row, const char *kind, uint32_t value)
 {
-	static const char *const delays[] = { "late", "fault-delay" };
-	static const char *const plain[] = { "fatal", "loss", "rnr",
-					     "overflow" };
 	size_t i;
 
-	for (i = 0; i < sizeof(delays) / sizeof(*delays); i++)
-		if (!strcmp(kind, delays[i])) {
-			row_number(row, "us", value);
-			return;
-		}
-	for (i = 0; i < sizeof(plain) / sizeof(*plain); i++)
-		if (!strcmp(kind, plain[i]))
-			return;
+	for (i = 0; i < sizeof(order_values) / sizeof(*order_values); i++) {
+		if (strcmp(kind, order_values[i].kind))
+			continue;
+		if (order_values[i].word)
+			row_number(row, order_values[i].word, value);
+		return;
+	}
 	if (!strcmp(kind, "status"))
 		row_text(row, "status", ibv_wc_status_str(value));
 	else

@@ -146,9 +146,13 @@ static int pages_watched(char **words)
 int mr_command(char **words)
 {
 	static const struct part parts[] = {
-		{ "list", list_watched },   { "show", show_watched },
-		{ "watch", pages_watched }, { "map", mr_map },
-		{ "check", mr_check },	    {},
+		{ "list", list_watched },
+		{ "show", show_watched },
+		{ "watch", pages_watched },
+		{ "map", mr_map },
+		{ "check", mr_check },
+		{ "invalidate", mr_invalidate },
+		{},
 	};
 
 	return part_run("mr", parts, words);

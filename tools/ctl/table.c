@@ -11,6 +11,39 @@
 #include "ctl.h"
 #include "table.h"
 
+static uint32_t key_number(const char *text)
+{
+	unsigned long long key;
+	char *end;
+
+	key = strtoull(text, &end, 0);
+	if (end == text || *end || !key || key > UINT32_MAX)
+		die("`%s' is not a key", text);
+	return key;
+}
+
+uint32_t device_key(const char *command, char ***words)
+{
+	char **word = *words;
+
+	if (!word[0] || !word[1])
+		die("%s: a device and a key are wanted", command);
+	/* As elsewhere, or without the word. */
+	if (!strcmp(word[1], "key") && word[2]) {
+		word[1] = word[0];
+		word++;
+	}
+	*words = word;
+	return key_number(word[1]);
+}
+
+int key_missing(const char *device, uint32_t key)
+{
+	fprintf(stderr, "pinionctl: no key of %s is %#x and means something\n",
+		device, key);
+	return EXIT_FOUND;
+}
+
 /* The key is asked about from the beginning. */
 static bool table_ask(struct table *table)
 {

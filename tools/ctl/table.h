@@ -9,6 +9,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/*
+ * The key of `DEVICE KEY' or `DEVICE key KEY', the words of @command. Afterwards (*@words)[0] is
+ * the device, and [2] what follows. Without them the program ends.
+ */
+uint32_t device_key(const char *command, char ***words);
+/* Says so. Return: EXIT_FOUND. */
+int key_missing(const char *device, uint32_t key);
+
 struct table {
 	FILE *file;
 	uint32_t key;

@@ -5,7 +5,6 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,82 +12,9 @@
 
 #include "dmabuf.h"
 #include "link.h"
-
-#define ORDERS "/sys/kernel/debug/pinion/inject"
+#include "orders.h"
 
 enum { LENGTH = 10000 };
-
-static int orders_open(int flags)
-{
-	return open(ORDERS, flags | O_CLOEXEC);
-}
-
-/* Return: 0 or an errno. */
-static int try_order(const char *text)
-{
-	int fd = orders_open(O_WRONLY), err = 0;
-
-	if (fd < 0)
-		return errno;
-	if (write(fd, text, strlen(text)) < 0)
-		err = errno;
-	close(fd);
-	return err;
-}
-
-static void off(void)
-{
-	CHECK_EQ(try_order("off"), 0);
-}
-
-static void begin(void)
-{
-	int fd;
-
-	need_root();
-	if (!dev.pinion)
-		skip("other devices take no orders");
-	fd = orders_open(O_RDONLY);
-	if (fd < 0)
-		skip("no debugfs");
-	close(fd);
-	/* One that failed may have left some. */
-	off();
-}
-
-static void order(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static void order(const char *fmt, ...)
-{
-	char text[256];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	context("%s", text);
-	CHECK_EQ(try_order(text), 0);
-}
-
-/* A number of the first order's line. */
-static unsigned long long ordered(const char *name)
-{
-	FILE *file = MUST(fopen(ORDERS, "re"));
-	char line[512], key[32];
-	const char *at;
-
-	CHECK(fgets(line, sizeof(line), file));
-	fclose(file);
-	snprintf(key, sizeof(key), " %s ", name);
-	at = MUST(strstr(line, key));
-	return strtoull(at + strlen(key), NULL, 0);
-}
-
-/* It has failed so often; then it is over. */
-static void over(unsigned int times)
-{
-	CHECK_EQ(ordered("failed"), times);
-	off();
-}
 
 /* Keys of the device, of whoever. */
 static int keys_live(void)
@@ -134,14 +60,14 @@ static void check_refused_once(int access, int err)
 	CHECK_EQ(pinned(), kb);
 	r = region_reg(dev.pd, buf, access);
 	CHECK_EQ(keys_live(), keys + 1);
-	over(1);
+	orders_over(1);
 	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
 	buf_free(buf);
 }
 
 static void in1_pin(void)
 {
-	begin();
+	orders_begin();
 	order("pin pid %d", getpid());
 	check_refused_once(ALL_ACCESS, ENOMEM);
 	order("pin value %d", EINTR);
@@ -151,34 +77,34 @@ static void in1_pin(void)
 static void in2_watch(void)
 {
 	need_odp();
-	begin();
+	orders_begin();
 	order("watch pid %d value %d", getpid(), ENODEV);
 	check_refused_once(ODP_ALL, ENODEV);
 }
 
 static void in3_table(void)
 {
-	begin();
+	orders_begin();
 	order("table pid %d", getpid());
 	check_refused_once(ALL_ACCESS, ENOMEM);
 }
 
 static void in4_key(void)
 {
-	begin();
+	orders_begin();
 	order("key pid %d", getpid());
 	check_refused_once(ALL_ACCESS, ENOMEM);
 	order("key value %d", ENFILE);
 	MUST_NOT(ibv_alloc_mw(dev.pd, IBV_MW_TYPE_2), ENFILE);
-	over(1);
+	orders_over(1);
 }
 
 static void in5_copy_out(void)
 {
-	begin();
+	orders_begin();
 	order("copy-out pid %d", getpid());
 	MUST_NOT(ibv_create_cq(dev.ctx, 10, NULL, NULL, 0), EFAULT);
-	over(1);
+	orders_over(1);
 	CHECK_EQ(
 		ibv_destroy_cq(MUST(ibv_create_cq(dev.ctx, 10, NULL, NULL, 0))),
 		0);
@@ -193,7 +119,7 @@ static void dmabuf_refused(const struct dmabuf *dmabuf, int err)
 		 err);
 	CHECK_EQ(keys_live(), keys);
 	dmabuf_check_unused(dmabuf);
-	over(1);
+	orders_over(1);
 }
 
 static void in6_attach(void)
@@ -201,7 +127,7 @@ static void in6_attach(void)
 	struct dmabuf dmabuf;
 
 	need_exporter();
-	begin();
+	orders_begin();
 	dmabuf = dmabuf_own(5 * PAGE, 0);
 	order("attach pid %d", getpid());
 	dmabuf_refused(&dmabuf, ENODEV);
@@ -213,7 +139,7 @@ static struct region own, remote;
 
 static void begin_link(const struct qp_cfg *cfg)
 {
-	begin();
+	orders_begin();
 	link_make(&link_, cfg);
 	own = region_new(LENGTH, 50, ALL_ACCESS);
 	remote = region_new(LENGTH, 7, ALL_ACCESS);
@@ -248,7 +174,7 @@ static void in7_map(void)
 	CHECK_EQ(dmabuf_move(&dmabuf, 0), 0);
 	order("map number %u value %d", region.rkey, EIO);
 	expect(write_to(&region), IBV_WC_REM_ACCESS_ERR);
-	over(1);
+	orders_over(1);
 	link_renew(&link_);
 	expect(write_to(&region), IBV_WC_SUCCESS);
 }
@@ -275,7 +201,7 @@ static void in8_fault(void)
 	expect(write_to(&other), IBV_WC_SUCCESS);
 	CHECK_EQ(ordered("met"), 0);
 	expect(write_to(&region), IBV_WC_REM_ACCESS_ERR);
-	over(1);
+	orders_over(1);
 	link_renew(&link_);
 	expect(write_to(&region), IBV_WC_SUCCESS);
 }
@@ -290,7 +216,7 @@ static void in9_fault_again(void)
 	region = not_there();
 	order("fault number %u value %d count 5", region.rkey, EAGAIN);
 	expect(write_to(&region), IBV_WC_SUCCESS);
-	over(5);
+	orders_over(5);
 }
 
 static void in10_fault_delay(void)
@@ -305,7 +231,7 @@ static void in10_fault_delay(void)
 	begun = now();
 	expect(write_to(&region), IBV_WC_SUCCESS);
 	CHECK(now() - begun >= 0.3);
-	over(1);
+	orders_over(1);
 }
 
 /* So often it is asked for again in @seconds, if each pause is twice the last, up to one second. */
@@ -356,7 +282,7 @@ static void asked_again(enum ibv_qp_type type)
 	CHECK(tries > 5);
 	/* Of packets the sender asks, as often as the receiver's timer says. */
 	CHECK(dev.packets || tries <= most_tries(now() - begun));
-	off();
+	orders_off();
 	expect(await(link_.b.rcq), IBV_WC_SUCCESS);
 }
 
@@ -381,7 +307,7 @@ static void in11_status(void)
 		expect(write_to(&remote), status);
 		end_await_state(&link_.a, IBV_QPS_ERR);
 		buf_check(remote.buf);
-		over(1);
+		orders_over(1);
 		still_good();
 	}
 }
@@ -397,7 +323,7 @@ static void in12_third(void)
 		expect(write_to(&remote), IBV_WC_SUCCESS);
 	expect(write_to(&remote), IBV_WC_REM_OP_ERR);
 	CHECK_EQ(ordered("met"), 3);
-	over(1);
+	orders_over(1);
 	still_good();
 }
 
@@ -417,7 +343,7 @@ static void in13_fatal(void)
 	expect(write_to(&remote), IBV_WC_WR_FLUSH_ERR);
 	end_await_state(&link_.a, IBV_QPS_ERR);
 	async_is(IBV_EVENT_QP_FATAL);
-	over(1);
+	orders_over(1);
 	still_good();
 }
 
@@ -430,7 +356,7 @@ static void in14_late(void)
 	begun = now();
 	expect(write_to(&remote), IBV_WC_SUCCESS);
 	CHECK(now() - begun >= 0.3);
-	over(1);
+	orders_over(1);
 	still_good();
 }
 
@@ -441,10 +367,10 @@ static void in15_loss(void)
 	begin_link(&cfg);
 	order("loss number %u count 3", link_.a.qp->qp_num);
 	expect(write_to(&remote), IBV_WC_SUCCESS);
-	over(3);
+	orders_over(3);
 	order("loss number %u count 0", link_.a.qp->qp_num);
 	expect(write_to(&remote), IBV_WC_RETRY_EXC_ERR);
-	over(4);
+	orders_over(4);
 	still_good();
 }
 
@@ -455,10 +381,10 @@ static void in16_rnr(void)
 	begin_link(&cfg);
 	order("rnr number %u count 2", link_.a.qp->qp_num);
 	expect(write_to(&remote), IBV_WC_SUCCESS);
-	over(2);
+	orders_over(2);
 	order("rnr number %u count 0", link_.a.qp->qp_num);
 	expect(write_to(&remote), IBV_WC_RNR_RETRY_EXC_ERR);
-	over(3);
+	orders_over(3);
 	still_good();
 }
 
@@ -480,7 +406,7 @@ static void in17_overflow(void)
 	post(&link_.a, &wr);
 	async_is(IBV_EVENT_CQ_ERR);
 	end_await_state(&link_.a, IBV_QPS_ERR);
-	over(1);
+	orders_over(1);
 }
 
 static void of_another(void *arg)
@@ -497,14 +423,14 @@ static void in18_pid(void)
 {
 	struct buf *buf;
 
-	begin();
+	orders_begin();
 	buf = buf_new(LENGTH, 0);
 	order("pin pid %d", getpid());
 	reap_ok(spawn(of_another, NULL));
 	CHECK_EQ(ordered("met"), 0);
 	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, buf->length, ALL_ACCESS),
 		 ENOMEM);
-	over(1);
+	orders_over(1);
 }
 
 static void give_orders(void *arg)
@@ -519,9 +445,9 @@ static void give_orders(void *arg)
 
 static void in19_root(void)
 {
-	begin();
-	CHECK_EQ(try_order("pin pid x"), EINVAL);
-	CHECK_EQ(try_order("nothing"), EINVAL);
+	orders_begin();
+	CHECK_EQ(orders_try("pin pid x"), EINVAL);
+	CHECK_EQ(orders_try("nothing"), EINVAL);
 	reap_ok(spawn(give_orders, NULL));
 }
 
@@ -541,7 +467,7 @@ static void lose_answers(int rd_atomic)
 	enum { LONG = 2 << 20 };
 	struct region to, from;
 
-	begin();
+	orders_begin();
 	if (!dev.packets)
 		skip("no packets to peers on this host");
 	link_make(&link_, &cfg);
@@ -550,7 +476,7 @@ static void lose_answers(int rd_atomic)
 	order("loss number %u percent 6 seed 7 count 0", link_.b.qp->qp_num);
 	check_read(&link_, &to, 33, &from, 66, LONG);
 	CHECK(ordered("failed") > 10);
-	off();
+	orders_off();
 	check_read(&link_, &to, 0, &from, 0, LONG + 100);
 }
 
@@ -592,7 +518,7 @@ static void in23_none_any_more(void)
 		 0);
 	expect(await(link_.a.scq), IBV_WC_SUCCESS);
 	CHECK(!memcmp(own.buf->data, remote.buf->data, 5000));
-	over(1);
+	orders_over(1);
 }
 
 /* What an atomic found is said again, and it is not performed again. */
@@ -619,7 +545,7 @@ static void in24_atomics(void)
 		sum += i;
 	}
 	CHECK(ordered("failed") > 10);
-	off();
+	orders_off();
 	memcpy(word.buf->want, &sum, 8);
 	buf_check(word.buf);
 }
@@ -642,7 +568,7 @@ static void in25_slow_page(void)
 	before = device_counter("rnr_waits");
 	order("fault-delay number %u value %d", region.rkey, PAUSE_US);
 	expect(write_to(&region), IBV_WC_SUCCESS);
-	over(1);
+	orders_over(1);
 	/* Counters are told anew some times a second only. */
 	usleep(20000);
 	CHECK(device_counter("rnr_waits") > before);
@@ -656,7 +582,7 @@ static void in25_slow_page(void)
 	expect(rdma(&link_.a, IBV_WR_RDMA_READ, sge_of(&own, 0, 1000),
 		    region.base, region.rkey),
 	       IBV_WC_SUCCESS);
-	over(1);
+	orders_over(1);
 	/* Counters are told anew some times a second only. */
 	usleep(20000);
 	CHECK(device_counter("rnr_waits") > before);
@@ -697,7 +623,7 @@ int main(int argc, char **argv)
 			      ARRAY_SIZE(tests));
 
 	/* A test that failed could not; nobody after it is to fail. */
-	if (orders_open(O_WRONLY) >= 0 && try_order("off"))
+	if (orders_open(O_WRONLY) >= 0 && orders_try("off"))
 		rc = rc ?: 1;
 	return rc;
 }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Packets that are lost, damaged, doubled or late by order. They are harmed before the network has
+ * them, so whoever takes them has only what came to go by.
+ */
+#include "../path/qp.h"
+#include "harm.h"
+
+/* Of who sends, and to whom. */
+struct harm_way {
+	struct pinion_qp *qp;
+	const struct pinion_av *av;
+	u32 flow;
+	struct pinion_errand *errand;
+};
+
+static bool harm_is_due(const struct pinion_qp *qp, enum pinion_inject_kind kind)
+{
+	return pinion_inject(kind, qp->pid, qp->ibqp.qp_num);
+}
+
+/* A packet that waits has it with it. */
+static struct pinion_burst *harm_burst_of(struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct pinion_burst) > sizeof(skb->cb));
+	return (struct pinion_burst *)skb->cb;
+}
+
+static bool harm_put(const struct harm_way *way, const struct pinion_burst *burst,
+		     struct sk_buff *skb)
+{
+	return pinion_wire_send(way->qp->node->wire, way->av, way->flow, burst, skb, way->errand);
+}
+
+/* Charged to the socket like the first. Without memory for it there is one. */
+static void harm_put_twin(const struct harm_way *way, const struct pinion_burst *burst,
+			  struct sk_buff *skb)
+{
+	struct sk_buff *twin = skb_copy(skb, skb->sk->sk_allocation);
+
+	if (!twin)
+		return;
+	skb_set_owner_w(twin, skb->sk);
+	harm_put(way, burst, twin);
+}
+
+/* @skb waits, if there is a place; who has waited there is sent. */
+static void harm_put_later(const struct harm_way *way, const struct pinion_burst *burst,
+			   struct sk_buff *skb, struct sk_buff **held)
+{
+	struct pinion_burst before;
+
+	*harm_burst_of(skb) = *burst;
+	skb = xchg(held, skb);
+	if (!skb)
+		return;
+	before = *harm_burst_of(skb);
+	harm_put(way, &before, skb);
+}
+
+/* Requester and responder of a connection share the place, under locks of their own. */
+static void harm_put_held(const struct harm_way *way, struct sk_buff **held)
+{
+	struct sk_buff *skb = xchg(held, NULL);
+	struct pinion_burst burst;
+
+	if (!skb)
+		return;
+	burst = *harm_burst_of(skb);
+	harm_put(way, &burst, skb);
+}
+
+bool pinion_harm_ordered(struct pinion_qp *qp, struct sk_buff **held, const struct pinion_av *av,
+			 u32 flow, const struct pinion_burst *burst, struct sk_buff *skb,
+			 struct pinion_errand *errand)
+{
+	const struct harm_way way = { .qp = qp, .av = av, .flow = flow, .errand = errand };
+	struct pinion_burst harmed = *burst;
+	bool sent;
+
+	if (harm_is_due(qp, PINION_INJECT_LOSS)) {
+		kfree_skb(skb);
+		return true;
+	}
+	harmed.damaged = harm_is_due(qp, PINION_INJECT_CORRUPT);
+	if (held && harm_is_due(qp, PINION_INJECT_REORDER)) {
+		harm_put_later(&way, &harmed, skb, held);
+		return true;
+	}
+	if (harm_is_due(qp, PINION_INJECT_DUPLICATE))
+		harm_put_twin(&way, &harmed, skb);
+	sent = harm_put(&way, &harmed, skb);
+	if (held)
+		harm_put_held(&way, held);
+	return sent;
+}

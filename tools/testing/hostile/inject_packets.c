@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What befalls packets by order (items IN43 to IN48; kernel/wire/harm.c): of connections they come
+ * right in the end, of datagrams what came is what was sent. For devices that send packets to peers
+ * on this host.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "orders.h"
+#include "transfer.h"
+
+/* Several buffers of packets that are sent as one. */
+enum { LENGTH = 400000, LONG = LENGTH / 2 - 5000 };
+
+static struct link link_;
+static struct region a, b;
+
+static void begin(enum ibv_qp_type type)
+{
+	struct qp_cfg cfg = { .type = type, .timeout = 12, .retry = 7 };
+
+	orders_begin();
+	if (!dev.packets)
+		skip("no packets to peers on this host");
+	link_make(&link_, &cfg);
+	a = region_new(LENGTH, 50, ALL_ACCESS);
+	b = region_new(LENGTH, 7, ALL_ACCESS);
+}
+
+/* One packet of a write, and then of a read's answer: it is noticed, and all bytes come. */
+static void one(const char *kind, const char *counter)
+{
+	long long before;
+
+	begin(IBV_QPT_RC);
+	before = device_counter(counter);
+	order("%s number %u skip 1", kind, link_.a.qp->qp_num);
+	check_write(&link_, &a, 33, &b, 5, LONG);
+	orders_over(1);
+	counter_await(counter, before + 1);
+	order("%s number %u skip 1", kind, link_.b.qp->qp_num);
+	check_read(&link_, &a, 5, &b, 33, LONG);
+	orders_over(1);
+	buf_check(a.buf);
+	buf_check(b.buf);
+	exchange(&link_, &a, &b);
+}
+
+static void in43_corrupt(void)
+{
+	one("corrupt", "rx_icrc_encapsulated");
+}
+
+static void in44_duplicate(void)
+{
+	long long before;
+
+	begin(IBV_QPT_RC);
+	before = device_counter("duplicate_request");
+	order("duplicate number %u skip 1", link_.a.qp->qp_num);
+	check_write(&link_, &a, 33, &b, 5, LONG);
+	orders_over(1);
+	CHECK(device_counter("duplicate_request") >= before);
+	order("duplicate number %u count 0", link_.b.qp->qp_num);
+	check_read(&link_, &a, 5, &b, 33, LONG);
+	CHECK(ordered("failed") > 2);
+	orders_off();
+	buf_check(a.buf);
+	buf_check(b.buf);
+	exchange(&link_, &a, &b);
+}
+
+static void in45_reorder(void)
+{
+	long long before;
+
+	begin(IBV_QPT_RC);
+	before = device_counter("out_of_sequence");
+	order("reorder number %u skip 1", link_.a.qp->qp_num);
+	check_write(&link_, &a, 33, &b, 5, LONG);
+	orders_over(1);
+	usleep(500000);
+	CHECK(device_counter("out_of_sequence") > before);
+	/* The last of all has no next one; it comes when it is asked for again. */
+	order("reorder number %u count 1", link_.a.qp->qp_num);
+	check_write(&link_, &a, 0, &b, 5, 10);
+	orders_over(1);
+	order("reorder number %u percent 30 seed 3 count 0",
+	      link_.b.qp->qp_num);
+	check_read(&link_, &a, 5, &b, 33, LONG);
+	orders_off();
+	buf_check(a.buf);
+	buf_check(b.buf);
+	exchange(&link_, &a, &b);
+}
+
+/* All that can befall them, on both sides, and every kind of message. */
+static void in46_all(void)
+{
+	static const char *const kinds[] = { "loss", "corrupt", "duplicate",
+					     "reorder" };
+	size_t i;
+
+	begin(IBV_QPT_RC);
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		order("%s pid %d percent 5 seed %zu count 0", kinds[i],
+		      getpid(), i);
+	exchange(&link_, &a, &b);
+	for (i = 0; i < TRANSFER_OPCODES; i++) {
+		struct transfer t =
+			transfer_in_pieces(transfer_opcodes[i], LONG);
+
+		transfer(&link_, &a, &b, &t);
+	}
+	CHECK(ordered("failed"));
+	orders_off();
+	exchange(&link_, &a, &b);
+}
+
+static void send_datagram(void)
+{
+	struct ibv_sge mine = sge_of(&a, 100, 1000);
+	struct ibv_send_wr wr = {
+		.sg_list = &mine,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.ud = { .ah = link_.a.ah,
+			   .remote_qpn = link_.b.qp->qp_num,
+			   .remote_qkey = QKEY },
+	};
+
+	post(&link_.a, &wr);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+}
+
+static void arrived(uint64_t wr_id)
+{
+	struct ibv_wc wc = await(link_.b.rcq);
+
+	expect(wc, IBV_WC_SUCCESS);
+	CHECK_EQ(wc.wr_id, wr_id);
+	CHECK(!memcmp(b.buf->data + wr_id * 2000 + 40, a.buf->data + 100,
+		      1000));
+}
+
+static void in47_datagrams(void)
+{
+	static const char *const lost[] = { "loss", "corrupt" };
+	struct ibv_sge sink;
+	uint64_t i;
+
+	begin(IBV_QPT_UD);
+	for (i = 0; i < 5; i++) {
+		sink = sge_of(&b, i * 2000, 1040);
+		post_recv(&link_.b, &sink, 1, i);
+	}
+	for (i = 0; i < ARRAY_SIZE(lost); i++) {
+		order("%s number %u", lost[i], link_.a.qp->qp_num);
+		send_datagram();
+		orders_over(1);
+		expect_none(link_.b.rcq, 0.2);
+	}
+	send_datagram();
+	arrived(0);
+	order("duplicate number %u", link_.a.qp->qp_num);
+	send_datagram();
+	orders_over(1);
+	arrived(1);
+	arrived(2);
+	/* None is kept for a next one. */
+	order("reorder number %u count 0", link_.a.qp->qp_num);
+	send_datagram();
+	CHECK_EQ(ordered("met"), 0);
+	arrived(3);
+	orders_off();
+}
+
+/* What waits for the next packet ends with its queue pair, or its connection. */
+static void in48_ends_waiting(void)
+{
+	struct qp_cfg cfg = { .timeout = 20, .retry = 1 };
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	int i;
+
+	begin(IBV_QPT_RC);
+	for (i = 0; i < 20; i++) {
+		link_free(&link_);
+		link_make(&link_, &cfg);
+		sge = sge_of(&a, i, 500);
+		wr.wr.rdma.remote_addr = b.base;
+		wr.wr.rdma.rkey = b.rkey;
+		order("reorder number %u", link_.a.qp->qp_num);
+		post(&link_.a, &wr);
+		while (!ordered("failed"))
+			usleep(1000);
+		orders_off();
+		if (i % 2)
+			link_renew(&link_);
+	}
+	link_renew(&link_);
+	exchange(&link_, &a, &b);
+}
+
+static const struct test tests[] = {
+	TEST(in43_corrupt, "IN43 corrupt"),
+	TEST(in44_duplicate, "IN44 duplicate"),
+	TEST(in45_reorder, "IN45 reorder"),
+	TEST(in46_all, "IN46 loss, corrupt, duplicate and reorder"),
+	TEST(in47_datagrams, "IN47 datagrams"),
+	TEST(in48_ends_waiting, "IN48 a packet that waits, and its end"),
+};
+
+HARNESS_MAIN("Packets by order", tests)
