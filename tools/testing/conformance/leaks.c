@@ -121,8 +121,11 @@ static void pins(void)
 	free(pages);
 }
 
-/* Who reads from a pipe that nobody writes to. */
-static pid_t fork_reader(int fd)
+/*
+ * A process of its own group reads from a pipe that nobody writes to. It ends with us: else it would
+ * keep the harness's pipes, too, and whoever reads from those would wait for ever.
+ */
+static pid_t fork_reader(const int pipes[2])
 {
 	pid_t pid = fork();
 	char byte;
@@ -131,7 +134,8 @@ static pid_t fork_reader(int fd)
 	if (pid)
 		return pid;
 	setpgid(0, 0);
-	_exit(read(fd, &byte, 1) != 1);
+	close(pipes[1]);
+	_exit(read(pipes[0], &byte, 1) != 1);
 }
 
 /* What is said of @group once it says @what, or of the last of many tries. */
@@ -161,7 +165,7 @@ static void stuck(void)
 
 	need_root();
 	CHECK_EQ(pipe(pipes), 0);
-	pid = fork_reader(pipes[0]);
+	pid = fork_reader(pipes);
 	snprintf(path, sizeof(path), "/proc/%d/task/%d ", pid, pid);
 	said = stuck_says(pid, "pipe_read");
 	if (!strstr(said, path) || !strstr(said, ": state S") ||

@@ -19,7 +19,10 @@ struct table_facts {
 /* Can tables be read here: a pinion device, debugfs, root? */
 bool table_is_readable(void);
 
-/* Compare the table of @key of @region. Repeated while on-demand pages come and go. */
+/*
+ * Compare the table of @key of @region. Repeated while on-demand pages come and go. Nothing is
+ * compared where the kernel does not tell page tables: of mappings of dma-bufs and device memory.
+ */
 struct table_facts table_compare(const struct region *region, uint32_t key);
 
 /* The test fails if they differ. Does nothing where tables cannot be read. */
