@@ -79,7 +79,7 @@ struct pinion_key {
 	u64 region_offset;		/* WINDOW: of its first byte in the region */
 	struct pinion_pager *pager;	/* REGION whose pages come and go */
 	struct pinion_fastreg *fastreg;	/* REGION for fast registration */
-	bool invalidatable;		/* type 2 window, fast-registered region, layout; constant */
+	bool invalidatable;		/* type 2 window, fast region, layout; constant */
 	bool own_only;			/* peers must not invalidate it; constant */
 	struct pinion_mtt_one one;	/* REGION of one block: its table */
 
@@ -180,7 +180,7 @@ int pinion_key_enter(struct pinion_keys *keys, const struct pinion_want *want,
 		     struct pinion_pass *pass);
 void pinion_key_leave(struct pinion_pass *pass);
 
-/* Sleep until the gate of key @value (pass.closed) was open, or the key is gone. No gate is held. */
+/* Sleep until the gate of key @value (pass.closed) was open, or the key is gone; in no gate. */
 void pinion_key_wait(struct pinion_keys *keys, u32 value);
 
 /* Enter and wait if necessary. Sleeps; no gate is held. Return: 0 or a syndrome. */

@@ -107,7 +107,6 @@ static u8 *raw_cq_slot(const struct pinion_raw_cq *raw, u32 tail)
 	return pinion_mlx5_cqe_in(raw->ring.at + slot * raw->stride, raw->stride);
 }
 
-/* The owner byte last: by it the program sees that the slot is valid. */
 static void raw_cq_write(const struct pinion_raw_cq *raw, u32 tail, const u8 *bytes, u8 own)
 {
 	u8 *to = raw_cq_slot(raw, tail);
@@ -115,6 +114,7 @@ static void raw_cq_write(const struct pinion_raw_cq *raw, u32 tail, const u8 *by
 	if (raw->pads && raw->stride == 2 * PINION_MLX5_CQE)
 		memset(to - PINION_MLX5_CQE, 0, PINION_MLX5_CQE);
 	memcpy(to, bytes, PINION_MLX5_CQE - 1);
+	/* The owner byte last: by it the program sees that the slot is valid. */
 	smp_store_release(&to[PINION_MLX5_CQE - 1], own);
 }
 

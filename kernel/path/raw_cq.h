@@ -45,7 +45,7 @@ struct pinion_raw_cq {
 	struct list_head list;
 	u32 seen;			/* the arm word when it was last read */
 	unsigned long since;		/* when that word was first seen, in jiffies */
-	bool gone;			/* being destroyed: do not read the record; under fill_lock */
+	bool gone;			/* the record must not be read; under fill_lock */
 	bool polls;			/* the program arms, then polls once more */
 	struct work_struct late;	/* raises the event; in complete.c */
 };
