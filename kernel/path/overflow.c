@@ -20,7 +20,8 @@ bool pinion_qp_is_cut_off(const struct pinion_qp *qp)
 
 /*
  * Run the executor of each queue pair of the CQ, idle ones too. One that is created later checks
- * the flag before its first message. qps_lock keeps all of them: pinion_overflow_unwatch() takes it.
+ * the flag before its first message. None is destroyed meanwhile: pinion_overflow_unwatch() takes
+ * qps_lock.
  */
 static void overflow_work(struct work_struct *work)
 {

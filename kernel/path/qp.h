@@ -129,8 +129,8 @@ struct pinion_qp {
 	bool has_rq;			/* @rq is used; else a shared queue, or none */
 	struct pinion_resp resp;
 	struct list_head memberships;	/* of multicast groups (UD); mcast.c */
-	struct list_head as_sender;	/* entries in the lists of its completion queues; overflow.c */
-	struct list_head as_receiver;
+	struct list_head as_sender;	/* in the list of its send CQ; overflow.c */
+	struct list_head as_receiver;	/* in the list of its receive CQ */
 
 	/* user space: mappings, owned by verbs */
 	struct rdma_user_mmap_entry *sq_mmap;

@@ -93,8 +93,8 @@ void pinion_tally_end(struct pinion_tallies *tallies, u32 number);
 /* NULL if there is none. The caller must keep it from being freed meanwhile. */
 struct pinion_tally *pinion_tally_find(struct pinion_tallies *tallies, u32 number);
 /*
- * Copy a tally's counts to @counts[PINION_NUM_STATS]. False, and nothing is written, if it was freed;
- * may run at the same time as pinion_tally_end().
+ * Copy a tally's counts to @counts[PINION_NUM_STATS]. May run at the same time as
+ * pinion_tally_end(). Return: false, and nothing is written, if it was freed.
  */
 bool pinion_tally_read(struct pinion_tallies *tallies, u32 number, u64 *counts);
 /* The sum of all tallies, with those that were freed. */

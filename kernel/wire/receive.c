@@ -164,13 +164,14 @@ static struct pinion_qp *wire_find_qp(const struct sk_buff *skb, u32 i, struct p
 	return qp;
 }
 
-/* Could @packet be of the connection? Without a lock; checked again when it is processed. */
+/* Could @packet be of the connection? */
 static bool wire_is_connected(const struct pinion_qp *qp, const struct pinion_packet *packet,
 			      const struct pinion_av *av)
 {
 	if (!pinion_qp_is_connected(qp) || READ_ONCE(qp->engine) != &pinion_wire_engine ||
 	    (packet->opcode & PINION_TRANSPORT_MASK) != pinion_conn_transport(qp))
 		return false;
+	/* Without a lock; checked again under it when the packet is processed. */
 	return data_race(pinion_conn_is_peer(qp, av));
 }
 
