@@ -36,7 +36,7 @@ static void all_is_there(const struct region *r, uint32_t key)
 	CHECK(facts.pages >= pages_of(r->buf));
 }
 
-static void pinned(const struct memory_kind *kind)
+static void pinned(const struct memory_kind *kind, int access)
 {
 	size_t length, offset;
 	struct region r;
@@ -49,7 +49,7 @@ static void pinned(const struct memory_kind *kind)
 		offset = rnd_below(PAGE);
 		context("%zu bytes at %zu", length, offset);
 		buf = memory_new(kind, length, offset);
-		r = region_reg(dev.pd, buf, ALL_ACCESS);
+		r = region_reg(dev.pd, buf, access);
 		all_is_there(&r, r.lkey);
 		all_is_there(&r, r.rkey);
 		CHECK_EQ(ibv_dereg_mr(r.mr), 0);
@@ -59,22 +59,23 @@ static void pinned(const struct memory_kind *kind)
 
 static void anonymous(void)
 {
-	pinned(&memory_anonymous);
+	pinned(&memory_anonymous, ALL_ACCESS);
 }
 
 static void shared(void)
 {
-	pinned(&memory_shared);
+	pinned(&memory_shared, ALL_ACCESS);
 }
 
+/* The kernel pins no file's pages for writing. */
 static void file(void)
 {
-	pinned(&memory_file);
+	pinned(&memory_file, 0);
 }
 
 static void file_private(void)
 {
-	pinned(&memory_file_private);
+	pinned(&memory_file_private, ALL_ACCESS);
 }
 
 static void wrong(void)
