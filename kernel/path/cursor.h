@@ -86,7 +86,11 @@ struct pinion_missing {
 	bool write;
 };
 
-/* Fill @missing for the current position, and take a reference to its pager. @cursor is inside. */
+/*
+ * Fill @missing for the current position, and take a reference to its pager. @cursor is inside. The
+ * range that is to be brought is @want bytes; of memory that a peer names, all that its message
+ * will touch.
+ */
 void pinion_cursor_missing(const struct pinion_cursor *cursor, u64 want,
 			   struct pinion_missing *missing);
 

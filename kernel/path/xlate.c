@@ -165,13 +165,20 @@ u64 pinion_cursor_run(const struct pinion_cursor *cursor, u64 want, void **kva)
 void pinion_cursor_missing(const struct pinion_cursor *cursor, u64 want,
 			   struct pinion_missing *missing)
 {
+	u64 rest = cursor->sge[cursor->at].length - cursor->within;
+	u64 since_entered = cursor->within - cursor->entered;
 	const struct pinion_pass *pass = &cursor->pass;
+	u64 offset = pass->offset + since_entered;
 
+	/*
+	 * A remote range is touched to its end, by this piece of a message (@want) or by those that
+	 * follow. But only this piece was checked: the rest may be outside of the region by now.
+	 */
+	want = cursor->want.remote ? pass->region->length - offset : want;
 	*missing = (struct pinion_missing){
 		.pager = pass->region->pager,
-		.offset = pass->offset + cursor->within - cursor->entered,
-		.length = min3(want, cursor->sge[cursor->at].length - cursor->within,
-			       pass->length - (cursor->within - cursor->entered)),
+		.offset = offset,
+		.length = min3(want, rest, pass->length - since_entered),
 		.write = pass->writes,
 	};
 	pinion_pager_get(missing->pager);

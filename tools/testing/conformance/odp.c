@@ -532,6 +532,37 @@ static void a52_counters(void)
 	buf_check(r.buf);
 }
 
+/*
+ * A message brings all pages that it needs with few faults, also where it comes in packets that each
+ * touch only some of them. By packets a long READ is several, of 256 KiB each.
+ */
+static void a47_at_once(void)
+{
+	enum { LONG = 16 << 20, MOST = 128 };
+	struct region far, own;
+	uint64_t faults;
+
+	begin();
+	if (!dev.pinion)
+		skip("how others bring pages is theirs");
+	own = region_new(LONG, 5, ALL_ACCESS);
+	far = on_demand(LONG, 3, ALL_ACCESS);
+	buf_fill(own.buf);
+	faults = counter(&far, "page_faults_handled");
+	check_write(&link_, &own, 0, &far, 0, LONG);
+	CHECK(counter(&far, "page_faults") >= LONG / PAGE);
+	CHECK(counter(&far, "page_faults_handled") - faults <= MOST);
+	buf_check(far.buf);
+
+	buf_forget(far.buf);
+	faults = counter(&far, "page_faults_handled");
+	check_read(&link_, &own, 0, &far, 0, LONG);
+	CHECK(counter(&far, "page_faults") >= 2 * (LONG / PAGE));
+	CHECK(counter(&far, "page_faults_handled") - faults <= MOST);
+	buf_check(own.buf);
+	region_free(&far);
+}
+
 static const struct test tests[] = {
 	TEST(a29_explicit, "A29 explicit: nothing is pinned"),
 	TEST(a31_hugetlb, "A31 HUGETLB with ON_DEMAND"),
@@ -543,6 +574,7 @@ static const struct test tests[] = {
 	TEST(a45_invalidation, "A45 invalidation"),
 	TEST(a46_first_access, "A46 first access"),
 	TEST(a47_shapes, "A47 offsets and lengths"),
+	TEST(a47_at_once, "A47 a long message, few faults"),
 	TEST(a48_words, "A48 atomics"),
 	TEST(a49_iova, "A49 iova other than the address (class 14)"),
 	TEST(a51_advise, "A51 ibv_advise_mr"),
