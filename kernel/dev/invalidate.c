@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * /sys/kernel/debug/pinion/DEVICE/invalidate: who writes KEY [OFFSET LENGTH] takes the pages of
- * that region away, once, as if the owner of the memory had; see mem/inject.h. For root and tests.
+ * /sys/kernel/debug/pinion/DEVICE/invalidate: writing KEY [OFFSET LENGTH] invalidates pages of that
+ * region once, as the owner of the memory may at any time; see mem/inject.h. For root and tests.
  */
 #include <linux/debugfs.h>
 #include <linux/slab.h>
@@ -13,7 +13,7 @@
 
 #define MAX_LINE	80
 
-/* Return: 0, or -EINVAL if @line is no such line. Changes it. */
+/* Parse @line, which is modified. Return: 0 or -EINVAL. */
 static int invalidate_parse(char *line, u64 *key, u64 *offset, u64 *length)
 {
 	u64 *const numbers[] = { key, offset, length };

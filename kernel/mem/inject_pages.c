@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Takes pages of a region away, because root says so, and not their owner. What a message finds
- * gone it has brought again, so nobody loses a byte.
+ * Invalidates pages of a region by order of root. Messages fault them again, so no data is lost.
  */
 #include "../logic/range.h"
 #include "inject.h"
@@ -10,8 +9,9 @@
 #include "pager.h"
 
 /*
- * Inside the gates: whose pages they are, with a reference, and where they are in the region.
- * @offset and *@length are in the key, which may be a window's; a length of 0 is to its end.
+ * Return the region's pager, with a reference, or an ERR_PTR. @pass is inside the gates. @offset
+ * and @length are relative to the key, which may be a window's; they become relative to the
+ * region. A length of 0 means to the end of the key.
  */
 static struct pinion_pager *inject_pager_of(const struct pinion_pass *pass, u64 *offset,
 					    u64 *length)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Packets that are lost, damaged, doubled or late by order. They are harmed before the network has
- * them, so whoever takes them has only what came to go by.
+ * Drops, damages, duplicates or reorders the packets of one queue pair, by order (mem/inject.h). It
+ * happens before they are sent, so the receiver cannot tell it from a bad network.
  */
 #include "../path/qp.h"
 #include "harm.h"
 
-/* Of who sends, and to whom. */
+/* The arguments of pinion_wire_send() that all packets of one call share. */
 struct harm_way {
 	struct pinion_qp *qp;
 	const struct pinion_av *av;
@@ -19,7 +19,7 @@ static bool harm_is_due(const struct pinion_qp *qp, enum pinion_inject_kind kind
 	return pinion_inject(kind, qp->pid, qp->ibqp.qp_num);
 }
 
-/* A packet that waits has it with it. */
+/* The burst of a held packet is kept in its control block. */
 static struct pinion_burst *harm_burst_of(struct sk_buff *skb)
 {
 	BUILD_BUG_ON(sizeof(struct pinion_burst) > sizeof(skb->cb));
@@ -32,7 +32,7 @@ static bool harm_put(const struct harm_way *way, const struct pinion_burst *burs
 	return pinion_wire_send(way->qp->node->wire, way->av, way->flow, burst, skb, way->errand);
 }
 
-/* Charged to the socket like the first. Without memory for it there is one. */
+/* Send a copy, charged to the same socket. Without memory nothing is duplicated. */
 static void harm_put_twin(const struct harm_way *way, const struct pinion_burst *burst,
 			  struct sk_buff *skb)
 {
@@ -44,7 +44,7 @@ static void harm_put_twin(const struct harm_way *way, const struct pinion_burst 
 	harm_put(way, burst, twin);
 }
 
-/* @skb waits, if there is a place; who has waited there is sent. */
+/* Hold @skb back, and send the packet that was held before, if there is one. */
 static void harm_put_later(const struct harm_way *way, const struct pinion_burst *burst,
 			   struct sk_buff *skb, struct sk_buff **held)
 {
@@ -58,7 +58,7 @@ static void harm_put_later(const struct harm_way *way, const struct pinion_burst
 	harm_put(way, &before, skb);
 }
 
-/* Requester and responder of a connection share the place, under locks of their own. */
+/* Send the held packet. Requester and responder share @held under different locks: so xchg(). */
 static void harm_put_held(const struct harm_way *way, struct sk_buff **held)
 {
 	struct sk_buff *skb = xchg(held, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What is ordered to befall packets (mem/inject.h) befalls them here, as they leave.
+ * Orders that drop, damage, duplicate or reorder packets (mem/inject.h) are carried out here, when
+ * the packets are sent.
  */
 #ifndef PINION_WIRE_HARM_H
 #define PINION_WIRE_HARM_H
@@ -15,8 +16,9 @@ bool pinion_harm_ordered(struct pinion_qp *qp, struct sk_buff **held, const stru
 			 struct pinion_errand *errand);
 
 /*
- * As pinion_wire_send() to @qp's wire. A packet that is to be sent behind the next waits in *@held;
- * with NULL there is no such place. What is ordered to be lost or to wait counts as sent.
+ * Like pinion_wire_send() on @qp's wire. A packet that is to be reordered is held in *@held until
+ * the next one was sent; without @held (datagrams) none is reordered. Return: true for a packet
+ * that is dropped or held by order, too.
  */
 static inline bool pinion_harm_send(struct pinion_qp *qp, struct pinion_wire *wire,
 				    struct sk_buff **held, const struct pinion_av *av, u32 flow,
@@ -28,7 +30,7 @@ static inline bool pinion_harm_send(struct pinion_qp *qp, struct pinion_wire *wi
 	return pinion_wire_send(wire, av, flow, burst, skb, errand);
 }
 
-/* What waits is lost: its connection ends, or is another. */
+/* Drop a held packet: its connection ends, or is made anew. */
 static inline void pinion_harm_forget(struct sk_buff **held)
 {
 	kfree_skb(xchg(held, NULL));
