@@ -484,22 +484,13 @@ static void a51_ended(void)
 	region_free(&other);
 }
 
-static uint64_t counter(const struct region *r, const char *name)
-{
-	uint64_t value;
-
-	if (!resources_mr_counter(r->rkey, name, &value))
-		skip("no counter %s of regions", name);
-	return value;
-}
-
 /* A fault may be had again only for pages that went, as where memory is compacted. */
 static void no_faults_since(const struct region *r, uint64_t faults,
 			    uint64_t gone)
 {
-	uint64_t seen = counter(r, "page_faults");
+	uint64_t seen = region_counter(r, "page_faults");
 
-	if (counter(r, "page_invalidations") == gone)
+	if (region_counter(r, "page_invalidations") == gone)
 		CHECK_EQ(seen, faults);
 }
 
@@ -510,22 +501,22 @@ static void a52_counters(void)
 
 	begin();
 	r = on_demand(16 * PAGE, 0, ALL_ACCESS);
-	faults = counter(&r, "page_faults");
-	gone = counter(&r, "page_invalidations");
+	faults = region_counter(&r, "page_faults");
+	gone = region_counter(&r, "page_invalidations");
 	check_write(&link_, &all, 0, &r, 3 * PAGE, PAGE);
-	CHECK(counter(&r, "page_faults") > faults);
-	faults = counter(&r, "page_faults");
+	CHECK(region_counter(&r, "page_faults") > faults);
+	faults = region_counter(&r, "page_faults");
 	check_write(&link_, &all, 0, &r, 3 * PAGE, PAGE);
 	no_faults_since(&r, faults, gone);
 	CHECK_EQ(madvise(r.buf->data + 3 * PAGE, PAGE, MADV_DONTNEED), 0);
-	CHECK(counter(&r, "page_invalidations") > gone);
-	gone = counter(&r, "page_invalidations");
+	CHECK(region_counter(&r, "page_invalidations") > gone);
+	gone = region_counter(&r, "page_invalidations");
 	/* What was fetched before causes no fault. */
 	CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
 			IBV_ADVISE_MR_FLAG_FLUSH, &r, 0, 16 * PAGE),
 		 0);
-	CHECK(counter(&r, "page_prefetch") > 0);
-	faults = counter(&r, "page_faults");
+	CHECK(region_counter(&r, "page_prefetch") > 0);
+	faults = region_counter(&r, "page_faults");
 	memset(r.buf->want + 3 * PAGE, 0, PAGE);
 	check_write(&link_, &all, 0, &r, 0, 12 * PAGE);
 	no_faults_since(&r, faults, gone);
@@ -548,17 +539,17 @@ static void a47_at_once(void)
 	own = region_new(LONG, 5, ALL_ACCESS);
 	far = on_demand(LONG, 3, ALL_ACCESS);
 	buf_fill(own.buf);
-	faults = counter(&far, "page_faults_handled");
+	faults = region_counter(&far, "page_faults_handled");
 	check_write(&link_, &own, 0, &far, 0, LONG);
-	CHECK(counter(&far, "page_faults") >= LONG / PAGE);
-	CHECK(counter(&far, "page_faults_handled") - faults <= MOST);
+	CHECK(region_counter(&far, "page_faults") >= LONG / PAGE);
+	CHECK(region_counter(&far, "page_faults_handled") - faults <= MOST);
 	buf_check(far.buf);
 
 	buf_forget(far.buf);
-	faults = counter(&far, "page_faults_handled");
+	faults = region_counter(&far, "page_faults_handled");
 	check_read(&link_, &own, 0, &far, 0, LONG);
-	CHECK(counter(&far, "page_faults") >= 2 * (LONG / PAGE));
-	CHECK(counter(&far, "page_faults_handled") - faults <= MOST);
+	CHECK(region_counter(&far, "page_faults") >= 2 * (LONG / PAGE));
+	CHECK(region_counter(&far, "page_faults_handled") - faults <= MOST);
 	buf_check(own.buf);
 	region_free(&far);
 }

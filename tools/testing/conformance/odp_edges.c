@@ -118,15 +118,6 @@ static void a49_advised(void)
 	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
 }
 
-static uint64_t counter(const struct region *r, const char *name)
-{
-	uint64_t value;
-
-	if (!resources_mr_counter(r->rkey, name, &value))
-		skip("no counter %s of regions", name);
-	return value;
-}
-
 /*
  * Of a terabyte the first byte and the last: two children, which are all that is looked
  * through when the terabyte goes.
@@ -149,7 +140,7 @@ static void a45_sparse(void)
 	r.mr = MUST(ibv_reg_mr(dev.pd, map + 1, length - 2, ODP_ALL));
 	r.base = (uintptr_t)map + 1;
 	r.rkey = r.mr->rkey;
-	CHECK_EQ(counter(&r, "children"), 0);
+	CHECK_EQ(region_counter(&r, "children"), 0);
 	expect(rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&all, 0, few), r.base,
 		    r.rkey),
 	       IBV_WC_SUCCESS);
@@ -158,10 +149,10 @@ static void a45_sparse(void)
 	       IBV_WC_SUCCESS);
 	CHECK(!memcmp(map + 1, all.buf->data, few));
 	CHECK(!memcmp(map + length - 1 - few, all.buf->data + 100, few));
-	CHECK_EQ(counter(&r, "children"), 2);
-	events = counter(&r, "page_invalidations_handled");
+	CHECK_EQ(region_counter(&r, "children"), 2);
+	events = region_counter(&r, "page_invalidations_handled");
 	CHECK_EQ(munmap(map, length), 0);
-	CHECK_EQ(counter(&r, "page_invalidations_handled") - events, 2);
+	CHECK_EQ(region_counter(&r, "page_invalidations_handled") - events, 2);
 	refused(&link_, IBV_WR_RDMA_WRITE, sge_of(&all, 0, few), r.base, r.rkey,
 		IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
 	CHECK_EQ(ibv_dereg_mr(r.mr), 0);

@@ -31,15 +31,6 @@ static void begin(void)
 	all = region_new(LEN, 1234, ALL_ACCESS);
 }
 
-static uint64_t counter(const struct region *r, const char *name)
-{
-	uint64_t value;
-
-	if (!resources_mr_counter(r->rkey, name, &value))
-		skip("no counter %s of regions", name);
-	return value;
-}
-
 static void a31_crossing(void)
 {
 	struct region r;
@@ -73,20 +64,20 @@ static void a31_granule(void)
 	begin();
 	buf = memory_new(&memory_hugetlb, 2 * HUGE - 8192, 4096);
 	r = region_reg(dev.pd, buf, HUGE_ALL);
-	faults = counter(&r, "page_faults");
+	faults = region_counter(&r, "page_faults");
 	check_write(&link_, &all, 0, &r, 5, 9);
-	CHECK_EQ(counter(&r, "page_faults") - faults, HUGE / PAGE);
+	CHECK_EQ(region_counter(&r, "page_faults") - faults, HUGE / PAGE);
 	/* All of the huge page came. */
 	check_write(&link_, &all, 0, &r, HUGE - 8192 - LEN, LEN);
-	CHECK_EQ(counter(&r, "page_faults") - faults, HUGE / PAGE);
+	CHECK_EQ(region_counter(&r, "page_faults") - faults, HUGE / PAGE);
 	sge = sge_of(&r, 0, 2 * HUGE - 8192);
 	CHECK_EQ(ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
 			       IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1),
 		 0);
-	CHECK_EQ(counter(&r, "page_prefetch"), HUGE / PAGE);
-	gone = counter(&r, "page_invalidations");
+	CHECK_EQ(region_counter(&r, "page_prefetch"), HUGE / PAGE);
+	gone = region_counter(&r, "page_invalidations");
 	CHECK_EQ(munmap((void *)((r.base + HUGE) & ~(HUGE - 1ULL)), HUGE), 0);
-	CHECK_EQ(counter(&r, "page_invalidations") - gone, HUGE / PAGE);
+	CHECK_EQ(region_counter(&r, "page_invalidations") - gone, HUGE / PAGE);
 	refused(&link_, IBV_WR_RDMA_READ, sge_of(&all, 0, 9), r.base + HUGE,
 		r.rkey, IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
 	check_write(&link_, &all, 0, &r, 100, LEN);
@@ -116,7 +107,7 @@ static void a32_broken(void)
 			       IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1),
 		 EINVAL);
 	buf_check(buf);
-	CHECK_EQ(counter(&r, "page_faults"), 0);
+	CHECK_EQ(region_counter(&r, "page_faults"), 0);
 	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
 	buf_check(all.buf);
 }

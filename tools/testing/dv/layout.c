@@ -48,10 +48,7 @@ static void begin(bool peers_invalidate)
 	dv_begin();
 	from = region_new(LEN, 3, ALL_ACCESS);
 	to = region_new(LEN, 5, ALL_ACCESS);
-	raw_make(&a, false);
-	raw_make(&b, false);
-	raw_connect(&a, b.qpn);
-	raw_connect(&b, a.qpn);
+	raw_make_pair(&a, &b, false);
 	key_obj = make_key(peers_invalidate, &key);
 }
 
@@ -243,10 +240,7 @@ static void again(void)
 {
 	raw_free(&a);
 	raw_free(&b);
-	raw_make(&a, false);
-	raw_make(&b, false);
-	raw_connect(&a, b.qpn);
-	raw_connect(&b, a.qpn);
+	raw_make_pair(&a, &b, false);
 }
 
 static void denied(struct raw_cqe cqe, uint8_t syndrome)

@@ -38,10 +38,7 @@ static void begin(uint32_t flags)
 	dv_begin();
 	from = region_new(LEN, 3, ALL_ACCESS);
 	to = region_new(LEN, 5, ALL_ACCESS);
-	raw_make(&a, false);
-	raw_make(&b, false);
-	raw_connect(&a, b.qpn);
-	raw_connect(&b, a.qpn);
+	raw_make_pair(&a, &b, false);
 	channel = MUST(mlx5dv_devx_create_event_channel(dev.ctx, flags));
 	CHECK_EQ(fcntl(channel->fd, F_SETFL, O_NONBLOCK), 0);
 }

@@ -22,10 +22,7 @@ static void begin(bool wide)
 	dv_begin();
 	from = region_new(LEN, 3, ALL_ACCESS);
 	to = region_new(LEN, 5, ALL_ACCESS);
-	raw_make(&a, wide);
-	raw_make(&b, wide);
-	raw_connect(&a, b.qpn);
-	raw_connect(&b, a.qpn);
+	raw_make_pair(&a, &b, wide);
 }
 
 static void end(void)

@@ -27,18 +27,9 @@ static void begin(void)
 	own = region_new(LENGTH, 50, ALL_ACCESS);
 }
 
-static uint64_t counter(const struct region *region, const char *name)
-{
-	uint64_t value;
-
-	if (!resources_mr_counter(region->rkey, name, &value))
-		skip("the kernel does not tell %s", name);
-	return value;
-}
-
 static uint64_t gone(const struct region *region)
 {
-	return counter(region, "page_invalidations");
+	return region_counter(region, "page_invalidations");
 }
 
 /* On demand, and all there. */
@@ -216,7 +207,7 @@ static void in35_a_range(void)
 	CHECK_EQ(orders_invalidate("%u", region.rkey), 0);
 	/* It is not a multiple of pages, so it has one more. */
 	CHECK_EQ(gone(&region), PAGES + 1);
-	CHECK_EQ(counter(&region, "children"), 0);
+	CHECK_EQ(region_counter(&region, "children"), 0);
 	only_gone(&region, 0, PAGES + 1);
 	buf_check(region.buf);
 	check_read(&link_, &own, 0, &region, 0, LENGTH);

@@ -22,15 +22,6 @@ static void begin(void)
 	own = region_new(LENGTH, 50, ALL_ACCESS);
 }
 
-static uint64_t counter(const struct region *region, const char *name)
-{
-	uint64_t value;
-
-	if (!resources_mr_counter(region->rkey, name, &value))
-		skip("the kernel does not tell %s", name);
-	return value;
-}
-
 /* Each kind of message between scattered pieces, both ways; large ones, and words. */
 static void all_good(struct region *region)
 {
@@ -92,7 +83,7 @@ static void in39_span(void)
 		region = region_new(LENGTH, 7, ODP_ALL);
 		orders_over(1);
 		all_good(&region);
-		children = counter(&region, "children");
+		children = region_counter(&region, "children");
 		/* Where it begins, it begins in the middle of a span. */
 		CHECK(children >= (uint64_t)cases[i].children &&
 		      children <= (uint64_t)cases[i].children + 1);
@@ -105,11 +96,11 @@ static void in39_span(void)
 /* Events that it took to bring all of a region of small pages. */
 static uint64_t faults(struct region *region)
 {
-	uint64_t before = counter(region, "page_faults_handled");
+	uint64_t before = region_counter(region, "page_faults_handled");
 
 	CHECK_EQ(orders_invalidate("%u", region->rkey), 0);
 	check_write(&link_, &own, 0, region, 0, LENGTH);
-	return counter(region, "page_faults_handled") - before;
+	return region_counter(region, "page_faults_handled") - before;
 }
 
 static void in40_batch(void)
@@ -169,7 +160,7 @@ static void in42_together(void)
 	order("invalidate percent 20 seed 1 count 0");
 	region = region_new(LENGTH, 7, ODP_ALL);
 	all_good(&region);
-	CHECK(counter(&region, "page_invalidations") > 5);
+	CHECK(region_counter(&region, "page_invalidations") > 5);
 	orders_off();
 	all_good(&region);
 	region_free(&region);

@@ -12,6 +12,7 @@
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
 
+#include "buf.h"
 #include "device.h"
 #include "resources.h"
 
@@ -504,4 +505,13 @@ bool resources_mr_counter(uint32_t rkey, const char *name, uint64_t *value)
 		 RDMA_NLDEV_ATTR_RES_MR, visit_stats, &query);
 	*value = query.value;
 	return query.found;
+}
+
+uint64_t region_counter(const struct region *region, const char *name)
+{
+	uint64_t value;
+
+	if (!resources_mr_counter(region->rkey, name, &value))
+		skip("no counter %s of regions", name);
+	return value;
 }

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct region;
+
 enum { RESOURCE_KINDS = 32 };
 
 struct resources {
@@ -57,5 +59,7 @@ struct mr_row {
 int resources_mr_rows(uint64_t length, struct mr_row *rows, int max);
 /* A counter of one region, as `rdma statistic show mr' has it. */
 bool resources_mr_counter(uint32_t rkey, const char *name, uint64_t *value);
+/* The same; a kernel that has no such counter skips the test. */
+uint64_t region_counter(const struct region *region, const char *name);
 
 #endif /* PINION_TEST_RESOURCES_H */

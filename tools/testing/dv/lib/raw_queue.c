@@ -117,6 +117,14 @@ void raw_connect(struct raw_queue *q, uint32_t remote_qpn)
 	CHECK_EQ(raw_change(q, PRM_RTR2RTS_QP, &path, out), 0);
 }
 
+void raw_make_pair(struct raw_queue *a, struct raw_queue *b, bool wide)
+{
+	raw_make(a, wide);
+	raw_make(b, wide);
+	raw_connect(a, b->qpn);
+	raw_connect(b, a->qpn);
+}
+
 uint32_t raw_state(struct raw_queue *q)
 {
 	uint8_t in[PRM_HEAD], out[PRM_QP_OUT] = {};

@@ -92,6 +92,8 @@ int raw_change(struct raw_queue *q, uint16_t opcode,
 	       const struct prm_path *path, uint8_t out[PRM_HEAD]);
 struct prm_path raw_path(uint32_t remote_qpn, uint32_t psn);
 void raw_connect(struct raw_queue *q, uint32_t remote_qpn);
+/* Make both, connected to each other. */
+void raw_make_pair(struct raw_queue *a, struct raw_queue *b, bool wide);
 uint32_t raw_state(struct raw_queue *q);
 
 /* A request of @segments, not counting the first one, which is made here. */
