@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * How many packets may be in flight, against one packet at a time, and over a network that has room
+ * for so many.
+ */
+#include <kunit/test.h>
+
+#include "../kernel/logic/inflight.c"
+#include "random.h"
+
+/* In another way: packet by packet. */
+static void acknowledge_one(struct pinion_inflight *o)
+{
+	if (o->window == o->most)
+		return;
+	if (o->window < o->safe) {
+		o->window++;
+	} else if (++o->part >= o->window) {
+		o->part -= o->window++;
+	}
+	if (o->window == o->most)
+		o->part = 0;
+}
+
+static void expect_same(struct kunit *test, const struct pinion_inflight *a,
+			const struct pinion_inflight *b)
+{
+	KUNIT_ASSERT_EQ(test, a->window, b->window);
+	KUNIT_ASSERT_EQ(test, a->safe, b->safe);
+	KUNIT_ASSERT_EQ(test, a->part, b->part);
+	KUNIT_ASSERT_GE(test, a->window, 1);
+	KUNIT_ASSERT_LE(test, a->window, a->most);
+}
+
+/* An acknowledgment of many packets counts as many of one. */
+static void many_at_a_time_are_one_by_one(struct kunit *test)
+{
+	struct pinion_inflight a, b;
+	struct rnd_state rnd;
+	u32 i, j, n;
+
+	random_begin(&rnd, 1);
+	for (i = 0; i < 200; i++) {
+		pinion_inflight_init(&a, 1 + random_below(&rnd, 300));
+		b = a;
+		for (j = 0; j < 200; j++) {
+			n = 1 + random_below(&rnd, 2 * a.most);
+			switch (random_below(&rnd, 10)) {
+			case 0:
+				pinion_inflight_lost(&a);
+				pinion_inflight_lost(&b);
+				break;
+			case 1:
+				pinion_inflight_late(&a);
+				pinion_inflight_late(&b);
+				break;
+			default:
+				pinion_inflight_acknowledged(&a, n);
+				while (n--)
+					acknowledge_one(&b);
+				break;
+			}
+			expect_same(test, &a, &b);
+		}
+	}
+}
+
+/*
+ * A network that loses whatever is beyond its room: from then on the window stays between half of it
+ * and just beyond it, and most of the room is used.
+ */
+static void it_finds_the_room_there_is(struct kunit *test)
+{
+	u32 room, rounds, lost, used;
+	struct pinion_inflight inflight;
+
+	for (room = 8; room < 200; room += 7) {
+		pinion_inflight_init(&inflight, 256);
+		/* What it begins with is far too much. */
+		while (inflight.window > room)
+			pinion_inflight_lost(&inflight);
+		lost = 0;
+		used = 0;
+		for (rounds = 0; rounds < 1000; rounds++) {
+			KUNIT_ASSERT_GE(test, inflight.window, room / 4);
+			KUNIT_ASSERT_LE(test, inflight.window, room + 1);
+			used += inflight.window;
+			if (inflight.window > room) {
+				pinion_inflight_lost(&inflight);
+				lost++;
+			} else {
+				pinion_inflight_acknowledged(&inflight, inflight.window);
+			}
+		}
+		KUNIT_EXPECT_GT(test, used, 1000 * room * 2 / 3);
+		/* One loss in as many round trips as half of the room has packets. */
+		KUNIT_EXPECT_LE(test, lost, 1000 / (room / 2) + 1);
+	}
+}
+
+/* Nobody who waits for one packet waits for more, and it comes back from there. */
+static void late_is_one_packet_at_a_time(struct kunit *test)
+{
+	struct pinion_inflight inflight;
+	u32 i;
+
+	pinion_inflight_init(&inflight, 256);
+	for (i = 0; i < 10; i++) {
+		pinion_inflight_late(&inflight);
+		KUNIT_EXPECT_EQ(test, inflight.window, 1);
+	}
+	/* As often as there was nothing, half of what there was at first is known to be safe. */
+	for (i = 0; i < 7; i++)
+		pinion_inflight_acknowledged(&inflight, inflight.window);
+	KUNIT_EXPECT_EQ(test, inflight.window, 128);
+	pinion_inflight_acknowledged(&inflight, 128);
+	KUNIT_EXPECT_EQ(test, inflight.window, 129);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(many_at_a_time_are_one_by_one),
+	KUNIT_CASE(it_finds_the_room_there_is),
+	KUNIT_CASE(late_is_one_packet_at_a_time),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "pinion_inflight",
+	.test_cases = cases,
+};
+
+kunit_test_suites(&suite);
