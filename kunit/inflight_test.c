@@ -13,11 +13,10 @@ static void acknowledge_one(struct pinion_inflight *o)
 {
 	if (o->window == o->most)
 		return;
-	if (o->window < o->safe) {
+	if (o->window < o->safe)
 		o->window++;
-	} else if (++o->part >= o->window) {
+	else if (++o->part >= o->window)
 		o->part -= o->window++;
-	}
 	if (o->window == o->most)
 		o->part = 0;
 }

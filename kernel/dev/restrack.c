@@ -59,7 +59,8 @@ static int restrack_fill_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct pinion_qp *qp = to_pinion_qp(ibqp);
 	struct row rows[] = { { "sq_entries" }, { "sq_waiting" }, { "rq_entries" },
-			      { "rq_waiting" }, { "max_inline", qp->sq.max_inline } };
+			      { "rq_waiting" }, { "max_inline", qp->sq.max_inline },
+			      { "send_rate", READ_ONCE(qp->rate) } };
 
 	spin_lock_irq(&qp->sq.post_lock);
 	rows[0].value = qp->sq.ring.entries;

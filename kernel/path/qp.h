@@ -120,6 +120,7 @@ struct pinion_qp {
 	struct pinion_av av;		/* made from attr.ah_attr */
 	const struct pinion_engine *engine;	/* connected services: chosen at RTR */
 	struct pinion_conn *conn;	/* data of an engine to other hosts, or NULL */
+	u64 rate;			/* its limit in bytes per second, to be shown; 0: none */
 	u32 mtu;			/* path MTU in bytes */
 
 	struct pinion_raw_qp *raw;	/* queues in mlx5's format are used instead; or NULL */

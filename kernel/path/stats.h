@@ -30,10 +30,15 @@
 	X(rx_malformed)			\
 	X(rx_strangers)			\
 	X(rx_overruns)			\
+	X(rx_burst_packets)		\
 	X(duplicate_request)		\
 	X(out_of_sequence)		\
 	X(packet_seq_err)		\
 	X(local_ack_timeout_err)	\
+	X(np_ecn_marked_roce_packets)	\
+	X(np_cnp_sent)			\
+	X(rp_cnp_handled)		\
+	X(rp_cnp_ignored)		\
 	X(gate_waits)			\
 	X(local_key_errors)		\
 	X(remote_key_unknown)		\

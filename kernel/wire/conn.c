@@ -60,6 +60,7 @@ struct pinion_conn *pinion_conn_attach(struct pinion_qp *qp)
 	conn->qp = qp;
 	pinion_line_init(&conn->answers, qp->waiting);
 	pinion_line_init(&conn->requests, qp->waiting);
+	pinion_congestion_init(&conn->congestion);
 	hrtimer_setup(&conn->timer, conn_expire, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	hrtimer_setup(&conn->pause, conn_resume, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	INIT_WORK(&conn->work, conn_respond);
@@ -99,7 +100,9 @@ static void conn_begin_to_send(struct pinion_conn *conn)
 	pinion_sender_init(&conn->sender, attr->sq_psn, attr->retry_cnt, attr->rnr_retry);
 	conn->deadline = 0;
 	conn->lateness = 0;
-	conn->window = PINION_CONN_WINDOW;
+	conn->paced = 0;
+	pinion_inflight_init(&conn->inflight, PINION_CONN_WINDOW);
+	pinion_congestion_forget(conn);
 	conn->una = conn->sender.una;
 	pinion_line_open(&conn->answers);
 }

@@ -9,8 +9,10 @@
 
 #include <linux/hrtimer.h>
 
+#include "../logic/inflight.h"
 #include "../logic/receiver.h"
 #include "../logic/sender.h"
+#include "congestion.h"
 #include "line.h"
 #include "train.h"
 #include "wire.h"
@@ -48,6 +50,7 @@ struct pinion_asked {
 struct pinion_conn {
 	struct pinion_qp *qp;
 	struct sk_buff *held;		/* to be sent behind the next, by order; see harm.h */
+	struct pinion_congestion congestion;
 
 	/* The requester half: protected by sq.exec, apart from adding to @answers. */
 	struct pinion_sender sender;
@@ -58,8 +61,9 @@ struct pinion_conn {
 	struct hrtimer timer;
 	u64 deadline;			/* of the ACK or RNR timer, in ns; 0: none */
 	u8 lateness;			/* log2 of the factor of the ACK timeout */
-	u32 window;			/* packets that may be unacknowledged, with answers */
-	u32 una;			/* sender.una when @window grew last */
+	u64 paced;			/* the rate allows nothing until then, in ns; 0: it does */
+	struct pinion_inflight inflight;	/* of requests and answers */
+	u32 una;			/* sender.una when it grew last */
 
 	/* The responder half: protected by resp.lock, apart from adding to @requests. */
 	struct pinion_receiver receiver;

@@ -13,6 +13,7 @@
 #include <linux/udp.h>
 #include <net/addrconf.h>
 #include <net/dsfield.h>
+#include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
@@ -35,6 +36,7 @@ struct wire_cb {
 	u32 stride;			/* bytes of each packet but the last */
 	u32 first;			/* index of its first packet behind the IP header's */
 	u16 vlan;
+	bool marked;			/* by a router, as congested (ECN) */
 };
 
 static struct wire_cb *wire_cb_of(const struct sk_buff *skb)
@@ -51,6 +53,16 @@ u32 pinion_wire_stride(const struct sk_buff *skb)
 u32 pinion_wire_packets(const struct sk_buff *skb)
 {
 	return DIV_ROUND_UP(skb->len, wire_cb_of(skb)->stride);
+}
+
+u32 pinion_wire_take_marks(struct sk_buff *skb)
+{
+	struct wire_cb *cb = wire_cb_of(skb);
+
+	if (!cb->marked)
+		return 0;
+	cb->marked = false;
+	return pinion_wire_packets(skb);
 }
 
 /* The bytes of packet @i, from BTH to ICRC. */
@@ -158,7 +170,7 @@ static struct pinion_qp *wire_find_qp(const struct sk_buff *skb, u32 i, struct p
 	}
 	if (wire_is_served(packet))
 		qp = pinion_qp_get(node, packet->qpn);
-	/* All packets of the buffer are for the same queue pair: see wire_is_of_one(). */
+	/* All packets of the buffer are for the same queue pair: see wire_run(). */
 	if (!qp)
 		pinion_stat_add(node, rx_no_queue, pinion_wire_packets(skb));
 	return qp;
@@ -168,8 +180,10 @@ static struct pinion_qp *wire_find_qp(const struct sk_buff *skb, u32 i, struct p
 static bool wire_is_connected(const struct pinion_qp *qp, const struct pinion_packet *packet,
 			      const struct pinion_av *av)
 {
+	u8 transport = packet->opcode & PINION_TRANSPORT_MASK;
+
 	if (!pinion_qp_is_connected(qp) || READ_ONCE(qp->engine) != &pinion_wire_engine ||
-	    (packet->opcode & PINION_TRANSPORT_MASK) != pinion_conn_transport(qp))
+	    (transport != PINION_TRANSPORT_CNP && transport != pinion_conn_transport(qp)))
 		return false;
 	/* Without a lock; checked again under it when the packet is processed. */
 	return data_race(pinion_conn_is_peer(qp, av));
@@ -180,6 +194,7 @@ static bool wire_deliver(struct pinion_qp *qp, struct sk_buff *skb,
 			 const struct pinion_packet *packet, const struct pinion_av *av,
 			 struct pinion_errand *errand)
 {
+	enum pinion_packet_role role = pinion_packet_kind(packet->opcode)->role;
 	/* Read before @skb is delivered: it may be freed at once then. */
 	u32 packets = pinion_wire_packets(skb);
 
@@ -188,7 +203,13 @@ static bool wire_deliver(struct pinion_qp *qp, struct sk_buff *skb,
 		pinion_stat_add(qp, rx_strangers, packets);
 		return false;
 	}
-	if (pinion_conn_arrived(qp, skb, pinion_packet_kind(packet->opcode)->role, errand))
+	if (role == PINION_NOTICE) {
+		pinion_congestion_notified(qp);
+		return false;
+	}
+	if (packets > 1)
+		pinion_stat_add(qp, rx_burst_packets, packets);
+	if (pinion_conn_arrived(qp, skb, role, errand))
 		return true;
 	pinion_stat_add(qp, rx_overruns, packets);
 	return false;
@@ -207,19 +228,17 @@ static bool wire_goes_along(const struct sk_buff *skb, u32 i, const struct pinio
 	       wire_icrc_is_right(skb, i);
 }
 
-static bool wire_is_of_one(const struct sk_buff *skb)
+/* How many packets from packet @i on are for the same half of the same queue pair; at least 1. */
+static u32 wire_run(const struct sk_buff *skb, u32 i)
 {
-	u32 i, packets = pinion_wire_packets(skb);
+	u32 packets = pinion_wire_packets(skb), end = i + 1;
 	struct pinion_packet first;
 
-	if (packets <= 1)
-		return true;
-	if (!pinion_wire_parse(skb, 0, &first))
-		return false;
-	for (i = 1; i < packets; i++)
-		if (!wire_goes_along(skb, i, &first))
-			return false;
-	return true;
+	if (end >= packets || !pinion_wire_parse(skb, i, &first))
+		return 1;
+	while (end < packets && wire_goes_along(skb, end, &first))
+		end++;
+	return end - i;
 }
 
 /* All packets of @skb are for one queue pair. Return: whether @skb was taken. */
@@ -246,31 +265,44 @@ static bool wire_receive_one(struct sk_buff *skb, const struct pinion_av *av,
 	return taken;
 }
 
-/* Make a buffer of packet @i of @skb only. NULL: no memory. */
-static struct sk_buff *wire_cut_out(struct sk_buff *skb, u32 i)
+/*
+ * Make a buffer of @packets packets of @skb, from packet @i on, with the headers before them. It is
+ * a copy: a clone would keep all of @skb, and had to be charged for that. NULL: no memory.
+ */
+static struct sk_buff *wire_cut_out(const struct sk_buff *skb, u32 i, u32 packets)
 {
-	struct sk_buff *cut = skb_clone(skb, GFP_KERNEL);
-	const u8 *from;
-	u32 bytes;
+	u32 headers = -skb_network_offset(skb);
+	u32 last, bytes;
+	const u8 *from = wire_bytes_of(skb, i, &bytes);
+	struct sk_buff *cut;
 
+	bytes = wire_bytes_of(skb, i + packets - 1, &last) + last - from;
+	cut = alloc_skb(headers + bytes, GFP_NOIO | __GFP_NOWARN);
 	if (!cut)
 		return NULL;
-	from = wire_bytes_of(skb, i, &bytes);
-	skb_pull(cut, from - skb->data);
-	skb_trim(cut, bytes);
+	skb_put_data(cut, skb_network_header(skb), headers);
+	skb_reset_network_header(cut);
+	skb_pull(cut, headers);
+	skb_put_data(cut, from, bytes);
+	*wire_cb_of(cut) = *wire_cb_of(skb);
 	wire_cb_of(cut)->first += i;
 	return cut;
 }
 
-/* Deliver each packet by itself, if they are not all for one queue pair. We never send such. */
-static void wire_receive_each(struct sk_buff *skb, const struct pinion_av *av,
+/*
+ * The packets of @skb are for several: deliver run by run; the first has @run packets. We never
+ * send such, but the kernel may merge requests and answers of one connection.
+ */
+static void wire_receive_runs(const struct sk_buff *skb, u32 run, const struct pinion_av *av,
 			      struct pinion_errand *errand)
 {
 	u32 i, packets = pinion_wire_packets(skb);
 	struct sk_buff *cut;
 
-	for (i = 0; i < packets; i++) {
-		cut = wire_cut_out(skb, i);
+	for (i = 0; i < packets; i += run) {
+		if (i)
+			run = wire_run(skb, i);
+		cut = wire_cut_out(skb, i, run);
 		if (!cut)
 			return;
 		if (!wire_receive_one(cut, av, errand))
@@ -279,17 +311,58 @@ static void wire_receive_each(struct sk_buff *skb, const struct pinion_av *av,
 	}
 }
 
-/* Return: whether @skb was taken; else the caller frees it. */
-static bool wire_receive(struct sk_buff *skb, struct pinion_errand *errand)
+/*
+ * Fill @av. Return: false if @skb is to be dropped. Whose a buffer of several packets is must be
+ * known before all their ICRCs are computed; of a single one it is looked up before that anyway.
+ */
+static bool wire_is_for_us(const struct sk_buff *skb, struct pinion_av *av)
+{
+	bool ours;
+
+	if (!pinion_wire_addresses(skb, av))
+		return false;
+	if (pinion_wire_packets(skb) == 1)
+		return true;
+	rcu_read_lock();
+	ours = pinion_peers_own(wire_cb_of(skb)->net, av);
+	rcu_read_unlock();
+	return ours;
+}
+
+/*
+ * What the kernel has merged is in fragments. Copy that, with an allocation that may sleep for so
+ * much memory: it has 64 KiB. Consumes @skb. NULL: no memory.
+ */
+static struct sk_buff *wire_unite(struct sk_buff *skb)
+{
+	struct sk_buff *whole;
+
+	if (!skb_is_nonlinear(skb))
+		return skb;
+	whole = skb_copy(skb, GFP_NOIO | __GFP_NOWARN);
+	consume_skb(skb);
+	return whole;
+}
+
+/* Consumes @skb. */
+static void wire_receive(struct sk_buff *skb, struct pinion_errand *errand)
 {
 	struct pinion_av av;
+	bool taken = false;
+	u32 run;
 
-	if (skb_linearize(skb) || !pinion_wire_addresses(skb, &av))
-		return false;
-	if (wire_is_of_one(skb))
-		return wire_receive_one(skb, &av, errand);
-	wire_receive_each(skb, &av, errand);
-	return false;
+	skb = wire_unite(skb);
+	if (!skb)
+		return;
+	if (wire_is_for_us(skb, &av)) {
+		run = wire_run(skb, 0);
+		if (run >= pinion_wire_packets(skb))
+			taken = wire_receive_one(skb, &av, errand);
+		else
+			wire_receive_runs(skb, run, &av, errand);
+	}
+	if (!taken)
+		consume_skb(skb);
 }
 
 /* The netdev that has the destination address of @skb, or NULL. RCU is held. */
@@ -320,6 +393,13 @@ static u16 wire_vlan_of(const struct pinion_wire *wire, const struct sk_buff *sk
 	return vlan;
 }
 
+static bool wire_is_marked(const struct sk_buff *skb)
+{
+	u8 class = ip_hdr(skb)->version == 4 ? ip_hdr(skb)->tos : ipv6_get_dsfield(ipv6_hdr(skb));
+
+	return INET_ECN_is_ce(class);
+}
+
 /* Prepare @skb, and check its UDP checksum. Return: whether it is accepted. */
 static bool wire_accept(struct pinion_wire *wire, struct sk_buff *skb)
 {
@@ -334,6 +414,7 @@ static bool wire_accept(struct pinion_wire *wire, struct sk_buff *skb)
 		.net = wire->cookie,
 		.stride = stride,
 		.vlan = vlan,
+		.marked = wire_is_marked(skb),
 	};
 	if (several && !(skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4))
 		return false;
@@ -350,7 +431,9 @@ static bool wire_receive_from(struct pinion_wire *wire, struct sock *sk,
 	skb = sk ? skb_recv_udp(sk, MSG_DONTWAIT, &err) : NULL;
 	if (!skb)
 		return false;
-	if (!wire_accept(wire, skb) || !wire_receive(skb, errand))
+	if (wire_accept(wire, skb))
+		wire_receive(skb, errand);
+	else
 		consume_skb(skb);
 	return true;
 }

@@ -199,10 +199,7 @@ static void requester_set_deadline(struct pinion_conn *conn, u64 ns)
 	conn->deadline = ns ? ktime_get_ns() + ns : 0;
 }
 
-/*
- * Packets were acknowledged: reset the timer, and let the window grow by their number. So it
- * doubles when a whole window was acknowledged.
- */
+/* Packets were acknowledged: reset the timer, and let the window grow. */
 static void requester_advanced(struct pinion_conn *conn)
 {
 	u32 count = (conn->sender.una - conn->una) & PINION_PSN_MASK;
@@ -210,7 +207,7 @@ static void requester_advanced(struct pinion_conn *conn)
 	conn->una = conn->sender.una;
 	conn->deadline = 0;
 	conn->lateness = 0;
-	conn->window = min(conn->window + count, PINION_CONN_WINDOW);
+	pinion_inflight_acknowledged(&conn->inflight, count);
 }
 
 /*
@@ -219,14 +216,23 @@ static void requester_advanced(struct pinion_conn *conn)
  */
 static void requester_is_late(struct pinion_conn *conn)
 {
-	conn->window = 1;
+	pinion_inflight_late(&conn->inflight);
 	conn->lateness = min(conn->lateness + 1, MAX_LATENESS);
+}
+
+/* When the timer must expire next; 0: not at all. */
+static u64 requester_due(const struct pinion_conn *conn)
+{
+	if (!conn->deadline || !conn->paced)
+		return conn->deadline ?: conn->paced;
+	return min(conn->deadline, conn->paced);
 }
 
 /* Start the ACK timer if it is needed and does not run. (A deadline of 0 means that.) */
 static void requester_watch(struct pinion_conn *conn)
 {
 	struct hrtimer *timer = &conn->timer;
+	u64 due;
 
 	if (!conn->sender.waiting) {
 		if (!pinion_sender_awaits(&conn->sender) || !pinion_qp_is_reliable(conn->qp))
@@ -236,10 +242,11 @@ static void requester_watch(struct pinion_conn *conn)
 						     << conn->lateness);
 	}
 	/* A timer that expires before a later deadline is started again by the next turn. */
-	if (!conn->deadline || conn->qp->dying)
+	due = requester_due(conn);
+	if (!due || conn->qp->dying)
 		return;
-	if (!hrtimer_active(timer) || ktime_to_ns(hrtimer_get_expires(timer)) > conn->deadline)
-		hrtimer_start(timer, ns_to_ktime(conn->deadline), HRTIMER_MODE_ABS);
+	if (!hrtimer_active(timer) || ktime_to_ns(hrtimer_get_expires(timer)) > due)
+		hrtimer_start(timer, ns_to_ktime(due), HRTIMER_MODE_ABS);
 }
 
 /* Do what conn->sender has decided. */
@@ -258,7 +265,7 @@ static void requester_obey(struct pinion_conn *conn, enum pinion_sender_step ste
 	case PINION_SENDER_RESEND:
 		pinion_stat_inc(qp, retries);
 		conn->deadline = 0;
-		conn->window = max(conn->window / 2, 1);
+		pinion_inflight_lost(&conn->inflight);
 		break;
 	case PINION_SENDER_WAIT:
 		pinion_stat_inc(qp, rnr_waits);
@@ -283,7 +290,14 @@ static void requester_obey(struct pinion_conn *conn, enum pinion_sender_step ste
 
 static void requester_look_at_clock(struct pinion_conn *conn)
 {
-	if (!conn->deadline || ktime_get_ns() < conn->deadline)
+	u64 now;
+
+	if (!requester_due(conn))
+		return;
+	now = ktime_get_ns();
+	if (now >= conn->paced)
+		conn->paced = 0;
+	if (!conn->deadline || now < conn->deadline)
 		return;
 	conn->deadline = 0;
 	if (conn->sender.waiting) {
@@ -400,8 +414,7 @@ static enum pinion_step requester_take_answer(struct pinion_conn *conn, struct p
  * Process the next packet, and those coupled with it; *@packets is set to their number. Return:
  * PARKED if a page is missing, and they must be processed again.
  */
-static enum pinion_step requester_hear(struct pinion_conn *conn, const struct sk_buff *skb,
-				       u32 *packets)
+static enum pinion_step requester_hear(struct pinion_conn *conn, struct sk_buff *skb, u32 *packets)
 {
 	const struct pinion_packet *packet;
 	enum pinion_step step = PINION_STEP_DONE;
@@ -412,6 +425,8 @@ static enum pinion_step requester_hear(struct pinion_conn *conn, const struct sk
 	if (!pinion_wire_addresses(skb, &av) || !pinion_conn_is_peer(conn->qp, &av))
 		return PINION_STEP_DONE;
 	*packets = 1;
+	/* Not as an errand: pinion_requester_glance() runs none. */
+	pinion_congestion_look(conn, skb, NULL);
 	if (!pinion_train_begin(&train, skb, conn->answers.next))
 		return PINION_STEP_DONE;
 	packet = &train.packet;
@@ -524,7 +539,7 @@ static bool requester_wants_to_know(const struct pinion_conn *conn, u32 psn)
 	u32 before = (psn - conn->sender.next) & PINION_PSN_MASK;
 
 	return !(psn % ACK_EVERY) ||
-	       pinion_sender_room(&conn->sender, conn->window) <= before + 1;
+	       pinion_sender_room(&conn->sender, conn->inflight.window) <= before + 1;
 }
 
 /* Make the headers of packet @psn of @request. *@packets is set to the numbers that it takes. */
@@ -561,17 +576,17 @@ static void requester_packet(struct pinion_conn *conn, const struct pinion_reque
 }
 
 /*
- * A burst of @first and the packets behind it, as far as the window has room and their headers have
- * the same length. The first packet of a WRITE has more headers than the others, and so may the
- * last packet of any message.
+ * A burst of @first and the packets behind it, as far as the window has room, and the rate for
+ * @bytes, and their headers have the same length. The first packet of a WRITE has more headers than
+ * the others, and so may the last packet of any message.
  */
 static struct pinion_burst requester_burst(struct pinion_conn *conn,
 					   const struct pinion_request *request,
 					   const struct pinion_msg *msg,
-					   const struct pinion_packet *first)
+					   const struct pinion_packet *first, u64 bytes)
 {
 	u32 left = request->packets - ((first->psn - request->psn) & PINION_PSN_MASK);
-	u32 room = pinion_sender_room(&conn->sender, conn->window);
+	u32 room = pinion_sender_room(&conn->sender, conn->inflight.window);
 	struct pinion_burst burst = pinion_burst_of_one(first);
 	struct pinion_packet last;
 	u32 packets;
@@ -579,7 +594,7 @@ static struct pinion_burst requester_burst(struct pinion_conn *conn,
 	if (first->payload != conn->qp->mtu || left == 1 ||
 	    pinion_packet_headers(first->opcode) & PINION_RETH)
 		return burst;
-	burst.packets = min3(left, room, pinion_burst_limit(burst.headers, burst.payload));
+	burst.packets = min3(left, room, pinion_burst_limit(burst.headers, burst.payload, bytes));
 	requester_packet(conn, request, msg, pinion_psn_add(first->psn, burst.packets - 1), &last,
 			 &packets);
 	if (pinion_packet_header_bytes(last.opcode) != burst.headers)
@@ -638,7 +653,7 @@ static bool requester_has_room(const struct pinion_conn *conn, u32 packets)
 
 	if (sender->next == sender->una)
 		packets = 1;
-	return pinion_sender_room(sender, conn->window) >= packets;
+	return pinion_sender_room(sender, conn->inflight.window) >= packets;
 }
 
 /* max_rd_atomic counts as 1 at least: it may have been set to 0 after the request was begun. */
@@ -651,11 +666,21 @@ static bool requester_may_send(struct pinion_conn *conn, const struct pinion_req
 	       requester_count_owed(conn) < max_t(u32, conn->qp->attr.max_rd_atomic, 1);
 }
 
+/* Does the rate demand a pause? If not, *@room is set to the bytes that may be sent now. */
+static bool requester_must_pause(struct pinion_conn *conn, u64 *room)
+{
+	u64 pause = pinion_congestion_pause(conn, room);
+
+	conn->paced = pause ? ktime_get_ns() + pause : 0;
+	return pause;
+}
+
 static void requester_transmit(struct pinion_conn *conn, const struct pinion_burst *burst,
 			       struct sk_buff *skb)
 {
 	struct pinion_qp *qp = conn->qp;
 
+	pinion_congestion_sent(conn, skb->len);
 	/* If there is no route now, there may be one when the packet is sent again. */
 	pinion_harm_send(qp, qp->node->wire, &conn->held, &qp->av,
 			 jhash_2words(qp->ibqp.qp_num, qp->attr.dest_qp_num, 0), burst, skb,
@@ -690,6 +715,7 @@ static enum pinion_step requester_send(struct pinion_conn *conn, struct pinion_r
 	struct sk_buff *skb;
 	int syndrome;
 	u32 packets;
+	u64 room;
 
 	syndrome = pinion_message_of(qp, request, &msg, &av);
 	if (syndrome) {
@@ -697,9 +723,9 @@ static enum pinion_step requester_send(struct pinion_conn *conn, struct pinion_r
 		return PINION_STEP_DONE;
 	}
 	requester_packet(conn, request, &msg, psn, &packet, &packets);
-	if (!requester_may_send(conn, request, packets))
+	if (!requester_may_send(conn, request, packets) || requester_must_pause(conn, &room))
 		return PINION_STEP_PARKED;
-	burst = requester_burst(conn, request, &msg, &packet);
+	burst = requester_burst(conn, request, &msg, &packet, room);
 	skb = pinion_wire_make(qp->node->wire, &qp->av, &burst, false, &copy);
 	if (!skb && burst.packets > 1) {
 		burst = pinion_burst_of_one(&packet);
@@ -877,7 +903,8 @@ static bool requester_has_more(struct pinion_conn *conn)
 	struct pinion_qp *qp = conn->qp;
 	struct pinion_requests *requests = &qp->sq.requests;
 
-	if (pinion_line_waits(&conn->answers) || conn->sender.next != qp->attr.sq_psn)
+	if (pinion_line_waits(&conn->answers) ||
+	    (conn->sender.next != qp->attr.sq_psn && !conn->paced))
 		return true;
 	return pinion_ring_user_idx(&qp->sq.ring) !=
 	       qp->sq.head + pinion_requests_count(requests);

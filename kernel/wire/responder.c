@@ -461,13 +461,14 @@ static void responder_answer_again(struct pinion_conn *conn, const struct pinion
 }
 
 /* Process the next packet, and those coupled with it. Return: how many are done. */
-static u32 responder_take(struct pinion_conn *conn, const struct sk_buff *skb)
+static u32 responder_take(struct pinion_conn *conn, struct sk_buff *skb)
 {
 	struct pinion_train train;
 	struct pinion_av av;
 
 	if (!pinion_wire_addresses(skb, &av) || !pinion_conn_is_peer(conn->qp, &av))
 		return pinion_wire_packets(skb);
+	pinion_congestion_look(conn, skb, conn->bringer);
 	if (!pinion_train_begin(&train, skb, conn->requests.next))
 		return 1;
 	switch (pinion_receiver_look(&conn->receiver, &train.packet)) {
@@ -559,9 +560,12 @@ static void reading_advance(struct pinion_reading *reading, u32 packets, u32 byt
 	reading->active = reading->offset != reading->length;
 }
 
-/* A burst of @first and the packets behind it. Only middle packets, which have just a BTH. */
+/*
+ * A burst of @first and the packets behind it, as far as the rate has room for @bytes. Only middle
+ * packets, which have just a BTH.
+ */
 static struct pinion_burst responder_burst(const struct pinion_conn *conn,
-					   const struct pinion_packet *first)
+					   const struct pinion_packet *first, u64 bytes)
 {
 	const struct pinion_reading *reading = &conn->reading;
 	struct pinion_burst burst = pinion_burst_of_one(first);
@@ -570,7 +574,7 @@ static struct pinion_burst responder_burst(const struct pinion_conn *conn,
 	/* The last packet of the answer has an AETH, so it is not in the burst. */
 	if (burst.headers == PINION_BTH_BYTES)
 		burst.packets = min((reading->length - reading->offset - 1) / mtu,
-				    pinion_burst_limit(burst.headers, mtu));
+				    pinion_burst_limit(burst.headers, mtu, bytes));
 	return burst;
 }
 
@@ -588,27 +592,36 @@ static void responder_put(struct pinion_conn *conn, struct sk_buff *skb,
 	}
 }
 
-/* Send the next packets of the answer. Return: false if the socket has no room. */
+/* Go on with the answer after @ns. */
+static bool responder_pause(struct pinion_conn *conn, u64 ns)
+{
+	hrtimer_start(&conn->pause, ns_to_ktime(ns), HRTIMER_MODE_REL);
+	return false;
+}
+
+/* Send the next packets of the answer. Return: false for a pause: the rate, or a full socket. */
 static bool responder_give(struct pinion_conn *conn)
 {
 	struct pinion_reading *reading = &conn->reading;
 	struct pinion_packet packet = responder_answer(conn, reading);
-	struct pinion_burst burst = responder_burst(conn, &packet);
 	enum pinion_verdict verdict;
+	struct pinion_burst burst;
 	struct pinion_cursor copy;
 	struct sk_buff *skb;
+	u64 pause, room;
 	u32 bytes;
 
+	pause = pinion_congestion_pause(conn, &room);
+	if (pause)
+		return responder_pause(conn, pause);
+	burst = responder_burst(conn, &packet, room);
 	skb = pinion_wire_make(conn->qp->node->wire, &conn->qp->av, &burst, false, &copy);
 	if (!skb && burst.packets > 1) {
 		burst.packets = 1;
 		skb = pinion_wire_make(conn->qp->node->wire, &conn->qp->av, &burst, false, &copy);
 	}
-	if (!skb) {
-		hrtimer_start(&conn->pause, ns_to_ktime(pinion_wire_pause(conn->qp->node->wire)),
-			      HRTIMER_MODE_REL);
-		return false;
-	}
+	if (!skb)
+		return responder_pause(conn, pinion_wire_pause(conn->qp->node->wire));
 	bytes = packet.payload * burst.packets;
 	verdict = responder_read(conn, bytes, &copy);
 	if (verdict != PINION_ACK) {
@@ -624,6 +637,7 @@ static bool responder_give(struct pinion_conn *conn)
 	}
 	responder_said(conn, pinion_psn_add(packet.psn, burst.packets - 1));
 	responder_put(conn, skb, &burst);
+	pinion_congestion_sent(conn, skb->len);
 	responder_send(conn, &burst, skb);
 	reading_advance(reading, burst.packets, bytes);
 	return true;

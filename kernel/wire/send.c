@@ -113,9 +113,11 @@ static u32 burst_last(const struct pinion_burst *burst)
 	return burst->headers + burst->last + pinion_packet_pad(burst->last) + PINION_ICRC_BYTES;
 }
 
-u32 pinion_burst_limit(u32 headers, u32 payload)
+u32 pinion_burst_limit(u32 headers, u32 payload, u64 most)
 {
-	return max_t(u32, 1, BURST_BYTES / (headers + payload + PINION_ICRC_BYTES));
+	u32 bytes = min_t(u64, most, BURST_BYTES);
+
+	return max(1, bytes / (headers + payload + PINION_ICRC_BYTES));
 }
 
 static void wire_put_icrcs(struct sk_buff *skb, const struct pinion_av *av,

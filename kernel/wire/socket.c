@@ -53,6 +53,18 @@ static int wire_bind(struct socket *sock, int family)
 	return kernel_bind(sock, (void *)&any, sizeof(struct sockaddr_in6));
 }
 
+/*
+ * Accept buffers of several packets (GSO) as they are, and have the kernel merge consecutive
+ * packets from network cards into such buffers (GRO). It merges those that have a UDP checksum.
+ */
+static void wire_accept_bursts(struct socket *sock)
+{
+	int on = 1;
+
+	/* Without it packets arrive one by one. */
+	sock->ops->setsockopt(sock, SOL_UDP, UDP_GRO, KERNEL_SOCKPTR(&on), sizeof(on));
+}
+
 static struct sock *wire_sock_make(struct pinion_wire *wire, int family)
 {
 	struct socket *sock;
@@ -70,8 +82,7 @@ static struct sock *wire_sock_make(struct pinion_wire *wire, int family)
 	sock->sk->sk_allocation = GFP_NOIO | __GFP_NOWARN;
 	WRITE_ONCE(sock->sk->sk_sndbuf, SEND_BYTES);
 	WRITE_ONCE(sock->sk->sk_rcvbuf, RECEIVE_BYTES);
-	/* Accept buffers of several packets (GSO, GRO) as they are. */
-	udp_set_bit(ACCEPT_L4, sock->sk);
+	wire_accept_bursts(sock);
 	rcu_assign_sk_user_data(sock->sk, wire);
 	WRITE_ONCE(sock->sk->sk_data_ready, wire_data_ready);
 	return sock->sk;

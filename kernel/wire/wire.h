@@ -80,8 +80,8 @@ static inline struct pinion_burst pinion_burst_of_one(const struct pinion_packet
 	};
 }
 
-/* The largest number of packets in a burst. */
-u32 pinion_burst_limit(u32 headers, u32 payload);
+/* The largest number of packets in a burst of about @most bytes at most; at least 1. */
+u32 pinion_burst_limit(u32 headers, u32 payload, u64 most);
 
 /*
  * send.c: allocate a buffer for @burst. NULL if the socket's send buffer is full (unless @forced),
@@ -112,6 +112,8 @@ u32 pinion_wire_packets(const struct sk_buff *skb);
 const u8 *pinion_wire_parse(const struct sk_buff *skb, u32 i, struct pinion_packet *packet);
 /* Bytes from the begin of a packet to that of the next. */
 u32 pinion_wire_stride(const struct sk_buff *skb);
+/* How many packets routers have marked (ECN). They are not marked any more. */
+u32 pinion_wire_take_marks(struct sk_buff *skb);
 /* Fill @av from the network header. Return: false if that is not supported. */
 bool pinion_wire_addresses(const struct sk_buff *skb, struct pinion_av *av);
 

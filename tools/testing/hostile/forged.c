@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A connection whose peer says what no peer says, or is not the one that sends (items FG1 to FG5).
+ * A connection whose peer says what no peer says, or is not the one that sends (items FG1 to FG8).
  */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "forge.h"
+#include "rdma_tool.h"
 #include "slow.h"
 
 enum { LEN = 20000 };
@@ -199,6 +201,36 @@ static void fg4_of_several(void)
 	CHECK_EQ(end_state(&other), IBV_QPS_RTS);
 }
 
+/* Packets that belong together stay together, whatever is before and behind them in the buffer. */
+static void fg8_of_runs(void)
+{
+	enum { SENDS = 5, ANSWERS = 3, BYTES = 64 };
+	struct qp_cfg cfg = { .recv_wr = 2 * SENDS };
+	struct forged train[2 * SENDS + ANSWERS];
+	uint32_t i, count = 0, psn = 0;
+	long long before;
+
+	begin(&cfg);
+	usleep(20000);
+	before = device_counter("rx_burst_packets");
+	for (i = 0; i < 2 * SENDS; i++, psn++) {
+		if (i == SENDS)
+			while (count < SENDS + ANSWERS)
+				train[count++] =
+					(struct forged){ FORGE_READ_ONLY, &end,
+							 FORGED_PSN, rest,
+							 BYTES };
+		train[count++] =
+			next_send(&end, psn, BYTES * psn, rest + psn, BYTES);
+	}
+	forge_train(train, (int)count, forged_bytes(train));
+	for (i = 0; i < 2 * SENDS; i++)
+		expect(await(end.rcq), IBV_WC_SUCCESS);
+	buf_check(own.buf);
+	counter_await("rx_burst_packets", before + count);
+	CHECK_EQ(end_state(&end), IBV_QPS_RTS);
+}
+
 /* What was no packet, or not the one that its sender had made. */
 static long long dropped(void)
 {
@@ -263,6 +295,203 @@ static void fg5_cut_anywhere(void)
 	CHECK_EQ(end_state(&end), IBV_QPS_RTS);
 }
 
+/* ------------------------------------------------------------- congestion */
+
+static uint8_t zeros[16];
+
+static struct forged next_send_of(uint32_t psn)
+{
+	return next_send(&end, psn, 64 * psn, rest + psn, 64);
+}
+
+/* The next packet that @end receives, marked. */
+static void send_marked(uint32_t psn)
+{
+	struct forged packet = next_send_of(psn);
+
+	forge_marked(packet.opcode, &end, packet.psn, packet.rest, packet.bytes,
+		     false);
+	expect(await(end.rcq), IBV_WC_SUCCESS);
+}
+
+/* Who is sent marked packets says so, to his peer alone, and not for each. */
+static void fg6_marked(void)
+{
+	enum { MANY = 100 };
+	struct qp_cfg cfg = { .recv_wr = 2 };
+	struct forged packet;
+	long long marked, told, strangers;
+	double began;
+	uint32_t psn = 0;
+
+	begin(&cfg);
+	marked = device_counter("np_ecn_marked_roce_packets");
+	told = device_counter("np_cnp_sent");
+	strangers = device_counter("rx_strangers");
+	forge_listen();
+	/* Of one that is not marked, and of one that is a stranger's, nothing is said. */
+	packet = next_send_of(psn++);
+	forge(packet.opcode, &end, packet.psn, packet.rest, packet.bytes);
+	expect(await(end.rcq), IBV_WC_SUCCESS);
+	forge_marked(FORGE_SEND_ONLY, &end, FORGED_PSN + psn, rest, 64, true);
+	counter_await("rx_strangers", strangers + 1);
+	CHECK_EQ(device_counter("np_ecn_marked_roce_packets"), marked);
+	CHECK_EQ(device_counter("np_cnp_sent"), told);
+	send_marked(psn++);
+	forge_hear_cnp();
+	counter_await("np_cnp_sent", told + 1);
+	began = now();
+	while (psn < MANY)
+		send_marked(psn++);
+	/* At most one in 50 us, however many there were. */
+	CHECK(device_counter("np_cnp_sent") - told <=
+	      2 + (now() - began) / 50e-6);
+	counter_await("np_ecn_marked_roce_packets", marked + MANY - 1);
+	buf_check(own.buf);
+	CHECK_EQ(end_state(&end), IBV_QPS_RTS);
+}
+
+/* An answer is marked as well as a request: its sender is told. */
+static void fg6_answer_marked(void)
+{
+	struct qp_cfg cfg = { .timeout = 20 };
+	struct ibv_sge sge;
+	size_t aeth;
+
+	begin(&cfg);
+	forge_listen();
+	sge = sge_of(&own, 0, 100);
+	ask(IBV_WR_RDMA_READ, &sge, 1);
+	aeth = forge_aeth(rest, 0x1f, 1);
+	forge_marked(FORGE_READ_ONLY, &end, end.psn, rest, aeth + 100, false);
+	expect(await(end.scq), IBV_WC_SUCCESS);
+	forge_hear_cnp();
+	memcpy(own.buf->want, rest + aeth, 100);
+	buf_check(own.buf);
+}
+
+/* What notifications have left it, in bytes per second; 0: as fast as it can. */
+static long long rate_of(const struct end *e)
+{
+	char *at = rdma_says("-dd resource show qp link %s/1 lqpn %u",
+			     device_name(), e->qp->qp_num);
+
+	at = strstr(at, "send_rate ");
+	CHECK(at);
+	return atoll(at + strlen("send_rate "));
+}
+
+static long long heard(void)
+{
+	return device_counter("rp_cnp_handled") +
+	       device_counter("rp_cnp_ignored");
+}
+
+/* Counters are told anew some times a second only. */
+static long long heard_before(void)
+{
+	usleep(20000);
+	return heard();
+}
+
+static void await_heard(long long want)
+{
+	double limit = now() + patience(10);
+
+	while (heard() < want && now() < limit)
+		usleep(1000);
+	CHECK_EQ(heard(), want);
+}
+
+/* 20000 bytes, and what a peer says to them that has them. */
+static void send_and_acknowledge(uint32_t *psn)
+{
+	struct ibv_sge sge = sge_of(&own, 0, LEN);
+	uint32_t packets = (LEN - 1) / (128 << end.cfg.mtu) + 1;
+	size_t aeth = forge_aeth(rest, 0x1f, 1);
+	struct ibv_send_wr wr = { .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_wc wc;
+
+	post(&end, &wr);
+	/* What is not sent yet nobody can have. */
+	do
+		forge(FORGE_ACKNOWLEDGE, &end, *psn + packets - 1, rest, aeth);
+	while (!comes_within(end.scq, 0.01, &wc));
+	expect(wc, IBV_WC_SUCCESS);
+	*psn += packets;
+}
+
+/* Who is notified by its peer sends more slowly, then as fast as before. */
+static void fg7_notified(void)
+{
+	struct qp_cfg cfg = { .timeout = 20 };
+	long long strangers, before;
+	uint32_t psn, i;
+	double limit;
+
+	need_rdma_tool();
+	begin(&cfg);
+	psn = end.psn;
+	before = heard_before();
+	strangers = device_counter("rx_strangers");
+	send_and_acknowledge(&psn);
+	CHECK_EQ(rate_of(&end), 0);
+	forge_by_stranger(FORGE_CNP, &end, 0, zeros, sizeof(zeros));
+	counter_await("rx_strangers", strangers + 1);
+	CHECK_EQ(rate_of(&end), 0);
+	CHECK_EQ(heard(), before);
+	forge(FORGE_CNP, &end, 0, zeros, sizeof(zeros));
+	await_heard(before + 1);
+	CHECK(rate_of(&end) > 0);
+	limit = now() + patience(20);
+	while (rate_of(&end)) {
+		CHECK(now() < limit);
+		send_and_acknowledge(&psn);
+	}
+	/* However many there are, it goes on. */
+	before = heard();
+	for (i = 0; i < 1000; i++)
+		forge(FORGE_CNP, &end, 0, zeros, sizeof(zeros));
+	await_heard(before + 1000);
+	CHECK(rate_of(&end) >= 1000000);
+	for (i = 0; i < 5; i++)
+		send_and_acknowledge(&psn);
+	/* Made anew it has forgotten. */
+	forge(FORGE_CNP, &end, 0, zeros, sizeof(zeros));
+	await_heard(before + 1001);
+	CHECK_EQ(end_set_state(&end, IBV_QPS_RESET), 0);
+	forge_connect(&end);
+	CHECK_EQ(rate_of(&end), 0);
+	psn = end.psn;
+	send_and_acknowledge(&psn);
+}
+
+/* One of another size is none; nor does one change a datagram's queue pair. */
+static void fg7_malformed(void)
+{
+	static const size_t sizes[] = { 0, 4, 12, 20, 64 };
+	struct qp_cfg cfg = { .timeout = 20 }, ud = { .type = IBV_QPT_UD };
+	long long malformed, before, strangers;
+	struct end datagrams;
+	size_t i;
+
+	begin(&cfg);
+	before = heard_before();
+	malformed = device_counter("rx_malformed");
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		forge(FORGE_CNP, &end, 0, rest, sizes[i]);
+	counter_await("rx_malformed", malformed + ARRAY_SIZE(sizes));
+	end_make(&datagrams, &ud);
+	forge_connect(&datagrams);
+	strangers = device_counter("rx_strangers");
+	forge(FORGE_CNP, &datagrams, 0, zeros, sizeof(zeros));
+	counter_await("rx_strangers", strangers + 1);
+	CHECK_EQ(heard(), before);
+}
+
 static const struct test tests[] = {
 	TEST(fg1_too_short, "FG1 an answer that is too short"),
 	TEST(fg1_too_long, "FG1 an answer that is too long"),
@@ -272,6 +501,11 @@ static const struct test tests[] = {
 	TEST(fg3_strangers, "FG3 strangers take no place"),
 	TEST(fg4_of_several, "FG4 a buffer of packets for several"),
 	TEST(fg5_cut_anywhere, "FG5 a buffer that is cut anywhere"),
+	TEST(fg8_of_runs, "FG8 what belongs together stays together"),
+	TEST(fg6_marked, "FG6 marked packets are told of"),
+	TEST(fg6_answer_marked, "FG6 marked answers are told of"),
+	TEST(fg7_notified, "FG7 the rate falls when notified, and rises"),
+	TEST(fg7_malformed, "FG7 what is no notification"),
 };
 
 HARNESS_MAIN("Packets of a forged peer", tests)

@@ -23,10 +23,13 @@ enum {
 	BTH_BYTES = 12,
 	CRC_BYTES = 4,
 	BEFORE = IP_BYTES + UDP_BYTES,
+	BECN = 1 << 30,
+	MARKED = 3, /* ECN: congestion experienced */
+	CNP_BYTES = 16,
 	LARGEST = BEFORE + BTH_BYTES + 32 + 4096 + CRC_BYTES,
 };
 
-static int raw_socket = -1;
+static int raw_socket = -1, listening = -1;
 
 void forge_begin(void)
 {
@@ -126,7 +129,8 @@ static size_t put_packet(uint8_t *packet, const uint8_t *source,
 	bth[0] = forged->opcode;
 	bth[1] = 0x40;
 	put16(bth + 2, 0xffff);
-	put32(bth + 4, forged->to->qp->qp_num);
+	put32(bth + 4, forged->to->qp->qp_num |
+			       (forged->opcode == FORGE_CNP ? BECN : 0));
 	put32(bth + 8, 1u << 31 | (forged->psn & 0xffffff));
 	if (forged->bytes)
 		memcpy(bth + BTH_BYTES, forged->rest, forged->bytes);
@@ -134,6 +138,8 @@ static size_t put_packet(uint8_t *packet, const uint8_t *source,
 	memcpy(packet + all - CRC_BYTES, &crc, CRC_BYTES);
 	return all;
 }
+
+static const uint8_t stranger_address[] = { 127, 1, 2, 3 };
 
 static struct sockaddr_in own_address(int port)
 {
@@ -144,15 +150,17 @@ static struct sockaddr_in own_address(int port)
 	return address;
 }
 
-static void send_from(const uint8_t *source, enum forge_opcode opcode,
-		      const struct end *to, uint32_t psn, const void *rest,
-		      size_t bytes)
+static void send_from(const uint8_t *source, uint8_t tos,
+		      enum forge_opcode opcode, const struct end *to,
+		      uint32_t psn, const void *rest, size_t bytes)
 {
 	const struct forged forged = { opcode, to, psn, rest, bytes };
 	struct sockaddr_in address = own_address(0);
 	uint8_t packet[LARGEST];
 	size_t all = put_packet(packet, source, &forged);
 
+	/* Not in the CRC. */
+	packet[1] = tos;
 	CHECK_EQ(sendto(raw_socket, packet, all, 0, (void *)&address,
 			sizeof(address)),
 		 (ssize_t)all);
@@ -200,13 +208,53 @@ void forge_train(const struct forged *packets, int count, size_t piece)
 void forge(enum forge_opcode opcode, const struct end *to, uint32_t psn,
 	   const void *rest, size_t bytes)
 {
-	send_from(dev.gid.raw + 12, opcode, to, psn, rest, bytes);
+	send_from(dev.gid.raw + 12, 0, opcode, to, psn, rest, bytes);
 }
 
 void forge_by_stranger(enum forge_opcode opcode, const struct end *to,
 		       uint32_t psn, const void *rest, size_t bytes)
 {
-	send_from((uint8_t[]){ 127, 1, 2, 3 }, opcode, to, psn, rest, bytes);
+	send_from(stranger_address, 0, opcode, to, psn, rest, bytes);
+}
+
+void forge_marked(enum forge_opcode opcode, const struct end *to, uint32_t psn,
+		  const void *rest, size_t bytes, bool stranger)
+{
+	send_from(stranger ? stranger_address : dev.gid.raw + 12, MARKED,
+		  opcode, to, psn, rest, bytes);
+}
+
+void forge_listen(void)
+{
+	struct timeval limit = { .tv_sec = (time_t)patience(10) };
+
+	listening = socket(AF_INET, SOCK_RAW, IPPROTO_UDP);
+	CHECK(listening >= 0);
+	CHECK_EQ(setsockopt(listening, SOL_SOCKET, SO_RCVTIMEO, &limit,
+			    sizeof(limit)),
+		 0);
+}
+
+void forge_hear_cnp(void)
+{
+	uint8_t packet[LARGEST],
+		want[BTH_BYTES + CNP_BYTES] = { FORGE_CNP, 0x40 };
+	ssize_t bytes;
+	uint32_t crc;
+
+	put16(want + 2, 0xffff);
+	put32(want + 4, BECN | FORGED_QPN);
+	do {
+		bytes = recv(listening, packet, sizeof(packet), 0);
+		CHECK(bytes > 0);
+	} while (bytes < BEFORE + BTH_BYTES || packet[BEFORE] != FORGE_CNP);
+	CHECK_EQ(bytes, BEFORE + sizeof(want) + CRC_BYTES);
+	CHECK(!memcmp(packet + BEFORE, want, sizeof(want)));
+	CHECK(!(packet[1] & MARKED));
+	CHECK(!memcmp(packet + 12, dev.gid.raw + 12, 4));
+	CHECK(!memcmp(packet + 16, dev.gid.raw + 12, 4));
+	crc = icrc(packet, bytes - CRC_BYTES);
+	CHECK(!memcmp(packet + bytes - CRC_BYTES, &crc, CRC_BYTES));
 }
 
 size_t forge_reth(void *to, uint64_t addr, uint32_t rkey, uint32_t length)

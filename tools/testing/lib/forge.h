@@ -19,6 +19,7 @@ enum forge_opcode {
 	FORGE_ATOMIC_ACKNOWLEDGE = 0x12,
 	FORGE_FETCH_ADD = 0x14,
 	FORGE_FLUSH = 0x1c,
+	FORGE_CNP = 0x81, /* of any connection */
 };
 
 enum { FORGED_QPN = 0x345678, FORGED_PSN = 0xfffffa };
@@ -34,6 +35,17 @@ void forge(enum forge_opcode opcode, const struct end *to, uint32_t psn,
 /* The same from an address of this host that is not the address of the peer. */
 void forge_by_stranger(enum forge_opcode opcode, const struct end *to,
 		       uint32_t psn, const void *rest, size_t bytes);
+
+/* The same, marked by a router as congested (ECN), from the address that @stranger says. */
+void forge_marked(enum forge_opcode opcode, const struct end *to, uint32_t psn,
+		  const void *rest, size_t bytes, bool stranger);
+
+/*
+ * Listen to what this host receives: forge_hear() waits for a notification of congestion that is
+ * for the forged peer, and checks each bit of it.
+ */
+void forge_listen(void);
+void forge_hear_cnp(void);
 
 /*
  * So many as one buffer, which the network may take apart into pieces of @piece bytes from the base

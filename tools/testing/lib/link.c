@@ -166,7 +166,8 @@ static struct ibv_ah_attr path_to(const struct end *end,
 		.port_num = 1,
 		.grh = { .dgid = *gid,
 			 .sgid_index = end->cfg.device->gid_index,
-			 .hop_limit = 64 },
+			 .hop_limit = 64,
+			 .traffic_class = end->cfg.traffic_class },
 	};
 }
 

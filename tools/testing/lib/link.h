@@ -24,6 +24,7 @@ struct qp_cfg {
 	bool raw; /* changed behind the back of the provider */
 	int access; /* of the QP; -1 is none */
 	enum ibv_mtu mtu;
+	uint8_t traffic_class; /* DSCP and ECN of what it sends */
 	int timeout, retry, rnr_retry, rnr_timer; /* -1 is 0 */
 	int rd_atomic, dest_rd_atomic; /* likewise */
 };

@@ -22,6 +22,7 @@ enum {
 	BURST = WRITES + READS + SENDS + ATOMICS,
 	DATAGRAMS = 80,
 	SLOTS = 16,
+	ECT = 2, /* routers may mark what is sent: ECN */
 };
 
 /* One side asks, the other is asked. */
@@ -51,6 +52,7 @@ static struct qp_cfg cfg_of(const struct device *device, enum ibv_qp_type type)
 		.type = type,
 		.device = device,
 		.mtu = common_mtu(),
+		.traffic_class = ECT,
 		.wr = 4 * SLOTS,
 	};
 }

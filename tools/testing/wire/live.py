@@ -23,22 +23,26 @@ MASKED = (IP + 1, IP + 8, IP + 10, IP + 11, UDP + 6, UDP + 7, BTH + 4)
 OPCODES = tuple(range(0x18)) + (0x1C, 0x1D, 0x20, 0x24, 0x2A, 0x64, 0x81, 0xA4, 0xAA)
 
 
-def checksum(header):
-    total = sum(struct.unpack(">10H", header))
+def add_up(data):
+    data = bytes(data) + b"\0" * (len(data) & 1)
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
     total = (total & 0xFFFF) + (total >> 16)
     return ~(total + (total >> 16)) & 0xFFFF
 
 
 def finished(frame):
-    """With the lengths, and the sums, of what it is now."""
+    """With the lengths, and the sums, of what it is now. By UDP only half of them have one."""
     struct.pack_into(">H", frame, IP + 2, len(frame) - IP)
     struct.pack_into(">HH", frame, UDP + 4, len(frame) - UDP, 0)
     struct.pack_into(">H", frame, IP + 10, 0)
-    struct.pack_into(">H", frame, IP + 10, checksum(bytes(frame[IP:UDP])))
+    struct.pack_into(">H", frame, IP + 10, add_up(frame[IP:UDP]))
     masked = bytearray(frame[IP:-4])
     for at in MASKED:
         masked[at - IP] = 0xFF
     struct.pack_into("<I", frame, len(frame) - 4, zlib.crc32(b"\xff" * 8 + masked))
+    if frame[BTH + 11] & 1:
+        pseudo = bytes(frame[IP + 12:IP + 20]) + struct.pack(">HH", 17, len(frame) - UDP)
+        struct.pack_into(">H", frame, UDP + 6, add_up(pseudo + bytes(frame[UDP:])) or 0xFFFF)
     return frame
 
 
