@@ -65,8 +65,8 @@ static void many_at_a_time_are_one_by_one(struct kunit *test)
 }
 
 /*
- * A network that loses whatever is beyond its room: from then on the window stays between half of it
- * and just beyond it, and most of the room is used.
+ * A network that loses whatever is beyond its room: from then on the window stays between half of
+ * it and just beyond it, and most of the room is used.
  */
 static void it_finds_the_room_there_is(struct kunit *test)
 {

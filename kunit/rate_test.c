@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The rate after notifications of congestion, against timers that go off one by one, and against the
- * bytes that a greedy sender gets through.
+ * The rate after notifications of congestion, against timers that go off one by one, and against
+ * the bytes that a greedy sender gets through.
  */
 #include <kunit/test.h>
 
@@ -163,7 +163,6 @@ static void a_greedy_sender_gets_its_rate(struct kunit *test)
 			pause = pause ? pause + random_below(&rnd, PINION_RATE_AHEAD_NS) : 100;
 			allowed += div_u64(rate.rate * pause, NSEC_PER_SEC);
 			now += pause;
-			/* A round of the rate changes while it is paused: see what is left of it. */
 			if (!rate.limited)
 				break;
 			slack = div_u64(rate.target * (2 * PINION_RATE_AHEAD_NS + RAISE_NS),

@@ -49,7 +49,7 @@ void pinion_inflight_lost(struct pinion_inflight *inflight)
 
 void pinion_inflight_late(struct pinion_inflight *inflight)
 {
-	/* Late again without anything acknowledged: that says nothing about how much is too much. */
+	/* Late again, and nothing was acknowledged: it says nothing about how much is too much. */
 	if (inflight->window > 1)
 		inflight_too_much(inflight);
 	inflight->window = 1;

@@ -9,7 +9,7 @@
 
 #include "rate.h"
 
-#define ALPHA_ONE	(1U << 16)
+#define ALPHA_ONE	65536U
 #define ALPHA_SHIFT	8		/* the weight of what is new in @alpha: 1/256 */
 #define ALPHA_NS	(55 * NSEC_PER_USEC)
 #define RAISE_NS	(300 * NSEC_PER_USEC)
@@ -102,7 +102,7 @@ static void rate_measure(struct pinion_rate *rate, u64 bytes, u64 now)
 	u64 took = now - rate->begun;
 
 	if (!rate->begun || took >= MEASURED_NS) {
-		/* Of a sender that was idle meanwhile nothing is known, nor of a clock that went back. */
+		/* Nothing is known if it was idle meanwhile, or the clock went back. */
 		rate->measured = rate->begun && took < 2 * MEASURED_NS ?
 				 div64_u64(rate->count * NSEC_PER_SEC, took) : 0;
 		rate->begun = now;
