@@ -3,7 +3,6 @@
  * Drops, damages, duplicates or reorders the packets of one queue pair, by order (mem/inject.h). It
  * happens before they are sent, so the receiver cannot tell it from a bad network.
  */
-#include "../path/qp.h"
 #include "harm.h"
 
 /* The arguments of pinion_wire_send() that all packets of one call share. */

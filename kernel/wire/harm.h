@@ -7,9 +7,8 @@
 #define PINION_WIRE_HARM_H
 
 #include "../mem/inject.h"
+#include "../path/qp.h"
 #include "wire.h"
-
-struct pinion_qp;
 
 bool pinion_harm_ordered(struct pinion_qp *qp, struct sk_buff **held, const struct pinion_av *av,
 			 u32 flow, const struct pinion_burst *burst, struct sk_buff *skb,
@@ -20,14 +19,14 @@ bool pinion_harm_ordered(struct pinion_qp *qp, struct sk_buff **held, const stru
  * the next one was sent; without @held (datagrams) none is reordered. Return: true for a packet
  * that is dropped or held by order, too.
  */
-static inline bool pinion_harm_send(struct pinion_qp *qp, struct pinion_wire *wire,
-				    struct sk_buff **held, const struct pinion_av *av, u32 flow,
+static inline bool pinion_harm_send(struct pinion_qp *qp, struct sk_buff **held,
+				    const struct pinion_av *av, u32 flow,
 				    const struct pinion_burst *burst, struct sk_buff *skb,
 				    struct pinion_errand *errand)
 {
 	if (static_branch_unlikely(&pinion_injecting))
 		return pinion_harm_ordered(qp, held, av, flow, burst, skb, errand);
-	return pinion_wire_send(wire, av, flow, burst, skb, errand);
+	return pinion_wire_send(qp->node->wire, av, flow, burst, skb, errand);
 }
 
 /* Drop a held packet: its connection ends, or is made anew. */

@@ -33,7 +33,7 @@ static void responder_send(struct pinion_conn *conn, const struct pinion_burst *
 	struct pinion_qp *qp = conn->qp;
 
 	/* If it is lost, the requester sends its request again. */
-	pinion_harm_send(qp, qp->node->wire, &conn->held, &qp->av,
+	pinion_harm_send(qp, &conn->held, &qp->av,
 			 jhash_2words(qp->ibqp.qp_num, qp->attr.dest_qp_num, 0), burst, skb,
 			 conn->bringer);
 }

@@ -338,7 +338,7 @@ static enum pinion_verdict wire_start(struct pinion_qp *qp, struct pinion_msg *m
 		return verdict;
 	}
 	pinion_wire_put(skb, &burst, 0, &packet);
-	return pinion_harm_send(qp, wire, NULL, msg->av,
+	return pinion_harm_send(qp, NULL, msg->av,
 				jhash_2words(msg->src_qpn, msg->dst_qpn, 0), &burst, skb, NULL) ?
 		       PINION_ACK : PINION_SILENCE;
 }
