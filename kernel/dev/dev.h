@@ -47,19 +47,28 @@ void pinion_queues_add_file(struct pinion_dev *dev);
 extern const struct file_operations pinion_map_fops;
 extern const struct file_operations pinion_invalidate_fops;
 
-extern const struct ib_device_ops pinion_gid_ops;
-extern const struct ib_device_ops pinion_restrack_ops;
-
-/* main.c: module parameters, for devices that are created later */
-
 /* Which peers are reached by packets; larger values count as the last. */
-enum pinion_wire_wants {
+enum pinion_wire_peers {
 	PINION_WIRE_NONE,
 	PINION_WIRE_OTHERS,		/* those on other hosts */
 	PINION_WIRE_ALL,		/* those on this host, too */
 };
 
-extern u32 pinion_wire_wanted;		/* enum pinion_wire_wants */
+struct pinion_wire_choice {
+	u32 peers;			/* enum pinion_wire_peers */
+	bool must;			/* no device if that is not possible */
+};
+
+/* wire.c: the engine to other hosts. Return: 0, or a negative errno only if choice.must. */
+int pinion_dev_open_wire(struct pinion_dev *dev, const char *name, struct net *net,
+			 struct pinion_wire_choice choice);
+
+extern const struct ib_device_ops pinion_gid_ops;
+extern const struct ib_device_ops pinion_restrack_ops;
+extern const struct ib_device_ops pinion_sysfs_ops;
+
+/* main.c: module parameters, for devices that are created later */
+extern u32 pinion_wire_wanted;		/* enum pinion_wire_peers */
 extern u32 pinion_vendor_id;
 extern u32 pinion_vendor_part_id;
 

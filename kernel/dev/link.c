@@ -109,6 +109,7 @@ static int link_construct(struct pinion_dev *dev, bool is_mlx5)
 	pinion_verbs_set_ops(dev);
 	ib_set_device_ops(&dev->ibdev, &pinion_gid_ops);
 	ib_set_device_ops(&dev->ibdev, &pinion_restrack_ops);
+	ib_set_device_ops(&dev->ibdev, &pinion_sysfs_ops);
 	ib_set_device_ops(&dev->ibdev, &link_ops);
 	return 0;
 
@@ -119,41 +120,29 @@ err_destroy_parent:
 	return err;
 }
 
-/* Open the engine to other hosts, if it is wanted. If that fails the device works without it. */
-static void link_open_wire(struct pinion_dev *dev, const char *name, struct net *net)
-{
-	u32 wanted = READ_ONCE(pinion_wire_wanted);
-	int err;
+/* What `rdma link add' says by its type. */
+struct link_choice {
+	bool is_mlx5;
+	struct pinion_wire_choice wire;
+};
 
-	if (wanted == PINION_WIRE_NONE)
-		return;
-	dev->node.wire = pinion_wire_open(net, &err);
-	if (dev->node.wire) {
-		dev->node.others = &pinion_wire_engine;
-		dev->node.all_others = wanted > PINION_WIRE_OTHERS;
-	} else if (err == -EADDRINUSE) {
-		pr_warn("pinion: %s: UDP port 4791 is another's in its network namespace, as rdma_rxe's: no other hosts are reached\n",
-			name);
-	} else {
-		pr_warn("pinion: %s: no other hosts are reached (%d)\n", name, err);
-	}
-}
-
-static int link_add(const char *name, struct net_device *ndev, bool is_mlx5)
+static int link_add(const char *name, struct net_device *ndev, const struct link_choice *choice)
 {
 	struct pinion_dev *dev = pinion_alloc_device(dev_net(ndev));
 	int err;
 
 	if (!dev)
 		return -ENOMEM;
-	err = link_construct(dev, is_mlx5);
+	err = link_construct(dev, choice->is_mlx5);
 	if (err)
 		goto err_dealloc;
 	link_identify(dev, ndev);
 	rtnl_lock();
 	pinion_netdev_refresh(dev, ndev);
 	rtnl_unlock();
-	link_open_wire(dev, name, dev_net(ndev));
+	err = pinion_dev_open_wire(dev, name, dev_net(ndev), choice->wire);
+	if (err)
+		goto err_dealloc;
 	/* During registration the core adds GIDs, so peers may reach the device already. */
 	err = ib_device_set_netdev(&dev->ibdev, ndev, 1);
 	if (err)
@@ -180,7 +169,7 @@ static bool link_name_is_taken(struct net_device *ndev)
 	return ibdev;
 }
 
-static int link_new(const char *name, struct net_device *ndev, bool is_mlx5)
+static int link_new(const char *name, struct net_device *ndev, struct link_choice choice)
 {
 	const struct net *net = dev_net(ndev);
 	int err;
@@ -191,43 +180,72 @@ static int link_new(const char *name, struct net_device *ndev, bool is_mlx5)
 	if (ndev->type != ARPHRD_ETHER && ndev->type != ARPHRD_LOOPBACK)
 		return -EOPNOTSUPP;
 	mutex_lock(&link_lock);
-	err = link_name_is_taken(ndev) ? -EEXIST : link_add(name, ndev, is_mlx5);
+	err = link_name_is_taken(ndev) ? -EEXIST : link_add(name, ndev, &choice);
 	mutex_unlock(&link_lock);
 	if (!err)
 		pinion_netdev_catch_up(ndev, net);
 	return err;
 }
 
+/* As the module parameter says. */
+static struct pinion_wire_choice link_wire_by_default(void)
+{
+	return (struct pinion_wire_choice){ .peers = READ_ONCE(pinion_wire_wanted) };
+}
+
 static int link_new_pinion(const char *name, struct net_device *ndev)
 {
-	return link_new(name, ndev, false);
+	return link_new(name, ndev, (struct link_choice){ .wire = link_wire_by_default() });
+}
+
+static int link_new_loop(const char *name, struct net_device *ndev)
+{
+	return link_new(name, ndev, (struct link_choice){ .wire.peers = PINION_WIRE_NONE });
+}
+
+/* It has peers on this host even if it cannot have others. */
+static int link_new_auto(const char *name, struct net_device *ndev)
+{
+	return link_new(name, ndev, (struct link_choice){ .wire.peers = PINION_WIRE_OTHERS });
+}
+
+static int link_new_wire(const char *name, struct net_device *ndev)
+{
+	return link_new(name, ndev, (struct link_choice){
+		.wire = { .peers = PINION_WIRE_ALL, .must = true },
+	});
 }
 
 static int link_new_mlx5(const char *name, struct net_device *ndev)
 {
-	return link_new(name, ndev, true);
+	return link_new(name, ndev, (struct link_choice){
+		.is_mlx5 = true,
+		.wire = link_wire_by_default(),
+	});
 }
 
-static struct rdma_link_ops rdma_ops = {
-	.type = "pinion",
-	.newlink = link_new_pinion,
-};
-
-/* A type of its own, since libibverbs takes such a device for one of mlx5. */
-static struct rdma_link_ops mlx5_ops = {
-	.type = "pinion-mlx5",
-	.newlink = link_new_mlx5,
+static struct rdma_link_ops link_types[] = {
+	{ .type = "pinion",		.newlink = link_new_pinion },
+	{ .type = "pinion-loop",	.newlink = link_new_loop },
+	{ .type = "pinion-auto",	.newlink = link_new_auto },
+	{ .type = "pinion-wire",	.newlink = link_new_wire },
+	/* A type of its own, since libibverbs takes such a device for one of mlx5. */
+	{ .type = "pinion-mlx5",	.newlink = link_new_mlx5 },
 };
 
 void pinion_link_register(void)
 {
-	rdma_link_register(&rdma_ops);
-	rdma_link_register(&mlx5_ops);
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(link_types); i++)
+		rdma_link_register(&link_types[i]);
 }
 
 /* Waits for `rdma link add' commands that are under way. */
 void pinion_link_unregister(void)
 {
-	rdma_link_unregister(&mlx5_ops);
-	rdma_link_unregister(&rdma_ops);
+	int i;
+
+	for (i = ARRAY_SIZE(link_types); i--;)
+		rdma_link_unregister(&link_types[i]);
 }

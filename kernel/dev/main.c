@@ -21,7 +21,7 @@ MODULE_PARM_DESC(vendor_part_id, "vendor_part_id likewise (default 1)");
 
 u32 pinion_wire_wanted;
 module_param_named(wire, pinion_wire_wanted, uint, 0644);
-MODULE_PARM_DESC(wire, "Devices made from now on send RoCEv2 packets: 0 none (default), 1 to other hosts, 2 also to peers on this host");
+MODULE_PARM_DESC(wire, "Devices of type pinion made from now on send RoCEv2 packets: 0 none (default), 1 to other hosts, 2 also to peers on this host");
 
 /* If no parent can be made here, let modprobe fail, not each `rdma link add' later. */
 static int __init parent_prove(void)
@@ -80,4 +80,7 @@ MODULE_DESCRIPTION("Software RDMA device with complete memory registration");
 MODULE_LICENSE("Dual BSD/GPL");
 MODULE_VERSION(PINION_VERSION);
 MODULE_ALIAS_RDMA_LINK("pinion");
+MODULE_ALIAS_RDMA_LINK("pinion-loop");
+MODULE_ALIAS_RDMA_LINK("pinion-auto");
+MODULE_ALIAS_RDMA_LINK("pinion-wire");
 MODULE_ALIAS_RDMA_LINK("pinion-mlx5");

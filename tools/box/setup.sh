@@ -59,9 +59,9 @@ fi
 
 if [ -n "${BOX_MODULE:-}" ]; then
 	mkdir -p /etc/modprobe.d
-	# So that `rdma link add NAME type pinion' loads it, as when installed.
+	# So that `rdma link add NAME type pinion' loads it, as when installed, or another of its types.
 	cat >/etc/modprobe.d/pinion-box.conf <<-X
-		alias rdma-link-pinion pinion
+		alias rdma-link-pinion* pinion
 		install pinion /bin/sh /run/box/lib/load-pinion.sh \$CMDLINE_OPTS
 	X
 	sh /run/box/lib/load-pinion.sh "$BOX_PARAM" || fail "pinion.ko does not load: $(dmesg_tail)"

@@ -85,13 +85,16 @@ static bool is_pinion(struct ibv_device *device)
 	return !strncmp(version, "pinion", 6);
 }
 
-static bool sends_packets(void)
+/* Also to peers on this host. */
+static bool sends_packets(struct ibv_device *device)
 {
-	FILE *file = fopen("/sys/module/pinion/parameters/wire", "r");
+	char path[128];
+	FILE *file;
 	bool all;
 
-	if (!file)
-		return false;
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/wire",
+		 ibv_get_device_name(device));
+	file = MUST(fopen(path, "r"));
 	all = fgetc(file) == '2';
 	fclose(file);
 	return all;
@@ -107,7 +110,7 @@ static void open_as(struct device *d, struct ibv_device *device, int gid_index)
 	CHECK_EQ(ibv_query_gid(d->ctx, 1, d->gid_index, &d->gid), 0);
 	d->pinion = is_pinion(device);
 	d->persistent = d->attr.device_cap_flags_ex & 1ULL << 39;
-	d->packets = d->pinion && sends_packets();
+	d->packets = d->pinion && sends_packets(device);
 }
 
 void device_open(void)

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Which peers of a device are reached by packets: chosen when the device is created, by the type
+ * of its link or by the module parameter `wire', and shown in the device's sysfs directory.
+ */
+#include <linux/device.h>
+
+#include "../wire/wire.h"
+#include "dev.h"
+
+/*
+ * Open the engine to other hosts. If the port cannot be had the device works without the engine,
+ * unless packets were asked for by the type of its link.
+ */
+int pinion_dev_open_wire(struct pinion_dev *dev, const char *name, struct net *net,
+			 struct pinion_wire_choice choice)
+{
+	int err;
+
+	if (choice.peers == PINION_WIRE_NONE)
+		return 0;
+	dev->node.wire = pinion_wire_open(net, &err);
+	if (dev->node.wire) {
+		dev->node.others = &pinion_wire_engine;
+		dev->node.all_others = choice.peers > PINION_WIRE_OTHERS;
+		return 0;
+	}
+	if (choice.must)
+		return err;
+	if (err == -EADDRINUSE)
+		pr_warn("pinion: %s: UDP port 4791 is another's in its network namespace, as rdma_rxe's: no other hosts are reached\n",
+			name);
+	else
+		pr_warn("pinion: %s: no other hosts are reached (%d)\n", name, err);
+	return 0;
+}
+
+/* What became of it, as the module parameter has it. */
+static ssize_t wire_show(struct device *device, struct device_attribute *attr, char *page)
+{
+	struct pinion_dev *dev = rdma_device_to_drv_device(device, struct pinion_dev, ibdev);
+	enum pinion_wire_peers peers = PINION_WIRE_NONE;
+
+	if (dev->node.others)
+		peers = dev->node.all_others ? PINION_WIRE_ALL : PINION_WIRE_OTHERS;
+	return sysfs_emit(page, "%d\n", peers);
+}
+
+static DEVICE_ATTR_RO(wire);
+
+static struct attribute *attributes[] = {
+	&dev_attr_wire.attr,
+	NULL,
+};
+
+static const struct attribute_group group = {
+	.attrs = attributes,
+};
+
+const struct ib_device_ops pinion_sysfs_ops = {
+	.device_group = &group,
+};
