@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Where messages are packets, what arrives waits for who may be long in coming: that is to keep
- * out nobody else's (items PK1 and PK2).
+ * out nobody else's (items PK1 and PK2). And who has sent one looks himself at what came of it,
+ * with the locks of his own half held: he must never wait for those of another (PK3).
  */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -105,9 +107,93 @@ static void pk2_in_error(void)
 	}
 }
 
+/* -------------------------------------------------- who looks for himself */
+
+enum { ROUNDS = 150, SMALL = 200 };
+
+struct way {
+	struct end *from;
+	struct ibv_sge sge;
+	uint64_t remote;
+	uint32_t rkey;
+	bool failed;
+};
+
+/* Messages one after the other. */
+static void *way_go(void *arg)
+{
+	struct way *way = arg;
+	struct ibv_send_wr wr = {
+		.sg_list = &way->sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { way->remote, way->rkey },
+	};
+	double limit = now() + patience(PATIENCE);
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; i < ROUNDS && !way->failed; i++) {
+		if (try_post(way->from, &wr)) {
+			way->failed = true;
+			break;
+		}
+		while (!poll_one(way->from->scq, &wc))
+			if (now() > limit) {
+				way->failed = true;
+				return NULL;
+			}
+		way->failed = wc.status != IBV_WC_SUCCESS;
+	}
+	return NULL;
+}
+
+static struct way way_of(struct end *from, const struct region *out,
+			 const struct region *in)
+{
+	return (struct way){
+		.from = from,
+		.sge = sge_of(out, 0, SMALL),
+		.remote = in->base,
+		.rkey = in->rkey,
+	};
+}
+
+static void pk3_errands(void)
+{
+	struct region out, in[2];
+	struct way ways[2];
+	pthread_t thread;
+	struct link link;
+	int i;
+
+	device_open();
+	if (!dev.packets)
+		skip("no packets to peers on this host");
+	link_make(&link, NULL);
+	out = region_new(SMALL, 11, ALL_ACCESS);
+	for (i = 0; i < 2; i++) {
+		in[i] = region_new(SMALL, 700 * i, ALL_ACCESS);
+		ways[i] = way_of(i ? &link.b : &link.a, &out, &in[i]);
+	}
+	/* Alone, and then both at once: each looks for answers that are the other's. */
+	way_go(&ways[0]);
+	CHECK(!ways[0].failed);
+	CHECK_EQ(pthread_create(&thread, NULL, way_go, &ways[1]), 0);
+	way_go(&ways[0]);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	for (i = 0; i < 2; i++) {
+		CHECK(!ways[i].failed);
+		memcpy(in[i].buf->want, out.buf->want, SMALL);
+		buf_check(in[i].buf);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(pk1_parked, "PK1 packets for those who wait for a page"),
 	TEST(pk2_in_error, "PK2 packets for queue pairs in error"),
+	TEST(pk3_errands, "PK3 each looks at what its own packets bring"),
 };
 
 HARNESS_MAIN("Packets that wait", tests)
