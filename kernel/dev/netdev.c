@@ -52,6 +52,7 @@ void pinion_netdev_refresh(struct pinion_dev *dev, struct net_device *ndev)
 	struct pinion_link link = {
 		.mac = ether_addr_to_u64(ndev->dev_addr),
 		.net = dev_net(ndev)->net_cookie,
+		.ifindex = ndev->ifindex,
 		.mtu = ib_mtu_enum_to_int(mtu),
 		.up = pinion_port_state(ndev) == IB_PORT_ACTIVE,
 	};

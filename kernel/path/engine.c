@@ -2,25 +2,21 @@
 /*
  * Chooses the engine for messages.
  */
-#include <net/ipv6.h>
-
 #include "engine.h"
 #include "loop.h"
+#include "mcast.h"
 
-static bool engine_is_multicast(const struct pinion_av *av)
-{
-	const struct in6_addr *to = (const struct in6_addr *)&av->dgid;
-
-	return ipv6_addr_is_multicast(to) ||
-	       (ipv6_addr_v4mapped(to) && ipv4_is_multicast(to->s6_addr32[3]));
-}
-
-/* Without an engine to other hosts a peer that is not on this host does not exist. */
+/*
+ * Without an engine to other hosts a peer that is not on this host does not exist. A group may have
+ * members everywhere: the engine to other hosts sees to those on this host, too.
+ */
 const struct pinion_engine *pinion_engine_choose(const struct pinion_node *node, u8 service,
 						 const struct pinion_av *av)
 {
-	if (!node->others || !(node->others->services & service) || engine_is_multicast(av))
+	if (!node->others || !(node->others->services & service))
 		return &pinion_loop_engine;
+	if (pinion_mcast_is_group(&av->dgid))
+		return service == PINION_SVC_UD ? node->others : &pinion_loop_engine;
 	if (!node->all_others && pinion_peers_have(node, av))
 		return &pinion_loop_engine;
 	return node->others;

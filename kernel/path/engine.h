@@ -13,6 +13,8 @@
 #include "exec.h"
 #include "respond.h"
 
+struct pinion_joined;
+
 struct pinion_engine {
 	u8 services;			/* enum pinion_service that it carries */
 	/*
@@ -37,6 +39,14 @@ struct pinion_engine {
 	void (*detach)(struct pinion_qp *qp);
 	/* @qp's attributes in @mask have changed; its state was @before. Both locks are held. */
 	void (*modified)(struct pinion_qp *qp, enum ib_qp_state before, int mask);
+
+	/*
+	 * For an engine to other hosts: a queue pair of @node is to be a member of the group @mgid.
+	 * Have the network bring its packets here, until ->leave. Return: an ERR_PTR if it does
+	 * not. Both sleep, and take RTNL.
+	 */
+	struct pinion_joined *(*join)(struct pinion_node *node, const union ib_gid *mgid);
+	void (*leave)(struct pinion_joined *joined);
 };
 
 /*

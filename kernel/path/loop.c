@@ -60,16 +60,22 @@ static enum pinion_verdict loop_deliver(struct pinion_qp *peer, struct pinion_ms
 	return verdict;
 }
 
-/* The sender does not learn what members do with the message: their verdicts are dropped. */
-static void loop_deliver_to_members(struct pinion_qp *qp, struct pinion_msg *msg)
+void pinion_loop_deliver_to_members(struct pinion_qp *qp, struct pinion_msg *msg)
 {
+	const struct pinion_mcast_reach reach = {
+		.mgid = &msg->av->dgid,
+		.net = READ_ONCE(qp->node->link.net),
+		.node = qp->node,
+		.qpn = qp->ibqp.qp_num,
+	};
 	struct pinion_qp *members[PINION_MCAST_MAX_QPS];
 	struct pinion_mcast_walk walk = {};
 	u32 count, i;
 
+	if (!READ_ONCE(qp->node->link.up))
+		return;
 	do {
-		count = pinion_mcast_members(qp->node, &msg->av->dgid, qp, &walk, members,
-					     ARRAY_SIZE(members));
+		count = pinion_mcast_members(&reach, &walk, members, ARRAY_SIZE(members));
 		for (i = 0; i < count; i++) {
 			loop_deliver(members[i], msg);
 			pinion_qp_put(members[i]);
@@ -97,7 +103,7 @@ static enum pinion_verdict loop_deliver_to_group(struct pinion_qp *qp, struct pi
 	moved = pinion_move(qp->node, &copy, payload, &left, &msg->missing);
 	if (moved == PINION_MOVED) {
 		msg->payload = &copy;
-		loop_deliver_to_members(qp, msg);
+		pinion_loop_deliver_to_members(qp, msg);
 		msg->payload = payload;
 	}
 	kfree(data);

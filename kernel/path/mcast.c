@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Multicast groups: which UD queue pairs are members of which address. A message reaches the
- * members on all devices of its network namespace.
+ * members on all devices of its network namespace, or, if a packet has brought it, those on one
+ * device. An engine to other hosts is told of each membership.
  */
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <net/ipv6.h>
 
+#include "engine.h"
 #include "mcast.h"
 
 /* One membership. */
@@ -19,6 +22,7 @@ struct member {
 	union ib_gid mgid;
 	struct pinion_qp *qp;
 	const void *owner;		/* the user that owns @qp; only compared */
+	struct pinion_joined *joined;	/* by the node's engine to other hosts; or NULL */
 };
 
 /*
@@ -41,6 +45,14 @@ static u32 group_hash_of(const union ib_gid *mgid)
 	if (!seed)
 		seed = get_random_u32() | 1;
 	return jhash(mgid->raw, sizeof(mgid->raw), seed);
+}
+
+bool pinion_mcast_is_group(const union ib_gid *gid)
+{
+	const struct in6_addr *to = (const struct in6_addr *)gid;
+
+	return ipv6_addr_is_multicast(to) ||
+	       (ipv6_addr_v4mapped(to) && ipv4_is_multicast(to->s6_addr32[3]));
 }
 
 static bool group_is_same(const struct member *m, const union ib_gid *mgid)
@@ -76,12 +88,44 @@ static bool group_has_room(const struct pinion_node *node, const union ib_gid *m
 	return all < PINION_MCAST_MAX_MEMBERS && owned < PINION_MCAST_MAX_QPS;
 }
 
+/* May have to wait for RTNL, so mcast_lock, which all senders take, is not held. */
+static struct member *member_new(struct pinion_qp *qp, const union ib_gid *mgid,
+				 const void *owner)
+{
+	const struct pinion_engine *others = qp->node->others;
+	struct member *m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
+	struct pinion_joined *joined;
+
+	if (!m)
+		return ERR_PTR(-ENOMEM);
+	m->mgid = *mgid;
+	m->qp = qp;
+	m->owner = owner;
+	m->times = 1;
+	if (!others || !others->join)
+		return m;
+	joined = others->join(qp->node, mgid);
+	if (IS_ERR(joined)) {
+		kfree(m);
+		return ERR_CAST(joined);
+	}
+	m->joined = joined;
+	return m;
+}
+
+/* @m is in no list (any more). Likewise. */
+static void member_free(struct member *m)
+{
+	if (m->joined)
+		m->qp->node->others->leave(m->joined);
+	kfree(m);
+}
+
 static void group_leave(struct member *m)
 {
 	lockdep_assert_held(&mcast_lock);
 	hash_del(&m->node);
 	list_del(&m->of_qp);
-	kfree(m);
 }
 
 /**
@@ -91,20 +135,16 @@ static void group_leave(struct member *m)
  * @owner: the user that owns @qp; must outlive the membership
  *
  * Return: 0; -EEXIST if @qp is a member already: then it must be detached once more; -ENOMEM,
- * also if the group is full or @owner has reached its limit.
+ * also if the group is full or @owner has reached its limit; what the network says.
  */
 int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid, const void *owner)
 {
 	struct member *new, *there;
 	int err = 0;
 
-	new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
-	if (!new)
-		return -ENOMEM;
-	new->mgid = *mgid;
-	new->qp = qp;
-	new->owner = owner;
-	new->times = 1;
+	new = member_new(qp, mgid, owner);
+	if (IS_ERR(new))
+		return PTR_ERR(new);
 
 	mutex_lock(&mcast_lock);
 	there = group_find(qp, mgid);
@@ -120,7 +160,7 @@ int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid, const vo
 	}
 	mutex_unlock(&mcast_lock);
 	if (err)
-		kfree(new);
+		member_free(new);
 	return err;
 }
 
@@ -145,6 +185,8 @@ int pinion_mcast_detach(struct pinion_qp *qp, const union ib_gid *mgid)
 			group_leave(m);
 	}
 	mutex_unlock(&mcast_lock);
+	if (!err)
+		member_free(m);
 	return err;
 }
 
@@ -152,33 +194,37 @@ void pinion_mcast_leave_all(struct pinion_qp *qp)
 {
 	struct member *m, *next;
 
-	/* @qp is being destroyed, so it cannot join meanwhile: no lock is needed for this. */
+	/* @qp is being destroyed, so it cannot join meanwhile: no lock is needed for its list. */
 	if (list_empty(&qp->memberships))
 		return;
 	mutex_lock(&mcast_lock);
-	list_for_each_entry_safe(m, next, &qp->memberships, of_qp)
-		group_leave(m);
+	list_for_each_entry(m, &qp->memberships, of_qp)
+		hash_del(&m->node);
 	mutex_unlock(&mcast_lock);
+	list_for_each_entry_safe(m, next, &qp->memberships, of_qp)
+		member_free(m);
+	INIT_LIST_HEAD(&qp->memberships);
 }
 
-static bool group_hears(const struct member *m, const union ib_gid *mgid,
-			const struct pinion_node *from)
+static bool group_hears(const struct member *m, const struct pinion_mcast_reach *reach)
 {
-	return group_is_same(m, mgid) && READ_ONCE(m->qp->node->link.up) &&
-	       pinion_peers_same_net(m->qp->node, from);
+	const struct pinion_link *link = &m->qp->node->link;
+
+	if (!group_is_same(m, reach->mgid) || !READ_ONCE(link->up) ||
+	    READ_ONCE(link->net) != reach->net ||
+	    (reach->ifindex && READ_ONCE(link->ifindex) != reach->ifindex))
+		return false;
+	return m->qp->node != reach->node || m->qp->ibqp.qp_num != reach->qpn;
 }
 
-u32 pinion_mcast_members(struct pinion_node *from, const union ib_gid *mgid,
-			 const struct pinion_qp *except, struct pinion_mcast_walk *walk,
+u32 pinion_mcast_members(const struct pinion_mcast_reach *reach, struct pinion_mcast_walk *walk,
 			 struct pinion_qp **found, u32 max)
 {
 	struct member *m;
 	u32 count = 0;
 
-	if (!READ_ONCE(from->link.up))
-		return 0;
 	mutex_lock(&mcast_lock);
-	hash_for_each_possible(groups, m, node, group_hash_of(mgid)) {
+	hash_for_each_possible(groups, m, node, group_hash_of(reach->mgid)) {
 		/*
 		 * Numbers descend along the bucket. Skip what earlier calls have seen, and members
 		 * that joined since: so the walk ends even if queue pairs keep joining.
@@ -188,7 +234,7 @@ u32 pinion_mcast_members(struct pinion_node *from, const union ib_gid *mgid,
 		if (count == max)
 			break;
 		walk->seen = m->number;
-		if (m->qp == except || !group_hears(m, mgid, from))
+		if (!group_hears(m, reach))
 			continue;
 		pinion_users_get(&m->qp->finders);
 		found[count++] = m->qp;

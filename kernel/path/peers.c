@@ -77,6 +77,7 @@ void pinion_peers_set_link(struct pinion_node *node, const struct pinion_link *l
 	WRITE_ONCE(node->link.net, link->net);
 	for (i = 0; i < PINION_LINK_ENDS; i++)
 		WRITE_ONCE(node->link.ends[i], link->ends[i]);
+	WRITE_ONCE(node->link.ifindex, link->ifindex);
 	WRITE_ONCE(node->link.mtu, link->mtu);
 	WRITE_ONCE(node->link.up, link->up);
 }
@@ -103,7 +104,7 @@ static bool peers_are_joined(const struct pinion_link *a, const struct pinion_li
 	return false;
 }
 
-bool pinion_peers_same_net(const struct pinion_node *a, const struct pinion_node *b)
+static bool peers_are_in_one_net(const struct pinion_node *a, const struct pinion_node *b)
 {
 	return READ_ONCE(a->link.net) == READ_ONCE(b->link.net);
 }
@@ -112,7 +113,7 @@ static enum nearness peer_nearness(const struct pinion_node *from, const struct 
 {
 	if (node == from)
 		return SAME_NODE;
-	if (pinion_peers_same_net(from, node))
+	if (peers_are_in_one_net(from, node))
 		return SAME_NET;
 	return peers_are_joined(&from->link, &node->link) ? JOINED : APART;
 }

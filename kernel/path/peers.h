@@ -27,6 +27,7 @@ struct pinion_link {
 	u64 mac;
 	u64 net;
 	const void *ends[PINION_LINK_ENDS];
+	u32 ifindex;			/* in that namespace */
 	u32 mtu;			/* enum ib_mtu value in bytes */
 	bool up;
 };
@@ -54,8 +55,5 @@ bool pinion_peers_have(const struct pinion_node *from, const struct pinion_av *a
 
 /* The node that a packet to @av's address reaches in namespace @net, or NULL. Under RCU. */
 struct pinion_node *pinion_peers_own(u64 net, const struct pinion_av *av);
-
-/* Are both nodes in one network namespace? */
-bool pinion_peers_same_net(const struct pinion_node *a, const struct pinion_node *b);
 
 #endif

@@ -22,6 +22,7 @@
 
 #include "../logic/icrc.h"
 #include "../logic/packet.h"
+#include "../path/mcast.h"
 #include "../path/respond.h"
 #include "conn.h"
 
@@ -29,12 +30,15 @@
 #define TURN		64
 /* Likewise for a sender's errand. */
 #define ERRAND		8
+/* Members of a group that are looked up at once. */
+#define MEMBERS		16
 
 /* Data about a buffer, in skb->cb. */
 struct wire_cb {
 	u64 net;			/* cookie of the network namespace */
 	u32 stride;			/* bytes of each packet but the last */
 	u32 first;			/* index of its first packet behind the IP header's */
+	u32 ifindex;			/* of the netdev it came by, below VLANs; 0: gone */
 	u16 vlan;
 	bool marked;			/* by a router, as congested (ECN) */
 };
@@ -241,7 +245,77 @@ static u32 wire_run(const struct sk_buff *skb, u32 i)
 	return end - i;
 }
 
-/* All packets of @skb are for one queue pair. Return: whether @skb was taken. */
+/*
+ * Is it known to come from a device of this namespace that hands messages to members on this host
+ * itself? Also note the sender, who does not hear itself.
+ */
+static bool wire_is_delivered(const struct sk_buff *skb, const struct pinion_av *av,
+			      struct pinion_mcast_reach *reach)
+{
+	const struct pinion_av back = { .dgid = av->sgid, .vlan = av->vlan };
+	bool delivered;
+
+	rcu_read_lock();
+	reach->node = pinion_peers_own(wire_cb_of(skb)->net, &back);
+	delivered = reach->node && !reach->node->all_others;
+	rcu_read_unlock();
+	return delivered;
+}
+
+/* Count a wrong ICRC, for the device of a member. */
+static void wire_count_damaged(const struct pinion_mcast_reach *reach)
+{
+	struct pinion_mcast_walk walk = {};
+	struct pinion_qp *qp;
+
+	if (!pinion_mcast_members(reach, &walk, &qp, 1))
+		return;
+	pinion_stat_inc(qp->node, rx_icrc_encapsulated);
+	pinion_qp_put(qp);
+}
+
+static void wire_deliver_to_member(struct pinion_qp *qp, struct sk_buff *skb,
+				   const struct pinion_packet *packet, const struct pinion_av *av,
+				   struct pinion_errand *errand)
+{
+	struct sk_buff *copy = skb_clone(skb, GFP_NOIO | __GFP_NOWARN);
+
+	if (copy && !wire_deliver(qp, copy, packet, av, errand))
+		consume_skb(copy);
+}
+
+/* Deliver @skb, whose first packet is @packet, to all members on the device that it came by. */
+static void wire_receive_group(struct sk_buff *skb, const struct pinion_packet *packet,
+			       const struct pinion_av *av, struct pinion_errand *errand)
+{
+	struct pinion_mcast_reach reach = {
+		.mgid = &av->dgid,
+		.net = wire_cb_of(skb)->net,
+		.ifindex = wire_cb_of(skb)->ifindex,
+		.qpn = packet->src_qpn,
+	};
+	struct pinion_mcast_walk walk = {};
+	struct pinion_qp *members[MEMBERS];
+	u32 count, i;
+
+	if (!reach.ifindex || packet->qpn != PINION_MULTICAST_QPN || !wire_is_datagram(packet) ||
+	    !wire_is_served(packet) || wire_is_delivered(skb, av, &reach))
+		return;
+	if (!wire_icrc_is_right(skb, 0)) {
+		wire_count_damaged(&reach);
+		return;
+	}
+	do {
+		count = pinion_mcast_members(&reach, &walk, members, ARRAY_SIZE(members));
+		for (i = 0; i < count; i++) {
+			wire_deliver_to_member(members[i], skb, packet, av, errand);
+			pinion_qp_put(members[i]);
+		}
+		cond_resched();
+	} while (count == ARRAY_SIZE(members));
+}
+
+/* All packets of @skb are for one queue pair, or group. Return: whether @skb was taken. */
 static bool wire_receive_one(struct sk_buff *skb, const struct pinion_av *av,
 			     struct pinion_errand *errand)
 {
@@ -252,6 +326,10 @@ static bool wire_receive_one(struct sk_buff *skb, const struct pinion_av *av,
 
 	if (!pinion_wire_parse(skb, 0, &packet)) {
 		wire_count_malformed(skb, av);
+		return false;
+	}
+	if (pinion_mcast_is_group(&av->dgid)) {
+		wire_receive_group(skb, &packet, av, errand);
 		return false;
 	}
 	rcu_read_lock();
@@ -321,7 +399,7 @@ static bool wire_is_for_us(const struct sk_buff *skb, struct pinion_av *av)
 
 	if (!pinion_wire_addresses(skb, av))
 		return false;
-	if (pinion_wire_packets(skb) == 1)
+	if (pinion_wire_packets(skb) == 1 || pinion_mcast_is_group(&av->dgid))
 		return true;
 	rcu_read_lock();
 	ours = pinion_peers_own(wire_cb_of(skb)->net, av);
@@ -373,13 +451,14 @@ static struct net_device *wire_netdev_of(struct net *net, const struct sk_buff *
 	return IS_ENABLED(CONFIG_IPV6) ? ipv6_dev_find(net, &ipv6_hdr(skb)->daddr, NULL) : NULL;
 }
 
-/* The VLAN of the netdev that @skb was received by. PINION_NO_VLAN also if the netdev is gone. */
-static u16 wire_vlan_of(const struct pinion_wire *wire, const struct sk_buff *skb)
+/* Find out which netdev @skb was received by, and its VLAN. It may be gone. */
+static void wire_find_entrance(const struct pinion_wire *wire, const struct sk_buff *skb,
+			       struct wire_cb *cb)
 {
 	struct net_device *netdev = NULL;
-	u16 vlan = PINION_NO_VLAN;
 	struct net *net;
 
+	cb->vlan = PINION_NO_VLAN;
 	rcu_read_lock();
 	net = READ_ONCE(wire->net);
 	if (net)
@@ -387,10 +466,13 @@ static u16 wire_vlan_of(const struct pinion_wire *wire, const struct sk_buff *sk
 	/* Packets of this host come by the loopback: take the netdev of the destination. */
 	if (netdev && netdev->flags & IFF_LOOPBACK)
 		netdev = wire_netdev_of(net, skb) ?: netdev;
-	if (netdev && is_vlan_dev(netdev))
-		vlan = vlan_dev_vlan_id(netdev);
+	if (netdev && is_vlan_dev(netdev)) {
+		cb->vlan = vlan_dev_vlan_id(netdev);
+		netdev = vlan_dev_real_dev(netdev);
+	}
+	if (netdev)
+		cb->ifindex = netdev->ifindex;
 	rcu_read_unlock();
-	return vlan;
 }
 
 static bool wire_is_marked(const struct sk_buff *skb)
@@ -405,17 +487,17 @@ static bool wire_accept(struct pinion_wire *wire, struct sk_buff *skb)
 {
 	bool several = skb_is_gso(skb);
 	u32 stride = max_t(u32, several ? skb_shinfo(skb)->gso_size : skb->len, 1);
-	u16 vlan = wire_vlan_of(wire, skb);
+	struct wire_cb cb = {
+		.net = wire->cookie,
+		.stride = stride,
+		.marked = wire_is_marked(skb),
+	};
 
+	wire_find_entrance(wire, skb, &cb);
 	/* UDP sockets use skb->dev for something else (dev_scratch). */
 	skb->dev = NULL;
 	skb_scrub_packet(skb, true);
-	*wire_cb_of(skb) = (struct wire_cb){
-		.net = wire->cookie,
-		.stride = stride,
-		.vlan = vlan,
-		.marked = wire_is_marked(skb),
-	};
+	*wire_cb_of(skb) = cb;
 	if (several && !(skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4))
 		return false;
 	return skb_csum_unnecessary(skb) || !__skb_checksum_complete(skb);

@@ -19,6 +19,8 @@
 
 #include "../logic/icrc.h"
 #include "../logic/packet.h"
+#include "../path/loop.h"
+#include "../path/mcast.h"
 #include "../path/move.h"
 #include "conn.h"
 #include "harm.h"
@@ -244,6 +246,12 @@ static void wire_out4(struct net *net, struct sk_buff *skb)
 	ip_local_out(net, skb->sk, skb);
 }
 
+/* Users choose source and destination: are both of one kind? */
+static bool wire_is_of_one_family(const struct pinion_av *av)
+{
+	return av->ipv4 == ipv6_addr_v4mapped((const struct in6_addr *)&av->dgid);
+}
+
 /* Route and send @skb, which is consumed. RCU keeps the namespace meanwhile. */
 static bool wire_transmit(struct pinion_wire *wire, const struct pinion_av *av,
 			  struct sk_buff *skb, struct pinion_errand *errand)
@@ -254,7 +262,7 @@ static bool wire_transmit(struct pinion_wire *wire, const struct pinion_av *av,
 
 	rcu_read_lock();
 	net = READ_ONCE(wire->net);
-	if (!net)
+	if (!net || !wire_is_of_one_family(av))
 		goto drop;
 	dst = av->ipv4 ? wire_route4(net, av, skb) : wire_route6(net, av, skb);
 	if (IS_ERR(dst))
@@ -318,9 +326,25 @@ bool pinion_wire_send(struct pinion_wire *wire, const struct pinion_av *av, u32 
 	return wire_transmit(wire, av, skb, errand);
 }
 
+/*
+ * Deliver @msg, whose payload is at @payload now, to members of its group on this host, unless they
+ * get packets, too. They get the same bytes as others, and get them once: if a page of the
+ * sender's is missing nobody has got anything yet.
+ */
+static void wire_deliver_here(struct pinion_qp *qp, struct pinion_msg *msg, void *payload)
+{
+	struct pinion_cursor *sent = msg->payload, copy;
+
+	if (msg->dst_qpn != PINION_MULTICAST_QPN || qp->node->all_others)
+		return;
+	pinion_cursor_memory(&copy, payload);
+	msg->payload = &copy;
+	pinion_loop_deliver_to_members(qp, msg);
+	msg->payload = sent;
+}
+
 static enum pinion_verdict wire_start(struct pinion_qp *qp, struct pinion_msg *msg)
 {
-	struct pinion_wire *wire = qp->node->wire;
 	struct pinion_cursor payload;
 	struct pinion_packet packet;
 	enum pinion_verdict verdict;
@@ -329,7 +353,7 @@ static enum pinion_verdict wire_start(struct pinion_qp *qp, struct pinion_msg *m
 
 	wire_packet_of(msg, &packet);
 	burst = pinion_burst_of_one(&packet);
-	skb = pinion_wire_make(wire, msg->av, &burst, false, &payload);
+	skb = pinion_wire_make(qp->node->wire, msg->av, &burst, false, &payload);
 	if (!skb)
 		return PINION_SILENCE;
 	verdict = wire_copy_payload(qp, msg, &payload);
@@ -337,9 +361,10 @@ static enum pinion_verdict wire_start(struct pinion_qp *qp, struct pinion_msg *m
 		kfree_skb(skb);
 		return verdict;
 	}
+	wire_deliver_here(qp, msg, skb->data + burst.headers);
 	pinion_wire_put(skb, &burst, 0, &packet);
-	return pinion_harm_send(qp, NULL, msg->av,
-				jhash_2words(msg->src_qpn, msg->dst_qpn, 0), &burst, skb, NULL) ?
+	return pinion_harm_send(qp, NULL, msg->av, jhash_2words(msg->src_qpn, msg->dst_qpn, 0),
+				&burst, skb, NULL) ?
 		       PINION_ACK : PINION_SILENCE;
 }
 
@@ -349,5 +374,7 @@ const struct pinion_engine pinion_wire_engine = {
 	.attach = pinion_conn_attach,
 	.detach = pinion_conn_detach,
 	.modified = pinion_conn_modified,
+	.join = pinion_group_join,
+	.leave = pinion_group_leave,
 	.services = PINION_SVC_RC | PINION_SVC_UC | PINION_SVC_UD,
 };

@@ -117,6 +117,10 @@ u32 pinion_wire_take_marks(struct sk_buff *skb);
 /* Fill @av from the network header. Return: false if that is not supported. */
 bool pinion_wire_addresses(const struct sk_buff *skb, struct pinion_av *av);
 
+/* group.c: the engine's methods; they sleep, and take RTNL. */
+struct pinion_joined *pinion_group_join(struct pinion_node *node, const union ib_gid *mgid);
+void pinion_group_leave(struct pinion_joined *joined);
+
 /* receive.c: a packet has arrived in a socket. Called in softirq. */
 void pinion_wire_arrived(struct pinion_wire *wire);
 /* Process some packets here, unless another thread does. @errand: of the calling thread. */

@@ -291,6 +291,37 @@ ping_hung_in_the_end() {
 		echo "rping hung after all its data were right and it was disconnected"
 }
 
+# says FILE PATTERN PID: wait until PID has said so there.
+says() {
+	local i
+	for ((i = 0; i < 600 * SLOW; i++)); do
+		! grep -qi "$2" "$1" || return 0
+		kill -0 "$3" 2>/dev/null || return 1
+		sleep 0.05
+	done
+	return 1
+}
+# groups NAME GROUP ADDRESS-OF-MEMBER ADDRESS-OF-SENDER: multicast by address, with $SERVER and
+# $CLIENT as in ping()
+groups() {
+	local pid rc=0
+	have mckey || { skip "$1" "no mckey in this root"; return; }
+	: >"$TMP/server"
+	# shellcheck disable=SC2086 # words
+	limited ${SERVER:-} stdbuf -oL mckey -m "$2" -b "$3" -C 10 >"$TMP/server" 2>&1 </dev/null &
+	pid=$!
+	# It is not ready when it listens, but when it has joined.
+	# shellcheck disable=SC2086
+	says "$TMP/server" joined $pid && limited ${CLIENT:-} mckey -m "$2" -b "$4" -C 10 -s >"$TMP/client" 2>&1 || rc=1
+	end $pid || rc=1
+	if ((rc)); then
+		show "$TMP/server" "$TMP/client"
+		not_ok "$1" "the receiver did not get every message"
+	else
+		ok "$1"
+	fi
+}
+
 # A CHECK of perftest: the client has a line of figures, one of them above 0.00. Where its
 # own calibration of the clock has failed, as on a busy machine it does every tenth time, it
 # says so, and they mean nothing.

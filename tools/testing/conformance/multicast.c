@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Datagrams to multicast groups (items U11 and U14 to U18).
+ * Datagrams to multicast groups (items U11 and U14 to U19).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -366,6 +366,38 @@ static void u18_share(void)
 	}
 }
 
+/* Each member hears each message once, whichever way it comes; with receives for more. */
+static void u19_once(void)
+{
+	enum { MEMBERS = 3, MESSAGES = 10 };
+	struct qp_cfg cfg = { .type = IBV_QPT_UD };
+	union ibv_gid gid = group(19);
+	struct peer peer = {};
+	struct end ends[MEMBERS];
+	struct ibv_sge sink;
+	int i, j;
+
+	begin();
+	peer.gid = dev.gid;
+	sink = sge_of(&b, 0, 140);
+	for (i = 0; i < MEMBERS; i++) {
+		end_make(&ends[i], &cfg);
+		end_init(&ends[i]);
+		end_connect(&ends[i], &peer);
+		CHECK_EQ(ibv_attach_mcast(ends[i].qp, &gid, 0), 0);
+		for (j = 0; j < 2 * MESSAGES; j++)
+			post_recv(&ends[i], &sink, 1, j);
+	}
+	for (j = 0; j < MESSAGES; j++) {
+		send_to_group(&gid, 100);
+		for (i = 0; i < MEMBERS; i++)
+			CHECK_EQ(await(ends[i].rcq).wr_id, j);
+	}
+	expect_none(ends[0].rcq, 0.02);
+	for (i = 1; i < MEMBERS; i++)
+		expect_none(ends[i].rcq, 0);
+}
+
 static const struct test tests[] = {
 	TEST(u11_multicast, "U11 multicast"),
 	TEST(u14_half_to_a_group, "U14 a sender whose memory is gone"),
@@ -373,6 +405,7 @@ static const struct test tests[] = {
 	TEST(u16_link_down, "U16 a group over a link that is down"),
 	TEST(u17_not_to_oneself, "U17 not to hear oneself"),
 	TEST(u18_share, "U18 a group that somebody else has filled"),
+	TEST(u19_once, "U19 each hears each message once"),
 };
 
 HARNESS_MAIN("Multicast", tests)

@@ -67,6 +67,23 @@ static void post_read(struct end *end)
 	post(end, &wr);
 }
 
+/*
+ * A member of groups at the other end, by IPv4 and IPv6: what the netdev, and the network stack, has
+ * of it goes when they do.
+ */
+static void far_listens(void)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_UD, .device = &far_dev };
+	union ibv_gid four = { .raw = { [10] = 0xff, 0xff, 239, 8, 1, 1 } };
+	union ibv_gid six = { .raw = { 0xff, 0x05, [14] = 8, 1 } };
+	struct end end;
+
+	end_make(&end, &cfg);
+	end_init(&end);
+	CHECK_EQ(ibv_attach_mcast(end.qp, &four, 0), 0);
+	CHECK_EQ(ibv_attach_mcast(end.qp, &six, 0), 0);
+}
+
 /* Gives up after 8 times @timeout, and at most four times later. */
 static void begin(int timeout)
 {
@@ -81,6 +98,7 @@ static void begin(int timeout)
 				far_dev.port.active_mtu :
 				dev.port.active_mtu;
 	length = far_dev.pinion ? 8 << 20 : 1 << 20;
+	far_listens();
 	out = region_reg(dev.pd, buf_new(length, 77), ALL_ACCESS);
 	in = region_reg(far_dev.pd, buf_new(length, 1234), ALL_ACCESS);
 	/* Who loses his device loses the youngest first: there is nobody before there is no memory. */

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Messages to and from a device at the other end of a cable, pinion's or another's, over
- * whatever the cable does to packets (items FA1 to FA8). Everything that is transferred is
+ * whatever the cable does to packets (items FA1 to FA9). Everything that is transferred is
  * compared, and bytes around it, too.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -627,6 +631,334 @@ static void fa7_xrc(void)
 	}
 }
 
+/* ---------------------------------------------------------------- groups */
+
+enum { GRH = 40, CALLS = 12 };
+
+struct crowd {
+	struct duel d; /* link.b is a member of the group on the other side */
+	struct end beside; /* another member, on the side of the sender */
+	bool has_beside; /* of which only this device's is known to hear */
+	struct region out, in, in_beside;
+	union ibv_gid group;
+	struct ibv_ah *ah;
+};
+
+static union ibv_gid some_group(bool v6)
+{
+	union ibv_gid v4 = { .raw = { [10] = 0xff, 0xff, 239, 7 } };
+	union ibv_gid gid = { .raw = { 0xff, 0x05 } };
+	int i;
+
+	if (!v6)
+		gid = v4;
+	for (i = 14; i < 16; i++)
+		gid.raw[i] = rnd_in(1, 254);
+	return gid;
+}
+
+static int gid_index_of(const struct device *device, bool v6)
+{
+	struct ibv_gid_entry entry;
+	int i;
+
+	for (i = 0; i < device->port.gid_tbl_len; i++) {
+		if (ibv_query_gid_ex(device->ctx, 1, i, &entry, 0) ||
+		    entry.gid_type != IBV_GID_TYPE_ROCE_V2)
+			continue;
+		if (v6 ? entry.gid.raw[0] == 0xfd : entry.gid.raw[10] == 0xff)
+			return i;
+	}
+	FAIL("no address of that kind");
+}
+
+/* Is a netdev of this namespace a member, for the network stack? */
+static bool is_joined(const union ibv_gid *group, bool v6)
+{
+	char line[256], want[33] = "";
+	bool found = false;
+	FILE *file;
+	int i;
+
+	if (v6)
+		for (i = 0; i < 16; i++)
+			sprintf(want + 2 * i, "%02x", group->raw[i]);
+	else
+		for (i = 0; i < 4; i++)
+			sprintf(want + 2 * i, "%02X", group->raw[15 - i]);
+	file = MUST(fopen(v6 ? "/proc/net/igmp6" : "/proc/net/igmp", "r"));
+	while (!found && fgets(line, sizeof(line), file))
+		found = strstr(line, want);
+	fclose(file);
+	return found;
+}
+
+/* What rxe leaves to others: without that its host takes no packet of the group. */
+static void have_far_join(const union ibv_gid *group, bool v6)
+{
+	struct ip_mreqn four = { .imr_ifindex = 0 };
+	struct ipv6_mreq six;
+	int fd, rc;
+
+	device_enter(&far_dev);
+	fd = socket(v6 ? AF_INET6 : AF_INET, SOCK_DGRAM, 0);
+	CHECK(fd >= 0);
+	if (v6) {
+		memcpy(&six.ipv6mr_multiaddr, group->raw, 16);
+		six.ipv6mr_interface = if_nametoindex("v0");
+		rc = setsockopt(fd, IPPROTO_IPV6, IPV6_ADD_MEMBERSHIP, &six,
+				sizeof(six));
+	} else {
+		memcpy(&four.imr_multiaddr, group->raw + 12, 4);
+		four.imr_ifindex = if_nametoindex("v0");
+		rc = setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &four,
+				sizeof(four));
+	}
+	CHECK_EQ(rc, 0);
+	/* Stays open until the test ends. */
+	device_leave(&far_dev);
+}
+
+static void member(struct end *end, const struct region *in, int i)
+{
+	uint32_t slot = GRH + (128 << common_mtu());
+	struct ibv_sge sge = sge_of(in, i * slot, slot);
+
+	post_recv(end, &sge, 1, i);
+}
+
+static void heard(struct crowd *c, const struct device *device, struct end *end,
+		  const struct region *in, int call, uint32_t length)
+{
+	uint32_t slot = GRH + (128 << common_mtu());
+	const uint8_t *at = in->buf->data + call * slot;
+	bool v6 = c->group.raw[0] == 0xff;
+	struct ibv_wc wc = await(end->rcq);
+
+	expect(wc, IBV_WC_SUCCESS);
+	CHECK_EQ(wc.wr_id, call);
+	CHECK_EQ(wc.byte_len, length + GRH);
+	CHECK_EQ(wc.src_qp, c->d.link.a.qp->qp_num);
+	check_contents(at + GRH, length, call);
+	if (device->pinion)
+		CHECK(!memcmp(at + (v6 ? 24 : 36), c->group.raw + (v6 ? 0 : 12),
+			      v6 ? 16 : 4));
+}
+
+static void call_out(struct crowd *c, int call, uint32_t length)
+{
+	struct ibv_sge sge = sge_of(&c->out, 0, length);
+	struct ibv_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.ud = { .ah = c->ah,
+			   .remote_qpn = 0xffffff,
+			   .remote_qkey = QKEY },
+	};
+
+	contents(c->out.buf->data, length, call);
+	post(&c->d.link.a, &wr);
+	expect(await(c->d.link.a.scq), IBV_WC_SUCCESS);
+}
+
+static void crowd_make(struct crowd *c, const struct device *from,
+		       const struct device *to, bool v6)
+{
+	uint32_t most = 128 << common_mtu();
+	struct qp_cfg cfg = cfg_of(from, IBV_QPT_UD);
+	struct ibv_ah_attr attr = {
+		.is_global = 1,
+		.port_num = 1,
+		.grh = { .sgid_index = gid_index_of(from, v6), .hop_limit = 4 },
+	};
+	struct peer peer = { .gid = from->gid };
+
+	duel_connect(&c->d, from, to, IBV_QPT_UD);
+	c->group = some_group(v6);
+	attr.grh.dgid = c->group;
+	c->ah = MUST(ibv_create_ah(from->pd, &attr));
+	c->out = region_at(from, most, IBV_ACCESS_LOCAL_WRITE);
+	c->in = region_at(to, (CALLS + 1) * (most + GRH),
+			  IBV_ACCESS_LOCAL_WRITE);
+	c->in_beside = region_at(from, (CALLS + 1) * (most + GRH),
+				 IBV_ACCESS_LOCAL_WRITE);
+	c->has_beside = from->pinion;
+	if (!c->has_beside)
+		return;
+	end_make(&c->beside, &cfg);
+	end_init(&c->beside);
+	end_connect(&c->beside, &peer);
+	CHECK_EQ(ibv_attach_mcast(c->beside.qp, &c->group, 0), 0);
+	/* Who sends does not hear himself. */
+	CHECK_EQ(ibv_attach_mcast(c->d.link.a.qp, &c->group, 0), 0);
+	member(&c->d.link.a, &c->in_beside, CALLS);
+}
+
+/* Each member hears each message once, wherever it is; who has left hears none. */
+static void groups(const struct device *from, const struct device *to, bool v6)
+{
+	bool here = to == &dev;
+	uint32_t length;
+	struct crowd c;
+	int i;
+
+	crowd_make(&c, from, to, v6);
+	CHECK_EQ(is_joined(&c.group, v6), !here);
+	if (!to->pinion)
+		have_far_join(&c.group, v6);
+	CHECK_EQ(ibv_attach_mcast(c.d.link.b.qp, &c.group, 0), 0);
+	CHECK(is_joined(&c.group, v6));
+	for (i = 0; i < CALLS; i++) {
+		length = rnd_below((128 << common_mtu()) + 1);
+		member(&c.d.link.b, &c.in, i);
+		if (c.has_beside)
+			member(&c.beside, &c.in_beside, i);
+		call_out(&c, i, length);
+		heard(&c, to, &c.d.link.b, &c.in, i, length);
+		if (c.has_beside)
+			heard(&c, from, &c.beside, &c.in_beside, i, length);
+	}
+	member(&c.d.link.b, &c.in, CALLS);
+	CHECK_EQ(ibv_detach_mcast(c.d.link.b.qp, &c.group, 0), 0);
+	CHECK_EQ(is_joined(&c.group, v6), !here);
+	call_out(&c, CALLS, 1);
+	expect_none(c.d.link.b.rcq, 0.02);
+	if (c.has_beside)
+		CHECK_EQ(drain(c.d.link.a.rcq), 0);
+
+	if (c.has_beside) {
+		CHECK_EQ(ibv_detach_mcast(c.d.link.a.qp, &c.group, 0), 0);
+		CHECK_EQ(ibv_detach_mcast(c.beside.qp, &c.group, 0), 0);
+	}
+	CHECK(!is_joined(&c.group, v6));
+}
+
+static void fa8_to_far(void)
+{
+	begin();
+	groups(&dev, &far_dev, false);
+	groups(&dev, &far_dev, true);
+}
+
+static void fa8_from_far(void)
+{
+	begin();
+	groups(&far_dev, &dev, false);
+	groups(&far_dev, &dev, true);
+}
+
+/* ------------------------------------------- what the address has to say */
+
+enum { TOS = 0xba, LABEL = 0x5a5a7, UDP_PORT = 4791 };
+
+/* Whoever looks at the cable from this end. */
+static int watch_cable(void)
+{
+	struct sockaddr_ll at = { .sll_family = AF_PACKET,
+				  .sll_protocol = htons(ETH_P_ALL),
+				  .sll_ifindex = if_nametoindex("v1") };
+	int fd = socket(AF_PACKET, SOCK_DGRAM, htons(ETH_P_ALL));
+
+	CHECK(fd >= 0);
+	CHECK_EQ(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	return fd;
+}
+
+/* The next packet of RoCEv2 that left, from its network header on. */
+static const uint8_t *left(int fd, bool v6)
+{
+	static uint8_t packet[10000];
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+	struct sockaddr_ll from;
+	socklen_t size;
+	int port = v6 ? 42 : 22;
+
+	for (;;) {
+		size = sizeof(from);
+		CHECK_EQ(poll(&poll_fd, 1, patience(PATIENCE) * 1000), 1);
+		CHECK(recvfrom(fd, packet, sizeof(packet), 0,
+			       (struct sockaddr *)&from, &size) > 0);
+		if (from.sll_pkttype == PACKET_OUTGOING &&
+		    packet[0] >> 4 == (v6 ? 6 : 4) &&
+		    (packet[port] << 8 | packet[port + 1]) == UDP_PORT)
+			return packet;
+	}
+}
+
+/* The hop limit is the route's: the core sets it. */
+static void check_network(const uint8_t *ip, bool v6)
+{
+	uint32_t first = ip[0] << 24 | ip[1] << 16 | ip[2] << 8 | ip[3];
+
+	if (v6)
+		CHECK_EQ(first, 6u << 28 | TOS << 20 | LABEL);
+	else
+		CHECK_EQ(ip[1], TOS);
+}
+
+static void addressed(bool v6)
+{
+	struct ibv_ah_attr attr = {
+		.is_global = 1,
+		.port_num = 1,
+		.grh = { .sgid_index = gid_index_of(&dev, v6),
+			 .traffic_class = TOS,
+			 .flow_label = LABEL },
+	};
+	struct region out, in;
+	struct ibv_sge sge, sink;
+	struct ibv_send_wr wr = { .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED };
+	const uint8_t *ip, *udp;
+	struct duel d;
+	int fd;
+
+	duel_connect(&d, &dev, &far_dev, IBV_QPT_UD);
+	out = region_at(&dev, 100, IBV_ACCESS_LOCAL_WRITE);
+	in = region_at(&far_dev, 100 + GRH, IBV_ACCESS_LOCAL_WRITE);
+	CHECK_EQ(ibv_query_gid(far_dev.ctx, 1, gid_index_of(&far_dev, v6),
+			       &attr.grh.dgid),
+		 0);
+	wr.wr.ud.ah = MUST(ibv_create_ah(dev.pd, &attr));
+	wr.wr.ud.remote_qpn = d.link.b.qp->qp_num;
+	wr.wr.ud.remote_qkey = QKEY;
+	sge = sge_of(&out, 0, 100);
+	sink = sge_of(&in, 0, 100 + GRH);
+	post_recv(&d.link.b, &sink, 1, 1);
+	fd = watch_cable();
+	post(&d.link.a, &wr);
+	expect(await(d.link.a.scq), IBV_WC_SUCCESS);
+	expect(await(d.link.b.rcq), IBV_WC_SUCCESS);
+	CHECK(!memcmp(in.buf->data + GRH, out.buf->data, 100));
+	if (far_dev.pinion)
+		check_network(in.buf->data + (v6 ? 0 : 20), v6);
+
+	ip = left(fd, v6);
+	check_network(ip, v6);
+	udp = ip + (v6 ? 40 : 20);
+	/* Ports by which routers choose are those that the kernel has for that. */
+	CHECK(udp[0] >= 0xc0);
+	/* SEND only of a datagram, migrated, the default P_Key, to that queue pair. */
+	CHECK_EQ(udp[8], 0x64);
+	CHECK_EQ(udp[9], 0x40);
+	CHECK_EQ(udp[10] << 8 | udp[11], 0xffff);
+	CHECK_EQ(udp[13] << 16 | udp[14] << 8 | udp[15],
+		 (int)d.link.b.qp->qp_num);
+	close(fd);
+}
+
+static void fa9_address(void)
+{
+	begin();
+	need_root();
+	addressed(false);
+	addressed(true);
+}
+
 static const struct test tests[] = {
 	LONG_TEST(fa1_to_far, "FA1 requests of all kinds, to there", 120),
 	LONG_TEST(fa1_from_far, "FA1 requests of all kinds, from there", 120),
@@ -642,6 +974,9 @@ static const struct test tests[] = {
 	TEST(fa6_to_far, "FA6 shared receives, to there"),
 	TEST(fa6_from_far, "FA6 shared receives, from there"),
 	TEST(fa7_xrc, "FA7 XRC"),
+	TEST(fa8_to_far, "FA8 multicast, to there"),
+	TEST(fa8_from_far, "FA8 multicast, from there"),
+	TEST(fa9_address, "FA9 what an address says is in its packets"),
 };
 
 HARNESS_MAIN("messages to a device at the other end of a cable", tests)
