@@ -12,7 +12,8 @@
 
 static const struct pinion_devx_caps caps = {
 	.log_max_key = 22, .log_max_pd = 16, .log_max_umem = 20, .log_max_klms = 11,
-	.log_max_message = 31, .page_shift = 12, .log_max_qp = 18, .log_max_qp_size = 15,
+	.log_max_message = 31, .log_max_copy = 20, .page_shift = 12, .log_max_qp = 18,
+	.log_max_qp_size = 15,
 	.log_max_cq = 19, .log_max_cq_size = 22, .log_max_rmp = 17,
 	.odp_rc = 0x3f, .odp_uc = 0x27, .odp_ud = 0x03, .odp_xrc = 0x20,
 };
@@ -37,9 +38,11 @@ static u32 caps_word(struct kunit *test, u16 kind, u32 at)
 static void caps_are_where_they_belong(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, caps_word(test, 0, 0x04), BIT(31));
+	KUNIT_EXPECT_EQ(test, caps_word(test, 0, 0x0c), 20u << 16);
 	KUNIT_EXPECT_EQ(test, caps_word(test, 0, 0x10), 15u << 16 | 18);
 	KUNIT_EXPECT_EQ(test, caps_word(test, 0, 0x18), 22u << 16 | 19);
 	KUNIT_EXPECT_EQ(test, caps_word(test, 0, 0x1c), 22u << 16);
+	KUNIT_EXPECT_EQ(test, caps_word(test, 0, 0x28), BIT(12));
 	KUNIT_EXPECT_EQ(test, caps_word(test, 0, 0x34), 1u << 8 | 1);
 	KUNIT_EXPECT_EQ(test, caps_word(test, 0, 0x3c), 1);
 	KUNIT_EXPECT_EQ(test, caps_word(test, 0, 0x66) >> 24, BIT(3));

@@ -4,6 +4,7 @@
  * and garbage.
  */
 #include <kunit/test.h>
+#include <linux/sizes.h>
 
 #include "../kernel/logic/mlx5_wqe.c"
 #include "random.h"
@@ -396,6 +397,61 @@ static void what_a_key_is_of_is_all_said_or_not(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, to->wqe.layout.new_key, 0x1122aa00);
 }
 
+static void a_copy_is_from_and_to(struct kunit *test)
+{
+	/* A byte more than a page, of one key to another. */
+	static const u8 copy[64] = {
+		0x01, 0xab, 0xcd, 0x2f, 0x12, 0x34, 0x56, 0x04,
+		0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00,
+		[32] = 0x00, 0x00, 0x10, 0x01, 0x00, 0x00, 0x77, 0x88,
+		0x00, 0x00, 0x7f, 0x00, 0x00, 0x01, 0x02, 0x03,
+		0x00, 0x00, 0x10, 0x01, 0x00, 0x00, 0x77, 0x89,
+		0x00, 0x00, 0x7f, 0x00, 0x00, 0x02, 0x02, 0x03,
+	};
+	static const struct {
+		u8 at, value;
+		int syndrome;
+	} spoilt[] = {
+		{ 0, 0, PINION_SYN_OPCODE }, { 0, 2, PINION_SYN_OPCODE },
+		{ 7, 3, PINION_SYN_BAD_WQE }, { 35, 2, PINION_SYN_BAD_WQE },
+		{ 32, 0x80, PINION_SYN_BAD_WQE },
+	};
+	struct wqe_room *to = new_room(test);
+	const struct pinion_sge *ends = (void *)(&to->wqe + 1);
+	u8 in[sizeof(copy)];
+	int i;
+
+	KUNIT_ASSERT_EQ(test, pinion_mlx5_wqe_parse(copy, &slot, &room, &to->wqe), 0);
+	KUNIT_EXPECT_EQ(test, to->wqe.opcode, PINION_OP_COPY);
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_opcode(PINION_OP_COPY), 0x2f);
+	KUNIT_EXPECT_EQ(test, to->wqe.inline_length, 2 * sizeof(*ends));
+	KUNIT_EXPECT_EQ(test, ends[0].length, 0x1001);
+	KUNIT_EXPECT_EQ(test, ends[0].lkey, 0x7788);
+	KUNIT_EXPECT_EQ(test, ends[0].addr, 0x7f0000010203);
+	KUNIT_EXPECT_EQ(test, ends[1].length, 0x1001);
+	KUNIT_EXPECT_EQ(test, ends[1].lkey, 0x7789);
+	KUNIT_EXPECT_EQ(test, ends[1].addr, 0x7f0000020203);
+	for (i = 0; i < ARRAY_SIZE(spoilt); i++) {
+		memcpy(in, copy, sizeof(in));
+		in[spoilt[i].at] = spoilt[i].value;
+		KUNIT_EXPECT_EQ_MSG(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe),
+				    spoilt[i].syndrome, "%d", i);
+	}
+	/* A mebibyte, and one byte more; and none, which is 2^31. */
+	memcpy(in, copy, sizeof(in));
+	put_unaligned_be32(SZ_1M, in + 32);
+	put_unaligned_be32(SZ_1M, in + 48);
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe), 0);
+	put_unaligned_be32(SZ_1M + 1, in + 32);
+	put_unaligned_be32(SZ_1M + 1, in + 48);
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe),
+			PINION_SYN_LENGTH);
+	put_unaligned_be32(0, in + 32);
+	put_unaligned_be32(0, in + 48);
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe),
+			PINION_SYN_LENGTH);
+}
+
 static void xrc_names_a_shared_queue(struct kunit *test)
 {
 	static const struct pinion_mlx5_room xrc = { MAX_SGE, MAX_INLINE, .xrc = true };
@@ -543,6 +599,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_key_is_of_a_list_of_pieces),
 	KUNIT_CASE(a_key_is_of_pieces_over_and_over),
 	KUNIT_CASE(what_a_key_is_of_is_all_said_or_not),
+	KUNIT_CASE(a_copy_is_from_and_to),
 	KUNIT_CASE(xrc_names_a_shared_queue),
 	KUNIT_CASE(what_is_not_in_order_is_refused),
 	KUNIT_CASE(a_ring_goes_round),

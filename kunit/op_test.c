@@ -54,6 +54,8 @@ static const struct fact facts[] = {
 	{ PINION_OP_REG_MR, IB_WR_REG_MR, IB_WC_REG_MR, "rud", LOCAL_ACT, .kernel = true },
 	/* Verbs have another one of this number, which no user posts. */
 	{ PINION_OP_LAYOUT, IB_WR_REG_MR_INTEGRITY, IB_WC_REG_MR, "r", LOCAL_ACT, .raw = true },
+	/* And none of this. */
+	{ PINION_OP_COPY, (enum ib_wr_opcode)34, IB_WC_REG_MR, "r", LOCAL_ACT, .raw = true },
 };
 
 static void name_fact(const struct fact *fact, char *desc)
@@ -124,6 +126,7 @@ static void names_are_those_of_the_abi(struct kunit *test)
 	EXPECT_NAME(BIND_MW);
 	EXPECT_NAME(REG_MR);
 	EXPECT_NAME(LAYOUT);
+	EXPECT_NAME(COPY);
 #undef EXPECT_NAME
 }
 

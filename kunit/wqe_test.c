@@ -27,6 +27,7 @@ static const char *services_of(u8 opcode)
 	case PINION_OP_ATOMIC_WRITE:
 	case PINION_OP_FLUSH:
 	case PINION_OP_LAYOUT:
+	case PINION_OP_COPY:
 		return "r";
 	default:
 		return "";
@@ -56,6 +57,12 @@ static bool is_answered(u8 opcode)
 	       opcode == PINION_OP_ATOMIC_WRITE;
 }
 
+/* What only requests in mlx5's format become. */
+static bool is_raw(u8 opcode)
+{
+	return opcode == PINION_OP_LAYOUT || opcode == PINION_OP_COPY;
+}
+
 static bool may_be_posted(u8 opcode, const struct pinion_wqe_limits *limits)
 {
 	char service = limits->service == PINION_SVC_RC ? 'r' :
@@ -63,7 +70,7 @@ static bool may_be_posted(u8 opcode, const struct pinion_wqe_limits *limits)
 
 	if (opcode == PINION_OP_REG_MR && limits->user)
 		return false;
-	if (opcode == PINION_OP_LAYOUT && !limits->raw)
+	if (is_raw(opcode) && !limits->raw)
 		return false;
 	return strchr(services_of(opcode), service);
 }
@@ -87,7 +94,7 @@ static int judge_head(const struct pinion_sq_wqe *wqe, const struct pinion_wqe_l
 		return PINION_SYN_BAD_WQE;
 	if (wqe->num_sge && (is_inline || !names_memory(wqe->opcode)))
 		return PINION_SYN_BAD_WQE;
-	if (is_inline && !sends_bytes(wqe->opcode) && wqe->opcode != PINION_OP_LAYOUT)
+	if (is_inline && !sends_bytes(wqe->opcode) && !is_raw(wqe->opcode))
 		return PINION_SYN_BAD_WQE;
 	if (is_inline && wqe->inline_length > limits->max_inline)
 		return PINION_SYN_LENGTH;
@@ -107,7 +114,7 @@ static int judge_whole(const struct pinion_sq_wqe *wqe, const struct pinion_wqe_
 		for (i = 0; i < wqe->num_sge; i++)
 			*length += sge[i].length;
 
-	if (wqe->opcode == PINION_OP_LAYOUT)
+	if (is_raw(wqe->opcode))
 		*length = 0;
 	if (fetches_a_word(wqe->opcode)) {
 		if (*length < 8)

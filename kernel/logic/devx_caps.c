@@ -41,12 +41,16 @@ static void caps_put_general(u8 *out, size_t length, const struct pinion_devx_ca
 	const struct devx_cap general[] = {
 		/* The second part of the general capabilities can be asked for. */
 		{ { 0x020, 1 }, 1 },
+		/* The most bytes of a COPY. */
+		{ { 0x06b, 5 }, caps->log_max_copy },
 		{ { 0x088, 8 }, caps->log_max_qp_size },
 		{ { 0x09b, 5 }, caps->log_max_qp },
 		{ { 0x0c8, 8 }, caps->log_max_cq_size },
 		{ { 0x0db, 5 }, caps->log_max_cq },
 		{ { 0x0ea, 6 }, caps->log_max_key },
 		{ { 0x11a, 6 }, caps->log_max_klms },
+		/* Queue pairs have COPY. */
+		{ { 0x153, 1 }, 1 },
 		/* Ethernet, one port. */
 		{ { 0x1b6, 2 }, 1 },
 		{ { 0x1b8, 8 }, 1 },

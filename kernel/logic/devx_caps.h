@@ -13,6 +13,7 @@ struct pinion_devx_caps {
 	u8 log_max_umem;
 	u8 log_max_klms;
 	u8 log_max_message;
+	u8 log_max_copy;
 	u8 page_shift;
 	u8 log_max_qp;
 	u8 log_max_qp_size;

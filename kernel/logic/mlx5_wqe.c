@@ -86,6 +86,9 @@
 
 #define IS_ROUND	0x400
 
+/* Modifier of the opcode 0x2f that makes it a copy. */
+#define COPY_MODIFIER	1
+
 /* Offset in the first segment of a shared queue's receive. */
 #define LINK_NEXT	2
 
@@ -99,6 +102,7 @@ enum mlx5_wqe_parts {
 	HAS_ADDRESS	= 1 << 0,
 	HAS_WORDS	= 1 << 1,
 	IS_LOCAL	= 1 << 2,
+	IS_COPY		= 1 << 3,
 };
 
 static const struct mlx5_wqe_kind {
@@ -117,6 +121,7 @@ static const struct mlx5_wqe_kind {
 	{ 0x25, PINION_OP_BIND_MW,		IS_LOCAL },
 	{ 0x25, PINION_OP_LOCAL_INV,		IS_LOCAL },
 	{ 0x25, PINION_OP_LAYOUT,		IS_LOCAL },
+	{ 0x2f, PINION_OP_COPY,			IS_COPY },
 };
 
 /* A request that is being read. */
@@ -196,7 +201,7 @@ static int mlx5_wqe_read_ctrl(struct mlx5_wqe_reader *reader, const struct pinio
 		return PINION_SYN_BAD_WQE;
 	*kind = mlx5_wqe_kind(ctrl[CTRL_OPCODE]);
 	/* The first byte is an opcode modifier. */
-	if (!*kind || ctrl[0])
+	if (!*kind || ctrl[0] != ((*kind)->parts & IS_COPY ? COPY_MODIFIER : 0))
 		return PINION_SYN_OPCODE;
 	to->opcode = (*kind)->ours;
 	if (flags & FLAG_FENCES)
@@ -472,6 +477,28 @@ static int mlx5_wqe_read_umr(struct mlx5_wqe_reader *reader, u32 key,
 	return mlx5_wqe_read_window(reader, mkey, key, to);
 }
 
+/* Three segments: one for a result, which is ignored; the source; the sink. */
+static int mlx5_wqe_read_copy(struct mlx5_wqe_reader *reader, const struct pinion_mlx5_room *room,
+			      struct pinion_sq_wqe *to)
+{
+	struct pinion_sge *ends = (struct pinion_sge *)(to + 1);
+	const u8 *result = mlx5_wqe_next(reader, SEGMENT);
+	const u8 *from = mlx5_wqe_next(reader, SEGMENT);
+	const u8 *sink = mlx5_wqe_next(reader, SEGMENT);
+
+	if (!result || !from || !sink)
+		return PINION_SYN_BAD_WQE;
+	if (2 * sizeof(*ends) > room->max_inline)
+		return PINION_SYN_LENGTH;
+	mlx5_wqe_read_sge(from, &ends[0]);
+	mlx5_wqe_read_sge(sink, &ends[1]);
+	to->flags |= PINION_WQE_INLINE;
+	to->inline_length = 2 * sizeof(*ends);
+	if (ends[0].length != ends[1].length)
+		return PINION_SYN_BAD_WQE;
+	return ends[0].length > BIT(PINION_MLX5_LOG_MAX_COPY) ? PINION_SYN_LENGTH : 0;
+}
+
 static int mlx5_wqe_read_shared(struct mlx5_wqe_reader *reader, struct pinion_sq_wqe *to)
 {
 	const u8 *segment = mlx5_wqe_next(reader, SEGMENT);
@@ -496,6 +523,8 @@ int pinion_mlx5_wqe_parse(const u8 *wqe, const struct pinion_mlx5_slot *slot,
 	err = mlx5_wqe_read_ctrl(&reader, slot, &kind, to);
 	if (!err && kind->parts & IS_LOCAL)
 		return mlx5_wqe_read_umr(&reader, get_unaligned_be32(wqe + CTRL_IMM), room, to);
+	if (!err && kind->parts & IS_COPY)
+		return mlx5_wqe_read_copy(&reader, room, to);
 	/* Requests for remote memory have no address segment. The executor refuses them for UD. */
 	if (!err && room->datagrams && !kind->parts)
 		err = mlx5_wqe_read_datagram(&reader, to);

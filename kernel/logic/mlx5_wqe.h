@@ -17,6 +17,9 @@
 /* Ranges of a layout: a request has 8 other segments before them. */
 #define PINION_MLX5_MAX_RANGES	56
 
+/* A COPY has at most 2^PINION_MLX5_LOG_MAX_COPY bytes. */
+#define PINION_MLX5_LOG_MAX_COPY	20
+
 /* Where a request was found. Its control segment must say the same. */
 struct pinion_mlx5_slot {
 	u32 qpn;

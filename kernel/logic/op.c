@@ -119,6 +119,12 @@ static const struct pinion_op ops[PINION_OP_MAX] = {
 		.services = RC,
 		.wc_opcode = WC_REG_MR,
 	},
+	[PINION_OP_COPY] = {
+		.name = "COPY",
+		.traits = PINION_OP_IS_LOCAL | PINION_OP_MAY_INLINE | PINION_OP_RAW_ONLY,
+		.services = RC,
+		.wc_opcode = WC_REG_MR,
+	},
 };
 
 const struct pinion_op *pinion_op(u8 opcode)

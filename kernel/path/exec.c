@@ -373,11 +373,8 @@ static enum pinion_step sq_send(struct pinion_qp *qp, struct pinion_request *req
 	enum pinion_verdict verdict;
 	struct pinion_msg msg;
 	struct pinion_av av;
-	enum pinion_step step;
 	int syndrome;
 
-	if (!sq_page_came(qp, request, &step))
-		return step;
 	if (request->answered)
 		return sq_store_answer(qp, request);
 	request->psn = qp->attr.sq_psn;
@@ -430,12 +427,10 @@ static enum pinion_step sq_step(struct pinion_qp *qp)
 		return pinion_sq_fail(qp, pinion_local_status(syndrome), syndrome);
 	if (fresh && pinion_sq_injected(qp, &step))
 		return step;
-	if (!(request->op->traits & PINION_OP_IS_LOCAL))
-		return sq_send(qp, request);
-	syndrome = pinion_local_op(qp, request);
-	if (syndrome)
-		return pinion_sq_fail(qp, pinion_local_status(syndrome), syndrome);
-	return pinion_sq_succeed(qp, request);
+	if (!sq_page_came(qp, request, &step))
+		return step;
+	return request->op->traits & PINION_OP_IS_LOCAL ? pinion_local_perform(qp, request) :
+							  sq_send(qp, request);
 }
 
 /* One step of the queue, unless it still waits. */

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Performs LOCAL_INV, BIND_MW, REG_MR and LAYOUT by calling the memory layer.
+ * Performs requests that send nothing. Those that change keys are calls of the memory layer.
  */
 #include "../mem/fastreg.h"
 #include "../mem/layout.h"
 #include "../mem/window.h"
+#include "copy.h"
 #include "local.h"
 
-int pinion_local_op(struct pinion_qp *qp, const struct pinion_request *request)
+/* Return: 0 or a syndrome. */
+static int local_change_key(struct pinion_qp *qp, const struct pinion_request *request)
 {
 	struct pinion_keys *keys = &qp->node->keys;
 	const struct pinion_sq_wqe *wqe = request->wqe;
@@ -28,4 +30,16 @@ int pinion_local_op(struct pinion_qp *qp, const struct pinion_request *request)
 		return syndrome ? PINION_SYN_BIND : 0;
 	}
 	return PINION_SYN_OPCODE;
+}
+
+enum pinion_step pinion_local_perform(struct pinion_qp *qp, struct pinion_request *request)
+{
+	int syndrome;
+
+	if (request->wqe->opcode == PINION_OP_COPY)
+		return pinion_copy(qp, request);
+	syndrome = local_change_key(qp, request);
+	if (syndrome)
+		return pinion_sq_fail(qp, pinion_local_status(syndrome), syndrome);
+	return pinion_sq_succeed(qp, request);
 }

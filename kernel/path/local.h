@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Work requests that send nothing: LOCAL_INV, BIND_MW and REG_MR, which change keys.
+ * Work requests that send nothing: LOCAL_INV, BIND_MW, REG_MR and LAYOUT, which change keys, and
+ * COPY.
  */
 #ifndef PINION_PATH_LOCAL_H
 #define PINION_PATH_LOCAL_H
 
-#include "qp.h"
+#include "exec.h"
 
-/* Perform @request. Return: 0 or an enum pinion_syndrome. sq.exec is held. */
-int pinion_local_op(struct pinion_qp *qp, const struct pinion_request *request);
+/*
+ * Perform @request, the oldest. If it parks, call again when the queue runs again and the result of
+ * sq.fault was a success. sq.exec is held. Sleeps.
+ */
+enum pinion_step pinion_local_perform(struct pinion_qp *qp, struct pinion_request *request);
 
 #endif

@@ -37,10 +37,11 @@ struct pinion_request *pinion_requests_add(struct pinion_requests *requests)
 	if (pinion_requests_count(requests) >= requests->depth)
 		return NULL;
 	request = &requests->slots[requests->next & (requests->depth - 1)];
-	/* @payload is set when the request is begun, so it is not cleared here. */
+	/* @payload and @sink are set when the request is begun, so they are not cleared here. */
 	request->op = NULL;
 	request->length = 0;
 	request->begun = false;
+	request->copying = false;
 	request->answered = false;
 	request->stuck = false;
 	request->at = 0;

@@ -26,13 +26,15 @@ struct pinion_request {
 	bool stuck;
 	int status;			/* enum ib_wc_status */
 	int syndrome;
-	u64 at;				/* offset that @payload stands at; likewise */
+	u64 at;				/* offset that @payload stands at; also of a COPY */
 
 	/* Its progress, for a request that lacked a page and is tried again. */
 	bool begun;			/* @payload is set up and was checked */
 	bool answered;			/* an atomic was performed at the peer; @answer, the */
 	u64 answer;			/* old value, is still to be stored */
 	struct pinion_cursor payload;
+	bool copying;			/* a COPY: @payload and @sink are set up and were checked */
+	struct pinion_cursor sink;
 	u64 token;			/* see struct pinion_msg */
 	int fault_err;
 	u64 fault_left;

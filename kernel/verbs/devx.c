@@ -15,6 +15,7 @@
 #include <rdma/uverbs_std_types.h>
 
 #include "../logic/devx_caps.h"
+#include "../logic/mlx5_wqe.h"
 #include "../logic/wqe.h"
 #include "devx_obj.h"
 #include "ops.h"
@@ -206,6 +207,7 @@ static const struct pinion_devx_caps caps = {
 	.log_max_umem = PINION_LOG_MAX_UMEM,
 	.log_max_klms = PINION_DEVX_LOG_MAX_KLMS,
 	.log_max_message = ilog2(PINION_MAX_MSG_SIZE),
+	.log_max_copy = PINION_MLX5_LOG_MAX_COPY,
 	.page_shift = PAGE_SHIFT,
 	.log_max_qp = ilog2(PINION_MAX_QP),
 	.log_max_qp_size = ilog2(PINION_MAX_QP_WR),

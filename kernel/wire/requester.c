@@ -755,15 +755,6 @@ static enum pinion_step requester_fail_stuck(struct pinion_conn *conn,
 	return pinion_sq_fail(conn->qp, request->status, request->syndrome);
 }
 
-static enum pinion_step requester_do_local(struct pinion_qp *qp, struct pinion_request *request)
-{
-	int syndrome = pinion_local_op(qp, request);
-
-	if (syndrome)
-		return pinion_sq_fail(qp, pinion_local_status(syndrome), syndrome);
-	return pinion_sq_succeed(qp, request);
-}
-
 /*
  * Begin the newest request: assign its PSNs, or perform it if it is local. Local and fenced
  * requests wait until all before them have retired.
@@ -777,8 +768,10 @@ static enum pinion_step requester_begin(struct pinion_conn *conn, struct pinion_
 
 	if (!alone && (is_local || request->wqe->flags & PINION_WQE_FENCE))
 		return PINION_STEP_PARKED;
-	if (is_local)
-		return requester_do_local(qp, request);
+	if (is_local) {
+		conn->lacking = request;
+		return pinion_local_perform(qp, request);
+	}
 	pinion_message_payload(qp, request);
 	syndrome = pinion_cursor_check(&request->payload);
 	if (syndrome) {

@@ -109,7 +109,8 @@ enum pinion_opcode {
 	PINION_OP_REG_MR		= 32,
 	/* what requests of mlx5's format become; refused in a ring of this one */
 	PINION_OP_LAYOUT		= 33,
-	PINION_OP_MAX			= 34,
+	PINION_OP_COPY			= 34,
+	PINION_OP_MAX			= 35,
 };
 
 enum pinion_wqe_flags {
@@ -171,6 +172,8 @@ struct pinion_wqe_reg {
 	__u32 access;
 	__u32 reserved[6];
 };
+
+/* PINION_OP_COPY: with PINION_WQE_INLINE two struct pinion_sge follow, from and to, as long. */
 
 enum pinion_layout_flags {
 	PINION_LAYOUT_RANGES	= 1 << 0,	/* else they are as before */

@@ -79,7 +79,8 @@ static void check_mkey(const u8 *in, size_t length,
 
 static void check_caps(u16 capability, size_t out_length)
 {
-	static const struct pinion_devx_caps caps = { 63, 31, 31, 63, 31, 255 };
+	static const struct pinion_devx_caps caps = { 63, 31, 31, 63,
+						      31, 31, 255 };
 	bool known = capability == CAPS_GENERAL || capability == CAPS_ODP ||
 		     capability == CAPS_MEMORY || capability == CAPS_GENERAL_2;
 	u8 *out = exactly(out_length);
