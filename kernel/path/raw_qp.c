@@ -75,7 +75,8 @@ static u16 raw_sq_read(struct pinion_qp *qp, u16 left, struct pinion_sq_wqe *to)
 	pinion_mlx5_wqe_copy(raw->copy + PINION_MLX5_BLOCK, raw->blocks, raw->size, raw->next + 1,
 			     count - 1);
 	err = pinion_mlx5_wqe_parse(raw->copy, &slot, &room, to);
-	if (!err && room.datagrams)
+	/* Requests that send nothing have no address. */
+	if (!err && room.datagrams && !(pinion_op(to->opcode)->traits & PINION_OP_IS_LOCAL))
 		err = raw_sq_address(qp, to);
 	if (err)
 		*to = (struct pinion_sq_wqe){ .opcode = BAD_OPCODE, .wr_id = raw->next };

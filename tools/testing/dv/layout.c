@@ -2,7 +2,7 @@
 /*
  * Keys of ranges of others, which requests fill in (UMR) on queue pairs made by command: what moves
  * through them, what becomes of them when a region under them ends, and requests that lie
- * (items VL1 to VL6).
+ * (items VL1 to VL7).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -436,6 +436,40 @@ static void vl6_lies(void)
 	end();
 }
 
+/*
+ * By its owner on a queue pair for datagrams: where the requests of those have an address, this one
+ * has any bytes.
+ */
+static void vl7_by_datagrams(void)
+{
+	struct raw_queue c;
+	uint8_t out[PRM_HEAD];
+	struct raw_cqe cqe;
+	struct umr umr;
+
+	begin(false);
+	umr = umr_new(PEER_READS);
+	umr_add(&umr, from.lkey, from.base, 100);
+	umr_done(&umr);
+	raw_places(&c, false);
+	c.asked.service = PRM_UD;
+	c.qp = MUST(raw_try_qp(&c, out));
+	c.qpn = prm_number(out);
+	raw_connect(&c, 0);
+	umr = umr_new(0);
+	umr.segments[0] |= 8;
+	umr.segments[48] = FREE;
+	prm_put64(umr.segments, 8, 1 << 29);
+	memset(umr.segments + 16, 0xff, 32);
+	raw_post(&c, UMR, RAW_SIGNALED, key, umr.segments, HEAD);
+	raw_ring(&c);
+	cqe = raw_await(&c);
+	CHECK_EQ(cqe.opcode, REQUEST);
+	denied(move_remote(RAW_READ, &to, 0, 100), 0x13);
+	raw_free(&c);
+	end();
+}
+
 static const struct test tests[] = {
 	TEST(vl1_lists, "VL1 keys of lists of ranges"),
 	TEST(vl2_rounds, "VL2 keys of ranges over and over"),
@@ -443,6 +477,7 @@ static const struct test tests[] = {
 	TEST(vl4_rights, "VL4 rights of both"),
 	TEST(vl5_invalidated, "VL5 invalidated by a peer, and by its owner"),
 	TEST(vl6_lies, "VL6 requests that lie (class 3)"),
+	TEST(vl7_by_datagrams, "VL7 invalidated on a queue pair for datagrams"),
 };
 
 HARNESS_MAIN("mlx5dv: keys that requests fill in", tests)
