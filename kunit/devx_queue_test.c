@@ -167,6 +167,9 @@ static void features_of_queue_pairs_are_refused(struct kunit *test)
 		{ 0x10, BIT(30), PINION_DEVX_DONE },		/* no record of sends */
 		{ 0x10, BIT(31), PINION_DEVX_QP_FEATURE },
 		{ 0x90, BIT(11), PINION_DEVX_QP_FEATURE },	/* within a page */
+		{ 0x90, 1, PINION_DEVX_QP_FEATURE },		/* waits for another */
+		{ 0x90, 2, PINION_DEVX_QP_FEATURE },
+		{ 0x90, 4, PINION_DEVX_QP_FEATURE },
 		{ 0xac, BIT(24), PINION_DEVX_DONE },		/* a shared receive queue */
 		{ 0xac, 2 << 24, PINION_DEVX_QP_FEATURE },
 		{ 0xac, 3 << 24, PINION_DEVX_DONE },		/* no receives */
@@ -209,7 +212,7 @@ static void a_change_is_told_as_it_was_asked_for(struct kunit *test)
 	put_unaligned_be32(3 << 21 | 5 << 13, qpc + 0x90);
 	put_unaligned_be32(12 << 24 | 0xf1f2f3, qpc + 0x94);
 
-	pinion_devx_parse_qp_change(in, &qp);
+	KUNIT_EXPECT_EQ(test, pinion_devx_parse_qp_change(in, &qp), PINION_DEVX_DONE);
 	KUNIT_EXPECT_EQ(test, qp.optional, 0x4a);
 	KUNIT_EXPECT_EQ(test, qp.path.timeout, 14);
 	KUNIT_EXPECT_EQ(test, qp.path.traffic_class, 0xab);
@@ -223,6 +226,16 @@ static void a_change_is_told_as_it_was_asked_for(struct kunit *test)
 	out[QPC] = 0;
 	put_unaligned_be32(0, out + QPC + 0xd0);
 	KUNIT_EXPECT_MEMEQ(test, out + QPC, qpc, 0xe8);
+}
+
+/* Of which nothing would be read. */
+static void a_change_with_a_second_context_is_refused(struct kunit *test)
+{
+	u8 *in = queue_room(test);
+	struct pinion_devx_qp qp;
+
+	put_unaligned_be32(BIT(31) | 0x123456, in + 0x08);
+	KUNIT_EXPECT_EQ(test, pinion_devx_parse_qp_change(in, &qp), PINION_DEVX_QP_FEATURE);
 }
 
 static u8 *queue_new_rmp(struct kunit *test)
@@ -319,6 +332,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_queue_pair_is_read),
 	KUNIT_CASE(features_of_queue_pairs_are_refused),
 	KUNIT_CASE(a_change_is_told_as_it_was_asked_for),
+	KUNIT_CASE(a_change_with_a_second_context_is_refused),
 	KUNIT_CASE(a_shared_receive_queue_is_read_and_told),
 	KUNIT_CASE(features_of_shared_receive_queues_are_refused),
 	KUNIT_CASE(the_limit_alone_is_changed),

@@ -258,8 +258,8 @@ int pinion_devx_parse(const u8 *in, size_t in_length, size_t out_length,
 	case PINION_DEVX_RTS2RTS_QP:
 	case PINION_DEVX_SQERR2RTS_QP:
 	case PINION_DEVX_INIT2INIT_QP:
-		pinion_devx_parse_qp_change(in, &cmd->qp);
-		break;
+		cmd->number = cmd_get(in, op_number);
+		return pinion_devx_parse_qp_change(in, &cmd->qp);
 	case PINION_DEVX_ALLOC_FLOW_COUNTER:
 		return cmd_get(in, alloc_bulk) ? PINION_DEVX_COUNTERS : PINION_DEVX_DONE;
 	case PINION_DEVX_QUERY_FLOW_COUNTER:

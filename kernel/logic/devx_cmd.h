@@ -223,13 +223,21 @@ struct pinion_devx_qp {
 	bool remote_atomic;
 };
 
-/* Attributes that are changed only if their bit is set. */
+/* Attributes that are changed only if their bit is set, unless the transition requires them. */
 enum pinion_devx_qp_optional {
-	PINION_DEVX_QP_READ	= 1 << 1,
-	PINION_DEVX_QP_ATOMIC	= 1 << 2,
-	PINION_DEVX_QP_WRITE	= 1 << 3,
-	PINION_DEVX_QP_QKEY	= 1 << 5,
-	PINION_DEVX_QP_TIMER	= 1 << 6,
+	PINION_DEVX_QP_READ		= 1 << 1,
+	PINION_DEVX_QP_ATOMIC		= 1 << 2,
+	PINION_DEVX_QP_WRITE		= 1 << 3,
+	PINION_DEVX_QP_PKEY		= 1 << 4,
+	PINION_DEVX_QP_QKEY		= 1 << 5,
+	PINION_DEVX_QP_RNR_TIMER	= 1 << 6,
+	PINION_DEVX_QP_PATH		= 1 << 7,
+	PINION_DEVX_QP_READS_OUT	= 1 << 8,
+	PINION_DEVX_QP_READS_IN		= 1 << 9,
+	PINION_DEVX_QP_RETRIES		= 1 << 12,
+	PINION_DEVX_QP_RNR_RETRIES	= 1 << 13,
+	PINION_DEVX_QP_TIMEOUT		= 1 << 14,
+	PINION_DEVX_QP_PORT		= 1 << 16,
 };
 
 struct pinion_devx_cmd {

@@ -156,6 +156,7 @@ static const struct pinion_devx_field qpc_remote_read = { 0x490, 1 };
 static const struct pinion_devx_field qpc_remote_write = { 0x491, 1 };
 static const struct pinion_devx_field qpc_remote_atomic = { 0x492, 1 };
 static const struct pinion_devx_field qpc_page_offset = { 0x494, 6 };
+static const struct pinion_devx_field qpc_cross_channel = { 0x49d, 3 };
 static const struct pinion_devx_field qpc_rnr_timer = { 0x4a3, 5 };
 static const struct pinion_devx_field qpc_rq_psn = { 0x4a8, 24 };
 static const struct pinion_devx_field qpc_recv_cqn = { 0x4e8, 24 };
@@ -182,8 +183,9 @@ static const struct pinion_devx_field path_port = { 0x1e8, 8 };
 #define PATH_DGID	(0x140 / 8)
 #define PATH_DMAC	(0x1f0 / 8)
 
-/* The bit at which the context begins in commands and answers; and a field before it. */
+/* The bit at which the context begins in commands and answers; and fields before it. */
 #define QPC_AT 0xc0
+static const struct pinion_devx_field qp_extended = { 0x40, 1 };
 static const struct pinion_devx_field qp_optional = { 0x80, 32 };
 
 /* Other fields of CREATE_QP. */
@@ -209,7 +211,8 @@ int pinion_devx_parse_qp(const u8 *in, struct pinion_devx_qp *qp)
 
 	if (service > PINION_DEVX_UD || queue_get_qpc(in, qpc_send_record) > NO_SEND_RECORD ||
 	    queue_get_qpc(in, qpc_signature) ||
-	    queue_get_qpc(in, qpc_no_sq) || queue_get_qpc(in, qpc_page_offset))
+	    queue_get_qpc(in, qpc_no_sq) || queue_get_qpc(in, qpc_page_offset) ||
+	    queue_get_qpc(in, qpc_cross_channel))
 		return PINION_DEVX_QP_FEATURE;
 	if (rq_type != RQ_OF_ITS_OWN && rq_type != RQ_SHARED && rq_type != RQ_NONE)
 		return PINION_DEVX_QP_FEATURE;
@@ -255,8 +258,11 @@ static void queue_get_path(const u8 *in, struct pinion_devx_path *path)
 	memcpy(path->dmac, bytes + PATH_DMAC, sizeof(path->dmac));
 }
 
-void pinion_devx_parse_qp_change(const u8 *in, struct pinion_devx_qp *qp)
+int pinion_devx_parse_qp_change(const u8 *in, struct pinion_devx_qp *qp)
 {
+	/* A second context would follow. */
+	if (queue_get(in, qp_extended))
+		return PINION_DEVX_QP_FEATURE;
 	*qp = (struct pinion_devx_qp){
 		.optional = queue_get(in, qp_optional),
 		.remote_qpn = queue_get_qpc(in, qpc_remote_qpn),
@@ -274,6 +280,7 @@ void pinion_devx_parse_qp_change(const u8 *in, struct pinion_devx_qp *qp)
 		.remote_atomic = queue_get_qpc(in, qpc_remote_atomic),
 	};
 	queue_get_path(in, &qp->path);
+	return PINION_DEVX_DONE;
 }
 
 /* mlx5's number of each enum ib_qp_state; SQD and SQE are exchanged. */

@@ -26,7 +26,7 @@ int pinion_devx_parse_cq(const u8 *in, struct pinion_devx_cq *cq);
 int pinion_devx_parse_cq_change(const u8 *in, struct pinion_devx_cq_change *change);
 
 int pinion_devx_parse_qp(const u8 *in, struct pinion_devx_qp *qp);
-void pinion_devx_parse_qp_change(const u8 *in, struct pinion_devx_qp *qp);
+int pinion_devx_parse_qp_change(const u8 *in, struct pinion_devx_qp *qp);
 
 int pinion_devx_parse_rmp(const u8 *in, struct pinion_devx_rmp *rmp);
 int pinion_devx_parse_rmp_change(const u8 *in, struct pinion_devx_rmp_change *change);

@@ -300,22 +300,46 @@ static int pair_rights(int were, const struct pinion_devx_qp *asked, u32 bits)
 
 #define ALL_RIGHTS (PINION_DEVX_QP_READ | PINION_DEVX_QP_WRITE | PINION_DEVX_QP_ATOMIC)
 
-/* The attributes to modify: those of the transition and the optional ones of the command. */
+static const struct {
+	u32 bits;
+	int attribute;
+} pair_optional[] = {
+	{ ALL_RIGHTS, IB_QP_ACCESS_FLAGS },
+	{ PINION_DEVX_QP_PKEY, IB_QP_PKEY_INDEX },
+	{ PINION_DEVX_QP_QKEY, IB_QP_QKEY },
+	{ PINION_DEVX_QP_RNR_TIMER, IB_QP_MIN_RNR_TIMER },
+	{ PINION_DEVX_QP_PATH, IB_QP_AV },
+	{ PINION_DEVX_QP_READS_OUT, IB_QP_MAX_QP_RD_ATOMIC },
+	{ PINION_DEVX_QP_READS_IN, IB_QP_MAX_DEST_RD_ATOMIC },
+	{ PINION_DEVX_QP_RETRIES, IB_QP_RETRY_CNT },
+	{ PINION_DEVX_QP_RNR_RETRIES, IB_QP_RNR_RETRY },
+	{ PINION_DEVX_QP_TIMEOUT, IB_QP_TIMEOUT },
+	{ PINION_DEVX_QP_PORT, IB_QP_PORT },
+};
+
+/*
+ * The attributes to modify: those of the transition and the optional ones of the command.
+ * pinion_modify_qp() refuses those that cannot be changed in it. Return: a mask, or -1 if there is
+ * no such attribute.
+ */
 static int pair_mask(const struct pair_change *change, u8 service,
 		     const struct pinion_devx_qp *asked)
 {
-	int mask = change->masks[service] | IB_QP_STATE;
+	int mask = change->masks[service] | IB_QP_STATE, i;
+	u32 left = asked->optional;
 
+	/* These two have no optional attributes. */
 	if (change->to == IB_QPS_ERR || change->to == IB_QPS_RESET)
 		return mask;
-	if (service == PINION_DEVX_UD)
-		return asked->optional & PINION_DEVX_QP_QKEY ? mask | IB_QP_QKEY : mask;
-	if (asked->optional & ALL_RIGHTS)
-		mask |= IB_QP_ACCESS_FLAGS;
-	if (asked->optional & PINION_DEVX_QP_TIMER && change->to == IB_QPS_RTS &&
-	    service == PINION_DEVX_RC)
-		mask |= IB_QP_MIN_RNR_TIMER;
-	return mask;
+	for (i = 0; i < ARRAY_SIZE(pair_optional); i++) {
+		if (left & pair_optional[i].bits)
+			mask |= pair_optional[i].attribute;
+		left &= ~pair_optional[i].bits;
+	}
+	/* The state is checked again when it is changed: a failed request may change it before. */
+	if (change->from == IB_QPS_RTS || change->from == IB_QPS_SQE)
+		mask |= IB_QP_CUR_STATE;
+	return left ? -1 : mask;
 }
 
 /* As ib_uverbs does: Q_Keys with the highest bit set need CAP_NET_RAW. */
@@ -366,6 +390,16 @@ static int pair_path(struct pinion_dev *dev, const struct pinion_devx_path *path
 	return 0;
 }
 
+/* Why a change was refused: of its state, which may be another by now, or of an attribute. */
+static int pair_refusal(struct pinion_qp *qp, int from)
+{
+	struct ib_qp_attr attr;
+
+	pinion_qp_query(qp, &attr);
+	return from != ANY_STATE && from != attr.qp_state ? PINION_DEVX_QP_STATE :
+							    PINION_DEVX_QP_ATTRIBUTE;
+}
+
 int pinion_devx_qp_change(struct pinion_dev *dev, struct pinion_devx_pair *pair, u16 opcode,
 			  const struct pinion_devx_qp *asked)
 {
@@ -381,9 +415,12 @@ int pinion_devx_qp_change(struct pinion_dev *dev, struct pinion_devx_pair *pair,
 	if (change->from != ANY_STATE && change->from != attr.qp_state)
 		return PINION_DEVX_QP_STATE;
 	mask = pair_mask(change, pair->asked.service, asked);
+	if (mask < 0)
+		return PINION_DEVX_QP_ATTRIBUTE;
 	rights = change->masks[pair->asked.service] & IB_QP_ACCESS_FLAGS ? ALL_RIGHTS :
 									   asked->optional;
 	attr.qp_access_flags = pair_rights(attr.qp_access_flags, asked, rights);
+	attr.cur_qp_state = change->from;
 	attr.qp_state = change->to;
 	pair_attr(asked, &attr);
 	if (mask & IB_QP_QKEY && !pair_may_have_qkey(asked->qkey))
@@ -393,7 +430,7 @@ int pinion_devx_qp_change(struct pinion_dev *dev, struct pinion_devx_pair *pair,
 	err = pinion_modify_qp(&qp->ibqp, &attr, mask, NULL);
 	if (mask & IB_QP_AV)
 		rdma_put_gid_attr(attr.ah_attr.grh.sgid_attr);
-	return err ? PINION_DEVX_QP_ATTRIBUTE : 0;
+	return err ? pair_refusal(qp, change->from) : 0;
 }
 
 /* Update @qp, the values from creation, with the current attributes. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Queue pairs made by command on umems: what moves on them, how they fail, what is told and
- * refused, and rings that lie (items VR1 to VR14).
+ * refused, and rings that lie (items VR1 to VR16).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -597,6 +597,61 @@ static void vr15_many_shown(void)
 	}
 }
 
+static void tell(uint8_t out[PRM_QP_OUT])
+{
+	uint8_t in[PRM_HEAD];
+
+	prm_head(in, PRM_QUERY_QP, a.qpn);
+	memset(out, 0, PRM_QP_OUT);
+	CHECK_EQ(mlx5dv_devx_obj_query(a.qp, in, sizeof(in), out, PRM_QP_OUT),
+		 0);
+}
+
+/*
+ * Of what a change of RTS may change, each alone: rights and the RNR timer; anything else is refused
+ * and nothing has changed, and so is what would follow in a second context.
+ */
+static void vr16_optional(void)
+{
+	enum { SERVED = 7 << 1 | 1 << 6, TIMEOUT_AT = PRM_QPC + 0x20 };
+	uint8_t in[PRM_QP], out[PRM_HEAD], before[PRM_QP_OUT],
+		after[PRM_QP_OUT];
+	struct prm_path path;
+	int bit;
+
+	begin(false);
+	path = raw_path(b.qpn, 0x123456);
+	tell(before);
+	for (bit = 0; bit < 32; bit++) {
+		context("bit %d", bit);
+		path.optional = 1U << bit;
+		prm_change_qp(in, PRM_RTS2RTS_QP, a.qpn, &path);
+		/* It has another time than so far, too. */
+		in[TIMEOUT_AT] ^= 1 << 3;
+		memset(out, 0, sizeof(out));
+		if (SERVED >> bit & 1)
+			CHECK_EQ(mlx5dv_devx_obj_modify(a.qp, in, sizeof(in),
+							out, sizeof(out)),
+				 0);
+		else
+			dv_refused(mlx5dv_devx_obj_modify(a.qp, in, sizeof(in),
+							  out, sizeof(out)),
+				   out, PRM_QP_ATTRIBUTE);
+		tell(after);
+		CHECK(!memcmp(before, after, sizeof(before)));
+	}
+	context(" ");
+	path.optional = 0;
+	prm_change_qp(in, PRM_RTS2RTS_QP, a.qpn, &path);
+	prm_put32(in, 8, 1U << 31 | a.qpn);
+	dv_refused(mlx5dv_devx_obj_modify(a.qp, in, sizeof(in), out,
+					  sizeof(out)),
+		   out, PRM_QP_FEATURE);
+	CHECK_EQ(raw_state(&a), STATE_RTS);
+	rdma_one(RAW_WRITE, 10, 1000);
+	end();
+}
+
 static const struct test tests[] = {
 	TEST(vr1_rdma, "VR1 writes and reads, one ring round after another"),
 	TEST(vr2_sends, "VR2 sends of many pieces, with immediate data"),
@@ -612,6 +667,7 @@ static const struct test tests[] = {
 	TEST(vr13_too_far, "VR13 a doorbell record beyond the ring"),
 	TEST(vr14_shown, "VR14 what is shown to root"),
 	TEST(vr15_many_shown, "VR15 many are shown to root"),
+	TEST(vr16_optional, "VR16 what a change may change"),
 	LONG_TEST(vr9_liars, "VR9 umems that change at any moment", 300),
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Queue pairs by command that are no reliable connections, and receive queues that several of
- * them share, and doorbell pages that are heard (items VS1 to VS13).
+ * them share, and doorbell pages that are heard (items VS1 to VS14).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -129,6 +129,72 @@ static void vs2_uc_error(void)
 	dv_refused(raw_change(&a, PRM_SQERR2RTS_QP, &path, out), out,
 		   PRM_QP_STATE);
 	uc_write(RAW_WRITE, 11, 1000, 0);
+	end();
+}
+
+static bool over;
+
+/* Nothing but the state is asked for, which is to stay as it is. */
+static void *keep_in_rts(void *arg)
+{
+	const struct prm_path *path = arg;
+	uint8_t out[PRM_HEAD];
+
+	while (!__atomic_load_n(&over, __ATOMIC_RELAXED))
+		raw_change(&a, PRM_RTS2RTS_QP, path, out);
+	return NULL;
+}
+
+/* The other thread has it now and then. */
+static int change_alone(uint16_t opcode, const struct prm_path *path)
+{
+	uint8_t out[PRM_HEAD];
+	int err;
+
+	do
+		err = raw_change(&a, opcode, path, out);
+	while (err == EBUSY);
+	return err;
+}
+
+/*
+ * A request fails while somebody else asks for RTS from RTS: that does not lift it out of its error.
+ */
+static void vs14_state_under_a_command(void)
+{
+	enum { ROUNDS = 2000, BEHIND = 3, BAD_OPERATION = 2, FLUSHED = 5 };
+	struct prm_path path = raw_path(0, 0);
+	double until = now() + patience(2);
+	uint8_t segments[2 * SEGMENT];
+	struct raw_cqe cqe;
+	pthread_t thread;
+	int round, i;
+
+	begin_uc();
+	raw_address(segments, &to, 0);
+	raw_data(segments + SEGMENT, &from, 0, 100);
+	CHECK_EQ(pthread_create(&thread, NULL, keep_in_rts, &path), 0);
+	for (round = 0; round < ROUNDS && now() < until; round++) {
+		context("round %d", round);
+		raw_post(&a, RAW_READ, RAW_SIGNALED, 0, segments, 2);
+		for (i = 0; i < BEHIND; i++)
+			raw_post(&a, RAW_WRITE, RAW_SIGNALED, 0, segments, 2);
+		raw_ring(&a);
+		cqe = raw_await(&a);
+		CHECK_EQ(cqe.opcode, BAD_REQUEST);
+		CHECK_EQ(cqe.syndrome, BAD_OPERATION);
+		for (i = 0; i < BEHIND; i++) {
+			cqe = raw_await(&a);
+			CHECK_EQ(cqe.opcode, BAD_REQUEST);
+			CHECK_EQ(cqe.syndrome, FLUSHED);
+		}
+		CHECK_EQ(change_alone(PRM_SQERR2RTS_QP, &path), 0);
+	}
+	context(" ");
+	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	note("%d rounds", round);
+	CHECK(round > 10);
 	end();
 }
 
@@ -749,6 +815,8 @@ static const struct test tests[] = {
 	LONG_TEST(vs11_liars, "VS11 shared queues that lie", 300),
 	TEST(vs12_bells, "VS12 doorbells in a page"),
 	TEST(vs13_pages, "VS13 whose page it is"),
+	TEST(vs14_state_under_a_command,
+	     "VS14 a state that changes under a command"),
 };
 
 HARNESS_MAIN("DEVX services and shared receives on pinion", tests)
