@@ -8,22 +8,23 @@
 #include "random.h"
 
 /* In another way: so many times as long as it cost, added up until that is enough for anything. */
-static u64 pace_added_up(u64 pause, u32 batches, u64 took)
+static u64 pace_added_up(u64 pause, u32 batches, u64 took, u32 sharers)
 {
-	u64 rest = 0;
-	int i;
+	u64 rest = 0, all = 0;
+	u32 i;
 
 	for (i = 0; i < PINION_PACE_SHARE && rest < PINION_PACE_MOST_NS; i++)
 		rest += min(took, PINION_PACE_MOST_NS) + PINION_PACE_ENTRY_NS;
-	rest = max(rest, pause / batches);
-	return min(rest, PINION_PACE_MOST_NS);
+	for (i = 0; i < sharers; i++)
+		all += min(rest, PINION_PACE_MOST_NS);
+	return max(all, pause / batches);
 }
 
 static void a_pause_is_enough_and_no_longer(struct kunit *test)
 {
 	struct rnd_state rnd;
 	u64 pause, took;
-	u32 batches, i;
+	u32 batches, sharers, i;
 
 	random_begin(&rnd, 1);
 	for (i = 0; i < 100000; i++) {
@@ -31,17 +32,35 @@ static void a_pause_is_enough_and_no_longer(struct kunit *test)
 		pause = random_u64_below(&rnd, PINION_PACE_MOST_NS + 1);
 		batches = 1 + random_magnitude(&rnd) % 5000;
 		took = random_magnitude(&rnd);
-		KUNIT_ASSERT_EQ(test, pinion_pace(pause, batches, took),
-				pace_added_up(pause, batches, took));
+		sharers = 1 + random_magnitude(&rnd) % 300;
+		KUNIT_ASSERT_EQ(test, pinion_pace(pause, batches, took, sharers),
+				pace_added_up(pause, batches, took, sharers));
 	}
 }
 
 /* A look that stood still for a second is paid for with no more than the longest pause. */
 static void one_long_look_is_forgotten(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, pinion_pace(50000, 1, NSEC_PER_SEC), PINION_PACE_MOST_NS);
-	KUNIT_EXPECT_EQ(test, pinion_pace(50000, 1, U64_MAX), PINION_PACE_MOST_NS);
-	KUNIT_EXPECT_EQ(test, pinion_pace(50000, 1, 200), 50000ULL);
+	KUNIT_EXPECT_EQ(test, pinion_pace(50000, 1, NSEC_PER_SEC, 1), PINION_PACE_MOST_NS);
+	KUNIT_EXPECT_EQ(test, pinion_pace(50000, 1, U64_MAX, 1), PINION_PACE_MOST_NS);
+	KUNIT_EXPECT_EQ(test, pinion_pace(50000, 1, 200, 1), 50000ULL);
+}
+
+/* However many there are, in sum they take their share of the time and no more. */
+static void many_take_no_more_than_one(struct kunit *test)
+{
+	struct rnd_state rnd;
+	u64 took, pace;
+	u32 sharers, i;
+
+	random_begin(&rnd, 3);
+	for (i = 0; i < 10000; i++) {
+		took = random_u64_below(&rnd, 100000);
+		sharers = 1 + random_u64_below(&rnd, 65536);
+		pace = pinion_pace(50000, 1, took, sharers);
+		KUNIT_ASSERT_LE(test, sharers * (took + PINION_PACE_ENTRY_NS) * PINION_PACE_SHARE,
+				pace);
+	}
 }
 
 /* Twice as long as all of it so far, and the first is never more than asked for. */
@@ -70,6 +89,7 @@ static void nobody_waits_for_more_than_twice(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_pause_is_enough_and_no_longer),
 	KUNIT_CASE(one_long_look_is_forgotten),
+	KUNIT_CASE(many_take_no_more_than_one),
 	KUNIT_CASE(nobody_waits_for_more_than_twice),
 	{}
 };

@@ -17,9 +17,9 @@ static u64 pace_of_cost(u64 took)
 	return min(PINION_PACE_SHARE * cost, PINION_PACE_MOST_NS);
 }
 
-u64 pinion_pace(u64 pause, u32 batches, u64 took)
+u64 pinion_pace(u64 pause, u32 batches, u64 took, u32 sharers)
 {
 	u64 each = div_u64(min(pause, PINION_PACE_MOST_NS), batches);
 
-	return max(each, pace_of_cost(took));
+	return max(each, pace_of_cost(took) * sharers);
 }

@@ -47,13 +47,27 @@ static bool bells_is_due(const struct pinion_raw_qp *raw)
 }
 
 /*
+ * What a change of which means that requests may follow, in the current state: nothing before RTS.
+ * Receives are taken when a message comes, and only flushed here.
+ */
+static u64 bells_record(const struct pinion_raw_qp *raw)
+{
+	enum ib_qp_state state = READ_ONCE(raw->qp->state);
+	const u32 *words = raw->record.at;
+
+	if (state < IB_QPS_RTS)
+		return 0;
+	return state == IB_QPS_ERR ? READ_ONCE(*(u64 *)words) : READ_ONCE(words[1]);
+}
+
+/*
  * Poll one queue pair. bells_is_due() decides whether to queue the work item; whether the record
  * has changed decides only how soon to poll again. (After a reset the record may have the value
  * seen before although there are new requests.)
  */
 static void bells_look_at(struct pinion_raw_qp *raw, struct bells_seen *seen)
 {
-	u64 now = READ_ONCE(*(u64 *)raw->record.at);
+	u64 now = bells_record(raw);
 	u64 bell = raw->sq.bell ? be64_to_cpu(READ_ONCE(*raw->sq.bell)) : 0;
 	bool changed = now != raw->seen || bell != raw->seen_bell;
 
@@ -106,6 +120,32 @@ static u64 bells_next(const struct pinion_bells *bells, const struct bells_seen 
 			       pinion_pace_slower(bells->pause, MIN_PAUSE_NS, MAX_PAUSE_NS);
 }
 
+static void bells_count_as(atomic_t *count, bool *counted, bool counts)
+{
+	if (*counted == counts)
+		return;
+	*counted = counts;
+	atomic_add(counts ? 1 : -1, count);
+}
+
+static void bells_count(struct pinion_bells *bells)
+{
+	bool present = bells->count || bells->cq_count;
+
+	lockdep_assert_held(&bells->lock);
+	bells_count_as(&bells->crowd->present, &bells->is_present, present);
+	bells_count_as(&bells->crowd->busy, &bells->is_busy,
+		       present && bells->pause < MAX_PAUSE_NS);
+}
+
+/* Those who share the time for polling often, or that for polling seldom. */
+static u32 bells_sharers(const struct pinion_bells *bells)
+{
+	const struct pinion_bells_crowd *crowd = bells->crowd;
+
+	return atomic_read(bells->is_busy ? &crowd->busy : &crowd->present);
+}
+
 /*
  * Set the pause, and start the timer. If the timer is to expire sooner already it is left alone:
  * otherwise a queue that calls this again and again could put off the poll of all others for ever.
@@ -117,9 +157,11 @@ static void bells_pause(struct pinion_bells *bells, u64 pause)
 
 	lockdep_assert_held(&bells->lock);
 	bells->pause = pause;
+	bells_count(bells);
 	if (!batches)
 		return;
-	at = ktime_add_ns(ktime_get(), pinion_pace(pause, batches, bells->took));
+	at = ktime_add_ns(ktime_get(),
+			  pinion_pace(pause, batches, bells->took, bells_sharers(bells)));
 	if (hrtimer_is_queued(&bells->timer) &&
 	    !ktime_before(at, hrtimer_get_expires(&bells->timer)))
 		return;
@@ -154,8 +196,9 @@ static enum hrtimer_restart bells_look(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-void pinion_bells_init(struct pinion_bells *bells)
+void pinion_bells_init(struct pinion_bells *bells, struct pinion_bells_crowd *crowd)
 {
+	bells->crowd = crowd;
 	spin_lock_init(&bells->lock);
 	INIT_LIST_HEAD(&bells->qps);
 	INIT_LIST_HEAD(&bells->cqs);
@@ -193,6 +236,7 @@ void pinion_bells_leave(struct pinion_raw_qp *raw)
 	guard(spinlock_bh)(&bells->lock);
 	list_del(&raw->list);
 	bells->count--;
+	bells_count(bells);
 }
 
 void pinion_bells_join_cq(struct pinion_bells *bells, struct pinion_raw_cq *raw)
@@ -211,4 +255,5 @@ void pinion_bells_leave_cq(struct pinion_raw_cq *raw)
 	guard(spinlock_bh)(&bells->lock);
 	list_del(&raw->list);
 	bells->cq_count--;
+	bells_count(bells);
 }

@@ -12,6 +12,12 @@
 #include "raw_cq.h"
 #include "raw_qp.h"
 
+/* How many users of one device have queues to be polled. They share the time that it may take. */
+struct pinion_bells_crowd {
+	atomic_t present;
+	atomic_t busy;			/* of these, polled more often than seldom */
+};
+
 /* One per user of a device, for the queues of all files of that user. */
 struct pinion_bells {
 	spinlock_t lock;		/* protects the other fields; taken in softirq, too */
@@ -21,10 +27,13 @@ struct pinion_bells {
 	u32 cq_count;
 	u64 pause;			/* ns in which all queues are polled once */
 	u64 took;			/* ns that the last run of the timer took */
+	struct pinion_bells_crowd *crowd;
+	bool is_present;		/* counted there */
+	bool is_busy;			/* likewise */
 	struct hrtimer timer;
 };
 
-void pinion_bells_init(struct pinion_bells *bells);
+void pinion_bells_init(struct pinion_bells *bells, struct pinion_bells_crowd *crowd);
 /* All queues have left. Waits for the timer. */
 void pinion_bells_fini(struct pinion_bells *bells);
 

@@ -14,6 +14,7 @@
 #include <rdma/pinion-abi.h>
 
 #include "../mem/umem.h"
+#include "../path/bell.h"
 #include "../path/node.h"
 
 /*
@@ -87,6 +88,7 @@ struct pinion_dev {
 	struct list_head users;
 	struct mutex users_lock;	/* for @users, and to drop a user's last reference */
 	atomic_t counts[PINION_NUM_COUNTED];
+	struct pinion_bells_crowd bells_crowd;
 };
 
 static inline struct pinion_dev *to_pinion_dev(struct ib_device *ibdev)

@@ -59,7 +59,7 @@ struct pinion_user *pinion_user_get(struct pinion_dev *dev)
 		user->dev = dev;
 		user->uid = current_uid();
 		refcount_set(&user->ref, 1);
-		pinion_bells_init(&user->bells);
+		pinion_bells_init(&user->bells, &dev->bells_crowd);
 		list_add(&user->list, &dev->users);
 	}
 	mutex_unlock(&dev->users_lock);

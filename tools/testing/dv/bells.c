@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Doorbell records: that each is heard, whatever waits beside it, and that looking at them costs
- * no more than was said (items VB1 to VB5). One look is one interrupt of a soft timer, of which
+ * no more than was said (items VB1 to VB6). One look is one interrupt of a soft timer, of which
  * /proc/softirqs has the number.
  */
 #include <endian.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -252,6 +253,58 @@ static void vb4_many_files(void)
 	/* All of it is left to the kernel. */
 }
 
+struct stirred {
+	uint32_t *words[3];
+	bool over;
+};
+
+static void *stir(void *arg)
+{
+	struct stirred *stirred = arg;
+	uint32_t n = 0;
+	int i;
+
+	while (!__atomic_load_n(&stirred->over, __ATOMIC_RELAXED)) {
+		n++;
+		for (i = 0; i < 3; i++)
+			__atomic_store_n(stirred->words[i], n,
+					 __ATOMIC_RELAXED);
+		usleep(20);
+	}
+	return NULL;
+}
+
+static uint32_t *record(struct raw_queue *q, int word)
+{
+	return (uint32_t *)(q->buf->data + QP_RECORD_AT) + word;
+}
+
+/*
+ * Records that change all the time, where nothing can follow from it: both of a queue pair that is
+ * not ready, and that of receives of one that is.
+ */
+static void vb6_stirred(void)
+{
+	struct raw_queue reset, ready, peer;
+	struct stirred stirred = {};
+	pthread_t thread;
+
+	begin();
+	raw_make(&reset, false);
+	pair_make(&ready, &peer, RNR_SHORT);
+	stirred.words[0] = record(&reset, 0);
+	stirred.words[1] = record(&reset, 1);
+	stirred.words[2] = record(&ready, 0);
+	CHECK_EQ(pthread_create(&thread, NULL, stir, &stirred), 0);
+	rests(3);
+	__atomic_store_n(&stirred.over, true, __ATOMIC_RELAXED);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	/* And it is heard. */
+	write_some(&ready, 100);
+	raw_free(&reset);
+	pair_free(&ready, &peer);
+}
+
 /* ---------------------------------------------------------------- receive records */
 
 /* More receive requests than there is room for: none of it can be meant. */
@@ -287,6 +340,7 @@ static const struct test tests[] = {
 	TEST(vb4_many_files, "VB4 many files of one user"),
 	TEST(vb5_receives_beyond_the_ring,
 	     "VB5 a receive record beyond the ring"),
+	TEST(vb6_stirred, "VB6 records that change for nothing"),
 };
 
 HARNESS_MAIN("Doorbell records on pinion", tests)
