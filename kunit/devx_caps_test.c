@@ -46,6 +46,10 @@ static void caps_are_where_they_belong(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, caps_word(test, 0, 0x34), 1u << 8 | 1);
 	KUNIT_EXPECT_EQ(test, caps_word(test, 0, 0x3c), 1);
 	KUNIT_EXPECT_EQ(test, caps_word(test, 0, 0x66) >> 24, BIT(3));
+	KUNIT_EXPECT_EQ(test, caps_word(test, 0, 0x40), BIT(1));
+	KUNIT_EXPECT_EQ(test, caps_word(test, 3, 0x08), BIT(30) | BIT(25));
+	KUNIT_EXPECT_EQ(test, caps_word(test, 3, 0x10), 3);
+	KUNIT_EXPECT_EQ(test, caps_word(test, 3, 0x14), 8);
 	KUNIT_EXPECT_EQ(test, caps_word(test, 0x0f, 0x00), 0);
 	KUNIT_EXPECT_EQ(test, caps_word(test, 0, 0x70), 17u << 24);
 	KUNIT_EXPECT_EQ(test, caps_word(test, 2, 0x10), 0);
@@ -60,7 +64,7 @@ static void caps_are_where_they_belong(struct kunit *test)
 /* All of it, or as much as there is room for, and never a byte more. */
 static void caps_stay_in_their_room(struct kunit *test)
 {
-	static const u16 kinds[] = { 0, 2, 0x0f, 0x20 };
+	static const u16 kinds[] = { 0, 2, 3, 0x0f, 0x20 };
 	u8 *out = caps_room(test);
 	size_t length, i;
 	int kind;
@@ -85,7 +89,7 @@ static void other_kinds_are_refused(struct kunit *test)
 
 	for (kind = 0; kind <= U16_MAX / 2; kind++)
 		told += pinion_devx_put_caps(out, ROOM, kind, &caps) == PINION_DEVX_DONE;
-	KUNIT_EXPECT_EQ(test, told, 4);
+	KUNIT_EXPECT_EQ(test, told, 5);
 	KUNIT_EXPECT_EQ(test, pinion_devx_put_caps(out, ROOM, 1, &caps),
 			PINION_DEVX_NO_SUCH_CAPS);
 }

@@ -12,6 +12,7 @@
 enum devx_caps_kind {
 	CAPS_GENERAL	= 0x00,
 	CAPS_ODP	= 0x02,
+	CAPS_ATOMIC	= 0x03,
 	CAPS_MEMORY	= 0x0f,
 	CAPS_GENERAL_2	= 0x20,
 };
@@ -57,6 +58,8 @@ static void caps_put_general(u8 *out, size_t length, const struct pinion_devx_ca
 		{ { 0x1c3, 5 }, caps->log_max_message },
 		/* Completions have the user index of their queue. */
 		{ { 0x1fc, 4 }, 1 },
+		/* Atomics. */
+		{ { 0x21e, 1 }, 1 },
 		/* On-demand paging. */
 		{ { 0x227, 1 }, 1 },
 		{ { 0x258, 8 }, caps->page_shift },
@@ -97,6 +100,20 @@ static void caps_put_odp(u8 *out, size_t length, const struct pinion_devx_caps *
 	caps_put(out, length, odp, ARRAY_SIZE(odp));
 }
 
+/* Of 8 bytes, in the order that the processor has them in memory. */
+static void caps_put_atomic(u8 *out, size_t length)
+{
+	const struct devx_cap atomic[] = {
+		{ { 0x040, 2 }, 1 },
+		{ { 0x046, 1 }, 1 },
+		/* CMP_AND_SWP and FETCH_AND_ADD. */
+		{ { 0x090, 16 }, BIT(0) | BIT(1) },
+		{ { 0x0b0, 16 }, 8 },
+	};
+
+	caps_put(out, length, atomic, ARRAY_SIZE(atomic));
+}
+
 static void caps_put_general_2(u8 *out, size_t length, const struct pinion_devx_caps *caps)
 {
 	const struct devx_cap general[] = {
@@ -116,6 +133,9 @@ int pinion_devx_put_caps(u8 *out, size_t length, u16 kind, const struct pinion_d
 		return PINION_DEVX_DONE;
 	case CAPS_ODP:
 		caps_put_odp(out, length, caps);
+		return PINION_DEVX_DONE;
+	case CAPS_ATOMIC:
+		caps_put_atomic(out, length);
 		return PINION_DEVX_DONE;
 	case CAPS_MEMORY:
 		/* Of the device's own there is nothing to tell: it has no operations. */

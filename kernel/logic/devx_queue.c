@@ -35,7 +35,6 @@ static const struct pinion_devx_field cqc_record = { 0x1c0, 64 };
 /* Other fields of CREATE_CQ and MODIFY_CQ. */
 static const struct pinion_devx_field create_cq_offset = { 0x280, 64 };
 static const struct pinion_devx_field create_cq_umem = { 0x2c0, 32 };
-static const struct pinion_devx_field create_cq_valid = { 0x2e0, 1 };
 static const struct pinion_devx_field modify_cq_select = { 0x60, 32 };
 
 #define SELECT_PERIOD	BIT(0)
@@ -72,8 +71,6 @@ int pinion_devx_parse_cq(const u8 *in, struct pinion_devx_cq *cq)
 	}
 	if (stride != STRIDE_64 && stride != STRIDE_128)
 		return PINION_DEVX_CQ_FEATURE;
-	if (!queue_get(in, create_cq_valid) || !queue_get_cqc(in, cqc_record_valid))
-		return PINION_DEVX_QUEUE_UMEM;
 	*cq = (struct pinion_devx_cq){
 		.ring.umem_id = queue_get(in, create_cq_umem),
 		.ring.offset = queue_get(in, create_cq_offset),
@@ -191,7 +188,6 @@ static const struct pinion_devx_field qp_optional = { 0x80, 32 };
 /* Other fields of CREATE_QP. */
 static const struct pinion_devx_field create_qp_offset = { 0x800, 64 };
 static const struct pinion_devx_field create_qp_umem = { 0x840, 32 };
-static const struct pinion_devx_field create_qp_valid = { 0x860, 1 };
 
 #define NO_SEND_RECORD	1
 
@@ -216,8 +212,6 @@ int pinion_devx_parse_qp(const u8 *in, struct pinion_devx_qp *qp)
 		return PINION_DEVX_QP_FEATURE;
 	if (rq_type != RQ_OF_ITS_OWN && rq_type != RQ_SHARED && rq_type != RQ_NONE)
 		return PINION_DEVX_QP_FEATURE;
-	if (!queue_get(in, create_qp_valid) || !queue_get_qpc(in, qpc_record_valid))
-		return PINION_DEVX_QUEUE_UMEM;
 	*qp = (struct pinion_devx_qp){
 		.ring.umem_id = queue_get(in, create_qp_umem),
 		.ring.offset = queue_get(in, create_qp_offset),
@@ -395,8 +389,6 @@ int pinion_devx_parse_rmp(const u8 *in, struct pinion_devx_rmp *rmp)
 	    (type != WQ_LINKED && type != WQ_CYCLIC) || queue_get_wq(in, wq_signature) ||
 	    queue_get_wq(in, wq_page_offset) || queue_get_wq(in, wq_shift))
 		return PINION_DEVX_RMP_FEATURE;
-	if (!queue_get_wq(in, wq_valid) || !queue_get_wq(in, wq_record_valid))
-		return PINION_DEVX_QUEUE_UMEM;
 	*rmp = (struct pinion_devx_rmp){
 		.ring.umem_id = queue_get_wq(in, wq_umem),
 		.ring.offset = queue_get_wq(in, wq_offset),

@@ -206,7 +206,8 @@ static const struct pinion_devx_caps caps = {
 	.log_max_pd = ilog2(PINION_MAX_PD),
 	.log_max_umem = PINION_LOG_MAX_UMEM,
 	.log_max_klms = PINION_DEVX_LOG_MAX_KLMS,
-	.log_max_message = ilog2(PINION_MAX_MSG_SIZE),
+	/* A card's. There are programs that work with no other. */
+	.log_max_message = 30,
 	.log_max_copy = PINION_MLX5_LOG_MAX_COPY,
 	.page_shift = PAGE_SHIFT,
 	.log_max_qp = ilog2(PINION_MAX_QP),

@@ -82,7 +82,8 @@ static void check_caps(u16 capability, size_t out_length)
 	static const struct pinion_devx_caps caps = { 63, 31, 31, 63,
 						      31, 31, 255 };
 	bool known = capability == CAPS_GENERAL || capability == CAPS_ODP ||
-		     capability == CAPS_MEMORY || capability == CAPS_GENERAL_2;
+		     capability == CAPS_ATOMIC || capability == CAPS_MEMORY ||
+		     capability == CAPS_GENERAL_2;
 	u8 *out = exactly(out_length);
 
 	memset(out, 0, out_length);
