@@ -45,6 +45,15 @@ int pinion_mlx5_answer_ah(const struct pinion_av *av, struct ib_udata *udata);
 int pinion_mlx5_answer_dm(const struct rdma_user_mmap_entry *entry,
 			  struct uverbs_attr_bundle *attrs);
 
+/*
+ * mlx5_clock.c: the page that is mapped at the offset MLX5_IB_MMAP_CLOCK_INFO, while a context is
+ * open. Each successful _open() needs a _close(). Both sleep. _map() is for a mapping of an open
+ * context.
+ */
+int pinion_mlx5_clock_open(void);
+void pinion_mlx5_clock_close(void);
+int pinion_mlx5_clock_map(struct vm_area_struct *vma);
+
 int pinion_mlx5_resize_cq(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata);
 
 /*

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Contexts of libmlx5: the answer to alloc_ucontext about doorbell pages and request sizes.
+ * Contexts of libmlx5: the answer to alloc_ucontext about doorbell pages, sizes and the clock.
  */
 #include <rdma/mlx5-abi.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
@@ -39,6 +39,7 @@ static struct mlx5_ib_alloc_ucontext_resp mlx5_ucontext_answer(void)
 		.cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
 				 MLX5_USER_CMDS_SUPP_UHW_CREATE_AH,
 		.eth_min_inline = MLX5_USER_INLINE_MODE_NONE,
+		.clock_info_versions = BIT(MLX5_IB_CLOCK_INFO_V1),
 		.log_uar_size = LOG_UAR_SIZE,
 		.num_uars_per_page = PAGE_SIZE >> LOG_UAR_SIZE,
 	};
@@ -71,13 +72,28 @@ static int mlx5_ucontext_alloc(struct ib_ucontext *context, struct ib_udata *uda
 
 	err = mlx5_ucontext_check(udata);
 	if (!err)
-		err = pinion_ucontext_open(ucontext);
+		err = pinion_mlx5_clock_open();
 	if (err)
 		return err;
+	err = pinion_ucontext_open(ucontext);
+	if (err)
+		goto err_close_clock;
 	err = pinion_udata_out(udata, &resp, sizeof(resp));
 	if (err)
-		pinion_user_put(ucontext->user);
+		goto err_put_user;
+	return 0;
+
+err_put_user:
+	pinion_user_put(ucontext->user);
+err_close_clock:
+	pinion_mlx5_clock_close();
 	return err;
+}
+
+static void mlx5_ucontext_dealloc(struct ib_ucontext *context)
+{
+	pinion_ucontext_close(context);
+	pinion_mlx5_clock_close();
 }
 
 static int mlx5_ucontext_query(struct ib_ucontext *context, struct uverbs_attr_bundle *attrs)
@@ -90,5 +106,6 @@ static int mlx5_ucontext_query(struct ib_ucontext *context, struct uverbs_attr_b
 
 const struct ib_device_ops pinion_mlx5_ucontext_ops = {
 	.alloc_ucontext = mlx5_ucontext_alloc,
+	.dealloc_ucontext = mlx5_ucontext_dealloc,
 	.query_ucontext = mlx5_ucontext_query,
 };

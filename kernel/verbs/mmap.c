@@ -7,6 +7,7 @@
 #include <rdma/mlx5-abi.h>
 
 #include "device.h"
+#include "mlx5.h"
 #include "mmap.h"
 #include "ops.h"
 
@@ -24,6 +25,9 @@ static struct pinion_mapping *to_mapping(struct rdma_user_mmap_entry *entry)
 #define MLX5_DM		MLX5_IB_MMAP_DEVICE_MEM
 #define MLX5_OTHERS	(MLX5_DM + 1)
 #define MLX5_LAST	0xff
+
+/* The only offset that is the same in all contexts. */
+#define MLX5_CLOCK	(MLX5_IB_MMAP_CLOCK_INFO << 8 | MLX5_IB_CLOCK_INFO_V1)
 
 static u32 mmap_mlx5_entry(u64 pgoff)
 {
@@ -121,6 +125,8 @@ static int mmap_map_area(struct ib_ucontext *context, struct vm_area_struct *vma
 
 	if (vma->vm_flags & VM_EXEC)
 		return -EPERM;
+	if (mmap_is_mlx5(context) && vma->vm_pgoff == MLX5_CLOCK)
+		return pinion_mlx5_clock_map(vma);
 	/* Both refuse private mappings and mappings of a part. */
 	if (mmap_is_mlx5(context))
 		entry = mmap_mlx5_get(context, vma);

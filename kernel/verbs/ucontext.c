@@ -54,7 +54,7 @@ static int ucontext_alloc(struct ib_ucontext *context, struct ib_udata *udata)
 	return err;
 }
 
-static void ucontext_dealloc(struct ib_ucontext *context)
+void pinion_ucontext_close(struct ib_ucontext *context)
 {
 	struct pinion_ucontext *ucontext = to_pinion_ucontext(context);
 
@@ -110,7 +110,7 @@ static void ucontext_disassociate(struct ib_ucontext *context)
 
 const struct ib_device_ops pinion_ucontext_ops = {
 	.alloc_ucontext = ucontext_alloc,
-	.dealloc_ucontext = ucontext_dealloc,
+	.dealloc_ucontext = pinion_ucontext_close,
 	.disassociate_ucontext = ucontext_disassociate,
 	.query_ucontext = ucontext_query,
 

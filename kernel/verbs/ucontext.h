@@ -28,8 +28,9 @@ static inline struct pinion_ucontext *to_pinion_ucontext(struct ib_ucontext *ibu
 	return container_of(ibucontext, struct pinion_ucontext, ibucontext);
 }
 
-/* Take the user's reference, and initialize the rest. ib_device_ops.dealloc_ucontext undoes it. */
+/* Take the user's reference, and initialize the rest. The core calls _close() when it ends. */
 int pinion_ucontext_open(struct pinion_ucontext *ucontext);
+void pinion_ucontext_close(struct ib_ucontext *context);
 
 /*
  * Make @wq and @faulter unless they exist; called when a queue is created. -ENOMEM; -EAGAIN: too

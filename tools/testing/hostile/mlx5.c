@@ -10,12 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/mlx5-abi.h>
 
 #include "device.h"
+#include "link.h"
 #include "raw.h"
 #include "rdma_tool.h"
 #include "resources.h"
@@ -23,7 +25,10 @@
 /* One of its own, on the netdev that no other has: it is gone when the test is. */
 #define NAME "mlx5_box"
 
-enum { PAGE = 4096 };
+/* The page of the clock, where a mapping finds it. */
+enum {
+	CLOCK_AT = (MLX5_IB_MMAP_CLOCK_INFO << 8 | MLX5_IB_CLOCK_INFO_V1) * PAGE
+};
 
 static int fd;
 
@@ -443,9 +448,98 @@ static void mx5_offsets(void)
 			at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 				  MAP_SHARED, fd, offset);
 			CHECK(at == MAP_FAILED);
-			CHECK_EQ(errno, EINVAL);
+			/* The page of the clock is to be read only. */
+			CHECK_EQ(errno, offset == CLOCK_AT ? EPERM : EINVAL);
 		}
 	}
+}
+
+/* -------------------------------------------------------------- the clock */
+
+static uint64_t clock_ns(clockid_t which)
+{
+	struct timespec at;
+
+	CHECK_EQ(clock_gettime(which, &at), 0);
+	return at.tv_sec * 1000000000ULL + at.tv_nsec;
+}
+
+/* As libmlx5 reads it. */
+static struct mlx5_ib_clock_info read_clock(const void *page)
+{
+	const volatile struct mlx5_ib_clock_info *shared = page;
+	struct mlx5_ib_clock_info copy;
+	uint32_t sign;
+
+	do {
+		sign = __atomic_load_n(&shared->sign, __ATOMIC_ACQUIRE);
+		copy = *shared;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while (sign & MLX5_IB_CLOCK_INFO_KERNEL_UPDATING ||
+		 shared->sign != sign);
+	return copy;
+}
+
+/* What is now is the same by the page and by the system, but for what the clocks drift. */
+static void clock_is_right(const struct mlx5_ib_clock_info *info)
+{
+	enum { DRIFT_NS = 10000000 };
+	uint64_t before = clock_ns(CLOCK_REALTIME), after, now;
+
+	now = info->nsec + clock_ns(CLOCK_MONOTONIC_RAW) - info->cycles;
+	after = clock_ns(CLOCK_REALTIME);
+	CHECK(now > before - DRIFT_NS && now < after + DRIFT_NS);
+}
+
+/*
+ * The page of the clock can be read, by who maps it as a whole and as it is; it is written again and
+ * again while somebody has the device open, and stays mapped afterwards.
+ */
+static void mx10_clock(void)
+{
+	static const struct {
+		size_t length;
+		int prot, flags, err;
+	} wrong[] = {
+		{ PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, EPERM },
+		{ PAGE, PROT_WRITE, MAP_SHARED, EPERM },
+		{ PAGE, PROT_READ | PROT_EXEC, MAP_SHARED, EPERM },
+		{ PAGE, PROT_READ, MAP_PRIVATE, EINVAL },
+		{ 2 * PAGE, PROT_READ, MAP_SHARED, EINVAL },
+	};
+	struct mlx5_ib_clock_info first, next;
+	double limit = now() + patience(PATIENCE);
+	void *page;
+	size_t i;
+
+	begin();
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		context("mapping %zu", i);
+		CHECK(mmap(NULL, wrong[i].length, wrong[i].prot, wrong[i].flags,
+			   fd, CLOCK_AT) == MAP_FAILED);
+		CHECK_EQ(errno, wrong[i].err);
+	}
+	context(" ");
+	page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, CLOCK_AT);
+	CHECK(page != MAP_FAILED);
+	CHECK(mprotect(page, PAGE, PROT_READ | PROT_WRITE));
+	CHECK_EQ(errno, EACCES);
+	first = read_clock(page);
+	CHECK_EQ(first.mult, 1);
+	CHECK_EQ(first.shift, 0);
+	CHECK_EQ(first.frac, 0);
+	CHECK(first.mask == UINT64_MAX);
+	clock_is_right(&first);
+	do {
+		CHECK(now() < limit);
+		usleep(10000);
+		next = read_clock(page);
+	} while (next.sign == first.sign);
+	CHECK(next.cycles > first.cycles);
+	clock_is_right(&next);
+	close(fd);
+	link_delete();
+	read_clock(page);
 }
 
 /* Any bytes: they are refused, or what is made ends. Something of each was refused. */
@@ -661,6 +755,7 @@ static const struct test tests[] = {
 	     "MX8 one netdev, one device; another driver's id"),
 	TEST(mx9_other_rings,
 	     "MX9 rings of completions that are exchanged (class 26)"),
+	TEST(mx10_clock, "MX10 the page of the clock"),
 };
 
 HARNESS_MAIN("devices that speak mlx5's ABI: users who do so badly", tests)
