@@ -23,12 +23,27 @@ messages() {
 # What all processors of this machine were busy, in milliseconds since it began.
 busy_ms() { awk -v hz="$(getconf CLK_TCK)" '/^cpu / { print int(($2 + $3 + $4 + $7 + $8) * 1000 / hz) }' /proc/stat; }
 
+# The status of a run that was not the device's own.
+ANOTHER=121
+# What all devices but those named have sent, as far as they count it. siw does not.
+others_have_sent() { # DEVICE...
+	local dir name sum=0 n
+	for dir in /sys/class/infiniband/*/ports/1/hw_counters; do
+		name=${dir%/ports/*}
+		[[ " $* " != *" ${name##*/} "* ]] || continue
+		for n in tx_messages sent_pkts; do
+			[ ! -e "$dir/$n" ] || sum=$((sum + $(<"$dir/$n")))
+		done
+	done
+	echo $sum
+}
+
 # perftest_once DEVICE VERB KIND BYTES QUEUES MESSAGES: $FIGURE, and $DETAILS as NAME=VALUE, of a run;
 # $BUSY is what it cost the machine. Another status than 0 where it is void. A server that is
 # elsewhere: FAR_DEV is its device, NEAR_ADDR the client's address, FAR_IN and NEAR_IN are what their commands
 # begin with, and FAR_MORE is what only the server's has at its end.
 perftest_once() {
-	local dev=$1 verb=$2 kind=$3 bytes=$4 queues=$5 n=$6 tool=ib_$2_bw ready far=${FAR_DEV:-$1} near_gid='' far_gid='' cmd busy words
+	local dev=$1 verb=$2 kind=$3 bytes=$4 queues=$5 n=$6 tool=ib_$2_bw ready far=${FAR_DEV:-$1} near_gid='' far_gid='' cmd busy words sent
 	[ "$kind" != lat ] || tool=ib_${verb}_lat
 	port=$((port + 1))
 	ready=tcp:$port
@@ -47,9 +62,12 @@ perftest_once() {
 		far_gid="-x $(gid_index "$far" "$ADDR")"
 		near_gid="-x $(gid_index "$dev" "${NEAR_ADDR:-$ADDR}")"
 	fi
+	sent=$(others_have_sent "$dev" "$far")
 	busy=$(busy_ms)
 	both "$ready" "${FAR_IN:-} $tool -d $far $far_gid $cmd ${FAR_MORE:-}" "${NEAR_IN:-} $tool -d $dev $near_gid $cmd $ADDR" || return
 	BUSY=$(($(busy_ms) - busy))
+	# perftest names the device that it was told, whichever rdma_cm found at the address.
+	(($(others_have_sent "$dev" "$far") - sent < n * queues)) || return $ANOTHER
 	# Of few bytes the rate has more digits than GB/s have.
 	words=$(awk -v kind="$kind" -v bytes="$bytes" '$1 ~ /^[0-9]+$/ && NF >= 5 {
 		if (kind == "lat") {
@@ -62,17 +80,23 @@ perftest_once() {
 	read -r FIGURE DETAILS <<<"$words"
 }
 
-# A void run is repeated; the status is not 0 after five of them. Who has come to no end once is not waited for
-# again: its KEY is void from then on.
+# A void run is repeated; the status is not 0 after five of them. A KEY that came to no end once, or was carried by
+# another device, is void from then on.
 declare -A hopeless
 patiently() { # KEY FUNCTION ARGUMENTS
 	local try key=$1 rc
 	shift
-	for ((try = 0; try < 5 && !${hopeless[$key]:-0}; try++)); do
+	for ((try = 0; try < 5; try++)); do
+		[ -z "${hopeless[$key]:-}" ] || return 1
 		rc=0
 		"$@" || rc=$?
 		((rc)) || return 0
-		((rc != 124 && rc != 137)) || { hopeless[$key]=1; echo "fact void:${key// /,} $(why $rc)"; }
+		case $rc in
+		124 | 137) hopeless[$key]=$(why $rc) ;;
+		$ANOTHER) hopeless[$key]="another device with this address carried it" ;;
+		*) continue ;;
+		esac
+		echo "fact void:${key// /,} ${hopeless[$key]}"
 	done
 	return 1
 }

@@ -77,17 +77,41 @@ if [ -n "${BOX_PROVIDER:-}" ]; then
 	chmod -R a+rX /etc/libibverbs.d
 fi
 
-# Names of links say what they are and where: pinion0 on eth0, pinion0.ns1 in ns1.
-add_links() { # TYPE
-	have rdma || fail "no \`rdma' in this root: install iproute2 there"
+# siw connects by rdma_cm only, and rdma_cm chooses the device by the address: of two on one netdev
+# it finds the first. So siw's netdevs, siw-eth0 and so on, are beside the others, with addresses of
+# their own: 100 more in the third group.
+siw_netdevs() {
 	i=0
 	while [ $i -lt "$links" ]; do
-		rdma link add "$1$i" type "$1" netdev eth$i || fail "rdma link add $1$i: $(dmesg_tail)"
+		ip link add siw-eth$i mtu $mtu type veth peer name siw-eth${i}p mtu $mtu
+		[ $i != 0 ] || [ "${BOX_NETNS:-0}" = 0 ] || ip link set siw-eth0p master eth0
+		ip link set siw-eth${i}p up
+		address siw-eth$i $((100 + i)) 1
+		ip link set siw-eth$i up
 		i=$((i + 1))
 	done
 	n=1
 	while [ $n -le "${BOX_NETNS:-0}" ]; do
-		ip netns exec ns$n rdma link add "$1.ns$n" type "$1" netdev eth0 ||
+		ip link add siw-ns$n mtu $mtu type veth peer name siw-eth0 mtu $mtu netns ns$n
+		ip link set siw-ns$n master eth0 up
+		ip -n ns$n addr add 10.0.100.$((n + 1))/24 dev siw-eth0
+		ip -n ns$n addr add fd00:100::$((n + 1))/64 dev siw-eth0 nodad
+		ip -n ns$n link set siw-eth0 up
+		n=$((n + 1))
+	done
+}
+
+# Names of links say what they are and where: pinion0 on eth0, pinion0.ns1 in ns1.
+add_links() { # TYPE [PREFIX OF NETDEVS]
+	have rdma || fail "no \`rdma' in this root: install iproute2 there"
+	i=0
+	while [ $i -lt "$links" ]; do
+		rdma link add "$1$i" type "$1" netdev "${2:-}eth$i" || fail "rdma link add $1$i: $(dmesg_tail)"
+		i=$((i + 1))
+	done
+	n=1
+	while [ $n -le "${BOX_NETNS:-0}" ]; do
+		ip netns exec ns$n rdma link add "$1.ns$n" type "$1" netdev "${2:-}eth0" ||
 			fail "rdma link add $1.ns$n: $(dmesg_tail)"
 		n=$((n + 1))
 	done
@@ -99,10 +123,16 @@ if [ -n "${BOX_MODULE:-}" ] && [ "${BOX_LINKS:-1}" = 1 ]; then
 fi
 for w in ${BOX_WITH:-}; do
 	case $w in
-	rxe) load rdma_rxe || fail "no rxe in this kernel" ;;
-	siw) load siw || fail "no siw in this kernel" ;;
+	rxe)
+		load rdma_rxe || fail "no rxe in this kernel"
+		add_links rxe
+		;;
+	siw)
+		load siw || fail "no siw in this kernel"
+		siw_netdevs
+		add_links siw siw-
+		;;
 	*) fail "--with $w: only rxe and siw are known" ;;
 	esac
-	add_links "$w"
 done
 exit 0
