@@ -2,6 +2,8 @@
 /*
  * Regions of device memory: their tables say which pages they begin and end in.
  */
+/* The module itself has the tracepoints. */
+#define NOTRACE
 #include "../kernel/mem/dm.c"
 #include "keys.h"
 

@@ -3,6 +3,8 @@
  * Fast registration: what a list of pages means before, while and after it is in
  * force. The pages are made up and never touched.
  */
+/* The module itself has the tracepoints. */
+#define NOTRACE
 #include <linux/sched/mm.h>
 #include <linux/sizes.h>
 

@@ -8,6 +8,7 @@
 
 #include "dm.h"
 #include "mtt.h"
+#include "trace.h"
 
 /* Account @size bytes if the limit allows it. Does not exceed the limit even for a moment. */
 static bool dm_take(atomic64_t *used, size_t size)
@@ -101,6 +102,7 @@ static struct pinion_mtt *dm_describe(const struct pinion_dm *dm, u64 offset, u6
 struct ib_mr *pinion_reg_dm_mr(struct pinion_keys *keys, struct ib_pd *pd,
 			       struct pinion_dm *dm, u64 offset, u64 length, int access)
 {
+	u64 begun = trace_mr_reg_enabled() ? ktime_get_ns() : 0;
 	struct pinion_backing backing = {};
 	struct ib_mr *ibmr;
 
@@ -110,7 +112,10 @@ struct ib_mr *pinion_reg_dm_mr(struct pinion_keys *keys, struct ib_pd *pd,
 	if (!backing.mtt)
 		return ERR_PTR(-ENOMEM);
 	ibmr = pinion_region_make(keys, pd, &backing, 0, length, access);
-	if (IS_ERR(ibmr))
+	if (IS_ERR(ibmr)) {
 		pinion_mtt_free(backing.mtt);
+		return ibmr;
+	}
+	trace_mr_reg(ibmr->lkey, ibmr->iova, length, access, pinion_since(begun));
 	return ibmr;
 }

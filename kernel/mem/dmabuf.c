@@ -310,7 +310,7 @@ static struct dmabuf *dmabuf_import(struct ib_device *ibdev, struct device *dma_
 	struct dmabuf *dmabuf;
 	int err;
 
-	*why = "no memory, no dma-buf, or beyond its end";
+	*why = "no memory, no dma-buf, beyond its end, or refused by its exporter";
 	dmabuf = kzalloc(sizeof(*dmabuf), GFP_KERNEL_ACCOUNT);
 	if (!dmabuf)
 		return ERR_PTR(-ENOMEM);
@@ -326,6 +326,7 @@ static struct dmabuf *dmabuf_import(struct ib_device *ibdev, struct device *dma_
 	get_device(dmabuf->umem->attach->dev);
 	pinion_pager_init(&dmabuf->pager, &pager_ops);
 	/* Errors are to be told now, not to the first message. */
+	*why = "killed while the dma-buf's exporter moved it";
 	err = dmabuf_lock_arrived(dmabuf);
 	if (err)
 		goto err_destroy;

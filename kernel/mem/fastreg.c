@@ -8,6 +8,7 @@
 
 #include "fastreg.h"
 #include "mtt.h"
+#include "trace.h"
 
 /* A table for @max_num_sg pages of equal size, or for pieces of any length (lists with gaps). */
 static struct pinion_mtt *fastreg_new_list(enum ib_mr_type type, u32 max_num_sg)
@@ -29,6 +30,7 @@ static struct pinion_mtt *fastreg_new_list(enum ib_mr_type type, u32 max_num_sg)
 struct ib_mr *pinion_alloc_mr(struct pinion_keys *keys, struct ib_pd *pd,
 			      enum ib_mr_type type, u32 max_num_sg)
 {
+	u64 begun = trace_mr_reg_enabled() ? ktime_get_ns() : 0;
 	struct pinion_fastreg *fast;
 	struct pinion_key *key;
 	int err = -ENOMEM;
@@ -61,6 +63,7 @@ struct ib_mr *pinion_alloc_mr(struct pinion_keys *keys, struct ib_pd *pd,
 	pinion_key_publish(key);
 	fast->mr.ibmr.lkey = key->value;
 	fast->mr.ibmr.rkey = key->value;
+	trace_mr_reg(key->value, 0, 0, 0, pinion_since(begun));
 	return &fast->mr.ibmr;
 
 err_kill:

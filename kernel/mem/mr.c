@@ -411,12 +411,17 @@ refused:
  */
 struct ib_mr *pinion_get_dma_mr(struct pinion_keys *keys, struct ib_pd *pd, int access)
 {
+	u64 begun = trace_mr_reg_enabled() ? ktime_get_ns() : 0;
 	struct pinion_backing none = {};
+	struct ib_mr *ibmr;
 
 	/* Kernel addresses are for kernel protection domains only. */
 	if (pd->uobject)
 		return ERR_PTR(-EPERM);
-	return mr_make(keys, pd, PINION_KEY_DMA, &none, 0, U64_MAX, access);
+	ibmr = mr_make(keys, pd, PINION_KEY_DMA, &none, 0, U64_MAX, access);
+	if (!IS_ERR(ibmr))
+		trace_mr_reg(ibmr->lkey, ibmr->iova, ibmr->length, access, pinion_since(begun));
+	return ibmr;
 }
 
 /**

@@ -43,7 +43,7 @@ static struct pinion_mtt *umem_describe(struct ib_umem *umem, u64 page_sizes)
 static int umem_pin(struct pinion_umem *umem, struct ib_device *ibdev,
 		    const struct pinion_umem_want *want)
 {
-	const char *why;
+	const char *why = "not pinned";
 	int err;
 
 	err = pinion_inject_here(PINION_INJECT_PIN);
@@ -54,8 +54,12 @@ static int umem_pin(struct pinion_umem *umem, struct ib_device *ibdev,
 					       want->fd, want->access, &why);
 	else
 		umem->umem = pinion_umem_get(ibdev, want->addr, want->length, want->access);
-	if (IS_ERR(umem->umem))
-		return PTR_ERR(umem->umem);
+	if (IS_ERR(umem->umem)) {
+		err = PTR_ERR(umem->umem);
+		ibdev_dbg_ratelimited(ibdev, "no umem of %llu bytes at 0x%llx: %s (%d)\n",
+				      want->length, want->addr, why, err);
+		return err;
+	}
 	umem->mtt = umem_describe(umem->umem, want->page_sizes);
 	if (IS_ERR(umem->mtt)) {
 		ib_umem_release(umem->umem);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * What the tracepoints tell of registration: sizes and durations that can be true
- * (items TR1 to TR5), and how large the blocks of a table are (item A15).
+ * (items TR1 to TR7), and how large the blocks of a table are (item A15).
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -189,6 +189,33 @@ static void tr6_reasons(void)
 	tracing_stop();
 }
 
+/* As many of other kinds come as go. */
+static void tr7_device_memory(void)
+{
+	struct ibv_alloc_dm_attr attr = { .length = 2 * PAGE };
+	struct ibv_dm *dm;
+	struct ibv_mr *mr;
+	const char *line;
+
+	if (!dev.attr.max_dm_size)
+		skip("no device memory");
+	dm = MUST(ibv_alloc_dm(dev.ctx, &attr));
+	tracing_start();
+	mr = MUST(ibv_reg_dm_mr(dev.pd, dm, 100, PAGE,
+				ALL_ACCESS | IBV_ACCESS_ZERO_BASED));
+	line = tracing_last("mr_reg", of_key(mr->rkey));
+	context("%s", line);
+	CHECK_EQ(tracing_value(line, "base"), 0);
+	CHECK_EQ(tracing_value(line, "length"), PAGE);
+	CHECK_EQ(tracing_value(line, "access"),
+		 ALL_ACCESS | IBV_ACCESS_ZERO_BASED);
+	CHECK_EQ(tracing_count("mr_reg", of_key(mr->rkey)), 1);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(tracing_count("mr_dereg", ""), 1);
+	tracing_stop();
+	CHECK_EQ(ibv_free_dm(dm), 0);
+}
+
 /* One entry a huge page, or fewer where they follow on each other. */
 static void a15_entries(const struct memory_kind *kind, size_t offset)
 {
@@ -225,6 +252,7 @@ static const struct test tests[] = {
 	TEST(tr4_dereg, "TR4 mr_dereg"),
 	TEST(tr5_fail, "TR5 mr_reg_fail"),
 	TEST(tr6_reasons, "TR6 mr_reg_fail-of-limits-and-changes"),
+	TEST(tr7_device_memory, "TR7 mr_reg-of-device-memory"),
 	TEST(a15_hugetlb, "A15 one entry a huge page (class 15)"),
 	TEST(a15_thp, "A15 one entry a transparent huge page"),
 };
