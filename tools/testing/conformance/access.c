@@ -158,7 +158,7 @@ static void a25_misaligned_atomic(void)
 
 		if (!(remote & 7))
 			continue;
-		/* Some refuse it at once. */
+		/* Some devices refuse a misaligned address when the request is posted. */
 		if (ibv_post_send(link_.a.qp, &wr, &bad)) {
 			CHECK(!dev.pinion);
 			continue;
@@ -262,7 +262,7 @@ static void a33_hugetlb_alone(void)
 	mr = ibv_reg_mr(dev.pd, buf->data, LEN,
 			ALL_ACCESS | IBV_ACCESS_HUGETLB);
 	if (!mr) {
-		/* Without ON_DEMAND it means nothing; some say so. */
+		/* Without ON_DEMAND the flag has no effect; some devices refuse it. */
 		CHECK(!dev.pinion);
 		CHECK(errno == EOPNOTSUPP || errno == EINVAL);
 		return;
@@ -388,7 +388,7 @@ static void a38_beyond(void)
 		r.rkey, IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
 	refused(&link_, IBV_WR_RDMA_READ, sge_of(&all, 0, 100), UINT64_MAX - 9,
 		r.rkey, IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
-	/* Eight bytes, of which the last is outside. */
+	/* An atomic of eight bytes, the last of which is outside of the region. */
 	if (LEN % 8)
 		refused(&link_, IBV_WR_ATOMIC_FETCH_AND_ADD, sge_of(&all, 0, 8),
 			(r.base + LEN) & ~7ULL, r.rkey, IBV_WC_REM_ACCESS_ERR,
@@ -403,7 +403,7 @@ static void a38_beyond(void)
 		   PINION_SYN_REMOTE);
 	expect_why(await(link_.b.rcq), IBV_WC_LOC_PROT_ERR,
 		   PINION_SYN_KEY_RANGE);
-	/* What fits of a receive buffer may have been written, no byte behind. */
+	/* The part of the message that fits may have been written, but no byte after it. */
 	memcpy(r.buf->want + LEN - 99, r.buf->data + LEN - 99, 99);
 	buf_check(r.buf);
 	buf_check(all.buf);

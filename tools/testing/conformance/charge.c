@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What is charged to whom comes back, whatever fails: pinned pages, objects of the
+ * Everything that is charged is uncharged, also if a call fails: pinned pages, objects of the
  * rdma control group, memory of the memory control group (items CG1 to CG6).
  */
 #define _GNU_SOURCE
@@ -37,7 +37,10 @@ static int take_rights(struct ibv_mr *mr)
 		       0;
 }
 
-/* Charged to where one is when one asks, and given back there. */
+/*
+ * Objects are charged to the control group of the process that creates them, and uncharged
+ * there.
+ */
 static void cg1_objects(void)
 {
 	struct buf *buf = buf_new(20000, 5);
@@ -55,7 +58,7 @@ static void cg1_objects(void)
 	MUST_NOT(ibv_alloc_pd(dev.ctx), EAGAIN);
 	CHECK_EQ(charged(), 4);
 	CHECK_EQ(vm_pin(0), 4 * 3 * 4);
-	/* The core wants room for a new one, in case it were no longer the same. */
+	/* For a rereg the core charges a new object first, in case the driver returns one. */
 	CHECK_EQ(take_rights(mrs[0]), EAGAIN);
 	CHECK_EQ(charged(), 4);
 	CHECK_EQ(ibv_dereg_mr(mrs[3]), 0);
@@ -67,12 +70,12 @@ static void cg1_objects(void)
 		CHECK_EQ(ibv_dereg_mr(mrs[i]), 0);
 	CHECK_EQ(charged(), 0);
 	CHECK_EQ(vm_pin(0), 0);
-	/* In 6.12 a limit outlives its group, and the end of the device meets freed memory. */
+	/* In 6.12 a limit outlives its group, and removing the device would use freed memory. */
 	allow("max");
 	cgroup_leave();
 }
 
-/* ------------------------------------------------------ whatever may fail */
+/* ------------------------------------------------------ calls that fail */
 
 static struct link link_;
 static struct region bound, plain;
@@ -212,16 +215,19 @@ static void prepare(void)
 	expect(window_bind(&link_.a, mw,
 			   window_part(&bound, 0, 100, IBV_ACCESS_REMOTE_READ)),
 	       IBV_WC_SUCCESS);
-	/* The core lists it no longer once it was to end. */
+	/*
+	 * Must fail with the window bound. After a failed dereg the core may have removed the
+	 * region from its lists.
+	 */
 	CHECK(dereg_bound());
-	/* Late, behind more than one batch of pages. */
+	/* Pinning fails late, after more than one batch of pages. */
 	holed = buf_new(600 * PAGE, 0);
 	CHECK_EQ(munmap(holed->data + 550 * PAGE, PAGE), 0);
 	read_only = buf_new(20000, 3);
 	CHECK_EQ(mprotect(read_only->map, read_only->map_length, PROT_READ), 0);
 }
 
-/* Each many times, so that a loss of one cannot hide. */
+/* Repeats each call many times, so that a small leak adds up. */
 static void each_fails(long long (*objects)(void))
 {
 	struct resources before;
@@ -260,7 +266,7 @@ static void cg2_objects(void)
 	cgroup_leave();
 }
 
-/* -------------------------------------------------------- many at a time */
+/* -------------------------------------------------------- many threads */
 
 enum { LIMIT = 64, EACH = 16, THREADS = 4 };
 
@@ -320,13 +326,13 @@ static void cg3_race(void)
 	note("%lu registered, %lu refused, %d at a time", got, refusals, most);
 	CHECK(most > 1 && most <= LIMIT / EACH);
 	CHECK_EQ(vm_pin(0), 0);
-	/* The whole limit is there again. */
+	/* Nothing is charged any more: the whole limit can be used again. */
 	for (i = 0; i < LIMIT / EACH; i++)
 		MUST(ibv_reg_mr(dev.pd, racing->data, EACH * PAGE, 0));
 	MUST_NOT(ibv_reg_mr(dev.pd, racing->data, 1, 0), ENOMEM);
 }
 
-/* Pages come and go, more of them than the kernel leaves uncounted when it is asked. */
+/* Allocates and frees more pages than the kernel may leave uncounted per processor. */
 static void stir(void)
 {
 	size_t length = sysconf(_SC_NPROCESSORS_ONLN) * 512 * PAGE;
@@ -338,8 +344,8 @@ static void stir(void)
 }
 
 /*
- * The kernel adds up what its processors have counted every other second, or later
- * where it has much to do, unless it is much: wait for what it must come to.
+ * The kernel sums up the per-CPU counts every two seconds, later if it is busy, at once if they
+ * are large. Wait until the sum is between @least and @most.
  */
 static long long kernel_memory(long long least, long long most)
 {
@@ -354,8 +360,8 @@ static long long kernel_memory(long long least, long long most)
 }
 
 /*
- * A table costs 8 bytes a page, and who registers pays for it. What else the process
- * needs meanwhile is much less.
+ * A table takes 8 bytes a page, charged to the process that registers. Other memory that the
+ * process needs meanwhile is much less.
  */
 static void cg4_memory(void)
 {
@@ -366,7 +372,7 @@ static void cg4_memory(void)
 	char *at;
 	size_t i;
 
-	/* One page, again and again: it does not make larger blocks. */
+	/* Map the same page everywhere, so that the table cannot use larger blocks. */
 	CHECK_EQ(ftruncate(fd, PAGE), 0);
 	at = mmap(NULL, PAGES * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
 		  -1, 0);
@@ -388,13 +394,13 @@ static void cg4_memory(void)
 	cgroup_leave();
 }
 
-/* So does what is brought later, by nobody's process. */
+/* Tables that a prefetch creates later, in a work item, are charged to the same group. */
 static void cg4_later(void)
 {
 	enum {
 		CHILDREN = 512,
 		CHILD = 2 << 20,
-		/* Our table, and the core's list of pages. */
+		/* A table of ours and a page list of the core for each child. */
 		TABLES = CHILDREN / 4 * 3 * (PAGE + PAGE)
 	};
 	static struct ibv_sge sges[CHILDREN];
@@ -414,7 +420,7 @@ static void cg4_later(void)
 	for (i = 0; i < CHILDREN; i++) {
 		char *byte = at + (size_t)i * CHILD + CHILD / 2;
 
-		/* The process's own tables are there before. */
+		/* Touch it, so that the page tables of the process exist already. */
 		*byte = 1;
 		sges[i] = (struct ibv_sge){ .addr = (uintptr_t)byte,
 					    .length = 1,
@@ -444,7 +450,7 @@ static long long available(void)
 	return kib << 10;
 }
 
-/* What is registered on demand costs nothing by its length, charged or not. */
+/* An on-demand region takes no memory for its length, charged or not. */
 static void cg5_untouched(void)
 {
 	enum { REGIONS = 32, HUGETLB = ODP_ALL | IBV_ACCESS_HUGETLB };
@@ -467,18 +473,18 @@ static void cg5_untouched(void)
 	during = available();
 	note("%lld bytes for %d regions of %zu pages", before - during, REGIONS,
 	     pages);
-	/* One list of one region. */
+	/* Less than one page list of one region would take. */
 	CHECK(before - during < (long long)(8 * pages));
 	for (i = 0; i < REGIONS; i++)
 		CHECK_EQ(ibv_dereg_mr(mrs[i]), 0);
 	cgroup_leave();
 }
 
-/* ------------------------------------------------- what a group may have */
+/* ------------------------------------------------- memory.max of a group */
 
 enum { ROOM = 48 << 20 };
 
-static int *touched; /* shared: children of its region */
+static int *touched; /* shared memory: number of children that were touched */
 
 static void touches(void *arg)
 {
@@ -489,7 +495,7 @@ static void touches(void *arg)
 	char *at;
 
 	(void)arg;
-	/* Of all that are in the group, this one. */
+	/* If memory runs out, kill this process and no other of the group. */
 	CHECK(fputs("1000", adj) > 0 && !fclose(adj));
 	device_open();
 	at = mmap(NULL, length, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -506,8 +512,8 @@ static void touches(void *arg)
 }
 
 /*
- * The page of zeros is nobody's, so what is charged is tables: the process's, ours, and
- * the core's. Who has too many of them ends, and nobody else.
+ * The zero page is charged to no process, so the charge consists of tables: page tables, ours,
+ * and the core's. The process that has too many is killed, and no other.
  */
 static void cg6_room(void)
 {

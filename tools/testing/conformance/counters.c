@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The port's counters as any device has them in sysfs (items CO1 to CO3). Both
- * ends are of one device, so what leaves it comes back to it, unless nobody is
- * there or two are.
+ * The port's counters as any device has them in sysfs (items CO1 to CO3). Both ends are of one
+ * device, so what is sent is also received, except when there is no receiver, or two.
  */
 #include "link.h"
 
@@ -25,7 +24,10 @@ static struct traffic traffic(void)
 	};
 }
 
-/* Since @before; bytes are counted in fours, and the rest of four is kept. */
+/*
+ * Checks what was counted since @before. The counters count units of four bytes and carry the
+ * rest over.
+ */
 static void came(const struct traffic *before, uint64_t xmit, uint64_t rcv,
 		 uint64_t xmit_packets, uint64_t rcv_packets)
 {
@@ -60,7 +62,7 @@ static void co1_connected(void)
 	       IBV_WC_SUCCESS);
 	came(&t, LEN, LEN, PACKETS, PACKETS);
 
-	/* One that asks, and those that answer. */
+	/* One packet of request, PACKETS of response. */
 	t = traffic();
 	expect(rdma(&link_.a, IBV_WR_RDMA_READ, sge_of(&a, 0, LEN), b.base,
 		    b.rkey),
@@ -79,7 +81,7 @@ static void co1_connected(void)
 	       IBV_WC_SUCCESS);
 	came(&t, 8, 8, 1, 1);
 
-	/* Nothing of what is refused. */
+	/* A refused request counts nothing. */
 	t = traffic();
 	expect(rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&a, 0, LEN), b.base,
 		    b.rkey ^ 1),
@@ -139,7 +141,7 @@ static void co2_datagrams(void)
 	came(&t, 100, 200, 1, 2);
 }
 
-/* All that the core looks for is there, and what cannot happen here has not. */
+/* All counters that the core knows exist, and those of errors that cannot happen here are zero. */
 static void co3_all(void)
 {
 	static const char *const names[] = {

@@ -12,7 +12,7 @@
 
 enum { LEN = 5000 };
 
-/* Two links, so that there is somebody who is not bound. */
+/* Two links: the QPs of the second one are not bound to a counter. */
 static struct link link_, other;
 static struct region a, b;
 
@@ -48,7 +48,7 @@ static uint64_t word_of(const char *text, const char *name)
 	return strtoull(at + strlen(word), NULL, 0);
 }
 
-/* As `rdma statistic' has it of the port: all that is and was bound is in it. */
+/* The count of the port as `rdma statistic' prints it: includes QPs that are or were bound. */
 static uint64_t port_count(const char *name)
 {
 	return word_of(rdma_says("statistic show link %s/1", device_name()),
@@ -68,13 +68,13 @@ static bool lists(const char *list, uint32_t number)
 	return false;
 }
 
-/* What is said of the counter that @end is bound to, or NULL. */
+/* The text about the counter that @end is bound to, or NULL. */
 static const char *counter_of(const struct end *end)
 {
 	char *said = rdma_says("statistic qp show link %s/1", device_name());
 	char *at = said, *next, *list;
 
-	/* One behind the other, each with its queue pairs at its end. */
+	/* The counters follow each other; each ends with the list of its queue pairs. */
 	while ((list = strstr(at, "LQPN: <"))) {
 		next = strchr(list, '>');
 		if (!next)
@@ -101,7 +101,7 @@ static uint64_t qp_count(const struct end *end, const char *name)
 	return word_of(said, name);
 }
 
-/* To a counter of its own; returns its number. */
+/* Binds @end to a new counter; returns the counter's number. */
 static uint64_t bind_alone(const struct end *end)
 {
 	CHECK_EQ(rdma_does("statistic qp bind link %s/1 lqpn %u", device_name(),
@@ -137,7 +137,7 @@ static void qc1_its_own(void)
 	CHECK_EQ(qp_count(&link_.a, "tx_messages"), 2);
 	CHECK_EQ(qp_count(&link_.a, "tx_bytes"), 2 * LEN);
 	CHECK_EQ(qp_count(&link_.a, "rx_messages"), 0);
-	/* The port's are not twice there. */
+	/* The sums of the port do not count a bound QP twice. */
 	CHECK_EQ(port_count("tx_messages"), messages + 3);
 	CHECK_EQ(port_count("tx_bytes"), bytes + 3 * LEN);
 	CHECK_EQ(port_count("rx_messages"), received + 3);
@@ -160,7 +160,7 @@ static void qc2_two_in_one(void)
 	CHECK_EQ(qp_count(&link_.a, "rx_bytes"), LEN);
 }
 
-/* What it counted is not lost with it, whichever way it ends. */
+/* When a queue pair is unbound or destroyed, its counts stay in the sums of the port. */
 static void qc3_ends(void)
 {
 	uint64_t messages, counter;
@@ -183,7 +183,7 @@ static void qc3_ends(void)
 	CHECK_EQ(port_count("tx_messages"), messages + 3);
 }
 
-/* Where nobody adds them up but the device: the counters that all devices have. */
+/* The counters of sysfs, which the device sums up itself, include bound QPs, too. */
 static void qc6_for_all(void)
 {
 	uint64_t before, packets;
@@ -201,7 +201,7 @@ static void qc6_for_all(void)
 	CHECK_EQ(port_counter("port_xmit_packets"), before + 2 * packets);
 }
 
-/* By the process, and by its kind: each that is made from then on. */
+/* Auto mode by process and by QP type: each QP that is created afterwards is bound. */
 static void qc4_by_themselves(void)
 {
 	struct qp_cfg datagrams = { .type = IBV_QPT_UD };
@@ -245,7 +245,7 @@ static void *bind_and_unbind(void *arg)
 	return NULL;
 }
 
-/* While it is at work: nothing is lost, and nothing counted twice. */
+/* Bind and unbind a QP under traffic: no message is lost from the sum, none counted twice. */
 static void qc5_meanwhile(void)
 {
 	atomic_ullong rounds = 0;
@@ -267,8 +267,8 @@ static void qc5_meanwhile(void)
 }
 
 /*
- * A queue pair has one at most. The last test: 6.12's core goes on to count the counter that it
- * did not get, and binds none by themselves any more.
+ * A queue pair has one counter at most. Keep this test last: afterwards 6.12's core counts one
+ * counter too many, and auto mode binds no QPs any more.
  */
 static void qc7_only_one(void)
 {

@@ -33,7 +33,7 @@ static struct ibv_cq *new_cq(int cqe, struct ibv_comp_channel *channel)
 	return MUST(ibv_create_cq(dev.ctx, cqe, &link_, channel, 0));
 }
 
-/* It has completed when this returns, as it is not one of a stream. */
+/* Completes before it returns, because a single request is not part of a stream. */
 static void complete(uint64_t wr_id)
 {
 	struct ibv_send_wr wr = {
@@ -124,7 +124,10 @@ static void cq3_resize(void)
 	expect_none(cq, 0.01);
 }
 
-/* The larger ring cannot be mapped: all is in the old one, and goes on there. */
+/*
+ * If the larger ring cannot be mapped, the resize fails, and the old ring keeps all completions
+ * and stays in use.
+ */
 static void cq3_no_room(void)
 {
 	struct ibv_cq *cq = new_cq(64, NULL);
@@ -172,7 +175,7 @@ static void cq4_overflow(void)
 	CHECK(event.element.qp == link_.a.qp);
 	CHECK_EQ(end_state(&link_.a), IBV_QPS_ERR);
 	event_none(IBV_EVENT_CQ_ERR, 0.05);
-	/* What was there is there; then it says that some were lost. */
+	/* Completions of before can be polled; then ibv_poll_cq() reports the overflow. */
 	for (i = 0; i < cq->cqe; i++)
 		CHECK_EQ(await(cq).wr_id, i);
 	CHECK(ibv_poll_cq(cq, 1, &wc) < 0);
@@ -200,7 +203,7 @@ static void cq5_events(void)
 	for (i = 0; i < 20; i++) {
 		complete(i);
 		channel_await(channel_);
-		/* One event a request for it. */
+		/* Each request for notification gives one event. */
 		complete(i);
 		CHECK(!channel_next(channel_, 0.01));
 		CHECK_EQ(ibv_req_notify_cq(cq, 0), 0);
@@ -217,12 +220,12 @@ static void cq6_solicited(void)
 	CHECK(!channel_next(channel_, 0.05));
 	message(IBV_SEND_SOLICITED);
 	channel_await(channel_);
-	/* A request for any completion includes those. */
+	/* A request for any completion is not weakened by a later one for solicited completions. */
 	CHECK_EQ(ibv_req_notify_cq(cq, 0), 0);
 	CHECK_EQ(ibv_req_notify_cq(cq, 1), 0);
 	message(0);
 	channel_await(channel_);
-	/* Errors are solicited. */
+	/* An error counts as solicited. */
 	CHECK_EQ(ibv_req_notify_cq(cq, 1), 0);
 	post_recv(&link_.b, NULL, 0, 0);
 	CHECK_EQ(end_set_state(&link_.b, IBV_QPS_ERR), 0);
@@ -257,7 +260,7 @@ static void *consume(void *arg)
 	return NULL;
 }
 
-/* Nobody sleeps on with a completion in the queue. */
+/* A consumer that sleeps on events is woken for every completion. */
 static void cq8_no_lost_wakeup(void)
 {
 	struct ibv_cq *cq = armed_cq(0);
@@ -307,7 +310,7 @@ static void cq10_event_pending(void)
 
 	begin(cq, NULL);
 	complete(1);
-	/* An event nobody took is no reason not to go. */
+	/* An event that was not read does not keep the CQ from being destroyed. */
 	end_free(&link_.a);
 	CHECK_EQ(ibv_destroy_cq(cq), 0);
 	CHECK(!channel_next(channel_, 0.02));
@@ -458,7 +461,7 @@ static void cq14_shared(void)
 	}
 }
 
-/* Queue pairs that complete nothing just then cannot go on, either. */
+/* An overflow breaks all queue pairs of the CQ, also those without traffic. */
 static void cq15_overflow_breaks_all(void)
 {
 	struct ibv_cq *cq = new_cq(4, NULL);
@@ -475,7 +478,7 @@ static void cq15_overflow_breaks_all(void)
 	end_await_state(&link_.a, IBV_QPS_ERR);
 	end_await_state(&other.a, IBV_QPS_ERR);
 	end_await_state(&other.b, IBV_QPS_ERR);
-	/* Only they. */
+	/* The QP that does not use this CQ goes on. */
 	CHECK_EQ(end_state(&link_.b), IBV_QPS_RTS);
 	while (told < 3) {
 		event = event_await(IBV_EVENT_QP_FATAL);
@@ -485,7 +488,7 @@ static void cq15_overflow_breaks_all(void)
 		told++;
 	}
 	event_none(IBV_EVENT_QP_FATAL, 0.05);
-	/* What is polled makes room for nothing: the queue is in error. */
+	/* Polling makes no room: the CQ stays in error, and a QP that is reset fails again. */
 	for (i = 0; i < cq->cqe; i++)
 		await(cq);
 	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_RESET), 0);
@@ -495,7 +498,7 @@ static void cq15_overflow_breaks_all(void)
 	CHECK(event.element.qp == link_.a.qp);
 }
 
-/* Whose completion of a receive is lost answers that it was not done. */
+/* If the completion of a receive is lost, the responder answers with an error. */
 static void cq16_receiver(enum ibv_qp_type type)
 {
 	struct ibv_cq *cq = new_cq(1, NULL);
@@ -538,7 +541,7 @@ static void cq16_uc(void)
 	cq16_receiver(IBV_QPT_UC);
 }
 
-/* Who is woken finds a completion: else there would be no end of events. */
+/* An event comes only with a completion to poll. Otherwise a full CQ would give events for ever. */
 static void cq17_nothing_to_poll(void)
 {
 	struct ibv_comp_channel *channel =
@@ -581,8 +584,8 @@ static void need_moderation(void)
 }
 
 /*
- * Whether somebody who waits for @of completions of @n is told of them, and of no fewer. -1:
- * it took so long that the period may have been over.
+ * Completes @n requests. Is there an event then, and none before @of completions? -1: it took so
+ * long that the moderation period may have ended.
  */
 static int told_of(int of, int n)
 {
@@ -624,7 +627,7 @@ static void cq18_by_count(void)
 	CHECK_EQ(told_after(2, 2), 1);
 	CHECK_EQ(told_after(8, 7), 0);
 	CHECK_EQ(told_after(8, 8), 1);
-	/* As if there were no rule. */
+	/* A count of one is the same as no moderation. */
 	CHECK_EQ(told_after(1, 1), 1);
 	CHECK_EQ(told_after(0, 1), 1);
 }
@@ -648,7 +651,7 @@ static void cq19_by_period(void)
 		CHECK_EQ(ibv_req_notify_cq(cq, 0), 0);
 		CHECK_EQ(drain(cq), 2);
 	}
-	/* The rule ends: nobody waits for what was put off. */
+	/* Ending moderation delivers the event that was delayed. */
 	CHECK_EQ(moderate(cq, 1000, LONGEST_US), 0);
 	complete(1);
 	CHECK_EQ(moderate(cq, 0, 0), 0);
@@ -671,11 +674,11 @@ static void cq20_solicited(void)
 	message(0);
 	message(0);
 	CHECK(!channel_next(channel_, 0.05));
-	/* One of those that nobody was told of is enough. */
+	/* One solicited completion among the delayed ones is enough for an event. */
 	message(IBV_SEND_SOLICITED);
 	message(0);
 	channel_await(channel_);
-	/* It may end at any time. */
+	/* The QP and the CQ may be destroyed while an event is delayed. */
 	CHECK_EQ(moderate(cq, 1000, 20), 0);
 	CHECK_EQ(ibv_req_notify_cq(cq, 0), 0);
 	message(0);

@@ -72,7 +72,7 @@ static struct ibv_send_wr datagram(struct ibv_sge *sge)
 	};
 }
 
-/* Sent, and never seen. */
+/* The datagram is sent, and nothing is received. */
 static void dropped(struct ibv_send_wr *wr)
 {
 	post(&link_.a, wr);
@@ -97,7 +97,7 @@ static void u2_too_long(void)
 	wr = datagram(&sge);
 	post(&link_.a, &wr);
 	expect_why(await(link_.a.scq), IBV_WC_LOC_LEN_ERR, PINION_SYN_LENGTH);
-	/* The send queue can be taken up again. */
+	/* After the error the send queue can be set back to RTS. */
 	CHECK_EQ(end_state(&link_.a), IBV_QPS_SQE);
 	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_RTS), 0);
 	works();
@@ -123,7 +123,10 @@ static void u3_header(void)
 	CHECK_EQ(wc.src_qp, link_.a.qp->qp_num);
 	grh = b.buf->data;
 	if (grh[20] >> 4 == 4) {
-		/* IPv4: in the second half, with a good checksum. */
+		/*
+		 * An IPv4 header is in the second half of the GRH's place; its checksum must be
+		 * right.
+		 */
 		uint32_t sum = 0, i;
 
 		for (i = 20; i < 40; i += 2)
@@ -159,7 +162,7 @@ static void u4_qkey(void)
 	wr = datagram(&sge);
 	wr.wr.ud.remote_qkey = QKEY + 1;
 	dropped(&wr);
-	/* The high bit asks for the sender's own Q_Key. */
+	/* With the high bit set, the Q_Key of the sending QP is used. */
 	wr.wr.ud.remote_qkey = 1U << 31 | 5;
 	post(&link_.a, &wr);
 	expect(await(link_.a.scq), IBV_WC_SUCCESS);
@@ -180,7 +183,7 @@ static void u5_nobody(void)
 	/* No receive request. */
 	wr.wr.ud.remote_qpn = link_.b.qp->qp_num;
 	dropped(&wr);
-	/* Another kind of QP. */
+	/* The QP number of an RC QP. */
 	end_make(&rc, NULL);
 	wr.wr.ud.remote_qpn = rc.qp->qp_num;
 	dropped(&wr);
@@ -200,7 +203,7 @@ static void u6_no_room(void)
 	post_recv(&link_.b, &sink, 1, 3);
 	dropped(&wr);
 	buf_check(b.buf);
-	/* A stranger's datagram costs the receiver nothing: the next one gets the room. */
+	/* A datagram that is too long uses up no receive request: the next one gets it. */
 	CHECK_EQ(end_state(&link_.b), IBV_QPS_RTS);
 	sge.length = 99;
 	post(&link_.a, &wr);
@@ -210,14 +213,17 @@ static void u6_no_room(void)
 	CHECK_EQ(wc.wr_id, 3);
 	CHECK_EQ(wc.byte_len, 139);
 	memcpy(b.buf->want, b.buf->data, 139);
-	/* Nor is it lost when the end comes first. */
+	/* The receive request of a dropped datagram is also flushed if the QP goes into error. */
 	post_recv(&link_.b, &sink, 1, 4);
 	sge.length = 100;
 	dropped(&wr);
 	expect_flushed(&link_.b, 4);
 }
 
-/* A sender whose memory is gone when it is looked for. */
+/*
+ * The second half of the sender's data is unmapped: an error for the sender, and nothing is
+ * received.
+ */
 static void u13_half_a_datagram(void)
 {
 	struct ibv_sge sge, sink;
@@ -263,7 +269,7 @@ static void u7_bad_keys(void)
 	expect(await(link_.a.scq), IBV_WC_SUCCESS);
 	expect_why(await(link_.b.rcq), IBV_WC_LOC_PROT_ERR,
 		   PINION_SYN_KEY_UNKNOWN);
-	/* Its own mistake, not the stranger's. */
+	/* A bad receive request breaks the receiver's QP, not the sender's. */
 	end_await_state(&link_.b, IBV_QPS_ERR);
 	CHECK_EQ(end_state(&link_.a), IBV_QPS_RTS);
 	event_none(IBV_EVENT_QP_REQ_ERR, 0.05);
@@ -349,7 +355,7 @@ static void u12_sqe(void)
 	}
 	post(&link_.a, wrs);
 	expect(await(link_.a.scq), IBV_WC_LOC_LEN_ERR);
-	/* What follows is flushed, in order. */
+	/* The requests after it are flushed, in order. */
 	for (i = 1; i < 3; i++) {
 		struct ibv_wc wc = await(link_.a.scq);
 

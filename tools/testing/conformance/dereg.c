@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ibv_dereg_mr(3): what ends, what refuses to, and what may be used again (items
- * A80 to A87).
+ * ibv_dereg_mr(3): what can be deregistered, what cannot yet, and what can be reused (items A80
+ * to A87).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -80,7 +80,10 @@ static struct ibv_mw *bind(enum ibv_mw_type type, struct region *r,
 	return mw;
 }
 
-/* A refused call gives an errno, and the region can still be used. */
+/*
+ * While something depends on the region, dereg returns a positive errno, and the region stays
+ * usable.
+ */
 static void still_there(struct region *r)
 {
 	int err = ibv_dereg_mr(r->mr);
@@ -152,7 +155,7 @@ static void a83_dirty(void)
 	begin();
 	check_write(&link_, &local, 0, &r, 0, 9000);
 	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
-	/* Out of our page tables, and back out of the file. */
+	/* Unmap the pages and read them back from the file: the data must not be lost. */
 	CHECK_EQ(madvise(buf->map, buf->map_length, MADV_DONTNEED), 0);
 	buf_check(buf);
 	CHECK_EQ(vm_pin(0), (all.buf->map_length - 2 * PAGE +
@@ -171,8 +174,8 @@ static void a84_pd(void)
 }
 
 /*
- * Whatever is in the buffer when ibv_dereg_mr() returns is what stays there. The
- * writer writes other bytes than what we put in, and all the time.
+ * Once ibv_dereg_mr() has returned, the buffer does not change any more. The writer writes other
+ * bytes than the test puts in, without pause.
  */
 static void a85_no_access_after(void)
 {
@@ -221,8 +224,8 @@ static void a86_key_reuse(void)
 				     i - j);
 	}
 	/*
-	 * Of five million pairs of random numbers of 32 bits two are equal in one run
-	 * of a thousand, two pairs in one of a million.
+	 * Of five million pairs of random 32-bit numbers, one is equal in one run of a thousand,
+	 * and two are in one run of a million.
 	 */
 	CHECK(came_back < 2);
 	for (i = 2; i < count; i++)

@@ -31,7 +31,7 @@ static void begin(void)
 	all = region_new(SIZE, 1234, ALL_ACCESS);
 }
 
-/* Compare the memory with what is to be in it. */
+/* Compares the device memory with the expected bytes. */
 static void check_dm(struct ibv_dm *dm, const uint8_t *want, size_t length)
 {
 	uint8_t *got = MUST(malloc(length));
@@ -69,11 +69,11 @@ static void dm2_limit(void)
 	struct ibv_dm *dm = new_dm(4096), *dms[64];
 	int i, count = 0, round;
 
-	/* All of it is not there any more, and comes back. */
+	/* With some allocated, all of it cannot be had. */
 	CHECK(!ibv_alloc_dm(dev.ctx, &attr));
 	CHECK(errno == ENOMEM || errno == ENOSPC);
 	CHECK_EQ(ibv_free_dm(dm), 0);
-	/* Taken until there is no more, given back, and there is as much again. */
+	/* Allocate until it fails, and free: the same amount must be there each time. */
 	for (round = 0; round < 3; round++) {
 		attr.length = dev.attr.max_dm_size / 4;
 		for (i = 0; i < (int)ARRAY_SIZE(dms); i++) {
@@ -168,7 +168,7 @@ static void dm5_region(void)
 	CHECK_EQ(ibv_free_dm(dm), EBUSY);
 }
 
-/* A region that is a mirror of device memory; sync() makes it so. */
+/* A region that has the expected contents of device memory; sync() updates them. */
 struct mirror {
 	struct ibv_dm *dm;
 	struct region region;
@@ -291,7 +291,7 @@ static void dm10_windows(void)
 	m = mirror_new(0, SIZE);
 	mr = ibv_reg_dm_mr(dev.pd, m.dm, 0, SIZE,
 			   DM_ACCESS | IBV_ACCESS_MW_BIND);
-	/* Who has no such regions says so, in one of three places. */
+	/* A device without such regions refuses one of three calls. */
 	CHECK(mr || !dev.pinion);
 	if (!mr)
 		return;
@@ -303,7 +303,7 @@ static void dm10_windows(void)
 		CHECK(!dev.pinion);
 		return;
 	}
-	/* Windows of zero-based regions are not possible: an error, no crash. */
+	/* Binding a window to a zero-based region fails with a completion. */
 	expect(await(link_.a.scq), IBV_WC_MW_BIND_ERR);
 }
 
@@ -318,7 +318,7 @@ static void keep(void *arg)
 	pause();
 }
 
-/* All that there is can be had again, so the dead have kept nothing. */
+/* Processes are killed with device memory. Afterwards all of it can be allocated. */
 static void dm11_kill(void)
 {
 	struct ibv_alloc_dm_attr attr = { .length = dev.attr.max_dm_size };
@@ -336,7 +336,7 @@ static void dm11_kill(void)
 	}
 	if (!dev.pinion)
 		return;
-	/* The end of a process comes a little later than its death is told. */
+	/* The kernel may clean up a little later than wait() reports the death. */
 	end = now() + patience(60);
 	while (!(dm = ibv_alloc_dm(dev.ctx, &attr))) {
 		CHECK_EQ(errno, ENOMEM);
@@ -366,7 +366,7 @@ static void dm12_fork(void)
 	mirror_check(&m);
 }
 
-/* The same memory as a dma-buf, which others can have and which outlives it. */
+/* The same memory exported as a dma-buf: it can be used through it, and outlives ibv_free_dm(). */
 static void dm13_export(void)
 {
 #ifdef HAVE_DM_EXPORT
@@ -402,7 +402,7 @@ static void dm13_export(void)
 #endif
 }
 
-/* All that a user can have, which is kept until it is asked for back. */
+/* Allocates all the device memory that one user may have, and keeps it until told to exit. */
 static void taker(void *arg)
 {
 	struct ibv_alloc_dm_attr attr = { .length = 1 << 20 };
@@ -410,7 +410,10 @@ static void taker(void *arg)
 	int *pipes = arg;
 	char c;
 
-	/* It ends with the test, though a change of uid makes it survive its parent. */
+	/*
+	 * Closed so that read() below ends with the test: the change of uid clears
+	 * PR_SET_PDEATHSIG.
+	 */
 	CHECK_EQ(close(pipes[3]), 0);
 	CHECK_EQ(setresuid(12345, 12345, 12345), 0);
 	device_open();
@@ -421,7 +424,7 @@ static void taker(void *arg)
 	CHECK_EQ(read(pipes[2], &c, 1), 1);
 }
 
-/* Whatever one user takes, by whatever number of processes, another one has as much. */
+/* One user cannot take all: however many processes he has, another user can allocate as much. */
 static void dm14_share(void)
 {
 	struct ibv_alloc_dm_attr attr = { .length = dev.attr.max_dm_size };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ibv_reg_dmabuf_mr(3): which memory, which rights, whose errors, and how long
- * (items A60 to A67 and A69 to A76; A68 is in dmabuf_move.c).
+ * ibv_reg_dmabuf_mr(3): memory, access rights, errors, lifetimes (items A60 to A67 and A69 to
+ * A76; A68 is in dmabuf_move.c).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -33,7 +33,7 @@ static void begin(void)
 	all = region_new(LEN, 1234, ALL_ACCESS);
 }
 
-/* One that moves, if there is one. */
+/* A buffer of the last kind there is; those that can move come last. */
 static struct dmabuf any(void)
 {
 	size_t i;
@@ -72,7 +72,7 @@ static void a60_range(void)
 		r = dmabuf_region(&dmabuf, 3 * PAGE, 7 * PAGE, 5 * PAGE,
 				  ALL_ACCESS);
 		both_ways(&r);
-		/* What is around it, too. */
+		/* The memory around the region is unchanged, too. */
 		buf_check(dmabuf.all);
 		dmabuf_region_free(&r);
 		dmabuf_free(&dmabuf);
@@ -151,7 +151,7 @@ static void a64_flags(void)
 					   bad[i] | IBV_ACCESS_LOCAL_WRITE),
 			 EINVAL);
 	}
-	/* Every set of the others, and what it allows. */
+	/* Every combination of the remaining flags, and what it allows. */
 	for (bits = 0; bits < 16; bits++) {
 		int access = bits |
 			     (bits & 1 ? 0 : IBV_ACCESS_RELAXED_ORDERING);
@@ -236,7 +236,7 @@ static void a67_close(void)
 	r = dmabuf_region(&dmabuf, 0, SIZE, 0, ALL_ACCESS);
 	CHECK_EQ(close(dmabuf.fd), 0);
 	both_ways(&r);
-	/* Nobody else has it any more. */
+	/* Only the region still holds the buffer. */
 	CHECK_EQ(munmap(dmabuf.all->map, SIZE), 0);
 	expect(rdma(&link_.a, IBV_WR_RDMA_READ, sge_of(&all, 0, LEN), 0,
 		    r.rkey),
@@ -328,7 +328,7 @@ static void a71_two_regions(void)
 	for (round = 0; round < 3; round++)
 		for (i = 0; i < 3; i++)
 			both_ways(&r[i]);
-	/* From one to another, of the same memory. */
+	/* Copy from one region to another of the same buffer. */
 	check_write(&link_, &r[0], 0, &r[2], 20000, 10000);
 	check_read(&link_, &r[2], 1, &r[0], 10000, 1000);
 	buf_check(dmabuf.all);
@@ -353,7 +353,7 @@ static void dies(void *arg)
 	struct dmabuf *dmabuf = arg;
 	struct region r;
 
-	/* Its own device, not one of a process that has forked. */
+	/* Open the device again: the one inherited by fork is not usable here. */
 	device_open();
 	begin();
 	r = dmabuf_region(dmabuf, 0, SIZE, 0, ALL_ACCESS);
@@ -395,7 +395,7 @@ static void a73_accounting(void)
 	both_ways(&r);
 }
 
-/* Buffers are attached to a device of the machine: here one of the platform. */
+/* Buffers are attached to the parent device; here this is a platform device. */
 static void a74_dma_device(void)
 {
 	char path[PATH_MAX], bus[PATH_MAX];
@@ -441,7 +441,7 @@ static void a75_reg_mr_ex(void)
 	MUST_NOT(ibv_reg_mr_ex(dev.pd, &attr), EINVAL);
 }
 
-/* Drivers' data, of zeros, are where another method has flags. */
+/* UHW data of this method is accepted if it is all zeros. */
 static void a75_driver_data(void)
 {
 	static const uint8_t zeros[16];
@@ -492,7 +492,7 @@ static void a76_checked_first(void)
 	MUST_NOT(ibv_reg_dmabuf_mr(dev.pd, 0, 0, 0, dmabuf.fd, ALL_ACCESS),
 		 EINVAL);
 	CHECK_EQ(dmabuf_stat(&dmabuf).attaches, 0);
-	/* No reference was left, either. */
+	/* No reference to the buffer is left, either. */
 	dmabuf_free(&dmabuf);
 	dmabuf_await_live(live - 1);
 }

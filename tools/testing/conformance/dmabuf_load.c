@@ -21,12 +21,12 @@ enum {
 	SIZE = 77 * 4 * 4096
 };
 
-/* Each has a part of the buffer to itself, so it knows what has to be there. */
+/* Each thread has its own part of the buffer, so it knows the expected bytes. */
 struct user {
 	pthread_t thread;
 	struct link link;
 	struct region own; /* what is written, something else, what is read */
-	uint64_t at; /* of its part in the buffer */
+	uint64_t at; /* offset of its part in the buffer */
 	unsigned int seed;
 	unsigned long done, refused; /* atomic */
 };
@@ -41,7 +41,7 @@ static bool ended(void)
 	return __atomic_load_n(&stop, __ATOMIC_ACQUIRE);
 }
 
-/* false: refused, and the link is good again. */
+/* Returns false if the message was refused; then the link works again. */
 static bool carried(struct user *u, struct ibv_wc wc)
 {
 	if (wc.status == IBV_WC_SUCCESS) {
@@ -57,8 +57,8 @@ static bool carried(struct user *u, struct ibv_wc wc)
 }
 
 /*
- * Write to the buffer, or read into it, some times over, so that the device is hardly
- * ever out of it; by turns what is wanted and something else, so that it changes.
+ * Repeats writes or reads, so that the device almost always uses the buffer. Alternates between
+ * the expected data and other data, so that the bytes change.
  */
 static bool repeat(struct user *u, struct end *end, enum ibv_wr_opcode opcode,
 		   struct ibv_sge local, uint64_t remote, uint32_t rkey)
@@ -113,7 +113,7 @@ static bool there_and_back(struct user *u, uint32_t length, uint64_t at)
 			       u->own.base + 2 * SLICE, u->own.rkey));
 }
 
-/* New words throughout: a stale byte cannot pass for a fresh one. */
+/* All words are new, so that a stale byte cannot look like a fresh one. */
 static void renew(struct user *u, uint8_t *data, size_t length)
 {
 	uint64_t word = (uint64_t)rand_r(&u->seed) << 32;
@@ -165,10 +165,10 @@ static void start(bool failures)
 	}
 }
 
-/* Counts of all the rounds so far. */
+/* Sums over all rounds so far. */
 static unsigned long done_all, refused_all;
 
-/* Has any message gone through, in this round or before? */
+/* Has any message succeeded, in this round or before? */
 static bool some_done(void)
 {
 	bool some = done_all;
@@ -179,7 +179,7 @@ static bool some_done(void)
 	return some;
 }
 
-/* Until one has; nothing keeps it from that. */
+/* Waits until a message has succeeded. Nothing prevents that here. */
 static void await_done(void)
 {
 	double limit = now() + patience(PATIENCE);
@@ -210,7 +210,7 @@ static void conclude(const char *what, unsigned long changes)
 static void share(unsigned int flags)
 {
 	dmabuf = dmabuf_own(SIZE, flags);
-	/* Nothing of this process looks at it any more. */
+	/* From here on the process uses the buffer only through the device. */
 	shared = dmabuf_region(&dmabuf, 777, THREADS * SLICE, 777 + (1 << 20),
 			       ALL_ACCESS);
 }
@@ -228,7 +228,7 @@ static void moves(unsigned int flags, unsigned int delay_ms)
 		CHECK_EQ(dmabuf_move(&dmabuf, delay_ms), 0);
 		usleep(rnd_below(2000));
 	}
-	/* Left alone, messages find where it is now, if they never have before. */
+	/* Wait until messages have mapped the buffer again at least once after a move. */
 	for (end = now() + patience(PATIENCE);
 	     dmabuf_stat(&dmabuf).maps < 2 && now() < end;)
 		usleep(1000);
@@ -329,7 +329,7 @@ static void a72_killed(void)
 		CHECK_EQ(reap(spawn(is_killed, NULL)), SIGKILL);
 	}
 	note("%lu killed", count);
-	/* The last reference goes when the context does, a little later. */
+	/* The last reference is dropped with the context, a little later. */
 	dmabuf_await_live(live);
 }
 

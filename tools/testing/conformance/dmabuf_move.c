@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ibv_reg_dmabuf_mr(3) while the exporter moves the buffer or takes it away: content
- * follows, and the memory it has left is left alone (item A68).
+ * ibv_reg_dmabuf_mr(3) while the exporter moves the buffer or takes it away: contents follow,
+ * and the old memory is not touched any more (item A68).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -64,7 +64,7 @@ static void unharmed(struct dmabuf *dmabuf)
 	CHECK_EQ(stat.touched, 0);
 }
 
-/* The content is there after a move, and one mapping is enough for all who ask. */
+/* After a move the contents are there, and the buffer is mapped once for all users. */
 static void a68_moves(void)
 {
 	static const unsigned int kinds[] = { 0, EXPORTER_CONTIGUOUS };
@@ -96,7 +96,7 @@ static void a68_moves(void)
 		}
 		stat = dmabuf_stat(&dmabuf);
 		CHECK_EQ(stat.moves, 50);
-		/* At first; then r but for the last move, other each round. */
+		/* Two at first; then r for every move but the last, and other once a round. */
 		CHECK_EQ(stat.maps, 2 + 49 + 10);
 		CHECK_EQ(stat.unmaps, stat.maps);
 		dmabuf_region_free(&r);
@@ -107,8 +107,8 @@ static void a68_moves(void)
 }
 
 /*
- * An exporter that is interrupted, or has others in its way, says nothing of the memory: the
- * message waits until it can be mapped.
+ * If mapping fails because the exporter was interrupted or is busy, the message is retried until
+ * mapping succeeds.
  */
 static void a68_not_now(void)
 {
@@ -118,12 +118,15 @@ static void a68_not_now(void)
 
 	begin_whole();
 	for (i = 0; i < 2 * ARRAY_SIZE(errors); i++) {
-		/* More often than any retry counter counts. */
+		/*
+		 * The second half of the cases fail more often than the retry counters of a QP
+		 * allow.
+		 */
 		unsigned int times = i < ARRAY_SIZE(errors) ? 1 : 9;
 		int error = errors[i % ARRAY_SIZE(errors)];
 
 		context("errno %d, %u times", error, times);
-		/* As what the peer names, then as what we do. */
+		/* First as the remote memory, then as the local one. */
 		move(&buffer, 0);
 		dmabuf_fail_maps(&buffer, error, times);
 		check_read(&link_, &all, 5, &whole, 7, 20000);
@@ -151,7 +154,7 @@ static void a68_not_now(void)
 	unharmed(&buffer);
 }
 
-/* It never can be: the sender waits, and can end that at any time. */
+/* If mapping can never succeed, the sender waits; setting its QP to the error state ends that. */
 static void a68_never(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_READ,
@@ -171,7 +174,7 @@ static void a68_never(void)
 	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_ERR), 0);
 	expect(await(link_.a.scq), IBV_WC_WR_FLUSH_ERR);
 	link_renew(&link_);
-	/* And so it is when the region ends meanwhile. */
+	/* Deregistration ends the wait, too. */
 	post(&link_.a, &wr);
 	expect_none(link_.a.scq, 0.1);
 	dmabuf_region_free(&whole);
@@ -180,7 +183,7 @@ static void a68_never(void)
 	dmabuf_check_unused(&buffer);
 }
 
-/* Nobody asks: a move costs the exporter nothing but the first time. */
+/* Without traffic only the first move is passed on: the exporter maps nothing again. */
 static void a68_idle_moves(void)
 {
 	int i;
@@ -193,7 +196,7 @@ static void a68_idle_moves(void)
 	dmabuf_check_unused(&buffer);
 }
 
-/* Before the fence, other bytes are there, and what is written is lost. */
+/* Until the fence has signaled the new memory holds other bytes, and writes to it are lost. */
 static void a68_fences(void)
 {
 	const unsigned int delay = 100;
@@ -208,7 +211,7 @@ static void a68_fences(void)
 		check_write(&link_, &all, 0, &whole, 0, LEN);
 		buf_check(whole.buf);
 	}
-	/* At registration, too. */
+	/* Registration waits for the fence, too. */
 	dmabuf_region_free(&whole);
 	move(&buffer, delay);
 	whole = dmabuf_region(&buffer, 0, SIZE, 0, ALL_ACCESS);
@@ -233,7 +236,7 @@ static void waits(void *arg)
 	_exit(9);
 }
 
-/* A process that waits in a doorbell. */
+/* Starts a process that waits for a fence in a doorbell. */
 static int spawn_waiting(struct dmabuf *dmabuf)
 {
 	int pid = spawn(waits, dmabuf);
@@ -261,7 +264,10 @@ static bool killed_in_time(void *arg)
 	return status == SIGKILL && took < FENCE / 2;
 }
 
-/* Who waits for a fence can be killed; on a busy machine it may be over before. */
+/*
+ * A process that waits for a fence can be killed. On a busy machine the wait may have ended
+ * before.
+ */
 static void a68_fence_kill(void)
 {
 	need_exporter();
@@ -285,7 +291,7 @@ static bool described_in_time(void *arg)
 	return took < FENCE / 2;
 }
 
-/* `rdma resource show qp' does not wait for who waits, nor disturb who executes. */
+/* `rdma resource show qp' neither blocks on a QP that waits for a fence nor disturbs it. */
 static void a68_fence_describe(void)
 {
 	need_exporter();
@@ -300,7 +306,7 @@ static void a68_fails_later(void)
 	begin_whole();
 	exchange(&link_, &all, &whole);
 	dmabuf_fail(&buffer, EXPORTER_MAP, ENOMEM);
-	/* What is mapped is. */
+	/* A mapping that did succeed is used. */
 	exchange(&link_, &all, &whole);
 	move(&buffer, 0);
 	no_access(&whole);

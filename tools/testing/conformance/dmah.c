@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * DMA handles: which there are, regions made with one, and their end (items DH1 to
- * DH6).
+ * DMA handles: valid attributes, regions that use one, and destruction (items DH1 to DH6).
  */
 #include "link.h"
 #include "resources.h"
@@ -82,7 +81,7 @@ static void dh2_refused(void)
 	attr = want(ALL);
 	attr.tph_mem_type = 9;
 	MUST_NOT(ibv_alloc_dmah(dev.ctx, &attr), EOPNOTSUPP);
-	/* A processor without memory, or the reverse; and without what to do there. */
+	/* A CPU without a memory type or the reverse; and without the processing hint's flag. */
 	attr = want(PH | CPU);
 	MUST_NOT(ibv_alloc_dmah(dev.ctx, &attr), EINVAL);
 	attr = want(PH | MEM);
@@ -93,7 +92,7 @@ static void dh2_refused(void)
 	MUST_NOT(ibv_alloc_dmah(dev.ctx, &attr), EINVAL);
 }
 
-/* As any other region: it is a hint. */
+/* A region with a handle works like any other: the handle is only a hint. */
 static void dh3_region(void)
 {
 	struct region local = region_new(LEN, 1, ALL_ACCESS), r;
@@ -112,7 +111,7 @@ static void dh3_region(void)
 	CHECK_EQ(vm_pin(0), 0);
 }
 
-/* An iova of 0 is zero-based here, too, whatever the address (A54). */
+/* An iova of 0 is accepted whatever the address, as in A54. */
 static void dh6_zero(void)
 {
 	struct ibv_dmah *dmah = handle(PH);
@@ -141,7 +140,7 @@ static void dh4_in_use(void)
 	CHECK_EQ(ibv_dealloc_dmah(dmah), 0);
 }
 
-/* A registration that fails does not keep it. */
+/* A registration that fails drops its reference to the handle. */
 static void dh5_failures(void)
 {
 	struct buf *buf = buf_new(LEN, 1001);

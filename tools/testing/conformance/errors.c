@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Which status tells of which mistake, on both sides, and the event that goes with
- * it (items X1 to X15).
+ * The completion status of each error, on both sides, and the event that goes with it (items X1
+ * to X15).
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -72,7 +72,7 @@ static void x2_qp_rights(void)
 	}
 }
 
-/* An event tells only of what no completion does. */
+/* An error that a completion reports gives no event. */
 static void told_by_completion(struct end *end)
 {
 	end_await_state(end, IBV_QPS_ERR);
@@ -94,7 +94,7 @@ static void x3_short_receive(void)
 	buf_check(b.buf);
 }
 
-/* The first thousand bytes have a place. */
+/* Only the first thousand bytes have valid memory. */
 static void post_half_bad_recv(void)
 {
 	struct ibv_sge sink[2];
@@ -118,7 +118,7 @@ static void x4_bad_receive(void)
 	buf_check(b.buf);
 }
 
-/* Of a receive's list only what the message needs is looked at. */
+/* Pieces of a receive's list that the message does not need are not checked. */
 static void x5_unused_piece(void)
 {
 	begin(NULL, NULL);
@@ -129,7 +129,7 @@ static void x5_unused_piece(void)
 	buf_check(b.buf);
 }
 
-/* The requester's own mistakes are seen before the peer sees anything. */
+/* Errors of the requester are found before the peer sees anything. */
 static void x6_local_first(void)
 {
 	static const enum ibv_wr_opcode opcodes[] = {
@@ -187,7 +187,7 @@ static void x7_too_long(void)
 	post(&link_.a, &wr);
 	expect_why(await(link_.a.scq), IBV_WC_LOC_LEN_ERR, PINION_SYN_LENGTH);
 	link_renew(&link_);
-	/* Sums that wrap in 32 bits are no short messages. */
+	/* Lengths whose sum wraps in 32 bits are not taken for a short message. */
 	sges[0].length = UINT32_MAX;
 	sges[1].length = 9;
 	sges[2].length = 0;
@@ -215,7 +215,7 @@ static void x8_write_imm(void)
 	expect_why(rdma(&link_.a, IBV_WR_RDMA_WRITE_WITH_IMM,
 			sge_of(&a, 0, 100), b.base + LEN - 99, b.rkey),
 		   IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
-	/* Its receive comes back: flushed, as the queue pair is broken. */
+	/* The peer's receive request is flushed, because its QP is broken. */
 	expect(await(link_.b.rcq), IBV_WC_WR_FLUSH_ERR);
 	event_of(&link_.b, IBV_EVENT_QP_ACCESS_ERR);
 	buf_check(b.buf);
@@ -272,7 +272,7 @@ static void x10_wrong_service(void)
 	CHECK_EQ(try_post(&link_.a, &wr), EINVAL);
 }
 
-/* A list of which one request is impossible: those before it are done. */
+/* One request of a list is invalid: those before it are done. */
 static void x11_bad_wr(void)
 {
 	struct ibv_send_wr wrs[4], *bad;
@@ -301,7 +301,7 @@ static void x11_bad_wr(void)
 	buf_check(b.buf);
 }
 
-/* Reads into memory that may not be written, from memory that may not be read. */
+/* A READ with two errors, no local write and no remote read: the local one is reported. */
 static void x12_which_first(void)
 {
 	struct region no;
@@ -317,7 +317,10 @@ static void x12_which_first(void)
 		 &(struct transfer){ .opcode = IBV_WR_SEND, .length = 9001 });
 }
 
-/* Half a message, and then the sender's memory is gone: its receiver sees nothing of it. */
+/*
+ * The second half of the sender's data is unmapped: an error for the sender, and the receiver
+ * notices nothing.
+ */
 static void half_of(enum ibv_wr_opcode opcode)
 {
 	struct ibv_sge sge, sink;
@@ -343,7 +346,10 @@ static void x13_half_a_write(void)
 	half_of(IBV_WR_RDMA_WRITE_WITH_IMM);
 }
 
-/* Its own mistake ends it; what it did to itself as a peer is told all the same. */
+/*
+ * A QP that is its own peer: the error completes the request, and gives the event of the
+ * responder, too.
+ */
 static void x14_own_peer(void)
 {
 	struct peer peer;
@@ -360,11 +366,11 @@ static void x14_own_peer(void)
 		    b.rkey),
 	       IBV_WC_REM_ACCESS_ERR);
 	event_of(&end, IBV_EVENT_QP_ACCESS_ERR);
-	/* Once. */
+	/* Only one event. */
 	event_none(IBV_EVENT_QP_ACCESS_ERR, 0.02);
 }
 
-/* Who posted a receive that is none is broken by it, whoever sent what came. */
+/* A receive request with a bad key breaks the QP that posted it, whatever the sender did. */
 static void x15_bad_receive_uc(void)
 {
 	struct qp_cfg uc = { .type = IBV_QPT_UC };
@@ -378,7 +384,10 @@ static void x15_bad_receive_uc(void)
 	expect(await(link_.b.rcq), IBV_WC_WR_FLUSH_ERR);
 	told_by_completion(&link_.b);
 	CHECK_EQ(end_state(&link_.a), IBV_QPS_RTS);
-	/* One that is too short is the sender's mistake, and nobody is told. */
+	/*
+	 * A receive request that is too short is the sender's error: over UC the message is
+	 * dropped.
+	 */
 	link_renew(&link_);
 	post_recv(&link_.b, NULL, 0, 7);
 	expect(send_sge(&link_.a, sge_of(&a, 0, 5000)), IBV_WC_SUCCESS);

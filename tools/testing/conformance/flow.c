@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What is waited for, for how long, and what happens then: receiver not ready, no
- * answer, drained and errored queues, depths (items F1 to F10 and F13 to F23).
+ * Timeouts and retries: receiver not ready, no answer, drained and errored queues, depths (items
+ * F1 to F10 and F13 to F23).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -94,8 +94,8 @@ static void f1_rnr_in_the_end(void)
 }
 
 /*
- * For so long three waits last at least, of what is said at each: the kernel counts
- * ticks, and where a processor stands still it may count some of them late.
+ * The least time that three waits take: the kernel counts ticks, and if a processor stalls it
+ * may count some of them late.
  */
 #define LEAST 0.2
 
@@ -112,7 +112,7 @@ static double fails_after(const struct qp_cfg *cfg)
 	return now() - start;
 }
 
-/* From where they count: the kernel reads its counters anew some times a second. */
+/* Waits first: the kernel refreshes these counters only some times a second. */
 static long long rnr_waits(void)
 {
 	usleep(100000);
@@ -121,7 +121,7 @@ static long long rnr_waits(void)
 
 static void f2_rnr_exhausted(void)
 {
-	/* Field 28 is 163.84 ms, of the responder. */
+	/* Field 28 is 163.84 ms; the responder sets it. */
 	struct qp_cfg cfg = { .rnr_timer = 28, .rnr_retry = 3 };
 	long long before = rnr_waits();
 	double took;
@@ -134,7 +134,7 @@ static void f2_rnr_exhausted(void)
 	note("no retry: %.3f s", took);
 	if (before >= 0)
 		counter_await("rnr_waits", before + 3);
-	/* The receiver is as good as before. */
+	/* The receiver's QP still works. */
 	link_renew(&link_);
 	works();
 }
@@ -151,13 +151,13 @@ static void f3_rnr_for_ever(void)
 	CHECK_EQ(end_set_state(&link_.a, IBV_QPS_ERR), 0);
 	expect_why(await(link_.a.scq), IBV_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
 	CHECK_EQ(await(link_.a.scq).wr_id, 2);
-	/* And the end of a queue that waits. */
+	/* Destroying a QP that waits must work, too. */
 	link_renew(&link_);
 	post_message(1);
 	link_free(&link_);
 }
 
-/* Whoever need not give up asks less and less often: each wait is twice the last, to 4 ms. */
+/* With unlimited retries the waits double, up to 4 ms. */
 static void f22_rnr_less_and_less(void)
 {
 	struct qp_cfg cfg = { .rnr_timer = 1, .rnr_retry = 7 };
@@ -171,7 +171,7 @@ static void f22_rnr_less_and_less(void)
 	post_message(1);
 	expect_none(link_.a.scq, 2);
 	waits = rnr_waits() - before;
-	/* Of packets the sender's window says when. */
+	/* By packets the window of the sender sets the times. */
 	if (before >= 0 && !dev.packets) {
 		note("%lld waits", waits);
 		CHECK(waits > DOUBLED);
@@ -225,7 +225,7 @@ static void f4_timeout_for_ever(void)
 
 static void f5_answer_at_last(void)
 {
-	/* Field 19 is 2.1 s, seven times: there is time for the other to get ready. */
+	/* Field 19 is 2.1 s, seven times: time enough for the peer to get ready. */
 	struct qp_cfg cfg = { .timeout = 19, .retry = 7 };
 	struct peer peer_a, peer_b;
 
@@ -259,7 +259,7 @@ static void f6_flush(void)
 		CHECK_EQ(wc.wr_id, i * 1000);
 		CHECK_EQ(wc.qp_num, link_.b.qp->qp_num);
 	}
-	/* Posted in this state they come straight back. */
+	/* Requests that are posted in the error state are flushed at once. */
 	for (i = 0; i < 10; i++) {
 		receive_into(i * 1000);
 		CHECK_EQ(await(link_.b.rcq).wr_id, i * 1000);
@@ -341,7 +341,7 @@ static void f9_draining(void)
 	post_message(1);
 	post_message(2);
 	go_to_sqd(true);
-	/* The first has begun, and has to be finished. */
+	/* The first message has begun, and must be finished before the queue is drained. */
 	event_none(IBV_EVENT_SQ_DRAINED, 0.05);
 	CHECK_EQ(ibv_query_qp(link_.a.qp, &attr, IBV_QP_STATE, &init), 0);
 	CHECK_EQ(attr.sq_draining, 1);
@@ -392,7 +392,7 @@ static void f13_signals(void)
 	post_write(20, 0, IBV_SEND_SIGNALED | IBV_SEND_FENCE);
 	CHECK_EQ(await(link_.a.scq).wr_id, 20);
 	expect_none(link_.a.scq, 0.01);
-	/* Errors complete always. */
+	/* Errors complete even if unsignaled. */
 	post_write(21, LEN, 0);
 	CHECK_EQ(await(link_.a.scq).wr_id, 21);
 
@@ -413,7 +413,7 @@ static void f14_wrong_address(void)
 
 	link_make(&other, &cfg);
 	for (i = 0; i < 3; i++) {
-		/* Packets do not name their sender. */
+		/* Packets do not contain the number of the sending QP. */
 		if (i == 1 && dev.packets)
 			continue;
 		context("case %d", i);
@@ -424,9 +424,12 @@ static void f14_wrong_address(void)
 		CHECK_EQ(end_set_state(&link_.b, IBV_QPS_RESET), 0);
 		end_init(&link_.a);
 		end_init(&link_.b);
-		/* Another sequence, another sender, another receiver. */
+		/* A wrong sequence number, a wrong sender, a wrong receiver. */
 		if (i == 0)
-			/* One that was before would be acknowledged again. */
+			/*
+			 * One less, because an earlier number would be acknowledged as a
+			 * duplicate.
+			 */
 			peer_a.psn = (peer_a.psn - 1) & 0xffffff;
 		else if (i == 1)
 			peer_a.qpn = other.a.qp->qp_num;
@@ -448,7 +451,7 @@ static void f15_unreliable(void)
 	struct qp_cfg cfg = { .type = IBV_QPT_UC };
 
 	begin(&cfg);
-	/* Nobody is ready, nobody minds. */
+	/* No receive request: the message is dropped without an error. */
 	post_message(1);
 	expect(await(link_.a.scq), IBV_WC_SUCCESS);
 	post_write(2, LEN, IBV_SEND_SIGNALED);
@@ -490,7 +493,7 @@ static struct ibv_wc word(enum ibv_wr_opcode opcode)
 	return atomic_op(&link_.a, opcode, sge, to, b.rkey, 1, 2);
 }
 
-/* Who has room for no read or atomic answers that there may be none. */
+/* A responder with max_dest_rd_atomic of 0 refuses reads and atomics. */
 static void f17_responder(void)
 {
 	struct qp_cfg none = { .dest_rd_atomic = -1 };
@@ -504,7 +507,7 @@ static void f17_responder(void)
 		b = region_new(LEN, 2017, ALL_ACCESS);
 		event_forget();
 		works();
-		/* A write needs no room. */
+		/* A write needs no such resource. */
 		check_write(&link_, &a, 0, &b, 0, 1000);
 		expect_why(word(counted[i]), IBV_WC_REM_INV_REQ_ERR,
 			   PINION_SYN_REMOTE);
@@ -516,7 +519,7 @@ static void f17_responder(void)
 	}
 }
 
-/* Who may have none on its way is told before the peer sees anything. */
+/* With max_rd_atomic of 0 the requester fails before the peer sees anything. */
 static void f17_requester(void)
 {
 	struct qp_cfg none = { .rd_atomic = -1 };
@@ -537,7 +540,7 @@ static void f17_requester(void)
 	}
 }
 
-/* Who has seen that a receive failed finds the queue pair in error. */
+/* Once the completion of a failed receive can be polled, the QP is in the error state. */
 static void f18_receiver(void)
 {
 	int i;
@@ -552,7 +555,7 @@ static void f18_receiver(void)
 	}
 }
 
-/* What changes while it drains does not make it forget that somebody waits for the end. */
+/* SQD set again while the queue drains: the event still comes. */
 static void f19_drained_once_more(void)
 {
 	struct qp_cfg cfg = { .rnr_timer = 14 };
@@ -580,7 +583,7 @@ static void f20_last_wqe(void)
 	CHECK_EQ(end_set_state(&link_.b, IBV_QPS_ERR), 0);
 	CHECK(event_await(IBV_EVENT_QP_LAST_WQE_REACHED).element.qp ==
 	      link_.b.qp);
-	/* It was the last one. */
+	/* The event comes only once. */
 	CHECK_EQ(end_set_state(&link_.b, IBV_QPS_ERR), 0);
 	event_none(IBV_EVENT_QP_LAST_WQE_REACHED, 0.05);
 }
@@ -594,7 +597,10 @@ static uint32_t psn_of(struct end *end, int which)
 	return which == IBV_QP_SQ_PSN ? attr.sq_psn : attr.rq_psn;
 }
 
-/* What nobody took was sent all the same, and its receiver goes on from what comes then. */
+/*
+ * Over UC a message without a receive request advances the PSN of the sender, and the receiver
+ * continues with the next message.
+ */
 static void f21_unreliable_psn(void)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_UC, .mtu = IBV_MTU_256 };
@@ -614,7 +620,7 @@ static void f21_unreliable_psn(void)
 	CHECK_EQ(psn_of(&link_.b, IBV_QP_RQ_PSN), (first + 8) & 0xffffff);
 }
 
-/* What a READ brings is sent by who waits for it: in one list, so that both may be begun. */
+/* A fenced WRITE waits for the READ before it. Both are in one list, so that they could overlap. */
 static void f23_fence(void)
 {
 	enum { PART = LEN / 2 - 7 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * FLUSH: says nothing is visible or persistent that its key does not speak for (items
- * FL1 to FL8). Persistent memory is a file at $DAX_FILES, of a file system mounted with -o dax.
+ * FLUSH: nothing becomes visible or persistent without the rights of the key (items FL1 to FL8).
+ * Persistent memory is a file at $DAX_FILES, on a file system mounted with -o dax.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -37,7 +37,7 @@ struct asked {
 	uint8_t type, level;
 };
 
-/* A flush, and what becomes of it; the link is made good again. */
+/* Posts a FLUSH and checks its status; repairs the link afterwards. */
 static void answered(struct asked a, enum ibv_wc_status status)
 {
 	ibv_wr_start(link_.a.ex);
@@ -68,7 +68,7 @@ static void fl1_ranges(void)
 	begin();
 	bytes = device_counter("rx_bytes");
 	answered(range(r.rkey, r.base, LEN), IBV_WC_SUCCESS);
-	/* It names bytes, and moves none. */
+	/* The bytes of the range do not count as received. */
 	if (dev.pinion)
 		counter_await("rx_bytes", bytes);
 	answered(range(r.rkey, r.base + 777, 1), IBV_WC_SUCCESS);
@@ -78,7 +78,7 @@ static void fl1_ranges(void)
 	answered(range(r.rkey, r.base - 1, 0), IBV_WC_REM_ACCESS_ERR);
 }
 
-/* Address and length are then of no account. */
+/* For the whole region, address and length are ignored. */
 static void fl2_whole(void)
 {
 	begin();
@@ -88,7 +88,7 @@ static void fl2_whole(void)
 	answered(whole(r.rkey, -1, UINT32_MAX), IBV_WC_SUCCESS);
 }
 
-/* Of whatever length, and of none. */
+/* A FLUSH by this key is refused for any length, zero included. */
 static void key_refused(uint32_t rkey)
 {
 	answered(whole(rkey, 0, 0), IBV_WC_REM_ACCESS_ERR);
@@ -122,7 +122,7 @@ static void fl3_keys(void)
 	key_refused(rkey);
 }
 
-/* Asks for nothing, or for what there is not: the sender's own mistake. */
+/* A FLUSH of no type, or an unknown one, is the sender's error. */
 static void fl4_nonsense(void)
 {
 	struct asked a;
@@ -136,7 +136,7 @@ static void fl4_nonsense(void)
 	a = whole(r.rkey, 0, 0);
 	a.level = 2;
 	answered(a, IBV_WC_LOC_QP_OP_ERR);
-	/* The queue pair's own right is missing. */
+	/* The queue pair lacks the access flag. */
 	a = whole(r.rkey, 0, 0);
 	a.type = IBV_FLUSH_PERSISTENT;
 	answered(a, IBV_WC_REM_INV_REQ_ERR);
@@ -147,7 +147,7 @@ static void fl4_nonsense(void)
 enum {
 	PERSISTENT = IBV_ACCESS_FLUSH_PERSISTENT,
 	FILE_SIZE = 8 << 20,
-	MARGIN = 2 * 4096 + 1234, /* of the file on either side of the region */
+	MARGIN = 2 * 4096 + 1234, /* bytes of the file around the region */
 };
 
 static void need_persistent(void)
@@ -156,7 +156,10 @@ static void need_persistent(void)
 		skip("no FLUSH to persistence on this architecture");
 }
 
-/* Refused at once, not when somebody flushes; and a region that is refused more is as it was. */
+/*
+ * Registering other memory as persistent fails at once; a region whose rereg is refused stays as
+ * it was.
+ */
 static void fl5_memory_that_is_not(void)
 {
 	struct buf *buf;
@@ -196,7 +199,7 @@ static int dax_open(void)
 	return fd;
 }
 
-/* All holes at first, so no page of it is there. */
+/* The file consists of holes: no page is there. */
 static struct buf *dax_buf(int fd)
 {
 	struct buf *buf;
@@ -233,7 +236,10 @@ static struct asked persistent(uint64_t at, size_t length, int level)
 			       IBV_FLUSH_PERSISTENT, level };
 }
 
-/* Data arrive, and exactly the bytes of the range are written back, whether there before or not. */
+/*
+ * Data arrive, and exactly the bytes of the range are written back, whether their pages were
+ * present or not.
+ */
 static void fl6_persistent(void)
 {
 	struct region source = region_new(1 << 20, 55, ALL_ACCESS);
@@ -244,7 +250,7 @@ static void fl6_persistent(void)
 	for (i = 0; i < 30; i++) {
 		length = rnd_in(1, rnd_below(3) ? 20000 : 1 << 20);
 		at = rnd_below(r.buf->length - length + 1);
-		/* Its pages may never have been touched. */
+		/* In every third round the pages may never have been touched. */
 		if (i % 3)
 			check_write(&link_, &source, 0, &r, at, length);
 		tracing_start();
@@ -258,7 +264,7 @@ static void fl6_persistent(void)
 	answered(persistent(0, 0, IBV_FLUSH_MR), IBV_WC_SUCCESS);
 	CHECK_EQ(tracing_sum("persist", "length"), r.buf->length);
 	tracing_stop();
-	/* No bytes are none. */
+	/* A range of no bytes writes nothing back. */
 	tracing_start();
 	answered(persistent(7, 0, IBV_FLUSH_RANGE), IBV_WC_SUCCESS);
 	CHECK_EQ(tracing_count("persist", ""), 0);
@@ -266,7 +272,7 @@ static void fl6_persistent(void)
 	buf_check(r.buf);
 }
 
-/* What the key or the queue pair does not allow, and ranges beyond the region. */
+/* Ranges beyond the region, and keys that lack the right, are refused. */
 static void fl7_persistent_refused(void)
 {
 	struct ibv_mr *mr;
@@ -286,7 +292,7 @@ static void fl7_persistent_refused(void)
 	answered(persistent(0, 8, IBV_FLUSH_RANGE), IBV_WC_SUCCESS);
 }
 
-/* Mappings that are not of the file for good, when the region is made or later. */
+/* Mappings that are not persistent, at registration or later, are refused. */
 static void fl8_mappings(void)
 {
 	size_t in = 3 * PAGE, rest;
@@ -298,14 +304,14 @@ static void fl8_mappings(void)
 	rest = r.buf->map + FILE_SIZE - r.buf->data - in;
 	answered(persistent(0, r.buf->length, IBV_FLUSH_RANGE), IBV_WC_SUCCESS);
 
-	/* Its blocks may be lost with the machine. */
+	/* Without MAP_SYNC the file's metadata may be lost in a crash. */
 	beside = mmap(NULL, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 		      0);
 	CHECK(beside != MAP_FAILED);
 	MUST_NOT(ibv_reg_mr(dev.pd, beside, FILE_SIZE, ODP_ALL | PERSISTENT),
 		 EINVAL);
 
-	/* A page of ordinary memory in the middle of it. */
+	/* A page of ordinary memory in the middle of the mapping. */
 	CHECK(mmap(map + MARGIN / PAGE * PAGE + in, PAGE,
 		   PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
@@ -318,7 +324,7 @@ static void fl8_mappings(void)
 	answered(persistent(in + PAGE, rest - PAGE - 2 * MARGIN,
 			    IBV_FLUSH_RANGE),
 		 IBV_WC_SUCCESS);
-	/* And none at all. */
+	/* A hole in the mapping. */
 	CHECK_EQ(munmap(map + MARGIN / PAGE * PAGE + in, PAGE), 0);
 	MUST_NOT(ibv_reg_mr(dev.pd, map, FILE_SIZE, ODP_ALL | PERSISTENT),
 		 EINVAL);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ibv_reg_mr_iova(3): the address that work requests use is another than that of
- * the memory (items A53 to A58).
+ * ibv_reg_mr_iova(3): work requests use another address than the process (items A53 to A58).
  */
 #define _GNU_SOURCE
 #include <sys/mman.h>
@@ -122,7 +121,7 @@ static void a57_overflow(void)
 			 EINVAL);
 	}
 	context("%s", "");
-	/* The last that fits. */
+	/* The highest iova with which the region still ends below 2^64. */
 	r = at_iova(buf, last);
 	exact(&r);
 	refused(&link_, IBV_WR_RDMA_WRITE, sge_of(&all, 0, 0x400),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Keys and numbers: unpredictable, compared in full, refused where they do not
- * belong and counted then; regions that another process imports (items K1 to K8).
+ * Keys and numbers: unpredictable, compared in full, refused and counted if they do not belong
+ * to the user; regions that another process imports (items K1 to K8).
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -31,7 +31,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Each bit is set about half of the time, and none tells the next. */
+/* Each bit is set in about half of the values, and changes in about half of them. */
 static void look_random(const char *what, const uint32_t *values, int count,
 			int low, int high)
 {
@@ -44,7 +44,7 @@ static void look_random(const char *what, const uint32_t *values, int count,
 			ones += values[i] >> bit & 1;
 			changes += i && (values[i] ^ values[i - 1]) >> bit & 1;
 		}
-		/* 6 sigma of 4096 fair coins are 192. */
+		/* 200 is more than 6 sigma: those of 4096 fair coins are 192. */
 		if (abs(ones - count / 2) > 200 ||
 		    abs(changes - count / 2) > 200)
 			FAIL("bit %d of %s: %d ones and %d changes of %d", bit,
@@ -55,9 +55,9 @@ static void look_random(const char *what, const uint32_t *values, int count,
 enum { COUNT = 4096 };
 
 /*
- * No difference comes often: keys that are numbers in order, behind whatever fixed
- * sum, product or mask, have few of them. By chance two of 4096 numbers of @bits
- * = 32 are equal in every 500th try, and half a pair of 24, hardly ever three.
+ * No difference between values comes often: sequential keys behind any fixed sum, product or
+ * mask have few different ones. Of 4096 random numbers, two of 32 bits are equal in every 500th
+ * run; of 24 bits, half a pair is expected, and three pairs are very unlikely.
  */
 static void no_step(const char *what, const uint32_t *a, const uint32_t *b,
 		    int count, int bits)
@@ -84,7 +84,7 @@ static void no_step(const char *what, const uint32_t *a, const uint32_t *b,
 	free(steps);
 }
 
-/* Neither from the one before nor from the one before that. */
+/* Differences from the value before, and from the one before that. */
 static void no_steps(const char *what, const uint32_t *values, int count,
 		     int bits)
 {
@@ -92,7 +92,7 @@ static void no_steps(const char *what, const uint32_t *values, int count,
 	no_step(what, values + 2, values, count - 2, bits);
 }
 
-/* In shared memory: what two processes got, in turns. */
+/* In shared memory: the values that two processes got by turns. */
 struct turns {
 	uint32_t mine[COUNT], others[COUNT];
 	volatile int turn;
@@ -116,7 +116,7 @@ static void take_turns(void *arg)
 	}
 }
 
-/* Who knows its own keys does not know what the next process gets. */
+/* A process cannot tell from its own keys which keys another process gets. */
 static void k1_two_processes(void)
 {
 	struct buf *buf = buf_new(PAGE, 0);
@@ -225,7 +225,10 @@ static void k3_counters(void)
 	expect(rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&other, 0, 8), all.base,
 		    all.rkey),
 	       IBV_WC_LOC_PROT_ERR);
-	/* Whoever counts what he guessed does not learn whose keys there are. */
+	/*
+	 * All bad keys of others count as unknown, so that the counters do not tell which keys
+	 * exist.
+	 */
 	counter_await("remote_key_unknown", unknown + 2);
 	counter_await("remote_key_rights", rights + 1);
 	counter_await("remote_key_range", range + 1);
@@ -237,7 +240,7 @@ static void k4_guessing(void)
 	int i;
 
 	begin();
-	/* Neighbours of a key in use are no keys. */
+	/* Numbers near a valid key are not valid. */
 	for (i = -40; i <= 40; i++) {
 		if (!i)
 			continue;
@@ -297,7 +300,7 @@ static void k6_import(void)
 	exchange(&link_, &all, &r);
 }
 
-/* Give @fd to another process; returns what the other end got. */
+/* Sends @fd to another process. */
 static void send_fd(int sock, int fd)
 {
 	char byte = 0, space[CMSG_SPACE(sizeof(int))] = {};
@@ -337,7 +340,7 @@ struct offer {
 	uint64_t base;
 };
 
-/* Another process uses our region by its keys, in our domain. */
+/* A process uses a region of its parent by the keys, in the same protection domain. */
 static void importer(void *arg)
 {
 	struct offer offer = *(struct offer *)arg;
@@ -409,7 +412,7 @@ static void k8_reg_mr_ex(void)
 	attr.comp_mask = IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_FD_OFFSET;
 	CHECK(!ibv_reg_mr_ex(dev.pd, &attr));
 	CHECK_EQ(errno, EINVAL);
-	/* What nobody has given a meaning yet. */
+	/* A bit without a meaning. */
 	attr.comp_mask = IBV_REG_MR_MASK_ADDR | 1U << 30;
 	CHECK(!ibv_reg_mr_ex(dev.pd, &attr));
 	CHECK_EQ(errno, EOPNOTSUPP);

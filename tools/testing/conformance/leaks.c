@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the harness asks after each test sees what a test leaves (lib/resources.c), and where
- * one is that does not end (lib/stuck.c).
+ * Tests the checks that the harness makes after each test: leaks are found (lib/resources.c),
+ * and a process that does not exit is located (lib/stuck.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static void is_seen(const struct resources *before, const char *kind)
 	CHECK(differ(before, &after));
 	if (!strstr(text, kind))
 		FAIL("of a %s it says: %s", kind, text);
-	/* Nor the other way round. */
+	/* A difference in the other direction is found, too. */
 	CHECK(differ(&after, before));
 	CHECK_EQ(resources_count(&after, kind),
 		 resources_count(before, kind) + 1);
@@ -69,7 +69,7 @@ static void each_kind(void)
 	free(page);
 }
 
-/* Who could not be asked has not said that there is nothing. */
+/* If the resources could not be read, that counts as a difference. */
 static void not_known(void)
 {
 	struct resources known, unknown = {};
@@ -81,7 +81,7 @@ static void not_known(void)
 	CHECK(differ(&unknown, &unknown));
 }
 
-/* By name, wherever it is in the list, and if it is in one of them only. */
+/* Kinds are compared by name, in any order, also if only one list has them. */
 static void by_name(void)
 {
 	struct resources a = { .known = true,
@@ -123,8 +123,9 @@ static void pins(void)
 }
 
 /*
- * A process of its own group reads from a pipe that nobody writes to. It ends with us: else it would
- * keep the harness's pipes, too, and whoever reads from those would wait for ever.
+ * A process in its own process group reads from a pipe that nobody writes to. It must die with
+ * its parent: otherwise it would keep the pipes of the harness open, whose reader would wait for
+ * ever.
  */
 static pid_t fork_reader(const int pipes[2])
 {
@@ -139,7 +140,7 @@ static pid_t fork_reader(const int pipes[2])
 	_exit(read(pipes[0], &byte, 1) != 1);
 }
 
-/* What is said of @group once it says @what, or of the last of many tries. */
+/* Returns the report about @group once it contains @what, or the last of many tries. */
 static char *stuck_says(pid_t group, const char *what)
 {
 	double limit = now() + patience(10);
@@ -166,7 +167,7 @@ static void stuck(void)
 
 	need_root();
 	CHECK_EQ(pipe(pipes), 0);
-	/* Not by wchan: a kernel without frame pointers may name any function there. */
+	/* Does not use wchan: a kernel without frame pointers may print any function there. */
 	snprintf(call, sizeof(call), "syscall: %d %#x ", SYS_read, pipes[0]);
 	pid = fork_reader(pipes);
 	snprintf(path, sizeof(path), "/proc/%d/task/%d ", pid, pid);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the device says it can do, it does, and what is one more it refuses (class 23,
- * items LM1 to LM8).
+ * What the device reports as its limits works; one more is refused (class 23, items LM1 to LM8).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 
 #define ATTR (dev.attr.orig_attr)
 
-/* All at once: a limit is not one only while the others are not reached. */
+/* All maxima in one queue pair: each must hold also together with the others. */
 static struct qp_cfg largest(void)
 {
 	return (struct qp_cfg){ .wr = ATTR.max_qp_wr,
@@ -45,7 +44,7 @@ static void lm1_queues(void)
 	link_make(&link, &cfg);
 	for (i = 0; i < ATTR.max_qp_wr; i++)
 		CHECK_EQ(ibv_post_recv(link.b.qp, &recv, &bad), 0);
-	/* Stopped, so that all of them wait at a time. */
+	/* In SQD nothing is executed, so that all requests wait at the same time. */
 	CHECK_EQ(end_set_state(&link.a, IBV_QPS_SQD), 0);
 	for (i = 0; i < ATTR.max_qp_wr; i++)
 		CHECK_EQ(try_post(&link.a, &wr), 0);
@@ -61,7 +60,7 @@ static void lm1_queues(void)
 		 EINVAL);
 }
 
-/* As many pieces as there may be, each of a region of its own. */
+/* The most pieces that are allowed, each of its own region. */
 static void lm2_sges(void)
 {
 	enum { LEN = 4001 };
@@ -89,7 +88,7 @@ static void lm2_sges(void)
 	buf_check(to.buf);
 }
 
-/* Kernels that look into everything take minutes for what follows. */
+/* What follows takes minutes on kernels with heavy debugging. */
 static void need_speed(void)
 {
 	struct buf *buf = buf_new(16 << 20, 0);
@@ -100,7 +99,7 @@ static void need_speed(void)
 		skip("too slow: 16 MiB take %.1f s", now() - begun);
 }
 
-/* The longest message, of less memory than that; and one byte more. */
+/* The longest message, from a smaller piece of memory many times over; then one byte more. */
 static void lm3_message(void)
 {
 	uint64_t most = dev.port.max_msg_sz;
@@ -127,7 +126,7 @@ static void lm3_message(void)
 	       IBV_WC_LOC_LEN_ERR);
 }
 
-/* Reads and atomics under way at a time. */
+/* As many reads and atomics at the same time as are allowed. */
 static void lm4_reads(void)
 {
 	struct ibv_qp_attr attr = { .max_dest_rd_atomic =
@@ -143,7 +142,7 @@ static void lm4_reads(void)
 	CHECK(ATTR.max_qp_rd_atom > 0 && ATTR.max_qp_init_rd_atom > 0);
 }
 
-/* Shared receive queues, as long and as wide as they may be. */
+/* Shared receive queues of the greatest length and width. */
 static void lm5_shared(void)
 {
 	struct ibv_srq_init_attr init = {
@@ -164,7 +163,7 @@ static void lm5_shared(void)
 	MUST_NOT(ibv_create_srq(dev.pd, &init), EINVAL);
 }
 
-/* One request by @end that leaves a completion with this number. */
+/* Completes one request by @end with this number. */
 static void leave(struct end *end, uint64_t number)
 {
 	struct ibv_send_wr wr = { .wr_id = number,
@@ -174,7 +173,7 @@ static void leave(struct end *end, uint64_t number)
 	post(end, &wr);
 }
 
-/* From few places to as many as there may be, and back, with some taken. */
+/* Resize from few entries to the maximum and back, with completions in the queue. */
 static void lm6_completions(void)
 {
 	enum { FEW = 16 };
@@ -212,7 +211,7 @@ static void take(struct link *link, int first, int end)
 	}
 }
 
-/* The same of receive requests, all of them waiting. */
+/* The same for receive requests, all of which wait. */
 static void lm6_shared(void)
 {
 	enum { FEW = 8 };
@@ -231,7 +230,7 @@ static void lm6_shared(void)
 	CHECK_EQ(ibv_modify_srq(cfg.srq, &attr, IBV_SRQ_MAX_WR), 0);
 	for (; i < ATTR.max_srq_wr; i++)
 		post_srq(cfg.srq, NULL, 0, i);
-	/* All of them move, and fit into nothing smaller. */
+	/* Resizing moves all of them; a smaller size is refused. */
 	CHECK_EQ(ibv_modify_srq(cfg.srq, &attr, IBV_SRQ_MAX_WR), 0);
 	attr.max_wr = ATTR.max_srq_wr / 2;
 	CHECK_EQ(ibv_modify_srq(cfg.srq, &attr, IBV_SRQ_MAX_WR), EINVAL);
@@ -245,7 +244,7 @@ static void lm6_shared(void)
 	take(&link, 100, 300);
 }
 
-/* On demand there is no table to be made, so a region is as long as addresses are. */
+/* On-demand regions have no table in advance, so their length is limited only by addresses. */
 static void lm7_long(void)
 {
 	static const uint64_t lengths[] = { 1ULL << 30, (1ULL << 40) - 4096,
@@ -268,7 +267,7 @@ static void lm7_long(void)
 			      (uintptr_t)buf->data);
 		CHECK(r.mr->length == lengths[i]);
 		exchange(&link, &all, &r);
-		/* One that is short becomes such a one, too. */
+		/* A short region can be changed to this length, too. */
 		CHECK_EQ(ibv_rereg_mr(r.mr, IBV_REREG_MR_CHANGE_TRANSLATION,
 				      NULL, buf->data, 9000, 0),
 			 0);
@@ -281,7 +280,7 @@ static void lm7_long(void)
 	context("%s", "");
 	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, (1ULL << 63) + 1, ODP_ALL),
 		 EINVAL);
-	/* What is pinned is not as long, and an end beyond 2^64 is no end. */
+	/* A pinned region has a smaller limit; an end beyond 2^64 is refused. */
 	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, ATTR.max_mr_size + 1,
 			    ALL_ACCESS),
 		 EINVAL);
@@ -295,7 +294,7 @@ static void lm7_long(void)
 	exchange(&link, &all, &r);
 }
 
-/* A page, and blocks as large as a table has; not all that a number can hold. */
+/* Page sizes: a page, and the block sizes of tables; not every bit of the number. */
 static void lm7_pages(void)
 {
 	uint64_t sizes = dev.attr.orig_attr.page_size_cap;
@@ -306,17 +305,20 @@ static void lm7_pages(void)
 	CHECK_EQ(sizes, (1ULL << 31) - PAGE);
 }
 
-/* All domains that one user may have, until they are asked for back. */
+/* Allocates all protection domains that one user may have, and keeps them until told to exit. */
 static void squatter(void *arg)
 {
 	int i, *pipes = arg;
 	char c;
 
-	/* It ends with the test, though a change of uid makes it survive its parent. */
+	/*
+	 * Closed so that read() below ends with the test: the change of uid clears
+	 * PR_SET_PDEATHSIG.
+	 */
 	CHECK_EQ(close(pipes[3]), 0);
 	CHECK_EQ(setresuid(12345, 12345, 12345), 0);
 	device_open();
-	/* One is the open device's. */
+	/* The open device has one already. */
 	for (i = 1; i < ATTR.max_pd; i++)
 		MUST(ibv_alloc_pd(dev.ctx));
 	MUST_NOT(ibv_alloc_pd(dev.ctx), ENOMEM);
@@ -324,7 +326,7 @@ static void squatter(void *arg)
 	CHECK_EQ(read(pipes[2], &c, 1), 1);
 }
 
-/* Nobody keeps others from the device by taking all there is of something. */
+/* A user who takes all he may have of an object does not keep others from the device. */
 static void lm8_share(void)
 {
 	struct region a, b;

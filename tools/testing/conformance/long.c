@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Registrations that take seconds: they end with their process, and leave processors
- * to others meanwhile (class 22, items LG1 to LG6).
+ * Registrations that take seconds: they end if the process is killed, and let other processes
+ * run meanwhile (class 22, items LG1 to LG6).
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -17,7 +17,7 @@
 #include "memory.h"
 #include "resources.h"
 
-/* How long one has to take. */
+/* How long a registration has to take, in seconds. */
 #define TIME 2.0
 enum { SAMPLE = 2 * MEMORY_PIECE };
 
@@ -25,15 +25,18 @@ static char *at;
 static size_t length;
 
 /*
- * A process of user-mode Linux that goes on with more pages than that, scattered, has
- * more mappings than the machine below lets it have.
+ * The most that a process of user-mode Linux may use if it goes on: with more scattered pages it
+ * has more mappings than the host allows.
  */
 static size_t most(void)
 {
 	return in_user_mode_linux() ? 6 * SAMPLE : 32ul << 30;
 }
 
-/* Memory that takes at least TIME, and how long; pages fault as they are pinned. */
+/*
+ * Allocates memory whose registration takes at least TIME, and returns how long it takes; its
+ * pages fault when they are pinned.
+ */
 static double prepare(size_t limit)
 {
 	double begun, took = 1e9;
@@ -41,7 +44,7 @@ static double prepare(size_t limit)
 	int i;
 
 	need_root();
-	/* The least of some: other things may have happened meanwhile. */
+	/* Take the shortest of three: the machine may do other things, too. */
 	for (i = 0; i < 3; i++) {
 		at = memory_again(SAMPLE);
 		memset(at, 1, MEMORY_PIECE);
@@ -87,14 +90,17 @@ static void reregisters(void *arg)
 		 0);
 }
 
-/* A machine with other things to do may be late, but not every time. */
+/* A loaded machine may be late sometimes, but not every time. */
 enum { TRIES = 10 };
 
 struct killed {
 	void (*body)(void *arg);
 };
 
-/* In the middle: well before it would have been through, let alone have let go. */
+/*
+ * A process killed in the middle of a registration ends well before the registration would have
+ * finished.
+ */
 static bool ends_at_once(void *arg)
 {
 	double whole = prepare(32ul << 30);
@@ -155,7 +161,7 @@ static void ring(int signal)
 	rung++;
 }
 
-/* A signal that is handled: all of it or nothing, and the handler runs once. */
+/* A signal with a handler: registration succeeds or has no effect, and the handler runs once. */
 static void lg3_handled(void)
 {
 	struct sigaction action = { .sa_handler = ring };
@@ -176,13 +182,13 @@ static void lg3_handled(void)
 		CHECK_EQ(errno, EINTR);
 	}
 	CHECK_EQ(vm_pin(0), 0);
-	/* It may have been faster this time. */
+	/* The registration may have finished before the timer. */
 	for (end = now() + patience(60); !rung && now() < end;)
 		usleep(10000);
 	CHECK_EQ(rung, 1);
 }
 
-/* ----------------------------------------------- others get the processor */
+/* ----------------------------------------------- other processes can run */
 
 struct clock {
 	volatile bool stop;
@@ -201,7 +207,7 @@ static void run_here(void)
 	CHECK_EQ(sched_setaffinity(0, sizeof(set), &set), 0);
 }
 
-/* How long it had to wait, at most, between two looks at the time. */
+/* Measures the longest time between two looks at the clock. */
 static void looks_at_the_time(void *arg)
 {
 	double last = now(), next;
@@ -238,7 +244,7 @@ static bool others_may(void *arg)
 	CHECK_EQ(munmap(at, length), 0);
 	note("%.2f + %.2f s; another waited %.0f ms at most", reg_end - begun,
 	     dereg_end - reg_end, clock_->longest * 1e3);
-	/* Half a second is a machine with other things to do. */
+	/* Up to half a second may be due to load on the machine. */
 	return clock_->longest < 0.5 ||
 	       clock_->longest < 0.3 * (reg_end - begun);
 }
@@ -253,7 +259,7 @@ static void lg4_others(void)
 		FAIL("another waited too long, %d times", TRIES);
 }
 
-/* The core's limit on tables and ours: none below what can be addressed. */
+/* A terabyte can be registered: no limit on tables, of the core's or ours, is below it. */
 static void lg5_terabyte(void)
 {
 	void *nowhere;
@@ -271,8 +277,8 @@ static void lg5_terabyte(void)
 /* ------------------------------------------- signals, on demand */
 
 /*
- * So many mappings that the kernel takes longer to lock them all, as it does once for a
- * process whose memory is watched, than until the next signal.
+ * Creates so many mappings that locking them all takes longer than the time to the next signal.
+ * The kernel locks all when it registers the first notifier of a process.
  */
 static void have_many_mappings(void)
 {
@@ -309,7 +315,7 @@ static void watched_explicit(void *arg)
 	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
 }
 
-/* The first access to it is by a message, and must not fail for a signal either. */
+/* The first access is a message's, and must not fail because of a signal. */
 static void watched_implicit(void *arg)
 {
 	struct region all, r;
@@ -329,7 +335,7 @@ static void watched_implicit(void *arg)
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
 
-/* Each of a process whose memory nobody has watched yet. */
+/* Each in a new process, whose memory has no notifier yet. */
 static void lg6_watched(void)
 {
 	enum { ROUNDS = 4 };

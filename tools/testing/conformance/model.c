@@ -20,13 +20,13 @@
 enum {
 	PDS = 2,
 	LINKS = 3,
-	BUFS = 4, /* the later half of them on demand */
+	BUFS = 4, /* the second half of them on demand */
 	REGIONS = 8,
 	WINDOWS = 4,
 	LEN = 5 * 4096 + 77,
-	MOST = 3000, /* of a message */
+	MOST = 3000, /* bytes of a message */
 	CALLS = 250,
-	NUMBERS = 10, /* that a call is made of */
+	NUMBERS = 10, /* random numbers for a call */
 };
 
 enum kind { REG, DEREG, REREG, BIND, INVALIDATE, MESSAGE, FORGET, KINDS };
@@ -38,25 +38,25 @@ struct call {
 };
 
 struct model_region {
-	struct ibv_mr *mr; /* NULL: there is none */
+	struct ibv_mr *mr; /* NULL: no region */
 	int pd, buf, access, windows;
-	bool writable; /* as it was pinned */
+	bool writable; /* pinned for writing */
 	uint64_t base, at, length;
-	uint32_t lkey, rkey; /* the last ones, if there is none */
+	uint32_t lkey, rkey; /* the last ones, if it is gone */
 };
 
 struct model_window {
 	struct ibv_mw *mw;
 	int region; /* -1: not bound */
 	int link, access;
-	uint64_t at, length; /* in the region */
+	uint64_t at, length; /* offset in the region */
 };
 
-/* Where a message begins or ends: a key, and what the model knows of it. */
+/* One side of a message: a key, an address, and what the model knows of the memory. */
 struct place {
 	uint64_t addr;
 	uint32_t key;
-	uint8_t *want; /* NULL: it is refused */
+	uint8_t *want; /* NULL: the access is refused */
 };
 
 static const int rights[] = {
@@ -67,7 +67,7 @@ static const int rights[] = {
 
 static struct ibv_pd *pds[PDS];
 static struct link links[LINKS];
-static int link_pds[LINKS][2]; /* of a and of b */
+static int link_pds[LINKS][2]; /* domains of ends a and b */
 static struct buf *bufs[BUFS];
 static struct model_region regions[REGIONS];
 static struct model_window windows[WINDOWS];
@@ -76,7 +76,7 @@ struct counts {
 	unsigned int done[KINDS], refused[KINDS];
 };
 
-/* Of all lists, in shared memory. */
+/* Sums over all lists, in shared memory. */
 static struct counts *counts;
 
 static void tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -100,7 +100,7 @@ static bool on_demand(int buf)
 
 /* ------------------------------------------------------------------ regions */
 
-/* Most often what is of use. */
+/* Access flags; mostly useful ones. */
 static int some_access(uint32_t r, int buf)
 {
 	int access = on_demand(buf) ? IBV_ACCESS_ON_DEMAND : 0;
@@ -191,14 +191,14 @@ static void rereg(const uint32_t *n)
 
 	if (!r->mr)
 		return;
-	/* From pinned to on demand only with new memory, and that with new rights. */
+	/* Pinned becomes on-demand or the reverse only with a new translation and new access. */
 	if (moves && !(flags & IBV_REREG_MR_CHANGE_ACCESS))
 		buf = on_demand(r->buf) ? BUFS / 2 + n[5] % 2 : n[5] % 2;
 	else
 		buf = moves ? n[5] % BUFS : (uint32_t)r->buf;
 	access = flags & IBV_REREG_MR_CHANGE_ACCESS ? some_access(n[6], buf) :
 						      0;
-	/* Nothing is asked of the driver then. */
+	/* libibverbs does not call the driver in this case. */
 	if (flags == IBV_REREG_MR_CHANGE_PD && pd == r->pd)
 		return;
 	tell("region %d, %d windows: flags %d, domain %d, buffer %d from %lu, %lu bytes, access %#x",
@@ -234,7 +234,10 @@ static void unbind(struct model_window *w)
 	w->region = -1;
 }
 
-/* What a window bound to a queue pair is after that began anew is not asked. */
+/*
+ * The model does not know the state of a window that is bound to a queue pair when that is
+ * reset, so such windows are replaced.
+ */
 static void renew(int link)
 {
 	struct model_window *w;
@@ -250,7 +253,7 @@ static void renew(int link)
 	link_renew(&links[link]);
 }
 
-/* Bound or not, in the domain of the link's end that serves. */
+/* Binds a window, which may be bound already, in the domain of the responding end. */
 static void bind(const uint32_t *n)
 {
 	struct model_window *w = &windows[n[0] % WINDOWS];
@@ -349,7 +352,7 @@ static struct place window_place(const struct model_window *w, uint64_t off,
 	return place;
 }
 
-/* Within @room, but for one in eight; near its end more often. */
+/* An offset within @room, in one of eight cases any; near the end more often. */
 static uint64_t some_offset(uint32_t r, uint64_t room, uint32_t length)
 {
 	if (r % 8 == 0 || length > room)
@@ -396,16 +399,16 @@ static const struct {
 	  IBV_ACCESS_REMOTE_ATOMIC },
 };
 
-/* Who sends to whom over which link. */
+/* The two sides of a message, and the link. */
 struct route {
 	int op, link;
 	const struct model_region *from, *to;
-	const struct model_window *window; /* NULL: to the region itself */
+	const struct model_window *window; /* NULL: by the region's key */
 	uint32_t length;
 	struct place local, remote;
 };
 
-/* Both places; true if both are good. */
+/* Fills in both places; true if both are valid. */
 static bool route_places(struct route *route, const uint32_t *n)
 {
 	const struct model_window *w = route->window;
@@ -427,7 +430,7 @@ static bool route_places(struct route *route, const uint32_t *n)
 	return route->local.want && route->remote.want;
 }
 
-/* As it comes, or, most often, the next that may be. */
+/* Takes a route by random numbers or, mostly, the next one that is valid. */
 static bool route_find(struct route *route, const uint32_t *n)
 {
 	bool as_it_comes = n[4] / 3 % 8 == 0, by_window = n[4] % 3 == 0;
@@ -446,7 +449,7 @@ static bool route_find(struct route *route, const uint32_t *n)
 	return as_it_comes && route->local.key && route->remote.key;
 }
 
-/* Has another region been given the key of one that is gone? */
+/* Has the key of a region that is gone been given to another one? */
 static bool given_again(const struct model_region *r, uint32_t key)
 {
 	const struct model_region *other;
@@ -477,7 +480,7 @@ static void message(const uint32_t *n)
 	    given_again(route.from, local->key) ||
 	    (!route.window && given_again(route.to, remote->key)))
 		return;
-	/* Of words that are aligned as addresses and in memory. */
+	/* Atomics only on words that are aligned both as remote addresses and in memory. */
 	if (atomic && (remote->addr % 8 || (uintptr_t)remote->want % 8))
 		return;
 	tell("link %d, opcode %d, %u bytes: from %#lx key %#x%s, at %#lx key %#x%s",
@@ -501,7 +504,7 @@ static void message(const uint32_t *n)
 	}
 }
 
-/* Pages of on-demand memory are taken away. */
+/* Drops pages of on-demand memory. */
 static void forget(const uint32_t *n)
 {
 	int buf = BUFS / 2 + n[0] % (BUFS / 2);
@@ -511,7 +514,7 @@ static void forget(const uint32_t *n)
 	counts->done[FORGET]++;
 }
 
-/* ------------------------------------------------------- a list, played once */
+/* ------------------------------------------------------- executing a list */
 
 static void set_up(void)
 {
@@ -579,7 +582,7 @@ static bool fails(struct list *list)
 	return reap(spawn(play_list, list));
 }
 
-/* Leave out what is not needed for it to fail: halves, quarters, ... single calls. */
+/* Leaves out halves, quarters, ... single calls that are not needed for the failure. */
 static size_t shorten(struct list *list)
 {
 	size_t piece, at, i, left = 0;
@@ -619,7 +622,7 @@ static void make_list(struct call *calls, const uint8_t *weights)
 	}
 }
 
-/* Each call has succeeded, and been refused if there is a reason for that. */
+/* Each call has succeeded at least once, and failed if it has a reason to. */
 static bool all_seen(const uint8_t *weights)
 {
 	enum kind kind;

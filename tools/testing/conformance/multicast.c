@@ -113,7 +113,7 @@ static void u11_multicast(void)
 	send_to_group(&two, 1);
 	CHECK_EQ(await(ends[3].rcq).byte_len, 1 + GRH);
 	CHECK_EQ(await(ends[4].rcq).byte_len, 1 + GRH);
-	/* Nobody is in this one; and these are no groups. */
+	/* A group without members; then GIDs that are no groups. */
 	one = group(3);
 	send_to_group(&one, 1);
 	CHECK(ibv_attach_mcast(ends[0].qp, &dev.gid, 0));
@@ -151,7 +151,7 @@ static void join(struct end *end, const struct qp_cfg *cfg,
 	CHECK_EQ(ibv_attach_mcast(end->qp, gid, 0), 0);
 }
 
-/* A group may have so many of each device; all hear it, who came first and who came last. */
+/* The limit of members counts per device. First and last member both receive. */
 static void u15_two_devices(void)
 {
 	struct qp_cfg near = { .type = IBV_QPT_UD }, far = near;
@@ -185,7 +185,7 @@ static void u15_two_devices(void)
 	buf_check(r.buf);
 }
 
-/* The netdev of the device under test goes up or down, and its port with it. */
+/* Sets the network device of the device under test, and with it the port, up or down. */
 static void set_link(bool up)
 {
 	enum ibv_port_state want = up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
@@ -210,7 +210,7 @@ static void set_link(bool up)
 	} while (port.state != want);
 }
 
-/* @to hears what @from says to the group: soon, if its link has just come up. */
+/* @to receives what @from sends to the group; it may take a moment after the link came up. */
 static void hears(struct end *to, struct end *from, struct ibv_ah *ah,
 		  struct ibv_sge sge)
 {
@@ -225,7 +225,7 @@ static void hears(struct end *to, struct end *from, struct ibv_ah *ah,
 	CHECK_EQ(wc.byte_len, sge.length + GRH);
 }
 
-/* Where the link is down nobody hears of a group, nor is heard; they stay members. */
+/* While the link is down nothing is sent or received; QPs stay members of the group. */
 static void u16_link_down(void)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_UD };
@@ -272,7 +272,10 @@ static void u16_link_down(void)
 	hears(&link_.b, &end, far, sge_of(&far_, 500, 100));
 }
 
-/* Who asks not to hear his own messages gets what everybody has. */
+/*
+ * A QP with IBV_QP_CREATE_BLOCK_SELF_MCAST_LB does not receive its own datagrams; the other
+ * members do.
+ */
 static void u17_not_to_oneself(void)
 {
 	struct ibv_qp_init_attr_ex init = {
@@ -311,7 +314,7 @@ static void u17_not_to_oneself(void)
 	expect_none(end.rcq, 0.02);
 }
 
-/* Everything that one user may have in a group, until it is asked for back. */
+/* Takes all the memberships of a group that one user may have, until told to exit. */
 static void squatter(void *arg)
 {
 	int i, most = dev.attr.orig_attr.max_mcast_qp_attach;
@@ -321,7 +324,10 @@ static void squatter(void *arg)
 	struct end end;
 	char c;
 
-	/* It ends with the test, though a change of uid makes it survive its parent. */
+	/*
+	 * Closed so that read() below ends with the test: the change of uid clears
+	 * PR_SET_PDEATHSIG.
+	 */
 	CHECK_EQ(close(pipes[3]), 0);
 	CHECK_EQ(setresuid(12345, 12345, 12345), 0);
 	device_open();
@@ -335,7 +341,10 @@ static void squatter(void *arg)
 	CHECK_EQ(read(pipes[2], &c, 1), 1);
 }
 
-/* Nobody keeps others out of a group by filling it; with him out, all of it is free. */
+/*
+ * A user who takes all his memberships does not keep others out; when he exits, all are free
+ * again.
+ */
 static void u18_share(void)
 {
 	union ibv_gid gid = group(18);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ibv_alloc_null_mr(3): a region that reads as zeros and swallows what is written,
- * for local use only (items Z1 to Z7).
+ * ibv_alloc_null_mr(3): a region that reads as zeros and ignores writes, for local use only
+ * (items Z1 to Z7).
  */
 #include <string.h>
 
@@ -22,7 +22,7 @@ static void begin(void)
 		skip("no null region: errno %d", errno);
 }
 
-/* Wherever it is said to be, there is nothing. */
+/* A piece of the null region: any address is valid. */
 static struct ibv_sge nothing(uint64_t addr, uint32_t length)
 {
 	return (struct ibv_sge){ addr, length, null->lkey };
@@ -35,7 +35,7 @@ static void z1_what_it_is(void)
 	CHECK(null->context == dev.ctx);
 	CHECK(null->length == SIZE_MAX);
 	CHECK_EQ(ibv_dereg_mr(null), 0);
-	/* Any number of them. */
+	/* There can be several. */
 	null = MUST(ibv_alloc_null_mr(dev.pd));
 	CHECK(ibv_alloc_null_mr(dev.pd) != null);
 	CHECK_EQ(ibv_dereg_mr(null), 0);
@@ -50,7 +50,7 @@ static void z2_reads_as_zeros(void)
 	memset(all.buf->want, 0, LEN);
 	buf_check(all.buf);
 	buf_fill(all.buf);
-	/* Around the end of all addresses, too. */
+	/* A range that wraps around 2^64 works, too. */
 	expect(rdma(&link_.a, IBV_WR_RDMA_WRITE, nothing(UINT64_MAX - 7, 8),
 		    all.base + 99, all.rkey),
 	       IBV_WC_SUCCESS);
@@ -65,7 +65,7 @@ static void z3_swallows(void)
 		    all.base, all.rkey),
 	       IBV_WC_SUCCESS);
 	buf_check(all.buf);
-	/* What was swallowed does not come out again. */
+	/* Bytes that were written do not come back when read. */
 	expect(rdma(&link_.a, IBV_WR_RDMA_WRITE, nothing(0x1234567, LEN),
 		    all.base, all.rkey),
 	       IBV_WC_SUCCESS);
@@ -92,7 +92,7 @@ static void z4_messages(void)
 	buf_check(all.buf);
 }
 
-/* What it is for: leaving out a part of a message. */
+/* The purpose of the null region: leaving out a part of a message. */
 static void z5_in_a_list(void)
 {
 	struct region to;
@@ -125,7 +125,7 @@ static void z6_atomics(void)
 	uint64_t at, value;
 
 	begin();
-	/* The old value goes nowhere, the new one is there. */
+	/* The old value is dropped, and the new value is in memory. */
 	at = -all.base & 7;
 	memcpy(&value, all.buf->want + at, sizeof(value));
 	expect(atomic_op(&link_.a, IBV_WR_ATOMIC_FETCH_AND_ADD, nothing(16, 8),

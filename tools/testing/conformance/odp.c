@@ -55,7 +55,7 @@ static void a29_explicit(void)
 	exchange(&link_, &r, &all);
 	CHECK_EQ(vm_pin(0), pins);
 	region_free(&r);
-	/* No limit of what may be locked applies. */
+	/* RLIMIT_MEMLOCK does not apply. */
 	CHECK_EQ(setrlimit(RLIMIT_MEMLOCK, &none), 0);
 	if (geteuid() == 0)
 		CHECK_EQ(setresuid(65534, 65534, 65534), 0);
@@ -74,7 +74,10 @@ static void a31_hugetlb(void)
 	exchange(&link_, &all, &r);
 }
 
-/* A promise that is broken: refused sooner or later, or taken as it is. */
+/*
+ * IBV_ACCESS_HUGETLB for normal pages: some devices refuse it, at registration or at access, and
+ * some ignore it.
+ */
 static void a32_no_hugetlb(void)
 {
 	struct buf *buf = buf_new(LEN, 77);
@@ -91,7 +94,7 @@ static void a32_no_hugetlb(void)
 	r = region_of(buf, mr, (uintptr_t)buf->data);
 	wc = rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&all, 0, 9), r.base,
 		  r.rkey);
-	/* A kernel without huge pages has no such promise. */
+	/* A kernel without huge pages ignores the flag. */
 	if (wc.status == IBV_WC_SUCCESS &&
 	    (!dev.pinion || access("/sys/kernel/mm/hugepages", F_OK)))
 		exchange(&link_, &all, &r);
@@ -149,7 +152,7 @@ static void a43_unmapped(void)
 	CHECK_EQ(munmap(buf->data + 3 * PAGE, 2 * PAGE), 0);
 	no_access(r.base + 3 * PAGE, r.rkey, IBV_WR_RDMA_READ);
 	no_access(r.base + 4 * PAGE, r.rkey, IBV_WR_RDMA_WRITE);
-	/* Across the edge. */
+	/* Across the edge of the hole. */
 	no_access(r.base + 3 * PAGE - 4, r.rkey, IBV_WR_RDMA_READ);
 	expect_why(rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&r, 3 * PAGE, 9),
 			all.base, all.rkey),
@@ -215,7 +218,7 @@ static void a45_invalidation(void)
 			memset(buf->want + at, round, n);
 			break;
 		default:
-			/* The pages are shared now, and copied when written. */
+			/* After a fork pages are shared, and copied when they are written. */
 			pid = buf_spoil_copy(buf);
 			check_write(&link_, &all, 0, &r, 100, LEN - 1000);
 			buf_check(buf);
@@ -238,7 +241,7 @@ static void a46_first_access(void)
 
 	begin();
 	r = on_demand(16 * PAGE, 100, ALL_ACCESS);
-	/* Gone, so that the CPU has touched none of it. */
+	/* Drop the pages, so that only the device accesses them. */
 	buf_forget(r.buf);
 	check_read(&link_, &all, 1, &r, 3 * PAGE + 7, 2 * PAGE);
 	check_write(&link_, &all, 5, &r, 9 * PAGE + 99, 3 * PAGE);
@@ -298,7 +301,7 @@ static void a48_words(void)
 			expect(await(link_.a.scq), IBV_WC_SUCCESS);
 			memcpy(r.buf->want + to, &value, 8);
 		}
-		/* The answer of an atomic into pages that are not there. */
+		/* The result of an atomic is written to pages that are not present. */
 		expect(atomic_op(&link_.a, IBV_WR_ATOMIC_CMP_AND_SWP,
 				 sge_of(&r, 16000 + 5, 8), all.base + 6,
 				 all.rkey, 0, 0),
@@ -370,7 +373,10 @@ static void a51_advise(void)
 	if (dev.pinion)
 		CHECK_EQ(err, ENOENT);
 	CHECK(err == ENOENT || err == EINVAL);
-	/* As if there were none: not even that it is somebody's. */
+	/*
+	 * The same error as for an unknown key: it does not tell that the key is another
+	 * domain's.
+	 */
 	err = advise(IBV_ADVISE_MR_ADVICE_PREFETCH, sync, &foreign, 0, 9);
 	if (dev.pinion)
 		CHECK_EQ(err, ENOENT);
@@ -384,7 +390,10 @@ static void a51_advise(void)
 	if (dev.pinion)
 		CHECK_EQ(err, EINVAL);
 	CHECK(err == ENOENT || err == EINVAL);
-	/* Unmapped memory cannot be brought; as a hint that does not matter. */
+	/*
+	 * Unmapped memory cannot be fetched; without FLUSH the advice is only a hint, so no
+	 * error.
+	 */
 	CHECK_EQ(munmap(r.buf->map + 3 * PAGE, 2 * PAGE), 0);
 	CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH, sync, &r, 0, LEN),
 		 EFAULT);
@@ -397,7 +406,7 @@ enum {
 	BIG = 1 << 20,
 };
 
-/* As many hints as fit, then the end, with most of them still to come. */
+/* Gives as many hints as may wait, and deregisters while most are not done. */
 static void hint_and_end(struct region *r, const struct region *other)
 {
 	struct ibv_sge sges[2] = { sge_of(r, 0, BIG) };
@@ -418,7 +427,7 @@ static void hint_and_end(struct region *r, const struct region *other)
 	start = now();
 	CHECK_EQ(ibv_dereg_mr(r->mr), 0);
 	CHECK(now() - start < patience(PATIENCE));
-	/* What is registered next has nothing to do with them. */
+	/* A new region at the same place is not affected by the old hints. */
 	again = MUST(ibv_reg_mr(dev.pd, r->buf->data, BIG, ODP_ALL));
 	CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH, 0, r, 0, 9),
 		 again->lkey == lkey ? 0 : ENOENT);
@@ -435,7 +444,7 @@ static void hinting_child(void *arg)
 	hint_and_end(&r, NULL);
 }
 
-/* What was hinted at before, and was forgotten or not, counts no more. */
+/* New hints work, whatever became of the older ones. */
 static void hints_are_followed(void)
 {
 	void *map = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
@@ -462,7 +471,7 @@ static void hints_are_followed(void)
 	CHECK_EQ(munmap(map, PAGE), 0);
 }
 
-/* Hints that were left for later, of regions that do not wait for them. */
+/* Regions end while hints for them are queued; deregistration does not wait for all. */
 static void a51_ended(void)
 {
 	struct region r, other;
@@ -484,7 +493,7 @@ static void a51_ended(void)
 	region_free(&other);
 }
 
-/* A fault may be had again only for pages that went, as where memory is compacted. */
+/* Pages may fault again only if some were invalidated, for example by compaction. */
 static void no_faults_since(const struct region *r, uint64_t faults,
 			    uint64_t gone)
 {
@@ -511,7 +520,7 @@ static void a52_counters(void)
 	CHECK_EQ(madvise(r.buf->data + 3 * PAGE, PAGE, MADV_DONTNEED), 0);
 	CHECK(region_counter(&r, "page_invalidations") > gone);
 	gone = region_counter(&r, "page_invalidations");
-	/* What was fetched before causes no fault. */
+	/* Pages that were prefetched cause no fault. */
 	CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
 			IBV_ADVISE_MR_FLAG_FLUSH, &r, 0, 16 * PAGE),
 		 0);
@@ -524,8 +533,8 @@ static void a52_counters(void)
 }
 
 /*
- * A message brings all pages that it needs with few faults, also where it comes in packets that each
- * touch only some of them. By packets a long READ is several, of 256 KiB each.
+ * A message fetches all its pages with few faults, also when it arrives in packets that each
+ * touch only some. By packets a long READ is done in parts of 256 KiB.
  */
 static void a47_at_once(void)
 {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand regions that end elsewhere in a page than they begin: their first and last
- * bytes are theirs, and come when they are missed; so do pages in the middle (item A47). Advice about regions that
- * are known by another address than their memory's (items A49 and A51). A region of much
- * memory with little there (item A45).
+ * On-demand regions that begin and end at odd places in a page: first and last bytes, and pages
+ * missing in the middle (item A47). Advice by the iova of a region that differs from the address
+ * (items A49 and A51). A large, sparse region (item A45).
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -15,7 +14,7 @@
 
 static struct link link_;
 
-/* All of @r, and its last bytes alone, with its pages taken away before. */
+/* Accesses all of @r, and its last bytes alone, with its pages dropped before. */
 static void edges(struct region *all, struct region *r, size_t length)
 {
 	uint32_t few = length < 9 ? length : 9;
@@ -52,7 +51,7 @@ static void a47_edges(void)
 	}
 }
 
-/* Each third page is missing, on the side that is read, or on the other. */
+/* Every third page is missing, on the side that is read or on the other. */
 static void a47_thirds(void)
 {
 	enum { LEN = 300 * PAGE };
@@ -119,8 +118,8 @@ static void a49_advised(void)
 }
 
 /*
- * Of a terabyte the first byte and the last: two children, which are all that is looked
- * through when the terabyte goes.
+ * Only the first and the last byte of a terabyte are touched: two children. Unmapping the
+ * terabyte must look only at these.
  */
 static void a45_sparse(void)
 {

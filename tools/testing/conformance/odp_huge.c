@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ibv_reg_mr(3), IBV_ACCESS_HUGETLB: a promise about memory on demand, kept to in
+ * ibv_reg_mr(3), IBV_ACCESS_HUGETLB: on-demand memory that consists of huge pages, fetched in
  * whole huge pages (items A31 to A33).
  */
 #define _GNU_SOURCE
@@ -24,7 +24,7 @@ static struct region all; /* pinned */
 static void begin(void)
 {
 	need_odp();
-	/* A kernel that has none takes no notice of the flag. */
+	/* A kernel without huge pages ignores the flag. */
 	if (access("/sys/kernel/mm/hugepages/hugepages-2048kB", F_OK))
 		skip("no huge pages of 2 MiB in this kernel");
 	link_make(&link_, NULL);
@@ -43,7 +43,7 @@ static void a31_crossing(void)
 	exchange(&link_, &all, &r);
 	exchange(&link_, &r, &all);
 	for (i = 1; i < 3; i++) {
-		/* From one huge page into the next. */
+		/* Access across the border of two huge pages. */
 		uint64_t border = (uint64_t)i * HUGE - r.base % HUGE;
 
 		check_write(&link_, &all, 3, &r, border - 1 - 4096, 30001);
@@ -67,7 +67,7 @@ static void a31_granule(void)
 	faults = region_counter(&r, "page_faults");
 	check_write(&link_, &all, 0, &r, 5, 9);
 	CHECK_EQ(region_counter(&r, "page_faults") - faults, HUGE / PAGE);
-	/* All of the huge page came. */
+	/* The whole huge page was fetched: no further fault. */
 	check_write(&link_, &all, 0, &r, HUGE - 8192 - LEN, LEN);
 	CHECK_EQ(region_counter(&r, "page_faults") - faults, HUGE / PAGE);
 	sge = sge_of(&r, 0, 2 * HUGE - 8192);
@@ -83,7 +83,7 @@ static void a31_granule(void)
 	check_write(&link_, &all, 0, &r, 100, LEN);
 }
 
-/* Registration looks at nothing; the first access finds the promise broken. */
+/* Registration succeeds for normal pages; the first access fails. */
 static void a32_broken(void)
 {
 	struct buf *buf = buf_new(5 * HUGE, 77);
@@ -118,7 +118,7 @@ static void a33_elsewhere(void)
 
 	begin();
 	MUST_NOT(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, HUGE_ALL), EINVAL);
-	/* Not on demand, it says nothing. */
+	/* Without ON_DEMAND the flag has no effect. */
 	r = region_new(LEN, 77, ALL_ACCESS | IBV_ACCESS_HUGETLB);
 	exchange(&link_, &all, &r);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ibv_reg_mr(3), implicit on-demand paging: one region of the whole address space
- * (items A41, A42, and what A43 to A52 say of on-demand regions, for this kind).
+ * ibv_reg_mr(3), implicit on-demand paging: one region of the whole address space (items A41,
+ * A42, and A43 to A52 for implicit regions).
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -19,7 +19,7 @@
 
 enum {
 	LEN = 50001,
-	/* What one child of the region spans. */
+	/* The length of a child. */
 	CHILD = 2 << 20,
 };
 
@@ -43,7 +43,7 @@ static void begin(void)
 	whole = implicit(ALL_ACCESS);
 }
 
-/* Memory in which a border between children is @before bytes from its start. */
+/* Memory with a border between children @before bytes from its start. */
 static struct buf *across(size_t before, size_t length)
 {
 	size_t map_length = length + 3 * CHILD;
@@ -100,7 +100,7 @@ static void a41_whole(void)
 	CHECK_EQ((uintptr_t)whole->addr, 0);
 	CHECK(whole->length == SIZE_MAX);
 	CHECK_EQ(vm_pin(0) - pins, ((1234 + LEN + PAGE - 1) / PAGE) * 4);
-	/* One more, of who may lock nothing. */
+	/* One more region, with a memlock limit of zero. */
 	CHECK_EQ(setrlimit(RLIMIT_MEMLOCK, &none), 0);
 	if (geteuid() == 0)
 		CHECK_EQ(setresuid(65534, 65534, 65534), 0);
@@ -174,7 +174,7 @@ static void a48_words(void)
 				 add, 0),
 		       IBV_WC_SUCCESS);
 		memcpy(r.buf->want + i * 8, &add, 8);
-		/* The answer goes into two children. */
+		/* The result of an atomic is written across two children. */
 		expect(atomic_op(&link_.a, IBV_WR_ATOMIC_CMP_AND_SWP,
 				 sge_of(&r, i, 8), all.base + 6, all.rkey, 0,
 				 0),
@@ -258,7 +258,7 @@ static void a43_holes(void)
 		1ULL << 63,
 		-(uint64_t)CHILD,
 		-(uint64_t)4096,
-		/* the end, which no length reaches */
+		/* the end of all addresses */
 		-16ULL,
 	};
 	enum { HOLES = 200 };
@@ -274,14 +274,14 @@ static void a43_holes(void)
 		no_access(nowhere[i], IBV_WR_RDMA_READ);
 		no_local(nowhere[i], IBV_WR_RDMA_WRITE);
 	}
-	/* Beyond 2^64 the bounds refuse. */
+	/* An address range that wraps is refused. */
 	no_access(-4ULL, IBV_WR_RDMA_WRITE);
-	/* A hole leaves no child behind, however many are asked for. */
+	/* Unmapped addresses create no children, however many are accessed. */
 	map = mmap(NULL, hole, PROT_NONE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	CHECK(map != MAP_FAILED);
 	children = counter("children");
-	/* What is mapped from now on is small, and at one of its ends. */
+	/* Later mappings of the process are small, and at one end of this place. */
 	CHECK_EQ(munmap(map, hole), 0);
 	for (i = 1; i <= HOLES; i++)
 		no_access((uintptr_t)map + i * CHILD, IBV_WR_RDMA_READ);
@@ -315,7 +315,7 @@ static void a44_protection(void)
 	exchange(&link_, &all, &r);
 }
 
-/* The key's rights go before what the mapping allows. */
+/* The access flags of the key count, even if the mapping allows more. */
 static void a41_rights(void)
 {
 	struct buf *buf = across(2 * PAGE, 6 * PAGE);
@@ -364,7 +364,10 @@ static void a45_invalidation(void)
 			memset(buf->want + at, 0, n);
 			break;
 		case 2:
-			/* Away, and other pages in its place. One mapping, anywhere. */
+			/*
+			 * The pages move away, and the place gets new ones. One page only, so
+			 * that it is one mapping.
+			 */
 			n = PAGE;
 			moved = mremap(buf->data + at, n, n,
 				       MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
@@ -398,7 +401,7 @@ static void await_children(uint64_t most)
 	}
 }
 
-/* Children come where it is touched and go when nothing is left in them. */
+/* Children are created when touched, and freed when nothing is left in them. */
 static void a41_reclaim(void)
 {
 	enum { CHILDREN = 64 };
@@ -414,7 +417,7 @@ static void a41_reclaim(void)
 		map = mmap(NULL, length, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		CHECK(map != MAP_FAILED);
-		/* Not made into huge pages later, which would take these away. */
+		/* khugepaged would replace the pages, and so invalidate them. */
 		madvise(map, length, MADV_NOHUGEPAGE);
 		context("round %d", (int)round);
 		for (i = 0; i < CHILDREN; i++) {
@@ -425,7 +428,10 @@ static void a41_reclaim(void)
 				    whole->rkey),
 			       IBV_WC_SUCCESS);
 		}
-		/* Memory may be compacted meanwhile, which empties some; not always. */
+		/*
+		 * Compaction may empty some children before they are counted, but not in every
+		 * round.
+		 */
 		all_there |= counter("children") >= before + CHILDREN;
 		CHECK_EQ(munmap(map, length), 0);
 		await_children(before);
@@ -466,7 +472,7 @@ static void a51_advise(void)
 			buf->length, whole->lkey),
 		 0);
 	CHECK(counter("page_prefetch") >= prefetched + buf->length / PAGE);
-	/* So nothing is missing, unless memory was compacted. */
+	/* All pages are present now, unless memory was compacted. */
 	faults = counter("page_faults");
 	check_write(&link_, &all, 0, &r, 7, LEN);
 	check_write(&link_, &all, 0, &r, 2 * CHILD + 7, LEN);
@@ -487,7 +493,7 @@ static void a51_advise(void)
 	CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH, 0, buf->data,
 			buf->length, reads->lkey),
 		 0);
-	/* Nowhere: an error, unless it is a hint. */
+	/* Unmapped memory: an error, but not for a hint. */
 	CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH, sync, NULL, 9,
 			whole->lkey),
 		 EFAULT);
@@ -499,9 +505,9 @@ static void a51_advise(void)
 		 EFAULT);
 	CHECK_EQ(advise(IBV_ADVISE_MR_ADVICE_PREFETCH, 0, NULL, 9, reads->lkey),
 		 0);
-	/* The end of a region is that of what goes on by itself. */
+	/* Deregister with the prefetch of the hint still queued. */
 	CHECK_EQ(ibv_dereg_mr(reads), 0);
-	/* What is not there is not brought, and leaves no child. */
+	/* NO_FAULT does not fetch pages that are missing, and creates no child. */
 	buf_forget(buf);
 	await_children(64);
 	faults = counter("children");
@@ -531,7 +537,7 @@ static void a87_dereg(void)
 	buf_check(buf);
 }
 
-/* A window of a part of everything. */
+/* A window on a part of an implicit region. */
 static void a27_window(void)
 {
 	struct ibv_mw_bind_info info;
@@ -558,7 +564,7 @@ static void on_tick(int signal)
 	(void)signal;
 }
 
-/* Thousands of mappings, so that what looks at all of them takes a while. */
+/* Creates thousands of mappings, so that the kernel takes long to lock all. */
 static void many_mappings(void)
 {
 	size_t length = 8000 * PAGE, at;
@@ -570,7 +576,7 @@ static void many_mappings(void)
 		CHECK_EQ(mprotect(map + at, PAGE, PROT_READ | PROT_WRITE), 0);
 }
 
-/* What a new process touches first, with a signal pending all the time. */
+/* The first access in a new process, with signals pending all the time. */
 static void touch_under_signals(void *arg)
 {
 	struct sigaction act = { .sa_handler = on_tick,
@@ -595,7 +601,7 @@ static void touch_under_signals(void *arg)
 	buf_check(all.buf);
 }
 
-/* A signal that is to be handled is no fault of the memory. */
+/* A signal with a handler must not make an access fail. */
 static void a41_signals(void)
 {
 	int i;

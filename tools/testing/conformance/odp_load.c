@@ -71,8 +71,8 @@ static void churn(int round)
 }
 
 /*
- * Far from where mmap() puts things by itself: what churn() unmaps is not another thread's heap
- * when it is mapped again.
+ * At an address where mmap() does not place anything by itself: otherwise what churn() unmaps
+ * may become the heap of another thread before churn() maps it again.
  */
 static struct buf *buf_apart(void)
 {
@@ -101,7 +101,7 @@ static void a50_under_load(void)
 	for (round = 0; go_on(end, done); round++) {
 		churn(round);
 		if (round % 50 == 49) {
-			/* The end, in the middle of faults. */
+			/* Deregister during faults. */
 			CHECK_EQ(ibv_dereg_mr(moving.mr), 0);
 			churn(1);
 			churn(3);
@@ -116,7 +116,7 @@ static void a50_under_load(void)
 	CHECK(done);
 }
 
-/* A mapping is replaced: once that is done, nothing is written to the old pages. */
+/* A mapping is replaced. Once the call returns, nothing is written to the old pages. */
 static void a50_old_pages(void)
 {
 	double end = now() + opt.seconds;

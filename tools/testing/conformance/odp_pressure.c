@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand regions in a machine that is short of memory: pages in swap, pages that come
- * and go for want of room, equal pages merged, and processes that are killed for what
- * their faults need (items A45 and A50). Every byte is known.
+ * On-demand regions when memory is short: pages in swap, pages that are fetched and reclaimed,
+ * merged pages, and processes that the OOM killer ends because of their faults (items A45 and
+ * A50). The test knows each byte.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -74,7 +74,7 @@ static void set(const char *path, const char *value)
 	close(fd);
 }
 
-/* A number after @word, or the only one, in a file; -1: none. */
+/* The number after @word in a file, or the only one; -1: none. */
 static long number(const char *path, const char *word)
 {
 	FILE *file = fopen(path, "r");
@@ -98,7 +98,7 @@ static void swap_end(void)
 	CHECK_EQ(swapoff(swap_device), 0);
 }
 
-/* A RAM disk that nobody has used becomes swap space. */
+/* Makes an unused RAM disk the swap space. */
 static void swap_begin(void)
 {
 	static union {
@@ -155,7 +155,7 @@ static void from_swap(bool implicit)
 
 		out += page_out(buf);
 		context("round %d", i);
-		/* In from swap by the device, and out while it is the device's. */
+		/* The device fetches pages from swap, and they are paged out again. */
 		check_read(&link_, &local, 0, &r, at, PIECE);
 		buf_check(local.buf);
 		buf_fill(local.buf);
@@ -200,7 +200,7 @@ static void group_end(void)
 	CHECK_EQ(cgroup_remove(group), 0);
 }
 
-/* Of those who join it, by @limit no more than @most at a time. */
+/* Creates a group whose @limit is set to @most. */
 static void group_begin(const char *limit, const char *most,
 			const char *most_swap)
 {
@@ -222,7 +222,7 @@ static void group_join(void)
 	group_set("cgroup.procs", "0");
 }
 
-/* All of it used in turns, in less room than it needs. */
+/* Uses a region all over with less memory than it needs. */
 static void squeezed(void *arg)
 {
 	double end = now() + opt.seconds;
@@ -261,8 +261,8 @@ static void a45_pressure(void)
 	begin();
 	swap_begin();
 	/*
-	 * The model needs as much as the memory. Whoever is above waits and pages out; at
-	 * a limit that is final the kernel now and then kills, with room in swap.
+	 * The model needs as much memory as the region. memory.high makes processes wait and
+	 * page out; at memory.max the kernel sometimes kills although swap has room.
 	 */
 	group_begin("memory.high", "32M", "max");
 	for (i = 0; i < 2; i++) {
@@ -274,7 +274,7 @@ static void a45_pressure(void)
 	swap_end();
 }
 
-/* Brings more and more until there is no more. */
+/* Fetches more and more pages until memory runs out. */
 static void greedy(void *arg)
 {
 	size_t length = 256 << 20, at;
@@ -327,7 +327,10 @@ static void *wait_for_the_end(void *unused)
 	return NULL;
 }
 
-/* Its end takes a while: many threads, and much that is present in an on-demand region. */
+/*
+ * A process whose exit takes a while: many threads, and many present pages in an on-demand
+ * region.
+ */
 static void slow_to_die(void *arg)
 {
 	struct region r;
@@ -347,8 +350,8 @@ static void slow_to_die(void *arg)
 }
 
 /*
- * Reaped as the kernel does it for want of memory, which must not wait for anybody: who is
- * asked to give pages up refuses instead, and gives them up when the process ends itself.
+ * process_mrelease() reaps a dying process as the OOM killer does, without blocking: the
+ * notifier refuses to invalidate then, and the pages are freed when the process exits.
  */
 static void a50_reaped(void)
 {
@@ -373,7 +376,7 @@ static void a50_reaped(void)
 		if (syscall(SYS_process_mrelease, fd, 0)) {
 			if (errno == ENOSYS)
 				skip("no process_mrelease() in this kernel");
-			/* Or it was through. */
+			/* The process may have exited already. */
 			CHECK(errno == EAGAIN || errno == ESRCH ||
 			      errno == EINVAL);
 			refused += errno == EAGAIN;
@@ -398,7 +401,7 @@ static void await_merged(long least)
 
 	while ((merged = number(merging, "")) < least) {
 		if (now() > end) {
-			/* It would go on under all tests after this one. */
+			/* ksmd would go on in all later tests. */
 			set("/sys/kernel/mm/ksm/run", "2");
 			FAIL("%ld pages are merged, not %ld", merged, least);
 		}
@@ -428,9 +431,9 @@ static int pid_of(const char *name)
 }
 
 /*
- * User-mode Linux tells no other processor that a mapping has changed: a process that computes
- * there goes on with the old page, which is another's by then, until it enters its kernel. So
- * who merges pages and who looks at them take turns on one.
+ * User-mode Linux does not flush the TLB of another processor before the process there enters
+ * the kernel. Until then that process uses the old page, which may have a new owner. So ksmd and
+ * the test share a processor.
  */
 static void share_a_processor_with(const char *name)
 {
@@ -470,17 +473,20 @@ static void a45_ksm(void)
 		size_t page = rnd_below(PAGES);
 		uint8_t was[4096];
 
-		/* The device may write to all of them when they are merged. */
+		/*
+		 * Fetch for writing, so that the device can write to all pages when they are
+		 * merged.
+		 */
 		CHECK_EQ(fetch(&r), 0);
 		await_merged(PAGES / 2);
 		check_read(&link_, &local, 5, &r, 99, PAGES * PAGE - 99);
 		buf_check(local.buf);
-		/* Into one: the others keep what they have. */
+		/* Write to one page: the others that were merged with it stay as they are. */
 		memcpy(was, buf->want, PAGE);
 		buf_fill(local.buf);
 		check_write(&link_, &local, 7, &r, page * PAGE + 100, 300);
 		buf_check(buf);
-		/* Equal again. */
+		/* Make it equal to the others again. */
 		memcpy(buf->data + page * PAGE, was, PAGE);
 		memcpy(buf->want + page * PAGE, was, PAGE);
 		check_read(&link_, &local, 5, &r, 99, PAGES * PAGE - 99);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand memory in every part it can play: source and sink of each transport, of
- * shared receive queues, at each path MTU, of words and flushes; explicit, at an address
- * of its own, and implicit; with pages missing on either side or both (items A36, A47 to
- * A49, A51).
+ * On-demand memory in each role: source and sink of each transport, of shared receive queues, at
+ * each path MTU, of atomics and flushes; explicit, with an iova, and implicit; with pages
+ * missing on either side or both (items A36, A47 to A49, A51).
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -31,7 +30,7 @@ static struct region explicit_region(struct buf *buf, int more)
 
 static struct region moved_region(struct buf *buf, int more)
 {
-	/* Another page of another gigabyte, at the same place in it. */
+	/* In another gigabyte, with the same offset in the page. */
 	uint64_t iova = 0x5a5a40000000 + ((uintptr_t)buf->data & (PAGE - 1));
 
 	return region_of(buf,
@@ -64,7 +63,7 @@ static const enum ibv_wr_opcode opcodes[] = {
 	IBV_WR_RDMA_READ,
 };
 
-/* The first of these are what the transport has. */
+/* Each transport has the first opcodes of the list. */
 static size_t num_opcodes(enum ibv_qp_type type)
 {
 	return type == IBV_QPT_UD ? 2 : type == IBV_QPT_UC ? 4 : 5;
@@ -75,7 +74,7 @@ static uint32_t some_length(enum ibv_qp_type type)
 	uint32_t most = type == IBV_QPT_UD ? 128U << dev.port.active_mtu :
 					     (LEN - PAGE) / 2;
 
-	/* Small ones, pages and a bit, and anything. */
+	/* Small lengths, a page and some bytes, or any length. */
 	switch (rnd_below(3)) {
 	case 0:
 		return rnd_below(70);
@@ -106,7 +105,7 @@ static void messages(enum ibv_qp_type type, struct region *a, struct region *b,
 		if (gone & 2)
 			buf_forget(b->buf);
 		transfer(&link_, a, b, &t);
-		/* So that zeros are not all there is to see. */
+		/* Refill, because dropped pages read as zeros. */
 		if (!gone) {
 			buf_fill(a->buf);
 			buf_fill(b->buf);
@@ -114,7 +113,7 @@ static void messages(enum ibv_qp_type type, struct region *a, struct region *b,
 	}
 }
 
-/* Between all kinds of regions. */
+/* Messages between all kinds of regions. */
 static void between_all(enum ibv_qp_type type, int count)
 {
 	struct buf *from = buf_new(LEN, 1003), *to = buf_new(LEN, 2017);
@@ -183,7 +182,7 @@ static void a47_mtus(void)
 	}
 }
 
-/* -------------------------------------------------------------- words, flushes */
+/* -------------------------------------------------------------- atomics, flushes */
 
 static void write_word(const struct region *r, uint64_t at, uint64_t value)
 {
@@ -266,7 +265,7 @@ static void a48_flush(void)
 }
 #endif
 
-/* What has no pages to be brought, whatever it is. */
+/* ibv_advise_mr() is refused for regions that are not on-demand. */
 static void not_advised(const char *what, struct ibv_mr *mr)
 {
 	struct ibv_sge sge = { .length = 8, .lkey = mr->lkey };
@@ -276,7 +275,7 @@ static void not_advised(const char *what, struct ibv_mr *mr)
 		for (flags = 0; flags < 2; flags++) {
 			context("%s, advice %d", what, advice);
 			err = ibv_advise_mr(dev.pd, advice, flags, &sge, 1);
-			/* The one of zeros is of no domain. */
+			/* The null region belongs to no domain that could be checked. */
 			CHECK(err == EINVAL || err == ENOENT || err == EPERM);
 		}
 	}
@@ -315,7 +314,7 @@ static void a51_other_kinds(void)
 	}
 }
 
-/* Memory on demand is as little persistent as any other. */
+/* Registering on-demand memory as persistent fails, as for other memory. */
 static void a36_persistent(void)
 {
 	struct buf *buf = buf_new(LEN, 0);

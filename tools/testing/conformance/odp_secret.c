@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory of memfd_secret(2), which the kernel itself cannot touch: never the memory
- * of a region that a message reaches, pinned or on demand.
+ * Memory of memfd_secret(2), which is not in the kernel's direct mapping: messages cannot reach
+ * it, by a pinned region or an on-demand one.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "link.h"
 
 enum {
-	/* Of these pages, all but the first and the last few are secret. */
+	/* The middle pages are secret, from FIRST on. */
 	PAGES = 12,
 	FIRST = 4,
 	END = 8,
@@ -79,7 +79,7 @@ static void try_all(struct region *r)
 
 	refuse_secret(r, secret);
 	refuse_secret(r, secret + n - 8);
-	/* What is around it is as good as ever. */
+	/* The pages around it can be accessed. */
 	check_write(&link_, &all, 0, r, PAGE, LEN);
 	check_read(&link_, &all, 0, r, END * PAGE, LEN);
 	buf_check(r->buf);
@@ -88,7 +88,7 @@ static void try_all(struct region *r)
 	CHECK_EQ(advise(2 /* NO_FAULT */, r, 0, PAGES * PAGE), 0);
 	refuse_secret(r, secret + PAGE);
 	check_write(&link_, &all, 0, r, PAGE, LEN);
-	/* Other memory in its place. */
+	/* Normal memory at the same place can be accessed. */
 	buf_replace(r->buf, secret, n);
 	check_write(&link_, &all, 0, r, secret, LEN);
 	buf_check(r->buf);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand regions, explicit and implicit, whose pages are moved, shared, protected and
- * taken away under traffic (items A45 and A50). Most of that changes no contents, so
- * every byte is known all the time: what is read must be it, and what was written must
- * be there when the write is complete.
+ * On-demand regions, explicit and implicit, whose pages are moved, shared, protected and dropped
+ * under traffic (items A45 and A50). Most changes keep the contents, so each byte is known all
+ * the time: reads must return it, and writes must be there when they complete.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -30,7 +29,7 @@
 
 enum {
 	USERS = 2,
-	/* Of one user; more than a child of an implicit region, odd. */
+	/* Bytes of one user; more than a child of an implicit region, and odd. */
 	SLICE = (5 << 20) + 4096 * 3,
 };
 
@@ -38,7 +37,7 @@ static uint8_t *memory;
 static struct ibv_mr *mr;
 static volatile bool stop;
 
-/* One has a link and a part of the memory, and knows what must be in it. */
+/* Each thread has a link and its own part of the memory, and knows the expected bytes. */
 struct user {
 	pthread_t thread;
 	struct link link;
@@ -82,7 +81,7 @@ static void read_some(struct user *u, size_t at, uint32_t length)
 		FAIL("what was read from %#zx is not what is there", at);
 }
 
-/* By the region's lkey, out of it and into it. */
+/* Messages that use the lkey, which read from the region or write to it. */
 static void copy_some(struct user *u, size_t at, uint32_t length, bool in)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)u->data + at,
@@ -103,7 +102,7 @@ static void copy_some(struct user *u, size_t at, uint32_t length, bool in)
 		     at);
 }
 
-/* By the CPU, which gives the page to us alone if it was shared. */
+/* Stores by the CPU, which end the sharing of a page. */
 static void store_some(struct user *u, size_t at, uint32_t length)
 {
 	size_t i;
@@ -141,7 +140,7 @@ static void *use(void *arg)
 
 /* -------------------------------------------- changes that keep the contents */
 
-/* What a child has got does not change any more, whoever writes to ours. */
+/* Memory that a forked child has must not change when the parent or the device writes. */
 static void idle_child(void *arg)
 {
 	static uint8_t was[400000];
@@ -154,7 +153,7 @@ static void idle_child(void *arg)
 		FAIL("the device wrote to a child's memory");
 }
 
-/* The child's copies are not ours, and ours not the child's. */
+/* Writes of a forked child must not appear in the parent's memory, nor the reverse. */
 static void writing_child(void *arg)
 {
 	size_t at = rnd_below(USERS * (SLICE - 40000));
@@ -166,7 +165,7 @@ static void writing_child(void *arg)
 
 static void try_advice(void *from, size_t length, int advice)
 {
-	/* Not every kernel has every one. */
+	/* Some kernels lack some kinds of advice. */
 	madvise(from, length, advice);
 }
 
@@ -219,8 +218,8 @@ static void ksm(const char *run)
 }
 
 /*
- * Pages were missing and brought, taken away from the device and brought again: else
- * nothing above changes what it sees, as where there is no swap, no THP and no KSM.
+ * Pages must have been missing, fetched, invalidated and fetched again. If not, the changes
+ * above had no effect, as without swap, THP and KSM.
  */
 static uint64_t brought, taken;
 
@@ -228,7 +227,7 @@ static bool was_shaken(void)
 {
 	if (!resources_mr_counter(mr->rkey, "page_faults", &brought) ||
 	    !resources_mr_counter(mr->rkey, "page_invalidations", &taken)) {
-		/* Others need not count. */
+		/* Other devices need not count. */
 		CHECK(!dev.pinion);
 		return true;
 	}
@@ -294,11 +293,11 @@ static void a45_implicit(void)
 	storm(true);
 }
 
-/* ----------------------------------------- memory that goes away altogether */
+/* ----------------------------------------- memory that is unmapped */
 
 /*
- * A shared mapping is taken away from under traffic by @how; once that is done, the
- * file's pages are ours alone.
+ * @how removes a shared mapping under traffic. After that nothing may write to the pages of the
+ * file.
  */
 static void vanish(unsigned long round, uint8_t *map, size_t length)
 {
@@ -405,7 +404,7 @@ static void a50_vanish_implicit(void)
 
 static volatile unsigned long *writes; /* in shared memory */
 
-/* Traffic of its own until it is killed. */
+/* Sends messages until it is killed. */
 static void victim(void *arg)
 {
 	struct region local;
@@ -448,7 +447,7 @@ static void a50_killed(void)
 		unsigned long before = *writes;
 		int pid = spawn(victim, &implicit);
 
-		/* In the beginning at any time, and then in the middle of it. */
+		/* In some rounds at any time, in others only once it has written. */
 		if (round & 2)
 			while (*writes == before && now() < end + patience(60))
 				usleep(1000);
@@ -460,7 +459,7 @@ static void a50_killed(void)
 	CHECK(working);
 }
 
-/* The memory is another process's, and ends before the region does. */
+/* The region uses the memory of another process, which exits before the region is destroyed. */
 static void a50_memory_gone(void)
 {
 	int to_child[2], from_child[2], pid;
@@ -474,7 +473,10 @@ static void a50_memory_gone(void)
 	pid = fork();
 	CHECK(pid >= 0);
 	if (!pid) {
-		/* Through the parent's device, which stays open: our memory. */
+		/*
+		 * The child registers its own memory, through the device of the parent, which
+		 * stays open.
+		 */
 		data = mmap(NULL, 4 << 20, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		memset(data, 7, 4 << 20);
@@ -509,7 +511,7 @@ static void a50_memory_gone(void)
 	}
 }
 
-/* What userfaultfd is to supply is not there, until somebody has supplied it. */
+/* A page that userfaultfd has not yet supplied cannot be accessed until it is supplied. */
 static void a50_userfaultfd(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What on-demand regions tell who watches: trace points, and what rdma(8) prints (item
- * A52; what moves the counters is in odp.c).
+ * Trace points and rdma(8)'s output of on-demand regions (item A52; odp.c tests what the
+ * counters count).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static void begin(void)
 	r = region_new(LEN, 0, ODP_ALL);
 }
 
-/* The last @event of our region, after "key=...": it must be there. */
+/* The last @event of our region, behind "key=...". Fails if there is none. */
 static const char *traced(const char *event)
 {
 	char key[32];
@@ -81,7 +81,7 @@ static void a52_trace(void)
 	CHECK_EQ(strcmp(kind, "read"), 0);
 	CHECK_EQ(err, 0);
 
-	/* What cannot be had, and why. */
+	/* A page that cannot be fetched, and the errno. */
 	CHECK_EQ(mprotect(r.buf->data, PAGE, PROT_NONE), 0);
 	refused(&link_, IBV_WR_RDMA_READ, sge_of(&all, 0, 9), r.base, r.rkey,
 		IBV_WC_REM_ACCESS_ERR, -1);
@@ -95,7 +95,7 @@ static void a52_trace(void)
 	tracing_stop();
 }
 
-/* What it prints of one region, from behind @begin, which names the region. */
+/* The output about one region, from behind @begin, which names the region. */
 static const char *rdma_says_of(const char *begin, const char *arguments)
 {
 	char *at = strstr(rdma_says("%s", arguments), begin), *end;
@@ -171,7 +171,7 @@ static void a52_command(void)
 		 r.rkey, r.lkey, LEN, info.pdn);
 	says(begin, "-j resource show mr", what);
 
-	/* One that is pinned has nothing to count. */
+	/* A pinned region has no counters. */
 	snprintf(begin, sizeof(begin), "dev %s mrn %u ", device_name(),
 		 pinned.mrn);
 	CHECK_EQ(*rdma_says_of(begin, "statistic show mr"), 0);

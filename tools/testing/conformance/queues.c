@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Lists of work requests, and the limits of queues: those reported are those kept
- * (items T12 to T14).
+ * Lists of work requests, and the limits of queues as reported (items T12 to T14).
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -18,7 +17,7 @@ static void begin(void)
 	b = region_new(70000, 2017, ALL_ACCESS);
 }
 
-/* A list of requests with one call, the last alone signaled. */
+/* Posts lists of requests by one call, with only the last one signaled. */
 static void t12_lists(void)
 {
 	enum { COUNT = 30 };
@@ -54,7 +53,7 @@ static void t12_lists(void)
 	}
 }
 
-/* Limits as reported are limits as kept. */
+/* A queue takes exactly as many requests as it reported. */
 static void t13_full_queue(void)
 {
 	struct ibv_send_wr *bad, wr = { .opcode = IBV_WR_RDMA_WRITE };
@@ -71,7 +70,7 @@ static void t13_full_queue(void)
 		CHECK_EQ(ibv_post_recv(link.a.qp, &recv, &bad_recv), 0);
 	CHECK_EQ(ibv_post_recv(link.a.qp, &recv, &bad_recv), ENOMEM);
 	CHECK(bad_recv == &recv);
-	/* Stopped, a send queue fills up. */
+	/* In SQD nothing is executed, so the send queue fills up. */
 	CHECK_EQ(end_set_state(&link.a, IBV_QPS_SQD), 0);
 	for (i = 0; i < attr.cap.max_send_wr; i++)
 		CHECK_EQ(ibv_post_send(link.a.qp, &wr, &bad), 0);

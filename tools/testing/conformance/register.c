@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ibv_reg_mr(3), registration: what is accepted, what is refused and why, what is
- * pinned and given back (items A1 to A20).
+ * ibv_reg_mr(3), registration: what is accepted, what is refused and why, what is pinned and
+ * unpinned (items A1 to A20).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static void a2_no_access(void)
 	struct region r = region_new(100, 1, 0);
 	struct link link;
 
-	/* What is left is to be read by who has the lkey. */
+	/* The region can still be read locally, by the lkey. */
 	link_make(&link, NULL);
 	check_write(&link, &r, 0, &local, 0, 100);
 	buf_check(local.buf);
@@ -179,7 +179,7 @@ static void a10_unmapped(void)
 	CHECK_EQ(vm_pin(0), 0);
 	CHECK(ibv_reg_mr(dev.pd, buf->data, 7 * PAGE, ALL_ACCESS));
 	CHECK_EQ(vm_pin(0), 7 * 4);
-	/* What its owner may not read is no memory to him. */
+	/* Memory without read permission cannot be registered. */
 	CHECK_EQ(mprotect(buf->data + 8 * PAGE, PAGE, PROT_NONE), 0);
 	MUST_NOT(ibv_reg_mr(dev.pd, buf->data + 8 * PAGE, PAGE, 0), EFAULT);
 	CHECK_EQ(vm_pin(0), 7 * 4);
@@ -212,7 +212,7 @@ static void limit_memlock(rlim_t bytes)
 	struct rlimit limit = { bytes, bytes };
 
 	CHECK_EQ(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
-	/* Who may exceed it could not be tested. */
+	/* Root may exceed the limit. */
 	if (geteuid() == 0)
 		CHECK_EQ(setresuid(65534, 65534, 65534), 0);
 	CHECK_EQ(prctl(PR_SET_DUMPABLE, 1), 0);
@@ -227,7 +227,7 @@ static void a12_memlock(void)
 	limit_memlock(8 * PAGE);
 	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, 9 * PAGE, ALL_ACCESS), ENOMEM);
 	CHECK_EQ(vm_pin(0), 0);
-	/* Each registration counts, of the same pages, too. */
+	/* Each registration of the same pages counts. */
 	for (i = 0; i < 4; i++)
 		mrs[i] = MUST(ibv_reg_mr(dev.pd, buf->data + 1, 5000, 0));
 	CHECK_EQ(vm_pin(0), 8 * 4);
@@ -283,7 +283,7 @@ static void a14_independent(void)
 		writes.rkey, IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
 	refused(&link, IBV_WR_RDMA_WRITE, sge_of(&local, 0, 1), reads.base,
 		reads.rkey, IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
-	/* The end of one is not the end of the other. */
+	/* Deregistering one leaves the other usable. */
 	CHECK_EQ(ibv_dereg_mr(reads.mr), 0);
 	check_write(&link, &local, 1, &writes, 2, 8800);
 	buf_check(buf);
@@ -297,7 +297,7 @@ static void a15_kinds(const struct memory_kind *kind)
 	struct region r = region_reg(dev.pd, buf, ALL_ACCESS);
 	struct link link;
 
-	/* It is pinned, so it stays what it is. */
+	/* Checked while pinned, so that the pages cannot be replaced. */
 	if (!memory_is(kind, buf))
 		skip("no such memory here");
 	link_make(&link, NULL);
@@ -327,7 +327,7 @@ static void a15_shared(void)
 	a15_kinds(&memory_shared);
 }
 
-/* Writable mappings of page cache with writeback cannot be pinned for long. */
+/* A writable shared mapping of a file with writeback cannot be pinned long-term. */
 static void a15_file(void)
 {
 	struct region local = region_new(9000, 1, ALL_ACCESS);
@@ -364,7 +364,7 @@ static void a16_fork(void)
 	link_make(&link, NULL);
 	check_write(&link, &local, 0, &r, 0, 60000);
 	pid = spawn(touch, r.buf);
-	/* Written on both sides of the fork: the device's pages are ours. */
+	/* Written on both sides of the fork: the pinned pages stay the parent's. */
 	buf_fill(r.buf);
 	exchange(&link, &local, &r);
 	reap_ok(pid);
@@ -382,7 +382,10 @@ static void a17_private(void)
 	link_make(&link, NULL);
 	check_read(&link, &local, 1, &r, 2, 8800);
 	buf_check(local.buf);
-	/* The CPU's writes break sharing; the device must see them. */
+	/*
+	 * After the fork a write of the CPU could copy the page; the device must see what was
+	 * written.
+	 */
 	buf_fill(buf);
 	check_read(&link, &local, 5, &r, 3, 8800);
 	buf_check(local.buf);
@@ -438,7 +441,10 @@ static void a19_listing(void)
 	CHECK(!resources_mr(rkey, &info));
 }
 
-/* A length that no other region has, at two places in a page, of which nobody is told. */
+/*
+ * rdma resource must show the same rows for two places of a region in a page, so that it does
+ * not give away addresses. No other region has this length.
+ */
 static void a19_no_address(void)
 {
 	enum { LENGTH = 3 * 4096 + 1234, ROWS = 16 };
@@ -449,7 +455,7 @@ static void a19_no_address(void)
 	if (geteuid() == 0)
 		CHECK_EQ(setresuid(65534, 65534, 65534), 0);
 	for (place = 0; place < 2; place++) {
-		/* The second one reaches into one page more. */
+		/* The second place takes one page more. */
 		char *begin =
 			(char *)(((uintptr_t)buf->data + PAGE - 1) & -PAGE) +
 			(place ? 3210 : 0);
@@ -462,7 +468,7 @@ static void a19_no_address(void)
 	CHECK(count[0] > 0);
 	CHECK_EQ(count[0], count[1]);
 	for (i = 0; i < count[0]; i++) {
-		/* Blocks are as large as the pages happen to lie. */
+		/* Block sizes depend on where the pages are in physical memory. */
 		if (!strcmp(at[0][i].name, "block_size"))
 			continue;
 		context("row %s", at[0][i].name);
@@ -470,7 +476,7 @@ static void a19_no_address(void)
 	}
 }
 
-/* As many as there is patience for, then all of them at once. */
+/* Creates many regions, then destroys all. */
 static void a20_many(void)
 {
 	struct buf *buf = buf_new(PAGE, 0);
@@ -502,7 +508,7 @@ static void a20_many(void)
 	CHECK_EQ(vm_pin(0), 0);
 }
 
-/* Bytes of the kernel's small allocations, all of them. */
+/* Bytes of all slab allocations. */
 static long slab(void)
 {
 	char line[128];
@@ -525,7 +531,7 @@ static bool costs_little(void *arg)
 	long before, cost;
 	size_t i;
 
-	/* What is freed later, and caches that are half full, are no part of it. */
+	/* Warm up, so that partly filled caches and deferred frees do not count. */
 	for (i = 0; i < WARM; i++)
 		mrs[i] = MUST(ibv_reg_mr(dev.pd, buf->data, 100, 0));
 	sleep(1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ibv_rereg_mr(3): what changes, what stays, what is refused and what is left then
- * (items B1 to B28; those under load are in rereg_load.c, those of other kinds of
- * regions in rereg_kinds.c).
+ * ibv_rereg_mr(3): what changes, what stays, what is refused and leaves the region as it was
+ * (items B1 to B28; those under load are in rereg_load.c, those of other kinds of regions in
+ * rereg_kinds.c).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static struct region start(int access)
 	return region_new(LEN, 55, access);
 }
 
-/* A refused call: what it said, and that the old region is as good as before. */
+/* The call fails with @code and @why, and the old region still works. */
 static void refuses(struct region *r, int flags, struct ibv_pd *pd, void *addr,
 		    size_t length, int access, int code, int why)
 {
@@ -119,7 +119,10 @@ static void b3_access(void)
 		region_rereg(&r, ACCESS, NULL, NULL, IBV_ACCESS_LOCAL_WRITE);
 	}
 	buf_check(r.buf);
-	/* Local write can go, too; it was pinned for writing, so it can come back. */
+	/*
+	 * Local write can be removed; the memory was pinned for writing, so it can be added
+	 * again.
+	 */
 	region_rereg(&r, ACCESS, NULL, NULL, IBV_ACCESS_REMOTE_READ);
 	expect_why(rdma(&link_.a, IBV_WR_RDMA_READ, sge_of(&r, 0, 8), all.base,
 			all.rkey),
@@ -343,13 +346,13 @@ static void b23_odp(void)
 		EOPNOTSUPP);
 	if (!(dev.attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
 		return;
-	/* With a translation it may become on-demand, and pinned again. */
+	/* With a new translation a pinned region may become on-demand, and pinned again. */
 	region_rereg(&r, TRANS | ACCESS, NULL, buf_new(LEN, 0x321), ODP_ALL);
 	CHECK(vm_pin(0) < pins);
 	exchange(&link_, &all, &r);
 	refuses(&r, ACCESS, NULL, NULL, 0, ALL_ACCESS, IBV_REREG_MR_ERR_CMD,
 		EOPNOTSUPP);
-	/* Nor is a promise about its pages taken while they stay. */
+	/* HUGETLB cannot be added while the pages stay. */
 	refuses(&r, ACCESS, NULL, NULL, 0, ODP_ALL | IBV_ACCESS_HUGETLB,
 		IBV_REREG_MR_ERR_CMD, EOPNOTSUPP);
 	region_rereg(&r, TRANS | ACCESS, NULL, buf_new(LEN, 0x123), ALL_ACCESS);

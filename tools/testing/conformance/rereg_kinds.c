@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ibv_rereg_mr(3) of regions that are not plain: device memory, bound windows, an
- * iova of their own (items B8, B24 to B26).
+ * ibv_rereg_mr(3) of special regions: device memory, bound windows, an iova of their own (items
+ * B8, B24 to B26).
  */
 #define _GNU_SOURCE
 #include "link.h"
@@ -43,7 +43,7 @@ static void b8_other_regions(void)
 				IBV_ACCESS_ZERO_BASED | ALL_ACCESS));
 	errno = 0;
 	err = ibv_rereg_mr(mr, ACCESS, NULL, NULL, 0, ALL_ACCESS);
-	/* Some versions leave it to the kernel to refuse. */
+	/* Some versions of libibverbs leave it to the kernel to refuse this. */
 	CHECK(err == IBV_REREG_MR_ERR_INPUT || err == IBV_REREG_MR_ERR_CMD);
 	CHECK_EQ(errno, EINVAL);
 	mr = ibv_alloc_null_mr(dev.pd);
@@ -109,7 +109,7 @@ static void b26_iova(void)
 	CHECK_EQ(ibv_rereg_mr(mr, ACCESS | TRANS, NULL, buf->data, LEN,
 			      ALL_ACCESS),
 		 0);
-	/* There is no way to name an iova: now it is the address. */
+	/* ibv_rereg_mr() takes no iova, so the address becomes the iova. */
 	access_refused(&link_, &all, r.base, r.rkey, IBV_WR_RDMA_WRITE);
 	region_moved(&r, buf);
 	exchange(&link_, &all, &r);

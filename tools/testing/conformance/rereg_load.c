@@ -28,10 +28,13 @@ struct user {
 	size_t length;
 	_Atomic bool stop;
 	_Atomic unsigned long done, refused;
-	_Atomic bool saw[256]; /* reads: a byte of which everything was */
+	_Atomic bool saw[256]; /* reads: a message consisted of this byte */
 };
 
-/* A message sees one memory; by packets, of which a READ asks for 64 at a time, each such part. */
+/*
+ * All bytes of a message are from the same memory. By packets this holds for each part that a
+ * READ asks for, of 64 packets.
+ */
 static bool uniform(const struct user *u)
 {
 	size_t at, piece,
@@ -82,7 +85,7 @@ static struct buf *filled(size_t length, int byte)
 static void start_user(struct user *u, pthread_t *thread, struct ibv_mr *mr,
 		       enum ibv_wr_opcode opcode, size_t length)
 {
-	/* What is asked for again, as it was late, may see another memory. */
+	/* Long, because a retransmitted part may see other memory than the rest. */
 	struct qp_cfg cfg = { .timeout = 20 };
 
 	link_make(&u->link, &cfg);
@@ -99,7 +102,7 @@ static bool saw_both(const struct user *u)
 	return u->saw[0xaa] && u->saw[0xbb];
 }
 
-/* The region is one of two buffers at the same address, zero. */
+/* The region alternates between two buffers at the same iova, zero. */
 static void alternate(size_t length)
 {
 	struct buf *bufs[2] = { filled(length, 0xaa), filled(length, 0xbb) };
@@ -128,7 +131,7 @@ static void alternate(size_t length)
 		note("%lu changes, %lu reads, %lu refused", changes,
 		     readers[i].done, readers[i].refused);
 		CHECK(saw_both(&readers[i]));
-		/* What is moved at once, which packets are not, does not end in its middle. */
+		/* Messages that are copied at once, not by packets, are never refused half-way. */
 		if (dev.pinion && !dev.packets && length < 10000)
 			CHECK_EQ(readers[i].refused, 0);
 	}
@@ -149,7 +152,7 @@ static void b21_large(void)
 	alternate(3000001);
 }
 
-/* Once it returned, nothing is written to the old memory. */
+/* Once rereg returns, nothing is written to the old memory. */
 static void b21_old_memory(void)
 {
 	struct buf *bufs[2] = { filled(60000, 0xaa), filled(60000, 0xbb) };
@@ -184,7 +187,7 @@ static void b21_old_memory(void)
 	CHECK(writers[0].done && writers[1].done);
 }
 
-/* Revoked rights are gone when the call returns. */
+/* Once rereg returns, revoked rights are gone. */
 static void b21_revoked(void)
 {
 	struct buf *buf = filled(60000, 0xaa);
@@ -223,7 +226,7 @@ struct changer {
 	_Atomic unsigned long changes, errors;
 };
 
-/* By raw commands: the library's own copy of the MR is for one thread only. */
+/* By raw commands, because libibverbs' copy of the MR is not thread-safe. */
 static void *change(void *arg)
 {
 	struct changer *c = arg;
@@ -290,7 +293,7 @@ static void b20_two_threads(void)
 	}
 	note("%lu changes, %lu refused", changes, errors);
 	CHECK(changes && errors);
-	/* It is as good as any, and of one piece. */
+	/* The region still works, and is consistent. */
 	r = region_of(a, mr, (uintptr_t)a->data);
 	region_rereg(&r, TRANS | PD | ACCESS, dev.pd, b, ALL_ACCESS);
 	exchange(&link, &all, &r);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Changes that ibv_rereg_mr(3) cannot ask for, by the kernel's own call: a region of a
- * dma-buf becomes one of user memory (items A68 and B1), and memory that work requests
- * know by another address (item B26).
+ * Changes for which ibv_rereg_mr(3) has no parameters, by the kernel's command: a region of a
+ * dma-buf becomes one of user memory (items A68 and B1), and the translation of a region with an
+ * iova changes (item B26).
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -37,7 +37,7 @@ static void rereg(struct region *r, struct buf *buf, uint64_t iova)
 	r->base = iova;
 }
 
-/* The buffer is let go of, and what it does from then on is no affair of the region's. */
+/* The region drops its reference to the dma-buf; later changes of the dma-buf do not affect it. */
 static void b1_dmabuf(void)
 {
 	struct buf *buf = buf_new(LEN, 55);
@@ -51,7 +51,7 @@ static void b1_dmabuf(void)
 	rereg(&r, buf, (uintptr_t)buf->data);
 	dmabuf_check_unused(&dmabuf);
 	exchange(&link_, &all, &r);
-	/* It moves as it likes. */
+	/* Moving the buffer has no effect on the region. */
 	CHECK_EQ(dmabuf_move(&dmabuf, 0), 0);
 	exchange(&link_, &all, &r);
 	dmabuf_free(&dmabuf);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * No reference on any page outlives what took it. The kernel itself counts: a memfd can
- * be sealed against writing only when nobody but its own mappings holds a page of it
- * (items SE1 to SE7). Every test sees the seal refused first, so that it cannot pass on a
- * kernel that does not count.
+ * No reference on a page outlives the region that took it. The kernel checks: a memfd can be
+ * sealed against writing only if no page of it has extra references (items SE1 to SE7). Every
+ * test first sees the seal refused, so that it cannot pass on a kernel that does not check.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -40,7 +39,7 @@ static struct file file_new(void)
 	CHECK_EQ(ftruncate(file.fd, LEN), 0);
 	map = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, 0);
 	CHECK(map != MAP_FAILED);
-	/* From its second page to its last but one, an odd byte each time. */
+	/* From the second page to the last but one, at an odd byte. */
 	file.buf = buf_of(map, LEN, PAGE + 77, LEN - 2 * PAGE - 99);
 	return file;
 }
@@ -51,7 +50,7 @@ static void file_unmap(struct file *file)
 	file->buf = NULL;
 }
 
-/* May somebody else still write to a page of it? Nothing maps it any more. */
+/* Is any page of the file still referenced? The file must not be mapped any more. */
 static bool file_is_held(const struct file *file)
 {
 	if (!fcntl(file->fd, F_ADD_SEALS, F_SEAL_WRITE))
@@ -67,7 +66,7 @@ static void file_ends(struct file *file)
 	close(file->fd);
 }
 
-/* Bytes go both ways, so that whatever is taken at the first touch is taken. */
+/* Transfers in both directions, so that the device takes all references it takes on first use. */
 static void use(struct region *r)
 {
 	size_t length = r->buf->length;
@@ -90,7 +89,7 @@ static void se1_dereg(void)
 	file_ends(&file);
 }
 
-/* The same pages five times over, by regions of any rights. */
+/* Five regions of the same pages, with different access. */
 static void se2_many(void)
 {
 	static const int access[] = { 0, IBV_ACCESS_LOCAL_WRITE, ALL_ACCESS,
@@ -110,7 +109,7 @@ static void se2_many(void)
 	file_ends(&file);
 }
 
-/* The old memory is let go when rereg returns, and the new one is held. */
+/* When rereg returns, the old memory is released and the new memory is held. */
 static void se3_rereg(void)
 {
 	struct file old = file_new(), new = file_new();
@@ -129,7 +128,7 @@ static void se3_rereg(void)
 	file_ends(&new);
 }
 
-/* A rereg that fails holds nothing of the new memory, and lets go nothing of the old. */
+/* A rereg that fails keeps no reference on the new memory, and releases none of the old. */
 static void se4_rereg_fails(void)
 {
 	struct file old = file_new(), new = file_new();
@@ -138,7 +137,7 @@ static void se4_rereg_fails(void)
 
 	begin();
 	r = region_reg(dev.pd, old.buf, ALL_ACCESS);
-	/* All pages of it are there but the last. */
+	/* All pages are mapped but the last. */
 	CHECK_EQ(munmap(new.buf->map + LEN - PAGE, PAGE), 0);
 	CHECK(ibv_rereg_mr(r.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, at,
 			   new.buf->map + LEN - at, 0));
@@ -151,7 +150,7 @@ static void se4_rereg_fails(void)
 	file_ends(&old);
 }
 
-/* Nor does one that is refused when the new memory is pinned, for a window is bound. */
+/* The same if rereg is refused after pinning the new memory, because a window is bound. */
 static void se4_window_is_bound(void)
 {
 	struct file old = file_new(), new = file_new();
@@ -174,7 +173,7 @@ static void se4_window_is_bound(void)
 	file_ends(&old);
 }
 
-/* A registration that fails in the middle, for whatever reason there is. */
+/* Registrations that fail half-way: at a hole, and at a read-only page. */
 static void se5_reg_fails(void)
 {
 	struct file file = file_new();
@@ -189,7 +188,7 @@ static void se5_reg_fails(void)
 	file_ends(&file);
 }
 
-/* On demand, pages are used and never held. */
+/* On-demand regions use pages but hold no reference. */
 static void on_demand(bool implicit)
 {
 	struct file file = file_new();
@@ -202,7 +201,7 @@ static void on_demand(bool implicit)
 					file.buf->length, ODP_ALL));
 	r = region_of(file.buf, mr, (uintptr_t)file.buf->data);
 	use(&r);
-	/* That the file's pages were used, and this is no seal of an empty file. */
+	/* The file has pages: otherwise sealing it would prove nothing. */
 	CHECK(lseek(file.fd, 0, SEEK_DATA) == 0);
 	file_unmap(&file);
 	file_ends(&file);
@@ -235,14 +234,14 @@ static void own_and_wait(void *arg)
 	begin();
 	r = region_reg(dev.pd, owner->file->buf, ALL_ACCESS);
 	use(&r);
-	/* Its own mapping, that nothing but the region holds the pages. */
+	/* The child unmaps its own mapping, so that only the region holds the pages. */
 	file_unmap(owner->file);
 	CHECK_EQ(write(owner->ready, "", 1), 1);
 	for (;;)
 		pause();
 }
 
-/* Who is killed lets go of everything, before others see that he is gone. */
+/* When the death of a killed process can be seen, all its pages are released. */
 static void se7_killed(void)
 {
 	struct file file = file_new();

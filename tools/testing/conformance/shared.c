@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Shared receive queues, and XRC, which is made of them (items S1 to S12).
+ * Shared receive queues, and XRC, which uses them (items S1 to S12).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -180,14 +180,14 @@ static void s5_limit_event(void)
 	CHECK_EQ(ibv_modify_srq(cfg.srq, &attr, IBV_SRQ_LIMIT), 0);
 	CHECK_EQ(ibv_query_srq(cfg.srq, &attr), 0);
 	CHECK_EQ(attr.srq_limit, 5);
-	/* 8 are there: after the fourth there are fewer than 5. */
+	/* 8 were posted: after the fourth message fewer than 5 are left. */
 	for (i = 0; i < 3; i++)
 		expect(send_sge(&link.a, sge_of(&a, 0, 9)), IBV_WC_SUCCESS);
 	event_none(IBV_EVENT_SRQ_LIMIT_REACHED, 0.05);
 	expect(send_sge(&link.a, sge_of(&a, 0, 9)), IBV_WC_SUCCESS);
 	event = event_await(IBV_EVENT_SRQ_LIMIT_REACHED);
 	CHECK(event.element.srq == cfg.srq);
-	/* Once only, until asked for again. */
+	/* The event comes only once for each time the limit is set. */
 	expect(send_sge(&link.a, sge_of(&a, 0, 9)), IBV_WC_SUCCESS);
 	event_none(IBV_EVENT_SRQ_LIMIT_REACHED, 0.05);
 	CHECK_EQ(ibv_query_srq(cfg.srq, &attr), 0);
@@ -216,7 +216,7 @@ static void s6_resize(void)
 		sink = sge_of(&b, i * 100, 100);
 		post_srq(cfg.srq, &sink, 1, i);
 	}
-	/* What is posted does not fit into so few. */
+	/* There are more requests posted than fit into this size. */
 	attr.max_wr = 8;
 	CHECK(ibv_modify_srq(cfg.srq, &attr, IBV_SRQ_MAX_WR));
 	for (i = 0; i < 30; i++) {
@@ -230,7 +230,10 @@ static void s6_resize(void)
 	CHECK(ibv_modify_srq(cfg.srq, &attr, IBV_SRQ_MAX_WR));
 }
 
-/* The larger ring cannot be mapped: all is in the old one, and goes on there. */
+/*
+ * If the larger ring cannot be mapped, the resize fails, and the old ring keeps all requests and
+ * stays in use.
+ */
 static void s6_no_room(void)
 {
 	struct ibv_srq_attr attr = { .max_wr = 5000, .srq_limit = 3 }, now_;
@@ -287,7 +290,7 @@ static void s7_last_wqe(void)
 	CHECK_EQ(end_set_state(&link.b, IBV_QPS_ERR), 0);
 	event = event_await(IBV_EVENT_QP_LAST_WQE_REACHED);
 	CHECK(event.element.qp == link.b.qp);
-	/* The shared request is not the QP's to flush. */
+	/* A request of the SRQ is not flushed by a QP. */
 	expect_none(link.b.rcq, 0.02);
 	CHECK_EQ(ibv_destroy_srq(cfg.srq), EBUSY);
 	end_free(&link.b);
@@ -370,7 +373,7 @@ static void s10_xrc_wrong_srq(void)
 	xrc_make(&x);
 	y = x;
 	y.xrcd = MUST(xrcd_open(dev.ctx, -1));
-	/* One of another domain. */
+	/* An SRQ of another domain. */
 	others[0] = MUST(xsrq_create(y.xrcd, y.cq));
 	others[1] = new_srq(8, 1); /* no XRC at all */
 	for (i = 0; i < 3; i++) {
@@ -406,7 +409,10 @@ static void s10_xrc_wrong_srq(void)
 	all_kinds(&x.link, 1);
 }
 
-/* Who posts to a shared queue does not know who will take it: its own domain counts. */
+/*
+ * Keys in a shared queue are checked against the SRQ's protection domain, not that of the QP
+ * that uses the request.
+ */
 static void s12_domain(void)
 {
 	struct ibv_srq_init_attr init = {
@@ -427,7 +433,7 @@ static void s12_domain(void)
 	expect(await(link.b.rcq), IBV_WC_SUCCESS);
 	memcpy(r.buf->want, a.buf->want, 100);
 	buf_check(r.buf);
-	/* Remote keys are the queue pair's affair. */
+	/* Remote keys are checked against the QP's protection domain. */
 	check_write(&link, &a, 0, &b, 0, 100);
 	sink = sge_of(&b, 0, 100);
 	post_srq(cfg.srq, &sink, 1, 2);
@@ -436,7 +442,7 @@ static void s12_domain(void)
 	buf_check(b.buf);
 }
 
-/* What only sends has nothing to receive with, and no memory to offer. */
+/* An XRC initiator QP can neither receive nor serve remote accesses. */
 static void s11_xrc_initiator(void)
 {
 	static const enum ibv_wr_opcode opcodes[] = {

@@ -27,7 +27,7 @@ static void f11_too_early(void)
 	CHECK_EQ(end_set_state(&end, IBV_QPS_RESET), 0);
 	drain(end.scq);
 	drain(end.rcq);
-	/* What was posted is forgotten. */
+	/* Requests posted before RESET are dropped: nothing is flushed later. */
 	end_init(&end);
 	CHECK_EQ(end_set_state(&end, IBV_QPS_ERR), 0);
 	expect_none(end.rcq, 0.02);
@@ -35,7 +35,10 @@ static void f11_too_early(void)
 
 static void f12_transitions(void)
 {
-	/* From row to column with the state alone: RESET INIT RTR RTS SQD SQE ERR */
+	/*
+	 * From the row's state to the column's with IBV_QP_STATE alone: RESET INIT RTR RTS SQD
+	 * SQE ERR
+	 */
 	static const char allowed[7][8] = {
 		[IBV_QPS_RESET] = "1000000", [IBV_QPS_INIT] = "1100001",
 		[IBV_QPS_RTR] = "1000001",   [IBV_QPS_RTS] = "1001101",

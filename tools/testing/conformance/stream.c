@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Requests posted one after the other without waiting, which another processor may
- * then perform: order, completions, and the end of it in the middle.
+ * Requests posted one after the other without waiting, which another processor may execute:
+ * order, completions, and errors in the middle.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -14,7 +14,7 @@ enum { QUEUE = 64, AREA = 300000, LARGE = 4 << 20 };
 static struct link link_;
 static struct region a, b;
 
-/* Packets have other things to wait for than doorbells. */
+/* Requests by packets are not executed in streams. */
 static bool there_are_streams(void)
 {
 	return dev.pinion && !dev.packets && sysconf(_SC_NPROCESSORS_ONLN) > 1;
@@ -44,7 +44,7 @@ static void post_write(uint64_t id, uint64_t from, uint64_t to, uint32_t length)
 	post(&link_.a, &wr);
 }
 
-/* As many large writes as fit, all the same, and some time for some of them. */
+/* Posts as many large writes as fit, without checking, and waits a short random time. */
 static void post_large(void)
 {
 	int i;
@@ -55,8 +55,8 @@ static void post_large(void)
 }
 
 /*
- * Writes that overlap, so that their order shows. The queue is kept full: for each
- * completion there is room for a request, whoever else is still at work.
+ * Overlapping writes, whose order shows in the result. The queue is always full: each completion
+ * makes room for one request, also if another processor executes.
  */
 static void in_order(void)
 {
@@ -71,7 +71,7 @@ static void in_order(void)
 		uint64_t to = rnd_below(AREA - length);
 
 		if (id - done == QUEUE) {
-			/* Without rest: the slot may be a moment late. */
+			/* Polls without sleeping, so that the next request is posted at once. */
 			while (!poll_one(link_.a.scq, &wc))
 				;
 			CHECK_EQ(wc.wr_id, done++);
@@ -87,7 +87,7 @@ static void in_order(void)
 		CHECK(device_counter("streams") > streams);
 }
 
-/* Small ones that nobody asks about, then nothing but one that is asked about. */
+/* Small unsignaled writes, and after a pause a signaled one, which must complete. */
 static void after_a_pause(void)
 {
 	int round, i;
@@ -103,7 +103,7 @@ static void after_a_pause(void)
 	}
 }
 
-/* What was posted completes once each, in order: done, then flushed. */
+/* Each request completes once, in order: successfully at first, then flushed. */
 static void into_the_error_state(void)
 {
 	uint64_t done;
@@ -128,7 +128,7 @@ static void into_the_error_state(void)
 	}
 }
 
-/* Wait for nothing, then see that nobody writes there. */
+/* Waits a moment, and checks that nothing is written to the memory. */
 static void expect_untouched(void)
 {
 	uint8_t *to = b.buf->data;
@@ -148,7 +148,7 @@ static void nothing_after_reset(void)
 	for (round = 0; round < 5; round++) {
 		post_large();
 		CHECK_EQ(end_set_state(&link_.a, IBV_QPS_RESET), 0);
-		/* Packets that are on their way are their receiver's. */
+		/* Packets that were sent may still arrive: stop the receiver, too. */
 		if (dev.packets)
 			CHECK_EQ(end_set_state(&link_.b, IBV_QPS_RESET), 0);
 		expect_untouched();
@@ -172,14 +172,14 @@ static void nothing_after_destroy(void)
 }
 
 /*
- * More than anybody should wait for: not within one system call, and not when the
- * queue pair is to go.
+ * Posts more work than fits into one system call: the call must return early, and destroying the
+ * QP must not wait for the rest.
  */
 static bool left_in_the_middle(void *arg)
 {
-	/* Too few for a stream. */
+	/* Too few requests for a stream. */
 	enum { FEW = 12, HUGE = 1 << 30 };
-	/* Both ends are nothing: no memory is needed, and time is. */
+	/* From the null region: takes time but no memory. */
 	const struct ibv_mr *null = arg;
 	struct ibv_sge sge = { 0, HUGE, null->lkey };
 	struct ibv_send_wr wr[FEW];
@@ -225,13 +225,13 @@ static void let_streams(const char *yes_or_no)
 	CHECK_EQ(fclose(file), 0);
 }
 
-/* So many writes at a time that a stream would begin. Returns how many did. */
+/* Posts enough writes at a time that streams begin. Returns how many did. */
 static long long streams_of_some(void)
 {
 	long long before;
 	int round, i;
 
-	/* The kernel reads its counters anew some times a second. */
+	/* The kernel refreshes these counters only some times a second. */
 	usleep(100000);
 	before = device_counter("streams");
 	for (round = 0; round < 50; round++) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Translation tables, page by page against the page tables (items TB1 to TB4). All tests that
- * exchange data between two regions compare their tables so; these show that it finds what is
- * wrong.
+ * Compares translation tables with the page tables, page by page (items TB1 to TB4). Tests that
+ * exchange data between two regions do this, too; this test shows that the comparison finds
+ * errors.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -32,7 +32,7 @@ static void all_is_there(const struct region *r, uint32_t key)
 
 	CHECK_EQ(facts.differ, 0);
 	CHECK_EQ(facts.bytes, r->buf->length);
-	/* A page that two runs share is compared twice. */
+	/* A page in two runs of the table is compared twice. */
 	CHECK(facts.pages >= pages_of(r->buf));
 }
 
@@ -67,7 +67,7 @@ static void shared(void)
 	pinned(&memory_shared, ALL_ACCESS);
 }
 
-/* The kernel pins no file's pages for writing. */
+/* Read-only, because the kernel does not pin file pages for writing. */
 static void file(void)
 {
 	pinned(&memory_file, 0);
@@ -86,7 +86,7 @@ static void wrong(void)
 	need_tables();
 	r = region_new(20 * PAGE, 300, ALL_ACCESS);
 	all_is_there(&r, r.lkey);
-	/* The same bytes, but on pages of their own: nothing that moves data can tell. */
+	/* The process gets other pages with the same contents: transfers cannot show that. */
 	buf_replace(r.buf, 5 * PAGE - 300, 3 * PAGE);
 	memcpy(r.buf->data + 5 * PAGE - 300, r.buf->want + 5 * PAGE - 300,
 	       3 * PAGE);
@@ -94,13 +94,13 @@ static void wrong(void)
 	CHECK_EQ(facts.differ, 3);
 	CHECK_EQ(facts.first, 5 * PAGE - 300);
 	CHECK_EQ(facts.bytes, 20 * PAGE);
-	/* Registered again, that memory is in the table. */
+	/* After rereg the table has the new pages. */
 	region_rereg(&r, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, r.buf, 0);
 	all_is_there(&r, r.lkey);
 	region_free(&r);
 }
 
-/* Pages come with a write to them, and one that is taken away leaves the table. */
+/* A page is in the table once it was written to, and not any more after it was dropped. */
 static void on_demand(void)
 {
 	struct region r, local;
@@ -124,7 +124,7 @@ static void on_demand(void)
 	region_free(&local);
 }
 
-/* A region of all memory: what it has of the buffer, among all else that it has. */
+/* An implicit region: the part of its table that covers the buffer. */
 static void all_of_memory(void)
 {
 	struct buf *buf;

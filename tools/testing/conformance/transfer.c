@@ -23,14 +23,17 @@ static const uint32_t sizes[] = {
 	8 << 20,
 };
 
-enum { BIG = 12 }; /* sizes before this are done in all shapes */
+enum { BIG = 12 }; /* smaller sizes are tested in all shapes */
 
 static struct link link_;
 static struct region a, b;
 
 static void begin(enum ibv_qp_type type, enum ibv_mtu mtu, size_t most)
 {
-	/* Nothing is lost here; but a machine with other things to do may be late, in megabytes. */
+	/*
+	 * No packet is lost here, but a loaded machine may take long for megabytes: a long
+	 * timeout.
+	 */
 	struct qp_cfg cfg = {
 		.type = type,
 		.mtu = mtu,
@@ -186,7 +189,7 @@ static void t4_too_much_inline(void)
 	CHECK(try_post(&link_.a, &wr));
 	expect_none(link_.a.scq, 0.01);
 	buf_check(b.buf);
-	/* Nothing stuck. */
+	/* The QP still works. */
 	shape(&(struct transfer){ .opcode = IBV_WR_SEND, .length = 100 });
 }
 
@@ -269,7 +272,7 @@ static void t7_atomics(void)
 	buf_check(b.buf);
 }
 
-/* The old value into two pieces. */
+/* The result of an atomic is scattered to two pieces. */
 static void t7_split_answer(void)
 {
 	struct ibv_sge sges[3];
@@ -424,8 +427,8 @@ static void t11_both_ways(void)
 }
 
 /*
- * Where nothing is lost nothing is sent twice: all that was performed was said to be so, before
- * anybody asked again.
+ * Without loss nothing is retransmitted: responses and acknowledgements come before the
+ * requester asks again.
  */
 static void t15_once(void)
 {
@@ -449,11 +452,14 @@ static void t15_once(void)
 						  .length = lengths[i],
 						  .sges = 3,
 						  .recv_sges = 2 });
-			/* Who is late is so by seconds: not as often as there are transfers. */
+			/*
+			 * Checked after each transfer: it fails at once instead of waiting for
+			 * many timeouts.
+			 */
 			CHECK_EQ(device_counter("local_ack_timeout_err"), late);
 		}
 	}
-	/* Counters are told anew some times a second only. */
+	/* The kernel refreshes counters only some times a second. */
 	usleep(20000);
 	CHECK_EQ(device_counter("local_ack_timeout_err"), late);
 	CHECK_EQ(device_counter("packet_seq_err"), gaps);

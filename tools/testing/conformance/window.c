@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory windows of both types: what binding grants, who may bind and invalidate,
- * and that it is over when it is over (items W1 to W9).
+ * Memory windows of both types: what a bind grants, who may bind and invalidate, and that
+ * invalidation ends all access (items W1 to W9).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -130,7 +130,7 @@ static void w3_rights(void)
 	}
 }
 
-/* The window's rights count, not the region's: that is what windows are for. */
+/* The rights of the window count, not the remote rights of the region. */
 static void w4_rights_of_region(void)
 {
 	struct region r;
@@ -202,7 +202,7 @@ static void bad_bind(struct ibv_wc wc)
 	link_renew(&link_);
 }
 
-/* Of a new key only the tag is the user's to choose. */
+/* A type 2 bind chooses only the low byte of the new key. */
 static void w7_new_key(void)
 {
 	struct ibv_mw *mw;

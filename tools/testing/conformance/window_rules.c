@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory windows: who may bind what, who may use it, and that it is over when it is
- * over (items W10 to W19).
+ * Memory windows: who may bind what, who may use it, and that invalidation ends all access
+ * (items W10 to W19).
  */
 #define _GNU_SOURCE
 #include <unistd.h>
@@ -51,7 +51,7 @@ static void w10_other_qp(void)
 		    mw->rkey),
 	       IBV_WC_SUCCESS);
 	CHECK_EQ(ibv_dealloc_mw(mw), 0);
-	/* A window of type 1 belongs to the domain. */
+	/* A type 1 window may be used by any QP of its domain. */
 	link_renew(&other);
 	mw = window_new(IBV_MW_TYPE_1);
 	expect(window_bind(&link_.b, mw,
@@ -232,7 +232,7 @@ static void w18_unbound(void)
 	CHECK(!ibv_alloc_mw(dev.pd, 3));
 }
 
-/* Type 1, which any QP of the domain may use while another rebinds it. */
+/* Type 1: any QP of the domain may use the window while another one rebinds it. */
 static void w19_unbind_under_load(void)
 {
 	struct link other;
