@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * DEVX commands: what is answered, what is refused and how, and what nobody would send
- * (items VX1 to VX11).
+ * DEVX commands: answers, refusals and their syndromes, and invalid commands (items VX1 to
+ * VX11).
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -34,16 +34,16 @@ static void vx1_caps(void)
 					 sizeof(out)),
 		 0);
 	CHECK_EQ(prm_status(out), 0);
-	/* One Ethernet port. */
+	/* It has one Ethernet port. */
 	CHECK_EQ(prm_get32(out, 16 + 0x34) >> 8 & 3, 1);
 	CHECK_EQ(prm_get32(out, 16 + 0x34) & 0xff, 1);
 	/* At least a million keys. */
 	CHECK((prm_get32(out, 16 + 0x1c) >> 16 & 0x3f) >= 20);
-	/* Queues: as many as there may be, and of as many entries. */
+	/* The maxima of queues and of their entries. */
 	CHECK_EQ(prm_get32(out, 16 + 0x10) & 0x1f, 18);
 	CHECK_EQ(prm_get32(out, 16 + 0x10) >> 16 & 0xff, 15);
 	CHECK_EQ(prm_get32(out, 16 + 0x18) >> 16 & 0xff, 22);
-	/* Memory that comes and goes, for reliable connections all of it. */
+	/* On-demand paging, with all operations for reliable connections. */
 	memset(out, 0, sizeof(out));
 	prm_put32(in, 4, 2 << 1 | 1);
 	CHECK_EQ(mlx5dv_devx_general_cmd(dev.ctx, in, sizeof(in), out,
@@ -51,7 +51,7 @@ static void vx1_caps(void)
 		 0);
 	CHECK_EQ(prm_get32(out, 16 + 0x50) >> 26, 0x3f);
 	CHECK_EQ(prm_get32(out, 16 + 0xc0), 1U << 31);
-	/* Of the others there is nothing to tell. */
+	/* Other groups of capabilities are refused. */
 	prm_put32(in, 4, 1 << 1 | 1);
 	dv_refused(mlx5dv_devx_general_cmd(dev.ctx, in, sizeof(in), out,
 					   sizeof(out)),
@@ -59,7 +59,7 @@ static void vx1_caps(void)
 	CHECK_EQ(prm_status(out), BAD_PARAM);
 }
 
-/* Nothing is claimed, and nothing written that may not be there. */
+/* No features are claimed, and nothing is written behind the structure. */
 static void vx11_query_device(void)
 {
 	struct {
@@ -78,7 +78,7 @@ static void vx11_query_device(void)
 		CHECK_EQ(out.behind[i], 0xff);
 }
 
-/* No opcode but that one; those that make things are for objects. */
+/* Other opcodes are refused; those that create objects are not for this call. */
 static void vx2_other_opcodes(void)
 {
 	uint8_t in[PRM_MKEY] = {}, out[PRM_MKEY] = {};
@@ -135,7 +135,7 @@ static void vx4_lengths(void)
 		 EINVAL);
 }
 
-/* Many of them, each with a number; they count nothing, as there is no flow. */
+/* Many flow counters, each with its own number; they stay zero, as there are no flows. */
 static void vx10_counters(void)
 {
 	enum { COUNTERS = 100 };
@@ -162,7 +162,7 @@ static void vx10_counters(void)
 		CHECK_EQ(mlx5dv_devx_obj_query(obj[i], in, 32, out, 32), 0);
 		CHECK_EQ(prm_get64(out, 16), 0);
 		CHECK_EQ(prm_get64(out, 24), 0);
-		/* By another one's handle. */
+		/* The number of one object with the handle of another. */
 		CHECK_EQ(mlx5dv_devx_obj_query(obj[(i + 1) % COUNTERS], in, 32,
 					       out, 32),
 			 EINVAL);
@@ -172,10 +172,10 @@ static void vx10_counters(void)
 	dv_refused(create_refused(in, 16, out, 16), out, PRM_COUNTERS);
 	for (i = 0; i < COUNTERS; i += 2)
 		CHECK_EQ(mlx5dv_devx_obj_destroy(obj[i]), 0);
-	/* The others are left to the kernel. */
+	/* The other half is left for the kernel to clean up. */
 }
 
-/* A domain that only commands know: keys in it serve no queue pair of verbs. */
+/* Keys in a domain that was made by a command do not work with queue pairs of verbs. */
 static void vx5_pd(void)
 {
 	uint8_t in[16], out[16] = {};
@@ -228,7 +228,7 @@ static void vx6_query(void)
 	dv_refused(mlx5dv_devx_obj_query(obj, in, 16, out, sizeof(out) - 1),
 		   out, PRM_SHORT_OUT);
 	CHECK_EQ(prm_status(out), SHORT_OUT);
-	/* Another one's number, another command, and nothing to be modified. */
+	/* The number of another object; another command; a query as a modification. */
 	prm_head(in, PRM_QUERY_MKEY, (region.rkey >> 8) ^ 1);
 	CHECK_EQ(mlx5dv_devx_obj_query(obj, in, 16, out, sizeof(out)), EINVAL);
 	prm_head(in, PRM_ALLOC_PD, 0);
@@ -246,7 +246,7 @@ static void vx6_query(void)
 static void vx7_init_obj(void)
 {
 	struct ibv_cq *cq = MUST(ibv_create_cq(dev.ctx, 1, NULL, NULL, 0));
-	uint64_t room[64]; /* for any answer */
+	uint64_t room[64]; /* large enough for any answer */
 	struct mlx5dv_pd dv_pd = {};
 	struct mlx5dv_devx devx;
 	struct mlx5dv_obj obj = { .cq = { cq, (void *)room },
@@ -259,7 +259,7 @@ static void vx7_init_obj(void)
 	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ), EOPNOTSUPP);
 	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ | MLX5DV_OBJ_PD),
 		 EOPNOTSUPP);
-	/* Of a domain that is served, with an object that nobody made. */
+	/* A domain together with an invalid object. */
 	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_PD | MLX5DV_OBJ_DEVX),
 		 EINVAL);
 	for (i = 0; i < 20; i++) {
@@ -271,7 +271,7 @@ static void vx7_init_obj(void)
 		CHECK_EQ(ibv_dealloc_pd(pds[i]), 0);
 }
 
-/* ------------------------------------------------- what no library would send */
+/* ------------------------------------------------- calls that no library makes */
 
 static int raw_umem(const void *addr, uint64_t length, size_t id_length,
 		    void *id)
@@ -287,7 +287,7 @@ static int raw_umem(const void *addr, uint64_t length, size_t id_length,
 	return raw_call(dev.ctx->cmd_fd, &raw);
 }
 
-/* Answers that cannot be written undo what they were to tell. */
+/* If the answer cannot be written to the user, the object is destroyed again. */
 static void vx8_bad_answers(void)
 {
 	uint8_t *map = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
@@ -315,12 +315,12 @@ static void vx8_bad_answers(void)
 	raw_in(&raw, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN, in, PRM_MKEY);
 	raw_out(&raw, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, map + PAGE - 8, 16);
 	CHECK_EQ(raw_call(dev.ctx->cmd_fd, &raw), EFAULT);
-	/* So nothing is left that would keep it. */
+	/* No object is left that holds the umem. */
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
 	CHECK_EQ(vm_pin(0), 0);
 }
 
-/* Any of these methods with any of its attributes, of any kind and content. */
+/* Random calls of these methods, with random attributes. */
 static void vx9_garbage(void)
 {
 	struct buf *buf = buf_new(LEN, 0);

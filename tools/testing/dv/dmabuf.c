@@ -22,7 +22,7 @@ enum {
 		   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
 };
 
-/* Each kind of exporter there is; skipped if there is none. */
+/* Runs @body for each kind of exporter there is; skips if there is none. */
 static void each_kind(void (*body)(struct dmabuf_kind *kind))
 {
 	int i, seen = 0;
@@ -127,8 +127,8 @@ static void d9_pinned(void)
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
 	dmabuf_check_unused(&dmabuf);
 	/*
-	 * What cannot be pinned is no umem, and the reason is the exporter's, also if it is
-	 * one of those that we have for something else.
+	 * If the buffer cannot be pinned, creating a umem fails with the errno of the exporter,
+	 * also if we give that errno another meaning elsewhere.
 	 */
 	for (step = 0; step < EXPORTER_STEPS; step++) {
 		for (i = 0; i < ARRAY_SIZE(errors); i++) {
@@ -195,7 +195,7 @@ static void c1_traffic(void)
 	each_kind(region_traffic);
 }
 
-/* With any flags but the five that a dma-buf's region can have (C7). */
+/* Flags other than the five that a dma-buf region may have are refused (C7). */
 static void access_flags(int fd, int direct)
 {
 	const uint32_t fine = WRITABLE | IBV_ACCESS_RELAXED_ORDERING;
@@ -255,7 +255,7 @@ static void region_flags(struct dmabuf_kind *kind)
 					      direct),
 			 EINVAL);
 	}
-	/* The page offset may be any, but not through the other device (C6). */
+	/* The offset in the page may differ, but not with data direct (C6). */
 	MUST_NOT(mlx5dv_reg_dmabuf_mr(dev.pd, 5, 100, 5, dmabuf.fd, 0, 1),
 		 EOPNOTSUPP);
 	CHECK_EQ(ibv_dereg_mr(MUST(mlx5dv_reg_dmabuf_mr(dev.pd, 5, 100, 5,
@@ -268,7 +268,7 @@ static void c4_flags(void)
 	each_kind(region_flags);
 }
 
-/* Plain ones may move; those through the other device are pinned, once. */
+/* A plain region is not pinned more than once mapped; one with data direct is pinned once. */
 static void c10_pinned(void)
 {
 	struct dmabuf dmabuf;
@@ -293,7 +293,7 @@ static void c10_pinned(void)
 	dmabuf_check_unused(&dmabuf);
 }
 
-/* What is pinned may be taken away, and then nothing touches it any more. */
+/* A pinned buffer can be revoked; nothing touches it afterwards. */
 static void c10_revoked(void)
 {
 	struct region other, region;
@@ -323,7 +323,7 @@ static void c10_revoked(void)
 	       IBV_WC_LOC_PROT_ERR);
 	CHECK_EQ(dmabuf_stat(&dmabuf).touched, 0);
 	CHECK_EQ(dmabuf_stat(&dmabuf).late, 0);
-	/* Its key is taken until the region ends. */
+	/* The region still exists after the revocation, and can be deregistered. */
 	CHECK_EQ(ibv_dereg_mr(region.mr), 0);
 	dmabuf_check_unused(&dmabuf);
 }

@@ -35,7 +35,7 @@ static void begin(void)
 	fault_prepare();
 }
 
-/* After all this the device works as before. */
+/* Afterwards the device works as before. */
 static void end(void)
 {
 	struct region region, local = region_new(LEN, 0, ALL_ACCESS);
@@ -64,7 +64,7 @@ static void dereg(void)
 static void vn15_umem(void)
 {
 	begin();
-	/* The only one, so that the table of them has to be made, too. */
+	/* Free the only umem, so that the table of umems has to be created, too. */
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
 	sweep(&(struct op){ "umem", reg, dereg, .at_least = 10 });
 	umem = MUST(dv_umem(buf->data, LEN, UMEM_ACCESS, ~0ULL));
@@ -189,7 +189,7 @@ static void vn19_dmabuf(void)
 	end();
 }
 
-/* Queues in memory of ours: a umem each, and the ring in it. */
+/* Queues with rings in our memory: a umem for each ring. */
 static struct own own;
 static struct ibv_pd *domain;
 static struct ibv_cq *cq, *plain_cq;
@@ -335,7 +335,7 @@ static void destroy_channel(void)
 	mlx5dv_devx_destroy_event_channel(channel);
 }
 
-/* To two of its events, or to neither. */
+/* Subscribes to two event types: both or neither. */
 static int subscribe(void)
 {
 	uint16_t types[] = { 0, 4 };
@@ -459,7 +459,7 @@ static void vn21_uar(void)
 	struct mlx5dv_devx_uar *first;
 
 	begin();
-	/* The second of its context: what can be mapped has to become a table then. */
+	/* The second page of a context makes the kernel create a table of pages. */
 	uar_context = device_another();
 	first = MUST(mlx5dv_devx_alloc_uar(uar_context, 1));
 	sweep(&(struct op){ "UAR", alloc_uar, free_uar, .at_least = 9 });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The calls of mlx5dv on a device that is not ours: what libmlx5 says to one that is not
- * its own, through the library as without it (items C9, D16); and, of a stand-in that
- * serves the device, that each call and each answer is passed on as it is (C13).
+ * The calls of mlx5dv on a device of another driver: with libpinion-mlx5dv they fail as with
+ * libmlx5 alone (items C9, D16). If a stand-in for libmlx5 serves the device, each call and each
+ * answer is passed on unchanged (C13).
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -14,7 +14,7 @@
 
 static struct standin *standin;
 
-/* Before libibverbs looks for drivers: the first of a name is the one. */
+/* Loaded before libibverbs looks for drivers, so that this library is found first. */
 static void __attribute__((constructor)) find_standin(void)
 {
 	void *library = dlopen("libmlx5.so.1", RTLD_LAZY);
@@ -30,7 +30,7 @@ static void begin(void)
 		skip("libmlx5 is a stand-in");
 }
 
-/* Asked once since it was looked at last, for this and no other. */
+/* The stand-in was called exactly once since the last check, by this call with these arguments. */
 #define PASSED(what, ...)                                       \
 	do {                                                    \
 		const uint64_t arg[7] = { __VA_ARGS__ };        \
@@ -122,7 +122,7 @@ static void c13_passed_on(void)
 	c13_uars();
 }
 
-/* On a device of ours it is never asked. */
+/* Calls on a pinion device never reach the stand-in. */
 static void c13_kept(void)
 {
 	struct buf *buf = buf_new(4096, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Programs that are not linked to libmlx5 but look for its functions in it, as NCCL does,
- * which needs three of them (item C14). By pinion-run they are served.
+ * Programs that do not link to libmlx5 but look up its functions at run time, as NCCL does,
+ * which needs three of them (item C14). pinion-run makes them find ours.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -14,7 +14,7 @@
 #include "keys.h"
 #include "resources.h"
 
-/* Which not every header has. */
+/* Some headers lack this flag. */
 enum { DATA_DIRECT = 1 };
 
 static struct {
@@ -27,7 +27,7 @@ static struct {
 	void *create_qp;
 } mlx5dv;
 
-/* Not what the whole program would find: what is in this library, or behind it. */
+/* RTLD_DEFAULT would search the whole program; this searches @library and its dependencies. */
 static void look_in(void *library)
 {
 	mlx5dv.is_supported =
@@ -39,7 +39,7 @@ static void look_in(void *library)
 	mlx5dv.create_qp = dlvsym(library, "mlx5dv_create_qp", "MLX5_1.3");
 	CHECK(mlx5dv.is_supported && mlx5dv.get_data_direct_sysfs_path &&
 	      mlx5dv.reg_dmabuf_mr);
-	/* One that is libmlx5's alone. */
+	/* A function that only libmlx5 has. */
 	CHECK(mlx5dv.create_qp);
 }
 
@@ -82,7 +82,7 @@ static void serves(const char *name)
 		 0);
 	snprintf(sys, sizeof(sys), "/sys%s", path);
 	CHECK_EQ(stat(sys, &there), 0);
-	/* What is wrong with a call of ours, ours says: nothing is a dma-buf here. */
+	/* On a pinion device the errors are ours: EBADF for what is not a dma-buf. */
 	MUST_NOT(mlx5dv.reg_dmabuf_mr(dev.pd, 0, PAGE, 0, 12345, 0,
 				      DATA_DIRECT),
 		 EBADF);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Keys made by DEVX commands, over umems and over pieces of other keys: traffic, bounds,
- * rights, and that what they are made of stays (D14, D15, D18 and beyond).
+ * Keys made by DEVX commands, over umems and over pieces of other keys: traffic, bounds, rights,
+ * and what they are made of cannot go (D14, D15, D18 and more).
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -49,7 +49,7 @@ static void d14_traffic(void)
 	end();
 }
 
-/* What lies before and behind a key's bytes in its umem is not the key's. */
+/* Bytes of the umem outside of the key's range cannot be reached by the key. */
 static void d14_bounds(void)
 {
 	struct region local = region_new(LEN, 0, ALL_ACCESS);
@@ -86,7 +86,7 @@ static void d14_bounds(void)
 				IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
 	}
 	CHECK(!memcmp(local.buf->data + 1, buf->data + 1, 9999));
-	/* Another tag is another key. */
+	/* A wrong low byte is a wrong key. */
 	refused(&link_, IBV_WR_RDMA_READ, sge_of(&local, 0, 1), mkey.base,
 		key ^ 1, IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
@@ -141,7 +141,7 @@ static void d14_rights(void)
 	end();
 }
 
-/* What was pinned to be read is never written, whatever a key asks for. */
+/* A umem that was pinned for reading cannot be written, whatever rights a key has. */
 static void d14_read_only(void)
 {
 	uint8_t *map = mmap(NULL, 4 * PAGE, PROT_READ,
@@ -185,9 +185,9 @@ static void d15_busy(void)
 	CHECK_EQ(vm_pin(0), pins);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), EBUSY);
-	/* It is as it was. */
+	/* The key that was refused to go still works. */
 	exchange(&link_, &other, &region);
-	/* So is the domain its keys are in. */
+	/* The domain of a key cannot be deallocated. */
 	pd = dev.pd;
 	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(again), 0);
@@ -195,7 +195,10 @@ static void d15_busy(void)
 	end();
 }
 
-/* An offset counts from the umem's first byte; the first address has to agree. */
+/*
+ * An offset counts from the umem's first byte; the base address must have the same offset in a
+ * page.
+ */
 static void d18_offsets(void)
 {
 	struct region local = region_new(LEN, 0, ALL_ACCESS);
@@ -215,7 +218,7 @@ static void d18_offsets(void)
 		context("offset %llu", (unsigned long long)at);
 		mkey.umem_offset = at;
 		mkey.length = 1 + rnd_below(left);
-		/* Somewhere else in a page than the memory is. */
+		/* A base with another offset in a page is refused. */
 		mkey.base = 0x5000 + (in_page + 1 + rnd_below(PAGE - 1)) % PAGE;
 		if (in_page)
 			dv_key_refused(&mkey, PRM_UMEM_PLACE);
@@ -240,7 +243,7 @@ static void d18_offsets(void)
 	end();
 }
 
-/* --------------------------------------------------------- keys of pieces */
+/* --------------------------------------------------------- keys made of keys */
 
 enum { PIECES = 40 };
 
@@ -280,7 +283,7 @@ static void vk1_pieces(void)
 		uint64_t at = rnd_below(mkey.length);
 		uint64_t length = 1 + rnd_below(mkey.length - at), done = 0;
 
-		/* Write what is expected, piece by piece, through the list. */
+		/* Write through the list, and expect the bytes piece by piece. */
 		rnd_fill(local.buf->data, LEN);
 		expect(rdma(&link_.a, IBV_WR_RDMA_WRITE,
 			    sge_of(&local, 0, length), all.base + at, all.rkey),
@@ -302,7 +305,7 @@ static void vk1_pieces(void)
 	refused(&link_, IBV_WR_RDMA_READ, sge_of(&local, 0, 2),
 		all.base + mkey.length - 1, all.rkey, IBV_WC_REM_ACCESS_ERR,
 		PINION_SYN_REMOTE);
-	/* What it is made of neither goes nor changes. */
+	/* Keys and regions in the list can neither be destroyed nor changed. */
 	CHECK_EQ(ibv_dereg_mr(parts[1].mr), EBUSY);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(part), EBUSY);
 	CHECK_EQ(ibv_rereg_mr(parts[2].mr, IBV_REREG_MR_CHANGE_ACCESS, dev.pd,
@@ -317,7 +320,7 @@ static void vk1_pieces(void)
 	end();
 }
 
-/* A word is in one piece, or it is not there to be operated on. */
+/* An atomic whose word is in two pieces is refused. */
 static void vk1_words(void)
 {
 	static const enum ibv_wr_opcode opcodes[] = {
@@ -426,7 +429,7 @@ static void vk2_bad_pieces(void)
 	dv_key_refused(&mkey, PRM_PIECE_RANGE);
 	mkey.rights = PRM_LR | PRM_RR;
 	obj = dv_key(&mkey, &inner);
-	/* No lists of lists. */
+	/* A list must not contain a list. */
 	klms[2].key = inner;
 	klms[2].addr = 0;
 	dv_key_refused(&mkey, PRM_NO_PIECE);
@@ -439,7 +442,7 @@ static void vk2_bad_pieces(void)
 	klms[2].length = 99;
 	dv_key_refused(&mkey, PRM_LIST_SHORT);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
-	/* Nothing is held any more. */
+	/* The failed commands hold no references. */
 	CHECK_EQ(ibv_dereg_mr(elsewhere.mr), 0);
 	region_free(&good);
 	region_free(&readable);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Where in a umem a ring may be and where not, made by hand (item D14), and how long
- * the umem is held for it.
+ * Places in a umem where a ring may be, chosen by raw commands (item D14), and how long the ring
+ * holds the umem.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -28,7 +28,7 @@ static void begin(void)
 	CHECK_EQ(raw_create_cq(dev.ctx->cmd_fd, WR, &nothing, &plain_cq), 0);
 }
 
-/* What the ring of @kind takes. */
+/* Bytes of a ring of @kind. */
 static size_t bytes_of(enum kind kind)
 {
 	uint32_t stride = pinion_rq_stride(1);
@@ -95,7 +95,7 @@ static void refused_at(enum kind kind, struct buf *buf, umem_t umem,
 	buf_check(buf);
 }
 
-/* Nothing is written before it is used. */
+/* A ring can be created here, nothing is written when it is, and it holds the umem. */
 static void made_at(enum kind kind, struct buf *buf, umem_t umem,
 		    uint64_t offset)
 {
@@ -115,7 +115,7 @@ static void places_of(enum kind kind)
 	struct buf *buf = buf_new(LEN, 0);
 	umem_t umem;
 
-	/* All of it, and a byte less. */
+	/* A umem of exactly the ring's size, and one of a byte less. */
 	umem = MUST(dv_umem(buf->data, bytes, UMEM_ACCESS, ~0ULL));
 	made_at(kind, buf, umem, 0);
 	for (at = 1; at <= bytes; at++)
@@ -125,7 +125,10 @@ static void places_of(enum kind kind)
 	refused_at(kind, buf, umem, 0);
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
 
-	/* From the middle of a page on, across pages, on cache lines only. */
+	/*
+	 * Places in the middle of pages and across pages; only those aligned to cache lines are
+	 * valid.
+	 */
 	umem = MUST(dv_umem(buf->data + 5, LEN - 5, UMEM_ACCESS, ~0ULL));
 	for (at = 0; at < 64; at++) {
 		if (at != 59)
@@ -143,7 +146,7 @@ static void places_of(enum kind kind)
 	buf_free(buf);
 }
 
-/* Rings may share bytes, but are no more in sum than the umem: who is charged for it? */
+/* Rings may overlap, but their sum must not exceed the umem, to which the memory is charged. */
 static void crowd(enum kind kind)
 {
 	struct buf *buf = buf_new(LEN, 0);
@@ -172,7 +175,7 @@ static void q4_places(void)
 	}
 }
 
-/* Memory that may be read only, is another's, is gone, or was never there. */
+/* Umems that are read-only, of another context, gone, or never existed. */
 static void q5_whose(void)
 {
 	struct ibv_context *mine = dev.ctx, *other = device_another();
@@ -196,7 +199,7 @@ static void q5_whose(void)
 		refused_at(kind, buf, theirs, 0);
 		refused_at(kind, buf, gone, 0);
 		refused_at(kind, buf, &(struct mlx5dv_devx_umem){ -1 }, 0);
-		/* No umem, but a place in it. */
+		/* An offset without a umem. */
 		refused_at(kind, buf, &(struct mlx5dv_devx_umem){ 0 }, 64);
 		CHECK_EQ(create_at(kind,
 				   (struct pinion_ring_place){
@@ -210,7 +213,7 @@ static void q5_whose(void)
 	CHECK_EQ(ibv_close_device(other), 0);
 }
 
-/* A receive queue that the queue pair does not have. */
+/* A place for a receive ring, though the queue pair uses an SRQ. */
 static void q6_absent(void)
 {
 	struct buf *buf = buf_new(LEN, 0);
@@ -229,7 +232,7 @@ static void q6_absent(void)
 				       .in = &req, .in_length = sizeof(req) },
 			       &handle),
 		 EINVAL);
-	/* An older provider's request ends before it. */
+	/* The request of an older provider ends before this field. */
 	CHECK_EQ(raw_create_qp(fd, dev.pd->handle, plain_cq, srq, WR,
 			       &(struct raw_payload){ .in = &req,
 						      .in_length = 16 },
@@ -239,7 +242,7 @@ static void q6_absent(void)
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
 }
 
-/* Its send ring has a place, its receive ring does not fit. */
+/* The send ring fits and the receive ring does not: nothing is left. */
 static void q10_failed(void)
 {
 	struct buf *buf = buf_new(LEN, 0);
@@ -275,7 +278,10 @@ static void *dereg_again(void *arg)
 	return NULL;
 }
 
-/* Deregistered while rings are made: before or after, never between. */
+/*
+ * Deregistration races with creating rings: it succeeds only when no ring exists, and later
+ * rings fail.
+ */
 static void q9_race(void)
 {
 	struct buf *buf = buf_new(LEN, 0);
@@ -294,7 +300,7 @@ static void q9_race(void)
 		over = false;
 		umem = MUST(dv_umem(buf->data, LEN, UMEM_ACCESS, ~0ULL));
 		copy = *umem;
-		/* Once it holds, the other cannot win at once. */
+		/* Starts with a ring, so that deregistration cannot succeed at once. */
 		CHECK_EQ(create(kind, &copy, 0, &handle), 0);
 		CHECK_EQ(pthread_create(&thread, NULL, dereg_again, umem), 0);
 		destroy(kind, handle);

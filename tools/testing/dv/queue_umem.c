@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A queue pair with all its rings, the completion queue's too, in one umem (item D14):
- * whatever that is of, and whatever else is written there.
+ * A queue pair with all its rings and its completion queue in one umem (item D14), of any kind
+ * of memory, also while other writes go there.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -16,7 +16,7 @@
 
 enum { WR = 16 };
 
-/* A queue pair and its completion queue, by hand, anywhere. */
+/* A queue pair and its completion queue, made by raw commands at any place. */
 struct placed {
 	uint32_t cq, qp;
 	volatile struct pinion_ring_hdr *cq_hdr, *sq_hdr;
@@ -31,7 +31,7 @@ static struct placed place_all(uint8_t *memory, uint32_t id, uint64_t cq_at,
 	struct placed placed = { .cq_hdr = (void *)(memory + cq_at),
 				 .sq_hdr = (void *)(memory + sq_at) };
 
-	/* That is for who makes a ring to do. */
+	/* Whoever creates a ring has to initialize its header. */
 	memset((void *)placed.cq_hdr, 0, sizeof(*placed.cq_hdr));
 	memset((void *)placed.sq_hdr, 0, sizeof(*placed.sq_hdr));
 	memset(memory + rq_at, 0, sizeof(*placed.sq_hdr));
@@ -59,10 +59,7 @@ static void unplace(const struct placed *placed)
 		 0);
 }
 
-/*
- * To be taken through its states, as @qp, of which libibverbs knows nothing. Nothing is
- * tried twice.
- */
+/* For state changes of @qp, which libibverbs does not know. Without retries. */
 static struct end end_of(const struct placed *placed, struct ibv_qp *qp)
 {
 	qp->handle = placed->qp;
@@ -78,7 +75,7 @@ static struct end end_of(const struct placed *placed, struct ibv_qp *qp)
 			     .qp = qp };
 }
 
-/* What is posted to a queue pair in error comes back flushed, some of it a little later. */
+/* Requests posted in the error state are flushed, some of them a little later. */
 static void flushed(const struct placed *placed, uint32_t count)
 {
 	const struct pinion_cqe *cqe = (void *)(placed->cq_hdr + 1);
@@ -148,7 +145,7 @@ static void *scribble(void *arg)
 		state ^= state << 13;
 		state ^= state >> 7;
 		state ^= state << 17;
-		/* Indices that are nearly right are the worse ones. */
+		/* Indices that are nearly right find more bugs than random ones. */
 		__atomic_store_n(word,
 				 state & 1 ? (uint32_t)(state >> 40) :
 					     *word + (state >> 62),
@@ -157,7 +154,10 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
-/* An index that cannot be is found on the way, and the queue pair is in error then. */
+/*
+ * Connect. An invalid index may be found meanwhile and put the QP into error: so nothing is
+ * checked.
+ */
 static void connect(const struct placed *placed, uint32_t qpn)
 {
 	struct peer peer = { .gid = dev.gid, .qpn = qpn };
@@ -169,7 +169,7 @@ static void connect(const struct placed *placed, uint32_t qpn)
 	end_to_rts(&end);
 }
 
-/* Two rings and more on the same bytes, and those change all the time. */
+/* All rings overlap, and the bytes change all the time. */
 static void q8_same_bytes(void)
 {
 	volatile struct victim *victim = victim_start();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queues whose rings are in umems that a parent domain's allocators gave (item D14):
- * what data flows through, and that nothing is left of them. How a ring gets its place
- * is in queue_places.c and queue_umem.c.
+ * Queues whose rings are in umems, from the allocators of a parent domain (item D14): traffic,
+ * and that nothing is left. Places of rings are tested in queue_places.c and queue_umem.c.
  */
 #define _GNU_SOURCE
 #include <unistd.h>
@@ -72,7 +71,7 @@ static void traffic_of(enum ibv_qp_type type, bool shared)
 	CHECK_EQ(ibv_dealloc_pd(cfg.pd), EBUSY);
 	CHECK(vm_pin(0) > pins);
 	move_data(&link);
-	/* It is there that it happens. */
+	/* The ring in our memory is the one in use. */
 	hdr = own.last[(uint32_t)(shared ? PINION_RES_TYPE_SRQ :
 					   PINION_RES_TYPE_RQ)];
 	CHECK_EQ(hdr->user_idx, 100 + (type == IBV_QPT_UD) * 100);
@@ -121,7 +120,7 @@ static struct ibv_qp *try_qp(struct ibv_pd *pd, struct ibv_cq *cq)
 	return ibv_create_qp(pd, &init);
 }
 
-/* The first ring's memory is good, the second's is not. */
+/* The allocator fails for the second ring: the first is freed. */
 static void q2_allocators(void)
 {
 	struct ibv_parent_domain_init_attr attr = own_attr(&own);
@@ -146,7 +145,7 @@ static void q2_allocators(void)
 	CHECK_EQ(ibv_dealloc_pd(domain), 0);
 }
 
-/* One ring in our memory, the other in the kernel's. */
+/* One ring in our memory, the other in kernel memory. */
 static void q3_default(void)
 {
 	struct qp_cfg cfg = {};
@@ -180,7 +179,7 @@ static void all_kinds(void *arg)
 		move_data(&link);
 }
 
-/* Killed at any time; the harness looks whether anything is left. */
+/* Killed at a random time; the harness checks for leaks. */
 static void q10_killed(void)
 {
 	int i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion queues made by command on umems: what is asked for, refused, told and changed
- * (items VC1 to VC6).
+ * Completion queues made by command on umems: parameters, refusals, queries and changes (items
+ * VC1 to VC6).
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -70,7 +70,7 @@ static void vc1_eqn(void)
 	CHECK_EQ(mlx5dv_devx_query_eqn(dev.ctx, UINT32_MAX, eqn), EINVAL);
 }
 
-/* What was asked for is told; nothing has completed. */
+/* A query returns the parameters of creation; nothing has completed. */
 static void vc2_told(void)
 {
 	uint8_t in[PRM_HEAD], out[PRM_CQ_OUT];
@@ -104,7 +104,7 @@ static void vc2_told(void)
 	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
 }
 
-/* Only when events are raised can be changed. */
+/* Only the event moderation can be changed. */
 static void vc3_changed(void)
 {
 	uint8_t in[PRM_CQ] = {}, out[PRM_CQ_OUT] = {};
@@ -120,7 +120,7 @@ static void vc3_changed(void)
 	prm_head(in, PRM_QUERY_CQ, number);
 	CHECK_EQ(mlx5dv_devx_obj_query(obj, in, PRM_HEAD, out, sizeof(out)), 0);
 	CHECK_EQ(prm_get32(out, 0x20), 77 << 16 | 12);
-	/* To ignore overruns; another number; another size. */
+	/* Ignoring overruns, another number, and another size are refused. */
 	prm_head(in, PRM_MODIFY_CQ, number);
 	prm_put32(in, 0x0c, 4);
 	dv_refused(mlx5dv_devx_obj_modify(obj, in, sizeof(in), out, PRM_HEAD),
@@ -165,7 +165,7 @@ static void vc4_places(void)
 	make_refused(PRM_QUEUE_UMEM);
 	cq.record = -8ULL;
 	make_refused(PRM_QUEUE_UMEM);
-	/* In its own ring is its user's affair. */
+	/* A record inside of the ring is allowed: it harms only its user. */
 	cq.record = 0;
 	obj = make(&number);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
@@ -174,7 +174,7 @@ static void vc4_places(void)
 	make_refused(PRM_QUEUE_UMEM);
 	cq.log_size--;
 	obj = make(&number);
-	/* All of the umem is its, but for a little. */
+	/* The rings may not take more than the umem in sum. */
 	cq.stride = 0;
 	cq.log_size = 1;
 	make_refused(PRM_UMEM_VIEWS);
@@ -220,7 +220,7 @@ static void vc5_features(void)
 	make_refused(PRM_QUEUE_SIZE);
 }
 
-/* Each has a number; some are left to the kernel, with their umem. */
+/* Each has its own number; some are left for the kernel to clean up, with their umem. */
 static void vc6_many(void)
 {
 	enum { QUEUES = 30, EACH = 64 + 64 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Events of queues made by command, told in channels or by eventfds, and queries that are answered
- * in a file (items VE1 to VE10).
+ * Events of queues made by command, delivered by channels or eventfds, and asynchronous queries
+ * (items VE1 to VE10).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -101,7 +101,7 @@ static void write_one(uint8_t flags)
 	raw_ring(&a);
 }
 
-/* As often as he was told: so each time it is another word. */
+/* @told: the number of events so far, which makes the word different each time. */
 static void arm(struct raw_queue *q, uint32_t told, bool solicited)
 {
 	uint32_t *record = (uint32_t *)(q->buf->data + CQ_RECORD_AT);
@@ -111,7 +111,7 @@ static void arm(struct raw_queue *q, uint32_t told, bool solicited)
 	__atomic_store_n(&record[1], htobe32(word), __ATOMIC_SEQ_CST);
 }
 
-/* Once each time that it is armed, whether what is waited for is there by then or not. */
+/* One event each time the queue is armed, before or after the completion. */
 static void ve1_completions(void)
 {
 	struct raw_cqe cqe;
@@ -132,7 +132,7 @@ static void ve1_completions(void)
 		raw_await(&a);
 		no_event();
 	}
-	/* There already, and nobody knows of it: he is told, if later. */
+	/* Arming with a completion already in the queue gives an event, too. */
 	for (; i < 60; i++) {
 		write_one(RAW_SIGNALED);
 		while (!raw_peek(&a, &cqe))
@@ -170,7 +170,7 @@ static void ve2_solicited(void)
 		await_event(7, COMPLETION);
 		raw_await(&b);
 	}
-	/* An error is one, too. */
+	/* An error completion counts as solicited. */
 	arm(&b, i, true);
 	raw_post_recv(&b, segment, 1);
 	raw_change(&b, PRM_2ERR_QP, &(struct prm_path){},
@@ -179,7 +179,10 @@ static void ve2_solicited(void)
 	end();
 }
 
-/* A queue of completions that overflows, and its queue pair; once, in both ways to be told. */
+/*
+ * A completion queue that overflows, and its queue pair: one event each, in a channel and by an
+ * eventfd.
+ */
 static void ve3_errors(void)
 {
 	int fd = eventfd(0, EFD_NONBLOCK);
@@ -196,7 +199,7 @@ static void ve3_errors(void)
 		 0);
 	for (i = 0; i <= 1 << CQ_LOG; i++) {
 		write_one(RAW_SIGNALED);
-		/* Nobody says that he has seen them. */
+		/* Leaves the consumer index as it is, so that the queue fills. */
 		while (i < 1 << CQ_LOG && !raw_peek(&a, &cqe))
 			;
 	}
@@ -212,7 +215,7 @@ static void ve3_errors(void)
 	end();
 }
 
-/* A request that the peer must not make is an event of the responder's. */
+/* A forbidden request gives an event of the responder. */
 static void ve4_requests(void)
 {
 	uint8_t segments[2 * SEGMENT];
@@ -284,7 +287,7 @@ static void ve5_limit(void)
 	raw_pool_free(&pool);
 }
 
-/* A channel without data has cookies alone; what is too short takes nothing. */
+/* A channel without event data gives only cookies; a read of less fails and consumes nothing. */
 static void ve6_cookies(void)
 {
 	uint64_t cookie = 0;
@@ -314,7 +317,7 @@ static void ve7_refused(void)
 	int fd;
 
 	begin(0);
-	/* Of no such kind, of another kind of queue, of nothing; one of two. */
+	/* Unknown types, types of other objects, no object; wrong lists of types. */
 	CHECK_EQ(subscribe(a.cq, 0x99, 0), EINVAL);
 	CHECK_EQ(subscribe(a.cq, 0x400, 0), EINVAL);
 	CHECK_EQ(subscribe(a.cq, LAST_WQE, 0), EINVAL);
@@ -328,7 +331,7 @@ static void ve7_refused(void)
 		 EINVAL);
 	CHECK_EQ(mlx5dv_devx_subscribe_devx_event(channel, a.cq, 3, two, 0),
 		 EINVAL);
-	/* What is no eventfd. */
+	/* A file that is not an eventfd. */
 	CHECK_EQ(mlx5dv_devx_subscribe_devx_event_fd(channel, -1, a.cq,
 						     CQ_ERROR),
 		 EBADF);
@@ -339,7 +342,7 @@ static void ve7_refused(void)
 	CHECK_EQ(close(fd), 0);
 	CHECK(!mlx5dv_devx_create_event_channel(dev.ctx, 2));
 	CHECK_EQ(errno, EINVAL);
-	/* A queue has so many, whoever wants to know. */
+	/* An object has at most 64 subscriptions in all. */
 	another = MUST(mlx5dv_devx_create_event_channel(dev.ctx, 0));
 	for (i = 0; subscribe(a.cq, CQ_ERROR, i) == 0; i++)
 		CHECK(i < 1000);
@@ -368,7 +371,7 @@ static void *write_on(void *unused)
 	return NULL;
 }
 
-/* Channels and queues end in any order, in the middle of what happens. */
+/* Channels and queues are destroyed in any order under traffic. */
 static void ve8_ends(void)
 {
 	time_t until = time(NULL) + opt.seconds;
@@ -405,7 +408,7 @@ static void ve8_ends(void)
 			CHECK_EQ(pthread_join(thread, NULL), 0);
 			CHECK_EQ(mlx5dv_devx_obj_destroy(a.qp), 0);
 		}
-		/* One that ended with its queue has nothing to tell. */
+		/* A channel has no events of an object that is destroyed. */
 		CHECK_EQ(mlx5dv_devx_obj_destroy(a.cq), 0);
 		CHECK(!there_is(channels[2]->fd, 0));
 		mlx5dv_devx_destroy_event_channel(channels[2]);
@@ -419,7 +422,7 @@ static void ve8_ends(void)
 	CHECK(seen);
 }
 
-/* An event that nobody has read yet ends with its queue. */
+/* An event that was not read is dropped when its object is destroyed. */
 static void ve10_unread(void)
 {
 	begin(0);
@@ -476,7 +479,10 @@ static void ve9_queries(void)
 	CHECK_EQ(mlx5dv_devx_get_async_cmd_comp(comp, (void *)&answer,
 						sizeof(answer)),
 		 EAGAIN);
-	/* A refusal is an answer; another's number is not; nor is nothing. */
+	/*
+	 * A refused command is answered; the number of another object and a too short answer are
+	 * errors of the call.
+	 */
 	CHECK_EQ(mlx5dv_devx_obj_query_async(a.qp, in, sizeof(in), PRM_HEAD, 5,
 					     comp),
 		 0);
@@ -489,7 +495,7 @@ static void ve9_queries(void)
 		 EINVAL);
 	CHECK_EQ(mlx5dv_devx_obj_query_async(a.qp, in, sizeof(in), 8, 5, comp),
 		 EINVAL);
-	/* Who reads nothing is not given more and more. */
+	/* Answers that are not read are limited to 32. */
 	for (i = 0; mlx5dv_devx_obj_query_async(a.qp, in, sizeof(in), 32768, i,
 						comp) == 0;
 	     i++)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What users can do to queues made by command, beside what is in the files of the queues
- * themselves: garbage of every service, records that lie, posting without end, numbers of other
- * contexts (items VH1 to VH7).
+ * Attacks on queues made by command that use more than the bytes of the queues: random requests
+ * for each service, invalid records, endless posting, numbers of other contexts (items VH1 to
+ * VH7).
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -62,7 +62,7 @@ static void end(void)
 	raw_free(&b);
 }
 
-/* Back to the beginning, with nothing posted. */
+/* Resets and reconnects @q, with nothing posted. */
 static void renew(struct raw_queue *q, uint32_t peer)
 {
 	uint8_t out[PRM_HEAD];
@@ -92,7 +92,7 @@ static void write_from(struct raw_queue *q, uint32_t length)
 
 /* ---------------------------------------------------------------- garbage */
 
-/* A request whose head is in order, and nothing else. */
+/* Posts a request with a valid control segment and random bytes behind it. */
 static void post_garbage(struct raw_queue *q)
 {
 	static const uint8_t opcodes[] = { RAW_SEND_INV,  RAW_WRITE,
@@ -115,7 +115,7 @@ static void post_garbage(struct raw_queue *q)
 				    rnd_in(0, LEN));
 			break;
 		case 2:
-			/* Inline, of some length. */
+			/* Inline data of random length. */
 			prm_put32(segments + i * SEGMENT, 0,
 				  1U << 31 | rnd_in(0, 0x3ff));
 			break;
@@ -127,7 +127,7 @@ static void post_garbage(struct raw_queue *q)
 		 rnd() & 1 ? RAW_SIGNALED : rnd(), rnd(), segments, count);
 }
 
-/* Each is performed or refused, and one that is in order works after it. */
+/* Each request completes or fails, and a valid request works afterwards. */
 static void garbage(uint32_t service)
 {
 	double until = now() + opt.seconds;
@@ -151,7 +151,7 @@ static void garbage(uint32_t service)
 			;
 		renew(&a, b.qpn);
 		renew(&b, a.qpn);
-		/* Of before. */
+		/* Completions of earlier requests. */
 		while (raw_poll(&a, &cqe))
 			;
 		if (service != PRM_UD)
@@ -180,7 +180,7 @@ static void vh3_ud(void)
 
 /* ---------------------------------------------------------------- records */
 
-/* More receives than there is room for in a shared queue: who receives there breaks, and says so. */
+/* A shared queue's record promises more receives than fit: the QP that receives goes into error. */
 static void vh4_receives_too_far(void)
 {
 	enum { REMOTE_OPERATION = 0x14 };
@@ -215,7 +215,7 @@ static void vh4_receives_too_far(void)
 
 static bool stop;
 
-/* Posts receives where they can only come back, for ever. */
+/* Posts receives to a QP in error, which are flushed, without end. */
 static void *post_receives(void *unused)
 {
 	uint8_t segment[SEGMENT];
@@ -231,7 +231,7 @@ static void *post_receives(void *unused)
 	return NULL;
 }
 
-/* Sends as fast as it can, and looks at completions only so that there is room. */
+/* Posts sends without end, and polls only to make room. */
 static void *post_sends(void *unused)
 {
 	uint8_t segments[2 * SEGMENT];
@@ -252,7 +252,10 @@ static void *post_sends(void *unused)
 	return NULL;
 }
 
-/* While one goes on and on another's messages go, too; and it ends when it is to end. */
+/*
+ * While one queue is busy without end, messages of another succeed, and the busy one can be
+ * destroyed.
+ */
 static void endless(void *(*post)(void *), bool broken)
 {
 	struct prm_path path = {};
@@ -290,7 +293,7 @@ static void vh6_endless_sends(void)
 
 /* -------------------------------------------------------- other contexts */
 
-/* Numbers are good for the context that made what they are of. */
+/* Numbers of objects are valid only in their own context. */
 static void vh7_others(void)
 {
 	struct ibv_context *other = device_another();
@@ -303,7 +306,7 @@ static void vh7_others(void)
 	begin(PRM_RC);
 	raw_pool_places(&pool, false);
 	uar = MUST(mlx5dv_devx_alloc_uar(own, MLX5DV_UAR_ALLOC_TYPE_NC));
-	/* All of it is own's; each alone would be enough. */
+	/* Three numbers of the other context, each of which is wrong by itself. */
 	raw_places(&c, false);
 	dev.ctx = other;
 	CHECK(!raw_try_qp(&c, out));
@@ -311,7 +314,7 @@ static void vh7_others(void)
 	CHECK(!raw_try_pool(&pool, out));
 	dv_refused(errno, out, PRM_NO_PD);
 	CHECK_EQ(mlx5dv_devx_umem_dereg(pool.umem), 0);
-	/* And of other's to own. */
+	/* The reverse: a shared queue of the other context, used in our own. */
 	dev.pd = MUST(ibv_alloc_pd(other));
 	raw_pool_places(&pool, false);
 	pool.obj = MUST(raw_try_pool(&pool, out));

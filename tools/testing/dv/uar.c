@@ -14,7 +14,7 @@
 typedef struct mlx5dv_devx_uar *uar_t;
 
 enum { BF, NC, KINDS };
-/* As libmlx5 has it from 45 on, whichever header this is built with. */
+/* Defined by libmlx5 from version 45 on. */
 #define NC_DEDICATED (1U << 31)
 
 static void vu1_alloc(void)
@@ -44,7 +44,7 @@ static void vu1_alloc(void)
 }
 
 #ifdef HAVE_EXPORT
-/* All of the page, with its model. */
+/* The page as a buffer with a model. */
 static struct buf *page_of(uar_t uar)
 {
 	struct buf *buf = buf_of(uar->base_addr, PAGE, 0, PAGE);
@@ -53,7 +53,7 @@ static struct buf *page_of(uar_t uar)
 	return buf;
 }
 
-/* A region of the dma-buf, and what the device does to it. */
+/* Registers the dma-buf and transfers data to and from it. */
 static void traffic(struct link *link, int fd, struct buf *buf)
 {
 	struct region other = region_new(PAGE, 77, ALL_ACCESS), region;
@@ -90,7 +90,7 @@ static void vu2_export(void)
 	fd = mlx5dv_devx_uar_export_dmabuf_fd(uar);
 	CHECK(fd >= 0);
 	traffic(&link, fd, buf);
-	/* It can be pinned, too; and no more of it than there is. */
+	/* The dma-buf can be pinned as a umem; a longer one is refused. */
 	in.dmabuf_fd = fd;
 	umem = MUST(mlx5dv_devx_umem_reg_ex(dev.ctx, &in));
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
@@ -124,7 +124,7 @@ static uint64_t write_and_read(struct link *link, int fd, uint64_t number)
 }
 #endif
 
-/* The page lives as long as anybody has it, the object and its context do not. */
+/* The exported page outlives the object and its context. */
 static void vu3_outlives(void)
 {
 #ifdef HAVE_EXPORT

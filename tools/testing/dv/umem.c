@@ -69,8 +69,8 @@ static void d3_dereg(void)
 }
 
 /*
- * Which sizes do for memory in system pages: one, always; none above @most; those
- * between if pages happen to adjoin.
+ * Page sizes that are accepted for memory in system pages: PAGE always; larger ones up to @most
+ * if pages happen to be contiguous; no others.
  */
 static void sizes_of(uint8_t *addr, size_t size, uint64_t most)
 {
@@ -100,7 +100,7 @@ static void sizes_of(uint8_t *addr, size_t size, uint64_t most)
 	CHECK_EQ(vm_pin(0), 0);
 }
 
-/* Pages that got there in no order: hardly any two adjoin. */
+/* Memory whose pages are hardly ever contiguous. */
 static uint8_t *scattered(size_t size)
 {
 	uint8_t *map = mmap(NULL, size * 4, PROT_READ | PROT_WRITE,
@@ -110,7 +110,7 @@ static uint8_t *scattered(size_t size)
 	CHECK(map != MAP_FAILED);
 	madvise(map, size * 4, MADV_NOHUGEPAGE);
 	for (i = 0; i < pages; i++) {
-		/* Each second one goes elsewhere. */
+		/* Take a page for another place after each. */
 		map[size + (i * 7919 % pages) * PAGE] = 1;
 		map[(i * 7919 % pages) * PAGE] = 1;
 	}
@@ -126,7 +126,7 @@ static void d4_page_sizes(void)
 	sizes_of(map, 2 * PAGE, 2 * PAGE);
 	sizes_of(map + 100, MIB / 4 - 100, PAGE);
 	sizes_of(map, MIB / 4, PAGE);
-	/* A page that holds all of it is enough for less than one. */
+	/* Less than a page, which lies in one page. */
 	sizes_of(map + 5, 100, PAGE);
 }
 
@@ -139,14 +139,14 @@ static void d4_huge_pages(void)
 			 dv_umem(buf->data, 4 * MIB, UMEM_ACCESS, 2 * MIB))),
 		 0);
 	MUST_NOT(dv_umem(buf->data, 2 * PAGE, UMEM_ACCESS, 2 * MIB), EINVAL);
-	/* D5: of the size listed, wherever in a page it begins and ends. */
+	/* D5: only the listed size is used, wherever the memory begins and ends in a page. */
 	CHECK_EQ(mlx5dv_devx_umem_dereg(MUST(dv_umem(
 			 buf->data + 5000, 3 * MIB + 7, UMEM_ACCESS, 2 * MIB))),
 		 0);
 	memory_free(&memory_hugetlb, buf);
 }
 
-/* The size of its pages bounds that of a key's. */
+/* A key may not have larger pages than its umem. */
 static void d5_size_is_listed(void)
 {
 	struct prm_mkey mkey = { .base = 0, .length = 4096 };
@@ -170,7 +170,7 @@ static void d5_size_is_listed(void)
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
 }
 
-/* A program of before there were page sizes to ask for, which the kernel sees. */
+/* The call of an older program, without page sizes: the kernel sees the difference. */
 static int reg_without_sizes(void *addr, uint64_t size, uint32_t *handle)
 {
 	uint64_t address = (uintptr_t)addr;
@@ -207,7 +207,7 @@ static void d6_legacy(void)
 	CHECK_EQ(vm_pin(0), 0);
 }
 
-/* Of all the sizes that will do for the older call, the largest is taken. */
+/* The older call uses the largest page size that is possible. */
 static void d6_huge(void)
 {
 	struct buf *buf = memory_new(&memory_hugetlb, 4 * MIB, 0);
@@ -235,7 +235,7 @@ static void d7_comp_mask(void)
 		.addr = buf->data,
 		.size = LEN,
 		.pgsz_bitmap = ~0ULL,
-		.dmabuf_fd = -1, /* ignored unless the mask has it */
+		.dmabuf_fd = -1, /* ignored without MLX5DV_UMEM_MASK_DMABUF */
 	};
 
 	dv_begin();
@@ -326,7 +326,7 @@ static void d13_pins(void)
 	CHECK_EQ(vm_pin(0), 0);
 }
 
-/* Objects and umems left to the kernel, whatever is made of what. */
+/* Leaves objects and umems for the kernel to clean up, in any dependency. */
 static void leave_it(void *arg)
 {
 	struct ibv_context *ctx = device_another();
@@ -352,16 +352,13 @@ static void d17_errno(void)
 	struct buf *buf = buf_new(LEN, 0);
 
 	dv_begin();
-	/* What failed is forgotten: over and over costs nothing. */
+	/* Failed calls leak nothing. */
 	for (int i = 0; i < 50; i++)
 		MUST_NOT(dv_umem(buf->data, LEN, 0, 1), EINVAL);
 	CHECK_EQ(vm_pin(0), 0);
 }
 
-/*
- * libibverbs' own ones are not asked: this program's come first. Memory that fork() is
- * to leave alone, less that which it may copy again.
- */
+/* These replace the functions of libibverbs: count calls, and fail if told to. */
 static int dontfork_calls, dofork_calls, dontfork_fails;
 
 int ibv_dontfork_range(void *base, size_t size);
@@ -408,7 +405,7 @@ static void d17_fork(void)
 	CHECK_EQ(vm_pin(0), 0);
 }
 
-/* The address of a dma-buf's is an offset, whatever is there in this process. */
+/* For a dma-buf the address is an offset, and no memory of this process is exempted from fork. */
 static void d10_fork(void)
 {
 	struct mlx5dv_devx_umem_in in = {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A device that is removed while what mlx5dv made of pinned memory is in use: a region
- * through the other device, a key over a umem of this process or of a dma-buf (items C10,
- * D13). Traffic ends, nothing stays pinned, and there is a device again.
+ * A device is removed while pinned memory of mlx5dv is in use: a region with data direct, a key
+ * over a umem of this process or of a dma-buf (items C10, D13). Traffic ends, nothing stays
+ * pinned, and the device can be added again.
  */
 #include "dmabuf.h"
 #include "keys.h"

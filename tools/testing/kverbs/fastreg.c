@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Fast registration as nvme, nfs and rds use it, through the core: lists of pages that
- * are registered, written, read, invalidated by either side and given other memory
- * (class 16).
+ * Fast registration as nvme, nfs and rds use it: lists of pages are registered, accessed,
+ * invalidated by either side, and registered again (class 16).
  */
 #include <linux/random.h>
 
 #include "kverbs.h"
 
 enum {
-	FIRST = 0x123, END = 0xabc,	/* of the list, in its first and last page */
+	FIRST = 0x123, END = 0xabc,	/* byte offsets in the first and the last page */
 	FLAT = 3 * 4096,
 	ALL = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
 };
@@ -21,7 +20,7 @@ struct fixture {
 	struct flat *flat, *back;
 };
 
-/* Nothing is registered yet. */
+/* Only allocates; nothing is registered yet. */
 int fastreg_init(struct kunit *test)
 {
 	struct fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
@@ -51,7 +50,7 @@ void fastreg_exit(struct kunit *test)
 	pair_free(f->pair);
 }
 
-/* The list of @memory gets a new key, and is registered on end b. */
+/* Registers @memory under a new key, on end b. */
 static enum ib_wc_status put_in_force(struct kunit *test, struct ib_mr *mr,
 				      struct memory *memory, int access)
 {
@@ -64,7 +63,7 @@ static enum ib_wc_status put_in_force(struct kunit *test, struct ib_mr *mr,
 	return end_reg(test, &f->pair->b, mr, mr->rkey, access);
 }
 
-/* Some bytes from a to somewhere in the list; they have to be there alone. */
+/* Writes some bytes from a into the list, and checks that only these changed. */
 static enum ib_wc_status write_some(struct kunit *test, u64 iova, u32 rkey)
 {
 	struct fixture *f = test->priv;
@@ -94,7 +93,7 @@ static void read_all(struct kunit *test, u64 iova, u32 rkey)
 	}
 }
 
-/* Refused, no byte changes, and the pair is good again. */
+/* The access is refused and no byte changes; reconnects the pair. */
 static void expect_refused(struct kunit *test, u64 iova, u32 rkey)
 {
 	struct fixture *f = test->priv;
@@ -103,7 +102,7 @@ static void expect_refused(struct kunit *test, u64 iova, u32 rkey)
 	pair_renew(test, f->pair);
 }
 
-/* Written and read at random places of a list that begins and ends within its pages. */
+/* Writes and reads at random places of a list with odd first and last bytes. */
 static void a_list_is_where_its_pages_are(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -115,7 +114,7 @@ static void a_list_is_where_its_pages_are(struct kunit *test)
 	read_all(test, f->mr->iova, f->mr->rkey);
 }
 
-/* Neither the byte before it nor the one after its end. */
+/* The bytes before and after the list cannot be reached. */
 static void a_list_ends_where_it_ends(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -138,7 +137,7 @@ static void a_list_ends_where_it_ends(struct kunit *test)
 	memory_check(test, f->memory);
 }
 
-/* No rights but those of its registration. */
+/* A registration grants only the rights it names. */
 static void a_right_not_given_is_not_there(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -149,7 +148,7 @@ static void a_right_not_given_is_not_there(struct kunit *test)
 	expect_refused(test, f->mr->iova, f->mr->rkey);
 }
 
-/* After LOCAL_INV its key opens nothing; registered once more it does, under the new one. */
+/* After LOCAL_INV the key is invalid; registered again, the list works under a new key. */
 static void an_invalidated_list_is_shut(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -167,7 +166,7 @@ static void an_invalidated_list_is_shut(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_WC_SUCCESS, write_some(test, f->mr->iova, f->mr->rkey));
 }
 
-/* Whoever holds the other end ends it with a message, whose receiver is told which. */
+/* The peer invalidates the list by a message; the receiver's completion names the key. */
 static void a_message_invalidates_a_list(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -186,13 +185,13 @@ static void a_message_invalidates_a_list(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wc.byte_len, 99);
 	KUNIT_EXPECT_MEMEQ(test, f->back->data, f->flat->data, 99);
 	expect_refused(test, f->mr->iova, key);
-	/* What is invalid already cannot be invalidated by a stranger. */
+	/* A SEND_WITH_INV of an unknown key fails. */
 	wc = pair_send(test, f->pair, IB_WR_SEND_WITH_INV, flat_sge(f->pair, f->flat, 99),
 		       flat_sge(f->pair, f->back, FLAT), key ^ 1, &sent);
 	KUNIT_EXPECT_NE(test, IB_WC_SUCCESS, sent);
 }
 
-/* A list in force cannot be registered over, and stays as it is. */
+/* A valid list cannot be registered again, and stays as it is. */
 static void a_list_in_force_is_not_replaced(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -207,7 +206,7 @@ static void a_list_in_force_is_not_replaced(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_WC_SUCCESS, write_some(test, iova, key));
 }
 
-/* A queue pair of another domain cannot register it, nor reach it. */
+/* A queue pair of another domain can neither register the list nor access it. */
 static void another_domains_list_is_out_of_reach(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -230,7 +229,7 @@ static void another_domains_list_is_out_of_reach(struct kunit *test)
 	pair_free(other);
 }
 
-/* Deregistered while it is in force: its key is nobody's. */
+/* After deregistration of a valid list its key is unknown. */
 static void a_deregistered_list_is_gone(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -246,7 +245,10 @@ static void a_deregistered_list_is_gone(struct kunit *test)
 	expect_refused(test, iova, key);
 }
 
-/* Two lists take turns, hundreds of times: each key leads to the memory of its turn. */
+/*
+ * Two lists are registered and invalidated by turns, hundreds of times: each key leads to its
+ * own memory.
+ */
 static void lists_take_turns(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -268,7 +270,7 @@ static void lists_take_turns(struct kunit *test)
 	memory_free(second);
 }
 
-/* What is there without any registration: the device's own key, for local use alone. */
+/* The local DMA key works for local use only. */
 static void the_local_key_is_local(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -286,7 +288,7 @@ static void the_local_key_is_local(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, f->back->data, f->flat->data, FLAT);
 }
 
-/* What was posted before an end comes back, and ib_drain_qp() waits for all of it. */
+/* Posted requests are flushed, and ib_drain_qp() waits for all of them. */
 static void what_is_posted_comes_back(struct kunit *test)
 {
 	struct fixture *f = test->priv;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Multicast by a kernel consumer. The core counts each membership it was granted, and lets no
- * queue pair go that has one; it remembers for libraries alone which they were.
+ * Multicast by a kernel user. The core counts memberships of a queue pair and refuses to destroy
+ * one that has any, but lists the groups only for user space.
  */
 #include "kverbs.h"
 

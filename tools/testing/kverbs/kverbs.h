@@ -25,22 +25,22 @@ struct pair {
 	struct end a, b;
 };
 
-/* Both ends on the device, connected. @pd: NULL for one of their own. */
+/* Both ends are on the device, and connected. */
 struct pair *pair_new(struct kunit *test);
 void pair_free(struct pair *pair);
-/* After an error: back to where they were, with nothing posted. */
+/* Resets and reconnects both ends, with nothing posted. */
 void pair_renew(struct kunit *test, struct pair *pair);
 
-/* The next completion, or a status no device gives after ten seconds. */
+/* The next completion, or an invalid status after ten seconds. */
 struct ib_wc end_wait(struct end *end);
-/* Post it, signaled, and wait: the status. */
+/* Posts the request, signaled, and returns the status of its completion. */
 enum ib_wc_status end_do(struct kunit *test, struct end *end, struct ib_send_wr *wr);
 enum ib_wc_status end_rdma(struct kunit *test, struct end *end, enum ib_wr_opcode opcode,
 			   struct ib_sge sge, u64 remote, u32 rkey);
 enum ib_wc_status end_reg(struct kunit *test, struct end *end, struct ib_mr *mr, u32 key,
 			  int access);
 enum ib_wc_status end_invalidate(struct kunit *test, struct end *end, u32 key);
-/* Receive into @sge on @to, send @from with @opcode and @invalidate: what either side got. */
+/* Posts a receive of @to and a send of @from; returns the receive's completion. */
 struct ib_wc pair_send(struct kunit *test, struct pair *pair, enum ib_wr_opcode opcode,
 		       struct ib_sge from, struct ib_sge to, u32 invalidate,
 		       enum ib_wc_status *sent);
@@ -49,23 +49,23 @@ struct ib_wc pair_send(struct kunit *test, struct pair *pair, enum ib_wr_opcode 
 
 enum { MEMORY_PAGES = 6 };
 
-/* Scattered pages, mapped for DMA, and what has to be in them. */
+/* Scattered pages, mapped for DMA, and the expected bytes. */
 struct memory {
 	struct page *page[MEMORY_PAGES];
 	struct scatterlist sg[MEMORY_PAGES];
 	u8 *model;
-	unsigned int first;	/* byte of the first page */
+	unsigned int first;	/* first byte, in the first page */
 	size_t length;
 };
 
-/* Random bytes; @first and @end cut the first and the last page. */
+/* Random bytes; @first and @end are offsets in the first and the last page. */
 struct memory *memory_new(struct kunit *test, unsigned int first, unsigned int end);
 void memory_free(struct memory *memory);
 void memory_check(struct kunit *test, struct memory *memory);
-/* The model: @length bytes come to @at of its @length. */
+/* The model gets @length bytes at @at. */
 void memory_expect(struct memory *memory, size_t at, const void *from, size_t length);
 
-/* One piece that is contiguous, of random bytes, named by the device's own key. */
+/* A contiguous buffer of random bytes, used by the local DMA key. */
 struct flat {
 	u8 *data;
 	u64 address;
@@ -84,7 +84,7 @@ void fastreg_exit(struct kunit *test);
 
 /* --------------------------------------------------------------- tests (limits.c) */
 
-/* Also of group.c's. */
+/* group.c uses it, too. */
 struct limited {
 	struct ib_pd *pd;
 	struct ib_cq *cq;

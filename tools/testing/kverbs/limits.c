@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the device tells the kernel of itself can be had, and one more cannot (class 23).
- * Libraries are told by the driver's own answer; this is what nfs or nvme believe.
+ * The limits that the device reports to the kernel can be used, and one more is refused (class
+ * 23). User space gets its limits from the driver; nfs and nvme use these.
  */
 #include "kverbs.h"
 
@@ -29,7 +29,7 @@ void limits_exit(struct kunit *test)
 	ib_dealloc_pd(l->pd);
 }
 
-/* 0, and what came of it is gone, or the errno. */
+/* Creates and destroys a QP of this size; returns the errno. */
 static int try_cap(struct kunit *test, struct ib_qp_cap cap)
 {
 	struct limited *l = test->priv;
@@ -44,7 +44,7 @@ static int try_cap(struct kunit *test, struct ib_qp_cap cap)
 
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
-	/* No less than was asked for. */
+	/* The QP has at least what was asked for. */
 	KUNIT_EXPECT_GE(test, attr.cap.max_send_sge, cap.max_send_sge);
 	KUNIT_EXPECT_GE(test, attr.cap.max_recv_sge, cap.max_recv_sge);
 	ib_destroy_qp(qp);

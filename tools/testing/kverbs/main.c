@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The module, and the device its tests run on: the first pinion device there is.
+ * The module. Tests use the first pinion device.
  */
 #include <linux/module.h>
 
@@ -40,7 +40,7 @@ static int suite_init(struct kunit_suite *suite)
 
 static void suite_exit(struct kunit_suite *suite)
 {
-	/* A suite that did not begin ends, too. */
+	/* Also called if the init of the suite failed. */
 	if (kverbs_device)
 		ib_unregister_client(&client);
 }

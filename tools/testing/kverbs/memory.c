@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory with a model. The pages of a list are scattered: each second one that is
- * allocated is given back.
+ * Memory with a model. To scatter the pages of a list, every other allocated page is freed.
  */
 #include <linux/highmem.h>
 #include <linux/random.h>
@@ -48,7 +47,7 @@ void memory_free(struct memory *m)
 	kvfree(m->model);
 }
 
-/* All of its pages, also what is before and after the bytes of the list. */
+/* Checks all of the pages, including the bytes outside of the list. */
 void memory_check(struct kunit *test, struct memory *m)
 {
 	int i;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Two connected queue pairs of the kernel's, polled by whoever waits.
+ * Two connected kernel queue pairs; waiting polls.
  */
 #include <linux/delay.h>
 #include <rdma/ib_cache.h>
@@ -10,8 +10,8 @@
 enum { DEPTH = 16, PORT = 1, PSN = 4711, WAIT_S = 60 };
 
 /*
- * RoCE v2 over IPv4, as the tests of user space take, and the address of the netdev: nobody
- * resolves it for the kernel's own users.
+ * RoCE v2 over IPv4, as in the tests of user space, and the MAC of the network device, which
+ * kernel users have to set themselves.
  */
 static int find_gid(union ib_gid *gid, u8 *mac)
 {

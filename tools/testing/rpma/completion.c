@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Where completions arrive: queues for receives alone, one channel for both, shared
- * receive queues.
+ * Where completions arrive: separate receive queues, a channel shared by both, shared receive
+ * queues.
  */
 #include <fcntl.h>
 
@@ -98,7 +98,7 @@ static void shared_channel(void)
 	sides_free(&sides);
 }
 
-/* How the settings say where receives of a shared queue complete. */
+/* Where receives of a shared queue complete. */
 enum completes { ON_OWN, ON_MAIN, ON_RECEIVE };
 
 static void shared_queue(enum completes where)
@@ -156,7 +156,10 @@ static void srq_receive(void)
 	shared_queue(ON_RECEIVE);
 }
 
-/* Receives that complete elsewhere raise no event in a connection's channel. */
+/*
+ * A channel for both queues cannot be combined with receives that complete in a shared queue's
+ * CQ.
+ */
 static void no_channel_for_both(void)
 {
 	struct rpma_conn_req *req = (void *)&sides;
@@ -174,7 +177,7 @@ static void no_channel_for_both(void)
 	sides_end(&sides);
 }
 
-/* It is the device that has no such queue. */
+/* The device refuses such a size. */
 static void queue_too_large(void)
 {
 	static const uint32_t sizes[] = { INT32_MAX, 1U << 31, UINT32_MAX };

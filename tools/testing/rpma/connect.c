@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Connections: how they begin and end, private data, calls that do not block. Where
- * completions arrive is completion.c's.
+ * Connections: establishment and end, private data, non-blocking calls. completion.c tests where
+ * completions arrive.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -51,7 +51,7 @@ static void again_and_again(void)
 static void expect_data(const struct rpma_conn_private_data *got,
 			const char *want)
 {
-	/* The manager rounds the length up. */
+	/* rdma_cm rounds the length up. */
 	CHECK(got->ptr && got->len >= strlen(want));
 	CHECK(!memcmp(got->ptr, want, strlen(want)));
 }
@@ -97,14 +97,14 @@ static void refused(void)
 	CHECK(!req);
 	CHECK_EQ(event_of(sides.conn[NEAR]), RPMA_CONN_REJECTED);
 	CHECK_EQ(rpma_conn_delete(&sides.conn[NEAR]), 0);
-	/* Nobody listens. */
+	/* No endpoint listens. */
 	CHECK_EQ(rpma_ep_shutdown(&sides.ep), 0);
 	req = ask(NULL);
 	if (rpma_conn_req_connect(&req, NULL, &sides.conn[NEAR]))
-		CHECK(iwarp()); /* which notices at once */
+		CHECK(iwarp()); /* iWARP notices at once */
 	else
 		CHECK(event_of(sides.conn[NEAR]) != RPMA_CONN_ESTABLISHED);
-	/* A request that is never made. */
+	/* A request is deleted without being used. */
 	req = ask(NULL);
 	CHECK_EQ(rpma_conn_req_delete(&req), 0);
 	CHECK_EQ(rpma_conn_req_delete(&req), 0);
@@ -119,7 +119,7 @@ static void unanswered(void)
 	listen_here();
 	req = ask(NULL);
 	CHECK_EQ(rpma_conn_req_connect(&req, NULL, &sides.conn[NEAR]), 0);
-	/* The endpoint goes with the request inside, and who asked is told. */
+	/* The endpoint is shut down with a request pending, and the requester gets an event. */
 	CHECK_EQ(rpma_ep_get_fd(sides.ep, &waiting.fd), 0);
 	CHECK_EQ(poll(&waiting, 1, patience(20) * 1000), 1);
 	CHECK_EQ(rpma_ep_shutdown(&sides.ep), 0);
@@ -155,7 +155,7 @@ static void wrong_arguments(void)
 	WRONG(rpma_conn_next_event(NULL, &event));
 	WRONG(rpma_conn_disconnect(NULL));
 	WRONG(rpma_conn_delete(NULL));
-	/* A request is used up by the attempt, whatever comes of it. */
+	/* rpma_conn_req_connect() consumes the request, also if it fails. */
 	req = ask(NULL);
 	WRONG(rpma_conn_req_connect(&req, &nothing, &conn));
 	CHECK(!req && conn == (void *)&sides);
@@ -168,7 +168,10 @@ static void wrong_arguments(void)
 	sides_end(&sides);
 }
 
-/* A message may arrive as soon as the connection exists. */
+/*
+ * A receive can be posted before the connection is established, for messages that arrive at
+ * once.
+ */
 static void receive_before_connection(void)
 {
 	struct rpma_conn_req *req;
@@ -203,7 +206,7 @@ static void receive_before_connection(void)
 	sides_free(&sides);
 }
 
-/* A call that fails says nothing else. */
+/* A call that fails leaves the output parameter alone. */
 static void event_left_alone(void)
 {
 	enum rpma_conn_event event = RPMA_CONN_UNDEFINED;
@@ -218,7 +221,7 @@ static void event_left_alone(void)
 	CHECK_EQ(rpma_conn_next_event(sides.conn[NEAR], &event),
 		 RPMA_E_PROVIDER);
 	CHECK_EQ(event, RPMA_CONN_UNDEFINED);
-	/* It has come all the same. */
+	/* The other side got its event. */
 	CHECK_EQ(event_of(sides.conn[FAR]), RPMA_CONN_ESTABLISHED);
 	sides_free(&sides);
 }
@@ -275,7 +278,7 @@ static void nonblocking(void)
 	CHECK_EQ(rpma_cq_get_wc(sides.cq[NEAR], 4, wc, &got), 0);
 	CHECK_EQ(got, 1);
 	CHECK_EQ(wc[0].status, IBV_WC_SUCCESS);
-	/* What comes after a wait is announced again. */
+	/* A new completion after a wait raises a new event. */
 	CHECK_EQ(rpma_write(sides.conn[NEAR], to.remote, 0, from.local, 0, 100,
 			    ALWAYS, &to),
 		 0);
@@ -290,7 +293,7 @@ static void nonblocking(void)
 	WRONG(rpma_cq_get_fd(NULL, &cq));
 	memory_dereg(&from);
 	memory_dereg(&to);
-	/* Events of the end take a moment: blocking again. */
+	/* The events of the end take a moment: use blocking calls again. */
 	CHECK_EQ(fcntl(near, F_SETFL, 0), 0);
 	sides_free(&sides);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory of files that cannot be pinned: of a file system of persistent memory, mounted
- * with -o dax at $DAX_FILES. Registration falls back to on-demand paging, data and flushes
- * arrive in the file, and the file may change meanwhile (items A15, E22).
+ * Files on persistent memory that cannot be pinned, on a file system mounted with -o dax at
+ * $DAX_FILES. Registration falls back to on-demand paging, data and flushes arrive in the file,
+ * and the file may change meanwhile (items A15, E22).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 enum {
 	SIZE = 4 << 20,
-	MARGIN = 3 * 4096 + 77, /* of the file on either side of the region */
+	MARGIN = 3 * 4096 + 77, /* bytes of the file around the region */
 	PERSISTENT = RPMA_MR_USAGE_FLUSH_TYPE_PERSISTENT,
 	VISIBILITY = RPMA_MR_USAGE_FLUSH_TYPE_VISIBILITY,
 	ALL_USES = RPMA_MR_USAGE_READ_SRC | RPMA_MR_USAGE_READ_DST |
@@ -45,7 +45,7 @@ static int open_file(const char *name)
 	return fd;
 }
 
-/* A file that is all holes. */
+/* Creates a sparse file and maps it. */
 static struct buf *file_buf(const char *name, int *fd)
 {
 	struct buf *buf;
@@ -53,12 +53,12 @@ static struct buf *file_buf(const char *name, int *fd)
 
 	*fd = open_file(name);
 	CHECK_EQ(ftruncate(*fd, SIZE), 0);
-	/* No page cache in between, or this is refused. */
+	/* MAP_SYNC fails unless the mapping is DAX. */
 	map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE,
 		   MAP_SHARED_VALIDATE | MAP_SYNC, *fd, 0);
 	CHECK(map != MAP_FAILED);
 	buf = buf_of(map, SIZE, MARGIN, SIZE - 2 * MARGIN);
-	/* As it was: buf_of() filled it. */
+	/* Make it sparse again: buf_of() filled it. */
 	CHECK_EQ(fallocate(*fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
 			   SIZE),
 		 0);
@@ -72,7 +72,7 @@ static void begin(void)
 	struct rpma_peer_cfg *cfg;
 	int last;
 
-	/* Pinned for as long as a region lives, blocks could not leave the file. */
+	/* The kernel refuses to pin DAX pages long-term: the file could not free its blocks. */
 	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, buf->length, ALL_ACCESS),
 		 EOPNOTSUPP);
 	sides_connect(&sides, NULL, NULL);
@@ -84,7 +84,10 @@ static void begin(void)
 	near = memory_reg(sides.peer[NEAR], SIZE, 123, ALL_USES & ~PERSISTENT);
 	registrations_reset();
 	far = memory_of(sides.peer[FAR], buf, ALL_USES);
-	/* Of each call, libibverbs may let us see one of its own. */
+	/*
+	 * libibverbs' own inner calls may be counted, too, so look at the first and the last
+	 * one.
+	 */
 	last = registrations.calls - 1;
 	CHECK(last > 0);
 	CHECK(!(registrations.access[0] & IBV_ACCESS_ON_DEMAND));
@@ -125,7 +128,7 @@ static size_t some(size_t *len)
 	return rnd_below(far.buf->length - *len + 1);
 }
 
-/* What read(2) finds. */
+/* Compares the file as read(2) returns it with the model. */
 static void check_file(void)
 {
 	uint8_t *back = MUST(malloc(SIZE));
@@ -143,7 +146,7 @@ static void e22_read(void)
 	begin();
 	for (i = 0; i < 40; i++) {
 		at = some(&len);
-		/* Holes at first. */
+		/* The first rounds read holes. */
 		if (i == 10)
 			buf_fill(far.buf);
 		CHECK_EQ(rpma_read(sides.conn[NEAR], near.local, 5, far.remote,
@@ -156,7 +159,7 @@ static void e22_read(void)
 	end();
 }
 
-/* To memory and from memory of files, on both sides. */
+/* Messages from and to files, on both sides. */
 static void e22_send(void)
 {
 	struct memory other;
@@ -186,7 +189,7 @@ static void e22_send(void)
 	end();
 }
 
-/* Blocks that are taken out of the file are not written to any more. */
+/* Blocks that were punched out of the file are not written any more. */
 static void e22_holes(void)
 {
 	const size_t half = SIZE / 2;
@@ -210,7 +213,10 @@ static void e22_holes(void)
 	}
 	check_both(&near, &far);
 	check_file();
-	/* Nothing is there beyond its end; then there is, again. */
+	/*
+	 * Beyond the end of the truncated file accesses fail; after extending it they work
+	 * again.
+	 */
 	write_flushed(half, half / 2);
 	CHECK_EQ(ftruncate(file, half), 0);
 	CHECK_EQ(ftruncate(file, SIZE), 0);
@@ -226,7 +232,7 @@ static void e22_holes(void)
 	CHECK_EQ(cq_next(sides.cq[NEAR]).status, IBV_WC_REM_ACCESS_ERR);
 }
 
-/* Left for whoever mounts it again: the file, and how it should be in `model'. */
+/* Leaves a file and its expected contents, `model', for a check after the next mount. */
 static void e22_write(void)
 {
 	size_t at, len;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Data that does not flow: memory registered for something else (items E3 to E8), or
- * no longer (E35), and what is refused before anything is sent.
+ * Transfers that must fail: memory registered for another use (items E3 to E8), deregistered
+ * memory (E35), and wrong arguments.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 static struct sides sides;
 
-/* The use that is missing is what fails; the connection goes with it. */
+/* Each case lacks one use: the transfer fails and breaks the connection. */
 static void rights_are_kept(void)
 {
 	static const struct {
@@ -87,7 +87,7 @@ static void ranges(void)
 	struct rpma_conn *conn;
 	struct memory near, far;
 	size_t i;
-	/* Of 32 bits alone the last two would be inside. */
+	/* Cut to 32 bits, the last two would be inside. */
 	static const struct {
 		size_t near, far, len;
 	} cases[] = {
@@ -174,7 +174,7 @@ static void arguments(void)
 	sides_free(&sides);
 }
 
-/* librpma takes a flush for supported if the queue pair can be told to. */
+/* librpma takes flush for supported if the queue pair has the function pointer. */
 static void only_what_was_asked_for(void)
 {
 #ifdef HAVE_WR_FLUSH

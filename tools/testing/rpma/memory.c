@@ -30,7 +30,7 @@ static void e29_advice(void)
 	if (dev.pinion) {
 		CHECK_EQ(rpma_mr_advise(mr, 0, 1, 77, FLUSH), RPMA_E_NOSUPP);
 		WRONG(rpma_mr_advise(mr, 0, 1, PREFETCH, 1U << 31));
-		/* It is pinned: there is nothing to do, and that is an error. */
+		/* Prefetching pinned memory is an error. */
 		rc = rpma_mr_advise(mr, 0, 1, WRITE, FLUSH);
 		CHECK(rc == RPMA_E_INVAL || rc == RPMA_E_PROVIDER);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What needs no connection: descriptors (item E25), getters and wrong arguments
- * (E28), words (E33), settings, messages.
+ * Calls without a connection: descriptors (item E25), getters and wrong arguments (E28), words
+ * (E33), configurations, messages.
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -14,7 +14,7 @@
 
 #define WRONG(call) CHECK_EQ(call, RPMA_E_INVAL)
 
-/* What a pointer holds that a failed call must leave alone. */
+/* The value of pointers that a failed call must not change. */
 static void *const untouched = (void *)0x5a5a;
 
 enum { DESCRIPTOR = 21 };
@@ -41,7 +41,7 @@ static void e25_written(void)
 	memcpy(&rkey, at + 16, 4);
 	CHECK_EQ(le64toh(address), (uintptr_t)memory + 3);
 	CHECK_EQ(le64toh(length), 33);
-	/* The first field of a local region is the verbs one. */
+	/* The first field of a local region is the verbs MR. */
 	CHECK_EQ(le32toh(rkey), (*(struct ibv_mr **)mr)->rkey);
 	CHECK_EQ(at[20], RPMA_MR_USAGE_WRITE_DST);
 	CHECK_EQ(at[-1], 0xa5);
@@ -54,7 +54,7 @@ static void e25_written(void)
 	CHECK_EQ(rpma_peer_delete(&peer), 0);
 }
 
-/* The layout is what librpma's own code reads of a remote region. */
+/* A descriptor in the layout of librpma. */
 static void e25_read(void)
 {
 	static const uint8_t wire[DESCRIPTOR + 9] = {
@@ -86,7 +86,7 @@ static void e25_read(void)
 	CHECK(mr == untouched);
 
 	bytes[1 + 20] = wire[20];
-	/* Longer is what a later version may send. */
+	/* A longer descriptor, as of a later version, is accepted. */
 	CHECK_EQ(rpma_mr_remote_from_descriptor(bytes + 1, sizeof(wire), &mr),
 		 0);
 	seen = (void *)mr;
@@ -302,7 +302,7 @@ static void listener(enum rpma_log_level level, const char *file,
 	said++;
 }
 
-/* Fails with a message at the level of an error. */
+/* Makes a call fail that logs an error. */
 static void provoke(void)
 {
 	struct rpma_peer *peer;
@@ -341,7 +341,7 @@ static void messages(void)
 		 0);
 	provoke();
 	CHECK_EQ(said, 2);
-	/* Back to ours, which says it to stderr as well. */
+	/* The default function, which also writes to stderr. */
 	CHECK_EQ(rpma_log_set_function(RPMA_LOG_USE_DEFAULT_FUNCTION), 0);
 	CHECK_EQ(rpma_log_set_threshold(RPMA_LOG_THRESHOLD_AUX,
 					RPMA_LOG_LEVEL_ERROR),
@@ -360,7 +360,7 @@ static void devices(void)
 	WRONG(rpma_utils_get_ibv_context(address(), RPMA_UTIL_IBV_CONTEXT_LOCAL,
 					 NULL));
 	WRONG(rpma_utils_get_ibv_context(address(), 2, &ctx));
-	/* No address, none of ours, none of an RDMA device. */
+	/* An invalid address, a remote one, and a local one without an RDMA device. */
 	CHECK_EQ(rpma_utils_get_ibv_context("no.such.host.invalid",
 					    RPMA_UTIL_IBV_CONTEXT_LOCAL, &ctx),
 		 RPMA_E_PROVIDER);

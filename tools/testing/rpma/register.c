@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * rpma_mr_reg() and rpma_mr_dereg(): every use alone and together, what rights each
- * becomes, each error (items E1, E2, E11 to E24, E26, E34, E36). Traffic is in
- * transfer.c.
+ * rpma_mr_reg() and rpma_mr_dereg(): each use alone and together, the access rights of each,
+ * each error (items E1, E2, E11 to E24, E26, E34, E36). Traffic is in transfer.c.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -105,7 +104,7 @@ static void rights_of_usages(void)
 	end();
 }
 
-/* The device's own right where it has it; to read always, for peers without. */
+/* The device's FLUSH right if it has one; remote read always, for peers without FLUSH. */
 static void rights_of_flushes(void)
 {
 	uint64_t caps = dev.attr.device_cap_flags_ex;
@@ -122,7 +121,7 @@ static void rights_of_flushes(void)
 	want = IBV_ACCESS_REMOTE_READ | (caps >> 39 & 1 ? 1 << 9 : 0);
 	mr = reg(RPMA_MR_USAGE_FLUSH_TYPE_PERSISTENT);
 	CHECK_EQ(registrations.access[0], want);
-	/* Memory of this program is not persistent: a device that knows says so. */
+	/* This memory is not persistent: a device that checks refuses at first. */
 	CHECK_EQ(registrations.calls, caps >> 39 & 1 ? 2 : 1);
 	if (registrations.calls == 2)
 		CHECK_EQ(registrations.access[1], want & ~(1 << 9));
@@ -169,7 +168,7 @@ static void listen_to_errors(enum rpma_log_level level, const char *file,
 	said_errors += level == RPMA_LOG_LEVEL_ERROR;
 }
 
-/* E36: each is said, at the level of an error. */
+/* E36: each failure is logged as an error. */
 static void e21_provider_fails(void)
 {
 	static const int errnos[] = { EFAULT, ENOMEM, EINVAL,
@@ -188,7 +187,7 @@ static void e21_provider_fails(void)
 		CHECK_EQ(said_errors, 1);
 	}
 	CHECK_EQ(rpma_log_set_function(RPMA_LOG_USE_DEFAULT_FUNCTION), 0);
-	/* Not made up: the kernel's own. */
+	/* A real error of the kernel. */
 	registrations_reset();
 	context("unmapped");
 	munmap(memory + 4096, 4096);
@@ -204,7 +203,7 @@ static void e11_read_only(void)
 	map = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(map != MAP_FAILED);
 	refused(map, 4096, RPMA_MR_USAGE_RECV, RPMA_E_PROVIDER);
-	/* Verbs would have it; librpma's users know that it is refused. */
+	/* Verbs would allow it; librpma always asks for local write. */
 	refused(map, 4096, RPMA_MR_USAGE_WRITE_SRC, RPMA_E_PROVIDER);
 	end();
 }
@@ -223,7 +222,7 @@ static void e22_on_demand(void)
 	struct rpma_mr_local *mr;
 
 	begin();
-	/* What the kernel says of a file on a DAX filesystem. */
+	/* The errno of the kernel for a file on a DAX file system. */
 	registrations.fail[0] = EOPNOTSUPP;
 	if (!odp_capable()) {
 		refused(memory, 4096, RPMA_MR_USAGE_WRITE_DST, RPMA_E_PROVIDER);
@@ -236,7 +235,7 @@ static void e22_on_demand(void)
 	CHECK_EQ(registrations.access[0], pinned);
 	CHECK_EQ(registrations.access[1], pinned | IBV_ACCESS_ON_DEMAND);
 	dereg(mr);
-	/* Only then, once, and it may fail. */
+	/* Only after this errno it tries again on demand, once, which may fail. */
 	registrations_reset();
 	registrations.fail[0] = EOPNOTSUPP;
 	registrations.fail[1] = EOPNOTSUPP;
@@ -267,7 +266,7 @@ static void e24_twice_and_unaligned(void)
 	end();
 }
 
-/* E27, too: a peer with memory cannot go, and is as before then. */
+/* And E27: a peer with memory cannot be deleted, and stays as it is. */
 static void e26_dereg(void)
 {
 	struct rpma_mr_local *mr = NULL, *same;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Data over a connection: what each use of memory is good for (items E3 to E10,
- * E22). What it is not good for is in limits.c.
+ * Data over a connection: the transfers that each use of memory allows (items E3 to E10, E22).
+ * limits.c tests what is refused.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -43,7 +43,7 @@ static void e3_e4_read(void)
 	for (i = 0; i < 20; i++)
 		read_some(&to, &from, rnd_in(1, LENGTH));
 	read_some(&to, &from, LENGTH);
-	/* siw reads no 0 bytes. */
+	/* siw has no reads of 0 bytes. */
 	if (!iwarp()) {
 		read_some(&to, &from, 0);
 		CHECK_EQ(rpma_read(sides.conn[NEAR], NULL, 0, NULL, 0, 0,
@@ -60,7 +60,7 @@ static void write_some(struct memory *to, const struct memory *from, size_t len)
 {
 	size_t a = rnd_below(LENGTH - len + 1), b = rnd_below(LENGTH - len + 1);
 
-	/* One that succeeds says nothing. */
+	/* Without a completion if it succeeds. */
 	CHECK_EQ(rpma_write(sides.conn[NEAR], to->remote, a, from->local, b,
 			    len, RPMA_F_COMPLETION_ON_ERROR, NULL),
 		 0);
@@ -152,7 +152,7 @@ static void e7_e8_send_and_receive(void)
 	to = far_memory(&sides, RPMA_MR_USAGE_RECV);
 	for (i = 0; i < 20; i++)
 		send_some(&to, &from, rnd_in(1, LENGTH - 9), !iwarp() && i & 1);
-	/* siw receives no 0 bytes. */
+	/* siw has no receives of 0 bytes. */
 	if (!iwarp()) {
 		CHECK_EQ(rpma_recv(sides.conn[FAR], NULL, 0, 0, NULL), 0);
 		CHECK_EQ(rpma_send(sides.conn[NEAR], NULL, 0, 0, ALWAYS, NULL),
@@ -228,7 +228,7 @@ static void e9_flush_visibility(void)
 	flush_done(&to, 7, 9999, RPMA_FLUSH_TYPE_VISIBILITY);
 	expect_copy(&to, 7, &from, 0, 9999);
 	check_both(&to, &from);
-	/* To the last byte, where 8 are not left to read. */
+	/* At the last byte, where 8 bytes cannot be read. */
 	flush_done(&to, LENGTH - 1, 1, RPMA_FLUSH_TYPE_VISIBILITY);
 	CHECK_EQ(flush(&to, LENGTH, 1, RPMA_FLUSH_TYPE_VISIBILITY),
 		 RPMA_E_INVAL);
@@ -252,7 +252,7 @@ static void allow_direct_write(void)
 	CHECK_EQ(rpma_peer_cfg_delete(&cfg), 0);
 }
 
-/* Both of the device's flushes, as the library asks: else a read does it. */
+/* Does the device have both kinds of FLUSH, as the library requires? Otherwise a read is used. */
 static bool native_flush(void)
 {
 #ifdef HAVE_WR_FLUSH
@@ -270,7 +270,7 @@ static void e10_flush_persistent(void)
 	sides_connect(&sides, NULL, NULL);
 	from = near_memory(&sides, SOURCE);
 	to = far_memory(&sides, TARGET | FLUSH_PERSISTENT);
-	/* Not before the other side has said that it helps. */
+	/* Refused until the peer's configuration allows direct writes. */
 	CHECK_EQ(flush(&to, 0, 1, RPMA_FLUSH_TYPE_PERSISTENT), RPMA_E_NOSUPP);
 	allow_direct_write();
 	CHECK_EQ(flush(&to, 0, 1, RPMA_FLUSH_TYPE_VISIBILITY), RPMA_E_NOSUPP);
@@ -283,7 +283,7 @@ static void e10_flush_persistent(void)
 	expect_copy(&to, 7, &from, 0, 9999);
 	check_both(&to, &from);
 	if (native_flush()) {
-		/* The truth, and loud: this memory is not persistent. */
+		/* A native FLUSH fails, because this memory is not persistent. */
 		CHECK_EQ(flush(&to, 7, 9999, RPMA_FLUSH_TYPE_PERSISTENT), 0);
 		CHECK(cq_next(sides.cq[NEAR]).status != IBV_WC_SUCCESS);
 	} else {
@@ -294,7 +294,7 @@ static void e10_flush_persistent(void)
 	memory_dereg(&from);
 }
 
-/* A peer whose device has no FLUSH reads: memory for it alone can be read (E31). */
+/* A device without FLUSH uses a read: memory registered only for flushes can be read (E31). */
 static void flush_of_unequal_peers(void)
 {
 	struct memory to, sink;
@@ -312,7 +312,7 @@ static void flush_of_unequal_peers(void)
 	sides_free(&sides);
 }
 
-/* The whole way of memory that cannot be pinned: on demand, and moved. */
+/* Registration falls back to on-demand paging, and data are transferred. */
 static void e22_on_demand_data(void)
 {
 	struct memory to, from;

@@ -52,7 +52,7 @@ obj_t dv_try_key(const struct prm_mkey *mkey, uint32_t *key)
 	return obj;
 }
 
-/* EREMOTEIO, of all errnos, says that there is an answer: mlx5dv_devx_obj_create(3). */
+/* The errno EREMOTEIO means that the answer has a status: mlx5dv_devx_obj_create(3). */
 void dv_refused(int err, const void *out, uint32_t syndrome)
 {
 	CHECK_EQ(err, EREMOTEIO);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Umems and the keys made of them, by the calls of <infiniband/mlx5dv.h>: the tests are
- * programs for libmlx5 and know nothing of the library that serves them.
+ * Umems and keys made of them, by calls of <infiniband/mlx5dv.h>. The tests are programs for
+ * libmlx5, and use nothing of libpinion-mlx5dv.
  */
 #ifndef PINION_TEST_DV_KEYS_H
 #define PINION_TEST_DV_KEYS_H
@@ -24,25 +24,25 @@ enum {
 		      IBV_ACCESS_REMOTE_READ,
 };
 
-/* Skips the test if the device is not served. */
+/* Skips the test if the device does not support mlx5dv. */
 void dv_begin(void);
-/* Also if a umem cannot have its rings. */
+/* Skips also if rings cannot be in umems. */
 void dv_begin_queues(void);
 
-/* The number commands know a domain by. */
+/* The number of the domain in commands. */
 uint32_t dv_pdn(struct ibv_pd *pd);
 
-/* NULL and errno, like the calls themselves. */
+/* Return NULL and set errno, like the calls themselves. */
 umem_t dv_umem(void *addr, size_t size, uint32_t access, uint64_t pages);
 obj_t dv_try_key(const struct prm_mkey *mkey, uint32_t *key);
-/* The test fails without. */
+/* Fails the test on errors. */
 obj_t dv_key(const struct prm_mkey *mkey, uint32_t *key);
 
-/* The command is refused, and its answer says why: @syndrome, if the device is ours. */
+/* The command is refused; on pinion the answer has the syndrome @syndrome. */
 void dv_key_refused(const struct prm_mkey *mkey, uint32_t syndrome);
 void dv_refused(int err, const void *out, uint32_t syndrome);
 
-/* All of @buf behind a new key over @umem, which is of all of it. */
+/* A new key over all of @umem, which covers @buf. */
 obj_t dv_region(struct buf *buf, umem_t umem, struct region *region);
 
 #endif /* PINION_TEST_DV_KEYS_H */

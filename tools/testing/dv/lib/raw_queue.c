@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Drives raw queues. Everything is in network order but the order of bytes in memory.
+ * Drives raw queues. All fields are big-endian.
  */
 #include <endian.h>
 #include <string.h>
@@ -27,7 +27,7 @@ void raw_places(struct raw_queue *q, bool wide)
 		.stride = wide,
 	};
 	CHECK_EQ(mlx5dv_devx_query_eqn(dev.ctx, 0, &cq.eqn), 0);
-	/* Nobody's yet: as if of the round before. */
+	/* Entries with the owner bit of the round before: invalid. */
 	for (i = 0; i < 1 << CQ_LOG; i++)
 		q->buf->data[CQ_AT + (i + 1) * (BLOCK << wide) - 1] = 0xf1;
 	prm_create_cq(in, &cq);
@@ -176,7 +176,7 @@ void raw_post_recv(struct raw_queue *q, const uint8_t *segments, uint32_t count)
 	uint8_t *slot = q->buf->data + RQ_AT + q->rq % (1 << RQ_LOG) * stride;
 
 	memcpy(slot, segments, count * SEGMENT);
-	/* The end of the list. */
+	/* A segment that ends the list. */
 	if (count * SEGMENT < stride) {
 		memset(slot + count * SEGMENT, 0, SEGMENT);
 		prm_put32(slot, count * SEGMENT + 4, 0x100);
@@ -206,7 +206,7 @@ void raw_av(uint8_t segments[RAW_AV], uint32_t qpn, uint32_t qkey)
 
 	memset(segments, 0, RAW_AV);
 	prm_put32(segments, 0, qkey);
-	/* All of the address is there. */
+	/* With the extended address vector. */
 	prm_put32(segments, 8, 1U << 31 | qpn);
 	memcpy(segments + 20, path.mac, sizeof(path.mac));
 	segments[27] = 64;
@@ -218,7 +218,7 @@ void raw_share(struct raw_queue *q, const struct raw_pool *pool)
 {
 	q->asked.rq = PRM_RQ_SHARED;
 	q->asked.rmpn = pool->number;
-	/* The sends alone. */
+	/* Only a send ring. */
 	q->asked.offset = SQ_AT;
 }
 
@@ -277,7 +277,7 @@ void raw_pool_fill(struct raw_pool *pool, uint16_t slot, uint16_t next,
 	}
 	memcpy(at, segments, count * SEGMENT);
 	at += count * SEGMENT;
-	/* The end of the list. */
+	/* A segment that ends the list. */
 	if (at < end) {
 		memset(at, 0, SEGMENT);
 		prm_put32(at, 4, 0x100);

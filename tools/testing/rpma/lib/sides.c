@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Connects two sides within one process: each call that waits for the other side
- * comes after the one it waits for.
+ * Connects two sides within one process: calls that wait for the other side come after what they
+ * wait for.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -136,7 +136,7 @@ struct rpma_mr_remote *remote_of(const struct rpma_mr_local *mr)
 	size_t size;
 
 	CHECK_EQ(rpma_mr_get_descriptor_size(mr, &size), 0);
-	/* Any alignment will do. */
+	/* The descriptor may have any alignment. */
 	CHECK_EQ(rpma_mr_get_descriptor(mr, descriptor + 3), 0);
 	CHECK_EQ(rpma_mr_remote_from_descriptor(descriptor + 3, size, &remote),
 		 0);

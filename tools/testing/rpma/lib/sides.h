@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Two peers of the library on the device under test, connected to each other, and
- * memory of theirs with a model beside it.
+ * Two connected peers on the device under test, and their memory with a model.
  */
 #ifndef PINION_TEST_SIDES_H
 #define PINION_TEST_SIDES_H
@@ -11,18 +10,18 @@
 #include "buf.h"
 #include "device.h"
 
-/* An address of the device's netdev. */
+/* An IP address of the device's network device. */
 const char *address(void);
 
-/* A device like siw, which cannot all that others can. */
+/* Is it iWARP, such as siw, which has fewer features? */
 bool iwarp(void);
 
-/* A peer as a program gets one: of the device that has the address. */
+/* A peer for the device with address(). */
 struct rpma_peer *peer_new(void);
 
 enum { NEAR, FAR };
 
-/* [NEAR] asked for the connection, [FAR] was asked. */
+/* [NEAR] requested the connection, [FAR] accepted it. */
 struct sides {
 	struct rpma_peer *peer[2];
 	struct rpma_ep *ep;
@@ -30,16 +29,16 @@ struct sides {
 	struct rpma_cq *cq[2];
 };
 
-/* NULL: defaults. Peers are made if there are none. */
+/* NULL: default configuration. Peers are created if there are none. */
 void sides_connect(struct sides *sides, const struct rpma_conn_cfg *near,
 		   const struct rpma_conn_cfg *far);
-/* Without an end of the peers. */
+/* Keeps the peers. */
 void sides_disconnect(struct sides *sides);
 void sides_free(struct sides *sides);
-/* What there is, connected or not. */
+/* Frees what exists, connected or not. */
 void sides_end(struct sides *sides);
 
-/* Memory of one side, and how the other sees it. */
+/* Memory of one side, and its remote description. */
 struct memory {
 	struct buf *buf;
 	struct rpma_mr_local *local;
@@ -47,32 +46,32 @@ struct memory {
 };
 
 struct memory memory_of(struct rpma_peer *peer, struct buf *buf, int usage);
-/* New memory. */
+/* Allocates and registers memory. */
 struct memory memory_reg(struct rpma_peer *peer, size_t length, size_t offset,
 			 int usage);
 
-/* More than a path MTU, and than a page. */
+/* More than a path MTU and more than a page. */
 enum { LENGTH = 50000 };
 
-/* LENGTH bytes of a side, unaligned. */
+/* LENGTH bytes of one side, unaligned. */
 struct memory near_memory(struct sides *sides, int usage);
 struct memory far_memory(struct sides *sides, int usage);
 void memory_dereg(struct memory *memory);
 struct rpma_mr_remote *remote_of(const struct rpma_mr_local *mr);
 
-/* What @to should be after @len bytes of @from. */
+/* Models a copy of @len bytes from @from to @to. */
 void expect_copy(struct memory *to, size_t to_offset, const struct memory *from,
 		 size_t from_offset, size_t len);
-/* Both are what they should be. */
+/* Compares both with their models. */
 void check_both(const struct memory *a, const struct memory *b);
 
-/* The next completion, of whatever status, waited for. */
+/* Waits for the next completion, of any status. */
 struct ibv_wc cq_next(struct rpma_cq *cq);
-/* One that is a success with this opcode and context. */
+/* Expects a successful completion with this opcode and context. */
 void cq_expect(struct rpma_cq *cq, enum ibv_wc_opcode opcode,
 	       const void *context);
 
-/* A message of 100 bytes from near to far, of which far's completion is left. */
+/* Sends 100 bytes from near to far; far's completion is not consumed. */
 void send_one(struct sides *sides, const struct memory *from);
 
 enum rpma_conn_event event_of(struct rpma_conn *conn);

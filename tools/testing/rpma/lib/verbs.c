@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The program's own definitions come before those of the libraries, so that calls of
- * the library under test arrive here first.
+ * Definitions in the program take precedence over libraries, so the library under test calls
+ * these functions.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ void registrations_reset(void)
 	memset(&registrations, 0, sizeof(registrations));
 }
 
-/* True if the call of these rights is to fail, with errno set. */
+/* Counts the call; true if it is to fail, with errno set. */
 static bool reg_call(int access)
 {
 	int n = registrations.calls++;
@@ -43,7 +43,7 @@ static int rights(int access)
 	return registrations.pass_access ?: access;
 }
 
-/* Which of the two a program calls depends on what the compiler knows of access. */
+/* The header chooses one of the two, depending on whether access is a constant. */
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			  int access)
 {
@@ -104,7 +104,7 @@ int rdma_ack_cm_event(struct rdma_cm_event *event)
 	return rc;
 }
 
-/* A sanitizer's malloc() is not to be replaced: what needs a failing one is skipped. */
+/* A sanitizer's malloc() cannot be replaced: tests that need a failing one are skipped. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t n, size_t size);
@@ -132,7 +132,7 @@ void *calloc(size_t n, size_t size)
 
 void fail_malloc(void)
 {
-	/* Not to be left out by the compiler. */
+	/* By a volatile pointer, so that the compiler does not optimize the call away. */
 	void *(*volatile any)(size_t) = malloc;
 	void *memory;
 

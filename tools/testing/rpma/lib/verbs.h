@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * In front of libibverbs and librdmacm: which registrations the library asks for, and
- * failures made to order. Nothing fails unless told to.
+ * Wrappers of libibverbs and librdmacm that record registrations and can fail. Nothing fails
+ * unless told to.
  */
 #ifndef PINION_TEST_VERBS_H
 #define PINION_TEST_VERBS_H
@@ -15,7 +15,7 @@ struct registrations {
 
 extern struct registrations registrations;
 
-/* Forget and let pass. */
+/* Clears the records, and lets all calls pass. */
 void registrations_reset(void);
 
 extern int dereg_fails; /* what the next ibv_dereg_mr() returns, if not 0 */
@@ -25,8 +25,8 @@ extern int
 extern int ack_fails; /* errno of the next rdma_ack_cm_event(), if not 0 */
 
 /*
- * The next malloc() or calloc() of this thread fails. Skips the test where others have
- * replaced them, valgrind for one.
+ * Makes the next malloc() or calloc() of this thread fail. Skips the test if others have
+ * replaced them, as valgrind does.
  */
 void fail_malloc(void);
 void stop_failing_malloc(void);
