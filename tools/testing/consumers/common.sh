@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
-# What the kernel consumers' suites share: modules of the kernel, and what each
-# step of a test printed. A suite ends with the machine as it was.
+# For the suites of kernel consumers: loads kernel modules, and prints the output of a step that
+# fails. A suite restores the state of the machine at its end.
 . "$(dirname "$0")/../lib.sh"
 
-# load MODULE...: or skip the whole suite.
+# load MODULE...: loads them, or skips the whole suite.
 load() {
 	local m
 	for m; do
@@ -24,12 +24,12 @@ want() { # PROGRAM...
 	done
 }
 
-# step NAME FUNCTION [ARGUMENTS]: one test; after one that fails the rest of the
-# suite has nothing to stand on.
+# step NAME FUNCTION [ARGUMENTS]: one test. If it fails, the suite ends, because later steps need
+# it.
 step() {
 	local name=$1 pid rc=0 i
 	shift
-	# A function cannot be given to timeout(1).
+	# In the background, because timeout(1) cannot run a function.
 	"$@" >"$TMP/step" 2>&1 </dev/null &
 	pid=$!
 	for ((i = 0; i < LIMIT * SLOW * 5; i++)); do
@@ -51,7 +51,7 @@ step() {
 	fi
 	ok "$name"
 }
-# Who waits where, as the kernel sees it.
+# Lists blocked tasks with their kernel stacks.
 blocked() {
 	local t
 	for t in /proc/[0-9]*; do
@@ -61,7 +61,7 @@ blocked() {
 	done >>"$TMP/step"
 }
 
-# Nothing of the device is held by the kernel's consumers any more.
+# Memory regions that kernel consumers still have.
 regions() { rdma resource show mr dev "$DEV" 2>/dev/null | grep -c . ; }
 released() {
 	local i

@@ -34,7 +34,7 @@ def checked(n):
 
 def rds(port):
     s = socket.socket(AF_RDS, socket.SOCK_SEQPACKET)
-    # Python knows no addresses of this family, but it is that of IPv4.
+    # Python does not know this address family; the address has the format of IPv4's.
     raw = sockaddr(port)
     checked(libc.bind(s.fileno(), raw, len(raw)))
     return s
@@ -73,7 +73,7 @@ def recvmsg(s, size):
     ctl = ctypes.create_string_buffer(512)
     name = ctypes.create_string_buffer(16)
     m = msghdr(ctypes.addressof(name), 16, ctypes.addressof(iov), 1, ctypes.addressof(ctl), 512, 0)
-    # These sockets poll readable for other reasons, too: wait in recvmsg() itself.
+    # poll() reports other events of these sockets as readable, too: wait in recvmsg() itself.
     n = checked(libc.recvmsg(s.fileno(), ctypes.byref(m), 0))
     control, at, raw = {}, 0, ctl.raw[:m.controllen]
     while at + 16 <= len(raw):
@@ -107,7 +107,7 @@ def offer(s, to, port, memory):
     """Tells socket `to` at `port` of memory: the cookie as it knows it, and as we do."""
     cookie = ctypes.c_uint64()
     args = struct.pack('=QQQQ', memory.addr, memory.size, ctypes.addressof(cookie), RDMA_READWRITE)
-    # Only with a message does the kernel know the connection to register on.
+    # The kernel registers on a connection, which it only knows once there is a message.
     sendmsg(s, port, b'here', cmsg(CMSG_RDMA_MAP, args))
     message, control = recvmsg(to, 64)
     assert message == b'here' and CMSG_RDMA_DEST in control, (message, control)
@@ -166,7 +166,7 @@ def main(test):
     elif test == 'many':
         for i in range(1000):
             message(os.urandom(1 + i * 7))
-    # The connection is made by the first message.
+    # The first message makes the connection.
     elif test in ('write', 'read'):
         message(b'hello')
         for n in (8, 4096, 65536, 1 << 20):

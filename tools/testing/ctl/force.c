@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * pinionctl trace and inject (items CT60 to CT69). What each failure does is
- * hostile/inject.c's.
+ * pinionctl trace and inject (items CT60 to CT69). hostile/inject.c tests the effect of each
+ * failure.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -34,7 +34,7 @@ static void end_orders(void)
 /* A program that registers memory of its own device file. */
 #define REGISTERS "ibv_rc_pingpong -d %s -g %d"
 
-/* Each as pinionctl(1) has it, with what the list says of it. */
+/* Each example of pinionctl(1), and the line that `inject' lists for it. */
 static void ct60_words(void)
 {
 	static const struct {
@@ -104,7 +104,7 @@ static void ct61_refused(void)
 	CHECK_EQ(tool("inject off 99").status, 1);
 }
 
-/* It is the command's, for as long as it runs; of others that are there nothing changes. */
+/* An order with a command lasts as long as the command; other orders stay. */
 static void ct62_command(void)
 {
 	struct said said;
@@ -171,13 +171,13 @@ static void begin_trace(void)
 		skip("no trace points");
 }
 
-/* What it does, and none of ours. It registers, then finds nobody to talk to. */
+/* Traces the command and not this process. The command registers memory, then finds no peer. */
 static void ct65_trace(void)
 {
 	struct said said;
 
 	begin_trace();
-	/* It mounts what it needs by itself. */
+	/* Unmounted here, because trace has to mount tracefs itself. */
 	umount2("/sys/kernel/tracing", MNT_DETACH);
 	said = tool("-j trace -- " REGISTERS
 		    " -s 12345 -p 1 localhost 2>/dev/null",
@@ -198,14 +198,14 @@ static void ct65_trace(void)
 	CHECK(system("ls " INSTANCES " | grep pinionctl") != 0);
 }
 
-/* Of all, until it is told to end: by ^C with all that came, and nothing stays. */
+/* Traces all processes until SIGINT; prints all events, and removes its instance. */
 static void ct66_all(void)
 {
 	const char *out;
 	int i;
 
 	begin_trace();
-	/* What is registered while it comes up, it may miss. */
+	/* Events before the tracer is ready may be missing. */
 	if (!fork()) {
 		for (i = 0; i < 40; i++) {
 			region_new(4321, 0, ALL_ACCESS);
@@ -249,7 +249,7 @@ static int count(const char *out, const char *event)
 	return num;
 }
 
-/* Each message of a program and its peer: begun, over, completed at both ends. */
+/* Each message of a program and its peer: begun, done, and completed at both ends. */
 static void ct68_requests(void)
 {
 	const char *out;
@@ -267,7 +267,7 @@ static void ct68_requests(void)
 	CHECK(strstr(out, "\"opcode\":128,\"status\":0,\"bytes\":777}"));
 }
 
-/* Why a message took its time. */
+/* The reason why a message had to wait. */
 static void ct69_wait(void)
 {
 	const char *out;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Each kind of failure by words of pinionctl (items CT70 to CT72): ordered, it comes as ordered,
- * once, and then all is as before. What each does in every case is hostile/inject*.c's.
+ * Each kind of failure, ordered by pinionctl (items CT70 to CT72): it happens once, as ordered,
+ * and afterwards all works. hostile/inject*.c tests each kind in all cases.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,9 +20,9 @@ enum { LENGTH = 5 * PAGE };
 static struct link link_;
 static struct region own, remote, paged;
 
-/* ------------------------------------------------------------------ what meets it */
+/* ------------------------------------------------------------------ what can fail */
 
-/* A call. Return: its errno, or 0. */
+/* A system call. Returns its errno, or 0. */
 static int register_(int access)
 {
 	struct ibv_mr *mr = ibv_reg_mr(dev.pd, own.buf->data, LENGTH, access);
@@ -71,7 +71,7 @@ static int register_dmabuf(void)
 	return err;
 }
 
-/* A message. Return: its status. */
+/* A message. Returns its status. */
 static int write_to(const struct region *region)
 {
 	return rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&own, 3, LENGTH - 100),
@@ -110,7 +110,7 @@ static int overflow(void)
 	struct ibv_async_event event;
 
 	post(&link_.a, &wr);
-	/* Those of queue pairs that broke before come first. */
+	/* Events of queue pairs that broke earlier may come first. */
 	do {
 		CHECK_EQ(ibv_get_async_event(dev.ctx, &event), 0);
 		ibv_ack_async_event(&event);
@@ -119,7 +119,7 @@ static int overflow(void)
 	return event.event_type;
 }
 
-/* In a small table, and a small span, is what is made now. */
+/* The order for table or span sizes affects new regions. */
 static int make_and_write(int access)
 {
 	struct region region = region_new(LENGTH, 100, access);
@@ -146,7 +146,7 @@ static int make_on_demand(void)
 enum { OF_MESSAGES = 1, OF_PACKETS = 2, ON_DEMAND = 4, BREAKS_CQ = 8 };
 
 static const struct knob {
-	const char *words; /* after which whose it is */
+	const char *words; /* of the order; the pid or number follows */
 	int (*act)(void);
 	int result;
 	int flags;
@@ -227,7 +227,7 @@ static void try_knob(const struct knob *knob)
 	} else {
 		link_renew(&link_);
 	}
-	/* Success of either kind is 0. */
+	/* Works again; both kinds return 0 for success. */
 	CHECK_EQ(knob->act == overflow ? write_() : knob->act(), 0);
 	exchange(&link_, &own, &remote);
 }
@@ -248,7 +248,7 @@ static void ct70_knobs(void)
 	CHECK(tried > 10);
 }
 
-/* As many stretches as it takes. */
+/* Many short stretches for one message. */
 static void ct71_stretch(void)
 {
 	begin();
@@ -284,7 +284,7 @@ static void ct72_invalidate(void)
 	tool_says("mr invalidate %s %#x", device_name(), paged.lkey);
 	CHECK_EQ(lines_of_map(), 1);
 	CHECK_EQ(write_what_is_there(), IBV_WC_SUCCESS);
-	/* All but the last byte's page. */
+	/* All pages but the last. */
 	tool_says("mr invalidate %s key %#x 0 %d", device_name(), paged.lkey,
 		  LENGTH - 100);
 	CHECK_EQ(lines_of_map(), 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * pinionctl mr map and mr check: where each byte is, and whether it is there (items CT20 to
- * CT39).
+ * pinionctl mr map and mr check: the physical address of each byte, and whether the table is
+ * right (items CT20 to CT39).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -25,7 +25,7 @@ static void begin(void)
 		skip("no debugfs");
 }
 
-/* The physical address of a byte of ours. */
+/* The physical address of a byte of this process. */
 static uint64_t physical(const void *memory)
 {
 	int fd = open("/proc/self/pagemap", O_RDONLY);
@@ -35,7 +35,10 @@ static uint64_t physical(const void *memory)
 	return number * PAGE + (uintptr_t)memory % PAGE;
 }
 
-/* Every byte of [@memory, @memory + @length), and no other: returns the lines. */
+/*
+ * The map has every byte of [@memory, @memory + @length) and no other; returns the number of
+ * lines.
+ */
 static int map_is(uint32_t key, const uint8_t *memory, size_t length,
 		  char right)
 {
@@ -45,7 +48,7 @@ static int map_is(uint32_t key, const uint8_t *memory, size_t length,
 	size_t at;
 	int lines = 0;
 
-	/* Behind the titles. */
+	/* After the header. */
 	for (line = strchr(line, '\n') + 1; *line;
 	     line = strchr(line, '\n') + 1, lines++) {
 		if (sscanf(line, "%llx %llx %llx %7s", &offset, &size, &address,
@@ -82,7 +85,7 @@ static void ct20_map(void)
 	CHECK_EQ(tool("mr map %s %#x", device_name(), r.lkey).status, 1);
 }
 
-/* More lines than one read of the file has. */
+/* A map of more lines than one read(2) returns. */
 static void ct21_scattered(void)
 {
 	enum { PAGES = 2000 };
@@ -91,7 +94,7 @@ static void ct21_scattered(void)
 	int i, lines;
 
 	begin();
-	/* By turns, so that neighbours are none in memory. */
+	/* Touch the pages of two mappings by turns, so that neighbours are not contiguous. */
 	even = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	odd = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE,
@@ -145,14 +148,14 @@ static void ct23_on_demand(void)
 	need_odp();
 	r = region_new(length, 0, ODP_ALL);
 	buf_fill(r.buf);
-	/* Nothing is there yet. */
+	/* No page is present: only the header. */
 	CHECK_EQ(tool_lines(tool_says("mr map %s %#x", device_name(), r.lkey)),
 		 1);
 	prefetch(&r, 0, length);
 	map_is(r.lkey, r.buf->data, length, 'w');
 	out = tool_says("mr check %s key %#x", device_name(), r.lkey);
 	CHECK(strstr(out, " same"));
-	/* A hole in it, and only what is there is looked at. */
+	/* A page is dropped; mr check compares only pages that are present. */
 	CHECK_EQ(madvise(r.buf->data + 3 * PAGE, PAGE, MADV_DONTNEED), 0);
 	out = tool_says("-j mr check %s key %#x", device_name(), r.lkey);
 	if (!strstr(out, "\"differ\":0,\"result\":\"same\""))
@@ -173,7 +176,7 @@ static void ct24_check_pinned(void)
 	if (!strstr(said.out, want) || !strstr(said.out, "\"same\""))
 		FAIL("%s", said.out);
 
-	/* The process has other memory there now. */
+	/* The process gets other pages: mr check finds two that differ. */
 	buf_replace(r.buf, PAGE - 300, 2 * PAGE);
 	memset(r.buf->data + PAGE - 300, 1, 2 * PAGE);
 	said = tool("-j mr check %s key %#x", device_name(), r.lkey);
@@ -182,14 +185,14 @@ static void ct24_check_pinned(void)
 	    !strstr(said.out, "\"differs\"") ||
 	    !strstr(said.out, "the table has"))
 		FAIL("%s", said.out);
-	/* And there none at all. */
+	/* And one that is not mapped any more. */
 	CHECK_EQ(munmap(r.buf->data + PAGE - 300, PAGE), 0);
 	said = tool("mr check %s key %#x", device_name(), r.lkey);
 	CHECK_EQ(said.status, 1);
 	CHECK(strstr(said.out, "the process nothing"));
 }
 
-/* All regions of all kinds at once; those without a process are not looked at. */
+/* Checks regions of all kinds at once; those without user memory are skipped. */
 static void ct25_check_all(void)
 {
 	struct ibv_alloc_dm_attr attr = { .length = 8192 };
@@ -213,7 +216,7 @@ static void ct25_check_all(void)
 		region_free(&r[i]);
 }
 
-/* Who reads finds an end, whatever becomes of the region; and nothing is kept by it. */
+/* Reading the map of a region that is destroyed meanwhile comes to an end, and holds nothing. */
 static void reader(void *arg)
 {
 	const uint32_t *key = arg;
@@ -278,7 +281,7 @@ static void ct27_file(void)
 		 device_name());
 	fd = open(path, O_RDWR);
 	CHECK(fd >= 0);
-	/* Of nothing yet. */
+	/* No key was written yet. */
 	CHECK_EQ(read(fd, out, sizeof(out)), 0);
 	for (i = 1; i < ARRAY_SIZE(wrong); i++) {
 		context("`%s'", wrong[i]);
@@ -286,7 +289,7 @@ static void ct27_file(void)
 		CHECK(errno == EINVAL || errno == ERANGE);
 		CHECK_EQ(pread(fd, out, sizeof(out), 0), 0);
 	}
-	/* A key that nobody has. */
+	/* An unknown key. */
 	CHECK_EQ(write(fd, "0x00000100", 10), 10);
 	CHECK_EQ(lseek(fd, 0, SEEK_SET), 0);
 	CHECK_EQ(read(fd, out, sizeof(out)), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * pinionctl mr list and mr show: each row of each kind of region is the truth (items CT1 to
+ * pinionctl mr list and mr show: each value for each kind of region is right (items CT1 to
  * CT19).
  */
 #define _GNU_SOURCE
@@ -18,7 +18,7 @@ static const char *show(uint32_t key)
 	return tool_says("mr show %s key %#x", device_name(), key);
 }
 
-/* What every device tells of a region. */
+/* Values that every device has. */
 static void common(const char *out, const struct ibv_mr *mr)
 {
 	CHECK_EQ(tool_number(out, "lkey"), mr->lkey);
@@ -40,7 +40,7 @@ static uint64_t blocks_of(uint64_t address, uint64_t length, uint64_t size)
 	return (address + length - 1) / size - address / size + 1;
 }
 
-/* As the table has them, whatever size they have come to be. */
+/* The table has enough blocks for the memory, whatever their size. */
 static void table_holds(const char *out, const void *memory, size_t length)
 {
 	uint64_t size = tool_number(out, "block_size");
@@ -216,7 +216,7 @@ static void ct7_dmabuf(void)
 	CHECK_EQ(tool_number(out, "address"), PAGE);
 	CHECK_EQ(tool_number(out, "iova"), 0x10001000);
 	CHECK(strstr(tool_value(out, "exporter"), "exporter"));
-	/* Nothing was looked at so far. */
+	/* The buffer may not be mapped before the first access. */
 	CHECK(!strcmp(tool_value(out, "mapped"), "yes") ||
 	      !tool_number(out, "entries"));
 	CHECK_EQ(dmabuf_move(&buf, 0), 0);
@@ -245,7 +245,7 @@ static void ct8_device(void)
 	CHECK(tool_number(out, "entries"));
 }
 
-/* Who may not know keys is told none, nor where anything is. */
+/* Without rights, keys and addresses are not shown. */
 static void ct9_no_rights(void *arg)
 {
 	const uint32_t *mrn = arg;
@@ -305,7 +305,7 @@ static void ct10_list(void)
 	CHECK_EQ(tool("mr list %s pid %d", device_name(), getpid()).status, 1);
 }
 
-/* More than one message of netlink. */
+/* So many that netlink needs several messages. */
 static void ct11_very_many(void)
 {
 	enum { MANY = 3000 };

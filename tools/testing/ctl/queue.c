@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * pinionctl qp, cq, srq, key, stat and caps beside the truth (items CT40 to CT59).
+ * pinionctl qp, cq, srq, key, stat and caps: the values are right (items CT40 to CT59).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -129,7 +129,7 @@ static void ct42_srq(void)
 	CHECK_EQ(tool("srq list %s pid %d", device_name(), getpid()).status, 1);
 }
 
-/* Nobody receives, so the oldest of two requests waits; then it does not. */
+/* Without a receive request the first of two sends waits; then both complete. */
 static void ct46_waits(void)
 {
 	struct region r = region_new(100, 0, ALL_ACCESS);
@@ -151,7 +151,7 @@ static void ct46_waits(void)
 	link_make(&link, NULL);
 	for (i = 0; i < 2; i++)
 		post(&link.a, &wr);
-	/* Between two tries it waits for nothing. */
+	/* Between timers it may wait for nothing. */
 	do {
 		out = tool_says("qp show %s lqpn %u", device_name(),
 				link.a.qp->qp_num);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * pinionctl record and replay (items CT80 to CT89): what a program did is in the file, and comes
- * out the same again; and what does not is told.
+ * pinionctl record and replay (items CT80 to CT89): the file has all calls of a program, a
+ * replay gives the same results, and differences are reported.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -63,7 +63,7 @@ static void record_both(int port)
 		  dev.gid_index, port);
 }
 
-/* The number behind `calls came out the same, ' and so on. */
+/* The numbers in `calls came out the same, ...'. */
 static void check_replay(unsigned long same, unsigned long differ)
 {
 	const char *out = tool("replay %s %s", file, device_name()).out;
@@ -80,7 +80,7 @@ static void check_replay(unsigned long same, unsigned long differ)
 		     is_different, left, out);
 }
 
-/* Each region and each message of both, and no byte of them; then again. */
+/* Records both processes: each region and each message, but no data; then replays. */
 static void ct80_both(void)
 {
 	char *text;
@@ -91,18 +91,18 @@ static void ct80_both(void)
 	CHECK_EQ(count(text, " reg_mr kind=memory "), 2);
 	CHECK_EQ(count(text, " length=12345 "), 2);
 	CHECK_EQ(count(text, " dereg_mr "), 2);
-	/* 7 pings, 7 pongs, their completions and those of their receipts. */
+	/* 7 pings and 7 pongs, with completions of sends and receives. */
 	CHECK_EQ(count(text, " post_send "), 14);
 	CHECK_EQ(count(text, " opcode=128 bytes=12345 "), 14);
 	CHECK_EQ(count(text, " completion "), 28);
-	/* What it fills its buffer with. */
+	/* The byte with which it fills its buffer. */
 	CHECK(!strstr(text, "{{{{"));
 	check_replay(0, 0);
 	free(text);
 	end_file();
 }
 
-/* Only the lines of one process of the two: its peer is made up. */
+/* Keeps the lines of one of the two processes: the replay has to simulate the peer. */
 static void keep_one(bool first)
 {
 	char *text = contents(file), *line, *rest = text;
@@ -138,7 +138,7 @@ static void ct81_one_side(void)
 	}
 }
 
-/* In the first place where it is. */
+/* Replaces the first occurrence. */
 static void change(const char *from, const char *to)
 {
 	char *text = contents(file), *at = MUST(strstr(text, from));
@@ -149,7 +149,7 @@ static void change(const char *from, const char *to)
 	free(text);
 }
 
-/* Had the recording said so, it would have been different. */
+/* The recording has another status than the replay gets: the difference is reported. */
 static void ct82_differs(void)
 {
 	struct said said;
@@ -168,7 +168,7 @@ static void ct82_differs(void)
 	end_file();
 }
 
-/* A refusal is recorded as one; where nobody orders it, it does not come again. */
+/* A failed call is recorded as failed; a replay without the injected failure differs. */
 static void ct83_refused(void)
 {
 	struct said said;
@@ -193,7 +193,7 @@ static void ct83_refused(void)
 	end_file();
 }
 
-/* What the command does and how it ends is its own. */
+/* record passes on output and exit status of the command. */
 static void ct84_command(void)
 {
 	begin_file();
@@ -226,7 +226,7 @@ static void ct85_no_recording(void)
 	end_file();
 }
 
-/* Whoever wrote the file: it may come out differently, but nothing ends by a signal. */
+/* Damaged files may give other results, but never end the tool by a signal. */
 static void ct86_damaged(void)
 {
 	char *text, *at;
@@ -243,7 +243,7 @@ static void ct86_damaged(void)
 		context("try %d", try);
 		out = MUST(fopen(file, "we"));
 		for (i = 0; i < length; i++) {
-			/* Never in the first line; one digit of a hundred. */
+			/* One digit of a hundred, not in the first line. */
 			at = &text[i];
 			if (i > 30 && *at >= '0' && *at <= '9' &&
 			    rnd() % 100 == 0)

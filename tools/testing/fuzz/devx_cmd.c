@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Any bytes as a DEVX command, in a buffer of exactly their length: what is taken apart
- * is in bounds, is what a command in order may say, and written out as a command again
- * says the same. The input is two bytes of the answer's length, then the command.
+ * Random bytes as a DEVX command, in a buffer of exactly their length: parsing stays in bounds
+ * and accepts only valid commands, and building the command again gives the same. The input is
+ * two bytes with the answer's length, then the command.
  */
 #include <linux/kernel.h>
 
@@ -39,7 +39,7 @@ static bool same_key(const struct pinion_devx_mkey *a,
 	       a->pdn == b->pdn && a->base == b->base && a->length == b->length;
 }
 
-/* What QUERY_MKEY would say of the key, made a command for the same. */
+/* Makes a create command from the answer of QUERY_MKEY, which must describe the same key. */
 static void again(const u8 *in, size_t length,
 		  const struct pinion_devx_mkey *mkey)
 {
@@ -92,7 +92,7 @@ static void check_caps(u16 capability, size_t out_length)
 	free(out);
 }
 
-/* Whatever a change says fits into an answer of just the length that is asked for. */
+/* The answer of a state change fits into a buffer of the requested length. */
 static void check_change(const struct pinion_devx_qp *qp)
 {
 	const struct pinion_devx_qp_state state = {};
@@ -139,7 +139,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	size_t out_length;
 	u8 *in;
 
-	/* The methods refuse shorter ones before they look. */
+	/* The ioctl methods refuse shorter commands before parsing. */
 	if (size < 2 + PINION_DEVX_HEAD)
 		return 0;
 	out_length = data[0] << 8 | data[1];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Any bytes as a RoCEv2 packet, in a buffer of exactly their length: what is taken apart
- * is in bounds, and built again it is the same packet. So it is with its words under
- * every other opcode. The input is a byte of the path MTU, then what a UDP packet carries.
+ * Random bytes as a RoCEv2 packet, in a buffer of exactly their length: parsing stays in bounds,
+ * and building the packet again gives the same bytes. Then the same headers with every other
+ * opcode. The input is a byte for the path MTU, then the UDP payload.
  */
 #include <linux/kernel.h>
 
@@ -58,7 +58,7 @@ static void must_be_in_bounds(const struct pinion_packet *packet)
 	     packet->flush_level <= PINION_FETH_LEVELS);
 }
 
-/* Its headers and as many zeros as it says. The caller frees it. */
+/* Builds the headers, and a payload of zeros. The caller frees it. */
 static u8 *packet_bytes(const struct pinion_packet *packet, u32 *size)
 {
 	u32 headers = pinion_packet_header_bytes(packet->opcode);
@@ -75,7 +75,7 @@ static u8 *packet_bytes(const struct pinion_packet *packet, u32 *size)
 	return whole;
 }
 
-/* What is built is a packet, and says what it was built of. */
+/* The built packet parses to what it was built from. */
 static void check_built(const struct pinion_packet *packet)
 {
 	struct pinion_packet again;
@@ -88,8 +88,8 @@ static void check_built(const struct pinion_packet *packet)
 }
 
 /*
- * What came is what is built of it, in all bits that say something: those that a packet of
- * nothing but ones has. The pad is among them, as one byte of payload has all its bits.
+ * The built packet equals the received one in all bits that have a meaning: those that differ in
+ * a packet of ones. The payload is one byte, so the pad is included.
  */
 static void check_came(const struct pinion_packet *packet, const u8 *data)
 {
@@ -130,7 +130,7 @@ static void check_payload(const struct pinion_packet *packet)
 	}
 }
 
-/* A payload that @opcode may have, as near to @payload as can be. */
+/* A payload length that @opcode allows, as close to @payload as possible. */
 static u32 payload_for(u8 opcode, u32 payload)
 {
 	switch (pinion_packet_kind(opcode)->payload) {
@@ -156,7 +156,7 @@ static void check_as(struct pinion_packet packet, u8 opcode)
 	bytes = packet_bytes(&packet, &size);
 	MUST(!pinion_packet_parse(bytes, size, &kept));
 	must_be_in_bounds(&kept);
-	/* Without the words that this opcode has no room for. */
+	/* Without headers that this opcode does not have. */
 	check_built(&kept);
 	free(bytes);
 }

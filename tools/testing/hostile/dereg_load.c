@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Other processes write to a region as fast as they can while it ends, changes or
- * is invalidated: no byte moves after the call returned (items L1 to L8).
+ * Other processes write to a region without pause while it is deregistered, changed or
+ * invalidated: no byte changes after the call has returned (items L1 to L8).
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -14,20 +14,20 @@
 
 enum { WRITERS = 3, LEN = 50000, MAX_LEN = 1 << 20 };
 /*
- * Of a slice: for each writer its own, marked in each line with the message's number.
- * Small enough to be moved at once: a longer message may end in its middle, refused.
+ * Bytes of a slice. Each writer has its own, and marks each line with the number of the message.
+ * So small that it is copied at once: a longer message may be refused half-way.
  */
 enum { SLICE = 100000, LINE = 500 };
 
 enum how {
 	PLAIN,
-	SLICED, /* to slices of their own */
-	STARVED, /* and hardly ever have a processor */
+	SLICED, /* each writer has its own slices */
+	STARVED, /* writers get almost no CPU time */
 };
 
 /*
- * In shared memory. Unreliable connections, whose responder does not break when it
- * refuses: the writers need not be waited for.
+ * In shared memory. The connections are unreliable: a refusal does not break them, so the
+ * writers can go on.
  */
 struct board {
 	struct peer target[WRITERS], writer[WRITERS];
@@ -43,10 +43,10 @@ struct board {
 
 static struct board *board;
 
-static struct link links[WRITERS]; /* .b is ours */
+static struct link links[WRITERS]; /* .b is the end of this process */
 static int pids[WRITERS];
 
-/* To one processor, at normal priority or when nobody else wants it. */
+/* Runs on one processor, at normal priority or SCHED_IDLE. */
 static void run_on(int processor, bool idly)
 {
 	struct sched_param none = {};
@@ -142,7 +142,7 @@ static void finish(unsigned long rounds)
 	CHECK(rounds && written_so_far());
 }
 
-/* Whatever is put there now stays there. */
+/* Fills the buffer, and checks a little later that nothing has changed. */
 static void untouched(struct buf *buf)
 {
 	buf_fill(buf);
@@ -151,8 +151,8 @@ static void untouched(struct buf *buf)
 }
 
 /*
- * Wait for somebody to write there; in every other round, so that some end before.
- * What nobody had begun to write to would show nothing by staying as it is.
+ * Waits, in every other round, until a writer has written. If none writes to the buffer, an
+ * unchanged buffer proves nothing.
  */
 static bool written(const struct buf *buf, unsigned long round)
 {
@@ -165,7 +165,7 @@ static bool written(const struct buf *buf, unsigned long round)
 	return seen;
 }
 
-/* A writer is told that all went well, also when its peer refused: look at the memory. */
+/* The status of an unreliable write is success also if it was refused, so count what arrived. */
 static void check_seen(unsigned long seen, unsigned long rounds)
 {
 	note("written to in %lu of %lu rounds", seen, rounds);
@@ -204,8 +204,8 @@ static void l2_dereg_large(void)
 }
 
 /*
- * Two buffers whose pages take turns in the machine's memory: no two pages of one
- * follow on each other, so that a message is many runs and looks its memory up often.
+ * Two buffers whose pages alternate in physical memory: no two pages of one are contiguous, so
+ * that a message consists of many runs and often looks up its memory.
  */
 static void interleaved(struct buf *bufs[2], size_t length)
 {
@@ -225,8 +225,8 @@ static void interleaved(struct buf *bufs[2], size_t length)
 }
 
 /*
- * No slice is a part of one message and a part of another. By packets, each is moved at once: a
- * message that is refused in its middle ends where a packet does, before what came earlier.
+ * All lines of a slice are from the same message. By packets this holds only for each packet: a
+ * message that is refused half-way leaves the rest of the earlier one.
  */
 static void whole(const struct buf *buf)
 {
@@ -249,8 +249,8 @@ static void whole(const struct buf *buf)
 }
 
 /*
- * Each message goes to the old memory or to the new one: what it began with it goes
- * on with, and is through with when the call returns.
+ * Each message goes to the old memory or the new one as a whole, and none writes to the old
+ * memory after the call.
  */
 static void l3_rereg(void)
 {
@@ -290,10 +290,10 @@ static void l3_rereg(void)
 	check_seen(seen, rounds);
 }
 
-/* Out of the writers' reach and back, by what @flags change. */
+/* Takes the region out of the writers' reach and back, by the changes in @flags. */
 static void out_of_reach(int flags, struct ibv_pd *away, int access)
 {
-	/* What does not change must not be named. */
+	/* Parameters that do not change must not be given. */
 	struct ibv_pd *home = away ? dev.pd : NULL;
 	int back = access ? ALL_ACCESS : 0;
 	struct buf *buf = buf_new(LEN, 77);
@@ -321,7 +321,7 @@ static void l4_rights(void)
 	out_of_reach(IBV_REREG_MR_CHANGE_ACCESS, NULL, IBV_ACCESS_LOCAL_WRITE);
 }
 
-/* Another domain, where the writers' peers are not. */
+/* A domain that the connections do not have. */
 static void l5_domain(void)
 {
 	out_of_reach(IBV_REREG_MR_CHANGE_PD, MUST(ibv_alloc_pd(dev.ctx)), 0);
@@ -334,7 +334,7 @@ static struct ibv_wc window_request(struct end *end, struct ibv_send_wr *wr)
 	return await(end->scq);
 }
 
-/* A window of type 2 per writer: bound and invalidated on the writer's peer. */
+/* A type 2 window for each writer, bound and invalidated on the connected QP. */
 static void l6_invalidate(void)
 {
 	struct buf *buf = buf_new(LEN, 77);
@@ -382,7 +382,7 @@ static void spin(void *arg)
 		;
 }
 
-/* Closes the gate again and again; returns how long that took at most. */
+/* Closes the gate by reregs again and again; returns the longest time. */
 static double close_often(struct region *r, unsigned long *rounds)
 {
 	double end = now() + 2 * opt.seconds, longest = 0;
@@ -408,8 +408,8 @@ struct starved {
 };
 
 /*
- * Who gets a thousandth of a processor is away for seconds, and every time; a machine
- * with other things to do now and then.
+ * A writer that is preempted inside of the gate would delay this by seconds every time; load on
+ * the machine does so only sometimes.
  */
 static bool closed_soon(void *arg)
 {
@@ -418,10 +418,7 @@ static bool closed_soon(void *arg)
 	return close_often(starved->region, &starved->rounds) < patience(1);
 }
 
-/*
- * Whoever is inside a gate leaves it at once, also where all the others want the
- * processor: else its owner would wait for as long as they please.
- */
+/* A reader that gets almost no CPU time must leave the gate at once: rereg must not wait for it. */
 static void l7_starved(void)
 {
 	struct buf *buf = buf_new(MAX_LEN, 77);
@@ -443,11 +440,11 @@ static void l7_starved(void)
 	finish(starved.rounds);
 	reap_ok(pid);
 	CHECK(soon);
-	/* They did get there, and so were in the way. */
+	/* The starved writers did write. */
 	CHECK(written(buf, 0));
 }
 
-/* What a process knows that has its peer's rkey, or has guessed it. */
+/* Invalidations by a process that knows or guessed the peer's rkey. */
 static struct ibv_wc strange_request(struct end *end, struct ibv_mw *mw,
 				     unsigned long i)
 {
@@ -488,7 +485,10 @@ static void estrange(void *arg)
 	}
 }
 
-/* Others' keys, and the null key that all know, are none of his: nobody waits for him. */
+/*
+ * A stranger may not invalidate others' keys or the null key, and his attempts make nobody wait
+ * at a gate.
+ */
 static void l8_strangers(void)
 {
 	struct buf *buf = buf_new(LEN, 77);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A dma-buf that its exporter moves or takes away at the same moment as its region is
- * deregistered or given other memory, while messages go to it: each in a thread of its
- * own, which nothing but the kernel keeps apart (item A68).
+ * An exporter moves or revokes a dma-buf while its region is deregistered or changed and
+ * messages use it, each in a thread of its own without synchronization (item A68).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -42,7 +41,7 @@ static struct region here(void)
 	return region;
 }
 
-/* The exporter's thread. */
+/* The thread of the exporter. */
 static pthread_t exporter;
 static bool stop;
 static unsigned long moves;
@@ -71,7 +70,7 @@ static void start_moving(void)
 	CHECK_EQ(pthread_create(&exporter, NULL, move_on, NULL), 0);
 }
 
-/* Nobody had it mapped after a move, nobody wrote to pages that it had left. */
+/* After the last move nothing has the buffer mapped, and no page was written after it was left. */
 static void end_moving(unsigned long rounds)
 {
 	__atomic_store_n(&stop, true, __ATOMIC_RELEASE);
@@ -83,7 +82,7 @@ static void end_moving(unsigned long rounds)
 	dmabuf_free(&dmabuf);
 }
 
-/* The region ends at any point of a move, and of a message. */
+/* The region is deregistered at any point of a move and of a message. */
 static void moved_and_deregistered(void)
 {
 	double end = now() + opt.seconds;
@@ -106,7 +105,7 @@ static void moved_and_deregistered(void)
 	CHECK(rounds > 20 && moves > 20 && writer.done > 10 && writer.refused);
 }
 
-/* What libibverbs leaves to those who call the kernel themselves. */
+/* By a raw command: libibverbs has no rereg for dma-bufs. */
 static void rereg_to(const struct region *region, const struct buf *buf)
 {
 	struct ib_uverbs_rereg_mr cmd = {
@@ -120,7 +119,7 @@ static void rereg_to(const struct region *region, const struct buf *buf)
 	CHECK_EQ(raw_rereg_mr(dev.ctx->cmd_fd, &cmd), 0);
 }
 
-/* It gets other memory at any point of a move: the dma-buf is let go, by either. */
+/* The region gets other memory at any point of a move; the dma-buf is released once. */
 static void moved_and_reregistered(void)
 {
 	double end = now() + opt.seconds;
@@ -148,7 +147,7 @@ static void moved_and_reregistered(void)
 	buf_free(other);
 }
 
-/* Taken away for ever and deregistered, either of them first or in the other's middle. */
+/* Revocation and deregistration at the same time, in any order. */
 static void taken_away_and_deregistered(void)
 {
 	double end = now() + opt.seconds;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Somebody copies, and dwells for milliseconds where others have to wait for him, while
- * what he uses ends, moves or is taken away (items DW1 to DW7; kernel/mem/dwell.h). What
- * chance shows once in a million copies is shown by each here. Needs a kernel with fault
- * injection.
+ * A copy is delayed by milliseconds at places where others must wait for it, while its memory is
+ * deregistered, moved or revoked (items DW1 to DW7; kernel/mem/dwell.h). Each round hits a race
+ * that chance hits once in a million copies. Needs a kernel with fault injection.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -19,13 +18,13 @@
 
 enum {
 	ROUNDS = 12,
-	DWELL_US = 5000, /* the most there is */
+	DWELL_US = 5000, /* the longest delay */
 	LENGTH = 3000,
 	CHILD_SIZE = 2 << 20, /* of an implicit region */
 	MOST = 8,
 };
 
-/* Writes to or reads from @remote at link_.a, @count messages in a list each round. */
+/* Writes to or reads from @remote on link_.a, by lists of @count messages. */
 struct worker {
 	pthread_t thread;
 	pthread_barrier_t round;
@@ -34,7 +33,7 @@ struct worker {
 	int count;
 	uint64_t remote;
 	uint32_t rkey;
-	unsigned int begun, ended; /* of the doorbell; atomic */
+	unsigned int begun, ended; /* doorbells; atomic */
 	struct ibv_wc wc;
 };
 
@@ -45,7 +44,7 @@ static double limit;
 
 static const char *const places[] = { "copy", "child", "peer" };
 
-/* Of kernel/mem/dwell.c; -1 if there is none. */
+/* Opens a debugfs file of kernel/mem/dwell.c; -1 if there is none. */
 static int file_open(const char *name, int flags)
 {
 	char path[64];
@@ -140,7 +139,7 @@ static void begin(enum ibv_wr_opcode opcode)
 		skip("who dwells has the only processor");
 	if (!can_dwell() && access("/proc/self/fail-nth", F_OK))
 		skip("this kernel injects no faults");
-	/* One that failed may have left some. */
+	/* Delays that a failed test left are off. */
 	CHECK(nobody_dwells());
 	link_make(&link_, NULL);
 	worker.own = region_new(LENGTH, 501, ALL_ACCESS);
@@ -156,13 +155,13 @@ static unsigned int load(const unsigned int *count)
 	return __atomic_load_n(count, __ATOMIC_SEQ_CST);
 }
 
-/* The worker has left the doorbell. */
+/* Has the worker returned from the doorbell? */
 static bool idle(void)
 {
 	return load(&worker.ended) == load(&worker.begun);
 }
 
-/* One message to @remote, and @change while somebody dwells on its way. */
+/* Sends one message to @remote and calls @change while its copy is delayed. */
 static struct ibv_wc with_change(uint64_t remote, uint32_t rkey,
 				 void (*change)(void *arg), void *arg)
 {
@@ -184,7 +183,7 @@ static struct ibv_wc with_change(uint64_t remote, uint32_t rkey,
 	return worker.wc;
 }
 
-/* Some rounds, and more if the machine was too busy for them to tell anything. */
+/* A number of rounds, and more if the load on the machine kept them from overlapping. */
 static bool another_round(void)
 {
 	return rounds++ < ROUNDS || go_on(limit, overlaps > ROUNDS / 2);
@@ -196,7 +195,7 @@ static void end(void)
 	CHECK(overlaps > ROUNDS / 2);
 }
 
-/* Is @memory what it is now until the worker has left? */
+/* Fails if @memory changes before the worker has returned. */
 static void check_still(const uint8_t *memory, size_t length)
 {
 	uint8_t *before = MUST(malloc(length));
@@ -217,14 +216,14 @@ static void refused_or_done(struct ibv_wc wc)
 	link_renew(&link_);
 }
 
-/* ------------------------------------------------------------ what changes */
+/* ------------------------------------------------------------ changes */
 
 static void move(void *arg)
 {
 	CHECK_EQ(dmabuf_move(arg, 0), 0);
 }
 
-/* Who copies into the place that it has left loses his bytes. */
+/* A write to the old place of a buffer after the move is lost. */
 static void dw1_move(void)
 {
 	struct dmabuf dmabuf;
@@ -332,7 +331,7 @@ static void dw4_window(void)
 	end();
 }
 
-/* To another address, without what was there going with them. */
+/* Moves the mapping to another address; the old address gets no pages. */
 static void take_away(void *arg)
 {
 	struct buf *buf = arg;
@@ -345,7 +344,7 @@ static void take_away(void *arg)
 	CHECK_EQ(munmap(pages, buf->map_length), 0);
 }
 
-/* What is written is in the pages when they go, or in new ones. */
+/* What was written is in the pages that moved away, or in new ones. */
 static void dw5_invalidation(void)
 {
 	uint8_t zeros[LENGTH] = {};
@@ -369,7 +368,7 @@ static void dw5_invalidation(void)
 	end();
 }
 
-/* Once none of its pages is there, a worker takes the child away. */
+/* Drops all pages of the child again and again, so that a work item frees it. */
 static void empty(void *arg)
 {
 	int i;
@@ -381,8 +380,8 @@ static void empty(void *arg)
 }
 
 /*
- * A child that is taken away while somebody looks a page up in it. He has to come when its
- * pages are gone, and before it is, so several messages wait for their turn.
+ * A child is freed while a message looks up a page in it. The message must come after its pages
+ * are gone and before the child is, so several messages queue up.
  */
 static void dw6_child(void)
 {
@@ -410,12 +409,12 @@ static void destroy(void *unused)
 	CHECK_EQ(ibv_destroy_qp(link_.b.qp), 0);
 }
 
-/* A queue pair that ends when a peer has found it. */
+/* A queue pair is destroyed after its peer has found it. */
 static void dw7_peer(void)
 {
 	struct region region;
 	struct link other;
-	/* Who has no peer any more is to give up soon. */
+	/* Without its peer the sender shall give up soon. */
 	struct qp_cfg hasty = { .timeout = 8, .retry = 1 };
 
 	begin(IBV_WR_RDMA_WRITE);
@@ -451,7 +450,7 @@ int main(int argc, char **argv)
 	int rc = harness_main(argc, argv, "Changes under somebody who dwells",
 			      tests, ARRAY_SIZE(tests));
 
-	/* A test that failed could not; nobody after it is to dwell. */
+	/* A failed test may have left delays on; switch them off for the tests after it. */
 	if (can_dwell() && !nobody_dwells())
 		rc = rc ?: 1;
 	return rc;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Each verb with its first, second, ... allocation or copy failing, until none is
- * left to fail: an error is reported, nothing leaks, the device goes on (items N1
- * to N14). Needs a kernel with fault injection.
+ * Each verb with its first, second, ... allocation or copy failing, until none fails: each time
+ * there is an error, nothing leaks, and the device still works (items N1 to N14). Needs a kernel
+ * with fault injection.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -282,7 +282,7 @@ static void n7_reg_mr(void)
 static struct region changed;
 static struct ibv_pd *pds[2];
 
-/* Back and forth, of the same size: so the pins are the same. */
+/* Alternates between two places of the same size, so the number of pinned pages stays. */
 static int rereg_mr(void)
 {
 	static int round;
@@ -312,7 +312,7 @@ static void n8_rereg(void)
 	end();
 }
 
-/* What ends must end. */
+/* ibv_dereg_mr() must not fail. */
 static int dereg_only(void)
 {
 	int err = ibv_dereg_mr(made);
@@ -348,7 +348,7 @@ static void dealloc_mw(void)
 
 static struct ibv_mw *mw;
 
-/* A request whose doorbell failed stays posted: the next doorbell finds it. */
+/* If a doorbell failed, its request stays posted: the next doorbell executes it. */
 static int performed(int err)
 {
 	if (err)
@@ -396,7 +396,7 @@ static int invalidate(void)
 	return performed(try_post(&link_.a, &wr));
 }
 
-/* Either may fail, and both happen. */
+/* Both are executed, also if one doorbell failed. */
 static int bind_and_invalidate(void)
 {
 	int err = bind_type2();
@@ -493,7 +493,7 @@ static void n13_xrcd(void)
 
 static struct region from, to;
 
-/* The data path allocates nothing: what fails is to copy what the doorbell is told. */
+/* The data path allocates nothing: only copying the arguments of the doorbell can fail. */
 static int send_data(void)
 {
 	struct ibv_sge sge = sge_of(&from, 1, 19000);

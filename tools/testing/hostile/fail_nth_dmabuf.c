@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Regions of dma-bufs with their first, second, ... allocation or copy failing: when
- * they are registered, and when a message finds that the buffer has moved (items N15
- * and N16). Needs a kernel with fault injection.
+ * Regions of dma-bufs with their first, second, ... allocation or copy failing: at registration,
+ * and when a message has to map a buffer that was moved (items N15 and N16). Needs a kernel with
+ * fault injection.
  */
 #include "dmabuf.h"
 #include "link.h"
@@ -32,7 +32,7 @@ static void begin(void)
 	all = region_new(LEN, 1234, ALL_ACCESS);
 }
 
-/* It works as before. */
+/* The region works. */
 static void use(void)
 {
 	struct region r = dmabuf_region(&dmabuf, 0, SIZE, 0, ALL_ACCESS);
@@ -66,7 +66,7 @@ static void move(void)
 	CHECK_EQ(dmabuf_move(&dmabuf, 0), 0);
 }
 
-/* By its lkey, so that it is this thread that has it mapped, and what fails is what it asks for. */
+/* By its lkey, so that this thread maps the buffer, with its own faults. */
 static int read_into_it(void)
 {
 	struct exporter_stat stat;
@@ -88,9 +88,9 @@ static int read_into_it(void)
 		CHECK_EQ(wc.status, IBV_WC_LOC_PROT_ERR);
 		err = EIO;
 	}
-	/* The fault is spent, so this is as ever. */
+	/* The fault has been used up, so this works. */
 	link_renew(&link_);
-	/* What cannot be used is not mapped, and where it was is forgotten. */
+	/* After a failure nothing is mapped. */
 	stat = dmabuf_stat(&dmabuf);
 	CHECK_EQ(stat.maps, stat.unmaps);
 	move();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The end of each object with its first, second, ... allocation or copy failing: it
- * ends, or is there as before; and a process that ends with all of them leaves nothing
- * (items N22 to N25). Needs a kernel with fault injection.
+ * Destruction of each object with its first, second, ... allocation or copy failing: the object
+ * is destroyed or stays usable, and exit of a process with all of them leaves nothing (items N22
+ * to N25). Needs a kernel with fault injection.
  */
 #define _GNU_SOURCE
 #include <unistd.h>
@@ -15,15 +15,15 @@
 
 static struct link link_;
 
-/* An object that is made when there is none, and how it ends: 0 or an errno. */
+/* make() creates an object if there is none; end() destroys it and returns 0 or an errno. */
 struct kind {
 	const char *name;
 	void *(*make)(void);
 	int (*end)(void *object);
 	unsigned int at_least;
 	/*
-	 * What the kernel calls them, where it answers when one has ended: if that
-	 * cannot be copied there is an error, and yet no object any more.
+	 * Set for objects whose destruction returns an answer, to the name in resource lists: if
+	 * copying the answer fails, there is an error although the object is gone.
 	 */
 	const char *answers;
 };
@@ -55,7 +55,7 @@ static int end_it(void)
 {
 	int err = kind->end(object);
 
-	/* The fault, if there was one, is spent. */
+	/* It may be gone in spite of the error. */
 	if (err && count_kind() < count)
 		err = 0;
 	if (!err)
@@ -107,7 +107,7 @@ static void *new_qp(void)
 	return ibv_create_qp(dev.pd, &init);
 }
 
-/* With a member's group left, which is its end, too. */
+/* A member of a group; leaving the group is an end, too. */
 static const union ibv_gid group = {
 	.raw = { [10] = 0xff, 0xff, 239, 3, 3, 4 }
 };
@@ -128,7 +128,7 @@ static int leave(void *qp)
 	return ibv_detach_mcast(qp, &group, 0);
 }
 
-/* Its queue pair stays, for the next time. */
+/* The queue pair is kept for the next time. */
 static void *enter(void)
 {
 	static struct ibv_qp *qp;
@@ -259,7 +259,7 @@ static struct ibv_mr *new_odp(void *addr, size_t length)
 	struct ibv_sge sge;
 
 	mr = MUST(ibv_reg_mr(dev.pd, addr, length, ODP_ALL));
-	/* It has pages. */
+	/* Fetch its pages. */
 	sge = (struct ibv_sge){ (uintptr_t)buf->data, 100000, mr->lkey };
 	CHECK_EQ(ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
 			       IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1),
@@ -293,7 +293,7 @@ static void *new_dmabuf_mr(void)
 				 ALL_ACCESS);
 }
 
-/* Any exporter will do; false if there is none. */
+/* Any exporter; false if there is none. */
 static bool some_dmabuf(void)
 {
 	size_t i;
@@ -333,7 +333,7 @@ static void n24_regions(void)
 	sweeps_end(&link_);
 }
 
-/* One of each kind, in use, of a context that nobody else has. */
+/* Creates one object of each kind, in use, in a context of its own. */
 static int load(void)
 {
 	struct link link;

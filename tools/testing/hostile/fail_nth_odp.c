@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand regions with their first, second, ... allocation or copy failing: when they
- * are registered, when a message misses their pages, when these are fetched before, and
- * when the memory changes (items N17 to N20). Needs a kernel with fault injection.
+ * On-demand regions with their first, second, ... allocation or copy failing: at registration,
+ * when a message faults, at prefetch, and when the memory changes (items N17 to N20). Needs a
+ * kernel with fault injection.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -15,7 +15,7 @@
 
 enum {
 	LEN = 100001,
-	/* Two children of an implicit region, and no page that the model does not know. */
+	/* Two children of an implicit region, and no page without a model. */
 	SPAN = 2 << 20,
 };
 
@@ -76,7 +76,7 @@ static void begin_way(const struct way *next)
 	target = region_of(target.buf, made, (uintptr_t)target.buf->data);
 }
 
-/* It works as before, and so does what is registered now. */
+/* The region works, and so does a new one. */
 static void end_way(void)
 {
 	exchange(&link_, &all, &target);
@@ -84,7 +84,7 @@ static void end_way(void)
 	CHECK_EQ(ibv_dereg_mr(target.mr), 0);
 }
 
-/* Which of them a test is for: small pages do not keep the promise of huge ones. */
+/* The ways that can be accessed: HUGETLB regions of small pages cannot. */
 #define for_each_way(way_)                                        \
 	for (way_ = ways; way_ < ways + ARRAY_SIZE(ways); way_++) \
 		if (!way_->more)
@@ -107,8 +107,8 @@ static void n17_register(void)
 static bool by_lkey;
 
 /*
- * One message that misses pages, on the side that is asked for. Only what this thread asks for
- * fails: not what a work item does that brings the pages. How that fails is N19's.
+ * One message that faults on the chosen side. Only this thread's allocations fail, not those of
+ * a work item that fetches pages: those are tested by N19.
  */
 static int touch(enum ibv_wr_opcode opcode)
 {
@@ -149,7 +149,7 @@ static int read_missing(void)
 	return touch(by_lkey ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ);
 }
 
-/* A message that went through has brought every byte, whatever failed on its way. */
+/* If a message succeeded, every byte arrived. */
 static void check_arrived(void)
 {
 	CHECK_EQ(memcmp(target.buf->data, all.buf->data, LEN), 0);
@@ -174,7 +174,7 @@ static void n18_fault(void)
 			sweep(&(struct op){ "read what is not there",
 					    read_missing, check_arrived,
 					    .at_least = 2 });
-			/* The last read brought the zeros of untouched memory. */
+			/* The last read got the zeros of untouched memory. */
 			memset(all.buf->want, 0, LEN);
 			buf_check(all.buf);
 			buf_forget(target.buf);
@@ -215,9 +215,9 @@ static void n19_advise(void)
 	}
 }
 
-/* -------------------------------- the memory changes, and that fails on its way */
+/* -------------------------------- failing changes of memory */
 
-/* All of it present and writable for the device, with contents that are known. */
+/* Makes all pages present and writable for the device, with known contents. */
 static void bring(void)
 {
 	rnd_fill(all.buf->data, LEN);
@@ -225,7 +225,7 @@ static void bring(void)
 	check_write(&link_, &all, 0, &target, 0, LEN);
 }
 
-/* What the device sees is what the process sees. */
+/* The device sees the same bytes as the process. */
 static void check_seen(void)
 {
 	check_read(&link_, &all, 0, &target, 0, LEN);
@@ -239,7 +239,7 @@ static uint8_t *middle(void)
 	return (uint8_t *)(((uintptr_t)target.buf->data + 40000) & ~(PAGE - 1));
 }
 
-/* Splits the mapping in three. */
+/* Splits the mapping into three. */
 static int protect(void)
 {
 	return mprotect(middle(), 5 * PAGE, PROT_READ) ? errno : 0;
@@ -292,7 +292,7 @@ static void n20_change(void)
 		bring();
 		sweep(&(struct op){ "protect", protect, unprotect,
 				    .at_least = 2 });
-		/* What a failed call has left may be a hole. */
+		/* A failed call may have left a hole. */
 		put_back();
 		sweep(&(struct op){ "map other memory", replace, put_back,
 				    .at_least = 2 });
@@ -300,8 +300,8 @@ static void n20_change(void)
 		end_way();
 	}
 	/*
-	 * Which has as many allocations as this process mappings, hardly any of them
-	 * ours: once, and not at each.
+	 * fork() allocates for each mapping of this process, mostly in other code: sample the
+	 * faults.
 	 */
 	begin_way(&ways[0]);
 	bring();

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What is neither a verb of every day nor the end of one, with its first, second, ...
- * allocation or copy failing: XRC, changes of kind, mappings, imports, questions, and
- * the device itself that comes and goes (items N26 to N31). Needs a kernel with fault
- * injection.
+ * Rarer calls with their first, second, ... allocation or copy failing: XRC, changes of a
+ * region's kind, mappings, imports, queries, and adding and removing the device (items N26 to
+ * N31). Needs a kernel with fault injection.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -158,18 +157,18 @@ static void n27_states(void)
 	sweeps_end(&link_);
 }
 
-/* ------------------------------------- regions that become of another kind */
+/* ------------------------------------- regions that change their kind */
 
 enum { LEN = 100001, IOVA = 0x7000000 };
 
 static struct region all, changed;
 
-/* KiB that are pinned with it and without. */
+/* KiB pinned while the region is pinned, and while it is on demand. */
 static long pins_with, pins_without;
 
 /*
- * If the answer is what could not be copied there is an error, and yet the region has
- * become what it was to be. Which of the two it is can be told by what is pinned.
+ * If copying the answer fails, there is an error although the region has changed. The number of
+ * pinned pages tells which it was.
  */
 static int rereg(int access)
 {
@@ -212,7 +211,7 @@ static void back_to_demand(void)
 	exchange(&link_, &all, &changed);
 }
 
-/* Back and forth between two addresses that messages name. */
+/* Alternates between two iovas. */
 static int rereg_iova(void)
 {
 	static int round;
@@ -233,7 +232,7 @@ static int rereg_iova(void)
 	return 0;
 }
 
-/* Where it is named now it can be reached. */
+/* Messages can use it at its current iova. */
 static void use_iova(void)
 {
 	exchange(&link_, &all, &changed);
@@ -284,7 +283,7 @@ static int map_ring(void)
 	return made == MAP_FAILED ? errno : 0;
 }
 
-/* Which moves it, too: the old place goes, and the new one has what it had. */
+/* Moves the mapping: the old place is unmapped, and the new one has the ring. */
 static int move_ring(void)
 {
 	void *moved = mremap(made, ring.length, ring.length,
@@ -381,7 +380,7 @@ static void sweep_export(void)
 	sweep(&(struct op){ "export of DM", export_dm, close_fd,
 			    .at_least = 4 });
 	CHECK_EQ(export_dm(), 0);
-	/* On another device, if there is one. */
+	/* On another device if there is one. */
 	there = MUST(ibv_alloc_pd(ctx ?: dev.ctx));
 	sweep(&(struct op){ "MR of exported DM", reg_exported, dereg_mr,
 			    .at_least = 10 });
@@ -410,7 +409,7 @@ static void n29_mappings(void)
 	sweeps_end(&link_);
 }
 
-/* ---------------------------------------------------------------- questions */
+/* ---------------------------------------------------------------- queries */
 
 static int query_device(void)
 {
@@ -445,7 +444,7 @@ static int query_srq(void)
 	return ibv_query_srq(srq, &attr);
 }
 
-/* One of each that tells something of its own is there: link_, and these. */
+/* Objects with driver details in the list: link_, and these. */
 static int list(void)
 {
 	struct mr_info infos[64];
@@ -453,7 +452,7 @@ static int list(void)
 	return resources_mrs(infos, ARRAY_SIZE(infos)) < 0 ? EIO : 0;
 }
 
-/* What failed is not told. */
+/* Attributes that failed are left out, without an error. */
 static int describe(void)
 {
 	resources_describe();
@@ -490,7 +489,7 @@ static int read_counter(void)
 	snprintf(path, sizeof(path),
 		 "/sys/class/infiniband/%s/ports/1/hw_counters/doorbells",
 		 device_name());
-	/* Else the kernel tells what it read before. */
+	/* The kernel caches the counters for a while. */
 	usleep(20000);
 	return read_all(path);
 }
@@ -552,7 +551,7 @@ static void put(struct message *m, uint16_t type, const void *data,
 		NLMSG_ALIGN(m->hdr.nlmsg_len) + NLA_ALIGN(attr->nla_len);
 }
 
-/* Of RDMA netlink: the errno of its answer. */
+/* Sends an RDMA netlink request; returns the errno of its answer. */
 static int call(struct message *m)
 {
 	struct {
@@ -565,7 +564,7 @@ static int call(struct message *m)
 	sock = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
 	if (sock < 0)
 		return errno;
-	/* What fails while it is answered is told by recv(). */
+	/* recv() reports failures of the dump. */
 	if (send(sock, m, m->hdr.nlmsg_len, 0) < 0 ||
 	    recv(sock, &answer, sizeof(answer), MSG_DONTWAIT) < 0)
 		err = errno;
@@ -594,7 +593,7 @@ static int add_link(void)
 	put(&m, RDMA_NLDEV_ATTR_LINK_TYPE, "pinion", sizeof("pinion"));
 	put(&m, RDMA_NLDEV_ATTR_NDEV_NAME, NETDEV, sizeof(NETDEV));
 	err = call(&m);
-	/* It may be the answer that failed. */
+	/* Only the answer may have failed. */
 	return err && exists() ? 0 : err;
 }
 
@@ -622,7 +621,7 @@ static void must_run(const char *command)
 	context("%s", "");
 }
 
-/* Also what was added although the answer got lost. */
+/* Also if it was added and only the answer failed. */
 static void remove_link(void)
 {
 	if (exists())
@@ -659,7 +658,7 @@ static void n31_links(void)
 		 "ip link set " NETDEV " up && ip link set fault-peer up && "
 		 "ip addr add 10.0.78.1/24 dev " NETDEV);
 	sweeps_begin(&link_);
-	/* Hardly any of its thousands of allocations are ours. */
+	/* It has thousands of allocations, mostly in other code: sample the faults. */
 	sweep_some(&(struct op){ "link add", add_link, remove_link,
 				 .at_least = 12 },
 		   200);

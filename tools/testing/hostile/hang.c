@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory that never comes, of a file system whose server is dead, hangs its owner and nobody
- * else: whoever sends to it, receives from it or shares a group with it goes on, and can be
- * killed (items H1 to H10); nor does it keep a device from being removed (H11), or threads of
- * the kernel without end (H12 to H15); and none of a few hints is forgotten (H16).
+ * Memory that never becomes present, such as of a file system whose server is dead, hangs its
+ * owner and nobody else: whoever sends to it, receives from it or shares a group with it goes on
+ * and can be killed (items H1 to H10). It does not keep a device from being removed (H11), nor
+ * take unlimited kernel threads (H12 to H15); and no hint is lost (H16).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -24,10 +24,10 @@
 
 enum { GRH = 40, LEN = 1000, MANY = 100 };
 
-/* How long things may take that wait for nobody. */
+/* Time limit for actions that must not wait, in seconds. */
 enum { SECONDS = 10 };
 
-/* One whose memory hangs, and one who has to do with it. */
+/* A process whose memory hangs, and its peer, the victim. */
 struct play {
 	const char *name;
 	enum ibv_qp_type type;
@@ -45,8 +45,8 @@ enum plot {
 struct board {
 	pthread_barrier_t both;
 	struct peer hanger, victim;
-	volatile bool waiting; /* the victim has seen the other hang */
-	volatile bool done; /* the hanger's own request is */
+	volatile bool waiting; /* the victim has seen the hanger wait */
+	volatile bool done; /* the hanger's own request has completed */
 };
 
 static struct board *board;
@@ -74,7 +74,7 @@ static void set_the_stage(void)
 	CHECK_EQ(pthread_barrier_init(&board->both, &attr, 2), 0);
 }
 
-/* A request of @sge to what the other has told of itself. */
+/* Posts a request of @sge to the memory that the peer has announced. */
 static void ask_for(struct end *end, const struct peer *peer,
 		    struct ibv_sge *sge, uint64_t wr_id)
 {
@@ -108,7 +108,7 @@ static bool takes_receive(void)
 	       play->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
 
-/* ----------------------------------------------------------------- the hanger */
+/* ----------------------------------------------------------------- the owner of the memory */
 
 static struct ibv_mr *hang_region(void)
 {
@@ -148,9 +148,9 @@ static void hang(void *arg)
 	pause();
 }
 
-/* ----------------------------------------------------------------- the victim */
+/* ----------------------------------------------------------------- its peer */
 
-/* The memory comes: so does what waited for it, unharmed. */
+/* When the memory becomes present, waiting messages complete with the right bytes. */
 static void see_it_come(struct end *end, struct region *r)
 {
 	size_t at = play->type == IBV_QPT_UD ? GRH : 0;
@@ -167,7 +167,7 @@ static void see_it_come(struct end *end, struct region *r)
 		theirs += play->hanger_sends ? 0 : at;
 		CHECK(!memcmp(mine, theirs, LEN));
 	} else if (play->hanger_sends) {
-		/* Once, though its answer came late. */
+		/* Executed only once, although the response came late. */
 		CHECK_EQ(*(uint64_t *)mine, *(uint64_t *)r->buf->want + 5);
 		CHECK_EQ(*(uint64_t *)theirs, *(uint64_t *)r->buf->want);
 	} else {
@@ -180,7 +180,7 @@ static void do_all(struct end *end)
 {
 	CHECK_EQ(end_state(end), IBV_QPS_RTS);
 	CHECK_EQ(end_set_state(end, IBV_QPS_ERR), 0);
-	/* What waited comes back. */
+	/* Waiting requests are flushed. */
 	if (!play->hanger_sends && play->type != IBV_QPT_UD)
 		expect(await(end->scq), IBV_WC_WR_FLUSH_ERR);
 	CHECK_EQ(ibv_destroy_qp(end->qp), 0);
@@ -211,7 +211,7 @@ static void suffer(void *arg)
 	if (!play->hanger_sends) {
 		sge.length = LEN;
 		ask_for(&end, &board->hanger, &sge, 1);
-		/* Datagrams are gone, wherever they are. */
+		/* Datagrams complete when they are sent, whether or not they are received. */
 		for (i = 1;
 		     play->type == IBV_QPT_UD && plot == DO_ALL && i < MANY;
 		     i++) {
@@ -234,7 +234,7 @@ static void suffer(void *arg)
 	}
 }
 
-/* ------------------------------------------------------------------- the plot */
+/* ------------------------------------------------------------------- both processes */
 
 static bool ends_soon(int pid, int *status)
 {
@@ -270,7 +270,7 @@ static void perform(const char *name, void (*hanger_does)(void *arg),
 	if (plot == SEE_IT_COME)
 		slow_hold(&memory, false);
 	ended = ends_soon(victim, &status);
-	/* Else we would never end, either. */
+	/* Otherwise this test would hang, too. */
 	kill(hanger, SIGKILL);
 	slow_hold(&memory, false);
 	reap(hanger);
@@ -422,8 +422,8 @@ static void h3_group(void)
 /* ---------------------------------------------- receive requests that wait for it */
 
 /*
- * Here the owner is we ourselves. A fault holds mmap_lock, so nothing may be mapped, made or
- * ended while it waits, but much can be asked for and changed.
+ * Here this process owns the memory. A fault holds mmap_lock, so it can neither mmap() nor
+ * create or destroy objects while the fault waits; queries and modifications work.
  */
 
 static struct ibv_sge slow_sge(void)
@@ -433,7 +433,7 @@ static struct ibv_sge slow_sge(void)
 	return (struct ibv_sge){ (uintptr_t)memory.map, LEN, mr->lkey };
 }
 
-/* Its pages go, and do not come again for a while. */
+/* Drops its pages; the next fault waits. */
 static void go_again(void)
 {
 	CHECK_EQ(madvise(memory.map, SLOW_LEN, MADV_DONTNEED), 0);
@@ -464,7 +464,7 @@ static void post_send(struct end *end, struct ibv_sge sge, struct ibv_srq *srq)
 	post(end, &wr);
 }
 
-/* Whoever is told to give it back does so at once, whether or not the memory comes. */
+/* A message that waits does not keep its receive request: a change of state flushes it at once. */
 static void h5_given_back(void)
 {
 	struct ibv_sge sink;
@@ -483,7 +483,7 @@ static void h5_given_back(void)
 	expect_none(link.a.scq, 0.05);
 	CHECK_EQ(end_set_state(&link.a, IBV_QPS_ERR), 0);
 	expect(await(link.a.scq), IBV_WC_WR_FLUSH_ERR);
-	/* A new connection knows nothing of it. */
+	/* The QP can be used again after a reset. */
 	link_renew(&link);
 	sink = sge_of(&r, 0, LEN);
 	post_recv(&link.b, &sink, 1, 12);
@@ -513,7 +513,7 @@ static void xrc_make(struct xrc *x)
 	link_make2(&x->link, &send, &recv);
 }
 
-/* The sender gives up and begins anew; the target does not notice. */
+/* The sender is reset and sends again; the target does not notice. */
 static void send_anew(struct xrc *x)
 {
 	struct ibv_qp_init_attr init;
@@ -529,7 +529,10 @@ static void send_anew(struct xrc *x)
 	end_connect(&x->link.a, &target);
 }
 
-/* What a message that waits has taken comes back when the target changes its state. */
+/*
+ * A receive request that a waiting message has taken is given back when the target changes its
+ * state.
+ */
 static void give_back_at(struct xrc *x, struct ibv_sge sink, struct region *r,
 			 enum ibv_qp_state state)
 {
@@ -596,8 +599,8 @@ static void h6_xrc(void)
 }
 
 /*
- * Two pages, the first of which is there: it is moved, and what is written to it then stays.
- * Or a message would begin again for ever that is larger than what fits into memory.
+ * Two pages, the first present: it is copied and not copied again later. Otherwise a message
+ * that is larger than memory would restart for ever.
  */
 static void goes_on(enum ibv_wr_opcode opcode)
 {
@@ -651,7 +654,7 @@ static void h8_goes_on(void)
 	}
 }
 
-/* ------------------------------------------------------------------- their number */
+/* ------------------------------------------------------------------- many of them */
 
 enum { SENDERS = 100 };
 
@@ -670,8 +673,8 @@ static void write_to(struct end *end, struct ibv_sge sge, const void *there,
 }
 
 /*
- * So many wait for one owner's memory, each at a page of its own, that not all are tried at a
- * time; another region of the owner's goes on, and when the memory comes all of them do.
+ * So many senders wait for pages of one owner that not all are tried at a time. Another region
+ * of the owner works, and when the memory becomes present all complete.
  */
 static void h7_many(void)
 {
@@ -706,8 +709,8 @@ static void h7_many(void)
 }
 
 /*
- * A datagram that waits was sent to a queue pair that has been reset since: the receive
- * requests of its new life are not for it.
+ * A waiting datagram was sent before the receiving QP was reset: it must not take a receive
+ * request posted later.
  */
 static void h9_another_life(void)
 {
@@ -770,13 +773,16 @@ static void write_behind(void *arg)
 	struct sharer *s = arg;
 
 	meet();
-	/* The ring is shared and the place in it is not: this one has been performed. */
+	/*
+	 * The processes share the ring but not the producer index, and request 1 is in the first
+	 * slot.
+	 */
 	write_of(s, sge_of(&s->r, LEN, 8), 2);
 }
 
 /*
- * Two processes share a queue pair, as those do that fork, and what one of them has sent waits
- * for its memory. Neither waits in its doorbell.
+ * Two processes share a queue pair after a fork, and a message of one waits for its memory.
+ * Neither is blocked in its doorbell.
  */
 static void h10_doorbell(void)
 {
@@ -800,11 +806,11 @@ static void h10_doorbell(void)
 
 /* ------------------------------------------------------------ the device is removed */
 
-/* How somebody comes to wait for the memory. */
+/* A way to wait for the memory. */
 struct wait_kind {
 	struct play play;
 	bool hint;
-	bool flush; /* his system call waits: until it comes, or he is killed */
+	bool flush; /* the system call waits until the memory comes or the process is killed */
 };
 
 static const struct wait_kind *kind;
@@ -827,7 +833,7 @@ static void hint(uint32_t flags)
 		 0);
 }
 
-/* One process with both ends; it may be that it hangs in its doorbell. */
+/* One process has both ends; it may block in its doorbell. */
 static void wait_alone(void *arg)
 {
 	struct qp_cfg cfg = { .type = kind->play.type };
@@ -882,7 +888,7 @@ static int module_uses(void)
 	return uses;
 }
 
-/* All that waited is over; nothing of ours is left that the module would have to stay for. */
+/* Waits until all requests have ended, and nothing holds the module. */
 static void await_uses(int before)
 {
 	double limit = now() + patience(SECONDS);
@@ -906,7 +912,7 @@ static void remove_while_waiting(bool owner_dies)
 	}
 	remover = spawn(remove_device, NULL);
 	removed = ends_soon(remover, &status);
-	/* Else we would never end, either. What still waits keeps the module. */
+	/* Otherwise this test would hang, too. What still waits holds the module. */
 	CHECK(slow_waiting(&memory));
 	if (removed && uses >= 0)
 		CHECK(module_uses() > uses);
@@ -964,12 +970,12 @@ static void h11_device_goes(void)
 	unplug_end();
 }
 
-/* ------------------------------------------------------- who asks again and again */
+/* ------------------------------------------------------- repeated requests */
 
 /* As in kernel/mem/odp_advise.c. */
 enum { HINTERS = 64, HINTS = 8, THREADS_OF_FILE = 4 };
 
-/* The memory that never comes once more, far from where else it is: no fault waits for another. */
+/* Maps the hanging memory once more, far away: so that faults do not wait for each other. */
 static void *slow_again(void)
 {
 	enum { FAR = 4 << 20 };
@@ -982,8 +988,8 @@ static void *slow_again(void)
 }
 
 /*
- * Before any of them waits, all of so many processes have the thing by which they are to wait.
- * Set before they are made.
+ * A barrier: each process sets up what it needs to wait before any process does wait. Set before
+ * the processes are created.
  */
 static pthread_barrier_t *prepared;
 
@@ -1005,7 +1011,7 @@ static void await_others(void)
 		pthread_barrier_wait(prepared);
 }
 
-/* About memory that is there. */
+/* A hint for memory that is present. */
 static void give_good_hint(void)
 {
 	struct region r = region_new(PAGE, 0, ODP_ALL);
@@ -1016,7 +1022,7 @@ static void give_good_hint(void)
 		 0);
 }
 
-/* A process of @user with hints about memory that never comes. */
+/* A process of @user that gives hints for hanging memory. */
 static void give_hints(void *user)
 {
 	struct ibv_sge sges[HINTS];
@@ -1035,7 +1041,7 @@ static void give_hints(void *user)
 
 		sges[i] = (struct ibv_sge){ (uintptr_t)map, PAGE, mr->lkey };
 	}
-	/* From the first on, whoever maps something waits, too. */
+	/* Once a hint waits, mmap() in this process waits, too. */
 	for (i = 0; i < HINTS; i++) {
 		CHECK_EQ(ibv_advise_mr(dev.pd,
 				       IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0,
@@ -1046,7 +1052,7 @@ static void give_hints(void *user)
 		pause();
 }
 
-/* How many wait, once there are @least and come no more. */
+/* Returns how many wait, once there are @least and the number is stable. */
 static unsigned int settled(unsigned int least)
 {
 	double limit = now() + patience(SECONDS), since = now();
@@ -1072,7 +1078,7 @@ static void end_all(int *pids, int num)
 	}
 }
 
-/* In a process of its own: whatever it finds, what waits for ever is let go after it. */
+/* Runs @body in a process of its own, and then lets the memory come, whatever the result. */
 static void and_let_come(void (*body)(void *uses))
 {
 	int uses = module_uses(), status;
@@ -1097,7 +1103,7 @@ static void pile_up_hints(void *uses)
 	CHECK_EQ(settled(threads), threads);
 	end_all(pids, HINTERS);
 	context("%s", "their files are closed");
-	/* Those that had begun are left, of the others nothing. */
+	/* Hints that have begun remain; the others are dropped. */
 	CHECK_EQ(settled(threads), threads);
 	if (*(int *)uses >= 0)
 		await_uses(*(int *)uses + threads);
@@ -1120,10 +1126,13 @@ static void h12_hints_pile_up(void)
 
 /* As in kernel/path/fault.c. */
 enum { OWN_FAULTS = 4, SHARED_FAULTS = 256, FAULTS = 512, MOST_FAULTS = 64 };
-/* Five can take all that is shared. With their own, so many can take what a user may have. */
+/*
+ * Five users of faults take all shared ones; with their own ones, so many more reach the limit
+ * of a user.
+ */
 enum { DEAD = 5, MORE_DEAD = (FAULTS - SHARED_FAULTS) / OWN_FAULTS - DEAD };
 
-/* A process that waits for *@num pages of its memory, which never come. */
+/* A process that waits for *@num pages of hanging memory. */
 static void hang_often(void *num)
 {
 	static struct link links[MOST_FAULTS];
@@ -1140,7 +1149,7 @@ static void hang_often(void *num)
 			ibv_reg_mr(dev.pd, slow_again(), SLOW_LEN, ODP_ALL));
 	}
 	await_others();
-	/* From the first on, whoever maps something waits, too. */
+	/* Once a fault waits, mmap() in this process waits, too. */
 	for (i = 0; i < *(int *)num; i++)
 		write_to(&links[i].a, sge_of(&r, 0, 8), mrs[i]->addr,
 			 mrs[i]->rkey);
@@ -1160,7 +1169,7 @@ static struct ibv_sge missing_pages(size_t length)
 	};
 }
 
-/* A process of @user whose memory is not there yet at the peer's end, then at its own. */
+/* A process of @user that sends with pages missing at the remote side, then at its own. */
 static void need_pages(void *user)
 {
 	struct ibv_sge theirs, mine;
@@ -1183,7 +1192,7 @@ static void need_pages(void *user)
 	CHECK(!memcmp((void *)mine.addr, r.buf->data, 3 * PAGE));
 }
 
-/* One whose user waits for too much already. */
+/* A process whose user already has too many waiting faults. */
 static void be_refused(void *arg)
 {
 	struct ibv_qp_init_attr attr = {
@@ -1230,7 +1239,7 @@ static void pile_up_faults(void *uses)
 static void h13_faults_pile_up(void)
 {
 	and_let_come(pile_up_faults);
-	/* When it has come there is as much as before. */
+	/* Once the memory has come, the same number is possible again. */
 	and_let_come(pile_up_faults);
 	CHECK_EQ(reap(spawn(need_pages, NULL)), 0);
 }
@@ -1252,10 +1261,7 @@ static bool was_prefetched(const struct ibv_mr *mr)
 	return pages;
 }
 
-/*
- * Hints that are given on any processor wait for each other, however many there are on each of its
- * nodes: all are followed in the end.
- */
+/* More hints than threads, given on any processor: all are executed in the end. */
 static void h16_none_is_forgotten(void)
 {
 	struct ibv_mr *mrs[HINTS];
@@ -1289,7 +1295,7 @@ static void h16_none_is_forgotten(void)
 	}
 }
 
-/* So many make what they are to wait by, which costs no thread, before one waits. */
+/* So many processes set up what they need, which takes no thread, before any waits. */
 enum { FORESIGHTED = 150 };
 
 static void all_at_once(void (*body)(void *arg), void *arg,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Each failure that can be ordered (items IN1 to IN25; kernel/mem/inject.h): it comes, as it
- * was ordered and to whom, and leaves nothing behind.
+ * Each injected failure (items IN1 to IN25; kernel/mem/inject.h): it happens as ordered, only to
+ * its target, and leaves nothing behind.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 enum { LENGTH = 10000 };
 
-/* Keys of the device, of whoever. */
+/* Number of keys of the device, of all users. */
 static int keys_live(void)
 {
 	char path[128], line[512];
@@ -32,7 +32,7 @@ static int keys_live(void)
 	return keys;
 }
 
-/* kB of this process that are pinned. */
+/* KiB that this process has pinned. */
 static long pinned(void)
 {
 	FILE *file = MUST(fopen("/proc/self/status", "re"));
@@ -47,7 +47,7 @@ static long pinned(void)
 	return kb;
 }
 
-/* Is a registration refused so, once, and then done, with nothing left of the refused one? */
+/* A registration fails once with @err and leaves nothing; the next one succeeds. */
 static void check_refused_once(int access, int err)
 {
 	struct buf *buf = buf_new(LENGTH, 100);
@@ -151,7 +151,7 @@ static struct ibv_wc write_to(const struct region *region)
 		    region->base, region->rkey);
 }
 
-/* All is as if nothing had been. */
+/* The link works as if nothing had happened. */
 static void still_good(void)
 {
 	link_renew(&link_);
@@ -168,7 +168,7 @@ static void in7_map(void)
 	dmabuf = dmabuf_own(5 * PAGE, 0);
 	order("map pid %d value %d", getpid(), EIO);
 	dmabuf_refused(&dmabuf, EIO);
-	/* And the second time, when it has moved. */
+	/* When a moved buffer is mapped again. */
 	region = dmabuf_region(&dmabuf, 0, dmabuf.size, 0,
 			       ALL_ACCESS & ~IBV_ACCESS_MW_BIND);
 	CHECK_EQ(dmabuf_move(&dmabuf, 0), 0);
@@ -206,7 +206,7 @@ static void in8_fault(void)
 	expect(write_to(&region), IBV_WC_SUCCESS);
 }
 
-/* It says nothing of the memory, and is tried again as often as it takes. */
+/* EAGAIN is no error of the memory: the fault is retried until it succeeds. */
 static void in9_fault_again(void)
 {
 	struct region region;
@@ -234,7 +234,7 @@ static void in10_fault_delay(void)
 	orders_over(1);
 }
 
-/* So often it is asked for again in @seconds, if each pause is twice the last, up to one second. */
+/* The greatest number of retries in @seconds if each pause doubles, up to one second. */
 static unsigned int most_tries(double seconds)
 {
 	enum { DOUBLED = 10 };
@@ -242,7 +242,7 @@ static unsigned int most_tries(double seconds)
 	return DOUBLED + 2 + seconds;
 }
 
-/* Received in what is not there. */
+/* Sends into memory that is not present. */
 static void send_into(const struct region *region)
 {
 	struct ibv_sge mine = sge_of(&own, 0, 1000);
@@ -263,7 +263,7 @@ static void send_into(const struct region *region)
 	post(&link_.a, &wr);
 }
 
-/* Where nothing comes of it, less and less often; then it comes after all. */
+/* The pauses between retries grow while the fault fails; once it succeeds, the message does. */
 static void asked_again(enum ibv_qp_type type)
 {
 	struct qp_cfg cfg = { .type = type };
@@ -280,7 +280,7 @@ static void asked_again(enum ibv_qp_type type)
 	tries = ordered("failed");
 	printf("# asked %u times\n", tries);
 	CHECK(tries > 5);
-	/* Of packets the sender asks, as often as the receiver's timer says. */
+	/* By packets the sender retries as the RNR timer says. */
 	CHECK(dev.packets || tries <= most_tries(now() - begun));
 	orders_off();
 	expect(await(link_.b.rcq), IBV_WC_SUCCESS);
@@ -294,7 +294,7 @@ static void in20_less_and_less(void)
 	asked_again(IBV_QPT_UD);
 }
 
-/* Any; and the peer gets nothing. */
+/* Any status can be ordered; the peer receives nothing. */
 static void in11_status(void)
 {
 	enum ibv_wc_status status;
@@ -452,12 +452,12 @@ static void in19_root(void)
 }
 
 /*
- * So are packets of answers: of a READ that is many requests on the wire each comes again, and
- * all bytes are there in the end.
+ * Response packets are lost, too: a READ, which by packets is many requests, repeats each, and
+ * all bytes arrive.
  */
 static void lose_answers(int rd_atomic)
 {
-	/* Small packets: those of a large MTU are few buffers, and each is lost as a whole. */
+	/* A small MTU, because a large one makes few buffers, each of which is lost as a whole. */
 	struct qp_cfg cfg = {
 		.mtu = IBV_MTU_256,
 		.timeout = 18,
@@ -490,7 +490,7 @@ static void in22_sixteen_at_a_time(void)
 	lose_answers(16);
 }
 
-/* A read whose answer is lost is asked for again, though none may be begun any more. */
+/* A READ whose response is lost is repeated also in SQD, in which no request may begin. */
 static void in23_none_any_more(void)
 {
 	struct qp_cfg cfg = { .timeout = 17 };
@@ -521,7 +521,7 @@ static void in23_none_any_more(void)
 	orders_over(1);
 }
 
-/* What an atomic found is said again, and it is not performed again. */
+/* A repeated atomic gets the same response, and is not executed again. */
 static void in24_atomics(void)
 {
 	struct qp_cfg cfg = { .timeout = 12 };
@@ -551,8 +551,8 @@ static void in24_atomics(void)
 }
 
 /*
- * Who sends packets is told when to come again for a page that is not there yet: less and less
- * often, so few retries last long. A slow machine makes them fewer.
+ * A sender of packets gets RNR NAKs for a page that is not present, with growing pauses, so that
+ * few retries suffice. On a slow machine they are fewer.
  */
 static void in25_slow_page(void)
 {
@@ -569,7 +569,7 @@ static void in25_slow_page(void)
 	order("fault-delay number %u value %d", region.rkey, PAUSE_US);
 	expect(write_to(&region), IBV_WC_SUCCESS);
 	orders_over(1);
-	/* Counters are told anew some times a second only. */
+	/* The kernel refreshes counters only some times a second. */
 	usleep(20000);
 	CHECK(device_counter("rnr_waits") > before);
 	CHECK(device_counter("rnr_waits") <= before + MOST);
@@ -583,7 +583,7 @@ static void in25_slow_page(void)
 		    region.base, region.rkey),
 	       IBV_WC_SUCCESS);
 	orders_over(1);
-	/* Counters are told anew some times a second only. */
+	/* The kernel refreshes counters only some times a second. */
 	usleep(20000);
 	CHECK(device_counter("rnr_waits") > before);
 	CHECK(device_counter("rnr_waits") <= before + MOST);
@@ -622,7 +622,7 @@ int main(int argc, char **argv)
 	int rc = harness_main(argc, argv, "Failures by order", tests,
 			      ARRAY_SIZE(tests));
 
-	/* A test that failed could not; nobody after it is to fail. */
+	/* A failed test may have left orders; withdraw them for the tests after it. */
 	if (orders_open(O_WRONLY) >= 0 && orders_try("off"))
 		rc = rc ?: 1;
 	return rc;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What befalls packets by order (items IN43 to IN48; kernel/wire/harm.c): of connections they come
- * right in the end, of datagrams what came is what was sent. For devices that send packets to peers
- * on this host.
+ * Injected damage to packets (items IN43 to IN48; kernel/wire/harm.c): connections recover, and
+ * datagrams arrive unchanged or not at all. For devices that send packets to peers on this host.
  */
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +9,7 @@
 #include "orders.h"
 #include "transfer.h"
 
-/* Several buffers of packets that are sent as one. */
+/* Several buffers of packets, each of which is sent as one. */
 enum { LENGTH = 400000, LONG = LENGTH / 2 - 5000 };
 
 static struct link link_;
@@ -28,7 +27,7 @@ static void begin(enum ibv_qp_type type)
 	b = region_new(LENGTH, 7, ALL_ACCESS);
 }
 
-/* One packet of a write, and then of a read's answer: it is noticed, and all bytes come. */
+/* One packet of a write, then of a READ's response: the counter shows it, and all bytes arrive. */
 static void one(const char *kind, const char *counter)
 {
 	long long before;
@@ -61,7 +60,7 @@ static void in44_duplicate(void)
 	order("duplicate number %u skip 1", link_.a.qp->qp_num);
 	check_write(&link_, &a, 33, &b, 5, LONG);
 	orders_over(1);
-	/* Counters are told anew some times a second only. */
+	/* The kernel refreshes counters only some times a second. */
 	usleep(500000);
 	CHECK(device_counter("duplicate_request") > before);
 	order("duplicate number %u count 0", link_.b.qp->qp_num);
@@ -84,7 +83,7 @@ static void in45_reorder(void)
 	orders_over(1);
 	usleep(500000);
 	CHECK(device_counter("out_of_sequence") > before);
-	/* The last of all has no next one; it comes when it is asked for again. */
+	/* No packet follows the last one; it arrives when the sender repeats it. */
 	order("reorder number %u count 1", link_.a.qp->qp_num);
 	check_write(&link_, &a, 0, &b, 5, 10);
 	orders_over(1);
@@ -97,7 +96,7 @@ static void in45_reorder(void)
 	exchange(&link_, &a, &b);
 }
 
-/* All that can befall them, on both sides, and every kind of message. */
+/* All kinds of damage on both sides, with every kind of message. */
 static void in46_all(void)
 {
 	static const char *const kinds[] = { "loss", "corrupt", "duplicate",
@@ -171,7 +170,7 @@ static void in47_datagrams(void)
 	orders_over(1);
 	arrived(1);
 	arrived(2);
-	/* None is kept for a next one. */
+	/* Datagrams are not held back for a later one. */
 	order("reorder number %u count 0", link_.a.qp->qp_num);
 	send_datagram();
 	CHECK_EQ(ordered("met"), 0);
@@ -179,7 +178,7 @@ static void in47_datagrams(void)
 	orders_off();
 }
 
-/* What waits for the next packet ends with its queue pair, or its connection. */
+/* A packet that is held back for the next one is freed with its queue pair or connection. */
 static void in48_ends_waiting(void)
 {
 	struct qp_cfg cfg = { .timeout = 20, .retry = 1 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Pages that are taken away by order, or at once (items IN30 to IN37; kernel/mem/inject_pages.c):
- * they are gone, come again, and no byte is lost.
+ * Pages invalidated by an order or at once (items IN30 to IN37; kernel/mem/inject_pages.c): they
+ * are gone, are fetched again, and no byte is lost.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,7 +32,7 @@ static uint64_t gone(const struct region *region)
 	return region_counter(region, "page_invalidations");
 }
 
-/* On demand, and all there. */
+/* An on-demand region with all pages present. */
 static struct region there(void)
 {
 	struct region region;
@@ -44,7 +44,7 @@ static struct region there(void)
 	return region;
 }
 
-/* Pages [from, to) of it are not there, others are: by what is told of its memory. */
+/* Exactly pages [from, to) are missing, according to the map in debugfs. */
 static void only_gone(const struct region *region, uint64_t from, uint64_t to)
 {
 	uint64_t first = from ? from * PAGE - WITHIN : 0;
@@ -83,7 +83,7 @@ static void in30_under_a_message(void)
 	CHECK_EQ(ordered("met"), 0);
 	check_write(&link_, &own, 33, &region, 5, 3 * PAGE);
 	orders_over(1);
-	/* A packet is of less. */
+	/* A packet covers fewer pages. */
 	CHECK(dev.packets || gone(&region) == 4);
 	CHECK(gone(&region));
 	CHECK_EQ(gone(&other), 0);
@@ -92,8 +92,8 @@ static void in30_under_a_message(void)
 }
 
 /*
- * Whatever a message is and wherever it stands: it comes to its end all the same. Packets come
- * less and less often, the more of their pages are missing one after the other.
+ * Pages vanish during each message, of any kind: it still completes. By packets it takes longer,
+ * because pages that are missing one after the other make pauses grow.
  */
 static void in31_again_and_again(void)
 {
@@ -137,7 +137,7 @@ static void in32_by_chance(void)
 	buf_check(region.buf);
 }
 
-/* As when its exporter moves it: mapped anew, and what it has is the same. */
+/* As if the exporter moved it: it is mapped again, with the same contents. */
 static void in33_dmabuf(void)
 {
 	struct exporter_stat before, after;
@@ -165,7 +165,7 @@ static void in33_dmabuf(void)
 	dmabuf_free(&dmabuf);
 }
 
-/* An exporter that takes it away for good, and one that changes its mind. */
+/* A revocable exporter revokes the buffer; another one only moves it. */
 static void in34_revoked(void)
 {
 	struct dmabuf dmabuf;
@@ -195,7 +195,7 @@ static void in35_a_range(void)
 
 	begin();
 	region = there();
-	/* The first and the last byte of it are in these pages. */
+	/* The range begins and ends in these pages. */
 	CHECK_EQ(orders_invalidate("%u %zu %zu", region.rkey,
 				   3 * PAGE - WITHIN + 5, 4 * PAGE),
 		 0);
@@ -205,7 +205,7 @@ static void in35_a_range(void)
 	CHECK_EQ(orders_invalidate("%#x 0 1", region.rkey), 0);
 	CHECK_EQ(gone(&region), 6);
 	CHECK_EQ(orders_invalidate("%u", region.rkey), 0);
-	/* It is not a multiple of pages, so it has one more. */
+	/* The region begins and ends within pages, so it has one more. */
 	CHECK_EQ(gone(&region), PAGES + 1);
 	CHECK_EQ(region_counter(&region, "children"), 0);
 	only_gone(&region, 0, PAGES + 1);
@@ -244,7 +244,7 @@ static void in36_refused(void)
 	CHECK_EQ(gone(&region), 0);
 }
 
-/* Somebody writes meanwhile: each write is good, and all are there. */
+/* Writes under invalidations: each succeeds, and all bytes are there. */
 static void in37_under_traffic(void)
 {
 	struct writer writer = { .link = &link_, .from = &own };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What is made smaller by order (items IN38 to IN42; kernel/mem/inject.h): it is, small buffers then
- * have its boundaries in them, and data is the same.
+ * Limits made smaller by order (items IN38 to IN42; kernel/mem/inject.h): small buffers then
+ * cross their boundaries, and the data are right.
  */
 #include <string.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ static void begin(void)
 	own = region_new(LENGTH, 50, ALL_ACCESS);
 }
 
-/* Each kind of message between scattered pieces, both ways; large ones, and words. */
+/* Each kind of message between scattered pieces, both ways; large messages, and atomics. */
 static void all_good(struct region *region)
 {
 	size_t i;
@@ -41,7 +41,7 @@ static void all_good(struct region *region)
 	buf_check(own.buf);
 }
 
-/* Of which leaf a block is, is found for each, whatever leaves are. */
+/* Blocks are found in tables with leaves of any size. */
 static void in38_leaf(void)
 {
 	static const int sizes[] = { 1, 2, 3, 16, 512 };
@@ -55,7 +55,7 @@ static void in38_leaf(void)
 		CHECK(ordered("failed") >= 1);
 		all_good(&region);
 		orders_off();
-		/* It stays as it is, and what is made now is as ever. */
+		/* The region keeps its leaves; new tables have normal ones. */
 		all_good(&region);
 		region_rereg(&region, IBV_REREG_MR_CHANGE_TRANSLATION, dev.pd,
 			     buf_new(LENGTH, 100), 0);
@@ -84,7 +84,7 @@ static void in39_span(void)
 		orders_over(1);
 		all_good(&region);
 		children = region_counter(&region, "children");
-		/* Where it begins, it begins in the middle of a span. */
+		/* The region begins within a span. */
 		CHECK(children >= (uint64_t)cases[i].children &&
 		      children <= (uint64_t)cases[i].children + 1);
 		buf_forget(region.buf);
@@ -93,7 +93,7 @@ static void in39_span(void)
 	}
 }
 
-/* Events that it took to bring all of a region of small pages. */
+/* Faults it takes to fetch all pages of the region. */
 static uint64_t faults(struct region *region)
 {
 	uint64_t before = region_counter(region, "page_faults_handled");
@@ -137,14 +137,14 @@ static void in41_stretch(void)
 		check_write(&link_, &own, 0, &region, 0, LENGTH);
 		CHECK(ordered("failed") >= LENGTH / sizes[i]);
 		buf_check(region.buf);
-		/* Thousands for each message, of the smallest, take long. */
+		/* The smallest sizes need thousands of pieces a message, which takes long. */
 		if (sizes[i] >= 100)
 			all_good(&region);
 		orders_off();
 	}
 }
 
-/* All at once, and pages that go. */
+/* All at once, and vanishing pages. */
 static void in42_together(void)
 {
 	struct region region;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * uverbs ioctls that no library would send: doorbells of anything (items I1 to I4, I9).
- * Garbage is in ioctl_fuzz.c.
+ * uverbs ioctls that no library makes: doorbells with wrong arguments (items I1 to I4, I9).
+ * ioctl_fuzz.c sends random ones.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -42,7 +42,7 @@ static void i1_doorbell(void)
 	CHECK(raw_call(fd, &raw));
 	bell(&raw)->len = 4;
 	CHECK(raw_call(fd, &raw));
-	/* The core does not look at these. */
+	/* The core ignores these bits, so any result is right. */
 	bell(&raw)->flags |= 0x8000;
 	raw_call(fd, &raw);
 	bell(&raw)->attr_data.reserved = 1;
@@ -116,14 +116,14 @@ static void i3_gone(void)
 	CHECK_EQ(raw_doorbell(fd, handle), 0);
 	CHECK_EQ(ibv_destroy_qp(link_.a.qp), 0);
 	CHECK(raw_doorbell(fd, handle));
-	/* In every state it is allowed, and does what the state says. */
+	/* A doorbell is allowed in every state, and has the effect that the state has. */
 	CHECK_EQ(end_set_state(&link_.b, IBV_QPS_ERR), 0);
 	CHECK_EQ(raw_doorbell(fd, link_.b.qp->handle), 0);
 	CHECK_EQ(end_set_state(&link_.b, IBV_QPS_RESET), 0);
 	CHECK_EQ(raw_doorbell(fd, link_.b.qp->handle), 0);
 }
 
-/* An XRC target has no send queue; a shared one is not even ours. */
+/* An XRC target has no send queue; a shared handle of it belongs to another file. */
 static void i4_xrc_target(void)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_XRC_RECV };
@@ -151,7 +151,7 @@ static void i4_xrc_target(void)
 	CHECK_EQ(ibv_destroy_qp(shared), 0);
 }
 
-/* A file that was opened by another must not be written to (CVE-2016-4565). */
+/* A write() to a file that was opened with other credentials is refused (CVE-2016-4565). */
 static void other_user(void *arg)
 {
 	struct {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Garbage for all methods of all objects, and what is nearly right for those of the
- * driver's own namespaces (items I7, I8 and I11).
+ * Random bytes for all methods of all objects, and almost valid calls of the driver's own
+ * methods (items I7, I8 and I11).
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -21,10 +21,10 @@ static struct link link_;
 static int fd;
 
 static uint8_t *arena;
-/* In shared memory, of all processes. */
+/* Sums over all processes, in shared memory. */
 static struct {
 	unsigned long processes; /* that got as far as their first call */
-	unsigned long good; /* calls that did something */
+	unsigned long good; /* calls that succeeded */
 	unsigned long good_of[64]; /* the same, of each of the methods */
 } *seen;
 
@@ -88,7 +88,7 @@ static void garbage_ioctl(void)
 		count(&seen->good);
 }
 
-/* Words that are often handles, small numbers, flags or pointers. */
+/* Random words that are often handles, small numbers, flags or pointers. */
 static void garbage_arena(void)
 {
 	uint32_t *word = (void *)arena;
@@ -108,7 +108,7 @@ static void garbage_command(void)
 {
 	uint32_t command = rnd_below(52);
 
-	/* Those that wait for events, or make files. */
+	/* Excludes the command that makes a context. */
 	if (command == IB_USER_VERBS_CMD_GET_CONTEXT)
 		return;
 	if (rnd() & 1) {
@@ -139,7 +139,7 @@ static void garbage_command(void)
 	}
 }
 
-/* What a method of the driver's takes. */
+/* Kinds of attributes of the driver's methods. */
 enum takes {
 	END,
 	NEW,
@@ -267,22 +267,22 @@ static const struct method {
 	    { UVERBS_ATTR_UHW_IN, PAYLOAD, 16 } } },
 };
 
-/* Must one call of it succeed, for the test to have tested it? */
+/* Must a call of this method succeed for the test to be meaningful? */
 static bool has_to_succeed(const struct method *m)
 {
 	switch (m->object) {
 	case MLX5_IB_OBJECT_DEVX_OBJ:
-		/* There is nothing to be modified. */
+		/* Nothing can be modified. */
 		return m->method != MLX5_IB_METHOD_DEVX_OBJ_MODIFY;
 	case UVERBS_OBJECT_MR:
 	case UVERBS_OBJECT_SRQ:
-		/* So many arguments that chance hardly ever has all of them right. */
+		/* Has so many arguments that random ones are hardly ever all valid. */
 		return false;
 	}
 	return true;
 }
 
-/* Where what makes a key answers, and of some keys by which number they are known. */
+/* The place of answers with keys, and some keys' numbers. */
 static uint8_t made[16];
 static uint32_t numbers[4];
 
@@ -320,7 +320,7 @@ static uint64_t some_flags(void)
 	}
 }
 
-/* A command about umems and keys that are likely to be there, with a bit or two off. */
+/* A command about umems and keys that probably exist, with one or two bits flipped. */
 static void command(struct raw *raw, uint16_t id)
 {
 	static uint8_t in[PRM_MKEY + PRM_MAX_KLMS * 16];
@@ -353,7 +353,7 @@ static void command(struct raw *raw, uint16_t id)
 		prm_head(in, PRM_ALLOC_FLOW_COUNTER, 0);
 		break;
 	case 5:
-		/* If the handle that comes before is a counter's, its number. */
+		/* The number of the counter, if the preceding handle is a counter's. */
 		memset(in, 0, sizeof(in));
 		prm_head(in, PRM_QUERY_FLOW_COUNTER, 0);
 		prm_put32(in, 0x1c, raw->attr[0].data + 1);
@@ -450,7 +450,7 @@ static void nearly_right(void)
 
 	raw_begin(&raw, m->object, m->method);
 	for (a = m->attribute; a < end && a->takes; a++) {
-		/* One is missing, now and then; or there twice. */
+		/* Sometimes one attribute is missing, or there twice. */
 		if (rnd_below(60))
 			add_nearly(&raw, a);
 		if (!rnd_below(100))
@@ -464,7 +464,7 @@ static void nearly_right(void)
 	}
 }
 
-/* Calls of one kind. */
+/* One kind of calls. */
 struct kind {
 	void (*call)(void);
 };
@@ -490,7 +490,7 @@ static void garbage_round(void *arg)
 			dmabuf_new(&dmabuf_kinds[i], 4 * PAGE);
 	}
 	count(&seen->processes);
-	/* Whatever it may wait for. */
+	/* Ends calls that wait. */
 	alarm(patience(5));
 	for (i = 0; i < 600; i++) {
 		garbage_arena();
@@ -509,7 +509,7 @@ static bool enough(unsigned long least, bool each_method)
 	return seen->good >= least;
 }
 
-/* Until at least @least calls did something, or one of each method. */
+/* Runs until @least calls have succeeded, or at least one of each method. */
 static void garbage(void (*call)(void), unsigned long least, bool each_method)
 {
 	struct kind kind = { call };
@@ -529,11 +529,11 @@ static void garbage(void (*call)(void), unsigned long least, bool each_method)
 
 		rnd_seed(opt.seed + rounds);
 		pid = spawn(garbage_round, &kind);
-		/* It may have killed itself in many ways: that is its affair. */
+		/* Random calls may kill the process. */
 		reap(pid);
 	}
 	note("%lu processes, %lu calls succeeded", rounds, seen->good);
-	/* But not before it began. */
+	/* Each one reached its first call. */
 	CHECK_EQ(seen->processes, rounds);
 	CHECK(seen->good >= least);
 	for (i = 0; each_method && i < ARRAY_SIZE(methods); i++) {

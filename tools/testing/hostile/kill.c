@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A process is killed in the middle of each verb, becomes another program or forks,
- * at any moment; nothing of it is left and others do not notice (items Q1 to Q8).
+ * A process is killed, calls exec or forks at any moment of each verb: nothing of it is left,
+ * and others do not notice (items Q1 to Q8).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -184,7 +184,7 @@ static void q3_peer_dies(void)
 		}
 		CHECK(pid < 0);
 		reap(-pid);
-		/* Its region may end a moment before its queue pair. */
+		/* The region of the dying peer may be destroyed before its queue pair. */
 		CHECK(wc.status == IBV_WC_RETRY_EXC_ERR ||
 		      wc.status == IBV_WC_REM_ACCESS_ERR ||
 		      wc.status == IBV_WC_REM_INV_REQ_ERR);
@@ -226,8 +226,8 @@ static void sends_for_ever(void *arg)
 }
 
 /*
- * Killed while it brings the receiver's pages, which are always missing: that is no
- * fault of the receiver's memory, and none of it notices.
+ * The sender is killed while it fetches pages of the receiver: the receiver's memory has no
+ * error, and the receiver goes on.
  */
 static void q7_sender_dies(void)
 {
@@ -278,7 +278,7 @@ static void q7_sender_dies(void)
 	resources_await(&before);
 }
 
-/* Objects belong to the file, and go with its last holder. */
+/* Objects belong to the file, and are destroyed when its last holder closes it. */
 static void hold(void *arg)
 {
 	char byte;
@@ -293,7 +293,7 @@ static void creator(void *arg)
 	device_open();
 	region_new(LEN, 1, ALL_ACCESS);
 	if (!fork()) {
-		/* There are two who hold it now. */
+		/* Two processes hold the file now. */
 		CHECK_EQ(write(socks[1], "", 1), 1);
 		hold(&socks[1]);
 		_exit(0);
@@ -320,7 +320,7 @@ static void q4_file_outlives(void)
 	resources_await(&before);
 }
 
-/* Runs the verbs of @arg in a thread; the caller is free for something else. */
+/* Runs the verbs of @arg in a thread beside the caller. */
 static void beside(void *arg)
 {
 	pthread_t thread;
@@ -337,7 +337,7 @@ static void becomes_another(void *arg)
 	FAIL("exec: errno %d", errno);
 }
 
-/* Each child has a copy of the memory, and what is pinned of it is not shared. */
+/* Each child gets copies of the memory; pinned pages are not shared with it. */
 static void has_children(void *arg)
 {
 	int i;
@@ -368,7 +368,7 @@ static void in_each_verb(void (*body)(void *arg))
 
 		context("%s", endless[i].name);
 		do {
-			/* Else all children do the same. */
+			/* Otherwise all children would use the same random numbers. */
 			rnd();
 			reap_ok(spawn(body, endless[i].verbs));
 			count++;
@@ -389,7 +389,10 @@ static void q6_fork(void)
 	in_each_verb(has_children);
 }
 
-/* Its queue pair is ours as well: what it did not come to is performed all the same. */
+/*
+ * A process is killed in the middle of a list, with another one holding the queue pair: the rest
+ * of the list is executed all the same.
+ */
 static void q8_half_a_list(void)
 {
 	enum { COUNT = 16, BIG = 8 << 20 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Management datagrams by hand to queue pair 1, where the kernel's connection manager
- * listens: wrong lengths, classes, methods, messages of connections that do not exist
- * (class 21). The kernel is not to complain, and everybody else's work goes on.
+ * Random management datagrams to queue pair 1, on which the kernel's connection manager listens:
+ * wrong lengths, classes, methods, messages of unknown connections (class 21). The kernel must
+ * not warn, and others' traffic goes on.
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -27,10 +27,10 @@ enum {
 	METHOD_GET_RESP = 0x81,
 	CM_FIRST = 0x10, /* REQ */
 	CM_LAST = 0x1c,
-	UNSUPPORTED = 0x0c, /* of the status: no such method and attribute */
+	UNSUPPORTED = 0x0c, /* status: unsupported method and attribute */
 };
 
-/* Only who may send raw packets gets it. */
+/* The kernel lets only users with CAP_NET_RAW send with it. */
 static const uint32_t gsi_qkey = 0x80010000;
 
 struct mad {
@@ -77,7 +77,7 @@ static void send_to_gsi(struct end *end, uint32_t length)
 	expect(await(end->scq), IBV_WC_SUCCESS);
 }
 
-/* A question nobody can answer, which is answered so. */
+/* A query that QP 1 must answer with an error. */
 static void make_question(uint64_t tid)
 {
 	struct mad *mad = (struct mad *)out.buf->data;
@@ -91,8 +91,8 @@ static void make_question(uint64_t tid)
 }
 
 /*
- * Queue pair 1 is at work. Behind a flood of datagrams it may have no receive left, and
- * what comes then is lost, so after @again seconds the question is asked once more.
+ * Queue pair 1 answers. After a flood of datagrams it may lack receive requests and drop one, so
+ * repeat the query every @again seconds.
  */
 static void expect_answer(double again)
 {
@@ -120,7 +120,7 @@ static void expect_answer(double again)
 	CHECK_EQ(be16toh(mad->status), UNSUPPORTED);
 }
 
-/* Random throughout, or nearly a message of the connection manager's. */
+/* All random, or almost a message of the connection manager. */
 static uint32_t some_mad(void)
 {
 	static const uint8_t classes[] = { CLASS_SUBNET, CLASS_SUBNET_DIRECTED,
@@ -150,7 +150,7 @@ static uint32_t some_mad(void)
 	return length;
 }
 
-/* Thousands of them; then it answers as before. */
+/* After thousands of them it answers as before. */
 static void garbage(void)
 {
 	volatile struct victim *victim;
@@ -169,7 +169,7 @@ static void garbage(void)
 	victim_end(victim);
 }
 
-/* With another key they are not for it. */
+/* With another Q_Key it gets no datagram. */
 static void another_key(void)
 {
 	struct ibv_sge sink, sge;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * mmap of the command fd: only what was offered, whole, shared and never to be
- * executed; and what becomes of a mapping whose object is gone (items M1 to M9).
+ * mmap of the command fd: only the offsets given out, whole, shared, and not executable; and
+ * mappings whose object is destroyed (items M1 to M9).
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -83,7 +83,7 @@ static void m3_private_or_executable(void)
 	map = MUST(try_map(dev.ctx->cmd_fd, a.rq.offset, a.rq.length, RW,
 			   MAP_SHARED));
 	CHECK(mprotect(map, a.rq.length, PROT_READ | PROT_EXEC));
-	/* Nor made larger. */
+	/* It cannot be enlarged, either. */
 	CHECK(mremap(map, a.rq.length, a.rq.length + PAGE, MREMAP_MAYMOVE) ==
 	      MAP_FAILED);
 }
@@ -121,7 +121,7 @@ static void m4_everywhere(void)
 		CHECK(!try_map(dev.ctx->cmd_fd, offset, PAGE, RW, MAP_SHARED));
 }
 
-/* Offsets mean something on the fd they were given on only. */
+/* An offset is valid only on the fd on which it was given out. */
 static void m5_other_file(void)
 {
 	volatile struct victim *v = victim_start();
@@ -146,7 +146,7 @@ static void m6_object_gone(void)
 	map = MUST(try_map(dev.ctx->cmd_fd, a.rq.offset, a.rq.length, RW,
 			   MAP_SHARED));
 	CHECK_EQ(ibv_destroy_qp(a.end.qp), 0);
-	/* Our own pages, from here on. */
+	/* The pages belong only to the mapping now. */
 	memset(map, 0x77, a.rq.length);
 	CHECK(!try_map(dev.ctx->cmd_fd, a.rq.offset, a.rq.length, RW,
 		       MAP_SHARED));
@@ -167,7 +167,7 @@ static void m7_device_closed(void)
 	begin();
 	map = MUST(try_map(dev.ctx->cmd_fd, a.rq.offset, a.rq.length, RW,
 			   MAP_SHARED));
-	/* The mapping is a reference to the file: unmapped, or read as zero. */
+	/* The mapping outlives the context: reads as zeros or is unmapped. */
 	CHECK_EQ(ibv_close_device(dev.ctx), 0);
 	if (!fork()) {
 		memset(map, 1, a.rq.length);
@@ -180,7 +180,7 @@ static void m7_device_closed(void)
 static void touch(void *arg)
 {
 	(void)arg;
-	/* A child has the same rings: it may spoil them, but no more. */
+	/* A child shares the rings: it can break the queue pair, and nothing else. */
 	memset((void *)a.sq.hdr, 0xff, a.sq.length);
 	CHECK_EQ(ring_doorbell(&a), 0);
 }
@@ -200,7 +200,7 @@ static void m8_fork(void)
 	victim_end(v);
 }
 
-/* A hole in our own view of a ring is our own trouble. */
+/* A process that unmaps its part of a ring harms nobody but itself. */
 static void m9_unmapped(void)
 {
 	begin();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What is between this provider and its driver: requests and answers of any version
- * and length (items I5, I6, I10, I12).
+ * The private requests and answers of this provider and its driver, of any version and length
+ * (items I5, I6, I10, I12).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -55,7 +55,7 @@ static void i5_context(void)
 
 	begin();
 	file = open_command_file();
-	/* Nothing works before there is a context. */
+	/* Without a context nothing works. */
 	CHECK(raw_doorbell(file, 0));
 	CHECK(mmap(NULL, PAGE, PROT_READ, MAP_SHARED, file, 0) == MAP_FAILED);
 	CHECK_EQ(get_context(file, NULL, 0), EINVAL);
@@ -116,7 +116,7 @@ static void i6_create_cq(void)
 	if (before.known &&
 	    resources_differ(&before, &after, text, sizeof(text)))
 		FAIL("left behind: %s", text);
-	/* Shorter and longer answers; what is beyond is cleared. */
+	/* For longer answers the rest is cleared; shorter ones are truncated. */
 	memset(&out, 0xff, sizeof(out));
 	CHECK_EQ(create_cq(&req, sizeof(req), &out, sizeof(out)), 0);
 	CHECK(out.resp.ring.entries >= 10);
@@ -127,10 +127,7 @@ static void i6_create_cq(void)
 	CHECK_EQ(create_cq(NULL, 0, NULL, 0), 0);
 }
 
-/*
- * Answers are written whole, and what means nothing in them is nothing: no byte of
- * what was on a stack or in the heap before.
- */
+/* Answers are complete, and reserved fields are zero: no bytes leak from stack or heap. */
 static void i10_answers(void)
 {
 	struct ib_uverbs_create_ah ah_in = {
@@ -206,7 +203,7 @@ static int resize_srq(uint32_t handle, uint32_t wr, uint32_t step, void *answer)
 		&(struct raw_payload){ &req, sizeof(req), NULL, 0 });
 }
 
-/* What is taken is what was offered last, or nothing changes. */
+/* Only the ring offered last can be taken; other calls change nothing. */
 static void i12_resize_steps(void)
 {
 	struct ibv_srq_init_attr init = { .attr = { 8, 1, 0 } };
@@ -228,7 +225,7 @@ static void i12_resize_steps(void)
 	CHECK_EQ(resize_cq(cq->handle, 1000, OFFER), 0);
 	CHECK_EQ(resize_cq(cq->handle, 1000, TAKE), 0);
 	CHECK_EQ(resize_cq(cq->handle, 1000, TAKE), EINVAL);
-	/* Nobody takes it: it goes with the queue. */
+	/* A ring that was offered and never taken is freed with the queue. */
 	CHECK_EQ(resize_cq(cq->handle, 100, OFFER), 0);
 
 	CHECK_EQ(resize_srq(srq->handle, 100, 0, &answer), EINVAL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Threads destroy, change, post to and poll the same objects at the same time, by
- * raw commands: no order of them may do harm (items P1 to P5).
+ * Threads destroy, modify, post to and poll the same objects at the same time, by raw commands:
+ * no interleaving may do harm (items P1 to P5).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -16,17 +16,17 @@
 
 enum { SLOTS = 4, THREADS = 6, LEN = 20000 };
 
-/* Objects that come and go; nothing of a slot is freed in this process. */
+/* Objects that are destroyed and replaced. Memory of a slot itself is never freed. */
 static struct slot {
 	struct raw_end a, b;
 	_Atomic bool there;
-	pthread_mutex_t rings; /* of who writes them, as the provider has one */
+	pthread_mutex_t rings; /* for writers of the rings, as in the provider */
 } slots[SLOTS];
 
 static struct region from, to;
 static struct ibv_mr *shared_mr;
 static _Atomic bool stop;
-/* What each thread has done; completed: requests of slots that did what they say. */
+/* Counts per thread; completed: requests that succeeded. */
 static _Atomic unsigned long count[7], completed;
 
 static int destroy(uint16_t object, uint16_t method, uint16_t id,
@@ -86,7 +86,7 @@ static void fill_slot(struct slot *slot)
 
 	struct raw_end a, b;
 
-	/* Others look at a slot without a lock: it has the old ones, or the new. */
+	/* Readers take no lock: they see the old objects or the new ones. */
 	raw_end_make(&a, &cfg);
 	raw_end_make(&b, &cfg);
 	slot->a = a;
@@ -99,7 +99,7 @@ static void unmap(struct raw_end *raw)
 {
 	int err;
 
-	/* While another call uses it, the core says that it is busy. */
+	/* EBUSY while another call uses it. */
 	while ((err = destroy_qp(raw->end.qp->handle)))
 		CHECK_EQ(err, EBUSY);
 	CHECK_EQ(destroy_cq(raw->end.scq->handle), 0);
@@ -136,7 +136,7 @@ static struct pinion_sq_wqe *some_request(struct slot *slot, uint64_t seed)
 	return wqe;
 }
 
-/* Throw them away, but for how many of them were good. */
+/* Drops the completions, but counts the successful ones. */
 static void take_completions(struct ring *cq)
 {
 	uint32_t i, end = __atomic_load_n(&cq->hdr->kern_idx, __ATOMIC_ACQUIRE);
@@ -152,7 +152,7 @@ static void take_completions(struct ring *cq)
 	cq->hdr->user_idx = end;
 }
 
-/* Posts and rings, whatever state it is in. */
+/* Posts and rings in any state. */
 static void *poster(void *arg)
 {
 	uint64_t seed = (uintptr_t)arg;
@@ -172,7 +172,7 @@ static void *poster(void *arg)
 			slot->b.cq.hdr->user_idx = slot->b.cq.hdr->kern_idx;
 		}
 		pthread_mutex_unlock(&slot->rings);
-		/* Not under the lock: that is the kernel's to sort out. */
+		/* Without the lock: the kernel must cope with parallel doorbells. */
 		raw_doorbell(dev.ctx->cmd_fd, slot->a.end.qp->handle);
 		raw_doorbell(dev.ctx->cmd_fd, slot->b.end.qp->handle);
 		__atomic_add_fetch(&count[0], 1, __ATOMIC_RELAXED);
@@ -180,7 +180,7 @@ static void *poster(void *arg)
 	return NULL;
 }
 
-/* Takes queue pairs through their states. */
+/* Moves queue pairs through their states. */
 static void *changer(void *arg)
 {
 	uint64_t seed = (uintptr_t)arg;
@@ -212,7 +212,7 @@ static void *changer(void *arg)
 	return NULL;
 }
 
-/* Destroys them and makes others. */
+/* Destroys and replaces queue pairs. */
 static void *destroyer(void *arg)
 {
 	uint64_t seed = (uintptr_t)arg;
@@ -223,7 +223,7 @@ static void *destroyer(void *arg)
 		usleep(seed >> 50 & 2047);
 		pthread_mutex_lock(&slot->rings);
 		slot->there = false;
-		/* In use: refused. */
+		/* Refused, because it is in use. */
 		CHECK_EQ(destroy_cq(slot->a.end.scq->handle), EBUSY);
 		unmap(&slot->a);
 		unmap(&slot->b);
@@ -234,7 +234,7 @@ static void *destroyer(void *arg)
 	return NULL;
 }
 
-/* Changes a region that others use. */
+/* Changes a region that is in use. */
 static void *region_changer(void *arg)
 {
 	uint64_t seed = (uintptr_t)arg;
@@ -289,7 +289,7 @@ static void p1_queue_pairs(void)
 	victim_end(v);
 }
 
-/* ------------------------------------------- the same handle, by all of them */
+/* ------------------------------------------- all threads use the same handle */
 
 static uint32_t handle;
 
@@ -325,7 +325,7 @@ static void *rereg_thread(void *arg)
 	return NULL;
 }
 
-/* Each region is ended once, by whoever comes first. */
+/* Several threads deregister the same region: one succeeds. */
 static void p2_dereg(void)
 {
 	struct buf *buf = buf_new(50000, 9);
@@ -385,7 +385,7 @@ static void *window_thread(void *arg)
 	return NULL;
 }
 
-/* Bound and unbound while the region tries to go. */
+/* Windows are bound and unbound while the region is deregistered. */
 static void p3_windows(void)
 {
 	unsigned long ended = 0, busy = 0;
@@ -431,7 +431,7 @@ static void p3_windows(void)
 	for (i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 	note("%lu regions, %lu times busy, %lu binds", ended, busy, count[4]);
-	/* Some region was asked to end while something was bound to it. */
+	/* Deregistration was refused at least once because of a window. */
 	CHECK(busy && count[4]);
 }
 
@@ -448,7 +448,7 @@ static void *mcast_thread(void *arg)
 		};
 		struct ibv_send_wr wr = { .opcode = IBV_WR_SEND,
 					  .send_flags = IBV_SEND_SIGNALED };
-		/* Room for the header that comes before a datagram. */
+		/* Room for the GRH of a datagram. */
 		struct ibv_sge sge = sge_of(&to, 0, 40);
 		struct link link;
 		struct ibv_wc wc;
@@ -474,7 +474,7 @@ static void *mcast_thread(void *arg)
 	return NULL;
 }
 
-/* Members come and go while messages are on their way to them. */
+/* QPs join and leave a group under traffic. */
 static void p4_groups(void)
 {
 	double end = now() + opt.seconds;
@@ -514,7 +514,7 @@ static void *queues_thread(void *arg)
 	return NULL;
 }
 
-/* Queues are described while they end; nobody needs a right for that. */
+/* Queues are described by netlink, which any user may ask for, while they are destroyed. */
 static void p5_described(void)
 {
 	double end = now() + opt.seconds;

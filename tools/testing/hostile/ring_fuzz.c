@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Garbage in shared rings, likely and unlikely, for a time, while a bystander works
- * and memory that nobody named is watched (items G1 to G6).
+ * Random bytes and almost valid requests in shared rings, for a time, while a bystander works
+ * and unrelated memory is checked (items G1 to G6).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -20,8 +20,8 @@ static struct region mine, watched;
 static struct buf *unregistered;
 static volatile struct victim *victim;
 /*
- * How often the memory that was named had changed, as one of the requests was done: a
- * queue pair that never leaves the error state would take all of them for nothing.
+ * How often the target memory has changed. It shows that requests were executed, not just
+ * flushed by a QP in error.
  */
 static unsigned long executed;
 
@@ -29,7 +29,7 @@ static void connect_ends(void)
 {
 	struct peer at_a = end_peer(&a.end), at_b = end_peer(&b.end);
 
-	/* With garbage in its rings a queue pair may break at any step. */
+	/* Any step may fail, because garbage in the rings can break the QP. */
 	end_try_init(&a.end);
 	end_try_init(&b.end);
 	if (!end_to_rtr(&b.end, &at_a))
@@ -61,7 +61,7 @@ static void begin(enum ibv_qp_type type)
 	raw_end_make(&a, &cfg);
 	raw_end_make(&b, &cfg);
 	connect_ends();
-	/* One of them is likely to be named. */
+	/* Requests probably use one of these. */
 	for (i = 0; type == IBV_QPT_UD && i < 32; i++)
 		MUST(ibv_create_ah(dev.pd, &to_itself));
 	mine = region_new(LEN, 11, ALL_ACCESS | IBV_ACCESS_MW_BIND);
@@ -83,15 +83,15 @@ static void finish(unsigned long rounds)
 	CHECK(executed >= ENOUGH);
 	buf_check(watched.buf);
 	buf_check(unregistered);
-	/* Around the region that was named. */
+	/* Bytes around the region that requests may use. */
 	memcpy(mine.buf->want, mine.buf->data, LEN);
 	buf_check(mine.buf);
 	victim_end(victim);
 }
 
 /*
- * Most of the requests are all right in what they name, and wrong in at most the rest:
- * with everything at random hardly any gets as far as to move a byte.
+ * Most requests have only valid keys and addresses, because with all fields random hardly any
+ * request moves a byte.
  */
 static bool honest;
 
@@ -146,7 +146,7 @@ static uint32_t some_number(void)
 	return rnd() & 1 ? edges[rnd_below(ARRAY_SIZE(edges))] : rnd_below(LEN);
 }
 
-/* Nearly right, so that it gets far. */
+/* Almost valid, so that it gets far. */
 static void likely(struct pinion_sq_wqe *wqe)
 {
 	struct pinion_sge *sge = wqe_sges(wqe);
@@ -185,8 +185,8 @@ static void likely(struct pinion_sq_wqe *wqe)
 	} else if (a.end.cfg.type == IBV_QPT_UD) {
 		wqe->ud.ah = rnd_below(40);
 		/*
-		 * Who has the bystander's Q_Key may send to it. Our own is the same, and
-		 * is what the highest bit stands for.
+		 * A sender with the bystander's Q_Key could really send to it. The QP's own
+		 * Q_Key is the same, and the highest bit selects it: avoid both.
 		 */
 		if (rnd() & 1) {
 			wqe->ud.remote_qpn = b.end.qp->qp_num;
@@ -205,7 +205,7 @@ static void likely(struct pinion_sq_wqe *wqe)
 	}
 }
 
-/* A message of a stranger must not be taken for one of a peer. */
+/* Messages of a stranger must not be taken for the peer's. */
 static void spoil_send(struct ring *sq)
 {
 	struct pinion_sq_wqe *wqe = ring_wqe(sq);
@@ -290,7 +290,7 @@ static void restart(void)
 	connect_ends();
 }
 
-/* A completion queue whose indices were spoilt stays full for ever: another one. */
+/* A completion queue with spoilt indices stays full, so make new ones. */
 static void remake(struct raw_end *raw)
 {
 	struct qp_cfg cfg = raw->end.cfg;
@@ -353,7 +353,7 @@ static void g3_ud(void)
 
 static volatile bool stop;
 
-/* Changes what the kernel may be reading right now. */
+/* Changes bytes that the kernel may be reading. */
 static void *scribble(void *arg)
 {
 	uint64_t x = (uintptr_t)arg;
@@ -426,7 +426,7 @@ static void g4_changing(void)
 	finish(rounds);
 }
 
-/* Shared receive queues, with several queue pairs that take from it. */
+/* Shared receive queues, used by several queue pairs. */
 static void g5_srq(void)
 {
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 16,
@@ -475,7 +475,7 @@ static void g5_srq(void)
 	finish(rounds);
 }
 
-/* What is done here is resizing. Rings whose objects are resized while their old memory is scribbled on. */
+/* Queues are resized while their old rings are scribbled on. */
 static void g6_resize(void)
 {
 	unsigned long rounds = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the provider would never write into the shared rings, case by case: each has
- * one right answer (items R1 to R17). Garbage is in ring_fuzz.c.
+ * Ring contents that the provider never writes, each with the one right result (items R1 to
+ * R17). ring_fuzz.c has random contents.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -58,7 +58,7 @@ static void renew(void)
 	connect_ends();
 }
 
-/* A good write of 100 bytes, to be spoilt. */
+/* A valid write of 100 bytes, for the caller to change. */
 static struct pinion_sq_wqe *good(void)
 {
 	struct pinion_sq_wqe *wqe = ring_wqe(&a.sq);
@@ -250,7 +250,7 @@ static void r8_address_handles(void)
 		gives(IBV_WC_LOC_QP_OP_ERR, PINION_SYN_AH);
 		renew();
 	}
-	/* All small numbers: ours, another domain's, other processes'. */
+	/* Small numbers: AHs of ours, of another domain, and of other processes. */
 	MUST(ibv_create_ah(pd, &attr));
 	for (ah = 1; ah < 200; ah++) {
 		struct ibv_wc wc;
@@ -269,7 +269,7 @@ static void r8_address_handles(void)
 		if (wc.status == IBV_WC_SUCCESS) {
 			wc = await(b.end.rcq);
 			expect(wc, IBV_WC_SUCCESS);
-			/* There is one only, whatever the sender's ring says. */
+			/* Always index 0, whatever the sender's ring has. */
 			CHECK_EQ(wc.pkey_index, 0);
 			taken++;
 			continue;
@@ -304,7 +304,7 @@ static void r9_keys(void)
 	good()->rdma.rkey = v->rkey;
 	gives(IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
 	renew();
-	/* Its queue pair is connected to another than us. */
+	/* The victim's QP is not connected to ours. */
 	{
 		struct peer peer = { dev.gid, v->qpn, 0, 0, 0, 0, 0 };
 
@@ -379,7 +379,7 @@ static void r11_send_index(void)
 		CHECK(event_await(IBV_EVENT_QP_FATAL).element.qp == a.end.qp);
 		CHECK_EQ(end_state(&a.end), IBV_QPS_ERR);
 		CHECK_EQ(ring_doorbell(&a), 0);
-		/* The kernel's index is its own affair. */
+		/* The kernel ignores what the user writes to its index. */
 		a.sq.hdr->kern_idx = rnd();
 		CHECK_EQ(ring_doorbell(&a), 0);
 		renew();
@@ -418,7 +418,10 @@ static void r12_receive_ring(void)
 		context("a jump by %d", (int)jumps[i]);
 		b.rq.hdr->user_idx = jumps[i];
 		good()->opcode = PINION_OP_SEND;
-		/* As good as nothing: our timer is short, and it is tried for ever. */
+		/*
+		 * The jump counts as no receive request: with a short RNR timer and unlimited
+		 * retries the sender waits.
+		 */
 		ring_publish(&a.sq, 1);
 		CHECK_EQ(ring_doorbell(&a), 0);
 		expect_none(a.end.scq, 0.02);
@@ -455,7 +458,7 @@ static void r14_others_doorbell(void)
 	uint32_t handle;
 
 	begin();
-	/* Handles are per file: whatever it says, it is one of our own objects. */
+	/* Handles are per file: any valid number is one of our own objects. */
 	for (handle = 0; handle < 300; handle++) {
 		int err = raw_doorbell(dev.ctx->cmd_fd, handle);
 
@@ -473,7 +476,7 @@ static void r15_reserved(void)
 	uint32_t i;
 
 	begin();
-	/* Padding after the SGEs and inside the body: whatever it is, no harm. */
+	/* Reserved fields have no harmful effect. */
 	for (i = 0; i < 50; i++) {
 		wqe = good();
 		wqe->reserved = rnd();
@@ -492,7 +495,7 @@ static void r15_reserved(void)
 	}
 }
 
-/* A queue that is never empty, as fast as its owner can write one word. */
+/* A thread keeps the queue from ever being empty. */
 static volatile bool enough;
 
 static void *keep_posting(void *arg)
@@ -504,7 +507,7 @@ static void *keep_posting(void *arg)
 	return NULL;
 }
 
-/* What is flushed for ever must not keep anybody waiting. */
+/* An endless flush must not block other calls. */
 static void r16_endless_receives(void)
 {
 	double limit = now() + patience(PATIENCE);
@@ -517,7 +520,7 @@ static void r16_endless_receives(void)
 		CHECK_EQ(end_set_state(&b.end, IBV_QPS_ERR), 0);
 		CHECK_EQ(ring_doorbell(&b), 0);
 		CHECK_EQ(end_set_state(&b.end, IBV_QPS_RESET), 0);
-		/* No further: its completions overflow, which breaks it. */
+		/* INIT only: completions overflow the CQ, which breaks the QP. */
 		end_init(&b.end);
 	}
 	CHECK(now() < limit);
@@ -525,7 +528,7 @@ static void r16_endless_receives(void)
 	pthread_join(poster, NULL);
 }
 
-/* Who works for such a queue on its own goes away in between. */
+/* A work item that executes such a queue must yield. */
 static void r17_endless_sends(void)
 {
 	double limit;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A device that is removed while regions whose memory comes and goes are in use: on
- * demand, and of dma-bufs (items A50 and A72). Traffic ends, the memory may change as
- * before, nothing is left with its exporter, and there is a device again.
+ * A device is removed while regions whose pages can vanish are in use: on-demand regions and
+ * regions of dma-bufs (items A50 and A72). Traffic ends, the memory may still change, the
+ * exporter keeps nothing, and the device can be added again.
  */
 #define _GNU_SOURCE
 #include <sys/mman.h>
@@ -39,7 +39,7 @@ static void change_pages(struct region *target)
 
 	CHECK_EQ(madvise(target->buf->data, UNPLUG_LENGTH / 2, MADV_DONTNEED),
 		 0);
-	/* A hint that may find nothing any more. */
+	/* The hint may be executed after the pages or the region are gone. */
 	ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0, &sge, 1);
 }
 

@@ -39,7 +39,7 @@ void drop(struct conn *c)
 	c->state = FRESH;
 }
 
-/* To the other side: once for each queue pair. */
+/* Publishes the queue pair to the other side; called once for each one. */
 static void describe(const struct conn *c)
 {
 	atomic_fetch_add(&c->mine->seq, 1);
@@ -52,7 +52,7 @@ static void describe(const struct conn *c)
 	atomic_fetch_add(&c->mine->seq, 1);
 }
 
-/* Another key now and then, or always the same. */
+/* Keeps the key, or in one of three cases makes a new one. */
 static void renew_key(struct conn *c)
 {
 	if (c->mr && !below(3)) {

@@ -63,7 +63,10 @@ static int run(void)
 			printf("# under way\n");
 			started = 1;
 		}
-		/* Where all stands still for the time there is, something comes after it. */
+		/*
+		 * A run ends at its time even if nothing has started yet; the outer timeout
+		 * comes later.
+		 */
 		if ((now() > end && (started || now() > end + 60 * slow)) ||
 		    failed || gone)
 			atomic_store(&shared->stop, true);

@@ -37,7 +37,7 @@ static int cut(struct conn *c, uint32_t at, uint32_t length, int max,
 	return n;
 }
 
-/* What was written is read again, and compared. */
+/* Prepares a READ of what was written, to be compared. */
 static void read_back(struct conn *c, struct ibv_send_wr *wr,
 		      struct ibv_send_wr *read, struct ibv_sge *back)
 {
@@ -59,7 +59,7 @@ static void read_back(struct conn *c, struct ibv_send_wr *wr,
 
 static void fill_write(struct conn *c, struct ibv_send_wr *wr)
 {
-	/* Small ones as often as large ones. */
+	/* Each magnitude is equally likely. */
 	c->length = below(1u << (1 + below(17)));
 	memcpy(c->mem->source + c->from, pattern(c->seed), c->length);
 	wr->opcode = c->kind == OP_WRITE ? IBV_WR_RDMA_WRITE :
@@ -159,7 +159,7 @@ void start(struct conn *c)
 	c->busy = true;
 }
 
-/* All was written where it belongs, and nothing beside it. */
+/* All bytes are in the right place, and those around it are unchanged. */
 static void check_read_back(struct conn *c)
 {
 	uint32_t i;
@@ -178,14 +178,14 @@ static void check_read_back(struct conn *c)
 	}
 }
 
-/* Nobody else changes the word, so that we know what it was. */
+/* Only this side changes the word, so its old value is known. */
 static void check_atomic(struct conn *c)
 {
 	uint64_t old = c->mem->old;
 
 	if (c->counter_known && old != c->counter)
 		wrong(c, "atomic word", old, c->counter);
-	/* The first swap does not know what to compare with. */
+	/* The value before the first swap is unknown. */
 	if (c->kind == OP_ADD)
 		c->counter = old + c->seed;
 	else
@@ -216,12 +216,12 @@ void received(struct conn *c, int i, const struct ibv_wc *wc)
 		const char *at = c->mem->window;
 		uint32_t to;
 
-		/* Where it was written to is not told, but few places can be. */
+		/* The completion does not tell the offset, but there are few possible ones. */
 		for (to = 0; to < 64; to++)
 			if (!memcmp(at + to, pattern(wc->imm_data),
 				    wc->byte_len))
 				return;
-		/* On RC the next write may have changed it by now. */
+		/* On RC the next write may have overwritten it already. */
 		return;
 	}
 	if (wc->opcode != IBV_WC_RECV)

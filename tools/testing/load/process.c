@@ -31,7 +31,7 @@ void give_up(const char *what)
 {
 	int err = errno, i;
 
-	/* Errors come before sysfs has forgotten the device. */
+	/* Calls fail before the device disappears from sysfs, so wait for that. */
 	for (i = 0; i < 1500 * slow && may_go; i++) {
 		if (device_is_gone())
 			_exit(EXIT_GONE);
@@ -49,7 +49,7 @@ void wrong(struct conn *c, const char *what, uint64_t is, uint64_t want)
 	_exit(EXIT_WRONG);
 }
 
-/* The connection of a completion, or NULL for one of a queue pair that has gone. */
+/* The connection of a completion; NULL if its queue pair is gone. */
 static struct conn *conn_of(const struct ibv_wc *wc)
 {
 	struct conn *c = &conns[wc->wr_id >> 8];
@@ -70,7 +70,7 @@ static void completions(void)
 			if (!c)
 				continue;
 			if (wc[i].status != IBV_WC_SUCCESS) {
-				/* Right if the other side has gone or begun anew. */
+				/* An error is right if the other side has exited or begun anew. */
 				atomic_fetch_add(&shared->errors, 1);
 				if (wc[i].status == IBV_WC_LOC_PROT_ERR ||
 				    wc[i].status == IBV_WC_LOC_LEN_ERR ||
@@ -125,7 +125,7 @@ static void open_device(void)
 		give_up("ibv_create_cq");
 }
 
-/* What number @i of our connections is, and the memory for it. */
+/* Sets up connection number @i and its memory. */
 static void prepare(struct conn *c, int i)
 {
 	static const enum ibv_qp_type types[] = {
@@ -133,7 +133,7 @@ static void prepare(struct conn *c, int i)
 		IBV_QPT_UD, IBV_QPT_RC, IBV_QPT_RC, IBV_QPT_RC,
 	};
 
-	/* Number i goes to the process whose number differs by i's bits. */
+	/* Connection i has as its peer the process whose number differs in the bits of i. */
 	c->peer = me ^ (1 + i % (processes - 1));
 	c->type = types[i % 8];
 	c->mine = &shared->side[me][i];
@@ -142,12 +142,12 @@ static void prepare(struct conn *c, int i)
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (c->mem == MAP_FAILED)
 		give_up("mmap");
-	/* A life that ended in the middle of writing left it odd. */
+	/* A process that was killed while writing has left it odd. */
 	if (atomic_load(&c->mine->seq) & 1)
 		atomic_fetch_add(&c->mine->seq, 1);
 }
 
-/* Was there something to begin? */
+/* Returns whether there was anything to start. */
 static bool advance(struct conn *c)
 {
 	if (c->state == FRESH)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the parts share: main.c starts processes, kills some and sums up; process.c is
- * one of them; connection.c makes its queue pairs and finds their other sides;
- * operation.c is what goes over them, and whether that is right.
+ * Shared declarations. main.c starts processes, kills some and sums up; process.c is one
+ * process; connection.c creates queue pairs and connects them; operation.c makes requests and
+ * checks them.
  */
 #ifndef PINION_STRESS_H
 #define PINION_STRESS_H
@@ -27,7 +27,7 @@ enum {
 	EXIT_WRONG = 4, /* data or a completion is not as it must be */
 };
 
-/* What the other side must know; written by one, read by the other. */
+/* Data for the other side; one process writes it, the other reads it. */
 struct side {
 	_Atomic uint32_t seq; /* odd while it is being written */
 	_Atomic uint32_t seen; /* the other's seq we would connect to */
@@ -41,11 +41,11 @@ struct shared {
 	struct side side[MAX_PROCESSES][MAX_QPS];
 };
 
-/* Of our own memory, per connection: every part begins at an odd place. */
+/* Memory of a connection; every part begins at an odd place. */
 struct memory {
 	char source[WINDOW + 64];
 	char back[WINDOW + 64];
-	char window[WINDOW + 64]; /* the other's to write and read */
+	char window[WINDOW + 64]; /* the other side reads and writes it */
 	char recv[RECVS][RECV_SIZE + UD_SPACE + 64];
 	uint64_t atomics[2] __attribute__((aligned(4096)));
 	uint64_t old;
@@ -69,7 +69,7 @@ struct conn {
 	/* the operation under way, to be checked at its end */
 	int kind;
 	uint32_t length, from, to, seed;
-	uint64_t counter; /* the atomic word of the other side, as we left it */
+	uint64_t counter; /* the last value of the other side's atomic word */
 	bool counter_known;
 };
 
@@ -77,21 +77,21 @@ struct conn {
 extern const char *device_name;
 extern int processes, qps, gid_index;
 extern bool may_go;
-extern int slow; /* how many times longer all takes in this bed */
+extern int slow; /* factor by which this bed is slower */
 extern uint64_t seed_of_run;
 extern struct shared *shared;
 extern char *pool;
 
-/* process.c: of one of them. */
+/* process.c: state of one process. */
 extern int me;
 extern struct ibv_pd *pd;
 extern struct ibv_cq *cq;
 extern union ibv_gid gid;
 extern struct conn conns[MAX_QPS];
 
-/* Is number @index until all shall stop. */
+/* Runs as process number @index until all shall stop. */
 void process(int index) __attribute__((noreturn));
-/* Something could not be done: right if the device is gone, else wrong. */
+/* A call has failed: exits with EXIT_GONE if the device is gone, else with an error. */
 void give_up(const char *what) __attribute__((noreturn));
 void wrong(struct conn *c, const char *what, uint64_t is, uint64_t want)
 	__attribute__((noreturn));
@@ -99,16 +99,19 @@ void wrong(struct conn *c, const char *what, uint64_t is, uint64_t want)
 /* connection.c */
 enum ibv_mtu mtu_of(const struct conn *c);
 int post_recv(struct conn *c, int i);
-/* A new queue pair; connected once the other side has one, too; none any more. */
+/*
+ * make() creates a queue pair, try_connect() connects it once the other side has one, too, and
+ * the last destroys it.
+ */
 void make(struct conn *c);
 void try_connect(struct conn *c);
 void drop(struct conn *c);
 
 /* operation.c */
 void start(struct conn *c);
-/* It has completed. */
+/* The operation has completed. */
 void check_done(struct conn *c);
-/* What came to receive request @i. */
+/* Receive request @i has completed. */
 void received(struct conn *c, int i, const struct ibv_wc *wc);
 
 /* Random numbers; each process has its own. */

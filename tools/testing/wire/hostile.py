@@ -24,7 +24,7 @@ def header(rnd):
 
 
 def body(rnd):
-    # The Q_Key of QP 1, from QP 1
+    # The Q_Key of QP 1, source QP 1
     deth = struct.pack(">II", 0x80010000, 1) if rnd.randrange(2) else b""
     size = rnd.choice((0, 4, 8, 16, 24, 256, 4 * rnd.randrange(300)))
     return header(rnd) + deth + rnd.randbytes(size)

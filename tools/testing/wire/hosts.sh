@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash disable=SC2034
-# Two hosts, for suites: network namespaces with a cable between them, and the devices rx and
-# pw at its ends. Needs lib.sh.
+# Two hosts for suites: network namespaces, a cable between them, and devices rx and pw at its
+# ends. Needs lib.sh.
 
 from=192.0.2.1 to=192.0.2.2 from6=fd00:99::1 to6=fd00:99::2
 wanted=/sys/module/pinion/parameters/wire
 
 in_ns() { ip netns exec "$@"; }
-# hosts FAR NEAR: v0 is FAR's and has $from, v1 is NEAR's and has $to.
+# hosts FAR NEAR: v0 is in FAR and has $from, v1 is in NEAR and has $to.
 hosts() {
 	hosts_make "$@"
 	ip link add v0 netns "$far" type veth peer name v1 netns "$near"
 	hosts_address
 }
-# hosts_apart FAR NEAR: likewise, with a switch between them, so that each has a cable of its own.
+# hosts_apart FAR NEAR: the same with a switch between them, so that each has its own cable.
 hosts_apart() {
 	local n
 	hosts_make "$@"
@@ -40,7 +40,7 @@ hosts_address() {
 	ip -n "$far" link set v0 up
 	ip -n "$near" link set v1 up
 }
-# index DEVICE HEX: of the GID that ends so, as RoCE v2. The table is long: one process for all.
+# index DEVICE HEX: index of the RoCE v2 GID that ends in HEX. One process, as the table is long.
 index() {
 	local dir=/sys/class/infiniband/$1/ports/1 i
 	for i in $(grep -l "$2\$" "$dir"/gids/* 2>/dev/null); do
@@ -51,7 +51,7 @@ index() {
 	done
 	return 1
 }
-# The netdev's addresses become GIDs a little later: $r4, $r6, $p4 and $p6.
+# Waits until the network devices' addresses are GIDs: $r4, $r6, $p4 and $p6.
 indices() {
 	r4=$(await index rx ffff:c000:0201) || not_ok indices "rx has no $from"
 	r6=$(await index rx :0000:0000:0001) || not_ok indices "rx has no $from6"

@@ -18,7 +18,7 @@ import zlib
 PORT = 4791
 ETH, IP, UDP, BTH = 0, 14, 34, 42
 RECENT = 64
-# What changes on the way is not in the CRC.
+# Fields that may change on the way, which the CRC leaves out.
 MASKED = (IP + 1, IP + 8, IP + 10, IP + 11, UDP + 6, UDP + 7, BTH + 4)
 OPCODES = tuple(range(0x18)) + (0x1C, 0x1D, 0x20, 0x24, 0x2A, 0x64, 0x81, 0xA4, 0xAA)
 
@@ -61,7 +61,7 @@ def copy(_, frame):
 def other_bits(rnd, frame):
     for _ in range(rnd.choice((1, 1, 2, 30))):
         at = rnd.randrange(BTH, len(frame))
-        # All but what is not in the CRC: that makes it a copy.
+        # Change any byte that the CRC covers: without it the packet would be a copy.
         if at != BTH + 4:
             frame[at] ^= 1 << rnd.randrange(8)
     return frame
@@ -126,7 +126,7 @@ def main():
                 frame, address = raw.recvfrom(65536)
             except BlockingIOError:
                 break
-            # What goes out here is what comes in there: ours, too, which changes no more.
+            # Forward outgoing frames; ours are among them and are forwarded unchanged.
             if (address[2] == socket.PACKET_OUTGOING and len(frame) >= BTH + 16 and
                     frame[IP] == 0x45 and frame[IP + 9] == 17 and
                     struct.unpack_from(">H", frame, UDP + 2)[0] == PORT and

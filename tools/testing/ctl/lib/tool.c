@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Runs pinionctl and keeps what it said.
+ * Runs pinionctl and keeps its output.
  */
 #define _GNU_SOURCE
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Runs pinionctl, which is in the folder above the test's, and reads what it says.
+ * Runs pinionctl, from the folder above the test's, and parses its output.
  */
 #ifndef PINION_TEST_TOOL_H
 #define PINION_TEST_TOOL_H
@@ -9,20 +9,20 @@
 #include <stdint.h>
 
 struct said {
-	int status; /* of its exit */
-	char *out; /* both of its streams */
+	int status; /* exit status */
+	char *out; /* stdout and stderr */
 };
 
-/* `pinionctl' and these words. What it said the last time is gone. */
+/* Runs `pinionctl' with these words. Frees the output of the previous call. */
 struct said tool(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* The same, which has to end well. */
+/* The same; must exit with 0. */
 const char *tool_says(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2)));
 
-/* The program itself, until the next call. */
+/* The path of the program; valid until the next call. */
 const char *tool_path(void);
 
-/* The value of a line `    NAME   VALUE', or NULL; until the next call. */
+/* The value in a line `    NAME   VALUE', or NULL; valid until the next call. */
 const char *tool_value(const char *out, const char *name);
 uint64_t tool_number(const char *out, const char *name);
 #define tool_is(out, name, want) tool_is_at(__FILE__, __LINE__, out, name, want)

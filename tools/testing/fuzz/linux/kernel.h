@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The little arithmetic of the kernel that logic/ takes from it. */
+/* The kernel's helpers for arithmetic that logic/ uses. */
 #ifndef PINION_FUZZ_KERNEL_H
 #define PINION_FUZZ_KERNEL_H
 

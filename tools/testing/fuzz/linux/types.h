@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The kernel's names of types, for what of its code is built as a program. */
+/* The kernel's type names, for its code built as a program. */
 #ifndef PINION_FUZZ_TYPES_H
 #define PINION_FUZZ_TYPES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Numbers in network order at any address, as the kernel has them. */
+/* The kernel's accessors of unaligned big-endian numbers. */
 #ifndef PINION_FUZZ_UNALIGNED_H
 #define PINION_FUZZ_UNALIGNED_H
 
@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-/* The type is only a size: what is copied to, or from, has the alignment of bytes. */
+/* A packed type, so that the access may be unaligned. */
 #define get_unaligned(p)                                          \
 	({                                                        \
 		__typeof__(*(p) + 0) _value;                      \
