@@ -774,8 +774,8 @@ static void write_behind(void *arg)
 
 	meet();
 	/*
-	 * The processes share the ring but not the producer index, and request 1 is in the first
-	 * slot.
+	 * The producer index is private, so this writes the slot of request 1 again, which the
+	 * kernel has copied already.
 	 */
 	write_of(s, sge_of(&s->r, LEN, 8), 2);
 }

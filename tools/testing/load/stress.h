@@ -101,7 +101,7 @@ enum ibv_mtu mtu_of(const struct conn *c);
 int post_recv(struct conn *c, int i);
 /*
  * make() creates a queue pair, try_connect() connects it once the other side has one, too, and
- * the last destroys it.
+ * drop() destroys it.
  */
 void make(struct conn *c);
 void try_connect(struct conn *c);
