@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A sender and a receiver with a network between them that loses, doubles and reorders,
- * against the oracle that knows what was sent: each message is performed once and in
- * order, each answer is of its request, and nothing is acknowledged that was not performed.
+ * A sender and a receiver connected by a network that loses, duplicates and reorders packets,
+ * against an oracle that knows what was sent: each message is executed once and in order, each
+ * response belongs to its request, and nothing is acknowledged before it was executed.
  */
 #include <kunit/test.h>
 #include <rdma/pinion-abi.h>
@@ -17,8 +17,8 @@
 #define MESSAGES	300
 #define LONGEST		6		/* packets */
 #define LONGEST_READ	20
-#define PIECE		8		/* of a READ, is asked for at a time */
-#define ROOM		256		/* packets on their way */
+#define PIECE		8		/* packets per request of a READ */
+#define ROOM		256		/* packets in flight */
 #define WINDOW		64
 #define TIMEOUT		150
 #define RNR_WAIT	20
@@ -31,7 +31,7 @@ struct message {
 	u32 psn;
 	u32 packets;
 	u32 bytes;
-	u32 performed;			/* atomics: how often */
+	u32 performed;			/* number of executions, for atomics */
 	u32 answers;
 };
 
@@ -39,12 +39,12 @@ struct packet {
 	struct pinion_packet packet;
 	bool there;
 	bool answer;
-	u32 due;			/* when it arrives */
-	u32 message, index;		/* what its payload is */
+	u32 due;			/* time of arrival */
+	u32 message, index;		/* identify its payload */
 };
 
 struct weather {
-	u32 loss, twice, late, not_ready;	/* one in so many packets; 0: none */
+	u32 loss, twice, late, not_ready;	/* one in this many packets; 0: none */
 };
 
 struct world {
@@ -56,8 +56,8 @@ struct world {
 	struct pinion_sender sender;
 	struct pinion_receiver receiver;
 	u32 now, last_news, woken;
-	u32 retired;			/* messages */
-	u32 at, index;			/* what is to be performed next */
+	u32 retired;			/* number of messages */
+	u32 at, index;			/* what must be executed next */
 	u32 lost;
 	bool wrong;
 };
@@ -106,7 +106,7 @@ static bool has_answer(const struct message *message)
 	return message->kind == A_READ || message->kind == AN_ATOMIC;
 }
 
-/* From packet @index on: all of it, or of a READ the rest of its piece. */
+/* Packets of one request from @index on: the message, or the rest of a READ's piece. */
 static u32 packets_at_a_time(const struct message *message, u32 index)
 {
 	if (message->kind != A_READ)
@@ -171,7 +171,7 @@ static void requester_send(struct world *w)
 	}
 }
 
-/* The next that was sent and has an answer, behind @message. */
+/* Tells the sender about the next message after @message that was sent and expects a response. */
 static void requester_owe_next(struct world *w, struct message *message)
 {
 	for (message++; message < w->messages + MESSAGES; message++)
@@ -225,7 +225,7 @@ static void requester_hear(struct world *w, const struct packet *packet)
 	}
 	if (w->sender.una != una || step == PINION_SENDER_RESEND)
 		w->last_news = w->now;
-	/* Not before it was performed. */
+	/* An acknowledgment must not come before execution. */
 	if (pinion_psn_ahead(w->sender.una, w->receiver.expected) > 0)
 		w->wrong = true;
 }
@@ -269,7 +269,7 @@ static void responder_say(struct world *w, u32 psn, u8 syndrome)
 	network_carry(w, &packet);
 }
 
-/* From the packet that @request is of; a READ again may be of its end only. */
+/* Responds from the packet of @request on; a repeated READ may be the end of a message only. */
 static void responder_answer(struct world *w, const struct packet *request)
 {
 	struct message *message = &w->messages[request->message];
@@ -289,7 +289,7 @@ static void responder_answer(struct world *w, const struct packet *request)
 	}
 }
 
-/* It is the very packet that the oracle has next. */
+/* Must be the packet that the oracle expects next. */
 static void responder_perform(struct world *w, const struct packet *packet)
 {
 	struct message *message = &w->messages[packet->message];
@@ -410,7 +410,7 @@ static void world_expect_all_done(struct world *w)
 		requests = DIV_ROUND_UP(w->messages[i].packets,
 					packets_at_a_time(&w->messages[i], 0));
 		wrong += w->messages[i].performed != requests;
-		/* Each piece of a READ is a message. */
+		/* Each piece of a READ counts as a message. */
 		msn += w->messages[i].kind == A_READ ? requests : 1;
 	}
 	KUNIT_EXPECT_EQ(w->test, wrong, 0);
@@ -454,7 +454,7 @@ static void streams_arrive_once_and_in_order(struct kunit *test)
 	}
 }
 
-/* Without a fault in the network nothing is sent twice: as many ticks as it takes. */
+/* If the network has no faults, nothing is sent twice, and the time limit is not needed. */
 static void a_good_network_needs_no_timer(struct kunit *test)
 {
 	static const struct weather good = {};
@@ -464,15 +464,15 @@ static void a_good_network_needs_no_timer(struct kunit *test)
 	world_expect_all_done(w);
 	KUNIT_EXPECT_EQ(test, w->lost, 0);
 	KUNIT_EXPECT_EQ(test, w->sender.retry_left, 7);
-	/* 64 packets each ten ticks, at worst; and at the end one waits for an ACK. */
+	/* At least 64 packets in ten ticks; and one timeout may wait for the last ACK. */
 	KUNIT_EXPECT_LE(test, w->now, packets + 2 * TIMEOUT);
 }
 
 /* ----------------------------------------------------------------- unreliable */
 
 /*
- * Packets are only lost: then what arrives whole is taken, each time, and nothing else, the
- * sender's messages being no READ and no atomic.
+ * UC over a network that loses packets: exactly the messages that arrive as a whole are taken.
+ * READs and atomics are replaced.
  */
 static void an_unreliable_stream_is_of_whole_messages(struct kunit *test)
 {
@@ -500,7 +500,7 @@ static void an_unreliable_stream_is_of_whole_messages(struct kunit *test)
 				};
 				enum pinion_arrival what;
 
-				/* UC has no SEND that invalidates. */
+				/* UC has no SEND with invalidate. */
 				if (packet.opcode == (PINION_TRANSPORT_UC | PINION_SEND_LAST_INV))
 					packet.opcode = PINION_TRANSPORT_UC | PINION_SEND_LAST;
 				if (random_one_in(&w->rnd, 8))
@@ -510,7 +510,7 @@ static void an_unreliable_stream_is_of_whole_messages(struct kunit *test)
 				if (what != PINION_ARRIVAL_NEW && what != PINION_ARRIVAL_RESTART)
 					continue;
 				taken++;
-				/* All before it of its message came. */
+				/* All earlier packets of its message have arrived. */
 				KUNIT_EXPECT_EQ(test, taken, index + 1);
 				pinion_receiver_take(&r, &packet);
 			}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The fast CRC against one that goes bit by bit.
+ * The fast CRC against a bitwise one.
  */
 #include <kunit/test.h>
 
@@ -44,7 +44,7 @@ static void every_length_is_right(struct kunit *test)
 			    random_below(&rnd, LONGEST));
 }
 
-/* Each bit of the data and of what it began with counts, wherever it is. */
+/* Each bit of the data and of the initial value changes the CRC, wherever it is. */
 static void every_bit_counts(struct kunit *test)
 {
 	static const u32 bytes = 4 * 128 + 37;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Which blocks a table of pinned memory has, of memory that is made up: no address of it
- * is ever followed.
+ * The blocks of a table of pinned memory. The addresses are made up and never dereferenced.
  */
-/* The module itself has the tracepoints. */
+/* The module pinion has the trace points. */
 #define NOTRACE
 #include <kunit/test.h>
 #include <linux/sizes.h>
@@ -15,7 +14,7 @@
 #define DMA	(1024 * GIB)
 #define PIECES	2
 
-/* Contiguous, and aligned to all of it: larger than any block. */
+/* Contiguous, and aligned to its size: larger than any block. */
 static struct ib_umem *new_umem(struct kunit *test)
 {
 	struct ib_umem *umem = kunit_kzalloc(test, sizeof(*umem), GFP_KERNEL);

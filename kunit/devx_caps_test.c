@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Capabilities of DEVX, where the device's manual draws them.
+ * Capabilities of DEVX, at the offsets of the device's manual.
  */
 #include <kunit/test.h>
 #include <linux/string.h>
@@ -26,7 +26,7 @@ static u8 *caps_room(struct kunit *test)
 	return room;
 }
 
-/* The word at @at of what @kind tells. */
+/* The word at @at in the capabilities of @kind. */
 static u32 caps_word(struct kunit *test, u16 kind, u32 at)
 {
 	u8 *out = caps_room(test);
@@ -61,7 +61,7 @@ static void caps_are_where_they_belong(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, caps_word(test, 0x20, 0x5c), BIT(30) | 15 << 24);
 }
 
-/* All of it, or as much as there is room for, and never a byte more. */
+/* As much as there is room for, and no byte more. */
 static void caps_stay_in_their_room(struct kunit *test)
 {
 	static const u16 kinds[] = { 0, 2, 3, 0x0f, 0x20 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * DEVX commands, put together word by word as the device's manual draws them, and
- * buffers of anything.
+ * DEVX commands built word by word as in the device's manual, and random bytes.
  */
 #include <kunit/test.h>
 #include <linux/unaligned.h>
@@ -33,7 +32,7 @@ static u8 *new_buffer(struct kunit *test)
 	return memory;
 }
 
-/* A CREATE_MKEY over umem 7 that is in order. */
+/* A valid CREATE_MKEY over umem 7. */
 static u8 *new_mkey(struct kunit *test)
 {
 	u8 *in = new_buffer(test);
@@ -131,13 +130,13 @@ static void lists_end_with_the_command(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, refusal_of(in), PINION_DEVX_LIST_FORM);
 	put(in, 0x60, U32_MAX);
 	KUNIT_EXPECT_EQ(test, refusal_of(in), PINION_DEVX_LIST_CUT);
-	/* More than there may be, and room for them. */
+	/* One more than is allowed, with enough room. */
 	put(in, 0x60, 2049);
 	KUNIT_EXPECT_EQ(test, pinion_devx_parse(in, 0x110 + 2049 * 16, 16, &cmd),
 			PINION_DEVX_LIST_LONG);
 }
 
-/* As libmlx5 asks for a key of ranges. */
+/* A key that UMR requests will fill in, as libmlx5 creates it. */
 static u8 *new_mkey_of_requests(struct kunit *test)
 {
 	u8 *in = new_buffer(test);
@@ -192,7 +191,7 @@ static void requests_say_what_a_key_is_of(struct kunit *test)
 	}
 }
 
-/* One spoilt word each. */
+/* Each case changes one word. */
 static const struct {
 	const char *what;
 	u32 offset, value;
@@ -241,7 +240,10 @@ static void only_known_opcodes_are_taken(struct kunit *test)
 		for (i = 0; i < ARRAY_SIZE(known); i++)
 			is_known |= opcode == known[i];
 		put(in, 0x00, opcode << 16 | 0xffff);
-		/* A key's fields are not what others want: they may be refused for those. */
+		/*
+		 * An mkey's fields may be refused by other opcodes, but not as an unknown
+		 * opcode.
+		 */
 		KUNIT_EXPECT_EQ(test, refusal_of(in) != PINION_DEVX_NO_SUCH_OPCODE, is_known);
 	}
 }
@@ -262,7 +264,7 @@ static void counters_are_single_and_told_in_the_answer(struct kunit *test)
 	put(in, 0x1c, 0xfedcba98);
 	for (bit = 1; bit; bit <<= 1) {
 		put(in, 0x18, bit);
-		/* The highest is to begin again at 0, which is where it is. */
+		/* The highest bit asks to start at 0, which is allowed. */
 		KUNIT_EXPECT_EQ(test, parse(in, &cmd), bit == BIT(31) ? PINION_DEVX_DONE :
 									PINION_DEVX_COUNTERS);
 	}
@@ -298,7 +300,7 @@ static void a_query_gives_back_what_was_asked_for(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, parse(in, &cmd), PINION_DEVX_DONE);
 	pinion_devx_put_mkey(out, &cmd.mkey);
-	/* In the context, a key tells how many octwords there are, too. */
+	/* The context also contains the number of octwords. */
 	put(in, 0x44, 10);
 	KUNIT_EXPECT_MEMEQ(test, out + 0x10, in + 0x10, 0x40);
 }
@@ -314,7 +316,7 @@ static void answers_are_where_they_belong(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(out + 8), 0x00fedcbau);
 }
 
-/* Whatever is accepted keeps the promises others rely on. */
+/* An accepted command is consistent. */
 static void garbage_is_refused_or_makes_sense(struct kunit *test)
 {
 	u8 *good = new_mkey(test), *in = new_buffer(test);
@@ -347,7 +349,7 @@ static void garbage_is_refused_or_makes_sense(struct kunit *test)
 	KUNIT_EXPECT_GT(test, accepted, 1000u);
 }
 
-/* The numbers are in the manual: none moves. */
+/* The numbers are documented, so they must not change. */
 static void each_refusal_has_a_number_and_a_status(struct kunit *test)
 {
 	static const u8 status_of[] = {

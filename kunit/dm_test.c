@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Regions of device memory: their tables say which pages they begin and end in.
+ * Regions of device memory: the first page and the number of pages of their tables.
  */
 /* The module itself has the tracepoints. */
 #define NOTRACE
 #include "../kernel/mem/dm.c"
 #include "keys.h"
 
-/* A region is more than its table, which is what is tested here. */
+/* Stands in for the real one, because only the table is tested here. */
 struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
 				 const struct pinion_backing *backing, u64 base, u64 length,
 				 int access)
@@ -20,7 +20,7 @@ struct ib_mr *pinion_region_make(struct pinion_keys *keys, struct ib_pd *pd,
 
 static const struct {
 	u64 offset, length;
-	u64 first, pages;	/* of the table */
+	u64 first, pages;	/* pages of the table */
 } cases_of_parts[] = {
 	{ 0, SIZE, 0, 3 },
 	{ 0, 1, 0, 1 },
@@ -28,7 +28,7 @@ static const struct {
 	{ PAGE_SIZE - 1, 2, 0, 2 },
 	{ PAGE_SIZE + 8, PAGE_SIZE, 1, 2 },
 	{ SIZE - 1, 1, 2, 1 },
-	/* Regions of nothing. */
+	/* Regions of no bytes. */
 	{ 0, 0, 0, 1 },
 	{ PAGE_SIZE, 0, 1, 1 },
 	{ SIZE - 4, 0, 2, 1 },

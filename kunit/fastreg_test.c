@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Fast registration: what a list of pages means before, while and after it is in
- * force. The pages are made up and never touched.
+ * Fast registration: the meaning of a page list before, during and after its registration. The
+ * pages are made up and never touched.
  */
 /* The module itself has the tracepoints. */
 #define NOTRACE
@@ -11,7 +11,7 @@
 #include "../kernel/mem/fastreg.c"
 #include "fastregs.h"
 
-/* Begins and ends within a page; nothing follows on. */
+/* First and last byte within pages; no two pages are contiguous. */
 static const struct piece ragged[] = {
 	{ 0x10000a00, 0x600 }, { 0x20000000, 0x1000 }, { 0x18000000, 0x1000 },
 	{ 0x30000000, 0x123 },
@@ -37,7 +37,7 @@ static void a_region_is_shut_until_it_is_registered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mr->ibmr.lkey, mr->key->value);
 	KUNIT_EXPECT_EQ(test, mr->ibmr.rkey, mr->key->value);
 	KUNIT_EXPECT_EQ(test, may_enter(test, mr->key->value, 0, 0, 0), PINION_SYN_KEY_STATE);
-	/* Nothing was mapped, so there is nothing to register. */
+	/* Nothing is mapped yet, so registration fails. */
 	KUNIT_EXPECT_NE(test, reg(test, mr, 0), 0);
 	KUNIT_EXPECT_EQ(test, map(test, mr, SZ_4K, ragged, 4), 4);
 	KUNIT_EXPECT_EQ(test, may_enter(test, mr->key->value, 0, ragged[0].address, 1),
@@ -160,7 +160,7 @@ static void a_list_that_is_registered_again_is_the_same_memory_or_refused(struct
 	end_fastreg(test, mr);
 }
 
-/* Whoever comes back in the middle of a message must learn that the memory is another. */
+/* A message that resumes in the middle must notice that the memory has changed. */
 static void other_memory_is_another_generation(struct kunit *test)
 {
 	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_MEM_REG);
@@ -211,7 +211,7 @@ static void who_may_not_register_does_not(struct kunit *test)
 }
 
 #ifdef CONFIG_FAULT_INJECTION
-/* Return: how many allocations failed, one in each round. */
+/* Makes one more allocation fail in each round. Return: how many failed. */
 static u32 let_allocations_fail(struct kunit *test, enum ib_mr_type type)
 {
 	struct keys_test *t = test->priv;
@@ -245,7 +245,7 @@ static void any_allocation_may_fail(struct kunit *test)
 	if (!pages)
 		kunit_skip(test, "failslab spares these allocations");
 	kunit_info(test, "%u faults with pages, %u with pieces", pages, pieces);
-	/* The region, its key, and two tables of two parts or three. */
+	/* Region, key, and two tables, each in two or three parts. */
 	KUNIT_EXPECT_GE(test, pages, 6);
 	KUNIT_EXPECT_GE(test, pieces, 8);
 }
@@ -257,8 +257,8 @@ static void any_allocation_may_fail(struct kunit *test)
 #endif
 
 /*
- * So nothing of them can fail for want of memory. Who allocates in what is for getting
- * memory back is told off by lockdep.
+ * So they cannot fail for lack of memory. lockdep complains about an allocation in the reclaim
+ * context in which they run here.
  */
 static void registering_and_invalidating_allocate_nothing(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Regions for fast registration, lists of made-up memory for them, and where their
- * bytes are then.
+ * Regions for fast registration, page lists of made-up memory for them, and the expected places
+ * of their bytes.
  */
 #ifndef PINION_KUNIT_FASTREGS_H
 #define PINION_KUNIT_FASTREGS_H
@@ -38,7 +38,7 @@ struct piece {
 	u32 length;
 };
 
-/* As ib_map_mr_sg() does. Return: how many pieces fit. */
+/* As ib_map_mr_sg(). Return: how many pieces fit. */
 static inline int map(struct kunit *test, struct pinion_mr *mr, u32 page_size,
 		      const struct piece *pieces, u32 num_pieces)
 {
@@ -77,7 +77,7 @@ static inline int invalidate(struct kunit *test, struct pinion_mr *mr)
 	return pinion_key_invalidate(&t->keys, &t->pd, mr->key->value, 0);
 }
 
-/* Where the byte at @addr is, and how many follow it there. */
+/* The place of the byte at @addr, and in @run the number of contiguous bytes from there. */
 static inline u64 find(struct kunit *test, struct pinion_mr *mr, u64 addr, u64 length, u64 *run)
 {
 	struct pinion_pass pass;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Fast registration of lists with gaps: pieces that begin and end anywhere. The memory
- * is made up and never touched.
+ * Fast registration of lists with gaps: pieces at any address, of any length. The memory is made
+ * up and never touched.
  */
 #include <linux/sizes.h>
 
 #include "fastregs.h"
 #include "random.h"
 
-/* Nothing about it is aligned; a page size would be of no use. */
+/* Unaligned pieces: there is no common page size. */
 static const struct piece gaps[] = {
 	{ 0x10000a01, 0x333 }, { 0x20000fff, 1 }, { 0x18000800, 0x2345 }, { 0x20000000, 7 },
 	{ 0x7000000000005ULL, 0x10001 },
@@ -25,7 +25,7 @@ static void pieces_begin_and_end_anywhere(struct kunit *test)
 	end_fastreg(test, mr);
 }
 
-/* As NFS does, which puts a number of its own into the upper half. */
+/* NFS sets the upper half of the iova after mapping. */
 static void the_address_is_as_it_was_set_after_mapping(struct kunit *test)
 {
 	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_SG_GAPS);
@@ -42,7 +42,7 @@ static void a_shorter_list_after_a_longer_is_itself_only(struct kunit *test)
 	struct pinion_mr *mr = new_fastreg(test, IB_MR_TYPE_SG_GAPS);
 	u32 num;
 
-	/* Both tables of the region have seen the longest. */
+	/* Both tables of the region have had the longest list. */
 	for (num = 5; num; num--) {
 		put_in_force(test, mr, SZ_4K, gaps, num, 0);
 		expect_pieces(test, mr, gaps, num);
@@ -98,7 +98,7 @@ static void the_first_may_be_entered_in_the_middle(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, reg(test, mr, 0), 0);
 	expect_pieces(test, mr, rest, 2);
 
-	/* Behind its end there is nothing, and no list is nothing to register. */
+	/* An access beyond the end is refused, and so is registering an empty list. */
 	KUNIT_ASSERT_EQ(test, invalidate(test, mr), 0);
 	offset = gaps[0].length + 1;
 	KUNIT_EXPECT_EQ(test, pinion_map_mr_sg(&mr->ibmr, sg, 2, &offset), -EINVAL);
@@ -107,7 +107,7 @@ static void the_first_may_be_entered_in_the_middle(struct kunit *test)
 	end_fastreg(test, mr);
 }
 
-/* Where the byte at @offset of the list is, and how many follow it there: the slow way. */
+/* The slow way: the place of the byte at @offset, and in @run the number of contiguous bytes. */
 static u64 oracle(const struct piece *pieces, u32 num, u64 offset, u64 *run)
 {
 	u64 at;

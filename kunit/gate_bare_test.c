@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A gate by itself, with no key around it: slots, closing, and the wait for those inside, by
- * one thread and by one on each processor.
+ * A gate alone, without a key: slots, closing, and waiting for readers, on one thread and on one
+ * for each processor.
  */
 #include "../kernel/mem/gate.h"
 #include "movers.h"
@@ -46,7 +46,7 @@ static void a_closed_gate_lets_nobody_in_and_keeps_no_slot(struct kunit *test)
 	bool refused = true;
 
 	pinion_gate_close(gate);
-	/* Far more often than there are slots. */
+	/* Far more attempts than slots: a refused one keeps no slot. */
 	for (i = 0; i < 100; i++)
 		refused &= pinion_gate_enter(gate) == -EBUSY;
 	pinion_gate_open(gate);
@@ -72,7 +72,7 @@ static void a_processor_may_be_in_several_gates_and_twice_in_one(struct kunit *t
 	for (i = 0; i < PINION_GATE_DEPTH; i++)
 		pinion_gate_leave(slot[i]);
 	KUNIT_EXPECT_EQ(test, same, 0);
-	/* All are out, or this would not return. */
+	/* All readers have left, otherwise this would not return. */
 	pinion_gate_close(gate);
 	pinion_gate_open(gate);
 	pinion_gate_sync(other);
@@ -82,9 +82,9 @@ static void a_processor_may_be_in_several_gates_and_twice_in_one(struct kunit *t
 
 struct crowd {
 	struct pinion_gate gate;
-	/* What is behind the gate: two words that are never seen to differ. */
+	/* Protected by the gate: two words, which readers must always find equal. */
 	u64 one, two;
-	/* And a place that is taken away by one store. */
+	/* And a pointer that one store replaces. */
 	u64 *place, old[2];
 	atomic_t stays, refusals, mixtures, strays;
 };
@@ -115,7 +115,7 @@ static int crowd_mover(void *arg)
 			atomic_inc(&c->strays);
 		pinion_gate_leave(slot);
 		atomic_inc(&c->stays);
-		/* Most of the time at once again, so that the slot is hardly ever empty. */
+		/* Mostly enter again at once, so that there is almost always a reader. */
 		if (random_one_in(&rnd, 64))
 			step_aside(&rnd);
 	}
@@ -163,7 +163,7 @@ static void what_is_changed_behind_a_closed_gate_is_seen_whole(struct kunit *tes
 	expect_order(test, c, rounds);
 }
 
-/* As a notifier does: a store, the wait, and what was there is somebody else's. */
+/* As an MMU notifier does: replace the pointer, wait for readers, reuse the old object. */
 static void what_is_taken_away_is_out_of_use_after_the_wait(struct kunit *test)
 {
 	struct crowd *c = new_crowd(test);
@@ -178,7 +178,7 @@ static void what_is_taken_away_is_out_of_use_after_the_wait(struct kunit *test)
 		u64 *new = &c->old[old == &c->old[0]];
 
 		WRITE_ONCE(*new, rounds++);
-		smp_wmb(); /* what is found there was put there before */
+		smp_wmb(); /* the object is initialized before it is published */
 		WRITE_ONCE(c->place, new);
 		pinion_gate_sync(&c->gate);
 		WRITE_ONCE(*old, GONE);
@@ -187,7 +187,7 @@ static void what_is_taken_away_is_out_of_use_after_the_wait(struct kunit *test)
 	}
 	stop_movers(movers);
 	expect_order(test, c, rounds);
-	/* And nobody was in anybody's way. */
+	/* No reader was refused. */
 	KUNIT_EXPECT_EQ(test, atomic_read(&c->refusals), 0);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Keys that end while several threads use them: when the call that ends one has
- * returned, nobody acts upon it, and a region does not end under its windows.
+ * Keys that are killed while threads use them: once the kill has returned, no thread acts on the
+ * key, and a region is not killed while windows are bound to it.
  */
 #include <linux/completion.h>
 
@@ -9,21 +9,21 @@
 #include "../kernel/mem/window.h"
 #include "movers.h"
 
-/* ------------------------------------------------ while somebody is inside */
+/* ------------------------------------------------ with a reader inside */
 
 struct insider {
 	struct kunit *test;
 	struct pinion_key *key;
-	bool binds;		/* a window, when it is late */
+	bool binds;		/* binds a window after the gate was closed */
 	struct task_struct *task;
 	bool inside, outside;
-	bool over;		/* the call that ends the key has returned */
-	/* and what was seen inside when the gate was closed */
+	bool over;		/* the call that kills the key has returned */
+	/* what the reader saw while the gate was closed */
 	bool met_the_end, saw_it_over;
 	int again;
 };
 
-/* Has its processor for itself while it is inside, so what others do they do on another. */
+/* Busy on its processor while inside, so the test continues on another one. */
 static int stay_inside(void *arg)
 {
 	struct insider *in = arg;
@@ -33,7 +33,7 @@ static int stay_inside(void *arg)
 	if (try_enter(in->test, value, 0, 0, 1, &pass))
 		goto out;
 	WRITE_ONCE(in->inside, true);
-	/* Up to a second; whoever ends the key is on his way. */
+	/* For up to a second, until the kill closes the gate. */
 	for (us = 0; us < USEC_PER_SEC && !gate_is_closed_now(in->key); us += 5)
 		udelay(5);
 	in->met_the_end = gate_is_closed_now(in->key);
@@ -62,7 +62,7 @@ static void start_inside(struct kunit *test, struct insider *in)
 		cpu_relax();
 }
 
-/* The key's end has been called, and has returned. */
+/* The kill waited for the reader, and has returned. */
 static void expect_waited(struct kunit *test, struct insider *in)
 {
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(in->outside));
@@ -82,7 +82,7 @@ static void the_end_waits_for_those_inside_and_lets_nobody_in(struct kunit *test
 	struct pinion_key *looked_at;
 
 	start_inside(test, &in);
-	/* He looks at it for too long if all goes wrong. */
+	/* A reference keeps the key in memory for the checks below, even if they fail. */
 	looked_at = pinion_key_get(&t->keys, value);
 	pinion_key_kill(in.key);
 	expect_waited(test, &in);
@@ -90,7 +90,7 @@ static void the_end_waits_for_those_inside_and_lets_nobody_in(struct kunit *test
 	KUNIT_EXPECT_EQ(test, may_enter(test, value, 0, 0, 1), PINION_SYN_KEY_UNKNOWN);
 }
 
-/* Who lists keys has references, and comes when the owner has freed what was behind them. */
+/* Listing takes references, and may look at a key after its owner has freed its memory. */
 static void a_dead_key_leads_nowhere(struct kunit *test)
 {
 	struct pinion_key *key = new_region(test, 0, 4096, 0);
@@ -121,17 +121,17 @@ static void a_window_that_came_before_the_gate_closed_is_seen(struct kunit *test
 	atomic_dec(&in.key->windows);
 }
 
-/* ----------------------------------------- many lives, one after the other */
+/* ----------------------------------------- many lives of keys */
 
 #define SLOTS	4
 #define LIVES	20000
 
-/* A life is told by its key's base: life n begins at n << 32. */
+/* Life n of a key has the base n << 32. */
 struct lives {
 	struct pinion_keys *keys;
 	struct ib_pd *pd;
 	u64 slot[SLOTS];	/* key and life, in one word */
-	u8 over[LIVES];		/* its kill has returned */
+	u8 over[LIVES];		/* the kill of this life has returned */
 
 	atomic_t entries;
 	atomic_t ghosts;
@@ -227,7 +227,7 @@ static void nobody_is_inside_a_key_that_was_killed(struct kunit *test)
 	kunit_info(test, "%u lives, %d entries", next, atomic_read(&l->entries));
 }
 
-/* --------------------------------- a window, and a region that wants to end */
+/* --------------------------------- a window, and a region being killed */
 
 #define REGION_LENGTH	4096
 
@@ -235,7 +235,7 @@ struct bound {
 	struct pinion_keys *keys;
 	struct ib_pd *pd;
 	struct pinion_key *window;
-	u32 rkey;		/* the window's, as it was bound last */
+	u32 rkey;		/* of the window, since the last bind */
 	u64 region;		/* key and life, in one word */
 	u8 over[LIVES];
 
@@ -268,7 +268,7 @@ static int window_mover(void *arg)
 
 			atomic_inc(&b->entries);
 			linger(&rnd);
-			/* Bound at 100, so that is where it is, in a region alive. */
+			/* The window was bound at offset 100, and its region must be alive. */
 			if (pass.offset != 100 + want.addr || READ_ONCE(b->over[life]) ||
 			    READ_ONCE(pass.region->state) != PINION_KEY_VALID ||
 			    life_of(pass.region) != life || !atomic_read(&pass.region->windows))
@@ -284,7 +284,7 @@ static int window_mover(void *arg)
 	return 0;
 }
 
-/* Binds to whatever region there is, and lets go. */
+/* Binds to the current region, and invalidates. */
 static int binder(void *arg)
 {
 	struct bound *b = arg;
@@ -314,7 +314,7 @@ static int binder(void *arg)
 			if (pinion_key_invalidate(b->keys, b->pd, bind.mw_rkey, 0))
 				atomic_inc(&b->odd_errors);
 		} else if (err != PINION_SYN_KEY_UNKNOWN) {
-			/* The region may have ended since, and nothing else. */
+			/* The only allowed error: the region was killed since. */
 			atomic_inc(&b->odd_errors);
 		}
 		linger(&rnd);
@@ -371,7 +371,7 @@ static void a_region_ends_only_while_no_window_is_bound(struct kunit *test)
 		region = new_region(test, (u64)next << 32, REGION_LENGTH, IB_ACCESS_MW_BIND);
 		WRITE_ONCE(b->region, (u64)region->value << 32 | next);
 		next++;
-		/* Give it the time to be bound. */
+		/* Time for a bind. */
 		if (next % 4)
 			usleep_range(20, 100);
 	}

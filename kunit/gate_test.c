@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The promise of the gate, with several threads: while it is closed nobody is
- * inside, and nobody ever sees half of one meaning and half of another. Movers look
- * hard while they are inside; what they find is counted, and judged by the test.
+ * The gate with several threads: while it is closed there is no reader, and no reader sees a
+ * mixture of two states. Readers compare what they find inside; the test checks their counts.
  */
 #include <linux/completion.h>
 
@@ -13,7 +12,7 @@
 
 #define MEANINGS 4
 
-/* No two have anything in common. */
+/* No field has the same value in two of them. */
 struct meaning {
 	u64 base;
 	u64 length;
@@ -36,7 +35,7 @@ struct changing {
 	bool ended;
 
 	atomic_t inside;
-	/* what movers met */
+	/* counted by readers */
 	atomic_t entries;
 	atomic_t mixtures;
 	atomic_t after_the_end;
@@ -95,7 +94,7 @@ static int change_mover(void *arg)
 		} else if (err == -EBUSY) {
 			pinion_key_wait(c->keys, c->value);
 		} else if (err != PINION_SYN_KEY_RIGHTS && err != PINION_SYN_KEY_UNKNOWN) {
-			/* It means something else now, or has ended. */
+			/* The key has changed or was killed. */
 			atomic_inc(&c->odd_errors);
 		}
 		step_aside(&rnd);
@@ -147,7 +146,7 @@ static struct changing *new_changing(struct kunit *test)
 	return c;
 }
 
-/* Slowly, one word after the other, as a careless owner might. Return: intruders. */
+/* Slowly, one word after the other. Return: number of readers seen inside. */
 static u32 change_meaning(struct changing *c, u32 i, struct rnd_state *rnd)
 {
 	const struct meaning *meaning = &c->meaning[i];
@@ -215,7 +214,7 @@ static int waiter(void *arg)
 	return wait_for_stop();
 }
 
-/* Whoever waits for @value goes on when @gate opens, and not before. */
+/* A thread that waits for @value continues when @gate opens, and not before. */
 static void expect_wait(struct kunit *test, u32 value, struct pinion_key *gate)
 {
 	struct keys_test *t = test->priv;
@@ -266,7 +265,7 @@ static void a_wait_for_no_key_is_no_wait(struct kunit *test)
 	unshut(key);
 }
 
-/* Has a processor for itself, until others have seen enough or it is too long for them. */
+/* Takes all time of a processor, until told that it is enough, or for HOG_MS. */
 struct hog {
 	bool on, enough, over;
 };
@@ -295,7 +294,7 @@ static struct task_struct *start_on(struct kunit *test, unsigned int cpu, int (*
 	return task;
 }
 
-/* The gate opens, and who waited does not get a processor: that is nobody else's business. */
+/* After the gate opened, a waiter gets no CPU time; closing the gate again must not wait for it. */
 static void who_closes_does_not_wait_for_who_waited(struct kunit *test)
 {
 	struct pinion_key *key = new_region(test, 0, 4096, 0);
@@ -329,7 +328,7 @@ static void who_closes_does_not_wait_for_who_waited(struct kunit *test)
 	kthread_stop(waits);
 }
 
-/* --------------------------------------------------- who has no business there */
+/* --------------------------------------------------- without rights to the key */
 
 struct refused {
 	struct kunit *test;
@@ -338,7 +337,7 @@ struct refused {
 	struct completion done;
 };
 
-/* Of another's keys, all closed just now: the answer is the same, and comes at once. */
+/* Keys of another domain, with closed gates: the same error, without waiting. */
 static int stranger(void *arg)
 {
 	struct refused *r = arg;
@@ -351,14 +350,14 @@ static int stranger(void *arg)
 	KUNIT_EXPECT_EQ(test, pinion_key_enter(&t->keys, &want, &pass), PINION_SYN_KEY_UNKNOWN);
 	KUNIT_EXPECT_EQ(test, pinion_key_ask(&t->keys, &want), PINION_SYN_KEY_UNKNOWN);
 	KUNIT_EXPECT_EQ(test, pinion_key_glance(&t->keys, &want), PINION_SYN_KEY_UNKNOWN);
-	/* And who only wants to know whether he may does not wait to learn that he may. */
+	/* A glance at one's own key does not wait, either. */
 	want.pd = &t->pd;
 	KUNIT_EXPECT_EQ(test, pinion_key_glance(&t->keys, &want), 0);
 	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->other_pd, r->region->value, 0),
 			PINION_SYN_KEY_UNKNOWN);
 	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->other_pd, r->window->value, 0),
 			PINION_SYN_KEY_UNKNOWN);
-	/* Of one's own, too, if it is none to be invalidated; and nobody's is the null key. */
+	/* Nor does a refused invalidation of one's own region or of the null key. */
 	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->pd, r->region->value, 0),
 			PINION_SYN_KEY_RIGHTS);
 	KUNIT_EXPECT_NE(test, pinion_key_invalidate(&t->keys, &t->pd, t->keys.null->value, 0), 0);
@@ -399,7 +398,7 @@ static void who_is_refused_anyway_neither_closes_a_gate_nor_waits_at_one(struct 
 	kthread_stop(task);
 }
 
-/* Its number is no key, however busy the key of that index is. */
+/* A key with a wrong tag is refused without waiting. */
 static void another_tag_is_refused_at_a_closed_gate(struct kunit *test)
 {
 	struct pinion_key *key = new_region(test, 0, 4096, 0);
@@ -413,7 +412,7 @@ static void another_tag_is_refused_at_a_closed_gate(struct kunit *test)
 	pinion_key_open(key);
 }
 
-/* ------------------------------------- renamed while somebody waits to change */
+/* ------------------------------------- renamed while a change waits */
 
 struct renaming {
 	struct pinion_keys *keys;
@@ -435,7 +434,10 @@ static int latecomer(void *arg)
 	return wait_for_stop();
 }
 
-/* Found @key by its number, waits for its gate, and learns that the number is gone. */
+/*
+ * The thread finds @key by its number, waits for its gate, and then finds that the number is no
+ * longer valid.
+ */
 static void expect_too_late(struct kunit *test, struct renaming *r, struct pinion_key *key)
 {
 	struct keys_test *t = test->priv;

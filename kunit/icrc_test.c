@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The invariant CRC: of packets that rdma_rxe sent, as a capture has them, and of which bits
- * it is; each bit is changed once.
+ * The invariant CRC, against captured packets that rdma_rxe has sent; and which bits it covers:
+ * each bit is changed once.
  */
 #include <kunit/test.h>
 
@@ -72,7 +72,7 @@ static const struct captured captured[] = {
 	} },
 };
 
-/* Of all @bytes but the ICRC at their end, in one part behind the beginning. */
+/* The CRC over @bytes without the ICRC at their end, in one part after the headers. */
 static u32 crc_of(const u8 *data, u32 bytes, enum pinion_icrc_network network)
 {
 	u32 prefix = pinion_icrc_prefix(network);
@@ -99,7 +99,10 @@ static void packets_of_rxe_are_right(struct kunit *test)
 	}
 }
 
-/* What routers change, from the network header on: the specification's list, in bits. */
+/*
+ * Fields that routers may change, from the network header on, in bits, as in the specification's
+ * list.
+ */
 static bool may_change(enum pinion_icrc_network network, u32 byte, u8 bit)
 {
 	if (network == PINION_ICRC_IPV4)
@@ -159,7 +162,7 @@ static void parts_are_as_good_as_one(struct kunit *test)
 	}
 }
 
-/* One of several that were sent as one, against the same packet with a header of its own. */
+/* The CRC of a packet in a train, against the same packet with its own header. */
 static void of_several_each_is_as_if_alone(struct kunit *test)
 {
 	u32 i, index, bytes, prefix, length;
@@ -173,7 +176,10 @@ static void of_several_each_is_as_if_alone(struct kunit *test)
 		for (index = 0; index < 300; index++) {
 			memcpy(own, captured[i].data, captured[i].bytes);
 			memcpy(shared, captured[i].data, captured[i].bytes);
-			/* The shared header is of more, and of the first. */
+			/*
+			 * The shared header has the length of the train and the identification
+			 * of its first packet.
+			 */
 			length = ipv4 ? 2 : 4;
 			put_unaligned_be16(40000, shared + length);
 			put_unaligned_be16(39000, shared + prefix - 4);

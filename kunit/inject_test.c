@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Orders of failures: what is understood, whom it is of, and which time it is.
+ * Orders of failures: parsing, targets, and counting.
  */
 #include <kunit/test.h>
 
@@ -14,7 +14,10 @@ static int order(const char *text)
 	return pinion_inject_order(line);
 }
 
-/* How many of @tries of process @pid's key @number fail; and a bit for each of the first. */
+/*
+ * How many of @tries by process @pid with key @number fail; @which gets a bit for each of the
+ * first 64.
+ */
 static int ask(pid_t pid, u32 number, int tries, u64 *which)
 {
 	int i, failed = 0;
@@ -47,7 +50,7 @@ static void which_time(struct kunit *test)
 {
 	static const struct {
 		const char *order;
-		u64 which;	/* of 12 */
+		u64 which;	/* bits of 12 tries */
 	} cases[] = {
 		{ "fault", 0x001 },
 		{ "fault skip 4", 0x010 },
@@ -102,7 +105,7 @@ static void whose(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ask(5, 0, 3, &which), 0);
 	KUNIT_EXPECT_EQ(test, ask(5, 0x901, 3, &which), 0);
 	KUNIT_EXPECT_EQ(test, ask(5, 0x900, 3, &which), 3);
-	/* What is of others counts for nothing. */
+	/* Tries of other targets are not counted. */
 	pinion_inject_clear();
 	order("fault pid 5 skip 1");
 	ask(4, 9, 3, &which);
@@ -128,7 +131,7 @@ static void sizes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pinion_inject_size(PINION_INJECT_SPAN, 1, 1, 512), 512);
 	order("span value 7 count 2");
 	KUNIT_EXPECT_EQ(test, pinion_inject_size(PINION_INJECT_SPAN, 1, 1, 512), 7);
-	/* Never more than it is by itself. */
+	/* A size never grows. */
 	KUNIT_EXPECT_EQ(test, pinion_inject_size(PINION_INJECT_SPAN, 1, 1, 3), 3);
 	KUNIT_EXPECT_EQ(test, pinion_inject_size(PINION_INJECT_SPAN, 1, 1, 512), 512);
 	KUNIT_EXPECT_EQ(test, pinion_stretch(), 131072);

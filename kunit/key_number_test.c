@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The numbers of keys: how they are given, found and taken back.
+ * Numbers of keys: allocation, look-up and release.
  */
 #include <linux/kthread.h>
 
@@ -129,7 +129,7 @@ static void numbers_are_distinct_and_look_random(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, wrong, 0);
 	KUNIT_EXPECT_EQ(test, live_keys(test), MANY);
-	/* All are found, so no two have one index. */
+	/* All are found, so no two share an index. */
 	for (index = 0, last = 0; (key = pinion_keys_next(&t->keys, &index)); index++) {
 		found += key->index == index && key->index > last && key != t->keys.null;
 		last = key->index;
@@ -143,12 +143,12 @@ static void numbers_are_distinct_and_look_random(struct kunit *test)
 		KUNIT_EXPECT_TRUE_MSG(test, FAIR(top[i], MANY / 16), "index %x...: %u", i, top[i]);
 		KUNIT_EXPECT_TRUE_MSG(test, FAIR(tag[i], MANY / 16), "tag .%x: %u", i, tag[i]);
 	}
-	/* Not a counter, up or down, of however small steps. */
+	/* Neither an up or down counter nor one in small steps. */
 	KUNIT_EXPECT_TRUE_MSG(test, FAIR(rises, MANY / 2), "%u", rises);
 	KUNIT_EXPECT_LT(test, steps, 20);
 }
 
-/* ------------------------------------------------------ many, and fewer again */
+/* ------------------------------------------------------ the table grows and shrinks */
 
 struct resizing {
 	struct pinion_keys *keys;
@@ -156,7 +156,7 @@ struct resizing {
 	unsigned long lookups, missed, foreign;
 };
 
-/* Looks for keys that are there all the time, by one look each. */
+/* Looks up keys that exist all the time; each must be found at once. */
 static int look_for_those_kept(void *arg)
 {
 	struct resizing *r = arg;
@@ -213,7 +213,7 @@ static void a_table_grows_and_shrinks_and_all_are_found(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(thread));
 	for (round = 0; round < 3; round++) {
 		add_many(test, many);
-		/* No fewer lists than keys, and not many more. */
+		/* At least as many lists as keys, and at most four times that. */
 		KUNIT_EXPECT_GE(test, 1U << bits_of(&t->keys), (u32)MANY);
 		KUNIT_EXPECT_LE(test, 1U << bits_of(&t->keys), 4U * MANY);
 		for (i = 0; i < MANY; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a key lets in and what it refuses, one rule a test, by one thread. Several
- * threads are in gate_test.c, the numbers of keys in key_number_test.c.
+ * Access checks of keys, one rule a test, on one thread. gate_test.c tests several threads,
+ * key_number_test.c the numbers of keys.
  */
 #include "../kernel/mem/key.c"
 #include "keys.h"
@@ -31,7 +31,7 @@ static u32 rights_of(u32 bits)
 	return sum;
 }
 
-/* Every set of rights against every wish: each wish must be among the rights. */
+/* Every set of rights against every request: all requested rights must be in the set. */
 static void every_right_that_is_wanted_must_be_granted(struct kunit *test)
 {
 	struct pinion_key *key = new_region(test, 0, 4096, 0);
@@ -62,7 +62,7 @@ struct span {
 	u64 base, length;
 };
 
-/* Zero based, ordinary, unaligned, of more than 4 GiB, ending at 2^64. */
+/* Zero-based, ordinary, unaligned, longer than 4 GiB, ending at 2^64. */
 static const struct span spans[] = {
 	{ 0, 4096 }, { 0, 1 }, { 0x7f0000001000, 8192 }, { 0x7f0000001fff, 3 },
 	{ 0x7f0000000123, (5ULL << 30) + 7 }, { 0, 1ULL << 40 },
@@ -95,7 +95,7 @@ static void only_what_is_inside_is_let_in(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, base - 1, 2), PINION_SYN_KEY_RANGE);
 	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, base, U64_MAX),
 			PINION_SYN_KEY_RANGE);
-	/* From the last byte round through 0 to just before the first. */
+	/* A range from the last byte around 2^64 to before the first is refused. */
 	if (length > 1)
 		KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, base + length - 1, 1 - length),
 				PINION_SYN_KEY_RANGE);
@@ -188,7 +188,7 @@ static void a_dma_key_names_no_address_without_memory(struct kunit *test)
 	key->kind = PINION_KEY_DMA;
 	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, there, PAGE_SIZE), 0);
 	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, nowhere, 1), PINION_SYN_KEY_RANGE);
-	/* Its first byte is, and its last. */
+	/* Only its first and last byte are inside. */
 	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, there, nowhere),
 			PINION_SYN_KEY_RANGE);
 	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, there, 0ULL - PAGE_SIZE),
@@ -260,7 +260,7 @@ static void a_run_starts_where_the_pass_was_given(struct kunit *test)
 	pinion_mtt_free(key->mtt);
 }
 
-/* A region of two pages without a table: one that may be read, one that is not there. */
+/* A region of two pages without a table: one may be read, one is missing. */
 static bool first_page_writable;
 
 static u64 run_of_two_pages(struct pinion_pager *pager, u64 offset, u64 want, bool writes,
@@ -275,7 +275,7 @@ static struct pinion_key *new_on_demand(struct kunit *test)
 {
 	static const struct pinion_pager_ops ops = { .run = run_of_two_pages };
 	struct pinion_key *key = new_region(test, 0, 2 * PAGE_SIZE, ALL_RIGHTS);
-	/* Asked for runs, and for nothing else. */
+	/* Only its run operation is called. */
 	static struct pinion_pager pager = { .ops = &ops };
 
 	key->pager = &pager;
@@ -321,7 +321,7 @@ static void writing_needs_a_page_that_can_be_written_and_reading_none(struct kun
 		KUNIT_EXPECT_EQ(test, run_of(test, key->value, writes[i], 0, i > 0), 8ULL);
 }
 
-/* ------------------------------------------------------------------ the end */
+/* ------------------------------------------------------------------ killing keys */
 
 static void a_region_with_windows_is_not_killed(struct kunit *test)
 {
@@ -350,7 +350,7 @@ static void what_may_be_invalidated_becomes_free(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, key->state, PINION_KEY_FREE);
 	KUNIT_EXPECT_TRUE(test, gate_is_free(key));
 	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 0, 1), PINION_SYN_KEY_STATE);
-	/* By its peer, as well, and more than once. */
+	/* Invalidation works on its connected QP, too, and can be repeated. */
 	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->pd, key->value, TEST_QPN), 0);
 	KUNIT_EXPECT_EQ(test, key->state, PINION_KEY_FREE);
 }

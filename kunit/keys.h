@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A key table for one test, what to put into it, and how to ask it.
+ * A key table for one test, keys to put into it, and accesses.
  */
 #ifndef PINION_KUNIT_KEYS_H
 #define PINION_KUNIT_KEYS_H
@@ -19,13 +19,13 @@ struct keys_test {
 	struct pinion_keys keys;
 	struct ib_pd pd;
 	struct ib_pd other_pd;
-	int own;		/* keys the table has of itself */
+	int own;		/* keys that the table itself has */
 };
 
 #define ALL_RIGHTS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 		    IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND)
 
-/* A suite's .init and .exit; what a test leaves in the table is killed. */
+/* A suite's .init and .exit; keys that a test leaves are killed. */
 static inline int keys_test_init(struct kunit *test)
 {
 	struct keys_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
@@ -41,7 +41,7 @@ static inline int keys_test_init(struct kunit *test)
 	return 0;
 }
 
-/* How many keys the test has. */
+/* Number of keys of the test. */
 static inline int live_keys(struct kunit *test)
 {
 	struct keys_test *t = test->priv;
@@ -67,14 +67,14 @@ static inline void keys_test_exit(struct kunit *test)
 
 	if (!t)
 		return;
-	/* Windows hold on to regions. */
+	/* Windows first, because they hold their regions. */
 	kill_left(t, true);
 	kill_left(t, false);
 	KUNIT_EXPECT_EQ(test, live_keys(test), 0);
 	pinion_keys_destroy(&t->keys);
 }
 
-/* A region of pd, valid and findable. */
+/* A region in t->pd, valid and findable. */
 static inline struct pinion_key *new_region(struct kunit *test, u64 base, u64 length, u32 rights)
 {
 	struct keys_test *t = test->priv;
@@ -91,7 +91,7 @@ static inline struct pinion_key *new_region(struct kunit *test, u64 base, u64 le
 	return key;
 }
 
-/* A window of pd, findable, not bound. */
+/* A window in t->pd, findable, not bound. */
 static inline struct pinion_mw *new_window(struct kunit *test, enum ib_mw_type type)
 {
 	struct pinion_mw *mw = kunit_kzalloc(test, sizeof(*mw), GFP_KERNEL);
@@ -104,7 +104,7 @@ static inline struct pinion_mw *new_window(struct kunit *test, enum ib_mw_type t
 	return mw;
 }
 
-/* Enter for @length bytes at @addr as somebody of pd would, from QP TEST_QPN. */
+/* Enters @length bytes at @addr from t->pd and queue pair TEST_QPN. */
 static inline int enter_as(struct kunit *test, u32 value, u32 rights, u64 addr, u64 length,
 			   bool remote, struct pinion_pass *pass)
 {
@@ -129,7 +129,7 @@ static inline int try_enter_remote(struct kunit *test, u32 value, u32 rights, u6
 	return enter_as(test, value, rights, addr, length, true, pass);
 }
 
-/* Enter and leave again; nothing is held whatever is returned. */
+/* Enters and leaves; nothing is held afterwards. */
 static inline int may_enter(struct kunit *test, u32 value, u32 rights, u64 addr, u64 length)
 {
 	struct pinion_pass pass;
@@ -151,7 +151,7 @@ static inline int may_enter_remote(struct kunit *test, u32 value, u32 rights, u6
 	return err;
 }
 
-/* Of a key that lets the byte at @addr be read by a peer. */
+/* The generation that a remote read of the byte at @addr sees. */
 static inline u32 generation_of(struct kunit *test, u32 value, u64 addr)
 {
 	struct pinion_pass pass;
@@ -166,7 +166,7 @@ static inline bool gate_is_closed_now(const struct pinion_key *key)
 	return test_bit(PINION_GATE_CLOSED, &key->gate.state);
 }
 
-/* Open, and nobody inside? */
+/* Is the gate open, with no reader inside? */
 static inline bool gate_is_free(const struct pinion_key *key)
 {
 	int cpu, slot;
@@ -178,7 +178,7 @@ static inline bool gate_is_free(const struct pinion_key *key)
 	return !gate_is_closed_now(key);
 }
 
-/* Closed by somebody who is off the processor; nobody is inside. What no code of ours does. */
+/* Closes the gate as if the closer had been preempted; no code of ours does this. */
 static inline void shut(struct pinion_key *key)
 {
 	set_bit(PINION_GATE_CLOSED, &key->gate.state);

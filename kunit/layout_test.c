@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Keys of ranges that requests choose, against a list of their bytes; who may choose, and what
- * becomes of a range whose region is gone.
+ * Keys whose ranges are chosen by requests, against a list of their bytes; who may choose
+ * ranges, and ranges whose region is gone.
  */
 #include "../kernel/mem/layout.c"
 #include "keys.h"
@@ -20,7 +20,7 @@ struct layout_test {
 	struct pinion_wqe_range ranges[MOST];
 };
 
-/* Byte @offset of region @region is at an address like no other's. */
+/* Each byte of each region has a unique address. */
 static u32 address_of(u32 region, u32 offset)
 {
 	u32 at = 0x123 + offset;
@@ -67,7 +67,7 @@ static void end_layout(struct layout_test *l)
 	struct pinion_layout *layout = l->layout;
 	u32 i;
 
-	/* The tables go before the regions, which nobody enters any more. */
+	/* The tables are freed first; nothing uses the regions any more. */
 	for (i = 0; i < REGIONS; i++)
 		pinion_mtt_free(l->regions[i]->mtt);
 	pinion_key_kill(l->key);
@@ -88,7 +88,10 @@ static int set(struct kunit *test, struct layout_test *l)
 	return pinion_layout_set(&t->keys, &t->pd, &l->change, l->ranges);
 }
 
-/* Ranges within their regions however often they come, and where each byte of them is. */
+/*
+ * Chooses random ranges, which may repeat, within their regions; @addresses gets the address of
+ * each byte.
+ */
 static u32 choose(struct layout_test *l, struct rnd_state *rnd, u32 *addresses)
 {
 	u32 num = 1 + random_below(rnd, MOST), times = 1 + random_below(rnd, 5);
@@ -127,7 +130,7 @@ static void each_byte_is_where_its_range_has_it(struct kunit *test)
 		length = choose(l, &rnd, addresses);
 		if (!length)
 			continue;
-		/* Not all of the last time need be there. */
+		/* The key may be shorter than its ranges. */
 		l->change.length = length - random_below(&rnd, min(length, 9u));
 		KUNIT_ASSERT_EQ(test, set(test, l), 0);
 		for (offset = 0; offset < l->change.length; passes++) {
@@ -184,7 +187,7 @@ static void lengths_have_to_be_there(struct kunit *test)
 		l->change.times = cases[i].times;
 		l->change.length = cases[i].all;
 		KUNIT_EXPECT_EQ_MSG(test, set(test, l), cases[i].syndrome, "%d", i);
-		/* What is refused changes nothing. */
+		/* A refused change has no effect. */
 		KUNIT_EXPECT_EQ(test, l->key->generation - generation, !cases[i].syndrome);
 		KUNIT_EXPECT_EQ(test, l->key->length == cases[i].all, !cases[i].syndrome);
 	}
@@ -212,7 +215,7 @@ static void nobody_changes_what_is_not_his(struct kunit *test)
 	l->key->pd = &t->other_pd;
 	KUNIT_EXPECT_EQ(test, set(test, l), PINION_SYN_KEY_UNKNOWN);
 	l->key->pd = &t->pd;
-	/* Rights of no ranges yet. */
+	/* Rights alone, before there are any ranges. */
 	l->change.flags = PINION_LAYOUT_ACCESS;
 	KUNIT_EXPECT_EQ(test, set(test, l), PINION_SYN_BIND);
 	KUNIT_EXPECT_EQ(test, may_enter(test, l->key->value, 0, 0, 8), PINION_SYN_KEY_STATE);
@@ -221,7 +224,10 @@ static void nobody_changes_what_is_not_his(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, may_enter(test, l->key->value, 0, 0, 8), 0);
 	KUNIT_EXPECT_EQ(test, may_enter_remote(test, l->key->value, IB_ACCESS_REMOTE_READ, 0, 8),
 			PINION_SYN_KEY_RIGHTS);
-	/* And then of those there are, with another tag, and none that a key of ranges has not. */
+	/*
+	 * Rights alone, with ranges: changes the tag, too, and drops rights that such keys
+	 * cannot have.
+	 */
 	l->change.flags = PINION_LAYOUT_ACCESS;
 	l->change.access = IB_ACCESS_REMOTE_READ | IB_ACCESS_MW_BIND;
 	l->change.new_key = l->key->value ^ 0x5a;
@@ -234,7 +240,7 @@ static void nobody_changes_what_is_not_his(struct kunit *test)
 	end_layout(l);
 }
 
-/* The second of three ranges is spoilt: those around it can be entered. */
+/* Three ranges, of which the second has @key: accesses of the first and the third succeed. */
 static void expect(struct kunit *test, struct layout_test *l, u32 key, u64 addr, u32 length,
 		   u32 rights, int syndrome)
 {
@@ -262,7 +268,7 @@ static void a_range_is_asked_when_it_is_reached(struct kunit *test)
 	expect(test, l, key, BASE, REGION_LENGTH, writing, 0);
 	expect(test, l, key ^ 1, BASE, 1, 0, PINION_SYN_KEY_UNKNOWN);
 	expect(test, l, t->keys.null->value, 0, 1, 0, PINION_SYN_KEY_UNKNOWN);
-	/* Nor does one lead to another, or to itself. */
+	/* A range cannot refer to a key of this kind, nor to itself. */
 	expect(test, l, l->key->value, 0, 1, 0, PINION_SYN_KEY_UNKNOWN);
 	expect(test, l, key, BASE - 1, 2, 0, PINION_SYN_KEY_RANGE);
 	expect(test, l, key, BASE + 1, REGION_LENGTH, 0, PINION_SYN_KEY_RANGE);
@@ -273,7 +279,7 @@ static void a_range_is_asked_when_it_is_reached(struct kunit *test)
 	region->pd = &t->other_pd;
 	expect(test, l, key, BASE, 1, 0, PINION_SYN_KEY_UNKNOWN);
 	region->pd = &t->pd;
-	/* Nothing is lent: it ends as any, and then it is not there. */
+	/* Ranges hold no reference on a region, so it can be killed; then the range is invalid. */
 	mtt = region->mtt;
 	KUNIT_ASSERT_EQ(test, pinion_key_kill_unbound(region), 0);
 	l->regions[2] = new_region(test, BASE, REGION_LENGTH, 0);
@@ -282,7 +288,10 @@ static void a_range_is_asked_when_it_is_reached(struct kunit *test)
 	end_layout(l);
 }
 
-/* Who finds the gate of the range's region closed waits there, and not at his own. */
+/*
+ * If the gate of the range's region is closed, the reader waits for that gate, not for the
+ * key's.
+ */
 static void a_closed_region_is_waited_for(struct kunit *test)
 {
 	struct layout_test *l = new_layout(test, 0);

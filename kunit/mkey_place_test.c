@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Keys in umems, beside an oracle that lays the umem out page by page and the key byte by
- * byte; and numbers as large as users can write them.
+ * Keys in umems, against an oracle that lays out the umem page by page and the key byte by byte;
+ * and large numbers of all kinds.
  */
 #include <kunit/test.h>
 
@@ -9,7 +9,7 @@
 
 #include "../kernel/logic/mkey_place.c"
 
-/* The rules one at a time, of small numbers. -1: there is no such place. */
+/* Applies the rules one by one, for small numbers. -1: invalid. */
 static s64 lay_out(const struct pinion_umem_shape *umem, const struct pinion_devx_mkey *asked)
 {
 	u64 page = asked->page_shift ? 1ULL << asked->page_shift : PAGE_SIZE;
@@ -17,7 +17,7 @@ static s64 lay_out(const struct pinion_umem_shape *umem, const struct pinion_dev
 
 	if (page < PAGE_SIZE || page > 1ULL << umem->shift || asked->umem_offset >= umem->length)
 		return -1;
-	/* The page that holds the byte at the offset. */
+	/* The page that contains the byte at the offset. */
 	for (start = 0; start + page <= umem->first + asked->umem_offset; start += page)
 		;
 	at = umem->first + asked->umem_offset - start;
@@ -31,7 +31,7 @@ static s64 lay_out(const struct pinion_umem_shape *umem, const struct pinion_dev
 			pages++;
 		last = at / page;
 	}
-	/* Of nothing, too, there is a place. */
+	/* A key of no bytes must have a valid place, too. */
 	at = start + asked->base % page;
 	if (at < umem->first || at > umem->first + umem->length)
 		return -1;
@@ -88,12 +88,12 @@ static void a_key_is_where_it_is_laid_out(struct kunit *test)
 			wrong += offset != want;
 	}
 	KUNIT_EXPECT_EQ(test, wrong, 0);
-	/* Of both kinds there were enough. */
+	/* Enough cases were valid, and enough invalid. */
 	KUNIT_EXPECT_GT(test, placed, 2000);
 	KUNIT_EXPECT_LT(test, placed, 18000);
 }
 
-/* Whatever is asked, what is given is in the umem. */
+/* A valid key is always inside of the umem. */
 static void no_number_leads_beyond_the_umem(struct kunit *test)
 {
 	static const u64 large[] = { 0, 1, 4095, 4096, U32_MAX, 1ULL << 32, S64_MAX, 1ULL << 63,

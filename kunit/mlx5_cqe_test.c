@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * mlx5's completions, beside their bytes as its programmers' reference draws them.
+ * mlx5's completions, byte by byte as in the programmers' reference.
  */
 #include <kunit/test.h>
 #include <rdma/ib_verbs.h>
@@ -50,7 +50,7 @@ static void what_was_received(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pinion_mlx5_cqe_fill(got, &cqe, &of, 0, 16), 0x10);
 }
 
-/* Each status has the number by which libmlx5 knows it. */
+/* Each status has the syndrome that libmlx5 knows. */
 static void errors_have_a_syndrome(struct kunit *test)
 {
 	static const struct {
@@ -83,7 +83,7 @@ static void errors_have_a_syndrome(struct kunit *test)
 	}
 }
 
-/* What a user sees who counts on and on, too, as libmlx5 does. */
+/* As seen by a user who, like libmlx5, never resets his index. */
 static void the_owner_changes_each_time_round(struct kunit *test)
 {
 	static const struct pinion_cqe cqe = { .qpn = 1 };

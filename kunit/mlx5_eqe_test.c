@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * mlx5's events, beside their bytes as its programmers' reference draws them.
+ * mlx5's events, byte by byte as in the programmers' reference.
  */
 #include <kunit/test.h>
 
@@ -24,7 +24,7 @@ static void events_say_what_they_are_of(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, got, overrun, sizeof(got));
 }
 
-/* Each known one is of one kind of queue, all others of none. */
+/* Each known type belongs to one kind of object, and all others to none. */
 static void others_do_not_happen(struct kunit *test)
 {
 	u32 type, known = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * mlx5's work requests, written down byte for byte as its programmers' reference draws them,
- * and garbage.
+ * mlx5's work requests, byte by byte as in the programmers' reference, and random bytes.
  */
 #include <kunit/test.h>
 #include <linux/sizes.h>
@@ -65,7 +64,7 @@ static void a_write_of_two_pieces(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sge[1].addr, 0x7f0000003001);
 }
 
-/* 20 bytes in the request itself: with what says so and what fills up, two segments. */
+/* 20 bytes inline: with header and padding two segments. */
 static const u8 send_inline[] = {
 	0x00, 0xab, 0xcd, 0x0a, 0x12, 0x34, 0x56, 0x03,
 	0x00, 0x00, 0x00, 0x88, 0x00, 0x00, 0x00, 0x00,
@@ -122,8 +121,8 @@ static void atomics_have_two_words(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, to->wqe.atomic.compare_add, 0x1111111111111111);
 }
 
-/* One spoilt byte each. */
-/* SEND of one piece, to queue pair 0x0a0b0c: where it goes takes three segments. */
+/* Each case changes one byte. */
+/* SEND of one piece to queue pair 0x0a0b0c: the address takes three segments. */
 static const u8 datagram[] = {
 	0x00, 0xab, 0xcd, 0x0a, 0x12, 0x34, 0x56, 0x05,
 	0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00,
@@ -159,7 +158,7 @@ static void a_datagram_says_where_it_goes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, av.sgid_index, 0xf9);
 	KUNIT_EXPECT_EQ(test, av.flow_label, 0x12345);
 	KUNIT_EXPECT_EQ(test, av.sl, 5);
-	/* The short form, which an Ethernet has no use for; and one that ends too early. */
+	/* The short address vector, which RoCE cannot use; and a request that ends too early. */
 	memcpy(in, datagram, sizeof(in));
 	in[24] = 0;
 	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &datagrams, &to->wqe),
@@ -170,7 +169,7 @@ static void a_datagram_says_where_it_goes(struct kunit *test)
 			PINION_SYN_BAD_WQE);
 }
 
-/* The first words of the last request that is posted. */
+/* A doorbell contains the first words of the last request posted. */
 static void doorbells_say_up_to_where(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, pinion_mlx5_bell(0x00abcd0a12345604, 0x123456, 7), 0xabce);
@@ -187,7 +186,7 @@ static void doorbells_say_up_to_where(struct kunit *test)
 static const u8 bind[192] = {
 	0x00, 0xab, 0xcd, 0x25, 0x12, 0x34, 0x56, 0x0c,
 	0x00, 0x00, 0x00, 0x28, 0x11, 0x22, 0xaa, 0x00,
-	/* what of it is changed */
+	/* mask of changes */
 	0xb0, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
 	0x00, 0x00, 0x00, 0x00, 0x20, 0x3c, 0x60, 0x41,
 	/* the key */
@@ -195,7 +194,7 @@ static const u8 bind[192] = {
 	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
 	0x00, 0x00, 0x7f, 0x00, 0x00, 0x01, 0x02, 0x03,
 	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x20, 0x01,
-	/* its memory */
+	/* its translation */
 	[128] = 0x00, 0x00, 0x20, 0x01, 0x00, 0x00, 0x77, 0x88,
 	0x00, 0x00, 0x7f, 0x00, 0x00, 0x01, 0x02, 0x03,
 };
@@ -217,7 +216,7 @@ static void windows_are_changes_of_keys(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, to->wqe.bind.length, 0x2001);
 	KUNIT_EXPECT_EQ(test, to->wqe.bind.access, rights);
 	KUNIT_EXPECT_EQ(test, to->wqe.num_sge, 0);
-	/* The same at address 0, and at one that is neither. */
+	/* At address 0, and at a wrong address. */
 	memcpy(in, bind, sizeof(in));
 	memset(in + 80, 0, 8);
 	KUNIT_ASSERT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe), 0);
@@ -226,7 +225,7 @@ static void windows_are_changes_of_keys(struct kunit *test)
 	in[87] = 1;
 	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe),
 			PINION_SYN_BAD_WQE);
-	/* Another length than that of its memory; more that is changed; its memory elsewhere. */
+	/* A length that differs from the translation's; other changes; another base. */
 	memcpy(in, bind, sizeof(in));
 	in[95] = 2;
 	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe),
@@ -250,7 +249,7 @@ static void a_key_that_is_free_is_no_key(struct kunit *test)
 	struct wqe_room *to = new_room(test);
 	u8 in[sizeof(bind)];
 
-	/* Bound to nothing, which takes no memory: eight segments. */
+	/* Without a length nothing is bound, and there is no translation: eight segments. */
 	memcpy(in, bind, sizeof(in));
 	in[7] = 0x08;
 	in[64] = 0x40;
@@ -258,30 +257,30 @@ static void a_key_that_is_free_is_no_key(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, to->wqe.opcode, PINION_OP_BIND_MW);
 	KUNIT_EXPECT_EQ(test, to->wqe.bind.new_rkey, 0x1122aa33);
 	KUNIT_EXPECT_EQ(test, to->wqe.bind.length, 0);
-	/* If it is the queue pair's own. */
+	/* Allowed if the key belongs to this queue pair. */
 	in[16] |= 0x08;
 	KUNIT_ASSERT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe), 0);
 	KUNIT_EXPECT_EQ(test, to->wqe.opcode, PINION_OP_LOCAL_INV);
 	KUNIT_EXPECT_EQ(test, to->wqe.ex, 0x1122aa00);
-	/* Completions tell both by one opcode. */
+	/* Completions have the same opcode for both. */
 	KUNIT_EXPECT_EQ(test, pinion_mlx5_opcode(PINION_OP_LOCAL_INV), 0x25);
 	KUNIT_EXPECT_EQ(test, pinion_mlx5_opcode(PINION_OP_BIND_MW), 0x25);
 }
 
 /*
- * Key 0x1122aa00 is of two pieces from here on, with tag 0x33, to be written by its owner and read
- * by peers. The list is filled up: twelve segments.
+ * Key 0x1122aa00 gets two ranges and tag 0x33; its owner may write and peers may read. The list
+ * is padded: twelve segments.
  */
 static const u8 pieces[192] = {
 	0x00, 0xab, 0xcd, 0x25, 0x12, 0x34, 0x56, 0x0c,
 	0x00, 0x00, 0x00, 0x28, 0x11, 0x22, 0xaa, 0x00,
-	/* what of it is changed, and that four segments say where it is */
+	/* mask of changes; the translation takes four segments */
 	0x80, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00,
 	0x00, 0x00, 0x00, 0x00, 0x20, 0x3c, 0x20, 0x01,
 	/* the key */
 	[64] = 0x00, 0x00, 0x18, 0x00, 0xff, 0xff, 0xff, 0x33,
 	[88] = 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x20, 0x08,
-	/* its memory */
+	/* its translation */
 	[128] = 0x00, 0x00, 0x20, 0x01, 0x00, 0x00, 0x77, 0x88,
 	0x00, 0x00, 0x7f, 0x00, 0x00, 0x01, 0x02, 0x03,
 	0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x77, 0x89,
@@ -319,7 +318,7 @@ static void a_key_is_of_a_list_of_pieces(struct kunit *test)
 
 static void a_key_is_of_pieces_over_and_over(struct kunit *test)
 {
-	/* 3 times: 8 bytes of each 10, then 5 of each 4096. */
+	/* Repeat 3 times: 8 bytes with stride 10, then 5 with stride 4096. */
 	static const u8 rounds[] = {
 		0x00, 0x00, 0x00, 0x0d, 0x00, 0x00, 0x04, 0x00,
 		0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x02,
@@ -343,7 +342,7 @@ static void a_key_is_of_pieces_over_and_over(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, range[1].length, 5);
 	KUNIT_EXPECT_EQ(test, range[1].stride, 4096);
 	KUNIT_EXPECT_EQ(test, range[1].addr, 0x7f0000020203);
-	/* As many as there are segments, and one more. */
+	/* As many repetitions as there are segments, and one more. */
 	in[143] = 3;
 	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe), 0);
 	in[143] = 4;
@@ -382,7 +381,7 @@ static void what_a_key_is_of_is_all_said_or_not(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(pieces, &slot, &less, &to->wqe),
 			PINION_SYN_LENGTH);
-	/* Rights alone, then only where it is; the tag stays if nothing is said of it. */
+	/* Only rights, then only the translation; the tag changes only if asked for. */
 	memcpy(in, pieces, sizeof(in));
 	in[7] = 8;
 	in[21] = 0;
@@ -470,7 +469,7 @@ static void xrc_names_a_shared_queue(struct kunit *test)
 	in[7] = 1;
 	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &xrc, &to->wqe),
 			PINION_SYN_BAD_WQE);
-	/* Windows are of the queue pair that binds. */
+	/* A window belongs to the queue pair that binds it. */
 	KUNIT_ASSERT_EQ(test, pinion_mlx5_wqe_parse(bind, &slot, &xrc, &to->wqe), 0);
 	KUNIT_EXPECT_EQ(test, to->wqe.bind.length, 0x2001);
 }
@@ -538,7 +537,7 @@ static void receives_end_at_the_key_of_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sge[0].addr, 0x1000);
 }
 
-/* Whatever a user writes, nothing is written beyond the room there is. */
+/* Parsing random bytes never writes beyond the output. */
 static void garbage_stays_in_its_room(struct kunit *test)
 {
 	u8 *in = kunit_kzalloc(test, PINION_MLX5_MAX_BLOCKS * PINION_MLX5_BLOCK, GFP_KERNEL);
@@ -559,7 +558,7 @@ static void garbage_stays_in_its_room(struct kunit *test)
 		}
 		if (random_below(&rnd, 2))
 			in[7] = random_below(&rnd, 8);
-		/* Changes of keys that look like some, and say anything of where they are. */
+		/* Almost valid changes of keys, with random translations. */
 		if (random_one_in(&rnd, 4)) {
 			memcpy(in + 3, pieces + 3, 69);
 			in[7] = random_below(&rnd, 64);

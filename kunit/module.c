@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The module of the unit tests. Each *_test.c includes the source it tests, so nothing
- * here needs pinion.ko, or a device that anyone could open.
+ * The module of the unit tests. Each *_test.c includes the source it tests, so it needs neither
+ * pinion.ko nor a device.
  */
 #include <linux/module.h>
 
@@ -12,7 +12,7 @@ unsigned int random_offset;
 module_param_named(seed, random_offset, uint, 0444);
 MODULE_PARM_DESC(seed, "Other random numbers than those of every run (default 0)");
 
-/* What tests leave ends before the module does. */
+/* pinion_sleepers_exit() waits for the work that tests have left. */
 static int __init kunit_begin(void)
 {
 	return pinion_sleepers_init();

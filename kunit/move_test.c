@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory that has failed: whoever reads it is told, and nothing else happens. The CPU's part
- * is played by a copy that stops before one byte, and a plain load of that byte is seen by
- * nobody, so what the test can tell is which bytes were tried first.
+ * Memory with hardware errors: the reader gets an error, and nothing else happens. The machine
+ * check is simulated by a copy that stops before one byte; so the test sees how far copying was
+ * tried.
  */
 #include <kunit/test.h>
 #include <linux/uaccess.h>
 
-/* Where the memory has failed, or NULL; and how far the copying was tried. */
+/* The bad byte, or NULL; and how far copying was tried. */
 static const u8 *poison;
 static unsigned long tried;
 
@@ -64,7 +64,7 @@ static void a_byte_that_has_failed_is_a_fault_wherever_it_is(struct kunit *test)
 			wrong += move_all(t, length, &syndrome);
 			wrong += syndrome != PINION_SYN_FAULT;
 		}
-		/* One beyond what is wanted. */
+		/* The bad byte is one beyond the range. */
 		poison = length < LENGTH ? &t->source[length] : NULL;
 		wrong += !move_all(t, length, &syndrome) || syndrome;
 	}
@@ -115,7 +115,7 @@ static void a_word_that_has_failed_is_no_operand(struct kunit *test)
 	poison = NULL;
 }
 
-/* From pieces to pieces of another size, in parts of any length. */
+/* Between pieces of different sizes, by parts of any length. */
 static void memory_in_pieces_is_in_order(struct kunit *test)
 {
 	struct move_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
@@ -129,7 +129,7 @@ static void memory_in_pieces_is_in_order(struct kunit *test)
 		t->source[i] = i + 1;
 	for (from_piece = 1; from_piece <= 12; from_piece++)
 		for (to_piece = 1; to_piece <= 12; to_piece++) {
-			/* What both have room for. */
+			/* The length that fits into both. */
 			length = min(LENGTH / (from_piece + from_gap) * from_piece,
 				     LENGTH / (to_piece + to_gap) * to_piece);
 			memset(t->sink, 0, LENGTH);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Threads that go in and out of gates while the test changes what is behind them.
+ * Threads that enter and leave gates while the test changes the protected data.
  */
 #ifndef PINION_KUNIT_MOVERS_H
 #define PINION_KUNIT_MOVERS_H
@@ -14,7 +14,7 @@
 
 #define MOVERS	3
 
-/* One test lasts so long, and on a busy machine until it has seen enough. */
+/* Duration of a test, and its limit on a busy machine if too little has happened. */
 #define TIME_MS		300
 #define LIMIT_MS	60000
 
@@ -49,7 +49,7 @@ static inline void stop_movers(void *arg)
 		kthread_stop(movers->task[--movers->running]);
 }
 
-/* They are stopped at the end of the test, if not before, also when it fails. */
+/* Stopped at the end of the test at the latest, also if it fails. */
 static inline struct movers *start_movers(struct kunit *test, int (*function)(void *),
 					  void *arg)
 {
@@ -66,7 +66,7 @@ static inline struct movers *start_movers(struct kunit *test, int (*function)(vo
 	return movers;
 }
 
-/* Two processors, one for this thread and one for others; without a second the test is skipped. */
+/* A processor other than this thread's; the test is skipped if there is only one. */
 static inline unsigned int other_processor(struct kunit *test)
 {
 	unsigned int mine = cpumask_first(cpu_online_mask);
@@ -77,7 +77,7 @@ static inline unsigned int other_processor(struct kunit *test)
 	return cpumask_next(mine, cpu_online_mask);
 }
 
-/* Until it sleeps for what it waits for. */
+/* Waits until the task sleeps uninterruptibly. */
 static inline bool sleeps(struct task_struct *task)
 {
 	unsigned long limit = jiffies + msecs_to_jiffies(LIMIT_MS);
@@ -87,7 +87,7 @@ static inline bool sleeps(struct task_struct *task)
 	return READ_ONCE(task->__state) == TASK_UNINTERRUPTIBLE;
 }
 
-/* The end of a thread whose work is done; the module stays as long as it runs. */
+/* Keeps the thread until kthread_stop(). */
 static inline int wait_for_stop(void)
 {
 	while (!kthread_should_stop())
@@ -95,7 +95,7 @@ static inline int wait_for_stop(void)
 	return 0;
 }
 
-/* So long that others get in between, not so long that they do not care to. */
+/* A short random delay inside of a gate. */
 static inline void linger(struct rnd_state *rnd)
 {
 	u32 i = random_below(rnd, 100);
@@ -104,7 +104,7 @@ static inline void linger(struct rnd_state *rnd)
 		cpu_relax();
 }
 
-/* Outside of all gates: let others run, there may be fewer processors than threads. */
+/* Outside of all gates: yield, because there may be fewer processors than threads. */
 static inline void step_aside(struct rnd_state *rnd)
 {
 	if (random_one_in(rnd, 32))

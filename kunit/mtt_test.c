@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Translation tables of made-up addresses, against a list that says of every byte
- * where it is. No address is ever followed.
+ * Translation tables of made-up addresses, against a list with the address of every byte. No
+ * address is ever dereferenced.
  */
 #include <kunit/test.h>
 #include <linux/sizes.h>
@@ -9,7 +9,7 @@
 #include "../kernel/mem/mtt.c"
 #include "random.h"
 
-/* Kernel addresses of memory that is not there are compared by their distances. */
+/* Kernel addresses of memory that does not exist: only differences are compared. */
 static u64 dma_of(const void *kva)
 {
 	return (unsigned long)kva - (unsigned long)pinion_dma_to_kva(0);
@@ -34,7 +34,7 @@ static struct pinion_mtt *new_mtt(struct kunit *test, u64 num_blocks, u8 shift, 
 	return mtt;
 }
 
-/* Blocks that follow on, repeat, go back, leave a gap, or are anywhere. */
+/* Blocks that are contiguous, repeat, go back, leave a gap, or are random. */
 static void fill_randomly(struct rnd_state *rnd, struct pinion_mtt *mtt)
 {
 	u64 size = 1ULL << mtt->shift;
@@ -63,8 +63,8 @@ static void fill_randomly(struct rnd_state *rnd, struct pinion_mtt *mtt)
 /* -------------------------------------------------- one byte at a time */
 
 struct bytes {
-	u64 *at;	/* where each is */
-	u64 *run;	/* how many there are from it on that follow each other */
+	u64 *at;	/* address of each byte */
+	u64 *run;	/* contiguous bytes from each on */
 	u64 count;
 };
 
@@ -103,7 +103,7 @@ static u32 differs(const struct pinion_mtt *mtt, const struct bytes *bytes, u64 
 	return run != min(bytes->run[byte], want) || dma_of(kva) != bytes->at[byte];
 }
 
-/* At every byte: the shortest wants, one of no special length, and all there is. */
+/* For every byte: the shortest lengths, a random one, and the rest. */
 static void check_every_byte(struct kunit *test, const struct pinion_mtt *mtt,
 			     struct rnd_state *rnd)
 {
@@ -127,7 +127,7 @@ struct shape {
 	u8 shift;
 };
 
-/* Granules below, at and above a page; below, at and above a leaf of blocks. */
+/* Block sizes below, equal to and above a page; numbers below, equal to and above a leaf. */
 static const struct shape shapes[] = {
 	{ 1, 9 }, { 2, 9 }, { 40, 9 }, { 512, 4 }, { 513, 4 }, { 1025, 4 }, { 1700, 3 },
 	{ 1, 12 }, { 2, 12 }, { 9, 12 }, { 3, 13 }, { 2, 14 },
@@ -170,7 +170,7 @@ static void memory_in_one_piece_is_one_run(struct kunit *test)
 		left = 1300 * 512 - 100 - offset;
 		KUNIT_EXPECT_EQ(test, pinion_mtt_run(mtt, offset, left, &kva), left);
 		KUNIT_EXPECT_EQ(test, dma_of(kva), (u64)SZ_1M + 100 + offset);
-		/* Nothing beyond the table belongs to it. */
+		/* A run ends at the end of the table. */
 		KUNIT_EXPECT_EQ(test, pinion_mtt_run(mtt, offset, U64_MAX, &kva), left);
 	}
 }
@@ -191,11 +191,11 @@ static void scattered_memory_is_one_run_a_block(struct kunit *test)
 	}
 }
 
-/* ------------------------------------- large granules, one block at a time */
+/* ------------------------------------- large blocks */
 
 struct blocks {
 	struct pinion_mtt *mtt;
-	u32 *last;	/* of those that follow on from this one */
+	u32 *last;	/* last block contiguous with this one */
 };
 
 static u32 differs_large(const struct blocks *blocks, u64 offset, u64 want)
@@ -222,7 +222,7 @@ static u32 differ_around(const struct blocks *blocks, u64 offset, struct rnd_sta
 			random_u64_below(rnd, length) };
 	u32 i, wrong = 0;
 
-	/* What is wanted is there: the caller has seen to that. */
+	/* The caller makes sure that all lengths are in the table. */
 	for (i = 0; i < ARRAY_SIZE(wants); i++)
 		wrong += differs_large(blocks, offset,
 				       clamp_t(u64, wants[i], 1, length - offset));
@@ -256,7 +256,7 @@ static void check_blocks(struct kunit *test, struct blocks *blocks, struct rnd_s
 			    mtt->shift, mtt->first);
 }
 
-/* Page sizes of memory registration: half a KiB to a GiB, so up to a TiB here. */
+/* Page sizes of registration, from 512 bytes to 1 GiB: tables of up to a TiB. */
 static const u8 shifts[] = {
 	9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30,
 };
@@ -332,7 +332,10 @@ static void a_leaf_has_room_for_its_blocks_and_no_more(struct kunit *test)
 	}
 }
 
-/* By order, for tables that are made while it holds; each entry still has a place of its own. */
+/*
+ * An order makes leaves small in tables created while it holds; each entry still has its own
+ * place.
+ */
 static void leaves_are_as_small_as_ordered(struct kunit *test)
 {
 	u64 count, block, wrong = 0;
@@ -359,7 +362,7 @@ static void leaves_are_as_small_as_ordered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mtt->leaf_shift, PINION_MTT_LEAF_SHIFT);
 }
 
-/* Whose kernel address a run has, or how long it is, is the same wherever the table is. */
+/* Runs have the same addresses and lengths wherever the table is. */
 static void a_table_of_one_block_moves_in_and_no_other(struct kunit *test)
 {
 	struct pinion_mtt_one one = {};
@@ -368,7 +371,7 @@ static void a_table_of_one_block_moves_in_and_no_other(struct kunit *test)
 	void *kva, *moved;
 	u32 round;
 
-	/* Also into a place that had one before. */
+	/* The place may have had a table before. */
 	for (round = 1; round < 3; round++) {
 		mtt = pinion_mtt_alloc(1, 12, 100 * round);
 		KUNIT_ASSERT_NOT_NULL(test, mtt);
@@ -383,7 +386,7 @@ static void a_table_of_one_block_moves_in_and_no_other(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, after, before);
 			KUNIT_EXPECT_PTR_EQ(test, moved, kva);
 		}
-		/* The place is another's to free. */
+		/* The place is freed by its owner. */
 		pinion_mtt_free(mtt);
 	}
 	mtt = new_mtt(test, 2, 12, 0);
@@ -394,7 +397,7 @@ static void a_table_of_one_block_moves_in_and_no_other(struct kunit *test)
 #define TERABYTE_BLOCKS	(SZ_1T / SZ_4K)
 #define TERABYTE_LEAVES	(TERABYTE_BLOCKS / 512)
 
-/* The upper level alone is real: 4 MiB of pointers, and what is asked of a test. */
+/* Only the upper level is real: 4 MiB of pointers, acceptable for a test. */
 static struct pinion_mtt *terabyte(struct kunit *test)
 {
 	struct pinion_mtt *mtt = kunit_kzalloc(test, sizeof(*mtt), GFP_KERNEL);
@@ -416,7 +419,7 @@ static void a_terabyte_of_small_pages_has_a_slot_for_each(struct kunit *test)
 	unsigned long base = SZ_1G;
 	u64 leaf, wrong = 0;
 
-	/* Leaves laid end to end: the slots are then one array, never read here. */
+	/* Leaves at consecutive made-up addresses, never read here. */
 	for (leaf = 0; leaf < TERABYTE_LEAVES; leaf++) {
 		mtt->leaves[leaf] = (u64 *)(base + leaf * 4096);
 		wrong += mtt_leaf_blocks(mtt, leaf) != 512;
@@ -443,7 +446,7 @@ static void a_terabyte_is_walked_to_its_last_byte(struct kunit *test)
 	void *kva;
 
 	KUNIT_ASSERT_NOT_NULL(test, leaf);
-	/* One leaf stands for all: the memory is the same 2 MiB over and over. */
+	/* All pointers lead to the same leaf: the same 2 MiB repeat. */
 	for (i = 0; i < 512; i++)
 		leaf[i] = SZ_1G + i * SZ_4K;
 	for (i = 0; i < TERABYTE_LEAVES; i++)

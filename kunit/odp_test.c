@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand regions of a memory of the test's own: what comes, what goes, what is left of
- * children, and what happens if the memory changes just when it is looked up.
+ * On-demand regions of memory of the test itself: faults, invalidations, what is left of
+ * children, and changes of the memory during a look-up.
  */
-/* The module itself has the tracepoints. */
+/* The module pinion has the trace points. */
 #define NOTRACE
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -12,12 +12,12 @@
 
 #include "../kernel/compat/odp.h"
 
-/* Called for once before the next look-up, and what the look-up is to have come to. */
+/* Called once before the next look-up; and the result that the look-up is to return. */
 static void (*before_map)(void *arg);
 static void *before_map_arg;
 static int map_fails;
 
-/* Where the last look-ups began. */
+/* Addresses of the last look-ups. */
 static u64 maps[4];
 static unsigned int num_maps;
 
@@ -38,7 +38,7 @@ static int hooked_map(struct ib_umem_odp *umem, u64 va, u64 length, bool write, 
 	return fails;
 }
 
-/* Called for once before a child's lists are charged, and what that is to have come to. */
+/* Called once before the lists of a child are charged; and the result of charging. */
 static void (*before_charge)(void *arg);
 static int charge_fails;
 
@@ -59,7 +59,7 @@ static int hooked_charge(struct ib_umem_odp *umem)
 
 #include "../kernel/mem/key.h"
 
-/* How often those inside a gate were waited for. */
+/* How often an invalidation waited for readers of the gate. */
 static atomic_t waits;
 
 static void counted_sync(struct pinion_gate *gate)
@@ -85,7 +85,7 @@ static void counted_sync(struct pinion_gate *gate)
 #define OFFSET	100
 #define CHILD	((unsigned long)BIT_ULL(PINION_CHILD_SHIFT))
 
-/* A mapping, in the middle of it a region on demand. */
+/* A mapping with an on-demand region in its middle. */
 struct odp_test {
 	struct ib_device ibdev;
 	struct pinion_odp *odp;
@@ -93,7 +93,7 @@ struct odp_test {
 	unsigned long map, length;
 };
 
-/* The one that runs. */
+/* The test that is running. */
 static struct odp_test *running;
 
 static void odp_test_exit(struct kunit *test)
@@ -114,7 +114,7 @@ static void odp_test_exit(struct kunit *test)
 	keys_test_exit(test);
 }
 
-/* A stack never gets huge pages: to make one of small ones, those would be taken away. */
+/* MAP_STACK keeps khugepaged from invalidating the pages. */
 static unsigned long map_anew(unsigned long at, unsigned long length)
 {
 	return vm_mmap(NULL, at, length, PROT_READ | PROT_WRITE,
@@ -166,7 +166,7 @@ static struct odp_test *start_implicit(struct kunit *test, unsigned long length)
 	return t;
 }
 
-/* Offset in the region of this one in the mapping. */
+/* Offset in the region of offset @at in the mapping. */
 static u64 offset_of(const struct odp_test *t, u64 at)
 {
 	return t->map + at - t->key->base;
@@ -177,7 +177,7 @@ static int bring_in(struct odp_test *t, u64 at, u64 length, bool write)
 	return pinion_pager_fault(&t->odp->pager, offset_of(t, at), length, write);
 }
 
-/* As a mover that may write, or only read: what it finds there. */
+/* Looks up @at as a mover does, to write or only to read. */
 static u64 run_at(struct kunit *test, struct odp_test *t, u64 at, u64 want, bool write,
 		  void **kva)
 {
@@ -198,7 +198,7 @@ static bool there(struct kunit *test, struct odp_test *t, u64 at, bool write)
 	return run_at(test, t, at, 1, write, &kva);
 }
 
-/* A number where the process has it, and where a mover finds it. */
+/* Writes a number through the process and expects it where a mover reads. */
 static void expect_same(struct kunit *test, struct odp_test *t, u64 at)
 {
 	u64 value = get_random_u64();
@@ -220,7 +220,7 @@ static u64 children(struct odp_test *t)
 	return atomic_long_read(&t->odp->num_children);
 }
 
-/* The child of span @index, which is there. */
+/* The child of span @index, which must exist. */
 static struct pinion_child *child_of(struct kunit *test, struct odp_test *t, unsigned long index)
 {
 	struct pinion_child *child = xa_load(&t->odp->children, index);
@@ -237,13 +237,13 @@ static void a_fault_brings_what_is_missing(struct kunit *test)
 
 	KUNIT_EXPECT_FALSE(test, there(test, t, OFFSET, false));
 	KUNIT_EXPECT_EQ(test, bring_in(t, OFFSET, 3 * PAGE_SIZE, true), 0);
-	/* The third byte beyond is in the fourth page. */
+	/* The range ends in the fourth page. */
 	expect_same(test, t, OFFSET + 4);
 	expect_same(test, t, 3 * PAGE_SIZE + 8);
 	KUNIT_EXPECT_FALSE(test, there(test, t, 4 * PAGE_SIZE, false));
 	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_FAULTS), 4);
 	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_FAULTS_HANDLED), 1);
-	/* Nothing is missing now. */
+	/* All pages are present now. */
 	KUNIT_EXPECT_EQ(test, bring_in(t, OFFSET, 3 * PAGE_SIZE, true), 0);
 	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_FAULTS), 4);
 }
@@ -266,7 +266,7 @@ static void a_page_that_becomes_writable_counts_once(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, bring_in(t, PAGE_SIZE, 1, true), 0);
 	child = child_of(test, t, 0);
-	/* As if the process had been allowed to read only until now. */
+	/* As if the page had been read-only for the process until now. */
 	child->table[1] &= ~PINION_ODP_WRITABLE;
 	KUNIT_EXPECT_FALSE(test, there(test, t, PAGE_SIZE, true));
 	KUNIT_EXPECT_EQ(test, bring_in(t, PAGE_SIZE, 1, true), 0);
@@ -300,7 +300,7 @@ static void a_hole_is_an_error_and_hides_nothing(struct kunit *test)
 
 	vm_munmap(t->map + 2 * PAGE_SIZE, PAGE_SIZE);
 	KUNIT_EXPECT_EQ(test, bring_in(t, 2 * PAGE_SIZE, 1, false), -EFAULT);
-	/* What is before it comes all the same. */
+	/* The page before the hole is fetched all the same. */
 	KUNIT_EXPECT_EQ(test, bring_in(t, PAGE_SIZE, 3 * PAGE_SIZE, true), 0);
 	KUNIT_EXPECT_TRUE(test, there(test, t, PAGE_SIZE, true));
 	KUNIT_EXPECT_EQ(test, child_of(test, t, 0)->present, 1);
@@ -314,7 +314,7 @@ static void a_look_up_that_fails_leaves_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, bring_in(t, 2 * PAGE_SIZE, 1, true), -EAGAIN);
 	KUNIT_EXPECT_FALSE(test, there(test, t, 2 * PAGE_SIZE, false));
 	KUNIT_EXPECT_EQ(test, children(t), 0);
-	/* And does no harm to the next. */
+	/* The next look-up succeeds. */
 	vm_munmap(t->map + 2 * PAGE_SIZE, PAGE_SIZE);
 	KUNIT_ASSERT_EQ(test, map_anew(t->map + 2 * PAGE_SIZE, PAGE_SIZE),
 			t->map + 2 * PAGE_SIZE);
@@ -323,13 +323,16 @@ static void a_look_up_that_fails_leaves_nothing(struct kunit *test)
 }
 
 #ifdef PINION_HAVE_HMM_DMA_MAP
-/* As a look-up does that an invalidation overtook. */
+/* Leaves the entry as a look-up does that races with an invalidation. */
 static void put_mark_back(struct kunit *test, struct odp_test *t, size_t index)
 {
 	child_of(test, t, 0)->umem->map.pfn_list[index] |= HMM_PFN_VALID | HMM_PFN_DMA_MAPPED;
 }
 
-/* What the core takes for mapped is what is there, whoever else takes pages meanwhile. */
+/*
+ * The core's count of mapped pages equals the present ones. The lock keeps others from changing
+ * them.
+ */
 static void expect_mapped_is_present(struct kunit *test, struct odp_test *t)
 {
 	struct pinion_child *child = child_of(test, t, 0);
@@ -352,19 +355,19 @@ static void a_mark_put_back_is_no_mapping(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, map_anew(t->map + PAGE_SIZE, PAGE_SIZE), t->map + PAGE_SIZE);
 	expect_mapped_is_present(test, t);
 
-	/* Another invalidation before that look-up is over. */
+	/* An invalidation comes before that look-up has ended. */
 	put_mark_back(test, t, 1);
 	vm_munmap(t->map + PAGE_SIZE, 2 * PAGE_SIZE);
 	expect_mapped_is_present(test, t);
 
-	/* The look-up fails in the end. */
+	/* The look-up fails. */
 	KUNIT_ASSERT_EQ(test, map_anew(t->map + PAGE_SIZE, 2 * PAGE_SIZE), t->map + PAGE_SIZE);
 	put_mark_back(test, t, 1);
 	map_fails = -EAGAIN;
 	KUNIT_EXPECT_EQ(test, bring_in(t, PAGE_SIZE, 1, true), -EAGAIN);
 	expect_mapped_is_present(test, t);
 
-	/* It succeeds. */
+	/* The look-up succeeds. */
 	put_mark_back(test, t, 1);
 	KUNIT_EXPECT_EQ(test, bring_in(t, PAGE_SIZE, 1, true), 0);
 	expect_mapped_is_present(test, t);
@@ -376,7 +379,7 @@ static void exchange_pages(void *arg)
 	struct odp_test *t = arg;
 
 	vm_munmap(t->map + PAGE_SIZE, 2 * PAGE_SIZE);
-	/* Where it cannot be had the look-up fails, and with it the test. */
+	/* If mapping fails, the look-up must fail, and so the test. */
 	if (IS_ERR_VALUE(map_anew(t->map + PAGE_SIZE, 2 * PAGE_SIZE)))
 		map_fails = -ENOMEM;
 }
@@ -394,7 +397,7 @@ static void pages_exchanged_meanwhile_are_the_new_ones(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, child_of(test, t, 0)->present, 1);
 }
 
-/* Where a mover that may write goes: a page that is kept, and was not written yet. */
+/* The page that a writing mover uses; it must not be dirty yet. Takes a reference. */
 static struct page *clean_page(struct kunit *test, struct odp_test *t, u64 at)
 {
 	struct page *page;
@@ -412,7 +415,7 @@ static void what_may_be_written_is_given_back_dirty(struct kunit *test)
 	struct odp_test *t = start_explicit(test);
 	struct page *lost, *kept;
 
-	/* Only read at first: then the process's page of zeros. */
+	/* At first only for reading: the zero page. */
 	KUNIT_ASSERT_EQ(test, bring_in(t, PAGE_SIZE, 1, false), 0);
 	KUNIT_ASSERT_EQ(test, bring_in(t, PAGE_SIZE, 2 * PAGE_SIZE, true), 0);
 	lost = clean_page(test, t, PAGE_SIZE);
@@ -430,7 +433,7 @@ static void what_may_be_written_is_given_back_dirty(struct kunit *test)
 
 /* ----------------------------------------------------------------- implicit */
 
-/* Where in the mapping the first child begins that is all in it. */
+/* Offset in the mapping of the first child that is completely inside. */
 static u64 border(const struct odp_test *t)
 {
 	return ALIGN(t->map, CHILD) - t->map;
@@ -448,11 +451,11 @@ static void children_come_where_it_is_touched(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, children(t), 1);
 	KUNIT_ASSERT_EQ(test, bring_in(t, at + CHILD, PAGE_SIZE, true), 0);
 	KUNIT_EXPECT_EQ(test, children(t), 2);
-	/* No run is in two of them. */
+	/* A run ends at the border of a child. */
 	KUNIT_EXPECT_EQ(test, run_at(test, t, at + CHILD - 5, 100, true, &kva), 5);
 	expect_same(test, t, at + CHILD - 8);
 	expect_same(test, t, at + CHILD);
-	/* They count for their region. */
+	/* Faults in children count for the region. */
 	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_FAULTS), 2);
 }
 
@@ -462,7 +465,7 @@ static void children_go_when_they_are_empty(struct kunit *test)
 	u64 at = border(t), left[3], pages = 0, events = 0;
 	int tries;
 
-	/* Memory may be compacted meanwhile, which takes pages, too: then once more. */
+	/* Compaction may invalidate pages meanwhile: then try again. */
 	for (tries = 0; tries < 5 && events != 3; tries++) {
 		pages = counted(t, PINION_PAGER_INVALIDATIONS);
 		events = counted(t, PINION_PAGER_INVALIDATIONS_HANDLED);
@@ -497,7 +500,7 @@ static void a_hole_has_no_child(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pinion_odp_prefetch(t->odp, t->map + at, 2 * CHILD, false, false),
 			0);
 	KUNIT_EXPECT_EQ(test, children(t), 0);
-	/* Nor what can never be mapped. */
+	/* Addresses that cannot be mapped create no child, either. */
 	KUNIT_EXPECT_EQ(test, pinion_pager_fault(&t->odp->pager, U64_MAX - 1, 1, false), -EFAULT);
 	KUNIT_EXPECT_EQ(test, pinion_pager_fault(&t->odp->pager, TASK_SIZE, 1, false), -EFAULT);
 	KUNIT_EXPECT_EQ(test, children(t), 0);
@@ -508,7 +511,7 @@ static void empty_it(void *arg)
 	struct odp_test *t = arg;
 
 	vm_munmap(t->map + border(t), PAGE_SIZE);
-	/* Whoever takes empty children away has had its turn. */
+	/* Wait until the work item that reaps empty children has run. */
 	flush_work(&t->odp->reap);
 }
 
@@ -550,7 +553,7 @@ static void prefetch_goes_through_children(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_PREFETCHES), 4);
 	expect_same(test, t, at);
 	expect_same(test, t, at + 3 * PAGE_SIZE);
-	/* The region is about to end, and nobody cares for what is there either. */
+	/* The region is being destroyed: prefetch stops, also for pages that are present. */
 	WRITE_ONCE(t->odp->pager.ending, true);
 	KUNIT_EXPECT_EQ(test, pinion_odp_prefetch(t->odp, t->map + at, 4 * PAGE_SIZE, true, true),
 			-EINTR);
@@ -606,7 +609,7 @@ static void runs_are_of_bytes_that_are_there(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wrong, 0);
 }
 
-/* Of @length bytes from @from in the mapping on. */
+/* A region of @length bytes from @from in the mapping. */
 static struct odp_test *start_at(struct kunit *test, unsigned long map_length, u64 from,
 				 u64 length)
 {
@@ -642,7 +645,7 @@ static void children_end_where_their_region_does(struct kunit *test)
 	expect_same(test, t, CHILD);
 	KUNIT_EXPECT_EQ(test, run_at(test, t, from, 100, true, &kva), 1);
 	KUNIT_EXPECT_EQ(test, run_at(test, t, 2 * CHILD, 1, true, &kva), 1);
-	/* What lies in two spans is brought in two faults. */
+	/* A range across two spans takes two faults. */
 	KUNIT_ASSERT_EQ(test, bring_in(t, CHILD - 1, 2, true), 0);
 	KUNIT_EXPECT_TRUE(test, there(test, t, CHILD - 1, true));
 }
@@ -662,7 +665,7 @@ static void a_long_region_costs_what_is_in_it(struct kunit *test)
 	vm_munmap(t->map, t->length);
 	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_INVALIDATIONS_HANDLED) - events, 2);
 	KUNIT_EXPECT_EQ(test, children(t), 0);
-	/* Its last block must end somewhere. */
+	/* The end of the last block must not wrap. */
 	KUNIT_EXPECT_EQ(test, PTR_ERR(pinion_odp_create(&t->ibdev, -PAGE_SIZE, PAGE_SIZE - 1,
 							IB_ACCESS_ON_DEMAND)), -EOVERFLOW);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(pinion_odp_create(&t->ibdev, 2, U64_MAX,
@@ -678,14 +681,14 @@ static void those_inside_are_waited_for_when_pages_go(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, bring_in(t, 6 * PAGE_SIZE, 1, true), 0);
 	before = atomic_read(&waits);
 	pages = counted(t, PINION_PAGER_INVALIDATIONS);
-	/* Nothing is there. */
+	/* No page of this range is present. */
 	vm_munmap(t->map + 2 * PAGE_SIZE, 3 * PAGE_SIZE);
 	KUNIT_EXPECT_EQ(test, atomic_read(&waits) - before, 0);
-	/* Once for both. */
+	/* One wait for both pages. */
 	vm_munmap(t->map, t->length);
 	KUNIT_EXPECT_EQ(test, atomic_read(&waits) - before, 1);
 	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_INVALIDATIONS) - pages, 2);
-	/* What is empty goes without, and a hole comes and goes without. */
+	/* Invalidating an empty region waits for nothing, and a hole makes no child. */
 	KUNIT_EXPECT_EQ(test, children(t), 0);
 	KUNIT_EXPECT_EQ(test, bring_in(t, PAGE_SIZE, 1, true), -EFAULT);
 	KUNIT_EXPECT_EQ(test, children(t), 0);
@@ -696,7 +699,7 @@ static void touch_the_same_child(void *arg)
 {
 	struct odp_test *t = arg;
 
-	/* If it fails, the test does: there is a second child, or none. */
+	/* A failure shows below, by the number of children. */
 	bring_in(t, PAGE_SIZE, 1, true);
 }
 
@@ -727,7 +730,7 @@ static void a_child_that_cannot_be_charged_is_none(struct kunit *test)
 
 /* ------------------------------------------------------------------- advice */
 
-/* A look-up that takes its time, like one in a file system that does not answer. */
+/* A look-up that blocks, as in a file system that does not respond. */
 static struct slow {
 	struct completion begun, over;
 } slow;
@@ -738,7 +741,10 @@ static void be_slow(void *arg)
 	wait_for_completion(&slow.over);
 }
 
-/* Hints, a page each: of @t's region, of @other's, of @t's; one if the two are the same. */
+/*
+ * Hints for a page each, in the regions of @t, of @other, and of @t again; just one if they are
+ * the same.
+ */
 static int hint(struct kunit *test, struct odp_test *t, struct odp_test *other, u64 first,
 		u64 last)
 {
@@ -773,7 +779,7 @@ static void slow_hints_keep_no_other_region(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hint(test, t, other, 2 * PAGE_SIZE, 4 * PAGE_SIZE), 0);
 	kept = refcount_read(&other->odp->pager.users) > 1;
 	KUNIT_EXPECT_FALSE(test, kept);
-	/* It would never end. */
+	/* Otherwise destroying the region would wait for ever. */
 	if (kept)
 		complete(&slow.over);
 	pinion_key_kill(other->key);
@@ -781,7 +787,7 @@ static void slow_hints_keep_no_other_region(struct kunit *test)
 	if (!kept)
 		complete(&slow.over);
 	flush_workqueue(keys->keys.hints.sleepers->wq);
-	/* The one that is gone was passed over. */
+	/* The hint for the destroyed region was skipped. */
 	KUNIT_EXPECT_TRUE(test, there(test, t, PAGE_SIZE, true));
 	KUNIT_EXPECT_TRUE(test, there(test, t, 2 * PAGE_SIZE, true));
 	KUNIT_EXPECT_TRUE(test, there(test, t, 4 * PAGE_SIZE, true));
@@ -789,8 +795,8 @@ static void slow_hints_keep_no_other_region(struct kunit *test)
 }
 
 /*
- * A hint outlives the region that it is about, and its domain. Both numbers and addresses come
- * again: who has them then is a stranger.
+ * A hint may be executed after its region and domain were destroyed. A new region with the same
+ * key number and address must not be used.
  */
 static void a_number_that_comes_again_is_of_another(struct kunit *test)
 {
@@ -813,7 +819,7 @@ static void a_number_that_comes_again_is_of_another(struct kunit *test)
 	other->map = t->map;
 	other->odp = pinion_odp_create(&t->ibdev, t->map, t->length, IB_ACCESS_ON_DEMAND);
 	put_under_key(test, other, t->map, t->length);
-	/* As if it had the number of the other. */
+	/* As if the new region had the number in the hint. */
 	p->each[0].range.lkey = other->key->value;
 	KUNIT_EXPECT_EQ(test, advise_bring(p, &p->each[0]), -ENOENT);
 	KUNIT_EXPECT_EQ(test, counted(other, PINION_PAGER_PREFETCHES), 0);
@@ -837,7 +843,7 @@ static void a_slow_page_holds_up_its_span_only(struct kunit *test)
 	wait_for_completion(&slow.begun);
 	KUNIT_EXPECT_EQ(test, bring_in(t, CHILD, 1, true), 0);
 	expect_same(test, t, CHILD);
-	/* Its pages may go, too. */
+	/* Its pages can be invalidated. */
 	vm_munmap(t->map + CHILD, PAGE_SIZE);
 	KUNIT_EXPECT_FALSE(test, there(test, t, CHILD, false));
 	complete(&slow.over);
@@ -845,7 +851,7 @@ static void a_slow_page_holds_up_its_span_only(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, there(test, t, PAGE_SIZE, true));
 }
 
-/* One of another user's, who is followed all the same. */
+/* A hint of another user, which is executed although the first user's are blocked. */
 static void ask_as_another_user(struct kunit *test, struct pinion_hints *hints,
 				struct odp_test *t)
 {
@@ -879,7 +885,7 @@ static void dead_memory_stops_its_users_hints_alone(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, hint(test, t, t, PAGE_SIZE, 0), 0);
 	wait_for_completion(&slow.begun);
 	ask_as_another_user(test, &hints, other);
-	/* Each that is followed has a worker, and has counted itself in. */
+	/* Each hint in execution has a worker and a reference. */
 	KUNIT_EXPECT_LE(test, refcount_read(&t->odp->pager.users),
 			1 + PINION_HINTS_ACTIVE);
 	KUNIT_EXPECT_EQ(test, atomic_read(&keys->keys.hints.sleepers->count), PINION_HINTS_WAITING);
@@ -907,7 +913,7 @@ static void children_go_while_hints_are_slow(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, hint(test, t, t, at, 0), 0);
 	wait_for_completion(&slow.begun);
 	vm_munmap(t->map + at + CHILD, PAGE_SIZE);
-	/* What is slow has a child, too. */
+	/* The blocked hint has a child, too. */
 	KUNIT_EXPECT_EQ(test, children(t), 1);
 	complete(&slow.over);
 	flush_workqueue(keys->keys.hints.sleepers->wq);
@@ -927,13 +933,13 @@ static void long_hints_let_others_have_their_turn(struct kunit *test)
 	init_completion(&slow.over);
 	workqueue_set_max_active(pinion_hints_sleepers(&keys->keys.hints)->wq, 1);
 	before_map = be_slow;
-	/* The second of the three has been brought by the first. */
+	/* The first hint also fetches the page of the second one. */
 	KUNIT_EXPECT_EQ(test, hint(test, t, same, PAGE_SIZE, 2 * PAGE_SIZE), 0);
 	wait_for_completion(&slow.begun);
 	KUNIT_EXPECT_EQ(test, hint(test, t, t, 4 * PAGE_SIZE, 0), 0);
 	msleep(3 * TURN_MS);
 	complete(&slow.over);
-	/* With what is left for later meanwhile. */
+	/* Includes the deferred rest of the long hint. */
 	drain_workqueue(keys->keys.hints.sleepers->wq);
 	KUNIT_EXPECT_EQ(test, num_maps - begin, 3);
 	KUNIT_EXPECT_EQ(test, maps[(begin + 1) % ARRAY_SIZE(maps)], t->map + 4 * PAGE_SIZE);

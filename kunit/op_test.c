@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The opcode table, against what the verbs manuals and the specification say of
- * each operation, and against the rules that any row must keep.
+ * The opcode table, against the manuals and the specification, and against rules for all rows.
  */
 #include <kunit/test.h>
 #include <linux/bitops.h>
@@ -9,11 +8,11 @@
 
 #include "../kernel/logic/op.c"
 
-/* Written by hand, apart from the table, in words of its own. */
+/* Written by hand, independently of the table. */
 enum data {
 	LOCAL_ACT,	/* no peer */
-	OUT,		/* local memory or inline data goes to the peer */
-	IN,		/* comes from the peer */
+	OUT,		/* sends local memory or inline data */
+	IN,		/* receives from the peer */
 	NO_DATA,
 };
 
@@ -23,9 +22,9 @@ struct fact {
 	enum ib_wc_opcode wc;
 	const char *on;		/* services: r(c), u(c), d(atagram) */
 	enum data data;
-	u32 rights;		/* asked of the remote key; ~0: see the request */
+	u32 rights;		/* required of the remote key; ~0: depends on the request */
 	bool imm, inv, word, kernel, raw, answer;
-	u8 received_as;		/* 0: no receive is consumed */
+	u8 received_as;		/* 0: consumes no receive request */
 };
 
 #define ASK ~0U
@@ -52,7 +51,7 @@ static const struct fact facts[] = {
 	{ PINION_OP_LOCAL_INV, IB_WR_LOCAL_INV, IB_WC_LOCAL_INV, "rud", LOCAL_ACT, .inv = true },
 	{ PINION_OP_BIND_MW, IB_WR_BIND_MW, IB_WC_BIND_MW, "ru", LOCAL_ACT },
 	{ PINION_OP_REG_MR, IB_WR_REG_MR, IB_WC_REG_MR, "rud", LOCAL_ACT, .kernel = true },
-	/* Verbs have another one of this number, which no user posts. */
+	/* The number equals another verbs opcode, which users cannot post. */
 	{ PINION_OP_LAYOUT, IB_WR_REG_MR_INTEGRITY, IB_WC_REG_MR, "r", LOCAL_ACT, .raw = true },
 	/* And none of this. */
 	{ PINION_OP_COPY, (enum ib_wr_opcode)34, IB_WC_REG_MR, "r", LOCAL_ACT, .raw = true },
@@ -130,7 +129,7 @@ static void names_are_those_of_the_abi(struct kunit *test)
 #undef EXPECT_NAME
 }
 
-/* Rules for rows that are yet to be written, too. */
+/* Rules that must hold for future rows, too. */
 static void rows_are_consistent(struct kunit *test)
 {
 	u32 remote = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC;
@@ -159,12 +158,12 @@ static void rows_are_consistent(struct kunit *test)
 		IMPLIES(WORD, t & PINION_OP_REMOTE_MEM);
 		IMPLIES(KERNEL_ONLY, t & PINION_OP_IS_LOCAL);
 		IMPLIES(REMOTE_MEM, !(op->services & PINION_SVC_UD));
-		/* Only a reliable connection brings anything back. */
+		/* Only a reliable connection has responses with data. */
 		IMPLIES(WRITES_SGES, op->services == PINION_SVC_RC);
 		EXPECT(op->services && !(op->services & ~everyone));
 		EXPECT(!(op->remote_rights & ~remote));
 		EXPECT(!op->remote_rights || t & PINION_OP_REMOTE_MEM);
-		/* Readers of a completion tell receives by this bit. */
+		/* Users recognize receive completions by this bit. */
 		EXPECT(!!(op->recv_wc_opcode & IB_WC_RECV) == !!(t & PINION_OP_TAKES_RECV));
 		EXPECT(!(op->wc_opcode & IB_WC_RECV));
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Packets: against bytes written down by hand, against the core's list of opcodes, and
- * against a reader that takes them apart bit by bit from a table of its own.
+ * Packets, against bytes written by hand, the core's list of opcodes, and a bitwise parser with
+ * its own table.
  */
 #include <kunit/test.h>
 #include <rdma/ib_pack.h>
@@ -10,16 +10,16 @@
 #include "random.h"
 
 /*
- * The specification's tables, in letters. Headers: x(rceth) d(eth) f(eth) r(eth)
- * a(tomiceth) k (aeth) o(riginal, atomicacketh) i(mmdt) v (ieth). Where in the message: f(irst)
- * m(iddle) l(ast) o(nly). Payload: n(one) f(ull) r(est) a(ny) w(ord).
+ * The specification's tables, by letters. Headers: x(rceth) d(eth) f(eth) r(eth) a(tomiceth) k
+ * (aeth) o(riginal, atomicacketh) i(mmdt) v (ieth). Where in the message: f(irst) m(iddle)
+ * l(ast) o(nly). Payload: n(one) f(ull) r(est) a(ny) w(ord).
  */
 struct fact {
 	u8 opcode;
 	const char *headers;
 	char position;
 	char payload;
-	char role;		/* q(uestion) or a(nswer) */
+	char role;		/* request (q) or response (a) */
 	u8 op;
 };
 
@@ -53,7 +53,7 @@ static const struct fact facts[] = {
 	{ IB_OPCODE_RC_ATOMIC_WRITE, "r", 'o', 'w', 'q', PINION_OP_ATOMIC_WRITE },
 };
 
-/* The upper three bits: RC and XRC have all of them, UC and UD what follows here. */
+/* RC and XRC have all operations; UC and UD have those listed here. */
 static const u8 on_uc[] = {
 	IB_OPCODE_UC_SEND_FIRST, IB_OPCODE_UC_SEND_MIDDLE, IB_OPCODE_UC_SEND_LAST,
 	IB_OPCODE_UC_SEND_LAST_WITH_IMMEDIATE, IB_OPCODE_UC_SEND_ONLY,
@@ -82,7 +82,7 @@ static const struct fact *fact_of(u8 opcode)
 	return NULL;
 }
 
-/* All of an opcode, in letters, in the order of the packet. */
+/* Describes an opcode by letters, in the order of the packet. */
 static void letters_of(u8 opcode, char *letters)
 {
 	const struct fact *fact = fact_of(opcode);
@@ -112,7 +112,7 @@ static u32 size_of_letter(char letter)
 	}
 }
 
-/* Bits are numbered as the specification does: 0 is the first of the packet. */
+/* Bits are numbered as in the specification, from the first one of the packet. */
 static u64 bits(const u8 *data, u32 first, u32 count)
 {
 	u64 value = 0;
@@ -308,7 +308,7 @@ static void rows_are_those_of_the_specification(struct kunit *test)
 	}
 }
 
-/* By hand, field by field, from the figures of the specification. */
+/* Written by hand, field by field, after the specification's figures. */
 static const u8 write_only_imm[] = {
 	0x0b, 0xd0, 0xff, 0xff,			/* solicited, MigReq, a pad of 1 */
 	0x00, 0x00, 0x01, 0x2c,			/* to QP 300 */
@@ -366,7 +366,7 @@ static const u8 datagram[] = {
 
 static const u8 flush[] = {
 	0x1c, 0x40, 0xff, 0xff, 0x00, 0x00, 0x00, 0x20, 0x80, 0x00, 0x00, 0x01,
-	0x00, 0x00, 0x00, 0x12,			/* persistent, the region */
+	0x00, 0x00, 0x00, 0x12,			/* persistent, whole region */
 	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x01, 0x00,
 	0x00, 0x00, 0x00, 0x40,
 	0, 0, 0, 0,
@@ -411,7 +411,7 @@ static void others_by_hand(struct kunit *test)
 #undef READS
 }
 
-/* In memory that ends where the packet does. */
+/* In a buffer that ends with the packet, so that KASAN detects reading beyond it. */
 static void cut_off(struct kunit *test, const u8 *whole, u32 size)
 {
 	struct pinion_packet p, expected;
@@ -456,13 +456,13 @@ static void flaws_have_names(struct kunit *test)
 	FLAW(0, 0x2c, PINION_PACKET_OPCODE);	/* READ on UC */
 	FLAW(0, 0x6b, PINION_PACKET_OPCODE);	/* WRITE on UD */
 	FLAW(0, 0xff, PINION_PACKET_OPCODE);
-	FLAW(0, 0x0c, PINION_PACKET_PAYLOAD);	/* a read request that carries something */
+	FLAW(0, 0x0c, PINION_PACKET_PAYLOAD);	/* a READ request with a payload */
 	FLAW(0, 0x1d, PINION_PACKET_PAYLOAD);	/* 7 bytes */
 #undef FLAW
 	KUNIT_EXPECT_EQ(test, pinion_packet_parse(write_only_imm, 36, &p), PINION_PACKET_SHORT);
 }
 
-/* Anything at all, mostly of opcodes that exist and short enough to matter. */
+/* Random bytes, mostly with valid opcodes and of short length. */
 static u32 random_packet(struct rnd_state *rnd, u8 *data, u32 room)
 {
 	u32 size = random_below(rnd, room + 1), i;
@@ -499,7 +499,7 @@ static void parsing_is_reading_bit_by_bit(struct kunit *test)
 	KUNIT_EXPECT_GT(test, sound, 4000);
 }
 
-/* What is reserved, and so neither read nor written. */
+/* Reserved fields, which are neither read nor written. */
 static void clear_reserved(u8 *data)
 {
 	char letters[8], *letter;
@@ -543,7 +543,7 @@ static void building_what_was_parsed_gives_the_bytes(struct kunit *test)
 	}
 }
 
-/* All words random; those of headers that the opcode does not have are not to show up. */
+/* Random values for all fields; those of headers that the opcode lacks must not appear. */
 static void random_words(struct rnd_state *rnd, struct pinion_packet *p)
 {
 	*p = (struct pinion_packet){

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory of pieces against a list of its bytes; and who may lend one.
+ * Memory in pieces against a list of its bytes; and which regions may lend a piece.
  */
 #include <linux/unaligned.h>
 
@@ -19,7 +19,7 @@ struct pieces_test {
 	struct pinion_devx_mkey asked;
 };
 
-/* Block @block of region @region is at an address like no other's; the first two adjoin. */
+/* Each block of each region has a unique address; the first two blocks are contiguous. */
 static u64 address_of(u32 region, u32 block)
 {
 	return 0x10000000ULL * (region + 1) + (block < 2 ? block : block * 2) * PAGE_SIZE;
@@ -102,7 +102,7 @@ static void runs_lead_to_the_bytes_of_the_pieces(struct kunit *test)
 			KUNIT_ASSERT_LE(test, got, want);
 			for (i = 0; before + length[i] <= offset; i++)
 				before += length[i];
-			/* All of a run is in one piece, and each byte where the piece has it. */
+			/* A run is within one piece, and each byte is at the place of the piece. */
 			KUNIT_ASSERT_LE(test, offset + got, before + length[i]);
 			for (byte = 0; byte < got; byte++) {
 				u32 at = 0x123 + from[i] + (offset + byte - before);
@@ -137,7 +137,7 @@ static void a_region_with_a_piece_lent_lives_on(struct kunit *test)
 	free_tables(p);
 }
 
-/* However many ask, the count of what is lent does not come round to 0. */
+/* The count of lent pieces is limited, so that it cannot wrap. */
 static void a_region_lends_only_so_many_pieces(struct kunit *test)
 {
 	struct pieces_test *p = new_regions(test, 0);
@@ -160,7 +160,7 @@ static void a_region_lends_only_so_many_pieces(struct kunit *test)
 	free_tables(p);
 }
 
-/* The last of three pieces is spoilt, so that two have to be given back. */
+/* The last of three pieces has @key; if it is refused, two have to be given back. */
 static void expect(struct kunit *test, struct pieces_test *p, u32 key, u64 addr, u32 length,
 		   bool writing, int refusal)
 {

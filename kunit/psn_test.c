@@ -95,10 +95,10 @@ static void the_longest_message_is_counted(struct kunit *test)
 	}
 }
 
-/* Where a walk through all PSNs begins. */
+/* Start values for walks through all PSNs. */
 static const u32 psns[] = { 0, 0x7fffff, 0xabcdef };
 
-/* As the number of steps that lead there, of which less than 2^23 are taken forwards. */
+/* The distance is the number of steps; less than 2^23 steps count as ahead. */
 static void a_distance_is_counted_in_steps(struct kunit *test)
 {
 	u32 i, psn, steps;
@@ -120,7 +120,7 @@ static void a_distance_by_hand(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pinion_psn_ahead(0xffffff, 0), -1);
 	KUNIT_EXPECT_EQ(test, pinion_psn_ahead(5, 5), 0);
 	KUNIT_EXPECT_EQ(test, pinion_psn_ahead(0x7fffff, 0), 0x7fffff);
-	/* As far ahead as behind: taken as behind, from both ends. */
+	/* At half of all numbers, each PSN is behind the other. */
 	KUNIT_EXPECT_EQ(test, pinion_psn_ahead(0x800000, 0), -0x800000);
 	KUNIT_EXPECT_EQ(test, pinion_psn_ahead(0, 0x800000), -0x800000);
 }

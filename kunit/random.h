@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Numbers that are random and yet the same in every run: a failure seen once is
- * seen again. Other ones are asked for by the module's parameter seed.
+ * Random numbers that are the same in every run, so that failures can be repeated. The module's
+ * parameter seed selects others.
  */
 #ifndef PINION_KUNIT_RANDOM_H
 #define PINION_KUNIT_RANDOM_H
 
 #include <linux/prandom.h>
 
-/* Of kunit/module.c; 0 is the numbers of every day. */
+/* Set by kunit/module.c; 0 gives the default numbers. */
 extern unsigned int random_offset;
 
-/* @seed: of the test's own, so that no two have the same numbers. */
+/* @seed: unique to the test, so that tests have different numbers. */
 static inline void random_begin(struct rnd_state *rnd, u64 seed)
 {
 	prandom_seed_state(rnd, seed + ((u64)random_offset << 32));
@@ -32,7 +32,7 @@ static inline u64 random_u64(struct rnd_state *rnd)
 	return (u64)prandom_u32_state(rnd) << 32 | prandom_u32_state(rnd);
 }
 
-/* Of any magnitude: as many of 3 digits as of 19. */
+/* A number of any magnitude: each number of bits is equally likely. */
 static inline u64 random_magnitude(struct rnd_state *rnd)
 {
 	return random_u64(rnd) >> random_below(rnd, 64);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Bounds, against sets of bytes in a small universe and against 128-bit sums in
- * the large one.
+ * Bounds checks, against sets of bytes for small numbers and 128-bit sums for large ones.
  */
 #include <kunit/test.h>
 
@@ -9,8 +8,8 @@
 #include "random.h"
 
 /*
- * A universe of 32 bytes, laid where 64-bit numbers are interesting. In the last
- * place its end is 2^64, so what reaches beyond it does not exist.
+ * A universe of 32 bytes at interesting 64-bit positions. The last one ends at 2^64, so bytes
+ * beyond it do not exist.
  */
 #define UNIVERSE 32
 
@@ -18,13 +17,13 @@ static const u64 places[] = {
 	0, (1ULL << 32) - UNIVERSE / 2, (1ULL << 63) - UNIVERSE / 2, U64_MAX - (UNIVERSE - 1),
 };
 
-/* Bit n stands for byte n. */
+/* A set of bytes: bit n is byte n. */
 static u64 bytes(u32 first, u32 count)
 {
 	return ((1ULL << count) - 1) << first;
 }
 
-/* Every byte asked for is one of those there; nothing may be asked for at the edges. */
+/* All wanted bytes are in the set; an empty range is allowed at the edges, too. */
 static bool model_holds(u32 base, u32 length, u32 addr, u32 want)
 {
 	if (addr < base || addr > base + length)
@@ -95,7 +94,7 @@ static void lengths_of_4_gib_are_not_cut(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, pinion_range_holds(0x1000, gib4, 0x1001, gib4));
 	KUNIT_EXPECT_TRUE(test, pinion_range_holds(0x1000, gib4, 0xfff + gib4, 1));
 	KUNIT_EXPECT_TRUE(test, pinion_range_holds(0x1000, gib4 + 8, 0x1000 + gib4, 8));
-	/* What is left is 8 or 4 GiB + 8, what is wanted 4 GiB: bits 0..31 agree. */
+	/* The rest is 8 or 4 GiB + 8, the wanted length 4 GiB: bits 0..31 are equal. */
 	KUNIT_EXPECT_FALSE(test, pinion_range_holds(0x1000, 8, 0x1000, gib4));
 	KUNIT_EXPECT_FALSE(test, pinion_range_holds(0x1000, 8, 0x1000, gib4 + 8));
 	KUNIT_EXPECT_FALSE(test, pinion_range_holds(0x1000, 8, 0x1000 + gib4, 8));
@@ -116,7 +115,7 @@ static void any_range_agrees_with_128_bit_sums(struct kunit *test)
 			 ((u128)base + length <= (u128)U64_MAX + 1);
 		if (!pinion_range_valid(base, length))
 			continue;
-		/* From the range's own start or end, or from nowhere. */
+		/* Near the start or the end of the range, or anywhere. */
 		addr = random_one_in(&rnd, 3) ? base + length : base;
 		addr += random_one_in(&rnd, 2) ? random_magnitude(&rnd) : -random_below(&rnd, 3);
 		want = random_one_in(&rnd, 3) ? base + length - addr + random_below(&rnd, 3) - 1 :
@@ -126,7 +125,7 @@ static void any_range_agrees_with_128_bit_sums(struct kunit *test)
 		held += holds;
 	}
 	KUNIT_EXPECT_EQ(test, wrong, 0);
-	/* The numbers were not all of one kind. */
+	/* Both results were frequent. */
 	KUNIT_EXPECT_GT(test, held, 30000);
 	KUNIT_EXPECT_LT(test, held, 270000);
 }

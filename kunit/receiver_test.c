@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Packets at their receiver, one by one. Streams of them, with a sender, are in
- * connection_test.c.
+ * Packets at a receiver, one by one. connection_test.c tests streams with a sender.
  */
 #include <kunit/test.h>
 #include <rdma/pinion-abi.h>
@@ -17,12 +16,12 @@ static struct pinion_packet packet_of(u8 opcode, u32 psn, u32 payload, u32 lengt
 		.psn = psn,
 		.payload = payload,
 		.length = length,
-		/* Of no account but for a FLUSH */
+		/* ignored except by FLUSH */
 		.flush_types = PINION_FETH_GLOBAL,
 	};
 }
 
-/* What becomes of it; it is performed if it may be. */
+/* Returns the arrival; executes the packet if allowed. */
 static enum pinion_arrival arrive(struct pinion_receiver *receiver, u8 opcode, u32 psn,
 				  u32 payload, u32 length)
 {
@@ -70,11 +69,11 @@ static void a_read_has_the_numbers_of_its_answer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r.expected, 17);
 	EXPECT(test, &r, PINION_READ_REQUEST, 17, 0, 0x80000001, INVALID);
 	EXPECT(test, &r, PINION_READ_REQUEST, 17, 0, 0x80000000, NEW);
-	/* Again, from its middle, as one may ask. */
+	/* A repeated READ may start in the middle. */
 	EXPECT(test, &r, PINION_READ_REQUEST, 12, 0, 3 * MTU + 1, ANSWER_AGAIN);
 }
 
-/* What is behind the last packet was never asked for: its answer would be of no request. */
+/* A repeated READ must not reach beyond the packets of the original one. */
 static void a_read_again_ends_where_packets_did(struct kunit *test)
 {
 	struct pinion_receiver r;
@@ -100,7 +99,7 @@ static void numbers_outlive_psns(struct kunit *test)
 	EXPECT(test, &r, PINION_FETCH_ADD, 0xfffffe, 0, 0, NEW);
 	KUNIT_EXPECT_EQ(test, pinion_receiver_number(&r, 0xfffffe), 0);
 	KUNIT_EXPECT_EQ(test, pinion_receiver_number(&r, 3), 5);
-	/* As many as there are before the same come again. */
+	/* A repeat with as many packets. */
 	EXPECT(test, &r, PINION_READ_REQUEST, 0xffffff, 0, 0x80000000, NEW);
 	KUNIT_EXPECT_EQ(test, pinion_receiver_number(&r, 0xffffff), 1);
 	EXPECT(test, &r, PINION_READ_REQUEST, 0x7fffff, 0, 0x80000000 - 512, NEW);
@@ -121,7 +120,7 @@ static void what_was_performed_is_not_performed_again(struct kunit *test)
 	EXPECT(test, &r, PINION_FETCH_ADD, 4, 0, 0, ANSWER_AGAIN);
 	EXPECT(test, &r, PINION_ATOMIC_WRITE, 3, 8, 8, ANSWER_AGAIN);
 	EXPECT(test, &r, PINION_FLUSH_REQUEST, 3, 0, 8, ANSWER_AGAIN);
-	/* The farthest behind, and the farthest ahead. */
+	/* The greatest distances behind and ahead. */
 	EXPECT(test, &r, PINION_SEND_ONLY, 6 - (1 << 23), 0, 0, AGAIN);
 	EXPECT(test, &r, PINION_SEND_ONLY, 5 + (1 << 23), 0, 0, GAP);
 	KUNIT_EXPECT_EQ(test, r.expected, 6);
@@ -155,7 +154,10 @@ static void behind_what_is_deferred_nothing_is_said(struct kunit *test)
 	EXPECT(test, &r, PINION_SEND_ONLY, 3, 0, 0, GAP);
 }
 
-/* One packet to a connection in the middle of nothing, a SEND or a WRITE of 2 * MTU + 1. */
+/*
+ * The connection receives one packet while idle, or in the middle of a SEND or WRITE of 2 * MTU
+ * + 1 bytes.
+ */
 enum middle { NOTHING, A_SEND, A_WRITE };
 
 static const struct {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Requests of a send queue: in at one end, out at the other, against counting.
+ * Requests of a send queue: adding and retiring, against counting.
  */
 #include <kunit/test.h>
 
@@ -14,7 +14,7 @@
 static void make_requests(struct kunit *test, struct pinion_requests *requests, u32 depth)
 {
 	KUNIT_ASSERT_EQ(test, pinion_requests_init(requests, depth, STRIDE), 0);
-	/* So that both indices wrap. */
+	/* Close to the limit, so that both indices wrap. */
 	requests->oldest = U32_MAX - 3;
 	requests->next = U32_MAX - 3;
 }
@@ -50,7 +50,7 @@ static void requests_retire_in_the_order_they_were_begun(struct kunit *test)
 	}
 }
 
-/* The copy of one ends where that of the next begins. */
+/* The copies of two requests do not overlap. */
 static void requests_share_no_byte(struct kunit *test)
 {
 	struct pinion_requests requests;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Ring indices, against counting on one's fingers.
+ * Ring indices, against counting one by one.
  */
 #include <kunit/test.h>
 
 #include "../kernel/logic/ring.h"
 
-/* Where an index is interesting: the two wraps, signed and unsigned, and neither. */
+/* Interesting indices: near the signed and the unsigned wrap, and others. */
 static const u32 starts[] = { 0, 1, 1000, S32_MAX - 5U, S32_MAX, U32_MAX - 5, U32_MAX };
 
 static void used_counts_slots_across_the_wrap(struct kunit *test)
@@ -19,7 +19,7 @@ static void used_counts_slots_across_the_wrap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pinion_ring_used(5, 6), U32_MAX);
 }
 
-/* Sane: some number of slots, from none to all, leads from consumer to producer. */
+/* Valid: 0 to @entries steps lead from consumer to producer. */
 static bool reachable(u32 producer, u32 consumer, u32 entries)
 {
 	u32 steps;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The sender of a reliable connection, event by event. Streams, with a receiver, are in
- * connection_test.c.
+ * The sender of a reliable connection, event by event. connection_test.c tests streams with a
+ * receiver.
  */
 #include <kunit/test.h>
 
@@ -13,7 +13,7 @@
 #define RNR	(PINION_AETH_RNR | 12)
 #define NAK(code) (PINION_AETH_NAK | PINION_NAK_CODE_##code)
 
-/* 100 packets of numbers that wrap, from 0xffffce on, are under way. */
+/* 100 packets are in flight; their PSNs begin with 0xffffce and wrap. */
 #define FIRST 0xffffceU
 
 static void begin(struct pinion_sender *sender, u8 retry_count, u8 rnr_retry)
@@ -71,7 +71,7 @@ static void what_is_not_under_way_is_not_acknowledged(struct kunit *test)
 				break;
 		}
 	KUNIT_EXPECT_GT(test, psn, PINION_PSN_MASK);
-	/* Nor by what no receiver says. */
+	/* Syndromes that no receiver sends are ignored. */
 	EXPECT_ACK(test, &s, 50, 0x40, STALE);
 	EXPECT_ACK(test, &s, 50, 0x80, STALE);
 	EXPECT_ACK(test, &s, 50, PINION_AETH_NAK | 4, STALE);
@@ -85,14 +85,14 @@ static void one_goes_back_to_what_is_missing(struct kunit *test)
 	begin(&s, 1, 7);
 	EXPECT_ACK(test, &s, 30, NAK(SEQUENCE), RESEND);
 	expect_at(test, &s, 30, 30);
-	/* Once, until something of it arrives. */
+	/* Only once, until something from there on has arrived. */
 	EXPECT_ACK(test, &s, 30, NAK(SEQUENCE), STALE);
 	pinion_sender_sent(&s, 10);
 	EXPECT_ACK(test, &s, 30, NAK(SEQUENCE), STALE);
 	expect_at(test, &s, 30, 40);
 	EXPECT_ACK(test, &s, 35, NAK(SEQUENCE), RESEND);
 	expect_at(test, &s, 35, 35);
-	/* It was only late: what was sent before going back was all there. */
+	/* A late ACK: the packets sent before going back have all arrived. */
 	EXPECT_ACK(test, &s, 79, ACK, ADVANCED);
 	expect_at(test, &s, 80, 80);
 	KUNIT_EXPECT_EQ(test, s.end, nth(100));
@@ -107,12 +107,12 @@ static void who_answers_too_seldom_is_given_up(struct kunit *test)
 	for (i = 0; i < 3; i++) {
 		KUNIT_EXPECT_EQ(test, pinion_sender_timeout(&s), PINION_SENDER_RESEND);
 		expect_at(test, &s, 0, 0);
-		/* What is not sent is not waited for. */
+		/* Without packets in flight there is no timeout. */
 		KUNIT_EXPECT_EQ(test, pinion_sender_timeout(&s), PINION_SENDER_STALE);
 		pinion_sender_sent(&s, 1);
 	}
 	KUNIT_EXPECT_EQ(test, pinion_sender_timeout(&s), PINION_SENDER_GIVE_UP);
-	/* Whatever comes gives it all its tries back. */
+	/* An acknowledgment resets the retry counter. */
 	begin(&s, 3, 7);
 	for (i = 0; i < 3; i++) {
 		pinion_sender_timeout(&s);
@@ -140,18 +140,18 @@ static void who_is_not_ready_is_waited_for(struct kunit *test)
 		expect_at(test, &s, 20, 20);
 		KUNIT_EXPECT_EQ(test, pinion_sender_room(&s, 50), 0);
 		KUNIT_EXPECT_FALSE(test, pinion_sender_awaits(&s));
-		/* Neither another copy of it counts, nor what is lost behind it. */
+		/* Neither a duplicate RNR NAK nor a sequence NAK counts. */
 		EXPECT_ACK(test, &s, 20, RNR, STALE);
 		EXPECT_ACK(test, &s, 20, NAK(SEQUENCE), STALE);
 		KUNIT_EXPECT_EQ(test, pinion_sender_timeout(&s), PINION_SENDER_STALE);
 		pinion_sender_wake(&s);
 		KUNIT_EXPECT_EQ(test, pinion_sender_room(&s, 50), 50);
 		pinion_sender_sent(&s, 50);
-		/* Of what was under way before; it says nothing of what is sent now. */
+		/* It is a reply to packets sent before the pause. */
 		EXPECT_ACK(test, &s, 20, NAK(SEQUENCE), STALE);
 	}
 	EXPECT_ACK(test, &s, 20, RNR, GIVE_UP_RNR);
-	/* What was ready once has all its tries again. */
+	/* An acknowledgment resets the RNR retry counter. */
 	EXPECT_ACK(test, &s, 20, ACK, ADVANCED);
 	for (i = 0; i < 2; i++) {
 		EXPECT_ACK(test, &s, 21, RNR, WAIT);
@@ -165,7 +165,7 @@ static void who_is_not_ready_is_waited_for(struct kunit *test)
 		pinion_sender_wake(&s);
 		pinion_sender_sent(&s, 1);
 	}
-	/* It was performed, so there is nothing to wait for. */
+	/* The request was executed after all, so the wait ends. */
 	EXPECT_ACK(test, &s, 20, RNR, WAIT);
 	EXPECT_ACK(test, &s, 20, ACK, ADVANCED);
 	KUNIT_EXPECT_EQ(test, pinion_sender_room(&s, 50), 50);
@@ -188,7 +188,7 @@ static void what_is_due_is_not_acknowledged(struct kunit *test)
 {
 	struct pinion_sender s;
 
-	/* A READ of 20 to 39. */
+	/* 20 to 39 are the response of a READ. */
 	begin(&s, 7, 7);
 	pinion_sender_owe(&s, nth(20));
 	EXPECT_ACK(test, &s, 19, ACK, ADVANCED);
@@ -204,13 +204,13 @@ static void what_is_due_is_not_acknowledged(struct kunit *test)
 	EXPECT_ANSWER(test, &s, 22, RESEND);
 	expect_at(test, &s, 21, 21);
 	pinion_sender_sent(&s, 79);
-	/* The rest of the first answer, all of it: once is enough. */
+	/* The rest of the first response must not cause a second repeat. */
 	EXPECT_ANSWER(test, &s, 23, STALE);
 	EXPECT_ANSWER(test, &s, 39, STALE);
 	expect_at(test, &s, 21, 100);
 	EXPECT_ACK(test, &s, 70, NAK(ACCESS), STALE);
 	EXPECT_ANSWER(test, &s, 21, ANSWERED);
-	/* Not taken is not acknowledged. */
+	/* A response counts only once it was taken. */
 	expect_at(test, &s, 21, 100);
 	EXPECT_ANSWER(test, &s, 21, ANSWERED);
 	pinion_sender_take(&s);
@@ -249,7 +249,7 @@ static void the_window_has_an_end(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, pinion_sender_awaits(&s));
 }
 
-/* Anybody's words, in any order. */
+/* Random events in any order. */
 static void garbage_leaves_a_window(struct kunit *test)
 {
 	struct pinion_sender s;

@@ -6,7 +6,7 @@
 
 #include "../kernel/logic/timing.c"
 
-/* IBTA, "Encoding for RNR NAK Timer Field", there in milliseconds. */
+/* IBTA, "Encoding for RNR NAK Timer Field", in milliseconds there. */
 static const u32 rnr_timer_us[] = {
 	655360,	/* 655.36 */
 	10,	/* 0.01 */
@@ -45,7 +45,7 @@ static void ack_timeouts_double_from_8_us(struct kunit *test)
 
 	for (field = 1; field < 32; field++, ns *= 2)
 		KUNIT_EXPECT_EQ(test, pinion_ack_timeout_ns(field), ns);
-	/* Two that everyone knows: 67 ms and 4.3 s. */
+	/* Two well-known ones: 67 ms and 4.3 s. */
 	KUNIT_EXPECT_EQ(test, pinion_ack_timeout_ns(14), 67108864ULL);
 	KUNIT_EXPECT_EQ(test, pinion_ack_timeout_ns(20), 4294967296ULL);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Which binds of which windows are allowed, and what a bound window lets in. The
- * numbers are those of the InfiniBand specification, volume 1, chapter 10.
+ * Which binds are allowed, and what accesses a bound window allows. The numbers are those of the
+ * InfiniBand specification, volume 1, chapter 10.
  */
 #include "../kernel/mem/window.c"
 #include "windows.h"
@@ -105,7 +105,7 @@ static void the_rights_are_the_windows_own(struct kunit *test)
 	u32 i, j;
 
 	for (i = 0; i < ARRAY_SIZE(rights); i++) {
-		/* The region grants none of them to remote users. */
+		/* The region grants no remote access. */
 		pair = typed_pair(test);
 		bind = bind_all(&pair);
 		bind.access = rights[i];
@@ -126,11 +126,11 @@ static void the_old_rkey_ends_when_the_new_begins(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, may_enter_remote(test, bind.mw_rkey, 0, BASE, 1),
 			PINION_SYN_KEY_UNKNOWN);
 	KUNIT_EXPECT_EQ(test, may_enter_remote(test, bind.new_rkey, 0, BASE, 1), 0);
-	/* So the same request is not carried out twice. */
+	/* Repeating the same request fails. */
 	expect_refused(test, &pair, &bind, PINION_SYN_KEY_UNKNOWN);
 }
 
-/* Of the new key, the user chooses the tag. */
+/* The user chooses only the tag of the new key. */
 static void an_rkey_keeps_its_index(struct kunit *test)
 {
 	struct pinion_wqe_bind bind;
@@ -191,7 +191,7 @@ static void queue_window_and_region_share_a_pd(struct kunit *test)
 	pair.window->pd = &t->pd;
 	pair.region->pd = &t->other_pd;
 	expect_refused(test, &pair, &bind, PINION_SYN_KEY_UNKNOWN);
-	/* The two agree, but not with the queue. */
+	/* Window and region are in the same domain, the queue pair is not. */
 	pair.window->pd = &t->other_pd;
 	expect_refused(test, &pair, &bind, PINION_SYN_KEY_UNKNOWN);
 }
@@ -267,7 +267,7 @@ static void a_window_may_end_at_2_to_64(struct kunit *test)
 			PINION_SYN_KEY_RANGE);
 }
 
-/* What else is asked for, known or optional, is neither given nor held against it. */
+/* Other access flags, known or optional, are ignored. */
 static void a_window_gives_remote_rights_only(struct kunit *test)
 {
 	u32 others[] = { IB_ACCESS_LOCAL_WRITE, IB_ACCESS_MW_BIND, IB_ACCESS_ON_DEMAND,
@@ -365,7 +365,7 @@ static void many_windows_share_a_region(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pinion_key_kill_unbound(pair.region), 0);
 }
 
-/* However many there are, the count does not come round to 0. */
+/* The count of windows is limited, so that it cannot wrap. */
 static void a_region_carries_only_so_many_windows(struct kunit *test)
 {
 	struct pair pair = typed_pair(test);

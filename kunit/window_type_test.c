@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Where windows of type 1 and of type 2 differ, and binds at random of both. The
- * numbers are those of the InfiniBand specification, volume 1, chapter 10.
+ * Differences between windows of type 1 and type 2, and random binds of both. The numbers are
+ * those of the InfiniBand specification, volume 1, chapter 10.
  */
 #include "random.h"
 #include "windows.h"
@@ -25,7 +25,7 @@ static void type_1_is_bound_again_elsewhere(struct kunit *test)
 			PINION_SYN_KEY_RANGE);
 	KUNIT_EXPECT_EQ(test, may_enter_remote(test, bind.new_rkey, 0, 0x5000, 0x1000), 0);
 
-	/* To the region it is bound to already, too. */
+	/* A window may be bound again to its own region, too. */
 	bind = bind_all(&pair);
 	bind.length = 1;
 	KUNIT_ASSERT_EQ(test, do_bind(test, &bind), 0);
@@ -56,7 +56,7 @@ static void type_1_is_unbound_by_length_0(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, do_bind(test, &bind), 0);
 	bind = bind_all(&pair);
 	bind.length = 0;
-	/* No region is meant then. */
+	/* Without a length the region's key is ignored. */
 	bind.mr_lkey = 0;
 	KUNIT_ASSERT_EQ(test, do_bind(test, &bind), 0);
 	KUNIT_EXPECT_EQ(test, pair.window->state, PINION_KEY_FREE);
@@ -159,13 +159,13 @@ static void type_2_is_open_to_the_queue_it_was_bound_on(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, bind_on(test, OTHER_QPN, &bind), 0);
 	KUNIT_EXPECT_EQ(test, may_enter_remote(test, bind.new_rkey, 0, BASE, 1),
 			PINION_SYN_KEY_STATE);
-	/* Its peer may end it, another's may not. */
+	/* The connected queue pair may invalidate it, another one may not. */
 	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->pd, bind.new_rkey, TEST_QPN),
 			PINION_SYN_KEY_STATE);
 	KUNIT_EXPECT_EQ(test, pair.window->state, PINION_KEY_VALID);
 	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->pd, bind.new_rkey, OTHER_QPN),
 			0);
-	/* And then it belongs to none, until it is bound on another. */
+	/* Then it belongs to no queue pair, and may be bound on another one. */
 	bind = bind_all(&pair);
 	KUNIT_ASSERT_EQ(test, bind_on(test, TEST_QPN, &bind), 0);
 	KUNIT_EXPECT_EQ(test, may_enter_remote(test, bind.new_rkey, 0, BASE, 1), 0);
@@ -205,9 +205,9 @@ static void type_2_may_count_from_0(struct kunit *test)
 	pinion_key_leave(&pass);
 }
 
-/* ---------------------------------------------------------------- any bind */
+/* ---------------------------------------------------------------- random binds */
 
-/* All rules at once, told again: may this be done? */
+/* All rules, written once more: is this bind allowed? */
 static bool allowed(const struct keys_test *t, const struct pinion_key *window,
 		    const struct pinion_key *region, const struct pinion_wqe_bind *bind)
 {
@@ -276,7 +276,7 @@ static void any_bind_is_done_or_refused_by_the_rules(struct kunit *test)
 		type2 = random_one_in(&rnd, 2);
 		pair.window = pairs[type2].window;
 		pair.region = regions[random_below(&rnd, 2)];
-		/* A region with windows does not change. */
+		/* A region with windows must not change. */
 		if (!atomic_read(&pair.region->windows))
 			pair.region->rights = (random_one_in(&rnd, 8) ? 0 : IB_ACCESS_MW_BIND) |
 					      (random_one_in(&rnd, 4) ? 0 : IB_ACCESS_LOCAL_WRITE);

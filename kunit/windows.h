@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A window, a region it may be bound to, and ways to ask for the binding.
+ * A window, a region for it, and functions to bind it.
  */
 #ifndef PINION_KUNIT_WINDOWS_H
 #define PINION_KUNIT_WINDOWS_H
@@ -12,7 +12,7 @@
 #define LENGTH		0x4000ULL
 #define REMOTE_RIGHTS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 
-/* A region that any window may be bound to, and the window. */
+/* A region that allows every bind, and the window. */
 struct pair {
 	struct pinion_key *region;
 	struct pinion_key *window;
@@ -26,7 +26,7 @@ static inline struct pair new_pair(struct kunit *test, enum ib_mw_type type)
 	};
 }
 
-/* A request that is in order. */
+/* A valid bind. */
 static inline struct pinion_wqe_bind bind_all(const struct pair *pair)
 {
 	u32 tag = (pair->window->value + 1) & 0xff;
@@ -60,7 +60,7 @@ static inline int invalidate(struct kunit *test, u32 rkey)
 	return pinion_key_invalidate(&t->keys, &t->pd, rkey, 0);
 }
 
-/* Everything of a window that a bind may change; without padding, to be compared. */
+/* Everything of a window that a bind may change; without padding, so that memcmp() works. */
 struct meaning {
 	u32 value, rights, qpn;
 	enum pinion_key_state state;
@@ -89,7 +89,7 @@ static inline struct meaning meaning_of(const struct pinion_key *window,
 	};
 }
 
-/* The bind is refused for this reason, changes nothing and leaves the gates open. */
+/* The bind is refused with this syndrome, changes nothing, and leaves the gates open. */
 static inline void expect_refused(struct kunit *test, const struct pair *pair,
 				  const struct pinion_wqe_bind *bind, int why)
 {

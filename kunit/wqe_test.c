@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The check of work requests, against its rules told again one by one.
+ * The check of work requests, against its rules written once more.
  */
 #include <kunit/test.h>
 
 #include "../kernel/logic/wqe.c"
 #include "random.h"
 
-/* What the rules need to know of an opcode, not taken from the table. */
+/* What the rules need to know of an opcode, independently of the table. */
 static const char *services_of(u8 opcode)
 {
 	switch (opcode) {
@@ -50,7 +50,7 @@ static bool names_memory(u8 opcode)
 	return sends_bytes(opcode) || fetches_a_word(opcode) || opcode == PINION_OP_RDMA_READ;
 }
 
-/* Of what the responder keeps a place for. */
+/* Operations for which the responder keeps resources. */
 static bool is_answered(u8 opcode)
 {
 	return fetches_a_word(opcode) || opcode == PINION_OP_RDMA_READ ||
@@ -83,10 +83,10 @@ static int judge_head(const struct pinion_sq_wqe *wqe, const struct pinion_wqe_l
 		return PINION_SYN_OPCODE;
 	if (!limits->depth && is_answered(wqe->opcode))
 		return PINION_SYN_DEPTH;
-	/* Four flags are known: 1, 2, 4, 8. */
+	/* Only flags 1, 2, 4 and 8 are defined. */
 	if (wqe->flags >= 16)
 		return PINION_SYN_BAD_WQE;
-	/* Visible, persistent or both; a range or all. */
+	/* Visible, persistent or both; a range or the whole region. */
 	if (wqe->opcode == PINION_OP_FLUSH &&
 	    (wqe->flush.type < 1 || wqe->flush.type > 3 || wqe->flush.level > 1))
 		return PINION_SYN_BAD_WQE;
@@ -126,7 +126,7 @@ static int judge_whole(const struct pinion_sq_wqe *wqe, const struct pinion_wqe_
 	return *length > limits->max_length ? PINION_SYN_LENGTH : 0;
 }
 
-/* 16 bytes an sge, or the data itself. */
+/* 16 bytes for each SGE, or the inline data. */
 static u32 tail_of(const struct pinion_sq_wqe *wqe)
 {
 	return wqe->flags & PINION_WQE_INLINE ? wqe->inline_length : 16 * wqe->num_sge;
@@ -227,7 +227,7 @@ static void check_head(struct kunit *test, const struct pinion_sq_wqe *wqe,
 		return;
 	KUNIT_EXPECT_PTR_EQ(test, op, pinion_op(wqe->opcode));
 	KUNIT_EXPECT_EQ(test, pinion_wqe_tail(wqe), tail_of(wqe));
-	/* Whoever copies the rest has room for this much. */
+	/* The caller's buffer has room for this much. */
 	KUNIT_EXPECT_LE(test, pinion_wqe_tail(wqe),
 			max_t(u32, limits->max_inline, limits->max_sge * 16));
 }
@@ -240,7 +240,7 @@ static void heads_are_judged_by_the_rules(struct kunit *test)
 	struct rnd_state rnd;
 	u32 i;
 
-	/* Exactly a head: the sanitizer sees whoever reads on. */
+	/* Exactly a head, so that KASAN detects reading beyond it. */
 	wqe = kunit_kmalloc(test, sizeof(*wqe), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, wqe);
 	random_begin(&rnd, 3);
@@ -255,7 +255,7 @@ static void heads_are_judged_by_the_rules(struct kunit *test)
 	KUNIT_EXPECT_GT(test, seen.too_long, 100);
 }
 
-/* The same answer whatever lies behind the part that was copied. */
+/* The result must not depend on bytes behind the copied part. */
 static void check_whole(struct kunit *test, struct pinion_sq_wqe *wqe,
 			const struct pinion_wqe_limits *limits, struct outcomes *seen)
 {
@@ -309,7 +309,7 @@ static void lengths_are_judged_by_the_rules_from_the_tail_alone(struct kunit *te
 	KUNIT_EXPECT_GT(test, seen.whole_too_long, 500);
 }
 
-/* One request on a queue that allows everything, as a function of its sges. */
+/* The total length of a request with these SGEs, on a queue that allows everything. */
 static int measure(struct kunit *test, u8 opcode, u32 num_sge, u32 each, u64 *length)
 {
 	struct pinion_wqe_limits limits = {
@@ -339,7 +339,7 @@ static void a_message_has_at_most_2_gib(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, length, 1ULL << 31);
 	KUNIT_EXPECT_EQ(test, measure(test, PINION_OP_RDMA_WRITE, 1, (1U << 31) + 1, &length),
 			PINION_SYN_LENGTH);
-	/* Sums of 4 GiB and of 64 times nearly that, 32 bits of which are small. */
+	/* Sums of 4 GiB, whose low 32 bits are 0, and of almost 256 GiB. */
 	KUNIT_EXPECT_EQ(test, measure(test, PINION_OP_RDMA_WRITE, 2, 1U << 31, &length),
 			PINION_SYN_LENGTH);
 	KUNIT_EXPECT_EQ(test, measure(test, PINION_OP_SEND, 64, 1U << 26, &length),
