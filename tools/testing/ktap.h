@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Reports test results as KTAP; decides nothing else. A test is a function that
- * returns NULL, or what went wrong.
+ * Prints test results as KTAP, and nothing else. A test is a function that returns NULL, or a
+ * message about the failure.
  */
 #ifndef PINION_KTAP_H
 #define PINION_KTAP_H
@@ -17,7 +17,7 @@ struct ktap_test {
 #define KTAP_STR(x) #x
 #define KTAP_XSTR(x) KTAP_STR(x)
 
-/* Inside a test: what must be true. */
+/* Fails the test unless @condition holds. */
 #define ENSURE(condition)                                                \
 	do {                                                             \
 		if (!(condition))                                        \
@@ -25,7 +25,7 @@ struct ktap_test {
 				":" KTAP_XSTR(__LINE__) ": " #condition; \
 	} while (0)
 
-/* Run all tests; the return value is main()'s. */
+/* Runs all tests; the result is for main() to return. */
 static inline int ktap_run(const struct ktap_test *tests, size_t count)
 {
 	int failed = 0;

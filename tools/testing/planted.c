@@ -14,7 +14,7 @@ static int shared;
 
 static void use_freed(void)
 {
-	/* The compiler is not to see it. */
+	/* Volatile, so that the compiler does not notice the error. */
 	char *volatile p = malloc(8);
 
 	free(p);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Two processes on one device context: the second imports what the first has made,
- * and adds queues of its own.
+ * Two processes on one device context: the second one imports objects of the first, and creates
+ * queues of its own.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -55,8 +55,8 @@ static void connect_to(struct end *end, struct shared *shared, int self)
 }
 
 /*
- * The second process knows a file descriptor and two handles. It makes queues of
- * its own in the domain of the first, and sends it what lies in its region.
+ * The second process gets a file descriptor and two handles. It creates queues in the domain of
+ * the first, and sends it the contents of its region.
  */
 static void import_and_send(void *arg)
 {
@@ -113,7 +113,7 @@ static void two_processes(void)
 	mr = MUST(ibv_reg_mr(dev.pd, shared->data, SHARED, ALL_ACCESS));
 	shared->pd = dev.pd->handle;
 	shared->mr = mr->handle;
-	/* Queues that are there at the time of the fork have to survive it. */
+	/* A queue pair created before the fork must survive it. */
 	link_make(&before, NULL);
 	near = region_new(SHARED, 0, ALL_ACCESS);
 	far = region_new(SHARED, 0, ALL_ACCESS);
@@ -149,7 +149,7 @@ static void two_processes(void)
 	munmap(shared, sizeof(*shared));
 }
 
-/* What was never there, is there no more, or is something else. */
+/* Handles of no object, of a destroyed one, or of another type. */
 static void no_such_handles(void)
 {
 	struct ibv_alloc_dm_attr attr = { .length = 4096 };
@@ -168,7 +168,7 @@ static void no_such_handles(void)
 	MUST_NOT(ibv_import_dm(dev.ctx, none), ENOENT);
 	MUST_NOT(ibv_import_dm(dev.ctx, gone), ENOENT);
 	MUST_NOT(ibv_import_dm(dev.ctx, r.mr->handle), EINVAL);
-	/* Ours are as they were. */
+	/* The original objects still exist. */
 	ibv_unimport_pd(MUST(ibv_import_pd(dev.ctx, dev.pd->handle)));
 	ibv_unimport_mr(MUST(ibv_import_mr(dev.pd, r.mr->handle)));
 	ibv_unimport_dm(MUST(ibv_import_dm(dev.ctx, dm->handle)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the provider refuses it explains: each kind of refusal leaves its line in libibverbs'
- * log, and nothing else does.
+ * The provider explains its refusals: each kind leaves one line in libibverbs' log, and nothing
+ * else does.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 static char log_path[] = "/tmp/pinion-refuse.XXXXXX";
 static long read_so_far;
 
-/* What was logged since it was looked at last. */
+/* What was logged since the last call. */
 static const char *logged(void)
 {
 	static char text[64 * 1024];
@@ -32,7 +32,7 @@ static const char *logged(void)
 	return text;
 }
 
-/* One line, of this errno, with these words. */
+/* One line with this errno and these words was logged. */
 static void expect_line(int line, const char *name, const char *words)
 {
 	const char *text = logged(), *end = strchr(text, '\n');
@@ -47,7 +47,7 @@ static void expect_line(int line, const char *name, const char *words)
 		failed(__FILE__, line, "no name of the device: %s", text);
 }
 
-/* A call that gives NULL, and one that gives an errno. */
+/* A call that returns NULL, and one that returns an errno. */
 #define NO_OBJECT(call, err, words)                   \
 	do {                                          \
 		MUST_NOT(call, err);                  \
@@ -173,7 +173,7 @@ static void domains(void)
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 }
 
-/* ibv_alloc_parent_domain(3): what is in it is to be destroyed before. */
+/* ibv_alloc_parent_domain(3): objects in it have to be destroyed first. */
 static void domain_in_use(void)
 {
 	struct ibv_parent_domain_init_attr attr = { .pd = dev.pd };
@@ -428,7 +428,7 @@ static void lost_completions(void)
 		if (post_one(&link.a, wr))
 			break;
 	}
-	/* What became of the QP meanwhile is none of ours. */
+	/* The QP may have changed its state meanwhile; ignore what that logged. */
 	usleep(patience(0.3) * 1e6);
 	logged();
 	do {
@@ -437,7 +437,7 @@ static void lost_completions(void)
 	NO(-got, EOVERFLOW, "lost");
 }
 
-/* Nothing is refused, nothing is said. */
+/* Calls that succeed log nothing. */
 static void silence(void)
 {
 	struct region a, b;
@@ -476,7 +476,7 @@ int main(int argc, char **argv)
 {
 	int fd = mkstemp(log_path), rc;
 
-	/* Before libibverbs looks. */
+	/* Set before libibverbs reads them. */
 	setenv("VERBS_LOG_LEVEL", "4", 1);
 	setenv("VERBS_LOG_FILE", log_path, 1);
 	rc = harness_main(argc, argv, "Why the provider refuses", tests,

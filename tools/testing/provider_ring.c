@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The provider's ring arithmetic, with a memory file in place of the kernel: full
- * and empty, the wrap of the indices at 2^32, and order between two threads.
+ * The provider's ring arithmetic, with a file in memory instead of the kernel: full and empty
+ * rings, the wrap of indices at 2^32, and ordering between two threads.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -18,7 +18,7 @@ enum { ENTRIES = 8, STRIDE = 64, STREAM = 1000000 };
 /* Shortly before the wrap, so that every test crosses it. */
 #define START ((uint32_t)-3)
 
-/* A ring whose two indices are both @start. */
+/* Creates a ring whose two indices are @start. */
 static int make(struct pinion_ring *ring, uint32_t start)
 {
 	struct pinion_ring_info info = {
@@ -128,7 +128,7 @@ static const char *forgets_on_reset(void)
 	return NULL;
 }
 
-/* Drains as the kernel does; a wrong or early value ends it with a NULL. */
+/* Consumes as the kernel does; returns NULL on a wrong or early value. */
 static void *kernel_side(void *arg)
 {
 	const struct pinion_ring *ring = arg;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The provider under several threads: they post to the same queues and poll the
- * same completion queue while it is resized, waited for, or swept because other
- * queue pairs on it end; and without any lock where they promised to stay apart.
+ * The provider with several threads: they post to the same queues and poll the same completion
+ * queue while it is resized, waited for, or cleaned because other queue pairs are destroyed;
+ * and, in thread domains, without locks.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -12,7 +12,7 @@
 
 enum { THREADS = 4 };
 
-/* Waits for events, and is then the only one that polls. */
+/* Waits for events; nobody else polls. */
 static void *wait_for_events(void *arg)
 {
 	struct worker *w = arg;
@@ -85,7 +85,7 @@ static void *keep_resizing_both(void *arg)
 	return again_and_again(arg, resize_both);
 }
 
-/* One life of a queue pair: some messages, some of them never received. */
+/* A queue pair from creation to destruction: some messages, some of which are never received. */
 static void live(struct worker *w, struct link *link)
 {
 	uint64_t id = stranger_id(w->t);
@@ -111,8 +111,8 @@ static void live(struct worker *w, struct link *link)
 }
 
 /*
- * Queue pairs beside the others', on the same CQ, that begin and end all the time.
- * They are reset, or made anew; either way their completions go with them.
+ * Queue pairs on the same CQ as the others' that are created and destroyed all the time. They
+ * are reset or replaced; either must remove their completions.
  */
 static void *come_and_go(void *arg)
 {
@@ -143,7 +143,7 @@ static void *come_and_go(void *arg)
 	return NULL;
 }
 
-/* @other is what the fifth thread does, if there is one. */
+/* @other: function of a fifth thread, or NULL. */
 static void run_traffic(struct traffic *t, void *(*other)(void *arg))
 {
 	struct worker workers[THREADS], fifth;
@@ -187,7 +187,7 @@ static void own_memory(void)
 	own_check(&own);
 }
 
-/* Resized, a ring leaves it. */
+/* A resized ring is no longer in the allocator's memory. */
 static void own_memory_resized(void)
 {
 	static struct own own;
@@ -261,7 +261,7 @@ static void single_threaded(void)
 	for (i = 0; i < THREADS; i++) {
 		pthread_join(workers[i].thread, NULL);
 		traffic_check(&t[i]);
-		/* In use as long as there is a domain of it. */
+		/* A thread domain is in use while a parent domain uses it. */
 		CHECK_EQ(ibv_dealloc_td(td[i]), EBUSY);
 		traffic_free(&t[i]);
 		CHECK_EQ(ibv_dealloc_td(td[i]), 0);

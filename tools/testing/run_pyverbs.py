@@ -18,8 +18,7 @@ import subprocess
 import sys
 import unittest
 
-# What each side sends in the tests, and what it expects of the other, in place of one
-# letter over and over.
+# Data that each side sends and expects in the tests, instead of one letter repeated.
 VARIED = '''
 import functools, string
 
@@ -39,7 +38,7 @@ VARY = (
     ("'c' * client.msg_size", "varied(False, client.msg_size)"),
 )
 
-# Fail on any device of a kernel before this one, whose rdma_cm lacks what they ask for.
+# Fail on any device with older kernels, whose rdma_cm lacks what they need.
 NEEDS_KERNEL = {
     'tests.test_rdmacm.CMTestCase.test_rdmacm_async_resolve_addrinfo': (6, 17),
 }
@@ -130,7 +129,7 @@ def vary(directory):
 def worker(directory, device, gid, names):
     """Without names, list the tests; else run them. The protocol is on descriptor 3."""
     out = os.fdopen(3, 'w')
-    # Python's default before 3.14: a test object cannot be sent to a new process.
+    # Python's default before 3.14; with others a test object cannot be sent to a new process.
     multiprocessing.set_start_method('fork')
     sys.path.insert(0, directory)
     sys.path.insert(0, os.path.join(directory, 'tests'))
@@ -144,7 +143,7 @@ def worker(directory, device, gid, names):
     for module in tests.__test_modules__:
         if names or not VENDORS.match(module.__name__.rsplit('.', 1)[-1]):
             for test in flatten(loader.loadTestsFromModule(module)):
-                # In some versions a module shows its imported classes' tests, too.
+                # In some versions a module also lists tests of classes it imports.
                 if type(test).__module__ == module.__name__:
                     found[test.id()] = test
     if not names:
@@ -157,7 +156,7 @@ def worker(directory, device, gid, names):
 
 def spawn(args):
     r, w = os.pipe()
-    # The worker's copy is descriptor 3 whatever it was here.
+    # The worker has it as descriptor 3, whatever its number is here.
     child = subprocess.Popen(
         ['sh', '-c', 'fd=$1; shift; eval "exec 3>&$fd"; exec "$@"', 'sh', str(w),
          sys.executable, __file__, '--worker', *args],
@@ -265,7 +264,7 @@ def main():
     return 0 if enough and not count['fail'] else 1
 
 
-# Not when a test's own process imports this file again.
+# False when a test's own process imports this file again.
 if __name__ == '__main__':
     if sys.argv[1:2] == ['--worker']:
         worker(*sys.argv[2:5], sys.argv[5:])

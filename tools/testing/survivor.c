@@ -108,7 +108,7 @@ static void check_all(void)
 	free(back);
 }
 
-/* Nobody watches it any more. */
+/* The device no longer watches the memory, so changes must succeed. */
 static void change_all(void)
 {
 	bool ours = access("/dev/pinion_exporter", F_OK) == 0;
@@ -118,7 +118,7 @@ static void change_all(void)
 	buf_forget(regions[1].buf);
 	for (i = 0; i < num_regions; i++) {
 		buf_fill(regions[i].buf);
-		/* Our exporter's are the last. */
+		/* The last two regions are of the exporter for tests. */
 		if (ours && i >= num_regions - 2) {
 			struct dmabuf *dmabuf =
 				&dmabufs[num_dmabufs - num_regions + i];
@@ -148,7 +148,7 @@ int main(int argc, char **argv)
 	await_the_end();
 	check_all();
 	change_all();
-	/* There is nothing to ask for regions, or to end them. */
+	/* Without a device registration fails, and deregistration may. */
 	CHECK(!ibv_reg_mr(dev.pd, all.buf->data, LEN, ODP_ALL));
 	for (i = 0; i < num_regions; i++)
 		CHECK(ibv_dereg_mr(regions[i].mr) == 0 || errno);

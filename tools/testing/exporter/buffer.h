@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A buffer of the exporter. Its pages, failures and counts are under its reservation
- * lock, but for what is counted while that is not held.
+ * A buffer of the exporter. The reservation lock protects pages, failures and counts, except for
+ * counts made without it.
  */
 #ifndef PINION_EXPORTER_BUFFER_H
 #define PINION_EXPORTER_BUFFER_H
@@ -11,7 +11,7 @@
 
 #include "exporter.h"
 
-/* Left pages of so many moves are watched; older ones are looked at and freed. */
+/* The number of moves whose old pages are watched; older ones are checked and freed. */
 #define MAX_GRAVES	4
 
 struct buffer {
@@ -21,7 +21,7 @@ struct buffer {
 	u32 flags;
 	bool revoked;
 	int error[EXPORTER_STEPS];
-	u32 map_fails;			/* so often more; 0: always, if there is an error */
+	u32 map_fails;			/* remaining failures; 0: always, if there is an error */
 	struct page **graves[MAX_GRAVES];
 	unsigned int next_grave;
 	u64 maps, unmaps, pins, unpins, moves, late, touched;
@@ -32,14 +32,14 @@ struct buffer {
 struct page **exporter_get_pages(unsigned long num, u32 flags);
 void exporter_free_pages(struct page **pages, unsigned long num, u32 flags);
 void exporter_fill(struct page **pages, unsigned long num, int byte);
-/* Watch pages that were left, in the place of the oldest ones. */
+/* Watches @pages, which the buffer has left, in place of the oldest ones. */
 void exporter_bury(struct buffer *buffer, struct page **pages);
-/* How many bytes of such pages are not as they were left. */
+/* Number of bytes that have changed since the pages were left. */
 u64 exporter_differ(struct page **pages, unsigned long num);
 
 /* dmabuf.c */
 bool exporter_is_ours(const struct dma_buf *dmabuf);
-extern atomic64_t exporter_live;	/* buffers there are */
+extern atomic64_t exporter_live;	/* number of buffers */
 int exporter_create_buffer(struct exporter_create *arg);
 
 /* move.c */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What importers and users of a buffer see.
+ * The dma-buf operations, for importers and users of a buffer.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-resv.h>
@@ -13,7 +13,7 @@
 #include "buffer.h"
 
 #define MAX_SIZE	(256UL << 20)
-/* Of a device, if anybody's. */
+/* A made-up bus address without memory. */
 #define NOWHERE		BIT_ULL(45)
 #define FLAGS		(EXPORTER_CONTIGUOUS | EXPORTER_NO_PIN | EXPORTER_NO_PAGES | \
 			 EXPORTER_SHORT | EXPORTER_ODD | EXPORTER_NO_CPU | EXPORTER_REVOCABLE)
@@ -61,7 +61,7 @@ static void exporter_unpin(struct dma_buf_attachment *attach)
 	buffer->unpins++;
 }
 
-/* As an exporter would that has its memory on a card. */
+/* Like an exporter whose memory is on a card. */
 static int map_nowhere(struct buffer *buffer, struct sg_table *sgt)
 {
 	int err = sg_alloc_table(sgt, 1, GFP_KERNEL);
@@ -193,7 +193,7 @@ static int exporter_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 	return 0;
 }
 
-/* Who has vmap lets the CPU have the memory, whether he is asked to or not. */
+/* By having this operation an exporter declares that the CPU may access its memory. */
 static int exporter_vmap(struct dma_buf *dmabuf, struct iosys_map *map)
 {
 	struct buffer *buffer = dmabuf->priv;

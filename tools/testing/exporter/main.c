@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * An exporter of dma-bufs for tests: moves them on request, takes them away, fails
- * where it is told to, and watches the pages that a buffer has left. And memory whose pages
- * do not come. For root, in a kernel that can be thrown away.
+ * An exporter of dma-bufs for tests: moves and revokes them on request, fails where told to, and
+ * watches pages that buffers have left. Also memory whose pages are held back. For root, in a
+ * disposable kernel.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-resv.h>
@@ -47,7 +47,7 @@ static int fail(struct buffer *buffer, const struct exporter_fail *arg)
 }
 
 union argument {
-	s32 fd;				/* what those of buffers but CREATE begin with */
+	s32 fd;				/* all calls for buffers but CREATE begin with it */
 	struct exporter_create create;
 	struct exporter_move move;
 	struct exporter_fail fail;
@@ -139,7 +139,7 @@ static int __init exporter_init(void)
 static void __exit exporter_exit(void)
 {
 	misc_deregister(&exporter);
-	/* A buffer keeps the module; its last work item may still be on the way out. */
+	/* Each buffer holds the module, but its last work item may still be running. */
 	destroy_workqueue(exporter_wq);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Moves buffers, at once or so that their content arrives later, and takes them away.
+ * Moves buffers, at once or with contents that arrive later, and revokes them.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-fence.h>
@@ -17,16 +17,16 @@
 #define tell_importers dma_buf_move_notify
 #endif
 
-#define JUNK	0x9c	/* fills pages whose content has not arrived */
+#define JUNK	0x9c	/* fills pages whose contents have not arrived */
 
 struct workqueue_struct *exporter_wq;
 
-/* A move whose content takes a while to arrive. */
+/* A move whose contents arrive later. */
 struct arrival {
 	struct dma_fence fence;
-	spinlock_t lock;		/* the fence's */
+	spinlock_t lock;		/* of the fence */
 	struct delayed_work work;
-	struct buffer *buffer;		/* a reference to its dma-buf */
+	struct buffer *buffer;		/* holds a reference to its dma-buf */
 	struct page **content, **to;
 };
 
@@ -53,14 +53,14 @@ static u64 *last_word(struct page *page)
 	return page_address(page) + PAGE_SIZE - sizeof(u64);
 }
 
-/* A word of each page; copying all of them would take longer than who comes late does. */
+/* Remembers one word of each page; copying whole pages would take longer than a late write. */
 static void remember(u64 *words, struct page **pages, unsigned long num)
 {
 	while (num--)
 		words[num] = READ_ONCE(*last_word(pages[num]));
 }
 
-/* Bytes that somebody has written since. */
+/* Number of bytes that were written since. */
 static u64 changed(const u64 *words, struct page **pages, unsigned long num)
 {
 	u64 bytes = 0;
@@ -109,7 +109,7 @@ static void forget_arrival(struct arrival *arrival)
 	dma_fence_put(&arrival->fence);
 }
 
-/* The reservation lock is held. When this returns, nobody may use the pages. */
+/* The caller holds the reservation lock. When this returns, importers must not use the pages. */
 static void evict(struct buffer *buffer, u64 *words)
 {
 	tell_importers(buffer->dmabuf);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Where a buffer is and where it was.
+ * Pages of a buffer, present and former ones.
  */
 #include <linux/mm.h>
 #include <linux/random.h>
@@ -8,7 +8,7 @@
 
 #include "buffer.h"
 
-#define LEFT	0xdb	/* fills pages that were left */
+#define LEFT	0xdb	/* fills pages that a buffer has left */
 
 void exporter_free_pages(struct page **pages, unsigned long num, u32 flags)
 {
@@ -50,7 +50,7 @@ static int get_scattered(struct page **pages, unsigned long num)
 		}
 		cond_resched();
 	}
-	/* The allocator likes to give neighbours. */
+	/* The allocator tends to return contiguous pages, so shuffle them. */
 	for (i = num - 1; i > 0; i--) {
 		j = get_random_u32_below(i + 1);
 		swap(pages[i], pages[j]);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory that takes its time: a mapping of the device itself, whose pages come when its
- * holder lets them. Until then who touches one waits, whatever signals there are, as for a
- * file system whose server is dead.
+ * A mapping of the device whose page faults wait until released, without reacting to signals, as
+ * for a file system whose server is dead.
  */
 #include <linux/fs.h>
 #include <linux/mm.h>

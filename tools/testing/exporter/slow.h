@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memory that takes its time, one an open file of the device.
+ * Memory whose page faults can be made to wait, for each open file of the device.
  */
 #ifndef PINION_EXPORTER_SLOW_H
 #define PINION_EXPORTER_SLOW_H

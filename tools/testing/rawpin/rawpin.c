@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The floor of memory registration: pins and unpins user memory in the batches
- * ib_umem_get() uses, and does nothing else. For benchmarks only, by root only;
- * it does not account what it pins.
+ * A lower bound for the time of memory registration: pins and unpins user memory in the batches
+ * of ib_umem_get(), and does nothing else. For benchmarks, for root only; it does not account
+ * pinned pages.
  */
 #include <linux/ktime.h>
 #include <linux/miscdevice.h>
@@ -15,7 +15,7 @@
 
 #include "rawpin.h"
 
-/* What fits a page of pointers, as in the core. */
+/* As many as fit into a page of pointers, as in the core. */
 #define BATCH (PAGE_SIZE / sizeof(struct page *))
 
 struct pinned {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * For LD_PRELOAD: a server and its client that meet more than once by rdma_cm, and agree on
- * nothing in between. With -R perftest's server listens a second time after the two have
- * shaken hands, and a client that is faster is rejected. Here the client asks for its Nth
- * address only after the server has listened N times, all from the second after it has
- * twice. $LISTENS is a folder with a file for each time, where the server makes them if it
- * says $LISTENER.
+ * For LD_PRELOAD: keeps a client from connecting by rdma_cm before its server listens. With -R
+ * perftest's server listens a second time after the two have shaken hands, and a client that
+ * is faster is rejected. Here the client's Nth rdma_resolve_addr() waits until the server has
+ * listened N times, the later ones until it has listened twice. $LISTENS is a folder with a
+ * file for each time; the server, which has $LISTENER set, makes them.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,7 +15,7 @@
 
 struct sockaddr;
 
-/* As the tests' own limits; who has waited for so long, goes on as without all this. */
+/* After the same time limit as in the tests it continues without waiting. */
 enum { TIMES = 2, LIMIT_MS = 60000, STEP_MS = 10 };
 
 int rdma_listen(void *id, int backlog);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Preloaded, it makes programs that get dma-bufs from a GPU find one: a render node
- * whose memory is a memfd, exported by /dev/udmabuf. It knows the ioctls that pyverbs
- * uses of an i915, and no others.
+ * For LD_PRELOAD: programs that get dma-bufs from a GPU find a render node whose memory is a
+ * memfd, exported by /dev/udmabuf. It has only the ioctls that pyverbs uses on an i915.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -22,7 +21,7 @@
 
 enum { MAX_FDS = 4096, MAX_OBJECTS = 64, PAGE = 4096 };
 
-/* An open render node: its objects are one after the other in its memfd. */
+/* An open render node; its objects follow each other in its memfd. */
 static struct node {
 	bool open;
 	unsigned int count;
@@ -105,7 +104,7 @@ static int export(int fd, const struct node *node, struct drm_prime_handle *arg)
 static int node_ioctl(int fd, struct node *node, unsigned long request,
 		      void *arg)
 {
-	/* Most begin with the handle, which is never 0. */
+	/* The arguments of most ioctls begin with the handle, which is never 0. */
 	uint32_t handle = *(uint32_t *)arg;
 	bool known = handle && handle <= node->count;
 

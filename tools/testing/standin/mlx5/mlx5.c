@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * In the place of libmlx5, for a device that it would serve: says yes to everything and
- * remembers what it was asked.
+ * Stands in for libmlx5 on a device that libmlx5 would serve: every call succeeds and is
+ * recorded.
  */
 #include <pinion/mlx5dv.h>
 
