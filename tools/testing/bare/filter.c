@@ -3,8 +3,8 @@
  * filter no-userns|container COMMAND...: runs COMMAND without some system calls.
  *
  * no-userns: no user namespaces, as on machines whose administrator has turned them off.
- * container: what the container engines' default profile refuses to who has none of the
- * greater capabilities. It is written here as what is refused, not as what is allowed.
+ * container: refuses what the default profile of container engines refuses to processes without
+ * the greater capabilities. The profile lists what is allowed; this lists what is refused.
  *
  * Needs CAP_SYS_ADMIN, so that sudo still works below it.
  */
@@ -93,7 +93,7 @@ static void add(struct sock_filter instruction)
 	program[length++] = instruction;
 }
 
-/* The system call @nr: what to do in @n instructions from @body, or the next one. */
+/* For system call @nr: @n instructions from @body; others skip them. */
 static void on(int nr, const struct sock_filter *body, int n)
 {
 	add((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, n));
@@ -106,7 +106,7 @@ static void on(int nr, const struct sock_filter *body, int n)
 	   sizeof((const struct sock_filter[]){ __VA_ARGS__ }) / \
 		   sizeof(struct sock_filter))
 
-/* The C library does without clone3, whose flags a filter cannot read. */
+/* clone3() gets ENOSYS, because a filter cannot read its flags; the C library then uses clone(). */
 static void no_namespaces(unsigned int flags)
 {
 	ON(SYS_clone3, REFUSE(ENOSYS));
@@ -125,7 +125,10 @@ static void container(void)
 	for (i = 0; i < sizeof(refused) / sizeof(*refused); i++)
 		ON(refused[i], REFUSE(EPERM));
 	no_namespaces(NAMESPACES);
-	/* Linux, 32 bits of uname, both, or the question; so not without random addresses. */
+	/*
+	 * As in the default profile: PER_LINUX, PER_LINUX32, UNAME26, both, or a query. So
+	 * ADDR_NO_RANDOMIZE is refused.
+	 */
 	ON(SYS_personality, LOAD(ARG(0)),
 	   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0xffffffff, 2, 0),
 	   BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, ~0x20008u, 0, 1), REFUSE(EPERM),
@@ -161,7 +164,7 @@ int main(int argc, char **argv)
 		perror("filter: seccomp");
 		return 1;
 	}
-	/* We may be run from one. */
+	/* The caller may have opened descriptors for us only. */
 	close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
 	execvp(argv[2], argv + 2);
 	perror(argv[2]);

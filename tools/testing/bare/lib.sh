@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash disable=SC2034
-# Shared by the scripts of this folder, beside scripts/bed/lib.sh: who may make a machine.
+# Shared by the scripts of this folder, in addition to scripts/bed/lib.sh: who may make a
+# machine.
 
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$HERE/../../../scripts/bed/lib.sh"
 PATH=$PATH:/usr/sbin:/sbin
 
-# An ordinary user is root of his own ids, and gives files to those below him.
+# An ordinary user becomes root in a namespace with his subordinate ids.
 owner=()
 [ "$(id -u)" = 0 ] || owner=(--map-root-user --map-auto)
 
-# Root of those ids; all of them may be removed only so.
+# Files of those ids can be removed only as root in such a namespace.
 in_namespace() {
 	if ((${#owner[@]})); then unshare "${owner[@]}" "$@"; else "$@"; fi
 }
 rm_rf() { in_namespace rm -rf --one-file-system "$@"; }
 
-# why_not: what this machine lacks to make others of, in one line; nothing if it can.
+# why_not: prints in one line why this machine cannot make others; nothing if it can.
 why_not() {
 	if ! command -v mmdebstrap >/dev/null; then
 		echo "mmdebstrap is not installed"

@@ -9,15 +9,15 @@ trap 'fail "line $LINENO of machine.sh failed"' ERR
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 root=$MACHINE/mnt
 
-# over LOWER NAME AT: LOWER is seen at AT, or of several, with colons between, the first that
-# has a file; what is written there goes to $MACHINE/NAME.
+# over LOWER NAME AT: mounts LOWER at AT (several with colons between: the first one that has a
+# file counts); what is written there goes to $MACHINE/NAME.
 over() {
 	local upper=$MACHINE/$2/new work=$MACHINE/$2/work copy=$MACHINE/$2/copy o
 	rm -rf "$work"
 	mkdir -p "$upper" "$work" "$3"
 	if [ ! -d "$copy" ]; then
-		# Volatile: at its end nobody waits until all that others write is on the disk, too.
-		# Of an ordinary user the kernel wants the second.
+		# Volatile: unmounting does not wait until the data of the whole machine are on
+		# disk. The kernel requires the second option of an ordinary user.
 		for o in ,volatile ,volatile,userxattr; do
 			! mount -t overlay overlay -o "lowerdir=$1,upperdir=$upper,workdir=$work$o" "$3" 2>/dev/null ||
 				return 0
@@ -73,14 +73,14 @@ cache() {
 			[ ! -d "$CACHE/$kind" ] || over "$CACHE/$kind" "share-$kind" "$root$CACHE/$kind"
 		done
 	fi
-	# As if who will use it had made it; roots and kernels are only read. What else is there
-	# was written by him.
+	# The files belong to their user as if he had made them; roots and kernels are only read.
+	# Other files are written by him anyway.
 	[ -n "$ROOT_" ] || {
 		find "$root$CACHE" -maxdepth 1
 		find "$root$CACHE"/*/ -maxdepth 1 ! -type d
 		find "$root$CACHE"/{apt,log,rdma-core} 2>/dev/null || :
 	} | xargs -rd '\n' chown -h --reference="$root$home"
-	# Each folder that leads there may be passed; and read, as QEMU does.
+	# All parent folders are accessible, and readable as QEMU needs.
 	(cd "$root" && IFS=/ && d=. && for n in ${CACHE#/}; do d+=/$n && chmod a+rx "$d"; done)
 }
 
@@ -98,7 +98,7 @@ users() {
 	touch "$MACHINE/users"
 }
 
-# A stranger's clone is new; what is not committed yet is to be tested, too.
+# A fresh clone, with uncommitted changes, which are to be tested, too.
 tree() {
 	local at=$root$TO
 	[ ! -e "$at" ] || return 0
@@ -114,7 +114,7 @@ tree() {
 			tar c -T - | (cd "$at" && tar x --no-same-permissions)
 		rm "$HOME/.gitconfig"
 	)
-	# The folders that lead there, too.
+	# Including the parent folders below home.
 	[[ $TO != "$home"/* ]] || at=$root$home
 	chown -R --reference="$root$home" "$at"
 }
@@ -152,10 +152,10 @@ cd /
 hash -r
 [ -z "$PREPARE" ] || sh -c "$PREPARE" || fail "cannot prepare: $PREPARE"
 
-# What a login sets, and nothing else.
+# The environment of a login, and nothing else.
 run=(env -i HOME="$home" USER="$user" LOGNAME="$user" SHELL=/bin/bash PATH="$path" TERM="${TERM:-dumb}")
 [ -z "$BARE_CACHE" ] || run+=("PINION_CACHE=$CACHE")
-# Interrupts reach what is run; a job of a script does not see them.
+# The command reacts to interrupts, which background jobs of a script ignore.
 run=(env "--default-signal=INT,QUIT" "${run[@]}")
 if [ -n "$CONTAINER" ]; then
 	caps=-all,+chown,+dac_override,+fsetid,+fowner,+mknod,+net_raw,+setgid,+setuid,+setfcap,+setpcap
@@ -173,7 +173,8 @@ trap 'exit 143' TERM
 "${run[@]}" "$@" <&0 &
 wait $! || rc=$?
 
-# left_over: set $left to what else runs. No subshell: it would be one of them.
+# left_over: sets $left to other processes that run. Not in a subshell, which would be one of
+# them.
 left_over() {
 	local p words
 	left=
@@ -183,7 +184,7 @@ left_over() {
 	done
 } 2>/dev/null
 if [ -n "$ALONE" ]; then
-	# What was told to end may need a moment.
+	# Processes that were told to end may need a moment.
 	for ((i = 0; i < 30; i++)); do
 		left_over
 		[ -n "$left" ] || break

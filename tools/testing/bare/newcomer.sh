@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
-# What suites newcomer and newcomer-cold do alike: `make demo' on a machine made by `enter',
-# and what has to be on the screen then.
+# Shared by suites newcomer and newcomer-cold: `make demo' on a machine made by `enter', and the
+# expected output.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -12,10 +12,11 @@ work=$(mktemp -d /var/tmp/pinion-newcomer.XXXXXX)
 trap 'rm_rf "$work"; rm -rf "$TMP"' EXIT
 LIMIT=900
 
-# possible SUITE: make its bare root; without one, or root, all is skipped.
+# possible SUITE: makes its bare root; skips everything if that, or being root, is not possible.
 possible() {
 	local why
-	# An ordinary user's machine has no ids for the ordinary user in it, who makes roots.
+	# `make demo' needs user namespaces with subordinate ids inside; an ordinary user's
+	# machine has none.
 	if [ "$(id -u)" != 0 ]; then
 		skip all "only root can make a machine that has ordinary users with ids of their own"
 		finish
@@ -29,17 +30,17 @@ possible() {
 	finish
 }
 
-# enter_ OPTIONS -- COMMAND: what it prints is in $TMP/out, how long it took in $took.
+# enter_ OPTIONS -- COMMAND: its output is in $TMP/out, its duration in $took.
 enter_() {
 	local begin=$SECONDS rc=0
-	# In our own process group, which is ended as one.
+	# In our own process group, so that all ends together.
 	timeout --foreground -k 5 $((LIMIT * SLOW)) "$HERE/enter" "$@" >"$TMP/out" 2>&1 </dev/null || rc=$?
 	took=$((SECONDS - begin))
 	return $rc
 }
 
-# In all of these, SETTING is a variable that is set there.
-# demo NAME OPTIONS SUITE: one test, `make demo' to its end within $LIMIT seconds.
+# All of these set the variable in SETTING on the machine. demo NAME OPTIONS SUITE: one test,
+# `make demo' to its end within $LIMIT seconds.
 demo() {
 	local name=$1 rc=0
 	shift
@@ -52,7 +53,7 @@ demo() {
 	ok "$name in ${took}s"
 }
 
-# busy: does a thread on each processor have to share it with others?
+# busy: are there other processes that use CPU time?
 busy() {
 	local TIMEFORMAT='%R %U' i j
 	for ((i = 0; i < JOBS; i++)); do
@@ -60,8 +61,8 @@ busy() {
 	done | awk '$1 > 1.25 * $2 { busy = 1 } END { exit !busy }'
 }
 
-# quick SECONDS NAME OPTIONS: `make demo' once more in so many seconds, on a machine that
-# has nothing else to do.
+# quick SECONDS NAME OPTIONS: `make demo' again takes at most so many seconds, on an idle
+# machine.
 quick() {
 	local most=$1 name=$2 try
 	shift 2
@@ -78,21 +79,21 @@ quick() {
 	fi
 }
 
-# screen NAME: what the last demo printed is all there.
+# screen NAME: the output of the last demo is complete.
 screen() {
 	local missing=() what
 	for what in 'hca_id: pinion0' PORT_ACTIVE 'on demand:.*SUPPORT' '  pinned ' '  device memory ' '  on demand ' \
 		'  all of memory ' '0x[0-9a-f]* .*region'; do
 		grep -q "$what" "$TMP/out" || missing+=("$what")
 	done
-	# A figure for each of the three devices. The peers' may be void: how well they do here is theirs.
+	# A figure for each of the three devices. Those of rxe and siw may be void.
 	for what in 'write 64 KiB, GB/s' 'write 8 bytes, us'; do
 		awk -v row="$what" 'index($0, row) { n = split(substr($0, index($0, row) + length(row)), f)
 			good = n == 3 && f[1] + 0 > 0
 			for (i = 2; i <= n; i++) if (f[i] + 0 <= 0 && f[i] != "void") good = 0 } END { exit !good }' "$TMP/out" ||
 			missing+=("$what")
 	done
-	# What a shell has to say of our own scripts is no stranger's business.
+	# No errors of a shell script are shown.
 	! grep -qE ': line [0-9]+: ' "$TMP/out" || missing+=("a screen without errors of a shell")
 	if ((${#missing[@]})); then
 		tail -n 60 "$TMP/out" | show
@@ -102,8 +103,8 @@ screen() {
 	fi
 }
 
-# refusal NAME PATTERN OPTIONS: `make demo', or $TARGET, ends at once, its last line says why;
-# with $ONLY set, it is the only one.
+# refusal NAME PATTERN OPTIONS: `make demo', or $TARGET, ends at once, and its last line says
+# why; with $ONLY set, it is the only line.
 refusal() {
 	local name=$1 pattern=$2 rc=0 wrong='' last
 	shift 2
@@ -128,9 +129,9 @@ refusal() {
 	fi
 }
 
-# interrupted NAME OPTIONS: ^C on a terminal, once everything is under way, ends everything
-# (--alone sees to it), and nothing that is half made looks whole. The machine is kept where
-# OPTIONS say so.
+# interrupted NAME OPTIONS: ^C on a terminal while all is running ends everything (--alone checks
+# it), and unfinished artefacts are not taken for finished ones. The machine is kept if OPTIONS
+# say so.
 interrupted() {
 	local name=$1 rc=0
 	shift

@@ -27,7 +27,7 @@ def fault(where, text):
 def load(path):
     with open(path, encoding="utf-8") as f:
         loaded = yaml.safe_load(f)
-    # YAML 1.1 takes the word for a truth value.
+    # YAML 1.1 reads the word `on' as a boolean.
     if True in loaded:
         loaded["on"] = loaded.pop(True)
     return loaded
@@ -60,7 +60,7 @@ def check_steps(where, steps, tree, needs_shell):
         if "run" in step:
             if needs_shell and "shell" not in step:
                 fault(at, "no shell")
-            # Text that strangers write would become part of the script.
+            # Text from an event, which strangers can write, would become part of the script.
             if "${{" in step["run"]:
                 fault(at, "an expression in a script: hand it over in env")
             for script in re.findall(r"\$GITHUB_ACTION_PATH/([\w/.-]+)", step["run"]):

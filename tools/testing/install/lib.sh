@@ -3,11 +3,11 @@
 # What the tests of what is installed share.
 # shellcheck source=tools/testing/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
-# What whoever runs the tests has set for himself.
+# Settings of whoever runs the tests must not matter.
 unset DESTDIR PREFIX LIBDIR INCLUDEDIR SYSCONFDIR
 
-# what NAME COMMAND...: passed if it is true, a function for example; what it printed is
-# shown if not.
+# what NAME COMMAND...: passes if COMMAND, which may be a function, succeeds; shows its output if
+# not.
 what() {
 	local name=$1
 	shift
@@ -21,7 +21,7 @@ what() {
 	fi
 }
 
-# refuses WORDS COMMAND...: it fails and says them.
+# refuses WORDS COMMAND...: COMMAND fails and prints WORDS.
 refuses() {
 	local words=$1
 	shift
