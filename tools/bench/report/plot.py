@@ -47,6 +47,17 @@ def script(picture, file):
     return '\n'.join(out) + '\n'
 
 
+LICENSE = '<!-- SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB -->\n'
+
+
+def license_it(path):
+    """As every file of the tree; XML wants its declaration first."""
+    with open(path) as file:
+        first, *rest = file.readlines()
+    with open(path, 'w') as file:
+        file.writelines([first, LICENSE, *rest])
+
+
 def draw(bench, folder):
     """The names of the SVG files that are now in the folder."""
     if any(c in folder for c in "'\n\\"):
@@ -61,5 +72,6 @@ def draw(bench, folder):
             raise of.Wrong('gnuplot is not here: apt-get install gnuplot-nox') from None
         except subprocess.CalledProcessError as e:
             raise of.Wrong(f'gnuplot failed: status {e.returncode}') from None
+        license_it(os.path.join(folder, file))
         files.append(file)
     return files
