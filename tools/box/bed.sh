@@ -336,6 +336,9 @@ run() {
 		printf '%s: the kernel complained (the command'\''s exit status was %s):\n' "$BOX" "$rc" >&2
 		cat "$job/found" >&2
 		rc=125
+	elif [ -s "$job/found" ]; then
+		# In a suite's output this is no result.
+		sed "s/^/# $BOX: /" "$job/found" >&2
 	fi
 	[ -z "$verbose" ] || printf '%s: %s.%03ds in all, %s\n' "$BOX" \
 		$(((${EPOCHREALTIME/./} - start) / 1000000)) $(((${EPOCHREALTIME/./} - start) / 1000 % 1000)) \
