@@ -23,6 +23,13 @@ messages() {
 # What all processors of this machine were busy, in milliseconds since it began.
 busy_ms() { awk -v hz="$(getconf CLK_TCK)" '/^cpu / { print int(($2 + $3 + $4 + $7 + $8) * 1000 / hz) }' /proc/stat; }
 
+# The first IPv4 address of its netdev.
+address_of() { # DEVICE
+	local netdev
+	netdev=$(rdma link show "$1/1" | sed -n 's/.* netdev \([^ ]*\).*/\1/p')
+	ip -4 -o addr show dev "$netdev" | sed -n 's|.* inet \([0-9.]*\)/.*|\1|p' | head -n 1
+}
+
 # The status of a run that was not the device's own.
 ANOTHER=121
 # What all devices but those named have sent, as far as they count it. siw does not.
