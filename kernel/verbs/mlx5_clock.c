@@ -30,6 +30,7 @@ static void clock_write(struct mlx5_ib_clock_info *info)
 	after = ktime_get_raw_ns();
 	preempt_enable();
 	WRITE_ONCE(info->sign, info->sign | MLX5_IB_CLOCK_INFO_KERNEL_UPDATING);
+	/* The odd sign is visible before any of the new values. */
 	smp_wmb();
 	WRITE_ONCE(info->nsec, day);
 	WRITE_ONCE(info->cycles, before + (after - before) / 2);

@@ -100,7 +100,7 @@ patiently() { # KEY FUNCTION ARGUMENTS
 		((rc)) || return 0
 		case $rc in
 		124 | 137) hopeless[$key]=$(why $rc) ;;
-		$ANOTHER) hopeless[$key]="another device with this address carried it" ;;
+		"$ANOTHER") hopeless[$key]="another device with this address carried it" ;;
 		*) continue ;;
 		esac
 		echo "fact void:${key// /,} ${hopeless[$key]}"

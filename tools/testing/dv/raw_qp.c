@@ -608,8 +608,8 @@ static void tell(uint8_t out[PRM_QP_OUT])
 }
 
 /*
- * Of what a change of RTS may change, each alone: rights and the RNR timer; anything else is refused
- * and nothing has changed, and so is what would follow in a second context.
+ * Of what a change of RTS may change, each alone: rights and the RNR timer; anything else is
+ * refused and nothing has changed, and so is what would follow in a second context.
  */
 static void vr16_optional(void)
 {

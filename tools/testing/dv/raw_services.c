@@ -158,7 +158,8 @@ static int change_alone(uint16_t opcode, const struct prm_path *path)
 }
 
 /*
- * A request fails while somebody else asks for RTS from RTS: that does not lift it out of its error.
+ * A request fails while somebody else asks for RTS from RTS: that does not lift it out of its
+ * error.
  */
 static void vs14_state_under_a_command(void)
 {

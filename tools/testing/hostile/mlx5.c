@@ -492,8 +492,8 @@ static void clock_is_right(const struct mlx5_ib_clock_info *info)
 }
 
 /*
- * The page of the clock can be read, by who maps it as a whole and as it is; it is written again and
- * again while somebody has the device open, and stays mapped afterwards.
+ * The page of the clock can be read, by who maps it as a whole and as it is; it is written again
+ * and again while somebody has the device open, and stays mapped afterwards.
  */
 static void mx10_clock(void)
 {
