@@ -23,11 +23,14 @@ messages() {
 # What all processors of this machine were busy, in milliseconds since it began.
 busy_ms() { awk -v hz="$(getconf CLK_TCK)" '/^cpu / { print int(($2 + $3 + $4 + $7 + $8) * 1000 / hz) }' /proc/stat; }
 
-# The first IPv4 address of its netdev.
-address_of() { # DEVICE
+# has_address DEVICE: its netdev has an IPv4 address. The first one is in ${address[DEVICE]} then.
+declare -A address
+has_address() {
 	local netdev
+	[ -z "${address[$1]:-}" ] || return 0
 	netdev=$(rdma link show "$1/1" | sed -n 's/.* netdev \([^ ]*\).*/\1/p')
-	ip -4 -o addr show dev "$netdev" | sed -n 's|.* inet \([0-9.]*\)/.*|\1|p' | head -n 1
+	address[$1]=$(ip -4 -o addr show dev "$netdev" | sed -n 's|.* inet \([0-9.]*\)/.*|\1|p' | head -n 1)
+	[ -n "${address[$1]}" ]
 }
 
 # The status of a run that was not the device's own.
@@ -47,11 +50,15 @@ others_have_sent() { # DEVICE...
 
 # perftest_once DEVICE VERB KIND BYTES QUEUES MESSAGES: $FIGURE, and $DETAILS as NAME=VALUE, of a run;
 # $BUSY is what it cost the machine. Another status than 0 where it is void. A server that is
-# elsewhere: FAR_DEV is its device, NEAR_ADDR the client's address, FAR_IN and NEAR_IN are what their commands
+# elsewhere: FAR_DEV is its device, FAR_ADDR its address, NEAR_ADDR the client's, FAR_IN and NEAR_IN are what their commands
 # begin with, and FAR_MORE is what only the server's has at its end.
 perftest_once() {
-	local dev=$1 verb=$2 kind=$3 bytes=$4 queues=$5 n=$6 tool=ib_$2_bw ready far=${FAR_DEV:-$1} near_gid='' far_gid='' cmd busy words sent
+	local dev=$1 verb=$2 kind=$3 bytes=$4 queues=$5 n=$6 tool=ib_$2_bw ready far=${FAR_DEV:-$1} near_gid='' far_gid='' cmd busy words sent addr=${FAR_ADDR:-}
 	[ "$kind" != lat ] || tool=ib_${verb}_lat
+	if [ -z "$addr" ]; then
+		has_address "$dev" || return
+		addr=${address[$dev]}
+	fi
 	port=$((port + 1))
 	ready=tcp:$port
 	cmd="-p $port -F -s $bytes -n $n"
@@ -66,12 +73,12 @@ perftest_once() {
 		cmd+=" -R"
 		ready=cm:$port
 	else
-		far_gid="-x $(gid_index "$far" "$ADDR")"
-		near_gid="-x $(gid_index "$dev" "${NEAR_ADDR:-$ADDR}")"
+		far_gid="-x $(gid_index "$far" "$addr")"
+		near_gid="-x $(gid_index "$dev" "${NEAR_ADDR:-$addr}")"
 	fi
 	sent=$(others_have_sent "$dev" "$far")
 	busy=$(busy_ms)
-	both "$ready" "${FAR_IN:-} $tool -d $far $far_gid $cmd ${FAR_MORE:-}" "${NEAR_IN:-} $tool -d $dev $near_gid $cmd $ADDR" || return
+	both "$ready" "${FAR_IN:-} $tool -d $far $far_gid $cmd ${FAR_MORE:-}" "${NEAR_IN:-} $tool -d $dev $near_gid $cmd $addr" || return
 	BUSY=$(($(busy_ms) - busy))
 	# perftest names the device that it was told, whichever rdma_cm found at the address.
 	(($(others_have_sent "$dev" "$far") - sent < n * queues)) || return $ANOTHER

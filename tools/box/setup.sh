@@ -27,31 +27,43 @@ address() { # NETDEV THIRD LAST
 }
 
 links=${BOX_DEVICES:-1}
-i=0
-while [ $i -lt "$links" ]; do
-	if [ $i = 0 ] && [ "${BOX_NETNS:-0}" -gt 0 ]; then
-		ip link add eth0 type bridge
-	else
-		ip link add eth$i mtu $mtu type veth peer name eth${i}p mtu $mtu
-		ip link set eth${i}p up
-	fi
-	address eth$i $i 1
-	ip link set eth$i up
-	i=$((i + 1))
-done
+namespaces=${BOX_NETNS:-0}
+
+# PREFIXeth0, PREFIXeth1, ...; and in each namespace a PREFIXeth0 on one network with the first.
+# THIRD is added to the third group of their addresses.
+netdevs() { # PREFIX THIRD
+	i=0
+	while [ $i -lt "$links" ]; do
+		if [ "$1$i" = 0 ] && [ "$namespaces" -gt 0 ]; then
+			ip link add eth0 type bridge
+		else
+			ip link add "$1eth$i" mtu $mtu type veth peer name "$1eth${i}p" mtu $mtu
+			[ $i != 0 ] || [ "$namespaces" = 0 ] || ip link set "$1eth0p" master eth0
+			ip link set "$1eth${i}p" up
+		fi
+		address "$1eth$i" $(($2 + i)) 1
+		ip link set "$1eth$i" up
+		i=$((i + 1))
+	done
+	n=1
+	while [ $n -le "$namespaces" ]; do
+		ip link add "$1ns$n" mtu $mtu type veth peer name "$1eth0" mtu $mtu netns ns$n
+		ip link set "$1ns$n" master eth0 up
+		ip -n ns$n addr add "10.0.$2.$((n + 1))/24" dev "$1eth0"
+		ip -n ns$n addr add "fd00:$2::$((n + 1))/64" dev "$1eth0" nodad
+		ip -n ns$n link set "$1eth0" up
+		n=$((n + 1))
+	done
+}
 
 n=1
-while [ $n -le "${BOX_NETNS:-0}" ]; do
+while [ $n -le "$namespaces" ]; do
 	ip netns add ns$n
-	ip link add ns$n mtu $mtu type veth peer name eth0 mtu $mtu netns ns$n
-	ip link set ns$n master eth0 up
 	ip -n ns$n link set lo up
-	ip -n ns$n addr add 10.0.0.$((n + 1))/24 dev eth0
-	ip -n ns$n addr add fd00:0::$((n + 1))/64 dev eth0 nodad
-	ip -n ns$n link set eth0 up
 	n=$((n + 1))
 done
-[ "${BOX_NETNS:-0}" = 0 ] || ip link set eth0 mtu $mtu
+netdevs "" 0
+[ "$namespaces" = 0 ] || ip link set eth0 mtu $mtu
 
 if [ "${BOX_HUGEPAGES:-0}" != 0 ] && [ -e /proc/sys/vm/nr_hugepages ]; then
 	echo "$BOX_HUGEPAGES" >/proc/sys/vm/nr_hugepages
@@ -77,30 +89,6 @@ if [ -n "${BOX_PROVIDER:-}" ]; then
 	chmod -R a+rX /etc/libibverbs.d
 fi
 
-# siw connects by rdma_cm only, and rdma_cm chooses the device by the address: of two on one netdev
-# it finds the first. So siw's netdevs, siw-eth0 and so on, are beside the others, with addresses of
-# their own: 100 more in the third group.
-siw_netdevs() {
-	i=0
-	while [ $i -lt "$links" ]; do
-		ip link add siw-eth$i mtu $mtu type veth peer name siw-eth${i}p mtu $mtu
-		[ $i != 0 ] || [ "${BOX_NETNS:-0}" = 0 ] || ip link set siw-eth0p master eth0
-		ip link set siw-eth${i}p up
-		address siw-eth$i $((100 + i)) 1
-		ip link set siw-eth$i up
-		i=$((i + 1))
-	done
-	n=1
-	while [ $n -le "${BOX_NETNS:-0}" ]; do
-		ip link add siw-ns$n mtu $mtu type veth peer name siw-eth0 mtu $mtu netns ns$n
-		ip link set siw-ns$n master eth0 up
-		ip -n ns$n addr add 10.0.100.$((n + 1))/24 dev siw-eth0
-		ip -n ns$n addr add fd00:100::$((n + 1))/64 dev siw-eth0 nodad
-		ip -n ns$n link set siw-eth0 up
-		n=$((n + 1))
-	done
-}
-
 # Names of links say what they are and where: pinion0 on eth0, pinion0.ns1 in ns1.
 add_links() { # TYPE [PREFIX OF NETDEVS]
 	have rdma || fail "no \`rdma' in this root: install iproute2 there"
@@ -110,7 +98,7 @@ add_links() { # TYPE [PREFIX OF NETDEVS]
 		i=$((i + 1))
 	done
 	n=1
-	while [ $n -le "${BOX_NETNS:-0}" ]; do
+	while [ $n -le "$namespaces" ]; do
 		ip netns exec ns$n rdma link add "$1.ns$n" type "$1" netdev "${2:-}eth0" ||
 			fail "rdma link add $1.ns$n: $(dmesg_tail)"
 		n=$((n + 1))
@@ -129,7 +117,9 @@ for w in ${BOX_WITH:-}; do
 		;;
 	siw)
 		load siw || fail "no siw in this kernel"
-		siw_netdevs
+		# It connects by rdma_cm only, which chooses the device by the address: of two on
+		# one netdev it finds the first.
+		netdevs siw- 100
 		add_links siw siw-
 		;;
 	*) fail "--with $w: only rxe and siw are known" ;;
