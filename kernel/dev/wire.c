@@ -48,15 +48,15 @@ static ssize_t wire_show(struct device *device, struct device_attribute *attr, c
 
 static DEVICE_ATTR_RO(wire);
 
-static struct attribute *attributes[] = {
+static struct attribute *wire_attributes[] = {
 	&dev_attr_wire.attr,
 	NULL,
 };
 
-static const struct attribute_group group = {
-	.attrs = attributes,
+static const struct attribute_group wire_attribute_group = {
+	.attrs = wire_attributes,
 };
 
 const struct ib_device_ops pinion_sysfs_ops = {
-	.device_group = &group,
+	.device_group = &wire_attribute_group,
 };

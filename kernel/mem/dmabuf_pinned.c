@@ -18,13 +18,13 @@ u64 pinion_dmabuf_pages(const struct ib_umem *umem)
 }
 
 /*
- * Memory is added in parts of so many pages: all of a part are of one kind. A buffer of 64 GiB has
- * 16 million pages, and is looked at after each move.
+ * The kernel adds memory in aligned parts of so many pages, so one page tells the kind of all. To
+ * look at each would take long: a buffer of 64 GiB has 16 million, and is examined after each move.
  */
 #ifdef CONFIG_SPARSEMEM
-#define TOGETHER	PAGES_PER_SUBSECTION
+#define PAGES_OF_ONE_KIND	PAGES_PER_SUBSECTION
 #else
-#define TOGETHER	1UL
+#define PAGES_OF_ONE_KIND	1UL
 #endif
 
 int pinion_dmabuf_examine(struct ib_umem *umem, const char **why)
@@ -47,7 +47,7 @@ int pinion_dmabuf_examine(struct ib_umem *umem, const char **why)
 		pfn = PHYS_PFN(sg_dma_address(sg));
 		end = PHYS_PFN(sg_dma_address(sg) + sg_dma_len(sg));
 		pages += end - pfn;
-		for (; pfn < end; pfn = min(end, ALIGN(pfn + 1, TOGETHER))) {
+		for (; pfn < end; pfn = min(end, ALIGN(pfn + 1, PAGES_OF_ONE_KIND))) {
 			page = pfn_to_online_page(pfn);
 			if (!page || is_zone_device_page(page)) {
 				*why = "the dma-buf is in a device's memory";

@@ -47,8 +47,9 @@ static bool bells_is_due(const struct pinion_raw_qp *raw)
 }
 
 /*
- * What a change of which means that requests may follow, in the current state: nothing before RTS.
- * Receives are taken when a message comes, and only flushed here.
+ * The part of the record to compare with its last value: a change means that there may be work for
+ * a poll. Before RTS there is none, so 0. Receives are taken when a message comes, but a poll
+ * flushes them in ERR.
  */
 static u64 bells_record(const struct pinion_raw_qp *raw)
 {

@@ -113,7 +113,7 @@ static struct member *member_new(struct pinion_qp *qp, const union ib_gid *mgid,
 	return m;
 }
 
-/* @m is in no list (any more). Likewise. */
+/* @m is in no list. Takes RTNL, as member_new(); mcast_lock is not held. */
 static void member_free(struct member *m)
 {
 	if (m->joined)

@@ -206,7 +206,7 @@ static const struct pinion_devx_caps caps = {
 	.log_max_pd = ilog2(PINION_MAX_PD),
 	.log_max_umem = PINION_LOG_MAX_UMEM,
 	.log_max_klms = PINION_DEVX_LOG_MAX_KLMS,
-	/* A card's. There are programs that work with no other. */
+	/* As adapters have it: UCX refuses a device with any other value. */
 	.log_max_message = 30,
 	.log_max_copy = PINION_MLX5_LOG_MAX_COPY,
 	.page_shift = PAGE_SHIFT,

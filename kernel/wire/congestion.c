@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Notifications of congestion, sent and obeyed. Anybody can forge one who knows the addresses and
- * the number of the queue pair: it has no other contents. What it does is limited by its
- * minimum interval, and by the lowest rate.
+ * Notifications of congestion, sent and obeyed. A notification has no contents: whoever knows both
+ * addresses and the number of the queue pair can forge one. The minimum interval and the lowest
+ * rate limit what that does.
  */
-#include <linux/jhash.h>
 #include <linux/limits.h>
 #include <linux/timekeeping.h>
 #include <net/inet_ecn.h>
@@ -62,9 +61,7 @@ static void congestion_tell(struct pinion_conn *conn, struct pinion_errand *erra
 	if (!skb)
 		return;
 	pinion_wire_put(skb, &burst, 0, &packet);
-	if (pinion_wire_send(qp->node->wire, &av,
-			     jhash_2words(qp->ibqp.qp_num, qp->attr.dest_qp_num, 0), &burst, skb,
-			     errand))
+	if (pinion_wire_send(qp->node->wire, &av, pinion_conn_flow(qp), &burst, skb, errand))
 		pinion_stat_inc(qp, np_cnp_sent);
 }
 
@@ -113,13 +110,17 @@ u64 pinion_congestion_pause(struct pinion_conn *conn, u64 *room)
 	u64 now, pause = 0;
 
 	*room = U64_MAX;
+	/* Without the lock: a notification that comes now is obeyed by the next packets. */
+	if (!READ_ONCE(conn->qp->rate))
+		return 0;
 	spin_lock(&congestion->lock);
 	if (congestion->rate.limited) {
 		now = ktime_get_ns();
 		pause = pinion_rate_pause(&congestion->rate, now);
 		*room = pinion_rate_room(&congestion->rate, now);
-		congestion_show(conn);
 	}
+	/* The limit may have ended here, or when the last packets were sent. */
+	congestion_show(conn);
 	spin_unlock(&congestion->lock);
 	return pause;
 }

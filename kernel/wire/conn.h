@@ -8,6 +8,7 @@
 #define PINION_WIRE_CONN_H
 
 #include <linux/hrtimer.h>
+#include <linux/jhash.h>
 
 #include "../logic/inflight.h"
 #include "../logic/receiver.h"
@@ -102,6 +103,12 @@ bool pinion_conn_arrived(struct pinion_qp *qp, struct sk_buff *skb, enum pinion_
 
 /* The transport (enum pinion_transport) of its packets. */
 u8 pinion_conn_transport(const struct pinion_qp *qp);
+
+/* What routers and our own port are chosen by: the same for all packets of a connection. */
+static inline u32 pinion_conn_flow(const struct pinion_qp *qp)
+{
+	return jhash_2words(qp->ibqp.qp_num, qp->attr.dest_qp_num, 0);
+}
 
 /*
  * Does a packet with addresses @av come from the peer that @qp is connected to? sq.exec or

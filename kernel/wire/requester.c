@@ -6,7 +6,6 @@
  *
  * Everything here runs with sq.exec held, in process context.
  */
-#include <linux/jhash.h>
 #include <rdma/ib_user_verbs.h>
 
 #include "../logic/psn.h"
@@ -682,8 +681,7 @@ static void requester_transmit(struct pinion_conn *conn, const struct pinion_bur
 
 	pinion_congestion_sent(conn, skb->len);
 	/* If there is no route now, there may be one when the packet is sent again. */
-	pinion_harm_send(qp, &conn->held, &qp->av,
-			 jhash_2words(qp->ibqp.qp_num, qp->attr.dest_qp_num, 0), burst, skb,
+	pinion_harm_send(qp, &conn->held, &qp->av, pinion_conn_flow(qp), burst, skb,
 			 &conn->errand);
 }
 

@@ -7,7 +7,6 @@
  * Everything here runs with resp.lock held, in process context: in the thread that delivers
  * packets, or in conn->work.
  */
-#include <linux/jhash.h>
 #include <rdma/ib_user_verbs.h>
 
 #include "../logic/psn.h"
@@ -33,8 +32,7 @@ static void responder_send(struct pinion_conn *conn, const struct pinion_burst *
 	struct pinion_qp *qp = conn->qp;
 
 	/* If it is lost, the requester sends its request again. */
-	pinion_harm_send(qp, &conn->held, &qp->av,
-			 jhash_2words(qp->ibqp.qp_num, qp->attr.dest_qp_num, 0), burst, skb,
+	pinion_harm_send(qp, &conn->held, &qp->av, pinion_conn_flow(qp), burst, skb,
 			 conn->bringer);
 }
 
