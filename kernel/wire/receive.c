@@ -345,7 +345,8 @@ static bool wire_receive_one(struct sk_buff *skb, const struct pinion_av *av,
 
 /*
  * Make a buffer of @packets packets of @skb, from packet @i on, with the headers before them. It is
- * a copy: a clone would keep all of @skb allocated, and would have to be charged for it. NULL: no memory.
+ * a copy: a clone would keep all of @skb allocated, and would have to be charged for it. NULL: no
+ * memory.
  */
 static struct sk_buff *wire_cut_out(const struct sk_buff *skb, u32 i, u32 packets)
 {

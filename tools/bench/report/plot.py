@@ -53,9 +53,10 @@ LICENSE = '<!-- SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB -->\n'
 def license_it(path):
     """As every file of the tree; XML wants its declaration first."""
     with open(path) as file:
-        first, *rest = file.readlines()
+        lines = file.readlines()
+    lines.insert(1, LICENSE)
     with open(path, 'w') as file:
-        file.writelines([first, LICENSE, *rest])
+        file.writelines(lines)
 
 
 def draw(bench, folder):
