@@ -97,7 +97,7 @@ static void begin(int timeout)
 	a.mtu = b.mtu = far_dev.port.active_mtu < dev.port.active_mtu ?
 				far_dev.port.active_mtu :
 				dev.port.active_mtu;
-	length = far_dev.pinion ? 8 << 20 : 1 << 20;
+	length = far_dev.pinion ? 8 << 20 : 4 << 20;
 	far_listens();
 	out = region_reg(dev.pd, buf_new(length, 77), ALL_ACCESS);
 	in = region_reg(far_dev.pd, buf_new(length, 1234), ALL_ACCESS);
