@@ -163,7 +163,8 @@ static int change_alone(uint16_t opcode, const struct prm_path *path)
  */
 static void vs14_state_under_a_command(void)
 {
-	enum { ROUNDS = 2000, LEAST = 10, BEHIND = 3, BAD_OPERATION = 2, FLUSHED = 5 };
+	enum { ROUNDS = 2000, LEAST = 10, BEHIND = 3 };
+	enum { BAD_OPERATION = 2, FLUSHED = 5 };
 	struct prm_path path = raw_path(0, 0);
 	double until = now() + patience(2);
 	uint8_t segments[2 * SEGMENT];
@@ -176,7 +177,8 @@ static void vs14_state_under_a_command(void)
 	raw_data(segments + SEGMENT, &from, 0, 100);
 	CHECK_EQ(pthread_create(&thread, NULL, keep_in_rts, &path), 0);
 	/* On a busy machine a round takes long; some are done in any case. */
-	for (round = 0; round < ROUNDS && (now() < until || round <= LEAST); round++) {
+	for (round = 0; round < ROUNDS && (now() < until || round <= LEAST);
+	     round++) {
 		context("round %d", round);
 		raw_post(&a, RAW_READ, RAW_SIGNALED, 0, segments, 2);
 		for (i = 0; i < BEHIND; i++)

@@ -55,12 +55,25 @@ static void again(const u8 *in, size_t length,
 	free(second);
 }
 
+/* A key that requests (UMR) will fill: a number of entries, and nothing is said of them yet. */
+static void check_mkey_by_request(const struct pinion_devx_mkey *mkey)
+{
+	MUST(mkey->mode == PINION_DEVX_MODE_KLM);
+	MUST(mkey->entries && mkey->entries <= 1 << PINION_DEVX_LOG_MAX_KLMS);
+	MUST(!mkey->num_klms && !mkey->length && !mkey->base);
+	MUST(mkey->pdn <= 0xffffff && !mkey->page_shift);
+}
+
 static void check_mkey(const u8 *in, size_t length,
 		       const struct pinion_devx_cmd *cmd)
 {
 	const struct pinion_devx_mkey *mkey = &cmd->mkey;
 	u32 i;
 
+	if (mkey->by_request) {
+		check_mkey_by_request(mkey);
+		return;
+	}
 	MUST(mkey->length);
 	MUST(mkey->base + (mkey->length - 1) >= mkey->base);
 	MUST(mkey->pdn <= 0xffffff && mkey->page_shift < 64);
@@ -79,8 +92,15 @@ static void check_mkey(const u8 *in, size_t length,
 
 static void check_caps(u16 capability, size_t out_length)
 {
-	static const struct pinion_devx_caps caps = { 63, 31, 31, 63,
-						      31, 31, 255 };
+	static const struct pinion_devx_caps caps = {
+		.log_max_key = 63,
+		.log_max_pd = 31,
+		.log_max_umem = 31,
+		.log_max_klms = 63,
+		.log_max_message = 31,
+		.log_max_copy = 31,
+		.page_shift = 255,
+	};
 	bool known = capability == CAPS_GENERAL || capability == CAPS_ODP ||
 		     capability == CAPS_ATOMIC || capability == CAPS_MEMORY ||
 		     capability == CAPS_GENERAL_2;
