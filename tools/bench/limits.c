@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What this machine can do at best, as lines `NAME VALUE': an empty ioctl in
- * microseconds, one memcpy of 1 MiB and one process_vm_readv() of 1 MiB in GB/s.
- * The best of several, as a limit should be.
+ * Measures limits of this machine and prints lines `NAME VALUE': an empty ioctl in
+ * microseconds, one memcpy of 1 MiB and one process_vm_readv() of 1 MiB in GB/s. Each value is
+ * the best of several rounds.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
-# One figure out of one run of perftest between two processes of this bed, and many in turns.
+# Measures one figure by one run of perftest between two processes of this bed, and many figures in
+# turn.
 . "$(dirname "${BASH_SOURCE[0]}")/../testing/lib.sh"
 
-# How long one run is to move messages, in milliseconds: the same for all devices, however
-# slow. What a message takes is known from the run before, in nanoseconds.
+# The duration of one run in milliseconds, the same for all devices, however slow. `pace' has the
+# nanoseconds for each message, known from the previous run.
 RUN_MS=${RUN_MS:-500}
 declare -A pace
 
 is_iwarp() { grep -q RNIC "/sys/class/infiniband/$1/node_type" 2>/dev/null; }
 
-# messages PACE RUN_MS QUEUES MOST: how many each queue pair sends in a run. A multiple of 32, of which
-# lists are made, where there are so many. perftest wants 5.
+# messages PACE RUN_MS QUEUES MOST: print how many messages each queue pair sends in a run. From 32
+# on it is a multiple of 32, the length of lists of requests; perftest needs at least 5.
 messages() {
 	local n=$(($2 * 1000000 / $1 / $3))
 	((n < $4)) || n=$4
@@ -20,10 +21,10 @@ messages() {
 	echo $((n < 5 ? 5 : n))
 }
 
-# What all processors of this machine were busy, in milliseconds since it began.
+# Busy time of all processors since boot, in milliseconds.
 busy_ms() { awk -v hz="$(getconf CLK_TCK)" '/^cpu / { print int(($2 + $3 + $4 + $7 + $8) * 1000 / hz) }' /proc/stat; }
 
-# has_address DEVICE: its netdev has an IPv4 address. The first one is in ${address[DEVICE]} then.
+# has_address DEVICE: does its netdev have an IPv4 address? Sets ${address[DEVICE]} to the first one.
 declare -A address
 has_address() {
 	local netdev
@@ -33,9 +34,9 @@ has_address() {
 	[ -n "${address[$1]}" ]
 }
 
-# The status of a run that was not the device's own.
+# The status of a run that another device carried.
 ANOTHER=121
-# What all devices but those named have sent, as far as they count it. siw does not.
+# Print how many messages all other devices have sent. siw does not count any.
 others_have_sent() { # DEVICE...
 	local dir name sum=0 n
 	for dir in /sys/class/infiniband/*/ports/1/hw_counters; do
@@ -48,10 +49,11 @@ others_have_sent() { # DEVICE...
 	echo $sum
 }
 
-# perftest_once DEVICE VERB KIND BYTES QUEUES MESSAGES: $FIGURE, and $DETAILS as NAME=VALUE, of a run;
-# $BUSY is what it cost the machine. Another status than 0 where it is void. A server that is
-# elsewhere: FAR_DEV is its device, FAR_ADDR its address, NEAR_ADDR the client's, FAR_IN and NEAR_IN are what their commands
-# begin with, and FAR_MORE is what only the server's has at its end.
+# perftest_once DEVICE VERB KIND BYTES QUEUES MESSAGES: one run. Sets $FIGURE, $DETAILS (NAME=VALUE
+# ...) and $BUSY, the busy time of all processors in milliseconds. The status is not 0 if the run
+# is void. For a server in another namespace: FAR_DEV is its device, FAR_ADDR its address,
+# NEAR_ADDR the client's address, FAR_IN and NEAR_IN are prefixes of the commands of server and
+# client, and FAR_MORE has further arguments of the server.
 perftest_once() {
 	local dev=$1 verb=$2 kind=$3 bytes=$4 queues=$5 n=$6 tool=ib_$2_bw ready far=${FAR_DEV:-$1} near_gid='' far_gid='' cmd busy words sent addr=${FAR_ADDR:-}
 	[ "$kind" != lat ] || tool=ib_${verb}_lat
@@ -68,7 +70,7 @@ perftest_once() {
 	cpu) cmd+=" -N -e" ;;
 	rate) cmd+=" -N -l 32" ;;
 	esac
-	# iWARP connects by rdma_cm only.
+	# iWARP devices connect by rdma_cm only.
 	if is_iwarp "$dev"; then
 		cmd+=" -R"
 		ready=cm:$port
@@ -80,9 +82,9 @@ perftest_once() {
 	busy=$(busy_ms)
 	both "$ready" "${FAR_IN:-} $tool -d $far $far_gid $cmd ${FAR_MORE:-}" "${NEAR_IN:-} $tool -d $dev $near_gid $cmd $addr" || return
 	BUSY=$(($(busy_ms) - busy))
-	# perftest names the device that it was told, whichever rdma_cm found at the address.
+	# rdma_cm may have chosen another device that has this address. perftest does not notice.
 	(($(others_have_sent "$dev" "$far") - sent < n * queues)) || return $ANOTHER
-	# Of few bytes the rate has more digits than GB/s have.
+	# For small messages perftest prints the message rate with more digits than the GB/s.
 	words=$(awk -v kind="$kind" -v bytes="$bytes" '$1 ~ /^[0-9]+$/ && NF >= 5 {
 		if (kind == "lat") {
 			value = $5
@@ -94,10 +96,10 @@ perftest_once() {
 	read -r FIGURE DETAILS <<<"$words"
 }
 
-# A void run is repeated; the status is not 0 after five of them. A KEY that came to no end once, or was carried by
-# another device, is void from then on.
+# patiently KEY FUNCTION ARGUMENTS: repeat a void run up to four times; the status is not 0 if all
+# were void. A KEY that timed out once, or was carried by another device, is not tried again.
 declare -A hopeless
-patiently() { # KEY FUNCTION ARGUMENTS
+patiently() {
 	local try key=$1 rc
 	shift
 	for ((try = 0; try < 5; try++)); do
@@ -115,19 +117,20 @@ patiently() { # KEY FUNCTION ARGUMENTS
 	return 1
 }
 
-# keep_pace KEY KIND VERB BYTES VALUE: from GB/s, microseconds, or millions a second to nanoseconds a message
+# keep_pace KEY KIND VERB BYTES VALUE: set pace[KEY] from VALUE, in GB/s, microseconds or million
+# messages per second
 keep_pace() {
 	pace[$1]=$(awk -v kind="$2" -v verb="$3" -v bytes="$4" -v v="$5" 'BEGIN {
 		ns = kind == "lat" ? v * (verb == "read" ? 1000 : 2000) : kind == "rate" ? 1000 / v : bytes / v
 		print ns < 1 ? 1 : int(ns) }')
 }
 
-# paced ONCE KEY VERB KIND BYTES QUEUES: a run by the function ONCE that lasts as long as a run should, or at
-# least half as long. The first of a KEY is preceded by shorter ones: they find out its pace, and warm it up.
+# paced ONCE KEY VERB KIND BYTES QUEUES: a run by the function ONCE that lasts RUN_MS, or at least
+# half of it. The first run of a KEY is preceded by shorter ones, which measure its pace and warm up.
 paced() {
 	local once=$1 key=$2 verb=$3 kind=$4 bytes=$5 queues=$6 run_ms=$RUN_MS n most=$((64 / $6)) i busy
 	FIGURE=- DETAILS=''
-	# Processors are accounted for in ticks, and what beginning costs is taken off.
+	# CPU time is counted in ticks, and the cost of starting is subtracted below.
 	[[ $kind != *cpu ]] || run_ms=$((RUN_MS * 3))
 	((bytes < 500000)) || most=5
 	[ -z "${pace[$key]:-}" ] || most=100000000
@@ -136,7 +139,7 @@ paced() {
 		patiently "$key" "$once" "$verb" "$kind" "$bytes" "$queues" "$n" || { FIGURE=-; return 1; }
 		keep_pace "$key" "$kind" "$verb" "$bytes" "$FIGURE"
 		((n * queues * pace[$key] / 500000 < run_ms)) || break
-		# What few messages take tells little of what many do.
+		# The pace of few messages is a poor estimate, so raise the number step by step.
 		most=$((n * 50))
 	done
 	[[ $kind == *cpu ]] || return 0
@@ -146,16 +149,16 @@ paced() {
 		'BEGIN { if (ms > 0 && n > 0) printf "%.6g", ms / 1000 / (bytes * n / 1e9); else print "-" }')
 }
 figure_of_device() { perftest_once "$device" "$@"; }
-# perftest_figure DEVICE VERB KIND BYTES [QUEUES]: sets FIGURE (GB/s, microseconds, million messages a second or seconds of
-# processor a GB; "-" where it is void) and DETAILS.
+# perftest_figure DEVICE VERB KIND BYTES [QUEUES]: sets FIGURE (GB/s, microseconds, million messages
+# per second, or CPU seconds per GB; "-" if it is void) and DETAILS.
 perftest_figure() {
 	local device=$1
 	paced figure_of_device "${CONDITION:-}$*" "$2" "$3" "$4" "${5:-1}"
 }
 
-# turns REPEATS ROWS COLUMN...: for each row each column in turn, REPEATS times round, so that what disturbs one
-# disturbs all; who is first changes. The function `measure ROW COLUMN' sets FIGURE and
-# DETAILS; its status is 2 where there is no such figure.
+# turns REPEATS ROWS COLUMN...: measure each row on every column in turn, REPEATS times, so that a
+# disturbance affects all columns alike; each round begins with another column. The function
+# `measure ROW COLUMN' sets FIGURE and DETAILS; its status is 2 if the column has no such row.
 turns() {
 	local repeats=$1 rows=$2 round turn=0 row i column
 	shift 2
@@ -175,7 +178,7 @@ turns() {
 	done
 }
 
-# facts DEVICE...: what a reader wants to know of this bed
+# facts DEVICE...: print facts about this bed that a reader of the figures needs
 facts() {
 	local dev netdev
 	echo "fact kernel $(uname -r)"

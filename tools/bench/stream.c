@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * One TCP connection, to compare with: `stream PORT' serves one client and ends, `stream PORT
- * ADDRESS bw|lat BYTES COUNT' sends so many messages of so many bytes to it, one way or there and
- * back, and prints GB/s or half of the mean time in microseconds.
+ * One TCP connection, for comparison: `stream PORT' serves one client and exits. `stream PORT
+ * ADDRESS bw|lat BYTES COUNT' sends COUNT messages of BYTES bytes to it, in one direction or as
+ * ping-pong, and prints GB/s or half of the mean round trip in microseconds.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

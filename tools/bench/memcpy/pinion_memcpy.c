@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Measures the kernel's memcpy of 1 MiB when it is loaded, whole and page by page,
- * and writes GB/s to the log: the most a same-host transfer could reach.
+ * When loaded, measures the kernel's memcpy of 1 MiB, as a whole and page by page, and writes
+ * GB/s to the log. That is the limit of a transfer on the same host.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

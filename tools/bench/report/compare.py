@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Two runs side by side: what is better, what is worse, and what may be chance."""
+"""Compares two runs: which figures are better or worse, and which differences may be noise."""
 import figures as of
 import table
 
 
 def rows(old, new):
-    """(row, column, old median, new median, gain, within the spread) of what both have."""
+    """(row, column, old median, new median, gain, within the spread) for figures in both runs."""
     for row in new['runs']:
         for column in new['columns']:
             a, b = of.median(old, row, column), of.median(new, row, column)
@@ -21,7 +21,7 @@ def verdict(gain, within):
 
 
 def differences(old, new):
-    """What makes the two hard to compare."""
+    """Differences in machine or options that make the two runs hard to compare."""
     lines = []
     for what in ('mode', 'what'):
         if old[what] != new[what]:
@@ -52,6 +52,6 @@ def print_all(old, new):
 
 
 def worse(old, new, percent):
-    """Rows of the first column that are worse by more than so much, and not by chance."""
+    """Rows of the first column that are worse by more than the limit and the spread."""
     return [row for row, column, _, _, gain, within in rows(old, new)
             if column == new['columns'][0] and not within and gain < 1 - percent / 100]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Puts the figures of one run where README and Documentation keep such: between two marked lines of
-each, and pictures beside. Nothing else in them is touched."""
+"""Writes the figures of one run into README and Documentation, between two marked lines in each file,
+and the pictures beside them. The rest of the files is not changed."""
 import os
 
 import figures as of
@@ -9,7 +9,7 @@ import table
 
 README = ('<!-- figures: scripts/bench --document -->', '<!-- figures end -->')
 PAGE = ('.. figures {}: scripts/bench --document', '.. figures {} end')
-# What README shows, if the run has it, and beside which limit.
+# The rows that README shows if the run has them, and the limit printed beside each.
 SHOWN = (('write/bw/65536', None), ('write/bw/1048576', 'memcpy_kernel_GBs'), ('read/bw/65536', None),
          ('read/bw/1048576', None), ('write/lat/8', 'ioctl_us'), ('write/rate/8', None),
          ('send/bw/65536', None), ('send/bw/1048576', None))
@@ -82,7 +82,7 @@ def write(bench, top):
         with open(name) as f:
             replace(f.read(), marks, [], name)
     folder = os.path.join(top, 'Documentation/bench')
-    # A picture's name says of what it is; those of each mode are its own.
+    # Each mode has a folder of its own, as the names of its pictures may be the same.
     pictures = plot.draw(bench, os.path.join(folder, mode))
     for name, marks in jobs:
         with open(name) as f:

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What a run of the bench found: read from its lines, kept as JSON, and asked for medians and
-spreads. In the JSON, runs[ROW][COLUMN] is a list of single figures, each with what else
-the same run said of itself."""
+"""The figures of a run of the bench: parses its output, keeps it as JSON, and computes medians and
+spreads. In the JSON, runs[ROW][COLUMN] is a list of single figures, each with the details that
+its run printed."""
 import json
 import statistics
 
 UNITS = {'bw': 'GB/s', 'lat': 'us', 'rate': 'M/s', 'cpu': 's/GB', 'pollcpu': 's/GB'}
 LESS_IS_BETTER = ('lat', 'cpu', 'pollcpu')
 NAMES = {'bw': '', 'lat': ' latency', 'rate': ' in lists of 32', 'cpu': ' CPU time', 'pollcpu': ' CPU time, polling'}
-# What each mode compares, a column and what it is set beside; others their first with all the rest.
+# The columns that each mode compares. Other modes compare their first column with all others.
 PAIRS = {'streams': [('on', 'off'), ('busy-on', 'busy-off'), ('on', 'siw0'), ('busy-on', 'busy-siw0')],
          'builds': [('this', 'other')]}
 
 
 class Wrong(Exception):
-    """What a user did wrong, in one line."""
+    """An error of the user, in one line."""
 
 
 def read_raw(lines):
-    """runs, limits and facts from the lines of a bed; others are none of ours."""
+    """Parses runs, limits and facts from the output of a bed, and ignores other lines."""
     runs, limits, facts = {}, {}, {}
     for line in lines:
         words = line.split()
@@ -64,14 +64,14 @@ def median(bench, row, column, name='value'):
 
 
 def spread(bench, row, column):
-    """The least and the most of all single figures."""
+    """The minimum and the maximum of the single figures."""
     some = values(bench, row, column)
     return (min(some), max(some)) if some else None
 
 
 def may_be_chance(row, one, other):
-    """Whether what is between two (bench, column) is more than their spreads; fewer than three runs have
-    none to speak of. Instructions that are counted are no matter of chance."""
+    """Whether the difference between two (bench, column) exceeds their spreads. It takes at least three
+    runs; counts of instructions have no spread."""
     if one[0]['mode'] == other[0]['mode'] == 'icount':
         return False
     if min(len(values(bench, row, column)) for bench, column in (one, other)) < 3:
@@ -117,7 +117,7 @@ def row_text(row):
 
 
 def gain(row, new, old):
-    """How many times better: above 1 is better, whatever the unit."""
+    """The ratio, with values above 1 for better, whatever the unit."""
     return old / new if kind_of(row) in LESS_IS_BETTER else new / old
 
 
@@ -127,7 +127,7 @@ def limit_text(name):
 
 
 def number(value):
-    """Three digits that count, without an exponent."""
+    """Three significant digits, without an exponent."""
     if value is None:
         return 'void'
     for most, places in ((0.1, 4), (1, 3), (10, 2), (100, 1)):

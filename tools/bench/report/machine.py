@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What a reader of figures wants to know of the machine and of the sources."""
+"""Facts about the machine and the sources that a reader of the figures needs."""
 import glob
 import os
 import platform
@@ -46,7 +46,7 @@ def governor():
 
 
 def quota():
-    """Of the control group that the bench itself is in."""
+    """Limits of the control group that the bench runs in."""
     group = field('/proc/self/cgroup', '0:').lstrip(':')
     return first_line(f'/sys/fs/cgroup{group}/cpu.max') or first_line('/sys/fs/cgroup/cpu.max') or 'none'
 

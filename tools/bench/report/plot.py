@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Pictures of one run, as gnuplot draws them: for each verb bandwidth and latency by size, a line
-with its spread for each column; and bandwidth by the number of queue pairs."""
+"""Draws one run with gnuplot: for each verb bandwidth and latency by message size, with a line and its
+spread for each column; and bandwidth by the number of queue pairs."""
 import os
 import subprocess
 
@@ -10,7 +10,7 @@ KINDS = {'bw': ('bandwidth', 'GB/s'), 'lat': ('latency', 'us')}
 
 
 def pictures(bench):
-    """{name: (title, what x is, unit, {column: [(x, median, least, most)]})}, of those that have two points."""
+    """{name: (title, what x is, unit, {column: [(x, median, least, most)]})}, for pictures with at least two points."""
     found = {}
     for row in bench['runs']:
         mtu, verb, kind, size, queues = of.split(row)
@@ -51,7 +51,7 @@ LICENSE = '<!-- SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB -->\n'
 
 
 def license_it(path):
-    """As every file of the tree; XML wants its declaration first."""
+    """Adds the licence line, behind the XML declaration, which must come first."""
     with open(path) as file:
         lines = file.readlines()
     lines.insert(1, LICENSE)

@@ -85,7 +85,7 @@ def past(name):
 
 
 def history(name):
-    """For each mode a line a run, and the first column's medians of what all of them have."""
+    """Prints for each mode a line a run, with the first column's medians of rows that all runs have."""
     runs = past(name)
     for mode in dict.fromkeys(r['mode'] for r in runs):
         some = [r for r in runs if r['mode'] == mode]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The figures of one run for a terminal: medians with their spreads, ratios, percentiles."""
+"""Prints the figures of one run on a terminal: medians with their spreads, ratios, percentiles."""
 import figures as of
 
 
@@ -12,7 +12,7 @@ def cell(bench, row, column):
 
 
 def ratio(bench, row, column, other):
-    """How many times better than the other; ~ where that may be chance."""
+    """The ratio to the other column; with ~ if it is within the spread."""
     a, b = (of.median(bench, row, c) for c in (column, other))
     if not a or not b:
         return ''
@@ -21,7 +21,7 @@ def ratio(bench, row, column, other):
 
 
 def main_table(bench):
-    """Its lines as lists of cells, the head first."""
+    """The lines as lists of cells; the first is the head."""
     columns = [c for c in bench['columns'] if any(c in by for by in bench['runs'].values())]
     pairs = [(a, b) for a, b in of.pairs(bench) if a in columns and b in columns]
     lines = [[''] + columns + [f'{a} / {b}' for a, b in pairs]]
