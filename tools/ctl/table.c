@@ -28,7 +28,7 @@ uint32_t device_key(const char *command, char ***words)
 
 	if (!word[0] || !word[1])
 		die("%s: a device and a key are wanted", command);
-	/* As elsewhere, or without the word. */
+	/* As in other commands, or without the word "key". */
 	if (!strcmp(word[1], "key") && word[2]) {
 		word[1] = word[0];
 		word++;
@@ -44,7 +44,7 @@ int key_missing(const char *device, uint32_t key)
 	return EXIT_FOUND;
 }
 
-/* The key is asked about from the beginning. */
+/* Ask for the table of the key, from its beginning. */
 static bool table_ask(struct table *table)
 {
 	char line[256];
