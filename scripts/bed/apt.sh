@@ -164,7 +164,7 @@ apt_why() {
 			echo "the key $id, which signed ${line% *}, is in no keyring that may have it:" \
 				"update the package with the keyring"
 		else
-			echo "${line% *} is not signed, and not trusted without"
+			echo "${line% *} is not signed, and its entry does not say trusted=yes"
 		fi
 		return
 	fi

@@ -8,7 +8,7 @@ machine_is_known() {
 	[ "$(uname -s) $(uname -m)" = "Linux x86_64" ] ||
 		die "this is $(uname -s) on $(uname -m): the box's kernel, user-mode Linux, is for x86-64 alone"
 	command -v apt-get dpkg-query >/dev/null && (($(command -v apt-get dpkg-query | wc -l) == 2)) ||
-		die "there is no apt-get here: use Debian or a relative, or a container of it" \
+		die "there is no apt-get here: use Debian, a distribution based on it, or a container" \
 			"(podman run -it -v \"\$PWD:/pinion\" -w /pinion debian:13)"
 }
 

@@ -8,7 +8,7 @@ place=${PINION_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pinion}
 if [[ $place == *[[:space:]:]* ]]; then
 	place=/var/tmp/pinion-$(id -u)
 	[ -d "$place" ] || mkdir -m 700 "$place"
-	[ -O "$place" ] || { echo "$place is somebody else's; set PINION_CACHE to a path without blanks" >&2; exit 1; }
+	[ -O "$place" ] || { echo "$place belongs to another user; set PINION_CACHE to a path without blanks" >&2; exit 1; }
 	export PINION_CACHE=$place
 fi
 if [[ $TOP == *[[:space:]:]* ]]; then

@@ -169,7 +169,7 @@ static void trace_ask(struct tracing *tracing, char **words)
 
 	if (!*words && !tracing_add(tracing, NULL)) {
 		tracing_end(tracing);
-		die("no events of pinion: its module is not loaded, or this kernel has none");
+		die("no events: pinion is not loaded, or the kernel has no tracepoints");
 	}
 	for (; *words; words++) {
 		if (!strchr(*words, '/') && tracing_add(tracing, *words))
@@ -194,7 +194,7 @@ int trace_command(char **words)
 	if (command)
 		child = child_make(command);
 	if (!tracing_begin(&tracing, command ? child.pid : 0))
-		die("no trace can be had: root and tracefs are needed\n"
+		die("cannot trace: root and tracefs are needed\n"
 		    "(mount -t tracefs none /sys/kernel/tracing)");
 	trace_ask(&tracing, words);
 	fd = tracing_open(&tracing, "trace_pipe", O_RDONLY | O_NONBLOCK);

@@ -119,7 +119,7 @@ static void more_than_0(const uint64_t *values, int num)
 {
 	while (num--)
 		if (!values[num])
-			die(1, "0 is not enough");
+			die(1, "values must be greater than 0");
 }
 
 static enum pages pages(const char *name)
@@ -281,7 +281,7 @@ int main(int argc, char **argv)
 	    !opt.num_writes && !opt.on_demand)
 		opt.num_sizes = list(all_sizes, opt.sizes, 4);
 	if (opt.kernel && opt.threads)
-		die(1, "--kernel is of one thread");
+		die(1, "--kernel and --threads exclude each other");
 	if (opt.kernel)
 		traced_open();
 	if (opt.threads)
