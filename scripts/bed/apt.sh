@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Source packages by apt, wherever this machine's own packages come from: its own entries,
-# with its own keys and options, turned into entries of sources. All in a private
-# configuration below the cache: any user may, and nothing of the machine's is written.
-# After lib.sh.
+# Functions that fetch source packages by apt from the archives that this machine's packages
+# come from: they turn its deb entries, with their keys and options, into deb-src entries.
+# They use a private apt configuration below the cache, so any user can call them and they
+# change nothing outside the cache. Source this file after lib.sh.
 # shellcheck shell=bash
 
-# What went wrong, in words for the one line that is shown; whether an index was just read.
-# shellcheck disable=SC2034 # by who sources this
+# REASON: why the last function failed, for a message of one line. FRESH: set when the indexes
+# have just been read.
+# shellcheck disable=SC2034 # used by scripts that source this file
 REASON='' FRESH=''
 
-# The files of the machine's own list of sources.
+# Prints the files in which this machine lists its sources of packages.
 apt_own_files() {
 	local list='' parts='' f
 	eval "$(apt-config shell list Dir::Etc::sourcelist/f parts Dir::Etc::sourceparts/d)"
@@ -18,12 +19,12 @@ apt_own_files() {
 	done
 }
 
-# Entries of one line < FILE, as entries of sources. A disc cannot be asked.
+# one_line < FILE: the entries of a .list file as deb-src entries, without those of a CD-ROM.
 one_line() {
 	sed -nE 's/^[[:space:]]*deb(-src)?[[:space:]]+(\[[^]]*\][[:space:]]*)?/deb-src \2/p' |
 		grep -vE '^deb-src (\[[^]]*\][[:space:]]*)?cdrom:' || :
 }
-# Entries of several lines < FILE, the same.
+# deb822 < FILE: the same for a .sources file.
 deb822() {
 	awk 'BEGIN { RS = ""; FS = OFS = "\n" } {
 		stanza = ""
@@ -37,8 +38,8 @@ deb822() {
 		if (types) print stanza
 	}'
 }
-# Only what is of the suites $1 (a pattern), asked for the suite $2 instead: the same
-# archive, with the same key.
+# KIND_beside SUITES SUITE: only the entries of SUITES (a pattern), with SUITE in its place:
+# another suite of the same archive, signed by the same key.
 one_line_beside() {
 	sed -nE "s/^(deb-src (\[[^]]*\][[:space:]]*)?[^[:space:]]+[[:space:]]+)($1)([[:space:]](.*[[:space:]])?main([[:space:]].*)?)\$/\1$2\4/p"
 }
@@ -60,8 +61,8 @@ deb822_beside() {
 	}'
 }
 
-# own_sources DIR [SUITES SUITE]: fill DIR with the machine's own entries, or with those
-# of SUITES for SUITE instead.
+# own_sources DIR [SUITES SUITE]: fill DIR with this machine's own entries; with SUITES, only
+# those of SUITES, changed to SUITE.
 own_sources() {
 	local f n=0 kind
 	while IFS= read -r f; do
@@ -75,7 +76,7 @@ own_sources() {
 		fi >"$1/$n.${f##*.}"
 	done < <(apt_own_files)
 	find "$1" -type f -empty -delete
-	# What is said twice, apt complains of.
+	# apt complains about duplicate entries.
 	[ ! -e "$1/1.list" ] || cat "$1"/*.list | sort -u >"$1/all" && rm -f "$1"/*.list
 	[ ! -e "$1/all" ] || mv "$1/all" "$1/all.list"
 }
@@ -88,8 +89,9 @@ mirror_sources() {
 		"$m" "$2" >"$1/mirror.list"
 }
 
-# apt_sources FUNCTION ARGUMENTS...: set APT to an apt that knows the entries with which
-# FUNCTION DIR ARGUMENTS fills a folder. Nothing is read yet. Fails if there are none.
+# apt_sources FUNCTION ARGUMENTS...: set APT to the options of an apt that uses the entries
+# which FUNCTION DIR ARGUMENTS writes to a folder. Reads no index yet. Fails if there is no
+# entry.
 apt_sources() {
 	local fn=$1 new
 	shift
@@ -103,8 +105,8 @@ apt_sources() {
 	APT_HOME=$CACHE/apt/sources-$(cat "$new"/* | key)
 	if ! { mkdir "$APT_HOME" && mv "$new" "$APT_HOME/sources.list.d"; } 2>/dev/null; then rm -rf "$new"; fi
 	mkdir -p "$APT_HOME"/lists/partial "$APT_HOME"/cache/archives/partial
-	# Read after the machine's own configuration, whose proxies and passwords hold. What
-	# that does after each update is for its own lists.
+	# apt reads this after the machine's own configuration, so its proxies and passwords
+	# apply. Its hooks for updates concern its own lists and are removed.
 	cat >"$APT_HOME/apt.conf" <<-X
 		Dir::Etc::sourcelist "/dev/null";
 		Dir::Etc::sourceparts "$APT_HOME/sources.list.d";
@@ -122,8 +124,8 @@ apt_sources() {
 	APT=(-c "$APT_HOME/apt.conf" -q)
 }
 
-# apt_refresh PLACE [again]: read the indexes, unless that was done within the hour. Fails if
-# one could not be read; the others, and what was read before, may do.
+# apt_refresh PLACE [again]: read the indexes, unless they were read within the last hour.
+# Fails if one could not be read; the other indexes, or older copies, may still suffice.
 apt_refresh() {
 	local rc=0
 	[ -n "${2:-}" ] || [ -z "$(find "$APT_HOME/stamp" -mmin -60 2>/dev/null)" ] || return 0
@@ -140,7 +142,7 @@ apt_refresh() {
 	touch "$APT_HOME/stamp"
 }
 
-# Keyrings that entries name and that are not there.
+# Prints the keyrings that entries name and that do not exist.
 missing_keyrings() {
 	local f
 	sed -nE 's/.*[[ ]signed-by=([^] ]*).*/\1/p; s/^Signed-By:[[:space:]]*(\/[^[:space:]]*).*/\1/p' \
@@ -149,7 +151,7 @@ missing_keyrings() {
 	done
 }
 
-# apt_why LOG: what apt said, in a few words.
+# apt_why LOG: print in a few words why apt failed.
 apt_why() {
 	local line keyring id
 	if grep -qE 'NO_PUBKEY|Missing key|not signed' "$1"; then
@@ -162,7 +164,7 @@ apt_why() {
 			echo "the key $id, which signed ${line% *}, is in no keyring that may have it:" \
 				"update the package with the keyring"
 		else
-			echo "${line% *} is not signed, and not trusted without"
+			echo "${line% *} is not signed, and its entry does not say trusted=yes"
 		fi
 		return
 	fi
@@ -177,14 +179,14 @@ apt_why() {
 	sed -E 's/^[EW]: (Failed to fetch )?//; s/ +/ /g; s/^([a-z]+:[^ ]*) +/\1: /' <<<"$line"
 }
 
-# apt_versions PACKAGE: the versions of its source that the indexes have.
+# apt_versions PACKAGE: print the versions of its source package that the indexes list.
 apt_versions() {
 	apt-cache "${APT[@]}" showsrc "$1" 2>/dev/null | sed -n 's/^Version: //p' | sort -uV
 }
 
-# apt_upstream DIR PACKAGE VERSION: put the upstream archive of the package's source into
-# DIR. Only that is asked for: mirrors exist that lack the rest. What is not there will
-# not be there a moment later, so it is asked for once.
+# apt_upstream DIR PACKAGE VERSION: download the upstream archive of the source package into
+# DIR, and nothing else: some mirrors lack the other files. There is no retry: a file that
+# is missing will still be missing a moment later.
 apt_upstream() {
 	local log=$APT_HOME/log.source
 	if ! (cd "$1" && LC_ALL=C apt-get "${APT[@]}" source --download-only --tar-only "$2=$3") >"$log" 2>&1; then

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Read by lib.sh and bed.sh where the path of the tree ($TOP), or of the cache, has
-# blanks or colons: neither make nor a kernel's command line can say such a path. The
-# script that is running starts again in a copy of the tree, which is brought up to date
-# here; what is built stays in the copy.
+# lib.sh and bed.sh source this file if the path of the tree ($TOP) or of the cache contains
+# blanks or colons, which make and a kernel's command line cannot handle. It updates a copy of
+# the tree and restarts the running script there. Build results stay in the copy.
 # shellcheck shell=bash
 
 place=${PINION_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pinion}
 if [[ $place == *[[:space:]:]* ]]; then
 	place=/var/tmp/pinion-$(id -u)
 	[ -d "$place" ] || mkdir -m 700 "$place"
-	[ -O "$place" ] || { echo "$place is somebody else's; set PINION_CACHE to a path without blanks" >&2; exit 1; }
+	[ -O "$place" ] || { echo "$place belongs to another user; set PINION_CACHE to a path without blanks" >&2; exit 1; }
 	export PINION_CACHE=$place
 fi
 if [[ $TOP == *[[:space:]:]* ]]; then
@@ -17,7 +16,7 @@ if [[ $TOP == *[[:space:]:]* ]]; then
 	mkdir -p "$place"
 	(
 		flock 9
-		# A script that runs there finds at any moment what it still needs.
+		# Delete only what is gone from the tree: another script may be running in the copy.
 		mapfile -d '' -t was < <(cd "$place" && find . -mindepth 1 -path ./build -prune -o -print0)
 		for file in "${was[@]}"; do
 			{ [ -e "$TOP/$file" ] || [ -L "$TOP/$file" ]; } &&

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Shared by the scripts that run inside the box.
+# Functions of the scripts that run inside the box.
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -12,7 +12,7 @@ insert() { # FILE PARAMETERS
 	/run/box/lib/box-init insmod "$f" "$*"
 }
 
-# modprobe where the root has one; else follow the kernel's own list.
+# load MODULE: by modprobe if the root has it, else by the kernel's list of dependencies.
 load() { # MODULE
 	if have modprobe; then
 		modprobe -q "$1"
@@ -27,5 +27,5 @@ load() { # MODULE
 	for f in $deps $self; do insert "$d/$f" || return; done
 }
 
-# The modules a module file says it needs; readable without kmod.
+# depends FILE: print the modules that a module file depends on. Works without kmod.
 depends() { tr '\0' '\n' <"$1" | sed -n 's/^depends=//p' | tr , ' '; }

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Loads pinion_kunit.ko and prints its results in KTAP; fails if one of them does.
+# Loads pinion_kunit.ko and prints its results in KTAP. Fails if a test failed.
 . /run/box/lib/guest.sh
 load kunit
 f=/run/box/mod/pinion_kunit.ko
 for m in $(depends $f); do
 	if [ "$m" = pinion ]; then sh /run/box/lib/load-pinion.sh; else load "$m"; fi || exit 1
 done
-# Tests of allocations that fail ask for each; nobody else has any.
+# Tests of failing allocations request each failure; no other allocation fails.
 failslab=/sys/kernel/debug/failslab
 if [ -d $failslab ]; then
 	echo N >$failslab/ignore-gfp-wait

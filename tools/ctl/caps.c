@@ -57,11 +57,11 @@ static struct ibv_context *device_open(const char *name)
 		if (!strcmp(ibv_get_device_name(*device), name))
 			break;
 	if (!device || !*device)
-		die("libibverbs knows no device %s; `pinionctl doctor' may know why",
+		die("libibverbs has no device %s; `pinionctl doctor' may tell why",
 		    name);
 	context = ibv_open_device(*device);
 	if (!context)
-		die("%s cannot be opened: %m; `pinionctl doctor' may know why",
+		die("%s cannot be opened: %m; `pinionctl doctor' may tell why",
 		    name);
 	ibv_free_device_list(all);
 	return context;
@@ -122,7 +122,7 @@ int caps_command(char **words)
 	struct row row = {};
 
 	if (!words[0] || words[1])
-		die("caps: one device is wanted");
+		die("caps: name one device");
 	context = device_open(words[0]);
 	if (ibv_query_device_ex(context, NULL, &attr))
 		die("%s: %m", words[0]);

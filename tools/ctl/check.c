@@ -88,7 +88,7 @@ static void pagemap_forget(struct pagemap *pages)
 static void pagemap_needs_rights(uint64_t entry)
 {
 	if (entry & PAGEMAP_PRESENT && !(entry & PAGEMAP_PFN))
-		die("page tables can be compared with CAP_SYS_ADMIN only");
+		die("mr check needs CAP_SYS_ADMIN to read page tables");
 }
 
 static void tell(struct outcome *outcome, uint64_t virtual, uint64_t entry,
@@ -222,7 +222,7 @@ int mr_check(char **words)
 	unsigned long regions, wrong;
 
 	if (geteuid())
-		die("mr check reads page tables, which is root's to do");
+		die("mr check reads page tables: it must run as root");
 	check->selection = &selection;
 	out_begin(LAYOUT_TABLE, columns);
 	objects_each(object_named("mr"), &selection, check_one, check);

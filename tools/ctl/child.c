@@ -48,7 +48,7 @@ struct child child_make(char **command)
 void child_go(struct child *child)
 {
 	if (write(child->go, "", 1) != 1)
-		die("%s ended before it began", child->name);
+		die("%s ended before it was started", child->name);
 	close(child->go);
 }
 

@@ -62,7 +62,7 @@ static bool keys_of(struct keys *keys, const char *device)
 	size_t size = 0;
 
 	if (!file && errno == EACCES)
-		die("%s is root's", path);
+		die("%s can be read by root only", path);
 	free(path);
 	if (!file)
 		return false;

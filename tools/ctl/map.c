@@ -24,7 +24,7 @@ int mr_map(char **words)
 	struct run run;
 
 	if (words[2])
-		die("mr map: one device and one key, and no more");
+		die("mr map: name one device and one key");
 	if (!table_open(&table, words[0], key))
 		return key_missing(words[0], key);
 	out_begin(LAYOUT_TABLE, columns);
@@ -39,6 +39,6 @@ int mr_map(char **words)
 	out_end();
 	free(row.fields);
 	if (!table_close(&table))
-		die("the key changed or ended meanwhile, so this is not of one table");
+		die("the key changed or was destroyed meanwhile: this is not one table");
 	return EXIT_GOOD;
 }

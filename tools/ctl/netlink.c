@@ -175,9 +175,9 @@ struct device *devices_all(int *num)
 	int rc = devices_ask(&all);
 
 	if (rc == -EPROTONOSUPPORT)
-		die("this kernel has no RDMA: modprobe ib_core; `pinionctl doctor' may know more");
+		die("this kernel has no RDMA: modprobe ib_core; `pinionctl doctor' may tell more");
 	if (rc)
-		die("the kernel names no RDMA devices: %s", strerror(-rc));
+		die("the kernel does not list RDMA devices: %s", strerror(-rc));
 	*num = all.num;
 	return all.device;
 }

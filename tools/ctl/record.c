@@ -51,7 +51,7 @@ static void preload(const char *file)
 	char *all = print("%s%s%s", file, others ? ":" : "", others ?: "");
 
 	if (strpbrk(file, ": "))
-		die("record: %s: there may be no blank or colon in it", file);
+		die("record: %s: the path must have no blanks or colons", file);
 	setenv("LD_PRELOAD", all, 1);
 	free(all);
 }
@@ -81,7 +81,7 @@ int record_command(char **words)
 	child_ended(&child, true);
 	if (size_of(path) <= (long long)strlen(RECORDING_FIRST))
 		fprintf(stderr,
-			"pinionctl: nothing was recorded: does it use libibverbs, not linked statically, nor with more rights than who began it?\n");
+			"pinionctl: nothing was recorded: the command does not use libibverbs, is linked statically, or is set-user-ID\n");
 	free(path);
 	return child_status(&child);
 }

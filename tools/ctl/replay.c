@@ -118,10 +118,10 @@ static void calls_each(const char *name, void (*visit)(const struct call *call))
 	if (!file)
 		die("%s: %m", name);
 	if (getline(&text, &size, file) < 0 || strcmp(text, RECORDING_FIRST))
-		die("%s: no file of `pinionctl record'", name);
+		die("%s: not a file of `pinionctl record'", name);
 	for (call.line = 2; getline(&text, &size, file) > 0; call.line++) {
 		if (!call_parse(&call, text))
-			die("%s: line %lu is none of a recording", name,
+			die("%s: line %lu is not of a recording", name,
 			    call.line);
 		visit(&call);
 		row_clear(&call.row);
@@ -248,7 +248,7 @@ static struct ibv_context *device_open(const char *name)
 	       strcmp(ibv_get_device_name(*device), name))
 		device++;
 	if (!device || !*device)
-		die("%s: libibverbs knows no such device", name ?: "no device");
+		die("%s: libibverbs has no such device", name ?: "no device");
 	context = ibv_open_device(*device);
 	if (!context)
 		die("%s: %m", ibv_get_device_name(*device));
@@ -307,7 +307,7 @@ int replay_command(char **words)
 	};
 
 	if (!words[0] || (words[1] && words[2]))
-		die("replay: a file, and a device or none");
+		die("replay: name a file and at most one device");
 	calls_each(words[0], memory_note);
 	memory_make();
 	device_begin(words[1]);

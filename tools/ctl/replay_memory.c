@@ -140,7 +140,7 @@ void memory_make(void)
 		range->base =
 			memory_more(range->end - range->start, range->start);
 		if (!range->base)
-			die("no room for %llu bytes that were recorded: %m",
+			die("no memory for %llu bytes of the recording: %m",
 			    (unsigned long long)(range->end - range->start));
 	}
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Rows of names and values, and their output. Each is printed as it comes, so a million of
- * them take no memory.
+ * Rows of names and values, and their output. Each row is printed at once, so a million rows need
+ * no memory.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -117,7 +117,7 @@ static struct {
 	unsigned long rows;
 } out;
 
-/* Whatever a process calls itself: nothing that a terminal or a parser would act upon. */
+/* A process's name may contain anything: escape what a terminal or a parser would act upon. */
 static void print_quoted(const char *text, size_t length)
 {
 	putchar('"');
@@ -181,7 +181,7 @@ static void print_json(const struct row *row)
 	putchar('}');
 }
 
-/* The device, and which one of it, are the first line. */
+/* The first line has the device and the number of the object. */
 static void print_block(const struct row *row)
 {
 	const struct field *field = row->fields;
@@ -213,7 +213,7 @@ static void print_line(const struct row *row)
 		field = row_find(row, column->name);
 		if (column > out.columns)
 			putchar(' ');
-		/* Nothing behind the last. */
+		/* No padding after the last column. */
 		print_plain(field && *field->text ? field->text : "-",
 			    column[1].name || column->width > 0 ?
 				    column->width :

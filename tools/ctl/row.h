@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What is known of one object, as names and values; and how many of them are shown: as a
- * table, as a block of lines each, or as a list of JSON objects.
+ * The fields of one object, as names and values; and the output of many objects: as a table, as
+ * blocks of lines, or as a list of JSON objects.
  */
 #ifndef PINIONCTL_ROW_H
 #define PINIONCTL_ROW_H
@@ -14,14 +14,14 @@ enum field_kind {
 	FIELD_NUMBER,
 	FIELD_HEX, /* a key, an address */
 	FIELD_TEXT,
-	FIELD_WORDS, /* none or more, with commas between */
+	FIELD_WORDS, /* none or more, separated by commas */
 };
 
 struct field {
 	char *name;
 	enum field_kind kind;
 	uint64_t number;
-	char *text; /* as people read it */
+	char *text; /* as printed for people */
 };
 
 struct row {
@@ -29,23 +29,23 @@ struct row {
 	int num, room;
 };
 
-/* Each overrides what has this name already. */
+/* Each replaces a field of the same name. */
 void row_number(struct row *row, const char *name, uint64_t value);
 void row_hex(struct row *row, const char *name, uint64_t value);
 void row_text(struct row *row, const char *name, const char *text);
 void row_words(struct row *row, const char *name, const char *words);
 
 const struct field *row_find(const struct row *row, const char *name);
-/* Its number, or 0 if there is none. */
+/* Return: the number in a field, or 0 without that field. */
 uint64_t row_value(const struct row *row, const char *name);
 /* Does a field have this value, a number in any base or a text? */
 bool row_has(const struct row *row, const char *name, const char *value);
-/* Empty again. */
+/* Remove all fields. */
 void row_clear(struct row *row);
 
 /* ------------------------------------------------------------------- the output */
 
-/* Of a table: fields, each as wide as that, or to the left with a negative width. */
+/* A column of a table: a field and its width; left-aligned if the width is negative. */
 struct column {
 	const char *name;
 	int width;
@@ -55,7 +55,7 @@ enum layout { LAYOUT_TABLE, LAYOUT_BLOCKS };
 
 extern bool json;
 
-/* @columns: of a table, the last has no name. */
+/* @columns: of a table; ends with one without a name. */
 void out_begin(enum layout layout, const struct column *columns);
 void out_row(const struct row *row);
 void out_end(void);

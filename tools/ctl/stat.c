@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The counters of each port, and while they are watched, by how much each grows a second.
+ * stat: prints the counters of each port or, while watching, the increase of each per second.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "ctl.h"
 #include "object.h"
 
-/* What all were the last time, in the same order unless a device came or went. */
+/* The previous values, in the same order unless a device was added or removed. */
 struct before {
 	struct row *ports;
 	int num;
@@ -51,7 +51,7 @@ static const struct row *port_before(const struct row *row)
 	return NULL;
 }
 
-/* Each counter is a row; those of its port come before. */
+/* Print each counter as a row that begins with the fields of its port. */
 static bool stat_port(const struct row *row, const struct selection *selection)
 {
 	const struct row *last = watch_seconds ? port_before(row) : NULL;
@@ -123,7 +123,7 @@ static int stat_list(char **words)
 			ports = need(
 				realloc(ports, (many + 1) * sizeof(*ports)));
 			ports[many] = (struct row){};
-			/* Not all drivers have any. */
+			/* Some drivers have no counters. */
 			if (!port_counters(device, port, &ports[many]))
 				found += stat_port(&ports[many], &selection);
 			many++;

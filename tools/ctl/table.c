@@ -27,8 +27,8 @@ uint32_t device_key(const char *command, char ***words)
 	char **word = *words;
 
 	if (!word[0] || !word[1])
-		die("%s: a device and a key are wanted", command);
-	/* As elsewhere, or without the word. */
+		die("%s: name a device and a key", command);
+	/* As in other commands, or without the word "key". */
 	if (!strcmp(word[1], "key") && word[2]) {
 		word[1] = word[0];
 		word++;
@@ -39,12 +39,12 @@ uint32_t device_key(const char *command, char ***words)
 
 int key_missing(const char *device, uint32_t key)
 {
-	fprintf(stderr, "pinionctl: no key of %s is %#x and means something\n",
+	fprintf(stderr, "pinionctl: %s has no key %#x, or it is not valid\n",
 		device, key);
 	return EXIT_FOUND;
 }
 
-/* The key is asked about from the beginning. */
+/* Ask for the table of the key, from its beginning. */
 static bool table_ask(struct table *table)
 {
 	char line[256];
@@ -61,7 +61,7 @@ static bool table_ask(struct table *table)
 		   " block_size %" SCNx64 " generation %" SCNu32,
 		   &table->base, &table->length, &table->block_size,
 		   &table->generation) != 4)
-		die("debugfs has a line that is none: %s", line);
+		die("unexpected line in debugfs: %s", line);
 	return true;
 }
 
@@ -75,7 +75,7 @@ bool table_open(struct table *table, const char *device, uint32_t key)
 	table->file = fopen(path, "r+e");
 	err = errno;
 	if (!table->file && err == EACCES)
-		die("%s is root's", path);
+		die("%s can be read by root only", path);
 	if (!table->file)
 		die("%s: %s: no pinion device, a module older than this, or no debugfs\n"
 		    "(mount -t debugfs none /sys/kernel/debug)",
@@ -95,7 +95,7 @@ bool table_next(struct table *table, struct run *run)
 		return false;
 	if (sscanf(line, "%" SCNx64 " %" SCNx64 " %" SCNx64 " %c", &run->offset,
 		   &run->length, &run->address, &right) != 4)
-		die("debugfs has a line that is none: %s", line);
+		die("unexpected line in debugfs: %s", line);
 	run->writable = right == 'w';
 	return true;
 }

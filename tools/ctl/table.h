@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The table of one key of a pinion device, run by run, as debugfs has it.
+ * Reads the table of one key of a pinion device from debugfs, run by run.
  */
 #ifndef PINIONCTL_TABLE_H
 #define PINIONCTL_TABLE_H
@@ -10,11 +10,11 @@
 #include <stdio.h>
 
 /*
- * The key of `DEVICE KEY' or `DEVICE key KEY', the words of @command. Afterwards (*@words)[0] is
- * the device, and [2] what follows. Without them the program ends.
+ * Parse the words of @command, `DEVICE KEY' or `DEVICE key KEY'. Return: the key; (*@words)[0] is
+ * the device and [2] the next word. Exits if they are missing.
  */
 uint32_t device_key(const char *command, char ***words);
-/* Says so. Return: EXIT_FOUND. */
+/* Print that there is no such key. Return: EXIT_FOUND. */
 int key_missing(const char *device, uint32_t key);
 
 struct table {
@@ -29,11 +29,11 @@ struct run {
 	bool writable;
 };
 
-/* Return: false if no key has this number. Without the file the program ends. */
+/* Return: false if no key has this number. Exits if the file is missing. */
 bool table_open(struct table *table, const char *device, uint32_t key);
-/* The next run, or false. */
+/* Read the next run. Return: false at the end. */
 bool table_next(struct table *table, struct run *run);
-/* Return: has it been one table all the time? */
+/* Return: whether the table was the same during all reads. */
 bool table_close(struct table *table);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * trace: the driver's events as they come, of all processes or of a command.
+ * trace: prints the driver's events as they occur, of all processes or of a command.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "tracing.h"
 
 static volatile sig_atomic_t ended;
-/* The command, if there is one. */
+/* The name of the command; NULL if all processes are traced. */
 static char *child_name;
 static pid_t child_pid;
 
@@ -27,7 +27,7 @@ static void trace_end(int sig)
 	ended = 1;
 }
 
-/* NAME=VALUE each, as the event has them; what else it says is in `what' only. */
+/* Parse the NAME=VALUE pairs of an event. Its other text is only in the field `what'. */
 static void row_values(struct row *row, char *text)
 {
 	char *word, *value, *end;
@@ -38,7 +38,7 @@ static void row_values(struct row *row, char *text)
 		if (!value)
 			continue;
 		*value++ = 0;
-		/* The last before a reason. */
+		/* The last value may be followed by a reason. */
 		value[strcspn(value, ":,")] = 0;
 		number = strtoull(value, &end, 0);
 		if (end == value || *end || *value == '-')
@@ -51,8 +51,8 @@ static void row_values(struct row *row, char *text)
 }
 
 /*
- * The kernel notes what a process is called when it is switched, which may have come too late:
- * then it is asked, and of our own command, which may be over, we know.
+ * The kernel saves the name of a process at context switches, which may be too late for an event:
+ * in this case read it from the process. Our own command may have ended, but its name is known.
  */
 static const char *trace_comm(const char *comm, const char *pid)
 {
@@ -66,7 +66,7 @@ static const char *trace_comm(const char *comm, const char *pid)
 	return child_name && (pid_t)atoi(pid) == child_pid ? child_name : comm;
 }
 
-/* "COMM-PID [CPU] FLAGS SECONDS: EVENT: WHAT"; a COMM may have anything in it. */
+/* "COMM-PID [CPU] FLAGS SECONDS: EVENT: WHAT". COMM may contain any characters. */
 static bool trace_row(struct row *row, char *line)
 {
 	char *cpu = line, *comm, *pid, *time, *event, *what;
@@ -124,7 +124,7 @@ static void trace_line(char *line)
 	free(row.fields);
 }
 
-/* Whatever there is; a line may come in parts. */
+/* Read all that is available. A line may arrive in parts. */
 static void trace_read(int fd)
 {
 	static char text[1 << 16];
@@ -141,14 +141,14 @@ static void trace_read(int fd)
 		}
 		length -= line - text;
 		memmove(text, line, length);
-		/* No event is as long. */
+		/* No event is that long: discard it. */
 		if (length == sizeof(text) - 1)
 			length = 0;
 	}
 	fflush(stdout);
 }
 
-/* Until ^C, or until @child has ended, if there is one. */
+/* Print events until ^C, or until @child has ended, unless it is NULL. */
 static void trace_follow(int fd, struct child *child)
 {
 	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
@@ -162,14 +162,14 @@ static void trace_follow(int fd, struct child *child)
 	}
 }
 
-/* Of these names, or all. */
+/* Enable the events that @words name, or all. */
 static void trace_ask(struct tracing *tracing, char **words)
 {
 	char *names;
 
 	if (!*words && !tracing_add(tracing, NULL)) {
 		tracing_end(tracing);
-		die("no events of pinion: its module is not loaded, or this kernel has none");
+		die("no events: pinion is not loaded, or the kernel has no tracepoints");
 	}
 	for (; *words; words++) {
 		if (!strchr(*words, '/') && tracing_add(tracing, *words))
@@ -194,7 +194,7 @@ int trace_command(char **words)
 	if (command)
 		child = child_make(command);
 	if (!tracing_begin(&tracing, command ? child.pid : 0))
-		die("no trace can be had: root and tracefs are needed\n"
+		die("cannot trace: root and tracefs are needed\n"
 		    "(mount -t tracefs none /sys/kernel/tracing)");
 	trace_ask(&tracing, words);
 	fd = tracing_open(&tracing, "trace_pipe", O_RDONLY | O_NONBLOCK);
@@ -211,7 +211,7 @@ int trace_command(char **words)
 
 		sigaction(SIGINT, &action, NULL);
 		sigaction(SIGTERM, &action, NULL);
-		/* Who reads has enough: written in vain, then over. */
+		/* The reader may close its pipe: then writing fails, and the trace ends. */
 		sigaction(SIGPIPE, &action, NULL);
 	}
 	out_begin(LAYOUT_TABLE, columns);

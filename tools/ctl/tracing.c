@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A trace of our own in tracefs. Knows not what the events mean.
+ * A trace instance of its own in tracefs. Does not interpret the events.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -60,7 +60,7 @@ bool tracing_begin(struct tracing *tracing, pid_t pid)
 
 	snprintf(number, sizeof(number), "%d", pid);
 	tracing_make(tracing);
-	/* Not every machine has it where it belongs from the first. */
+	/* Some systems have not mounted tracefs at its usual place. */
 	if (!tracing->path && !mount("tracefs", ROOT, "tracefs", 0, NULL))
 		tracing_make(tracing);
 	if (!tracing->path)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A trace of our own of the driver's events, beside those of others.
+ * A trace of the driver's events in an instance of its own, independent of other traces.
  */
 #ifndef PINIONCTL_TRACING_H
 #define PINIONCTL_TRACING_H
@@ -9,16 +9,16 @@
 #include <sys/types.h>
 
 struct tracing {
-	char *path; /* NULL: there is none */
+	char *path; /* NULL: no trace */
 };
 
-/* Of process @pid and those it makes, 0 for all; false where that cannot be had. */
+/* Trace process @pid and its children; 0 for all. Return: false if that is not possible. */
 bool tracing_begin(struct tracing *tracing, pid_t pid);
-/* This event, too; NULL: all of them. */
+/* Enable one more event; NULL: all. */
 bool tracing_add(struct tracing *tracing, const char *event);
-/* Its files, as "trace" and "trace_pipe"; -1 with errno. */
+/* Open a file of the trace, as "trace" or "trace_pipe". Return: -1 with errno set on failure. */
 int tracing_open(const struct tracing *tracing, const char *file, int flags);
-/* Names of the driver's events with blanks between. Memory of the caller's. */
+/* Return: the names of the driver's events, separated by blanks. The caller frees them. */
 char *tracing_events(const struct tracing *tracing);
 void tracing_end(struct tracing *tracing);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Bits by name.
+ * Prints bits by their names.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Usage: collect.py OUT.json DIR PART...
 
-Puts what mrbench --json wrote for each PART, DIR/PART*.json, into one file, beside what
-is there of other parts. Exit status: 0, or 1 for a wrong call."""
+Collects the output of mrbench --json for each PART, DIR/PART*.json, in one file; other parts in
+that file are kept. Exit status: 0, or 1 for wrong arguments."""
 import glob
 import json
 import os

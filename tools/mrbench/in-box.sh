@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Usage: in-box.sh OUT RAWPIN MRBENCH JOB...
 #
-# Runs inside a bed: loads the module RAWPIN and runs MRBENCH for each JOB, which is
-# a name and options, `NAME -d ... -s ...' as one word. JSON goes to OUT/NAME.json.
+# Runs inside a bed: loads the module RAWPIN (- for none) and runs MRBENCH for each JOB, one
+# argument with a name and options: `NAME -d ... -s ...'. JSON goes to OUT/NAME.json.
 out=$1
 rawpin=$2
 mrbench=$3
@@ -10,7 +10,7 @@ shift 3
 if [ "$rawpin" != - ]; then
 	insmod "$rawpin" || exit
 fi
-# Of a region too large for it, rxe asks for a list in one piece, and the kernel warns, once.
+# For too large a region rxe tries to allocate a contiguous list, and the kernel warns once.
 echo 'box: expect 1 WARNING: mm/page_alloc' >/dev/kmsg
 rc=0
 for job; do

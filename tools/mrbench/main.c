@@ -20,39 +20,39 @@ struct options opt = { .seconds = 1.0 };
 static const char help[] =
 	"Usage: mrbench [OPTIONS]\n"
 	"\n"
-	"Measures what it costs to register and deregister memory on verbs devices:\n"
-	"median and least time, per page, and beside bare pinning. Devices take turns.\n"
+	"Measures the cost of registering and deregistering memory on verbs devices: median\n"
+	"and minimum, cost per page, and ratio to bare pinning. Devices take turns.\n"
 	"\n"
-	"  -d, --device DEV,...   the devices (default: the first); `raw' only pins, by\n"
-	"                         the module rawpin, and is what ratios refer to;\n"
-	"                         `raw-call' is the same with its two system calls\n"
-	"  -s, --size SIZE,...    4096, 64K, 1G; FROM..TO: that and each four times that\n"
+	"  -d, --device DEV,...   the devices (default: the first); `raw' only pins memory, by\n"
+	"                         the module rawpin, and is the base of ratios; `raw-call'\n"
+	"                         is the same including its two system calls\n"
+	"  -s, --size SIZE,...    sizes as 4096, 64K, 1G; FROM..TO: in steps of a factor of 4\n"
 	"                         (default 4K..1G)\n"
 	"  -u, --pages KIND       4k (default), thp, huge (reserved pages of 2 MiB)\n"
-	"  -m, --memory SIZE      only so much memory behind a larger region, again and\n"
-	"                         again: for regions larger than the machine\n"
-	"      --scatter          pages that do not follow on each other\n"
-	"  -i, --iterations N     rounds for each size (default: what fits the time)\n"
+	"  -m, --memory SIZE      map this much memory repeatedly to fill a larger region:\n"
+	"                         for regions larger than the machine's memory\n"
+	"      --scatter          pages that are not adjacent in memory\n"
+	"  -i, --iterations N     rounds for each size (default: as many as fit the time)\n"
 	"  -t, --time SECONDS     for each size and device (default 1)\n"
-	"      --kernel           also the driver's own share, by its tracepoints\n"
+	"      --kernel           also the time in the driver, by its tracepoints\n"
 	"      --rereg            also ibv_rereg_mr(3): same memory, other rights\n"
-	"      --threads N        instead: N threads at once (1 is one), each with memory of its\n"
-	"                         own: p50, p99, max, and pairs a second\n"
-	"      --live N,...       instead of sizes: a region of 4 KiB more, beside so many\n"
-	"                         that live, ascending; FROM..TO: each ten times that\n"
-	"      --exit N           instead: time for a process to end that leaves N regions,\n"
-	"                         and a half and a tenth of it\n"
+	"      --threads N        instead: N threads at once (may be 1), each with its own\n"
+	"                         memory: p50, p99, max, and pairs per second\n"
+	"      --live N,...       instead of sizes: one more region of 4 KiB while N others\n"
+	"                         exist, ascending; FROM..TO: in steps of a factor of 10\n"
+	"      --exit N           instead: exit time of a process that leaves N regions, N/2,\n"
+	"                         and N/10\n"
 	"      --write SIZE,...   instead: one RDMA write from the device to itself\n"
-	"      --on-demand N      instead: on-demand regions: pages that are missing, fetched\n"
-	"                         and taken away, writes beside pinned memory, and the end\n"
-	"                         of N regions of 2 MiB\n"
-	"      --json             a JSON object a line\n"
-	"      --plot FILE        a picture of it, too, as SVG, by gnuplot\n"
+	"      --on-demand N      instead: on-demand regions: page faults, prefetch and\n"
+	"                         invalidation, writes compared with pinned memory, and\n"
+	"                         deregistration of N regions of 2 MiB\n"
+	"      --json             print one JSON object per line\n"
+	"      --plot FILE        also plot the results to FILE, as SVG (needs gnuplot)\n"
 	"  -h, --help\n"
 	"      --version\n"
 	"\n"
-	"Exit status: 0, 1 for a wrong option, 2 if nothing could be measured. What a\n"
-	"device refuses is a line that says so, and not an error.\n";
+	"Exit status: 0, 1 for a wrong option, 2 if nothing could be measured. If a device\n"
+	"refuses a registration, a line says so; this is not an error.\n";
 
 void die(int status, const char *fmt, ...)
 {
@@ -119,7 +119,7 @@ static void more_than_0(const uint64_t *values, int num)
 {
 	while (num--)
 		if (!values[num])
-			die(1, "0 is not enough");
+			die(1, "values must be greater than 0");
 }
 
 static enum pages pages(const char *name)
@@ -281,7 +281,7 @@ int main(int argc, char **argv)
 	    !opt.num_writes && !opt.on_demand)
 		opt.num_sizes = list(all_sizes, opt.sizes, 4);
 	if (opt.kernel && opt.threads)
-		die(1, "--kernel is of one thread");
+		die(1, "--kernel and --threads exclude each other");
 	if (opt.kernel)
 		traced_open();
 	if (opt.threads)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Usage: table.py FILE.json...
 
-Prints what mrbench --json wrote: devices side by side, with ratios.
-Exit status: 0, or 1 for a wrong call."""
+Prints tables of the output of mrbench --json: devices side by side, with ratios.
+Exit status: 0, or 1 for wrong arguments."""
 import json
 import os
 import sys
@@ -31,7 +31,7 @@ def print_table(rows):
 
 
 def pivot(rows, by):
-    """{label: {target: row}}, and the targets as they came."""
+    """Return {label: {target: row}}, and the targets in their order."""
     table, targets = {}, []
     for r in rows:
         table.setdefault(r[by], {})[r['target']] = r
@@ -104,7 +104,8 @@ def others(what, rows):
 
 
 def lookup(rows):
-    """What a scatter entry's key costs: inline data has none, and is copied as often."""
+    """Print the cost of the key lookup of one scatter entry: the difference to inline data, which
+    has no key and is copied as often."""
     ns = {(r['what'], r['target']): r['min_ns'] for r in rows if r['bytes'] == 64 and 'min_ns' in r}
     for (what, target), cost in ns.items():
         inline = ns.get(('inline write', target))

@@ -41,7 +41,7 @@ void target_open(struct target *target, const char *name)
 	}
 	target->context = open_device(name);
 	if (!target->context)
-		die(2, "%s: no such device, or it does not open", name);
+		die(2, "%s: no such device, or it cannot be opened", name);
 	target->pd = ibv_alloc_pd(target->context);
 	if (!target->pd)
 		die(2, "%s: no protection domain: %m", name);

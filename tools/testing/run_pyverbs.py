@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Runs the tests of pyverbs, of every module that is not of one vendor, and prints
-their results in KTAP. A test that takes too long fails, and the rest still run. Those of
-on-demand paging run twice: the suite sends one byte over and over, which says little of
-where a byte came from, so a copy of it sends something else (DIR/varied).
+"""Runs the tests of pyverbs, except modules for the devices of one vendor, and prints their
+results in KTAP. A test that takes too long fails, and the others still run. Tests of on-demand
+paging run twice: the suite sends the same byte repeatedly, which does not show where a byte came
+from, so a copy of the suite (DIR/varied) sends different bytes.
 
 Usage: run_pyverbs.py DIR DEVICE GID_INDEX SECONDS LEAST [TEST...]
-DIR holds the modules of the `tests' package. LEAST is how many must pass.
-Exit status: 0 when at least LEAST passed and none failed, else 1; 2 for a wrong call.
+DIR has the modules of the `tests' package. LEAST is the number of tests that must pass.
+Exit status: 0 if at least LEAST passed and none failed, else 1; 2 for wrong arguments.
 """
 import multiprocessing
 import os
@@ -87,8 +87,8 @@ def flatten(suite):
 
 
 def mend_dmabuf(modules):
-    """DmaBufMR calls a method of DmaBuf that, being C, it cannot find: AttributeError,
-    on any device. A DmaBuf that has it is handed in, where the tests let it make one."""
+    """DmaBufMR calls a method of DmaBuf that is a C function, which raises AttributeError,
+    on any device. Where the tests let DmaBufMR create one, pass a DmaBuf that has the method."""
     try:
         from pyverbs import dmabuf, mr
     except ImportError:
@@ -112,7 +112,7 @@ def mend_dmabuf(modules):
 
 
 def vary(directory):
-    """A copy of the tests that sends other data, or None: they are written otherwise."""
+    """Make a copy of the tests that sends other data; None if this version cannot be changed."""
     with open(os.path.join(directory, 'tests', 'utils.py')) as f:
         text = f.read()
     for old, new in VARY:
@@ -175,7 +175,7 @@ def kill(child):
 
 
 def lines(fd, seconds):
-    """The lines of a worker; None once it has been silent for too long."""
+    """Yield the lines of a worker; None if it prints nothing for too long."""
     rest = b''
     while True:
         if not select.select([fd], [], [], seconds)[0]:

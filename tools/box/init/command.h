@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the box is for.
+ * Runs the command of the box.
  */
 #ifndef BOX_COMMAND_H
 #define BOX_COMMAND_H
@@ -8,8 +8,8 @@
 #include "job.h"
 
 /*
- * Runs it, with its streams carried to the host; returns its status as a shell would
- * give it, or -1 when the host's patience ended.
+ * Run the command and forward its streams to and from the host. Return: its status as a shell
+ * reports it, or -1 if the host's timeout expired.
  */
 int command_run(const struct job *job);
 

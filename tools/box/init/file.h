@@ -5,11 +5,11 @@
 #include <stddef.h>
 
 /*
- * What is in a file, with a 0 behind it, to be freed; NULL with errno set if it cannot
- * be opened. Its length goes to @len, if there is one.
+ * Return: the contents of a file, followed by a 0 byte; the caller frees them. NULL with errno set
+ * if the file cannot be opened. The length goes to @len, unless that is NULL.
  */
 char *slurp(const char *path, size_t *len);
-/* With all that lead to it. */
+/* Make a directory and its parents. */
 void make_dirs(char *path);
 
 #endif /* BOX_FILE_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the box shall do: lists of strings in the files of a folder of the host.
+ * The job of the box: lists of strings in the files of a folder of the host.
  */
 #ifndef BOX_JOB_H
 #define BOX_JOB_H
@@ -12,9 +12,9 @@ struct job {
 	char **command;
 };
 
-/* From @folder of the host, which is in reach, see root.h. */
+/* Read the job from @folder of the host. The host's files must be mounted, see root.h. */
 void job_read(struct job *job, const char *folder);
-/* The first VALUE of @name, or @otherwise. */
+/* Return: the first VALUE of @name, or @otherwise. */
 const char *job_lookup(char **conf, const char *name, const char *otherwise);
 
 #endif /* BOX_JOB_H */

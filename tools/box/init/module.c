@@ -10,7 +10,7 @@
 #include "file.h"
 #include "module.h"
 
-/* 0 or an errno. */
+/* Return: 0 or an errno. */
 static int load(const char *file, const char *params)
 {
 	int fd = open(file, O_RDONLY | O_CLOEXEC), err = 0;

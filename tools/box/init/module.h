@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Kernel modules, without kmod.
+ * Loads and unloads kernel modules without kmod.
  */
 #ifndef BOX_MODULE_H
 #define BOX_MODULE_H
 
-/* 0 or an errno, which says why on stderr; to be loaded already is no failure. */
+/* Return: 0, also if the module is loaded already, or an errno after a message on stderr. */
 int insmod(const char *file, const char *params);
-/* 0 or an errno, which says why on stderr. */
+/* Return: 0, or an errno after a message on stderr. */
 int rmmod(const char *name);
-/* Those an initrd brings to reach the host, if this is one. */
+/* If this is an initrd, load its modules, which are needed to mount the host's files. */
 void load_modules(void);
 
 #endif /* BOX_MODULE_H */

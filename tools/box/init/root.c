@@ -12,7 +12,7 @@
 #include "job.h"
 #include "root.h"
 
-/* Where the machine's own root is seen while the new one is put together. */
+/* The new root is assembled here while the machine's own root is still /. */
 #define STAGE "/tmp"
 #define NEW STAGE "/new"
 
@@ -90,7 +90,7 @@ static void lay(const char *root)
 
 	if (mount("stage", STAGE, "tmpfs", 0, "mode=755"))
 		die("tmpfs: %s", strerror(errno));
-	/* The host's files, with what the mount above hides. */
+	/* A bind without MS_REC: it also shows the host's /tmp, below the mount above. */
 	if (!*host_root) {
 		host_root = STAGE "/host";
 		mkdir(host_root, 0755);

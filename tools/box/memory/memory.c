@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * For a user-mode Linux whose memory shall be no file of a folder: where it makes its nameless
- * one, it gets a memfd if BOX_MEMORY=memfd is set. That has room where /dev/shm is small, as in a
- * container; and no file of an overlay serves, for the kernel below never joins two mappings
- * of such a file, which lie side by side, to one: each page of the guest is one, and
- * vm.max_map_count soon reached.
+ * Gives user-mode Linux a memfd as its memory if BOX_MEMORY=memfd is set: replaces its open() of an
+ * unnamed file (O_TMPFILE). A memfd is not limited by a small /dev/shm, as in a container. A
+ * file on an overlay is no alternative: the host's kernel never merges adjacent mappings of such a
+ * file, so each page of the guest would be a mapping, and soon reach vm.max_map_count.
  *
- * It is preloaded; or, with LINKED, part of a static kernel, which is linked with
- * --wrap,open64 then.
+ * Preloaded; or, with LINKED, part of a static kernel that is linked with --wrap,open64.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

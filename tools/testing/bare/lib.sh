@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash disable=SC2034
-# Shared by the scripts of this folder, in addition to scripts/bed/lib.sh: who may make a
-# machine.
+# Functions of the scripts in this folder, in addition to scripts/bed/lib.sh: whether and how a
+# user can create a machine.
 
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$HERE/../../../scripts/bed/lib.sh"

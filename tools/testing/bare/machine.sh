@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash disable=SC2153,SC2154
-# The inside of `enter', in namespaces of its own and the first process there: makes the
-# machine in $MACHINE/mnt, moves into it, and runs a command. In: what enter exports.
+# The part of `enter' that runs inside, as the first process in new namespaces: creates the
+# machine in $MACHINE/mnt, changes into it, and runs a command. Environment: what enter exports.
 set -Eeuo pipefail
 
 fail() { printf 'enter: %s\n' "$*" >&2; exit 122; }

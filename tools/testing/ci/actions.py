@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""actions.py ACTION WORKFLOW...: finds what a runner of GitHub's would stumble over.
+"""Usage: actions.py [--scripts] ACTION WORKFLOW...
 
-Of the action, and of each workflow that uses it by `./': inputs that are used are
-declared and the other way round, outputs come from steps that are there, each script has
-a shell and is executable, a step either runs or uses. Prints a line for each fault, and
-the embedded scripts with --scripts, separated by NUL.
-Exit status: 0 if there is none.
+Finds faults that would stop a GitHub runner, in the action and in each workflow that uses it by
+`./': inputs that are used but not declared, or the reverse; outputs of steps that do not exist;
+scripts without a shell or not executable; steps that neither run nor use anything, or do both.
+Prints a line for each fault; with --scripts, the embedded scripts, separated by NUL.
+Exit status: 0 if there is no fault.
 """
 import os
 import re
@@ -34,7 +34,7 @@ def load(path):
 
 
 def expressions(value):
-    """All that is between ${{ and }} below value, and the conditions."""
+    """Yield the texts between ${{ and }} below value, and the conditions."""
     if isinstance(value, dict):
         for key, v in value.items():
             if key == "if":

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Usage: rds.py ADDRESS TEST
 
-Two RDS sockets on one machine, over the device that has ADDRESS. Exit status: 0, or
-1 with what was wrong."""
+Tests two RDS sockets on one machine, over the device that has ADDRESS. Exit status: 0, or
+1 with the reason."""
 import ctypes
 import mmap
 import os
@@ -67,7 +67,7 @@ def sendmsg(s, port, data, control=b''):
 
 
 def recvmsg(s, size):
-    """Data, and the control messages as {type: data}."""
+    """Return the data, and the control messages as {type: data}."""
     buf = ctypes.create_string_buffer(size)
     iov = iovec(ctypes.addressof(buf), size)
     ctl = ctypes.create_string_buffer(512)
@@ -88,7 +88,7 @@ def cmsg(kind, data):
 
 
 class Memory:
-    """Some bytes at a known address, @skew into a page."""
+    """Bytes at a known address, with offset @skew in a page."""
 
     def __init__(self, size, skew=0):
         self.map = mmap.mmap(-1, size + skew + mmap.PAGESIZE)
@@ -104,10 +104,10 @@ class Memory:
 
 
 def offer(s, to, port, memory):
-    """Tells socket `to` at `port` of memory: the cookie as it knows it, and as we do."""
+    """Sends socket `to` at `port` the cookie of memory. Returns it as received, and as sent."""
     cookie = ctypes.c_uint64()
     args = struct.pack('=QQQQ', memory.addr, memory.size, ctypes.addressof(cookie), RDMA_READWRITE)
-    # The kernel registers on a connection, which it only knows once there is a message.
+    # The kernel registers for a connection, which it creates for the first message.
     sendmsg(s, port, b'here', cmsg(CMSG_RDMA_MAP, args))
     message, control = recvmsg(to, 64)
     assert message == b'here' and CMSG_RDMA_DEST in control, (message, control)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
-# What the tests of what is installed share.
+# Functions of the tests of installed files.
 # shellcheck source=tools/testing/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
-# Settings of whoever runs the tests must not matter.
+# The environment of the user who runs the tests must not matter.
 unset DESTDIR PREFIX LIBDIR INCLUDEDIR SYSCONFDIR
 
 # what NAME COMMAND...: passes if COMMAND, which may be a function, succeeds; shows its output if

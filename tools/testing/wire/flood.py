@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Usage: flood.py ADDRESS COUNT | flood.py --hold ADDRESS
 
-COUNT packets of nobody's to the RoCEv2 port of ADDRESS, of 0 without end; or the port is taken at
-ADDRESS until the program is killed, of :: by IPv6 alone.
+Sends COUNT packets that belong to no connection to the RoCEv2 port of ADDRESS, without end if
+COUNT is 0. With --hold, binds that port at ADDRESS (:: for IPv6 only) until it is killed.
 """
 import socket
 import sys

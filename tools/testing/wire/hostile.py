@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Usage: hostile.py COUNT SEED FROM TO FROM6 TO6
 
-Packets that nobody asked for, to the RoCEv2 port of TO and TO6: as many of random bytes behind
-a header that is nearly one, by either, and as many over IPv4 whose invariant CRC is right.
-Needs a raw socket. Prints how many were sent of each kind.
+Sends unexpected packets to the RoCEv2 port of TO and TO6: COUNT packets of random bytes after an
+almost valid header over each of IPv4 and IPv6, and COUNT over IPv4 with a right invariant CRC.
+Needs a raw socket. Prints how many packets of each kind were sent.
 """
 import random
 import socket

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Usage: live.py bystander|peer NETDEV COUNT SEED
 
-Frames for who is at the other end of NETDEV, made of those that go by it just now: of
-connections, with their numbers. A bystander sends what must do no harm: copies, copies with other
-bits and the old CRC, with a right CRC but from another address or to nobody, requests and
-answers that are ahead of what is under way. A peer's have anything else than they should, and a
-right CRC: connections end of it. Needs raw sockets. Prints how many of each kind were sent.
+Sends frames to the other end of NETDEV, derived from frames of connections that pass it at the
+moment, with their numbers. A bystander sends frames that must do no harm: copies; copies with
+other bits and the old CRC; with a right CRC but from another address or to no queue pair; requests
+and responses ahead of those in flight. A peer sends frames with any wrong field and a right CRC,
+which may end connections. Needs raw sockets. Prints how many frames of each kind were sent.
 """
 import random
 import select
@@ -31,7 +31,7 @@ def add_up(data):
 
 
 def finished(frame):
-    """With the lengths, and the sums, of what it is now. By UDP only half of them have one."""
+    """Fill in lengths and checksums. Only half of the frames get a checksum of UDP."""
     struct.pack_into(">H", frame, IP + 2, len(frame) - IP)
     struct.pack_into(">HH", frame, UDP + 4, len(frame) - UDP, 0)
     struct.pack_into(">H", frame, IP + 10, 0)
@@ -131,7 +131,7 @@ def main():
                     frame[IP] == 0x45 and frame[IP + 9] == 17 and
                     struct.unpack_from(">H", frame, UDP + 2)[0] == PORT and
                     frame[BTH + 5:BTH + 8] != b"\0\0\1"):
-                # Where the netdev was to complete the checksum of UDP it is wrong here.
+                # With checksum offload the UDP checksum is not filled in yet here.
                 recent = recent[1 - RECENT:] + [frame[:UDP + 6] + b"\0\0" + frame[BTH:]]
         if not recent:
             idle += 1

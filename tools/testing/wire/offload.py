@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Usage: offload.py NETDEV tso|gro on|off
 
-Sets an offload of a netdev, as `ethtool -K' does where there is one.
+Sets an offload of a netdev, as `ethtool -K' does; a root may lack ethtool.
 """
 import array
 import fcntl
