@@ -3,6 +3,8 @@
 # a pinion-box with the same options and its own command.
 # shellcheck shell=bash disable=SC2034,SC2154
 
+# The address of host1: by its name many programs take that of IPv6, where few listen.
+first=10.0.101.1
 hosts=
 drivers=
 listen=
@@ -70,7 +72,7 @@ hosts_become() {
 # For its set-up and its command.
 hosts_environment() {
 	printf '%s\0' BOX_HOST="$host" BOX_HOSTS="$hosts" BOX_DRIVER="$driver" >>"$job/setup.env"
-	printf '%s\0' PINION_HOST="$host" PINION_HOSTS="$hosts" PINION_SERVER=host1 >>"$job/env"
+	printf '%s\0' PINION_HOST="$host" PINION_HOSTS="$hosts" PINION_SERVER=$first >>"$job/env"
 	conf hosts "$hosts"
 	((member[3] == 0)) || conf listen 1
 }
@@ -82,10 +84,10 @@ hosts_pair() {
 	ib_read_bw | ib_read_lat | ib_write_bw | ib_write_lat | ib_send_bw | ib_send_lat | ib_atomic_bw | ib_atomic_lat | \
 		ibv_rc_pingpong | ibv_uc_pingpong | ibv_ud_pingpong | ibv_srq_pingpong | ibv_xsrq_pingpong | \
 		ucx_perftest | fi_pingpong)
-		server=("$@") client=("$@" host1)
+		server=("$@") client=("$@" "$first")
 		;;
-	rping) server=("$@" -s) client=("$@" -c -a host1) ;;
-	ucmatose | udaddy | cmtime | rstream | riostream) server=("$@") client=("$@" -s host1) ;;
+	rping) server=("$@" -s) client=("$@" -c -a "$first") ;;
+	ucmatose | udaddy | cmtime | rstream | riostream) server=("$@") client=("$@" -s "$first") ;;
 	*) return 1 ;;
 	esac
 }
