@@ -152,7 +152,7 @@ static void hear(struct member *m)
 			fail(m, message.value);
 		} else if (m == members && listen_deadline) {
 			fprintf(stderr,
-				"pinion-box: the command of %s ended, and had not listened for the others\n",
+				"pinion-box: the command of %s ended, and had not listened for the others; --listen 0 begins all at once\n",
 				m->name);
 			fail(m, STATUS_BOX);
 		}
