@@ -32,10 +32,12 @@ ro=()
 cwd=$PWD
 as_user=
 timeout=
+peers=()
 log=
 gcov=
 hugepages=0
 command=()
+given=()
 
 # A machine that got no time for half a minute does not hang, nor do its processes.
 PATIENCE="watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120 workqueue.watchdog_thresh=120"
@@ -89,6 +91,7 @@ parse() {
 		esac
 		shift 2
 	done
+	given=("$@")
 	command=("$@")
 	local n
 	for n in devices netns cpus timeout hugepages; do
@@ -287,7 +290,7 @@ boot() {
 	: >"$job/console"
 	((timeout == 0)) || guard=(timeout --foreground -k 5 $((timeout + 200)))
 	# In the background, so that a signal for this script reaches the machine.
-	"${guard[@]}" "$lib/box-host" -l "$job/console" -t "$timeout" -u "${BOX_UP:-60}" -- "$@" <&0 &
+	"${guard[@]}" "$lib/box-host" -l "$job/console" -t "$timeout" -u "${BOX_UP:-60}" "${peers[@]}" -- "$@" <&0 &
 	local pid=$!
 	trap 'kill -TERM $pid 2>/dev/null' TERM HUP
 	trap : INT

@@ -20,11 +20,15 @@ enum frame_type {
 	FRAME_EXIT = 'X', /* int32: the command's status, as of a shell */
 	FRAME_ACK = 'A', /* one FRAME_IN has been read */
 	FRAME_DONE = 'D', /* int32: status of the clean-up; nothing follows */
+	FRAME_UP = 'U', /* one of several hosts: waits for FRAME_GO */
+	FRAME_LISTENS = 'L', /* its command waits for connections */
 	/* to the guest */
 	FRAME_IN = 'I', /* no bytes: end of file */
 	FRAME_WINSIZE = 'W', /* uint16 rows, columns */
 	FRAME_SIGNAL = 'S', /* int32: for the command */
 	FRAME_KILL = 'K', /* time is up: say where everybody waits, and stop */
+	FRAME_GO = 'G', /* all hosts are up, the command may begin */
+	FRAME_END = 'N', /* the commands of all hosts have ended */
 };
 
 #define FRAME_MAX 4096

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Runs inside the box before the command: modules, networks, devices.
-# In: BOX_DEVICES BOX_NETNS BOX_WITH BOX_MODULE BOX_PARAM BOX_PROVIDER BOX_HUGEPAGES
+# In: BOX_DEVICES BOX_NETNS BOX_WITH BOX_MODULE BOX_PARAM BOX_PROVIDER BOX_HUGEPAGES; of one of
+# several hosts also BOX_HOST BOX_HOSTS BOX_DRIVER
 # All of it is plain sh: the root may be any distribution's.
 set -eu
 . /run/box/lib/guest.sh
@@ -62,8 +63,26 @@ while [ $n -le "$namespaces" ]; do
 	ip -n ns$n link set lo up
 	n=$((n + 1))
 done
-netdevs "" 0
-[ "$namespaces" = 0 ] || ip link set eth0 mtu $mtu
+
+# One of several hosts: its name, those of all, and what leads to them, as eth0.
+join() { # HOST HOSTS
+	echo "host$1" >/proc/sys/kernel/hostname
+	i=1
+	while [ $i -le "$2" ]; do
+		printf '%s\thost%s\n' "10.0.101.$i" $i "fd00:101::$i" $i >>/etc/hosts
+		i=$((i + 1))
+	done
+	ip link set vec0 name eth0 mtu $mtu || fail "no Ethernet: $(dmesg_tail)"
+	address eth0 101 "$1"
+	ip link set eth0 up
+}
+
+if [ -n "${BOX_HOST:-}" ]; then
+	join "$BOX_HOST" "$BOX_HOSTS"
+else
+	netdevs "" 0
+	[ "$namespaces" = 0 ] || ip link set eth0 mtu $mtu
+fi
 
 if [ "${BOX_HUGEPAGES:-0}" != 0 ] && [ -e /proc/sys/vm/nr_hugepages ]; then
 	echo "$BOX_HUGEPAGES" >/proc/sys/vm/nr_hugepages
@@ -89,9 +108,11 @@ if [ -n "${BOX_PROVIDER:-}" ]; then
 	chmod -R a+rX /etc/libibverbs.d
 fi
 
+have_rdma() { have rdma || fail "no \`rdma' in this root: install iproute2 there"; }
+
 # Names of links say what they are and where: pinion0 on eth0, pinion0.ns1 in ns1.
 add_links() { # TYPE [PREFIX OF NETDEVS]
-	have rdma || fail "no \`rdma' in this root: install iproute2 there"
+	have_rdma
 	i=0
 	while [ $i -lt "$links" ]; do
 		rdma link add "$1$i" type "$1" netdev "${2:-}eth$i" || fail "rdma link add $1$i: $(dmesg_tail)"
@@ -106,7 +127,21 @@ add_links() { # TYPE [PREFIX OF NETDEVS]
 }
 
 for m in ib_uverbs rdma_ucm ib_umad; do load $m || :; done
-if [ -n "${BOX_MODULE:-}" ] && [ "${BOX_LINKS:-1}" = 1 ]; then
+# A device that other hosts are to be reached by.
+add_link() { # NAME TYPE
+	have_rdma
+	rdma link add "$1" type "$2" netdev eth0 || fail "rdma link add $1 type $2: $(dmesg_tail)"
+}
+
+if [ "${BOX_LINKS:-1}" = 0 ]; then
+	:
+elif [ -n "${BOX_HOST:-}" ]; then
+	case $BOX_DRIVER in
+	rxe) load rdma_rxe && add_link rxe0 rxe ;;
+	siw) load siw && add_link siw0 siw ;;
+	*) [ -z "${BOX_MODULE:-}" ] || add_link pinion0 pinion-auto ;;
+	esac || fail "no $BOX_DRIVER in this kernel"
+elif [ -n "${BOX_MODULE:-}" ]; then
 	add_links pinion
 fi
 for w in ${BOX_WITH:-}; do

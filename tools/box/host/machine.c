@@ -11,7 +11,8 @@
 
 #include "machine.h"
 
-pid_t machine_start(char **argv, const char *log, int sock, int sock_out)
+pid_t machine_start(char **argv, const char *log, int sock, int sock_out,
+		    int network)
 {
 	pid_t parent = getpid();
 	pid_t pid = fork();
@@ -34,9 +35,13 @@ pid_t machine_start(char **argv, const char *log, int sock, int sock_out)
 	/* Out of the way of each other first. */
 	sock = fcntl(sock, F_DUPFD, 10);
 	sock_out = fcntl(sock_out, F_DUPFD, 10);
+	if (network >= 0)
+		network = fcntl(network, F_DUPFD, 10);
 	dup2(sock, 3);
 	dup2(sock_out, 4);
-	for (fd = 5; fd < 64; fd++)
+	if (network >= 0)
+		dup2(network, 5);
+	for (fd = network >= 0 ? 6 : 5; fd < 64; fd++)
 		close(fd);
 	execvp(argv[0], argv);
 	dprintf(2, "%s: %s\n", argv[0], strerror(errno));

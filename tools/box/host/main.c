@@ -6,10 +6,12 @@
  * another on FD 4. Either may be read and written; user-mode Linux, which stops
  * writing to a descriptor when it stops reading from it, gets one for each.
  *
- * box-host -l LOG [-t SECONDS] [-u SECONDS] -- MACHINE ARGS...
+ * box-host -l LOG [-t SECONDS] [-u SECONDS] [-n FD -p FD] -- MACHINE ARGS...
  *   -l  the machine's console goes to LOG
  *   -t  the command's time, 0 for any
  *   -u  the time to come up
+ *   -n  the socket that is its network, FD 5 of the machine
+ *   -p  the socket to box-hosts, where it is one of several hosts
  * Exit status: the command's; 124 when its time was up; 123 when the machine
  * ended, or never came up, without one.
  */
@@ -29,6 +31,7 @@
 
 #include "../frame.h"
 #include "machine.h"
+#include "peers.h"
 
 enum { STATUS_BOX = 123, STATUS_TIMEOUT = 124 };
 enum { GRACE = 10 }; /* seconds for the guest to end by itself */
@@ -36,6 +39,7 @@ enum { CLEAN_UP = 240 };
 
 struct session {
 	int fd, fd_out; /* sockets; frames come on the one or the other, never on both */
+	int peers; /* the socket to box-hosts, or -1 */
 	double limit; /* the command's time, 0 for any */
 	double deadline; /* of what is under way, 0 is none */
 	bool ready, stdin_open, killed, done;
@@ -197,6 +201,12 @@ static void carry_input(struct session *s)
 	}
 }
 
+static void clean_up(struct session *s)
+{
+	send_frame(s->fd, FRAME_END, NULL, 0);
+	s->deadline = now() + CLEAN_UP;
+}
+
 static void take_frame(struct session *s, const struct frame *f)
 {
 	int32_t value = 0;
@@ -204,6 +214,14 @@ static void take_frame(struct session *s, const struct frame *f)
 	if (f->len >= sizeof(value))
 		memcpy(&value, f->data, sizeof(value));
 	switch (f->type) {
+	case FRAME_UP:
+		/* How long the others take is not for us to judge. */
+		s->deadline = 0;
+		peers_tell(s->peers, f->type, 0);
+		break;
+	case FRAME_LISTENS:
+		peers_tell(s->peers, f->type, 0);
+		break;
 	case FRAME_READY:
 		s->ready = true;
 		s->deadline = s->limit ? now() + s->limit : 0;
@@ -224,7 +242,11 @@ static void take_frame(struct session *s, const struct frame *f)
 	case FRAME_EXIT:
 		tty_restore();
 		s->status = value & 255;
-		s->deadline = now() + CLEAN_UP;
+		s->deadline = 0;
+		if (s->peers < 0)
+			clean_up(s);
+		else
+			peers_tell(s->peers, f->type, s->status);
 		break;
 	case FRAME_DONE:
 		if (value && s->status == 0)
@@ -233,6 +255,20 @@ static void take_frame(struct session *s, const struct frame *f)
 		s->deadline = now() + GRACE;
 		break;
 	}
+}
+
+/* What box-hosts has decided. */
+static void obey_peers(struct session *s)
+{
+	int type = peers_hear(s->peers);
+
+	/* There are no others any more. */
+	if (!type)
+		s->peers = -1;
+	if (type == FRAME_GO)
+		send_frame(s->fd, type, NULL, 0);
+	else if (s->status >= 0)
+		clean_up(s);
 }
 
 /* Until the machine, a signal or the time ends it. */
@@ -249,14 +285,17 @@ static void converse(struct session *s)
 			{ .fd = sig_pipe[0], .events = POLLIN },
 			{ .fd = feed ? 0 : -1, .events = POLLIN },
 			{ .fd = s->fd_out, .events = POLLIN },
+			{ .fd = s->peers, .events = POLLIN },
 		};
 
-		if (poll(p, 4, wait_ms) < 0 && errno != EINTR)
+		if (poll(p, 5, wait_ms) < 0 && errno != EINTR)
 			return;
 		if (p[1].revents & POLLIN && !take_signal(s))
 			return;
 		if (p[2].revents)
 			carry_input(s);
+		if (p[4].revents)
+			obey_peers(s);
 		if (p[0].revents & POLLOUT)
 			flush_queue(s->fd);
 		if ((p[0].revents | p[3].revents) &
@@ -283,13 +322,13 @@ static void catch_signals(void)
 
 int main(int argc, char **argv)
 {
-	struct session s = { .stdin_open = true, .status = -1 };
+	struct session s = { .stdin_open = true, .status = -1, .peers = -1 };
 	const char *log = "/dev/null";
-	int sock[2], out[2], opt;
+	int sock[2], out[2], network = -1, opt;
 	double up = 60;
 	pid_t machine;
 
-	while ((opt = getopt(argc, argv, "+l:t:u:")) != -1) {
+	while ((opt = getopt(argc, argv, "+l:t:u:n:p:")) != -1) {
 		switch (opt) {
 		case 'l':
 			log = optarg;
@@ -299,6 +338,12 @@ int main(int argc, char **argv)
 			break;
 		case 'u':
 			up = atof(optarg);
+			break;
+		case 'n':
+			network = atoi(optarg);
+			break;
+		case 'p':
+			s.peers = atoi(optarg);
 			break;
 		default:
 			return STATUS_BOX;
@@ -315,13 +360,15 @@ int main(int argc, char **argv)
 		perror("box-host");
 		return STATUS_BOX;
 	}
-	machine = machine_start(argv + optind, log, sock[1], out[1]);
+	machine = machine_start(argv + optind, log, sock[1], out[1], network);
 	if (machine < 0) {
 		perror("box-host: fork");
 		return STATUS_BOX;
 	}
 	close(sock[1]);
 	close(out[1]);
+	if (network >= 0)
+		close(network);
 	s.fd = sock[0];
 	s.fd_out = out[0];
 	catch_signals();

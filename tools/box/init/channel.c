@@ -82,14 +82,15 @@ int channel_fd(void)
 	return channel;
 }
 
-int channel_read(struct frame_reader *reader)
+const struct frame *channel_read(void)
 {
+	static struct frame_reader reader;
 	int flags = fcntl(channel, F_GETFL), result;
 
 	fcntl(channel, F_SETFL, flags | O_NONBLOCK);
-	result = frame_read(channel, reader);
+	result = frame_read(channel, &reader);
 	fcntl(channel, F_SETFL, flags & ~O_NONBLOCK);
-	return result;
+	return result == 1 ? &reader.f : NULL;
 }
 
 void channel_drain(void)

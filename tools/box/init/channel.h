@@ -20,8 +20,8 @@ void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 void channel_open(const char *path);
 /* To be polled. */
 int channel_fd(void);
-/* As frame_read(), which it is: does not wait. */
-int channel_read(struct frame_reader *reader);
+/* What the host says: a frame, good until the next call, or NULL. Does not wait. */
+const struct frame *channel_read(void);
 /* All that was sent has left. */
 void channel_drain(void);
 

@@ -15,6 +15,7 @@
 
 #include "channel.h"
 #include "command.h"
+#include "peers.h"
 #include "process.h"
 
 enum { IN, OUT, ERR, STREAMS };
@@ -221,6 +222,7 @@ static void reap(struct command *c)
 	pid_t dead;
 
 	while ((dead = waitpid(-1, &status, WNOHANG)) > 0) {
+		peers_reaped(dead, status);
 		if (dead == c->pid) {
 			c->exited = true;
 			c->status = decode(status);
@@ -230,13 +232,14 @@ static void reap(struct command *c)
 
 int command_run(const struct job *job)
 {
-	struct frame_reader reader = { 0 };
 	struct command c = { 0 };
 	int quiet = 0;
 
 	start(&c, job);
+	peers_watch(job);
 	for (;;) {
 		bool feed = c.input_len && !c.tty;
+		const struct frame *said;
 		struct pollfd p[] = {
 			{ .fd = channel_fd(), .events = POLLIN },
 			{ .fd = c.fd[OUT], .events = POLLIN },
@@ -269,8 +272,8 @@ int command_run(const struct job *job)
 			close(c.fd[IN]);
 			c.fd[IN] = -1;
 		}
-		if (p[0].revents && channel_read(&reader) == 1 &&
-		    !obey(&c, &reader.f))
+		said = p[0].revents ? channel_read() : NULL;
+		if (said && !obey(&c, said))
 			return -1;
 	}
 }

@@ -20,6 +20,7 @@
 #include "file.h"
 #include "job.h"
 #include "module.h"
+#include "peers.h"
 #include "process.h"
 #include "root.h"
 
@@ -82,10 +83,12 @@ int main(int argc, char **argv)
 		die("setting up the devices failed (exit %d)", status);
 	say("up after %s", strtok(slurp("/proc/uptime", NULL), " "));
 
+	peers_await_go(&job);
 	status = command_run(&job);
 	if (status >= 0) {
 		say("the command ended with %d", status);
 		send_value(FRAME_EXIT, status);
+		peers_await_end(&job);
 	}
 	kill_rest();
 	cleaned = status < 0 ? 0 : script("teardown.sh", job.setup_env);

@@ -15,24 +15,31 @@
 
 #define SCRIPT_LOG "/run/box/script.log"
 
-int script(const char *name, char **env)
+pid_t script_start(const char *name, char **env)
 {
 	char path[256], *argv[] = { "/bin/sh", path, NULL };
-	int status, fd;
 	pid_t pid;
+	int fd;
 
 	snprintf(path, sizeof(path), "/run/box/lib/%s", name);
 	pid = fork();
-	if (!pid) {
-		fd = open(SCRIPT_LOG, O_RDWR | O_CREAT | O_TRUNC, 0644);
-		dup2(fd, 1);
-		dup2(fd, 2);
-		fd = open("/dev/null", O_RDONLY);
-		dup2(fd, 0);
-		execve(argv[0], argv, env);
-		dprintf(2, "%s: %s\n", argv[0], strerror(errno));
-		_exit(127);
-	}
+	if (pid)
+		return pid;
+	fd = open(SCRIPT_LOG, O_RDWR | O_CREAT | O_TRUNC, 0644);
+	dup2(fd, 1);
+	dup2(fd, 2);
+	fd = open("/dev/null", O_RDONLY);
+	dup2(fd, 0);
+	execve(argv[0], argv, env);
+	dprintf(2, "%s: %s\n", argv[0], strerror(errno));
+	_exit(127);
+}
+
+int script(const char *name, char **env)
+{
+	pid_t pid = script_start(name, env);
+	int status;
+
 	while (waitpid(pid, &status, 0) != pid)
 		;
 	if (status) {

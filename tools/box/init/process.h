@@ -5,6 +5,10 @@
 #ifndef BOX_PROCESS_H
 #define BOX_PROCESS_H
 
+#include <sys/types.h>
+
+/* A script of the box, which goes on by itself. */
+pid_t script_start(const char *name, char **env);
 /* A script of the box; what it said goes to stderr if it fails. Returns its status. */
 int script(const char *name, char **env);
 /* Who waits where, to the log. */

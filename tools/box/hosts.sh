@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Part of pinion-box: several boxes as hosts on one network (--hosts). box-hosts starts each as
+# a pinion-box with the same options and its own command.
+# shellcheck shell=bash disable=SC2034,SC2154
+
+# The address of host1: by its name many programs take that of IPv6, where few listen.
+first=10.0.101.1
+hosts=
+drivers=
+listen=
+# Of one of the hosts: its number, the sockets that are its network and box-hosts, and whether
+# its command is to be looked at. Empty in a box of its own.
+member=()
+read -ra member <<<"${PINION_BOX_MEMBER:-}"
+unset PINION_BOX_MEMBER
+
+# Sets $took as own_option() does.
+hosts_option() {
+	took=2
+	case $1 in
+	--hosts) hosts=${2:-} ;;
+	--hosts=*) hosts=${1#*=} took=1 ;;
+	--drivers) drivers=${2:-} ;;
+	--drivers=*) drivers=${1#*=} took=1 ;;
+	--listen) listen=${2:-} ;;
+	--listen=*) listen=${1#*=} took=1 ;;
+	*) took=0 ;;
+	esac
+}
+
+# What cannot be with several hosts, or only with them.
+hosts_check() {
+	local d
+	if [ -z "$hosts" ]; then
+		[ -z "$drivers$listen" ] || fail "--drivers and --listen are for --hosts"
+		return 0
+	fi
+	[[ $hosts =~ ^[2-8]$ ]] || fail "--hosts: 2 to 8"
+	[[ $listen =~ ^[0-9]*$ ]] || fail "--listen: \`$listen' is not a number"
+	((devices == 1)) || fail "--hosts: each host has one device, so there is no --devices"
+	((netns == 0)) || fail "--hosts: a host has no further namespaces, so there is no --netns"
+	[ -z "$with" ] || fail "--hosts: two drivers of one host would want the same UDP port, so there is no --with; see --drivers"
+	[ -z "$kunit" ] || fail "--hosts: unit tests need no other host, so there is no --kunit"
+	((${#given[@]})) || fail "--hosts: a shell for each would need a terminal for each: say what they run"
+	for d in ${drivers//,/ }; do
+		case $d in pinion | rxe | siw) ;; *) fail "--drivers $d: only pinion, rxe and siw are known" ;; esac
+	done
+	d=${drivers//[^,]/}
+	((${#d} < hosts)) || fail "--drivers: more than there are hosts"
+	[ -z "$drivers" ] || [ "$links$device" = 11 ] || fail "--drivers: with --no-link and --no-device there is none"
+}
+
+# The driver of a host: the last one named is that of all that follow.
+driver_of() { # HOST
+	local all
+	IFS=, read -ra all <<<"${drivers:-pinion}"
+	(($1 <= ${#all[@]})) || set -- ${#all[@]}
+	printf '%s\n' "${all[$1 - 1]}"
+}
+
+# Sets what is different in one of the hosts.
+hosts_become() {
+	host=${member[0]}
+	driver=$(driver_of "$host")
+	[ "$driver" = pinion ] || device=
+	[ -z "$log" ] || log+=.host$host
+	[ -z "$gcov" ] || gcov+=/host$host
+	BOX_UP=$((${BOX_UP:-60} * 2))
+	peers=(-n "${member[1]}" -p "${member[2]}")
+}
+
+# For its set-up and its command.
+hosts_environment() {
+	printf '%s\0' BOX_HOST="$host" BOX_HOSTS="$hosts" BOX_DRIVER="$driver" >>"$job/setup.env"
+	printf '%s\0' PINION_HOST="$host" PINION_HOSTS="$hosts" PINION_SERVER=$first >>"$job/env"
+	conf hosts "$hosts"
+	((member[3] == 0)) || conf listen 1
+}
+
+# hosts_pair COMMAND...: of a program that is server and client sets $server and $client, the
+# command lines of both; false for others.
+hosts_pair() {
+	case ${1##*/} in
+	ib_read_bw | ib_read_lat | ib_write_bw | ib_write_lat | ib_send_bw | ib_send_lat | ib_atomic_bw | ib_atomic_lat | \
+		ibv_rc_pingpong | ibv_uc_pingpong | ibv_ud_pingpong | ibv_srq_pingpong | ibv_xsrq_pingpong | \
+		ucx_perftest | fi_pingpong)
+		server=("$@") client=("$@" "$first")
+		;;
+	rping) server=("$@" -s) client=("$@" -c -a "$first") ;;
+	ucmatose | udaddy | cmtime | rstream | riostream) server=("$@") client=("$@" -s "$first") ;;
+	*) return 1 ;;
+	esac
+}
+
+# Adds the commands of all hosts to $members, each with its length before it, as box-hosts
+# wants them. In: "$@" the options.
+hosts_commands() {
+	local server client word one=() n=1
+	if hosts_pair "${command[@]}" && [[ " ${command[*]} " != *' ::: '* ]]; then
+		((hosts == 2)) ||
+			fail "--hosts $hosts: ${command[0]} serves one client, so --hosts 2, or a command for each host: FIRST ::: SECOND ..."
+		hosts_add "$@" -- "${server[@]}"
+		hosts_add "$@" -- "${client[@]}"
+		: "${listen:=30}"
+		return
+	fi
+	if [[ " ${command[*]} " != *' ::: '* ]]; then
+		for ((; n <= hosts; n++)); do hosts_add "$@" -- "${command[@]}"; done
+		return
+	fi
+	for word in "${command[@]}" :::; do
+		if [ "$word" != ::: ]; then
+			one+=("$word")
+			continue
+		fi
+		((${#one[@]})) || fail "--hosts: there is no command for host$n"
+		((n++ <= hosts)) || fail "--hosts $hosts: there are more commands than hosts"
+		hosts_add "$@" -- "${one[@]}"
+		one=()
+	done
+	((--n == hosts)) || fail "--hosts $hosts: there are $n commands, which are to be one, or one for each host"
+	: "${listen:=30}"
+}
+hosts_add() { members+=($(($# + 1)) "$self" "$@"); }
+
+# hosts_run ARGUMENTS: those of this call; never returns.
+hosts_run() {
+	local members=() options=("${@:1:$#-${#given[@]}}")
+	LC_ALL=C grep -qa uml-vector "$kernel/linux" ||
+		fail "--hosts: this kernel has no Ethernet (CONFIG_UML_NET_VECTOR)"
+	[ "${options[-1]}" != -- ] || unset 'options[-1]'
+	hosts_commands "${options[@]}"
+	((${listen:-0} == 0)) || set -- -l "$listen"
+	((${listen:-0} != 0)) || set --
+	exec "$lib/box-hosts" "$@" ${verbose:+-v} "${members[@]}"
+}
