@@ -9,6 +9,7 @@
 #include <linux/device.h>
 #include <linux/hrtimer.h>
 #include <linux/timer.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #ifndef PINION_HAVE_HRTIMER_SETUP
@@ -23,6 +24,10 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 
 #ifndef timer_container_of
 #define timer_container_of(var, timer, field) from_timer(var, timer, field)
+#endif
+
+#ifndef PINION_HAVE_DFL_WQ
+#define system_dfl_wq system_unbound_wq
 #endif
 
 /* Newer kernels want the namespace as a string. */

@@ -11,10 +11,6 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_umem_odp.h>
 
-#ifndef PINION_HAVE_DFL_WQ
-#define system_dfl_wq system_unbound_wq
-#endif
-
 /*
  * Replace the core's @list, which is still empty, by one that is charged to the user's memory
  * cgroup. Return: the new list; NULL if there is no memory, and @list stays.

@@ -14,6 +14,7 @@
 #include <linux/sched/signal.h>
 #include <linux/workqueue.h>
 
+#include "../compat/compat.h"
 #include "../compat/odp.h"
 #include "odp.h"
 

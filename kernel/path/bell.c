@@ -3,6 +3,8 @@
  * Polls doorbell records in a timer (softirq), and queues the work items of queues that have
  * something to do. The executors take the requests.
  */
+#include <linux/err.h>
+#include <linux/file.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 
@@ -12,6 +14,7 @@
 #include "cq.h"
 #include "qp.h"
 #include "stream.h"
+#include "trap.h"
 
 /* The pause after a record has changed; doubled each time none has. */
 #define MIN_PAUSE_NS	(50 * NSEC_PER_USEC)
@@ -169,18 +172,26 @@ static void bells_pause(struct pinion_bells *bells, u64 pause)
 	hrtimer_start(&bells->timer, at, HRTIMER_MODE_ABS_SOFT);
 }
 
-/* In softirq: waking a thread each time, mostly to find nothing, would cost much more. */
-static enum hrtimer_restart bells_look(struct hrtimer *timer)
+/* Nobody rings: doorbell pages become traps. While a stint runs they stay, for its program. */
+static void bells_rest(struct pinion_bells *bells, const struct bells_seen *seen)
 {
-	struct pinion_bells *bells = container_of(timer, struct pinion_bells, timer);
+	lockdep_assert_held(&bells->lock);
+	if (!bells->untrapped || seen->streams || bells->pause < MAX_PAUSE_NS)
+		return;
+	bells->untrapped = false;
+	queue_work(system_dfl_wq, &bells->set_trap);
+}
+
+/* Poll some queues, and set the timer for the others. */
+static void bells_poll(struct pinion_bells *bells)
+{
 	struct bells_seen seen = { };
 	struct pinion_raw_qp *raw;
 	struct pinion_raw_cq *cq;
-	u64 begin;
+	u64 begin = ktime_get_ns();
 	u32 i;
 
-	spin_lock(&bells->lock);
-	begin = ktime_get_ns();
+	lockdep_assert_held(&bells->lock);
 	for (i = min(bells->count, BATCH); i; i--) {
 		raw = list_first_entry(&bells->qps, struct pinion_raw_qp, list);
 		list_move_tail(&raw->list, &bells->qps);
@@ -193,8 +204,56 @@ static enum hrtimer_restart bells_look(struct hrtimer *timer)
 	}
 	bells->took = ktime_get_ns() - begin;
 	bells_pause(bells, bells_next(bells, &seen));
-	spin_unlock(&bells->lock);
+	bells_rest(bells, &seen);
+}
+
+/* In softirq: waking a thread each time, mostly to find nothing, would cost much more. */
+static enum hrtimer_restart bells_expire(struct hrtimer *timer)
+{
+	struct pinion_bells *bells = container_of(timer, struct pinion_bells, timer);
+
+	guard(spinlock)(&bells->lock);
+	bells_poll(bells);
 	return HRTIMER_NORESTART;
+}
+
+/*
+ * Set the trap, then poll once more: a doorbell that rang before the pages were taken away, and
+ * after the last poll, is found now. One that rings later faults.
+ */
+static void bells_set_trap(struct work_struct *work)
+{
+	struct pinion_bells *bells = container_of(work, struct pinion_bells, set_trap);
+
+	pinion_trap_set(bells->trap);
+	guard(spinlock_bh)(&bells->lock);
+	bells_poll(bells);
+}
+
+struct file *pinion_bells_trap(struct pinion_bells *bells)
+{
+	struct file *fresh, *trap = READ_ONCE(bells->trap);
+
+	if (trap)
+		return trap;
+	fresh = pinion_trap_create(bells);
+	if (IS_ERR(fresh))
+		return fresh;
+	trap = cmpxchg(&bells->trap, NULL, fresh);
+	if (!trap)
+		return fresh;
+	/* Another thread was quicker. */
+	fput(fresh);
+	return trap;
+}
+
+void pinion_bells_heard(struct pinion_bells *bells)
+{
+	guard(spinlock_bh)(&bells->lock);
+	bells->untrapped = true;
+	/* The record has been written. A doorbell in the page itself will be: poll soon again. */
+	bells_poll(bells);
+	bells_pause(bells, MIN_PAUSE_NS);
 }
 
 void pinion_bells_init(struct pinion_bells *bells, struct pinion_bells_crowd *crowd)
@@ -203,13 +262,23 @@ void pinion_bells_init(struct pinion_bells *bells, struct pinion_bells_crowd *cr
 	spin_lock_init(&bells->lock);
 	INIT_LIST_HEAD(&bells->qps);
 	INIT_LIST_HEAD(&bells->cqs);
-	hrtimer_setup(&bells->timer, bells_look, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	INIT_WORK(&bells->set_trap, bells_set_trap);
+	hrtimer_setup(&bells->timer, bells_expire, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 }
 
 void pinion_bells_fini(struct pinion_bells *bells)
 {
+	struct file *trap = bells->trap;
+
+	/* From here on no fault reaches @bells. */
+	if (trap)
+		pinion_trap_disarm(trap);
 	/* No queue is left, so bells_pause() does not start it again. */
 	hrtimer_cancel(&bells->timer);
+	cancel_work_sync(&bells->set_trap);
+	/* The work item has used it. */
+	if (trap)
+		fput(trap);
 }
 
 void pinion_bells_join(struct pinion_raw_qp *raw)

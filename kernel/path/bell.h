@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Doorbells of raw queue pairs. Their programs ring by a store to memory, without a system call. So
- * a timer polls the doorbell records, less often the longer none has changed.
+ * a timer polls the doorbell records, less often the longer none has changed. When it polls seldom,
+ * doorbell pages are traps (trap.h): a store to one has the records polled at once.
  */
 #ifndef PINION_PATH_BELL_H
 #define PINION_PATH_BELL_H
 
 #include <linux/hrtimer.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 
 #include "raw_cq.h"
 #include "raw_qp.h"
@@ -30,12 +32,24 @@ struct pinion_bells {
 	struct pinion_bells_crowd *crowd;
 	bool is_present;		/* counted there */
 	bool is_busy;			/* likewise */
+	bool untrapped;			/* doorbell pages may be mapped */
+	struct file *trap;		/* for doorbell pages; NULL: there was none yet */
+	struct work_struct set_trap;
 	struct hrtimer timer;
 };
 
 void pinion_bells_init(struct pinion_bells *bells, struct pinion_bells_crowd *crowd);
-/* All queues have left. Waits for the timer. */
+/* All queues have left. Waits for the timer and the work item. */
 void pinion_bells_fini(struct pinion_bells *bells);
+
+/*
+ * The trap for doorbell pages of this user, which is made when it is asked for first. It lasts as
+ * long as @bells. Return: an ERR_PTR if there is no memory. Sleeps.
+ */
+struct file *pinion_bells_trap(struct pinion_bells *bells);
+
+/* A doorbell page was mapped, by somebody who is about to store to it. */
+void pinion_bells_heard(struct pinion_bells *bells);
 
 /* Poll @raw: the work item of @raw->qp is queued when its record changes. Until it leaves. */
 void pinion_bells_join(struct pinion_raw_qp *raw);

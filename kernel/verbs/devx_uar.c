@@ -2,7 +2,8 @@
 /*
  * Doorbell pages (UARs) as a uverbs object, with mlx5's own numbers for object, methods and
  * attributes. A page can be mapped, exported, and named by commands. path/bell.c polls the doorbell
- * records of queues; a page only for queue pairs that were created without a record for sends.
+ * records of queues; a page only for queue pairs that were created without a record for sends. A
+ * store to a page while records are polled seldom has them polled at once (path/trap.h).
  */
 #define UVERBS_MODULE_NAME pinion
 
@@ -74,6 +75,11 @@ static struct uar *uar_make(struct ib_ucontext *context)
 	uar = kzalloc(sizeof(*uar), GFP_KERNEL_ACCOUNT);
 	if (!uar)
 		return ERR_PTR(-ENOMEM);
+	uar->map.trap = pinion_bells_trap(&to_pinion_ucontext(context)->user->bells);
+	if (IS_ERR(uar->map.trap)) {
+		err = PTR_ERR(uar->map.trap);
+		goto err_free;
+	}
 	uar->map.size = PAGE_SIZE;
 	uar->map.release = uar_release;
 	uar->map.area = __vmalloc(PAGE_SIZE, GFP_KERNEL_ACCOUNT | __GFP_ZERO);

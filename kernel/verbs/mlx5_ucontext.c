@@ -21,7 +21,7 @@
 
 /*
  * There is no BlueFlame, and there are only doorbell pages that libmlx5 allocates
- * (MLX5_LIB_CAP_DYN_UAR). Writes to these have no effect: pinion polls the doorbell records.
+ * (MLX5_LIB_CAP_DYN_UAR). What is written to these is not read: pinion polls the doorbell records.
  */
 static struct mlx5_ib_alloc_ucontext_resp mlx5_ucontext_answer(void)
 {

@@ -6,6 +6,7 @@
 #include <linux/vmalloc.h>
 #include <rdma/mlx5-abi.h>
 
+#include "../path/trap.h"
 #include "device.h"
 #include "mlx5.h"
 #include "mmap.h"
@@ -103,6 +104,14 @@ static int mmap_map_pages(struct vm_area_struct *vma, const struct pinion_mappin
 	return 0;
 }
 
+static int mmap_map(struct vm_area_struct *vma, const struct pinion_mapping *map)
+{
+	if (!map->trap)
+		return mmap_map_pages(vma, map);
+	pinion_trap_add(map->trap, vma, vmalloc_to_page(map->area));
+	return 0;
+}
+
 /* Like rdma_user_mmap_entry_get(), but the offset has mlx5's form. */
 static struct rdma_user_mmap_entry *mmap_mlx5_get(struct ib_ucontext *context,
 						  struct vm_area_struct *vma)
@@ -135,7 +144,7 @@ static int mmap_map_area(struct ib_ucontext *context, struct vm_area_struct *vma
 	if (!entry)
 		return -EINVAL;
 	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);
-	err = mmap_map_pages(vma, to_mapping(entry));
+	err = mmap_map(vma, to_mapping(entry));
 	rdma_user_mmap_entry_put(entry);
 	return err;
 }

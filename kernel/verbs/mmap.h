@@ -13,6 +13,7 @@ struct pinion_mapping {
 	void *area;			/* from vmalloc */
 	size_t size;			/* whole pages */
 	bool is_dm;			/* device memory: has a fixed command, see mmap.c */
+	struct file *trap;		/* a doorbell page's, see path/trap.h; else NULL */
 	void (*release)(struct pinion_mapping *map);	/* frees @map and what it holds */
 };
 

@@ -131,28 +131,6 @@ static void vb1_beside_those_that_wait(void)
 
 /* -------------------------------------------------------------- what looking costs */
 
-static unsigned long long looks(void)
-{
-	FILE *file = MUST(fopen("/proc/softirqs", "re"));
-	unsigned long long sum = 0;
-	char line[4096], *at, *end;
-
-	while (fgets(line, sizeof(line), file)) {
-		at = strstr(line, "HRTIMER:");
-		if (!at)
-			continue;
-		for (at += strlen("HRTIMER:");; at = end) {
-			unsigned long long n = strtoull(at, &end, 10);
-
-			if (end == at)
-				break;
-			sum += n;
-		}
-	}
-	fclose(file);
-	return sum;
-}
-
 /*
  * No more than so many looks at @queues of one user while nothing is to be done, and no work
  * items that look for themselves. A slow machine looks more rarely.
@@ -168,9 +146,9 @@ static void rests(uint32_t queues)
 	usleep(300000);
 	streams = device_counter("streams");
 	begun = now();
-	looked = looks();
+	looked = raw_looks();
 	sleep(SECONDS);
-	looked = looks() - looked;
+	looked = raw_looks() - looked;
 	most = (now() - begun) * LOOKS * ((queues + BATCH - 1) / BATCH) + SLACK;
 	streams = device_counter("streams") - streams;
 	printf("# %llu looks, at most %llu; %lld streams\n", looked, most,

@@ -3,6 +3,7 @@
  * Drives raw queues. All fields are big-endian.
  */
 #include <endian.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -341,4 +342,26 @@ struct raw_cqe raw_await(struct raw_queue *q)
 		nanosleep(&nap, NULL);
 	}
 	return cqe;
+}
+
+unsigned long long raw_looks(void)
+{
+	FILE *file = MUST(fopen("/proc/softirqs", "re"));
+	unsigned long long sum = 0;
+	char line[4096], *at, *end;
+
+	while (fgets(line, sizeof(line), file)) {
+		at = strstr(line, "HRTIMER:");
+		if (!at)
+			continue;
+		for (at += strlen("HRTIMER:");; at = end) {
+			unsigned long long n = strtoull(at, &end, 10);
+
+			if (end == at)
+				break;
+			sum += n;
+		}
+	}
+	fclose(file);
+	return sum;
 }

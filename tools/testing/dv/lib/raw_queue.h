@@ -133,4 +133,7 @@ bool raw_peek(struct raw_queue *q, struct raw_cqe *cqe);
 bool raw_poll(struct raw_queue *q, struct raw_cqe *cqe);
 struct raw_cqe raw_await(struct raw_queue *q);
 
+/* Runs of soft timers on all processors. A look at doorbell records is one. */
+unsigned long long raw_looks(void);
+
 #endif /* PINION_TEST_DV_RAW_QUEUE_H */

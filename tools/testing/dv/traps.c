@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Doorbell pages that are mapped nowhere while doorbell records are looked at seldom: a store to
+ * one is heard soon, and none is lost, whatever is done with the mapping (items VT1 to VT6).
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "raw_queue.h"
+#include "unplug.h"
+
+/* Of kernel/path/bell.c: rests begin after 20 ms in which nothing rings; then one look in 10 ms. */
+enum { REST_US = 60000, LEN = 4096, BELL_AT = 0x600 };
+
+static struct mlx5dv_devx_uar *uar;
+static struct raw_queue a, b;
+static struct region from, to;
+static bool by_page; /* the queue has no record of sends */
+
+static void begin(void)
+{
+	uint8_t out[PRM_HEAD];
+
+	dv_begin();
+	from = region_new(LEN, 3, ALL_ACCESS);
+	to = region_new(LEN, 5, ALL_ACCESS);
+	uar = MUST(mlx5dv_devx_alloc_uar(dev.ctx, MLX5DV_UAR_ALLOC_TYPE_NC));
+	raw_places(&a, false);
+	if (by_page) {
+		a.asked.no_send_record = 1;
+		a.asked.uar = uar->page_id;
+	}
+	a.qp = MUST(raw_try_qp(&a, out));
+	a.qpn = prm_number(out);
+	raw_make(&b, false);
+	raw_connect(&a, b.qpn);
+	raw_connect(&b, a.qpn);
+}
+
+static void end(void)
+{
+	raw_free(&a);
+	raw_free(&b);
+	mlx5dv_devx_free_uar(uar);
+}
+
+/* Is the page in the page table of this process? */
+static bool is_mapped(const void *at)
+{
+	uint64_t entry;
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+
+	CHECK(fd >= 0);
+	CHECK_EQ(pread(fd, &entry, sizeof(entry),
+		       (uintptr_t)at / PAGE * sizeof(entry)),
+		 sizeof(entry));
+	close(fd);
+	return entry >> 63;
+}
+
+static void store(void *page, uint64_t value)
+{
+	__atomic_store_n((uint64_t *)((uint8_t *)page + BELL_AT), value,
+			 __ATOMIC_RELEASE);
+}
+
+/* The first words of the request, to the page: as mlx5 is rung. */
+static void ring_page(uint16_t request)
+{
+	uint8_t *ctrl = a.buf->data + SQ_AT + request % (1 << SQ_LOG) * BLOCK;
+	uint64_t bell;
+
+	memcpy(&bell, ctrl, sizeof(bell));
+	store(uar->base_addr, bell);
+}
+
+/*
+ * Write one random range; @page: the doorbell page is stored to, too. Return: the time from the
+ * doorbell to the completion, during which this thread polls.
+ */
+static double write_some(bool page)
+{
+	uint32_t length = rnd_in(1, 200), at = rnd_below(LEN - length);
+	double begun, limit, took;
+	uint8_t segments[2 * SEGMENT];
+	uint16_t request = a.sq;
+	struct raw_cqe cqe;
+
+	rnd_fill(from.buf->data + at, length);
+	raw_address(segments, &to, at);
+	raw_data(segments + SEGMENT, &from, at, length);
+	raw_post(&a, RAW_WRITE, RAW_SIGNALED, 0, segments, 2);
+	begun = now();
+	limit = begun + patience(10);
+	if (!by_page)
+		raw_ring(&a);
+	if (page)
+		ring_page(request);
+	while (!raw_poll(&a, &cqe))
+		if (now() > limit)
+			FAIL("a doorbell is lost");
+	took = now() - begun;
+	CHECK_EQ(cqe.opcode, REQUEST);
+	CHECK_EQ(cqe.counter, request);
+	CHECK(!memcmp(to.buf->data + at, from.buf->data + at, length));
+	return took;
+}
+
+static void await_rest(void)
+{
+	double limit = now() + patience(10);
+
+	do {
+		if (now() > limit)
+			FAIL("the page stays");
+		usleep(REST_US);
+	} while (is_mapped(uar->base_addr));
+}
+
+/* ------------------------------------------------------------- what a store does */
+
+/* Looks in the 20 ms after the end of a rest, or in as long of one. */
+static unsigned long long looks_after(bool stored)
+{
+	unsigned long long before;
+
+	await_rest();
+	before = raw_looks();
+	/* Not to the doorbell that is looked at, so nothing follows but looks. */
+	if (stored)
+		*(volatile uint64_t *)uar->base_addr = rnd();
+	usleep(20000);
+	return raw_looks() - before;
+}
+
+/*
+ * The page is away after a rest. A store to it has it mapped, and the records looked at at once and
+ * soon again: in 50 us, in 100, and so on.
+ */
+static void vt1_store_is_heard(void)
+{
+	enum { ROUNDS = 20, MORE = 3 };
+	unsigned long long rested = 0, stored = 0;
+	double took = 0;
+	int i;
+
+	begin();
+	write_some(true);
+	for (i = 0; i < ROUNDS; i++) {
+		rested += looks_after(false);
+		CHECK(!is_mapped(uar->base_addr));
+		stored += looks_after(true);
+		await_rest();
+		took += write_some(true);
+	}
+	note("%llu looks after stores, %llu at rest; %.0f us for a first message",
+	     stored, rested, took / ROUNDS * 1e6);
+	CHECK(stored >= rested + MORE * ROUNDS);
+	end();
+}
+
+/* ------------------------------------------------------- no doorbell is lost */
+
+/* Pauses around the time after which the page is taken away. */
+static void random_pauses(void)
+{
+	double until = now() + opt.seconds;
+	unsigned int met[2] = {}, rounds = 0;
+
+	begin();
+	while (go_on(until, met[false] && met[true])) {
+		usleep(rnd_below(4) ? rnd_in(10000, 40000) : rnd_below(3000));
+		met[is_mapped(uar->base_addr)]++;
+		write_some(true);
+		rounds++;
+	}
+	note("%u doorbells, %u with the page away", rounds, met[false]);
+	CHECK(met[false] && met[true]);
+	end();
+}
+
+static void vt2_random_pauses(void)
+{
+	random_pauses();
+}
+
+/* The doorbell is in the page, and there is no other: the fault comes before the store. */
+static void vt3_without_record(void)
+{
+	by_page = true;
+	random_pauses();
+}
+
+/* ---------------------------------------------------- what users do with it */
+
+static bool over;
+
+static bool is_over(void)
+{
+	return __atomic_load_n(&over, __ATOMIC_RELAXED);
+}
+
+/* Not to the doorbell that is looked at. */
+static void *storm(void *arg)
+{
+	volatile uint64_t *at = arg;
+	uint64_t count = 0;
+
+	while (!is_over()) {
+		*at = ++count;
+		if (!(count % 64))
+			usleep(rnd_below(100000));
+	}
+	return NULL;
+}
+
+/* Often, then for a while not at all. */
+static void *push_away(void *arg)
+{
+	int i;
+
+	while (!is_over()) {
+		for (i = 0; i < 100; i++) {
+			CHECK_EQ(madvise(arg, PAGE, MADV_DONTNEED), 0);
+			usleep(rnd_below(2000));
+		}
+		usleep(rnd_below(300000));
+	}
+	return NULL;
+}
+
+/* Children that store to it, as the parent does; some when it is away. */
+static void *forks(void *arg)
+{
+	int status, pid;
+
+	while (!is_over()) {
+		pid = fork();
+		CHECK(pid >= 0);
+		if (!pid) {
+			usleep(rnd_below(40000));
+			*(volatile uint64_t *)arg = 1;
+			_exit(0);
+		}
+		CHECK_EQ(waitpid(pid, &status, 0), pid);
+		CHECK_EQ(status, 0);
+	}
+	return NULL;
+}
+
+/* A page of its own that is moved about, and comes and goes. */
+static void *moves(void *arg)
+{
+	struct mlx5dv_devx_uar *own;
+	void *room, *at;
+	int i;
+
+	(void)arg;
+	while (!is_over()) {
+		own = MUST(mlx5dv_devx_alloc_uar(dev.ctx, i = rnd_below(2)));
+		for (i = 0; i < 10; i++) {
+			store(own->base_addr, i);
+			room = mmap(NULL, PAGE, PROT_NONE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			CHECK(room != MAP_FAILED);
+			at = mremap(own->base_addr, PAGE, PAGE,
+				    MREMAP_MAYMOVE | MREMAP_FIXED, room);
+			CHECK(at == room);
+			store(at, i);
+			usleep(rnd_below(30000));
+			CHECK_EQ(*(uint64_t *)((uint8_t *)at + BELL_AT), i);
+			store(at, i + 1);
+			CHECK(mremap(at, PAGE, PAGE,
+				     MREMAP_MAYMOVE | MREMAP_FIXED,
+				     own->base_addr) == own->base_addr);
+			CHECK_EQ(*(uint64_t *)((uint8_t *)own->base_addr +
+					       BELL_AT),
+				 i + 1);
+		}
+		mlx5dv_devx_free_uar(own);
+	}
+	return NULL;
+}
+
+static void vt4_meanwhile(void)
+{
+	static void *(*const what[])(void *) = { storm, storm, push_away, forks,
+						 moves };
+	pthread_t threads[ARRAY_SIZE(what)];
+	double until = now() + opt.seconds;
+	unsigned int met[2] = {};
+	size_t i;
+
+	begin();
+	/* What a child stores does not ring. */
+	for (i = 0; i < ARRAY_SIZE(what); i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, what[i],
+					uar->base_addr),
+			 0);
+	while (go_on(until, met[false] && met[true])) {
+		usleep(rnd_below(40000));
+		met[is_mapped(uar->base_addr)]++;
+		write_some(true);
+	}
+	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
+	for (i = 0; i < ARRAY_SIZE(what); i++)
+		CHECK_EQ(pthread_join(threads[i], NULL), 0);
+	note("%u doorbells with the page away, %u without", met[false],
+	     met[true]);
+	write_some(true);
+	end();
+}
+
+/* A mapping stays as it is when its page, its queues and its file are gone. */
+static void vt5_outlives(void)
+{
+	struct ibv_context *other = device_another();
+	struct mlx5dv_devx_uar *page;
+	int status, pid, go[2];
+	char byte;
+
+	dv_begin();
+	page = MUST(mlx5dv_devx_alloc_uar(other, MLX5DV_UAR_ALLOC_TYPE_NC));
+	store(page->base_addr, 0x1122334455667788);
+	CHECK_EQ(pipe(go), 0);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		uint64_t *at =
+			(uint64_t *)((uint8_t *)page->base_addr + BELL_AT);
+
+		if (read(go[0], &byte, 1) != 1 || *at != 0x1122334455667788)
+			_exit(1);
+		madvise(page->base_addr, PAGE, MADV_DONTNEED);
+		*at += 1;
+		_exit(*at != 0x1122334455667789);
+	}
+	mlx5dv_devx_free_uar(page);
+	CHECK_EQ(ibv_close_device(other), 0);
+	CHECK_EQ(write(go[1], "x", 1), 1);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+}
+
+/* A device that goes while its page is stored to, away and there. */
+static void page_make(struct region *target)
+{
+	*target = region_new(UNPLUG_LENGTH, 0, ALL_ACCESS);
+	uar = MUST(mlx5dv_devx_alloc_uar(dev.ctx, MLX5DV_UAR_ALLOC_TYPE_NC));
+}
+
+static void page_store(struct region *target)
+{
+	uint64_t value = rnd();
+
+	(void)target;
+	if (rnd_below(2))
+		CHECK_EQ(madvise(uar->base_addr, PAGE, MADV_DONTNEED), 0);
+	store(uar->base_addr, value);
+	CHECK_EQ(*(uint64_t *)((uint8_t *)uar->base_addr + BELL_AT), value);
+}
+
+static void page_end(struct region *target)
+{
+	page_store(target);
+	mlx5dv_devx_free_uar(uar);
+	ibv_dereg_mr(target->mr);
+}
+
+static void vt6_device_goes(void)
+{
+	dv_begin();
+	unplug(&(struct unplug_kind){ page_make, page_store, page_end });
+}
+
+static const struct test tests[] = {
+	LONG_TEST(vt1_store_is_heard, "VT1 a store after a rest is heard", 60),
+	TEST(vt2_random_pauses, "VT2 doorbells after pauses of any length"),
+	TEST(vt3_without_record, "VT3 likewise without a record of sends"),
+	TEST(vt4_meanwhile,
+	     "VT4 stores, forks and moves while pages come and go"),
+	TEST(vt5_outlives, "VT5 a mapping that outlives its page"),
+	TEST(vt6_device_goes, "VT6 a device that goes"),
+};
+
+HARNESS_MAIN("Doorbell pages that are traps", tests)
