@@ -15,6 +15,8 @@ help:
 #: make demo       show the device at work, in a box        first 6 min, 1.2 GB; 15 s
 #: make check      a selection of the tests, most kernels   first 60 min, 8 GB; 30 min
 #: make check-all  every suite on every bed                 hours, 20 GB
+#: make check-long garbage, traces and races for hours, most with KASAN: 8 hours, 6 GB;
+#:                 scripts/check-long --minutes N
 #: make bench      beside rxe, siw, memcpy and bare pins    first 30 min, 4 GB; 20 min
 #: make style      checkpatch, W=1, sparse, clang-format, -Wextra, shellcheck, layer rules:
 #:                 2 min, 4 GB
@@ -67,7 +69,7 @@ box:
 kunit:
 	scripts/check checked/kunit
 
-demo check style deb:
+demo check check-long style deb:
 	scripts/$@
 
 bench:
@@ -92,5 +94,5 @@ clean:
 		-o -name features.h -o -name '.*.cmd' -o -name '.*.o.d' -o -name modules.order -o -name Module.symvers \) \
 		-not -path './.git/*' -delete
 
-.PHONY: all help kernel module-if-headers lib libraries tools box kunit demo check check-all bench style deb \
+.PHONY: all help kernel module-if-headers lib libraries tools box kunit demo check check-all check-long bench style deb \
 	install uninstall dkms $(components:%=install-%) $(components:%=uninstall-%) clean

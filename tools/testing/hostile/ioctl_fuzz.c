@@ -24,13 +24,22 @@ static uint8_t *arena;
 /* Sums over all processes, in shared memory. */
 static struct {
 	unsigned long processes; /* that got as far as their first call */
-	unsigned long good; /* calls that succeeded */
+	unsigned long calls; /* that returned */
+	unsigned long good; /* of these, succeeded */
 	unsigned long good_of[64]; /* the same, of each of the methods */
 } *seen;
 
 static void count(unsigned long *what)
 {
 	__atomic_add_fetch(what, 1, __ATOMIC_RELAXED);
+}
+
+/* A call has returned. */
+static void returned(bool good)
+{
+	count(&seen->calls);
+	if (good)
+		count(&seen->good);
 }
 
 static uint64_t some_pointer(void)
@@ -84,8 +93,7 @@ static void garbage_ioctl(void)
 		raw.hdr.length = rnd();
 	if (!rnd_below(30))
 		raw.hdr.driver_id = rnd();
-	if (!raw_call(fd, &raw))
-		count(&seen->good);
+	returned(!raw_call(fd, &raw));
 }
 
 /* Random words that are often handles, small numbers, flags or pointers. */
@@ -112,9 +120,8 @@ static void garbage_command(void)
 	if (command == IB_USER_VERBS_CMD_GET_CONTEXT)
 		return;
 	if (rnd() & 1) {
-		if (!raw_command(fd, command, arena, rnd_below(64) * 4,
-				 arena + 1024, rnd_below(64) * 4))
-			count(&seen->good);
+		returned(!raw_command(fd, command, arena, rnd_below(64) * 4,
+				      arena + 1024, rnd_below(64) * 4));
 		return;
 	}
 	/* The same by write(), whose header gives lengths in words. */
@@ -130,12 +137,10 @@ static void garbage_command(void)
 		memcpy(call.body, arena, sizeof(call.body));
 		if (!rnd_below(20))
 			call.in_words = rnd();
-		if (write(fd, &call,
-			  call.in_words * 4 < (int)sizeof(call) ?
-				  call.in_words * 4 :
-				  (int)sizeof(call)) < 0)
-			return;
-		count(&seen->good);
+		returned(write(fd, &call,
+			       call.in_words * 4 < (int)sizeof(call) ?
+				       call.in_words * 4 :
+				       (int)sizeof(call)) >= 0);
 	}
 }
 
@@ -447,6 +452,7 @@ static void nearly_right(void)
 	const struct attribute *end = m->attribute + ARRAY_SIZE(m->attribute);
 	const struct attribute *a;
 	struct raw raw;
+	bool good;
 
 	raw_begin(&raw, m->object, m->method);
 	for (a = m->attribute; a < end && a->takes; a++) {
@@ -456,8 +462,9 @@ static void nearly_right(void)
 		if (!rnd_below(100))
 			add_nearly(&raw, a);
 	}
-	if (!raw_call(fd, &raw)) {
-		count(&seen->good);
+	good = !raw_call(fd, &raw);
+	returned(good);
+	if (good) {
 		count(&seen->good_of[m - methods]);
 		if (makes_key(&raw))
 			numbers[rnd_below(4)] = prm_get32(made, 8) & 0xffffff;
@@ -532,7 +539,9 @@ static void garbage(void (*call)(void), unsigned long least, bool each_method)
 		/* Random calls may kill the process. */
 		reap(pid);
 	}
-	note("%lu processes, %lu calls succeeded", rounds, seen->good);
+	/* scripts/bed/counts.sh adds these up over all runs. */
+	note("calls: %lu, %lu of them succeeded, in %lu processes", seen->calls,
+	     seen->good, rounds);
 	/* Each one reached its first call. */
 	CHECK_EQ(seen->processes, rounds);
 	CHECK(seen->good >= least);
