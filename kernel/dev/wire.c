@@ -9,8 +9,8 @@
 #include "dev.h"
 
 /*
- * Open the engine to other hosts. If the port cannot be had the device works without the engine,
- * unless packets were asked for by the type of its link.
+ * Open the engine to other hosts. If that fails, for example because the UDP port is in use, the
+ * device works without the engine, unless the type of its link requires packets.
  */
 int pinion_dev_open_wire(struct pinion_dev *dev, const char *name, struct net *net,
 			 struct pinion_wire_choice choice)
@@ -35,7 +35,7 @@ int pinion_dev_open_wire(struct pinion_dev *dev, const char *name, struct net *n
 	return 0;
 }
 
-/* What became of it, as the module parameter has it. */
+/* Show which peers are reached by packets, as a value of the module parameter `wire'. */
 static ssize_t wire_show(struct device *device, struct device_attribute *attr, char *page)
 {
 	struct pinion_dev *dev = rdma_device_to_drv_device(device, struct pinion_dev, ibdev);

@@ -40,9 +40,9 @@ static void caps_put(u8 *out, size_t length, const struct devx_cap *caps, u32 nu
 static void caps_put_general(u8 *out, size_t length, const struct pinion_devx_caps *caps)
 {
 	const struct devx_cap general[] = {
-		/* The second part of the general capabilities can be asked for. */
+		/* Supports the query of the second part of the general capabilities. */
 		{ { 0x020, 1 }, 1 },
-		/* The most bytes of a COPY. */
+		/* log2 of the largest length of a COPY. */
 		{ { 0x06b, 5 }, caps->log_max_copy },
 		{ { 0x088, 8 }, caps->log_max_qp_size },
 		{ { 0x09b, 5 }, caps->log_max_qp },
@@ -64,7 +64,7 @@ static void caps_put_general(u8 *out, size_t length, const struct pinion_devx_ca
 		{ { 0x227, 1 }, 1 },
 		{ { 0x258, 8 }, caps->page_shift },
 		{ { 0x32b, 5 }, caps->log_max_pd },
-		/* Of reliable connections, messages may be taken out of order. */
+		/* Reliable connections accept the request for out-of-order delivery. */
 		{ { 0x334, 1 }, 1 },
 		{ { 0x383, 5 }, caps->log_max_rmp },
 		{ { 0x46b, 5 }, caps->log_max_umem },
@@ -100,7 +100,7 @@ static void caps_put_odp(u8 *out, size_t length, const struct pinion_devx_caps *
 	caps_put(out, length, odp, ARRAY_SIZE(odp));
 }
 
-/* Of 8 bytes, in the order that the processor has them in memory. */
+/* Atomics are of 8 bytes, in host byte order. */
 static void caps_put_atomic(u8 *out, size_t length)
 {
 	const struct devx_cap atomic[] = {
@@ -138,7 +138,7 @@ int pinion_devx_put_caps(u8 *out, size_t length, u16 kind, const struct pinion_d
 		caps_put_atomic(out, length);
 		return PINION_DEVX_DONE;
 	case CAPS_MEMORY:
-		/* Of the device's own there is nothing to tell: it has no operations. */
+		/* All 0: device memory has no operations. */
 		return PINION_DEVX_DONE;
 	case CAPS_GENERAL_2:
 		caps_put_general_2(out, length, caps);

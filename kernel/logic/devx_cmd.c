@@ -100,8 +100,8 @@ static const struct pinion_devx_field *const unsupported[] = {
 };
 
 /*
- * What requests (UMR) will say, nothing is said of here: it is a list, and there is room for so
- * many entries.
+ * A key whose memory is set by requests (UMR) later. The command must not name any; it gives the
+ * number of entries to allocate for the list.
  */
 static int cmd_parse_mkey_by_request(const u8 *in, struct pinion_devx_mkey *mkey)
 {
@@ -146,7 +146,7 @@ static int cmd_parse_mkey(const u8 *in, size_t length, struct pinion_devx_mkey *
 	octwords = cmd_get(in, create_octwords);
 	if (cmd_get_mkc(in, mkc_umr))
 		return cmd_parse_mkey_by_request(in, mkey);
-	/* Who cannot make it valid, or again. */
+	/* Without UMR a key that is free, or was invalidated, could never become valid. */
 	if (cmd_get_mkc(in, mkc_free) || cmd_get_mkc(in, mkc_invalidate))
 		return PINION_DEVX_MKEY_FEATURE;
 

@@ -112,12 +112,12 @@ struct pinion_devx_mkey {
 	u32 pdn;
 	u64 base;
 	u64 length;
-	u64 entries;		/* translation entries, by the user's count; 0: not given */
+	u64 entries;		/* number of translation entries; 0: not given */
 	u32 umem_id;
 	u64 umem_offset;
 	u32 num_klms;
-	bool by_request;	/* what it is of, requests say */
-	bool peers_invalidate;	/* and a peer may say that it is of nothing */
+	bool by_request;	/* its memory is set by requests (UMR) */
+	bool peers_invalidate;	/* with @by_request: a peer may invalidate it */
 };
 
 struct pinion_devx_klm {

@@ -22,8 +22,8 @@ struct pinion_devx_qp_state {
 };
 
 /*
- * The caller has checked the length of @in. That umems are given is not asked: mlx5's own driver
- * says so itself in each such command. Return: an enum pinion_devx_refusal.
+ * Parse commands. The caller has checked the length of @in. The bits that mark umems as valid are
+ * not checked: mlx5's own driver sets them in each command. Return: an enum pinion_devx_refusal.
  */
 int pinion_devx_parse_cq(const u8 *in, struct pinion_devx_cq *cq);
 int pinion_devx_parse_cq_change(const u8 *in, struct pinion_devx_cq_change *change);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The window of TCP: doubled in the time of a round trip up to half of what was too much, and one
- * more in such a time from there on.
+ * The window of TCP: it doubles in each round trip up to half of the window that was too large,
+ * then grows by one packet in each round trip.
  */
 #include <linux/minmax.h>
 
 #include "inflight.h"
 
-/* After a loss the window grows fast at least to this. */
+/* Lower limit of @safe, up to which the window grows fast after a loss. */
 #define INFLIGHT_LEAST	2
 
 void pinion_inflight_init(struct pinion_inflight *inflight, u32 most)
@@ -49,7 +49,7 @@ void pinion_inflight_lost(struct pinion_inflight *inflight)
 
 void pinion_inflight_late(struct pinion_inflight *inflight)
 {
-	/* Late again, and nothing was acknowledged: it says nothing about how much is too much. */
+	/* At window 1 the timeout says nothing about the network's limit: keep @safe. */
 	if (inflight->window > 1)
 		inflight_too_much(inflight);
 	inflight->window = 1;

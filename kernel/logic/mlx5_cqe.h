@@ -11,7 +11,7 @@
 
 #define PINION_MLX5_CQE		64
 
-/* What a completion needs beyond struct pinion_cqe. */
+/* Fields of a completion beyond struct pinion_cqe. */
 struct pinion_mlx5_cqe_of {
 	bool receive;
 	u8 opcode;		/* of a send: enum pinion_opcode */
@@ -26,7 +26,7 @@ struct pinion_mlx5_cqe_of {
  */
 u8 pinion_mlx5_cqe_fill(u8 to[PINION_MLX5_CQE - 1], const struct pinion_cqe *cqe,
 			const struct pinion_mlx5_cqe_of *of, u32 index, u32 size);
-/* Likewise the last one in a ring that another takes the place of: of no request. */
+/* Fill the completion that ends a ring which was resized; it has no request. Return as above. */
 u8 pinion_mlx5_cqe_fill_resized(u8 to[PINION_MLX5_CQE - 1], u32 index, u32 size);
 
 /* The entry in a slot of @stride bytes (64 or 128). */

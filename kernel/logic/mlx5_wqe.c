@@ -41,7 +41,7 @@
 #define AV_FLOW		0xfffff
 #define AV_SGID_SHIFT	20
 
-/* UMR: a change of a key, whose present value is in the control segment. The next segment: */
+/* UMR changes the key in the control segment. Offsets in the next segment: */
 #define UMR_LENGTH	48
 #define UMR_FLAGS	0
 #define UMR_OCTWORDS	4
@@ -49,7 +49,7 @@
 
 #define UMR_INLINE	BIT(7)
 #define UMR_CHECK_QPN	BIT(3)
-/* Bits at UMR_MASK that may be set: length, start, rights, key, free; for windows QPN, too. */
+/* Supported bits at UMR_MASK: length, start, rights, key, free; for windows also the QPN. */
 #define UMR_LENGTHS	BIT_ULL(0)
 #define UMR_START	BIT_ULL(6)
 #define UMR_RIGHTS	GENMASK_ULL(21, 18)

@@ -11,7 +11,7 @@
 
 /* The longest interval of polling, whatever a poll costs, if nobody shares its time. */
 #define PINION_PACE_MOST_NS	(10 * NSEC_PER_MSEC)
-/* Polling takes 1/PINION_PACE_SHARE of a CPU at most, for all who share that. */
+/* Polling takes 1/PINION_PACE_SHARE of a CPU at most, in sum over all sharers. */
 #define PINION_PACE_SHARE	32
 /* The cost of a poll beyond the time measured: the interrupt and its effects, in ns. */
 #define PINION_PACE_ENTRY_NS	1000
@@ -26,8 +26,8 @@ static inline u64 pinion_pace_slower(u64 pause, u64 least, u64 most)
 }
 
 /*
- * The time in ns until the next poll, if all are polled once per @pause ns, in @batches (not 0)
- * polls. The last poll took @took ns. @sharers (not 0) poll by such intervals.
+ * Return the time in ns until the next poll, if all objects are polled once per @pause ns, in
+ * @batches (not 0) polls. The last poll took @took ns. @sharers (not 0) share the CPU time.
  */
 u64 pinion_pace(u64 pause, u32 batches, u64 took, u32 sharers);
 

@@ -14,11 +14,11 @@
 #define ALPHA_NS	(55 * NSEC_PER_USEC)
 #define RAISE_NS	(300 * NSEC_PER_USEC)
 #define RAISE_BYTES	(10ULL << 20)
-/* So many raises go half way back to the rate before the cut; those after it go beyond. */
+/* The first raises go half way back to the rate before the cut each; later ones exceed it. */
 #define FAST_RAISES	5
 #define STEP		5000000ULL	/* bytes per second */
 #define LARGE_STEP	50000000ULL
-/* The shortest time that is measured; a coarse clock may need as long for one step. */
+/* The shortest period of measuring: a step of a coarse clock may take that long. */
 #define MEASURED_NS	(20 * NSEC_PER_MSEC)
 
 void pinion_rate_init(struct pinion_rate *rate)
@@ -28,7 +28,7 @@ void pinion_rate_init(struct pinion_rate *rate)
 
 /* ------------------------------------------------------------- up and down */
 
-/* The step of @target at this raise. It is large, and grows, where time and bytes agree. */
+/* How far to raise @target. Large and growing if both time and bytes have caused many raises. */
 static u64 rate_step(const struct pinion_rate *rate)
 {
 	u32 fewer = min(rate->periods, rate->rounds);
@@ -48,7 +48,7 @@ static void rate_raise(struct pinion_rate *rate)
 		pinion_rate_init(rate);
 }
 
-/* Make up for the time since the last call. After a second at most there is no limit any more. */
+/* Apply what has become due since the last call. The limit ends after a second at most. */
 static void rate_catch_up(struct pinion_rate *rate, u64 now)
 {
 	while (rate->limited && rate->raised + RAISE_NS <= now) {
@@ -62,7 +62,7 @@ static void rate_catch_up(struct pinion_rate *rate, u64 now)
 	}
 }
 
-/* The first notification: begin with the rate at which it sends. */
+/* Begin to limit, on the first notification, at the measured rate. */
 static void rate_limit(struct pinion_rate *rate, u64 now)
 {
 	u64 measured = rate->measured ?: PINION_RATE_MOST;
@@ -102,7 +102,7 @@ static void rate_measure(struct pinion_rate *rate, u64 bytes, u64 now)
 	u64 took = now - rate->begun;
 
 	if (!rate->begun || took >= MEASURED_NS) {
-		/* Nothing is known if it was idle meanwhile, or the clock went back. */
+		/* The measurement is invalid if the sender was idle, or the clock went back. */
 		rate->measured = rate->begun && took < 2 * MEASURED_NS ?
 				 div64_u64(rate->count * NSEC_PER_SEC, took) : 0;
 		rate->begun = now;
@@ -113,7 +113,7 @@ static void rate_measure(struct pinion_rate *rate, u64 bytes, u64 now)
 
 static void rate_spend(struct pinion_rate *rate, u64 bytes, u64 now)
 {
-	/* An idle sender saves nothing up, but for the time that a timer may be late. */
+	/* An idle sender accumulates no credit beyond the lateness of a timer. */
 	rate->due = max(rate->due + PINION_RATE_AHEAD_NS, now) - PINION_RATE_AHEAD_NS;
 	rate->due += div64_u64(bytes * NSEC_PER_SEC, rate->rate);
 	rate->sent += bytes;

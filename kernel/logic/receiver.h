@@ -41,8 +41,8 @@ enum pinion_arrival {
 void pinion_receiver_init(struct pinion_receiver *receiver, u32 psn, u32 mtu, bool reliable);
 
 /*
- * What to do with @packet, a request of @receiver's service. For a new packet the state does not
- * change until pinion_receiver_take(): it may come again.
+ * Decide what to do with @packet, a request of @receiver's service. For a new packet the state does
+ * not change until pinion_receiver_take(): it may be delivered again.
  */
 enum pinion_arrival pinion_receiver_look(struct pinion_receiver *receiver,
 					 const struct pinion_packet *packet);

@@ -48,15 +48,15 @@ enum pinion_sender_step {
 
 void pinion_sender_init(struct pinion_sender *sender, u32 psn, u8 retry_count, u8 rnr_retry);
 
-/* How many packets may be sent from @next on, if @window may be unacknowledged; below 2^23. */
+/* Return how many packets may be sent from @next on. @window (< 2^23) may be unacknowledged. */
 u32 pinion_sender_room(const struct pinion_sender *sender, u32 window);
 
 /* The @packets numbers from @next on were sent. */
 void pinion_sender_sent(struct pinion_sender *sender, u32 packets);
 
 /*
- * Set @due to the next answer with data, or say that there is none. Needed where the next one is
- * not the number behind the last, which pinion_sender_take() sets.
+ * Set @due to the next answer with data. Needed if that is not the number behind the last one,
+ * which pinion_sender_take() sets.
  */
 void pinion_sender_owe(struct pinion_sender *sender, u32 due);
 void pinion_sender_owe_none(struct pinion_sender *sender);

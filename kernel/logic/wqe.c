@@ -48,7 +48,7 @@ int pinion_wqe_measure(const struct pinion_sq_wqe *wqe, const struct pinion_op *
 {
 	*length = wqe->flags & PINION_WQE_INLINE ? wqe->inline_length :
 		  pinion_sge_sum(pinion_wqe_sges(wqe), wqe->num_sge);
-	/* What is in a request that ends here is no message. */
+	/* A local request sends no message. */
 	if (op->traits & PINION_OP_IS_LOCAL)
 		*length = 0;
 

@@ -32,7 +32,7 @@ int pinion_wqe_check_head(const struct pinion_sq_wqe *wqe,
 			  const struct pinion_wqe_limits *limits,
 			  const struct pinion_op **op);
 
-/* Bytes behind the fixed part. */
+/* The number of bytes behind the fixed part. */
 static inline u32 pinion_wqe_tail(const struct pinion_sq_wqe *wqe)
 {
 	return wqe->flags & PINION_WQE_INLINE ? wqe->inline_length :

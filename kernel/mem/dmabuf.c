@@ -84,7 +84,7 @@ static void dmabuf_let_go(struct dmabuf *dmabuf)
 	ib_umem_dmabuf_unmap_pages(dmabuf->umem);
 }
 
-/* The exporter is told at each end, and when it revokes: we promised to heed that. */
+/* Unpin, when the region ends or the exporter revokes: importers have to unpin then. */
 static void dmabuf_unpin(struct ib_umem_dmabuf *umem)
 {
 	if (!umem->pinned)
@@ -303,7 +303,7 @@ err_put:
 	return ERR_PTR(err);
 }
 
-/* Attached and mapped, or an ERR_PTR and *@why. With @dma_device: for that, and pinned. */
+/* Attach and map. With @dma_device: for that, and pinned. On error return an ERR_PTR and *@why. */
 static struct dmabuf *dmabuf_import(struct ib_device *ibdev, struct device *dma_device, u64 offset,
 				    u64 length, int fd, int access, const char **why)
 {
@@ -325,7 +325,7 @@ static struct dmabuf *dmabuf_import(struct ib_device *ibdev, struct device *dma_
 	/* For data direct this is not the device that the table of keys keeps. */
 	get_device(dmabuf->umem->attach->dev);
 	pinion_pager_init(&dmabuf->pager, &pager_ops);
-	/* Errors are to be told now, not to the first message. */
+	/* Report errors here, not to the first message. */
 	*why = "killed while the dma-buf's exporter moved it";
 	err = dmabuf_lock_arrived(dmabuf);
 	if (err)

@@ -117,7 +117,7 @@ int pinion_gate_enter_wait(struct pinion_gate *gate)
 
 /*
  * Not killable: the gate is closed only while a writer changes a few words and while readers copy
- * one stretch, none of whom can be preempted.
+ * one stretch, and none of them can be preempted.
  */
 void pinion_gate_wait(struct pinion_gate *gate)
 {

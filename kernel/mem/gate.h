@@ -45,8 +45,8 @@ struct pinion_gate {
 #define PINION_GATE_CLOSED	0
 
 /*
- * How many bytes are moved before all gates are left for a moment: bounds how long whoever closes
- * one waits, and others for the processor, at a cost that does not show. mem/inject.h may order
+ * Bytes that are moved before all gates are left for a moment. Bounds the time that a closer waits
+ * for the gate, and other tasks for the CPU. The cost is not measurable. mem/inject.h may order
  * less.
  */
 #define PINION_STRETCH		SZ_128K

@@ -208,7 +208,7 @@ int pinion_key_refuse(const struct pinion_key *key, const struct pinion_want *wa
 		return PINION_SYN_KEY_RIGHTS;
 	if ((key->rights & want->rights) != want->rights)
 		return PINION_SYN_KEY_RIGHTS;
-	/* There is no memory that it is all of. */
+	/* A layout has no memory of its own to access as a whole. */
 	if (key->kind == PINION_KEY_LAYOUT && want->whole)
 		return PINION_SYN_KEY_RIGHTS;
 	if (!want->whole &&

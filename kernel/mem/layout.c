@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Keys of ranges that requests choose: what is where in them, and what changes them. Claims
- * nothing and touches no memory.
+ * Layouts: keys whose ranges are set by work requests. Finds the range of an offset, and changes
+ * the ranges. Takes no reference to the ranges' regions and accesses no memory.
  */
 #include <linux/math64.h>
 #include <linux/slab.h>
@@ -45,7 +45,7 @@ void pinion_layout_free(struct pinion_layout *layout)
 	kfree(layout);
 }
 
-/* The last that begins at or before @within, which is in one. Empty ones are never it. */
+/* Find the range that has the byte at @within, by bisection. It is never an empty range. */
 static u32 layout_find(const struct pinion_layout *layout, u64 within)
 {
 	u32 low = 0, end = layout->num;
@@ -72,7 +72,7 @@ void pinion_layout_find(const struct pinion_layout *layout, u64 offset, u64 want
 	range->length = min_t(u64, range->length - within, want);
 }
 
-/* What @ranges say, into what is not in force. Return: as pinion_layout_set(). */
+/* Fill @layout, which is not in use, from @ranges. Return: as pinion_layout_set(). */
 static int layout_fill(struct pinion_layout *layout, const struct pinion_wqe_layout *change,
 		       const struct pinion_wqe_range *ranges)
 {
@@ -94,14 +94,17 @@ static int layout_fill(struct pinion_layout *layout, const struct pinion_wqe_lay
 	layout->num = change->num;
 	layout->times = change->times;
 	layout->length = length;
-	/* No product: lengths are of 32 bits, of which there may be as many times. */
+	/* Divide: the product could overflow. */
 	times = div_u64_rem(change->length, change->times, &rest);
 	if (!length || times > length || (times == length && rest))
 		return PINION_SYN_BIND;
 	return 0;
 }
 
-/* Each reason is one word, so it is also asked without the gate: a stranger closes none. */
+/*
+ * Checked without the gate first, so that a caller who is refused cannot close it, then again
+ * inside. Each check reads one word only, so it works without the gate.
+ */
 static int layout_refuse(const struct pinion_key *key, const struct ib_pd *pd, u32 value)
 {
 	if (key->kind != PINION_KEY_LAYOUT || READ_ONCE(key->state) == PINION_KEY_DEAD ||

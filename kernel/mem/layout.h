@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Keys that show ranges of other keys, one after the other or over and over, as a request says and
- * a later one changes. They lend nothing: each range is looked up by its key's number when bytes
- * move there, in that key's gate, so a region that has a part in one ends and changes as any.
+ * Layouts: keys made of ranges of other keys, in sequence and possibly repeated. A work request
+ * (UMR) sets the ranges, and a later one may change them. A layout has no reference to its regions:
+ * each range is looked up by its key's number, in that key's gate, when a message accesses it. So
+ * these regions may be deregistered and changed like any other.
  */
 #ifndef PINION_MEM_LAYOUT_H
 #define PINION_MEM_LAYOUT_H
@@ -15,40 +16,40 @@
 struct ib_pd;
 struct pinion_keys;
 
-/* Ranges of one. */
+/* The most ranges of a layout. */
 #define PINION_MAX_RANGES	PINION_MLX5_MAX_RANGES
 
 struct pinion_range_of_key {
 	u64 addr;
 	u32 key;
 	u32 length;
-	u64 start;			/* of its first byte among all, the first time round */
-	u32 stride;			/* how far it is on each time round */
+	u64 start;			/* offset of its first byte in the first round */
+	u32 stride;			/* distance of @addr between rounds */
 };
 
 struct pinion_layout {
-	struct pinion_layout *other;	/* what is to come is put together there */
-	u32 num;			/* 0: it was never set */
+	struct pinion_layout *other;	/* the spare one, filled by the next change */
+	u32 num;			/* ranges; 0: never set */
 	u32 most;
-	u32 times;			/* how often all of it comes */
-	u64 length;			/* of all, once */
+	u32 times;			/* number of rounds */
+	u64 length;			/* bytes of one round */
 	struct pinion_range_of_key range[] __counted_by(most);
 };
 
-/* With room for @most ranges, and none yet; and the other one. NULL: no memory. */
+/* Allocate a layout, and its spare one, for @most ranges. Return NULL if there is no memory. */
 struct pinion_layout *pinion_layout_alloc(u32 most);
 void pinion_layout_free(struct pinion_layout *layout);
 
 /*
- * The range that byte @offset is in, as it is there: *@range begins with that byte, and has no
- * more than @want. @offset is within all of it.
+ * Find the range of the byte at @offset, which the caller has checked. *@range begins at that byte
+ * and has at most @want bytes.
  */
 void pinion_layout_find(const struct pinion_layout *layout, u64 offset, u64 want,
 			struct pinion_range_of_key *range);
 
 /*
- * The key of @change, of @pd, means what that says; @ranges are as many as it says. Return: 0 or
- * an enum pinion_syndrome; it is unchanged then. May sleep.
+ * Change key change->key of @pd as @change says, to its change->num @ranges. Return: 0; or an enum
+ * pinion_syndrome, and the key is unchanged. May sleep; no gate is held.
  */
 int pinion_layout_set(struct pinion_keys *keys, struct ib_pd *pd,
 		      const struct pinion_wqe_layout *change,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Reads regions and their tables inside their gates, a stretch at a time: a thread that closes the
- * gate waits no longer than for a message.
+ * Reads regions and their tables inside their gates, a stretch at a time, so that a thread that
+ * closes a gate waits no longer than it would for a message.
  */
 #include <linux/dma-buf.h>
 #include <linux/io.h>
@@ -40,7 +40,7 @@ static enum pinion_mr_kind look_kind(const struct pinion_mr *mr)
 	return mr->backing.umem->is_odp ? PINION_MR_ON_DEMAND : PINION_MR_PINNED;
 }
 
-/* Inside the gate, where dma_resv cannot be locked: what the exporter changes may be stale. */
+/* Inside the gate, where dma_resv cannot be locked: fields of the exporter may be stale. */
 static void look_at_dmabuf(const struct pinion_mr *mr, struct pinion_mr_facts *facts)
 {
 	struct ib_umem *umem = mr->backing.umem;

@@ -44,16 +44,16 @@ struct pinion_run {
 int pinion_key_look_run(struct pinion_keys *keys, u32 value, u64 offset, struct pinion_run *run);
 
 /*
- * Into the gates of who has this number, whoever that is, to be left by pinion_key_leave(). Return:
- * 0, or -ENOENT as above. What it says of an address is not to be used.
+ * Enter the gates of key @value, whatever its domain. The caller must call pinion_key_leave().
+ * Return: 0, or -ENOENT as above. Sleeps; no gate is held. pass->offset means nothing.
  */
 int pinion_look_enter(struct pinion_keys *keys, u32 value, struct pinion_pass *pass);
 
 /* ---------------------------------------------- between look.c and odp_look.c */
 
 /*
- * Likewise in one child of an on-demand region, inside the gate. -EAGAIN: there is no memory up to
- * @run->offset; go on there.
+ * As pinion_key_look_run(), for one child of an on-demand region, inside the gate. Return -EAGAIN
+ * if there is no memory before @run->offset: continue there.
  */
 int pinion_odp_look_run(struct pinion_odp *odp, u64 offset, struct pinion_run *run);
 

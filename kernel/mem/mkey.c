@@ -51,7 +51,7 @@ static int mkey_of_pieces(struct pinion_mkey *mkey, struct pinion_keys *keys, st
 	return 0;
 }
 
-/* It means nothing until a request says what. */
+/* Make a key that has no memory until a work request (UMR) sets its ranges. */
 static int mkey_of_requests(struct pinion_mkey *mkey, const struct pinion_devx_mkey *asked)
 {
 	mkey->layout = pinion_layout_alloc(min_t(u64, asked->entries, PINION_MAX_RANGES));

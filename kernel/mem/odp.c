@@ -35,7 +35,7 @@
 #include "odp.h"
 #include "trace.h"
 
-/* So many milliseconds who takes pages away by order waits for a look-up. */
+/* The time that an invalidation by order waits for a look-up, in ms. */
 #define TAKE_TRIES	1000
 
 /* An entry whose pages are about to be unmapped. Not PRESENT, so movers see it as missing. */
@@ -56,7 +56,7 @@ static u32 child_block_of(const struct pinion_child *child, u64 address)
 	return (address - child->start) >> child->odp->shift;
 }
 
-/* --------------------------------------------------------- what is there */
+/* ---------------------------------------------------------- present pages */
 
 static u64 odp_flags_for(bool write)
 {
@@ -190,8 +190,8 @@ static bool odp_invalidate(struct mmu_interval_notifier *notifier,
 }
 
 /*
- * A look-up that runs would not learn of it, as it does of what a notifier was told: so there must
- * be none. One may be of a page that never comes, and is not waited for.
+ * Take child->walk. A look-up that runs would notice an invalidation by a notifier, but not one by
+ * order, so there must be none. It may be for a page that never comes, so do not wait for ever.
  */
 static bool child_stop_looking(struct pinion_child *child)
 {
@@ -353,7 +353,7 @@ static u32 odp_missing_end(struct pinion_child *child, u32 first, u32 last, bool
 	return end;
 }
 
-/* The same, or less: what one fault brings. */
+/* The end of the blocks that one fault brings: that run, or less by order (mem/inject.h). */
 static u32 odp_fault_end(struct pinion_child *child, u32 first, u32 last, bool write)
 {
 	const struct pinion_pager *pager = &child->odp->pager;

@@ -72,8 +72,8 @@ static inline struct ib_umem *pinion_odp_umem(const struct pinion_odp *odp)
 }
 
 /*
- * Bring @length bytes from @offset into the region on. Without @fault only pages that the
- * process has already. The caller is in no gate; sleeps. Return: 0 or a negative errno.
+ * Bring @length bytes at @offset in the region. Without @fault bring only pages that the process
+ * has already. The caller is in no gate; sleeps. Return: 0 or a negative errno.
  */
 int pinion_odp_prefetch(struct pinion_odp *odp, u64 offset, u64 length, bool write,
 			bool fault);
@@ -119,8 +119,8 @@ u64 pinion_child_run(const struct pinion_child *child, u64 address, u64 want, bo
 /* Bring the page at @address, and maybe more of @length. Return: pages, or a negative errno. */
 s64 pinion_child_fault(struct pinion_child *child, u64 address, u64 length, bool write);
 /*
- * Invalidate what is of [first, last] by order. Return: 0, or -EBUSY: a page is being brought, and
- * does not come.
+ * Invalidate the child's pages in [first, last] by order. Sleeps. Return: 0, or -EBUSY if a fault
+ * in the child takes too long.
  */
 int pinion_child_take_away(struct pinion_child *child, u64 first, u64 last);
 int pinion_child_prefetch(struct pinion_child *child, u64 address, u64 length, bool write,

@@ -108,7 +108,7 @@ static bool pager_is_passing(int err)
 	}
 }
 
-/* The error that was ordered for this fault (mem/inject.h), after the delay that was. */
+/* Apply the delay, then return the error, that were ordered for this fault (mem/inject.h). */
 static int pager_injected(const struct pinion_pager *pager)
 {
 	u32 key = pager->key->value;
@@ -123,13 +123,13 @@ bool pinion_pager_ask(struct pinion_pager *pager, u64 offset, u64 run)
 {
 	u64 spared = READ_ONCE(pager->spared);
 
-	/* Packets that have lost one page come again from their first byte on. */
+	/* A packet that has lacked a page is performed again from its first byte on. */
 	if (offset < spared) {
 		if (spared <= offset + run)
 			WRITE_ONCE(pager->spared, 0);
 		return false;
 	}
-	/* Not each that finds a page missing begins a fault at once. */
+	/* The order is still pending: a mover that found a page missing need not fault at once. */
 	if (READ_ONCE(pager->takes_away))
 		return true;
 	if (!pinion_inject(PINION_INJECT_INVALIDATE, pager->pid, pager->key->value))

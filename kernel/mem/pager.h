@@ -47,8 +47,8 @@ struct pinion_pager_ops {
 	 */
 	int (*fault)(struct pinion_pager *pager, u64 offset, u64 length, bool write);
 	/*
-	 * Take away the pages of @length bytes from @offset on, and others maybe, as if their
-	 * owner had said so. On return nobody touches them. In no gate; sleeps. Return: 0 or a
+	 * Invalidate the pages of @length bytes at @offset, and maybe others, like an mmu
+	 * notifier. On return no mover accesses them. In no gate; sleeps. Return: 0 or a
 	 * negative errno.
 	 */
 	int (*invalidate)(struct pinion_pager *pager, u64 offset, u64 length);
@@ -70,24 +70,24 @@ struct pinion_pager {
 	bool ending;			/* the region has ended: a long prefetch may stop */
 	struct mem_cgroup *memcg;	/* of the process that registered the memory */
 	pid_t pid;			/* likewise; for mem/inject.h */
-	/* By order, see pinion_pager_takes_away(); threads that meet here harm nobody. */
-	bool takes_away;		/* the next fault does, before it brings any */
-	u64 spared;			/* what is before it, a message finds; then it is 0 */
+	/* Injection, see pinion_pager_takes_away(). Races between threads are harmless. */
+	bool takes_away;		/* the next fault invalidates pages first */
+	u64 spared;			/* no injection below this offset until it is passed */
 	struct work_struct end;
 	struct completion unused;	/* if ops->answers: no users are left */
 	atomic64_t counts[PINION_PAGER_NUM_COUNTS];
 };
 
-/* In the registering process. Ended by pinion_pager_destroy() or pinion_pager_discard(). */
+/* Called in the registering process. Undone by pinion_pager_destroy() or _discard(). */
 void pinion_pager_init(struct pinion_pager *pager, const struct pinion_pager_ops *ops);
 
 /* Undo pinion_pager_init() of a pager that was never attached and has no memory. */
 void pinion_pager_discard(struct pinion_pager *pager);
 
 /*
- * Is a message, which has found @run bytes from @offset on, to find them missing? Then its fault
- * takes them away first; and the message finds what that brings, and what is before it, so it
- * comes to its end. Inside the gate.
+ * Must a message that has found @run bytes at @offset treat them as missing, by order? Then its
+ * fault first invalidates them. Afterwards the message is spared up to the bytes that the fault
+ * brings, so it makes progress. Called inside the gate.
  */
 bool pinion_pager_ask(struct pinion_pager *pager, u64 offset, u64 run);
 
@@ -117,7 +117,7 @@ void pinion_pager_put(struct pinion_pager *pager);
 
 /*
  * Return: 0, or what is wrong with the memory. -EAGAIN says nothing about the memory (a signal
- * was pending, or somebody was in the way): try again after a pause, without a signal pending.
+ * was pending, or a lock was contended): try again after a pause, without a signal pending.
  */
 int pinion_pager_fault(struct pinion_pager *pager, u64 offset, u64 length, bool write);
 

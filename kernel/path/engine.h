@@ -19,7 +19,7 @@ struct pinion_engine {
 	u8 services;			/* enum pinion_service that it carries */
 	/*
 	 * Hand @msg to queue pair msg->dst_qpn at the address msg->av. Return: the peer's
-	 * verdict, or PINION_SILENCE if there is nobody. If the verdict says to try again, the
+	 * verdict, or PINION_SILENCE if there is no peer. If the verdict says to try again, the
 	 * executor parks the request and starts the same message again later (msg->token);
 	 * meanwhile the engine holds nothing of the message or of the peer. @qp->sq.exec is
 	 * held, no gate. May sleep, but does not wait for pages.
@@ -64,7 +64,7 @@ static inline bool pinion_qp_has_window(const struct pinion_qp *qp)
 	return pinion_qp_is_connected(qp) && engine && engine->turn;
 }
 
-/* The one that @msg of @qp goes by. @qp->sq.exec is held. */
+/* The engine that carries @msg of @qp. Called with @qp->sq.exec held. */
 static inline const struct pinion_engine *pinion_engine_of(const struct pinion_qp *qp,
 							   const struct pinion_msg *msg)
 {

@@ -54,7 +54,7 @@ void pinion_fault_wait(struct pinion_fault *fault, struct pinion_qp *qp,
 		       void (*wake)(struct pinion_qp *qp));
 
 bool pinion_fault_is_running(struct pinion_fault *fault);
-/* Of a fault that is over: 0 or an errno, see pinion_pager_fault(). */
+/* The result of a fault that is over: 0 or an errno, see pinion_pager_fault(). */
 int pinion_fault_result(struct pinion_fault *fault);
 
 /* Stop waiting, and give up the caller's reference. @fault may still be running. */

@@ -24,7 +24,7 @@ static int local_change_key(struct pinion_qp *qp, const struct pinion_request *r
 	case PINION_OP_REG_MR:
 		return pinion_fastreg(keys, qp->ibqp.pd, &wqe->reg);
 	case PINION_OP_LAYOUT:
-		/* raw_qp.c has put as many ranges there as it says. */
+		/* raw_qp.c has put layout.num ranges behind the request. */
 		syndrome = pinion_layout_set(keys, qp->ibqp.pd, &wqe->layout,
 					     (const void *)(wqe + 1));
 		return syndrome ? PINION_SYN_BIND : 0;

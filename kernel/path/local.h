@@ -9,8 +9,8 @@
 #include "exec.h"
 
 /*
- * Perform @request, the oldest. If it parks, call again when the queue runs again and the result of
- * sq.fault was a success. sq.exec is held. Sleeps.
+ * Perform @request, the oldest. If it parks, call again when the queue runs again, if sq.fault has
+ * succeeded. Called with sq.exec held. Sleeps.
  */
 enum pinion_step pinion_local_perform(struct pinion_qp *qp, struct pinion_request *request);
 

@@ -19,7 +19,7 @@ int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid, const vo
 int pinion_mcast_detach(struct pinion_qp *qp, const union ib_gid *mgid);
 void pinion_mcast_leave_all(struct pinion_qp *qp);
 
-/* Which members of a group get a message. */
+/* Selects the members of a group that get a message. */
 struct pinion_mcast_reach {
 	const union ib_gid *mgid;
 	u64 net;			/* in this network namespace */

@@ -11,7 +11,7 @@
 void pinion_message_payload(struct pinion_qp *qp, struct pinion_request *request);
 
 /*
- * Fill @msg from @request. The payload is used from where it stands. A datagram's address is
+ * Fill @msg from @request. The payload cursor keeps its position. A datagram's address is
  * stored in *@av, which must live as long as @msg. Return: 0 or a syndrome. @qp->sq.exec is held.
  */
 int pinion_message_of(struct pinion_qp *qp, struct pinion_request *request,

@@ -32,13 +32,13 @@ void pinion_moderation_set(struct pinion_moderation *moderation, u16 count, u16 
  * to raise an event; then *@solicited says whether any completion that it covers is.
  */
 bool pinion_moderation_due(struct pinion_moderation *moderation, bool *solicited);
-/* Completions are counted whose event is raised when the period ends? Under fill_lock. */
+/* Are there completions whose event is delayed to the end of the period? Under fill_lock. */
 static inline bool pinion_moderation_holds(const struct pinion_moderation *moderation)
 {
 	return moderation->untold;
 }
 
-/* Called by @over when the period has ended. Return: likewise. */
+/* Called by @over when the period has ended. Return: as pinion_moderation_due(). */
 bool pinion_moderation_over(struct pinion_moderation *moderation, bool *solicited);
 
 #endif

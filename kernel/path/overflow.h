@@ -12,9 +12,9 @@ struct pinion_cq;
 /* Has the send or the receive completion queue of @qp overflowed? No lock needed. */
 bool pinion_qp_is_cut_off(const struct pinion_qp *qp);
 
-/* The list of queue pairs, and the work item pinion_cq.overflowed, which runs their executors. */
+/* Initialize the list of queue pairs, and pinion_cq.overflowed, which runs their executors. */
 void pinion_overflow_init(struct pinion_cq *cq);
-/* The end: no queue pair is listed. */
+/* Undo pinion_overflow_init(). No queue pair is listed any more. */
 void pinion_overflow_fini(struct pinion_cq *cq);
 
 /* Add @qp to the lists of its completion queues; they may queue qp->sq.work. Sleeps. */

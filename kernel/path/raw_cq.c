@@ -18,7 +18,7 @@ static u32 raw_cq_behind(const struct pinion_raw_word *word, u32 says)
 	return READ_ONCE(word->said) == says ? READ_ONCE(word->behind) : 0;
 }
 
-/* The ring was exchanged. If the word is the same as at the last exchange, both count. */
+/* Note an exchange of the ring. If @says has not changed since the last one, both count. */
 static void raw_cq_fall_behind(struct pinion_raw_word *word, u32 says)
 {
 	WRITE_ONCE(word->behind, raw_cq_behind(word, says) + 1);
@@ -75,7 +75,10 @@ bool pinion_raw_cq_has_room(const struct pinion_raw_cq *raw, u32 tail)
 	return used < raw->entries;
 }
 
-/* He counts how often he was told, so what he says is another word each time. */
+/*
+ * Is the queue armed by @arm, with a completion that raises an event? The program counts events in
+ * the arm word, so each arming writes a different word.
+ */
 static bool raw_cq_waits(const struct pinion_raw_cq *raw, u32 arm, u32 tail)
 {
 	u32 end = arm & ARM_SOLICITED ? READ_ONCE(raw->solicited) : tail;

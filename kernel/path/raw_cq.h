@@ -39,7 +39,7 @@ struct pinion_raw_cq {
 	struct pinion_raw_word polled;
 	struct pinion_raw_word armed;
 
-	/* Used by bell.c, to find that the program waits for completions that are there already. */
+	/* Used by bell.c to find programs that wait for completions that are there already. */
 	struct pinion_cq *cq;
 	struct pinion_bells *bells;
 	struct list_head list;

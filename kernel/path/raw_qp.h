@@ -61,7 +61,7 @@ struct pinion_raw_qp {
 	/* These are used by bell.c, under bells->lock. */
 	struct list_head list;
 	u64 seen;			/* the record when it was last read */
-	u64 seen_bell;			/* likewise *sq.bell */
+	u64 seen_bell;			/* *sq.bell when it was last read */
 };
 
 /*

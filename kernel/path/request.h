@@ -49,17 +49,17 @@ struct pinion_requests {
 	u32 next;
 };
 
-/* Room for @depth requests, each with a copy of @stride bytes. Return: 0 or -ENOMEM. */
+/* Allocate @depth slots, each with a copy of @stride bytes. Return: 0 or -ENOMEM. */
 int pinion_requests_init(struct pinion_requests *requests, u32 depth, size_t stride);
 void pinion_requests_destroy(struct pinion_requests *requests);
 
-/* May be asked without a lock; the answer may be old then. */
+/* May be called without a lock; the result may be stale then. */
 static inline u32 pinion_requests_count(const struct pinion_requests *requests)
 {
 	return READ_ONCE(requests->next) - READ_ONCE(requests->oldest);
 }
 
-/* The one to retire next; NULL: none is begun. */
+/* The request to retire next; NULL if none is begun. */
 static inline struct pinion_request *pinion_requests_oldest(struct pinion_requests *requests)
 {
 	if (requests->next == requests->oldest)
@@ -67,10 +67,10 @@ static inline struct pinion_request *pinion_requests_oldest(struct pinion_reques
 	return &requests->slots[requests->oldest & (requests->depth - 1)];
 }
 
-/* Begin one more; its @wqe points to memory with old contents. NULL if all slots are used. */
+/* Begin a request. Its @wqe points to memory with old contents. NULL if all slots are used. */
 struct pinion_request *pinion_requests_add(struct pinion_requests *requests);
 
-/* The oldest is over. Its memory is good until the next is added. */
+/* Retire the oldest request. Its memory stays valid until the next one is added. */
 void pinion_requests_retire(struct pinion_requests *requests);
 
 /* Drop all of them without completions. */

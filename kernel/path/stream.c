@@ -23,11 +23,11 @@
 #define STREAK		16
 /* Not for longer messages: next to copying them, a system call costs little. */
 #define STREAM_LENGTH	(256 * 1024)
-/* A stint ends if no request comes for so long: some times the cost of a system call. */
+/* A stint ends if no request comes for this time: several times the cost of a system call. */
 #define LINGER_NS	(50 * NSEC_PER_USEC)
 /* The sleep by which a stint lets another task run, once. */
 #define WAY_US		10
-/* A stint lasts no longer, so that other work items have their turn. */
+/* The longest stint, so that other work items have their turn. */
 #define STINT_MS	20
 /* The pause after a stint whose CPU other tasks wanted; doubled each time. */
 #define MIN_PAUSE_MS	10
@@ -130,8 +130,8 @@ static bool stream_is_alone(void)
 }
 
 /*
- * Once in a stint, sleep to let another task run: it may need the CPU for a moment only. Return:
- * whether the CPU is ours again.
+ * Once in a stint, sleep to let another task run, which may need the CPU for a moment only. Return:
+ * whether no other task wants the CPU any more.
  */
 static bool stream_gives_way(struct pinion_stint *stint)
 {

@@ -171,8 +171,8 @@ void pinion_cursor_missing(const struct pinion_cursor *cursor, u64 want,
 	u64 offset = pass->offset + since_entered;
 
 	/*
-	 * A remote range is touched to its end, by this piece of a message (@want) or by those that
-	 * follow. But only this piece was checked: the rest may be outside of the region by now.
+	 * Fault a remote range to its end, since the pieces of the message that follow (@want is
+	 * this one) will access it. Only this piece was checked, so do not exceed the region.
 	 */
 	want = cursor->want.remote ? pass->region->length - offset : want;
 	*missing = (struct pinion_missing){
@@ -203,7 +203,7 @@ void pinion_cursor_advance(struct pinion_cursor *cursor, u64 bytes)
 	cursor->within += bytes;
 	if (!cursor->keys)
 		return;
-	/* The next sge, or range of a layout, has a key, and a gate, of its own. */
+	/* The next sge, or range of a layout, has its own key and gate. */
 	if (cursor->within == cursor->sge[cursor->at].length ||
 	    cursor->within - cursor->entered == cursor->pass.length)
 		pinion_cursor_leave(cursor);

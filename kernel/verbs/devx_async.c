@@ -32,7 +32,7 @@ struct devx_answers {
 struct devx_answer {
 	struct list_head list;
 	size_t length;			/* of the answer in told.out_data */
-	/* The bytes that are read from the file. */
+	/* The bytes that read() returns. */
 	struct mlx5_ib_uapi_devx_async_cmd_hdr told;
 };
 

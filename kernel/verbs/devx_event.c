@@ -58,7 +58,7 @@ static struct devx_channel *to_channel(struct ib_uobject *uobj)
 	return container_of(uobj, struct devx_channel, uobj);
 }
 
-/* ---------------------------------------------------------- what happens */
+/* ---------------------------------------------------------------- events */
 
 void pinion_devx_events_init(struct pinion_devx_events *events, enum pinion_mlx5_event_of of,
 			     u32 number)
@@ -324,7 +324,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_SUBSCRIBE_EVENT)(struct uverbs_att
 	if (err)
 		return err;
 	err = devx_subscribe(obj->ucontext, &ask);
-	/* Only from now on the queue's doorbell record must be polled: see path/bell.c. */
+	/* From now on bell.c has to poll the queue's doorbell record. */
 	if (!err && devx_asks_for(&ask, PINION_MLX5_COMPLETION))
 		pinion_devx_obj_listen(obj);
 	return err;

@@ -25,7 +25,7 @@ int pinion_devx_name_end(struct xarray *table, struct pinion_devx_name *name);
 /* Find a number of @owner and take a use count; NULL if there is none. */
 struct pinion_devx_name *pinion_devx_name_use(struct xarray *table, u32 number,
 					      const void *owner);
-/* Likewise, but NULL also if it is in use already. */
+/* As pinion_devx_name_use(), but NULL also if the number is in use already. */
 struct pinion_devx_name *pinion_devx_name_use_alone(struct xarray *table, u32 number,
 						    const void *owner);
 void pinion_devx_name_unuse(struct xarray *table, struct pinion_devx_name *name);

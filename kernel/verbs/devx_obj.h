@@ -48,7 +48,7 @@ void pinion_devx_publish(struct pinion_devx_obj *obj, const void *owner);
 int pinion_devx_query(const struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd,
 		      u8 *out);
 
-/* Likewise for a command that changes @obj. */
+/* Execute a command that changes @obj. Return: as pinion_devx_query(). */
 int pinion_devx_modify(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd);
 
 /* The events of a queue; NULL for other objects. */

@@ -16,7 +16,7 @@
 #define SEGMENT		16
 #define ANY_STATE	-1
 
-/* ------------------------------------------------------------------- making */
+/* ------------------------------------------------------------------ creation */
 
 static void pair_forget_places(struct pinion_devx_pair *pair)
 {
@@ -237,7 +237,7 @@ void pinion_devx_qp_end(struct pinion_dev *dev, struct pinion_devx_pair *pair)
 	pinion_count_out(dev, user, PINION_COUNT_QP);
 }
 
-/* ----------------------------------------------------------------- changing */
+/* -------------------------------------------------------------- modification */
 
 #define IN_INIT		(IB_QP_PKEY_INDEX | IB_QP_PORT)
 #define IN_RTR		(IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN)
@@ -274,7 +274,7 @@ static const struct pair_change *pair_change_of(u16 opcode)
 	return NULL;
 }
 
-/* Access flags: those named by @bits are taken from @asked, the others from @were. */
+/* Access flags: take those in @bits from @asked, the others from @were. */
 static int pair_rights(int were, const struct pinion_devx_qp *asked, u32 bits)
 {
 	const struct {
@@ -390,7 +390,7 @@ static int pair_path(struct pinion_dev *dev, const struct pinion_devx_path *path
 	return 0;
 }
 
-/* Why a change was refused: of its state, which may be another by now, or of an attribute. */
+/* The reason for a refused change: the state, which may have changed since, or an attribute. */
 static int pair_refusal(struct pinion_qp *qp, int from)
 {
 	struct ib_qp_attr attr;

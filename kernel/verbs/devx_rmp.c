@@ -12,7 +12,7 @@
 #include "ucontext.h"
 #include "user.h"
 
-/* What is posted is counted by 16 bits, and all of it must not look like none. */
+/* The count of posted receives has 16 bits, and a full queue must not look empty. */
 #define MAX_ENTRIES	SZ_32K
 
 static void pool_forget_places(struct pinion_devx_pool *pool)
@@ -149,7 +149,7 @@ int pinion_devx_rmp_change(struct pinion_devx_pool *pool,
 	return PINION_DEVX_DONE;
 }
 
-/* Reports the limit while it is armed, 0 after its event. */
+/* Write the answer of QUERY_RMP. The limit is 0 after its event, until it is set again. */
 void pinion_devx_rmp_tell(struct pinion_devx_pool *pool, u8 *out)
 {
 	struct pinion_devx_rmp told = pool->asked;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * The ABI of mlx5's driver, for devices created with it. Their user is libmlx5, whose queues are in
- * its own memory, in mlx5's format. Behind the verbs are the same raw queues as behind DEVX
- * commands (path/raw_*.h). See Documentation/mlx5.rst.
+ * the program's memory, in mlx5's format. Verbs and DEVX commands use the same raw queues
+ * (path/raw_*.h). See Documentation/mlx5.rst.
  */
 #ifndef PINION_VERBS_MLX5_H
 #define PINION_VERBS_MLX5_H
@@ -13,14 +13,14 @@
 
 #include "../mem/umem.h"
 
-/* As many as libmlx5 can put into a send request besides the other segments. */
+/* The most that libmlx5 can put into a send request besides the other segments. */
 #define MLX5_SEND_SGES	30
-/* As many as the largest receive slot holds. */
+/* The most that the largest receive slot can hold. */
 #define MLX5_RECV_SGES	32
 /* Slots of a shared receive queue have 16-bit indices, and libmlx5 keeps one slot unposted. */
 #define MLX5_SRQ_SLOTS	(SZ_32K - 1)
 
-/* Forms of completions that are several in one, which a user may allow: of each of three. */
+/* Mask of formats of compressed completions that a program may enable. We never compress. */
 #define MLX5_CQE_FORMATS	7
 
 struct pinion_av;
@@ -38,7 +38,7 @@ extern const struct ib_device_ops pinion_mlx5_cq_ops;
 extern const struct ib_device_ops pinion_mlx5_qp_ops;
 extern const struct ib_device_ops pinion_mlx5_srq_ops;
 
-/* Answer for create_ah: libmlx5 needs the MAC address, to put it into send requests. */
+/* Write the answer of create_ah: libmlx5 needs the MAC address for send requests. */
 int pinion_mlx5_answer_ah(const struct pinion_av *av, struct ib_udata *udata);
 
 /* mlx5_dm.c: the answer of alloc_dm, with the page index for mmap(). */
@@ -46,9 +46,9 @@ int pinion_mlx5_answer_dm(const struct rdma_user_mmap_entry *entry,
 			  struct uverbs_attr_bundle *attrs);
 
 /*
- * mlx5_clock.c: the page that is mapped at the offset MLX5_IB_MMAP_CLOCK_INFO, while a context is
- * open. Each successful _open() needs a _close(). Both sleep. _map() is for a mapping of an open
- * context.
+ * mlx5_clock.c: the page that contexts map at offset MLX5_IB_MMAP_CLOCK_INFO. It exists while a
+ * context is open: each calls _open() and, if that succeeds, _close(). Both sleep. The caller of
+ * _map() keeps its context open.
  */
 int pinion_mlx5_clock_open(void);
 void pinion_mlx5_clock_close(void);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The page from which libmlx5 learns which time of day the timestamp of a completion is. There is
- * one for all contexts, as all timestamps are of the system's own clock (CLOCK_MONOTONIC_RAW, in
- * ns). Programs read it without a system call.
+ * The clock page, with which libmlx5 converts timestamps of completions to wall-clock time, without
+ * a system call. All contexts share one page, since all timestamps are of the same clock
+ * (CLOCK_MONOTONIC_RAW, in ns).
  */
 #include <linux/mm.h>
 #include <linux/mutex.h>
@@ -12,7 +12,7 @@
 
 #include "mlx5.h"
 
-/* The two clocks run at slightly different speeds, and that of the day may be set. */
+/* Update period: the two clocks drift, and the wall clock may be set. */
 #define PERIOD	HZ
 
 static DEFINE_MUTEX(clock_lock);		/* protects the next two */
@@ -72,7 +72,7 @@ void pinion_mlx5_clock_close(void)
 	if (--clock_contexts)
 		return;
 	cancel_delayed_work_sync(&clock_work);
-	/* Where it is mapped it stays, as it is. */
+	/* Mappings have references of their own, and keep the last contents. */
 	__free_page(clock_page);
 	clock_page = NULL;
 }
@@ -84,6 +84,6 @@ int pinion_mlx5_clock_map(struct vm_area_struct *vma)
 	if (!(vma->vm_flags & VM_SHARED) || vma_pages(vma) != 1)
 		return -EINVAL;
 	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE | VM_MAYEXEC);
-	/* It is there as long as the context of our caller. */
+	/* The caller's context is open, so the page exists. */
 	return vm_insert_page(vma, vma->vm_start, clock_page);
 }

@@ -48,7 +48,7 @@ ADD_UVERBS_ATTRIBUTES_SIMPLE(pinion_mlx5_alloc_dm, UVERBS_OBJECT_DM, UVERBS_METH
 			     UVERBS_ATTR_CONST_IN(MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE,
 						  enum mlx5_ib_uapi_dm_type, UA_OPTIONAL));
 
-/* For importers of the memory. */
+/* Answer the query of a process that imports the memory. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_QUERY)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_dm *ibdm = uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE);

@@ -23,8 +23,8 @@
 #define FLAGS_OOO_DP	BIT(4)
 
 /*
- * What is only allowed to us: to put several completions into one, to write no bytes around one,
- * to take receives out of order.
+ * Features that the device may use if a program enables them, but need not: compressed and padded
+ * completions, and out-of-order delivery.
  */
 static const struct mlx5_ib_query_device_resp mlx5_device_answer = {
 	.response_length = sizeof(struct mlx5_ib_query_device_resp),
@@ -48,7 +48,7 @@ static int mlx5_query_device(struct ib_device *ibdev, struct ib_device_attr *att
 	attr->max_send_sge = MLX5_SEND_SGES;
 	attr->max_recv_sge = MLX5_RECV_SGES;
 	attr->max_sge_rd = MLX5_SEND_SGES;
-	/* libmlx5 leaves out one of what it rounds up to. */
+	/* libmlx5 rounds up to a power of two, and uses one entry less. */
 	attr->max_cqe = PINION_MAX_CQE - 1;
 	attr->max_srq_wr = MLX5_SRQ_SLOTS;
 	attr->max_srq_sge = MLX5_RECV_SGES - 1;
@@ -97,7 +97,7 @@ ADD_UVERBS_ATTRIBUTES_SIMPLE(pinion_mlx5_create_cq, UVERBS_OBJECT_CQ, UVERBS_MET
 			     UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_CREATE_CQ_UAR_INDEX,
 						UVERBS_ATTR_TYPE(u32), UA_OPTIONAL));
 
-/* Tell the number of a PD. From here on DEVX commands of this context may use it. */
+/* Return the number of a PD. From now on DEVX commands of this context may use it. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_PD_QUERY)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_pd *ibpd = uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_QUERY_PD_HANDLE);
@@ -121,7 +121,7 @@ DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_PD_QUERY,
 ADD_UVERBS_METHODS(pinion_mlx5_pd_methods, UVERBS_OBJECT_PD,
 		   &UVERBS_METHOD(MLX5_IB_METHOD_PD_QUERY));
 
-/* Of a port that no switch of its own is in front of. */
+/* All fields are 0: there is no embedded switch to report. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_QUERY_PORT)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_ucontext *context = ib_uverbs_get_ucontext(attrs);

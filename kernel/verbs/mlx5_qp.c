@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs for libmlx5. Those of kernel users are the same as on any pinion device, and so are
- * XRC targets, which have no queues.
+ * Queue pairs for libmlx5. Those of kernel consumers, and XRC targets, which have no queues, are
+ * the same as on any pinion device.
  */
 #include <linux/log2.h>
 #include <linux/string.h>
@@ -24,8 +24,8 @@
 #define MAX_UIDX	0xffffff
 
 /*
- * Accepted without effect: the doorbell page of a queue pair does not matter, and payloads are
- * never put into completions. A completion has a flag for such payloads, so libmlx5 sees that.
+ * Flags that are accepted without effect: any doorbell page will do, and payloads are never put
+ * into completions. (Completions have a flag for that, so libmlx5 notices.)
  */
 #define QP_FLAGS (MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE | \
 		  MLX5_QP_FLAG_UAR_PAGE_INDEX)
@@ -72,11 +72,11 @@ static void mlx5_qp_forget_places(struct mlx5_qp *pair)
 	pinion_mlx5_place_end(&pair->raw.ring, pair->context);
 }
 
-/* Whoever receives elsewhere may have room for receives all the same, and none is taken there. */
+/* Without @receives_here the program may still have allocated a receive ring: do not use it. */
 static int mlx5_qp_find_places(struct mlx5_qp *pair, const struct mlx5_ib_create_qp *req,
 			       bool receives_here)
 {
-	/* How large they are is only asked, and checked, where there are any. */
+	/* rq_wqe_shift is valid, and was checked, only if there are receives. */
 	u64 receives = req->rq_wqe_count ? (u64)req->rq_wqe_count << req->rq_wqe_shift : 0;
 	u64 sends = (u64)req->sq_wqe_count * PINION_MLX5_BLOCK;
 	struct pinion_raw_qp *raw = &pair->raw;
@@ -202,7 +202,7 @@ static int mlx5_qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, stru
 	return err;
 }
 
-/* Not every core keeps those who describe it away before: see dev/restrack.c. */
+/* On some kernels netlink may still describe the queue pair: see dev/restrack.c. */
 static void mlx5_qp_hide_records(struct mlx5_qp *pair)
 {
 	struct pinion_qp *qp = &pair->qp;
@@ -233,7 +233,7 @@ static int mlx5_qp_destroy(struct ib_qp *ibqp, struct ib_udata *udata)
 	return 0;
 }
 
-/* Of struct mlx5_ib_modify_qp, which not every kernel's headers have: out of order will do. */
+/* In mlx5_ib_modify_qp.comp_mask: allow out-of-order delivery. Missing in older headers. */
 #define COMP_MASK_OOO	BIT(0)
 
 static int mlx5_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -247,16 +247,16 @@ static int mlx5_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	err = pinion_udata_in(udata, &req, sizeof(req), 0);
 	if (err)
 		return err;
-	/* Paced, or by agreement of both ends, nothing is sent. */
+	/* Packet pacing and ECE are not supported. */
 	if (req.comp_mask & ~COMP_MASK_OOO ||
 	    memchr_inv(&req.burst_info, 0, sizeof(req) - offsetof(typeof(req), burst_info)))
 		return -EOPNOTSUPP;
-	/* What could fail later: the answer, of nothing. */
+	/* Write the (empty) answer first, because that may fail. */
 	err = pinion_udata_out(udata, NULL, 0);
 	return err ?: pinion_modify_qp(ibqp, attr, mask, NULL);
 }
 
-/* Of sends, libmlx5 knows how many there are. */
+/* Return the limits of receives only: libmlx5 knows those of sends. */
 static int mlx5_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			 struct ib_qp_init_attr *init)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Notifications of congestion, sent and obeyed. A notification has no contents: whoever knows both
- * addresses and the number of the queue pair can forge one. The minimum interval and the lowest
- * rate limit what that does.
+ * Sends and obeys notifications of congestion. A notification has no contents: a host that knows
+ * both addresses and the number of the queue pair can forge one. The minimum interval and the
+ * lowest rate limit the damage.
  */
 #include <linux/limits.h>
 #include <linux/timekeeping.h>
@@ -22,7 +22,7 @@ void pinion_congestion_init(struct pinion_congestion *congestion)
 	atomic64_set(&congestion->told, 0);
 }
 
-/* Show the rate, which others read without the lock. */
+/* Update qp->rate, which is read without the lock. */
 static void congestion_show(struct pinion_conn *conn)
 {
 	const struct pinion_rate *rate = &conn->congestion.rate;
@@ -65,7 +65,7 @@ static void congestion_tell(struct pinion_conn *conn, struct pinion_errand *erra
 		pinion_stat_inc(qp, np_cnp_sent);
 }
 
-/* Is the last notification long enough ago? Both halves of the queue pair may ask at a time. */
+/* May a notification be sent by now? Both halves of the queue pair may call this at a time. */
 static bool congestion_may_tell(struct pinion_congestion *congestion)
 {
 	s64 now = ktime_get_ns(), told = atomic64_read(&congestion->told);
@@ -110,7 +110,7 @@ u64 pinion_congestion_pause(struct pinion_conn *conn, u64 *room)
 	u64 now, pause = 0;
 
 	*room = U64_MAX;
-	/* Without the lock: a notification that comes now is obeyed by the next packets. */
+	/* No lock: a notification that comes now slows down the next packets. */
 	if (!READ_ONCE(conn->qp->rate))
 		return 0;
 	spin_lock(&congestion->lock);
@@ -130,7 +130,7 @@ void pinion_congestion_sent(struct pinion_conn *conn, u32 bytes)
 	struct pinion_congestion *congestion = &conn->congestion;
 
 	spin_lock(&congestion->lock);
-	/* Without a limit this is for each packet that is sent: a clock that costs little. */
+	/* Without a limit this is called for each packet, so use a cheap clock. */
 	pinion_rate_sent(&congestion->rate, bytes, congestion->rate.limited ?
 			 ktime_get_ns() : ktime_get_coarse_ns());
 	spin_unlock(&congestion->lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Congestion of a connection's path. Routers mark packets on it (ECN): who receives such packets
- * sends a notification (CNP), and who receives a notification sends more slowly (logic/rate.h).
+ * Congestion of a connection's path, where routers mark packets (ECN). The receiver of marked
+ * packets sends a notification (CNP), and its peer then sends more slowly (logic/rate.h).
  */
 #ifndef PINION_WIRE_CONGESTION_H
 #define PINION_WIRE_CONGESTION_H
@@ -17,12 +17,12 @@ struct pinion_qp;
 
 struct pinion_congestion {
 	spinlock_t lock;		/* protects @rate; innermost, process context only */
-	struct pinion_rate rate;	/* of all that has payload, requests and answers */
-	atomic64_t told;		/* when a notification was sent last, in ns; 0: never */
+	struct pinion_rate rate;	/* of requests and answers with payload */
+	atomic64_t told;		/* time of the last notification sent, in ns; 0: never */
 };
 
 void pinion_congestion_init(struct pinion_congestion *congestion);
-/* The connection is made anew: there is no limit. */
+/* Reset, because the connection is made anew: there is no limit. */
 void pinion_congestion_forget(struct pinion_conn *conn);
 
 /*
@@ -41,7 +41,7 @@ void pinion_congestion_notified(struct pinion_qp *qp);
  * that may be sent now; one packet may in any case.
  */
 u64 pinion_congestion_pause(struct pinion_conn *conn, u64 *room);
-/* @bytes were sent. */
+/* Count @bytes that were sent. */
 void pinion_congestion_sent(struct pinion_conn *conn, u32 bytes);
 
 #endif

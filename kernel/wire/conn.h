@@ -50,7 +50,7 @@ struct pinion_asked {
 
 struct pinion_conn {
 	struct pinion_qp *qp;
-	struct sk_buff *held;		/* to be sent behind the next, by order; see harm.h */
+	struct sk_buff *held;		/* delayed by order until the next is sent; see harm.h */
 	struct pinion_congestion congestion;
 
 	/* The requester half: protected by sq.exec, apart from adding to @answers. */
@@ -62,9 +62,9 @@ struct pinion_conn {
 	struct hrtimer timer;
 	u64 deadline;			/* of the ACK or RNR timer, in ns; 0: none */
 	u8 lateness;			/* log2 of the factor of the ACK timeout */
-	u64 paced;			/* the rate allows nothing until then, in ns; 0: it does */
+	u64 paced;			/* the rate allows nothing until then, in ns; 0: no pause */
 	struct pinion_inflight inflight;	/* of requests and answers */
-	u32 una;			/* sender.una when it grew last */
+	u32 una;			/* sender.una at the last update of @inflight */
 
 	/* The responder half: protected by resp.lock, apart from adding to @requests. */
 	struct pinion_receiver receiver;
@@ -104,7 +104,7 @@ bool pinion_conn_arrived(struct pinion_qp *qp, struct sk_buff *skb, enum pinion_
 /* The transport (enum pinion_transport) of its packets. */
 u8 pinion_conn_transport(const struct pinion_qp *qp);
 
-/* What routers and our own port are chosen by: the same for all packets of a connection. */
+/* The flow, by which routers and our source port are chosen: the same for a whole connection. */
 static inline u32 pinion_conn_flow(const struct pinion_qp *qp)
 {
 	return jhash_2words(qp->ibqp.qp_num, qp->attr.dest_qp_num, 0);

@@ -369,8 +369,8 @@ static struct sk_buff *wire_cut_out(const struct sk_buff *skb, u32 i, u32 packet
 }
 
 /*
- * The packets of @skb are for several: deliver run by run; the first has @run packets. We never
- * send such, but the kernel may merge requests and answers of one connection.
+ * The packets of @skb are for several queue pairs or halves: deliver run by run; the first has @run
+ * packets. We never send such, but the kernel may merge requests and answers of one connection.
  */
 static void wire_receive_runs(const struct sk_buff *skb, u32 run, const struct pinion_av *av,
 			      struct pinion_errand *errand)
@@ -391,8 +391,9 @@ static void wire_receive_runs(const struct sk_buff *skb, u32 run, const struct p
 }
 
 /*
- * Fill @av. Return: false if @skb is to be dropped. Whose a buffer of several packets is must be
- * known before all their ICRCs are computed; of a single one it is looked up before that anyway.
+ * Fill @av. Return: false if @skb must be dropped. A buffer of several packets must be for a node
+ * of ours before all their ICRCs are computed; for a single packet that is found out later, but
+ * also before its ICRC.
  */
 static bool wire_is_for_us(const struct sk_buff *skb, struct pinion_av *av)
 {
@@ -409,8 +410,8 @@ static bool wire_is_for_us(const struct sk_buff *skb, struct pinion_av *av)
 }
 
 /*
- * What the kernel has merged is in fragments. Copy that, with an allocation that may sleep for so
- * much memory: it has 64 KiB. Consumes @skb. NULL: no memory.
+ * Copy a buffer that the kernel has merged into fragments. It may have 64 KiB, so the allocation
+ * may sleep. Consumes @skb. NULL: no memory.
  */
 static struct sk_buff *wire_unite(struct sk_buff *skb)
 {

@@ -327,9 +327,8 @@ bool pinion_wire_send(struct pinion_wire *wire, const struct pinion_av *av, u32 
 }
 
 /*
- * Deliver @msg, whose payload is at @payload now, to members of its group on this host, unless they
- * get packets, too. They get the same bytes as others, and get them once: if a page of the
- * sender's is missing nobody has got anything yet.
+ * Deliver @msg, whose payload was copied to @payload, to members of its group on this host, unless
+ * they get packets, too. All pages of the sender were present, so no member gets the message twice.
  */
 static void wire_deliver_here(struct pinion_qp *qp, struct pinion_msg *msg, void *payload)
 {

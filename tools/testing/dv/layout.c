@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Keys of ranges of others, which requests fill in (UMR) on queue pairs made by command: what moves
- * through them, what becomes of them when a region under them ends, and requests that lie
- * (items VL1 to VL7).
+ * Layouts: keys whose ranges are set by requests (UMR) on queue pairs made by command. Traffic by
+ * such keys, the end of a region that has a range in one, and invalid requests (items VL1 to VL7).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 
 enum { LEN = 30000, MOST = 28, UMR = 0x25, HEAD = 7, FREE = 1 << 6 };
 
-/* Rights as the key's context has them, in its third byte. */
+/* Bits for rights in the third byte of the key's context. */
 enum { WRITES = 1 << 3, PEER_READS = 1 << 4, PEER_WRITES = 1 << 5 };
 
 static struct raw_queue a, b;
@@ -20,7 +19,7 @@ static struct region from, to;
 static uint32_t key;
 static obj_t key_obj;
 
-/* A request of the key's: what is changed, what it is to be, and ranges. */
+/* A UMR request: its segments behind the control segment, and the ranges added so far. */
 struct umr {
 	uint8_t segments[(HEAD + 2 * MOST) * SEGMENT];
 	uint32_t ranges;
@@ -66,7 +65,7 @@ static struct umr umr_new(uint8_t rights)
 	struct umr umr = {};
 
 	umr.segments[0] = 0x80;
-	/* Whether it is free, its tag, its rights, its length. */
+	/* Mask of changes: free, tag, rights, length. */
 	prm_put64(umr.segments, 8, 1 << 29 | 1 << 13 | 0xf << 18 | 1);
 	umr.segments[48 + 2] = rights;
 	prm_put32(umr.segments, 48 + 4, 0xffffff00 | (key & 0xff));
@@ -84,7 +83,7 @@ static void umr_add(struct umr *umr, uint32_t lkey, uint64_t addr,
 	umr->length += length;
 }
 
-/* What each round of @times begins with; then its ranges, with how far each goes on. */
+/* Adds the head of an interleaved list, of @times rounds; then its @num ranges must be added. */
 static void umr_add_round(struct umr *umr, uint32_t times, uint16_t num)
 {
 	uint8_t *round = umr->segments + (HEAD + umr->ranges++) * SEGMENT;
@@ -112,7 +111,7 @@ static void umr_done(struct umr *umr)
 	CHECK_EQ(cqe.sent, UMR);
 }
 
-/* A message of @length bytes between the key's from @at on and all of @r. */
+/* Transfers @length bytes between offset @at of the key, used as an lkey, and region @r. */
 static struct raw_cqe move(uint8_t opcode, const struct region *r, uint64_t at,
 			   uint32_t length)
 {
@@ -127,7 +126,7 @@ static struct raw_cqe move(uint8_t opcode, const struct region *r, uint64_t at,
 	return raw_await(&a);
 }
 
-/* Likewise, of who names it by its rkey. */
+/* The same, with the key used as an rkey. */
 static struct raw_cqe move_remote(uint8_t opcode, const struct region *r,
 				  uint64_t at, uint32_t length)
 {
@@ -142,7 +141,7 @@ static struct raw_cqe move_remote(uint8_t opcode, const struct region *r,
 	return raw_await(&a);
 }
 
-/* Ranges anywhere in @from, in any order, and of which byte each of theirs is. */
+/* Adds random ranges of @from. Stores for each byte of the key its offset in @from in @bytes. */
 static uint32_t any_ranges(struct umr *umr, uint32_t *bytes)
 {
 	uint32_t num = rnd_in(1, MOST), i, k, n = 0;
@@ -197,7 +196,7 @@ static void scattered(uint32_t (*ranges)(struct umr *umr, uint32_t *bytes))
 		umr_done(&umr);
 		at = rnd_below(n);
 		length = rnd_in(1, n - at);
-		/* Out of it, by its owner and by a peer. */
+		/* Read from the key, by its owner and by a peer. */
 		rnd_fill(from.buf->data, LEN);
 		rnd_fill(to.buf->data, LEN);
 		if (round & 1)
@@ -209,7 +208,7 @@ static void scattered(uint32_t (*ranges)(struct umr *umr, uint32_t *bytes))
 		for (i = 0; i < length; i++)
 			CHECK_EQ(to.buf->data[i],
 				 from.buf->data[bytes[at + i]]);
-		/* Into it: ranges may be the same bytes, of which the last are left. */
+		/* Write to the key. If ranges overlap, the last write counts. */
 		rnd_fill(to.buf->data, LEN);
 		memcpy(before, from.buf->data, LEN);
 		for (i = 0; i < length; i++)
@@ -235,7 +234,7 @@ static void vl2_rounds(void)
 	scattered(any_rounds);
 }
 
-/* The queue pair is broken by what is refused: a new one goes on. */
+/* A refused request breaks the queue pair, so make a new one. */
 static void again(void)
 {
 	raw_free(&a);
@@ -251,8 +250,8 @@ static void denied(struct raw_cqe cqe, uint8_t syndrome)
 }
 
 /*
- * A region that has a range in a key ends as any, after which nobody comes to its memory by that
- * key; what is of other regions goes on.
+ * A region that has a range in a key can be deregistered like any other. Then the key does not
+ * give access to its memory any more; ranges of other regions still work.
  */
 static void vl3_a_region_ends(void)
 {
@@ -277,7 +276,7 @@ static void vl3_a_region_ends(void)
 	CHECK(!memcmp(kept, other.buf->data, 4096));
 	CHECK_EQ(move_remote(RAW_READ, &to, 0, 100).opcode, REQUEST);
 	CHECK(!memcmp(to.buf->data, from.buf->data, 100));
-	/* Nor does it take longer to end. */
+	/* The range does not delay deregistration, either. */
 	CHECK_EQ(ibv_dereg_mr(from.mr), 0);
 	denied(move_remote(RAW_READ, &to, 0, 1), 0x13);
 	from.mr = MUST(ibv_reg_mr(dev.pd, from.buf->data, LEN, ALL_ACCESS));
@@ -286,7 +285,7 @@ static void vl3_a_region_ends(void)
 	end();
 }
 
-/* Rights are the key's and the region's own; and they change without the ranges. */
+/* The rights of both the key and the region are required; the key's can be changed alone. */
 static void vl4_rights(void)
 {
 	struct region readable;
@@ -306,9 +305,9 @@ static void vl4_rights(void)
 	CHECK_EQ(move_remote(RAW_WRITE, &to, 0, 100).opcode, REQUEST);
 	CHECK(!memcmp(to.buf->data, from.buf->data, 100));
 	denied(move_remote(RAW_READ, &to, 0, 100), 0x13);
-	/* One byte more than there is. */
+	/* One byte more than the key has. */
 	denied(move_remote(RAW_WRITE, &to, 0, 101), 0x13);
-	/* Of what may only be read, whatever the key says. */
+	/* A range of a read-only region, whatever rights the key has. */
 	umr = umr_new(WRITES | PEER_READS | PEER_WRITES);
 	umr_add(&umr, readable.lkey, readable.base, 100);
 	umr_done(&umr);
@@ -318,7 +317,7 @@ static void vl4_rights(void)
 	end();
 }
 
-/* A peer invalidates it with a message, if it was made so; then it can be filled in again. */
+/* A peer can invalidate a key if it was created so. Afterwards its ranges can be set again. */
 static void invalidated(bool by_peers)
 {
 	uint8_t segment[SEGMENT];
@@ -343,7 +342,7 @@ static void invalidated(bool by_peers)
 		again();
 	}
 	CHECK_EQ(move_remote(RAW_READ, &to, 0, 100).opcode, REQUEST);
-	/* By its owner in any case. */
+	/* Its owner can always invalidate it. */
 	umr = umr_new(0);
 	umr.segments[0] |= 8;
 	umr.segments[48] = FREE;
@@ -359,39 +358,39 @@ static void vl5_invalidated(void)
 	invalidated(false);
 }
 
-/* One of each kind of lie about the ranges of @umr, which was in order. */
+/* Makes the valid request @umr invalid. */
 static void lie(struct umr *umr, int kind)
 {
 	switch (kind) {
-	case 0: /* of more than there is */
+	case 0: /* longer than its ranges */
 		umr->length = 101;
 		break;
 	case 1:
 		umr->length = ~0ULL;
 		break;
-	case 2: /* never */
+	case 2: /* no rounds */
 		umr->ranges = 0;
 		umr_add_round(umr, 0, 1);
 		umr_add(umr, from.lkey, from.base, 100);
 		break;
-	case 3: /* of nothing */
+	case 3: /* no bytes */
 		umr->length = 0;
 		prm_put32(umr->segments, HEAD * SEGMENT, 0);
 		break;
-	case 4: /* more than there is room for */
+	case 4: /* too many ranges */
 		while (umr->ranges < MOST + 4)
 			umr_add(umr, from.lkey, from.base, 1);
 		break;
-	case 5: /* nobody's key */
+	case 5: /* an unknown key */
 		key ^= 0x100;
 		break;
-	case 6: /* one that is no such */
+	case 6: /* a key that is no layout */
 		key = from.lkey;
 		break;
 	}
 }
 
-/* Requests that lie, and any bytes: they are refused, and the key is what it was before. */
+/* Invalid requests are refused, and the key is unchanged. Random bytes do no harm. */
 static void vl6_lies(void)
 {
 	uint32_t mine;
@@ -437,8 +436,8 @@ static void vl6_lies(void)
 }
 
 /*
- * By its owner on a queue pair for datagrams: where the requests of those have an address, this one
- * has any bytes.
+ * The owner invalidates the key on a UD queue pair. Where other requests have an address, this one
+ * has arbitrary bytes.
  */
 static void vl7_by_datagrams(void)
 {

@@ -10,7 +10,7 @@
 
 enum { LEN = 20000, MOST = 1 << 20, MMO = 0x2f, IS_COPY = 1 };
 
-/* What a completion says of local memory that may not be touched so. */
+/* The syndrome of a local protection error. */
 enum { LOCAL_PROTECTION = 0x04 };
 
 static struct raw_queue a, b;
@@ -37,7 +37,7 @@ static struct place place(const struct region *region, uint32_t at)
 
 static void copy_post(struct place source, struct place sink, uint32_t length)
 {
-	/* Where the device may tell more comes first. */
+	/* The first segment is for a result, and is ignored. */
 	uint8_t segments[3 * SEGMENT] = {};
 	uint8_t *ctrl = a.buf->data + SQ_AT + a.sq % (1 << SQ_LOG) * BLOCK;
 
@@ -56,7 +56,7 @@ static void copied(void)
 	CHECK_EQ(cqe.sent, MMO);
 }
 
-/* An error breaks the queue pair, so there is another afterwards. */
+/* Expects an error, and replaces the queue pair, which is broken by it. */
 static void copy_refused(uint8_t syndrome)
 {
 	struct raw_cqe cqe = raw_await(&a);
@@ -87,7 +87,7 @@ static void vp1_anywhere(void)
 		context("copy %d", i);
 		buf_fill(source.region->buf);
 		buf_fill(sink.region->buf);
-		/* Its pages are not there. */
+		/* Drop the pages of the sink. */
 		if (sink.region == &paged)
 			buf_forget(paged.buf);
 		memcpy(sink.region->buf->want + sink.at,
@@ -101,7 +101,7 @@ static void vp1_anywhere(void)
 	raw_free(&b);
 }
 
-/* What may not be written or read, or is too long: not one byte is written. */
+/* Missing rights and lengths that are too large: no byte is written. */
 static void vp2_refused(void)
 {
 	struct region readable, strange, large, larger;
@@ -120,7 +120,7 @@ static void vp2_refused(void)
 	copy_refused(LOCAL_PROTECTION);
 	copy_post(place(&strange, 0), place(&to, 0), 100);
 	copy_refused(LOCAL_PROTECTION);
-	/* One byte beyond the end of one of the two. */
+	/* One byte beyond the end of the source, or of the sink. */
 	copy_post(place(&from, 1), place(&to, 0), LEN);
 	copy_refused(LOCAL_PROTECTION);
 	copy_post(place(&from, 0), place(&to, 1), LEN);
@@ -131,7 +131,7 @@ static void vp2_refused(void)
 	buf_check(strange.buf);
 	buf_check(to.buf);
 	buf_check(larger.buf);
-	/* And the longest there is. */
+	/* The greatest length works. */
 	memcpy(larger.buf->want + 1, large.buf->data, MOST);
 	copy_post(place(&large, 0), place(&larger, 1), MOST);
 	copied();
@@ -143,8 +143,8 @@ static void vp2_refused(void)
 }
 
 /*
- * The sink's memory is exchanged while the source's page does not come: the copy ends there, and
- * nothing is written to the new memory.
+ * The sink's memory is exchanged by a rereg while the copy waits for a page of the source: the copy
+ * fails, and writes nothing to the new memory.
  */
 static void vp3_exchanged(void)
 {
@@ -153,7 +153,7 @@ static void vp3_exchanged(void)
 	struct region slow;
 
 	begin();
-	/* Not touched before: its pages are not there. */
+	/* The memory was not touched before, so no page is present. */
 	slow_hold(&memory, true);
 	slow = region_of(
 		NULL, MUST(ibv_reg_mr(dev.pd, memory.map, SLOW_LEN, ODP_ALL)),
@@ -164,7 +164,7 @@ static void vp3_exchanged(void)
 	slow_hold(&memory, false);
 	copy_refused(LOCAL_PROTECTION);
 	buf_check(other);
-	/* It is of use afterwards. */
+	/* The new memory can be used afterwards. */
 	rnd_fill(memory.map, PAGE);
 	memcpy(other->want + 10, memory.map + 10, 100);
 	copy_post(place(&slow, 10), place(&to, 10), 100);

@@ -202,7 +202,7 @@ static void vc5_features(void)
 					      sizeof(out)));
 		dv_refused(errno, out, PRM_CQ_FEATURE);
 	}
-	/* Programs leave it to the driver to say that there are umems. */
+	/* The bits that mark umems as valid may be 0: mlx5's driver sets them. */
 	prm_create_cq(in, &cq);
 	prm_put32(in, 0x10, 0);
 	prm_put32(in, 0x5c, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs made by command on umems: what moves on them, how they fail, what is told and
- * refused, and rings that lie (items VR1 to VR16).
+ * Queue pairs made by command on umems: traffic, errors, queries, refusals, and hostile rings
+ * (items VR1 to VR16).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -31,7 +31,7 @@ static void end(void)
 	raw_free(&b);
 }
 
-/* The sender's, as it says of itself. */
+/* Expects the sender's completion. */
 static void sent(uint8_t opcode, uint16_t counter)
 {
 	struct raw_cqe cqe = raw_await(&a);
@@ -69,7 +69,7 @@ static void vr1_rdma(void)
 	end();
 }
 
-/* A byte there and wait, without leaving the processor. */
+/* Writes one byte, and polls for the completion without sleeping. */
 static void write_byte(uint32_t at)
 {
 	uint8_t segments[2 * SEGMENT];
@@ -91,8 +91,8 @@ static void write_byte(uint32_t at)
 }
 
 /*
- * Each follows the one before at once, or about when the kernel, which has been looking all the
- * time, leaves it to looking from time to time, or long after.
+ * Each request follows the one before at once, or about the time when the kernel stops polling all
+ * the time and polls at intervals, or long after that.
  */
 static void vr12_doorbells(void)
 {
@@ -113,7 +113,7 @@ static void vr12_doorbells(void)
 	end();
 }
 
-/* Lists of pieces, round and round; each other entry of 128 bytes. */
+/* SENDs with lists of pieces, several times round the rings. @wide: completions of 128 bytes. */
 static void sends(bool wide)
 {
 	enum { PIECES = 7 };
@@ -175,7 +175,7 @@ static void vr4_inline_and_atomics(void)
 	sent(RAW_WRITE, 0);
 	CHECK(!memcmp(to.buf->data, "what is in the ring.", 20));
 
-	/* The first word there is: both regions begin at odd addresses. */
+	/* The first aligned word: both regions begin at odd addresses. */
 	word = (uint64_t *)(to.buf->data + 3);
 	*word = 100;
 	for (i = 0; i < 10; i++) {
@@ -199,7 +199,7 @@ static void vr4_inline_and_atomics(void)
 	end();
 }
 
-/* A key that is not there; what is behind it is flushed, and so are receives. */
+/* A request with an unknown key fails. Later requests and receives are flushed. */
 static void vr5_errors(void)
 {
 	enum { LOCAL_PROTECTION = 4, FLUSHED = 5, REMOTE_ACCESS = 0x13 };
@@ -228,13 +228,13 @@ static void vr5_errors(void)
 	cqe = raw_await(&a);
 	CHECK_EQ(cqe.syndrome, FLUSHED);
 	CHECK_EQ(raw_state(&a), STATE_ERR);
-	/* What is posted from here on comes back, too. */
+	/* Requests posted from now on are flushed, too. */
 	raw_post_recv(&a, segments, 1);
 	CHECK_EQ(raw_await(&a).opcode, BAD_RECV);
 	raw_post(&a, RAW_WRITE, 0, 0, segments, 2);
 	raw_ring(&a);
 	CHECK_EQ(raw_await(&a).opcode, BAD_REQUEST);
-	/* Begun anew, both of them, it works again. */
+	/* After a reset of both queue pairs traffic works again. */
 	CHECK_EQ(raw_change(&a, PRM_2RST_QP, &path, out), 0);
 	CHECK_EQ(raw_change(&b, PRM_2RST_QP, &path, out), 0);
 	CHECK_EQ(raw_state(&a), STATE_RESET);
@@ -250,7 +250,7 @@ static void vr5_errors(void)
 	end();
 }
 
-/* Whoever looks for doorbells may have seen the same numbers before. */
+/* After a reset the record has the same numbers as before, which the kernel must notice. */
 static void vr10_same_numbers(void)
 {
 	struct prm_path path = raw_path(0, 0);
@@ -267,14 +267,14 @@ static void vr10_same_numbers(void)
 		path = raw_path(b.qpn, 0x123456);
 		CHECK_EQ(raw_change(&a, PRM_RST2INIT_QP, &path, out), 0);
 		CHECK_EQ(raw_change(&a, PRM_INIT2RTR_QP, &path, out), 0);
-		/* Back to nothing for less than a moment. */
+		/* The record is 0 for a very short time only. */
 		raw_ring(&a);
 		CHECK_EQ(raw_change(&a, PRM_RTR2RTS_QP, &path, out), 0);
 	}
 	end();
 }
 
-/* Nobody says how far he has come: the last completion is lost, and nothing overwritten. */
+/* The consumer index is never updated: the last completion is lost, and none is overwritten. */
 static void vr11_overflow(void)
 {
 	enum { LOST = 9 };
@@ -305,7 +305,7 @@ static void vr11_overflow(void)
 		 0);
 	CHECK_EQ(prm_get32(out, 0x10) >> 28, LOST);
 	CHECK_EQ(prm_get32(out, 0x3c), 1 << CQ_LOG);
-	/* All of it is left to the kernel. */
+	/* Leave all objects for the kernel to clean up. */
 }
 
 static void vr6_states(void)
@@ -348,7 +348,7 @@ static void vr6_states(void)
 	CHECK_EQ(prm_get32(out, PRM_QPC + 0x7c), a.cqn);
 	CHECK_EQ(prm_get32(out, PRM_QPC + 0x9c), a.cqn);
 	CHECK_EQ(prm_get64(out, PRM_QPC + 0xa0), QP_RECORD_AT);
-	/* No such address of ours; the queue pair stays as it was. */
+	/* An invalid source address: the queue pair stays in its state. */
 	CHECK_EQ(raw_change(&a, PRM_2RST_QP, &path, out), 0);
 	CHECK_EQ(raw_change(&a, PRM_RST2INIT_QP, &path, out), 0);
 	path.sgid_index = 250;
@@ -396,7 +396,7 @@ static void vr7_refused(void)
 	a.asked = good;
 	a.asked.log_stride = 7;
 	qp_refused(PRM_QUEUE_SIZE);
-	/* Of a service that is not served. */
+	/* A service that is not supported. */
 	good.service = PRM_XRC;
 	prm_create_qp(in, &good);
 	good.service = PRM_RC;
@@ -407,7 +407,7 @@ static void vr7_refused(void)
 	raw_free(&a);
 }
 
-/* A request that says it is elsewhere, of no kind, too long, or of none at all. */
+/* Requests with a wrong index, opcode, modifier or length are refused. */
 static void vr8_garbage(void)
 {
 	enum { BAD_REQUEST_SYNDROME = 2 };
@@ -455,8 +455,8 @@ static void *scribble(void *of)
 }
 
 /*
- * The umem changes at any moment, the record is in the ring, and all of it ends in the middle:
- * nothing but errors, and those only of the liar's.
+ * The umem changes all the time, the record may be in a ring, and the queue pairs are reset or
+ * destroyed meanwhile: this causes nothing but errors of these queue pairs.
  */
 static void vr9_liars(void)
 {
@@ -497,7 +497,7 @@ static void vr9_liars(void)
 	} while (time(NULL) < until);
 }
 
-/* More is posted than there is room for: none of it can be meant, so none is looked at. */
+/* If the index claims more requests than the ring has, none of them is executed. */
 static void vr13_too_far(void)
 {
 	double limit;
@@ -515,7 +515,7 @@ static void vr13_too_far(void)
 	end();
 }
 
-/* What root is told of it, in the debugfs; nothing once it is gone. */
+/* Reads the line of the queue pair in debugfs. Returns false if it has none (any more). */
 static bool find_line(char *line, size_t size)
 {
 	char path[200], want[16];
@@ -566,7 +566,7 @@ static void vr14_shown(void)
 	CHECK(!find_line(line, sizeof(line)));
 }
 
-/* More lines than one read returns: each queue pair is there once. */
+/* More lines than one read() returns: each queue pair is shown once. */
 static void vr15_many_shown(void)
 {
 	enum { MANY = 60 };
@@ -608,8 +608,8 @@ static void tell(uint8_t out[PRM_QP_OUT])
 }
 
 /*
- * Of what a change of RTS may change, each alone: rights and the RNR timer; anything else is
- * refused and nothing has changed, and so is what would follow in a second context.
+ * RTS2RTS with one optional attribute at a time: rights and the RNR timer can be changed. Others
+ * are refused, without any change, and so is a second context.
  */
 static void vr16_optional(void)
 {
@@ -626,7 +626,7 @@ static void vr16_optional(void)
 		context("bit %d", bit);
 		path.optional = 1U << bit;
 		prm_change_qp(in, PRM_RTS2RTS_QP, a.qpn, &path);
-		/* It has another time than so far, too. */
+		/* The timeout differs from the present one, too. */
 		in[TIMEOUT_AT] ^= 1 << 3;
 		memset(out, 0, sizeof(out));
 		if (SERVED >> bit & 1)

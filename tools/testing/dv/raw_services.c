@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs by command that are no reliable connections, and receive queues that several of
- * them share, and doorbell pages that are heard (items VS1 to VS14).
+ * Queue pairs made by command of services other than RC, shared receive queues, and sends that are
+ * rung in doorbell pages (items VS1 to VS14).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -103,7 +103,7 @@ static void vs1_uc(void)
 	end();
 }
 
-/* A READ has no answer here. What is behind it is flushed, and then it goes on. */
+/* UC has no READ: the request fails, later ones are flushed, and then the queue can go on. */
 static void vs2_uc_error(void)
 {
 	enum { BAD_OPERATION = 2, FLUSHED = 5 };
@@ -134,7 +134,7 @@ static void vs2_uc_error(void)
 
 static bool over;
 
-/* Nothing but the state is asked for, which is to stay as it is. */
+/* Repeats RTS2RTS without any attribute, which leaves the state as it is. */
 static void *keep_in_rts(void *arg)
 {
 	const struct prm_path *path = arg;
@@ -145,7 +145,7 @@ static void *keep_in_rts(void *arg)
 	return NULL;
 }
 
-/* The other thread has it now and then. */
+/* Repeats the command while the other thread keeps the object busy. */
 static int change_alone(uint16_t opcode, const struct prm_path *path)
 {
 	uint8_t out[PRM_HEAD];
@@ -158,8 +158,8 @@ static int change_alone(uint16_t opcode, const struct prm_path *path)
 }
 
 /*
- * A request fails while somebody else asks for RTS from RTS: that does not lift it out of its
- * error.
+ * A request fails while another thread repeats RTS2RTS, which must not take the queue pair out of
+ * its error state.
  */
 static void vs14_state_under_a_command(void)
 {
@@ -176,7 +176,7 @@ static void vs14_state_under_a_command(void)
 	raw_address(segments, &to, 0);
 	raw_data(segments + SEGMENT, &from, 0, 100);
 	CHECK_EQ(pthread_create(&thread, NULL, keep_in_rts, &path), 0);
-	/* On a busy machine a round takes long; some are done in any case. */
+	/* A round may take long on a busy machine; do at least some. */
 	for (round = 0; round < ROUNDS && (now() < until || round <= LEAST);
 	     round++) {
 		context("round %d", round);
@@ -224,7 +224,7 @@ static void begin_ud(void)
 	ud_ready(&b);
 }
 
-/* @length bytes of @from, in pieces, to @qpn. */
+/* Sends @length bytes of @from, in two pieces, to @qpn. */
 static void ud_send(uint32_t qpn, uint32_t qkey, uint32_t length, uint32_t imm)
 {
 	uint8_t segments[RAW_AV + 2 * SEGMENT];
@@ -269,7 +269,7 @@ static void vs3_ud(void)
 		CHECK(!memcmp(from.buf->data, to.buf->data + GRH, length));
 		CHECK_EQ(to.buf->data[GRH + length], 0xee);
 	}
-	/* Not for those with another Q_Key: it is sent, and nothing comes. */
+	/* With a wrong Q_Key the datagram is sent, and not received. */
 	ud_receive(MTU);
 	ud_send(b.qpn, QKEY + 1, 100, 0);
 	CHECK(!raw_poll(&b, &cqe));
@@ -277,7 +277,7 @@ static void vs3_ud(void)
 	end();
 }
 
-/* Of and to a queue pair that verbs made. */
+/* Datagrams to and from a queue pair of verbs. */
 static void vs4_ud_and_verbs(void)
 {
 	const struct qp_cfg cfg = { .type = IBV_QPT_UD };
@@ -336,7 +336,7 @@ static void vs4_ud_and_verbs(void)
 	end();
 }
 
-/* An address that is half there, or from no address of ours, or a message that is too long. */
+/* An incomplete address, an invalid source, and a message that is too long are errors. */
 static void vs5_ud_errors(void)
 {
 	struct prm_path path = raw_path(0, 0);
@@ -353,7 +353,7 @@ static void vs5_ud_errors(void)
 			prm_put32(segments, 8, b.qpn);
 		if (i == 1)
 			prm_put32(segments, 28, 1U << 30 | 250 << 20);
-		/* Its address is cut off. */
+		/* The address is cut off. */
 		raw_post(&a, RAW_SEND, RAW_SIGNALED, 0, segments,
 			 i == 2 ? 2 : 4);
 		raw_ring(&a);
@@ -370,7 +370,7 @@ static void vs5_ud_errors(void)
 	end();
 }
 
-/* Those with the highest bit are not for everybody, at any of its changes. */
+/* Q_Keys with the highest bit set need a capability, in each command that sets them. */
 static void vs6_controlled_qkeys(void)
 {
 	struct prm_path path = raw_path(0, 0);
@@ -449,7 +449,7 @@ static struct raw_cqe pool_send(int which, uint32_t at, uint32_t length,
 	return raw_await(which ? &b : &a);
 }
 
-/* The messages of both go where the next request of the one queue says. */
+/* Messages to both queue pairs take the shared queue's requests in order. */
 static void pool_take(const uint16_t *slots, uint32_t count)
 {
 	enum { EACH = 500 };
@@ -480,7 +480,7 @@ static void pool_offer(uint16_t slot, uint16_t next)
 	raw_pool_fill(&pool, slot, next, segments, 2);
 }
 
-/* Each names the next: in no order, but the first is the first. */
+/* Each request has the slot of the next one, in random order; the first is in slot 0. */
 static void vs7_linked(void)
 {
 	enum { SLOTS = 1 << POOL_LOG };
@@ -519,7 +519,7 @@ static void vs8_cyclic(void)
 		for (i = 0; i < count; i++) {
 			slots[i] = (first + i) % SLOTS;
 			pool_offer(slots[i], 0);
-			/* Its completions count on and on. */
+			/* Counters of completions go on. */
 		}
 		raw_pool_ring(&pool);
 		for (i = 0; i < count; i++) {
@@ -549,7 +549,7 @@ static uint32_t pool_limit(void)
 	return prm_get32(out + PRM_WQ, 0x04) & 0xffff;
 }
 
-/* When fewer are left it is over, until it is set again; one beyond the queue is refused. */
+/* The limit is 0 after its event, until it is set again. A limit beyond the queue is refused. */
 static void vs9_limit(void)
 {
 	uint8_t in[PRM_RMP], out[PRM_HEAD] = {};
@@ -572,7 +572,7 @@ static void vs9_limit(void)
 	dv_refused(mlx5dv_devx_obj_modify(pool.obj, in, sizeof(in), out,
 					  sizeof(out)),
 		   out, PRM_QUEUE_SIZE);
-	/* Another state than ready. */
+	/* A state other than ready. */
 	prm_modify_rmp(in, pool.number, 1);
 	in[8] = 0;
 	dv_refused(mlx5dv_devx_obj_modify(pool.obj, in, sizeof(in), out,
@@ -604,7 +604,7 @@ static void vs10_refused(void)
 	pool.asked.pdn++;
 	pool_refused(PRM_NO_PD);
 	pool.asked = good;
-	/* All of it would look like none of it. */
+	/* A full queue would look like an empty one. */
 	pool.asked.log_size = 16;
 	pool_refused(PRM_QUEUE_SIZE);
 	pool.asked.log_size = 20;
@@ -612,7 +612,7 @@ static void vs10_refused(void)
 	pool.asked.log_size = 31;
 	pool_refused(PRM_QUEUE_SIZE);
 	pool.asked = good;
-	/* No room for a piece beside what says which is the next; too much of it. */
+	/* Slots too small for a data segment besides the link; slots too large. */
 	pool.asked.log_stride = 4;
 	pool_refused(PRM_QUEUE_SIZE);
 	pool.asked.log_stride = 11;
@@ -634,7 +634,7 @@ static void vs10_refused(void)
 	pool.asked.umem_id ^= 0x400;
 	pool_refused(PRM_NO_UMEM);
 	pool.asked = good;
-	/* Programs leave it to the driver to say that there are umems. */
+	/* The bits that mark umems as valid may be 0: mlx5's driver sets them. */
 	prm_create_rmp(in, &good);
 	prm_put32(in + PRM_WQ, 0x24, 0);
 	pool.obj = MUST(mlx5dv_devx_obj_create(dev.ctx, in, sizeof(in), out,
@@ -668,7 +668,7 @@ static void *scribble(void *unused)
 	return NULL;
 }
 
-/* A shared queue that changes at any moment and names whatever next: nothing but errors. */
+/* A shared queue that changes all the time, with random links, causes nothing but errors. */
 static void vs11_liars(void)
 {
 	time_t until = time(NULL) + opt.seconds;
@@ -716,7 +716,7 @@ static void make_bell(struct raw_queue *q)
 	q->qpn = prm_number(out);
 }
 
-/* The first words of the last request, in one store. */
+/* Stores the first two words of the last request to the doorbell. */
 static void ring_bell(struct raw_queue *q, uint16_t last)
 {
 	uint8_t *ctrl = q->buf->data + SQ_AT + last % (1 << SQ_LOG) * BLOCK;
@@ -747,7 +747,7 @@ static void bell_round(uint32_t count)
 	CHECK(!memcmp(from.buf->data, to.buf->data, count * 1000));
 }
 
-/* One ring for several, round and round; a beginning anew; what is in the record says nothing. */
+/* One doorbell for several requests, round the ring; after a reset; the record is not read. */
 static void vs12_bells(void)
 {
 	struct prm_path path = raw_path(0, 0);
@@ -768,7 +768,7 @@ static void vs12_bells(void)
 	a.sq = 0;
 	raw_connect(&a, b.qpn);
 	raw_connect(&b, a.qpn);
-	/* What was rung before is over. */
+	/* Wait until earlier doorbells have had their effect. */
 	usleep(20000);
 	CHECK_EQ(raw_state(&a), STATE_RTS);
 	for (i = 0; i < 10; i++)
@@ -777,7 +777,7 @@ static void vs12_bells(void)
 	mlx5dv_devx_free_uar(uar);
 }
 
-/* A page rings for one alone, and only in its own context; it does not end before. */
+/* A page serves one queue pair of its own context, and cannot be destroyed before that. */
 static void vs13_pages(void)
 {
 	uint8_t out[PRM_HEAD];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A device that speaks mlx5's ABI (type pinion-mlx5), and users who do so badly: what no libmlx5
- * would say, by hand. What libmlx5 says is in the suite mlx5.
+ * Hostile users of a device with mlx5's ABI (type pinion-mlx5): hand-made calls that libmlx5 never
+ * makes. The suite mlx5 tests those that libmlx5 makes.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -22,7 +22,7 @@
 #include "rdma_tool.h"
 #include "resources.h"
 
-/* One of its own, on the netdev that no other has: it is gone when the test is. */
+/* A device of this test's own, on a free netdev; it is removed at the end. */
 #define NAME "mlx5_box"
 
 /* The page of the clock, where a mapping finds it. */
@@ -432,7 +432,7 @@ static void mx4_shared_queues(void)
 
 /* ------------------------------------------------------------ the rest */
 
-/* Each command with each index: there is nothing but what was given out, which is nothing. */
+/* mmap() with each command and index fails, as nothing was allocated. */
 static void mx5_offsets(void)
 {
 	uint64_t command, index;
@@ -464,7 +464,7 @@ static uint64_t clock_ns(clockid_t which)
 	return at.tv_sec * 1000000000ULL + at.tv_nsec;
 }
 
-/* As libmlx5 reads it. */
+/* Reads the clock page as libmlx5 does. */
 static struct mlx5_ib_clock_info read_clock(const void *page)
 {
 	const volatile struct mlx5_ib_clock_info *shared = page;
@@ -480,7 +480,7 @@ static struct mlx5_ib_clock_info read_clock(const void *page)
 	return copy;
 }
 
-/* What is now is the same by the page and by the system, but for what the clocks drift. */
+/* The time by the page equals that of the system, apart from the drift of the clocks. */
 static void clock_is_right(const struct mlx5_ib_clock_info *info)
 {
 	enum { DRIFT_NS = 10000000 };
@@ -492,8 +492,8 @@ static void clock_is_right(const struct mlx5_ib_clock_info *info)
 }
 
 /*
- * The page of the clock can be read, by who maps it as a whole and as it is; it is written again
- * and again while somebody has the device open, and stays mapped afterwards.
+ * The clock page can be mapped read-only, shared and as a whole. It is updated while the device is
+ * open, and stays mapped afterwards.
  */
 static void mx10_clock(void)
 {
@@ -542,7 +542,7 @@ static void mx10_clock(void)
 	read_clock(page);
 }
 
-/* Any bytes: they are refused, or what is made ends. Something of each was refused. */
+/* Random bytes are refused, or make objects that can be destroyed. Each call refused some. */
 static void mx6_any_bytes(void)
 {
 	uint8_t in[72], out[64];
@@ -601,7 +601,7 @@ static void mx6_any_bytes(void)
 	CHECK_EQ(vm_pin(0), before);
 }
 
-/* The device goes while it is in use: its memory is let go, and later calls fail. */
+/* The device is removed while in use: its memory is unpinned, and later calls fail. */
 static void mx7_device_goes(void)
 {
 	struct mlx5_ib_create_qp_resp resp;
@@ -623,7 +623,7 @@ static void mx7_device_goes(void)
 	CHECK_EQ(raw_create_qp(fd, pd, cq, -1, 64, &payload, &handle), EIO);
 }
 
-/* One device a netdev, of whichever kind; and who says he is of another driver gets nothing. */
+/* A netdev has one device of any kind; calls with another driver's id fail. */
 static void mx8_whose_it_is(void)
 {
 	struct mlx5_ib_alloc_ucontext_resp resp;
@@ -641,7 +641,7 @@ static void mx8_whose_it_is(void)
 		 0);
 }
 
-/* -------------------------------------------------- rings of another size */
+/* ------------------------------------------------------------- resizing */
 
 static int resize_cq(uint32_t cq, uint32_t cqe, const void *req, size_t length)
 {
@@ -654,16 +654,15 @@ static int resize_cq(uint32_t cq, uint32_t cqe, const void *req, size_t length)
 							 .in_length = length });
 }
 
-/* The last byte of a completion: whose it is, and that the ring ends with it. */
+/* Returns the last byte of a completion: owner bit and opcode. */
 static uint8_t end_of(const uint8_t *ring, uint32_t slot)
 {
 	return ring[slot * 64 + 63];
 }
 
 /*
- * Rings of bad memory and sizes, and records that lie: all is as before. Each that is exchanged
- * ends with a word of it, in the slot behind the last completion, and is let go; however often,
- * while nothing is polled.
+ * Resizing fails without effect for bad memory, sizes and records. Otherwise the old ring ends with
+ * a completion that says so, behind the last one, and is unpinned; repeated without polling.
  */
 static void mx9_other_rings(void)
 {

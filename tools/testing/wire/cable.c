@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What happens to the cable, or to who is at its other end, in the middle of traffic (items
- * CA1 to CA6): requests end as an adapter's do, and nothing else does.
+ * Changes of the cable, or of its other end, in the middle of traffic (items CA1 to CA6): requests
+ * end as with a hardware adapter, and nothing else fails.
  */
 #define _GNU_SOURCE
 #include <stdarg.h>
@@ -16,7 +16,7 @@ enum { UNDER_WAY = 12 };
 static struct link link_;
 static struct region out, in;
 static uint64_t ended;
-/* Of each: long enough that not all is over before a command is begun. */
+/* Length of each message, so that traffic lasts until a command has begun. */
 static uint32_t length;
 
 static const char *far_name(void)
@@ -52,7 +52,7 @@ static void post_write(void)
 	post(&link_.a, &wr);
 }
 
-/* From the memory that is written to, back to where it comes from. */
+/* Posts a READ from the memory that is written to. */
 static void post_read(struct end *end)
 {
 	struct ibv_sge sge = sge_of(&in, 0, length);
@@ -68,8 +68,8 @@ static void post_read(struct end *end)
 }
 
 /*
- * A member of groups at the other end, by IPv4 and IPv6: what the netdev, and the network stack, has
- * of it goes when they do.
+ * Makes a member of groups at the other end, by IPv4 and IPv6: its state in the netdev and in the
+ * network stack must be released when these end.
  */
 static void far_listens(void)
 {
@@ -84,7 +84,7 @@ static void far_listens(void)
 	CHECK_EQ(ibv_attach_mcast(end.qp, &six, 0), 0);
 }
 
-/* Gives up after 8 times @timeout, and at most four times later. */
+/* Starts traffic that fails after 8 times @timeout without answers, or up to 4 times that. */
 static void begin(int timeout)
 {
 	struct qp_cfg a = { .timeout = timeout, .wr = 2 * UNDER_WAY };
@@ -101,14 +101,14 @@ static void begin(int timeout)
 	far_listens();
 	out = region_reg(dev.pd, buf_new(length, 77), ALL_ACCESS);
 	in = region_reg(far_dev.pd, buf_new(length, 1234), ALL_ACCESS);
-	/* Who loses his device loses the youngest first: there is nobody before there is no memory. */
+	/* On removal the youngest objects go first, so make the queue pairs after the regions. */
 	link_make2(&link_, &a, &b);
 	ended = 0;
 	for (i = 0; i < UNDER_WAY; i++)
 		post_write();
 }
 
-/* More of them, as those before end, until @count have. */
+/* Posts requests as earlier ones complete, until @count have completed. */
 static void flow(uint64_t count)
 {
 	uint64_t until = ended + count;
@@ -120,7 +120,7 @@ static void flow(uint64_t count)
 	}
 }
 
-/* Of those that are under way the first that fails does so for want of an answer. */
+/* Expects that the first of the pending requests to fail does so because no answer came. */
 static void gives_up(void)
 {
 	struct ibv_wc wc;
@@ -150,13 +150,13 @@ static void wait_for_gid(void)
 	}
 }
 
-/* One by IPv6 goes with the link, and where the MTU has no room for it; whoever comes next has it. */
+/* The IPv6 address goes with the link, and if the MTU is too small: restore it for later tests. */
 static void far_has_ipv6_again(void)
 {
 	far_does("ip addr replace fd00:99::1/64 dev v0 nodad");
 }
 
-/* The same two, connected anew: whole messages, and whole memory. */
+/* Connects both ends again, and checks messages and memory. */
 static void works_again(void)
 {
 	link_renew(&link_);
@@ -202,13 +202,13 @@ static void ca3_address(void)
 	far_does("ip addr del 192.0.2.1/24 dev v0");
 	gives_up();
 	far_does("ip addr add 192.0.2.1/24 dev v0");
-	/* It may have another place in the table now. */
+	/* The index of the GID may have changed. */
 	device_open();
 	far_open();
 	works_again();
 }
 
-/* The path that a connection was made for has room for less now. */
+/* The MTU becomes too small for a connection that exists. */
 static void ca4_mtu(void)
 {
 	begin(10);
@@ -221,7 +221,7 @@ static void ca4_mtu(void)
 	works_again();
 }
 
-/* The other device goes while messages come. Who asked for this test has to make another. */
+/* The other device is removed under traffic. The caller of this test has to create another. */
 static void ca5_device(void)
 {
 	begin(10);
@@ -245,8 +245,8 @@ static void await_fatal(struct ibv_context *ctx)
 }
 
 /*
- * The namespace of the other device ends, with all that is in it, while messages go both ways. Who
- * asked for this test ends it, once some have arrived.
+ * The namespace of the other device ends, with all that is in it, while messages go both ways. The
+ * caller of this test ends it, once some have arrived.
  */
 static void ca6_namespace(void)
 {

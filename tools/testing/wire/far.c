@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Messages to and from a device at the other end of a cable, pinion's or another's, over
- * whatever the cable does to packets (items FA1 to FA9). Everything that is transferred is
- * compared, and bytes around it, too.
+ * Messages to and from a device at the other end of a cable, pinion's or another driver's, over
+ * a cable that may harm packets (items FA1 to FA9). All transferred bytes, and those around them,
+ * are compared.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -29,7 +29,7 @@ enum {
 	ECT = 2, /* routers may mark what is sent: ECN */
 };
 
-/* One side asks, the other is asked. */
+/* A requester and a responder. */
 struct duel {
 	struct link link;
 	const struct device *from, *to;
@@ -96,7 +96,7 @@ static void duel_check(const struct duel *d)
 	buf_check(d->word.buf);
 }
 
-/* None, one packet's, those at the borders of packets, and many. */
+/* Returns a length: 0, within one packet, near the borders of packets, or of many packets. */
 static uint32_t some_length(void)
 {
 	uint32_t mtu = 128 << common_mtu();
@@ -201,7 +201,7 @@ static void post_atomic(struct duel *d, int i)
 	post(&d->link.a, &wr);
 }
 
-/* A number of requests of each kind at once, in any order. */
+/* Posts several requests of each kind at once, in random order. */
 static void burst(struct duel *d)
 {
 	int left[] = { WRITES, READS, SENDS, ATOMICS }, kind, i, n = BURST;
@@ -260,7 +260,7 @@ static void fa1_from_far(void)
 
 /* ------------------------------------ what may be lost, and may not be wrong */
 
-/* Each message has its number, and bytes that follow from it. */
+/* Fills a message with its number, and with bytes that are computed from that. */
 static void contents(uint8_t *to, size_t length, uint32_t number)
 {
 	uint32_t x = number * 2654435761u + 1;
@@ -313,7 +313,7 @@ static void lossy_arrived(struct lossy *l, const struct ibv_wc *wc)
 	lossy_receive(l, wc->wr_id);
 }
 
-/* Until it is there, or is taken for lost. What was taken so may come later. */
+/* Sends, and waits until the message arrives or is regarded as lost. It may arrive later. */
 static void lossy_send(struct lossy *l, uint32_t number)
 {
 	uint64_t slot = number % SLOTS * l->slot;
@@ -400,7 +400,7 @@ static void fa3_ud_from_far(void)
 	lossy(&far_dev, &dev, IBV_QPT_UD, false);
 }
 
-/* --------------------------------------------- what not every device can do */
+/* --------------------------------------------- features of some devices only */
 
 #ifdef HAVE_WR_FLUSH
 static uint64_t persistent_ops(void)
@@ -409,7 +409,7 @@ static uint64_t persistent_ops(void)
 	       IBV_QP_EX_WITH_RDMA_WRITE;
 }
 
-/* The CRC of rxe's FLUSH is none that others have: see Documentation/wire.rst. */
+/* rxe computes the ICRC of FLUSH differently: see Documentation/wire.rst. */
 static bool flushes(const struct duel *d)
 {
 	return d->from->pinion && d->to->pinion;
@@ -484,7 +484,7 @@ static void fa4_from_far(void)
 }
 #endif
 
-/* A window that the other side binds, and a message that ends it. */
+/* The other side binds a window, and a message invalidates it. */
 static void invalidates(const struct device *from, const struct device *to)
 {
 	struct duel d;
@@ -556,7 +556,7 @@ static void fa5_from_far(void)
 	invalidates(&far_dev, &dev);
 }
 
-/* All sizes into requests that several queue pairs share. */
+/* Messages of all sizes to a shared receive queue. */
 static void shared(const struct device *from, const struct device *to)
 {
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 16,
@@ -590,7 +590,7 @@ static void fa6_from_far(void)
 	shared(&far_dev, &dev);
 }
 
-/* Of each kind, to a shared receive queue that its number says. */
+/* XRC: messages of each kind to a shared receive queue by its number. */
 static void fa7_xrc(void)
 {
 	struct qp_cfg a, b;
@@ -791,12 +791,12 @@ static void crowd_make(struct crowd *c, const struct device *from,
 	end_init(&c->beside);
 	end_connect(&c->beside, &peer);
 	CHECK_EQ(ibv_attach_mcast(c->beside.qp, &c->group, 0), 0);
-	/* Who sends does not hear himself. */
+	/* The sender does not receive its own messages. */
 	CHECK_EQ(ibv_attach_mcast(c->d.link.a.qp, &c->group, 0), 0);
 	member(&c->d.link.a, &c->in_beside, CALLS);
 }
 
-/* Each member hears each message once, wherever it is; who has left hears none. */
+/* Each member receives each message once, on either host. A queue pair that left receives none. */
 static void groups(const struct device *from, const struct device *to, bool v6)
 {
 	bool here = to == &dev;
@@ -853,7 +853,7 @@ static void fa8_from_far(void)
 
 enum { TOS = 0xba, LABEL = 0x5a5a7, UDP_PORT = 4791 };
 
-/* Whoever looks at the cable from this end. */
+/* Opens a packet socket that receives what is sent on this end of the cable. */
 static int watch_cable(void)
 {
 	struct sockaddr_ll at = { .sll_family = AF_PACKET,
@@ -866,7 +866,7 @@ static int watch_cable(void)
 	return fd;
 }
 
-/* The next packet of RoCEv2 that left, from its network header on. */
+/* Returns the next RoCEv2 packet that was sent, from its network header on. */
 static const uint8_t *left(int fd, bool v6)
 {
 	static uint8_t packet[10000];
