@@ -156,6 +156,7 @@ static void not_understood(struct kunit *test)
 		{ "fault value 99999999999", -ERANGE },
 		{ "fault-delay value 1000001", -ERANGE },
 		{ "status value 22", -ERANGE },
+		{ "hold value 2147483648", -ERANGE },
 		{ "leaf value 513", -ERANGE },
 		{ "leaf value 0", -ERANGE },
 		{ "span value 513", -ERANGE },
@@ -180,6 +181,62 @@ static void not_understood(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, err, cases[i].err, "%s", cases[i].order);
 		KUNIT_EXPECT_FALSE(test, static_key_enabled(&pinion_injecting));
 	}
+}
+
+/* Who keeps something because of an order. */
+struct keeper {
+	struct wait_queue_entry entry;
+	int told;
+	bool lasts;
+};
+
+static int keeper_is_told(struct wait_queue_entry *entry, unsigned int mode, int flags, void *key)
+{
+	struct keeper *keeper = container_of(entry, struct keeper, entry);
+
+	keeper->told++;
+	keeper->lasts = pinion_inject_lasts(PINION_INJECT_HOLD, 5, 9);
+	return 0;
+}
+
+/* Matches are asked for without counting; who keeps something hears that orders were removed. */
+static void kept(struct kunit *test)
+{
+	struct keeper keeper = {};
+	char line[32];
+
+	init_waitqueue_func_entry(&keeper.entry, keeper_is_told);
+	KUNIT_EXPECT_FALSE(test, pinion_inject_lasts(PINION_INJECT_HOLD, 5, 9));
+	KUNIT_ASSERT_EQ(test, order("hold pid 5"), 0);
+	KUNIT_ASSERT_EQ(test, order("fault"), 0);
+	KUNIT_EXPECT_TRUE(test, pinion_inject_lasts(PINION_INJECT_HOLD, 5, 9));
+	KUNIT_EXPECT_FALSE(test, pinion_inject_lasts(PINION_INJECT_HOLD, 6, 9));
+	KUNIT_EXPECT_EQ(test, inject_orders[0].met, 0);
+	KUNIT_EXPECT_EQ(test, pinion_inject(PINION_INJECT_HOLD, 5, 9), PINION_INJECT_FOREVER);
+	/* It has done what it was to do, and is not over. */
+	KUNIT_EXPECT_EQ(test, pinion_inject(PINION_INJECT_HOLD, 5, 9), 0);
+	KUNIT_EXPECT_TRUE(test, pinion_inject_lasts(PINION_INJECT_HOLD, 5, 9));
+
+	pinion_inject_keep(&keeper.entry);
+	snprintf(line, sizeof(line), "off %u", inject_orders[0].id);
+	KUNIT_EXPECT_EQ(test, order(line), 0);
+	KUNIT_EXPECT_EQ(test, keeper.told, 1);
+	KUNIT_EXPECT_FALSE(test, keeper.lasts);
+	pinion_inject_let_go(&keeper.entry);
+	KUNIT_EXPECT_EQ(test, order("off"), 0);
+	KUNIT_EXPECT_EQ(test, keeper.told, 1);
+	KUNIT_EXPECT_FALSE(test, static_key_enabled(&pinion_injecting));
+}
+
+static void used(struct kunit *test)
+{
+	pinion_inject_use(true);
+	KUNIT_EXPECT_TRUE(test, static_key_enabled(&pinion_injecting));
+	order("fault");
+	pinion_inject_clear();
+	KUNIT_EXPECT_TRUE(test, static_key_enabled(&pinion_injecting));
+	pinion_inject_use(false);
+	KUNIT_EXPECT_FALSE(test, static_key_enabled(&pinion_injecting));
 }
 
 static void so_many(struct kunit *test)
@@ -213,6 +270,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(how),
 	KUNIT_CASE(sizes),
 	KUNIT_CASE(not_understood),
+	KUNIT_CASE(kept),
+	KUNIT_CASE(used),
 	KUNIT_CASE(so_many),
 	{}
 };

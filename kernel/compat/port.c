@@ -10,6 +10,9 @@
 
 void pinion_port_notify(struct pinion_dev *dev, struct net_device *ndev)
 {
+	/* The core asks the netdev only. */
+	if (READ_ONCE(dev->port_down))
+		return;
 	ib_dispatch_port_state_event(&dev->ibdev, ndev);
 }
 
@@ -17,7 +20,7 @@ void pinion_port_notify(struct pinion_dev *dev, struct net_device *ndev)
 
 void pinion_port_notify(struct pinion_dev *dev, struct net_device *ndev)
 {
-	enum ib_port_state state = pinion_port_state(ndev);
+	enum ib_port_state state = pinion_port_state(dev, ndev);
 	struct ib_event event = {
 		.device = &dev->ibdev,
 		.element.port_num = 1,

@@ -2,9 +2,9 @@
 /*
  * The debugfs directories. /sys/kernel/debug/pinion/DEVICE/keys lists all keys and the beginning of
  * their tables; map (map.c) shows all memory of one key; queues (queues.c) lists queue pairs of
- * DEVX commands; invalidate (invalidate.c) invalidates pages of a region. Next to the devices are
- * inject (mem/inject.h) and, with CONFIG_FAULT_INJECTION, the files of mem/dwell.h. For root and
- * tests.
+ * DEVX commands; invalidate (invalidate.c) invalidates pages of a region; port and fatal (force.c)
+ * take the port down and break the device. Next to the devices are inject (mem/inject.h) and, with
+ * CONFIG_FAULT_INJECTION, the files of mem/dwell.h. For root and tests.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -149,6 +149,7 @@ void pinion_debugfs_add(struct pinion_dev *dev)
 	debugfs_create_file("keys", 0400, dev->debugfs, dev, &keys_fops);
 	debugfs_create_file("map", 0600, dev->debugfs, dev, &pinion_map_fops);
 	debugfs_create_file("invalidate", 0200, dev->debugfs, dev, &pinion_invalidate_fops);
+	pinion_force_add_files(dev);
 	pinion_queues_add_file(dev);
 }
 

@@ -47,6 +47,10 @@ void pinion_queues_add_file(struct pinion_dev *dev);
 extern const struct file_operations pinion_map_fops;
 extern const struct file_operations pinion_invalidate_fops;
 
+/* force.c: likewise; and the end of what they have forced */
+void pinion_force_add_files(struct pinion_dev *dev);
+void pinion_force_end(struct pinion_dev *dev);
+
 /* Which peers are reached by packets; larger values count as the last. */
 enum pinion_wire_peers {
 	PINION_WIRE_NONE,

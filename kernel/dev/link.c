@@ -24,6 +24,7 @@ static void link_dealloc_driver(struct ib_device *ibdev)
 
 	pinion_kin_leave(dev);
 	pinion_debugfs_del(dev);
+	pinion_force_end(dev);
 	if (dev->node.wire)
 		pinion_wire_close(dev->node.wire);
 	pinion_node_destroy(&dev->node);
@@ -67,7 +68,7 @@ static void link_identify(struct pinion_dev *dev, const struct net_device *ndev)
 
 	dev->vendor_id = READ_ONCE(pinion_vendor_id);
 	dev->vendor_part_id = READ_ONCE(pinion_vendor_part_id);
-	dev->state = pinion_port_state(ndev);
+	dev->state = pinion_port_state(dev, ndev);
 
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->node_guid = dev->guid;

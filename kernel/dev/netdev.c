@@ -54,7 +54,7 @@ void pinion_netdev_refresh(struct pinion_dev *dev, struct net_device *ndev)
 		.net = dev_net(ndev)->net_cookie,
 		.ifindex = ndev->ifindex,
 		.mtu = ib_mtu_enum_to_int(mtu),
-		.up = pinion_port_state(ndev) == IB_PORT_ACTIVE,
+		.up = pinion_port_state(dev, ndev) == IB_PORT_ACTIVE,
 	};
 
 	ASSERT_RTNL();
@@ -73,7 +73,7 @@ static void netdev_catch_up(struct ib_device *ibdev, struct net_device *ndev, co
 	}
 	pinion_netdev_refresh(dev, ndev);
 	/* Raise no event if the state is as it was when the device was created. */
-	if (pinion_port_state(ndev) != dev->state)
+	if (pinion_port_state(dev, ndev) != dev->state)
 		pinion_port_notify(dev, ndev);
 }
 

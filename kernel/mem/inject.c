@@ -13,6 +13,8 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/time64.h>
+#include <linux/wait.h>
+#include <linux/wait_bit.h>
 #include <rdma/ib_verbs.h>
 
 #include "inject.h"
@@ -59,6 +61,7 @@ static const struct inject_kind inject_kinds[] = {
 	[PINION_INJECT_REORDER]		= { "reorder", 1, 1 },
 	[PINION_INJECT_RNR]		= { "rnr", 1, 1 },
 	[PINION_INJECT_OVERFLOW]	= { "overflow", 1, 1 },
+	[PINION_INJECT_HOLD]		= { "hold", PINION_INJECT_FOREVER, PINION_INJECT_FOREVER },
 };
 
 static_assert(ARRAY_SIZE(inject_kinds) == PINION_INJECT_NUM_KINDS);
@@ -89,6 +92,13 @@ static u32 inject_last_id;
 
 /* Held while orders are added or removed and the static key is switched. Before inject_lock. */
 static DEFINE_MUTEX(inject_change);
+
+/* Other reasons to have the static key on. inject_change is held. */
+static u32 inject_uses;
+
+/* Those who keep something because of an order: told when orders are removed, and counted. */
+static DECLARE_WAIT_QUEUE_HEAD(inject_removed);
+static atomic_t inject_keepers;
 
 /* ------------------------------------------------------------------ matching */
 
@@ -133,20 +143,75 @@ int pinion_inject_ask(enum pinion_inject_kind kind, pid_t pid, u32 number)
 	return value;
 }
 
+bool pinion_inject_lasts(enum pinion_inject_kind kind, pid_t pid, u32 number)
+{
+	struct inject_order *order;
+	unsigned long flags;
+	bool lasts = false;
+
+	spin_lock_irqsave(&inject_lock, flags);
+	for (order = inject_orders; order < inject_orders + MAX_ORDERS; order++)
+		lasts |= inject_is_of(order, kind, pid, number);
+	spin_unlock_irqrestore(&inject_lock, flags);
+	return lasts;
+}
+
+/* ------------------------------------------------------------------ what is kept */
+
+void pinion_inject_keep(struct wait_queue_entry *entry)
+{
+	atomic_inc(&inject_keepers);
+	add_wait_queue(&inject_removed, entry);
+}
+
+void pinion_inject_let_go(struct wait_queue_entry *entry)
+{
+	remove_wait_queue(&inject_removed, entry);
+	if (atomic_dec_and_test(&inject_keepers))
+		wake_up_var(&inject_keepers);
+}
+
+/* Who asked before an order was removed keeps what it said by the end of the grace period. */
+static void inject_tell_keepers(void)
+{
+	synchronize_rcu();
+	wake_up_all(&inject_removed);
+}
+
 /* ------------------------------------------------------------------ orders */
 
 /* inject_change is held. */
-static void inject_switch(void)
+static bool inject_is_wanted(void)
 {
-	bool any = false;
+	bool any = inject_uses;
 	int i;
 
 	for (i = 0; i < MAX_ORDERS; i++)
 		any |= inject_orders[i].id;
-	if (any)
+	return any;
+}
+
+/*
+ * Orders were added or removed; inject_change is held. The key is on until the last keeper has let
+ * go: where it is off, nobody looks whether something is kept.
+ */
+static void inject_switch(void)
+{
+	if (inject_is_wanted()) {
 		static_branch_enable(&pinion_injecting);
-	else
-		static_branch_disable(&pinion_injecting);
+		return;
+	}
+	wait_var_event(&inject_keepers, !atomic_read(&inject_keepers));
+	static_branch_disable(&pinion_injecting);
+}
+
+void pinion_inject_use(bool on)
+{
+	guard(mutex)(&inject_change);
+	inject_uses += on ? 1 : -1;
+	if (!on)
+		inject_tell_keepers();
+	inject_switch();
 }
 
 /* Find an order by number, or with 0 a free slot. NULL: none. inject_change is held. */
@@ -177,7 +242,7 @@ static int inject_add(struct inject_order *new)
 	return 0;
 }
 
-/* Remove an order, or with 0 all. */
+/* Remove an order, or with 0 all. inject_change is held. */
 static int inject_remove(u32 id)
 {
 	int i, found = 0;
@@ -190,6 +255,7 @@ static int inject_remove(u32 id)
 		inject_orders[i].id = 0;
 	}
 	spin_unlock_irq(&inject_lock);
+	inject_tell_keepers();
 	return found || !id ? 0 : -ENOENT;
 }
 

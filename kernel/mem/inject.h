@@ -43,11 +43,16 @@ enum pinion_inject_kind {
 	PINION_INJECT_REORDER,		/* a packet is sent behind the next one */
 	PINION_INJECT_RNR,		/* the peer answers that it is not ready (reliable) */
 	PINION_INJECT_OVERFLOW,		/* the completion queue is full for its completion */
+	PINION_INJECT_HOLD,		/* its completion is written later */
 	PINION_INJECT_NUM_KINDS
 };
 
+/* The value of PINION_INJECT_HOLD that means: until the order is removed. */
+#define PINION_INJECT_FOREVER	INT_MAX
+
 struct dentry;
 struct pinion_keys;
+struct wait_queue_entry;
 
 DECLARE_STATIC_KEY_FALSE(pinion_injecting);
 
@@ -64,6 +69,24 @@ static inline int pinion_inject(enum pinion_inject_kind kind, pid_t pid, u32 num
 		return 0;
 	return pinion_inject_ask(kind, pid, number);
 }
+
+/*
+ * Is there still an order of @kind for this target, due or not? Does not count as a match. Any
+ * context.
+ */
+bool pinion_inject_lasts(enum pinion_inject_kind kind, pid_t pid, u32 number);
+
+/*
+ * For who keeps something because of an order, and not only fails at once: pinion_injecting stays
+ * on until he has let go. Whenever orders were removed, @entry->func is called, and looks by
+ * pinion_inject_lasts() whether the order is gone. The order is asked for and kept in one RCU
+ * read-side section. Any context.
+ */
+void pinion_inject_keep(struct wait_queue_entry *entry);
+void pinion_inject_let_go(struct wait_queue_entry *entry);
+
+/* Have pinion_injecting on, or not any more, for other reasons than orders. Sleeps. */
+void pinion_inject_use(bool on);
 
 /* The same in a system call of the process in question. */
 static inline int pinion_inject_here(enum pinion_inject_kind kind)
@@ -86,7 +109,11 @@ static inline u32 pinion_stretch(void)
 	return pinion_inject_size(PINION_INJECT_STRETCH, task_tgid_nr(current), 0, PINION_STRETCH);
 }
 
-/* Execute one line of the file, without the newline. Modifies @line. Return: 0 or -errno. */
+/*
+ * Execute one line of the file, without the newline. Modifies @line. When orders were removed, what
+ * was kept because of them is let go before this returns, unless others remain. Return: 0 or
+ * -errno. Sleeps.
+ */
 int pinion_inject_order(char *line);
 /* Remove all orders. */
 void pinion_inject_clear(void);

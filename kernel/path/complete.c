@@ -16,6 +16,13 @@ static_assert((int)IB_WC_REG_MR == 10);
 /* It is copied whole from the stack to user memory: no padding that would leak bytes. */
 static_assert(offsetofend(struct pinion_cqe, reserved) == sizeof(struct pinion_cqe));
 
+/* What has become of completions that were handed to a queue. */
+struct cq_news {
+	bool there;		/* the last one is in the queue, or is held and will be */
+	bool wanted;		/* somebody waits for what came */
+	bool lost_first;	/* the queue has overflowed just now */
+};
+
 static void cq_tell(struct pinion_cq *cq)
 {
 	if (cq->ibcq.comp_handler)
@@ -68,29 +75,6 @@ static void cq_tell_late(struct work_struct *work)
 		cq_tell(cq);
 }
 
-void pinion_cq_init(struct pinion_cq *cq, bool user, u32 flags)
-{
-	spin_lock_init(&cq->fill_lock);
-	spin_lock_init(&cq->poll_lock);
-	pinion_overflow_init(cq);
-	pinion_moderation_init(&cq->moderation, cq_period_over, cq->node->wq);
-	if (cq->raw) {
-		cq->raw->cq = cq;
-		INIT_WORK(&cq->raw->late, cq_tell_late);
-	}
-	cq->user = user;
-	cq->pid = user ? task_tgid_nr(current) : 0;
-	cq->flags = flags;
-}
-
-void pinion_cq_fini(struct pinion_cq *cq)
-{
-	pinion_moderation_fini(&cq->moderation);
-	if (cq->raw)
-		cancel_work_sync(&cq->raw->late);
-	pinion_overflow_fini(cq);
-}
-
 static void cq_raise_overflow(struct pinion_cq *cq)
 {
 	struct ib_event event = {
@@ -133,51 +117,141 @@ static bool cq_is_wanted(struct pinion_cq *cq, const struct pinion_cqe *cqe)
 	return pinion_moderation_due(&cq->moderation, &solicited) && cq_disarm(cq, solicited);
 }
 
-enum fill_result {
-	CQE_THERE,
-	CQE_WANTED,	/* there, and somebody waits for it */
-	CQE_LOST,
-	CQE_LOST_FIRST,
-};
-
 /*
- * Nobody is woken for a completion that is lost. The core queues an event until it is read, so a
- * user who arms a full queue again and again could queue any number of them.
+ * fill_lock is held. Nobody is woken for a completion that is lost. The core queues an event until
+ * it is read, so a user who arms a full queue again and again could queue any number of them.
  */
-static enum fill_result cq_fill(struct pinion_cq *cq, const struct pinion_cqe *cqe)
+static void cq_put_or_lose(struct pinion_cq *cq, const struct pinion_cqe *cqe, bool full,
+			   struct cq_news *news)
 {
-	bool full = pinion_inject(PINION_INJECT_OVERFLOW, cq->pid, cqe->qpn);
-	enum fill_result result = CQE_LOST;
-
-	/* A resize exchanges the ring under this lock, so it is not used outside of it. */
-	spin_lock(&cq->fill_lock);
-	if (!cq->overflow && !full && cq_has_room(cq)) {
+	news->there = !cq->overflow && !full && cq_has_room(cq);
+	if (news->there) {
 		cq_put(cq, cqe);
-		result = cq_is_wanted(cq, cqe) ? CQE_WANTED : CQE_THERE;
+		news->wanted |= cq_is_wanted(cq, cqe);
 	} else if (!cq->overflow) {
 		WRITE_ONCE(cq->overflow, true);
 		WRITE_ONCE(cq->ring.hdr->flags, PINION_RING_OVERFLOW);
-		result = CQE_LOST_FIRST;
+		news->lost_first = true;
 	}
+}
+
+/* fill_lock is held. Write what was held: all, or only what is due. */
+static void cq_put_held(struct pinion_cq *cq, bool all, struct cq_news *news)
+{
+	const struct pinion_cqe *cqe;
+
+	while ((cqe = pinion_hold_next(&cq->hold, all))) {
+		cq_put_or_lose(cq, cqe, false, news);
+		pinion_hold_drop(&cq->hold);
+	}
+}
+
+/* fill_lock is held. Return: is the completion held by order? If not, none is any more. */
+static bool cq_holds(struct pinion_cq *cq, const struct pinion_cqe *cqe, struct cq_news *news)
+{
+	if (pinion_hold_add(&cq->hold, cqe))
+		return true;
+	cq_put_held(cq, true, news);
+	return false;
+}
+
+static void cq_fill(struct pinion_cq *cq, const struct pinion_cqe *cqe, struct cq_news *news)
+{
+	bool full = pinion_inject(PINION_INJECT_OVERFLOW, cq->pid, cqe->qpn);
+
+	/* A resize exchanges the ring under this lock, so it is not used outside of it. */
+	spin_lock(&cq->fill_lock);
+	if (static_branch_unlikely(&pinion_injecting) && !full && cq_holds(cq, cqe, news))
+		news->there = true;
+	else
+		cq_put_or_lose(cq, cqe, full, news);
 	spin_unlock(&cq->fill_lock);
-	return result;
+}
+
+/* Tell those who want to know. */
+static void cq_spread(struct pinion_cq *cq, const struct cq_news *news)
+{
+	if (news->lost_first)
+		cq_raise_overflow(cq);
+	if (news->wanted)
+		cq_tell(cq);
+}
+
+/* hold.over: completions that are held may be due. */
+static void cq_release(struct work_struct *work)
+{
+	struct pinion_cq *cq = container_of(to_delayed_work(work), struct pinion_cq, hold.over);
+	struct cq_news news = {};
+
+	spin_lock(&cq->fill_lock);
+	cq_put_held(cq, false, &news);
+	spin_unlock(&cq->fill_lock);
+	cq_spread(cq, &news);
+}
+
+void pinion_cq_init(struct pinion_cq *cq, bool user, u32 flags)
+{
+	spin_lock_init(&cq->fill_lock);
+	spin_lock_init(&cq->poll_lock);
+	pinion_overflow_init(cq);
+	pinion_moderation_init(&cq->moderation, cq_period_over, cq->node->wq);
+	if (cq->raw) {
+		cq->raw->cq = cq;
+		INIT_WORK(&cq->raw->late, cq_tell_late);
+	}
+	cq->user = user;
+	cq->pid = user ? task_tgid_nr(current) : 0;
+	pinion_hold_init(&cq->hold, cq_release, cq->node->wq, cq->pid, user);
+	cq->flags = flags;
+}
+
+void pinion_cq_fini(struct pinion_cq *cq)
+{
+	/* What is held ends here: nobody waits for it. */
+	spin_lock(&cq->fill_lock);
+	pinion_hold_forget(&cq->hold, 0);
+	spin_unlock(&cq->fill_lock);
+	pinion_hold_fini(&cq->hold);
+	pinion_moderation_fini(&cq->moderation);
+	if (cq->raw)
+		cancel_work_sync(&cq->raw->late);
+	pinion_overflow_fini(cq);
 }
 
 bool pinion_complete(struct pinion_cq *cq, struct pinion_cqe *cqe)
 {
-	enum fill_result result;
+	struct cq_news news = {};
 
 	trace_completion(cqe);
 	if (cq->flags & PINION_CQ_TIMESTAMP)
 		cqe->timestamp = ktime_get_raw_ns();
 	if (cq->flags & PINION_CQ_WALLCLOCK)
 		cqe->wallclock = ktime_get_real_ns();
-	result = cq_fill(cq, cqe);
-	if (result == CQE_LOST_FIRST)
-		cq_raise_overflow(cq);
-	if (result == CQE_WANTED)
-		cq_tell(cq);
-	return result == CQE_THERE || result == CQE_WANTED;
+	cq_fill(cq, cqe, &news);
+	cq_spread(cq, &news);
+	return news.there;
+}
+
+static void cq_forget(struct ib_cq *ibcq, u32 qpn)
+{
+	struct pinion_cq *cq;
+
+	/* Of XRC, one side has none. */
+	if (!ibcq)
+		return;
+	cq = to_pinion_cq(ibcq);
+	spin_lock(&cq->fill_lock);
+	pinion_hold_forget(&cq->hold, qpn);
+	spin_unlock(&cq->fill_lock);
+}
+
+void pinion_complete_forget(struct pinion_qp *qp)
+{
+	/* While something is held, it is on. */
+	if (!static_branch_unlikely(&pinion_injecting))
+		return;
+	cq_forget(qp->ibqp.send_cq, qp->ibqp.qp_num);
+	cq_forget(qp->ibqp.recv_cq, qp->ibqp.qp_num);
 }
 
 bool pinion_complete_send(struct pinion_qp *qp, const struct pinion_request *request,

@@ -10,6 +10,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "hold.h"
 #include "moderate.h"
 #include "ring.h"
 
@@ -21,7 +22,7 @@ struct pinion_user;
 struct pinion_cq {
 	struct ib_cq ibcq;
 	struct pinion_node *node;
-	spinlock_t fill_lock;		/* protects @tail, @ring, @overflow and @moderation */
+	spinlock_t fill_lock;		/* protects @tail, @ring, @overflow, @moderation, @hold */
 	struct pinion_ring ring;
 	u32 tail;			/* private copy of hdr->kern_idx */
 	bool overflow;			/* a completion was lost: takes no more, for good */
@@ -30,6 +31,7 @@ struct pinion_cq {
 	struct list_head senders;	/* queue pairs whose sends complete here; overflow.c's */
 	struct list_head receivers;	/* likewise of receives */
 	struct pinion_moderation moderation;
+	struct pinion_hold hold;	/* completions held back by order */
 	struct pinion_raw_cq *raw;	/* a queue in mlx5's format is used instead; or NULL */
 	u32 flags;			/* enum pinion_cq_flags */
 	bool user;

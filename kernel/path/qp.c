@@ -166,6 +166,7 @@ void pinion_qp_fini(struct pinion_qp *qp)
 	pinion_overflow_unwatch(qp);
 	hrtimer_cancel(&qp->sq.timer);
 	cancel_work_sync(&qp->sq.work);
+	pinion_complete_forget(qp);
 	/* A process may keep the ring mapped: tell it that posting needs a doorbell again. */
 	if (qp->has_sq)
 		WRITE_ONCE(qp->sq.ring.hdr->flags, 0);
@@ -263,6 +264,7 @@ static void qp_reset(struct pinion_qp *qp)
 	}
 	pinion_late_forget(qp);
 	pinion_give_back(qp);
+	pinion_complete_forget(qp);
 	qp->resp.established = false;
 	qp->resp.kept = false;
 	qp->resp.token = 0;

@@ -50,8 +50,9 @@ static int ah_create(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct 
 	if (err)
 		return err;
 	ah->owner = pinion_user_of_udata(udata);
-	if (pinion_count_in(dev, ah->owner, PINION_COUNT_AH))
-		return -ENOMEM;
+	err = pinion_count_verb(dev, ah->owner, PINION_COUNT_AH);
+	if (err)
+		return err;
 	ah->pd = ibah->pd;
 	err = pinion_node_add_ah(&dev->node, ah, gfp);
 	if (err)

@@ -75,8 +75,9 @@ int pinion_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	want = cq_want_ring(attr->cqe, udata);
 	want.place = req.place;
 	cq->owner = pinion_user_of_udata(udata);
-	if (pinion_count_in(dev, cq->owner, PINION_COUNT_CQ))
-		return -ENOMEM;
+	err = pinion_count_verb(dev, cq->owner, PINION_COUNT_CQ);
+	if (err)
+		return err;
 	err = pinion_ring_make(&cq->ring, &want, &cq->mmap, &resp.ring);
 	if (err)
 		goto err_count;

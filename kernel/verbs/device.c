@@ -179,7 +179,7 @@ static int port_query(struct ib_device *ibdev, u32 port_num, struct ib_port_attr
 
 	if (!ndev)
 		return -ENODEV;
-	attr->state = pinion_port_state(ndev);
+	attr->state = pinion_port_state(dev, ndev);
 	if (attr->state == IB_PORT_ACTIVE)
 		attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
 	else if (netif_running(ndev))

@@ -78,6 +78,10 @@ struct pinion_dev {
 	enum ib_mtu active_mtu;
 	enum ib_port_state state;	/* last reported to consumers, see compat/port.c */
 
+	/* By order of root, see dev/force.c. Read without a lock. */
+	bool port_down;			/* whatever the netdev says; written under RTNL */
+	bool broken;			/* for good: nothing can be made on the device any more */
+
 	struct ida pdns;
 	struct xarray pds;		/* by number; only those that DEVX commands may name */
 	struct xarray devx_cqs;		/* completion queues created by DEVX commands, by number */
@@ -96,8 +100,11 @@ static inline struct pinion_dev *to_pinion_dev(struct ib_device *ibdev)
 	return container_of(ibdev, struct pinion_dev, ibdev);
 }
 
-static inline enum ib_port_state pinion_port_state(const struct net_device *ndev)
+static inline enum ib_port_state pinion_port_state(const struct pinion_dev *dev,
+						   const struct net_device *ndev)
 {
+	if (READ_ONCE(dev->port_down))
+		return IB_PORT_DOWN;
 	return netif_running(ndev) && netif_carrier_ok(ndev) ? IB_PORT_ACTIVE : IB_PORT_DOWN;
 }
 

@@ -33,8 +33,10 @@ struct uar {
 
 static int uar_count(struct uar *uar, struct pinion_user *user)
 {
-	if (pinion_count_in(user->dev, user, PINION_COUNT_UAR))
-		return -ENOMEM;
+	int err = pinion_count_verb(user->dev, user, PINION_COUNT_UAR);
+
+	if (err)
+		return err;
 	pinion_user_hold(user);
 	uar->user = user;
 	return 0;

@@ -69,8 +69,9 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 	err = umem_read_want(attrs, ibdev, &want);
 	if (err)
 		return err;
-	if (pinion_count_in(to_pinion_dev(ibdev), user, PINION_COUNT_UMEM))
-		return -ENOMEM;
+	err = pinion_count_verb(to_pinion_dev(ibdev), user, PINION_COUNT_UMEM);
+	if (err)
+		return err;
 	umem = pinion_umem_create(umems, ibdev, uobject->context, &want);
 	if (IS_ERR(umem)) {
 		err = PTR_ERR(umem);

@@ -18,8 +18,9 @@ static int mcast_attach(struct ib_qp *ibqp, union ib_gid *mgid, u16 lid)
 	struct pinion_dev *dev = to_pinion_dev(ibqp->device);
 	int err;
 
-	if (pinion_count_in(dev, user, PINION_COUNT_MCAST))
-		return -ENOMEM;
+	err = pinion_count_verb(dev, user, PINION_COUNT_MCAST);
+	if (err)
+		return err;
 	err = pinion_mcast_attach(to_pinion_qp(ibqp), mgid, user);
 	if (err)
 		pinion_count_out(dev, user, PINION_COUNT_MCAST);

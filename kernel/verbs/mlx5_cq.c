@@ -140,8 +140,9 @@ static int mlx5_cq_create(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr
 	if (err)
 		return err;
 	cq->owner = pinion_user_of_udata(&attrs->driver_udata);
-	if (pinion_count_in(to_pinion_dev(ibcq->device), cq->owner, PINION_COUNT_CQ))
-		return -ENOMEM;
+	err = pinion_count_verb(to_pinion_dev(ibcq->device), cq->owner, PINION_COUNT_CQ);
+	if (err)
+		return err;
 	err = mlx5_cq_make(queue, attr, &req, &attrs->driver_udata);
 	if (err)
 		pinion_count_out(to_pinion_dev(ibcq->device), cq->owner, PINION_COUNT_CQ);

@@ -43,8 +43,9 @@ int pinion_mlx5_place_make(struct pinion_view *place, struct ib_ucontext *contex
 
 	if (addr % align)
 		return -EINVAL;
-	if (pinion_count_in(dev, user, PINION_COUNT_UMEM))
-		return -ENOMEM;
+	err = pinion_count_verb(dev, user, PINION_COUNT_UMEM);
+	if (err)
+		return err;
 	err = place_pin(place, context, &want, align);
 	if (err)
 		pinion_count_out(dev, user, PINION_COUNT_UMEM);

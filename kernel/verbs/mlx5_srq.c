@@ -141,8 +141,9 @@ static int mlx5_srq_create(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		return err;
 	queue->context = pinion_udata_context(udata);
 	srq->owner = pinion_user_of_udata(udata);
-	if (pinion_count_in(to_pinion_dev(ibsrq->device), srq->owner, PINION_COUNT_SRQ))
-		return -ENOMEM;
+	err = pinion_count_verb(to_pinion_dev(ibsrq->device), srq->owner, PINION_COUNT_SRQ);
+	if (err)
+		return err;
 	err = mlx5_srq_make(queue, init, &req, udata);
 	if (err)
 		pinion_count_out(to_pinion_dev(ibsrq->device), srq->owner, PINION_COUNT_SRQ);

@@ -21,9 +21,9 @@
  * gets another domain by rereg_mr stays with its user: a process can name only domains of the same
  * file. So it is counted out against the user of the domain it has at the end.
  */
-static bool mr_count_in(struct ib_pd *pd, enum pinion_counted kind)
+static int mr_count_in(struct ib_pd *pd, enum pinion_counted kind)
 {
-	return !pinion_count_in(to_pinion_dev(pd->device), pinion_user_of_pd(pd), kind);
+	return pinion_count_verb(to_pinion_dev(pd->device), pinion_user_of_pd(pd), kind);
 }
 
 static void mr_count_out(struct ib_pd *pd, enum pinion_counted kind)
@@ -31,7 +31,7 @@ static void mr_count_out(struct ib_pd *pd, enum pinion_counted kind)
 	pinion_count_out(to_pinion_dev(pd->device), pinion_user_of_pd(pd), kind);
 }
 
-static bool region_count_in(struct ib_pd *pd)
+static int region_count_in(struct ib_pd *pd)
 {
 	return mr_count_in(pd, PINION_COUNT_MR);
 }
@@ -63,12 +63,16 @@ static bool mr_too_long(u64 start, u64 length, int access)
 static int region_begin(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
 			bool too_long)
 {
+	int err;
+
 	if (too_long)
 		return pinion_mr_refused(pd, start, length, iova, access,
 					 "longer than a region may be", -EINVAL);
-	if (!region_count_in(pd))
+	err = region_count_in(pd);
+	if (err)
 		return pinion_mr_refused(pd, start, length, iova, access,
-					 "too many regions of this user", -ENOMEM);
+					 err == -EIO ? "the device is broken" :
+						       "too many regions of this user", err);
 	return 0;
 }
 
@@ -142,6 +146,9 @@ static struct ib_mr *mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 leng
 	int err;
 
 	err = pinion_udata_none(udata);
+	if (!err && READ_ONCE(to_pinion_dev(ibmr->device)->broken))
+		err = pinion_mr_refused(ibmr->pd, start, length, iova, becomes,
+					"the device is broken", -EIO);
 	if (err)
 		return ERR_PTR(err);
 	if (flags & IB_MR_REREG_TRANS && mr_too_long(start, length, becomes))
@@ -153,10 +160,11 @@ static struct ib_mr *mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 leng
 static struct ib_mr *mr_get_dma(struct ib_pd *pd, int access)
 {
 	struct pinion_dev *dev = to_pinion_dev(pd->device);
+	int err = region_count_in(pd);
 	struct ib_mr *ibmr;
 
-	if (!region_count_in(pd))
-		return ERR_PTR(-ENOMEM);
+	if (err)
+		return ERR_PTR(err);
 	ibmr = pinion_get_dma_mr(&dev->node.keys, pd, access);
 	mr_uncount_failed(pd, ibmr);
 	return ibmr;
@@ -166,10 +174,11 @@ static struct ib_mr *mr_reg_dm(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_d
 			       struct uverbs_attr_bundle *attrs)
 {
 	struct pinion_dev *dev = to_pinion_dev(pd->device);
+	int err = region_count_in(pd);
 	struct ib_mr *ibmr;
 
-	if (!region_count_in(pd))
-		return ERR_PTR(-ENOMEM);
+	if (err)
+		return ERR_PTR(err);
 	ibmr = pinion_reg_dm_mr(&dev->node.keys, pd, to_pinion_dm(ibdm), attr->offset,
 				attr->length, attr->access_flags);
 	mr_uncount_failed(pd, ibmr);
@@ -179,10 +188,11 @@ static struct ib_mr *mr_reg_dm(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_d
 static struct ib_mr *mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
 {
 	struct pinion_dev *dev = to_pinion_dev(pd->device);
+	int err = region_count_in(pd);
 	struct ib_mr *ibmr;
 
-	if (!region_count_in(pd))
-		return ERR_PTR(-ENOMEM);
+	if (err)
+		return ERR_PTR(err);
 	ibmr = pinion_alloc_mr(&dev->node.keys, pd, type, max_num_sg);
 	mr_uncount_failed(pd, ibmr);
 	return ibmr;
@@ -205,10 +215,10 @@ static int mw_alloc(struct ib_mw *ibmw, struct ib_udata *udata)
 	int err;
 
 	err = pinion_udata_none(udata);
+	if (!err)
+		err = mr_count_in(ibmw->pd, PINION_COUNT_MW);
 	if (err)
 		return err;
-	if (!mr_count_in(ibmw->pd, PINION_COUNT_MW))
-		return -ENOMEM;
 	err = pinion_alloc_mw(&dev->node.keys, ibmw);
 	if (err)
 		mr_count_out(ibmw->pd, PINION_COUNT_MW);

@@ -16,10 +16,11 @@ struct pinion_xrcd {
 
 int pinion_pd_number(struct pinion_dev *dev, struct pinion_pd *pd, struct pinion_user *user)
 {
-	int pdn;
+	int pdn, err;
 
-	if (pinion_count_in(dev, user, PINION_COUNT_PD))
-		return -ENOMEM;
+	err = pinion_count_verb(dev, user, PINION_COUNT_PD);
+	if (err)
+		return err;
 	pdn = ida_alloc_max(&dev->pdns, 2 * PINION_MAX_PD - 1, GFP_KERNEL_ACCOUNT);
 	if (pdn < 0) {
 		pinion_count_out(dev, user, PINION_COUNT_PD);

@@ -193,10 +193,10 @@ static int qp_count_in(struct pinion_qp *qp, enum ib_qp_type type, struct ib_uda
 	if (err)
 		return err;
 	qp->waiting = qp->owner ? &qp->owner->waiting : NULL;
-	if (!pinion_count_in(to_pinion_dev(qp->ibqp.device), qp->owner, PINION_COUNT_QP))
-		return 0;
-	pinion_user_put(qp->owner);
-	return -ENOMEM;
+	err = pinion_count_verb(to_pinion_dev(qp->ibqp.device), qp->owner, PINION_COUNT_QP);
+	if (err)
+		pinion_user_put(qp->owner);
+	return err;
 }
 
 int pinion_qp_begin(struct pinion_qp *qp, const struct ib_qp_init_attr *init,

@@ -68,11 +68,15 @@ static int modify_check_limits(const struct ib_qp_attr *attr, int mask)
 	return 0;
 }
 
-/* The caller holds pinion_qp_lock(). */
+/* The caller holds pinion_qp_lock(), which who breaks a device takes after saying so. */
 static int modify_check_state(struct pinion_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	enum ib_qp_state from = qp->state;
 	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
+
+	if (READ_ONCE(to_pinion_dev(qp->ibqp.device)->broken) && to != IB_QPS_RESET &&
+	    to != IB_QPS_ERR)
+		return -EIO;
 
 	/* The core checks the range of the state for user space only. */
 	if (to > IB_QPS_ERR)

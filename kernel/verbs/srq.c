@@ -52,8 +52,9 @@ int pinion_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struc
 	if (err)
 		return err;
 	srq->owner = pinion_user_of_udata(udata);
-	if (pinion_count_in(dev, srq->owner, PINION_COUNT_SRQ))
-		return -ENOMEM;
+	err = pinion_count_verb(dev, srq->owner, PINION_COUNT_SRQ);
+	if (err)
+		return err;
 
 	srq->node = &dev->node;
 	srq->user = udata;

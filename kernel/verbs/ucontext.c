@@ -24,6 +24,9 @@ static struct pinion_alloc_ucontext_resp ucontext_answer(struct ib_ucontext *con
 
 int pinion_ucontext_open(struct pinion_ucontext *ucontext)
 {
+	/* As mlx5 answers after a fatal error. */
+	if (READ_ONCE(to_pinion_dev(ucontext->ibucontext.device)->broken))
+		return -EAGAIN;
 	ucontext->user = pinion_user_get(to_pinion_dev(ucontext->ibucontext.device));
 	if (IS_ERR(ucontext->user))
 		return PTR_ERR(ucontext->user);

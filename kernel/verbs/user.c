@@ -89,6 +89,8 @@ void pinion_user_put(struct pinion_user *user)
 
 int pinion_count_in(struct pinion_dev *dev, struct pinion_user *user, enum pinion_counted kind)
 {
+	if (READ_ONCE(dev->broken))
+		return -EIO;
 	if (user && !atomic_add_unless(&user->counts[kind], 1, shares[kind]))
 		return -EDQUOT;
 	if (atomic_add_unless(&dev->counts[kind], 1, 2 * shares[kind]))
@@ -96,6 +98,13 @@ int pinion_count_in(struct pinion_dev *dev, struct pinion_user *user, enum pinio
 	if (user)
 		atomic_dec(&user->counts[kind]);
 	return -ENOMEM;
+}
+
+int pinion_count_verb(struct pinion_dev *dev, struct pinion_user *user, enum pinion_counted kind)
+{
+	int err = pinion_count_in(dev, user, kind);
+
+	return err == -EDQUOT ? -ENOMEM : err;
 }
 
 void pinion_count_out(struct pinion_dev *dev, struct pinion_user *user, enum pinion_counted kind)

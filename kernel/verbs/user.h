@@ -39,9 +39,11 @@ static inline void pinion_user_hold(struct pinion_user *user)
 /*
  * Count one more object, against the user's limit and against the device's. @user is NULL for
  * objects of the kernel, which count against the device's only. Any context. Return: 0; -EDQUOT:
- * the user's limit is reached; -ENOMEM: the device's is.
+ * the user's limit is reached; -ENOMEM: the device's is; -EIO: the device was broken by order.
  */
 int pinion_count_in(struct pinion_dev *dev, struct pinion_user *user, enum pinion_counted kind);
+/* The same for verbs, which have one errno for both limits: -ENOMEM. */
+int pinion_count_verb(struct pinion_dev *dev, struct pinion_user *user, enum pinion_counted kind);
 void pinion_count_out(struct pinion_dev *dev, struct pinion_user *user, enum pinion_counted kind);
 
 /* The user that owns an object created with @udata, or in @pd. NULL: the kernel. */

@@ -77,6 +77,11 @@ bool pinion_harm_ordered(struct pinion_qp *qp, struct sk_buff **held, const stru
 	struct pinion_burst harmed = *burst;
 	bool sent;
 
+	/* The port was taken down by order, and the netdev does not know; see dev/force.c. */
+	if (!READ_ONCE(qp->node->link.up)) {
+		kfree_skb(skb);
+		return true;
+	}
 	if (harm_is_due(qp, PINION_INJECT_LOSS)) {
 		kfree_skb(skb);
 		return true;

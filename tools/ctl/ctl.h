@@ -25,6 +25,12 @@ char *print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 const char *file_line(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2)));
 
+/*
+ * Write @line to a file of a pinion device below /sys/kernel/debug/pinion, or exit if it cannot be
+ * opened. Return: 0 or the errno of writing.
+ */
+int device_tell(const char *device, const char *file, const char *line);
+
 /* Call the function again each so many seconds, if that is not 0, and redraw. */
 extern unsigned int watch_seconds;
 int watch(int (*draw)(char **words), char **words);

@@ -137,13 +137,18 @@ void doctor_kernel(bool devices)
 	char *complaint;
 
 	uname(&name);
-	if (version)
+	if (version) {
 		found(FINE, "module",
 		      print("pinion %s is loaded, Linux %s", version,
 			    name.release),
 		      NULL);
-	else
+		/* Else it would not have been loaded. */
+		found(FINE, "dma",
+		      print("addresses lead back to pages, as pinion needs them"),
+		      NULL);
+	} else {
 		doctor_module_missing(name.release, devices);
+	}
 	complaint = version ? NULL : module_complaint();
 	if (complaint)
 		found(WRONG, "dma", complaint,

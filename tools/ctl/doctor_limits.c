@@ -3,6 +3,7 @@
  * doctor: limits of registrations, and other things that a machine may lack.
  */
 #define _GNU_SOURCE
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +72,24 @@ static void doctor_hugepages(void)
 		      print("sysctl vm.nr_hugepages=64"));
 }
 
-/* Look for the UDP port of RoCE v2 in a table of sockets, unless rxe has it. */
+/* Does a pinion device send packets? Then the port is its own. */
+static bool port_is_ours(void)
+{
+	const char *value;
+	glob_t wires = {};
+	bool ours = false;
+	size_t i;
+
+	glob("/sys/class/infiniband/*/wire", 0, NULL, &wires);
+	for (i = 0; i < wires.gl_pathc; i++) {
+		value = file_line("%s", wires.gl_pathv[i]);
+		ours |= value && *value != '0';
+	}
+	globfree(&wires);
+	return ours;
+}
+
+/* Look for the UDP port of RoCE v2 in a table of sockets. */
 static bool port_taken(const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -88,7 +106,7 @@ static bool port_taken(const char *path)
 static void doctor_port(void)
 {
 	if ((port_taken("/proc/net/udp") || port_taken("/proc/net/udp6")) &&
-	    access("/sys/module/rdma_rxe", F_OK))
+	    access("/sys/module/rdma_rxe", F_OK) && !port_is_ours())
 		found(HINT, "udp",
 		      print("somebody has opened UDP port 4791, which RoCE v2 of software devices needs"),
 		      print("ss -lunp sport = 4791"));

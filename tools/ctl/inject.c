@@ -106,24 +106,27 @@ static uint32_t number_of(const char *word)
 	return value;
 }
 
+static uint32_t ms_of(const char *word)
+{
+	uint32_t value = number_of(word);
+
+	if (value > UINT32_MAX / 1000)
+		die("%s milliseconds are too many", word);
+	return value * 1000;
+}
+
 static const struct word {
 	const char *word;
 	const char *name; /* the file's */
 	uint32_t (*value)(const char *word);
 } words_known[] = {
-	{ "errno", "value", errno_of },
-	{ "status", "value", status_of },
-	{ "us", "value", number_of },
-	{ "size", "value", number_of },
-	{ "pid", "pid", number_of },
-	{ "key", "number", number_of },
-	{ "qp", "number", number_of },
-	{ "skip", "skip", number_of },
-	{ "every", "every", number_of },
-	{ "percent", "percent", number_of },
-	{ "seed", "seed", number_of },
-	{ "count", "count", number_of },
-	{},
+	{ "errno", "value", errno_of },	     { "status", "value", status_of },
+	{ "us", "value", number_of },	     { "ms", "value", ms_of },
+	{ "size", "value", number_of },	     { "pid", "pid", number_of },
+	{ "key", "number", number_of },	     { "qp", "number", number_of },
+	{ "skip", "skip", number_of },	     { "every", "every", number_of },
+	{ "percent", "percent", number_of }, { "seed", "seed", number_of },
+	{ "count", "count", number_of },     {},
 };
 
 /* Append a word and its value to @line, which is freed. */
@@ -174,8 +177,11 @@ static const struct {
 	{ "span", "size" },    { "batch", "size" },	{ "stretch", "size" },
 	{ "fatal", NULL },     { "loss", NULL },	{ "rnr", NULL },
 	{ "overflow", NULL },  { "invalidate", NULL },	{ "corrupt", NULL },
-	{ "duplicate", NULL }, { "reorder", NULL },
+	{ "duplicate", NULL }, { "reorder", NULL },	{ "hold", "us" },
 };
+
+/* As kernel/mem/inject.h has it: the value of a hold without an end. */
+#define FOREVER INT32_MAX
 
 static void order_value(struct row *row, const char *kind, uint32_t value)
 {
@@ -184,7 +190,7 @@ static void order_value(struct row *row, const char *kind, uint32_t value)
 	for (i = 0; i < sizeof(order_values) / sizeof(*order_values); i++) {
 		if (strcmp(kind, order_values[i].kind))
 			continue;
-		if (order_values[i].word)
+		if (order_values[i].word && value != FOREVER)
 			row_number(row, order_values[i].word, value);
 		return;
 	}
@@ -335,10 +341,52 @@ static int inject_order(char **words, char **command)
 	return rc;
 }
 
+/* ------------------------------------------------------------------- devices */
+
+/* What happens to a device at once, and lasts without an order. */
+static const struct {
+	const char *kind, *file, *line;
+} device_kinds[] = {
+	{ "port-down", "port", "down" },
+	{ "port-up", "port", "up" },
+	{ "device-fatal", "fatal", "1" },
+};
+
+enum { DEVICE_KINDS = sizeof(device_kinds) / sizeof(*device_kinds) };
+
+static int device_kind(const char *word)
+{
+	int i;
+
+	for (i = 0; i < DEVICE_KINDS; i++)
+		if (word && !strcmp(word, device_kinds[i].kind))
+			break;
+	return i;
+}
+
+static int inject_device(int kind, char **words, char **command)
+{
+	int err;
+
+	if (!words[0] || words[1] || command)
+		die("inject %s: which device?", device_kinds[kind].kind);
+	err = device_tell(words[0], device_kinds[kind].file,
+			  device_kinds[kind].line);
+	if (err == EIO)
+		die("inject %s: %s is broken; `rdma link del' and `add' mend it",
+		    device_kinds[kind].kind, words[0]);
+	if (err)
+		die("inject %s: %s", device_kinds[kind].kind, strerror(err));
+	return EXIT_GOOD;
+}
+
 int inject_command(char **words)
 {
 	char **command = command_of(words);
+	int kind = device_kind(words[0]);
 
+	if (kind < DEVICE_KINDS)
+		return inject_device(kind, words + 1, command);
 	if (words[0] && strcmp(words[0], "list") && strcmp(words[0], "off"))
 		return inject_order(words, command);
 	if (command)

@@ -4,34 +4,13 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "ctl.h"
 #include "table.h"
-
-/* Return: 0 or an errno. */
-static int invalidate(const char *device, const char *line)
-{
-	char *path = print("/sys/kernel/debug/pinion/%s/invalidate", device);
-	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;
-
-	if (fd < 0 && (errno == EACCES || errno == EPERM))
-		die("%s is root's", path);
-	if (fd < 0)
-		die("%s: %m: no pinion device, a module older than this, or no debugfs\n"
-		    "(mount -t debugfs none /sys/kernel/debug)",
-		    path);
-	free(path);
-	if (write(fd, line, strlen(line)) < 0)
-		err = errno;
-	close(fd);
-	return err;
-}
 
 static uint64_t number(const char *text)
 {
@@ -60,7 +39,7 @@ int mr_invalidate(char **words)
 {
 	uint32_t key = device_key("mr invalidate", &words);
 	char *line = line_of(key, words + 2);
-	int err = invalidate(words[0], line);
+	int err = device_tell(words[0], "invalidate", line);
 
 	free(line);
 	switch (err) {

@@ -176,6 +176,7 @@ static const struct knob {
 	{ "corrupt", write_, IBV_WC_SUCCESS, OF_PACKETS },
 	{ "duplicate", write_, IBV_WC_SUCCESS, OF_PACKETS },
 	{ "reorder", write_, IBV_WC_SUCCESS, OF_PACKETS },
+	{ "hold ms 20", write_, IBV_WC_SUCCESS, OF_MESSAGES },
 	{ "overflow", overflow, IBV_EVENT_CQ_ERR, OF_MESSAGES | BREAKS_CQ },
 };
 
