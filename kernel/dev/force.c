@@ -10,9 +10,9 @@
  * it but `rdma link del' and `add'.
  */
 #include <linux/debugfs.h>
+#include <linux/fs.h>
 #include <linux/rtnetlink.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 
 #include "../mem/inject.h"
 #include "../path/qp.h"
@@ -132,11 +132,15 @@ void pinion_force_end(struct pinion_dev *dev)
 /* Copy one word, without the newline. Return: 0 or a negative errno. */
 static int force_word(char *word, const char __user *from, size_t count)
 {
+	loff_t at = 0;
+	ssize_t copied;
+
 	if (!count || count >= MAX_WORD)
 		return -EINVAL;
-	if (copy_from_user(word, from, count))
-		return -EFAULT;
-	word[count] = 0;
+	copied = simple_write_to_buffer(word, MAX_WORD - 1, &at, from, count);
+	if (copied < 0)
+		return copied;
+	word[copied] = 0;
 	strim(word);
 	return 0;
 }
