@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What an adapter may do of itself, by order of root, for tests. In /sys/kernel/debug/pinion/DEVICE:
+ * Failures of a port and of a device, which root forces for tests. In
+ * /sys/kernel/debug/pinion/DEVICE:
  *
- * port: `down' takes the port down whatever the netdev says, `up' has it follow the netdev again;
- * it is read as one of them.
+ * port: `down' takes the port down, whatever the state of the netdev; after `up' it follows the
+ * netdev again. Reads as one of the two.
  *
- * fatal: 1 breaks the device as a fatal error breaks an mlx5: all queue pairs are in error and
- * flush, nothing can be made on it, nothing can be opened, all can still be destroyed. Nothing mends
- * it but `rdma link del' and `add'.
+ * fatal: 1 makes the device fail like an mlx5 with a fatal error: all queue pairs enter the error
+ * state and flush, objects can be destroyed but not created, and the device cannot be opened. Only
+ * `rdma link del' and `add' end that.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -31,7 +32,7 @@ static void force_event(struct pinion_dev *dev, enum ib_event_type type)
 	ib_dispatch_event(&event);
 }
 
-/* Have what depends on the port's state follow it, and tell consumers. The device is registered. */
+/* Update what depends on the port's state, and notify consumers. The device is registered. */
 static void force_follow(struct pinion_dev *dev, struct net_device *ndev,
 			 enum ib_port_state before)
 {
@@ -44,7 +45,7 @@ static void force_follow(struct pinion_dev *dev, struct net_device *ndev,
 	force_event(dev, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
 }
 
-/* RTNL is held. Return: whether anything has changed. */
+/* Called with RTNL held. Return: whether the state has changed. */
 static bool force_port_locked(struct pinion_dev *dev, struct net_device *ndev, bool down)
 {
 	enum ib_port_state before = pinion_port_state(dev, ndev);
@@ -57,9 +58,9 @@ static bool force_port_locked(struct pinion_dev *dev, struct net_device *ndev, b
 }
 
 /*
- * The wire looks at the port's state only while pinion_injecting is on: from before the port is
- * down until it is not. Return: 0; -ENODEV if the netdev is going; -EIO if the device is broken, so
- * its port stays down.
+ * The wire checks the port's state only while pinion_injecting is on, so that is switched on before
+ * the port goes down and off after it came up. Return: 0; -ENODEV if the netdev is being removed;
+ * -EIO if the device is broken, so its port stays down.
  */
 static int force_port(struct pinion_dev *dev, bool down)
 {
@@ -85,7 +86,7 @@ static int force_port(struct pinion_dev *dev, bool down)
 	return err;
 }
 
-/* One in RESET has nothing to flush, and cannot leave it any more: see verbs/qp_modify.c. */
+/* A queue pair in RESET has nothing to flush, and qp_modify.c keeps it in RESET from now on. */
 static void force_break_qp(struct pinion_qp *qp)
 {
 	mutex_lock(&qp->resp.lock);
@@ -107,7 +108,7 @@ static void force_break_qps(struct pinion_dev *dev)
 	}
 }
 
-/* First no queue pair can be made or begin any more, then those that there are break. */
+/* First prevent new queue pairs and new states, then break the existing ones. */
 static int force_fatal(struct pinion_dev *dev)
 {
 	int err = force_port(dev, true);
@@ -145,7 +146,7 @@ static int force_word(char *word, const char __user *from, size_t count)
 	return 0;
 }
 
-/* Events are for a registered device only, which waits for us if it is to go. */
+/* Only a registered device may raise events. The reference delays its removal until we are done. */
 static int force_registered(struct pinion_dev *dev, int (*force)(struct pinion_dev *dev))
 {
 	int err;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Keeps the completions that are held back by order; see hold.h.
+ * Held completions; see hold.h.
  */
 #include <linux/ktime.h>
 #include <linux/rcupdate.h>
@@ -10,10 +10,10 @@
 #include "../mem/inject.h"
 #include "hold.h"
 
-/* Then the oldest are written early. All may have to be written under fill_lock at once. */
+/* Limit of a queue, as all may have to be written at once under fill_lock. Then the oldest are. */
 #define MAX_HELD	4096
 
-/* It may be called with any lock of the data path held. */
+/* Allocations are made with any lock of the data path held. */
 #define HOLD_GFP	(GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN)
 
 struct held {
@@ -27,7 +27,7 @@ static struct held *hold_oldest(struct pinion_hold *hold)
 	return list_first_entry_or_null(&hold->held, struct held, node);
 }
 
-/* Orders were removed: look again. Called under the lock of a wait queue. */
+/* Orders were removed: check again. Called with the lock of the wait queue held. */
 static int hold_look(struct wait_queue_entry *entry, unsigned int mode, int flags, void *key)
 {
 	struct pinion_hold *hold = container_of(entry, struct pinion_hold, ended);
@@ -52,7 +52,7 @@ void pinion_hold_fini(struct pinion_hold *hold)
 	cancel_delayed_work_sync(&hold->over);
 }
 
-/* Have the work item run when the oldest is due. */
+/* Schedule the work item for when the oldest is due. */
 static void hold_arm(struct pinion_hold *hold)
 {
 	const struct held *oldest = hold_oldest(hold);

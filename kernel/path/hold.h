@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Completions that are held back by order (mem/inject.h, PINION_INJECT_HOLD), and those behind them
- * in the same completion queue: their order never changes. All of it is under the queue's
- * fill_lock. complete.c writes them when their time has come or the order is gone.
+ * Completions that are held back by an order (mem/inject.h, PINION_INJECT_HOLD), and those behind
+ * them in the same completion queue, which stay in sequence. Protected by the queue's fill_lock.
+ * complete.c writes them when they are due or the order was removed.
  */
 #ifndef PINION_PATH_HOLD_H
 #define PINION_PATH_HOLD_H
@@ -24,26 +24,26 @@ struct pinion_hold {
 };
 
 /*
- * @over writes what pinion_hold_next() tells. @user: a queue of a process; a kernel consumer's has
- * flushed requests at once, since whoever drains a queue pair waits for them.
+ * @over writes the completions that pinion_hold_next() returns. @user: the queue belongs to a
+ * process. Flushed requests of kernel consumers are not held: draining a queue waits for them.
  */
 void pinion_hold_init(struct pinion_hold *hold, work_func_t over, struct workqueue_struct *wq,
 		      pid_t pid, bool user);
-/* The end: all that is held has been forgotten, and no more comes. Waits for the work item. */
+/* Called when nothing is held and no more is added. Waits for the work item. */
 void pinion_hold_fini(struct pinion_hold *hold);
 
 /*
- * Is @cqe to be held? Then it was copied. If not, the caller writes all that is held, and then
- * @cqe.
+ * Hold a copy of @cqe, if an order says so. If not, return false: the caller writes all held
+ * completions and then @cqe.
  */
 bool pinion_hold_add(struct pinion_hold *hold, const struct pinion_cqe *cqe);
 
-/* The next to be written, of all that is held or of what may be. NULL: none now. */
+/* The oldest held completion if it is due, or in any case if @all; else NULL. */
 const struct pinion_cqe *pinion_hold_next(struct pinion_hold *hold, bool all);
-/* It was written. */
+/* Drop the oldest, which was written. */
 void pinion_hold_drop(struct pinion_hold *hold);
 
-/* Forget what is held of queue pair @qpn, which is reset or destroyed; 0: all of it. */
+/* Drop the completions of queue pair @qpn, which is reset or destroyed; 0: all. */
 void pinion_hold_forget(struct pinion_hold *hold, u32 qpn);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Doorbell pages that hear a store at once. While doorbell records are polled seldom (bell.c) the
- * pages are mapped nowhere. The next store to one faults; the fault maps the page and has the
- * records polled.
+ * Doorbell pages that notice a store at once. While doorbell records are polled rarely (bell.c) the
+ * pages are not mapped. The next store to a page faults, and the fault handler maps the page and
+ * polls the records.
  *
- * Only the delay depends on this. A program need not store to its page at all, and there are stores
- * that do not fault (by a pinned page, or by a dma-buf of it), so polling never ends altogether.
+ * This only reduces the delay. A program need not store to its page, and a store by a pinned page
+ * or a dma-buf of it does not fault, so polling never stops.
  */
 #ifndef PINION_PATH_TRAP_H
 #define PINION_PATH_TRAP_H
@@ -16,19 +16,19 @@ struct pinion_bells;
 struct vm_area_struct;
 
 /*
- * A trap is a file. Mappings of doorbell pages refer to it, so that all can be found by its address
- * space. They may outlive @bells, and the module stays as long as there are any. The caller drops
- * its reference with fput(). Return: an ERR_PTR if there is no memory.
+ * A trap is a file. Mappings of doorbell pages refer to it, so its address space has all of them.
+ * They may outlive @bells, and keep the module loaded. The caller drops its reference with fput().
+ * Return: an ERR_PTR if there is no memory.
  */
 struct file *pinion_trap_create(struct pinion_bells *bells);
 
-/* @bells end: faults of mappings that are left do not reach them any more. */
+/* Detach @bells, which end: later faults do nothing but map the page. */
 void pinion_trap_disarm(struct file *trap);
 
-/* For mmap() of @page, which is the whole of @vma: the first access will map it. */
+/* mmap() of @page, all of @vma: the first access maps it. */
 void pinion_trap_add(struct file *trap, struct vm_area_struct *vma, struct page *page);
 
-/* Take the pages away from all who have mapped them. Sleeps; needs nobody's mmap_lock. */
+/* Unmap the pages from all processes. Sleeps; takes no mmap_lock. */
 void pinion_trap_set(struct file *trap);
 
 #endif

@@ -11,22 +11,20 @@
 #include "hub.h"
 
 enum {
-	FRAME_BYTES = 9216, /* an MTU of 9000 and all that goes before it */
+	FRAME_BYTES = 9216, /* an MTU of 9000 and all headers before it */
 	ADDRESS_BYTES = 6,
 	BATCH = 64,
 	QUEUE = 256,
-	CROWDED =
-		QUEUE /
-		2, /* a queue with so many frames takes no more from anybody */
+	CROWDED = QUEUE / 2, /* from this length on senders wait */
 	ADDRESSES = 256,
 };
 
-/* A host that takes nothing for so long, in seconds, does not read at all. */
+/* A host that has read nothing for this long, in seconds, does not read at all. */
 static const double STUCK = 0.2;
 
 struct port {
 	int fd;
-	double since; /* its host took something, or the queue was begun */
+	double since; /* when its host last read, or the queue became non-empty */
 	int head, count;
 	int len[QUEUE];
 	unsigned char frame[QUEUE][FRAME_BYTES];
@@ -36,7 +34,7 @@ static struct {
 	int n;
 	struct port port[HUB_PORTS];
 	struct hub_counts *counts;
-	/* Who was seen where: by the hash of the address, the last one only. */
+	/* The port of each address, by its hash; a collision replaces the entry. */
 	struct {
 		unsigned char address[ADDRESS_BYTES];
 		struct port *port;
@@ -58,7 +56,7 @@ static void learn(const unsigned char *address, struct port *port)
 	hub.seen[at].port = port;
 }
 
-/* NULL: everywhere. */
+/* Return: the port of the address; NULL if it is unknown, or a group. */
 static struct port *look_up(const unsigned char *address)
 {
 	int at = hash(address);
@@ -90,7 +88,7 @@ static void keep(struct port *port, const struct iovec *frame)
 	port->len[at] = frame->iov_len;
 }
 
-/* How many of them have gone: a host that is no more takes all. */
+/* Return: how many frames were sent. For a host that has exited that is all of them. */
 static int send_frames(struct port *port, struct iovec *frames, int n)
 {
 	struct mmsghdr m[BATCH] = { 0 };
@@ -143,7 +141,7 @@ static void deliver(struct port *port, struct iovec *frames, int n)
 		keep(port, &frames[sent++]);
 }
 
-/* What has come from @from goes on, to each port in one go. */
+/* Forward the frames that have arrived at @from, to each port with one call. */
 static void pass(struct port *from)
 {
 	static unsigned char buffer[BATCH][FRAME_BYTES];
@@ -161,7 +159,7 @@ static void pass(struct port *from)
 	n = recvmmsg(from->fd, m, BATCH, MSG_DONTWAIT, NULL);
 	for (i = 0; i < n; i++) {
 		in[i].iov_len = m[i].msg_len;
-		/* Nothing, or not all of it. */
+		/* Too short, or truncated. */
 		if (m[i].msg_len < 2 * ADDRESS_BYTES ||
 		    m[i].msg_hdr.msg_flags & MSG_TRUNC) {
 			where[i] = from;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The Ethernet between the hosts: a switch that learns who is where. Its queues are bounded.
- * Whoever sends waits while one is full whose host reads, as with pause frames; what is for a
- * host that does not read is lost.
+ * The Ethernet between the hosts: a learning switch with bounded queues. While a queue is full
+ * whose host reads, all senders wait, as with pause frames. Frames for a host that does not read
+ * are dropped.
  */
 #ifndef BOX_HUB_H
 #define BOX_HUB_H
@@ -11,10 +11,10 @@ enum { HUB_PORTS = 8 };
 
 struct hub_counts {
 	unsigned long passed,
-		dropped; /* frames, once for each port they leave by */
+		dropped; /* frames, counted once for each output port */
 };
 
-/* Between the @n sockets @fd, a frame a datagram. Never returns. */
+/* Switch frames between the @n sockets @fd; each datagram is a frame. Never returns. */
 void hub_run(const int *fd, int n, struct hub_counts *counts)
 	__attribute__((noreturn));
 

@@ -7,7 +7,7 @@
 #include "../frame.h"
 #include "lines.h"
 
-/* In one write, so that those of several hosts stay whole. */
+/* Write the line with one call, so that lines of several hosts do not mix. */
 static void put(const struct lines *l, const char *name, const char *text,
 		size_t len)
 {

@@ -3,14 +3,14 @@
  * box-hosts: starts several boxes as hosts on one network and ends them together.
  *
  * box-hosts [-l SECONDS] [-v] {COUNT ARGUMENTS...}...
- *   -l  the commands of the others begin when that of the first listens, for which it has so
- *       long; else all begin when all hosts are up
- *   -v  say at the end what has passed between them
- * Each COUNT begins the command line of a host, so many words: a pinion-box and all it needs.
- * Lines of a host are written with its name before them. Once a command has failed, the others
- * have a moment to say so, too, and are ended. A host stays up until the last command has ended.
+ *   -l  start the commands of the other hosts when that of the first host listens, which must
+ *       happen within SECONDS; without -l all start when all hosts are up
+ *   -v  print at the end how many frames were switched and dropped
+ * Each COUNT is followed by the COUNT words of a host's command line, which runs a pinion-box.
+ * Each line of a host's output is prefixed with its name. When a command has failed, the others have
+ * a moment to fail, too, and are then ended. A host stays up until the last command has ended.
  *
- * Exit status: that of the first host that failed; 123 when something else did.
+ * Exit status: that of the first host that failed; 123 for other failures.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,16 +32,16 @@
 #include "hub.h"
 #include "member.h"
 
-/* Seconds that the others have to fail by themselves. */
+/* After a failure: seconds that the other commands have to fail by themselves. */
 static const double MOMENT = 2;
 
 static struct member members[HUB_PORTS];
 static int count;
 static struct member *failed; /* the first that did */
-static double listen_limit; /* 0: nobody waits for that */
+static double listen_limit; /* 0: do not wait for host1 to listen */
 static double listen_deadline;
 static int stopped_by; /* a signal */
-static bool over; /* all are told to clean up */
+static bool over; /* all hosts were told to shut down */
 static int sig_pipe[2];
 
 static void on_signal(int sig)
@@ -86,7 +86,7 @@ static void begin(void)
 		go_all();
 }
 
-/* Those whose command still runs, or has yet to. */
+/* End the hosts whose command has not exited: at @when, or now if it was not started. */
 static void end_all(double when)
 {
 	int i;
@@ -123,7 +123,7 @@ static void finish(void)
 		member_tell(&members[i], FRAME_END);
 }
 
-/* ------------------------------------------------------------ what may happen */
+/* ---------------------------------------------------------------------- events */
 
 static void hear(struct member *m)
 {
@@ -198,7 +198,7 @@ static void stop(void)
 	}
 }
 
-/* How long to wait, -1 is for ever. */
+/* Handle deadlines that have passed. Return: milliseconds to the next; -1: none. */
 static int look_at_the_clock(void)
 {
 	double t = seconds(), next = 0;
@@ -226,7 +226,7 @@ static int look_at_the_clock(void)
 	return next ? (next - t) * 1000 + 1 : -1;
 }
 
-/* Until no host is left and all they said has been written. */
+/* Run until no host is left and all their output was written. */
 static void converse(void)
 {
 	for (;;) {
@@ -276,7 +276,7 @@ static void plug(int *network, int *port)
 		perror("pinion-box: socketpair");
 		exit(STATUS_BOX);
 	}
-	/* As much as may be: a burst of whole messages fits. */
+	/* As much as the system permits, for bursts of large messages. */
 	setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	*network = pair[0];
@@ -294,7 +294,7 @@ static pid_t start_hub(const int *ports, const int *networks,
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
-	/* It ends with us, not by a key. */
+	/* It ends with box-hosts, not by a key of the terminal. */
 	setpgid(0, 0);
 	for (i = 0; i < count; i++)
 		close(networks[i]);

@@ -26,7 +26,7 @@ static void execute(const struct member *m, int network, int control,
 	dup2(null, 0);
 	dup2(out[1], 1);
 	dup2(err[1], 2);
-	/* Of what is open these two stay. */
+	/* Only these two descriptors are inherited. */
 	fcntl(network, F_SETFD, 0);
 	fcntl(control, F_SETFD, 0);
 	snprintf(say, sizeof(say), "%d %d %d %d", m->number, network, control,
@@ -50,7 +50,7 @@ bool member_start(struct member *m, int network, bool watched)
 	if (m->pid < 0)
 		return false;
 	if (!m->pid) {
-		/* Of the terminal's keys only we hear. */
+		/* Keys of the terminal send signals to box-hosts only. */
 		setpgid(0, 0);
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (getppid() != parent)
@@ -80,9 +80,9 @@ void member_signal(struct member *m, int sig)
 {
 	if (!m->pid)
 		return;
-	/* Who only waits for the others has its own limit. */
+	/* A host whose command has exited only waits for the others. */
 	m->deadline = m->exited ? 0 : seconds() + PATIENCE;
-	/* The first is for its command, the second for its machine, the third is the end. */
+	/* The first ends its command, the second its machine, the third both by force. */
 	if (m->signals++ >= 2)
 		kill(-m->pid, SIGKILL);
 	else if (sig == SIGINT)
