@@ -61,7 +61,7 @@ static void caps_are_where_they_belong(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, caps_word(test, 0x20, 0x5c), BIT(30) | 15 << 24);
 }
 
-/* As much as there is room for, and no byte more. */
+/* An answer of any length is filled, and no byte behind it is written. */
 static void caps_stay_in_their_room(struct kunit *test)
 {
 	static const u16 kinds[] = { 0, 2, 3, 0x0f, 0x20 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * DEVX commands about queues, as the programmer's reference draws them: words in network order,
- * at their offset in bytes.
+ * DEVX commands about queues, built as in the programmer's reference: big-endian words at offsets
+ * in bytes.
  */
 #include <kunit/test.h>
 #include <linux/string.h>
@@ -10,7 +10,7 @@
 #include "../kernel/logic/devx_queue.c"
 
 #define ROOM 0x120
-/* Of a queue pair's context, in bytes. */
+/* Offset of a queue pair's context, in bytes. */
 #define QPC 0x18
 
 static u8 *queue_room(struct kunit *test)
@@ -54,7 +54,7 @@ static void a_completion_queue_is_read(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cq.wide);
 }
 
-/* What is not served is refused, not left out: each bit of the first word. */
+/* Unsupported features are refused, not ignored: each bit of the first word. */
 static void features_of_completion_queues_are_refused(struct kunit *test)
 {
 	const u32 refused = BIT(24) | BIT(23) | BIT(22) | BIT(20) | BIT(17) | BIT(14);
@@ -88,7 +88,7 @@ static void a_completion_queue_is_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(out + 0x3c), 0x123456);
 	put_unaligned_be32(get_unaligned_be32(in + 0x10), out + 0x10);
 	memset(out + 0x38, 0, 8);
-	/* Where the ring is, is not in the context. */
+	/* The context does not have the place of the ring. */
 	KUNIT_EXPECT_MEMEQ(test, out + 0x10, in + 0x10, 0x40);
 }
 
@@ -188,7 +188,7 @@ static void features_of_queue_pairs_are_refused(struct kunit *test)
 	}
 }
 
-/* All that a change says is told by a query, at the same place. */
+/* A query returns all values of a change, at the same offsets. */
 static void a_change_is_told_as_it_was_asked_for(struct kunit *test)
 {
 	u8 *in = queue_room(test), *out = queue_room(test), *qpc = in + QPC;
@@ -221,14 +221,14 @@ static void a_change_is_told_as_it_was_asked_for(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, qp.remote_read && !qp.remote_write && qp.remote_atomic);
 	qp.receives = true;
 	pinion_devx_put_qp(out, &qp, &state);
-	/* mlx5 has the two states of a queue that errs or drains the other way round. */
+	/* In mlx5 the numbers of SQD and SQE are exchanged. */
 	KUNIT_EXPECT_EQ(test, out[QPC] >> 4, 4);
 	out[QPC] = 0;
 	put_unaligned_be32(0, out + QPC + 0xd0);
 	KUNIT_EXPECT_MEMEQ(test, out + QPC, qpc, 0xe8);
 }
 
-/* Of which nothing would be read. */
+/* A second context would not be parsed. */
 static void a_change_with_a_second_context_is_refused(struct kunit *test)
 {
 	u8 *in = queue_room(test);
@@ -256,7 +256,7 @@ static u8 *queue_new_rmp(struct kunit *test)
 	return in;
 }
 
-/* What is told is what was asked for, and how many were taken. */
+/* A query returns the parameters of creation and the number of receives taken. */
 static void a_shared_receive_queue_is_read_and_told(struct kunit *test)
 {
 	u8 *in = queue_new_rmp(test), *out = queue_room(test);

@@ -62,7 +62,7 @@ static void start_inside(struct kunit *test, struct insider *in)
 		cpu_relax();
 }
 
-/* The kill waited for the reader, and has returned. */
+/* Expect that the kill has waited for the reader, and has returned. */
 static void expect_waited(struct kunit *test, struct insider *in)
 {
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(in->outside));

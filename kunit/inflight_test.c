@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * How many packets may be in flight, against one packet at a time, and over a network that has room
- * for so many.
+ * The window of packets in flight, against an oracle that counts packet by packet, and over a
+ * simulated network of limited capacity.
  */
 #include <kunit/test.h>
 
 #include "../kernel/logic/inflight.c"
 #include "random.h"
 
-/* In another way: packet by packet. */
+/* The oracle: acknowledges a single packet. */
 static void acknowledge_one(struct pinion_inflight *o)
 {
 	if (o->window == o->most)
@@ -31,7 +31,7 @@ static void expect_same(struct kunit *test, const struct pinion_inflight *a,
 	KUNIT_ASSERT_LE(test, a->window, a->most);
 }
 
-/* An acknowledgment of many packets counts as many of one. */
+/* One acknowledgment of many packets has the same effect as many of one packet. */
 static void many_at_a_time_are_one_by_one(struct kunit *test)
 {
 	struct pinion_inflight a, b;
@@ -65,8 +65,8 @@ static void many_at_a_time_are_one_by_one(struct kunit *test)
 }
 
 /*
- * A network that loses whatever is beyond its room: from then on the window stays between half of
- * it and just beyond it, and most of the room is used.
+ * A network that loses packets beyond its capacity (@room): after the first losses the window stays
+ * near the capacity, and most of the capacity is used.
  */
 static void it_finds_the_room_there_is(struct kunit *test)
 {
@@ -75,7 +75,7 @@ static void it_finds_the_room_there_is(struct kunit *test)
 
 	for (room = 8; room < 200; room += 7) {
 		pinion_inflight_init(&inflight, 256);
-		/* What it begins with is far too much. */
+		/* The initial window is far too large. */
 		while (inflight.window > room)
 			pinion_inflight_lost(&inflight);
 		lost = 0;
@@ -92,12 +92,12 @@ static void it_finds_the_room_there_is(struct kunit *test)
 			}
 		}
 		KUNIT_EXPECT_GT(test, used, 1000 * room * 2 / 3);
-		/* One loss in as many round trips as half of the room has packets. */
+		/* At most one loss per room / 2 round trips. */
 		KUNIT_EXPECT_LE(test, lost, 1000 / (room / 2) + 1);
 	}
 }
 
-/* Nobody who waits for one packet waits for more, and it comes back from there. */
+/* A timeout sets the window to one packet, from which it grows again. */
 static void late_is_one_packet_at_a_time(struct kunit *test)
 {
 	struct pinion_inflight inflight;
@@ -108,7 +108,7 @@ static void late_is_one_packet_at_a_time(struct kunit *test)
 		pinion_inflight_late(&inflight);
 		KUNIT_EXPECT_EQ(test, inflight.window, 1);
 	}
-	/* As often as there was nothing, half of what there was at first is known to be safe. */
+	/* However many timeouts there were, half of the first window is regarded as safe. */
 	for (i = 0; i < 7; i++)
 		pinion_inflight_acknowledged(&inflight, inflight.window);
 	KUNIT_EXPECT_EQ(test, inflight.window, 128);

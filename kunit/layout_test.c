@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Keys whose ranges are chosen by requests, against a list of their bytes; who may choose
- * ranges, and ranges whose region is gone.
+ * Layouts, against a list of their bytes; who may change them, and ranges whose region is gone.
  */
 #include "../kernel/mem/layout.c"
 #include "keys.h"

@@ -83,7 +83,7 @@ static void errors_have_a_syndrome(struct kunit *test)
 	}
 }
 
-/* As seen by a user who, like libmlx5, never resets his index. */
+/* As seen by a user that, like libmlx5, never resets its index. */
 static void the_owner_changes_each_time_round(struct kunit *test)
 {
 	static const struct pinion_cqe cqe = { .qpn = 1 };

@@ -180,8 +180,8 @@ static void doorbells_say_up_to_where(struct kunit *test)
 }
 
 /*
- * A window of key 0x1122aa00 is bound to 0x2001 bytes of a region, to be written and read, as
- * key 0x1122aa33; it is of queue pair 0x123456. Twelve segments, three blocks.
+ * Bind window 0x1122aa00 to 0x2001 bytes of a region, for writing and reading, as key 0x1122aa33
+ * of queue pair 0x123456. Twelve segments, three blocks.
  */
 static const u8 bind[192] = {
 	0x00, 0xab, 0xcd, 0x25, 0x12, 0x34, 0x56, 0x0c,
@@ -398,7 +398,7 @@ static void what_a_key_is_of_is_all_said_or_not(struct kunit *test)
 
 static void a_copy_is_from_and_to(struct kunit *test)
 {
-	/* A byte more than a page, of one key to another. */
+	/* A COPY of one byte more than a page, from one key to another. */
 	static const u8 copy[64] = {
 		0x01, 0xab, 0xcd, 0x2f, 0x12, 0x34, 0x56, 0x04,
 		0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00,
@@ -436,7 +436,7 @@ static void a_copy_is_from_and_to(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe),
 				    spoilt[i].syndrome, "%d", i);
 	}
-	/* A mebibyte, and one byte more; and none, which is 2^31. */
+	/* A length of 1 MiB, one byte more, and 0, which means 2^31. */
 	memcpy(in, copy, sizeof(in));
 	put_unaligned_be32(SZ_1M, in + 32);
 	put_unaligned_be32(SZ_1M, in + 48);

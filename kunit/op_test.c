@@ -53,7 +53,7 @@ static const struct fact facts[] = {
 	{ PINION_OP_REG_MR, IB_WR_REG_MR, IB_WC_REG_MR, "rud", LOCAL_ACT, .kernel = true },
 	/* The number equals another verbs opcode, which users cannot post. */
 	{ PINION_OP_LAYOUT, IB_WR_REG_MR_INTEGRITY, IB_WC_REG_MR, "r", LOCAL_ACT, .raw = true },
-	/* And none of this. */
+	/* No verbs opcode has this number. */
 	{ PINION_OP_COPY, (enum ib_wr_opcode)34, IB_WC_REG_MR, "r", LOCAL_ACT, .raw = true },
 };
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The time until the next look, against adding up what the last one cost.
+ * The time until the next poll, against an oracle that adds up the cost of the last one.
  */
 #include <kunit/test.h>
 
 #include "../kernel/logic/pace.c"
 #include "random.h"
 
-/* In another way: so many times as long as it cost, added up until that is enough for anything. */
+/* The oracle: multiplies by adding up, until the sum exceeds every limit. */
 static u64 pace_added_up(u64 pause, u32 batches, u64 took, u32 sharers)
 {
 	u64 rest = 0, all = 0;
@@ -28,7 +28,7 @@ static void a_pause_is_enough_and_no_longer(struct kunit *test)
 
 	random_begin(&rnd, 1);
 	for (i = 0; i < 100000; i++) {
-		/* Of one batch, whose pauses are the longest there are, as well as of many. */
+		/* A single batch, with the longest pauses, or many. */
 		pause = random_u64_below(&rnd, PINION_PACE_MOST_NS + 1);
 		batches = 1 + random_magnitude(&rnd) % 5000;
 		took = random_magnitude(&rnd);
@@ -38,7 +38,7 @@ static void a_pause_is_enough_and_no_longer(struct kunit *test)
 	}
 }
 
-/* A look that stood still for a second is paid for with no more than the longest pause. */
+/* A poll that was delayed for a second is followed by the longest pause, not by a longer one. */
 static void one_long_look_is_forgotten(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, pinion_pace(50000, 1, NSEC_PER_SEC, 1), PINION_PACE_MOST_NS);
@@ -46,7 +46,7 @@ static void one_long_look_is_forgotten(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pinion_pace(50000, 1, 200, 1), 50000ULL);
 }
 
-/* However many there are, in sum they take their share of the time and no more. */
+/* However many sharers there are, in sum they do not exceed 1/PINION_PACE_SHARE of the time. */
 static void many_take_no_more_than_one(struct kunit *test)
 {
 	struct rnd_state rnd;
@@ -63,7 +63,7 @@ static void many_take_no_more_than_one(struct kunit *test)
 	}
 }
 
-/* Twice as long as all of it so far, and the first is never more than asked for. */
+/* No pause is longer than the time waited so far, or, at first, than @least. */
 static void nobody_waits_for_more_than_twice(struct kunit *test)
 {
 	u64 least, most, pause, waited;

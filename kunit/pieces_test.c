@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory in pieces against a list of its bytes; and which regions may lend a piece.
+ * Memory in pieces, against a list of its bytes; and which regions may have a piece in a list.
  */
 #include <linux/unaligned.h>
 

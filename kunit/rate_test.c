@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The rate after notifications of congestion, against timers that go off one by one, and against
- * the bytes that a greedy sender gets through.
+ * The rate after notifications of congestion, against an oracle whose timers expire one by one, and
+ * against the bytes that a greedy sender can send.
  */
 #include <kunit/test.h>
 
 #include "../kernel/logic/rate.c"
 #include "random.h"
 
-/* In another way: an event at a time, with a fraction of a number instead of shifts. */
+/* The oracle: handles one event at a time, with divisions instead of shifts. */
 struct oracle {
 	bool limited;
 	u64 rate, target, cut, next_decay, next_raise, bytes;
@@ -91,7 +91,7 @@ static void expect_same(struct kunit *test, const struct pinion_rate *rate, cons
 	KUNIT_ASSERT_LE(test, rate->alpha, ALPHA_ONE);
 }
 
-/* Time is made up for as if each timer had gone off, however seldom anybody asks. */
+/* The rate is as if each timer had expired, however rarely the functions are called. */
 static void nothing_runs_and_all_is_as_if(struct kunit *test)
 {
 	struct pinion_rate rate;
@@ -109,7 +109,7 @@ static void nothing_runs_and_all_is_as_if(struct kunit *test)
 		case 0:
 			measured = rate.measured;
 			if (rate.limited && rate.raised + RAISE_NS <= now) {
-				/* What it unlearns when the limit ends, if it ends. */
+				/* If the limit has ended, the measurement was reset. */
 				pinion_rate_pause(&rate, now);
 				measured = rate.measured;
 			}
@@ -129,12 +129,12 @@ static void nothing_runs_and_all_is_as_if(struct kunit *test)
 		expect_same(test, &rate, &o);
 		limited += o.limited;
 	}
-	/* It was seen in both states, and left both. */
+	/* Both states occurred, limited and not. */
 	KUNIT_EXPECT_GT(test, limited, 10000);
 	KUNIT_EXPECT_LT(test, limited, 100000);
 }
 
-/* Never faster than the rate, but for what it may be ahead; and hardly slower if it wants more. */
+/* A greedy sender is not faster than the rate, apart from the allowed lead, and hardly slower. */
 static void a_greedy_sender_gets_its_rate(struct kunit *test)
 {
 	u64 now, end, allowed, sent, pause, bytes, slack;
@@ -159,7 +159,7 @@ static void a_greedy_sender_gets_its_rate(struct kunit *test)
 				pinion_rate_sent(&rate, bytes, now);
 				sent += bytes;
 			}
-			/* A timer is late, but less than may be made up for. */
+			/* The timer is late, by less than the sender can catch up. */
 			pause = pause ? pause + random_below(&rnd, PINION_RATE_AHEAD_NS) : 100;
 			allowed += div_u64(rate.rate * pause, NSEC_PER_SEC);
 			now += pause;
@@ -173,7 +173,7 @@ static void a_greedy_sender_gets_its_rate(struct kunit *test)
 	}
 }
 
-/* Who notifies without end costs no more than who does so as often as is obeyed. */
+/* Endless notifications have the same effect as one per PINION_RATE_CUT_NS. */
 static void a_storm_of_notifications_is_one(struct kunit *test)
 {
 	struct pinion_rate storm, calm;
@@ -193,7 +193,7 @@ static void a_storm_of_notifications_is_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, storm.rate, PINION_RATE_LEAST);
 }
 
-/* The first cut is to half of what is sent; without any more the limit ends within a second. */
+/* The first cut halves the measured rate. Without another one the limit ends within a second. */
 static void it_falls_and_rises(struct kunit *test)
 {
 	struct pinion_rate rate;
@@ -215,7 +215,7 @@ static void it_falls_and_rises(struct kunit *test)
 			KUNIT_ASSERT_LE(test, rate.rate, 100000000ULL);
 	}
 	KUNIT_EXPECT_EQ(test, pinion_rate_room(&rate, now), U64_MAX);
-	/* After a rest nothing is known: it is half of the most that there is. */
+	/* After a pause there is no measurement: the cut is to half of the highest rate. */
 	pinion_rate_sent(&rate, 1, now);
 	pinion_rate_sent(&rate, 1, now + NSEC_PER_SEC);
 	pinion_rate_notified(&rate, now + NSEC_PER_SEC);

@@ -7,7 +7,7 @@
 #include "../kernel/logic/wqe.c"
 #include "random.h"
 
-/* What the rules need to know of an opcode, independently of the table. */
+/* Properties of opcodes, independently of the table. */
 static const char *services_of(u8 opcode)
 {
 	switch (opcode) {
@@ -57,7 +57,7 @@ static bool is_answered(u8 opcode)
 	       opcode == PINION_OP_ATOMIC_WRITE;
 }
 
-/* What only requests in mlx5's format become. */
+/* Opcodes that only requests in mlx5's format have. */
 static bool is_raw(u8 opcode)
 {
 	return opcode == PINION_OP_LAYOUT || opcode == PINION_OP_COPY;
