@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Delegates only; `make help' lists the targets.
+# Delegates to scripts and other Makefiles; `make help' lists the targets.
 
 export KDIR ?= /lib/modules/$(shell uname -r)/build
 export PREFIX ?= /usr
@@ -11,35 +11,35 @@ all: module-if-headers lib tools
 help:
 	@sed -n 's/^#: \?//p' $(firstword $(MAKEFILE_LIST))
 
-# On two processors; "first" is a machine that has nothing yet.
+# Durations are for two processors; "first" is for a machine with an empty cache.
 #: make demo       show the device at work, in a box        first 6 min, 1.2 GB; 15 s
 #: make check      a selection of the tests, most kernels   first 60 min, 8 GB; 30 min
 #: make check-all  every suite on every bed                 hours, 20 GB
-#: make check-long garbage, traces and races for hours, most with KASAN: 8 hours, 6 GB;
+#: make check-long fuzzers, traces and races, most with KASAN: 8 hours, 6 GB;
 #:                 scripts/check-long --minutes N
-#: make bench      beside rxe, siw, memcpy and bare pins    first 30 min, 4 GB; 20 min
+#: make bench      compare with rxe, siw, memcpy, pinning   first 30 min, 4 GB; 20 min
 #: make style      checkpatch, W=1, sparse, clang-format, -Wextra, shellcheck, layer rules:
 #:                 2 min, 4 GB
 #: make kunit      the module's unit tests, with lockdep    first 9 min, 3.5 GB; 15 s
 #:
-#: make            the next three, as far as this machine can: 1 min, 50 MB
+#: make            the next three, as far as possible on this machine: 1 min, 50 MB
 #: make kernel     the module against KDIR, default: the running kernel's headers
 #: make lib        the provider, for the installed rdma-core; libpinion-rpma, -mlx5dv
 #: make tools      mrbench, pinionctl, pinion-mr-tour
 #: make box        pinion-box and its kernel, for `make install-box': first 4 min, 1 GB
-#: make install    what is built of all these, by root (PREFIX, DESTDIR); builds nothing:
+#: make install    install, as root, what is built (PREFIX, DESTDIR); builds nothing:
 #:                 seconds, 50 MB
-#: make install-C  one of them; C: module, dkms, provider, lib, box, tools, doc
-#: make dkms       as install, but the module through DKMS: follows kernel updates
-#: make uninstall  remove exactly what `make install' put there; uninstall-C: one of them
+#: make install-C  install one component C: module, dkms, provider, lib, box, tools, doc
+#: make dkms       as install, but DKMS builds the module, again after each kernel update
+#: make uninstall  remove exactly what `make install' installed; uninstall-C: one component
 #: make deb        Debian packages of all these, in a root made for it: first 10 min, 2 GB;
 #:                 1 min
 #: make clean      remove build/ and what the kernel's build left
 #:
-#: What is made once is kept in ~/.cache/pinion (PINION_CACHE): `scripts/bed/prune' removes
-#: what nothing uses any more, `rm -rf' all of it. PINION_YES=1 answers what is asked.
+#: Kernels, roots and downloads are kept in ~/.cache/pinion (PINION_CACHE). `scripts/bed/prune'
+#: removes those that are no longer used, `rm -rf' all. PINION_YES=1 answers all questions.
 
-# make can name no file in a folder with blanks; what sets itself up works in a copy.
+# make does not support blanks in paths. Scripts that set everything up work in a copy.
 named = $(if $(word 2,$(CURDIR)),$(error the path of this tree has blanks: only \
 	`make demo', `make check' and the like work here))
 
@@ -56,7 +56,7 @@ lib: libraries
 libraries:
 	$(named)$(MAKE) $(J) -C lib O=../build/lib rpma dv
 
-# Installed, they find the libraries where the system has them.
+# RUNPATH is empty: installed programs find the libraries in the system's folders.
 tools: libraries
 	$(MAKE) -C tools/mrbench O=../../build/tools
 	$(MAKE) -C tools/ctl O=../../build/tools if-libmnl
