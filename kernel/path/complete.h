@@ -9,8 +9,9 @@
 #include "qp.h"
 
 /*
- * Write one completion and wake whoever waits for it, or hold it by order. Process context. Return: false if the
- * completion is lost because @cq is full, or overflowed before. The queue pair must break then.
+ * Write one completion and wake whoever waits for it, or hold it by order. Process context. Return:
+ * false if the completion is lost because @cq is full, or overflowed before. The queue pair must
+ * break then.
  */
 bool pinion_complete(struct pinion_cq *cq, struct pinion_cqe *cqe);
 
@@ -23,8 +24,8 @@ bool pinion_complete_recv_error(struct pinion_qp *qp, struct pinion_cq *cq,
 				enum ib_wc_status status, enum pinion_syndrome syndrome);
 
 /*
- * @qp is reset or destroyed: what its completion queues hold of it by order is not written any more.
- * It completes nothing meanwhile.
+ * @qp is reset or destroyed: drop its held completions from its completion queues. It completes
+ * nothing meanwhile.
  */
 void pinion_complete_forget(struct pinion_qp *qp);
 

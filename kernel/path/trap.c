@@ -14,7 +14,7 @@
 
 /* The private data of the file. */
 struct trap {
-	spinlock_t lock;
+	spinlock_t lock;		/* also held while bells are told of a fault */
 	struct pinion_bells *bells;	/* under @lock; NULL: they have ended */
 };
 
