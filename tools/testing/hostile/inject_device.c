@@ -22,28 +22,14 @@ static struct region own, remote;
 /* Return: 0 or an errno. */
 static int force(const char *file, const char *word)
 {
-	char path[128];
-	int fd, err = 0;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/pinion/%s/%s",
-		 UNPLUG_DEVICE, file);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno;
-	if (write(fd, word, strlen(word)) < 0)
-		err = errno;
-	close(fd);
-	return err;
+	return orders_force(UNPLUG_DEVICE, file, word);
 }
 
 static char forced(const char *file)
 {
-	char path[128], word = 0;
-	int fd;
+	int fd = orders_file(UNPLUG_DEVICE, file, O_RDONLY);
+	char word = 0;
 
-	snprintf(path, sizeof(path), "/sys/kernel/debug/pinion/%s/%s",
-		 UNPLUG_DEVICE, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	CHECK(fd >= 0);
 	CHECK_EQ(read(fd, &word, 1), 1);
 	close(fd);

@@ -87,15 +87,28 @@ void orders_over(unsigned int times)
 	orders_off();
 }
 
+int orders_file(const char *device, const char *file, int flags)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/pinion/%s/%s", device,
+		 file);
+	return open(path, flags | O_CLOEXEC);
+}
+
+int orders_force(const char *device, const char *file, const char *text)
+{
+	return orders_write(orders_file(device, file, O_WRONLY), text);
+}
+
 int orders_invalidate(const char *fmt, ...)
 {
-	char text[128], path[128];
+	char text[128];
 	va_list args;
 
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	snprintf(path, sizeof(path), "/sys/kernel/debug/pinion/%s/invalidate",
-		 ibv_get_device_name(dev.ctx->device));
-	return orders_write(open(path, O_WRONLY | O_CLOEXEC), text);
+	return orders_force(ibv_get_device_name(dev.ctx->device), "invalidate",
+			    text);
 }

@@ -26,6 +26,12 @@ void orders_off(void);
 /* The first has failed so often; then all are over. */
 void orders_over(unsigned int times);
 
+/* Open a debugfs file of @device. Return: a descriptor; -1 with errno set. */
+int orders_file(const char *device, const char *file, int flags);
+
+/* Write @text to it. Return: 0 or an errno. */
+int orders_force(const char *device, const char *file, const char *text);
+
 /* Has the pages of a region taken away now: "KEY [OFFSET LENGTH]". Return: 0 or an errno. */
 int orders_invalidate(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2)));
