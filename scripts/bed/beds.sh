@@ -43,7 +43,8 @@ bed_programs() { # ROOT [PROGRAM...]
 	"$BED/enter" --rw "$dir" "$1" make -s -j"$JOBS" -C "$TOP/tools/testing" O="$dir" "${@:2}" >&2
 }
 
-# Sets $inside: what the tests' environment is set by. $how is `quick', `brief' or empty.
+# Sets $inside: what the tests' environment is set by. $how is `quick', `brief' or empty; $until,
+# if set, is when no test begins any more, in seconds since 1970.
 bed_inside() { # BED ROOT HOW
 	local like=$1 try_on="--bed $1"
 	if [ "$1" = own ]; then
@@ -51,7 +52,7 @@ bed_inside() { # BED ROOT HOW
 		[ "$like" != kasan ] || like=box-kasan
 		try_on="--kernel $own_tree --flavour $own_flavour"
 	fi
-	inside=(env "SLOW=${slow[$like]}" "QUICK=$3" "BED=$like" "TRY_ON=$try_on" "PROGRAMS=$TOP/build/testing-$2"
+	inside=(env "SLOW=${slow[$like]}" "QUICK=$3" "UNTIL=${until:-0}" "BED=$like" "TRY_ON=$try_on" "PROGRAMS=$TOP/build/testing-$2"
 		"EXPORTER=$exporter/build/${target[$1]}/exporter.ko"
 		"KVERBS=$kverbs/build/${target[$1]}/kverbs.ko" "MODULE=$TOP/build/${target[$1]}/pinion.ko")
 }

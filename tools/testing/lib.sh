@@ -3,7 +3,7 @@
 # What every suite shares: KTAP lines, one command or a server and its client as
 # a test, waiting for a server. Runs inside a bed.
 # In: DEV the device under test (default: the first), QUICK=1 for fewer tests,
-# SLOW=N to multiply every time limit.
+# SLOW=N to multiply every time limit, UNTIL=N to skip what would begin N seconds after 1970.
 set -u
 
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -85,6 +85,11 @@ not_ok() { # NAME [WHY]
 	printf 'not ok %d %s%s\n' $((++tests)) "$name" "${*:+ # $*}"
 	failures=$((failures + 1))
 }
+# A run may have a limit; what would begin after it is skipped. scripts/check knows the words.
+too_late() { # NAME
+	((${UNTIL:-0} && EPOCHSECONDS >= UNTIL)) || return 1
+	skip "$1" "the time of the run is over"
+}
 # What the reader of a failure wants to see comes before its line.
 # shellcheck disable=SC2120
 # The last line may have no end, and what follows is a line of its own.
@@ -114,6 +119,7 @@ why() { # STATUS
 run() {
 	local name=$1 rc=0
 	shift
+	! too_late "$name" || return 0
 	limited "$@" >"$TMP/out" 2>&1 </dev/null || rc=$?
 	if ((rc)); then
 		echo "# $*"
@@ -128,6 +134,7 @@ run() {
 refused() {
 	local name=$1 rc=0
 	shift
+	! too_late "$name" || return 0
 	limited "$@" >"$TMP/out" 2>&1 </dev/null || rc=$?
 	if ((rc == 0 || rc >= 124)); then
 		echo "# $*"
@@ -142,6 +149,7 @@ refused() {
 # $NAME), with $AS before it, as they come: a guest that dies has told who did it.
 ktap() {
 	local name=${AS:-}${NAME:-${1##*/}} rc='' seen=0 bad=0 planned='' line number what
+	! too_late "$name" || return 0
 	while IFS= read -r line; do
 		case $line in
 		"ok "* | "not ok "*)
@@ -273,6 +281,7 @@ both() {
 # told, as one_of() in lib/harness.c does, and scripts/check counts them.
 pair() {
 	local rc try spoilt
+	! too_late "$1" || return 0
 	for ((try = 1; ; try++)); do
 		rc=0
 		: >"$TMP/server"
