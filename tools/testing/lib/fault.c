@@ -70,13 +70,9 @@ static void open_own(void)
 	fd = open("/proc/thread-self/fail-nth", O_RDWR);
 }
 
-void fault_prepare(void)
+/* The settings of failing allocations that both ways of use have in common. */
+static void let_allocations_fail(void)
 {
-	size_t room = 8 << 20;
-
-	open_own();
-	if (fd < 0)
-		skip("this kernel injects no faults");
 	/* Verbs use allocations that may sleep, so those must be able to fail. */
 	set("failslab/ignore-gfp-wait", "N");
 	set("failslab/verbose", "0");
@@ -84,8 +80,18 @@ void fault_prepare(void)
 	set("fail_page_alloc/ignore-gfp-highmem", "N");
 	set("fail_page_alloc/min-order", "0");
 	set("fail_page_alloc/verbose", "0");
-	set("fail_usercopy/verbose", "0");
 	spare("ref_tracker_alloc");
+}
+
+void fault_prepare(void)
+{
+	size_t room = 8 << 20;
+
+	open_own();
+	if (fd < 0)
+		skip("this kernel injects no faults");
+	let_allocations_fail();
+	set("fail_usercopy/verbose", "0");
 	/* The heap must not grow while armed: the faults would hit its page faults. */
 	mallopt(M_MMAP_MAX, 0);
 	mallopt(M_TRIM_THRESHOLD, room * 2);
@@ -144,4 +150,117 @@ bool fault_disarm(void)
 	while (!write_count(0))
 		;
 	return hit;
+}
+
+/* ------------------------------------------------------ everywhere, now and then */
+
+enum { MANY = 1000000000 };
+
+static const char *const kinds[] = { "failslab", "fail_page_alloc" };
+
+static void set_each(const char *name, unsigned long value)
+{
+	char file[64], text[32];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		snprintf(file, sizeof(file), "%s/%s", kinds[i], name);
+		snprintf(text, sizeof(text), "%#lx", value);
+		set(file, text);
+	}
+}
+
+/* /proc/modules: "pinion 1234 0 - Live 0x61000000 (O)" */
+static void find_module(const char *module, unsigned long *start,
+			unsigned long *size)
+{
+	FILE *file = MUST(fopen("/proc/modules", "r"));
+	char line[512], name[64];
+
+	*start = 0;
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%63s %lu %*s %*s %*s %lx", name, size,
+			   start) == 3 &&
+		    !strcmp(name, module))
+			break;
+		*start = 0;
+	}
+	fclose(file);
+	/* Also if addresses are hidden. */
+	if (!*start)
+		FAIL("no address of module %s", module);
+}
+
+static void stop_failing(void)
+{
+	set_each("probability", 0);
+	set_each("times", 0);
+	set_each("require-start", 0);
+	set_each("require-end", -1UL);
+}
+
+/* However this process ends, nothing fails any more then. Harnesses do not kill the child. */
+static void stop_failing_at_exit(void)
+{
+	int ends[2];
+	char none;
+
+	CHECK_EQ(pipe(ends), 0);
+	fflush(stdout);
+	switch (fork()) {
+	case -1:
+		FAIL("fork: errno %d", errno);
+	case 0:
+		setsid();
+		close(ends[1]);
+		/* Nothing is written: this returns when all who have the other end are gone. */
+		while (read(ends[0], &none, 1) < 0)
+			;
+		stop_failing();
+		_exit(0);
+	}
+	close(ends[0]);
+}
+
+void fault_often_prepare(const char *module)
+{
+	unsigned long start, size;
+
+	if (access("/sys/kernel/debug/failslab", F_OK))
+		skip("this kernel injects no faults");
+	stop_failing_at_exit();
+	let_allocations_fail();
+	find_module(module, &start, &size);
+	set_each("require-start", start);
+	set_each("require-end", start + size);
+	set_each("stacktrace-depth", 32);
+	set_each("interval", 1);
+}
+
+void fault_often(unsigned int percent)
+{
+	set_each("times", MANY);
+	set_each("probability", percent);
+}
+
+uint64_t fault_often_end(void)
+{
+	uint64_t hits = 0;
+	size_t i;
+
+	set_each("probability", 0);
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		char path[64];
+		FILE *file;
+		int left;
+
+		snprintf(path, sizeof(path), "/sys/kernel/debug/%s/times",
+			 kinds[i]);
+		file = MUST(fopen(path, "r"));
+		CHECK_EQ(fscanf(file, "%i", &left), 1);
+		fclose(file);
+		hits += MANY - left;
+	}
+	stop_failing();
+	return hits;
 }

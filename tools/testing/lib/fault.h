@@ -20,4 +20,12 @@ void fault_inherit(void);
 /* Did a call fail in the process @pid? It has exited but is not reaped yet. */
 bool fault_hit(int pid);
 
+/*
+ * For all processes and contexts: allocations fail that are made in functions of @module, or in
+ * what those call. fault_often_end() returns how many did.
+ */
+void fault_often_prepare(const char *module);
+void fault_often(unsigned int percent);
+uint64_t fault_often_end(void);
+
 #endif /* PINION_TEST_FAULT_H */
