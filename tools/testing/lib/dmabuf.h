@@ -57,7 +57,10 @@ uint64_t dmabuf_pins(const struct dmabuf *dmabuf);
  * together) on a kernel 6.x without DMABUF_MOVE_NOTIFY. Measured with a buffer of its own.
  */
 uint64_t dmabuf_pins_mapped(void);
-/* The test fails if anything is still attached, mapped or pinned, or was released too late. */
+/*
+ * The test fails if anything is still attached, mapped or pinned, if an importer kept a mapping too
+ * long, or if old memory was written after a move.
+ */
 #define dmabuf_check_unused(dmabuf) \
 	dmabuf_check_unused_at(__FILE__, __LINE__, dmabuf)
 void dmabuf_check_unused_at(const char *file, int line,
