@@ -1,50 +1,50 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Shared by check, try and mutants: what the beds are called, what is built for one, and
-# how a command is run in it. A bed is a kernel and a root:
-#   host	no guest at all
-#   plain	UML 7.2 for speed, Debian forky with rdma-core 65
-#   checked	UML 7.2 with lockdep and its friends; the module's coverage
-#   box-kasan	checked, with KASAN
-#   trixie	UML 7.2, Debian 13 with rdma-core 56
-#   here	UML 7.2, this machine's files and user, its own rdma-core
-#   7.2, 6.12	Debian's own kernels in QEMU
-#   kasan	x86 with KASAN and lockdep in QEMU
-#   own		UML of a developer's own kernel tree; see bed_own()
+# Shared by check, try and mutants: the names of the beds, what has to be built for each, and how
+# to run a command in it. A bed is a kernel and a root:
+#   host	no guest: this machine
+#   plain	UML 7.2, fast; Debian forky with rdma-core 65
+#   checked	UML 7.2 with lockdep and other checkers, and coverage of the module; forky
+#   box-kasan	checked with KASAN
+#   trixie	UML 7.2; Debian 13 with rdma-core 56
+#   here	UML 7.2; this machine's files, user and rdma-core
+#   7.2, 6.12	Debian's own kernels in QEMU; forky
+#   kasan	x86 kernel with KASAN and lockdep in QEMU; forky
+#   own		UML of another kernel tree, see bed_own(); forky
 # shellcheck shell=bash disable=SC2034
 
-# How much longer it takes than the plain one.
+# By which factor tests take longer than on the bed plain.
 declare -A slow=([host]=1 [plain]=1 [checked]=3 [trixie]=1 [here]=1 [7.2]=4 [6.12]=4 [kasan]=10 [box-kasan]=10 [own]=3)
-# Whose kernel it has.
+# The target of module-build for the bed's kernel.
 declare -A target=([plain]=uml-plain [trixie]=uml-plain [here]=uml-plain [checked]=uml-checked
 	[7.2]=stock-7.2 [6.12]=stock-6.12 [kasan]=kasan [box-kasan]=uml-kasan [own]=own)
-# The module that exports dma-bufs to ours.
+# A test module that exports dma-bufs.
 exporter=$TOP/tools/testing/exporter
-# A kernel user of its verbs, where the kernel has KUnit.
+# A test module that uses verbs in the kernel; for kernels with KUnit.
 kverbs=$TOP/tools/testing/kverbs
 
-# bed_own TREE FLAVOUR CONFIG [KERNEL]: the kernel of that tree is the bed `own' from now on;
-# it is built first, unless it is in the folder KERNEL already. CONFIG is a file or empty.
+# bed_own TREE FLAVOUR CONFIG [KERNEL]: make the kernel of TREE the kernel of the bed `own'. Builds
+# it, unless KERNEL names the folder of the built kernel. CONFIG is a file or empty.
 bed_own() {
 	own_tree=$1 own_flavour=$2
 	OWN_KERNEL=${4:-$("$BED/kernel-uml" --tree "$1" ${3:+--config "$3"} "$2")}
 	export OWN_KERNEL
 }
 
-# Both modules for a bed's kernel.
+# Builds pinion and the exporter for a bed's kernel.
 bed_modules() { # BED
 	"$BED/module-build" "${target[$1]}" >/dev/null
 	BUILD_SOURCE=$exporter "$BED/module-build" "${target[$1]}" >/dev/null
 }
 
-# Test programs of a root, made by its compiler for its libibverbs; by default all.
+# Builds test programs, by default all, with the compiler and the libibverbs of a root.
 bed_programs() { # ROOT [PROGRAM...]
 	local dir=$TOP/build/testing-$1
 	mkdir -p "$dir"
 	"$BED/enter" --rw "$dir" "$1" make -s -j"$JOBS" -C "$TOP/tools/testing" O="$dir" "${@:2}" >&2
 }
 
-# Sets $inside: what the tests' environment is set by. $how is `quick', `brief' or empty; $until,
-# if set, is when no test begins any more, in seconds since 1970.
+# Sets $inside to the command that sets the environment of the tests. HOW: a selection as in check's
+# plan (`quick', ...), or empty. No test begins after $until, if set (seconds since 1970).
 bed_inside() { # BED ROOT HOW
 	local like=$1 try_on="--bed $1"
 	if [ "$1" = own ]; then
@@ -57,7 +57,7 @@ bed_inside() { # BED ROOT HOW
 		"KVERBS=$kverbs/build/${target[$1]}/kverbs.ko" "MODULE=$TOP/build/${target[$1]}/pinion.ko")
 }
 
-# Sets $guest: what boots a bed.
+# Sets $guest to the command that boots a bed.
 bed_guest() { # BED ROOT
 	local folder=/
 	case $1 in

@@ -1,27 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# What a check of the sources has read and found clean is not read again: a mark in the cache
-# says so, named by the check, by what reads and how, and by the contents of what was read. Only
-# what is clean is marked, so that whatever was found is found again. scripts/bed/prune removes marks
-# that nobody has asked for in a month. Read by style and style-user, after lib.sh.
+# Records which sources a check has found clean, so that it need not read them again. A record
+# (mark) is a file in the cache. Its name has the check, its tools and options, and a checksum of
+# the sources. Only clean sources get a mark, so complaints are repeated. scripts/bed/prune removes
+# marks that were not used for 30 days. Sourced by style and style-user, after lib.sh.
 # shellcheck shell=bash disable=SC2034,SC2154
 
 clean=$CACHE/clean
 marks=()
 
-# Of no weight where the cache cannot be written.
+# Makes the marks that unread() or all_clean() has prepared. Call it if the check found nothing.
+# Errors are ignored: the cache may be read-only.
 found_clean() {
 	((${#marks[@]} == 0)) || { mkdir -p "${marks[0]%/*}" && touch -- "${marks[@]}"; } 2>/dev/null || :
 }
 
-# unread CHECK HOW... < FILES: sets $unread to those of the FILES, one a line, that have no mark;
-# found_clean() gives it to them. For a check that judges each file by itself.
+# unread CHECK HOW... < FILES: sets $unread to those of FILES (one per line) that have no mark, and
+# prepares found_clean(). HOW: tools and options. For checks that read each file by itself.
 unread() {
 	local folder known=() sum file mark
 	folder=$clean/$1-$(key "${@:2}" </dev/null)
 	marks=()
 	unread=()
 	while read -r sum file; do
-		# The path is part of what is judged.
+		# The result may depend on the path, so it is part of the name.
 		mark=$folder/${file//\//+}.${sum:0:24}
 		if [ -z "${PINION_READ_ALL:-}" ] && [ -e "$mark" ]; then
 			known+=("$mark")
@@ -34,8 +35,8 @@ unread() {
 	((${#known[@]} == 0)) || touch -c -- "${known[@]}" 2>/dev/null || :
 }
 
-# all_clean CHECK HOW... < FILES: whether these together have their mark, which found_clean() gives
-# them. For a check in which one file may depend on any other.
+# all_clean CHECK HOW... < FILES: succeeds if FILES together have a mark; prepares found_clean().
+# For checks in which files depend on each other.
 all_clean() {
 	marks=("$clean/$1/$(xargs -d '\n' -r sha256sum -- | key "${@:2}")")
 	[ -z "${PINION_READ_ALL:-}" ] && [ -e "${marks[0]}" ] || return

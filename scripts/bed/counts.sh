@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# How much has been tried in all runs on this machine, by kind: a number in a file of the cache
-# for each, as `calls.BED' of the ioctl fuzzer. Read by check and check-long, after lib.sh.
+# Counts over all runs on this machine, each in a file of the cache, such as `calls.BED' for the
+# calls of the ioctl fuzzer. Sourced by check and check-long, after lib.sh.
 # shellcheck shell=bash
 
 counts=$CACHE/counts
 
-# add_to_count NAME N: sets $sum to the number of all runs. Of no weight where the cache cannot be
-# written.
+# add_to_count NAME N: adds N and sets $sum to the count, or to N if the cache cannot be written.
 add_to_count() {
 	local was='' lock
 	sum=$2
@@ -18,7 +17,8 @@ add_to_count() {
 	exec {lock}>&-
 }
 
-# count_calls BED LOG: adds what the ioctl fuzzer says in LOG, if it ran; prints the sum.
+# count_calls BED LOG: adds the calls that the ioctl fuzzer reports in LOG, if any; prints the
+# count.
 count_calls() {
 	local n sum
 	n=$(awk '$1 == "#" && $2 == "calls:" { n += $3 } END { printf "%d", n }' "$2")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Shared by the scripts of this folder: where the cache is, how an artefact is
-# made once and found again, how long work shows that it is alive and is ended.
+# Shared by the scripts: the cache, functions that make an artefact once and find it again, and
+# functions that show the progress of long work and end it.
 # shellcheck shell=bash disable=SC2034
 
 BED=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -8,15 +8,15 @@ TOP=$(cd "$BED/../.." && pwd)
 CACHE=${PINION_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pinion}
 JOBS=${JOBS:-$(nproc)}
 . "${BASH_SOURCE%/*}/machine.sh"
-# An ordinary user's PATH has no depmod, and his umask may hide from a guest what is made.
+# An ordinary user's PATH has no depmod, and the umask may make files unreadable for guests.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 umask 022
 
-# On a terminal the line of who is at work is one that others take the place of.
+# On a terminal, each progress line replaces the one before.
 START='' END=$'\n'
 if [ -t 2 ] && [ "${TERM:-dumb}" != dumb ]; then START=$'\r\e[K' END=''; fi
 say() { printf '%s%s: %s\n' "$START" "${0##*/}" "$*" >&2; }
-# Whoever runs several things at a time repeats the reason: see together().
+# The reason is also written to $PINION_WHY, from which together() repeats it.
 die() {
 	say "$*"
 	[ -z "${PINION_WHY:-}" ] || printf '%s: %s\n' "${0##*/}" "$*" >"$PINION_WHY"
@@ -26,23 +26,23 @@ die() {
 # The header comment of a script is its help.
 usage() { sed -n '/^# shellcheck/d; 3,/^[^#]/s/^# \{0,1\}//p' "$0"; }
 
-# The version of the tree.
+# Prints the version of the tree.
 tree_version() { sed -n 's/.*PINION_VERSION "\(.*\)"/\1/p' "$TOP/include/pinion/version.h"; }
 
-# Below the line of who was at work.
+# Ends the progress line, so that it stays.
 next_line() { [ -z "$START" ] || echo >&2; }
 
-# key WORD... < MATERIAL: a short name for "made from exactly this".
+# key WORD... < MATERIAL: print a checksum of both, which names an artefact that is made from them.
 key() { { printf '%s\n' "$@"; cat; } | sha256sum | cut -c1-16; }
 
-# make can do nothing in a folder with blanks or colons in its path: then all is done in a
-# copy, and what a script prints or is called by is there.
+# make does not work in a folder with blanks or colons in its path. Then the script restarts itself
+# in a copy of the tree.
 if [[ $TOP$CACHE == *[[:space:]:]* ]]; then . "$BED/place.sh"; fi
 
 # ------------------------------------------------------------------------ long work
 
-# at_exit COMMAND: run it when this script ends, however it ends. What a subshell asks for
-# is done when that ends, and nothing of what others have asked for.
+# at_exit COMMAND: run it when this shell exits, for whatever reason. A subshell runs only its own
+# commands, when the subshell exits.
 at_exit_commands=
 at_exit_shell=
 at_exit() {
@@ -53,8 +53,9 @@ at_exit() {
 }
 not_at_exit() { at_exit_commands=${at_exit_commands/"$1; "/}; }
 
-# A word every few seconds, until whoever asked for it is gone. It has no child that would
-# outlive it: nothing is ever written into that pipe. LINES_EXPECTED is how long LOG will be.
+# Print a progress line every few seconds, until the script has ended. Waits by reading from a pipe
+# that stays empty, because a child like sleep would outlive it. LINES_EXPECTED: the final length of
+# LOG, if known.
 tick() { # WHAT LOG
 	local start=$SECONDS pipe pause=5 lines
 	[ -n "$START" ] || pause=15
@@ -84,19 +85,19 @@ progress() {
 	tick "$what" "$log" </dev/null &
 	ticker=$!
 	at_exit "kill $ticker"
-	# Not in the background, where ^C would not reach it.
+	# In the foreground, so that ^C reaches it.
 	set +e
 	(set -e; "$@") >"$log" 2>&1 </dev/null
 	rc=$?
 	set $errexit
 	kill $ticker 2>/dev/null
 	wait $ticker 2>/dev/null || :
-	# That number may be another's soon.
+	# The pid of the ticker may be reused.
 	not_at_exit "kill $ticker"
 	if ((rc)); then
 		printf %s "$START" >&2
 		tail -n 15 "$log" >&2
-		# The first of the last try is the cause of the others.
+		# Take the first error of the last try: it may have caused the others.
 		why=$(awk '/ failed \(exit [0-9]*\), again in / { why = "" }
 			why == "" && /(^|: )(E|[Ee]rror|fatal error):? / { why = $0 } END { print why }' "$log")
 		[ -n "$why" ] || why=$(tail -n 1 "$log")
@@ -105,8 +106,9 @@ progress() {
 	say "$what: done in $((SECONDS - start))s"
 }
 
-# end_groups PGID...: the process groups that this script has started, to the last in them:
-# some do not hear SIGTERM, as the first process of a root does not.
+# end_groups PGID...: end process groups that this script has started, and wait until they are
+# empty. By SIGKILL in the end, because some processes ignore SIGTERM, such as the first one of a
+# root.
 end_groups() {
 	local g i n left
 	for i in TERM TERM TERM KILL; do
@@ -121,8 +123,8 @@ end_groups() {
 	wait 2>/dev/null || :
 }
 
-# together FUNCTION...: run them at once. Each is a process group of its own, so that all
-# it started ends with it: when another fails, or when this script is told to stop.
+# together FUNCTION...: run them in parallel. If one fails or this script is stopped, end the others
+# with all processes that they have started: each function has its own process group.
 together() {
 	local groups=() f
 	local -A unfinished=()
@@ -133,7 +135,7 @@ together() {
 		end_groups "${groups[@]}"
 		rm -f "$PINION_WHY"
 	}
-	# On from the line of who is at work.
+	# At ^C keep the progress line.
 	trap 'together_end; next_line; exit 130' INT
 	trap 'together_end; exit 143' TERM HUP
 	set -m
@@ -158,11 +160,11 @@ together() {
 	trap - INT TERM HUP
 }
 
-# What a mirror may answer to one call and not to the next.
+# Errors of a mirror that may not occur at the next try.
 TRANSIENT='timed out|Connection reset|Hash Sum mismatch|unexpected size|Mirror sync|  (429|50[0234])  '
 
-# patiently COMMAND...: what asks a mirror, again where a later try may do better. Each
-# try is a shell of its own, that a step of COMMAND which fails ends.
+# patiently COMMAND...: run a command that uses a mirror, up to three times if the errors are
+# transient. Each try is a subshell with `set -e'.
 patiently() {
 	local pause rc words errexit=+e
 	[[ $- != *e* ]] || errexit=-e
@@ -182,29 +184,29 @@ patiently() {
 	return "$rc"
 }
 
-# refresh COMMAND...: apt-get update, for which an index it did not get is no failure.
+# refresh COMMAND...: apt-get update, again without treating a missing index as an error if it
+# fails.
 refresh() { patiently "$@" -o APT::Update::Error-Mode=any update || "$@" update; }
 
-# How many MB each kind takes while it is made, about.
+# About how many MB each kind of artefact takes while it is made.
 declare -A room=([linux-source]=1000 [uml-plain]=350 [uml-checked]=500 [uml-kasan]=800 [x86-kasan]=1100
 	[root-small]=1100 [root-deb-bookworm]=900 [root-deb-trixie]=1000 [root-deb-forky]=1100
 	[deb-kernel-bookworm]=350 [deb-kernel-trixie]=350 [deb-kernel-forky]=350
 	[root-bookworm]=1200 [root-trixie]=2600 [root-forky]=1700)
 
-# room_for KIND...: the MB of those which are not there yet.
+# room_for KIND...: print how many MB those take that do not exist yet.
 room_for() {
 	local kind sum=0
 	for kind; do compgen -G "$CACHE/$kind/*/recipe" >/dev/null || sum=$((sum + ${room[$kind]})); done
 	echo $sum
 }
 
-# cached KIND KEY LINK FUNCTION: print $CACHE/KIND/KEY, made by FUNCTION DIR if it
-# is not there yet. The folder is filled under another name and renamed when
-# complete; a lock keeps two runs from making it twice. A FUNCTION that finds
-# an unfinished folder may go on from there. LINK names it under current/.
-# A step of FUNCTION that fails ends it all, and what is half made is not kept: a
-# command substitution has cleared `set -e', so it is set again. Where that means
-# nothing, to the left of && or ||, nothing is made.
+# cached KIND KEY LINK FUNCTION: print $CACHE/KIND/KEY. If it does not exist, FUNCTION DIR makes it,
+# in a folder with another name that is renamed when it is complete. A lock keeps two scripts from
+# making it at the same time. FUNCTION may continue in an unfinished folder. current/LINK is set to
+# the result. A failing step of FUNCTION must end the script, else an incomplete folder would be
+# renamed. A command substitution clears `set -e', so it is set again here. To the left of && or ||
+# it has no effect; then cached fails without making anything.
 cached() {
 	local kind=$1 k=$2 link=$3 fn=$4 dir lock lost
 	set -e
@@ -227,27 +229,26 @@ cached() {
 		fi
 		exec {lock}>&-
 	fi
-	# Another user's cache may be read, not written.
+	# Ignore errors: it may be another user's cache, which is read-only.
 	if [ "$(readlink "$CACHE/current/$link")" != "$dir" ]; then
 		{ mkdir -p "$CACHE/current" && ln -sfnT "$dir" "$CACHE/current/$link"; } 2>/dev/null || :
 	fi
 	printf '%s\n' "$dir"
 }
 
-# cached_or_none: the same for what one can do without: nothing if it cannot be made, which
-# is no reason for anything else to stop.
+# cached_or_none: the same for an optional artefact: prints an empty line if it cannot be made.
 cached_or_none() { printf '%s\n' "$(PINION_WHY='' && cached "$@")"; }
 
-# current LINK RECIPE UPDATE: print what current/LINK leads to if it was made by
-# RECIPE, so that a warm run asks no mirror for news.
+# current LINK RECIPE UPDATE: print the target of current/LINK if it was made by RECIPE and UPDATE
+# is empty. So no mirror is needed if all artefacts exist.
 current() {
 	local dir
 	[ -z "$3" ] && dir=$(readlink -e "$CACHE/current/$1") &&
 		[ "$(cat "$dir/recipe" 2>/dev/null)" = "$2" ] && printf '%s\n' "$dir"
 }
 
-# remade DIR RECIPE FUNCTION: print DIR of this tree, filled by FUNCTION if what is there
-# was not made by RECIPE.
+# remade DIR RECIPE FUNCTION: print DIR, a folder in this tree. FUNCTION fills it anew unless it was
+# made by RECIPE.
 remade() {
 	local out=$1 recipe=$2 fn=$3
 	mkdir -p "$out"
@@ -262,7 +263,7 @@ remade() {
 	printf '%s\n' "$out"
 }
 
-# The mirror this machine already uses, so that nothing new has to be reachable.
+# Prints the Debian mirror that this machine uses already, so that no other one has to be reachable.
 mirror() {
 	if [ -n "${PINION_MIRROR:-}" ]; then
 		printf '%s\n' "$PINION_MIRROR"
@@ -271,7 +272,7 @@ mirror() {
 	local m
 	m=$(apt-get indextargets --format '$(SITE) $(RELEASE) $(COMPONENT) $(ORIGIN)' 'Created-By: Packages' 2>/dev/null |
 		awk '$3 == "main" && $4 == "Debian" && $2 !~ /security/ { print $1; exit }')
-	# No lists fetched yet: read the sources themselves.
+	# If apt has no package lists yet, read its sources.
 	[ -n "$m" ] || m=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list \
 		/etc/apt/sources.list.d/*.sources 2>/dev/null |
 		sed -n 's/^deb \(\[[^]]*\] \)\?\(https\?:[^ ]*debian\/\?\) .*/\2/p; s/^URIs: *\([^ ]*debian\/\?\).*/\1/p' | head -n1)
@@ -279,15 +280,16 @@ mirror() {
 	printf '%s\n' "${m%/}"
 }
 
-# apt_private SUITES...: set APT to the options of an apt that knows SUITES and
-# touches nothing under /etc/apt or /var/lib/apt.
+# apt_private SUITES...: set APT to options for an apt that uses SUITES only, and changes nothing in
+# /etc/apt and /var/lib/apt.
 apt_private() {
 	local name d suite m
 	name=$(printf '%s+' "$@")
 	d=$CACHE/apt/${name%+}
 	m=$(mirror)
 	mkdir -p "$d/lists/partial" "$d/cache/archives/partial"
-	# Another run may be reading it. What was read of another mirror says nothing of this one.
+	# Replace the file by mv, as another script may be reading it. Package lists of another
+	# mirror are invalid.
 	for suite; do
 		printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$m" "$suite"
 	done >"$d/sources.$BASHPID"
@@ -298,7 +300,7 @@ apt_private() {
 		-o Dir::State::status=/dev/null
 		-o APT::Sandbox::User=root -o APT::Get::List-Cleanup=0 -o Acquire::Retries=0
 		-o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 -q)
-	# An hour is fresh enough, and saves the network on every other call.
+	# Read the package lists at most once in an hour.
 	apt_private_fresh() { [ -n "$(find "$d/stamp" -mmin -60 2>/dev/null)" ]; }
 	if ! apt_private_fresh; then
 		if ! machine_is_online; then
@@ -308,7 +310,7 @@ apt_private() {
 		say "apt: reading the package lists of $*"
 		(
 			flock 9
-			# Meanwhile another run may have read them.
+			# Another script may have read them while this one waited for the lock.
 			if apt_private_fresh; then
 				:
 			elif refresh apt-get "${APT[@]}" >"$d/log" 2>&1; then
@@ -322,8 +324,7 @@ apt_private() {
 	fi
 }
 
-# download_unpacked DIR SUITE PACKAGES...: what packages of that Debian have, unpacked
-# into DIR.
+# download_unpacked DIR SUITE PACKAGES...: unpack binary packages of that Debian release into DIR.
 download_unpacked() {
 	local dir=$1 suite=$2 deb
 	shift 2
@@ -334,8 +335,8 @@ download_unpacked() {
 	rm -rf "$dir/deb"
 }
 
-# fetch_upstream DIR SUITE PACKAGE: the source of a package, unpacked into DIR. Only the
-# upstream archive is asked for: mirrors exist that lack the rest.
+# fetch_upstream DIR SUITE PACKAGE: unpack the upstream source of a package into DIR. Downloads only
+# the upstream archive, because some mirrors lack the other files.
 fetch_upstream() {
 	local d=$1/apt APT
 	mkdir -p "$d/lists/partial"
@@ -350,10 +351,10 @@ fetch_upstream() {
 	rm -rf "$d"
 }
 
-# apt_version PACKAGE: the version apt would take.
+# apt_version PACKAGE: print the version that apt would install.
 apt_version() { LC_ALL=C apt-cache "${APT[@]}" policy "$1" | sed -n 's/^ *Candidate: *//p'; }
 
-# need GROUP PROGRAM...: programs that packages of that group bring.
+# need GROUP PROGRAM...: install the packages of GROUP if a program is missing; die if it still is.
 need() {
 	local group=$1 t
 	shift
@@ -361,8 +362,8 @@ need() {
 	for t; do command -v "$t" >/dev/null || die "$t is not installed; run scripts/bed/packages $group"; done
 }
 
-# Until the script ends, no processor sleeps: to wake one takes longer than a message,
-# on a virtual machine several times as long, and that is nobody's figure.
+# Keep all processors busy at idle priority until the script ends, for measurements: waking a
+# sleeping processor takes longer than a message, and on a virtual machine several times as long.
 keep_awake() {
 	local i
 	for ((i = 0; i < JOBS; i++)); do

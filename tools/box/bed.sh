@@ -10,7 +10,7 @@ fail() {
 
 usage() { sed -n '/^# shellcheck/d; 3,/^[^#]/s/^# \{0,1\}//p' "$self"; }
 
-# Where there is no tree, `make box' has left it beside this file.
+# Prints the version: of the tree, or if installed, from a file beside this one.
 version() {
 	if [ -n "$tree" ]; then
 		sed -n 's/.*PINION_VERSION "\(.*\)"/\1/p' "$tree/include/pinion/version.h"
@@ -39,13 +39,14 @@ hugepages=0
 command=()
 given=()
 
-# A machine that got no time for half a minute does not hang, nor do its processes.
+# Longer limits for reports of hangs: a busy host may stall the guest for half a minute.
 PATIENCE="watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120 workqueue.watchdog_thresh=120"
 PATIENCE+=" sysctl.kernel.hung_task_timeout_secs=120"
-# Tests leave their names in the kernel's log, any number of them.
+# Do not limit the rate of messages from user space: tests write their names to the log.
 PATIENCE+=" printk.devkmsg=on"
 
-# One option of a caller's own; sets $took to the words it used, 0 for none.
+# Overridden by scripts that have further options: handles one, and sets $took to the number of
+# words it used, or to 0.
 own_option() { took=0; }
 
 parse() {
@@ -109,7 +110,7 @@ parse() {
 	timeout=${timeout:-600}
 }
 
-# Makes a folder of --root's argument.
+# Sets $root to a folder, which is made if --root is one of our names.
 find_root() {
 	if [ -n "$tree" ] && [[ $root == bookworm || $root == trixie || $root == forky || $root == small ]]; then
 		root=$("$tree/scripts/bed/root" "$root") || exit 123
@@ -118,7 +119,7 @@ find_root() {
 	[ -d "$root" ] || fail "--root $root: not a folder"
 }
 
-# Sets $lib, the folder the guest gets its programs from.
+# Sets $lib to the folder with the helper programs of the box.
 helpers() {
 	if [ -z "$tree" ]; then
 		lib=$(readlink -f "${self%/bin/*}/lib/pinion/box")
@@ -127,7 +128,7 @@ helpers() {
 	lib=$("$tree/scripts/bed/box") || exit 123
 }
 
-# The folder of the UML kernel of a flavour: linux, mod/.
+# Prints the folder of the UML kernel of a flavour, with linux and mod/.
 find_kernel() {
 	local d
 	if [ -n "${PINION_BOX_KERNEL:-}" ]; then
@@ -162,8 +163,8 @@ find_module() {
 	module=$(readlink -f "$module")
 }
 
-# What an installed pinion-box brought for the libibverbs of the root, where that has no
-# provider of its own: sets $provider as find_provider does.
+# If the root has no provider, sets $provider to the one that came with the installed pinion-box for
+# the root's version of libibverbs. Like find_provider.
 carried_provider() {
 	local f version='' driver=$root/etc/libibverbs.d/pinion.driver
 	[ ! -e "$driver" ] && [ ! -L "$driver" ] && [ -d "$lib/provider" ] || return 0
@@ -184,8 +185,8 @@ carried_provider() {
 	done
 }
 
-# Sets $provider to the path libibverbs wants in a .driver file, without the
-# suffix of its version; "" leaves what the root has installed.
+# Sets $provider to the path for a .driver file of libibverbs, which has no version suffix; to ""
+# if the root's own provider is to be used.
 find_provider() {
 	local so
 	if [ -z "$provider" ]; then
@@ -213,16 +214,16 @@ find_provider() {
 	provider=${so%-rdmav*}
 }
 
-# What build/lib-NAME belongs to the root.
+# Prints the NAME of build/lib-NAME for the root.
 root_name() {
 	[ "$root" != / ] || { echo host; return; }
-	# The links of a root lead into that root.
+	# Read the file itself: /etc/os-release is a link, which would be followed on this machine.
 	sed -n 's/^VERSION_CODENAME=//p' "$root/usr/lib/os-release"
 }
 
 conf() { printf '%s=%s\0' "$1" "$2" >>"$job/conf"; }
 
-# The folder that tells the guest what to do.
+# Makes the job folder, which tells the guest what to do.
 make_job() {
 	local d seen
 	job=$(mktemp -d "${TMPDIR:-/tmp}/pinion-box.XXXXXX")
@@ -241,7 +242,7 @@ make_job() {
 			"$([ "$root" != / ] || printf '%s:' "$PATH")" >>"$job/env.new"
 		mv "$job/env.new" "$job/env"
 	fi
-	# Programs may want to know that they are in a box.
+	# Programs can tell by this variable that they run in a box.
 	printf 'PINION_BOX=%s\0' "$BOX" >>"$job/env"
 
 	printf '%s\0' BOX_DEVICES="$devices" BOX_NETNS="$netns" BOX_WITH="$with" \
@@ -259,7 +260,8 @@ make_job() {
 	cwd=$(readlink -e "$cwd") || fail "--cwd: no such folder"
 	conf cwd "$cwd"
 
-	# Another root has none of this machine's folders: show those that matter.
+	# Another root has none of this machine's folders: show the current one, the tree, the
+	# provider.
 	if [ "$root" != / ]; then
 		[ "$cwd" = / ] || conf cw "$cwd"
 		[ -z "$tree" ] || case $cwd/ in "$tree"/*) ;; *) conf cw "$tree" ;; esac
@@ -283,8 +285,8 @@ make_job() {
 	fi
 }
 
-# boot MACHINE...: run it to its end, of which $rc is the status. False if it should be
-# tried again: it has tries left in $boots and died before it made any device.
+# boot MACHINE...: run it to its end, and set $rc to its exit status. False if it has to be tried
+# again: it died before it set up the devices, and there are tries left ($boots).
 boot() {
 	local guard=()
 	: >"$job/console"
@@ -303,16 +305,17 @@ boot() {
 	((rc != 123 || --boots == 0)) || grep -qa 'box: setting up the devices' "$job/console"
 }
 
-# run MACHINE...: run it, judge the console, exit.
+# run MACHINE...: run it, search its console for complaints, exit.
 run() {
 	local rc boots=${BOX_BOOTS:-1} verdict=0 emulated=()
 	until boot "$@"; do
 		printf '%s: the machine died before it ran anything, once more\n' "$BOX" >&2
 	done
-	# What the kernel says after it was told to stop is no news of the driver's.
+	# Ignore what follows when the time is up: the guest logs its tasks, and does not clean up.
 	sed '/box: the command.s time is up/,$d' "$job/console" >"$job/judged"
 	[ -z "$log" ] || cp "$job/console" "$log"
-	# A processor that meets a breakpoint after it was taken away: see BOX_BOOTS.
+	# An emulated processor may run into a breakpoint that was removed. BOX_BOOTS is set for
+	# these.
 	((${BOX_BOOTS:-1} == 1)) || emulated=(--emulated)
 	"$lib/console-scan" "${emulated[@]}" "$job/judged" >"$job/found" || verdict=$?
 	if ((verdict == 3)); then
@@ -320,7 +323,8 @@ run() {
 		printf '%s: the emulator ran code that was no longer there\n' "$BOX" >&2
 		exit 122
 	fi
-	# The command's own status is nobody else's, 123 of xargs for example.
+	# The command itself may exit with such a status (xargs with 123): then the box did not
+	# fail.
 	local of_box=$rc
 	! grep -qa "box: the command ended with $rc\$" "$job/console" || of_box=
 	case $of_box in
@@ -340,7 +344,7 @@ run() {
 		cat "$job/found" >&2
 		rc=125
 	elif [ -s "$job/found" ]; then
-		# In a suite's output this is no result.
+		# As a KTAP comment, because this may be the output of a suite.
 		sed "s/^/# $BOX: /" "$job/found" >&2
 	fi
 	[ -z "$verbose" ] || printf '%s: %s.%03ds in all, %s\n' "$BOX" \

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The one byte stream between a box and its host carries frames: three streams,
- * their ends, and the exit status. A serial line alone could not tell end of
- * file, nor stdout from stderr.
+ * Frames in the byte stream between a box and its host: the standard streams, end of file, signals,
+ * the exit status. A serial line alone could not tell end of file, nor stdout from stderr.
  */
 #ifndef BOX_FRAME_H
 #define BOX_FRAME_H
@@ -17,25 +16,25 @@ enum frame_type {
 	FRAME_READY = 'R', /* the guest is up: stdin may be sent */
 	FRAME_OUT = 'O',
 	FRAME_ERR = 'E',
-	FRAME_EXIT = 'X', /* int32: the command's status, as of a shell */
-	FRAME_ACK = 'A', /* one FRAME_IN has been read */
-	FRAME_DONE = 'D', /* int32: status of the clean-up; nothing follows */
-	FRAME_UP = 'U', /* one of several hosts: waits for FRAME_GO */
-	FRAME_LISTENS = 'L', /* its command waits for connections */
+	FRAME_EXIT = 'X', /* int32: exit status of the command, as a shell reports it */
+	FRAME_ACK = 'A', /* the command has read one FRAME_IN */
+	FRAME_DONE = 'D', /* int32: status of the clean-up; the last frame */
+	FRAME_UP = 'U', /* one of several hosts is up, and waits for FRAME_GO */
+	FRAME_LISTENS = 'L', /* one of several hosts: the command listens */
 	/* to the guest */
-	FRAME_IN = 'I', /* no bytes: end of file */
+	FRAME_IN = 'I', /* stdin; without data: end of file */
 	FRAME_WINSIZE = 'W', /* uint16 rows, columns */
-	FRAME_SIGNAL = 'S', /* int32: for the command */
-	FRAME_KILL = 'K', /* time is up: say where everybody waits, and stop */
-	FRAME_GO = 'G', /* all hosts are up, the command may begin */
+	FRAME_SIGNAL = 'S', /* int32: a signal for the command */
+	FRAME_KILL = 'K', /* the time is up: log where all tasks wait, and stop */
+	FRAME_GO = 'G', /* one of several hosts: start the command */
 	FRAME_END = 'N', /* the commands of all hosts have ended */
 };
 
 #define FRAME_MAX 4096
 
 /*
- * A terminal line holds 4095 bytes, and user-mode Linux spins rather than waits
- * while it is full: so few bytes are on their way to the guest at any time.
+ * The guest's terminal buffers 4095 bytes, and user-mode Linux spins while that is full. So limit
+ * the bytes on their way to the guest, to INPUT_FRAMES of INPUT_MAX bytes.
  */
 #define INPUT_MAX 1024
 #define INPUT_FRAMES 3
@@ -66,13 +65,15 @@ static inline int write_all(int fd, const void *buf, size_t n)
 	return 0;
 }
 
-/* Collects frames from a stream that hands out any number of bytes at a time. */
+/* Collects a frame from a stream, of which each read may return any part. */
 struct frame_reader {
 	size_t have;
 	struct frame f;
 };
 
-/* 1: a frame is in r->f; 0: nothing there now; -1: the stream has ended. */
+/*
+ * Return: 1: a frame is in r->f; 0: no complete frame yet; -1: the stream has ended, or is invalid.
+ */
 static inline int frame_read(int fd, struct frame_reader *r)
 {
 	for (;;) {

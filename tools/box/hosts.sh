@@ -3,18 +3,19 @@
 # a pinion-box with the same options and its own command.
 # shellcheck shell=bash disable=SC2034,SC2154
 
-# The address of host1: by its name many programs take that of IPv6, where few listen.
+# The address of host1. Many programs would resolve its name to an IPv6 address, on which few
+# servers listen.
 first=10.0.101.1
 hosts=
 drivers=
 listen=
-# Of one of the hosts: its number, the sockets that are its network and box-hosts, and whether
-# its command is to be looked at. Empty in a box of its own.
+# In a box that is one of several hosts: its number, the descriptors of its network and of
+# box-hosts, and whether to report that its command listens. Empty in a single box.
 member=()
 read -ra member <<<"${PINION_BOX_MEMBER:-}"
 unset PINION_BOX_MEMBER
 
-# Sets $took as own_option() does.
+# Handles the options of this file. Sets $took like own_option().
 hosts_option() {
 	took=2
 	case $1 in
@@ -28,7 +29,7 @@ hosts_option() {
 	esac
 }
 
-# What cannot be with several hosts, or only with them.
+# Checks options that need --hosts, or cannot be combined with it.
 hosts_check() {
 	local d
 	if [ -z "$hosts" ]; then
@@ -50,7 +51,7 @@ hosts_check() {
 	[ -z "$drivers" ] || [ "$links$device" = 11 ] || fail "--drivers: with --no-link and --no-device there is none"
 }
 
-# The driver of a host: the last one named is that of all that follow.
+# Prints the driver of a host. Hosts after the last named driver have that one.
 driver_of() { # HOST
 	local all
 	IFS=, read -ra all <<<"${drivers:-pinion}"
@@ -58,7 +59,7 @@ driver_of() { # HOST
 	printf '%s\n' "${all[$1 - 1]}"
 }
 
-# Sets what is different in one of the hosts.
+# Changes the options of a box for its part as one of the hosts.
 hosts_become() {
 	host=${member[0]}
 	driver=$(driver_of "$host")
@@ -69,7 +70,7 @@ hosts_become() {
 	peers=(-n "${member[1]}" -p "${member[2]}")
 }
 
-# For its set-up and its command.
+# Adds the variables for setup.sh and for the command.
 hosts_environment() {
 	printf '%s\0' BOX_HOST="$host" BOX_HOSTS="$hosts" BOX_DRIVER="$driver" >>"$job/setup.env"
 	printf '%s\0' PINION_HOST="$host" PINION_HOSTS="$hosts" PINION_SERVER=$first >>"$job/env"
@@ -77,8 +78,8 @@ hosts_environment() {
 	((member[3] == 0)) || conf listen 1
 }
 
-# hosts_pair COMMAND...: of a program that is server and client sets $server and $client, the
-# command lines of both; false for others.
+# hosts_pair COMMAND...: if the program can be server and client, sets $server and $client to the
+# two command lines; otherwise false.
 hosts_pair() {
 	case ${1##*/} in
 	ib_read_bw | ib_read_lat | ib_write_bw | ib_write_lat | ib_send_bw | ib_send_lat | ib_atomic_bw | ib_atomic_lat | \
@@ -92,8 +93,8 @@ hosts_pair() {
 	esac
 }
 
-# Adds the commands of all hosts to $members, each with its length before it, as box-hosts
-# wants them. In: "$@" the options.
+# Adds the command lines of all hosts to $members, each preceded by its length, for box-hosts.
+# In: "$@" the options.
 hosts_commands() {
 	local server client word one=() n=1
 	if hosts_pair "${command[@]}" && [[ " ${command[*]} " != *' ::: '* ]]; then
@@ -123,7 +124,7 @@ hosts_commands() {
 }
 hosts_add() { members+=($(($# + 1)) "$self" "$@"); }
 
-# hosts_run ARGUMENTS: those of this call; never returns.
+# hosts_run ARGUMENTS: starts box-hosts with the arguments of this call; never returns.
 hosts_run() {
 	local members=() options=("${@:1:$#-${#given[@]}}")
 	LC_ALL=C grep -qa uml-vector "$kernel/linux" ||

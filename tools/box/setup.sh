@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Runs inside the box before the command: modules, networks, devices.
-# In: BOX_DEVICES BOX_NETNS BOX_WITH BOX_MODULE BOX_PARAM BOX_PROVIDER BOX_HUGEPAGES; of one of
-# several hosts also BOX_HOST BOX_HOSTS BOX_DRIVER
-# All of it is plain sh: the root may be any distribution's.
+# Runs inside the box before the command: loads modules, makes networks and devices.
+# In: BOX_DEVICES BOX_NETNS BOX_WITH BOX_MODULE BOX_PARAM BOX_PROVIDER BOX_HUGEPAGES BOX_LINKS; for
+# one of several hosts also BOX_HOST BOX_HOSTS BOX_DRIVER
+# Plain sh, because the root may be of any distribution.
 set -eu
 . /run/box/lib/guest.sh
 
-# No more need be said then.
+# Prints the reason. The status tells box-init not to print another message.
 fail() {
 	echo "pinion-box: $*" >&2
 	exit 3
@@ -14,14 +14,14 @@ fail() {
 
 have ip || fail "no \`ip' in this root: install iproute2 there"
 ip link set lo up
-# Addresses are ours alone: no need to wait a second for duplicates to show up.
+# Nobody else has these addresses, so do not wait a second for duplicate address detection.
 echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad
-# On a machine that stands still now and then, ten seconds are no sign of a leak.
+# A machine that stalls may need more than the default of ten seconds to release a netdev.
 echo 60 2>/dev/null >/proc/sys/net/core/netdev_unregister_timeout_secs || :
-# Room for the messages a 4096-byte path MTU makes.
+# Large enough for packets of a path MTU of 4096 bytes.
 mtu=9000
 
-# The device index in the third group, the namespace in the last.
+# Sets addresses with the device index (THIRD) and the namespace (LAST).
 address() { # NETDEV THIRD LAST
 	ip addr add "10.0.$2.$3/24" dev "$1"
 	ip addr add "fd00:$2::$3/64" dev "$1" nodad
@@ -30,7 +30,8 @@ address() { # NETDEV THIRD LAST
 links=${BOX_DEVICES:-1}
 namespaces=${BOX_NETNS:-0}
 
-# PREFIXeth0, PREFIXeth1, ...; and in each namespace a PREFIXeth0 on one network with the first.
+# Makes PREFIXeth0, PREFIXeth1, ..., and in each namespace a PREFIXeth0 that is bridged to the
+# first.
 # THIRD is added to the third group of their addresses.
 netdevs() { # PREFIX THIRD
 	i=0
@@ -64,7 +65,7 @@ while [ $n -le "$namespaces" ]; do
 	n=$((n + 1))
 done
 
-# One of several hosts: its name, those of all, and what leads to them, as eth0.
+# For one of several hosts: sets its name and the names of all, and makes its Ethernet eth0.
 join() { # HOST HOSTS
 	echo "host$1" >/proc/sys/kernel/hostname
 	i=1
@@ -90,7 +91,8 @@ fi
 
 if [ -n "${BOX_MODULE:-}" ]; then
 	mkdir -p /etc/modprobe.d
-	# So that `rdma link add NAME type pinion' loads it, as when installed, or another of its types.
+	# For `rdma link add NAME type pinion' (or another of its types), which loads the module as
+	# if it were installed.
 	cat >/etc/modprobe.d/pinion-box.conf <<-X
 		alias rdma-link-pinion* pinion
 		install pinion /bin/sh /run/box/lib/load-pinion.sh \$CMDLINE_OPTS
@@ -99,8 +101,8 @@ if [ -n "${BOX_MODULE:-}" ]; then
 fi
 
 if [ -n "${BOX_PROVIDER:-}" ]; then
-	# Where any user may read it: it may be in a home that others cannot enter, and a command
-	# may become another.
+	# Copy it where any user can read it: it may be in a home directory that others cannot
+	# enter, and the command may change its user.
 	mkdir -p /etc/libibverbs.d /run/pinion
 	cp "$BOX_PROVIDER"-rdmav*.so /run/pinion/ || fail "no provider $BOX_PROVIDER-rdmav*.so"
 	chmod -R a+rX /run/pinion
@@ -110,7 +112,7 @@ fi
 
 have_rdma() { have rdma || fail "no \`rdma' in this root: install iproute2 there"; }
 
-# Names of links say what they are and where: pinion0 on eth0, pinion0.ns1 in ns1.
+# Adds a link for each netdev: pinion0 on eth0, pinion1 on eth1, ...; pinion.ns1 in namespace ns1.
 add_links() { # TYPE [PREFIX OF NETDEVS]
 	have_rdma
 	i=0
@@ -127,7 +129,7 @@ add_links() { # TYPE [PREFIX OF NETDEVS]
 }
 
 for m in ib_uverbs rdma_ucm ib_umad; do load $m || :; done
-# A device that other hosts are to be reached by.
+# Adds the device of one of several hosts.
 add_link() { # NAME TYPE
 	have_rdma
 	rdma link add "$1" type "$2" netdev eth0 || fail "rdma link add $1 type $2: $(dmesg_tail)"
@@ -152,8 +154,8 @@ for w in ${BOX_WITH:-}; do
 		;;
 	siw)
 		load siw || fail "no siw in this kernel"
-		# It connects by rdma_cm only, which chooses the device by the address: of two on
-		# one netdev it finds the first.
+		# siw connects by rdma_cm only, which chooses the device by the address and takes
+		# the first of several on a netdev. So siw gets netdevs of its own.
 		netdevs siw- 100
 		add_links siw siw-
 		;;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Runs inside the box after the command: all goes as it came, so that what the
-# module forgot to free shows on the console.
+# Runs inside the box after the command: removes the devices and the module, so that the kernel
+# reports on the console what was not freed.
 set -u
 . /run/box/lib/guest.sh
 
@@ -13,7 +13,7 @@ fi
 for m in pinion_kunit pinion; do
 	[ -e /sys/module/$m ] || continue
 	i=0
-	# The core lets go of a device a moment after its last user.
+	# The core may hold a reference to a device for a moment after its last user.
 	until /run/box/lib/box-init rmmod $m 2>/run/box/rmmod; do
 		i=$((i + 1))
 		if [ $i -gt 1000 ]; then
@@ -25,9 +25,9 @@ for m in pinion_kunit pinion; do
 	done
 done
 
-# The kernel keeps the counters of a module that has gone, its exit code's too.
+# The kernel keeps the counters of an unloaded module, so these include its exit code.
 if [ -d /run/box/gcov ]; then
-	# By few processes: there is a file for each source.
+	# With few processes, because there is a file for each source file.
 	cd /sys/kernel/debug/gcov && find . -name '*.gcda' -exec cp --parents -t /run/box/gcov {} +
 fi
 exit $status

@@ -20,7 +20,7 @@ pid_t machine_start(char **argv, const char *log, int sock, int sock_out,
 
 	if (pid)
 		return pid;
-	/* Not in the terminal's foreground group: ^C is for the command inside. */
+	/* Leave the terminal's foreground process group, because ^C is for the command inside. */
 	setsid();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -32,7 +32,7 @@ pid_t machine_start(char **argv, const char *log, int sock, int sock_out,
 	dup2(fd, 2);
 	fd = open("/dev/null", O_RDONLY);
 	dup2(fd, 0);
-	/* Out of the way of each other first. */
+	/* First move them to high numbers, so that no dup2() overwrites one of them. */
 	sock = fcntl(sock, F_DUPFD, 10);
 	sock_out = fcntl(sock_out, F_DUPFD, 10);
 	if (network >= 0)

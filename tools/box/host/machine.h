@@ -8,14 +8,14 @@
 #include <sys/types.h>
 
 /*
- * It ends with us. Its console goes to @log, @sock is its FD 3, @sock_out its FD 4, and
- * @network its FD 5 if it is not -1.
+ * Start the machine, which is killed when this process ends. Its console goes to @log. It gets
+ * @sock as FD 3, @sock_out as FD 4, and @network, if that is not -1, as FD 5.
  */
 pid_t machine_start(char **argv, const char *log, int sock, int sock_out,
 		    int network);
-/* Powering off is left to it, the rest of its console too. */
+/* Wait up to 5 seconds for the machine to write the rest of its console and to power off. */
 void machine_await(pid_t machine);
-/* Its helpers are our children once it is gone: end them all. */
+/* Kill the machine and its helpers, which become our children when it ends. */
 void machine_end(pid_t machine);
 
 #endif /* BOX_MACHINE_H */

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * box-host: starts a virtual machine, carries stdin, stdout and stderr between
- * it and the caller, and returns the exit status of the command that ran inside.
- * It never looks at what the machine is; it is a process with a socket on FD 3 and
- * another on FD 4. Either may be read and written; user-mode Linux, which stops
- * writing to a descriptor when it stops reading from it, gets one for each.
+ * box-host: starts a virtual machine, carries stdin, stdout and stderr between it and the caller,
+ * and returns the exit status of the command that ran inside. The machine may be any process that
+ * uses the sockets on FD 3 and FD 4, one for input and the other for output, or one for both.
+ * (User-mode Linux needs two: when it stops reading from a descriptor, it also stops writing to
+ * it.)
  *
  * box-host -l LOG [-t SECONDS] [-u SECONDS] [-n FD -p FD] -- MACHINE ARGS...
  *   -l  the machine's console goes to LOG
- *   -t  the command's time, 0 for any
- *   -u  the time to come up
- *   -n  the socket that is its network, FD 5 of the machine
- *   -p  the socket to box-hosts, where it is one of several hosts
- * Exit status: the command's; 124 when its time was up; 123 when the machine
- * ended, or never came up, without one.
+ *   -t  how long the command may take; 0: no limit
+ *   -u  how long the machine may take to come up
+ *   -n  the socket of its network, which becomes FD 5 of the machine
+ *   -p  the socket to box-hosts, if it is one of several hosts
+ * Exit status: that of the command; 124 if its time was up; 123 if the machine ended without one,
+ * or did not come up.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -38,12 +38,12 @@ enum { GRACE = 10 }; /* seconds for the guest to end by itself */
 enum { CLEAN_UP = 240 };
 
 struct session {
-	int fd, fd_out; /* sockets; frames come on the one or the other, never on both */
+	int fd, fd_out; /* sockets; all frames come from one of them */
 	int peers; /* the socket to box-hosts, or -1 */
-	double limit; /* the command's time, 0 for any */
-	double deadline; /* of what is under way, 0 is none */
+	double limit; /* seconds for the command; 0: no limit */
+	double deadline; /* for the current phase; 0: none */
 	bool ready, stdin_open, killed, done;
-	int unread; /* frames of stdin */
+	int unread; /* frames of stdin that were not acknowledged */
 	int interrupts;
 	int status; /* -1: not known yet */
 	struct frame_reader reader;
@@ -91,8 +91,8 @@ static double now(void)
 }
 
 /*
- * What waits to be sent. Writing never blocks: the machine may itself be waiting
- * for us to read.
+ * Bytes that wait to be sent. Writing must never block, because the machine may itself wait for us
+ * to read.
  */
 static struct {
 	char *data;
@@ -109,7 +109,7 @@ static void flush_queue(int fd)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			return;
-		/* A machine that is gone shows as end of file on the same socket. */
+		/* If the machine has ended, reading from the socket will tell. */
 		if (n < 0)
 			break;
 		queue.at += n;
@@ -145,9 +145,9 @@ static void send_winsize(int fd)
 	send_frame(fd, FRAME_WINSIZE, size, sizeof(size));
 }
 
-/* ------------------------------------------------------------ what may happen */
+/* ---------------------------------------------------------------------- events */
 
-/* How long to wait, -1 is for ever. False: no longer. */
+/* Set @wait_ms to the time until the deadline, -1: none. Return: false if it is time to end. */
 static bool in_time(struct session *s, int *wait_ms)
 {
 	double t = now();
@@ -158,7 +158,7 @@ static bool in_time(struct session *s, int *wait_ms)
 	if (t >= s->deadline) {
 		if (s->killed || s->done || s->status >= 0 || !s->ready)
 			return false;
-		/* Ask first, for the sake of the console log. */
+		/* Let the guest log where its tasks wait before it ends. */
 		send_frame(s->fd, FRAME_KILL, NULL, 0);
 		s->killed = true;
 		s->deadline = t + GRACE;
@@ -167,7 +167,10 @@ static bool in_time(struct session *s, int *wait_ms)
 	return true;
 }
 
-/* The first one is for the command, the next for us. False: it ends all. */
+/*
+ * Pass the first signal to the command. Return: false if the signal ends the box: the second, or
+ * any before the command has started.
+ */
 static bool take_signal(struct session *s)
 {
 	unsigned char c;
@@ -215,7 +218,7 @@ static void take_frame(struct session *s, const struct frame *f)
 		memcpy(&value, f->data, sizeof(value));
 	switch (f->type) {
 	case FRAME_UP:
-		/* How long the others take is not for us to judge. */
+		/* No limit for the other hosts to come up: box-hosts decides. */
 		s->deadline = 0;
 		peers_tell(s->peers, f->type, 0);
 		break;
@@ -257,12 +260,12 @@ static void take_frame(struct session *s, const struct frame *f)
 	}
 }
 
-/* What box-hosts has decided. */
+/* Handle a message of box-hosts. */
 static void obey_peers(struct session *s)
 {
 	int type = peers_hear(s->peers);
 
-	/* There are no others any more. */
+	/* box-hosts has ended. */
 	if (!type)
 		s->peers = -1;
 	if (type == FRAME_GO)
@@ -271,7 +274,7 @@ static void obey_peers(struct session *s)
 		clean_up(s);
 }
 
-/* Until the machine, a signal or the time ends it. */
+/* Handle events until the machine ends, a signal ends the box, or a deadline has passed. */
 static void converse(struct session *s)
 {
 	int wait_ms;

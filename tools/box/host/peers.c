@@ -9,7 +9,7 @@ void peers_tell(int fd, int type, int32_t value)
 {
 	struct peers_message m = { .type = type, .value = value };
 
-	/* Whoever has gone need not know. */
+	/* Ignore the error if box-hosts has ended. */
 	if (fd >= 0)
 		(void)!send(fd, &m, sizeof(m), 0);
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What goes on between a machine that is one of several hosts and box-hosts.
+ * Messages to and from box-hosts, for a machine that is one of several hosts.
  */
 #ifndef BOX_HOST_PEERS_H
 #define BOX_HOST_PEERS_H
 
 #include <stdint.h>
 
-/* To box-hosts at @fd; nothing if that is -1. */
+/* Send a message to box-hosts at @fd; does nothing if that is -1. */
 void peers_tell(int fd, int type, int32_t value);
-/* What it says, a type of frame; 0 when it has gone. */
+/* Wait for a message of box-hosts. Return: its type, or 0 if box-hosts has ended. */
 int peers_hear(int fd);
 
 #endif /* BOX_HOST_PEERS_H */

@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-/* Since some time. */
+/* Monotonic time. */
 static inline double seconds(void)
 {
 	struct timespec t;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What a host writes, line by line with its name before each.
+ * Copies the output of a host by whole lines, with the name of the host before each.
  */
 #ifndef BOX_LINES_H
 #define BOX_LINES_H
@@ -9,12 +9,12 @@
 #include <stddef.h>
 
 struct lines {
-	int from, to; /* a pipe, -1 when it has ended; and where the lines go */
+	int from, to; /* from: a pipe; -1 after its end */
 	size_t have;
-	char part[4096]; /* of a line that goes on */
+	char part[4096]; /* the incomplete line so far */
 };
 
-/* Carries what is there. A line that is too long is cut in two. */
+/* Read once and copy complete lines. A line that is too long is cut. */
 void lines_carry(struct lines *l, const char *name);
 
 #endif /* BOX_LINES_H */

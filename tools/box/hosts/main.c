@@ -37,7 +37,7 @@ static const double MOMENT = 2;
 
 static struct member members[HUB_PORTS];
 static int count;
-static struct member *failed; /* the first that did */
+static struct member *failed; /* the first host that failed */
 static double listen_limit; /* 0: do not wait for host1 to listen */
 static double listen_deadline;
 static int stopped_by; /* a signal */
@@ -276,7 +276,7 @@ static void plug(int *network, int *port)
 		perror("pinion-box: socketpair");
 		exit(STATUS_BOX);
 	}
-	/* As much as the system permits, for bursts of large messages. */
+	/* Buffers as large as the system permits, for bursts of large messages. */
 	setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	*network = pair[0];
@@ -294,7 +294,7 @@ static pid_t start_hub(const int *ports, const int *networks,
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
-	/* It ends with box-hosts, not by a key of the terminal. */
+	/* Keys of the terminal must not end it before box-hosts. */
 	setpgid(0, 0);
 	for (i = 0; i < count; i++)
 		close(networks[i]);
@@ -313,7 +313,7 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* {COUNT ARGUMENTS...}... */
+/* Read the command lines of the hosts: {COUNT ARGUMENTS...}... */
 static void read_members(char **argv)
 {
 	while (*argv) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the box says: lines of the kernel's log, and frames to the host.
+ * Output of the box: lines of the kernel's log, and frames to and from the host.
  */
 #ifndef BOX_CHANNEL_H
 #define BOX_CHANNEL_H
@@ -10,24 +10,26 @@
 
 #include "../frame.h"
 
-/* A line of the log. */
+/* Write a line to the kernel's log. */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void power_off(void) __attribute__((noreturn));
-/* The box itself failed: the caller hears it, or at least the console. */
+/* The box failed: tell the caller if the channel is open, write to the log, and power off. */
 void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-/* Waits for it to be there. */
+/* Open the channel. Waits up to a minute for its device. */
 void channel_open(const char *path);
-/* To be polled. */
+/* Return: the descriptor to poll. */
 int channel_fd(void);
-/* What the host says: a frame, good until the next call, or NULL. Does not wait. */
+/*
+ * Return: a frame from the host, valid until the next call; NULL if there is none. Does not wait.
+ */
 const struct frame *channel_read(void);
-/* All that was sent has left. */
+/* Wait until everything was sent. */
 void channel_drain(void);
 
 void send_frame(int type, const void *data, size_t len);
 void send_value(int type, int32_t value);
-/* Any length, in as many frames as that takes. */
+/* Send data of any length, in as many frames as necessary. */
 void send_bytes(int type, const char *data, size_t len);
 
 #endif /* BOX_CHANNEL_H */

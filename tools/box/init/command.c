@@ -23,17 +23,17 @@ enum { IN, OUT, ERR, STREAMS };
 struct command {
 	pid_t pid;
 	bool tty;
-	int fd[STREAMS]; /* our ends; -1: closed, or on a terminal the same as another */
-	/* What it has yet to read: at most what the host may send unread. */
+	int fd[STREAMS]; /* our ends; -1: closed, or ERR of a terminal */
+	/* Input that was not written to the command yet; room for all that the host may send. */
 	char input[INPUT_MAX * INPUT_FRAMES];
 	size_t input_len;
-	int unread; /* frames of that which the host waits to hear of */
-	bool eof; /* nothing comes after it */
+	int unread; /* frames of it that were not acknowledged to the host yet */
+	bool eof; /* no more input follows */
 	bool exited;
 	int status;
 };
 
-/* ------------------------------------------------------------ its beginning */
+/* ------------------------------------------------------------ the start */
 
 static int open_pty(int *slave)
 {
@@ -86,7 +86,7 @@ static void become(char **conf)
 	}
 }
 
-/* In its process. */
+/* In the child: become the command. */
 static void execute(const struct job *job, bool tty, const int streams[STREAMS])
 {
 	struct rlimit memlock = { RLIM_INFINITY, RLIM_INFINITY };
@@ -129,7 +129,7 @@ static void start(struct command *c, const struct job *job)
 	send_frame(FRAME_READY, c->tty ? "\1" : "", 1);
 }
 
-/* -------------------------------------------------------------- its streams */
+/* -------------------------------------------------------------- the streams */
 
 static void carry_output(struct command *c, int stream)
 {
@@ -153,7 +153,7 @@ static void carry_input(struct command *c)
 		c->input_len -= len;
 		memmove(c->input, c->input + len, c->input_len);
 	} else if (len < 0 && errno != EAGAIN && errno != EINTR) {
-		/* Nobody reads: as if it had been read. */
+		/* No process will read it: drop it, and acknowledge it. */
 		c->input_len = 0;
 	}
 	for (; !c->input_len && c->unread; c->unread--)
@@ -183,7 +183,7 @@ static void set_window_size(const struct command *c, const struct frame *f)
 		ioctl(c->fd[IN], TIOCSWINSZ, &w);
 }
 
-/* What the host says. False: time is up. */
+/* Handle a frame from the host. Return: false if the time is up. */
 static bool obey(struct command *c, const struct frame *f)
 {
 	int32_t value = 0;
@@ -208,14 +208,14 @@ static bool obey(struct command *c, const struct frame *f)
 	return true;
 }
 
-/* ------------------------------------------------------------------ its end */
+/* ------------------------------------------------------------------ the end */
 
 static int decode(int status)
 {
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* The first process is the parent of all that have none. */
+/* Orphaned processes become children of this one, the first, so reap them all. */
 static void reap(struct command *c)
 {
 	int status;
@@ -253,8 +253,8 @@ int command_run(const struct job *job)
 		n = poll(p, 4, c.exited ? 50 : 200);
 		reap(&c);
 		/*
-		 * The command has ended and all it wrote is here. What it left
-		 * running may hold its streams open for ever: do not wait for that.
+		 * The command has ended, and all its output was read. Processes that it left
+		 * may keep the streams open for ever, so do not wait for end of file.
 		 */
 		if (c.exited &&
 		    ((c.fd[OUT] < 0 && c.fd[ERR] < 0) || (!n && ++quiet > 2)))

@@ -8,7 +8,7 @@
 #include "job.h"
 #include "root.h"
 
-/* "a\0b\0" as a vector */
+/* Read a file of strings, each with a 0 byte at its end. Return: a vector of them. */
 static char **vector(const char *folder, const char *name)
 {
 	char path[8300], **v = NULL, *buf, *p;

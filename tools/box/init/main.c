@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * box-init: the first process of a box. It lays a writable layer in memory over
- * the caller's file system, runs the set-up script, runs the command with its
- * streams carried to the host as frames, runs the clean-up script, powers off.
- * Static, so that it runs on any root. What it shall do is read from the job
- * folder named by box_job= on the kernel's command line.
+ * box-init: the first process of a box. It lays a writable layer in memory over the caller's file
+ * system, runs the set-up script, runs the command with its streams carried to the host as frames,
+ * runs the clean-up script, and powers off. It is static, so that it runs on any root. The job
+ * folder (box_job= on the kernel's command line) tells what to do.
  *
- * As `box-init insmod FILE [PARAMETERS]` it loads a module, as `box-init rmmod NAME` it
- * unloads one, for roots without kmod.
+ * `box-init insmod FILE [PARAMETERS]` loads a module and `box-init rmmod NAME` unloads one, for
+ * roots without kmod.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -24,10 +23,10 @@
 #include "process.h"
 #include "root.h"
 
-/* The exit status of setup.sh that has told what is missing. */
+/* The exit status of setup.sh if it has printed the reason of the failure. */
 #define SETUP_SAID_WHY 3
 
-/* Reaches the host and learns from it what to do. */
+/* Connects to the host and reads the job. */
 static void wake_up(struct job *job)
 {
 	char *cmdline, *p, channel[64], folder[4096];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The other hosts on its network, if there are any: their commands begin when all of them are
- * up, or when that of the first listens, and all stay up until the last command has ended.
+ * A box that is one of several hosts. The commands start when all hosts are up, or when the command
+ * of the first listens. Each host stays up until the last command has ended.
  */
 #ifndef BOX_INIT_PEERS_H
 #define BOX_INIT_PEERS_H
@@ -10,11 +10,13 @@
 
 #include "job.h"
 
+/* Wait until the command may start. Returns at once in a single box. */
 void peers_await_go(const struct job *job);
-/* Begins to look whether the command listens, if somebody waits for that. */
+/* If other hosts wait for the command to listen, start a script that reports it. */
 void peers_watch(const struct job *job);
-/* A child has ended. */
+/* Call it for each child that has ended: it may be that script. */
 void peers_reaped(pid_t pid, int status);
+/* Wait until the commands of all hosts have ended. Returns at once in a single box. */
 void peers_await_end(const struct job *job);
 
 #endif /* BOX_INIT_PEERS_H */

@@ -53,7 +53,7 @@ int script(const char *name, char **env)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-/* NULL if there is none, or no more. */
+/* Read a file of /proc/PID. Return: NULL if the process has ended. */
 static char *proc(const char *pid, const char *name, size_t *len)
 {
 	char path[300];
@@ -70,7 +70,7 @@ static void show_task(const char *pid)
 	char *cmdline = proc(pid, "cmdline", &len);
 	char *state = stat ? strrchr(stat, ')') : NULL, *line;
 
-	/* Kernel threads at rest are no news: those have no command line. */
+	/* Leave out idle kernel threads. Kernel threads have no command line. */
 	if (state && (len || (state[2] != 'I' && state[2] != 'S'))) {
 		say("task %.*s state %c", (int)(state + 1 - stat), stat,
 		    state[2]);

@@ -7,13 +7,13 @@
 
 #include <sys/types.h>
 
-/* A script of the box, which goes on by itself. */
+/* Start a script of the box, and return its pid. */
 pid_t script_start(const char *name, char **env);
-/* A script of the box; what it said goes to stderr if it fails. Returns its status. */
+/* Run a script of the box. If it fails, print its output to stderr. Return: its exit status. */
 int script(const char *name, char **env);
-/* Who waits where, to the log. */
+/* Write all tasks and where they wait to the log, without idle kernel threads. */
 void show_tasks(void);
-/* Everything the command left behind. */
+/* Kill all processes that the command has left, and reap them. */
 void kill_rest(void);
 
 #endif /* BOX_PROCESS_H */

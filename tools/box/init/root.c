@@ -29,7 +29,7 @@ static void mount_at(const char *what, const char *where, const char *type,
 		say("mount %s on %s: %s", type, where, strerror(errno));
 }
 
-/* How a path of the host is shown: read-only, writable, or with a layer in memory. */
+/* How a path of the host is mounted: read-only, writable, or below a writable layer in memory. */
 enum show { SHOW_RO, SHOW_RW, SHOW_COW };
 
 static int overlay(const char *from, const char *to)
@@ -119,7 +119,7 @@ static void mount_system(void)
 	mkdir(NEW "/run/lock", 01777);
 }
 
-/* WHAT or WHAT<tab>WHERE; it is changed. */
+/* Mount WHAT or WHAT<tab>WHERE; changes the string. */
 static void expose_named(char *what, enum show how)
 {
 	char *where = strchr(what, '\t');
@@ -152,7 +152,7 @@ static void enter(void)
 	symlink("/proc/self/fd/2", "/dev/stderr");
 }
 
-/* perftest takes the clock from /proc/cpuinfo, where UML has no MHz. */
+/* perftest reads the clock rate from /proc/cpuinfo, but UML has no MHz there: add it. */
 static void show_clock(const char *mhz)
 {
 	char *info = slurp("/proc/cpuinfo", NULL);

@@ -31,7 +31,7 @@ static void end_orders(void)
 	CHECK_EQ(tool_lines(tool_says("inject")), 1);
 }
 
-/* A program that registers memory of its own device file. */
+/* A program that opens the device and registers memory. */
 #define REGISTERS "ibv_rc_pingpong -d %s -g %d"
 
 /* Each example of pinionctl(1), and the line that `inject' lists for it. */
@@ -188,7 +188,7 @@ static void ct65_trace(void)
 	struct said said;
 
 	begin_trace();
-	/* Unmounted here, because trace has to mount tracefs itself. */
+	/* Unmount tracefs, because trace must be able to mount it itself. */
 	umount2("/sys/kernel/tracing", MNT_DETACH);
 	said = tool("-j trace -- " REGISTERS
 		    " -s 12345 -p 1 localhost 2>/dev/null",
@@ -216,7 +216,7 @@ static void ct66_all(void)
 	int i;
 
 	begin_trace();
-	/* Events before the tracer is ready may be missing. */
+	/* Go on for some seconds: events before the tracer is ready are missing. */
 	if (!fork()) {
 		for (i = 0; i < 40; i++) {
 			region_new(4321, 0, ALL_ACCESS);
@@ -260,7 +260,7 @@ static int count(const char *out, const char *event)
 	return num;
 }
 
-/* Each message of a program and its peer: begun, done, and completed at both ends. */
+/* Each message of a program and its peer has its events: begin, end, and two completions. */
 static void ct68_requests(void)
 {
 	const char *out;
@@ -278,7 +278,7 @@ static void ct68_requests(void)
 	CHECK(strstr(out, "\"opcode\":128,\"status\":0,\"bytes\":777}"));
 }
 
-/* The reason why a message had to wait. */
+/* The event of a message that waits tells the reason and the time. */
 static void ct69_wait(void)
 {
 	const char *out;

@@ -22,7 +22,7 @@ static struct region own, remote, paged;
 
 /* ------------------------------------------------------------------ what can fail */
 
-/* A system call. Returns its errno, or 0. */
+/* A system call that can fail. Returns its errno, or 0. */
 static int register_(int access)
 {
 	struct ibv_mr *mr = ibv_reg_mr(dev.pd, own.buf->data, LENGTH, access);
@@ -71,7 +71,7 @@ static int register_dmabuf(void)
 	return err;
 }
 
-/* A message. Returns its status. */
+/* A message that can fail. Returns the status of its completion. */
 static int write_to(const struct region *region)
 {
 	return rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&own, 3, LENGTH - 100),
@@ -119,7 +119,7 @@ static int overflow(void)
 	return event.event_type;
 }
 
-/* The order for table or span sizes affects new regions. */
+/* Make a new region, because orders for sizes of tables or spans affect only new ones. */
 static int make_and_write(int access)
 {
 	struct region region = region_new(LENGTH, 100, access);
@@ -146,7 +146,7 @@ static int make_on_demand(void)
 enum { OF_MESSAGES = 1, OF_PACKETS = 2, ON_DEMAND = 4, BREAKS_CQ = 8 };
 
 static const struct knob {
-	const char *words; /* of the order; the pid or number follows */
+	const char *words; /* of the order, without the pid or number */
 	int (*act)(void);
 	int result;
 	int flags;
@@ -228,7 +228,7 @@ static void try_knob(const struct knob *knob)
 	} else {
 		link_renew(&link_);
 	}
-	/* Works again; both kinds return 0 for success. */
+	/* Without the order the same works: errno and status are 0. */
 	CHECK_EQ(knob->act == overflow ? write_() : knob->act(), 0);
 	exchange(&link_, &own, &remote);
 }
@@ -249,7 +249,7 @@ static void ct70_knobs(void)
 	CHECK(tried > 10);
 }
 
-/* Many short stretches for one message. */
+/* A message is copied in many short stretches. */
 static void ct71_stretch(void)
 {
 	begin();
@@ -285,7 +285,7 @@ static void ct72_invalidate(void)
 	tool_says("mr invalidate %s %#x", device_name(), paged.lkey);
 	CHECK_EQ(lines_of_map(), 1);
 	CHECK_EQ(write_what_is_there(), IBV_WC_SUCCESS);
-	/* All pages but the last. */
+	/* A range that touches all pages which the message has made present. */
 	tool_says("mr invalidate %s key %#x 0 %d", device_name(), paged.lkey,
 		  LENGTH - 100);
 	CHECK_EQ(lines_of_map(), 1);

@@ -36,8 +36,8 @@ static uint64_t physical(const void *memory)
 }
 
 /*
- * The map has every byte of [@memory, @memory + @length) and no other; returns the number of
- * lines.
+ * Check that the map has every byte of [@memory, @memory + @length) and no other. Returns the
+ * number of lines.
  */
 static int map_is(uint32_t key, const uint8_t *memory, size_t length,
 		  char right)
@@ -48,7 +48,7 @@ static int map_is(uint32_t key, const uint8_t *memory, size_t length,
 	size_t at;
 	int lines = 0;
 
-	/* After the header. */
+	/* Skip the header. */
 	for (line = strchr(line, '\n') + 1; *line;
 	     line = strchr(line, '\n') + 1, lines++) {
 		if (sscanf(line, "%llx %llx %llx %7s", &offset, &size, &address,
@@ -216,7 +216,10 @@ static void ct25_check_all(void)
 		region_free(&r[i]);
 }
 
-/* Reading the map of a region that is destroyed meanwhile comes to an end, and holds nothing. */
+/*
+ * Reads maps of regions that are destroyed meanwhile: each read must end, and must not keep the
+ * region alive.
+ */
 static void reader(void *arg)
 {
 	const uint32_t *key = arg;

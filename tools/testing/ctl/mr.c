@@ -18,7 +18,7 @@ static const char *show(uint32_t key)
 	return tool_says("mr show %s key %#x", device_name(), key);
 }
 
-/* Values that every device has. */
+/* Check the values that every device has. */
 static void common(const char *out, const struct ibv_mr *mr)
 {
 	CHECK_EQ(tool_number(out, "lkey"), mr->lkey);
@@ -40,7 +40,7 @@ static uint64_t blocks_of(uint64_t address, uint64_t length, uint64_t size)
 	return (address + length - 1) / size - address / size + 1;
 }
 
-/* The table has enough blocks for the memory, whatever their size. */
+/* Check that the table has as many blocks as the memory needs, whatever their size. */
 static void table_holds(const char *out, const void *memory, size_t length)
 {
 	uint64_t size = tool_number(out, "block_size");
@@ -305,7 +305,7 @@ static void ct10_list(void)
 	CHECK_EQ(tool("mr list %s pid %d", device_name(), getpid()).status, 1);
 }
 
-/* So many that netlink needs several messages. */
+/* List so many regions that netlink needs several messages. */
 static void ct11_very_many(void)
 {
 	enum { MANY = 3000 };

@@ -151,7 +151,7 @@ static void ct46_waits(void)
 	link_make(&link, NULL);
 	for (i = 0; i < 2; i++)
 		post(&link.a, &wr);
-	/* Between timers it may wait for nothing. */
+	/* Repeat: when the timer expires, it waits for nothing until the next try. */
 	do {
 		out = tool_says("qp show %s lqpn %u", device_name(),
 				link.a.qp->qp_num);

@@ -63,7 +63,7 @@ static void record_both(int port)
 		  dev.gid_index, port);
 }
 
-/* The numbers in `calls came out the same, ...'. */
+/* Replays, and checks the numbers in `calls came out the same, ...'. @same 0: any number. */
 static void check_replay(unsigned long same, unsigned long differ)
 {
 	const char *out = tool("replay %s %s", file, device_name()).out;
@@ -95,7 +95,7 @@ static void ct80_both(void)
 	CHECK_EQ(count(text, " post_send "), 14);
 	CHECK_EQ(count(text, " opcode=128 bytes=12345 "), 14);
 	CHECK_EQ(count(text, " completion "), 28);
-	/* The byte with which it fills its buffer. */
+	/* Data is not recorded: ibv_rc_pingpong fills its buffer with `{'. */
 	CHECK(!strstr(text, "{{{{"));
 	check_replay(0, 0);
 	free(text);
@@ -138,7 +138,7 @@ static void ct81_one_side(void)
 	}
 }
 
-/* Replaces the first occurrence. */
+/* Replaces the first occurrence of @from in the file. */
 static void change(const char *from, const char *to)
 {
 	char *text = contents(file), *at = MUST(strstr(text, from));
@@ -243,7 +243,7 @@ static void ct86_damaged(void)
 		context("try %d", try);
 		out = MUST(fopen(file, "we"));
 		for (i = 0; i < length; i++) {
-			/* One digit of a hundred, not in the first line. */
+			/* Change one digit in a hundred, but not in the first line. */
 			at = &text[i];
 			if (i > 30 && *at >= '0' && *at <= '9' &&
 			    rnd() % 100 == 0)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Doorbell records: that each is heard, whatever waits beside it, and that looking at them costs
- * no more than was said (items VB1 to VB6). One look is one interrupt of a soft timer, of which
- * /proc/softirqs has the number.
+ * Polling of doorbell records: each doorbell is noticed, even if other queues have to wait, and
+ * idle queues are polled no more often than documented (items VB1 to VB6). Each poll is a run of a
+ * soft timer, which /proc/softirqs counts.
  */
 #include <endian.h>
 #include <pthread.h>
@@ -14,18 +14,18 @@
 
 enum { LEN = 4096 };
 
-/* What a completion says, and the state of a queue pair. */
+/* Opcodes of completions: a request, a failed request. The error state of a queue pair. */
 enum { WAS_SENT = 0, WAS_REFUSED = 13, IS_BROKEN = 6 };
 
-/* Codes of the time after which a sender may ask again: 10 us, and half a second. */
+/* Codes of the RNR timer, after which the sender tries again: 10 us, and half a second. */
 enum { RNR_SHORT = 1, RNR_LONG = 31 };
 
-/* Of kernel/path/bell.c: where nothing happens, each record is looked at so often in a second. */
+/* Polls per second when nothing happens, and queues polled in one run: see kernel/path/bell.c. */
 enum { LOOKS = 100, BATCH = 32 };
 
 static struct region from, to;
 
-/* RESET to RTS. @rnr_timer: what it tells who finds it without a receive request. */
+/* Connects @q, with the timer code that it sends if it has no receive request (RNR NAK). */
 static void connect_slowly(struct raw_queue *q, uint32_t remote_qpn,
 			   uint32_t rnr_timer)
 {
@@ -102,9 +102,9 @@ static void await_waits(long long least)
 	}
 }
 
-/* ------------------------------------------------------------------- being heard */
+/* ---------------------------------------------------------- doorbells are noticed */
 
-/* Senders that are told again and again to come later keep no other from being heard. */
+/* Many senders that repeatedly wait for a receiver do not delay the doorbells of another queue. */
 static void vb1_beside_those_that_wait(void)
 {
 	enum { PAIRS = 64, MESSAGES = 20 };
@@ -129,11 +129,11 @@ static void vb1_beside_those_that_wait(void)
 	pair_free(&a, &b);
 }
 
-/* -------------------------------------------------------------- what looking costs */
+/* ---------------------------------------------------------------- costs of polling */
 
 /*
- * No more than so many looks at @queues of one user while nothing is to be done, and no work
- * items that look for themselves. A slow machine looks more rarely.
+ * Check that @queues of one user with nothing to do are polled at the idle rate and no faster, and
+ * that hardly any work item polls on its own (counter streams). A slow machine polls more rarely.
  */
 static void rests(uint32_t queues)
 {
@@ -142,7 +142,7 @@ static void rests(uint32_t queues)
 	long long streams;
 	double begun;
 
-	/* What was found before is forgotten by then. */
+	/* Let the pauses between polls grow to the longest: earlier doorbells shortened them. */
 	usleep(300000);
 	streams = device_counter("streams");
 	begun = now();
@@ -158,7 +158,7 @@ static void rests(uint32_t queues)
 	CHECK(streams <= STREAMS);
 }
 
-/* More is posted than is copied at a time, and the first of it waits. */
+/* A full queue whose first request waits for the receiver is polled at the idle rate. */
 static void vb2_waiting(void)
 {
 	enum { SENDS = 20 };
@@ -175,7 +175,7 @@ static void vb2_waiting(void)
 	await_waits(before + 1);
 	rests(2);
 	CHECK(device_counter("rnr_waits") > before + 1);
-	/* It goes on when it may. */
+	/* When there are receive requests, the sends complete. */
 	for (i = 0; i < SENDS; i++) {
 		uint8_t segment[SEGMENT];
 
@@ -189,7 +189,7 @@ static void vb2_waiting(void)
 	pair_free(&a, &b);
 }
 
-/* A record that says more than the ring can have, of a queue that is broken by it. */
+/* An index beyond the ring breaks the queue pair, which is then polled at the idle rate. */
 static void vb3_broken(void)
 {
 	double limit = now() + patience(PATIENCE);
@@ -208,7 +208,7 @@ static void vb3_broken(void)
 	pair_free(&a, &b);
 }
 
-/* Many open files of one user, none of which does anything. */
+/* Queues of many idle contexts of one user are polled together. */
 static void vb4_many_files(void)
 {
 	enum { FILES = 32 };
@@ -228,7 +228,7 @@ static void vb4_many_files(void)
 	rests(FILES);
 	dev.ctx = ctx;
 	dev.pd = pd;
-	/* All of it is left to the kernel. */
+	/* Leave all objects for the kernel to clean up. */
 }
 
 struct stirred {
@@ -258,8 +258,8 @@ static uint32_t *record(struct raw_queue *q, int word)
 }
 
 /*
- * Records that change all the time, where nothing can follow from it: both of a queue pair that is
- * not ready, and that of receives of one that is.
+ * Records that change all the time without giving the kernel anything to do are polled at the idle
+ * rate: both words of a queue pair in RESET, and the receive word of one in RTS.
  */
 static void vb6_stirred(void)
 {
@@ -277,7 +277,7 @@ static void vb6_stirred(void)
 	rests(3);
 	__atomic_store_n(&stirred.over, true, __ATOMIC_RELAXED);
 	CHECK_EQ(pthread_join(thread, NULL), 0);
-	/* And it is heard. */
+	/* A doorbell is still noticed. */
 	write_some(&ready, 100);
 	raw_free(&reset);
 	pair_free(&ready, &peer);
@@ -285,7 +285,7 @@ static void vb6_stirred(void)
 
 /* ---------------------------------------------------------------- receive records */
 
-/* More receive requests than there is room for: none of it can be meant. */
+/* A receive record beyond the ring is invalid: the sender and the receiver get an error. */
 static void vb5_receives_beyond_the_ring(void)
 {
 	enum { REMOTE_OPERATION = 0x14 };

@@ -276,7 +276,7 @@ static void vl3_a_region_ends(void)
 	CHECK(!memcmp(kept, other.buf->data, 4096));
 	CHECK_EQ(move_remote(RAW_READ, &to, 0, 100).opcode, REQUEST);
 	CHECK(!memcmp(to.buf->data, from.buf->data, 100));
-	/* The range does not delay deregistration, either. */
+	/* Nor does its range in the key delay deregistration of this region. */
 	CHECK_EQ(ibv_dereg_mr(from.mr), 0);
 	denied(move_remote(RAW_READ, &to, 0, 1), 0x13);
 	from.mr = MUST(ibv_reg_mr(dev.pd, from.buf->data, LEN, ALL_ACCESS));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Keys made by DEVX commands, over umems and over pieces of other keys: traffic, bounds, rights,
- * and what they are made of cannot go (D14, D15, D18 and more).
+ * and that a key keeps its umem, regions and domain from being destroyed (D14, D15, D18 and more).
  */
 #define _GNU_SOURCE
 #include <string.h>

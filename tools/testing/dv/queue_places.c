@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Places in a umem where a ring may be, chosen by raw commands (item D14), and how long the ring
- * holds the umem.
+ * Where in a umem a ring may be, tried by raw commands, and how long the ring holds the umem (item
+ * D14).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -28,7 +28,7 @@ static void begin(void)
 	CHECK_EQ(raw_create_cq(dev.ctx->cmd_fd, WR, &nothing, &plain_cq), 0);
 }
 
-/* Bytes of a ring of @kind. */
+/* The size of a ring of @kind in bytes. */
 static size_t bytes_of(enum kind kind)
 {
 	uint32_t stride = pinion_rq_stride(1);

@@ -24,7 +24,7 @@ static void begin(void)
 	raw_make_pair(&a, &b, false);
 }
 
-/* An end of a copy: @at bytes into @region. */
+/* Source or sink of a copy: @at bytes into @region. */
 struct place {
 	const struct region *region;
 	uint32_t at;

@@ -220,7 +220,7 @@ static void vc5_features(void)
 	make_refused(PRM_QUEUE_SIZE);
 }
 
-/* Each has its own number; some are left for the kernel to clean up, with their umem. */
+/* Queues have different numbers. Some are left for the kernel to clean up, with their umem. */
 static void vc6_many(void)
 {
 	enum { QUEUES = 30, EACH = 64 + 64 };

@@ -519,7 +519,7 @@ static void vs8_cyclic(void)
 		for (i = 0; i < count; i++) {
 			slots[i] = (first + i) % SLOTS;
 			pool_offer(slots[i], 0);
-			/* Counters of completions go on. */
+			/* Counters of completions go on over all rounds, modulo 65536. */
 		}
 		raw_pool_ring(&pool);
 		for (i = 0; i < count; i++) {
@@ -747,7 +747,10 @@ static void bell_round(uint32_t count)
 	CHECK(!memcmp(from.buf->data, to.buf->data, count * 1000));
 }
 
-/* One doorbell for several requests, round the ring; after a reset; the record is not read. */
+/*
+ * One doorbell for several requests, across the end of the ring, and again after a reset. The
+ * record is not read.
+ */
 static void vs12_bells(void)
 {
 	struct prm_path path = raw_path(0, 0);
@@ -777,7 +780,7 @@ static void vs12_bells(void)
 	mlx5dv_devx_free_uar(uar);
 }
 
-/* A page serves one queue pair of its own context, and cannot be destroyed before that. */
+/* A page serves one queue pair at a time. Unknown pages and the wrong flag are refused. */
 static void vs13_pages(void)
 {
 	uint8_t out[PRM_HEAD];

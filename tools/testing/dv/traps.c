@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Doorbell pages that are mapped nowhere while doorbell records are looked at seldom: a store to
- * one is heard soon, and none is lost, whatever is done with the mapping (items VT1 to VT6).
+ * Doorbell pages are unmapped while doorbell records are polled seldom, so that a store faults.
+ * Then polling must become frequent at once, and no doorbell may be lost, whatever happens to the
+ * mapping (items VT1 to VT6).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -15,13 +16,16 @@
 #include "raw_queue.h"
 #include "unplug.h"
 
-/* Of kernel/path/bell.c: rests begin after 20 ms in which nothing rings; then one look in 10 ms. */
+/*
+ * After about 20 ms without a doorbell the kernel rests: it polls every 10 ms only (see
+ * kernel/path/bell.c), and unmaps doorbell pages. REST_US is enough for that.
+ */
 enum { REST_US = 60000, LEN = 4096, BELL_AT = 0x600 };
 
 static struct mlx5dv_devx_uar *uar;
 static struct raw_queue a, b;
 static struct region from, to;
-static bool by_page; /* the queue has no record of sends */
+static bool by_page; /* no send record: only the page is a doorbell */
 
 static void begin(void)
 {
@@ -70,7 +74,7 @@ static void store(void *page, uint64_t value)
 			 __ATOMIC_RELEASE);
 }
 
-/* The first words of the request, to the page: as mlx5 is rung. */
+/* Rings as for mlx5: store the first two words of the request to the page. */
 static void ring_page(uint16_t request)
 {
 	uint8_t *ctrl = a.buf->data + SQ_AT + request % (1 << SQ_LOG) * BLOCK;
@@ -81,8 +85,8 @@ static void ring_page(uint16_t request)
 }
 
 /*
- * Write one random range; @page: the doorbell page is stored to, too. Return: the time from the
- * doorbell to the completion, during which this thread polls.
+ * RDMA WRITE of a random range, rung by the record if there is one, and if @page by the page.
+ * Return: the time from the doorbell to the completion, during which this thread polls.
  */
 static double write_some(bool page)
 {
@@ -123,16 +127,16 @@ static void await_rest(void)
 	} while (is_mapped(uar->base_addr));
 }
 
-/* ------------------------------------------------------------- what a store does */
+/* ------------------------------------------------------------ effect of a store */
 
-/* Looks in the 20 ms after the end of a rest, or in as long of one. */
+/* Return: the number of polls in 20 ms of rest, or if @stored in 20 ms after a store. */
 static unsigned long long looks_after(bool stored)
 {
 	unsigned long long before;
 
 	await_rest();
 	before = raw_looks();
-	/* Not to the doorbell that is looked at, so nothing follows but looks. */
+	/* Not to the doorbell register, so the only effect is more polls. */
 	if (stored)
 		*(volatile uint64_t *)uar->base_addr = rnd();
 	usleep(20000);
@@ -140,8 +144,8 @@ static unsigned long long looks_after(bool stored)
 }
 
 /*
- * The page is away after a rest. A store to it has it mapped, and the records looked at at once and
- * soon again: in 50 us, in 100, and so on.
+ * In a rest the page is not mapped. A store to it maps it, and makes the kernel poll the records at
+ * once, and again after 50 us, 100 us, and so on.
  */
 static void vt1_store_is_heard(void)
 {
@@ -167,7 +171,7 @@ static void vt1_store_is_heard(void)
 
 /* ------------------------------------------------------- no doorbell is lost */
 
-/* Pauses around the time after which the page is taken away. */
+/* Ring after pauses that are a little shorter or longer than the time until a rest. */
 static void random_pauses(void)
 {
 	double until = now() + opt.seconds;
@@ -190,14 +194,14 @@ static void vt2_random_pauses(void)
 	random_pauses();
 }
 
-/* The doorbell is in the page, and there is no other: the fault comes before the store. */
+/* The page is the only doorbell. The store takes effect after the fault, so polling must go on. */
 static void vt3_without_record(void)
 {
 	by_page = true;
 	random_pauses();
 }
 
-/* ---------------------------------------------------- what users do with it */
+/* ------------------------------------------ what users may do with the page */
 
 static bool over;
 
@@ -206,7 +210,7 @@ static bool is_over(void)
 	return __atomic_load_n(&over, __ATOMIC_RELAXED);
 }
 
-/* Not to the doorbell that is looked at. */
+/* Stores to the page, but not to the doorbell register: many times, then a pause. */
 static void *storm(void *arg)
 {
 	volatile uint64_t *at = arg;
@@ -220,7 +224,7 @@ static void *storm(void *arg)
 	return NULL;
 }
 
-/* Often, then for a while not at all. */
+/* Unmaps the page by MADV_DONTNEED: many times, then a pause, so that the kernel may rest. */
 static void *push_away(void *arg)
 {
 	int i;
@@ -235,7 +239,7 @@ static void *push_away(void *arg)
 	return NULL;
 }
 
-/* Children that store to it, as the parent does; some when it is away. */
+/* Children store to the page as well, some while it is not mapped. */
 static void *forks(void *arg)
 {
 	int status, pid;
@@ -254,7 +258,7 @@ static void *forks(void *arg)
 	return NULL;
 }
 
-/* A page of its own that is moved about, and comes and goes. */
+/* Makes other doorbell pages, moves their mappings by mremap(), and frees them. */
 static void *moves(void *arg)
 {
 	struct mlx5dv_devx_uar *own;
@@ -298,7 +302,7 @@ static void vt4_meanwhile(void)
 	size_t i;
 
 	begin();
-	/* What a child stores does not ring. */
+	/* The threads and their children store elsewhere in the page, so they do not ring. */
 	for (i = 0; i < ARRAY_SIZE(what); i++)
 		CHECK_EQ(pthread_create(&threads[i], NULL, what[i],
 					uar->base_addr),
@@ -317,7 +321,7 @@ static void vt4_meanwhile(void)
 	end();
 }
 
-/* A mapping stays as it is when its page, its queues and its file are gone. */
+/* A child's mapping and its contents stay when the parent frees the page and closes the device. */
 static void vt5_outlives(void)
 {
 	struct ibv_context *other = device_another();
@@ -348,7 +352,7 @@ static void vt5_outlives(void)
 	CHECK_EQ(status, 0);
 }
 
-/* A device that goes while its page is stored to, away and there. */
+/* The device is removed while a thread stores to a page, mapped or not. */
 static void page_make(struct region *target)
 {
 	*target = region_new(UNPLUG_LENGTH, 0, ALL_ACCESS);

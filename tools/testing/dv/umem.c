@@ -110,7 +110,7 @@ static uint8_t *scattered(size_t size)
 	CHECK(map != MAP_FAILED);
 	madvise(map, size * 4, MADV_NOHUGEPAGE);
 	for (i = 0; i < pages; i++) {
-		/* Take a page for another place after each. */
+		/* Touch two places by turns, so that pages of one place are not contiguous. */
 		map[size + (i * 7919 % pages) * PAGE] = 1;
 		map[(i * 7919 % pages) * PAGE] = 1;
 	}
@@ -126,7 +126,7 @@ static void d4_page_sizes(void)
 	sizes_of(map, 2 * PAGE, 2 * PAGE);
 	sizes_of(map + 100, MIB / 4 - 100, PAGE);
 	sizes_of(map, MIB / 4, PAGE);
-	/* Less than a page, which lies in one page. */
+	/* Part of one page. */
 	sizes_of(map + 5, 100, PAGE);
 }
 
@@ -170,7 +170,7 @@ static void d5_size_is_listed(void)
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
 }
 
-/* The call of an older program, without page sizes: the kernel sees the difference. */
+/* The call of an older program, without the attribute for page sizes. */
 static int reg_without_sizes(void *addr, uint64_t size, uint32_t *handle)
 {
 	uint64_t address = (uintptr_t)addr;

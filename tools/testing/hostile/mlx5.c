@@ -25,7 +25,7 @@
 /* A device of this test's own, on a free netdev; it is removed at the end. */
 #define NAME "mlx5_box"
 
-/* The page of the clock, where a mapping finds it. */
+/* Offset of the clock page for mmap(). */
 enum {
 	CLOCK_AT = (MLX5_IB_MMAP_CLOCK_INFO << 8 | MLX5_IB_CLOCK_INFO_V1) * PAGE
 };
@@ -37,7 +37,7 @@ static void link_delete(void)
 	rdma_does("link delete " NAME);
 }
 
-/* uverbsN of the device, if there is one. */
+/* Writes the path of the device's uverbs file to @path. Returns false if there is none. */
 static bool find_file(char *path, size_t size)
 {
 	char name[300], ibdev[64];
@@ -145,7 +145,7 @@ static void mx1_contexts(void)
 		CHECK_EQ(get_context(&good_open, i, out, sizeof(out)), EINVAL);
 	}
 	context(" ");
-	/* Who knows of no pages that are asked for, and who asks for what nobody knows. */
+	/* Requests without dynamic UARs, of CQE version 0, or with unknown flags or fields. */
 	CHECK_EQ(get_context(&good_open, 8, out, sizeof(out)), EOPNOTSUPP);
 	req = good_open;
 	req.lib_caps = MLX5_LIB_CAP_4K_UAR;
@@ -161,7 +161,7 @@ static void mx1_contexts(void)
 	CHECK_EQ(get_context(&req, sizeof(req), out, sizeof(out)), EOPNOTSUPP);
 	CHECK_EQ(get_context(&longer, sizeof(longer), out, sizeof(out)),
 		 EOPNOTSUPP);
-	/* An answer in memory that is not there; then there is none, and it may be asked again. */
+	/* The answer cannot be written, so no context is made, and the next call can make one. */
 	CHECK_EQ(get_context(&good_open, sizeof(good_open), (void *)8, 80),
 		 EFAULT);
 	memset(out, 0xee, sizeof(out));
@@ -298,7 +298,7 @@ static void mx3_queue_pairs(void)
 	uint32_t cq, pd, handle;
 	long before;
 	size_t i;
-	/* Each changes one of a good request. */
+	/* Each case changes one field of a valid request. */
 	const struct {
 		size_t at;
 		uint32_t value;
@@ -314,7 +314,7 @@ static void mx3_queue_pairs(void)
 		CASE(rq_wqe_shift, 3, EINVAL),
 		CASE(rq_wqe_shift, 11, EINVAL),
 		CASE(rq_wqe_shift, 0xffffffff, EINVAL),
-		/* Longer than what is there. */
+		/* The send queue reaches beyond the mapped memory. */
 		CASE(sq_wqe_count, 32768, EFAULT),
 		CASE(flags, MLX5_QP_FLAG_SIGNATURE, EOPNOTSUPP),
 		CASE(flags, MLX5_QP_FLAG_TYPE_DCT, EOPNOTSUPP),
@@ -331,7 +331,7 @@ static void mx3_queue_pairs(void)
 	cq = make_cq();
 	pd = make_pd();
 	good = good_qp();
-	/* Nothing is behind it. */
+	/* Two pages are mapped, and none behind them. */
 	good.buf_addr = (uintptr_t)memory(16 * PAGE);
 	CHECK_EQ(munmap((void *)(uintptr_t)(good.buf_addr + 2 * PAGE),
 			14 * PAGE),
@@ -370,7 +370,7 @@ static void mx3_queue_pairs(void)
 	CHECK_EQ(raw_create_qp(fd, pd, cq, -1, 64, &payload, &handle), 0);
 	CHECK_EQ(raw_destroy_queue(fd, UVERBS_OBJECT_QP, handle), 0);
 	context(" ");
-	/* None at all. */
+	/* Neither sends nor receives. */
 	req = good;
 	req.sq_wqe_count = 0;
 	req.rq_wqe_count = 0;
@@ -448,7 +448,7 @@ static void mx5_offsets(void)
 			at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 				  MAP_SHARED, fd, offset);
 			CHECK(at == MAP_FAILED);
-			/* The page of the clock is to be read only. */
+			/* The clock page exists, but must not be mapped writable. */
 			CHECK_EQ(errno, offset == CLOCK_AT ? EPERM : EINVAL);
 		}
 	}
@@ -542,7 +542,7 @@ static void mx10_clock(void)
 	read_clock(page);
 }
 
-/* Random bytes are refused, or make objects that can be destroyed. Each call refused some. */
+/* Random bytes are refused, or make objects that can be destroyed. Some must be refused. */
 static void mx6_any_bytes(void)
 {
 	uint8_t in[72], out[64];
@@ -560,7 +560,7 @@ static void mx6_any_bytes(void)
 	before = vm_pin(0);
 	for (round = 0; round < 3000; round++) {
 		rnd_fill(in, sizeof(in));
-		/* Else no address is ever one. */
+		/* Random addresses would never be mapped, so choose some near @place. */
 		*(uint64_t *)in = (uintptr_t)place + rnd_below(16) * PAGE / 2;
 		*(uint64_t *)(in + 8) = (uintptr_t)place + rnd_below(PAGE);
 		if (rnd_below(4)) {
@@ -654,7 +654,7 @@ static int resize_cq(uint32_t cq, uint32_t cqe, const void *req, size_t length)
 							 .in_length = length });
 }
 
-/* Returns the last byte of a completion: owner bit and opcode. */
+/* Returns the last byte of a completion: the opcode and the owner bit. */
 static uint8_t end_of(const uint8_t *ring, uint32_t slot)
 {
 	return ring[slot * 64 + 63];
@@ -714,7 +714,7 @@ static void mx9_other_rings(void)
 		CHECK_EQ(resize_cq(cq, 127, &good, i), EINVAL);
 	}
 	context("a record that lies");
-	*record = rnd() | 0x80; /* its highest byte here is its lowest there */
+	*record = rnd() | 0x80; /* big-endian: our lowest byte is its highest */
 	*record |= 0x0000ff00;
 	CHECK_EQ(resize_cq(cq, 127, &good, sizeof(good)), EINVAL);
 	CHECK_EQ(vm_pin(0), before);
@@ -734,7 +734,7 @@ static void mx9_other_rings(void)
 		entries = 256;
 	}
 	context(" ");
-	/* Of 4 pages now, and one of the record. */
+	/* The ring has 4 pages now (it had 1), and the record still 1. */
 	CHECK_EQ(vm_pin(0), before + 12);
 	CHECK_EQ(raw_destroy_queue(fd, UVERBS_OBJECT_CQ, cq), 0);
 	CHECK_EQ(vm_pin(0), before - 8);

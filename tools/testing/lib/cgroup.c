@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Makes and leaves a group of the unified hierarchy. Knows nothing of controllers.
+ * Makes and leaves a group of the unified hierarchy.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -74,7 +74,7 @@ void cgroup_enter(const char *controller)
 		forget();
 		skip("no controller %s: errno %d", controller, err);
 	}
-	/* A test that failed may have left it. */
+	/* A test that failed may have left its group. */
 	remove_group();
 	snprintf(path, sizeof(path), "%s/" GROUP, root);
 	CHECK_EQ(mkdir(path, 0755), 0);

@@ -25,7 +25,7 @@ static struct ibv_device *find_named(const char *wanted)
 		if (!wanted || !strcmp(wanted, ibv_get_device_name(list[i])))
 			found = list[i];
 	}
-	/* The list stays: a device of a freed one may not be opened. */
+	/* Do not free the list: its devices could not be opened any more. */
 	return found;
 }
 
@@ -85,7 +85,7 @@ static bool is_pinion(struct ibv_device *device)
 	return !strncmp(version, "pinion", 6);
 }
 
-/* Also to peers on this host. */
+/* Does the device send packets even to peers on this host? */
 static bool sends_packets(struct ibv_device *device)
 {
 	char path[128];

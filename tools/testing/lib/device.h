@@ -33,8 +33,8 @@ const char *device_missing(void);
 void device_open(void);
 
 /*
- * The device at the other end of a cable, which the environment names: FAR, in the network
- * namespace FAR_NET. far_open() skips the test if there is none; then device_open() was called.
+ * The device at the other end of a cable. The environment names it (FAR) and its network
+ * namespace (FAR_NET). Call device_open() first. far_open() skips the test if FAR is not set.
  */
 extern struct device far_dev;
 void far_open(void);
@@ -47,23 +47,23 @@ struct ibv_context *device_another(void);
 /* A context of another device of the same kind; NULL if there is none. */
 struct ibv_context *device_beside(void);
 
-/* A number of /sys/class/infiniband/DEVICE/ports/1/hw_counters, or -1. */
+/* Read a counter of /sys/class/infiniband/DEVICE/ports/1/hw_counters; -1 if there is none. */
 long long device_counter(const char *name);
 
-/* It comes to @want: the kernel reads its counters anew some times a second only. */
+/* Waits until this counter is @want: the kernel shows values that may be a little old. */
 #define counter_await(name, want) \
 	counter_await_at(__FILE__, __LINE__, name, want)
 void counter_await_at(const char *file, int line, const char *name,
 		      long long want);
 
-/* What `rdma' calls the device. */
+/* The name of the device, as of `rdma link'. */
 const char *device_name(void);
 
 /* Skip the test unless it runs as root; unless the device has ODP. */
 void need_root(void);
 void need_odp(void);
 
-/* A standard counter, of ports/1/counters/. */
+/* Read a standard counter, of ports/1/counters; the test fails if there is none. */
 uint64_t port_counter(const char *name);
 
 #endif /* PINION_TEST_DEVICE_H */

@@ -16,7 +16,7 @@ struct dmabuf_kind {
 };
 
 enum { DMABUF_KINDS = 6 };
-/* udmabuf, the system heap, graphics drivers, ours scattered and contiguous */
+/* udmabuf, the system heap, graphics drivers; the exporter for tests, scattered and contiguous */
 extern struct dmabuf_kind dmabuf_kinds[DMABUF_KINDS];
 /* Does this machine have an exporter of this kind? */
 bool dmabuf_there(struct dmabuf_kind *kind);
@@ -30,7 +30,7 @@ struct dmabuf {
 struct dmabuf dmabuf_new(struct dmabuf_kind *kind, size_t size);
 /* A dma-buf of the exporter for tests. @flags: EXPORTER_*. */
 struct dmabuf dmabuf_own(size_t size, unsigned int flags);
-/* Also removes the mapping. */
+/* Unmap and close it. */
 void dmabuf_free(struct dmabuf *dmabuf);
 /* A buffer for [@at, @at + @length) that shares memory and model of @dmabuf. */
 struct buf *dmabuf_view(const struct dmabuf *dmabuf, size_t at, size_t length);
@@ -57,7 +57,10 @@ uint64_t dmabuf_pins(const struct dmabuf *dmabuf);
  * together) on a kernel 6.x without DMABUF_MOVE_NOTIFY. Measured with a buffer of its own.
  */
 uint64_t dmabuf_pins_mapped(void);
-/* Nothing is attached, mapped or pinned any more, and nothing was late. */
+/*
+ * The test fails if anything is still attached, mapped or pinned, if an importer kept a mapping too
+ * long, or if old memory was written after a move.
+ */
 #define dmabuf_check_unused(dmabuf) \
 	dmabuf_check_unused_at(__FILE__, __LINE__, dmabuf)
 void dmabuf_check_unused_at(const char *file, int line,

@@ -9,7 +9,7 @@
 #include "transfer.h"
 #include "xrc.h"
 
-/* None of these functions returns. */
+/* Bodies of struct endless: none of these functions returns. */
 static void opens(void)
 {
 	for (;;)

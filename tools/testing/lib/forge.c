@@ -85,7 +85,7 @@ static uint32_t crc_add(uint32_t crc, const uint8_t *data, size_t bytes)
 	return crc;
 }
 
-/* The CRC leaves out fields that routers change: they count as ones. */
+/* Fields that routers may change count as all ones. */
 static uint32_t icrc(const uint8_t *packet, size_t bytes)
 {
 	static const uint8_t ones[8] = {
@@ -106,7 +106,7 @@ size_t forged_bytes(const struct forged *packet)
 	return BTH_BYTES + packet->bytes + CRC_BYTES;
 }
 
-/* Return: how many bytes @packet has. */
+/* Build @forged with IP and UDP headers. Return: the length of @packet. */
 static size_t put_packet(uint8_t *packet, const uint8_t *source,
 			 const struct forged *forged)
 {
@@ -159,14 +159,17 @@ static void send_from(const uint8_t *source, uint8_t tos,
 	uint8_t packet[LARGEST];
 	size_t all = put_packet(packet, source, &forged);
 
-	/* Not in the CRC. */
+	/* The CRC does not depend on this byte. */
 	packet[1] = tos;
 	CHECK_EQ(sendto(raw_socket, packet, all, 0, (void *)&address,
 			sizeof(address)),
 		 (ssize_t)all);
 }
 
-/* With DF and not connected, so that the IP identification of all is 0, as in their CRCs. */
+/*
+ * The CRCs are computed for IP identification 0, which the kernel uses for packets with DF of a
+ * socket that is not connected.
+ */
 static int train_socket(size_t piece)
 {
 	struct sockaddr_in address = own_address(SOURCE_PORT);

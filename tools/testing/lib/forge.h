@@ -24,7 +24,7 @@ enum forge_opcode {
 
 enum { FORGED_QPN = 0x345678, FORGED_PSN = 0xfffffa };
 
-/* Skips the test where packets cannot be forged. */
+/* Open the raw socket. Skips the test where packets cannot be forged. */
 void forge_begin(void);
 /* Connect @end to a forged peer at the address of the device itself. */
 void forge_connect(struct end *end);
@@ -36,21 +36,18 @@ void forge(enum forge_opcode opcode, const struct end *to, uint32_t psn,
 void forge_by_stranger(enum forge_opcode opcode, const struct end *to,
 		       uint32_t psn, const void *rest, size_t bytes);
 
-/* The same, marked by a router as congested (ECN), from the address that @stranger says. */
+/* The same with the ECN mark of a congested router; by a stranger if @stranger is true. */
 void forge_marked(enum forge_opcode opcode, const struct end *to, uint32_t psn,
 		  const void *rest, size_t bytes, bool stranger);
 
 /*
- * Listen to what this host receives: forge_hear() waits for a notification of congestion that is
- * for the forged peer, and checks each bit of it.
+ * Listen to the packets that this host receives. forge_hear_cnp() waits for a congestion
+ * notification (CNP) to the forged peer, and checks all of it.
  */
 void forge_listen(void);
 void forge_hear_cnp(void);
 
-/*
- * So many as one buffer, which the network may take apart into pieces of @piece bytes from the base
- * header on, whatever its packets have.
- */
+/* A packet of forge_train(); fields as the arguments of forge(). */
 struct forged {
 	enum forge_opcode opcode;
 	const struct end *to;
@@ -59,8 +56,12 @@ struct forged {
 	size_t bytes;
 };
 
-/* From the base header to the CRC. */
+/* The length of a packet from the base header to the CRC. */
 size_t forged_bytes(const struct forged *packet);
+/*
+ * Send @count packets in one buffer by UDP segmentation offload: the network cuts it into pieces of
+ * @piece bytes, which need not be the lengths of the packets.
+ */
 void forge_train(const struct forged *packets, int count, size_t piece);
 
 /* Write a header to @to; each returns the size of the header. */
@@ -69,7 +70,7 @@ size_t forge_aeth(void *to, uint8_t syndrome, uint32_t msn);
 size_t forge_atomic(void *to, uint64_t addr, uint32_t rkey, uint64_t swap_add,
 		    uint64_t compare);
 
-/* Counts what comes back to the forged peer, which is not there. */
+/* The counter of packets to queue pairs that do not exist: answers to the forged peer. */
 #define FORGE_ANSWERS "rx_no_queue"
 
 #endif /* PINION_TEST_FORGE_H */

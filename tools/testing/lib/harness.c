@@ -222,7 +222,7 @@ void reap_ok(int pid)
 
 	if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED)
 		_exit(SKIPPED);
-	/* The child has said why. */
+	/* The child has already printed the reason. */
 	if (WIFEXITED(status) && WEXITSTATUS(status) == FAILED)
 		_exit(FAILED);
 	if (status)
@@ -419,7 +419,7 @@ static void usage(FILE *to, const char *name, const char *about)
 		name, about, opt.seconds);
 }
 
-/* A program as scripts/try calls it: its folder below that of all programs, and itself. */
+/* The name of a program for scripts/try: its path below the folder PROGRAMS. */
 static const char *name_of(const char *path)
 {
 	const char *folder = getenv("PROGRAMS");

@@ -92,7 +92,7 @@ void context(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 			     #why, why);                                   \
 	} while (0)
 
-/* The seed of this test: printed, so that a failure can be repeated. */
+/* A random number. The seed is printed, so that a failure can be repeated. */
 uint64_t rnd(void);
 /* A number in [0, end). */
 uint64_t rnd_below(uint64_t end);

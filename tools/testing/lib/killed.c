@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Kills a process and looks what it died of.
+ * Kills a process, and checks that it died of that.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -16,7 +16,7 @@ void killed(int pid)
 
 	CHECK_EQ(kill(pid, SIGKILL), 0);
 	status = reap(pid);
-	/* It has said why. */
+	/* It has already printed the reason. */
 	if (WIFEXITED(status) && WEXITSTATUS(status))
 		_exit(WEXITSTATUS(status));
 	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)

@@ -9,11 +9,11 @@
 #include "buf.h"
 #include "device.h"
 
-/* Zero is a sensible default of each. */
+/* Fields that are 0 have defaults; comments name some. */
 struct qp_cfg {
 	enum ibv_qp_type type; /* RC */
 	const struct device *device; /* dev */
-	uint64_t ops; /* of the builder: what each service has; no rxe */
+	uint64_t ops; /* IBV_QP_EX_*; all of the type, on pinion only */
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct ibv_cq *scq, *rcq;
@@ -21,11 +21,11 @@ struct qp_cfg {
 	struct ibv_xrcd *xrcd;
 	uint32_t wr, recv_wr, sge, inline_data, cqe;
 	bool sig_all, no_ex;
-	bool raw; /* changed behind the back of the provider */
-	int access; /* of the QP; -1 is none */
+	bool raw; /* modify it by ioctl, not by the provider */
+	int access; /* rights of the QP: all; -1: none */
 	enum ibv_mtu mtu;
 	uint8_t traffic_class; /* DSCP and ECN of what it sends */
-	int timeout, retry, rnr_retry, rnr_timer; /* -1 is 0 */
+	int timeout, retry, rnr_retry, rnr_timer; /* -1: set to 0 */
 	int rd_atomic, dest_rd_atomic; /* likewise */
 };
 
@@ -117,7 +117,7 @@ struct ibv_wc atomic_op(struct end *end, enum ibv_wr_opcode opcode,
 			uint64_t compare_add, uint64_t swap);
 struct ibv_wc send_sge(struct end *end, struct ibv_sge sge);
 
-/* ----------------------------------------------- what regions are good for */
+/* ------------------------------------------------------ checks of regions */
 
 /*
  * All operations that two regions allow, at random offsets and lengths, with the data
@@ -136,7 +136,10 @@ void check_send(struct link *link, struct region *local, uint64_t from,
 void refused(struct link *link, enum ibv_wr_opcode opcode, struct ibv_sge sge,
 	     uint64_t remote, uint32_t rkey, enum ibv_wc_status status,
 	     int syndrome);
-/* So is one on the first word at or behind @addr, whatever it is, for its key. */
+/*
+ * An operation on the first aligned word at or behind @addr must be refused, because the key does
+ * not allow it.
+ */
 void access_refused(struct link *link, struct region *local, uint64_t addr,
 		    uint32_t rkey, enum ibv_wr_opcode opcode);
 

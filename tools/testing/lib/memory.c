@@ -64,7 +64,7 @@ static int memory_file_of(size_t length)
 	return fd;
 }
 
-/* The mapping keeps the file. */
+/* The mapping keeps the file open. */
 static void *map_and_close(int fd, size_t length, int flags)
 {
 	void *map = checked(
@@ -131,7 +131,7 @@ struct buf *memory_new(const struct memory_kind *kind, size_t length,
 		      length);
 }
 
-/* Of the mapping that begins at @at: how much of it is in transparent huge pages. */
+/* Bytes in transparent huge pages of the mapping that begins at @at. */
 static size_t huge_at(const void *at)
 {
 	FILE *file = MUST(fopen("/proc/self/smaps", "r"));
@@ -162,7 +162,7 @@ void memory_free(const struct memory_kind *kind, struct buf *buf)
 	buf_free(buf);
 }
 
-/* The part of the file @fd that is @piece long from @offset, as often as it takes. */
+/* Fill a mapping of @length with the @piece bytes at @offset of the file, repeatedly. */
 static void *map_again(int fd, size_t offset, size_t piece, size_t length)
 {
 	size_t at;
@@ -217,7 +217,7 @@ static ssize_t find_run(const char *map, size_t pages, size_t want)
 
 void *memory_again_side_by_side(size_t length)
 {
-	/* Of MOST bytes, some PIECE is contiguous: in memory that was never used before. */
+	/* Fresh memory is largely contiguous, so in MOST bytes there should be such a PIECE. */
 	enum { PIECE = 1 << 20, MOST = 512 << 20 };
 	int fd = memory_file_of(MOST);
 	size_t end = 0;

@@ -21,20 +21,20 @@ struct buf *memory_new(const struct memory_kind *kind, size_t length,
 bool memory_is(const struct memory_kind *kind, const struct buf *buf);
 void memory_free(const struct memory_kind *kind, struct buf *buf);
 
-/* The page frame number of @byte, of /proc/self/pagemap. For root; the page must be present. */
+/* The page frame number of @byte, from /proc/self/pagemap. For root; the page must be present. */
 uint64_t memory_page_number(int pagemap, const void *byte);
 
-/* A piece of memory, mapped repeatedly: for regions larger than the memory of the machine. */
+/* Map one piece of memory repeatedly: for regions larger than the memory of the machine. */
 enum { MEMORY_PIECE = 16 << 20 };
 void *memory_again(size_t length);
 /*
- * The same of fewer pages, which are contiguous: for root. A process of user-mode Linux has
- * a mapping on the host for each run of pages that it maps, and with more than 65530 of them
- * it hangs for ever.
+ * The same with a smaller piece of contiguous pages. For root. A process of user-mode Linux
+ * needs a mapping on the host for each run of contiguous pages, and hangs for ever if there
+ * are more than 65530 of them.
  */
 void *memory_again_side_by_side(size_t length);
 
-/* Is there room for further mappings? There is, until a test says otherwise. */
+/* Make further mappings fail, if not @room; or allow them again. */
 void memory_room(bool room);
 
 #endif /* PINION_TEST_MEMORY_H */

@@ -18,7 +18,7 @@ int orders_open(int flags)
 	return open(ORDERS, flags | O_CLOEXEC);
 }
 
-/* Return: 0 or an errno. Takes @fd. */
+/* Write @text and close @fd. Return: 0 or an errno. */
 static int orders_write(int fd, const char *text)
 {
 	int err = 0;
@@ -52,7 +52,7 @@ void orders_begin(void)
 	if (fd < 0)
 		skip("no debugfs");
 	close(fd);
-	/* One that failed may have left some. */
+	/* A test that failed may have left some. */
 	orders_off();
 }
 

@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Failures by order, as the driver takes them from root; see pinion(4), inject.
+ * Injected failures ("orders"), and other files of the driver's debugfs; see pinion(4), inject.
  */
 #ifndef PINION_TEST_ORDERS_H
 #define PINION_TEST_ORDERS_H
 
 #include <stdint.h>
 
-/* The file, or -1 and errno. */
+/* Open the file of orders. Return: a descriptor; -1 with errno set. */
 int orders_open(int flags);
 
-/* There are orders, and none holds; else the test is skipped. */
+/* Cancel all orders. Skips the test where the driver takes none. */
 void orders_begin(void);
 
-/* Write @text. Return: 0 or an errno. */
+/* Give the order @text. Return: 0 or an errno. */
 int orders_try(const char *text);
 
+/* Give an order; the test fails if it is refused. */
 void order(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* A number of the first order's line. */
+/* The number behind @name in the line of the first order. */
 unsigned long long ordered(const char *name);
 
+/* Cancel all orders. */
 void orders_off(void);
 
-/* The first has failed so often; then all are over. */
+/* Check that the first order has made @times calls fail; then cancel all. */
 void orders_over(unsigned int times);
 
 /* Open a debugfs file of @device. Return: a descriptor; -1 with errno set. */
@@ -32,7 +34,7 @@ int orders_file(const char *device, const char *file, int flags);
 /* Write @text to it. Return: 0 or an errno. */
 int orders_force(const char *device, const char *file, const char *text);
 
-/* Has the pages of a region taken away now: "KEY [OFFSET LENGTH]". Return: 0 or an errno. */
+/* Invalidate pages of a region now: "KEY [OFFSET LENGTH]". Return: 0 or an errno. */
 int orders_invalidate(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2)));
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Gives memory for queues, filled with bytes that are invalid in new queues, and counts it.
+ * Allocates memory for queues, fills it with bytes that are invalid in new queues, and counts it.
  */
 #include <stdlib.h>
 #include <string.h>

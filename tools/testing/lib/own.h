@@ -13,8 +13,8 @@ enum { OWN_KINDS = 5 };
 
 enum own_answer {
 	OWN_MEMORY,
-	OWN_DEFAULT, /* may be the kernel's */
-	OWN_NOTHING,
+	OWN_DEFAULT, /* let the provider allocate */
+	OWN_NOTHING, /* fail */
 	OWN_READ_ONLY, /* memory that cannot be written */
 };
 
@@ -22,7 +22,7 @@ struct own {
 	int live[OWN_KINDS], ever[OWN_KINDS]; /* atomic */
 	void *last[OWN_KINDS]; /* latest allocation of each kind */
 	enum own_answer answer;
-	int left; /* how much memory is given before that */
+	int left; /* how many allocations succeed before @answer holds */
 };
 
 /* Attributes for ibv_alloc_parent_domain(); the caller has to set pd. */

@@ -4,7 +4,7 @@
  */
 #include "picture.h"
 
-/* Not with every distribution's kernel headers. */
+/* Not all distributions have these headers. */
 #if __has_include(<drm/drm.h>)
 #include <fcntl.h>
 #include <string.h>

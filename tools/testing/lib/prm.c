@@ -122,14 +122,14 @@ void prm_change_qp(uint8_t in[PRM_QP], uint16_t opcode, uint32_t number,
 	prm_put32(in, 0x10, path->optional);
 	prm_put32(qpc, 0x08, (uint32_t)MTU_1024 << 29);
 	prm_put32(qpc, 0x14, path->remote_qpn);
-	/* The path. */
+	/* The primary path. */
 	prm_put32(qpc, 0x20, TIMEOUT << 27 | path->sgid_index << 16 | 64);
 	memcpy(qpc + 0x28, path->gid, sizeof(path->gid));
 	qpc[0x3d] = PORT;
 	memcpy(qpc + 0x3e, path->mac, sizeof(path->mac));
 	prm_put32(qpc, 0x70, READS << 21 | 7 << 16 | 7 << 13);
 	prm_put32(qpc, 0x78, path->psn);
-	/* All rights of the peer's. */
+	/* The peer may read, write and do atomics. */
 	prm_put32(qpc, 0x90, READS << 21 | 7 << 13);
 	prm_put32(qpc, 0x94, RNR_TIMER << 24 | path->psn);
 	prm_put32(qpc, 0xa8, path->qkey);

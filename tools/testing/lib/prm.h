@@ -101,16 +101,16 @@ struct prm_mkey {
 
 enum { PRM_CQ = 0x110, PRM_CQ_OUT = 0x50 };
 
-/* Both places are in umems. */
+/* The ring and its doorbell record are in umems. */
 struct prm_cq {
 	uint32_t umem_id, record_umem_id, eqn, uar;
 	uint64_t offset, record;
-	uint32_t log_size, stride; /* 0: of 64 bytes, 1: of 128 */
+	uint32_t log_size, stride; /* stride 0: 64 bytes, 1: 128 */
 };
 
 enum { PRM_QP = 0x110, PRM_QP_OUT = 0x110 };
 
-/* Where the context is in a command about a queue pair, and in the answer. */
+/* Offset of the context in commands about queue pairs, and in the answer. */
 enum { PRM_QPC = 0x18 };
 
 enum prm_service { PRM_RC, PRM_UC, PRM_UD, PRM_XRC };
@@ -125,7 +125,7 @@ struct prm_qp {
 	uint32_t no_send_record, uar;
 };
 
-/* What its changes say. */
+/* Attributes of prm_change_qp(). */
 struct prm_path {
 	uint8_t gid[16], mac[6], sgid_index;
 	uint32_t remote_qpn, psn, qkey, optional;
@@ -133,13 +133,13 @@ struct prm_path {
 
 enum { PRM_RMP = 0x120, PRM_RMP_OUT = 0x120 };
 
-/* Where the work queue is in a command about a shared receive queue, and in the answer. */
+/* Offset of the work queue in commands about shared receive queues, and in the answer. */
 enum { PRM_WQ = 0x50 };
 
 struct prm_rmp {
 	uint32_t umem_id, record_umem_id, pdn;
 	uint64_t offset, record;
-	uint32_t log_size, log_stride, limit; /* the stride in bytes */
+	uint32_t log_size, log_stride, limit; /* stride in bytes */
 	uint32_t cyclic;
 };
 
@@ -150,18 +150,18 @@ uint64_t prm_get64(const void *from, uint32_t offset);
 
 /* A command that has only an opcode and, if any, an object number. */
 void prm_head(void *in, uint16_t opcode, uint32_t number);
-/* Returns the length; there is room for PRM_MAX_KLMS. */
+/* Returns the length of the command, which depends on the number of KLMs. */
 size_t prm_create_mkey(uint8_t in[PRM_MKEY + PRM_MAX_KLMS * 16],
 		       const struct prm_mkey *mkey);
 void prm_create_cq(uint8_t in[PRM_CQ], const struct prm_cq *cq);
 void prm_create_qp(uint8_t in[PRM_QP], const struct prm_qp *qp);
-/* Modify to INIT, RTR and RTS, with all access rights. */
+/* A command that modifies a queue pair, with all access rights for the peer. */
 void prm_change_qp(uint8_t in[PRM_QP], uint16_t opcode, uint32_t number,
 		   const struct prm_path *path);
-/* The second only changes the limit. */
 void prm_create_rmp(uint8_t in[PRM_RMP], const struct prm_rmp *rmp);
+/* Changes only the limit. */
 void prm_modify_rmp(uint8_t in[PRM_RMP], uint32_t number, uint32_t limit);
-/* Of an answer. */
+/* Read fields of an answer. */
 uint8_t prm_status(const void *out);
 uint32_t prm_syndrome(const void *out);
 uint32_t prm_number(const void *out);

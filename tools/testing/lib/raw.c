@@ -182,7 +182,7 @@ int raw_create_srq(int fd, uint32_t pd, uint32_t wr,
 
 int raw_destroy_queue(int fd, uint16_t object, uint32_t handle)
 {
-	/* Every queue's has the same two attributes. */
+	/* The methods to destroy queues all have the same two attributes. */
 	static const uint16_t methods[] = {
 		[UVERBS_OBJECT_CQ] = UVERBS_METHOD_CQ_DESTROY,
 		[UVERBS_OBJECT_QP] = UVERBS_METHOD_QP_DESTROY,

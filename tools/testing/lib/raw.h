@@ -19,7 +19,7 @@ struct raw {
 	struct ib_uverbs_attr attr[24];
 };
 
-/* The driver of the device: enum rdma_driver_id; by default pinion. */
+/* The driver id that all calls carry, of enum rdma_driver_id; by default pinion's. */
 extern uint32_t raw_driver;
 
 void raw_begin(struct raw *raw, uint16_t object, uint16_t method);
@@ -37,7 +37,7 @@ int raw_call(int fd, struct raw *raw);
 int raw_command(int fd, uint32_t command, const void *in, size_t in_length,
 		void *out, size_t out_length);
 
-/* With @in for the driver, and its answer in @out if there is room for one. */
+/* Data for the driver, and room for its answer; a part of length 0 is left out. */
 struct raw_payload {
 	const void *in;
 	size_t in_length;
@@ -45,7 +45,7 @@ struct raw_payload {
 	size_t out_length;
 };
 
-/* raw_command() has nothing for the driver. */
+/* The same with data for the driver. */
 int raw_driver_command(int fd, uint32_t command, const void *in,
 		       size_t in_length, void *out, size_t out_length,
 		       const struct raw_payload *payload);
@@ -57,11 +57,10 @@ int raw_create_qp(int fd, uint32_t pd, uint32_t cq, int64_t srq, uint32_t wr,
 		  const struct raw_payload *payload, uint32_t *handle);
 int raw_create_srq(int fd, uint32_t pd, uint32_t wr,
 		   const struct raw_payload *payload, uint32_t *handle);
-/* Of UVERBS_OBJECT_CQ, _QP or _SRQ. */
+/* @object: UVERBS_OBJECT_CQ, _QP or _SRQ. */
 int raw_destroy_queue(int fd, uint16_t object, uint32_t handle);
 
 int raw_doorbell(int fd, uint32_t qp_handle);
-/* Destroy an object of UVERBS_OBJECT_*: its own method and attribute. */
 int raw_dereg_mr(int fd, uint32_t handle);
 /* As ibv_modify_qp(), but the provider does not touch the rings of the queue pair. */
 int raw_modify_qp(int fd, uint32_t handle, const struct ibv_qp_attr *attr,

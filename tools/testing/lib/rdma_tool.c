@@ -14,7 +14,7 @@ void need_rdma_tool(void)
 		skip("no rdma here");
 }
 
-/* One blank for any number of blanks and ends of lines. */
+/* Read all of @from, with one blank for each run of blanks and ends of lines. */
 static void read_words(FILE *from, char *text, size_t size)
 {
 	size_t used = 0;

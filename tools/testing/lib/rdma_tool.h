@@ -8,11 +8,11 @@
 /* Skips the test if the tool is missing or this process lacks the rights for it. */
 void need_rdma_tool(void);
 /*
- * What "rdma @format..." prints, blanks and ends of lines all as one blank; it must succeed.
- * Until the next call.
+ * Runs "rdma @format...", which must succeed. Returns its output, with one blank for each run of
+ * blanks and ends of lines; valid until the next call.
  */
 __attribute__((format(printf, 1, 2))) char *rdma_says(const char *format, ...);
-/* Its exit status; it prints nothing. */
+/* Runs it without output. Returns its exit status. */
 __attribute__((format(printf, 1, 2))) int rdma_does(const char *format, ...);
 
 #endif /* PINION_TEST_RDMA_TOOL_H */

@@ -83,7 +83,7 @@ static bool receive(int fd, visit_t visit, void *arg)
 	}
 }
 
-/* Dump @op, for the device @index if that is not negative, of one @kind or 0. */
+/* Dump @op of the device @index (negative: of all), only of @kind if that is not 0. */
 static bool ask_more(int op, int index, uint32_t kind, visit_t visit, void *arg)
 {
 	struct request request = {
@@ -215,7 +215,7 @@ bool resources_differ(const struct resources *a, const struct resources *b,
 		snprintf(text, size, "what there is, the kernel does not say");
 		return true;
 	}
-	/* Those of a, then what only b has. */
+	/* First the kinds of a, then those that only b has. */
 	for (round = 0; round < 2; round++, one = b, other = a) {
 		for (i = 0; i < one->kinds && used < size; i++) {
 			const char *name = one->kind[i].name;
@@ -383,7 +383,7 @@ struct row_query {
 	int max, count;
 };
 
-/* A name, how to print it perhaps, and the value, one after the other. */
+/* The attributes come in turn: a name, perhaps how to print it, the value. */
 static void read_rows(const struct nlattr *table, struct row_query *query)
 {
 	const char *end = (const char *)table + table->nla_len;

@@ -29,7 +29,7 @@ bool resources_differ(const struct resources *a, const struct resources *b,
 		      char *text, size_t size);
 /* Wait until there is as much as in @before: destruction may be asynchronous. */
 void resources_await(const struct resources *before);
-/* Of one kind ("mr", "qp", ...; "keys" of the debugfs), or -1. */
+/* The number of objects of one kind ("mr", "qp", ...; "keys" from debugfs); -1 if unknown. */
 long long resources_count(const struct resources *res, const char *name);
 
 /* Read all that the kernel reports of each queue. */
@@ -45,21 +45,21 @@ struct mr_info {
 	uint32_t rkey, lkey, mrn, pdn;
 	uint64_t length;
 };
-/* The MR of this handle's number; needs CAP_NET_ADMIN for the keys. */
+/* Find the MR with this rkey. Needs CAP_NET_ADMIN: others are not told keys. */
 bool resources_mr(uint32_t rkey, struct mr_info *info);
 int resources_mrs(struct mr_info *infos, int max);
 /*
- * What the driver adds to a region of @length bytes, of which there is one, as `rdma -dd
- * resource show mr' has it. Returns how many rows.
+ * Read what the driver tells of the only region of @length bytes, as in `rdma -dd resource show
+ * mr'. Returns the number of rows, or -1.
  */
 struct mr_row {
 	char name[24];
 	uint64_t value;
 };
 int resources_mr_rows(uint64_t length, struct mr_row *rows, int max);
-/* A counter of one region, as `rdma statistic show mr' has it. */
+/* Read a counter of one region, as in `rdma statistic show mr'. */
 bool resources_mr_counter(uint32_t rkey, const char *name, uint64_t *value);
-/* The same; a kernel that has no such counter skips the test. */
+/* The same; skips the test if the kernel has no such counter. */
 uint64_t region_counter(const struct region *region, const char *name);
 
 #endif /* PINION_TEST_RESOURCES_H */

@@ -49,7 +49,7 @@ static bool known(const struct ring *rings, int count, const struct ring *ring)
 	return false;
 }
 
-/* The one new ring of at least @least bytes and less than @most. */
+/* The only ring that is not in @old, of at least @least and less than @most bytes. */
 static struct ring find(const struct ring *old, int num_old, size_t least,
 			size_t most)
 {
@@ -64,7 +64,7 @@ static struct ring find(const struct ring *old, int num_old, size_t least,
 	FAIL("no ring between %zu and %zu bytes", least, most);
 }
 
-/* A send ring is one page, a receive ring several: so they can be told apart. */
+/* Make rings of different sizes, to tell them apart: send rings of one page, receive of more. */
 void raw_end_make(struct raw_end *raw, const struct qp_cfg *cfg)
 {
 	struct qp_cfg mine = cfg ? *cfg : (struct qp_cfg){};

@@ -15,7 +15,7 @@ struct ring {
 	uint8_t *slots;
 	uint32_t entries, stride;
 	size_t length; /* of the mapping */
-	uint64_t offset; /* where on the command fd */
+	uint64_t offset; /* for mmap() of the command fd */
 	uint32_t next; /* send and receive rings: our index */
 };
 
@@ -28,9 +28,8 @@ struct raw_end {
 /* All rings of uverbs files this process maps. */
 int rings_list(struct ring *rings, int max);
 
-/* Sizes are chosen so that the rings can be told apart. */
 void raw_end_make(struct raw_end *raw, const struct qp_cfg *cfg);
-/* Works with any contents of the rings: nothing reads them. */
+/* Does not read the rings, so works with any contents. */
 void raw_end_free(struct raw_end *raw);
 /* Call after the QP was reset. */
 void raw_end_reset(struct raw_end *raw);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Maps memory of our exporter's device, and holds it back.
+ * Maps memory of the exporter for tests, and holds back page faults on it.
  */
 #include <fcntl.h>
 #include <sys/ioctl.h>

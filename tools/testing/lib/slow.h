@@ -14,7 +14,7 @@ enum { SLOW_LEN = 64 * 4096 };
 
 struct slow {
 	int fd;
-	uint8_t *map; /* in children, too */
+	uint8_t *map; /* also mapped in children */
 };
 
 /* Faults are not held back yet. Skips the test if ../exporter is missing. */

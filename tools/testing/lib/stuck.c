@@ -33,7 +33,7 @@ static bool thread_read(struct thread *thread)
 	length = fread(line, 1, sizeof(line) - 1, file);
 	fclose(file);
 	line[length] = 0;
-	/* The name may be anything, so look for its end from behind. */
+	/* The name may contain parentheses, so look for the last one. */
 	rest = strrchr(line, ')');
 	return rest &&
 	       sscanf(strchr(line, '('), "(%31[^)]", thread->name) == 1 &&
@@ -43,7 +43,7 @@ static bool thread_read(struct thread *thread)
 		      &thread->system) == 4;
 }
 
-/* Workers in state I wait for work. */
+/* Threads of the group, and kernel workers; those in state I are idle. */
 static bool thread_matters(const struct thread *thread, pid_t group)
 {
 	if (thread->group == group)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Where hanging processes are: a line and a stack for each thread of some processes,
- * and for each worker of the kernel that is not idle.
+ * Shows where processes hang: a line and a stack for each of their threads, and for each
+ * worker of the kernel that is not idle.
  */
 #ifndef PINION_TEST_STUCK_H
 #define PINION_TEST_STUCK_H

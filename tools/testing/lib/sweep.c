@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Walks a verb through its faults.
+ * Injects one fault after another into a verb.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -14,7 +14,7 @@
 /* A call with more allocations than this allocates without end. */
 enum { MOST = 20000 };
 
-/* Objects of the device, and pinned pages, accounted or not. */
+/* Objects of the device, and pinned pages: those accounted to this process, and all. */
 struct state {
 	struct resources resources;
 	long vm_pin;
@@ -42,7 +42,7 @@ static bool same(const struct state *before, char *text, size_t size)
 	return after.vm_pin == before->vm_pin && after.pages == before->pages;
 }
 
-/* Waits a moment: objects may be freed by RCU or a work item. */
+/* Waits for up to a minute: objects may be freed by RCU or a work item. */
 static void check_same(const struct state *before)
 {
 	double end = now() + patience(60);
@@ -114,7 +114,7 @@ void sweep_some(const struct op *op, unsigned int stride)
 	unsigned int at_least = op->at_least ?: 1;
 	struct state before;
 
-	/* Once without a fault, so that caches are filled. */
+	/* Run it once without a fault, so that caches are filled. */
 	if (op->exits)
 		exit_after(op, 1000000);
 	else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Run a verb with its first, second, ... fault, and compare the resources after each.
+ * Run a verb again and again, with a fault in its first, second, ... call that can fail, and check
+ * after each that nothing is left.
  */
 #ifndef PINION_TEST_SWEEP_H
 #define PINION_TEST_SWEEP_H
@@ -14,8 +15,8 @@ struct op {
 	int (*attempt)(void); /* 0 or an errno */
 	void (*undo)(void);
 	/*
-	 * If there are fewer faults than this (default 1), the sweep fails, because it has not
-	 * tested what it is meant to. About half of the faults that there are now.
+	 * The sweep fails if there are fewer faults than this (default 1), because then it does
+	 * not reach the code it is meant to test. Set it to about half of the present number.
 	 */
 	unsigned int at_least;
 	/*
@@ -29,9 +30,9 @@ struct op {
 void sweeps_begin(struct link *link);
 void sweeps_end(struct link *link);
 
-/* Until there is no fault left to hit; with `--seconds 1' not each of the later ones. */
+/* Go on until the verb has no fault left to hit. `--seconds 1' leaves out some later faults. */
 void sweep(const struct op *op);
-/* The same in random steps of up to @stride, where most faults are not ours. */
+/* The same in random steps of up to @stride: for calls with many faults outside of the driver. */
 void sweep_some(const struct op *op, unsigned int stride);
 
 #endif /* PINION_TEST_SWEEP_H */

@@ -15,8 +15,8 @@
 #include "table.h"
 
 /*
- * Memory on demand and dma-bufs may change between the two readings. A wrong entry is as wrong
- * the next time.
+ * Memory on demand and dma-bufs may change between the two readings, so a difference counts only
+ * if it persists.
  */
 enum { TRIES = 5 };
 
@@ -81,7 +81,7 @@ static bool pages_have(const struct pages *pages, uint64_t virtual,
 	       virtual % PAGE == physical % PAGE;
 }
 
-/* The part of a run that is of the buffer: @at bytes into it. */
+/* Compare a contiguous run of the table that begins @at bytes into the buffer. */
 static void run_compare(const struct pages *pages, const struct buf *buf,
 			uint64_t at, uint64_t length, uint64_t physical,
 			struct table_facts *facts)
@@ -100,7 +100,7 @@ static void run_compare(const struct pages *pages, const struct buf *buf,
 	}
 }
 
-/* A line of the table: bytes of the key from @offset on. */
+/* Compare a line of the table: offset in the key, length and physical address. */
 static void line_compare(const struct pages *pages, const struct region *region,
 			 uint64_t base, const char *line,
 			 struct table_facts *facts)
@@ -142,7 +142,7 @@ static struct table_facts table_compare_once(const struct region *region,
 		   &length) != 2)
 		FAIL("key %#x has no table", key);
 	pages = pages_read(region->buf);
-	/* Of dma-bufs and device memory (VM_PFNMAP) /proc/self/pagemap says nothing. */
+	/* No page is present in pagemap for dma-bufs and device memory (VM_PFNMAP). */
 	while (pages.present && fgets(line, sizeof(line), file))
 		line_compare(&pages, region, base, line, &facts);
 	free(pages.entry);

@@ -20,8 +20,9 @@ struct table_facts {
 bool table_is_readable(void);
 
 /*
- * Compare the table of @key of @region. Repeated while on-demand pages come and go. Nothing is
- * compared where the kernel does not tell page tables: of mappings of dma-bufs and device memory.
+ * Compare the table of @key with the memory of @region; again if they differ, as on-demand pages
+ * may move meanwhile. Nothing is compared for dma-bufs and device memory, whose page tables the
+ * kernel does not tell.
  */
 struct table_facts table_compare(const struct region *region, uint32_t key);
 

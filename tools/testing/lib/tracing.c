@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Reads tracefs. Knows nothing of what the events mean.
+ * Reads tracefs. Does not interpret the events.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -47,7 +47,7 @@ void tracing_start(void)
 	rmdir(INSTANCES "/" NAME);
 	if (mkdir(INSTANCES "/" NAME, 0700))
 		skip("no buffer for tracing: errno %d", errno);
-	/* Clocks of processors may differ: the order in which the events came is sure. */
+	/* Number the events: clocks of processors may differ, and would not show their order. */
 	set("instances/" NAME "/trace_clock", "counter");
 	set("instances/" NAME "/events/pinion/enable", "1");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Posts, polls, and compares what comes with what was sent.
+ * Posts, polls, and compares received with sent data.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -10,12 +10,12 @@
 #include "traffic.h"
 
 enum {
-	SQ_DEPTH = 32, /* less than there are slots: it fills up */
+	SQ_DEPTH = 32, /* fewer than slots, so that it fills up */
 	MAX_LIST = 4,
-	HEAD = 16, /* of a message: struct head */
+	HEAD = 16, /* bytes of struct head */
 };
 
-/* The rest of a message follows from its head. */
+/* Start of each message. The other bytes are computed from it. */
 struct head {
 	uint64_t seed;
 	uint32_t length;
@@ -273,7 +273,7 @@ static void fill_wr(struct traffic *t, const struct request *r,
 	}
 }
 
-/* Returns how many of them were taken. */
+/* Returns how many of the requests were posted. */
 static int post_list(struct worker *w, const struct request *r, int count)
 {
 	struct ibv_send_wr wr[MAX_LIST], *bad = NULL;
@@ -391,7 +391,7 @@ uint64_t stranger_id(const struct traffic *t)
 	return id_of(STRANGER, GET(t->epoch));
 }
 
-/* ---------------------------------------------------------------- the whole */
+/* ------------------------------------------------------ setup and checks */
 
 static struct region region_in(struct ibv_pd *pd, int slots)
 {

@@ -16,7 +16,7 @@
 enum {
 	TRAFFIC_SLOTS = 64, /* of each region; a sender owns an equal part */
 	TRAFFIC_SLOT = 512,
-	/* What can be unpolled: each slot of sends and receives, and some. */
+	/* Room for a completion of each send and each receive, and for some of the test. */
 	TRAFFIC_CQE = 2 * TRAFFIC_SLOTS + 32,
 };
 
@@ -30,7 +30,7 @@ struct traffic {
 	struct ibv_cq_ex *cq; /* of all four queues */
 	struct ibv_srq *srq;
 	struct link link;
-	struct region out, in, target; /* target: one slot more, to count in */
+	struct region out, in, target; /* one more slot: counter of atomics */
 
 	/* atomic */
 	bool busy[TRAFFIC_SLOTS];
@@ -61,7 +61,7 @@ struct worker {
 #define SET(x, v) __atomic_store_n(&(x), v, __ATOMIC_RELEASE)
 #define COUNT(x, v) __atomic_add_fetch(&(x), v, __ATOMIC_ACQ_REL)
 
-/* @td: create all queues in a parent domain of it, without locks; or NULL. */
+/* @td: create all queues in a parent domain with this thread domain, without locks; or NULL. */
 void traffic_make(struct traffic *t, struct ibv_td *td);
 void traffic_free(struct traffic *t);
 
@@ -74,8 +74,9 @@ uint64_t worker_rnd(struct worker *w, uint64_t end);
 void *traffic_send(void *arg);
 /* Poll some completions and check them. Returns how many. */
 int traffic_poll(struct worker *w);
+/* The wr_id for requests of queue pairs of the test, in the current epoch. */
 uint64_t stranger_id(const struct traffic *t);
-/* Was there some of each kind? */
+/* Have there been requests, messages that have to arrive, and atomics? */
 bool traffic_seen(const struct traffic *t);
 /* Stop posting, wait until everything has arrived, and end the threads. */
 void traffic_settle(struct traffic *t);

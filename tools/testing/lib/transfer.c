@@ -68,7 +68,7 @@ void pieces_cut(struct pieces *pieces, const struct region *region,
 		uint32_t piece = i == count - 1 ? left : rnd_in(0, left);
 		uint64_t gap = rnd_below(slack / count + 1);
 
-		/* Half of the cuts are even, so that no piece gets it all. */
+		/* Half of the pieces get an equal share, else one would often get nearly all. */
 		if (i < count - 1 && rnd() & 1)
 			piece = left / (count - i);
 		at += gap;
@@ -107,7 +107,7 @@ void pieces_scatter(const struct pieces *pieces, const struct region *region,
 	}
 }
 
-/* What a request needs, however it is posted. */
+/* Arguments of the functions that post a request. */
 struct request {
 	struct end *end;
 	const struct transfer *t;
@@ -246,7 +246,7 @@ static void check_sent(const struct request *r)
 		CHECK_EQ(wc.byte_len, r->t->length);
 }
 
-/* Inline data is read when it is posted: its keys do not matter, nor what follows. */
+/* Inline data is read when it is posted, so later changes of it and its keys do not matter. */
 static void spoil(const struct pieces *pieces, const struct region *region)
 {
 	int i;
@@ -266,7 +266,7 @@ static void restore(const struct pieces *pieces, const struct region *region)
 		       pieces->sge[i].length);
 }
 
-/* The model has no header of a datagram: copy it from the memory. */
+/* The model does not predict the header of a datagram: copy it from the memory. */
 static void accept_header(const struct pieces *sink, struct region *b)
 {
 	uint32_t left = GRH;

@@ -19,12 +19,12 @@ struct transfer {
 /* Opcodes that move data to or from the other side. */
 enum { TRANSFER_OPCODES = 5 };
 extern const enum ibv_wr_opcode transfer_opcodes[TRANSFER_OPCODES];
-/* In one to four pieces on either side. */
+/* A transfer with one to four pieces on either side. */
 struct transfer transfer_in_pieces(enum ibv_wr_opcode opcode, uint32_t length);
 
 enum { MAX_PIECES = 64 };
 
-/* Scattered pieces of a region, none overlapping another. */
+/* Scattered pieces of a region, which do not overlap. */
 struct pieces {
 	struct ibv_sge sge[MAX_PIECES];
 	uint64_t at[MAX_PIECES];
@@ -40,8 +40,9 @@ void pieces_scatter(const struct pieces *pieces, const struct region *region,
 		    const uint8_t *from, uint32_t length);
 
 /*
- * From link->a to link->b, or for a read the other way. Both regions are large
- * enough for the pieces and the gaps between them: twice the length and a page.
+ * Move data from link->a to link->b, or for a read the other way, and check it. Both
+ * regions must have room for the pieces and the gaps between them: twice the length and a
+ * page.
  */
 void transfer(struct link *link, struct region *a, struct region *b,
 	      const struct transfer *t);

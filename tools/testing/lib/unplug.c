@@ -33,7 +33,7 @@ void unplug_begin(void)
 		skip("not ours to remove");
 	if (system("command -v ip >/dev/null && command -v rdma >/dev/null"))
 		skip("neither ip nor rdma here");
-	/* A test that failed may have left it. */
+	/* A test that failed may have left its netdev. */
 	if (system("ip link del " NETDEV " 2>/dev/null"))
 		note("a new network device");
 	must_run(
@@ -48,7 +48,7 @@ void unplug_end(void)
 	must_run("ip link del " NETDEV);
 }
 
-/* What is shared with the process that uses the device. */
+/* Memory shared with the process that uses the device. */
 struct shared {
 	bool busy; /* messages have been moved */
 	bool gone; /* set by the process that removed it */

@@ -12,7 +12,7 @@ enum { UNPLUG_LENGTH = 60 * 4096 };
 
 /* Memory of UNPLUG_LENGTH bytes, in the process that uses it. */
 struct unplug_kind {
-	/* Called when the device is open. Messages go to .base and .rkey. */
+	/* Called when the device is open. Messages use target->base and ->rkey. */
 	void (*make)(struct region *target);
 	/* Called repeatedly, before and after the removal; NULL if it cannot change. */
 	void (*change)(struct region *target);
@@ -22,7 +22,10 @@ struct unplug_kind {
 
 void unplug(const struct unplug_kind *kind);
 
-/* Make, add and remove a device of this test, with its own netdev; or skip the test. */
+/*
+ * unplug_begin() makes a netdev and a device on it, or skips the test. unplug_add() makes the
+ * device again after its removal. unplug_end() removes the netdev, and with it the device.
+ */
 #define UNPLUG_DEVICE "unplug0"
 void unplug_begin(void);
 void unplug_add(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The bystander: messages of all kinds between two queue pairs of its own, each
- * compared, until it is told to stop.
+ * The victim sends messages of all kinds between two queue pairs of its own, and compares
+ * each, until it is told to stop.
  */
 #define _GNU_SOURCE
 #include <signal.h>

@@ -17,7 +17,7 @@ struct victim {
 	bool stop;
 };
 
-/* In shared memory. */
+/* Start the victim. Returns its data, in shared memory, when the victim is ready. */
 volatile struct victim *victim_start(void);
 /* Stop the victim. The test fails if it failed or has done nothing. */
 void victim_end(volatile struct victim *victim);

@@ -16,15 +16,15 @@ enum {
 struct ibv_mw *window_new(enum ibv_mw_type type);
 struct ibv_mw_bind_info window_part(struct region *r, uint64_t at,
 				    uint64_t length, int access);
-/* Either type; of type 2 with the next key. */
+/* Bind a window of either type; one of type 2 gets the next key. */
 struct ibv_wc window_bind(struct end *end, struct ibv_mw *mw,
 			  struct ibv_mw_bind_info info);
-/* Type 2 with this key. */
+/* Bind a window of type 2 with the key @rkey. */
 struct ibv_wc window_bind_as(struct end *end, struct ibv_mw *mw, uint32_t rkey,
 			     struct ibv_mw_bind_info info);
 struct ibv_wc window_invalidate(struct end *end, uint32_t rkey);
 
-/* The part of the region that can be accessed through the window. */
+/* @r with the key of the window. */
 struct region window_seen(struct region *r, struct ibv_mw *mw);
 
 #endif /* PINION_TEST_WINDOW_H */

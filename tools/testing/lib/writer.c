@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The thread that writes.
+ * Writes in a loop, and renews the link after each refusal.
  */
 #include "writer.h"
 

@@ -14,7 +14,7 @@ struct writer {
 	struct link *link; /* the writer alone uses link->a */
 	struct region *from; /* each write sends all of it */
 	uint64_t addr;
-	_Atomic uint32_t rkey; /* may be another one at any time */
+	_Atomic uint32_t rkey; /* the test may change it at any time */
 
 	_Atomic bool stop;
 	pthread_t thread;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The long structures that XRC wants.
+ * Opens XRC domains and creates shared receive queues in them.
  */
 #include <fcntl.h>
 

@@ -9,9 +9,9 @@
 #include "device.h"
 
 void need_xrc(void);
-/* Of the file @fd, or of none: -1. */
+/* Open the domain of the file @fd; -1: a domain without a file. */
 struct ibv_xrcd *xrcd_open(struct ibv_context *ctx, int fd);
-/* For 16 requests of 4 pieces. */
+/* Create a queue of 16 requests with up to 4 pieces. */
 struct ibv_srq *xsrq_create(struct ibv_xrcd *xrcd, struct ibv_cq *cq);
 
 #endif /* PINION_TEST_XRC_H */

@@ -39,7 +39,7 @@ void drop(struct conn *c)
 	c->state = FRESH;
 }
 
-/* Publishes the queue pair to the other side; called once for each one. */
+/* Publishes a new queue pair to the other side. */
 static void describe(const struct conn *c)
 {
 	atomic_fetch_add(&c->mine->seq, 1);
@@ -52,7 +52,7 @@ static void describe(const struct conn *c)
 	atomic_fetch_add(&c->mine->seq, 1);
 }
 
-/* Keeps the key, or in one of three cases makes a new one. */
+/* Registers the memory; again, and so with a new key, in one of three cases. */
 static void renew_key(struct conn *c)
 {
 	if (c->mr && !below(3)) {

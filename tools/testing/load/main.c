@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Processes that talk to each other over many queue pairs at once, all kinds of
- * operations, sizes and offsets, with every byte checked, while some of them are
- * killed at any moment and start anew, and the device may go away.
+ * Processes that exchange data over many queue pairs at once, by all kinds of operations, with
+ * random sizes and offsets, and check it. Meanwhile some are killed and started again, and the
+ * device may be removed.
  *
- * Two processes and a number make a connection. Each side describes its queue pair
- * in shared memory, with a sequence number that changes when it is another one; two
- * sides that have seen each other's current description connect. Whoever fails or
- * sees the other's number change begins again. Nobody waits for anybody else.
+ * Each connection is between two processes. Each side describes its queue pair in shared memory,
+ * with a sequence number that changes with the description. The sides connect when each has seen
+ * the other's current description. A side whose queue pair fails, or that sees the other's number
+ * change, makes a new queue pair. No process ever waits for another one.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -64,8 +64,8 @@ static int run(void)
 			started = 1;
 		}
 		/*
-		 * A run ends at its time even if nothing has started yet; the outer timeout
-		 * comes later.
+		 * If no operation has completed by the end, go on for up to a minute, as the
+		 * machine may be slow.
 		 */
 		if ((now() > end && (started || now() > end + 60 * slow)) ||
 		    failed || gone)

@@ -37,7 +37,7 @@ static int cut(struct conn *c, uint32_t at, uint32_t length, int max,
 	return n;
 }
 
-/* Prepares a READ of what was written, to be compared. */
+/* Adds a READ of what is written, for a comparison. */
 static void read_back(struct conn *c, struct ibv_send_wr *wr,
 		      struct ibv_send_wr *read, struct ibv_sge *back)
 {
@@ -59,7 +59,7 @@ static void read_back(struct conn *c, struct ibv_send_wr *wr,
 
 static void fill_write(struct conn *c, struct ibv_send_wr *wr)
 {
-	/* Each magnitude is equally likely. */
+	/* Short lengths are as likely as long ones. */
 	c->length = below(1u << (1 + below(17)));
 	memcpy(c->mem->source + c->from, pattern(c->seed), c->length);
 	wr->opcode = c->kind == OP_WRITE ? IBV_WR_RDMA_WRITE :
@@ -110,7 +110,7 @@ static void fill_atomic(struct conn *c, struct ibv_send_wr *wr)
 					 IBV_WR_ATOMIC_CMP_AND_SWP;
 }
 
-/* Has this type of queue pair that kind of operation? */
+/* Does this type of queue pair have that kind of operation? */
 static bool possible(enum ibv_qp_type type, int kind)
 {
 	if (type == IBV_QPT_UD)
@@ -159,7 +159,7 @@ void start(struct conn *c)
 	c->busy = true;
 }
 
-/* All bytes are in the right place, and those around it are unchanged. */
+/* Check that the bytes read back are those written, and that bytes around them are unchanged. */
 static void check_read_back(struct conn *c)
 {
 	uint32_t i;
@@ -178,14 +178,14 @@ static void check_read_back(struct conn *c)
 	}
 }
 
-/* Only this side changes the word, so its old value is known. */
+/* Only this side changes the other side's word, so its old value is known. */
 static void check_atomic(struct conn *c)
 {
 	uint64_t old = c->mem->old;
 
 	if (c->counter_known && old != c->counter)
 		wrong(c, "atomic word", old, c->counter);
-	/* The value before the first swap is unknown. */
+	/* A swap succeeds if the word was c->counter. The first need not: the word is unknown. */
 	if (c->kind == OP_ADD)
 		c->counter = old + c->seed;
 	else
@@ -216,12 +216,12 @@ void received(struct conn *c, int i, const struct ibv_wc *wc)
 		const char *at = c->mem->window;
 		uint32_t to;
 
-		/* The completion does not tell the offset, but there are few possible ones. */
+		/* The completion does not tell the offset: look for the data at each. */
 		for (to = 0; to < 64; to++)
 			if (!memcmp(at + to, pattern(wc->imm_data),
 				    wc->byte_len))
 				return;
-		/* On RC the next write may have overwritten it already. */
+		/* Finding none is no error: the next write may have overwritten the data. */
 		return;
 	}
 	if (wc->opcode != IBV_WC_RECV)

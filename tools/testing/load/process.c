@@ -70,7 +70,7 @@ static void completions(void)
 			if (!c)
 				continue;
 			if (wc[i].status != IBV_WC_SUCCESS) {
-				/* An error is right if the other side has exited or begun anew. */
+				/* Expected when the other side exits or makes a new queue pair. */
 				atomic_fetch_add(&shared->errors, 1);
 				if (wc[i].status == IBV_WC_LOC_PROT_ERR ||
 				    wc[i].status == IBV_WC_LOC_LEN_ERR ||
@@ -125,7 +125,7 @@ static void open_device(void)
 		give_up("ibv_create_cq");
 }
 
-/* Sets up connection number @i and its memory. */
+/* Initializes connection number @i. */
 static void prepare(struct conn *c, int i)
 {
 	static const enum ibv_qp_type types[] = {
@@ -133,7 +133,7 @@ static void prepare(struct conn *c, int i)
 		IBV_QPT_UD, IBV_QPT_RC, IBV_QPT_RC, IBV_QPT_RC,
 	};
 
-	/* Connection i has as its peer the process whose number differs in the bits of i. */
+	/* The XOR is symmetric: both sides choose each other for connection @i. */
 	c->peer = me ^ (1 + i % (processes - 1));
 	c->type = types[i % 8];
 	c->mine = &shared->side[me][i];
@@ -142,12 +142,12 @@ static void prepare(struct conn *c, int i)
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (c->mem == MAP_FAILED)
 		give_up("mmap");
-	/* A process that was killed while writing has left it odd. */
+	/* It is odd if the previous process was killed while it wrote the description. */
 	if (atomic_load(&c->mine->seq) & 1)
 		atomic_fetch_add(&c->mine->seq, 1);
 }
 
-/* Returns whether there was anything to start. */
+/* Makes, connects or replaces the queue pair. Returns whether an operation was started. */
 static bool advance(struct conn *c)
 {
 	if (c->state == FRESH)

@@ -17,20 +17,20 @@ enum {
 	MAX_PROCESSES = 64,
 	MAX_QPS = 64,
 	POOL = 1 << 20, /* random bytes, the same for all */
-	WINDOW = 160 << 10, /* what one operation moves at most */
+	WINDOW = 160 << 10, /* greatest length of an operation */
 	RECVS = 8,
 	RECV_SIZE = 20000,
 	MAX_PIECES = 4,
 	UD_SPACE = 40,
 	QKEY = 0x11223344,
-	EXIT_GONE = 3, /* the status of a process: the device went away */
-	EXIT_WRONG = 4, /* data or a completion is not as it must be */
+	EXIT_GONE = 3, /* exit status: the device was removed */
+	EXIT_WRONG = 4, /* exit status: wrong data or completion, or a call failed */
 };
 
-/* Data for the other side; one process writes it, the other reads it. */
+/* Description of one side of a connection, which only the other side reads. */
 struct side {
 	_Atomic uint32_t seq; /* odd while it is being written */
-	_Atomic uint32_t seen; /* the other's seq we would connect to */
+	_Atomic uint32_t seen; /* the other side's seq that we have read */
 	uint32_t qpn, psn, rkey;
 	uint64_t window, atomics;
 };
@@ -41,7 +41,7 @@ struct shared {
 	struct side side[MAX_PROCESSES][MAX_QPS];
 };
 
-/* Memory of a connection; every part begins at an odd place. */
+/* Memory of a connection. Operations use random offsets, which the 64 extra bytes allow. */
 struct memory {
 	char source[WINDOW + 64];
 	char back[WINDOW + 64];
@@ -63,10 +63,10 @@ struct conn {
 	struct ibv_mr *mr;
 	struct ibv_ah *ah;
 	struct memory *mem;
-	struct side remote; /* a copy of what we connected to */
+	struct side remote; /* the description that we connected to */
 	bool busy;
-	int expect; /* completions of the operation under way */
-	/* the operation under way, to be checked at its end */
+	int expect; /* completions to come for the current operation */
+	/* the current operation, to check it when it completes */
 	int kind;
 	uint32_t length, from, to, seed;
 	uint64_t counter; /* the last value of the other side's atomic word */
@@ -77,7 +77,7 @@ struct conn {
 extern const char *device_name;
 extern int processes, qps, gid_index;
 extern bool may_go;
-extern int slow; /* factor by which this bed is slower */
+extern int slow; /* by which factor this machine is slower than a plain one */
 extern uint64_t seed_of_run;
 extern struct shared *shared;
 extern char *pool;
@@ -89,10 +89,11 @@ extern struct ibv_cq *cq;
 extern union ibv_gid gid;
 extern struct conn conns[MAX_QPS];
 
-/* Runs as process number @index until all shall stop. */
+/* Runs process number @index until shared->stop. */
 void process(int index) __attribute__((noreturn));
-/* A call has failed: exits with EXIT_GONE if the device is gone, else with an error. */
+/* A call has failed: exits with EXIT_GONE if the device was removed, else with EXIT_WRONG. */
 void give_up(const char *what) __attribute__((noreturn));
+/* Prints what was found and what was expected, and exits with EXIT_WRONG. */
 void wrong(struct conn *c, const char *what, uint64_t is, uint64_t want)
 	__attribute__((noreturn));
 
@@ -108,10 +109,11 @@ void try_connect(struct conn *c);
 void drop(struct conn *c);
 
 /* operation.c */
+/* Posts a random operation. */
 void start(struct conn *c);
-/* The operation has completed. */
+/* The operation has completed: checks it. */
 void check_done(struct conn *c);
-/* Receive request @i has completed. */
+/* Receive request @i has completed: checks it. */
 void received(struct conn *c, int i, const struct ibv_wc *wc);
 
 /* Random numbers; each process has its own. */

@@ -98,7 +98,7 @@ static void shared_channel(void)
 	sides_free(&sides);
 }
 
-/* Where receives of a shared queue complete. */
+/* In which CQ receives of a shared queue complete. */
 enum completes { ON_OWN, ON_MAIN, ON_RECEIVE };
 
 static void shared_queue(enum completes where)
@@ -177,7 +177,7 @@ static void no_channel_for_both(void)
 	sides_end(&sides);
 }
 
-/* The device refuses such a size. */
+/* The device refuses CQs of these sizes. */
 static void queue_too_large(void)
 {
 	static const uint32_t sizes[] = { INT32_MAX, 1U << 31, UINT32_MAX };

@@ -221,7 +221,7 @@ static void event_left_alone(void)
 	CHECK_EQ(rpma_conn_next_event(sides.conn[NEAR], &event),
 		 RPMA_E_PROVIDER);
 	CHECK_EQ(event, RPMA_CONN_UNDEFINED);
-	/* The other side got its event. */
+	/* The failed call on one side does not affect the event of the other. */
 	CHECK_EQ(event_of(sides.conn[FAR]), RPMA_CONN_ESTABLISHED);
 	sides_free(&sides);
 }
@@ -293,7 +293,7 @@ static void nonblocking(void)
 	WRONG(rpma_cq_get_fd(NULL, &cq));
 	memory_dereg(&from);
 	memory_dereg(&to);
-	/* The events of the end take a moment: use blocking calls again. */
+	/* Disconnecting waits for events, so make calls block again. */
 	CHECK_EQ(fcntl(near, F_SETFL, 0), 0);
 	sides_free(&sides);
 }

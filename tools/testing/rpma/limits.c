@@ -14,7 +14,7 @@
 
 static struct sides sides;
 
-/* Each case lacks one use: the transfer fails and breaks the connection. */
+/* In each case the memory lacks one usage: the transfer fails and breaks the connection. */
 static void rights_are_kept(void)
 {
 	static const struct {
@@ -87,7 +87,7 @@ static void ranges(void)
 	struct rpma_conn *conn;
 	struct memory near, far;
 	size_t i;
-	/* Cut to 32 bits, the last two would be inside. */
+	/* The lengths of the last two would be valid if they were cut to 32 bits. */
 	static const struct {
 		size_t near, far, len;
 	} cases[] = {
@@ -174,7 +174,10 @@ static void arguments(void)
 	sides_free(&sides);
 }
 
-/* librpma takes flush for supported if the queue pair has the function pointer. */
+/*
+ * librpma assumes that flush is supported if the queue pair has the function pointer, so there must
+ * be none unless it was asked for.
+ */
 static void only_what_was_asked_for(void)
 {
 #ifdef HAVE_WR_FLUSH

@@ -341,7 +341,7 @@ static void messages(void)
 		 0);
 	provoke();
 	CHECK_EQ(said, 2);
-	/* The default function, which also writes to stderr. */
+	/* The default log function, which can also write to stderr. */
 	CHECK_EQ(rpma_log_set_function(RPMA_LOG_USE_DEFAULT_FUNCTION), 0);
 	CHECK_EQ(rpma_log_set_threshold(RPMA_LOG_THRESHOLD_AUX,
 					RPMA_LOG_LEVEL_ERROR),

@@ -187,7 +187,7 @@ static void e21_provider_fails(void)
 		CHECK_EQ(said_errors, 1);
 	}
 	CHECK_EQ(rpma_log_set_function(RPMA_LOG_USE_DEFAULT_FUNCTION), 0);
-	/* A real error of the kernel. */
+	/* An error that the kernel itself returns. */
 	registrations_reset();
 	context("unmapped");
 	munmap(memory + 4096, 4096);
@@ -266,7 +266,7 @@ static void e24_twice_and_unaligned(void)
 	end();
 }
 
-/* And E27: a peer with memory cannot be deleted, and stays as it is. */
+/* Also E27: a peer with registered memory cannot be deleted, and stays usable. */
 static void e26_dereg(void)
 {
 	struct rpma_mr_local *mr = NULL, *same;

@@ -43,7 +43,7 @@ static void e3_e4_read(void)
 	for (i = 0; i < 20; i++)
 		read_some(&to, &from, rnd_in(1, LENGTH));
 	read_some(&to, &from, LENGTH);
-	/* siw has no reads of 0 bytes. */
+	/* siw does not support reads of 0 bytes. */
 	if (!iwarp()) {
 		read_some(&to, &from, 0);
 		CHECK_EQ(rpma_read(sides.conn[NEAR], NULL, 0, NULL, 0, 0,
@@ -60,7 +60,7 @@ static void write_some(struct memory *to, const struct memory *from, size_t len)
 {
 	size_t a = rnd_below(LENGTH - len + 1), b = rnd_below(LENGTH - len + 1);
 
-	/* Without a completion if it succeeds. */
+	/* The first write has a completion only if it fails. */
 	CHECK_EQ(rpma_write(sides.conn[NEAR], to->remote, a, from->local, b,
 			    len, RPMA_F_COMPLETION_ON_ERROR, NULL),
 		 0);
@@ -152,7 +152,7 @@ static void e7_e8_send_and_receive(void)
 	to = far_memory(&sides, RPMA_MR_USAGE_RECV);
 	for (i = 0; i < 20; i++)
 		send_some(&to, &from, rnd_in(1, LENGTH - 9), !iwarp() && i & 1);
-	/* siw has no receives of 0 bytes. */
+	/* siw does not support receives of 0 bytes. */
 	if (!iwarp()) {
 		CHECK_EQ(rpma_recv(sides.conn[FAR], NULL, 0, 0, NULL), 0);
 		CHECK_EQ(rpma_send(sides.conn[NEAR], NULL, 0, 0, ALWAYS, NULL),
@@ -228,7 +228,7 @@ static void e9_flush_visibility(void)
 	flush_done(&to, 7, 9999, RPMA_FLUSH_TYPE_VISIBILITY);
 	expect_copy(&to, 7, &from, 0, 9999);
 	check_both(&to, &from);
-	/* At the last byte, where 8 bytes cannot be read. */
+	/* A flush of the last byte: a read of 8 bytes would not fit there. */
 	flush_done(&to, LENGTH - 1, 1, RPMA_FLUSH_TYPE_VISIBILITY);
 	CHECK_EQ(flush(&to, LENGTH, 1, RPMA_FLUSH_TYPE_VISIBILITY),
 		 RPMA_E_INVAL);

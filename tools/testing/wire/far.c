@@ -18,7 +18,7 @@
 #include "xrc.h"
 
 enum {
-	ZONE = 220000, /* the longest message: of many packets whatever the MTU */
+	ZONE = 220000, /* longest message: many packets with any MTU */
 	WRITES = 3,
 	READS = 2,
 	SENDS = 2,
@@ -26,7 +26,7 @@ enum {
 	BURST = WRITES + READS + SENDS + ATOMICS,
 	DATAGRAMS = 80,
 	SLOTS = 16,
-	ECT = 2, /* routers may mark what is sent: ECN */
+	ECT = 2, /* ECN: routers may mark the packets */
 };
 
 /* A requester and a responder. */
@@ -193,7 +193,7 @@ static void post_atomic(struct duel *d, int i)
 	if (wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
 		before += wr.wr.atomic.compare_add;
 	} else {
-		/* One that swaps says more than one that does not. */
+		/* Compare with the current value, so that the swap happens. */
 		wr.wr.atomic.compare_add = before;
 		before = wr.wr.atomic.swap;
 	}
@@ -258,7 +258,7 @@ static void fa1_from_far(void)
 	bursts(&far_dev, &dev);
 }
 
-/* ------------------------------------ what may be lost, and may not be wrong */
+/* --------------------------- unreliable services: lost, but never wrong */
 
 /* Fills a message with its number, and with bytes that are computed from that. */
 static void contents(uint8_t *to, size_t length, uint32_t number)
@@ -370,7 +370,7 @@ static void lossy(const struct device *from, const struct device *to,
 	while (comes_within(d.link.b.rcq, patience(0.3), &wc))
 		lossy_arrived(&l, &wc);
 	note("%d of %d arrived", l.arrived, DATAGRAMS);
-	/* Of an unreliable WRITE rxe gets out of step for long where a packet is lost. */
+	/* After a lost packet of an unreliable WRITE, rxe may discard many later messages. */
 	CHECK(l.arrived > (writes && !to->pinion ? 0 : DATAGRAMS / 3));
 }
 
@@ -421,7 +421,7 @@ static void expect_next(struct duel *d, int count)
 		expect(await(d->link.a.scq), IBV_WC_SUCCESS);
 }
 
-/* Write, flush it, and say so with a word behind it: as persistent memory is written. */
+/* Writes as to persistent memory: data, a FLUSH of it, then an ATOMIC WRITE that commits it. */
 static void write_and_commit(struct duel *d)
 {
 	uint32_t length = rnd_in(1, ZONE);
@@ -530,7 +530,7 @@ static void invalidates(const struct device *from, const struct device *to)
 	expect(await(d.link.a.scq), IBV_WC_SUCCESS);
 	wc = await(d.link.b.rcq);
 	expect(wc, IBV_WC_SUCCESS);
-	/* rxe says so with the kernel's bit, which is another one here. */
+	/* rxe reports the kernel's IB_WC_WITH_INVALIDATE, which is another bit. */
 	if (to->pinion)
 		CHECK(wc.wc_flags & IBV_WC_WITH_INV);
 	CHECK_EQ(wc.invalidated_rkey, wr.invalidate_rkey);
@@ -638,7 +638,7 @@ enum { GRH = 40, CALLS = 12 };
 struct crowd {
 	struct duel d; /* link.b is a member of the group on the other side */
 	struct end beside; /* another member, on the side of the sender */
-	bool has_beside; /* of which only this device's is known to hear */
+	bool has_beside; /* only if the sender is a pinion device */
 	struct region out, in, in_beside;
 	union ibv_gid group;
 	struct ibv_ah *ah;
@@ -693,7 +693,10 @@ static bool is_joined(const union ibv_gid *group, bool v6)
 	return found;
 }
 
-/* What rxe leaves to others: without that its host takes no packet of the group. */
+/*
+ * Joins the group by a socket on the other host. rxe does not join at the IP layer, and without
+ * that its host drops the packets of the group.
+ */
 static void have_far_join(const union ibv_gid *group, bool v6)
 {
 	struct ip_mreqn four = { .imr_ifindex = 0 };
@@ -715,7 +718,7 @@ static void have_far_join(const union ibv_gid *group, bool v6)
 				sizeof(four));
 	}
 	CHECK_EQ(rc, 0);
-	/* Stays open until the test ends. */
+	/* Do not close fd: the membership lasts as long as the socket. */
 	device_leave(&far_dev);
 }
 
@@ -791,7 +794,7 @@ static void crowd_make(struct crowd *c, const struct device *from,
 	end_init(&c->beside);
 	end_connect(&c->beside, &peer);
 	CHECK_EQ(ibv_attach_mcast(c->beside.qp, &c->group, 0), 0);
-	/* The sender does not receive its own messages. */
+	/* The sender is a member, too, and must not receive its own messages. */
 	CHECK_EQ(ibv_attach_mcast(c->d.link.a.qp, &c->group, 0), 0);
 	member(&c->d.link.a, &c->in_beside, CALLS);
 }
@@ -849,7 +852,7 @@ static void fa8_from_far(void)
 	groups(&far_dev, &dev, true);
 }
 
-/* ------------------------------------------- what the address has to say */
+/* ------------------------------------------- fields of the address handle */
 
 enum { TOS = 0xba, LABEL = 0x5a5a7, UDP_PORT = 4791 };
 
@@ -887,7 +890,7 @@ static const uint8_t *left(int fd, bool v6)
 	}
 }
 
-/* The hop limit is the route's: the core sets it. */
+/* Traffic class and flow label. The hop limit is not checked: the core takes it from the route. */
 static void check_network(const uint8_t *ip, bool v6)
 {
 	uint32_t first = ip[0] << 24 | ip[1] << 16 | ip[2] << 8 | ip[3];
@@ -940,9 +943,9 @@ static void addressed(bool v6)
 	ip = left(fd, v6);
 	check_network(ip, v6);
 	udp = ip + (v6 ? 40 : 20);
-	/* Ports by which routers choose are those that the kernel has for that. */
+	/* The UDP source port is in the range of RoCEv2: 0xc000 and up. */
 	CHECK(udp[0] >= 0xc0);
-	/* SEND only of a datagram, migrated, the default P_Key, to that queue pair. */
+	/* UD SEND Only, MigReq set, the default P_Key, and the destination queue pair. */
 	CHECK_EQ(udp[8], 0x64);
 	CHECK_EQ(udp[9], 0x40);
 	CHECK_EQ(udp[10] << 8 | udp[11], 0xffff);

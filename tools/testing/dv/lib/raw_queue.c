@@ -28,7 +28,7 @@ void raw_places(struct raw_queue *q, bool wide)
 		.stride = wide,
 	};
 	CHECK_EQ(mlx5dv_devx_query_eqn(dev.ctx, 0, &cq.eqn), 0);
-	/* Entries with the owner bit of the round before: invalid. */
+	/* Mark all entries invalid: opcode 0xf, and the owner bit of the round before. */
 	for (i = 0; i < 1 << CQ_LOG; i++)
 		q->buf->data[CQ_AT + (i + 1) * (BLOCK << wide) - 1] = 0xf1;
 	prm_create_cq(in, &cq);
@@ -90,7 +90,7 @@ int raw_change(struct raw_queue *q, uint16_t opcode,
 	return mlx5dv_devx_obj_modify(q->qp, in, sizeof(in), out, PRM_HEAD);
 }
 
-/* To the device itself. */
+/* A path to the device itself. */
 struct prm_path raw_path(uint32_t remote_qpn, uint32_t psn)
 {
 	struct ibv_ah_attr ah = { .is_global = 1,
@@ -207,7 +207,7 @@ void raw_av(uint8_t segments[RAW_AV], uint32_t qpn, uint32_t qkey)
 
 	memset(segments, 0, RAW_AV);
 	prm_put32(segments, 0, qkey);
-	/* With the extended address vector. */
+	/* The highest bit says that the address vector is extended. */
 	prm_put32(segments, 8, 1U << 31 | qpn);
 	memcpy(segments + 20, path.mac, sizeof(path.mac));
 	segments[27] = 64;

@@ -11,7 +11,7 @@
 
 enum {
 	RQ_LOG = 4,
-	RQ_STRIDE_LOG = 2, /* log of segments */
+	RQ_STRIDE_LOG = 2, /* log of segments of a receive request */
 	SQ_LOG = 5, /* log of blocks */
 	CQ_LOG = 6,
 	BLOCK = 64,
@@ -19,7 +19,7 @@ enum {
 	RQ_AT = 0,
 	SQ_AT = RQ_AT + (SEGMENT << (RQ_LOG + RQ_STRIDE_LOG)),
 	CQ_AT = SQ_AT + (BLOCK << SQ_LOG),
-	/* Enough room for entries of 128 bytes. */
+	/* Behind a CQ of entries of 128 bytes. */
 	QP_RECORD_AT = CQ_AT + (2 * BLOCK << CQ_LOG),
 	CQ_RECORD_AT = QP_RECORD_AT + 64,
 	RAW_LEN = CQ_RECORD_AT + 64,
@@ -87,7 +87,7 @@ struct raw_cqe {
 	uint32_t qpn, length, imm, user_index, source;
 };
 
-/* Only the memory and the parameters; @asked can be changed before the objects are made. */
+/* Makes memory, umem and CQ, and sets @asked, which may be changed before raw_try_qp(). */
 void raw_places(struct raw_queue *q, bool wide);
 obj_t raw_try_qp(struct raw_queue *q, uint8_t out[PRM_HEAD]);
 void raw_make(struct raw_queue *q, bool wide);
@@ -96,7 +96,7 @@ int raw_change(struct raw_queue *q, uint16_t opcode,
 	       const struct prm_path *path, uint8_t out[PRM_HEAD]);
 struct prm_path raw_path(uint32_t remote_qpn, uint32_t psn);
 void raw_connect(struct raw_queue *q, uint32_t remote_qpn);
-/* Makes both, connected to each other. */
+/* Makes two queue pairs that are connected to each other. */
 void raw_make_pair(struct raw_queue *a, struct raw_queue *b, bool wide);
 uint32_t raw_state(struct raw_queue *q);
 
@@ -116,9 +116,9 @@ void raw_address(uint8_t segment[SEGMENT], const struct region *region,
 enum { RAW_AV = 3 * SEGMENT };
 void raw_av(uint8_t segments[RAW_AV], uint32_t qpn, uint32_t qkey);
 
-/* To be called before raw_try_qp(), which makes the queue anew. */
+/* Sets @asked for a queue pair with the shared queue @pool. Call it before raw_try_qp(). */
 void raw_share(struct raw_queue *q, const struct raw_pool *pool);
-/* Only the memory and the parameters; @asked can be changed before the object is made. */
+/* Makes memory and umem, and sets @asked, which may be changed before raw_try_pool(). */
 void raw_pool_places(struct raw_pool *pool, bool cyclic);
 obj_t raw_try_pool(struct raw_pool *pool, uint8_t out[PRM_HEAD]);
 void raw_pool_make(struct raw_pool *pool, bool cyclic);
@@ -133,7 +133,7 @@ bool raw_peek(struct raw_queue *q, struct raw_cqe *cqe);
 bool raw_poll(struct raw_queue *q, struct raw_cqe *cqe);
 struct raw_cqe raw_await(struct raw_queue *q);
 
-/* Runs of soft timers on all processors. A look at doorbell records is one. */
+/* The number of soft timer runs on all processors. Each poll of doorbell records is one. */
 unsigned long long raw_looks(void);
 
 #endif /* PINION_TEST_DV_RAW_QUEUE_H */

@@ -29,10 +29,10 @@ struct sides {
 	struct rpma_cq *cq[2];
 };
 
-/* NULL: default configuration. Peers are created if there are none. */
+/* Connects two sides. @near, @far: NULL for the default. Peers are created if there are none. */
 void sides_connect(struct sides *sides, const struct rpma_conn_cfg *near,
 		   const struct rpma_conn_cfg *far);
-/* Keeps the peers. */
+/* Disconnects, and keeps the peers. */
 void sides_disconnect(struct sides *sides);
 void sides_free(struct sides *sides);
 /* Frees what exists, connected or not. */
@@ -50,7 +50,7 @@ struct memory memory_of(struct rpma_peer *peer, struct buf *buf, int usage);
 struct memory memory_reg(struct rpma_peer *peer, size_t length, size_t offset,
 			 int usage);
 
-/* More than a path MTU and more than a page. */
+/* Longer than any path MTU, and than a page. */
 enum { LENGTH = 50000 };
 
 /* LENGTH bytes of one side, unaligned. */
