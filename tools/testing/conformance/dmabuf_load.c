@@ -215,17 +215,24 @@ static void share(unsigned int flags)
 			       ALL_ACCESS);
 }
 
-static void moves(unsigned int flags, unsigned int delay_ms)
+/* How the exporter moves a buffer. */
+struct moving {
+	unsigned int flags; /* of EXPORTER_* */
+	unsigned int delay_ms; /* until the fence is signaled */
+};
+
+static void a68_moves(const void *with)
 {
+	const struct moving *moving = with;
 	struct exporter_stat stat;
 	unsigned long count;
 	double end;
 
-	share(flags);
+	share(moving->flags);
 	start(false);
 	end = now() + opt.seconds;
 	for (count = 0; !count || now() < end; count++) {
-		CHECK_EQ(dmabuf_move(&dmabuf, delay_ms), 0);
+		CHECK_EQ(dmabuf_move(&dmabuf, moving->delay_ms), 0);
 		usleep(rnd_below(2000));
 	}
 	/* Wait until messages have mapped the buffer again at least once after a move. */
@@ -240,21 +247,6 @@ static void moves(unsigned int flags, unsigned int delay_ms)
 	CHECK(stat.maps > 1);
 	dmabuf_region_free(&shared);
 	dmabuf_check_unused(&dmabuf);
-}
-
-static void a68_moves(void)
-{
-	moves(0, 0);
-}
-
-static void a68_contiguous(void)
-{
-	moves(EXPORTER_CONTIGUOUS, 0);
-}
-
-static void a68_fences(void)
-{
-	moves(0, 3);
 }
 
 static void a68_taken_away(void)
@@ -334,9 +326,12 @@ static void a72_killed(void)
 }
 
 static const struct test tests[] = {
-	TEST(a68_moves, "A68 moves under load"),
-	TEST(a68_contiguous, "A68 moves of contiguous memory under load"),
-	TEST(a68_fences, "A68 moves with fences under load"),
+	TEST_WITH(a68_moves, &(const struct moving){}, "A68 moves under load"),
+	TEST_WITH(a68_moves,
+		  &(const struct moving){ .flags = EXPORTER_CONTIGUOUS },
+		  "A68 moves of contiguous memory under load"),
+	TEST_WITH(a68_moves, &(const struct moving){ .delay_ms = 3 },
+		  "A68 moves with fences under load"),
 	TEST(a68_taken_away, "A68 taken away under load (class 5)"),
 	TEST(a72_deregister, "A72 deregistered under load (class 8)"),
 	TEST(a72_killed, "A72 killed under load"),

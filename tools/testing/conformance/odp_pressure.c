@@ -139,7 +139,7 @@ static long page_out(struct buf *buf)
 	return number("/proc/self/status", "VmSwap:");
 }
 
-static void from_swap(bool implicit)
+static void a45_swap(int implicit)
 {
 	struct buf *buf;
 	struct region r;
@@ -170,16 +170,6 @@ static void from_swap(bool implicit)
 	CHECK(out > LEN / 1024);
 	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
 	swap_end();
-}
-
-static void a45_swap_explicit(void)
-{
-	from_swap(false);
-}
-
-static void a45_swap_implicit(void)
-{
-	from_swap(true);
 }
 
 /* ------------------------------------------------------- groups short of memory */
@@ -496,8 +486,8 @@ static void a45_ksm(void)
 }
 
 static const struct test tests[] = {
-	LONG_TEST(a45_swap_explicit, "A45 pages in swap, explicit", 60),
-	LONG_TEST(a45_swap_implicit, "A45 pages in swap, implicit", 60),
+	LONG_TEST_OF(a45_swap, false, "A45 pages in swap, explicit", 60),
+	LONG_TEST_OF(a45_swap, true, "A45 pages in swap, implicit", 60),
 	LONG_TEST(a45_pressure, "A45 less room than is needed", 90),
 	LONG_TEST(a45_ksm, "A45 equal pages merged", 60),
 	LONG_TEST(a50_oom, "A50 killed for want of memory", 90),

@@ -234,7 +234,7 @@ static bool was_shaken(void)
 	return taken > 100 && brought > 100;
 }
 
-static void storm(bool implicit)
+static void a45_storm(int implicit)
 {
 	double end;
 	unsigned long round, messages = 0;
@@ -281,16 +281,6 @@ static void storm(bool implicit)
 	     round, messages, brought, taken);
 	CHECK(messages);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
-}
-
-static void a45_explicit(void)
-{
-	storm(false);
-}
-
-static void a45_implicit(void)
-{
-	storm(true);
 }
 
 /* ----------------------------------------- memory that is unmapped */
@@ -349,7 +339,7 @@ static void *hammer(void *arg)
 	return NULL;
 }
 
-static void a50_vanish(bool implicit)
+static void a50_vanish(int implicit)
 {
 	const size_t length = 16 * PAGE;
 	static uint8_t was[16 * 4096];
@@ -388,16 +378,6 @@ static void a50_vanish(bool implicit)
 	note("%lu rounds, %lu messages, %lu refused", round, h.done, h.refused);
 	CHECK(h.done);
 	CHECK(h.refused);
-}
-
-static void a50_vanish_explicit(void)
-{
-	a50_vanish(false);
-}
-
-static void a50_vanish_implicit(void)
-{
-	a50_vanish(true);
 }
 
 /* ------------------------------------------------- a process and its memory */
@@ -551,12 +531,12 @@ static void a50_userfaultfd(void)
 }
 
 static const struct test tests[] = {
-	TEST(a45_explicit, "A45 changes under traffic, explicit"),
-	TEST(a45_implicit, "A45 changes under traffic, implicit"),
-	TEST(a50_vanish_explicit,
-	     "A50 nothing is touched afterwards, explicit"),
-	TEST(a50_vanish_implicit,
-	     "A50 nothing is touched afterwards, implicit"),
+	TEST_OF(a45_storm, false, "A45 changes under traffic, explicit"),
+	TEST_OF(a45_storm, true, "A45 changes under traffic, implicit"),
+	TEST_OF(a50_vanish, false,
+		"A50 nothing is touched afterwards, explicit"),
+	TEST_OF(a50_vanish, true,
+		"A50 nothing is touched afterwards, implicit"),
 	TEST(a50_killed, "A50 kill -9 in the middle of faults"),
 	TEST(a50_memory_gone, "A50 the memory's process ends first"),
 	TEST(a50_userfaultfd, "A50 userfaultfd"),

@@ -455,7 +455,7 @@ static void in19_root(void)
  * Response packets are lost, too: a READ, which by packets is many requests, repeats each, and
  * all bytes arrive.
  */
-static void lose_answers(int rd_atomic)
+static void in22_lost_answers(int rd_atomic)
 {
 	/* A small MTU, because a large one makes few buffers, each of which is lost as a whole. */
 	struct qp_cfg cfg = {
@@ -478,16 +478,6 @@ static void lose_answers(int rd_atomic)
 	CHECK(ordered("failed") > 10);
 	orders_off();
 	check_read(&link_, &to, 0, &from, 0, LONG + 100);
-}
-
-static void in22_one_at_a_time(void)
-{
-	lose_answers(1);
-}
-
-static void in22_sixteen_at_a_time(void)
-{
-	lose_answers(16);
 }
 
 /* A READ whose response is lost is repeated also in SQD, in which no request may begin. */
@@ -610,8 +600,10 @@ static const struct test tests[] = {
 	TEST(in18_pid, "IN18 only who is meant"),
 	TEST(in19_root, "IN19 root's alone"),
 	TEST(in20_less_and_less, "IN20 fault, less and less often"),
-	TEST(in22_one_at_a_time, "IN22 loss of answers, one read at a time"),
-	TEST(in22_sixteen_at_a_time, "IN22 loss of answers, sixteen at a time"),
+	TEST_OF(in22_lost_answers, 1,
+		"IN22 loss of answers, one read at a time"),
+	TEST_OF(in22_lost_answers, 16,
+		"IN22 loss of answers, sixteen at a time"),
 	TEST(in23_none_any_more, "IN23 loss of an answer, and no more reads"),
 	TEST(in24_atomics, "IN24 loss of answers to atomics"),
 	TEST(in25_slow_page, "IN25 fault-delay, and when to come again"),

@@ -237,7 +237,12 @@ static void child(const struct test *test, size_t index)
 	rnd_seed(opt.seed + index * 0x10001);
 	running = test->name;
 	device_open();
-	test->run();
+	if (test->run_of)
+		test->run_of(test->number);
+	else if (test->run_with)
+		test->run_with(test->argument);
+	else
+		test->run();
 	fflush(stdout);
 	_exit(OK);
 }
