@@ -27,7 +27,7 @@ struct user {
 	struct link link;
 	struct region own; /* what is written, something else, what is read */
 	uint64_t at; /* offset of its part in the buffer */
-	unsigned int seed;
+	uint64_t rnd;
 	unsigned long done, refused; /* atomic */
 };
 
@@ -63,7 +63,7 @@ static bool carried(struct user *u, struct ibv_wc wc)
 static bool repeat(struct user *u, struct end *end, enum ibv_wr_opcode opcode,
 		   struct ibv_sge local, uint64_t remote, uint32_t rkey)
 {
-	int i, count = 1 + rand_r(&u->seed) % REPEAT;
+	int i, count = 1 + rnd_next(&u->rnd) % REPEAT;
 	struct ibv_send_wr wr[REPEAT] = {};
 	struct ibv_sge sge[REPEAT];
 
@@ -97,7 +97,7 @@ static bool there_and_back(struct user *u, uint32_t length, uint64_t at)
 	struct ibv_sge in = { to, length, shared.lkey };
 
 	/* By rkey, or by lkey from the other side. */
-	if (rand_r(&u->seed) & 1) {
+	if (rnd_next(&u->rnd) & 1) {
 		if (!repeat(u, &u->link.a, IBV_WR_RDMA_WRITE, there, to,
 			    shared.rkey))
 			return false;
@@ -106,7 +106,7 @@ static bool there_and_back(struct user *u, uint32_t length, uint64_t at)
 			    u->own.rkey))
 			return false;
 	}
-	if (rand_r(&u->seed) & 1)
+	if (rnd_next(&u->rnd) & 1)
 		return carried(u, rdma(&u->link.a, IBV_WR_RDMA_READ, back, to,
 				       shared.rkey));
 	return carried(u, rdma(&u->link.b, IBV_WR_RDMA_WRITE, in,
@@ -116,7 +116,7 @@ static bool there_and_back(struct user *u, uint32_t length, uint64_t at)
 /* All words are new, so that a stale byte cannot look like a fresh one. */
 static void renew(struct user *u, uint8_t *data, size_t length)
 {
-	uint64_t word = (uint64_t)rand_r(&u->seed) << 32;
+	uint64_t word = rnd_next(&u->rnd);
 	size_t i;
 
 	for (i = 0; i + sizeof(word) <= length; i += sizeof(word)) {
@@ -131,8 +131,8 @@ static void *use(void *arg)
 	uint8_t *there = u->own.buf->data, *back = there + 2 * SLICE;
 
 	while (!ended()) {
-		uint32_t length = 1 + rand_r(&u->seed) % SLICE;
-		uint64_t at = rand_r(&u->seed) % (SLICE - length + 1);
+		uint32_t length = 1 + rnd_next(&u->rnd) % SLICE;
+		uint64_t at = rnd_next(&u->rnd) % (SLICE - length + 1);
 
 		renew(u, there, length);
 		if (!there_and_back(u, length, at))
@@ -158,7 +158,7 @@ static void start(bool failures)
 			u->own = region_new(3 * SLICE, 100 + i, ALL_ACCESS);
 		}
 		u->at = i * SLICE;
-		u->seed = rnd();
+		u->rnd = rnd();
 		u->done = 0;
 		u->refused = 0;
 		CHECK_EQ(pthread_create(&u->thread, NULL, use, u), 0);

@@ -44,18 +44,10 @@ struct user {
 	struct region local;
 	uint8_t *data, *model;
 	volatile unsigned long messages;
-	uint64_t seed;
+	uint64_t rnd;
 };
 
 static struct user users[USERS];
-
-static uint64_t next(struct user *u)
-{
-	u->seed ^= u->seed << 13;
-	u->seed ^= u->seed >> 7;
-	u->seed ^= u->seed << 17;
-	return u->seed;
-}
 
 static void write_some(struct user *u, size_t at, uint32_t length)
 {
@@ -63,7 +55,7 @@ static void write_some(struct user *u, size_t at, uint32_t length)
 	size_t i;
 
 	for (i = 0; i < length; i += 8)
-		*(uint64_t *)(source + i) = next(u);
+		*(uint64_t *)(source + i) = rnd_next(&u->rnd);
 	memcpy(u->model + at, source, length);
 	expect(rdma(&u->link.a, IBV_WR_RDMA_WRITE, sge_of(&u->local, 0, length),
 		    (uintptr_t)u->data + at, mr->rkey),
@@ -91,7 +83,7 @@ static void copy_some(struct user *u, size_t at, uint32_t length, bool in)
 	size_t i;
 
 	for (i = 0; i < length; i += 8)
-		*(uint64_t *)(other + i) = next(u);
+		*(uint64_t *)(other + i) = rnd_next(&u->rnd);
 	if (in)
 		memcpy(u->model + at, other, length);
 	expect(rdma(&u->link.a, in ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, sge,
@@ -108,7 +100,7 @@ static void store_some(struct user *u, size_t at, uint32_t length)
 	size_t i;
 
 	for (i = at; i < at + length; i++)
-		u->data[i] = u->model[i] = next(u);
+		u->data[i] = u->model[i] = rnd_next(&u->rnd);
 	read_some(u, at, length);
 }
 
@@ -117,10 +109,12 @@ static void *use(void *arg)
 	struct user *u = arg;
 
 	while (!stop) {
-		uint32_t length = 1 + next(u) % (next(u) % 8 ? 20000 : 3 << 20);
-		size_t at = next(u) % (SLICE - length);
+		uint32_t length =
+			1 + rnd_next(&u->rnd) %
+				    (rnd_next(&u->rnd) % 8 ? 20000 : 3 << 20);
+		size_t at = rnd_next(&u->rnd) % (SLICE - length);
 
-		switch (next(u) % 5) {
+		switch (rnd_next(&u->rnd) % 5) {
 		case 0:
 			write_some(u, at, length);
 			break;
@@ -131,7 +125,7 @@ static void *use(void *arg)
 			store_some(u, at, 1 + length / 16);
 			break;
 		default:
-			copy_some(u, at, length, next(u) & 1);
+			copy_some(u, at, length, rnd_next(&u->rnd) & 1);
 		}
 		u->messages++;
 	}
@@ -256,7 +250,7 @@ static void a45_storm(int implicit)
 		u->local = region_new(3 << 20, 0, ALL_ACCESS);
 		u->data = memory + i * SLICE;
 		u->model = MUST(calloc(1, SLICE));
-		u->seed = rnd() | 1;
+		u->rnd = rnd();
 		CHECK_EQ(pthread_create(&u->thread, NULL, use, u), 0);
 	}
 	end = now() + opt.seconds;

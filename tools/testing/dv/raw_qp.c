@@ -433,13 +433,13 @@ static void *scribble(void *of)
 {
 	struct raw_queue *q = of;
 	uint64_t *words = (uint64_t *)q->buf->data;
-	uint32_t seed = q->qpn;
+	uint64_t state = q->qpn, word;
 
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
-		seed = seed * 1664525 + 1013904223;
-		words[seed % (RAW_LEN / 8)] = (uint64_t)seed << 32 | ~seed;
-		if (!(seed & 0xff00))
-			memset(q->buf->data + QP_RECORD_AT, seed, 64);
+		word = rnd_next(&state);
+		words[rnd_next(&state) % (RAW_LEN / 8)] = word;
+		if (!(word & 0xff00))
+			memset(q->buf->data + QP_RECORD_AT, word, 64);
 	}
 	return NULL;
 }

@@ -114,13 +114,23 @@ void rnd_seed(uint64_t seed)
 	rnd_state = seed;
 }
 
-uint64_t rnd(void)
-{
-	uint64_t z = (rnd_state += 0x9e3779b97f4a7c15);
+static const uint64_t rnd_step = 0x9e3779b97f4a7c15;
 
+static uint64_t rnd_of(uint64_t z)
+{
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
 	return z ^ (z >> 31);
+}
+
+uint64_t rnd(void)
+{
+	return rnd_of(rnd_state += rnd_step);
+}
+
+uint64_t rnd_next(uint64_t *state)
+{
+	return rnd_of(*state += rnd_step);
 }
 
 uint64_t rnd_below(uint64_t end)

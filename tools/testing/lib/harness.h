@@ -119,6 +119,11 @@ uint64_t rnd_below(uint64_t end);
 /* A number in [first, last]. */
 uint64_t rnd_in(uint64_t first, uint64_t last);
 void rnd_fill(void *to, size_t length);
+/*
+ * The next number of a sequence of the caller's own: of a thread that others must not disturb, or
+ * of bytes that are computed again. @state is any number at first.
+ */
+uint64_t rnd_next(uint64_t *state);
 void rnd_seed(uint64_t seed);
 
 double now(void);

@@ -252,13 +252,11 @@ static void fa1_bursts(int to_far)
 /* Fills a message with its number, and with bytes that are computed from that. */
 static void contents(uint8_t *to, size_t length, uint32_t number)
 {
-	uint32_t x = number * 2654435761u + 1;
+	uint64_t state = number;
 	size_t i;
 
-	for (i = 0; i < length; i++) {
-		x = x * 1664525 + 1013904223;
-		to[i] = x >> 24;
-	}
+	for (i = 0; i < length; i++)
+		to[i] = rnd_next(&state);
 }
 
 static void check_contents(const uint8_t *data, size_t length, uint32_t number)
