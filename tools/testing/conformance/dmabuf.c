@@ -14,6 +14,7 @@
 
 #include "dmabuf.h"
 #include "newer.h"
+#include "pins.h"
 #include "raw.h"
 #include "resources.h"
 

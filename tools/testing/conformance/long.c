@@ -15,6 +15,7 @@
 #include "buf.h"
 #include "link.h"
 #include "memory.h"
+#include "pins.h"
 #include "resources.h"
 
 /* How long a registration has to take, in seconds. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "memory.h"
+#include "pins.h"
 #include "raw.h"
 #include "resources.h"
 #include "transfer.h"

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "killed.h"
 #include "link.h"
 #include "resources.h"
@@ -202,13 +203,8 @@ static void shake(unsigned long round)
 
 static void ksm(const char *run)
 {
-	int fd = open("/sys/kernel/mm/ksm/run", O_WRONLY);
-
-	if (fd < 0)
-		return;
-	if (write(fd, run, 1) != 1)
+	if (file_write(run, "/sys/kernel/mm/ksm/run"))
 		note("no KSM");
-	close(fd);
 }
 
 /*

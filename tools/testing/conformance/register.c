@@ -17,6 +17,7 @@
 
 #include "link.h"
 #include "memory.h"
+#include "pins.h"
 #include "resources.h"
 
 static void a1_fields(void)

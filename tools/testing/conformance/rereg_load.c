@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "link.h"
+#include "pins.h"
 #include "raw.h"
-#include "resources.h"
 
 enum {
 	TRANS = IBV_REREG_MR_CHANGE_TRANSLATION,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "link.h"
 
 enum { QUEUE = 64, AREA = 300000, LARGE = 4 << 20 };
@@ -219,10 +220,8 @@ static void in_turns(void)
 
 static void let_streams(const char *yes_or_no)
 {
-	FILE *file = MUST(fopen("/sys/module/pinion/parameters/streams", "w"));
-
-	CHECK(fputs(yes_or_no, file) >= 0);
-	CHECK_EQ(fclose(file), 0);
+	CHECK_EQ(file_write(yes_or_no, "/sys/module/pinion/parameters/streams"),
+		 0);
 }
 
 /* Posts enough writes at a time that streams begin. Returns how many did. */

@@ -12,7 +12,7 @@
 
 #include "dmabuf.h"
 #include "keys.h"
-#include "resources.h"
+#include "pins.h"
 
 enum {
 	SIZE = 96 * 4096,

@@ -9,7 +9,7 @@
 #include "keys.h"
 #include "killed.h"
 #include "own.h"
-#include "resources.h"
+#include "pins.h"
 #include "transfer.h"
 
 enum { LEN = 100000 };

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "link.h"
+#include "pins.h"
 #include "raw.h"
 #include "resources.h"
 #include "rings.h"

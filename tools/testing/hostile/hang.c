@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "link.h"
 #include "resources.h"
 #include "slow.h"
@@ -878,14 +879,7 @@ static void remove_device(void *arg)
 
 static int module_uses(void)
 {
-	FILE *file = fopen("/sys/module/pinion/refcnt", "r");
-	int uses = -1;
-
-	if (!file)
-		return -1;
-	CHECK_EQ(fscanf(file, "%d", &uses), 1);
-	fclose(file);
-	return uses;
+	return file_number("", "/sys/module/pinion/refcnt");
 }
 
 /* Waits until all requests have ended, and nothing holds the module. */

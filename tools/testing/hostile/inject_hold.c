@@ -5,7 +5,6 @@
  * completion queue has ended.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -321,13 +320,4 @@ static const struct test tests[] = {
 	TEST(in59_off_early, "IN59 hold, off before its time"),
 };
 
-int main(int argc, char **argv)
-{
-	int rc = harness_main(argc, argv, "Completions held back by order",
-			      tests, ARRAY_SIZE(tests));
-
-	/* A failed test may have left orders; withdraw them for the tests after it. */
-	if (orders_open(O_WRONLY) >= 0 && orders_try("off"))
-		rc = rc ?: 1;
-	return rc;
-}
+ORDERS_MAIN("Completions held back by order", tests)

@@ -214,4 +214,4 @@ static const struct test tests[] = {
 	TEST(in48_ends_waiting, "IN48 a packet that waits, and its end"),
 };
 
-HARNESS_MAIN("Packets by order", tests)
+ORDERS_MAIN("Packets by order", tests)

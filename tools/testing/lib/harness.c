@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "file.h"
 #include "harness.h"
+#include "pins.h"
 #include "resources.h"
 #include "stuck.h"
 
@@ -332,12 +334,10 @@ static bool leaks(const struct state *before, char *text, size_t size)
 /* Write a line to the kernel log, to show which test the next lines belong to. */
 static void mark(const char *program, const char *name)
 {
-	FILE *log = fopen("/dev/kmsg", "w");
+	char line[256];
 
-	if (!log)
-		return;
-	fprintf(log, "test: %s: %s\n", program, name);
-	fclose(log);
+	snprintf(line, sizeof(line), "test: %s: %s\n", program, name);
+	file_write(line, "/dev/kmsg");
 }
 
 /* @name as one word of a shell. */

@@ -276,48 +276,6 @@ void resources_describe(void)
 	ask(RDMA_NLDEV_CMD_RES_SRQ_GET, index, visit_nothing, NULL);
 }
 
-long long pinned_pages(void)
-{
-	long long count, pages = 0;
-	char line[256];
-	FILE *file;
-
-	/* Fold the per-CPU counters into the global one. */
-	file = fopen("/proc/sys/vm/stat_refresh", "w");
-	if (file) {
-		fputs("1", file);
-		fclose(file);
-	}
-	file = MUST(fopen("/proc/vmstat", "r"));
-	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "nr_foll_pin_acquired %lld", &count) == 1)
-			pages += count;
-		if (sscanf(line, "nr_foll_pin_released %lld", &count) == 1)
-			pages -= count;
-	}
-	fclose(file);
-	return pages;
-}
-
-long vm_pin(int pid)
-{
-	char path[64] = "/proc/self/status", line[256];
-	long kib = -1;
-	FILE *file;
-
-	if (pid)
-		snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	file = fopen(path, "r");
-	if (!file)
-		return -1;
-	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "VmPin: %ld", &kib) == 1)
-			break;
-	}
-	fclose(file);
-	return kib;
-}
-
 struct mr_list {
 	struct mr_info *infos;
 	int max, count;
