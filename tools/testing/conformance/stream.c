@@ -32,17 +32,8 @@ static void begin(uint32_t length)
 
 static void post_write(uint64_t id, uint64_t from, uint64_t to, uint32_t length)
 {
-	struct ibv_sge sge = sge_of(&a, from, length);
-	struct ibv_send_wr wr = {
-		.wr_id = id,
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { b.base + to, b.rkey },
-	};
-
-	post(&link_.a, &wr);
+	post_rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&a, from, length),
+		  b.base + to, b.rkey, id);
 }
 
 /* Posts as many large writes as fit, without checking, and waits a short random time. */

@@ -662,15 +662,7 @@ enum { SENDERS = 100 };
 static void write_to(struct end *end, struct ibv_sge sge, const void *there,
 		     uint32_t rkey)
 {
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { (uintptr_t)there, rkey },
-	};
-
-	post(end, &wr);
+	post_rdma(end, IBV_WR_RDMA_WRITE, sge, (uintptr_t)there, rkey, 0);
 }
 
 /*
@@ -757,16 +749,8 @@ struct sharer {
 
 static void write_of(struct sharer *s, struct ibv_sge sge, uint64_t wr_id)
 {
-	struct ibv_send_wr wr = {
-		.wr_id = wr_id,
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { s->r.base, s->r.rkey },
-	};
-
-	post(&s->link.a, &wr);
+	post_rdma(&s->link.a, IBV_WR_RDMA_WRITE, sge, s->r.base, s->r.rkey,
+		  wr_id);
 }
 
 static void write_behind(void *arg)

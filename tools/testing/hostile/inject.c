@@ -390,20 +390,10 @@ static void in16_rnr(void)
 
 static void in17_overflow(void)
 {
-	struct ibv_send_wr wr = {
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
-		.send_flags = IBV_SEND_SIGNALED,
-	};
-	struct ibv_sge sge;
-
 	begin_link(NULL);
-	sge = sge_of(&own, 0, 1000);
-	wr.sg_list = &sge;
-	wr.wr.rdma.remote_addr = remote.base;
-	wr.wr.rdma.rkey = remote.rkey;
 	order("overflow number %u", link_.a.qp->qp_num);
-	post(&link_.a, &wr);
+	post_rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&own, 0, 1000),
+		  remote.base, remote.rkey, 0);
 	async_is(IBV_EVENT_CQ_ERR);
 	end_await_state(&link_.a, IBV_QPS_ERR);
 	orders_over(1);

@@ -28,17 +28,8 @@ static void begin(const struct qp_cfg *cfg)
 
 static void write_posted(struct end *end, uint64_t wr_id)
 {
-	struct ibv_sge sge = sge_of(&own, 0, LENGTH);
-	struct ibv_send_wr wr = {
-		.wr_id = wr_id,
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { .remote_addr = remote.base, .rkey = remote.rkey },
-	};
-
-	post(end, &wr);
+	post_rdma(end, IBV_WR_RDMA_WRITE, sge_of(&own, 0, LENGTH), remote.base,
+		  remote.rkey, wr_id);
 }
 
 /* The messages are performed although no completion says so. */

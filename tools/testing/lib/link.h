@@ -109,7 +109,10 @@ void post_recv(struct end *end, struct ibv_sge *sge, int num_sge,
 void post_srq(struct ibv_srq *srq, struct ibv_sge *sge, int num_sge,
 	      uint64_t wr_id);
 
-/* A signaled request to remote memory, and its completion. */
+/* A signaled request to remote memory. */
+void post_rdma(struct end *end, enum ibv_wr_opcode opcode, struct ibv_sge sge,
+	       uint64_t remote, uint32_t rkey, uint64_t wr_id);
+/* The same, and its completion. */
 struct ibv_wc rdma(struct end *end, enum ibv_wr_opcode opcode,
 		   struct ibv_sge sge, uint64_t remote, uint32_t rkey);
 struct ibv_wc atomic_op(struct end *end, enum ibv_wr_opcode opcode,

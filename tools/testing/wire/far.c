@@ -132,16 +132,9 @@ static void post_write(struct duel *d, int i)
 	uint32_t length = some_length();
 	uint64_t from = rnd_in(0, ZONE - length);
 	uint64_t to = i * ZONE + rnd_in(0, ZONE - length);
-	struct ibv_sge sge = sge_of(&d->out, from, length);
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { d->in.base + to, d->in.rkey },
-	};
 
-	post(&d->link.a, &wr);
+	post_rdma(&d->link.a, IBV_WR_RDMA_WRITE, sge_of(&d->out, from, length),
+		  d->in.base + to, d->in.rkey, 0);
 	model_copy(&d->in, to, &d->out, from, length);
 }
 
@@ -150,16 +143,9 @@ static void post_read(struct duel *d, int i)
 	uint32_t length = some_length();
 	uint64_t from = rnd_in(0, ZONE - length);
 	uint64_t to = i * ZONE + rnd_in(0, ZONE - length);
-	struct ibv_sge sge = sge_of(&d->back, to, length);
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_READ,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { d->source.base + from, d->source.rkey },
-	};
 
-	post(&d->link.a, &wr);
+	post_rdma(&d->link.a, IBV_WR_RDMA_READ, sge_of(&d->back, to, length),
+		  d->source.base + from, d->source.rkey, 0);
 	model_copy(&d->back, to, &d->source, from, length);
 }
 
