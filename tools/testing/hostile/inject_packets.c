@@ -116,19 +116,9 @@ static void in46_all(void)
 
 static void send_datagram(void)
 {
-	struct ibv_sge mine = sge_of(&a, 100, 1000);
-	struct ibv_send_wr wr = {
-		.sg_list = &mine,
-		.num_sge = 1,
-		.opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.ud = { .ah = link_.a.ah,
-			   .remote_qpn = link_.b.qp->qp_num,
-			   .remote_qkey = QKEY },
-	};
-
-	post(&link_.a, &wr);
-	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	expect(send_ud(&link_.a, sge_of(&a, 100, 1000), link_.a.ah,
+		       link_.b.qp->qp_num, QKEY),
+	       IBV_WC_SUCCESS);
 }
 
 static void arrived(uint64_t wr_id)

@@ -119,6 +119,9 @@ struct ibv_wc atomic_op(struct end *end, enum ibv_wr_opcode opcode,
 			struct ibv_sge sge, uint64_t remote, uint32_t rkey,
 			uint64_t compare_add, uint64_t swap);
 struct ibv_wc send_sge(struct end *end, struct ibv_sge sge);
+/* A datagram. */
+struct ibv_wc send_ud(struct end *end, struct ibv_sge sge, struct ibv_ah *ah,
+		      uint32_t qpn, uint32_t qkey);
 
 /* ----------------------------------------------- what regions are good for */
 

@@ -187,6 +187,21 @@ struct ibv_wc send_sge(struct end *end, struct ibv_sge sge)
 	return await(end->scq);
 }
 
+struct ibv_wc send_ud(struct end *end, struct ibv_sge sge, struct ibv_ah *ah,
+		      uint32_t qpn, uint32_t qkey)
+{
+	struct ibv_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.ud = { .ah = ah, .remote_qpn = qpn, .remote_qkey = qkey },
+	};
+
+	post(end, &wr);
+	return await(end->scq);
+}
+
 void check_write(struct link *link, struct region *local, uint64_t from,
 		 struct region *remote, uint64_t to, uint32_t length)
 {

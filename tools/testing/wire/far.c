@@ -675,20 +675,10 @@ static void heard(struct crowd *c, const struct device *device, struct end *end,
 
 static void call_out(struct crowd *c, int call, uint32_t length)
 {
-	struct ibv_sge sge = sge_of(&c->out, 0, length);
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.ud = { .ah = c->ah,
-			   .remote_qpn = 0xffffff,
-			   .remote_qkey = QKEY },
-	};
-
 	contents(c->out.buf->data, length, call);
-	post(&c->d.link.a, &wr);
-	expect(await(c->d.link.a.scq), IBV_WC_SUCCESS);
+	expect(send_ud(&c->d.link.a, sge_of(&c->out, 0, length), c->ah,
+		       0xffffff, QKEY),
+	       IBV_WC_SUCCESS);
 }
 
 static void crowd_make(struct crowd *c, bool v6)
