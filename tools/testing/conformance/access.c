@@ -7,13 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "link.h"
+#include "newer.h"
 #include "resources.h"
-
-#ifndef HAVE_WR_FLUSH
-#define IBV_ACCESS_FLUSH_GLOBAL (1 << 8)
-#define IBV_ACCESS_FLUSH_PERSISTENT (1 << 9)
-#endif
 
 enum { LEN = 20011 };
 

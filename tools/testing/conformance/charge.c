@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "cgroup.h"
+#include "file.h"
+#include "pins.h"
 #include "resources.h"
 #include "window.h"
 
@@ -489,14 +491,13 @@ static int *touched; /* shared memory: number of children that were touched */
 static void touches(void *arg)
 {
 	const size_t child = 2 << 20, length = 64ULL << 30;
-	FILE *adj = MUST(fopen("/proc/self/oom_score_adj", "w"));
 	struct ibv_sge sge = { .length = 1 };
 	struct ibv_mr *mr;
 	char *at;
 
 	(void)arg;
 	/* If memory runs out, kill this process and no other of the group. */
-	CHECK(fputs("1000", adj) > 0 && !fclose(adj));
+	CHECK_EQ(file_write("1000", "/proc/self/oom_score_adj"), 0);
 	device_open();
 	at = mmap(NULL, length, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(at != MAP_FAILED);

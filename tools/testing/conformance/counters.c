@@ -96,19 +96,10 @@ static void send_to(const union ibv_gid *gid, uint32_t qpn)
 		.port_num = 1,
 		.grh = { .dgid = *gid, .sgid_index = dev.gid_index },
 	};
-	struct ibv_sge sge = sge_of(&a, 0, 100);
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.ud = { .ah = MUST(ibv_create_ah(dev.pd, &attr)),
-			   .remote_qpn = qpn,
-			   .remote_qkey = QKEY },
-	};
 
-	post(&link_.a, &wr);
-	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	expect(send_ud(&link_.a, sge_of(&a, 0, 100),
+		       MUST(ibv_create_ah(dev.pd, &attr)), qpn, QKEY),
+	       IBV_WC_SUCCESS);
 }
 
 static void co2_datagrams(void)

@@ -499,7 +499,7 @@ static void cq15_overflow_breaks_all(void)
 }
 
 /* If the completion of a receive is lost, the responder answers with an error. */
-static void cq16_receiver(enum ibv_qp_type type)
+static void cq16_receiver(int type)
 {
 	struct ibv_cq *cq = new_cq(1, NULL);
 	struct qp_cfg at_a = { .type = type };
@@ -529,16 +529,6 @@ static void cq16_receiver(enum ibv_qp_type type)
 	event = event_await(IBV_EVENT_QP_FATAL);
 	CHECK(event.element.qp == link_.b.qp);
 	event_none(IBV_EVENT_QP_FATAL, 0.05);
-}
-
-static void cq16_rc(void)
-{
-	cq16_receiver(IBV_QPT_RC);
-}
-
-static void cq16_uc(void)
-{
-	cq16_receiver(IBV_QPT_UC);
 }
 
 /* An event comes only with a completion to poll. Otherwise a full CQ would give events for ever. */
@@ -704,8 +694,8 @@ static const struct test tests[] = {
 	TEST(cq13_pollers, "CQ13 several threads poll"),
 	TEST(cq14_shared, "CQ14 one queue for several queue pairs"),
 	TEST(cq15_overflow_breaks_all, "CQ15 overflow breaks all queue pairs"),
-	TEST(cq16_rc, "CQ16 a receiver's overflow: RC"),
-	TEST(cq16_uc, "CQ16 a receiver's overflow: UC"),
+	TEST_OF(cq16_receiver, IBV_QPT_RC, "CQ16 a receiver's overflow: RC"),
+	TEST_OF(cq16_receiver, IBV_QPT_UC, "CQ16 a receiver's overflow: UC"),
 	TEST(cq17_nothing_to_poll, "CQ17 no event for what is lost"),
 	TEST(cq18_by_count, "CQ18 moderated by count"),
 	TEST(cq19_by_period, "CQ19 moderated by period"),

@@ -11,7 +11,7 @@
 
 #include "link.h"
 #include "memory.h"
-#include "resources.h"
+#include "pins.h"
 #include "writer.h"
 
 enum { LEN = 33333 };

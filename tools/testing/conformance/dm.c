@@ -9,7 +9,7 @@
 
 #include "killed.h"
 #include "link.h"
-#include "resources.h"
+#include "pins.h"
 
 enum { SIZE = 65536, DM_ACCESS = ALL_ACCESS | IBV_ACCESS_ZERO_BASED };
 

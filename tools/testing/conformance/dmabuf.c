@@ -13,14 +13,10 @@
 #include <unistd.h>
 
 #include "dmabuf.h"
-#include "link.h"
+#include "newer.h"
+#include "pins.h"
 #include "raw.h"
 #include "resources.h"
-
-#ifndef HAVE_WR_FLUSH
-#define IBV_ACCESS_FLUSH_GLOBAL (1 << 8)
-#define IBV_ACCESS_FLUSH_PERSISTENT (1 << 9)
-#endif
 
 enum { SIZE = 16 * 4096, LEN = 50001 };
 
@@ -411,7 +407,7 @@ static void a74_dma_device(void)
 	CHECK(strstr(bus, "bus/platform"));
 }
 
-#if HAVE_REG_MR_EX
+#ifdef HAVE_REG_MR_EX
 static void a75_reg_mr_ex(void)
 {
 	struct dmabuf dmabuf = any();
@@ -467,16 +463,6 @@ static void a75_driver_data(void)
 		skip("this kernel has no such method");
 	CHECK_EQ(err, 0);
 }
-#else
-static void a75_reg_mr_ex(void)
-{
-	skip("no ibv_reg_mr_ex in this libibverbs");
-}
-
-static void a75_driver_data(void)
-{
-	skip("no ibv_reg_mr_ex in this libibverbs");
-}
 #endif
 
 static void a76_checked_first(void)
@@ -514,8 +500,8 @@ static const struct test tests[] = {
 	TEST(a72_kill, "A72 the process is killed"),
 	TEST(a73_accounting, "A73 nothing is pinned"),
 	TEST(a74_dma_device, "A74 a device for DMA"),
-	TEST(a75_reg_mr_ex, "A75 ibv_reg_mr_ex"),
-	TEST(a75_driver_data, "A75 with data for the driver"),
+	TEST(IF_REG_MR_EX(a75_reg_mr_ex), "A75 ibv_reg_mr_ex"),
+	TEST(IF_REG_MR_EX(a75_driver_data), "A75 with data for the driver"),
 	TEST(a76_checked_first, "A76 checks before the buffer is touched"),
 };
 

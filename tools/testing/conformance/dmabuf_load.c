@@ -27,7 +27,7 @@ struct user {
 	struct link link;
 	struct region own; /* what is written, something else, what is read */
 	uint64_t at; /* offset of its part in the buffer */
-	unsigned int seed;
+	uint64_t rnd;
 	unsigned long done, refused; /* atomic */
 };
 
@@ -63,7 +63,7 @@ static bool carried(struct user *u, struct ibv_wc wc)
 static bool repeat(struct user *u, struct end *end, enum ibv_wr_opcode opcode,
 		   struct ibv_sge local, uint64_t remote, uint32_t rkey)
 {
-	int i, count = 1 + rand_r(&u->seed) % REPEAT;
+	int i, count = 1 + rnd_next(&u->rnd) % REPEAT;
 	struct ibv_send_wr wr[REPEAT] = {};
 	struct ibv_sge sge[REPEAT];
 
@@ -97,7 +97,7 @@ static bool there_and_back(struct user *u, uint32_t length, uint64_t at)
 	struct ibv_sge in = { to, length, shared.lkey };
 
 	/* By rkey, or by lkey from the other side. */
-	if (rand_r(&u->seed) & 1) {
+	if (rnd_next(&u->rnd) & 1) {
 		if (!repeat(u, &u->link.a, IBV_WR_RDMA_WRITE, there, to,
 			    shared.rkey))
 			return false;
@@ -106,7 +106,7 @@ static bool there_and_back(struct user *u, uint32_t length, uint64_t at)
 			    u->own.rkey))
 			return false;
 	}
-	if (rand_r(&u->seed) & 1)
+	if (rnd_next(&u->rnd) & 1)
 		return carried(u, rdma(&u->link.a, IBV_WR_RDMA_READ, back, to,
 				       shared.rkey));
 	return carried(u, rdma(&u->link.b, IBV_WR_RDMA_WRITE, in,
@@ -116,7 +116,7 @@ static bool there_and_back(struct user *u, uint32_t length, uint64_t at)
 /* All words are new, so that a stale byte cannot look like a fresh one. */
 static void renew(struct user *u, uint8_t *data, size_t length)
 {
-	uint64_t word = (uint64_t)rand_r(&u->seed) << 32;
+	uint64_t word = rnd_next(&u->rnd);
 	size_t i;
 
 	for (i = 0; i + sizeof(word) <= length; i += sizeof(word)) {
@@ -131,8 +131,8 @@ static void *use(void *arg)
 	uint8_t *there = u->own.buf->data, *back = there + 2 * SLICE;
 
 	while (!ended()) {
-		uint32_t length = 1 + rand_r(&u->seed) % SLICE;
-		uint64_t at = rand_r(&u->seed) % (SLICE - length + 1);
+		uint32_t length = 1 + rnd_next(&u->rnd) % SLICE;
+		uint64_t at = rnd_next(&u->rnd) % (SLICE - length + 1);
 
 		renew(u, there, length);
 		if (!there_and_back(u, length, at))
@@ -158,7 +158,7 @@ static void start(bool failures)
 			u->own = region_new(3 * SLICE, 100 + i, ALL_ACCESS);
 		}
 		u->at = i * SLICE;
-		u->seed = rnd();
+		u->rnd = rnd();
 		u->done = 0;
 		u->refused = 0;
 		CHECK_EQ(pthread_create(&u->thread, NULL, use, u), 0);
@@ -215,17 +215,24 @@ static void share(unsigned int flags)
 			       ALL_ACCESS);
 }
 
-static void moves(unsigned int flags, unsigned int delay_ms)
+/* How the exporter moves a buffer. */
+struct moving {
+	unsigned int flags; /* of EXPORTER_* */
+	unsigned int delay_ms; /* until the fence is signaled */
+};
+
+static void a68_moves(const void *with)
 {
+	const struct moving *moving = with;
 	struct exporter_stat stat;
 	unsigned long count;
 	double end;
 
-	share(flags);
+	share(moving->flags);
 	start(false);
 	end = now() + opt.seconds;
 	for (count = 0; !count || now() < end; count++) {
-		CHECK_EQ(dmabuf_move(&dmabuf, delay_ms), 0);
+		CHECK_EQ(dmabuf_move(&dmabuf, moving->delay_ms), 0);
 		usleep(rnd_below(2000));
 	}
 	/* Wait until messages have mapped the buffer again at least once after a move. */
@@ -240,21 +247,6 @@ static void moves(unsigned int flags, unsigned int delay_ms)
 	CHECK(stat.maps > 1);
 	dmabuf_region_free(&shared);
 	dmabuf_check_unused(&dmabuf);
-}
-
-static void a68_moves(void)
-{
-	moves(0, 0);
-}
-
-static void a68_contiguous(void)
-{
-	moves(EXPORTER_CONTIGUOUS, 0);
-}
-
-static void a68_fences(void)
-{
-	moves(0, 3);
 }
 
 static void a68_taken_away(void)
@@ -334,9 +326,12 @@ static void a72_killed(void)
 }
 
 static const struct test tests[] = {
-	TEST(a68_moves, "A68 moves under load"),
-	TEST(a68_contiguous, "A68 moves of contiguous memory under load"),
-	TEST(a68_fences, "A68 moves with fences under load"),
+	TEST_WITH(a68_moves, &(const struct moving){}, "A68 moves under load"),
+	TEST_WITH(a68_moves,
+		  &(const struct moving){ .flags = EXPORTER_CONTIGUOUS },
+		  "A68 moves of contiguous memory under load"),
+	TEST_WITH(a68_moves, &(const struct moving){ .delay_ms = 3 },
+		  "A68 moves with fences under load"),
 	TEST(a68_taken_away, "A68 taken away under load (class 5)"),
 	TEST(a72_deregister, "A72 deregistered under load (class 8)"),
 	TEST(a72_killed, "A72 killed under load"),

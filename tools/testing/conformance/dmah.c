@@ -3,7 +3,7 @@
  * DMA handles: valid attributes, regions that use one, and destruction (items DH1 to DH6).
  */
 #include "link.h"
-#include "resources.h"
+#include "pins.h"
 
 #ifdef HAVE_DMAH
 enum {

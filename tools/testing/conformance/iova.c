@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "link.h"
-#include "resources.h"
+#include "pins.h"
 
 enum { LEN = 33333, OFFSET = 0x123 };
 

@@ -11,6 +11,7 @@
 
 #include "buf.h"
 #include "device.h"
+#include "pins.h"
 #include "resources.h"
 #include "stuck.h"
 

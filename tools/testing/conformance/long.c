@@ -15,6 +15,7 @@
 #include "buf.h"
 #include "link.h"
 #include "memory.h"
+#include "pins.h"
 #include "resources.h"
 
 /* How long a registration has to take, in seconds. */
@@ -134,23 +135,13 @@ static bool ends_at_once(void *arg)
 	return status && took < 0.6 * whole;
 }
 
-static void killed(void (*body)(void *arg))
+static void killed(const void *body)
 {
 	struct killed killed = { body };
 
 	if (!one_of(TRIES, "it had ended, or went on when it was killed",
 		    ends_at_once, &killed))
 		FAIL("it went on when it was killed, %d times", TRIES);
-}
-
-static void lg1_killed(void)
-{
-	killed(registers);
-}
-
-static void lg2_killed_rereg(void)
-{
-	killed(reregisters);
 }
 
 static volatile sig_atomic_t rung;
@@ -352,8 +343,10 @@ static void lg6_watched(void)
 }
 
 static const struct test tests[] = {
-	LONG_TEST(lg1_killed, "LG1 killed while it registers (class 22)", 300),
-	LONG_TEST(lg2_killed_rereg, "LG2 killed in rereg (class 22)", 300),
+	LONG_TEST_WITH(killed, registers,
+		       "LG1 killed while it registers (class 22)", 300),
+	LONG_TEST_WITH(killed, reregisters, "LG2 killed in rereg (class 22)",
+		       300),
 	LONG_TEST(lg3_handled, "LG3 a signal that is handled", 300),
 	LONG_TEST(lg4_others, "LG4 others get the processor (class 22)", 300),
 	TEST(lg5_terabyte, "LG5 a terabyte of nothing"),

@@ -46,18 +46,7 @@ static struct ibv_ah *group_ah(struct ibv_pd *pd, const union ibv_gid *gid,
 static struct ibv_wc send_by(struct end *end, struct ibv_ah *ah,
 			     struct ibv_sge sge)
 {
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.ud = { .ah = ah,
-			   .remote_qpn = 0xffffff,
-			   .remote_qkey = QKEY },
-	};
-
-	post(end, &wr);
-	return await(end->scq);
+	return send_ud(end, sge, ah, 0xffffff, QKEY);
 }
 
 static struct ibv_wc group_wc(const union ibv_gid *gid, struct ibv_sge sge)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "memory.h"
+#include "pins.h"
 #include "resources.h"
 #include "transfer.h"
 

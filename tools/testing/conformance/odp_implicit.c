@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "memory.h"
+#include "pins.h"
 #include "raw.h"
 #include "resources.h"
 #include "transfer.h"
@@ -202,7 +203,7 @@ static void a41_later_maps(void)
 	}
 }
 
-static void of_kind(const struct memory_kind *kind)
+static void a41_kind(const void *kind)
 {
 	struct region r;
 
@@ -210,21 +211,6 @@ static void of_kind(const struct memory_kind *kind)
 	r = part(memory_new(kind, LEN, 77), whole);
 	exchange(&link_, &all, &r);
 	exchange(&link_, &r, &all);
-}
-
-static void a41_shared(void)
-{
-	of_kind(&memory_shared);
-}
-
-static void a41_file(void)
-{
-	of_kind(&memory_file);
-}
-
-static void a41_hugetlb(void)
-{
-	of_kind(&memory_hugetlb);
 }
 
 static void a42_refused(void)
@@ -615,9 +601,9 @@ static const struct test tests[] = {
 	TEST(a41_whole, "A41 all of the address space, nothing pinned"),
 	TEST(a41_borders, "A41 messages across children"),
 	TEST(a41_later_maps, "A41 what is mapped later"),
-	TEST(a41_shared, "A41 shared memory"),
-	TEST(a41_file, "A41 a file"),
-	TEST(a41_hugetlb, "A41 huge pages"),
+	TEST_WITH(a41_kind, &memory_shared, "A41 shared memory"),
+	TEST_WITH(a41_kind, &memory_file, "A41 a file"),
+	TEST_WITH(a41_kind, &memory_hugetlb, "A41 huge pages"),
 	TEST(a41_signals, "A41 first touched while signals come"),
 	TEST(a41_rights, "A41 rights of the key"),
 	TEST(a41_reclaim, "A41 children go when they are empty (class 9)"),

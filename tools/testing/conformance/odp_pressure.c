@@ -24,6 +24,7 @@
 #include <linux/fs.h>
 
 #include "cgroup.h"
+#include "file.h"
 #include "link.h"
 #include "resources.h"
 #include "victim.h"
@@ -67,26 +68,10 @@ static int fetch(const struct region *r)
 
 static void set(const char *path, const char *value)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int err = file_write(value, "%s", path);
 
-	if (fd < 0 || write(fd, value, strlen(value)) < 0)
-		skip("%s: errno %d", path, errno);
-	close(fd);
-}
-
-/* The number after @word in a file, or the only one; -1: none. */
-static long number(const char *path, const char *word)
-{
-	FILE *file = fopen(path, "r");
-	char line[256];
-	long value = -1;
-
-	while (file && value < 0 && fgets(line, sizeof(line), file))
-		if (!strncmp(line, word, strlen(word)))
-			value = atol(line + strlen(word));
-	if (file)
-		fclose(file);
-	return value;
+	if (err)
+		skip("%s: errno %d", path, err);
 }
 
 /* ----------------------------------------------------------------- swap space */
@@ -136,10 +121,10 @@ static void swap_begin(void)
 static long page_out(struct buf *buf)
 {
 	CHECK_EQ(madvise(buf->map, buf->map_length, MADV_PAGEOUT), 0);
-	return number("/proc/self/status", "VmSwap:");
+	return file_number("VmSwap:", "/proc/self/status");
 }
 
-static void from_swap(bool implicit)
+static void a45_swap(int implicit)
 {
 	struct buf *buf;
 	struct region r;
@@ -170,16 +155,6 @@ static void from_swap(bool implicit)
 	CHECK(out > LEN / 1024);
 	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
 	swap_end();
-}
-
-static void a45_swap_explicit(void)
-{
-	from_swap(false);
-}
-
-static void a45_swap_implicit(void)
-{
-	from_swap(true);
 }
 
 /* ------------------------------------------------------- groups short of memory */
@@ -245,7 +220,7 @@ static void squeezed(void *arg)
 		at = rnd_below((20 << 20) - PIECE);
 		check_read(&link_, &local, 0, &r, at, PIECE);
 		buf_check(local.buf);
-		swapped = number("/proc/self/status", "VmSwap:");
+		swapped = file_number("VmSwap:", "/proc/self/status");
 		out = swapped > out ? swapped : out;
 	}
 	buf_check(buf);
@@ -399,7 +374,7 @@ static void await_merged(long least)
 	double end = now() + patience(PATIENCE);
 	long merged;
 
-	while ((merged = number(merging, "")) < least) {
+	while ((merged = file_number("", merging)) < least) {
 		if (now() > end) {
 			/* ksmd would go on in all later tests. */
 			set("/sys/kernel/mm/ksm/run", "2");
@@ -456,7 +431,7 @@ static void a45_ksm(void)
 	int round;
 
 	begin();
-	if (number(merging, "") < 0)
+	if (file_number("", merging) < 0)
 		skip("no merging of pages in this kernel");
 	share_a_processor_with("ksmd");
 	buf = buf_new(PAGES * PAGE, 0);
@@ -496,8 +471,8 @@ static void a45_ksm(void)
 }
 
 static const struct test tests[] = {
-	LONG_TEST(a45_swap_explicit, "A45 pages in swap, explicit", 60),
-	LONG_TEST(a45_swap_implicit, "A45 pages in swap, implicit", 60),
+	LONG_TEST_OF(a45_swap, false, "A45 pages in swap, explicit", 60),
+	LONG_TEST_OF(a45_swap, true, "A45 pages in swap, implicit", 60),
 	LONG_TEST(a45_pressure, "A45 less room than is needed", 90),
 	LONG_TEST(a45_ksm, "A45 equal pages merged", 60),
 	LONG_TEST(a50_oom, "A50 killed for want of memory", 90),

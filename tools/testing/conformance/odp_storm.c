@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "killed.h"
 #include "link.h"
 #include "resources.h"
@@ -44,18 +45,10 @@ struct user {
 	struct region local;
 	uint8_t *data, *model;
 	volatile unsigned long messages;
-	uint64_t seed;
+	uint64_t rnd;
 };
 
 static struct user users[USERS];
-
-static uint64_t next(struct user *u)
-{
-	u->seed ^= u->seed << 13;
-	u->seed ^= u->seed >> 7;
-	u->seed ^= u->seed << 17;
-	return u->seed;
-}
 
 static void write_some(struct user *u, size_t at, uint32_t length)
 {
@@ -63,7 +56,7 @@ static void write_some(struct user *u, size_t at, uint32_t length)
 	size_t i;
 
 	for (i = 0; i < length; i += 8)
-		*(uint64_t *)(source + i) = next(u);
+		*(uint64_t *)(source + i) = rnd_next(&u->rnd);
 	memcpy(u->model + at, source, length);
 	expect(rdma(&u->link.a, IBV_WR_RDMA_WRITE, sge_of(&u->local, 0, length),
 		    (uintptr_t)u->data + at, mr->rkey),
@@ -91,7 +84,7 @@ static void copy_some(struct user *u, size_t at, uint32_t length, bool in)
 	size_t i;
 
 	for (i = 0; i < length; i += 8)
-		*(uint64_t *)(other + i) = next(u);
+		*(uint64_t *)(other + i) = rnd_next(&u->rnd);
 	if (in)
 		memcpy(u->model + at, other, length);
 	expect(rdma(&u->link.a, in ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, sge,
@@ -108,7 +101,7 @@ static void store_some(struct user *u, size_t at, uint32_t length)
 	size_t i;
 
 	for (i = at; i < at + length; i++)
-		u->data[i] = u->model[i] = next(u);
+		u->data[i] = u->model[i] = rnd_next(&u->rnd);
 	read_some(u, at, length);
 }
 
@@ -117,10 +110,12 @@ static void *use(void *arg)
 	struct user *u = arg;
 
 	while (!stop) {
-		uint32_t length = 1 + next(u) % (next(u) % 8 ? 20000 : 3 << 20);
-		size_t at = next(u) % (SLICE - length);
+		uint32_t length =
+			1 + rnd_next(&u->rnd) %
+				    (rnd_next(&u->rnd) % 8 ? 20000 : 3 << 20);
+		size_t at = rnd_next(&u->rnd) % (SLICE - length);
 
-		switch (next(u) % 5) {
+		switch (rnd_next(&u->rnd) % 5) {
 		case 0:
 			write_some(u, at, length);
 			break;
@@ -131,7 +126,7 @@ static void *use(void *arg)
 			store_some(u, at, 1 + length / 16);
 			break;
 		default:
-			copy_some(u, at, length, next(u) & 1);
+			copy_some(u, at, length, rnd_next(&u->rnd) & 1);
 		}
 		u->messages++;
 	}
@@ -208,13 +203,8 @@ static void shake(unsigned long round)
 
 static void ksm(const char *run)
 {
-	int fd = open("/sys/kernel/mm/ksm/run", O_WRONLY);
-
-	if (fd < 0)
-		return;
-	if (write(fd, run, 1) != 1)
+	if (file_write(run, "/sys/kernel/mm/ksm/run"))
 		note("no KSM");
-	close(fd);
 }
 
 /*
@@ -234,7 +224,7 @@ static bool was_shaken(void)
 	return taken > 100 && brought > 100;
 }
 
-static void storm(bool implicit)
+static void a45_storm(int implicit)
 {
 	double end;
 	unsigned long round, messages = 0;
@@ -256,7 +246,7 @@ static void storm(bool implicit)
 		u->local = region_new(3 << 20, 0, ALL_ACCESS);
 		u->data = memory + i * SLICE;
 		u->model = MUST(calloc(1, SLICE));
-		u->seed = rnd() | 1;
+		u->rnd = rnd();
 		CHECK_EQ(pthread_create(&u->thread, NULL, use, u), 0);
 	}
 	end = now() + opt.seconds;
@@ -281,16 +271,6 @@ static void storm(bool implicit)
 	     round, messages, brought, taken);
 	CHECK(messages);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
-}
-
-static void a45_explicit(void)
-{
-	storm(false);
-}
-
-static void a45_implicit(void)
-{
-	storm(true);
 }
 
 /* ----------------------------------------- memory that is unmapped */
@@ -349,7 +329,7 @@ static void *hammer(void *arg)
 	return NULL;
 }
 
-static void a50_vanish(bool implicit)
+static void a50_vanish(int implicit)
 {
 	const size_t length = 16 * PAGE;
 	static uint8_t was[16 * 4096];
@@ -388,16 +368,6 @@ static void a50_vanish(bool implicit)
 	note("%lu rounds, %lu messages, %lu refused", round, h.done, h.refused);
 	CHECK(h.done);
 	CHECK(h.refused);
-}
-
-static void a50_vanish_explicit(void)
-{
-	a50_vanish(false);
-}
-
-static void a50_vanish_implicit(void)
-{
-	a50_vanish(true);
 }
 
 /* ------------------------------------------------- a process and its memory */
@@ -551,12 +521,12 @@ static void a50_userfaultfd(void)
 }
 
 static const struct test tests[] = {
-	TEST(a45_explicit, "A45 changes under traffic, explicit"),
-	TEST(a45_implicit, "A45 changes under traffic, implicit"),
-	TEST(a50_vanish_explicit,
-	     "A50 nothing is touched afterwards, explicit"),
-	TEST(a50_vanish_implicit,
-	     "A50 nothing is touched afterwards, implicit"),
+	TEST_OF(a45_storm, false, "A45 changes under traffic, explicit"),
+	TEST_OF(a45_storm, true, "A45 changes under traffic, implicit"),
+	TEST_OF(a50_vanish, false,
+		"A50 nothing is touched afterwards, explicit"),
+	TEST_OF(a50_vanish, true,
+		"A50 nothing is touched afterwards, implicit"),
 	TEST(a50_killed, "A50 kill -9 in the middle of faults"),
 	TEST(a50_memory_gone, "A50 the memory's process ends first"),
 	TEST(a50_userfaultfd, "A50 userfaultfd"),

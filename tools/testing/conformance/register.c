@@ -17,6 +17,7 @@
 
 #include "link.h"
 #include "memory.h"
+#include "pins.h"
 #include "resources.h"
 
 static void a1_fields(void)
@@ -289,8 +290,9 @@ static void a14_independent(void)
 	buf_check(buf);
 }
 
-static void a15_kinds(const struct memory_kind *kind)
+static void a15_kind(const void *with)
 {
+	const struct memory_kind *kind = with;
 	size_t length = 3 * kind->page + 12345, offset = 4097;
 	struct region local = region_new(100000, 1, ALL_ACCESS);
 	struct buf *buf = memory_new(kind, length, offset);
@@ -305,26 +307,6 @@ static void a15_kinds(const struct memory_kind *kind)
 	exchange(&link, &r, &local);
 	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
 	memory_free(kind, buf);
-}
-
-static void a15_anonymous(void)
-{
-	a15_kinds(&memory_anonymous);
-}
-
-static void a15_thp(void)
-{
-	a15_kinds(&memory_thp);
-}
-
-static void a15_hugetlb(void)
-{
-	a15_kinds(&memory_hugetlb);
-}
-
-static void a15_shared(void)
-{
-	a15_kinds(&memory_shared);
 }
 
 /* A writable shared mapping of a file with writeback cannot be pinned long-term. */
@@ -573,10 +555,10 @@ static const struct test tests[] = {
 	TEST(a12_memlock_zero, "A12 RLIMIT_MEMLOCK 0"),
 	TEST(a13_vmpin, "A13 VmPin counts each registration"),
 	TEST(a14_independent, "A14 two regions of the same memory"),
-	TEST(a15_anonymous, "A15 anonymous memory"),
-	TEST(a15_thp, "A15 transparent huge pages"),
-	TEST(a15_hugetlb, "A15 hugetlb pages"),
-	TEST(a15_shared, "A15 shared memory"),
+	TEST_WITH(a15_kind, &memory_anonymous, "A15 anonymous memory"),
+	TEST_WITH(a15_kind, &memory_thp, "A15 transparent huge pages"),
+	TEST_WITH(a15_kind, &memory_hugetlb, "A15 hugetlb pages"),
+	TEST_WITH(a15_kind, &memory_shared, "A15 shared memory"),
 	TEST(a15_file, "A15 file mappings"),
 	TEST(a16_fork, "A16 fork after registration"),
 	TEST(a17_private, "A17 a private mapping written after registration"),

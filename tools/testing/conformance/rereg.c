@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "link.h"
+#include "pins.h"
 #include "raw.h"
 #include "resources.h"
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "link.h"
+#include "pins.h"
 #include "raw.h"
-#include "resources.h"
 
 enum {
 	TRANS = IBV_REREG_MR_CHANGE_TRANSLATION,
@@ -103,7 +103,7 @@ static bool saw_both(const struct user *u)
 }
 
 /* The region alternates between two buffers at the same iova, zero. */
-static void alternate(size_t length)
+static void b21_readers(int length)
 {
 	struct buf *bufs[2] = { filled(length, 0xaa), filled(length, 0xbb) };
 	double end = now() + opt.seconds;
@@ -135,21 +135,6 @@ static void alternate(size_t length)
 		if (dev.pinion && !dev.packets && length < 10000)
 			CHECK_EQ(readers[i].refused, 0);
 	}
-}
-
-static void b21_page(void)
-{
-	alternate(9001);
-}
-
-static void b21_many_pages(void)
-{
-	alternate(300001);
-}
-
-static void b21_large(void)
-{
-	alternate(3000001);
 }
 
 /* Once rereg returns, nothing is written to the old memory. */
@@ -304,9 +289,9 @@ static void b20_two_threads(void)
 
 static const struct test tests[] = {
 	TEST(b20_two_threads, "B20 four threads change one region (class 7)"),
-	TEST(b21_page, "B21 small reads see one memory"),
-	TEST(b21_many_pages, "B21 reads of many pages see one memory"),
-	TEST(b21_large, "B21 reads of megabytes see one memory"),
+	TEST_OF(b21_readers, 9001, "B21 small reads see one memory"),
+	TEST_OF(b21_readers, 300001, "B21 reads of many pages see one memory"),
+	TEST_OF(b21_readers, 3000001, "B21 reads of megabytes see one memory"),
 	TEST(b21_old_memory, "B21 the old memory is left alone"),
 	TEST(b21_revoked, "B21 revoked rights are gone"),
 };

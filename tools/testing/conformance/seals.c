@@ -189,12 +189,14 @@ static void se5_reg_fails(void)
 }
 
 /* On-demand regions use pages but hold no reference. */
-static void on_demand(bool implicit)
+static void se6_on_demand(int implicit)
 {
-	struct file file = file_new();
+	struct file file;
 	struct region r;
 	struct ibv_mr *mr;
 
+	need_odp();
+	file = file_new();
 	begin();
 	mr = implicit ? MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL)) :
 			MUST(ibv_reg_mr(dev.pd, file.buf->data,
@@ -206,18 +208,6 @@ static void on_demand(bool implicit)
 	file_unmap(&file);
 	file_ends(&file);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
-}
-
-static void se6_on_demand(void)
-{
-	need_odp();
-	on_demand(false);
-}
-
-static void se6_implicit(void)
-{
-	need_odp();
-	on_demand(true);
 }
 
 struct owner {
@@ -267,8 +257,8 @@ static const struct test tests[] = {
 	TEST(se4_rereg_fails, "SE4 a rereg that fails"),
 	TEST(se4_window_is_bound, "SE4 a rereg that is refused"),
 	TEST(se5_reg_fails, "SE5 a registration that fails in the middle"),
-	TEST(se6_on_demand, "SE6 on demand, nothing is held"),
-	TEST(se6_implicit, "SE6 nor by an implicit region"),
+	TEST_OF(se6_on_demand, false, "SE6 on demand, nothing is held"),
+	TEST_OF(se6_on_demand, true, "SE6 nor by an implicit region"),
 	TEST(se7_killed, "SE7 a process that is killed"),
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "link.h"
 
 enum { QUEUE = 64, AREA = 300000, LARGE = 4 << 20 };
@@ -31,17 +32,8 @@ static void begin(uint32_t length)
 
 static void post_write(uint64_t id, uint64_t from, uint64_t to, uint32_t length)
 {
-	struct ibv_sge sge = sge_of(&a, from, length);
-	struct ibv_send_wr wr = {
-		.wr_id = id,
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { b.base + to, b.rkey },
-	};
-
-	post(&link_.a, &wr);
+	post_rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&a, from, length),
+		  b.base + to, b.rkey, id);
 }
 
 /* Posts as many large writes as fit, without checking, and waits a short random time. */
@@ -219,10 +211,8 @@ static void in_turns(void)
 
 static void let_streams(const char *yes_or_no)
 {
-	FILE *file = MUST(fopen("/sys/module/pinion/parameters/streams", "w"));
-
-	CHECK(fputs(yes_or_no, file) >= 0);
-	CHECK_EQ(fclose(file), 0);
+	CHECK_EQ(file_write(yes_or_no, "/sys/module/pinion/parameters/streams"),
+		 0);
 }
 
 /* Posts enough writes at a time that streams begin. Returns how many did. */

@@ -36,8 +36,11 @@ static void all_is_there(const struct region *r, uint32_t key)
 	CHECK(facts.pages >= pages_of(r->buf));
 }
 
-static void pinned(const struct memory_kind *kind, int access)
+static void pinned(const void *with)
 {
+	const struct memory_kind *kind = with;
+	/* The kernel pins pages of files for reading only. */
+	int access = kind == &memory_file ? 0 : ALL_ACCESS;
 	size_t length, offset;
 	struct region r;
 	struct buf *buf;
@@ -55,27 +58,6 @@ static void pinned(const struct memory_kind *kind, int access)
 		CHECK_EQ(ibv_dereg_mr(r.mr), 0);
 		memory_free(kind, buf);
 	}
-}
-
-static void anonymous(void)
-{
-	pinned(&memory_anonymous, ALL_ACCESS);
-}
-
-static void shared(void)
-{
-	pinned(&memory_shared, ALL_ACCESS);
-}
-
-/* Read-only, because the kernel does not pin file pages for writing. */
-static void file(void)
-{
-	pinned(&memory_file, 0);
-}
-
-static void file_private(void)
-{
-	pinned(&memory_file_private, ALL_ACCESS);
 }
 
 static void wrong(void)
@@ -146,12 +128,14 @@ static void all_of_memory(void)
 }
 
 static const struct test tests[] = {
-	TEST(anonymous,
-	     "TB1 a table has the process's pages, anonymous memory"),
-	TEST(shared, "TB1 a table has the process's pages, shared memory"),
-	TEST(file, "TB1 a table has the process's pages, a file"),
-	TEST(file_private,
-	     "TB1 a table has the process's pages, a private file"),
+	TEST_WITH(pinned, &memory_anonymous,
+		  "TB1 a table has the process's pages, anonymous memory"),
+	TEST_WITH(pinned, &memory_shared,
+		  "TB1 a table has the process's pages, shared memory"),
+	TEST_WITH(pinned, &memory_file,
+		  "TB1 a table has the process's pages, a file"),
+	TEST_WITH(pinned, &memory_file_private,
+		  "TB1 a table has the process's pages, a private file"),
 	TEST(wrong, "TB2 one that is not the process's page is found"),
 	TEST(on_demand, "TB3 a table on demand has what is there"),
 	TEST(all_of_memory, "TB4 a region of all memory likewise"),

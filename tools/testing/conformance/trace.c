@@ -233,16 +233,10 @@ static void a15_entries(const struct memory_kind *kind, size_t offset)
 	memory_free(kind, buf);
 }
 
-static void a15_hugetlb(void)
+static void a15_huge(const void *kind)
 {
-	a15_entries(&memory_hugetlb, 0);
-	a15_entries(&memory_hugetlb, 12345);
-}
-
-static void a15_thp(void)
-{
-	a15_entries(&memory_thp, 0);
-	a15_entries(&memory_thp, 12345);
+	a15_entries(kind, 0);
+	a15_entries(kind, 12345);
 }
 
 static const struct test tests[] = {
@@ -253,8 +247,10 @@ static const struct test tests[] = {
 	TEST(tr5_fail, "TR5 mr_reg_fail"),
 	TEST(tr6_reasons, "TR6 mr_reg_fail-of-limits-and-changes"),
 	TEST(tr7_device_memory, "TR7 mr_reg-of-device-memory"),
-	TEST(a15_hugetlb, "A15 one entry a huge page (class 15)"),
-	TEST(a15_thp, "A15 one entry a transparent huge page"),
+	TEST_WITH(a15_huge, &memory_hugetlb,
+		  "A15 one entry a huge page (class 15)"),
+	TEST_WITH(a15_huge, &memory_thp,
+		  "A15 one entry a transparent huge page"),
 };
 
 HARNESS_MAIN("Tracepoints of registration", tests)

@@ -38,7 +38,7 @@ static void bounds(struct ibv_mw *mw, uint64_t base, uint64_t length)
 		PINION_SYN_REMOTE);
 }
 
-static void whole(enum ibv_mw_type type)
+static void w1_whole(int type)
 {
 	struct ibv_mw *mw;
 	struct region seen;
@@ -56,17 +56,7 @@ static void whole(enum ibv_mw_type type)
 	CHECK_EQ(ibv_dereg_mr(target.mr), 0);
 }
 
-static void w1_type1(void)
-{
-	whole(IBV_MW_TYPE_1);
-}
-
-static void w1_type2(void)
-{
-	whole(IBV_MW_TYPE_2);
-}
-
-static void part_of(enum ibv_mw_type type)
+static void w2_part(int type)
 {
 	struct ibv_mw *mw;
 	struct region seen;
@@ -83,16 +73,6 @@ static void part_of(enum ibv_mw_type type)
 	bounds(mw, target.base + AT, WINDOW);
 	buf_check(target.buf);
 	buf_check(all.buf);
-}
-
-static void w2_type1(void)
-{
-	part_of(IBV_MW_TYPE_1);
-}
-
-static void w2_type2(void)
-{
-	part_of(IBV_MW_TYPE_2);
 }
 
 static void w3_rights(void)
@@ -300,10 +280,10 @@ static void w9_remote_invalidate(void)
 }
 
 static const struct test tests[] = {
-	TEST(w1_type1, "W1 a whole region, type 1"),
-	TEST(w1_type2, "W1 a whole region, type 2"),
-	TEST(w2_type1, "W2 a part, exact to the byte, type 1"),
-	TEST(w2_type2, "W2 a part, exact to the byte, type 2"),
+	TEST_OF(w1_whole, IBV_MW_TYPE_1, "W1 a whole region, type 1"),
+	TEST_OF(w1_whole, IBV_MW_TYPE_2, "W1 a whole region, type 2"),
+	TEST_OF(w2_part, IBV_MW_TYPE_1, "W2 a part, exact to the byte, type 1"),
+	TEST_OF(w2_part, IBV_MW_TYPE_2, "W2 a part, exact to the byte, type 2"),
 	TEST(w3_rights, "W3 each right alone"),
 	TEST(w4_rights_of_region, "W4 the rights of the window count"),
 	TEST(w5_rebind_type1, "W5 type 1 bound elsewhere"),

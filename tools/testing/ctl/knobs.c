@@ -99,17 +99,10 @@ static int write_what_is_not_there(void)
 
 static int overflow(void)
 {
-	struct ibv_sge sge = sge_of(&own, 0, 100);
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { .remote_addr = remote.base, .rkey = remote.rkey },
-	};
 	struct ibv_async_event event;
 
-	post(&link_.a, &wr);
+	post_rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&own, 0, 100),
+		  remote.base, remote.rkey, 0);
 	/* Events of queue pairs that broke earlier may come first. */
 	do {
 		CHECK_EQ(ibv_get_async_event(dev.ctx, &event), 0);

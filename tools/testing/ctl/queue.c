@@ -62,18 +62,9 @@ static void ct41_cq(void)
 	int i;
 
 	link_make(&link, &cfg);
-	for (i = 0; i < 5; i++) {
-		struct ibv_sge sge = sge_of(&r, 0, 10);
-		struct ibv_send_wr wr = {
-			.sg_list = &sge,
-			.num_sge = 1,
-			.opcode = IBV_WR_RDMA_WRITE,
-			.send_flags = IBV_SEND_SIGNALED,
-			.wr.rdma = { .remote_addr = r.base, .rkey = r.rkey },
-		};
-
-		post(&link.a, &wr);
-	}
+	for (i = 0; i < 5; i++)
+		post_rdma(&link.a, IBV_WR_RDMA_WRITE, sge_of(&r, 0, 10), r.base,
+			  r.rkey, 0);
 	sleep(1);
 	out = tool_says("cq show %s pid %d cqe %d", device_name(), getpid(),
 			cq->cqe);

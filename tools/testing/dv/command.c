@@ -10,8 +10,8 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 
 #include "keys.h"
+#include "pins.h"
 #include "raw.h"
-#include "resources.h"
 
 enum { LEN = 50000, BAD_OP = 2, BAD_PARAM = 3, SHORT_IN = 0x50, SHORT_OUT };
 

@@ -12,7 +12,7 @@
 
 #include "dmabuf.h"
 #include "keys.h"
-#include "resources.h"
+#include "pins.h"
 
 enum {
 	SIZE = 96 * 4096,
@@ -22,9 +22,10 @@ enum {
 		   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
 };
 
-/* Runs @body for each kind of exporter there is; skips if there is none. */
-static void each_kind(void (*body)(struct dmabuf_kind *kind))
+/* Runs the function for each kind of exporter there is; skips if there is none. */
+static void each_kind(const void *with)
 {
+	void (*body)(struct dmabuf_kind *kind) = with;
 	int i, seen = 0;
 
 	dv_begin();
@@ -80,11 +81,6 @@ static void umem_traffic(struct dmabuf_kind *kind)
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
 	region_free(&other);
 	link_free(&link);
-}
-
-static void d8_umem(void)
-{
-	each_kind(umem_traffic);
 }
 
 static void umem_bounds(struct dmabuf_kind *kind)
@@ -190,11 +186,6 @@ static void region_traffic(struct dmabuf_kind *kind)
 	link_free(&link);
 }
 
-static void c1_traffic(void)
-{
-	each_kind(region_traffic);
-}
-
 /* Flags other than the five that a dma-buf region may have are refused (C7). */
 static void access_flags(int fd, int direct)
 {
@@ -261,11 +252,6 @@ static void region_flags(struct dmabuf_kind *kind)
 	CHECK_EQ(ibv_dereg_mr(MUST(mlx5dv_reg_dmabuf_mr(dev.pd, 5, 100, 5,
 							dmabuf.fd, 0, 0))),
 		 0);
-}
-
-static void c4_flags(void)
-{
-	each_kind(region_flags);
 }
 
 /* A plain region is not pinned more than once mapped; one with data direct is pinned once. */
@@ -350,13 +336,14 @@ static void c12_path(void)
 
 static const struct test tests[] = {
 #ifdef HAVE_DMABUF_MR
-	TEST(c1_traffic, "C1-C3-C8-C11-regions-of-both-kinds"),
-	TEST(c4_flags, "C4-C5-C6-C7-flags-and-bounds"),
+	TEST_WITH(each_kind, region_traffic,
+		  "C1-C3-C8-C11-regions-of-both-kinds"),
+	TEST_WITH(each_kind, region_flags, "C4-C5-C6-C7-flags-and-bounds"),
 	TEST(c10_pinned, "C2-C10-one-moves-the-other-is-pinned"),
 	TEST(c10_revoked, "C10-one-that-is-pinned-is-taken-away"),
 	TEST(c12_path, "C12-where-the-other-device-is"),
 #endif
-	TEST(d8_umem, "D8-umems-of-dma-bufs"),
+	TEST_WITH(each_kind, umem_traffic, "D8-umems-of-dma-bufs"),
 	TEST(d8_bounds, "D8-bounds-and-descriptors"),
 	TEST(d9_pinned, "D9-pinned-exactly-once"),
 };

@@ -180,7 +180,7 @@ static uint32_t any_rounds(struct umr *umr, uint32_t *bytes)
 	return n;
 }
 
-static void scattered(uint32_t (*ranges)(struct umr *umr, uint32_t *bytes))
+static void scattered(int rounds)
 {
 	static uint32_t bytes[LEN];
 	static uint8_t before[LEN];
@@ -191,7 +191,7 @@ static void scattered(uint32_t (*ranges)(struct umr *umr, uint32_t *bytes))
 	begin(false);
 	for (round = 0; round < 60; round++) {
 		umr = umr_new(WRITES | PEER_READS | PEER_WRITES);
-		n = ranges(&umr, bytes);
+		n = rounds ? any_rounds(&umr, bytes) : any_ranges(&umr, bytes);
 		CHECK(n <= LEN);
 		umr_done(&umr);
 		at = rnd_below(n);
@@ -222,16 +222,6 @@ static void scattered(uint32_t (*ranges)(struct umr *umr, uint32_t *bytes))
 		CHECK(!memcmp(before, from.buf->data, LEN));
 	}
 	end();
-}
-
-static void vl1_lists(void)
-{
-	scattered(any_ranges);
-}
-
-static void vl2_rounds(void)
-{
-	scattered(any_rounds);
 }
 
 /* A refused request breaks the queue pair, so make a new one. */
@@ -470,8 +460,8 @@ static void vl7_by_datagrams(void)
 }
 
 static const struct test tests[] = {
-	TEST(vl1_lists, "VL1 keys of lists of ranges"),
-	TEST(vl2_rounds, "VL2 keys of ranges over and over"),
+	TEST_OF(scattered, false, "VL1 keys of lists of ranges"),
+	TEST_OF(scattered, true, "VL2 keys of ranges over and over"),
 	TEST(vl3_a_region_ends, "VL3 a region under a key ends (class 8)"),
 	TEST(vl4_rights, "VL4 rights of both"),
 	TEST(vl5_invalidated, "VL5 invalidated by a peer, and by its owner"),

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "keys.h"
-#include "resources.h"
+#include "pins.h"
 
 enum { LEN = 300011, AT = 1234 };
 

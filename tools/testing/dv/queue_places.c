@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "keys.h"
+#include "pins.h"
 #include "raw.h"
-#include "resources.h"
 
 enum { WR = 16, LEN = 100000 };
 

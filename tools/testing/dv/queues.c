@@ -9,7 +9,7 @@
 #include "keys.h"
 #include "killed.h"
 #include "own.h"
-#include "resources.h"
+#include "pins.h"
 #include "transfer.h"
 
 enum { LEN = 100000 };
@@ -47,11 +47,17 @@ static void move_data(struct link *link)
 	region_free(&b);
 }
 
-static void traffic_of(enum ibv_qp_type type, bool shared)
+struct use {
+	enum ibv_qp_type type;
+	bool shared; /* receives come from a shared queue */
+};
+
+static void q1_traffic(const void *with)
 {
+	const struct use *use = with;
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 50,
 						    .max_sge = 4 } };
-	struct qp_cfg cfg = { .type = type };
+	struct qp_cfg cfg = { .type = use->type };
 	const struct pinion_ring_hdr *hdr;
 	struct link link;
 	long pins;
@@ -61,51 +67,31 @@ static void traffic_of(enum ibv_qp_type type, bool shared)
 	cfg.pd = own_domain(&own, dev.pd);
 	cfg.scq = own_cq(cfg.pd);
 	cfg.rcq = own_cq(cfg.pd);
-	if (shared)
+	if (use->shared)
 		cfg.srq = MUST(ibv_create_srq(cfg.pd, &init));
 	link_make(&link, &cfg);
 	CHECK_EQ(own.live[(uint32_t)PINION_RES_TYPE_CQ], 2);
 	CHECK_EQ(own.live[(uint32_t)PINION_RES_TYPE_SQ], 2);
-	CHECK_EQ(own.live[(uint32_t)PINION_RES_TYPE_RQ], shared ? 0 : 2);
-	CHECK_EQ(own.live[(uint32_t)PINION_RES_TYPE_SRQ], shared);
+	CHECK_EQ(own.live[(uint32_t)PINION_RES_TYPE_RQ], use->shared ? 0 : 2);
+	CHECK_EQ(own.live[(uint32_t)PINION_RES_TYPE_SRQ], use->shared);
 	CHECK_EQ(ibv_dealloc_pd(cfg.pd), EBUSY);
 	CHECK(vm_pin(0) > pins);
 	move_data(&link);
 	/* The ring in our memory is the one in use. */
-	hdr = own.last[(uint32_t)(shared ? PINION_RES_TYPE_SRQ :
-					   PINION_RES_TYPE_RQ)];
-	CHECK_EQ(hdr->user_idx, 100 + (type == IBV_QPT_UD) * 100);
+	hdr = own.last[(uint32_t)(use->shared ? PINION_RES_TYPE_SRQ :
+						PINION_RES_TYPE_RQ)];
+	CHECK_EQ(hdr->user_idx, 100 + (use->type == IBV_QPT_UD) * 100);
 	CHECK_EQ(hdr->kern_idx, hdr->user_idx);
 	hdr = own.last[(uint32_t)PINION_RES_TYPE_CQ];
 	CHECK(hdr->kern_idx >= 100);
 	link_free(&link);
-	if (shared)
+	if (use->shared)
 		CHECK_EQ(ibv_destroy_srq(cfg.srq), 0);
 	CHECK_EQ(ibv_destroy_cq(cfg.scq), 0);
 	CHECK_EQ(ibv_destroy_cq(cfg.rcq), 0);
 	own_check(&own);
 	CHECK_EQ(vm_pin(0), pins);
 	CHECK_EQ(ibv_dealloc_pd(cfg.pd), 0);
-}
-
-static void q1_rc(void)
-{
-	traffic_of(IBV_QPT_RC, false);
-}
-
-static void q1_rc_srq(void)
-{
-	traffic_of(IBV_QPT_RC, true);
-}
-
-static void q1_ud(void)
-{
-	traffic_of(IBV_QPT_UD, false);
-}
-
-static void q1_ud_srq(void)
-{
-	traffic_of(IBV_QPT_UD, true);
 }
 
 static struct ibv_qp *try_qp(struct ibv_pd *pd, struct ibv_cq *cq)
@@ -193,11 +179,18 @@ static void q10_killed(void)
 	}
 }
 
+static const struct use rc = { IBV_QPT_RC, false };
+static const struct use rc_shared = { IBV_QPT_RC, true };
+static const struct use ud = { IBV_QPT_UD, false };
+static const struct use ud_shared = { IBV_QPT_UD, true };
+
 static const struct test tests[] = {
-	TEST(q1_rc, "D14-VQ1-RC-with-all-rings-on-umems"),
-	TEST(q1_rc_srq, "D14-VQ1-RC-with-a-shared-receive-queue"),
-	TEST(q1_ud, "D14-VQ1-UD"),
-	TEST(q1_ud_srq, "D14-VQ1-UD-with-a-shared-receive-queue"),
+	TEST_WITH(q1_traffic, &rc, "D14-VQ1-RC-with-all-rings-on-umems"),
+	TEST_WITH(q1_traffic, &rc_shared,
+		  "D14-VQ1-RC-with-a-shared-receive-queue"),
+	TEST_WITH(q1_traffic, &ud, "D14-VQ1-UD"),
+	TEST_WITH(q1_traffic, &ud_shared,
+		  "D14-VQ1-UD-with-a-shared-receive-queue"),
 	TEST(q2_allocators, "D14-VQ2-allocators-that-fail"),
 	TEST(q3_default, "D14-VQ3-one-ring-in-the-kernel's-memory"),
 	LONG_TEST(q10_killed, "D13-VQ11-killed", 120),

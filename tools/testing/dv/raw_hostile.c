@@ -128,7 +128,7 @@ static void post_garbage(struct raw_queue *q)
 }
 
 /* Each request completes or fails, and a valid request works afterwards. */
-static void garbage(uint32_t service)
+static void garbage(int service)
 {
 	double until = now() + opt.seconds;
 	struct raw_cqe cqe;
@@ -161,21 +161,6 @@ static void garbage(uint32_t service)
 	printf("# %u rounds, %u errors\n", rounds, errors);
 	CHECK(errors);
 	end();
-}
-
-static void vh1_rc(void)
-{
-	garbage(PRM_RC);
-}
-
-static void vh2_uc(void)
-{
-	garbage(PRM_UC);
-}
-
-static void vh3_ud(void)
-{
-	garbage(PRM_UD);
 }
 
 /* ---------------------------------------------------------------- records */
@@ -256,8 +241,9 @@ static void *post_sends(void *unused)
  * While one queue is busy without end, messages of another succeed, and the busy one can be
  * destroyed.
  */
-static void endless(void *(*post)(void *), bool broken)
+static void endless(int receives)
 {
+	void *(*post)(void *) = receives ? post_receives : post_sends;
 	struct prm_path path = {};
 	uint8_t out[PRM_HEAD];
 	pthread_t thread;
@@ -265,13 +251,13 @@ static void endless(void *(*post)(void *), bool broken)
 
 	begin(PRM_RC);
 	pair(&c, &d, PRM_RC);
-	if (broken)
+	if (receives)
 		CHECK_EQ(raw_change(&a, PRM_2ERR_QP, &path, out), 0);
 	stop = false;
 	CHECK_EQ(pthread_create(&thread, NULL, post, NULL), 0);
 	for (i = 0; i < 50; i++)
 		write_from(&c, 500);
-	CHECK_EQ(raw_state(&a), broken ? STATE_ERR : STATE_RTS);
+	CHECK_EQ(raw_state(&a), receives ? STATE_ERR : STATE_RTS);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(a.qp), 0);
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	CHECK_EQ(pthread_join(thread, NULL), 0);
@@ -279,16 +265,6 @@ static void endless(void *(*post)(void *), bool broken)
 	end();
 	raw_free(&c);
 	raw_free(&d);
-}
-
-static void vh5_endless_receives(void)
-{
-	endless(post_receives, true);
-}
-
-static void vh6_endless_sends(void)
-{
-	endless(post_sends, false);
 }
 
 /* -------------------------------------------------------- other contexts */
@@ -340,12 +316,13 @@ static void vh7_others(void)
 }
 
 static const struct test tests[] = {
-	LONG_TEST(vh1_rc, "VH1 garbage, reliable connections", 300),
-	LONG_TEST(vh2_uc, "VH2 garbage, unreliable connections", 300),
-	LONG_TEST(vh3_ud, "VH3 garbage, datagrams", 300),
+	LONG_TEST_OF(garbage, PRM_RC, "VH1 garbage, reliable connections", 300),
+	LONG_TEST_OF(garbage, PRM_UC, "VH2 garbage, unreliable connections",
+		     300),
+	LONG_TEST_OF(garbage, PRM_UD, "VH3 garbage, datagrams", 300),
 	TEST(vh4_receives_too_far, "VH4 a shared record beyond the queue"),
-	TEST(vh5_endless_receives, "VH5 receives without end"),
-	TEST(vh6_endless_sends, "VH6 sends without end"),
+	TEST_OF(endless, true, "VH5 receives without end"),
+	TEST_OF(endless, false, "VH6 sends without end"),
 	TEST(vh7_others, "VH7 numbers of other contexts"),
 };
 

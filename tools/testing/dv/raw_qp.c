@@ -114,7 +114,7 @@ static void vr12_doorbells(void)
 }
 
 /* SENDs with lists of pieces, several times round the rings. @wide: completions of 128 bytes. */
-static void sends(bool wide)
+static void vr2_sends(int wide)
 {
 	enum { PIECES = 7 };
 	uint8_t segments[PIECES * SEGMENT], sink[2 * SEGMENT];
@@ -148,16 +148,6 @@ static void sends(bool wide)
 		sent(n & 1 ? RAW_SEND_IMM : RAW_SEND, counter);
 	}
 	end();
-}
-
-static void vr2_sends(void)
-{
-	sends(false);
-}
-
-static void vr3_wide(void)
-{
-	sends(true);
 }
 
 static void vr4_inline_and_atomics(void)
@@ -443,13 +433,13 @@ static void *scribble(void *of)
 {
 	struct raw_queue *q = of;
 	uint64_t *words = (uint64_t *)q->buf->data;
-	uint32_t seed = q->qpn;
+	uint64_t state = q->qpn, word;
 
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
-		seed = seed * 1664525 + 1013904223;
-		words[seed % (RAW_LEN / 8)] = (uint64_t)seed << 32 | ~seed;
-		if (!(seed & 0xff00))
-			memset(q->buf->data + QP_RECORD_AT, seed, 64);
+		word = rnd_next(&state);
+		words[rnd_next(&state) % (RAW_LEN / 8)] = word;
+		if (!(word & 0xff00))
+			memset(q->buf->data + QP_RECORD_AT, word, 64);
 	}
 	return NULL;
 }
@@ -654,8 +644,9 @@ static void vr16_optional(void)
 
 static const struct test tests[] = {
 	TEST(vr1_rdma, "VR1 writes and reads, one ring round after another"),
-	TEST(vr2_sends, "VR2 sends of many pieces, with immediate data"),
-	TEST(vr3_wide, "VR3 completions of 128 bytes"),
+	TEST_OF(vr2_sends, false,
+		"VR2 sends of many pieces, with immediate data"),
+	TEST_OF(vr2_sends, true, "VR3 completions of 128 bytes"),
 	TEST(vr4_inline_and_atomics, "VR4 inline data and atomics"),
 	TEST(vr5_errors, "VR5 an error, what is flushed, and a new beginning"),
 	TEST(vr6_states, "VR6 states, one after the other, and what is told"),

@@ -656,14 +656,14 @@ static bool stop;
 static void *scribble(void *unused)
 {
 	uint64_t *words = (uint64_t *)pool.buf->data;
-	uint32_t seed = pool.number;
+	uint64_t state = pool.number, word;
 
 	(void)unused;
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
-		seed = seed * 1664525 + 1013904223;
-		words[seed % (POOL_LEN / 8)] = (uint64_t)seed << 32 | ~seed;
-		if (!(seed & 0xff00))
-			memset(pool.buf->data + POOL_RECORD_AT, seed, 8);
+		word = rnd_next(&state);
+		words[rnd_next(&state) % (POOL_LEN / 8)] = word;
+		if (!(word & 0xff00))
+			memset(pool.buf->data + POOL_RECORD_AT, word, 8);
 	}
 	return NULL;
 }

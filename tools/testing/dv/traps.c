@@ -171,12 +171,16 @@ static void vt1_store_is_heard(void)
 
 /* ------------------------------------------------------- no doorbell is lost */
 
-/* Ring after pauses that are a little shorter or longer than the time until a rest. */
-static void random_pauses(void)
+/*
+ * Ring after pauses that are a little shorter or longer than the time until a rest. @bare: the page
+ * is the only doorbell. The store takes effect after the fault, so polling must go on.
+ */
+static void random_pauses(int bare)
 {
 	double until = now() + opt.seconds;
 	unsigned int met[2] = {}, rounds = 0;
 
+	by_page = bare;
 	begin();
 	while (go_on(until, met[false] && met[true])) {
 		usleep(rnd_below(4) ? rnd_in(10000, 40000) : rnd_below(3000));
@@ -187,18 +191,6 @@ static void random_pauses(void)
 	note("%u doorbells, %u with the page away", rounds, met[false]);
 	CHECK(met[false] && met[true]);
 	end();
-}
-
-static void vt2_random_pauses(void)
-{
-	random_pauses();
-}
-
-/* The page is the only doorbell. The store takes effect after the fault, so polling must go on. */
-static void vt3_without_record(void)
-{
-	by_page = true;
-	random_pauses();
 }
 
 /* ------------------------------------------ what users may do with the page */
@@ -385,8 +377,9 @@ static void vt6_device_goes(void)
 
 static const struct test tests[] = {
 	LONG_TEST(vt1_store_is_heard, "VT1 a store after a rest is heard", 60),
-	TEST(vt2_random_pauses, "VT2 doorbells after pauses of any length"),
-	TEST(vt3_without_record, "VT3 likewise without a record of sends"),
+	TEST_OF(random_pauses, false,
+		"VT2 doorbells after pauses of any length"),
+	TEST_OF(random_pauses, true, "VT3 likewise without a record of sends"),
 	TEST(vt4_meanwhile,
 	     "VT4 stores, forks and moves while pages come and go"),
 	TEST(vt5_outlives, "VT5 a mapping that outlives its page"),

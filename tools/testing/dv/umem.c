@@ -16,8 +16,8 @@
 #include "dmabuf.h"
 #include "keys.h"
 #include "memory.h"
+#include "pins.h"
 #include "raw.h"
-#include "resources.h"
 
 enum { LEN = 300000, MIB = 1 << 20 };
 

@@ -6,7 +6,7 @@
  */
 #include "dmabuf.h"
 #include "keys.h"
-#include "resources.h"
+#include "pins.h"
 #include "unplug.h"
 
 static struct dmabuf dmabuf;

@@ -172,7 +172,7 @@ static void check_seen(unsigned long seen, unsigned long rounds)
 	CHECK(seen);
 }
 
-static void dereg(size_t length)
+static void l1_dereg(int length)
 {
 	struct buf *buf = buf_new(length, 77);
 	unsigned long rounds = 0, seen = 0;
@@ -191,16 +191,6 @@ static void dereg(size_t length)
 	}
 	finish(rounds);
 	check_seen(seen, rounds);
-}
-
-static void l1_dereg(void)
-{
-	dereg(LEN);
-}
-
-static void l2_dereg_large(void)
-{
-	dereg(MAX_LEN);
 }
 
 /*
@@ -290,17 +280,25 @@ static void l3_rereg(void)
 	check_seen(seen, rounds);
 }
 
-/* Takes the region out of the writers' reach and back, by the changes in @flags. */
-static void out_of_reach(int flags, struct ibv_pd *away, int access)
+/* Takes the region out of the writers' reach, by one change of rereg, and back. */
+static void out_of_reach(int change)
 {
 	/* Parameters that do not change must not be given. */
-	struct ibv_pd *home = away ? dev.pd : NULL;
-	int back = access ? ALL_ACCESS : 0;
+	struct ibv_pd *away = NULL, *home = NULL;
+	int access = 0, back = 0;
 	struct buf *buf = buf_new(LEN, 77);
 	unsigned long rounds = 0, seen = 0;
 	struct region r;
 	double end;
 
+	if (change == IBV_REREG_MR_CHANGE_PD) {
+		/* The connections are of another. */
+		away = MUST(ibv_alloc_pd(dev.ctx));
+		home = dev.pd;
+	} else {
+		access = IBV_ACCESS_LOCAL_WRITE;
+		back = ALL_ACCESS;
+	}
 	r = region_reg(dev.pd, buf, ALL_ACCESS);
 	begin(LEN, PLAIN);
 	board->addr = r.base;
@@ -308,23 +306,12 @@ static void out_of_reach(int flags, struct ibv_pd *away, int access)
 	for (end = now() + opt.seconds; go_on(end, seen); rounds++) {
 		seen += written(buf, rounds);
 		usleep(rnd_below(300));
-		CHECK_EQ(ibv_rereg_mr(r.mr, flags, away, NULL, 0, access), 0);
+		CHECK_EQ(ibv_rereg_mr(r.mr, change, away, NULL, 0, access), 0);
 		untouched(buf);
-		CHECK_EQ(ibv_rereg_mr(r.mr, flags, home, NULL, 0, back), 0);
+		CHECK_EQ(ibv_rereg_mr(r.mr, change, home, NULL, 0, back), 0);
 	}
 	finish(rounds);
 	check_seen(seen, rounds);
-}
-
-static void l4_rights(void)
-{
-	out_of_reach(IBV_REREG_MR_CHANGE_ACCESS, NULL, IBV_ACCESS_LOCAL_WRITE);
-}
-
-/* A domain that the connections do not have. */
-static void l5_domain(void)
-{
-	out_of_reach(IBV_REREG_MR_CHANGE_PD, MUST(ibv_alloc_pd(dev.ctx)), 0);
 }
 
 static struct ibv_wc window_request(struct end *end, struct ibv_send_wr *wr)
@@ -515,11 +502,11 @@ static void l8_strangers(void)
 }
 
 static const struct test tests[] = {
-	TEST(l1_dereg, "L1 dereg"),
-	TEST(l2_dereg_large, "L2 dereg, large messages"),
+	TEST_OF(l1_dereg, LEN, "L1 dereg"),
+	TEST_OF(l1_dereg, MAX_LEN, "L2 dereg, large messages"),
 	TEST(l3_rereg, "L3 rereg: translation"),
-	TEST(l4_rights, "L4 rereg: rights"),
-	TEST(l5_domain, "L5 rereg: domain"),
+	TEST_OF(out_of_reach, IBV_REREG_MR_CHANGE_ACCESS, "L4 rereg: rights"),
+	TEST_OF(out_of_reach, IBV_REREG_MR_CHANGE_PD, "L5 rereg: domain"),
 	TEST(l6_invalidate, "L6 windows invalidated"),
 	TEST(l7_starved, "L7 writers that get no time"),
 	TEST(l8_strangers, "L8 others' keys are nobody's to close (class 17)"),

@@ -5,7 +5,6 @@
  * that chance hits once in a million copies. Needs a kernel with fault injection.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "dmabuf.h"
+#include "file.h"
 #include "window.h"
 
 enum {
@@ -44,36 +44,14 @@ static double limit;
 
 static const char *const places[] = { "copy", "child", "peer" };
 
-/* Opens a debugfs file of kernel/mem/dwell.c; -1 if there is none. */
-static int file_open(const char *name, int flags)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/pinion/%s", name);
-	return open(path, flags | O_CLOEXEC);
-}
-
-static bool can_dwell(void)
-{
-	int fd = file_open("dwellers", O_RDONLY);
-
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
+#define FILES "/sys/kernel/debug/pinion/"
 
 static bool try_dwell(const char *place, unsigned int us)
 {
-	char name[32];
-	int fd, length;
+	char text[16];
 
-	snprintf(name, sizeof(name), "dwell_%s_us", place);
-	fd = file_open(name, O_WRONLY);
-	if (fd < 0)
-		return false;
-	length = dprintf(fd, "%u", us);
-	close(fd);
-	return length > 0;
+	snprintf(text, sizeof(text), "%u", us);
+	return !file_write(text, FILES "dwell_%s_us", place);
 }
 
 static void dwell(const char *place, unsigned int us)
@@ -93,13 +71,10 @@ static bool nobody_dwells(void)
 
 static bool somebody_dwells(void)
 {
-	int fd = file_open("dwellers", O_RDONLY);
-	char digit = '0';
+	long long dwellers = file_number("", FILES "dwellers");
 
-	CHECK(fd >= 0);
-	CHECK(read(fd, &digit, 1) == 1);
-	close(fd);
-	return digit != '0';
+	CHECK(dwellers >= 0);
+	return dwellers > 0;
 }
 
 static void *work(void *arg)
@@ -137,7 +112,8 @@ static void begin(enum ibv_wr_opcode opcode)
 		skip("other devices do not dwell");
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		skip("who dwells has the only processor");
-	if (!can_dwell() && access("/proc/self/fail-nth", F_OK))
+	if (access(FILES "dwellers", F_OK) &&
+	    access("/proc/self/fail-nth", F_OK))
 		skip("this kernel injects no faults");
 	/* Delays that a failed test left are off. */
 	CHECK(nobody_dwells());
@@ -451,7 +427,7 @@ int main(int argc, char **argv)
 			      tests, ARRAY_SIZE(tests));
 
 	/* A failed test may have left delays on; switch them off for the tests after it. */
-	if (can_dwell() && !nobody_dwells())
+	if (!access(FILES "dwellers", F_OK) && !nobody_dwells())
 		rc = rc ?: 1;
 	return rc;
 }

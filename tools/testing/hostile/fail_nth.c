@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "pins.h"
 #include "raw.h"
-#include "resources.h"
 #include "sweep.h"
 #include "transfer.h"
 #include "window.h"

@@ -6,15 +6,14 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <linux/netlink.h>
-#include <rdma/rdma_netlink.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "link.h"
+#include "netlink.h"
+#include "pins.h"
 #include "raw.h"
 #include "resources.h"
 #include "rings.h"
@@ -533,47 +532,6 @@ static void n30_questions(void)
 #define NETDEV "fault-net"
 #define NAME "fault0"
 
-struct message {
-	struct nlmsghdr hdr;
-	char attrs[256];
-};
-
-static void put(struct message *m, uint16_t type, const void *data,
-		size_t length)
-{
-	struct nlattr *attr =
-		(void *)((char *)m + NLMSG_ALIGN(m->hdr.nlmsg_len));
-
-	attr->nla_type = type;
-	attr->nla_len = NLA_HDRLEN + length;
-	memcpy(attr + 1, data, length);
-	m->hdr.nlmsg_len =
-		NLMSG_ALIGN(m->hdr.nlmsg_len) + NLA_ALIGN(attr->nla_len);
-}
-
-/* Sends an RDMA netlink request; returns the errno of its answer. */
-static int call(struct message *m)
-{
-	struct {
-		struct nlmsghdr hdr;
-		struct nlmsgerr err;
-		char more[512];
-	} answer;
-	int sock, err = 0;
-
-	sock = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
-	if (sock < 0)
-		return errno;
-	/* recv() reports failures of the dump. */
-	if (send(sock, m, m->hdr.nlmsg_len, 0) < 0 ||
-	    recv(sock, &answer, sizeof(answer), MSG_DONTWAIT) < 0)
-		err = errno;
-	else if (answer.hdr.nlmsg_type == NLMSG_ERROR)
-		err = -answer.err.error;
-	close(sock);
-	return err;
-}
-
 static bool exists(void)
 {
 	return !access("/sys/class/infiniband/" NAME, F_OK);
@@ -581,18 +539,14 @@ static bool exists(void)
 
 static int add_link(void)
 {
-	struct message m = {
-		.hdr = { .nlmsg_len = NLMSG_HDRLEN,
-			 .nlmsg_type = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV,
-							RDMA_NLDEV_CMD_NEWLINK),
-			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK },
-	};
+	struct nlmsghdr *request =
+		netlink_request(RDMA_NLDEV_CMD_NEWLINK, NLM_F_ACK);
 	int err;
 
-	put(&m, RDMA_NLDEV_ATTR_DEV_NAME, NAME, sizeof(NAME));
-	put(&m, RDMA_NLDEV_ATTR_LINK_TYPE, "pinion", sizeof("pinion"));
-	put(&m, RDMA_NLDEV_ATTR_NDEV_NAME, NETDEV, sizeof(NETDEV));
-	err = call(&m);
+	mnl_attr_put_strz(request, RDMA_NLDEV_ATTR_DEV_NAME, NAME);
+	mnl_attr_put_strz(request, RDMA_NLDEV_ATTR_LINK_TYPE, "pinion");
+	mnl_attr_put_strz(request, RDMA_NLDEV_ATTR_NDEV_NAME, NETDEV);
+	err = netlink_call(request, NULL, NULL);
 	/* Only the answer may have failed. */
 	return err && exists() ? 0 : err;
 }
@@ -601,16 +555,12 @@ static uint32_t index_;
 
 static int del_link(void)
 {
-	struct message m = {
-		.hdr = { .nlmsg_len = NLMSG_HDRLEN,
-			 .nlmsg_type = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV,
-							RDMA_NLDEV_CMD_DELLINK),
-			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK },
-	};
+	struct nlmsghdr *request =
+		netlink_request(RDMA_NLDEV_CMD_DELLINK, NLM_F_ACK);
 	int err;
 
-	put(&m, RDMA_NLDEV_ATTR_DEV_INDEX, &index_, sizeof(index_));
-	err = call(&m);
+	mnl_attr_put_u32(request, RDMA_NLDEV_ATTR_DEV_INDEX, index_);
+	err = netlink_call(request, NULL, NULL);
 	return err && !exists() ? 0 : err;
 }
 

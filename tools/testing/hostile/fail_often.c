@@ -12,6 +12,7 @@
 
 #include "fault.h"
 #include "link.h"
+#include "pins.h"
 #include "resources.h"
 
 enum { LEN = 300001, USERS = 3, PERCENT = 3 };

@@ -41,43 +41,30 @@ static void ask(enum ibv_wr_opcode opcode, struct ibv_sge *sge, int num_sge)
 	post(&end, &wr);
 }
 
+struct answer {
+	enum ibv_wr_opcode asked;
+	enum forge_opcode opcode;
+	size_t payload;
+};
+
 /* An answer that is not one to what was asked ends the connection, and says so. */
-static void misanswered(enum ibv_wr_opcode asked, enum forge_opcode opcode,
-			size_t payload)
+static void fg1_misanswered(const void *with)
 {
+	const struct answer *answer = with;
+	bool is_read = answer->asked == IBV_WR_RDMA_READ;
 	struct qp_cfg cfg = { .timeout = 16 };
 	size_t headers = 0;
 	struct ibv_sge sge;
 
 	begin(&cfg);
-	sge = sge_of(&own, 0, asked == IBV_WR_RDMA_READ ? 100 : 8);
-	ask(asked, &sge, 1);
+	sge = sge_of(&own, 0, is_read ? 100 : 8);
+	ask(answer->asked, &sge, 1);
 	headers = forge_aeth(rest, 0x1f, 1);
-	if (opcode == FORGE_ATOMIC_ACKNOWLEDGE)
+	if (answer->opcode == FORGE_ATOMIC_ACKNOWLEDGE)
 		headers += 8;
-	forge(opcode, &end, end.psn, rest, headers + payload);
+	forge(answer->opcode, &end, end.psn, rest, headers + answer->payload);
 	expect(await(end.scq), IBV_WC_BAD_RESP_ERR);
 	buf_check(own.buf);
-}
-
-static void fg1_too_short(void)
-{
-	misanswered(IBV_WR_RDMA_READ, FORGE_READ_ONLY, 96);
-}
-
-static void fg1_too_long(void)
-{
-	misanswered(IBV_WR_RDMA_READ, FORGE_READ_ONLY, 104);
-}
-
-static void fg1_atomic(void)
-{
-	misanswered(IBV_WR_RDMA_READ, FORGE_ATOMIC_ACKNOWLEDGE, 0);
-}
-
-static void fg1_read(void)
-{
-	misanswered(IBV_WR_ATOMIC_FETCH_AND_ADD, FORGE_READ_ONLY, 8);
 }
 
 /* @length from @at on, by packet FORGED_PSN + @psn. */
@@ -492,11 +479,23 @@ static void fg7_malformed(void)
 	CHECK_EQ(heard(), before);
 }
 
+static const struct answer too_short = { IBV_WR_RDMA_READ, FORGE_READ_ONLY,
+					 96 };
+static const struct answer too_long = { IBV_WR_RDMA_READ, FORGE_READ_ONLY,
+					104 };
+static const struct answer as_atomic = { IBV_WR_RDMA_READ,
+					 FORGE_ATOMIC_ACKNOWLEDGE, 0 };
+static const struct answer as_read = { IBV_WR_ATOMIC_FETCH_AND_ADD,
+				       FORGE_READ_ONLY, 8 };
+
 static const struct test tests[] = {
-	TEST(fg1_too_short, "FG1 an answer that is too short"),
-	TEST(fg1_too_long, "FG1 an answer that is too long"),
-	TEST(fg1_atomic, "FG1 a read answered as an atomic"),
-	TEST(fg1_read, "FG1 an atomic answered as a read"),
+	TEST_WITH(fg1_misanswered, &too_short,
+		  "FG1 an answer that is too short"),
+	TEST_WITH(fg1_misanswered, &too_long, "FG1 an answer that is too long"),
+	TEST_WITH(fg1_misanswered, &as_atomic,
+		  "FG1 a read answered as an atomic"),
+	TEST_WITH(fg1_misanswered, &as_read,
+		  "FG1 an atomic answered as a read"),
 	TEST(fg2_read_again, "FG2 a read that is asked for again is another"),
 	TEST(fg3_strangers, "FG3 strangers take no place"),
 	TEST(fg4_of_several, "FG4 a buffer of packets for several"),

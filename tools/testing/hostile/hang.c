@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "link.h"
 #include "resources.h"
 #include "slow.h"
@@ -661,15 +662,7 @@ enum { SENDERS = 100 };
 static void write_to(struct end *end, struct ibv_sge sge, const void *there,
 		     uint32_t rkey)
 {
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { (uintptr_t)there, rkey },
-	};
-
-	post(end, &wr);
+	post_rdma(end, IBV_WR_RDMA_WRITE, sge, (uintptr_t)there, rkey, 0);
 }
 
 /*
@@ -756,16 +749,8 @@ struct sharer {
 
 static void write_of(struct sharer *s, struct ibv_sge sge, uint64_t wr_id)
 {
-	struct ibv_send_wr wr = {
-		.wr_id = wr_id,
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { s->r.base, s->r.rkey },
-	};
-
-	post(&s->link.a, &wr);
+	post_rdma(&s->link.a, IBV_WR_RDMA_WRITE, sge, s->r.base, s->r.rkey,
+		  wr_id);
 }
 
 static void write_behind(void *arg)
@@ -878,14 +863,7 @@ static void remove_device(void *arg)
 
 static int module_uses(void)
 {
-	FILE *file = fopen("/sys/module/pinion/refcnt", "r");
-	int uses = -1;
-
-	if (!file)
-		return -1;
-	CHECK_EQ(fscanf(file, "%d", &uses), 1);
-	fclose(file);
-	return uses;
+	return file_number("", "/sys/module/pinion/refcnt");
 }
 
 /* Waits until all requests have ended, and nothing holds the module. */
@@ -1078,9 +1056,10 @@ static void end_all(int *pids, int num)
 	}
 }
 
-/* Runs @body in a process of its own, and then lets the memory come, whatever the result. */
-static void and_let_come(void (*body)(void *uses))
+/* Runs the function in a process of its own, and then lets the memory come, whatever the result. */
+static void and_let_come(const void *with)
 {
+	void (*body)(void *uses) = with;
 	int uses = module_uses(), status;
 
 	need_root();
@@ -1117,11 +1096,6 @@ static void pile_up_hints(void *uses)
 	threads += THREADS_OF_FILE;
 	CHECK_EQ(settled(threads), threads);
 	end_all(&pid, 1);
-}
-
-static void h12_hints_pile_up(void)
-{
-	and_let_come(pile_up_hints);
 }
 
 /* As in kernel/path/fault.c. */
@@ -1318,11 +1292,6 @@ static void foresee_hints(void *uses)
 	all_at_once(give_hints, NULL, HINTERS * THREADS_OF_FILE);
 }
 
-static void h14_hints_foreseen(void)
-{
-	and_let_come(foresee_hints);
-}
-
 static void foresee_faults(void *uses)
 {
 	int few = OWN_FAULTS, other = 65534;
@@ -1351,11 +1320,12 @@ static const struct test tests[] = {
 	TEST(h9_another_life, "H9 a datagram that waits over a reset"),
 	TEST(h10_doorbell, "H10 doorbells wait for no memory"),
 	LONG_TEST(h11_device_goes, "H11 a device is removed all the same", 90),
-	TEST(h12_hints_pile_up, "H12 no more threads for hints than a few"),
+	TEST_WITH(and_let_come, pile_up_hints,
+		  "H12 no more threads for hints than a few"),
 	LONG_TEST(h13_faults_pile_up,
 		  "H13 no more threads for messages than some", 60),
-	LONG_TEST(h14_hints_foreseen,
-		  "H14 nor for hints of files that gave one before", 60),
+	LONG_TEST_WITH(and_let_come, foresee_hints,
+		       "H14 nor for hints of files that gave one before", 60),
 	LONG_TEST(h15_faults_foreseen,
 		  "H15 nor for messages of queues that were there", 60),
 	TEST(h16_none_is_forgotten, "H16 hints wait for each other"),

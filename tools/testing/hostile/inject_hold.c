@@ -5,7 +5,6 @@
  * completion queue has ended.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,17 +28,8 @@ static void begin(const struct qp_cfg *cfg)
 
 static void write_posted(struct end *end, uint64_t wr_id)
 {
-	struct ibv_sge sge = sge_of(&own, 0, LENGTH);
-	struct ibv_send_wr wr = {
-		.wr_id = wr_id,
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { .remote_addr = remote.base, .rkey = remote.rkey },
-	};
-
-	post(end, &wr);
+	post_rdma(end, IBV_WR_RDMA_WRITE, sge_of(&own, 0, LENGTH), remote.base,
+		  remote.rkey, wr_id);
 }
 
 /* The messages are performed although no completion says so. */
@@ -321,13 +311,4 @@ static const struct test tests[] = {
 	TEST(in59_off_early, "IN59 hold, off before its time"),
 };
 
-int main(int argc, char **argv)
-{
-	int rc = harness_main(argc, argv, "Completions held back by order",
-			      tests, ARRAY_SIZE(tests));
-
-	/* A failed test may have left orders; withdraw them for the tests after it. */
-	if (orders_open(O_WRONLY) >= 0 && orders_try("off"))
-		rc = rc ?: 1;
-	return rc;
-}
+ORDERS_MAIN("Completions held back by order", tests)

@@ -28,27 +28,22 @@ static void begin(enum ibv_qp_type type)
 }
 
 /* One packet of a write, then of a READ's response: the counter shows it, and all bytes arrive. */
-static void one(const char *kind, const char *counter)
+static void in43_corrupt(void)
 {
 	long long before;
 
 	begin(IBV_QPT_RC);
-	before = device_counter(counter);
-	order("%s number %u skip 1", kind, link_.a.qp->qp_num);
+	before = device_counter("rx_icrc_encapsulated");
+	order("corrupt number %u skip 1", link_.a.qp->qp_num);
 	check_write(&link_, &a, 33, &b, 5, LONG);
 	orders_over(1);
-	counter_await(counter, before + 1);
-	order("%s number %u skip 1", kind, link_.b.qp->qp_num);
+	counter_await("rx_icrc_encapsulated", before + 1);
+	order("corrupt number %u skip 1", link_.b.qp->qp_num);
 	check_read(&link_, &a, 5, &b, 33, LONG);
 	orders_over(1);
 	buf_check(a.buf);
 	buf_check(b.buf);
 	exchange(&link_, &a, &b);
-}
-
-static void in43_corrupt(void)
-{
-	one("corrupt", "rx_icrc_encapsulated");
 }
 
 static void in44_duplicate(void)
@@ -121,19 +116,9 @@ static void in46_all(void)
 
 static void send_datagram(void)
 {
-	struct ibv_sge mine = sge_of(&a, 100, 1000);
-	struct ibv_send_wr wr = {
-		.sg_list = &mine,
-		.num_sge = 1,
-		.opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.ud = { .ah = link_.a.ah,
-			   .remote_qpn = link_.b.qp->qp_num,
-			   .remote_qkey = QKEY },
-	};
-
-	post(&link_.a, &wr);
-	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	expect(send_ud(&link_.a, sge_of(&a, 100, 1000), link_.a.ah,
+		       link_.b.qp->qp_num, QKEY),
+	       IBV_WC_SUCCESS);
 }
 
 static void arrived(uint64_t wr_id)
@@ -219,4 +204,4 @@ static const struct test tests[] = {
 	TEST(in48_ends_waiting, "IN48 a packet that waits, and its end"),
 };
 
-HARNESS_MAIN("Packets by order", tests)
+ORDERS_MAIN("Packets by order", tests)

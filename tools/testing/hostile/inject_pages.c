@@ -279,4 +279,4 @@ static const struct test tests[] = {
 	TEST(in37_under_traffic, "IN37 invalidate under traffic"),
 };
 
-HARNESS_MAIN("Pages that are taken away by order", tests)
+ORDERS_MAIN("Pages that are taken away by order", tests)

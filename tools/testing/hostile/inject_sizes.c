@@ -174,4 +174,4 @@ static const struct test tests[] = {
 	TEST(in42_together, "IN42 all that is small"),
 };
 
-HARNESS_MAIN("Sizes by order", tests)
+ORDERS_MAIN("Sizes by order", tests)

@@ -471,9 +471,11 @@ static void nearly_right(void)
 	}
 }
 
-/* One kind of calls. */
+/* One kind of calls: they go on until @least have succeeded, or at least one of each method. */
 struct kind {
 	void (*call)(void);
+	unsigned long least;
+	bool each_method;
 };
 
 static void garbage_round(void *arg)
@@ -505,21 +507,20 @@ static void garbage_round(void *arg)
 	}
 }
 
-static bool enough(unsigned long least, bool each_method)
+static bool enough(const struct kind *kind)
 {
 	size_t i;
 
-	for (i = 0; each_method && i < ARRAY_SIZE(methods); i++) {
+	for (i = 0; kind->each_method && i < ARRAY_SIZE(methods); i++) {
 		if (!seen->good_of[i] && has_to_succeed(&methods[i]))
 			return false;
 	}
-	return seen->good >= least;
+	return seen->good >= kind->least;
 }
 
-/* Runs until @least calls have succeeded, or at least one of each method. */
-static void garbage(void (*call)(void), unsigned long least, bool each_method)
+static void garbage(const void *with)
 {
-	struct kind kind = { call };
+	struct kind kind = *(const struct kind *)with;
 	volatile struct victim *v = victim_start();
 	unsigned long rounds = 0;
 	double end;
@@ -530,8 +531,7 @@ static void garbage(void (*call)(void), unsigned long least, bool each_method)
 	seen = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(seen != MAP_FAILED);
-	for (end = now() + opt.seconds; go_on(end, enough(least, each_method));
-	     rounds++) {
+	for (end = now() + opt.seconds; go_on(end, enough(&kind)); rounds++) {
 		int pid;
 
 		rnd_seed(opt.seed + rounds);
@@ -544,8 +544,8 @@ static void garbage(void (*call)(void), unsigned long least, bool each_method)
 	     seen->good, rounds);
 	/* Each one reached its first call. */
 	CHECK_EQ(seen->processes, rounds);
-	CHECK(seen->good >= least);
-	for (i = 0; each_method && i < ARRAY_SIZE(methods); i++) {
+	CHECK(seen->good >= kind.least);
+	for (i = 0; kind.each_method && i < ARRAY_SIZE(methods); i++) {
 		if (!seen->good_of[i] && has_to_succeed(&methods[i]))
 			FAIL("method %#x of object %#x never succeeded",
 			     methods[i].method, methods[i].object);
@@ -553,25 +553,15 @@ static void garbage(void (*call)(void), unsigned long least, bool each_method)
 	victim_end(v);
 }
 
-static void i7_ioctls(void)
-{
-	garbage(garbage_ioctl, 1, false);
-}
-
-static void i8_commands(void)
-{
-	garbage(garbage_command, 10, false);
-}
-
-static void i11_nearly(void)
-{
-	garbage(nearly_right, 10, true);
-}
+static const struct kind ioctls = { garbage_ioctl, 1, false };
+static const struct kind commands = { garbage_command, 10, false };
+static const struct kind nearly = { nearly_right, 10, true };
 
 static const struct test tests[] = {
-	TEST(i7_ioctls, "I7 garbage for every method"),
-	TEST(i8_commands, "I8 garbage for every command"),
-	TEST(i11_nearly, "I11 nearly right calls of the driver's own methods"),
+	TEST_WITH(garbage, &ioctls, "I7 garbage for every method"),
+	TEST_WITH(garbage, &commands, "I8 garbage for every command"),
+	TEST_WITH(garbage, &nearly,
+		  "I11 nearly right calls of the driver's own methods"),
 };
 
 HARNESS_MAIN("garbage for uverbs", tests)

@@ -355,8 +355,9 @@ static void has_children(void *arg)
 	_exit(0);
 }
 
-static void in_each_verb(void (*body)(void *arg))
+static void in_each_verb(const void *with)
 {
+	void (*body)(void *verbs) = with;
 	double slice = 2 * opt.seconds / (double)endless_count;
 	unsigned long count = 0;
 	struct resources before;
@@ -377,16 +378,6 @@ static void in_each_verb(void (*body)(void *arg))
 	}
 	context("%s", "");
 	note("%lu processes", count);
-}
-
-static void q5_exec(void)
-{
-	in_each_verb(becomes_another);
-}
-
-static void q6_fork(void)
-{
-	in_each_verb(has_children);
 }
 
 /*
@@ -449,8 +440,10 @@ static const struct test tests[] = {
 	TEST(q2_many_threads, "Q2 with a thread for each verb"),
 	TEST(q3_peer_dies, "Q3 the peer dies"),
 	TEST(q4_file_outlives, "Q4 a child holds the file"),
-	TEST(q5_exec, "Q5 exec in the middle of each verb"),
-	TEST(q6_fork, "Q6 forks in the middle of each verb"),
+	TEST_WITH(in_each_verb, becomes_another,
+		  "Q5 exec in the middle of each verb"),
+	TEST_WITH(in_each_verb, has_children,
+		  "Q6 forks in the middle of each verb"),
 	TEST(q7_sender_dies, "Q7 in the middle of a fault of another's memory"),
 	TEST(q8_half_a_list, "Q8 in the middle of a list"),
 };

@@ -62,19 +62,9 @@ static void begin(void)
 
 static void send_to_gsi(struct end *end, uint32_t length)
 {
-	struct ibv_sge sge = sge_of(&out, 0, length);
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.ud = { .ah = end->ah,
-			   .remote_qpn = GSI_QPN,
-			   .remote_qkey = gsi_qkey },
-	};
-
-	post(end, &wr);
-	expect(await(end->scq), IBV_WC_SUCCESS);
+	expect(send_ud(end, sge_of(&out, 0, length), end->ah, GSI_QPN,
+		       gsi_qkey),
+	       IBV_WC_SUCCESS);
 }
 
 /* A query that QP 1 must answer with an error. */

@@ -18,9 +18,9 @@
 
 #include "device.h"
 #include "link.h"
+#include "pins.h"
 #include "raw.h"
 #include "rdma_tool.h"
-#include "resources.h"
 
 /* A device of this test's own, on a free netdev; it is removed at the end. */
 #define NAME "mlx5_box"

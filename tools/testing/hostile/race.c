@@ -109,29 +109,28 @@ static void unmap(struct raw_end *raw)
 	munmap((void *)raw->cq.hdr, raw->cq.length);
 }
 
-static struct slot *some_slot(uint64_t *seed)
+static struct slot *some_slot(uint64_t *state)
 {
-	*seed = *seed * 6364136223846793005 + 1442695040888963407;
-	return &slots[*seed >> 33 & (SLOTS - 1)];
+	return &slots[rnd_next(state) % SLOTS];
 }
 
-static struct pinion_sq_wqe *some_request(struct slot *slot, uint64_t seed)
+static struct pinion_sq_wqe *some_request(struct slot *slot, uint64_t number)
 {
 	struct pinion_sq_wqe *wqe = ring_wqe(&slot->a.sq);
 	struct pinion_sge *sge = wqe_sges(wqe);
 
-	wqe->opcode = seed >> 40 & 7;
+	wqe->opcode = number & 7;
 	wqe->flags = PINION_WQE_SIGNALED;
 	wqe->num_sge = wqe->opcode == PINION_OP_LOCAL_INV ? 0 : 1;
 	wqe->rdma.remote_addr = to.base;
-	wqe->rdma.rkey = seed >> 50 & 3 ? to.rkey : shared_mr->rkey;
+	wqe->rdma.rkey = number >> 8 & 3 ? to.rkey : shared_mr->rkey;
 	if (wqe->opcode == PINION_OP_ATOMIC_CMP_AND_SWP ||
 	    wqe->opcode == PINION_OP_ATOMIC_FETCH_AND_ADD) {
 		wqe->atomic.remote_addr = (to.base + 7) & ~7ULL;
 		wqe->atomic.rkey = to.rkey;
 	}
 	sge->addr = from.base;
-	sge->length = seed >> 52 & 1 ? LEN : 8;
+	sge->length = number >> 16 & 1 ? LEN : 8;
 	sge->lkey = from.lkey;
 	return wqe;
 }
@@ -155,14 +154,14 @@ static void take_completions(struct ring *cq)
 /* Posts and rings in any state. */
 static void *poster(void *arg)
 {
-	uint64_t seed = (uintptr_t)arg;
+	uint64_t state = (uintptr_t)arg;
 
 	while (!stop) {
-		struct slot *slot = some_slot(&seed);
+		struct slot *slot = some_slot(&state);
 
 		pthread_mutex_lock(&slot->rings);
 		if (slot->there) {
-			some_request(slot, seed);
+			some_request(slot, rnd_next(&state));
 			ring_publish(&slot->a.sq, 1);
 			if (slot->b.rq.hdr) {
 				ring_recv(&slot->b.rq)->num_sge = 0;
@@ -183,12 +182,12 @@ static void *poster(void *arg)
 /* Moves queue pairs through their states. */
 static void *changer(void *arg)
 {
-	uint64_t seed = (uintptr_t)arg;
+	uint64_t state = (uintptr_t)arg;
 
 	while (!stop) {
-		struct slot *slot = some_slot(&seed);
+		struct slot *slot = some_slot(&state);
 
-		switch (seed >> 45 & 7) {
+		switch (rnd_next(&state) % 8) {
 		case 0:
 			end_set_state(&slot->a.end, IBV_QPS_ERR);
 			break;
@@ -215,12 +214,12 @@ static void *changer(void *arg)
 /* Destroys and replaces queue pairs. */
 static void *destroyer(void *arg)
 {
-	uint64_t seed = (uintptr_t)arg;
+	uint64_t state = (uintptr_t)arg;
 
 	while (!stop) {
-		struct slot *slot = some_slot(&seed);
+		struct slot *slot = some_slot(&state);
 
-		usleep(seed >> 50 & 2047);
+		usleep(rnd_next(&state) % 2048);
 		pthread_mutex_lock(&slot->rings);
 		slot->there = false;
 		/* Refused, because it is in use. */
@@ -237,7 +236,7 @@ static void *destroyer(void *arg)
 /* Changes a region that is in use. */
 static void *region_changer(void *arg)
 {
-	uint64_t seed = (uintptr_t)arg;
+	uint64_t state = (uintptr_t)arg;
 
 	while (!stop) {
 		struct ib_uverbs_rereg_mr cmd = {
@@ -247,8 +246,7 @@ static void *region_changer(void *arg)
 			.hca_va = (uintptr_t)to.buf->data,
 		};
 
-		some_slot(&seed);
-		cmd.length = (seed >> 40) % LEN + 1;
+		cmd.length = rnd_next(&state) % LEN + 1;
 		if (!raw_rereg_mr(dev.ctx->cmd_fd, &cmd))
 			__atomic_add_fetch(&count[3], 1, __ATOMIC_RELAXED);
 	}
@@ -276,7 +274,7 @@ static void p1_queue_pairs(void)
 	}
 	for (i = 0; i < THREADS; i++)
 		CHECK_EQ(pthread_create(&threads[i], NULL, roles[i],
-					(void *)(rnd() | 1)),
+					(void *)rnd()),
 			 0);
 	while (go_on(end, count[1] && count[2] && count[3] && completed))
 		usleep(10000);

@@ -311,7 +311,7 @@ static void restart_spoilt(void)
 	connect_ends();
 }
 
-static void garbage(enum ibv_qp_type type)
+static void garbage(int type)
 {
 	unsigned long rounds = 0;
 	double end;
@@ -334,21 +334,6 @@ static void garbage(enum ibv_qp_type type)
 			restart_spoilt();
 	}
 	finish(rounds);
-}
-
-static void g1_rc(void)
-{
-	garbage(IBV_QPT_RC);
-}
-
-static void g2_uc(void)
-{
-	garbage(IBV_QPT_UC);
-}
-
-static void g3_ud(void)
-{
-	garbage(IBV_QPT_UD);
 }
 
 static volatile bool stop;
@@ -500,9 +485,9 @@ static void g6_resize(void)
 }
 
 static const struct test tests[] = {
-	TEST(g1_rc, "G1 garbage, RC"),
-	TEST(g2_uc, "G2 garbage, UC"),
-	TEST(g3_ud, "G3 garbage, UD"),
+	TEST_OF(garbage, IBV_QPT_RC, "G1 garbage, RC"),
+	TEST_OF(garbage, IBV_QPT_UC, "G2 garbage, UC"),
+	TEST_OF(garbage, IBV_QPT_UD, "G3 garbage, UD"),
 	TEST(g4_changing, "G4 requests that change while they are read"),
 	TEST(g5_srq, "G5 garbage in a shared receive queue"),
 	TEST(g6_resize, "G6 resized with impossible indices"),

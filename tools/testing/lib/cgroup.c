@@ -3,7 +3,6 @@
  * Makes and leaves a group of the unified hierarchy.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -12,25 +11,11 @@
 
 #include "cgroup.h"
 #include "device.h"
+#include "file.h"
 
 #define GROUP "pinion-test"
 
 static char root[] = "/tmp/pinion-cgroup-XXXXXX";
-
-static bool put(const char *file, const char *value)
-{
-	char path[128];
-	bool good;
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", root, file);
-	fd = open(path, O_WRONLY);
-	if (fd < 0)
-		return false;
-	good = write(fd, value, strlen(value)) == (ssize_t)strlen(value);
-	close(fd);
-	return good;
-}
 
 static void forget(void)
 {
@@ -69,8 +54,8 @@ void cgroup_enter(const char *controller)
 		skip("no cgroup2: errno %d", err);
 	}
 	snprintf(text, sizeof(text), "+%s", controller);
-	if (!put("cgroup.subtree_control", text)) {
-		err = errno;
+	err = file_write(text, "%s/cgroup.subtree_control", root);
+	if (err) {
 		forget();
 		skip("no controller %s: errno %d", controller, err);
 	}
@@ -83,18 +68,17 @@ void cgroup_enter(const char *controller)
 
 void cgroup_leave(void)
 {
-	CHECK(put("cgroup.procs", "0"));
+	CHECK_EQ(file_write("0", "%s/cgroup.procs", root), 0);
 	remove_group();
 	forget();
 }
 
 void cgroup_set(const char *file, const char *value)
 {
-	char path[64];
+	int err = file_write(value, "%s/" GROUP "/%s", root, file);
 
-	snprintf(path, sizeof(path), GROUP "/%s", file);
-	if (!put(path, value))
-		FAIL("%s: errno %d", path, errno);
+	if (err)
+		FAIL("%s: errno %d", file, err);
 }
 
 long long cgroup_get(const char *file, const char *name)

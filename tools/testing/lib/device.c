@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "file.h"
 
 struct device dev, far_dev;
 
@@ -88,16 +89,11 @@ static bool is_pinion(struct ibv_device *device)
 /* Does the device send packets even to peers on this host? */
 static bool sends_packets(struct ibv_device *device)
 {
-	char path[128];
-	FILE *file;
-	bool all;
+	long long wire = file_number("", "/sys/class/infiniband/%s/wire",
+				     ibv_get_device_name(device));
 
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/wire",
-		 ibv_get_device_name(device));
-	file = MUST(fopen(path, "r"));
-	all = fgetc(file) == '2';
-	fclose(file);
-	return all;
+	CHECK(wire >= 0);
+	return wire == 2;
 }
 
 static void open_as(struct device *d, struct ibv_device *device, int gid_index)
@@ -192,20 +188,9 @@ const char *device_name(void)
 
 long long device_counter(const char *counter)
 {
-	long long value = -1;
-	char path[256];
-	FILE *file;
-
-	snprintf(path, sizeof(path),
-		 "/sys/class/infiniband/%s/ports/1/hw_counters/%s", name,
-		 counter);
-	file = fopen(path, "r");
-	if (!file)
-		return -1;
-	if (fscanf(file, "%lld", &value) != 1)
-		value = -1;
-	fclose(file);
-	return value;
+	return file_number("",
+			   "/sys/class/infiniband/%s/ports/1/hw_counters/%s",
+			   name, counter);
 }
 
 void counter_await_at(const char *file, int line, const char *counter,
@@ -238,19 +223,13 @@ void need_odp(void)
 	skip("issue: on-demand paging");
 }
 
-uint64_t port_counter(const char *name)
+uint64_t port_counter(const char *counter)
 {
-	unsigned long long value;
-	char path[256];
-	FILE *file;
+	long long value =
+		file_number("", "/sys/class/infiniband/%s/ports/1/counters/%s",
+			    name, counter);
 
-	snprintf(path, sizeof(path),
-		 "/sys/class/infiniband/%s/ports/1/counters/%s", device_name(),
-		 name);
-	file = fopen(path, "r");
-	if (!file)
-		FAIL("no %s", path);
-	CHECK_EQ(fscanf(file, "%llu", &value), 1);
-	fclose(file);
+	if (value < 0)
+		FAIL("no counter %s", counter);
 	return value;
 }

@@ -11,22 +11,17 @@
 #include <unistd.h>
 
 #include "fault.h"
+#include "file.h"
 
 static int fd = -1;
 
 static void set(const char *file, const char *value)
 {
-	char path[128];
-	int f;
+	int err = file_write(value, "/sys/kernel/debug/%s", file);
 
-	snprintf(path, sizeof(path), "/sys/kernel/debug/%s", file);
-	f = open(path, O_WRONLY);
 	/* Without this setting faults would hit fewer calls than the test is meant for. */
-	if (f < 0)
-		FAIL("%s: errno %d", path, errno);
-	if (write(f, value, strlen(value)) < 0)
-		FAIL("%s: errno %d", path, errno);
-	close(f);
+	if (err)
+		FAIL("%s: errno %d", file, err);
 }
 
 /*
@@ -250,15 +245,10 @@ uint64_t fault_often_end(void)
 
 	set_each("probability", 0);
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		char path[64];
-		FILE *file;
-		int left;
+		long long left =
+			file_number("", "/sys/kernel/debug/%s/times", kinds[i]);
 
-		snprintf(path, sizeof(path), "/sys/kernel/debug/%s/times",
-			 kinds[i]);
-		file = MUST(fopen(path, "r"));
-		CHECK_EQ(fscanf(file, "%i", &left), 1);
-		fclose(file);
+		CHECK(left >= 0);
 		hits += MANY - left;
 	}
 	stop_failing();

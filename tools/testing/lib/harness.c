@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "file.h"
 #include "harness.h"
+#include "pins.h"
 #include "resources.h"
 #include "stuck.h"
 
@@ -114,13 +116,23 @@ void rnd_seed(uint64_t seed)
 	rnd_state = seed;
 }
 
-uint64_t rnd(void)
-{
-	uint64_t z = (rnd_state += 0x9e3779b97f4a7c15);
+static const uint64_t rnd_step = 0x9e3779b97f4a7c15;
 
+static uint64_t rnd_of(uint64_t z)
+{
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
 	return z ^ (z >> 31);
+}
+
+uint64_t rnd(void)
+{
+	return rnd_of(rnd_state += rnd_step);
+}
+
+uint64_t rnd_next(uint64_t *state)
+{
+	return rnd_of(*state += rnd_step);
 }
 
 uint64_t rnd_below(uint64_t end)
@@ -237,7 +249,12 @@ static void child(const struct test *test, size_t index)
 	rnd_seed(opt.seed + index * 0x10001);
 	running = test->name;
 	device_open();
-	test->run();
+	if (test->run_of)
+		test->run_of(test->number);
+	else if (test->run_with)
+		test->run_with(test->argument);
+	else
+		test->run();
 	fflush(stdout);
 	_exit(OK);
 }
@@ -317,12 +334,10 @@ static bool leaks(const struct state *before, char *text, size_t size)
 /* Write a line to the kernel log, to show which test the next lines belong to. */
 static void mark(const char *program, const char *name)
 {
-	FILE *log = fopen("/dev/kmsg", "w");
+	char line[256];
 
-	if (!log)
-		return;
-	fprintf(log, "test: %s: %s\n", program, name);
-	fclose(log);
+	snprintf(line, sizeof(line), "test: %s: %s\n", program, name);
+	file_write(line, "/dev/kmsg");
 }
 
 /* @name as one word of a shell. */

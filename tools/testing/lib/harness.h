@@ -23,16 +23,36 @@ struct options {
 
 extern struct options opt;
 
+/* Exactly one of the functions is set. */
 struct test {
 	const char *name;
-	void (*run)(void);
 	int timeout; /* seconds; raised to a minimum that all tests have */
+	void (*run)(void);
+	void (*run_of)(int number);
+	void (*run_with)(const void *argument);
+	int number; /* for run_of */
+	const void *argument; /* for run_with */
 };
 
-#define TEST(function, what) { .name = (what), .run = (function) }
-/* A test that may take longer; @time in seconds. */
+/* A test that may take longer than most; @time in seconds. */
 #define LONG_TEST(function, what, time) \
-	{ .name = (what), .run = (function), .timeout = (time) }
+	{ .name = (what), .timeout = (time), .run = (function) }
+/* One of several tests that only differ in a number: an enum, a length, true or false. */
+#define LONG_TEST_OF(function, with, what, time) \
+	{ .name = (what),                        \
+	  .timeout = (time),                     \
+	  .run_of = (function),                  \
+	  .number = (with) }
+/* In anything else: @with points to a string, a struct or a function. */
+#define LONG_TEST_WITH(function, with, what, time) \
+	{ .name = (what),                          \
+	  .timeout = (time),                       \
+	  .run_with = (function),                  \
+	  .argument = (with) }
+
+#define TEST(function, what) LONG_TEST(function, what, 0)
+#define TEST_OF(function, with, what) LONG_TEST_OF(function, with, what, 0)
+#define TEST_WITH(function, with, what) LONG_TEST_WITH(function, with, what, 0)
 
 int harness_main(int argc, char **argv, const char *about,
 		 const struct test *tests, size_t count);
@@ -99,6 +119,11 @@ uint64_t rnd_below(uint64_t end);
 /* A number in [first, last]. */
 uint64_t rnd_in(uint64_t first, uint64_t last);
 void rnd_fill(void *to, size_t length);
+/*
+ * The next number of a sequence of the caller's own: of a thread that others must not disturb, or
+ * of bytes that are computed again. @state is any number at first.
+ */
+uint64_t rnd_next(uint64_t *state);
 void rnd_seed(uint64_t seed);
 
 double now(void);

@@ -109,13 +109,19 @@ void post_recv(struct end *end, struct ibv_sge *sge, int num_sge,
 void post_srq(struct ibv_srq *srq, struct ibv_sge *sge, int num_sge,
 	      uint64_t wr_id);
 
-/* A signaled request to remote memory, and its completion. */
+/* A signaled request to remote memory. */
+void post_rdma(struct end *end, enum ibv_wr_opcode opcode, struct ibv_sge sge,
+	       uint64_t remote, uint32_t rkey, uint64_t wr_id);
+/* The same, and its completion. */
 struct ibv_wc rdma(struct end *end, enum ibv_wr_opcode opcode,
 		   struct ibv_sge sge, uint64_t remote, uint32_t rkey);
 struct ibv_wc atomic_op(struct end *end, enum ibv_wr_opcode opcode,
 			struct ibv_sge sge, uint64_t remote, uint32_t rkey,
 			uint64_t compare_add, uint64_t swap);
 struct ibv_wc send_sge(struct end *end, struct ibv_sge sge);
+/* A datagram. */
+struct ibv_wc send_ud(struct end *end, struct ibv_sge sge, struct ibv_ah *ah,
+		      uint32_t qpn, uint32_t qkey);
 
 /* ------------------------------------------------------ checks of regions */
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,31 +7,12 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "file.h"
 #include "orders.h"
-
-#define ORDERS "/sys/kernel/debug/pinion/inject"
-
-int orders_open(int flags)
-{
-	return open(ORDERS, flags | O_CLOEXEC);
-}
-
-/* Write @text and close @fd. Return: 0 or an errno. */
-static int orders_write(int fd, const char *text)
-{
-	int err = 0;
-
-	if (fd < 0)
-		return errno;
-	if (write(fd, text, strlen(text)) < 0)
-		err = errno;
-	close(fd);
-	return err;
-}
 
 int orders_try(const char *text)
 {
-	return orders_write(orders_open(O_WRONLY), text);
+	return file_write(text, ORDERS);
 }
 
 void orders_off(void)
@@ -43,15 +22,11 @@ void orders_off(void)
 
 void orders_begin(void)
 {
-	int fd;
-
 	need_root();
 	if (!dev.pinion)
 		skip("other devices take no orders");
-	fd = orders_open(O_RDONLY);
-	if (fd < 0)
+	if (access(ORDERS, F_OK))
 		skip("no debugfs");
-	close(fd);
 	/* A test that failed may have left some. */
 	orders_off();
 }
@@ -87,20 +62,6 @@ void orders_over(unsigned int times)
 	orders_off();
 }
 
-int orders_file(const char *device, const char *file, int flags)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/pinion/%s/%s", device,
-		 file);
-	return open(path, flags | O_CLOEXEC);
-}
-
-int orders_force(const char *device, const char *file, const char *text)
-{
-	return orders_write(orders_file(device, file, O_WRONLY), text);
-}
-
 int orders_invalidate(const char *fmt, ...)
 {
 	char text[128];
@@ -109,6 +70,16 @@ int orders_invalidate(const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	return orders_force(ibv_get_device_name(dev.ctx->device), "invalidate",
-			    text);
+	return file_write(text, "/sys/kernel/debug/pinion/%s/invalidate",
+			  ibv_get_device_name(dev.ctx->device));
+}
+
+int orders_main(int argc, char **argv, const char *about,
+		const struct test *tests, size_t count)
+{
+	int rc = harness_main(argc, argv, about, tests, count);
+
+	if (!access(ORDERS, W_OK) && orders_try("off"))
+		rc = rc ?: 1;
+	return rc;
 }

@@ -5,10 +5,9 @@
 #ifndef PINION_TEST_ORDERS_H
 #define PINION_TEST_ORDERS_H
 
-#include <stdint.h>
+#include "harness.h"
 
-/* Open the file of orders. Return: a descriptor; -1 with errno set. */
-int orders_open(int flags);
+#define ORDERS "/sys/kernel/debug/pinion/inject"
 
 /* Cancel all orders. Skips the test where the driver takes none. */
 void orders_begin(void);
@@ -28,14 +27,19 @@ void orders_off(void);
 /* Check that the first order has made @times calls fail; then cancel all. */
 void orders_over(unsigned int times);
 
-/* Open a debugfs file of @device. Return: a descriptor; -1 with errno set. */
-int orders_file(const char *device, const char *file, int flags);
-
-/* Write @text to it. Return: 0 or an errno. */
-int orders_force(const char *device, const char *file, const char *text);
-
 /* Invalidate pages of a region now: "KEY [OFFSET LENGTH]". Return: 0 or an errno. */
 int orders_invalidate(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2)));
+
+/* A failed test may have left orders: after all tests they are withdrawn. */
+#define ORDERS_MAIN(about, tests)                                       \
+	int main(int argc, char **argv)                                 \
+	{                                                               \
+		return orders_main(argc, argv, about, tests,            \
+				   sizeof(tests) / sizeof((tests)[0])); \
+	}
+
+int orders_main(int argc, char **argv, const char *about,
+		const struct test *tests, size_t count);
 
 #endif /* PINION_TEST_ORDERS_H */

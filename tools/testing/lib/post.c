@@ -133,10 +133,11 @@ void post_srq(struct ibv_srq *srq, struct ibv_sge *sge, int num_sge,
 	CHECK_EQ(ibv_post_srq_recv(srq, &wr, &bad), 0);
 }
 
-struct ibv_wc rdma(struct end *end, enum ibv_wr_opcode opcode,
-		   struct ibv_sge sge, uint64_t remote, uint32_t rkey)
+void post_rdma(struct end *end, enum ibv_wr_opcode opcode, struct ibv_sge sge,
+	       uint64_t remote, uint32_t rkey, uint64_t wr_id)
 {
 	struct ibv_send_wr wr = {
+		.wr_id = wr_id,
 		.sg_list = &sge,
 		.num_sge = 1,
 		.opcode = opcode,
@@ -145,6 +146,12 @@ struct ibv_wc rdma(struct end *end, enum ibv_wr_opcode opcode,
 	};
 
 	post(end, &wr);
+}
+
+struct ibv_wc rdma(struct end *end, enum ibv_wr_opcode opcode,
+		   struct ibv_sge sge, uint64_t remote, uint32_t rkey)
+{
+	post_rdma(end, opcode, sge, remote, rkey, 0);
 	return await(end->scq);
 }
 
@@ -174,6 +181,21 @@ struct ibv_wc send_sge(struct end *end, struct ibv_sge sge)
 		.num_sge = 1,
 		.opcode = IBV_WR_SEND,
 		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	post(end, &wr);
+	return await(end->scq);
+}
+
+struct ibv_wc send_ud(struct end *end, struct ibv_sge sge, struct ibv_ah *ah,
+		      uint32_t qpn, uint32_t qkey)
+{
+	struct ibv_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.ud = { .ah = ah, .remote_qpn = qpn, .remote_qkey = qkey },
 	};
 
 	post(end, &wr);

@@ -1,172 +1,75 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Asks the kernel, by RDMA netlink and files, what exists. Changes nothing.
+ * Asks the kernel, by RDMA netlink and a file, what objects there are. Changes nothing.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
-
-#include <linux/netlink.h>
-#include <rdma/rdma_netlink.h>
 
 #include "buf.h"
 #include "device.h"
+#include "netlink.h"
 #include "resources.h"
 
-typedef void (*visit_t)(const struct nlattr *attrs, int length, void *arg);
-
-struct request {
-	struct nlmsghdr hdr;
-	struct nlattr attr;
-	uint32_t index;
-	struct nlattr kind_attr;
-	uint32_t kind;
-};
-
-#define ATTR_NEXT(attr)                                 \
-	((const struct nlattr *)((const char *)(attr) + \
-				 NLA_ALIGN((attr)->nla_len)))
-#define ATTR_DATA(attr) ((const void *)((const char *)(attr) + NLA_HDRLEN))
-
-static const struct nlattr *find_attr(const struct nlattr *attr, int length,
-				      int type)
+/* Dump @command, for the device @index if that is not negative, of one @kind or 0. */
+static bool ask(int command, int index, uint32_t kind, mnl_cb_t visit,
+		void *arg)
 {
-	const char *end = (const char *)attr + length;
+	struct nlmsghdr *request = netlink_request(command, NLM_F_DUMP);
 
-	for (; (const char *)attr + NLA_HDRLEN <= end && attr->nla_len;
-	     attr = ATTR_NEXT(attr)) {
-		if ((attr->nla_type & NLA_TYPE_MASK) == type)
-			return attr;
-	}
-	return NULL;
+	if (index >= 0)
+		mnl_attr_put_u32(request, RDMA_NLDEV_ATTR_DEV_INDEX, index);
+	if (kind)
+		mnl_attr_put_u32(request, RDMA_NLDEV_ATTR_STAT_RES, kind);
+	return !netlink_call(request, visit, arg);
 }
 
-static uint64_t attr_u64(const struct nlattr *attrs, int length, int type)
+static bool is_of_device(const struct nlmsghdr *message)
 {
-	const struct nlattr *attr = find_attr(attrs, length, type);
-	uint64_t value = 0;
+	const struct nlattr *name =
+		netlink_attr(message, RDMA_NLDEV_ATTR_DEV_NAME);
 
-	if (attr)
-		memcpy(&value, ATTR_DATA(attr), attr->nla_len - NLA_HDRLEN);
-	return value;
+	return name && !strcmp(mnl_attr_get_str(name), device_name());
 }
 
-static bool receive(int fd, visit_t visit, void *arg)
+static int visit_device(const struct nlmsghdr *message, void *arg)
 {
-	static char buf[1 << 16] __attribute__((aligned(8)));
-	struct nlmsghdr *hdr;
-	int length;
-
-	for (;;) {
-		length = recv(fd, buf, sizeof(buf), 0);
-		if (length < 0 && errno == EINTR)
-			continue;
-		if (length <= 0)
-			return false;
-		for (hdr = (void *)buf; NLMSG_OK(hdr, length);
-		     hdr = NLMSG_NEXT(hdr, length)) {
-			if (hdr->nlmsg_type == NLMSG_DONE)
-				return true;
-			if (hdr->nlmsg_type == NLMSG_ERROR)
-				return false;
-			/* The list changed during the dump, so it is inconsistent. */
-			if (hdr->nlmsg_flags & NLM_F_DUMP_INTR)
-				return false;
-			visit(NLMSG_DATA(hdr), hdr->nlmsg_len - NLMSG_HDRLEN,
-			      arg);
-			if (!(hdr->nlmsg_flags & NLM_F_MULTI))
-				return true;
-		}
-	}
-}
-
-/* Dump @op of the device @index (negative: of all), only of @kind if that is not 0. */
-static bool ask_more(int op, int index, uint32_t kind, visit_t visit, void *arg)
-{
-	struct request request = {
-		.hdr = { .nlmsg_len = NLMSG_HDRLEN,
-			 .nlmsg_type = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, op),
-			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
-	};
-	struct timeval limit = { .tv_sec = patience(60) };
-	bool ok;
-	int fd;
-
-	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
-	if (fd < 0)
-		return false;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	if (index >= 0) {
-		request.hdr.nlmsg_len = offsetof(struct request, kind_attr);
-		request.attr.nla_len = NLA_HDRLEN + sizeof(uint32_t);
-		request.attr.nla_type = RDMA_NLDEV_ATTR_DEV_INDEX;
-		request.index = index;
-	}
-	if (kind) {
-		request.hdr.nlmsg_len = sizeof(request);
-		request.kind_attr.nla_len = NLA_HDRLEN + sizeof(uint32_t);
-		request.kind_attr.nla_type = RDMA_NLDEV_ATTR_STAT_RES;
-		request.kind = kind;
-	}
-	ok = send(fd, &request, request.hdr.nlmsg_len, 0) > 0 &&
-	     receive(fd, visit, arg);
-	close(fd);
-	return ok;
-}
-
-static bool ask(int op, int index, visit_t visit, void *arg)
-{
-	return ask_more(op, index, 0, visit, arg);
-}
-
-static void visit_device(const struct nlattr *attrs, int length, void *arg)
-{
-	const struct nlattr *attr;
-
-	attr = find_attr(attrs, length, RDMA_NLDEV_ATTR_DEV_NAME);
-	if (attr && !strcmp(ATTR_DATA(attr), device_name()))
-		*(int *)arg =
-			attr_u64(attrs, length, RDMA_NLDEV_ATTR_DEV_INDEX);
+	if (is_of_device(message))
+		*(int *)arg = netlink_number(
+			netlink_attr(message, RDMA_NLDEV_ATTR_DEV_INDEX));
+	return MNL_CB_OK;
 }
 
 static int device_index(void)
 {
 	int index = -1;
 
-	ask(RDMA_NLDEV_CMD_GET, -1, visit_device, &index);
+	ask(RDMA_NLDEV_CMD_GET, -1, 0, visit_device, &index);
 	return index;
 }
 
-static void visit_summary(const struct nlattr *attrs, int length, void *arg)
+static int visit_summary(const struct nlmsghdr *message, void *arg)
 {
-	const struct nlattr *attr, *table, *entry;
+	const struct nlattr *table, *entry, *name;
 	struct resources *res = arg;
-	const char *end;
 
-	attr = find_attr(attrs, length, RDMA_NLDEV_ATTR_DEV_NAME);
-	table = find_attr(attrs, length, RDMA_NLDEV_ATTR_RES_SUMMARY);
-	if (!attr || !table || strcmp(ATTR_DATA(attr), device_name()))
-		return;
-	end = (const char *)table + table->nla_len;
-	for (entry = ATTR_DATA(table);
-	     (const char *)entry < end && res->kinds < RESOURCE_KINDS;
-	     entry = ATTR_NEXT(entry)) {
-		int inner = entry->nla_len - NLA_HDRLEN;
-
-		attr = find_attr(ATTR_DATA(entry), inner,
-				 RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME);
-		if (!attr)
+	table = netlink_attr(message, RDMA_NLDEV_ATTR_RES_SUMMARY);
+	if (!table || !is_of_device(message))
+		return MNL_CB_OK;
+	mnl_attr_for_each_nested(entry, table)
+	{
+		name = netlink_nested(entry,
+				      RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME);
+		if (!name || res->kinds == RESOURCE_KINDS)
 			continue;
 		snprintf(res->kind[res->kinds].name, sizeof(res->kind[0].name),
-			 "%s", (const char *)ATTR_DATA(attr));
-		res->kind[res->kinds++].count =
-			attr_u64(ATTR_DATA(entry), inner,
-				 RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR);
+			 "%s", mnl_attr_get_str(name));
+		res->kind[res->kinds++].count = netlink_number(netlink_nested(
+			entry, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR));
 	}
 	res->known = true;
+	return MNL_CB_OK;
 }
 
 /* rdma resource does not list windows and dead keys; the debugfs of the driver does. */
@@ -194,7 +97,7 @@ void resources_read(struct resources *res)
 
 	for (tries = 0; tries < 10; tries++) {
 		memset(res, 0, sizeof(*res));
-		if (ask(RDMA_NLDEV_CMD_RES_GET, -1, visit_summary, res) &&
+		if (ask(RDMA_NLDEV_CMD_RES_GET, -1, 0, visit_summary, res) &&
 		    res->known)
 			break;
 		res->known = false;
@@ -260,62 +163,49 @@ long long resources_count(const struct resources *res, const char *name)
 	return -1;
 }
 
-static void visit_nothing(const struct nlattr *attrs, int length, void *arg)
-{
-	(void)attrs;
-	(void)length;
-	(void)arg;
-}
-
 void resources_describe(void)
 {
 	int index = device_index();
 
-	ask(RDMA_NLDEV_CMD_RES_QP_GET, index, visit_nothing, NULL);
-	ask(RDMA_NLDEV_CMD_RES_CQ_GET, index, visit_nothing, NULL);
-	ask(RDMA_NLDEV_CMD_RES_SRQ_GET, index, visit_nothing, NULL);
+	ask(RDMA_NLDEV_CMD_RES_QP_GET, index, 0, NULL, NULL);
+	ask(RDMA_NLDEV_CMD_RES_CQ_GET, index, 0, NULL, NULL);
+	ask(RDMA_NLDEV_CMD_RES_SRQ_GET, index, 0, NULL, NULL);
 }
 
-long long pinned_pages(void)
-{
-	long long count, pages = 0;
-	char line[256];
-	FILE *file;
+/* ---------------------------------------------------------------- regions */
 
-	/* Fold the per-CPU counters into the global one. */
-	file = fopen("/proc/sys/vm/stat_refresh", "w");
-	if (file) {
-		fputs("1", file);
-		fclose(file);
-	}
-	file = MUST(fopen("/proc/vmstat", "r"));
-	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "nr_foll_pin_acquired %lld", &count) == 1)
-			pages += count;
-		if (sscanf(line, "nr_foll_pin_released %lld", &count) == 1)
-			pages -= count;
-	}
-	fclose(file);
-	return pages;
+struct region_query {
+	void (*visit)(const struct nlattr *region, void *arg);
+	void *arg;
+};
+
+static int visit_regions(const struct nlmsghdr *message, void *arg)
+{
+	const struct nlattr *region, *table;
+	struct region_query *query = arg;
+
+	table = netlink_attr(message, RDMA_NLDEV_ATTR_RES_MR);
+	if (!table)
+		return MNL_CB_OK;
+	mnl_attr_for_each_nested(region, table)
+		query->visit(region, query->arg);
+	return MNL_CB_OK;
 }
 
-long vm_pin(int pid)
+/* Call @visit for each region of the device. @command dumps them, or of one @kind of objects. */
+static bool each_region(int command, uint32_t kind,
+			void (*visit)(const struct nlattr *region, void *arg),
+			void *arg)
 {
-	char path[64] = "/proc/self/status", line[256];
-	long kib = -1;
-	FILE *file;
+	struct region_query query = { visit, arg };
+	int index = device_index();
 
-	if (pid)
-		snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	file = fopen(path, "r");
-	if (!file)
-		return -1;
-	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "VmPin: %ld", &kib) == 1)
-			break;
-	}
-	fclose(file);
-	return kib;
+	return index >= 0 && ask(command, index, kind, visit_regions, &query);
+}
+
+static uint64_t number_in(const struct nlattr *region, int type)
+{
+	return netlink_number(netlink_nested(region, type));
 }
 
 struct mr_list {
@@ -323,44 +213,29 @@ struct mr_list {
 	int max, count;
 };
 
-static void visit_mrs(const struct nlattr *attrs, int length, void *arg)
+static void list_region(const struct nlattr *region, void *arg)
 {
-	const struct nlattr *table, *entry;
 	struct mr_list *list = arg;
-	const char *end;
 
-	table = find_attr(attrs, length, RDMA_NLDEV_ATTR_RES_MR);
-	if (!table)
+	if (list->count == list->max)
 		return;
-	end = (const char *)table + table->nla_len;
-	for (entry = ATTR_DATA(table);
-	     (const char *)entry < end && list->count < list->max;
-	     entry = ATTR_NEXT(entry)) {
-		struct mr_info *info = &list->infos[list->count++];
-		const struct nlattr *inner = ATTR_DATA(entry);
-		int size = entry->nla_len - NLA_HDRLEN;
-
-		*info = (struct mr_info){
-			.found = true,
-			.rkey = attr_u64(inner, size, RDMA_NLDEV_ATTR_RES_RKEY),
-			.lkey = attr_u64(inner, size, RDMA_NLDEV_ATTR_RES_LKEY),
-			.mrn = attr_u64(inner, size, RDMA_NLDEV_ATTR_RES_MRN),
-			.pdn = attr_u64(inner, size, RDMA_NLDEV_ATTR_RES_PDN),
-			.length = attr_u64(inner, size,
-					   RDMA_NLDEV_ATTR_RES_MRLEN),
-		};
-	}
+	list->infos[list->count++] = (struct mr_info){
+		.found = true,
+		.rkey = number_in(region, RDMA_NLDEV_ATTR_RES_RKEY),
+		.lkey = number_in(region, RDMA_NLDEV_ATTR_RES_LKEY),
+		.mrn = number_in(region, RDMA_NLDEV_ATTR_RES_MRN),
+		.pdn = number_in(region, RDMA_NLDEV_ATTR_RES_PDN),
+		.length = number_in(region, RDMA_NLDEV_ATTR_RES_MRLEN),
+	};
 }
 
 int resources_mrs(struct mr_info *infos, int max)
 {
 	struct mr_list list = { .infos = infos, .max = max };
-	int index = device_index();
 
-	if (index < 0 ||
-	    !ask(RDMA_NLDEV_CMD_RES_MR_GET, index, visit_mrs, &list))
-		return -1;
-	return list.count;
+	return each_region(RDMA_NLDEV_CMD_RES_MR_GET, 0, list_region, &list) ?
+		       list.count :
+		       -1;
 }
 
 bool resources_mr(uint32_t rkey, struct mr_info *info)
@@ -384,15 +259,19 @@ struct row_query {
 };
 
 /* The attributes come in turn: a name, perhaps how to print it, the value. */
-static void read_rows(const struct nlattr *table, struct row_query *query)
+static void read_rows(const struct nlattr *region, void *arg)
 {
-	const char *end = (const char *)table + table->nla_len;
-	const struct nlattr *attr;
+	const struct nlattr *attr, *table;
+	struct row_query *query = arg;
 	struct mr_row *row = NULL;
 
-	for (attr = ATTR_DATA(table); (const char *)attr < end;
-	     attr = ATTR_NEXT(attr)) {
-		int type = attr->nla_type & NLA_TYPE_MASK;
+	table = netlink_nested(region, RDMA_NLDEV_ATTR_DRIVER);
+	if (!table ||
+	    number_in(region, RDMA_NLDEV_ATTR_RES_MRLEN) != query->length)
+		return;
+	mnl_attr_for_each_nested(attr, table)
+	{
+		int type = mnl_attr_get_type(attr);
 
 		if (type == RDMA_NLDEV_ATTR_DRIVER_STRING) {
 			row = query->count < query->max ?
@@ -400,48 +279,21 @@ static void read_rows(const struct nlattr *table, struct row_query *query)
 				      NULL;
 			if (row)
 				snprintf(row->name, sizeof(row->name), "%s",
-					 (const char *)ATTR_DATA(attr));
+					 mnl_attr_get_str(attr));
 		} else if (row && type >= RDMA_NLDEV_ATTR_DRIVER_S32 &&
 			   type <= RDMA_NLDEV_ATTR_DRIVER_U64) {
-			memcpy(&row->value, ATTR_DATA(attr),
-			       attr->nla_len - NLA_HDRLEN);
+			row->value = netlink_number(attr);
 		}
-	}
-}
-
-static void visit_rows(const struct nlattr *attrs, int length, void *arg)
-{
-	const struct nlattr *table, *entry, *rows;
-	struct row_query *query = arg;
-	const char *end;
-
-	table = find_attr(attrs, length, RDMA_NLDEV_ATTR_RES_MR);
-	if (!table)
-		return;
-	end = (const char *)table + table->nla_len;
-	for (entry = ATTR_DATA(table); (const char *)entry < end;
-	     entry = ATTR_NEXT(entry)) {
-		int size = entry->nla_len - NLA_HDRLEN;
-
-		if (attr_u64(ATTR_DATA(entry), size,
-			     RDMA_NLDEV_ATTR_RES_MRLEN) != query->length)
-			continue;
-		rows = find_attr(ATTR_DATA(entry), size,
-				 RDMA_NLDEV_ATTR_DRIVER);
-		if (rows)
-			read_rows(rows, query);
 	}
 }
 
 int resources_mr_rows(uint64_t length, struct mr_row *rows, int max)
 {
 	struct row_query query = { .length = length, .rows = rows, .max = max };
-	int index = device_index();
 
-	if (index < 0 ||
-	    !ask(RDMA_NLDEV_CMD_RES_MR_GET, index, visit_rows, &query))
-		return -1;
-	return query.count;
+	return each_region(RDMA_NLDEV_CMD_RES_MR_GET, 0, read_rows, &query) ?
+		       query.count :
+		       -1;
 }
 
 struct stat_query {
@@ -451,45 +303,23 @@ struct stat_query {
 	bool found;
 };
 
-static void read_counters(const struct nlattr *table, struct stat_query *query)
+static void read_counters(const struct nlattr *region, void *arg)
 {
-	const char *end = (const char *)table + table->nla_len;
-	const struct nlattr *entry, *name;
-
-	for (entry = ATTR_DATA(table); (const char *)entry < end;
-	     entry = ATTR_NEXT(entry)) {
-		int size = entry->nla_len - NLA_HDRLEN;
-
-		name = find_attr(ATTR_DATA(entry), size,
-				 RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME);
-		if (!name || strcmp(ATTR_DATA(name), query->name))
-			continue;
-		query->value =
-			attr_u64(ATTR_DATA(entry), size,
-				 RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE);
-		query->found = true;
-	}
-}
-
-static void visit_stats(const struct nlattr *attrs, int length, void *arg)
-{
-	const struct nlattr *table, *entry, *counters;
+	const struct nlattr *counter, *table, *name;
 	struct stat_query *query = arg;
-	const char *end;
 
-	table = find_attr(attrs, length, RDMA_NLDEV_ATTR_RES_MR);
-	if (!table)
+	table = netlink_nested(region, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+	if (!table || number_in(region, RDMA_NLDEV_ATTR_RES_MRN) != query->mrn)
 		return;
-	end = (const char *)table + table->nla_len;
-	for (entry = ATTR_DATA(table); (const char *)entry < end;
-	     entry = ATTR_NEXT(entry)) {
-		int size = entry->nla_len - NLA_HDRLEN;
-
-		counters = find_attr(ATTR_DATA(entry), size,
-				     RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
-		if (counters && attr_u64(ATTR_DATA(entry), size,
-					 RDMA_NLDEV_ATTR_RES_MRN) == query->mrn)
-			read_counters(counters, query);
+	mnl_attr_for_each_nested(counter, table)
+	{
+		name = netlink_nested(
+			counter, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME);
+		if (!name || strcmp(mnl_attr_get_str(name), query->name))
+			continue;
+		query->value = number_in(
+			counter, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE);
+		query->found = true;
 	}
 }
 
@@ -501,8 +331,8 @@ bool resources_mr_counter(uint32_t rkey, const char *name, uint64_t *value)
 	if (!resources_mr(rkey, &info))
 		return false;
 	query.mrn = info.mrn;
-	ask_more(RDMA_NLDEV_CMD_STAT_GET, device_index(),
-		 RDMA_NLDEV_ATTR_RES_MR, visit_stats, &query);
+	each_region(RDMA_NLDEV_CMD_STAT_GET, RDMA_NLDEV_ATTR_RES_MR,
+		    read_counters, &query);
 	*value = query.value;
 	return query.found;
 }

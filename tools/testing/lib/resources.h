@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * What exists, as the kernel reports it: the objects of the device (as `rdma resource
- * show'), its keys, and the memory that a process has pinned.
+ * show'), and its keys.
  */
 #ifndef PINION_TEST_RESOURCES_H
 #define PINION_TEST_RESOURCES_H
@@ -34,11 +34,6 @@ long long resources_count(const struct resources *res, const char *name);
 
 /* Read all that the kernel reports of each queue. */
 void resources_describe(void);
-
-/* Pages pinned in the whole machine. */
-long long pinned_pages(void);
-/* KiB pinned by @pid (0: this process), of /proc/PID/status. */
-long vm_pin(int pid);
 
 struct mr_info {
 	bool found;

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "pins.h"
 #include "resources.h"
 #include "sweep.h"
 

@@ -4,7 +4,6 @@
  */
 #define _GNU_SOURCE
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "file.h"
 #include "tracing.h"
 
 #define TRACING "/sys/kernel/tracing"
@@ -20,15 +20,11 @@
 
 static void set(const char *file, const char *value)
 {
-	char path[128];
-	int fd;
+	int err = file_write(value, TRACING "/%s", file);
 
-	snprintf(path, sizeof(path), TRACING "/%s", file);
-	fd = open(path, O_WRONLY);
-	if (fd < 0)
-		skip("no %s: errno %d", file, errno);
-	CHECK_EQ(write(fd, value, strlen(value)), (ssize_t)strlen(value));
-	close(fd);
+	if (err == ENOENT)
+		skip("no %s: errno %d", file, err);
+	CHECK_EQ(err, 0);
 }
 
 void tracing_start(void)

@@ -24,18 +24,9 @@ struct head {
 
 enum kind { SEND = 1, SEND_INLINE, SEND_IMM, WRITE, FETCH_ADD, RECV, STRANGER };
 
-static uint64_t mix(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return z ^ (z >> 31);
-}
-
 uint64_t worker_rnd(struct worker *w, uint64_t end)
 {
-	return mix(&w->rnd) % end;
+	return rnd_next(&w->rnd) % end;
 }
 
 /* ---------------------------------------------------------------- messages */
@@ -57,7 +48,7 @@ static void fill_tail(uint8_t *to, struct head head)
 
 	for (i = HEAD; i < head.length; i++) {
 		if (!(i % sizeof(word)))
-			word = mix(&state);
+			word = rnd_next(&state);
 		to[i] = word >> i % sizeof(word) * 8;
 	}
 }
@@ -65,7 +56,7 @@ static void fill_tail(uint8_t *to, struct head head)
 static struct head write_message(struct worker *w, uint32_t slot)
 {
 	struct head head = {
-		.seed = mix(&w->rnd),
+		.seed = rnd_next(&w->rnd),
 		.length = HEAD + worker_rnd(w, TRAFFIC_SLOT - HEAD + 1),
 		.slot = slot,
 	};

@@ -101,7 +101,7 @@ static void shared_channel(void)
 /* In which CQ receives of a shared queue complete. */
 enum completes { ON_OWN, ON_MAIN, ON_RECEIVE };
 
-static void shared_queue(enum completes where)
+static void shared_queue(int where)
 {
 	struct rpma_cq *own, *receive, *cq;
 	struct rpma_srq_cfg *srq_cfg;
@@ -139,21 +139,6 @@ static void shared_queue(enum completes where)
 	CHECK_EQ(rpma_srq_delete(&srq), 0);
 	CHECK(!srq);
 	sides_end(&sides);
-}
-
-static void srq_own(void)
-{
-	shared_queue(ON_OWN);
-}
-
-static void srq_main(void)
-{
-	shared_queue(ON_MAIN);
-}
-
-static void srq_receive(void)
-{
-	shared_queue(ON_RECEIVE);
 }
 
 /*
@@ -200,9 +185,12 @@ static void queue_too_large(void)
 static const struct test tests[] = {
 	TEST(receive_queue, "a completion queue for receives"),
 	TEST(shared_channel, "one channel for both completion queues"),
-	TEST(srq_own, "shared receive queue with completions of its own"),
-	TEST(srq_main, "shared receive queue, connection's completions"),
-	TEST(srq_receive, "shared receive queue, connection's receives"),
+	TEST_OF(shared_queue, ON_OWN,
+		"shared receive queue with completions of its own"),
+	TEST_OF(shared_queue, ON_MAIN,
+		"shared receive queue, connection's completions"),
+	TEST_OF(shared_queue, ON_RECEIVE,
+		"shared receive queue, connection's receives"),
 	TEST(no_channel_for_both, "no channel for two who complete apart"),
 	TEST(queue_too_large, "a completion queue that no device has"),
 };

@@ -40,31 +40,15 @@ __attribute__((format(printf, 1, 2))) static void far_does(const char *fmt, ...)
 
 static void post_write(void)
 {
-	struct ibv_sge sge = sge_of(&out, 0, length);
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { in.base, in.rkey },
-	};
-
-	post(&link_.a, &wr);
+	post_rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&out, 0, length), in.base,
+		  in.rkey, 0);
 }
 
 /* Posts a READ from the memory that is written to. */
 static void post_read(struct end *end)
 {
-	struct ibv_sge sge = sge_of(&in, 0, length);
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_READ,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { out.base, out.rkey },
-	};
-
-	post(end, &wr);
+	post_rdma(end, IBV_WR_RDMA_READ, sge_of(&in, 0, length), out.base,
+		  out.rkey, 0);
 }
 
 /*

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "newer.h"
 #include "transfer.h"
 #include "xrc.h"
 
@@ -29,10 +30,8 @@ enum {
 	ECT = 2, /* ECN: routers may mark the packets */
 };
 
-/* A requester and a responder. */
 struct duel {
 	struct link link;
-	const struct device *from, *to;
 	struct region out, back, old; /* the requester's */
 	struct region in, source, box, word; /* the responder's */
 };
@@ -61,28 +60,35 @@ static struct qp_cfg cfg_of(const struct device *device, enum ibv_qp_type type)
 	};
 }
 
-static void duel_connect(struct duel *d, const struct device *from,
-			 const struct device *to, enum ibv_qp_type type)
-{
-	struct qp_cfg a = cfg_of(from, type), b = cfg_of(to, type);
+/* Most tests run once in each direction. */
+static const struct device *requester, *responder;
 
-	d->from = from;
-	d->to = to;
+static void begin(int to_far)
+{
+	device_open();
+	far_open();
+	requester = to_far ? &dev : &far_dev;
+	responder = to_far ? &far_dev : &dev;
+}
+
+static void duel_connect(struct duel *d, enum ibv_qp_type type)
+{
+	struct qp_cfg a = cfg_of(requester, type), b = cfg_of(responder, type);
+
 	link_make2(&d->link, &a, &b);
 }
 
-static void duel_make(struct duel *d, const struct device *from,
-		      const struct device *to)
+static void duel_make(struct duel *d)
 {
-	duel_connect(d, from, to, IBV_QPT_RC);
-	d->out = region_at(from, ZONE, IBV_ACCESS_LOCAL_WRITE);
-	d->back = region_at(from, READS * ZONE, IBV_ACCESS_LOCAL_WRITE);
-	d->old = region_at(from, ATOMICS * 8, IBV_ACCESS_LOCAL_WRITE);
-	d->in = region_at(to, WRITES * ZONE, ALL_ACCESS);
-	d->source = region_at(to, ZONE, ALL_ACCESS);
-	d->box = region_at(to, SENDS * ZONE, IBV_ACCESS_LOCAL_WRITE);
-	d->word =
-		region_reg(to->pd, buf_new(8, 8 * rnd_below(100)), ALL_ACCESS);
+	duel_connect(d, IBV_QPT_RC);
+	d->out = region_at(requester, ZONE, IBV_ACCESS_LOCAL_WRITE);
+	d->back = region_at(requester, READS * ZONE, IBV_ACCESS_LOCAL_WRITE);
+	d->old = region_at(requester, ATOMICS * 8, IBV_ACCESS_LOCAL_WRITE);
+	d->in = region_at(responder, WRITES * ZONE, ALL_ACCESS);
+	d->source = region_at(responder, ZONE, ALL_ACCESS);
+	d->box = region_at(responder, SENDS * ZONE, IBV_ACCESS_LOCAL_WRITE);
+	d->word = region_reg(responder->pd, buf_new(8, 8 * rnd_below(100)),
+			     ALL_ACCESS);
 }
 
 static void duel_check(const struct duel *d)
@@ -126,16 +132,9 @@ static void post_write(struct duel *d, int i)
 	uint32_t length = some_length();
 	uint64_t from = rnd_in(0, ZONE - length);
 	uint64_t to = i * ZONE + rnd_in(0, ZONE - length);
-	struct ibv_sge sge = sge_of(&d->out, from, length);
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { d->in.base + to, d->in.rkey },
-	};
 
-	post(&d->link.a, &wr);
+	post_rdma(&d->link.a, IBV_WR_RDMA_WRITE, sge_of(&d->out, from, length),
+		  d->in.base + to, d->in.rkey, 0);
 	model_copy(&d->in, to, &d->out, from, length);
 }
 
@@ -144,16 +143,9 @@ static void post_read(struct duel *d, int i)
 	uint32_t length = some_length();
 	uint64_t from = rnd_in(0, ZONE - length);
 	uint64_t to = i * ZONE + rnd_in(0, ZONE - length);
-	struct ibv_sge sge = sge_of(&d->back, to, length);
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_READ,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { d->source.base + from, d->source.rkey },
-	};
 
-	post(&d->link.a, &wr);
+	post_rdma(&d->link.a, IBV_WR_RDMA_READ, sge_of(&d->back, to, length),
+		  d->source.base + from, d->source.rkey, 0);
 	model_copy(&d->back, to, &d->source, from, length);
 }
 
@@ -227,35 +219,18 @@ static void burst(struct duel *d)
 	duel_check(d);
 }
 
-static void bursts(const struct device *from, const struct device *to)
+static void fa1_bursts(int to_far)
 {
 	double end = now() + opt.seconds;
 	struct duel d;
 	int done = 0;
 
-	duel_make(&d, from, to);
+	begin(to_far);
+	duel_make(&d);
 	do
 		burst(&d);
 	while (go_on(end, ++done >= 5));
 	note("%d bursts of %d requests", done, BURST);
-}
-
-static void begin(void)
-{
-	device_open();
-	far_open();
-}
-
-static void fa1_to_far(void)
-{
-	begin();
-	bursts(&dev, &far_dev);
-}
-
-static void fa1_from_far(void)
-{
-	begin();
-	bursts(&far_dev, &dev);
 }
 
 /* --------------------------- unreliable services: lost, but never wrong */
@@ -263,13 +238,11 @@ static void fa1_from_far(void)
 /* Fills a message with its number, and with bytes that are computed from that. */
 static void contents(uint8_t *to, size_t length, uint32_t number)
 {
-	uint32_t x = number * 2654435761u + 1;
+	uint64_t state = number;
 	size_t i;
 
-	for (i = 0; i < length; i++) {
-		x = x * 1664525 + 1013904223;
-		to[i] = x >> 24;
-	}
+	for (i = 0; i < length; i++)
+		to[i] = rnd_next(&state);
 }
 
 static void check_contents(const uint8_t *data, size_t length, uint32_t number)
@@ -345,8 +318,7 @@ static void lossy_send(struct lossy *l, uint32_t number)
 		lossy_arrived(l, &wc);
 }
 
-static void lossy(const struct device *from, const struct device *to,
-		  enum ibv_qp_type type, bool writes)
+static void lossy(enum ibv_qp_type type, bool writes)
 {
 	uint32_t number, most = type == IBV_QPT_UD ? 128 << common_mtu() : 5000;
 	struct lossy l = { .header = type == IBV_QPT_UD ? 40 : 0,
@@ -355,11 +327,11 @@ static void lossy(const struct device *from, const struct device *to,
 	struct duel d;
 	int i;
 
-	duel_connect(&d, from, to, type);
+	duel_connect(&d, type);
 	l.d = &d;
 	l.slot = most + l.header;
-	l.out = region_at(from, SLOTS * l.slot, IBV_ACCESS_LOCAL_WRITE);
-	l.in = region_at(to, SLOTS * l.slot,
+	l.out = region_at(requester, SLOTS * l.slot, IBV_ACCESS_LOCAL_WRITE);
+	l.in = region_at(responder, SLOTS * l.slot,
 			 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	for (i = 0; i < SLOTS; i++)
 		lossy_receive(&l, i);
@@ -371,33 +343,20 @@ static void lossy(const struct device *from, const struct device *to,
 		lossy_arrived(&l, &wc);
 	note("%d of %d arrived", l.arrived, DATAGRAMS);
 	/* After a lost packet of an unreliable WRITE, rxe may discard many later messages. */
-	CHECK(l.arrived > (writes && !to->pinion ? 0 : DATAGRAMS / 3));
+	CHECK(l.arrived > (writes && !responder->pinion ? 0 : DATAGRAMS / 3));
 }
 
-static void fa2_uc_to_far(void)
+static void fa2_uc(int to_far)
 {
-	begin();
-	lossy(&dev, &far_dev, IBV_QPT_UC, false);
-	lossy(&dev, &far_dev, IBV_QPT_UC, true);
+	begin(to_far);
+	lossy(IBV_QPT_UC, false);
+	lossy(IBV_QPT_UC, true);
 }
 
-static void fa2_uc_from_far(void)
+static void fa3_ud(int to_far)
 {
-	begin();
-	lossy(&far_dev, &dev, IBV_QPT_UC, false);
-	lossy(&far_dev, &dev, IBV_QPT_UC, true);
-}
-
-static void fa3_ud_to_far(void)
-{
-	begin();
-	lossy(&dev, &far_dev, IBV_QPT_UD, false);
-}
-
-static void fa3_ud_from_far(void)
-{
-	begin();
-	lossy(&far_dev, &dev, IBV_QPT_UD, false);
+	begin(to_far);
+	lossy(IBV_QPT_UD, false);
 }
 
 /* --------------------------------------------- features of some devices only */
@@ -410,9 +369,9 @@ static uint64_t persistent_ops(void)
 }
 
 /* rxe computes the ICRC of FLUSH differently: see Documentation/wire.rst. */
-static bool flushes(const struct duel *d)
+static bool flushes(void)
 {
-	return d->from->pinion && d->to->pinion;
+	return requester->pinion && responder->pinion;
 }
 
 static void expect_next(struct duel *d, int count)
@@ -433,59 +392,47 @@ static void write_and_commit(struct duel *d)
 	ex->wr_flags = IBV_SEND_SIGNALED;
 	ibv_wr_rdma_write(ex, d->in.rkey, d->in.base + to);
 	ibv_wr_set_sge(ex, sge.lkey, sge.addr, sge.length);
-	if (flushes(d))
+	if (flushes())
 		ibv_wr_flush(ex, d->in.rkey, d->in.base + to, length,
 			     IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
 	ibv_wr_atomic_write(ex, d->word.rkey, d->word.base, &value);
 	CHECK_EQ(ibv_wr_complete(ex), 0);
-	expect_next(d, flushes(d) ? 3 : 2);
+	expect_next(d, flushes() ? 3 : 2);
 	model_copy(&d->in, to, &d->out, sge.addr - d->out.base, length);
 	memcpy(d->word.buf->want, &value, 8);
 	buf_check(d->in.buf);
 	buf_check(d->word.buf);
 }
 
-static void commits(const struct device *from, const struct device *to)
+static void fa4_commits(int to_far)
 {
 	int access = ALL_ACCESS | IBV_ACCESS_FLUSH_GLOBAL, i;
-	struct qp_cfg a = cfg_of(from, IBV_QPT_RC), b = cfg_of(to, IBV_QPT_RC);
-	struct duel d = { .from = from, .to = to };
+	struct qp_cfg a, b;
+	struct duel d;
 
+	begin(to_far);
+	a = cfg_of(requester, IBV_QPT_RC);
+	b = cfg_of(responder, IBV_QPT_RC);
 	a.ops = persistent_ops();
 	b.access = access;
 	link_make2(&d.link, &a, &b);
-	d.out = region_at(from, ZONE, IBV_ACCESS_LOCAL_WRITE);
-	d.in = region_at(to, ZONE, access);
-	d.word = region_reg(to->pd, buf_new(8, 8 * rnd_below(100)), ALL_ACCESS);
+	d.out = region_at(requester, ZONE, IBV_ACCESS_LOCAL_WRITE);
+	d.in = region_at(responder, ZONE, access);
+	d.word = region_reg(responder->pd, buf_new(8, 8 * rnd_below(100)),
+			    ALL_ACCESS);
 	for (i = 0; i < 20; i++)
 		write_and_commit(&d);
 }
-
-static void fa4_to_far(void)
-{
-	begin();
-	commits(&dev, &far_dev);
-}
-
-static void fa4_from_far(void)
-{
-	begin();
-	commits(&far_dev, &dev);
-}
 #else
-static void fa4_to_far(void)
+static void fa4_commits(int to_far)
 {
-	skip("this libibverbs has no flush");
-}
-
-static void fa4_from_far(void)
-{
-	skip("this libibverbs has no flush");
+	(void)to_far;
+	no_wr_flush();
 }
 #endif
 
 /* The other side binds a window, and a message invalidates it. */
-static void invalidates(const struct device *from, const struct device *to)
+static void fa5_invalidates(int to_far)
 {
 	struct duel d;
 	struct region r;
@@ -496,11 +443,12 @@ static void invalidates(const struct device *from, const struct device *to)
 				  .num_sge = 1,
 				  .sg_list = &sge };
 
-	duel_connect(&d, from, to, IBV_QPT_RC);
-	d.out = region_at(from, ZONE, IBV_ACCESS_LOCAL_WRITE);
-	d.box = region_at(to, ZONE, IBV_ACCESS_LOCAL_WRITE);
-	r = region_at(to, ZONE, ALL_ACCESS | IBV_ACCESS_MW_BIND);
-	mw = MUST(ibv_alloc_mw(to->pd, IBV_MW_TYPE_2));
+	begin(to_far);
+	duel_connect(&d, IBV_QPT_RC);
+	d.out = region_at(requester, ZONE, IBV_ACCESS_LOCAL_WRITE);
+	d.box = region_at(responder, ZONE, IBV_ACCESS_LOCAL_WRITE);
+	r = region_at(responder, ZONE, ALL_ACCESS | IBV_ACCESS_MW_BIND);
+	mw = MUST(ibv_alloc_mw(responder->pd, IBV_MW_TYPE_2));
 
 	wr.opcode = IBV_WR_BIND_MW;
 	wr.bind_mw.mw = mw;
@@ -531,7 +479,7 @@ static void invalidates(const struct device *from, const struct device *to)
 	wc = await(d.link.b.rcq);
 	expect(wc, IBV_WC_SUCCESS);
 	/* rxe reports the kernel's IB_WC_WITH_INVALIDATE, which is another bit. */
-	if (to->pinion)
+	if (responder->pinion)
 		CHECK(wc.wc_flags & IBV_WC_WITH_INV);
 	CHECK_EQ(wc.invalidated_rkey, wr.invalidate_rkey);
 	CHECK_EQ(wc.byte_len, 70001);
@@ -544,31 +492,23 @@ static void invalidates(const struct device *from, const struct device *to)
 	buf_check(r.buf);
 }
 
-static void fa5_to_far(void)
-{
-	begin();
-	invalidates(&dev, &far_dev);
-}
-
-static void fa5_from_far(void)
-{
-	begin();
-	invalidates(&far_dev, &dev);
-}
-
 /* Messages of all sizes to a shared receive queue. */
-static void shared(const struct device *from, const struct device *to)
+static void fa6_shared(int to_far)
 {
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 16,
 						    .max_sge = 4 } };
-	struct qp_cfg a = cfg_of(from, IBV_QPT_RC), b = cfg_of(to, IBV_QPT_RC);
-	struct region x = region_at(from, 2 * ZONE + PAGE, ALL_ACCESS);
-	struct region y = region_at(to, 2 * ZONE + PAGE, ALL_ACCESS);
+	struct qp_cfg a, b;
+	struct region x, y;
 	struct transfer t;
 	struct link link;
 	int i;
 
-	b.srq = MUST(ibv_create_srq(to->pd, &attr));
+	begin(to_far);
+	a = cfg_of(requester, IBV_QPT_RC);
+	b = cfg_of(responder, IBV_QPT_RC);
+	x = region_at(requester, 2 * ZONE + PAGE, ALL_ACCESS);
+	y = region_at(responder, 2 * ZONE + PAGE, ALL_ACCESS);
+	b.srq = MUST(ibv_create_srq(responder->pd, &attr));
 	link_make2(&link, &a, &b);
 	for (i = 0; i < 12; i++) {
 		t = transfer_in_pieces(i & 1 ? IBV_WR_SEND_WITH_IMM :
@@ -576,18 +516,6 @@ static void shared(const struct device *from, const struct device *to)
 				       some_length());
 		transfer(&link, &x, &y, &t);
 	}
-}
-
-static void fa6_to_far(void)
-{
-	begin();
-	shared(&dev, &far_dev);
-}
-
-static void fa6_from_far(void)
-{
-	begin();
-	shared(&far_dev, &dev);
 }
 
 /* XRC: messages of each kind to a shared receive queue by its number. */
@@ -599,7 +527,7 @@ static void fa7_xrc(void)
 	struct link link;
 	int i;
 
-	begin();
+	begin(true);
 	if (!far_dev.pinion)
 		skip("rxe has no XRC");
 	a = cfg_of(&dev, IBV_QPT_XRC_SEND);
@@ -750,44 +678,34 @@ static void heard(struct crowd *c, const struct device *device, struct end *end,
 
 static void call_out(struct crowd *c, int call, uint32_t length)
 {
-	struct ibv_sge sge = sge_of(&c->out, 0, length);
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.ud = { .ah = c->ah,
-			   .remote_qpn = 0xffffff,
-			   .remote_qkey = QKEY },
-	};
-
 	contents(c->out.buf->data, length, call);
-	post(&c->d.link.a, &wr);
-	expect(await(c->d.link.a.scq), IBV_WC_SUCCESS);
+	expect(send_ud(&c->d.link.a, sge_of(&c->out, 0, length), c->ah,
+		       0xffffff, QKEY),
+	       IBV_WC_SUCCESS);
 }
 
-static void crowd_make(struct crowd *c, const struct device *from,
-		       const struct device *to, bool v6)
+static void crowd_make(struct crowd *c, bool v6)
 {
 	uint32_t most = 128 << common_mtu();
-	struct qp_cfg cfg = cfg_of(from, IBV_QPT_UD);
+	struct qp_cfg cfg = cfg_of(requester, IBV_QPT_UD);
 	struct ibv_ah_attr attr = {
 		.is_global = 1,
 		.port_num = 1,
-		.grh = { .sgid_index = gid_index_of(from, v6), .hop_limit = 4 },
+		.grh = { .sgid_index = gid_index_of(requester, v6),
+			 .hop_limit = 4 },
 	};
-	struct peer peer = { .gid = from->gid };
+	struct peer peer = { .gid = requester->gid };
 
-	duel_connect(&c->d, from, to, IBV_QPT_UD);
+	duel_connect(&c->d, IBV_QPT_UD);
 	c->group = some_group(v6);
 	attr.grh.dgid = c->group;
-	c->ah = MUST(ibv_create_ah(from->pd, &attr));
-	c->out = region_at(from, most, IBV_ACCESS_LOCAL_WRITE);
-	c->in = region_at(to, (CALLS + 1) * (most + GRH),
+	c->ah = MUST(ibv_create_ah(requester->pd, &attr));
+	c->out = region_at(requester, most, IBV_ACCESS_LOCAL_WRITE);
+	c->in = region_at(responder, (CALLS + 1) * (most + GRH),
 			  IBV_ACCESS_LOCAL_WRITE);
-	c->in_beside = region_at(from, (CALLS + 1) * (most + GRH),
+	c->in_beside = region_at(requester, (CALLS + 1) * (most + GRH),
 				 IBV_ACCESS_LOCAL_WRITE);
-	c->has_beside = from->pinion;
+	c->has_beside = requester->pinion;
 	if (!c->has_beside)
 		return;
 	end_make(&c->beside, &cfg);
@@ -800,16 +718,16 @@ static void crowd_make(struct crowd *c, const struct device *from,
 }
 
 /* Each member receives each message once, on either host. A queue pair that left receives none. */
-static void groups(const struct device *from, const struct device *to, bool v6)
+static void groups(bool v6)
 {
-	bool here = to == &dev;
+	bool here = responder == &dev;
 	uint32_t length;
 	struct crowd c;
 	int i;
 
-	crowd_make(&c, from, to, v6);
+	crowd_make(&c, v6);
 	CHECK_EQ(is_joined(&c.group, v6), !here);
-	if (!to->pinion)
+	if (!responder->pinion)
 		have_far_join(&c.group, v6);
 	CHECK_EQ(ibv_attach_mcast(c.d.link.b.qp, &c.group, 0), 0);
 	CHECK(is_joined(&c.group, v6));
@@ -819,9 +737,10 @@ static void groups(const struct device *from, const struct device *to, bool v6)
 		if (c.has_beside)
 			member(&c.beside, &c.in_beside, i);
 		call_out(&c, i, length);
-		heard(&c, to, &c.d.link.b, &c.in, i, length);
+		heard(&c, responder, &c.d.link.b, &c.in, i, length);
 		if (c.has_beside)
-			heard(&c, from, &c.beside, &c.in_beside, i, length);
+			heard(&c, requester, &c.beside, &c.in_beside, i,
+			      length);
 	}
 	member(&c.d.link.b, &c.in, CALLS);
 	CHECK_EQ(ibv_detach_mcast(c.d.link.b.qp, &c.group, 0), 0);
@@ -838,18 +757,11 @@ static void groups(const struct device *from, const struct device *to, bool v6)
 	CHECK(!is_joined(&c.group, v6));
 }
 
-static void fa8_to_far(void)
+static void fa8_groups(int to_far)
 {
-	begin();
-	groups(&dev, &far_dev, false);
-	groups(&dev, &far_dev, true);
-}
-
-static void fa8_from_far(void)
-{
-	begin();
-	groups(&far_dev, &dev, false);
-	groups(&far_dev, &dev, true);
+	begin(to_far);
+	groups(false);
+	groups(true);
 }
 
 /* ------------------------------------------- fields of the address handle */
@@ -920,7 +832,7 @@ static void addressed(bool v6)
 	struct duel d;
 	int fd;
 
-	duel_connect(&d, &dev, &far_dev, IBV_QPT_UD);
+	duel_connect(&d, IBV_QPT_UD);
 	out = region_at(&dev, 100, IBV_ACCESS_LOCAL_WRITE);
 	in = region_at(&far_dev, 100 + GRH, IBV_ACCESS_LOCAL_WRITE);
 	CHECK_EQ(ibv_query_gid(far_dev.ctx, 1, gid_index_of(&far_dev, v6),
@@ -956,29 +868,31 @@ static void addressed(bool v6)
 
 static void fa9_address(void)
 {
-	begin();
+	begin(true);
 	need_root();
 	addressed(false);
 	addressed(true);
 }
 
 static const struct test tests[] = {
-	LONG_TEST(fa1_to_far, "FA1 requests of all kinds, to there", 120),
-	LONG_TEST(fa1_from_far, "FA1 requests of all kinds, from there", 120),
-	LONG_TEST(fa2_uc_to_far, "FA2 unreliable connection, to there", 120),
-	LONG_TEST(fa2_uc_from_far, "FA2 unreliable connection, from there",
-		  120),
-	LONG_TEST(fa3_ud_to_far, "FA3 datagrams, to there", 120),
-	LONG_TEST(fa3_ud_from_far, "FA3 datagrams, from there", 120),
-	TEST(fa4_to_far, "FA4 flush and atomic write, to there"),
-	TEST(fa4_from_far, "FA4 flush and atomic write, from there"),
-	TEST(fa5_to_far, "FA5 send with invalidate, to there"),
-	TEST(fa5_from_far, "FA5 send with invalidate, from there"),
-	TEST(fa6_to_far, "FA6 shared receives, to there"),
-	TEST(fa6_from_far, "FA6 shared receives, from there"),
+	LONG_TEST_OF(fa1_bursts, true, "FA1 requests of all kinds, to there",
+		     120),
+	LONG_TEST_OF(fa1_bursts, false, "FA1 requests of all kinds, from there",
+		     120),
+	LONG_TEST_OF(fa2_uc, true, "FA2 unreliable connection, to there", 120),
+	LONG_TEST_OF(fa2_uc, false, "FA2 unreliable connection, from there",
+		     120),
+	LONG_TEST_OF(fa3_ud, true, "FA3 datagrams, to there", 120),
+	LONG_TEST_OF(fa3_ud, false, "FA3 datagrams, from there", 120),
+	TEST_OF(fa4_commits, true, "FA4 flush and atomic write, to there"),
+	TEST_OF(fa4_commits, false, "FA4 flush and atomic write, from there"),
+	TEST_OF(fa5_invalidates, true, "FA5 send with invalidate, to there"),
+	TEST_OF(fa5_invalidates, false, "FA5 send with invalidate, from there"),
+	TEST_OF(fa6_shared, true, "FA6 shared receives, to there"),
+	TEST_OF(fa6_shared, false, "FA6 shared receives, from there"),
 	TEST(fa7_xrc, "FA7 XRC"),
-	TEST(fa8_to_far, "FA8 multicast, to there"),
-	TEST(fa8_from_far, "FA8 multicast, from there"),
+	TEST_OF(fa8_groups, true, "FA8 multicast, to there"),
+	TEST_OF(fa8_groups, false, "FA8 multicast, from there"),
 	TEST(fa9_address, "FA9 what an address says is in its packets"),
 };
 

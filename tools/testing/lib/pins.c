@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Reads how much memory is pinned.
+ */
+#include <stdio.h>
+
+#include "file.h"
+#include "harness.h"
+#include "pins.h"
+
+long long pinned_pages(void)
+{
+	long long count, pages = 0;
+	char line[256];
+	FILE *file;
+
+	/* Fold the per-CPU counters into the global one. */
+	file_write("1", "/proc/sys/vm/stat_refresh");
+	file = MUST(fopen("/proc/vmstat", "r"));
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "nr_foll_pin_acquired %lld", &count) == 1)
+			pages += count;
+		if (sscanf(line, "nr_foll_pin_released %lld", &count) == 1)
+			pages -= count;
+	}
+	fclose(file);
+	return pages;
+}
+
+long vm_pin(int pid)
+{
+	return pid ? file_number("VmPin:", "/proc/%d/status", pid) :
+		     file_number("VmPin:", "/proc/self/status");
+}

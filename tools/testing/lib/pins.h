@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Memory that is pinned, as the kernel counts it.
+ */
+#ifndef PINION_TEST_PINS_H
+#define PINION_TEST_PINS_H
+
+/* Pages pinned in the whole machine. */
+long long pinned_pages(void);
+/* KiB pinned by @pid (0: this process), of /proc/PID/status; -1 if there is no such process. */
+long vm_pin(int pid);
+
+#endif /* PINION_TEST_PINS_H */
