@@ -16,8 +16,7 @@ enum frame_type {
 	FRAME_READY = 'R', /* the guest is up: stdin may be sent */
 	FRAME_OUT = 'O',
 	FRAME_ERR = 'E',
-	FRAME_EXIT =
-		'X', /* int32: exit status of the command, as a shell reports it */
+	FRAME_EXIT = 'X', /* int32: exit status of the command, as in a shell */
 	FRAME_ACK = 'A', /* the command has read one FRAME_IN */
 	FRAME_DONE = 'D', /* int32: status of the clean-up; the last frame */
 	FRAME_UP = 'U', /* one of several hosts is up, and waits for FRAME_GO */
@@ -26,8 +25,7 @@ enum frame_type {
 	FRAME_IN = 'I', /* stdin; without data: end of file */
 	FRAME_WINSIZE = 'W', /* uint16 rows, columns */
 	FRAME_SIGNAL = 'S', /* int32: a signal for the command */
-	FRAME_KILL =
-		'K', /* the time is up: log where all tasks wait, and stop */
+	FRAME_KILL = 'K', /* time is up: log where all tasks wait, and stop */
 	FRAME_GO = 'G', /* one of several hosts: start the command */
 	FRAME_END = 'N', /* the commands of all hosts have ended */
 };

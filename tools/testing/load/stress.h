@@ -24,8 +24,7 @@ enum {
 	UD_SPACE = 40,
 	QKEY = 0x11223344,
 	EXIT_GONE = 3, /* exit status: the device was removed */
-	EXIT_WRONG =
-		4, /* exit status: wrong data or completion, or a call failed */
+	EXIT_WRONG = 4, /* exit status: wrong data, or a call failed */
 };
 
 /* Description of one side of a connection, which only the other side reads. */
