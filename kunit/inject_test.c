@@ -5,6 +5,8 @@
 #include <kunit/test.h>
 
 #include "../kernel/mem/inject.c"
+#include "../kernel/mem/inject_attr.c"
+#include "../kernel/mem/inject_attr_files.c"
 
 static int order(const char *text)
 {
@@ -239,6 +241,66 @@ static void used(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, static_key_enabled(&pinion_injecting));
 }
 
+#ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
+/* Only while they are on, only their kind, and after the orders. */
+static void by_attributes(struct kunit *test)
+{
+	struct pinion_inject_attr *attr = pinion_inject_attr_of(PINION_INJECT_FAULT);
+
+	*attr = (struct pinion_inject_attr){
+		.fault = FAULT_ATTR_INITIALIZER,
+		.value = 7,
+	};
+	attr->fault.probability = 100;
+	attr->fault.verbose = 0;
+	atomic_set(&attr->fault.times, 3);
+	order("pin count 0");
+	KUNIT_EXPECT_EQ(test, pinion_inject(PINION_INJECT_FAULT, 1, 1), 0);
+	KUNIT_EXPECT_FALSE(test, pinion_inject_lasts(PINION_INJECT_FAULT, 1, 1));
+	pinion_inject_clear();
+
+	KUNIT_EXPECT_EQ(test, inject_attr_set_on(NULL, 2), -EINVAL);
+	KUNIT_EXPECT_EQ(test, inject_attr_set_on(NULL, 1), 0);
+	KUNIT_EXPECT_EQ(test, inject_attr_set_on(NULL, 1), 0);
+	KUNIT_EXPECT_TRUE(test, static_key_enabled(&pinion_injecting));
+	KUNIT_EXPECT_TRUE(test, pinion_inject_lasts(PINION_INJECT_FAULT, 1, 1));
+	KUNIT_EXPECT_FALSE(test, pinion_inject_lasts(PINION_INJECT_PIN, 1, 1));
+	KUNIT_EXPECT_EQ(test, pinion_inject(PINION_INJECT_FAULT, 1, 1), 7);
+	KUNIT_EXPECT_EQ(test, pinion_inject(PINION_INJECT_PIN, 1, 1), 0);
+	order("fault pid 5 value 11");
+	KUNIT_EXPECT_EQ(test, pinion_inject(PINION_INJECT_FAULT, 5, 1), 11);
+	pinion_inject_clear();
+	KUNIT_EXPECT_TRUE(test, static_key_enabled(&pinion_injecting));
+	/* What an order did is not counted. */
+	KUNIT_EXPECT_EQ(test, pinion_inject(PINION_INJECT_FAULT, 5, 1), 7);
+	KUNIT_EXPECT_EQ(test, pinion_inject(PINION_INJECT_FAULT, 5, 1), 7);
+	KUNIT_EXPECT_EQ(test, pinion_inject(PINION_INJECT_FAULT, 5, 1), 0);
+	KUNIT_EXPECT_EQ(test, inject_attr_set_on(NULL, 0), 0);
+	KUNIT_EXPECT_FALSE(test, static_key_enabled(&pinion_injecting));
+}
+
+/* The limits of a value are those of an order's. */
+static void value_of_attributes(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < PINION_INJECT_NUM_KINDS; i++) {
+		const struct pinion_inject_info *info = pinion_inject_info(i);
+		u32 least = max(info->least, 1);
+		void *number = (void *)(uintptr_t)i;
+		u64 value;
+
+		KUNIT_EXPECT_EQ(test, inject_attr_set_value(number, least - 1), -ERANGE);
+		KUNIT_EXPECT_EQ(test, inject_attr_set_value(number, info->most + 1ULL), -ERANGE);
+		KUNIT_EXPECT_EQ(test, inject_attr_set_value(number, least | BIT_ULL(32)), -ERANGE);
+		KUNIT_EXPECT_EQ(test, inject_attr_set_value(number, least), 0);
+		KUNIT_EXPECT_EQ(test, inject_attr_set_value(number, info->most), 0);
+		KUNIT_EXPECT_EQ(test, inject_attr_get_value(number, &value), 0);
+		KUNIT_EXPECT_EQ(test, value, info->most);
+	}
+}
+#endif
+
 static void so_many(struct kunit *test)
 {
 	char line[32];
@@ -259,6 +321,7 @@ static void so_many(struct kunit *test)
 
 static void inject_exit(struct kunit *test)
 {
+	pinion_inject_attr_end();
 	pinion_inject_clear();
 }
 
@@ -272,6 +335,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(not_understood),
 	KUNIT_CASE(kept),
 	KUNIT_CASE(used),
+#ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
+	KUNIT_CASE(by_attributes),
+	KUNIT_CASE(value_of_attributes),
+#endif
 	KUNIT_CASE(so_many),
 	{}
 };

@@ -4,13 +4,15 @@
  * their tables; map (map.c) shows all memory of one key; queues (queues.c) lists queue pairs of
  * DEVX commands; invalidate (invalidate.c) invalidates pages of a region; port and fatal (force.c)
  * take the port down and break the device. Next to the devices are inject (mem/inject.h) and, with
- * CONFIG_FAULT_INJECTION, the files of mem/dwell.h. For root and tests.
+ * CONFIG_FAULT_INJECTION, fault (mem/inject_attr.h) and the files of mem/dwell.h. For root and
+ * tests.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 
 #include "../mem/dwell.h"
 #include "../mem/inject.h"
+#include "../mem/inject_attr.h"
 #include "../mem/key.h"
 #include "../mem/mtt.h"
 #include "dev.h"
@@ -164,10 +166,12 @@ void pinion_debugfs_init(void)
 	root = debugfs_create_dir("pinion", NULL);
 	pinion_dwell_add_files(root);
 	pinion_inject_add_file(root);
+	pinion_inject_attr_add_files(root);
 }
 
 void pinion_debugfs_exit(void)
 {
 	debugfs_remove_recursive(root);
+	pinion_inject_attr_end();
 	pinion_inject_clear();
 }

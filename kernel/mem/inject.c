@@ -18,6 +18,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "inject.h"
+#include "inject_attr.h"
 #include "mtt.h"
 #include "odp.h"
 
@@ -30,14 +31,7 @@
 #define MAX_PAGES	BIT(PINION_CHILD_SHIFT - PAGE_SHIFT)
 #define MIN_STRETCH	((u32)sizeof(u64))
 
-struct inject_kind {
-	const char *name;
-	u32 usual;			/* default value */
-	u32 most;			/* largest value */
-	u32 least;			/* smallest value; 0 is 1 */
-};
-
-static const struct inject_kind inject_kinds[] = {
+static const struct pinion_inject_info inject_kinds[] = {
 	[PINION_INJECT_PIN]		= { "pin", ENOMEM, MAX_ERRNO },
 	[PINION_INJECT_WATCH]		= { "watch", ENOMEM, MAX_ERRNO },
 	[PINION_INJECT_TABLE]		= { "table", ENOMEM, MAX_ERRNO },
@@ -127,7 +121,10 @@ static bool inject_is_of(const struct inject_order *order, enum pinion_inject_ki
 	       (!order->number || order->number == number);
 }
 
-/* All orders that match count. If several are due, the value is that of the first. */
+/*
+ * All orders that match count. If several are due, the value is that of the first. Where none is
+ * due, the attributes are asked.
+ */
 int pinion_inject_ask(enum pinion_inject_kind kind, pid_t pid, u32 number)
 {
 	struct inject_order *order;
@@ -140,7 +137,7 @@ int pinion_inject_ask(enum pinion_inject_kind kind, pid_t pid, u32 number)
 			value = order->value;
 	}
 	spin_unlock_irqrestore(&inject_lock, flags);
-	return value;
+	return value ?: pinion_inject_attr_ask(kind);
 }
 
 bool pinion_inject_lasts(enum pinion_inject_kind kind, pid_t pid, u32 number)
@@ -153,7 +150,12 @@ bool pinion_inject_lasts(enum pinion_inject_kind kind, pid_t pid, u32 number)
 	for (order = inject_orders; order < inject_orders + MAX_ORDERS; order++)
 		lasts |= inject_is_of(order, kind, pid, number);
 	spin_unlock_irqrestore(&inject_lock, flags);
-	return lasts;
+	return lasts || pinion_inject_attr_lasts(kind);
+}
+
+const struct pinion_inject_info *pinion_inject_info(enum pinion_inject_kind kind)
+{
+	return &inject_kinds[kind];
 }
 
 /* ------------------------------------------------------------------ what is kept */
@@ -278,7 +280,7 @@ static int inject_number(char **line, u32 *number)
 /* Set the field @name of an order to @number. */
 static int inject_set(struct inject_order *order, const char *name, u32 number)
 {
-	const struct inject_kind *kind = &inject_kinds[order->kind];
+	const struct pinion_inject_info *kind = &inject_kinds[order->kind];
 	const struct {
 		const char *name;
 		u32 *number;

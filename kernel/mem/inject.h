@@ -3,7 +3,8 @@
  * Injected failures, for tests. In a debugfs file root orders what is to fail, for which process or
  * object, and how often. At each place that can fail, the driver calls pinion_inject(), which is a
  * branch of a static key while there are no orders. Sizes can be made smaller in the same way, so
- * that small buffers cross limits. Does not need CONFIG_FAULT_INJECTION.
+ * that small buffers cross limits. Does not need CONFIG_FAULT_INJECTION; with it, there are also
+ * its attributes (inject_attr.h).
  */
 #ifndef PINION_MEM_INJECT_H
 #define PINION_MEM_INJECT_H
@@ -50,17 +51,27 @@ enum pinion_inject_kind {
 /* The value of PINION_INJECT_HOLD that means: until the order is removed. */
 #define PINION_INJECT_FOREVER	INT_MAX
 
+/* The name of a kind, and the default and the limits of its value. */
+struct pinion_inject_info {
+	const char *name;
+	u32 usual;
+	u32 most;
+	u32 least;			/* 0 is 1 */
+};
+
 struct dentry;
 struct pinion_keys;
 struct wait_queue_entry;
 
 DECLARE_STATIC_KEY_FALSE(pinion_injecting);
 
+const struct pinion_inject_info *pinion_inject_info(enum pinion_inject_kind kind);
+
 int pinion_inject_ask(enum pinion_inject_kind kind, pid_t pid, u32 number);
 
 /*
  * Is a failure of @kind ordered for process @pid (0: the kernel) and the key or queue pair @number
- * (0: none yet)? Any context. Return: 0: no; else the order's value: a positive errno, a status,
+ * (0: none yet)? Any context. Return: 0: no; else its value: a positive errno, a status,
  * microseconds or a size; 1 for kinds without a value.
  */
 static inline int pinion_inject(enum pinion_inject_kind kind, pid_t pid, u32 number)
