@@ -2,8 +2,8 @@
 /*
  * The port's counters as tools for InfiniBand ask for them: by management datagrams of the
  * performance class, through /dev/infiniband/umadN (items CT73 to CT75; kernel/verbs/mad.c).
- * perfquery(8) itself stops before: it opens queue pair 0, too, which no Ethernet port has, and
- * sends without a GRH, which RoCE needs. The suite ctl tests what it says.
+ * perfquery(8) itself stops before: it wants a port with queue pair 0, which no Ethernet port has.
+ * The suite ctl tests what it says.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
