@@ -105,7 +105,8 @@ static const u8 send_led[] = {
 
 static void a_send_begins_with_what_is_in_it(struct kunit *test)
 {
-	static const struct pinion_mlx5_room few = { 2, MAX_INLINE }, less = { MAX_SGE, 3 * 16 + 4 };
+	static const struct pinion_mlx5_room few = { 2, MAX_INLINE };
+	static const struct pinion_mlx5_room less = { MAX_SGE, 3 * 16 + 4 };
 	struct wqe_room *to = new_room(test);
 	const struct pinion_sge *sge = (void *)(&to->wqe + 1);
 	u8 in[sizeof(send_led)];

@@ -18,7 +18,8 @@ void pinion_message_payload(struct pinion_qp *qp, struct pinion_request *request
 	}
 	pinion_cursor_local(payload, &qp->node->keys, qp->ibqp.pd, pinion_wqe_sges(wqe),
 			    wqe->num_sge,
-			    request->op->traits & PINION_OP_WRITES_SGES ? IB_ACCESS_LOCAL_WRITE : 0);
+			    request->op->traits & PINION_OP_WRITES_SGES ?
+				    IB_ACCESS_LOCAL_WRITE : 0);
 	if (wqe->flags & PINION_WQE_LEAD)
 		payload->lead = (struct pinion_sge *)(wqe + 1) + wqe->num_sge;
 }

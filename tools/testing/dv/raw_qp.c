@@ -265,7 +265,8 @@ static void vr18_inline_then_wrong(void)
 		wrong = from;
 		wrong.lkey ^= 0x5500;
 		raw_address(segments, &to, 0);
-		raw_data(segments + (1 + i) * SEGMENT, i ? &wrong : &from, 0, 9);
+		raw_data(segments + (1 + i) * SEGMENT, i ? &wrong : &from, 0,
+			 9);
 		inline_bytes(segments + (2 - i) * SEGMENT, 9);
 		raw_post(&a, RAW_WRITE, RAW_SIGNALED, 0, segments, 3);
 		raw_ring(&a);
