@@ -57,7 +57,7 @@ static void a_completion_queue_is_read(struct kunit *test)
 /* Unsupported features are refused, not ignored: each bit of the first word. */
 static void features_of_completion_queues_are_refused(struct kunit *test)
 {
-	const u32 refused = BIT(24) | BIT(23) | BIT(22) | BIT(20) | BIT(17) | BIT(14);
+	const u32 refused = BIT(24) | BIT(23) | BIT(22) | BIT(20) | BIT(14);
 	u8 *in = queue_new_cq(test);
 	struct pinion_devx_cq cq;
 	int bit;
@@ -68,6 +68,8 @@ static void features_of_completion_queues_are_refused(struct kunit *test)
 				refused & BIT(bit) ? PINION_DEVX_CQ_FEATURE : PINION_DEVX_DONE);
 		if (bit == 21)
 			KUNIT_EXPECT_TRUE(test, cq.wide);
+		if (!(refused & BIT(bit)))
+			KUNIT_EXPECT_EQ(test, cq.overruns, bit == 17);
 	}
 	/* Programs leave it to the driver to say that there are umems. */
 	put_unaligned_be32(0, in + 0x10);
@@ -81,9 +83,10 @@ static void a_completion_queue_is_told(struct kunit *test)
 	u8 *in = queue_new_cq(test), *out = queue_room(test);
 	struct pinion_devx_cq cq;
 
+	put_unaligned_be32(BIT(25) | BIT(17), in + 0x10);
 	pinion_devx_parse_cq(in, &cq);
 	pinion_devx_put_cq(out, &cq, &state);
-	KUNIT_EXPECT_EQ(test, get_unaligned_be32(out + 0x10), 0x90000000 | BIT(25));
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(out + 0x10), 0x90000000 | BIT(25) | BIT(17));
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(out + 0x38), 0x654321);
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(out + 0x3c), 0x123456);
 	put_unaligned_be32(get_unaligned_be32(in + 0x10), out + 0x10);

@@ -36,10 +36,15 @@ static void what_was_received(struct kunit *test)
 
 	memcpy(&cqe.ex, wire, sizeof(wire));
 	KUNIT_EXPECT_EQ(test, pinion_mlx5_cqe_fill(got, &cqe, &of, 0, 16), 0x32);
-	KUNIT_EXPECT_EQ(test, get_unaligned_be32(got + 24), 0x15020304);
+	/* With a GRH the service level's place says what is in it: IPv4 or IPv6. */
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(got + 24), 0x12020304);
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(got + 36), 0xaabbccdd);
+	cqe.flags = PINION_CQE_GRH | PINION_CQE_NET_IPV6;
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_cqe_fill(got, &cqe, &of, 0, 16), 0x20);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(got + 24), 0x11020304);
 	cqe.flags = 0;
 	KUNIT_EXPECT_EQ(test, pinion_mlx5_cqe_fill(got, &cqe, &of, 0, 16), 0x20);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(got + 24), 0x05020304);
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(got + 36), 0);
 	cqe.flags = PINION_CQE_WITH_INV;
 	cqe.ex = 0x11223344;

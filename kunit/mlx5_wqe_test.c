@@ -91,6 +91,67 @@ static void a_send_of_what_is_in_it(struct kunit *test)
 			PINION_SYN_LENGTH);
 }
 
+/* 5 bytes inline, one segment, then two pieces. */
+static const u8 send_led[] = {
+	0x00, 0xab, 0xcd, 0x0a, 0x12, 0x34, 0x56, 0x04,
+	0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00,
+	0x80, 0x00, 0x00, 0x05, 'a', 'b', 'c', 'd',
+	'e', 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+	0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x55, 0x66,
+	0x00, 0x00, 0x7f, 0x00, 0x00, 0x00, 0x10, 0x00,
+	0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x55, 0x67,
+	0x00, 0x00, 0x7f, 0x00, 0x00, 0x00, 0x30, 0x01,
+};
+
+static void a_send_begins_with_what_is_in_it(struct kunit *test)
+{
+	static const struct pinion_mlx5_room few = { 2, MAX_INLINE };
+	static const struct pinion_mlx5_room less = { MAX_SGE, 3 * 16 + 4 };
+	struct wqe_room *to = new_room(test);
+	const struct pinion_sge *sge = (void *)(&to->wqe + 1);
+	u8 in[sizeof(send_led)];
+
+	KUNIT_ASSERT_EQ(test, pinion_mlx5_wqe_parse(send_led, &slot, &room, &to->wqe), 0);
+	KUNIT_EXPECT_EQ(test, to->wqe.opcode, PINION_OP_SEND);
+	KUNIT_EXPECT_EQ(test, to->wqe.flags, PINION_WQE_SIGNALED | PINION_WQE_LEAD);
+	KUNIT_EXPECT_EQ(test, to->wqe.inline_length, 5);
+	KUNIT_ASSERT_EQ(test, to->wqe.num_sge, 3);
+	KUNIT_EXPECT_EQ(test, sge[0].length, 5);
+	KUNIT_EXPECT_EQ(test, sge[1].length, 0x1000);
+	KUNIT_EXPECT_EQ(test, sge[1].lkey, 0x5566);
+	KUNIT_EXPECT_EQ(test, sge[2].length, 7);
+	KUNIT_EXPECT_EQ(test, sge[2].addr, 0x7f0000003001);
+	KUNIT_EXPECT_MEMEQ(test, &sge[3], "abcde", 5);
+	KUNIT_EXPECT_EQ(test, to->tail[3 * 16 + 5], 0xee);
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(send_led, &slot, &few, &to->wqe),
+			PINION_SYN_BAD_WQE);
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(send_led, &slot, &less, &to->wqe),
+			PINION_SYN_LENGTH);
+	/* Inline data are in the beginning only. */
+	memcpy(in, send_led, sizeof(in));
+	in[48] = 0x80;
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(in, &slot, &room, &to->wqe),
+			PINION_SYN_BAD_WQE);
+}
+
+static void nothing_is_asked_for_by_a_control_segment(struct kunit *test)
+{
+	static const struct pinion_mlx5_room datagrams = { MAX_SGE, MAX_INLINE, true };
+	static const u8 nop[16] = {
+		0x00, 0xab, 0xcd, 0x00, 0x12, 0x34, 0x56, 0x01, [11] = 0x28,
+	};
+	struct wqe_room *to = new_room(test);
+
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_blocks(nop), 1);
+	KUNIT_ASSERT_EQ(test, pinion_mlx5_wqe_parse(nop, &slot, &room, &to->wqe), 0);
+	KUNIT_EXPECT_EQ(test, to->wqe.opcode, PINION_OP_NOP);
+	KUNIT_EXPECT_EQ(test, to->wqe.flags, PINION_WQE_SIGNALED | PINION_WQE_FENCE);
+	KUNIT_EXPECT_EQ(test, to->wqe.num_sge, 0);
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_opcode(PINION_OP_NOP), 0x00);
+	/* Without an address. */
+	KUNIT_EXPECT_EQ(test, pinion_mlx5_wqe_parse(nop, &slot, &datagrams, &to->wqe), 0);
+}
+
 static const u8 compare[] = {
 	0x00, 0xab, 0xcd, 0x11, 0x12, 0x34, 0x56, 0x04,
 	0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00,
@@ -543,7 +604,7 @@ static void garbage_stays_in_its_room(struct kunit *test)
 	u8 *in = kunit_kzalloc(test, PINION_MLX5_MAX_BLOCKS * PINION_MLX5_BLOCK, GFP_KERNEL);
 	struct wqe_room *to = new_room(test);
 	struct pinion_mlx5_room any = room;
-	u32 round, i, accepted = 0, layouts = 0;
+	u32 round, i, accepted = 0, layouts = 0, led = 0;
 	struct rnd_state rnd;
 
 	KUNIT_ASSERT_NOT_NULL(test, in);
@@ -574,7 +635,14 @@ static void garbage_stays_in_its_room(struct kunit *test)
 		accepted++;
 		KUNIT_ASSERT_LE(test, to->wqe.num_sge, MAX_SGE);
 		KUNIT_ASSERT_LE(test, to->wqe.inline_length, MAX_INLINE);
-		KUNIT_ASSERT_TRUE(test, !to->wqe.num_sge || !to->wqe.inline_length);
+		if (to->wqe.flags & PINION_WQE_LEAD) {
+			led++;
+			KUNIT_ASSERT_TRUE(test, to->wqe.num_sge);
+			KUNIT_ASSERT_LE(test, to->wqe.num_sge * 16 + to->wqe.inline_length,
+					MAX_INLINE);
+		} else {
+			KUNIT_ASSERT_TRUE(test, !to->wqe.num_sge || !to->wqe.inline_length);
+		}
 		if (to->wqe.opcode != PINION_OP_LAYOUT)
 			continue;
 		layouts++;
@@ -585,11 +653,14 @@ static void garbage_stays_in_its_room(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, to->behind[i], 0xee);
 	KUNIT_EXPECT_GT(test, accepted, 1000);
 	KUNIT_EXPECT_GT(test, layouts, 100);
+	KUNIT_EXPECT_GT(test, led, 100);
 }
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_write_of_two_pieces),
 	KUNIT_CASE(a_send_of_what_is_in_it),
+	KUNIT_CASE(a_send_begins_with_what_is_in_it),
+	KUNIT_CASE(nothing_is_asked_for_by_a_control_segment),
 	KUNIT_CASE(atomics_have_two_words),
 	KUNIT_CASE(a_datagram_says_where_it_goes),
 	KUNIT_CASE(doorbells_say_up_to_where),

@@ -23,7 +23,7 @@ struct fact {
 	const char *on;		/* services: r(c), u(c), d(atagram) */
 	enum data data;
 	u32 rights;		/* required of the remote key; ~0: depends on the request */
-	bool imm, inv, word, kernel, raw, answer;
+	bool imm, inv, word, kernel, raw, list, answer;
 	u8 received_as;		/* 0: consumes no receive request */
 };
 
@@ -52,9 +52,12 @@ static const struct fact facts[] = {
 	{ PINION_OP_BIND_MW, IB_WR_BIND_MW, IB_WC_BIND_MW, "ru", LOCAL_ACT },
 	{ PINION_OP_REG_MR, IB_WR_REG_MR, IB_WC_REG_MR, "rud", LOCAL_ACT, .kernel = true },
 	/* The number equals another verbs opcode, which users cannot post. */
-	{ PINION_OP_LAYOUT, IB_WR_REG_MR_INTEGRITY, IB_WC_REG_MR, "r", LOCAL_ACT, .raw = true },
-	/* No verbs opcode has this number. */
-	{ PINION_OP_COPY, (enum ib_wr_opcode)34, IB_WC_REG_MR, "r", LOCAL_ACT, .raw = true },
+	{ PINION_OP_LAYOUT, IB_WR_REG_MR_INTEGRITY, IB_WC_REG_MR, "r", LOCAL_ACT, .raw = true,
+	  .list = true },
+	/* No verbs opcode has these numbers. */
+	{ PINION_OP_COPY, (enum ib_wr_opcode)34, IB_WC_REG_MR, "r", LOCAL_ACT, .raw = true,
+	  .list = true },
+	{ PINION_OP_NOP, (enum ib_wr_opcode)35, IB_WC_REG_MR, "rud", LOCAL_ACT, .raw = true },
 };
 
 static void name_fact(const struct fact *fact, char *desc)
@@ -79,7 +82,7 @@ static void a_row_says_what_the_manuals_say(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, !!(op->services & PINION_SVC_UD), !!strchr(fact->on, 'd'));
 	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_IS_LOCAL), fact->data == LOCAL_ACT);
 	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_READS_SGES), fact->data == OUT);
-	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_MAY_INLINE), fact->data == OUT || fact->raw);
+	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_MAY_INLINE), fact->data == OUT || fact->list);
 	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_WRITES_SGES), fact->data == IN);
 	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_HAS_IMM), fact->imm);
 	KUNIT_EXPECT_EQ(test, !!(traits & PINION_OP_HAS_INV), fact->inv);
@@ -126,6 +129,7 @@ static void names_are_those_of_the_abi(struct kunit *test)
 	EXPECT_NAME(REG_MR);
 	EXPECT_NAME(LAYOUT);
 	EXPECT_NAME(COPY);
+	EXPECT_NAME(NOP);
 #undef EXPECT_NAME
 }
 

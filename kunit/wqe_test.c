@@ -15,6 +15,7 @@ static const char *services_of(u8 opcode)
 	case PINION_OP_SEND_WITH_IMM:
 	case PINION_OP_LOCAL_INV:
 	case PINION_OP_REG_MR:
+	case PINION_OP_NOP:
 		return "rud";
 	case PINION_OP_RDMA_WRITE:
 	case PINION_OP_RDMA_WRITE_WITH_IMM:
@@ -60,7 +61,12 @@ static bool is_answered(u8 opcode)
 /* Opcodes that only requests in mlx5's format have. */
 static bool is_raw(u8 opcode)
 {
-	return opcode == PINION_OP_LAYOUT || opcode == PINION_OP_COPY;
+	return opcode == PINION_OP_LAYOUT || opcode == PINION_OP_COPY || opcode == PINION_OP_NOP;
+}
+
+static bool may_inline(u8 opcode)
+{
+	return sends_bytes(opcode) || opcode == PINION_OP_LAYOUT || opcode == PINION_OP_COPY;
 }
 
 static bool may_be_posted(u8 opcode, const struct pinion_wqe_limits *limits)
@@ -77,14 +83,14 @@ static bool may_be_posted(u8 opcode, const struct pinion_wqe_limits *limits)
 
 static int judge_head(const struct pinion_sq_wqe *wqe, const struct pinion_wqe_limits *limits)
 {
-	bool is_inline = wqe->flags & PINION_WQE_INLINE;
+	bool is_inline = wqe->flags & PINION_WQE_INLINE, is_led = wqe->flags & PINION_WQE_LEAD;
 
 	if (!may_be_posted(wqe->opcode, limits))
 		return PINION_SYN_OPCODE;
 	if (!limits->depth && is_answered(wqe->opcode))
 		return PINION_SYN_DEPTH;
-	/* Only flags 1, 2, 4 and 8 are defined. */
-	if (wqe->flags >= 16)
+	/* Only flags 1, 2, 4 and 8 are defined, and 16 in what was mlx5's format. */
+	if (wqe->flags >= (limits->raw ? 32 : 16))
 		return PINION_SYN_BAD_WQE;
 	/* Visible, persistent or both; a range or the whole region. */
 	if (wqe->opcode == PINION_OP_FLUSH &&
@@ -94,9 +100,13 @@ static int judge_head(const struct pinion_sq_wqe *wqe, const struct pinion_wqe_l
 		return PINION_SYN_BAD_WQE;
 	if (wqe->num_sge && (is_inline || !names_memory(wqe->opcode)))
 		return PINION_SYN_BAD_WQE;
-	if (is_inline && !sends_bytes(wqe->opcode) && !is_raw(wqe->opcode))
+	if ((is_inline || is_led) && !may_inline(wqe->opcode))
+		return PINION_SYN_BAD_WQE;
+	if (is_led && (is_inline || !wqe->num_sge))
 		return PINION_SYN_BAD_WQE;
 	if (is_inline && wqe->inline_length > limits->max_inline)
+		return PINION_SYN_LENGTH;
+	if (is_led && 16ULL * wqe->num_sge + wqe->inline_length > limits->max_inline)
 		return PINION_SYN_LENGTH;
 	return 0;
 }
@@ -114,6 +124,8 @@ static int judge_whole(const struct pinion_sq_wqe *wqe, const struct pinion_wqe_
 		for (i = 0; i < wqe->num_sge; i++)
 			*length += sge[i].length;
 
+	if (wqe->flags & PINION_WQE_LEAD && sge[0].length != wqe->inline_length)
+		return PINION_SYN_BAD_WQE;
 	if (is_raw(wqe->opcode))
 		*length = 0;
 	if (fetches_a_word(wqe->opcode)) {
@@ -126,9 +138,11 @@ static int judge_whole(const struct pinion_sq_wqe *wqe, const struct pinion_wqe_
 	return *length > limits->max_length ? PINION_SYN_LENGTH : 0;
 }
 
-/* 16 bytes for each SGE, or the inline data. */
+/* 16 bytes for each SGE, or the inline data, or both. */
 static u32 tail_of(const struct pinion_sq_wqe *wqe)
 {
+	if (wqe->flags & PINION_WQE_LEAD)
+		return 16 * wqe->num_sge + wqe->inline_length;
 	return wqe->flags & PINION_WQE_INLINE ? wqe->inline_length : 16 * wqe->num_sge;
 }
 
@@ -165,8 +179,8 @@ static void random_head(struct rnd_state *rnd, struct pinion_sq_wqe *wqe,
 		wqe->flush.level = random_below(rnd, 3);
 	}
 	if (!random_one_in(rnd, 8))
-		wqe->flags %= 16;
-	if (random_one_in(rnd, 2))
+		wqe->flags %= limits->raw && random_one_in(rnd, 2) ? 32 : 16;
+	if (random_one_in(rnd, 2) || (wqe->flags & PINION_WQE_LEAD && !random_one_in(rnd, 8)))
 		wqe->flags &= ~PINION_WQE_INLINE;
 	if (wqe->flags & PINION_WQE_INLINE && !random_one_in(rnd, 8))
 		wqe->num_sge = 0;
@@ -206,7 +220,7 @@ static void random_sges(struct rnd_state *rnd, struct pinion_sq_wqe *wqe)
 }
 
 struct outcomes {
-	u32 ok, opcode, malformed, too_long, whole_ok, whole_too_long;
+	u32 ok, opcode, malformed, too_long, whole_ok, whole_too_long, led_ok;
 };
 
 static void check_head(struct kunit *test, const struct pinion_sq_wqe *wqe,
@@ -283,6 +297,7 @@ static void check_whole(struct kunit *test, struct pinion_sq_wqe *wqe,
 	kfree(exact);
 
 	seen->whole_ok += !got;
+	seen->led_ok += !got && wqe->flags & PINION_WQE_LEAD;
 	seen->whole_too_long += got == PINION_SYN_LENGTH;
 }
 
@@ -303,9 +318,12 @@ static void lengths_are_judged_by_the_rules_from_the_tail_alone(struct kunit *te
 		if (judge_head(wqe, &limits))
 			continue;
 		random_sges(&rnd, wqe);
+		if (wqe->flags & PINION_WQE_LEAD && !random_one_in(&rnd, 4))
+			((struct pinion_sge *)(wqe + 1))->length = wqe->inline_length;
 		check_whole(test, wqe, &limits, &seen);
 	}
 	KUNIT_EXPECT_GT(test, seen.whole_ok, 500);
+	KUNIT_EXPECT_GT(test, seen.led_ok, 20);
 	KUNIT_EXPECT_GT(test, seen.whole_too_long, 500);
 }
 

@@ -8,7 +8,7 @@
 #include "../verbs/device.h"
 
 /* parent.c */
-struct device *pinion_parent_create(const char *name);
+struct device *pinion_parent_create(const char *name, bool has_ids);
 void pinion_parent_destroy(struct device *parent);
 
 /* link.c */

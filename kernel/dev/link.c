@@ -87,10 +87,10 @@ static int link_construct(struct pinion_dev *dev, bool is_mlx5)
 	dev->is_mlx5 = is_mlx5;
 	INIT_LIST_HEAD(&dev->list);
 
-	dev->parent = pinion_parent_create("pinion");
+	dev->parent = pinion_parent_create("pinion", is_mlx5);
 	if (IS_ERR(dev->parent))
 		return PTR_ERR(dev->parent);
-	dev->data_direct = pinion_parent_create("pinion-data-direct");
+	dev->data_direct = pinion_parent_create("pinion-data-direct", false);
 	if (IS_ERR(dev->data_direct)) {
 		err = PTR_ERR(dev->data_direct);
 		goto err_destroy_parent;

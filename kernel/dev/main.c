@@ -26,7 +26,7 @@ MODULE_PARM_DESC(wire, "Devices of type pinion made from now on send RoCEv2 pack
 /* If no parent can be made here, let modprobe fail, not each `rdma link add' later. */
 static int __init parent_prove(void)
 {
-	struct device *parent = pinion_parent_create("pinion");
+	struct device *parent = pinion_parent_create("pinion", false);
 
 	if (IS_ERR(parent))
 		return PTR_ERR(parent);

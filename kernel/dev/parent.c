@@ -29,20 +29,54 @@ static int parent_prepare(struct device *parent)
 	return err;
 }
 
+/*
+ * What programs for mlx5 read of the parent, where a card has its PCI numbers. The vendor is one
+ * that no PCI device has: nobody shall take this for a card who was not told to.
+ */
+static ssize_t vendor_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "0xffff\n");
+}
+static DEVICE_ATTR_RO(vendor);
+
+static ssize_t device_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "0x0001\n");
+}
+static DEVICE_ATTR_RO(device);
+
+static struct attribute *parent_ids_attrs[] = {
+	&dev_attr_vendor.attr,
+	&dev_attr_device.attr,
+	NULL
+};
+
+static const struct attribute_group parent_ids_group = { .attrs = parent_ids_attrs };
+
+static const struct attribute_group *parent_ids_groups[] = { &parent_ids_group, NULL };
+
 /**
  * pinion_parent_create - make a platform device: a device's parent, or its data direct device
  * @name: its name, without the number
+ * @has_ids: with files that have PCI numbers
  *
  * Return: the parent or an ERR_PTR, with the reason in the log.
  */
-struct device *pinion_parent_create(const char *name)
+struct device *pinion_parent_create(const char *name, bool has_ids)
 {
 	struct platform_device *pdev;
 	int err;
 
-	pdev = platform_device_register_simple(name, PLATFORM_DEVID_AUTO, NULL, 0);
-	if (IS_ERR(pdev))
-		return ERR_CAST(pdev);
+	pdev = platform_device_alloc(name, PLATFORM_DEVID_AUTO);
+	if (!pdev)
+		return ERR_PTR(-ENOMEM);
+	if (has_ids)
+		pdev->dev.groups = parent_ids_groups;
+	err = platform_device_add(pdev);
+	if (err) {
+		platform_device_put(pdev);
+		return ERR_PTR(err);
+	}
 	err = parent_prepare(&pdev->dev);
 	if (err) {
 		platform_device_unregister(pdev);

@@ -27,6 +27,7 @@ enum pinion_devx_opcode {
 	PINION_DEVX_QUERY_QP		= 0x50b,
 	PINION_DEVX_INIT2INIT_QP	= 0x50e,
 	PINION_DEVX_ALLOC_PD		= 0x800,
+	PINION_DEVX_QUERY_LAG		= 0x842,
 	PINION_DEVX_CREATE_RMP		= 0x90c,
 	PINION_DEVX_MODIFY_RMP		= 0x90d,
 	PINION_DEVX_QUERY_RMP		= 0x90f,
@@ -138,6 +139,7 @@ struct pinion_devx_cq {
 	struct pinion_devx_place record;
 	u8 log_size;
 	bool wide;		/* entries of 128 bytes, not 64 */
+	bool overruns;		/* the program polls in time, and need not say how far */
 	u32 eqn;
 	u32 uar;		/* as given; not used for completion queues */
 	u16 period;

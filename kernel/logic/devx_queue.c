@@ -47,7 +47,7 @@ static const struct pinion_devx_field modify_cq_select = { 0x60, 32 };
 #define CQ_OVERFLOW	0x9
 
 static const struct pinion_devx_field *const cq_unsupported[] = {
-	&cqc_apu, &cqc_collapsed, &cqc_overrun, &cqc_compressed, &cqc_page_offset,
+	&cqc_apu, &cqc_collapsed, &cqc_compressed, &cqc_page_offset,
 };
 
 static u64 queue_get_cqc(const u8 *in, struct pinion_devx_field field)
@@ -78,6 +78,7 @@ int pinion_devx_parse_cq(const u8 *in, struct pinion_devx_cq *cq)
 		.record.offset = queue_get_cqc(in, cqc_record),
 		.log_size = queue_get_cqc(in, cqc_log_size),
 		.wide = stride == STRIDE_128,
+		.overruns = queue_get_cqc(in, cqc_overrun),
 		.eqn = queue_get_cqc(in, cqc_eqn),
 		.uar = queue_get_cqc(in, cqc_uar),
 		.period = queue_get_cqc(in, cqc_period),
@@ -111,6 +112,7 @@ void pinion_devx_put_cq(u8 *out, const struct pinion_devx_cq *cq,
 		{ cqc_status, state->overflow ? CQ_OVERFLOW : 0 },
 		{ cqc_record_valid, 1 },
 		{ cqc_stride, cq->wide ? STRIDE_128 : STRIDE_64 },
+		{ cqc_overrun, cq->overruns },
 		{ cqc_record_umem, cq->record.umem_id },
 		{ cqc_log_size, cq->log_size },
 		{ cqc_uar, cq->uar },

@@ -23,6 +23,9 @@
 /* In the word at CQE_SOURCE. */
 #define SOURCE_SL	24
 #define SOURCE_GRH	BIT(28)
+/* Instead of the service level, if there is a GRH: the header that is in it. */
+#define SOURCE_IPV6	1
+#define SOURCE_IPV4	2
 
 /* In the last byte. */
 #define OWN_OPCODE	4
@@ -70,13 +73,19 @@ static u8 mlx5_cqe_opcode(const struct pinion_cqe *cqe, const struct pinion_mlx5
 	return cqe->flags & PINION_CQE_WITH_IMM ? CQE_SEND_WITH_IMM : CQE_SEND;
 }
 
+static u32 mlx5_cqe_network(const struct pinion_cqe *cqe)
+{
+	return cqe->flags & PINION_CQE_NET_IPV6 ? SOURCE_IPV6 : SOURCE_IPV4;
+}
+
 static void mlx5_cqe_fill_success(u8 *to, const struct pinion_cqe *cqe)
 {
 	u32 source = cqe->src_qp & 0xffffff;
 
-	source |= (cqe->sl & 0xf) << SOURCE_SL;
 	if (cqe->flags & PINION_CQE_GRH)
-		source |= SOURCE_GRH;
+		source |= SOURCE_GRH | mlx5_cqe_network(cqe) << SOURCE_SL;
+	else
+		source |= (cqe->sl & 0xf) << SOURCE_SL;
 	put_unaligned_be32(source, to + CQE_SOURCE);
 	/* A key is a number, so big-endian here; an immediate is copied as it is. */
 	if (cqe->flags & PINION_CQE_WITH_INV)

@@ -103,6 +103,7 @@ enum mlx5_wqe_parts {
 	HAS_WORDS	= 1 << 1,
 	IS_LOCAL	= 1 << 2,
 	IS_COPY		= 1 << 3,
+	IS_NOTHING	= 1 << 4,
 };
 
 static const struct mlx5_wqe_kind {
@@ -110,6 +111,7 @@ static const struct mlx5_wqe_kind {
 	u8 ours;
 	u8 parts;
 } mlx5_wqe_kinds[] = {
+	{ 0x00, PINION_OP_NOP,			IS_NOTHING },
 	{ 0x01, PINION_OP_SEND_WITH_INV,	0 },
 	{ 0x08, PINION_OP_RDMA_WRITE,		HAS_ADDRESS },
 	{ 0x09, PINION_OP_RDMA_WRITE_WITH_IMM,	HAS_ADDRESS },
@@ -291,6 +293,29 @@ static void mlx5_wqe_read_sge(const u8 *segment, struct pinion_sge *sge)
 	};
 }
 
+/*
+ * Before the first entry of a list, which has been read: if there are inline data, they become what
+ * the first sge is of, and are moved behind the list. All that follows must be entries, too.
+ */
+static int mlx5_wqe_lead(const struct mlx5_wqe_reader *reader, const struct pinion_mlx5_room *room,
+			 struct pinion_sq_wqe *to)
+{
+	u32 num_sge = 2 + (reader->end - reader->at) / SEGMENT;
+	struct pinion_sge *sge = (struct pinion_sge *)(to + 1);
+
+	if (!(to->flags & PINION_WQE_INLINE))
+		return 0;
+	if (num_sge > room->max_sge)
+		return PINION_SYN_BAD_WQE;
+	if (num_sge * sizeof(*sge) + to->inline_length > room->max_inline)
+		return PINION_SYN_LENGTH;
+	memmove(&sge[num_sge], sge, to->inline_length);
+	sge[0] = (struct pinion_sge){ .length = to->inline_length };
+	to->num_sge = 1;
+	to->flags ^= PINION_WQE_INLINE | PINION_WQE_LEAD;
+	return 0;
+}
+
 static int mlx5_wqe_read_payload(struct mlx5_wqe_reader *reader,
 				 const struct pinion_mlx5_room *room, struct pinion_sq_wqe *to)
 {
@@ -307,9 +332,12 @@ static int mlx5_wqe_read_payload(struct mlx5_wqe_reader *reader,
 				return err;
 			continue;
 		}
-		/* Our requests have either inline data or a list, not both. */
-		if (!mlx5_wqe_next(reader, SEGMENT - 4) || to->flags & PINION_WQE_INLINE ||
-		    to->num_sge == room->max_sge)
+		if (!mlx5_wqe_next(reader, SEGMENT - 4))
+			return PINION_SYN_BAD_WQE;
+		err = mlx5_wqe_lead(reader, room, to);
+		if (err)
+			return err;
+		if (to->num_sge == room->max_sge)
 			return PINION_SYN_BAD_WQE;
 		mlx5_wqe_read_sge(segment, &sge[to->num_sge++]);
 	}
@@ -521,6 +549,8 @@ int pinion_mlx5_wqe_parse(const u8 *wqe, const struct pinion_mlx5_slot *slot,
 
 	*to = (struct pinion_sq_wqe){ .wr_id = slot->index };
 	err = mlx5_wqe_read_ctrl(&reader, slot, &kind, to);
+	if (!err && kind->parts & IS_NOTHING)
+		return 0;
 	if (!err && kind->parts & IS_LOCAL)
 		return mlx5_wqe_read_umr(&reader, get_unaligned_be32(wqe + CTRL_IMM), room, to);
 	if (!err && kind->parts & IS_COPY)

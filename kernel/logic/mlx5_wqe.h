@@ -72,7 +72,7 @@ void pinion_mlx5_wqe_av(const u8 *wqe, struct pinion_mlx5_av *av);
 
 /*
  * A request of a shared receive queue begins with a segment that has the 16-bit index of the next
- * request's slot.
+ * request's slot. Only linked lists use it, but it is there in cyclic queues, too.
  */
 #define PINION_MLX5_LINK	16
 u16 pinion_mlx5_recv_next(const u8 *wqe);

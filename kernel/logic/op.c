@@ -125,6 +125,12 @@ static const struct pinion_op ops[PINION_OP_MAX] = {
 		.services = RC,
 		.wc_opcode = WC_REG_MR,
 	},
+	[PINION_OP_NOP] = {
+		.name = "NOP",
+		.traits = PINION_OP_IS_LOCAL | PINION_OP_RAW_ONLY,
+		.services = RC | UC | UD,
+		.wc_opcode = WC_REG_MR,
+	},
 };
 
 const struct pinion_op *pinion_op(u8 opcode)

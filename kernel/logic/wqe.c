@@ -23,7 +23,11 @@ int pinion_wqe_check_head(const struct pinion_sq_wqe *wqe,
 		return PINION_SYN_OPCODE;
 	if ((*op)->traits & PINION_OP_HAS_ANSWER && !limits->depth)
 		return PINION_SYN_DEPTH;
-	if (wqe->flags & ~KNOWN_FLAGS)
+	if (wqe->flags & ~(limits->raw ? KNOWN_FLAGS | PINION_WQE_LEAD : KNOWN_FLAGS))
+		return PINION_SYN_BAD_WQE;
+	if (wqe->flags & PINION_WQE_LEAD &&
+	    (!((*op)->traits & PINION_OP_MAY_INLINE) || wqe->flags & PINION_WQE_INLINE ||
+	     !wqe->num_sge))
 		return PINION_SYN_BAD_WQE;
 	if (wqe->flags & PINION_WQE_INLINE) {
 		if (!((*op)->traits & PINION_OP_MAY_INLINE) || wqe->num_sge)
@@ -40,6 +44,9 @@ int pinion_wqe_check_head(const struct pinion_sq_wqe *wqe,
 	if (wqe->num_sge &&
 	    !((*op)->traits & (PINION_OP_READS_SGES | PINION_OP_WRITES_SGES)))
 		return PINION_SYN_BAD_WQE;
+	if (wqe->flags & PINION_WQE_LEAD &&
+	    (wqe->inline_length > limits->max_inline || pinion_wqe_tail(wqe) > limits->max_inline))
+		return PINION_SYN_LENGTH;
 	return 0;
 }
 
@@ -48,6 +55,8 @@ int pinion_wqe_measure(const struct pinion_sq_wqe *wqe, const struct pinion_op *
 {
 	*length = wqe->flags & PINION_WQE_INLINE ? wqe->inline_length :
 		  pinion_sge_sum(pinion_wqe_sges(wqe), wqe->num_sge);
+	if (wqe->flags & PINION_WQE_LEAD && pinion_wqe_sges(wqe)->length != wqe->inline_length)
+		return PINION_SYN_BAD_WQE;
 	/* A local request sends no message. */
 	if (op->traits & PINION_OP_IS_LOCAL)
 		*length = 0;

@@ -35,8 +35,10 @@ int pinion_wqe_check_head(const struct pinion_sq_wqe *wqe,
 /* The number of bytes behind the fixed part. */
 static inline u32 pinion_wqe_tail(const struct pinion_sq_wqe *wqe)
 {
-	return wqe->flags & PINION_WQE_INLINE ? wqe->inline_length :
-	       wqe->num_sge * (u32)sizeof(struct pinion_sge);
+	u32 list = wqe->num_sge * (u32)sizeof(struct pinion_sge);
+
+	/* At most one of them is there, except with PINION_WQE_LEAD. */
+	return list + (wqe->flags & (PINION_WQE_INLINE | PINION_WQE_LEAD) ? wqe->inline_length : 0);
 }
 
 /* Check the length of the payload, and store it in *@length. Return as above. */

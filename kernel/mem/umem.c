@@ -204,7 +204,7 @@ static void *umem_map_pages(const struct pinion_umem *umem, u64 offset, u64 leng
 		pinion_mtt_run(umem->mtt, i ? offset - within + i * PAGE_SIZE : offset, 1, &kva);
 		pages[i] = virt_to_page(kva);
 	}
-	view = vmap(pages, count, VM_MAP, PAGE_KERNEL);
+	view = vmap(pages, count, VM_MAP, umem->writable ? PAGE_KERNEL : PAGE_KERNEL_RO);
 	kvfree(pages);
 	return view ? view + within : NULL;
 }
@@ -236,9 +236,10 @@ void pinion_umem_unmap(struct pinion_umem *umem, void *view, u64 length)
 }
 
 int pinion_view_make(struct pinion_view *view, struct pinion_umem *umem, u64 offset, u64 length,
-		     u32 align)
+		     u32 align, enum pinion_view_use use)
 {
-	if (!umem->writable || !pinion_range_holds(0, umem->length, offset, length) ||
+	if ((use == PINION_VIEW_WRITE && !umem->writable) ||
+	    !pinion_range_holds(0, umem->length, offset, length) ||
 	    (umem->mtt->first + offset) % align)
 		return -EINVAL;
 	if (!umem_reserve_view(umem, length))

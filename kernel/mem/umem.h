@@ -77,12 +77,18 @@ struct pinion_view {
 	u64 length;
 };
 
+enum pinion_view_use {
+	PINION_VIEW_READ,
+	PINION_VIEW_WRITE,
+};
+
 /*
  * On success the caller's use count of @umem belongs to the view. -EINVAL: not within the umem, not
- * aligned to @align, or not writable; -ENOSPC: the views would have more bytes than the umem.
+ * aligned to @align, or to be written and the umem is not writable; -ENOSPC: the views would have
+ * more bytes than the umem.
  */
 int pinion_view_make(struct pinion_view *view, struct pinion_umem *umem, u64 offset, u64 length,
-		     u32 align);
+		     u32 align, enum pinion_view_use use);
 void pinion_view_end(struct pinion_view *view);
 
 #endif

@@ -18,6 +18,7 @@ struct pinion_cursor {
 	struct pinion_want want;	/* pd, qpn, rights, remote; key and range per sge */
 	const struct pinion_sge *sge;
 	u32 num_sge;
+	void *lead;			/* the first sge is of this plain memory; or NULL */
 	struct pinion_sge one;		/* storage where there is no list */
 	void *memory;
 	u32 piece;			/* plain memory in pieces: bytes of each; 0: in one */

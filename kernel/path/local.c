@@ -38,6 +38,9 @@ enum pinion_step pinion_local_perform(struct pinion_qp *qp, struct pinion_reques
 
 	if (request->wqe->opcode == PINION_OP_COPY)
 		return pinion_copy(qp, request);
+	/* It only completes, behind all before it. */
+	if (request->wqe->opcode == PINION_OP_NOP)
+		return pinion_sq_succeed(qp, request);
 	syndrome = local_change_key(qp, request);
 	if (syndrome)
 		return pinion_sq_fail(qp, pinion_local_status(syndrome), syndrome);

@@ -12,13 +12,16 @@ void pinion_message_payload(struct pinion_qp *qp, struct pinion_request *request
 	struct pinion_cursor *payload = &request->payload;
 	struct pinion_sq_wqe *wqe = request->wqe;
 
-	if (wqe->flags & PINION_WQE_INLINE)
+	if (wqe->flags & PINION_WQE_INLINE) {
 		pinion_cursor_memory(payload, wqe + 1);
-	else
-		pinion_cursor_local(payload, &qp->node->keys, qp->ibqp.pd,
-				    pinion_wqe_sges(wqe), wqe->num_sge,
-				    request->op->traits & PINION_OP_WRITES_SGES ?
+		return;
+	}
+	pinion_cursor_local(payload, &qp->node->keys, qp->ibqp.pd, pinion_wqe_sges(wqe),
+			    wqe->num_sge,
+			    request->op->traits & PINION_OP_WRITES_SGES ?
 				    IB_ACCESS_LOCAL_WRITE : 0);
+	if (wqe->flags & PINION_WQE_LEAD)
+		payload->lead = (struct pinion_sge *)(wqe + 1) + wqe->num_sge;
 }
 
 /* Set the destination of a datagram, which its work request names. Return: 0 or a syndrome. */

@@ -60,7 +60,8 @@ void pinion_raw_cq_look(const struct pinion_raw_cq *raw, u32 tail,
 	facts->stride = raw->stride;
 	facts->kern_idx = tail;
 	facts->user_idx = tail;
-	if (raw->gone)
+	/* How many were polled is not known of a queue that may be overrun. */
+	if (raw->gone || raw->overruns)
 		return;
 	facts->user_idx = tail - ((tail - pinion_raw_cq_consumer(raw)) & COUNTER_MASK);
 }
@@ -68,8 +69,11 @@ void pinion_raw_cq_look(const struct pinion_raw_cq *raw, u32 tail,
 /* An impossible index counts as a full queue. */
 bool pinion_raw_cq_has_room(const struct pinion_raw_cq *raw, u32 tail)
 {
-	u32 used = (tail - pinion_raw_cq_consumer(raw)) & COUNTER_MASK;
+	u32 used;
 
+	if (raw->overruns)
+		return true;
+	used = (tail - pinion_raw_cq_consumer(raw)) & COUNTER_MASK;
 	/* Do not write to a slot before the index is read that says it was polled. */
 	smp_rmb();
 	return used < raw->entries;

@@ -33,6 +33,7 @@ struct pinion_raw_cq {
 	u32 entries;			/* a power of two */
 	u32 stride;
 	bool pads;			/* of 128 bytes, the first 64 are cleared */
+	bool overruns;			/* the consumer index means nothing: write in any case */
 	/* Written under fill_lock; bell.c reads them without it. */
 	u32 fired;			/* the record's arm word at the last event */
 	u32 solicited;			/* the number behind the last solicited completion */
@@ -58,7 +59,10 @@ u32 pinion_raw_cq_consumer(const struct pinion_raw_cq *raw);
 /* Has the program polled anything since it last armed the queue? */
 bool pinion_raw_cq_was_polled(const struct pinion_raw_cq *raw);
 
-/* Is there room for the completion with number @tail? fill_lock is held, as below. */
+/*
+ * Is there room for the completion with number @tail? Always, if the program has promised to poll
+ * in time. fill_lock is held, as below.
+ */
 bool pinion_raw_cq_has_room(const struct pinion_raw_cq *raw, u32 tail);
 
 /* Write @cqe as number @tail; its wr_id is a pinion_raw_id(). */

@@ -168,7 +168,7 @@ void pinion_raw_sq_look(const struct pinion_qp *qp, struct pinion_ring_facts *fa
 void pinion_raw_rq_look(const struct pinion_raw_rq *raw, struct pinion_ring_facts *facts)
 {
 	facts->entries = raw->entries;
-	facts->stride = (raw->num_sge + raw->linked) * sizeof(struct pinion_sge);
+	facts->stride = (raw->num_sge + raw->shared) * sizeof(struct pinion_sge);
 	if (raw->entries && !raw->gone)
 		raw_look(READ_ONCE(raw->next), raw_posted(raw->record), facts);
 }
@@ -183,7 +183,7 @@ u32 pinion_raw_rq_count(const struct pinion_raw_rq *raw)
 int pinion_raw_rq_take(struct pinion_raw_rq *raw, struct pinion_recv *recv)
 {
 	u8 copy[PINION_MLX5_LINK + PINION_MAX_SGE * sizeof(struct pinion_sge)];
-	u32 link = raw->linked ? PINION_MLX5_LINK : 0;
+	u32 link = raw->shared ? PINION_MLX5_LINK : 0;
 	u32 length = link + raw->num_sge * sizeof(struct pinion_sge);
 	u16 slot = raw->linked ? raw->slot : raw->next;
 	u16 used = raw_rq_used(raw);

@@ -46,7 +46,8 @@ struct pinion_raw_rq {
 	u32 user_index;		/* for completions; a shared queue takes the queue pair's */
 	u16 next;		/* counts requests: the next to be taken */
 	bool gone;		/* being destroyed: do not read the record */
-	bool linked;		/* each slot names the next one; else they are in order */
+	bool shared;		/* slots begin with a link to the next one, */
+	bool linked;		/* which says which slot is next; else they are in order */
 	u16 slot;		/* if @linked: the slot of the next request */
 };
 

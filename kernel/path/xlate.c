@@ -63,6 +63,12 @@ void pinion_cursor_seek(struct pinion_cursor *cursor, u64 offset)
 	cursor->within = offset;
 }
 
+/* Is the current position in plain memory, which has no gate? */
+static bool cursor_is_plain(const struct pinion_cursor *cursor)
+{
+	return !cursor->keys || (cursor->lead && !cursor->at);
+}
+
 static int cursor_refuse(struct pinion_cursor *cursor, int syndrome)
 {
 	cursor->syndrome = syndrome;
@@ -85,6 +91,8 @@ int pinion_cursor_enter(struct pinion_cursor *cursor, u64 need)
 	/* Cannot happen: callers compare the lengths before they copy. */
 	if (WARN_ON_ONCE(cursor->at >= cursor->num_sge))
 		return cursor_refuse(cursor, PINION_SYN_LENGTH);
+	if (cursor_is_plain(cursor))
+		return 0;
 
 	sge = &cursor->sge[cursor->at];
 	cursor->want.key = sge->lkey;
@@ -126,7 +134,7 @@ int pinion_cursor_check(struct pinion_cursor *cursor)
 	int syndrome;
 	u32 i;
 
-	for (i = 0; i < cursor->num_sge; i++) {
+	for (i = cursor->lead ? 1 : 0; i < cursor->num_sge; i++) {
 		sge = &cursor->sge[i];
 		if (!sge->length)
 			continue;
@@ -159,6 +167,10 @@ u64 pinion_cursor_run(const struct pinion_cursor *cursor, u64 want, void **kva)
 	if (!cursor->keys)
 		return cursor_run_of_memory(cursor, want, kva);
 	want = min_t(u64, want, cursor->sge[cursor->at].length - cursor->within);
+	if (cursor_is_plain(cursor)) {
+		*kva = cursor->lead + cursor->within;
+		return want;
+	}
 	return pinion_pass_run(&cursor->pass, cursor->within - cursor->entered, want, kva);
 }
 
@@ -201,7 +213,7 @@ void pinion_missing_put(struct pinion_missing *missing)
 void pinion_cursor_advance(struct pinion_cursor *cursor, u64 bytes)
 {
 	cursor->within += bytes;
-	if (!cursor->keys)
+	if (cursor_is_plain(cursor))
 		return;
 	/* The next sge, or range of a layout, has its own key and gate. */
 	if (cursor->within == cursor->sge[cursor->at].length ||

@@ -233,6 +233,9 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OTHER)(struct uverbs_attr_bundle *
 		return err;
 	if (call.refusal)
 		return devx_call_end(&call, attrs, call.refusal);
+	/* All of its answer is 0: the port is not aggregated with another. */
+	if (call.cmd.opcode == PINION_DEVX_QUERY_LAG)
+		return devx_call_end(&call, attrs, PINION_DEVX_DONE);
 	if (call.cmd.opcode != PINION_DEVX_QUERY_HCA_CAP)
 		return devx_call_end(&call, attrs, PINION_DEVX_WRONG_CALL);
 	return devx_call_end(&call, attrs, pinion_devx_put_caps(call.out, call.out_length,

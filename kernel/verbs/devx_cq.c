@@ -12,7 +12,8 @@
 #define DUMMY_ENTRIES	1
 
 int pinion_devx_view(struct pinion_dev *dev, const void *owner, struct pinion_view *view,
-		     const struct pinion_devx_place *place, u64 length, u32 align)
+		     const struct pinion_devx_place *place, u64 length, u32 align,
+		     enum pinion_view_use use)
 {
 	struct pinion_umem *umem;
 	int err;
@@ -20,7 +21,7 @@ int pinion_devx_view(struct pinion_dev *dev, const void *owner, struct pinion_vi
 	umem = pinion_umem_use(&dev->umems, place->umem_id, owner);
 	if (!umem)
 		return PINION_DEVX_NO_SUCH_UMEM;
-	err = pinion_view_make(view, umem, place->offset, length, align);
+	err = pinion_view_make(view, umem, place->offset, length, align, use);
 	if (!err)
 		return 0;
 	pinion_umem_unuse(umem);
@@ -45,11 +46,12 @@ static int queue_find_places(struct pinion_dev *dev, const void *owner,
 
 	raw->entries = 1 << asked->log_size;
 	raw->stride = asked->wide ? 128 : 64;
+	raw->overruns = asked->overruns;
 	err = pinion_devx_view(dev, owner, &raw->ring, &asked->ring,
-			       (u64)raw->entries * raw->stride, 64);
+			       (u64)raw->entries * raw->stride, 64, PINION_VIEW_WRITE);
 	if (!err)
 		err = pinion_devx_view(dev, owner, &raw->record, &asked->record,
-				       PINION_RAW_RECORD, PINION_RAW_RECORD);
+				       PINION_RAW_RECORD, PINION_RAW_RECORD, PINION_VIEW_READ);
 	if (!err)
 		err = pinion_ring_alloc(&queue->cq.ring, DUMMY_ENTRIES, sizeof(struct pinion_cqe));
 	if (err)

@@ -47,6 +47,7 @@ void pinion_devx_cq_unuse(struct pinion_dev *dev, struct pinion_devx_queue *queu
  * enum pinion_devx_refusal, or a negative errno.
  */
 int pinion_devx_view(struct pinion_dev *dev, const void *owner, struct pinion_view *view,
-		     const struct pinion_devx_place *place, u64 length, u32 align);
+		     const struct pinion_devx_place *place, u64 length, u32 align,
+		     enum pinion_view_use use);
 
 #endif

@@ -58,10 +58,11 @@ static int pair_find_places(struct pinion_dev *dev, const void *owner,
 	raw->sq.size = 1 << asked->log_sq_size;
 	pair->qp.has_rq = !asked->shares;
 	err = pinion_devx_view(dev, owner, &raw->ring, &asked->ring,
-			       receives + (u64)raw->sq.size * PINION_MLX5_BLOCK, PINION_MLX5_BLOCK);
+			       receives + (u64)raw->sq.size * PINION_MLX5_BLOCK, PINION_MLX5_BLOCK,
+			       PINION_VIEW_READ);
 	if (!err)
 		err = pinion_devx_view(dev, owner, &raw->record, &asked->record,
-				       PINION_RAW_RECORD, PINION_RAW_RECORD);
+				       PINION_RAW_RECORD, PINION_RAW_RECORD, PINION_VIEW_READ);
 	if (!err)
 		err = pair_make_rings(&pair->qp);
 	if (err) {

@@ -29,10 +29,11 @@ static int pool_find_places(struct pinion_dev *dev, const void *owner,
 	int err;
 
 	err = pinion_devx_view(dev, owner, &pool->ring, &asked->ring,
-			       1ULL << (asked->log_size + asked->log_stride), PINION_MLX5_BLOCK);
+			       1ULL << (asked->log_size + asked->log_stride), PINION_MLX5_BLOCK,
+			       PINION_VIEW_READ);
 	if (!err)
 		err = pinion_devx_view(dev, owner, &pool->record, &asked->record,
-				       PINION_RAW_RECORD, PINION_RAW_RECORD);
+				       PINION_RAW_RECORD, PINION_RAW_RECORD, PINION_VIEW_READ);
 	if (err) {
 		pool_forget_places(pool);
 		return err;
@@ -40,8 +41,9 @@ static int pool_find_places(struct pinion_dev *dev, const void *owner,
 	raw->slots = pool->ring.at;
 	raw->record = pool->record.at;
 	raw->entries = 1 << asked->log_size;
+	raw->shared = true;
 	raw->linked = asked->linked;
-	raw->num_sge = (1 << asked->log_stride) / sizeof(struct pinion_sge) - asked->linked;
+	raw->num_sge = ((1 << asked->log_stride) - PINION_MLX5_LINK) / sizeof(struct pinion_sge);
 	return 0;
 }
 
@@ -88,8 +90,8 @@ err_unuse:
 static bool pool_fits(const struct pinion_devx_rmp *asked)
 {
 	u32 most = ilog2(PINION_MAX_SGE * sizeof(struct pinion_sge));
-	/* One data segment; with linked slots also the segment with the next index. */
-	u32 least = ilog2(sizeof(struct pinion_sge)) + asked->linked;
+	/* The segment with the next index, which only a list uses, and one data segment. */
+	u32 least = ilog2(PINION_MLX5_LINK + sizeof(struct pinion_sge));
 
 	return 1U << asked->log_size <= MAX_ENTRIES && asked->log_stride >= least &&
 	       asked->log_stride <= most && asked->limit <= 1U << asked->log_size;

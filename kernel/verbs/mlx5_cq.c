@@ -103,7 +103,9 @@ static int mlx5_cq_make(struct mlx5_cq *queue, const struct ib_cq_init_attr *att
 	cq->ibcq.cqe = queue->raw.entries - 1;
 	/* The first arm word of a program may be 0, so 0 must not look like an old one. */
 	queue->raw.fired = ~0;
-	queue->raw.polls = true;
+	queue->raw.overruns = attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;
+	/* Whether the program has polled is seen from the consumer index, if it writes that. */
+	queue->raw.polls = !queue->raw.overruns;
 	queue->raw.pads = req->flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD;
 	resp.cqn = queue->name.number;
 	err = pinion_udata_out(udata, &resp, sizeof(resp));

@@ -20,7 +20,7 @@ static int place_pin(struct pinion_view *place, struct ib_ucontext *context,
 		return PTR_ERR(umem);
 	pinion_umem_publish(umems, umem);
 	pinion_umem_use(umems, umem->id, place);
-	err = pinion_view_make(place, umem, 0, want->length, align);
+	err = pinion_view_make(place, umem, 0, want->length, align, PINION_VIEW_WRITE);
 	if (err) {
 		pinion_umem_unuse(umem);
 		pinion_umem_destroy(umems, umem);

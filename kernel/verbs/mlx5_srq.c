@@ -82,6 +82,7 @@ static int mlx5_srq_find_places(struct mlx5_srq *queue, const struct ib_srq_init
 	}
 	raw->slots = queue->ring.at;
 	raw->record = queue->record.at;
+	raw->shared = true;
 	raw->linked = true;
 	raw->num_sge = (stride - PINION_MLX5_LINK) / sizeof(struct pinion_sge);
 	raw->user_index = init->srq_type == IB_SRQT_XRC ? req->uidx : 0;

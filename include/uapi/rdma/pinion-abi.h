@@ -110,7 +110,8 @@ enum pinion_opcode {
 	/* what requests of mlx5's format become; refused in a ring of this one */
 	PINION_OP_LAYOUT		= 33,
 	PINION_OP_COPY			= 34,
-	PINION_OP_MAX			= 35,
+	PINION_OP_NOP			= 35,
+	PINION_OP_MAX			= 36,
 };
 
 enum pinion_wqe_flags {
@@ -118,6 +119,8 @@ enum pinion_wqe_flags {
 	PINION_WQE_SIGNALED	= 1 << 1,
 	PINION_WQE_SOLICITED	= 1 << 2,
 	PINION_WQE_INLINE	= 1 << 3,
+	/* of requests of mlx5's format only: the bytes of the first sge follow the list */
+	PINION_WQE_LEAD		= 1 << 4,
 };
 
 struct pinion_sge {
@@ -205,7 +208,7 @@ struct pinion_sq_wqe {
 	__u8 opcode;		/* enum pinion_opcode */
 	__u8 flags;		/* enum pinion_wqe_flags */
 	__u16 num_sge;
-	__u32 inline_length;	/* with PINION_WQE_INLINE; num_sge is 0 then */
+	__u32 inline_length;	/* with PINION_WQE_INLINE, num_sge is 0 then; or _LEAD */
 	__u32 ex;		/* immediate as on the wire, or the rkey to invalidate */
 	__u32 xrc_srqn;		/* XRC initiators */
 	union {
@@ -218,7 +221,7 @@ struct pinion_sq_wqe {
 		struct pinion_wqe_layout layout;
 	};
 	__aligned_u64 reserved;
-	/* then num_sge × struct pinion_sge, or inline_length bytes */
+	/* then num_sge × struct pinion_sge, or inline_length bytes; with _LEAD both */
 };
 
 struct pinion_rq_wqe {

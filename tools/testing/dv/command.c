@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * DEVX commands: answers, refusals and their syndromes, and invalid commands (items VX1 to
- * VX11).
+ * VX12).
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -78,6 +78,22 @@ static void vx11_query_device(void)
 		CHECK_EQ(out.behind[i], 0xff);
 }
 
+/* UCX asks, and takes a refusal for an error: the port is not part of an aggregate. */
+static void vx12_no_aggregate(void)
+{
+	uint8_t in[16], out[16];
+	size_t i;
+
+	dv_begin();
+	prm_head(in, PRM_QUERY_LAG, 0);
+	memset(out, 0xff, sizeof(out));
+	CHECK_EQ(mlx5dv_devx_general_cmd(dev.ctx, in, sizeof(in), out,
+					 sizeof(out)),
+		 0);
+	for (i = 0; i < sizeof(out); i++)
+		CHECK_EQ(out[i], 0);
+}
+
 /* Other opcodes are refused; those that create objects are not for this call. */
 static void vx2_other_opcodes(void)
 {
@@ -86,7 +102,7 @@ static void vx2_other_opcodes(void)
 
 	dv_begin();
 	for (opcode = 0; opcode < 0x10000; opcode++) {
-		if (opcode == PRM_QUERY_HCA_CAP)
+		if (opcode == PRM_QUERY_HCA_CAP || opcode == PRM_QUERY_LAG)
 			continue;
 		context("opcode %#x", opcode);
 		prm_put32(in, 0, opcode << 16);
@@ -392,6 +408,7 @@ static const struct test tests[] = {
 	TEST(vx9_garbage, "VX9-garbage"),
 	TEST(vx10_counters, "VX10-counters-of-flows"),
 	TEST(vx11_query_device, "VX11-what-the-device-claims"),
+	TEST(vx12_no_aggregate, "VX12-no-aggregate-of-ports"),
 };
 
 HARNESS_MAIN("DEVX commands", tests)

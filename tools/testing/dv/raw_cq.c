@@ -149,8 +149,10 @@ static void vc4_places(void)
 	cq.umem_id = read_only->umem_id;
 	make_refused(PRM_QUEUE_UMEM);
 	cq.umem_id = id;
+	/* The device only reads the record. */
 	cq.record_umem_id = read_only->umem_id;
-	make_refused(PRM_QUEUE_UMEM);
+	obj = make(&number);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
 	cq.record_umem_id = id;
 	cq.offset = 32;
 	make_refused(PRM_QUEUE_UMEM);
@@ -186,9 +188,9 @@ static void vc4_places(void)
 
 static void vc5_features(void)
 {
-	/* apu, collapsed, overruns, compression, strides */
-	static const uint32_t bits[] = { 1 << 24, 1 << 20, 1 << 17,
-					 1 << 14, 2 << 21, 7 << 21 };
+	/* apu, collapsed, compression, strides */
+	static const uint32_t bits[] = { 1 << 24, 1 << 20, 1 << 14, 2 << 21,
+					 7 << 21 };
 	uint8_t in[PRM_CQ], out[PRM_HEAD] = {};
 	obj_t obj;
 	size_t i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Queue pairs made by command on umems: traffic, errors, queries, refusals, and hostile rings
- * (items VR1 to VR16).
+ * (items VR1 to VR21).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -187,6 +187,176 @@ static void vr4_inline_and_atomics(void)
 	sent(RAW_CMP_SWP, a.sq - 1);
 	CHECK_EQ(*word, 5);
 	end();
+}
+
+/* Fills @segments with @length random bytes inline. Returns the number of segments. */
+static uint32_t inline_bytes(uint8_t *segments, uint32_t length)
+{
+	uint32_t i;
+
+	prm_put32(segments, 0, 1U << 31 | length);
+	for (i = 0; i < length; i++)
+		segments[4 + i] = rnd();
+	return (4 + length + SEGMENT - 1) / SEGMENT;
+}
+
+/* Requests whose first bytes are inline, and whose other bytes are in pieces of a region. */
+static void vr17_inline_then_pieces(void)
+{
+	enum { INLINE = 60, PIECES = 3, ALL = 4 + PIECES };
+	uint8_t segments[(1 + ALL) * SEGMENT], sink[SEGMENT], *data;
+	uint32_t lead, pieces, length, count, each, i, n;
+	struct raw_cqe cqe;
+
+	begin(false);
+	for (n = 0; n < 200; n++) {
+		bool writes = n & 1;
+
+		memset(to.buf->data, n, LEN);
+		raw_address(segments, &to, 0);
+		data = segments + (writes ? SEGMENT : 0);
+		lead = rnd_in(0, INLINE);
+		pieces = rnd_in(1, PIECES);
+		count = inline_bytes(data, lead);
+		for (i = 0, length = 0; i < pieces; i++) {
+			each = rnd_in(1, 3000);
+			raw_data(data + count++ * SEGMENT, &from, length, each);
+			length += each;
+		}
+		raw_data(sink, &to, 0, LEN);
+		raw_post_recv(&b, sink, 1);
+		raw_post(&a, writes ? RAW_WRITE_IMM : RAW_SEND_IMM,
+			 RAW_SIGNALED, n, segments, writes + count);
+		raw_ring(&a);
+		cqe = raw_await(&b);
+		CHECK_EQ(cqe.opcode, writes ? RECV_WRITE_IMM : RECV_IMM);
+		CHECK_EQ(cqe.length, lead + length);
+		CHECK(!memcmp(to.buf->data, data + 4, lead));
+		CHECK(!memcmp(to.buf->data + lead, from.buf->data, length));
+		CHECK_EQ(to.buf->data[lead + length], n & 0xff);
+		CHECK_EQ(raw_await(&a).opcode, REQUEST);
+	}
+	end();
+}
+
+/* Inline bytes behind a piece are refused, and so is a piece with a wrong key behind them. */
+static void vr18_inline_then_wrong(void)
+{
+	enum { BAD_OPERATION = 2, LOCAL_PROTECTION = 4 };
+	uint8_t segments[3 * SEGMENT];
+	struct region wrong;
+	struct raw_cqe cqe;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		context("mistake %d", i);
+		begin(false);
+		memset(to.buf->data, 0xee, LEN);
+		wrong = from;
+		wrong.lkey ^= 0x5500;
+		raw_address(segments, &to, 0);
+		raw_data(segments + (1 + i) * SEGMENT, i ? &wrong : &from, 0,
+			 9);
+		inline_bytes(segments + (2 - i) * SEGMENT, 9);
+		raw_post(&a, RAW_WRITE, RAW_SIGNALED, 0, segments, 3);
+		raw_ring(&a);
+		cqe = raw_await(&a);
+		CHECK_EQ(cqe.opcode, BAD_REQUEST);
+		CHECK_EQ(cqe.syndrome, i ? LOCAL_PROTECTION : BAD_OPERATION);
+		CHECK_EQ(to.buf->data[0], 0xee);
+		end();
+	}
+}
+
+/* A NOP has only a control segment. It completes behind all requests before it. */
+static void vr19_nop(void)
+{
+	uint8_t segments[2 * SEGMENT];
+	uint16_t counter;
+	uint32_t i, n;
+
+	begin(false);
+	for (n = 0; n < 50; n++) {
+		memset(to.buf->data, n, LEN);
+		for (i = 0; i < n % 4; i++) {
+			raw_address(segments, &to, i * 4000);
+			raw_data(segments + SEGMENT, &from, i * 4000, 4000);
+			raw_post(&a, RAW_WRITE, 0, 0, segments, 2);
+		}
+		counter = a.sq;
+		raw_post(&a, RAW_NOP, RAW_SIGNALED, 0, NULL, 0);
+		raw_ring(&a);
+		sent(RAW_NOP, counter);
+		CHECK(!memcmp(from.buf->data, to.buf->data, i * 4000));
+		CHECK_EQ(to.buf->data[i * 4000], n & 0xff);
+	}
+	end();
+}
+
+/*
+ * Its program has promised to poll in time, and never updates the consumer index: completions
+ * come, one round after another.
+ */
+static void vr20_overruns(void)
+{
+	enum { OVERRUNS = 1 << 17 };
+	uint8_t segments[2 * SEGMENT], in[PRM_HEAD], out[PRM_CQ_OUT] = {};
+	struct raw_cqe cqe;
+	time_t until;
+	int i;
+
+	dv_begin();
+	from = region_new(LEN, 3, ALL_ACCESS);
+	to = region_new(LEN, 5, ALL_ACCESS);
+	raw_places_overrun(&a);
+	a.qp = MUST(raw_try_qp(&a, out));
+	a.qpn = prm_number(out);
+	raw_make(&b, false);
+	raw_connect(&a, b.qpn);
+	raw_connect(&b, a.qpn);
+	raw_address(segments, &to, 0);
+	raw_data(segments + SEGMENT, &from, 0, 10);
+	for (i = 0; i < 3 << CQ_LOG; i++) {
+		raw_post(&a, RAW_WRITE, RAW_SIGNALED, 0, segments, 2);
+		raw_ring(&a);
+		for (until = time(NULL) + PATIENCE; !raw_peek(&a, &cqe);)
+			CHECK(time(NULL) < until);
+		CHECK_EQ(cqe.opcode, REQUEST);
+		CHECK_EQ(cqe.counter, i);
+	}
+	CHECK_EQ(raw_state(&a), STATE_RTS);
+	prm_head(in, PRM_QUERY_CQ, a.cqn);
+	CHECK_EQ(mlx5dv_devx_obj_query(a.cq, in, sizeof(in), out, sizeof(out)),
+		 0);
+	CHECK_EQ(prm_get32(out, 0x10), 1 << 25 | OVERRUNS);
+	CHECK_EQ(prm_get32(out, 0x3c), 3 << CQ_LOG);
+	end();
+}
+
+/* The device only reads requests and their records: a umem that is pinned for reading will do. */
+static void vr21_read_only(void)
+{
+	umem_t read_only;
+	uint8_t out[PRM_HEAD];
+	int i;
+
+	dv_begin();
+	from = region_new(LEN, 3, ALL_ACCESS);
+	to = region_new(LEN, 5, ALL_ACCESS);
+	raw_places(&a, false);
+	read_only = MUST(dv_umem(a.buf->data, RAW_LEN, 0, ~0ULL));
+	a.asked.umem_id = read_only->umem_id;
+	a.asked.record_umem_id = read_only->umem_id;
+	a.qp = MUST(raw_try_qp(&a, out));
+	a.qpn = prm_number(out);
+	raw_make(&b, false);
+	raw_connect(&a, b.qpn);
+	raw_connect(&b, a.qpn);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(read_only), EBUSY);
+	for (i = 0; i < 100; i++)
+		rdma_one(RAW_WRITE, rnd_in(0, LEN / 2), rnd_in(1, LEN / 2));
+	end();
+	CHECK_EQ(mlx5dv_devx_umem_dereg(read_only), 0);
 }
 
 /* A request with an unknown key fails. Later requests and receives are flushed. */
@@ -648,6 +818,11 @@ static const struct test tests[] = {
 		"VR2 sends of many pieces, with immediate data"),
 	TEST_OF(vr2_sends, true, "VR3 completions of 128 bytes"),
 	TEST(vr4_inline_and_atomics, "VR4 inline data and atomics"),
+	TEST(vr17_inline_then_pieces, "VR17 inline data, then pieces"),
+	TEST(vr18_inline_then_wrong, "VR18 inline data and what is wrong"),
+	TEST(vr19_nop, "VR19 a request for nothing completes in order"),
+	TEST(vr20_overruns, "VR20 a completion queue that may be overrun"),
+	TEST(vr21_read_only, "VR21 requests in memory that is only read"),
 	TEST(vr5_errors, "VR5 an error, what is flushed, and a new beginning"),
 	TEST(vr6_states, "VR6 states, one after the other, and what is told"),
 	TEST(vr10_same_numbers, "VR10 a doorbell with the number of before"),

@@ -506,6 +506,7 @@ static void vs7_linked(void)
 	end_shared();
 }
 
+/* The requests are taken in order; the segment that would name the next one has random contents. */
 static void vs8_cyclic(void)
 {
 	enum { SLOTS = 1 << POOL_LOG };
@@ -615,6 +616,9 @@ static void vs10_refused(void)
 	/* Slots too small for a data segment besides the link; slots too large. */
 	pool.asked.log_stride = 4;
 	pool_refused(PRM_QUEUE_SIZE);
+	pool.asked.cyclic = 1;
+	pool_refused(PRM_QUEUE_SIZE);
+	pool.asked.cyclic = 0;
 	pool.asked.log_stride = 11;
 	pool_refused(PRM_QUEUE_SIZE);
 	pool.asked = good;

@@ -740,6 +740,42 @@ static void mx9_other_rings(void)
 	CHECK_EQ(vm_pin(0), before - 8);
 }
 
+/* --------------------------------------------------------- who it is taken for */
+
+/* Reads a file of the parent of @device. Returns false if there is none. */
+static bool parent_says(const char *device, const char *name, char *said,
+			int size)
+{
+	char path[300];
+	ssize_t got;
+	int file;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/device/%s",
+		 device, name);
+	file = open(path, O_RDONLY);
+	if (file < 0)
+		return false;
+	got = read(file, said, size - 1);
+	close(file);
+	CHECK(got > 0);
+	said[got] = 0;
+	return true;
+}
+
+/* Numbers where a card has those of PCI, of a vendor that does not exist; only on such devices. */
+static void mx11_numbers(void)
+{
+	char said[64];
+
+	link_add();
+	CHECK(parent_says(NAME, "vendor", said, sizeof(said)));
+	CHECK(!strcmp(said, "0xffff\n"));
+	CHECK(parent_says(NAME, "device", said, sizeof(said)));
+	CHECK(!strcmp(said, "0x0001\n"));
+	CHECK(!parent_says(device_name(), "vendor", said, sizeof(said)));
+	CHECK(!parent_says(device_name(), "device", said, sizeof(said)));
+}
+
 static const struct test tests[] = {
 	TEST(mx1_contexts, "MX1 contexts that are opened otherwise"),
 	TEST(mx2_completion_queues,
@@ -755,6 +791,7 @@ static const struct test tests[] = {
 	TEST(mx9_other_rings,
 	     "MX9 rings of completions that are exchanged (class 26)"),
 	TEST(mx10_clock, "MX10 the page of the clock"),
+	TEST(mx11_numbers, "MX11 the numbers that programs know cards by"),
 };
 
 HARNESS_MAIN("devices that speak mlx5's ABI: users who do so badly", tests)

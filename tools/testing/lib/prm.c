@@ -72,7 +72,7 @@ void prm_create_cq(uint8_t in[PRM_CQ], const struct prm_cq *cq)
 {
 	memset(in, 0, PRM_CQ);
 	prm_head(in, PRM_CREATE_CQ, 0);
-	prm_put32(in, 0x10, 1 << 25 | cq->stride << 21);
+	prm_put32(in, 0x10, 1 << 25 | cq->stride << 21 | cq->overruns << 17);
 	prm_put32(in, 0x14, cq->record_umem_id);
 	prm_put32(in, 0x1c, cq->log_size << 24 | cq->uar);
 	prm_put32(in, 0x24, cq->eqn);

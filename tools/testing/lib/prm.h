@@ -39,6 +39,7 @@ enum {
 	PRM_INIT2INIT_QP = 0x50e,
 	PRM_ALLOC_PD = 0x800,
 	PRM_DEALLOC_PD = 0x801,
+	PRM_QUERY_LAG = 0x842,
 	PRM_CREATE_RMP = 0x90c,
 	PRM_MODIFY_RMP,
 	PRM_QUERY_RMP = 0x90f,
@@ -106,6 +107,7 @@ struct prm_cq {
 	uint32_t umem_id, record_umem_id, eqn, uar;
 	uint64_t offset, record;
 	uint32_t log_size, stride; /* stride 0: 64 bytes, 1: 128 */
+	uint32_t overruns;
 };
 
 enum { PRM_QP = 0x110, PRM_QP_OUT = 0x110 };

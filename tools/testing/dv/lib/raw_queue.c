@@ -9,7 +9,7 @@
 
 #include "raw_queue.h"
 
-void raw_places(struct raw_queue *q, bool wide)
+static void make_places(struct raw_queue *q, bool wide, bool overruns)
 {
 	struct prm_cq cq = {};
 	uint8_t in[PRM_CQ], out[PRM_HEAD] = {};
@@ -26,6 +26,7 @@ void raw_places(struct raw_queue *q, bool wide)
 		.record = CQ_RECORD_AT,
 		.log_size = CQ_LOG,
 		.stride = wide,
+		.overruns = overruns,
 	};
 	CHECK_EQ(mlx5dv_devx_query_eqn(dev.ctx, 0, &cq.eqn), 0);
 	/* Mark all entries invalid: opcode 0xf, and the owner bit of the round before. */
@@ -48,6 +49,16 @@ void raw_places(struct raw_queue *q, bool wide)
 		.log_rq = RQ_LOG,
 		.log_stride = RQ_STRIDE_LOG,
 	};
+}
+
+void raw_places(struct raw_queue *q, bool wide)
+{
+	make_places(q, wide, false);
+}
+
+void raw_places_overrun(struct raw_queue *q)
+{
+	make_places(q, false, true);
 }
 
 obj_t raw_try_qp(struct raw_queue *q, uint8_t out[PRM_HEAD])
@@ -272,10 +283,8 @@ void raw_pool_fill(struct raw_pool *pool, uint16_t slot, uint16_t next,
 	uint8_t *at = pool->buf->data + (slot << POOL_STRIDE_LOG);
 	uint8_t *end = at + (1 << POOL_STRIDE_LOG);
 
-	if (!pool->asked.cyclic) {
-		prm_put32(at, 0, next);
-		at += SEGMENT;
-	}
+	prm_put32(at, 0, pool->asked.cyclic ? rnd() : next);
+	at += SEGMENT;
 	memcpy(at, segments, count * SEGMENT);
 	at += count * SEGMENT;
 	/* A segment that ends the list. */

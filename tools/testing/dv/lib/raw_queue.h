@@ -27,7 +27,7 @@ enum {
 
 /*
  * For a pool: each request has room for three pieces behind the segment that names the next
- * request.
+ * request. A cyclic pool has that segment, too, and ignores it.
  */
 enum {
 	POOL_LOG = 5,
@@ -49,6 +49,7 @@ enum {
 };
 
 enum {
+	RAW_NOP = 0x00,
 	RAW_SEND_INV = 0x01,
 	RAW_WRITE = 0x08,
 	RAW_WRITE_IMM,
@@ -89,6 +90,8 @@ struct raw_cqe {
 
 /* Makes memory, umem and CQ, and sets @asked, which may be changed before raw_try_qp(). */
 void raw_places(struct raw_queue *q, bool wide);
+/* The same; the completion queue ignores the consumer index. */
+void raw_places_overrun(struct raw_queue *q);
 obj_t raw_try_qp(struct raw_queue *q, uint8_t out[PRM_HEAD]);
 void raw_make(struct raw_queue *q, bool wide);
 void raw_free(struct raw_queue *q);
@@ -123,7 +126,7 @@ void raw_pool_places(struct raw_pool *pool, bool cyclic);
 obj_t raw_try_pool(struct raw_pool *pool, uint8_t out[PRM_HEAD]);
 void raw_pool_make(struct raw_pool *pool, bool cyclic);
 void raw_pool_free(struct raw_pool *pool);
-/* Fills @slot and links it to @next; counts one more as posted. */
+/* Fills @slot and links it to @next (cyclic: anywhere); counts one more as posted. */
 void raw_pool_fill(struct raw_pool *pool, uint16_t slot, uint16_t next,
 		   const uint8_t *segments, uint32_t count);
 void raw_pool_ring(struct raw_pool *pool);
