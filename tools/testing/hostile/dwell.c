@@ -575,7 +575,7 @@ static void *query(void *qp)
 	while (!__atomic_load_n(&over, __ATOMIC_SEQ_CST)) {
 		__atomic_add_fetch(&queries, 1, __ATOMIC_SEQ_CST);
 		CHECK_EQ(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init), 0);
-		usleep(200);
+		usleep(1000);
 	}
 	return NULL;
 }
