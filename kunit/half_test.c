@@ -89,6 +89,11 @@ static int stranger(void *arg)
 	return 0;
 }
 
+static bool enough(struct half_test *t, u32 round)
+{
+	return round > 100 && atomic_read(&t->gave_way) > 10 && atomic_read(&t->refused) > 10;
+}
+
 static void there_is_one_owner_who_gives_way(struct kunit *test)
 {
 	struct half_test *t = make_half(test);
@@ -96,8 +101,7 @@ static void there_is_one_owner_who_gives_way(struct kunit *test)
 	struct movers *strangers = start_movers(test, stranger, t);
 	u32 round;
 
-	for (round = 0; go_on(&time, round > 100 && atomic_read(&t->gave_way) > 10 &&
-				     atomic_read(&t->refused) > 10); round++) {
+	for (round = 0; go_on(&time, enough(t, round)); round++) {
 		if (round % 2) {
 			pinion_half_interrupt(&t->half);
 		} else if (!pinion_half_own_killable(&t->half)) {

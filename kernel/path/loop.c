@@ -30,9 +30,11 @@ static bool loop_may_own(const struct pinion_qp *peer, const struct pinion_msg *
 {
 	if (msg->service != peer->service)
 		return false;
-	if (pinion_qp_is_connected(peer))
-		return data_race(peer->attr.dest_qp_num) == msg->src_qpn;
-	return data_race(peer->attr.qkey) == msg->qkey;
+	if (!pinion_qp_is_connected(peer))
+		/* data_race(): it is checked again with the lock held. */
+		return data_race(peer->attr.qkey) == msg->qkey;
+	/* data_race(): likewise. */
+	return data_race(peer->attr.dest_qp_num) == msg->src_qpn;
 }
 
 /*

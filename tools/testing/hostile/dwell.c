@@ -767,8 +767,8 @@ static void dw12_strangers(void)
 
 	meanwhile = 0;
 	owner_begin(datagrams.b.qp);
-	post_recv(&datagrams.b, &(struct ibv_sge){ to.base, GRH + DATAGRAM,
-						   to.lkey }, 1, 1);
+	post_recv(&datagrams.b,
+		  &(struct ibv_sge){ to.base, GRH + DATAGRAM, to.lkey }, 1, 1);
 	for (i = 0; i < OWNED; i++)
 		meanwhile += datagrams_send(&datagrams, &from, 1, QKEY + 1);
 	owner_end();
@@ -792,8 +792,7 @@ static const struct test tests[] = {
 	     "DW10 senders do not wait for an owner that sleeps"),
 	TEST(dw11_datagrams,
 	     "DW11 nor do those of datagrams, which are not lost"),
-	TEST(dw12_strangers,
-	     "DW12 only messages for a receiver try to own it"),
+	TEST(dw12_strangers, "DW12 only messages for a receiver try to own it"),
 };
 
 int main(int argc, char **argv)
