@@ -89,10 +89,10 @@ static int force_port(struct pinion_dev *dev, bool down)
 /* A queue pair in RESET has nothing to flush, and qp_modify.c keeps it in RESET from now on. */
 static void force_break_qp(struct pinion_qp *qp)
 {
-	mutex_lock(&qp->resp.lock);
+	pinion_half_interrupt(&qp->resp.lock);
 	if (qp->state != IB_QPS_RESET)
 		pinion_qp_fail(qp, PINION_NO_EVENT);
-	mutex_unlock(&qp->resp.lock);
+	pinion_half_release(&qp->resp.lock);
 }
 
 static void force_break_qps(struct pinion_dev *dev)

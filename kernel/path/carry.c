@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Moves payload through a responder. A message that lacks a page leaves, holding nothing, and is
- * tried again when the page is there.
+ * Moves payload through a responder. A message that lacks a page, or gives way to others, leaves,
+ * holding nothing; it continues where it was when it is retried.
  */
 #include "carry.h"
 #include "fault.h"
 #include "move.h"
 
-/* The last number (token) given to a message that lacked a page. 0 means no number. */
+/* The last number (token) given to a message that left before its end. 0 means no number. */
 static atomic64_t carry_tokens;
 
 void pinion_carry_remember(struct pinion_qp *qp, struct pinion_msg *msg)
@@ -24,7 +24,7 @@ enum pinion_verdict pinion_lacks(struct pinion_qp *qp, const struct pinion_targe
 {
 	struct pinion_resp *resp = &qp->resp;
 
-	lockdep_assert_held(&resp->lock);
+	pinion_half_assert(&resp->lock);
 	/* The fault that failed was for this place; for another page a new one is started. */
 	if (msg->fault_err && msg->fault_left == resp->left) {
 		pinion_missing_put(&msg->missing);
@@ -37,20 +37,40 @@ enum pinion_verdict pinion_lacks(struct pinion_qp *qp, const struct pinion_targe
 	return PINION_PEER_PAGE;
 }
 
+bool pinion_carry_gives_way(const struct pinion_qp *qp, const struct pinion_msg *msg)
+{
+	/* A thread that is about to be scheduled away must not own a half of another user's. */
+	return msg->yields && (pinion_half_is_wanted(&qp->resp.lock) || need_resched());
+}
+
+/* Return: PINION_MOVE_ON if @qp's responder is to be released before all of @msg is moved. */
+static enum pinion_moved carry_all(struct pinion_qp *qp, struct pinion_msg *msg, bool read)
+{
+	struct pinion_cursor *sink = read ? msg->payload : &qp->resp.cursor;
+	struct pinion_cursor *source = read ? &qp->resp.cursor : msg->payload;
+	enum pinion_moved moved;
+
+	for (;;) {
+		moved = pinion_move_stretch(qp->node, sink, source, &qp->resp.left, &msg->missing);
+		if (moved != PINION_MOVE_ON || pinion_carry_gives_way(qp, msg))
+			return moved;
+		cond_resched();
+	}
+}
+
 enum pinion_verdict pinion_carry(struct pinion_qp *qp, const struct pinion_target *target,
 				 struct pinion_msg *msg, bool read)
 {
 	struct pinion_resp *resp = &qp->resp;
-	enum pinion_moved moved;
+	enum pinion_moved moved = carry_all(qp, msg, read);
 
-	moved = read ?
-		pinion_move(qp->node, msg->payload, &resp->cursor, &resp->left, &msg->missing) :
-		pinion_move(qp->node, &resp->cursor, msg->payload, &resp->left, &msg->missing);
 	if (moved == PINION_MOVED)
 		return PINION_ACK;
 	if (moved == PINION_MOVE_REFUSED)
 		return resp->cursor.syndrome ? PINION_NAK_ACCESS : PINION_OWN_FAULT;
 	pinion_carry_remember(qp, msg);
+	if (moved == PINION_MOVE_ON)
+		return PINION_GAVE_WAY;
 	if (moved == (read ? PINION_MOVE_NO_SINK : PINION_MOVE_NO_SOURCE))
 		return PINION_OWN_PAGE;
 	return pinion_lacks(qp, target, msg, &resp->cursor);

@@ -11,12 +11,15 @@
 
 /*
  * Move what is left of @msg (resp.left) to resp.cursor, or with @read from it. If a page is
- * missing the position is remembered in @qp->resp, and the message goes on there when it is tried
- * again (msg->resumed). Return: a verdict. If resp.cursor has a syndrome, the caller decides
- * on the verdict for it.
+ * missing, or the message gives way, the position is remembered in @qp->resp, and the message goes
+ * on there when it is tried again (msg->resumed). Return: a verdict. If resp.cursor has a syndrome,
+ * the caller decides on the verdict for it.
  */
 enum pinion_verdict pinion_carry(struct pinion_qp *qp, const struct pinion_target *target,
 				 struct pinion_msg *msg, bool read);
+
+/* Asked between stretches: must @msg leave @qp with PINION_GAVE_WAY, for others? */
+bool pinion_carry_gives_way(const struct pinion_qp *qp, const struct pinion_msg *msg);
 
 /*
  * Remember that what is left of @msg is resp.left, and that it stands at resp.cursor, if that is

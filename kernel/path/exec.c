@@ -27,11 +27,14 @@
 
 /*
  * Pauses that double each time. AGAIN_*: before a fault is tried again that could not be started
- * or told nothing about the page. RNR_MOST_NS: the limit for a receiver that is never ready, if
- * the sender retries without limit.
+ * or told nothing about the page. BUSY_*: before a peer is tried again whose responder has another
+ * owner, mostly a system call of the peer. RNR_MOST_NS: the limit for a receiver that is never
+ * ready, if the sender retries without limit.
  */
 #define AGAIN_NS	NSEC_PER_MSEC
 #define AGAIN_MOST_NS	NSEC_PER_SEC
+#define BUSY_NS		(20 * NSEC_PER_USEC)
+#define BUSY_MOST_NS	(4 * NSEC_PER_MSEC)
 #define RNR_MOST_NS	(4 * NSEC_PER_MSEC)
 
 /* How long one caller performs requests; then the work item goes on, behind others. */
@@ -212,13 +215,18 @@ static enum pinion_step sq_no_answer(struct pinion_qp *qp, struct pinion_request
 
 /* ------------------------------------------------------------ missing pages */
 
-enum pinion_step pinion_sq_try_later(struct pinion_qp *qp)
+static enum pinion_step sq_try_again(struct pinion_qp *qp, u64 least, u64 most)
 {
 	struct pinion_sq *sq = &qp->sq;
 
-	sq->again = pinion_pace_slower(sq->again, AGAIN_NS, AGAIN_MOST_NS);
+	sq->again = pinion_pace_slower(sq->again, least, most);
 	pinion_sq_park(qp, sq->again);
 	return PINION_STEP_PARKED;
+}
+
+enum pinion_step pinion_sq_try_later(struct pinion_qp *qp)
+{
+	return sq_try_again(qp, AGAIN_NS, AGAIN_MOST_NS);
 }
 
 /* Wait for sq.fault, if it was started (@asked); else try again later. */
@@ -267,7 +275,6 @@ static bool sq_page_came(struct pinion_qp *qp, struct pinion_request *request,
 	int err;
 
 	sq->awaits = PINION_AWAITS_NONE;
-	request->fault_err = 0;
 	if (whose == PINION_AWAITS_NONE)
 		return true;
 	err = pinion_fault_result(sq->fault);
@@ -288,7 +295,7 @@ static bool sq_page_came(struct pinion_qp *qp, struct pinion_request *request,
 
 void pinion_sq_turn_away(struct pinion_sq *sq)
 {
-	lockdep_assert_held(&sq->exec);
+	pinion_half_assert(&sq->exec);
 	if (sq->awaits == PINION_AWAITS_NONE)
 		return;
 	sq->awaits = PINION_AWAITS_NONE;
@@ -354,6 +361,11 @@ static enum pinion_step sq_judge(struct pinion_qp *qp, struct pinion_request *re
 		return pinion_sq_bring_own(qp, &msg->missing);
 	case PINION_PEER_PAGE:
 		return sq_await_peer(qp, msg);
+	case PINION_GAVE_WAY:
+		qp->sq.again = 0;
+		return PINION_STEP_AGAIN;
+	case PINION_BUSY:
+		return sq_try_again(qp, BUSY_NS, BUSY_MOST_NS);
 	}
 	return pinion_sq_fail(qp, IB_WC_GENERAL_ERR, PINION_SYN_NONE);
 }
@@ -387,6 +399,9 @@ static enum pinion_step sq_send(struct pinion_qp *qp, struct pinion_request *req
 		return pinion_sq_fail_local(qp, syndrome);
 	verdict = pinion_engine_of(qp, &msg)->start(qp, &msg);
 	request->token = msg.token;
+	/* It is for one attempt; but a responder with another owner has not seen it. */
+	if (verdict != PINION_BUSY)
+		request->fault_err = 0;
 	return sq_judge(qp, request, &msg, verdict);
 }
 
@@ -480,13 +495,13 @@ static void sq_raise_drained(struct pinion_qp *qp)
 }
 
 /*
- * Runs in the doorbell, in a work item or in modify_qp, with exec held. Others wait for us in
- * pinion_sq_interrupt(), so stop when one does (@wanted), and after TURN_MS. Stop for a
- * fatal signal, too: a work item goes on, as another process may use the queue.
+ * Runs in the doorbell, in a work item or in modify_qp, with exec held. Stop when exec is wanted,
+ * and after TURN_MS. Stop for a fatal signal, too: a work item goes on, as another process may use
+ * the queue.
  */
 static bool sq_turn_is_over(struct pinion_sq *sq, unsigned long end)
 {
-	return atomic_read(&sq->wanted) || time_after(jiffies, end) ||
+	return pinion_half_is_wanted(&sq->exec) || time_after(jiffies, end) ||
 	       fatal_signal_pending(current);
 }
 
@@ -508,7 +523,7 @@ void pinion_sq_run(struct pinion_qp *qp)
 	struct pinion_sq *sq = &qp->sq;
 	u32 tail;
 
-	lockdep_assert_held(&sq->exec);
+	pinion_half_assert(&sq->exec);
 	if (sq_is_alive(qp) && pinion_qp_is_cut_off(qp))
 		sq_break_fatally(qp);
 	if (!sq_look(qp, &tail)) {
@@ -540,7 +555,7 @@ void pinion_sq_run(struct pinion_qp *qp)
  */
 void pinion_sq_stop_waiting(struct pinion_sq *sq)
 {
-	lockdep_assert_held(&sq->exec);
+	pinion_half_assert(&sq->exec);
 	hrtimer_cancel(&sq->timer);
 	pinion_sq_turn_away(sq);
 	sq->waiting = false;

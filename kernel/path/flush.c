@@ -112,6 +112,10 @@ static enum pinion_verdict flush_to_persistence(struct pinion_qp *qp,
 			return pinion_refuse_key(qp, resp->cursor.syndrome);
 		}
 		resp->left -= done;
+		if (resp->left && pinion_carry_gives_way(qp, msg)) {
+			pinion_carry_remember(qp, msg);
+			return PINION_GAVE_WAY;
+		}
 		cond_resched();
 	}
 	pinion_persist_barrier();

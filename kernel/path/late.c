@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The queue of datagrams whose receiver lacked a page, and the work item that delivers them later
- * through the responder, in order. If the first one lacks a page, the work item has it faulted and
- * returns; it runs again when the fault is over.
+ * The queue of datagrams that could not be delivered at once, and the work item that delivers them
+ * later through the responder, in order. If the first one lacks a page, the work item has it
+ * faulted and returns; it runs again when the fault is over.
+ *
+ * Datagrams are added under late_lock, with or without resp.lock; they are delivered and removed
+ * with both. Adding to an empty queue queues the work item. While the queue is not empty, the work
+ * item is pending, or is running, or will be queued by a fault or a timer.
  */
 #include <linux/slab.h>
 
@@ -12,7 +16,7 @@
 #include "move.h"
 
 /* Datagrams queued for one queue pair. More are dropped, as datagrams may be. */
-#define MAX_LATE	16
+#define MAX_LATE	64
 /* Faults for one datagram, some of them for pages that were evicted again. Then it is dropped. */
 #define MAX_TRIES	256
 /* Pauses before a fault is tried again that could not be started; doubled each time. */
@@ -21,7 +25,7 @@
 /* Datagrams delivered by one run of the work item; then other work items have their turn. */
 #define TURN		64
 
-/* resp.lock is held while allocating, and senders wait for it: do not reclaim memory. */
+/* resp.lock may be held while allocating: do not reclaim memory. */
 #define LATE_GFP	(GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN)
 
 struct late {
@@ -60,12 +64,21 @@ static struct late *late_copy(struct pinion_msg *msg, enum pinion_moved *moved,
 	return late;
 }
 
-/* Allocate resp.late_fault unless it exists; it is used for one datagram after the other. */
-static bool late_have_fault(struct pinion_resp *resp)
+/* Return: false if there is no room, or @qp is being destroyed. */
+static bool late_add(struct pinion_qp *qp, struct late *late)
 {
-	if (!resp->late_fault)
-		resp->late_fault = pinion_fault_alloc(LATE_GFP);
-	return resp->late_fault;
+	struct pinion_resp *resp = &qp->resp;
+
+	guard(spinlock)(&resp->late_lock);
+	/* pinion_qp_fini() sets @dying, then pinion_late_forget() takes the lock. */
+	if (READ_ONCE(qp->dying) || resp->num_late >= MAX_LATE)
+		return false;
+	/* The item may be pending with the delay of a datagram that is forgotten. */
+	if (!resp->num_late)
+		mod_delayed_work(qp->wq, &resp->late_work, 0);
+	list_add_tail(&late->node, &resp->late);
+	WRITE_ONCE(resp->num_late, resp->num_late + 1);
+	return true;
 }
 
 enum pinion_verdict pinion_late_keep(struct pinion_qp *qp, struct pinion_msg *msg)
@@ -74,8 +87,7 @@ enum pinion_verdict pinion_late_keep(struct pinion_qp *qp, struct pinion_msg *ms
 	enum pinion_moved moved;
 	struct late *late;
 
-	lockdep_assert_held(&resp->lock);
-	if (qp->dying || resp->num_late == MAX_LATE || !late_have_fault(resp))
+	if (READ_ONCE(resp->num_late) >= MAX_LATE)
 		return PINION_SILENCE;
 	late = late_copy(msg, &moved, qp->node);
 	if (!late)
@@ -84,18 +96,24 @@ enum pinion_verdict pinion_late_keep(struct pinion_qp *qp, struct pinion_msg *ms
 		kfree(late);
 		return moved == PINION_MOVE_NO_SOURCE ? PINION_OWN_PAGE : PINION_OWN_FAULT;
 	}
-	/* The item may be pending with the delay of a datagram that is forgotten. */
-	if (!resp->num_late)
-		mod_delayed_work(qp->wq, &resp->late_work, 0);
-	list_add_tail(&late->node, &resp->late);
-	resp->num_late++;
-	return PINION_ACK;
+	if (late_add(qp, late))
+		return PINION_ACK;
+	kfree(late);
+	return PINION_SILENCE;
+}
+
+static struct late *late_first(struct pinion_resp *resp)
+{
+	guard(spinlock)(&resp->late_lock);
+	return list_first_entry_or_null(&resp->late, struct late, node);
 }
 
 static void late_drop(struct pinion_resp *resp, struct late *late)
 {
+	spin_lock(&resp->late_lock);
 	list_del(&late->node);
-	resp->num_late--;
+	WRITE_ONCE(resp->num_late, resp->num_late - 1);
+	spin_unlock(&resp->late_lock);
 	kfree(late);
 }
 
@@ -107,10 +125,16 @@ void pinion_late_forget(struct pinion_qp *qp)
 {
 	struct pinion_resp *resp = &qp->resp;
 	struct late *late, *next;
+	LIST_HEAD(gone);
 
-	lockdep_assert_held(&resp->lock);
-	list_for_each_entry_safe(late, next, &resp->late, node)
-		late_drop(resp, late);
+	pinion_half_assert(&resp->lock);
+	/* All at once: senders may add as fast as they could be dropped one by one. */
+	spin_lock(&resp->late_lock);
+	list_splice_init(&resp->late, &gone);
+	WRITE_ONCE(resp->num_late, 0);
+	spin_unlock(&resp->late_lock);
+	list_for_each_entry_safe(late, next, &gone, node)
+		kfree(late);
 	/* Leave the fault instead of waiting for it: it may never end. */
 	if (resp->late_fault)
 		pinion_fault_leave(resp->late_fault);
@@ -144,6 +168,8 @@ static bool late_ask(struct pinion_qp *qp, struct late *late)
 		return false;
 	}
 	msg->fault_left = resp->left;
+	if (!resp->late_fault)
+		resp->late_fault = pinion_fault_alloc(LATE_GFP);
 	late->asked = pinion_fault_start(resp->late_fault, qp->faulter, &msg->missing, resp->left);
 	if (late->asked)
 		pinion_fault_wait(resp->late_fault, qp, late_wake);
@@ -175,31 +201,53 @@ static bool late_deliver(struct pinion_qp *qp, struct late *late)
 	return late_ask(qp, late);
 }
 
+/* Return: false if there is none that can be delivered now. resp.lock is held. */
+static bool late_deliver_first(struct pinion_qp *qp)
+{
+	struct late *late = late_first(&qp->resp);
+
+	if (!late || late_deliver(qp, late))
+		return false;
+	late_drop(&qp->resp, late);
+	return true;
+}
+
+bool pinion_late_catch_up(struct pinion_qp *qp)
+{
+	struct pinion_resp *resp = &qp->resp;
+	struct late *late;
+	int turn;
+
+	for (turn = 0; turn < MAX_LATE && !pinion_half_is_wanted(&resp->lock); turn++) {
+		late = late_first(resp);
+		/* One that lacked a page is retried by the work item only, after its pause. */
+		if (!late || late->tries || !late_deliver_first(qp))
+			break;
+	}
+	return !READ_ONCE(resp->num_late);
+}
+
 /* The work item, on the receiver's work queue. */
 static void late_run(struct work_struct *work)
 {
 	struct pinion_qp *qp = container_of(to_delayed_work(work), struct pinion_qp,
 					    resp.late_work);
-	struct pinion_resp *resp = &qp->resp;
-	struct late *late;
+	bool goes_on = true;
 	int turn;
 
-	for (turn = 0; turn < TURN; turn++) {
-		mutex_lock(&resp->lock);
-		late = list_first_entry_or_null(&resp->late, struct late, node);
-		if (!late || late_deliver(qp, late)) {
-			mutex_unlock(&resp->lock);
-			return;
-		}
-		late_drop(resp, late);
-		mutex_unlock(&resp->lock);
+	for (turn = 0; turn < TURN && goes_on; turn++) {
+		pinion_half_own(&qp->resp.lock);
+		goes_on = late_deliver_first(qp);
+		pinion_half_release(&qp->resp.lock);
 		cond_resched();
 	}
-	late_wake(qp);
+	if (goes_on)
+		late_wake(qp);
 }
 
 void pinion_late_init(struct pinion_qp *qp)
 {
+	spin_lock_init(&qp->resp.late_lock);
 	INIT_LIST_HEAD(&qp->resp.late);
 	INIT_DELAYED_WORK(&qp->resp.late_work, late_run);
 }

@@ -4,11 +4,13 @@
  * requester's cursor directly: no packets, no state, and no extra copy but for multicast. Runs in
  * the sender's executor.
  */
+#include <linux/processor.h>
 #include <linux/slab.h>
 
 #include "../logic/psn.h"
 #include "../mem/dwell.h"
 #include "../mem/inject.h"
+#include "late.h"
 #include "loop.h"
 #include "mcast.h"
 #include "move.h"
@@ -16,13 +18,32 @@
 /* The RNR timer of an injected RNR answer (mem/inject.h): 0.64 ms. */
 #define INJECTED_RNR_TIMER	12
 
+/* Tries to own a responder: some microseconds, more than a small message of another one takes. */
+#define SPINS			200
+
+/*
+ * Checked before @peer's responder is owned, so that only the connected peer, or for datagrams a
+ * sender with its Q_Key, can keep others out of it. While @peer is being modified this may see the
+ * attributes from before: then @msg came before the change.
+ */
+static bool loop_may_own(const struct pinion_qp *peer, const struct pinion_msg *msg)
+{
+	if (msg->service != peer->service)
+		return false;
+	if (!pinion_qp_is_connected(peer))
+		/* data_race(): it is checked again with the lock held. */
+		return data_race(peer->attr.qkey) == msg->qkey;
+	/* data_race(): likewise. */
+	return data_race(peer->attr.dest_qp_num) == msg->src_qpn;
+}
+
 /*
  * Does @msg come from the queue pair that @peer is connected to, and is it the next in order? The
  * kernel itself has filled in the sender's fields of @msg, so they can be trusted.
  */
 static bool loop_is_expected(const struct pinion_qp *peer, const struct pinion_msg *msg)
 {
-	lockdep_assert_held(&peer->resp.lock);
+	pinion_half_assert(&peer->resp.lock);
 	if (!pinion_qp_is_connected(peer))
 		return true;
 	if (peer->engine != &pinion_loop_engine)
@@ -47,16 +68,41 @@ static enum pinion_verdict loop_respond(struct pinion_qp *peer, struct pinion_ms
 	return verdict;
 }
 
+/* Own the responder of @peer, if it is free or will be at once. Does not sleep. */
+static bool loop_own(struct pinion_qp *peer)
+{
+	int i;
+
+	for (i = 0; i < SPINS; i++) {
+		if (pinion_half_try(&peer->resp.lock))
+			return true;
+		if (need_resched())
+			break;
+		cpu_relax();
+	}
+	return false;
+}
+
+/* The responder of @peer has another owner, or is wanted: do not wait for it. */
+static enum pinion_verdict loop_leave(struct pinion_qp *peer, struct pinion_msg *msg)
+{
+	pinion_stat_inc(peer, busy_peers);
+	return pinion_qp_is_connected(peer) ? PINION_BUSY : pinion_late_keep(peer, msg);
+}
+
 static enum pinion_verdict loop_deliver(struct pinion_qp *peer, struct pinion_msg *msg)
 {
 	enum pinion_verdict verdict;
 
 	pinion_dwell(PINION_DWELL_PEER);
-	mutex_lock(&peer->resp.lock);
+	if (!loop_may_own(peer, msg))
+		return PINION_SILENCE;
+	if (!loop_own(peer))
+		return loop_leave(peer, msg);
 	verdict = loop_respond(peer, msg);
 	if (verdict == PINION_RNR)
 		msg->rnr_timer = peer->attr.min_rnr_timer;
-	mutex_unlock(&peer->resp.lock);
+	pinion_half_release(&peer->resp.lock);
 	return verdict;
 }
 

@@ -89,14 +89,14 @@ static void move_miss(struct pinion_cursor *lacking, struct pinion_cursor *other
 		pinion_cursor_leave(other);
 }
 
-enum pinion_moved pinion_move(struct pinion_node *node, struct pinion_cursor *to,
-			      struct pinion_cursor *from, u64 *left,
-			      struct pinion_missing *missing)
+enum pinion_moved pinion_move_stretch(struct pinion_node *node, struct pinion_cursor *to,
+				      struct pinion_cursor *from, u64 *left,
+				      struct pinion_missing *missing)
 {
 	u64 stretch = pinion_stretch(), bytes;
 	void *source, *sink;
 
-	while (*left) {
+	while (*left && stretch) {
 		if (!move_enter_both(node, to, from, *left))
 			return PINION_MOVE_REFUSED;
 		bytes = pinion_cursor_run(from, min(*left, stretch), &source);
@@ -120,16 +120,21 @@ enum pinion_moved pinion_move(struct pinion_node *node, struct pinion_cursor *to
 		pinion_cursor_advance(to, bytes);
 		*left -= bytes;
 		stretch -= min_t(u64, stretch, max_t(u64, bytes, RUN));
-		if (!stretch) {
-			pinion_cursor_leave(to);
-			pinion_cursor_leave(from);
-			cond_resched();
-			stretch = pinion_stretch();
-		}
 	}
 	pinion_cursor_leave(to);
 	pinion_cursor_leave(from);
-	return PINION_MOVED;
+	return *left ? PINION_MOVE_ON : PINION_MOVED;
+}
+
+enum pinion_moved pinion_move(struct pinion_node *node, struct pinion_cursor *to,
+			      struct pinion_cursor *from, u64 *left,
+			      struct pinion_missing *missing)
+{
+	enum pinion_moved moved;
+
+	while ((moved = pinion_move_stretch(node, to, from, left, missing)) == PINION_MOVE_ON)
+		cond_resched();
+	return moved;
 }
 
 enum pinion_moved pinion_move_word(struct pinion_node *node, struct pinion_cursor *word,

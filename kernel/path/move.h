@@ -13,6 +13,7 @@ enum pinion_moved {
 	PINION_MOVE_REFUSED,	/* by a cursor, which has a syndrome */
 	PINION_MOVE_NO_SINK,	/* a page that would be written is missing */
 	PINION_MOVE_NO_SOURCE,	/* a page that would be read is missing */
+	PINION_MOVE_ON,		/* pinion_move_stretch() only: there is more to copy */
 };
 
 /*
@@ -23,6 +24,11 @@ enum pinion_moved {
 enum pinion_moved pinion_move(struct pinion_node *node, struct pinion_cursor *to,
 			      struct pinion_cursor *from, u64 *left,
 			      struct pinion_missing *missing);
+
+/* Likewise, but only as much as is copied in one go. The caller may do something else meanwhile. */
+enum pinion_moved pinion_move_stretch(struct pinion_node *node, struct pinion_cursor *to,
+				      struct pinion_cursor *from, u64 *left,
+				      struct pinion_missing *missing);
 
 enum pinion_word_op {
 	PINION_WORD_CMP_SWAP,

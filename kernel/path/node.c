@@ -115,7 +115,10 @@ void pinion_node_del_qp(struct pinion_node *node, struct pinion_qp *qp)
 {
 	pinion_mcast_leave_all(qp);
 	xa_erase(&node->qps, qp->ibqp.qp_num);
+	/* A peer in the middle of a message gives way, then does not find @qp any more. */
+	pinion_half_want(&qp->resp.lock);
 	pinion_users_drain(&qp->finders);
+	pinion_half_allow(&qp->resp.lock);
 }
 
 struct pinion_qp *pinion_node_next_qp(struct pinion_node *node, unsigned long *qpn)

@@ -18,9 +18,9 @@ void pinion_qp_run(struct pinion_qp *qp)
 		pinion_sq_run(qp);
 	if (qp->state != IB_QPS_ERR)
 		return;
-	mutex_lock(&qp->resp.lock);
+	pinion_half_interrupt(&qp->resp.lock);
 	pinion_flush_recvs(qp);
-	mutex_unlock(&qp->resp.lock);
+	pinion_half_release(&qp->resp.lock);
 }
 
 /*
@@ -30,8 +30,8 @@ void pinion_qp_run(struct pinion_qp *qp)
 static bool post_begins(struct pinion_qp *qp)
 {
 	if (pinion_qp_has_window(qp))
-		return mutex_trylock(&qp->sq.exec);
-	return !mutex_lock_killable(&qp->sq.exec);
+		return pinion_half_try(&qp->sq.exec);
+	return pinion_half_own_killable(&qp->sq.exec);
 }
 
 /**
@@ -52,7 +52,7 @@ void pinion_qp_doorbell(struct pinion_qp *qp)
 		return;
 	}
 	pinion_qp_run(qp);
-	mutex_unlock(&qp->sq.exec);
+	pinion_half_release(&qp->sq.exec);
 }
 
 static u8 post_wqe_flags(const struct ib_send_wr *wr)

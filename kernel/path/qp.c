@@ -7,6 +7,7 @@
 
 #include "../compat/compat.h"
 #include "../logic/wqe.h"
+#include "../mem/dwell.h"
 #include "bell.h"
 #include "complete.h"
 #include "engine.h"
@@ -42,13 +43,13 @@ static void qp_execute_once(struct pinion_qp *qp)
 {
 	bool failing;
 
-	mutex_lock(&qp->sq.exec);
+	pinion_half_own(&qp->sq.exec);
 	failing = READ_ONCE(qp->failing);
 	if (failing && qp->state != IB_QPS_ERR)
 		pinion_qp_enter_error(qp, IB_QPS_ERR);
 	if (!qp->dying)
 		pinion_qp_run(qp);
-	mutex_unlock(&qp->sq.exec);
+	pinion_half_release(&qp->sq.exec);
 	/* Also if the state was ERR already: then the event has not been raised yet. */
 	if (failing && xchg(&qp->untold, false))
 		pinion_qp_event(qp, qp->fail_event);
@@ -114,9 +115,8 @@ int pinion_qp_init(struct pinion_qp *qp, bool sig_all)
 {
 	struct pinion_sq *sq = &qp->sq;
 
-	mutex_init(&sq->exec);
-	atomic_set(&sq->wanted, 0);
-	mutex_init(&qp->resp.lock);
+	pinion_half_init(&sq->exec);
+	pinion_half_init(&qp->resp.lock);
 	spin_lock_init(&sq->post_lock);
 	pinion_users_init(&qp->finders);
 	INIT_LIST_HEAD(&qp->memberships);
@@ -151,15 +151,15 @@ err_requests:
 
 void pinion_qp_fini(struct pinion_qp *qp)
 {
-	pinion_sq_interrupt(&qp->sq);
-	mutex_lock(&qp->resp.lock);
+	pinion_half_interrupt(&qp->sq.exec);
+	pinion_half_interrupt(&qp->resp.lock);
 	WRITE_ONCE(qp->dying, true);
 	pinion_late_forget(qp);
 	pinion_give_back(qp);
-	mutex_unlock(&qp->resp.lock);
+	pinion_half_release(&qp->resp.lock);
 	/* A page that a fault brings for us may never come: stop waiting for it. */
 	pinion_sq_turn_away(&qp->sq);
-	mutex_unlock(&qp->sq.exec);
+	pinion_half_release(&qp->sq.exec);
 	pinion_late_stop(qp);
 	if (qp->conn)
 		qp->node->others->detach(qp);
@@ -170,8 +170,8 @@ void pinion_qp_fini(struct pinion_qp *qp)
 	/* A process may keep the ring mapped: tell it that posting needs a doorbell again. */
 	if (qp->has_sq)
 		WRITE_ONCE(qp->sq.ring.hdr->flags, 0);
-	mutex_destroy(&qp->sq.exec);
-	mutex_destroy(&qp->resp.lock);
+	pinion_half_destroy(&qp->sq.exec);
+	pinion_half_destroy(&qp->resp.lock);
 	if (qp->sq.fault)
 		pinion_fault_leave(qp->sq.fault);
 	pinion_requests_destroy(&qp->sq.requests);
@@ -180,7 +180,7 @@ void pinion_qp_fini(struct pinion_qp *qp)
 
 void pinion_qp_fail(struct pinion_qp *qp, enum ib_event_type event)
 {
-	lockdep_assert_held(&qp->resp.lock);
+	pinion_half_assert(&qp->resp.lock);
 	if (qp->failing)
 		return;
 	qp->fail_event = event;
@@ -216,10 +216,10 @@ static void qp_enter_error_locked(struct pinion_qp *qp, enum ib_qp_state state)
 /* The caller completes the request that it is performing, if there is one. */
 void pinion_qp_enter_error(struct pinion_qp *qp, enum ib_qp_state state)
 {
-	lockdep_assert_held(&qp->sq.exec);
-	mutex_lock(&qp->resp.lock);
+	pinion_half_assert(&qp->sq.exec);
+	pinion_half_interrupt(&qp->resp.lock);
 	qp_enter_error_locked(qp, state);
-	mutex_unlock(&qp->resp.lock);
+	pinion_half_release(&qp->resp.lock);
 }
 
 /*
@@ -230,16 +230,16 @@ void pinion_qp_enter_error(struct pinion_qp *qp, enum ib_qp_state state)
  */
 void pinion_qp_lock(struct pinion_qp *qp)
 {
-	pinion_sq_interrupt(&qp->sq);
-	mutex_lock(&qp->resp.lock);
+	pinion_half_interrupt(&qp->sq.exec);
+	pinion_half_interrupt(&qp->resp.lock);
 	if (qp->failing && qp->state != IB_QPS_ERR)
 		qp_enter_error_locked(qp, IB_QPS_ERR);
 }
 
 void pinion_qp_unlock(struct pinion_qp *qp)
 {
-	mutex_unlock(&qp->resp.lock);
-	mutex_unlock(&qp->sq.exec);
+	pinion_half_release(&qp->resp.lock);
+	pinion_half_release(&qp->sq.exec);
 }
 
 static void qp_reset(struct pinion_qp *qp)
@@ -344,8 +344,8 @@ void pinion_qp_modify(struct pinion_qp *qp, const struct ib_qp_attr *attr, int m
 {
 	enum ib_qp_state before = qp->state;
 
-	lockdep_assert_held(&qp->sq.exec);
-	lockdep_assert_held(&qp->resp.lock);
+	pinion_half_assert(&qp->sq.exec);
+	pinion_half_assert(&qp->resp.lock);
 	qp_copy_attrs(&qp->attr, attr, mask);
 	if (mask & IB_QP_AV)
 		qp->av = *av;
@@ -361,10 +361,10 @@ void pinion_qp_modify(struct pinion_qp *qp, const struct ib_qp_attr *attr, int m
 
 void pinion_qp_resume(struct pinion_qp *qp)
 {
-	mutex_unlock(&qp->resp.lock);
+	pinion_half_release(&qp->resp.lock);
 	if (qp->has_sq && qp->state != IB_QPS_RESET)
 		pinion_sq_run(qp);
-	mutex_unlock(&qp->sq.exec);
+	pinion_half_release(&qp->sq.exec);
 }
 
 void pinion_qp_peek(struct pinion_qp *qp, struct ib_qp_attr *attr)
@@ -381,6 +381,7 @@ void pinion_qp_peek(struct pinion_qp *qp, struct ib_qp_attr *attr)
 void pinion_qp_query(struct pinion_qp *qp, struct ib_qp_attr *attr)
 {
 	pinion_qp_lock(qp);
+	pinion_dwell(PINION_DWELL_OWNER);
 	pinion_qp_peek(qp, attr);
 	pinion_qp_unlock(qp);
 }

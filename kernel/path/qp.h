@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A queue pair as the data path sees it: a requester half and a responder half.
+ * A queue pair as the data path sees it: a requester half and a responder half (half.h).
  *
  * The requester half is protected by sq.exec. Its holder is the executor: it reads work requests,
  * performs and completes them. The responder half is protected by resp.lock, which is normally
  * taken by the executor of the peer.
  *
  * Attributes and state change only with both locks held, so either half may read them under its own
- * lock. Order: sq.exec, then resp.lock. An executor that holds its own sq.exec takes the peer's
- * resp.lock, and never a second sq.exec.
+ * lock. The queue pair's own side takes sq.exec, then resp.lock. Those of others are only tried.
  */
 #ifndef PINION_PATH_QP_H
 #define PINION_PATH_QP_H
 
 #include <linux/hrtimer.h>
-#include <linux/mutex.h>
 #include <rdma/ib_verbs.h>
 
 #include "../logic/op.h"
 #include "../mem/users.h"
 #include "cursor.h"
+#include "half.h"
 #include "node.h"
 #include "recvq.h"
 #include "request.h"
@@ -43,7 +42,7 @@ enum pinion_awaits {
 };
 
 struct pinion_sq {
-	struct mutex exec;		/* held by the executor */
+	struct pinion_half exec;	/* owned by the executor */
 	struct pinion_ring ring;
 	spinlock_t post_lock;		/* for posting by kernel consumers, in any context */
 	u32 tail;			/* kernel consumers: private copy of hdr->user_idx */
@@ -55,14 +54,13 @@ struct pinion_sq {
 	struct pinion_requests requests;	/* begun and not retired, from @head on */
 	u64 last_length;		/* payload bytes of the request that was begun last */
 
-	u64 again;			/* last pause before a fault was tried again, in ns */
+	u64 again;			/* last pause for a fault or a busy peer, in ns */
 	enum pinion_awaits awaits;	/* whose page @fault is for */
 	struct pinion_fault *fault;	/* allocated when it is first needed */
 
 	bool waiting;			/* parked until @timer or @fault calls pinion_qp_wake() */
 	bool expired;			/* set by pinion_qp_wake(): try again */
 	bool drain_event;		/* raise SQ_DRAINED when idle */
-	atomic_t wanted;		/* callers waiting in pinion_sq_interrupt() */
 	struct hrtimer timer;
 	struct work_struct work;	/* executes; see qp_execute() */
 
@@ -73,7 +71,7 @@ struct pinion_sq {
 };
 
 struct pinion_resp {
-	struct mutex lock;		/* held while a message is performed on the QP */
+	struct pinion_half lock;	/* owned while a message is performed on the QP */
 	struct pinion_recv *recv;	/* the receive request being filled */
 	bool kept;			/* @recv was taken, and its message is not complete */
 	u32 kept_srqn;			/* XRC: number of the queue it was taken from */
@@ -82,7 +80,8 @@ struct pinion_resp {
 	u64 left;			/* bytes still to be copied */
 	u64 token;			/* its number, see struct pinion_msg; 0: none */
 	u64 before;			/* bytes of its earlier pieces */
-	/* Datagrams that lack a page of ours, used by late.c: */
+	/* Datagrams that could not be delivered at once, used by late.c: */
+	spinlock_t late_lock;		/* protects @late and @num_late; process context */
 	struct list_head late;
 	u32 num_late;
 	struct pinion_fault *late_fault; /* allocated when it is first needed */
@@ -204,17 +203,6 @@ void pinion_qp_wake(struct pinion_qp *qp);
 
 /* Execute: called at a doorbell, or by the work item. sq.exec is held. */
 void pinion_qp_run(struct pinion_qp *qp);
-
-/*
- * Lock sq.exec for something other than executing. A running executor gives it up after the
- * current request, and leaves the others to the work item.
- */
-static inline void pinion_sq_interrupt(struct pinion_sq *sq)
-{
-	atomic_inc(&sq->wanted);
-	mutex_lock(&sq->exec);
-	atomic_dec(&sq->wanted);
-}
 
 /* post.c: the doorbell method, and the ops of kernel consumers */
 void pinion_qp_doorbell(struct pinion_qp *qp);

@@ -96,7 +96,7 @@ bool pinion_raw_sq_pull(struct pinion_qp *qp)
 	struct pinion_sq_wqe *to;
 	u16 left;
 
-	lockdep_assert_held(&sq->exec);
+	pinion_half_assert(&sq->exec);
 	if (!raw_sq_believes(raw, posted))
 		return false;
 	while ((left = posted - raw->next) &&

@@ -21,7 +21,7 @@ void pinion_give_back(struct pinion_qp *qp)
 {
 	struct pinion_srq *srq;
 
-	lockdep_assert_held(&qp->resp.lock);
+	pinion_half_assert(&qp->resp.lock);
 	if (qp->ibqp.qp_type != IB_QPT_XRC_TGT || !qp->resp.kept)
 		return;
 	qp->resp.kept = false;
@@ -122,8 +122,8 @@ static void recv_keep(struct pinion_qp *qp, const struct pinion_target *target)
 }
 
 /*
- * Keep the receive request: the message lacks a page and will be tried again, or its next piece
- * will come, or another message in its place.
+ * Keep the receive request: the message lacks a page or gave way and will be tried again, or its
+ * next piece will come, or another message in its place.
  */
 static void recv_hold(struct pinion_qp *qp, const struct pinion_target *target)
 {
@@ -195,7 +195,7 @@ static enum pinion_verdict recv_scatter(struct pinion_qp *qp, const struct pinio
 		verdict = pinion_carry(qp, target, msg, false);
 	if (qp->resp.cursor.syndrome)
 		return recv_fail(qp, target, qp->resp.cursor.syndrome, PINION_NAK_OPERATION);
-	if (verdict == PINION_OWN_PAGE || verdict == PINION_PEER_PAGE)
+	if (pinion_verdict_goes_on(verdict))
 		recv_hold(qp, target);
 	else if (verdict != PINION_ACK)
 		recv_keep(qp, target);
@@ -210,7 +210,7 @@ static enum pinion_verdict recv_write(struct pinion_qp *qp, const struct pinion_
 
 	if (verdict == PINION_ACK)
 		return verdict;
-	if (verdict == PINION_OWN_PAGE || verdict == PINION_PEER_PAGE)
+	if (pinion_verdict_goes_on(verdict))
 		recv_hold(qp, target);
 	else if (pinion_qp_is_reliable(qp) && verdict != PINION_OWN_FAULT)
 		pinion_complete_recv_error(qp, target->cq, IB_WC_WR_FLUSH_ERR,
@@ -285,7 +285,7 @@ void pinion_flush_recvs(struct pinion_qp *qp)
 	u32 left;
 	int err;
 
-	lockdep_assert_held(&qp->resp.lock);
+	pinion_half_assert(&qp->resp.lock);
 	qp->resp.token = 0;
 	pinion_late_forget(qp);
 	pinion_give_back(qp);

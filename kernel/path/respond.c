@@ -81,7 +81,8 @@ static u32 resp_needed_rights(const struct pinion_msg *msg)
 /*
  * Does the queue pair allow this operation? Requests are performed one at a time, so of the
  * depth for READs and atomics only 0 matters.
- */static bool resp_allows(const struct pinion_qp *qp, const struct pinion_msg *msg)
+ */
+static bool resp_allows(const struct pinion_qp *qp, const struct pinion_msg *msg)
 {
 	u32 rights = resp_needed_rights(msg);
 
@@ -106,9 +107,10 @@ static enum pinion_verdict resp_serve(struct pinion_qp *qp, struct pinion_msg *m
 }
 
 /*
- * A message that lacked a page goes on where it was, if no other was performed meanwhile. Else it
- * begins anew.
- */static void resp_begin(struct pinion_qp *qp, struct pinion_msg *msg)
+ * A message that lacked a page, or gave way, continues where it was, if no other was performed
+ * meanwhile. Else it begins anew.
+ */
+static void resp_begin(struct pinion_qp *qp, struct pinion_msg *msg)
 {
 	msg->resumed = msg->token && msg->token == qp->resp.token;
 	msg->asked = false;
@@ -153,11 +155,14 @@ static void resp_establish(struct pinion_qp *qp)
 enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg)
 {
 	enum pinion_verdict verdict;
+	bool behind;
 
-	lockdep_assert_held(&qp->resp.lock);
+	pinion_half_assert(&qp->resp.lock);
+	/* Before the check whether @msg is admitted: one of those ahead may break @qp. */
+	behind = pinion_late_is_ahead(qp, msg) && !pinion_late_catch_up(qp);
 	if (!resp_admit(qp, msg))
 		return PINION_SILENCE;
-	if (pinion_late_is_ahead(qp, msg))
+	if (behind)
 		return pinion_late_keep(qp, msg);
 	resp_establish(qp);
 	if (!resp_allows(qp, msg))
@@ -188,7 +193,7 @@ enum pinion_verdict pinion_respond_read(struct pinion_qp *qp, struct pinion_msg 
 	struct pinion_target target;
 	int syndrome = 0;
 
-	lockdep_assert_held(&qp->resp.lock);
+	pinion_half_assert(&qp->resp.lock);
 	if (!resp_admit(qp, msg))
 		return PINION_SILENCE;
 	resp_establish(qp);
@@ -215,7 +220,7 @@ enum pinion_verdict pinion_respond_give(struct pinion_qp *qp, struct pinion_msg 
 	struct pinion_target target;
 	enum pinion_verdict verdict;
 
-	lockdep_assert_held(&qp->resp.lock);
+	pinion_half_assert(&qp->resp.lock);
 	if (!resp_find_target(qp, msg, &target))
 		return again ? PINION_NAK_REQUEST :
 			       pinion_refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);

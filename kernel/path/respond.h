@@ -22,6 +22,7 @@ struct pinion_msg {
 	bool solicited;
 	bool begins;			/* the first piece, */
 	bool ends;			/* and the last: of most messages the same */
+	bool yields;			/* the sender retries after PINION_GAVE_WAY */
 	u64 length;
 	u64 whole;			/* with PINION_OP_REMOTE_MEM and @begins: of all pieces */
 	u32 ex;				/* immediate, or the rkey to invalidate */
@@ -67,7 +68,16 @@ enum pinion_verdict {
 	PINION_OWN_FAULT,	/* the requester's own memory was refused */
 	PINION_OWN_PAGE,	/* a page of the requester's is missing: bring it, try again */
 	PINION_PEER_PAGE,	/* a page of the responder's is missing: wait, try again */
+	PINION_GAVE_WAY,	/* in the middle of the message (@yields): try again now */
+	PINION_BUSY,		/* the responder has another owner: wait, try again */
 };
+
+/* Has the message left before its end, to be retried from there? */
+static inline bool pinion_verdict_goes_on(enum pinion_verdict verdict)
+{
+	return verdict == PINION_OWN_PAGE || verdict == PINION_PEER_PAGE ||
+	       verdict == PINION_GAVE_WAY;
+}
 
 /*
  * Perform @msg on @qp, whose resp.lock is held. Never waits for a page. The engine hands over the

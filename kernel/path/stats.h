@@ -24,6 +24,7 @@
 	X(rnr_waits)			\
 	X(retries)			\
 	X(no_peer)			\
+	X(busy_peers)			\
 	X(ud_drops)			\
 	X(rx_icrc_encapsulated)		\
 	X(rx_no_queue)			\

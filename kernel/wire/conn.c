@@ -44,9 +44,9 @@ static void conn_respond(struct work_struct *work)
 {
 	struct pinion_conn *conn = container_of(work, struct pinion_conn, work);
 
-	mutex_lock(&conn->qp->resp.lock);
+	pinion_half_own(&conn->qp->resp.lock);
 	conn_turn(conn, BURST);
-	mutex_unlock(&conn->qp->resp.lock);
+	pinion_half_release(&conn->qp->resp.lock);
 }
 
 struct pinion_conn *pinion_conn_attach(struct pinion_qp *qp)
@@ -121,8 +121,8 @@ void pinion_conn_modified(struct pinion_qp *qp, enum ib_qp_state before, int mas
 {
 	struct pinion_conn *conn = qp->conn;
 
-	lockdep_assert_held(&qp->sq.exec);
-	lockdep_assert_held(&qp->resp.lock);
+	pinion_half_assert(&qp->sq.exec);
+	pinion_half_assert(&qp->resp.lock);
 	conn->sender.retry_count = qp->attr.retry_cnt;
 	conn->sender.rnr_retry = qp->attr.rnr_retry;
 	if (!(mask & IB_QP_STATE))
@@ -181,9 +181,9 @@ static bool conn_arrived_answer(struct pinion_qp *qp, struct sk_buff *skb)
 	if (READ_ONCE(qp->conn->attended))
 		return true;
 	/* If no executor runs, process it here, which saves waking another thread. */
-	if (mutex_trylock(&qp->sq.exec)) {
+	if (pinion_half_try(&qp->sq.exec)) {
 		glanced = pinion_requester_glance(qp);
-		mutex_unlock(&qp->sq.exec);
+		pinion_half_release(&qp->sq.exec);
 	}
 	if (!glanced)
 		queue_work(qp->wq, &qp->sq.work);
@@ -202,14 +202,14 @@ static bool conn_arrived_request(struct pinion_qp *qp, struct sk_buff *skb,
 	 * If no other thread responds, do it here, which saves waking one. But only for these
 	 * packets and the first packet of an answer: packets for other queue pairs wait.
 	 */
-	if (!mutex_trylock(&qp->resp.lock)) {
+	if (!pinion_half_try(&qp->resp.lock)) {
 		queue_work(qp->wq, &conn->work);
 		return true;
 	}
 	conn->bringer = errand;
 	conn_turn(conn, packets + 1);
 	conn->bringer = NULL;
-	mutex_unlock(&qp->resp.lock);
+	pinion_half_release(&qp->resp.lock);
 	return true;
 }
 

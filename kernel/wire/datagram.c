@@ -43,13 +43,14 @@ static void datagram_deliver(struct pinion_qp *qp, const struct sk_buff *skb, u3
 void pinion_datagram_turn(struct pinion_conn *conn, int packets)
 {
 	struct pinion_qp *qp = conn->qp;
+	struct pinion_half *half = &qp->resp.lock;
 	struct sk_buff *skb;
 	int i;
 
-	lockdep_assert_held(&qp->resp.lock);
+	pinion_half_assert(half);
 	if (qp->dying)
 		return;
-	for (i = 0; i < packets; i++) {
+	for (i = 0; i < packets && (!i || !pinion_half_is_wanted(half)); i++) {
 		skb = pinion_line_look(&conn->requests);
 		if (!skb)
 			return;

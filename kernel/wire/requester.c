@@ -859,7 +859,7 @@ enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
 	bool further;
 	int i;
 
-	lockdep_assert_held(&qp->sq.exec);
+	pinion_half_assert(&qp->sq.exec);
 	if (!requester_page_came(conn))
 		return PINION_STEP_PARKED;
 	/* Before processing answers: a request whose memory has failed must not take any. */
@@ -906,7 +906,7 @@ bool pinion_requester_glance(struct pinion_qp *qp)
 	struct pinion_conn *conn = qp->conn;
 	struct pinion_request *request = pinion_requests_oldest(&qp->sq.requests);
 
-	lockdep_assert_held(&qp->sq.exec);
+	pinion_half_assert(&qp->sq.exec);
 	if (qp->state != IB_QPS_RTS || qp->dying || qp->raw || qp->sq.waiting ||
 	    qp->sq.awaits != PINION_AWAITS_NONE || (request && request->stuck))
 		return false;

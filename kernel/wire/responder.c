@@ -667,28 +667,29 @@ static bool responder_has_more(const struct pinion_conn *conn)
 void pinion_responder_turn(struct pinion_conn *conn, int packets)
 {
 	struct pinion_qp *qp = conn->qp;
+	struct pinion_half *half = &qp->resp.lock;
+	bool goes_on = true;
 	int i;
 
-	lockdep_assert_held(&qp->resp.lock);
+	pinion_half_assert(half);
 	if (qp->dying || !pinion_qp_has_window(qp))
 		return;
-	for (i = 0; i < packets; i++) {
+	for (i = 0; i < packets && goes_on && (!i || !pinion_half_is_wanted(half)); i++) {
 		if (!pinion_resp_listens(qp)) {
 			pinion_responder_forget(conn);
 			return;
 		}
-		if (!responder_go_on(conn))
-			break;
+		goes_on = responder_go_on(conn);
 	}
 	responder_acknowledge_due(conn);
 	qp->attr.rq_psn = conn->receiver.expected;
-	if (i == packets && responder_has_more(conn))
+	if (goes_on && responder_has_more(conn))
 		queue_work(qp->wq, &conn->work);
 }
 
 void pinion_responder_forget(struct pinion_conn *conn)
 {
-	lockdep_assert_held(&conn->qp->resp.lock);
+	pinion_half_assert(&conn->qp->resp.lock);
 	pinion_line_close(&conn->requests);
 	conn->reading.active = false;
 	conn->ack_due = false;

@@ -2,7 +2,8 @@
 /*
  * A copy is delayed by milliseconds at places where others must wait for it, while its memory is
  * deregistered, moved or revoked (items DW1 to DW7; kernel/mem/dwell.h). Each round hits a race
- * that chance hits once in a million copies. Needs a kernel with fault injection.
+ * that chance hits once in a million copies. Or a thread is delayed that others must not wait for
+ * (DW8 to DW12). Needs a kernel with fault injection.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -22,6 +23,7 @@ enum {
 	LENGTH = 3000,
 	CHILD_SIZE = 2 << 20, /* of an implicit region */
 	MOST = 8,
+	OWNED = 60,
 };
 
 /* Writes to or reads from @remote on link_.a, by lists of @count messages. */
@@ -42,7 +44,7 @@ static struct worker worker;
 static int rounds, overlaps;
 static double limit;
 
-static const char *const places[] = { "copy", "child", "peer" };
+static const char *const places[] = { "copy", "child", "peer", "owner" };
 
 #define FILES "/sys/kernel/debug/pinion/"
 
@@ -411,6 +413,346 @@ static void dw7_peer(void)
 	end();
 }
 
+/* ------------------------------------------- a long message, and its receiver */
+
+/* A message of this length takes seconds, since each page is delayed. */
+enum { LONG = 4 << 20 };
+
+static struct region source, sink;
+static pthread_t sender;
+static enum ibv_wr_opcode opcode;
+static struct ibv_wc sent;
+
+static void *send_long(void *unused)
+{
+	struct ibv_sge sge = sge_of(&source, 0, LONG);
+
+	(void)unused;
+	sent = opcode == IBV_WR_SEND ?
+		       send_sge(&link_.a, sge) :
+		       rdma(&link_.a, opcode, sge, sink.base, sink.rkey);
+	return NULL;
+}
+
+/* The last bytes of a message are written last. */
+static bool has_ended(void)
+{
+	const struct region *to = opcode == IBV_WR_RDMA_READ ? &source : &sink;
+
+	return __atomic_load_n(to->buf->data + LONG - 1, __ATOMIC_ACQUIRE) != 0;
+}
+
+static void long_begin(enum ibv_wr_opcode op)
+{
+	struct region *from, *to;
+	struct ibv_sge sge;
+
+	opcode = op;
+	from = op == IBV_WR_RDMA_READ ? &sink : &source;
+	to = op == IBV_WR_RDMA_READ ? &source : &sink;
+	buf_fill(from->buf);
+	from->buf->data[LONG - 1] = 1;
+	memset(to->buf->data, 0, LONG);
+	if (op == IBV_WR_SEND) {
+		sge = sge_of(&sink, 0, LONG);
+		post_recv(&link_.b, &sge, 1, 1);
+	}
+	dwell("copy", DWELL_US);
+	CHECK_EQ(pthread_create(&sender, NULL, send_long, NULL), 0);
+	while (!somebody_dwells())
+		usleep(100);
+	/* Until it copies at the receiver, and does not only check its own keys. */
+	usleep(20000);
+	CHECK(!has_ended());
+}
+
+static void long_end(void)
+{
+	dwell("copy", 0);
+	CHECK_EQ(pthread_join(sender, NULL), 0);
+}
+
+static void long_setup(void)
+{
+	struct qp_cfg hasty = { .timeout = 8, .retry = 1 };
+
+	begin(IBV_WR_RDMA_WRITE);
+	link_renew(&link_);
+	end_free(&link_.a);
+	end_free(&link_.b);
+	link_make(&link_, &hasty);
+	source = region_new(LONG, 77, ALL_ACCESS);
+	sink = region_new(LONG, 1234, ALL_ACCESS);
+}
+
+static const enum ibv_wr_opcode long_ops[] = { IBV_WR_RDMA_WRITE,
+					       IBV_WR_RDMA_READ, IBV_WR_SEND };
+
+/* The receiver is queried and modified while its peer is in the middle of a message. */
+static void dw8_change(void)
+{
+	struct ibv_qp_attr attr = { .min_rnr_timer = 14 };
+	struct ibv_qp_init_attr init;
+	size_t i;
+
+	long_setup();
+	for (i = 0; i < ARRAY_SIZE(long_ops); i++) {
+		context("operation %d", long_ops[i]);
+		long_begin(long_ops[i]);
+		CHECK_EQ(ibv_query_qp(link_.b.qp, &attr, IBV_QP_STATE, &init),
+			 0);
+		CHECK(!has_ended());
+		attr.min_rnr_timer = 14;
+		CHECK_EQ(ibv_modify_qp(link_.b.qp, &attr, IBV_QP_MIN_RNR_TIMER),
+			 0);
+		CHECK(!has_ended());
+		long_end();
+		expect(sent, IBV_WC_SUCCESS);
+		if (opcode == IBV_WR_SEND)
+			expect(await(link_.b.rcq), IBV_WC_SUCCESS);
+		CHECK(!memcmp(source.buf->data, sink.buf->data, LONG));
+	}
+}
+
+/* The receiver is destroyed meanwhile. */
+static void dw9_end(void)
+{
+	struct qp_cfg hasty = { .timeout = 8, .retry = 1 };
+	size_t i;
+
+	long_setup();
+	for (i = 0; i < ARRAY_SIZE(long_ops); i++) {
+		context("operation %d", long_ops[i]);
+		long_begin(long_ops[i]);
+		CHECK_EQ(ibv_destroy_qp(link_.b.qp), 0);
+		CHECK(!has_ended());
+		long_end();
+		CHECK(!has_ended());
+		expect(sent, IBV_WC_RETRY_EXC_ERR);
+		end_free(&link_.a);
+		link_make(&link_, &hasty);
+	}
+}
+
+/* --------------------------------------- an owner that sleeps, and its senders */
+
+enum { GRH = 40, DATAGRAM = 64, MAX_LATE = 64 };
+
+static pthread_t owner;
+static unsigned int queries; /* begun; atomic */
+static bool over; /* atomic */
+
+/* Owns both halves of a queue pair most of the time, and sleeps. */
+static void *query(void *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	while (!__atomic_load_n(&over, __ATOMIC_SEQ_CST)) {
+		__atomic_add_fetch(&queries, 1, __ATOMIC_SEQ_CST);
+		CHECK_EQ(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init), 0);
+		usleep(1000);
+	}
+	return NULL;
+}
+
+static void owner_begin(struct ibv_qp *qp)
+{
+	over = false;
+	dwell("owner", DWELL_US);
+	CHECK_EQ(pthread_create(&owner, NULL, query, qp), 0);
+}
+
+static void owner_end(void)
+{
+	__atomic_store_n(&over, true, __ATOMIC_SEQ_CST);
+	CHECK_EQ(pthread_join(owner, NULL), 0);
+	dwell("owner", 0);
+}
+
+/*
+ * Posts @wr while the owner sleeps. Returns whether it slept until this had returned: a sender that
+ * waits for the owner would never see that, since the owner sleeps first and then releases.
+ */
+static bool post_meanwhile(struct end *end, struct ibv_send_wr *wr)
+{
+	unsigned int before;
+
+	while (!somebody_dwells())
+		sched_yield();
+	before = load(&queries);
+	post(end, wr);
+	return somebody_dwells() && load(&queries) == before;
+}
+
+/* Nobody waits for a sleeping owner: requests park. */
+static void dw10_connected(void)
+{
+	static const enum ibv_wr_opcode ops[] = { IBV_WR_RDMA_WRITE,
+						  IBV_WR_RDMA_READ };
+	struct region remote;
+	int i, meanwhile = 0;
+	long long busy;
+
+	begin(IBV_WR_RDMA_WRITE);
+	busy = device_counter("busy_peers");
+	remote = region_new(LENGTH, 9, ALL_ACCESS);
+	owner_begin(link_.b.qp);
+	for (i = 0; i < OWNED; i++) {
+		struct ibv_sge sge = sge_of(&worker.own, 0, LENGTH);
+		struct ibv_send_wr wr = {
+			.sg_list = &sge,
+			.num_sge = 1,
+			.opcode = ops[i % 2],
+			.send_flags = IBV_SEND_SIGNALED,
+			.wr.rdma = { remote.base, remote.rkey },
+		};
+
+		buf_fill(i % 2 ? remote.buf : worker.own.buf);
+		meanwhile += post_meanwhile(&link_.a, &wr);
+		expect(await(link_.a.scq), IBV_WC_SUCCESS);
+		CHECK(!memcmp(worker.own.buf->data, remote.buf->data, LENGTH));
+	}
+	owner_end();
+	note("%d of %d posted while the owner slept", meanwhile, OWNED);
+	CHECK(meanwhile > 0);
+	CHECK(device_counter("busy_peers") > busy);
+}
+
+/* Sends @count datagrams with one doorbell while the owner of the receiver sleeps. */
+static bool datagrams_send(struct link *ud, const struct region *from,
+			   int count, uint32_t qkey)
+{
+	struct ibv_send_wr wr[MAX_LATE] = {};
+	struct ibv_sge sge[MAX_LATE];
+	bool meanwhile;
+	int i;
+
+	for (i = 0; i < count; i++) {
+		sge[i] = sge_of(from, i * DATAGRAM, DATAGRAM);
+		wr[i].next = i + 1 < count ? &wr[i + 1] : NULL;
+		wr[i].sg_list = &sge[i];
+		wr[i].num_sge = 1;
+		wr[i].opcode = IBV_WR_SEND;
+		wr[i].send_flags = IBV_SEND_SIGNALED;
+		wr[i].wr.ud.ah = ud->a.ah;
+		wr[i].wr.ud.remote_qpn = ud->b.qp->qp_num;
+		wr[i].wr.ud.remote_qkey = qkey;
+	}
+	meanwhile = post_meanwhile(&ud->a, wr);
+	for (i = 0; i < count; i++)
+		expect(await(ud->a.scq), IBV_WC_SUCCESS);
+	return meanwhile;
+}
+
+static void datagrams_receive(struct link *ud, const struct region *from,
+			      const struct region *to, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++) {
+		struct ibv_wc wc = await(ud->b.rcq);
+
+		expect(wc, IBV_WC_SUCCESS);
+		CHECK_EQ(wc.wr_id, (uint64_t)i);
+		CHECK(!memcmp(from->buf->data + i * DATAGRAM,
+			      to->buf->data + i * (GRH + DATAGRAM) + GRH,
+			      DATAGRAM));
+	}
+}
+
+/* Datagrams are kept for the receiver and come in order, as many as there is room for. */
+static void dw11_datagrams(void)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_UD,
+			      .wr = MAX_LATE,
+			      .recv_wr = MAX_LATE,
+			      .cqe = MAX_LATE };
+	int i, j, count, meanwhile = 0;
+	struct region from, to;
+	struct link ud;
+	long long busy;
+
+	begin(IBV_WR_RDMA_WRITE);
+	busy = device_counter("busy_peers");
+	link_make(&ud, &cfg);
+	from = region_new(MAX_LATE * DATAGRAM, 3, ALL_ACCESS);
+	to = region_new(MAX_LATE * (GRH + DATAGRAM), 5, ALL_ACCESS);
+	owner_begin(ud.b.qp);
+	for (i = 0; i < OWNED; i++) {
+		count = i % 2 ? MAX_LATE : 8;
+		buf_fill(from.buf);
+		for (j = 0; j < count; j++) {
+			struct ibv_sge sge = sge_of(&to, j * (GRH + DATAGRAM),
+						    GRH + DATAGRAM);
+
+			post_recv(&ud.b, &sge, 1, j);
+		}
+		meanwhile += datagrams_send(&ud, &from, count, QKEY);
+		datagrams_receive(&ud, &from, &to, count);
+	}
+	owner_end();
+	note("%d of %d lists posted while the owner slept", meanwhile, OWNED);
+	CHECK(meanwhile > 0);
+	CHECK(device_counter("busy_peers") > busy);
+}
+
+/*
+ * A message that is not for the receiver does not even try to own it: else anybody could keep the
+ * receiver's peer out.
+ */
+static void dw12_strangers(void)
+{
+	struct qp_cfg uc = { .type = IBV_QPT_UC }, ud = { .type = IBV_QPT_UD };
+	struct link connected, datagrams;
+	struct region from, to;
+	struct end stranger;
+	struct peer peer;
+	int i, meanwhile = 0;
+	long long busy;
+
+	begin(IBV_WR_RDMA_WRITE);
+	link_make(&connected, &uc);
+	link_make(&datagrams, &ud);
+	end_make(&stranger, &uc);
+	end_init(&stranger);
+	peer = end_peer(&connected.b);
+	end_connect(&stranger, &peer);
+	from = region_new(DATAGRAM, 3, ALL_ACCESS);
+	to = region_new(GRH + DATAGRAM, 5, ALL_ACCESS);
+	busy = device_counter("busy_peers");
+
+	owner_begin(connected.b.qp);
+	for (i = 0; i < OWNED; i++) {
+		struct ibv_sge sge = sge_of(&from, 0, DATAGRAM);
+		struct ibv_send_wr wr = {
+			.sg_list = &sge,
+			.num_sge = 1,
+			.opcode = IBV_WR_RDMA_WRITE,
+			.send_flags = IBV_SEND_SIGNALED,
+			.wr.rdma = { to.base, to.rkey },
+		};
+
+		buf_fill(from.buf);
+		meanwhile += post_meanwhile(&stranger, &wr);
+		expect(await(stranger.scq), IBV_WC_SUCCESS);
+		CHECK(memcmp(from.buf->data, to.buf->data, DATAGRAM) != 0);
+	}
+	owner_end();
+	CHECK(meanwhile > 0);
+
+	meanwhile = 0;
+	owner_begin(datagrams.b.qp);
+	post_recv(&datagrams.b,
+		  &(struct ibv_sge){ to.base, GRH + DATAGRAM, to.lkey }, 1, 1);
+	for (i = 0; i < OWNED; i++)
+		meanwhile += datagrams_send(&datagrams, &from, 1, QKEY + 1);
+	owner_end();
+	CHECK(meanwhile > 0);
+	expect_none(datagrams.b.rcq, 0.01);
+	CHECK_EQ(device_counter("busy_peers"), busy);
+}
+
 static const struct test tests[] = {
 	TEST(dw1_move, "DW1 a dma-buf moves (class 5)"),
 	TEST(dw2_dereg, "DW2 a region ends"),
@@ -419,6 +761,14 @@ static const struct test tests[] = {
 	TEST(dw5_invalidation, "DW5 pages are taken away"),
 	TEST(dw6_child, "DW6 a child of an implicit region ends (class 9)"),
 	TEST(dw7_peer, "DW7 the peer's queue pair ends (class 19)"),
+	TEST(dw8_change,
+	     "DW8 a receiver is changed in the middle of a message"),
+	TEST(dw9_end, "DW9 a receiver ends in the middle of a message"),
+	TEST(dw10_connected,
+	     "DW10 senders do not wait for an owner that sleeps"),
+	TEST(dw11_datagrams,
+	     "DW11 nor do those of datagrams, which are not lost"),
+	TEST(dw12_strangers, "DW12 only messages for a receiver try to own it"),
 };
 
 int main(int argc, char **argv)
