@@ -128,7 +128,7 @@ static struct odp_test *start(struct kunit *test, unsigned long length)
 	KUNIT_ASSERT_NOT_NULL(test, t);
 	running = t;
 	KUNIT_ASSERT_EQ(test, kunit_attach_mm(), 0);
-	t->ibdev.dma_device = pinion_parent_create("pinion-kunit");
+	t->ibdev.dma_device = pinion_parent_create("pinion-kunit", false);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(t->ibdev.dma_device));
 	t->length = length;
 	t->map = map_anew(0, length);

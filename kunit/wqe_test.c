@@ -179,7 +179,7 @@ static void random_head(struct rnd_state *rnd, struct pinion_sq_wqe *wqe,
 		wqe->flush.level = random_below(rnd, 3);
 	}
 	if (!random_one_in(rnd, 8))
-		wqe->flags %= limits->raw && random_one_in(rnd, 2) ? 32 : 16;
+		wqe->flags %= limits->raw ? 32 : 16;
 	if (random_one_in(rnd, 2) || (wqe->flags & PINION_WQE_LEAD && !random_one_in(rnd, 8)))
 		wqe->flags &= ~PINION_WQE_INLINE;
 	if (wqe->flags & PINION_WQE_INLINE && !random_one_in(rnd, 8))
