@@ -53,29 +53,15 @@ demo() {
 	ok "$name in ${took}s"
 }
 
-# busy: are there other processes that use CPU time?
-busy() {
-	local TIMEFORMAT='%R %U' i j
-	for ((i = 0; i < JOBS; i++)); do
-		{ time for ((j = 0; j < 100000; j++)); do :; done; } 2>&1 &
-	done | awk '$1 > 1.25 * $2 { busy = 1 } END { exit !busy }'
-}
-
-# quick SECONDS NAME OPTIONS: `make demo' again takes at most so many seconds, on an idle
-# machine.
-quick() {
-	local most=$1 name=$2 try
-	shift 2
-	for try in 1 2 3; do
-		demo "$name-$try" "$@" || return
-		((took > most)) || break
-	done
-	if ((took <= most)); then
-		ok "$name is quick"
-	elif busy; then
-		skip "$name is quick" "${took}s, but this machine is busy"
+# demo_again NAME OPTIONS: `make demo' again, which makes and fetches nothing. progress() announces
+# such work with a line that ends in dots.
+demo_again() {
+	local name=$1
+	demo "$@" || return
+	if grep -E '^[a-z-]+: .* \.\.\.$' "$TMP/out" | show | grep .; then
+		not_ok "$name makes nothing" "see above"
 	else
-		not_ok "$name is quick" "${took}s, not $most"
+		ok "$name makes nothing"
 	fi
 }
 
