@@ -7,31 +7,17 @@
 
 enum { MTU = 1024, LEN = 5 * MTU + 100, PACKETS = 6 };
 
-struct traffic {
-	uint64_t xmit_data, rcv_data, xmit_packets, rcv_packets;
-};
-
 static struct link link_;
 static struct region a, b;
-
-static struct traffic traffic(void)
-{
-	return (struct traffic){
-		.xmit_data = port_counter("port_xmit_data"),
-		.rcv_data = port_counter("port_rcv_data"),
-		.xmit_packets = port_counter("port_xmit_packets"),
-		.rcv_packets = port_counter("port_rcv_packets"),
-	};
-}
 
 /*
  * Checks what was counted since @before. The counters count units of four bytes and carry the
  * rest over.
  */
-static void came(const struct traffic *before, uint64_t xmit, uint64_t rcv,
+static void came(const struct port_traffic *before, uint64_t xmit, uint64_t rcv,
 		 uint64_t xmit_packets, uint64_t rcv_packets)
 {
-	struct traffic t = traffic();
+	struct port_traffic t = port_traffic();
 
 	CHECK_EQ(t.xmit_packets - before->xmit_packets, xmit_packets);
 	CHECK_EQ(t.rcv_packets - before->rcv_packets, rcv_packets);
@@ -53,36 +39,36 @@ static void begin(enum ibv_qp_type type)
 static void co1_connected(void)
 {
 	struct ibv_sge sink;
-	struct traffic t;
+	struct port_traffic t;
 
 	begin(IBV_QPT_RC);
-	t = traffic();
+	t = port_traffic();
 	expect(rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&a, 0, LEN), b.base,
 		    b.rkey),
 	       IBV_WC_SUCCESS);
 	came(&t, LEN, LEN, PACKETS, PACKETS);
 
 	/* One packet of request, PACKETS of response. */
-	t = traffic();
+	t = port_traffic();
 	expect(rdma(&link_.a, IBV_WR_RDMA_READ, sge_of(&a, 0, LEN), b.base,
 		    b.rkey),
 	       IBV_WC_SUCCESS);
 	came(&t, LEN, LEN, 1 + PACKETS, 1 + PACKETS);
 
-	t = traffic();
+	t = port_traffic();
 	sink = sge_of(&b, 0, LEN);
 	post_recv(&link_.b, &sink, 1, 1);
 	expect(send_sge(&link_.a, sge_of(&a, 0, LEN)), IBV_WC_SUCCESS);
 	came(&t, LEN, LEN, PACKETS, PACKETS);
 
-	t = traffic();
+	t = port_traffic();
 	expect(atomic_op(&link_.a, IBV_WR_ATOMIC_FETCH_AND_ADD,
 			 sge_of(&a, 0, 8), b.base, b.rkey, 1, 0),
 	       IBV_WC_SUCCESS);
 	came(&t, 8, 8, 1, 1);
 
 	/* A refused request counts nothing. */
-	t = traffic();
+	t = port_traffic();
 	expect(rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&a, 0, LEN), b.base,
 		    b.rkey ^ 1),
 	       IBV_WC_REM_ACCESS_ERR);
@@ -109,11 +95,11 @@ static void co2_datagrams(void)
 	struct peer peer = { .gid = dev.gid };
 	struct end ends[2];
 	struct ibv_sge sink;
-	struct traffic t;
+	struct port_traffic t;
 	int i;
 
 	begin(IBV_QPT_UD);
-	t = traffic();
+	t = port_traffic();
 	send_to(&dev.gid, 0xfffffe);
 	came(&t, 100, 0, 1, 0);
 
@@ -125,7 +111,7 @@ static void co2_datagrams(void)
 		CHECK_EQ(ibv_attach_mcast(ends[i].qp, &group, 0), 0);
 		post_recv(&ends[i], &sink, 1, i);
 	}
-	t = traffic();
+	t = port_traffic();
 	send_to(&group, 0xffffff);
 	for (i = 0; i < 2; i++)
 		expect(await(ends[i].rcq), IBV_WC_SUCCESS);
@@ -151,7 +137,7 @@ static void co3_all(void)
 		"multicast_rcv_packets",
 		"multicast_xmit_packets",
 	};
-	struct traffic t;
+	struct port_traffic t;
 	size_t i;
 
 	if (!dev.pinion)
@@ -161,7 +147,7 @@ static void co3_all(void)
 		CHECK_EQ(port_counter(names[i]), 0);
 	}
 	context("unicast");
-	t = traffic();
+	t = port_traffic();
 	CHECK_EQ(port_counter("unicast_rcv_packets"), t.rcv_packets);
 	CHECK_EQ(port_counter("unicast_xmit_packets"), t.xmit_packets);
 }

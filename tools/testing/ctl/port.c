@@ -62,11 +62,6 @@ struct packet {
 	struct pma pma;
 };
 
-/* Words of four bytes, and packets. */
-struct traffic {
-	uint64_t xmit_data, rcv_data, xmit_packets, rcv_packets;
-};
-
 static int umad = -1;
 static uint32_t agent;
 static struct ibv_gid_entry own;
@@ -191,20 +186,9 @@ static uint64_t long_word(const struct pma *pma, int at)
 	return word(pma, at) << 32 | word(pma, at + 4);
 }
 
-/* What the counters of sysfs say. */
-static struct traffic traffic(void)
+static struct port_traffic traffic_of(const struct pma *pma)
 {
-	return (struct traffic){
-		.xmit_data = port_counter("port_xmit_data"),
-		.rcv_data = port_counter("port_rcv_data"),
-		.xmit_packets = port_counter("port_xmit_packets"),
-		.rcv_packets = port_counter("port_rcv_packets"),
-	};
-}
-
-static struct traffic traffic_of(const struct pma *pma)
-{
-	return (struct traffic){
+	return (struct port_traffic){
 		.xmit_data = word(pma, 24),
 		.rcv_data = word(pma, 28),
 		.xmit_packets = word(pma, 32),
@@ -212,9 +196,9 @@ static struct traffic traffic_of(const struct pma *pma)
 	};
 }
 
-static struct traffic traffic_of_ext(const struct pma *pma)
+static struct port_traffic traffic_of_ext(const struct pma *pma)
 {
-	return (struct traffic){
+	return (struct port_traffic){
 		.xmit_data = long_word(pma, 8),
 		.rcv_data = long_word(pma, 16),
 		.xmit_packets = long_word(pma, 24),
@@ -222,16 +206,16 @@ static struct traffic traffic_of_ext(const struct pma *pma)
 	};
 }
 
-static bool same(const struct traffic *a, const struct traffic *b)
+static bool same(const struct port_traffic *a, const struct port_traffic *b)
 {
 	return !memcmp(a, b, sizeof(*a));
 }
 
 /* Both ends are of this port, so each counter grows by the same. */
-static struct traffic plus(const struct traffic *t, uint64_t bytes,
-			   uint64_t packets)
+static struct port_traffic plus(const struct port_traffic *t, uint64_t bytes,
+				uint64_t packets)
 {
-	return (struct traffic){
+	return (struct port_traffic){
 		.xmit_data = t->xmit_data + bytes / 4,
 		.rcv_data = t->rcv_data + bytes / 4,
 		.xmit_packets = t->xmit_packets + packets,
@@ -239,10 +223,10 @@ static struct traffic plus(const struct traffic *t, uint64_t bytes,
 	};
 }
 
-static void await_traffic(const struct traffic *want)
+static void await_traffic(const struct port_traffic *want)
 {
 	double end = now() + patience(PATIENCE);
-	struct traffic t = traffic();
+	struct port_traffic t = port_traffic();
 
 	while (!same(&t, want)) {
 		if (now() > end)
@@ -252,15 +236,15 @@ static void await_traffic(const struct traffic *want)
 			     4ULL * want->xmit_data,
 			     (unsigned long long)want->xmit_packets);
 		usleep(10000);
-		t = traffic();
+		t = port_traffic();
 	}
 }
 
 /* Writes of random lengths. Return: what the counters are then. */
-static struct traffic make_traffic(struct link *link, const struct region *a,
-				   const struct region *b)
+static struct port_traffic
+make_traffic(struct link *link, const struct region *a, const struct region *b)
 {
-	struct traffic before = traffic(), t;
+	struct port_traffic before = port_traffic(), t;
 	uint64_t bytes = 0, packets = 0;
 	int i, num = rnd_in(3, 30);
 
@@ -289,7 +273,7 @@ static void send_to_nobody(const struct region *a)
 		.opcode = IBV_WR_SEND,
 		.send_flags = IBV_SEND_SIGNALED,
 	};
-	struct traffic t = traffic();
+	struct port_traffic t = port_traffic();
 	int i, num = rnd_in(20, 50);
 	struct link link;
 
@@ -316,8 +300,9 @@ static void send_to_nobody(const struct region *a)
  * The answer is of a moment between these two. Each question and its answer are a packet of 256
  * bytes themselves.
  */
-static void between(const struct traffic *first, const struct traffic *t,
-		    const struct traffic *last)
+static void between(const struct port_traffic *first,
+		    const struct port_traffic *t,
+		    const struct port_traffic *last)
 {
 	BETWEEN(*first, *t, *last, xmit_data);
 	BETWEEN(*first, *t, *last, rcv_data);
@@ -329,7 +314,7 @@ static void between(const struct traffic *first, const struct traffic *t,
 static void ct73_counters(void)
 {
 	struct qp_cfg cfg = { .mtu = IBV_MTU_1024 };
-	struct traffic first, last, t;
+	struct port_traffic first, last, t;
 	struct region a, b;
 	struct link link;
 	struct pma pma;
@@ -362,7 +347,7 @@ static void ct73_counters(void)
 /* What perfquery asks first, and with -a. */
 static void ct74_class(void)
 {
-	struct traffic first, last, t;
+	struct port_traffic first, last, t;
 	struct pma pma;
 	uint16_t mask;
 
@@ -374,7 +359,7 @@ static void ct74_class(void)
 	CHECK_EQ(be16toh(mask), ALL_PORTS_SUPPORTED | EXT_SUPPORTED);
 
 	usleep(100000);
-	first = traffic();
+	first = port_traffic();
 	CHECK_EQ(ask(METHOD_GET, PORT_COUNTERS_EXT, ALL_PORTS, &pma), 0);
 	last = plus(&first, 2 * MAD, 2);
 	await_traffic(&last);
@@ -387,7 +372,7 @@ static void ct74_class(void)
 static void ct75_refused(void)
 {
 	static const int attrs[] = { PORT_COUNTERS, PORT_COUNTERS_EXT };
-	struct traffic first, last;
+	struct port_traffic first, last;
 	struct pma pma;
 	size_t i, j;
 	int port;
@@ -400,7 +385,7 @@ static void ct75_refused(void)
 		for (j = 0; j < sizeof(pma.data); j++)
 			CHECK_EQ(pma.data[j], 0);
 		usleep(100000);
-		first = traffic();
+		first = port_traffic();
 		CHECK_EQ(ask(METHOD_SET, attrs[i], 1, &pma), UNSUPPORTED);
 		last = plus(&first, 2 * MAD, 2);
 		await_traffic(&last);

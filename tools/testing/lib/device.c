@@ -233,3 +233,13 @@ uint64_t port_counter(const char *counter)
 		FAIL("no counter %s", counter);
 	return value;
 }
+
+struct port_traffic port_traffic(void)
+{
+	return (struct port_traffic){
+		.xmit_data = port_counter("port_xmit_data"),
+		.rcv_data = port_counter("port_rcv_data"),
+		.xmit_packets = port_counter("port_xmit_packets"),
+		.rcv_packets = port_counter("port_rcv_packets"),
+	};
+}

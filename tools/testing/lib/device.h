@@ -66,4 +66,10 @@ void need_odp(void);
 /* Read a standard counter, of ports/1/counters; the test fails if there is none. */
 uint64_t port_counter(const char *name);
 
+/* What the port has sent and received, by its standard counters; data in units of four bytes. */
+struct port_traffic {
+	uint64_t xmit_data, rcv_data, xmit_packets, rcv_packets;
+};
+struct port_traffic port_traffic(void);
+
 #endif /* PINION_TEST_DEVICE_H */
