@@ -361,14 +361,3 @@ need() {
 	command -v "$@" >/dev/null && (($(command -v "$@" | wc -l) == $#)) || "$BED/packages" "$group" >&2
 	for t; do command -v "$t" >/dev/null || die "$t is not installed; run scripts/bed/packages $group"; done
 }
-
-# Keep all processors busy at idle priority until the script ends, for measurements: waking a
-# sleeping processor takes longer than a message, and on a virtual machine several times as long.
-keep_awake() {
-	local i
-	for ((i = 0; i < JOBS; i++)); do
-		chrt --idle 0 sh -c 'while kill -0 $1 2>/dev/null; do i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; done' \
-			awake $$ &
-		at_exit "kill $!"
-	done
-}
