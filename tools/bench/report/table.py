@@ -54,7 +54,8 @@ def limit_lines(bench):
     for row, limit, text in (
             ('write/bw/1048576', 'memcpy_kernel_GBs', "write 1 MiB is {:.2f} of the kernel's memcpy"),
             ('write/bw/1048576', 'memcpy_kernel_paged_GBs', "write 1 MiB is {:.2f} of the kernel's memcpy by pages"),
-            ('write/bw/65536', 'memcpy_kernel_paged_GBs', "write 64 KiB is {:.2f} of the kernel's memcpy by pages"),
+            ('write/bw/16777216', 'memcpy_kernel_paged_16_MiB_GBs', "write 16 MiB is {:.2f} of the kernel's memcpy by pages"),
+            ('write/bw/65536', 'memcpy_kernel_paged_64_KiB_GBs', "write 64 KiB is {:.2f} of the kernel's memcpy by pages"),
             ('write/lat/8', 'ioctl_us', 'write 8 B latency is {:.2f} of an empty ioctl')):
         value = of.median(bench, row, first)
         if value and limit in limits:
