@@ -81,10 +81,7 @@ no_time_because() { # BED SUITE HOW
 	((minutes)) || return 0
 	rest=$((started + minutes * 60 - SECONDS))
 	((rest > 0)) || { echo "$NO_TIME: PINION_MINUTES=$minutes"; return; }
-	case $1/$2 in
-	host/* | */kunit | */pyverbs | */mlx5) ;;
-	*) return ;;
-	esac
+	! suite_stops "$1" "$2" || return 0
 	duration_of "$@"
 	measure_pace
 	took=$((took * pace / 100))

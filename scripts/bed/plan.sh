@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# What check runs: each suite's file says on which beds, and when.
+#   # check: BED [HOW], ...         without options
+#   # check --more: BED [HOW], ...  with --more
+#   # check --all: BED [HOW], ...   with --all only
+# HOW: nothing, or `quick', a selection of the suite; `brief', a smaller one; `stock', those tests
+# that need a kernel of Debian. --all runs a suite once on each bed of all these lines, in the
+# fullest way. On the bed `own', a kernel of somebody's own (--kernel), all suites of the bed plain
+# can be run.
+# A suite that cannot stop between two tests when there is no more time says so in another line:
+#   # check: to its end
+# shellcheck shell=bash
+
+# suite_file SUITE: its file. Some are scripts that are useful by themselves.
+suite_file() {
+	local file=$TOP/tools/testing/suites/$1
+	[ -e "$file" ] || file=$TOP/scripts/$1
+	echo "$file"
+}
+suite_files() {
+	printf '%s\n' "$TOP"/tools/testing/suites/*
+	grep -l '^# check: ' "$TOP"/scripts/* 2>/dev/null || :
+}
+
+# Print `WHEN BED SUITE HOW' for each: WHEN is check, more or all.
+plan_lines() {
+	# shellcheck disable=SC2046 # names without blanks, behind a folder that may have some
+	(IFS=$'\n' && awk -v OFS=' ' '
+		/^# check( --(more|all))?: / && !/^# check: to its end$/ {
+			suite = FILENAME
+			sub(/.*\//, "", suite)
+			when = $0 ~ /^# check: / ? "check" : $0 ~ /--more: / ? "more" : "all"
+			sub(/^[^:]*: /, "")
+			count = split($0, items, /, */)
+			for (i = 1; i <= count; i++) {
+				split(items[i] " ", words, " ")
+				print when, words[1], suite, words[2]
+			}
+		}' $(suite_files))
+}
+
+selection() { plan_lines | awk '$1 == "check" && $2 != "own" { print $2, $3, $4 }'; }
+more() { plan_lines | awk '$1 == "more" { print $2, $3, $4 }'; }
+plan() {
+	plan_lines | awk '
+		BEGIN { width["stock"] = 1; width["brief"] = 2; width["quick"] = 3; width[""] = 4 }
+		$2 != "own" {
+			run = $2 " " $3
+			if (!(run in how)) runs[++count] = run
+			if (!(run in how) || width[$4] > width[how[run]]) how[run] = $4
+		}
+		END { for (i = 1; i <= count; i++) print runs[i], how[runs[i]] }'
+}
+
+# For --kernel; uses $flavour. The plain kernel has no KUnit.
+own_fit() { awk -v flavour="$flavour" 'flavour != "plain" || ($2 != "kunit" && $2 != "kverbs")'; }
+own_selection() { plan_lines | awk '$1 == "check" && $2 == "own" { print $2, $3, $4 }' | own_fit; }
+own_plan() {
+	{
+		plan | sed -n 's/^plain /own /p'
+		plan_lines | awk '$2 == "own" { print "own", $3 }'
+	} | own_fit | awk '!seen[$1, $2]++'
+}
+
+# Does a suite stop before its end when there is no more time? Those that run in a guest mostly ask
+# before each test (too_late() in tools/testing/lib.sh).
+suite_stops() { # BED SUITE
+	[ "$1" != host ] && ! grep -qs '^# check: to its end$' "$(suite_file "$2")"
+}
