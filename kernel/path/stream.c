@@ -14,6 +14,7 @@
 #include <linux/sched.h>
 #include <linux/sched/rt.h>
 #include <linux/sched/stat.h>
+#include <linux/sizes.h>
 
 #include "engine.h"
 #include "raw_qp.h"
@@ -21,8 +22,12 @@
 
 /* A stint begins after so many requests without a poll for completions (hdr->streak). */
 #define STREAK		16
-/* Not for longer messages: next to copying them, a system call costs little. */
-#define STREAM_LENGTH	(256 * 1024)
+/*
+ * Not for longer messages: the work item checks between two of them whether other tasks want its
+ * CPU. A system call costs little next to copying them, but it may move the caller to another CPU,
+ * whose cache does not have the buffers.
+ */
+#define STREAM_LENGTH	SZ_16M
 /* A stint ends if no request comes for this time: several times the cost of a system call. */
 #define LINGER_NS	(50 * NSEC_PER_USEC)
 /* The sleep by which a stint lets another task run, once. */
