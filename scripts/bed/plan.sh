@@ -9,7 +9,7 @@
 # can be run.
 # A suite that cannot stop between two tests when there is no more time says so in another line:
 #   # check: to its end
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 
 # suite_file SUITE: its file. Some are scripts that are useful by themselves.
 suite_file() {
