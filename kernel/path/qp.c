@@ -45,10 +45,12 @@ static void qp_execute_once(struct pinion_qp *qp)
 
 	pinion_half_own(&qp->sq.exec);
 	failing = READ_ONCE(qp->failing);
-	if (failing && qp->state != IB_QPS_ERR)
-		pinion_qp_enter_error(qp, IB_QPS_ERR);
-	if (!qp->dying)
+	/* The engine's part of one that is dying may be freed: pinion_qp_fini() waits for us later. */
+	if (!qp->dying) {
+		if (failing && qp->state != IB_QPS_ERR)
+			pinion_qp_enter_error(qp, IB_QPS_ERR);
 		pinion_qp_run(qp);
+	}
 	pinion_half_release(&qp->sq.exec);
 	/* Also if the state was ERR already: then the event has not been raised yet. */
 	if (failing && xchg(&qp->untold, false))
