@@ -133,8 +133,10 @@ void pinion_late_forget(struct pinion_qp *qp)
 	list_splice_init(&resp->late, &gone);
 	WRITE_ONCE(resp->num_late, 0);
 	spin_unlock(&resp->late_lock);
-	list_for_each_entry_safe(late, next, &gone, node)
+	list_for_each_entry_safe(late, next, &gone, node) {
+		pinion_stat_inc(qp, ud_drops);
 		kfree(late);
+	}
 	/* Leave the fault instead of waiting for it: it may never end. */
 	if (resp->late_fault)
 		pinion_fault_leave(resp->late_fault);
@@ -178,10 +180,14 @@ static bool late_ask(struct pinion_qp *qp, struct late *late)
 	return true;
 }
 
-/* resp.lock is held. Return: true if @late must wait for a page; false if it is done with. */
+/*
+ * resp.lock is held. Return: true if @late must wait for a page; false if it is done with. For its
+ * sender it was received when it was queued, so here it is counted if it is not.
+ */
 static bool late_deliver(struct pinion_qp *qp, struct late *late)
 {
 	struct pinion_msg *msg = &late->msg;
+	enum pinion_verdict verdict;
 
 	if (late->asked) {
 		/* The work item was queued for another reason. */
@@ -196,9 +202,12 @@ static bool late_deliver(struct pinion_qp *qp, struct late *late)
 		}
 		late->again = 0;
 	}
-	if (pinion_respond(qp, msg) != PINION_PEER_PAGE)
-		return false;
-	return late_ask(qp, late);
+	verdict = pinion_respond(qp, msg);
+	if (verdict == PINION_PEER_PAGE && late_ask(qp, late))
+		return true;
+	if (verdict != PINION_ACK)
+		pinion_stat_inc(qp, ud_drops);
+	return false;
 }
 
 /* Return: false if there is none that can be delivered now. resp.lock is held. */
