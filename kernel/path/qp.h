@@ -103,7 +103,7 @@ struct pinion_qp {
 	bool user;
 	pid_t pid;			/* of the process that created it; for mem/inject.h */
 	struct pinion_user *owner;	/* for limits, used by verbs */
-	atomic_t *waiting;		/* bytes of packets queued for the owner's QPs */
+	atomic64_t *waiting;		/* bytes of packets queued for the owner's QPs */
 	u8 service;			/* enum pinion_service, set by pinion_qp_init() */
 	bool dying;			/* set with both locks held; no timer is started after */
 	/*
