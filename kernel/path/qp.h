@@ -31,6 +31,12 @@ struct pinion_fault;
 struct pinion_raw_qp;
 struct pinion_sleepers;
 
+/*
+ * The limit of pinion_qp.waiting: of packets (wire/line.c) and datagrams (late.c) of one user that
+ * are kept in kernel memory until a queue pair takes them. It is not charged to any process.
+ */
+#define PINION_MAX_WAITING	(32 << 20)
+
 /* The limit of READs and atomics under way, for requester and responder. */
 #define PINION_MAX_RD_ATOMIC	128
 
@@ -103,7 +109,7 @@ struct pinion_qp {
 	bool user;
 	pid_t pid;			/* of the process that created it; for mem/inject.h */
 	struct pinion_user *owner;	/* for limits, used by verbs */
-	atomic64_t *waiting;		/* bytes of packets queued for the owner's QPs */
+	atomic64_t *waiting;		/* bytes of packets and datagrams kept for @owner's QPs */
 	u8 service;			/* enum pinion_service, set by pinion_qp_init() */
 	bool dying;			/* set with both locks held; no timer is started after */
 	/*

@@ -7,8 +7,7 @@
 
 #define LINE_PACKETS	512
 #define LINE_BYTES	(4 << 20)
-/* Limit of all lines of a user; and what each line may have even beyond that limit. */
-#define SHARE_BYTES	(32 << 20)
+/* What each line may have even beyond the limit of its user (PINION_MAX_WAITING). */
 #define LINE_FLOOR	(64 << 10)
 
 void pinion_line_init(struct pinion_line *line, atomic64_t *share)
@@ -41,7 +40,7 @@ static bool line_has_room(const struct pinion_line *line)
 	    line->bytes >= LINE_BYTES)
 		return false;
 	return line->bytes < LINE_FLOOR || !line->share ||
-	       atomic64_read(line->share) < SHARE_BYTES;
+	       atomic64_read(line->share) < PINION_MAX_WAITING;
 }
 
 bool pinion_line_add(struct pinion_line *line, struct sk_buff *skb)

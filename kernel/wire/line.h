@@ -15,7 +15,7 @@ struct pinion_line {
 	/* Protected by buffers.lock: */
 	bool open;			/* accepts packets */
 	u32 bytes;
-	atomic64_t *share;		/* bytes in all lines of the user, or NULL */
+	atomic64_t *share;		/* pinion_qp.waiting of the queue pair */
 };
 
 /*
