@@ -99,6 +99,13 @@ void pinion_sq_park(struct pinion_qp *qp, u64 ns)
 		hrtimer_start(&qp->sq.timer, ns_to_ktime(ns), HRTIMER_MODE_REL);
 }
 
+void pinion_qp_wake(struct pinion_qp *qp)
+{
+	WRITE_ONCE(qp->sq.expired, true);
+	/* If the work is queued already it has not begun, and will see @expired. */
+	queue_work(qp->wq, &qp->sq.work);
+}
+
 /* The ring or the completion queue cannot be used any more. */
 static void sq_break_fatally(struct pinion_qp *qp)
 {

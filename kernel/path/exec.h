@@ -51,6 +51,12 @@ void pinion_sq_count_traffic(struct pinion_qp *qp, const struct pinion_request *
 void pinion_sq_park(struct pinion_qp *qp, u64 ns);
 
 /*
+ * End the wait of a parked send queue. Any context, without sq.exec; the caller keeps @qp from being
+ * freed.
+ */
+void pinion_qp_wake(struct pinion_qp *qp);
+
+/*
  * Start a fault for @missing, a page of the sender's own memory, and park until it is over
  * (sq.awaits, sq.fault). pinion_sq_try_later() parks for a while if no fault could be started,
  * twice as long each time.
