@@ -151,17 +151,13 @@ struct pinion_key *pinion_key_get_any_tag(struct pinion_keys *keys, u32 value)
 	return key;
 }
 
-/*
- * Checked without the gate first, so that a caller who is refused does not close it, then again
- * with the gate closed. Each check reads one word only, so it works without the gate.
- */
+/* Asked without the gate first, then again with it closed; see pinion_key_is_own(). */
 static enum pinion_syndrome key_refuse_invalidation(const struct pinion_key *key,
 						    const struct ib_pd *pd, u32 value, u32 qpn)
 {
 	u32 bound_on = READ_ONCE(key->qpn);
 
-	if (READ_ONCE(key->value) != value || READ_ONCE(key->pd) != pd ||
-	    READ_ONCE(key->state) == PINION_KEY_DEAD)
+	if (!pinion_key_is_own(key, pd, value))
 		return PINION_SYN_KEY_UNKNOWN;
 	if (qpn && bound_on && bound_on != qpn)
 		return PINION_SYN_KEY_STATE;

@@ -124,6 +124,18 @@ static inline void pinion_key_open(struct pinion_key *key)
 	pinion_gate_open(&key->gate);
 }
 
+/*
+ * Is it the key of this value, alive, and of domain @pd, whose user may change it? Each field is
+ * read by itself, so this may be asked without the gate: who may not change a key must not close
+ * its gate either. Ask again when it is closed.
+ */
+static inline bool pinion_key_is_own(const struct pinion_key *key, const struct ib_pd *pd,
+				     u32 value)
+{
+	return READ_ONCE(key->value) == value && READ_ONCE(key->pd) == pd &&
+	       READ_ONCE(key->state) != PINION_KEY_DEAD;
+}
+
 /* Drop a window's reference to its region. The window's gate is closed. */
 void pinion_key_unbind(struct pinion_key *key);
 

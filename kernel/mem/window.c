@@ -47,21 +47,18 @@ int pinion_dealloc_mw(struct ib_mw *ibmw)
 }
 
 /*
- * May the window be bound as @bind says? Checked without the gate first, so that a caller who is
- * refused cannot close it, then again with the gate closed. Each check reads one word only, so it
- * works without the gate.
+ * May the window be bound as @bind says? Asked without the gate first, then again with it closed;
+ * see pinion_key_is_own().
  */
 static enum pinion_syndrome window_refuse(const struct pinion_key *window, struct ib_pd *pd,
 					  const struct pinion_wqe_bind *bind)
 {
 	bool type2 = window->invalidatable;
-	enum pinion_key_state state = READ_ONCE(window->state);
 
-	if (window->kind != PINION_KEY_WINDOW || state == PINION_KEY_DEAD ||
-	    READ_ONCE(window->value) != bind->mw_rkey || READ_ONCE(window->pd) != pd)
+	if (window->kind != PINION_KEY_WINDOW || !pinion_key_is_own(window, pd, bind->mw_rkey))
 		return PINION_SYN_KEY_UNKNOWN;
 	/* A type 2 window must be invalidated before it is bound anew; it cannot be unbound. */
-	if (type2 && (state != PINION_KEY_FREE || !bind->length))
+	if (type2 && (READ_ONCE(window->state) != PINION_KEY_FREE || !bind->length))
 		return PINION_SYN_BIND;
 	if (bind->access & IB_ZERO_BASED && !type2)
 		return PINION_SYN_BIND;
