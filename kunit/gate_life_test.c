@@ -71,7 +71,7 @@ static void expect_waited(struct kunit *test, struct insider *in)
 	KUNIT_EXPECT_TRUE(test, in->inside);
 	KUNIT_EXPECT_TRUE(test, in->met_the_end);
 	KUNIT_EXPECT_FALSE(test, in->saw_it_over);
-	KUNIT_EXPECT_EQ(test, in->again, -EBUSY);
+	KUNIT_EXPECT_EQ(test, in->again, PINION_SYN_CLOSED);
 }
 
 static void the_end_waits_for_those_inside_and_lets_nobody_in(struct kunit *test)
@@ -171,7 +171,7 @@ static int lives_mover(void *arg)
 		if (!err) {
 			haunt(l, &pass, (u32)slot, &rnd);
 			pinion_key_leave(&pass);
-		} else if (err == -EBUSY) {
+		} else if (err == PINION_SYN_CLOSED) {
 			pinion_key_wait(l->keys, want.key);
 		} else if (err != PINION_SYN_KEY_UNKNOWN) {
 			atomic_inc(&l->odd_errors);
@@ -274,7 +274,7 @@ static int window_mover(void *arg)
 			    life_of(pass.region) != life || !atomic_read(&pass.region->windows))
 				atomic_inc(&b->ghosts);
 			pinion_key_leave(&pass);
-		} else if (err == -EBUSY) {
+		} else if (err == PINION_SYN_CLOSED) {
 			pinion_key_wait(b->keys, want.key);
 		} else if (err != PINION_SYN_KEY_UNKNOWN && err != PINION_SYN_KEY_STATE) {
 			atomic_inc(&b->odd_errors);

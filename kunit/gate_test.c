@@ -91,7 +91,7 @@ static int change_mover(void *arg)
 		if (!err) {
 			look_around(c, &pass, i, &rnd);
 			pinion_key_leave(&pass);
-		} else if (err == -EBUSY) {
+		} else if (err == PINION_SYN_CLOSED) {
 			pinion_key_wait(c->keys, c->value);
 		} else if (err != PINION_SYN_KEY_RIGHTS && err != PINION_SYN_KEY_UNKNOWN) {
 			/* The key has changed or was killed. */
@@ -405,7 +405,7 @@ static void another_tag_is_refused_at_a_closed_gate(struct kunit *test)
 	u32 tag;
 
 	pinion_key_close(key);
-	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 0, 1), -EBUSY);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 0, 1), PINION_SYN_CLOSED);
 	for (tag = 1; tag < 256; tag++)
 		KUNIT_EXPECT_EQ(test, may_enter(test, key->value ^ tag, 0, 0, 1),
 				PINION_SYN_KEY_UNKNOWN);

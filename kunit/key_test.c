@@ -157,8 +157,8 @@ static void a_closed_gate_is_busy_whatever_is_asked(struct kunit *test)
 	struct pinion_key *key = new_region(test, 0, 4096, 0);
 
 	pinion_key_close(key);
-	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 0, 1), -EBUSY);
-	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 5000, 1), -EBUSY);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 0, 1), PINION_SYN_CLOSED);
+	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 5000, 1), PINION_SYN_CLOSED);
 	pinion_key_open(key);
 	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 0, 1), 0);
 }

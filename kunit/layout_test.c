@@ -300,12 +300,12 @@ static void a_closed_region_is_waited_for(struct kunit *test)
 	l->change.length = 8;
 	KUNIT_ASSERT_EQ(test, set(test, l), 0);
 	shut(l->regions[0]);
-	KUNIT_EXPECT_EQ(test, try_enter(test, l->key->value, 0, 0, 8, &pass), -EBUSY);
+	KUNIT_EXPECT_EQ(test, try_enter(test, l->key->value, 0, 0, 8, &pass), PINION_SYN_CLOSED);
 	KUNIT_EXPECT_EQ(test, pass.closed, l->regions[0]->value);
 	KUNIT_EXPECT_TRUE(test, gate_is_free(l->key));
 	unshut(l->regions[0]);
 	shut(l->key);
-	KUNIT_EXPECT_EQ(test, try_enter(test, l->key->value, 0, 0, 8, &pass), -EBUSY);
+	KUNIT_EXPECT_EQ(test, try_enter(test, l->key->value, 0, 0, 8, &pass), PINION_SYN_CLOSED);
 	KUNIT_EXPECT_EQ(test, pass.closed, l->key->value);
 	unshut(l->key);
 	KUNIT_EXPECT_EQ(test, may_enter(test, l->key->value, 0, 0, 8), 0);

@@ -79,7 +79,7 @@ static void a_closed_region_shuts_its_window_for_a_while(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, do_bind(test, &bind), 0);
 	pinion_key_close(pair.region);
-	KUNIT_EXPECT_EQ(test, may_enter_remote(test, bind.new_rkey, 0, BASE, 1), -EBUSY);
+	KUNIT_EXPECT_EQ(test, may_enter_remote(test, bind.new_rkey, 0, BASE, 1), PINION_SYN_CLOSED);
 	pinion_key_open(pair.region);
 	KUNIT_EXPECT_TRUE(test, gate_is_free(pair.window));
 	KUNIT_EXPECT_EQ(test, may_enter_remote(test, bind.new_rkey, 0, BASE, 1), 0);

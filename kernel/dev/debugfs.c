@@ -159,6 +159,18 @@ void pinion_debugfs_add(struct pinion_dev *dev)
 void pinion_debugfs_del(struct pinion_dev *dev)
 {
 	debugfs_remove_recursive(dev->debugfs);
+	dev->debugfs = NULL;
+}
+
+/*
+ * Make it anew: what its files show and set is not kept in them. The core calls this for one device
+ * at a time, and not during registration and removal. So nobody has the old name when a new device
+ * gets it.
+ */
+void pinion_debugfs_renamed(struct pinion_dev *dev)
+{
+	pinion_debugfs_del(dev);
+	pinion_debugfs_add(dev);
 }
 
 void pinion_debugfs_init(void)

@@ -12,7 +12,7 @@ struct device *pinion_parent_create(const char *name, bool has_ids);
 void pinion_parent_destroy(struct device *parent);
 
 /* link.c */
-void pinion_link_register(void);
+int pinion_link_register(void);
 void pinion_link_unregister(void);
 
 /* netdev.c */
@@ -40,6 +40,8 @@ void pinion_debugfs_init(void);
 void pinion_debugfs_exit(void);
 void pinion_debugfs_add(struct pinion_dev *dev);
 void pinion_debugfs_del(struct pinion_dev *dev);
+/* @dev has another name, and its directory gets that, too. */
+void pinion_debugfs_renamed(struct pinion_dev *dev);
 /* queues.c: a file in the device's debugfs directory */
 void pinion_queues_add_file(struct pinion_dev *dev);
 

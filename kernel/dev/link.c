@@ -49,6 +49,23 @@ static int link_enable_driver(struct ib_device *ibdev)
 	return 0;
 }
 
+/* To be told of new names, which drivers are not told of, clients say of which devices. */
+static int link_is_ours(struct ib_device *ibdev)
+{
+	return ibdev->ops.enable_driver == link_enable_driver ? 0 : -EOPNOTSUPP;
+}
+
+static void link_renamed(struct ib_device *ibdev, void *unused)
+{
+	pinion_debugfs_renamed(to_pinion_dev(ibdev));
+}
+
+static struct ib_client link_client = {
+	.name = "pinion",
+	.add = link_is_ours,
+	.rename = link_renamed,
+};
+
 static const struct ib_device_ops link_ops = {
 	.dealloc_driver = link_dealloc_driver,
 	.enable_driver = link_enable_driver,
@@ -234,12 +251,16 @@ static struct rdma_link_ops link_types[] = {
 	{ .type = "pinion-mlx5",	.newlink = link_new_mlx5 },
 };
 
-void pinion_link_register(void)
+int pinion_link_register(void)
 {
-	int i;
+	int err, i;
 
+	err = ib_register_client(&link_client);
+	if (err)
+		return err;
 	for (i = 0; i < ARRAY_SIZE(link_types); i++)
 		rdma_link_register(&link_types[i]);
+	return 0;
 }
 
 /* Waits for `rdma link add' commands that are under way. */
@@ -249,4 +270,5 @@ void pinion_link_unregister(void)
 
 	for (i = ARRAY_SIZE(link_types); i--;)
 		rdma_link_unregister(&link_types[i]);
+	ib_unregister_client(&link_client);
 }

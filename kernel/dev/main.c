@@ -51,9 +51,14 @@ static int __init pinion_init(void)
 	if (err)
 		goto err_wire;
 	pinion_debugfs_init();
-	pinion_link_register();
+	err = pinion_link_register();
+	if (err)
+		goto err_debugfs;
 	return 0;
 
+err_debugfs:
+	pinion_debugfs_exit();
+	pinion_netdev_exit();
 err_wire:
 	pinion_wire_exit();
 err_sleepers:

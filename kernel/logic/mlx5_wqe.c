@@ -189,8 +189,10 @@ void pinion_mlx5_wqe_copy(u8 *to, const u8 *ring, u32 size, u32 index, u32 count
 	memcpy(to + before * PINION_MLX5_BLOCK, ring, (count - before) * PINION_MLX5_BLOCK);
 }
 
-static int mlx5_wqe_read_ctrl(struct mlx5_wqe_reader *reader, const struct pinion_mlx5_slot *slot,
-			      const struct mlx5_wqe_kind **kind, struct pinion_sq_wqe *to)
+static enum pinion_syndrome mlx5_wqe_read_ctrl(struct mlx5_wqe_reader *reader,
+					       const struct pinion_mlx5_slot *slot,
+					       const struct mlx5_wqe_kind **kind,
+					       struct pinion_sq_wqe *to)
 {
 	const u8 *ctrl = reader->at;
 	u8 flags = ctrl[CTRL_FLAGS];
@@ -220,7 +222,8 @@ static int mlx5_wqe_read_ctrl(struct mlx5_wqe_reader *reader, const struct pinio
 	return 0;
 }
 
-static int mlx5_wqe_read_datagram(struct mlx5_wqe_reader *reader, struct pinion_sq_wqe *to)
+static enum pinion_syndrome mlx5_wqe_read_datagram(struct mlx5_wqe_reader *reader,
+						   struct pinion_sq_wqe *to)
 {
 	const u8 *av = mlx5_wqe_next(reader, AV_LENGTH);
 	u32 qpn;
@@ -235,8 +238,8 @@ static int mlx5_wqe_read_datagram(struct mlx5_wqe_reader *reader, struct pinion_
 	return 0;
 }
 
-static int mlx5_wqe_read_target(struct mlx5_wqe_reader *reader, u8 parts,
-				struct pinion_sq_wqe *to)
+static enum pinion_syndrome mlx5_wqe_read_target(struct mlx5_wqe_reader *reader, u8 parts,
+						 struct pinion_sq_wqe *to)
 {
 	const u8 *address, *words;
 	u64 first, second;
@@ -268,8 +271,9 @@ static int mlx5_wqe_read_target(struct mlx5_wqe_reader *reader, u8 parts,
 	return 0;
 }
 
-static int mlx5_wqe_read_inline(struct mlx5_wqe_reader *reader, u32 length,
-				const struct pinion_mlx5_room *room, struct pinion_sq_wqe *to)
+static enum pinion_syndrome mlx5_wqe_read_inline(struct mlx5_wqe_reader *reader, u32 length,
+						 const struct pinion_mlx5_room *room,
+						 struct pinion_sq_wqe *to)
 {
 	const u8 *bytes = mlx5_wqe_next(reader, ALIGN(4 + length, SEGMENT) - 4);
 
@@ -297,8 +301,9 @@ static void mlx5_wqe_read_sge(const u8 *segment, struct pinion_sge *sge)
  * Before the first entry of a list, which has been read: if there are inline data, they become what
  * the first sge is of, and are moved behind the list. All that follows must be entries, too.
  */
-static int mlx5_wqe_lead(const struct mlx5_wqe_reader *reader, const struct pinion_mlx5_room *room,
-			 struct pinion_sq_wqe *to)
+static enum pinion_syndrome mlx5_wqe_lead(const struct mlx5_wqe_reader *reader,
+					  const struct pinion_mlx5_room *room,
+					  struct pinion_sq_wqe *to)
 {
 	u32 num_sge = 2 + (reader->end - reader->at) / SEGMENT;
 	struct pinion_sge *sge = (struct pinion_sge *)(to + 1);
@@ -316,8 +321,9 @@ static int mlx5_wqe_lead(const struct mlx5_wqe_reader *reader, const struct pini
 	return 0;
 }
 
-static int mlx5_wqe_read_payload(struct mlx5_wqe_reader *reader,
-				 const struct pinion_mlx5_room *room, struct pinion_sq_wqe *to)
+static enum pinion_syndrome mlx5_wqe_read_payload(struct mlx5_wqe_reader *reader,
+						  const struct pinion_mlx5_room *room,
+						  struct pinion_sq_wqe *to)
 {
 	struct pinion_sge *sge = (struct pinion_sge *)(to + 1);
 	const u8 *segment;
@@ -402,8 +408,9 @@ static int mlx5_wqe_read_round(struct mlx5_wqe_reader *reader, u32 count,
 	return num;
 }
 
-static int mlx5_wqe_read_ranges(struct mlx5_wqe_reader *reader, u32 octwords,
-				const struct pinion_mlx5_room *room, struct pinion_sq_wqe *to)
+static enum pinion_syndrome mlx5_wqe_read_ranges(struct mlx5_wqe_reader *reader, u32 octwords,
+						 const struct pinion_mlx5_room *room,
+						 struct pinion_sq_wqe *to)
 {
 	struct pinion_wqe_range *range = (struct pinion_wqe_range *)(to + 1);
 	const u8 *first = reader->at;
@@ -431,9 +438,10 @@ static int mlx5_wqe_read_ranges(struct mlx5_wqe_reader *reader, u32 octwords,
 }
 
 /* Changes a key's ranges, its access rights, or both. */
-static int mlx5_wqe_read_layout(struct mlx5_wqe_reader *reader, const u8 *umr, const u8 *mkey,
-				u32 key, const struct pinion_mlx5_room *room,
-				struct pinion_sq_wqe *to)
+static enum pinion_syndrome mlx5_wqe_read_layout(struct mlx5_wqe_reader *reader, const u8 *umr,
+						 const u8 *mkey, u32 key,
+						 const struct pinion_mlx5_room *room,
+						 struct pinion_sq_wqe *to)
 {
 	u32 octwords = get_unaligned_be16(umr + UMR_OCTWORDS);
 	u64 mask = get_unaligned_be64(umr + UMR_MASK);
@@ -455,8 +463,8 @@ static int mlx5_wqe_read_layout(struct mlx5_wqe_reader *reader, const u8 *umr, c
 	return mlx5_wqe_read_ranges(reader, octwords, room, to);
 }
 
-static int mlx5_wqe_read_window(struct mlx5_wqe_reader *reader, const u8 *mkey, u32 key,
-				struct pinion_sq_wqe *to)
+static enum pinion_syndrome mlx5_wqe_read_window(struct mlx5_wqe_reader *reader, const u8 *mkey,
+						 u32 key, struct pinion_sq_wqe *to)
 {
 	const u8 *klm;
 	u64 start;
@@ -485,8 +493,9 @@ static int mlx5_wqe_read_window(struct mlx5_wqe_reader *reader, const u8 *mkey, 
  * Supported UMRs: those by which verbs bind and invalidate windows, and those that set the ranges
  * or rights of a layout.
  */
-static int mlx5_wqe_read_umr(struct mlx5_wqe_reader *reader, u32 key,
-			     const struct pinion_mlx5_room *room, struct pinion_sq_wqe *to)
+static enum pinion_syndrome mlx5_wqe_read_umr(struct mlx5_wqe_reader *reader, u32 key,
+					      const struct pinion_mlx5_room *room,
+					      struct pinion_sq_wqe *to)
 {
 	const u8 *umr = mlx5_wqe_next(reader, UMR_LENGTH);
 	const u8 *mkey = mlx5_wqe_next(reader, MKEY_LENGTH);
@@ -506,8 +515,9 @@ static int mlx5_wqe_read_umr(struct mlx5_wqe_reader *reader, u32 key,
 }
 
 /* Three segments: one for a result, which is ignored; the source; the sink. */
-static int mlx5_wqe_read_copy(struct mlx5_wqe_reader *reader, const struct pinion_mlx5_room *room,
-			      struct pinion_sq_wqe *to)
+static enum pinion_syndrome mlx5_wqe_read_copy(struct mlx5_wqe_reader *reader,
+					       const struct pinion_mlx5_room *room,
+					       struct pinion_sq_wqe *to)
 {
 	struct pinion_sge *ends = (struct pinion_sge *)(to + 1);
 	const u8 *result = mlx5_wqe_next(reader, SEGMENT);
@@ -527,7 +537,8 @@ static int mlx5_wqe_read_copy(struct mlx5_wqe_reader *reader, const struct pinio
 	return ends[0].length > BIT(PINION_MLX5_LOG_MAX_COPY) ? PINION_SYN_LENGTH : 0;
 }
 
-static int mlx5_wqe_read_shared(struct mlx5_wqe_reader *reader, struct pinion_sq_wqe *to)
+static enum pinion_syndrome mlx5_wqe_read_shared(struct mlx5_wqe_reader *reader,
+						 struct pinion_sq_wqe *to)
 {
 	const u8 *segment = mlx5_wqe_next(reader, SEGMENT);
 
@@ -537,8 +548,9 @@ static int mlx5_wqe_read_shared(struct mlx5_wqe_reader *reader, struct pinion_sq
 	return 0;
 }
 
-int pinion_mlx5_wqe_parse(const u8 *wqe, const struct pinion_mlx5_slot *slot,
-			  const struct pinion_mlx5_room *room, struct pinion_sq_wqe *to)
+enum pinion_syndrome pinion_mlx5_wqe_parse(const u8 *wqe, const struct pinion_mlx5_slot *slot,
+					   const struct pinion_mlx5_room *room,
+					   struct pinion_sq_wqe *to)
 {
 	struct mlx5_wqe_reader reader = {
 		.at = wqe,

@@ -58,8 +58,9 @@ void pinion_mlx5_wqe_copy(u8 *to, const u8 *ring, u32 size, u32 index, u32 count
  * Convert @wqe, of pinion_mlx5_wqe_blocks() blocks, to *@to and the list or inline data behind
  * that. Return: 0 or an enum pinion_syndrome.
  */
-int pinion_mlx5_wqe_parse(const u8 *wqe, const struct pinion_mlx5_slot *slot,
-			  const struct pinion_mlx5_room *room, struct pinion_sq_wqe *to);
+enum pinion_syndrome pinion_mlx5_wqe_parse(const u8 *wqe, const struct pinion_mlx5_slot *slot,
+					   const struct pinion_mlx5_room *room,
+					   struct pinion_sq_wqe *to);
 
 /*
  * The producer index of a doorbell, which is the first 8 bytes of the last request. Return: @none

@@ -12,9 +12,9 @@
 #define FLUSH_TYPES (IB_FLUSH_GLOBAL | IB_FLUSH_PERSISTENT)
 #define WORD_SIZE 8
 
-int pinion_wqe_check_head(const struct pinion_sq_wqe *wqe,
-			  const struct pinion_wqe_limits *limits,
-			  const struct pinion_op **op)
+enum pinion_syndrome pinion_wqe_check_head(const struct pinion_sq_wqe *wqe,
+					   const struct pinion_wqe_limits *limits,
+					   const struct pinion_op **op)
 {
 	*op = pinion_op(wqe->opcode);
 	if (!*op || !((*op)->services & limits->service) ||
@@ -50,8 +50,8 @@ int pinion_wqe_check_head(const struct pinion_sq_wqe *wqe,
 	return 0;
 }
 
-int pinion_wqe_measure(const struct pinion_sq_wqe *wqe, const struct pinion_op *op,
-		       const struct pinion_wqe_limits *limits, u64 *length)
+enum pinion_syndrome pinion_wqe_measure(const struct pinion_sq_wqe *wqe, const struct pinion_op *op,
+					const struct pinion_wqe_limits *limits, u64 *length)
 {
 	*length = wqe->flags & PINION_WQE_INLINE ? wqe->inline_length :
 		  pinion_sge_sum(pinion_wqe_sges(wqe), wqe->num_sge);

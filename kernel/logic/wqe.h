@@ -28,9 +28,9 @@ struct pinion_wqe_limits {
  * Check the fixed part, before its counts are used to copy the rest. Return: 0, and *@op is set; or
  * an enum pinion_syndrome.
  */
-int pinion_wqe_check_head(const struct pinion_sq_wqe *wqe,
-			  const struct pinion_wqe_limits *limits,
-			  const struct pinion_op **op);
+enum pinion_syndrome pinion_wqe_check_head(const struct pinion_sq_wqe *wqe,
+					   const struct pinion_wqe_limits *limits,
+					   const struct pinion_op **op);
 
 /* The number of bytes behind the fixed part. */
 static inline u32 pinion_wqe_tail(const struct pinion_sq_wqe *wqe)
@@ -42,8 +42,8 @@ static inline u32 pinion_wqe_tail(const struct pinion_sq_wqe *wqe)
 }
 
 /* Check the length of the payload, and store it in *@length. Return as above. */
-int pinion_wqe_measure(const struct pinion_sq_wqe *wqe, const struct pinion_op *op,
-		       const struct pinion_wqe_limits *limits, u64 *length);
+enum pinion_syndrome pinion_wqe_measure(const struct pinion_sq_wqe *wqe, const struct pinion_op *op,
+					const struct pinion_wqe_limits *limits, u64 *length);
 
 static inline const struct pinion_sge *pinion_wqe_sges(const struct pinion_sq_wqe *wqe)
 {

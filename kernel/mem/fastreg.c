@@ -139,12 +139,12 @@ int pinion_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num_sg,
 	return ib_sg_to_pages(ibmr, sg, num_sg, sg_offset, fastreg_set_page);
 }
 
-int pinion_fastreg(struct pinion_keys *keys, struct ib_pd *pd,
-		   const struct pinion_wqe_reg *reg)
+enum pinion_syndrome pinion_fastreg(struct pinion_keys *keys, struct ib_pd *pd,
+				    const struct pinion_wqe_reg *reg)
 {
 	struct pinion_key *key = pinion_key_get_any_tag(keys, reg->key);
 	struct pinion_fastreg *fast;
-	int syndrome = 0;
+	enum pinion_syndrome syndrome = 0;
 
 	if (!key)
 		return PINION_SYN_KEY_UNKNOWN;

@@ -18,7 +18,7 @@ int pinion_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num_sg,
 		     unsigned int *sg_offset);
 
 /* Perform IB_WR_REG_MR: the list mapped last becomes the key's memory. Return: 0 or a syndrome. */
-int pinion_fastreg(struct pinion_keys *keys, struct ib_pd *pd,
-		   const struct pinion_wqe_reg *reg);
+enum pinion_syndrome pinion_fastreg(struct pinion_keys *keys, struct ib_pd *pd,
+				    const struct pinion_wqe_reg *reg);
 
 #endif

@@ -151,17 +151,13 @@ struct pinion_key *pinion_key_get_any_tag(struct pinion_keys *keys, u32 value)
 	return key;
 }
 
-/*
- * Checked without the gate first, so that a caller who is refused does not close it, then again
- * with the gate closed. Each check reads one word only, so it works without the gate.
- */
-static int key_refuse_invalidation(const struct pinion_key *key, const struct ib_pd *pd,
-				   u32 value, u32 qpn)
+/* Asked without the gate first, then again with it closed; see pinion_key_is_own(). */
+static enum pinion_syndrome key_refuse_invalidation(const struct pinion_key *key,
+						    const struct ib_pd *pd, u32 value, u32 qpn)
 {
 	u32 bound_on = READ_ONCE(key->qpn);
 
-	if (READ_ONCE(key->value) != value || READ_ONCE(key->pd) != pd ||
-	    READ_ONCE(key->state) == PINION_KEY_DEAD)
+	if (!pinion_key_is_own(key, pd, value))
 		return PINION_SYN_KEY_UNKNOWN;
 	if (qpn && bound_on && bound_on != qpn)
 		return PINION_SYN_KEY_STATE;
@@ -172,10 +168,11 @@ static int key_refuse_invalidation(const struct pinion_key *key, const struct ib
 	return 0;
 }
 
-int pinion_key_invalidate(struct pinion_keys *keys, struct ib_pd *pd, u32 value, u32 qpn)
+enum pinion_syndrome pinion_key_invalidate(struct pinion_keys *keys, struct ib_pd *pd, u32 value,
+					   u32 qpn)
 {
 	struct pinion_key *key = pinion_key_get(keys, value);
-	int syndrome;
+	enum pinion_syndrome syndrome;
 
 	if (!key)
 		return PINION_SYN_KEY_UNKNOWN;
@@ -196,7 +193,7 @@ out:
 	return syndrome;
 }
 
-int pinion_key_refuse(const struct pinion_key *key, const struct pinion_want *want)
+enum pinion_syndrome pinion_key_refuse(const struct pinion_key *key, const struct pinion_want *want)
 {
 	if (key->kind == PINION_KEY_NULL && key->value == want->key)
 		return want->remote ? PINION_SYN_KEY_RIGHTS : 0;
@@ -241,13 +238,15 @@ static bool key_is_unknown(const struct pinion_key *key, const struct pinion_wan
  * Inside a layout's gate: enter the gate of the region that has the first byte of @want. The region
  * is used like a local one of the layout's domain, also if the access is by a peer.
  */
-static int key_enter_range(struct pinion_keys *keys, const struct pinion_want *want,
-			   struct pinion_pass *pass)
+static enum pinion_syndrome key_enter_range(struct pinion_keys *keys,
+					    const struct pinion_want *want,
+					    struct pinion_pass *pass)
 {
 	struct pinion_range_of_key range;
 	struct pinion_want inner;
+	enum pinion_syndrome syndrome;
 	struct pinion_key *region;
-	int slot, err;
+	int slot;
 
 	pinion_layout_find(pass->key->layout, pass->offset, want->length, &range);
 	inner = (struct pinion_want){
@@ -268,12 +267,12 @@ static int key_enter_range(struct pinion_keys *keys, const struct pinion_want *w
 	rcu_read_unlock();
 	if (slot < 0) {
 		pass->closed = range.key;
-		return slot;
+		return PINION_SYN_CLOSED;
 	}
-	err = pinion_key_refuse(region, &inner);
-	if (err) {
+	syndrome = pinion_key_refuse(region, &inner);
+	if (syndrome) {
 		pinion_gate_leave(slot);
-		return err;
+		return syndrome;
 	}
 	pass->region = region;
 	pass->region_slot = slot;
@@ -283,13 +282,15 @@ static int key_enter_range(struct pinion_keys *keys, const struct pinion_want *w
 }
 
 /* Inside @key's gate: check @want; for a window or a layout also enter the region's gate. */
-static int key_enter_region(struct pinion_keys *keys, struct pinion_key *key,
-			    const struct pinion_want *want, struct pinion_pass *pass)
+static enum pinion_syndrome key_enter_region(struct pinion_keys *keys, struct pinion_key *key,
+					     const struct pinion_want *want,
+					     struct pinion_pass *pass)
 {
-	int err = pinion_key_refuse(key, want);
+	enum pinion_syndrome syndrome = pinion_key_refuse(key, want);
+	int slot;
 
-	if (err)
-		return err;
+	if (syndrome)
+		return syndrome;
 	pass->key = key;
 	pass->region = key;
 	pass->offset = want->addr - key->base;
@@ -302,18 +303,19 @@ static int key_enter_region(struct pinion_keys *keys, struct pinion_key *key,
 		return 0;
 	pass->region = key->region;
 	pass->offset += key->region_offset;
-	err = pinion_gate_enter(&pass->region->gate);
-	if (err < 0)
-		return err;
-	pass->region_slot = err;
+	slot = pinion_gate_enter(&pass->region->gate);
+	if (slot < 0)
+		return PINION_SYN_CLOSED;
+	pass->region_slot = slot;
 	return 0;
 }
 
-int pinion_key_enter(struct pinion_keys *keys, const struct pinion_want *want,
-		     struct pinion_pass *pass)
+enum pinion_syndrome pinion_key_enter(struct pinion_keys *keys, const struct pinion_want *want,
+				      struct pinion_pass *pass)
 {
+	enum pinion_syndrome syndrome;
 	struct pinion_key *key;
-	int slot, err;
+	int slot;
 
 	pass->closed = want->key;
 	/* Keeps the key until we are inside its gate, which is an RCU read-side section, too. */
@@ -326,12 +328,12 @@ int pinion_key_enter(struct pinion_keys *keys, const struct pinion_want *want,
 	slot = pinion_gate_enter(&key->gate);
 	rcu_read_unlock();
 	if (slot < 0)
-		return slot;
+		return PINION_SYN_CLOSED;
 	pass->slot = slot;
-	err = key_enter_region(keys, key, want, pass);
-	if (err)
+	syndrome = key_enter_region(keys, key, want, pass);
+	if (syndrome)
 		pinion_gate_leave(slot);
-	return err;
+	return syndrome;
 }
 
 void pinion_key_leave(struct pinion_pass *pass)
@@ -375,28 +377,28 @@ void pinion_key_wait(struct pinion_keys *keys, u32 value)
 	pinion_key_put(region);
 }
 
-int pinion_key_enter_wait(struct pinion_keys *keys, const struct pinion_want *want,
-			  struct pinion_pass *pass)
+enum pinion_syndrome pinion_key_enter_wait(struct pinion_keys *keys, const struct pinion_want *want,
+					   struct pinion_pass *pass)
 {
-	int err;
+	enum pinion_syndrome syndrome;
 
-	while ((err = pinion_key_enter(keys, want, pass)) == -EBUSY)
+	while ((syndrome = pinion_key_enter(keys, want, pass)) == PINION_SYN_CLOSED)
 		pinion_key_wait(keys, pass->closed);
-	return err;
+	return syndrome;
 }
 
-int pinion_key_ask(struct pinion_keys *keys, const struct pinion_want *want)
+enum pinion_syndrome pinion_key_ask(struct pinion_keys *keys, const struct pinion_want *want)
 {
+	enum pinion_syndrome syndrome;
 	struct pinion_pass pass;
-	int err;
 
-	err = pinion_key_enter_wait(keys, want, &pass);
-	if (!err)
+	syndrome = pinion_key_enter_wait(keys, want, &pass);
+	if (!syndrome)
 		pinion_key_leave(&pass);
-	return err;
+	return syndrome;
 }
 
-int pinion_key_glance(struct pinion_keys *keys, const struct pinion_want *want)
+enum pinion_syndrome pinion_key_glance(struct pinion_keys *keys, const struct pinion_want *want)
 {
 	struct pinion_key *key;
 	bool fine;

@@ -19,6 +19,7 @@
 #include <linux/kref.h>
 #include <linux/rcupdate.h>
 #include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/pinion-abi.h>
 
 #include "gate.h"
 #include "keys.h"
@@ -123,6 +124,18 @@ static inline void pinion_key_open(struct pinion_key *key)
 	pinion_gate_open(&key->gate);
 }
 
+/*
+ * Is it the key of this value, alive, and of domain @pd, whose user may change it? Each field is
+ * read by itself, so this may be asked without the gate: who may not change a key must not close
+ * its gate either. Ask again when it is closed.
+ */
+static inline bool pinion_key_is_own(const struct pinion_key *key, const struct ib_pd *pd,
+				     u32 value)
+{
+	return READ_ONCE(key->value) == value && READ_ONCE(key->pd) == pd &&
+	       READ_ONCE(key->state) != PINION_KEY_DEAD;
+}
+
 /* Drop a window's reference to its region. The window's gate is closed. */
 void pinion_key_unbind(struct pinion_key *key);
 
@@ -130,7 +143,8 @@ void pinion_key_unbind(struct pinion_key *key);
  * Invalidate a fast-registered region or a type 2 window, by its owner (@qpn 0) or by the peer of
  * QP @qpn. Return: 0 or a syndrome.
  */
-int pinion_key_invalidate(struct pinion_keys *keys, struct ib_pd *pd, u32 value, u32 qpn);
+enum pinion_syndrome pinion_key_invalidate(struct pinion_keys *keys, struct ib_pd *pd, u32 value,
+					   u32 qpn);
 
 /* -------------------------------------------------------------- entering */
 
@@ -153,7 +167,7 @@ struct pinion_pass {
 	struct pinion_key *region;	/* != key for a window, or a layout */
 	u64 offset;			/* of want.addr in the region */
 	u64 length;			/* LAYOUT: of the range; else U64_MAX */
-	u32 closed;			/* after -EBUSY: the key whose gate is closed */
+	u32 closed;			/* after PINION_SYN_CLOSED: the key whose gate it is */
 	u32 generation;
 	bool writes;
 	s8 slot;			/* of the gates, see pinion_gate_enter() */
@@ -161,10 +175,17 @@ struct pinion_pass {
 };
 
 /*
- * Check @want against @key, inside its gate. Return: 0 or an enum pinion_syndrome. A key of another
+ * Check @want against @key, inside its gate. Return: 0 or a syndrome. A key of another
  * domain is reported as unknown, so that nobody can find other users' keys by trying values.
  */
-int pinion_key_refuse(const struct pinion_key *key, const struct pinion_want *want);
+enum pinion_syndrome pinion_key_refuse(const struct pinion_key *key,
+				       const struct pinion_want *want);
+
+/*
+ * A syndrome of the functions below only, where they say so, and no refusal: a gate is closed.
+ * Leave all gates, call pinion_key_wait(), and try again. No completion has it.
+ */
+#define PINION_SYN_CLOSED	((enum pinion_syndrome)U8_MAX)
 
 /*
  * pinion_key_enter - enter a key's gate
@@ -173,28 +194,27 @@ int pinion_key_refuse(const struct pinion_key *key, const struct pinion_want *wa
  * much of the range is left from there.
  *
  * Task or softirq context. Return: 0: we are inside, and preemption is off, until
- * pinion_key_leave(); an enum pinion_syndrome (> 0) if the key refuses @want; -EBUSY if the gate is
- * closed: leave all gates, call pinion_key_wait(), and try again.
+ * pinion_key_leave(); a syndrome if the key refuses @want; or PINION_SYN_CLOSED.
  */
-int pinion_key_enter(struct pinion_keys *keys, const struct pinion_want *want,
-		     struct pinion_pass *pass);
+enum pinion_syndrome pinion_key_enter(struct pinion_keys *keys, const struct pinion_want *want,
+				      struct pinion_pass *pass);
 void pinion_key_leave(struct pinion_pass *pass);
 
 /* Sleep until the gate of key @value (pass.closed) was open, or the key is gone; in no gate. */
 void pinion_key_wait(struct pinion_keys *keys, u32 value);
 
 /* Enter and wait if necessary. Sleeps; no gate is held. Return: 0 or a syndrome. */
-int pinion_key_enter_wait(struct pinion_keys *keys, const struct pinion_want *want,
-			  struct pinion_pass *pass);
+enum pinion_syndrome pinion_key_enter_wait(struct pinion_keys *keys, const struct pinion_want *want,
+					   struct pinion_pass *pass);
 
 /* Check @want without staying inside. Return: 0 or a syndrome. Sleeps; no gate is held. */
-int pinion_key_ask(struct pinion_keys *keys, const struct pinion_want *want);
+enum pinion_syndrome pinion_key_ask(struct pinion_keys *keys, const struct pinion_want *want);
 
 /*
  * The same, cheaper, for a caller that will enter the gate later and be checked again there: 0 may
  * be wrong while the key is being changed. A syndrome is always right.
  */
-int pinion_key_glance(struct pinion_keys *keys, const struct pinion_want *want);
+enum pinion_syndrome pinion_key_glance(struct pinion_keys *keys, const struct pinion_want *want);
 
 /*
  * The contiguous run at @offset bytes from want.addr; see pinion_mtt_run(). 0 if a page is missing:

@@ -73,8 +73,9 @@ void pinion_layout_find(const struct pinion_layout *layout, u64 offset, u64 want
 }
 
 /* Fill @layout, which is not in use, from @ranges. Return: as pinion_layout_set(). */
-static int layout_fill(struct pinion_layout *layout, const struct pinion_wqe_layout *change,
-		       const struct pinion_wqe_range *ranges)
+static enum pinion_syndrome layout_fill(struct pinion_layout *layout,
+					const struct pinion_wqe_layout *change,
+					const struct pinion_wqe_range *ranges)
 {
 	u64 length = 0, times;
 	u32 i, rest;
@@ -101,23 +102,12 @@ static int layout_fill(struct pinion_layout *layout, const struct pinion_wqe_lay
 	return 0;
 }
 
-/*
- * Checked without the gate first, so that a caller who is refused cannot close it, then again
- * inside. Each check reads one word only, so it works without the gate.
- */
-static int layout_refuse(const struct pinion_key *key, const struct ib_pd *pd, u32 value)
-{
-	if (key->kind != PINION_KEY_LAYOUT || READ_ONCE(key->state) == PINION_KEY_DEAD ||
-	    READ_ONCE(key->value) != value || READ_ONCE(key->pd) != pd)
-		return PINION_SYN_KEY_UNKNOWN;
-	return 0;
-}
-
 /* The gate is closed. */
-static int layout_change(struct pinion_key *key, const struct pinion_wqe_layout *change,
-			 const struct pinion_wqe_range *ranges)
+static enum pinion_syndrome layout_change(struct pinion_key *key,
+					  const struct pinion_wqe_layout *change,
+					  const struct pinion_wqe_range *ranges)
 {
-	int syndrome;
+	enum pinion_syndrome syndrome;
 
 	if (change->flags & PINION_LAYOUT_RANGES) {
 		syndrome = layout_fill(key->layout->other, change, ranges);
@@ -136,24 +126,22 @@ static int layout_change(struct pinion_key *key, const struct pinion_wqe_layout 
 	return 0;
 }
 
-int pinion_layout_set(struct pinion_keys *keys, struct ib_pd *pd,
-		      const struct pinion_wqe_layout *change,
-		      const struct pinion_wqe_range *ranges)
+enum pinion_syndrome pinion_layout_set(struct pinion_keys *keys, struct ib_pd *pd,
+				       const struct pinion_wqe_layout *change,
+				       const struct pinion_wqe_range *ranges)
 {
 	struct pinion_key *key = pinion_key_get(keys, change->key);
-	int syndrome;
+	enum pinion_syndrome syndrome = PINION_SYN_KEY_UNKNOWN;
 
 	if (!key)
-		return PINION_SYN_KEY_UNKNOWN;
-	syndrome = layout_refuse(key, pd, change->key);
-	if (syndrome)
-		goto out;
-	pinion_key_close(key);
-	syndrome = layout_refuse(key, pd, change->key);
-	if (!syndrome)
-		syndrome = layout_change(key, change, ranges);
-	pinion_key_open(key);
-out:
+		return syndrome;
+	if (key->kind == PINION_KEY_LAYOUT && pinion_key_is_own(key, pd, change->key)) {
+		pinion_key_close(key);
+		/* It may have changed before its gate was closed. */
+		if (pinion_key_is_own(key, pd, change->key))
+			syndrome = layout_change(key, change, ranges);
+		pinion_key_open(key);
+	}
 	pinion_key_put(key);
 	return syndrome;
 }

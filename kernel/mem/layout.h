@@ -51,8 +51,8 @@ void pinion_layout_find(const struct pinion_layout *layout, u64 offset, u64 want
  * Change key change->key of @pd as @change says, to its change->num @ranges. Return: 0; or an enum
  * pinion_syndrome, and the key is unchanged. May sleep; no gate is held.
  */
-int pinion_layout_set(struct pinion_keys *keys, struct ib_pd *pd,
-		      const struct pinion_wqe_layout *change,
-		      const struct pinion_wqe_range *ranges);
+enum pinion_syndrome pinion_layout_set(struct pinion_keys *keys, struct ib_pd *pd,
+				       const struct pinion_wqe_layout *change,
+				       const struct pinion_wqe_range *ranges);
 
 #endif

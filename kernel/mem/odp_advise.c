@@ -89,7 +89,7 @@ static void prefetches_put(struct prefetches *p)
 	kvfree(p);
 }
 
-static int advise_errno(int syndrome)
+static int advise_errno(enum pinion_syndrome syndrome)
 {
 	switch (syndrome) {
 	case 0:
@@ -131,9 +131,9 @@ static int advise_find(const struct prefetches *p, struct prefetch *each,
 	int err;
 
 	/* Enter without a range first: "not on demand" is reported before rights and range. */
-	err = pinion_key_enter_wait(p->keys, &want, &pass);
+	err = advise_errno(pinion_key_enter_wait(p->keys, &want, &pass));
 	if (err)
-		return advise_errno(err);
+		return err;
 	want.rights = p->write ? IB_ACCESS_LOCAL_WRITE : 0;
 	want.addr = range->addr;
 	want.length = range->length;

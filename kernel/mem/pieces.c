@@ -25,8 +25,8 @@ struct pinion_pieces {
 	struct piece piece[] __counted_by(num);
 };
 
-/* The refusal of a command for a syndrome of pinion_key_enter(). */
-static int piece_refusal(int syndrome)
+/* The refusal of a command for a syndrome. */
+static int piece_refusal(enum pinion_syndrome syndrome)
 {
 	return syndrome == PINION_SYN_KEY_UNKNOWN || syndrome == PINION_SYN_KEY_STATE ?
 		       PINION_DEVX_NO_SUCH_PIECE :
@@ -44,12 +44,13 @@ static int piece_claim(struct piece *piece, struct pinion_keys *keys, struct ib_
 		.length = klm->length,
 		.region = true,
 	};
+	enum pinion_syndrome syndrome;
 	struct pinion_pass pass;
-	int err;
+	int err = 0;
 
-	err = pinion_key_enter_wait(keys, &want, &pass);
-	if (err)
-		return piece_refusal(err);
+	syndrome = pinion_key_enter_wait(keys, &want, &pass);
+	if (syndrome)
+		return piece_refusal(syndrome);
 	/* Memory that may change under the key: with a pager, or invalidatable. */
 	if (pass.region->pager || pass.region->invalidatable) {
 		err = PINION_DEVX_PIECE_NOT_LENT;

@@ -47,21 +47,18 @@ int pinion_dealloc_mw(struct ib_mw *ibmw)
 }
 
 /*
- * May the window be bound as @bind says? Checked without the gate first, so that a caller who is
- * refused cannot close it, then again with the gate closed. Each check reads one word only, so it
- * works without the gate.
+ * May the window be bound as @bind says? Asked without the gate first, then again with it closed;
+ * see pinion_key_is_own().
  */
-static int window_refuse(const struct pinion_key *window, struct ib_pd *pd,
-			 const struct pinion_wqe_bind *bind)
+static enum pinion_syndrome window_refuse(const struct pinion_key *window, struct ib_pd *pd,
+					  const struct pinion_wqe_bind *bind)
 {
 	bool type2 = window->invalidatable;
-	enum pinion_key_state state = READ_ONCE(window->state);
 
-	if (window->kind != PINION_KEY_WINDOW || state == PINION_KEY_DEAD ||
-	    READ_ONCE(window->value) != bind->mw_rkey || READ_ONCE(window->pd) != pd)
+	if (window->kind != PINION_KEY_WINDOW || !pinion_key_is_own(window, pd, bind->mw_rkey))
 		return PINION_SYN_KEY_UNKNOWN;
 	/* A type 2 window must be invalidated before it is bound anew; it cannot be unbound. */
-	if (type2 && (state != PINION_KEY_FREE || !bind->length))
+	if (type2 && (READ_ONCE(window->state) != PINION_KEY_FREE || !bind->length))
 		return PINION_SYN_BIND;
 	if (bind->access & IB_ZERO_BASED && !type2)
 		return PINION_SYN_BIND;
@@ -88,26 +85,27 @@ static struct pinion_want window_want(struct ib_pd *pd, const struct pinion_wqe_
 /*
  * Count a window in region->windows, so that the region cannot be deregistered or changed while it
  * is bound. The window's gate is closed. Lock order: window, then region; here the region's gate is
- * only tried. Return: 0; a syndrome; or -EBUSY: the region's gate is closed.
+ * only tried. Return: 0; a syndrome; or PINION_SYN_CLOSED: wait for the region's gate.
  */
-static int window_claim(struct pinion_keys *keys, struct ib_pd *pd,
-			const struct pinion_wqe_bind *bind, struct pinion_key **claimed)
+static enum pinion_syndrome window_claim(struct pinion_keys *keys, struct ib_pd *pd,
+					 const struct pinion_wqe_bind *bind,
+					 struct pinion_key **claimed)
 {
 	struct pinion_want want = window_want(pd, bind);
+	enum pinion_syndrome syndrome;
 	struct pinion_pass pass;
-	int err;
 
-	err = pinion_key_enter(keys, &want, &pass);
-	if (err)
-		return err;
+	syndrome = pinion_key_enter(keys, &want, &pass);
+	if (syndrome)
+		return syndrome;
 	if (!atomic_add_unless(&pass.region->windows, 1, PINION_MAX_WINDOWS)) {
-		err = PINION_SYN_BIND;
+		syndrome = PINION_SYN_BIND;
 	} else {
 		*claimed = pass.region;
 		kref_get(&pass.region->ref);
 	}
 	pinion_key_leave(&pass);
-	return err;
+	return syndrome;
 }
 
 /* The window's gate is closed. */
@@ -128,36 +126,37 @@ static void window_set(struct pinion_key *window, struct pinion_key *region, u32
 	window->region_offset = region ? bind->addr - region->base : 0;
 }
 
-/* Return: as pinion_window_bind(), or -EBUSY: wait for the region's gate, then try again. */
-static int window_try(struct pinion_keys *keys, struct pinion_key *window, struct ib_pd *pd,
-		      u32 qpn, const struct pinion_wqe_bind *bind)
+/* Return: as pinion_window_bind(), or PINION_SYN_CLOSED: wait for the region's gate. */
+static enum pinion_syndrome window_try(struct pinion_keys *keys, struct pinion_key *window,
+				       struct ib_pd *pd, u32 qpn,
+				       const struct pinion_wqe_bind *bind)
 {
 	struct pinion_key *region = NULL;
-	int err;
+	enum pinion_syndrome syndrome;
 
-	err = window_refuse(window, pd, bind);
-	if (err)
-		return err;
+	syndrome = window_refuse(window, pd, bind);
+	if (syndrome)
+		return syndrome;
 	pinion_key_close(window);
-	err = window_refuse(window, pd, bind);
-	if (!err && bind->length)
-		err = window_claim(keys, pd, bind, &region);
-	if (!err)
+	syndrome = window_refuse(window, pd, bind);
+	if (!syndrome && bind->length)
+		syndrome = window_claim(keys, pd, bind, &region);
+	if (!syndrome)
 		window_set(window, region, qpn, bind);
 	pinion_key_open(window);
-	return err;
+	return syndrome;
 }
 
-int pinion_window_bind(struct pinion_keys *keys, struct ib_pd *pd, u32 qpn,
-		       const struct pinion_wqe_bind *bind)
+enum pinion_syndrome pinion_window_bind(struct pinion_keys *keys, struct ib_pd *pd, u32 qpn,
+					const struct pinion_wqe_bind *bind)
 {
 	struct pinion_key *window = pinion_key_get(keys, bind->mw_rkey);
-	int err;
+	enum pinion_syndrome syndrome;
 
 	if (!window)
 		return PINION_SYN_KEY_UNKNOWN;
-	while ((err = window_try(keys, window, pd, qpn, bind)) == -EBUSY)
+	while ((syndrome = window_try(keys, window, pd, qpn, bind)) == PINION_SYN_CLOSED)
 		pinion_key_wait(keys, bind->mr_lkey);
 	pinion_key_put(window);
-	return err;
+	return syndrome;
 }

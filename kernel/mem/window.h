@@ -11,9 +11,9 @@ struct pinion_wqe_bind;
 
 /*
  * Bind, rebind or (length 0) unbind a window as @bind says, for QP @qpn in @pd. Sleeps; no gate is
- * held. Return: 0; or an enum pinion_syndrome, and the window is unchanged.
+ * held. Return: 0; or a syndrome, and the window is unchanged.
  */
-int pinion_window_bind(struct pinion_keys *keys, struct ib_pd *pd, u32 qpn,
-		       const struct pinion_wqe_bind *bind);
+enum pinion_syndrome pinion_window_bind(struct pinion_keys *keys, struct ib_pd *pd, u32 qpn,
+					const struct pinion_wqe_bind *bind);
 
 #endif

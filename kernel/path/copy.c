@@ -6,11 +6,11 @@
 #include "move.h"
 
 /* Check both keys before anything is written. Return: 0 or a syndrome. */
-static int copy_begin(struct pinion_qp *qp, struct pinion_request *request,
-		      const struct pinion_sge *ends)
+static enum pinion_syndrome copy_begin(struct pinion_qp *qp, struct pinion_request *request,
+				       const struct pinion_sge *ends)
 {
 	struct pinion_keys *keys = &qp->node->keys;
-	int syndrome;
+	enum pinion_syndrome syndrome;
 
 	if (request->copying)
 		return 0;
@@ -32,7 +32,7 @@ enum pinion_step pinion_copy(struct pinion_qp *qp, struct pinion_request *reques
 	const struct pinion_sge *ends = (const void *)(request->wqe + 1);
 	struct pinion_missing missing;
 	enum pinion_moved moved;
-	int syndrome;
+	enum pinion_syndrome syndrome;
 	u64 left;
 
 	syndrome = copy_begin(qp, request, ends);

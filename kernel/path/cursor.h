@@ -31,7 +31,7 @@ struct pinion_cursor {
 	bool begun;			/* the current sge was entered before, */
 	u32 generation;			/* when its key had this generation */
 	struct pinion_pass pass;
-	int syndrome;			/* the reason, once an access was refused */
+	enum pinion_syndrome syndrome;	/* the reason, once an access was refused */
 };
 
 /* Memory that a local work request names: @rights is 0 or IB_ACCESS_LOCAL_WRITE. */
@@ -58,16 +58,16 @@ void pinion_cursor_seek(struct pinion_cursor *cursor, u64 offset);
  * and pinion_cursor_enter() checks again. Return: 0, or the syndrome, which is in cursor->syndrome,
  * too. May sleep; @cursor must not be inside.
  */
-int pinion_cursor_check(struct pinion_cursor *cursor);
+enum pinion_syndrome pinion_cursor_check(struct pinion_cursor *cursor);
 
 /*
  * Enter the gate at the current position; nothing to do if @cursor is inside. Only the @need bytes
  * that the message will touch are checked. If the key's memory was exchanged since this sge was
  * begun (its generation differs), the access is refused: a message must not be half in the old
- * memory and half in the new. Return: 0; -EBUSY: the gate is closed, so leave all gates and call
- * pinion_cursor_wait(); or a syndrome, which is in cursor->syndrome, too.
+ * memory and half in the new. Return: 0; PINION_SYN_CLOSED: leave all gates and call
+ * pinion_cursor_wait(); or another syndrome, which is in cursor->syndrome, too.
  */
-int pinion_cursor_enter(struct pinion_cursor *cursor, u64 need);
+enum pinion_syndrome pinion_cursor_enter(struct pinion_cursor *cursor, u64 need);
 void pinion_cursor_leave(struct pinion_cursor *cursor);
 /* Sleep until the gate that was closed is open. No gate may be held. */
 void pinion_cursor_wait(struct pinion_cursor *cursor);

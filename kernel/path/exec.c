@@ -54,11 +54,11 @@ static void sq_limits(const struct pinion_qp *qp, struct pinion_wqe_limits *limi
 }
 
 /* Copy @shared to private memory, and check its form. Return: 0 or a syndrome. */
-static int request_fetch(struct pinion_qp *qp, struct pinion_request *request,
-			 const struct pinion_sq_wqe *shared)
+static enum pinion_syndrome request_fetch(struct pinion_qp *qp, struct pinion_request *request,
+					  const struct pinion_sq_wqe *shared)
 {
 	struct pinion_wqe_limits limits;
-	int syndrome;
+	enum pinion_syndrome syndrome;
 
 	sq_limits(qp, &limits);
 	memcpy(request->wqe, shared, sizeof(*shared));
@@ -76,7 +76,7 @@ static int request_fetch(struct pinion_qp *qp, struct pinion_request *request,
  * The next that is posted is begun: there is room for it, and it is there. *@syndrome says what
  * is wrong with it, or 0.
  */
-struct pinion_request *pinion_sq_fetch(struct pinion_qp *qp, int *syndrome)
+struct pinion_request *pinion_sq_fetch(struct pinion_qp *qp, enum pinion_syndrome *syndrome)
 {
 	struct pinion_sq *sq = &qp->sq;
 	u32 next = sq->head + pinion_requests_count(&sq->requests);
@@ -99,6 +99,13 @@ void pinion_sq_park(struct pinion_qp *qp, u64 ns)
 		hrtimer_start(&qp->sq.timer, ns_to_ktime(ns), HRTIMER_MODE_REL);
 }
 
+void pinion_qp_wake(struct pinion_qp *qp)
+{
+	WRITE_ONCE(qp->sq.expired, true);
+	/* If the work is queued already it has not begun, and will see @expired. */
+	queue_work(qp->wq, &qp->sq.work);
+}
+
 /* The ring or the completion queue cannot be used any more. */
 static void sq_break_fatally(struct pinion_qp *qp)
 {
@@ -112,7 +119,7 @@ static void sq_break_fatally(struct pinion_qp *qp)
  * Retire and complete the oldest request. Its slot is freed first: a user who sees the completion
  * may post into it at once.
  */
-static void sq_retire(struct pinion_qp *qp, enum ib_wc_status status, int syndrome)
+static void sq_retire(struct pinion_qp *qp, enum ib_wc_status status, enum pinion_syndrome syndrome)
 {
 	struct pinion_sq *sq = &qp->sq;
 	struct pinion_request *request = pinion_requests_oldest(&sq->requests);
@@ -126,7 +133,8 @@ static void sq_retire(struct pinion_qp *qp, enum ib_wc_status status, int syndro
 		sq_break_fatally(qp);
 }
 
-enum pinion_step pinion_sq_fail(struct pinion_qp *qp, enum ib_wc_status status, int syndrome)
+enum pinion_step pinion_sq_fail(struct pinion_qp *qp, enum ib_wc_status status,
+				enum pinion_syndrome syndrome)
 {
 	sq_retire(qp, status, syndrome);
 	/* Only a reliable connection breaks for good; others can leave SQE again. */
@@ -135,7 +143,7 @@ enum pinion_step pinion_sq_fail(struct pinion_qp *qp, enum ib_wc_status status, 
 	return PINION_STEP_DONE;
 }
 
-enum pinion_step pinion_sq_fail_local(struct pinion_qp *qp, int syndrome)
+enum pinion_step pinion_sq_fail_local(struct pinion_qp *qp, enum pinion_syndrome syndrome)
 {
 	/* Without a syndrome the memory is fine: the process is being killed. */
 	if (syndrome)
@@ -371,7 +379,7 @@ static enum pinion_step sq_judge(struct pinion_qp *qp, struct pinion_request *re
 }
 
 /* Check our own keys, once, before the peer sees anything. Return: 0 or a syndrome. */
-static int request_begin(struct pinion_qp *qp, struct pinion_request *request)
+static enum pinion_syndrome request_begin(struct pinion_qp *qp, struct pinion_request *request)
 {
 	if (request->begun)
 		return 0;
@@ -385,7 +393,7 @@ static enum pinion_step sq_send(struct pinion_qp *qp, struct pinion_request *req
 	enum pinion_verdict verdict;
 	struct pinion_msg msg;
 	struct pinion_av av;
-	int syndrome;
+	enum pinion_syndrome syndrome;
 
 	if (request->answered)
 		return sq_store_answer(qp, request);
@@ -433,7 +441,7 @@ static enum pinion_step sq_step(struct pinion_qp *qp)
 {
 	struct pinion_request *request = pinion_requests_oldest(&qp->sq.requests);
 	bool fresh = !request;
-	int syndrome = 0;
+	enum pinion_syndrome syndrome = 0;
 	enum pinion_step step;
 
 	if (fresh)
@@ -461,7 +469,7 @@ static enum pinion_step sq_perform_one(struct pinion_qp *qp, u32 tail)
 
 static void sq_flush_one(struct pinion_qp *qp)
 {
-	int syndrome;
+	enum pinion_syndrome syndrome;
 
 	if (!pinion_requests_oldest(&qp->sq.requests))
 		pinion_sq_fetch(qp, &syndrome);

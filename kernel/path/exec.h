@@ -36,19 +36,26 @@ enum pinion_step {
  * Begin the next posted request: copy it out of the ring and check its form. The caller knows that
  * there is one, and a free slot. *@syndrome is 0 or says what is wrong with it.
  */
-struct pinion_request *pinion_sq_fetch(struct pinion_qp *qp, int *syndrome);
+struct pinion_request *pinion_sq_fetch(struct pinion_qp *qp, enum pinion_syndrome *syndrome);
 
 /* Apply a failure that was ordered (mem/inject.h). Return: whether there was one; then *@step. */
 bool pinion_sq_injected(struct pinion_qp *qp, enum pinion_step *step);
 
 /* Complete and retire the oldest request; @request is that one. */
 enum pinion_step pinion_sq_succeed(struct pinion_qp *qp, const struct pinion_request *request);
-enum pinion_step pinion_sq_fail(struct pinion_qp *qp, enum ib_wc_status status, int syndrome);
-enum pinion_step pinion_sq_fail_local(struct pinion_qp *qp, int syndrome);
+enum pinion_step pinion_sq_fail(struct pinion_qp *qp, enum ib_wc_status status,
+				enum pinion_syndrome syndrome);
+enum pinion_step pinion_sq_fail_local(struct pinion_qp *qp, enum pinion_syndrome syndrome);
 void pinion_sq_count_traffic(struct pinion_qp *qp, const struct pinion_request *request);
 
 /* Perform nothing for @ns, or with 0 until pinion_qp_wake(). */
 void pinion_sq_park(struct pinion_qp *qp, u64 ns);
+
+/*
+ * End the wait of a parked send queue. Any context, without sq.exec; the caller keeps @qp from being
+ * freed.
+ */
+void pinion_qp_wake(struct pinion_qp *qp);
 
 /*
  * Start a fault for @missing, a page of the sender's own memory, and park until it is over

@@ -31,10 +31,10 @@ static void flush_want(const struct pinion_qp *qp, const struct pinion_target *t
  * Check the key, also for a range of 0 bytes. If the whole region is meant, set @want to its range.
  * Return: 0 or a syndrome.
  */
-static int flush_ask(struct pinion_qp *qp, struct pinion_want *want)
+static enum pinion_syndrome flush_ask(struct pinion_qp *qp, struct pinion_want *want)
 {
 	struct pinion_pass pass;
-	int syndrome = pinion_key_enter_wait(&qp->node->keys, want, &pass);
+	enum pinion_syndrome syndrome = pinion_key_enter_wait(&qp->node->keys, want, &pass);
 
 	if (syndrome)
 		return syndrome;
@@ -48,30 +48,30 @@ static int flush_ask(struct pinion_qp *qp, struct pinion_want *want)
 }
 
 /*
- * Write back the beginning of @want, inside the gate. Return: bytes written back; 0 if the first
- * page is missing (then @missing holds a reference to its pager); or a negative syndrome.
+ * Write back the beginning of @want, inside the gate. Return: 0, and in *@run the bytes written
+ * back, 0 if the first page is missing (then @missing holds a reference to its pager); or a
+ * syndrome.
  */
-static s64 flush_stretch(struct pinion_qp *qp, const struct pinion_want *want,
-			 struct pinion_missing *missing)
+static enum pinion_syndrome flush_stretch(struct pinion_qp *qp, const struct pinion_want *want,
+					  u64 *run, struct pinion_missing *missing)
 {
 	struct pinion_want stretch = *want;
+	enum pinion_syndrome syndrome;
 	struct pinion_pass pass;
-	int syndrome;
 	void *kva;
-	s64 run;
 
 	stretch.length = min_t(u64, want->length, pinion_stretch());
 	syndrome = pinion_key_enter_wait(&qp->node->keys, &stretch, &pass);
 	if (syndrome)
-		return -syndrome;
+		return syndrome;
 	/*
 	 * Ask for a page to be written, if the key can write: in a hole of a file, a fault for
 	 * reading brings a page of zeros, which is ordinary memory; one for writing allocates a
 	 * block of the file.
 	 */
 	pass.writes = pass.key->rights & PINION_KEY_WRITING;
-	run = pinion_pass_run(&pass, 0, stretch.length, &kva);
-	if (!run) {
+	*run = pinion_pass_run(&pass, 0, stretch.length, &kva);
+	if (!*run) {
 		*missing = (struct pinion_missing){
 			.pager = pass.region->pager,
 			.offset = pass.offset,
@@ -79,12 +79,12 @@ static s64 flush_stretch(struct pinion_qp *qp, const struct pinion_want *want,
 			.write = pass.writes,
 		};
 		pinion_pager_get(missing->pager);
-	} else if (!pinion_persist_run(kva, run)) {
+	} else if (!pinion_persist_run(kva, *run)) {
 		/* Not persistent memory (any more); the registration has checked that it was. */
-		run = -PINION_SYN_FAULT;
+		syndrome = PINION_SYN_FAULT;
 	}
 	pinion_key_leave(&pass);
-	return run;
+	return syndrome;
 }
 
 /* resp.left counts the bytes still to be written back; it survives a missing page. */
@@ -94,16 +94,17 @@ static enum pinion_verdict flush_to_persistence(struct pinion_qp *qp,
 {
 	struct pinion_resp *resp = &qp->resp;
 	u64 end = want->addr + want->length;
-	s64 done;
+	enum pinion_syndrome syndrome;
+	u64 done;
 
 	if (!msg->resumed)
 		resp->left = want->length;
 	while (resp->left) {
 		want->addr = end - resp->left;
 		want->length = resp->left;
-		done = flush_stretch(qp, want, &msg->missing);
-		if (done < 0)
-			return pinion_refuse_key(qp, -done);
+		syndrome = flush_stretch(qp, want, &done, &msg->missing);
+		if (syndrome)
+			return pinion_refuse_key(qp, syndrome);
 		if (!done) {
 			resp->cursor.syndrome = 0;
 			pinion_carry_remember(qp, msg);
@@ -126,7 +127,7 @@ enum pinion_verdict pinion_flush(struct pinion_qp *qp, const struct pinion_targe
 				 struct pinion_msg *msg)
 {
 	struct pinion_want want;
-	int syndrome;
+	enum pinion_syndrome syndrome;
 
 	flush_want(qp, target, msg, &want);
 	syndrome = flush_ask(qp, &want);

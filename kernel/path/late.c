@@ -17,6 +17,8 @@
 
 /* Datagrams queued for one queue pair. More are dropped, as datagrams may be. */
 #define MAX_LATE	64
+/* Those that each may have even beyond the limit of its user (PINION_MAX_WAITING). */
+#define LATE_FLOOR	1
 /* Faults for one datagram, some of them for pages that were evicted again. Then it is dropped. */
 #define MAX_TRIES	256
 /* Pauses before a fault is tried again that could not be started; doubled each time. */
@@ -30,6 +32,7 @@
 
 struct late {
 	struct list_head node;		/* in resp.late */
+	u32 bytes;			/* of this; counted in pinion_qp.waiting */
 	int tries;
 	u64 again;			/* the last pause, in ns: see AGAIN_NS */
 	bool asked;			/* resp.late_fault was started for it */
@@ -43,11 +46,13 @@ static struct late *late_copy(struct pinion_msg *msg, enum pinion_moved *moved,
 			      struct pinion_node *node)
 {
 	struct late *late;
+	size_t bytes = kmalloc_size_roundup(struct_size(late, data, msg->length));
 	u64 left = msg->length;
 
-	late = kmalloc(struct_size(late, data, msg->length), LATE_GFP);
+	late = kmalloc(bytes, LATE_GFP);
 	if (!late)
 		return NULL;
+	late->bytes = bytes;
 	late->tries = 0;
 	late->again = 0;
 	late->asked = false;
@@ -64,6 +69,31 @@ static struct late *late_copy(struct pinion_msg *msg, enum pinion_moved *moved,
 	return late;
 }
 
+/* Without late_lock the answer may be wrong in a moment. */
+static bool late_has_room(const struct pinion_qp *qp)
+{
+	u32 num_late = READ_ONCE(qp->resp.num_late);
+
+	if (num_late >= MAX_LATE)
+		return false;
+	return num_late < LATE_FLOOR || !qp->waiting ||
+	       atomic64_read(qp->waiting) < PINION_MAX_WAITING;
+}
+
+static void late_charge(struct pinion_qp *qp, const struct late *late)
+{
+	if (qp->waiting)
+		atomic64_add(late->bytes, qp->waiting);
+}
+
+/* @late was removed from the queue. */
+static void late_free(struct pinion_qp *qp, struct late *late)
+{
+	if (qp->waiting)
+		atomic64_sub(late->bytes, qp->waiting);
+	kfree(late);
+}
+
 /* Return: false if there is no room, or @qp is being destroyed. */
 static bool late_add(struct pinion_qp *qp, struct late *late)
 {
@@ -71,8 +101,9 @@ static bool late_add(struct pinion_qp *qp, struct late *late)
 
 	guard(spinlock)(&resp->late_lock);
 	/* pinion_qp_fini() sets @dying, then pinion_late_forget() takes the lock. */
-	if (READ_ONCE(qp->dying) || resp->num_late >= MAX_LATE)
+	if (READ_ONCE(qp->dying) || !late_has_room(qp))
 		return false;
+	late_charge(qp, late);
 	/* The item may be pending with the delay of a datagram that is forgotten. */
 	if (!resp->num_late)
 		mod_delayed_work(qp->wq, &resp->late_work, 0);
@@ -83,11 +114,10 @@ static bool late_add(struct pinion_qp *qp, struct late *late)
 
 enum pinion_verdict pinion_late_keep(struct pinion_qp *qp, struct pinion_msg *msg)
 {
-	struct pinion_resp *resp = &qp->resp;
 	enum pinion_moved moved;
 	struct late *late;
 
-	if (READ_ONCE(resp->num_late) >= MAX_LATE)
+	if (!late_has_room(qp))
 		return PINION_SILENCE;
 	late = late_copy(msg, &moved, qp->node);
 	if (!late)
@@ -108,13 +138,15 @@ static struct late *late_first(struct pinion_resp *resp)
 	return list_first_entry_or_null(&resp->late, struct late, node);
 }
 
-static void late_drop(struct pinion_resp *resp, struct late *late)
+static void late_drop(struct pinion_qp *qp, struct late *late)
 {
+	struct pinion_resp *resp = &qp->resp;
+
 	spin_lock(&resp->late_lock);
 	list_del(&late->node);
 	WRITE_ONCE(resp->num_late, resp->num_late - 1);
 	spin_unlock(&resp->late_lock);
-	kfree(late);
+	late_free(qp, late);
 }
 
 /*
@@ -133,8 +165,10 @@ void pinion_late_forget(struct pinion_qp *qp)
 	list_splice_init(&resp->late, &gone);
 	WRITE_ONCE(resp->num_late, 0);
 	spin_unlock(&resp->late_lock);
-	list_for_each_entry_safe(late, next, &gone, node)
-		kfree(late);
+	list_for_each_entry_safe(late, next, &gone, node) {
+		pinion_stat_inc(qp, ud_drops);
+		late_free(qp, late);
+	}
 	/* Leave the fault instead of waiting for it: it may never end. */
 	if (resp->late_fault)
 		pinion_fault_leave(resp->late_fault);
@@ -178,10 +212,14 @@ static bool late_ask(struct pinion_qp *qp, struct late *late)
 	return true;
 }
 
-/* resp.lock is held. Return: true if @late must wait for a page; false if it is done with. */
+/*
+ * resp.lock is held. Return: true if @late must wait for a page; false if it is done with. For its
+ * sender it was received when it was queued, so here it is counted if it is not.
+ */
 static bool late_deliver(struct pinion_qp *qp, struct late *late)
 {
 	struct pinion_msg *msg = &late->msg;
+	enum pinion_verdict verdict;
 
 	if (late->asked) {
 		/* The work item was queued for another reason. */
@@ -196,9 +234,12 @@ static bool late_deliver(struct pinion_qp *qp, struct late *late)
 		}
 		late->again = 0;
 	}
-	if (pinion_respond(qp, msg) != PINION_PEER_PAGE)
-		return false;
-	return late_ask(qp, late);
+	verdict = pinion_respond(qp, msg);
+	if (verdict == PINION_PEER_PAGE && late_ask(qp, late))
+		return true;
+	if (verdict != PINION_ACK)
+		pinion_stat_inc(qp, ud_drops);
+	return false;
 }
 
 /* Return: false if there is none that can be delivered now. resp.lock is held. */
@@ -208,7 +249,7 @@ static bool late_deliver_first(struct pinion_qp *qp)
 
 	if (!late || late_deliver(qp, late))
 		return false;
-	late_drop(&qp->resp, late);
+	late_drop(qp, late);
 	return true;
 }
 

@@ -9,11 +9,12 @@
 #include "local.h"
 
 /* Return: 0 or a syndrome. */
-static int local_change_key(struct pinion_qp *qp, const struct pinion_request *request)
+static enum pinion_syndrome local_change_key(struct pinion_qp *qp,
+					     const struct pinion_request *request)
 {
 	struct pinion_keys *keys = &qp->node->keys;
 	const struct pinion_sq_wqe *wqe = request->wqe;
-	int syndrome;
+	enum pinion_syndrome syndrome;
 
 	switch (wqe->opcode) {
 	case PINION_OP_BIND_MW:
@@ -34,7 +35,7 @@ static int local_change_key(struct pinion_qp *qp, const struct pinion_request *r
 
 enum pinion_step pinion_local_perform(struct pinion_qp *qp, struct pinion_request *request)
 {
-	int syndrome;
+	enum pinion_syndrome syndrome;
 
 	if (request->wqe->opcode == PINION_OP_COPY)
 		return pinion_copy(qp, request);

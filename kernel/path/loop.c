@@ -123,7 +123,8 @@ void pinion_loop_deliver_to_members(struct pinion_qp *qp, struct pinion_msg *msg
 	do {
 		count = pinion_mcast_members(&reach, &walk, members, ARRAY_SIZE(members));
 		for (i = 0; i < count; i++) {
-			loop_deliver(members[i], msg);
+			if (loop_deliver(members[i], msg) != PINION_ACK)
+				pinion_stat_inc(members[i], ud_drops);
 			pinion_qp_put(members[i]);
 		}
 	} while (count == ARRAY_SIZE(members));

@@ -25,8 +25,9 @@ void pinion_message_payload(struct pinion_qp *qp, struct pinion_request *request
 }
 
 /* Set the destination of a datagram, which its work request names. Return: 0 or a syndrome. */
-static int message_address_datagram(struct pinion_qp *qp, const struct pinion_wqe_ud *ud,
-				    struct pinion_msg *msg, struct pinion_av *av)
+static enum pinion_syndrome message_address_datagram(struct pinion_qp *qp,
+						     const struct pinion_wqe_ud *ud,
+						     struct pinion_msg *msg, struct pinion_av *av)
 {
 	if (qp->raw)
 		*av = qp->raw->sq.avs[ud->ah];
@@ -62,8 +63,8 @@ static void message_address_memory(const struct pinion_sq_wqe *wqe, struct pinio
 	}
 }
 
-int pinion_message_of(struct pinion_qp *qp, struct pinion_request *request,
-		      struct pinion_msg *msg, struct pinion_av *av)
+enum pinion_syndrome pinion_message_of(struct pinion_qp *qp, struct pinion_request *request,
+				       struct pinion_msg *msg, struct pinion_av *av)
 {
 	const struct pinion_sq_wqe *wqe = request->wqe;
 

@@ -14,7 +14,7 @@ void pinion_message_payload(struct pinion_qp *qp, struct pinion_request *request
  * Fill @msg from @request. The payload cursor keeps its position. A datagram's address is
  * stored in *@av, which must live as long as @msg. Return: 0 or a syndrome. @qp->sq.exec is held.
  */
-int pinion_message_of(struct pinion_qp *qp, struct pinion_request *request,
-		      struct pinion_msg *msg, struct pinion_av *av);
+enum pinion_syndrome pinion_message_of(struct pinion_qp *qp, struct pinion_request *request,
+				       struct pinion_msg *msg, struct pinion_av *av);
 
 #endif

@@ -16,21 +16,21 @@
 static bool move_enter_both(struct pinion_node *node, struct pinion_cursor *to,
 			    struct pinion_cursor *from, u64 need)
 {
+	enum pinion_syndrome syndrome;
 	struct pinion_cursor *stuck;
-	int err;
 
 	for (;;) {
 		stuck = to;
-		err = pinion_cursor_enter(to, need);
-		if (!err) {
+		syndrome = pinion_cursor_enter(to, need);
+		if (!syndrome) {
 			stuck = from;
-			err = pinion_cursor_enter(from, need);
+			syndrome = pinion_cursor_enter(from, need);
 		}
-		if (!err)
+		if (!syndrome)
 			return true;
 		pinion_cursor_leave(to);
 		pinion_cursor_leave(from);
-		if (err != -EBUSY)
+		if (syndrome != PINION_SYN_CLOSED)
 			return false;
 		pinion_stat_inc(node, gate_waits);
 		pinion_cursor_wait(stuck);
@@ -141,16 +141,16 @@ enum pinion_moved pinion_move_word(struct pinion_node *node, struct pinion_curso
 				   enum pinion_word_op op, u64 operand, u64 swap, u64 *before,
 				   struct pinion_missing *missing)
 {
+	enum pinion_syndrome syndrome;
 	atomic64_t *target;
 	void *kva;
 	u64 run;
-	int err;
 
-	while ((err = pinion_cursor_enter(word, sizeof(u64))) == -EBUSY) {
+	while ((syndrome = pinion_cursor_enter(word, sizeof(u64))) == PINION_SYN_CLOSED) {
 		pinion_stat_inc(node, gate_waits);
 		pinion_cursor_wait(word);
 	}
-	if (err)
+	if (syndrome)
 		return PINION_MOVE_REFUSED;
 	run = pinion_cursor_run(word, sizeof(u64), &kva);
 	if (!run) {

@@ -3,6 +3,7 @@
  * The objects of a node that are reached by number. Addresses are in peers.c.
  */
 #include <linux/random.h>
+#include <linux/rcupdate.h>
 
 #include "mcast.h"
 
@@ -54,8 +55,8 @@ err_free_stats:
 
 void pinion_node_destroy(struct pinion_node *node)
 {
-	/* The addresses are removed, but a lookup that found one may still read node->qps. */
-	pinion_peers_settle();
+	/* The addresses are removed, but a lookup that found one may still read node->qps (peers.c). */
+	synchronize_rcu();
 	destroy_workqueue(node->wq);
 	pinion_sleepers_abandon(node->faulter);
 	free_percpu(node->stats);

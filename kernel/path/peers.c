@@ -64,11 +64,6 @@ void pinion_peers_del(struct pinion_endpoint *endpoint)
 	kfree_rcu(endpoint, rcu);
 }
 
-void pinion_peers_settle(void)
-{
-	synchronize_rcu();
-}
-
 void pinion_peers_set_link(struct pinion_node *node, const struct pinion_link *link)
 {
 	int i;

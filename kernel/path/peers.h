@@ -41,10 +41,11 @@ struct pinion_endpoint;
 /* Messages to @gid in @vlan reach @node. Return: NULL without memory. Sleeps. */
 struct pinion_endpoint *pinion_peers_add(struct pinion_node *node, const union ib_gid *gid,
 					 u16 vlan);
-/* Undo pinion_peers_add(). Messages that found the node before may still be on their way. */
+/*
+ * Undo pinion_peers_add(). Messages that found the node before may still be on their way, in RCU
+ * read-side sections.
+ */
 void pinion_peers_del(struct pinion_endpoint *endpoint);
-/* Wait until no message is on its way by an address that was removed before. */
-void pinion_peers_settle(void);
 
 /* The QP @qpn of the node that @av leads to from @from, with a reference; or NULL. */
 struct pinion_qp *pinion_peer_get(struct pinion_node *from, const struct pinion_av *av,

@@ -1,59 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Posting: the doorbell of user space, which executes in the caller's context, and the ops of
- * kernel consumers, which may be in any context and leave the execution to the work item.
+ * The ops of kernel consumers. These may be in any context, so they leave the execution to the work
+ * item.
  */
 #include "../logic/wqe.h"
-#include "complete.h"
-#include "engine.h"
-#include "exec.h"
-#include "receive.h"
+#include "post.h"
 #include "sge.h"
-#include "stream.h"
-
-/* Execute sends; in the error state also flush receive requests. sq.exec is held. */
-void pinion_qp_run(struct pinion_qp *qp)
-{
-	if (qp->has_sq)
-		pinion_sq_run(qp);
-	if (qp->state != IB_QPS_ERR)
-		return;
-	pinion_half_interrupt(&qp->resp.lock);
-	pinion_flush_recvs(qp);
-	pinion_half_release(&qp->resp.lock);
-}
-
-/*
- * Lock sq.exec for a doorbell. Return: false if it is not locked; the work item must execute then.
- * With a window (packets) most of the work is the work item's anyway, so do not wait for it.
- */
-static bool post_begins(struct pinion_qp *qp)
-{
-	if (pinion_qp_has_window(qp))
-		return pinion_half_try(&qp->sq.exec);
-	return pinion_half_own_killable(&qp->sq.exec);
-}
-
-/**
- * pinion_qp_doorbell - execute the requests of a user's queue pair, or queue the work item for it
- * @qp: the queue pair
- *
- * Process context, in a system call. May wait for sq.exec, which another thread holds while it
- * executes, but not while it waits for a page. If the caller is killed meanwhile, the work item
- * executes instead.
- */
-void pinion_qp_doorbell(struct pinion_qp *qp)
-{
-	pinion_stat_inc(qp, doorbells);
-	if (pinion_stream_take(qp))
-		return;
-	if (!post_begins(qp)) {
-		queue_work(qp->wq, &qp->sq.work);
-		return;
-	}
-	pinion_qp_run(qp);
-	pinion_half_release(&qp->sq.exec);
-}
 
 static u8 post_wqe_flags(const struct ib_send_wr *wr)
 {

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The life of a queue pair: beginning, changes of attributes and state, end. The
- * requests on it are performed by path/exec.c.
+ * The life of a queue pair: beginning, changes of attributes and state, end. run.c says when its
+ * requests are performed, and exec.c performs them.
  */
 #include <linux/slab.h>
 
-#include "../compat/compat.h"
 #include "../logic/wqe.h"
 #include "../mem/dwell.h"
-#include "bell.h"
 #include "complete.h"
 #include "engine.h"
 #include "exec.h"
@@ -17,7 +15,7 @@
 #include "overflow.h"
 #include "raw_qp.h"
 #include "receive.h"
-#include "stream.h"
+#include "run.h"
 
 /*
  * How many requests of a send queue may be begun: one if its peers are on this host, since each
@@ -25,54 +23,6 @@
  */
 #define REQUESTS_BEGUN		1
 #define REQUESTS_UNDER_WAY	16
-
-static enum hrtimer_restart qp_expire(struct hrtimer *timer)
-{
-	pinion_qp_wake(container_of(timer, struct pinion_qp, sq.timer));
-	return HRTIMER_NORESTART;
-}
-
-void pinion_qp_wake(struct pinion_qp *qp)
-{
-	WRITE_ONCE(qp->sq.expired, true);
-	/* If the work is queued already it has not begun, and will see @expired. */
-	queue_work(qp->wq, &qp->sq.work);
-}
-
-static void qp_execute_once(struct pinion_qp *qp)
-{
-	bool failing;
-
-	pinion_half_own(&qp->sq.exec);
-	failing = READ_ONCE(qp->failing);
-	if (failing && qp->state != IB_QPS_ERR)
-		pinion_qp_enter_error(qp, IB_QPS_ERR);
-	if (!qp->dying)
-		pinion_qp_run(qp);
-	pinion_half_release(&qp->sq.exec);
-	/* Also if the state was ERR already: then the event has not been raised yet. */
-	if (failing && xchg(&qp->untold, false))
-		pinion_qp_event(qp, qp->fail_event);
-}
-
-/*
- * The work item: executes for kernel consumers, after a wait, for streams (stream.c), and when a
- * doorbell's turn is over.
- */
-static void qp_execute(struct work_struct *work)
-{
-	struct pinion_qp *qp = container_of(work, struct pinion_qp, sq.work);
-	u64 before = qp->raw ? pinion_raw_sq_progress(qp) : 0;
-	struct pinion_stint stint;
-
-	pinion_stint_begin(qp, &stint);
-	do
-		qp_execute_once(qp);
-	while (pinion_stint_goes_on(qp, &stint));
-	/* Look at its doorbell record sooner, but only if this run got any further. */
-	if (qp->raw && pinion_raw_sq_progress(qp) != before)
-		pinion_bells_hurry(qp->raw);
-}
 
 static u8 qp_service_of(enum ib_qp_type type)
 {
@@ -121,8 +71,7 @@ int pinion_qp_init(struct pinion_qp *qp, bool sig_all)
 	pinion_users_init(&qp->finders);
 	INIT_LIST_HEAD(&qp->memberships);
 	pinion_late_init(qp);
-	hrtimer_setup(&sq->timer, qp_expire, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
-	INIT_WORK(&sq->work, qp_execute);
+	pinion_run_init(qp);
 	sq->sig_all = sig_all;
 	qp->service = qp_service_of(qp->ibqp.qp_type);
 	qp->state = IB_QPS_RESET;

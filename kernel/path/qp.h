@@ -31,6 +31,12 @@ struct pinion_fault;
 struct pinion_raw_qp;
 struct pinion_sleepers;
 
+/*
+ * The limit of pinion_qp.waiting: of packets (wire/line.c) and datagrams (late.c) of one user that
+ * are kept in kernel memory until a queue pair takes them. It is not charged to any process.
+ */
+#define PINION_MAX_WAITING	(32 << 20)
+
 /* The limit of READs and atomics under way, for requester and responder. */
 #define PINION_MAX_RD_ATOMIC	128
 
@@ -62,7 +68,7 @@ struct pinion_sq {
 	bool expired;			/* set by pinion_qp_wake(): try again */
 	bool drain_event;		/* raise SQ_DRAINED when idle */
 	struct hrtimer timer;
-	struct work_struct work;	/* executes; see qp_execute() */
+	struct work_struct work;	/* executes; see run.c */
 
 	/* Used by path/stream.c: */
 	bool asked;			/* @work is to begin a stint */
@@ -103,7 +109,7 @@ struct pinion_qp {
 	bool user;
 	pid_t pid;			/* of the process that created it; for mem/inject.h */
 	struct pinion_user *owner;	/* for limits, used by verbs */
-	atomic_t *waiting;		/* bytes of packets queued for the owner's QPs */
+	atomic64_t *waiting;		/* bytes of packets and datagrams kept for @owner's QPs */
 	u8 service;			/* enum pinion_service, set by pinion_qp_init() */
 	bool dying;			/* set with both locks held; no timer is started after */
 	/*
@@ -197,18 +203,5 @@ void pinion_qp_fail(struct pinion_qp *qp, enum ib_event_type event);
 
 /* The requester enters IB_QPS_ERR or IB_QPS_SQE. sq.exec is held. */
 void pinion_qp_enter_error(struct pinion_qp *qp, enum ib_qp_state state);
-
-/* End the wait of a parked send queue. Any context; the caller keeps @qp from being freed. */
-void pinion_qp_wake(struct pinion_qp *qp);
-
-/* Execute: called at a doorbell, or by the work item. sq.exec is held. */
-void pinion_qp_run(struct pinion_qp *qp);
-
-/* post.c: the doorbell method, and the ops of kernel consumers */
-void pinion_qp_doorbell(struct pinion_qp *qp);
-int pinion_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
-		     const struct ib_send_wr **bad_wr);
-int pinion_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
-		     const struct ib_recv_wr **bad_wr);
 
 #endif

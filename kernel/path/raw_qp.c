@@ -62,8 +62,8 @@ static u16 raw_sq_read(struct pinion_qp *qp, u16 left, struct pinion_sq_wqe *to)
 	};
 	struct pinion_raw_sq *raw = &qp->raw->sq;
 	const struct pinion_mlx5_slot slot = { .qpn = qp->ibqp.qp_num, .index = raw->next };
+	bool bad;
 	u32 count;
-	int err;
 
 	pinion_mlx5_wqe_copy(raw->copy, raw->blocks, raw->size, raw->next, 1);
 	/* From here on read the copy only: the program may change the original. */
@@ -74,11 +74,11 @@ static u16 raw_sq_read(struct pinion_qp *qp, u16 left, struct pinion_sq_wqe *to)
 	}
 	pinion_mlx5_wqe_copy(raw->copy + PINION_MLX5_BLOCK, raw->blocks, raw->size, raw->next + 1,
 			     count - 1);
-	err = pinion_mlx5_wqe_parse(raw->copy, &slot, &room, to);
+	bad = pinion_mlx5_wqe_parse(raw->copy, &slot, &room, to);
 	/* Requests that send nothing have no address. */
-	if (!err && room.datagrams && !(pinion_op(to->opcode)->traits & PINION_OP_IS_LOCAL))
-		err = raw_sq_address(qp, to);
-	if (err)
+	if (!bad && room.datagrams && !(pinion_op(to->opcode)->traits & PINION_OP_IS_LOCAL))
+		bad = raw_sq_address(qp, to);
+	if (bad)
 		*to = (struct pinion_sq_wqe){ .opcode = BAD_OPCODE, .wr_id = raw->next };
 	return count;
 }

@@ -224,7 +224,7 @@ static enum pinion_verdict recv_invalidate(struct pinion_qp *qp, const struct pi
 					   const struct pinion_msg *msg)
 {
 	enum pinion_verdict verdict;
-	int syndrome;
+	enum pinion_syndrome syndrome;
 
 	syndrome = pinion_key_invalidate(&qp->node->keys, target->pd, msg->ex, qp->ibqp.qp_num);
 	if (!syndrome)

@@ -4,7 +4,7 @@
  */
 #include "refuse.h"
 
-static void refusal_count(struct pinion_node *node, int syndrome)
+static void refusal_count(struct pinion_node *node, enum pinion_syndrome syndrome)
 {
 	switch (syndrome) {
 	case PINION_SYN_KEY_UNKNOWN:
@@ -42,7 +42,7 @@ enum pinion_verdict pinion_refuse(struct pinion_qp *qp, enum pinion_verdict verd
 	return pinion_break(qp, verdict, event);
 }
 
-enum pinion_verdict pinion_refuse_key(struct pinion_qp *qp, int syndrome)
+enum pinion_verdict pinion_refuse_key(struct pinion_qp *qp, enum pinion_syndrome syndrome)
 {
 	refusal_count(qp->node, syndrome);
 	return pinion_refuse(qp, PINION_NAK_ACCESS, IB_EVENT_QP_ACCESS_ERR);

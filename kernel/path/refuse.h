@@ -22,6 +22,6 @@ enum pinion_verdict pinion_refuse(struct pinion_qp *qp, enum pinion_verdict verd
 				  enum ib_event_type event);
 
 /* The same for a message that a key has refused with @syndrome. */
-enum pinion_verdict pinion_refuse_key(struct pinion_qp *qp, int syndrome);
+enum pinion_verdict pinion_refuse_key(struct pinion_qp *qp, enum pinion_syndrome syndrome);
 
 #endif

@@ -17,8 +17,8 @@ static void remote_cursor(struct pinion_qp *qp, const struct pinion_target *targ
 			     msg->remote_addr, length, msg->rkey, rights);
 }
 
-int pinion_remote_ask(struct pinion_qp *qp, const struct pinion_target *target,
-		      const struct pinion_msg *msg, u64 length)
+enum pinion_syndrome pinion_remote_ask(struct pinion_qp *qp, const struct pinion_target *target,
+				       const struct pinion_msg *msg, u64 length)
 {
 	struct pinion_want want = {
 		.pd = target->pd,
@@ -37,10 +37,11 @@ int pinion_remote_ask(struct pinion_qp *qp, const struct pinion_target *target,
  * Set resp.cursor for a WRITE, at its first piece. The range of all pieces is checked here, so that
  * a WRITE that is not allowed as a whole writes nothing. Return: 0 or a syndrome.
  */
-static int remote_open_sink(struct pinion_qp *qp, const struct pinion_target *target,
-			    const struct pinion_msg *msg)
+static enum pinion_syndrome remote_open_sink(struct pinion_qp *qp,
+					     const struct pinion_target *target,
+					     const struct pinion_msg *msg)
 {
-	int syndrome = 0;
+	enum pinion_syndrome syndrome = 0;
 
 	if (!msg->ends)
 		syndrome = pinion_remote_ask(qp, target, msg, msg->whole);
@@ -53,7 +54,7 @@ enum pinion_verdict pinion_remote_move(struct pinion_qp *qp, const struct pinion
 {
 	struct pinion_resp *resp = &qp->resp;
 	enum pinion_verdict verdict;
-	int syndrome = 0;
+	enum pinion_syndrome syndrome = 0;
 
 	/* By the specification, the key of a message without payload is not checked. */
 	if (!msg->length)

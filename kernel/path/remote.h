@@ -14,8 +14,8 @@ enum pinion_verdict pinion_remote_move(struct pinion_qp *qp, const struct pinion
 				       struct pinion_msg *msg);
 
 /* Does the key of @msg allow access to @length bytes at its address? Return: 0 or a syndrome. */
-int pinion_remote_ask(struct pinion_qp *qp, const struct pinion_target *target,
-		      const struct pinion_msg *msg, u64 length);
+enum pinion_syndrome pinion_remote_ask(struct pinion_qp *qp, const struct pinion_target *target,
+				       const struct pinion_msg *msg, u64 length);
 
 /*
  * For a READ that is answered in pieces. pinion_remote_source() makes @source the memory that it

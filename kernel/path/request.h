@@ -25,7 +25,7 @@ struct pinion_request {
 	/* Engines with a window: it has failed with @status, reported when it is the oldest. */
 	bool stuck;
 	int status;			/* enum ib_wc_status */
-	int syndrome;
+	enum pinion_syndrome syndrome;
 	u64 at;				/* offset that @payload stands at; also of a COPY */
 
 	/* Its progress, for a request that lacked a page and is tried again. */

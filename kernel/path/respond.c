@@ -191,7 +191,7 @@ enum pinion_verdict pinion_respond_read(struct pinion_qp *qp, struct pinion_msg 
 					struct pinion_cursor *source, bool again)
 {
 	struct pinion_target target;
-	int syndrome = 0;
+	enum pinion_syndrome syndrome = 0;
 
 	pinion_half_assert(&qp->resp.lock);
 	if (!resp_admit(qp, msg))

@@ -69,16 +69,17 @@ static bool cursor_is_plain(const struct pinion_cursor *cursor)
 	return !cursor->keys || (cursor->lead && !cursor->at);
 }
 
-static int cursor_refuse(struct pinion_cursor *cursor, int syndrome)
+static enum pinion_syndrome cursor_refuse(struct pinion_cursor *cursor,
+					  enum pinion_syndrome syndrome)
 {
 	cursor->syndrome = syndrome;
 	return syndrome;
 }
 
-int pinion_cursor_enter(struct pinion_cursor *cursor, u64 need)
+enum pinion_syndrome pinion_cursor_enter(struct pinion_cursor *cursor, u64 need)
 {
+	enum pinion_syndrome syndrome;
 	const struct pinion_sge *sge;
-	int err;
 
 	if (cursor->inside || !cursor->keys)
 		return 0;
@@ -101,13 +102,13 @@ int pinion_cursor_enter(struct pinion_cursor *cursor, u64 need)
 	/* The sum above may have wrapped. The key's bounds refuse a range that wraps later. */
 	if (cursor->want.addr < sge->addr)
 		return cursor_refuse(cursor, PINION_SYN_KEY_RANGE);
-	err = pinion_key_enter(cursor->keys, &cursor->want, &cursor->pass);
-	if (!err && cursor->begun && cursor->generation != cursor->pass.generation) {
+	syndrome = pinion_key_enter(cursor->keys, &cursor->want, &cursor->pass);
+	if (!syndrome && cursor->begun && cursor->generation != cursor->pass.generation) {
 		pinion_key_leave(&cursor->pass);
-		err = PINION_SYN_KEY_STATE;
+		syndrome = PINION_SYN_KEY_STATE;
 	}
-	if (err)
-		return err > 0 ? cursor_refuse(cursor, err) : err;
+	if (syndrome)
+		return syndrome == PINION_SYN_CLOSED ? syndrome : cursor_refuse(cursor, syndrome);
 	cursor->begun = true;
 	cursor->generation = cursor->pass.generation;
 	cursor->inside = true;
@@ -128,10 +129,10 @@ void pinion_cursor_wait(struct pinion_cursor *cursor)
 	pinion_key_wait(cursor->keys, cursor->pass.closed);
 }
 
-int pinion_cursor_check(struct pinion_cursor *cursor)
+enum pinion_syndrome pinion_cursor_check(struct pinion_cursor *cursor)
 {
 	const struct pinion_sge *sge;
-	int syndrome;
+	enum pinion_syndrome syndrome;
 	u32 i;
 
 	for (i = cursor->lead ? 1 : 0; i < cursor->num_sge; i++) {

@@ -3,6 +3,7 @@
  * Queue pairs: creation, query and destruction. qp_modify.c checks changes of attributes and
  * state; path/ executes requests.
  */
+#include "../path/post.h"
 #include "device.h"
 #include "ops.h"
 #include "qp.h"

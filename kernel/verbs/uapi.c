@@ -8,7 +8,7 @@
 #include <rdma/uverbs_named_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 
-#include "../path/qp.h"
+#include "../path/run.h"
 #include "ops.h"
 
 static int UVERBS_HANDLER(PINION_METHOD_QP_DOORBELL)(struct uverbs_attr_bundle *attrs)

@@ -83,7 +83,7 @@ void pinion_user_put(struct pinion_user *user)
 	for (i = 0; i < PINION_NUM_COUNTED; i++)
 		WARN_ON(atomic_read(&user->counts[i]));
 	WARN_ON(atomic64_read(&user->dm_used));
-	WARN_ON(atomic_read(&user->waiting));
+	WARN_ON(atomic64_read(&user->waiting));
 	kfree(user);
 }
 

@@ -23,7 +23,7 @@ struct pinion_user {
 	refcount_t ref;			/* open files, and objects that may outlive them */
 	atomic_t counts[PINION_NUM_COUNTED];
 	atomic64_t dm_used;		/* bytes of device memory allocated */
-	atomic_t waiting;		/* bytes of packets queued for this user's queue pairs */
+	atomic64_t waiting;		/* bytes kept for this user's queue pairs; see path/qp.h */
 	struct pinion_bells bells;	/* polls the raw queue pairs of all files of this user */
 };
 

@@ -6,7 +6,7 @@
 #include "../path/respond.h"
 #include "conn.h"
 
-/* Deliver packet @i of @skb. */
+/* Deliver packet @i of @skb. Nobody but us knows if it is not received. */
 static void datagram_deliver(struct pinion_qp *qp, const struct sk_buff *skb, u32 i)
 {
 	const struct pinion_packet_kind *kind;
@@ -37,7 +37,8 @@ static void datagram_deliver(struct pinion_qp *qp, const struct sk_buff *skb, u3
 		.qkey = packet.qkey,
 		.av = &av,
 	};
-	pinion_respond(qp, &msg);
+	if (pinion_respond(qp, &msg) != PINION_ACK)
+		pinion_stat_inc(qp, ud_drops);
 }
 
 void pinion_datagram_turn(struct pinion_conn *conn, int packets)

@@ -7,11 +7,10 @@
 
 #define LINE_PACKETS	512
 #define LINE_BYTES	(4 << 20)
-/* Limit of all lines of a user; and what each line may have even beyond that limit. */
-#define SHARE_BYTES	(32 << 20)
+/* What each line may have even beyond the limit of its user (PINION_MAX_WAITING). */
 #define LINE_FLOOR	(64 << 10)
 
-void pinion_line_init(struct pinion_line *line, atomic_t *share)
+void pinion_line_init(struct pinion_line *line, atomic64_t *share)
 {
 	skb_queue_head_init(&line->buffers);
 	line->next = 0;
@@ -25,14 +24,14 @@ static void line_charge(struct pinion_line *line, const struct sk_buff *skb)
 {
 	line->bytes += skb->truesize;
 	if (line->share)
-		atomic_add(skb->truesize, line->share);
+		atomic64_add(skb->truesize, line->share);
 }
 
 static void line_uncharge(struct pinion_line *line, const struct sk_buff *skb)
 {
 	line->bytes -= skb->truesize;
 	if (line->share)
-		atomic_sub(skb->truesize, line->share);
+		atomic64_sub(skb->truesize, line->share);
 }
 
 static bool line_has_room(const struct pinion_line *line)
@@ -40,7 +39,8 @@ static bool line_has_room(const struct pinion_line *line)
 	if (!line->open || skb_queue_len(&line->buffers) >= LINE_PACKETS ||
 	    line->bytes >= LINE_BYTES)
 		return false;
-	return line->bytes < LINE_FLOOR || !line->share || atomic_read(line->share) < SHARE_BYTES;
+	return line->bytes < LINE_FLOOR || !line->share ||
+	       atomic64_read(line->share) < PINION_MAX_WAITING;
 }
 
 bool pinion_line_add(struct pinion_line *line, struct sk_buff *skb)

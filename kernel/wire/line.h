@@ -15,7 +15,7 @@ struct pinion_line {
 	/* Protected by buffers.lock: */
 	bool open;			/* accepts packets */
 	u32 bytes;
-	atomic_t *share;		/* bytes in all lines of the user, or NULL */
+	atomic64_t *share;		/* pinion_qp.waiting of the queue pair */
 };
 
 /*
@@ -24,7 +24,7 @@ struct pinion_line {
  */
 
 /* The line is closed at first. @share must outlive it. */
-void pinion_line_init(struct pinion_line *line, atomic_t *share);
+void pinion_line_init(struct pinion_line *line, atomic64_t *share);
 
 /* Add @skb, any context. Return: whether it was added; then it is charged to the line only. */
 bool pinion_line_add(struct pinion_line *line, struct sk_buff *skb);

@@ -90,14 +90,16 @@ static void request_seek(struct pinion_request *request, u64 offset)
 }
 
 /* The request has failed. It is completed with this status when it is the oldest. */
-static void request_stick(struct pinion_request *request, enum ib_wc_status status, int syndrome)
+static void request_stick(struct pinion_request *request, enum ib_wc_status status,
+			  enum pinion_syndrome syndrome)
 {
 	request->stuck = true;
 	request->status = status;
 	request->syndrome = syndrome;
 }
 
-static void request_stick_local(struct pinion_qp *qp, struct pinion_request *request, int syndrome)
+static void request_stick_local(struct pinion_qp *qp, struct pinion_request *request,
+				enum pinion_syndrome syndrome)
 {
 	if (syndrome)
 		pinion_stat_inc(qp, local_key_errors);
@@ -184,7 +186,8 @@ static bool requester_retire(struct pinion_conn *conn)
 	return any;
 }
 
-static void requester_fail(struct pinion_conn *conn, enum ib_wc_status status, int syndrome)
+static void requester_fail(struct pinion_conn *conn, enum ib_wc_status status,
+			   enum pinion_syndrome syndrome)
 {
 	requester_retire(conn);
 	if (requester_runs(conn->qp) && pinion_requests_oldest(&conn->qp->sq.requests))
@@ -711,7 +714,7 @@ static enum pinion_step requester_send(struct pinion_conn *conn, struct pinion_r
 	struct pinion_av av;
 	enum pinion_step step;
 	struct sk_buff *skb;
-	int syndrome;
+	enum pinion_syndrome syndrome;
 	u32 packets;
 	u64 room;
 
@@ -762,7 +765,7 @@ static enum pinion_step requester_begin(struct pinion_conn *conn, struct pinion_
 	struct pinion_qp *qp = conn->qp;
 	bool alone = request == pinion_requests_oldest(&qp->sq.requests);
 	bool is_local = request->op->traits & PINION_OP_IS_LOCAL;
-	int syndrome;
+	enum pinion_syndrome syndrome;
 
 	if (!alone && (is_local || request->wqe->flags & PINION_WQE_FENCE))
 		return PINION_STEP_PARKED;
@@ -791,7 +794,7 @@ static enum pinion_step requester_fetch(struct pinion_conn *conn, u32 tail)
 	u32 count = pinion_requests_count(requests);
 	struct pinion_request *request;
 	enum pinion_step step;
-	int syndrome;
+	enum pinion_syndrome syndrome;
 
 	if (qp->state != IB_QPS_RTS || qp->sq.head + count == tail || count == requests->depth)
 		return PINION_STEP_PARKED;

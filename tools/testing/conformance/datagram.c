@@ -81,6 +81,16 @@ static void dropped(struct ibv_send_wr *wr)
 	buf_check(b.buf);
 }
 
+/* Once, at the sender or, if it was a packet, at the receiver. */
+static void dropped_and_counted(struct ibv_send_wr *wr)
+{
+	long long before = dev.pinion ? device_counter("ud_drops") : 0;
+
+	dropped(wr);
+	if (dev.pinion)
+		counter_await("ud_drops", before + 1);
+}
+
 static void works(void)
 {
 	transfer(&link_, &a, &b,
@@ -161,7 +171,7 @@ static void u4_qkey(void)
 	post_recv(&link_.b, &sink, 1, 7);
 	wr = datagram(&sge);
 	wr.wr.ud.remote_qkey = QKEY + 1;
-	dropped(&wr);
+	dropped_and_counted(&wr);
 	/* With the high bit set, the Q_Key of the sending QP is used. */
 	wr.wr.ud.remote_qkey = 1U << 31 | 5;
 	post(&link_.a, &wr);
@@ -182,7 +192,7 @@ static void u5_nobody(void)
 	dropped(&wr);
 	/* No receive request. */
 	wr.wr.ud.remote_qpn = link_.b.qp->qp_num;
-	dropped(&wr);
+	dropped_and_counted(&wr);
 	/* The QP number of an RC QP. */
 	end_make(&rc, NULL);
 	wr.wr.ud.remote_qpn = rc.qp->qp_num;

@@ -3,7 +3,7 @@
  * A copy is delayed by milliseconds at places where others must wait for it, while its memory is
  * deregistered, moved or revoked (items DW1 to DW7; kernel/mem/dwell.h). Each round hits a race
  * that chance hits once in a million copies. Or a thread is delayed that others must not wait for
- * (DW8 to DW12). Needs a kernel with fault injection.
+ * (DW8 to DW13). Needs a kernel with fault injection.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -753,6 +753,176 @@ static void dw12_strangers(void)
 	CHECK_EQ(device_counter("busy_peers"), busy);
 }
 
+enum { SENDERS = 16, SLOTS = 256, MOST_EACH = 12 };
+
+/* Each round a sender sends @each datagrams of @from to @to with one doorbell. */
+struct sender {
+	pthread_t thread;
+	struct end end;
+	struct region from;
+	uint32_t next; /* of its datagrams to be received in this round */
+};
+
+static struct sender senders[SENDERS];
+static pthread_barrier_t together;
+static uint32_t to_qpn;
+static int each; /* 0: the end */
+
+static void *send_each(void *arg)
+{
+	struct sender *s = arg;
+	struct ibv_send_wr wr[MOST_EACH];
+	struct ibv_sge sge[MOST_EACH];
+	int i;
+
+	for (;;) {
+		pthread_barrier_wait(&together);
+		if (!each)
+			return NULL;
+		memset(wr, 0, sizeof(wr));
+		for (i = 0; i < each; i++) {
+			sge[i] = sge_of(&s->from, i * DATAGRAM, DATAGRAM);
+			wr[i].next = i + 1 < each ? &wr[i + 1] : NULL;
+			wr[i].sg_list = &sge[i];
+			wr[i].num_sge = 1;
+			wr[i].opcode = IBV_WR_SEND;
+			wr[i].send_flags = IBV_SEND_SIGNALED;
+			wr[i].wr.ud.ah = s->end.ah;
+			wr[i].wr.ud.remote_qpn = to_qpn;
+			wr[i].wr.ud.remote_qkey = QKEY;
+		}
+		post(&s->end, wr);
+		for (i = 0; i < each; i++)
+			expect(await(s->end.scq), IBV_WC_SUCCESS);
+		pthread_barrier_wait(&together);
+	}
+}
+
+static void senders_make(const struct end *to)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_UD,
+			      .wr = MOST_EACH,
+			      .cqe = MOST_EACH };
+	struct peer peer = end_peer(to);
+	int i;
+
+	to_qpn = to->qp->qp_num;
+	CHECK_EQ(pthread_barrier_init(&together, NULL, SENDERS + 1), 0);
+	for (i = 0; i < SENDERS; i++) {
+		struct sender *s = &senders[i];
+
+		end_make(&s->end, &cfg);
+		end_init(&s->end);
+		end_connect(&s->end, &peer);
+		s->from = region_new(MOST_EACH * DATAGRAM, i, ALL_ACCESS);
+		CHECK_EQ(pthread_create(&s->thread, NULL, send_each, s), 0);
+	}
+}
+
+/* All send while the owner sleeps, or at least begin to. */
+static void senders_send(int count)
+{
+	int i, j;
+
+	each = count;
+	for (i = 0; i < SENDERS; i++) {
+		senders[i].next = 0;
+		buf_fill(senders[i].from.buf);
+		for (j = 0; j < count; j++) {
+			const uint32_t head[2] = { i, j };
+
+			memcpy(senders[i].from.buf->data + j * DATAGRAM, head,
+			       sizeof(head));
+		}
+	}
+	while (!somebody_dwells())
+		sched_yield();
+	pthread_barrier_wait(&together);
+	pthread_barrier_wait(&together);
+}
+
+/* The core reads a device's counters at most every 10 ms. */
+static long long drops_now(void)
+{
+	usleep(20000);
+	return device_counter("ud_drops");
+}
+
+static void slot_post(struct end *end, const struct region *to, uint64_t slot)
+{
+	struct ibv_sge sge =
+		sge_of(to, slot * (GRH + DATAGRAM), GRH + DATAGRAM);
+
+	post_recv(end, &sge, 1, slot);
+}
+
+/* Those of one sender come in order and undamaged; with @all, each comes. */
+static void slot_take(struct end *end, const struct region *to, bool all)
+{
+	struct ibv_wc wc = await(end->rcq);
+	uint8_t *data =
+		to->buf->data + wc.wr_id * (GRH + DATAGRAM) + GRH;
+	struct sender *s;
+	uint32_t head[2];
+
+	expect(wc, IBV_WC_SUCCESS);
+	memcpy(head, data, sizeof(head));
+	CHECK(head[0] < SENDERS);
+	s = &senders[head[0]];
+	context("sender %u", head[0]);
+	CHECK_EQ(wc.src_qp, s->end.qp->qp_num);
+	if (all)
+		CHECK_EQ(head[1], s->next);
+	CHECK(head[1] >= s->next && head[1] < (uint32_t)each);
+	CHECK(!memcmp(data, s->from.buf->data + head[1] * DATAGRAM, DATAGRAM));
+	s->next = head[1] + 1;
+	slot_post(end, to, wc.wr_id);
+}
+
+/*
+ * Together they send as many as are kept for a receiver, or more. Then some may be lost, and each of
+ * them is counted.
+ */
+static void dw13_many(void)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_UD,
+			      .recv_wr = SLOTS,
+			      .cqe = SLOTS };
+	long long busy, drops, lost, all_lost = 0;
+	struct region to;
+	struct link ud;
+	int i, j, count;
+
+	begin(IBV_WR_RDMA_WRITE);
+	busy = device_counter("busy_peers");
+	link_make(&ud, &cfg);
+	to = region_new(SLOTS * (GRH + DATAGRAM), 5, ALL_ACCESS);
+	for (i = 0; i < SLOTS; i++)
+		slot_post(&ud.b, &to, i);
+	senders_make(&ud.b);
+	owner_begin(ud.b.qp);
+	for (i = 0; i < OWNED; i++) {
+		count = i % 2 ? MOST_EACH : MAX_LATE / SENDERS;
+		drops = drops_now();
+		senders_send(count);
+		lost = drops_now() - drops;
+		context("round %d", i);
+		CHECK(lost >= 0 && lost <= SENDERS * count - MAX_LATE);
+		for (j = 0; j < SENDERS * count - lost; j++)
+			slot_take(&ud.b, &to, !lost);
+		expect_none(ud.b.rcq, 0);
+		CHECK_EQ(drops_now(), drops + lost);
+		all_lost += lost;
+	}
+	owner_end();
+	each = 0;
+	pthread_barrier_wait(&together);
+	for (i = 0; i < SENDERS; i++)
+		CHECK_EQ(pthread_join(senders[i].thread, NULL), 0);
+	note("%lld lost", all_lost);
+	CHECK(device_counter("busy_peers") > busy);
+}
+
 static const struct test tests[] = {
 	TEST(dw1_move, "DW1 a dma-buf moves (class 5)"),
 	TEST(dw2_dereg, "DW2 a region ends"),
@@ -769,6 +939,8 @@ static const struct test tests[] = {
 	TEST(dw11_datagrams,
 	     "DW11 nor do those of datagrams, which are not lost"),
 	TEST(dw12_strangers, "DW12 only messages for a receiver try to own it"),
+	TEST(dw13_many,
+	     "DW13 many senders to one receiver: few are lost, and counted"),
 };
 
 int main(int argc, char **argv)
