@@ -123,12 +123,15 @@ static void requester_put(struct pinion_conn *conn, const struct pinion_request 
 			  const struct pinion_msg *msg, struct sk_buff *skb,
 			  const struct pinion_burst *burst)
 {
+	/* With a limited rate a pause follows, which may be longer than the ACK timeout. */
+	bool pauses = READ_ONCE(conn->qp->rate);
 	struct pinion_packet packet;
 	u32 i, packets;
 
 	for (i = 0; i < burst->packets; i++) {
 		pinion_requester_packet(conn, request, msg, pinion_psn_add(conn->sender.next, i),
 					&packet, &packets);
+		packet.ack_request |= pauses && i == burst->packets - 1;
 		pinion_wire_put(skb, burst, i, &packet);
 	}
 }
