@@ -112,11 +112,16 @@ static void requester_transmit(struct pinion_conn *conn, const struct pinion_bur
 			       struct sk_buff *skb)
 {
 	struct pinion_qp *qp = conn->qp;
+	const struct pinion_way way = {
+		.av = &qp->av,
+		.flow = pinion_conn_flow(qp),
+		.route = &conn->route,
+		.errand = &conn->errand,
+	};
 
 	pinion_congestion_sent(conn, skb->len);
 	/* If there is no route now, there may be one when the packet is sent again. */
-	pinion_harm_send(qp, &conn->held, &qp->av, pinion_conn_flow(qp), burst, skb,
-			 &conn->errand);
+	pinion_harm_send(qp, &conn->held, &way, burst, skb);
 }
 
 static void requester_put(struct pinion_conn *conn, const struct pinion_request *request,
