@@ -97,7 +97,10 @@ static void it_finds_the_room_there_is(struct kunit *test)
 	}
 }
 
-/* A timeout sets the window to one packet, from which it grows again. */
+/*
+ * A timeout sets the window to one packet, from which it grows again. As in wire/requester_clock.c,
+ * what is sent again then is regarded as lost.
+ */
 static void late_is_one_packet_at_a_time(struct kunit *test)
 {
 	struct pinion_inflight inflight;
@@ -106,6 +109,7 @@ static void late_is_one_packet_at_a_time(struct kunit *test)
 	pinion_inflight_init(&inflight, 256);
 	for (i = 0; i < 10; i++) {
 		pinion_inflight_late(&inflight);
+		pinion_inflight_lost(&inflight);
 		KUNIT_EXPECT_EQ(test, inflight.window, 1);
 	}
 	/* However many timeouts there were, half of the first window is regarded as safe. */

@@ -37,7 +37,12 @@ void pinion_inflight_acknowledged(struct pinion_inflight *inflight, u32 packets)
 
 static void inflight_too_much(struct pinion_inflight *inflight)
 {
-	inflight->safe = max(inflight->window / 2, min(INFLIGHT_LEAST, inflight->most));
+	/*
+	 * At window 1 a loss says nothing about the network's limit: keep @safe. After a timeout
+	 * packets are lost at window 1, those that are sent again.
+	 */
+	if (inflight->window > 1)
+		inflight->safe = max(inflight->window / 2, min(INFLIGHT_LEAST, inflight->most));
 	inflight->part = 0;
 }
 
@@ -49,8 +54,6 @@ void pinion_inflight_lost(struct pinion_inflight *inflight)
 
 void pinion_inflight_late(struct pinion_inflight *inflight)
 {
-	/* At window 1 the timeout says nothing about the network's limit: keep @safe. */
-	if (inflight->window > 1)
-		inflight_too_much(inflight);
+	inflight_too_much(inflight);
 	inflight->window = 1;
 }

@@ -53,6 +53,12 @@ static void congestion_tell(struct pinion_conn *conn, struct pinion_errand *erra
 	};
 	struct pinion_burst burst = pinion_burst_of_one(&packet);
 	struct pinion_av av = qp->av;
+	/* Another class may have another route, so this is not that of the connection. */
+	const struct pinion_way way = {
+		.av = &av,
+		.flow = pinion_conn_flow(qp),
+		.errand = errand,
+	};
 	struct pinion_cursor none;
 	struct sk_buff *skb;
 
@@ -61,7 +67,7 @@ static void congestion_tell(struct pinion_conn *conn, struct pinion_errand *erra
 	if (!skb)
 		return;
 	pinion_wire_put(skb, &burst, 0, &packet);
-	if (pinion_wire_send(qp->node->wire, &av, pinion_conn_flow(qp), &burst, skb, errand))
+	if (pinion_wire_send(qp->node->wire, &way, &burst, skb))
 		pinion_stat_inc(qp, np_cnp_sent);
 }
 

@@ -64,6 +64,8 @@ struct pinion_conn *pinion_conn_attach(struct pinion_qp *qp)
 	hrtimer_setup(&conn->timer, conn_expire, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	hrtimer_setup(&conn->pause, conn_resume, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	INIT_WORK(&conn->work, conn_respond);
+	pinion_route_init(&conn->route, qp->node->wire);
+	pinion_route_init(&conn->answer_route, qp->node->wire);
 	/* Always open for UD: pinion_respond() checks the state for each datagram. */
 	if (!pinion_qp_is_connected(qp))
 		pinion_line_open(&conn->requests);
@@ -88,6 +90,8 @@ void pinion_conn_detach(struct pinion_qp *qp)
 	pinion_line_close(&conn->answers);
 	pinion_line_close(&conn->requests);
 	pinion_harm_forget(&conn->held);
+	pinion_route_end(&conn->route, qp->node->wire);
+	pinion_route_end(&conn->answer_route, qp->node->wire);
 	kfree(conn);
 }
 
@@ -125,6 +129,9 @@ void pinion_conn_modified(struct pinion_qp *qp, enum ib_qp_state before, int mas
 	pinion_half_assert(&qp->resp.lock);
 	conn->sender.retry_count = qp->attr.retry_cnt;
 	conn->sender.rnr_retry = qp->attr.rnr_retry;
+	/* The address may be another one now, and even of the other family. */
+	pinion_route_forget(&conn->route);
+	pinion_route_forget(&conn->answer_route);
 	if (!(mask & IB_QP_STATE))
 		return;
 	switch (qp->state) {

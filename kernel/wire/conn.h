@@ -15,6 +15,7 @@
 #include "../logic/sender.h"
 #include "congestion.h"
 #include "line.h"
+#include "route.h"
 #include "train.h"
 #include "wire.h"
 
@@ -65,11 +66,13 @@ struct pinion_conn {
 	u64 paced;			/* the rate allows nothing until then, in ns; 0: no pause */
 	struct pinion_inflight inflight;	/* of requests and answers */
 	u32 una;			/* sender.una at the last update of @inflight */
+	struct pinion_route route;	/* of requests */
 
 	/* The responder half: protected by resp.lock, apart from adding to @requests. */
 	struct pinion_receiver receiver;
 	struct pinion_line requests;
 	struct pinion_errand *bringer;	/* errand of the thread that delivers packets, or NULL */
+	struct pinion_route answer_route;
 	struct work_struct work;	/* responds */
 	struct hrtimer pause;		/* queues @work: the socket may have room again */
 	bool ack_due;			/* an acknowledgment of @ack_psn must be sent */

@@ -5,14 +5,6 @@
  */
 #include "harm.h"
 
-/* The arguments of pinion_wire_send() that all packets of one call share. */
-struct harm_way {
-	struct pinion_qp *qp;
-	const struct pinion_av *av;
-	u32 flow;
-	struct pinion_errand *errand;
-};
-
 static bool harm_is_due(const struct pinion_qp *qp, enum pinion_inject_kind kind)
 {
 	return pinion_inject(kind, qp->pid, qp->ibqp.qp_num);
@@ -25,27 +17,22 @@ static struct pinion_burst *harm_burst_of(struct sk_buff *skb)
 	return (struct pinion_burst *)skb->cb;
 }
 
-static bool harm_put(const struct harm_way *way, const struct pinion_burst *burst,
-		     struct sk_buff *skb)
-{
-	return pinion_wire_send(way->qp->node->wire, way->av, way->flow, burst, skb, way->errand);
-}
-
 /* Send a copy, charged to the same socket. Without memory nothing is duplicated. */
-static void harm_put_twin(const struct harm_way *way, const struct pinion_burst *burst,
-			  struct sk_buff *skb)
+static void harm_put_twin(const struct pinion_qp *qp, const struct pinion_way *way,
+			  const struct pinion_burst *burst, struct sk_buff *skb)
 {
 	struct sk_buff *twin = skb_copy(skb, skb->sk->sk_allocation);
 
 	if (!twin)
 		return;
 	skb_set_owner_w(twin, skb->sk);
-	harm_put(way, burst, twin);
+	pinion_wire_send(qp->node->wire, way, burst, twin);
 }
 
 /* Hold @skb back, and send the packet that was held before, if there is one. */
-static void harm_put_later(const struct harm_way *way, const struct pinion_burst *burst,
-			   struct sk_buff *skb, struct sk_buff **held)
+static void harm_put_later(const struct pinion_qp *qp, const struct pinion_way *way,
+			   const struct pinion_burst *burst, struct sk_buff *skb,
+			   struct sk_buff **held)
 {
 	struct pinion_burst before;
 
@@ -54,11 +41,12 @@ static void harm_put_later(const struct harm_way *way, const struct pinion_burst
 	if (!skb)
 		return;
 	before = *harm_burst_of(skb);
-	harm_put(way, &before, skb);
+	pinion_wire_send(qp->node->wire, way, &before, skb);
 }
 
 /* Send the held packet. Requester and responder share @held under different locks: so xchg(). */
-static void harm_put_held(const struct harm_way *way, struct sk_buff **held)
+static void harm_put_held(const struct pinion_qp *qp, const struct pinion_way *way,
+			  struct sk_buff **held)
 {
 	struct sk_buff *skb = xchg(held, NULL);
 	struct pinion_burst burst;
@@ -66,14 +54,12 @@ static void harm_put_held(const struct harm_way *way, struct sk_buff **held)
 	if (!skb)
 		return;
 	burst = *harm_burst_of(skb);
-	harm_put(way, &burst, skb);
+	pinion_wire_send(qp->node->wire, way, &burst, skb);
 }
 
-bool pinion_harm_ordered(struct pinion_qp *qp, struct sk_buff **held, const struct pinion_av *av,
-			 u32 flow, const struct pinion_burst *burst, struct sk_buff *skb,
-			 struct pinion_errand *errand)
+bool pinion_harm_ordered(struct pinion_qp *qp, struct sk_buff **held, const struct pinion_way *way,
+			 const struct pinion_burst *burst, struct sk_buff *skb)
 {
-	const struct harm_way way = { .qp = qp, .av = av, .flow = flow, .errand = errand };
 	struct pinion_burst harmed = *burst;
 	bool sent;
 
@@ -88,13 +74,13 @@ bool pinion_harm_ordered(struct pinion_qp *qp, struct sk_buff **held, const stru
 	}
 	harmed.damaged = harm_is_due(qp, PINION_INJECT_CORRUPT);
 	if (held && harm_is_due(qp, PINION_INJECT_REORDER)) {
-		harm_put_later(&way, &harmed, skb, held);
+		harm_put_later(qp, way, &harmed, skb, held);
 		return true;
 	}
 	if (harm_is_due(qp, PINION_INJECT_DUPLICATE))
-		harm_put_twin(&way, &harmed, skb);
-	sent = harm_put(&way, &harmed, skb);
+		harm_put_twin(qp, way, &harmed, skb);
+	sent = pinion_wire_send(qp->node->wire, way, &harmed, skb);
 	if (held)
-		harm_put_held(&way, held);
+		harm_put_held(qp, way, held);
 	return sent;
 }

@@ -10,9 +10,8 @@
 #include "../path/qp.h"
 #include "wire.h"
 
-bool pinion_harm_ordered(struct pinion_qp *qp, struct sk_buff **held, const struct pinion_av *av,
-			 u32 flow, const struct pinion_burst *burst, struct sk_buff *skb,
-			 struct pinion_errand *errand);
+bool pinion_harm_ordered(struct pinion_qp *qp, struct sk_buff **held, const struct pinion_way *way,
+			 const struct pinion_burst *burst, struct sk_buff *skb);
 
 /*
  * Like pinion_wire_send() on @qp's wire. A packet that is to be reordered is held in *@held until
@@ -20,13 +19,12 @@ bool pinion_harm_ordered(struct pinion_qp *qp, struct sk_buff **held, const stru
  * that is dropped or held by order, too.
  */
 static inline bool pinion_harm_send(struct pinion_qp *qp, struct sk_buff **held,
-				    const struct pinion_av *av, u32 flow,
-				    const struct pinion_burst *burst, struct sk_buff *skb,
-				    struct pinion_errand *errand)
+				    const struct pinion_way *way,
+				    const struct pinion_burst *burst, struct sk_buff *skb)
 {
 	if (static_branch_unlikely(&pinion_injecting))
-		return pinion_harm_ordered(qp, held, av, flow, burst, skb, errand);
-	return pinion_wire_send(qp->node->wire, av, flow, burst, skb, errand);
+		return pinion_harm_ordered(qp, held, way, burst, skb);
+	return pinion_wire_send(qp->node->wire, way, burst, skb);
 }
 
 /* Drop a held packet: its connection ends, or is made anew. */

@@ -30,10 +30,15 @@ static void responder_send(struct pinion_conn *conn, const struct pinion_burst *
 			   struct sk_buff *skb)
 {
 	struct pinion_qp *qp = conn->qp;
+	const struct pinion_way way = {
+		.av = &qp->av,
+		.flow = pinion_conn_flow(qp),
+		.route = &conn->answer_route,
+		.errand = conn->bringer,
+	};
 
 	/* If it is lost, the requester sends its request again. */
-	pinion_harm_send(qp, &conn->held, &qp->av, pinion_conn_flow(qp), burst, skb,
-			 conn->bringer);
+	pinion_harm_send(qp, &conn->held, &way, burst, skb);
 }
 
 static struct pinion_packet responder_packet(const struct pinion_conn *conn, u8 code, u32 psn,

@@ -9,12 +9,9 @@
 #include <linux/ipv6.h>
 #include <linux/jhash.h>
 #include <linux/udp.h>
-#include <net/addrconf.h>
 #include <net/ip.h>
 #include <net/ip6_checksum.h>
-#include <net/ip6_route.h>
 #include <net/ipv6.h>
-#include <net/route.h>
 #include <net/sock.h>
 
 #include "../logic/icrc.h"
@@ -24,6 +21,7 @@
 #include "../path/move.h"
 #include "conn.h"
 #include "harm.h"
+#include "route.h"
 
 /* Room before the network header for link layer headers. */
 #define HEADROOM	LL_MAX_HEADER
@@ -191,48 +189,6 @@ static enum pinion_verdict wire_copy_payload(struct pinion_qp *qp, struct pinion
 	}
 }
 
-/*
- * Find the route, by all fields that rules and policies of the namespace may use. Fails if the
- * source address is no longer one of this host's.
- */
-static struct dst_entry *wire_route4(struct net *net, const struct pinion_av *av,
-				     const struct sk_buff *skb)
-{
-	struct flowi4 fl = {};
-	struct rtable *rt;
-
-	flowi4_init_output(&fl, av->ifindex, skb->sk->sk_mark, av->traffic_class,
-			   RT_SCOPE_UNIVERSE, IPPROTO_UDP, 0,
-			   *(__be32 *)&av->dgid.raw[12], *(__be32 *)&av->sgid.raw[12],
-			   udp_hdr(skb)->dest, udp_hdr(skb)->source,
-			   sock_net_uid(net, skb->sk));
-	rt = ip_route_output_flow(net, &fl, skb->sk);
-	return IS_ERR(rt) ? ERR_CAST(rt) : &rt->dst;
-}
-
-static struct dst_entry *wire_route6(struct net *net, const struct pinion_av *av,
-				     const struct sk_buff *skb)
-{
-	struct flowi6 fl = {
-		.flowi6_oif = av->ifindex,
-		.flowi6_mark = skb->sk->sk_mark,
-		.flowi6_proto = IPPROTO_UDP,
-		.flowi6_uid = sock_net_uid(net, skb->sk),
-		.flowlabel = ip6_make_flowinfo(av->traffic_class,
-					       htonl(av->flow_label & 0xfffff)),
-		.saddr = *(struct in6_addr *)&av->sgid,
-		.daddr = *(struct in6_addr *)&av->dgid,
-		.fl6_sport = udp_hdr(skb)->source,
-		.fl6_dport = udp_hdr(skb)->dest,
-	};
-
-	if (!IS_ENABLED(CONFIG_IPV6))
-		return ERR_PTR(-EAFNOSUPPORT);
-	if (!ipv6_chk_addr(net, &fl.saddr, NULL, 0))
-		return ERR_PTR(-EADDRNOTAVAIL);
-	return ip6_dst_lookup_flow(net, skb->sk, &fl, NULL);
-}
-
 static void wire_out6(struct net *net, struct sk_buff *skb)
 {
 	memset(IP6CB(skb), 0, sizeof(*IP6CB(skb)));
@@ -253,31 +209,26 @@ static bool wire_is_of_one_family(const struct pinion_av *av)
 }
 
 /* Route and send @skb, which is consumed. RCU keeps the namespace meanwhile. */
-static bool wire_transmit(struct pinion_wire *wire, const struct pinion_av *av,
-			  struct sk_buff *skb, struct pinion_errand *errand)
+static bool wire_transmit(struct pinion_wire *wire, const struct pinion_way *way,
+			  struct sk_buff *skb)
 {
-	struct dst_entry *dst;
+	const struct pinion_av *av = way->av;
 	struct net *net;
 	bool sent = false;
 
 	rcu_read_lock();
 	net = READ_ONCE(wire->net);
-	if (!net || !wire_is_of_one_family(av))
-		goto drop;
-	dst = av->ipv4 ? wire_route4(net, av, skb) : wire_route6(net, av, skb);
-	if (IS_ERR(dst))
-		goto drop;
-	skb_dst_set(skb, dst);
-	pinion_errand_begin(errand, skb->len);
+	if (!net || !wire_is_of_one_family(av) || !pinion_route_set(way->route, net, av, skb)) {
+		kfree_skb(skb);
+		goto out;
+	}
+	pinion_errand_begin(way->errand, skb->len);
 	if (av->ipv4)
 		wire_out4(net, skb);
 	else
 		wire_out6(net, skb);
-	pinion_errand_end(errand);
+	pinion_errand_end(way->errand);
 	sent = true;
-	goto out;
-drop:
-	kfree_skb(skb);
 out:
 	rcu_read_unlock();
 	return sent;
@@ -318,12 +269,11 @@ void pinion_wire_put(struct sk_buff *skb, const struct pinion_burst *burst, u32 
 	memset(bth + burst->headers + packet->payload, 0, pinion_packet_pad(packet->payload));
 }
 
-bool pinion_wire_send(struct pinion_wire *wire, const struct pinion_av *av, u32 flow,
-		      const struct pinion_burst *burst, struct sk_buff *skb,
-		      struct pinion_errand *errand)
+bool pinion_wire_send(struct pinion_wire *wire, const struct pinion_way *way,
+		      const struct pinion_burst *burst, struct sk_buff *skb)
 {
-	wire_put_headers(skb, av, flow, burst);
-	return wire_transmit(wire, av, skb, errand);
+	wire_put_headers(skb, way->av, way->flow, burst);
+	return wire_transmit(wire, way, skb);
 }
 
 /*
@@ -344,6 +294,10 @@ static void wire_deliver_here(struct pinion_qp *qp, struct pinion_msg *msg, void
 
 static enum pinion_verdict wire_start(struct pinion_qp *qp, struct pinion_msg *msg)
 {
+	const struct pinion_way way = {
+		.av = msg->av,
+		.flow = jhash_2words(msg->src_qpn, msg->dst_qpn, 0),
+	};
 	struct pinion_cursor payload;
 	struct pinion_packet packet;
 	enum pinion_verdict verdict;
@@ -362,9 +316,7 @@ static enum pinion_verdict wire_start(struct pinion_qp *qp, struct pinion_msg *m
 	}
 	wire_deliver_here(qp, msg, skb->data + burst.headers);
 	pinion_wire_put(skb, &burst, 0, &packet);
-	return pinion_harm_send(qp, NULL, msg->av, jhash_2words(msg->src_qpn, msg->dst_qpn, 0),
-				&burst, skb, NULL) ?
-		       PINION_ACK : PINION_SILENCE;
+	return pinion_harm_send(qp, NULL, &way, &burst, skb) ? PINION_ACK : PINION_SILENCE;
 }
 
 const struct pinion_engine pinion_wire_engine = {

@@ -15,6 +15,7 @@
 #include <net/udp.h>
 
 #include "../logic/packet.h"
+#include "route.h"
 #include "wire.h"
 
 /* Limit of bytes that are sent by one socket and not yet freed by the netdev. */
@@ -142,6 +143,8 @@ static void wire_shut(struct pinion_wire *wire)
 	wire_sock_end(sock4);
 	if (sock6)
 		wire_sock_end(sock6);
+	/* wire_sock_end() has waited for those who saw @net: nobody uses a route any more. */
+	pinion_routes_forget(wire);
 }
 
 static struct pinion_wire *wire_find(const struct net *net)
@@ -164,6 +167,7 @@ static struct pinion_wire *wire_make(struct net *net, int *err)
 	wire->net = net;
 	wire->cookie = net->net_cookie;
 	pinion_wire_receive_init(wire);
+	pinion_routes_init(wire);
 	*err = wire_open_sockets(wire);
 	if (*err) {
 		/* Packets may have arrived in the IPv4 socket already. */

@@ -8,6 +8,7 @@
 
 #include <linux/mutex.h>
 #include <linux/skbuff.h>
+#include <linux/spinlock.h>
 #include <linux/time64.h>
 #include <linux/workqueue.h>
 
@@ -17,6 +18,7 @@
 #include "errand.h"
 
 struct net;
+struct pinion_route;
 struct sock;
 
 struct pinion_wire {
@@ -31,6 +33,9 @@ struct pinion_wire {
 	struct work_struct work;
 	struct mutex turn;		/* held while packets are processed, to keep their order */
 	struct pinion_users users;	/* errands that include this wire */
+
+	spinlock_t routes_lock;		/* protects the list; process context only */
+	struct list_head routes;	/* of all connections: struct pinion_route */
 };
 
 /* How long to wait for room in a socket, in ns. Long if the namespace, and the socket, is gone. */
@@ -94,14 +99,20 @@ struct sk_buff *pinion_wire_make(struct pinion_wire *wire, const struct pinion_a
 /* Write the headers and the pad of packet @i. */
 void pinion_wire_put(struct sk_buff *skb, const struct pinion_burst *burst, u32 i,
 		     const struct pinion_packet *packet);
+
+/* Where packets are sent. */
+struct pinion_way {
+	const struct pinion_av *av;
+	u32 flow;			/* selects the source port, by which routers choose paths */
+	struct pinion_route *route;	/* where the route is kept, or NULL */
+	struct pinion_errand *errand;	/* gets what arrives on this host, or NULL */
+};
+
 /*
- * Write ICRCs, UDP and IP headers, and send @skb to @av. @flow selects the source port, by which
- * routers choose between paths. Consumes @skb. If it arrives on this host it may be added to
- * @errand, which may be NULL. Return: whether there is a route.
+ * Write ICRCs, UDP and IP headers, and send @skb. Consumes it. Return: whether there is a route.
  */
-bool pinion_wire_send(struct pinion_wire *wire, const struct pinion_av *av, u32 flow,
-		      const struct pinion_burst *burst, struct sk_buff *skb,
-		      struct pinion_errand *errand);
+bool pinion_wire_send(struct pinion_wire *wire, const struct pinion_way *way,
+		      const struct pinion_burst *burst, struct sk_buff *skb);
 
 /*
  * receive.c: a received buffer has one packet, or several that were sent as one (GSO) or merged

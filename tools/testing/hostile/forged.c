@@ -390,25 +390,48 @@ static void await_heard(long long want)
 	CHECK_EQ(heard(), want);
 }
 
-/* 20000 bytes, and what a peer says to them that has them. */
-static void send_and_acknowledge(uint32_t *psn)
+/* Acknowledges 20000 bytes that were posted. */
+static void acknowledge(uint32_t *psn)
 {
-	struct ibv_sge sge = sge_of(&own, 0, LEN);
 	uint32_t packets = (LEN - 1) / (128 << end.cfg.mtu) + 1;
 	size_t aeth = forge_aeth(rest, 0x1f, 1);
-	struct ibv_send_wr wr = { .sg_list = &sge,
-				  .num_sge = 1,
-				  .opcode = IBV_WR_SEND,
-				  .send_flags = IBV_SEND_SIGNALED };
 	struct ibv_wc wc;
 
-	post(&end, &wr);
 	/* What is not sent yet nobody can have. */
 	do
 		forge(FORGE_ACKNOWLEDGE, &end, *psn + packets - 1, rest, aeth);
 	while (!comes_within(end.scq, 0.01, &wc));
 	expect(wc, IBV_WC_SUCCESS);
 	*psn += packets;
+}
+
+/* 20000 bytes, and what a peer says to them that has them. */
+static void send_and_acknowledge(uint32_t *psn)
+{
+	struct ibv_sge sge = sge_of(&own, 0, LEN);
+	struct ibv_send_wr wr = { .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED };
+
+	post(&end, &wr);
+	acknowledge(psn);
+}
+
+/*
+ * Does the first packet of a WRITE, which is sent alone, ask for an acknowledgment? (Each 64th does
+ * in any case.)
+ */
+static bool first_asks(uint32_t *psn)
+{
+	bool asks;
+
+	while (!(*psn % 64))
+		send_and_acknowledge(psn);
+	post_rdma(&end, IBV_WR_RDMA_WRITE, sge_of(&own, 0, LEN), 0x1000, 1, 0);
+	asks = forge_hear_asking(FORGE_WRITE_FIRST, *psn);
+	acknowledge(psn);
+	return asks;
 }
 
 /* Who is notified by its peer sends more slowly, then as fast as before. */
@@ -454,6 +477,32 @@ static void fg7_notified(void)
 	CHECK_EQ(rate_of(&end), 0);
 	psn = end.psn;
 	send_and_acknowledge(&psn);
+}
+
+/*
+ * Who must pause between packets asks for an acknowledgment before each pause, which may be longer
+ * than the ACK timeout.
+ */
+static void fg7_asks(void)
+{
+	struct qp_cfg cfg = { .timeout = 20 };
+	long long before;
+	uint32_t psn;
+	bool asks;
+
+	need_rdma_tool();
+	begin(&cfg);
+	psn = end.psn;
+	forge_listen();
+	CHECK(!first_asks(&psn));
+	before = heard_before();
+	/* The limit ends after a second at most: what counts is that it lasted. */
+	do {
+		forge(FORGE_CNP, &end, 0, zeros, sizeof(zeros));
+		await_heard(++before);
+		asks = first_asks(&psn);
+	} while (!rate_of(&end));
+	CHECK(asks);
 }
 
 /* One of another size is none; nor does one change a datagram's queue pair. */
@@ -504,6 +553,7 @@ static const struct test tests[] = {
 	TEST(fg6_marked, "FG6 marked packets are told of"),
 	TEST(fg6_answer_marked, "FG6 marked answers are told of"),
 	TEST(fg7_notified, "FG7 the rate falls when notified, and rises"),
+	TEST(fg7_asks, "FG7 acknowledgments are asked for before a pause"),
 	TEST(fg7_malformed, "FG7 what is no notification"),
 };
 

@@ -260,6 +260,21 @@ void forge_hear_cnp(void)
 	CHECK(!memcmp(packet + bytes - CRC_BYTES, &crc, CRC_BYTES));
 }
 
+bool forge_hear_asking(enum forge_opcode opcode, uint32_t psn)
+{
+	uint8_t packet[LARGEST], want[4];
+
+	put32(want, FORGED_QPN);
+	do
+		CHECK(recv(listening, packet, sizeof(packet), 0) >=
+		      BEFORE + BTH_BYTES);
+	while (packet[BEFORE] != opcode ||
+	       memcmp(packet + BEFORE + 4, want, 4) ||
+	       (packet[BEFORE + 9] << 16 | packet[BEFORE + 10] << 8 |
+		packet[BEFORE + 11]) != (int)(psn & 0xffffff));
+	return packet[BEFORE + 8] & 0x80;
+}
+
 size_t forge_reth(void *to, uint64_t addr, uint32_t rkey, uint32_t length)
 {
 	uint8_t *reth = to;

@@ -11,6 +11,7 @@
 /* Opcodes of reliable connections. */
 enum forge_opcode {
 	FORGE_SEND_ONLY = 0x04,
+	FORGE_WRITE_FIRST = 0x06,
 	FORGE_READ_REQUEST = 0x0c,
 	FORGE_READ_FIRST = 0x0d,
 	FORGE_READ_LAST = 0x0f,
@@ -46,6 +47,11 @@ void forge_marked(enum forge_opcode opcode, const struct end *to, uint32_t psn,
  */
 void forge_listen(void);
 void forge_hear_cnp(void);
+/*
+ * Wait for a packet of this opcode to the forged peer that has @psn. Return: whether it asks for an
+ * acknowledgment.
+ */
+bool forge_hear_asking(enum forge_opcode opcode, uint32_t psn);
 
 /* A packet of forge_train(); fields as the arguments of forge(). */
 struct forged {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Changes of the cable, or of its other end, in the middle of traffic (items CA1 to CA6): requests
- * end as with a hardware adapter, and nothing else fails.
+ * Changes of the cable, or of its ends, in the middle of traffic (items CA1 to CA8): requests end
+ * as with a hardware adapter, and nothing else fails.
  */
 #define _GNU_SOURCE
 #include <stdarg.h>
@@ -24,6 +24,12 @@ static const char *far_name(void)
 	return getenv("FAR");
 }
 
+static void must_do(const char *command)
+{
+	if (system(command))
+		FAIL("failed: %s", command);
+}
+
 /* A command of an administrator, in the namespace of the other end; it must succeed. */
 __attribute__((format(printf, 1, 2))) static void far_does(const char *fmt, ...)
 {
@@ -34,8 +40,7 @@ __attribute__((format(printf, 1, 2))) static void far_does(const char *fmt, ...)
 	vsnprintf(command, sizeof(command), fmt, args);
 	va_end(args);
 	snprintf(all, sizeof(all), "ip netns exec %s %s", far_dev.net, command);
-	if (system(all))
-		FAIL("failed: %s", all);
+	must_do(all);
 }
 
 static void post_write(void)
@@ -68,6 +73,25 @@ static void far_listens(void)
 	CHECK_EQ(ibv_attach_mcast(end.qp, &six, 0), 0);
 }
 
+static bool by_ipv6;
+
+static void use_ipv6(struct device *device)
+{
+	struct ibv_gid_entry entry;
+	int i;
+
+	for (i = 0; i < device->port.gid_tbl_len; i++) {
+		if (ibv_query_gid_ex(device->ctx, 1, i, &entry, 0) ||
+		    entry.gid_type != IBV_GID_TYPE_ROCE_V2 ||
+		    entry.gid.raw[0] != 0xfd)
+			continue;
+		device->gid = entry.gid;
+		device->gid_index = i;
+		return;
+	}
+	FAIL("no address of IPv6");
+}
+
 /* Starts traffic that fails after 8 times @timeout without answers, or up to 4 times that. */
 static void begin(int timeout)
 {
@@ -77,6 +101,10 @@ static void begin(int timeout)
 
 	device_open();
 	far_open();
+	if (by_ipv6) {
+		use_ipv6(&dev);
+		use_ipv6(&far_dev);
+	}
 	b.device = &far_dev;
 	a.mtu = b.mtu = far_dev.port.active_mtu < dev.port.active_mtu ?
 				far_dev.port.active_mtu :
@@ -132,6 +160,25 @@ static void wait_for_gid(void)
 		CHECK(now() < limit);
 		usleep(10000);
 	}
+}
+
+/* Waits until @device has its address again, which may have another index now. */
+static void wait_for_address(struct device *device)
+{
+	double limit = now() + patience(20);
+	struct ibv_gid_entry entry;
+	int i = 0;
+
+	while (ibv_query_gid_ex(device->ctx, 1, i, &entry, 0) ||
+	       entry.gid_type != IBV_GID_TYPE_ROCE_V2 ||
+	       memcmp(&entry.gid, &device->gid, sizeof(entry.gid))) {
+		if (++i < device->port.gid_tbl_len)
+			continue;
+		CHECK(now() < limit);
+		usleep(10000);
+		i = 0;
+	}
+	device->gid_index = i;
 }
 
 /* The IPv6 address goes with the link, and if the MTU is too small: restore it for later tests. */
@@ -228,6 +275,26 @@ static void await_fatal(struct ibv_context *ctx)
 	} while (!fatal);
 }
 
+/* Makes a connection by IPv6, whose route must end with the namespace. */
+static void keep_route_of_ipv6(void)
+{
+	struct qp_cfg a = { .mtu = IBV_MTU_1024 }, b = a;
+	static struct region from, to;
+	static struct link six;
+
+	device_open();
+	far_open();
+	use_ipv6(&dev);
+	use_ipv6(&far_dev);
+	b.device = &far_dev;
+	from = region_reg(dev.pd, buf_new(8, 0), ALL_ACCESS);
+	to = region_reg(far_dev.pd, buf_new(8, 0), ALL_ACCESS);
+	link_make2(&six, &a, &b);
+	expect(rdma(&six.a, IBV_WR_RDMA_WRITE, sge_of(&from, 0, 8), to.base,
+		    to.rkey),
+	       IBV_WC_SUCCESS);
+}
+
 /*
  * The namespace of the other device ends, with all that is in it, while messages go both ways. The
  * caller of this test ends it, once some have arrived.
@@ -240,6 +307,7 @@ static void ca6_namespace(void)
 
 	if (!getenv("FAR_ENDS"))
 		skip("nobody ends the other namespace");
+	keep_route_of_ipv6();
 	begin(12);
 	back.a = link_.b;
 	back.b = link_.a;
@@ -257,11 +325,94 @@ static void ca6_namespace(void)
 	await_fatal(far_dev.ctx);
 }
 
+/* Which of several variants of a test. */
+enum { FAR_END = 1, IPV6 = 2, COMES_BACK = 4 };
+
+/* Waits while nothing can arrive: until requests have failed, or for a while that they survive. */
+static void interrupted(int variant)
+{
+	if (variant & COMES_BACK)
+		usleep(200000);
+	else
+		gives_up();
+}
+
+static void begin_variant(int variant)
+{
+	by_ipv6 = variant & IPV6;
+	begin(variant & COMES_BACK ? 17 : 10);
+	flow(3);
+}
+
+static void goes_on(int variant)
+{
+	if (variant & COMES_BACK)
+		flow(3);
+	else
+		works_again();
+}
+
+/* Has one end reach the other by a router that does not exist; or no longer (@verb: "del"). */
+static void route_by_nobody(int variant, const char *verb)
+{
+	static const char *const to[] = { "192.0.2.1", "192.0.2.2",
+					  "fd00:99::1", "fd00:99::2" };
+	const char *router = variant & IPV6 ? "fd00:99::99" : "192.0.2.99";
+	char command[128];
+
+	snprintf(command, sizeof(command), "ip route %s %s via %s dev %s", verb,
+		 to[variant & (FAR_END | IPV6)], router,
+		 variant & FAR_END ? "v0" : "v1");
+	if (variant & FAR_END)
+		far_does("%s", command);
+	else
+		must_do(command);
+}
+
+/* The route of one end changes, and changes back: meanwhile no request arrives, or no answer. */
+static void ca7_route(int variant)
+{
+	begin_variant(variant);
+	route_by_nobody(variant, "add");
+	interrupted(variant);
+	route_by_nobody(variant, "del");
+	goes_on(variant);
+}
+
+/* The address of this end is removed: it cannot send any more, and nothing reaches it. */
+static void ca8_own_address(int variant)
+{
+	const char *own = variant & IPV6 ? "fd00:99::2/64" : "192.0.2.2/24";
+	char command[128];
+
+	begin_variant(variant);
+	snprintf(command, sizeof(command), "ip addr del %s dev v1", own);
+	must_do(command);
+	interrupted(variant);
+	snprintf(command, sizeof(command), "ip addr add %s dev v1%s", own,
+		 variant & IPV6 ? " nodad" : "");
+	must_do(command);
+	wait_for_address(&dev);
+	goes_on(variant);
+}
+
 static const struct test tests[] = {
 	TEST(ca1_stays_down, "CA1 the link goes down"),
 	TEST(ca2_comes_back, "CA2 the link goes down, and comes back in time"),
 	TEST(ca3_address, "CA3 the address is removed"),
 	TEST(ca4_mtu, "CA4 the MTU becomes too small"),
+	TEST_OF(ca7_route, 0, "CA7 the route there changes"),
+	TEST_OF(ca7_route, IPV6, "CA7 the route there changes, IPv6"),
+	TEST_OF(ca7_route, FAR_END, "CA7 the route back changes"),
+	TEST_OF(ca7_route, FAR_END | IPV6, "CA7 the route back changes, IPv6"),
+	TEST_OF(ca7_route, COMES_BACK, "CA7 the route there changes, and back"),
+	TEST_OF(ca7_route, COMES_BACK | FAR_END,
+		"CA7 the route back changes, and back"),
+	TEST_OF(ca8_own_address, 0, "CA8 our address is removed"),
+	TEST_OF(ca8_own_address, IPV6, "CA8 our address is removed, IPv6"),
+	TEST_OF(ca8_own_address, COMES_BACK,
+		"CA8 our address is removed, and comes back in time"),
+	/* Without the other device, the last ones. */
 	TEST(ca5_device, "CA5 the device is removed"),
 	TEST(ca6_namespace, "CA6 the namespace ends"),
 };

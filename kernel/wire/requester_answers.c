@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What comes back to a requester: acknowledgments, and answers, which are stored in the memory that
+ * their requests name. Nothing in them is trusted. sq.exec is held.
+ */
+#include "../path/move.h"
+#include "requester.h"
+
+/* Packets, or trains of them, processed in one turn. */
+#define BURST	32
+
+static bool request_is_atomic(const struct pinion_request *request)
+{
+	return request->op->traits & PINION_OP_WORD && request->op->traits & PINION_OP_WRITES_SGES;
+}
+
+/*
+ * Copy @bytes of an answer from @source to @offset of the request's payload. Return: DONE, also if
+ * the request has failed; or PARKED, if a page is missing.
+ */
+static enum pinion_step requester_store(struct pinion_conn *conn, struct pinion_request *request,
+					u64 offset, struct pinion_cursor *source, u64 bytes)
+{
+	struct pinion_missing missing;
+
+	pinion_request_seek(request, offset);
+	request->at += bytes;
+	switch (pinion_move(conn->qp->node, &request->payload, source, &bytes, &missing)) {
+	case PINION_MOVED:
+		return PINION_STEP_DONE;
+	case PINION_MOVE_NO_SINK:
+		return pinion_requester_lack(conn, request, &missing);
+	default:
+		pinion_sq_fail_local(conn->qp, request->payload.syndrome);
+		return PINION_STEP_DONE;
+	}
+}
+
+/* Does @packet have the kind and the length of @request's answer? Its PSN is one of @request. */
+static bool answer_fits(const struct pinion_conn *conn, const struct pinion_request *request,
+			const struct pinion_packet *packet)
+{
+	u64 offset = pinion_request_offset(conn, request, packet->psn);
+
+	if (request_is_atomic(request))
+		return packet->opcode % PINION_PACKET_CODES == PINION_ATOMIC_ACKNOWLEDGE;
+	if (packet->opcode % PINION_PACKET_CODES == PINION_ATOMIC_ACKNOWLEDGE)
+		return false;
+	if (!pinion_op_is_read(request->op))
+		return !packet->payload;
+	return packet->payload == min_t(u64, request->length - offset, conn->qp->mtu);
+}
+
+/* Couple the packets that follow in the buffer, if they are the next ones of the same answer. */
+static void requester_couple(struct pinion_conn *conn, const struct pinion_request *request,
+			     struct pinion_train *train)
+{
+	u32 sent = (conn->sender.end - train->packet.psn) & PINION_PSN_MASK;
+	struct pinion_packet packet;
+
+	while (train->packets < sent && pinion_train_look(train, &packet) &&
+	       packet.psn == pinion_psn_add(train->packet.psn, 1) &&
+	       packet.opcode % PINION_PACKET_CODES != PINION_ACKNOWLEDGE &&
+	       pinion_psn_within(packet.psn, request->psn, request->packets) &&
+	       answer_fits(conn, request, &packet))
+		pinion_train_couple(train, &packet);
+}
+
+static enum pinion_step requester_take_answer(struct pinion_conn *conn, struct pinion_train *train)
+{
+	const struct pinion_packet first = train->packet;
+	enum pinion_sender_step sent = pinion_sender_answer(&conn->sender, first.psn);
+	struct pinion_request *request;
+	enum pinion_step step = PINION_STEP_DONE;
+	struct pinion_cursor source;
+	u32 i;
+
+	pinion_requester_obey(conn, sent, 0);
+	pinion_requester_retire(conn);
+	if (sent != PINION_SENDER_ANSWERED)
+		return PINION_STEP_DONE;
+	request = pinion_requester_find(conn, first.psn);
+	if (!request || request != pinion_requests_oldest(&conn->qp->sq.requests))
+		return PINION_STEP_DONE;
+	/* A wrong answer: asking again would not help. */
+	if (!answer_fits(conn, request, &first))
+		return pinion_sq_fail(conn->qp, IB_WC_BAD_RESP_ERR, PINION_SYN_REMOTE);
+	if (request_is_atomic(request)) {
+		/* The cast drops const: a source cursor is only read. */
+		pinion_cursor_memory(&source, (void *)&first.before);
+		step = requester_store(conn, request, 0, &source, sizeof(first.before));
+	} else if (first.payload) {
+		requester_couple(conn, request, train);
+		pinion_train_payload(train, &source);
+		step = requester_store(conn, request,
+				       pinion_request_offset(conn, request, first.psn), &source,
+				       train->bytes);
+	}
+	if (step == PINION_STEP_PARKED || !pinion_requester_runs(conn->qp))
+		return step;
+	for (i = 0; i < train->packets; i++)
+		pinion_sender_take(&conn->sender);
+	pinion_requester_advanced(conn);
+	pinion_requester_retire(conn);
+	return PINION_STEP_DONE;
+}
+
+/*
+ * Process the next packet, and those coupled with it; *@packets is set to their number. Return:
+ * PARKED if a page is missing, and they must be processed again.
+ */
+static enum pinion_step requester_hear(struct pinion_conn *conn, struct sk_buff *skb, u32 *packets)
+{
+	const struct pinion_packet *packet;
+	enum pinion_step step = PINION_STEP_DONE;
+	struct pinion_train train;
+	struct pinion_av av;
+
+	*packets = pinion_wire_packets(skb);
+	if (!pinion_wire_addresses(skb, &av) || !pinion_conn_is_peer(conn->qp, &av))
+		return PINION_STEP_DONE;
+	*packets = 1;
+	/* Not as an errand: pinion_requester_glance() runs none. */
+	pinion_congestion_look(conn, skb, NULL);
+	if (!pinion_train_begin(&train, skb, conn->answers.next))
+		return PINION_STEP_DONE;
+	packet = &train.packet;
+	if (packet->opcode % PINION_PACKET_CODES != PINION_ACKNOWLEDGE) {
+		step = requester_take_answer(conn, &train);
+		*packets = train.packets;
+		return step;
+	}
+	if (packet->syndrome == (PINION_AETH_NAK | PINION_NAK_CODE_SEQUENCE))
+		pinion_stat_inc(conn->qp, packet_seq_err);
+	pinion_requester_obey(conn, pinion_sender_acknowledge(&conn->sender, packet->psn,
+							      packet->syndrome), packet->syndrome);
+	pinion_requester_retire(conn);
+	return PINION_STEP_DONE;
+}
+
+enum pinion_step pinion_requester_listen(struct pinion_conn *conn)
+{
+	enum pinion_step step = PINION_STEP_PARKED;
+	enum pinion_step heard;
+	struct sk_buff *skb;
+	u32 packets;
+	int i;
+
+	for (i = 0; i < BURST && pinion_requester_runs(conn->qp); i++) {
+		skb = pinion_line_look(&conn->answers);
+		if (!skb)
+			break;
+		/* A request that fails closes the line. */
+		skb_get(skb);
+		heard = requester_hear(conn, skb, &packets);
+		consume_skb(skb);
+		if (heard == PINION_STEP_PARKED)
+			return PINION_STEP_PARKED;
+		pinion_line_pass(&conn->answers, packets);
+		step = PINION_STEP_DONE;
+	}
+	return step;
+}

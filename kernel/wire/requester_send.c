@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Sends the packets of a request: one, or as many of a message as share a buffer. They are sent if
+ * the window, the rate and the socket have room. sq.exec is held.
+ */
+#include "../path/message.h"
+#include "../path/move.h"
+#include "harm.h"
+#include "requester.h"
+
+/*
+ * A burst of @first and the packets behind it, as far as the window has room, and the rate for
+ * @bytes, and their headers have the same length. The first packet of a WRITE has more headers than
+ * the others, and so may the last packet of any message.
+ */
+static struct pinion_burst requester_burst(struct pinion_conn *conn,
+					   const struct pinion_request *request,
+					   const struct pinion_msg *msg,
+					   const struct pinion_packet *first, u64 bytes)
+{
+	u32 left = request->packets - ((first->psn - request->psn) & PINION_PSN_MASK);
+	u32 room = pinion_sender_room(&conn->sender, conn->inflight.window);
+	struct pinion_burst burst = pinion_burst_of_one(first);
+	struct pinion_packet last;
+	u32 packets;
+
+	if (first->payload != conn->qp->mtu || left == 1 ||
+	    pinion_packet_headers(first->opcode) & PINION_RETH)
+		return burst;
+	burst.packets = min3(left, room, pinion_burst_limit(burst.headers, burst.payload, bytes));
+	pinion_requester_packet(conn, request, msg, pinion_psn_add(first->psn, burst.packets - 1),
+				&last, &packets);
+	if (pinion_packet_header_bytes(last.opcode) != burst.headers)
+		burst.packets--;
+	else
+		burst.last = last.payload;
+	return burst;
+}
+
+static u64 burst_payload(const struct pinion_burst *burst)
+{
+	return (u64)(burst->packets - 1) * burst->payload + burst->last;
+}
+
+/* Copy payload from packet @psn on to @copy. Return: DONE, also if it failed; PARKED: no page. */
+static enum pinion_step requester_load(struct pinion_conn *conn, struct pinion_request *request,
+				       u32 psn, u64 left, struct pinion_cursor *copy)
+{
+	u64 offset = pinion_request_offset(conn, request, psn);
+	struct pinion_missing missing;
+
+	if (!left)
+		return PINION_STEP_DONE;
+	pinion_request_seek(request, offset);
+	request->at += left;
+	switch (pinion_move(conn->qp->node, copy, &request->payload, &left, &missing)) {
+	case PINION_MOVED:
+		return PINION_STEP_DONE;
+	case PINION_MOVE_NO_SOURCE:
+		return pinion_requester_lack(conn, request, &missing);
+	default:
+		pinion_request_stick_local(conn->qp, request, request->payload.syndrome);
+		return PINION_STEP_DONE;
+	}
+}
+
+static void requester_sent(struct pinion_conn *conn, u32 packets)
+{
+	struct pinion_sender *sender = &conn->sender;
+
+	pinion_sender_sent(sender, packets);
+	/* Nothing acknowledges packets of an unreliable connection. */
+	if (!pinion_qp_is_reliable(conn->qp)) {
+		pinion_sender_acknowledge(sender, pinion_psn_add(sender->next, -1),
+					  PINION_AETH_ACK);
+		pinion_requester_retire(conn);
+		return;
+	}
+	pinion_requester_owe(conn);
+}
+
+/* Does the window have room? If nothing is under way, any packet may be sent. */
+static bool requester_has_room(const struct pinion_conn *conn, u32 packets)
+{
+	const struct pinion_sender *sender = &conn->sender;
+
+	if (sender->next == sender->una)
+		packets = 1;
+	return pinion_sender_room(sender, conn->inflight.window) >= packets;
+}
+
+/* max_rd_atomic counts as 1 at least: it may have been set to 0 after the request was begun. */
+static bool requester_may_send(struct pinion_conn *conn, const struct pinion_request *request,
+			       u32 packets)
+{
+	if (!requester_has_room(conn, packets))
+		return false;
+	return !(request->op->traits & PINION_OP_HAS_ANSWER) ||
+	       pinion_requester_count_owed(conn) < max_t(u32, conn->qp->attr.max_rd_atomic, 1);
+}
+
+/* Does the rate demand a pause? If not, *@room is set to the bytes that may be sent now. */
+static bool requester_must_pause(struct pinion_conn *conn, u64 *room)
+{
+	u64 pause = pinion_congestion_pause(conn, room);
+
+	conn->paced = pause ? ktime_get_ns() + pause : 0;
+	return pause;
+}
+
+static void requester_transmit(struct pinion_conn *conn, const struct pinion_burst *burst,
+			       struct sk_buff *skb)
+{
+	struct pinion_qp *qp = conn->qp;
+	const struct pinion_way way = {
+		.av = &qp->av,
+		.flow = pinion_conn_flow(qp),
+		.route = &conn->route,
+		.errand = &conn->errand,
+	};
+
+	pinion_congestion_sent(conn, skb->len);
+	/* If there is no route now, there may be one when the packet is sent again. */
+	pinion_harm_send(qp, &conn->held, &way, burst, skb);
+}
+
+static void requester_put(struct pinion_conn *conn, const struct pinion_request *request,
+			  const struct pinion_msg *msg, struct sk_buff *skb,
+			  const struct pinion_burst *burst)
+{
+	/* With a limited rate a pause follows, which may be longer than the ACK timeout. */
+	bool pauses = READ_ONCE(conn->qp->rate);
+	struct pinion_packet packet;
+	u32 i, packets;
+
+	for (i = 0; i < burst->packets; i++) {
+		pinion_requester_packet(conn, request, msg, pinion_psn_add(conn->sender.next, i),
+					&packet, &packets);
+		packet.ack_request |= pauses && i == burst->packets - 1;
+		pinion_wire_put(skb, burst, i, &packet);
+	}
+}
+
+enum pinion_step pinion_requester_send(struct pinion_conn *conn, struct pinion_request *request)
+{
+	u32 psn = conn->sender.next;
+	struct pinion_packet packet;
+	struct pinion_qp *qp = conn->qp;
+	struct pinion_burst burst;
+	struct pinion_cursor copy;
+	struct pinion_msg msg;
+	struct pinion_av av;
+	enum pinion_step step;
+	struct sk_buff *skb;
+	enum pinion_syndrome syndrome;
+	u32 packets;
+	u64 room;
+
+	syndrome = pinion_message_of(qp, request, &msg, &av);
+	if (syndrome) {
+		pinion_request_stick(request, IB_WC_LOC_QP_OP_ERR, syndrome);
+		return PINION_STEP_DONE;
+	}
+	pinion_requester_packet(conn, request, &msg, psn, &packet, &packets);
+	if (!requester_may_send(conn, request, packets) || requester_must_pause(conn, &room))
+		return PINION_STEP_PARKED;
+	burst = requester_burst(conn, request, &msg, &packet, room);
+	skb = pinion_wire_make(qp->node->wire, &qp->av, &burst, false, &copy);
+	if (!skb && burst.packets > 1) {
+		burst = pinion_burst_of_one(&packet);
+		skb = pinion_wire_make(qp->node->wire, &qp->av, &burst, false, &copy);
+	}
+	if (!skb) {
+		pinion_sq_park(qp, pinion_wire_pause(qp->node->wire));
+		return PINION_STEP_PARKED;
+	}
+	step = requester_load(conn, request, psn, burst_payload(&burst), &copy);
+	if (step == PINION_STEP_PARKED || request->stuck) {
+		kfree_skb(skb);
+		return step;
+	}
+	requester_put(conn, request, &msg, skb, &burst);
+	requester_transmit(conn, &burst, skb);
+	requester_sent(conn, burst.packets > 1 ? burst.packets : packets);
+	return PINION_STEP_DONE;
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Looks up routes, and keeps those of connections. As with a socket, the network stack says whether
+ * a kept route is still right (dst_check()). It is not after a route, a rule, an address or a
+ * policy of the namespace has changed.
+ *
+ * A kept route has a reference. This does not keep its netdev, which the network stack replaces.
+ * But a route of IPv6 must not outlive its namespace. So all are in a list of their wire, and are
+ * released when the namespace ends.
+ */
+#include <linux/udp.h>
+#include <net/addrconf.h>
+#include <net/dst.h>
+#include <net/ip6_fib.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
+#include <net/route.h>
+#include <net/sock.h>
+
+#include "route.h"
+#include "wire.h"
+
+void pinion_route_init(struct pinion_route *route, struct pinion_wire *wire)
+{
+	*route = (struct pinion_route){};
+	spin_lock(&wire->routes_lock);
+	list_add(&route->node, &wire->routes);
+	spin_unlock(&wire->routes_lock);
+}
+
+void pinion_route_end(struct pinion_route *route, struct pinion_wire *wire)
+{
+	spin_lock(&wire->routes_lock);
+	list_del(&route->node);
+	spin_unlock(&wire->routes_lock);
+	pinion_route_forget(route);
+}
+
+/* The end of the namespace may release it at the same time. */
+void pinion_route_forget(struct pinion_route *route)
+{
+	dst_release(xchg(&route->dst, NULL));
+}
+
+void pinion_routes_init(struct pinion_wire *wire)
+{
+	spin_lock_init(&wire->routes_lock);
+	INIT_LIST_HEAD(&wire->routes);
+}
+
+void pinion_routes_forget(struct pinion_wire *wire)
+{
+	struct pinion_route *route;
+
+	spin_lock(&wire->routes_lock);
+	list_for_each_entry(route, &wire->routes, node)
+		pinion_route_forget(route);
+	spin_unlock(&wire->routes_lock);
+}
+
+/* Find the route, by all fields that rules and policies of the namespace may use. */
+static struct dst_entry *route_find4(struct net *net, const struct pinion_av *av,
+				     const struct sk_buff *skb)
+{
+	struct flowi4 fl = {};
+	struct rtable *rt;
+
+	flowi4_init_output(&fl, av->ifindex, skb->sk->sk_mark, av->traffic_class,
+			   RT_SCOPE_UNIVERSE, IPPROTO_UDP, 0,
+			   *(__be32 *)&av->dgid.raw[12], *(__be32 *)&av->sgid.raw[12],
+			   udp_hdr(skb)->dest, udp_hdr(skb)->source,
+			   sock_net_uid(net, skb->sk));
+	rt = ip_route_output_flow(net, &fl, skb->sk);
+	return IS_ERR(rt) ? ERR_CAST(rt) : &rt->dst;
+}
+
+static struct dst_entry *route_find6(struct net *net, const struct pinion_av *av,
+				     const struct sk_buff *skb)
+{
+	struct flowi6 fl = {
+		.flowi6_oif = av->ifindex,
+		.flowi6_mark = skb->sk->sk_mark,
+		.flowi6_proto = IPPROTO_UDP,
+		.flowi6_uid = sock_net_uid(net, skb->sk),
+		.flowlabel = ip6_make_flowinfo(av->traffic_class,
+					       htonl(av->flow_label & 0xfffff)),
+		.saddr = *(struct in6_addr *)&av->sgid,
+		.daddr = *(struct in6_addr *)&av->dgid,
+		.fl6_sport = udp_hdr(skb)->source,
+		.fl6_dport = udp_hdr(skb)->dest,
+	};
+
+	return ip6_dst_lookup_flow(net, skb->sk, &fl, NULL);
+}
+
+static struct dst_entry *route_find(struct net *net, const struct pinion_av *av,
+				    const struct sk_buff *skb)
+{
+	if (av->ipv4)
+		return route_find4(net, av, skb);
+	if (IS_ENABLED(CONFIG_IPV6))
+		return route_find6(net, av, skb);
+	return ERR_PTR(-EAFNOSUPPORT);
+}
+
+/*
+ * Is the source address still one of this host's? By IPv4 the look-up finds that out, and a kept
+ * route ends with any address.
+ */
+static bool route_has_source(struct net *net, const struct pinion_av *av)
+{
+	if (av->ipv4 || !IS_ENABLED(CONFIG_IPV6))
+		return true;
+	return ipv6_chk_addr(net, (const struct in6_addr *)&av->sgid, NULL, 0);
+}
+
+/* The route that is kept, if it is still right. */
+static struct dst_entry *route_kept(struct pinion_route *route)
+{
+	if (route->dst && !dst_check(route->dst, route->cookie))
+		pinion_route_forget(route);
+	return route->dst;
+}
+
+static void route_keep(struct pinion_route *route, struct dst_entry *dst, bool ipv4)
+{
+	route->cookie = ipv4 ? 0 : rt6_get_cookie(dst_rt6_info(dst));
+	route->dst = dst;
+}
+
+bool pinion_route_set(struct pinion_route *route, struct net *net, const struct pinion_av *av,
+		      struct sk_buff *skb)
+{
+	struct dst_entry *dst;
+
+	if (!route_has_source(net, av))
+		return false;
+	dst = route ? route_kept(route) : NULL;
+	if (!dst) {
+		dst = route_find(net, av, skb);
+		if (IS_ERR(dst))
+			return false;
+		if (!route) {
+			skb_dst_set(skb, dst);
+			return true;
+		}
+		route_keep(route, dst, av->ipv4);
+	}
+	/* RCU keeps it until the network has got its own reference, if it needs one. */
+	skb_dst_set_noref(skb, dst);
+	return true;
+}
