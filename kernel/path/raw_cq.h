@@ -19,12 +19,13 @@ struct pinion_cqe;
 struct pinion_ring_facts;
 
 /*
- * A word of the record when the ring was last exchanged. Each exchange uses up one number, which
- * the word has not counted as long as it is unchanged.
+ * A word of the record as it was when the ring was last exchanged. The completion that ends a ring
+ * has a number, too, which the program counts when it next writes the word. Until then the word is
+ * behind by one for each exchange.
  */
 struct pinion_raw_word {
-	u32 said;
-	u32 behind;
+	u32 said;			/* its value then */
+	u32 behind;			/* how far it is behind as long as it has that value */
 };
 
 struct pinion_raw_cq {

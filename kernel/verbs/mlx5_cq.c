@@ -45,11 +45,11 @@ static int mlx5_cq_check(const struct ib_cq_init_attr *attr, const struct mlx5_i
 		return -EOPNOTSUPP;
 	if (req->flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD && req->cqe_size != 128)
 		return -EOPNOTSUPP;
-	/* To put several into one is allowed to us, which we do not. */
+	/* The program may allow compressed completions. The driver writes none. */
 	if (req->cqe_comp_en > 1 || req->cqe_comp_res_format & ~MLX5_CQE_FORMATS ||
 	    hweight8(req->cqe_comp_res_format) != req->cqe_comp_en)
 		return -EINVAL;
-	/* libmlx5 has rounded up, and left one out. */
+	/* libmlx5 rounds up to a power of two, and passes one less. */
 	if (!attr->cqe || attr->cqe >= PINION_MAX_CQE)
 		return -EINVAL;
 	return req->cqe_size == 64 || req->cqe_size == 128 ? 0 : -EINVAL;
@@ -176,14 +176,15 @@ static int mlx5_cq_destroy(struct ib_cq *ibcq, struct ib_udata *udata)
 }
 
 /**
- * pinion_mlx5_resize_cq - a ring of another size
- * @cq: a user's
- * @cqe: completions it must hold at least
- * @udata: struct mlx5_ib_resize_cq
+ * pinion_mlx5_resize_cq - exchange the ring of a user's completion queue
+ * @cq: the queue
+ * @cqe: completions that the new ring must be able to hold
+ * @udata: struct mlx5_ib_resize_cq, with the address of the new ring
  *
- * libmlx5 keeps others from polling meanwhile, and copies what is left in the old ring.
+ * libmlx5 holds its lock of the queue during the call, so nobody polls. Afterwards it copies the
+ * completions that are left in the old ring.
  *
- * Return: 0, or a negative errno and the queue goes on as before.
+ * Return: 0; or a negative errno, and the old ring stays in use.
  */
 int pinion_mlx5_resize_cq(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata)
 {
@@ -201,7 +202,7 @@ int pinion_mlx5_resize_cq(struct pinion_cq *cq, unsigned int cqe, struct ib_udat
 		return -EOPNOTSUPP;
 	if (req.cqe_size != 64 && req.cqe_size != 128)
 		return -EINVAL;
-	/* The answer, of nothing, is given before there is anything to undo. */
+	/* Write the (empty) answer first, because that may fail. */
 	err = pinion_udata_out(udata, NULL, 0);
 	if (err)
 		return err;
@@ -212,7 +213,7 @@ int pinion_mlx5_resize_cq(struct pinion_cq *cq, unsigned int cqe, struct ib_udat
 	if (err)
 		return err;
 	err = pinion_cq_exchange_raw(cq, &ring);
-	/* the one before, or one that did not do */
+	/* @ring is the old one now, or still the new one if the exchange failed. */
 	pinion_mlx5_place_end(&ring.view, queue->context);
 	return err;
 }

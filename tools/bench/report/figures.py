@@ -5,9 +5,10 @@ its run printed."""
 import json
 import statistics
 
-UNITS = {'bw': 'GB/s', 'lat': 'us', 'rate': 'M/s', 'cpu': 's/GB', 'pollcpu': 's/GB'}
-LESS_IS_BETTER = ('lat', 'cpu', 'pollcpu')
-NAMES = {'bw': '', 'lat': ' latency', 'rate': ' in lists of 32', 'cpu': ' CPU time', 'pollcpu': ' CPU time, polling'}
+UNITS = {'bw': 'GB/s', 'lat': 'us', 'rate': 'M/s', 'cpu': 's/GB', 'pollcpu': 's/GB', 'wait': 'us', 'idle': '%'}
+LESS_IS_BETTER = ('lat', 'cpu', 'pollcpu', 'wait', 'idle')
+NAMES = {'bw': '', 'lat': ' latency', 'rate': ' in lists of 32', 'cpu': ' CPU time', 'pollcpu': ' CPU time, polling',
+         'wait': ', waiting for each', 'idle': ' at rest, of a processor'}
 # The columns that each mode compares. Other modes compare their first column with all others.
 PAIRS = {'streams': [('on', 'off'), ('busy-on', 'busy-off'), ('on', 'siw0'), ('busy-on', 'busy-siw0')],
          'builds': [('this', 'other')]}
@@ -112,7 +113,8 @@ def size_text(n):
 
 def row_text(row):
     mtu, verb, kind, size, queues = split(row)
-    return (f'MTU {mtu}: ' if mtu else '') + f'{verb} {size_text(size)}{NAMES[kind]}' \
+    what = f'{verb} {size_text(size)}' if size else verb
+    return (f'MTU {mtu}: ' if mtu else '') + f'{what}{NAMES[kind]}' \
         + (f', {queues} queue pairs' if queues > 1 else '') + f', {UNITS[kind]}'
 
 

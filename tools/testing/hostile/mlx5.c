@@ -776,6 +776,22 @@ static void mx11_numbers(void)
 	CHECK(!parent_says(device_name(), "device", said, sizeof(said)));
 }
 
+/*
+ * UCX takes IBV_ATOMIC_HCA of such a device to mean that it may send atomics of its own making, which
+ * go to wrong addresses: see Documentation/mlx5.rst.
+ */
+static void mx12_atomics(void)
+{
+	struct ib_uverbs_query_device_resp said = {};
+	struct ib_uverbs_query_device asked = {};
+
+	begin();
+	CHECK_EQ(raw_command(fd, IB_USER_VERBS_CMD_QUERY_DEVICE, &asked,
+			     sizeof(asked), &said, sizeof(said)),
+		 0);
+	CHECK_EQ(said.atomic_cap, IBV_ATOMIC_GLOB);
+}
+
 static const struct test tests[] = {
 	TEST(mx1_contexts, "MX1 contexts that are opened otherwise"),
 	TEST(mx2_completion_queues,
@@ -792,6 +808,7 @@ static const struct test tests[] = {
 	     "MX9 rings of completions that are exchanged (class 26)"),
 	TEST(mx10_clock, "MX10 the page of the clock"),
 	TEST(mx11_numbers, "MX11 the numbers that programs know cards by"),
+	TEST(mx12_atomics, "MX12 atomics are towards processors, too"),
 };
 
 HARNESS_MAIN("devices that speak mlx5's ABI: users who do so badly", tests)
