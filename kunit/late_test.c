@@ -2,8 +2,8 @@
 /*
  * Datagrams that are kept for a receiver that is busy or lacks a page: they come in order, none is
  * lost below the limits, each that is lost is counted, and the queue is never left without somebody
- * who will go on. The receiver, its pages and the work item are this test's; the decisions are those
- * of late.c and respond.c.
+ * who will go on. The receiver, its pages and the work item are this test's; the decisions are
+ * those of late.c and respond.c.
  */
 #include <kunit/test.h>
 #include <linux/jiffies.h>
@@ -146,10 +146,61 @@ static enum pinion_verdict hooked_receive(struct pinion_qp *qp, const struct pin
 	return PINION_ACK;
 }
 
-static enum pinion_verdict hooked_verdict(void)
+/* The rest is not for datagrams. */
+static enum pinion_verdict hooked_refuse(struct pinion_qp *qp, enum pinion_verdict verdict,
+					 enum ib_event_type event)
 {
 	t->damaged++;
 	return PINION_SILENCE;
+}
+
+static enum pinion_verdict hooked_refuse_key(struct pinion_qp *qp, enum pinion_syndrome syndrome)
+{
+	t->damaged++;
+	return PINION_SILENCE;
+}
+
+static enum pinion_verdict hooked_perform(struct pinion_qp *qp, const struct pinion_target *target,
+					  struct pinion_msg *msg)
+{
+	t->damaged++;
+	return PINION_SILENCE;
+}
+
+static enum pinion_verdict hooked_give(struct pinion_qp *qp, const struct pinion_target *target,
+				       struct pinion_msg *msg, struct pinion_cursor *source)
+{
+	t->damaged++;
+	return PINION_SILENCE;
+}
+
+static enum pinion_syndrome hooked_ask(struct pinion_qp *qp, const struct pinion_target *target,
+				       const struct pinion_msg *msg, u64 length)
+{
+	t->damaged++;
+	return 0;
+}
+
+static void hooked_source(struct pinion_qp *qp, const struct pinion_target *target,
+			  const struct pinion_msg *msg, struct pinion_cursor *source)
+{
+	t->damaged++;
+}
+
+static struct pinion_srq *hooked_srq_get(struct pinion_node *node, u32 srqn)
+{
+	t->damaged++;
+	return NULL;
+}
+
+static void hooked_srq_put(struct pinion_srq *srq)
+{
+	t->damaged++;
+}
+
+static void hooked_event(struct pinion_qp *qp, enum ib_event_type type)
+{
+	t->damaged++;
 }
 
 #define mod_delayed_work hooked_schedule
@@ -162,16 +213,15 @@ static enum pinion_verdict hooked_verdict(void)
 #define pinion_fault_leave hooked_leave
 #define pinion_missing_put hooked_missing_put
 #define pinion_receive hooked_receive
-/* Not for datagrams: */
-#define pinion_refuse(qp, verdict, event) hooked_verdict()
-#define pinion_refuse_key(qp, syndrome) hooked_verdict()
-#define pinion_remote_perform(qp, target, msg) hooked_verdict()
-#define pinion_remote_give(qp, target, msg, source) hooked_verdict()
-#define pinion_remote_ask(qp, target, msg, length) 0
-#define pinion_remote_source(qp, target, msg, source) hooked_verdict()
-#define pinion_srq_get(node, number) NULL
-#define pinion_srq_put(srq) hooked_verdict()
-#define pinion_qp_event(qp, type) hooked_verdict()
+#define pinion_refuse hooked_refuse
+#define pinion_refuse_key hooked_refuse_key
+#define pinion_remote_perform hooked_perform
+#define pinion_remote_give hooked_give
+#define pinion_remote_ask hooked_ask
+#define pinion_remote_source hooked_source
+#define pinion_srq_get hooked_srq_get
+#define pinion_srq_put hooked_srq_put
+#define pinion_qp_event hooked_event
 
 #include "../kernel/path/late.c"
 #include "../kernel/path/respond.c"

@@ -52,8 +52,8 @@ void pinion_sq_count_traffic(struct pinion_qp *qp, const struct pinion_request *
 void pinion_sq_park(struct pinion_qp *qp, u64 ns);
 
 /*
- * End the wait of a parked send queue. Any context, without sq.exec; the caller keeps @qp from being
- * freed.
+ * End the wait of a parked send queue. Any context, without sq.exec; the caller keeps @qp from
+ * being freed.
  */
 void pinion_qp_wake(struct pinion_qp *qp);
 

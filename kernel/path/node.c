@@ -55,7 +55,7 @@ err_free_stats:
 
 void pinion_node_destroy(struct pinion_node *node)
 {
-	/* The addresses are removed, but a lookup that found one may still read node->qps (peers.c). */
+	/* The addresses are removed, but a lookup that found one may still read node->qps. */
 	synchronize_rcu();
 	destroy_workqueue(node->wq);
 	pinion_sleepers_abandon(node->faulter);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Who executes the requests of a queue pair: a user's doorbell, in the caller's context, or the work
- * item. exec.c performs the requests.
+ * Who executes the requests of a queue pair: a user's doorbell, in the caller's context, or the
+ * work item. exec.c performs the requests.
  */
 #include "../compat/compat.h"
 #include "bell.h"
@@ -37,7 +37,7 @@ static void qp_execute_once(struct pinion_qp *qp)
 
 	pinion_half_own(&qp->sq.exec);
 	failing = READ_ONCE(qp->failing);
-	/* The engine's part of one that is dying may be freed: pinion_qp_fini() waits for us later. */
+	/* The engine's part of one that is dying may be freed: pinion_qp_fini() waits later. */
 	if (!qp->dying) {
 		if (failing && qp->state != IB_QPS_ERR)
 			pinion_qp_enter_error(qp, IB_QPS_ERR);

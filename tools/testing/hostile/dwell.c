@@ -860,12 +860,12 @@ static void slot_post(struct end *end, const struct region *to, uint64_t slot)
 static void slot_take(struct end *end, const struct region *to, bool all)
 {
 	struct ibv_wc wc = await(end->rcq);
-	uint8_t *data =
-		to->buf->data + wc.wr_id * (GRH + DATAGRAM) + GRH;
 	struct sender *s;
 	uint32_t head[2];
+	uint8_t *data;
 
 	expect(wc, IBV_WC_SUCCESS);
+	data = to->buf->data + wc.wr_id * (GRH + DATAGRAM) + GRH;
 	memcpy(head, data, sizeof(head));
 	CHECK(head[0] < SENDERS);
 	s = &senders[head[0]];
