@@ -3,7 +3,8 @@
  * Memory that never becomes present, such as of a file system whose server is dead, hangs its
  * owner and nobody else: whoever sends to it, receives from it or shares a group with it goes on
  * and can be killed (items H1 to H10). It does not keep a device from being removed (H11), nor
- * take unlimited kernel threads (H12 to H15); and no hint is lost (H16).
+ * take unlimited kernel threads (H12 to H15); no hint is lost (H16), and datagrams keep their order
+ * (H17).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -740,6 +741,53 @@ static void h9_another_life(void)
 	CHECK(!memcmp(r.buf->data, r.buf->data + LEN + 2 * GRH, LEN));
 }
 
+/* A short datagram for which there would be room waits behind a long one that lacks a page. */
+static void h17_in_order(void)
+{
+	enum { SHORT = 100 };
+	static const struct play datagram = { "", IBV_QPT_UD, IBV_WR_SEND,
+					      false };
+	struct qp_cfg cfg = { .type = IBV_QPT_UD };
+	struct ibv_sge sink, other, sge, first;
+	struct region r;
+	struct peer peer;
+	struct link link;
+	uint8_t *at;
+
+	play = &datagram;
+	set_the_stage();
+	link_make(&link, &cfg);
+	peer = end_peer(&link.b);
+	r = region_new(2 * (GRH + LEN), 0, ALL_ACCESS);
+	sink = slow_sge();
+	other = sge_of(&r, GRH + LEN, GRH + LEN);
+	sge = sge_of(&r, 0, LEN);
+	first = sge_of(&r, 7, SHORT);
+	/* The first page is there, and the second one is not. */
+	slow_hold(&memory, false);
+	post_recv(&link.b, &sink, 1, 10);
+	ask_for(&link.a, &peer, &first, 1);
+	expect(await(link.a.scq), IBV_WC_SUCCESS);
+	CHECK_EQ(await(link.b.rcq).wr_id, 10);
+	slow_hold(&memory, true);
+	at = memory.map + PAGE - GRH - SHORT;
+	sink.addr = (uintptr_t)at;
+	sink.length = GRH + LEN;
+	post_recv(&link.b, &sink, 1, 11);
+	post_recv(&link.b, &other, 1, 12);
+	ask_for(&link.a, &peer, &sge, 2);
+	expect(await(link.a.scq), IBV_WC_SUCCESS);
+	slow_await(&memory);
+	ask_for(&link.a, &peer, &first, 3);
+	expect(await(link.a.scq), IBV_WC_SUCCESS);
+	expect_none(link.b.rcq, 0.1);
+	come();
+	CHECK_EQ(await(link.b.rcq).wr_id, 11);
+	CHECK(!memcmp(at + GRH, r.buf->data, LEN));
+	CHECK_EQ(await(link.b.rcq).wr_id, 12);
+	CHECK(!memcmp(r.buf->data + GRH + LEN + GRH, r.buf->data + 7, SHORT));
+}
+
 /* For h10_doorbell(). */
 struct sharer {
 	struct link link;
@@ -1329,6 +1377,7 @@ static const struct test tests[] = {
 	LONG_TEST(h15_faults_foreseen,
 		  "H15 nor for messages of queues that were there", 60),
 	TEST(h16_none_is_forgotten, "H16 hints wait for each other"),
+	TEST(h17_in_order, "H17 a datagram behind one that waits"),
 };
 
 HARNESS_MAIN("memory that never comes", tests)

@@ -311,6 +311,10 @@ static void in73_hold(void)
 	for (i = 0; i < MANY; i++)
 		write_posted(&link, &own, &remote, i);
 	expect_none(link.a.scq, 0.3);
+	/* The end of an order is not theirs. */
+	order("map number 1 count 0");
+	orders_off();
+	expect_none(link.a.scq, 0.3);
 	attrs_on(false);
 	for (i = 0; i < MANY; i++) {
 		wc = await(link.a.scq);
