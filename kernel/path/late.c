@@ -76,21 +76,13 @@ static bool late_has_room(const struct pinion_qp *qp)
 
 	if (num_late >= MAX_LATE)
 		return false;
-	return num_late < LATE_FLOOR || !qp->waiting ||
-	       atomic64_read(qp->waiting) < PINION_MAX_WAITING;
-}
-
-static void late_charge(struct pinion_qp *qp, const struct late *late)
-{
-	if (qp->waiting)
-		atomic64_add(late->bytes, qp->waiting);
+	return num_late < LATE_FLOOR || !pinion_waiting_is_full(qp->waiting);
 }
 
 /* @late was removed from the queue. */
 static void late_free(struct pinion_qp *qp, struct late *late)
 {
-	if (qp->waiting)
-		atomic64_sub(late->bytes, qp->waiting);
+	pinion_waiting_add(qp->waiting, -(s64)late->bytes);
 	kfree(late);
 }
 
@@ -103,7 +95,7 @@ static bool late_add(struct pinion_qp *qp, struct late *late)
 	/* pinion_qp_fini() sets @dying, then pinion_late_forget() takes the lock. */
 	if (READ_ONCE(qp->dying) || !late_has_room(qp))
 		return false;
-	late_charge(qp, late);
+	pinion_waiting_add(qp->waiting, late->bytes);
 	/* The item may be pending with the delay of a datagram that is forgotten. */
 	if (!resp->num_late)
 		mod_delayed_work(qp->wq, &resp->late_work, 0);

@@ -37,6 +37,18 @@ struct pinion_sleepers;
  */
 #define PINION_MAX_WAITING	(32 << 20)
 
+/* Any context, no lock. @waiting: pinion_qp.waiting; NULL: of a kernel consumer, which has no limit. */
+static inline void pinion_waiting_add(atomic64_t *waiting, s64 bytes)
+{
+	if (waiting)
+		atomic64_add(bytes, waiting);
+}
+
+static inline bool pinion_waiting_is_full(const atomic64_t *waiting)
+{
+	return waiting && atomic64_read(waiting) >= PINION_MAX_WAITING;
+}
+
 /* The limit of READs and atomics under way, for requester and responder. */
 #define PINION_MAX_RD_ATOMIC	128
 

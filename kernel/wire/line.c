@@ -23,15 +23,13 @@ void pinion_line_init(struct pinion_line *line, atomic64_t *share)
 static void line_charge(struct pinion_line *line, const struct sk_buff *skb)
 {
 	line->bytes += skb->truesize;
-	if (line->share)
-		atomic64_add(skb->truesize, line->share);
+	pinion_waiting_add(line->share, skb->truesize);
 }
 
 static void line_uncharge(struct pinion_line *line, const struct sk_buff *skb)
 {
 	line->bytes -= skb->truesize;
-	if (line->share)
-		atomic64_sub(skb->truesize, line->share);
+	pinion_waiting_add(line->share, -(s64)skb->truesize);
 }
 
 static bool line_has_room(const struct pinion_line *line)
@@ -39,8 +37,7 @@ static bool line_has_room(const struct pinion_line *line)
 	if (!line->open || skb_queue_len(&line->buffers) >= LINE_PACKETS ||
 	    line->bytes >= LINE_BYTES)
 		return false;
-	return line->bytes < LINE_FLOOR || !line->share ||
-	       atomic64_read(line->share) < PINION_MAX_WAITING;
+	return line->bytes < LINE_FLOOR || !pinion_waiting_is_full(line->share);
 }
 
 bool pinion_line_add(struct pinion_line *line, struct sk_buff *skb)
