@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "command.h"
 #include "link.h"
 
 enum { GRH = 40, LEN = 20000 };
@@ -183,7 +184,7 @@ static void u15_two_devices(void)
 static void set_link(bool up)
 {
 	enum ibv_port_state want = up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
-	char path[128], netdev[32], command[64];
+	char path[128], netdev[32];
 	double limit = now() + patience(PATIENCE);
 	struct ibv_port_attr port;
 	FILE *file;
@@ -194,9 +195,7 @@ static void set_link(bool up)
 	file = MUST(fopen(path, "r"));
 	CHECK_EQ(fscanf(file, "%31s", netdev), 1);
 	fclose(file);
-	snprintf(command, sizeof(command), "ip link set %s %s", netdev,
-		 up ? "up" : "down");
-	CHECK_EQ(system(command), 0);
+	must_run("ip link set %s %s", netdev, up ? "up" : "down");
 	do {
 		CHECK(now() < limit);
 		usleep(1000);

@@ -619,15 +619,14 @@ static void dw10_connected(void)
 	CHECK(device_counter("busy_peers") > busy);
 }
 
-/* Sends @count datagrams with one doorbell while the owner of the receiver sleeps. */
-static bool datagrams_send(struct link *ud, const struct region *from,
-			   int count, uint32_t qkey)
+/* A list of @count datagrams out of @from, all to one receiver. */
+static void datagrams_list(struct ibv_send_wr *wr, struct ibv_sge *sge,
+			   int count, const struct region *from,
+			   struct ibv_ah *ah, uint32_t qpn, uint32_t qkey)
 {
-	struct ibv_send_wr wr[MAX_LATE] = {};
-	struct ibv_sge sge[MAX_LATE];
-	bool meanwhile;
 	int i;
 
+	memset(wr, 0, count * sizeof(*wr));
 	for (i = 0; i < count; i++) {
 		sge[i] = sge_of(from, i * DATAGRAM, DATAGRAM);
 		wr[i].next = i + 1 < count ? &wr[i + 1] : NULL;
@@ -635,10 +634,22 @@ static bool datagrams_send(struct link *ud, const struct region *from,
 		wr[i].num_sge = 1;
 		wr[i].opcode = IBV_WR_SEND;
 		wr[i].send_flags = IBV_SEND_SIGNALED;
-		wr[i].wr.ud.ah = ud->a.ah;
-		wr[i].wr.ud.remote_qpn = ud->b.qp->qp_num;
+		wr[i].wr.ud.ah = ah;
+		wr[i].wr.ud.remote_qpn = qpn;
 		wr[i].wr.ud.remote_qkey = qkey;
 	}
+}
+
+/* Sends @count datagrams with one doorbell while the owner of the receiver sleeps. */
+static bool datagrams_send(struct link *ud, const struct region *from,
+			   int count, uint32_t qkey)
+{
+	struct ibv_send_wr wr[MAX_LATE];
+	struct ibv_sge sge[MAX_LATE];
+	bool meanwhile;
+	int i;
+
+	datagrams_list(wr, sge, count, from, ud->a.ah, ud->b.qp->qp_num, qkey);
 	meanwhile = post_meanwhile(&ud->a, wr);
 	for (i = 0; i < count; i++)
 		expect(await(ud->a.scq), IBV_WC_SUCCESS);
@@ -779,18 +790,8 @@ static void *send_each(void *arg)
 		pthread_barrier_wait(&together);
 		if (!each)
 			return NULL;
-		memset(wr, 0, sizeof(wr));
-		for (i = 0; i < each; i++) {
-			sge[i] = sge_of(&s->from, i * DATAGRAM, DATAGRAM);
-			wr[i].next = i + 1 < each ? &wr[i + 1] : NULL;
-			wr[i].sg_list = &sge[i];
-			wr[i].num_sge = 1;
-			wr[i].opcode = IBV_WR_SEND;
-			wr[i].send_flags = IBV_SEND_SIGNALED;
-			wr[i].wr.ud.ah = s->end.ah;
-			wr[i].wr.ud.remote_qpn = to_qpn;
-			wr[i].wr.ud.remote_qkey = QKEY;
-		}
+		datagrams_list(wr, sge, each, &s->from, s->end.ah, to_qpn,
+			       QKEY);
 		post(&s->end, wr);
 		for (i = 0; i < each; i++)
 			expect(await(s->end.scq), IBV_WC_SUCCESS);

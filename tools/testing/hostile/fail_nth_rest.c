@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "command.h"
 #include "link.h"
 #include "netlink.h"
 #include "pins.h"
@@ -562,13 +563,6 @@ static int del_link(void)
 	mnl_attr_put_u32(request, RDMA_NLDEV_ATTR_DEV_INDEX, index_);
 	err = netlink_call(request, NULL, NULL);
 	return err && !exists() ? 0 : err;
-}
-
-static void must_run(const char *command)
-{
-	context("%s", command);
-	CHECK_EQ(system(command), 0);
-	context("%s", "");
 }
 
 /* Also if it was added and only the answer failed. */

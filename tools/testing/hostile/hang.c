@@ -37,6 +37,8 @@ struct play {
 	bool hanger_sends;
 };
 
+static const struct play datagram = { "", IBV_QPT_UD, IBV_WR_SEND, false };
+
 enum plot {
 	DO_ALL, /* ask, change, end, exit */
 	BE_KILLED,
@@ -380,8 +382,6 @@ static void hang_in_group(void *arg)
 
 static void suffer_in_group(void *arg)
 {
-	static const struct play datagram = { "", IBV_QPT_UD, IBV_WR_SEND,
-					      false };
 	struct peer all = { .qpn = 0xffffff };
 	struct end sender, member;
 	struct ibv_sge sge;
@@ -708,8 +708,6 @@ static void h7_many(void)
  */
 static void h9_another_life(void)
 {
-	static const struct play datagram = { "", IBV_QPT_UD, IBV_WR_SEND,
-					      false };
 	struct qp_cfg cfg = { .type = IBV_QPT_UD };
 	struct ibv_sge sink, sge;
 	struct peer peer;
@@ -745,8 +743,6 @@ static void h9_another_life(void)
 static void h17_in_order(void)
 {
 	enum { SHORT = 100 };
-	static const struct play datagram = { "", IBV_QPT_UD, IBV_WR_SEND,
-					      false };
 	struct qp_cfg cfg = { .type = IBV_QPT_UD };
 	struct ibv_sge sink, other, sge, first;
 	struct region r;

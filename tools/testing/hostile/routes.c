@@ -5,9 +5,9 @@
  */
 #include <arpa/inet.h>
 #include <net/if.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "command.h"
 #include "link.h"
 
 enum { LEN = 50000 };
@@ -19,23 +19,12 @@ static char address[INET6_ADDRSTRLEN], netdev[IF_NAMESIZE];
 /* Use the address of this family for what is connected from now on. */
 static void use_family(int family)
 {
-	struct ibv_gid_entry entry;
-	int i;
+	struct ibv_gid_entry entry =
+		device_use_address(&dev, family == AF_INET6);
 
-	for (i = 0; i < dev.port.gid_tbl_len; i++) {
-		if (ibv_query_gid_ex(dev.ctx, 1, i, &entry, 0) ||
-		    entry.gid_type != IBV_GID_TYPE_ROCE_V2 ||
-		    (family == AF_INET ? entry.gid.raw[10] != 0xff :
-					 entry.gid.raw[0] != 0xfd))
-			continue;
-		dev.gid = entry.gid;
-		dev.gid_index = i;
-		inet_ntop(family, entry.gid.raw + (family == AF_INET ? 12 : 0),
-			  address, sizeof(address));
-		CHECK(if_indextoname(entry.ndev_ifindex, netdev));
-		return;
-	}
-	FAIL("no address of that family");
+	inet_ntop(family, entry.gid.raw + (family == AF_INET ? 12 : 0), address,
+		  sizeof(address));
+	CHECK(if_indextoname(entry.ndev_ifindex, netdev));
 }
 
 static void begin(int family, int timeout)
@@ -60,13 +49,8 @@ static void begin(int family, int timeout)
  */
 static void route(const char *verb)
 {
-	char command[256];
-
-	snprintf(command, sizeof(command),
-		 "ip route %s table local local %s dev %s proto kernel", verb,
+	must_run("ip route %s table local local %s dev %s proto kernel", verb,
 		 address, netdev);
-	if (system(command))
-		FAIL("failed: %s", command);
 }
 
 /* A route goes, and comes back while the packets are still sent again. */

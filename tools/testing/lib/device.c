@@ -72,6 +72,30 @@ static int choose_gid(const struct device *device)
 	return 0;
 }
 
+struct ibv_gid_entry device_address(const struct device *device, bool v6)
+{
+	struct ibv_gid_entry entry;
+	int i;
+
+	for (i = 0; i < device->port.gid_tbl_len; i++) {
+		if (ibv_query_gid_ex(device->ctx, 1, i, &entry, 0) ||
+		    entry.gid_type != IBV_GID_TYPE_ROCE_V2)
+			continue;
+		if (v6 ? entry.gid.raw[0] == 0xfd : is_v4(&entry.gid))
+			return entry;
+	}
+	FAIL("no address of that kind");
+}
+
+struct ibv_gid_entry device_use_address(struct device *device, bool v6)
+{
+	struct ibv_gid_entry entry = device_address(device, v6);
+
+	device->gid = entry.gid;
+	device->gid_index = entry.gid_index;
+	return entry;
+}
+
 static bool is_pinion(struct ibv_device *device)
 {
 	char path[128], version[64] = "";

@@ -33,6 +33,13 @@ const char *device_missing(void);
 void device_open(void);
 
 /*
+ * The RoCE v2 address of @device of one family; of IPv6 the one in fd00::/8. The second function
+ * also uses it for what is connected from now on.
+ */
+struct ibv_gid_entry device_address(const struct device *device, bool v6);
+struct ibv_gid_entry device_use_address(struct device *device, bool v6);
+
+/*
  * The device at the other end of a cable. The environment names it (FAR) and its network
  * namespace (FAR_NET). Call device_open() first. far_open() skips the test if FAR is not set.
  */

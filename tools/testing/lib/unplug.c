@@ -9,17 +9,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "command.h"
 #include "unplug.h"
 
 /* Names of a network device and an RDMA device that only this test uses. */
 #define NETDEV "unplug-net"
-
-static void must_run(const char *command)
-{
-	context("%s", command);
-	CHECK_EQ(system(command), 0);
-	context("%s", "");
-}
 
 void unplug_add(void)
 {

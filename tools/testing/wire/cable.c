@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "command.h"
 #include "link.h"
 
 enum { UNDER_WAY = 12 };
@@ -24,23 +25,16 @@ static const char *far_name(void)
 	return getenv("FAR");
 }
 
-static void must_do(const char *command)
-{
-	if (system(command))
-		FAIL("failed: %s", command);
-}
-
 /* A command of an administrator, in the namespace of the other end; it must succeed. */
 __attribute__((format(printf, 1, 2))) static void far_does(const char *fmt, ...)
 {
-	char command[256], all[400];
+	char command[256];
 	va_list args;
 
 	va_start(args, fmt);
 	vsnprintf(command, sizeof(command), fmt, args);
 	va_end(args);
-	snprintf(all, sizeof(all), "ip netns exec %s %s", far_dev.net, command);
-	must_do(all);
+	must_run("ip netns exec %s %s", far_dev.net, command);
 }
 
 static void post_write(void)
@@ -75,23 +69,6 @@ static void far_listens(void)
 
 static bool by_ipv6;
 
-static void use_ipv6(struct device *device)
-{
-	struct ibv_gid_entry entry;
-	int i;
-
-	for (i = 0; i < device->port.gid_tbl_len; i++) {
-		if (ibv_query_gid_ex(device->ctx, 1, i, &entry, 0) ||
-		    entry.gid_type != IBV_GID_TYPE_ROCE_V2 ||
-		    entry.gid.raw[0] != 0xfd)
-			continue;
-		device->gid = entry.gid;
-		device->gid_index = i;
-		return;
-	}
-	FAIL("no address of IPv6");
-}
-
 /* Starts traffic that fails after 8 times @timeout without answers, or up to 4 times that. */
 static void begin(int timeout)
 {
@@ -102,8 +79,8 @@ static void begin(int timeout)
 	device_open();
 	far_open();
 	if (by_ipv6) {
-		use_ipv6(&dev);
-		use_ipv6(&far_dev);
+		device_use_address(&dev, true);
+		device_use_address(&far_dev, true);
 	}
 	b.device = &far_dev;
 	a.mtu = b.mtu = far_dev.port.active_mtu < dev.port.active_mtu ?
@@ -284,8 +261,8 @@ static void keep_route_of_ipv6(void)
 
 	device_open();
 	far_open();
-	use_ipv6(&dev);
-	use_ipv6(&far_dev);
+	device_use_address(&dev, true);
+	device_use_address(&far_dev, true);
 	b.device = &far_dev;
 	from = region_reg(dev.pd, buf_new(8, 0), ALL_ACCESS);
 	to = region_reg(far_dev.pd, buf_new(8, 0), ALL_ACCESS);
@@ -366,7 +343,7 @@ static void route_by_nobody(int variant, const char *verb)
 	if (variant & FAR_END)
 		far_does("%s", command);
 	else
-		must_do(command);
+		must_run("%s", command);
 }
 
 /* The route of one end changes, and changes back: meanwhile no request arrives, or no answer. */
@@ -383,15 +360,12 @@ static void ca7_route(int variant)
 static void ca8_own_address(int variant)
 {
 	const char *own = variant & IPV6 ? "fd00:99::2/64" : "192.0.2.2/24";
-	char command[128];
 
 	begin_variant(variant);
-	snprintf(command, sizeof(command), "ip addr del %s dev v1", own);
-	must_do(command);
+	must_run("ip addr del %s dev v1", own);
 	interrupted(variant);
-	snprintf(command, sizeof(command), "ip addr add %s dev v1%s", own,
+	must_run("ip addr add %s dev v1%s", own,
 		 variant & IPV6 ? " nodad" : "");
-	must_do(command);
 	wait_for_address(&dev);
 	goes_on(variant);
 }

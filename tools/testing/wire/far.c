@@ -585,21 +585,6 @@ static union ibv_gid some_group(bool v6)
 	return gid;
 }
 
-static int gid_index_of(const struct device *device, bool v6)
-{
-	struct ibv_gid_entry entry;
-	int i;
-
-	for (i = 0; i < device->port.gid_tbl_len; i++) {
-		if (ibv_query_gid_ex(device->ctx, 1, i, &entry, 0) ||
-		    entry.gid_type != IBV_GID_TYPE_ROCE_V2)
-			continue;
-		if (v6 ? entry.gid.raw[0] == 0xfd : entry.gid.raw[10] == 0xff)
-			return i;
-	}
-	FAIL("no address of that kind");
-}
-
 /* Is a netdev of this namespace a member, for the network stack? */
 static bool is_joined(const union ibv_gid *group, bool v6)
 {
@@ -691,7 +676,7 @@ static void crowd_make(struct crowd *c, bool v6)
 	struct ibv_ah_attr attr = {
 		.is_global = 1,
 		.port_num = 1,
-		.grh = { .sgid_index = gid_index_of(requester, v6),
+		.grh = { .sgid_index = device_address(requester, v6).gid_index,
 			 .hop_limit = 4 },
 	};
 	struct peer peer = { .gid = requester->gid };
@@ -818,7 +803,7 @@ static void addressed(bool v6)
 	struct ibv_ah_attr attr = {
 		.is_global = 1,
 		.port_num = 1,
-		.grh = { .sgid_index = gid_index_of(&dev, v6),
+		.grh = { .sgid_index = device_address(&dev, v6).gid_index,
 			 .traffic_class = TOS,
 			 .flow_label = LABEL },
 	};
@@ -835,7 +820,7 @@ static void addressed(bool v6)
 	duel_connect(&d, IBV_QPT_UD);
 	out = region_at(&dev, 100, IBV_ACCESS_LOCAL_WRITE);
 	in = region_at(&far_dev, 100 + GRH, IBV_ACCESS_LOCAL_WRITE);
-	CHECK_EQ(ibv_query_gid(far_dev.ctx, 1, gid_index_of(&far_dev, v6),
+	CHECK_EQ(ibv_query_gid(far_dev.ctx, 1, device_address(&far_dev, v6).gid_index,
 			       &attr.grh.dgid),
 		 0);
 	wr.wr.ud.ah = MUST(ibv_create_ah(dev.pd, &attr));

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "command.h"
+#include "harness.h"
+
+void must_run(const char *format, ...)
+{
+	char command[400];
+	va_list args;
+
+	va_start(args, format);
+	CHECK(vsnprintf(command, sizeof(command), format, args) <
+	      (int)sizeof(command));
+	va_end(args);
+	if (system(command))
+		FAIL("failed: %s", command);
+}
