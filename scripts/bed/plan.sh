@@ -24,8 +24,9 @@ suite_files() {
 
 # Print `WHEN BED SUITE HOW' for each: WHEN is check, more or all.
 plan_lines() {
-	# shellcheck disable=SC2046 # names without blanks, behind a folder that may have some
-	(IFS=$'\n' && awk -v OFS=' ' '
+	local files
+	mapfile -t files < <(suite_files)
+	awk '
 		/^# check( --(more|all))?: / && !/^# check: to its end$/ {
 			suite = FILENAME
 			sub(/.*\//, "", suite)
@@ -36,7 +37,7 @@ plan_lines() {
 				split(items[i] " ", words, " ")
 				print when, words[1], suite, words[2]
 			}
-		}' $(suite_files))
+		}' "${files[@]}"
 }
 
 selection() { plan_lines | awk '$1 == "check" && $2 != "own" { print $2, $3, $4 }'; }

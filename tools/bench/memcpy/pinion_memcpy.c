@@ -27,12 +27,12 @@ struct memory {
 	void **pages;	/* the first PAGES are sources, as many more are sinks */
 };
 
-static void copy_whole(const struct memory *memory, size_t length)
+static void memory_copy_whole(const struct memory *memory, size_t length)
 {
 	memcpy(memory->to, memory->from, length);
 }
 
-static void copy_pages(const struct memory *memory, size_t length)
+static void memory_copy_pages(const struct memory *memory, size_t length)
 {
 	size_t i;
 
@@ -40,13 +40,13 @@ static void copy_pages(const struct memory *memory, size_t length)
 		memcpy(memory->pages[PAGES + i], memory->pages[i], PAGE_SIZE);
 }
 
-static int compare_rounds(const void *a, const void *b)
+static int rounds_compare(const void *a, const void *b)
 {
 	return *(const u64 *)a < *(const u64 *)b ? -1 : *(const u64 *)a > *(const u64 *)b;
 }
 
-static void measure(const char *name, const struct memory *memory, size_t length,
-		    void (*copy)(const struct memory *memory, size_t length))
+static void memory_measure(const char *name, const struct memory *memory, size_t length,
+			   void (*copy)(const struct memory *memory, size_t length))
 {
 	u64 rounds[ROUNDS], start, rate, rest, copied;
 	int round;
@@ -60,7 +60,7 @@ static void measure(const char *name, const struct memory *memory, size_t length
 		rounds[round] = ktime_get_ns() - start;
 		cond_resched();
 	}
-	sort(rounds, ROUNDS, sizeof(*rounds), compare_rounds, NULL);
+	sort(rounds, ROUNDS, sizeof(*rounds), rounds_compare, NULL);
 	/* In hundredths of a GB/s. */
 	rate = div64_u64(ROUND_BYTES * 100, max(rounds[ROUNDS / 2], 1ULL));
 	rest = do_div(rate, 100);
@@ -107,10 +107,10 @@ static int __init pinion_memcpy_init(void)
 
 	err = memory_alloc(&memory);
 	if (!err) {
-		measure("memcpy_kernel", &memory, SZ_1M, copy_whole);
-		measure("memcpy_kernel_paged_64_KiB", &memory, SZ_64K, copy_pages);
-		measure("memcpy_kernel_paged", &memory, SZ_1M, copy_pages);
-		measure("memcpy_kernel_paged_16_MiB", &memory, SZ_16M, copy_pages);
+		memory_measure("memcpy_kernel", &memory, SZ_1M, memory_copy_whole);
+		memory_measure("memcpy_kernel_paged_64_KiB", &memory, SZ_64K, memory_copy_pages);
+		memory_measure("memcpy_kernel_paged", &memory, SZ_1M, memory_copy_pages);
+		memory_measure("memcpy_kernel_paged_16_MiB", &memory, SZ_16M, memory_copy_pages);
 	}
 	memory_free(&memory);
 	return err;
