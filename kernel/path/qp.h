@@ -37,7 +37,7 @@ struct pinion_sleepers;
  */
 #define PINION_MAX_WAITING	(32 << 20)
 
-/* Any context, no lock. @waiting: pinion_qp.waiting; NULL: of a kernel consumer, which has no limit. */
+/* Any context, no lock. @waiting: pinion_qp.waiting, or NULL: kernel consumers have no limit. */
 static inline void pinion_waiting_add(atomic64_t *waiting, s64 bytes)
 {
 	if (waiting)

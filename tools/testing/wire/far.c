@@ -820,7 +820,8 @@ static void addressed(bool v6)
 	duel_connect(&d, IBV_QPT_UD);
 	out = region_at(&dev, 100, IBV_ACCESS_LOCAL_WRITE);
 	in = region_at(&far_dev, 100 + GRH, IBV_ACCESS_LOCAL_WRITE);
-	CHECK_EQ(ibv_query_gid(far_dev.ctx, 1, device_address(&far_dev, v6).gid_index,
+	CHECK_EQ(ibv_query_gid(far_dev.ctx, 1,
+			       device_address(&far_dev, v6).gid_index,
 			       &attr.grh.dgid),
 		 0);
 	wr.wr.ud.ah = MUST(ibv_create_ah(dev.pd, &attr));
