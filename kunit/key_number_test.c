@@ -322,7 +322,7 @@ static int change_keys(void *arg)
 		i = random_below(&c->rnd, CHANGED);
 		change_one(c, i);
 		c->changes++;
-		/* When the table was replaced, those that were removed meanwhile must not be back. */
+		/* When the table was replaced, those removed meanwhile must not be back. */
 		i = random_below(&c->rnd, CHANGED);
 		c->wrong += c->gone[i] && is_found(c->keys, c->gone[i]);
 		c->wrong += c->key[i] && !is_found(c->keys, c->key[i]);

@@ -150,6 +150,7 @@ static void keys_move(struct pinion_keys *keys, struct pinion_key_table *from,
 	u32 list;
 
 	WRITE_ONCE(keys->moved, 0);
+	/* Pairs with keys_next_table(): who sees @next sees that nothing is moved yet. */
 	smp_store_release(&keys->next, to);
 	for (list = 0; list < BIT(from->bits); list++) {
 		keys_move_list(keys, from, list);

@@ -322,8 +322,8 @@ void pinion_qp_peek(struct pinion_qp *qp, struct ib_qp_attr *attr)
 
 	/* A change may run meanwhile: then some attributes are old and some new. */
 	*attr = data_race(qp->attr);
-	attr->rq_psn = data_race(qp->resp.psn);
-	attr->sq_psn = data_race(qp->sq.psn);
+	attr->rq_psn = READ_ONCE(qp->resp.psn);
+	attr->sq_psn = READ_ONCE(qp->sq.psn);
 	attr->qp_state = state;
 	attr->cur_qp_state = state;
 	attr->sq_draining = state == IB_QPS_SQD && pinion_requests_count(&qp->sq.requests);
