@@ -39,7 +39,7 @@ static int stay_inside(void *arg)
 	in->met_the_end = gate_is_closed_now(in->key);
 	in->again = may_enter(in->test, value, 0, 0, 1);
 	if (in->binds)
-		atomic_inc(&in->key->windows);
+		atomic_inc(&in->key->lent);
 	mdelay(2);
 	in->saw_it_over = READ_ONCE(in->over);
 	WRITE_ONCE(in->outside, true);
@@ -118,7 +118,7 @@ static void a_window_that_came_before_the_gate_closed_is_seen(struct kunit *test
 	KUNIT_EXPECT_EQ(test, pinion_key_kill_unbound(in.key), -EBUSY);
 	expect_waited(test, &in);
 	KUNIT_ASSERT_EQ(test, may_enter(test, value, 0, 0, 1), 0);
-	atomic_dec(&in.key->windows);
+	atomic_dec(&in.key->lent);
 }
 
 /* ----------------------------------------- many lives of keys */
@@ -271,7 +271,7 @@ static int window_mover(void *arg)
 			/* The window was bound at offset 100, and its region must be alive. */
 			if (pass.offset != 100 + want.addr || READ_ONCE(b->over[life]) ||
 			    READ_ONCE(pass.region->state) != PINION_KEY_VALID ||
-			    life_of(pass.region) != life || !atomic_read(&pass.region->windows))
+			    life_of(pass.region) != life || !atomic_read(&pass.region->lent))
 				atomic_inc(&b->ghosts);
 			pinion_key_leave(&pass);
 		} else if (err == PINION_SYN_CLOSED) {
@@ -381,7 +381,7 @@ static void a_region_ends_only_while_no_window_is_bound(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, odd, 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&b->ghosts), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&b->odd_errors), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&region->windows), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&region->lent), 0);
 	KUNIT_EXPECT_GT(test, next, 20);
 	KUNIT_EXPECT_GT(test, busy, 20);
 	KUNIT_EXPECT_TRUE(test, seen_enough(b));

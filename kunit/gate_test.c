@@ -474,7 +474,7 @@ static void who_comes_too_late_changes_nothing(struct kunit *test)
 	expect_too_late(test, &bind, window);
 	expect_too_late(test, &bind, region);
 	KUNIT_EXPECT_EQ(test, window->state, PINION_KEY_FREE);
-	KUNIT_EXPECT_EQ(test, atomic_read(&region->windows), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&region->lent), 0);
 	KUNIT_EXPECT_EQ(test, kref_read(&region->ref), 1);
 }
 

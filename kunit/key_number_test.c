@@ -3,9 +3,11 @@
  * Numbers of keys: allocation, look-up and release.
  */
 #include <linux/kthread.h>
+#include <linux/preempt.h>
 
 #include "../kernel/mem/keys.c"
 #include "keys.h"
+#include "random.h"
 
 static void a_key_is_found_once_published_until_killed(struct kunit *test)
 {
@@ -234,6 +236,153 @@ static void a_table_grows_and_shrinks_and_all_are_found(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r.foreign, 0UL);
 }
 
+static bool is_found(struct pinion_keys *keys, const struct pinion_key *key)
+{
+	bool found;
+
+	rcu_read_lock();
+	found = pinion_keys_find_rcu(keys, key->value) == key;
+	rcu_read_unlock();
+	return found;
+}
+
+/*
+ * No lock is taken that its holder could be preempted with. The kernel complains of one that may
+ * sleep.
+ */
+static void keys_come_and_go_without_sleeping(struct kunit *test)
+{
+	struct pinion_key **many = kunit_kcalloc(test, MANY, sizeof(*many), GFP_KERNEL);
+	struct keys_test *t = test->priv;
+	u32 i, wrong = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, many);
+	for (i = 0; i < MANY; i++) {
+		many[i] = pinion_key_alloc(&t->keys, PINION_KEY_REGION, GFP_KERNEL);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(many[i]));
+		preempt_disable();
+		pinion_keys_add(&t->keys, many[i]);
+		wrong += !is_found(&t->keys, many[i]);
+		preempt_enable();
+		cond_resched();
+	}
+	KUNIT_EXPECT_GE(test, 1U << bits_of(&t->keys), (u32)MANY);
+	for (i = 0; i < MANY; i++) {
+		preempt_disable();
+		pinion_keys_remove(&t->keys, many[i]);
+		wrong += is_found(&t->keys, many[i]);
+		preempt_enable();
+		many[i]->index = 0; /* it is in no table any more, for pinion_key_kill() */
+		pinion_key_kill(many[i]);
+		cond_resched();
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+}
+
+/* Adds keys, keeps each for a while, and removes them; each must be found just as long. */
+#define CHANGED 64
+
+struct changer {
+	struct pinion_keys *keys;
+	struct pinion_key *key[CHANGED];	/* in the table */
+	struct pinion_key *gone[CHANGED];	/* removed; a reference keeps the number */
+	unsigned long changes, wrong;
+	struct rnd_state rnd;
+};
+
+static void change_one(struct changer *c, u32 i)
+{
+	struct pinion_key *key = c->key[i];
+
+	if (key) {
+		c->wrong += !is_found(c->keys, key);
+		if (c->gone[i])
+			pinion_key_put(c->gone[i]);
+		kref_get(&key->ref);
+		pinion_key_kill(key);
+		c->wrong += is_found(c->keys, key);
+		c->gone[i] = key;
+		c->key[i] = NULL;
+		return;
+	}
+	key = pinion_key_alloc(c->keys, PINION_KEY_REGION, GFP_KERNEL);
+	if (IS_ERR(key))
+		return;
+	pinion_key_publish(key);
+	c->wrong += !is_found(c->keys, key);
+	c->key[i] = key;
+}
+
+static int change_keys(void *arg)
+{
+	struct changer *c = arg;
+	u32 i;
+
+	while (!kthread_should_stop()) {
+		i = random_below(&c->rnd, CHANGED);
+		change_one(c, i);
+		c->changes++;
+		/* When the table was replaced, those removed meanwhile must not be back. */
+		i = random_below(&c->rnd, CHANGED);
+		c->wrong += c->gone[i] && is_found(c->keys, c->gone[i]);
+		c->wrong += c->key[i] && !is_found(c->keys, c->key[i]);
+		cond_resched();
+	}
+	return 0;
+}
+
+/* The table is not replaced any more. */
+static void end_changer(struct kunit *test, struct changer *c)
+{
+	u32 i;
+
+	KUNIT_EXPECT_GT(test, c->changes, 1000UL);
+	KUNIT_EXPECT_EQ(test, c->wrong, 0UL);
+	for (i = 0; i < CHANGED; i++) {
+		if (c->gone[i]) {
+			KUNIT_EXPECT_FALSE(test, is_found(c->keys, c->gone[i]));
+			pinion_key_put(c->gone[i]);
+		}
+		if (c->key[i]) {
+			KUNIT_EXPECT_TRUE(test, is_found(c->keys, c->key[i]));
+			pinion_key_kill(c->key[i]);
+		}
+	}
+}
+
+#define CHANGERS 2
+
+static void keys_that_change_while_the_table_does_are_not_lost(struct kunit *test)
+{
+	struct pinion_key **many = kunit_kcalloc(test, MANY, sizeof(*many), GFP_KERNEL);
+	struct changer *c = kunit_kcalloc(test, CHANGERS, sizeof(*c), GFP_KERNEL);
+	struct keys_test *t = test->priv;
+	struct task_struct *thread[CHANGERS];
+	u32 i, round;
+
+	KUNIT_ASSERT_NOT_NULL(test, many);
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	for (i = 0; i < CHANGERS; i++) {
+		c[i].keys = &t->keys;
+		random_begin(&c[i].rnd, 0x6b657973 + i);
+		thread[i] = kthread_run(change_keys, &c[i], "pinion_changer");
+		KUNIT_ASSERT_FALSE(test, IS_ERR(thread[i]));
+	}
+	for (round = 0; round < 10; round++) {
+		add_many(test, many);
+		flush_workqueue(t->keys.reaps);
+		for (i = 0; i < MANY; i++) {
+			pinion_key_kill(many[i]);
+			cond_resched();
+		}
+		flush_workqueue(t->keys.reaps);
+	}
+	for (i = 0; i < CHANGERS; i++) {
+		kthread_stop(thread[i]);
+		end_changer(test, &c[i]);
+	}
+}
+
 static void a_number_is_not_given_again_at_once(struct kunit *test)
 {
 	u32 recent[16] = {}, i, j;
@@ -257,6 +406,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(the_table_is_full_at_its_limit),
 	KUNIT_CASE(numbers_are_distinct_and_look_random),
 	KUNIT_CASE_SLOW(a_table_grows_and_shrinks_and_all_are_found),
+	KUNIT_CASE(keys_come_and_go_without_sleeping),
+	KUNIT_CASE_SLOW(keys_that_change_while_the_table_does_are_not_lost),
 	KUNIT_CASE(a_number_is_not_given_again_at_once),
 	{}
 };

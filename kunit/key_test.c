@@ -329,12 +329,12 @@ static void a_region_with_windows_is_not_killed(struct kunit *test)
 	struct keys_test *t = test->priv;
 	u32 value = key->value;
 
-	atomic_inc(&key->windows);
+	atomic_inc(&key->lent);
 	KUNIT_EXPECT_EQ(test, pinion_key_kill_unbound(key), -EBUSY);
 	KUNIT_EXPECT_EQ(test, key->state, PINION_KEY_VALID);
 	KUNIT_EXPECT_TRUE(test, gate_is_free(key));
 	KUNIT_EXPECT_EQ(test, may_enter(test, value, 0, 0, 1), 0);
-	atomic_dec(&key->windows);
+	atomic_dec(&key->lent);
 	KUNIT_EXPECT_EQ(test, pinion_key_kill_unbound(key), 0);
 	KUNIT_EXPECT_NULL(test, pinion_key_get(&t->keys, value));
 	KUNIT_EXPECT_EQ(test, live_keys(test), 0);
@@ -373,11 +373,11 @@ static void a_region_with_windows_is_not_invalidated(struct kunit *test)
 	struct keys_test *t = test->priv;
 
 	key->invalidatable = true;
-	atomic_inc(&key->windows);
+	atomic_inc(&key->lent);
 	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->pd, key->value, 0),
 			PINION_SYN_BIND);
 	KUNIT_EXPECT_EQ(test, may_enter(test, key->value, 0, 0, 1), 0);
-	atomic_dec(&key->windows);
+	atomic_dec(&key->lent);
 	KUNIT_EXPECT_EQ(test, pinion_key_invalidate(&t->keys, &t->pd, key->value, 0), 0);
 }
 

@@ -117,7 +117,7 @@ static void runs_lead_to_the_bytes_of_the_pieces(struct kunit *test)
 		pinion_pieces_release(pieces);
 	}
 	for (i = 0; i < REGIONS; i++)
-		KUNIT_EXPECT_EQ(test, atomic_read(&p->regions[i]->windows), 0);
+		KUNIT_EXPECT_EQ(test, atomic_read(&p->regions[i]->lent), 0);
 	free_tables(p);
 }
 
@@ -129,11 +129,11 @@ static void a_region_with_a_piece_lent_lives_on(struct kunit *test)
 	add(p, p->regions[0]->value, BASE, 5);
 	add(p, p->regions[0]->value, BASE + 7, 5);
 	KUNIT_ASSERT_EQ(test, claim_all(test, p, false, &pieces), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&p->regions[0]->windows), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&p->regions[0]->lent), 2);
 	KUNIT_EXPECT_EQ(test, pinion_key_kill_unbound(p->regions[0]), -EBUSY);
 	KUNIT_EXPECT_TRUE(test, gate_is_free(p->regions[0]));
 	pinion_pieces_release(pieces);
-	KUNIT_EXPECT_EQ(test, atomic_read(&p->regions[0]->windows), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&p->regions[0]->lent), 0);
 	free_tables(p);
 }
 
@@ -141,22 +141,22 @@ static void a_region_with_a_piece_lent_lives_on(struct kunit *test)
 static void a_region_lends_only_so_many_pieces(struct kunit *test)
 {
 	struct pieces_test *p = new_regions(test, 0);
-	atomic_t *windows = &p->regions[1]->windows;
+	atomic_t *lent = &p->regions[1]->lent;
 	struct pinion_pieces *pieces;
 
 	add(p, p->regions[0]->value, BASE, 5);
 	add(p, p->regions[1]->value, BASE, 5);
 	add(p, p->regions[1]->value, BASE, 5);
-	atomic_set(windows, PINION_MAX_WINDOWS - 1);
+	atomic_set(lent, PINION_MAX_LENT - 1);
 	KUNIT_EXPECT_EQ(test, claim_all(test, p, false, &pieces),
 			PINION_DEVX_PIECE_LENT_OUT);
-	KUNIT_EXPECT_EQ(test, atomic_read(windows), PINION_MAX_WINDOWS - 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&p->regions[0]->windows), 0);
-	atomic_set(windows, PINION_MAX_WINDOWS - 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(lent), PINION_MAX_LENT - 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&p->regions[0]->lent), 0);
+	atomic_set(lent, PINION_MAX_LENT - 2);
 	KUNIT_ASSERT_EQ(test, claim_all(test, p, false, &pieces), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(windows), PINION_MAX_WINDOWS);
+	KUNIT_EXPECT_EQ(test, atomic_read(lent), PINION_MAX_LENT);
 	pinion_pieces_release(pieces);
-	atomic_set(windows, 0);
+	atomic_set(lent, 0);
 	free_tables(p);
 }
 
@@ -174,9 +174,9 @@ static void expect(struct kunit *test, struct pieces_test *p, u32 key, u64 addr,
 	KUNIT_EXPECT_EQ(test, claim_all(test, p, writing, &pieces), refusal);
 	if (!refusal)
 		pinion_pieces_release(pieces);
-	KUNIT_EXPECT_EQ(test, atomic_read(&p->regions[0]->windows), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&p->regions[1]->windows), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&p->regions[2]->windows), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&p->regions[0]->lent), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&p->regions[1]->lent), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&p->regions[2]->lent), 0);
 }
 
 static void not_everything_is_lent(struct kunit *test)

@@ -51,7 +51,7 @@ static void a_bound_window_opens_its_part_of_the_region(struct kunit *test)
 	bind.length = 0x1000;
 	KUNIT_ASSERT_EQ(test, do_bind(test, &bind), 0);
 	KUNIT_EXPECT_EQ(test, pair.window->value, bind.new_rkey);
-	KUNIT_EXPECT_EQ(test, atomic_read(&pair.region->windows), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pair.region->lent), 1);
 
 	KUNIT_EXPECT_EQ(test, may_enter_remote(test, bind.new_rkey, REMOTE_RIGHTS, BASE + 0x123,
 					       0x1000), 0);
@@ -321,7 +321,7 @@ static void a_bound_region_is_neither_killed_nor_invalidated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, invalidate(test, pair.region->value), PINION_SYN_BIND);
 	KUNIT_EXPECT_EQ(test, may_enter_remote(test, bind.new_rkey, 0, BASE, 1), 0);
 	pinion_key_kill(pair.window);
-	KUNIT_EXPECT_EQ(test, atomic_read(&pair.region->windows), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pair.region->lent), 0);
 	KUNIT_EXPECT_EQ(test, pinion_key_kill_unbound(pair.region), 0);
 }
 
@@ -338,7 +338,7 @@ static void a_window_that_is_freed_lets_go_of_its_region(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, do_bind(test, &bind), 0);
 	KUNIT_EXPECT_EQ(test, kref_read(&pair.region->ref), 2);
 	KUNIT_EXPECT_EQ(test, pinion_dealloc_mw(&mw->ibmw), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&pair.region->windows), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pair.region->lent), 0);
 	KUNIT_EXPECT_EQ(test, kref_read(&pair.region->ref), 1);
 	KUNIT_EXPECT_EQ(test, may_enter_remote(test, bind.new_rkey, 0, BASE, 1),
 			PINION_SYN_KEY_UNKNOWN);
@@ -356,7 +356,7 @@ static void many_windows_share_a_region(struct kunit *test)
 		pair.window = windows[i];
 		bind = bind_all(&pair);
 		KUNIT_ASSERT_EQ(test, do_bind(test, &bind), 0);
-		KUNIT_EXPECT_EQ(test, atomic_read(&pair.region->windows), i + 1);
+		KUNIT_EXPECT_EQ(test, atomic_read(&pair.region->lent), i + 1);
 	}
 	while (i--) {
 		KUNIT_EXPECT_EQ(test, pinion_key_kill_unbound(pair.region), -EBUSY);
@@ -371,13 +371,13 @@ static void a_region_carries_only_so_many_windows(struct kunit *test)
 	struct pair pair = typed_pair(test);
 	struct pinion_wqe_bind bind = bind_all(&pair);
 
-	atomic_set(&pair.region->windows, PINION_MAX_WINDOWS);
+	atomic_set(&pair.region->lent, PINION_MAX_LENT);
 	expect_refused(test, &pair, &bind, PINION_SYN_BIND);
-	atomic_set(&pair.region->windows, PINION_MAX_WINDOWS - 1);
+	atomic_set(&pair.region->lent, PINION_MAX_LENT - 1);
 	KUNIT_EXPECT_EQ(test, do_bind(test, &bind), 0);
 	pinion_key_kill(pair.window);
-	KUNIT_EXPECT_EQ(test, atomic_read(&pair.region->windows), PINION_MAX_WINDOWS - 1);
-	atomic_set(&pair.region->windows, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pair.region->lent), PINION_MAX_LENT - 1);
+	atomic_set(&pair.region->lent, 0);
 }
 
 static struct kunit_case cases[] = {

@@ -18,9 +18,9 @@ static void type_1_is_bound_again_elsewhere(struct kunit *test)
 	pair.region = new_region(test, 0x5000, 0x1000, ALL_RIGHTS);
 	bind = bind_all(&pair);
 	KUNIT_ASSERT_EQ(test, do_bind(test, &bind), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&first->windows), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&first->lent), 0);
 	KUNIT_EXPECT_EQ(test, kref_read(&first->ref), 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&pair.region->windows), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pair.region->lent), 1);
 	KUNIT_EXPECT_EQ(test, may_enter_remote(test, bind.new_rkey, 0, BASE, 1),
 			PINION_SYN_KEY_RANGE);
 	KUNIT_EXPECT_EQ(test, may_enter_remote(test, bind.new_rkey, 0, 0x5000, 0x1000), 0);
@@ -29,7 +29,7 @@ static void type_1_is_bound_again_elsewhere(struct kunit *test)
 	bind = bind_all(&pair);
 	bind.length = 1;
 	KUNIT_ASSERT_EQ(test, do_bind(test, &bind), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&pair.region->windows), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pair.region->lent), 1);
 	KUNIT_EXPECT_EQ(test, may_enter_remote(test, bind.new_rkey, 0, 0x5000, 2),
 			PINION_SYN_KEY_RANGE);
 }
@@ -61,7 +61,7 @@ static void type_1_is_unbound_by_length_0(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, do_bind(test, &bind), 0);
 	KUNIT_EXPECT_EQ(test, pair.window->state, PINION_KEY_FREE);
 	KUNIT_EXPECT_PTR_EQ(test, pair.window->region, NULL);
-	KUNIT_EXPECT_EQ(test, atomic_read(&pair.region->windows), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pair.region->lent), 0);
 	KUNIT_EXPECT_EQ(test, may_enter_remote(test, bind.new_rkey, 0, BASE, 1),
 			PINION_SYN_KEY_STATE);
 	KUNIT_EXPECT_EQ(test, may_enter_remote(test, bind.new_rkey, 0, BASE, 0),
@@ -145,7 +145,7 @@ static void type_2_that_is_invalidated_lets_go_of_its_region(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, invalidate(test, bind.new_rkey), 0);
 	KUNIT_EXPECT_EQ(test, may_enter_remote(test, bind.new_rkey, 0, BASE, 1),
 			PINION_SYN_KEY_STATE);
-	KUNIT_EXPECT_EQ(test, atomic_read(&pair.region->windows), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pair.region->lent), 0);
 	KUNIT_EXPECT_EQ(test, kref_read(&pair.region->ref), 1);
 	KUNIT_EXPECT_EQ(test, pinion_key_kill_unbound(pair.region), 0);
 }
@@ -277,7 +277,7 @@ static void any_bind_is_done_or_refused_by_the_rules(struct kunit *test)
 		pair.window = pairs[type2].window;
 		pair.region = regions[random_below(&rnd, 2)];
 		/* A region with windows must not change. */
-		if (!atomic_read(&pair.region->windows))
+		if (!atomic_read(&pair.region->lent))
 			pair.region->rights = (random_one_in(&rnd, 8) ? 0 : IB_ACCESS_MW_BIND) |
 					      (random_one_in(&rnd, 4) ? 0 : IB_ACCESS_LOCAL_WRITE);
 		if (type2 && pair.window->state == PINION_KEY_VALID && !random_one_in(&rnd, 4))

@@ -83,8 +83,8 @@ static inline struct meaning meaning_of(const struct pinion_key *window,
 		.region_offset = window->region_offset,
 		.region = window->region,
 		.windows = {
-			atomic_read(&first->windows),
-			second ? atomic_read(&second->windows) : 0,
+			atomic_read(&first->lent),
+			second ? atomic_read(&second->lent) : 0,
 		},
 	};
 }

@@ -10,8 +10,8 @@
 #include <rdma/iter.h>
 #endif
 
-static inline struct ib_umem *pinion_umem_get(struct ib_device *ibdev, unsigned long addr,
-					      size_t size, int access)
+static inline struct ib_umem *pinion_ib_umem_get(struct ib_device *ibdev, unsigned long addr,
+						 size_t size, int access)
 {
 #ifdef PINION_HAVE_UMEM_GET_VA
 	return ib_umem_get_va(ibdev, addr, size, access);

@@ -103,7 +103,7 @@ static int map_open(struct inode *inode, struct file *file)
 }
 
 /* Set the key, and go back to the first line. */
-static ssize_t map_write(struct file *file, const char __user *buf, size_t count, loff_t *pos)
+static ssize_t map_set_key(struct file *file, const char __user *buf, size_t count, loff_t *pos)
 {
 	struct seq_file *seq = file->private_data;
 	struct map_reader *reader = seq->private;
@@ -128,7 +128,7 @@ const struct file_operations pinion_map_fops = {
 	.owner = THIS_MODULE,
 	.open = map_open,
 	.read = seq_read,
-	.write = map_write,
+	.write = map_set_key,
 	.llseek = seq_lseek,
 	.release = seq_release_private,
 };

@@ -121,7 +121,7 @@ static int restrack_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	odp = pinion_odp_of(key);
 	if (odp)
 		rows[0].value = 1ULL << odp->shift;
-	rows[1].value = atomic_read(&key->windows);
+	rows[1].value = atomic_read(&key->lent);
 	pinion_gate_leave(slot);
 	return restrack_put_rows(msg, rows, ARRAY_SIZE(rows));
 }

@@ -157,7 +157,7 @@ enum pinion_syndrome pinion_fastreg(struct pinion_keys *keys, struct ib_pd *pd,
 	fast = key->fastreg;
 	if (!fast || key->state == PINION_KEY_DEAD || key->pd != pd || !fast->num_pages)
 		syndrome = PINION_SYN_KEY_UNKNOWN;
-	else if (key->state != PINION_KEY_FREE || atomic_read(&key->windows))
+	else if (key->state != PINION_KEY_FREE || atomic_read(&key->lent))
 		syndrome = PINION_SYN_KEY_STATE;
 	if (!syndrome) {
 		/* Without a new list, the old one is registered again after an invalidation. */

@@ -40,7 +40,7 @@ struct pinion_key *pinion_key_alloc(struct pinion_keys *keys, enum pinion_key_ki
 	}
 	kref_init(&key->ref);
 	pinion_gate_init(&key->gate);
-	atomic_set(&key->windows, 0);
+	atomic_set(&key->lent, 0);
 	key->keys = keys;
 	key->kind = kind;
 	return key;
@@ -74,7 +74,7 @@ void pinion_key_unbind(struct pinion_key *key)
 	if (!region)
 		return;
 	key->region = NULL;
-	atomic_dec(&region->windows);
+	atomic_dec(&region->lent);
 	pinion_key_put(region);
 }
 
@@ -82,7 +82,7 @@ void pinion_key_unbind(struct pinion_key *key)
 static void key_die(struct pinion_key *key)
 {
 	/* Otherwise a window would give access to freed memory. */
-	WARN_ON_ONCE(atomic_read(&key->windows));
+	WARN_ON_ONCE(atomic_read(&key->lent));
 	key->state = PINION_KEY_DEAD;
 	pinion_key_unbind(key);
 	/* The caller frees these next, but holders of a reference may still read the key. */
@@ -112,7 +112,7 @@ int pinion_key_kill_unbound(struct pinion_key *key)
 {
 	pinion_key_close(key);
 	/* Incremented only inside the gate (window_claim(), piece_claim()), so not meanwhile. */
-	if (atomic_read(&key->windows)) {
+	if (atomic_read(&key->lent)) {
 		pinion_key_open(key);
 		return -EBUSY;
 	}
@@ -163,7 +163,7 @@ static enum pinion_syndrome key_refuse_invalidation(const struct pinion_key *key
 		return PINION_SYN_KEY_STATE;
 	if (!key->invalidatable || (qpn && key->own_only))
 		return PINION_SYN_KEY_RIGHTS;
-	if (atomic_read(&key->windows))
+	if (atomic_read(&key->lent))
 		return PINION_SYN_BIND;
 	return 0;
 }

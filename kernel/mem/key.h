@@ -38,8 +38,8 @@ struct pinion_pieces;
 #define PINION_KEY_WRITING (IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | \
 			    IB_UVERBS_ACCESS_REMOTE_ATOMIC)
 
-/* Limit of windows on one region; far below where key->windows would overflow. */
-#define PINION_MAX_WINDOWS	BIT(24)
+/* Limit of windows and pieces of one region; far below where key->lent would overflow. */
+#define PINION_MAX_LENT	BIT(24)
 
 enum pinion_key_kind {
 	PINION_KEY_REGION,	/* memory behind an MTT */
@@ -85,7 +85,7 @@ struct pinion_key {
 	struct pinion_mtt_one one;	/* REGION of one block: its table */
 
 	/* Not protected by the gate; the data path does not use them. */
-	atomic_t windows;		/* REGION: windows bound to it, and pieces in other keys */
+	atomic_t lent;			/* REGION: windows bound to it, and pieces in other keys */
 	struct kref ref;
 	struct rcu_head rcu;
 };
@@ -102,7 +102,7 @@ void pinion_key_publish(struct pinion_key *key);
 /* Unpublish the key and drop the owner's reference. On return nobody uses it. Sleeps. */
 void pinion_key_kill(struct pinion_key *key);
 
-/* The same, but -EBUSY, and nothing has changed, if key->windows is not 0. */
+/* The same, but -EBUSY, and nothing has changed, if key->lent is not 0. */
 int pinion_key_kill_unbound(struct pinion_key *key);
 
 void pinion_key_put(struct pinion_key *key);

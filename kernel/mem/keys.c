@@ -3,9 +3,15 @@
  * Gives keys their numbers and finds them by number. Knows nothing of what a key means.
  *
  * A work item resizes the table so that there are about as many lists as keys. A key has two
- * links, and successive tables alternate between them. So all keys can be linked into the new
- * table while readers still follow the lists of the old one. If there is no memory for a new
- * table the old one stays: its lists are longer than they should be, but right.
+ * links, and successive tables alternate between them. So the work item can link keys into the new
+ * table, list by list, while readers follow the lists of the old one. A key that is added or
+ * removed meanwhile changes both tables, if its list is linked into the new one already.
+ * If there is no memory for a new table the old one stays: its lists are longer than they should
+ * be, but right.
+ *
+ * Adding and removing keys takes a spinlock for a few keys at a time, and never waits for the work
+ * item. With a lock that its holder could be preempted with, an idle-priority thread of one user
+ * that registers could hold up all others, and the end of their processes.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -20,7 +26,12 @@
 #define MIN_BITS	8
 #define MAX_BITS	(32 - PINION_KEY_INDEX_SHIFT - 1)
 
+/* log2 of the indices that one of keys->locks protects, in any table. A list has one lock only. */
+#define LOCK_SPAN	(32 - PINION_KEY_INDEX_SHIFT - 6)
+
 static_assert(2 * PINION_MAX_KEYS <= NUM_INDICES);
+static_assert(NUM_INDICES >> LOCK_SPAN == PINION_KEYS_LOCKS);
+static_assert(32 - PINION_KEY_INDEX_SHIFT - MIN_BITS <= LOCK_SPAN);
 
 struct pinion_key_table {
 	u8 bits;
@@ -46,12 +57,6 @@ static u8 table_span(const struct pinion_key_table *table)
 	return 32 - PINION_KEY_INDEX_SHIFT - table->bits;
 }
 
-/* The table, which is not replaced while the caller holds keys->exchange. */
-static struct pinion_key_table *table_held(struct pinion_keys *keys)
-{
-	return rcu_dereference_protected(keys->table, lockdep_is_held(&keys->exchange));
-}
-
 /* How large the table should be, or @bits if its present size will do. */
 static u8 table_bits(struct pinion_keys *keys, u8 bits)
 {
@@ -72,13 +77,6 @@ static struct pinion_key *table_find(const struct pinion_key_table *table, u32 i
 	while (key && key->index != index)
 		key = rcu_dereference_check(key->next[table->link], true);
 	return key;
-}
-
-/* The lock of @index's list in @table. The caller holds keys->exchange, so @table stays. */
-static spinlock_t *table_lock_of(struct pinion_keys *keys, const struct pinion_key_table *table,
-				 u32 index)
-{
-	return &keys->locks[(index >> table_span(table)) % PINION_KEYS_LOCKS];
 }
 
 /* The list is locked. Readers see @key only when it is complete. */
@@ -102,21 +100,69 @@ static void table_remove(struct pinion_key_table *table, struct pinion_key *key)
 		rcu_assign_pointer(*at, rcu_dereference_protected(key->next[table->link], true));
 }
 
-/*
- * Link all keys into @to. keys->exchange is held for writing: adding and removing wait, which
- * takes long with millions of keys; readers go on.
- */
-static void table_move(struct pinion_key_table *from, struct pinion_key_table *to)
-{
-	struct pinion_key *key;
-	size_t list;
+/* ------------------------------------------------------------------ both tables */
 
+static spinlock_t *keys_lock_of(struct pinion_keys *keys, u32 index)
+{
+	return &keys->locks[index >> LOCK_SPAN];
+}
+
+/*
+ * The table that readers look at. The lock of @index is held, so it is not freed, and as long as
+ * it is not, all keys of this lock are in it.
+ */
+static struct pinion_key_table *keys_table(struct pinion_keys *keys, u32 index)
+{
+	return rcu_dereference_protected(keys->table,
+					 lockdep_is_held(keys_lock_of(keys, index)));
+}
+
+/*
+ * The table that is about to replace @table, if the list of @index is linked into it already; else
+ * NULL. The lock of @index is held, as it was when that list was linked.
+ */
+static struct pinion_key_table *keys_next_table(struct pinion_keys *keys,
+						const struct pinion_key_table *table, u32 index)
+{
+	/* Pairs with keys_move(), which has set @moved to 0 before. */
+	struct pinion_key_table *next = smp_load_acquire(&keys->next);
+
+	return next && next != table && index < READ_ONCE(keys->moved) ? next : NULL;
+}
+
+static void keys_move_list(struct pinion_keys *keys, struct pinion_key_table *from, u32 list)
+{
+	u32 first = list << table_span(from);
+	struct pinion_key *key;
+
+	spin_lock(keys_lock_of(keys, first));
+	key = rcu_dereference_protected(from->lists[list], true);
+	for (; key; key = rcu_dereference_protected(key->next[from->link], true))
+		table_add(keys->next, key);
+	WRITE_ONCE(keys->moved, first + BIT(table_span(from)));
+	spin_unlock(keys_lock_of(keys, first));
+}
+
+/* Replace the table @from by @to. Sleeps; keys come and go meanwhile. */
+static void keys_move(struct pinion_keys *keys, struct pinion_key_table *from,
+		      struct pinion_key_table *to)
+{
+	u32 list;
+
+	WRITE_ONCE(keys->moved, 0);
+	/* Pairs with keys_next_table(): who sees @next sees that nothing is moved yet. */
+	smp_store_release(&keys->next, to);
 	for (list = 0; list < BIT(from->bits); list++) {
-		key = rcu_dereference_protected(from->lists[list], true);
-		for (; key; key = rcu_dereference_protected(key->next[from->link], true))
-			table_add(to, key);
+		keys_move_list(keys, from, list);
 		cond_resched();
 	}
+	rcu_assign_pointer(keys->table, to);
+	/*
+	 * Wait for those who follow the lists of @from, since the next table will reuse the links,
+	 * and for those who add to @from under a spinlock, who must add to @to, too.
+	 */
+	synchronize_rcu();
+	WRITE_ONCE(keys->next, NULL);
 }
 
 static void keys_resize(struct work_struct *work)
@@ -130,48 +176,45 @@ static void keys_resize(struct work_struct *work)
 		new = table_alloc(bits, !old->link);
 		if (!new)
 			return;
-		down_write(&keys->exchange);
-		table_move(old, new);
-		rcu_assign_pointer(keys->table, new);
-		up_write(&keys->exchange);
-		/* The next table reuses the old one's links, which readers may still follow. */
-		synchronize_rcu();
+		keys_move(keys, old, new);
 		kvfree(old);
 		old = new;
 	}
 }
 
-/* keys->exchange is held; the work item looks at the size again. */
-static void keys_resize_if_due(struct pinion_keys *keys, const struct pinion_key_table *table)
+/* The work item looks at the size again. */
+static void keys_resize_if_due(struct pinion_keys *keys)
 {
-	if (table_bits(keys, table->bits) != table->bits)
+	u8 bits;
+
+	rcu_read_lock();
+	bits = rcu_dereference(keys->table)->bits;
+	rcu_read_unlock();
+	if (table_bits(keys, bits) != bits)
 		queue_work(keys->reaps, &keys->resize);
 }
 
 /* Add @key with @index. False if another key has that index. */
-static bool keys_try_add(struct pinion_keys *keys, struct pinion_key_table *table,
-			 struct pinion_key *key, u32 index)
+static bool keys_try_add(struct pinion_keys *keys, struct pinion_key *key, u32 index)
 {
-	spinlock_t *lock = table_lock_of(keys, table, index);
-	bool added = false;
+	struct pinion_key_table *table, *next;
 
-	spin_lock(lock);
-	if (!table_find(table, index)) {
-		key->index = index;
-		table_add(table, key);
-		added = true;
-	}
-	spin_unlock(lock);
-	return added;
+	guard(spinlock)(keys_lock_of(keys, index));
+	table = keys_table(keys, index);
+	if (table_find(table, index))
+		return false;
+	key->index = index;
+	table_add(table, key);
+	next = keys_next_table(keys, table, index);
+	if (next)
+		table_add(next, key);
+	return true;
 }
 
 void pinion_keys_add(struct pinion_keys *keys, struct pinion_key *key)
 {
-	struct pinion_key_table *table;
 	u32 value;
 
-	down_read(&keys->exchange);
-	table = table_held(keys);
 	/*
 	 * Index and tag are random, so keys that one has tell nothing about others. At most half
 	 * of all indices are in use, so a free one is found soon. Index 0 is never given: many
@@ -181,24 +224,24 @@ void pinion_keys_add(struct pinion_keys *keys, struct pinion_key *key)
 		value = get_random_u32();
 		key->value = value;
 	} while (!(value >> PINION_KEY_INDEX_SHIFT) ||
-		 !keys_try_add(keys, table, key, value >> PINION_KEY_INDEX_SHIFT));
-	keys_resize_if_due(keys, table);
-	up_read(&keys->exchange);
+		 !keys_try_add(keys, key, value >> PINION_KEY_INDEX_SHIFT));
+	keys_resize_if_due(keys);
 }
 
 void pinion_keys_remove(struct pinion_keys *keys, struct pinion_key *key)
 {
-	struct pinion_key_table *table;
+	struct pinion_key_table *table, *next;
 
 	if (!key->index)
 		return;
-	down_read(&keys->exchange);
-	table = table_held(keys);
-	spin_lock(table_lock_of(keys, table, key->index));
+	spin_lock(keys_lock_of(keys, key->index));
+	table = keys_table(keys, key->index);
 	table_remove(table, key);
-	spin_unlock(table_lock_of(keys, table, key->index));
-	keys_resize_if_due(keys, table);
-	up_read(&keys->exchange);
+	next = keys_next_table(keys, table, key->index);
+	if (next)
+		table_remove(next, key);
+	spin_unlock(keys_lock_of(keys, key->index));
+	keys_resize_if_due(keys);
 }
 
 struct pinion_key *pinion_keys_find_rcu(const struct pinion_keys *keys, u32 value)
@@ -279,7 +322,7 @@ int pinion_keys_init(struct pinion_keys *keys, struct ib_device *ibdev)
 	refcount_set(&keys->ref, 1);
 	keys->ibdev = ibdev;
 	atomic_set(&keys->live, 0);
-	init_rwsem(&keys->exchange);
+	keys->next = NULL;
 	for (i = 0; i < PINION_KEYS_LOCKS; i++)
 		spin_lock_init(&keys->locks[i]);
 	INIT_WORK(&keys->resize, keys_resize);

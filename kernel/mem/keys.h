@@ -13,7 +13,6 @@
 #include <linux/atomic.h>
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
-#include <linux/rwsem.h>
 #include <linux/sizes.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -34,8 +33,9 @@ struct pinion_keys {
 	refcount_t ref;			/* the device, each pager, each hint */
 	struct ib_device *ibdev;	/* embeds this; NULL in tests */
 	struct pinion_key_table __rcu *table;
-	struct rw_semaphore exchange;	/* read: to change a list; write: to replace @table */
-	spinlock_t locks[PINION_KEYS_LOCKS];	/* each protects several lists */
+	struct pinion_key_table *next;	/* about to replace @table; or NULL. See keys.c */
+	u32 moved;			/* keys with an index below this are in @next, too */
+	spinlock_t locks[PINION_KEYS_LOCKS];	/* each protects the lists of some indices */
 	struct work_struct resize;	/* on @reaps */
 	atomic_t live;
 	u32 max;			/* PINION_MAX_KEYS; fewer in tests */
@@ -61,7 +61,7 @@ static inline void pinion_keys_get(struct pinion_keys *keys)
 /* Sleeps. */
 void pinion_keys_put(struct pinion_keys *keys);
 
-/* Give @key a random number that no other key has, and publish it. */
+/* Give @key a random number that no other key has, and publish it. Neither of the two sleeps. */
 void pinion_keys_add(struct pinion_keys *keys, struct pinion_key *key);
 /* Unpublish @key, if it was ever added. Readers under RCU may still see it. */
 void pinion_keys_remove(struct pinion_keys *keys, struct pinion_key *key);

@@ -75,7 +75,7 @@ static void look_at_region(const struct pinion_mr *mr, struct pinion_mr_facts *f
 	if (key->state == PINION_KEY_VALID)
 		facts->flags |= PINION_MR_VALID;
 	facts->access = mr->access;
-	facts->windows = atomic_read(&key->windows);
+	facts->windows = atomic_read(&key->lent);
 	facts->generation = key->generation;
 	facts->iova = key->base;
 	facts->length = key->length;

@@ -92,7 +92,7 @@ static int mr_bring(struct pinion_backing *backing, struct ib_pd *pd, u64 start,
 	}
 	backing->pager = NULL;
 
-	backing->umem = pinion_umem_get(pd->device, start, length, access);
+	backing->umem = pinion_ib_umem_get(pd->device, start, length, access);
 	if (IS_ERR(backing->umem)) {
 		*why = mr_not_pinned(PTR_ERR(backing->umem));
 		return PTR_ERR(backing->umem);
@@ -272,7 +272,7 @@ static int mr_apply(struct pinion_key *key, struct pinion_mr *mr, struct change 
 	int err = 0;
 
 	pinion_key_close(key);
-	if (atomic_read(&key->windows)) {
+	if (atomic_read(&key->lent)) {
 		err = -EBUSY;
 	} else {
 		/* Otherwise leave key->mtt alone: a pager may have exchanged it. */

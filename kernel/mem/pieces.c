@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Lists of pieces of regions. A region with a piece in a list is counted in region->windows, as if
+ * Lists of pieces of regions. A region with a piece in a list is counted in region->lent, as if
  * a window was bound. So it can be neither deregistered nor changed, and its table can be read
  * without its gate.
  */
@@ -15,7 +15,7 @@
 #include "pieces.h"
 
 struct piece {
-	struct pinion_key *region;	/* a reference, and counted in region->windows */
+	struct pinion_key *region;	/* a reference, and counted in region->lent */
 	u64 offset;			/* of the piece's first byte in the region */
 	u64 start;			/* of the piece's first byte in the list's memory */
 };
@@ -56,7 +56,7 @@ static int piece_claim(struct piece *piece, struct pinion_keys *keys, struct ib_
 		err = PINION_DEVX_PIECE_NOT_LENT;
 	} else if (!klm->length) {
 		err = PINION_DEVX_PIECE_EMPTY;
-	} else if (!atomic_add_unless(&pass.region->windows, 1, PINION_MAX_WINDOWS)) {
+	} else if (!atomic_add_unless(&pass.region->lent, 1, PINION_MAX_LENT)) {
 		err = PINION_DEVX_PIECE_LENT_OUT;
 	} else {
 		kref_get(&pass.region->ref);
@@ -109,7 +109,7 @@ void pinion_pieces_release(struct pinion_pieces *pieces)
 
 		if (!region)
 			continue;
-		atomic_dec(&region->windows);
+		atomic_dec(&region->lent);
 		pinion_key_put(region);
 	}
 	kvfree(pieces);

@@ -53,7 +53,7 @@ static int umem_pin(struct pinion_umem *umem, struct ib_device *ibdev,
 		umem->umem = pinion_dmabuf_pin(ibdev, ibdev->dma_device, want->addr, want->length,
 					       want->fd, want->access, &why);
 	else
-		umem->umem = pinion_umem_get(ibdev, want->addr, want->length, want->access);
+		umem->umem = pinion_ib_umem_get(ibdev, want->addr, want->length, want->access);
 	if (IS_ERR(umem->umem)) {
 		err = PTR_ERR(umem->umem);
 		ibdev_dbg_ratelimited(ibdev, "no umem of %llu bytes at 0x%llx: %s (%d)\n",

@@ -83,7 +83,7 @@ static struct pinion_want window_want(struct ib_pd *pd, const struct pinion_wqe_
 }
 
 /*
- * Count a window in region->windows, so that the region cannot be deregistered or changed while it
+ * Count a window in region->lent, so that the region cannot be deregistered or changed while it
  * is bound. The window's gate is closed. Lock order: window, then region; here the region's gate is
  * only tried. Return: 0; a syndrome; or PINION_SYN_CLOSED: wait for the region's gate.
  */
@@ -98,7 +98,7 @@ static enum pinion_syndrome window_claim(struct pinion_keys *keys, struct ib_pd 
 	syndrome = pinion_key_enter(keys, &want, &pass);
 	if (syndrome)
 		return syndrome;
-	if (!atomic_add_unless(&pass.region->windows, 1, PINION_MAX_WINDOWS)) {
+	if (!atomic_add_unless(&pass.region->lent, 1, PINION_MAX_LENT)) {
 		syndrome = PINION_SYN_BIND;
 	} else {
 		*claimed = pass.region;

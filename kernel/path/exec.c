@@ -201,7 +201,7 @@ static enum pinion_step sq_not_ready(struct pinion_qp *qp, struct pinion_request
 /* @request was sent: the next one gets the numbers behind it. */
 static void sq_advance_psn(struct pinion_qp *qp, const struct pinion_request *request)
 {
-	qp->attr.sq_psn = pinion_psn_add(request->psn, request->packets);
+	qp->sq.psn = pinion_psn_add(request->psn, request->packets);
 }
 
 static enum pinion_step sq_no_answer(struct pinion_qp *qp, struct pinion_request *request,
@@ -397,7 +397,7 @@ static enum pinion_step sq_send(struct pinion_qp *qp, struct pinion_request *req
 
 	if (request->answered)
 		return sq_store_answer(qp, request);
-	request->psn = qp->attr.sq_psn;
+	request->psn = qp->sq.psn;
 	request->packets = pinion_psn_packets(request->length, qp->mtu);
 	syndrome = pinion_message_of(qp, request, &msg, &av);
 	if (syndrome)

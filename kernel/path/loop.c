@@ -52,7 +52,7 @@ static bool loop_is_expected(const struct pinion_qp *peer, const struct pinion_m
 	    memcmp(&msg->av->sgid, &peer->av.dgid, sizeof(union ib_gid)))
 		return false;
 	/* An unreliable connection accepts any PSN: messages before it may be lost. */
-	return !pinion_qp_is_reliable(peer) || msg->psn == peer->attr.rq_psn;
+	return !pinion_qp_is_reliable(peer) || msg->psn == peer->resp.psn;
 }
 
 static enum pinion_verdict loop_respond(struct pinion_qp *peer, struct pinion_msg *msg)
@@ -64,7 +64,7 @@ static enum pinion_verdict loop_respond(struct pinion_qp *peer, struct pinion_ms
 	verdict = pinion_respond(peer, msg);
 	/* The next PSN follows from this message, not from the last: see above. */
 	if (verdict == PINION_ACK && pinion_qp_is_connected(peer))
-		peer->attr.rq_psn = pinion_psn_add(msg->psn, msg->packets);
+		peer->resp.psn = pinion_psn_add(msg->psn, msg->packets);
 	return verdict;
 }
 

@@ -8,6 +8,7 @@
 #include <linux/jhash.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <net/ipv6.h>
 
 #include "engine.h"
@@ -31,7 +32,8 @@ struct member {
  */
 static DEFINE_HASHTABLE(groups, 10);
 static u64 last_number;
-static DEFINE_MUTEX(mcast_lock);
+/* Not a mutex: each sender takes it, and must not wait for another one that was preempted. */
+static DEFINE_SPINLOCK(mcast_lock);
 
 /*
  * The seed is random and secret. Users choose addresses; without it they could fill the bucket of
@@ -146,7 +148,7 @@ int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid, const vo
 	if (IS_ERR(new))
 		return PTR_ERR(new);
 
-	mutex_lock(&mcast_lock);
+	spin_lock(&mcast_lock);
 	there = group_find(qp, mgid);
 	if (there) {
 		there->times++;
@@ -158,7 +160,7 @@ int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid, const vo
 		hash_add(groups, &new->node, group_hash_of(mgid));
 		list_add(&new->of_qp, &qp->memberships);
 	}
-	mutex_unlock(&mcast_lock);
+	spin_unlock(&mcast_lock);
 	if (err)
 		member_free(new);
 	return err;
@@ -177,14 +179,14 @@ int pinion_mcast_detach(struct pinion_qp *qp, const union ib_gid *mgid)
 	struct member *m;
 	int err = -EINVAL;
 
-	mutex_lock(&mcast_lock);
+	spin_lock(&mcast_lock);
 	m = group_find(qp, mgid);
 	if (m) {
 		err = --m->times ? -EEXIST : 0;
 		if (!err)
 			group_leave(m);
 	}
-	mutex_unlock(&mcast_lock);
+	spin_unlock(&mcast_lock);
 	if (!err)
 		member_free(m);
 	return err;
@@ -197,10 +199,10 @@ void pinion_mcast_leave_all(struct pinion_qp *qp)
 	/* @qp is being destroyed, so it cannot join meanwhile: no lock is needed for its list. */
 	if (list_empty(&qp->memberships))
 		return;
-	mutex_lock(&mcast_lock);
+	spin_lock(&mcast_lock);
 	list_for_each_entry(m, &qp->memberships, of_qp)
 		hash_del(&m->node);
-	mutex_unlock(&mcast_lock);
+	spin_unlock(&mcast_lock);
 	list_for_each_entry_safe(m, next, &qp->memberships, of_qp)
 		member_free(m);
 	INIT_LIST_HEAD(&qp->memberships);
@@ -223,7 +225,7 @@ u32 pinion_mcast_members(const struct pinion_mcast_reach *reach, struct pinion_m
 	struct member *m;
 	u32 count = 0;
 
-	mutex_lock(&mcast_lock);
+	spin_lock(&mcast_lock);
 	hash_for_each_possible(groups, m, node, group_hash_of(reach->mgid)) {
 		/*
 		 * Numbers descend along the bucket. Skip what earlier calls have seen, and members
@@ -239,6 +241,6 @@ u32 pinion_mcast_members(const struct pinion_mcast_reach *reach, struct pinion_m
 		pinion_users_get(&m->qp->finders);
 		found[count++] = m->qp;
 	}
-	mutex_unlock(&mcast_lock);
+	spin_unlock(&mcast_lock);
 	return count;
 }

@@ -181,7 +181,8 @@ enum pinion_moved pinion_move_word(struct pinion_node *node, struct pinion_curso
 		*before = atomic64_fetch_add(operand, target);
 		break;
 	case PINION_WORD_STORE:
-		*before = atomic64_xchg(target, operand);
+		/* Nobody is told the old value. Earlier writes are visible before this one. */
+		atomic64_set_release(target, operand);
 		break;
 	}
 	pinion_cursor_leave(word);

@@ -38,8 +38,9 @@ enum pinion_word_op {
 
 /*
  * One atomic operation on the 8 bytes at @word, by a CPU instruction. *@before is set to the old
- * value. Refused with PINION_SYN_ALIGN if the bytes are not aligned or not contiguous in memory.
- * Return and context: as pinion_move(); a missing page is PINION_MOVE_NO_SINK.
+ * value, but not by PINION_WORD_STORE. Refused with PINION_SYN_ALIGN if the bytes are not aligned
+ * or not contiguous in memory. Return and context: as pinion_move(); a missing page is
+ * PINION_MOVE_NO_SINK.
  */
 enum pinion_moved pinion_move_word(struct pinion_node *node, struct pinion_cursor *word,
 				   enum pinion_word_op op, u64 operand, u64 swap, u64 *before,

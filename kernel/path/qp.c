@@ -244,10 +244,6 @@ static void qp_copy_attrs(struct ib_qp_attr *to, const struct ib_qp_attr *from, 
 		to->retry_cnt = from->retry_cnt;
 	if (mask & IB_QP_RNR_RETRY)
 		to->rnr_retry = from->rnr_retry;
-	if (mask & IB_QP_RQ_PSN)
-		to->rq_psn = from->rq_psn;
-	if (mask & IB_QP_SQ_PSN)
-		to->sq_psn = from->sq_psn;
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
 		to->max_rd_atomic = from->max_rd_atomic;
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
@@ -296,6 +292,10 @@ void pinion_qp_modify(struct pinion_qp *qp, const struct ib_qp_attr *attr, int m
 	pinion_half_assert(&qp->sq.exec);
 	pinion_half_assert(&qp->resp.lock);
 	qp_copy_attrs(&qp->attr, attr, mask);
+	if (mask & IB_QP_RQ_PSN)
+		qp->resp.psn = attr->rq_psn;
+	if (mask & IB_QP_SQ_PSN)
+		qp->sq.psn = attr->sq_psn;
 	if (mask & IB_QP_AV)
 		qp->av = *av;
 	if (mask & IB_QP_PATH_MTU)
@@ -322,6 +322,8 @@ void pinion_qp_peek(struct pinion_qp *qp, struct ib_qp_attr *attr)
 
 	/* A change may run meanwhile: then some attributes are old and some new. */
 	*attr = data_race(qp->attr);
+	attr->rq_psn = READ_ONCE(qp->resp.psn);
+	attr->sq_psn = READ_ONCE(qp->sq.psn);
 	attr->qp_state = state;
 	attr->cur_qp_state = state;
 	attr->sq_draining = state == IB_QPS_SQD && pinion_requests_count(&qp->sq.requests);

@@ -12,6 +12,7 @@
 #ifndef PINION_PATH_QP_H
 #define PINION_PATH_QP_H
 
+#include <linux/cache.h>
 #include <linux/hrtimer.h>
 #include <rdma/ib_verbs.h>
 
@@ -68,6 +69,7 @@ struct pinion_sq {
 	u32 max_sge;
 	u32 max_inline;
 	bool sig_all;
+	u32 psn;			/* connected services: of the next request */
 
 	struct pinion_requests requests;	/* begun and not retired, from @head on */
 	u64 last_length;		/* payload bytes of the request that was begun last */
@@ -90,6 +92,7 @@ struct pinion_sq {
 
 struct pinion_resp {
 	struct pinion_half lock;	/* owned while a message is performed on the QP */
+	u32 psn;			/* connected services: of the message that is expected */
 	struct pinion_recv *recv;	/* the receive request being filled */
 	bool kept;			/* @recv was taken, and its message is not complete */
 	u32 kept_srqn;			/* XRC: number of the queue it was taken from */
@@ -117,7 +120,6 @@ struct pinion_qp {
 	 */
 	struct workqueue_struct *wq;
 	struct pinion_sleepers *faulter;	/* faults pages of this side; likewise */
-	struct pinion_users finders;	/* references of those who found it by number or group */
 	bool user;
 	pid_t pid;			/* of the process that created it; for mem/inject.h */
 	struct pinion_user *owner;	/* for limits, used by verbs */
@@ -133,7 +135,7 @@ struct pinion_qp {
 	enum ib_event_type fail_event;
 
 	enum ib_qp_state state;
-	struct ib_qp_attr attr;		/* as modified; PSNs are current, the state is not here */
+	struct ib_qp_attr attr;		/* as modified, without the state and PSNs */
 	struct pinion_av av;		/* made from attr.ah_attr */
 	const struct pinion_engine *engine;	/* connected services: chosen at RTR */
 	struct pinion_conn *conn;	/* data of an engine to other hosts, or NULL */
@@ -141,12 +143,21 @@ struct pinion_qp {
 	u32 mtu;			/* path MTU in bytes */
 
 	struct pinion_raw_qp *raw;	/* queues in mlx5's format are used instead; or NULL */
-	struct pinion_sq sq;
 	bool has_sq;
-	struct pinion_recvq rq;
 	bool has_rq;			/* @rq is used; else a shared queue, or none */
+
+	/*
+	 * Written for each request, or by peers for each message: on cache lines of their own,
+	 * apart from what both sides read.
+	 */
+	struct pinion_sq sq ____cacheline_aligned_in_smp;
+	/* references of those who found it by number or group */
+	struct pinion_users finders ____cacheline_aligned_in_smp;
 	struct pinion_resp resp;
-	struct list_head memberships;	/* of multicast groups (UD); mcast.c */
+	struct pinion_recvq rq;
+
+	/* of multicast groups (UD); mcast.c */
+	struct list_head memberships ____cacheline_aligned_in_smp;
 	struct list_head as_sender;	/* in the list of its send CQ; overflow.c */
 	struct list_head as_receiver;	/* in the list of its receive CQ */
 

@@ -191,6 +191,8 @@ static enum pinion_verdict recv_scatter(struct pinion_qp *qp, const struct pinio
 		qp->resp.left = msg->length;
 	if (!msg->resumed && msg->begins)
 		verdict = recv_open_sink(qp, target, msg);
+	/* XRC: the queue is found by number each time, so its domain may be another one now. */
+	qp->resp.cursor.want.pd = target->recv_pd;
 	if (verdict == PINION_ACK)
 		verdict = pinion_carry(qp, target, msg, false);
 	if (qp->resp.cursor.syndrome)

@@ -63,8 +63,8 @@ static int devx_call_end(struct call *call, struct uverbs_attr_bundle *attrs, in
 
 /* ----------------------------------------------------------------- objects */
 
-static int devx_obj_cleanup(struct ib_uobject *uobject, enum rdma_remove_reason why,
-			    struct uverbs_attr_bundle *attrs)
+static int devx_obj_end(struct ib_uobject *uobject, enum rdma_remove_reason why,
+			struct uverbs_attr_bundle *attrs)
 {
 	struct pinion_devx_obj *obj = uobject->object;
 	int err;
@@ -193,7 +193,7 @@ DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_MODIFY,
 						UVERBS_ATTR_MIN_SIZE(PINION_DEVX_HEAD),
 						UA_MANDATORY));
 
-DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_DEVX_OBJ, UVERBS_TYPE_ALLOC_IDR(devx_obj_cleanup),
+DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_DEVX_OBJ, UVERBS_TYPE_ALLOC_IDR(devx_obj_end),
 			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OBJ_CREATE),
 			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OBJ_DESTROY),
 			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OBJ_MODIFY),

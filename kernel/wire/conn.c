@@ -101,7 +101,7 @@ static void conn_begin_to_send(struct pinion_conn *conn)
 
 	pinion_line_close(&conn->answers);
 	pinion_harm_forget(&conn->held);
-	pinion_sender_init(&conn->sender, attr->sq_psn, attr->retry_cnt, attr->rnr_retry);
+	pinion_sender_init(&conn->sender, conn->qp->sq.psn, attr->retry_cnt, attr->rnr_retry);
 	conn->deadline = 0;
 	conn->lateness = 0;
 	conn->paced = 0;
@@ -116,7 +116,7 @@ static void conn_begin_to_receive(struct pinion_conn *conn)
 	const struct pinion_qp *qp = conn->qp;
 
 	pinion_responder_forget(conn);
-	pinion_receiver_init(&conn->receiver, qp->attr.rq_psn, qp->mtu, pinion_qp_is_reliable(qp));
+	pinion_receiver_init(&conn->receiver, qp->resp.psn, qp->mtu, pinion_qp_is_reliable(qp));
 	conn->ack_psn = pinion_psn_add(conn->receiver.expected, -1);
 	pinion_line_open(&conn->requests);
 }

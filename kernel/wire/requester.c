@@ -54,10 +54,10 @@ static enum pinion_step requester_begin(struct pinion_conn *conn, struct pinion_
 		pinion_request_stick_local(qp, request, syndrome);
 		return PINION_STEP_DONE;
 	}
-	request->psn = qp->attr.sq_psn;
+	request->psn = qp->sq.psn;
 	request->packets = pinion_psn_packets(request->length, qp->mtu);
 	request->begun = true;
-	qp->attr.sq_psn = pinion_psn_add(request->psn, request->packets);
+	qp->sq.psn = pinion_psn_add(request->psn, request->packets);
 	return PINION_STEP_DONE;
 }
 
@@ -90,7 +90,7 @@ static enum pinion_step requester_talk(struct pinion_conn *conn, u32 tail)
 	struct pinion_qp *qp = conn->qp;
 	struct pinion_request *request;
 
-	if (conn->sender.next != qp->attr.sq_psn) {
+	if (conn->sender.next != qp->sq.psn) {
 		request = pinion_requester_find(conn, conn->sender.next);
 		if (WARN_ON_ONCE(!request))
 			return PINION_STEP_PARKED;
@@ -171,7 +171,7 @@ static bool requester_has_more(struct pinion_conn *conn)
 	struct pinion_requests *requests = &qp->sq.requests;
 
 	if (pinion_line_waits(&conn->answers) ||
-	    (conn->sender.next != qp->attr.sq_psn && !conn->paced))
+	    (conn->sender.next != qp->sq.psn && !conn->paced))
 		return true;
 	return pinion_ring_user_idx(&qp->sq.ring) !=
 	       qp->sq.head + pinion_requests_count(requests);

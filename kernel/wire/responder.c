@@ -687,7 +687,7 @@ void pinion_responder_turn(struct pinion_conn *conn, int packets)
 		goes_on = responder_go_on(conn);
 	}
 	responder_acknowledge_due(conn);
-	qp->attr.rq_psn = conn->receiver.expected;
+	qp->resp.psn = conn->receiver.expected;
 	if (goes_on && responder_has_more(conn))
 		queue_work(qp->wq, &conn->work);
 }

@@ -428,7 +428,12 @@ struct pinion_query_dm_resp {
 
 #define PINION_NS		(1U << 12)	/* UVERBS_ID_DRIVER_NS */
 
-/* Methods added to UVERBS_OBJECT_QP */
+/*
+ * Numbers of methods are distant from PINION_NS, since mlx5 adds methods to the same objects from
+ * there on, and programs for mlx5 call those here, too.
+ *
+ * Methods added to UVERBS_OBJECT_QP:
+ */
 enum pinion_qp_methods {
 	/* Execute what is posted; flush what an errored QP must flush. */
 	PINION_METHOD_QP_DOORBELL = PINION_NS + 7,
