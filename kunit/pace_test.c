@@ -29,7 +29,7 @@ static void a_pause_is_enough_and_no_longer(struct kunit *test)
 	random_begin(&rnd, 1);
 	for (i = 0; i < 100000; i++) {
 		/* A single batch, with the longest pauses, or many. */
-		pause = random_u64_below(&rnd, PINION_PACE_MOST_NS + 1);
+		pause = random_u64_below(&rnd, 20 * PINION_PACE_MOST_NS);
 		batches = 1 + random_magnitude(&rnd) % 5000;
 		took = random_magnitude(&rnd);
 		sharers = 1 + random_magnitude(&rnd) % 300;

@@ -19,7 +19,7 @@ static u64 pace_of_cost(u64 took)
 
 u64 pinion_pace(u64 pause, u32 batches, u64 took, u32 sharers)
 {
-	u64 each = div_u64(min(pause, PINION_PACE_MOST_NS), batches);
+	u64 each = div_u64(pause, batches);
 
 	return max(each, pace_of_cost(took) * sharers);
 }

@@ -9,7 +9,7 @@
 #include <linux/time64.h>
 #include <linux/types.h>
 
-/* The longest interval of polling, whatever a poll costs, if nobody shares its time. */
+/* No interval is longer on account of what a poll costs, if nobody shares its time. */
 #define PINION_PACE_MOST_NS	(10 * NSEC_PER_MSEC)
 /* Polling takes 1/PINION_PACE_SHARE of a CPU at most, in sum over all sharers. */
 #define PINION_PACE_SHARE	32

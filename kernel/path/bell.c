@@ -16,9 +16,15 @@
 #include "stream.h"
 #include "trap.h"
 
-/* The pause after a record has changed; doubled each time none has. */
+/* The pause after a record has changed; doubled each time none has, up to REST_NS. */
 #define MIN_PAUSE_NS	(50 * NSEC_PER_USEC)
-#define MAX_PAUSE_NS	PINION_PACE_MOST_NS
+/* At this pause doorbell pages become traps: a store to one is noticed without polling. */
+#define SELDOM_NS	PINION_PACE_MOST_NS
+/*
+ * What a context at rest costs is a poll in this time. Only doorbells that no trap notices, which
+ * mlx5's rules do not provide for, may be as late.
+ */
+#define REST_NS		(160 * NSEC_PER_MSEC)
 /* Queues polled in one run of the timer; the others are polled in the next runs. */
 #define BATCH		32
 
@@ -29,6 +35,7 @@
 struct bells_seen {
 	bool rang;		/* a record has changed, and no stint polls that queue */
 	bool streams;		/* a stint polls a queue, or will */
+	bool doubts;		/* a program may need an event, which is not certain yet */
 };
 
 /*
@@ -90,14 +97,21 @@ static void bells_look_at(struct pinion_raw_qp *raw, struct bells_seen *seen)
 }
 
 /*
- * For a queue whose program arms it, then polls once more before it waits (raw->polls): an event
- * for completions that it finds by that poll would be spurious. So raise one only if the program
- * has not polled since it armed, for FORGOTTEN: then a completion may have come while the program
- * was arming, so that neither side saw the other's store.
+ * An event is due. For a queue whose program arms it, then polls once more before it waits
+ * (raw->polls), an event for completions that it finds by that poll would be spurious. So raise one
+ * only if the program has not polled since it armed, for FORGOTTEN: then a completion may have come
+ * while the program was arming, so that neither side saw the other's store.
  */
-static bool bells_is_forgotten(const struct pinion_raw_cq *raw)
+static bool bells_is_wanted(const struct pinion_raw_cq *raw, struct bells_seen *seen)
 {
-	return !pinion_raw_cq_was_polled(raw) && time_after(jiffies, raw->since + FORGOTTEN);
+	if (!raw->polls)
+		return true;
+	if (pinion_raw_cq_was_polled(raw))
+		return false;
+	if (time_after(jiffies, raw->since + FORGOTTEN))
+		return true;
+	seen->doubts = true;
+	return false;
 }
 
 static void bells_look_at_cq(struct pinion_raw_cq *raw, struct bells_seen *seen)
@@ -109,19 +123,33 @@ static void bells_look_at_cq(struct pinion_raw_cq *raw, struct bells_seen *seen)
 		raw->since = jiffies;
 	}
 	raw->seen = arm;
-	if (raw->polls && !bells_is_forgotten(raw))
-		return;
-	if (pinion_raw_cq_is_due(raw, READ_ONCE(raw->cq->tail)))
+	if (pinion_raw_cq_is_due(raw, READ_ONCE(raw->cq->tail)) && bells_is_wanted(raw, seen))
 		queue_work(raw->cq->node->wq, &raw->late);
 }
 
-static u64 bells_next(const struct pinion_bells *bells, const struct bells_seen *seen)
+/* No pause becomes longer before all queues have been polled once more. */
+static void bells_begin_round(struct pinion_bells *bells)
 {
+	lockdep_assert_held(&bells->lock);
+	bells->left = max(bells->count, bells->cq_count);
+}
+
+/* The pause after a run of the timer. */
+static u64 bells_next(struct pinion_bells *bells, const struct bells_seen *seen)
+{
+	bool over = bells->left <= BATCH;
+
+	bells->left -= min(bells->left, BATCH);
+	if (seen->rang || over)
+		bells_begin_round(bells);
 	if (seen->rang)
 		return MIN_PAUSE_NS;
 	/* The timer would disturb the CPU of a stint: poll the other queues seldom. */
-	return seen->streams ? MAX_PAUSE_NS :
-			       pinion_pace_slower(bells->pause, MIN_PAUSE_NS, MAX_PAUSE_NS);
+	if (seen->streams)
+		return SELDOM_NS;
+	if (seen->doubts)
+		return min(bells->pause, SELDOM_NS);
+	return over ? pinion_pace_slower(bells->pause, MIN_PAUSE_NS, REST_NS) : bells->pause;
 }
 
 static void bells_count_as(atomic_t *count, bool *counted, bool counts)
@@ -138,8 +166,7 @@ static void bells_count(struct pinion_bells *bells)
 
 	lockdep_assert_held(&bells->lock);
 	bells_count_as(&bells->crowd->present, &bells->is_present, present);
-	bells_count_as(&bells->crowd->busy, &bells->is_busy,
-		       present && bells->pause < MAX_PAUSE_NS);
+	bells_count_as(&bells->crowd->busy, &bells->is_busy, present && bells->pause < SELDOM_NS);
 }
 
 /* Those who share the time for polling often, or that for polling seldom. */
@@ -172,11 +199,18 @@ static void bells_pause(struct pinion_bells *bells, u64 pause)
 	hrtimer_start(&bells->timer, at, HRTIMER_MODE_ABS_SOFT);
 }
 
+/* Somebody may ring soon. */
+static void bells_poll_soon(struct pinion_bells *bells)
+{
+	bells_begin_round(bells);
+	bells_pause(bells, MIN_PAUSE_NS);
+}
+
 /* Nobody rings: doorbell pages become traps. While a stint runs they stay, for its program. */
 static void bells_rest(struct pinion_bells *bells, const struct bells_seen *seen)
 {
 	lockdep_assert_held(&bells->lock);
-	if (!bells->untrapped || seen->streams || bells->pause < MAX_PAUSE_NS)
+	if (!bells->untrapped || seen->streams || bells->pause < SELDOM_NS)
 		return;
 	bells->untrapped = false;
 	queue_work(system_dfl_wq, &bells->set_trap);
@@ -218,8 +252,9 @@ static enum hrtimer_restart bells_expire(struct hrtimer *timer)
 }
 
 /*
- * Set the trap, then poll once more: a doorbell that rang before the pages were taken away, and
- * after the last poll, is found now. One that rings later faults.
+ * Set the trap, then poll all queues once more before the pause becomes longer: a doorbell that
+ * rang before the pages were taken away, and after the last poll, is found now. One that rings
+ * later faults.
  */
 static void bells_set_trap(struct work_struct *work)
 {
@@ -227,6 +262,7 @@ static void bells_set_trap(struct work_struct *work)
 
 	pinion_trap_set(bells->trap);
 	guard(spinlock_bh)(&bells->lock);
+	bells_begin_round(bells);
 	bells_poll(bells);
 }
 
@@ -253,7 +289,7 @@ void pinion_bells_heard(struct pinion_bells *bells)
 	bells->untrapped = true;
 	/* The record has been written. A doorbell in the page itself will be: poll soon again. */
 	bells_poll(bells);
-	bells_pause(bells, MIN_PAUSE_NS);
+	bells_poll_soon(bells);
 }
 
 void pinion_bells_init(struct pinion_bells *bells, struct pinion_bells_crowd *crowd)
@@ -288,7 +324,7 @@ void pinion_bells_join(struct pinion_raw_qp *raw)
 	guard(spinlock_bh)(&bells->lock);
 	list_add(&raw->list, &bells->qps);
 	bells->count++;
-	bells_pause(bells, MIN_PAUSE_NS);
+	bells_poll_soon(bells);
 }
 
 void pinion_bells_hurry(struct pinion_raw_qp *raw)
@@ -296,7 +332,7 @@ void pinion_bells_hurry(struct pinion_raw_qp *raw)
 	struct pinion_bells *bells = raw->bells;
 
 	guard(spinlock_bh)(&bells->lock);
-	bells_pause(bells, MIN_PAUSE_NS);
+	bells_poll_soon(bells);
 }
 
 void pinion_bells_leave(struct pinion_raw_qp *raw)
@@ -315,7 +351,7 @@ void pinion_bells_join_cq(struct pinion_bells *bells, struct pinion_raw_cq *raw)
 	raw->bells = bells;
 	list_add(&raw->list, &bells->cqs);
 	bells->cq_count++;
-	bells_pause(bells, MIN_PAUSE_NS);
+	bells_poll_soon(bells);
 }
 
 void pinion_bells_leave_cq(struct pinion_raw_cq *raw)

@@ -3,6 +3,10 @@
  * Doorbells of raw queue pairs. Their programs ring by a store to memory, without a system call. So
  * a timer polls the doorbell records, less often the longer none has changed. When it polls seldom,
  * doorbell pages are traps (trap.h): a store to one has the records polled at once.
+ *
+ * By mlx5's rules a program stores to a doorbell page when it has posted sends, and when it arms a
+ * completion queue. So polling is needed only while the page is mapped, and for programs that do
+ * otherwise. It is not needed for receives: a message that wants one looks at the record itself.
  */
 #ifndef PINION_PATH_BELL_H
 #define PINION_PATH_BELL_H
@@ -27,7 +31,8 @@ struct pinion_bells {
 	u32 count;
 	struct list_head cqs;		/* struct pinion_raw_cq; likewise */
 	u32 cq_count;
-	u64 pause;			/* ns in which all queues are polled once */
+	u64 pause;			/* ns in which all queues are polled once: a round */
+	u32 left;			/* queues of either list still to be polled in this round */
 	u64 took;			/* ns that the last run of the timer took */
 	struct pinion_bells_crowd *crowd;
 	bool is_present;		/* counted there */
@@ -64,9 +69,8 @@ void pinion_bells_join_cq(struct pinion_bells *bells, struct pinion_raw_cq *raw)
 void pinion_bells_leave_cq(struct pinion_raw_cq *raw);
 
 /*
- * @raw has made progress, so its program may ring again soon: poll sooner. Called by the work item
- * of @raw->qp. @raw may have left meanwhile; the bells exist as long as the file is open, and that
- * is longer than the work item.
+ * The program of @raw may ring soon: poll sooner. @raw may have left meanwhile; the bells exist as
+ * long as the file is open, and that is longer than the queue pair and its work item.
  */
 void pinion_bells_hurry(struct pinion_raw_qp *raw);
 

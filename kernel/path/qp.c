@@ -7,6 +7,7 @@
 
 #include "../logic/wqe.h"
 #include "../mem/dwell.h"
+#include "bell.h"
 #include "complete.h"
 #include "engine.h"
 #include "exec.h"
@@ -144,6 +145,9 @@ static void qp_break_receives(struct pinion_qp *qp, enum ib_qp_state before)
 	/* In the error state a posted receive must be flushed, so posting needs a doorbell. */
 	if (qp->has_rq)
 		pinion_recvq_set_need_doorbell(&qp->rq, true);
+	/* Of a raw queue pair none is rung for receives: they have to be found. */
+	if (qp->raw)
+		pinion_bells_hurry(qp->raw);
 	pinion_flush_recvs(qp);
 	if (qp->ibqp.srq && before != IB_QPS_ERR)
 		pinion_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);

@@ -55,23 +55,17 @@ static void give_back(struct pinion_home *home)
 }
 
 /*
- * Register the memory. It is private memory of the process, so it must not become
- * copy-on-write after fork().
+ * Register the memory. That it does not become copy-on-write after fork() is the allocator's task:
+ * see ibv_alloc_parent_domain(3).
  */
 static int settle(struct pinion_home *home, struct pinion_ring_place *place)
 {
 	int err;
 
-	if (ibv_dontfork_range(home->memory, home->size))
-		return pinion_failed(home->pd->context, errno,
-				     "the allocator's memory and fork()");
 	err = reg_umem(home, &place->umem_id);
-	if (err) {
-		pinion_failed(home->pd->context, err,
-			      "the allocator's memory as a ring");
-		ibv_dofork_range(home->memory, home->size);
-		return err;
-	}
+	if (err)
+		return pinion_failed(home->pd->context, err,
+				     "the allocator's memory as a ring");
 	/* The kernel expects a header of zeros. It writes nothing before it makes the ring. */
 	memset(home->memory, 0, sizeof(struct pinion_ring_hdr));
 	return 0;
@@ -115,7 +109,6 @@ void pinion_home_end(struct pinion_home *home)
 	if (!home->pd)
 		return;
 	dereg_umem(home);
-	ibv_dofork_range(home->memory, home->size);
 	give_back(home);
 }
 

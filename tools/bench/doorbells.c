@@ -32,6 +32,7 @@ enum {
 	TO_AT = 128,
 	WARM_UP = 1000, /* messages before each run */
 	BETWEEN = 64, /* messages between two looks at the clock */
+	REST_US = 1000000, /* then the kernel polls as seldom as it ever does */
 	SPIN_MS = 200, /* of one half of a turn of cost_of_a_poll() */
 	TURNS = 15, /* of it */
 	MORE_POLLS = 20, /* for each second, at least, for a turn to count */
@@ -222,12 +223,12 @@ static double polls_at_rest(void)
 	uint32_t nothing = 0;
 	double without;
 
-	usleep(300000);
-	without = measure(&nothing, 1).polls;
+	usleep(REST_US);
+	without = measure(&nothing, 2).polls;
 	raw_make_pair(&a, &b, false);
 	by_record(&rows[0]);
-	usleep(300000);
-	return measure(&nothing, 2).polls - without;
+	usleep(REST_US);
+	return measure(&nothing, 4).polls - without;
 }
 
 /* Breaks @a: its record gets an index beyond the ring. Return: the record. */

@@ -20,8 +20,11 @@ enum { WAS_SENT = 0, WAS_REFUSED = 13, IS_BROKEN = 6 };
 /* Codes of the RNR timer, after which the sender tries again: 10 us, and half a second. */
 enum { RNR_SHORT = 1, RNR_LONG = 31 };
 
-/* Polls per second when nothing happens, and queues polled in one run: see kernel/path/bell.c. */
-enum { LOOKS = 100, BATCH = 32 };
+/*
+ * Milliseconds between polls when nothing happens, after less than a second without a doorbell; and
+ * queues polled in one run: see kernel/path/bell.c.
+ */
+enum { REST_MS = 160, BATCH = 32 };
 
 static struct region from, to;
 
@@ -143,13 +146,15 @@ static void rests(uint32_t queues)
 	double begun;
 
 	/* Let the pauses between polls grow to the longest: earlier doorbells shortened them. */
-	usleep(300000);
+	sleep(1);
 	streams = device_counter("streams");
 	begun = now();
 	looked = raw_looks();
 	sleep(SECONDS);
 	looked = raw_looks() - looked;
-	most = (now() - begun) * LOOKS * ((queues + BATCH - 1) / BATCH) + SLACK;
+	most = (now() - begun) * 1000 / REST_MS *
+		       ((queues + BATCH - 1) / BATCH) +
+	       SLACK;
 	streams = device_counter("streams") - streams;
 	printf("# %llu looks, at most %llu; %lld streams\n", looked, most,
 	       streams);

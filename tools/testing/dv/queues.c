@@ -16,6 +16,24 @@ enum { LEN = 100000 };
 
 static struct own own;
 
+/* These replace the functions of libibverbs: memory of an allocator is not exempted from fork(). */
+static int fork_calls;
+
+int ibv_dontfork_range(void *base, size_t size);
+int ibv_dofork_range(void *base, size_t size);
+
+int ibv_dontfork_range(void *base, size_t size)
+{
+	(void)base, (void)size;
+	return fork_calls++, 0;
+}
+
+int ibv_dofork_range(void *base, size_t size)
+{
+	(void)base, (void)size;
+	return fork_calls++, 0;
+}
+
 static struct ibv_cq *own_cq(struct ibv_pd *domain)
 {
 	struct ibv_cq_init_attr_ex attr = {
@@ -148,6 +166,24 @@ static void q3_default(void)
 	own_check(&own);
 }
 
+/* ibv_alloc_parent_domain(3): fork() is the allocator's affair. */
+static void q12_fork(void)
+{
+	struct qp_cfg cfg = {};
+	struct link link;
+
+	dv_begin_queues();
+	cfg.pd = own_domain(&own, dev.pd);
+	link_make(&link, &cfg);
+	link_free(&link);
+	own_check(&own);
+	CHECK_EQ(fork_calls, 0);
+	/* What is counted at all. */
+	CHECK_EQ(ibv_dereg_mr(MUST(ibv_reg_mr(dev.pd, &own, sizeof(own), 0))),
+		 0);
+	CHECK_EQ(fork_calls, 2);
+}
+
 static void all_kinds(void *arg)
 {
 	struct ibv_context *ctx = device_another();
@@ -193,6 +229,7 @@ static const struct test tests[] = {
 		  "D14-VQ1-UD-with-a-shared-receive-queue"),
 	TEST(q2_allocators, "D14-VQ2-allocators-that-fail"),
 	TEST(q3_default, "D14-VQ3-one-ring-in-the-kernel's-memory"),
+	TEST(q12_fork, "D14-VQ12-fork-is-left-to-the-allocator"),
 	LONG_TEST(q10_killed, "D13-VQ11-killed", 120),
 };
 

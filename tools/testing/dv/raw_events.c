@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Events of queues made by command, delivered by channels or eventfds, and asynchronous queries
- * (items VE1 to VE10).
+ * (items VE1 to VE11).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -141,6 +141,31 @@ static void ve1_completions(void)
 		no_event();
 		arm(&a, i, false);
 		await_event(0x1122334455667788, COMPLETION);
+		raw_await(&a);
+	}
+	end();
+}
+
+/* Armed after a long rest of the device, with a completion in the queue that came before it. */
+static void ve11_armed_late(void)
+{
+	enum { LONG_REST_US = 600000 };
+	struct raw_cqe cqe;
+	uint32_t i;
+
+	begin(0);
+	CHECK_EQ(subscribe(a.cq, COMPLETION, 0x1122), 0);
+	for (i = 0; i < 3; i++) {
+		write_one(RAW_SIGNALED);
+		while (!raw_peek(&a, &cqe))
+			;
+		a.cq_seen--;
+		if (!i)
+			await_event(0x1122, COMPLETION);
+		usleep(LONG_REST_US);
+		no_event();
+		arm(&a, i + 1, false);
+		await_event(0x1122, COMPLETION);
 		raw_await(&a);
 	}
 	end();
@@ -521,6 +546,7 @@ static const struct test tests[] = {
 	LONG_TEST(ve8_ends, "VE8 channels and queues that end", 300),
 	TEST(ve10_unread, "VE10 an event that was not read"),
 	TEST(ve9_queries, "VE9 queries that are answered in a file"),
+	TEST(ve11_armed_late, "VE11 armed after a long rest"),
 };
 
 HARNESS_MAIN("DEVX events on pinion", tests)

@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Attacks on queues made by command that use more than the bytes of the queues: random requests
- * for each service, invalid records, endless posting, numbers of other contexts (items VH1 to
- * VH7).
+ * Attacks on queues made by command: random requests for each service, single wrong fields, invalid
+ * records, endless posting, numbers of other contexts (items VH1 to VH12).
+ *
+ * Each attack on the device's own rings in hostile/rings.c has a counterpart for these queues:
+ *
+ *	R1	VR1			R7, R15	VH11		R13	VR9, VR11
+ *	R2, R3	VH8			R8	VS5		R14	VS13, VH7
+ *	R4	VH9			R9	VH10		R16	VH5
+ *	R5	VH1, VR8		R10	VL6		R17	VH6
+ *	R6	VR17, VR18		R11	VH12, VR13
+ *					R12	VB5, VH4
+ *
+ * (A request has room for 62 pieces, fewer than are served: R5 becomes pieces cut off.)
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -13,8 +23,18 @@
 #include <unistd.h>
 
 #include "raw_queue.h"
+#include "victim.h"
 
 enum { LEN = 20000, MTU = 1024 };
+
+/* Syndromes of completions. */
+enum {
+	BAD_OPERATION = 0x02,
+	LOCAL_PROTECTION = 0x04,
+	REMOTE_ACCESS = 0x13,
+	REMOTE_OPERATION = 0x14,
+	NO_ANSWER = 0x15,
+};
 
 static struct raw_queue a, b, c, d;
 static struct region from, to;
@@ -163,12 +183,185 @@ static void garbage(int service)
 	end();
 }
 
+/* ----------------------------------------------------- single wrong fields */
+
+/* Posts a valid write of 100 bytes. Returns its first segment, for the caller to change. */
+static uint8_t *post_good(void)
+{
+	uint8_t *ctrl = a.buf->data + SQ_AT + a.sq % (1 << SQ_LOG) * BLOCK;
+	uint8_t segments[2 * SEGMENT];
+
+	raw_address(segments, &to, 7);
+	raw_data(segments + SEGMENT, &from, 0, 100);
+	raw_post(&a, RAW_WRITE, RAW_SIGNALED, 0, segments, 2);
+	return ctrl;
+}
+
+/* Rings: the request fails with @syndrome, and no byte has changed. Then begins anew. */
+static void fails(uint8_t syndrome)
+{
+	struct raw_cqe cqe;
+
+	memset(to.buf->data, 0xee, LEN);
+	raw_ring(&a);
+	cqe = raw_await(&a);
+	CHECK_EQ(cqe.opcode, BAD_REQUEST);
+	CHECK_EQ(cqe.syndrome, syndrome);
+	CHECK_EQ(to.buf->data[7], 0xee);
+	CHECK(!memcmp(to.buf->data, to.buf->data + 1, LEN - 1));
+	renew(&a, b.qpn);
+	renew(&b, a.qpn);
+}
+
+static void vh8_opcodes(void)
+{
+	static const uint8_t known[] = { 0x00, 0x01, 0x08, 0x09, 0x0a, 0x0b,
+					 0x10, 0x11, 0x12, 0x25, 0x2f };
+	int opcode;
+
+	begin(PRM_RC);
+	for (opcode = 0; opcode < 256; opcode++) {
+		if (memchr(known, opcode, sizeof(known)))
+			continue;
+		context("opcode %#x", opcode);
+		post_good()[3] = opcode;
+		fails(BAD_OPERATION);
+	}
+	write_from(&a, 1000);
+	end();
+}
+
+/* Requests that are well-formed but for another service. */
+static void vh9_services(void)
+{
+	static const uint8_t not_uc[] = { RAW_SEND_INV, RAW_READ, RAW_CMP_SWP,
+					  RAW_FETCH_ADD };
+	static const uint8_t not_ud[] = { RAW_SEND_INV,	 RAW_WRITE,
+					  RAW_WRITE_IMM, RAW_READ,
+					  RAW_CMP_SWP,	 RAW_FETCH_ADD };
+	uint8_t segments[RAW_AV + 3 * SEGMENT];
+	int datagrams, at;
+	uint32_t count;
+	size_t i;
+
+	for (datagrams = 0; datagrams < 2; datagrams++) {
+		begin(datagrams ? PRM_UD : PRM_UC);
+		for (i = 0; i < (datagrams ? sizeof(not_ud) : sizeof(not_uc));
+		     i++) {
+			uint8_t opcode = datagrams ? not_ud[i] : not_uc[i];
+			bool atomic = opcode == RAW_CMP_SWP ||
+				      opcode == RAW_FETCH_ADD;
+
+			context("opcode %#x, datagrams %d", opcode, datagrams);
+			memset(segments, 0, sizeof(segments));
+			at = datagrams ? RAW_AV : 0;
+			if (datagrams)
+				raw_av(segments, b.qpn, QKEY);
+			if (opcode != RAW_SEND_INV) {
+				raw_address(segments + at, &to, 8);
+				at += SEGMENT;
+			}
+			at += atomic ? SEGMENT : 0;
+			raw_data(segments + at, &from, 0, 8);
+			count = at / SEGMENT + 1;
+			raw_post(&a, opcode, RAW_SIGNALED, 0, segments, count);
+			fails(BAD_OPERATION);
+		}
+		end();
+	}
+}
+
+/* Keys that nobody has, and those of another process, which goes on; and its queue pair. */
+static void vh10_others_keys(void)
+{
+	volatile struct victim *v = victim_start();
+	const uint32_t keys[] = { 0, 1, 255, 256, UINT32_MAX, v->lkey, v->rkey };
+	size_t i;
+
+	begin(PRM_RC);
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		context("key %#x", keys[i]);
+		prm_put32(post_good(), 2 * SEGMENT + 4, keys[i]);
+		fails(LOCAL_PROTECTION);
+		prm_put32(post_good(), SEGMENT + 8, keys[i]);
+		fails(REMOTE_ACCESS);
+	}
+	/* It is connected to another one. */
+	renew(&a, v->qpn);
+	post_good();
+	fails(NO_ANSWER);
+	write_from(&a, 1000);
+	end();
+	victim_end(v);
+}
+
+/* Fields and flags that mean nothing have no effect but an error. */
+static void vh11_reserved(void)
+{
+	uint32_t i, errors = 0;
+	struct raw_cqe cqe;
+	uint8_t *ctrl;
+
+	begin(PRM_RC);
+	for (i = 0; i < 100; i++) {
+		memset(to.buf->data, 0xee, LEN);
+		ctrl = post_good();
+		/* Signature, stream, the other flags, the immediate; behind the remote key. */
+		prm_put32(ctrl, 8, rnd() | RAW_SIGNALED);
+		prm_put32(ctrl, 12, rnd());
+		prm_put32(ctrl, SEGMENT + 12, rnd());
+		raw_ring(&a);
+		cqe = raw_await(&a);
+		if (cqe.opcode == REQUEST) {
+			CHECK(!memcmp(to.buf->data + 7, from.buf->data, 100));
+			CHECK_EQ(to.buf->data[6], 0xee);
+			CHECK_EQ(to.buf->data[107], 0xee);
+			continue;
+		}
+		errors++;
+		CHECK_EQ(to.buf->data[7], 0xee);
+		renew(&a, b.qpn);
+		renew(&b, a.qpn);
+	}
+	note("%u of %u are errors", errors, i);
+	end();
+}
+
 /* ---------------------------------------------------------------- records */
+
+/* The record jumps further than the ring is long, or back: the queue pair breaks each time. */
+static void vh12_jumps(void)
+{
+	static const int jumps[] = { (1 << SQ_LOG) + 1, 1000,
+				     1 << 15,		-1,
+				     -(1 << SQ_LOG),	-(1 << SQ_LOG) - 1 };
+	double limit;
+	size_t i;
+
+	begin(PRM_RC);
+	for (i = 0; i < ARRAY_SIZE(jumps); i++) {
+		context("a jump by %d", jumps[i]);
+		write_from(&a, 1000);
+		memset(to.buf->data, 0xee, LEN);
+		a.sq += jumps[i];
+		raw_ring(&a);
+		limit = now() + patience(PATIENCE);
+		while (raw_state(&a) != STATE_ERR) {
+			if (now() > limit)
+				FAIL("it does not break");
+			usleep(1000);
+		}
+		CHECK_EQ(to.buf->data[7], 0xee);
+		renew(&a, b.qpn);
+		renew(&b, a.qpn);
+	}
+	write_from(&a, 1000);
+	end();
+}
 
 /* A shared queue's record promises more receives than fit: the QP that receives goes into error. */
 static void vh4_receives_too_far(void)
 {
-	enum { REMOTE_OPERATION = 0x14 };
 	uint8_t segment[SEGMENT], out[PRM_HEAD];
 	struct raw_pool pool;
 	struct raw_cqe cqe;
@@ -324,6 +517,11 @@ static const struct test tests[] = {
 	TEST_OF(endless, true, "VH5 receives without end"),
 	TEST_OF(endless, false, "VH6 sends without end"),
 	TEST(vh7_others, "VH7 numbers of other contexts"),
+	LONG_TEST(vh8_opcodes, "VH8 unknown opcodes", 300),
+	TEST(vh9_services, "VH9 opcodes of another service"),
+	TEST(vh10_others_keys, "VH10 keys of other processes"),
+	TEST(vh11_reserved, "VH11 reserved fields"),
+	TEST(vh12_jumps, "VH12 a doorbell record that jumps"),
 };
 
 HARNESS_MAIN("hostile users of DEVX queues", tests)

@@ -2,7 +2,7 @@
 /*
  * Doorbell pages are unmapped while doorbell records are polled seldom, so that a store faults.
  * Then polling must become frequent at once, and no doorbell may be lost, whatever happens to the
- * mapping (items VT1 to VT6).
+ * mapping, and however long nothing has rung (items VT1 to VT10).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -17,10 +17,10 @@
 #include "unplug.h"
 
 /*
- * After about 20 ms without a doorbell the kernel rests: it polls every 10 ms only (see
- * kernel/path/bell.c), and unmaps doorbell pages. REST_US is enough for that.
+ * After about 25 ms without a doorbell the kernel rests (see kernel/path/bell.c): it unmaps doorbell
+ * pages. REST_US is enough for that. After LONG_REST_US it polls as seldom as it ever does.
  */
-enum { REST_US = 60000, LEN = 4096, BELL_AT = 0x600 };
+enum { REST_US = 60000, LONG_REST_US = 600000, LEN = 4096, BELL_AT = 0x600 };
 
 static struct mlx5dv_devx_uar *uar;
 static struct raw_queue a, b;
@@ -74,6 +74,13 @@ static void store(void *page, uint64_t value)
 			 __ATOMIC_RELEASE);
 }
 
+static void store_here(uint64_t bell)
+{
+	store(uar->base_addr, bell);
+}
+
+static void (*bell_store)(uint64_t bell) = store_here;
+
 /* Rings as for mlx5: store the first two words of the request to the page. */
 static void ring_page(uint16_t request)
 {
@@ -81,7 +88,7 @@ static void ring_page(uint16_t request)
 	uint64_t bell;
 
 	memcpy(&bell, ctrl, sizeof(bell));
-	store(uar->base_addr, bell);
+	bell_store(bell);
 }
 
 /*
@@ -191,6 +198,148 @@ static void random_pauses(int bare)
 	note("%u doorbells, %u with the page away", rounds, met[false]);
 	CHECK(met[false] && met[true]);
 	end();
+}
+
+/* -------------------------------------------------------------- long rests */
+
+static void rest_long(void)
+{
+	await_rest();
+	usleep(LONG_REST_US);
+}
+
+/* The first doorbell after a long rest, and one right after it. @bare: without a record. */
+static void long_rests(int bare)
+{
+	int i;
+
+	by_page = bare;
+	begin();
+	for (i = 0; i < 4; i++) {
+		rest_long();
+		/* In turns by the record alone, and by the page, too. */
+		write_some(bare || i % 2);
+		write_some(true);
+	}
+	end();
+}
+
+#ifdef HAVE_EXPORT
+static struct link by_peer;
+static struct region word;
+static struct ibv_mr *exported;
+
+static void store_by_peer(uint64_t bell)
+{
+	memcpy(word.buf->data, &bell, sizeof(bell));
+	expect(rdma(&by_peer.a, IBV_WR_RDMA_WRITE,
+		    sge_of(&word, 0, sizeof(bell)), BELL_AT, exported->rkey),
+	       IBV_WC_SUCCESS);
+}
+#endif
+
+/* A peer writes to the page, so no store faults: only polling finds such a doorbell. */
+static void vt9_by_dmabuf(void)
+{
+#ifdef HAVE_EXPORT
+	int fd, i;
+
+	by_page = true;
+	begin();
+	link_make(&by_peer, NULL);
+	word = region_new(sizeof(uint64_t), 0, ALL_ACCESS);
+	fd = mlx5dv_devx_uar_export_dmabuf_fd(uar);
+	CHECK(fd >= 0);
+	exported = MUST(ibv_reg_dmabuf_mr(dev.pd, 0, PAGE, 0, fd, ALL_ACCESS));
+	bell_store = store_by_peer;
+	for (i = 0; i < 3; i++) {
+		rest_long();
+		write_some(true);
+		CHECK(!is_mapped(uar->base_addr));
+	}
+	CHECK_EQ(ibv_dereg_mr(exported), 0);
+	CHECK_EQ(close(fd), 0);
+	region_free(&word);
+	link_free(&by_peer);
+	end();
+#else
+	skip("this libmlx5 exports nothing");
+#endif
+}
+
+static struct end sender;
+
+static void connect_sender(uint32_t qpn)
+{
+	enum { PSN = 0x123456 }; /* that of raw_connect() */
+	struct peer peer = { .gid = dev.gid, .qpn = qpn, .psn = PSN };
+
+	sender.psn = PSN;
+	end_init(&sender);
+	end_connect(&sender, &peer);
+}
+
+/* A message of a sender that does not wait for a receive. */
+static void send_some(uint8_t opcode)
+{
+	uint32_t length = rnd_in(1, 200), at = rnd_below(LEN - length);
+	struct raw_cqe cqe;
+
+	rnd_fill(from.buf->data + at, length);
+	expect(send_sge(&sender, sge_of(&from, at, length)), IBV_WC_SUCCESS);
+	cqe = raw_await(&b);
+	CHECK_EQ(cqe.opcode, opcode);
+	CHECK_EQ(cqe.length, length);
+	CHECK(!memcmp(to.buf->data, from.buf->data + at, length));
+}
+
+/*
+ * Receives are posted by a record alone, and no doorbell announces them. After a long rest a message
+ * finds those of a queue pair and of a shared queue. In the error state they are flushed.
+ */
+static void vt10_receives(void)
+{
+	struct qp_cfg cfg = { .rnr_retry = -1, .mtu = IBV_MTU_1024 };
+	uint8_t segment[SEGMENT], out[PRM_HEAD];
+	struct prm_path path = {};
+	struct raw_pool pool;
+	int shared, i;
+
+	dv_begin();
+	from = region_new(LEN, 3, ALL_ACCESS);
+	to = region_new(LEN, 5, ALL_ACCESS);
+	raw_data(segment, &to, 0, LEN);
+	for (shared = 0; shared < 2; shared++) {
+		raw_places(&b, false);
+		if (shared) {
+			raw_pool_make(&pool, true);
+			raw_share(&b, &pool);
+		}
+		b.qp = MUST(raw_try_qp(&b, out));
+		b.qpn = prm_number(out);
+		end_make(&sender, &cfg);
+		raw_connect(&b, sender.qp->qp_num);
+		connect_sender(b.qpn);
+		for (i = 0; i < 3; i++) {
+			usleep(LONG_REST_US);
+			if (shared) {
+				raw_pool_fill(&pool, i, 0, segment, 1);
+				raw_pool_ring(&pool);
+			} else {
+				raw_post_recv(&b, segment, 1);
+			}
+			send_some(RECV);
+		}
+		CHECK_EQ(raw_change(&b, PRM_2ERR_QP, &path, out), 0);
+		for (i = 0; !shared && i < 3; i++) {
+			usleep(LONG_REST_US);
+			raw_post_recv(&b, segment, 1);
+			CHECK_EQ(raw_await(&b).opcode, BAD_RECV);
+		}
+		end_free(&sender);
+		raw_free(&b);
+	}
+	raw_pool_free(&pool);
 }
 
 /* ------------------------------------------ what users may do with the page */
@@ -384,6 +533,10 @@ static const struct test tests[] = {
 	     "VT4 stores, forks and moves while pages come and go"),
 	TEST(vt5_outlives, "VT5 a mapping that outlives its page"),
 	TEST(vt6_device_goes, "VT6 a device that goes"),
+	TEST_OF(long_rests, false, "VT7 doorbells after a long rest"),
+	TEST_OF(long_rests, true, "VT8 likewise without a record of sends"),
+	TEST(vt9_by_dmabuf, "VT9 a doorbell by a dma-buf after a long rest"),
+	TEST(vt10_receives, "VT10 receives after a long rest"),
 };
 
 HARNESS_MAIN("Doorbell pages that are traps", tests)

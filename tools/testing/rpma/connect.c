@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sides.h"
 #include "verbs.h"
@@ -226,6 +227,46 @@ static void event_left_alone(void)
 	sides_free(&sides);
 }
 
+/* Is the address that of a shared mapping of one page? */
+static bool is_page(const void *at)
+{
+	unsigned long from, to, page = sysconf(_SC_PAGESIZE);
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[400], rights[8];
+	bool found = false;
+
+	CHECK(maps);
+	while (!found && fgets(line, sizeof(line), maps))
+		found = sscanf(line, "%lx-%lx %7s", &from, &to, rights) == 3 &&
+			from == (unsigned long)at && to - from == page &&
+			rights[3] == 's';
+	fclose(maps);
+	return found;
+}
+
+/*
+ * The memory that a flush by READ reads into is in a page of its own: a child may lack pages that
+ * are registered.
+ */
+static void sink_alone(void)
+{
+	int i;
+
+	sides.peer[NEAR] = peer_new();
+	sides.peer[FAR] = peer_new();
+	registrations_reset();
+	sides_connect(&sides, NULL, NULL);
+	if (!registrations.calls)
+		skip("this device flushes by itself");
+	CHECK_EQ(registrations.calls, 2);
+	for (i = 0; i < 2; i++)
+		CHECK(is_page(registrations.at[i]));
+	sides_disconnect(&sides);
+	for (i = 0; i < 2; i++)
+		CHECK(!is_page(registrations.at[i]));
+	sides_end(&sides);
+}
+
 static void set_nonblocking(int fd)
 {
 	CHECK_EQ(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK), 0);
@@ -307,6 +348,7 @@ static const struct test tests[] = {
 	TEST(receive_before_connection, "receive before there is a connection"),
 	TEST(event_left_alone, "an event that could not be acknowledged"),
 	TEST(nonblocking, "calls that do not block"),
+	TEST(sink_alone, "what a flush reads into is a page of its own"),
 };
 
 HARNESS_MAIN("connections of libpinion-rpma", tests)

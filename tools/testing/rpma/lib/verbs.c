@@ -27,13 +27,14 @@ void registrations_reset(void)
 }
 
 /* Counts the call; true if it is to fail, with errno set. */
-static bool reg_call(int access)
+static bool reg_call(void *addr, int access)
 {
 	int n = registrations.calls++;
 
 	if (n >= (int)ARRAY_SIZE(registrations.access))
 		return false;
 	registrations.access[n] = access;
+	registrations.at[n] = addr;
 	errno = registrations.fail[n];
 	return errno;
 }
@@ -50,7 +51,7 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 	struct ibv_mr *(*real)(struct ibv_pd *, void *, size_t, int) =
 		dlsym(RTLD_NEXT, "ibv_reg_mr");
 
-	if (reg_call(access))
+	if (reg_call(addr, access))
 		return NULL;
 	return real(pd, addr, length, rights(access));
 }
@@ -62,7 +63,7 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length,
 			       unsigned int) =
 		dlsym(RTLD_NEXT, "ibv_reg_mr_iova2");
 
-	if (reg_call(access))
+	if (reg_call(addr, access))
 		return NULL;
 	return real(pd, addr, length, iova, rights(access));
 }

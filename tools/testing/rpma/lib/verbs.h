@@ -9,6 +9,7 @@
 struct registrations {
 	int calls;
 	int access[8]; /* of each */
+	void *at[8]; /* likewise */
 	int fail[8]; /* an errno for the call of this number, 0: none */
 	int pass_access; /* if not 0: the real call gets these rights */
 };
