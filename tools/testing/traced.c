@@ -64,6 +64,7 @@ static void waits(struct region *own)
 	long long before = device_counter("rnr_waits");
 	int i, num = rnd_in(5, 50);
 
+	CHECK(before >= 0);
 	for (i = 0; i < num; i++) {
 		post_recv(&link_.b, &sink, 1, i);
 		expect(send_sge(&link_.a, sge), IBV_WC_SUCCESS);
@@ -100,12 +101,18 @@ static void pages(struct region *own)
 int main(int argc, char **argv)
 {
 	struct region own;
+	const char *missing;
 
 	if (argc != 2 || argv[1][0] == '-') {
 		fprintf(stderr, "Usage: traced DEVICE\n");
 		return 2;
 	}
 	opt.device = argv[1];
+	missing = device_missing();
+	if (missing) {
+		fprintf(stderr, "traced: %s\n", missing);
+		return 1;
+	}
 	rnd_seed(getpid());
 	device_open();
 	say("pid", getpid());
