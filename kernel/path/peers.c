@@ -113,6 +113,15 @@ static enum nearness peer_nearness(const struct pinion_node *from, const struct 
 	return peers_are_joined(&from->link, &node->link) ? JOINED : APART;
 }
 
+/*
+ * Zeros are no MAC: kernel users that were told none leave it so (the server of SMC-R, which learns
+ * it only from peers with RoCE v1), and then the address decides alone.
+ */
+static bool peer_has_mac(const struct pinion_node *node, u64 mac)
+{
+	return !mac || READ_ONCE(node->link.mac) == mac;
+}
+
 /* The node that @av leads to from @from. Under RCU, which keeps it. */
 static struct pinion_node *peer_nearest(const struct pinion_node *from, const struct pinion_av *av)
 {
@@ -123,7 +132,7 @@ static struct pinion_node *peer_nearest(const struct pinion_node *from, const st
 
 	hash_for_each_possible_rcu(endpoints, e, hash, endpoint_hash(&av->dgid)) {
 		if (e->vlan != av->vlan || memcmp(&e->gid, &av->dgid, sizeof(e->gid)) ||
-		    !READ_ONCE(e->node->link.up) || READ_ONCE(e->node->link.mac) != mac)
+		    !READ_ONCE(e->node->link.up) || !peer_has_mac(e->node, mac))
 			continue;
 		near = peer_nearness(from, e->node);
 		if (near > best) {

@@ -355,3 +355,7 @@ figure() {
 		/Correlation coefficient/ { good = 1 }
 		END { exit !(line && good) }' "$TMP/client" || return $VOID
 }
+
+# A manual page without the marks of troff, and the commands below its EXAMPLES, one a line.
+page_plain() { sed 's/\\-/-/g; s/\\f[A-Z]//g; s/\\(dq/"/g' "$1"; } # FILE
+page_examples() { page_plain "$1" | sed -n '/^\.SH EXAMPLES/,/^\.SH SEE/{/^\.nf/,/^\.fi/{/^\./!p}}'; } # FILE

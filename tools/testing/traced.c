@@ -64,6 +64,7 @@ static void waits(struct region *own)
 	long long before = device_counter("rnr_waits");
 	int i, num = rnd_in(5, 50);
 
+	CHECK(before >= 0);
 	for (i = 0; i < num; i++) {
 		post_recv(&link_.b, &sink, 1, i);
 		expect(send_sge(&link_.a, sge), IBV_WC_SUCCESS);
@@ -86,13 +87,18 @@ static void waits(struct region *own)
 /* The pages of an on-demand region come by a message, and go by madvise(2). */
 static void pages(struct region *own)
 {
+	const size_t half = PAGES / 2 * PAGE;
 	struct region region = region_new(PAGES * PAGE, 0, ODP_ALL);
+	int i;
 
-	CHECK_EQ(madvise(region.buf->data, PAGES * PAGE, MADV_DONTNEED), 0);
 	expect(rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(own, 0, PAGES * PAGE),
 		    region.base, region.rkey),
 	       IBV_WC_SUCCESS);
-	CHECK_EQ(madvise(region.buf->data, PAGES * PAGE, MADV_DONTNEED), 0);
+	/* The middle one is in the range of a region that has pages, and hits none of them. */
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(madvise(region.buf->data + i / 2 * half, half,
+				 MADV_DONTNEED),
+			 0);
 	say("key", region.rkey);
 	say("pages", PAGES);
 }
@@ -100,12 +106,18 @@ static void pages(struct region *own)
 int main(int argc, char **argv)
 {
 	struct region own;
+	const char *missing;
 
 	if (argc != 2 || argv[1][0] == '-') {
 		fprintf(stderr, "Usage: traced DEVICE\n");
 		return 2;
 	}
 	opt.device = argv[1];
+	missing = device_missing();
+	if (missing) {
+		fprintf(stderr, "traced: %s\n", missing);
+		return 1;
+	}
 	rnd_seed(getpid());
 	device_open();
 	say("pid", getpid());

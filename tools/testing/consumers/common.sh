@@ -72,3 +72,36 @@ released() {
 	rdma resource show mr dev "$DEV"
 	return 1
 }
+
+# Prints how many objects of each kind the device has. Completion queues of the core's pool, which
+# keeps them for later users, only count while they have one.
+objects() {
+	rdma resource show "$DEV" | sed 's/ cq [0-9]*//'
+	rdma resource show cq dev "$DEV" | grep -vc ' users 0 '
+}
+# as_before OBJECTS: the device has those again that `objects' printed.
+as_before() {
+	local i
+	for ((i = 0; i < 100 * SLOW; i++)); do
+		[ "$(objects)" != "$1" ] || return 0
+		sleep 0.1
+	done
+	echo "before: $1"
+	echo "now: $(objects)"
+	for i in "qp link" "cq dev" "mr dev" "pd dev" "cm_id link" "srq dev"; do
+		# shellcheck disable=SC2086 # two words
+		rdma resource show $i "$DEV"
+	done
+	return 1
+}
+# unload MODULE...: in this order. Some of them end their objects a little later.
+unload() {
+	local m i
+	for m; do
+		for ((i = 0; i < 50 * SLOW; i++)); do
+			[ -e "/sys/module/$m" ] && ! rmmod "$m" || continue 2
+			sleep 0.2
+		done
+		return 1
+	done
+}

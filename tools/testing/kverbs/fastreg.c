@@ -99,7 +99,7 @@ static void expect_refused(struct kunit *test, u64 iova, u32 rkey)
 	struct fixture *f = test->priv;
 
 	KUNIT_EXPECT_EQ(test, IB_WC_REM_ACCESS_ERR, write_some(test, iova, rkey));
-	pair_renew(test, f->pair);
+	pair_renew(test, f->pair, ITS_MAC);
 }
 
 /* Writes and reads at random places of a list with odd first and last bytes. */
@@ -125,11 +125,11 @@ static void a_list_ends_where_it_ends(struct kunit *test)
 	base = f->mr->iova;
 	KUNIT_EXPECT_EQ(test, IB_WC_REM_ACCESS_ERR,
 			end_rdma(test, &f->pair->a, IB_WR_RDMA_WRITE, one, base - 1, f->mr->rkey));
-	pair_renew(test, f->pair);
+	pair_renew(test, f->pair, ITS_MAC);
 	KUNIT_EXPECT_EQ(test, IB_WC_REM_ACCESS_ERR,
 			end_rdma(test, &f->pair->a, IB_WR_RDMA_WRITE, one,
 				 base + f->memory->length, f->mr->rkey));
-	pair_renew(test, f->pair);
+	pair_renew(test, f->pair, ITS_MAC);
 	one.length = 2;
 	KUNIT_EXPECT_EQ(test, IB_WC_REM_ACCESS_ERR,
 			end_rdma(test, &f->pair->a, IB_WR_RDMA_WRITE, one,
@@ -202,7 +202,7 @@ static void a_list_in_force_is_not_replaced(struct kunit *test)
 	iova = f->mr->iova;
 	key = f->mr->rkey;
 	KUNIT_EXPECT_NE(test, IB_WC_SUCCESS, put_in_force(test, f->mr, f->memory, ALL));
-	pair_renew(test, f->pair);
+	pair_renew(test, f->pair, ITS_MAC);
 	KUNIT_EXPECT_EQ(test, IB_WC_SUCCESS, write_some(test, iova, key));
 }
 
@@ -217,12 +217,12 @@ static void another_domains_list_is_out_of_reach(struct kunit *test)
 			ib_map_mr_sg(f->mr, f->memory->sg, MEMORY_PAGES, NULL, PAGE_SIZE));
 	key = ib_inc_rkey(f->mr->rkey);
 	KUNIT_EXPECT_NE(test, IB_WC_SUCCESS, end_reg(test, &other->b, f->mr, key, ALL));
-	pair_renew(test, other);
+	pair_renew(test, other, ITS_MAC);
 	KUNIT_ASSERT_EQ(test, IB_WC_SUCCESS, put_in_force(test, f->mr, f->memory, ALL));
 	KUNIT_EXPECT_EQ(test, IB_WC_REM_ACCESS_ERR,
 			end_rdma(test, &other->a, IB_WR_RDMA_WRITE, flat_sge(other, f->flat, 8),
 				 f->mr->iova, f->mr->rkey));
-	pair_renew(test, other);
+	pair_renew(test, other, ITS_MAC);
 	KUNIT_EXPECT_NE(test, IB_WC_SUCCESS, end_invalidate(test, &other->b, f->mr->rkey));
 	memory_check(test, f->memory);
 	KUNIT_EXPECT_EQ(test, IB_WC_SUCCESS, write_some(test, f->mr->iova, f->mr->rkey));
@@ -304,7 +304,30 @@ static void what_is_posted_comes_back(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR, end_wait(&f->pair->b).status);
 }
 
+/*
+ * An address without a MAC reaches whoever has the address; with another MAC it reaches nobody. The
+ * server of SMC-R knows no MAC of devices without RoCE v1.
+ */
+static void a_peer_without_mac_is_reached(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct ib_sge from = flat_sge(f->pair, f->flat, FLAT);
+	struct ib_sge to = flat_sge(f->pair, f->back, FLAT);
+	struct ib_recv_wr recv = { .sg_list = &to, .num_sge = 1 };
+	struct ib_send_wr send = { .opcode = IB_WR_SEND, .sg_list = &from, .num_sge = 1 };
+
+	pair_renew(test, f->pair, NO_MAC);
+	KUNIT_ASSERT_EQ(test, 0, ib_post_recv(f->pair->b.qp, &recv, NULL));
+	KUNIT_EXPECT_EQ(test, IB_WC_SUCCESS, end_do(test, &f->pair->a, &send));
+	KUNIT_EXPECT_EQ(test, IB_WC_SUCCESS, end_wait(&f->pair->b).status);
+	KUNIT_EXPECT_MEMEQ(test, f->back->data, f->flat->data, FLAT);
+	pair_renew(test, f->pair, WRONG_MAC);
+	KUNIT_ASSERT_EQ(test, 0, ib_post_recv(f->pair->b.qp, &recv, NULL));
+	KUNIT_EXPECT_EQ(test, IB_WC_RETRY_EXC_ERR, end_do(test, &f->pair->a, &send));
+}
+
 struct kunit_case fastreg_cases[] = {
+	KUNIT_CASE(a_peer_without_mac_is_reached),
 	KUNIT_CASE(a_list_is_where_its_pages_are),
 	KUNIT_CASE(a_list_ends_where_it_ends),
 	KUNIT_CASE(a_right_not_given_is_not_there),

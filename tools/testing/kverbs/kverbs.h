@@ -28,8 +28,10 @@ struct pair {
 /* Both ends are on the device, and connected. */
 struct pair *pair_new(struct kunit *test);
 void pair_free(struct pair *pair);
+/* Which MAC the ends give their peers' addresses. */
+enum mac { ITS_MAC, NO_MAC, WRONG_MAC };
 /* Resets and reconnects both ends, with nothing posted. */
-void pair_renew(struct kunit *test, struct pair *pair);
+void pair_renew(struct kunit *test, struct pair *pair, enum mac mac);
 
 /* The next completion, or an invalid status after ten seconds. */
 struct ib_wc end_wait(struct end *end);

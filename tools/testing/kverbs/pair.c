@@ -3,6 +3,7 @@
  * Two connected kernel queue pairs; waiting polls.
  */
 #include <linux/delay.h>
+#include <linux/etherdevice.h>
 #include <rdma/ib_cache.h>
 
 #include "kverbs.h"
@@ -32,7 +33,7 @@ static int find_gid(union ib_gid *gid, u8 *mac)
 	return found;
 }
 
-static void end_connect(struct kunit *test, struct end *end, struct end *peer)
+static void end_connect(struct kunit *test, struct end *end, struct end *peer, enum mac mac)
 {
 	struct ib_qp_attr attr = {
 		.qp_state = IB_QPS_INIT,
@@ -54,6 +55,10 @@ static void end_connect(struct kunit *test, struct end *end, struct end *peer)
 	int index = find_gid(&gid, attr.ah_attr.roce.dmac);
 
 	KUNIT_ASSERT_GE(test, index, 0);
+	if (mac == NO_MAC)
+		eth_zero_addr(attr.ah_attr.roce.dmac);
+	else if (mac == WRONG_MAC)
+		attr.ah_attr.roce.dmac[ETH_ALEN - 1] ^= 1;
 	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(end->qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX |
 					      IB_QP_PORT | IB_QP_ACCESS_FLAGS));
 	attr.qp_state = IB_QPS_RTR;
@@ -95,8 +100,8 @@ struct pair *pair_new(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(pair->pd));
 	end_make(test, pair, &pair->a);
 	end_make(test, pair, &pair->b);
-	end_connect(test, &pair->a, &pair->b);
-	end_connect(test, &pair->b, &pair->a);
+	end_connect(test, &pair->a, &pair->b, ITS_MAC);
+	end_connect(test, &pair->b, &pair->a, ITS_MAC);
 	return pair;
 }
 
@@ -123,12 +128,12 @@ static void end_reset(struct kunit *test, struct end *end)
 		;
 }
 
-void pair_renew(struct kunit *test, struct pair *pair)
+void pair_renew(struct kunit *test, struct pair *pair, enum mac mac)
 {
 	end_reset(test, &pair->a);
 	end_reset(test, &pair->b);
-	end_connect(test, &pair->a, &pair->b);
-	end_connect(test, &pair->b, &pair->a);
+	end_connect(test, &pair->a, &pair->b, mac);
+	end_connect(test, &pair->b, &pair->a, mac);
 }
 
 struct ib_wc end_wait(struct end *end)
