@@ -60,6 +60,8 @@ struct pinion_conn *pinion_conn_attach(struct pinion_qp *qp)
 	conn->qp = qp;
 	pinion_line_init(&conn->answers, qp->waiting);
 	pinion_line_init(&conn->requests, qp->waiting);
+	pinion_kept_init(&conn->kept_answers, qp->waiting);
+	pinion_kept_init(&conn->kept_requests, qp->waiting);
 	pinion_congestion_init(&conn->congestion);
 	hrtimer_setup(&conn->timer, conn_expire, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	hrtimer_setup(&conn->pause, conn_resume, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
@@ -89,6 +91,8 @@ void pinion_conn_detach(struct pinion_qp *qp)
 	hrtimer_cancel(&conn->timer);
 	pinion_line_close(&conn->answers);
 	pinion_line_close(&conn->requests);
+	pinion_kept_forget(&conn->kept_answers);
+	pinion_kept_forget(&conn->kept_requests);
 	pinion_harm_forget(&conn->held);
 	pinion_route_end(&conn->route, qp->node->wire);
 	pinion_route_end(&conn->answer_route, qp->node->wire);
@@ -99,7 +103,7 @@ static void conn_begin_to_send(struct pinion_conn *conn)
 {
 	const struct ib_qp_attr *attr = &conn->qp->attr;
 
-	pinion_line_close(&conn->answers);
+	pinion_requester_forget(conn);
 	pinion_harm_forget(&conn->held);
 	pinion_sender_init(&conn->sender, attr->sq_psn, attr->retry_cnt, attr->rnr_retry);
 	conn->deadline = 0;
@@ -137,11 +141,11 @@ void pinion_conn_modified(struct pinion_qp *qp, enum ib_qp_state before, int mas
 	switch (qp->state) {
 	case IB_QPS_RESET:
 	case IB_QPS_ERR:
-		pinion_line_close(&conn->answers);
+		pinion_requester_forget(conn);
 		pinion_responder_forget(conn);
 		break;
 	case IB_QPS_SQE:
-		pinion_line_close(&conn->answers);
+		pinion_requester_forget(conn);
 		break;
 	case IB_QPS_RTR:
 		conn_begin_to_receive(conn);

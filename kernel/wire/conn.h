@@ -14,6 +14,7 @@
 #include "../logic/receiver.h"
 #include "../logic/sender.h"
 #include "congestion.h"
+#include "kept.h"
 #include "line.h"
 #include "route.h"
 #include "train.h"
@@ -57,6 +58,7 @@ struct pinion_conn {
 	/* The requester half: protected by sq.exec, apart from adding to @answers. */
 	struct pinion_sender sender;
 	struct pinion_line answers;
+	struct pinion_kept kept_answers;	/* behind sender.due */
 	bool attended;			/* pinion_requester_turn() runs, and will read @answers */
 	struct pinion_errand errand;	/* of the holder of sq.exec */
 	struct pinion_request *lacking;	/* the request that sq.fault brings a page for */
@@ -71,6 +73,7 @@ struct pinion_conn {
 	/* The responder half: protected by resp.lock, apart from adding to @requests. */
 	struct pinion_receiver receiver;
 	struct pinion_line requests;
+	struct pinion_kept kept_requests;	/* behind receiver.expected */
 	struct pinion_errand *bringer;	/* errand of the thread that delivers packets, or NULL */
 	struct pinion_route answer_route;
 	struct work_struct work;	/* responds */
@@ -127,6 +130,9 @@ enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail);
  * false if the executor must run, too.
  */
 bool pinion_requester_glance(struct pinion_qp *qp);
+
+/* sq.exec is held: drop all answers, and close the line. */
+void pinion_requester_forget(struct pinion_conn *conn);
 
 /* responder.c: process waiting requests, at most @packets; resp.lock is held, as below. */
 void pinion_responder_turn(struct pinion_conn *conn, int packets);
