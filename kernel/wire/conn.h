@@ -16,6 +16,7 @@
 #include "congestion.h"
 #include "kept.h"
 #include "line.h"
+#include "outlet.h"
 #include "route.h"
 #include "train.h"
 #include "wire.h"
@@ -52,6 +53,7 @@ struct pinion_asked {
 
 struct pinion_conn {
 	struct pinion_qp *qp;
+	struct pinion_outlet *outlet;
 	struct sk_buff *held;		/* delayed by order until the next is sent; see harm.h */
 	struct pinion_congestion congestion;
 
@@ -63,6 +65,7 @@ struct pinion_conn {
 	struct pinion_errand errand;	/* of the holder of sq.exec */
 	struct pinion_request *lacking;	/* the request that sq.fault brings a page for */
 	struct hrtimer timer;
+	struct pinion_outlet_wait requests_wait;	/* for room to send them */
 	u64 deadline;			/* of the ACK or RNR timer, in ns; 0: none */
 	u8 lateness;			/* log2 of the factor of the ACK timeout */
 	u64 paced;			/* the rate allows nothing until then, in ns; 0: no pause */
@@ -78,6 +81,7 @@ struct pinion_conn {
 	struct pinion_route answer_route;
 	struct work_struct work;	/* responds */
 	struct hrtimer pause;		/* queues @work: the socket may have room again */
+	struct pinion_outlet_wait answers_wait;	/* for room to send them; wakes @work */
 	bool ack_due;			/* an acknowledgment of @ack_psn must be sent */
 	u32 ack_psn;			/* the last packet performed that has no other answer */
 	struct pinion_reading reading;

@@ -127,6 +127,15 @@ static bool requester_page_came(struct pinion_conn *conn)
 	return true;
 }
 
+/* Was the queue parked for room? Neither the outlet nor the timer may end the next wait. */
+static void requester_leave_outlet(struct pinion_conn *conn)
+{
+	if (!conn->requests_wait.waits)
+		return;
+	pinion_outlet_leave(conn->outlet, &conn->requests_wait);
+	hrtimer_cancel(&conn->qp->sq.timer);
+}
+
 enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
 {
 	struct pinion_conn *conn = qp->conn;
@@ -136,6 +145,7 @@ enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
 	int i;
 
 	pinion_half_assert(&qp->sq.exec);
+	requester_leave_outlet(conn);
 	if (!requester_page_came(conn))
 		return PINION_STEP_PARKED;
 	/* Before processing answers: a request whose memory has failed must not take any. */
@@ -181,6 +191,7 @@ void pinion_requester_forget(struct pinion_conn *conn)
 {
 	pinion_half_assert(&conn->qp->sq.exec);
 	pinion_line_close(&conn->answers);
+	pinion_outlet_leave(conn->outlet, &conn->requests_wait);
 	pinion_kept_forget(&conn->kept_answers);
 }
 

@@ -146,6 +146,17 @@ static void requester_put(struct pinion_conn *conn, const struct pinion_request 
 	}
 }
 
+/* The queue is parked first: it may be woken at once. */
+static void requester_await_room(struct pinion_conn *conn)
+{
+	u64 pause;
+
+	pinion_sq_park(conn->qp, PINION_OUTLET_LONG);
+	pause = pinion_outlet_await(conn->outlet, &conn->requests_wait);
+	if (pause != PINION_OUTLET_LONG)
+		pinion_sq_park(conn->qp, pause);
+}
+
 enum pinion_step pinion_requester_send(struct pinion_conn *conn, struct pinion_request *request)
 {
 	u32 psn = pinion_sender_first(&conn->sender);
@@ -170,13 +181,13 @@ enum pinion_step pinion_requester_send(struct pinion_conn *conn, struct pinion_r
 	if (!requester_may_send(conn, request, packets) || requester_must_pause(conn, &room))
 		return PINION_STEP_PARKED;
 	burst = requester_burst(conn, request, &msg, &packet, room);
-	skb = pinion_wire_make(qp->node->wire, &qp->av, &burst, false, &copy);
+	skb = pinion_wire_make(conn->outlet, &qp->av, &burst, false, &copy);
 	if (!skb && burst.packets > 1) {
 		burst = pinion_burst_of_one(&packet);
-		skb = pinion_wire_make(qp->node->wire, &qp->av, &burst, false, &copy);
+		skb = pinion_wire_make(conn->outlet, &qp->av, &burst, false, &copy);
 	}
 	if (!skb) {
-		pinion_sq_park(qp, pinion_wire_pause(qp->node->wire));
+		requester_await_room(conn);
 		return PINION_STEP_PARKED;
 	}
 	step = requester_load(conn, request, psn, burst_payload(&burst), &copy);

@@ -77,7 +77,7 @@ static void responder_say(struct pinion_conn *conn, const struct pinion_packet *
 	if (!pinion_qp_is_reliable(qp))
 		return;
 	responder_said(conn, packet->psn);
-	skb = pinion_wire_make(qp->node->wire, &qp->av, &burst, true, &none);
+	skb = pinion_wire_make(conn->outlet, &qp->av, &burst, true, &none);
 	if (!skb)
 		return;
 	pinion_wire_put(skb, &burst, 0, packet);
@@ -560,8 +560,8 @@ static u32 responder_take(struct pinion_conn *conn, struct sk_buff *skb, u32 i, 
 		return responder_keep(conn, train.packet.psn, skb, i);
 	case PINION_ARRIVAL_INVALID:
 		/*
-		 * Many numbers are kept, but only one is the next: who guesses numbers must not break
-		 * the connection more easily for that. The sender sends its own packet again.
+		 * Many numbers are kept, but only one is the next: who guesses numbers must not
+		 * break the connection more easily for that. The sender sends its own packet again.
 		 */
 		if (kept) {
 			pinion_stat_inc(conn->qp, rx_early_drops);
@@ -688,14 +688,16 @@ static bool responder_give(struct pinion_conn *conn)
 	pause = pinion_congestion_pause(conn, &room);
 	if (pause)
 		return responder_pause(conn, pause);
+	pinion_outlet_leave(conn->outlet, &conn->answers_wait);
 	burst = responder_burst(conn, &packet, room);
-	skb = pinion_wire_make(conn->qp->node->wire, &conn->qp->av, &burst, false, &copy);
+	skb = pinion_wire_make(conn->outlet, &conn->qp->av, &burst, false, &copy);
 	if (!skb && burst.packets > 1) {
 		burst.packets = 1;
-		skb = pinion_wire_make(conn->qp->node->wire, &conn->qp->av, &burst, false, &copy);
+		skb = pinion_wire_make(conn->outlet, &conn->qp->av, &burst, false, &copy);
 	}
 	if (!skb)
-		return responder_pause(conn, pinion_wire_pause(conn->qp->node->wire));
+		return responder_pause(conn, pinion_outlet_await(conn->outlet,
+								 &conn->answers_wait));
 	bytes = packet.payload * burst.packets;
 	verdict = responder_read(conn, bytes, &copy);
 	if (verdict != PINION_ACK) {
@@ -789,6 +791,7 @@ void pinion_responder_forget(struct pinion_conn *conn)
 	pinion_half_assert(&conn->qp->resp.lock);
 	pinion_line_close(&conn->requests);
 	pinion_kept_forget(&conn->kept_requests);
+	pinion_outlet_leave(conn->outlet, &conn->answers_wait);
 	conn->reading.active = false;
 	conn->ack_due = false;
 	conn->num_found = 0;
