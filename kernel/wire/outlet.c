@@ -98,7 +98,7 @@ static void outlet_end(struct work_struct *work)
 
 static const void *outlet_user(const struct pinion_qp *qp)
 {
-	return qp->owner ? (const void *)qp->owner : qp->node;
+	return qp->waiting ? (const void *)qp->waiting : qp->node;
 }
 
 static struct pinion_outlet *outlet_find(struct pinion_wire *wire, const void *user)

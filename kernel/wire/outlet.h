@@ -20,7 +20,7 @@ struct sock;
 struct pinion_outlet {
 	struct list_head node;		/* in the wire's list, under its lock */
 	struct pinion_wire *wire;
-	const void *user;		/* pinion_qp.owner; of kernel consumers: the device */
+	const void *user;		/* pinion_qp.waiting; kernel consumers': the device */
 	u32 qps;			/* that use it; under the wire's lock */
 	struct sock __rcu *sk;		/* NULL after the namespace is gone */
 	struct work_struct work;	/* closes @sk, and frees this */
