@@ -47,6 +47,13 @@ struct weather {
 	u32 loss, twice, late, not_ready;	/* one in this many packets; 0: none */
 };
 
+/* A packet that came early, and waits for its turn. */
+struct kept {
+	struct pinion_run run;
+	struct packet packet;
+	bool used;
+};
+
 struct world {
 	struct kunit *test;
 	struct rnd_state rnd;
@@ -59,8 +66,62 @@ struct world {
 	u32 retired;			/* number of messages */
 	u32 at, index;			/* what must be executed next */
 	u32 lost;
+	u32 again;			/* numbers that were sent more than once */
 	bool wrong;
+
+	/* Selective repeat: */
+	bool selective;
+	struct pinion_early requests, answers;
+	struct kept kept[2 * PINION_EARLY_WINDOW];
 };
+
+/* ------------------------------------------------------ packets that came early */
+
+/* Returns whether @packet is there now, and was not before. */
+static bool keep(struct world *w, struct pinion_early *early, const struct packet *packet,
+		 u32 expected, u32 *gap)
+{
+	struct kept *kept;
+
+	for (kept = w->kept; kept < w->kept + ARRAY_SIZE(w->kept) && kept->used; kept++)
+		;
+	if (kept == w->kept + ARRAY_SIZE(w->kept)) {
+		w->wrong = true;
+		return false;
+	}
+	kept->packet = *packet;
+	kept->run.psn = packet->packet.psn;
+	kept->run.numbers = pinion_receiver_numbers(&packet->packet, MTU);
+	kept->used = pinion_early_add(early, &kept->run, expected, gap);
+	return kept->used;
+}
+
+/* Takes the next one whose turn has come; drops those that came otherwise. */
+static bool unkeep(struct pinion_early *early, u32 expected, struct packet *packet)
+{
+	struct pinion_run *run;
+	struct kept *kept;
+
+	while ((run = pinion_early_first(early)) && pinion_early_is_due(run, expected)) {
+		kept = container_of(run, struct kept, run);
+		pinion_early_remove(run);
+		kept->used = false;
+		*packet = kept->packet;
+		if (!pinion_early_is_over(run, expected))
+			return true;
+	}
+	return false;
+}
+
+static void forget_kept(struct pinion_early *early)
+{
+	struct pinion_run *run;
+
+	while ((run = pinion_early_first(early))) {
+		pinion_early_remove(run);
+		container_of(run, struct kept, run)->used = false;
+	}
+}
 
 static bool happens(struct world *w, u32 one_in)
 {
@@ -131,12 +192,26 @@ static u8 opcode_of(const struct message *message, u32 index)
 	       last ? PINION_WRITE_LAST_IMM : PINION_WRITE_MIDDLE;
 }
 
+/* The same, but if some were lost, only these. */
+static u32 requester_packets(struct world *w, const struct message *message, u32 index)
+{
+	u32 packets = packets_at_a_time(message, index);
+	u32 lost = pinion_sender_lost(&w->sender, pinion_psn_add(message->psn, index));
+
+	return lost ? min(packets, lost) : packets;
+}
+
 static void requester_send_one(struct world *w, struct message *message)
 {
-	u32 psn = w->sender.next, index = pinion_psn_ahead(psn, message->psn);
+	u32 psn = pinion_sender_first(&w->sender), index = pinion_psn_ahead(psn, message->psn);
+	u32 packets = requester_packets(w, message, index);
 	u32 rest = message->bytes - index * MTU;
 	struct packet packet = {
-		.packet = { .opcode = opcode_of(message, index), .psn = psn },
+		.packet = {
+			.opcode = opcode_of(message, index),
+			.psn = psn,
+			.selective = w->selective,
+		},
 		.message = message - w->messages,
 		.index = index,
 	};
@@ -146,9 +221,10 @@ static void requester_send_one(struct world *w, struct message *message)
 	if (message->kind == A_WRITE && !index)
 		packet.packet.length = rest;
 	if (message->kind == A_READ)
-		packet.packet.length = min(rest, packets_at_a_time(message, index) * MTU);
+		packet.packet.length = min(rest, packets * MTU);
 	network_carry(w, &packet);
-	pinion_sender_sent(&w->sender, packets_at_a_time(message, index));
+	w->again += pinion_psn_ahead(psn, w->sender.end) < 0 ? packets : 0;
+	pinion_sender_sent(&w->sender, packets);
 	if (has_answer(message) && !w->sender.owed)
 		pinion_sender_owe(&w->sender, psn);
 }
@@ -159,11 +235,11 @@ static void requester_send(struct world *w)
 	u32 i, index;
 
 	for (i = 0; i < 4; i++) {
-		message = message_at(w, w->sender.next);
+		message = message_at(w, pinion_sender_first(&w->sender));
 		if (!message)
 			return;
-		index = pinion_psn_ahead(w->sender.next, message->psn);
-		if (pinion_sender_room(&w->sender, WINDOW) < packets_at_a_time(message, index))
+		index = pinion_psn_ahead(pinion_sender_first(&w->sender), message->psn);
+		if (pinion_sender_room(&w->sender, WINDOW) < requester_packets(w, message, index))
 			return;
 		if (!pinion_sender_awaits(&w->sender))
 			w->last_news = w->now;
@@ -198,16 +274,41 @@ static void requester_take_answer(struct world *w, const struct packet *packet)
 		requester_owe_next(w, message);
 }
 
-static void requester_hear(struct world *w, const struct packet *packet)
+/* Keep an answer that came early. Returns what the sender decides about those before it. */
+static enum pinion_sender_step requester_keep(struct world *w, const struct packet *packet)
+{
+	u32 psn = packet->packet.psn, due = w->sender.due, gap;
+	enum pinion_sender_step step = PINION_SENDER_STALE;
+
+	if (!keep(w, &w->answers, packet, due, &gap))
+		return step;
+	if (!w->sender.back)
+		step = pinion_sender_early(&w->sender, due, pinion_early_first(&w->answers)->psn);
+	if (pinion_sender_early(&w->sender, gap, psn) == PINION_SENDER_RESEND)
+		step = PINION_SENDER_RESEND;
+	return step;
+}
+
+static enum pinion_sender_step requester_step(struct world *w, const struct packet *packet)
+{
+	u32 psn = packet->packet.psn, msn = packet->packet.msn;
+
+	if (packet->packet.syndrome == (PINION_AETH_NAK | PINION_NAK_CODE_GAP))
+		return pinion_sender_gap(&w->sender, psn,
+					 pinion_psn_add(psn, msn >> PINION_GAP_BITS),
+					 msn & PINION_GAP_MASK);
+	if (packet->packet.opcode == PINION_ACKNOWLEDGE)
+		return pinion_sender_acknowledge(&w->sender, psn, packet->packet.syndrome);
+	if (w->selective && pinion_sender_is_early(&w->sender, psn))
+		return requester_keep(w, packet);
+	return pinion_sender_answer(&w->sender, psn);
+}
+
+static void requester_hear_one(struct world *w, const struct packet *packet)
 {
 	u32 una = w->sender.una;
-	enum pinion_sender_step step;
+	enum pinion_sender_step step = requester_step(w, packet);
 
-	if (packet->packet.opcode == PINION_ACKNOWLEDGE)
-		step = pinion_sender_acknowledge(&w->sender, packet->packet.psn,
-						 packet->packet.syndrome);
-	else
-		step = pinion_sender_answer(&w->sender, packet->packet.psn);
 	switch (step) {
 	case PINION_SENDER_ANSWERED:
 		requester_take_answer(w, packet);
@@ -228,6 +329,15 @@ static void requester_hear(struct world *w, const struct packet *packet)
 	/* An acknowledgment must not come before execution. */
 	if (pinion_psn_ahead(w->sender.una, w->receiver.expected) > 0)
 		w->wrong = true;
+}
+
+static void requester_hear(struct world *w, const struct packet *packet)
+{
+	struct packet kept;
+
+	requester_hear_one(w, packet);
+	while (w->sender.owed && unkeep(&w->answers, w->sender.due, &kept))
+		requester_hear_one(w, &kept);
 }
 
 static void requester_retire(struct world *w)
@@ -269,11 +379,28 @@ static void responder_say(struct world *w, u32 psn, u8 syndrome)
 	network_carry(w, &packet);
 }
 
-/* Responds from the packet of @request on; a repeated READ may be the end of a message only. */
+static void responder_say_gap(struct world *w, u32 gap, u32 end)
+{
+	u32 expected = w->receiver.expected;
+	struct packet packet = {
+		.packet = {
+			.opcode = PINION_ACKNOWLEDGE,
+			.psn = expected,
+			.syndrome = PINION_AETH_NAK | PINION_NAK_CODE_GAP,
+			.msn = pinion_gap_msn(pinion_psn_ahead(gap, expected),
+					      pinion_psn_ahead(end, gap)),
+		},
+		.answer = true,
+	};
+
+	network_carry(w, &packet);
+}
+
+/* Responds from the packet of @request on; a repeated READ may be a part of a message. */
 static void responder_answer(struct world *w, const struct packet *request)
 {
 	struct message *message = &w->messages[request->message];
-	u32 packets = packets_at_a_time(message, request->index);
+	u32 packets = pinion_receiver_numbers(&request->packet, MTU);
 	struct packet packet = {
 		.packet = { .opcode = message->kind == A_READ ? PINION_READ_MIDDLE :
 						 PINION_ATOMIC_ACKNOWLEDGE },
@@ -297,7 +424,7 @@ static void responder_perform(struct world *w, const struct packet *packet)
 	if (packet->message != w->at || packet->index != w->index)
 		w->wrong = true;
 	message->performed++;
-	w->index += packets_at_a_time(message, packet->index);
+	w->index += pinion_receiver_numbers(&packet->packet, MTU);
 	if (w->index >= message->packets) {
 		w->at++;
 		w->index = 0;
@@ -307,6 +434,7 @@ static void responder_perform(struct world *w, const struct packet *packet)
 static void responder_new(struct world *w, const struct packet *packet)
 {
 	if (happens(w, w->weather.not_ready)) {
+		forget_kept(&w->requests);
 		pinion_receiver_defer(&w->receiver);
 		responder_say(w, packet->packet.psn, PINION_AETH_RNR | 1);
 		return;
@@ -319,7 +447,22 @@ static void responder_new(struct world *w, const struct packet *packet)
 		responder_say(w, packet->packet.psn, PINION_AETH_ACK | PINION_AETH_UNLIMITED);
 }
 
-static void responder_hear(struct world *w, const struct packet *packet)
+static void responder_keep(struct world *w, const struct packet *packet)
+{
+	u32 psn = packet->packet.psn, gap;
+
+	if (!keep(w, &w->requests, packet, w->receiver.expected, &gap))
+		return;
+	if (pinion_receiver_tell(&w->receiver)) {
+		responder_say_gap(w, w->receiver.expected, pinion_early_first(&w->requests)->psn);
+		if (pinion_early_first(&w->requests)->psn == psn)
+			return;
+	}
+	if (gap != psn)
+		responder_say_gap(w, gap, psn);
+}
+
+static void responder_hear_one(struct world *w, const struct packet *packet)
 {
 	u32 done = pinion_psn_add(w->receiver.expected, -1);
 
@@ -336,11 +479,23 @@ static void responder_hear(struct world *w, const struct packet *packet)
 	case PINION_ARRIVAL_GAP:
 		responder_say(w, w->receiver.expected, PINION_AETH_NAK | PINION_NAK_CODE_SEQUENCE);
 		break;
+	case PINION_ARRIVAL_EARLY:
+		responder_keep(w, packet);
+		break;
 	case PINION_ARRIVAL_DROP:
 		break;
 	default:
 		w->wrong = true;
 	}
+}
+
+static void responder_hear(struct world *w, const struct packet *packet)
+{
+	struct packet kept;
+
+	responder_hear_one(w, packet);
+	while (unkeep(&w->requests, w->receiver.expected, &kept))
+		responder_hear_one(w, &kept);
 }
 
 /* ----------------------------------------------------------------------- both */
@@ -377,6 +532,8 @@ static struct world *world_make(struct kunit *test, const struct weather *weathe
 	world_write_messages(w, psn);
 	pinion_sender_init(&w->sender, psn, 7, 7);
 	pinion_receiver_init(&w->receiver, psn, MTU, true);
+	pinion_early_init(&w->requests);
+	pinion_early_init(&w->answers);
 	return w;
 }
 
@@ -417,16 +574,18 @@ static void world_expect_all_done(struct world *w)
 	KUNIT_EXPECT_EQ(w->test, w->receiver.msn, msn);
 }
 
-static struct world *world_run(struct kunit *test, const struct weather *weather, u32 seed)
+static struct world *world_run(struct kunit *test, const struct weather *weather, u32 seed,
+			       bool selective)
 {
 	struct world *w = world_make(test, weather, seed);
 
+	w->selective = selective;
 	while (w->retired < MESSAGES && !w->wrong && w->now < TICKS)
 		world_tick(w);
 	return w;
 }
 
-static void streams_arrive_once_and_in_order(struct kunit *test)
+static void streams_arrive(struct kunit *test, bool selective)
 {
 	static const struct weather weathers[] = {
 		{},
@@ -437,28 +596,67 @@ static void streams_arrive_once_and_in_order(struct kunit *test)
 		{ .loss = 50, .twice = 20, .late = 50, .not_ready = 50 },
 		{ .loss = 20, .twice = 7, .late = 9, .not_ready = 20 },
 	};
-	u32 i, seed, ticks, lost;
+	u32 i, seed, ticks, lost, again;
 	struct world *w;
 
 	for (i = 0; i < ARRAY_SIZE(weathers); i++) {
 		ticks = 0;
 		lost = 0;
+		again = 0;
 		for (seed = 0; seed < 12; seed++) {
-			w = world_run(test, &weathers[i], 1000 * i + seed);
+			w = world_run(test, &weathers[i], 1000 * i + seed, selective);
 			world_expect_all_done(w);
 			ticks += w->now;
 			lost += w->lost;
+			again += w->again;
 			kunit_kfree(test, w);
 		}
-		kunit_info(test, "weather %u: %u ticks, %u packets lost", i, ticks, lost);
+		kunit_info(test, "weather %u: %u ticks, %u packets lost, %u sent again", i, ticks,
+			   lost, again);
 	}
+}
+
+static void streams_arrive_once_and_in_order(struct kunit *test)
+{
+	streams_arrive(test, false);
+}
+
+static void and_so_they_do_by_selective_repeat(struct kunit *test)
+{
+	streams_arrive(test, true);
+}
+
+/* The numbers that are sent more than once, on the same networks. */
+static u32 sent_again(struct kunit *test, const struct weather *weather, bool selective)
+{
+	struct world *w;
+	u32 seed, again = 0;
+
+	for (seed = 0; seed < 12; seed++) {
+		w = world_run(test, weather, 50000 + seed, selective);
+		world_expect_all_done(w);
+		again += w->again;
+		kunit_kfree(test, w);
+	}
+	return again;
+}
+
+static void selective_repeat_sends_what_was_lost(struct kunit *test)
+{
+	static const struct weather weather = { .loss = 100 };
+	u32 all = sent_again(test, &weather, false);
+	u32 lost = sent_again(test, &weather, true);
+
+	kunit_info(test, "%u numbers are sent again, %u by selective repeat", all, lost);
+	KUNIT_EXPECT_GT(test, lost, 0);
+	KUNIT_EXPECT_LT(test, 3 * lost, all);
 }
 
 /* If the network has no faults, nothing is sent twice, and the time limit is not needed. */
 static void a_good_network_needs_no_timer(struct kunit *test)
 {
 	static const struct weather good = {};
-	struct world *w = world_run(test, &good, 5);
+	struct world *w = world_run(test, &good, 5, false);
 	u32 packets = pinion_psn_ahead(w->sender.end, w->messages[0].psn);
 
 	world_expect_all_done(w);
@@ -524,6 +722,8 @@ static void an_unreliable_stream_is_of_whole_messages(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(streams_arrive_once_and_in_order),
+	KUNIT_CASE(and_so_they_do_by_selective_repeat),
+	KUNIT_CASE(selective_repeat_sends_what_was_lost),
 	KUNIT_CASE(a_good_network_needs_no_timer),
 	KUNIT_CASE(an_unreliable_stream_is_of_whole_messages),
 	{}

@@ -223,6 +223,7 @@ static enum pinion_packet_flaw judge(const u8 *data, u32 size, struct pinion_pac
 	p->becn = bits(data, 33, 1);
 	p->qpn = bits(data, 40, 24);
 	p->ack_request = bits(data, 64, 1);
+	p->selective = bits(data, 71, 1);
 	p->psn = bits(data, 72, 24);
 	p->payload = rest;
 	for (at = 96, letter = letters; *letter; letter++)
@@ -248,6 +249,7 @@ static void expect_same(struct kunit *test, const struct pinion_packet *a,
 	expect_word(test, a, "fecn", a->fecn, b->fecn);
 	expect_word(test, a, "becn", a->becn, b->becn);
 	expect_word(test, a, "ack_request", a->ack_request, b->ack_request);
+	expect_word(test, a, "selective", a->selective, b->selective);
 	expect_word(test, a, "pkey", a->pkey, b->pkey);
 	expect_word(test, a, "qpn", a->qpn, b->qpn);
 	expect_word(test, a, "psn", a->psn, b->psn);
@@ -506,7 +508,7 @@ static void clear_reserved(u8 *data)
 	u32 at = 96;
 
 	set_bits(data, 34, 6, 0);
-	set_bits(data, 65, 7, 0);
+	set_bits(data, 65, 6, 0);
 	letters_of(data[0], letters);
 	for (letter = letters; *letter; letter++) {
 		if (*letter == 'x')
@@ -552,6 +554,7 @@ static void random_words(struct rnd_state *rnd, struct pinion_packet *p)
 		.fecn = random_below(rnd, 2),
 		.becn = random_below(rnd, 2),
 		.ack_request = random_below(rnd, 2),
+		.selective = random_below(rnd, 2),
 		.pkey = random_below(rnd, 1 << 16),
 		.qpn = random_below(rnd, 1 << 24),
 		.psn = random_below(rnd, 1 << 24),

@@ -249,6 +249,115 @@ static void the_window_has_an_end(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, pinion_sender_awaits(&s));
 }
 
+#define EXPECT_GAP(test, sender, i, gap_i, count, step)					\
+	KUNIT_EXPECT_EQ(test, pinion_sender_gap(sender, nth(i), nth(gap_i), count),	\
+			PINION_SENDER_##step)
+
+static void expect_next(struct kunit *test, const struct pinion_sender *sender, u32 i, u32 room)
+{
+	KUNIT_EXPECT_EQ(test, pinion_sender_first(sender), nth(i));
+	KUNIT_EXPECT_EQ(test, pinion_sender_room(sender, 150), room);
+}
+
+static void only_what_is_lost_is_sent_again(struct kunit *test)
+{
+	struct pinion_sender s;
+
+	begin(&s, 1, 7);
+	/* It acknowledges what is before the first gap. */
+	EXPECT_GAP(test, &s, 30, 30, 4, RESEND);
+	expect_at(test, &s, 30, 100);
+	expect_next(test, &s, 30, 4);
+	KUNIT_EXPECT_EQ(test, pinion_sender_room(&s, 2), 2);
+	KUNIT_EXPECT_EQ(test, s.retry_left, 0);
+	/* Another gap uses up no other retry. */
+	EXPECT_GAP(test, &s, 30, 90, 1, STALE);
+	pinion_sender_sent(&s, 3);
+	expect_next(test, &s, 33, 1);
+	KUNIT_EXPECT_EQ(test, pinion_sender_room(&s, 3), 0);
+	/* What was sent again is not sent once more, until something is acknowledged. */
+	EXPECT_GAP(test, &s, 30, 30, 4, STALE);
+	expect_next(test, &s, 33, 1);
+	pinion_sender_sent(&s, 1);
+	expect_next(test, &s, 90, 1);
+	pinion_sender_sent(&s, 1);
+	/* Then it goes on where it was. */
+	expect_next(test, &s, 100, 80);
+	KUNIT_EXPECT_EQ(test, s.end, nth(100));
+	EXPECT_GAP(test, &s, 31, 32, 2, RESEND);
+	expect_next(test, &s, 32, 2);
+	EXPECT_ACK(test, &s, 89, ACK, ADVANCED);
+	expect_at(test, &s, 90, 100);
+	expect_next(test, &s, 100, 140);
+}
+
+static void a_gap_is_of_what_was_sent(struct kunit *test)
+{
+	struct pinion_sender s, before;
+
+	begin(&s, 7, 7);
+	before = s;
+	EXPECT_GAP(test, &s, 100, 100, 1, STALE);
+	EXPECT_GAP(test, &s, -1, 20, 4, STALE);
+	EXPECT_GAP(test, &s, 0, 100, 4, STALE);
+	EXPECT_GAP(test, &s, 0, 4095, 4095, STALE);
+	EXPECT_GAP(test, &s, 0, 50, 0, STALE);
+	KUNIT_EXPECT_MEMEQ(test, &s, &before, sizeof(s));
+	EXPECT_GAP(test, &s, 0, 98, 4095, RESEND);
+	expect_next(test, &s, 98, 2);
+	/* Everything is sent again, so nothing is left of it. */
+	KUNIT_EXPECT_EQ(test, pinion_sender_timeout(&s), PINION_SENDER_RESEND);
+	expect_next(test, &s, 0, 150);
+	EXPECT_GAP(test, &s, 0, 0, 4095, STALE);
+	pinion_sender_sent(&s, 10);
+	EXPECT_GAP(test, &s, 0, 0, 4095, STALE);
+	expect_next(test, &s, 0, 10);
+	/* While the receiver is not ready nothing is sent. */
+	EXPECT_ACK(test, &s, 0, RNR, WAIT);
+	EXPECT_GAP(test, &s, 0, 0, 1, STALE);
+	pinion_sender_wake(&s);
+	expect_next(test, &s, 0, 150);
+	begin(&s, 0, 7);
+	EXPECT_GAP(test, &s, 3, 4, 1, GIVE_UP);
+	KUNIT_EXPECT_EQ(test, s.una, nth(3));
+}
+
+/* Behind a lost answer no gap of requests is known. */
+static void a_gap_shows_that_an_answer_is_lost(struct kunit *test)
+{
+	struct pinion_sender s;
+
+	begin(&s, 7, 7);
+	pinion_sender_owe(&s, nth(20));
+	EXPECT_GAP(test, &s, 50, 60, 4, RESEND);
+	expect_at(test, &s, 20, 20);
+	expect_next(test, &s, 20, 150);
+}
+
+static void answers_may_be_kept(struct kunit *test)
+{
+	struct pinion_sender s;
+
+	begin(&s, 7, 7);
+	KUNIT_EXPECT_FALSE(test, pinion_sender_is_early(&s, nth(25)));
+	pinion_sender_owe(&s, nth(20));
+	KUNIT_EXPECT_FALSE(test, pinion_sender_is_early(&s, nth(19)));
+	KUNIT_EXPECT_FALSE(test, pinion_sender_is_early(&s, nth(20)));
+	KUNIT_EXPECT_FALSE(test, pinion_sender_is_early(&s, nth(100)));
+	KUNIT_EXPECT_TRUE(test, pinion_sender_is_early(&s, nth(25)));
+	KUNIT_EXPECT_EQ(test, pinion_sender_early(&s, nth(20), nth(25)), PINION_SENDER_RESEND);
+	expect_at(test, &s, 20, 100);
+	expect_next(test, &s, 20, 5);
+	KUNIT_EXPECT_EQ(test, pinion_sender_early(&s, nth(30), nth(32)), PINION_SENDER_STALE);
+	KUNIT_EXPECT_EQ(test, pinion_sender_early(&s, nth(32), nth(30)), PINION_SENDER_STALE);
+	pinion_sender_sent(&s, 5);
+	expect_next(test, &s, 30, 2);
+	EXPECT_ANSWER(test, &s, 20, ANSWERED);
+	pinion_sender_take(&s);
+	expect_at(test, &s, 21, 100);
+	expect_next(test, &s, 30, 2);
+}
+
 /* Random events in any order. */
 static void garbage_leaves_a_window(struct kunit *test)
 {
@@ -261,7 +370,7 @@ static void garbage_leaves_a_window(struct kunit *test)
 	begin(&s, 7, 7);
 	for (i = 0; i < 200000; i++) {
 		psn = pinion_psn_add(s.una, random_below(&rnd, 200) - 50);
-		switch (random_below(&rnd, 8)) {
+		switch (random_below(&rnd, 10)) {
 		case 0:
 			pinion_sender_sent(&s, min(pinion_sender_room(&s, 150),
 						   random_below(&rnd, 60)));
@@ -286,9 +395,19 @@ static void garbage_leaves_a_window(struct kunit *test)
 			if (s.owed && s.due == s.end)
 				pinion_sender_owe_none(&s);
 			break;
+		case 6:
+			pinion_sender_gap(&s, psn, pinion_psn_add(psn, random_below(&rnd, 4096)),
+					  random_below(&rnd, 4096));
+			break;
+		case 7:
+			if (pinion_sender_is_early(&s, psn))
+				pinion_sender_early(&s, s.due, psn);
+			break;
 		default:
 			pinion_sender_acknowledge(&s, psn, random_below(&rnd, 256));
 		}
+		KUNIT_ASSERT_TRUE(test, pinion_psn_ahead(pinion_sender_first(&s), s.una) >= 0);
+		KUNIT_ASSERT_TRUE(test, pinion_psn_ahead(pinion_sender_first(&s), s.next) <= 0);
 		sent = pinion_psn_ahead(s.next, s.una);
 		ever = pinion_psn_ahead(s.end, s.una);
 		KUNIT_ASSERT_TRUE(test, 0 <= sent && sent <= ever && ever <= 150);
@@ -307,6 +426,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_is_due_is_not_acknowledged),
 	KUNIT_CASE(an_answer_acknowledges_what_was_before),
 	KUNIT_CASE(the_window_has_an_end),
+	KUNIT_CASE(only_what_is_lost_is_sent_again),
+	KUNIT_CASE(a_gap_is_of_what_was_sent),
+	KUNIT_CASE(a_gap_shows_that_an_answer_is_lost),
+	KUNIT_CASE(answers_may_be_kept),
 	KUNIT_CASE(garbage_leaves_a_window),
 	{}
 };

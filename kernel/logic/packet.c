@@ -297,6 +297,8 @@ static void packet_put64(u8 **at, u64 value)
 #define BTH_FECN	BIT(31)
 #define BTH_BECN	BIT(30)
 #define BTH_ACK_REQUEST	BIT(31)
+/* The lowest of the reserved bits above the PSN, which others send as 0 and ignore. */
+#define BTH_SELECTIVE	BIT(24)
 
 #define FETH_LEVEL	4		/* two bits from here on; below it are the types */
 #define AETH_SYNDROME	24
@@ -316,6 +318,7 @@ static void packet_get_bth(const u8 *at, struct pinion_packet *packet)
 	packet->becn = qpn & BTH_BECN;
 	packet->qpn = qpn & QPN_MASK;
 	packet->ack_request = psn & BTH_ACK_REQUEST;
+	packet->selective = psn & BTH_SELECTIVE;
 	packet->psn = psn & PINION_PSN_MASK;
 }
 
@@ -332,6 +335,7 @@ static void packet_put_bth(u8 **at, const struct pinion_packet *packet)
 	packet_put32(at, (packet->fecn ? BTH_FECN : 0) | (packet->becn ? BTH_BECN : 0) |
 			 (packet->qpn & QPN_MASK));
 	packet_put32(at, (packet->ack_request ? BTH_ACK_REQUEST : 0) |
+			 (packet->selective ? BTH_SELECTIVE : 0) |
 			 (packet->psn & PINION_PSN_MASK));
 }
 

@@ -113,9 +113,23 @@ enum pinion_aeth {
 	PINION_NAK_CODE_REQUEST		= 1,
 	PINION_NAK_CODE_ACCESS		= 2,
 	PINION_NAK_CODE_OPERATION	= 3,
+	/* Ours, for peers whose packets are pinion_packet.selective: it names a gap; see below. */
+	PINION_NAK_CODE_GAP		= 16,
 	/* An ACK with unlimited credits: credits are not used. */
 	PINION_AETH_UNLIMITED	= 0x1f,
 };
+
+/*
+ * A NAK of PINION_NAK_CODE_GAP acknowledges the packets before its PSN. Instead of an MSN it has
+ * the number of the first packet that is missing, counted from its PSN, and how many are missing.
+ */
+#define PINION_GAP_BITS		12
+#define PINION_GAP_MASK		((1 << PINION_GAP_BITS) - 1)
+
+static inline u32 pinion_gap_msn(u32 begin, u32 count)
+{
+	return begin << PINION_GAP_BITS | count;
+}
 
 /* FETH */
 enum pinion_feth {
@@ -135,6 +149,7 @@ struct pinion_packet {
 	bool fecn;
 	bool becn;
 	bool ack_request;
+	bool selective;			/* reserved; the sender knows selective repeat */
 	u16 pkey;
 	u32 qpn;			/* of the destination */
 	u32 psn;
@@ -177,7 +192,7 @@ u32 pinion_packet_header_bytes(u8 opcode);
 /*
  * Parse the @size bytes of a UDP payload at @data, from BTH to ICRC; the caller checks the ICRC.
  * The packet's payload is at pinion_packet_header_bytes(). Reserved fields are ignored, as the
- * specification demands.
+ * specification demands, but for one bit that is ours (pinion_packet.selective).
  */
 enum pinion_packet_flaw pinion_packet_parse(const u8 *data, u32 size,
 					    struct pinion_packet *packet);

@@ -83,14 +83,11 @@ static bool receiver_is_valid(const struct pinion_receiver *receiver,
 	       receiver_has_room(receiver, kind, packet);
 }
 
-/* The numbers that a request takes: for a READ those of its answer's packets, else one. */
-static u32 receiver_packets(const struct pinion_receiver *receiver,
-			    const struct pinion_packet_kind *kind,
-			    const struct pinion_packet *packet)
+u32 pinion_receiver_numbers(const struct pinion_packet *packet, u32 mtu)
 {
-	if (!pinion_op_is_read(pinion_op(kind->op)))
+	if (packet->opcode % PINION_PACKET_CODES != PINION_READ_REQUEST)
 		return 1;
-	return pinion_psn_packets(packet->length, receiver->mtu);
+	return pinion_psn_packets(packet->length, mtu);
 }
 
 /*
@@ -103,8 +100,8 @@ static enum pinion_arrival receiver_look_again(const struct pinion_receiver *rec
 {
 	if (receiver_has_data(kind))
 		return PINION_ARRIVAL_AGAIN;
-	return receiver_packets(receiver, kind, packet) > behind ? PINION_ARRIVAL_DROP :
-								   PINION_ARRIVAL_ANSWER_AGAIN;
+	return pinion_receiver_numbers(packet, receiver->mtu) > behind ?
+	       PINION_ARRIVAL_DROP : PINION_ARRIVAL_ANSWER_AGAIN;
 }
 
 static enum pinion_arrival receiver_look_reliable(struct pinion_receiver *receiver,
@@ -118,11 +115,9 @@ static enum pinion_arrival receiver_look_reliable(struct pinion_receiver *receiv
 	if (!ahead)
 		return receiver_is_valid(receiver, kind, packet) ? PINION_ARRIVAL_NEW :
 								   PINION_ARRIVAL_INVALID;
-	/* One NAK per gap: packets that were sent before it arrives are all behind the gap. */
-	if (receiver->told)
-		return PINION_ARRIVAL_DROP;
-	receiver->told = true;
-	return PINION_ARRIVAL_GAP;
+	if (packet->selective && !receiver->deferred && ahead < PINION_EARLY_WINDOW)
+		return PINION_ARRIVAL_EARLY;
+	return pinion_receiver_tell(receiver) ? PINION_ARRIVAL_GAP : PINION_ARRIVAL_DROP;
 }
 
 /* After a loss an unreliable connection goes on with the next message, whatever its PSN. */
@@ -143,6 +138,14 @@ static enum pinion_arrival receiver_look_unreliable(struct pinion_receiver *rece
 	return within ? PINION_ARRIVAL_LOST : PINION_ARRIVAL_DROP;
 }
 
+bool pinion_receiver_tell(struct pinion_receiver *receiver)
+{
+	if (receiver->told)
+		return false;
+	receiver->told = true;
+	return true;
+}
+
 enum pinion_arrival pinion_receiver_look(struct pinion_receiver *receiver,
 					 const struct pinion_packet *packet)
 {
@@ -158,11 +161,12 @@ enum pinion_arrival pinion_receiver_look(struct pinion_receiver *receiver,
 void pinion_receiver_take(struct pinion_receiver *receiver, const struct pinion_packet *packet)
 {
 	const struct pinion_packet_kind *kind = pinion_packet_kind(packet->opcode);
-	u32 packets = receiver_packets(receiver, kind, packet);
+	u32 packets = pinion_receiver_numbers(packet, receiver->mtu);
 
 	receiver->expected = pinion_psn_add(receiver->expected, packets);
 	receiver->taken += packets;
 	receiver->told = false;
+	receiver->deferred = false;
 	if (receiver_has_data(kind)) {
 		receiver->left = receiver_left(receiver, kind, packet) - packet->payload;
 		receiver->writes = receiver_is_write(kind);
@@ -175,4 +179,5 @@ void pinion_receiver_take(struct pinion_receiver *receiver, const struct pinion_
 void pinion_receiver_defer(struct pinion_receiver *receiver)
 {
 	receiver->told = true;
+	receiver->deferred = true;
 }

@@ -7,6 +7,7 @@
 #ifndef PINION_LOGIC_RECEIVER_H
 #define PINION_LOGIC_RECEIVER_H
 
+#include "early.h"
 #include "packet.h"
 #include "psn.h"
 
@@ -23,6 +24,7 @@ struct pinion_receiver {
 	u32 left;			/* bytes still to come; of a SEND: at most */
 
 	bool told;			/* a NAK for @expected was sent */
+	bool deferred;			/* it was an RNR NAK */
 };
 
 enum pinion_arrival {
@@ -34,6 +36,7 @@ enum pinion_arrival {
 	PINION_ARRIVAL_AGAIN,		/* duplicate: acknowledge again */
 	PINION_ARRIVAL_ANSWER_AGAIN,	/* duplicate: send its answer again */
 	PINION_ARRIVAL_GAP,		/* send a NAK: @expected is missing */
+	PINION_ARRIVAL_EARLY,		/* keep it; else see pinion_receiver_tell() */
 	PINION_ARRIVAL_INVALID,		/* send a NAK: invalid request, and break */
 };
 
@@ -49,6 +52,15 @@ enum pinion_arrival pinion_receiver_look(struct pinion_receiver *receiver,
 
 /* @packet was new and has been performed. */
 void pinion_receiver_take(struct pinion_receiver *receiver, const struct pinion_packet *packet);
+
+/* The numbers that a packet takes: of a READ request those of its answer's packets, else one. */
+u32 pinion_receiver_numbers(const struct pinion_packet *packet, u32 mtu);
+
+/*
+ * A packet came behind a gap. Return: whether a NAK must be sent. One per gap: the packets that are
+ * sent before it arrives are all behind the gap.
+ */
+bool pinion_receiver_tell(struct pinion_receiver *receiver);
 
 /* The number of packet @psn in the count of receiver->taken. Unlike PSNs it is unique. */
 static inline u64 pinion_receiver_number(const struct pinion_receiver *receiver, u32 psn)

@@ -25,16 +25,35 @@ void pinion_sender_init(struct pinion_sender *sender, u32 psn, u8 retry_count, u
 	};
 }
 
+u32 pinion_sender_first(const struct pinion_sender *sender)
+{
+	if (!pinion_numbers_any(&sender->lost))
+		return sender->next;
+	return pinion_psn_add(sender->una, pinion_numbers_first(&sender->lost, sender->una));
+}
+
 u32 pinion_sender_room(const struct pinion_sender *sender, u32 window)
 {
-	u32 sent = pinion_psn_ahead(sender->next, sender->una);
+	u32 first = pinion_sender_first(sender);
+	u32 before = pinion_psn_ahead(first, sender->una);
 
 	window = min(window, SENDER_FARTHEST);
-	return sender->waiting || sent >= window ? 0 : window - sent;
+	if (sender->waiting || before >= window)
+		return 0;
+	window -= before;
+	return first == sender->next ? window : min(window, pinion_sender_lost(sender, first));
 }
 
 void pinion_sender_sent(struct pinion_sender *sender, u32 packets)
 {
+	u32 first = pinion_sender_first(sender);
+
+	if (first != sender->next) {
+		packets = min(packets, pinion_sender_lost(sender, first));
+		pinion_numbers_remove(&sender->lost, first, packets);
+		pinion_numbers_add(&sender->again, first, packets);
+		return;
+	}
 	sender->next = pinion_psn_add(sender->next, packets);
 	if (pinion_psn_ahead(sender->next, sender->end) > 0)
 		sender->end = sender->next;
@@ -56,6 +75,9 @@ static bool sender_advance(struct pinion_sender *sender, u32 psn)
 {
 	if (psn == sender->una)
 		return false;
+	pinion_numbers_remove(&sender->lost, sender->una,
+			      pinion_psn_ahead(psn, sender->una));
+	pinion_numbers_clear(&sender->again);
 	sender->una = psn;
 	/* Packets that were sent before we went back have arrived after all. */
 	if (pinion_psn_ahead(sender->next, psn) < 0)
@@ -67,12 +89,55 @@ static bool sender_advance(struct pinion_sender *sender, u32 psn)
 	return true;
 }
 
+/* Everything from @una on is sent again. */
+static void sender_begin_again(struct pinion_sender *sender)
+{
+	sender->next = sender->una;
+	sender->back = true;
+	pinion_numbers_clear(&sender->lost);
+	pinion_numbers_clear(&sender->again);
+}
+
 static enum pinion_sender_step sender_go_back(struct pinion_sender *sender)
 {
 	if (!sender->retry_left)
 		return PINION_SENDER_GIVE_UP;
 	sender->retry_left--;
-	sender->next = sender->una;
+	sender_begin_again(sender);
+	return PINION_SENDER_RESEND;
+}
+
+/* Is packet @psn, or its answer, missing, although it is neither to be sent nor was sent again? */
+static bool sender_has_lost(const struct pinion_sender *sender, u32 psn)
+{
+	u32 sent = pinion_psn_ahead(sender->next, sender->una);
+
+	return pinion_psn_within(psn, sender->una, min(sent, PINION_NUMBERS)) &&
+	       !pinion_numbers_has(&sender->lost, psn) && !pinion_numbers_has(&sender->again, psn);
+}
+
+/*
+ * The @count numbers from @psn on are missing. Like going back this uses up a retry, once until
+ * something is acknowledged: there may be several gaps.
+ */
+static enum pinion_sender_step sender_lose(struct pinion_sender *sender, u32 psn, u32 count)
+{
+	bool any = false;
+	u32 i;
+
+	if (sender->waiting)
+		return PINION_SENDER_STALE;
+	for (i = 0; i < min(count, PINION_NUMBERS); i++, psn = pinion_psn_add(psn, 1)) {
+		if (!sender_has_lost(sender, psn))
+			continue;
+		if (!sender->back && !sender->retry_left)
+			return PINION_SENDER_GIVE_UP;
+		pinion_numbers_add(&sender->lost, psn, 1);
+		any = true;
+	}
+	if (!any || sender->back)
+		return PINION_SENDER_STALE;
+	sender->retry_left--;
 	sender->back = true;
 	return PINION_SENDER_RESEND;
 }
@@ -112,9 +177,8 @@ static enum pinion_sender_step sender_not_ready(struct pinion_sender *sender)
 			return PINION_SENDER_GIVE_UP_RNR;
 		sender->rnr_left--;
 	}
-	sender->next = sender->una;
+	sender_begin_again(sender);
 	sender->waiting = true;
-	sender->back = true;
 	return PINION_SENDER_WAIT;
 }
 
@@ -167,6 +231,32 @@ enum pinion_sender_step pinion_sender_answer(struct pinion_sender *sender, u32 p
 		return PINION_SENDER_STALE;
 	sender_advance(sender, sender->due);
 	return psn == sender->due ? PINION_SENDER_ANSWERED : sender_miss(sender);
+}
+
+enum pinion_sender_step pinion_sender_gap(struct pinion_sender *sender, u32 psn, u32 gap,
+					  u32 count)
+{
+	enum pinion_sender_step step;
+	bool advanced;
+
+	if (!pinion_psn_within(psn, sender->una, pinion_psn_ahead(sender->end, sender->una)))
+		return PINION_SENDER_STALE;
+	if (!sender_advance_to(sender, psn, &advanced))
+		return sender_miss(sender);
+	step = sender_lose(sender, gap, count);
+	return step == PINION_SENDER_STALE && advanced ? PINION_SENDER_ADVANCED : step;
+}
+
+bool pinion_sender_is_early(const struct pinion_sender *sender, u32 psn)
+{
+	return sender->owed && psn != sender->due &&
+	       pinion_psn_within(psn, sender->due, pinion_psn_ahead(sender->end, sender->due));
+}
+
+enum pinion_sender_step pinion_sender_early(struct pinion_sender *sender, u32 gap, u32 end)
+{
+	sender_advance(sender, sender->due);
+	return sender_lose(sender, gap, max(pinion_psn_ahead(end, gap), 0));
 }
 
 void pinion_sender_take(struct pinion_sender *sender)

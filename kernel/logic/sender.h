@@ -4,11 +4,13 @@
  * sending. The caller sends packets, retires acknowledged requests, and runs the timers.
  *
  * A request has as many numbers (PSNs) as it has packets, a READ as many as its answer. Numbers
- * from @una on are not acknowledged; those from @next on are to be sent (again).
+ * from @una on are not acknowledged; those that are @lost, and then those from @next on, are to be
+ * sent (again).
  */
 #ifndef PINION_LOGIC_SENDER_H
 #define PINION_LOGIC_SENDER_H
 
+#include "numbers.h"
 #include "packet.h"
 
 /* This value of the rnr_retry attribute means: without limit. */
@@ -27,7 +29,15 @@ struct pinion_sender {
 	bool owed;
 	u32 due;
 
-	bool back;			/* went back to @una; nothing was acknowledged since */
+	/*
+	 * Numbers between @una and @next that are known to be missing, while others behind them
+	 * have come (selective repeat). They are sent again; @again has those that were sent again
+	 * since something was acknowledged, which is not done twice.
+	 */
+	struct pinion_numbers lost;
+	struct pinion_numbers again;
+
+	bool back;			/* has sent again, since something was acknowledged */
 	bool waiting;			/* an RNR NAK came: send nothing until woken */
 	u8 retry_count;			/* attributes of the queue pair */
 	u8 rnr_retry;
@@ -39,7 +49,7 @@ enum pinion_sender_step {
 	PINION_SENDER_STALE,		/* nothing new */
 	PINION_SENDER_ADVANCED,		/* @una has advanced */
 	PINION_SENDER_ANSWERED,		/* the answer @due has come: store its data, then take it */
-	PINION_SENDER_RESEND,		/* send again from @una; @next is there now */
+	PINION_SENDER_RESEND,		/* send again from @una (@next) on, or what is @lost */
 	PINION_SENDER_WAIT,		/* wait for the RNR timer, then pinion_sender_wake() */
 	PINION_SENDER_REFUSED,		/* the request at @una failed; see the NAK's syndrome */
 	PINION_SENDER_GIVE_UP,		/* the request at @una failed: no answer, retries used up */
@@ -48,10 +58,22 @@ enum pinion_sender_step {
 
 void pinion_sender_init(struct pinion_sender *sender, u32 psn, u8 retry_count, u8 rnr_retry);
 
-/* Return how many packets may be sent from @next on. @window (< 2^23) may be unacknowledged. */
+/* The number to be sent next: the first that is @lost, else @next. */
+u32 pinion_sender_first(const struct pinion_sender *sender);
+
+/* How many numbers from @psn on are @lost, so that only these are sent again. */
+static inline u32 pinion_sender_lost(const struct pinion_sender *sender, u32 psn)
+{
+	return pinion_numbers_run(&sender->lost, psn);
+}
+
+/*
+ * Return how many packets may be sent from pinion_sender_first() on. @window (< 2^23) may be
+ * unacknowledged.
+ */
 u32 pinion_sender_room(const struct pinion_sender *sender, u32 window);
 
-/* The @packets numbers from @next on were sent. */
+/* The @packets numbers from pinion_sender_first() on were sent. */
 void pinion_sender_sent(struct pinion_sender *sender, u32 packets);
 
 /*
@@ -68,6 +90,18 @@ void pinion_sender_owe_none(struct pinion_sender *sender);
 enum pinion_sender_step pinion_sender_acknowledge(struct pinion_sender *sender, u32 psn,
 						  u8 syndrome);
 enum pinion_sender_step pinion_sender_answer(struct pinion_sender *sender, u32 psn);
+
+/*
+ * Selective repeat: a NAK with number @psn came that names missing numbers: @count from @gap on.
+ * They become @lost, apart from those that are to be sent anyway.
+ */
+enum pinion_sender_step pinion_sender_gap(struct pinion_sender *sender, u32 psn, u32 gap,
+					  u32 count);
+
+/* Does packet @psn of an answer come early: others before it are missing? */
+bool pinion_sender_is_early(const struct pinion_sender *sender, u32 psn);
+/* Such a packet came, and is kept: the numbers from @gap on, before @end, are missing. */
+enum pinion_sender_step pinion_sender_early(struct pinion_sender *sender, u32 gap, u32 end);
 
 /* Called after PINION_SENDER_ANSWERED. The next number is due then, or what the caller sets. */
 void pinion_sender_take(struct pinion_sender *sender);

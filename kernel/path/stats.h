@@ -48,7 +48,10 @@
 	X(remote_key_state)		\
 	X(invalid_requests)		\
 	X(flushed)			\
-	X(cq_overflows)
+	X(cq_overflows)			\
+	X(rx_early_packets)		\
+	X(rx_early_drops)		\
+	X(resent_packets)
 
 enum pinion_stat {
 #define X(name) PINION_STAT_##name,

@@ -63,7 +63,7 @@ static void congestion_tell(struct pinion_conn *conn, struct pinion_errand *erra
 	struct sk_buff *skb;
 
 	av.traffic_class = CNP_TRAFFIC_CLASS;
-	skb = pinion_wire_make(qp->node->wire, &av, &burst, false, &none);
+	skb = pinion_wire_make(conn->outlet, &av, &burst, false, &none);
 	if (!skb)
 		return;
 	pinion_wire_put(skb, &burst, 0, &packet);

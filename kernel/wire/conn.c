@@ -7,6 +7,7 @@
 
 #include "../compat/compat.h"
 #include "../logic/psn.h"
+#include "../path/exec.h"
 #include "../path/fault.h"
 #include "conn.h"
 #include "harm.h"
@@ -49,6 +50,11 @@ static void conn_respond(struct work_struct *work)
 	pinion_half_release(&conn->qp->resp.lock);
 }
 
+static void conn_wake_responder(struct pinion_qp *qp)
+{
+	queue_work(qp->wq, &qp->conn->work);
+}
+
 struct pinion_conn *pinion_conn_attach(struct pinion_qp *qp)
 {
 	size_t bytes = pinion_qp_is_connected(qp) ? sizeof(struct pinion_conn) :
@@ -57,9 +63,18 @@ struct pinion_conn *pinion_conn_attach(struct pinion_qp *qp)
 
 	if (!conn)
 		return NULL;
+	conn->outlet = pinion_outlet_get(qp);
+	if (!conn->outlet) {
+		kfree(conn);
+		return NULL;
+	}
 	conn->qp = qp;
 	pinion_line_init(&conn->answers, qp->waiting);
 	pinion_line_init(&conn->requests, qp->waiting);
+	pinion_kept_init(&conn->kept_answers, qp->waiting);
+	pinion_kept_init(&conn->kept_requests, qp->waiting);
+	pinion_outlet_wait_init(&conn->requests_wait, qp, pinion_qp_wake);
+	pinion_outlet_wait_init(&conn->answers_wait, qp, conn_wake_responder);
 	pinion_congestion_init(&conn->congestion);
 	hrtimer_setup(&conn->timer, conn_expire, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	hrtimer_setup(&conn->pause, conn_resume, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
@@ -80,6 +95,8 @@ void pinion_conn_detach(struct pinion_qp *qp)
 {
 	struct pinion_conn *conn = qp->conn;
 
+	pinion_outlet_leave(conn->outlet, &conn->requests_wait);
+	pinion_outlet_leave(conn->outlet, &conn->answers_wait);
 	cancel_work_sync(&conn->work);
 	if (conn->fault)
 		pinion_fault_leave(conn->fault);
@@ -89,9 +106,12 @@ void pinion_conn_detach(struct pinion_qp *qp)
 	hrtimer_cancel(&conn->timer);
 	pinion_line_close(&conn->answers);
 	pinion_line_close(&conn->requests);
+	pinion_kept_forget(&conn->kept_answers);
+	pinion_kept_forget(&conn->kept_requests);
 	pinion_harm_forget(&conn->held);
 	pinion_route_end(&conn->route, qp->node->wire);
 	pinion_route_end(&conn->answer_route, qp->node->wire);
+	pinion_outlet_put(conn->outlet);
 	kfree(conn);
 }
 
@@ -99,7 +119,7 @@ static void conn_begin_to_send(struct pinion_conn *conn)
 {
 	const struct ib_qp_attr *attr = &conn->qp->attr;
 
-	pinion_line_close(&conn->answers);
+	pinion_requester_forget(conn);
 	pinion_harm_forget(&conn->held);
 	pinion_sender_init(&conn->sender, conn->qp->sq.psn, attr->retry_cnt, attr->rnr_retry);
 	conn->deadline = 0;
@@ -137,11 +157,11 @@ void pinion_conn_modified(struct pinion_qp *qp, enum ib_qp_state before, int mas
 	switch (qp->state) {
 	case IB_QPS_RESET:
 	case IB_QPS_ERR:
-		pinion_line_close(&conn->answers);
+		pinion_requester_forget(conn);
 		pinion_responder_forget(conn);
 		break;
 	case IB_QPS_SQE:
-		pinion_line_close(&conn->answers);
+		pinion_requester_forget(conn);
 		break;
 	case IB_QPS_RTR:
 		conn_begin_to_receive(conn);

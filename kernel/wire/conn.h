@@ -14,7 +14,9 @@
 #include "../logic/receiver.h"
 #include "../logic/sender.h"
 #include "congestion.h"
+#include "kept.h"
 #include "line.h"
+#include "outlet.h"
 #include "route.h"
 #include "train.h"
 #include "wire.h"
@@ -51,16 +53,19 @@ struct pinion_asked {
 
 struct pinion_conn {
 	struct pinion_qp *qp;
+	struct pinion_outlet *outlet;
 	struct sk_buff *held;		/* delayed by order until the next is sent; see harm.h */
 	struct pinion_congestion congestion;
 
 	/* The requester half: protected by sq.exec, apart from adding to @answers. */
 	struct pinion_sender sender;
 	struct pinion_line answers;
+	struct pinion_kept kept_answers;	/* behind sender.due */
 	bool attended;			/* pinion_requester_turn() runs, and will read @answers */
 	struct pinion_errand errand;	/* of the holder of sq.exec */
 	struct pinion_request *lacking;	/* the request that sq.fault brings a page for */
 	struct hrtimer timer;
+	struct pinion_outlet_wait requests_wait;	/* for room to send them */
 	u64 deadline;			/* of the ACK or RNR timer, in ns; 0: none */
 	u8 lateness;			/* log2 of the factor of the ACK timeout */
 	u64 paced;			/* the rate allows nothing until then, in ns; 0: no pause */
@@ -71,10 +76,12 @@ struct pinion_conn {
 	/* The responder half: protected by resp.lock, apart from adding to @requests. */
 	struct pinion_receiver receiver;
 	struct pinion_line requests;
+	struct pinion_kept kept_requests;	/* behind receiver.expected */
 	struct pinion_errand *bringer;	/* errand of the thread that delivers packets, or NULL */
 	struct pinion_route answer_route;
 	struct work_struct work;	/* responds */
 	struct hrtimer pause;		/* queues @work: the socket may have room again */
+	struct pinion_outlet_wait answers_wait;	/* for room to send them; wakes @work */
 	bool ack_due;			/* an acknowledgment of @ack_psn must be sent */
 	u32 ack_psn;			/* the last packet performed that has no other answer */
 	struct pinion_reading reading;
@@ -127,6 +134,9 @@ enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail);
  * false if the executor must run, too.
  */
 bool pinion_requester_glance(struct pinion_qp *qp);
+
+/* sq.exec is held: drop all answers, and close the line. */
+void pinion_requester_forget(struct pinion_conn *conn);
 
 /* responder.c: process waiting requests, at most @packets; resp.lock is held, as below. */
 void pinion_responder_turn(struct pinion_conn *conn, int packets);

@@ -90,8 +90,8 @@ static enum pinion_step requester_talk(struct pinion_conn *conn, u32 tail)
 	struct pinion_qp *qp = conn->qp;
 	struct pinion_request *request;
 
-	if (conn->sender.next != qp->sq.psn) {
-		request = pinion_requester_find(conn, conn->sender.next);
+	if (pinion_sender_first(&conn->sender) != qp->sq.psn) {
+		request = pinion_requester_find(conn, pinion_sender_first(&conn->sender));
 		if (WARN_ON_ONCE(!request))
 			return PINION_STEP_PARKED;
 		return request->stuck ? requester_fail_stuck(conn, request) :
@@ -127,6 +127,15 @@ static bool requester_page_came(struct pinion_conn *conn)
 	return true;
 }
 
+/* Was the queue parked for room? Neither the outlet nor the timer may end the next wait. */
+static void requester_leave_outlet(struct pinion_conn *conn)
+{
+	if (!conn->requests_wait.waits)
+		return;
+	pinion_outlet_leave(conn->outlet, &conn->requests_wait);
+	hrtimer_cancel(&conn->qp->sq.timer);
+}
+
 enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
 {
 	struct pinion_conn *conn = qp->conn;
@@ -136,6 +145,7 @@ enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
 	int i;
 
 	pinion_half_assert(&qp->sq.exec);
+	requester_leave_outlet(conn);
 	if (!requester_page_came(conn))
 		return PINION_STEP_PARKED;
 	/* Before processing answers: a request whose memory has failed must not take any. */
@@ -159,7 +169,7 @@ enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
 	 * read the line. With a barrier on both sides no answer is left behind.
 	 */
 	smp_mb();
-	if (pinion_line_waits(&conn->answers))
+	if (pinion_requester_hears(conn))
 		further = true;
 	return further && !qp->sq.waiting ? PINION_STEP_DONE : PINION_STEP_PARKED;
 }
@@ -170,11 +180,19 @@ static bool requester_has_more(struct pinion_conn *conn)
 	struct pinion_qp *qp = conn->qp;
 	struct pinion_requests *requests = &qp->sq.requests;
 
-	if (pinion_line_waits(&conn->answers) ||
-	    (conn->sender.next != qp->sq.psn && !conn->paced))
+	if (pinion_requester_hears(conn) ||
+	    (pinion_sender_first(&conn->sender) != qp->sq.psn && !conn->paced))
 		return true;
 	return pinion_ring_user_idx(&qp->sq.ring) !=
 	       qp->sq.head + pinion_requests_count(requests);
+}
+
+void pinion_requester_forget(struct pinion_conn *conn)
+{
+	pinion_half_assert(&conn->qp->sq.exec);
+	pinion_line_close(&conn->answers);
+	pinion_outlet_leave(conn->outlet, &conn->requests_wait);
+	pinion_kept_forget(&conn->kept_answers);
 }
 
 bool pinion_requester_glance(struct pinion_qp *qp)

@@ -73,6 +73,13 @@ void pinion_requester_look_at_clock(struct pinion_conn *conn);
 /* Start the ACK timer if it is needed and does not run. (A deadline of 0 means that.) */
 void pinion_requester_watch(struct pinion_conn *conn);
 
+/* Do answers wait to be processed? */
+static inline bool pinion_requester_hears(const struct pinion_conn *conn)
+{
+	return pinion_line_waits(&conn->answers) ||
+	       (conn->sender.owed && pinion_kept_waits(&conn->kept_answers, conn->sender.due));
+}
+
 /* requester_answers.c: process waiting packets, at most some. Return: DONE if there were any. */
 enum pinion_step pinion_requester_listen(struct pinion_conn *conn);
 

@@ -105,11 +105,68 @@ static enum pinion_step requester_take_answer(struct pinion_conn *conn, struct p
 	return PINION_STEP_DONE;
 }
 
+static enum pinion_sender_step requester_acknowledged(struct pinion_conn *conn,
+						      const struct pinion_packet *packet)
+{
+	u32 gap = pinion_psn_add(packet->psn, packet->msn >> PINION_GAP_BITS);
+
+	if (packet->syndrome == (PINION_AETH_NAK | PINION_NAK_CODE_SEQUENCE))
+		pinion_stat_inc(conn->qp, packet_seq_err);
+	if (packet->syndrome != (PINION_AETH_NAK | PINION_NAK_CODE_GAP))
+		return pinion_sender_acknowledge(&conn->sender, packet->psn, packet->syndrome);
+	/* Nobody sends these unasked. */
+	if (!pinion_kept_is_wanted())
+		return PINION_SENDER_STALE;
+	pinion_stat_inc(conn->qp, packet_seq_err);
+	return pinion_sender_gap(&conn->sender, packet->psn, gap,
+				 packet->msn & PINION_GAP_MASK);
+}
+
 /*
- * Process the next packet, and those coupled with it; *@packets is set to their number. Return:
- * PARKED if a page is missing, and they must be processed again.
+ * A packet of an answer came early: keep its buffer from packet @i on, and ask again for those that
+ * are missing. Return: false if it is not kept, but must be taken for a sign that all is lost.
  */
-static enum pinion_step requester_hear(struct pinion_conn *conn, struct sk_buff *skb, u32 *packets)
+static bool requester_keep(struct pinion_conn *conn, const struct pinion_packet *packet,
+			   struct sk_buff *skb, u32 i)
+{
+	struct pinion_sender *sender = &conn->sender;
+	struct pinion_kept *kept = &conn->kept_answers;
+	enum pinion_sender_step step = PINION_SENDER_STALE;
+	u32 gap, first;
+
+	if (!packet->selective || !pinion_kept_is_wanted() ||
+	    !pinion_sender_is_early(sender, packet->psn))
+		return false;
+	switch (pinion_kept_add(kept, skb, i, conn->qp->mtu, sender->due, &gap)) {
+	case PINION_KEEPING_FULL:
+		return false;
+	case PINION_KEEPING_KNOWN:
+		pinion_stat_inc(conn->qp, rx_early_drops);
+		return true;
+	case PINION_KEEPING:
+		break;
+	}
+	pinion_stat_add(conn->qp, rx_early_packets, pinion_wire_packets(skb) - i);
+	/* The first since something came: what was asked for again before may be lost again. */
+	if (!sender->back) {
+		first = pinion_early_first(&kept->early)->psn;
+		step = pinion_sender_early(sender, sender->due, first);
+		pinion_requester_obey(conn, step, 0);
+	}
+	if (step != PINION_SENDER_GIVE_UP && gap != packet->psn) {
+		step = pinion_sender_early(sender, gap, packet->psn);
+		pinion_requester_obey(conn, step, 0);
+	}
+	pinion_requester_retire(conn);
+	return true;
+}
+
+/*
+ * Process packet @i, and those coupled with it; *@packets is set to their number. Return: PARKED if
+ * a page is missing, and they must be processed again.
+ */
+static enum pinion_step requester_hear(struct pinion_conn *conn, struct sk_buff *skb, u32 i,
+				       u32 *packets)
 {
 	const struct pinion_packet *packet;
 	enum pinion_step step = PINION_STEP_DONE;
@@ -122,20 +179,35 @@ static enum pinion_step requester_hear(struct pinion_conn *conn, struct sk_buff 
 	*packets = 1;
 	/* Not as an errand: pinion_requester_glance() runs none. */
 	pinion_congestion_look(conn, skb, NULL);
-	if (!pinion_train_begin(&train, skb, conn->answers.next))
+	if (!pinion_train_begin(&train, skb, i))
 		return PINION_STEP_DONE;
 	packet = &train.packet;
 	if (packet->opcode % PINION_PACKET_CODES != PINION_ACKNOWLEDGE) {
+		if (requester_keep(conn, packet, skb, i)) {
+			*packets = pinion_wire_packets(skb) - i;
+			return PINION_STEP_DONE;
+		}
 		step = requester_take_answer(conn, &train);
 		*packets = train.packets;
 		return step;
 	}
-	if (packet->syndrome == (PINION_AETH_NAK | PINION_NAK_CODE_SEQUENCE))
-		pinion_stat_inc(conn->qp, packet_seq_err);
-	pinion_requester_obey(conn, pinion_sender_acknowledge(&conn->sender, packet->psn,
-							      packet->syndrome), packet->syndrome);
+	pinion_requester_obey(conn, requester_acknowledged(conn, packet), packet->syndrome);
 	pinion_requester_retire(conn);
 	return PINION_STEP_DONE;
+}
+
+/* The next buffer, and its next packet: one that was kept until now, or from the line. */
+static struct sk_buff *requester_look(struct pinion_conn *conn, u32 *i, bool *kept)
+{
+	struct sk_buff *skb = NULL;
+
+	if (conn->sender.owed)
+		skb = pinion_kept_look(&conn->kept_answers, conn->sender.due, i);
+	*kept = skb;
+	if (skb)
+		return skb;
+	*i = conn->answers.next;
+	return pinion_line_look(&conn->answers);
 }
 
 enum pinion_step pinion_requester_listen(struct pinion_conn *conn)
@@ -143,20 +215,25 @@ enum pinion_step pinion_requester_listen(struct pinion_conn *conn)
 	enum pinion_step step = PINION_STEP_PARKED;
 	enum pinion_step heard;
 	struct sk_buff *skb;
-	u32 packets;
+	u32 next, packets;
+	bool kept;
 	int i;
 
 	for (i = 0; i < BURST && pinion_requester_runs(conn->qp); i++) {
-		skb = pinion_line_look(&conn->answers);
+		skb = requester_look(conn, &next, &kept);
 		if (!skb)
 			break;
-		/* A request that fails closes the line. */
+		/* A request that fails closes the line, and forgets what was kept. */
 		skb_get(skb);
-		heard = requester_hear(conn, skb, &packets);
+		heard = requester_hear(conn, skb, next, &packets);
+		if (heard == PINION_STEP_DONE && kept)
+			pinion_kept_pass(&conn->kept_answers, skb, packets, conn->qp->mtu,
+					 conn->sender.due);
+		else if (heard == PINION_STEP_DONE)
+			pinion_line_pass(&conn->answers, packets);
 		consume_skb(skb);
 		if (heard == PINION_STEP_PARKED)
 			return PINION_STEP_PARKED;
-		pinion_line_pass(&conn->answers, packets);
 		step = PINION_STEP_DONE;
 	}
 	return step;

@@ -44,8 +44,11 @@ static u8 requester_code_alone(u8 opcode)
 	}
 }
 
-/* Fill in remote address, key and length, from @offset on. */
-static void requester_name_memory(const struct pinion_msg *msg, u64 offset, u32 mtu,
+/*
+ * Fill in remote address, key and length, from @offset on. @lost: if not 0, only the answer's so
+ * many packets from there on were lost.
+ */
+static void requester_name_memory(const struct pinion_msg *msg, u64 offset, u32 mtu, u32 lost,
 				  struct pinion_packet *packet, u32 *packets)
 {
 	u64 piece = (u64)PINION_REQUESTER_PIECE * mtu;
@@ -62,6 +65,8 @@ static void requester_name_memory(const struct pinion_msg *msg, u64 offset, u32 
 			packet->flush_types |= PINION_FETH_PERSISTENT;
 	} else if (pinion_op_is_read(msg->op)) {
 		packet->length = min(msg->whole - offset, piece - (offset & (piece - 1)));
+		if (lost)
+			packet->length = min_t(u64, packet->length, (u64)lost * mtu);
 		*packets = pinion_psn_packets(packet->length, mtu);
 	} else if (msg->opcode == PINION_OP_ATOMIC_CMP_AND_SWP) {
 		packet->swap_add = msg->swap;
@@ -77,7 +82,7 @@ static void requester_name_memory(const struct pinion_msg *msg, u64 offset, u32 
  */
 static bool requester_wants_to_know(const struct pinion_conn *conn, u32 psn)
 {
-	u32 before = (psn - conn->sender.next) & PINION_PSN_MASK;
+	u32 before = (psn - pinion_sender_first(&conn->sender)) & PINION_PSN_MASK;
 
 	return !(psn % ACK_EVERY) ||
 	       pinion_sender_room(&conn->sender, conn->inflight.window) <= before + 1;
@@ -101,6 +106,7 @@ void pinion_requester_packet(struct pinion_conn *conn, const struct pinion_reque
 		.solicited = last && msg->solicited,
 		.migrated = true,
 		.ack_request = last || requester_wants_to_know(conn, psn),
+		.selective = pinion_kept_is_wanted(),
 		.pkey = PINION_PKEY_DEFAULT,
 		.qpn = msg->dst_qpn,
 		.psn = psn,
@@ -112,5 +118,6 @@ void pinion_requester_packet(struct pinion_conn *conn, const struct pinion_reque
 	if (msg->op->traits & PINION_OP_READS_SGES)
 		packet->payload = min_t(u64, request->length - offset, qp->mtu);
 	if (msg->op->traits & PINION_OP_REMOTE_MEM)
-		requester_name_memory(msg, offset, qp->mtu, packet, packets);
+		requester_name_memory(msg, offset, qp->mtu,
+				      pinion_sender_lost(&conn->sender, psn), packet, packets);
 }

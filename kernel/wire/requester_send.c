@@ -67,7 +67,10 @@ static enum pinion_step requester_load(struct pinion_conn *conn, struct pinion_r
 static void requester_sent(struct pinion_conn *conn, u32 packets)
 {
 	struct pinion_sender *sender = &conn->sender;
+	s32 again = pinion_psn_ahead(sender->end, pinion_sender_first(sender));
 
+	if (again > 0)
+		pinion_stat_add(conn->qp, resent_packets, min_t(u32, packets, again));
 	pinion_sender_sent(sender, packets);
 	/* Nothing acknowledges packets of an unreliable connection. */
 	if (!pinion_qp_is_reliable(conn->qp)) {
@@ -84,7 +87,7 @@ static bool requester_has_room(const struct pinion_conn *conn, u32 packets)
 {
 	const struct pinion_sender *sender = &conn->sender;
 
-	if (sender->next == sender->una)
+	if (pinion_sender_first(sender) == sender->una)
 		packets = 1;
 	return pinion_sender_room(sender, conn->inflight.window) >= packets;
 }
@@ -95,7 +98,9 @@ static bool requester_may_send(struct pinion_conn *conn, const struct pinion_req
 {
 	if (!requester_has_room(conn, packets))
 		return false;
+	/* What was lost is counted as under way. */
 	return !(request->op->traits & PINION_OP_HAS_ANSWER) ||
+	       pinion_sender_first(&conn->sender) != conn->sender.next ||
 	       pinion_requester_count_owed(conn) < max_t(u32, conn->qp->attr.max_rd_atomic, 1);
 }
 
@@ -130,20 +135,31 @@ static void requester_put(struct pinion_conn *conn, const struct pinion_request 
 {
 	/* With a limited rate a pause follows, which may be longer than the ACK timeout. */
 	bool pauses = READ_ONCE(conn->qp->rate);
+	u32 i, packets, psn = pinion_sender_first(&conn->sender);
 	struct pinion_packet packet;
-	u32 i, packets;
 
 	for (i = 0; i < burst->packets; i++) {
-		pinion_requester_packet(conn, request, msg, pinion_psn_add(conn->sender.next, i),
-					&packet, &packets);
+		pinion_requester_packet(conn, request, msg, pinion_psn_add(psn, i), &packet,
+					&packets);
 		packet.ack_request |= pauses && i == burst->packets - 1;
 		pinion_wire_put(skb, burst, i, &packet);
 	}
 }
 
+/* The queue is parked first: it may be woken at once. */
+static void requester_await_room(struct pinion_conn *conn)
+{
+	u64 pause;
+
+	pinion_sq_park(conn->qp, PINION_OUTLET_LONG);
+	pause = pinion_outlet_await(conn->outlet, &conn->requests_wait);
+	if (pause != PINION_OUTLET_LONG)
+		pinion_sq_park(conn->qp, pause);
+}
+
 enum pinion_step pinion_requester_send(struct pinion_conn *conn, struct pinion_request *request)
 {
-	u32 psn = conn->sender.next;
+	u32 psn = pinion_sender_first(&conn->sender);
 	struct pinion_packet packet;
 	struct pinion_qp *qp = conn->qp;
 	struct pinion_burst burst;
@@ -165,13 +181,13 @@ enum pinion_step pinion_requester_send(struct pinion_conn *conn, struct pinion_r
 	if (!requester_may_send(conn, request, packets) || requester_must_pause(conn, &room))
 		return PINION_STEP_PARKED;
 	burst = requester_burst(conn, request, &msg, &packet, room);
-	skb = pinion_wire_make(qp->node->wire, &qp->av, &burst, false, &copy);
+	skb = pinion_wire_make(conn->outlet, &qp->av, &burst, false, &copy);
 	if (!skb && burst.packets > 1) {
 		burst = pinion_burst_of_one(&packet);
-		skb = pinion_wire_make(qp->node->wire, &qp->av, &burst, false, &copy);
+		skb = pinion_wire_make(conn->outlet, &qp->av, &burst, false, &copy);
 	}
 	if (!skb) {
-		pinion_sq_park(qp, pinion_wire_pause(qp->node->wire));
+		requester_await_room(conn);
 		return PINION_STEP_PARKED;
 	}
 	step = requester_load(conn, request, psn, burst_payload(&burst), &copy);

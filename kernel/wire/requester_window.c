@@ -128,8 +128,10 @@ bool pinion_requester_retire(struct pinion_conn *conn)
 		any = true;
 	}
 	/* Without requests the line is not read any more, so drop late duplicates. */
-	if (any && !pinion_requests_count(&qp->sq.requests))
+	if (any && !pinion_requests_count(&qp->sq.requests)) {
 		pinion_line_forget(&conn->answers);
+		pinion_kept_forget(&conn->kept_answers);
+	}
 	pinion_requester_owe(conn);
 	return any;
 }

@@ -47,6 +47,7 @@ static struct pinion_packet responder_packet(const struct pinion_conn *conn, u8 
 	return (struct pinion_packet){
 		.opcode = pinion_conn_transport(conn->qp) | code,
 		.migrated = true,
+		.selective = pinion_kept_is_wanted(),
 		.pkey = PINION_PKEY_DEFAULT,
 		.qpn = conn->qp->attr.dest_qp_num,
 		.psn = psn,
@@ -76,7 +77,7 @@ static void responder_say(struct pinion_conn *conn, const struct pinion_packet *
 	if (!pinion_qp_is_reliable(qp))
 		return;
 	responder_said(conn, packet->psn);
-	skb = pinion_wire_make(qp->node->wire, &qp->av, &burst, true, &none);
+	skb = pinion_wire_make(conn->outlet, &qp->av, &burst, true, &none);
 	if (!skb)
 		return;
 	pinion_wire_put(skb, &burst, 0, packet);
@@ -280,8 +281,10 @@ static u8 responder_page_timer(struct pinion_conn *conn, u32 psn)
 	return conn->page_timer;
 }
 
+/* The sender sends everything again then, so nothing is kept. */
 static void responder_defer(struct pinion_conn *conn, u32 psn, u8 timer)
 {
+	pinion_kept_forget(&conn->kept_requests);
 	pinion_receiver_defer(&conn->receiver);
 	responder_acknowledge(conn, psn, PINION_AETH_RNR | timer);
 }
@@ -463,8 +466,66 @@ static void responder_answer_again(struct pinion_conn *conn, const struct pinion
 	}
 }
 
-/* Process the next packet, and those coupled with it. Return: how many are done. */
-static u32 responder_take(struct pinion_conn *conn, struct sk_buff *skb)
+/* Packet @expected is missing: all is to be sent again from there on. */
+static void responder_say_lost(struct pinion_conn *conn)
+{
+	pinion_stat_inc(conn->qp, out_of_sequence);
+	responder_acknowledge(conn, conn->receiver.expected,
+			      PINION_AETH_NAK | PINION_NAK_CODE_SEQUENCE);
+}
+
+/* Only the packets before number @end are to be sent again, from @gap on. */
+static void responder_say_gap(struct pinion_conn *conn, u32 gap, u32 end)
+{
+	struct pinion_packet packet = responder_packet(conn, PINION_ACKNOWLEDGE,
+						       conn->receiver.expected,
+						       PINION_AETH_NAK | PINION_NAK_CODE_GAP);
+
+	packet.msn = pinion_gap_msn(pinion_psn_ahead(gap, conn->receiver.expected),
+				    pinion_psn_ahead(end, gap));
+	pinion_stat_inc(conn->qp, out_of_sequence);
+	responder_say(conn, &packet);
+}
+
+/*
+ * Packet @psn came early: keep its buffer from packet @i on, and tell the sender which packets are
+ * missing: those right before it, and those before all that is kept, if that was not told since
+ * something was performed. Return: how many packets of the buffer are done.
+ */
+static u32 responder_keep(struct pinion_conn *conn, u32 psn, struct sk_buff *skb, u32 i)
+{
+	struct pinion_kept *kept = &conn->kept_requests;
+	struct pinion_receiver *receiver = &conn->receiver;
+	u32 gap, first;
+
+	switch (pinion_kept_add(kept, skb, i, receiver->mtu, receiver->expected, &gap)) {
+	case PINION_KEEPING_FULL:
+		pinion_stat_inc(conn->qp, rx_early_drops);
+		if (pinion_receiver_tell(receiver))
+			responder_say_lost(conn);
+		return 1;
+	case PINION_KEEPING_KNOWN:
+		pinion_stat_inc(conn->qp, rx_early_drops);
+		return 1;
+	case PINION_KEEPING:
+		break;
+	}
+	pinion_stat_add(conn->qp, rx_early_packets, pinion_wire_packets(skb) - i);
+	first = pinion_early_first(&kept->early)->psn;
+	if (pinion_receiver_tell(receiver)) {
+		responder_say_gap(conn, receiver->expected, first);
+		if (first == psn)
+			gap = psn;
+	}
+	if (gap != psn)
+		responder_say_gap(conn, gap, psn);
+	return pinion_wire_packets(skb) - i;
+}
+
+/*
+ * Process packet @i, and those coupled with it. @kept: it came early. Return: how many are done.
+ */
+static u32 responder_take(struct pinion_conn *conn, struct sk_buff *skb, u32 i, bool kept)
 {
 	struct pinion_train train;
 	struct pinion_av av;
@@ -472,8 +533,9 @@ static u32 responder_take(struct pinion_conn *conn, struct sk_buff *skb)
 	if (!pinion_wire_addresses(skb, &av) || !pinion_conn_is_peer(conn->qp, &av))
 		return pinion_wire_packets(skb);
 	pinion_congestion_look(conn, skb, conn->bringer);
-	if (!pinion_train_begin(&train, skb, conn->requests.next))
+	if (!pinion_train_begin(&train, skb, i))
 		return 1;
+	train.packet.selective &= pinion_kept_is_wanted();
 	switch (pinion_receiver_look(&conn->receiver, &train.packet)) {
 	case PINION_ARRIVAL_NEW:
 	case PINION_ARRIVAL_RESTART:
@@ -492,11 +554,20 @@ static u32 responder_take(struct pinion_conn *conn, struct sk_buff *skb)
 		responder_answer_again(conn, &train.packet);
 		break;
 	case PINION_ARRIVAL_GAP:
-		pinion_stat_inc(conn->qp, out_of_sequence);
-		responder_acknowledge(conn, conn->receiver.expected,
-				      PINION_AETH_NAK | PINION_NAK_CODE_SEQUENCE);
+		responder_say_lost(conn);
 		break;
+	case PINION_ARRIVAL_EARLY:
+		return responder_keep(conn, train.packet.psn, skb, i);
 	case PINION_ARRIVAL_INVALID:
+		/*
+		 * Many numbers are kept, but only one is the next: who guesses numbers must not
+		 * break the connection more easily for that. The sender sends its own packet again.
+		 */
+		if (kept) {
+			pinion_stat_inc(conn->qp, rx_early_drops);
+			pinion_kept_forget(&conn->kept_requests);
+			break;
+		}
 		responder_refuse(conn, train.packet.psn,
 				 pinion_refuse(conn->qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR));
 		break;
@@ -617,14 +688,16 @@ static bool responder_give(struct pinion_conn *conn)
 	pause = pinion_congestion_pause(conn, &room);
 	if (pause)
 		return responder_pause(conn, pause);
+	pinion_outlet_leave(conn->outlet, &conn->answers_wait);
 	burst = responder_burst(conn, &packet, room);
-	skb = pinion_wire_make(conn->qp->node->wire, &conn->qp->av, &burst, false, &copy);
+	skb = pinion_wire_make(conn->outlet, &conn->qp->av, &burst, false, &copy);
 	if (!skb && burst.packets > 1) {
 		burst.packets = 1;
-		skb = pinion_wire_make(conn->qp->node->wire, &conn->qp->av, &burst, false, &copy);
+		skb = pinion_wire_make(conn->outlet, &conn->qp->av, &burst, false, &copy);
 	}
 	if (!skb)
-		return responder_pause(conn, pinion_wire_pause(conn->qp->node->wire));
+		return responder_pause(conn, pinion_outlet_await(conn->outlet,
+								 &conn->answers_wait));
 	bytes = packet.payload * burst.packets;
 	verdict = responder_read(conn, bytes, &copy);
 	if (verdict != PINION_ACK) {
@@ -648,6 +721,24 @@ static bool responder_give(struct pinion_conn *conn)
 
 /* ---------------------------------------------------------------- the turn */
 
+/* Is it the turn of a packet that came early? Then process it. */
+static bool responder_go_on_with_kept(struct pinion_conn *conn)
+{
+	struct pinion_kept *kept = &conn->kept_requests;
+	u32 i, packets, mtu = conn->receiver.mtu;
+	struct sk_buff *skb;
+
+	skb = pinion_kept_look(kept, conn->receiver.expected, &i);
+	if (!skb)
+		return false;
+	/* A packet that breaks the connection, or is deferred, ends the keeping of all. */
+	skb_get(skb);
+	packets = responder_take(conn, skb, i, true);
+	pinion_kept_pass(kept, skb, packets, mtu, conn->receiver.expected);
+	consume_skb(skb);
+	return true;
+}
+
 static bool responder_go_on(struct pinion_conn *conn)
 {
 	struct sk_buff *skb;
@@ -655,10 +746,12 @@ static bool responder_go_on(struct pinion_conn *conn)
 
 	if (conn->reading.active)
 		return responder_give(conn);
+	if (responder_go_on_with_kept(conn))
+		return true;
 	skb = pinion_line_look(&conn->requests);
 	if (!skb)
 		return false;
-	packets = responder_take(conn, skb);
+	packets = responder_take(conn, skb, conn->requests.next, false);
 	if (packets)
 		pinion_line_pass(&conn->requests, packets);
 	return packets;
@@ -666,7 +759,8 @@ static bool responder_go_on(struct pinion_conn *conn)
 
 static bool responder_has_more(const struct pinion_conn *conn)
 {
-	return conn->reading.active || pinion_line_waits(&conn->requests);
+	return conn->reading.active || pinion_line_waits(&conn->requests) ||
+	       pinion_kept_waits(&conn->kept_requests, conn->receiver.expected);
 }
 
 void pinion_responder_turn(struct pinion_conn *conn, int packets)
@@ -696,6 +790,8 @@ void pinion_responder_forget(struct pinion_conn *conn)
 {
 	pinion_half_assert(&conn->qp->resp.lock);
 	pinion_line_close(&conn->requests);
+	pinion_kept_forget(&conn->kept_requests);
+	pinion_outlet_leave(conn->outlet, &conn->answers_wait);
 	conn->reading.active = false;
 	conn->ack_due = false;
 	conn->num_found = 0;

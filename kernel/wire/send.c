@@ -21,6 +21,7 @@
 #include "../path/move.h"
 #include "conn.h"
 #include "harm.h"
+#include "outlet.h"
 #include "route.h"
 
 /* Room before the network header for link layer headers. */
@@ -234,13 +235,13 @@ out:
 	return sent;
 }
 
-struct sk_buff *pinion_wire_make(struct pinion_wire *wire, const struct pinion_av *av,
+struct sk_buff *pinion_wire_make(struct pinion_outlet *outlet, const struct pinion_av *av,
 				 const struct pinion_burst *burst, bool forced,
 				 struct pinion_cursor *payload)
 {
 	u32 before = HEADROOM + wire_network_bytes(av) + sizeof(struct udphdr);
 	u32 bytes = burst_stride(burst) * (burst->packets - 1) + burst_last(burst);
-	struct sock *sk = pinion_wire_sock_get(wire, av->ipv4);
+	struct sock *sk = pinion_outlet_sock_get(outlet);
 	struct sk_buff *skb;
 	gfp_t gfp;
 
@@ -306,7 +307,7 @@ static enum pinion_verdict wire_start(struct pinion_qp *qp, struct pinion_msg *m
 
 	wire_packet_of(msg, &packet);
 	burst = pinion_burst_of_one(&packet);
-	skb = pinion_wire_make(qp->node->wire, msg->av, &burst, false, &payload);
+	skb = pinion_wire_make(qp->conn->outlet, msg->av, &burst, false, &payload);
 	if (!skb)
 		return PINION_SILENCE;
 	verdict = wire_copy_payload(qp, msg, &payload);

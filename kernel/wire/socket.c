@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The UDP sockets of RoCEv2: one for IPv4 and one for IPv6 in each network namespace that has
- * devices. If the namespace ends before its devices, the sockets are closed; the wire stays until
- * the last device is gone, but sends and receives nothing.
+ * The UDP sockets that receive RoCEv2: one for IPv4 and one for IPv6 in each network namespace that
+ * has devices. If the namespace ends before its devices, the sockets are closed; the wire stays
+ * until the last device is gone, but sends and receives nothing.
  */
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -15,11 +15,10 @@
 #include <net/udp.h>
 
 #include "../logic/packet.h"
+#include "outlet.h"
 #include "route.h"
 #include "wire.h"
 
-/* Limit of bytes that are sent by one socket and not yet freed by the netdev. */
-#define SEND_BYTES	(4 << 20)
 /* Limit of bytes received by one socket and not yet processed. More packets are dropped. */
 #define RECEIVE_BYTES	(64 << 20)
 
@@ -79,9 +78,6 @@ static struct sock *wire_sock_make(struct pinion_wire *wire, int family)
 		sock_release(sock);
 		return ERR_PTR(err);
 	}
-	/* No I/O to get memory: packets are made in work items that storage may depend on. */
-	sock->sk->sk_allocation = GFP_NOIO | __GFP_NOWARN;
-	WRITE_ONCE(sock->sk->sk_sndbuf, SEND_BYTES);
 	WRITE_ONCE(sock->sk->sk_rcvbuf, RECEIVE_BYTES);
 	wire_accept_bursts(sock);
 	rcu_assign_sk_user_data(sock->sk, wire);
@@ -145,6 +141,7 @@ static void wire_shut(struct pinion_wire *wire)
 		wire_sock_end(sock6);
 	/* wire_sock_end() has waited for those who saw @net: nobody uses a route any more. */
 	pinion_routes_forget(wire);
+	pinion_outlets_close(wire);
 }
 
 static struct pinion_wire *wire_find(const struct net *net)
@@ -168,6 +165,7 @@ static struct pinion_wire *wire_make(struct net *net, int *err)
 	wire->cookie = net->net_cookie;
 	pinion_wire_receive_init(wire);
 	pinion_routes_init(wire);
+	pinion_outlets_init(wire);
 	*err = wire_open_sockets(wire);
 	if (*err) {
 		/* Packets may have arrived in the IPv4 socket already. */

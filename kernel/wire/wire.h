@@ -18,6 +18,7 @@
 #include "errand.h"
 
 struct net;
+struct pinion_outlet;
 struct pinion_route;
 struct sock;
 
@@ -26,7 +27,8 @@ struct pinion_wire {
 	u32 devices;
 	struct net *net;		/* NULL: the namespace is gone. Read under RCU */
 	u64 cookie;			/* of the namespace */
-	struct sock __rcu *sock4;	/* NULL after the namespace is gone */
+	/* By which packets come; they leave by outlets. NULL after the namespace is gone. */
+	struct sock __rcu *sock4;
 	struct sock __rcu *sock6;
 
 	/* Processes packets that have arrived in the sockets: responders sleep. */
@@ -36,13 +38,10 @@ struct pinion_wire {
 
 	spinlock_t routes_lock;		/* protects the list; process context only */
 	struct list_head routes;	/* of all connections: struct pinion_route */
-};
 
-/* How long to wait for room in a socket, in ns. Long if the namespace, and the socket, is gone. */
-static inline u64 pinion_wire_pause(const struct pinion_wire *wire)
-{
-	return READ_ONCE(wire->net) ? 50 * NSEC_PER_USEC : NSEC_PER_SEC;
-}
+	struct mutex outlets_lock;	/* protects the list; may be taken with the list of wires */
+	struct list_head outlets;	/* of all users: struct pinion_outlet */
+};
 
 extern const struct pinion_engine pinion_wire_engine;
 
@@ -89,11 +88,11 @@ static inline struct pinion_burst pinion_burst_of_one(const struct pinion_packet
 u32 pinion_burst_limit(u32 headers, u32 payload, u64 most);
 
 /*
- * send.c: allocate a buffer for @burst. NULL if the socket's send buffer is full (unless @forced),
+ * send.c: allocate a buffer for @burst. NULL if the outlet's send buffer is full (unless @forced),
  * there is no memory, or no socket. The caller copies the payload to the cursor @payload, then
  * calls pinion_wire_put() for each packet.
  */
-struct sk_buff *pinion_wire_make(struct pinion_wire *wire, const struct pinion_av *av,
+struct sk_buff *pinion_wire_make(struct pinion_outlet *outlet, const struct pinion_av *av,
 				 const struct pinion_burst *burst, bool forced,
 				 struct pinion_cursor *payload);
 /* Write the headers and the pad of packet @i. */

@@ -34,7 +34,8 @@ static void must_be_same(const struct pinion_packet *a,
 {
 	MUST(a->opcode == b->opcode && a->solicited == b->solicited &&
 	     a->migrated == b->migrated && a->fecn == b->fecn &&
-	     a->becn == b->becn && a->ack_request == b->ack_request);
+	     a->becn == b->becn && a->ack_request == b->ack_request &&
+	     a->selective == b->selective);
 	MUST(a->pkey == b->pkey && a->qpn == b->qpn && a->psn == b->psn);
 	MUST(a->srqn == b->srqn && a->qkey == b->qkey &&
 	     a->src_qpn == b->src_qpn);
@@ -104,6 +105,7 @@ static void check_came(const struct pinion_packet *packet, const u8 *data)
 	ones.fecn = true;
 	ones.becn = true;
 	ones.ack_request = true;
+	ones.selective = true;
 	ones.payload = 1;
 	headers = pinion_packet_header_bytes(packet->opcode);
 	built = packet_bytes(packet, &size);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Injected damage to packets (items IN43 to IN48; kernel/wire/harm.c): connections recover, and
+ * Injected damage to packets (items IN43 to IN49; kernel/wire/harm.c): connections recover, and
  * datagrams arrive unchanged or not at all. For devices that send packets to peers on this host.
  */
 #include <string.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "orders.h"
 #include "transfer.h"
 
@@ -195,6 +196,73 @@ static void in48_ends_waiting(void)
 	exchange(&link_, &a, &b);
 }
 
+static void let_select(const char *yes_or_no)
+{
+	CHECK_EQ(file_write(yes_or_no,
+			    "/sys/module/pinion/parameters/selective"),
+		 0);
+}
+
+/* Posts several messages of @opcode at a time, of which some buffers are lost. */
+static void some_are_lost(enum ibv_wr_opcode opcode)
+{
+	enum { AT_A_TIME = 8, PIECE = LENGTH / AT_A_TIME, ROUNDS = 100 };
+	struct ibv_sge sge;
+	uint32_t number;
+	int round, i;
+
+	number = opcode == IBV_WR_RDMA_READ ? link_.b.qp->qp_num :
+					      link_.a.qp->qp_num;
+	order("loss number %u percent 1 seed 8 count 0", number);
+	for (round = 0; round < ROUNDS; round++) {
+		rnd_fill(opcode == IBV_WR_RDMA_READ ? b.buf->data : a.buf->data,
+			 LENGTH);
+		for (i = 0; i < AT_A_TIME; i++) {
+			sge = sge_of(&a, i * PIECE, PIECE);
+			post_rdma(&link_.a, opcode, sge, b.base + i * PIECE,
+				  b.rkey, i);
+		}
+		for (i = 0; i < AT_A_TIME; i++)
+			expect(await(link_.a.scq), IBV_WC_SUCCESS);
+		CHECK(!memcmp(a.buf->data, b.buf->data, LENGTH));
+	}
+	CHECK(ordered("failed") > ROUNDS / 20);
+	orders_off();
+}
+
+static long long sent_again(enum ibv_wr_opcode opcode, const char *selective)
+{
+	long long before;
+
+	let_select(selective);
+	/* The kernel refreshes counters only some times a second. */
+	usleep(100000);
+	before = device_counter("resent_packets");
+	some_are_lost(opcode);
+	usleep(100000);
+	return device_counter("resent_packets") - before;
+}
+
+/* Fewer packets are sent again if only the lost ones are; and all bytes arrive either way. */
+static void in49_selective(const void *with)
+{
+	const enum ibv_wr_opcode *opcode = with;
+	long long all, lost, kept;
+
+	begin(IBV_QPT_RC);
+	kept = device_counter("rx_early_packets");
+	all = sent_again(*opcode, "N");
+	CHECK_EQ(device_counter("rx_early_packets"), kept);
+	lost = sent_again(*opcode, "Y");
+	CHECK(device_counter("rx_early_packets") > kept);
+	note("%lld packets are sent again, %lld selectively", all, lost);
+	CHECK(lost > 0);
+	CHECK(lost < all / 2);
+}
+
+static const enum ibv_wr_opcode write_ = IBV_WR_RDMA_WRITE;
+static const enum ibv_wr_opcode read_ = IBV_WR_RDMA_READ;
+
 static const struct test tests[] = {
 	TEST(in43_corrupt, "IN43 corrupt"),
 	TEST(in44_duplicate, "IN44 duplicate"),
@@ -202,6 +270,8 @@ static const struct test tests[] = {
 	TEST(in46_all, "IN46 loss, corrupt, duplicate and reorder"),
 	TEST(in47_datagrams, "IN47 datagrams"),
 	TEST(in48_ends_waiting, "IN48 a packet that waits, and its end"),
+	TEST_WITH(in49_selective, &write_, "IN49 lost packets of writes"),
+	TEST_WITH(in49_selective, &read_, "IN49 lost packets of reads"),
 };
 
 ORDERS_MAIN("Packets by order", tests)

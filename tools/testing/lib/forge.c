@@ -30,6 +30,12 @@ enum {
 };
 
 static int raw_socket = -1, listening = -1;
+static bool selective;
+
+void forge_selective(bool says)
+{
+	selective = says;
+}
 
 void forge_begin(void)
 {
@@ -41,6 +47,7 @@ void forge_begin(void)
 	CHECK(!memcmp(dev.gid.raw, mapped, sizeof(mapped)));
 	raw_socket = socket(AF_INET, SOCK_RAW, IPPROTO_RAW);
 	CHECK(raw_socket >= 0);
+	forge_selective(false);
 }
 
 void forge_connect(struct end *end)
@@ -131,7 +138,8 @@ static size_t put_packet(uint8_t *packet, const uint8_t *source,
 	put16(bth + 2, 0xffff);
 	put32(bth + 4, forged->to->qp->qp_num |
 			       (forged->opcode == FORGE_CNP ? BECN : 0));
-	put32(bth + 8, 1u << 31 | (forged->psn & 0xffffff));
+	put32(bth + 8,
+	      1u << 31 | (uint32_t)selective << 24 | (forged->psn & 0xffffff));
 	if (forged->bytes)
 		memcpy(bth + BTH_BYTES, forged->rest, forged->bytes);
 	crc = icrc(packet, all - CRC_BYTES);
@@ -260,19 +268,41 @@ void forge_hear_cnp(void)
 	CHECK(!memcmp(packet + bytes - CRC_BYTES, &crc, CRC_BYTES));
 }
 
-bool forge_hear_asking(enum forge_opcode opcode, uint32_t psn)
+static uint32_t get24(const uint8_t *at)
 {
-	uint8_t packet[LARGEST], want[4];
+	return at[0] << 16 | at[1] << 8 | at[2];
+}
 
-	put32(want, FORGED_QPN);
+/* The next packet of this opcode to the forged peer. */
+static void hear(enum forge_opcode opcode, uint8_t *packet)
+{
 	do
-		CHECK(recv(listening, packet, sizeof(packet), 0) >=
+		CHECK(recv(listening, packet, LARGEST, 0) >=
 		      BEFORE + BTH_BYTES);
 	while (packet[BEFORE] != opcode ||
-	       memcmp(packet + BEFORE + 4, want, 4) ||
-	       (packet[BEFORE + 9] << 16 | packet[BEFORE + 10] << 8 |
-		packet[BEFORE + 11]) != (int)(psn & 0xffffff));
+	       get24(packet + BEFORE + 5) != FORGED_QPN);
+}
+
+bool forge_hear_asking(enum forge_opcode opcode, uint32_t psn)
+{
+	uint8_t packet[LARGEST];
+
+	do
+		hear(opcode, packet);
+	while (get24(packet + BEFORE + 9) != (psn & 0xffffff));
 	return packet[BEFORE + 8] & 0x80;
+}
+
+void forge_hear_gap(uint32_t expected, uint32_t gap, uint32_t count)
+{
+	enum { NAK_GAP = 0x70 };
+	uint8_t packet[LARGEST];
+	const uint8_t *bth = packet + BEFORE;
+
+	hear(FORGE_ACKNOWLEDGE, packet);
+	CHECK_EQ(bth[BTH_BYTES], NAK_GAP);
+	CHECK_EQ(get24(bth + 9), (FORGED_PSN + expected) & 0xffffff);
+	CHECK_EQ(get24(bth + BTH_BYTES + 1), (gap - expected) << 12 | count);
 }
 
 size_t forge_reth(void *to, uint64_t addr, uint32_t rkey, uint32_t length)

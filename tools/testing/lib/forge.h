@@ -10,10 +10,14 @@
 
 /* Opcodes of reliable connections. */
 enum forge_opcode {
+	FORGE_SEND_LAST = 0x02,
 	FORGE_SEND_ONLY = 0x04,
 	FORGE_WRITE_FIRST = 0x06,
+	FORGE_WRITE_MIDDLE = 0x07,
+	FORGE_WRITE_LAST = 0x08,
 	FORGE_READ_REQUEST = 0x0c,
 	FORGE_READ_FIRST = 0x0d,
+	FORGE_READ_MIDDLE = 0x0e,
 	FORGE_READ_LAST = 0x0f,
 	FORGE_READ_ONLY = 0x10,
 	FORGE_ACKNOWLEDGE = 0x11,
@@ -27,6 +31,8 @@ enum { FORGED_QPN = 0x345678, FORGED_PSN = 0xfffffa };
 
 /* Open the raw socket. Skips the test where packets cannot be forged. */
 void forge_begin(void);
+/* From now on packets say that their sender takes part in selective repeat, or not, as at first. */
+void forge_selective(bool says);
 /* Connect @end to a forged peer at the address of the device itself. */
 void forge_connect(struct end *end);
 
@@ -52,6 +58,12 @@ void forge_hear_cnp(void);
  * acknowledgment.
  */
 bool forge_hear_asking(enum forge_opcode opcode, uint32_t psn);
+
+/*
+ * Wait for a NAK to the forged peer that names a gap: what is missing, counted from FORGED_PSN. No
+ * other acknowledgment or NAK may come first.
+ */
+void forge_hear_gap(uint32_t expected, uint32_t gap, uint32_t count);
 
 /* A packet of forge_train(); fields as the arguments of forge(). */
 struct forged {

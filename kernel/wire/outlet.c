@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The sockets by which packets leave. They are bound to no port and receive nothing: packets have
+ * the headers that send.c writes, and the network stack charges them to these sockets until they
+ * have left the host, or are lost.
+ */
+#include <linux/in.h>
+#include <linux/ipv6.h>
+#include <linux/net.h>
+#include <linux/slab.h>
+#include <net/sock.h>
+
+#include "../path/qp.h"
+#include "outlet.h"
+#include "wire.h"
+
+/* Limit of bytes that are sent by one outlet and not yet freed by the netdev. */
+#define SEND_BYTES	(4 << 20)
+/* Those who wait are woken when no more than this are left, so that it is worth it. */
+#define FEW_BYTES	(SEND_BYTES / 2)
+/* When to try again if there was no memory. */
+#define MEMORY_PAUSE	(50 * NSEC_PER_USEC)
+
+static bool outlet_has_room(const struct sock *sk)
+{
+	return sk_wmem_alloc_get(sk) <= FEW_BYTES;
+}
+
+/* outlet->lock is held. */
+static void outlet_wake_all(struct pinion_outlet *outlet)
+{
+	struct pinion_outlet_wait *wait, *next;
+
+	list_for_each_entry_safe(wait, next, &outlet->waiting, node) {
+		list_del_init(&wait->node);
+		wait->wake(wait->qp);
+	}
+}
+
+/* A packet was freed. Any context; for each packet, so it must be quick. */
+static void outlet_write_space(struct sock *sk)
+{
+	struct pinion_outlet *outlet;
+	unsigned long flags;
+
+	rcu_read_lock();
+	outlet = rcu_dereference_sk_user_data(sk);
+	/* Pairs with the barrier in pinion_outlet_await(): it sees the room, or we the list. */
+	smp_mb__after_atomic();
+	if (outlet && !list_empty(&outlet->waiting) && outlet_has_room(sk)) {
+		spin_lock_irqsave(&outlet->lock, flags);
+		outlet_wake_all(outlet);
+		spin_unlock_irqrestore(&outlet->lock, flags);
+	}
+	rcu_read_unlock();
+}
+
+static int outlet_open(struct pinion_outlet *outlet, struct net *net)
+{
+	int family = IS_ENABLED(CONFIG_IPV6) && ipv6_mod_enabled() ? AF_INET6 : AF_INET;
+	struct socket *sock;
+	int err;
+
+	/* A socket of IPv6 may send packets of IPv4, too. */
+	err = sock_create_kern(net, family, SOCK_DGRAM, IPPROTO_UDP, &sock);
+	if (err)
+		return err;
+	/* No I/O to get memory: packets are made in work items that storage may depend on. */
+	sock->sk->sk_allocation = GFP_NOIO | __GFP_NOWARN;
+	WRITE_ONCE(sock->sk->sk_sndbuf, SEND_BYTES);
+	/* Whoever makes the first queue pair: rules for his other sockets are not for this one. */
+	WRITE_ONCE(sock->sk->sk_uid, make_kuid(net->user_ns, 0));
+	rcu_assign_sk_user_data(sock->sk, outlet);
+	WRITE_ONCE(sock->sk->sk_write_space, outlet_write_space);
+	rcu_assign_pointer(outlet->sk, sock->sk);
+	return 0;
+}
+
+/* Close the socket, if there is one. Nobody uses it any more, but for packets under way. */
+static void outlet_close(struct pinion_outlet *outlet)
+{
+	struct sock *sk = rcu_replace_pointer(outlet->sk, NULL, true);
+
+	if (!sk)
+		return;
+	rcu_assign_sk_user_data(sk, NULL);
+	synchronize_rcu();
+	sock_release(sk->sk_socket);
+}
+
+static void outlet_end(struct work_struct *work)
+{
+	struct pinion_outlet *outlet = container_of(work, struct pinion_outlet, work);
+
+	outlet_close(outlet);
+	kfree(outlet);
+}
+
+static const void *outlet_user(const struct pinion_qp *qp)
+{
+	return qp->waiting ? (const void *)qp->waiting : qp->node;
+}
+
+static struct pinion_outlet *outlet_find(struct pinion_wire *wire, const void *user)
+{
+	struct pinion_outlet *outlet;
+
+	lockdep_assert_held(&wire->outlets_lock);
+	list_for_each_entry(outlet, &wire->outlets, node)
+		if (outlet->user == user)
+			return outlet;
+	return NULL;
+}
+
+static struct pinion_outlet *outlet_make(struct pinion_wire *wire, const void *user)
+{
+	struct pinion_outlet *outlet = kzalloc(sizeof(*outlet), GFP_KERNEL_ACCOUNT);
+
+	if (!outlet)
+		return NULL;
+	outlet->wire = wire;
+	outlet->user = user;
+	INIT_WORK(&outlet->work, outlet_end);
+	spin_lock_init(&outlet->lock);
+	INIT_LIST_HEAD(&outlet->waiting);
+	/* Without a namespace it sends nothing. */
+	if (wire->net && outlet_open(outlet, wire->net)) {
+		kfree(outlet);
+		return NULL;
+	}
+	list_add(&outlet->node, &wire->outlets);
+	return outlet;
+}
+
+struct pinion_outlet *pinion_outlet_get(struct pinion_qp *qp)
+{
+	struct pinion_wire *wire = qp->node->wire;
+	const void *user = outlet_user(qp);
+	struct pinion_outlet *outlet;
+
+	mutex_lock(&wire->outlets_lock);
+	outlet = outlet_find(wire, user) ?: outlet_make(wire, user);
+	if (outlet)
+		outlet->qps++;
+	mutex_unlock(&wire->outlets_lock);
+	return outlet;
+}
+
+void pinion_outlet_put(struct pinion_outlet *outlet)
+{
+	struct pinion_wire *wire = outlet->wire;
+
+	mutex_lock(&wire->outlets_lock);
+	if (!--outlet->qps) {
+		list_del(&outlet->node);
+		/* It waits for RCU, which who destroys a queue pair need not do. */
+		queue_work(pinion_wire_wq, &outlet->work);
+	}
+	mutex_unlock(&wire->outlets_lock);
+}
+
+struct sock *pinion_outlet_sock_get(struct pinion_outlet *outlet)
+{
+	struct sock *sk;
+
+	rcu_read_lock();
+	sk = rcu_dereference(outlet->sk);
+	if (sk && !refcount_inc_not_zero(&sk->sk_refcnt))
+		sk = NULL;
+	rcu_read_unlock();
+	return sk;
+}
+
+u64 pinion_outlet_await(struct pinion_outlet *outlet, struct pinion_outlet_wait *wait)
+{
+	u64 pause = PINION_OUTLET_LONG;
+	unsigned long flags;
+	struct sock *sk;
+
+	wait->waits = true;
+	spin_lock_irqsave(&outlet->lock, flags);
+	if (list_empty(&wait->node))
+		list_add_tail(&wait->node, &outlet->waiting);
+	spin_unlock_irqrestore(&outlet->lock, flags);
+	/* Pairs with the barrier in outlet_write_space(). */
+	smp_mb();
+	sk = pinion_outlet_sock_get(outlet);
+	if (!sk)
+		return pause;
+	if (outlet_has_room(sk)) {
+		pinion_outlet_leave(outlet, wait);
+		pause = MEMORY_PAUSE;
+	}
+	sock_put(sk);
+	return pause;
+}
+
+void pinion_outlet_leave(struct pinion_outlet *outlet, struct pinion_outlet_wait *wait)
+{
+	unsigned long flags;
+
+	if (!wait->waits)
+		return;
+	wait->waits = false;
+	/* Also if it is being woken: that has ended then. */
+	spin_lock_irqsave(&outlet->lock, flags);
+	list_del_init(&wait->node);
+	spin_unlock_irqrestore(&outlet->lock, flags);
+}
+
+void pinion_outlets_init(struct pinion_wire *wire)
+{
+	mutex_init(&wire->outlets_lock);
+	INIT_LIST_HEAD(&wire->outlets);
+}
+
+void pinion_outlets_close(struct pinion_wire *wire)
+{
+	struct pinion_outlet *outlet;
+
+	mutex_lock(&wire->outlets_lock);
+	list_for_each_entry(outlet, &wire->outlets, node)
+		outlet_close(outlet);
+	mutex_unlock(&wire->outlets_lock);
+	/* Those that have been put. */
+	flush_workqueue(pinion_wire_wq);
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A connection whose peer takes part in selective repeat, honestly or not (items FG9 to FG17): what
+ * comes early is kept, a gap is named, and only what was lost is sent again.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "forge.h"
+
+enum {
+	BYTES = 480, /* of a message */
+	WINDOW = 256, /* numbers that may be kept */
+	LEN = WINDOW * BYTES,
+	LONG = 20480, /* of a WRITE or READ */
+	NAK_GAP = 0x70, /* syndromes */
+	ACK = 0x1f,
+};
+
+static struct end end;
+static struct region own;
+static uint8_t rest[LEN];
+
+static void begin(const struct qp_cfg *cfg)
+{
+	forge_begin();
+	end_make(&end, cfg);
+	forge_connect(&end);
+	own = region_new(LEN, 77, ALL_ACCESS);
+	rnd_fill(rest, sizeof(rest));
+	forge_selective(true);
+	forge_listen();
+	/* Counters are told anew some times a second only. */
+	usleep(20000);
+}
+
+/* Message @i has its own bytes and its own place. */
+static const uint8_t *payload_of(uint32_t i)
+{
+	return rest + i * BYTES;
+}
+
+static void post_receives(uint32_t count)
+{
+	struct ibv_sge sge;
+	uint32_t i;
+
+	CHECK(count * BYTES <= LEN);
+	for (i = 0; i < count; i++) {
+		sge = sge_of(&own, i * BYTES, BYTES);
+		post_recv(&end, &sge, 1, i);
+		memcpy(own.buf->want + i * BYTES, payload_of(i), BYTES);
+	}
+}
+
+static void send_one(uint32_t i)
+{
+	forge(FORGE_SEND_ONLY, &end, FORGED_PSN + i, payload_of(i), BYTES);
+}
+
+static void must_come(uint32_t from, uint32_t to)
+{
+	struct ibv_wc wc;
+
+	for (; from < to; from++) {
+		wc = await(end.rcq);
+		expect(wc, IBV_WC_SUCCESS);
+		CHECK_EQ(wc.wr_id, from);
+		CHECK_EQ(wc.byte_len, BYTES);
+	}
+}
+
+static void nothing_more(void)
+{
+	expect_none(end.rcq, 0.1);
+	CHECK_EQ(end_state(&end), IBV_QPS_RTS);
+}
+
+/* Messages behind a gap are kept, the gap is named, and each is performed in its turn, once. */
+static void fg9_kept(void)
+{
+	struct qp_cfg cfg = { .recv_wr = 12 };
+	long long before;
+
+	begin(&cfg);
+	before = device_counter("rx_early_packets");
+	post_receives(12);
+	send_one(3);
+	forge_hear_gap(0, 0, 3);
+	send_one(4);
+	send_one(8);
+	forge_hear_gap(0, 5, 3);
+	/* In a gap that is known: what is before it there was lost again. */
+	send_one(1);
+	forge_hear_gap(0, 0, 1);
+	send_one(3);
+	nothing_more();
+	counter_await("rx_early_packets", before + 4);
+	send_one(0);
+	must_come(0, 2);
+	nothing_more();
+	/* The first since something was performed names the first gap again. */
+	send_one(10);
+	forge_hear_asking(FORGE_ACKNOWLEDGE, FORGED_PSN + 1);
+	forge_hear_gap(2, 2, 1);
+	forge_hear_gap(2, 9, 1);
+	send_one(2);
+	must_come(2, 5);
+	send_one(5);
+	send_one(6);
+	send_one(7);
+	must_come(5, 9);
+	send_one(9);
+	send_one(11);
+	must_come(9, 12);
+	nothing_more();
+	buf_check(own.buf);
+}
+
+/* Of a peer that does not say that it takes part nothing is kept: it sends all again. */
+static void fg10_others(void)
+{
+	struct qp_cfg cfg = { .recv_wr = 4 };
+	long long before;
+
+	begin(&cfg);
+	forge_selective(false);
+	before = device_counter("rx_early_packets");
+	post_receives(4);
+	send_one(1);
+	send_one(2);
+	send_one(0);
+	must_come(0, 1);
+	nothing_more();
+	send_one(1);
+	must_come(1, 2);
+	/* Nor behind the window, whoever sends it. */
+	forge_selective(true);
+	forge(FORGE_SEND_ONLY, &end, FORGED_PSN + 2 + WINDOW, rest, BYTES);
+	forge(FORGE_SEND_ONLY, &end, FORGED_PSN + 2 + (1 << 22), rest, BYTES);
+	send_one(2);
+	must_come(2, 3);
+	nothing_more();
+	CHECK_EQ(device_counter("rx_early_packets"), before);
+	send_one(3);
+	must_come(3, 4);
+	buf_check(own.buf);
+}
+
+/* All numbers of a window in any order, some of them several times: each is performed once. */
+static void fg11_any_order(void)
+{
+	struct qp_cfg cfg = { .recv_wr = WINDOW, .cqe = 2 * WINDOW };
+	uint32_t order[WINDOW], i, j, swap;
+
+	begin(&cfg);
+	post_receives(WINDOW);
+	for (i = 0; i < WINDOW; i++)
+		order[i] = i;
+	for (i = WINDOW - 1; i > 1; i--) {
+		j = rnd_in(1, i);
+		swap = order[i];
+		order[i] = order[j];
+		order[j] = swap;
+	}
+	for (i = 1; i < WINDOW; i++) {
+		send_one(order[i]);
+		if (rnd() & 1)
+			send_one(order[rnd_in(1, i)]);
+	}
+	nothing_more();
+	send_one(0);
+	must_come(0, WINDOW);
+	nothing_more();
+	buf_check(own.buf);
+}
+
+/* What is kept has a limit, in bytes, too: a buffer of many packets may count for one number. */
+static void fg12_limit(void)
+{
+	enum { EACH = 60 };
+	struct qp_cfg cfg = { .recv_wr = WINDOW, .cqe = 2 * WINDOW };
+	static struct forged train[EACH];
+	long long drops;
+	uint32_t i, j;
+
+	begin(&cfg);
+	post_receives(WINDOW);
+	drops = device_counter("rx_early_drops");
+	for (i = 1; i < WINDOW; i++) {
+		for (j = 0; j < EACH; j++)
+			train[j] = (struct forged){ FORGE_SEND_ONLY, &end,
+						    FORGED_PSN + i,
+						    payload_of(i), BYTES };
+		forge_train(train, EACH, forged_bytes(train));
+	}
+	nothing_more();
+	usleep(20000);
+	CHECK(device_counter("rx_early_drops") > drops);
+	for (i = 0; i < WINDOW; i++)
+		send_one(i);
+	must_come(0, WINDOW);
+	nothing_more();
+	buf_check(own.buf);
+}
+
+/* Who guesses a number of those that are kept does not break the connection. */
+static void fg13_invalid(void)
+{
+	struct qp_cfg cfg = { .recv_wr = 4 };
+	long long drops;
+
+	begin(&cfg);
+	drops = device_counter("rx_early_drops");
+	post_receives(4);
+	/* No message has begun that it could be the last packet of. */
+	forge(FORGE_SEND_LAST, &end, FORGED_PSN + 1, rest, BYTES);
+	send_one(0);
+	must_come(0, 1);
+	nothing_more();
+	counter_await("rx_early_drops", drops + 1);
+	send_one(1);
+	must_come(1, 2);
+	/* The next is another matter. */
+	forge(FORGE_SEND_LAST, &end, FORGED_PSN + 2, rest, BYTES);
+	end_await_state(&end, IBV_QPS_ERR);
+}
+
+/* Of a connection that is made anew, or ends, nothing is kept. */
+static void fg14_ends(void)
+{
+	struct qp_cfg cfg = { .recv_wr = 4 };
+	int i;
+
+	begin(&cfg);
+	for (i = 0; i < 20; i++) {
+		send_one(1);
+		forge_hear_gap(0, 0, 1);
+		CHECK_EQ(end_set_state(&end, IBV_QPS_RESET), 0);
+		forge_connect(&end);
+	}
+	post_receives(4);
+	send_one(0);
+	must_come(0, 1);
+	nothing_more();
+	send_one(1);
+	must_come(1, 2);
+	forge_hear_asking(FORGE_ACKNOWLEDGE, FORGED_PSN + 1);
+	send_one(3);
+	forge_hear_gap(2, 2, 1);
+	/* The test ends, and with it the connection. */
+}
+
+/* ------------------------------------------------------------- the requester */
+
+static uint32_t packets(void)
+{
+	return LONG / (128 << end.cfg.mtu);
+}
+
+static void ask(enum ibv_wr_opcode opcode)
+{
+	post_rdma(&end, opcode, sge_of(&own, 0, LONG), 0x1000, 1, 0);
+}
+
+static void nak(uint8_t syndrome, uint32_t psn, uint32_t msn)
+{
+	uint8_t aeth[4];
+
+	forge(FORGE_ACKNOWLEDGE, &end, end.psn + psn, aeth,
+	      forge_aeth(aeth, syndrome, msn));
+}
+
+/* Behind the first packet all are sent in one buffer, of which the first is heard. */
+static void write_all(void)
+{
+	ask(IBV_WR_RDMA_WRITE);
+	forge_hear_asking(FORGE_WRITE_MIDDLE, end.psn + 1);
+}
+
+/* What a NAK names is sent again, once, and nothing else. */
+static void fg15_only_these(void)
+{
+	struct qp_cfg cfg = { .timeout = 20, .mtu = IBV_MTU_1024 };
+	long long before;
+
+	begin(&cfg);
+	before = device_counter("resent_packets");
+	write_all();
+	nak(NAK_GAP, 2, 3 << 12 | 2);
+	forge_hear_asking(FORGE_WRITE_MIDDLE, end.psn + 5);
+	counter_await("resent_packets", before + 2);
+	nak(NAK_GAP, 2, 3 << 12 | 2);
+	nak(NAK_GAP, 2, 5 << 12 | 1);
+	forge_hear_asking(FORGE_WRITE_MIDDLE, end.psn + 7);
+	counter_await("resent_packets", before + 3);
+	nak(ACK, packets() - 1, 1);
+	expect(await(end.scq), IBV_WC_SUCCESS);
+	CHECK_EQ(device_counter("resent_packets"), before + 3);
+}
+
+/* Whatever gaps a peer names, nothing worse happens than that packets are sent again. */
+static void fg16_any_gap(void)
+{
+	enum { TIMES = 3000 };
+	struct qp_cfg cfg = { .timeout = 20, .mtu = IBV_MTU_1024 };
+	long long before;
+	int i;
+
+	begin(&cfg);
+	before = device_counter("resent_packets");
+	write_all();
+	for (i = 0; i < TIMES; i++)
+		nak(NAK_GAP, rnd() & 1 ? 0 : rnd_in(0, 30) - 5, rnd());
+	nak(ACK, packets() - 1, 1);
+	expect(await(end.scq), IBV_WC_SUCCESS);
+	CHECK_EQ(end_state(&end), IBV_QPS_RTS);
+	usleep(20000);
+	/* Each number at most once for each that was acknowledged. */
+	CHECK(device_counter("resent_packets") - before <=
+	      (long long)packets() * packets());
+	/* Without requests there is nothing to be sent again. */
+	nak(NAK_GAP, packets(), 4);
+	CHECK_EQ(end_state(&end), IBV_QPS_RTS);
+}
+
+static void answer(uint32_t i)
+{
+	size_t mtu = 128 << end.cfg.mtu, headers = 0;
+	uint8_t packet[4 + 4096];
+	enum forge_opcode opcode = i ? FORGE_READ_MIDDLE : FORGE_READ_FIRST;
+
+	if (i == packets() - 1)
+		opcode = FORGE_READ_LAST;
+	if (opcode != FORGE_READ_MIDDLE)
+		headers = forge_aeth(packet, ACK, 1);
+	memcpy(packet + headers, rest + i * mtu, mtu);
+	forge(opcode, &end, end.psn + i, packet, headers + mtu);
+}
+
+/* Answers behind a gap are kept, and only the missing ones are asked for. */
+static void fg17_answers(void)
+{
+	struct qp_cfg cfg = { .timeout = 20, .mtu = IBV_MTU_1024 };
+	long long before;
+	uint32_t i;
+
+	begin(&cfg);
+	before = device_counter("resent_packets");
+	ask(IBV_WR_RDMA_READ);
+	forge_hear_asking(FORGE_READ_REQUEST, end.psn);
+	answer(0);
+	answer(3);
+	forge_hear_asking(FORGE_READ_REQUEST, end.psn + 1);
+	for (i = 3; i < 9; i++)
+		answer(i);
+	for (i = 10; i < packets(); i++)
+		answer(i);
+	forge_hear_asking(FORGE_READ_REQUEST, end.psn + 9);
+	answer(2);
+	expect_none(end.scq, 0.1);
+	answer(1);
+	answer(9);
+	expect(await(end.scq), IBV_WC_SUCCESS);
+	memcpy(own.buf->want, rest, LONG);
+	buf_check(own.buf);
+	/* 1, 2 and 9. */
+	counter_await("resent_packets", before + 3);
+	CHECK_EQ(end_state(&end), IBV_QPS_RTS);
+}
+
+static const struct test tests[] = {
+	TEST(fg9_kept, "FG9 what comes early is kept"),
+	TEST(fg10_others, "FG10 of others nothing is kept"),
+	TEST(fg11_any_order, "FG11 all in any order"),
+	TEST(fg12_limit, "FG12 what is kept has a limit"),
+	TEST(fg13_invalid, "FG13 what is kept and invalid breaks nothing"),
+	TEST(fg14_ends, "FG14 what is kept ends with the connection"),
+	TEST(fg15_only_these, "FG15 only what a NAK names is sent again"),
+	TEST(fg16_any_gap, "FG16 any gap in a NAK"),
+	TEST(fg17_answers, "FG17 answers that come early are kept"),
+};
+
+HARNESS_MAIN("Early packets of a forged peer", tests)
