@@ -272,6 +272,7 @@ static void requester_take_answer(struct world *w, const struct packet *packet)
 	pinion_sender_take(&w->sender);
 	if (message->answers == message->packets)
 		requester_owe_next(w, message);
+	pinion_sender_settle(&w->sender);
 }
 
 /* Keep an answer that came early. Returns what the sender decides about those before it. */

@@ -358,6 +358,34 @@ static void answers_may_be_kept(struct kunit *test)
 	expect_next(test, &s, 30, 2);
 }
 
+/* What was performed behind a missing answer is acknowledged when that has come, and not sent again. */
+static void what_is_known_counts_later(struct kunit *test)
+{
+	struct pinion_sender s;
+
+	begin(&s, 7, 7);
+	pinion_sender_owe(&s, nth(20));
+	KUNIT_EXPECT_EQ(test, pinion_sender_early(&s, nth(20), nth(21)), PINION_SENDER_RESEND);
+	EXPECT_ACK(test, &s, 59, ACK, STALE);
+	KUNIT_EXPECT_FALSE(test, pinion_sender_settle(&s));
+	expect_at(test, &s, 20, 100);
+	EXPECT_ANSWER(test, &s, 20, ANSWERED);
+	pinion_sender_take(&s);
+	/* Another answer is due, and then none. */
+	pinion_sender_owe(&s, nth(40));
+	KUNIT_EXPECT_TRUE(test, pinion_sender_settle(&s));
+	expect_at(test, &s, 40, 100);
+	KUNIT_EXPECT_FALSE(test, pinion_sender_settle(&s));
+	/* Everything is to be sent again from 40 on, but not what was performed. */
+	KUNIT_EXPECT_EQ(test, pinion_sender_timeout(&s), PINION_SENDER_RESEND);
+	pinion_sender_owe_none(&s);
+	KUNIT_EXPECT_TRUE(test, pinion_sender_settle(&s));
+	expect_at(test, &s, 60, 60);
+	EXPECT_ACK(test, &s, 99, ACK, ADVANCED);
+	KUNIT_EXPECT_FALSE(test, pinion_sender_settle(&s));
+	expect_at(test, &s, 100, 100);
+}
+
 /* Random events in any order. */
 static void garbage_leaves_a_window(struct kunit *test)
 {
@@ -370,7 +398,7 @@ static void garbage_leaves_a_window(struct kunit *test)
 	begin(&s, 7, 7);
 	for (i = 0; i < 200000; i++) {
 		psn = pinion_psn_add(s.una, random_below(&rnd, 200) - 50);
-		switch (random_below(&rnd, 10)) {
+		switch (random_below(&rnd, 11)) {
 		case 0:
 			pinion_sender_sent(&s, min(pinion_sender_room(&s, 150),
 						   random_below(&rnd, 60)));
@@ -403,6 +431,9 @@ static void garbage_leaves_a_window(struct kunit *test)
 			if (pinion_sender_is_early(&s, psn))
 				pinion_sender_early(&s, s.due, psn);
 			break;
+		case 8:
+			pinion_sender_settle(&s);
+			break;
 		default:
 			pinion_sender_acknowledge(&s, psn, random_below(&rnd, 256));
 		}
@@ -410,6 +441,7 @@ static void garbage_leaves_a_window(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, pinion_psn_ahead(pinion_sender_first(&s), s.next) <= 0);
 		sent = pinion_psn_ahead(s.next, s.una);
 		ever = pinion_psn_ahead(s.end, s.una);
+		KUNIT_ASSERT_TRUE(test, pinion_psn_within(s.done, s.una, ever + 1));
 		KUNIT_ASSERT_TRUE(test, 0 <= sent && sent <= ever && ever <= 150);
 		if (s.owed)
 			KUNIT_ASSERT_TRUE(test, pinion_psn_within(s.due, s.una, ever));
@@ -430,6 +462,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_gap_is_of_what_was_sent),
 	KUNIT_CASE(a_gap_shows_that_an_answer_is_lost),
 	KUNIT_CASE(answers_may_be_kept),
+	KUNIT_CASE(what_is_known_counts_later),
 	KUNIT_CASE(garbage_leaves_a_window),
 	{}
 };

@@ -18,6 +18,7 @@ void pinion_sender_init(struct pinion_sender *sender, u32 psn, u8 retry_count, u
 		.una = psn,
 		.next = psn,
 		.end = psn,
+		.done = psn,
 		.retry_count = retry_count,
 		.rnr_retry = rnr_retry,
 		.retry_left = retry_count,
@@ -79,6 +80,8 @@ static bool sender_advance(struct pinion_sender *sender, u32 psn)
 			      pinion_psn_ahead(psn, sender->una));
 	pinion_numbers_clear(&sender->again);
 	sender->una = psn;
+	if (pinion_psn_ahead(sender->done, psn) < 0)
+		sender->done = psn;
 	/* Packets that were sent before we went back have arrived after all. */
 	if (pinion_psn_ahead(sender->next, psn) < 0)
 		sender->next = psn;
@@ -160,12 +163,23 @@ static enum pinion_sender_step sender_miss(struct pinion_sender *sender)
  */
 static bool sender_advance_to(struct pinion_sender *sender, u32 psn, bool *advanced)
 {
+	if (pinion_psn_ahead(psn, sender->done) > 0)
+		sender->done = psn;
 	if (sender->owed && pinion_psn_ahead(psn, sender->due) > 0) {
 		*advanced = sender_advance(sender, sender->due);
 		return false;
 	}
 	*advanced = sender_advance(sender, psn);
 	return true;
+}
+
+bool pinion_sender_settle(struct pinion_sender *sender)
+{
+	u32 psn = sender->done;
+
+	if (sender->owed && pinion_psn_ahead(psn, sender->due) > 0)
+		psn = sender->due;
+	return pinion_psn_ahead(psn, sender->una) > 0 && sender_advance(sender, psn);
 }
 
 static enum pinion_sender_step sender_not_ready(struct pinion_sender *sender)

@@ -28,6 +28,7 @@ struct pinion_sender {
 	 */
 	bool owed;
 	u32 due;
+	u32 done;			/* those before it were performed, answers may be missing */
 
 	/*
 	 * Numbers between @una and @next that are known to be missing, while others behind them
@@ -102,6 +103,13 @@ enum pinion_sender_step pinion_sender_gap(struct pinion_sender *sender, u32 psn,
 bool pinion_sender_is_early(const struct pinion_sender *sender, u32 psn);
 /* Such a packet came, and is kept: the numbers from @gap on, before @end, are missing. */
 enum pinion_sender_step pinion_sender_early(struct pinion_sender *sender, u32 gap, u32 end);
+
+/*
+ * Acknowledge what is known to be performed, which had to wait for answers before it, now that
+ * pinion_sender_owe() or pinion_sender_owe_none() says which are still due. Return: whether @una has
+ * advanced.
+ */
+bool pinion_sender_settle(struct pinion_sender *sender);
 
 /* Called after PINION_SENDER_ANSWERED. The next number is due then, or what the caller sets. */
 void pinion_sender_take(struct pinion_sender *sender);

@@ -82,6 +82,8 @@ void pinion_requester_owe(struct pinion_conn *conn)
 		}
 	}
 	pinion_sender_owe_none(sender);
+	/* What is kept came twice. It must not wait until numbers have wrapped. */
+	pinion_kept_forget(&conn->kept_answers);
 }
 
 /* The index of packet @psn of a READ's answer in its piece. */
@@ -114,25 +116,41 @@ u32 pinion_requester_count_owed(struct pinion_conn *conn)
 	return count;
 }
 
+static bool requester_may_retire(const struct pinion_conn *conn)
+{
+	const struct pinion_request *request = pinion_requests_oldest(&conn->qp->sq.requests);
+
+	return pinion_requester_runs(conn->qp) && request && request->begun &&
+	       !pinion_psn_within(conn->sender.una, request->psn, request->packets);
+}
+
+/* An acknowledgment that came before the last answer counts now. Return: whether there was one. */
+static bool requester_settle(struct pinion_conn *conn)
+{
+	if (!pinion_sender_settle(&conn->sender))
+		return false;
+	pinion_requester_advanced(conn);
+	return true;
+}
+
 bool pinion_requester_retire(struct pinion_conn *conn)
 {
 	struct pinion_qp *qp = conn->qp;
 	struct pinion_request *request;
 	bool any = false;
 
-	while (pinion_requester_runs(qp) && (request = pinion_requests_oldest(&qp->sq.requests)) &&
-	       request->begun &&
-	       !pinion_psn_within(conn->sender.una, request->psn, request->packets)) {
-		pinion_sq_count_traffic(qp, request);
-		pinion_sq_succeed(qp, request);
-		any = true;
-	}
+	do {
+		while (requester_may_retire(conn)) {
+			request = pinion_requests_oldest(&qp->sq.requests);
+			pinion_sq_count_traffic(qp, request);
+			pinion_sq_succeed(qp, request);
+			any = true;
+		}
+		pinion_requester_owe(conn);
+	} while (requester_settle(conn));
 	/* Without requests the line is not read any more, so drop late duplicates. */
-	if (any && !pinion_requests_count(&qp->sq.requests)) {
+	if (any && !pinion_requests_count(&qp->sq.requests))
 		pinion_line_forget(&conn->answers);
-		pinion_kept_forget(&conn->kept_answers);
-	}
-	pinion_requester_owe(conn);
 	return any;
 }
 
