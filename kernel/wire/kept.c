@@ -18,9 +18,9 @@ MODULE_PARM_DESC(selective, "send only lost packets again, if the peer is pinion
 #define KEPT_BYTES	(4 << 20)
 
 struct kept_buffer {
-	struct pinion_run run;		/* of the packets from @next on */
+	struct pinion_run run;		/* of its packets */
 	struct sk_buff *skb;
-	u32 next;			/* index in the buffer */
+	u32 next, end;			/* index in the buffer: of the first; behind the last */
 };
 
 bool pinion_kept_is_wanted(void)
@@ -61,17 +61,17 @@ static bool kept_has_room(const struct pinion_kept *kept, const struct sk_buff *
 }
 
 /*
- * Note the numbers from packet buffer->next on, as far as they are consecutive. Return: false if
- * there is none.
+ * Note the numbers from packet buffer->next on, as far as they are consecutive, which ends the
+ * buffer. An acknowledgment need not wait, and is not one of them. Return: false if there is none.
  */
 static bool kept_describe(struct kept_buffer *buffer, u32 mtu)
 {
-	u32 i, packets = pinion_wire_packets(buffer->skb);
 	struct pinion_packet packet;
-	u32 numbers = 0;
+	u32 i, numbers = 0;
 
-	for (i = buffer->next; i < packets && numbers < PINION_EARLY_WINDOW; i++) {
-		if (!pinion_wire_parse(buffer->skb, i, &packet))
+	for (i = buffer->next; i < buffer->end && numbers < PINION_EARLY_WINDOW; i++) {
+		if (!pinion_wire_parse(buffer->skb, i, &packet) ||
+		    packet.opcode % PINION_PACKET_CODES == PINION_ACKNOWLEDGE)
 			break;
 		if (!numbers)
 			buffer->run.psn = packet.psn;
@@ -79,12 +79,13 @@ static bool kept_describe(struct kept_buffer *buffer, u32 mtu)
 			break;
 		numbers += pinion_receiver_numbers(&packet, mtu);
 	}
+	buffer->end = i;
 	buffer->run.numbers = numbers;
 	return numbers;
 }
 
 enum pinion_keeping pinion_kept_add(struct pinion_kept *kept, struct sk_buff *skb, u32 i, u32 mtu,
-				    u32 expected, u32 *gap)
+				    u32 expected, u32 *gap, u32 *packets)
 {
 	struct kept_buffer *buffer;
 
@@ -95,6 +96,7 @@ enum pinion_keeping pinion_kept_add(struct pinion_kept *kept, struct sk_buff *sk
 		return PINION_KEEPING_FULL;
 	buffer->skb = skb;
 	buffer->next = i;
+	buffer->end = pinion_wire_packets(skb);
 	if (!kept_describe(buffer, mtu) ||
 	    !pinion_early_add(&kept->early, &buffer->run, expected, gap)) {
 		kfree(buffer);
@@ -102,6 +104,7 @@ enum pinion_keeping pinion_kept_add(struct pinion_kept *kept, struct sk_buff *sk
 	}
 	skb_get(skb);
 	kept_charge(kept, skb);
+	*packets = buffer->end - i;
 	return PINION_KEEPING;
 }
 
@@ -134,7 +137,7 @@ void pinion_kept_pass(struct pinion_kept *kept, const struct sk_buff *skb, u32 p
 		return;
 	buffer->next += packets;
 	pinion_early_remove(&buffer->run);
-	/* There may be a gap inside the buffer: so it gets a new place. */
+	/* What is left is shorter, if another buffer has the last of its numbers. */
 	if (!kept_describe(buffer, mtu) ||
 	    !pinion_early_add(&kept->early, &buffer->run, expected, &gap))
 		kept_free(kept, buffer);

@@ -123,11 +123,12 @@ static enum pinion_sender_step requester_acknowledged(struct pinion_conn *conn,
 }
 
 /*
- * A packet of an answer came early: keep its buffer from packet @i on, and ask again for those that
- * are missing. Return: false if it is not kept, but must be taken for a sign that all is lost.
+ * A packet of an answer, packet @i of @skb, came early: keep it and those that follow it, and ask
+ * again for those that are missing. *@packets: how many are done. Return: false if it is not kept,
+ * but must be taken for a sign that all is lost.
  */
 static bool requester_keep(struct pinion_conn *conn, const struct pinion_packet *packet,
-			   struct sk_buff *skb, u32 i)
+			   struct sk_buff *skb, u32 i, u32 *packets)
 {
 	struct pinion_sender *sender = &conn->sender;
 	struct pinion_kept *kept = &conn->kept_answers;
@@ -137,16 +138,17 @@ static bool requester_keep(struct pinion_conn *conn, const struct pinion_packet 
 	if (!packet->selective || !pinion_kept_is_wanted() ||
 	    !pinion_sender_is_early(sender, packet->psn))
 		return false;
-	switch (pinion_kept_add(kept, skb, i, conn->qp->mtu, sender->due, &gap)) {
+	switch (pinion_kept_add(kept, skb, i, conn->qp->mtu, sender->due, &gap, packets)) {
 	case PINION_KEEPING_FULL:
 		return false;
 	case PINION_KEEPING_KNOWN:
+		*packets = 1;
 		pinion_stat_inc(conn->qp, rx_early_drops);
 		return true;
 	case PINION_KEEPING:
 		break;
 	}
-	pinion_stat_add(conn->qp, rx_early_packets, pinion_wire_packets(skb) - i);
+	pinion_stat_add(conn->qp, rx_early_packets, *packets);
 	/* The first since something came: what was asked for again before may be lost again. */
 	if (!sender->back) {
 		first = pinion_early_first(&kept->early)->psn;
@@ -183,10 +185,8 @@ static enum pinion_step requester_hear(struct pinion_conn *conn, struct sk_buff 
 		return PINION_STEP_DONE;
 	packet = &train.packet;
 	if (packet->opcode % PINION_PACKET_CODES != PINION_ACKNOWLEDGE) {
-		if (requester_keep(conn, packet, skb, i)) {
-			*packets = pinion_wire_packets(skb) - i;
+		if (requester_keep(conn, packet, skb, i, packets))
 			return PINION_STEP_DONE;
-		}
 		step = requester_take_answer(conn, &train);
 		*packets = train.packets;
 		return step;

@@ -488,17 +488,18 @@ static void responder_say_gap(struct pinion_conn *conn, u32 gap, u32 end)
 }
 
 /*
- * Packet @psn came early: keep its buffer from packet @i on, and tell the sender which packets are
- * missing: those right before it, and those before all that is kept, if that was not told since
- * something was performed. Return: how many packets of the buffer are done.
+ * Packet @psn, packet @i of @skb, came early: keep it and those that follow it, and tell the sender
+ * which packets are missing: those right before it, and those before all that is kept, if that was
+ * not told since something was performed. Return: how many packets of @skb are done.
  */
 static u32 responder_keep(struct pinion_conn *conn, u32 psn, struct sk_buff *skb, u32 i)
 {
 	struct pinion_kept *kept = &conn->kept_requests;
 	struct pinion_receiver *receiver = &conn->receiver;
-	u32 gap, first;
+	u32 gap, first, packets;
 
-	switch (pinion_kept_add(kept, skb, i, receiver->mtu, receiver->expected, &gap)) {
+	switch (pinion_kept_add(kept, skb, i, receiver->mtu, receiver->expected, &gap,
+				&packets)) {
 	case PINION_KEEPING_FULL:
 		pinion_stat_inc(conn->qp, rx_early_drops);
 		if (pinion_receiver_tell(receiver))
@@ -510,7 +511,7 @@ static u32 responder_keep(struct pinion_conn *conn, u32 psn, struct sk_buff *skb
 	case PINION_KEEPING:
 		break;
 	}
-	pinion_stat_add(conn->qp, rx_early_packets, pinion_wire_packets(skb) - i);
+	pinion_stat_add(conn->qp, rx_early_packets, packets);
 	first = pinion_early_first(&kept->early)->psn;
 	if (pinion_receiver_tell(receiver)) {
 		responder_say_gap(conn, receiver->expected, first);
@@ -519,7 +520,7 @@ static u32 responder_keep(struct pinion_conn *conn, u32 psn, struct sk_buff *skb
 	}
 	if (gap != psn)
 		responder_say_gap(conn, gap, psn);
-	return pinion_wire_packets(skb) - i;
+	return packets;
 }
 
 /*
