@@ -358,7 +358,7 @@ static void answers_may_be_kept(struct kunit *test)
 	expect_next(test, &s, 30, 2);
 }
 
-/* What was performed behind a missing answer is acknowledged when that has come, and not sent again. */
+/* What was performed behind a missing answer is acknowledged when that has come. */
 static void what_is_known_counts_later(struct kunit *test)
 {
 	struct pinion_sender s;

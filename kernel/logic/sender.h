@@ -106,8 +106,8 @@ enum pinion_sender_step pinion_sender_early(struct pinion_sender *sender, u32 ga
 
 /*
  * Acknowledge what is known to be performed, which had to wait for answers before it, now that
- * pinion_sender_owe() or pinion_sender_owe_none() says which are still due. Return: whether @una has
- * advanced.
+ * pinion_sender_owe() or pinion_sender_owe_none() says which are still due. Return: whether @una
+ * has advanced.
  */
 bool pinion_sender_settle(struct pinion_sender *sender);
 
