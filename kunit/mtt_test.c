@@ -3,7 +3,9 @@
  * Translation tables of made-up addresses, against a list with the address of every byte. No
  * address is ever dereferenced.
  */
+#include <kunit/device.h>
 #include <kunit/test.h>
+#include <linux/dma-direct.h>
 #include <linux/sizes.h>
 
 #include "../kernel/mem/mtt.c"
@@ -477,6 +479,24 @@ static void a_dma_address_becomes_the_address_of_its_page(struct kunit *test)
 	__free_page(page);
 }
 
+/* As where an IOMMU or bounce buffers are in between, memory has DMA addresses of its own. */
+static void dma_addresses_that_are_not_physical_are_refused(struct kunit *test)
+{
+	static const struct bus_dma_region elsewhere[] = {
+		{ .dma_start = 1ULL << 40, .size = 1ULL << 40 },
+		{}
+	};
+	struct device *dev = kunit_device_register(test, "pinion-dma");
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, dev);
+	KUNIT_ASSERT_EQ(test, dma_coerce_mask_and_coherent(dev, DMA_BIT_MASK(64)), 0);
+	KUNIT_EXPECT_EQ(test, pinion_dma_provable(dev), 0);
+	dev->dma_range_map = elsewhere;
+	KUNIT_EXPECT_EQ(test, pinion_dma_provable(dev), -EOPNOTSUPP);
+	/* The core would free it. */
+	dev->dma_range_map = NULL;
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(every_byte_is_where_the_list_says, shapes_gen_params),
 	KUNIT_CASE(memory_in_one_piece_is_one_run),
@@ -489,6 +509,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_terabyte_of_small_pages_has_a_slot_for_each),
 	KUNIT_CASE(a_terabyte_is_walked_to_its_last_byte),
 	KUNIT_CASE(a_dma_address_becomes_the_address_of_its_page),
+	KUNIT_CASE(dma_addresses_that_are_not_physical_are_refused),
 	{}
 };
 

@@ -16,7 +16,9 @@ found_clean() {
 
 # unread CHECK HOW... < FILES: sets $unread to those of FILES (one per line) that have no mark, and
 # prepares found_clean(). HOW: tools and options. For checks that read each file by itself.
-unread() {
+unread() { unread_of "$@" < <(xargs -d '\n' -r sha256sum --); }
+# unread_of: the same with lines `CHECKSUM FILE'
+unread_of() {
 	local folder known=() sum file mark
 	folder=$clean/$1-$(key "${@:2}" </dev/null)
 	marks=()
@@ -30,9 +32,50 @@ unread() {
 			unread+=("$file")
 			marks+=("$mark")
 		fi
-	done < <(xargs -d '\n' -r sha256sum --)
+	done
 	((${#known[@]} + ${#unread[@]})) || die "$1: there is no file to read"
 	((${#known[@]} == 0)) || touch -c -- "${known[@]}" 2>/dev/null || :
+}
+
+# with_includes FILE... < FILES: prints `CHECKSUM FILE' for each FILE, of it and of all FILES that it
+# may include: those with a name that some #include line ends in, and so on.
+with_includes() {
+	local file files
+	mapfile -t files
+	for file; do printf '%s\n' "$file"; done | awk '
+		FNR == NR { wanted[++count] = $0; next }
+		FILENAME != last { last = FILENAME; name = FILENAME; sub(/.*\//, "", name); named[name] = named[name] "\n" FILENAME }
+		/^[ \t]*#[ \t]*include/ && match($0, /["<][^">]*[">]/) {
+			name = substr($0, RSTART + 1, RLENGTH - 2)
+			sub(/.*\//, "", name)
+			uses[FILENAME] = uses[FILENAME] "\n" name
+		}
+		function reach(file, names, files, i, j, n, m) {
+			if (seen[file]++) return
+			print wanted[w] "\t" file
+			n = split(substr(uses[file], 2), names, "\n")
+			for (i = 1; i <= n; i++) {
+				m = split(substr(named[names[i]], 2), files, "\n")
+				for (j = 1; j <= m; j++) reach(files[j])
+			}
+		}
+		END {
+			for (w = 1; w <= count; w++) { delete seen; reach(wanted[w]) }
+		}' - "${files[@]}" |
+		awk -F '\t' 'FNR == NR { split($0, word, " "); sum[substr($0, 67)] = word[1]; next }
+			$1 != last { last = $1; print "" $1 }
+			{ print "\t" sum[$2] " " $2 }' <(sha256sum -- "${files[@]}") - |
+		{
+			file='' text=''
+			while IFS= read -r line || [ -n "$file" ]; do
+				if [[ $line == $'\t'* ]]; then
+					text+=$line
+					continue
+				fi
+				[ -z "$file" ] || printf '%s %s\n' "$(key <<<"$text")" "$file"
+				file=$line text=''
+			done
+		}
 }
 
 # all_clean CHECK HOW... < FILES: succeeds if FILES together have a mark; prepares found_clean().

@@ -181,15 +181,16 @@ dma_debugging_may_end() {
 		echo 'box: expect 1 DMA-API: cacheline tracking ENOMEM, dma-debug disabled' >/dev/kmsg
 }
 
-# by_valgrind FOLDER: the programs of FOLDER once more, with each byte that is read
-# before it is written and each address that is not theirs as a failure. It sees
-# nothing of the kernel, so one bed is enough; and devices that go are the kernel's.
+# by_valgrind: the programs of FOLDER once more but those in $NATIVE, with each byte that is
+# read before it is written and each address that is not theirs as a failure. It sees nothing
+# of the kernel, so one bed is enough; and devices that go are the kernel's.
+NATIVE=' unplug '
 VALGRIND=(valgrind -q --trace-children=yes --error-exitcode=99)
-by_valgrind() {
+by_valgrind() { # FOLDER [OPTIONS]
 	local program
 	for program in "$1"/*; do
-		[ -f "$program" ] && [ -x "$program" ] && [ "${program##*/}" != unplug ] || continue
-		AS=valgrind. NAME=${program##*/} SLOW=20 ktap "${VALGRIND[@]}" "$program" --device "$DEV"
+		[ -f "$program" ] && [ -x "$program" ] && [[ $NATIVE != *" ${program##*/} "* ]] || continue
+		AS=valgrind. NAME=${program##*/} SLOW=20 ktap "${VALGRIND[@]}" "$program" --device "$DEV" "${@:2}"
 	done
 }
 no_valgrind() { # says why not

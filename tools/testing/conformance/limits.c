@@ -99,7 +99,58 @@ static void need_speed(void)
 		skip("too slow: 16 MiB take %.1f s", now() - begun);
 }
 
-/* The longest message, from a smaller piece of memory many times over; then one byte more. */
+/* Fills @sges for @length bytes, each piece of it being the same memory. */
+static void pieces_of(struct ibv_sge *sges, const struct ibv_mr *mr,
+		      uint64_t length)
+{
+	uint64_t each = length / ATTR.max_sge;
+	int i;
+
+	for (i = 0; i < ATTR.max_sge; i++)
+		sges[i] =
+			(struct ibv_sge){ (uintptr_t)mr->addr, each, mr->lkey };
+	sges[i - 1].length += length % ATTR.max_sge;
+}
+
+/* The longest message of many pieces, all of which are the same memory; then one byte more. */
+static void lm3_pieces(void)
+{
+	uint64_t most = dev.port.max_msg_sz;
+	uint64_t size = (most / ATTR.max_sge / MEMORY_PIECE + 1) *
+			MEMORY_PIECE;
+	struct ibv_sge *sges = MUST(calloc(ATTR.max_sge, sizeof(*sges)));
+	struct qp_cfg cfg = { .sge = ATTR.max_sge };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED,
+				  .sg_list = sges,
+				  .num_sge = ATTR.max_sge };
+	struct ibv_mr *from, *to;
+	struct link link;
+	struct ibv_wc wc;
+
+	need_root();
+	need_speed();
+	from = MUST(
+		ibv_reg_mr(dev.pd, memory_again_side_by_side(size), size, 0));
+	to = MUST(ibv_reg_mr(dev.pd, memory_again_side_by_side(size), size,
+			     ALL_ACCESS));
+	memset(from->addr, 0x5a, MEMORY_PIECE);
+	link_make(&link, &cfg);
+	pieces_of(sges, to, most);
+	post_recv(&link.b, sges, ATTR.max_sge, 1);
+	pieces_of(sges, from, most);
+	post(&link.a, &wr);
+	expect(await(link.a.scq), IBV_WC_SUCCESS);
+	wc = await(link.b.rcq);
+	expect(wc, IBV_WC_SUCCESS);
+	CHECK_EQ(wc.byte_len, most);
+	CHECK(!memcmp(from->addr, to->addr, MEMORY_PIECE));
+	pieces_of(sges, from, most + 1);
+	post(&link.a, &wr);
+	expect(await(link.a.scq), IBV_WC_LOC_LEN_ERR);
+}
+
+/* The same with regions of that length, each mapping a smaller piece of memory many times over. */
 static void lm3_message(void)
 {
 	uint64_t most = dev.port.max_msg_sz;
@@ -109,6 +160,8 @@ static void lm3_message(void)
 	struct ibv_sge sge;
 	struct link link;
 
+	if (in_short())
+		skip("a short run sends it in pieces");
 	need_root();
 	need_speed();
 	from = memory_again_side_by_side(size);
@@ -356,6 +409,8 @@ static const struct test tests[] = {
 	TEST(lm1_queues, "LM1 the longest queues (class 23)"),
 	TEST(lm8_share, "LM8 one user leaves some to others (class 23)"),
 	TEST(lm2_sges, "LM2 the most pieces (class 23)"),
+	LONG_TEST(lm3_pieces, "LM3 the longest message, in pieces (class 23)",
+		  120),
 	LONG_TEST(lm3_message, "LM3 the longest message (class 23)", 120),
 	TEST(lm4_reads, "LM4 reads at a time (class 23)"),
 	TEST(lm5_shared, "LM5 shared receive queues (class 23)"),

@@ -143,15 +143,16 @@ static void a41_borders(void)
 static void a47_shapes(void)
 {
 	struct region a, b;
-	int i;
+	uint64_t longest = in_short() ? 3 << 20 : 6 << 20;
+	int i, rounds = in_short() ? 20 : 40;
 
 	begin();
 	a = part(across(3 << 20, 13 << 20), whole);
 	b = part(across(777, 13 << 20), whole);
-	for (i = 0; i < 40; i++) {
+	for (i = 0; i < rounds; i++) {
 		struct transfer t = transfer_in_pieces(
 			transfer_opcodes[i % TRANSFER_OPCODES],
-			rnd_below(i % 6 ? 70000 : 6 << 20));
+			rnd_below(i % 6 ? 70000 : longest));
 
 		if (i % 3 == 0)
 			buf_forget(i & 1 ? a.buf : b.buf);

@@ -129,13 +129,13 @@ static void a45_swap(int implicit)
 	struct buf *buf;
 	struct region r;
 	long out = 0;
-	int i;
+	int i, rounds = in_short() ? 6 : 12;
 
 	begin();
 	swap_begin();
 	buf = buf_new(LEN, 777);
 	r = region_way(buf, implicit);
-	for (i = 0; i < 12; i++) {
+	for (i = 0; i < rounds; i++) {
 		uint64_t at = rnd_below(LEN - PIECE);
 
 		out += page_out(buf);
@@ -203,7 +203,7 @@ static void squeezed(void *arg)
 	double end = now() + opt.seconds;
 	struct region r;
 	struct buf *buf;
-	long rounds = 0, enough = in_short() ? 20 : 40, out = 0;
+	long rounds = 0, enough = in_short() ? 10 : 40, out = 0;
 
 	group_join();
 	device_open();

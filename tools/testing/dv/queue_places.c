@@ -285,11 +285,11 @@ static void *dereg_again(void *arg)
 static void q9_race(void)
 {
 	struct buf *buf = buf_new(LEN, 0);
+	int i, rounds = in_short() ? 25 : 100;
 	unsigned long made = 0;
-	int i;
 
 	begin();
-	for (i = 0; i < 100; i++) {
+	for (i = 0; i < rounds; i++) {
 		enum kind kind = rnd_below(KINDS);
 		struct mlx5dv_devx_umem copy;
 		uint32_t handle;

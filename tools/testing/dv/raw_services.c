@@ -166,7 +166,7 @@ static void vs14_state_under_a_command(void)
 	enum { ROUNDS = 2000, LEAST = 10, BEHIND = 3 };
 	enum { BAD_OPERATION = 2, FLUSHED = 5 };
 	struct prm_path path = raw_path(0, 0);
-	double until = now() + patience(2);
+	double until = now() + opt.seconds;
 	uint8_t segments[2 * SEGMENT];
 	struct raw_cqe cqe;
 	pthread_t thread;

@@ -2,7 +2,7 @@
 /*
  * Doorbell pages are unmapped while doorbell records are polled seldom, so that a store faults.
  * Then polling must become frequent at once, and no doorbell may be lost, whatever happens to the
- * mapping, and however long nothing has rung (items VT1 to VT10).
+ * mapping, and however long nothing has rung (items VT1 to VT5, VT7 to VT10; VT6 is in unplug.c).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "raw_queue.h"
-#include "unplug.h"
 
 /*
  * After about 25 ms without a doorbell the kernel rests (see kernel/path/bell.c): it unmaps doorbell
@@ -493,37 +492,6 @@ static void vt5_outlives(void)
 	CHECK_EQ(status, 0);
 }
 
-/* The device is removed while a thread stores to a page, mapped or not. */
-static void page_make(struct region *target)
-{
-	*target = region_new(UNPLUG_LENGTH, 0, ALL_ACCESS);
-	uar = MUST(mlx5dv_devx_alloc_uar(dev.ctx, MLX5DV_UAR_ALLOC_TYPE_NC));
-}
-
-static void page_store(struct region *target)
-{
-	uint64_t value = rnd();
-
-	(void)target;
-	if (rnd_below(2))
-		CHECK_EQ(madvise(uar->base_addr, PAGE, MADV_DONTNEED), 0);
-	store(uar->base_addr, value);
-	CHECK_EQ(*(uint64_t *)((uint8_t *)uar->base_addr + BELL_AT), value);
-}
-
-static void page_end(struct region *target)
-{
-	page_store(target);
-	mlx5dv_devx_free_uar(uar);
-	ibv_dereg_mr(target->mr);
-}
-
-static void vt6_device_goes(void)
-{
-	dv_begin();
-	unplug(&(struct unplug_kind){ page_make, page_store, page_end });
-}
-
 static const struct test tests[] = {
 	LONG_TEST(vt1_store_is_heard, "VT1 a store after a rest is heard", 60),
 	TEST_OF(random_pauses, false,
@@ -532,7 +500,6 @@ static const struct test tests[] = {
 	TEST(vt4_meanwhile,
 	     "VT4 stores, forks and moves while pages come and go"),
 	TEST(vt5_outlives, "VT5 a mapping that outlives its page"),
-	TEST(vt6_device_goes, "VT6 a device that goes"),
 	TEST_OF(long_rests, false, "VT7 doorbells after a long rest"),
 	TEST_OF(long_rests, true, "VT8 likewise without a record of sends"),
 	TEST(vt9_by_dmabuf, "VT9 a doorbell by a dma-buf after a long rest"),

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A device is removed while pinned memory of mlx5dv is in use: a region with data direct, a key
- * over a umem of this process or of a dma-buf (items C10, D13). Traffic ends, nothing stays
- * pinned, and the device can be added again.
+ * over a umem of this process or of a dma-buf (items C10, D13); or while a thread stores to a
+ * doorbell page (VT6). Traffic ends, nothing stays pinned, and the device can be added again.
  */
+#define _GNU_SOURCE
+#include <sys/mman.h>
+
 #include "dmabuf.h"
 #include "keys.h"
 #include "pins.h"
@@ -96,12 +99,49 @@ static void c10_direct(void)
 }
 #endif
 
+/* A doorbell page, mapped or not, and a place in it. */
+enum { BELL_AT = 0x600 };
+
+static struct mlx5dv_devx_uar *uar;
+
+static void make_page(struct region *target)
+{
+	*target = region_new(UNPLUG_LENGTH, 0, ALL_ACCESS);
+	uar = MUST(mlx5dv_devx_alloc_uar(dev.ctx, MLX5DV_UAR_ALLOC_TYPE_NC));
+}
+
+static void store(struct region *target)
+{
+	uint64_t *at = (uint64_t *)((uint8_t *)uar->base_addr + BELL_AT);
+	uint64_t value = rnd();
+
+	(void)target;
+	if (rnd_below(2))
+		CHECK_EQ(madvise(uar->base_addr, PAGE, MADV_DONTNEED), 0);
+	__atomic_store_n(at, value, __ATOMIC_RELEASE);
+	CHECK_EQ(__atomic_load_n(at, __ATOMIC_ACQUIRE), value);
+}
+
+static void end_page(struct region *target)
+{
+	store(target);
+	mlx5dv_devx_free_uar(uar);
+	ibv_dereg_mr(target->mr);
+}
+
+static void vt6_page(void)
+{
+	dv_begin();
+	unplug(&(struct unplug_kind){ make_page, store, end_page });
+}
+
 static const struct test tests[] = {
 #ifdef HAVE_DMABUF_MR
 	LONG_TEST(c10_direct, "C10-the-device-goes-data-direct", 90),
 #endif
 	LONG_TEST(d13_umem, "D13-the-device-goes-umems", 90),
 	LONG_TEST(d13_dmabuf, "D13-the-device-goes-umems-of-dma-bufs", 90),
+	LONG_TEST(vt6_page, "VT6 a doorbell page of a device that goes", 90),
 };
 
-HARNESS_MAIN("Devices removed under what mlx5dv pinned", tests)
+HARNESS_MAIN("Devices removed under what mlx5dv made", tests)

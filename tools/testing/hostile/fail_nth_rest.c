@@ -605,10 +605,12 @@ static void n31_links(void)
 	/* It has thousands of allocations, mostly in other code: sample the faults. */
 	sweep_some(&(struct op){ "link add", add_link, remove_link,
 				 .at_least = 12 },
-		   200);
+		   in_short() ? 800 : 200);
 	CHECK(!exists());
 	add_again();
-	sweep(&(struct op){ "link del", del_link, add_again, .at_least = 14 });
+	sweep_some(&(struct op){ "link del", del_link, add_again,
+				 .at_least = 14 },
+		   in_short() ? 4 : 1);
 	add_again();
 	remove_link();
 	must_run("ip link del " NETDEV);

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Who processes the packets that wait for a receiver lets others have the receiver between two
+ * packets (item PK4). Needs a kernel with fault injection.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+
+#include "file.h"
+#include "link.h"
+
+/*
+ * PACKETS are fewer than one turn may process (BURST in kernel/wire/conn.c), so without giving way
+ * a few turns process them all. There are several ASKERS, so that one always waits or soon will:
+ * before the packet is delivered, which takes milliseconds, as does an answer. The memory is that
+ * of an implicit region, since its delay does not affect the sender.
+ */
+enum { PACKETS = 48, ENOUGH = 20, EACH = 64, GRH = 40, ASKERS = 3 };
+#define DELAY_US "5000"
+
+#define FILES "/sys/kernel/debug/pinion/"
+
+static struct link link_;
+static struct region from, to;
+static unsigned int answers; /* to queries of the receiver; atomic */
+static bool over; /* atomic */
+
+/* Owns the receiver, and sleeps meanwhile. */
+static void *ask(void *unused)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	(void)unused;
+	while (!__atomic_load_n(&over, __ATOMIC_SEQ_CST)) {
+		CHECK_EQ(ibv_query_qp(link_.b.qp, &attr, IBV_QP_STATE, &init),
+			 0);
+		__atomic_add_fetch(&answers, 1, __ATOMIC_SEQ_CST);
+	}
+	return NULL;
+}
+
+static unsigned int answered(void)
+{
+	return __atomic_load_n(&answers, __ATOMIC_SEQ_CST);
+}
+
+static int delay(const char *us)
+{
+	return file_write(us, FILES "dwell_owner_us") ?:
+		       file_write(us, FILES "dwell_child_us");
+}
+
+static void begin(enum ibv_qp_type type)
+{
+	struct qp_cfg cfg = {
+		.type = type, .wr = PACKETS, .recv_wr = PACKETS, .cqe = PACKETS
+	};
+	struct ibv_sge sge;
+	struct buf *buf;
+
+	need_root();
+	need_odp();
+	if (!dev.packets)
+		skip("no packets to peers on this host");
+	if (delay("0"))
+		skip("this kernel injects no faults");
+	link_make(&link_, &cfg);
+	from = region_new(PACKETS * EACH, 3, ALL_ACCESS);
+	buf = buf_new(PACKETS * (GRH + EACH), 5);
+	to = region_of(buf, MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL)),
+		       (uintptr_t)buf->data);
+	sge = sge_of(&to, 0, PACKETS * (GRH + EACH));
+	CHECK_EQ(ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+			       IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1),
+		 0);
+}
+
+/* One packet for each request, all posted by one doorbell. */
+static void send_all(enum ibv_wr_opcode opcode)
+{
+	struct ibv_send_wr wr[PACKETS] = {};
+	struct ibv_sge sge[PACKETS];
+	int i;
+
+	for (i = 0; i < PACKETS; i++) {
+		sge[i] = sge_of(&from, i * EACH, EACH);
+		wr[i].next = i + 1 < PACKETS ? &wr[i + 1] : NULL;
+		wr[i].sg_list = &sge[i];
+		wr[i].num_sge = 1;
+		wr[i].opcode = opcode;
+		wr[i].send_flags = IBV_SEND_SIGNALED;
+		if (opcode == IBV_WR_SEND) {
+			wr[i].wr.ud.ah = link_.a.ah;
+			wr[i].wr.ud.remote_qpn = link_.b.qp->qp_num;
+			wr[i].wr.ud.remote_qkey = QKEY;
+		} else {
+			wr[i].wr.rdma.remote_addr =
+				to.base + i * (GRH + EACH) + GRH;
+			wr[i].wr.rdma.rkey = to.rkey;
+		}
+	}
+	post(&link_.a, wr);
+}
+
+/*
+ * Between two packets that waited, somebody who waited was answered. Where a processor is busy with
+ * other things, an asker may come after several packets, but not every time.
+ */
+static bool gives_way(void *arg)
+{
+	enum ibv_wr_opcode opcode = *(enum ibv_wr_opcode *)arg;
+	pthread_t askers[ASKERS];
+	unsigned int before, meanwhile;
+	struct ibv_sge sge;
+	int i;
+
+	for (i = 0; opcode == IBV_WR_SEND && i < PACKETS; i++) {
+		sge = sge_of(&to, i * (GRH + EACH), GRH + EACH);
+		post_recv(&link_.b, &sge, 1, i);
+	}
+	over = false;
+	buf_fill(from.buf);
+	CHECK_EQ(delay(DELAY_US), 0);
+	before = answered();
+	for (i = 0; i < ASKERS; i++)
+		CHECK_EQ(pthread_create(&askers[i], NULL, ask, NULL), 0);
+	while (answered() < before + ASKERS)
+		sched_yield();
+	before = answered();
+	send_all(opcode);
+	for (i = 0; i < PACKETS; i++)
+		expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	for (i = 0; opcode == IBV_WR_SEND && i < PACKETS; i++)
+		expect(await(link_.b.rcq), IBV_WC_SUCCESS);
+	meanwhile = answered() - before;
+	__atomic_store_n(&over, true, __ATOMIC_SEQ_CST);
+	for (i = 0; i < ASKERS; i++)
+		CHECK_EQ(pthread_join(askers[i], NULL), 0);
+	CHECK_EQ(delay("0"), 0);
+	for (i = 0; i < PACKETS; i++)
+		CHECK(!memcmp(from.buf->data + i * EACH,
+			      to.buf->data + i * (GRH + EACH) + GRH, EACH));
+	note("%u answers while %d packets came", meanwhile, PACKETS);
+	return meanwhile >= ENOUGH;
+}
+
+static void try_all(enum ibv_wr_opcode opcode)
+{
+	if (!one_of(3, "those who ask were late", gives_way, &opcode))
+		FAIL("packets were processed that others waited for");
+}
+
+static void pk4_datagrams(void)
+{
+	begin(IBV_QPT_UD);
+	try_all(IBV_WR_SEND);
+}
+
+static void pk4_writes(void)
+{
+	begin(IBV_QPT_RC);
+	try_all(IBV_WR_RDMA_WRITE);
+}
+
+static const struct test tests[] = {
+	TEST(pk4_datagrams, "PK4 a receiver of datagrams gives way"),
+	TEST(pk4_writes, "PK4 a receiver of writes gives way"),
+};
+
+int main(int argc, char **argv)
+{
+	int rc = harness_main(argc, argv,
+			      "Packets, and who else wants their receiver",
+			      tests, ARRAY_SIZE(tests));
+
+	/* A failed test may have left them on. */
+	delay("0");
+	return rc;
+}
