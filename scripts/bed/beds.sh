@@ -5,6 +5,7 @@
 #   plain	UML 7.2, fast; Debian forky with rdma-core 65
 #   checked	UML 7.2 with lockdep and other checkers, and coverage of the module; forky
 #   box-kasan	checked with KASAN
+#   box-kcsan	plain with KUnit, and KCSAN, which finds data races of the module
 #   trixie	UML 7.2; Debian 13 with rdma-core 56
 #   here	UML 7.2; this machine's files, user and rdma-core
 #   7.2, 6.12	Debian's own kernels in QEMU; forky
@@ -13,10 +14,11 @@
 # shellcheck shell=bash disable=SC2034
 
 # By which factor tests take longer than on the bed plain.
-declare -A slow=([host]=1 [plain]=1 [checked]=3 [trixie]=1 [here]=1 [7.2]=4 [6.12]=4 [kasan]=10 [box-kasan]=10 [own]=3)
+declare -A slow=([host]=1 [plain]=1 [checked]=3 [trixie]=1 [here]=1 [7.2]=4 [6.12]=4 [kasan]=10 [box-kasan]=10 [box-kcsan]=5 [own]=3)
 # The target of module-build for the bed's kernel.
 declare -A target=([plain]=uml-plain [trixie]=uml-plain [here]=uml-plain [checked]=uml-checked
-	[7.2]=stock-7.2 [6.12]=stock-6.12 [kasan]=kasan [box-kasan]=uml-kasan [own]=own)
+	[7.2]=stock-7.2 [6.12]=stock-6.12 [kasan]=kasan [box-kasan]=uml-kasan [box-kcsan]=uml-kcsan
+	[own]=own)
 # A test module that exports dma-bufs.
 exporter=$TOP/tools/testing/exporter
 # A test module that uses verbs in the kernel; for kernels with KUnit.
@@ -49,7 +51,7 @@ bed_inside() { # BED ROOT HOW
 	local like=$1 try_on="--bed $1"
 	if [ "$1" = own ]; then
 		like=$own_flavour
-		[ "$like" != kasan ] || like=box-kasan
+		case $like in kasan | kcsan) like=box-$like ;; esac
 		try_on="--kernel $own_tree --flavour $own_flavour"
 	fi
 	inside=(env "SLOW=${slow[$like]}" "QUICK=$3" "UNTIL=${until:-0}" "BED=$like" "TRY_ON=$try_on" "PROGRAMS=$TOP/build/testing-$2"
@@ -62,12 +64,12 @@ bed_guest() { # BED ROOT
 	local folder=/
 	case $1 in
 	here) guest=(tools/box/pinion-box --user) ;;
-	plain | checked | box-kasan | trixie)
+	plain | checked | box-kasan | box-kcsan | trixie)
 		[ "$2" = host ] || folder=$("$BED/root" "$2")
 		guest=(tools/box/pinion-box --root "$folder")
 		case $1 in
 		checked) guest+=(--flavour checked) ;;
-		box-kasan) guest+=(--flavour kasan) ;;
+		box-kasan | box-kcsan) guest+=(--flavour "${1#box-}") ;;
 		esac
 		;;
 	own)

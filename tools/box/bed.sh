@@ -134,7 +134,7 @@ find_kernel() {
 	if [ -n "${PINION_BOX_KERNEL:-}" ]; then
 		d=$PINION_BOX_KERNEL
 	elif [ -n "$tree" ]; then
-		case $1 in plain | checked | kasan) ;; *) fail "--flavour: plain, checked or kasan" ;; esac
+		case $1 in plain | checked | kasan | kcsan) ;; *) fail "--flavour: plain, checked, kasan or kcsan" ;; esac
 		d=$("$tree/scripts/bed/kernel-uml" "$1") || exit 123
 	else
 		d=$lib/uml-$1
