@@ -64,7 +64,8 @@ static void a_race_on_purpose_is_reported(struct kunit *test)
 	stop_movers(movers);
 	pr_info("box: expect no more\n");
 	KUNIT_EXPECT_GT(test, atomic_read(&r->reports), 0);
-	kunit_info(test, "%d rounds, %d reports", atomic_read(&r->rounds), atomic_read(&r->reports));
+	kunit_info(test, "%d rounds, %d reports", atomic_read(&r->rounds),
+		   atomic_read(&r->reports));
 }
 
 static struct kunit_case cases[] = {
@@ -76,6 +77,7 @@ static struct kunit_suite suite = {
 	.name = "pinion_kcsan",
 	.test_cases = cases,
 };
+
 kunit_test_suites(&suite);
 
 #endif /* CONFIG_KCSAN */

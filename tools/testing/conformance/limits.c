@@ -116,8 +116,8 @@ static void pieces_of(struct ibv_sge *sges, const struct ibv_mr *mr,
 static void lm3_pieces(void)
 {
 	uint64_t most = dev.port.max_msg_sz;
-	uint64_t size = (most / ATTR.max_sge / MEMORY_PIECE + 1) *
-			MEMORY_PIECE;
+	uint64_t pieces = most / ATTR.max_sge / MEMORY_PIECE + 1;
+	uint64_t size = pieces * MEMORY_PIECE;
 	struct ibv_sge *sges = MUST(calloc(ATTR.max_sge, sizeof(*sges)));
 	struct qp_cfg cfg = { .sge = ATTR.max_sge };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND,
