@@ -144,9 +144,11 @@ static void a_gap_is_told_once(struct kunit *test)
 static void what_comes_early_may_be_kept(struct kunit *test)
 {
 	struct pinion_packet packet = packet_of(PINION_SEND_ONLY, 2, 0, 0);
+	struct pinion_packet next = packet_of(PINION_SEND_ONLY, 1, 0, 0);
 	struct pinion_receiver r;
 
 	packet.selective = true;
+	next.selective = true;
 	pinion_receiver_init(&r, 1, MTU, true);
 	KUNIT_EXPECT_EQ(test, pinion_receiver_look(&r, &packet), PINION_ARRIVAL_EARLY);
 	KUNIT_EXPECT_EQ(test, pinion_receiver_look(&r, &packet), PINION_ARRIVAL_EARLY);
@@ -156,11 +158,31 @@ static void what_comes_early_may_be_kept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pinion_receiver_look(&r, &packet), PINION_ARRIVAL_EARLY);
 	packet.psn++;
 	KUNIT_EXPECT_EQ(test, pinion_receiver_look(&r, &packet), PINION_ARRIVAL_DROP);
-	EXPECT(test, &r, PINION_SEND_ONLY, 1, 0, 0, NEW);
+	KUNIT_EXPECT_EQ(test, pinion_receiver_look(&r, &next), PINION_ARRIVAL_NEW);
+	pinion_receiver_take(&r, &next);
 	KUNIT_EXPECT_EQ(test, pinion_receiver_look(&r, &packet), PINION_ARRIVAL_EARLY);
 	/* Behind what is deferred nothing is kept: all is sent again. */
 	pinion_receiver_defer(&r);
 	KUNIT_EXPECT_EQ(test, pinion_receiver_look(&r, &packet), PINION_ARRIVAL_DROP);
+}
+
+/* The peer performs no selective repeat: an early packet that says so was forged. */
+static void of_others_nothing_is_kept(struct kunit *test)
+{
+	struct pinion_packet packet = packet_of(PINION_SEND_ONLY, 3, 0, 0);
+	struct pinion_packet next = packet_of(PINION_SEND_ONLY, 2, 0, 0);
+	struct pinion_receiver r;
+
+	packet.selective = true;
+	next.selective = true;
+	pinion_receiver_init(&r, 1, MTU, true);
+	EXPECT(test, &r, PINION_SEND_ONLY, 1, 0, 0, NEW);
+	KUNIT_EXPECT_EQ(test, pinion_receiver_look(&r, &packet), PINION_ARRIVAL_GAP);
+	/* It may begin at any time: the module parameter can be changed. */
+	KUNIT_EXPECT_EQ(test, pinion_receiver_look(&r, &next), PINION_ARRIVAL_NEW);
+	pinion_receiver_take(&r, &next);
+	packet.psn++;
+	KUNIT_EXPECT_EQ(test, pinion_receiver_look(&r, &packet), PINION_ARRIVAL_EARLY);
 }
 
 static void behind_what_is_deferred_nothing_is_said(struct kunit *test)
@@ -324,6 +346,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_was_performed_is_not_performed_again),
 	KUNIT_CASE(a_gap_is_told_once),
 	KUNIT_CASE(what_comes_early_may_be_kept),
+	KUNIT_CASE(of_others_nothing_is_kept),
 	KUNIT_CASE(behind_what_is_deferred_nothing_is_said),
 	KUNIT_CASE(a_flush_of_nothing_is_invalid),
 	KUNIT_CASE(packets_out_of_turn_are_invalid),

@@ -115,7 +115,9 @@ static enum pinion_arrival receiver_look_reliable(struct pinion_receiver *receiv
 	if (!ahead)
 		return receiver_is_valid(receiver, kind, packet) ? PINION_ARRIVAL_NEW :
 								   PINION_ARRIVAL_INVALID;
-	if (packet->selective && !receiver->deferred && ahead < PINION_EARLY_WINDOW)
+	/* A single packet can be forged: a NAK of code 16 would break a peer that does not know it. */
+	if (packet->selective && !receiver->others && !receiver->deferred &&
+	    ahead < PINION_EARLY_WINDOW)
 		return PINION_ARRIVAL_EARLY;
 	return pinion_receiver_tell(receiver) ? PINION_ARRIVAL_GAP : PINION_ARRIVAL_DROP;
 }
@@ -165,6 +167,7 @@ void pinion_receiver_take(struct pinion_receiver *receiver, const struct pinion_
 
 	receiver->expected = pinion_psn_add(receiver->expected, packets);
 	receiver->taken += packets;
+	receiver->others = !packet->selective;
 	receiver->told = false;
 	receiver->deferred = false;
 	if (receiver_has_data(kind)) {

@@ -50,6 +50,12 @@ static inline bool pinion_waiting_is_full(const atomic64_t *waiting)
 	return waiting && atomic64_read(waiting) >= PINION_MAX_WAITING;
 }
 
+/* For what may wait forever: it leaves half of the limit to the rest. */
+static inline bool pinion_waiting_is_half_full(const atomic64_t *waiting)
+{
+	return waiting && atomic64_read(waiting) >= PINION_MAX_WAITING / 2;
+}
+
 /* The limit of READs and atomics under way, for requester and responder. */
 #define PINION_MAX_RD_ATOMIC	128
 

@@ -57,7 +57,9 @@ static void kept_drop(struct pinion_kept *kept, struct kept_buffer *buffer)
 
 static bool kept_has_room(const struct pinion_kept *kept, const struct sk_buff *skb)
 {
-	return kept->bytes + skb->truesize <= KEPT_BYTES && !pinion_waiting_is_full(kept->share);
+	/* A peer may never send what is missing. */
+	return kept->bytes + skb->truesize <= KEPT_BYTES &&
+	       !pinion_waiting_is_half_full(kept->share);
 }
 
 /*

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A connection whose peer takes part in selective repeat, honestly or not (items FG9 to FG20): what
+ * A connection whose peer takes part in selective repeat, honestly or not (items FG9 to FG21): what
  * comes early is kept, a gap is named, and only what was lost is sent again.
  */
 #include <stdlib.h>
@@ -176,33 +176,68 @@ static void fg11_any_order(void)
 	buf_check(own.buf);
 }
 
-/* What is kept has a limit, in bytes, too: one number may keep a buffer of many packets. */
-static void fg12_limit(void)
+/*
+ * Send @to all numbers of a window but the first, each in a buffer of many packets. Return: how many
+ * are kept.
+ */
+static long long fill(const struct end *to)
 {
 	enum { EACH = 60 };
-	struct qp_cfg cfg = { .recv_wr = WINDOW, .cqe = 2 * WINDOW };
 	static struct forged train[EACH];
-	long long before;
+	long long before = device_counter("rx_early_packets");
 	uint32_t i, j;
 
-	begin(&cfg);
-	post_receives(WINDOW);
-	before = device_counter("rx_early_packets");
 	for (i = 1; i < WINDOW; i++) {
 		for (j = 0; j < EACH; j++)
-			train[j] = (struct forged){ FORGE_SEND_ONLY, &end,
+			train[j] = (struct forged){ FORGE_SEND_ONLY, to,
 						    FORGED_PSN + i,
 						    payload_of(i), BYTES };
 		forge_train(train, EACH, forged_bytes(train));
 	}
 	nothing_more();
 	usleep(20000);
-	CHECK(device_counter("rx_early_packets") < before + WINDOW - 1);
+	return device_counter("rx_early_packets") - before;
+}
+
+/* What is kept has a limit, in bytes, too: one number may keep a buffer of many packets. */
+static void fg12_limit(void)
+{
+	struct qp_cfg cfg = { .recv_wr = WINDOW, .cqe = 2 * WINDOW };
+	uint32_t i;
+
+	begin(&cfg);
+	post_receives(WINDOW);
+	CHECK(fill(&end) < WINDOW - 1);
 	for (i = 0; i < WINDOW; i++)
 		send_one(i);
 	must_come(0, WINDOW);
 	nothing_more();
 	buf_check(own.buf);
+}
+
+/* All that a user's connections keep leaves room for packets that only wait for their turn. */
+static void fg21_limit_of_a_user(void)
+{
+	enum { MORE = 6 };
+	struct qp_cfg cfg = { .recv_wr = 1 };
+	struct end more[MORE];
+	long long first, all;
+	int i;
+
+	begin(&cfg);
+	first = fill(&end);
+	CHECK(first > 0 && first < WINDOW - 1);
+	all = first;
+	for (i = 0; i < MORE; i++) {
+		end_make(&more[i], &cfg);
+		forge_connect(&more[i]);
+		all += fill(&more[i]);
+	}
+	printf("# of one connection %lld are kept, of %d %lld\n", first,
+	       1 + MORE, all);
+	/* A connection keeps an eighth of the user's limit; together they keep half of it. */
+	CHECK(all > 3 * first);
+	CHECK(all < 6 * first);
 }
 
 /* Who guesses a number of those that are kept does not break the connection. */
@@ -457,6 +492,7 @@ static const struct test tests[] = {
 	TEST(fg10_others, "FG10 of others nothing is kept"),
 	TEST(fg11_any_order, "FG11 all in any order"),
 	TEST(fg12_limit, "FG12 what is kept has a limit"),
+	TEST(fg21_limit_of_a_user, "FG21 so has what a user keeps"),
 	TEST(fg13_invalid, "FG13 what is kept and invalid breaks nothing"),
 	TEST(fg14_ends, "FG14 what is kept ends with the connection"),
 	TEST(fg15_only_these, "FG15 only what a NAK names is sent again"),
