@@ -13,6 +13,7 @@
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 
@@ -213,4 +214,10 @@ int pinion_sleepers_init(void)
 void pinion_sleepers_exit(void)
 {
 	destroy_workqueue(sleepers_ends);
+	/*
+	 * The core frees parts of the queue in a thread of its own, then by RCU. A kernel with
+	 * allocation profiling takes what is not freed when the module has gone for a leak of ours.
+	 */
+	synchronize_rcu();
+	rcu_barrier();
 }
