@@ -115,7 +115,7 @@ static enum pinion_arrival receiver_look_reliable(struct pinion_receiver *receiv
 	if (!ahead)
 		return receiver_is_valid(receiver, kind, packet) ? PINION_ARRIVAL_NEW :
 								   PINION_ARRIVAL_INVALID;
-	/* A single packet can be forged: a NAK of code 16 would break a peer that does not know it. */
+	/* One packet may be forged: NAK code 16 would break a peer that does not know it. */
 	if (packet->selective && !receiver->others && !receiver->deferred &&
 	    ahead < PINION_EARLY_WINDOW)
 		return PINION_ARRIVAL_EARLY;
