@@ -159,18 +159,6 @@ void pinion_outlet_put(struct pinion_outlet *outlet)
 	mutex_unlock(&wire->outlets_lock);
 }
 
-struct sock *pinion_outlet_sock_get(struct pinion_outlet *outlet)
-{
-	struct sock *sk;
-
-	rcu_read_lock();
-	sk = rcu_dereference(outlet->sk);
-	if (sk && !refcount_inc_not_zero(&sk->sk_refcnt))
-		sk = NULL;
-	rcu_read_unlock();
-	return sk;
-}
-
 u64 pinion_outlet_await(struct pinion_outlet *outlet, struct pinion_outlet_wait *wait)
 {
 	u64 pause = PINION_OUTLET_LONG;
@@ -184,7 +172,7 @@ u64 pinion_outlet_await(struct pinion_outlet *outlet, struct pinion_outlet_wait 
 	spin_unlock_irqrestore(&outlet->lock, flags);
 	/* Pairs with the barrier in outlet_write_space(). */
 	smp_mb();
-	sk = pinion_outlet_sock_get(outlet);
+	sk = pinion_wire_sock_get(&outlet->sk);
 	if (!sk)
 		return pause;
 	if (outlet_has_room(sk)) {

@@ -51,9 +51,6 @@ static inline void pinion_outlet_wait_init(struct pinion_outlet_wait *wait, stru
 struct pinion_outlet *pinion_outlet_get(struct pinion_qp *qp);
 void pinion_outlet_put(struct pinion_outlet *outlet);
 
-/* Get the socket with a reference (sock_put()); NULL: there is none any more. */
-struct sock *pinion_outlet_sock_get(struct pinion_outlet *outlet);
-
 /* The time after which to try again in any case, in ns. */
 #define PINION_OUTLET_LONG	NSEC_PER_SEC
 

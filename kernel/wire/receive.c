@@ -525,8 +525,8 @@ static bool wire_receive_from(struct pinion_wire *wire, struct sock *sk,
 /* Receive up to @most buffers from each socket. Return: whether there may be more. */
 static bool wire_receive_some(struct pinion_wire *wire, int most, struct pinion_errand *errand)
 {
-	struct sock *sock4 = pinion_wire_sock_get(wire, true);
-	struct sock *sock6 = pinion_wire_sock_get(wire, false);
+	struct sock *sock4 = pinion_wire_sock_get(&wire->sock4);
+	struct sock *sock6 = pinion_wire_sock_get(&wire->sock6);
 	bool any = true;
 	int i;
 

@@ -241,7 +241,7 @@ struct sk_buff *pinion_wire_make(struct pinion_outlet *outlet, const struct pini
 {
 	u32 before = HEADROOM + wire_network_bytes(av) + sizeof(struct udphdr);
 	u32 bytes = burst_stride(burst) * (burst->packets - 1) + burst_last(burst);
-	struct sock *sk = pinion_outlet_sock_get(outlet);
+	struct sock *sk = pinion_wire_sock_get(&outlet->sk);
 	struct sk_buff *skb;
 	gfp_t gfp;
 

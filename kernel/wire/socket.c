@@ -85,12 +85,12 @@ static struct sock *wire_sock_make(struct pinion_wire *wire, int family)
 	return sock->sk;
 }
 
-struct sock *pinion_wire_sock_get(struct pinion_wire *wire, bool ipv4)
+struct sock *pinion_wire_sock_get(struct sock __rcu **at)
 {
 	struct sock *sk;
 
 	rcu_read_lock();
-	sk = rcu_dereference(*(ipv4 ? &wire->sock4 : &wire->sock6));
+	sk = rcu_dereference(*at);
 	if (sk && !refcount_inc_not_zero(&sk->sk_refcnt))
 		sk = NULL;
 	rcu_read_unlock();

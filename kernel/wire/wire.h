@@ -53,8 +53,11 @@ struct pinion_wire *pinion_wire_open(struct net *net, int *err);
 /* Count a device out, which peers cannot find any more. Frees the wire after the last one. */
 void pinion_wire_close(struct pinion_wire *wire);
 
-/* Get the socket with a reference (sock_put()); NULL: there is none (any more). */
-struct sock *pinion_wire_sock_get(struct pinion_wire *wire, bool ipv4);
+/*
+ * Get the socket at @at, of a wire or an outlet, with a reference (sock_put()). NULL: there is none
+ * (any more).
+ */
+struct sock *pinion_wire_sock_get(struct sock __rcu **at);
 
 /* Runs pinion_wire.work. */
 extern struct workqueue_struct *pinion_wire_wq;
