@@ -141,14 +141,19 @@ static void a_gap_is_told_once(struct kunit *test)
 }
 
 /* From a sender that takes part in selective repeat. */
-static void what_comes_early_may_be_kept(struct kunit *test)
+static struct pinion_packet selective_packet(u32 psn)
 {
-	struct pinion_packet packet = packet_of(PINION_SEND_ONLY, 2, 0, 0);
-	struct pinion_packet next = packet_of(PINION_SEND_ONLY, 1, 0, 0);
-	struct pinion_receiver r;
+	struct pinion_packet packet = packet_of(PINION_SEND_ONLY, psn, 0, 0);
 
 	packet.selective = true;
-	next.selective = true;
+	return packet;
+}
+
+static void what_comes_early_may_be_kept(struct kunit *test)
+{
+	struct pinion_packet packet = selective_packet(2), next = selective_packet(1);
+	struct pinion_receiver r;
+
 	pinion_receiver_init(&r, 1, MTU, true);
 	KUNIT_EXPECT_EQ(test, pinion_receiver_look(&r, &packet), PINION_ARRIVAL_EARLY);
 	KUNIT_EXPECT_EQ(test, pinion_receiver_look(&r, &packet), PINION_ARRIVAL_EARLY);
@@ -169,12 +174,9 @@ static void what_comes_early_may_be_kept(struct kunit *test)
 /* The peer performs no selective repeat: an early packet that says so was forged. */
 static void of_others_nothing_is_kept(struct kunit *test)
 {
-	struct pinion_packet packet = packet_of(PINION_SEND_ONLY, 3, 0, 0);
-	struct pinion_packet next = packet_of(PINION_SEND_ONLY, 2, 0, 0);
+	struct pinion_packet packet = selective_packet(3), next = selective_packet(2);
 	struct pinion_receiver r;
 
-	packet.selective = true;
-	next.selective = true;
 	pinion_receiver_init(&r, 1, MTU, true);
 	EXPECT(test, &r, PINION_SEND_ONLY, 1, 0, 0, NEW);
 	KUNIT_EXPECT_EQ(test, pinion_receiver_look(&r, &packet), PINION_ARRIVAL_GAP);

@@ -18,9 +18,7 @@ static uint8_t rest[64 + 4096];
 
 static void begin(const struct qp_cfg *cfg)
 {
-	forge_begin();
-	end_make(&end, cfg);
-	forge_connect(&end);
+	forge_begin(&end, cfg);
 	own = region_new(LEN, 77, ALL_ACCESS);
 	rnd_fill(rest, sizeof(rest));
 }

@@ -37,7 +37,7 @@ void forge_selective(bool says)
 	selective = says;
 }
 
-void forge_begin(void)
+void forge_begin(struct end *end, const struct qp_cfg *cfg)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 
@@ -48,6 +48,8 @@ void forge_begin(void)
 	raw_socket = socket(AF_INET, SOCK_RAW, IPPROTO_RAW);
 	CHECK(raw_socket >= 0);
 	forge_selective(false);
+	end_make(end, cfg);
+	forge_connect(end);
 }
 
 void forge_connect(struct end *end)

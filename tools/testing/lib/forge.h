@@ -30,8 +30,11 @@ enum forge_opcode {
 
 enum { FORGED_QPN = 0x345678, FORGED_PSN = 0xfffffa };
 
-/* Open the raw socket. Skips the test where packets cannot be forged. */
-void forge_begin(void);
+/*
+ * Open the raw socket, and make @end, connected to a forged peer. Skips the test where packets cannot
+ * be forged.
+ */
+void forge_begin(struct end *end, const struct qp_cfg *cfg);
 /* From now on packets say that their sender takes part in selective repeat, or not, as at first. */
 void forge_selective(bool says);
 /* Connect @end to a forged peer at the address of the device itself. */
