@@ -4,6 +4,7 @@
  * as with a hardware adapter, and nothing else fails.
  */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,8 @@ enum { UNDER_WAY = 12 };
 static struct link link_;
 static struct region out, in;
 static uint64_t ended;
-/* Length of each message, so that traffic lasts until a command has begun. */
+/* The first completion of a request that failed, if one did. */
+static struct ibv_wc failure;
 static uint32_t length;
 
 static const char *far_name(void)
@@ -26,14 +28,8 @@ static const char *far_name(void)
 }
 
 /* A command of an administrator, in the namespace of the other end; it must succeed. */
-__attribute__((format(printf, 1, 2))) static void far_does(const char *fmt, ...)
+static void far_does(const char *command)
 {
-	char command[256];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(command, sizeof(command), fmt, args);
-	va_end(args);
 	must_run("ip netns exec %s %s", far_dev.net, command);
 }
 
@@ -93,8 +89,19 @@ static void begin(int timeout)
 	/* On removal the youngest objects go first, so make the queue pairs after the regions. */
 	link_make2(&link_, &a, &b);
 	ended = 0;
+	failure.status = IBV_WC_SUCCESS;
 	for (i = 0; i < UNDER_WAY; i++)
 		post_write();
+}
+
+static void one_ended(struct ibv_wc wc)
+{
+	if (wc.status != IBV_WC_SUCCESS) {
+		failure = wc;
+		return;
+	}
+	ended++;
+	post_write();
 }
 
 /* Posts requests as earlier ones complete, until @count have completed. */
@@ -103,26 +110,55 @@ static void flow(uint64_t count)
 	uint64_t until = ended + count;
 
 	while (ended < until) {
-		expect(await(link_.a.scq), IBV_WC_SUCCESS);
-		ended++;
-		post_write();
+		expect(failure, IBV_WC_SUCCESS);
+		one_ended(await(link_.a.scq));
+	}
+}
+
+static void *command_run(void *command)
+{
+	must_run("%s", (const char *)command);
+	return NULL;
+}
+
+/*
+ * Runs a command, and keeps requests under way until it has ended: on a busy machine a process
+ * may take longer to start than any number of requests to complete.
+ */
+__attribute__((format(printf, 1, 2))) static void in_traffic(const char *fmt,
+							     ...)
+{
+	char command[256];
+	pthread_t thread;
+	struct ibv_wc wc;
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(command, sizeof(command), fmt, args);
+	va_end(args);
+	CHECK_EQ(pthread_create(&thread, NULL, command_run, command), 0);
+	while (pthread_tryjoin_np(thread, NULL)) {
+		if (failure.status == IBV_WC_SUCCESS &&
+		    ibv_poll_cq(link_.a.scq, 1, &wc) == 1)
+			one_ended(wc);
+		else
+			usleep(1000);
 	}
 }
 
 /* Expects that the first of the pending requests to fail does so because no answer came. */
 static void gives_up(void)
 {
-	struct ibv_wc wc;
-	int left;
+	int left = UNDER_WAY;
 
-	for (left = UNDER_WAY; left; left--) {
-		wc = await(link_.a.scq);
-		if (wc.status != IBV_WC_SUCCESS)
-			break;
+	if (failure.status != IBV_WC_SUCCESS)
+		left--;
+	while (failure.status == IBV_WC_SUCCESS) {
+		CHECK(left--);
+		failure = await(link_.a.scq);
 	}
-	CHECK(left);
-	expect_why(wc, IBV_WC_RETRY_EXC_ERR, PINION_SYN_NO_RESPONSE);
-	while (--left)
+	expect_why(failure, IBV_WC_RETRY_EXC_ERR, PINION_SYN_NO_RESPONSE);
+	while (left--)
 		expect(await(link_.a.scq), IBV_WC_WR_FLUSH_ERR);
 	end_await_state(&link_.a, IBV_QPS_ERR);
 }
@@ -180,7 +216,7 @@ static void ca1_stays_down(void)
 {
 	begin(10);
 	flow(3);
-	far_does("ip link set v0 down");
+	in_traffic("ip -n %s link set v0 down", far_dev.net);
 	gives_up();
 	far_does("ip link set v0 up");
 	far_has_ipv6_again();
@@ -195,7 +231,7 @@ static void ca2_comes_back(void)
 	begin(17);
 	for (i = 0; i < 3; i++) {
 		flow(3);
-		far_does("ip link set v0 down");
+		in_traffic("ip -n %s link set v0 down", far_dev.net);
 		usleep(200000);
 		far_does("ip link set v0 up");
 	}
@@ -207,7 +243,7 @@ static void ca3_address(void)
 {
 	begin(10);
 	flow(3);
-	far_does("ip addr del 192.0.2.1/24 dev v0");
+	in_traffic("ip -n %s addr del 192.0.2.1/24 dev v0", far_dev.net);
 	gives_up();
 	far_does("ip addr add 192.0.2.1/24 dev v0");
 	/* The index of the GID may have changed. */
@@ -221,7 +257,7 @@ static void ca4_mtu(void)
 {
 	begin(10);
 	flow(3);
-	far_does("ip link set v0 mtu 600");
+	in_traffic("ip -n %s link set v0 mtu 600", far_dev.net);
 	/* Both ends of a cable drop what is too long for the other. */
 	gives_up();
 	far_does("ip link set v0 mtu 1500");
@@ -236,7 +272,8 @@ static void ca5_device(void)
 	if (!far_dev.pinion)
 		skip("rxe goes when its last program has closed it");
 	flow(3);
-	far_does("rdma link del %s", far_name());
+	in_traffic("ip netns exec %s rdma link del %s", far_dev.net,
+		   far_name());
 	gives_up();
 }
 
@@ -329,21 +366,19 @@ static void goes_on(int variant)
 		works_again();
 }
 
-/* Has one end reach the other by a router that does not exist; or no longer (@verb: "del"). */
+/* One end reaches the other by a router that does not exist; or no longer (@verb: "del"). */
 static void route_by_nobody(int variant, const char *verb)
 {
 	static const char *const to[] = { "192.0.2.1", "192.0.2.2",
 					  "fd00:99::1", "fd00:99::2" };
 	const char *router = variant & IPV6 ? "fd00:99::99" : "192.0.2.99";
-	char command[128];
+	char at_far[64] = "";
 
-	snprintf(command, sizeof(command), "ip route %s %s via %s dev %s", verb,
-		 to[variant & (FAR_END | IPV6)], router,
-		 variant & FAR_END ? "v0" : "v1");
 	if (variant & FAR_END)
-		far_does("%s", command);
-	else
-		must_run("%s", command);
+		snprintf(at_far, sizeof(at_far), "-n %s ", far_dev.net);
+	in_traffic("ip %sroute %s %s via %s dev %s", at_far, verb,
+		   to[variant & (FAR_END | IPV6)], router,
+		   variant & FAR_END ? "v0" : "v1");
 }
 
 /* The route of one end changes, and changes back: meanwhile no request arrives, or no answer. */
@@ -362,7 +397,7 @@ static void ca8_own_address(int variant)
 	const char *own = variant & IPV6 ? "fd00:99::2/64" : "192.0.2.2/24";
 
 	begin_variant(variant);
-	must_run("ip addr del %s dev v1", own);
+	in_traffic("ip addr del %s dev v1", own);
 	interrupted(variant);
 	must_run("ip addr add %s dev v1%s", own,
 		 variant & IPV6 ? " nodad" : "");

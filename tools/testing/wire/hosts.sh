@@ -32,13 +32,16 @@ hosts_make() {
 		ip -n "$n" link set lo up
 	done
 }
+# Also restores what a failed test of the cable left changed.
 hosts_address() {
-	ip -n "$far" addr add $from/24 dev v0
-	ip -n "$far" addr add $from6/64 dev v0 nodad
-	ip -n "$near" addr add $to/24 dev v1
-	ip -n "$near" addr add $to6/64 dev v1 nodad
-	ip -n "$far" link set v0 up
-	ip -n "$near" link set v1 up
+	host_address "$far" v0 $from $from6
+	host_address "$near" v1 $to $to6
+}
+host_address() { # HOST NETDEV ADDRESS ADDRESS6
+	ip -n "$1" route flush dev "$2" proto boot 2>/dev/null
+	ip -n "$1" link set "$2" mtu 1500 up
+	ip -n "$1" addr replace "$3/24" dev "$2"
+	ip -n "$1" addr replace "$4/64" dev "$2" nodad
 }
 # index DEVICE HEX: index of the RoCE v2 GID that ends in HEX. One process, as the table is long.
 index() {
