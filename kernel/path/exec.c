@@ -19,6 +19,7 @@
 #include "message.h"
 #include "move.h"
 #include "overflow.h"
+#include "peers.h"
 #include "raw_qp.h"
 #include "trace.h"
 
@@ -545,12 +546,16 @@ void pinion_sq_run(struct pinion_qp *qp)
 			sq_flush_one(qp);
 		else if (!sq_may_start(qp) || sq_perform_one(qp, tail) == PINION_STEP_PARKED)
 			break;
+		/* Do not keep the peer while others run: to destroy it is to wait for us. */
+		if (need_resched())
+			pinion_peer_leave(qp);
 		cond_resched();
 		if (sq->head != tail && sq_turn_is_over(sq, end)) {
 			queue_work(qp->wq, &sq->work);
 			break;
 		}
 	}
+	pinion_peer_leave(qp);
 	/* Only so many are copied at a time. */
 	if (qp->raw && qp->state >= IB_QPS_RTS && sq->head == tail && pinion_raw_sq_has_more(qp))
 		queue_work(qp->wq, &sq->work);

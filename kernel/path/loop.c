@@ -161,6 +161,7 @@ static enum pinion_verdict loop_deliver_to_group(struct pinion_qp *qp, struct pi
 
 static enum pinion_verdict loop_start(struct pinion_qp *qp, struct pinion_msg *msg)
 {
+	bool keep = pinion_qp_is_connected(qp);
 	struct pinion_qp *peer;
 	enum pinion_verdict verdict;
 
@@ -173,13 +174,14 @@ static enum pinion_verdict loop_start(struct pinion_qp *qp, struct pinion_msg *m
 	}
 	if (qp->service == PINION_SVC_UD && msg->dst_qpn == PINION_MULTICAST_QPN)
 		return loop_deliver_to_group(qp, msg);
-	peer = pinion_peer_get(qp->node, msg->av, msg->dst_qpn);
+	peer = keep ? pinion_peer_keep(qp) : pinion_peer_get(qp->node, msg->av, msg->dst_qpn);
 	if (!peer) {
 		pinion_stat_inc(qp, no_peer);
 		return PINION_SILENCE;
 	}
 	verdict = loop_deliver(peer, msg);
-	pinion_qp_put(peer);
+	if (!keep)
+		pinion_qp_put(peer);
 	return verdict;
 }
 

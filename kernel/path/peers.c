@@ -20,6 +20,7 @@
 
 #include "node.h"
 #include "peers.h"
+#include "qp.h"
 
 struct pinion_endpoint {
 	struct hlist_node hash;		/* in endpoints */
@@ -159,6 +160,35 @@ struct pinion_qp *pinion_peer_get(struct pinion_node *from, const struct pinion_
 		qp = pinion_qp_get(node, qpn);
 	rcu_read_unlock();
 	return qp;
+}
+
+/*
+ * Would a look-up find the kept @peer? One that is being destroyed wants its responder, and cannot
+ * be found any more. If only its address has gone, messages reach it until the run ends.
+ */
+static bool peer_is_there(const struct pinion_qp *qp, const struct pinion_qp *peer)
+{
+	return !pinion_half_is_wanted(&peer->resp.lock) && READ_ONCE(qp->node->link.up) &&
+	       READ_ONCE(peer->node->link.up);
+}
+
+struct pinion_qp *pinion_peer_keep(struct pinion_qp *qp)
+{
+	struct pinion_sq *sq = &qp->sq;
+
+	pinion_half_assert(&sq->exec);
+	if (sq->peer && peer_is_there(qp, sq->peer))
+		return sq->peer;
+	pinion_peer_leave(qp);
+	sq->peer = pinion_peer_get(qp->node, &qp->av, qp->attr.dest_qp_num);
+	return sq->peer;
+}
+
+void pinion_peer_leave(struct pinion_qp *qp)
+{
+	if (qp->sq.peer)
+		pinion_qp_put(qp->sq.peer);
+	qp->sq.peer = NULL;
 }
 
 bool pinion_peers_have(const struct pinion_node *from, const struct pinion_av *av)

@@ -51,6 +51,13 @@ void pinion_peers_del(struct pinion_endpoint *endpoint);
 struct pinion_qp *pinion_peer_get(struct pinion_node *from, const struct pinion_av *av,
 				  u32 qpn);
 
+/*
+ * The peer of @qp, which is connected, or NULL. It stays referenced until pinion_peer_leave(), so
+ * that the next messages need not look for it. @qp->sq.exec is held.
+ */
+struct pinion_qp *pinion_peer_keep(struct pinion_qp *qp);
+void pinion_peer_leave(struct pinion_qp *qp);
+
 /* Does @av lead from @from to a node on this host? */
 bool pinion_peers_have(const struct pinion_node *from, const struct pinion_av *av);
 

@@ -78,6 +78,7 @@ struct pinion_sq {
 	u32 psn;			/* connected services: of the next request */
 
 	struct pinion_requests requests;	/* begun and not retired, from @head on */
+	struct pinion_qp *peer;		/* kept while requests are performed; peers.c */
 	u64 last_length;		/* payload bytes of the request that was begun last */
 
 	u64 again;			/* last pause for a fault or a busy peer, in ns */
