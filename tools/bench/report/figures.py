@@ -5,10 +5,11 @@ its run printed."""
 import json
 import statistics
 
-UNITS = {'bw': 'GB/s', 'lat': 'us', 'rate': 'M/s', 'cpu': 's/GB', 'pollcpu': 's/GB', 'wait': 'us', 'idle': '%'}
+UNITS = {'bw': 'GB/s', 'lat': 'us', 'rate': 'M/s', 'cpu': 's/GB', 'pollcpu': 's/GB', 'wait': 'us', 'idle': '%',
+         'sum': 'M/s'}
 LESS_IS_BETTER = ('lat', 'cpu', 'pollcpu', 'wait', 'idle')
 NAMES = {'bw': '', 'lat': ' latency', 'rate': ' in lists of 32', 'cpu': ' CPU time', 'pollcpu': ' CPU time, polling',
-         'wait': ', waiting for each', 'idle': ' at rest, of a processor'}
+         'wait': ', waiting for each', 'idle': ' at rest, of a processor', 'sum': ', all processes together'}
 # The columns that each mode compares. Other modes compare their first column with all others.
 PAIRS = {'streams': [('on', 'off'), ('busy-on', 'busy-off'), ('on', 'siw0'), ('busy-on', 'busy-siw0')],
          'builds': [('this', 'other')]}
