@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <endian.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -868,6 +869,39 @@ static void mx13_no_command(void)
 	CHECK_EQ(others, 2 * QUEUES);
 }
 
+/* rdma(8) shows queues in memory of the program: their size, and how full they are. */
+static void mx14_shown(void)
+{
+	struct mlx5_ib_resize_cq other = {
+		.buf_addr = (uintptr_t)memory(512 * 64), .cqe_size = 64
+	};
+	struct mlx5_ib_create_qp_resp resp;
+	struct mlx5_ib_create_cq cq_req;
+	struct mlx5_ib_create_qp qp_req;
+	const struct raw_payload payload = { &qp_req, sizeof(qp_req), &resp,
+					     sizeof(resp) };
+	uint32_t cq, qp, *record;
+	char *said;
+
+	begin();
+	cq_req = good_cq();
+	CHECK_EQ(create_cq(&cq_req, sizeof(cq_req), &cq), 0);
+	CHECK_EQ(resize_cq(cq, 511, &other, sizeof(other)), 0);
+	qp_req = good_qp();
+	CHECK_EQ(raw_create_qp(fd, make_pd(), cq, -1, 64, &payload, &qp), 0);
+	record = (uint32_t *)(uintptr_t)qp_req.db_addr;
+	record[0] = htobe32(5);
+	record[1] = htobe32(3);
+	said = rdma_says("-dd resource show cq dev " NAME);
+	/* That which ends the first ring is not counted. */
+	if (!strstr(said, "drv_entries 512 drv_unpolled 0"))
+		FAIL("%s", said);
+	said = rdma_says("-dd resource show qp link " NAME "/-");
+	if (!strstr(said, "sq_entries 64") || !strstr(said, "sq_waiting 3") ||
+	    !strstr(said, "rq_entries 64") || !strstr(said, "rq_waiting 5"))
+		FAIL("%s", said);
+}
+
 static const struct test tests[] = {
 	TEST(mx1_contexts, "MX1 contexts that are opened otherwise"),
 	TEST(mx2_completion_queues,
@@ -886,6 +920,7 @@ static const struct test tests[] = {
 	TEST(mx11_numbers, "MX11 the numbers that programs know cards by"),
 	TEST(mx12_atomics, "MX12 atomics are towards processors, too"),
 	TEST(mx13_no_command, "MX13 no command finds memory of verbs"),
+	TEST(mx14_shown, "MX14 queues as rdma(8) shows them"),
 };
 
 HARNESS_MAIN("devices that speak mlx5's ABI: users who do so badly", tests)
