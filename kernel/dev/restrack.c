@@ -5,6 +5,7 @@
  * offsets in a page. The raw entries do; the core gives them to CAP_NET_ADMIN only.
  */
 #include <net/netlink.h>
+#include <rdma/pinion-abi.h>
 #include <rdma/restrack.h>
 #include <uapi/rdma/rdma_netlink.h>
 
@@ -41,66 +42,53 @@ static int restrack_put_rows(struct sk_buff *msg, const struct row *rows, int nu
 	return 0;
 }
 
-/*
- * The number of entries in a ring; 0 if the index that user space has written is impossible. On
- * some kernels the core calls us while the queue is being destroyed: then there is no ring.
- */
-static u32 restrack_waiting(const struct pinion_ring *ring, u32 head)
+/* The number of entries in a ring; 0 if the index that user space has written is impossible. */
+static u32 restrack_waiting(const struct pinion_ring_facts *ring)
 {
-	u32 used;
+	u32 used = ring->user_idx - ring->kern_idx;
 
-	if (!ring->hdr)
-		return 0;
-	used = pinion_ring_used(READ_ONCE(ring->hdr->user_idx), head);
 	return used <= ring->entries ? used : 0;
 }
 
+/* On some kernels the core calls us while a queue is being destroyed: then it has no entries. */
 static int restrack_fill_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct pinion_qp *qp = to_pinion_qp(ibqp);
 	struct row rows[] = { { "sq_entries" }, { "sq_waiting" }, { "rq_entries" },
 			      { "rq_waiting" }, { "max_inline", qp->sq.max_inline },
 			      { "send_rate", READ_ONCE(qp->rate) } };
+	struct pinion_queue_facts facts;
 
-	spin_lock_irq(&qp->sq.post_lock);
-	rows[0].value = qp->sq.ring.entries;
-	rows[1].value = restrack_waiting(&qp->sq.ring, READ_ONCE(qp->sq.head));
-	spin_unlock_irq(&qp->sq.post_lock);
-	if (qp->has_rq) {
-		spin_lock(&qp->rq.lock);
-		rows[2].value = qp->rq.ring.entries;
-		rows[3].value = restrack_waiting(&qp->rq.ring, qp->rq.head);
-		spin_unlock(&qp->rq.lock);
-	}
+	pinion_qp_look(ibqp, &facts);
+	rows[0].value = facts.ring[0].entries;
+	rows[1].value = restrack_waiting(&facts.ring[0]);
+	rows[2].value = facts.ring[1].entries;
+	rows[3].value = restrack_waiting(&facts.ring[1]);
 	return restrack_put_rows(msg, rows, ARRAY_SIZE(rows));
 }
 
-/* fill_lock keeps the ring from being exchanged or freed meanwhile. */
 static int restrack_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 {
-	struct pinion_cq *cq = to_pinion_cq(ibcq);
 	struct row rows[] = { { "entries" }, { "unpolled" }, { "overflow" } };
+	struct pinion_queue_facts facts;
+	const struct pinion_ring_facts *ring = &facts.ring[0];
 
-	spin_lock(&cq->fill_lock);
-	rows[0].value = cq->ring.entries;
-	if (cq->ring.hdr)
-		rows[1].value = min(cq->tail - READ_ONCE(cq->ring.hdr->user_idx),
-				    cq->ring.entries);
-	rows[2].value = cq->overflow;
-	spin_unlock(&cq->fill_lock);
+	pinion_cq_look(ibcq, &facts);
+	rows[0].value = ring->entries;
+	rows[1].value = min(ring->kern_idx - ring->user_idx, ring->entries);
+	rows[2].value = !!(facts.flags & PINION_QUEUE_BROKEN);
 	return restrack_put_rows(msg, rows, ARRAY_SIZE(rows));
 }
 
 static int restrack_fill_srq(struct sk_buff *msg, struct ib_srq *ibsrq)
 {
-	struct pinion_srq *srq = to_pinion_srq(ibsrq);
 	struct row rows[] = { { "entries" }, { "waiting" }, { "limit" } };
+	struct pinion_queue_facts facts;
 
-	spin_lock(&srq->rq.lock);
-	rows[0].value = srq->rq.ring.entries;
-	rows[1].value = restrack_waiting(&srq->rq.ring, srq->rq.head);
-	rows[2].value = srq->limit;
-	spin_unlock(&srq->rq.lock);
+	pinion_srq_look(ibsrq, &facts);
+	rows[0].value = facts.ring[0].entries;
+	rows[1].value = restrack_waiting(&facts.ring[0]);
+	rows[2].value = READ_ONCE(to_pinion_srq(ibsrq)->limit);
 	return restrack_put_rows(msg, rows, ARRAY_SIZE(rows));
 }
 

@@ -7,7 +7,9 @@
 #include "mlx5.h"
 #include "user.h"
 
-/* @place is the umem's owner: it is no context, so no command can name the umem. */
+/* The owner of all these umems. It is no context, so no command can name them. */
+static const char place_owner;
+
 static int place_pin(struct pinion_view *place, struct ib_ucontext *context,
 		     const struct pinion_umem_want *want, u32 align)
 {
@@ -15,11 +17,11 @@ static int place_pin(struct pinion_view *place, struct ib_ucontext *context,
 	struct pinion_umem *umem;
 	int err;
 
-	umem = pinion_umem_create(umems, context->device, place, want);
+	umem = pinion_umem_create(umems, context->device, &place_owner, want);
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 	pinion_umem_publish(umems, umem);
-	pinion_umem_use(umems, umem->id, place);
+	pinion_umem_use(umems, umem->id, &place_owner);
 	err = pinion_view_make(place, umem, 0, want->length, align, PINION_VIEW_WRITE);
 	if (err) {
 		pinion_umem_unuse(umem);

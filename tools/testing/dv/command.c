@@ -336,19 +336,20 @@ static void vx8_bad_answers(void)
 	CHECK_EQ(vm_pin(0), 0);
 }
 
-/* Random calls of these methods, with random attributes. */
+/* Random calls of these methods, with random attributes. Some of them reach a command. */
 static void vx9_garbage(void)
 {
 	struct buf *buf = buf_new(LEN, 0);
-	long rounds;
+	long rounds, performed = 0, refused = 0;
 	struct raw raw;
 	umem_t umem;
 	double end;
+	int err;
 
 	dv_begin();
 	umem = MUST(dv_umem(buf->data, LEN, UMEM_ACCESS, ~0ULL));
 	end = now() + opt.seconds;
-	for (rounds = 0; now() < end; rounds++) {
+	for (rounds = 0; go_on(end, refused); rounds++) {
 		uint8_t command[PRM_MKEY], out[PRM_MKEY];
 		struct prm_mkey mkey = { .length = 100,
 					 .pdn = dv_pdn(dev.pd),
@@ -390,9 +391,13 @@ static void vx9_garbage(void)
 				break;
 			}
 		}
-		raw_call(dev.ctx->cmd_fd, &raw);
+		err = raw_call(dev.ctx->cmd_fd, &raw);
+		performed += !err;
+		refused += err == EREMOTEIO;
 	}
-	note("%ld calls", rounds);
+	note("%ld calls, %ld performed, %ld commands refused", rounds,
+	     performed, refused);
+	CHECK(refused);
 }
 
 static const struct test tests[] = {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Attacks on queues made by command: random requests for each service, single wrong fields, invalid
- * records, endless posting, numbers of other contexts (items VH1 to VH12).
+ * records, endless posting, numbers of other contexts, commands with random fields (items VH1 to
+ * VH12, VH15). Threads that do all of it at once are in raw_race.c.
  *
  * Each attack on the device's own rings in hostile/rings.c has a counterpart for these queues:
  *
@@ -462,6 +463,19 @@ static void endless(int receives)
 
 /* -------------------------------------------------------- other contexts */
 
+/* A completion queue on the umem of @q; @out is the answer to the refusal. */
+static void try_cq_on(const struct raw_queue *q, uint8_t out[PRM_HEAD])
+{
+	struct prm_cq cq = { .umem_id = q->umem->umem_id,
+			     .record_umem_id = q->umem->umem_id,
+			     .record = CQ_RECORD_AT };
+	uint8_t in[PRM_CQ];
+
+	CHECK_EQ(mlx5dv_devx_query_eqn(dev.ctx, 0, &cq.eqn), 0);
+	prm_create_cq(in, &cq);
+	CHECK(!mlx5dv_devx_obj_create(dev.ctx, in, sizeof(in), out, PRM_HEAD));
+}
+
 /* Numbers of objects are valid only in their own context. */
 static void vh7_others(void)
 {
@@ -483,8 +497,15 @@ static void vh7_others(void)
 	CHECK(!raw_try_pool(&pool, out));
 	dv_refused(errno, out, PRM_NO_PD);
 	CHECK_EQ(mlx5dv_devx_umem_dereg(pool.umem), 0);
-	/* The reverse: a shared queue of the other context, used in our own. */
+	try_cq_on(&c, out);
+	dv_refused(errno, out, PRM_NO_UMEM);
+	/* With a domain of the other context, its completion queues are of another one. */
 	dev.pd = MUST(ibv_alloc_pd(other));
+	c.asked.pdn = dv_pdn(dev.pd);
+	CHECK(!raw_try_qp(&c, out));
+	dv_refused(errno, out, PRM_NO_CQ);
+	c.asked.pdn = dv_pdn(own_pd);
+	/* The reverse: a shared queue of the other context, used in our own. */
 	raw_pool_places(&pool, false);
 	pool.obj = MUST(raw_try_pool(&pool, out));
 	pool.number = prm_number(out);
@@ -508,6 +529,139 @@ static void vh7_others(void)
 	end();
 }
 
+/* ---------------------------------------------------------- random fields */
+
+enum what { A_KEY, A_CQ, A_POOL, A_QP, A_CHANGE, WHATS };
+
+/* How many commands of each kind were performed, and refused. */
+static unsigned int done[WHATS], refused_[WHATS];
+
+/* Flips up to 3 bits in [@first, @end). */
+static void spoil(uint8_t *in, size_t first, size_t end)
+{
+	uint32_t flips = rnd_below(4);
+
+	while (flips--)
+		in[rnd_in(first, end - 1)] ^= 1 << rnd_below(8);
+}
+
+/* A refusal says why; anything else would be an error of the call, which is right. */
+static void count(enum what what, int err, const uint8_t *out)
+{
+	if (err) {
+		CHECK_EQ(err, EREMOTEIO);
+		CHECK(prm_status(out));
+		CHECK(prm_syndrome(out));
+		refused_[what]++;
+	} else {
+		CHECK(!prm_status(out));
+		done[what]++;
+	}
+}
+
+static void try_spoilt(enum what what, uint8_t *in, size_t length)
+{
+	uint8_t out[PRM_HEAD] = {};
+	obj_t obj;
+
+	/* The opcode and its modifier are not spoilt. */
+	spoil(in, 8, length);
+	errno = 0;
+	obj = mlx5dv_devx_obj_create(dev.ctx, in, length, out, sizeof(out));
+	count(what, obj ? 0 : errno, out);
+	if (!obj)
+		return;
+	CHECK(prm_number(out));
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+}
+
+static void spoil_creation(const struct raw_pool *pool)
+{
+	struct prm_mkey mkey = { .pdn = c.asked.pdn,
+				 .length = 100,
+				 .umem_id = pool->umem->umem_id };
+	struct prm_cq cq = { .umem_id = pool->umem->umem_id,
+			     .record_umem_id = pool->umem->umem_id,
+			     .log_size = 3,
+			     .record = POOL_RECORD_AT };
+	uint8_t in[PRM_MKEY + PRM_MAX_KLMS * 16];
+
+	prm_create_mkey(in, &mkey);
+	try_spoilt(A_KEY, in, PRM_MKEY);
+	CHECK_EQ(mlx5dv_devx_query_eqn(dev.ctx, 0, &cq.eqn), 0);
+	prm_create_cq(in, &cq);
+	try_spoilt(A_CQ, in, 0x60);
+	prm_create_rmp(in, &pool->asked);
+	try_spoilt(A_POOL, in, 0x88);
+	prm_create_qp(in, &c.asked);
+	try_spoilt(A_QP, in, PRM_QP);
+}
+
+/* Towards RTS, as far as that goes; then a request is posted, whatever will become of it. */
+static void spoil_changes(void)
+{
+	static const uint16_t steps[] = { PRM_RST2INIT_QP, PRM_INIT2RTR_QP,
+					  PRM_RTR2RTS_QP, PRM_RTS2RTS_QP };
+	struct prm_path path = raw_path(b.qpn, 0x123456);
+	uint8_t in[PRM_QP], out[PRM_HEAD];
+	uint8_t segment[SEGMENT];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+		memset(out, 0, sizeof(out));
+		prm_change_qp(in, steps[i], d.qpn, &path);
+		spoil(in, 12, 0x100);
+		count(A_CHANGE,
+		      mlx5dv_devx_obj_modify(d.qp, in, sizeof(in), out,
+					     sizeof(out)),
+		      out);
+	}
+	raw_data(segment, &from, 0, 100);
+	raw_post(&d, RAW_SEND, RAW_SIGNALED, 0, segment, 1);
+	raw_ring(&d);
+	usleep(rnd_below(200));
+	CHECK_EQ(raw_change(&d, PRM_2RST_QP, &(struct prm_path){}, out), 0);
+	memset(d.buf->data + QP_RECORD_AT, 0, 8);
+	d.sq = 0;
+}
+
+static bool saw_all(void)
+{
+	int i;
+
+	for (i = 0; i < WHATS; i++) {
+		if (done[i] < 5 || refused_[i] < 5)
+			return false;
+	}
+	return true;
+}
+
+/* Commands in which a few bits are wrong are performed or refused, and leave nothing behind. */
+static void vh15_fields(void)
+{
+	double until = now() + opt.seconds;
+	struct raw_pool pool;
+	int i;
+
+	begin(PRM_RC);
+	raw_places(&c, false);
+	raw_pool_places(&pool, true);
+	make(&d, PRM_RC);
+	while (go_on(until, saw_all())) {
+		spoil_creation(&pool);
+		spoil_changes();
+	}
+	for (i = 0; i < WHATS; i++)
+		note("kind %d: %u performed, %u refused", i, done[i],
+		     refused_[i]);
+	CHECK(saw_all());
+	write_from(&a, 1000);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(pool.umem), 0);
+	raw_free(&c);
+	raw_free(&d);
+	end();
+}
+
 static const struct test tests[] = {
 	LONG_TEST_OF(garbage, PRM_RC, "VH1 garbage, reliable connections", 300),
 	LONG_TEST_OF(garbage, PRM_UC, "VH2 garbage, unreliable connections",
@@ -522,6 +676,7 @@ static const struct test tests[] = {
 	TEST(vh10_others_keys, "VH10 keys of other processes"),
 	TEST(vh11_reserved, "VH11 reserved fields"),
 	TEST(vh12_jumps, "VH12 a doorbell record that jumps"),
+	LONG_TEST(vh15_fields, "VH15 commands with random fields", 300),
 };
 
 HARNESS_MAIN("hostile users of DEVX queues", tests)

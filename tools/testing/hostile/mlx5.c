@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <endian.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -15,10 +16,12 @@
 
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/mlx5-abi.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
 
 #include "device.h"
 #include "link.h"
 #include "pins.h"
+#include "prm.h"
 #include "raw.h"
 #include "rdma_tool.h"
 
@@ -792,6 +795,113 @@ static void mx12_atomics(void)
 	CHECK_EQ(said.atomic_cap, IBV_ATOMIC_GLOB);
 }
 
+static uint32_t umem_new(void)
+{
+	uint64_t addr = (uintptr_t)memory(PAGE), length = PAGE;
+	uint32_t access = IBV_ACCESS_LOCAL_WRITE, id;
+	struct raw raw;
+
+	raw_begin(&raw, MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_REG);
+	raw_handle(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE, 0);
+	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR, &addr, sizeof(addr));
+	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, &length, sizeof(length));
+	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS, &access,
+	       sizeof(access));
+	raw_out(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &id, sizeof(id));
+	CHECK_EQ(raw_call(fd, &raw), 0);
+	return id;
+}
+
+/* Has a command make a completion queue on the umem with this number. Return: its syndrome. */
+static uint32_t cq_on(uint32_t id)
+{
+	struct prm_cq cq = { .umem_id = id,
+			     .record_umem_id = id,
+			     .eqn = 1,
+			     .record = PAGE / 2 };
+	uint8_t in[PRM_CQ], out[PRM_HEAD] = {};
+	struct raw raw;
+	int err;
+
+	prm_create_cq(in, &cq);
+	raw_begin(&raw, MLX5_IB_OBJECT_DEVX_OBJ,
+		  MLX5_IB_METHOD_DEVX_OBJ_CREATE);
+	raw_handle(&raw, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE, 0);
+	raw_in(&raw, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN, in, sizeof(in));
+	raw_out(&raw, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, out, sizeof(out));
+	err = raw_call(fd, &raw);
+	CHECK_EQ(err, prm_syndrome(out) ? EREMOTEIO : 0);
+	return prm_syndrome(out);
+}
+
+/*
+ * Memory that verbs name is pinned as a umem, with a number like those of the program's umems.
+ * Numbers are given without gaps, and a command finds the program's umems only.
+ */
+static void mx13_no_command(void)
+{
+	enum { QUEUES = 3, OWN = 20 };
+	struct mlx5_ib_resize_cq other = { .cqe_size = 64 };
+	bool own[OWN + 4 * QUEUES] = {};
+	uint32_t cq, id, last = 0, others = 0, i;
+	struct mlx5_ib_create_cq req;
+
+	begin();
+	for (i = 0; i < QUEUES; i++) {
+		req = good_cq();
+		CHECK_EQ(create_cq(&req, sizeof(req), &cq), 0);
+		/* The kernel gives up the first ring for another. */
+		other.buf_addr = (uintptr_t)memory(PAGE);
+		CHECK_EQ(resize_cq(cq, 63, &other, sizeof(other)), 0);
+	}
+	for (i = 0; i < OWN; i++) {
+		id = umem_new();
+		CHECK(id < ARRAY_SIZE(own));
+		own[id] = true;
+		last = id > last ? id : last;
+	}
+	for (id = 1; id <= last; id++) {
+		context("umem %u", id);
+		CHECK_EQ(cq_on(id), own[id] ? 0 : PRM_NO_UMEM);
+		others += !own[id];
+	}
+	/* The ring and the record of each queue. */
+	CHECK_EQ(others, 2 * QUEUES);
+}
+
+/* rdma(8) shows queues in memory of the program: their size, and how full they are. */
+static void mx14_shown(void)
+{
+	struct mlx5_ib_resize_cq other = {
+		.buf_addr = (uintptr_t)memory(512 * 64), .cqe_size = 64
+	};
+	struct mlx5_ib_create_qp_resp resp;
+	struct mlx5_ib_create_cq cq_req;
+	struct mlx5_ib_create_qp qp_req;
+	const struct raw_payload payload = { &qp_req, sizeof(qp_req), &resp,
+					     sizeof(resp) };
+	uint32_t cq, qp, *record;
+	char *said;
+
+	begin();
+	cq_req = good_cq();
+	CHECK_EQ(create_cq(&cq_req, sizeof(cq_req), &cq), 0);
+	CHECK_EQ(resize_cq(cq, 511, &other, sizeof(other)), 0);
+	qp_req = good_qp();
+	CHECK_EQ(raw_create_qp(fd, make_pd(), cq, -1, 64, &payload, &qp), 0);
+	record = (uint32_t *)(uintptr_t)qp_req.db_addr;
+	record[0] = htobe32(5);
+	record[1] = htobe32(3);
+	said = rdma_says("-dd resource show cq dev " NAME);
+	/* That which ends the first ring is not counted. */
+	if (!strstr(said, "drv_entries 512 drv_unpolled 0"))
+		FAIL("%s", said);
+	said = rdma_says("-dd resource show qp link " NAME "/-");
+	if (!strstr(said, "sq_entries 64") || !strstr(said, "sq_waiting 3") ||
+	    !strstr(said, "rq_entries 64") || !strstr(said, "rq_waiting 5"))
+		FAIL("%s", said);
+}
+
 static const struct test tests[] = {
 	TEST(mx1_contexts, "MX1 contexts that are opened otherwise"),
 	TEST(mx2_completion_queues,
@@ -809,6 +919,8 @@ static const struct test tests[] = {
 	TEST(mx10_clock, "MX10 the page of the clock"),
 	TEST(mx11_numbers, "MX11 the numbers that programs know cards by"),
 	TEST(mx12_atomics, "MX12 atomics are towards processors, too"),
+	TEST(mx13_no_command, "MX13 no command finds memory of verbs"),
+	TEST(mx14_shown, "MX14 queues as rdma(8) shows them"),
 };
 
 HARNESS_MAIN("devices that speak mlx5's ABI: users who do so badly", tests)
