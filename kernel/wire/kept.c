@@ -57,9 +57,9 @@ static void kept_drop(struct pinion_kept *kept, struct kept_buffer *buffer)
 
 static bool kept_has_room(const struct pinion_kept *kept, const struct sk_buff *skb)
 {
-	/* A peer may never send what is missing. */
+	/* A peer may never send what is missing: leave half of the limit to the rest. */
 	return kept->bytes + skb->truesize <= KEPT_BYTES &&
-	       !pinion_waiting_is_half_full(kept->share);
+	       !pinion_waiting_reaches(kept->share, PINION_MAX_WAITING / 2);
 }
 
 /*
