@@ -31,8 +31,8 @@ enum pinion_keeping {
 void pinion_kept_init(struct pinion_kept *kept, atomic64_t *share);
 
 /*
- * Keep packet @i of @skb and those behind it as far as their numbers are consecutive: *@packets of
- * them, with a reference to @skb of their own. For the limits each time counts for all of @skb. The
+ * Keep packet @i of @skb and those behind it as far as their numbers are consecutive and not known:
+ * *@packets of them, with a reference to @skb of their own. For the limits each time counts for all of @skb. The
  * number @expected is missing. *@gap is set to the first of the missing numbers right before packet
  * @i, to its own if there are none.
  */
