@@ -45,15 +45,10 @@ static inline void pinion_waiting_add(atomic64_t *waiting, s64 bytes)
 		atomic64_add(bytes, waiting);
 }
 
-static inline bool pinion_waiting_is_full(const atomic64_t *waiting)
+/* Do @most bytes wait, or more? */
+static inline bool pinion_waiting_reaches(const atomic64_t *waiting, s64 most)
 {
-	return waiting && atomic64_read(waiting) >= PINION_MAX_WAITING;
-}
-
-/* For what may wait forever: it leaves half of the limit to the rest. */
-static inline bool pinion_waiting_is_half_full(const atomic64_t *waiting)
-{
-	return waiting && atomic64_read(waiting) >= PINION_MAX_WAITING / 2;
+	return waiting && atomic64_read(waiting) >= most;
 }
 
 /* The limit of READs and atomics under way, for requester and responder. */

@@ -57,9 +57,9 @@ static void kept_drop(struct pinion_kept *kept, struct kept_buffer *buffer)
 
 static bool kept_has_room(const struct pinion_kept *kept, const struct sk_buff *skb)
 {
-	/* A peer may never send what is missing. */
+	/* A peer may never send what is missing: leave half of the limit to the rest. */
 	return kept->bytes + skb->truesize <= KEPT_BYTES &&
-	       !pinion_waiting_is_half_full(kept->share);
+	       !pinion_waiting_reaches(kept->share, PINION_MAX_WAITING / 2);
 }
 
 /*
@@ -86,6 +86,18 @@ static bool kept_describe(struct kept_buffer *buffer, u32 mtu)
 	return numbers;
 }
 
+/* The run has become shorter: the packets behind it are not of this buffer any more. */
+static void kept_cut(struct kept_buffer *buffer, u32 mtu)
+{
+	struct pinion_packet packet;
+	u32 i, numbers = 0;
+
+	for (i = buffer->next; i < buffer->end && numbers < buffer->run.numbers; i++)
+		if (pinion_wire_parse(buffer->skb, i, &packet))
+			numbers += pinion_receiver_numbers(&packet, mtu);
+	buffer->end = i;
+}
+
 enum pinion_keeping pinion_kept_add(struct pinion_kept *kept, struct sk_buff *skb, u32 i, u32 mtu,
 				    u32 expected, u32 *gap, u32 *packets)
 {
@@ -104,6 +116,8 @@ enum pinion_keeping pinion_kept_add(struct pinion_kept *kept, struct sk_buff *sk
 		kfree(buffer);
 		return PINION_KEEPING_KNOWN;
 	}
+	/* Some are known, but those behind them may not be: the caller tries these next. */
+	kept_cut(buffer, mtu);
 	skb_get(skb);
 	kept_charge(kept, skb);
 	*packets = buffer->end - i;

@@ -31,10 +31,10 @@ enum pinion_keeping {
 void pinion_kept_init(struct pinion_kept *kept, atomic64_t *share);
 
 /*
- * Keep packet @i of @skb and those behind it as far as their numbers are consecutive: *@packets of
- * them, with a reference to @skb of their own. For the limits each time counts for all of @skb. The
- * number @expected is missing. *@gap is set to the first of the missing numbers right before packet
- * @i, to its own if there are none.
+ * Keep packet @i of @skb and those behind it as far as their numbers are consecutive and not known:
+ * *@packets of them, with a reference to @skb of their own. For the limits each time counts for all
+ * of @skb. The number @expected is missing. *@gap is set to the first of the missing numbers right
+ * before packet @i, to its own if there are none.
  */
 enum pinion_keeping pinion_kept_add(struct pinion_kept *kept, struct sk_buff *skb, u32 i, u32 mtu,
 				    u32 expected, u32 *gap, u32 *packets);

@@ -117,7 +117,7 @@ bool pinion_wire_send(struct pinion_wire *wire, const struct pinion_way *way,
 		      const struct pinion_burst *burst, struct sk_buff *skb);
 
 /*
- * receive.c: a received buffer has one packet, or several that were sent as one (GSO) or merged
+ * buffer.c: a received buffer has one packet, or several that were sent as one (GSO) or merged
  * (GRO): these have one network header, and all but the last have the same size. Return: how many.
  */
 u32 pinion_wire_packets(const struct sk_buff *skb);

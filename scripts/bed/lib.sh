@@ -192,7 +192,7 @@ refresh() { patiently "$@" -o APT::Update::Error-Mode=any update || "$@" update;
 declare -A room=([linux-source]=1000 [uml-plain]=350 [uml-checked]=500 [uml-kasan]=800 [uml-kcsan]=500 [x86-kasan]=1100
 	[root-small]=1100 [root-deb-bookworm]=900 [root-deb-trixie]=1000 [root-deb-forky]=1100
 	[deb-kernel-bookworm]=350 [deb-kernel-trixie]=350 [deb-kernel-forky]=350
-	[root-bookworm]=1200 [root-trixie]=2600 [root-forky]=1700 [bpftrace]=250 [hpcc]=150)
+	[root-bookworm]=1200 [root-trixie]=2600 [root-forky]=1700 [bpftrace]=250 [hpcc]=150 [tshark]=300)
 
 # room_for KIND...: print how many MB those take that do not exist yet.
 room_for() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A connection whose peer takes part in selective repeat, honestly or not (items FG9 to FG21): what
+ * A connection whose peer takes part in selective repeat, honestly or not (items FG9 to FG22): what
  * comes early is kept, a gap is named, and only what was lost is sent again.
  */
 #include <stdlib.h>
@@ -170,6 +170,31 @@ static void fg11_any_order(void)
 	nothing_more();
 	send_one(0);
 	must_come(0, WINDOW);
+	nothing_more();
+	buf_check(own.buf);
+}
+
+/* A buffer in which some packets are known is kept but for these, wherever in it they are. */
+static void fg22_overlaps(void)
+{
+	enum { ALL = 12, KNOWN = 3 };
+	struct qp_cfg cfg = { .recv_wr = ALL };
+	struct forged train[ALL];
+	uint32_t i;
+
+	begin(&cfg);
+	post_receives(ALL);
+	for (i = KNOWN; i < 2 * KNOWN; i++)
+		send_one(i);
+	forge_hear_gap(0, 0, KNOWN);
+	for (i = 1; i < ALL; i++)
+		train[i] = (struct forged){ FORGE_SEND_ONLY, &end,
+					    FORGED_PSN + i, payload_of(i),
+					    BYTES };
+	forge_train(train + 1, ALL - 1, forged_bytes(train + 1));
+	forge_hear_gap(0, 0, 1);
+	send_one(0);
+	must_come(0, ALL);
 	nothing_more();
 	buf_check(own.buf);
 }
@@ -489,6 +514,7 @@ static const struct test tests[] = {
 	TEST(fg9_kept, "FG9 what comes early is kept"),
 	TEST(fg10_others, "FG10 of others nothing is kept"),
 	TEST(fg11_any_order, "FG11 all in any order"),
+	TEST(fg22_overlaps, "FG22 a buffer of which some is known"),
 	TEST(fg12_limit, "FG12 what is kept has a limit"),
 	TEST(fg21_limit_of_a_user, "FG21 so has what a user keeps"),
 	TEST(fg13_invalid, "FG13 what is kept and invalid breaks nothing"),

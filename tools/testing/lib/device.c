@@ -140,12 +140,12 @@ void device_open(void)
 
 void far_open(void)
 {
-	const char *named = getenv("FAR");
+	const char *named = getenv("FAR"), *gid = getenv("FAR_GID");
 
 	if (!named)
 		skip("no device at the other end of a cable: FAR is not set");
 	far_dev.net = getenv("FAR_NET");
-	open_as(&far_dev, MUST(find_named(named)), -1);
+	open_as(&far_dev, MUST(find_named(named)), gid ? atoi(gid) : -1);
 }
 
 static void enter_net(const char *path)

@@ -40,8 +40,9 @@ struct ibv_gid_entry device_address(const struct device *device, bool v6);
 struct ibv_gid_entry device_use_address(struct device *device, bool v6);
 
 /*
- * The device at the other end of a cable. The environment names it (FAR) and its network
- * namespace (FAR_NET). Call device_open() first. far_open() skips the test if FAR is not set.
+ * The device at the other end of a cable. The environment names it (FAR), its network namespace
+ * (FAR_NET), and the index of its GID if that is not to be an IPv4 one (FAR_GID). Call
+ * device_open() first. far_open() skips the test if FAR is not set.
  */
 extern struct device far_dev;
 void far_open(void);

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Usage: offload.py NETDEV tso|gro on|off
+"""Usage: offload.py NETDEV tx|tso|gro on|off
 
-Sets an offload of a netdev, as `ethtool -K' does; a root may lack ethtool.
+Sets an offload of a netdev, as `ethtool -K' does; a root may lack ethtool. tx is for checksums, and
+those of segmentation depend on it.
 """
 import array
 import fcntl
@@ -11,7 +12,7 @@ import struct
 import sys
 
 SIOCETHTOOL = 0x8946
-COMMANDS = {"tso": 0x1F, "gro": 0x2C}
+COMMANDS = {"tx": 0x17, "tso": 0x1F, "gro": 0x2C}
 
 
 def main():
