@@ -2,6 +2,7 @@
 /*
  * The table of packets, and parsing and building of their headers.
  */
+#include <linux/bitops.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
@@ -241,11 +242,10 @@ static u32 packet_header_bytes(u32 headers)
 		4,	/* IETH */
 	};
 	u32 sum = PINION_BTH_BYTES;
-	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(bytes); i++)
-		if (headers & BIT(i))
-			sum += bytes[i];
+	/* Called several times a packet, and most packets have no header but the BTH. */
+	for (; headers; headers &= headers - 1)
+		sum += bytes[ffs(headers) - 1];
 	return sum;
 }
 
