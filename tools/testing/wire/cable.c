@@ -65,6 +65,18 @@ static void far_listens(void)
 
 static bool by_ipv6;
 
+/*
+ * An address that has just come back may miss the first packet that asks for it. The next one goes
+ * a second later, and modify_qp() waits no longer than that.
+ */
+static void resolve(const char *ip, const char *address)
+{
+	must_run("%s bash -c 'for i in {1..100}; do"
+		 " echo >/dev/udp/%s/9; ip -6 neigh show %s | grep -q lladdr && exit;"
+		 " sleep 0.1; done; exit 1'",
+		 ip, address, address);
+}
+
 /* Starts traffic that fails after 8 times @timeout without answers, or up to 4 times that. */
 static void begin(int timeout)
 {
@@ -75,6 +87,11 @@ static void begin(int timeout)
 	device_open();
 	far_open();
 	if (by_ipv6) {
+		char at_far[64];
+
+		snprintf(at_far, sizeof(at_far), "ip netns exec %s", far_dev.net);
+		resolve("", "fd00:99::1");
+		resolve(at_far, "fd00:99::2");
 		device_use_address(&dev, true);
 		device_use_address(&far_dev, true);
 	}
