@@ -34,10 +34,10 @@ def readme_lines(bench):
         middles = [of.median(bench, row, c) for c in columns]
         if not middles[0]:
             continue
-        mtu, verb, kind, size, _ = of.split(row)
-        what = f'{verb} of {of.size_text(size)}{" in lists of 32" if kind == "rate" else ""}'
+        at = of.split(row)
+        what = f'{at.verb} of {of.size_text(at.size)}{" in lists of 32" if at.kind == "rate" else ""}'
         beside = ', '.join(of.number(m) for m in middles[1:])
-        line = f'    {what:28}{of.number(middles[0]):>7} {of.UNITS[kind]:5}  ({beside})'
+        line = f'    {what:28}{of.number(middles[0]):>7} {of.UNITS[at.kind]:5}  ({beside})'
         if limit in bench['limits']:
             line = f'{line:62}  {LIMITS[limit]}: {of.number(bench["limits"][limit])}'
         lines.append(line.rstrip())

@@ -2,6 +2,7 @@
 """The figures of a run of the bench: parses its output, keeps it as JSON, and computes medians and
 spreads. In the JSON, runs[ROW][COLUMN] is a list of single figures, each with the details that
 its run printed."""
+import collections
 import json
 import statistics
 
@@ -91,17 +92,22 @@ def pairs(bench):
     return [(a, b) for a, b in chosen if a in columns and b in columns]
 
 
+# mtu and loss (percent, as text) are None where the row does not say.
+Row = collections.namedtuple('Row', 'mtu loss verb kind size queues')
+
+
 def split(row):
-    """'9000/write/bw/65536/x10' is (mtu or None, verb, kind, bytes, queue pairs)."""
+    """'9000/loss0.1/write/bw/65536/x10' as a Row."""
     words = row.split('/')
     mtu = int(words.pop(0)) if words[0].isdigit() else None
+    loss = words.pop(0)[4:] if words[0].startswith('loss') else None
     queues = int(words.pop()[1:]) if words[-1].startswith('x') else 1
     verb, kind, size = words
-    return mtu, verb, kind, int(size), queues
+    return Row(mtu, loss, verb, kind, int(size), queues)
 
 
 def kind_of(row):
-    return split(row)[2]
+    return split(row).kind
 
 
 def size_text(n):
@@ -113,10 +119,11 @@ def size_text(n):
 
 
 def row_text(row):
-    mtu, verb, kind, size, queues = split(row)
-    what = f'{verb} {size_text(size)}' if size else verb
-    return (f'MTU {mtu}: ' if mtu else '') + f'{what}{NAMES[kind]}' \
-        + (f', {queues} queue pairs' if queues > 1 else '') + f', {UNITS[kind]}'
+    of = split(row)
+    where = ', '.join(([f'MTU {of.mtu}'] if of.mtu else []) + ([f'{of.loss} % lost'] if of.loss else []))
+    what = f'{of.verb} {size_text(of.size)}' if of.size else of.verb
+    return (f'{where}: ' if where else '') + f'{what}{NAMES[of.kind]}' \
+        + (f', {of.queues} queue pairs' if of.queues > 1 else '') + f', {UNITS[of.kind]}'
 
 
 def gain(row, new, old):
