@@ -17,6 +17,15 @@ add_to_count() {
 	exec {lock}>&-
 }
 
+# count_packets BED LOG: likewise the packets that hostile/packet_fuzz has sent.
+count_packets() {
+	local n sum
+	n=$(awk '$1 == "#" && $2 == "packets:" { n += $3 } END { printf "%d", n }' "$2")
+	((n)) || return 0
+	add_to_count "packets.$1" "$n"
+	echo "# $n packets to a device; so far on $1: $sum"
+}
+
 # count_calls BED LOG: adds the calls that the ioctl fuzzer reports in LOG, if any; prints the
 # count.
 count_calls() {

@@ -2,6 +2,7 @@
 /*
  * Builds packets byte by byte, and sends them by a raw socket.
  */
+#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/ip.h>
 #include <netinet/udp.h>
@@ -26,7 +27,8 @@ enum {
 	BECN = 1 << 30,
 	MARKED = 3, /* ECN: congestion experienced */
 	CNP_BYTES = 16,
-	LARGEST = BEFORE + BTH_BYTES + 32 + 4096 + CRC_BYTES,
+	LARGEST = FORGE_LARGEST,
+	MOST = 64, /* packets that one call of forge_send() sends */
 };
 
 static int raw_socket = -1, listening = -1;
@@ -84,13 +86,17 @@ static void put64(uint8_t *to, uint64_t value)
 
 static uint32_t crc_add(uint32_t crc, const uint8_t *data, size_t bytes)
 {
-	int bit;
+	static uint32_t table[256];
+	int i, bit;
 
-	while (bytes--) {
-		crc ^= *data++;
+	for (i = 0; !table[255] && i < 256; i++) {
+		table[i] = i;
 		for (bit = 0; bit < 8; bit++)
-			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+			table[i] = table[i] >> 1 ^
+				   (table[i] & 1 ? 0xedb88320 : 0);
 	}
+	while (bytes--)
+		crc = crc >> 8 ^ table[(crc ^ *data++) & 255];
 	return crc;
 }
 
@@ -235,6 +241,60 @@ void forge_marked(enum forge_opcode opcode, const struct end *to, uint32_t psn,
 {
 	send_from(stranger ? stranger_address : dev.gid.raw + 12, MARKED,
 		  opcode, to, psn, rest, bytes);
+}
+
+void forge_make(struct forge_packet *packet, const struct forged *forged)
+{
+	packet->length = put_packet(packet->bytes, dev.gid.raw + 12, forged);
+}
+
+uint8_t *forge_byte(struct forge_packet *packet, size_t at)
+{
+	CHECK(at < packet->length);
+	return packet->bytes + at;
+}
+
+void forge_set_qpn(struct forge_packet *packet, uint32_t qpn)
+{
+	put32(packet->bytes + BEFORE + 4, qpn);
+}
+
+void forge_set_stranger(struct forge_packet *packet)
+{
+	memcpy(packet->bytes + 12, stranger_address, 4);
+}
+
+void forge_finish(struct forge_packet *packet)
+{
+	size_t end = packet->length - CRC_BYTES;
+	uint32_t crc;
+
+	put16(packet->bytes + 2, packet->length);
+	put16(packet->bytes + IP_BYTES + 4, packet->length - IP_BYTES);
+	crc = icrc(packet->bytes, end);
+	memcpy(packet->bytes + end, &crc, CRC_BYTES);
+}
+
+void forge_send(struct forge_packet *packets, int count)
+{
+	struct sockaddr_in address = own_address(0);
+	struct mmsghdr messages[MOST] = {};
+	struct iovec pieces[MOST];
+	int i, done;
+
+	CHECK(count <= MOST);
+	for (i = 0; i < count; i++) {
+		pieces[i].iov_base = packets[i].bytes;
+		pieces[i].iov_len = packets[i].length;
+		messages[i].msg_hdr.msg_iov = &pieces[i];
+		messages[i].msg_hdr.msg_iovlen = 1;
+		messages[i].msg_hdr.msg_name = &address;
+		messages[i].msg_hdr.msg_namelen = sizeof(address);
+	}
+	for (i = 0; i < count; i += done) {
+		done = sendmmsg(raw_socket, messages + i, count - i, 0);
+		CHECK(done > 0);
+	}
 }
 
 void forge_listen(void)

@@ -86,6 +86,27 @@ size_t forged_bytes(const struct forged *packet);
  */
 void forge_train(const struct forged *packets, int count, size_t piece);
 
+/*
+ * Packets that are made first, changed, and sent many at a time. FORGE_BTH is where the base header
+ * begins, behind those of IP and UDP.
+ */
+enum { FORGE_BTH = 28, FORGE_LARGEST = FORGE_BTH + 12 + 32 + 4096 + 4 };
+
+struct forge_packet {
+	size_t length;
+	uint8_t bytes[FORGE_LARGEST];
+};
+
+void forge_make(struct forge_packet *packet, const struct forged *forged);
+/* The byte @at of a packet, to change it. */
+uint8_t *forge_byte(struct forge_packet *packet, size_t at);
+void forge_set_qpn(struct forge_packet *packet, uint32_t qpn);
+/* As if it came from an address of this host that is not the address of the peer. */
+void forge_set_stranger(struct forge_packet *packet);
+/* Make its lengths and its CRC right again. */
+void forge_finish(struct forge_packet *packet);
+void forge_send(struct forge_packet *packets, int count);
+
 /* Write a header to @to; each returns the size of the header. */
 size_t forge_reth(void *to, uint64_t addr, uint32_t rkey, uint32_t length);
 size_t forge_aeth(void *to, uint8_t syndrome, uint32_t msn);
