@@ -11,6 +11,15 @@
 #include "child.h"
 #include "ctl.h"
 
+/* Who gets the signals that are to end us; 0 before and after. */
+static volatile sig_atomic_t forwarded_to;
+
+static void child_forward(int sig)
+{
+	if (forwarded_to)
+		kill(forwarded_to, sig);
+}
+
 /* Wait until the parent is ready, then execute @command. */
 static void child_run(char **command, const int *go)
 {
@@ -27,7 +36,7 @@ static void child_run(char **command, const int *go)
 
 struct child child_make(char **command)
 {
-	struct child child = { .name = command[0] };
+	struct child child = {};
 	int go[2];
 
 	if (pipe(go))
@@ -42,13 +51,16 @@ struct child child_make(char **command)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
+	forwarded_to = child.pid;
+	signal(SIGTERM, child_forward);
+	signal(SIGHUP, child_forward);
 	return child;
 }
 
 void child_go(struct child *child)
 {
-	if (write(child->go, "", 1) != 1)
-		die("%s ended before it was started", child->name);
+	/* If this fails, a signal has ended it: child_status() says which. */
+	(void)!write(child->go, "", 1);
 	close(child->go);
 }
 
@@ -59,7 +71,10 @@ bool child_ended(struct child *child, bool wait)
 	do {
 		pid = waitpid(child->pid, &child->status, wait ? 0 : WNOHANG);
 	} while (pid < 0 && errno == EINTR);
-	return pid == child->pid;
+	if (pid != child->pid)
+		return false;
+	forwarded_to = 0;
+	return true;
 }
 
 int child_status(const struct child *child)

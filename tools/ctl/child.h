@@ -10,13 +10,15 @@
 #include <sys/types.h>
 
 struct child {
-	const char *name;
 	pid_t pid;
 	int go; /* a pipe to it */
 	int status; /* as of waitpid() */
 };
 
-/* From here on signals of the terminal end only the child, and we clean up after it. */
+/*
+ * From here on signals end only the child, and we clean up after it: those of the terminal reach it
+ * by themselves, SIGTERM and SIGHUP are sent on to it.
+ */
 struct child child_make(char **command);
 void child_go(struct child *child);
 /* Has it ended? @wait: yes. */

@@ -38,11 +38,15 @@ void found(enum finding finding, const char *about, char *what, char *todo)
 
 int doctor_command(char **words)
 {
+	char **command = command_of(words);
 	struct device *devices;
 	int i, num;
 
 	if (words[0])
-		return doctor_run(words);
+		die("doctor: `%s': it looks at all devices; a command comes behind `--'",
+		    words[0]);
+	if (command)
+		return doctor_run(command);
 	/* Without titles. */
 	out_begin(LAYOUT_BLOCKS, NULL);
 	devices = devices_try(&num);

@@ -19,16 +19,23 @@
 
 #define VERBS "/sys/class/infiniband_verbs"
 
+/* The caller frees the result. */
+static char *port_netdev(const char *name, unsigned int port)
+{
+	const char *line;
+
+	line = file_line("/sys/class/infiniband/%s/ports/%u/gid_attrs/ndevs/0",
+			 name, port);
+	return need(strdup(line && *line ? line : "its netdev"));
+}
+
 static void doctor_port(const char *name, unsigned int port)
 {
-	char *state, *netdev;
+	char *state, *netdev = port_netdev(name, port);
 	const char *line;
 
 	line = file_line("/sys/class/infiniband/%s/ports/%u/state", name, port);
 	state = need(strdup(line ? line : ""));
-	line = file_line("/sys/class/infiniband/%s/ports/%u/gid_attrs/ndevs/0",
-			 name, port);
-	netdev = need(strdup(line && *line ? line : "its netdev"));
 	if (strstr(state, "ACTIVE"))
 		found(FINE, "port", print("%s port %u is active", name, port),
 		      NULL);
@@ -47,6 +54,7 @@ static void doctor_gids(const char *name, unsigned int port)
 	const char none[] = "0000:0000:0000:0000:0000:0000:0000:0000";
 	int i, num = 0, of_ip = 0;
 	const char *line;
+	char *netdev;
 	bool is;
 
 	line = file_line("/sys/class/infiniband/%s/ports/%u/link_layer", name,
@@ -69,6 +77,7 @@ static void doctor_gids(const char *name, unsigned int port)
 		num++;
 		of_ip += is;
 	}
+	netdev = port_netdev(name, port);
 	if (of_ip)
 		found(FINE, "gid",
 		      print("%s port %u has %d of RoCE v2, %d of IP addresses",
@@ -78,7 +87,8 @@ static void doctor_gids(const char *name, unsigned int port)
 		found(num ? HINT : WRONG, "gid",
 		      print("%s port %u has no GID of an IP address, by which rdma_cm finds it",
 			    name, port),
-		      print("ip addr add 10.0.0.1/24 dev its netdev"));
+		      print("ip addr add 10.0.0.1/24 dev %s", netdev));
+	free(netdev);
 }
 
 /* uverbsN, or NULL. */

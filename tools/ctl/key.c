@@ -78,7 +78,7 @@ static int key_list(char **words)
 {
 	static const struct column columns[] = {
 		{ "dev", -8 },	 { "key", 10 },	   { "kind", -7 },
-		{ "state", -5 }, { "base", 18 },   { "length", 10 },
+		{ "state", -5 }, { "base", 18 },   { "length", 20 },
 		{ "blocks", 8 }, { "rights", -8 }, {},
 	};
 	struct selection selection = selection_of(words);

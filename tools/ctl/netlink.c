@@ -9,6 +9,7 @@
 
 #include "ctl.h"
 #include "netlink.h"
+#include "row.h"
 
 struct answer {
 	visit_t visit;
@@ -150,6 +151,7 @@ static void device_visit(const struct attrs *attrs, void *arg)
 	strncpy(device->name,
 		mnl_attr_get_str(attrs->at[RDMA_NLDEV_ATTR_DEV_NAME]),
 		sizeof(device->name) - 1);
+	out_device(device->name);
 }
 
 static int devices_ask(struct devices *all)

@@ -115,6 +115,7 @@ static struct {
 	enum layout layout;
 	const struct column *columns;
 	unsigned long rows;
+	int longest; /* name of a device */
 } out;
 
 /* A process's name may contain anything: escape what a terminal or a parser would act upon. */
@@ -204,6 +205,24 @@ static void print_block(const struct row *row)
 	}
 }
 
+void out_device(const char *name)
+{
+	int length = strlen(name);
+
+	if (length > out.longest)
+		out.longest = length;
+}
+
+/* No padding after the last column. */
+static int column_width(const struct column *column)
+{
+	if (column->width < 0 && !column[1].name)
+		return 0;
+	if (!strcmp(column->name, "dev") && -column->width < out.longest)
+		return -out.longest;
+	return column->width;
+}
+
 static void print_line(const struct row *row)
 {
 	const struct column *column;
@@ -213,11 +232,8 @@ static void print_line(const struct row *row)
 		field = row_find(row, column->name);
 		if (column > out.columns)
 			putchar(' ');
-		/* No padding after the last column. */
 		print_plain(field && *field->text ? field->text : "-",
-			    column[1].name || column->width > 0 ?
-				    column->width :
-				    0);
+			    column_width(column));
 	}
 	putchar('\n');
 }
@@ -234,9 +250,7 @@ static void print_titles(void)
 		title[i] = 0;
 		if (column > out.columns)
 			putchar(' ');
-		print_plain(title, column[1].name || column->width > 0 ?
-					   column->width :
-					   0);
+		print_plain(title, column_width(column));
 	}
 	putchar('\n');
 }

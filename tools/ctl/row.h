@@ -55,6 +55,8 @@ enum layout { LAYOUT_TABLE, LAYOUT_BLOCKS };
 
 extern bool json;
 
+/* From here on the column `dev' of all tables has room for this name. */
+void out_device(const char *name);
 /* @columns: of a table; ends with one without a name. */
 void out_begin(enum layout layout, const struct column *columns);
 void out_row(const struct row *row);

@@ -211,6 +211,9 @@ int trace_command(char **words)
 
 		sigaction(SIGINT, &action, NULL);
 		sigaction(SIGTERM, &action, NULL);
+		/* Not if nohup(1) has begun us. */
+		if (signal(SIGHUP, SIG_IGN) != SIG_IGN)
+			sigaction(SIGHUP, &action, NULL);
 		/* The reader may close its pipe: then writing fails, and the trace ends. */
 		sigaction(SIGPIPE, &action, NULL);
 	}

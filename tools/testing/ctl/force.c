@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * pinionctl trace and inject (items CT60 to CT69). hostile/inject.c tests the effect of each
+ * pinionctl trace and inject (items CT60 to CT69, CT76, CT77). hostile/inject.c tests the effect of each
  * failure.
  */
 #define _GNU_SOURCE
@@ -296,6 +296,46 @@ static void ct69_wait(void)
 	end_orders();
 }
 
+/* Whoever ends pinionctl ends the command, and the rest is as after the command's own end. */
+static void ct76_inject_ended(const char *signal, int status)
+{
+	struct said said;
+
+	begin_orders();
+	said = tool(
+		"inject pin count 0 -- sleep 20 >/dev/null 2>&1 & "
+		"until %s inject | grep -q ' pin '; do sleep 0.1; done; kill -%s $!; wait $!",
+		tool_path(), signal);
+	CHECK_EQ(said.status, status);
+	CHECK_EQ(tool_lines(tool_says("inject")), 1);
+}
+
+static void ct76_inject(void)
+{
+	ct76_inject_ended("TERM", 143);
+	ct76_inject_ended("HUP", 129);
+}
+
+static void ct77_trace_ended(const char *signal, int status)
+{
+	struct said said;
+
+	begin_trace();
+	said = tool(
+		"trace -- sleep 20 >/dev/null 2>&1 & "
+		"until ls " INSTANCES
+		" | grep -q pinionctl; do sleep 0.1; done; kill -%s $!; wait $!",
+		signal);
+	CHECK_EQ(said.status, status);
+	CHECK(system("ls " INSTANCES " | grep pinionctl") != 0);
+}
+
+static void ct77_trace(void)
+{
+	ct77_trace_ended("TERM", 143);
+	ct77_trace_ended("HUP", 129);
+}
+
 static const struct test tests[] = {
 	TEST(ct60_words, "CT60 inject: words"),
 	TEST(ct61_refused, "CT61 inject: what is no order"),
@@ -307,6 +347,8 @@ static const struct test tests[] = {
 	TEST(ct67_trace_refused, "CT67 trace: what is no event"),
 	TEST(ct68_requests, "CT68 trace: requests"),
 	TEST(ct69_wait, "CT69 trace: a request that waits"),
+	TEST(ct76_inject, "CT76 inject: a command is ended by a signal"),
+	TEST(ct77_trace, "CT77 trace: a command is ended by a signal"),
 };
 
 HARNESS_MAIN("pinionctl: trace and inject", tests)

@@ -86,6 +86,7 @@ static void in45_reorder(void)
 	order("reorder number %u percent 30 seed 3 count 0",
 	      link_.b.qp->qp_num);
 	check_read(&link_, &a, 5, &b, 33, LONG);
+	CHECK(ordered("failed") > 0);
 	orders_off();
 	buf_check(a.buf);
 	buf_check(b.buf);
