@@ -251,13 +251,21 @@ static void send_batch(void)
 
 /* -------------------------------------------------------- what it is sent to */
 
+/* A packet may break it before it is connected; then it is connected again the next time. */
 static void connect_again(void)
 {
+	const struct peer peer = {
+		.gid = dev.gid,
+		.qpn = FORGED_QPN,
+		.psn = FORGED_PSN,
+	};
+
 	CHECK_EQ(end_set_state(&end, IBV_QPS_RESET), 0);
 	drain(end.scq);
 	drain(end.rcq);
-	forge_connect(&end);
-	connections++;
+	end_init(&end);
+	if (!end_to_rtr(&end, &peer) && !end_to_rts(&end))
+		connections++;
 }
 
 /* Keep requests and receives posted. Failures of the connection are what packets may cause. */
@@ -335,15 +343,18 @@ static void begin(void)
 
 static void pf1_packets(void)
 {
-	long long before[KINDS] = {}, counted;
+	long long before[KINDS] = {}, counted[KINDS];
 	double until = now() + opt.seconds;
 	unsigned long all = 0;
 	enum kind kind;
 
 	begin();
-	for (kind = 0; kind < KINDS; kind++)
-		if (counter_of[kind])
-			before[kind] = device_counter(counter_of[kind]);
+	for (kind = 0; kind < KINDS; kind++) {
+		if (!counter_of[kind])
+			continue;
+		before[kind] = device_counter(counter_of[kind]);
+		CHECK(before[kind] >= 0);
+	}
 	while (go_on(until, all >= LEAST)) {
 		look_at_connection();
 		keep_busy();
@@ -356,15 +367,17 @@ static void pf1_packets(void)
 	victim_end(victim);
 	buf_check(closed.buf);
 	buf_check(elsewhere.buf);
-	/* A busy receiver may have lost some, as its socket was full. */
 	for (kind = 0; kind < KINDS; kind++) {
 		if (!counter_of[kind])
 			continue;
-		counted = device_counter(counter_of[kind]) - before[kind];
-		note("%s: %lld, sent %lu", counter_of[kind], counted,
+		counted[kind] = device_counter(counter_of[kind]) - before[kind];
+		note("%s: %lld, sent %lu", counter_of[kind], counted[kind],
 		     sent[kind]);
-		CHECK(counted >= (long long)sent[kind] / 4);
 	}
+	/* A busy receiver may have lost some, as its socket was full. */
+	for (kind = 0; kind < KINDS; kind++)
+		if (counter_of[kind])
+			CHECK(counted[kind] >= (long long)sent[kind] / 4);
 }
 
 static const struct test tests[] = {
