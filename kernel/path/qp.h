@@ -110,6 +110,8 @@ struct pinion_resp {
 	struct pinion_fault *late_fault; /* allocated when it is first needed */
 	struct delayed_work late_work;
 	bool established;		/* COMM_EST was raised */
+	/* The message may be anybody's, by a guessed number: drop it instead of refusing it. */
+	bool doubtful;
 };
 
 struct pinion_qp {

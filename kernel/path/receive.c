@@ -134,14 +134,15 @@ static void recv_hold(struct pinion_qp *qp, const struct pinion_target *target)
 
 /*
  * The message is longer than the receive request. On a reliable connection both fail. On other
- * services anybody may have sent it, so the message is dropped and the request kept.
+ * services, and if it is doubtful, anybody may have sent it, so the message is dropped and the
+ * request kept.
  */
 static enum pinion_verdict recv_refuse_length(struct pinion_qp *qp,
 					      const struct pinion_target *target)
 {
-	if (pinion_qp_is_reliable(qp))
+	if (pinion_refusal_breaks(qp))
 		return recv_fail(qp, target, PINION_SYN_LENGTH, PINION_NAK_REQUEST);
-	recv_keep(qp, target);
+	recv_hold(qp, target);
 	return pinion_refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
 }
 
@@ -212,7 +213,7 @@ static enum pinion_verdict recv_write(struct pinion_qp *qp, const struct pinion_
 
 	if (verdict == PINION_ACK)
 		return verdict;
-	if (pinion_verdict_goes_on(verdict))
+	if (pinion_verdict_goes_on(verdict) || qp->resp.doubtful)
 		recv_hold(qp, target);
 	else if (pinion_qp_is_reliable(qp) && verdict != PINION_OWN_FAULT)
 		pinion_complete_recv_error(qp, target->cq, IB_WC_WR_FLUSH_ERR,
@@ -232,7 +233,11 @@ static enum pinion_verdict recv_invalidate(struct pinion_qp *qp, const struct pi
 	if (!syndrome)
 		return PINION_ACK;
 	verdict = pinion_refuse_key(qp, syndrome);
-	pinion_complete_recv_error(qp, target->cq, IB_WC_LOC_PROT_ERR, PINION_SYN_KEY_STATE);
+	if (qp->resp.doubtful)
+		recv_hold(qp, target);
+	else
+		pinion_complete_recv_error(qp, target->cq, IB_WC_LOC_PROT_ERR,
+					   PINION_SYN_KEY_STATE);
 	return verdict;
 }
 

@@ -37,7 +37,7 @@ enum pinion_verdict pinion_refuse(struct pinion_qp *qp, enum pinion_verdict verd
 				  enum ib_event_type event)
 {
 	pinion_stat_inc(qp, invalid_requests);
-	if (!pinion_qp_is_reliable(qp))
+	if (!pinion_refusal_breaks(qp))
 		return PINION_SILENCE;
 	return pinion_break(qp, verdict, event);
 }

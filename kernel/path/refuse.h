@@ -14,9 +14,16 @@
 enum pinion_verdict pinion_break(struct pinion_qp *qp, enum pinion_verdict verdict,
 				 enum ib_event_type event);
 
+/* Does @qp break when a message is refused? Else that is dropped. @qp->resp.lock is held. */
+static inline bool pinion_refusal_breaks(const struct pinion_qp *qp)
+{
+	return pinion_qp_is_reliable(qp) && !qp->resp.doubtful;
+}
+
 /*
  * Refuse a message. A reliable @qp breaks with @event, and the sender gets @verdict; others drop
- * the message. Return: the verdict for the sender. @qp->resp.lock is held.
+ * the message, and so does a reliable one if it is doubtful. Return: the verdict for the sender.
+ * @qp->resp.lock is held.
  */
 enum pinion_verdict pinion_refuse(struct pinion_qp *qp, enum pinion_verdict verdict,
 				  enum ib_event_type event);

@@ -92,8 +92,8 @@ struct pinion_conn {
 	u8 page_timer;			/* RNR timer that was sent for it; 0: none yet */
 	u32 page_psn;			/* the packet that @page_timer was sent for */
 
-	u32 num_found;			/* atomics performed so far */
-	u32 num_asked_for;		/* READs performed so far */
+	u64 num_found;			/* atomics performed so far */
+	u64 num_asked_for;		/* READs performed so far */
 	/* The last ones, as rings. Not allocated for UD, which has no duplicates. */
 	struct pinion_found found[PINION_MAX_RD_ATOMIC];
 	struct pinion_asked asked_for[PINION_MAX_RD_ATOMIC];

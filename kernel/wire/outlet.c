@@ -71,12 +71,16 @@ static int outlet_open(struct pinion_outlet *outlet, struct net *net)
 	/* Whoever makes the first queue pair: rules for his other sockets are not for this one. */
 	WRITE_ONCE(sock->sk->sk_uid, make_kuid(net->user_ns, 0));
 	rcu_assign_sk_user_data(sock->sk, outlet);
+	outlet->write_space = sock->sk->sk_write_space;
 	WRITE_ONCE(sock->sk->sk_write_space, outlet_write_space);
 	rcu_assign_pointer(outlet->sk, sock->sk);
 	return 0;
 }
 
-/* Close the socket, if there is one. Nobody uses it any more, but for packets under way. */
+/*
+ * Close the socket, if there is one. Nobody uses it any more, but for packets under way, which may
+ * keep it longer than this module is loaded.
+ */
 static void outlet_close(struct pinion_outlet *outlet)
 {
 	struct sock *sk = rcu_replace_pointer(outlet->sk, NULL, true);
@@ -84,6 +88,8 @@ static void outlet_close(struct pinion_outlet *outlet)
 	if (!sk)
 		return;
 	rcu_assign_sk_user_data(sk, NULL);
+	WRITE_ONCE(sk->sk_write_space, outlet->write_space);
+	/* Packets are freed in softirq, or with softirqs disabled. */
 	synchronize_rcu();
 	sock_release(sk->sk_socket);
 }

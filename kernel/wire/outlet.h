@@ -23,6 +23,7 @@ struct pinion_outlet {
 	const void *user;		/* pinion_qp.waiting; kernel consumers': the device */
 	u32 qps;			/* that use it; under the wire's lock */
 	struct sock __rcu *sk;		/* NULL after the namespace is gone */
+	void (*write_space)(struct sock *sk);	/* of the socket, before it was ours */
 	struct work_struct work;	/* closes @sk, and frees this */
 
 	spinlock_t lock;		/* any context */

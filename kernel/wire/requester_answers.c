@@ -66,7 +66,23 @@ static void requester_couple(struct pinion_conn *conn, const struct pinion_reque
 		pinion_train_couple(train, &packet);
 }
 
-static enum pinion_step requester_take_answer(struct pinion_conn *conn, struct pinion_train *train)
+/*
+ * The answer that is due had been kept, and is not one. Anybody may have guessed one of the numbers
+ * that are kept, so ask again, for the peer's own.
+ */
+static enum pinion_step requester_drop_kept(struct pinion_conn *conn, u32 due)
+{
+	enum pinion_sender_step step;
+
+	pinion_stat_inc(conn->qp, rx_early_drops);
+	step = pinion_sender_early(&conn->sender, due, pinion_psn_add(due, 1));
+	pinion_requester_obey(conn, step, 0);
+	return PINION_STEP_DONE;
+}
+
+/* @kept: it came early. */
+static enum pinion_step requester_take_answer(struct pinion_conn *conn, struct pinion_train *train,
+					      bool kept)
 {
 	const struct pinion_packet first = train->packet;
 	enum pinion_sender_step sent = pinion_sender_answer(&conn->sender, first.psn);
@@ -82,6 +98,8 @@ static enum pinion_step requester_take_answer(struct pinion_conn *conn, struct p
 	request = pinion_requester_find(conn, first.psn);
 	if (!request || request != pinion_requests_oldest(&conn->qp->sq.requests))
 		return PINION_STEP_DONE;
+	if (!answer_fits(conn, request, &first) && kept)
+		return requester_drop_kept(conn, first.psn);
 	/* A wrong answer: asking again would not help. */
 	if (!answer_fits(conn, request, &first))
 		return pinion_sq_fail(conn->qp, IB_WC_BAD_RESP_ERR, PINION_SYN_REMOTE);
@@ -164,11 +182,11 @@ static bool requester_keep(struct pinion_conn *conn, const struct pinion_packet 
 }
 
 /*
- * Process packet @i, and those coupled with it; *@packets is set to their number. Return: PARKED if
- * a page is missing, and they must be processed again.
+ * Process packet @i, and those coupled with it; *@packets is set to their number. @kept: it came
+ * early. Return: PARKED if a page is missing, and they must be processed again.
  */
 static enum pinion_step requester_hear(struct pinion_conn *conn, struct sk_buff *skb, u32 i,
-				       u32 *packets)
+				       bool kept, u32 *packets)
 {
 	const struct pinion_packet *packet;
 	enum pinion_step step = PINION_STEP_DONE;
@@ -187,7 +205,7 @@ static enum pinion_step requester_hear(struct pinion_conn *conn, struct sk_buff 
 	if (packet->opcode % PINION_PACKET_CODES != PINION_ACKNOWLEDGE) {
 		if (requester_keep(conn, packet, skb, i, packets))
 			return PINION_STEP_DONE;
-		step = requester_take_answer(conn, &train);
+		step = requester_take_answer(conn, &train, kept);
 		*packets = train.packets;
 		return step;
 	}
@@ -225,7 +243,7 @@ enum pinion_step pinion_requester_listen(struct pinion_conn *conn)
 			break;
 		/* A request that fails closes the line, and forgets what was kept. */
 		skb_get(skb);
-		heard = requester_hear(conn, skb, next, &packets);
+		heard = requester_hear(conn, skb, next, kept, &packets);
 		if (heard == PINION_STEP_DONE && kept)
 			pinion_kept_pass(&conn->kept_answers, skb, packets, conn->qp->mtu,
 					 conn->sender.due);

@@ -12,10 +12,8 @@
 #include "../path/refuse.h"
 #include "responder.h"
 
-/*
- * Process packet @i, and those coupled with it. @kept: it came early. Return: how many are done.
- */
-static u32 responder_take(struct pinion_conn *conn, struct sk_buff *skb, u32 i, bool kept)
+/* Process packet @i, and those coupled with it. Return: how many are done. */
+static u32 responder_take(struct pinion_conn *conn, struct sk_buff *skb, u32 i)
 {
 	enum pinion_verdict verdict;
 	struct pinion_train train;
@@ -50,15 +48,6 @@ static u32 responder_take(struct pinion_conn *conn, struct sk_buff *skb, u32 i, 
 	case PINION_ARRIVAL_EARLY:
 		return pinion_responder_keep(conn, train.packet.psn, skb, i);
 	case PINION_ARRIVAL_INVALID:
-		/*
-		 * Many numbers are kept, but only one is the next: who guesses numbers must not
-		 * break the connection more easily for that. The sender sends its own packet again.
-		 */
-		if (kept) {
-			pinion_stat_inc(conn->qp, rx_early_drops);
-			pinion_kept_forget(&conn->kept_requests);
-			break;
-		}
 		verdict = pinion_refuse(conn->qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
 		pinion_responder_refuse(conn, train.packet.psn, verdict);
 		break;
@@ -78,7 +67,9 @@ static bool responder_go_on_with_kept(struct pinion_conn *conn)
 		return false;
 	/* A packet that breaks the connection, or is deferred, ends the keeping of all. */
 	skb_get(skb);
-	packets = responder_take(conn, skb, i, true);
+	conn->qp->resp.doubtful = true;
+	packets = responder_take(conn, skb, i);
+	conn->qp->resp.doubtful = false;
 	pinion_kept_pass(kept, skb, packets, mtu, conn->receiver.expected);
 	consume_skb(skb);
 	return true;
@@ -96,7 +87,7 @@ static bool responder_go_on(struct pinion_conn *conn)
 	skb = pinion_line_look(&conn->requests);
 	if (!skb)
 		return false;
-	packets = responder_take(conn, skb, conn->requests.next, false);
+	packets = responder_take(conn, skb, conn->requests.next);
 	if (packets)
 		pinion_line_pass(&conn->requests, packets);
 	return packets;

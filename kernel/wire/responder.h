@@ -31,7 +31,7 @@ void pinion_responder_acknowledge(struct pinion_conn *conn, u32 psn, u8 syndrome
  * requesters would take it for the answer.
  */
 void pinion_responder_acknowledge_due(struct pinion_conn *conn);
-/* Send the NAK for @verdict. */
+/* Send the NAK for @verdict; if the packet is doubtful, drop what is kept instead. */
 void pinion_responder_refuse(struct pinion_conn *conn, u32 psn, enum pinion_verdict verdict);
 /* Answer a FLUSH or an ATOMIC_WRITE. */
 void pinion_responder_say_done(struct pinion_conn *conn, u32 psn);

@@ -74,12 +74,27 @@ void pinion_responder_acknowledge_due(struct pinion_conn *conn)
 					     PINION_AETH_ACK | PINION_AETH_UNLIMITED);
 }
 
+/*
+ * Many numbers are kept, but only one is the next: who guesses numbers must not break the
+ * connection more easily for that. The sender sends its own packet again, and is refused if that is
+ * no better.
+ */
+static void responder_drop_doubtful(struct pinion_conn *conn)
+{
+	if (!conn->qp->resp.doubtful)
+		return;
+	pinion_stat_inc(conn->qp, rx_early_drops);
+	pinion_kept_forget(&conn->kept_requests);
+}
+
 void pinion_responder_refuse(struct pinion_conn *conn, u32 psn, enum pinion_verdict verdict)
 {
 	u8 code = PINION_NAK_CODE_REQUEST;
 
-	if (verdict == PINION_SILENCE)
+	if (verdict == PINION_SILENCE) {
+		responder_drop_doubtful(conn);
 		return;
+	}
 	if (verdict == PINION_NAK_ACCESS)
 		code = PINION_NAK_CODE_ACCESS;
 	else if (verdict == PINION_NAK_OPERATION)
@@ -116,7 +131,7 @@ void pinion_responder_remember(struct pinion_conn *conn, u32 psn, u64 before)
 
 void pinion_responder_say_found_again(struct pinion_conn *conn, u32 psn)
 {
-	u32 i, count = min_t(u32, conn->num_found, ARRAY_SIZE(conn->found));
+	u32 i, count = min_t(u64, conn->num_found, ARRAY_SIZE(conn->found));
 	u64 number = pinion_receiver_number(&conn->receiver, psn);
 
 	for (i = 0; i < count; i++)

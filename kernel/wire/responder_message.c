@@ -83,12 +83,13 @@ static enum pinion_verdict responder_try(struct pinion_conn *conn, struct pinion
 	pinion_train_payload(train, &source);
 	msg->payload = &source;
 	verdict = pinion_respond(conn->qp, msg);
-	if (verdict != PINION_PEER_PAGE)
+	if (verdict == PINION_ACK || (verdict != PINION_PEER_PAGE && !resp->doubtful))
 		return verdict;
 	/* The sender sends the whole piece again: go back to its begin. */
 	resp->cursor = stood;
 	resp->token = 0;
-	pinion_responder_await_page(conn, msg);
+	if (verdict == PINION_PEER_PAGE)
+		pinion_responder_await_page(conn, msg);
 	return verdict;
 }
 

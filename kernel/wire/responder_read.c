@@ -34,7 +34,7 @@ static bool asked_is(const struct pinion_asked *asked, const struct pinion_msg *
 /* A duplicate READ is answered only if it asks for the same memory as the original. */
 static bool responder_was_asked(const struct pinion_conn *conn, const struct pinion_msg *msg)
 {
-	u32 i, count = min_t(u32, conn->num_asked_for, ARRAY_SIZE(conn->asked_for));
+	u32 i, count = min_t(u64, conn->num_asked_for, ARRAY_SIZE(conn->asked_for));
 	u64 number = pinion_receiver_number(&conn->receiver, msg->psn);
 	const struct pinion_asked *asked = conn->asked_for;
 

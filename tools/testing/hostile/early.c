@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A connection whose peer takes part in selective repeat, honestly or not (items FG9 to FG22): what
+ * A connection whose peer takes part in selective repeat, honestly or not (items FG9 to FG24): what
  * comes early is kept, a gap is named, and only what was lost is sent again.
  */
 #include <stdlib.h>
@@ -285,6 +285,63 @@ static void fg13_invalid(void)
 	end_await_state(&end, IBV_QPS_ERR);
 }
 
+/*
+ * What could be refused at the next number, in a packet that is kept: by a wrong key, or at an address
+ * that no atomic can have, or longer than the receive request.
+ */
+static void forge_refused(int kind, uint32_t i)
+{
+	uint8_t packet[16 + 1024] = {};
+	uint32_t psn = FORGED_PSN + i;
+
+	switch (kind) {
+	case 0:
+		forge_reth(packet, own.base, own.rkey ^ 1, BYTES);
+		forge(FORGE_WRITE_ONLY, &end, psn, packet, 16 + BYTES);
+		break;
+	case 1:
+		forge_reth(packet, own.base, own.rkey ^ 1, BYTES);
+		forge(FORGE_READ_REQUEST, &end, psn, packet, 16);
+		break;
+	case 2:
+		forge(FORGE_FETCH_ADD, &end, psn, packet,
+		      forge_atomic(packet, own.base + 1, own.rkey, 1, 0));
+		break;
+	default:
+		forge(FORGE_SEND_ONLY, &end, psn, packet, 1024);
+	}
+}
+
+enum { REFUSED_KINDS = 4 };
+
+/* Nor does who guesses a number, and asks for what is refused. */
+static void fg23_refused(void)
+{
+	enum { TURNS = 2 * REFUSED_KINDS };
+	struct qp_cfg cfg = { .recv_wr = TURNS + 1, .mtu = IBV_MTU_1024 };
+	long long drops;
+	uint32_t i;
+
+	begin(&cfg);
+	drops = device_counter("rx_early_drops");
+	post_receives(TURNS);
+	for (i = 0; i < TURNS; i += 2) {
+		context("kind %u", i / 2);
+		forge_refused((int)i / 2, i + 1);
+		send_one(i);
+		must_come(i, i + 1);
+		nothing_more();
+		counter_await("rx_early_drops", ++drops);
+		send_one(i + 1);
+		must_come(i + 1, i + 2);
+	}
+	nothing_more();
+	buf_check(own.buf);
+	/* The next is another matter. */
+	forge_refused(0, TURNS);
+	end_await_state(&end, IBV_QPS_ERR);
+}
+
 /* Of a connection that is made anew, or ends, nothing is kept. */
 static void fg14_ends(void)
 {
@@ -428,6 +485,37 @@ static void fg17_answers(void)
 	CHECK_EQ(end_state(&end), IBV_QPS_RTS);
 }
 
+/*
+ * Who guesses the number of an answer that is not the next one does not break the connection by what
+ * is no answer: the peer is asked for its own.
+ */
+static void fg24_misanswered(void)
+{
+	struct qp_cfg cfg = { .timeout = 20, .mtu = IBV_MTU_1024 };
+	uint8_t wrong[4 + 8] = {};
+	long long drops;
+	uint32_t i;
+
+	begin(&cfg);
+	drops = device_counter("rx_early_drops");
+	ask(IBV_WR_RDMA_READ);
+	forge_hear_asking(FORGE_READ_REQUEST, end.psn);
+	forge(FORGE_ATOMIC_ACKNOWLEDGE, &end, end.psn + 1, wrong,
+	      forge_aeth(wrong, ACK, 1) + 8);
+	forge_hear_asking(FORGE_READ_REQUEST, end.psn);
+	answer(3);
+	answer(0);
+	counter_await("rx_early_drops", drops + 1);
+	forge_hear_asking(FORGE_READ_REQUEST, end.psn + 1);
+	CHECK_EQ(end_state(&end), IBV_QPS_RTS);
+	for (i = 1; i < packets(); i++)
+		answer(i);
+	expect(await(end.scq), IBV_WC_SUCCESS);
+	memcpy(own.buf->want, rest, LONG);
+	buf_check(own.buf);
+	CHECK_EQ(end_state(&end), IBV_QPS_RTS);
+}
+
 /* Several gaps in one buffer: each is named at once. */
 static void fg18_gaps_in_a_buffer(void)
 {
@@ -518,10 +606,12 @@ static const struct test tests[] = {
 	TEST(fg12_limit, "FG12 what is kept has a limit"),
 	TEST(fg21_limit_of_a_user, "FG21 so has what a user keeps"),
 	TEST(fg13_invalid, "FG13 what is kept and invalid breaks nothing"),
+	TEST(fg23_refused, "FG23 what is kept and refused breaks nothing"),
 	TEST(fg14_ends, "FG14 what is kept ends with the connection"),
 	TEST(fg15_only_these, "FG15 only what a NAK names is sent again"),
 	TEST(fg16_any_gap, "FG16 any gap in a NAK"),
 	TEST(fg17_answers, "FG17 answers that come early are kept"),
+	TEST(fg24_misanswered, "FG24 nor does a kept answer that is none"),
 	TEST(fg18_gaps_in_a_buffer, "FG18 several gaps in a buffer"),
 	TEST(fg19_acknowledged, "FG19 an acknowledgment behind a lost answer"),
 	TEST(fg20_acknowledged_together,
