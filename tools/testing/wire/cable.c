@@ -71,10 +71,11 @@ static bool by_ipv6;
  */
 static void resolve(const char *ip, const char *address)
 {
-	must_run("%s bash -c 'for i in {1..100}; do"
-		 " echo >/dev/udp/%s/9; ip -6 neigh show %s | grep -q lladdr && exit;"
-		 " sleep 0.1; done; exit 1'",
-		 ip, address, address);
+	must_run(
+		"%s bash -c 'for i in {1..100}; do"
+		" echo >/dev/udp/%s/9; ip -6 neigh show %s | grep -q lladdr && exit;"
+		" sleep 0.1; done; exit 1'",
+		ip, address, address);
 }
 
 /* Starts traffic that fails after 8 times @timeout without answers, or up to 4 times that. */
@@ -89,7 +90,8 @@ static void begin(int timeout)
 	if (by_ipv6) {
 		char at_far[64];
 
-		snprintf(at_far, sizeof(at_far), "ip netns exec %s", far_dev.net);
+		snprintf(at_far, sizeof(at_far), "ip netns exec %s",
+			 far_dev.net);
 		resolve("", "fd00:99::1");
 		resolve(at_far, "fd00:99::2");
 		device_use_address(&dev, true);
