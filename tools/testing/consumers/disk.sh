@@ -41,10 +41,16 @@ fio_small() {
 	fio --name=small $verify --size=4M --rw=randrw --bs=4k --do_verify=1
 }
 
+# The connected queue pairs of the device, and whether one of OLD is no more.
+connections() { rdma resource show qp link "$DEV" | sed -n 's/.* lqpn \([0-9]*\) .*type RC .*/\1/p' | sort; }
+one_is_gone() { # OLD
+	[ -n "$1" ] && [ -n "$(comm -23 <(echo "$1") <(connections))" ]
+}
+
 # fio_during TIMES COMMAND...: COMMAND disturbs fio so many times, which writes and verifies again and
-# again until then.
+# again until then. Each time it ends a connection, or nothing was disturbed.
 fio_during() {
-	local pid i times=$1 rc=0
+	local pid i times=$1 rc=0 old
 	shift
 	rm -f "$TMP/enough"
 	while [ ! -e "$TMP/enough" ]; do
@@ -54,7 +60,8 @@ fio_during() {
 	pid=$!
 	for ((i = 0; i < times; i++)); do
 		sleep $SLOW
-		kill -0 $pid && "$@" || rc=1
+		old=$(connections)
+		kill -0 $pid && "$@" && await one_is_gone "$old" || rc=1
 	done
 	: >"$TMP/enough"
 	wait $pid || rc=$?
