@@ -59,10 +59,11 @@ static bool force_port_locked(struct pinion_dev *dev, struct net_device *ndev, b
 
 /*
  * The wire checks the port's state only while pinion_injecting is on, so that is switched on before
- * the port goes down and off after it came up. Return: 0; -ENODEV if the netdev is being removed;
- * -EIO if the device is broken, so its port stays down.
+ * the port goes down and off after it came up. With @broken the device is broken from then on.
+ * Return: 0; -ENODEV if the netdev is being removed; -EIO if the device is broken already, so its
+ * port stays down.
  */
-static int force_port(struct pinion_dev *dev, bool down)
+static int force_port(struct pinion_dev *dev, bool down, bool broken)
 {
 	struct net_device *ndev = ib_device_get_netdev(&dev->ibdev, 1);
 	bool changed = false;
@@ -79,6 +80,9 @@ static int force_port(struct pinion_dev *dev, bool down)
 		err = -ENODEV;
 	else
 		changed = force_port_locked(dev, ndev, down);
+	/* With RTNL still held, or the port could be taken up again before. */
+	if (!err && broken)
+		WRITE_ONCE(dev->broken, true);
 	rtnl_unlock();
 	if (changed != down)
 		pinion_inject_use(false);
@@ -111,11 +115,10 @@ static void force_break_qps(struct pinion_dev *dev)
 /* First prevent new queue pairs and new states, then break the existing ones. */
 static int force_fatal(struct pinion_dev *dev)
 {
-	int err = force_port(dev, true);
+	int err = force_port(dev, true, true);
 
 	if (err)
 		return err == -EIO ? 0 : err;
-	WRITE_ONCE(dev->broken, true);
 	force_break_qps(dev);
 	force_event(dev, IB_EVENT_DEVICE_FATAL);
 	return 0;
@@ -160,12 +163,12 @@ static int force_registered(struct pinion_dev *dev, int (*force)(struct pinion_d
 
 static int force_down(struct pinion_dev *dev)
 {
-	return force_port(dev, true);
+	return force_port(dev, true, false);
 }
 
 static int force_up(struct pinion_dev *dev)
 {
-	return force_port(dev, false);
+	return force_port(dev, false, false);
 }
 
 static ssize_t port_write(struct file *file, const char __user *from, size_t count, loff_t *pos)
