@@ -17,21 +17,16 @@ add_to_count() {
 	exec {lock}>&-
 }
 
-# count_packets BED LOG: likewise the packets that hostile/packet_fuzz has sent.
-count_packets() {
-	local n sum
-	n=$(awk '$1 == "#" && $2 == "packets:" { n += $3 } END { printf "%d", n }' "$2")
-	((n)) || return 0
-	add_to_count "packets.$1" "$n"
-	echo "# $n packets to a device; so far on $1: $sum"
+# count_fuzzed BED LOG: adds the calls that the ioctl fuzzer reports in LOG, and the packets that
+# hostile/packet_fuzz does, if any; prints the counts.
+count_fuzzed() {
+	count_reported calls "calls of the ioctl fuzzer; calls so far" "$@"
+	count_reported packets "packets to a device; so far" "$@"
 }
-
-# count_calls BED LOG: adds the calls that the ioctl fuzzer reports in LOG, if any; prints the
-# count.
-count_calls() {
+count_reported() { # WORD TEXT BED LOG
 	local n sum
-	n=$(awk '$1 == "#" && $2 == "calls:" { n += $3 } END { printf "%d", n }' "$2")
+	n=$(awk -v word="$1:" '$1 == "#" && $2 == word { n += $3 } END { printf "%d", n }' "$4")
 	((n)) || return 0
-	add_to_count "calls.$1" "$n"
-	echo "# $n calls of the ioctl fuzzer; calls so far on $1: $sum"
+	add_to_count "$1.$3" "$n"
+	echo "# $n $2 on $3: $sum"
 }

@@ -119,11 +119,11 @@ def size_text(n):
 
 
 def row_text(row):
-    of = split(row)
-    where = ', '.join(([f'MTU {of.mtu}'] if of.mtu else []) + ([f'{of.loss} % lost'] if of.loss else []))
-    what = f'{of.verb} {size_text(of.size)}' if of.size else of.verb
-    return (f'{where}: ' if where else '') + f'{what}{NAMES[of.kind]}' \
-        + (f', {of.queues} queue pairs' if of.queues > 1 else '') + f', {UNITS[of.kind]}'
+    at = split(row)
+    where = ', '.join(([f'MTU {at.mtu}'] if at.mtu else []) + ([f'{at.loss} % lost'] if at.loss else []))
+    what = f'{at.verb} {size_text(at.size)}' if at.size else at.verb
+    return (f'{where}: ' if where else '') + f'{what}{NAMES[at.kind]}' \
+        + (f', {at.queues} queue pairs' if at.queues > 1 else '') + f', {UNITS[at.kind]}'
 
 
 def gain(row, new, old):

@@ -254,17 +254,10 @@ static void send_batch(void)
 /* A packet may break it before it is connected; then it is connected again the next time. */
 static void connect_again(void)
 {
-	const struct peer peer = {
-		.gid = dev.gid,
-		.qpn = FORGED_QPN,
-		.psn = FORGED_PSN,
-	};
-
 	CHECK_EQ(end_set_state(&end, IBV_QPS_RESET), 0);
 	drain(end.scq);
 	drain(end.rcq);
-	end_init(&end);
-	if (!end_to_rtr(&end, &peer) && !end_to_rts(&end))
+	if (forge_try_connect(&end))
 		connections++;
 }
 

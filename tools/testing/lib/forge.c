@@ -54,7 +54,7 @@ void forge_begin(struct end *end, const struct qp_cfg *cfg)
 	forge_connect(end);
 }
 
-void forge_connect(struct end *end)
+bool forge_try_connect(struct end *end)
 {
 	const struct peer peer = {
 		.gid = dev.gid,
@@ -63,7 +63,12 @@ void forge_connect(struct end *end)
 	};
 
 	end_init(end);
-	end_connect(end, &peer);
+	return !end_to_rtr(end, &peer) && !end_to_rts(end);
+}
+
+void forge_connect(struct end *end)
+{
+	CHECK(forge_try_connect(end));
 }
 
 static void put16(uint8_t *to, uint32_t value)

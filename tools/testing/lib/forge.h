@@ -39,6 +39,8 @@ void forge_begin(struct end *end, const struct qp_cfg *cfg);
 void forge_selective(bool says);
 /* Connect @end to a forged peer at the address of the device itself. */
 void forge_connect(struct end *end);
+/* The same, which a packet may spoil. Return: whether it is connected. */
+bool forge_try_connect(struct end *end);
 
 /* Send a packet. @rest: the @bytes that follow the base header, a multiple of 4. */
 void forge(enum forge_opcode opcode, const struct end *to, uint32_t psn,
