@@ -10,8 +10,8 @@
 
 /*
  * A burst of @first and the packets behind it, as far as the window has room, and the rate for
- * @bytes, and their headers have the same length. The first packet of a WRITE has more headers than
- * the others, and so may the last packet of any message.
+ * @bytes. Headers of the same length are needed: the first packet of a WRITE has longer headers, so
+ * only one other goes with it, and those of the last packet of a message may be longer.
  */
 static struct pinion_burst requester_burst(struct pinion_conn *conn,
 					   const struct pinion_request *request,
@@ -21,25 +21,21 @@ static struct pinion_burst requester_burst(struct pinion_conn *conn,
 	u32 left = request->packets - ((first->psn - request->psn) & PINION_PSN_MASK);
 	u32 room = pinion_sender_room(&conn->sender, conn->inflight.window);
 	struct pinion_burst burst = pinion_burst_of_one(first);
+	u32 most = pinion_burst_limit(burst.headers, burst.payload, bytes);
 	struct pinion_packet last;
 	u32 packets;
 
-	if (first->payload != conn->qp->mtu || left == 1 ||
-	    pinion_packet_headers(first->opcode) & PINION_RETH)
+	if (pinion_packet_headers(first->opcode) & PINION_RETH)
+		most = min(most, 2);
+	most = min3(left, room, most);
+	if (first->payload != conn->qp->mtu || most < 2)
 		return burst;
-	burst.packets = min3(left, room, pinion_burst_limit(burst.headers, burst.payload, bytes));
-	pinion_requester_packet(conn, request, msg, pinion_psn_add(first->psn, burst.packets - 1),
-				&last, &packets);
-	if (pinion_packet_header_bytes(last.opcode) != burst.headers)
-		burst.packets--;
-	else
-		burst.last = last.payload;
+	pinion_requester_packet(conn, request, msg, pinion_psn_add(first->psn, most - 1), &last,
+				&packets);
+	if (pinion_packet_header_bytes(last.opcode) <= burst.headers)
+		return pinion_burst_until(burst, most, &last);
+	burst.packets = most - 1;
 	return burst;
-}
-
-static u64 burst_payload(const struct pinion_burst *burst)
-{
-	return (u64)(burst->packets - 1) * burst->payload + burst->last;
 }
 
 /* Copy payload from packet @psn on to @copy. Return: DONE, also if it failed; PARKED: no page. */
@@ -182,15 +178,16 @@ enum pinion_step pinion_requester_send(struct pinion_conn *conn, struct pinion_r
 		return PINION_STEP_PARKED;
 	burst = requester_burst(conn, request, &msg, &packet, room);
 	skb = pinion_wire_make(conn->outlet, &qp->av, &burst, false, &copy);
-	if (!skb && burst.packets > 1) {
-		burst = pinion_burst_of_one(&packet);
+	while (!skb && burst.packets > 1) {
+		burst = requester_burst(conn, request, &msg, &packet,
+					pinion_burst_payload(&burst) / 2);
 		skb = pinion_wire_make(conn->outlet, &qp->av, &burst, false, &copy);
 	}
 	if (!skb) {
 		requester_await_room(conn);
 		return PINION_STEP_PARKED;
 	}
-	step = requester_load(conn, request, psn, burst_payload(&burst), &copy);
+	step = requester_load(conn, request, psn, pinion_burst_payload(&burst), &copy);
 	if (step == PINION_STEP_PARKED || request->stuck) {
 		kfree_skb(skb);
 		return step;

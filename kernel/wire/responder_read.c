@@ -136,21 +136,25 @@ static void reading_advance(struct pinion_reading *reading, u32 packets, u32 byt
 }
 
 /*
- * A burst of @first and the packets behind it, as far as the rate has room for @bytes. Only middle
- * packets, which have just a BTH.
+ * A burst of @first and the packets behind it, as far as the rate has room for @bytes. Middle
+ * packets have just a BTH, the first and the last an AETH, too. So only one other goes with the
+ * first, and the last is not in a burst.
  */
 static struct pinion_burst responder_burst(const struct pinion_conn *conn,
 					   const struct pinion_packet *first, u64 bytes)
 {
-	const struct pinion_reading *reading = &conn->reading;
 	struct pinion_burst burst = pinion_burst_of_one(first);
+	struct pinion_reading ahead = conn->reading;
+	struct pinion_packet second;
 	u32 mtu = conn->qp->mtu;
+	u32 most = min_t(u64, (ahead.length - ahead.offset - 1) / mtu,
+			 pinion_burst_limit(burst.headers, mtu, bytes));
 
-	/* The last packet of the answer has an AETH, so it is not in the burst. */
-	if (burst.headers == PINION_BTH_BYTES)
-		burst.packets = min((reading->length - reading->offset - 1) / mtu,
-				    pinion_burst_limit(burst.headers, mtu, bytes));
-	return burst;
+	if (first->payload != mtu || most < 2)
+		return burst;
+	reading_advance(&ahead, 1, mtu);
+	second = responder_answer(conn, &ahead);
+	return pinion_burst_until(burst, burst.headers == PINION_BTH_BYTES ? most : 2, &second);
 }
 
 static void responder_put(struct pinion_conn *conn, struct sk_buff *skb,
@@ -199,14 +203,14 @@ bool pinion_responder_give(struct pinion_conn *conn)
 	pinion_outlet_leave(conn->outlet, &conn->answers_wait);
 	burst = responder_burst(conn, &packet, room);
 	skb = pinion_wire_make(conn->outlet, &conn->qp->av, &burst, false, &copy);
-	if (!skb && burst.packets > 1) {
-		burst.packets = 1;
+	while (!skb && burst.packets > 1) {
+		burst = responder_burst(conn, &packet, pinion_burst_payload(&burst) / 2);
 		skb = pinion_wire_make(conn->outlet, &conn->qp->av, &burst, false, &copy);
 	}
 	if (!skb)
 		return responder_pause(conn, pinion_outlet_await(conn->outlet,
 								 &conn->answers_wait));
-	bytes = packet.payload * burst.packets;
+	bytes = pinion_burst_payload(&burst);
 	verdict = responder_read(conn, bytes, &copy);
 	if (verdict != PINION_ACK) {
 		/* The requester asks for the rest again, or has failed. */

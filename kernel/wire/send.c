@@ -27,10 +27,10 @@
 /* Room before the network header for link layer headers. */
 #define HEADROOM	LL_MAX_HEADER
 /*
- * Limit of a burst's bytes: with the buffer's overhead it is an allocation of 32 KiB, which the
- * page allocator usually has.
+ * Limit of a burst's bytes: with the buffer's overhead it is an allocation of 64 KiB, and the packet
+ * that the network stack sees has less than that.
  */
-#define BURST_BYTES	(SKB_WITH_OVERHEAD(32 << 10) - HEADROOM - 64)
+#define BURST_BYTES	(SKB_WITH_OVERHEAD(64 << 10) - HEADROOM - 64)
 /* Source ports, by which routers choose between paths: the same range as in the core. */
 #define FIRST_PORT	0xc000
 
@@ -111,7 +111,8 @@ static u32 burst_stride(const struct pinion_burst *burst)
 
 static u32 burst_last(const struct pinion_burst *burst)
 {
-	return burst->headers + burst->last + pinion_packet_pad(burst->last) + PINION_ICRC_BYTES;
+	return burst->last_headers + burst->last + pinion_packet_pad(burst->last) +
+	       PINION_ICRC_BYTES;
 }
 
 u32 pinion_burst_limit(u32 headers, u32 payload, u64 most)
@@ -248,7 +249,7 @@ struct sk_buff *pinion_wire_make(struct pinion_outlet *outlet, const struct pini
 	if (!sk)
 		return NULL;
 	gfp = sk->sk_allocation;
-	/* If this fails the caller tries again with a single packet. */
+	/* If this fails the caller tries again with fewer packets. */
 	if (burst->packets > 1)
 		gfp |= __GFP_NORETRY | __GFP_NOWARN;
 	skb = sock_wmalloc(sk, before + bytes, forced, gfp);
@@ -257,17 +258,18 @@ struct sk_buff *pinion_wire_make(struct pinion_outlet *outlet, const struct pini
 		return NULL;
 	skb_reserve(skb, before);
 	pinion_cursor_pieces(payload, skb_put(skb, bytes) + burst->headers, burst->payload,
-			     burst_stride(burst));
+			     burst_stride(burst) + burst->last_headers - burst->headers);
 	return skb;
 }
 
 void pinion_wire_put(struct sk_buff *skb, const struct pinion_burst *burst, u32 i,
 		     const struct pinion_packet *packet)
 {
+	u32 headers = i == burst->packets - 1 ? burst->last_headers : burst->headers;
 	u8 *bth = skb->data + i * burst_stride(burst);
 
 	pinion_packet_build(bth, packet);
-	memset(bth + burst->headers + packet->payload, 0, pinion_packet_pad(packet->payload));
+	memset(bth + headers + packet->payload, 0, pinion_packet_pad(packet->payload));
 }
 
 bool pinion_wire_send(struct pinion_wire *wire, const struct pinion_way *way,

@@ -10,13 +10,15 @@
 
 /*
  * Consecutive packets of one buffer. All payloads but the last have the same size, and all have
- * the same distance, so that one cursor in pieces covers them.
+ * the same distance, so that one cursor in pieces covers them. Without other headers between them,
+ * there may be just one packet whose headers are longer than those of others: the first of two.
  */
 struct pinion_train {
 	const struct sk_buff *skb;
 	u32 next;			/* index in the buffer of the packet behind the train */
 	struct pinion_packet packet;	/* the last packet of the train */
 	const u8 *payload;		/* of the first packet */
+	u32 distance;			/* from a payload to the next, if there are several packets */
 	u64 bytes;			/* payload of all packets */
 	u32 packets;
 };

@@ -66,12 +66,15 @@ int pinion_wire_init(void);
 void pinion_wire_exit(void);
 
 /*
- * A burst: packets that are sent in one buffer (GSO). They have headers of the same length, and
- * all but the last have the same payload length, a multiple of 4 bytes if there are several.
+ * A burst: packets that are sent in one buffer (GSO), all but the last with the same number of
+ * bytes, the last with as many or fewer. They have headers of the same length; of two packets, the
+ * second may have shorter headers. If there are several, the length of the payload is a multiple of
+ * 4 bytes but for the last.
  */
 struct pinion_burst {
 	u32 packets;
 	u32 headers;			/* bytes of each packet's headers, from the BTH on */
+	u32 last_headers;		/* likewise of the last packet */
 	u32 payload;			/* bytes of payload of each packet but the last */
 	u32 last;			/* bytes of payload of the last packet */
 	bool damaged;			/* the last packet gets a wrong ICRC (mem/inject.h) */
@@ -79,12 +82,30 @@ struct pinion_burst {
 
 static inline struct pinion_burst pinion_burst_of_one(const struct pinion_packet *packet)
 {
+	u32 headers = pinion_packet_header_bytes(packet->opcode);
+
 	return (struct pinion_burst){
 		.packets = 1,
-		.headers = pinion_packet_header_bytes(packet->opcode),
+		.headers = headers,
+		.last_headers = headers,
 		.payload = packet->payload,
 		.last = packet->payload,
 	};
+}
+
+/* The burst that ends with @last, the @packets-th packet from the begin of @burst. */
+static inline struct pinion_burst pinion_burst_until(struct pinion_burst burst, u32 packets,
+						     const struct pinion_packet *last)
+{
+	burst.packets = packets;
+	burst.last_headers = pinion_packet_header_bytes(last->opcode);
+	burst.last = last->payload;
+	return burst;
+}
+
+static inline u64 pinion_burst_payload(const struct pinion_burst *burst)
+{
+	return (u64)(burst->packets - 1) * burst->payload + burst->last;
 }
 
 /* The largest number of packets in a burst of about @most bytes at most; at least 1. */

@@ -387,11 +387,10 @@ static void nak(uint8_t syndrome, uint32_t psn, uint32_t msn)
 	      forge_aeth(aeth, syndrome, msn));
 }
 
-/* Behind the first packet all are sent in one buffer, of which the first is heard. */
 static void write_all(void)
 {
 	ask(IBV_WR_RDMA_WRITE);
-	forge_hear_asking(FORGE_WRITE_MIDDLE, end.psn + 1);
+	forge_hear_asking(FORGE_WRITE_LAST, end.psn + packets() - 1);
 }
 
 /* What a NAK names is sent again, once, and nothing else. */

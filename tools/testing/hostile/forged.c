@@ -416,18 +416,14 @@ static void send_and_acknowledge(uint32_t *psn)
 	acknowledge(psn);
 }
 
-/*
- * Does the first packet of a WRITE, which is sent alone, ask for an acknowledgment? (Each 64th does
- * in any case.)
- */
+/* Does the first packet of a WRITE ask for an acknowledgment, or the one that is sent with it? */
 static bool first_asks(uint32_t *psn)
 {
 	bool asks;
 
-	while (!(*psn % 64))
-		send_and_acknowledge(psn);
 	post_rdma(&end, IBV_WR_RDMA_WRITE, sge_of(&own, 0, LEN), 0x1000, 1, 0);
-	asks = forge_hear_asking(FORGE_WRITE_FIRST, *psn);
+	asks = forge_hear_asking(FORGE_WRITE_FIRST, *psn) ||
+	       forge_hear_asking(FORGE_WRITE_MIDDLE, *psn + 1);
 	acknowledge(psn);
 	return asks;
 }

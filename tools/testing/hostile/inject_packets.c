@@ -204,27 +204,22 @@ static void let_select(const char *yes_or_no)
 		 0);
 }
 
-/* Posts several messages of @opcode at a time, of which some buffers are lost. */
+/* Sends long messages of @opcode, of which some buffers are lost. */
 static void some_are_lost(enum ibv_wr_opcode opcode)
 {
-	enum { AT_A_TIME = 8, PIECE = LENGTH / AT_A_TIME, ROUNDS = 100 };
-	struct ibv_sge sge;
+	enum { ROUNDS = 200 };
 	uint32_t number;
-	int round, i;
+	int round;
 
 	number = opcode == IBV_WR_RDMA_READ ? link_.b.qp->qp_num :
 					      link_.a.qp->qp_num;
-	order("loss number %u percent 1 seed 8 count 0", number);
+	order("loss number %u percent 2 seed 8 count 0", number);
 	for (round = 0; round < ROUNDS; round++) {
 		rnd_fill(opcode == IBV_WR_RDMA_READ ? b.buf->data : a.buf->data,
 			 LENGTH);
-		for (i = 0; i < AT_A_TIME; i++) {
-			sge = sge_of(&a, i * PIECE, PIECE);
-			post_rdma(&link_.a, opcode, sge, b.base + i * PIECE,
-				  b.rkey, i);
-		}
-		for (i = 0; i < AT_A_TIME; i++)
-			expect(await(link_.a.scq), IBV_WC_SUCCESS);
+		expect(rdma(&link_.a, opcode, sge_of(&a, 0, LENGTH), b.base,
+			    b.rkey),
+		       IBV_WC_SUCCESS);
 		CHECK(!memcmp(a.buf->data, b.buf->data, LENGTH));
 	}
 	CHECK(ordered("failed") > ROUNDS / 20);
@@ -258,7 +253,7 @@ static void in49_selective(const void *with)
 	CHECK(device_counter("rx_early_packets") > kept);
 	note("%lld packets are sent again, %lld selectively", all, lost);
 	CHECK(lost > 0);
-	CHECK(lost < all / 2);
+	CHECK(3 * lost < 2 * all);
 }
 
 static const enum ibv_wr_opcode write_ = IBV_WR_RDMA_WRITE;

@@ -340,33 +340,68 @@ static uint32_t get24(const uint8_t *at)
 	return at[0] << 16 | at[1] << 8 | at[2];
 }
 
-/* The next packet of this opcode to the forged peer. */
-static void hear(enum forge_opcode opcode, uint8_t *packet)
+/* A buffer that was received, and what is unread of it. */
+static struct {
+	uint8_t bytes[1 << 16];
+	const uint8_t *next, *end;
+} heard;
+
+/*
+ * A buffer may have several packets (GSO), and a raw socket does not tell their size: the next one has
+ * the same P_Key and queue pair, and the next number. NULL: there is none.
+ */
+static const uint8_t *heard_behind(const uint8_t *bth)
 {
+	const uint8_t *at = bth + BTH_BYTES + CRC_BYTES;
+
+	for (; at + BTH_BYTES + CRC_BYTES <= heard.end; at += 4)
+		if (!memcmp(at + 2, bth + 2, 6) &&
+		    get24(at + 9) == ((get24(bth + 9) + 1) & 0xffffff))
+			return at;
+	return NULL;
+}
+
+static const uint8_t *hear_any(void)
+{
+	const uint8_t *bth = heard.next;
+	ssize_t bytes;
+
+	if (!bth) {
+		bytes = recv(listening, heard.bytes, sizeof(heard.bytes), 0);
+		CHECK(bytes >= BEFORE + BTH_BYTES);
+		heard.end = heard.bytes + bytes;
+		bth = heard.bytes + BEFORE;
+	}
+	heard.next = heard_behind(bth);
+	return bth;
+}
+
+/* The next packet of this opcode to the forged peer. */
+static const uint8_t *hear(enum forge_opcode opcode)
+{
+	const uint8_t *bth;
+
 	do
-		CHECK(recv(listening, packet, LARGEST, 0) >=
-		      BEFORE + BTH_BYTES);
-	while (packet[BEFORE] != opcode ||
-	       get24(packet + BEFORE + 5) != FORGED_QPN);
+		bth = hear_any();
+	while (bth[0] != opcode || get24(bth + 5) != FORGED_QPN);
+	return bth;
 }
 
 bool forge_hear_asking(enum forge_opcode opcode, uint32_t psn)
 {
-	uint8_t packet[LARGEST];
+	const uint8_t *bth;
 
 	do
-		hear(opcode, packet);
-	while (get24(packet + BEFORE + 9) != (psn & 0xffffff));
-	return packet[BEFORE + 8] & 0x80;
+		bth = hear(opcode);
+	while (get24(bth + 9) != (psn & 0xffffff));
+	return bth[8] & 0x80;
 }
 
 void forge_hear_gap(uint32_t expected, uint32_t gap, uint32_t count)
 {
 	enum { NAK_GAP = 0x70 };
-	uint8_t packet[LARGEST];
-	const uint8_t *bth = packet + BEFORE;
+	const uint8_t *bth = hear(FORGE_ACKNOWLEDGE);
 
-	hear(FORGE_ACKNOWLEDGE, packet);
 	CHECK_EQ(bth[BTH_BYTES], NAK_GAP);
 	CHECK_EQ(get24(bth + 9), (FORGED_PSN + expected) & 0xffffff);
 	CHECK_EQ(get24(bth + BTH_BYTES + 1), (gap - expected) << 12 | count);
