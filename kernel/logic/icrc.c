@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The invariant CRC of a packet's headers up to the BTH, some fields of which are masked.
+ * The invariant CRC: some fields of the headers up to the BTH are masked in a copy of them.
  */
+#include <linux/build_bug.h>
 #include <linux/string.h>
 
 #include "icrc.h"
@@ -10,16 +11,21 @@
 #define IPV4_BYTES	20
 #define IPV6_BYTES	40
 #define UDP_BYTES	8
-#define PREFIX_MAX	(IPV6_BYTES + UDP_BYTES + PINION_BTH_BYTES)
+
+/*
+ * What is before the payload, or other headers, fills lanes (crc.h). In place of InfiniBand's route
+ * header are eight bytes of ones. With IPv6 four of them are in the initial value: of the usual one
+ * and these it becomes zero.
+ */
+#define IPV4_ONES	8
+#define IPV6_ONES	4
+#define HEAD_MAX	(IPV6_ONES + IPV6_BYTES + UDP_BYTES + PINION_BTH_BYTES)
 
 /* Offsets of fields that differ between packets sent as one; two bytes each. */
 #define IPV4_LENGTH	2
 #define IPV4_ID		4
 #define IPV6_LENGTH	4
 #define UDP_LENGTH	4
-
-/* The CRC of eight bytes of ones, with the initial value of all ones. */
-#define ICRC_ROUTE	0xdebb20e3
 
 /* Offsets of masked fields (replaced by ones), from the UDP header on: */
 #define UDP_CHECKSUM	6		/* two bytes */
@@ -28,11 +34,6 @@
 static u32 icrc_network_bytes(enum pinion_icrc_network network)
 {
 	return network == PINION_ICRC_IPV4 ? IPV4_BYTES : IPV6_BYTES;
-}
-
-u32 pinion_icrc_prefix(enum pinion_icrc_network network)
-{
-	return icrc_network_bytes(network) + UDP_BYTES + PINION_BTH_BYTES;
 }
 
 static void icrc_mask_ipv4(u8 *ip)
@@ -49,8 +50,8 @@ static void icrc_mask_ipv6(u8 *ip)
 	ip[7] = 0xff;			/* hop limit */
 }
 
-/* @masked has the headers from the network header to the BTH, and is modified. */
-static u32 icrc_begin_masked(u8 *masked, enum pinion_icrc_network network)
+/* @masked: from the network header to the BTH. */
+static void icrc_mask(u8 *masked, enum pinion_icrc_network network)
 {
 	u8 *transport = masked + icrc_network_bytes(network);
 
@@ -60,25 +61,13 @@ static u32 icrc_begin_masked(u8 *masked, enum pinion_icrc_network network)
 		icrc_mask_ipv6(masked);
 	memset(transport + UDP_CHECKSUM, 0xff, 2);
 	transport[BTH_NOTICE] = 0xff;
-	return pinion_icrc_add(ICRC_ROUTE, masked, pinion_icrc_prefix(network));
 }
 
-u32 pinion_icrc_begin(const u8 *packet, enum pinion_icrc_network network)
-{
-	u8 masked[PREFIX_MAX];
-
-	memcpy(masked, packet, pinion_icrc_prefix(network));
-	return icrc_begin_masked(masked, network);
-}
-
-u32 pinion_icrc_begin_of(const u8 *headers, enum pinion_icrc_network network, u32 index, u32 bytes,
-			 const u8 *bth)
+/* Fill in what differs between packets that are sent as one. @masked as in icrc_mask(). */
+static void icrc_say_which(u8 *masked, enum pinion_icrc_network network, u32 index, u32 bytes)
 {
 	u32 before = icrc_network_bytes(network);
-	u8 masked[PREFIX_MAX];
 
-	memcpy(masked, headers, before + UDP_BYTES);
-	memcpy(masked + before + UDP_BYTES, bth, PINION_BTH_BYTES);
 	if (network == PINION_ICRC_IPV4) {
 		put_unaligned_be16(before + UDP_BYTES + bytes, masked + IPV4_LENGTH);
 		put_unaligned_be16(get_unaligned_be16(masked + IPV4_ID) + index, masked + IPV4_ID);
@@ -86,5 +75,24 @@ u32 pinion_icrc_begin_of(const u8 *headers, enum pinion_icrc_network network, u3
 		put_unaligned_be16(UDP_BYTES + bytes, masked + IPV6_LENGTH);
 	}
 	put_unaligned_be16(UDP_BYTES + bytes, masked + before + UDP_LENGTH);
-	return icrc_begin_masked(masked, network);
+}
+
+u32 pinion_icrc(const u8 *headers, enum pinion_icrc_network network, u32 index, const u8 *bth,
+		u32 bytes)
+{
+	u32 ones = network == PINION_ICRC_IPV4 ? IPV4_ONES : IPV6_ONES;
+	u32 before = icrc_network_bytes(network) + UDP_BYTES;
+	u32 crc = network == PINION_ICRC_IPV4 ? ~0 : 0;
+	u8 head[HEAD_MAX] __aligned(8);
+	u8 *masked = head + ones;
+
+	BUILD_BUG_ON((IPV4_ONES + IPV4_BYTES + UDP_BYTES + PINION_BTH_BYTES) % PINION_CRC_LANE);
+	BUILD_BUG_ON(HEAD_MAX % PINION_CRC_LANE);
+	memset(head, 0xff, ones);
+	memcpy(masked, headers, before);
+	memcpy(masked + before, bth, PINION_BTH_BYTES);
+	icrc_say_which(masked, network, index, bytes);
+	icrc_mask(masked, network);
+	return pinion_crc(crc, head, ones + before + PINION_BTH_BYTES, bth + PINION_BTH_BYTES,
+			  bytes - PINION_BTH_BYTES - PINION_ICRC_BYTES);
 }

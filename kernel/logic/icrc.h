@@ -17,29 +17,17 @@ enum pinion_icrc_network {
 	PINION_ICRC_IPV6,		/* without extensions, likewise */
 };
 
-/* Bytes from the network header to the end of the BTH, which pinion_icrc_begin() reads. */
-u32 pinion_icrc_prefix(enum pinion_icrc_network network);
-
-/* Begin the CRC of a packet: @packet has the network header, then UDP header and BTH. */
-u32 pinion_icrc_begin(const u8 *packet, enum pinion_icrc_network network);
-
 /*
- * Likewise for one of several packets that are sent or received as one (GSO, GRO). @headers are
- * network and UDP header of the first. The packet is number @index behind the first one, has its
- * BTH at @bth, and @bytes bytes from the BTH to the end of the ICRC. With IPv4 each packet has the
- * next identification.
+ * The CRC of a packet. @headers: its network and UDP header, or those of the first of several packets
+ * that are sent or received as one (GSO, GRO). Then the packet is number @index behind the first one.
+ * It has its BTH at @bth, and @bytes bytes from the BTH to the end of the ICRC, from which the
+ * lengths in the headers follow. With IPv4 each packet has the next identification.
+ *
+ * The bytes must not change until they are sent: the sender copies payload first, and this reads the
+ * copy.
  */
-u32 pinion_icrc_begin_of(const u8 *headers, enum pinion_icrc_network network, u32 index, u32 bytes,
-			 const u8 *bth);
-
-/*
- * Add what follows, in any number of parts: other headers, payload, pad. The bytes must not change
- * until they are sent: the sender copies payload first, and this reads the copy.
- */
-static inline u32 pinion_icrc_add(u32 crc, const void *data, u32 bytes)
-{
-	return pinion_crc(crc, data, bytes);
-}
+u32 pinion_icrc(const u8 *headers, enum pinion_icrc_network network, u32 index, const u8 *bth,
+		u32 bytes);
 
 /* The ICRC is little-endian, unlike the headers. */
 static inline void pinion_icrc_put(u32 crc, u8 *icrc)

@@ -83,10 +83,8 @@ static bool wire_icrc_is(const struct sk_buff *skb, u32 i, u32 index)
 	u32 bytes, crc;
 	const u8 *bth = wire_bytes_of(skb, i, &bytes);
 
-	crc = pinion_icrc_begin_of(skb_network_header(skb),
-				   ipv4 ? PINION_ICRC_IPV4 : PINION_ICRC_IPV6, index, bytes, bth);
-	crc = pinion_icrc_add(crc, bth + PINION_BTH_BYTES,
-			      bytes - PINION_BTH_BYTES - PINION_ICRC_BYTES);
+	crc = pinion_icrc(skb_network_header(skb), ipv4 ? PINION_ICRC_IPV4 : PINION_ICRC_IPV6,
+			  index, bth, bytes);
 	return pinion_icrc_is(crc, bth + bytes - PINION_ICRC_BYTES);
 }
 

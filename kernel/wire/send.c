@@ -132,9 +132,7 @@ static void wire_put_icrcs(struct sk_buff *skb, const struct pinion_av *av,
 	for (i = 0; i < burst->packets; i++, bth += bytes) {
 		if (i == burst->packets - 1)
 			bytes = burst_last(burst);
-		crc = pinion_icrc_begin_of(skb_network_header(skb), network, i, bytes, bth);
-		crc = pinion_icrc_add(crc, bth + PINION_BTH_BYTES,
-				      bytes - PINION_BTH_BYTES - PINION_ICRC_BYTES);
+		crc = pinion_icrc(skb_network_header(skb), network, i, bth, bytes);
 		if (burst->damaged && i == burst->packets - 1)
 			crc = ~crc;
 		pinion_icrc_put(crc, bth + bytes - PINION_ICRC_BYTES);
