@@ -2,7 +2,6 @@
 /*
  * The table of packets, and parsing and building of their headers.
  */
-#include <linux/bitops.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
@@ -16,7 +15,18 @@
 #define CONNECTED (PINION_SVC_RC | PINION_SVC_UC)
 #define ALL (CONNECTED | PINION_SVC_UD)
 
-static const struct pinion_packet_kind packet_kinds[PINION_PACKET_CODES] = {
+/* Bytes of headers. */
+#define XRCETH_BYTES		4
+#define DETH_BYTES		8
+#define FETH_BYTES		4
+#define RETH_BYTES		16
+#define ATOMICETH_BYTES		28
+#define AETH_BYTES		4
+#define ATOMICACKETH_BYTES	8
+#define IMMDT_BYTES		4
+#define IETH_BYTES		4
+
+const struct pinion_packet_kind pinion_packet_kinds[PINION_PACKET_CODES] = {
 	[PINION_SEND_FIRST] = {
 		.payload = PINION_PAYLOAD_FULL,
 		.position = PINION_BEGINS,
@@ -36,6 +46,7 @@ static const struct pinion_packet_kind packet_kinds[PINION_PACKET_CODES] = {
 	},
 	[PINION_SEND_LAST_IMM] = {
 		.headers = PINION_IMMDT,
+		.bytes = IMMDT_BYTES,
 		.payload = PINION_PAYLOAD_REST,
 		.position = PINION_ENDS,
 		.op = PINION_OP_SEND_WITH_IMM,
@@ -49,6 +60,7 @@ static const struct pinion_packet_kind packet_kinds[PINION_PACKET_CODES] = {
 	},
 	[PINION_SEND_ONLY_IMM] = {
 		.headers = PINION_IMMDT,
+		.bytes = IMMDT_BYTES,
 		.payload = PINION_PAYLOAD_ANY,
 		.position = PINION_ALONE,
 		.op = PINION_OP_SEND_WITH_IMM,
@@ -56,6 +68,7 @@ static const struct pinion_packet_kind packet_kinds[PINION_PACKET_CODES] = {
 	},
 	[PINION_WRITE_FIRST] = {
 		.headers = PINION_RETH,
+		.bytes = RETH_BYTES,
 		.payload = PINION_PAYLOAD_FULL,
 		.position = PINION_BEGINS,
 		.op = PINION_OP_RDMA_WRITE,
@@ -74,6 +87,7 @@ static const struct pinion_packet_kind packet_kinds[PINION_PACKET_CODES] = {
 	},
 	[PINION_WRITE_LAST_IMM] = {
 		.headers = PINION_IMMDT,
+		.bytes = IMMDT_BYTES,
 		.payload = PINION_PAYLOAD_REST,
 		.position = PINION_ENDS,
 		.op = PINION_OP_RDMA_WRITE_WITH_IMM,
@@ -81,6 +95,7 @@ static const struct pinion_packet_kind packet_kinds[PINION_PACKET_CODES] = {
 	},
 	[PINION_WRITE_ONLY] = {
 		.headers = PINION_RETH,
+		.bytes = RETH_BYTES,
 		.payload = PINION_PAYLOAD_ANY,
 		.position = PINION_ALONE,
 		.op = PINION_OP_RDMA_WRITE,
@@ -88,6 +103,7 @@ static const struct pinion_packet_kind packet_kinds[PINION_PACKET_CODES] = {
 	},
 	[PINION_WRITE_ONLY_IMM] = {
 		.headers = PINION_RETH | PINION_IMMDT,
+		.bytes = RETH_BYTES + IMMDT_BYTES,
 		.payload = PINION_PAYLOAD_ANY,
 		.position = PINION_ALONE,
 		.op = PINION_OP_RDMA_WRITE_WITH_IMM,
@@ -95,12 +111,14 @@ static const struct pinion_packet_kind packet_kinds[PINION_PACKET_CODES] = {
 	},
 	[PINION_READ_REQUEST] = {
 		.headers = PINION_RETH,
+		.bytes = RETH_BYTES,
 		.position = PINION_ALONE,
 		.op = PINION_OP_RDMA_READ,
 		.services = RC,
 	},
 	[PINION_READ_FIRST] = {
 		.headers = PINION_AETH,
+		.bytes = AETH_BYTES,
 		.role = PINION_RESPONSE,
 		.payload = PINION_PAYLOAD_FULL,
 		.position = PINION_BEGINS,
@@ -113,6 +131,7 @@ static const struct pinion_packet_kind packet_kinds[PINION_PACKET_CODES] = {
 	},
 	[PINION_READ_LAST] = {
 		.headers = PINION_AETH,
+		.bytes = AETH_BYTES,
 		.role = PINION_RESPONSE,
 		.payload = PINION_PAYLOAD_REST,
 		.position = PINION_ENDS,
@@ -121,6 +140,7 @@ static const struct pinion_packet_kind packet_kinds[PINION_PACKET_CODES] = {
 	/* Also the answer to FLUSH and ATOMIC WRITE, without payload. */
 	[PINION_READ_ONLY] = {
 		.headers = PINION_AETH,
+		.bytes = AETH_BYTES,
 		.role = PINION_RESPONSE,
 		.payload = PINION_PAYLOAD_ANY,
 		.position = PINION_ALONE,
@@ -128,30 +148,35 @@ static const struct pinion_packet_kind packet_kinds[PINION_PACKET_CODES] = {
 	},
 	[PINION_ACKNOWLEDGE] = {
 		.headers = PINION_AETH,
+		.bytes = AETH_BYTES,
 		.role = PINION_RESPONSE,
 		.position = PINION_ALONE,
 		.services = RC,
 	},
 	[PINION_ATOMIC_ACKNOWLEDGE] = {
 		.headers = PINION_AETH | PINION_ATOMICACKETH,
+		.bytes = AETH_BYTES + ATOMICACKETH_BYTES,
 		.role = PINION_RESPONSE,
 		.position = PINION_ALONE,
 		.services = RC,
 	},
 	[PINION_COMPARE_SWAP] = {
 		.headers = PINION_ATOMICETH,
+		.bytes = ATOMICETH_BYTES,
 		.position = PINION_ALONE,
 		.op = PINION_OP_ATOMIC_CMP_AND_SWP,
 		.services = RC,
 	},
 	[PINION_FETCH_ADD] = {
 		.headers = PINION_ATOMICETH,
+		.bytes = ATOMICETH_BYTES,
 		.position = PINION_ALONE,
 		.op = PINION_OP_ATOMIC_FETCH_AND_ADD,
 		.services = RC,
 	},
 	[PINION_SEND_LAST_INV] = {
 		.headers = PINION_IETH,
+		.bytes = IETH_BYTES,
 		.payload = PINION_PAYLOAD_REST,
 		.position = PINION_ENDS,
 		.op = PINION_OP_SEND_WITH_INV,
@@ -159,6 +184,7 @@ static const struct pinion_packet_kind packet_kinds[PINION_PACKET_CODES] = {
 	},
 	[PINION_SEND_ONLY_INV] = {
 		.headers = PINION_IETH,
+		.bytes = IETH_BYTES,
 		.payload = PINION_PAYLOAD_ANY,
 		.position = PINION_ALONE,
 		.op = PINION_OP_SEND_WITH_INV,
@@ -166,12 +192,14 @@ static const struct pinion_packet_kind packet_kinds[PINION_PACKET_CODES] = {
 	},
 	[PINION_FLUSH_REQUEST] = {
 		.headers = PINION_FETH | PINION_RETH,
+		.bytes = FETH_BYTES + RETH_BYTES,
 		.position = PINION_ALONE,
 		.op = PINION_OP_FLUSH,
 		.services = RC,
 	},
 	[PINION_ATOMIC_WRITE] = {
 		.headers = PINION_RETH,
+		.bytes = RETH_BYTES,
 		.payload = PINION_PAYLOAD_WORD,
 		.position = PINION_ALONE,
 		.op = PINION_OP_ATOMIC_WRITE,
@@ -179,82 +207,31 @@ static const struct pinion_packet_kind packet_kinds[PINION_PACKET_CODES] = {
 	},
 };
 
-static const struct pinion_packet_kind packet_notice = {
+const struct pinion_packet_kind pinion_packet_notice = {
+	.bytes = PINION_CNP_BYTES,
 	.role = PINION_NOTICE,
 	.position = PINION_ALONE,
 	.services = ALL,
 };
 
-/* The service of a transport; 0: reserved, or RD, which is not supported. */
-static u8 packet_service(u8 opcode)
-{
-	switch (opcode & PINION_TRANSPORT_MASK) {
-	case PINION_TRANSPORT_RC:
-	case PINION_TRANSPORT_XRC:
-		return PINION_SVC_RC;
-	case PINION_TRANSPORT_UC:
-		return PINION_SVC_UC;
-	case PINION_TRANSPORT_UD:
-		return PINION_SVC_UD;
-	default:
-		return 0;
-	}
-}
+/* By the upper three bits of the opcode. Reserved transports, and RD, have none. */
+#define TRANSPORT(opcode)	((opcode) >> PINION_TRANSPORT_SHIFT)
 
-const struct pinion_packet_kind *pinion_packet_kind(u8 opcode)
-{
-	/* The mask bounds the index, for speculative execution, too. */
-	const struct pinion_packet_kind *kind = &packet_kinds[opcode & (PINION_PACKET_CODES - 1)];
-
-	if (opcode == PINION_OPCODE_CNP)
-		return &packet_notice;
-	return kind->services & packet_service(opcode) ? kind : NULL;
-}
-
-u32 pinion_packet_headers(u8 opcode)
-{
-	const struct pinion_packet_kind *kind = pinion_packet_kind(opcode);
-	u32 headers;
-
-	if (!kind)
-		return 0;
-	headers = kind->headers;
-	if ((opcode & PINION_TRANSPORT_MASK) == PINION_TRANSPORT_UD)
-		headers |= PINION_DETH;
-	/* XRC: only requests name a shared queue; answers go to the initiator's QP. */
-	if ((opcode & PINION_TRANSPORT_MASK) == PINION_TRANSPORT_XRC &&
-	    kind->role == PINION_REQUEST)
-		headers |= PINION_XRCETH;
-	return headers;
-}
-
-static u32 packet_header_bytes(u32 headers)
-{
-	static const u8 bytes[] = {
-		4,	/* XRCETH */
-		8,	/* DETH */
-		4,	/* FETH */
-		16,	/* RETH */
-		28,	/* AtomicETH */
-		4,	/* AETH */
-		8,	/* AtomicAckETH */
-		4,	/* ImmDt */
-		4,	/* IETH */
-	};
-	u32 sum = PINION_BTH_BYTES;
-
-	/* Called several times a packet, and most packets have no header but the BTH. */
-	for (; headers; headers &= headers - 1)
-		sum += bytes[ffs(headers) - 1];
-	return sum;
-}
-
-u32 pinion_packet_header_bytes(u8 opcode)
-{
-	if (opcode == PINION_OPCODE_CNP)
-		return PINION_BTH_BYTES + PINION_CNP_BYTES;
-	return packet_header_bytes(pinion_packet_headers(opcode));
-}
+const struct pinion_packet_transport pinion_packet_transports[PINION_TRANSPORTS] = {
+	[TRANSPORT(PINION_TRANSPORT_RC)] = { .service = PINION_SVC_RC },
+	[TRANSPORT(PINION_TRANSPORT_UC)] = { .service = PINION_SVC_UC },
+	[TRANSPORT(PINION_TRANSPORT_UD)] = {
+		.service = PINION_SVC_UD,
+		.headers = { [PINION_REQUEST] = PINION_DETH },
+		.bytes = { [PINION_REQUEST] = DETH_BYTES },
+	},
+	/* Only requests name a shared queue; answers go to the initiator's queue pair. */
+	[TRANSPORT(PINION_TRANSPORT_XRC)] = {
+		.service = PINION_SVC_RC,
+		.headers = { [PINION_REQUEST] = PINION_XRCETH },
+		.bytes = { [PINION_REQUEST] = XRCETH_BYTES },
+	},
+};
 
 /* Read a number and advance. The caller has checked the length. */
 static u32 packet_get32(const u8 **at)

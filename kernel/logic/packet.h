@@ -24,6 +24,8 @@ enum pinion_transport {
 	PINION_TRANSPORT_CNP	= 0x80,
 	PINION_TRANSPORT_XRC	= 0xa0,
 	PINION_TRANSPORT_MASK	= 0xe0,
+	PINION_TRANSPORT_SHIFT	= 5,
+	PINION_TRANSPORTS	= 8,
 };
 
 /* The lower five, the same for each transport that has the packet at all. */
@@ -95,12 +97,20 @@ enum pinion_position {
 };
 
 struct pinion_packet_kind {
-	u16 headers;			/* enum pinion_headers, but XRCETH and DETH */
+	u16 headers;			/* enum pinion_headers, but those of its transport */
+	u8 bytes;			/* of these headers; without the BTH */
 	u8 role;			/* enum pinion_packet_role */
 	u8 payload;			/* enum pinion_payload */
 	u8 position;			/* enum pinion_position */
 	u8 op;				/* requests: enum pinion_opcode, if the packet tells it */
 	u8 services;			/* enum pinion_service that use it; 0: no such packet */
+};
+
+/* What packets of a transport have besides: requests, and responses. */
+struct pinion_packet_transport {
+	u8 service;			/* enum pinion_service; 0: no such transport */
+	u8 headers[2];			/* enum pinion_headers, by enum pinion_packet_role */
+	u8 bytes[2];
 };
 
 /* AETH: the kind of answer is in the upper three bits of the syndrome. */
@@ -182,12 +192,47 @@ enum pinion_packet_flaw {
 	PINION_PACKET_PAYLOAD,		/* no packet of this opcode has that length */
 };
 
+extern const struct pinion_packet_kind pinion_packet_kinds[PINION_PACKET_CODES];
+extern const struct pinion_packet_kind pinion_packet_notice;
+extern const struct pinion_packet_transport pinion_packet_transports[PINION_TRANSPORTS];
+
+static inline const struct pinion_packet_transport *pinion_packet_transport(u8 opcode)
+{
+	return &pinion_packet_transports[opcode >> PINION_TRANSPORT_SHIFT];
+}
+
 /* The entry of @opcode, which may be any number; NULL: no such packet. */
-const struct pinion_packet_kind *pinion_packet_kind(u8 opcode);
+static inline const struct pinion_packet_kind *pinion_packet_kind(u8 opcode)
+{
+	/* The mask bounds the index, for speculative execution, too. */
+	const struct pinion_packet_kind *kind =
+		&pinion_packet_kinds[opcode & (PINION_PACKET_CODES - 1)];
+
+	if (opcode == PINION_OPCODE_CNP)
+		return &pinion_packet_notice;
+	return kind->services & pinion_packet_transport(opcode)->service ? kind : NULL;
+}
 
 /* All headers of @opcode (enum pinion_headers), and their bytes with the BTH. */
-u32 pinion_packet_headers(u8 opcode);
-u32 pinion_packet_header_bytes(u8 opcode);
+static inline u32 pinion_packet_headers(u8 opcode)
+{
+	const struct pinion_packet_kind *kind = pinion_packet_kind(opcode);
+
+	if (!kind || kind->role == PINION_NOTICE)
+		return 0;
+	return kind->headers | pinion_packet_transport(opcode)->headers[kind->role];
+}
+
+static inline u32 pinion_packet_header_bytes(u8 opcode)
+{
+	const struct pinion_packet_kind *kind = pinion_packet_kind(opcode);
+
+	if (!kind)
+		return PINION_BTH_BYTES;
+	if (kind->role == PINION_NOTICE)
+		return PINION_BTH_BYTES + kind->bytes;
+	return PINION_BTH_BYTES + kind->bytes + pinion_packet_transport(opcode)->bytes[kind->role];
+}
 
 /*
  * Parse the @size bytes of a UDP payload at @data, from BTH to ICRC; the caller checks the ICRC.

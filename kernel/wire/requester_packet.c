@@ -77,14 +77,16 @@ static void requester_name_memory(const struct pinion_msg *msg, u64 offset, u32 
 }
 
 /*
- * Should packet @psn, inside a message, ask for an acknowledgment? Each ACK_EVERY-th, and the last
- * that the window has room for.
+ * Should packet @psn, inside a message, ask for an acknowledgment? Each ACK_EVERY-th of the message,
+ * and the last that the window has room for.
  */
-static bool requester_wants_to_know(const struct pinion_conn *conn, u32 psn)
+static bool requester_wants_to_know(const struct pinion_conn *conn,
+				    const struct pinion_request *request, u32 psn)
 {
 	u32 before = (psn - pinion_sender_first(&conn->sender)) & PINION_PSN_MASK;
+	u32 index = (psn - request->psn) & PINION_PSN_MASK;
 
-	return !(psn % ACK_EVERY) ||
+	return index % ACK_EVERY == ACK_EVERY - 1 ||
 	       pinion_sender_room(&conn->sender, conn->inflight.window) <= before + 1;
 }
 
@@ -94,18 +96,19 @@ void pinion_requester_packet(struct pinion_conn *conn, const struct pinion_reque
 {
 	u64 offset = pinion_request_offset(conn, request, psn);
 	struct pinion_qp *qp = conn->qp;
-	bool first = !offset, last;
+	bool first = !offset, last, alone;
 	u8 code;
 
 	code = requester_code_alone(msg->opcode);
-	last = code != PINION_PACKET_CODES || request->length - offset <= qp->mtu;
-	if (code == PINION_PACKET_CODES)
+	alone = code != PINION_PACKET_CODES;
+	last = alone || request->length - offset <= qp->mtu;
+	if (!alone)
 		code = requester_code(msg->op, first, last);
 	*packet = (struct pinion_packet){
 		.opcode = pinion_conn_transport(qp) | code,
 		.solicited = last && msg->solicited,
 		.migrated = true,
-		.ack_request = last || requester_wants_to_know(conn, psn),
+		.ack_request = last || requester_wants_to_know(conn, request, psn),
 		.selective = pinion_kept_is_wanted(),
 		.pkey = PINION_PKEY_DEFAULT,
 		.qpn = msg->dst_qpn,
@@ -117,7 +120,7 @@ void pinion_requester_packet(struct pinion_conn *conn, const struct pinion_reque
 	*packets = 1;
 	if (msg->op->traits & PINION_OP_READS_SGES)
 		packet->payload = min_t(u64, request->length - offset, qp->mtu);
-	if (msg->op->traits & PINION_OP_REMOTE_MEM)
+	if (msg->op->traits & PINION_OP_REMOTE_MEM && (first || alone))
 		requester_name_memory(msg, offset, qp->mtu,
 				      pinion_sender_lost(&conn->sender, psn), packet, packets);
 }
