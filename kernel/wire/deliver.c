@@ -4,7 +4,8 @@
  * the ICRC excludes errors of transmission only, since anybody can send packets.
  *
  * A buffer may have several packets (GSO on this host, or GRO). Then the queue pair is looked up
- * once, and requester and responder handle consecutive packets of a message as one (train.h).
+ * once, and requester and responder handle consecutive packets of a message as one (train.h). No
+ * ICRC is computed before it is found.
  *
  * Process context. The caller holds wire.turn, so that packets stay in order; queue pairs are found
  * under RCU, and referred to while packets are delivered.
@@ -28,33 +29,35 @@ static bool wire_is_datagram(const struct pinion_packet *packet)
 	return (packet->opcode & PINION_TRANSPORT_MASK) == PINION_TRANSPORT_UD;
 }
 
-/* Count a packet that cannot be parsed, for the device with its destination address. */
-static void wire_count_malformed(const struct sk_buff *skb, const struct pinion_av *av)
+/* Count packets that cannot be parsed, for the device with their destination address. */
+static void wire_count_malformed(const struct sk_buff *skb, const struct pinion_av *av, u32 packets)
 {
 	struct pinion_node *node;
 
 	rcu_read_lock();
 	node = pinion_peers_own(pinion_wire_cb_of(skb)->net, av);
 	if (node)
-		pinion_stat_inc(node, rx_malformed);
+		pinion_stat_add(node, rx_malformed, packets);
 	rcu_read_unlock();
 }
 
-/* Find the queue pair for @packet, packet @i of @skb, and take a reference. RCU is held. */
-static struct pinion_qp *wire_find_qp(const struct sk_buff *skb, u32 i, struct pinion_node *node,
-				      const struct pinion_packet *packet)
+/*
+ * Find the queue pair for @packet and those that go along, @packets of @skb in all, and take a
+ * reference. Their ICRCs are computed later: who sends to no queue pair costs one look-up.
+ */
+static struct pinion_qp *wire_find_qp(const struct sk_buff *skb, const struct pinion_av *av,
+				      const struct pinion_packet *packet, u32 packets)
 {
 	struct pinion_qp *qp = NULL;
+	struct pinion_node *node;
 
-	if (!pinion_wire_icrc_is_right(skb, i)) {
-		pinion_stat_inc(node, rx_icrc_encapsulated);
-		return NULL;
-	}
-	if (wire_is_served(packet))
+	rcu_read_lock();
+	node = pinion_peers_own(pinion_wire_cb_of(skb)->net, av);
+	if (node && wire_is_served(packet))
 		qp = pinion_qp_get(node, packet->qpn);
-	/* All packets of the buffer are for the same queue pair: see wire_run(). */
-	if (!qp)
-		pinion_stat_add(node, rx_no_queue, pinion_wire_packets(skb));
+	if (node && !qp)
+		pinion_stat_add(node, rx_no_queue, packets);
+	rcu_read_unlock();
 	return qp;
 }
 
@@ -97,7 +100,7 @@ static bool wire_deliver(struct pinion_qp *qp, struct sk_buff *skb,
 	return false;
 }
 
-/* Is packet @i valid, and for the same half of the same queue pair as @first? */
+/* Is packet @i valid, but perhaps for its ICRC, and for the same half of the same queue pair? */
 static bool wire_goes_along(const struct sk_buff *skb, u32 i, const struct pinion_packet *first)
 {
 	struct pinion_packet packet;
@@ -106,21 +109,27 @@ static bool wire_goes_along(const struct sk_buff *skb, u32 i, const struct pinio
 	       packet.qpn == first->qpn &&
 	       !((packet.opcode ^ first->opcode) & PINION_TRANSPORT_MASK) &&
 	       pinion_packet_kind(packet.opcode)->role ==
-	       pinion_packet_kind(first->opcode)->role &&
-	       pinion_wire_icrc_is_right(skb, i);
+	       pinion_packet_kind(first->opcode)->role;
 }
 
-/* How many packets from packet @i on are for the same half of the same queue pair; at least 1. */
-static u32 wire_run(const struct sk_buff *skb, u32 i)
+/* The end of the run of packets from @i on, of which @first is the first, for the same half. */
+static u32 wire_end_of_run(const struct sk_buff *skb, u32 i, const struct pinion_packet *first)
 {
 	u32 packets = pinion_wire_packets(skb), end = i + 1;
-	struct pinion_packet first;
 
-	if (end >= packets || !pinion_wire_parse(skb, i, &first))
-		return 1;
-	while (end < packets && wire_goes_along(skb, end, &first))
+	while (wire_is_served(first) && end < packets && wire_goes_along(skb, end, first))
 		end++;
-	return end - i;
+	return end;
+}
+
+/* How many packets from @i on, before @end, have a right ICRC: up to the first that has not. */
+static u32 wire_count_right(const struct sk_buff *skb, u32 i, u32 end)
+{
+	u32 right = 0;
+
+	while (i + right < end && pinion_wire_icrc_is_right(skb, i + right))
+		right++;
+	return right;
 }
 
 /*
@@ -162,91 +171,127 @@ static void wire_deliver_to_member(struct pinion_qp *qp, struct sk_buff *skb,
 		consume_skb(copy);
 }
 
-/* Deliver @skb, whose first packet is @packet, to all members on the device that it came by. */
-static void wire_receive_group(struct sk_buff *skb, const struct pinion_packet *packet,
-			       const struct pinion_av *av, struct pinion_errand *errand)
+/* Whom a run of packets is for. */
+struct wire_goal {
+	struct pinion_packet packet;	/* the first */
+	const struct pinion_av *av;
+	struct pinion_qp *qp;		/* with a reference; or NULL: the members of a group */
+	struct pinion_mcast_reach reach;
+};
+
+/* Is it for a group, and has not been delivered otherwise? Also fill goal->reach. */
+static bool wire_find_group(const struct sk_buff *skb, struct wire_goal *goal)
 {
-	struct pinion_mcast_reach reach = {
-		.mgid = &av->dgid,
+	const struct pinion_packet *packet = &goal->packet;
+
+	goal->reach = (struct pinion_mcast_reach){
+		.mgid = &goal->av->dgid,
 		.net = pinion_wire_cb_of(skb)->net,
 		.ifindex = pinion_wire_cb_of(skb)->ifindex,
 		.qpn = packet->src_qpn,
 	};
+	return goal->reach.ifindex && packet->qpn == PINION_MULTICAST_QPN &&
+	       wire_is_datagram(packet) && wire_is_served(packet) &&
+	       !wire_is_delivered(skb, goal->av, &goal->reach);
+}
+
+/* Deliver @skb to all members on the device that it came by. */
+static void wire_deliver_to_group(const struct wire_goal *goal, struct sk_buff *skb,
+				  struct pinion_errand *errand)
+{
 	struct pinion_mcast_walk walk = {};
 	struct pinion_qp *members[MEMBERS];
 	u32 count, i;
 
-	if (!reach.ifindex || packet->qpn != PINION_MULTICAST_QPN || !wire_is_datagram(packet) ||
-	    !wire_is_served(packet) || wire_is_delivered(skb, av, &reach))
-		return;
-	if (!pinion_wire_icrc_is_right(skb, 0)) {
-		wire_count_damaged(&reach);
-		return;
-	}
 	do {
-		count = pinion_mcast_members(&reach, &walk, members, ARRAY_SIZE(members));
+		count = pinion_mcast_members(&goal->reach, &walk, members, ARRAY_SIZE(members));
 		for (i = 0; i < count; i++) {
-			wire_deliver_to_member(members[i], skb, packet, av, errand);
+			wire_deliver_to_member(members[i], skb, &goal->packet, goal->av, errand);
 			pinion_qp_put(members[i]);
 		}
 		cond_resched();
 	} while (count == ARRAY_SIZE(members));
 }
 
-/* All packets of @skb are for one queue pair, or group. Return: whether @skb was taken. */
-static bool wire_receive_one(struct sk_buff *skb, const struct pinion_av *av,
+/* All packets of @skb are for @goal, with right ICRCs. Return: whether @skb was taken. */
+static bool wire_reach(const struct wire_goal *goal, struct sk_buff *skb,
+		       struct pinion_errand *errand)
+{
+	if (goal->qp)
+		return wire_deliver(goal->qp, skb, &goal->packet, goal->av, errand);
+	wire_deliver_to_group(goal, skb, errand);
+	return false;
+}
+
+/*
+ * @packets packets of @skb from @i on are for @goal. If these are not all, deliver a copy of them.
+ * Return: whether @skb was taken.
+ */
+static bool wire_reach_by_some(const struct wire_goal *goal, struct sk_buff *skb, u32 i,
+			       u32 packets, struct pinion_errand *errand)
+{
+	struct sk_buff *cut;
+
+	if (packets == pinion_wire_packets(skb))
+		return wire_reach(goal, skb, errand);
+	cut = pinion_wire_cut_out(skb, i, packets);
+	if (cut && !wire_reach(goal, cut, errand))
+		consume_skb(cut);
+	return false;
+}
+
+/* The packets of @skb from @i on, before @end, are for @goal, apart from those that are damaged. */
+static bool wire_receive_run(const struct wire_goal *goal, struct sk_buff *skb, u32 i, u32 end,
 			     struct pinion_errand *errand)
 {
-	struct pinion_packet packet;
-	struct pinion_node *node;
-	struct pinion_qp *qp;
-	bool taken;
+	bool taken = false;
+	u32 right;
 
-	if (!pinion_wire_parse(skb, 0, &packet)) {
-		wire_count_malformed(skb, av);
-		return false;
+	for (; i < end && !taken; i += max(right, 1)) {
+		right = wire_count_right(skb, i, end);
+		if (right)
+			taken = wire_reach_by_some(goal, skb, i, right, errand);
+		else if (goal->qp)
+			pinion_stat_inc(goal->qp->node, rx_icrc_encapsulated);
+		else
+			wire_count_damaged(&goal->reach);
+		cond_resched();
 	}
-	if (pinion_mcast_is_group(&av->dgid)) {
-		wire_receive_group(skb, &packet, av, errand);
-		return false;
-	}
-	rcu_read_lock();
-	node = pinion_peers_own(pinion_wire_cb_of(skb)->net, av);
-	qp = node ? wire_find_qp(skb, 0, node, &packet) : NULL;
-	rcu_read_unlock();
-	if (!qp)
-		return false;
-	taken = wire_deliver(qp, skb, &packet, av, errand);
-	pinion_qp_put(qp);
 	return taken;
 }
 
 /*
- * The packets of @skb are for several queue pairs or halves: deliver run by run; the first has @run
- * packets. We never send such, but the kernel may merge requests and answers of one connection.
+ * Deliver packet @i of @skb, and those behind it that are for the same half of the same queue pair,
+ * or for the same group. *@end: behind them. We send only such in a buffer, but the kernel may
+ * merge requests and answers of one connection. Return: whether @skb was taken.
  */
-static void wire_receive_runs(const struct sk_buff *skb, u32 run, const struct pinion_av *av,
+static bool wire_receive_next(struct sk_buff *skb, u32 i, u32 *end, const struct pinion_av *av,
 			      struct pinion_errand *errand)
 {
-	u32 i, packets = pinion_wire_packets(skb);
-	struct sk_buff *cut;
+	struct wire_goal goal = { .av = av };
+	bool taken;
 
-	for (i = 0; i < packets; i += run) {
-		if (i)
-			run = wire_run(skb, i);
-		cut = pinion_wire_cut_out(skb, i, run);
-		if (!cut)
-			return;
-		if (!wire_receive_one(cut, av, errand))
-			consume_skb(cut);
-		cond_resched();
+	*end = i + 1;
+	if (!pinion_wire_parse(skb, i, &goal.packet)) {
+		wire_count_malformed(skb, av, 1);
+		return false;
 	}
+	*end = wire_end_of_run(skb, i, &goal.packet);
+	if (pinion_mcast_is_group(&av->dgid))
+		return wire_find_group(skb, &goal) &&
+		       wire_receive_run(&goal, skb, i, *end, errand);
+	goal.qp = wire_find_qp(skb, av, &goal.packet, *end - i);
+	if (!goal.qp)
+		return false;
+	taken = wire_receive_run(&goal, skb, i, *end, errand);
+	pinion_qp_put(goal.qp);
+	return taken;
 }
 
 /*
  * Fill @av. Return: false if @skb must be dropped. A buffer of several packets must be for a node
- * of ours before all their ICRCs are computed; for a single packet that is found out later, but
- * also before its ICRC.
+ * of ours before all of them are parsed; for a single packet that is found out by its look-up. One
+ * that is cut into less than packets is not parsed at all.
  */
 static bool wire_is_for_us(const struct sk_buff *skb, struct pinion_av *av)
 {
@@ -254,6 +299,10 @@ static bool wire_is_for_us(const struct sk_buff *skb, struct pinion_av *av)
 
 	if (!pinion_wire_addresses(skb, av))
 		return false;
+	if (pinion_wire_stride(skb) < PINION_BTH_BYTES + PINION_ICRC_BYTES) {
+		wire_count_malformed(skb, av, max(pinion_wire_packets(skb), 1));
+		return false;
+	}
 	if (pinion_wire_packets(skb) == 1 || pinion_mcast_is_group(&av->dgid))
 		return true;
 	rcu_read_lock();
@@ -264,20 +313,18 @@ static bool wire_is_for_us(const struct sk_buff *skb, struct pinion_av *av)
 
 void pinion_wire_deliver(struct sk_buff *skb, struct pinion_errand *errand)
 {
+	u32 i = 0, packets = 0;
 	struct pinion_av av;
 	bool taken = false;
-	u32 run;
 
 	skb = pinion_wire_unite(skb);
 	if (!skb)
 		return;
-	if (wire_is_for_us(skb, &av)) {
-		run = wire_run(skb, 0);
-		if (run >= pinion_wire_packets(skb))
-			taken = wire_receive_one(skb, &av, errand);
-		else
-			wire_receive_runs(skb, run, &av, errand);
-	}
+	if (wire_is_for_us(skb, &av))
+		packets = pinion_wire_packets(skb);
+	/* Once it is taken it may be freed. */
+	while (i < packets && !taken)
+		taken = wire_receive_next(skb, i, &i, &av, errand);
 	if (!taken)
 		consume_skb(skb);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A connection whose peer says what no peer says, or is not the one that sends (items FG1 to FG8).
+ * A connection whose peer says what no peer says, or is not the one that sends (items FG1 to FG8 and
+ * FG25).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -280,6 +281,64 @@ static void fg5_cut_anywhere(void)
 	CHECK_EQ(end_state(&end), IBV_QPS_RTS);
 }
 
+/* Number FORGED_QPN is nobody's here. */
+static struct ibv_qp nobodys = { .qp_num = FORGED_QPN };
+static const struct end nobody = { .qp = &nobodys };
+
+static void make_damaged(struct forge_packet *packet, const struct end *to)
+{
+	const struct forged sound = { FORGE_SEND_ONLY, to, FORGED_PSN, rest,
+				      64 };
+
+	forge_make(packet, &sound);
+	*forge_byte(packet, packet->length - 1) ^= 1;
+}
+
+/*
+ * A packet to nobody is found out before its CRC: a damaged one counts as one to nobody, while one to
+ * somebody counts as damaged, also in one buffer.
+ */
+static void fg25_to_nobody(void)
+{
+	enum { COUNT = 40, EACH = 6, BYTES = 64 };
+	struct qp_cfg cfg = { .recv_wr = EACH };
+	struct forge_packet packets[2 * COUNT];
+	struct forged train[3 * EACH];
+	long long damaged, lost;
+	uint32_t i, at = 0;
+
+	begin(&cfg);
+	usleep(20000);
+	damaged = device_counter("rx_icrc_encapsulated");
+	lost = device_counter("rx_no_queue");
+	for (i = 0; i < COUNT; i++) {
+		make_damaged(&packets[2 * i], &nobody);
+		make_damaged(&packets[2 * i + 1], &end);
+	}
+	for (i = 0; i < 2 * COUNT; i += COUNT)
+		forge_send(packets + i, COUNT);
+	counter_await("rx_no_queue", lost += COUNT);
+	counter_await("rx_icrc_encapsulated", damaged += COUNT);
+	/* All to nobody; then some before and some behind those to somebody. */
+	for (i = 0; i < 2 * EACH; i++)
+		train[i] = (struct forged){ FORGE_SEND_ONLY, &nobody,
+					    FORGED_PSN + i, rest, BYTES };
+	forge_train(train, EACH, forged_bytes(train));
+	counter_await("rx_no_queue", lost += EACH);
+	memcpy(train + 2 * EACH, train, EACH * sizeof(*train));
+	for (i = 0; i < EACH; i++, at += BYTES)
+		train[EACH + i] = next_send(&end, i, at, rest + at, BYTES);
+	forge_train(train, 3 * EACH, forged_bytes(train));
+	for (i = 0; i < EACH; i++)
+		expect(await(end.rcq), IBV_WC_SUCCESS);
+	/* These are acknowledged, to nobody. */
+	usleep(500000);
+	CHECK(device_counter("rx_no_queue") > lost + 2 * EACH);
+	CHECK_EQ(device_counter("rx_icrc_encapsulated"), damaged);
+	buf_check(own.buf);
+	CHECK_EQ(end_state(&end), IBV_QPS_RTS);
+}
+
 /* ------------------------------------------------------------- congestion */
 
 static uint8_t zeros[16];
@@ -544,6 +603,7 @@ static const struct test tests[] = {
 	TEST(fg4_of_several, "FG4 a buffer of packets for several"),
 	TEST(fg5_cut_anywhere, "FG5 a buffer that is cut anywhere"),
 	TEST(fg8_of_runs, "FG8 what belongs together stays together"),
+	TEST(fg25_to_nobody, "FG25 packets to nobody cost no CRC"),
 	TEST(fg6_marked, "FG6 marked packets are told of"),
 	TEST(fg6_answer_marked, "FG6 marked answers are told of"),
 	TEST(fg7_notified, "FG7 the rate falls when notified, and rises"),
