@@ -8,7 +8,6 @@
 #define PINION_WIRE_CONN_H
 
 #include <linux/hrtimer.h>
-#include <linux/jhash.h>
 
 #include "../logic/inflight.h"
 #include "../logic/receiver.h"
@@ -114,10 +113,10 @@ bool pinion_conn_arrived(struct pinion_qp *qp, struct sk_buff *skb, enum pinion_
 /* The transport (enum pinion_transport) of its packets. */
 u8 pinion_conn_transport(const struct pinion_qp *qp);
 
-/* The flow, by which routers and our source port are chosen: the same for a whole connection. */
+/* The flow is the same for all packets of a connection. */
 static inline u32 pinion_conn_flow(const struct pinion_qp *qp)
 {
-	return jhash_2words(qp->ibqp.qp_num, qp->attr.dest_qp_num, 0);
+	return pinion_wire_flow(&qp->av, qp->ibqp.qp_num, qp->attr.dest_qp_num);
 }
 
 /*

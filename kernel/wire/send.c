@@ -7,11 +7,11 @@
 #include <linux/in.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
-#include <linux/jhash.h>
 #include <linux/udp.h>
 #include <net/ip.h>
 #include <net/ip6_checksum.h>
 #include <net/ipv6.h>
+#include <net/route.h>
 #include <net/sock.h>
 
 #include "../logic/icrc.h"
@@ -31,8 +31,6 @@
  * that the network stack sees has less than that.
  */
 #define BURST_BYTES	(SKB_WITH_OVERHEAD(64 << 10) - HEADROOM - 64)
-/* Source ports, by which routers choose between paths: the same range as in the core. */
-#define FIRST_PORT	0xc000
 
 static u32 wire_network_bytes(const struct pinion_av *av)
 {
@@ -64,7 +62,7 @@ static void wire_put_udp(struct sk_buff *skb, u32 flow)
 	skb_reset_transport_header(skb);
 	/* No UDP checksum: RoCEv2 has the ICRC instead. */
 	*udp = (struct udphdr){
-		.source = htons(FIRST_PORT | (flow & 0x3fff)),
+		.source = htons(rdma_flow_label_to_udp_sport(flow)),
 		.dest = htons(PINION_UDP_PORT),
 		.len = htons(skb->len),
 	};
@@ -89,12 +87,12 @@ static void wire_put_ipv4(struct sk_buff *skb, const struct pinion_av *av)
 	skb->protocol = htons(ETH_P_IP);
 }
 
-static void wire_put_ipv6(struct sk_buff *skb, const struct pinion_av *av)
+static void wire_put_ipv6(struct sk_buff *skb, const struct pinion_av *av, u32 flow)
 {
 	struct ipv6hdr *ip = skb_push(skb, sizeof(*ip));
 
 	skb_reset_network_header(skb);
-	ip6_flow_hdr(ip, av->traffic_class, htonl(av->flow_label & 0xfffff));
+	ip6_flow_hdr(ip, av->traffic_class, htonl(flow));
 	ip->payload_len = htons(skb->len - sizeof(*ip));
 	ip->nexthdr = IPPROTO_UDP;
 	ip->hop_limit = av->hop_limit ?: IPDEFTTL;
@@ -160,6 +158,17 @@ static void wire_make_several(struct sk_buff *skb, const struct pinion_av *av,
 					      IPPROTO_UDP, 0);
 }
 
+/*
+ * The class of packets for queues of the netdev, and the priority in a tag of a VLAN, as far as the
+ * VLAN maps it. As with a socket it follows from the traffic class. rdma_cm computes the service
+ * level from that, as the result of the VLAN's map, so it counts only without a traffic class.
+ */
+static u32 wire_priority(const struct pinion_av *av)
+{
+	return av->traffic_class ? rt_tos2priority(av->traffic_class) :
+				   min_t(u32, av->sl, TC_PRIO_CONTROL);
+}
+
 static void wire_put_headers(struct sk_buff *skb, const struct pinion_av *av, u32 flow,
 			     const struct pinion_burst *burst)
 {
@@ -167,7 +176,8 @@ static void wire_put_headers(struct sk_buff *skb, const struct pinion_av *av, u3
 	if (av->ipv4)
 		wire_put_ipv4(skb, av);
 	else
-		wire_put_ipv6(skb, av);
+		wire_put_ipv6(skb, av, flow);
+	skb->priority = wire_priority(av);
 	wire_put_icrcs(skb, av, burst);
 	if (burst->packets > 1)
 		wire_make_several(skb, av, burst);
@@ -297,7 +307,7 @@ static enum pinion_verdict wire_start(struct pinion_qp *qp, struct pinion_msg *m
 {
 	const struct pinion_way way = {
 		.av = msg->av,
-		.flow = jhash_2words(msg->src_qpn, msg->dst_qpn, 0),
+		.flow = pinion_wire_flow(msg->av, msg->src_qpn, msg->dst_qpn),
 	};
 	struct pinion_cursor payload;
 	struct pinion_packet packet;

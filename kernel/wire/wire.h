@@ -11,6 +11,7 @@
 #include <linux/spinlock.h>
 #include <linux/time64.h>
 #include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
 
 #include "../logic/packet.h"
 #include "../mem/users.h"
@@ -123,10 +124,20 @@ struct sk_buff *pinion_wire_make(struct pinion_outlet *outlet, const struct pini
 void pinion_wire_put(struct sk_buff *skb, const struct pinion_burst *burst, u32 i,
 		     const struct pinion_packet *packet);
 
+/*
+ * The flow of packets from queue pair @own to @peer, by which routers choose between paths: it is
+ * the flow label of IPv6, and the source port is made from it. The address may have one, else it
+ * is made of the numbers, as the core and hardware do.
+ */
+static inline u32 pinion_wire_flow(const struct pinion_av *av, u32 own, u32 peer)
+{
+	return av->flow_label & IB_GRH_FLOWLABEL_MASK ?: rdma_calc_flow_label(own, peer);
+}
+
 /* Where packets are sent. */
 struct pinion_way {
 	const struct pinion_av *av;
-	u32 flow;			/* selects the source port, by which routers choose paths */
+	u32 flow;			/* pinion_wire_flow() */
 	struct pinion_route *route;	/* where the route is kept, or NULL */
 	struct pinion_errand *errand;	/* gets what arrives on this host, or NULL */
 };
