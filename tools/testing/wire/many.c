@@ -16,7 +16,7 @@ enum {
 	EACH = 8, /* requests of each connection */
 	DEPTH = 2,
 	LATE = 100, /* of so many requests one may have a packet that is late */
-	TIMEOUT = 17,
+	TIMEOUT = 20, /* 4 s: on a busy machine all may wait for long */
 };
 
 static struct link links[MOST];
