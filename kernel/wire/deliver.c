@@ -5,7 +5,7 @@
  *
  * A buffer may have several packets (GSO on this host, or GRO). Then the queue pair is looked up
  * once, and requester and responder handle consecutive packets of a message as one (train.h). No
- * ICRC is computed before it is found.
+ * ICRC is computed before the queue pair is found; for a group it always is.
  *
  * Process context. The caller holds wire.turn, so that packets stay in order; queue pairs are found
  * under RCU, and referred to while packets are delivered.
@@ -149,18 +149,6 @@ static bool wire_is_delivered(const struct sk_buff *skb, const struct pinion_av 
 	return delivered;
 }
 
-/* Count a wrong ICRC, for the device of a member. */
-static void wire_count_damaged(const struct pinion_mcast_reach *reach)
-{
-	struct pinion_mcast_walk walk = {};
-	struct pinion_qp *qp;
-
-	if (!pinion_mcast_members(reach, &walk, &qp, 1))
-		return;
-	pinion_stat_inc(qp->node, rx_icrc_encapsulated);
-	pinion_qp_put(qp);
-}
-
 static void wire_deliver_to_member(struct pinion_qp *qp, struct sk_buff *skb,
 				   const struct pinion_packet *packet, const struct pinion_av *av,
 				   struct pinion_errand *errand)
@@ -172,31 +160,31 @@ static void wire_deliver_to_member(struct pinion_qp *qp, struct sk_buff *skb,
 }
 
 /* Whom a run of packets is for. */
-struct wire_goal {
+struct wire_target {
 	struct pinion_packet packet;	/* the first */
 	const struct pinion_av *av;
 	struct pinion_qp *qp;		/* with a reference; or NULL: the members of a group */
 	struct pinion_mcast_reach reach;
 };
 
-/* Is it for a group, and has not been delivered otherwise? Also fill goal->reach. */
-static bool wire_find_group(const struct sk_buff *skb, struct wire_goal *goal)
+/* Is it for a group, and has not been delivered otherwise? Also fill target->reach. */
+static bool wire_find_group(const struct sk_buff *skb, struct wire_target *target)
 {
-	const struct pinion_packet *packet = &goal->packet;
+	const struct pinion_packet *packet = &target->packet;
 
-	goal->reach = (struct pinion_mcast_reach){
-		.mgid = &goal->av->dgid,
+	target->reach = (struct pinion_mcast_reach){
+		.mgid = &target->av->dgid,
 		.net = pinion_wire_cb_of(skb)->net,
 		.ifindex = pinion_wire_cb_of(skb)->ifindex,
 		.qpn = packet->src_qpn,
 	};
-	return goal->reach.ifindex && packet->qpn == PINION_MULTICAST_QPN &&
+	return target->reach.ifindex && packet->qpn == PINION_MULTICAST_QPN &&
 	       wire_is_datagram(packet) && wire_is_served(packet) &&
-	       !wire_is_delivered(skb, goal->av, &goal->reach);
+	       !wire_is_delivered(skb, target->av, &target->reach);
 }
 
 /* Deliver @skb to all members on the device that it came by. */
-static void wire_deliver_to_group(const struct wire_goal *goal, struct sk_buff *skb,
+static void wire_deliver_to_group(const struct wire_target *target, struct sk_buff *skb,
 				  struct pinion_errand *errand)
 {
 	struct pinion_mcast_walk walk = {};
@@ -204,57 +192,72 @@ static void wire_deliver_to_group(const struct wire_goal *goal, struct sk_buff *
 	u32 count, i;
 
 	do {
-		count = pinion_mcast_members(&goal->reach, &walk, members, ARRAY_SIZE(members));
+		count = pinion_mcast_members(&target->reach, &walk, members, ARRAY_SIZE(members));
 		for (i = 0; i < count; i++) {
-			wire_deliver_to_member(members[i], skb, &goal->packet, goal->av, errand);
+			wire_deliver_to_member(members[i], skb, &target->packet, target->av, errand);
 			pinion_qp_put(members[i]);
 		}
 		cond_resched();
 	} while (count == ARRAY_SIZE(members));
 }
 
-/* All packets of @skb are for @goal, with right ICRCs. Return: whether @skb was taken. */
-static bool wire_reach(const struct wire_goal *goal, struct sk_buff *skb,
+/* All packets of @skb are for @target, with right ICRCs. Return: whether @skb was taken. */
+static bool wire_deliver_all(const struct wire_target *target, struct sk_buff *skb,
 		       struct pinion_errand *errand)
 {
-	if (goal->qp)
-		return wire_deliver(goal->qp, skb, &goal->packet, goal->av, errand);
-	wire_deliver_to_group(goal, skb, errand);
+	if (target->qp)
+		return wire_deliver(target->qp, skb, &target->packet, target->av, errand);
+	wire_deliver_to_group(target, skb, errand);
 	return false;
 }
 
 /*
- * @packets packets of @skb from @i on are for @goal. If these are not all, deliver a copy of them.
+ * @packets packets of @skb from @i on are for @target. If these are not all, deliver a copy of them.
  * Return: whether @skb was taken.
  */
-static bool wire_reach_by_some(const struct wire_goal *goal, struct sk_buff *skb, u32 i,
+static bool wire_deliver_part(const struct wire_target *target, struct sk_buff *skb, u32 i,
 			       u32 packets, struct pinion_errand *errand)
 {
 	struct sk_buff *cut;
 
 	if (packets == pinion_wire_packets(skb))
-		return wire_reach(goal, skb, errand);
+		return wire_deliver_all(target, skb, errand);
 	cut = pinion_wire_cut_out(skb, i, packets);
-	if (cut && !wire_reach(goal, cut, errand))
+	if (cut && !wire_deliver_all(target, cut, errand))
 		consume_skb(cut);
 	return false;
 }
 
-/* The packets of @skb from @i on, before @end, are for @goal, apart from those that are damaged. */
-static bool wire_receive_run(const struct wire_goal *goal, struct sk_buff *skb, u32 i, u32 end,
+/* Count a packet with a wrong ICRC, for the device that it is for; one for a group, once. */
+static void wire_count_damaged(const struct wire_target *target)
+{
+	struct pinion_mcast_walk walk = {};
+	struct pinion_qp *member;
+
+	if (target->qp) {
+		pinion_stat_inc(target->qp->node, rx_icrc_encapsulated);
+	} else if (pinion_mcast_members(&target->reach, &walk, &member, 1)) {
+		pinion_stat_inc(member->node, rx_icrc_encapsulated);
+		pinion_qp_put(member);
+	}
+}
+
+/* The packets of @skb from @i on, before @end, are for @target, apart from those that are damaged. */
+static bool wire_receive_run(const struct wire_target *target, struct sk_buff *skb, u32 i, u32 end,
 			     struct pinion_errand *errand)
 {
 	bool taken = false;
 	u32 right;
 
-	for (; i < end && !taken; i += max(right, 1)) {
+	while (i < end && !taken) {
 		right = wire_count_right(skb, i, end);
 		if (right)
-			taken = wire_reach_by_some(goal, skb, i, right, errand);
-		else if (goal->qp)
-			pinion_stat_inc(goal->qp->node, rx_icrc_encapsulated);
-		else
-			wire_count_damaged(&goal->reach);
+			taken = wire_deliver_part(target, skb, i, right, errand);
+		i += right;
+		/* The one that ended them is damaged. */
+		if (i < end)
+			wire_count_damaged(target);
+		i++;
 		cond_resched();
 	}
 	return taken;
@@ -268,30 +271,30 @@ static bool wire_receive_run(const struct wire_goal *goal, struct sk_buff *skb, 
 static bool wire_receive_next(struct sk_buff *skb, u32 i, u32 *end, const struct pinion_av *av,
 			      struct pinion_errand *errand)
 {
-	struct wire_goal goal = { .av = av };
+	struct wire_target target = { .av = av };
 	bool taken;
 
 	*end = i + 1;
-	if (!pinion_wire_parse(skb, i, &goal.packet)) {
+	if (!pinion_wire_parse(skb, i, &target.packet)) {
 		wire_count_malformed(skb, av, 1);
 		return false;
 	}
-	*end = wire_end_of_run(skb, i, &goal.packet);
+	*end = wire_end_of_run(skb, i, &target.packet);
 	if (pinion_mcast_is_group(&av->dgid))
-		return wire_find_group(skb, &goal) &&
-		       wire_receive_run(&goal, skb, i, *end, errand);
-	goal.qp = wire_find_qp(skb, av, &goal.packet, *end - i);
-	if (!goal.qp)
+		return wire_find_group(skb, &target) &&
+		       wire_receive_run(&target, skb, i, *end, errand);
+	target.qp = wire_find_qp(skb, av, &target.packet, *end - i);
+	if (!target.qp)
 		return false;
-	taken = wire_receive_run(&goal, skb, i, *end, errand);
-	pinion_qp_put(goal.qp);
+	taken = wire_receive_run(&target, skb, i, *end, errand);
+	pinion_qp_put(target.qp);
 	return taken;
 }
 
 /*
  * Fill @av. Return: false if @skb must be dropped. A buffer of several packets must be for a node
- * of ours before all of them are parsed; for a single packet that is found out by its look-up. One
- * that is cut into less than packets is not parsed at all.
+ * of ours before all of them are parsed; for a single packet that is found out by its look-up. If its
+ * packets are shorter than a BTH and an ICRC, it is not parsed at all.
  */
 static bool wire_is_for_us(const struct sk_buff *skb, struct pinion_av *av)
 {

@@ -10,8 +10,8 @@
 
 /*
  * Consecutive packets of one buffer. All payloads but the last have the same size, and all have
- * the same distance, so that one cursor in pieces covers them. Without other headers between them,
- * there may be just one packet whose headers are longer than those of others: the first of two.
+ * the same distance, so that one cursor in pieces covers them. So only within a train of two packets
+ * may their headers differ in length.
  */
 struct pinion_train {
 	const struct sk_buff *skb;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A connection whose peer says what no peer says, or is not the one that sends (items FG1 to FG8 and
- * FG25).
+ * A connection whose peer says what no peer says, or is not the one that sends (items FG1 to FG8,
+ * FG25 and FG26).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -217,11 +217,76 @@ static void fg8_of_runs(void)
 	CHECK_EQ(end_state(&end), IBV_QPS_RTS);
 }
 
+/* Receives @number, and what has arrived before it is compared. */
+static void check_after(uint32_t number, struct forged *only)
+{
+	*only = next_send(&end, number, 0, rest, 16);
+	forge(only->opcode, &end, only->psn, only->rest, only->bytes);
+	expect(await(end.rcq), IBV_WC_SUCCESS);
+	buf_check(own.buf);
+}
+
+/*
+ * Two packets of a message in one buffer, the second of which has shorter headers, or longer ones: each
+ * payload comes to be where it belongs.
+ */
+static void fg26_other_headers(void)
+{
+	struct qp_cfg cfg = { .mtu = IBV_MTU_512 };
+	uint32_t mtu = 512, psn = 0, at, bytes, i;
+	uint8_t first[16 + 512], second[4 + 512];
+	struct forged train[2], only;
+	struct ibv_sge sge;
+	struct ibv_wc wc;
+
+	begin(&cfg);
+	for (i = 0; i < 60; i++) {
+		rnd_fill(first, sizeof(first));
+		rnd_fill(second, sizeof(second));
+		at = 1000 + rnd_below(10000);
+		train[0] = (struct forged){ .to = &end, .psn = FORGED_PSN + psn,
+					    .rest = first };
+		train[1] = train[0];
+		train[1].psn++;
+		train[1].rest = second;
+		if (i % 2) {
+			bytes = 4 * rnd_in(1, mtu / 4);
+			train[0].opcode = FORGE_WRITE_FIRST;
+			train[0].bytes = mtu + forge_reth(first, own.base + at,
+							  own.rkey, mtu + bytes);
+			train[1].opcode = FORGE_WRITE_LAST;
+			train[1].bytes = bytes;
+			memcpy(own.buf->want + at, first + 16, mtu);
+			memcpy(own.buf->want + at + mtu, second, bytes);
+		} else {
+			bytes = 4 * rnd_in(1, mtu / 4 - 1);
+			sge = sge_of(&own, at, mtu + bytes);
+			post_recv(&end, &sge, 1, i);
+			train[0].opcode = FORGE_SEND_FIRST;
+			train[0].bytes = mtu;
+			train[1].opcode = FORGE_SEND_LAST_IMM;
+			train[1].bytes = 4 + bytes;
+			memcpy(own.buf->want + at, first, mtu);
+			memcpy(own.buf->want + at + mtu, second + 4, bytes);
+		}
+		psn += 2;
+		forge_train(train, 2, forged_bytes(train));
+		if (i % 2 == 0) {
+			wc = await(end.rcq);
+			expect(wc, IBV_WC_SUCCESS);
+			CHECK_EQ(wc.byte_len, mtu + bytes);
+			CHECK(!memcmp(&wc.imm_data, second, 4));
+		}
+		check_after(psn++, &only);
+	}
+}
+
 /* What was no packet, or not the one that its sender had made. */
 static long long dropped(void)
 {
 	return device_counter("rx_malformed") +
-	       device_counter("rx_icrc_encapsulated");
+	       device_counter("rx_icrc_encapsulated") +
+	       device_counter("rx_no_queue");
 }
 
 /* Counters are told anew some times a second only. */
@@ -603,6 +668,7 @@ static const struct test tests[] = {
 	TEST(fg4_of_several, "FG4 a buffer of packets for several"),
 	TEST(fg5_cut_anywhere, "FG5 a buffer that is cut anywhere"),
 	TEST(fg8_of_runs, "FG8 what belongs together stays together"),
+	TEST(fg26_other_headers, "FG26 other headers in the same buffer"),
 	TEST(fg25_to_nobody, "FG25 packets to nobody cost no CRC"),
 	TEST(fg6_marked, "FG6 marked packets are told of"),
 	TEST(fg6_answer_marked, "FG6 marked answers are told of"),

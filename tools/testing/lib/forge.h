@@ -10,7 +10,9 @@
 
 /* Opcodes of reliable connections. */
 enum forge_opcode {
+	FORGE_SEND_FIRST = 0x00,
 	FORGE_SEND_LAST = 0x02,
+	FORGE_SEND_LAST_IMM = 0x03,
 	FORGE_SEND_ONLY = 0x04,
 	FORGE_WRITE_FIRST = 0x06,
 	FORGE_WRITE_MIDDLE = 0x07,

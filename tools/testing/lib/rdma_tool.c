@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "device.h"
@@ -61,4 +62,16 @@ int rdma_does(const char *format, ...)
 	status = system(command);
 	CHECK(WIFEXITED(status));
 	return WEXITSTATUS(status);
+}
+
+long long rdma_counter(const char *name)
+{
+	const char *says = rdma_says("statistic show link %s/1", device_name());
+	char word[64];
+	const char *at;
+
+	snprintf(word, sizeof(word), " %s ", name);
+	at = strstr(says, word);
+	CHECK(at);
+	return atoll(at + strlen(word));
 }

@@ -14,5 +14,7 @@ void need_rdma_tool(void);
 __attribute__((format(printf, 1, 2))) char *rdma_says(const char *format, ...);
 /* Runs it without output. Returns its exit status. */
 __attribute__((format(printf, 1, 2))) int rdma_does(const char *format, ...);
+/* A counter of the device, as of now. In sysfs a network namespace sees none. */
+long long rdma_counter(const char *name);
 
 #endif /* PINION_TEST_RDMA_TOOL_H */

@@ -83,23 +83,13 @@ static void crowd(int told)
 		       IBV_WC_SUCCESS);
 }
 
-/* In sysfs a network namespace sees no counters. */
-static long long drops(void)
-{
-	const char *says = rdma_says("statistic show link %s/1", device_name());
-	const char *at = strstr(says, " ud_drops ");
-
-	CHECK(at);
-	return atoll(at + strlen(" ud_drops "));
-}
-
 /* He has no room any more: all that he sends is dropped. */
 static void await_more_drops(void)
 {
 	double limit = now() + patience(60);
-	long long before = drops();
+	long long before = rdma_counter("ud_drops");
 
-	while (drops() < before + 1000) {
+	while (rdma_counter("ud_drops") < before + 1000) {
 		CHECK(now() < limit);
 		usleep(10000);
 	}

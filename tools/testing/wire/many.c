@@ -23,16 +23,6 @@ static struct link links[MOST];
 static struct region out, in, back;
 static int posted[MOST];
 
-/* In sysfs a network namespace sees no counters. */
-static long long timeouts(void)
-{
-	const char *says = rdma_says("statistic show link %s/1", device_name());
-	const char *at = strstr(says, " local_ack_timeout_err ");
-
-	CHECK(at);
-	return atoll(at + strlen(" local_ack_timeout_err "));
-}
-
 static void connect_all(int count, struct ibv_cq *near, struct ibv_cq *far)
 {
 	enum ibv_mtu mtu = dev.port.active_mtu < far_dev.port.active_mtu ?
@@ -85,7 +75,7 @@ static void fa11_many(int count)
 	in = region_reg(far_dev.pd, buf_new((size_t)count * SLICE, 77),
 			ALL_ACCESS);
 	connect_all(count, near, far);
-	late = timeouts();
+	late = rdma_counter("local_ack_timeout_err");
 	for (n = 0; n < DEPTH; n++)
 		for (i = 0; i < count; i++)
 			post_next(i);
@@ -100,9 +90,7 @@ static void fa11_many(int count)
 	buf_check(out.buf);
 	buf_check(in.buf);
 	buf_check(back.buf);
-	/* The kernel refreshes counters only some times a second. */
-	usleep(500000);
-	late = timeouts() - late;
+	late = rdma_counter("local_ack_timeout_err") - late;
 	note("%d requests, %lld timeouts", count * EACH, late);
 	CHECK(late <= 2 + count * EACH / LATE);
 }

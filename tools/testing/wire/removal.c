@@ -292,16 +292,6 @@ static void works_here(void)
 	link_free(&link);
 }
 
-/* How often a timer of a requester has expired. In sysfs a network namespace sees no counters. */
-static long long timeouts(void)
-{
-	const char *says = rdma_says("statistic show link %s/1", device_name());
-	const char *at = strstr(says, " local_ack_timeout_err ");
-
-	CHECK(at);
-	return atoll(at + strlen(" local_ack_timeout_err "));
-}
-
 static void remove_far(char *command)
 {
 	long long late;
@@ -323,7 +313,7 @@ static void remove_far(char *command)
 	in_traffic(command, pid);
 	/* From now on nothing may change in its memory, though its peers send and send again. */
 	buf_fill(traffic.far.buf);
-	late = timeouts();
+	late = rdma_counter("local_ack_timeout_err");
 	await_fatal(far_dev.ctx);
 	errno = 0;
 	CHECK(!ibv_alloc_pd(far_dev.ctx) && errno == EIO);
@@ -338,7 +328,7 @@ static void remove_far(char *command)
 	context("%s", "");
 	/* Not more often than the retries say. */
 	usleep(500000);
-	late = timeouts() - late;
+	late = rdma_counter("local_ack_timeout_err") - late;
 	note("%lld timeouts", late);
 	CHECK(late <= (KINDS - 1) * (RETRIES + 1));
 	buf_check(traffic.far.buf);
