@@ -22,9 +22,18 @@ on() {
 	! grep -q '^not ok' "$result"
 }
 
-# here FUNCTION...: keeps the checksum of what this prints. there FUNCTION...: compares it.
-here() { "$@" | sha256sum >"$shared/$way.sum" && sync "$shared/$way.sum"; }
-there() { "$@" | sha256sum | cmp - "$shared/$way.sum"; }
+# here NAME FUNCTION...: keeps the checksum of what this prints. there NAME FUNCTION...: compares it.
+# Each name is written once, as a guest may not notice that another one changes a file.
+here() {
+	local file=$shared/$way.$1.sum
+	shift
+	"$@" | sha256sum >"$file" && sync "$file"
+}
+there() {
+	local file=$shared/$way.$1.sum
+	shift
+	"$@" | sha256sum | cmp - "$file"
+}
 
 # ways FUNCTION: each of the hosts is the $server once, at $ADDR. Results begin with "$way.".
 ways() {
