@@ -90,11 +90,11 @@ ways() {
 	one=1 two=2 as=-to-host1 "$@"
 	one=2 two=1 as=-to-host2 "$@"
 }
-with_rxe() {
+with_rxe() { # OPTIONS-OF-PERFTEST...
 	echoes
-	perftest write-bw$as ib_write_bw -s 65536 -n 100
-	perftest read-bw$as ib_read_bw -s 65536 -n 100
-	perftest send-bw$as ib_send_bw -s 65536 -n 100
+	perftest write-bw$as ib_write_bw -s 65536 -n 100 "$@"
+	perftest read-bw$as ib_read_bw -s 65536 -n 100 "$@"
+	perftest send-bw$as ib_send_bw -s 65536 -n 100 "$@"
 	pingpong rc 100001
 	pingpong ud 1024
 	by_address
