@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # of ways()
 # For what two hosts do together: the same script runs on both, and each step on one of them. host1
 # prints the results. The argument is a folder that both see. To be sourced after common.sh.
 shared=${1:?the folder that both hosts see}

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154 # of the suites, and of ways()
 # For the suites that start several machines as hosts on one network, by the command $box, or $bare
 # for machines without devices.
 . "$(dirname "$0")/../lib.sh"
 
 tree=$(readlink -f "$HERE/../..")
-# shellcheck disable=SC2034 # limited()
 LIMIT=300
 box=()
 bare=()
@@ -90,12 +89,14 @@ ways() {
 	one=1 two=2 as=-to-host1 "$@"
 	one=2 two=1 as=-to-host2 "$@"
 }
+# Bytes of the messages that are compared.
+length=100001
 with_rxe() { # OPTIONS-OF-PERFTEST...
 	echoes
 	perftest write-bw$as ib_write_bw -s 65536 -n 100 "$@"
 	perftest read-bw$as ib_read_bw -s 65536 -n 100 "$@"
 	perftest send-bw$as ib_send_bw -s 65536 -n 100 "$@"
-	pingpong rc 100001
+	pingpong rc $length
 	pingpong ud 1024
 	by_address
 }
