@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Part of pinion-box: several boxes as hosts on one network (--hosts). box-hosts starts each as
-# a pinion-box with the same options and its own command.
+# Shared by pinion-box and scripts/qemu: several machines as hosts on one network (--hosts).
+# box-hosts starts each by the same script with the same options and its own command. The script
+# connects FD 5 to the machine's network card.
 # shellcheck shell=bash disable=SC2034,SC2154
 
 # The address of host1. Many programs would resolve its name to an IPv6 address, on which few
@@ -9,6 +10,8 @@ first=10.0.101.1
 hosts=
 drivers=
 listen=
+# The default of --listen where the other commands wait for that of host1.
+LISTEN=30
 # In a box that is one of several hosts: its number, the descriptors of its network and of
 # box-hosts, and whether to report that its command listens. Empty in a single box.
 member=()
@@ -46,23 +49,28 @@ hosts_check() {
 	for d in ${drivers//,/ }; do
 		case $d in pinion | rxe | siw) ;; *) fail "--drivers $d: only pinion, rxe and siw are known" ;; esac
 	done
-	d=${drivers//[^,]/}
-	((${#d} < hosts)) || fail "--drivers: more than there are hosts"
+	hosts_list --drivers "$drivers"
 	[ -z "$drivers" ] || [ "$links$device" = 11 ] || fail "--drivers: with --no-link and --no-device there is none"
 }
 
-# Prints the driver of a host. Hosts after the last named driver have that one.
-driver_of() { # HOST
+# hosts_list OPTION LIST: fails if the list A,B,... has more elements than there are hosts.
+hosts_list() {
+	local commas=${2//[^,]/}
+	((${#commas} < hosts)) || fail "$1: more than there are hosts"
+}
+
+# Prints the element of a list A,B,... that is for a host. The last one is also for the hosts after it.
+host_of() { # HOST LIST
 	local all
-	IFS=, read -ra all <<<"${drivers:-pinion}"
+	IFS=, read -ra all <<<"$2"
 	(($1 <= ${#all[@]})) || set -- ${#all[@]}
 	printf '%s\n' "${all[$1 - 1]}"
 }
 
-# Changes the options of a box for its part as one of the hosts.
+# Changes the options for a machine's part as one of the hosts.
 hosts_become() {
 	host=${member[0]}
-	driver=$(driver_of "$host")
+	driver=$(host_of "$host" "${drivers:-pinion}")
 	[ "$driver" = pinion ] || device=
 	[ -z "$log" ] || log+=.host$host
 	[ -z "$gcov" ] || gcov+=/host$host
@@ -102,7 +110,7 @@ hosts_commands() {
 			fail "--hosts $hosts: ${command[0]} serves one client, so --hosts 2, or a command for each host: FIRST ::: SECOND ..."
 		hosts_add "$@" -- "${server[@]}"
 		hosts_add "$@" -- "${client[@]}"
-		: "${listen:=30}"
+		: "${listen:=$LISTEN}"
 		return
 	fi
 	if [[ " ${command[*]} " != *' ::: '* ]]; then
@@ -120,18 +128,16 @@ hosts_commands() {
 		one=()
 	done
 	((--n == hosts)) || fail "--hosts $hosts: there are $n commands, which are to be one, or one for each host"
-	: "${listen:=30}"
+	: "${listen:=$LISTEN}"
 }
 hosts_add() { members+=($(($# + 1)) "$self" "$@"); }
 
 # hosts_run ARGUMENTS: starts box-hosts with the arguments of this call; never returns.
 hosts_run() {
 	local members=() options=("${@:1:$#-${#given[@]}}")
-	LC_ALL=C grep -qa uml-vector "$kernel/linux" ||
-		fail "--hosts: this kernel has no Ethernet (CONFIG_UML_NET_VECTOR)"
 	[ "${options[-1]}" != -- ] || unset 'options[-1]'
 	hosts_commands "${options[@]}"
 	((${listen:-0} == 0)) || set -- -l "$listen"
 	((${listen:-0} != 0)) || set --
-	exec "$lib/box-hosts" "$@" ${verbose:+-v} "${members[@]}"
+	exec -a "$BOX" "$lib/box-hosts" "$@" ${verbose:+-v} "${members[@]}"
 }

@@ -73,7 +73,9 @@ join() { # HOST HOSTS
 		printf '%s\thost%s\n' "10.0.101.$i" $i "fd00:101::$i" $i >>/etc/hosts
 		i=$((i + 1))
 	done
-	ip link set vec0 name eth0 mtu $mtu || fail "no Ethernet: $(dmesg_tail)"
+	# In user-mode Linux it is vec0, in QEMU a virtio card, which is eth0.
+	if [ -e /sys/class/net/vec0 ]; then ip link set vec0 name eth0; else load virtio_net; fi || :
+	ip link set eth0 mtu $mtu || fail "no Ethernet: $(dmesg_tail)"
 	address eth0 101 "$1"
 	ip link set eth0 up
 }

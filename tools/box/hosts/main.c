@@ -6,7 +6,8 @@
  *   -l  start the commands of the other hosts when that of the first host listens, which must
  *       happen within SECONDS; without -l all start when all hosts are up
  *   -v  print at the end how many frames were switched and dropped
- * Each COUNT is followed by the COUNT words of a host's command line, which runs a pinion-box.
+ * Each COUNT is followed by the COUNT words of a host's command line, which runs a pinion-box, or
+ * scripts/qemu. Its own messages begin with the name by which it was called, which is theirs.
  * Each line of a host's output is prefixed with its name. When a command has failed, the others have
  * a moment to fail, too, and are then ended. A host stays up until the last command has ended.
  *
@@ -17,6 +18,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +45,17 @@ static double listen_deadline;
 static int stopped_by; /* a signal */
 static bool over; /* all hosts were told to shut down */
 static int sig_pipe[2];
+
+__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "%s: ", program_invocation_short_name);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
 
 static void on_signal(int sig)
 {
@@ -151,9 +164,8 @@ static void hear(struct member *m)
 		if (message.value && !m->ended) {
 			fail(m, message.value);
 		} else if (m == members && listen_deadline) {
-			fprintf(stderr,
-				"pinion-box: the command of %s ended, and had not listened for the others; --listen 0 begins all at once\n",
-				m->name);
+			say("the command of %s ended, and had not listened for the others; --listen 0 begins all at once",
+			    m->name);
 			fail(m, STATUS_BOX);
 		}
 		finish();
@@ -205,9 +217,8 @@ static int look_at_the_clock(void)
 	int i;
 
 	if (listen_deadline && t >= listen_deadline) {
-		fprintf(stderr,
-			"pinion-box: the command of %s does not listen for the others after %.0fs\n",
-			members[0].name, listen_limit);
+		say("the command of %s does not listen for the others after %.0fs",
+		    members[0].name, listen_limit);
 		fail(&members[0], STATUS_BOX);
 		end_all(t);
 	}
@@ -215,7 +226,7 @@ static int look_at_the_clock(void)
 		struct member *m = &members[i];
 
 		if (m->deadline && t >= m->deadline) {
-			fprintf(stderr, "pinion-box: %s is ended\n", m->name);
+			say("%s is ended", m->name);
 			member_signal(m, SIGTERM);
 		}
 		if (m->deadline && (!next || m->deadline < next))
@@ -273,7 +284,7 @@ static void plug(int *network, int *port)
 	int pair[2], size = 4 << 20;
 
 	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair)) {
-		perror("pinion-box: socketpair");
+		say("socketpair: %s", strerror(errno));
 		exit(STATUS_BOX);
 	}
 	/* Buffers as large as the system permits, for bursts of large messages. */
@@ -377,7 +388,7 @@ int main(int argc, char **argv)
 		if (hub > 0 &&
 		    member_start(&members[i], networks[i], listen_limit && !i))
 			continue;
-		perror("pinion-box: starting the hosts");
+		say("starting the hosts: %s", strerror(errno));
 		fail(&members[i], STATUS_BOX);
 		break;
 	}
@@ -391,8 +402,7 @@ int main(int argc, char **argv)
 		waitpid(hub, NULL, 0);
 	}
 	if (verbose)
-		fprintf(stderr,
-			"pinion-box: %lu frames went from host to host, %lu were lost\n",
-			counts->passed, counts->dropped);
+		say("%lu frames went from host to host, %lu were lost",
+		    counts->passed, counts->dropped);
 	return result();
 }

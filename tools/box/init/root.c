@@ -75,12 +75,18 @@ static void expose(const char *what, const char *where, enum show how)
 		    strerror(errno));
 }
 
+/*
+ * From Linux 7.2 on, a name that did not exist is not looked up again for a day, unless an option
+ * says otherwise; but it may be created on the host, or by another guest. Other versions do not know
+ * the option, and some refuse it.
+ */
+#define HOST_OPTIONS "trans=virtio,version=9p2000.L,msize=1048576,cache=loose"
 void root_mount_host(void)
 {
 	host_root = "/host";
 	mkdir(host_root, 0755);
-	if (mount("host", host_root, "9p", 0,
-		  "trans=virtio,version=9p2000.L,msize=1048576,cache=loose"))
+	if (mount("host", host_root, "9p", 0, HOST_OPTIONS ",negtimeout=100") &&
+	    mount("host", host_root, "9p", 0, HOST_OPTIONS))
 		die("cannot mount the host's files: %s", strerror(errno));
 }
 

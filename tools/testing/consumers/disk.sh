@@ -15,15 +15,16 @@ ram_disk() {
 remote_is_there() { [ -b "$(remote)" ]; }
 remote_is_gone() { [ -z "$(remote)" ]; }
 
-raw() {
-	local disk
-	disk=$(remote)
+# The first 8 MiB of the disk.
+raw_there() {
 	head -c 8388608 /dev/urandom >"$TMP/data"
-	dd if="$TMP/data" of="$disk" bs=1M oflag=direct status=none &&
-		dd if="$disk" of="$TMP/back" bs=64k count=128 iflag=direct status=none &&
-		cmp "$TMP/data" "$TMP/back" &&
-		cmp "$TMP/data" <(dd if=/dev/ram0 bs=1M count=8 iflag=direct status=none)
+	dd if="$TMP/data" of="$(remote)" bs=1M oflag=direct status=none
 }
+raw_back() {
+	dd if="$(remote)" of="$TMP/back" bs=64k count=128 iflag=direct status=none && cmp "$TMP/data" "$TMP/back"
+}
+raw_of_target() { dd if=/dev/ram0 bs=1M count=8 iflag=direct status=none; }
+raw() { raw_there && raw_back && cmp "$TMP/data" <(raw_of_target); }
 format() { mkfs.ext4 -q -F "$(remote)" && mount "$(remote)" "$mnt"; }
 check_fs() { umount "$mnt" && fsck.ext4 -f -n "$(remote)"; }
 
