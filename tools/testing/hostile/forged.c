@@ -285,8 +285,7 @@ static void fg26_other_headers(void)
 static long long dropped(void)
 {
 	return device_counter("rx_malformed") +
-	       device_counter("rx_icrc_encapsulated") +
-	       device_counter("rx_no_queue");
+	       device_counter("rx_icrc_encapsulated");
 }
 
 /* Counters are told anew some times a second only. */
