@@ -13,8 +13,8 @@
 #define PINION_CRC_LANE	16
 
 /*
- * The CRC of @head_bytes bytes at @head, a multiple of PINION_CRC_LANE and not 0, and of @bytes
- * bytes at @data. @crc: of what is before them.
+ * The CRC of the head, and of the data behind it. @head_bytes: a multiple of PINION_CRC_LANE, and
+ * not 0. @crc: of what is before them.
  */
 #if defined(CONFIG_X86_64) && !IS_ENABLED(CONFIG_CRC32_ARCH)
 /* Falls back to crc32_le() in interrupts, and where the FPU cannot be used. */

@@ -18,13 +18,13 @@ enum pinion_icrc_network {
 };
 
 /*
- * The CRC of a packet. @headers: its network and UDP header, or those of the first of several packets
- * that are sent or received as one (GSO, GRO). Then the packet is number @index behind the first one.
- * It has its BTH at @bth, and @bytes bytes from the BTH to the end of the ICRC, from which the
- * lengths in the headers follow. With IPv4 each packet has the next identification.
+ * The CRC of a packet. @headers: its network and UDP header, or those of the first of several
+ * packets that are sent or received as one (GSO, GRO). Then the packet is number @index behind the
+ * first one. It has its BTH at @bth, and @bytes bytes from the BTH to the end of the ICRC, from
+ * which the lengths in the headers follow. With IPv4 each packet has the next identification.
  *
- * The bytes must not change until they are sent: the sender copies payload first, and this reads the
- * copy.
+ * The bytes must not change until they are sent: the sender copies payload first, and this reads
+ * the copy.
  */
 u32 pinion_icrc(const u8 *headers, enum pinion_icrc_network network, u32 index, const u8 *bth,
 		u32 bytes);

@@ -194,7 +194,8 @@ static void wire_deliver_to_group(const struct wire_target *target, struct sk_bu
 	do {
 		count = pinion_mcast_members(&target->reach, &walk, members, ARRAY_SIZE(members));
 		for (i = 0; i < count; i++) {
-			wire_deliver_to_member(members[i], skb, &target->packet, target->av, errand);
+			wire_deliver_to_member(members[i], skb, &target->packet, target->av,
+					       errand);
 			pinion_qp_put(members[i]);
 		}
 		cond_resched();
@@ -203,7 +204,7 @@ static void wire_deliver_to_group(const struct wire_target *target, struct sk_bu
 
 /* All packets of @skb are for @target, with right ICRCs. Return: whether @skb was taken. */
 static bool wire_deliver_all(const struct wire_target *target, struct sk_buff *skb,
-		       struct pinion_errand *errand)
+			     struct pinion_errand *errand)
 {
 	if (target->qp)
 		return wire_deliver(target->qp, skb, &target->packet, target->av, errand);
@@ -212,11 +213,11 @@ static bool wire_deliver_all(const struct wire_target *target, struct sk_buff *s
 }
 
 /*
- * @packets packets of @skb from @i on are for @target. If these are not all, deliver a copy of them.
- * Return: whether @skb was taken.
+ * @packets packets of @skb from @i on are for @target. If these are not all, deliver a copy of
+ * them. Return: whether @skb was taken.
  */
 static bool wire_deliver_part(const struct wire_target *target, struct sk_buff *skb, u32 i,
-			       u32 packets, struct pinion_errand *errand)
+			      u32 packets, struct pinion_errand *errand)
 {
 	struct sk_buff *cut;
 
@@ -242,7 +243,7 @@ static void wire_count_damaged(const struct wire_target *target)
 	}
 }
 
-/* The packets of @skb from @i on, before @end, are for @target, apart from those that are damaged. */
+/* The packets of @skb from @i on, before @end, are for @target, but for damaged ones. */
 static bool wire_receive_run(const struct wire_target *target, struct sk_buff *skb, u32 i, u32 end,
 			     struct pinion_errand *errand)
 {
@@ -293,8 +294,8 @@ static bool wire_receive_next(struct sk_buff *skb, u32 i, u32 *end, const struct
 
 /*
  * Fill @av. Return: false if @skb must be dropped. A buffer of several packets must be for a node
- * of ours before all of them are parsed; for a single packet that is found out by its look-up. If its
- * packets are shorter than a BTH and an ICRC, it is not parsed at all.
+ * of ours before all of them are parsed; for a single packet that is found out by its look-up. If
+ * its packets are shorter than a BTH and an ICRC, it is not parsed at all.
  */
 static bool wire_is_for_us(const struct sk_buff *skb, struct pinion_av *av)
 {

@@ -77,8 +77,8 @@ static void requester_name_memory(const struct pinion_msg *msg, u64 offset, u32 
 }
 
 /*
- * Should packet @psn, inside a message, ask for an acknowledgment? Each ACK_EVERY-th of the message,
- * and the last that the window has room for.
+ * Should packet @psn, inside a message, ask for an acknowledgment? Each ACK_EVERY-th of the
+ * message, and the last that the window has room for.
  */
 static bool requester_wants_to_know(const struct pinion_conn *conn,
 				    const struct pinion_request *request, u32 psn)

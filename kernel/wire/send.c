@@ -27,8 +27,8 @@
 /* Room before the network header for link layer headers. */
 #define HEADROOM	LL_MAX_HEADER
 /*
- * Limit of a burst's bytes: with the buffer's overhead it is an allocation of 64 KiB, and with an IP
- * header fewer than the 65535 bytes that this can name.
+ * Limit of a burst's bytes: with the buffer's overhead it is an allocation of 64 KiB, and with an
+ * IP header fewer than the 65535 bytes that this can name.
  */
 #define BURST_BYTES	(SKB_WITH_OVERHEAD(64 << 10) - HEADROOM - 64)
 
@@ -257,7 +257,7 @@ struct sk_buff *pinion_wire_make(struct pinion_outlet *outlet, const struct pini
 	if (!sk)
 		return NULL;
 	gfp = sk->sk_allocation;
-	/* Many pages in a row are not worth any search: the caller tries again with fewer packets. */
+	/* Many pages in a row are not worth a search: the caller tries again with fewer packets. */
 	if (burst->packets > 1)
 		gfp = (gfp & ~__GFP_DIRECT_RECLAIM) | __GFP_NORETRY | __GFP_NOWARN;
 	skb = sock_wmalloc(sk, before + bytes, forced, gfp);

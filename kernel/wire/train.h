@@ -10,15 +10,15 @@
 
 /*
  * Consecutive packets of one buffer. All payloads but the last have the same size, and all have
- * the same distance, so that one cursor in pieces covers them. So only within a train of two packets
- * may their headers differ in length.
+ * the same distance, so that one cursor in pieces covers them. So only within a train of two
+ * packets may their headers differ in length.
  */
 struct pinion_train {
 	const struct sk_buff *skb;
 	u32 next;			/* index in the buffer of the packet behind the train */
 	struct pinion_packet packet;	/* the last packet of the train */
 	const u8 *payload;		/* of the first packet */
-	u32 distance;			/* from a payload to the next, if there are several packets */
+	u32 distance;			/* from a payload to the next, if there are several */
 	u64 bytes;			/* payload of all packets */
 	u32 packets;
 };

@@ -244,7 +244,8 @@ static void fg26_other_headers(void)
 		rnd_fill(first, sizeof(first));
 		rnd_fill(second, sizeof(second));
 		at = 1000 + rnd_below(10000);
-		train[0] = (struct forged){ .to = &end, .psn = FORGED_PSN + psn,
+		train[0] = (struct forged){ .to = &end,
+					    .psn = FORGED_PSN + psn,
 					    .rest = first };
 		train[1] = train[0];
 		train[1].psn++;
@@ -253,7 +254,8 @@ static void fg26_other_headers(void)
 			bytes = 4 * rnd_in(1, mtu / 4);
 			train[0].opcode = FORGE_WRITE_FIRST;
 			train[0].bytes = mtu + forge_reth(first, own.base + at,
-							  own.rkey, mtu + bytes);
+							  own.rkey,
+							  mtu + bytes);
 			train[1].opcode = FORGE_WRITE_LAST;
 			train[1].bytes = bytes;
 			memcpy(own.buf->want + at, first + 16, mtu);

@@ -129,7 +129,8 @@ static void fa15_shared(const void *argument)
 static const struct test tests[] = {
 	TEST_WITH(fa15_shared, &write_way, "FA15 WRITEs share buffers"),
 	TEST_WITH(fa15_shared, &send_way, "FA15 SENDs share buffers"),
-	TEST_WITH(fa15_shared, &answer_way, "FA15 answers of READs share buffers"),
+	TEST_WITH(fa15_shared, &answer_way,
+		  "FA15 answers of READs share buffers"),
 };
 
 HARNESS_MAIN("Bursts of packets", tests)
