@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "transfer.h"
@@ -58,16 +59,22 @@ volatile struct victim *victim_start(void)
 	return v;
 }
 
+/* A child that has ended is still there for kill(), until it is reaped. */
+static bool has_ended(int pid)
+{
+	siginfo_t info = {};
+
+	CHECK_EQ(waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT), 0);
+	return info.si_pid;
+}
+
 void victim_end(volatile struct victim *v)
 {
 	unsigned long rounds = v->rounds;
 
 	/* Check that it still makes progress now. */
-	while (v->rounds < rounds + 3) {
-		if (kill(v->pid, 0))
-			break;
+	while (v->rounds < rounds + 3 && !has_ended(v->pid))
 		usleep(1000);
-	}
 	v->stop = true;
 	reap_ok(v->pid);
 	note("the bystander did %lu rounds", v->rounds);
