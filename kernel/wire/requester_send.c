@@ -21,14 +21,15 @@ static struct pinion_burst requester_burst(struct pinion_conn *conn,
 	u32 left = request->packets - ((first->psn - request->psn) & PINION_PSN_MASK);
 	u32 room = pinion_sender_room(&conn->sender, conn->inflight.window);
 	struct pinion_burst burst = pinion_burst_of_one(first);
-	u32 most = pinion_burst_limit(burst.headers, burst.payload, bytes);
 	struct pinion_packet last;
-	u32 packets;
+	u32 packets, most;
 
+	if (first->payload != conn->qp->mtu || left == 1)
+		return burst;
+	most = min3(left, room, pinion_burst_limit(burst.headers, burst.payload, bytes));
 	if (pinion_packet_headers(first->opcode) & PINION_RETH)
 		most = min(most, 2);
-	most = min3(left, room, most);
-	if (first->payload != conn->qp->mtu || most < 2)
+	if (most < 2)
 		return burst;
 	pinion_requester_packet(conn, request, msg, pinion_psn_add(first->psn, most - 1), &last,
 				&packets);

@@ -147,10 +147,13 @@ static struct pinion_burst responder_burst(const struct pinion_conn *conn,
 	struct pinion_reading ahead = conn->reading;
 	struct pinion_packet second;
 	u32 mtu = conn->qp->mtu;
-	u32 most = min_t(u64, (ahead.length - ahead.offset - 1) / mtu,
-			 pinion_burst_limit(burst.headers, mtu, bytes));
+	u32 most;
 
-	if (first->payload != mtu || most < 2)
+	if (first->payload != mtu)
+		return burst;
+	most = min((ahead.length - ahead.offset - 1) / mtu,
+		   pinion_burst_limit(burst.headers, mtu, bytes));
+	if (most < 2)
 		return burst;
 	reading_advance(&ahead, 1, mtu);
 	second = responder_answer(conn, &ahead);
