@@ -81,6 +81,7 @@ static void expose(const char *what, const char *where, enum show how)
  * the option, and some refuse it.
  */
 #define HOST_OPTIONS "trans=virtio,version=9p2000.L,msize=1048576,cache=loose"
+
 void root_mount_host(void)
 {
 	host_root = "/host";
