@@ -4,110 +4,21 @@
  * which are captured (items HE1 to HE3). For devices that send packets to peers on this host.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <linux/if_ether.h>
-#include <linux/if_packet.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
+#include "capture.h"
 #include "command.h"
 #include "link.h"
 
 enum {
-	UDP_PORT = 4791,
 	LEN = 5000,
 	LABEL = 0x5a5a7,
-	ETHER = 14,
 	VLAN = 77,
 	NOBODYS = 9, /* the last byte of his address */
 };
-
-/* Opens a packet socket that sees what leaves by @netdev, from its link header on. */
-static int watch(const char *netdev)
-{
-	struct timeval limit = { .tv_sec = (time_t)patience(20) };
-	struct sockaddr_ll at = { .sll_family = AF_PACKET,
-				  .sll_protocol = htons(ETH_P_ALL),
-				  .sll_ifindex = if_nametoindex(netdev) };
-	int fd = socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL)), on = 1;
-
-	CHECK(fd >= 0);
-	CHECK_EQ(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)),
-		 0);
-	CHECK_EQ(setsockopt(fd, SOL_PACKET, PACKET_AUXDATA, &on, sizeof(on)),
-		 0);
-	CHECK_EQ(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
-	return fd;
-}
-
-static uint32_t get16(const uint8_t *at)
-{
-	return at[0] << 8 | at[1];
-}
-
-struct seen {
-	uint8_t bytes[70000];
-	const uint8_t *ip, *udp;
-	int tag; /* of a VLAN: priority and number; -1: none */
-	bool v6;
-};
-
-static int tag_beside(struct msghdr *msg)
-{
-	struct cmsghdr *c;
-	struct tpacket_auxdata aux;
-
-	for (c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
-		if (c->cmsg_level != SOL_PACKET ||
-		    c->cmsg_type != PACKET_AUXDATA)
-			continue;
-		memcpy(&aux, CMSG_DATA(c), sizeof(aux));
-		if (aux.tp_status & TP_STATUS_VLAN_VALID)
-			return aux.tp_vlan_tci;
-	}
-	return -1;
-}
-
-/* The next RoCEv2 packet to queue pair @qpn. */
-static void see(int fd, struct seen *seen, uint32_t qpn)
-{
-	char control[256];
-	struct iovec all = { seen->bytes, sizeof(seen->bytes) };
-	struct sockaddr_ll from;
-	struct msghdr msg;
-	const uint8_t *bth;
-	uint32_t type;
-
-	for (;;) {
-		msg = (struct msghdr){ .msg_name = &from,
-				       .msg_namelen = sizeof(from),
-				       .msg_iov = &all,
-				       .msg_iovlen = 1,
-				       .msg_control = control,
-				       .msg_controllen = sizeof(control) };
-		CHECK(recvmsg(fd, &msg, 0) > 0);
-		seen->tag = tag_beside(&msg);
-		seen->ip = seen->bytes + ETHER;
-		type = get16(seen->ip - 2);
-		if (type == ETH_P_8021Q) {
-			seen->tag = (int)get16(seen->ip);
-			seen->ip += 4;
-			type = get16(seen->ip - 2);
-		}
-		if (from.sll_pkttype != PACKET_OUTGOING ||
-		    (type != ETH_P_IP && type != ETH_P_IPV6))
-			continue;
-		seen->v6 = type == ETH_P_IPV6;
-		seen->udp = seen->ip + (seen->v6 ? 40 : 20);
-		bth = seen->udp + 8;
-		if (get16(seen->udp + 2) == UDP_PORT &&
-		    (uint32_t)(bth[5] << 16 | bth[6] << 8 | bth[7]) == qpn)
-			return;
-	}
-}
 
 /* Of both numbers, in whatever order: the core's, and hardware's. */
 static uint32_t label_of(uint32_t a, uint32_t b)
@@ -119,7 +30,12 @@ static uint32_t label_of(uint32_t a, uint32_t b)
 	return v & 0xfffff;
 }
 
-static void check_flow(const struct seen *seen, uint32_t label)
+static uint32_t get16(const uint8_t *at)
+{
+	return at[0] << 8 | at[1];
+}
+
+static void check_flow(const struct captured *seen, uint32_t label)
 {
 	uint32_t first = get16(seen->ip) << 16 | get16(seen->ip + 2);
 
@@ -141,7 +57,7 @@ static void begin(bool v6)
 static void he1_connection(int v6)
 {
 	struct qp_cfg cfg = { 0 };
-	static struct seen seen;
+	static struct captured seen;
 	struct region a, b;
 	struct link link;
 	uint32_t label;
@@ -151,16 +67,16 @@ static void he1_connection(int v6)
 	link_make(&link, &cfg);
 	a = region_new(LEN, 3, ALL_ACCESS);
 	b = region_new(LEN, 4, ALL_ACCESS);
-	fd = watch("lo");
+	fd = capture_open("lo");
 	check_write(&link, &a, 0, &b, 0, LEN);
 	label = label_of(link.a.qp->qp_num, link.b.qp->qp_num);
-	see(fd, &seen, link.b.qp->qp_num);
+	capture_next(fd, &seen, link.b.qp->qp_num);
 	CHECK_EQ(seen.v6, v6);
 	check_flow(&seen, label);
 	/* Requests and answers, one of several packets. */
 	check_read(&link, &a, 0, &b, 0, LEN);
 	for (i = 0; i < 2; i++) {
-		see(fd, &seen, link.a.qp->qp_num);
+		capture_next(fd, &seen, link.a.qp->qp_num);
 		check_flow(&seen, label);
 	}
 	close(fd);
@@ -171,7 +87,7 @@ static void he2_datagrams(int v6)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_UD };
 	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1 };
-	static struct seen seen;
+	static struct captured seen;
 	struct region a, b;
 	struct ibv_ah *ah;
 	struct link link;
@@ -184,7 +100,7 @@ static void he2_datagrams(int v6)
 	attr.grh.dgid = dev.gid;
 	attr.grh.sgid_index = dev.gid_index;
 	attr.grh.hop_limit = 64;
-	fd = watch("lo");
+	fd = capture_open("lo");
 	for (i = 0; i < 2; i++) {
 		struct ibv_sge sink = sge_of(&b, 0, LEN);
 
@@ -196,7 +112,7 @@ static void he2_datagrams(int v6)
 		       IBV_WC_SUCCESS);
 		expect(await(link.b.rcq), IBV_WC_SUCCESS);
 		CHECK(!memcmp(b.buf->data + 40, a.buf->data, 300));
-		see(fd, &seen, link.b.qp->qp_num);
+		capture_next(fd, &seen, link.b.qp->qp_num);
 		check_flow(&seen,
 			   i ? LABEL :
 			       label_of(link.a.qp->qp_num, link.b.qp->qp_num));
@@ -235,27 +151,6 @@ static void vlan_comes(void)
 		 NOBODYS);
 }
 
-/* The index of the address on the VLAN, when the device has it. */
-static int vlan_index(union ibv_gid *gid)
-{
-	static const uint8_t raw[16] = { [10] = 255, 255, 10, 77, 0, 1 };
-	double limit = now() + patience(20);
-	struct ibv_gid_entry entry;
-	int i = 0;
-
-	memcpy(gid->raw, raw, 16);
-	while (ibv_query_gid_ex(dev.ctx, 1, i, &entry, 0) ||
-	       entry.gid_type != IBV_GID_TYPE_ROCE_V2 ||
-	       memcmp(&entry.gid, gid, sizeof(*gid))) {
-		if (++i < dev.port.gid_tbl_len)
-			continue;
-		CHECK(now() < limit);
-		usleep(10000);
-		i = 0;
-	}
-	return i;
-}
-
 /*
  * The priority of a packet, as a VLAN writes it into its tag, follows from the traffic class as with a
  * socket (IP_TOS), or without one from the service level.
@@ -270,11 +165,15 @@ static void he3_priority(void)
 		{ 0, 0, 0 },	{ 0, 3, 3 },	{ 0, 7, 7 },
 		{ 0x10, 0, 6 }, { 0x08, 0, 2 }, { 0x10, 3, 6 },
 	};
-	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1 };
+	struct ibv_ah_attr attr = {
+		.is_global = 1,
+		.port_num = 1,
+		.grh.dgid.raw = { [10] = 255, 255, 10, 77, 0, 1 },
+	};
 	struct qp_cfg ud = { .type = IBV_QPT_UD };
 	struct qp_cfg rc = { .timeout = 10, .retry = 1, .traffic_class = 0x10 };
 	struct peer nobody = { .qpn = 0x345678 };
-	static struct seen seen;
+	static struct captured seen;
 	struct region a;
 	struct ibv_ah *ah;
 	struct link link;
@@ -284,13 +183,13 @@ static void he3_priority(void)
 
 	begin(false);
 	vlan_comes();
-	attr.grh.sgid_index = vlan_index(&attr.grh.dgid);
+	attr.grh.sgid_index = device_await_gid(&dev, &attr.grh.dgid);
 	attr.grh.dgid.raw[15] = NOBODYS;
 	attr.grh.hop_limit = 64;
 	nobody.gid = attr.grh.dgid;
 	link_make(&link, &ud);
 	a = region_new(LEN, 3, ALL_ACCESS);
-	fd = watch(netdev);
+	fd = capture_open(netdev);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		context("traffic class %#x, service level %u",
 			cases[i].traffic_class, cases[i].sl);
@@ -300,7 +199,7 @@ static void he3_priority(void)
 		expect(send_ud(&link.a, sge_of(&a, 0, 100), ah, nobody.qpn,
 			       QKEY),
 		       IBV_WC_SUCCESS);
-		see(fd, &seen, nobody.qpn);
+		capture_next(fd, &seen, nobody.qpn);
 		CHECK_EQ(seen.ip[1], cases[i].traffic_class);
 		CHECK_EQ(seen.tag, cases[i].priority << 13 | VLAN);
 		CHECK_EQ(ibv_destroy_ah(ah), 0);
@@ -311,7 +210,7 @@ static void he3_priority(void)
 	end_init(&end);
 	end_connect(&end, &nobody);
 	post_rdma(&end, IBV_WR_RDMA_WRITE, sge_of(&a, 0, LEN), 0x1000, 1, 0);
-	see(fd, &seen, nobody.qpn);
+	capture_next(fd, &seen, nobody.qpn);
 	CHECK_EQ(seen.tag, 6 << 13 | VLAN);
 	expect(await(end.scq), IBV_WC_RETRY_EXC_ERR);
 	end_free(&end);

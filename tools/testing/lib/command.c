@@ -18,3 +18,17 @@ void must_run(const char *format, ...)
 	if (system(command))
 		FAIL("failed: %s", command);
 }
+
+static void *command_run(void *command)
+{
+	must_run("%s", (const char *)command);
+	return NULL;
+}
+
+pthread_t command_begin(char *command)
+{
+	pthread_t thread;
+
+	CHECK_EQ(pthread_create(&thread, NULL, command_run, command), 0);
+	return thread;
+}

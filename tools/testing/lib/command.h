@@ -5,7 +5,12 @@
 #ifndef PINION_TEST_COMMAND_H
 #define PINION_TEST_COMMAND_H
 
+#include <pthread.h>
+
 /* Has a shell run "@format...", which must succeed. */
 __attribute__((format(printf, 1, 2))) void must_run(const char *format, ...);
+
+/* Runs one in another thread, which ends with it, while the caller goes on. */
+pthread_t command_begin(char *command);
 
 #endif /* PINION_TEST_COMMAND_H */

@@ -133,6 +133,24 @@ static void open_as(struct device *d, struct ibv_device *device, int gid_index)
 	d->packets = d->pinion && sends_packets(device);
 }
 
+int device_await_gid(const struct device *device, const union ibv_gid *gid)
+{
+	double limit = now() + patience(20);
+	struct ibv_gid_entry entry;
+	int i = 0;
+
+	while (ibv_query_gid_ex(device->ctx, 1, i, &entry, 0) ||
+	       entry.gid_type != IBV_GID_TYPE_ROCE_V2 ||
+	       memcmp(&entry.gid, gid, sizeof(*gid))) {
+		if (++i < device->port.gid_tbl_len)
+			continue;
+		CHECK(now() < limit);
+		usleep(10000);
+		i = 0;
+	}
+	return i;
+}
+
 void device_open(void)
 {
 	open_as(&dev, MUST(find()), opt.gid_index);
@@ -146,6 +164,13 @@ void far_open(void)
 		skip("no device at the other end of a cable: FAR is not set");
 	far_dev.net = getenv("FAR_NET");
 	open_as(&far_dev, MUST(find_named(named)), gid ? atoi(gid) : -1);
+}
+
+enum ibv_mtu common_mtu(void)
+{
+	return dev.port.active_mtu < far_dev.port.active_mtu ?
+		       dev.port.active_mtu :
+		       far_dev.port.active_mtu;
 }
 
 static void enter_net(const char *path)

@@ -39,6 +39,9 @@ void device_open(void);
 struct ibv_gid_entry device_address(const struct device *device, bool v6);
 struct ibv_gid_entry device_use_address(struct device *device, bool v6);
 
+/* Waits until @device has this RoCE v2 address, and returns its index. */
+int device_await_gid(const struct device *device, const union ibv_gid *gid);
+
 /*
  * The device at the other end of a cable. The environment names it (FAR), its network namespace
  * (FAR_NET), and the index of its GID if that is not to be an IPv4 one (FAR_GID). Call
@@ -46,6 +49,8 @@ struct ibv_gid_entry device_use_address(struct device *device, bool v6);
  */
 extern struct device far_dev;
 void far_open(void);
+/* The path MTU that both ends of the cable have. */
+enum ibv_mtu common_mtu(void);
 /* Enter the network namespace of @device; return to the previous one. */
 void device_enter(const struct device *device);
 void device_leave(const struct device *device);

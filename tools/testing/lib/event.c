@@ -14,13 +14,19 @@ static bool readable(int fd, double seconds)
 	return poll(&poll_fd, 1, seconds * 1000) > 0;
 }
 
-bool event_next(struct ibv_async_event *event, double seconds)
+static bool next_of(struct ibv_context *ctx, struct ibv_async_event *event,
+		    double seconds)
 {
-	if (!readable(dev.ctx->async_fd, seconds))
+	if (!readable(ctx->async_fd, seconds))
 		return false;
-	CHECK_EQ(ibv_get_async_event(dev.ctx, event), 0);
+	CHECK_EQ(ibv_get_async_event(ctx, event), 0);
 	ibv_ack_async_event(event);
 	return true;
+}
+
+bool event_next(struct ibv_async_event *event, double seconds)
+{
+	return next_of(dev.ctx, event, seconds);
 }
 
 void event_forget(void)
@@ -31,16 +37,22 @@ void event_forget(void)
 		;
 }
 
-struct ibv_async_event event_await(enum ibv_event_type type)
+struct ibv_async_event event_await_of(struct ibv_context *ctx,
+				      enum ibv_event_type type)
 {
 	double limit = now() + patience(PATIENCE);
 	struct ibv_async_event event;
 
 	while (now() < limit) {
-		if (event_next(&event, 0.2) && event.event_type == type)
+		if (next_of(ctx, &event, 0.2) && event.event_type == type)
 			return event;
 	}
 	FAIL("no event %s", ibv_event_type_str(type));
+}
+
+struct ibv_async_event event_await(enum ibv_event_type type)
+{
+	return event_await_of(dev.ctx, type);
 }
 
 void event_none(enum ibv_event_type type, double seconds)

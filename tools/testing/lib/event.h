@@ -13,6 +13,9 @@ bool event_next(struct ibv_async_event *event, double seconds);
 void event_forget(void);
 /* Wait for an event of this type; other events are discarded. */
 struct ibv_async_event event_await(enum ibv_event_type type);
+/* The same of a context of another device. */
+struct ibv_async_event event_await_of(struct ibv_context *ctx,
+				      enum ibv_event_type type);
 /* The test fails if an event of this type comes. */
 void event_none(enum ibv_event_type type, double seconds);
 

@@ -45,18 +45,11 @@ static void sent_by_write(struct ends *e, uint32_t length)
 
 static void sent_by_send(struct ends *e, uint32_t length)
 {
-	struct ibv_sge from = sge_of(&e->far, 0, length),
-		       to = sge_of(&e->near, 0, length);
-	struct ibv_send_wr wr = {
-		.sg_list = &from,
-		.num_sge = 1,
-		.opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_sge to = sge_of(&e->near, 0, length);
 
 	post_recv(&e->link.b, &to, 1, 0);
-	post(&e->link.a, &wr);
-	expect(await(e->link.a.scq), IBV_WC_SUCCESS);
+	expect(send_sge(&e->link.a, sge_of(&e->far, 0, length)),
+	       IBV_WC_SUCCESS);
 	expect(await(e->link.b.rcq), IBV_WC_SUCCESS);
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "event.h"
 #include "link.h"
 
 enum { UNDER_WAY = 12 };
@@ -98,9 +99,7 @@ static void begin(int timeout)
 		device_use_address(&far_dev, true);
 	}
 	b.device = &far_dev;
-	a.mtu = b.mtu = far_dev.port.active_mtu < dev.port.active_mtu ?
-				far_dev.port.active_mtu :
-				dev.port.active_mtu;
+	a.mtu = b.mtu = common_mtu();
 	length = far_dev.pinion ? 8 << 20 : 4 << 20;
 	far_listens();
 	out = region_reg(dev.pd, buf_new(length, 77), ALL_ACCESS);
@@ -134,12 +133,6 @@ static void flow(uint64_t count)
 	}
 }
 
-static void *command_run(void *command)
-{
-	must_run("%s", (const char *)command);
-	return NULL;
-}
-
 /*
  * Runs a command, and keeps requests under way until it has ended: on a busy machine a process
  * may take longer to start than any number of requests to complete.
@@ -155,7 +148,7 @@ __attribute__((format(printf, 1, 2))) static void in_traffic(const char *fmt,
 	va_start(args, fmt);
 	vsnprintf(command, sizeof(command), fmt, args);
 	va_end(args);
-	CHECK_EQ(pthread_create(&thread, NULL, command_run, command), 0);
+	thread = command_begin(command);
 	while (pthread_tryjoin_np(thread, NULL)) {
 		if (failure.status == IBV_WC_SUCCESS &&
 		    ibv_poll_cq(link_.a.scq, 1, &wc) == 1)
@@ -197,20 +190,7 @@ static void wait_for_gid(void)
 /* Waits until @device has its address again, which may have another index now. */
 static void wait_for_address(struct device *device)
 {
-	double limit = now() + patience(20);
-	struct ibv_gid_entry entry;
-	int i = 0;
-
-	while (ibv_query_gid_ex(device->ctx, 1, i, &entry, 0) ||
-	       entry.gid_type != IBV_GID_TYPE_ROCE_V2 ||
-	       memcmp(&entry.gid, &device->gid, sizeof(entry.gid))) {
-		if (++i < device->port.gid_tbl_len)
-			continue;
-		CHECK(now() < limit);
-		usleep(10000);
-		i = 0;
-	}
-	device->gid_index = i;
+	device->gid_index = device_await_gid(device, &device->gid);
 }
 
 /* The IPv6 address goes with the link, and if the MTU is too small: restore it for later tests. */
@@ -298,18 +278,6 @@ static void ca5_device(void)
 	gives_up();
 }
 
-static void await_fatal(struct ibv_context *ctx)
-{
-	struct ibv_async_event event;
-	bool fatal;
-
-	do {
-		CHECK_EQ(ibv_get_async_event(ctx, &event), 0);
-		fatal = event.event_type == IBV_EVENT_DEVICE_FATAL;
-		ibv_ack_async_event(&event);
-	} while (!fatal);
-}
-
 /* Makes a connection by IPv6, whose route must end with the namespace. */
 static void keep_route_of_ipv6(void)
 {
@@ -357,7 +325,7 @@ static void ca6_namespace(void)
 	for (i = 1; i < UNDER_WAY; i++)
 		expect(await(link_.a.scq), IBV_WC_WR_FLUSH_ERR);
 	end_await_state(&link_.a, IBV_QPS_ERR);
-	await_fatal(far_dev.ctx);
+	event_await_of(far_dev.ctx, IBV_EVENT_DEVICE_FATAL);
 }
 
 /* Which of several variants of a test. */

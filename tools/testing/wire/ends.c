@@ -51,9 +51,7 @@ static void begin(void)
 	device_open();
 	far_open();
 	a.device = &far_dev;
-	a.mtu = b.mtu = dev.port.active_mtu < far_dev.port.active_mtu ?
-				dev.port.active_mtu :
-				far_dev.port.active_mtu;
+	a.mtu = b.mtu = common_mtu();
 	link_make2(&link_, &a, &b);
 	source = region_reg(far_dev.pd, buf_new(LENGTH, 3), ALL_ACCESS);
 }

@@ -6,14 +6,12 @@
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <linux/if_ether.h>
-#include <linux/if_packet.h>
 #include <net/if.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "capture.h"
 #include "newer.h"
 #include "transfer.h"
 #include "xrc.h"
@@ -36,13 +34,6 @@ struct duel {
 	struct region out, back, old; /* the requester's */
 	struct region in, source, box, word; /* the responder's */
 };
-
-static enum ibv_mtu common_mtu(void)
-{
-	return dev.port.active_mtu < far_dev.port.active_mtu ?
-		       dev.port.active_mtu :
-		       far_dev.port.active_mtu;
-}
 
 static struct region region_at(const struct device *device, size_t length,
 			       int access)
@@ -787,41 +778,7 @@ static void fa8_groups(int to_far)
 
 /* ------------------------------------------- fields of the address handle */
 
-enum { TOS = 0xba, LABEL = 0x5a5a7, UDP_PORT = 4791 };
-
-/* Opens a packet socket that receives what is sent on this end of the cable. */
-static int watch_cable(void)
-{
-	struct sockaddr_ll at = { .sll_family = AF_PACKET,
-				  .sll_protocol = htons(ETH_P_ALL),
-				  .sll_ifindex = if_nametoindex("v1") };
-	int fd = socket(AF_PACKET, SOCK_DGRAM, htons(ETH_P_ALL));
-
-	CHECK(fd >= 0);
-	CHECK_EQ(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
-	return fd;
-}
-
-/* Returns the next RoCEv2 packet that was sent, from its network header on. */
-static const uint8_t *left(int fd, bool v6)
-{
-	static uint8_t packet[10000];
-	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
-	struct sockaddr_ll from;
-	socklen_t size;
-	int port = v6 ? 42 : 22;
-
-	for (;;) {
-		size = sizeof(from);
-		CHECK_EQ(poll(&poll_fd, 1, patience(PATIENCE) * 1000), 1);
-		CHECK(recvfrom(fd, packet, sizeof(packet), 0,
-			       (struct sockaddr *)&from, &size) > 0);
-		if (from.sll_pkttype == PACKET_OUTGOING &&
-		    packet[0] >> 4 == (v6 ? 6 : 4) &&
-		    (packet[port] << 8 | packet[port + 1]) == UDP_PORT)
-			return packet;
-	}
-}
+enum { TOS = 0xba, LABEL = 0x5a5a7 };
 
 /* Traffic class and flow label. The hop limit is not checked: the core takes it from the route. */
 static void check_network(const uint8_t *ip, bool v6)
@@ -849,7 +806,8 @@ static void addressed(bool v6)
 				  .num_sge = 1,
 				  .opcode = IBV_WR_SEND,
 				  .send_flags = IBV_SEND_SIGNALED };
-	const uint8_t *ip, *udp;
+	static struct captured seen;
+	const uint8_t *udp;
 	struct duel d;
 	int fd;
 
@@ -866,7 +824,7 @@ static void addressed(bool v6)
 	sge = sge_of(&out, 0, 100);
 	sink = sge_of(&in, 0, 100 + GRH);
 	post_recv(&d.link.b, &sink, 1, 1);
-	fd = watch_cable();
+	fd = capture_open("v1");
 	post(&d.link.a, &wr);
 	expect(await(d.link.a.scq), IBV_WC_SUCCESS);
 	expect(await(d.link.b.rcq), IBV_WC_SUCCESS);
@@ -874,9 +832,10 @@ static void addressed(bool v6)
 	if (far_dev.pinion)
 		check_network(in.buf->data + (v6 ? 0 : 20), v6);
 
-	ip = left(fd, v6);
-	check_network(ip, v6);
-	udp = ip + (v6 ? 40 : 20);
+	capture_next(fd, &seen, d.link.b.qp->qp_num);
+	CHECK_EQ(seen.v6, v6);
+	check_network(seen.ip, v6);
+	udp = seen.udp;
 	/* The UDP source port is in the range of RoCEv2: 0xc000 and up. */
 	CHECK(udp[0] >= 0xc0);
 	/* UD SEND Only, MigReq set, the default P_Key, and the destination queue pair. */

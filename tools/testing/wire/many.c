@@ -25,14 +25,11 @@ static int posted[MOST];
 
 static void connect_all(int count, struct ibv_cq *near, struct ibv_cq *far)
 {
-	enum ibv_mtu mtu = dev.port.active_mtu < far_dev.port.active_mtu ?
-				   dev.port.active_mtu :
-				   far_dev.port.active_mtu;
 	struct qp_cfg a = { .timeout = TIMEOUT,
 			    .wr = DEPTH,
 			    .recv_wr = 1,
 			    .sge = 1,
-			    .mtu = mtu,
+			    .mtu = common_mtu(),
 			    .scq = near,
 			    .rcq = near };
 	struct qp_cfg b = a;

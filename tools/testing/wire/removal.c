@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "event.h"
 #include "killed.h"
 #include "link.h"
 #include "rdma_tool.h"
@@ -38,13 +39,6 @@ struct traffic {
 	struct ibv_cq *near_cq, *far_cq;
 	struct region near, far;
 };
-
-static enum ibv_mtu common_mtu(void)
-{
-	return dev.port.active_mtu < far_dev.port.active_mtu ?
-		       dev.port.active_mtu :
-		       far_dev.port.active_mtu;
-}
 
 static void flow_receive(struct flow *flow)
 {
@@ -220,19 +214,13 @@ static void another(void *arg)
 
 static struct traffic traffic;
 
-static void *command_run(void *command)
-{
-	must_run("%s", (const char *)command);
-	return NULL;
-}
-
 /* Runs a command, while requests go on, and another user is killed. */
 static void in_traffic(char *command, int pid)
 {
 	pthread_t thread;
 	double when = now() + rnd_below(100) / 1000.0;
 
-	CHECK_EQ(pthread_create(&thread, NULL, command_run, command), 0);
+	thread = command_begin(command);
 	while (pthread_tryjoin_np(thread, NULL)) {
 		if (pid && now() >= when) {
 			killed(pid);
@@ -242,18 +230,6 @@ static void in_traffic(char *command, int pid)
 	}
 	if (pid)
 		killed(pid);
-}
-
-static void await_fatal(struct ibv_context *ctx)
-{
-	struct ibv_async_event event;
-	bool fatal;
-
-	do {
-		CHECK_EQ(ibv_get_async_event(ctx, &event), 0);
-		fatal = event.event_type == IBV_EVENT_DEVICE_FATAL;
-		ibv_ack_async_event(&event);
-	} while (!fatal);
 }
 
 /* No answer comes any more: reliable requests end with that, and those behind them are flushed. */
@@ -314,7 +290,7 @@ static void remove_far(char *command)
 	/* From now on nothing may change in its memory, though its peers send and send again. */
 	buf_fill(traffic.far.buf);
 	late = rdma_counter("local_ack_timeout_err");
-	await_fatal(far_dev.ctx);
+	event_await_of(far_dev.ctx, IBV_EVENT_DEVICE_FATAL);
 	errno = 0;
 	CHECK(!ibv_alloc_pd(far_dev.ctx) && errno == EIO);
 	for (i = 0; i < 2 * KINDS; i++) {

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Captures the RoCEv2 packets that leave by a network device of this host.
+ */
+#ifndef PINION_TEST_CAPTURE_H
+#define PINION_TEST_CAPTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct captured {
+	uint8_t bytes[70000];
+	const uint8_t *ip, *udp;
+	int tag; /* of a VLAN: priority and number; -1: none */
+	bool v6;
+};
+
+/* Opens a packet socket that sees what leaves by @netdev from now on, from its link header on. */
+int capture_open(const char *netdev);
+/* Waits for the next packet to queue pair @qpn. */
+void capture_next(int fd, struct captured *seen, uint32_t qpn);
+
+#endif /* PINION_TEST_CAPTURE_H */
