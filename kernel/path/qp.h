@@ -20,6 +20,7 @@
 #include "../mem/users.h"
 #include "cursor.h"
 #include "half.h"
+#include "linger.h"
 #include "node.h"
 #include "recvq.h"
 #include "request.h"
@@ -88,8 +89,7 @@ struct pinion_sq {
 
 	/* Used by path/stream.c: */
 	bool asked;			/* @work is to begin a stint */
-	unsigned long pause;		/* length of the last pause between stints, in jiffies */
-	unsigned long pause_end;	/* in jiffies */
+	struct pinion_crowding crowding; /* of stints */
 };
 
 struct pinion_resp {

@@ -8,13 +8,13 @@
 #ifndef PINION_PATH_STREAM_H
 #define PINION_PATH_STREAM_H
 
+#include "linger.h"
 #include "qp.h"
 
 /* A stint: one run of the work item. */
 struct pinion_stint {
 	bool streaming;
-	bool crowded;		/* ended since other tasks wanted its CPU */
-	bool gave_way;		/* has slept once to let another task run */
+	struct pinion_linger linger;
 	u32 seen;		/* sq.head when it was last polled */
 	unsigned long end;	/* when it must end, in jiffies */
 };

@@ -195,8 +195,20 @@ bool pinion_conn_is_peer(const struct pinion_qp *qp, const struct pinion_av *av)
 	       !memcmp(&av->dgid, &qp->av.sgid, sizeof(av->dgid)) && av->vlan == qp->av.vlan;
 }
 
+/* Queue the executor, which has something to do since an answer came. */
+static void conn_send_more(struct pinion_qp *qp, const struct pinion_errand *errand)
+{
+	int cpu = WORK_CPU_UNBOUND;
+
+	/* The thread that brought the answer keeps its CPU for what arrives: send elsewhere. */
+	if (errand && errand->lingers)
+		cpu = pinion_linger_cpu(raw_smp_processor_id());
+	queue_work_on(cpu, qp->wq, &qp->sq.work);
+}
+
 /* Deliver an answer. It is dropped if no request is begun. */
-static bool conn_arrived_answer(struct pinion_qp *qp, struct sk_buff *skb)
+static bool conn_arrived_answer(struct pinion_qp *qp, struct sk_buff *skb,
+				const struct pinion_errand *errand)
 {
 	bool glanced = false;
 
@@ -213,7 +225,7 @@ static bool conn_arrived_answer(struct pinion_qp *qp, struct sk_buff *skb)
 		pinion_half_release(&qp->sq.exec);
 	}
 	if (!glanced)
-		queue_work(qp->wq, &qp->sq.work);
+		conn_send_more(qp, errand);
 	return true;
 }
 
@@ -245,7 +257,7 @@ bool pinion_conn_arrived(struct pinion_qp *qp, struct sk_buff *skb, enum pinion_
 {
 	switch (role) {
 	case PINION_RESPONSE:
-		return conn_arrived_answer(qp, skb);
+		return conn_arrived_answer(qp, skb, errand);
 	case PINION_REQUEST:
 		return conn_arrived_request(qp, skb, errand);
 	default:

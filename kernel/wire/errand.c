@@ -21,20 +21,25 @@
 
 static DEFINE_PER_CPU(struct pinion_errand *, errand_here);
 
-void pinion_errand_begin(struct pinion_errand *errand, u32 bytes)
+void pinion_errand_begin(const struct pinion_way *way, u32 bytes)
 {
+	struct pinion_errand *errand = way->errand;
+
 	if (!errand)
 		return;
 	if (bytes > LARGE)
 		errand->large = true;
+	errand->stream = way->stream;
 	migrate_disable();
 	if (this_cpu_cmpxchg(errand_here, NULL, errand))
 		return;
 	WRITE_ONCE(errand->who, current);
 }
 
-void pinion_errand_end(struct pinion_errand *errand)
+void pinion_errand_end(const struct pinion_way *way)
 {
+	struct pinion_errand *errand = way->errand;
+
 	if (!errand)
 		return;
 	if (errand->who) {
@@ -44,12 +49,27 @@ void pinion_errand_end(struct pinion_errand *errand)
 	migrate_enable();
 }
 
-bool pinion_errand_take(struct pinion_wire *wire)
+/* The errand of the task that this softirq has interrupted, or NULL. */
+static struct pinion_errand *errand_of_sender(void)
 {
 	struct pinion_errand *errand = this_cpu_read(errand_here);
+
+	return errand && READ_ONCE(errand->who) == current ? errand : NULL;
+}
+
+bool pinion_errand_is_stream(void)
+{
+	const struct pinion_errand *errand = errand_of_sender();
+
+	return errand && errand->large && errand->stream;
+}
+
+bool pinion_errand_take(struct pinion_wire *wire)
+{
+	struct pinion_errand *errand = errand_of_sender();
 	u32 i;
 
-	if (!errand || READ_ONCE(errand->who) != current || errand->large)
+	if (!errand || errand->large)
 		return false;
 	for (i = 0; i < errand->count; i++)
 		if (errand->wires[i] == wire)

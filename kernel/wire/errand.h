@@ -9,6 +9,7 @@
 
 #include <linux/sched.h>
 
+struct pinion_way;
 struct pinion_wire;
 
 struct pinion_errand {
@@ -16,20 +17,25 @@ struct pinion_errand {
 	u32 count;
 	struct pinion_wire *wires[2];	/* where packets arrived; holds pinion_wire.users */
 	bool large;			/* much was sent: leave it to the work item */
+	bool stream;			/* that was by a requester, which goes on to send */
+	bool lingers;			/* of a work item that looks for more packets afterwards */
 };
 
-/*
- * Called before and after a packet of @bytes is handed to the network, in process context. @errand
- * may be NULL.
- */
-void pinion_errand_begin(struct pinion_errand *errand, u32 bytes);
-void pinion_errand_end(struct pinion_errand *errand);
+/* Called before and after a packet of @bytes is handed to the network, in process context. */
+void pinion_errand_begin(const struct pinion_way *way, u32 bytes);
+void pinion_errand_end(const struct pinion_way *way);
 
 /*
  * A packet has arrived in a socket of @wire. Called in softirq. Return: true if the thread that was
  * interrupted will process it, as its errand.
  */
 bool pinion_errand_take(struct pinion_wire *wire);
+
+/*
+ * Was what arrives sent by a requester on this CPU which goes on, and sends much? Called in
+ * softirq.
+ */
+bool pinion_errand_is_stream(void);
 
 /*
  * Process the errand, a bounded part of it here, the rest in work items. Sleeps. The caller may

@@ -22,6 +22,8 @@
 #define TURN		64
 /* Likewise for a sender's errand. */
 #define ERRAND		8
+/* A work item that waits so long for its CPU is in the way there. Mostly it is microseconds. */
+#define LATE_NS		(500 * NSEC_PER_USEC)
 
 /* The netdev that has the destination address of @skb, or NULL. RCU is held. */
 static struct net_device *wire_netdev_of(struct net *net, const struct sk_buff *skb)
@@ -126,36 +128,122 @@ void pinion_wire_leave(struct pinion_wire *wire)
 	queue_work(pinion_wire_wq, &wire->work);
 }
 
+/* Packets are in a socket: will the work item see them, though it is not queued again? */
+static bool wire_will_look(const struct pinion_wire *wire)
+{
+	/*
+	 * The work item clears @goes_on, then looks at the sockets once more; the packets were
+	 * added to one, now read @goes_on. With a barrier on both sides none is left behind.
+	 */
+	smp_mb();
+	return READ_ONCE(wire->goes_on);
+}
+
 void pinion_wire_receive(struct pinion_wire *wire, struct pinion_errand *errand)
 {
-	bool more = true;
+	bool more;
 
 	/* If another thread holds @turn, it may have read the sockets before this came. */
 	if (mutex_trylock(&wire->turn)) {
 		more = wire_receive_some(wire, ERRAND, errand);
 		mutex_unlock(&wire->turn);
+	} else {
+		more = !wire_will_look(wire);
 	}
 	if (more)
 		pinion_wire_leave(wire);
 }
 
-static void wire_receive_turn(struct work_struct *work)
+static bool wire_sock_waits(struct sock __rcu *const *at)
 {
-	struct pinion_wire *wire = container_of(work, struct pinion_wire, work);
-	struct pinion_errand errand = {};
+	struct sock *sk;
+	bool waits;
+
+	rcu_read_lock();
+	sk = rcu_dereference(*at);
+	waits = sk && !skb_queue_empty_lockless(&sk->sk_receive_queue);
+	rcu_read_unlock();
+	return waits;
+}
+
+/* Have packets arrived that nobody has begun to process? */
+static bool wire_waits(const void *object)
+{
+	const struct pinion_wire *wire = object;
+
+	return wire_sock_waits(&wire->sock4) || wire_sock_waits(&wire->sock6);
+}
+
+/* Return: whether there may be more. */
+static bool wire_receive_burst(struct pinion_wire *wire, bool lingers)
+{
+	struct pinion_errand errand = { .lingers = lingers };
 	bool more;
 
 	mutex_lock(&wire->turn);
 	more = wire_receive_some(wire, TURN, &errand);
 	mutex_unlock(&wire->turn);
 	pinion_errand_run(&errand);
-	if (more)
-		pinion_wire_leave(wire);
+	return more;
 }
 
+/*
+ * The work item was moved to another CPU at @moved. If that has kept it waiting, for instance since
+ * the receiving program polls there without rest, it is better off on the sender's.
+ */
+static void wire_judge(struct pinion_wire *wire, u64 moved)
+{
+	pinion_crowding_judge(&wire->crowding, ktime_get_ns() - moved > LATE_NS);
+}
+
+/*
+ * The work item. If it was moved away from the sender's CPU it lingers, so that the sender need not
+ * wake it for each message.
+ */
+static void wire_receive_turn(struct work_struct *work)
+{
+	struct pinion_wire *wire = container_of(work, struct pinion_wire, work);
+	unsigned long end = jiffies + msecs_to_jiffies(PINION_LINGER_MS);
+	/* It does not give way to others by a sleep: the packets would wait. */
+	struct pinion_linger linger = { .gave_way = true };
+	u64 moved = xchg(&wire->moved, 0);
+	bool more;
+
+	if (moved)
+		wire_judge(wire, moved);
+	WRITE_ONCE(wire->goes_on, true);
+	do
+		more = wire_receive_burst(wire, moved);
+	while (time_before(jiffies, end) &&
+	       (more || (moved && pinion_linger(&linger, wire_waits, wire))));
+	WRITE_ONCE(wire->goes_on, false);
+	/* Pairs with the barrier in wire_will_look(). */
+	smp_mb();
+	if (!more && !wire_waits(wire))
+		return;
+	/* On this CPU, behind other work items. */
+	if (moved)
+		WRITE_ONCE(wire->moved, ktime_get_ns());
+	pinion_wire_leave(wire);
+}
+
+/* A requester on this CPU goes on to send: receive on another, where the work item may linger. */
+static void wire_move(struct pinion_wire *wire)
+{
+	/* Not again for each packet that arrives while it waits. */
+	if (!READ_ONCE(wire->moved))
+		WRITE_ONCE(wire->moved, ktime_get_ns());
+	queue_work_on(pinion_linger_cpu(raw_smp_processor_id()), pinion_wire_wq, &wire->work);
+}
+
+/* In softirq. */
 void pinion_wire_arrived(struct pinion_wire *wire)
 {
-	if (!pinion_errand_take(wire))
+	if (pinion_errand_take(wire) || wire_will_look(wire))
+		return;
+	if (pinion_errand_is_stream() && pinion_crowding_is_over(&wire->crowding))
+		wire_move(wire);
+	else
 		pinion_wire_leave(wire);
 }
 

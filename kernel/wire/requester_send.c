@@ -119,6 +119,7 @@ static void requester_transmit(struct pinion_conn *conn, const struct pinion_bur
 		.flow = pinion_conn_flow(qp),
 		.route = &conn->route,
 		.errand = &conn->errand,
+		.stream = true,
 	};
 
 	pinion_congestion_sent(conn, skb->len);

@@ -232,12 +232,12 @@ static bool wire_transmit(struct pinion_wire *wire, const struct pinion_way *way
 		kfree_skb(skb);
 		goto out;
 	}
-	pinion_errand_begin(way->errand, skb->len);
+	pinion_errand_begin(way, skb->len);
 	if (av->ipv4)
 		wire_out4(net, skb);
 	else
 		wire_out6(net, skb);
-	pinion_errand_end(way->errand);
+	pinion_errand_end(way);
 	sent = true;
 out:
 	rcu_read_unlock();

@@ -16,6 +16,7 @@
 #include "../logic/packet.h"
 #include "../mem/users.h"
 #include "../path/engine.h"
+#include "../path/linger.h"
 #include "errand.h"
 
 struct net;
@@ -34,6 +35,9 @@ struct pinion_wire {
 
 	/* Processes packets that have arrived in the sockets: responders sleep. */
 	struct work_struct work;
+	u64 moved;			/* when its next run was moved to another CPU, or 0 */
+	bool goes_on;			/* it will look at the sockets again before it ends */
+	struct pinion_crowding crowding; /* of @work */
 	struct mutex turn;		/* held while packets are processed, to keep their order */
 	struct pinion_users users;	/* errands that include this wire */
 
@@ -140,6 +144,7 @@ struct pinion_way {
 	u32 flow;			/* pinion_wire_flow() */
 	struct pinion_route *route;	/* where the route is kept, or NULL */
 	struct pinion_errand *errand;	/* gets what arrives on this host, or NULL */
+	bool stream;			/* from a requester: mostly more follows */
 };
 
 /*

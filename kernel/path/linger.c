@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Where a work item lingers, for how long, and when it is not worth it.
+ */
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/moduleparam.h>
+#include <linux/sched.h>
+#include <linux/sched/stat.h>
+
+#include "linger.h"
+
+/* Several times the cost of a system call. */
+#define LINGER_NS	(50 * NSEC_PER_USEC)
+/* The sleep that lets another task run, once in a run of the work item. */
+#define WAY_US		10
+/* The pause after a run whose CPU other tasks wanted; doubled each time. */
+#define MIN_PAUSE_MS	10
+#define MAX_PAUSE_MS	1600
+
+static bool streams = true;
+module_param(streams, bool, 0644);
+MODULE_PARM_DESC(streams, "let idle processors look for requests and packets of who sends one after the other (default Y)");
+
+/*
+ * An unbound workqueue left to itself would stay on the current CPU if CPUs share no cache. If they
+ * do, the scheduler moves the work item to an idle CPU near the one that is returned.
+ */
+int pinion_linger_cpu(int busy)
+{
+	int cpu = cpumask_next(busy, cpu_online_mask);
+
+	return cpu < nr_cpu_ids ? cpu : cpumask_first(cpu_online_mask);
+}
+
+static bool linger_is_alone(void)
+{
+	return single_task_running() && !need_resched();
+}
+
+/* Return: whether no other task wants the CPU any more. */
+static bool linger_gives_way(struct pinion_linger *linger)
+{
+	if (linger->gave_way)
+		return false;
+	linger->gave_way = true;
+	usleep_range(WAY_US, 2 * WAY_US);
+	return linger_is_alone();
+}
+
+bool pinion_linger(struct pinion_linger *linger, bool (*comes)(const void *object),
+		   const void *object)
+{
+	u64 until = ktime_get_ns() + LINGER_NS;
+
+	do {
+		linger->crowded = !linger_is_alone() && !linger_gives_way(linger);
+		if (linger->crowded)
+			return false;
+		if (comes(object))
+			return true;
+		cpu_relax();
+	} while (ktime_get_ns() <= until);
+	return false;
+}
+
+bool pinion_crowding_is_over(const struct pinion_crowding *crowding)
+{
+	if (!READ_ONCE(streams) || num_online_cpus() == 1)
+		return false;
+	return !READ_ONCE(crowding->pause) || !time_before(jiffies, READ_ONCE(crowding->end));
+}
+
+void pinion_crowding_judge(struct pinion_crowding *crowding, bool crowded)
+{
+	unsigned long pause = 0;
+
+	if (crowded)
+		pause = clamp(2 * crowding->pause, msecs_to_jiffies(MIN_PAUSE_MS),
+			      msecs_to_jiffies(MAX_PAUSE_MS));
+	WRITE_ONCE(crowding->end, jiffies + pause);
+	WRITE_ONCE(crowding->pause, pause);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Work items that go on looking for work for a moment, on another CPU than the one that gave it to
+ * them. To queue one again, and to wake its CPU, would cost more. This is worth it only while that
+ * CPU has nothing else to do.
+ */
+#ifndef PINION_PATH_LINGER_H
+#define PINION_PATH_LINGER_H
+
+#include <linux/types.h>
+
+/* One run of the work item, kept by it. */
+struct pinion_linger {
+	bool crowded;		/* ended since other tasks wanted its CPU */
+	bool gave_way;		/* has slept once to let another task run */
+};
+
+/*
+ * Kept with the work item. Other tasks wanted its CPU: leave it where it is for a pause. Written by
+ * the work item, read anywhere without a lock.
+ */
+struct pinion_crowding {
+	unsigned long pause;	/* length of the last pause, in jiffies; 0: there was none */
+	unsigned long end;	/* of the pause, in jiffies */
+};
+
+/* How long a run may be, so that other work items have their turn. */
+#define PINION_LINGER_MS	20
+
+/* A CPU on which to queue a work item that would disturb who runs on CPU @busy. Any context. */
+int pinion_linger_cpu(int busy);
+
+/*
+ * Poll @comes(@object), in process context. Return: true once it is true; false if it is not for
+ * several times the cost of a system call, or if other tasks want the CPU.
+ */
+bool pinion_linger(struct pinion_linger *linger, bool (*comes)(const void *object),
+		   const void *object);
+
+/* May the work item be moved to another CPU now, and linger there? Any context. */
+bool pinion_crowding_is_over(const struct pinion_crowding *crowding);
+/* The work item was moved. @crowded: it should not have been. */
+void pinion_crowding_judge(struct pinion_crowding *crowding, bool crowded);
+
+#endif
