@@ -68,7 +68,7 @@ bed_programs() { # ROOT [PROGRAM...]
 		fi
 	fi
 	"$BED/enter" --rw "$dir" "$1" make -s -j"$JOBS" -C "$TOP/tools/testing" O="$dir" "${as_new[@]}" "${@:2}" >&2
-	[ -z "$what" ] || kept_give "programs-$1" "$what" "$sums" "$TOP" "$dir" '(' -type f -o -type l ')'
+	[ -z "$what" ] || kept_give "programs-$1" "$what" "$sums" "$TOP" "$dir" -type f -o -type l
 }
 
 # Sets $inside to the command that sets the environment of the tests. HOW: a selection as in check's

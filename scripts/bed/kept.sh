@@ -54,7 +54,7 @@ kept_give() {
 	fi
 	new=$kept.part
 	rm -rf "$new"
-	if mkdir -p "$new/files" && (cd "$5" && find . "${@:6}" -print0 | tar c --null -T - | tar x -C "$new/files") &&
+	if mkdir -p "$new/files" && (cd "$5" && find . '(' "${@:6}" ')' -print0 | tar c --null -T - | tar x -C "$new/files") &&
 		printf '%s\n' "$2" >"$new/what" && printf '%s\n' "$3" >"$new/sums" && printf '%s\n' "$4" >"$new/source"; then
 		rm -rf "$kept"
 		mv "$new" "$kept"
