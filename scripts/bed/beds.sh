@@ -13,6 +13,8 @@
 #   own		UML of another kernel tree, see bed_own(); forky
 # shellcheck shell=bash disable=SC2034
 
+. "$BED/kept.sh"
+
 # By which factor tests take longer than on the bed plain.
 declare -A slow=([host]=1 [plain]=1 [checked]=3 [trixie]=1 [here]=1 [7.2]=4 [6.12]=4 [kasan]=10 [box-kasan]=10 [box-kcsan]=5 [own]=3)
 # The target of module-build for the bed's kernel.
@@ -38,11 +40,35 @@ bed_modules() { # BED
 	BUILD_SOURCE=$exporter "$BED/module-build" "${target[$1]}" >/dev/null
 }
 
-# Builds test programs, by default all, with the compiler and the libibverbs of a root.
+# Prints a checksum of each file that test programs are made of.
+bed_sum_programs() (
+	cd "$TOP" || return
+	find include lib tools/{testing,ctl,examples,mrbench,record,box/hosts} \( -name build -o -name mutants -o -name fuzz -o -name exporter \
+		-o -name kverbs -o -name rawpin \) -prune -o -type f \( -name '*.[ch]' -o -name '*.map*' \
+		-o -name Makefile -o -name '*.mk' -o -name '*.sh' \) -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
+)
+# Builds test programs, by default all, with the compiler and the libibverbs of a root. An empty
+# folder begins with the last build by any tree, if only sources of test programs have changed since.
 bed_programs() { # ROOT [PROGRAM...]
-	local dir=$TOP/build/testing-$1
+	local dir=$TOP/build/testing-$1 begun sums what='' changed=() file as_new=()
 	mkdir -p "$dir"
-	"$BED/enter" --rw "$dir" "$1" make -s -j"$JOBS" -C "$TOP/tools/testing" O="$dir" "${@:2}" >&2
+	if (($# == 1)) && [ "$1" != host ]; then
+		begun=$(date +%s.%N)
+		sums=$(bed_sum_programs)
+		what=$(grep -v '^[^ ]* *tools/testing/.*\.c$' <<<"$sums" | key "$("$BED/root" "$1")" "$(declare -f bed_programs)" \
+			"${CFLAGS:-}" "${LDFLAGS:-}")
+		if [ -z "$(find "$dir" -type f -print -quit)" ] &&
+			kept_take "programs-$1" "$what" "$sums" "$TOP" "$dir" "$begun"; then
+			# They have the path of that tree in them.
+			rm -rf "$dir/examples"
+			for file in "${changed[@]#tools/testing/}"; do
+				as_new+=(-W "$file")
+				[ -e "$TOP/tools/testing/$file" ] || rm -f "$dir"/{,dv/linked/,dv/alone/}"${file%.c}" "$dir/${file%.c}".{o,so}
+			done
+		fi
+	fi
+	"$BED/enter" --rw "$dir" "$1" make -s -j"$JOBS" -C "$TOP/tools/testing" O="$dir" "${as_new[@]}" "${@:2}" >&2
+	[ -z "$what" ] || kept_give "programs-$1" "$what" "$sums" "$TOP" "$dir" -type f -o -type l
 }
 
 # Sets $inside to the command that sets the environment of the tests. HOW: a selection as in check's

@@ -38,12 +38,27 @@ unread_of() {
 }
 
 # with_includes FILE... < FILES: prints `CHECKSUM FILE' for each FILE, of it and of all FILES that it
-# may include: those with a name that some #include line ends in, and so on.
+# may include: those with a name that some #include line ends in, and so on. $sourced, if set, is a
+# list of those of FILES that others may read, being scripts: whoever has their name somewhere.
 with_includes() {
 	local file files
 	mapfile -t files
-	for file; do printf '%s\n' "$file"; done | awk '
+	for file; do printf '%s\n' "$file"; done | sourced=${sourced:-} awk '
+		BEGIN {
+			n = split(ENVIRON["sourced"], list, "\n")
+			for (i = 1; i <= n; i++) {
+				name = list[i]
+				sub(/.*\//, "", name)
+				named[name] = named[name] "\n" list[i]
+				names[name]
+			}
+		}
 		FNR == NR { wanted[++count] = $0; next }
+		n {
+			for (name in names)
+				if (index($0, name) && !used[FILENAME, name]++) uses[FILENAME] = uses[FILENAME] "\n" name
+			next
+		}
 		FILENAME != last { last = FILENAME; name = FILENAME; sub(/.*\//, "", name); named[name] = named[name] "\n" FILENAME }
 		/^[ \t]*#[ \t]*include/ && match($0, /["<][^">]*[">]/) {
 			name = substr($0, RSTART + 1, RLENGTH - 2)

@@ -29,6 +29,9 @@ usage() { sed -n '/^# shellcheck/d; 3,/^[^#]/s/^# \{0,1\}//p' "$0"; }
 # Prints the version of the tree.
 tree_version() { sed -n 's/.*PINION_VERSION "\(.*\)"/\1/p' "$TOP/include/pinion/version.h"; }
 
+# Prints the name of the module of a source folder.
+module_name() { if [ -d "$1/kernel/path" ]; then echo pinion; else basename "$1"; fi; }
+
 # Ends the progress line, so that it stays.
 next_line() { [ -z "$START" ] || echo >&2; }
 
