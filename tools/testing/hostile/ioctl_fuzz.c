@@ -475,7 +475,7 @@ static void nearly_right(void)
  * Making a process, its context and objects takes as long as a thousand calls. Two processes are
  * there at a time, so that their calls meet and none waits for a processor.
  */
-enum { CALLS = 5000, AT_ONCE = 2 };
+enum { CALLS = 5000, CALLS_IN_SHORT = 1000, AT_ONCE = 2 };
 
 /* One kind of calls: they go on until @least have succeeded, or at least one of each method. */
 struct kind {
@@ -488,6 +488,7 @@ static void garbage_round(void *arg)
 {
 	struct ibv_alloc_dm_attr some_memory = { .length = 5000 };
 	const struct kind *kind = arg;
+	int calls = in_short() ? CALLS_IN_SHORT : CALLS;
 	int i;
 
 	device_open();
@@ -507,7 +508,7 @@ static void garbage_round(void *arg)
 	count(&seen->processes);
 	/* Ends calls that wait. */
 	alarm(patience(5));
-	for (i = 0; i < CALLS; i++) {
+	for (i = 0; i < calls; i++) {
 		garbage_arena();
 		kind->call();
 	}
