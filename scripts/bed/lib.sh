@@ -126,8 +126,9 @@ end_groups() {
 	wait 2>/dev/null || :
 }
 
-# together FUNCTION...: run them in parallel. If one fails or this script is stopped, end the others
-# with all processes that they have started: each function has its own process group.
+# together COMMAND...: run them in parallel; each is a function, or one and its arguments. If one
+# fails or this script is stopped, end the others with all processes that they have started: each
+# command has its own process group.
 together() {
 	local groups=() f
 	local -A unfinished=()
@@ -143,7 +144,8 @@ together() {
 	trap 'together_end; exit 143' TERM HUP
 	set -m
 	for f; do
-		(trap - EXIT; "$f") </dev/null &
+		# shellcheck disable=SC2086 # the words of the command
+		(trap - EXIT; $f) </dev/null &
 		groups+=($!)
 		unfinished[$!]=1
 	done

@@ -524,6 +524,38 @@ static void a87_dereg(void)
 	buf_check(buf);
 }
 
+static void short_life(void *arg)
+{
+	(void)arg;
+	device_open();
+	CHECK_EQ(ibv_dereg_mr(implicit(ALL_ACCESS)), 0);
+}
+
+/* A region has a reference to its process, which may stay for no longer than both. */
+static void a87_forgotten(void)
+{
+	enum { MANY = 40 };
+	long long before, after;
+	double end;
+	int i;
+
+	need_root();
+	begin();
+	before = allocated_by("alloc_pid");
+	if (!before)
+		skip("this kernel does not count its allocations");
+	for (i = 0; i < MANY; i++)
+		reap_ok(spawn(short_life, NULL));
+	/* The kernel frees them later, and processes of others come and go. */
+	end = now() + patience(PATIENCE);
+	while ((after = allocated_by("alloc_pid")) > before + MANY / 2) {
+		if (now() > end)
+			FAIL("%lld processes are known, %lld before %d ended",
+			     after, before, MANY);
+		usleep(10000);
+	}
+}
+
 /* A window on a part of an implicit region. */
 static void a27_window(void)
 {
@@ -617,6 +649,7 @@ static const struct test tests[] = {
 	TEST(a51_advise, "A51 ibv_advise_mr"),
 	TEST(a27_window, "A27 a window"),
 	TEST(a87_dereg, "A87 the end"),
+	TEST(a87_forgotten, "A87 its process is forgotten"),
 };
 
 HARNESS_MAIN("ibv_reg_mr(3): implicit on-demand paging", tests)

@@ -282,6 +282,8 @@ static void d12_memory(void)
 	MUST_NOT(dv_umem(map, 0, 0, ~0ULL), EINVAL);
 	MUST_NOT(dv_umem(map + 5, 0, 0, ~0ULL), EINVAL);
 	MUST_NOT(dv_umem(map, SIZE_MAX, 0, ~0ULL), EINVAL);
+	/* The end is before the start, but rounded to pages it is one page behind. */
+	MUST_NOT(dv_umem(map + 5, SIZE_MAX, 0, ~0ULL), EINVAL);
 	MUST_NOT(dv_umem((void *)-4096L, 8192, 0, ~0ULL), EINVAL);
 	MUST_NOT(dv_umem(NULL, 4096, 0, ~0ULL), EFAULT);
 	MUST_NOT(dv_umem(map, 10 * PAGE, IBV_ACCESS_LOCAL_WRITE, ~0ULL),

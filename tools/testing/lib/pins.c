@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Reads how much memory is pinned.
+ * Reads how much memory is pinned or allocated.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "file.h"
 #include "harness.h"
@@ -25,6 +26,25 @@ long long pinned_pages(void)
 	}
 	fclose(file);
 	return pages;
+}
+
+long long allocated_by(const char *function)
+{
+	FILE *file = fopen("/proc/allocinfo", "r");
+	char line[512], name[128];
+	long long count, sum = 0;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		char *at = strstr(line, " func:");
+
+		if (at && sscanf(at, " func:%127s", name) == 1 &&
+		    !strcmp(name, function) &&
+		    sscanf(line, "%*d %lld", &count) == 1)
+			sum += count;
+	}
+	if (file)
+		fclose(file);
+	return sum;
 }
 
 long vm_pin(int pid)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memory that is pinned, as the kernel counts it.
+ * Memory that is pinned or allocated, as the kernel counts it.
  */
 #ifndef PINION_TEST_PINS_H
 #define PINION_TEST_PINS_H
@@ -9,5 +9,7 @@
 long long pinned_pages(void);
 /* KiB pinned by @pid (0: this process), of /proc/PID/status; -1 if there is no such process. */
 long vm_pin(int pid);
+/* Objects allocated by a function of the kernel; 0 if it does not count them. For root. */
+long long allocated_by(const char *function);
 
 #endif /* PINION_TEST_PINS_H */
