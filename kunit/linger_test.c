@@ -27,6 +27,27 @@ static void pauses_double_up_to_a_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, crowding.pause, least);
 }
 
+static void who_was_late_pauses_and_luck_is_not_believed(struct kunit *test)
+{
+	struct pinion_crowding crowding = {};
+	unsigned long least = msecs_to_jiffies(MIN_PAUSE_MS), before;
+	int i;
+
+	KUNIT_EXPECT_FALSE(test, pinion_crowding_was_late(&crowding, ktime_get_ns() + NSEC_PER_SEC));
+	KUNIT_EXPECT_EQ(test, crowding.pause, 0);
+	KUNIT_EXPECT_TRUE(test, pinion_crowding_was_late(&crowding, ktime_get_ns() - 2 * LATE_NS));
+	KUNIT_EXPECT_EQ(test, crowding.pause, least);
+	for (i = 0; i < 5; i++)
+		pinion_crowding_was_late(&crowding, ktime_get_ns() - 2 * LATE_NS);
+	before = crowding.pause;
+	KUNIT_EXPECT_GT(test, before, 8 * least);
+	/* A time to come: it cannot be late, however slow the machine is. */
+	KUNIT_EXPECT_FALSE(test, pinion_crowding_was_late(&crowding, ktime_get_ns() + NSEC_PER_SEC));
+	KUNIT_EXPECT_LT(test, crowding.pause, before);
+	KUNIT_EXPECT_GT(test, crowding.pause, before / 2);
+	KUNIT_EXPECT_TRUE(test, time_after_eq(jiffies, crowding.end));
+}
+
 static void nothing_is_moved_in_a_pause(struct kunit *test)
 {
 	struct pinion_crowding crowding = {};
@@ -86,6 +107,7 @@ static void lingering_ends_with_the_event_or_in_time(struct kunit *test)
 
 static struct kunit_case linger_cases[] = {
 	KUNIT_CASE(pauses_double_up_to_a_limit),
+	KUNIT_CASE(who_was_late_pauses_and_luck_is_not_believed),
 	KUNIT_CASE(nothing_is_moved_in_a_pause),
 	KUNIT_CASE(the_other_cpu_is_online_and_another),
 	KUNIT_CASE(lingering_ends_with_the_event_or_in_time),

@@ -15,6 +15,11 @@
 
 /* Several times the cost of a system call. */
 #define LINGER_NS	(50 * NSEC_PER_USEC)
+/*
+ * What waits so long for its CPU is in the way there, as where a program polls without rest. Mostly
+ * it is microseconds.
+ */
+#define LATE_NS		(500 * NSEC_PER_USEC)
 /* The sleep that lets another task run, once in a run of the work item. */
 #define WAY_US		10
 /* The pause after a run whose CPU other tasks wanted; doubled each time. */
@@ -23,7 +28,7 @@
 
 static bool streams = true;
 module_param(streams, bool, 0644);
-MODULE_PARM_DESC(streams, "let idle processors look for requests and packets of who sends one after the other (default Y)");
+MODULE_PARM_DESC(streams, "let idle processors look for requests and packets of those who send one after the other (default Y)");
 
 /*
  * An unbound workqueue left to itself would stay on the current CPU if CPUs share no cache. If they
@@ -83,4 +88,24 @@ void pinion_crowding_judge(struct pinion_crowding *crowding, bool crowded)
 			      msecs_to_jiffies(MAX_PAUSE_MS));
 	WRITE_ONCE(crowding->end, jiffies + pause);
 	WRITE_ONCE(crowding->pause, pause);
+}
+
+bool pinion_linger_is_late(u64 moved)
+{
+	/* The clocks of two CPUs may differ a little. */
+	return (s64)(ktime_get_ns() - moved) > (s64)LATE_NS;
+}
+
+bool pinion_crowding_was_late(struct pinion_crowding *crowding, u64 moved)
+{
+	bool late = pinion_linger_is_late(moved);
+
+	if (late) {
+		pinion_crowding_judge(crowding, true);
+	} else {
+		/* It may be luck: if the next one is late, remember most of the last pause. */
+		WRITE_ONCE(crowding->end, jiffies);
+		WRITE_ONCE(crowding->pause, crowding->pause - crowding->pause / 4);
+	}
+	return late;
 }

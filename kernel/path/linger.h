@@ -16,23 +16,24 @@ struct pinion_linger {
 };
 
 /*
- * Kept with the work item. Other tasks wanted its CPU: leave it where it is for a pause. Written by
- * the work item, read anywhere without a lock.
+ * Kept with the work item. Other tasks wanted its CPU: do not move it for a pause. Written by the
+ * work item, read anywhere without a lock; who sees a new pause with an old end moves it once more.
  */
 struct pinion_crowding {
 	unsigned long pause;	/* length of the last pause, in jiffies; 0: there was none */
 	unsigned long end;	/* of the pause, in jiffies */
 };
 
-/* How long a run may be, so that other work items have their turn. */
+/* How long a run that lingers may be: who flushes or cancels it waits. */
 #define PINION_LINGER_MS	20
 
 /* A CPU on which to queue a work item that would disturb who runs on CPU @busy. Any context. */
 int pinion_linger_cpu(int busy);
 
 /*
- * Poll @comes(@object), in process context. Return: true once it is true; false if it is not for
- * several times the cost of a system call, or if other tasks want the CPU.
+ * Poll @comes(@object), in process context. Return: true once it is true; false if other tasks want
+ * the CPU, which is looked at first, or if it is not true for several times the cost of a system
+ * call.
  */
 bool pinion_linger(struct pinion_linger *linger, bool (*comes)(const void *object),
 		   const void *object);
@@ -41,5 +42,12 @@ bool pinion_linger(struct pinion_linger *linger, bool (*comes)(const void *objec
 bool pinion_crowding_is_over(const struct pinion_crowding *crowding);
 /* The work item was moved. @crowded: it should not have been. */
 void pinion_crowding_judge(struct pinion_crowding *crowding, bool crowded);
+/*
+ * Likewise for one that was moved at time @moved, and begins to run: it should not have been if it
+ * had to wait for its new CPU. Return: whether it had.
+ */
+bool pinion_crowding_was_late(struct pinion_crowding *crowding, u64 moved);
+/* Has what was moved at time @moved been waiting too long, up to now? */
+bool pinion_linger_is_late(u64 moved);
 
 #endif

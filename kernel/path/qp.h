@@ -87,9 +87,8 @@ struct pinion_sq {
 	struct hrtimer timer;
 	struct work_struct work;	/* executes; see run.c */
 
-	/* Used by path/stream.c: */
-	bool asked;			/* @work is to begin a stint */
-	struct pinion_crowding crowding; /* of stints */
+	bool asked;			/* used by stream.c: @work is to begin a stint */
+	struct pinion_crowding crowding; /* of stints; with a window, of moves of @work */
 };
 
 struct pinion_resp {

@@ -29,7 +29,7 @@ void pinion_errand_begin(const struct pinion_way *way, u32 bytes)
 		return;
 	if (bytes > LARGE)
 		errand->large = true;
-	errand->stream = way->stream;
+	errand->by_requester = way->by_requester;
 	migrate_disable();
 	if (this_cpu_cmpxchg(errand_here, NULL, errand))
 		return;
@@ -61,7 +61,7 @@ bool pinion_errand_is_stream(void)
 {
 	const struct pinion_errand *errand = errand_of_sender();
 
-	return errand && errand->large && errand->stream;
+	return errand && errand->large && errand->by_requester;
 }
 
 bool pinion_errand_take(struct pinion_wire *wire)

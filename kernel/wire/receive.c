@@ -22,8 +22,6 @@
 #define TURN		64
 /* Likewise for a sender's errand. */
 #define ERRAND		8
-/* A work item that waits so long for its CPU is in the way there. Mostly it is microseconds. */
-#define LATE_NS		(500 * NSEC_PER_USEC)
 
 /* The netdev that has the destination address of @skb, or NULL. RCU is held. */
 static struct net_device *wire_netdev_of(struct net *net, const struct sk_buff *skb)
@@ -161,17 +159,25 @@ static bool wire_sock_waits(struct sock __rcu *const *at)
 
 	rcu_read_lock();
 	sk = rcu_dereference(*at);
-	waits = sk && !skb_queue_empty_lockless(&sk->sk_receive_queue);
+	/* One who takes a packet moves all to the second queue. */
+	waits = sk && (!skb_queue_empty_lockless(&sk->sk_receive_queue) ||
+		       !skb_queue_empty_lockless(&udp_sk(sk)->reader_queue));
 	rcu_read_unlock();
 	return waits;
 }
 
-/* Have packets arrived that nobody has begun to process? */
-static bool wire_waits(const void *object)
+/* Are there packets in the sockets? */
+static bool wire_waits(const struct pinion_wire *wire)
+{
+	return wire_sock_waits(&wire->sock4) || wire_sock_waits(&wire->sock6);
+}
+
+/* Are there any that no other thread is processing? */
+static bool wire_has_work(const void *object)
 {
 	const struct pinion_wire *wire = object;
 
-	return wire_sock_waits(&wire->sock4) || wire_sock_waits(&wire->sock6);
+	return wire_waits(wire) && !mutex_is_locked((struct mutex *)&wire->turn);
 }
 
 /* Return: whether there may be more. */
@@ -188,12 +194,21 @@ static bool wire_receive_burst(struct pinion_wire *wire, bool lingers)
 }
 
 /*
- * The work item was moved to another CPU at @moved. If that has kept it waiting, for instance since
- * the receiving program polls there without rest, it is better off on the sender's.
+ * A run of the work item begins. Return: whether it has a CPU of its own, where it may linger: it
+ * was moved there just now, or before its last run, which has queued it again.
  */
-static void wire_judge(struct pinion_wire *wire, u64 moved)
+static bool wire_is_away(struct pinion_wire *wire)
 {
-	pinion_crowding_judge(&wire->crowding, ktime_get_ns() - moved > LATE_NS);
+	u64 moved = xchg(&wire->moved, 0);
+
+	if (xchg(&wire->taken_back, false)) {
+		pinion_crowding_judge(&wire->crowding, true);
+		return false;
+	}
+	if (!moved)
+		return wire->away;
+	/* If it was moved during its last run it has waited only since. */
+	return !pinion_crowding_was_late(&wire->crowding, max(moved, wire->ended));
 }
 
 /*
@@ -203,28 +218,27 @@ static void wire_judge(struct pinion_wire *wire, u64 moved)
 static void wire_receive_turn(struct work_struct *work)
 {
 	struct pinion_wire *wire = container_of(work, struct pinion_wire, work);
-	unsigned long end = jiffies + msecs_to_jiffies(PINION_LINGER_MS);
 	/* It does not give way to others by a sleep: the packets would wait. */
 	struct pinion_linger linger = { .gave_way = true };
-	u64 moved = xchg(&wire->moved, 0);
-	bool more;
+	unsigned long end = jiffies;
+	bool more, away;
 
-	if (moved)
-		wire_judge(wire, moved);
 	WRITE_ONCE(wire->goes_on, true);
+	away = wire_is_away(wire);
+	if (away)
+		end += msecs_to_jiffies(PINION_LINGER_MS);
 	do
-		more = wire_receive_burst(wire, moved);
+		more = wire_receive_burst(wire, away);
 	while (time_before(jiffies, end) &&
-	       (more || (moved && pinion_linger(&linger, wire_waits, wire))));
+	       (more || pinion_linger(&linger, wire_has_work, wire)));
+	wire->ended = ktime_get_ns();
 	WRITE_ONCE(wire->goes_on, false);
 	/* Pairs with the barrier in wire_will_look(). */
 	smp_mb();
-	if (!more && !wire_waits(wire))
-		return;
-	/* On this CPU, behind other work items. */
-	if (moved)
-		WRITE_ONCE(wire->moved, ktime_get_ns());
-	pinion_wire_leave(wire);
+	more |= wire_waits(wire);
+	wire->away = more && away && !linger.crowded;
+	if (more)
+		pinion_wire_leave(wire);
 }
 
 /* A requester on this CPU goes on to send: receive on another, where the work item may linger. */
@@ -236,11 +250,27 @@ static void wire_move(struct pinion_wire *wire)
 	queue_work_on(pinion_linger_cpu(raw_smp_processor_id()), pinion_wire_wq, &wire->work);
 }
 
+/*
+ * The work item was moved, and waits too long for its CPU: take it back, once, since everybody in
+ * this namespace waits for it. If it just begins, it is left alone.
+ */
+static void wire_take_back(struct pinion_wire *wire)
+{
+	u64 moved = READ_ONCE(wire->moved);
+
+	if (!moved || READ_ONCE(wire->taken_back) || !pinion_linger_is_late(moved) ||
+	    !cancel_work(&wire->work))
+		return;
+	WRITE_ONCE(wire->taken_back, true);
+	pinion_wire_leave(wire);
+}
+
 /* In softirq. */
 void pinion_wire_arrived(struct pinion_wire *wire)
 {
 	if (pinion_errand_take(wire) || wire_will_look(wire))
 		return;
+	wire_take_back(wire);
 	if (pinion_errand_is_stream() && pinion_crowding_is_over(&wire->crowding))
 		wire_move(wire);
 	else

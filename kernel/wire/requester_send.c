@@ -119,7 +119,8 @@ static void requester_transmit(struct pinion_conn *conn, const struct pinion_bur
 		.flow = pinion_conn_flow(qp),
 		.route = &conn->route,
 		.errand = &conn->errand,
-		.stream = true,
+		/* An unreliable sender is not slowed down by its receiver: it would lose more. */
+		.by_requester = pinion_qp_is_reliable(qp),
 	};
 
 	pinion_congestion_sent(conn, skb->len);

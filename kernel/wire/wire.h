@@ -35,9 +35,12 @@ struct pinion_wire {
 
 	/* Processes packets that have arrived in the sockets: responders sleep. */
 	struct work_struct work;
-	u64 moved;			/* when its next run was moved to another CPU, or 0 */
+	u64 moved;			/* when it was queued on another CPU, until it runs; or 0 */
+	bool taken_back;		/* it waited there too long, so it was queued here again */
 	bool goes_on;			/* it will look at the sockets again before it ends */
-	struct pinion_crowding crowding; /* of @work */
+	bool away;			/* its next run may linger where it is; for itself only */
+	u64 ended;			/* when its last run has ended; for itself only */
+	struct pinion_crowding crowding; /* of moves of @work */
 	struct mutex turn;		/* held while packets are processed, to keep their order */
 	struct pinion_users users;	/* errands that include this wire */
 
@@ -144,7 +147,7 @@ struct pinion_way {
 	u32 flow;			/* pinion_wire_flow() */
 	struct pinion_route *route;	/* where the route is kept, or NULL */
 	struct pinion_errand *errand;	/* gets what arrives on this host, or NULL */
-	bool stream;			/* from a requester: mostly more follows */
+	bool by_requester;		/* of a reliable connection: mostly more follows */
 };
 
 /*
