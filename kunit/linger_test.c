@@ -31,18 +31,20 @@ static void who_was_late_pauses_and_luck_is_not_believed(struct kunit *test)
 {
 	struct pinion_crowding crowding = {};
 	unsigned long least = msecs_to_jiffies(MIN_PAUSE_MS), before;
+	/* A time to come: it cannot be late, however slow the machine is. */
+	u64 prompt = ktime_get_ns() + 1000 * NSEC_PER_SEC;
+	u64 late = ktime_get_ns() - 2 * LATE_NS;
 	int i;
 
-	KUNIT_EXPECT_FALSE(test, pinion_crowding_was_late(&crowding, ktime_get_ns() + NSEC_PER_SEC));
+	KUNIT_EXPECT_FALSE(test, pinion_crowding_was_late(&crowding, prompt));
 	KUNIT_EXPECT_EQ(test, crowding.pause, 0);
-	KUNIT_EXPECT_TRUE(test, pinion_crowding_was_late(&crowding, ktime_get_ns() - 2 * LATE_NS));
+	KUNIT_EXPECT_TRUE(test, pinion_crowding_was_late(&crowding, late));
 	KUNIT_EXPECT_EQ(test, crowding.pause, least);
 	for (i = 0; i < 5; i++)
-		pinion_crowding_was_late(&crowding, ktime_get_ns() - 2 * LATE_NS);
+		pinion_crowding_was_late(&crowding, late);
 	before = crowding.pause;
 	KUNIT_EXPECT_GT(test, before, 8 * least);
-	/* A time to come: it cannot be late, however slow the machine is. */
-	KUNIT_EXPECT_FALSE(test, pinion_crowding_was_late(&crowding, ktime_get_ns() + NSEC_PER_SEC));
+	KUNIT_EXPECT_FALSE(test, pinion_crowding_was_late(&crowding, prompt));
 	KUNIT_EXPECT_LT(test, crowding.pause, before);
 	KUNIT_EXPECT_GT(test, crowding.pause, before / 2);
 	KUNIT_EXPECT_TRUE(test, time_after_eq(jiffies, crowding.end));
