@@ -27,6 +27,12 @@ static void pauses_double_up_to_a_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, crowding.pause, least);
 }
 
+static bool moved_at_was_late(struct pinion_crowding *crowding, u64 moved)
+{
+	crowding->moved = moved;
+	return pinion_crowding_was_late(crowding);
+}
+
 static void who_was_late_pauses_and_luck_is_not_believed(struct kunit *test)
 {
 	struct pinion_crowding crowding = {};
@@ -36,15 +42,18 @@ static void who_was_late_pauses_and_luck_is_not_believed(struct kunit *test)
 	u64 late = ktime_get_ns() - 2 * LATE_NS;
 	int i;
 
-	KUNIT_EXPECT_FALSE(test, pinion_crowding_was_late(&crowding, prompt));
+	KUNIT_EXPECT_FALSE(test, pinion_crowding_was_late(&crowding));
+	KUNIT_EXPECT_FALSE(test, moved_at_was_late(&crowding, prompt));
+	KUNIT_EXPECT_EQ(test, crowding.moved, 0);
 	KUNIT_EXPECT_EQ(test, crowding.pause, 0);
-	KUNIT_EXPECT_TRUE(test, pinion_crowding_was_late(&crowding, late));
+	KUNIT_EXPECT_TRUE(test, moved_at_was_late(&crowding, late));
+	KUNIT_EXPECT_EQ(test, crowding.moved, 0);
 	KUNIT_EXPECT_EQ(test, crowding.pause, least);
 	for (i = 0; i < 5; i++)
-		pinion_crowding_was_late(&crowding, late);
+		moved_at_was_late(&crowding, late);
 	before = crowding.pause;
 	KUNIT_EXPECT_GT(test, before, 8 * least);
-	KUNIT_EXPECT_FALSE(test, pinion_crowding_was_late(&crowding, prompt));
+	KUNIT_EXPECT_FALSE(test, moved_at_was_late(&crowding, prompt));
 	KUNIT_EXPECT_LT(test, crowding.pause, before);
 	KUNIT_EXPECT_GT(test, crowding.pause, before / 2);
 	KUNIT_EXPECT_TRUE(test, time_after_eq(jiffies, crowding.end));

@@ -90,16 +90,31 @@ void pinion_crowding_judge(struct pinion_crowding *crowding, bool crowded)
 	WRITE_ONCE(crowding->pause, pause);
 }
 
-bool pinion_linger_is_late(u64 moved)
+void pinion_crowding_move(struct pinion_crowding *crowding, struct workqueue_struct *wq,
+			  struct work_struct *work)
 {
-	/* The clocks of two CPUs may differ a little. */
-	return (s64)(ktime_get_ns() - moved) > (s64)LATE_NS;
+	/* Not again while it waits: the time would be too late. */
+	if (!READ_ONCE(crowding->moved))
+		WRITE_ONCE(crowding->moved, ktime_get_ns());
+	queue_work_on(pinion_linger_cpu(raw_smp_processor_id()), wq, work);
 }
 
-bool pinion_crowding_was_late(struct pinion_crowding *crowding, u64 moved)
+bool pinion_crowding_is_late(const struct pinion_crowding *crowding)
 {
-	bool late = pinion_linger_is_late(moved);
+	u64 moved = READ_ONCE(crowding->moved);
 
+	/* The clocks of two CPUs may differ a little. */
+	return moved && (s64)(ktime_get_ns() - moved) > (s64)LATE_NS;
+}
+
+bool pinion_crowding_was_late(struct pinion_crowding *crowding)
+{
+	bool late;
+
+	if (!READ_ONCE(crowding->moved))
+		return false;
+	late = pinion_crowding_is_late(crowding);
+	WRITE_ONCE(crowding->moved, 0);
 	if (late) {
 		pinion_crowding_judge(crowding, true);
 	} else {

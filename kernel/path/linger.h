@@ -8,6 +8,7 @@
 #define PINION_PATH_LINGER_H
 
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 /* One run of the work item, kept by it. */
 struct pinion_linger {
@@ -16,10 +17,12 @@ struct pinion_linger {
 };
 
 /*
- * Kept with the work item. Other tasks wanted its CPU: do not move it for a pause. Written by the
- * work item, read anywhere without a lock; who sees a new pause with an old end moves it once more.
+ * Kept with the work item. Other tasks wanted its CPU: do not move it for a pause, which is written
+ * by the work item, and read anywhere without a lock; who sees a new pause with an old end moves it
+ * once more.
  */
 struct pinion_crowding {
+	u64 moved;		/* when it was queued on another CPU, until it runs; or 0 */
 	unsigned long pause;	/* length of the last pause, in jiffies; 0: there was none */
 	unsigned long end;	/* of the pause, in jiffies */
 };
@@ -42,12 +45,16 @@ bool pinion_linger(struct pinion_linger *linger, bool (*comes)(const void *objec
 bool pinion_crowding_is_over(const struct pinion_crowding *crowding);
 /* The work item was moved. @crowded: it should not have been. */
 void pinion_crowding_judge(struct pinion_crowding *crowding, bool crowded);
+
+/* Queue @work on another CPU than this one, and note when. Any context. */
+void pinion_crowding_move(struct pinion_crowding *crowding, struct workqueue_struct *wq,
+			  struct work_struct *work);
+/* Was the work item moved, and has it been waiting too long for its new CPU? Any context. */
+bool pinion_crowding_is_late(const struct pinion_crowding *crowding);
 /*
- * Likewise for one that was moved at time @moved, and begins to run: it should not have been if it
- * had to wait for its new CPU. Return: whether it had.
+ * The work item begins to run. If it was moved, judge that: it should not have been if it had to
+ * wait too long. Return: whether it had.
  */
-bool pinion_crowding_was_late(struct pinion_crowding *crowding, u64 moved);
-/* Has what was moved at time @moved been waiting too long, up to now? */
-bool pinion_linger_is_late(u64 moved);
+bool pinion_crowding_was_late(struct pinion_crowding *crowding);
 
 #endif

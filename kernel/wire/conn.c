@@ -198,16 +198,13 @@ bool pinion_conn_is_peer(const struct pinion_qp *qp, const struct pinion_av *av)
 /* Queue the executor, which has something to do since an answer came. */
 static void conn_send_more(struct pinion_qp *qp, const struct pinion_errand *errand)
 {
-	struct pinion_conn *conn = qp->conn;
-	int cpu = WORK_CPU_UNBOUND;
+	struct pinion_sq *sq = &qp->sq;
 
 	/* The thread that brought the answer keeps its CPU for what arrives: send elsewhere. */
-	if (errand && errand->lingers && pinion_crowding_is_over(&qp->sq.crowding)) {
-		cpu = pinion_linger_cpu(raw_smp_processor_id());
-		if (!READ_ONCE(conn->moved))
-			WRITE_ONCE(conn->moved, ktime_get_ns());
-	}
-	queue_work_on(cpu, qp->wq, &qp->sq.work);
+	if (errand && errand->lingers && pinion_crowding_is_over(&sq->crowding))
+		pinion_crowding_move(&sq->crowding, qp->wq, &sq->work);
+	else
+		queue_work(qp->wq, &sq->work);
 }
 
 /* Deliver an answer. It is dropped if no request is begun. */

@@ -60,7 +60,6 @@ struct pinion_conn {
 	struct pinion_sender sender;
 	struct pinion_line answers;
 	struct pinion_kept kept_answers;	/* behind sender.due */
-	u64 moved;			/* when sq.work was queued on another CPU, or 0 */
 	bool attended;			/* pinion_requester_turn() runs, and will read @answers */
 	struct pinion_errand errand;	/* of the holder of sq.exec */
 	struct pinion_request *lacking;	/* the request that sq.fault brings a page for */

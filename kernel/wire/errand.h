@@ -17,7 +17,7 @@ struct pinion_errand {
 	u32 count;
 	struct pinion_wire *wires[2];	/* where packets arrived; holds pinion_wire.users */
 	bool large;			/* much was sent: leave it to the work item */
-	bool by_requester;		/* what was sent last; it mostly goes on */
+	bool by_requester;		/* the last packet was a requester's, who mostly goes on */
 	bool lingers;			/* of a work item that looks for more packets afterwards */
 };
 

@@ -199,16 +199,10 @@ static bool wire_receive_burst(struct pinion_wire *wire, bool lingers)
  */
 static bool wire_is_away(struct pinion_wire *wire)
 {
-	u64 moved = xchg(&wire->moved, 0);
-
-	if (xchg(&wire->taken_back, false)) {
-		pinion_crowding_judge(&wire->crowding, true);
-		return false;
-	}
-	if (!moved)
+	WRITE_ONCE(wire->taken_back, false);
+	if (!READ_ONCE(wire->crowding.moved))
 		return wire->away;
-	/* If it was moved during its last run it has waited only since. */
-	return !pinion_crowding_was_late(&wire->crowding, max(moved, wire->ended));
+	return !pinion_crowding_was_late(&wire->crowding);
 }
 
 /*
@@ -231,7 +225,6 @@ static void wire_receive_turn(struct work_struct *work)
 		more = wire_receive_burst(wire, away);
 	while (time_before(jiffies, end) &&
 	       (more || pinion_linger(&linger, wire_has_work, wire)));
-	wire->ended = ktime_get_ns();
 	WRITE_ONCE(wire->goes_on, false);
 	/* Pairs with the barrier in wire_will_look(). */
 	smp_mb();
@@ -241,24 +234,13 @@ static void wire_receive_turn(struct work_struct *work)
 		pinion_wire_leave(wire);
 }
 
-/* A requester on this CPU goes on to send: receive on another, where the work item may linger. */
-static void wire_move(struct pinion_wire *wire)
-{
-	/* Not again for each packet that arrives while it waits. */
-	if (!READ_ONCE(wire->moved))
-		WRITE_ONCE(wire->moved, ktime_get_ns());
-	queue_work_on(pinion_linger_cpu(raw_smp_processor_id()), pinion_wire_wq, &wire->work);
-}
-
 /*
  * The work item was moved, and waits too long for its CPU: take it back, once, since everybody in
  * this namespace waits for it. If it just begins, it is left alone.
  */
 static void wire_take_back(struct pinion_wire *wire)
 {
-	u64 moved = READ_ONCE(wire->moved);
-
-	if (!moved || READ_ONCE(wire->taken_back) || !pinion_linger_is_late(moved) ||
+	if (READ_ONCE(wire->taken_back) || !pinion_crowding_is_late(&wire->crowding) ||
 	    !cancel_work(&wire->work))
 		return;
 	WRITE_ONCE(wire->taken_back, true);
@@ -271,8 +253,9 @@ void pinion_wire_arrived(struct pinion_wire *wire)
 	if (pinion_errand_take(wire) || wire_will_look(wire))
 		return;
 	wire_take_back(wire);
+	/* A requester on this CPU goes on to send: receive on another, where we may linger. */
 	if (pinion_errand_is_stream() && pinion_crowding_is_over(&wire->crowding))
-		wire_move(wire);
+		pinion_crowding_move(&wire->crowding, pinion_wire_wq, &wire->work);
 	else
 		pinion_wire_leave(wire);
 }

@@ -142,13 +142,10 @@ enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
 	struct pinion_request *request;
 	enum pinion_step step;
 	bool further;
-	u64 moved;
 	int i;
 
 	pinion_half_assert(&qp->sq.exec);
-	moved = xchg(&conn->moved, 0);
-	if (moved)
-		pinion_crowding_was_late(&qp->sq.crowding, moved);
+	pinion_crowding_was_late(&qp->sq.crowding);
 	requester_leave_outlet(conn);
 	if (!requester_page_came(conn))
 		return PINION_STEP_PARKED;

@@ -35,11 +35,9 @@ struct pinion_wire {
 
 	/* Processes packets that have arrived in the sockets: responders sleep. */
 	struct work_struct work;
-	u64 moved;			/* when it was queued on another CPU, until it runs; or 0 */
-	bool taken_back;		/* it waited there too long, so it was queued here again */
+	bool taken_back;		/* it waited too long for its CPU, and was queued again */
 	bool goes_on;			/* it will look at the sockets again before it ends */
 	bool away;			/* its next run may linger where it is; for itself only */
-	u64 ended;			/* when its last run has ended; for itself only */
 	struct pinion_crowding crowding; /* of moves of @work */
 	struct mutex turn;		/* held while packets are processed, to keep their order */
 	struct pinion_users users;	/* errands that include this wire */
