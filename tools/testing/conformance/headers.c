@@ -30,11 +30,6 @@ static uint32_t label_of(uint32_t a, uint32_t b)
 	return v & 0xfffff;
 }
 
-static uint32_t get16(const uint8_t *at)
-{
-	return at[0] << 8 | at[1];
-}
-
 static void check_flow(const struct captured *seen, uint32_t label)
 {
 	uint32_t first = get16(seen->ip) << 16 | get16(seen->ip + 2);

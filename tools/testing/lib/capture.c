@@ -28,11 +28,6 @@ int capture_open(const char *netdev)
 	return fd;
 }
 
-static uint32_t get16(const uint8_t *at)
-{
-	return at[0] << 8 | at[1];
-}
-
 static int tag_beside(struct msghdr *msg)
 {
 	struct cmsghdr *c;

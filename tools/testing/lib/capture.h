@@ -15,6 +15,12 @@ struct captured {
 	bool v6;
 };
 
+/* Two bytes of a packet as a number. */
+static inline uint32_t get16(const uint8_t *at)
+{
+	return at[0] << 8 | at[1];
+}
+
 /* Opens a packet socket that sees what leaves by @netdev from now on, from its link header on. */
 int capture_open(const char *netdev);
 /* Waits for the next packet to queue pair @qpn. */
