@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Keeps the last build of something in the cache, so that another tree, such as a fresh clone,
-# compiles only what differs. There is one folder for each name, $CACHE/last/NAME, which the next
-# build replaces:
+# compiles only what differs. There is one folder for each name, $LAST/NAME, which the next build
+# replaces:
 #   what    a checksum of all that every object depends on
 #   sums    `CHECKSUM FILE' of each source
 #   source  the path of the tree
@@ -9,6 +9,8 @@
 # scripts/bed/prune removes those that were not used for 30 days. A cache that cannot be written
 # does no harm. Sourced after lib.sh.
 # shellcheck shell=bash
+
+LAST=${PINION_LAST:-$CACHE/last}
 
 # kept_changes SUMS: prints the sources that are not as they were: changed, new or gone.
 kept_changes() {
@@ -20,7 +22,7 @@ kept_changes() {
 # something else. All files get the age of TIME, just before the SUMS were made: newer than the
 # sources that were read then, and older than any that is written later.
 kept_take() {
-	local lock old='' kept=$CACHE/last/$1
+	local lock old='' kept=$LAST/$1
 	{ exec {lock}<"$kept.lock"; } 2>/dev/null || return
 	flock -s "$lock"
 	if [ "$(cat "$kept/what" 2>/dev/null)" != "$2" ] || ! old=$(cat "$kept/source"); then
@@ -36,17 +38,19 @@ kept_take() {
 	}
 	touch -c "$kept/what" 2>/dev/null || :
 	exec {lock}<&-
-	# The commands that kbuild compares have the path of the tree.
+	# The path of the tree is in the commands that kbuild compares, and without MO= in the lists of
+	# objects that it links.
 	if [ "$old" != "$4" ]; then
-		find "$5" -name '.*.cmd' -exec sed -i "s|$(sed 's/[][\.*^$|]/\\&/g' <<<"$old")|$(sed 's/[\&|]/\\&/g' <<<"$4")|g" {} +
+		grep -rlIZF -e "$old" "$5" | xargs -0r \
+			sed -i "s|$(sed 's/[][\.*^$|]/\\&/g' <<<"$old")|$(sed 's/[\&|]/\\&/g' <<<"$4")|g"
 	fi
 	find "$5" -type f -exec touch -d "@$6" {} +
 }
 
 # kept_give NAME WHAT SUMS TREE OUT FIND-EXPRESSION...: keeps those files of OUT.
 kept_give() {
-	local lock kept=$CACHE/last/$1 new
-	{ mkdir -p "$CACHE/last" && exec {lock}>>"$kept.lock"; } 2>/dev/null || return 0
+	local lock kept=$LAST/$1 new
+	{ mkdir -p "$LAST" && exec {lock}>>"$kept.lock"; } 2>/dev/null || return 0
 	flock "$lock"
 	if [ "$(cat "$kept/what" "$kept/sums" 2>/dev/null)" = "$2"$'\n'"$3" ]; then
 		exec {lock}>&-
