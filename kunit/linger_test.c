@@ -65,12 +65,12 @@ static void nothing_is_moved_in_a_pause(struct kunit *test)
 
 	if (num_online_cpus() == 1)
 		kunit_skip(test, "there is no other CPU");
-	KUNIT_EXPECT_TRUE(test, pinion_crowding_is_over(&crowding));
+	KUNIT_EXPECT_TRUE(test, pinion_crowding_allows(&crowding));
 	crowding.pause = 1;
 	crowding.end = jiffies + MAX_JIFFY_OFFSET / 2;
-	KUNIT_EXPECT_FALSE(test, pinion_crowding_is_over(&crowding));
+	KUNIT_EXPECT_FALSE(test, pinion_crowding_allows(&crowding));
 	crowding.end = jiffies;
-	KUNIT_EXPECT_TRUE(test, pinion_crowding_is_over(&crowding));
+	KUNIT_EXPECT_TRUE(test, pinion_crowding_allows(&crowding));
 }
 
 static void the_other_cpu_is_online_and_another(struct kunit *test)

@@ -40,10 +40,7 @@ struct pinion_cq {
 	/* kernel consumers */
 	spinlock_t poll_lock;		/* protects @head; taken in any context */
 	u32 head;			/* private copy of hdr->user_idx */
-	/* user space: the mapping of the ring, owned by verbs */
-	struct rdma_user_mmap_entry *mmap;
-	struct mutex resize_lock;	/* protects @next, and serializes resizing */
-	struct pinion_ring_offer next;
+	struct pinion_resize resize;	/* user space */
 };
 
 static inline struct pinion_cq *to_pinion_cq(struct ib_cq *ibcq)
@@ -66,7 +63,7 @@ static inline bool pinion_cq_is_lost(const struct pinion_cq *cq)
 /*
  * Copy completions that were not polled to @ring and use that; on return *@ring is the old ring,
  * which the caller frees. -EINVAL if they do not fit. The provider holds its own lock, so that
- * user_idx does not change meanwhile. @cq->resize_lock is held; sleeps.
+ * user_idx does not change meanwhile. @cq->resize.lock is held; sleeps.
  */
 int pinion_cq_switch_ring(struct pinion_cq *cq, struct pinion_ring *ring);
 

@@ -72,7 +72,7 @@ bool pinion_linger(struct pinion_linger *linger, bool (*comes)(const void *objec
 	return false;
 }
 
-bool pinion_crowding_is_over(const struct pinion_crowding *crowding)
+bool pinion_crowding_allows(const struct pinion_crowding *crowding)
 {
 	if (!READ_ONCE(streams) || num_online_cpus() == 1)
 		return false;

@@ -41,8 +41,11 @@ int pinion_linger_cpu(int busy);
 bool pinion_linger(struct pinion_linger *linger, bool (*comes)(const void *object),
 		   const void *object);
 
-/* May the work item be moved to another CPU now, and linger there? Any context. */
-bool pinion_crowding_is_over(const struct pinion_crowding *crowding);
+/*
+ * May the work item be moved to another CPU now, and linger there? Not in a pause, not if there is
+ * one CPU only, and not if the parameter `streams' is off. Any context.
+ */
+bool pinion_crowding_allows(const struct pinion_crowding *crowding);
 /* The work item was moved. @crowded: it should not have been. */
 void pinion_crowding_judge(struct pinion_crowding *crowding, bool crowded);
 

@@ -78,9 +78,7 @@ struct pinion_srq {
 	u32 limit;			/* 0: disarmed; under rq.lock */
 	bool user;
 	struct pinion_user *owner;	/* for limits, used by verbs */
-	struct rdma_user_mmap_entry *mmap;
-	struct mutex resize_lock;	/* held while its ring is exchanged for @next */
-	struct pinion_ring_offer next;
+	struct pinion_resize resize;	/* user space */
 };
 
 static inline struct pinion_srq *to_pinion_srq(struct ib_srq *ibsrq)

@@ -6,6 +6,7 @@
 #ifndef PINION_PATH_RING_H
 #define PINION_PATH_RING_H
 
+#include <linux/mutex.h>
 #include <linux/types.h>
 #include <rdma/pinion-abi.h>
 
@@ -23,10 +24,17 @@ struct pinion_ring {
 	u32 stride;
 };
 
-/* The new ring of a queue that is being resized, until it is taken; all 0: none. */
+/* A ring that is not in use, with the mapping by which a process gets it; all 0: none. */
 struct pinion_ring_offer {
 	struct pinion_ring ring;
 	struct rdma_user_mmap_entry *mmap;	/* owned by verbs */
+};
+
+/* What verbs/rings.c needs to replace the ring of a queue by one of another size. */
+struct pinion_resize {
+	struct mutex lock;		/* protects the others; held while the ring is exchanged */
+	struct rdma_user_mmap_entry *mmap;	/* of the ring that is in use */
+	struct pinion_ring_offer next;	/* until it is taken */
 };
 
 int pinion_ring_alloc(struct pinion_ring *ring, u32 entries, u32 stride);

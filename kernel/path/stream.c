@@ -38,7 +38,7 @@ static bool stream_is_allowed(struct pinion_qp *qp)
 	/* The length of the last request: those of a stream are mostly alike. */
 	if (READ_ONCE(sq->last_length) > STREAM_LENGTH)
 		return false;
-	return pinion_crowding_is_over(&sq->crowding);
+	return pinion_crowding_allows(&sq->crowding);
 }
 
 /*

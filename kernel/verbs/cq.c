@@ -78,12 +78,12 @@ int pinion_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	err = pinion_count_verb(dev, cq->owner, PINION_COUNT_CQ);
 	if (err)
 		return err;
-	err = pinion_ring_make(&cq->ring, &want, &cq->mmap, &resp.ring);
+	err = pinion_ring_make(&cq->ring, &want, &cq->resize.mmap, &resp.ring);
 	if (err)
 		goto err_count;
 	cq->node = &dev->node;
 	pinion_cq_init(cq, udata, req.flags);
-	mutex_init(&cq->resize_lock);
+	mutex_init(&cq->resize.lock);
 	ibcq->cqe = cq->ring.entries;
 	if (!udata)
 		return 0;
@@ -93,7 +93,7 @@ int pinion_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	return 0;
 
 err_ring:
-	pinion_ring_unmake(&cq->ring, cq->mmap);
+	pinion_ring_unmake(&cq->ring, cq->resize.mmap);
 err_count:
 	pinion_count_out(dev, cq->owner, PINION_COUNT_CQ);
 	return err;
@@ -110,16 +110,12 @@ int pinion_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	spin_lock(&cq->fill_lock);
 	ring = pinion_ring_take(&cq->ring);
 	spin_unlock(&cq->fill_lock);
-	pinion_ring_unmake(&ring, cq->mmap);
-	pinion_ring_unmake(&cq->next.ring, cq->next.mmap);
+	pinion_resize_end(&cq->resize, &ring);
 	pinion_count_out(to_pinion_dev(ibcq->device), cq->owner, PINION_COUNT_CQ);
 	return 0;
 }
 
-/*
- * First step of resizing: make a ring, which the provider maps. It replaces one that was offered
- * before and not taken.
- */
+/* First step of resizing: see pinion_resize_offer(). */
 static int cq_offer(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata)
 {
 	struct pinion_ring_want want = cq_want_ring(cqe, udata);
@@ -130,42 +126,30 @@ static int cq_offer(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *uda
 	err = pinion_ring_make(&made.ring, &want, &made.mmap, &resp.ring);
 	if (err)
 		return err;
-	err = pinion_udata_out(udata, &resp, sizeof(resp));
-	if (!err) {
-		mutex_lock(&cq->resize_lock);
-		swap(cq->next, made);
-		mutex_unlock(&cq->resize_lock);
-	}
-	pinion_ring_unmake(&made.ring, made.mmap);
+	return pinion_resize_offer(&cq->resize, &made,
+				   pinion_udata_out(udata, &resp, sizeof(resp)));
+}
+
+static int cq_use_ring(struct pinion_resize *resize, struct pinion_ring *ring, const void *how)
+{
+	struct pinion_cq *cq = container_of(resize, struct pinion_cq, resize);
+	int err = pinion_cq_switch_ring(cq, ring);
+
+	if (!err)
+		cq->ibcq.cqe = cq->ring.entries;
 	return err;
 }
 
 /*
- * Second step: switch to the ring that was offered. The (empty) answer is copied first, since the
- * switch cannot be undone if copying fails.
+ * Second step. The (empty) answer is copied first, since the switch cannot be undone if copying
+ * fails.
  */
 static int cq_take(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udata)
 {
-	struct pinion_ring_offer taken = {};
-	int err;
+	int err = pinion_udata_out(udata, NULL, 0);
 
-	err = pinion_udata_out(udata, NULL, 0);
-	if (err)
-		return err;
-	mutex_lock(&cq->resize_lock);
-	swap(cq->next, taken);
-	if (taken.ring.entries == pinion_ring_entries(cqe))
-		err = pinion_cq_switch_ring(cq, &taken.ring);
-	else
-		err = -EINVAL;
-	if (!err) {
-		swap(cq->mmap, taken.mmap);
-		cq->ibcq.cqe = cq->ring.entries;
-	}
-	mutex_unlock(&cq->resize_lock);
-	/* The old ring; after an error the offered one. */
-	pinion_ring_unmake(&taken.ring, taken.mmap);
-	return err;
+	return err ? err : pinion_resize_take(&cq->resize, pinion_ring_entries(cqe), cq_use_ring,
+					      NULL);
 }
 
 /**

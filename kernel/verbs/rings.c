@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Creates and destroys rings: for a kernel consumer, for a process to map, or inside a umem of a
- * process. Does not access their contents.
+ * Creates, exchanges and destroys rings: for a kernel consumer, for a process to map, or inside a
+ * umem of a process. Does not access their contents.
  */
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
@@ -124,4 +124,61 @@ void pinion_ring_unmake(struct pinion_ring *ring, struct rdma_user_mmap_entry *m
 	}
 	memset(ring, 0, sizeof(*ring));
 	rdma_user_mmap_entry_remove(mapping);
+}
+
+/**
+ * pinion_resize_offer - first step of resizing: offer a ring, which the provider maps
+ * @resize: of the queue
+ * @made: the ring; replaces one that was offered before and not taken
+ * @err: 0 if the process was told where @made is; else it is freed
+ *
+ * Return: @err.
+ */
+int pinion_resize_offer(struct pinion_resize *resize, struct pinion_ring_offer *made, int err)
+{
+	if (!err) {
+		mutex_lock(&resize->lock);
+		swap(resize->next, *made);
+		mutex_unlock(&resize->lock);
+	}
+	pinion_ring_unmake(&made->ring, made->mmap);
+	return err;
+}
+
+/**
+ * pinion_resize_take - second step of resizing: switch to the ring that was offered
+ * @resize: of the queue
+ * @entries: how many it must have
+ * @use: exchanges the queue's ring and @ring, with @resize->lock held; if it fails, neither has
+ *	 changed
+ * @how: for @use
+ *
+ * After an error the offer is gone, and the queue goes on as before.
+ *
+ * Return: 0, -EINVAL if no such ring was offered, or what @use says.
+ */
+int pinion_resize_take(struct pinion_resize *resize, u32 entries,
+		       int (*use)(struct pinion_resize *resize, struct pinion_ring *ring,
+				  const void *how),
+		       const void *how)
+{
+	struct pinion_ring_offer taken = {};
+	int err = -EINVAL;
+
+	mutex_lock(&resize->lock);
+	swap(resize->next, taken);
+	if (taken.ring.entries == entries)
+		err = use(resize, &taken.ring, how);
+	if (!err)
+		swap(resize->mmap, taken.mmap);
+	mutex_unlock(&resize->lock);
+	/* The old ring; after an error the offered one. */
+	pinion_ring_unmake(&taken.ring, taken.mmap);
+	return err;
+}
+
+void pinion_resize_end(struct pinion_resize *resize, struct pinion_ring *ring)
+{
+	pinion_ring_unmake(ring, resize->mmap);
+	pinion_ring_unmake(&resize->next.ring, resize->next.mmap);
 }

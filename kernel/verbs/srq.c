@@ -27,7 +27,7 @@ static int srq_make_ring(struct pinion_srq *srq, const struct ib_srq_attr *attr,
 	};
 	int err;
 
-	err = pinion_ring_make(&srq->rq.ring, &want, &srq->mmap, &resp->ring);
+	err = pinion_ring_make(&srq->rq.ring, &want, &srq->resize.mmap, &resp->ring);
 	if (err)
 		return err;
 	pinion_recvq_init(&srq->rq, pinion_recvq_sges(want.stride));
@@ -58,7 +58,7 @@ int pinion_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struc
 
 	srq->node = &dev->node;
 	srq->user = udata;
-	mutex_init(&srq->resize_lock);
+	mutex_init(&srq->resize.lock);
 	srq->faulter = dev->node.faulter;
 	if (udata) {
 		ucontext = to_pinion_ucontext(pinion_udata_context(udata));
@@ -89,7 +89,7 @@ int pinion_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struc
 err_del:
 	pinion_node_del_srq(&dev->node, srq);
 err_ring:
-	pinion_ring_unmake(&srq->rq.ring, srq->mmap);
+	pinion_ring_unmake(&srq->rq.ring, srq->resize.mmap);
 err_count:
 	pinion_count_out(dev, srq->owner, PINION_COUNT_SRQ);
 	return err;
@@ -107,13 +107,12 @@ int pinion_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	spin_lock(&srq->rq.lock);
 	ring = pinion_ring_take(&srq->rq.ring);
 	spin_unlock(&srq->rq.lock);
-	pinion_ring_unmake(&ring, srq->mmap);
-	pinion_ring_unmake(&srq->next.ring, srq->next.mmap);
+	pinion_resize_end(&srq->resize, &ring);
 	pinion_count_out(dev, srq->owner, PINION_COUNT_SRQ);
 	return 0;
 }
 
-/* First step of resizing: make a ring, which replaces one that was offered and not taken. */
+/* First step of resizing: see pinion_resize_offer(). */
 static int srq_offer(struct pinion_srq *srq, u32 max_wr, u64 resp_addr, struct ib_udata *udata)
 {
 	struct pinion_ring_want want = {
@@ -131,39 +130,39 @@ static int srq_offer(struct pinion_srq *srq, u32 max_wr, u64 resp_addr, struct i
 	err = pinion_ring_make(&made.ring, &want, &made.mmap, &resp.ring);
 	if (err)
 		return err;
-	if (copy_to_user(u64_to_user_ptr(resp_addr), &resp, sizeof(resp))) {
+	if (copy_to_user(u64_to_user_ptr(resp_addr), &resp, sizeof(resp)))
 		err = -EFAULT;
-	} else {
-		mutex_lock(&srq->resize_lock);
-		swap(srq->next, made);
-		mutex_unlock(&srq->resize_lock);
-	}
-	pinion_ring_unmake(&made.ring, made.mmap);
+	return pinion_resize_offer(&srq->resize, &made, err);
+}
+
+/* What pinion_modify_srq() is to change. */
+struct srq_change {
+	const struct ib_srq_attr *attr;
+	u32 mask;
+};
+
+/*
+ * Switch to @ring and set the limit, both under resize->lock: no other call can make the ring
+ * smaller in between, and srq_check_modify() has compared the limit with this size. So setting the
+ * limit does not fail.
+ */
+static int srq_use_ring(struct pinion_resize *resize, struct pinion_ring *ring, const void *how)
+{
+	struct pinion_srq *srq = container_of(resize, struct pinion_srq, resize);
+	const struct srq_change *change = how;
+	int err = pinion_recvq_switch_ring(&srq->rq, ring);
+
+	if (!err && change->mask & IB_SRQ_LIMIT)
+		WARN_ON_ONCE(pinion_srq_set_limit(srq, change->attr->srq_limit));
 	return err;
 }
 
-/*
- * Second step: switch to the ring that was offered, and set the limit, both under resize_lock:
- * no other call can make the ring smaller in between, and srq_check_modify() has compared the limit
- * with this size. So setting the limit cannot fail after the switch.
- */
 static int srq_take(struct pinion_srq *srq, const struct ib_srq_attr *attr, u32 mask)
 {
-	struct pinion_ring_offer taken = {};
-	int err = -EINVAL;
+	const struct srq_change change = { .attr = attr, .mask = mask };
 
-	mutex_lock(&srq->resize_lock);
-	swap(srq->next, taken);
-	if (taken.ring.entries == pinion_ring_entries(attr->max_wr))
-		err = pinion_recvq_switch_ring(&srq->rq, &taken.ring);
-	if (!err) {
-		swap(srq->mmap, taken.mmap);
-		if (mask & IB_SRQ_LIMIT)
-			err = pinion_srq_set_limit(srq, attr->srq_limit);
-	}
-	mutex_unlock(&srq->resize_lock);
-	pinion_ring_unmake(&taken.ring, taken.mmap);
-	return err;
+	return pinion_resize_take(&srq->resize, pinion_ring_entries(attr->max_wr), srq_use_ring,
+				  &change);
 }
 
 static int srq_check_modify(const struct pinion_srq *srq, const struct ib_srq_attr *attr, u32 mask)

@@ -201,7 +201,7 @@ static void conn_send_more(struct pinion_qp *qp, const struct pinion_errand *err
 	struct pinion_sq *sq = &qp->sq;
 
 	/* The thread that brought the answer keeps its CPU for what arrives: send elsewhere. */
-	if (errand && errand->lingers && pinion_crowding_is_over(&sq->crowding))
+	if (errand && errand->lingers && pinion_crowding_allows(&sq->crowding))
 		pinion_crowding_move(&sq->crowding, qp->wq, &sq->work);
 	else
 		queue_work(qp->wq, &sq->work);

@@ -254,7 +254,7 @@ void pinion_wire_arrived(struct pinion_wire *wire)
 		return;
 	wire_take_back(wire);
 	/* A requester on this CPU goes on to send: receive on another, where we may linger. */
-	if (pinion_errand_is_stream() && pinion_crowding_is_over(&wire->crowding))
+	if (pinion_errand_is_stream() && pinion_crowding_allows(&wire->crowding))
 		pinion_crowding_move(&wire->crowding, pinion_wire_wq, &wire->work);
 	else
 		pinion_wire_leave(wire);
