@@ -238,6 +238,63 @@ static void *change(void *arg)
 	return NULL;
 }
 
+/* Traffic with a region that is registered again for one of two buffers at any time. */
+struct visitor {
+	struct link link;
+	struct region mine;
+	struct buf **bufs;
+	uint32_t rkey;
+	_Atomic bool *stop;
+	_Atomic unsigned long reads, writes, refused;
+};
+
+/*
+ * The addresses of the region are those of its memory, so what is not refused is of the buffer that
+ * was named: reads return its bytes. Writes do not change them, but would those of the other one.
+ */
+static void *visit(void *arg)
+{
+	struct visitor *v = arg;
+	struct ibv_wc wc;
+
+	while (!*v->stop) {
+		const struct buf *buf = v->bufs[rnd() & 1];
+		/* Mostly at the beginning, which most regions have. */
+		size_t length = rnd_in(1, rnd() & 3 ? 500 : 9000);
+		size_t at = rnd_below(rnd() & 7 ? 500 : buf->length - length);
+		bool write = rnd() & 1;
+
+		if (write)
+			memcpy(v->mine.buf->data, buf->want + at, length);
+		wc = rdma(&v->link.a,
+			  write ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
+			  sge_of(&v->mine, 0, length),
+			  (uintptr_t)buf->data + at, v->rkey);
+		if (wc.status != IBV_WC_SUCCESS) {
+			expect(wc, IBV_WC_REM_ACCESS_ERR);
+			link_renew(&v->link);
+			v->refused++;
+		} else if (write) {
+			v->writes++;
+		} else {
+			v->reads++;
+			if (memcmp(v->mine.buf->data, buf->want + at, length))
+				FAIL("%zu bytes read at %zu are not those of the buffer",
+				     length, at);
+		}
+	}
+	return NULL;
+}
+
+static bool visited_enough(const struct visitor *v)
+{
+	return v->reads >= 20 && v->writes >= 20 && v->refused >= 20;
+}
+
+/*
+ * Four threads change one region, its memory, domain and rights, while a fifth reads and writes by
+ * it: each change and each message succeeds as a whole or is refused, and the bytes stay.
+ */
 static void b20_two_threads(void)
 {
 	struct ibv_pd *other = MUST(ibv_alloc_pd(dev.ctx));
@@ -245,8 +302,12 @@ static void b20_two_threads(void)
 	double end = now() + opt.seconds;
 	struct changer changers[4];
 	_Atomic bool stop = false;
-	pthread_t threads[4];
+	pthread_t threads[4], visiting;
 	unsigned long changes = 0, errors = 0;
+	struct visitor visitor = {
+		.bufs = (struct buf *[]){ a, b },
+		.stop = &stop,
+	};
 	struct region all = region_new(30000, 77, ALL_ACCESS), r;
 	struct link link;
 	struct ibv_mr *mr;
@@ -254,8 +315,12 @@ static void b20_two_threads(void)
 	size_t i;
 
 	link_make(&link, NULL);
+	link_make(&visitor.link, NULL);
+	visitor.mine = region_new(9000, 3, ALL_ACCESS);
 	pins = vm_pin(0);
 	mr = MUST(ibv_reg_mr(dev.pd, a->data, a->length, ALL_ACCESS));
+	visitor.rkey = mr->rkey;
+	CHECK_EQ(pthread_create(&visiting, NULL, visit, &visitor), 0);
 	for (i = 0; i < 4; i++) {
 		changers[i] = (struct changer){
 			.mr = mr,
@@ -268,16 +333,21 @@ static void b20_two_threads(void)
 					&changers[i]),
 			 0);
 	}
-	while (go_on(end, changers[0].changes))
+	while (go_on(end, changers[0].changes && visited_enough(&visitor)))
 		usleep(10000);
 	stop = true;
+	pthread_join(visiting, NULL);
 	for (i = 0; i < 4; i++) {
 		pthread_join(threads[i], NULL);
 		changes += changers[i].changes;
 		errors += changers[i].errors;
 	}
-	note("%lu changes, %lu refused", changes, errors);
+	note("%lu changes, %lu refused; %lu reads, %lu writes, %lu refused",
+	     changes, errors, visitor.reads, visitor.writes, visitor.refused);
 	CHECK(changes && errors);
+	CHECK(visited_enough(&visitor));
+	buf_check(a);
+	buf_check(b);
 	/* The region still works, and is consistent. */
 	r = region_of(a, mr, (uintptr_t)a->data);
 	region_rereg(&r, TRANS | PD | ACCESS, dev.pd, b, ALL_ACCESS);

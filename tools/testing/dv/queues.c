@@ -4,6 +4,7 @@
  * and that nothing is left. Places of rings are tested in queue_places.c and queue_umem.c.
  */
 #define _GNU_SOURCE
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "keys.h"
@@ -184,6 +185,9 @@ static void q12_fork(void)
 	CHECK_EQ(fork_calls, 2);
 }
 
+/* How often move_data() has ended in any process; in shared memory. */
+static _Atomic unsigned long *moved;
+
 static void all_kinds(void *arg)
 {
 	struct ibv_context *ctx = device_another();
@@ -197,22 +201,38 @@ static void all_kinds(void *arg)
 	cfg.scq = own_cq(cfg.pd);
 	cfg.rcq = own_cq(cfg.pd);
 	link_make(&link, &cfg);
-	for (;;)
+	for (;;) {
 		move_data(&link);
+		++*moved;
+	}
 }
 
-/* Killed at a random time; the harness checks for leaks. */
+/*
+ * A process with rings on umems is killed, in some rounds at any time, in others only once it has
+ * moved data. The harness checks for leaks.
+ */
 static void q10_killed(void)
 {
-	int i;
+	int round, working = 0;
 
 	dv_begin_queues();
-	for (i = 0; i < 15; i++) {
+	moved = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(moved != MAP_FAILED);
+	for (round = 0; round < 15; round++) {
+		unsigned long before = *moved;
+		double end = now() + patience(60);
 		int pid = spawn(all_kinds, NULL);
 
+		while (round & 1 && *moved == before) {
+			CHECK(now() < end);
+			usleep(1000);
+		}
 		usleep(rnd_below(150000));
 		killed(pid);
+		working += *moved != before;
 	}
+	note("%d processes, %d of them had moved data", round, working);
 }
 
 static const struct use rc = { IBV_QPT_RC, false };

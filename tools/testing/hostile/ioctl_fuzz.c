@@ -58,8 +58,9 @@ static uint64_t some_pointer(void)
 
 static uint64_t some_data(size_t length)
 {
-	if (rnd() & 1)
-		return rnd_below(40);
+	/* A handle, or another small number. */
+	if (rnd() & 3)
+		return rnd_below(rnd() & 1 ? 12 : 40);
 	return length > 8 || rnd() & 1 ? some_pointer() : rnd();
 }
 
@@ -68,7 +69,9 @@ static void garbage_ioctl(void)
 	static const uint16_t lengths[] = { 0,	1,  2,	4,  8,	12,  16,
 					    24, 32, 40, 64, 72, 128, 4000 };
 	struct raw raw;
-	uint32_t i, n = rnd_below(12);
+	/* Most calls that succeed have one attribute, a handle. */
+	bool short_one = rnd() & 1;
+	uint32_t i, n = short_one ? 1 : rnd_below(12);
 
 	raw_begin(&raw, rnd_below(24), rnd_below(12));
 	if (!rnd_below(10))
@@ -76,10 +79,12 @@ static void garbage_ioctl(void)
 	if (!rnd_below(6))
 		raw.hdr.method_id = PINION_NS + 0x80;
 	for (i = 0; i < n; i++) {
-		size_t length = lengths[rnd_below(ARRAY_SIZE(lengths))];
+		size_t length = short_one && rnd() & 3 ?
+					0 :
+					lengths[rnd_below(ARRAY_SIZE(lengths))];
 		struct ib_uverbs_attr *attr;
 
-		attr = raw_handle(&raw, rnd() & 1 ? i : rnd_below(20),
+		attr = raw_handle(&raw, rnd() & 3 ? i : rnd_below(20),
 				  some_data(length));
 		attr->len = length;
 		if (!rnd_below(8))
@@ -566,8 +571,8 @@ static void garbage(const void *with)
 	victim_end(v);
 }
 
-static const struct kind ioctls = { garbage_ioctl, 1, false };
-static const struct kind commands = { garbage_command, 10, false };
+static const struct kind ioctls = { garbage_ioctl, 30, false };
+static const struct kind commands = { garbage_command, 30, false };
 static const struct kind nearly = { nearly_right, 10, true };
 
 static const struct test tests[] = {

@@ -161,6 +161,10 @@ static void likely(struct pinion_sq_wqe *wqe)
 	if (rnd() & 1)
 		wqe->flags &= ~PINION_WQE_INLINE;
 	if (honest) {
+		/* The service has no others. */
+		if (a.end.cfg.type == IBV_QPT_UD)
+			wqe->opcode = rnd() & 1 ? PINION_OP_SEND :
+						  PINION_OP_SEND_WITH_IMM;
 		wqe->flags &= 0xf;
 		wqe->num_sge = wqe->flags & PINION_WQE_INLINE ? 0 : n;
 		wqe->inline_length = rnd_below(65);
@@ -341,12 +345,12 @@ static volatile bool stop;
 /* Changes bytes that the kernel may be reading. */
 static void *scribble(void *arg)
 {
-	uint64_t x = (uintptr_t)arg;
+	uint64_t state = *(const uint64_t *)arg;
 
 	while (!stop) {
 		struct pinion_sq_wqe *wqe;
+		uint64_t x = rnd_next(&state);
 
-		x = x * 6364136223846793005 + 1442695040888963407;
 		wqe = (void *)(a.sq.slots +
 			       (x >> 40 & (a.sq.entries - 1)) * a.sq.stride);
 		switch (x >> 33 & 7) {
@@ -384,14 +388,14 @@ static void *scribble(void *arg)
 static void g4_changing(void)
 {
 	unsigned long rounds = 0;
+	uint64_t seeds[2] = { rnd(), rnd() };
 	pthread_t threads[2];
 	double end;
-	long i;
+	int i;
 
 	begin(IBV_QPT_RC);
 	for (i = 0; i < 2; i++)
-		CHECK_EQ(pthread_create(&threads[i], NULL, scribble,
-					(void *)(i + 1)),
+		CHECK_EQ(pthread_create(&threads[i], NULL, scribble, &seeds[i]),
 			 0);
 	for (end = now() + opt.seconds; go_on(end, executed >= ENOUGH);
 	     rounds++) {
@@ -460,15 +464,48 @@ static void g5_srq(void)
 	finish(rounds);
 }
 
-/* Queues are resized while their old rings are scribbled on. */
+/*
+ * Make all queues anew, also if a completion queue has another ring than at first: no others are
+ * mapped.
+ */
+static void replace_all(void)
+{
+	struct raw_end *ends[] = { &a, &b };
+	struct qp_cfg cfg = a.end.cfg;
+	struct ring rings[64];
+	int i, n;
+
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(raw_destroy_queue(dev.ctx->cmd_fd, UVERBS_OBJECT_QP,
+					   ends[i]->end.qp->handle),
+			 0);
+		CHECK_EQ(raw_destroy_queue(dev.ctx->cmd_fd, UVERBS_OBJECT_CQ,
+					   ends[i]->end.scq->handle),
+			 0);
+	}
+	n = rings_list(rings, 64);
+	for (i = 0; i < n; i++)
+		CHECK_EQ(munmap((void *)rings[i].hdr, rings[i].length), 0);
+	cfg.scq = cfg.rcq = NULL;
+	raw_end_make(&a, &cfg);
+	raw_end_make(&b, &cfg);
+	connect_ends();
+}
+
+/*
+ * A completion queue is resized between random indices in all rings: it can be or not, but requests
+ * are still executed once the queues are new.
+ */
 static void g6_resize(void)
 {
-	unsigned long rounds = 0;
+	enum { RESIZES = 3, TRIES = 8 };
+	unsigned long rounds = 0, resized = 0;
 	double end;
+	int try;
 
 	begin(IBV_QPT_RC);
-	for (end = now() + opt.seconds; go_on(end, executed >= ENOUGH);
-	     rounds++) {
+	for (end = now() + opt.seconds;
+	     go_on(end, executed >= ENOUGH && resized >= RESIZES); rounds++) {
 		struct ring rings[64];
 		int n = rings_list(rings, 64), i;
 
@@ -477,10 +514,21 @@ static void g6_resize(void)
 			rings[i].hdr->kern_idx = some_number();
 		}
 		if (!ibv_resize_cq(a.end.scq, rnd_in(1, 3000)))
-			executed++;
+			resized++;
 		ring_doorbell(&a);
 		restart();
+		if (rnd_below(4))
+			continue;
+		replace_all();
+		for (try = 0; try < TRIES; try++) {
+			likely(ring_wqe(&a.sq));
+			ring_publish(&a.sq, 1);
+			ring_doorbell(&a);
+			look_at_memory();
+		}
 	}
+	note("resized %lu times", resized);
+	CHECK(resized >= RESIZES);
 	finish(rounds);
 }
 

@@ -114,9 +114,12 @@ struct region region_of(struct buf *buf, struct ibv_mr *mr, uint64_t base)
 struct region region_reg(struct ibv_pd *pd, struct buf *buf, int access)
 {
 	struct ibv_mr *mr;
+	struct region region;
 
 	mr = MUST(ibv_reg_mr(pd, buf->data, buf->length, access));
-	return region_of(buf, mr, (uintptr_t)buf->data);
+	region = region_of(buf, mr, (uintptr_t)buf->data);
+	region.pinned = !(access & IBV_ACCESS_ON_DEMAND);
+	return region;
 }
 
 struct region region_new(size_t length, size_t offset, int access)
@@ -134,7 +137,10 @@ void region_moved(struct region *r, struct buf *buf)
 {
 	CHECK(r->mr->addr == buf->data);
 	CHECK_EQ(r->mr->length, buf->length);
-	*r = region_of(buf, r->mr, (uintptr_t)buf->data);
+	r->buf = buf;
+	r->base = (uintptr_t)buf->data;
+	r->lkey = r->mr->lkey;
+	r->rkey = r->mr->rkey;
 }
 
 void region_rereg(struct region *r, int flags, struct ibv_pd *pd,
@@ -145,4 +151,6 @@ void region_rereg(struct region *r, int flags, struct ibv_pd *pd,
 		 0);
 	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION)
 		region_moved(r, buf);
+	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
+		r->pinned = !(access & IBV_ACCESS_ON_DEMAND);
 }

@@ -54,6 +54,7 @@ struct region {
 	struct ibv_mr *mr;
 	uint64_t base;
 	uint32_t lkey, rkey;
+	bool pinned; /* all of the buffer, by ibv_reg_mr() */
 };
 
 struct region region_of(struct buf *buf, struct ibv_mr *mr, uint64_t base);

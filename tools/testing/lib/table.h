@@ -26,7 +26,10 @@ bool table_is_readable(void);
  */
 struct table_facts table_compare(const struct region *region, uint32_t key);
 
-/* The test fails if they differ. Does nothing where tables cannot be read. */
+/*
+ * The test fails if they differ, or if memory that is known to be pinned is not all there. Does
+ * nothing for other drivers and ordinary users, nor outside of our beds if there is no debugfs.
+ */
 #define table_check(region, key) table_check_at(__FILE__, __LINE__, region, key)
 void table_check_at(const char *file, int line, const struct region *region,
 		    uint32_t key);
