@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../box/hosts/clock.h"
 #include "../box/hosts/hub.h"
 #include "ktap.h"
 
@@ -159,15 +160,24 @@ static const char *learns(void)
 	return NULL;
 }
 
+/* The hub takes a host that reads nothing for 0.2 seconds for one that never will. */
+static const double PAUSE = 0.1;
+static double longest_pause;
+
 /* From 0 to 1, while 1 reads when it has to: more than sockets and queues hold. */
 static const char *in_order(void)
 {
 	uint32_t sent = 0, got = 0, count = 4000;
 	const char *why = introduce();
+	double now = seconds(), before;
 
-	while (!why && got < count) {
+	for (longest_pause = 0; !why && got < count;) {
 		size_t len = 64 + got % 977 * 9;
 
+		before = now;
+		now = seconds();
+		if (now - before > longest_pause)
+			longest_pause = now - before;
 		if (sent < count &&
 		    send_frame(0, 1, sent, 64 + sent % 977 * 9, MSG_DONTWAIT)) {
 			sent++;
@@ -236,10 +246,24 @@ static const char *odd_frames(void)
 		return end(function());         \
 	}
 RUN(learns)
-RUN(in_order)
 RUN(nobody_waits)
 RUN(nobody_there)
 RUN(odd_frames)
+
+/* On a busy machine host 1 may not be scheduled for so long. */
+static const char *run_in_order(void)
+{
+	const char *why;
+	int tries = 5;
+
+	do {
+		begin();
+		why = end(in_order());
+	} while (why && longest_pause > PAUSE && --tries &&
+		 printf("# tried again: a host rested for %.2f s\n",
+			longest_pause));
+	return why;
+}
 
 int main(void)
 {
