@@ -148,8 +148,7 @@ static int cq_take(struct pinion_cq *cq, unsigned int cqe, struct ib_udata *udat
 {
 	int err = pinion_udata_out(udata, NULL, 0);
 
-	return err ? err : pinion_resize_take(&cq->resize, pinion_ring_entries(cqe), cq_use_ring,
-					      NULL);
+	return err ?: pinion_resize_take(&cq->resize, pinion_ring_entries(cqe), cq_use_ring, NULL);
 }
 
 /**
