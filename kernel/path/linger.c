@@ -10,6 +10,7 @@
 #include <linux/moduleparam.h>
 #include <linux/sched.h>
 #include <linux/sched/stat.h>
+#include <linux/topology.h>
 
 #include "linger.h"
 
@@ -32,12 +33,19 @@ MODULE_PARM_DESC(streams, "let idle processors look for requests and packets of 
 
 /*
  * An unbound workqueue left to itself would stay on the current CPU if CPUs share no cache. If they
- * do, the scheduler moves the work item to an idle CPU near the one that is returned.
+ * do, the scheduler moves the work item to an idle CPU near the one that is returned. Memory of
+ * another node would cost more than is won, so leave the node only if it has no other CPU.
  */
 int pinion_linger_cpu(int busy)
 {
-	int cpu = cpumask_next(busy, cpu_online_mask);
+	const struct cpumask *near = cpumask_of_node(cpu_to_node(busy));
+	int cpu = cpumask_next_and(busy, near, cpu_online_mask);
 
+	if (cpu >= nr_cpu_ids)
+		cpu = cpumask_first_and(near, cpu_online_mask);
+	if (cpu < nr_cpu_ids && cpu != busy)
+		return cpu;
+	cpu = cpumask_next(busy, cpu_online_mask);
 	return cpu < nr_cpu_ids ? cpu : cpumask_first(cpu_online_mask);
 }
 
