@@ -27,6 +27,7 @@
 #include "file.h"
 #include "link.h"
 #include "resources.h"
+#include "undo.h"
 #include "victim.h"
 
 #ifndef MADV_PAGEOUT
@@ -375,11 +376,8 @@ static void await_merged(long least)
 	long merged;
 
 	while ((merged = file_number("", merging)) < least) {
-		if (now() > end) {
-			/* ksmd would go on in all later tests. */
-			set("/sys/kernel/mm/ksm/run", "2");
+		if (now() > end)
 			FAIL("%ld pages are merged, not %ld", merged, least);
-		}
 		usleep(10000);
 	}
 }
@@ -422,6 +420,13 @@ static void share_a_processor_with(const char *name)
 	CHECK_EQ(sched_setaffinity(pid_of(name), sizeof(first), &first), 0);
 }
 
+/* ksmd would go on in later tests. */
+static void stop_merging(void)
+{
+	file_write("2", "/sys/kernel/mm/ksm/run");
+}
+
+/* Equal pages of a region become one: what is written to one of them does not change the others. */
 static void a45_ksm(void)
 {
 	enum { PAGES = 64 };
@@ -433,6 +438,7 @@ static void a45_ksm(void)
 	begin();
 	if (file_number("", merging) < 0)
 		skip("no merging of pages in this kernel");
+	undo_at_end(stop_merging);
 	share_a_processor_with("ksmd");
 	buf = buf_new(PAGES * PAGE, 0);
 	for (i = 1; i < PAGES; i++)
@@ -467,7 +473,6 @@ static void a45_ksm(void)
 		check_read(&link_, &local, 5, &r, 99, PAGES * PAGE - 99);
 		buf_check(local.buf);
 	}
-	set("/sys/kernel/mm/ksm/run", "2");
 }
 
 static const struct test tests[] = {
