@@ -125,6 +125,7 @@ static long page_out(struct buf *buf)
 	return file_number("VmSwap:", "/proc/self/status");
 }
 
+/* The device brings pages back from swap, reads what was there, and what it writes is not lost. */
 static void a45_swap(int implicit)
 {
 	struct buf *buf;
@@ -229,6 +230,7 @@ static void squeezed(void *arg)
 	CHECK(out > 4096);
 }
 
+/* A process with too little room for its region is paged out all the time: data are right. */
 static void a45_pressure(void)
 {
 	bool implicit;
@@ -272,6 +274,7 @@ static void greedy(void *arg)
 	FAIL("there was more memory than the group may have");
 }
 
+/* A process that the kernel kills for want of memory leaves nothing, and others do not notice. */
 static void a50_oom(void)
 {
 	volatile struct victim *bystander;

@@ -227,6 +227,9 @@ static bool was_shaken(void)
 	return taken > 100 && brought > 100;
 }
 
+/*
+ * Pages are moved, merged, shared and swapped out under traffic: each byte is known all the time.
+ */
 static void a45_storm(int implicit)
 {
 	double end;
@@ -333,6 +336,7 @@ static void *hammer(void *arg)
 	return NULL;
 }
 
+/* Memory is unmapped, protected or moved under writes: afterwards no write gets to its pages. */
 static void a50_vanish(int implicit)
 {
 	const size_t length = 16 * PAGE;
@@ -407,6 +411,7 @@ static void victim(void *arg)
 	}
 }
 
+/* Processes are killed while their messages fault, which the harness finds no trace of. */
 static void a50_killed(void)
 {
 	double end = now() + opt.seconds;

@@ -96,6 +96,7 @@ static void flushed(const struct placed *placed, uint32_t count)
 		CHECK_EQ(cqe[i].status, IBV_WC_WR_FLUSH_ERR);
 }
 
+/* Rings in dma-bufs of each exporter, which are busy until then. */
 static void q7_dmabuf(void)
 {
 	int i, tried = 0;
