@@ -4,8 +4,9 @@
 #   # check --more: BED [HOW], ...  with --more
 #   # check --all: BED [HOW], ...   with --all only
 # HOW: nothing, or `quick', a selection of the suite; `brief', a smaller one; `stock', those tests
-# that need a kernel of Debian, and `older', those of them that need a second one. --all runs a suite once on each bed of all these lines, in the
-# fullest way. On the bed `own', a kernel of somebody's own (--kernel), all suites of the bed plain
+# that need a kernel of Debian, and `older', those of them that need a second one; `faults', those
+# that break things, where a sanitizer looks. --all runs a suite once on each bed of all these lines,
+# in the fullest way. On the bed `own', a kernel of somebody's own (--kernel), all suites of the bed plain
 # can be run.
 # A suite that cannot stop between two tests when there is no more time says so in another line:
 #   # check: to its end
@@ -44,7 +45,7 @@ selection() { plan_lines | awk '$1 == "check" && $2 != "own" { print $2, $3, $4 
 more() { plan_lines | awk '$1 == "more" { print $2, $3, $4 }'; }
 plan() {
 	plan_lines | awk '
-		BEGIN { width["older"] = 1; width["stock"] = 2; width["brief"] = 3; width["quick"] = 4; width[""] = 5 }
+		BEGIN { width["faults"] = 1; width["older"] = 1; width["stock"] = 2; width["brief"] = 3; width["quick"] = 4; width[""] = 5 }
 		$2 != "own" {
 			run = $2 " " $3
 			if (!(run in how)) runs[++count] = run

@@ -98,6 +98,7 @@ static void import_and_send(void *arg)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
+/* A second process imports domain and region, and exchanges messages with the first. */
 static void two_processes(void)
 {
 	struct link before;

@@ -86,6 +86,7 @@ static struct ibv_qp_init_attr_ex qp_attr(void)
 	};
 }
 
+/* Queue pairs that the provider refuses: the errno, and the words in its log. */
 static void queue_pairs(void)
 {
 	struct ibv_qp_init_attr_ex attr;
@@ -103,6 +104,7 @@ static void queue_pairs(void)
 		  "send_ops_flags");
 }
 
+/* The same for completion queues. */
 static void completion_queues(void)
 {
 	struct ibv_cq_init_attr_ex attr = { .cqe = 16 };
@@ -121,6 +123,7 @@ static void completion_queues(void)
 	NO(ibv_start_poll(cq, &poll), EINVAL, "comp_mask");
 }
 
+/* The same for shared receive queues. */
 static void shared_queues(void)
 {
 	struct ibv_srq_init_attr_ex attr = { .attr = { 16, 1, 0 },
@@ -146,6 +149,7 @@ static void shared_queues(void)
 	NO(ibv_post_srq_recv(srq, &wr, &bad), EINVAL, "max_sge");
 }
 
+/* The same for domains and parent domains. */
 static void domains(void)
 {
 	struct ibv_parent_domain_init_attr attr = { .comp_mask = 1u << 20 };
@@ -204,6 +208,7 @@ static void domain_in_use(void)
 	CHECK_EQ(ibv_dealloc_pd(parent), 0);
 }
 
+/* The same for allocators that give no memory, or none that can be written. */
 static void allocators(void)
 {
 	struct own own = { .answer = OWN_NOTHING };
@@ -219,6 +224,7 @@ static void allocators(void)
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 }
 
+/* The same for device memory. */
 static void device_memory(void)
 {
 	struct ibv_alloc_dm_attr attr = { .length = 4096, .comp_mask = 1 };
@@ -234,6 +240,7 @@ static void device_memory(void)
 	CHECK_EQ(ibv_free_dm(dm), 0);
 }
 
+/* The same for ibv_reg_mr_ex(). */
 static void regions(void)
 {
 #ifdef HAVE_REG_MR_EX
@@ -251,6 +258,7 @@ static void regions(void)
 #endif
 }
 
+/* The same for clocks. */
 static void clocks(void)
 {
 	struct ibv_values_ex values = { .comp_mask = 1u << 20 };
@@ -266,6 +274,7 @@ static int post_one(struct end *end, struct ibv_send_wr wr)
 	return ibv_post_send(end->qp, &wr, &bad);
 }
 
+/* The same for requests that cannot be posted. */
 static void posted_sends(void)
 {
 	enum { MANY = 4096 };
@@ -336,6 +345,7 @@ static void wr_begin(struct end *end)
 	end->ex->wr_flags = 0;
 }
 
+/* The same for requests that are built. */
 static void built_sends(void)
 {
 	struct qp_cfg cfg = { .inline_data = 16 };
@@ -383,6 +393,7 @@ static void built_sends(void)
 	NO(ibv_wr_complete(link.a.ex), EINVAL, "opcode");
 }
 
+/* The same for receives. */
 static void posted_receives(void)
 {
 	struct ibv_srq_init_attr attr = { .attr = { 16, 1, 0 } };
@@ -409,6 +420,7 @@ static void posted_receives(void)
 	NO(ibv_post_recv(end.qp, &wr, &bad), EINVAL, "no receive queue");
 }
 
+/* A completion queue that has overflowed says so. */
 static void lost_completions(void)
 {
 	struct qp_cfg cfg = { .wr = 256, .cqe = 1, .sig_all = true };

@@ -170,6 +170,7 @@ static void run_traffic(struct traffic *t, void *(*other)(void *arg))
 	traffic_free(t);
 }
 
+/* Four threads post and poll on the same queues: each message arrives once. */
 static void same_queues(void)
 {
 	struct traffic t = {};
@@ -177,6 +178,7 @@ static void same_queues(void)
 	run_traffic(&t, NULL);
 }
 
+/* The same with queues in memory of our allocator. */
 static void own_memory(void)
 {
 	static struct own own;
@@ -197,6 +199,7 @@ static void own_memory_resized(void)
 	own_check(&own);
 }
 
+/* The same while the completion queue is resized. */
 static void cq_resized(void)
 {
 	struct traffic t = {};
@@ -204,6 +207,7 @@ static void cq_resized(void)
 	run_traffic(&t, keep_resizing_cq);
 }
 
+/* The same while the shared receive queue is resized. */
 static void srq_resized(void)
 {
 	struct traffic t = {};
@@ -211,6 +215,7 @@ static void srq_resized(void)
 	run_traffic(&t, keep_resizing_srq);
 }
 
+/* The same while both are resized. */
 static void both_resized(void)
 {
 	struct traffic t = {};
@@ -218,6 +223,7 @@ static void both_resized(void)
 	run_traffic(&t, keep_resizing_both);
 }
 
+/* Four threads post, and one polls when it gets an event. */
 static void events(void)
 {
 	struct traffic t = {
@@ -228,6 +234,7 @@ static void events(void)
 	CHECK_EQ(ibv_destroy_comp_channel(t.channel), 0);
 }
 
+/* The same while other queue pairs on the completion queue are reset and destroyed. */
 static void strangers_on_the_cq(void)
 {
 	struct traffic t = {};
@@ -235,6 +242,7 @@ static void strangers_on_the_cq(void)
 	run_traffic(&t, come_and_go);
 }
 
+/* Four threads, each with a thread domain of its own, whose queues have no locks. */
 static void single_threaded(void)
 {
 	struct ibv_td_init_attr td_attr = {};

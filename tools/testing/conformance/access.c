@@ -38,6 +38,7 @@ static void refuses(struct region *r, enum ibv_wr_opcode opcode)
 	buf_check(all.buf);
 }
 
+/* Only with LOCAL_WRITE may the device write to the region by its lkey, for reads and receives. */
 static void a21_local_write(void)
 {
 	struct region yes, no;
@@ -63,6 +64,7 @@ static void a21_local_write(void)
 	buf_check(no.buf);
 }
 
+/* Only with REMOTE_WRITE may a peer write to the region. */
 static void a22_remote_write(void)
 {
 	struct region yes, no;
@@ -77,6 +79,7 @@ static void a22_remote_write(void)
 	buf_check(yes.buf);
 }
 
+/* Only with REMOTE_READ may a peer read from the region. */
 static void a23_remote_read(void)
 {
 	struct region yes, no;
@@ -120,6 +123,7 @@ static void atomics_work(struct region *r)
 	buf_check(all.buf);
 }
 
+/* Only with REMOTE_ATOMIC may a peer use atomics on the region. */
 static void a24_remote_atomic(void)
 {
 	struct region yes, no;
@@ -134,6 +138,7 @@ static void a24_remote_atomic(void)
 	refuses(&no, IBV_WR_ATOMIC_CMP_AND_SWP);
 }
 
+/* Atomics at addresses that are no multiple of eight are refused, and change nothing. */
 static void a25_misaligned_atomic(void)
 {
 	int at;
@@ -164,6 +169,7 @@ static void a25_misaligned_atomic(void)
 	buf_check(all.buf);
 }
 
+/* Each combination of rights: remote writes and atomics without LOCAL_WRITE are EINVAL. */
 static void a26_needs_local_write(void)
 {
 	struct buf *buf = buf_new(LEN, 5);
@@ -182,6 +188,7 @@ static void a26_needs_local_write(void)
 	}
 }
 
+/* A window can be bound to a region with MW_BIND, and not to one without. */
 static void a27_mw_bind(void)
 {
 	struct region yes, no;
@@ -217,6 +224,7 @@ static void a27_mw_bind(void)
 	expect_why(await(link_.a.scq), IBV_WC_MW_BIND_ERR, PINION_SYN_BIND);
 }
 
+/* A zero-based region begins at address 0 for both keys, and its own address is out of range. */
 static void a28_zero_based(void)
 {
 	struct region r;
@@ -245,6 +253,7 @@ static void a28_zero_based(void)
 	buf_check(all.buf);
 }
 
+/* HUGETLB without ON_DEMAND has no effect: data arrive as without it. */
 static void a33_hugetlb_alone(void)
 {
 	struct region r;
@@ -266,6 +275,7 @@ static void a33_hugetlb_alone(void)
 	exchange(&link_, &all, &r);
 }
 
+/* RELAXED_ORDERING is accepted, and data arrive as without it. */
 static void a34_relaxed_ordering(void)
 {
 	struct region r;
@@ -275,6 +285,7 @@ static void a34_relaxed_ordering(void)
 	exchange(&link_, &all, &r);
 }
 
+/* Unknown flags in the optional range are ignored, others are refused. */
 static void a35_unknown_bits(void)
 {
 	struct buf *buf = buf_new(LEN, 0);
@@ -295,6 +306,7 @@ static void a35_unknown_bits(void)
 	}
 }
 
+/* FLUSH_GLOBAL is accepted; FLUSH_PERSISTENT is refused for ordinary memory. */
 static void a36_flush(void)
 {
 	struct buf *buf = buf_new(LEN, 0);
@@ -316,6 +328,7 @@ static void a36_flush(void)
 	CHECK(errno == EOPNOTSUPP || errno == EINVAL);
 }
 
+/* Keys that differ in one bit, and keys of another domain, are refused for both sides. */
 static void a37_keys(void)
 {
 	struct ibv_pd *pd;
@@ -350,6 +363,7 @@ static void a37_keys(void)
 	buf_check(foreign.buf);
 }
 
+/* Accesses that begin one byte below the region are refused and change nothing. */
 static void a38_below(void)
 {
 	struct region r;
@@ -368,6 +382,7 @@ static void a38_below(void)
 	buf_check(all.buf);
 }
 
+/* The last byte can be accessed; whatever ends beyond it is refused. */
 static void a38_beyond(void)
 {
 	struct region r;
@@ -404,6 +419,7 @@ static void a38_beyond(void)
 	buf_check(all.buf);
 }
 
+/* Messages without bytes succeed whatever their addresses and keys are. */
 static void a39_zero_length(void)
 {
 	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_RDMA_WRITE,
@@ -429,6 +445,7 @@ static void a39_zero_length(void)
 	}
 }
 
+/* A write that is one byte too long fails, and no byte outside of the region changes. */
 static void a40_partial(void)
 {
 	size_t big = 3 << 20;

@@ -253,12 +253,14 @@ static void each_fails(long long (*objects)(void))
 	context("%s", "");
 }
 
+/* Registrations fail in each of their steps: afterwards no page is pinned or counted. */
 static void cg2_failures(void)
 {
 	prepare();
 	each_fails(NULL);
 }
 
+/* The same with a limit of RDMA objects: afterwards no object is charged. */
 static void cg2_objects(void)
 {
 	cgroup_enter("rdma");
@@ -305,6 +307,10 @@ static void *race(void *arg)
 	return NULL;
 }
 
+/*
+ * Threads register and deregister at the limit of locked memory: it is never exceeded, and in the
+ * end all of it is free.
+ */
 static void cg3_race(void)
 {
 	struct rlimit limit = { LIMIT * PAGE, LIMIT * PAGE };

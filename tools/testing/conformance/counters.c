@@ -36,6 +36,7 @@ static void begin(enum ibv_qp_type type)
 	b = region_new(LEN + 40, 0, ALL_ACCESS);
 }
 
+/* Each kind of request of a connection adds its bytes and packets to the port's counters. */
 static void co1_connected(void)
 {
 	struct ibv_sge sink;
@@ -88,6 +89,7 @@ static void send_to(const union ibv_gid *gid, uint32_t qpn)
 	       IBV_WC_SUCCESS);
 }
 
+/* Datagrams count where they leave, and once for each queue pair that receives them. */
 static void co2_datagrams(void)
 {
 	union ibv_gid group = { .raw = { [10] = 0xff, 0xff, 239, 1, 3, 1 } };

@@ -117,6 +117,10 @@ static int unbind(const struct end *end, uint64_t counter)
 			 end->qp->qp_num);
 }
 
+/*
+ * A counter that is bound to a queue pair counts its messages alone; the port's sum has them,
+ * too.
+ */
 static void qc1_its_own(void)
 {
 	uint64_t messages, bytes, received;
@@ -143,6 +147,7 @@ static void qc1_its_own(void)
 	CHECK_EQ(port_count("rx_messages"), received + 3);
 }
 
+/* A counter that is bound to two queue pairs counts the messages of both. */
 static void qc2_two_in_one(void)
 {
 	uint64_t counter;

@@ -57,6 +57,7 @@ static void message(unsigned int flags)
 	post(&link_.a, &wr);
 }
 
+/* Sizes of completion queues: what is reported is what there is, and what is beyond is refused. */
 static void cq1_sizes(void)
 {
 	int most = dev.attr.orig_attr.max_cqe;
@@ -80,6 +81,7 @@ static void cq1_sizes(void)
 	CHECK_EQ(ibv_destroy_cq(cq), 0);
 }
 
+/* The largest completion queue that is reported can be made. */
 static void cq1_largest(void)
 {
 	struct ibv_cq *cq = new_cq(dev.attr.orig_attr.max_cqe, NULL);
@@ -87,6 +89,7 @@ static void cq1_largest(void)
 	CHECK_EQ(ibv_destroy_cq(cq), 0);
 }
 
+/* A completion queue that a queue pair uses cannot be destroyed. */
 static void cq2_busy(void)
 {
 	struct ibv_cq *cq = new_cq(16, NULL);
@@ -97,6 +100,7 @@ static void cq2_busy(void)
 	CHECK_EQ(ibv_destroy_cq(cq), 0);
 }
 
+/* Queues that are resized at random keep all completions, in order. */
 static void cq3_resize(void)
 {
 	struct ibv_cq *cq = new_cq(64, NULL);
@@ -155,6 +159,10 @@ static void cq3_no_room(void)
 	CHECK_EQ(await(cq).wr_id, 8);
 }
 
+/*
+ * A completion too many: queue and queue pair fail with events, and what came before can be
+ * polled.
+ */
 static void cq4_overflow(void)
 {
 	struct ibv_async_event event;
@@ -193,6 +201,7 @@ static struct ibv_cq *armed_cq(int solicited_only)
 	return cq;
 }
 
+/* Each request for notification gives one event, whatever comes after it. */
 static void cq5_events(void)
 {
 	struct ibv_cq *cq = armed_cq(0);
@@ -211,6 +220,7 @@ static void cq5_events(void)
 	}
 }
 
+/* Who asks for solicited completions gets an event only for those, and for errors. */
 static void cq6_solicited(void)
 {
 	struct ibv_cq *cq = armed_cq(1);
@@ -232,6 +242,7 @@ static void cq6_solicited(void)
 	channel_await(channel_);
 }
 
+/* A queue that is resized after a request for notification still gives its event. */
 static void cq7_armed_and_resized(void)
 {
 	struct ibv_cq *cq = armed_cq(0);
@@ -288,6 +299,7 @@ static void cq8_no_lost_wakeup(void)
 	note("%lu completions", count);
 }
 
+/* A channel cannot be destroyed before its queues, and an event names its queue. */
 static void cq9_unacknowledged(void)
 {
 	struct ibv_cq *cq = armed_cq(0), *got;
@@ -304,6 +316,7 @@ static void cq9_unacknowledged(void)
 	CHECK_EQ(ibv_destroy_comp_channel(channel_), 0);
 }
 
+/* A queue with an event that nobody has read can be destroyed, and the event is gone. */
 static void cq10_event_pending(void)
 {
 	struct ibv_cq *cq = armed_cq(0);
@@ -324,6 +337,7 @@ static uint64_t clock_ns(clockid_t clock)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
+/* Timestamps of completions are between the times before and after, by both clocks. */
 static void cq11_timestamps(void)
 {
 	struct ibv_cq_init_attr_ex attr = {
@@ -363,6 +377,7 @@ static void cq11_timestamps(void)
 	}
 }
 
+/* A small queue goes around many times: completions come once and in order. */
 static void cq12_wrap(void)
 {
 	struct ibv_cq *cq = new_cq(4, NULL);
@@ -431,6 +446,7 @@ static void cq13_pollers(void)
 		CHECK_EQ(seen[i], 1);
 }
 
+/* Queue pairs share one completion queue: each completion names its own. */
 static void cq14_shared(void)
 {
 	struct ibv_cq *cq = new_cq(64, NULL);
@@ -611,6 +627,7 @@ static int told_after(int of, int n)
 	FAIL("this machine is too slow");
 }
 
+/* Moderated by count, a queue gives its event with the N-th completion, not before. */
 static void cq18_by_count(void)
 {
 	need_moderation();
@@ -622,6 +639,10 @@ static void cq18_by_count(void)
 	CHECK_EQ(told_after(0, 1), 1);
 }
 
+/*
+ * Moderated by time, a queue gives its event after the period; ending moderation gives it at
+ * once.
+ */
 static void cq19_by_period(void)
 {
 	struct ibv_cq *cq;
@@ -652,6 +673,7 @@ static void cq19_by_period(void)
 	channel_await(channel_);
 }
 
+/* Of delayed completions one solicited one is enough for the event. */
 static void cq20_solicited(void)
 {
 	struct ibv_cq *cq;

@@ -32,6 +32,7 @@ static uint32_t mtu(void)
 	return 128U << dev.port.active_mtu;
 }
 
+/* Datagrams of all lengths up to the MTU arrive: scattered, inline, with immediate data. */
 static void u1_lengths(void)
 {
 	const uint32_t sizes[] = { 0,  1,  7,	8,	   9,	 63,
@@ -97,6 +98,7 @@ static void works(void)
 		 &(struct transfer){ .opcode = IBV_WR_SEND, .length = 1000 });
 }
 
+/* A datagram longer than the MTU fails by itself, and the queue pair goes on after that. */
 static void u2_too_long(void)
 {
 	struct ibv_sge sge;
@@ -113,6 +115,7 @@ static void u2_too_long(void)
 	works();
 }
 
+/* The header before a datagram is valid, and enough to answer it. */
 static void u3_header(void)
 {
 	struct ibv_sge sge, sink;
@@ -160,6 +163,7 @@ static void u3_header(void)
 	}
 }
 
+/* Only the right Q_Key is received; one with the high bit stands for that of the sender. */
 static void u4_qkey(void)
 {
 	struct ibv_sge sge, sink;
@@ -179,6 +183,7 @@ static void u4_qkey(void)
 	CHECK_EQ(await(link_.b.rcq).wr_id, 7);
 }
 
+/* Datagrams to nobody, without a receive, and to a connected queue pair are dropped silently. */
 static void u5_nobody(void)
 {
 	struct ibv_sge sge;
@@ -200,6 +205,7 @@ static void u5_nobody(void)
 	works();
 }
 
+/* A datagram longer than its receive is dropped, and uses up no receive. */
 static void u6_no_room(void)
 {
 	struct ibv_sge sge, sink;
@@ -258,6 +264,7 @@ static void u13_half_a_datagram(void)
 	CHECK_EQ(wc.wr_id, 3);
 }
 
+/* A bad key breaks the queue pair of the side that named it, and not the other one. */
 static void u7_bad_keys(void)
 {
 	struct ibv_sge sge, sink;
@@ -287,6 +294,7 @@ static void u7_bad_keys(void)
 	works();
 }
 
+/* An address handle of another domain is refused. */
 static void u8_foreign_ah(void)
 {
 	struct ibv_pd *pd = MUST(ibv_alloc_pd(dev.ctx));
@@ -306,6 +314,10 @@ static void u8_foreign_ah(void)
 	works();
 }
 
+/*
+ * Address handles keep their domain busy; without a GRH, with a wrong port or GID index there are
+ * none.
+ */
 static void u9_ah(void)
 {
 	struct ibv_ah_attr attr = {
@@ -330,6 +342,7 @@ static void u9_ah(void)
 	CHECK(!ibv_create_ah(dev.pd, &attr));
 }
 
+/* Requests other than sends cannot be posted for datagrams. */
 static void u10_only_sends(void)
 {
 	static const enum ibv_wr_opcode others[] = {
@@ -350,6 +363,7 @@ static void u10_only_sends(void)
 	works();
 }
 
+/* Behind a failed datagram the others are flushed in order, and the queue goes on from SQE. */
 static void u12_sqe(void)
 {
 	struct ibv_sge sge;

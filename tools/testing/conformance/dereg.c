@@ -25,6 +25,7 @@ static void begin(void)
 	all = region_new(LEN, 1234, ALL_ACCESS);
 }
 
+/* After ibv_dereg_mr() both keys are refused for each kind of message, and no byte changes. */
 static void a80_keys_end(void)
 {
 	struct region r;
@@ -94,6 +95,7 @@ static void still_there(struct region *r)
 	exchange(&link_, &all, r);
 }
 
+/* A region with a bound window is not deregistered: a positive errno, and it still works. */
 static void a81_positive_errno(void)
 {
 	struct region r;
@@ -107,6 +109,7 @@ static void a81_positive_errno(void)
 	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
 }
 
+/* A region with a bound window of type 1 is busy until the window is unbound. */
 static void a82_type1(void)
 {
 	struct ibv_mw_bind unbind = { .send_flags = IBV_SEND_SIGNALED };
@@ -123,6 +126,7 @@ static void a82_type1(void)
 	CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 
+/* A region with bound windows of type 2 is busy until the last of them ends. */
 static void a82_type2(void)
 {
 	struct region r;
@@ -146,6 +150,7 @@ static void a82_type2(void)
 	CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 
+/* What the device has written to pages of a file is there when they are read again. */
 static void a83_dirty(void)
 {
 	struct region local = region_new(9000, 1, ALL_ACCESS);
@@ -163,6 +168,7 @@ static void a83_dirty(void)
 				    1024);
 }
 
+/* A protection domain is busy as long as it has a region. */
 static void a84_pd(void)
 {
 	struct ibv_pd *pd = MUST(ibv_alloc_pd(dev.ctx));
@@ -205,6 +211,7 @@ static void a85_no_access_after(void)
 	writer_end(&w, rounds);
 }
 
+/* Keys of regions that have ended do not come again among the next ones, nor follow a step. */
 static void a86_key_reuse(void)
 {
 	struct buf *buf = buf_new(PAGE, 0);

@@ -42,6 +42,10 @@ static void check_dm(struct ibv_dm *dm, const uint8_t *want, size_t length)
 	free(got);
 }
 
+/*
+ * Device memory of any size up to the maximum can be allocated; none, too much and unknown bits
+ * are refused.
+ */
 static void dm1_alloc(void)
 {
 	struct ibv_alloc_dm_attr attr = {};
@@ -63,6 +67,10 @@ static void dm1_alloc(void)
 	CHECK_EQ(ibv_free_dm(dm), 0);
 }
 
+/*
+ * Device memory is allocated until there is none: each time the same amount, and never more than
+ * reported.
+ */
 static void dm2_limit(void)
 {
 	struct ibv_alloc_dm_attr attr = { .length = dev.attr.max_dm_size };
@@ -97,6 +105,7 @@ static void dm2_limit(void)
 	CHECK_EQ(ibv_free_dm(MUST(ibv_alloc_dm(dev.ctx, &attr))), 0);
 }
 
+/* Device memory that was written to and freed reads as zeros for the next user. */
 static void dm3_zeroed(void)
 {
 	uint8_t *want = MUST(calloc(1, SIZE)), *dirt = MUST(malloc(SIZE));
@@ -113,6 +122,10 @@ static void dm3_zeroed(void)
 	}
 }
 
+/*
+ * Copies to and from device memory move their bytes alone; out of range and unaligned ones are
+ * refused.
+ */
 static void dm4_copy(void)
 {
 	static const struct {
@@ -148,6 +161,10 @@ static void dm4_copy(void)
 	}
 }
 
+/*
+ * Regions of device memory: only zero-based, within it, with valid rights; they keep it busy and
+ * pin nothing.
+ */
 static void dm5_region(void)
 {
 	struct ibv_dm *dm = new_dm(SIZE);
@@ -225,17 +242,20 @@ static void traffic(uint64_t offset, size_t length)
 	CHECK_EQ(ibv_free_dm(m.dm), 0);
 }
 
+/* Messages of all kinds by both keys of a region of all device memory. */
 static void dm6_traffic(void)
 {
 	traffic(0, SIZE);
 }
 
+/* The same with regions of a part: no byte around it changes. */
 static void dm7_part(void)
 {
 	traffic(4096 + 8, 20004);
 	traffic(4, 4);
 }
 
+/* Atomics on device memory return the old value and leave the new one. */
 static void dm8_atomics(void)
 {
 	uint64_t before, value = rnd();
@@ -257,6 +277,10 @@ static void dm8_atomics(void)
 	mirror_check(&m);
 }
 
+/*
+ * Two regions of the same device memory: each has its own bounds and rights, and either keeps it
+ * busy.
+ */
 static void dm9_two_regions(void)
 {
 	struct mirror m;
@@ -280,6 +304,7 @@ static void dm9_two_regions(void)
 	CHECK_EQ(ibv_free_dm(m.dm), 0);
 }
 
+/* A window cannot be bound to a region of device memory, which is zero-based. */
 static void dm10_windows(void)
 {
 	struct ibv_mw *mw;
@@ -353,6 +378,7 @@ static void child_has_none(void *arg)
 	CHECK_EQ(ibv_free_dm(new_dm(SIZE)), 0);
 }
 
+/* A child of fork() has no device memory, and that of its parent still works. */
 static void dm12_fork(void)
 {
 	struct mirror m;

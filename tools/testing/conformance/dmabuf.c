@@ -46,6 +46,10 @@ static void both_ways(struct region *r)
 	exchange(&link_, r, &all);
 }
 
+/*
+ * Regions of whole dma-bufs and of parts, of each exporter: data arrive, and no byte around them
+ * changes.
+ */
 static void a60_range(void)
 {
 	size_t i, kinds = 0;
@@ -77,6 +81,7 @@ static void a60_range(void)
 		skip("no exporter of dma-bufs here");
 }
 
+/* The fields of a region of a dma-buf are those of the call. */
 static void a61_fields(void)
 {
 	struct dmabuf dmabuf = any();
@@ -91,6 +96,7 @@ static void a61_fields(void)
 	CHECK(resources_mr(r.rkey, &info) && info.length == 3 * PAGE);
 }
 
+/* A region of a dma-buf has any iova that ends below 2^64, exact to the byte. */
 static void a62_iova(void)
 {
 	static const uint64_t iovas[] = { 0, 4096, 1ULL << 63, -16ULL * 4096 };
@@ -114,6 +120,7 @@ static void a62_iova(void)
 		 EINVAL);
 }
 
+/* An iova with another offset into its page than the buffer's is EINVAL. */
 static void a63_page_offset(void)
 {
 	struct dmabuf dmabuf = any();
@@ -124,6 +131,7 @@ static void a63_page_offset(void)
 		 EINVAL);
 }
 
+/* Access flags for dma-bufs: each combination allows what it says, and others are refused. */
 static void a64_flags(void)
 {
 	static const int bad[] = {
@@ -188,6 +196,7 @@ static void a64_flags(void)
 	}
 }
 
+/* Remote writes and atomics without LOCAL_WRITE are EINVAL. */
 static void a65_local_write(void)
 {
 	struct dmabuf dmabuf = any();
@@ -200,6 +209,7 @@ static void a65_local_write(void)
 		 EINVAL);
 }
 
+/* File descriptors that are no dma-buf, and ranges outside of it, are refused. */
 static void a66_bad_ranges(void)
 {
 	struct dmabuf dmabuf = any();
@@ -223,6 +233,7 @@ static void a66_bad_ranges(void)
 	MUST_NOT(ibv_reg_dmabuf_mr(dev.pd, 5, 0, 5, fd, ALL_ACCESS), EINVAL);
 }
 
+/* The region keeps the dma-buf when its file is closed and its mapping gone. */
 static void a67_close(void)
 {
 	struct dmabuf dmabuf = any();
@@ -241,6 +252,7 @@ static void a67_close(void)
 	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
 }
 
+/* A dma-buf that cannot be pinned is used without pinning it. */
 static void a69_no_pin(void)
 {
 	struct dmabuf dmabuf;
@@ -264,6 +276,7 @@ static void fails(const struct dmabuf *dmabuf, int error)
 	dmabuf_check_unused(dmabuf);
 }
 
+/* Errors of the exporter are returned, and leave nothing; the next try succeeds. */
 static void a70_exporter_errors(void)
 {
 	static const int errors[] = { ENOMEM, EBUSY, EOPNOTSUPP, ENODEV, 517 };
@@ -285,6 +298,7 @@ static void a70_exporter_errors(void)
 	both_ways(&r);
 }
 
+/* Dma-bufs without pages, or with pieces that are no pages, are refused. */
 static void a70_strange_memory(void)
 {
 	static const struct {
@@ -310,6 +324,7 @@ static void a70_strange_memory(void)
 	}
 }
 
+/* Regions that overlap in one dma-buf see each other's bytes, and end one by one. */
 static void a71_two_regions(void)
 {
 	struct dmabuf dmabuf = any();
@@ -334,6 +349,7 @@ static void a71_two_regions(void)
 	both_ways(&r[2]);
 }
 
+/* A region cannot be deregistered twice. */
 static void a72_twice(void)
 {
 	struct dmabuf dmabuf = any();
@@ -357,6 +373,7 @@ static void dies(void *arg)
 	raise(SIGKILL);
 }
 
+/* A killed process leaves no attachment and no mapping of its dma-bufs. */
 static void a72_kill(void)
 {
 	struct dmabuf dmabuf = dmabuf_own(SIZE, 0);
@@ -372,6 +389,7 @@ static void a72_kill(void)
 	CHECK_EQ(stat.maps, 5);
 }
 
+/* Regions of dma-bufs pin nothing and are subject to no limit of locked memory. */
 static void a73_accounting(void)
 {
 	struct rlimit none = {};
@@ -407,6 +425,7 @@ static void a74_dma_device(void)
 	CHECK(strstr(bus, "bus/platform"));
 }
 
+/* ibv_reg_mr_ex() registers a dma-buf only if it is given file, offset and iova, and no address. */
 #ifdef HAVE_REG_MR_EX
 static void a75_reg_mr_ex(void)
 {
@@ -465,6 +484,7 @@ static void a75_driver_data(void)
 }
 #endif
 
+/* Wrong arguments are refused before the exporter is asked for anything. */
 static void a76_checked_first(void)
 {
 	struct dmabuf dmabuf = dmabuf_own(SIZE, 0);

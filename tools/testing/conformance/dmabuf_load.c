@@ -221,6 +221,10 @@ struct moving {
 	unsigned int delay_ms; /* until the fence is signaled */
 };
 
+/*
+ * A dma-buf moves under traffic: no message accesses the old place afterwards, and the data are
+ * right.
+ */
 static void a68_moves(const void *with)
 {
 	const struct moving *moving = with;
@@ -249,6 +253,7 @@ static void a68_moves(const void *with)
 	dmabuf_check_unused(&dmabuf);
 }
 
+/* A dma-buf is revoked under traffic: nothing accesses it afterwards, and its region can end. */
 static void a68_taken_away(void)
 {
 	double end = now() + opt.seconds;
@@ -272,6 +277,7 @@ static void a68_taken_away(void)
 	conclude("buffers", count);
 }
 
+/* Regions of a dma-buf that moves end under traffic: the exporter has it back each time. */
 static void a72_deregister(void)
 {
 	unsigned long count;
@@ -308,6 +314,7 @@ static void is_killed(void *arg)
 	kill(getpid(), SIGKILL);
 }
 
+/* Processes are killed in the middle of traffic with dma-bufs: no buffer is left. */
 static void a72_killed(void)
 {
 	double end = now() + opt.seconds;

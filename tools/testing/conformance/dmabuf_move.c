@@ -299,6 +299,7 @@ static void a68_fence_describe(void)
 		FAIL("all queues were kept waiting by one, %d times", TRIES);
 }
 
+/* A dma-buf that cannot be mapped again after a move refuses accesses until it can be. */
 static void a68_fails_later(void)
 {
 	uint64_t maps;
@@ -318,6 +319,7 @@ static void a68_fails_later(void)
 	dmabuf_check_unused(&buffer);
 }
 
+/* A revoked dma-buf refuses all accesses and new regions, and its regions can end. */
 static void a68_revoked(void)
 {
 	struct region other;
@@ -336,6 +338,7 @@ static void a68_revoked(void)
 	dmabuf_check_unused(&buffer);
 }
 
+/* Each move and each mapping after it is counted for the region, in pages and in events. */
 static void a68_counters(void)
 {
 	uint64_t faults, events, gone, moves;

@@ -54,6 +54,7 @@ static struct ibv_mr *reg(struct ibv_dmah *dmah, struct buf *buf, int access)
 	return reg_at(dmah, buf, (uintptr_t)buf->data, access);
 }
 
+/* DMA handles of all kinds can be made and freed in any order. */
 static void dh1_kinds(void)
 {
 	struct ibv_dmah_init_attr attr = want(ALL);
@@ -67,6 +68,7 @@ static void dh1_kinds(void)
 	CHECK_EQ(ibv_dealloc_dmah(made[2]), 0);
 }
 
+/* DMA handles with invalid or incomplete attributes are refused. */
 static void dh2_refused(void)
 {
 	struct ibv_dmah_init_attr attr;
@@ -129,6 +131,7 @@ static void dh6_zero(void)
 	link_free(&link);
 }
 
+/* A DMA handle is busy as long as a region uses it. */
 static void dh4_in_use(void)
 {
 	struct buf *buf = buf_new(LEN, 1001);
@@ -164,6 +167,7 @@ static const struct test tests[] = {
 	TEST(dh6_zero, "DH6 iova 0"),
 };
 #else
+/* Where libibverbs has no DMA handles nothing is tested. */
 static void none(void)
 {
 	skip("libibverbs has no DMA handles");

@@ -30,6 +30,7 @@ static void event_of(struct end *end, enum ibv_event_type type)
 	end_await_state(end, IBV_QPS_ERR);
 }
 
+/* A bad rkey fails with REM_ACCESS_ERR, and the peer is told by an event. */
 static void x1_access(void)
 {
 	begin(NULL, NULL);
@@ -40,6 +41,10 @@ static void x1_access(void)
 	CHECK_EQ(end_state(&link_.a), IBV_QPS_ERR);
 }
 
+/*
+ * A request that the peer's queue pair does not permit fails with REM_INV_REQ_ERR, and changes
+ * nothing.
+ */
 static void x2_qp_rights(void)
 {
 	static const struct {
@@ -79,6 +84,7 @@ static void told_by_completion(struct end *end)
 	event_none(IBV_EVENT_QP_REQ_ERR, 0.05);
 }
 
+/* A receive that is too short: both sides fail, and no byte behind it changes. */
 static void x3_short_receive(void)
 {
 	struct ibv_sge sink;
@@ -105,6 +111,7 @@ static void post_half_bad_recv(void)
 	post_recv(&link_.b, sink, 2, 5);
 }
 
+/* A receive with a bad key: the sender gets REM_OP_ERR, the receiver LOC_PROT_ERR. */
 static void x4_bad_receive(void)
 {
 	begin(NULL, NULL);
@@ -168,6 +175,7 @@ static void x6_local_first(void)
 	}
 }
 
+/* Requests with impossible lengths, also such whose sum wraps, fail with LOC_LEN_ERR. */
 static void x7_too_long(void)
 {
 	struct ibv_sge sges[3];
@@ -205,6 +213,7 @@ static void x7_too_long(void)
 	buf_check(b.buf);
 }
 
+/* A refused write with immediate data uses up no receive, and no byte changes. */
 static void x8_write_imm(void)
 {
 	struct ibv_sge sink;
@@ -221,6 +230,7 @@ static void x8_write_imm(void)
 	buf_check(b.buf);
 }
 
+/* A send that invalidates a key which cannot be is refused, and the region still works. */
 static void x9_invalidate(void)
 {
 	long long refusals;
@@ -249,6 +259,7 @@ static void x9_invalidate(void)
 	expect(await(link_.a.scq), IBV_WC_REM_ACCESS_ERR);
 }
 
+/* Requests that the service does not have cannot be posted. */
 static void x10_wrong_service(void)
 {
 	struct qp_cfg uc = { .type = IBV_QPT_UC };

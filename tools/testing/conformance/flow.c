@@ -69,6 +69,7 @@ static void works(void)
 		 &(struct transfer){ .opcode = IBV_WR_SEND, .length = 9001 });
 }
 
+/* A sender waits for a receiver that is not ready, and sends in order when it is. */
 static void f1_rnr_in_the_end(void)
 {
 	/* Field 14 is 1 ms. */
@@ -119,6 +120,7 @@ static long long rnr_waits(void)
 	return device_counter("rnr_waits");
 }
 
+/* A receiver that is never ready: the sender fails after the retries, and not before their time. */
 static void f2_rnr_exhausted(void)
 {
 	/* Field 28 is 163.84 ms; the responder sets it. */
@@ -139,6 +141,7 @@ static void f2_rnr_exhausted(void)
 	works();
 }
 
+/* With endless retries the sender waits until its queue pair ends. */
 static void f3_rnr_for_ever(void)
 {
 	struct qp_cfg cfg = { .rnr_timer = 1, .rnr_retry = 7 };
@@ -184,6 +187,7 @@ static void f22_rnr_less_and_less(void)
 	works();
 }
 
+/* Without an answer a request fails after the retries, and not before their time. */
 static void f4_no_answer(void)
 {
 	/* Field 15 is 134 ms. */
@@ -211,6 +215,7 @@ static void f4_no_answer(void)
 	expect(await(link_.a.scq), IBV_WC_RETRY_EXC_ERR);
 }
 
+/* Without a timeout a request waits for an answer until its queue pair ends. */
 static void f4_timeout_for_ever(void)
 {
 	struct qp_cfg cfg = { .timeout = -1, .retry = 1 };
@@ -223,6 +228,7 @@ static void f4_timeout_for_ever(void)
 	expect(await(link_.a.scq), IBV_WC_WR_FLUSH_ERR);
 }
 
+/* A request waits for a peer that gets ready late, and succeeds. */
 static void f5_answer_at_last(void)
 {
 	/* Field 19 is 2.1 s, seven times: time enough for the peer to get ready. */
@@ -244,6 +250,7 @@ static void f5_answer_at_last(void)
 	buf_check(b.buf);
 }
 
+/* All requests of a queue pair in error are flushed, in order, also those posted later. */
 static void f6_flush(void)
 {
 	struct ibv_wc wc;
@@ -278,6 +285,7 @@ static void f6_flush(void)
 	buf_check(b.buf);
 }
 
+/* Requests before a failed one succeed, those behind it are flushed and change nothing. */
 static void f7_behind_an_error(void)
 {
 	struct ibv_wc wc;
@@ -310,6 +318,7 @@ static void go_to_sqd(bool notify)
 		 0);
 }
 
+/* In SQD no request begins, an event tells that none is under way, and RTS goes on. */
 static void f8_drained(void)
 {
 	begin(NULL);
@@ -330,6 +339,7 @@ static void f8_drained(void)
 	works();
 }
 
+/* A request that has begun is finished before the send queue counts as drained. */
 static void f9_draining(void)
 {
 	struct qp_cfg cfg = { .rnr_timer = 14 };
@@ -356,6 +366,7 @@ static void f9_draining(void)
 	CHECK_EQ(await(link_.a.scq).wr_id, 2);
 }
 
+/* The first message to a queue pair in RTR gives an event, and only the first. */
 static void f10_established(void)
 {
 	struct peer peer_a, peer_b;
@@ -381,6 +392,7 @@ static void f10_established(void)
 	event_none(IBV_EVENT_COMM_EST, 0.05);
 }
 
+/* Only signaled requests complete, unless they fail or all are signaled. */
 static void f13_signals(void)
 {
 	struct qp_cfg all = { .sig_all = true };
@@ -404,6 +416,7 @@ static void f13_signals(void)
 	buf_check(b.buf);
 }
 
+/* A request with a wrong sequence number, sender or receiver gets no answer and changes nothing. */
 static void f14_wrong_address(void)
 {
 	struct qp_cfg cfg = { .timeout = 10, .retry = 1 };
@@ -446,6 +459,7 @@ static void f14_wrong_address(void)
 	}
 }
 
+/* An unreliable connection drops what it cannot deliver, and its sender succeeds. */
 static void f15_unreliable(void)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_UC };
@@ -464,6 +478,7 @@ static void f15_unreliable(void)
 	expect(await(link_.a.scq), IBV_WC_SUCCESS);
 }
 
+/* Each time that a sender waits for a receiver is counted. */
 static void f16_counters(void)
 {
 	long long waits = rnr_waits();
@@ -570,6 +585,7 @@ static void f19_drained_once_more(void)
 	event_await(IBV_EVENT_SQ_DRAINED);
 }
 
+/* A queue pair with a shared receive queue tells once that it takes no more from it. */
 static void f20_last_wqe(void)
 {
 	struct ibv_srq_init_attr init = {

@@ -58,6 +58,7 @@ static struct asked range(uint32_t rkey, uint64_t addr, size_t length)
 			       IBV_FLUSH_RANGE };
 }
 
+/* Flushes of ranges within the region succeed, others are refused. */
 static void fl1_ranges(void)
 {
 	long long bytes;
@@ -94,6 +95,7 @@ static void key_refused(uint32_t rkey)
 	answered(range(rkey, r.base, LEN), IBV_WC_REM_ACCESS_ERR);
 }
 
+/* Flushes by keys that do not permit them, are not known or have ended are refused. */
 static void fl3_keys(void)
 {
 	struct ibv_pd *pd = MUST(ibv_alloc_pd(dev.ctx));

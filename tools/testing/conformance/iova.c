@@ -44,6 +44,7 @@ static void exact(struct region *r)
 	buf_check(all.buf);
 }
 
+/* The iova is the address of the first byte for both keys. */
 static void a53_base(void)
 {
 	struct region r;
@@ -58,6 +59,7 @@ static void a53_base(void)
 	exact(&r);
 }
 
+/* Iova 0 is an address like others. */
 static void a54_zero(void)
 {
 	struct region r;
@@ -67,6 +69,7 @@ static void a54_zero(void)
 	exact(&r);
 }
 
+/* With iova 0 memory at any offset of a page begins at 0. */
 static void a54_unaligned(void)
 {
 	struct region r;
@@ -78,6 +81,7 @@ static void a54_unaligned(void)
 	exact(&r);
 }
 
+/* An iova with another offset into its page than the memory's is EINVAL. */
 static void a55_page_offset(void)
 {
 	struct buf *buf = buf_new(LEN, OFFSET);
@@ -88,6 +92,7 @@ static void a55_page_offset(void)
 	CHECK_EQ(vm_pin(0), 0);
 }
 
+/* With an iova the memory's own address is out of range. */
 static void a56_outside(void)
 {
 	struct region r;
@@ -105,6 +110,7 @@ static void a56_outside(void)
 	buf_check(all.buf);
 }
 
+/* Each iova with which the region ends beyond 2^64 is EINVAL; the last one before them works. */
 static void a57_overflow(void)
 {
 	struct buf *buf = buf_new(LEN, OFFSET);
@@ -129,6 +135,7 @@ static void a57_overflow(void)
 		PINION_SYN_REMOTE);
 }
 
+/* A region may end at 2^64 exactly, and its last byte can be accessed. */
 static void a57_exactly(void)
 {
 	struct buf *buf = buf_new(LEN - LEN % PAGE, 0);
@@ -145,6 +152,7 @@ static void a57_exactly(void)
 	buf_check(r.buf);
 }
 
+/* Regions with the same iova, and with a huge one, do not disturb each other. */
 static void a58_independent(void)
 {
 	struct region a, b, huge;

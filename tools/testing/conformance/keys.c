@@ -141,6 +141,7 @@ static void k1_two_processes(void)
 		COUNT - 1, 32);
 }
 
+/* Keys of regions look random: no bit, step or difference tells the next one. */
 static void k1_mr_keys(void)
 {
 	uint32_t *keys = MUST(calloc(COUNT, sizeof(*keys)));
@@ -157,6 +158,7 @@ static void k1_mr_keys(void)
 	CHECK_EQ(same, 0);
 }
 
+/* So do keys of windows that come and go. */
 static void k1_mw_keys(void)
 {
 	uint32_t *keys = MUST(calloc(COUNT, sizeof(*keys)));
@@ -172,6 +174,7 @@ static void k1_mw_keys(void)
 	no_steps("rkeys", keys, COUNT, 32);
 }
 
+/* So do numbers of queue pairs. */
 static void k2_qpns(void)
 {
 	uint32_t *qpns = MUST(calloc(COUNT, sizeof(*qpns)));
@@ -200,6 +203,7 @@ static long long counted(const char *name)
 	return count;
 }
 
+/* Each refusal is counted, by its reason; all unknown keys alike. */
 static void k3_counters(void)
 {
 	struct ibv_pd *pd = MUST(ibv_alloc_pd(dev.ctx));
@@ -235,6 +239,7 @@ static void k3_counters(void)
 	counter_await("local_key_errors", local + 1);
 }
 
+/* Keys near a valid one are refused. */
 static void k4_guessing(void)
 {
 	int i;
@@ -257,6 +262,7 @@ static void k4_guessing(void)
 		UINT32_MAX, IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
 }
 
+/* Keys of another context of the same process are refused for both sides. */
 static void k5_other_context(void)
 {
 	struct ibv_context *ctx = device_another();
@@ -273,6 +279,7 @@ static void k5_other_context(void)
 	buf_check(other.buf);
 }
 
+/* An imported region has the same keys, and works after it is given back. */
 static void k6_import(void)
 {
 	struct ibv_context *ctx;
@@ -366,6 +373,7 @@ static void importer(void *arg)
 	ibv_unimport_pd(cfg.pd);
 }
 
+/* Another process imports domain and region, writes by the keys, and the data are there. */
 static void k7_import_elsewhere(void)
 {
 	struct offer offer;
@@ -385,6 +393,10 @@ static void k7_import_elsewhere(void)
 	exchange(&link_, &all, &r);
 }
 
+/*
+ * ibv_reg_mr_ex() registers memory with and without an iova; incomplete or unknown attributes are
+ * refused.
+ */
 #ifdef HAVE_REG_MR_EX
 static void k8_reg_mr_ex(void)
 {

@@ -37,6 +37,7 @@ static void is_seen(const struct resources *before, const char *kind)
 		 resources_count(before, kind) + 1);
 }
 
+/* Each kind of object that is made is seen as left behind. */
 static void each_kind(void)
 {
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC };
@@ -106,6 +107,7 @@ static void by_name(void)
 	CHECK(!strcmp(text, "keys 3, before 2 "));
 }
 
+/* Each page that is pinned is counted, and not any more after ibv_dereg_mr(). */
 static void pins(void)
 {
 	enum { PAGES = 5 };
@@ -161,6 +163,7 @@ static char *stuck_says(pid_t group, const char *what)
 	return said;
 }
 
+/* Of a process that does not end the system call and its state are told. */
 static void stuck(void)
 {
 	int pipes[2], pid, status;

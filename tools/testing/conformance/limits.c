@@ -33,6 +33,7 @@ static int create(uint32_t wr, uint32_t recv_wr, uint32_t sge)
 	return ibv_create_qp(dev.pd, &init) ? 0 : errno;
 }
 
+/* Queues of the reported length hold as many requests at a time; longer ones are refused. */
 static void lm1_queues(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };

@@ -135,6 +135,7 @@ static bool ends_at_once(void *arg)
 	return status && took < 0.6 * whole;
 }
 
+/* A process is killed in a long registration: it ends at once. */
 static void killed(const void *body)
 {
 	struct killed killed = { body };
@@ -240,6 +241,7 @@ static bool others_may(void *arg)
 	       clock_->longest < 0.3 * (reg_end - begun);
 }
 
+/* Another process on the same processor does not wait for a long registration. */
 static void lg4_others(void)
 {
 	clock_ = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,

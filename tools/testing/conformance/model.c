@@ -672,6 +672,7 @@ static void against_the_model(const uint8_t *weights)
 	CHECK(all_seen(weights));
 }
 
+/* Random operations on regions have the results that a model predicts. */
 static void mo1_regions(void)
 {
 	static const uint8_t weights[KINDS + 1] = { 6, 2, 3, 0, 0, 12, 1, 24 };
@@ -679,6 +680,7 @@ static void mo1_regions(void)
 	against_the_model(weights);
 }
 
+/* Random operations on regions and windows have the results that a model predicts. */
 static void mo2_windows(void)
 {
 	static const uint8_t weights[KINDS + 1] = { 6, 2, 2, 6, 2, 12, 1, 31 };

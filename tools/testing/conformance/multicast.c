@@ -64,6 +64,7 @@ static void send_to_group(const union ibv_gid *gid, uint32_t length)
 	expect(group_wc(gid, sge_of(&a, 0, length)), IBV_WC_SUCCESS);
 }
 
+/* A datagram to a group arrives at each member once, and not at those who have left. */
 static void u11_multicast(void)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_UD };
@@ -116,6 +117,10 @@ static void u11_multicast(void)
 	CHECK(ibv_attach_mcast(ends[0].qp, &two, 0));
 }
 
+/*
+ * A datagram to a group whose memory is half gone fails, uses up no receive, and the next
+ * arrives.
+ */
 static void u14_half_to_a_group(void)
 {
 	union ibv_gid gid = group(4);

@@ -28,6 +28,7 @@ static struct ibv_sge nothing(uint64_t addr, uint32_t length)
 	return (struct ibv_sge){ addr, length, null->lkey };
 }
 
+/* The null region's fields, and that there may be several. */
 static void z1_what_it_is(void)
 {
 	begin();
@@ -41,6 +42,7 @@ static void z1_what_it_is(void)
 	CHECK_EQ(ibv_dereg_mr(null), 0);
 }
 
+/* What is read from the null region, at any address, is zeros. */
 static void z2_reads_as_zeros(void)
 {
 	begin();
@@ -58,6 +60,7 @@ static void z2_reads_as_zeros(void)
 	buf_check(all.buf);
 }
 
+/* What is written to the null region is gone. */
 static void z3_swallows(void)
 {
 	begin();
@@ -73,6 +76,7 @@ static void z3_swallows(void)
 	buf_check(all.buf);
 }
 
+/* Sends from the null region carry zeros, and receives into it succeed. */
 static void z4_messages(void)
 {
 	struct ibv_sge sge;
@@ -120,6 +124,7 @@ static void z5_in_a_list(void)
 	buf_check(all.buf);
 }
 
+/* An atomic whose old value goes to the null region still changes the memory. */
 static void z6_atomics(void)
 {
 	uint64_t at, value;
@@ -136,6 +141,7 @@ static void z6_atomics(void)
 	buf_check(all.buf);
 }
 
+/* A peer cannot use the null region's keys, nor can a window be bound to it. */
 static void z7_local_only(void)
 {
 	struct ibv_mw_bind bind = {

@@ -42,6 +42,7 @@ static void no_access(uint64_t addr, uint32_t rkey, enum ibv_wr_opcode opcode)
 		IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
 }
 
+/* A region on demand pins nothing, is subject to no limit of locked memory, and data arrive. */
 static void a29_explicit(void)
 {
 	struct rlimit none = {};
@@ -64,6 +65,7 @@ static void a29_explicit(void)
 	exchange(&link_, &all, &r);
 }
 
+/* HUGETLB with ON_DEMAND works on memory of huge pages. */
 static void a31_hugetlb(void)
 {
 	struct buf *buf;
@@ -109,6 +111,7 @@ static void need_implicit(void)
 		skip("issue: implicit on-demand paging");
 }
 
+/* An implicit region covers what is mapped after it, and not what is unmapped. */
 static void a41_implicit(void)
 {
 	struct ibv_mr *mr;
@@ -131,6 +134,7 @@ static void a41_implicit(void)
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
 
+/* SIZE_MAX is an implicit region at address 0 only. */
 static void a42_size_max(void)
 {
 	need_odp();
@@ -141,6 +145,7 @@ static void a42_size_max(void)
 		CHECK(!ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL));
 }
 
+/* Holes in the memory are refused until something is mapped there. */
 static void a43_unmapped(void)
 {
 	struct buf *buf;
@@ -165,6 +170,7 @@ static void a43_unmapped(void)
 	exchange(&link_, &all, &r);
 }
 
+/* The device may do with a page only what the mapping's protection permits. */
 static void a44_protection(void)
 {
 	struct region r;
@@ -191,6 +197,10 @@ static void a44_protection(void)
 	exchange(&link_, &all, &r);
 }
 
+/*
+ * Pages are replaced, dropped, written and shared by fork(): messages always see the current
+ * ones.
+ */
 static void a45_invalidation(void)
 {
 	struct region r;
@@ -236,6 +246,7 @@ static void a45_invalidation(void)
 	}
 }
 
+/* The device brings pages that nobody has accessed before. */
 static void a46_first_access(void)
 {
 	struct region r;
@@ -253,6 +264,7 @@ static void a46_first_access(void)
 	buf_check(r.buf);
 }
 
+/* Messages of all kinds, shapes and lengths between regions whose pages come and go. */
 static void a47_shapes(void)
 {
 	struct region a, b;
@@ -274,6 +286,7 @@ static void a47_shapes(void)
 	}
 }
 
+/* Atomics and atomic writes bring the pages of their targets and results. */
 static void a48_words(void)
 {
 	uint64_t value, add = rnd();
@@ -312,6 +325,7 @@ static void a48_words(void)
 	}
 }
 
+/* Regions on demand have any iova, exact to the byte. */
 static void a49_iova(void)
 {
 	struct buf *buf = buf_new(LEN, 0x123);
@@ -343,6 +357,10 @@ static int advise(enum ibv_advise_mr_advice advice, unsigned int flags,
 	return ibv_advise_mr(dev.pd, advice, flags, &sge, 1);
 }
 
+/*
+ * ibv_advise_mr() accepts what is within a region and permitted, and refuses the rest with the
+ * right errno.
+ */
 static void a51_advise(void)
 {
 	const unsigned int sync = IBV_ADVISE_MR_FLAG_FLUSH;
@@ -504,6 +522,7 @@ static void no_faults_since(const struct region *r, uint64_t faults,
 		CHECK_EQ(seen, faults);
 }
 
+/* Faults, invalidations and prefetched pages of a region are counted. */
 static void a52_counters(void)
 {
 	uint64_t faults, gone;

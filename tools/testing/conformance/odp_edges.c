@@ -28,6 +28,7 @@ static void edges(struct region *all, struct region *r, size_t length)
 	check_read(&link_, all, 0, r, 0, length);
 }
 
+/* The first and last bytes of regions of all offsets and lengths around a page. */
 static void a47_edges(void)
 {
 	static const size_t lengths[] = {
@@ -84,6 +85,7 @@ static void a47_thirds(void)
 	}
 }
 
+/* Advice is by the iova; by the memory's own address it is EFAULT. */
 static void a49_advised(void)
 {
 	enum { LEN = 50000 };

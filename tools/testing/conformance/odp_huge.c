@@ -31,6 +31,7 @@ static void begin(void)
 	all = region_new(LEN, 1234, ALL_ACCESS);
 }
 
+/* Messages across the borders of huge pages arrive. */
 static void a31_crossing(void)
 {
 	struct region r;
@@ -54,6 +55,7 @@ static void a31_crossing(void)
 	}
 }
 
+/* Huge pages are brought, counted and invalidated as a whole. */
 static void a31_granule(void)
 {
 	struct ibv_sge sge;
@@ -112,6 +114,7 @@ static void a32_broken(void)
 	buf_check(all.buf);
 }
 
+/* HUGETLB is refused for an implicit region, and has no effect on a pinned one. */
 static void a33_elsewhere(void)
 {
 	struct region r;

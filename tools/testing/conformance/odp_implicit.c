@@ -91,6 +91,7 @@ static uint64_t counter(const char *name)
 	return value;
 }
 
+/* The implicit region has address 0 and length SIZE_MAX, and pins nothing. */
 static void a41_whole(void)
 {
 	struct rlimit none = {};
@@ -110,6 +111,7 @@ static void a41_whole(void)
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
 
+/* Messages across the borders of the region's children arrive, whatever is missing. */
 static void a41_borders(void)
 {
 	static const size_t befores[] = { 1,   4095,  4096,    4097,
@@ -161,6 +163,7 @@ static void a47_shapes(void)
 	}
 }
 
+/* Atomics and their results across the border of two children. */
 static void a48_words(void)
 {
 	struct region r;
@@ -186,6 +189,7 @@ static void a48_words(void)
 	}
 }
 
+/* Memory that is mapped later can be accessed, and not any more once it is unmapped. */
 static void a41_later_maps(void)
 {
 	struct buf *later;
@@ -204,6 +208,7 @@ static void a41_later_maps(void)
 	}
 }
 
+/* An implicit region covers memory of each kind. */
 static void a41_kind(const void *kind)
 {
 	struct region r;
@@ -214,6 +219,7 @@ static void a41_kind(const void *kind)
 	exchange(&link_, &r, &all);
 }
 
+/* Any other address, iova, length or flag is no implicit region: EINVAL. */
 static void a42_refused(void)
 {
 	begin();
@@ -232,6 +238,7 @@ static void a42_refused(void)
 		 EINVAL);
 }
 
+/* Addresses without a mapping are refused, anywhere in 64 bits, and cost no memory. */
 static void a43_holes(void)
 {
 	static const uint64_t nowhere[] = {
@@ -278,6 +285,7 @@ static void a43_holes(void)
 	no_access((uintptr_t)buf->data + 3 * PAGE - 4, IBV_WR_RDMA_READ);
 }
 
+/* The protection of the mapping is that of the device's accesses. */
 static void a44_protection(void)
 {
 	struct buf *buf = across(2 * PAGE, 6 * PAGE);
@@ -324,6 +332,7 @@ static void a41_rights(void)
 	}
 }
 
+/* Pages are replaced, dropped, moved and shared across a border: messages see the current ones. */
 static void a45_invalidation(void)
 {
 	struct buf *buf = across(8 * PAGE, 16 * PAGE);
@@ -437,6 +446,7 @@ static int advise(enum ibv_advise_mr_advice advice, unsigned int flags,
 	return ibv_advise_mr(dev.pd, advice, flags, &sge, 1);
 }
 
+/* Prefetched pages of an implicit region are there; what is not mapped or permitted is refused. */
 static void a51_advise(void)
 {
 	const unsigned int sync = IBV_ADVISE_MR_FLAG_FLUSH;
@@ -504,6 +514,7 @@ static void a51_advise(void)
 	CHECK(counter("children") <= faults + 1);
 }
 
+/* An implicit region ends while pages are being prefetched: its key is refused from then on. */
 static void a87_dereg(void)
 {
 	struct buf *buf = across(3 * PAGE + 5, 3 * CHILD);

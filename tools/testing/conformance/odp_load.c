@@ -84,6 +84,7 @@ static struct buf *buf_apart(void)
 	return buf_of(map, 18 * PAGE, PAGE, 16 * PAGE);
 }
 
+/* Memory changes, and regions end, while messages fault: each message succeeds or is refused. */
 static void a50_under_load(void)
 {
 	double end = now() + opt.seconds;

@@ -27,6 +27,7 @@
 #include "file.h"
 #include "link.h"
 #include "resources.h"
+#include "undo.h"
 #include "victim.h"
 
 #ifndef MADV_PAGEOUT
@@ -124,6 +125,7 @@ static long page_out(struct buf *buf)
 	return file_number("VmSwap:", "/proc/self/status");
 }
 
+/* The device brings pages back from swap, reads what was there, and what it writes is not lost. */
 static void a45_swap(int implicit)
 {
 	struct buf *buf;
@@ -228,6 +230,7 @@ static void squeezed(void *arg)
 	CHECK(out > 4096);
 }
 
+/* A process with too little room for its region is paged out all the time: data are right. */
 static void a45_pressure(void)
 {
 	bool implicit;
@@ -271,6 +274,7 @@ static void greedy(void *arg)
 	FAIL("there was more memory than the group may have");
 }
 
+/* A process that the kernel kills for want of memory leaves nothing, and others do not notice. */
 static void a50_oom(void)
 {
 	volatile struct victim *bystander;
@@ -375,11 +379,8 @@ static void await_merged(long least)
 	long merged;
 
 	while ((merged = file_number("", merging)) < least) {
-		if (now() > end) {
-			/* ksmd would go on in all later tests. */
-			set("/sys/kernel/mm/ksm/run", "2");
+		if (now() > end)
 			FAIL("%ld pages are merged, not %ld", merged, least);
-		}
 		usleep(10000);
 	}
 }
@@ -422,6 +423,13 @@ static void share_a_processor_with(const char *name)
 	CHECK_EQ(sched_setaffinity(pid_of(name), sizeof(first), &first), 0);
 }
 
+/* ksmd would go on in later tests. */
+static void stop_merging(void)
+{
+	file_write("2", "/sys/kernel/mm/ksm/run");
+}
+
+/* Equal pages of a region become one: what is written to one of them does not change the others. */
 static void a45_ksm(void)
 {
 	enum { PAGES = 64 };
@@ -433,6 +441,7 @@ static void a45_ksm(void)
 	begin();
 	if (file_number("", merging) < 0)
 		skip("no merging of pages in this kernel");
+	undo_at_end(stop_merging);
 	share_a_processor_with("ksmd");
 	buf = buf_new(PAGES * PAGE, 0);
 	for (i = 1; i < PAGES; i++)
@@ -467,7 +476,6 @@ static void a45_ksm(void)
 		check_read(&link_, &local, 5, &r, 99, PAGES * PAGE - 99);
 		buf_check(local.buf);
 	}
-	set("/sys/kernel/mm/ksm/run", "2");
 }
 
 static const struct test tests[] = {

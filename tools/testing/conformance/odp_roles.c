@@ -128,6 +128,7 @@ static void between_all(enum ibv_qp_type type, int count)
 	}
 }
 
+/* Messages of a service, with pages missing on either side, explicit and implicit. */
 static void a47_type(int type)
 {
 	struct qp_cfg cfg = { .type = type, .sge = 8 };
@@ -137,6 +138,7 @@ static void a47_type(int type)
 	between_all(type, 30);
 }
 
+/* Receives of a shared queue into memory whose pages are missing. */
 static void a47_srq(void)
 {
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 16,
@@ -149,6 +151,7 @@ static void a47_srq(void)
 	between_all(IBV_QPT_RC, 30);
 }
 
+/* The same with each path MTU. */
 static void a47_mtus(void)
 {
 	enum ibv_mtu mtu;
@@ -175,6 +178,7 @@ static void write_word(const struct region *r, uint64_t at, uint64_t value)
 	memcpy(r->buf->want + at, &value, 8);
 }
 
+/* Atomic writes to pages that are missing. */
 static void a48_atomic_write(void)
 {
 	struct buf *buf = buf_new(LEN, 2016);
@@ -208,6 +212,7 @@ static void flush_of(const struct region *r, uint64_t at, size_t length,
 	       IBV_WC_SUCCESS);
 }
 
+/* Flushes of pages that are missing bring and keep them as they are. */
 static void a48_flush(void)
 {
 	struct qp_cfg cfg = { .access = IBV_ACCESS_REMOTE_WRITE |
@@ -255,6 +260,7 @@ static void not_advised(const char *what, struct ibv_mr *mr)
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
 
+/* Advice to regions that are not on demand is refused. */
 static void a51_other_kinds(void)
 {
 	struct ibv_alloc_dm_attr attr = { .length = 10000 };

@@ -101,6 +101,7 @@ static void begin(void)
 	all = region_new(LEN, 1234 * 8, ALL_ACCESS);
 }
 
+/* An explicit region with secret memory in it: what is secret is refused, the rest works. */
 static void a29_explicit(void)
 {
 	struct buf *buf = half_secret();
@@ -111,6 +112,7 @@ static void a29_explicit(void)
 	try_all(&r);
 }
 
+/* The same in an implicit region. */
 static void a41_implicit(void)
 {
 	struct buf *buf = half_secret();
@@ -124,6 +126,7 @@ static void a41_implicit(void)
 	try_all(&r);
 }
 
+/* Secret memory cannot be pinned: EFAULT, and nothing is. */
 static void a1_pinned(void)
 {
 	struct buf *buf = half_secret();

@@ -20,6 +20,7 @@
 #include "killed.h"
 #include "link.h"
 #include "resources.h"
+#include "undo.h"
 
 #ifndef MADV_PAGEOUT
 #define MADV_PAGEOUT 21
@@ -201,10 +202,12 @@ static void shake(unsigned long round)
 	}
 }
 
-static void ksm(const char *run)
+static const char ksm_run[] = "/sys/kernel/mm/ksm/run";
+
+/* ksmd would go on in later tests. */
+static void stop_merging(void)
 {
-	if (file_write(run, "/sys/kernel/mm/ksm/run"))
-		note("no KSM");
+	file_write("2", ksm_run);
 }
 
 /*
@@ -224,6 +227,9 @@ static bool was_shaken(void)
 	return taken > 100 && brought > 100;
 }
 
+/*
+ * Pages are moved, merged, shared and swapped out under traffic: each byte is known all the time.
+ */
 static void a45_storm(int implicit)
 {
 	double end;
@@ -232,13 +238,15 @@ static void a45_storm(int implicit)
 	int i;
 
 	need_odp();
+	undo_at_end(stop_merging);
 	memory = mmap(NULL, USERS * SLICE, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(memory != MAP_FAILED);
 	mr = implicit ?
 		     MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL)) :
 		     MUST(ibv_reg_mr(dev.pd, memory, USERS * SLICE, ODP_ALL));
-	ksm("1");
+	if (file_write("1", ksm_run))
+		note("no KSM");
 	for (i = 0; i < USERS; i++) {
 		struct user *u = &users[i];
 
@@ -264,7 +272,6 @@ static void a45_storm(int implicit)
 		if (memcmp(users[i].data, users[i].model, SLICE))
 			FAIL("in the end bytes of user %d differ", i);
 	}
-	ksm("2");
 	CHECK(was_shaken());
 	note("%lu changes, %lu messages, %" PRIu64 " pages brought, %" PRIu64
 	     " taken",
@@ -329,6 +336,7 @@ static void *hammer(void *arg)
 	return NULL;
 }
 
+/* Memory is unmapped, protected or moved under writes: afterwards no write gets to its pages. */
 static void a50_vanish(int implicit)
 {
 	const size_t length = 16 * PAGE;
@@ -403,6 +411,7 @@ static void victim(void *arg)
 	}
 }
 
+/* Processes are killed while their messages fault, which the harness finds no trace of. */
 static void a50_killed(void)
 {
 	double end = now() + opt.seconds;

@@ -39,6 +39,7 @@ static const char *traced(const char *event)
 	return strstr(tracing_last(event, key), key) + strlen(key);
 }
 
+/* Trace points tell of faults, invalidations and prefetches, with their addresses and pages. */
 static void a52_trace(void)
 {
 	struct ibv_sge sge;
@@ -126,6 +127,7 @@ static void prefetch(const struct region *of, unsigned int length)
 		 0);
 }
 
+/* `rdma statistic show mr' prints the counters of a region, also as JSON. */
 static void a52_command(void)
 {
 	static const char text[] = "page_faults 2 page_faults_handled 1 "

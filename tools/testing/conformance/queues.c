@@ -80,6 +80,7 @@ static void t13_full_queue(void)
 	CHECK_EQ(ibv_post_send(link.a.qp, &wr, &bad), 0);
 }
 
+/* Requests with more pieces than was asked for, or a negative number, cannot be posted. */
 static void t14_sge_limits(void)
 {
 	struct ibv_sge sges[MAX_PIECES + 1] = {};

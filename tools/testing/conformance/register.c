@@ -20,6 +20,7 @@
 #include "pins.h"
 #include "resources.h"
 
+/* The fields of a region are those of the call. */
 static void a1_fields(void)
 {
 	struct region r = region_new(5000, 123, ALL_ACCESS);
@@ -32,6 +33,7 @@ static void a1_fields(void)
 	region_free(&r);
 }
 
+/* A region without rights can be read by its owner, and refuses all else. */
 static void a2_no_access(void)
 {
 	struct region local = region_new(100, 3, ALL_ACCESS);
@@ -51,6 +53,7 @@ static void a2_no_access(void)
 	region_free(&r);
 }
 
+/* Without any right the owner sends and writes from a region. */
 static void a3_local_read(void)
 {
 	struct region local = region_new(9000, 777, 0);
@@ -64,6 +67,7 @@ static void a3_local_read(void)
 	buf_check(remote.buf);
 }
 
+/* The lkey works in sends, receives and receives of a shared queue. */
 static void a4_lkey(void)
 {
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 4,
@@ -87,6 +91,7 @@ static void a4_lkey(void)
 	buf_check(remote.buf);
 }
 
+/* The rkey works in all remote operations. */
 static void a5_rkey(void)
 {
 	struct region local = region_new(70001, 3, IBV_ACCESS_LOCAL_WRITE);
@@ -97,6 +102,7 @@ static void a5_rkey(void)
 	exchange(&link, &local, &remote);
 }
 
+/* A registration that fails returns NULL and sets errno. */
 static void a6_null_and_errno(void)
 {
 	void *hole =
@@ -108,6 +114,7 @@ static void a6_null_and_errno(void)
 	CHECK(errno > 0);
 }
 
+/* Regions of any offset and length end exactly at their bytes. */
 static void a7_unaligned(void)
 {
 	static const struct {
@@ -143,6 +150,7 @@ static void a7_unaligned(void)
 	}
 }
 
+/* A region without bytes is EINVAL. */
 static void a8_length_zero(void)
 {
 	struct buf *buf = buf_new(PAGE, 0);
@@ -154,6 +162,7 @@ static void a8_length_zero(void)
 	CHECK_EQ(vm_pin(0), 0);
 }
 
+/* Ranges that wrap around the address space are EINVAL, and pin nothing. */
 static void a9_overflow(void)
 {
 	struct buf *buf = buf_new(PAGE, 100);
@@ -169,6 +178,7 @@ static void a9_overflow(void)
 	CHECK_EQ(vm_pin(0), 0);
 }
 
+/* Memory with a hole or without read permission is EFAULT, and no page stays pinned. */
 static void a10_unmapped(void)
 {
 	struct buf *buf = buf_new(16 * PAGE, 0);
@@ -186,6 +196,7 @@ static void a10_unmapped(void)
 	CHECK_EQ(vm_pin(0), 7 * 4);
 }
 
+/* Read-only memory can be registered for reading only. */
 static void a11_read_only(void)
 {
 	struct region remote = region_new(3 * PAGE, 11, ALL_ACCESS);
@@ -219,6 +230,7 @@ static void limit_memlock(rlim_t bytes)
 	CHECK_EQ(prctl(PR_SET_DUMPABLE, 1), 0);
 }
 
+/* Beyond RLIMIT_MEMLOCK it is ENOMEM; each registration counts, until it ends. */
 static void a12_memlock(void)
 {
 	struct buf *buf = buf_new(64 * PAGE, 0);
@@ -241,6 +253,7 @@ static void a12_memlock(void)
 	CHECK_EQ(vm_pin(0), 0);
 }
 
+/* With a limit of zero it is EPERM. */
 static void a12_memlock_zero(void)
 {
 	struct buf *buf = buf_new(PAGE, 0);
@@ -249,6 +262,7 @@ static void a12_memlock_zero(void)
 	MUST_NOT(ibv_reg_mr(dev.pd, buf->data, 1, ALL_ACCESS), EPERM);
 }
 
+/* VmPin has the pages of each registration, also if they are the same ones. */
 static void a13_vmpin(void)
 {
 	struct buf *buf = buf_new(32 * PAGE, 0);
@@ -267,6 +281,7 @@ static void a13_vmpin(void)
 	CHECK_EQ(vm_pin(0), 0);
 }
 
+/* Two regions of the same memory have rights of their own, and end one by one. */
 static void a14_independent(void)
 {
 	struct region local = region_new(9000, 1, ALL_ACCESS);
@@ -290,6 +305,7 @@ static void a14_independent(void)
 	buf_check(buf);
 }
 
+/* Memory of each kind can be registered, and data arrive both ways. */
 static void a15_kind(const void *with)
 {
 	const struct memory_kind *kind = with;
@@ -336,6 +352,7 @@ static void touch(void *arg)
 	usleep(300000);
 }
 
+/* Pinned pages stay those of the parent when both sides of a fork() write to them. */
 static void a16_fork(void)
 {
 	struct region local = region_new(60000, 1, ALL_ACCESS);
@@ -354,6 +371,7 @@ static void a16_fork(void)
 	CHECK_EQ(ibv_is_fork_initialized(), IBV_FORK_UNNEEDED);
 }
 
+/* The device sees what is written to a private mapping of a file after registration. */
 static void a17_private(void)
 {
 	struct region local = region_new(9000, 1, ALL_ACCESS);
@@ -390,6 +408,7 @@ static void hold_and_die(void *arg)
 	pause();
 }
 
+/* The regions of a killed process are gone. */
 static void a18_kill(void)
 {
 	struct resources before, during;
@@ -409,6 +428,7 @@ static void a18_kill(void)
 	resources_await(&before);
 }
 
+/* A region is listed with its keys and length until it ends. */
 static void a19_listing(void)
 {
 	struct region r = region_new(12345, 7, ALL_ACCESS);
@@ -529,6 +549,7 @@ static bool costs_little(void *arg)
 	return cost <= 900;
 }
 
+/* A small region takes no more memory than documented. */
 static void a20_cost(void)
 {
 	if (slow() > 1)

@@ -51,6 +51,7 @@ static void refuses(struct region *r, int flags, struct ibv_pd *pd, void *addr,
 	exchange(&link_, &all, r);
 }
 
+/* CHANGE_TRANSLATION: the key means the new memory, and the old is neither accessed nor changed. */
 static void b1_translation(void)
 {
 	struct region r = start(ALL_ACCESS);
@@ -67,6 +68,7 @@ static void b1_translation(void)
 	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
 }
 
+/* CHANGE_PD: queue pairs of the new domain may use the region, those of the old one may not. */
 static void b2_pd(void)
 {
 	struct ibv_pd *pd = MUST(ibv_alloc_pd(dev.ctx));
@@ -96,6 +98,7 @@ static void b2_pd(void)
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 }
 
+/* CHANGE_ACCESS grants and takes away each right. */
 static void b3_access(void)
 {
 	static const struct {
@@ -133,6 +136,7 @@ static void b3_access(void)
 	exchange(&link_, &r, &all);
 }
 
+/* All combinations of the three changes work. */
 static void b4_combinations(void)
 {
 	int flags;
@@ -156,6 +160,7 @@ static void b4_combinations(void)
 	}
 }
 
+/* Arguments that no flag asks for are ignored. */
 static void b5_ignored(void)
 {
 	struct region r = start(ALL_ACCESS);
@@ -173,6 +178,7 @@ static void b5_ignored(void)
 	exchange(&link_, &all, &r);
 }
 
+/* Access 0 takes away all rights but reading by the owner. */
 static void b6_no_access(void)
 {
 	struct region r = start(ALL_ACCESS);
@@ -186,6 +192,7 @@ static void b6_no_access(void)
 	buf_check(r.buf);
 }
 
+/* Access without CHANGE_ACCESS is an error of input, and the region stays as it was. */
 static void b7_access_without_flag(void)
 {
 	struct region r = start(ALL_ACCESS);
@@ -196,6 +203,7 @@ static void b7_access_without_flag(void)
 	refuses(&r, PD, dev.pd, NULL, 0, 1, IBV_REREG_MR_ERR_INPUT, EINVAL);
 }
 
+/* Wrong arguments are errors of input, and the region stays as it was. */
 static void b8_input(void)
 {
 	struct region r = start(ALL_ACCESS);
@@ -209,6 +217,7 @@ static void b8_input(void)
 		EINVAL);
 }
 
+/* No flags at all are refused, and the region stays as it was. */
 static void b10_no_flags(void)
 {
 	struct region r = start(ALL_ACCESS);
@@ -216,6 +225,7 @@ static void b10_no_flags(void)
 	refuses(&r, 0, NULL, NULL, 0, 0, IBV_REREG_MR_ERR_CMD, EINVAL);
 }
 
+/* The kernel refuses wrong commands by itself, and the region stays as it was. */
 static void b11_kernel(void)
 {
 	struct region r = start(ALL_ACCESS);
@@ -243,6 +253,7 @@ static void b11_kernel(void)
 	exchange(&link_, &all, &r);
 }
 
+/* Remote writes and atomics without LOCAL_WRITE are refused, and the region stays as it was. */
 static void b12_needs_local_write(void)
 {
 	struct region r = start(ALL_ACCESS);
@@ -253,6 +264,7 @@ static void b12_needs_local_write(void)
 		IBV_REREG_MR_ERR_CMD, EINVAL);
 }
 
+/* A region pinned for reading becomes writable only with its memory pinned anew. */
 static void b13_pinned_read_only(void)
 {
 	struct region r = start(IBV_ACCESS_REMOTE_READ);
@@ -270,6 +282,7 @@ static void b13_pinned_read_only(void)
 	exchange(&link_, &all, &r);
 }
 
+/* Memory that cannot be pinned is refused, and the region stays as it was. */
 static void b14_unmapped(void)
 {
 	struct region r = start(ALL_ACCESS);
@@ -284,6 +297,7 @@ static void b14_unmapped(void)
 	CHECK(r.mr->addr == r.buf->data);
 }
 
+/* After changes that failed the region can be deregistered. */
 static void b18_dereg_after_failure(void)
 {
 	struct region r = start(ALL_ACCESS);
@@ -296,6 +310,7 @@ static void b18_dereg_after_failure(void)
 	access_refused(&link_, &all, r.base, r.rkey, IBV_WR_RDMA_READ);
 }
 
+/* Handle and keys stay the same. */
 static void b19_reused(void)
 {
 	struct region r = start(ALL_ACCESS);
@@ -309,6 +324,7 @@ static void b19_reused(void)
 	}
 }
 
+/* What is pinned is the present memory alone, also after a failure. */
 static void b20_pins(void)
 {
 	struct region r = start(ALL_ACCESS);
@@ -327,6 +343,7 @@ static void b20_pins(void)
 	CHECK_EQ(vm_pin(0), others);
 }
 
+/* A change to the same domain is none. */
 static void b22_same_pd(void)
 {
 	struct region r = start(ALL_ACCESS);
@@ -337,6 +354,7 @@ static void b22_same_pd(void)
 	access_refused(&link_, &all, r.base, r.rkey, IBV_WR_RDMA_READ);
 }
 
+/* ON_DEMAND can be added or taken away only together with new memory. */
 static void b23_odp(void)
 {
 	struct region r = start(ALL_ACCESS);
@@ -361,6 +379,7 @@ static void b23_odp(void)
 	exchange(&link_, &all, &r);
 }
 
+/* A changed region is listed with its new length. */
 static void b27_listing(void)
 {
 	struct region r = start(ALL_ACCESS);
@@ -372,6 +391,7 @@ static void b27_listing(void)
 	CHECK_EQ(info.length, 123457);
 }
 
+/* Memory of any alignment and length, also overlapping the old, exact to the byte. */
 static void b28_shapes(void)
 {
 	struct region r = start(ALL_ACCESS);

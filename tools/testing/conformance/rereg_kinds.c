@@ -29,6 +29,7 @@ static struct region start(int access)
 	return region_new(LEN, 55, access);
 }
 
+/* Regions of device memory and null regions cannot be changed by ibv_rereg_mr(). */
 static void b8_other_regions(void)
 {
 	struct ibv_alloc_dm_attr attr = { .length = 4096 };
@@ -55,6 +56,7 @@ static void b8_other_regions(void)
 		 IBV_REREG_MR_ERR_INPUT);
 }
 
+/* The kernel refuses to change a region of device memory. */
 static void b24_device_memory(void)
 {
 	struct ibv_alloc_dm_attr attr = { .length = 4096 };
@@ -70,6 +72,7 @@ static void b24_device_memory(void)
 	CHECK_EQ(raw_rereg_mr(dev.ctx->cmd_fd, &cmd), EINVAL);
 }
 
+/* A region with a bound window is not changed, and still works; without the window it is. */
 static void b25_bound_window(void)
 {
 	struct region r = start(ALL_ACCESS | IBV_ACCESS_MW_BIND);
@@ -95,6 +98,7 @@ static void b25_bound_window(void)
 	exchange(&link_, &all, &r);
 }
 
+/* A region with an iova keeps it unless its memory changes. */
 static void b26_iova(void)
 {
 	struct buf *buf = buf_new(LEN, 0x123);

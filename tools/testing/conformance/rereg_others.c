@@ -59,6 +59,7 @@ static void b1_dmabuf(void)
 	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
 }
 
+/* By the raw command a region gets other memory with an iova of its own. */
 static void b26_iova(void)
 {
 	struct region r;

@@ -75,6 +75,7 @@ static void use(struct region *r)
 	check_read(&link_, &peer, 0, r, 0, length);
 }
 
+/* After ibv_dereg_mr() nobody holds a page of the memory, so its file can be sealed. */
 static void se1_dereg(void)
 {
 	struct file file = file_new();

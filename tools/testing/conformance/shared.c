@@ -63,6 +63,7 @@ static void all_kinds(struct link *link, int ops)
 	context("%s", "");
 }
 
+/* Messages of all kinds through a shared receive queue, reliable connections. */
 static void s1_rc(void)
 {
 	struct qp_cfg cfg = {};
@@ -74,6 +75,7 @@ static void s1_rc(void)
 	all_kinds(&link, 5);
 }
 
+/* The same for unreliable connections. */
 static void s1_uc(void)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_UC };
@@ -85,6 +87,7 @@ static void s1_uc(void)
 	all_kinds(&link, 4);
 }
 
+/* The same for datagrams. */
 static void s1_ud(void)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_UD };
@@ -101,6 +104,7 @@ static void s1_ud(void)
 					     .recv_sges = 3 });
 }
 
+/* Several queue pairs take requests from a shared queue in the order they were posted. */
 static void s2_fifo(void)
 {
 	enum { COUNT = 16 };
@@ -131,6 +135,7 @@ static void s2_fifo(void)
 	buf_check(b.buf);
 }
 
+/* A request more than fits is ENOMEM, and is named. */
 static void s3_full(void)
 {
 	struct ibv_srq *srq = new_srq(8, 1);
@@ -145,6 +150,7 @@ static void s3_full(void)
 	CHECK(bad == &wr);
 }
 
+/* Shared queues of the reported sizes can be made, larger ones cannot. */
 static void s4_limits(void)
 {
 	struct ibv_device_attr *limits = &dev.attr.orig_attr;
@@ -161,6 +167,7 @@ static void s4_limits(void)
 	MUST(ibv_create_srq(dev.pd, &init));
 }
 
+/* When fewer requests are left than the limit there is one event, and the limit is off. */
 static void s5_limit_event(void)
 {
 	struct ibv_srq_attr attr = { .srq_limit = 5 };
@@ -194,6 +201,7 @@ static void s5_limit_event(void)
 	CHECK_EQ(attr.srq_limit, 0);
 }
 
+/* A shared queue that is resized keeps its requests and their order. */
 static void s6_resize(void)
 {
 	struct ibv_srq_attr attr = { .max_wr = 100 };
@@ -274,6 +282,7 @@ static void s6_no_room(void)
 	}
 }
 
+/* A queue pair in error tells of its last request, and flushes none of the shared queue. */
 static void s7_last_wqe(void)
 {
 	struct ibv_async_event event;
@@ -321,6 +330,7 @@ static void xrc_make(struct xrc *x)
 	x->link.b.rcq = x->cq;
 }
 
+/* Messages of all kinds through XRC, into two shared queues. */
 static void s8_xrc(void)
 {
 	struct xrc x;
@@ -333,6 +343,7 @@ static void s8_xrc(void)
 	all_kinds(&x.link, 3);
 }
 
+/* Atomics through XRC. */
 static void s9_xrc_atomics(void)
 {
 	struct ibv_sge sge;
@@ -362,6 +373,7 @@ static void s9_xrc_atomics(void)
 	buf_check(b.buf);
 }
 
+/* Messages to shared queues of another domain, of another kind, or to none are refused. */
 static void s10_xrc_wrong_srq(void)
 {
 	struct ibv_srq *others[2];

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "link.h"
 
+/* Requests can be posted only in the states that permit it, and RESET drops them. */
 static void f11_too_early(void)
 {
 	struct ibv_recv_wr *bad_recv, recv = {};
@@ -33,6 +34,7 @@ static void f11_too_early(void)
 	expect_none(end.rcq, 0.02);
 }
 
+/* Each change from one state to another is permitted or refused as the table says. */
 static void f12_transitions(void)
 {
 	/*

@@ -132,6 +132,7 @@ static void expect_untouched(void)
 		CHECK_EQ(to[i], 0x5a);
 }
 
+/* Once a queue pair is reset, no request of its list writes any more. */
 static void nothing_after_reset(void)
 {
 	int round;
@@ -149,6 +150,7 @@ static void nothing_after_reset(void)
 	}
 }
 
+/* Once a queue pair is destroyed, no request of its list writes any more. */
 static void nothing_after_destroy(void)
 {
 	int round;
@@ -198,6 +200,7 @@ static bool left_in_the_middle(void *arg)
 	return left;
 }
 
+/* Who looks into memory while a long list of requests is executed sees a part of them done. */
 static void in_turns(void)
 {
 	struct ibv_mr *null = ibv_alloc_null_mr(dev.pd);
@@ -234,6 +237,7 @@ static long long streams_of_some(void)
 	return device_counter("streams") - before;
 }
 
+/* With the parameter `streams' off nothing streams, and with it on again it does. */
 static void switched_off(void)
 {
 	long long off, on;

@@ -36,6 +36,7 @@ static void all_is_there(const struct region *r, uint32_t key)
 	CHECK(facts.pages >= pages_of(r->buf));
 }
 
+/* The table of a pinned region has each page of the process, and no other. */
 static void pinned(const void *with)
 {
 	const struct memory_kind *kind = with;
@@ -60,6 +61,7 @@ static void pinned(const void *with)
 	}
 }
 
+/* Pages that the process no longer has are found in the table, until it registers again. */
 static void wrong(void)
 {
 	struct region r;

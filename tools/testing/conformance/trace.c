@@ -56,6 +56,7 @@ static void is_table(const char *line, const struct buf *buf, uint64_t least)
 
 static const size_t lengths[] = { 1, 5000, 1 << 20 };
 
+/* mr_reg tells of each registration, once, with its fields and duration. */
 static void tr1_reg(void)
 {
 	size_t i;
@@ -74,6 +75,7 @@ static void tr1_reg(void)
 	tracing_stop();
 }
 
+/* mtt_write tells of each table that is written, with its entries. */
 static void tr2_table(void)
 {
 	size_t i;
@@ -92,6 +94,7 @@ static void tr2_table(void)
 	tracing_stop();
 }
 
+/* mr_rereg tells of each change, and mtt_write only of those of memory. */
 static void tr3_rereg(void)
 {
 	struct buf *more = buf_new(70000, 1001);
@@ -112,6 +115,7 @@ static void tr3_rereg(void)
 	tracing_stop();
 }
 
+/* mr_dereg tells of the end of a region. */
 static void tr4_dereg(void)
 {
 	struct region r;
@@ -233,6 +237,7 @@ static void a15_entries(const struct memory_kind *kind, size_t offset)
 	memory_free(kind, buf);
 }
 
+/* A table has one entry for each huge page. */
 static void a15_huge(const void *kind)
 {
 	a15_entries(kind, 0);

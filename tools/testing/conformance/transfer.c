@@ -64,6 +64,7 @@ static int num_ops(int type)
 	return type == IBV_QPT_UC ? UC_OPS : RC_OPS;
 }
 
+/* Each kind of message with lengths around those of packets and pages, posted in each way. */
 static void t1_lengths(int type)
 {
 	int op;
@@ -84,6 +85,7 @@ static void t1_lengths(int type)
 	}
 }
 
+/* Each kind of message with megabytes. */
 static void t2_megabytes(int type)
 {
 	int op;
@@ -102,6 +104,7 @@ static void t2_megabytes(int type)
 	}
 }
 
+/* Messages from and to up to 32 pieces. */
 static void t3_scattered(void)
 {
 	static const int counts[] = { 2, 3, 7, 32 };
@@ -130,6 +133,7 @@ static void t3_scattered(void)
 	}
 }
 
+/* Inline data of each length up to the maximum. */
 static void t4_inline(void)
 {
 	struct ibv_qp_init_attr init;
@@ -155,6 +159,7 @@ static void t4_inline(void)
 	}
 }
 
+/* More inline data than fits, and inline reads, cannot be posted. */
 static void t4_too_much_inline(void)
 {
 	struct ibv_qp_init_attr init;
@@ -180,6 +185,7 @@ static void t4_too_much_inline(void)
 	shape(&(struct transfer){ .opcode = IBV_WR_SEND, .length = 100 });
 }
 
+/* Each path MTU, with lengths around multiples of it. */
 static void t5_mtus(void)
 {
 	enum ibv_mtu mtu;
@@ -207,6 +213,7 @@ static void t5_mtus(void)
 	}
 }
 
+/* Path MTUs that the port does not have are refused. */
 static void t6_mtu_limits(void)
 {
 	struct end end;
@@ -227,6 +234,7 @@ static void t6_mtu_limits(void)
 	CHECK_EQ(end_to_rtr(&end, &peer), 0);
 }
 
+/* Atomics return the old value and change the memory if the comparison is right. */
 static void t7_atomics(void)
 {
 	uint64_t value, want, before;
@@ -291,6 +299,7 @@ static void t7_split_answer(void)
 	buf_check(b.buf);
 }
 
+/* Atomic writes arrive whole, and are refused at addresses that are no multiple of eight. */
 static void t8_atomic_write(void)
 {
 	int i;
@@ -325,6 +334,7 @@ static void t8_atomic_write(void)
 	buf_check(b.buf);
 }
 
+/* Flushes of ranges and regions succeed by keys that permit them, and others are refused. */
 #ifdef HAVE_WR_FLUSH
 static void t9_flush(void)
 {
@@ -364,6 +374,7 @@ static void t9_flush(void)
 }
 #endif
 
+/* A queue pair connected to itself sends and reads. */
 static void t10_self(void)
 {
 	struct peer self;
@@ -383,6 +394,7 @@ static void t10_self(void)
 				     .length = 60001 });
 }
 
+/* Messages of all kinds in both directions of one connection. */
 static void t11_both_ways(void)
 {
 	struct link back;

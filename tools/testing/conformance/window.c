@@ -38,6 +38,7 @@ static void bounds(struct ibv_mw *mw, uint64_t base, uint64_t length)
 		PINION_SYN_REMOTE);
 }
 
+/* A window over a whole region gives the same access, until it is freed. */
 static void w1_whole(int type)
 {
 	struct ibv_mw *mw;
@@ -56,6 +57,7 @@ static void w1_whole(int type)
 	CHECK_EQ(ibv_dereg_mr(target.mr), 0);
 }
 
+/* A window over a part ends exactly at its bytes. */
 static void w2_part(int type)
 {
 	struct ibv_mw *mw;
@@ -75,6 +77,7 @@ static void w2_part(int type)
 	buf_check(all.buf);
 }
 
+/* A window without a right refuses that alone. */
 static void w3_rights(void)
 {
 	static const enum ibv_wr_opcode opcodes[] = {
@@ -129,6 +132,7 @@ static void w4_rights_of_region(void)
 	access_refused(&link_, &all, r.base, r.rkey, IBV_WR_RDMA_WRITE);
 }
 
+/* A window of type 1 that is bound elsewhere has a new key, and the old one is refused. */
 static void w5_rebind_type1(void)
 {
 	struct region other;
@@ -155,6 +159,7 @@ static void w5_rebind_type1(void)
 	CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 
+/* A window of type 1 that is bound to nothing refuses accesses, and lets its region go. */
 static void w6_unbind_type1(void)
 {
 	struct ibv_mw *mw;
@@ -219,6 +224,7 @@ static void w7_new_key(void)
 		       IBV_WR_RDMA_READ);
 }
 
+/* A window of type 2 is bound again only after it was invalidated. */
 static void w8_rebind_type2(void)
 {
 	struct ibv_mw *mw;
@@ -240,6 +246,7 @@ static void w8_rebind_type2(void)
 	       IBV_WC_SUCCESS);
 }
 
+/* A send invalidates the receiver's window, which is told which one. */
 static void w9_remote_invalidate(void)
 {
 	struct ibv_sge sink;

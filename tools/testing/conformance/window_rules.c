@@ -32,6 +32,7 @@ static void bad_bind(struct ibv_wc wc)
 	link_renew(&link_);
 }
 
+/* A window of type 2 works on its own queue pair only, one of type 1 on all of its domain. */
 static void w10_other_qp(void)
 {
 	struct ibv_mw *mw;
@@ -62,6 +63,7 @@ static void w10_other_qp(void)
 	       IBV_WC_SUCCESS);
 }
 
+/* Windows, regions and queue pairs of different domains are not bound together. */
 static void w11_other_pd(void)
 {
 	struct ibv_pd *pd = MUST(ibv_alloc_pd(dev.ctx));
@@ -85,6 +87,7 @@ static void w11_other_pd(void)
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 }
 
+/* A window outside of its region is refused, in all ways to compute the range. */
 static void w12_range(void)
 {
 	static const struct {
@@ -110,6 +113,7 @@ static void w12_range(void)
 	       IBV_WC_SUCCESS);
 }
 
+/* A window to be written by needs a region with LOCAL_WRITE. */
 static void w13_local_write(void)
 {
 	struct region r;
@@ -126,6 +130,7 @@ static void w13_local_write(void)
 	       IBV_WC_SUCCESS);
 }
 
+/* A window's key is no lkey. */
 static void w14_not_local(void)
 {
 	struct ibv_mw *mw;
@@ -142,6 +147,7 @@ static void w14_not_local(void)
 		   IBV_WC_LOC_PROT_ERR, PINION_SYN_KEY_RIGHTS);
 }
 
+/* A zero-based window begins at address 0; type 1 cannot be. */
 static void w15_zero_based(void)
 {
 	struct ibv_mw_bind bind1_zero = { .send_flags = IBV_SEND_SIGNALED };
@@ -169,6 +175,7 @@ static void w15_zero_based(void)
 	CHECK(ibv_bind_mw(link_.b.qp, window_new(IBV_MW_TYPE_1), &bind1_zero));
 }
 
+/* Regions, unknown keys and windows of type 1 are not invalidated by a request. */
 static void w16_invalidate_others(void)
 {
 	struct ibv_mw *mw;
@@ -190,6 +197,7 @@ static void w16_invalidate_others(void)
 	       IBV_WC_SUCCESS);
 }
 
+/* Many windows of one region, of which each keeps it busy. */
 static void w17_many(void)
 {
 	enum { COUNT = 50 };
@@ -217,6 +225,7 @@ static void w17_many(void)
 	CHECK_EQ(ibv_dereg_mr(target.mr), 0);
 }
 
+/* A window that is not bound refuses accesses. */
 static void w18_unbound(void)
 {
 	struct ibv_mw *mw;

@@ -77,6 +77,7 @@ static void ct60_words(void)
 	}
 }
 
+/* Wrong orders are refused with exit status 2, and leave none behind. */
 static void ct61_refused(void)
 {
 	static const char *const cases[] = {
@@ -140,6 +141,7 @@ static void ct62_command(void)
 	CHECK_EQ(tool("inject off").status, 0);
 }
 
+/* One order is taken back, and the other stays. */
 static void ct63_off(void)
 {
 	const char *out;
@@ -158,6 +160,7 @@ static void ct63_off(void)
 	end_orders();
 }
 
+/* An order for a process fails one call of that process, and is counted. */
 static void ct64_mine(void)
 {
 	struct ibv_mr *mr;
@@ -232,6 +235,7 @@ static void ct66_all(void)
 	wait(NULL);
 }
 
+/* Unknown events are refused with the similar ones, and no trace instance is left. */
 static void ct67_trace_refused(void)
 {
 	struct said said;
@@ -310,6 +314,7 @@ static void ct76_inject_ended(const char *signal, int status)
 	CHECK_EQ(tool_lines(tool_says("inject")), 1);
 }
 
+/* A command under injection that is ended by a signal leaves no order. */
 static void ct76_inject(void)
 {
 	ct76_inject_ended("TERM", 143);
@@ -330,6 +335,7 @@ static void ct77_trace_ended(const char *signal, int status)
 	CHECK(system("ls " INSTANCES " | grep pinionctl") != 0);
 }
 
+/* A command under trace that is ended by a signal leaves no trace instance. */
 static void ct77_trace(void)
 {
 	ct77_trace_ended("TERM", 143);

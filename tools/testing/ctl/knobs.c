@@ -226,6 +226,7 @@ static void try_knob(const struct knob *knob)
 	exchange(&link_, &own, &remote);
 }
 
+/* Each kind of order does what its page says. */
 static void ct70_knobs(void)
 {
 	size_t i;
@@ -267,6 +268,7 @@ static void as_nobody(void *arg)
 		 2);
 }
 
+/* mr invalidate drops pages of regions on demand, and refuses what cannot be. */
 static void ct72_invalidate(void)
 {
 	struct said said;

@@ -66,6 +66,7 @@ static int map_is(uint32_t key, const uint8_t *memory, size_t length,
 	return lines;
 }
 
+/* mr map prints all memory of pinned regions, with the right to write to it. */
 static void ct20_map(void)
 {
 	static const size_t lengths[] = { 1, 100, PAGE, 3 * PAGE + 7, 1 << 20 };
@@ -109,6 +110,7 @@ static void ct21_scattered(void)
 	CHECK(lines > PAGES / 8);
 }
 
+/* mr map prints the part of a region that a window has. */
 static void ct22_window(void)
 {
 	struct link link;
@@ -138,6 +140,7 @@ static void prefetch(struct region *r, size_t at, size_t length)
 		 0);
 }
 
+/* mr map and mr check of a region on demand know the pages that are there. */
 static void ct23_on_demand(void)
 {
 	const size_t length = 5 << 20;
@@ -162,6 +165,7 @@ static void ct23_on_demand(void)
 		FAIL("%s", out);
 }
 
+/* mr check finds pages that the process has no longer, and says which. */
 static void ct24_check_pinned(void)
 {
 	struct region r;
@@ -242,6 +246,7 @@ static void reader(void *arg)
 	}
 }
 
+/* mr map of regions that change and end meanwhile fails or prints, and never hangs. */
 static void ct26_ends_meanwhile(void)
 {
 	uint32_t *key = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
@@ -271,6 +276,7 @@ static void ct26_ends_meanwhile(void)
 	CHECK(times);
 }
 
+/* The file `map' refuses what is no key, and has nothing for unknown ones. */
 static void ct27_file(void)
 {
 	static const char *const wrong[] = { "",   "\n",	  "x",	"0x",

@@ -53,6 +53,7 @@ static void table_holds(const char *out, const void *memory, size_t length)
 	      8 * tool_number(out, "entries"));
 }
 
+/* Each row of a pinned region against the region. */
 static void ct1_pinned(void)
 {
 	struct region r;
@@ -79,6 +80,7 @@ static void ct1_pinned(void)
 	CHECK_EQ(tool("mr show %s key %#x", device_name(), r.lkey).status, 1);
 }
 
+/* Address, iova and rights of regions with an iova, zero-based, and without rights. */
 static void ct2_iova(void)
 {
 	struct buf *buf = buf_new(100, 7);
@@ -106,6 +108,7 @@ static void ct2_iova(void)
 	ibv_dereg_mr(mr);
 }
 
+/* The rows follow a change of memory and rights, and the generation counts it. */
 static void ct3_rereg(void)
 {
 	struct region r;
@@ -128,6 +131,7 @@ static void ct3_rereg(void)
 	region_free(&r);
 }
 
+/* The number of bound windows. */
 static void ct4_windows(void)
 {
 	struct link link;
@@ -147,6 +151,7 @@ static void ct4_windows(void)
 	CHECK_EQ(tool_number(show(r.lkey), "windows"), 0);
 }
 
+/* Each row of a region on demand, before and after pages come and go. */
 static void ct5_on_demand(void)
 {
 	struct ibv_sge sge;
@@ -184,6 +189,7 @@ static void ct5_on_demand(void)
 	CHECK_EQ(tool_number(out, "page_invalidations"), 1);
 }
 
+/* Each row of an implicit region. */
 static void ct6_implicit(void)
 {
 	struct ibv_mr *mr;
@@ -200,6 +206,7 @@ static void ct6_implicit(void)
 	CHECK_EQ(tool_number(out, "length"), SIZE_MAX);
 }
 
+/* Each row of a region of a dma-buf, before and after it moves. */
 static void ct7_dmabuf(void)
 {
 	struct dmabuf buf;
@@ -226,6 +233,7 @@ static void ct7_dmabuf(void)
 	CHECK_EQ(tool_number(out, "page_invalidations") > 0, 1);
 }
 
+/* Each row of a region of device memory. */
 static void ct8_device(void)
 {
 	struct ibv_alloc_dm_attr attr = { .length = 8192 };
@@ -263,6 +271,7 @@ static void ct9_no_rights(void *arg)
 	CHECK_EQ(tool("mr map %s 0x100", device_name()).status, 2);
 }
 
+/* Without rights a user is told no keys and no addresses. */
 static void ct9_others(void)
 {
 	struct region r;
@@ -276,6 +285,7 @@ static void ct9_others(void)
 	reap_ok(spawn(ct9_no_rights, &mrn));
 }
 
+/* mr list prints all regions, or those that are asked for. */
 static void ct10_list(void)
 {
 	enum { MANY = 40 };
@@ -321,6 +331,7 @@ static void ct11_very_many(void)
 	CHECK_EQ(tool_lines(out), MANY + 1);
 }
 
+/* Wrong calls end with exit status 2. */
 static void ct12_wrong(void)
 {
 	CHECK_EQ(tool("mr list nobody").status, 2);
@@ -335,6 +346,7 @@ static void ct12_wrong(void)
 	CHECK_EQ(tool("--watch=0 dev").status, 2);
 }
 
+/* dev prints each device, or those that are asked for. */
 static void ct13_dev(void)
 {
 	struct said all = tool("dev");

@@ -10,6 +10,7 @@
 #include "tool.h"
 #include "window.h"
 
+/* Each row of a queue pair; indices for root only. */
 static void ct40_qp(void)
 {
 	struct region r = region_new(100, 0, ALL_ACCESS);
@@ -52,6 +53,7 @@ static void ct40_qp(void)
 	CHECK_EQ(tool("qp list %s pid %d", device_name(), getpid()).status, 1);
 }
 
+/* Each row of a completion queue; indices for root only. */
 static void ct41_cq(void)
 {
 	struct ibv_cq *cq = MUST(ibv_create_cq(dev.ctx, 77, NULL, NULL, 0));
@@ -90,6 +92,7 @@ static void ct41_cq(void)
 		CHECK_EQ(tool_number(out, "unpolled"), 0);
 }
 
+/* Each row of a shared receive queue, until it ends. */
 static void ct42_srq(void)
 {
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 9,
@@ -161,6 +164,7 @@ static void ct46_waits(void)
 	CHECK_EQ(tool_number(out, "sq_kernel_index"), 2);
 }
 
+/* Keys of windows and regions as the device has them. */
 static void ct43_key(void)
 {
 	struct link link;
@@ -193,6 +197,7 @@ static void ct43_key(void)
 	CHECK_EQ(tool("key %s kind nothing", device_name()).status, 1);
 }
 
+/* Counters of the port, all or one. */
 static void ct44_stat(void)
 {
 	struct region r = region_new(100, 0, ALL_ACCESS);
@@ -218,6 +223,7 @@ static void ct44_stat(void)
 	CHECK(tool_lines(out) > 10);
 }
 
+/* Capabilities as verbs report them. */
 static void ct45_caps(void)
 {
 	const char *out = tool_says("caps %s", device_name());

@@ -124,6 +124,7 @@ static void keep_one(bool first)
 	free(text);
 }
 
+/* One end of a recorded connection can be replayed alone. */
 static void ct81_one_side(void)
 {
 	int first;
@@ -208,6 +209,7 @@ static void ct84_command(void)
 	end_file();
 }
 
+/* What is no recording, or does not exist, is refused with the line. */
 static void ct85_no_recording(void)
 {
 	FILE *out;

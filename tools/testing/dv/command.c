@@ -23,6 +23,7 @@ static int create_refused(const void *in, size_t inlen, void *out,
 	return errno;
 }
 
+/* The capabilities that libmlx5 asks for have the values that the device keeps. */
 static void vx1_caps(void)
 {
 	uint8_t in[16], out[16 + 4096] = {};
@@ -115,6 +116,7 @@ static void vx2_other_opcodes(void)
 	}
 }
 
+/* Commands for objects that the device lacks are refused with a status and a syndrome. */
 static void vx3_other_objects(void)
 {
 	uint8_t in[PRM_MKEY] = {}, out[PRM_MKEY] = {};
@@ -134,6 +136,7 @@ static void vx3_other_objects(void)
 	}
 }
 
+/* Commands and answers that are too short or too long are refused. */
 static void vx4_lengths(void)
 {
 	uint8_t in[PRM_MKEY] = {}, out[PRM_MKEY] = {};
@@ -222,6 +225,7 @@ static void vx5_pd(void)
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
 }
 
+/* A query of a key answers with what it was made of, and only for that key. */
 static void vx6_query(void)
 {
 	struct buf *buf = buf_new(LEN, 100);
@@ -259,6 +263,7 @@ static void vx6_query(void)
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
 }
 
+/* Domains have numbers of their own; other verbs objects have none. */
 static void vx7_init_obj(void)
 {
 	struct ibv_cq *cq = MUST(ibv_create_cq(dev.ctx, 1, NULL, NULL, 0));

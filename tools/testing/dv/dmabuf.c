@@ -98,6 +98,7 @@ static void umem_bounds(struct dmabuf_kind *kind)
 	CHECK_EQ(vm_pin(0), 0);
 }
 
+/* Umems outside of a dma-buf, and of files that are none, are refused. */
 static void d8_bounds(void)
 {
 	each_kind(umem_bounds);
@@ -107,6 +108,7 @@ static void d8_bounds(void)
 	MUST_NOT(umem_of(-2, 0, 4096, 0), EBADF);
 }
 
+/* A umem pins its dma-buf once, and errors of the exporter are returned and leave nothing. */
 static void d9_pinned(void)
 {
 	static const int errors[] = { ENOSPC, EBUSY, ENOMEM, EAGAIN };
@@ -314,6 +316,7 @@ static void c10_revoked(void)
 	dmabuf_check_unused(&dmabuf);
 }
 
+/* The path of the data direct device exists, and is returned only if there is room for it. */
 static void c12_path(void)
 {
 	char path[4096] = "", sys[4200];

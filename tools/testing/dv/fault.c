@@ -61,6 +61,7 @@ static void dereg(void)
 	CHECK_EQ(mlx5dv_devx_umem_dereg(made), 0);
 }
 
+/* Each allocation of a umem fails once: nothing is left, and the next try succeeds. */
 static void vn15_umem(void)
 {
 	begin();
@@ -84,6 +85,7 @@ static void destroy(void)
 	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
 }
 
+/* The same for a key of a umem. */
 static void vn16_key(void)
 {
 	begin();
@@ -91,6 +93,7 @@ static void vn16_key(void)
 	end();
 }
 
+/* The same for a key of pieces. */
 static void vn17_pieces(void)
 {
 	struct region region;
@@ -128,6 +131,7 @@ static int caps(void)
 				       sizeof(out));
 }
 
+/* The same for domains and capabilities. */
 static void vn18_pd(void)
 {
 	begin();
@@ -169,6 +173,7 @@ static void dereg_direct(void)
 }
 #endif
 
+/* The same for umems and regions of dma-bufs. */
 static void vn19_dmabuf(void)
 {
 	int i;
@@ -295,6 +300,7 @@ static void reset_raw_qp(void)
 	CHECK_EQ(raw_change(&raw, PRM_2RST_QP, &path, out), 0);
 }
 
+/* The same for queues by command and changes of their state. */
 static void vn22_raw(void)
 {
 	uint8_t out[PRM_HEAD];
@@ -385,6 +391,7 @@ static void take_answer(void)
 	CHECK_EQ(answer.wr_id, 7);
 }
 
+/* The same for shared receives, channels, subscriptions and answers. */
 static void vn23_raw_events(void)
 {
 	begin();
@@ -408,6 +415,7 @@ static void vn23_raw_events(void)
 	end();
 }
 
+/* The same for queues on umems. */
 static void vn20_queues(void)
 {
 	begin();
@@ -454,6 +462,7 @@ static void close_fd(void)
 }
 #endif
 
+/* The same for doorbell pages and their dma-bufs. */
 static void vn21_uar(void)
 {
 	struct mlx5dv_devx_uar *first;

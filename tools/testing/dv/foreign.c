@@ -112,6 +112,7 @@ static void c13_uars(void)
 	PASSED("devx_free_uar", WORD(uar));
 }
 
+/* Calls for a device of libmlx5 are passed on to it. */
 static void c13_passed_on(void)
 {
 	if (dev.pinion || !standin)
@@ -140,6 +141,7 @@ static void c13_kept(void)
 	CHECK_EQ(standin->calls, 0);
 }
 
+/* On other devices calls for regions and contexts are EOPNOTSUPP. */
 static void c9_regions(void)
 {
 	char path[100];
@@ -155,6 +157,7 @@ static void c9_regions(void)
 		 EOPNOTSUPP);
 }
 
+/* On other devices umems are EOPNOTSUPP. */
 static void d16_umems(void)
 {
 	struct buf *buf = buf_new(4096, 0);
@@ -164,6 +167,7 @@ static void d16_umems(void)
 	MUST_NOT(dv_umem(buf->data, 4096, 0, ~0ULL), EOPNOTSUPP);
 }
 
+/* On other devices commands are EOPNOTSUPP. */
 static void d16_commands(void)
 {
 	uint8_t in[16] = {}, out[16];

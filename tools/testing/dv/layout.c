@@ -180,6 +180,7 @@ static uint32_t any_rounds(struct umr *umr, uint32_t *bytes)
 	return n;
 }
 
+/* A key of random ranges: each byte is read from and written to where a model says. */
 static void scattered(int rounds)
 {
 	static uint32_t bytes[LEN];
@@ -342,6 +343,7 @@ static void invalidated(bool by_peers)
 	end();
 }
 
+/* Such a key is invalidated by a peer, and by its owner, and is refused from then on. */
 static void vl5_invalidated(void)
 {
 	invalidated(true);

@@ -71,6 +71,7 @@ static void data_direct(const struct dmabuf *dmabuf, size_t length)
 	link_free(&link);
 }
 
+/* A program that loads libmlx5 by name gets functions that serve the device. */
 static void c14_serves(const void *name)
 {
 	struct stat there;
@@ -88,6 +89,7 @@ static void c14_serves(const void *name)
 		 EBADF);
 }
 
+/* So registered, a dma-buf is a region by data direct. */
 static void c14_region(void)
 {
 	struct dmabuf dmabuf;

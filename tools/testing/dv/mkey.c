@@ -30,6 +30,7 @@ static void end(void)
 	CHECK_EQ(vm_pin(0), 0);
 }
 
+/* Messages between keys of two umems. */
 static void d14_traffic(void)
 {
 	struct buf *other = buf_new(LEN, 77);
@@ -96,6 +97,7 @@ static void d14_bounds(void)
 	end();
 }
 
+/* Each right of a key permits its operation alone. */
 static void d14_rights(void)
 {
 	static const struct {
@@ -168,6 +170,7 @@ static void d14_read_only(void)
 	end();
 }
 
+/* A umem is busy as long as it has a key, and the key still works. */
 static void d15_busy(void)
 {
 	struct region region, other = region_new(LEN, 7, ALL_ACCESS);
@@ -247,6 +250,7 @@ static void d18_offsets(void)
 
 enum { PIECES = 40 };
 
+/* A key of pieces: what is written and read is in the pieces, in order. */
 static void vk1_pieces(void)
 {
 	struct region parts[3], all, local = region_new(LEN, 9, ALL_ACCESS);
@@ -398,6 +402,7 @@ static void vk1_words(void)
 	end();
 }
 
+/* What cannot be a piece of a key is refused, with the syndrome. */
 static void vk2_bad_pieces(void)
 {
 	struct region good = region_new(LEN, 9, ALL_ACCESS);

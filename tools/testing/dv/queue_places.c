@@ -164,6 +164,7 @@ static void crowd(enum kind kind)
 	buf_free(buf);
 }
 
+/* Places of rings: each that fits into its umem works, and all others are refused. */
 static void q4_places(void)
 {
 	enum kind kind;

@@ -96,6 +96,7 @@ static void flushed(const struct placed *placed, uint32_t count)
 		CHECK_EQ(cqe[i].status, IBV_WC_WR_FLUSH_ERR);
 }
 
+/* Rings in dma-bufs of each exporter, which are busy until then. */
 static void q7_dmabuf(void)
 {
 	int i, tried = 0;
@@ -136,15 +137,13 @@ static bool over;
 static void *scribble(void *arg)
 {
 	struct buf *buf = arg;
-	uint64_t state = 88172645463325252ULL;
+	uint64_t numbers = rnd();
 
 	while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
-		uint32_t *word =
-			(uint32_t *)buf->data + state % (buf->length / 4);
+		uint64_t state = rnd_next(&numbers);
+		uint32_t *word = (uint32_t *)buf->data +
+				 (state >> 2) % (buf->length / 4);
 
-		state ^= state << 13;
-		state ^= state >> 7;
-		state ^= state << 17;
 		/* Indices that are nearly right find more bugs than random ones. */
 		__atomic_store_n(word,
 				 state & 1 ? (uint32_t)(state >> 40) :

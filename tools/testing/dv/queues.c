@@ -71,6 +71,7 @@ struct use {
 	bool shared; /* receives come from a shared queue */
 };
 
+/* All rings are in memory of our allocators, messages go through them, and all of it is freed. */
 static void q1_traffic(const void *with)
 {
 	const struct use *use = with;

@@ -70,6 +70,7 @@ static void copy_refused(uint8_t syndrome)
 	raw_connect(&a, b.qpn);
 }
 
+/* Copies of any length between pinned memory and pages that are missing. */
 static void vp1_anywhere(void)
 {
 	struct region paged;

@@ -55,6 +55,7 @@ static void make_refused(uint32_t syndrome)
 	dv_refused(errno, out, syndrome);
 }
 
+/* Each completion vector has a number of its own, and others have none. */
 static void vc1_eqn(void)
 {
 	uint32_t eqn[2] = {};
@@ -135,6 +136,7 @@ static void vc3_changed(void)
 	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
 }
 
+/* Rings and records of completion queues are within writable and readable umems, or refused. */
 static void vc4_places(void)
 {
 	uint32_t number, id;
@@ -186,6 +188,7 @@ static void vc4_places(void)
 	CHECK_EQ(mlx5dv_devx_umem_dereg(read_only), 0);
 }
 
+/* Features and sizes that are not there are refused, with the syndrome. */
 static void vc5_features(void)
 {
 	/* apu, collapsed, compression, strides */

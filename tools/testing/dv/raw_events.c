@@ -171,6 +171,7 @@ static void ve11_armed_late(void)
 	end();
 }
 
+/* A queue armed for solicited completions tells of those and of errors alone. */
 static void ve2_solicited(void)
 {
 	uint8_t segment[SEGMENT];
@@ -265,6 +266,7 @@ static void ve4_requests(void)
 	end();
 }
 
+/* A shared queue tells of its limit, a queue pair of its last request, once each. */
 static void ve5_limit(void)
 {
 	uint8_t segment[SEGMENT], out[PRM_HEAD] = {}, in[PRM_RMP];
@@ -334,6 +336,7 @@ static void ve6_cookies(void)
 	end();
 }
 
+/* Wrong types, objects, lists and files are refused. */
 static void ve7_refused(void)
 {
 	uint16_t many[17] = {}, two[2] = { CQ_ERROR, LAST_WQE };
@@ -471,6 +474,7 @@ struct answer {
 	uint8_t out[PRM_QP_OUT];
 };
 
+/* Queries are answered in a file, in order, also those that are refused. */
 static void ve9_queries(void)
 {
 	uint8_t in[PRM_HEAD];

@@ -214,6 +214,7 @@ static void fails(uint8_t syndrome)
 	renew(&b, a.qpn);
 }
 
+/* Unknown opcodes fail with a completion, and change nothing. */
 static void vh8_opcodes(void)
 {
 	static const uint8_t known[] = { 0x00, 0x01, 0x08, 0x09, 0x0a, 0x0b,

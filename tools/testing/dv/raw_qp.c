@@ -56,6 +56,7 @@ static void rdma_one(uint8_t opcode, uint32_t at, uint32_t length)
 	CHECK(!memcmp(from.buf->data + at, to.buf->data + at, length));
 }
 
+/* Writes and reads through queues by command, many times around the ring. */
 static void vr1_rdma(void)
 {
 	int i;
@@ -150,6 +151,7 @@ static void vr2_sends(int wide)
 	end();
 }
 
+/* Inline data and atomics through queues by command. */
 static void vr4_inline_and_atomics(void)
 {
 	uint8_t segments[3 * SEGMENT] = {};
@@ -468,6 +470,7 @@ static void vr11_overflow(void)
 	/* Leave all objects for the kernel to clean up. */
 }
 
+/* A queue pair takes each step from the right state only, and a query tells its values. */
 static void vr6_states(void)
 {
 	static const struct {
@@ -528,6 +531,7 @@ static void qp_refused(uint32_t syndrome)
 	dv_refused(errno, out, syndrome);
 }
 
+/* Queue pairs with wrong numbers, places, sizes and services are refused, with the syndrome. */
 static void vr7_refused(void)
 {
 	struct prm_qp good;
@@ -694,6 +698,7 @@ static bool find_line(char *line, size_t size)
 	return found;
 }
 
+/* The file `queues' shows root the state and the indices of a queue pair, until it ends. */
 static void vr14_shown(void)
 {
 	uint8_t segments[2 * SEGMENT];

@@ -617,6 +617,7 @@ static void tell(void)
 	     counts->changed, counts->posted, counts->events, counts->answers);
 }
 
+/* Threads make, change, ring and end the same queues: nobody else notices. */
 static void vh13_threads(void)
 {
 	volatile struct victim *victim = victim_start();
@@ -650,6 +651,7 @@ static void race_until_killed(void *arg)
 		pause();
 }
 
+/* Processes are killed while their threads do that: nothing stays pinned. */
 static void vh14_killed(void)
 {
 	volatile struct victim *victim = victim_start();

@@ -73,6 +73,7 @@ static void uc_write(uint8_t opcode, uint32_t at, uint32_t length, uint32_t imm)
 	CHECK(!memcmp(from.buf->data + at, to.buf->data + at, length));
 }
 
+/* Writes and sends with immediate data of an unreliable connection. */
 static void vs1_uc(void)
 {
 	uint8_t segment[SEGMENT];
@@ -249,6 +250,7 @@ static void ud_receive(uint32_t length)
 	raw_post_recv(&b, segments, 2);
 }
 
+/* Datagrams arrive with header, sender and immediate data; a wrong Q_Key is dropped. */
 static void vs3_ud(void)
 {
 	uint32_t i, length;
@@ -594,6 +596,7 @@ static void pool_refused(uint32_t syndrome)
 	dv_refused(errno, out, syndrome);
 }
 
+/* Shared receives with wrong domain, sizes, places and features are refused, with the syndrome. */
 static void vs10_refused(void)
 {
 	uint8_t in[PRM_RMP], out[PRM_HEAD] = {};

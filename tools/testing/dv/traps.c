@@ -432,6 +432,7 @@ static void *moves(void *arg)
 	return NULL;
 }
 
+/* Doorbells ring while the page is stored to, moved, shared by fork() and dropped. */
 static void vt4_meanwhile(void)
 {
 	static void *(*const what[])(void *) = { storm, storm, push_away, forks,

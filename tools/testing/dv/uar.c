@@ -17,6 +17,7 @@ enum { BF, NC, KINDS };
 /* Defined by libmlx5 from version 45 on. */
 #define NC_DEDICATED (1U << 31)
 
+/* Doorbell pages of each kind: numbers of their own, zeros to read, and freed. */
 static void vu1_alloc(void)
 {
 	static const char zeros[PAGE];
@@ -68,6 +69,7 @@ static void traffic(struct link *link, int fd, struct buf *buf)
 }
 #endif
 
+/* A doorbell page as a dma-buf can be a region and a umem, but no longer one. */
 static void vu2_export(void)
 {
 #ifdef HAVE_EXPORT

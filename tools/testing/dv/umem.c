@@ -21,6 +21,7 @@
 
 enum { LEN = 300000, MIB = 1 << 20 };
 
+/* Each umem has a number of its own, and pins its memory until dereg. */
 static void d1_reg(void)
 {
 	struct buf *buf = buf_new(LEN, 77);
@@ -41,6 +42,7 @@ static void d1_reg(void)
 	CHECK_EQ(vm_pin(0), 0);
 }
 
+/* A umem from a structure. */
 static void d2_reg_ex(void)
 {
 	struct buf *buf = buf_new(LEN, 77);
@@ -52,6 +54,7 @@ static void d2_reg_ex(void)
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
 }
 
+/* After dereg no key can be made of the umem's number. */
 static void d3_dereg(void)
 {
 	struct buf *buf = buf_new(LEN, 0);
@@ -117,6 +120,7 @@ static uint8_t *scattered(size_t size)
 	return map;
 }
 
+/* A umem needs a page size that is listed and fits its memory. */
 static void d4_page_sizes(void)
 {
 	uint8_t *map;
@@ -130,6 +134,7 @@ static void d4_page_sizes(void)
 	sizes_of(map + 5, 100, PAGE);
 }
 
+/* Of huge pages a umem with their size only can be made. */
 static void d4_huge_pages(void)
 {
 	struct buf *buf = memory_new(&memory_hugetlb, 4 * MIB, 0);
@@ -190,6 +195,7 @@ static int reg_without_sizes(void *addr, uint64_t size, uint32_t *handle)
 	return err;
 }
 
+/* The older call, which names no page sizes, takes any memory. */
 static void d6_legacy(void)
 {
 	uint32_t handle;
@@ -228,6 +234,7 @@ static void d6_huge(void)
 	memory_free(&memory_hugetlb, buf);
 }
 
+/* Unknown bits are refused; a dma-buf needs a valid file. */
 static void d7_comp_mask(void)
 {
 	struct buf *buf = buf_new(LEN, 0);
@@ -248,6 +255,7 @@ static void d7_comp_mask(void)
 	MUST_NOT(mlx5dv_devx_umem_reg_ex(dev.ctx, &in), EBADF);
 }
 
+/* Each access flag: rights of umems are permitted, others are refused. */
 static void d11_access(void)
 {
 	struct buf *buf = buf_new(LEN, 0);
@@ -272,6 +280,7 @@ static void d11_access(void)
 		 EINVAL);
 }
 
+/* Ranges that wrap, are empty, read-only or unmapped are refused, and pin nothing. */
 static void d12_memory(void)
 {
 	uint8_t *map = mmap(NULL, 10 * PAGE, PROT_READ,
@@ -296,6 +305,7 @@ static void d12_memory(void)
 	CHECK_EQ(vm_pin(0), 0);
 }
 
+/* Umems are subject to RLIMIT_MEMLOCK. */
 static void d12_limit(void)
 {
 	struct rlimit limit = { 20 * PAGE, 20 * PAGE };
@@ -312,6 +322,7 @@ static void d12_limit(void)
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
 }
 
+/* VmPin has the pages of each umem until dereg. */
 static void d13_pins(void)
 {
 	struct buf *buf = buf_new(10 * PAGE, 100);
@@ -343,12 +354,14 @@ static void leave_it(void *arg)
 	_exit(0);
 }
 
+/* A process exits with umems, of which the harness finds nothing. */
 static void d13_exit(void)
 {
 	dv_begin();
 	reap_ok(spawn(leave_it, NULL));
 }
 
+/* Calls that fail set errno and leave nothing. */
 static void d17_errno(void)
 {
 	struct buf *buf = buf_new(LEN, 0);
@@ -389,6 +402,7 @@ int ibv_dofork_range(void *base, size_t size)
 		CHECK_EQ(dofork_calls, (dofork));     \
 	} while (0)
 
+/* ibv_dontfork_range() is called for memory of umems, and undone when it ends or fails. */
 static void d17_fork(void)
 {
 	struct buf *buf = buf_new(LEN, 0);
@@ -432,6 +446,7 @@ static void d10_fork(void)
 	CHECK_FORKS(0, 0);
 }
 
+/* A umem that is exported and imported has the same number. */
 static void d19_export(void)
 {
 #ifdef HAVE_EXPORT
@@ -457,6 +472,7 @@ static void d19_export(void)
 #endif
 }
 
+/* Numbers of umems and domains mean nothing in another context. */
 static void d20_other_context(void)
 {
 	struct ibv_context *mine = dev.ctx, *other = device_another();

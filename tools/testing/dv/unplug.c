@@ -59,12 +59,14 @@ static void end_dmabuf_umem(struct region *target)
 	end_umem(target);
 }
 
+/* The device goes while a key of a umem is used. */
 static void d13_umem(void)
 {
 	dv_begin();
 	unplug(&(struct unplug_kind){ make_umem, NULL, end_umem });
 }
 
+/* The device goes while a key of a dma-buf's umem is used. */
 static void d13_dmabuf(void)
 {
 	dv_begin();
@@ -91,6 +93,7 @@ static void end_direct(struct region *target)
 	ibv_dereg_mr(target->mr);
 }
 
+/* The device goes while a region by data direct is used, and all can be freed afterwards. */
 static void c10_direct(void)
 {
 	dv_begin();
@@ -129,6 +132,7 @@ static void end_page(struct region *target)
 	ibv_dereg_mr(target->mr);
 }
 
+/* The device goes while a doorbell page is stored to: no signal, and it can be freed. */
 static void vt6_page(void)
 {
 	dv_begin();

@@ -172,6 +172,7 @@ static void check_seen(unsigned long seen, unsigned long rounds)
 	CHECK(seen);
 }
 
+/* A region ends under the writes of another process: from then on no byte of it changes. */
 static void l1_dereg(int length)
 {
 	struct buf *buf = buf_new(length, 77);

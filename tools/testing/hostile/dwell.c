@@ -239,6 +239,7 @@ static void dereg(void *arg)
 	check_still(region->buf->data, region->buf->length);
 }
 
+/* A region ends while a message is in it: dereg waits, and no byte changes afterwards. */
 static void dw2_dereg(void)
 {
 	begin(IBV_WR_RDMA_WRITE);
@@ -267,6 +268,7 @@ static void rereg(void *arg)
 	check_still(before->data, before->length);
 }
 
+/* A region gets other memory while a message is in it. */
 static void dw3_rereg(void)
 {
 	struct region region;
@@ -292,6 +294,7 @@ static void invalidate(void *arg)
 	check_still(region->buf->data, region->buf->length);
 }
 
+/* A window is invalidated while a message goes through it. */
 static void dw4_window(void)
 {
 	struct region region, seen;

@@ -587,11 +587,13 @@ static void acknowledged_behind_a_gap(bool together)
 	CHECK_EQ(end_state(&end), IBV_QPS_RTS);
 }
 
+/* An acknowledgment beyond a lost answer does not complete the request that misses it. */
 static void fg19_acknowledged(void)
 {
 	acknowledged_behind_a_gap(false);
 }
 
+/* The same where the acknowledgment is in a buffer with an answer. */
 static void fg20_acknowledged_together(void)
 {
 	acknowledged_behind_a_gap(true);

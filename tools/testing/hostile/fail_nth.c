@@ -55,6 +55,7 @@ static void dealloc_pd(void)
 	CHECK_EQ(ibv_dealloc_pd(made), 0);
 }
 
+/* Each allocation of opening a context and making a domain fails once. */
 static void n1_context(void)
 {
 	begin();
@@ -91,6 +92,7 @@ static int resize_cq(void)
 	return ibv_resize_cq(cq, cq->cqe > 1000 ? 10 : 3000);
 }
 
+/* Each allocation of completion queues, channels and resizes. */
 static void n2_cq(void)
 {
 	begin();
@@ -125,6 +127,7 @@ static void destroy_qp(void)
 	CHECK_EQ(ibv_destroy_qp(made), 0);
 }
 
+/* Each allocation of queue pairs of each service. */
 static void n3_qp(void)
 {
 	begin();
@@ -182,6 +185,7 @@ static int query(void)
 	return ibv_query_qp(link_.a.qp, &attr, IBV_QP_STATE | IBV_QP_AV, &init);
 }
 
+/* Each allocation of changes and queries of a queue pair's state. */
 static void n4_modify(void)
 {
 	begin();
@@ -218,6 +222,7 @@ static int resize_srq(void)
 	return ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR);
 }
 
+/* Each allocation of shared receive queues and resizes. */
 static void n5_srq(void)
 {
 	begin();
@@ -244,6 +249,7 @@ static void destroy_ah(void)
 	CHECK_EQ(ibv_destroy_ah(made), 0);
 }
 
+/* Each allocation of address handles. */
 static void n6_ah(void)
 {
 	begin();
@@ -264,6 +270,7 @@ static void dereg_mr(void)
 	CHECK_EQ(ibv_dereg_mr(made), 0);
 }
 
+/* Each allocation of registrations, short and long. */
 static void n7_reg_mr(void)
 {
 	static const size_t lengths[] = { 1, 5000, 600000 };
@@ -298,6 +305,7 @@ static int rereg_mr(void)
 	return 0;
 }
 
+/* Each allocation of ibv_rereg_mr() with each combination of changes. */
 static void n8_rereg(void)
 {
 	begin();
@@ -328,6 +336,7 @@ static void reg_again(void)
 		made = MUST(ibv_reg_mr(dev.pd, buf->data, 30000, ALL_ACCESS));
 }
 
+/* Each allocation of ibv_dereg_mr(), which must not fail for good. */
 static void n9_dereg(void)
 {
 	begin();
@@ -404,6 +413,7 @@ static int bind_and_invalidate(void)
 	return invalidate() ?: err;
 }
 
+/* Each allocation of windows, binds and invalidations. */
 static void n10_mw(void)
 {
 	begin();
@@ -437,6 +447,7 @@ static int reg_dm_mr(void)
 				     ALL_ACCESS | IBV_ACCESS_ZERO_BASED));
 }
 
+/* Each allocation of device memory and its regions. */
 static void n11_dm(void)
 {
 	if (!dev.attr.max_dm_size)
@@ -464,6 +475,7 @@ static void detach(void)
 	CHECK_EQ(ibv_detach_mcast(ud.a.qp, &group, 0), 0);
 }
 
+/* Each allocation of entering and leaving a group. */
 static void n12_mcast(void)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_UD };
@@ -484,6 +496,7 @@ static void close_xrcd(void)
 	CHECK_EQ(ibv_close_xrcd(made), 0);
 }
 
+/* Each allocation of XRC domains. */
 static void n13_xrcd(void)
 {
 	begin();
@@ -513,6 +526,7 @@ static void check_sent(void)
 	rnd_fill(from.buf->data, 20000);
 }
 
+/* Each allocation of posting and sending: data arrive, or the post is refused. */
 static void n14_data(void)
 {
 	begin();

@@ -41,6 +41,7 @@ static void use(void)
 	dmabuf_region_free(&r);
 }
 
+/* Each allocation of registering dma-bufs of each exporter. */
 static void n15_register(void)
 {
 	struct dmabuf bufs[DMABUF_KINDS];
@@ -97,6 +98,7 @@ static int read_into_it(void)
 	return err;
 }
 
+/* Each allocation of a message that maps a moved dma-buf again: it succeeds or is refused. */
 static void n16_moved(void)
 {
 	static const unsigned int kinds[] = { 0, EXPORTER_CONTIGUOUS };

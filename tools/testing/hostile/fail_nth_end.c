@@ -184,6 +184,7 @@ static void *new_ah(void)
 	return ibv_create_ah(dev.pd, &attr);
 }
 
+/* Each allocation of destroying queues: they end, at once or with the next try. */
 static void n22_queues(void)
 {
 	static const struct kind kinds[] = {
@@ -228,6 +229,7 @@ static void *new_dm(void)
 	return ibv_alloc_dm(dev.ctx, &attr);
 }
 
+/* The same for domains, windows and device memory. */
 static void n23_domains(void)
 {
 	static const struct kind kinds[] = {
@@ -307,6 +309,7 @@ static bool some_dmabuf(void)
 	return false;
 }
 
+/* The same for regions of each kind. */
 static void n24_regions(void)
 {
 	static const struct kind kinds[] = {
@@ -358,6 +361,7 @@ static int load(void)
 	return 0;
 }
 
+/* The same for the exit of a process that has all of them. */
 static void n25_process(void)
 {
 	need_odp();

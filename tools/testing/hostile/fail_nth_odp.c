@@ -89,6 +89,7 @@ static void end_way(void)
 	for (way_ = ways; way_ < ways + ARRAY_SIZE(ways); way_++) \
 		if (!way_->more)
 
+/* Each allocation of registering regions on demand. */
 static void n17_register(void)
 {
 	size_t i;
@@ -155,6 +156,7 @@ static void check_arrived(void)
 	CHECK_EQ(memcmp(target.buf->data, all.buf->data, LEN), 0);
 }
 
+/* Each allocation of messages that miss pages, on either side. */
 static void n18_fault(void)
 {
 	const struct way *each;
@@ -195,6 +197,7 @@ static int advise(void)
 	return ibv_advise_mr(dev.pd, advice, flags, sges, 2);
 }
 
+/* Each allocation of prefetching, at once and later. */
 static void n19_advise(void)
 {
 	const struct way *each;
@@ -281,6 +284,7 @@ static int fork_and_wait(void)
 	return 0;
 }
 
+/* Each allocation of changing the memory of regions on demand, and of fork(). */
 static void n20_change(void)
 {
 	const struct way *each;

@@ -87,6 +87,7 @@ static int open_qp(void)
 	return POINTER(ibv_open_qp(other, &attr));
 }
 
+/* Each allocation of XRC queue pairs and queues. */
 static void n26_xrc(void)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_XRC_RECV };
@@ -145,6 +146,7 @@ static void connect_again(void)
 	CHECK_EQ(end_to_rts(&link_.a), 0);
 }
 
+/* Each allocation of changes to and from SQD and RESET. */
 static void n27_states(void)
 {
 	sweeps_begin(&link_);
@@ -245,6 +247,7 @@ static long pages_of(const struct buf *buf)
 	return ((uintptr_t)buf->data + buf->length - 1) / PAGE - first + 1;
 }
 
+/* Each allocation of changing a region to another kind, or another iova. */
 static void n28_rereg(void)
 {
 	need_odp();
@@ -388,6 +391,7 @@ static void sweep_export(void)
 }
 #endif
 
+/* Each allocation of mapping rings, importing and exporting. */
 static void n29_mappings(void)
 {
 	struct ring rings[16];
@@ -503,6 +507,7 @@ static int read_keys(void)
 	return read_all(path);
 }
 
+/* Each allocation of queries, listings, statistics and files of debugfs. */
 static void n30_questions(void)
 {
 	struct ibv_srq_init_attr init = { .attr = { 10, 3, 0 } };
@@ -589,6 +594,7 @@ static void add_again(void)
 	CHECK(strstr(line, NAME));
 }
 
+/* Each allocation of adding and removing a device. */
 static void n31_links(void)
 {
 	need_root();

@@ -175,6 +175,10 @@ static void use(void *arg)
 	link_free(&u.link);
 }
 
+/*
+ * Allocations of the module fail now and then, in any context, under traffic: messages are right
+ * or fail.
+ */
 static void n32_anywhere(void)
 {
 	static int numbers[USERS];

@@ -317,18 +317,21 @@ static void all_plays(const struct play *plays, size_t count, enum plot how)
 		perform(play->name, hang, suffer);
 }
 
+/* A sender waits for memory that never comes: it can do all else, be killed, and others go on. */
 static void h1_sender(void)
 {
 	all_plays(senders, ARRAY_SIZE(senders), DO_ALL);
 	all_plays(senders, ARRAY_SIZE(senders), BE_KILLED);
 }
 
+/* A receiver waits for memory that never comes. */
 static void h2_receiver(void)
 {
 	all_plays(receivers, ARRAY_SIZE(receivers), DO_ALL);
 	all_plays(receivers, ARRAY_SIZE(receivers), BE_KILLED);
 }
 
+/* What has waited is done when the memory comes. */
 static void h4_it_comes(void)
 {
 	all_plays(senders, ARRAY_SIZE(senders), SEE_IT_COME);
@@ -415,6 +418,7 @@ static void suffer_in_group(void *arg)
 	leave(&member);
 }
 
+/* A member of a multicast group waits for memory that never comes. */
 static void h3_group(void)
 {
 	for (plot = DO_ALL; plot <= BE_KILLED; plot++)
@@ -552,6 +556,7 @@ static void give_back_at(struct xrc *x, struct ibv_sge sink, struct region *r,
 	come();
 }
 
+/* An XRC target's receive waits for memory: it is done, gives way, or is flushed. */
 static void h6_xrc(void)
 {
 	struct ibv_sge sink, other;
@@ -641,6 +646,7 @@ static void goes_on(enum ibv_wr_opcode opcode)
 	link_free(&link);
 }
 
+/* A message goes on where it was when a page in its middle has come. */
 static void h8_goes_on(void)
 {
 	static const enum ibv_wr_opcode opcodes[] = {
@@ -955,6 +961,7 @@ static void remove_while_waiting(bool owner_dies)
 	CHECK_EQ(munmap(board, sizeof(*board)), 0);
 }
 
+/* A device is removed while messages, hints and flushes wait for memory. */
 static void h11_device_goes(void)
 {
 	static const struct wait_kind kinds[] = {
@@ -1258,6 +1265,7 @@ static void pile_up_faults(void *uses)
 	CHECK_EQ(reap(spawn(be_refused, NULL)), 0);
 }
 
+/* Messages that wait for memory take no more threads than permitted. */
 static void h13_faults_pile_up(void)
 {
 	and_let_come(pile_up_faults);
@@ -1351,6 +1359,7 @@ static void foresee_faults(void *uses)
 	CHECK_EQ(reap(spawn(need_pages, &other)), 0);
 }
 
+/* Nor do messages of queues that were there before. */
 static void h15_faults_foreseen(void)
 {
 	and_let_come(foresee_faults);

@@ -65,6 +65,7 @@ static void check_refused_once(int access, int err)
 	buf_free(buf);
 }
 
+/* A registration fails once while it pins, with the errno that was ordered. */
 static void in1_pin(void)
 {
 	orders_begin();
@@ -74,6 +75,7 @@ static void in1_pin(void)
 	check_refused_once(ALL_ACCESS, EINTR);
 }
 
+/* A registration on demand fails once while it begins to watch its memory. */
 static void in2_watch(void)
 {
 	need_odp();
@@ -82,6 +84,7 @@ static void in2_watch(void)
 	check_refused_once(ODP_ALL, ENODEV);
 }
 
+/* A registration fails once while it makes its table. */
 static void in3_table(void)
 {
 	orders_begin();
@@ -89,6 +92,7 @@ static void in3_table(void)
 	check_refused_once(ALL_ACCESS, ENOMEM);
 }
 
+/* A registration, or a window, fails once while it takes its key. */
 static void in4_key(void)
 {
 	orders_begin();
@@ -99,6 +103,7 @@ static void in4_key(void)
 	orders_over(1);
 }
 
+/* A call fails once while its answer is copied, and leaves nothing. */
 static void in5_copy_out(void)
 {
 	orders_begin();
@@ -122,6 +127,7 @@ static void dmabuf_refused(const struct dmabuf *dmabuf, int err)
 	orders_over(1);
 }
 
+/* A registration of a dma-buf fails once while it attaches to it. */
 static void in6_attach(void)
 {
 	struct dmabuf dmabuf;
@@ -158,6 +164,7 @@ static void still_good(void)
 	exchange(&link_, &own, &remote);
 }
 
+/* A dma-buf fails once while it is mapped, at registration or after a move. */
 static void in7_map(void)
 {
 	struct dmabuf dmabuf;
@@ -189,6 +196,7 @@ static struct region not_there(void)
 	return region;
 }
 
+/* A message fails once while it brings pages of the region that was meant. */
 static void in8_fault(void)
 {
 	struct region region, other;
@@ -219,6 +227,7 @@ static void in9_fault_again(void)
 	orders_over(5);
 }
 
+/* A fault takes as long as ordered. */
 static void in10_fault_delay(void)
 {
 	struct region region;
@@ -286,6 +295,7 @@ static void asked_again(enum ibv_qp_type type)
 	expect(await(link_.b.rcq), IBV_WC_SUCCESS);
 }
 
+/* Faults that fail again and again are retried less and less often. */
 static void in20_less_and_less(void)
 {
 	need_odp();
@@ -312,6 +322,7 @@ static void in11_status(void)
 	}
 }
 
+/* An order takes effect the third time. */
 static void in12_third(void)
 {
 	int i;
@@ -336,6 +347,7 @@ static void async_is(enum ibv_event_type type)
 	ibv_ack_async_event(&event);
 }
 
+/* A queue pair breaks with the event and flushes its request. */
 static void in13_fatal(void)
 {
 	begin_link(NULL);
@@ -347,6 +359,7 @@ static void in13_fatal(void)
 	still_good();
 }
 
+/* A completion comes as late as ordered. */
 static void in14_late(void)
 {
 	double begun;
@@ -360,6 +373,7 @@ static void in14_late(void)
 	still_good();
 }
 
+/* Lost requests are repeated, or fail after the retries. */
 static void in15_loss(void)
 {
 	struct qp_cfg cfg = { .timeout = 8, .retry = 3 };
@@ -374,6 +388,7 @@ static void in15_loss(void)
 	still_good();
 }
 
+/* A receiver that is said not to be ready: the sender retries, or fails. */
 static void in16_rnr(void)
 {
 	struct qp_cfg cfg = { .rnr_retry = 2 };
@@ -388,6 +403,7 @@ static void in16_rnr(void)
 	still_good();
 }
 
+/* A completion queue overflows although it has room. */
 static void in17_overflow(void)
 {
 	begin_link(NULL);
@@ -409,6 +425,7 @@ static void of_another(void *arg)
 	MUST(ibv_reg_mr(pd, memory, PAGE, IBV_ACCESS_LOCAL_WRITE));
 }
 
+/* An order for one process does not affect another. */
 static void in18_pid(void)
 {
 	struct buf *buf;
@@ -432,6 +449,7 @@ static void give_orders(void *arg)
 	CHECK_EQ(orders_try("off"), EACCES);
 }
 
+/* Only root gives orders, and wrong ones are refused. */
 static void in19_root(void)
 {
 	orders_begin();

@@ -146,6 +146,7 @@ static int watch_one(void)
 	return register_one(ODP_ALL);
 }
 
+/* The kernel's own attributes fail each step, and only while they are on. */
 static void in70_on(void)
 {
 	static const struct {
@@ -216,6 +217,7 @@ static int count_failed(int tries, int err, int *last)
 	return sum;
 }
 
+/* Interval, times, space and probability are those of the kernel's attributes. */
 static void in71_how_often(void)
 {
 	int last, num;
@@ -259,6 +261,7 @@ static void fails_here(void *err)
 	CHECK_EQ(pin_one(), *(int *)err);
 }
 
+/* With the task filter only those who are marked fail. */
 static void in72_task(void)
 {
 	int none = 0, err = ENFILE;
@@ -422,6 +425,7 @@ static void attr_range(const char *kind, const char *name, unsigned long start,
 	attr_set(kind, file, value);
 }
 
+/* Stack filters require or reject a caller. */
 static void in76_stack(void)
 {
 	unsigned long start, end;

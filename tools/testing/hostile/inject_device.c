@@ -128,6 +128,7 @@ static void begin(void)
 	unplug_begin();
 }
 
+/* A port goes down and up by order: programs are told, and wrong orders are refused. */
 static void in60_port(void)
 {
 	begin();
@@ -203,6 +204,7 @@ static void fatal(void *arg)
 	_exit(0);
 }
 
+/* A device breaks by order, stays broken until it is removed, and a new one works. */
 static void in62_fatal(void)
 {
 	begin();
@@ -234,6 +236,7 @@ static void traffic(void *arg)
 	end_await_state(&link_.a, IBV_QPS_ERR);
 }
 
+/* A device breaks under traffic: programs are told and end. */
 static void in63_fatal_in_traffic(void)
 {
 	int told[2], pids[2], i;
@@ -259,6 +262,7 @@ static void as_nobody(void *arg)
 	CHECK_EQ(force("fatal", "1"), EACCES);
 }
 
+/* Only root breaks a device or its port. */
 static void in64_root(void)
 {
 	begin();

@@ -51,6 +51,7 @@ static void await_held(unsigned int num)
 	CHECK_EQ(ordered("failed"), num);
 }
 
+/* A completion is held for a while although the data have arrived. */
 static void in50_a_while(void)
 {
 	enum { US = 400000 };
@@ -180,6 +181,7 @@ static void in54_destroyed(void)
 	expect_none(cfg.scq, 0.1);
 }
 
+/* A held completion is dropped by a reset, and never comes. */
 static void in55_reset(void)
 {
 	begin(NULL);
@@ -236,6 +238,7 @@ static void holds(void *arg)
 	CHECK_EQ(read(pipe_[0], &told, 1), 1);
 }
 
+/* A device is removed at once although completions are held. */
 static void in57_device_gone(void)
 {
 	int pipes[2][2], pid;

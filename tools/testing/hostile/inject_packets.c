@@ -47,6 +47,7 @@ static void in43_corrupt(void)
 	exchange(&link_, &a, &b);
 }
 
+/* Duplicated packets are counted, and change nothing. */
 static void in44_duplicate(void)
 {
 	long long before;
@@ -68,6 +69,7 @@ static void in44_duplicate(void)
 	exchange(&link_, &a, &b);
 }
 
+/* Packets out of order are counted, and the data are right. */
 static void in45_reorder(void)
 {
 	long long before;
@@ -133,6 +135,7 @@ static void arrived(uint64_t wr_id)
 		      1000));
 }
 
+/* Datagrams are lost, spoilt or duplicated as ordered. */
 static void in47_datagrams(void)
 {
 	static const char *const lost[] = { "loss", "corrupt" };

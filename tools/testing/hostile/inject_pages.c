@@ -71,6 +71,7 @@ static void only_gone(const struct region *region, uint64_t from, uint64_t to)
 	CHECK_EQ(sum, LENGTH - (end - first));
 }
 
+/* Pages are invalidated under one message: it is right, and they are gone. */
 static void in30_under_a_message(void)
 {
 	struct region region, other;
@@ -116,6 +117,7 @@ static void in31_again_and_again(void)
 	buf_check(region.buf);
 }
 
+/* Pages are invalidated by chance, the same with the same seed. */
 static void in32_by_chance(void)
 {
 	unsigned long long first;
@@ -189,6 +191,7 @@ static void in34_revoked(void)
 	dmabuf_free(&dmabuf);
 }
 
+/* Pages of a range are invalidated at once, and no others. */
 static void in35_a_range(void)
 {
 	struct region region;
@@ -221,6 +224,7 @@ static void take_away(void *arg)
 	CHECK_EQ(orders_invalidate("%u", own.rkey), EACCES);
 }
 
+/* What is no range of a region on demand is refused. */
 static void in36_refused(void)
 {
 	struct region region;

@@ -64,6 +64,7 @@ static void in38_leaf(void)
 	}
 }
 
+/* With shorter spans an implicit table has more children, and data are right. */
 static void in39_span(void)
 {
 	static const struct {
@@ -103,6 +104,7 @@ static uint64_t faults(struct region *region)
 	return region_counter(region, "page_faults_handled") - before;
 }
 
+/* With smaller batches a message needs more faults, and data are right. */
 static void in40_batch(void)
 {
 	struct region region;
@@ -124,6 +126,7 @@ static void in40_batch(void)
 	buf_check(region.buf);
 }
 
+/* With shorter stretches a message is copied in more pieces, and data are right. */
 static void in41_stretch(void)
 {
 	static const unsigned int sizes[] = { 8, 9, 100, 4096, 131072 };

@@ -179,6 +179,7 @@ static void other_user(void *arg)
 	CHECK_EQ(errno, EACCES);
 }
 
+/* A command by write() of a user who did not open the file is refused. */
 static void i9_other_user(void)
 {
 	need_root();

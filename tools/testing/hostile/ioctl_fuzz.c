@@ -530,6 +530,10 @@ static bool enough(const struct kind *kind)
 	return seen->good >= kind->least;
 }
 
+/*
+ * Random calls of a kind by processes that may die of it: a bystander goes on, and enough
+ * succeed.
+ */
 static void garbage(const void *with)
 {
 	struct kind kind = *(const struct kind *)with;

@@ -45,6 +45,7 @@ static int start(void (*verbs)(void))
 	return pid;
 }
 
+/* Processes are killed in the middle of each verb: nothing of them is left. */
 static void q1_each_verb(void)
 {
 	volatile struct victim *v = victim_start();
@@ -91,6 +92,7 @@ static void many_threads(void)
 	pause();
 }
 
+/* The same with a thread for each verb. */
 static void q2_many_threads(void)
 {
 	double end = now() + opt.seconds;
@@ -146,6 +148,7 @@ static void serve(void *arg)
 	pause();
 }
 
+/* The peer is killed: requests fail, and nothing is left. */
 static void q3_peer_dies(void)
 {
 	struct qp_cfg cfg = { .timeout = 8, .retry = 2 };
@@ -301,6 +304,7 @@ static void creator(void *arg)
 	pause();
 }
 
+/* Objects live as long as a child that has the file, and end with it. */
 static void q4_file_outlives(void)
 {
 	struct resources before, during;
@@ -355,6 +359,7 @@ static void has_children(void *arg)
 	_exit(0);
 }
 
+/* Processes call exec, or fork, in the middle of each verb: nothing of them is left. */
 static void in_each_verb(const void *with)
 {
 	void (*body)(void *verbs) = with;

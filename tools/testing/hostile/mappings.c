@@ -40,6 +40,7 @@ static void *try_map(int fd, uint64_t offset, size_t length, int prot,
 
 enum { RW = PROT_READ | PROT_WRITE };
 
+/* A ring can be mapped again, whole, and shows the same bytes. */
 static void m1_whole(void)
 {
 	void *map;
@@ -54,6 +55,7 @@ static void m1_whole(void)
 			   MAP_SHARED)));
 }
 
+/* Parts of a ring, and more than it, cannot be mapped. */
 static void m2_part(void)
 {
 	size_t length;
@@ -70,6 +72,7 @@ static void m2_part(void)
 	}
 }
 
+/* A ring is mapped shared, not executable, and does not grow. */
 static void m3_private_or_executable(void)
 {
 	void *map;
@@ -98,6 +101,7 @@ static bool offered(uint64_t offset, size_t length)
 	return false;
 }
 
+/* Only offsets that were given out can be mapped, with their lengths. */
 static void m4_everywhere(void)
 {
 	uint64_t offset;
@@ -136,6 +140,7 @@ static void m5_other_file(void)
 	victim_end(v);
 }
 
+/* The pages of a destroyed ring belong to the mapping alone, and cannot be mapped again. */
 static void m6_object_gone(void)
 {
 	void *map;
@@ -211,6 +216,7 @@ static void touch(void *arg)
 	CHECK_EQ(ring_doorbell(&a), 0);
 }
 
+/* A child spoils its parent's rings: the queue pair breaks, and others do not notice. */
 static void m8_fork(void)
 {
 	volatile struct victim *v = victim_start();

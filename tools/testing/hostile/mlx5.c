@@ -132,6 +132,7 @@ static uint8_t *memory(size_t length)
 
 /* -------------------------------------------------------------- contexts */
 
+/* Contexts with requests of wrong lengths, versions and flags are refused. */
 static void mx1_contexts(void)
 {
 	struct mlx5_ib_alloc_ucontext_req_v2 req;
@@ -194,6 +195,7 @@ static struct mlx5_ib_create_cq good_cq(void)
 	};
 }
 
+/* Completion queues with wrong sizes, flags and memory are refused, and pin nothing. */
 static void mx2_completion_queues(void)
 {
 	struct mlx5_ib_create_cq req, good;
@@ -292,6 +294,7 @@ static struct mlx5_ib_create_qp good_qp(void)
 	};
 }
 
+/* Queue pairs with wrong sizes, flags and memory are refused, and pin nothing. */
 static void mx3_queue_pairs(void)
 {
 	struct mlx5_ib_create_qp_resp resp;
@@ -387,6 +390,7 @@ static void mx3_queue_pairs(void)
 	CHECK_EQ(vm_pin(0), before);
 }
 
+/* Shared receive queues with wrong sizes, flags and memory are refused, and pin nothing. */
 static void mx4_shared_queues(void)
 {
 	struct mlx5_ib_create_srq_resp resp;

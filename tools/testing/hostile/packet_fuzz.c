@@ -334,6 +334,10 @@ static void begin(void)
 	}
 }
 
+/*
+ * Random packets beside a process that uses the device: each is counted for its reason, and the
+ * process goes on.
+ */
 static void pf1_packets(void)
 {
 	long long before[KINDS] = {}, counted[KINDS];

@@ -82,6 +82,7 @@ static void come_all(void)
 	}
 }
 
+/* Packets for queue pairs that wait for a page are kept, and done when it comes. */
 static void pk1_parked(void)
 {
 	victim_end(wait_all());
@@ -89,6 +90,7 @@ static void pk1_parked(void)
 	come_all();
 }
 
+/* Queue pairs that wait for a page go into error, and work again after that. */
 static void pk2_in_error(void)
 {
 	volatile struct victim *victim = wait_all();
@@ -160,6 +162,7 @@ static struct way way_of(struct end *from, const struct region *out,
 	};
 }
 
+/* Two threads look for answers of each other's messages, and both get theirs. */
 static void pk3_errands(void)
 {
 	struct region out, in[2];

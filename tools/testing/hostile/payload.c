@@ -45,6 +45,7 @@ static int open_command_file(void)
 	return file;
 }
 
+/* Requests for a context of other versions and lengths are refused; without one nothing works. */
 static void i5_context(void)
 {
 	struct {
@@ -86,6 +87,7 @@ static int create_cq(const struct pinion_create_cq_req *req, size_t in,
 			     &handle);
 }
 
+/* Requests and answers of any length: unknown fields are refused, longer answers cleared. */
 static void i6_create_cq(void)
 {
 	struct pinion_create_cq_req req = {};

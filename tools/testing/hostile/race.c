@@ -253,6 +253,7 @@ static void *region_changer(void *arg)
 	return NULL;
 }
 
+/* Threads post to, change and destroy the same queue pairs and regions: a bystander goes on. */
 static void p1_queue_pairs(void)
 {
 	static void *(*const roles[THREADS])(void *) = {

@@ -315,6 +315,9 @@ static void restart_spoilt(void)
 	connect_ends();
 }
 
+/*
+ * Random bytes and nearly right requests in all rings: unrelated memory and a bystander are safe.
+ */
 static void garbage(int type)
 {
 	unsigned long rounds = 0;
@@ -385,6 +388,7 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
+/* Requests change while the kernel reads them. */
 static void g4_changing(void)
 {
 	unsigned long rounds = 0;

@@ -96,6 +96,7 @@ static void works(void)
 	gives(IBV_WC_SUCCESS, PINION_SYN_NONE);
 }
 
+/* A request that is written by hand works. */
 static void r1_good(void)
 {
 	int i;
@@ -105,6 +106,7 @@ static void r1_good(void)
 		works();
 }
 
+/* Unknown opcodes, and those of the kernel alone, fail with a completion. */
 static void r2_opcodes(void)
 {
 	int opcode;
@@ -122,6 +124,7 @@ static void r2_opcodes(void)
 	}
 }
 
+/* Opcodes of another service fail with a completion. */
 static void r4_services(void)
 {
 	static const uint8_t not_uc[] = { PINION_OP_RDMA_READ,
@@ -153,6 +156,7 @@ static void r4_services(void)
 	}
 }
 
+/* Requests with more pieces than there is room for fail with a completion. */
 static void r5_counts(void)
 {
 	static const uint16_t counts[] = { 5, 6, 64, 65, 255, 256, 4096, 65535 };
@@ -169,6 +173,7 @@ static void r5_counts(void)
 	}
 }
 
+/* Impossible inline lengths fail with a completion. */
 static void r6_inline(void)
 {
 	static const uint32_t lengths[] = { 65,	      128,    1024,
@@ -201,6 +206,7 @@ static void r6_inline(void)
 	gives(IBV_WC_LOC_QP_OP_ERR, PINION_SYN_BAD_WQE);
 }
 
+/* Unknown flags fail with a completion. */
 static void r7_flags(void)
 {
 	int bit;
@@ -227,6 +233,7 @@ static void take_datagram(void)
 	ring_publish(&b.rq, 1);
 }
 
+/* Numbers of address handles of others, or of none, fail with a completion. */
 static void r8_address_handles(void)
 {
 	static const uint32_t numbers[] = { 0, 1000000, 0x7fffffff, 1U << 31,
@@ -280,6 +287,7 @@ static void r8_address_handles(void)
 	CHECK(taken);
 }
 
+/* Keys and queue pairs of other processes cannot be used. */
 static void r9_keys(void)
 {
 	volatile struct victim *v = victim_start();
@@ -321,6 +329,7 @@ static void r9_keys(void)
 	victim_end(v);
 }
 
+/* Impossible binds fail with a completion. */
 static void r10_binds(void)
 {
 	struct ibv_mw *mw = MUST(ibv_alloc_mw(dev.pd, IBV_MW_TYPE_2));
@@ -360,6 +369,7 @@ static void r10_binds(void)
 	victim_end(v);
 }
 
+/* An impossible index of a send queue breaks the queue pair, and nothing else. */
 static void r11_send_index(void)
 {
 	const uint32_t jumps[] = {
@@ -390,6 +400,7 @@ static void r11_send_index(void)
 	buf_check(to.buf);
 }
 
+/* Impossible receives break the message, impossible indices count as no receive. */
 static void r12_receive_ring(void)
 {
 	static const uint32_t counts[] = { 6, 65, 1 << 16, 1U << 31,
@@ -431,6 +442,7 @@ static void r12_receive_ring(void)
 	}
 }
 
+/* What is written to a completion queue harms its owner alone. */
 static void r13_completion_ring(void)
 {
 	int i;
@@ -451,6 +463,7 @@ static void r13_completion_ring(void)
 	CHECK(ibv_resize_cq(a.end.scq, 1000) || a.end.scq->cqe >= 1000);
 }
 
+/* Numbers of queue pairs of others are no handles of this file. */
 static void r14_others_doorbell(void)
 {
 	volatile struct victim *v = victim_start();
@@ -469,6 +482,7 @@ static void r14_others_doorbell(void)
 	victim_end(v);
 }
 
+/* Random reserved fields harm nobody. */
 static void r15_reserved(void)
 {
 	struct pinion_sq_wqe *wqe;

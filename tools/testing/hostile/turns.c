@@ -153,12 +153,14 @@ static void try_all(enum ibv_wr_opcode opcode)
 		FAIL("packets were processed that others waited for");
 }
 
+/* A receiver of many datagrams gives way to others on its processor. */
 static void pk4_datagrams(void)
 {
 	begin(IBV_QPT_UD);
 	try_all(IBV_WR_SEND);
 }
 
+/* A receiver of many writes gives way to others on its processor. */
 static void pk4_writes(void)
 {
 	begin(IBV_QPT_RC);

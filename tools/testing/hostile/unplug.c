@@ -71,6 +71,7 @@ static void end_dmabuf(struct region *target)
 	ibv_dereg_mr(target->mr);
 }
 
+/* The device goes under traffic with an explicit region whose pages change. */
 static void a50_explicit(void)
 {
 	need_odp();
@@ -78,6 +79,7 @@ static void a50_explicit(void)
 				      end_on_demand });
 }
 
+/* The device goes under traffic with an implicit region whose pages change. */
 static void a50_implicit(void)
 {
 	need_odp();
@@ -85,6 +87,7 @@ static void a50_implicit(void)
 				      end_on_demand });
 }
 
+/* The device goes under traffic with a dma-buf that moves. */
 static void a72_dmabuf(void)
 {
 	need_exporter();

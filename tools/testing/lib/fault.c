@@ -12,6 +12,7 @@
 
 #include "fault.h"
 #include "file.h"
+#include "undo.h"
 
 static int fd = -1;
 
@@ -194,36 +195,13 @@ static void stop_failing(void)
 	set_each("require-end", -1UL);
 }
 
-/* However this process ends, nothing fails any more then. Harnesses do not kill the child. */
-static void stop_failing_at_exit(void)
-{
-	int ends[2];
-	char none;
-
-	CHECK_EQ(pipe(ends), 0);
-	fflush(stdout);
-	switch (fork()) {
-	case -1:
-		FAIL("fork: errno %d", errno);
-	case 0:
-		setsid();
-		close(ends[1]);
-		/* Nothing is written: this returns when all who have the other end are gone. */
-		while (read(ends[0], &none, 1) < 0)
-			;
-		stop_failing();
-		_exit(0);
-	}
-	close(ends[0]);
-}
-
 void fault_often_prepare(const char *module)
 {
 	unsigned long start, size;
 
 	if (access("/sys/kernel/debug/failslab", F_OK))
 		skip("this kernel injects no faults");
-	stop_failing_at_exit();
+	undo_at_end(stop_failing);
 	let_allocations_fail();
 	find_module(module, &start, &size);
 	set_each("require-start", start);

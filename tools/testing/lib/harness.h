@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "rnd.h"
+
 struct options {
 	const char *device; /* NULL: the first one */
 	int gid_index; /* -1: the first RoCE v2 one with an IPv4 address */
@@ -111,20 +113,6 @@ void context(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 			FAIL("%s: errno is %d, not %s = %d", #call, errno, \
 			     #why, why);                                   \
 	} while (0)
-
-/* A random number. The seed is printed, so that a failure can be repeated. */
-uint64_t rnd(void);
-/* A number in [0, end). */
-uint64_t rnd_below(uint64_t end);
-/* A number in [first, last]. */
-uint64_t rnd_in(uint64_t first, uint64_t last);
-void rnd_fill(void *to, size_t length);
-/*
- * The next number of a sequence of the caller's own: of a thread that others must not disturb, or
- * of bytes that are computed again. @state is any number at first.
- */
-uint64_t rnd_next(uint64_t *state);
-void rnd_seed(uint64_t seed);
 
 double now(void);
 

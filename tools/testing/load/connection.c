@@ -44,7 +44,7 @@ static void describe(const struct conn *c)
 {
 	atomic_fetch_add(&c->mine->seq, 1);
 	c->mine->qpn = c->qp->qp_num;
-	c->mine->psn = below(1 << 24);
+	c->mine->psn = rnd_below(1 << 24);
 	c->mine->rkey = c->mr->rkey;
 	c->mine->window = (uintptr_t)c->mem->window;
 	c->mine->atomics = (uintptr_t)c->mem->atomics;
@@ -55,7 +55,7 @@ static void describe(const struct conn *c)
 /* Registers the memory; again, and so with a new key, in one of three cases. */
 static void renew_key(struct conn *c)
 {
-	if (c->mr && !below(3)) {
+	if (c->mr && !rnd_below(3)) {
 		if (ibv_dereg_mr(c->mr))
 			give_up("ibv_dereg_mr");
 		c->mr = NULL;

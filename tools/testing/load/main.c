@@ -27,7 +27,6 @@ int slow = 1;
 uint64_t seed_of_run;
 struct shared *shared;
 char *pool;
-uint64_t rng;
 
 static int seconds = 10, kill_ms;
 
@@ -192,7 +191,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	rng = seed_of_run * 2 + 1;
+	rnd_seed(seed_of_run);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pool = mmap(NULL, POOL, PROT_READ | PROT_WRITE,
@@ -200,7 +199,7 @@ int main(int argc, char **argv)
 	if (shared == MAP_FAILED || pool == MAP_FAILED)
 		return 2;
 	for (i = 0; i < POOL; i++)
-		pool[i] = rnd() >> 24;
+		pool[i] = rnd();
 	printf("# seed %llu\n", (unsigned long long)seed_of_run);
 	return run();
 }

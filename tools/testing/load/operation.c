@@ -24,8 +24,8 @@ static int cut(struct conn *c, uint32_t at, uint32_t length, int max,
 {
 	int n = 0;
 
-	while (n < max - 1 && length > 1 && below(2)) {
-		uint32_t piece = 1 + below(length - 1);
+	while (n < max - 1 && length > 1 && rnd_below(2)) {
+		uint32_t piece = 1 + rnd_below(length - 1);
 
 		sge[n++] = (struct ibv_sge){ (uintptr_t)c->mem->source + at,
 					     piece, c->mr->lkey };
@@ -53,14 +53,14 @@ static void read_back(struct conn *c, struct ibv_send_wr *wr,
 		.wr.rdma = wr->wr.rdma,
 	};
 	wr->next = read;
-	wr->send_flags = below(2) ? IBV_SEND_SIGNALED : 0;
+	wr->send_flags = rnd_below(2) ? IBV_SEND_SIGNALED : 0;
 	c->expect += wr->send_flags != 0;
 }
 
 static void fill_write(struct conn *c, struct ibv_send_wr *wr)
 {
 	/* Short lengths are as likely as long ones. */
-	c->length = below(1u << (1 + below(17)));
+	c->length = rnd_below(1u << (1 + rnd_below(17)));
 	memcpy(c->mem->source + c->from, pattern(c->seed), c->length);
 	wr->opcode = c->kind == OP_WRITE ? IBV_WR_RDMA_WRITE :
 					   IBV_WR_RDMA_WRITE_WITH_IMM;
@@ -74,9 +74,9 @@ static void fill_send(struct conn *c, struct ibv_send_wr *wr)
 {
 	uint32_t header[3];
 
-	c->length = sizeof(header) + below(most(c) - sizeof(header));
-	if (!below(4))
-		c->length = sizeof(header) + below(100);
+	c->length = sizeof(header) + rnd_below(most(c) - sizeof(header));
+	if (!rnd_below(4))
+		c->length = sizeof(header) + rnd_below(100);
 	header[0] = MAGIC;
 	header[1] = c->seed;
 	header[2] = c->length;
@@ -85,9 +85,9 @@ static void fill_send(struct conn *c, struct ibv_send_wr *wr)
 	wr->opcode = c->kind == OP_SEND ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM;
 	wr->imm_data = c->seed;
 	wr->num_sge = cut(c, c->from, c->length, MAX_PIECES, wr->sg_list);
-	if (c->length <= 200 && below(2))
+	if (c->length <= 200 && rnd_below(2))
 		wr->send_flags |= IBV_SEND_INLINE;
-	if (below(2))
+	if (rnd_below(2))
 		wr->send_flags |= IBV_SEND_SOLICITED;
 	if (c->type == IBV_QPT_UD) {
 		wr->wr.ud.ah = c->ah;
@@ -130,11 +130,11 @@ void start(struct conn *c)
 	int err;
 
 	do {
-		c->kind = below(OPS);
+		c->kind = rnd_below(OPS);
 	} while (!possible(c->type, c->kind));
 	c->seed = rnd();
-	c->from = below(64);
-	c->to = below(64);
+	c->from = rnd_below(64);
+	c->to = rnd_below(64);
 	c->expect = 1;
 
 	switch (c->kind) {

@@ -97,7 +97,7 @@ static void wait_a_moment(void)
 	struct ibv_cq *which;
 	void *context;
 
-	if (ibv_req_notify_cq(cq, below(2)))
+	if (ibv_req_notify_cq(cq, rnd_below(2)))
 		give_up("ibv_req_notify_cq");
 	completions();
 	if (poll(&p, 1, 2) == 1 && !ibv_get_cq_event(channel, &which, &context))
@@ -183,8 +183,9 @@ void process(int index)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	me = index;
-	rng = (seed_of_run + index + 1) * 0x9e3779b97f4a7c15ull ^
-	      (uint64_t)getpid() << 20;
+	/* One that takes the place of a killed one has other numbers. */
+	rnd_seed(seed_of_run + index + 1);
+	rnd_seed(rnd() ^ getpid());
 	open_device();
 	for (i = 0; i < qps; i++)
 		prepare(&conns[i], i);

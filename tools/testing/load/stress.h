@@ -13,6 +13,8 @@
 
 #include <infiniband/verbs.h>
 
+#include "rnd.h"
+
 enum {
 	MAX_PROCESSES = 64,
 	MAX_QPS = 64,
@@ -115,21 +117,5 @@ void start(struct conn *c);
 void check_done(struct conn *c);
 /* Receive request @i has completed: checks it. */
 void received(struct conn *c, int i, const struct ibv_wc *wc);
-
-/* Random numbers; each process has its own. */
-extern uint64_t rng;
-
-static inline uint64_t rnd(void)
-{
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return rng;
-}
-
-static inline uint32_t below(uint32_t n)
-{
-	return n ? (rnd() >> 16) % n : 0;
-}
 
 #endif /* PINION_STRESS_H */

@@ -24,6 +24,7 @@ static struct rpma_conn_cfg *config(uint32_t rcq, bool shared,
 	return cfg;
 }
 
+/* A connection with a completion queue for receives of its own. */
 static void receive_queue(void)
 {
 	struct rpma_conn_cfg *cfg = config(10, false, NULL);
@@ -54,6 +55,7 @@ static void receive_queue(void)
 	sides_free(&sides);
 }
 
+/* A connection whose two completion queues share one channel. */
 static void shared_channel(void)
 {
 	struct rpma_conn_cfg *cfg = config(10, true, NULL);
@@ -101,6 +103,7 @@ static void shared_channel(void)
 /* In which CQ receives of a shared queue complete. */
 enum completes { ON_OWN, ON_MAIN, ON_RECEIVE };
 
+/* Receives of a shared queue complete in the queue that the settings name. */
 static void shared_queue(int where)
 {
 	struct rpma_cq *own, *receive, *cq;

@@ -37,6 +37,7 @@ static struct rpma_conn_req *ask(const struct rpma_conn_cfg *cfg)
 	return req;
 }
 
+/* Connections are made and ended, from either side, again and again. */
 static void again_and_again(void)
 {
 	int i;
@@ -57,6 +58,7 @@ static void expect_data(const struct rpma_conn_private_data *got,
 	CHECK(!memcmp(got->ptr, want, strlen(want)));
 }
 
+/* Private data arrive on both sides, and stay until the connection ends. */
 static void private_data(void)
 {
 	struct rpma_conn_private_data hello = { "hello, far", 10 };
@@ -86,6 +88,7 @@ static void private_data(void)
 	sides_free(&sides);
 }
 
+/* A refused request, and one to nobody, give the event. */
 static void refused(void)
 {
 	struct rpma_conn_req *req;
@@ -112,6 +115,7 @@ static void refused(void)
 	sides_end(&sides);
 }
 
+/* An endpoint is shut down with a request in it: the requester gets an event. */
 static void unanswered(void)
 {
 	struct pollfd waiting = { .events = POLLIN };
@@ -128,6 +132,7 @@ static void unanswered(void)
 	sides_end(&sides);
 }
 
+/* Wrong arguments are RPMA_E_INVAL. */
 static void wrong_arguments(void)
 {
 	struct rpma_conn_private_data nothing = { "x", 0 };
@@ -279,6 +284,7 @@ static void await(int fd)
 	CHECK_EQ(poll(&poll_fd, 1, patience(60) * 1000), 1);
 }
 
+/* Without blocking, calls return RPMA_E_NO_EVENT or RPMA_E_NO_COMPLETION. */
 static void nonblocking(void)
 {
 	struct rpma_conn_req *req = NULL;

@@ -138,6 +138,7 @@ static void check_file(void)
 	free(back);
 }
 
+/* Reads from a file on persistent memory, first of its holes. */
 static void e22_read(void)
 {
 	size_t at, len;

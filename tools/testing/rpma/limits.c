@@ -65,6 +65,7 @@ static void rights_are_kept(void)
 	}
 }
 
+/* After deregistration a write is refused, and no byte changes. */
 static void e35_after_dereg(void)
 {
 	struct memory to, from;
@@ -82,6 +83,7 @@ static void e35_after_dereg(void)
 	check_both(&to, &from);
 }
 
+/* Ranges outside of the memory are RPMA_E_INVAL before anything is sent. */
 static void ranges(void)
 {
 	struct rpma_conn *conn;
@@ -131,6 +133,7 @@ static void ranges(void)
 	sides_free(&sides);
 }
 
+/* Wrong arguments are RPMA_E_INVAL. */
 static void arguments(void)
 {
 	struct rpma_conn *conn;

@@ -9,6 +9,7 @@
 
 #define WRONG(call) CHECK_EQ(call, RPMA_E_INVAL)
 
+/* Advice within a region is given to the device, other advice is refused. */
 static void e29_advice(void)
 {
 	enum {
@@ -65,6 +66,7 @@ static void *register_much(void *arg)
 	return NULL;
 }
 
+/* Eight threads register and deregister regions of one peer. */
 static void e30_threads(void)
 {
 	struct rpma_peer *peer = peer_new();

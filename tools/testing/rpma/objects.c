@@ -19,6 +19,7 @@ static void *const untouched = (void *)0x5a5a;
 
 enum { DESCRIPTOR = 21 };
 
+/* A descriptor has the fields and the length of librpma's, and nothing around it changes. */
 static void e25_written(void)
 {
 	struct rpma_peer *peer = peer_new();
@@ -109,6 +110,7 @@ static void e25_read(void)
 	CHECK_EQ(rpma_mr_remote_delete(&mr), 0);
 }
 
+/* A region knows its address and its length. */
 static void e28_getters(void)
 {
 	struct rpma_peer *peer = peer_new();
@@ -132,6 +134,7 @@ static void e28_getters(void)
 	CHECK_EQ(rpma_peer_delete(&peer), 0);
 }
 
+/* The words for each error and event. */
 static void e33_words(void)
 {
 	static const struct {
@@ -168,6 +171,7 @@ static void e33_words(void)
 		      "Unsupported connection event"));
 }
 
+/* Settings of a peer, and their descriptor. */
 static void peer_settings(void)
 {
 	struct rpma_peer_cfg *cfg = untouched, *copy = untouched;
@@ -206,6 +210,7 @@ static void peer_settings(void)
 	CHECK(!cfg);
 }
 
+/* Settings of a connection, their defaults, and what is refused. */
 static void connection_settings(void)
 {
 	struct rpma_conn_cfg *cfg = untouched;
@@ -256,6 +261,7 @@ static void connection_settings(void)
 	CHECK(!cfg);
 }
 
+/* Settings of a shared receive queue, their defaults, and what is refused. */
 static void shared_queue_settings(void)
 {
 	struct rpma_srq_cfg *cfg;
@@ -311,6 +317,7 @@ static void provoke(void)
 	CHECK_EQ(rpma_peer_new(dev.ctx, &peer), RPMA_E_PROVIDER);
 }
 
+/* Messages of a level come only if the threshold permits it. */
 static void messages(void)
 {
 	enum rpma_log_level level;
@@ -350,6 +357,7 @@ static void messages(void)
 	CHECK_EQ(said, 2);
 }
 
+/* A device is found by an address of its own, or by one that it reaches. */
 static void devices(void)
 {
 	struct ibv_context *ctx = untouched;

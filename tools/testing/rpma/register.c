@@ -59,6 +59,7 @@ static void refused(void *ptr, size_t size, int usage, int want)
 	CHECK(mr == untouched);
 }
 
+/* Each use and each combination of uses can be registered. */
 static void e1_e2_usages(void)
 {
 	int usage;
@@ -71,6 +72,7 @@ static void e1_e2_usages(void)
 	end();
 }
 
+/* Each use becomes the access flags that librpma takes for it. */
 static void rights_of_usages(void)
 {
 	static const struct {
@@ -129,6 +131,7 @@ static void rights_of_flushes(void)
 	end();
 }
 
+/* Wrong arguments are RPMA_E_INVAL, and nothing is registered. */
 static void e13_to_e19_arguments(void)
 {
 	struct rpma_peer *none = NULL;
@@ -147,6 +150,7 @@ static void e13_to_e19_arguments(void)
 	end();
 }
 
+/* Without memory it is RPMA_E_NOMEM, and nothing is registered. */
 static void e20_out_of_memory(void)
 {
 	begin();
@@ -195,6 +199,7 @@ static void e21_provider_fails(void)
 	end();
 }
 
+/* Memory that cannot be written is refused. */
 static void e11_read_only(void)
 {
 	void *map;
@@ -216,6 +221,7 @@ static bool odp_capable(void)
 	return odp;
 }
 
+/* Memory that cannot be pinned is registered on demand, if the device can. */
 static void e22_on_demand(void)
 {
 	int pinned = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
@@ -244,6 +250,7 @@ static void e22_on_demand(void)
 	end();
 }
 
+/* The same memory twice, and memory at odd addresses, are regions of their own. */
 static void e24_twice_and_unaligned(void)
 {
 	struct rpma_mr_local *a, *b, *c = NULL;
@@ -285,6 +292,7 @@ static void e26_dereg(void)
 	end();
 }
 
+/* A peer that cannot be made: each reason has its error. */
 static void peer_new_fails(void)
 {
 	struct rpma_peer *none = (void *)untouched;
@@ -314,6 +322,7 @@ static void drop_ipc_lock(void)
 	CHECK_EQ(syscall(SYS_capset, &header, data), 0);
 }
 
+/* More than may be locked is RPMA_E_PROVIDER. */
 static void e34_memlock(void)
 {
 	struct rlimit limit = { 4096, 4096 };

@@ -32,6 +32,7 @@ static void read_some(struct memory *to, const struct memory *from, size_t len)
 	check_both(to, from);
 }
 
+/* Reads of any length, also of no bytes. */
 static void e3_e4_read(void)
 {
 	struct memory to, from;
@@ -72,6 +73,7 @@ static void write_some(struct memory *to, const struct memory *from, size_t len)
 	check_both(to, from);
 }
 
+/* Writes of any length. */
 static void e5_e6_write(void)
 {
 	struct memory to, from;
@@ -88,6 +90,7 @@ static void e5_e6_write(void)
 	sides_free(&sides);
 }
 
+/* A write with immediate data, which the other side receives. */
 static void write_with_imm(void)
 {
 	struct memory to, from;
@@ -142,6 +145,7 @@ static void send_some(struct memory *to, const struct memory *from, size_t len,
 	check_both(to, from);
 }
 
+/* Sends and receives of any length, with and without immediate data. */
 static void e7_e8_send_and_receive(void)
 {
 	struct memory to, from;
@@ -165,6 +169,7 @@ static void e7_e8_send_and_receive(void)
 	sides_free(&sides);
 }
 
+/* Atomic writes of eight bytes; wrong places are refused. */
 static void atomic_write(void)
 {
 	struct memory to;
@@ -215,6 +220,7 @@ static void flush_done(struct memory *to, size_t offset, size_t len,
 	CHECK_EQ(wc.wr_id, (uintptr_t)context_a);
 }
 
+/* A flush to visibility: the data written before are there. */
 static void e9_flush_visibility(void)
 {
 	struct memory to, from;
@@ -262,6 +268,7 @@ static bool native_flush(void)
 #endif
 }
 
+/* A flush to persistence, once the peer permits direct writes. */
 static void e10_flush_persistent(void)
 {
 	struct memory to, from;

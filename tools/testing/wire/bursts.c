@@ -99,6 +99,7 @@ static void shares(const struct way *way, enum ibv_mtu mtu)
 	}
 }
 
+/* Packets of a message share buffers, as counted by the port. */
 static void fa15_shared(const void *argument)
 {
 	const struct way *way = argument;

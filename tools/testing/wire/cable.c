@@ -211,6 +211,7 @@ static void works_again(void)
 	buf_check(out.buf);
 }
 
+/* The link goes down in traffic: requests fail, and new connections work once it is up. */
 static void ca1_stays_down(void)
 {
 	begin(10);
@@ -223,6 +224,7 @@ static void ca1_stays_down(void)
 	works_again();
 }
 
+/* The link goes down in traffic and comes back: all requests succeed. */
 static void ca2_comes_back(void)
 {
 	int i;
@@ -238,6 +240,7 @@ static void ca2_comes_back(void)
 	flow(3);
 }
 
+/* The address is removed in traffic: requests fail, and it works once it is back. */
 static void ca3_address(void)
 {
 	begin(10);

@@ -95,6 +95,7 @@ static void await_more_drops(void)
 	}
 }
 
+/* A user whose packets find no room does not take that of others. */
 static void fa10_others(void)
 {
 	struct qp_cfg a = { .wr = 4 }, b = a;

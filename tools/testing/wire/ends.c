@@ -114,6 +114,7 @@ static bool dereg_round(unsigned long number)
 	return seen;
 }
 
+/* A region ends under the writes of another host: from then on no byte of it changes. */
 static void fa12_dereg(void)
 {
 	begin();
@@ -136,6 +137,7 @@ static bool rereg_round(unsigned long number)
 	return seen;
 }
 
+/* A region gets other memory under such writes: the old is left alone. */
 static void fa12_rereg(void)
 {
 	begin();
@@ -174,6 +176,7 @@ static bool window_round(unsigned long number)
 	return seen;
 }
 
+/* A window is invalidated under such writes: from then on no byte changes. */
 static void fa12_window(void)
 {
 	begin();

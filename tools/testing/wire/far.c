@@ -211,6 +211,7 @@ static void burst(struct duel *d)
 	duel_check(d);
 }
 
+/* Bursts of requests of all kinds between two hosts, compared with a model. */
 static void fa1_bursts(int to_far)
 {
 	double end = now() + opt.seconds;
@@ -339,6 +340,7 @@ static void lossy(enum ibv_qp_type type, bool writes)
 		CHECK(l.arrived > DATAGRAMS / 3);
 }
 
+/* Messages of an unreliable connection arrive whole and in order, or not at all. */
 static void fa2_uc(int to_far)
 {
 	begin(to_far);
@@ -346,6 +348,7 @@ static void fa2_uc(int to_far)
 	lossy(IBV_QPT_UC, true);
 }
 
+/* Datagrams arrive whole, or not at all. */
 static void fa3_ud(int to_far)
 {
 	begin(to_far);
@@ -403,6 +406,7 @@ static void write_and_commit(struct duel *d)
 	buf_check(d->word.buf);
 }
 
+/* Writes that are followed by a flush and an atomic write are there when the latter is. */
 static void fa4_commits(int to_far)
 {
 	int access = ALL_ACCESS | IBV_ACCESS_FLUSH_GLOBAL, done = 0;
@@ -481,6 +485,7 @@ static void give_back(struct lender *l, struct ibv_sge *sge)
 	buf_check(l->d.box.buf);
 }
 
+/* A send gives a window back: its data were right, and it is refused from then on. */
 static void fa5_invalidates(int to_far)
 {
 	double end = now() + opt.seconds;
@@ -769,6 +774,7 @@ static void groups(bool v6)
 	CHECK(!is_joined(&c.group, v6));
 }
 
+/* Datagrams to groups arrive at members on the other host. */
 static void fa8_groups(int to_far)
 {
 	begin(to_far);
@@ -847,6 +853,7 @@ static void addressed(bool v6)
 	close(fd);
 }
 
+/* Flow label, hop limit and traffic class of an address are in its packets. */
 static void fa9_address(void)
 {
 	begin(true);

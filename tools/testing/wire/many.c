@@ -52,6 +52,7 @@ static void post_next(int i)
 	posted[i]++;
 }
 
+/* Many connections at a time, each with requests under way: all bytes are right. */
 static void fa11_many(int count)
 {
 	uint64_t left = (uint64_t)count * EACH;

@@ -326,6 +326,7 @@ static void removed(const char *how, const char *what)
 	remove_far(command);
 }
 
+/* The device goes in traffic both ways: requests on the other host fail. */
 static void ca9_device(void)
 {
 	char how[100];
@@ -335,6 +336,7 @@ static void ca9_device(void)
 	removed(how, getenv("FAR"));
 }
 
+/* Its network device goes in traffic both ways. */
 static void ca10_netdev(void)
 {
 	char how[100];
@@ -343,6 +345,7 @@ static void ca10_netdev(void)
 	removed(how, "v0");
 }
 
+/* Its namespace goes in traffic both ways. */
 static void ca11_namespace(void)
 {
 	removed("ip netns del", getenv("FAR_NET"));
