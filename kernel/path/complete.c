@@ -378,10 +378,8 @@ int pinion_cq_exchange_raw(struct pinion_cq *cq, struct pinion_raw_ring *ring)
 	return err;
 }
 
-static void cq_to_ib_wc(struct pinion_cq *cq, const struct pinion_cqe *cqe, struct ib_wc *wc)
+static void cq_to_ib_wc(const struct pinion_cqe *cqe, struct pinion_qp *qp, struct ib_wc *wc)
 {
-	struct pinion_qp *qp = xa_load(&cq->node->qps, cqe->qpn);
-
 	memset(wc, 0, sizeof(*wc));
 	wc->wr_id = cqe->wr_id;
 	wc->status = cqe->status;
@@ -424,13 +422,22 @@ int pinion_cq_poll(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 {
 	struct pinion_cq *cq = to_pinion_cq(ibcq);
 	struct pinion_ring_hdr *hdr = cq->ring.hdr;
+	const struct pinion_cqe *cqe;
+	struct pinion_qp *qp = NULL;
 	unsigned long flags;
+	u32 qpn = 0;
 	int n = 0;
 
 	spin_lock_irqsave(&cq->poll_lock, flags);
 	/* Pairs with pinion_ring_publish(). */
 	while (n < num_entries && cq->head != smp_load_acquire(&hdr->kern_idx)) {
-		cq_to_ib_wc(cq, pinion_ring_at(&cq->ring, cq->head), &wc[n++]);
+		cqe = pinion_ring_at(&cq->ring, cq->head);
+		/* Look a queue pair up once for completions that follow each other. None is 0. */
+		if (cqe->qpn != qpn) {
+			qpn = cqe->qpn;
+			qp = xa_load(&cq->node->qps, qpn);
+		}
+		cq_to_ib_wc(cqe, qp, &wc[n++]);
 		/* The slot has been read: the filler may have it. */
 		smp_store_release(&hdr->user_idx, ++cq->head);
 	}

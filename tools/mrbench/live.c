@@ -4,6 +4,7 @@
  * them.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -81,7 +82,7 @@ static void live(struct target *target, char *pool)
 			break;
 		}
 		probe(target, pool, have,
-		      have > before ? ns / (have - before) : -1);
+		      have > before ? ns / (have - before) : NAN);
 	}
 	begun = now_ns();
 	for (before = have; have; have--)

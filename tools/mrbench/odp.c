@@ -60,9 +60,10 @@ static uint64_t drop(char *buffer)
 	return now_ns() - begun;
 }
 
+/* Negative if chance is greater than the difference: to print 0 then would be a bias. */
 static double more(uint64_t a, uint64_t b)
 {
-	return a > b ? a - b : 0;
+	return (double)a - (double)b;
 }
 
 /* Misses: pages that only the process has; then pages that nobody has. */

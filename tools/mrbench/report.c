@@ -2,6 +2,7 @@
 /*
  * Statistics and output.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,8 @@ uint64_t min_of(uint64_t *values, int num)
 uint64_t median_of(uint64_t *values, int num)
 {
 	qsort(values, num, sizeof(*values), compare);
-	return values[num / 2];
+	return values[(num - 1) / 2] +
+	       (values[num / 2] - values[(num - 1) / 2]) / 2;
 }
 
 uint64_t share_of(uint64_t *values, int num, int percent)
@@ -79,7 +81,7 @@ void report_row(const char *what, const char *target, const char *by,
 	if (opt.json) {
 		json_begin(what, target, by, label);
 		for (i = 0; i < num; i++)
-			if (figures[i].value >= 0)
+			if (!isnan(figures[i].value))
 				printf(",\"%s\":%.*f", figures[i].name,
 				       figures[i].decimals, figures[i].value);
 		printf("}\n");
@@ -96,7 +98,7 @@ void report_row(const char *what, const char *target, const char *by,
 	}
 	printf("%-9s %-10s", label_name(by, label), target);
 	for (i = 0; i < num; i++) {
-		if (figures[i].value < 0)
+		if (isnan(figures[i].value))
 			printf(" %13s", "-");
 		else
 			printf(" %13.*f", figures[i].decimals,

@@ -9,6 +9,7 @@
 
 /* Sorts @values. */
 uint64_t min_of(uint64_t *values, int num);
+/* Of an even number it is the mean of the two in the middle. */
 uint64_t median_of(uint64_t *values, int num);
 /* Sorts @values. The smallest value that at least @percent per cent of them do not exceed. */
 uint64_t share_of(uint64_t *values, int num, int percent);
@@ -16,7 +17,7 @@ uint64_t share_of(uint64_t *values, int num, int percent);
 /* A row of named figures. */
 struct figure {
 	const char *name;
-	double value; /* < 0: none */
+	double value; /* NAN: none; a difference may be negative */
 	int decimals;
 };
 

@@ -4,6 +4,7 @@
  * the median of the rounds' ratios.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -44,7 +45,7 @@ static uint64_t *collect(int target, int rounds,
 	return values;
 }
 
-/* The ratio in thousandths; < 0 without raw pinning. */
+/* The ratio in thousandths; NAN without raw pinning. */
 static double ratio_to(int raw, int target, int rounds,
 		       uint64_t (*column)(const struct cost *))
 {
@@ -52,7 +53,7 @@ static double ratio_to(int raw, int target, int rounds,
 	int i;
 
 	if (raw < 0)
-		return -1;
+		return NAN;
 	for (i = 0; i < rounds; i++) {
 		floor = both_of(&costs[raw][i]);
 		values[i] =
@@ -63,7 +64,7 @@ static double ratio_to(int raw, int target, int rounds,
 
 static double known(uint64_t ns)
 {
-	return ns ? (double)ns : -1;
+	return ns ? (double)ns : NAN;
 }
 
 static void report(struct target *targets, int num, uint64_t size, int rounds,
@@ -97,10 +98,11 @@ static void report(struct target *targets, int num, uint64_t size, int rounds,
 			{ "of_raw", ratio_to(raw, t, rounds, both_of), 3 },
 			{ "of_call", ratio_to(call, t, rounds, both_of), 3 },
 			{ "of_raw_min",
-			  raw < 0 ? -1 : (double)least[t] / least[raw], 3 },
-			{ "kernel_ns", kernel > 0 ? kernel : -1, 0 },
+			  raw < 0 ? NAN : (double)least[t] / least[raw], 3 },
+			{ "kernel_ns", kernel > 0 ? kernel : NAN, 0 },
 			{ "kernel_of_raw",
-			  kernel > 0 ? ratio_to(raw, t, rounds, kernel_of) : -1,
+			  kernel > 0 ? ratio_to(raw, t, rounds, kernel_of) :
+				       NAN,
 			  3 },
 			{ "rereg_mem_ns",
 			  known(median_of(collect(t, rounds, rereg_memory_of),

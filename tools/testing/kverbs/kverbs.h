@@ -86,7 +86,7 @@ void fastreg_exit(struct kunit *test);
 
 /* --------------------------------------------------------------- tests (limits.c) */
 
-/* group.c uses it, too. */
+/* group.c and completions.c use it, too. */
 struct limited {
 	struct ib_pd *pd;
 	struct ib_cq *cq;
@@ -99,5 +99,9 @@ void limits_exit(struct kunit *test);
 /* ---------------------------------------------------------------- tests (group.c) */
 
 extern struct kunit_case group_cases[];
+
+/* ---------------------------------------------------------- tests (completions.c) */
+
+extern struct kunit_case completions_cases[];
 
 #endif /* PINION_KVERBS_H */

@@ -72,7 +72,16 @@ static struct kunit_suite group_suite = {
 	.test_cases = group_cases,
 };
 
-kunit_test_suites(&fastreg_suite, &limits_suite, &group_suite);
+static struct kunit_suite completions_suite = {
+	.name = "kverbs-completions",
+	.suite_init = suite_init,
+	.suite_exit = suite_exit,
+	.init = limits_init,
+	.exit = limits_exit,
+	.test_cases = completions_cases,
+};
+
+kunit_test_suites(&fastreg_suite, &limits_suite, &group_suite, &completions_suite);
 
 MODULE_DESCRIPTION("A kernel user of pinion's verbs, for tests");
 MODULE_LICENSE("Dual BSD/GPL");
