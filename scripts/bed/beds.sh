@@ -44,7 +44,7 @@ bed_modules() { # BED
 bed_sum_programs() (
 	cd "$TOP" || return
 	find include lib tools/{testing,ctl,examples,mrbench,record,box/hosts} \( -name build -o -name mutants -o -name fuzz -o -name exporter \
-		-o -name kverbs -o -name rawpin \) -prune -o -type f \( -name '*.[ch]' -o -name '*.map*' \
+		-o -name kverbs -o -name rawpin -o -name lossy \) -prune -o -type f \( -name '*.[ch]' -o -name '*.map*' \
 		-o -name Makefile -o -name '*.mk' -o -name '*.sh' \) -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
 )
 # Builds test programs, by default all, with the compiler and the libibverbs of a root. An empty
