@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "event.h"
+#include "slow.h"
 #include "transfer.h"
 
 enum { LEN = 20000 };
@@ -348,6 +349,45 @@ static void x13_half(int opcode)
 }
 
 /*
+ * One of the sender's two regions is deregistered while the message waits for a page of the other:
+ * again the receiver keeps its request.
+ */
+static void x13_meanwhile(int opcode)
+{
+	struct ibv_sge sges[2], sink;
+	struct ibv_send_wr wr = {
+		.sg_list = sges,
+		.num_sge = 2,
+		.opcode = opcode,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	struct region gone;
+	struct slow slow;
+	struct ibv_mr *mr;
+
+	need_odp();
+	begin(NULL, NULL);
+	gone = region_new(LEN, 3, ALL_ACCESS);
+	slow = slow_new();
+	slow_hold(&slow, true);
+	mr = MUST(ibv_reg_mr(dev.pd, slow.map, SLOW_LEN, ODP_ALL));
+	sges[0] = (struct ibv_sge){ (uintptr_t)slow.map, 100, mr->lkey };
+	sges[1] = sge_of(&gone, 0, 40);
+	sink = sge_of(&b, 0, 140);
+	post_recv(&link_.b, &sink, 1, 3);
+	wr.wr.rdma.remote_addr = b.base;
+	wr.wr.rdma.rkey = b.rkey;
+	post(&link_.a, &wr);
+	slow_await(&slow);
+	CHECK_EQ(ibv_dereg_mr(gone.mr), 0);
+	slow_hold(&slow, false);
+	expect(await(link_.a.scq), IBV_WC_LOC_PROT_ERR);
+	expect_none(link_.b.rcq, 0.02);
+	CHECK_EQ(end_state(&link_.b), IBV_QPS_RTS);
+	expect_flushed(&link_.b, 3);
+}
+
+/*
  * A QP that is its own peer: the error completes the request, and gives the event of the
  * responder, too.
  */
@@ -412,6 +452,10 @@ static const struct test tests[] = {
 	TEST_OF(x13_half, IBV_WR_SEND, "X13 a sender whose memory is gone"),
 	TEST_OF(x13_half, IBV_WR_RDMA_WRITE_WITH_IMM,
 		"X13 a writer whose memory is gone"),
+	TEST_OF(x13_meanwhile, IBV_WR_SEND,
+		"X13 a sender whose memory goes meanwhile"),
+	TEST_OF(x13_meanwhile, IBV_WR_RDMA_WRITE_WITH_IMM,
+		"X13 a writer whose memory goes meanwhile"),
 	TEST(x14_own_peer, "X14 a queue pair that is its own peer"),
 	TEST(x15_bad_receive_uc, "X15 a bad receive: UC"),
 };

@@ -5,15 +5,18 @@
  * odp_load.c).
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "memory.h"
 #include "pins.h"
 #include "resources.h"
+#include "slow.h"
 #include "transfer.h"
 
 enum {
@@ -244,6 +247,54 @@ static void a45_invalidation(void)
 		check_write(&link_, &all, 9, &r, at, n);
 		buf_check(buf);
 	}
+}
+
+/* Keeps the page at @at, so that its memory is not used for another one. */
+static void keep_page(void *at)
+{
+	struct iovec page = { at, PAGE };
+	int ends[2];
+
+	CHECK_EQ(pipe(ends), 0);
+	CHECK_EQ(vmsplice(ends[1], &page, 1, 0), PAGE);
+}
+
+/*
+ * A page is exchanged while a look-up that has found it already waits for the page behind it: the
+ * look-up is out of date, and must not bring the old one.
+ */
+static void a45_meanwhile(void)
+{
+	struct ibv_sge sge;
+	struct slow slow;
+	struct ibv_mr *mr;
+	uint8_t *at;
+
+	begin();
+	slow = slow_new();
+	at = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(at != MAP_FAILED);
+	CHECK(mmap(at + PAGE, PAGE, PROT_READ | PROT_WRITE,
+		   MAP_SHARED | MAP_FIXED, slow.fd, 0) == at + PAGE);
+	rnd_fill(at, PAGE);
+	keep_page(at);
+	mr = MUST(ibv_reg_mr(dev.pd, at, 2 * PAGE, ODP_ALL));
+	sge = (struct ibv_sge){ (uintptr_t)at, 2 * PAGE, mr->lkey };
+	slow_hold(&slow, true);
+	CHECK_EQ(ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0,
+			       &sge, 1),
+		 0);
+	slow_await(&slow);
+	CHECK_EQ(madvise(at, PAGE, MADV_DONTNEED), 0);
+	rnd_fill(at, PAGE);
+	slow_hold(&slow, false);
+	/* This waits for the look-up. */
+	expect(rdma(&link_.a, IBV_WR_RDMA_WRITE, sge, all.base, all.rkey),
+	       IBV_WC_SUCCESS);
+	memcpy(all.buf->want, at, 2 * PAGE);
+	buf_check(all.buf);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
 
 /* The device brings pages that nobody has accessed before. */
@@ -592,6 +643,7 @@ static const struct test tests[] = {
 	TEST(a43_unmapped, "A43 unmapped at registration"),
 	TEST(a44_protection, "A44 protection of the mapping (class 11)"),
 	TEST(a45_invalidation, "A45 invalidation"),
+	TEST(a45_meanwhile, "A45 invalidation during a look-up"),
 	TEST(a46_first_access, "A46 first access"),
 	TEST(a47_shapes, "A47 offsets and lengths"),
 	TEST(a47_at_once, "A47 a long message, few faults"),
