@@ -8,6 +8,8 @@ set -u
 
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 PROGRAMS=${PROGRAMS:-$HERE/../../build/testing}
+# Where hostile/cover_fuzz finds what earlier runs have kept.
+export CORPUS=${CORPUS:-$HERE/fuzz/corpus}
 QUICK=${QUICK:-}
 SLOW=${SLOW:-1}
 ADDR=${ADDR:-10.0.0.1}

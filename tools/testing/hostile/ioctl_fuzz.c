@@ -13,6 +13,7 @@
 
 #include "dmabuf.h"
 #include "link.h"
+#include "methods.h"
 #include "prm.h"
 #include "raw.h"
 #include "victim.h"
@@ -149,147 +150,12 @@ static void garbage_command(void)
 	}
 }
 
-/* Kinds of attributes of the driver's methods. */
-enum takes {
-	END,
-	NEW,
-	HANDLE,
-	NUMBER,
-	FLAGS,
-	KIND,
-	COMMAND,
-	PAYLOAD,
-	ANSWER,
-	FILE_,
-	ZERO
-};
-
-struct attribute {
-	uint16_t id;
-	uint8_t takes;
-	uint16_t length;
-};
-
-#define UMEM(name) MLX5_IB_ATTR_DEVX_UMEM_##name
-#define OBJ(name) MLX5_IB_ATTR_DEVX_OBJ_##name
-#define UAR(name) MLX5_IB_ATTR_UAR_OBJ_##name
-
-static const struct method {
-	uint16_t object, method;
-	struct attribute attribute[10];
-} methods[] = {
-	{ MLX5_IB_OBJECT_DEVX_UMEM,
-	  MLX5_IB_METHOD_DEVX_UMEM_REG,
-	  { { UMEM(REG_HANDLE), NEW, 0 },
-	    { UMEM(REG_ADDR), NUMBER, 8 },
-	    { UMEM(REG_LEN), NUMBER, 8 },
-	    { UMEM(REG_ACCESS), FLAGS, 4 },
-	    { UMEM(REG_OUT_ID), ANSWER, 4 },
-	    { UMEM(REG_PGSZ_BITMAP), FLAGS, 8 },
-	    { UMEM(REG_DMABUF_FD), FILE_, 0 } } },
-	{ MLX5_IB_OBJECT_DEVX_UMEM,
-	  MLX5_IB_METHOD_DEVX_UMEM_DEREG,
-	  { { UMEM(DEREG_HANDLE), HANDLE, 0 } } },
-	{ MLX5_IB_OBJECT_DEVX_OBJ,
-	  MLX5_IB_METHOD_DEVX_OBJ_CREATE,
-	  { { OBJ(CREATE_HANDLE), NEW, 0 },
-	    { OBJ(CREATE_CMD_IN), COMMAND, 0 },
-	    { OBJ(CREATE_CMD_OUT), ANSWER, 16 } } },
-	{ MLX5_IB_OBJECT_DEVX_OBJ,
-	  MLX5_IB_METHOD_DEVX_OBJ_QUERY,
-	  { { OBJ(QUERY_HANDLE), HANDLE, 0 },
-	    { OBJ(QUERY_CMD_IN), COMMAND, 0 },
-	    { OBJ(QUERY_CMD_OUT), ANSWER, 0x110 } } },
-	{ MLX5_IB_OBJECT_DEVX_OBJ,
-	  MLX5_IB_METHOD_DEVX_OBJ_MODIFY,
-	  { { OBJ(MODIFY_HANDLE), HANDLE, 0 },
-	    { OBJ(MODIFY_CMD_IN), COMMAND, 0 },
-	    { OBJ(MODIFY_CMD_OUT), ANSWER, 16 } } },
-	{ MLX5_IB_OBJECT_DEVX_OBJ,
-	  MLX5_IB_METHOD_DEVX_OBJ_DESTROY,
-	  { { OBJ(DESTROY_HANDLE), HANDLE, 0 } } },
-	{ MLX5_IB_OBJECT_DEVX,
-	  MLX5_IB_METHOD_DEVX_OTHER,
-	  { { MLX5_IB_ATTR_DEVX_OTHER_CMD_IN, COMMAND, 0 },
-	    { MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, ANSWER, 512 } } },
-	{ UVERBS_OBJECT_PD,
-	  PINION_METHOD_PD_QUERY,
-	  { { PINION_ATTR_PD_QUERY_HANDLE, HANDLE, 0 },
-	    { PINION_ATTR_PD_QUERY_RESP, ANSWER, 8 } } },
-	{ UVERBS_OBJECT_DM,
-	  PINION_METHOD_DM_QUERY,
-	  { { PINION_ATTR_DM_QUERY_HANDLE, HANDLE, 0 },
-	    { PINION_ATTR_DM_QUERY_RESP, ANSWER, 24 } } },
-	{ UVERBS_OBJECT_DM,
-	  PINION_METHOD_DM_EXPORT,
-	  { { PINION_ATTR_DM_EXPORT_HANDLE, HANDLE, 0 },
-	    { PINION_ATTR_DM_EXPORT_FD, ANSWER, 4 } } },
-	{ MLX5_IB_OBJECT_UAR,
-	  MLX5_IB_METHOD_UAR_OBJ_ALLOC,
-	  { { UAR(ALLOC_HANDLE), NEW, 0 },
-	    { UAR(ALLOC_TYPE), KIND, 8 },
-	    { UAR(ALLOC_PAGE_ID), ANSWER, 4 },
-	    { UAR(ALLOC_MMAP_LENGTH), ANSWER, 4 },
-	    { UAR(ALLOC_MMAP_OFFSET), ANSWER, 8 } } },
-	{ MLX5_IB_OBJECT_UAR,
-	  MLX5_IB_METHOD_UAR_OBJ_DESTROY,
-	  { { UAR(DESTROY_HANDLE), HANDLE, 0 } } },
-	{ MLX5_IB_OBJECT_UAR,
-	  PINION_METHOD_UAR_EXPORT,
-	  { { PINION_ATTR_UAR_EXPORT_HANDLE, HANDLE, 0 },
-	    { PINION_ATTR_UAR_EXPORT_FD, ANSWER, 4 } } },
-	{ UVERBS_OBJECT_QP,
-	  PINION_METHOD_QP_DOORBELL,
-	  { { PINION_ATTR_QP_DOORBELL_HANDLE, HANDLE, 0 } } },
-	/* data direct's path, by its number: older headers have no name for it */
-	{ UVERBS_OBJECT_DEVICE, PINION_NS + 1, { { PINION_NS, ANSWER, 100 } } },
-	{ UVERBS_OBJECT_MR,
-	  UVERBS_METHOD_REG_DMABUF_MR,
-	  { { UVERBS_ATTR_REG_DMABUF_MR_HANDLE, NEW, 0 },
-	    { UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE, HANDLE, 0 },
-	    { UVERBS_ATTR_REG_DMABUF_MR_OFFSET, NUMBER, 8 },
-	    { UVERBS_ATTR_REG_DMABUF_MR_LENGTH, NUMBER, 8 },
-	    { UVERBS_ATTR_REG_DMABUF_MR_IOVA, NUMBER, 8 },
-	    { UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, FLAGS, 4 },
-	    { UVERBS_ATTR_REG_DMABUF_MR_FD, FILE_, 4 },
-	    { UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, ANSWER, 4 },
-	    { UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, ANSWER, 4 },
-	    { PINION_NS, FLAGS, 4 } } },
-	{ UVERBS_OBJECT_CQ,
-	  UVERBS_METHOD_CQ_CREATE,
-	  { { UVERBS_ATTR_CREATE_CQ_HANDLE, NEW, 0 },
-	    { UVERBS_ATTR_CREATE_CQ_CQE, FLAGS, 4 },
-	    { UVERBS_ATTR_CREATE_CQ_USER_HANDLE, NUMBER, 8 },
-	    { UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, ZERO, 4 },
-	    { UVERBS_ATTR_CREATE_CQ_RESP_CQE, ANSWER, 4 },
-	    { UVERBS_ATTR_UHW_IN, PAYLOAD, 24 } } },
-	{ UVERBS_OBJECT_SRQ,
-	  UVERBS_METHOD_SRQ_CREATE,
-	  { { UVERBS_ATTR_CREATE_SRQ_HANDLE, NEW, 0 },
-	    { UVERBS_ATTR_CREATE_SRQ_PD_HANDLE, HANDLE, 0 },
-	    { UVERBS_ATTR_CREATE_SRQ_USER_HANDLE, NUMBER, 8 },
-	    { UVERBS_ATTR_CREATE_SRQ_MAX_WR, FLAGS, 4 },
-	    { UVERBS_ATTR_CREATE_SRQ_MAX_SGE, FLAGS, 4 },
-	    { UVERBS_ATTR_CREATE_SRQ_LIMIT, FLAGS, 4 },
-	    { UVERBS_ATTR_CREATE_SRQ_TYPE, ZERO, 8 },
-	    { UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, ANSWER, 4 },
-	    { UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, ANSWER, 4 },
-	    { UVERBS_ATTR_UHW_IN, PAYLOAD, 16 } } },
-};
-
 /* Must a call of this method succeed for the test to be meaningful? */
 static bool has_to_succeed(const struct method *m)
 {
-	switch (m->object) {
-	case MLX5_IB_OBJECT_DEVX_OBJ:
-		/* Nothing can be modified. */
-		return m->method != MLX5_IB_METHOD_DEVX_OBJ_MODIFY;
-	case UVERBS_OBJECT_MR:
-	case UVERBS_OBJECT_SRQ:
-		/* Has so many arguments that random ones are hardly ever all valid. */
-		return false;
-	}
-	return true;
+	/* By a command with random bits, hardly anything can be modified. */
+	return !m->core && (m->object != MLX5_IB_OBJECT_DEVX_OBJ ||
+			    m->method != MLX5_IB_METHOD_DEVX_OBJ_MODIFY);
 }
 
 /* The place of answers with keys, and some keys' numbers. */
@@ -389,56 +255,57 @@ static void command(struct raw *raw, uint16_t id)
 /* Flags or a number, then places in umems. */
 static void payload(struct raw *raw, uint16_t id, size_t length)
 {
-	static struct pinion_create_cq_req req;
-	struct pinion_ring_place *place = (void *)&req;
+	static struct {
+		struct pinion_create_cq_req req;
+		uint64_t more; /* the request for a queue pair is longer */
+	} in;
+	struct pinion_ring_place *place = (void *)&in;
 
-	memset(&req, 0, sizeof(req));
-	if (length == sizeof(req))
-		place = &req.place;
+	memset(&in, 0, sizeof(in));
+	if (length == sizeof(in.req))
+		place = &in.req.place;
 	place->umem_id = rnd_below(6);
 	place->offset = rnd() & 3 ? 64 * rnd_below(64) : rnd();
 	while (!rnd_below(4))
-		((uint8_t *)&req)[rnd_below(sizeof(req))] ^= 1 << rnd_below(8);
-	raw_in(raw, id, &req, rnd_below(8) ? length : rnd_below(sizeof(req)));
+		((uint8_t *)&in)[rnd_below(length)] ^= 1 << rnd_below(8);
+	raw_in(raw, id, &in, rnd_below(8) ? length : rnd_below(length));
 }
 
 static void add_nearly(struct raw *raw, const struct attribute *a)
 {
-	uint64_t zero = 0, number;
+	uint64_t number[4] = {};
 
-	switch (a->takes) {
-	case NEW:
+	switch (a->kind) {
+	case ATTR_NEW:
 		raw_handle(raw, a->id, 0);
 		return;
-	case HANDLE:
+	case ATTR_HANDLE:
 		raw_handle(raw, a->id, rnd_below(24));
 		return;
-	case FILE_:
-		number = rnd_below(12) - 1;
+	case ATTR_FILE:
+		number[0] = rnd_below(12) - 1;
 		if (a->length)
-			raw_in(raw, a->id, &number, a->length);
+			raw_in(raw, a->id, number, a->length);
 		else if (!rnd_below(4))
-			raw_handle(raw, a->id, number);
+			raw_handle(raw, a->id, number[0]);
 		return;
-	case NUMBER:
-		number = rnd() & 1 ? some_address() : rnd_below(20000);
-		raw_in(raw, a->id, &number, a->length);
-		return;
-	case FLAGS:
-		number = some_flags();
-		raw_in(raw, a->id, &number, a->length);
-		return;
-	case KIND:
-		number = rnd_below(12) ? rnd() & 1 : rnd();
-		raw_in(raw, a->id, &number, a->length);
-		return;
-	case COMMAND:
+	case ATTR_ADDRESS:
+	case ATTR_NUMBER:
+		number[0] = rnd() & 1 ? some_address() : rnd_below(20000);
+		break;
+	case ATTR_FLAGS:
+		number[0] = some_flags();
+		break;
+	case ATTR_KIND:
+		number[0] = rnd_below(12) ? rnd() & 1 : rnd();
+		break;
+	case ATTR_COMMAND:
 		command(raw, a->id);
 		return;
-	case PAYLOAD:
+	case ATTR_PLACE:
 		payload(raw, a->id, a->length);
 		return;
-	case ANSWER:
+	case ATTR_ANSWER:
 		if (makes_key(raw) && rnd() & 1) {
 			raw_out(raw, a->id, made, sizeof(made));
 			return;
@@ -446,21 +313,20 @@ static void add_nearly(struct raw *raw, const struct attribute *a)
 		raw_out(raw, a->id, (void *)(uintptr_t)some_pointer(),
 			rnd_below(12) ? a->length : rnd_below(600));
 		return;
-	default:
-		raw_in(raw, a->id, &zero, a->length);
 	}
+	raw_in(raw, a->id, number, a->length);
 }
 
 static void nearly_right(void)
 {
-	const struct method *m = &methods[rnd_below(ARRAY_SIZE(methods))];
-	const struct attribute *end = m->attribute + ARRAY_SIZE(m->attribute);
+	const struct method *m = &methods[rnd_below(methods_count)];
+	const struct attribute *end = m->attribute + METHOD_ATTRIBUTES;
 	const struct attribute *a;
 	struct raw raw;
 	bool good;
 
 	raw_begin(&raw, m->object, m->method);
-	for (a = m->attribute; a < end && a->takes; a++) {
+	for (a = m->attribute; a < end && a->kind; a++) {
 		/* Sometimes one attribute is missing, or there twice. */
 		if (rnd_below(60))
 			add_nearly(&raw, a);
@@ -523,7 +389,7 @@ static bool enough(const struct kind *kind)
 {
 	size_t i;
 
-	for (i = 0; kind->each_method && i < ARRAY_SIZE(methods); i++) {
+	for (i = 0; kind->each_method && i < methods_count; i++) {
 		if (!seen->good_of[i] && has_to_succeed(&methods[i]))
 			return false;
 	}
@@ -567,7 +433,7 @@ static void garbage(const void *with)
 	/* Each one reached its first call. */
 	CHECK_EQ(seen->processes, rounds);
 	CHECK(seen->good >= kind.least);
-	for (i = 0; kind.each_method && i < ARRAY_SIZE(methods); i++) {
+	for (i = 0; kind.each_method && i < methods_count; i++) {
 		if (!seen->good_of[i] && has_to_succeed(&methods[i]))
 			FAIL("method %#x of object %#x never succeeded",
 			     methods[i].method, methods[i].object);

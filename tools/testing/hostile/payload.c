@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The private requests and answers of this provider and its driver, of any version and length
- * (items I5, I6, I10, I12).
+ * (items I5, I6, I12).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -129,51 +129,6 @@ static void i6_create_cq(void)
 	CHECK_EQ(create_cq(NULL, 0, NULL, 0), 0);
 }
 
-/* Answers are complete, and reserved fields are zero: no bytes leak from stack or heap. */
-static void i10_answers(void)
-{
-	struct ib_uverbs_create_ah ah_in = {
-		.pd_handle = dev.pd->handle,
-		.attr = { .is_global = 1,
-			  .port_num = 1,
-			  .grh.sgid_index = dev.gid_index },
-	};
-	struct pinion_create_cq_req req = {};
-	struct ib_uverbs_alloc_pd pd_in = {};
-	struct ib_uverbs_alloc_pd_resp pd_out;
-	struct ib_uverbs_create_ah_resp ah_out;
-	struct pinion_create_cq_resp cq;
-	struct pinion_create_ah_resp ah;
-	struct pinion_alloc_pd_resp pd;
-	int round;
-
-	begin();
-	memcpy(ah_in.attr.grh.dgid, &dev.gid, sizeof(dev.gid));
-	for (round = 0; round < 50; round++) {
-		memset(&pd, 0xa5, sizeof(pd));
-		CHECK_EQ(raw_driver_command(fd, IB_USER_VERBS_CMD_ALLOC_PD,
-					    &pd_in, sizeof(pd_in), &pd_out,
-					    sizeof(pd_out),
-					    &(struct raw_payload){
-						    NULL, 0, &pd, sizeof(pd) }),
-			 0);
-		CHECK(pd.pdn != 0xa5a5a5a5);
-		CHECK_EQ(pd.reserved, 0);
-		memset(&ah, 0xa5, sizeof(ah));
-		CHECK_EQ(raw_driver_command(fd, IB_USER_VERBS_CMD_CREATE_AH,
-					    &ah_in, sizeof(ah_in), &ah_out,
-					    sizeof(ah_out),
-					    &(struct raw_payload){
-						    NULL, 0, &ah, sizeof(ah) }),
-			 0);
-		CHECK(ah.ah != 0xa5a5a5a5);
-		CHECK_EQ(ah.reserved, 0);
-		memset(&cq, 0xa5, sizeof(cq));
-		CHECK_EQ(create_cq(&req, sizeof(req), &cq, sizeof(cq)), 0);
-		CHECK_EQ(cq.reserved, 0);
-	}
-}
-
 static int resize_cq(uint32_t handle, uint32_t cqe, uint32_t step)
 {
 	struct ib_uverbs_resize_cq in = { .cq_handle = handle, .cqe = cqe };
@@ -252,7 +207,6 @@ static void i12_resize_steps(void)
 static const struct test tests[] = {
 	TEST(i5_context, "I5 versions and lengths of the context's request"),
 	TEST(i6_create_cq, "I6 requests and answers of any length"),
-	TEST(i10_answers, "I10 answers have no bytes of others (class 24)"),
 	TEST(i12_resize_steps, "I12 what a resize takes was offered"),
 };
 
