@@ -26,4 +26,7 @@ void measure_writes(struct target *targets, int num);
 /* On-demand regions. */
 void measure_on_demand(struct target *targets, int num);
 
+/* The first access to each 2 MiB of one on-demand region, by several threads at once. */
+void measure_touch(struct target *targets, int num);
+
 #endif

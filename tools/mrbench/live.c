@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Many regions: the cost of one more, and the cost of a process that ends without deregistering
- * them.
+ * Many regions: the cost of one more, of a write to one of them, and of a process that ends without
+ * deregistering them.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,6 +12,7 @@
 
 #include "buffer.h"
 #include "experiments.h"
+#include "loop.h"
 #include "report.h"
 
 #define REGION 4096ull
@@ -33,11 +34,28 @@ static uint64_t populate(struct target *target, char *pool, struct ibv_mr **mrs,
 	return have;
 }
 
-/* Register and deregister one more, repeatedly. */
-static void probe(struct target *target, char *pool, uint64_t live,
-		  double filled)
+/* Write 8 bytes to regions that are chosen at random: each write looks up another key. */
+static int write_to_some(struct loop *loop, struct ibv_mr **mrs, uint64_t live,
+			 uint64_t *ns)
 {
-	uint64_t reg[PROBES], dereg[PROBES];
+	struct ibv_mr *mr;
+	int i, err = 0;
+
+	srandom(live);
+	for (i = 0; i < PROBES && !err; i++) {
+		mr = mrs[random() % live];
+		err = loop_write(loop, 8, 0, (uintptr_t)mr->addr, mr->rkey,
+				 &ns[i]);
+	}
+	return err;
+}
+
+/* Register and deregister one more, repeatedly; then write to those that are there. */
+static void probe(struct target *target, struct loop *loop, char *pool,
+		  struct ibv_mr **mrs, uint64_t live, double filled)
+{
+	uint64_t reg[PROBES], dereg[PROBES], ns[PROBES];
+	double write = NAN, write_min = NAN;
 	struct cost cost;
 	int i, err;
 
@@ -51,6 +69,16 @@ static void probe(struct target *target, char *pool, uint64_t live,
 		reg[i] = cost.reg;
 		dereg[i] = cost.dereg;
 	}
+	if (loop) {
+		err = write_to_some(loop, mrs, live, ns);
+		if (err) {
+			report_failure("live", target->name, "regions", live,
+				       err);
+			return;
+		}
+		write = median_of(ns, PROBES);
+		write_min = min_of(ns, PROBES);
+	}
 	report_row("live", target->name, "regions", live,
 		   (struct figure[]){
 			   { "reg_ns", median_of(reg, PROBES), 0 },
@@ -58,11 +86,13 @@ static void probe(struct target *target, char *pool, uint64_t live,
 			   { "reg_min_ns", min_of(reg, PROBES), 0 },
 			   { "dereg_min_ns", min_of(dereg, PROBES), 0 },
 			   { "fill_ns_each", filled, 0 },
+			   { "write_ns", write, 0 },
+			   { "write_min_ns", write_min, 0 },
 		   },
-		   5);
+		   7);
 }
 
-static void live(struct target *target, char *pool)
+static void live(struct target *target, struct loop *loop, char *pool)
 {
 	uint64_t most = opt.live[opt.num_live - 1], have = 0, before, begun;
 	struct ibv_mr **mrs = calloc(most, sizeof(*mrs));
@@ -81,7 +111,7 @@ static void live(struct target *target, char *pool)
 				       errno);
 			break;
 		}
-		probe(target, pool, have,
+		probe(target, loop, pool, mrs, have,
 		      have > before ? ns / (have - before) : NAN);
 	}
 	begun = now_ns();
@@ -104,9 +134,19 @@ void measure_live(struct target *targets, int num)
 
 	if (!pool)
 		die(2, "no memory for the regions: %m");
-	for (t = 0; t < num; t++)
-		if (targets[t].context)
-			live(&targets[t], pool);
+	for (t = 0; t < num; t++) {
+		struct loop loop = { 0 };
+		bool can_write;
+
+		if (!targets[t].context)
+			continue;
+		/* iWARP connects by other means. */
+		can_write = targets[t].context->device->transport_type ==
+				    IBV_TRANSPORT_IB &&
+			    loop_open(&loop, &targets[t], 4096);
+		live(&targets[t], can_write ? &loop : NULL, pool);
+		loop_close(&loop);
+	}
 	buffer_free(pool, POOL);
 }
 

@@ -39,13 +39,16 @@ static const char help[] =
 	"      --threads N        instead: N threads at once (may be 1), each with its own\n"
 	"                         memory: p50, p99, max, and pairs per second\n"
 	"      --live N,...       instead of sizes: one more region of 4 KiB while N others\n"
-	"                         exist, ascending; FROM..TO: in steps of a factor of 10\n"
+	"                         exist, ascending, and a write to one of those; FROM..TO:\n"
+	"                         in steps of a factor of 10\n"
 	"      --exit N           instead: exit time of a process that leaves N regions, N/2,\n"
 	"                         and N/10\n"
 	"      --write SIZE,...   instead: one RDMA write from the device to itself\n"
 	"      --on-demand N      instead: on-demand regions: page faults, prefetch and\n"
 	"                         invalidation, writes compared with pinned memory, and\n"
 	"                         deregistration of N regions of 2 MiB\n"
+	"      --touch N,...      instead: first access to 2 MiB spans of one on-demand\n"
+	"                         region, by N threads at once, each to its own spans\n"
 	"      --json             print one JSON object per line\n"
 	"      --plot FILE        also plot the results to FILE, as SVG (needs gnuplot)\n"
 	"  -h, --help\n"
@@ -168,6 +171,7 @@ enum {
 	EXIT,
 	WRITE,
 	ON_DEMAND,
+	TOUCH,
 	JSON,
 	VERSION
 };
@@ -188,6 +192,7 @@ static const struct option options[] = {
 	{ "exit", required_argument, NULL, EXIT },
 	{ "write", required_argument, NULL, WRITE },
 	{ "on-demand", required_argument, NULL, ON_DEMAND },
+	{ "touch", required_argument, NULL, TOUCH },
 	{ "json", no_argument, NULL, JSON },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, VERSION },
@@ -252,6 +257,10 @@ static char *parse(int argc, char **argv)
 		case ON_DEMAND:
 			opt.on_demand = number(optarg);
 			break;
+		case TOUCH:
+			opt.num_touch = list(optarg, opt.touch, 2);
+			more_than_0(opt.touch, opt.num_touch);
+			break;
 		case JSON:
 			opt.json = true;
 			break;
@@ -278,7 +287,7 @@ int main(int argc, char **argv)
 	int num = devices(targets, names), t;
 
 	if (!opt.num_sizes && !opt.num_live && !opt.at_exit &&
-	    !opt.num_writes && !opt.on_demand)
+	    !opt.num_writes && !opt.on_demand && !opt.num_touch)
 		opt.num_sizes = list(all_sizes, opt.sizes, 4);
 	if (opt.kernel && opt.threads)
 		die(1, "--kernel and --threads exclude each other");
@@ -296,6 +305,8 @@ int main(int argc, char **argv)
 		measure_writes(targets, num);
 	if (opt.on_demand)
 		measure_on_demand(targets, num);
+	if (opt.num_touch)
+		measure_touch(targets, num);
 	traced_close();
 	plot_close();
 	for (t = 0; t < num; t++)

@@ -23,6 +23,8 @@ struct options {
 	int num_live;
 	uint64_t writes[MAX_STEPS];
 	int num_writes;
+	uint64_t touch[MAX_STEPS]; /* threads */
+	int num_touch;
 	uint64_t at_exit; /* MRs that a process leaves at its exit; 0: not measured */
 	uint64_t on_demand; /* on-demand regions deregistered; 0: not measured */
 	int threads; /* at once; 0: the usual table of one */

@@ -85,7 +85,7 @@ def sizes(rows):
 
 
 def others(what, rows):
-    by = 'bytes' if 'bytes' in rows[0] else 'regions'
+    by = next(k for k in ('bytes', 'regions', 'threads') if k in rows[0])
     table, targets = pivot(rows, by)
     keys = [k for k in dict.fromkeys(k for r in rows for k in r) if k not in ('what', 'target', by, 'error')]
     first, *rest = targets

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Everything that is charged is uncharged, also if a call fails: pinned pages, objects of the
- * rdma control group, memory of the memory control group (items CG1 to CG6).
+ * rdma control group, memory of the memory control group (items CG1 to CG7).
  */
 #define _GNU_SOURCE
 #include <limits.h>
@@ -445,17 +445,15 @@ static void cg4_later(void)
 	cgroup_leave();
 }
 
+/* A line of /proc/meminfo, in bytes. */
+static long long meminfo(const char *name)
+{
+	return file_number(name, "/proc/meminfo") << 10;
+}
+
 static long long available(void)
 {
-	FILE *file = MUST(fopen("/proc/meminfo", "r"));
-	long long kib = 0;
-	char line[128];
-
-	while (fgets(line, sizeof(line), file) &&
-	       sscanf(line, "MemAvailable: %lld", &kib) != 1)
-		;
-	fclose(file);
-	return kib << 10;
+	return meminfo("MemAvailable:");
 }
 
 /* An on-demand region takes no memory for its length, charged or not. */
@@ -485,6 +483,41 @@ static void cg5_untouched(void)
 	CHECK(before - during < (long long)(8 * pages));
 	for (i = 0; i < REGIONS; i++)
 		CHECK_EQ(ibv_dereg_mr(mrs[i]), 0);
+	cgroup_leave();
+}
+
+/*
+ * A process opens the device many times. What the kernel allocates for that is charged to its group,
+ * except for the core's own struct ib_uverbs_file and what belongs to it.
+ */
+static void cg7_opens(void)
+{
+	enum { OPENS = 10000, CHARGED = 256, UNCHARGED = 2048 };
+	const struct rlimit files = { 4 * OPENS, 4 * OPENS };
+	static struct ibv_context *contexts[OPENS];
+	long long slab, charge, left;
+	int i;
+
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
+	cgroup_enter("memory");
+	/* The first ones may bring what the others share. */
+	for (i = 0; i < 10; i++)
+		contexts[i] = MUST(ibv_open_device(dev.ctx->device));
+	charge = kernel_memory(0, LLONG_MAX);
+	slab = meminfo("Slab:");
+	for (; i < OPENS; i++)
+		contexts[i] = MUST(ibv_open_device(dev.ctx->device));
+	slab = meminfo("Slab:") - slab;
+	left = charge;
+	charge = kernel_memory(charge + OPENS * CHARGED, LLONG_MAX) - charge;
+	note("an open file takes %lld bytes, %lld of them are charged",
+	     slab / OPENS, charge / OPENS);
+	CHECK(charge >= OPENS * CHARGED);
+	CHECK(slab - charge <= OPENS * UNCHARGED);
+	for (i = 0; i < OPENS; i++)
+		CHECK_EQ(ibv_close_device(contexts[i]), 0);
+	left = kernel_memory(0, left + charge / 10) - left;
+	CHECK(left <= charge / 10);
 	cgroup_leave();
 }
 
@@ -552,6 +585,7 @@ static const struct test tests[] = {
 	LONG_TEST(cg4_later, "CG4 and what is brought later", 120),
 	TEST(cg5_untouched, "CG5 on demand, nothing by its length"),
 	LONG_TEST(cg6_room, "CG6 tables on demand and memory.max", 120),
+	LONG_TEST(cg7_opens, "CG7 a device that is opened 10,000 times", 120),
 };
 
 HARNESS_MAIN("What registration is charged for", tests)

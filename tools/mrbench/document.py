@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Usage: document.py FILE.json PAGE
+
+Writes tables of the parts live and touch of scripts/bench-mr into PAGE, between lines that are
+marked for it. The rest of the page is not changed. Exit status: 0, or 1 and a reason."""
+import json
+import sys
+
+MARKS = ('.. figures mr-{}: scripts/bench-mr --document', '.. figures mr-{} end')
+
+
+def rows_of(part, what):
+    return [r for rows in part.values() for r in rows if r['what'] == what]
+
+
+def cell(row, key, least=None):
+    if row is None or key not in row:
+        return ''
+    text = f'{row[key] / 1000:.2f}'
+    return f'{text} ({row[least] / 1000:.2f})' if least else text
+
+
+def pivot(rows, by, columns):
+    """A table: a line for each value of BY, and all COLUMNS for each device."""
+    devices = list(dict.fromkeys(r['target'] for r in rows))
+    at = {(r[by], r['target']): r for r in rows}
+    used = [(d, c) for d in devices for c in columns
+            if any(c[1] in r for r in rows if r['target'] == d)]
+    table = [[by] + [f'{d}: {c[0]}' for d, c in used]]
+    for label in dict.fromkeys(r[by] for r in rows):
+        table.append([f'{label:,}'] + [c[2](at.get((label, d)), *c[1:2], *c[3:]) for d, c in used])
+    return table
+
+
+def live(part):
+    columns = (('register', 'reg_ns', cell, 'reg_min_ns'), ('deregister', 'dereg_ns', cell, 'dereg_min_ns'),
+               ('write', 'write_ns', cell, 'write_min_ns'))
+    return (['us of one call while so many regions exist: the median, and in brackets the least, of 501.',
+             'A write of 8 bytes goes to one of the regions, chosen at random.'],
+            pivot(rows_of(part, 'live'), 'regions', columns))
+
+
+def touch(part):
+    rows = rows_of(part, 'on demand, first touch')
+    one = {r['target']: r['per_second'] for r in rows if r['threads'] == 1 and 'per_second' in r}
+
+    def rate(row, key):
+        return f'{row[key]:,.0f}' if row and key in row else ''
+
+    def ratio(row, key):
+        return f'{row[key] / one[row["target"]]:.2f}' if row and key in row and row['target'] in one else ''
+
+    return (['First accesses to spans of 2 MiB of one on-demand region, each thread to its own: the median',
+             'of one access in us, accesses per second of all threads, and that compared with one thread.'],
+            pivot(rows, 'threads', (('access', 'touch_ns', cell), ('per second', 'per_second', rate),
+                                    ('of one', 'per_second', ratio))))
+
+
+def rst(table):
+    wide = [max(len(line[i]) for line in table) for i in range(len(table[0]))]
+    rule = '  '.join('=' * w for w in wide)
+    lines = ['  '.join(f'{c:{w}}' for c, w in zip(line, wide)).rstrip() for line in table]
+    return [rule, lines[0], rule] + lines[1:] + [rule]
+
+
+def replace(text, name, lines):
+    begin, end = (mark.format(name) for mark in MARKS)
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        sys.exit(f'there is no pair of lines {begin!r} and {end!r}')
+    head, rest = text.split(begin)
+    return head + '\n'.join([begin] + lines + [end]) + rest.split(end)[1]
+
+
+def main(name, page):
+    with open(name) as f:
+        everything = json.load(f)
+    with open(page) as f:
+        text = f.read()
+    for part, make in (('live', live), ('touch', touch)):
+        if part not in everything:
+            continue
+        about, table = make(everything[part])
+        if len(table) < 2:
+            sys.exit(f'{name} has no figures of the part {part}')
+        facts = everything.get('facts', {}).get(part, {})
+        text = replace(text, part, [''] + [f'| {k}: {v}' for k, v in facts.items()] + [''] + about + ['']
+                       + rst(table) + [''])
+    with open(page, 'w') as f:
+        f.write(text)
+
+
+if len(sys.argv) != 3 or sys.argv[1] in ('-h', '--help'):
+    sys.exit(__doc__)
+main(*sys.argv[1:])
