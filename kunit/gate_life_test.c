@@ -389,12 +389,29 @@ static void a_region_ends_only_while_no_window_is_bound(struct kunit *test)
 		   atomic_read(&b->binds), atomic_read(&b->entries));
 }
 
+/* Freed memory is overwritten at once where the kernel checks that (slub_debug). */
+static void who_looks_through_the_list_may_read_a_key_that_ends(struct kunit *test)
+{
+	struct pinion_key *key = new_region(test, 0x123, 4096, 0);
+	u32 value = key->value;
+
+	kref_get(&key->ref);
+	pinion_key_kill(key);
+	/* As one who has found the key before it was removed. */
+	rcu_read_lock();
+	pinion_key_put(key);
+	KUNIT_EXPECT_EQ(test, key->value, value);
+	KUNIT_EXPECT_EQ(test, key->base, 0x123ULL);
+	rcu_read_unlock();
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(the_end_waits_for_those_inside_and_lets_nobody_in),
 	KUNIT_CASE(a_dead_key_leads_nowhere),
 	KUNIT_CASE(a_window_that_came_before_the_gate_closed_is_seen),
 	KUNIT_CASE(nobody_is_inside_a_key_that_was_killed),
 	KUNIT_CASE(a_region_ends_only_while_no_window_is_bound),
+	KUNIT_CASE(who_looks_through_the_list_may_read_a_key_that_ends),
 	{}
 };
 

@@ -214,21 +214,28 @@ static int waiter(void *arg)
 	return wait_for_stop();
 }
 
-/* A thread that waits for @value continues when @gate opens, and not before. */
-static void expect_wait(struct kunit *test, u32 value, struct pinion_key *gate)
+/*
+ * A thread that waits for @value continues when @gate opens, and not before. Return: how many
+ * references the key of @gate had meanwhile.
+ */
+static unsigned int expect_wait(struct kunit *test, u32 value, struct pinion_key *gate)
 {
 	struct keys_test *t = test->priv;
 	struct waiting w = { .keys = &t->keys, .value = value };
 	struct task_struct *task;
+	unsigned int refs;
 
 	init_completion(&w.done);
 	shut(gate);
 	task = kthread_run(waiter, &w, "pinion_waiter");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&w.done, msecs_to_jiffies(20)), 0);
+	KUNIT_EXPECT_TRUE(test, sleeps(task));
+	refs = kref_read(&gate->ref);
 	unshut(gate);
 	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&w.done, msecs_to_jiffies(LIMIT_MS)), 0);
 	kthread_stop(task);
+	return refs;
 }
 
 static void a_wait_ends_when_the_gate_opens(struct kunit *test)
@@ -250,7 +257,8 @@ static void a_wait_for_a_window_is_for_its_region_too(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, pinion_window_bind(&t->keys, &t->pd, TEST_QPN, &bind), 0);
 	expect_wait(test, window->value, window);
-	expect_wait(test, window->value, region);
+	/* Its owner, the window, and who waits: then it may end meanwhile. */
+	KUNIT_EXPECT_EQ(test, expect_wait(test, window->value, region), 3);
 	KUNIT_EXPECT_EQ(test, kref_read(&region->ref), 2);
 }
 

@@ -200,6 +200,10 @@ static void not_everything_is_lent(struct kunit *test)
 	region->invalidatable = true;
 	expect(test, p, key, BASE, 1, false, PINION_DEVX_PIECE_NOT_LENT);
 	region->invalidatable = false;
+	/* Only whether there is one is looked at. */
+	region->pager = (struct pinion_pager *)p;
+	expect(test, p, key, BASE, 1, false, PINION_DEVX_PIECE_NOT_LENT);
+	region->pager = NULL;
 	region->pd = &t->other_pd;
 	expect(test, p, key, BASE, 1, false, PINION_DEVX_NO_SUCH_PIECE);
 	region->pd = &t->pd;

@@ -104,6 +104,7 @@ static bool cq_has_room(const struct pinion_cq *cq)
 /* Likewise; there is room. */
 static void cq_put(struct pinion_cq *cq, const struct pinion_cqe *cqe)
 {
+	lockdep_assert_held(&cq->fill_lock);
 	if (cq->raw) {
 		pinion_raw_cq_put(cq->raw, cq->tail++, cqe);
 		return;

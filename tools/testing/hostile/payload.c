@@ -129,6 +129,47 @@ static void i6_create_cq(void)
 	CHECK_EQ(create_cq(NULL, 0, NULL, 0), 0);
 }
 
+/* Leaves many free pages that are full of other bytes than 0. */
+static void dirty(void)
+{
+	enum { LENGTH = 16 << 20 };
+	void *map = mmap(NULL, LENGTH, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(map != MAP_FAILED);
+	memset(map, 0xa5, LENGTH);
+	CHECK_EQ(munmap(map, LENGTH), 0);
+}
+
+/* A new ring has nothing of what was in its pages before. */
+static void i10_rings(void)
+{
+	struct pinion_create_cq_req req = {};
+	struct pinion_create_cq_resp cq;
+	size_t length, at;
+	uint32_t handle;
+	uint8_t *map;
+	int round;
+
+	begin();
+	for (round = 0; round < 3; round++) {
+		dirty();
+		CHECK_EQ(raw_create_cq(fd, 1000,
+				       &(struct raw_payload){ &req, sizeof(req),
+							      &cq, sizeof(cq) },
+				       &handle),
+			 0);
+		length = cq.ring.mmap_length;
+		CHECK(length > 8 * PAGE);
+		map = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			   cq.ring.mmap_offset);
+		CHECK(map != MAP_FAILED);
+		for (at = sizeof(struct pinion_ring_hdr); at < length; at++)
+			CHECK_EQ(map[at], 0);
+		CHECK_EQ(munmap(map, length), 0);
+	}
+}
+
 static int resize_cq(uint32_t handle, uint32_t cqe, uint32_t step)
 {
 	struct ib_uverbs_resize_cq in = { .cq_handle = handle, .cqe = cqe };
@@ -207,6 +248,7 @@ static void i12_resize_steps(void)
 static const struct test tests[] = {
 	TEST(i5_context, "I5 versions and lengths of the context's request"),
 	TEST(i6_create_cq, "I6 requests and answers of any length"),
+	TEST(i10_rings, "I10 rings have no bytes of others"),
 	TEST(i12_resize_steps, "I12 what a resize takes was offered"),
 };
 

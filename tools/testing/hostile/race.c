@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Threads destroy, modify, post to and poll the same objects at the same time, by raw commands:
- * no interleaving may do harm (items P1 to P5).
+ * no interleaving may do harm (items P1 to P6).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -533,12 +533,44 @@ static void p5_described(void)
 	CHECK(times && count[6]);
 }
 
+/*
+ * Queue pairs end while they wait for a receive request of their peer, which a timer ends and a work
+ * item goes on with; and while the work item has requests left that no doorbell has come to.
+ */
+static void p6_waiting(void)
+{
+	enum { ROUNDS = 100, WRITES = 16, LENGTH = 1 << 20 };
+	struct region source, sink;
+	struct link link;
+	int round, i;
+
+	source = region_new(LENGTH, 5, ALL_ACCESS);
+	sink = region_new(LENGTH, 9, ALL_ACCESS);
+	for (round = 0; round < ROUNDS; round++) {
+		/* The longest time between two tries, then the shortest. */
+		struct qp_cfg cfg = { .rnr_retry = 7,
+				      .wr = WRITES,
+				      .rnr_timer = round & 1 ? -1 : 1 };
+
+		link_make(&link, &cfg);
+		for (i = 0; round % 4 > 1 && i < WRITES - 1; i++)
+			post_rdma(&link.a, IBV_WR_RDMA_WRITE,
+				  sge_of(&source, 0, LENGTH), sink.base,
+				  sink.rkey, i);
+		post_rdma(&link.a, IBV_WR_SEND, sge_of(&source, 0, 8), 0, 0, i);
+		if (round & 2)
+			usleep(rnd_below(1000));
+		link_free(&link);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(p1_queue_pairs, "P1 queue pairs and completion queues (class 19)"),
 	TEST(p2_dereg, "P2 regions: ended once, changed meanwhile"),
 	TEST(p3_windows, "P3 windows bound while the region ends"),
 	TEST(p4_groups, "P4 members of groups"),
 	TEST(p5_described, "P5 queues that are described"),
+	TEST(p6_waiting, "P6 queue pairs end while they wait"),
 };
 
 HARNESS_MAIN("Races", tests)
