@@ -366,16 +366,22 @@ static void matrix(const struct kind *kind, enum hold hold)
 		one_event(event, kind, hold);
 }
 
+/*
+ * Each thing that copies, drops or moves pages is done to memory that is pinned for reading: the
+ * device, the process and its children see the bytes that the table above says.
+ */
 static void cw1_pinned_to_read(int kind)
 {
 	matrix(&kinds[kind], PINNED_TO_READ);
 }
 
+/* Likewise for memory that is pinned for writing, which is the device's own from then on. */
 static void cw2_pinned_to_write(int kind)
 {
 	matrix(&kinds[kind], PINNED_TO_WRITE);
 }
 
+/* Likewise for memory on demand, where the device sees what the process sees. */
 static void cw3_on_demand(int kind)
 {
 	matrix(&kinds[kind], ON_DEMAND);

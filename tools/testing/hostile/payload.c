@@ -142,7 +142,7 @@ static void dirty(void)
 }
 
 /* A new ring has nothing of what was in its pages before. */
-static void i10_rings(void)
+static void i14_rings(void)
 {
 	struct pinion_create_cq_req req = {};
 	struct pinion_create_cq_resp cq;
@@ -248,7 +248,7 @@ static void i12_resize_steps(void)
 static const struct test tests[] = {
 	TEST(i5_context, "I5 versions and lengths of the context's request"),
 	TEST(i6_create_cq, "I6 requests and answers of any length"),
-	TEST(i10_rings, "I10 rings have no bytes of others"),
+	TEST(i14_rings, "I14 rings have no bytes of others"),
 	TEST(i12_resize_steps, "I12 what a resize takes was offered"),
 };
 
