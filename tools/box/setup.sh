@@ -5,6 +5,7 @@
 # Plain sh, because the root may be of any distribution.
 set -eu
 . /run/box/lib/guest.sh
+. /run/box/lib/allocated.sh
 
 # Prints the reason. The status tells box-init not to print another message.
 fail() {
@@ -131,6 +132,8 @@ add_links() { # TYPE [PREFIX OF NETDEVS]
 }
 
 for m in ib_uverbs rdma_ucm ib_umad; do load $m || :; done
+# Compared in the end, when all devices have gone.
+! counted || allocated >/run/box/allocated
 # Adds the device of one of several hosts.
 add_link() { # NAME TYPE
 	have_rdma

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Runs inside the box after the command: removes the devices and the module, so that the kernel
-# reports on the console what was not freed.
+# reports on the console what was not freed; and reports what its RDMA core has not freed.
 set -u
 . /run/box/lib/guest.sh
+. /run/box/lib/allocated.sh
 
 status=0
 if have rdma; then
@@ -24,6 +25,16 @@ for m in pinion_kunit pinion; do
 		sleep 0.1
 	done
 done
+
+# Some of it is freed by work items, or after a grace period.
+if [ -e /run/box/allocated ]; then
+	i=0
+	while grown /run/box/allocated >/run/box/grown && [ -s /run/box/grown ] && [ $i -lt 100 ]; do
+		i=$((i + 1))
+		sleep 0.1
+	done
+	while read -r line; do echo "box: not freed: $line" >/dev/kmsg; done </run/box/grown
+fi
 
 # The kernel keeps the counters of an unloaded module, so these include its exit code.
 if [ -d /run/box/gcov ]; then

@@ -2,7 +2,7 @@
 /*
  * Random calls against a model of what they mean: regions of pinned and of on-demand
  * memory over the same buffers, changed and ended, windows, messages in several domains
- * (items MO1 and MO2). The model says which call succeeds, which status a message
+ * (items MO1 and MO2). The model says which call succeeds, which status and syndrome a message
  * completes with, and what each byte is. A list that fails is shortened to the calls it
  * takes, and these are printed.
  */
@@ -57,6 +57,7 @@ struct place {
 	uint64_t addr;
 	uint32_t key;
 	uint8_t *want; /* NULL: the access is refused */
+	int syndrome; /* with which, at this side */
 };
 
 static const int rights[] = {
@@ -326,11 +327,17 @@ static struct place region_place(const struct model_region *r, uint64_t off,
 				 uint32_t length, int pd, int needs,
 				 bool remote)
 {
-	struct place place = { r->base + off, remote ? r->rkey : r->lkey,
-			       NULL };
+	struct place place = { r->base + off, remote ? r->rkey : r->lkey, NULL,
+			       PINION_SYN_NONE };
 
-	if (r->mr && r->pd == pd && (r->access & needs) == needs &&
-	    off <= r->length && length <= r->length - off)
+	/* Who may not know that there is a key is not told what it allows. */
+	if (!r->mr || r->pd != pd)
+		place.syndrome = PINION_SYN_KEY_UNKNOWN;
+	else if ((r->access & needs) != needs)
+		place.syndrome = PINION_SYN_KEY_RIGHTS;
+	else if (off > r->length || length > r->length - off)
+		place.syndrome = PINION_SYN_KEY_RANGE;
+	else
 		place.want = bufs[r->buf]->want + r->at + off;
 	return place;
 }
@@ -338,7 +345,7 @@ static struct place region_place(const struct model_region *r, uint64_t off,
 static struct place window_place(const struct model_window *w, uint64_t off,
 				 uint32_t length, int link, int needs)
 {
-	struct place place = { off, w->mw->rkey, NULL };
+	struct place place = { off, w->mw->rkey, NULL, PINION_SYN_NONE };
 	const struct model_region *r;
 
 	if (w->region < 0)
@@ -492,9 +499,13 @@ static void message(const uint32_t *n)
 	wc = atomic ? atomic_op(end, opcode, sge, remote->addr, remote->key,
 				n[8], n[9]) :
 		      rdma(end, opcode, sge, remote->addr, remote->key);
-	expect(wc, !local->want	 ? IBV_WC_LOC_PROT_ERR :
-		   !remote->want ? IBV_WC_REM_ACCESS_ERR :
-				   IBV_WC_SUCCESS);
+	/* The requester learns of the other side only that it refused. */
+	if (!local->want)
+		expect_why(wc, IBV_WC_LOC_PROT_ERR, local->syndrome);
+	else if (!remote->want)
+		expect_why(wc, IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+	else
+		expect_why(wc, IBV_WC_SUCCESS, PINION_SYN_NONE);
 	if (wc.status == IBV_WC_SUCCESS) {
 		counts->done[MESSAGE]++;
 		carry_out(opcode, local, remote, route.length, n[8], n[9]);

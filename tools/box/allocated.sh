@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# What the RDMA core, dma-bufs and mmu notifiers have allocated, on kernels that count it by place
+# (CONFIG_MEM_ALLOC_PROFILING). A driver that keeps a reference to an object of theirs leaks what
+# only these counts show: the module's own allocations are checked by the kernel when it is removed.
+
+# What may be more in the end than in the beginning, FILE:FUNCTION COUNT, each with the reason.
+# So far nothing may: the core gives back all that a device and its users have made it allocate.
+allowed() { :; }
+
+counted() { [ -r /proc/allocinfo ] && have awk; }
+
+# Prints PLACE COUNT, where PLACE is FILE:FUNCTION.
+allocated() {
+	awk '{ file = $3; sub(/^.*\/(drivers|mm)\//, "/&", file); sub(/^.*\/drivers\//, "drivers/", file)
+		sub(/^.*\/mm\//, "mm/", file); sub(/:[0-9]+$/, "", file) }
+		file ~ /^drivers\/(infiniband\/core|dma-buf)\// || file ~ /^mm\/(mmu_notifier|hmm)\.c$/ {
+			name = ""
+			for (i = 4; i <= NF; i++) if ($i ~ /^func:/) name = substr($i, 6)
+			sum[file ":" name] += $2
+		}
+		END { for (place in sum) if (sum[place]) print place, sum[place] }' /proc/allocinfo
+}
+
+# Compares what is allocated now with FILE, of before. Prints what has grown by more than is allowed.
+grown() { # FILE
+	{ allowed | sed 's/^/allowed /'; sed 's/^/before /' "$1"; allocated | sed 's/^/now /'; } |
+		awk '$1 == "allowed" { may[$2] = $3; next }
+		$1 == "before" { was[$2] = $3; next }
+		$3 > was[$2] + may[$2] { printf "%s has %d, had %d\n", $2, $3, was[$2] }'
+}
