@@ -513,7 +513,9 @@ static void cg7_opens(void)
 	note("an open file takes %lld bytes, %lld of them are charged",
 	     slab / OPENS, charge / OPENS);
 	CHECK(charge >= OPENS * CHARGED);
-	CHECK(slab - charge <= OPENS * UNCHARGED);
+	/* Checkers make all objects larger, and have their own for each. */
+	if (slow() == 1)
+		CHECK(slab - charge <= OPENS * UNCHARGED);
 	for (i = 0; i < OPENS; i++)
 		CHECK_EQ(ibv_close_device(contexts[i]), 0);
 	left = kernel_memory(0, left + charge / 10) - left;
