@@ -141,6 +141,8 @@ int main(int argc, char **argv)
 	}
 	opt.device = argv[1];
 	rnd_seed(getpid());
+	/* Finds its name, too. */
+	CHECK(!device_missing());
 	device_open();
 	link_make(&link_, NULL);
 	register_all();
