@@ -352,8 +352,12 @@ static void *scribble(void *arg)
 
 	while (!stop) {
 		struct pinion_sq_wqe *wqe;
+		struct pinion_rq_wqe *recv;
 		uint64_t x = rnd_next(&state);
 
+		recv = (void *)(b.rq.slots +
+				(x >> 40 & (b.rq.entries - 1)) * b.rq.stride);
+		recv->num_sge = x >> 60 & 1 ? 1 : 65535;
 		wqe = (void *)(a.sq.slots +
 			       (x >> 40 & (a.sq.entries - 1)) * a.sq.stride);
 		switch (x >> 33 & 7) {
