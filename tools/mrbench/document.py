@@ -5,7 +5,12 @@
 Writes tables of the parts live and touch of scripts/bench-mr into PAGE, between lines that are
 marked for it. The rest of the page is not changed. Exit status: 0, or 1 and a reason."""
 import json
+import os
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../bench/report'))
+import figures
+import page
 
 MARKS = ('.. figures mr-{}: scripts/bench-mr --document', '.. figures mr-{} end')
 
@@ -57,25 +62,10 @@ def touch(part):
                                     ('of one', 'per_second', ratio))))
 
 
-def rst(table):
-    wide = [max(len(line[i]) for line in table) for i in range(len(table[0]))]
-    rule = '  '.join('=' * w for w in wide)
-    lines = ['  '.join(f'{c:{w}}' for c, w in zip(line, wide)).rstrip() for line in table]
-    return [rule, lines[0], rule] + lines[1:] + [rule]
-
-
-def replace(text, name, lines):
-    begin, end = (mark.format(name) for mark in MARKS)
-    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
-        sys.exit(f'there is no pair of lines {begin!r} and {end!r}')
-    head, rest = text.split(begin)
-    return head + '\n'.join([begin] + lines + [end]) + rest.split(end)[1]
-
-
-def main(name, page):
+def main(name, path):
     with open(name) as f:
         everything = json.load(f)
-    with open(page) as f:
+    with open(path) as f:
         text = f.read()
     for part, make in (('live', live), ('touch', touch)):
         if part not in everything:
@@ -84,12 +74,15 @@ def main(name, page):
         if len(table) < 2:
             sys.exit(f'{name} has no figures of the part {part}')
         facts = everything.get('facts', {}).get(part, {})
-        text = replace(text, part, [''] + [f'| {k}: {v}' for k, v in facts.items()] + [''] + about + ['']
-                       + rst(table) + [''])
-    with open(page, 'w') as f:
+        lines = [''] + [f'| {k}: {v}' for k, v in facts.items()] + [''] + about + [''] + page.rst_table(table) + ['']
+        text = page.replace(text, [mark.format(part) for mark in MARKS], lines, path)
+    with open(path, 'w') as f:
         f.write(text)
 
 
 if len(sys.argv) != 3 or sys.argv[1] in ('-h', '--help'):
     sys.exit(__doc__)
-main(*sys.argv[1:])
+try:
+    main(*sys.argv[1:])
+except figures.Wrong as e:
+    sys.exit(str(e))

@@ -4,6 +4,7 @@ and the pictures beside them. The rest of the files is not changed."""
 import os
 
 import figures as of
+import page
 import plot
 import table
 
@@ -14,14 +15,6 @@ SHOWN = (('write/bw/65536', None), ('write/bw/1048576', 'memcpy_kernel_GBs'), ('
          ('read/bw/1048576', None), ('write/lat/8', 'ioctl_us'), ('write/rate/8', None),
          ('send/bw/65536', None), ('send/bw/1048576', None))
 LIMITS = {'memcpy_kernel_GBs': 'kernel memcpy', 'ioctl_us': 'empty ioctl'}
-
-
-def replace(text, marks, lines, name):
-    begin, end = marks
-    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
-        raise of.Wrong(f'{name} has no pair of lines {begin!r} and {end!r}')
-    head, rest = text.split(begin)
-    return head + begin + '\n' + '\n'.join(lines) + '\n' + end + rest.split(end)[1]
 
 
 def readme_lines(bench):
@@ -44,25 +37,13 @@ def readme_lines(bench):
     return lines + ['']
 
 
-def rst_table(lines):
-    head = [lines[0][0] or ' '] + lines[0][1:]
-    rows = [head] + lines[1:]
-    wide = [max(w, 2) for w in table.widths(rows)]
-    rule = '  '.join('=' * w for w in wide)
-
-    def text(row):
-        # An empty first cell would continue the row above.
-        return '  '.join(f'{c:{w}}' for c, w in zip([row[0].strip() or '\\'] + row[1:], wide)).rstrip()
-    return [rule, text(head), rule] + [text(r) for r in rows[1:]] + [rule]
-
-
 def page_lines(bench, pictures):
     lines = [''] + [f'| {line}' for line in table.facts(bench)]
     lines += ['', 'Median (least..most); a ratio above 1 is better, ~ where it may be chance.', '']
-    lines += rst_table(table.main_table(bench)) + ['']
+    lines += page.rst_table(table.main_table(bench)) + ['']
     percentiles = table.percentile_table(bench)
     if percentiles:
-        lines += rst_table(percentiles) + ['']
+        lines += page.rst_table(percentiles) + ['']
     lines += [f'| {line}' for line in table.limit_lines(bench)] + ([''] if bench['limits'] else [])
     for file in pictures:
         lines += [f'.. image:: bench/{file}', f'   :alt: {file[:-4]}', '']
@@ -74,20 +55,20 @@ def write(bench, top):
     mode = bench['mode']
     if not bench['runs']:
         raise of.Wrong('there are no figures')
-    page = os.path.join(top, 'Documentation/bench.rst')
-    jobs = [(page, tuple(mark.format(mode) for mark in PAGE))]
+    bench_page = os.path.join(top, 'Documentation/bench.rst')
+    jobs = [(bench_page, tuple(mark.format(mode) for mark in PAGE))]
     if mode == 'devices':
         jobs.append((os.path.join(top, 'README.md'), README))
     for name, marks in jobs:  # before anything is written
         with open(name) as f:
-            replace(f.read(), marks, [], name)
+            page.replace(f.read(), marks, [], name)
     folder = os.path.join(top, 'Documentation/bench')
     # Each mode has a folder of its own, as the names of its pictures may be the same.
     pictures = plot.draw(bench, os.path.join(folder, mode))
     for name, marks in jobs:
         with open(name) as f:
             text = f.read()
-        lines = page_lines(bench, [f'{mode}/{p}' for p in pictures]) if name == page else readme_lines(bench)
+        lines = page_lines(bench, [f'{mode}/{p}' for p in pictures]) if name == bench_page else readme_lines(bench)
         with open(name, 'w') as f:
-            f.write(replace(text, marks, lines, name))
+            f.write(page.replace(text, marks, lines, name))
     return [name for name, _ in jobs] + [os.path.join(folder, mode, p) for p in pictures]
