@@ -31,6 +31,14 @@ static bool streams = true;
 module_param(streams, bool, 0644);
 MODULE_PARM_DESC(streams, "let idle processors look for requests and packets of those who send one after the other (default Y)");
 
+/* The online CPU of @among that follows @busy, cyclically. None: @busy, or nr_cpu_ids or more. */
+static int linger_next_cpu(int busy, const struct cpumask *among)
+{
+	int cpu = cpumask_next_and(busy, among, cpu_online_mask);
+
+	return cpu < nr_cpu_ids ? cpu : cpumask_first_and(among, cpu_online_mask);
+}
+
 /*
  * An unbound workqueue left to itself would stay on the current CPU if CPUs share no cache. If they
  * do, the scheduler moves the work item to an idle CPU near the one that is returned. Memory of
@@ -38,15 +46,9 @@ MODULE_PARM_DESC(streams, "let idle processors look for requests and packets of 
  */
 int pinion_linger_cpu(int busy)
 {
-	const struct cpumask *near = cpumask_of_node(cpu_to_node(busy));
-	int cpu = cpumask_next_and(busy, near, cpu_online_mask);
+	int cpu = linger_next_cpu(busy, cpumask_of_node(cpu_to_node(busy)));
 
-	if (cpu >= nr_cpu_ids)
-		cpu = cpumask_first_and(near, cpu_online_mask);
-	if (cpu < nr_cpu_ids && cpu != busy)
-		return cpu;
-	cpu = cpumask_next(busy, cpu_online_mask);
-	return cpu < nr_cpu_ids ? cpu : cpumask_first(cpu_online_mask);
+	return cpu < nr_cpu_ids && cpu != busy ? cpu : linger_next_cpu(busy, cpu_online_mask);
 }
 
 static bool linger_is_alone(void)
