@@ -17,9 +17,9 @@ counted() { [ -r /proc/allocinfo ] && have awk; }
 
 # Prints PLACE COUNT, where PLACE is FILE:FUNCTION.
 allocated() {
-	awk '{ file = $3; sub(/^.*\/(drivers|mm)\//, "/&", file); sub(/^.*\/drivers\//, "drivers/", file)
-		sub(/^.*\/mm\//, "mm/", file); sub(/:[0-9]+$/, "", file) }
-		file ~ /^drivers\/(infiniband\/core|dma-buf)\// || file ~ /^mm\/(mmu_notifier|hmm)\.c$/ {
+	awk 'match($3, /(^|\/)(drivers\/(infiniband\/core|dma-buf)\/.*|mm\/(mmu_notifier|hmm)\.c):/) {
+			file = substr($3, RSTART, RLENGTH - 1)
+			sub(/^\//, "", file)
 			name = ""
 			for (i = 4; i <= NF; i++) if ($i ~ /^func:/) name = substr($i, 6)
 			sum[file ":" name] += $2
