@@ -17,6 +17,18 @@ kept_changes() {
 	comm -3 <(sort "$kept/sums") <(sort <<<"$1") | tr -d '\t' | cut -d' ' -f3- | sort -u
 }
 
+# kept_rename OLD NEW FOLDER: OLD becomes NEW in all texts in FOLDER, where it is a path or begins one:
+# /home/a is not in /home/ab, nor /a in /home/a, but in -I/a.
+kept_rename() {
+	local old new mark=$'\001' d=$'\002'
+	old=$(sed 's/[][\.*^$]/\\&/g' <<<"$1")
+	new=$(sed 's/[\&]/\\&/g' <<<"$2")
+	# One by one, as what stands between two paths belongs to both.
+	grep -rlIZF -e "$1" "$3" | xargs -0r sed -i -e ':next' \
+		-e "s$d\(^\|-[IL]\|[^[:alnum:]./-]\)$old\([^[:alnum:]_.-]\|\$\)$d\1$mark\2$d" -e 't next' \
+		-e "s$d$mark$d$new${d}g"
+}
+
 # kept_take NAME WHAT SUMS TREE OUT TIME: fills the folder OUT, which must be empty, with the last build,
 # and sets $changed to the list of sources that have changed since. Fails if there is none, or of
 # something else. All files get the age of TIME, just before the SUMS were made: newer than the
@@ -40,10 +52,7 @@ kept_take() {
 	exec {lock}<&-
 	# The path of the tree is in the commands that kbuild compares, and without MO= in the lists of
 	# objects that it links.
-	if [ "$old" != "$4" ]; then
-		grep -rlIZF -e "$old" "$5" | xargs -0r \
-			sed -i "s|$(sed 's/[][\.*^$|]/\\&/g' <<<"$old")|$(sed 's/[\&|]/\\&/g' <<<"$4")|g"
-	fi
+	[ "$old" = "$4" ] || kept_rename "$old" "$4" "$5"
 	find "$5" -type f -exec touch -d "@$6" {} +
 }
 
