@@ -64,35 +64,63 @@ bool pinion_errand_is_stream(void)
 	return errand && errand->large && errand->by_requester;
 }
 
+/* The stop at @wire, a new one if there is none yet; or NULL if there is no room for it. */
+static struct pinion_errand_stop *errand_stop_at(struct pinion_errand *errand,
+						 struct pinion_wire *wire)
+{
+	struct pinion_errand_stop *stop;
+	u32 i;
+
+	for (i = 0; i < errand->count; i++)
+		if (errand->stops[i].wire == wire)
+			return &errand->stops[i];
+	if (errand->count == ARRAY_SIZE(errand->stops))
+		return NULL;
+	pinion_users_get(&wire->users);
+	stop = &errand->stops[errand->count++];
+	*stop = (struct pinion_errand_stop){ .wire = wire };
+	return stop;
+}
+
 bool pinion_errand_take(struct pinion_wire *wire)
 {
 	struct pinion_errand *errand = errand_of_sender();
-	u32 i;
+	struct pinion_errand_stop *stop = errand ? errand_stop_at(errand, wire) : NULL;
 
-	if (!errand || errand->large)
+	if (!stop)
 		return false;
-	for (i = 0; i < errand->count; i++)
-		if (errand->wires[i] == wire)
-			return true;
-	if (errand->count == ARRAY_SIZE(errand->wires))
-		return false;
-	pinion_users_get(&wire->users);
-	errand->wires[errand->count++] = wire;
-	return true;
+	if (errand->large)
+		stop->queued = true;
+	return !stop->queued;
 }
 
-void pinion_errand_run(struct pinion_errand *errand)
+/* Process what has arrived at @stop, unless a work item does. */
+static void errand_visit(struct pinion_errand *errand, const struct pinion_errand_stop *stop,
+			 bool waits)
 {
-	struct pinion_wire *wire;
+	if (!stop->queued)
+		pinion_wire_receive(stop->wire, errand);
+	else if (waits)
+		pinion_wire_help(stop->wire, errand);
+}
+
+void pinion_errand_run(struct pinion_errand *errand, bool waits)
+{
+	struct pinion_errand_stop stop;
+	bool goes_on;
 	int i;
 
 	for (i = 0; errand->count; i++) {
-		wire = errand->wires[--errand->count];
-		if (i < TIMES && !errand->large)
-			pinion_wire_receive(wire, errand);
-		else
-			pinion_wire_leave(wire);
-		pinion_users_put(&wire->users);
+		/* Visiting one may send, and so add stops and set @large again. */
+		stop = errand->stops[--errand->count];
+		goes_on = i < TIMES && (waits || !errand->large);
+		if (waits)
+			errand->large = false;
+		if (goes_on)
+			errand_visit(errand, &stop, waits);
+		else if (!stop.queued)
+			pinion_wire_leave(stop.wire);
+		pinion_users_put(&stop.wire->users);
 	}
 	errand->large = false;
 }

@@ -2,7 +2,9 @@
 /*
  * Errands. A packet to this host is in the receiving socket before ip_local_out() returns to its
  * sender. If little was sent, the sending thread then processes that socket itself, which is
- * faster than waking another thread. The sockets that it must process are its errand.
+ * faster than waking another thread. The sockets that it must process are its errand. If much was
+ * sent, work items are queued, so that one thread sends while another receives; but a sender that
+ * has to wait helps one that has not begun.
  */
 #ifndef PINION_WIRE_ERRAND_H
 #define PINION_WIRE_ERRAND_H
@@ -12,10 +14,15 @@
 struct pinion_way;
 struct pinion_wire;
 
+struct pinion_errand_stop {
+	struct pinion_wire *wire;	/* where packets arrived; holds pinion_wire.users */
+	bool queued;			/* its work item was queued for them */
+};
+
 struct pinion_errand {
 	struct task_struct *who;	/* the sender, while it hands a packet to the network */
 	u32 count;
-	struct pinion_wire *wires[2];	/* where packets arrived; holds pinion_wire.users */
+	struct pinion_errand_stop stops[2];
 	bool large;			/* much was sent: leave it to the work item */
 	bool by_requester;		/* the last packet was a requester's, who mostly goes on */
 	bool lingers;			/* of a work item that looks for more packets afterwards */
@@ -27,7 +34,7 @@ void pinion_errand_end(const struct pinion_way *way);
 
 /*
  * A packet has arrived in a socket of @wire. Called in softirq. Return: true if the thread that was
- * interrupted will process it, as its errand.
+ * interrupted will process it, as its errand; else the work item has to be queued, or is running.
  */
 bool pinion_errand_take(struct pinion_wire *wire);
 
@@ -38,9 +45,10 @@ bool pinion_errand_take(struct pinion_wire *wire);
 bool pinion_errand_is_stream(void);
 
 /*
- * Process the errand, a bounded part of it here, the rest in work items. Sleeps. The caller may
- * hold the sq.exec of one queue, but no resp.lock.
+ * Process the errand, a bounded part of it here, the rest in work items. A caller that cannot go on
+ * before something comes back (@waits) also processes what work items were queued for. Sleeps. The
+ * caller may hold the sq.exec of one queue, but no resp.lock.
  */
-void pinion_errand_run(struct pinion_errand *errand);
+void pinion_errand_run(struct pinion_errand *errand, bool waits);
 
 #endif

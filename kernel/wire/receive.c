@@ -152,6 +152,15 @@ void pinion_wire_receive(struct pinion_wire *wire, struct pinion_errand *errand)
 		pinion_wire_leave(wire);
 }
 
+void pinion_wire_help(struct pinion_wire *wire, struct pinion_errand *errand)
+{
+	/* What is left is for the work item, which is queued. */
+	if (READ_ONCE(wire->goes_on) || !mutex_trylock(&wire->turn))
+		return;
+	wire_receive_some(wire, TURN, errand);
+	mutex_unlock(&wire->turn);
+}
+
 static bool wire_sock_waits(struct sock __rcu *const *at)
 {
 	struct sock *sk;
@@ -189,7 +198,7 @@ static bool wire_receive_burst(struct pinion_wire *wire, bool lingers)
 	mutex_lock(&wire->turn);
 	more = wire_receive_some(wire, TURN, &errand);
 	mutex_unlock(&wire->turn);
-	pinion_errand_run(&errand);
+	pinion_errand_run(&errand, false);
 	return more;
 }
 

@@ -176,6 +176,8 @@ void pinion_group_leave(struct pinion_joined *joined);
 void pinion_wire_arrived(struct pinion_wire *wire);
 /* Process some packets here, unless another thread does. @errand: of the calling thread. */
 void pinion_wire_receive(struct pinion_wire *wire, struct pinion_errand *errand);
+/* Likewise, but only if the work item, which was queued, has not begun. */
+void pinion_wire_help(struct pinion_wire *wire, struct pinion_errand *errand);
 /* Queue the work item. Any context. */
 void pinion_wire_leave(struct pinion_wire *wire);
 void pinion_wire_receive_init(struct pinion_wire *wire);
