@@ -119,7 +119,7 @@ struct model_region {
 	enum region_kind kind;
 	int pd, access, windows;
 	bool writable; /* pinned for writing */
-	bool raw; /* began as a dma-buf's: libibverbs does not change it */
+	bool raw; /* libibverbs does not change it: it began as a dma-buf's, or is rxe's */
 	struct space *space; /* NULL: any, or none */
 	uint64_t base, at, length;
 	uint32_t lkey, rkey; /* the last ones, if it is gone */
@@ -214,12 +214,13 @@ size_t list_shorten(struct list *list);
 enum lack {
 	LACK_TRANSLATION,
 	LACK_ZERO_BASED,
-	LACK_ODP_PAGES,
+	LACK_ODP_BYTES,
 	LACK_ODP_IOVA,
 	LACK_ODP_CHANGE,
 	LACK_ADVICE_PINNED,
 	LACK_ADVICE_RANGE,
 	LACK_ADVICE_RIGHTS,
+	LACK_LOCAL_STATUS,
 	LACK_WINDOW_BOUNDS,
 	LACK_WINDOW_ZERO,
 	LACK_WINDOW_DOMAIN,

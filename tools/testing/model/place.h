@@ -42,8 +42,8 @@ bool place_fails(const struct place *place);
 bool place_overlaps(const struct place *a, const struct place *b);
 /* Does it access a page that is not where the process had it when it was pinned? */
 bool place_is_gone(const struct place *place);
-/* Is it memory on demand in more than one page? */
-bool place_crosses_pages(const struct place *place);
+/* Are any bytes of memory on demand moved from or to it? */
+bool place_moves_on_demand(const struct place *place);
 /* Copy its first @length bytes from the model, or to it. */
 void place_gather(const struct place *place, uint8_t *to, uint32_t length);
 void place_scatter(const struct place *place, const uint8_t *from,

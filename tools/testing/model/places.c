@@ -159,10 +159,10 @@ bool place_fails(const struct place *place)
 	return place->refused || place->good < place->length;
 }
 
-bool place_crosses_pages(const struct place *place)
+bool place_moves_on_demand(const struct place *place)
 {
 	const struct model_region *r = place->region;
 
-	return r && region_on_demand(r) &&
-	       (r->at + place->off) % PAGE + place->length > PAGE;
+	return !place->refused && place->good && r->kind != REGION_NULL &&
+	       region_on_demand(r);
 }

@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include <string.h>
 
+#include <rdma/ib_user_ioctl_verbs.h>
+
 #include "model.h"
 #include "raw.h"
 
@@ -24,6 +26,8 @@ void region_set_up(bool special)
 	int i;
 
 	all_kinds = special && dev.pinion;
+	if (!dev.pinion)
+		raw_driver = RDMA_DRIVER_RXE;
 	memset(regions, 0, sizeof(regions));
 	for (i = 0; i < PDS; i++)
 		pds[i] = i ? MUST(ibv_alloc_pd(dev.ctx)) : dev.pd;
@@ -171,7 +175,8 @@ static void record(struct model_region *r, struct ibv_mr *mr,
 	*r = (struct model_region){ .mr = mr,
 				    .pd = made->pd,
 				    .access = made->access,
-				    .raw = made->kind == REGION_DMABUF,
+				    .raw = made->kind == REGION_DMABUF ||
+					   !dev.pinion,
 				    .lkey = mr->lkey,
 				    .rkey = mr->rkey };
 	take_memory(r, made->kind, made->space, made->at, made->length,
