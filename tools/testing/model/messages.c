@@ -277,7 +277,7 @@ static bool given_again(const struct model_region *r, uint32_t key)
 {
 	const struct model_region *other;
 
-	if (r->mr)
+	if (r->mr || r->kind == REGION_NULL)
 		return false;
 	for (other = regions; other < regions + REGIONS; other++)
 		if (other->mr && (other->lkey == key || other->rkey == key))

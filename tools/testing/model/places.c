@@ -48,14 +48,13 @@ struct place place_in_region(const struct model_region *r, uint64_t off,
 			       .key = remote ? r->rkey : r->lkey,
 			       .length = length };
 
-	/* Who may not know that there is a key is not told what it allows. */
-	if (!r->mr)
-		refuse(&place, PINION_SYN_KEY_UNKNOWN);
-	else if (r->kind == REGION_NULL && remote)
+	/* All null regions have one key, which is the device's: it does not end with them. */
+	if (r->kind == REGION_NULL && remote)
 		refuse(&place, PINION_SYN_KEY_RIGHTS);
 	else if (r->kind == REGION_NULL)
 		place_look(&place, write);
-	else if (r->pd != pd)
+	/* Who may not know that there is a key is not told what it allows. */
+	else if (!r->mr || r->pd != pd)
 		refuse(&place, PINION_SYN_KEY_UNKNOWN);
 	else if ((r->access & needs) != needs)
 		refuse(&place, PINION_SYN_KEY_RIGHTS);
