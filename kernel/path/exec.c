@@ -296,9 +296,14 @@ static bool sq_page_came(struct pinion_qp *qp, struct pinion_request *request,
 		*step = pinion_sq_fail_local(qp, PINION_SYN_FAULT);
 		return false;
 	}
-	/* The responder decides what a failed fault of its page means. */
-	request->fault_err = err;
-	request->fault_left = sq->fault->left;
+	/*
+	 * The responder decides what a failed fault of its page means. That of a page of ours has no
+	 * say in it: the fault that failed may have removed this very page, where both are one.
+	 */
+	if (whose == PINION_AWAITS_PEER) {
+		request->fault_err = err;
+		request->fault_left = sq->fault->left;
+	}
 	return true;
 }
 
@@ -408,8 +413,11 @@ static enum pinion_step sq_send(struct pinion_qp *qp, struct pinion_request *req
 		return pinion_sq_fail_local(qp, syndrome);
 	verdict = pinion_engine_of(qp, &msg)->start(qp, &msg);
 	request->token = msg.token;
-	/* It is for one attempt; but a responder with another owner has not seen it. */
-	if (verdict != PINION_BUSY)
+	/*
+	 * It is for one attempt. But a responder with another owner has not seen it, nor has one
+	 * whose sender lacks a page itself.
+	 */
+	if (verdict != PINION_BUSY && verdict != PINION_OWN_PAGE)
 		request->fault_err = 0;
 	return sq_judge(qp, request, &msg, verdict);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * On-demand regions that begin and end at odd places in a page: first and last bytes, and pages
- * missing in the middle (item A47). Advice by the iova of a region that differs from the address
+ * missing in the middle (item A47). A page to itself (item A44). Advice by the iova of a region that differs from the address
  * (items A49 and A51). A large, sparse region (item A45).
  */
 #define _GNU_SOURCE
@@ -120,6 +120,29 @@ static void a49_advised(void)
 }
 
 /*
+ * A message from a page that may be read only to that same page is refused. The fault that fails
+ * removes the page, which the message then lacks as its source, and so on.
+ */
+static void a44_into_its_source(void)
+{
+	struct ibv_sge sge;
+	struct region r;
+
+	need_odp();
+	link_make(&link_, NULL);
+	r = region_new(2 * PAGE, 0, ODP_ALL);
+	CHECK_EQ(mprotect(r.buf->data, PAGE, PROT_READ), 0);
+	sge = sge_of(&r, 0, 100);
+	refused(&link_, IBV_WR_RDMA_WRITE, sge, r.base + 2000, r.rkey,
+		IBV_WC_REM_ACCESS_ERR, PINION_SYN_REMOTE);
+	post_recv(&link_.b, &(struct ibv_sge){ r.base + 2000, 100, r.lkey }, 1,
+		  1);
+	expect(send_sge(&link_.a, sge), IBV_WC_REM_OP_ERR);
+	link_renew(&link_);
+	buf_check(r.buf);
+}
+
+/*
  * Only the first and the last byte of a terabyte are touched: two children. Unmapping the
  * terabyte must look only at these.
  */
@@ -162,6 +185,7 @@ static void a45_sparse(void)
 static const struct test tests[] = {
 	TEST(a47_edges, "A47 the first and the last bytes (class 1)"),
 	TEST(a47_thirds, "A47 a read, each third page missing"),
+	TEST(a44_into_its_source, "A44 from a read-only page to itself"),
 	TEST(a45_sparse, "A45 a terabyte with little there (class 23)"),
 	TEST(a49_advised, "A49 advice by another address (class 14)"),
 };

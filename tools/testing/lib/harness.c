@@ -4,6 +4,7 @@
  * opens the device for each.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <getopt.h>
 #include <poll.h>
 #include <signal.h>
@@ -148,6 +149,16 @@ bool one_of(int tries, const char *spoilt, bool (*attempt)(void *arg),
 		note("tried again: %s: %s", running, spoilt);
 	}
 	return true;
+}
+
+void be_silent(void)
+{
+	int nowhere = open("/dev/null", O_WRONLY);
+
+	CHECK(nowhere >= 0);
+	fflush(stdout);
+	dup2(nowhere, STDOUT_FILENO);
+	report_fd = nowhere;
 }
 
 int spawn(void (*body)(void *arg), void *arg)

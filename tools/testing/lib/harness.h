@@ -136,6 +136,8 @@ bool go_on(double end, bool seen_enough);
 bool one_of(int tries, const char *spoilt, bool (*attempt)(void *arg),
 	    void *arg);
 
+/* From now on this process, a child, prints nothing, nor why it fails. */
+void be_silent(void);
 /* Fork a child that runs @body and exits 0; it is killed when this process ends. */
 int spawn(void (*body)(void *arg), void *arg);
 /* Wait for a child; returns its status as of waitpid(). */
