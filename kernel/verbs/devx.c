@@ -174,6 +174,9 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_MODIFY)(struct uverbs_attr_bun
 		return err;
 	if (call.refusal)
 		return devx_call_end(&call, attrs, call.refusal);
+	err = pinion_devx_may_modify(obj, &call.cmd);
+	if (err)
+		return devx_call_end(&call, attrs, err);
 	/* Copy the answer first: if that fails nothing has changed. */
 	err = devx_call_end(&call, attrs, PINION_DEVX_DONE);
 	if (err)

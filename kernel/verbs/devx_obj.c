@@ -194,17 +194,18 @@ static u16 devx_made_by(u16 opcode)
 	return PINION_DEVX_CREATE_QP;
 }
 
+int pinion_devx_may_modify(const struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd)
+{
+	if (obj->opcode != devx_made_by(cmd->opcode))
+		return PINION_DEVX_WRONG_CALL;
+	return cmd->number == devx_obj_number(obj) ? PINION_DEVX_DONE : -EINVAL;
+}
+
 int pinion_devx_modify(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd)
 {
-	u16 made_by = devx_made_by(cmd->opcode);
-
-	if (obj->opcode != made_by)
-		return PINION_DEVX_WRONG_CALL;
-	if (cmd->number != devx_obj_number(obj))
-		return -EINVAL;
-	if (made_by == PINION_DEVX_CREATE_QP)
+	if (obj->opcode == PINION_DEVX_CREATE_QP)
 		return pinion_devx_qp_change(obj->dev, obj->pair, cmd->opcode, &cmd->qp);
-	if (made_by == PINION_DEVX_CREATE_RMP)
+	if (obj->opcode == PINION_DEVX_CREATE_RMP)
 		return pinion_devx_rmp_change(obj->pool, &cmd->rmp_change);
 	pinion_devx_cq_change(obj->queue, &cmd->cq_change);
 	return PINION_DEVX_DONE;

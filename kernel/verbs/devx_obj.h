@@ -48,7 +48,9 @@ void pinion_devx_publish(struct pinion_devx_obj *obj, const void *owner);
 int pinion_devx_query(const struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd,
 		      u8 *out);
 
-/* Execute a command that changes @obj. Return: as pinion_devx_query(). */
+/* Is @cmd a command that changes @obj? Return: as pinion_devx_query(). */
+int pinion_devx_may_modify(const struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd);
+/* Execute it, if pinion_devx_may_modify() has returned 0. Return: an enum pinion_devx_refusal. */
 int pinion_devx_modify(struct pinion_devx_obj *obj, const struct pinion_devx_cmd *cmd);
 
 /* The events of a queue; NULL for other objects. */

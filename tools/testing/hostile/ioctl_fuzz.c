@@ -12,35 +12,20 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 
 #include "dmabuf.h"
+#include "fuzz.h"
 #include "link.h"
 #include "methods.h"
 #include "prm.h"
 #include "raw.h"
-#include "victim.h"
 
 static struct link link_;
 static int fd;
 
 static uint8_t *arena;
-/* Sums over all processes, in shared memory. */
-static struct {
-	unsigned long processes; /* that got as far as their first call */
-	unsigned long calls; /* that returned */
-	unsigned long good; /* of these, succeeded */
-	unsigned long good_of[64]; /* the same, of each of the methods */
-} *seen;
-
-static void count(unsigned long *what)
+/* A call of no particular method has returned. */
+static void returned(int err)
 {
-	__atomic_add_fetch(what, 1, __ATOMIC_RELAXED);
-}
-
-/* A call has returned. */
-static void returned(bool good)
-{
-	count(&seen->calls);
-	if (good)
-		count(&seen->good);
+	fuzz_returned(-1, err);
 }
 
 static uint64_t some_pointer(void)
@@ -99,7 +84,7 @@ static void garbage_ioctl(void)
 		raw.hdr.length = rnd();
 	if (!rnd_below(30))
 		raw.hdr.driver_id = rnd();
-	returned(!raw_call(fd, &raw));
+	returned(raw_call(fd, &raw));
 }
 
 /* Random words that are often handles, small numbers, flags or pointers. */
@@ -126,8 +111,8 @@ static void garbage_command(void)
 	if (command == IB_USER_VERBS_CMD_GET_CONTEXT)
 		return;
 	if (rnd() & 1) {
-		returned(!raw_command(fd, command, arena, rnd_below(64) * 4,
-				      arena + 1024, rnd_below(64) * 4));
+		returned(raw_command(fd, command, arena, rnd_below(64) * 4,
+				     arena + 1024, rnd_below(64) * 4));
 		return;
 	}
 	/* The same by write(), whose header gives lengths in words. */
@@ -146,16 +131,10 @@ static void garbage_command(void)
 		returned(write(fd, &call,
 			       call.in_words * 4 < (int)sizeof(call) ?
 				       call.in_words * 4 :
-				       (int)sizeof(call)) >= 0);
+				       (int)sizeof(call)) < 0 ?
+				 errno :
+				 0);
 	}
-}
-
-/* Must a call of this method succeed for the test to be meaningful? */
-static bool has_to_succeed(const struct method *m)
-{
-	/* By a command with random bits, hardly anything can be modified. */
-	return !m->core && (m->object != MLX5_IB_OBJECT_DEVX_OBJ ||
-			    m->method != MLX5_IB_METHOD_DEVX_OBJ_MODIFY);
 }
 
 /* The place of answers with keys, and some keys' numbers. */
@@ -166,6 +145,50 @@ static bool makes_key(const struct raw *raw)
 {
 	return raw->hdr.object_id == MLX5_IB_OBJECT_DEVX_OBJ &&
 	       raw->hdr.method_id == MLX5_IB_METHOD_DEVX_OBJ_CREATE;
+}
+
+/* Objects that each process begins with, as long as no call destroys them. */
+static struct {
+	uint32_t umem, dm, mr, mw;
+	uint32_t pool, pool_number; /* a shared receive queue by command */
+	int dmabuf, dmabuf_uses;
+} first;
+
+/* Is the call to be one that a well-behaved program could make? */
+static bool is_usual;
+
+static bool usual_now(void)
+{
+	return is_usual ? rnd_below(12) : !rnd_below(8);
+}
+
+static bool modifies(const struct raw *raw)
+{
+	return raw->hdr.object_id == MLX5_IB_OBJECT_DEVX_OBJ &&
+	       raw->hdr.method_id == MLX5_IB_METHOD_DEVX_OBJ_MODIFY;
+}
+
+static uint32_t usual_handle(uint16_t object)
+{
+	switch (object) {
+	case UVERBS_OBJECT_PD:
+		return dev.pd->handle;
+	case UVERBS_OBJECT_CQ:
+		return link_.a.scq->handle;
+	case UVERBS_OBJECT_QP:
+		return link_.a.qp->handle;
+	case UVERBS_OBJECT_MR:
+		return first.mr;
+	case UVERBS_OBJECT_MW:
+		return first.mw;
+	case UVERBS_OBJECT_DM:
+		return first.dm;
+	case MLX5_IB_OBJECT_DEVX_UMEM:
+		return first.umem;
+	case MLX5_IB_OBJECT_DEVX_OBJ:
+		return first.pool;
+	}
+	return rnd_below(24);
 }
 
 static uint64_t some_address(void)
@@ -245,7 +268,11 @@ static void command(struct raw *raw, uint16_t id)
 		prm_head(in, rnd(), rnd());
 		break;
 	}
-	while (!rnd_below(3))
+	if (modifies(raw) && rnd() & 3) {
+		prm_modify_rmp(in, first.pool_number, rnd_below(40));
+		length = PRM_RMP;
+	}
+	while (!usual_now() && !rnd_below(3))
 		in[rnd_below(length)] ^= 1 << rnd_below(8);
 	if (!rnd_below(8))
 		length = rnd_below(sizeof(in));
@@ -271,10 +298,53 @@ static void payload(struct raw *raw, uint16_t id, size_t length)
 	raw_in(raw, id, &in, rnd_below(8) ? length : rnd_below(length));
 }
 
-static void add_nearly(struct raw *raw, const struct attribute *a)
+/* As a well-behaved program would have it. False: as add_nearly() does. */
+static bool add_usual(struct raw *raw, const struct attribute *a, bool ends)
+{
+	struct ib_uverbs_qp_cap cap = { .max_send_wr = a->usual,
+					.max_recv_wr = a->usual,
+					.max_send_sge = 1,
+					.max_recv_sge = 1 };
+	uint64_t number = a->usual;
+
+	switch (a->kind) {
+	case ATTR_HANDLE:
+		raw_handle(raw, a->id,
+			   ends ? rnd_below(24) : usual_handle(a->length));
+		return true;
+	case ATTR_FILE:
+		number = first.dmabuf;
+		/* One that is optional is left out. */
+		if (a->length)
+			raw_in(raw, a->id, &number, a->length);
+		return true;
+	case ATTR_ADDRESS:
+		number = (uintptr_t)arena;
+		break;
+	case ATTR_NUMBER:
+	case ATTR_FLAGS:
+	case ATTR_ZERO:
+		break;
+	case ATTR_KIND:
+		if (a->length != sizeof(cap))
+			break;
+		raw_in(raw, a->id, &cap, sizeof(cap));
+		return true;
+	case ATTR_PLACE:
+		return true;
+	default:
+		return false;
+	}
+	raw_in(raw, a->id, &number, a->length);
+	return true;
+}
+
+static void add_nearly(struct raw *raw, const struct attribute *a, bool ends)
 {
 	uint64_t number[4] = {};
 
+	if (usual_now() && add_usual(raw, a, ends))
+		return;
 	switch (a->kind) {
 	case ATTR_NEW:
 		raw_handle(raw, a->id, 0);
@@ -310,8 +380,10 @@ static void add_nearly(struct raw *raw, const struct attribute *a)
 			raw_out(raw, a->id, made, sizeof(made));
 			return;
 		}
-		raw_out(raw, a->id, (void *)(uintptr_t)some_pointer(),
-			rnd_below(12) ? a->length : rnd_below(600));
+		raw_out(raw, a->id,
+			usual_now() ? arena : (void *)(uintptr_t)some_pointer(),
+			usual_now() || rnd_below(12) ? a->length :
+						       rnd_below(600));
 		return;
 	}
 	raw_in(raw, a->id, number, a->length);
@@ -323,30 +395,124 @@ static void nearly_right(void)
 	const struct attribute *end = m->attribute + METHOD_ATTRIBUTES;
 	const struct attribute *a;
 	struct raw raw;
-	bool good;
+	int err;
 
+	is_usual = rnd() & 1;
 	raw_begin(&raw, m->object, m->method);
 	for (a = m->attribute; a < end && a->kind; a++) {
 		/* Sometimes one attribute is missing, or there twice. */
 		if (rnd_below(60))
-			add_nearly(&raw, a);
+			add_nearly(&raw, a, m->ends);
 		if (!rnd_below(100))
-			add_nearly(&raw, a);
+			add_nearly(&raw, a, m->ends);
 	}
-	good = !raw_call(fd, &raw);
-	returned(good);
-	if (good) {
-		count(&seen->good_of[m - methods]);
-		if (makes_key(&raw))
-			numbers[rnd_below(4)] = prm_get32(made, 8) & 0xffffff;
+	err = raw_call(fd, &raw);
+	fuzz_returned(m - methods, err);
+	first.dmabuf_uses += !err && m->object == UVERBS_OBJECT_MR &&
+			     m->method == UVERBS_METHOD_REG_DMABUF_MR;
+	if (!err && makes_key(&raw))
+		numbers[rnd_below(4)] = prm_get32(made, 8) & 0xffffff;
+}
+
+static uint32_t umem_new(void)
+{
+	uint64_t addr = (uintptr_t)arena, length = 4 * PAGE, pages = ~0ULL;
+	uint32_t access = IBV_ACCESS_LOCAL_WRITE, id = 0;
+	struct ib_uverbs_attr *handle;
+	struct raw raw;
+
+	raw_begin(&raw, MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_REG);
+	handle = raw_handle(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE, 0);
+	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR, &addr, 8);
+	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, &length, 8);
+	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS, &access, 4);
+	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP, &pages, 8);
+	raw_out(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &id, 4);
+	CHECK_EQ(raw_call(fd, &raw), 0);
+	first.umem = handle->data;
+	return id;
+}
+
+static uint32_t pd_number(void)
+{
+	struct pinion_alloc_pd_resp resp;
+	struct raw raw;
+
+	raw_begin(&raw, UVERBS_OBJECT_PD, PINION_METHOD_PD_QUERY);
+	raw_handle(&raw, PINION_ATTR_PD_QUERY_HANDLE, dev.pd->handle);
+	raw_out(&raw, PINION_ATTR_PD_QUERY_RESP, &resp, sizeof(resp));
+	CHECK_EQ(raw_call(fd, &raw), 0);
+	return resp.pdn;
+}
+
+static void pool_new(void)
+{
+	uint8_t in[PRM_RMP], out[PRM_HEAD] = {};
+	struct prm_rmp rmp = {
+		.umem_id = umem_new(),
+		.pdn = pd_number(),
+		.record = 2 * PAGE,
+		.log_size = 5,
+		.log_stride = 6,
+	};
+	struct ib_uverbs_attr *handle;
+	struct raw raw;
+
+	rmp.record_umem_id = rmp.umem_id;
+	prm_create_rmp(in, &rmp);
+	raw_begin(&raw, MLX5_IB_OBJECT_DEVX_OBJ,
+		  MLX5_IB_METHOD_DEVX_OBJ_CREATE);
+	handle = raw_handle(&raw, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE, 0);
+	raw_in(&raw, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN, in, sizeof(in));
+	raw_out(&raw, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, out, sizeof(out));
+	CHECK_EQ(raw_call(fd, &raw), 0);
+	first.pool = handle->data;
+	first.pool_number = prm_number(out);
+}
+
+/* One of each kind; the descriptors of those that were there before are closed. */
+static void dmabufs_new(void)
+{
+	static struct dmabuf dmabufs[DMABUF_KINDS];
+	int i;
+
+	first.dmabuf = -1;
+	first.dmabuf_uses = 0;
+	for (i = 0; i < DMABUF_KINDS; i++) {
+		if (!dmabuf_there(&dmabuf_kinds[i]))
+			continue;
+		if (dmabufs[i].all)
+			dmabuf_free(&dmabufs[i]);
+		dmabufs[i] = dmabuf_new(&dmabuf_kinds[i], 4 * PAGE);
+		first.dmabuf = dmabufs[i].fd;
 	}
 }
 
-/*
- * Making a process, its context and objects takes as long as a thousand calls. Two processes are
- * there at a time, so that their calls meet and none waits for a processor.
- */
-enum { CALLS = 5000, CALLS_IN_SHORT = 1000, AT_ONCE = 2 };
+/* Some objects, whose handles are small numbers. */
+static void begin(void)
+{
+	struct ibv_alloc_dm_attr some_memory = { .length = 5000 };
+	struct ibv_ah_attr ah = {
+		.is_global = 1,
+		.port_num = 1,
+		.grh = { .dgid = dev.gid, .sgid_index = dev.gid_index },
+	};
+
+	link_make(&link_, NULL);
+	MUST(ibv_create_ah(dev.pd, &ah));
+	MUST(ibv_alloc_pd(dev.ctx));
+	first.mr = region_new(9000, 5, ALL_ACCESS | IBV_ACCESS_MW_BIND)
+			   .mr->handle;
+	first.mw = MUST(ibv_alloc_mw(dev.pd, IBV_MW_TYPE_1))->handle;
+	first.dm = MUST(ibv_alloc_dm(dev.ctx, &some_memory))->handle;
+	fd = dev.ctx->cmd_fd;
+	arena = mmap(NULL, 5 * PAGE, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(arena != MAP_FAILED);
+	munmap(arena + 4 * PAGE, PAGE);
+	pool_new();
+	dmabufs_new();
+}
 
 /* One kind of calls: they go on until @least have succeeded, or at least one of each method. */
 struct kind {
@@ -355,45 +521,52 @@ struct kind {
 	bool each_method;
 };
 
-static void garbage_round(void *arg)
-{
-	struct ibv_alloc_dm_attr some_memory = { .length = 5000 };
-	const struct kind *kind = arg;
-	int calls = in_short() ? CALLS_IN_SHORT : CALLS;
-	int i;
+static const struct kind *kind;
 
-	device_open();
-	link_make(&link_, NULL);
-	region_new(9000, 5, ALL_ACCESS | IBV_ACCESS_MW_BIND);
-	ibv_alloc_mw(dev.pd, IBV_MW_TYPE_1);
-	MUST(ibv_alloc_dm(dev.ctx, &some_memory));
-	fd = dev.ctx->cmd_fd;
-	arena = mmap(NULL, 5 * PAGE, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CHECK(arena != MAP_FAILED);
-	munmap(arena + 4 * PAGE, PAGE);
-	for (i = 0; i < DMABUF_KINDS; i++) {
-		if (dmabuf_there(&dmabuf_kinds[i]))
-			dmabuf_new(&dmabuf_kinds[i], 4 * PAGE);
-	}
-	count(&seen->processes);
-	/* Ends calls that wait. */
-	alarm(patience(5));
-	for (i = 0; i < calls; i++) {
-		garbage_arena();
-		kind->call();
-	}
+static void call(void)
+{
+	/* The kernel's own checks of DMA count at most seven mappings of a page. */
+	enum { MOST_USES = 4 };
+
+	if (first.dmabuf_uses >= MOST_USES)
+		dmabufs_new();
+	garbage_arena();
+	kind->call();
 }
 
-static bool enough(const struct kind *kind)
+static bool some_dmabuf(void)
+{
+	int i;
+
+	for (i = 0; i < DMABUF_KINDS; i++) {
+		if (dmabuf_there(&dmabuf_kinds[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Can a call of this method succeed? */
+static bool can_succeed(const struct method *m)
+{
+	return m->object != UVERBS_OBJECT_MR ||
+	       m->method != UVERBS_METHOD_REG_DMABUF_MR || some_dmabuf();
+}
+
+/* A method of which no call has succeeded yet; NULL: there is none. */
+static const struct method *missing(void)
 {
 	size_t i;
 
 	for (i = 0; kind->each_method && i < methods_count; i++) {
-		if (!seen->good_of[i] && has_to_succeed(&methods[i]))
-			return false;
+		if (!fuzz_seen->good_of[i] && can_succeed(&methods[i]))
+			return &methods[i];
 	}
-	return seen->good >= kind->least;
+	return NULL;
+}
+
+static bool enough(void)
+{
+	return fuzz_seen->good >= kind->least && !missing();
 }
 
 /*
@@ -402,43 +575,22 @@ static bool enough(const struct kind *kind)
  */
 static void garbage(const void *with)
 {
-	struct kind kind = *(const struct kind *)with;
-	volatile struct victim *v = victim_start();
-	int pids[AT_ONCE] = {};
-	unsigned long rounds = 0;
-	double end;
-	size_t i;
+	static const struct fuzz fuzz = {
+		.word = "calls",
+		.begin = begin,
+		.call = call,
+		.enough = enough,
+		.calls = 5000,
+		.calls_in_short = 1000,
+	};
 
 	if (!dev.pinion)
 		skip("only pinion has these methods");
-	seen = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
-		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	CHECK(seen != MAP_FAILED);
-	for (end = now() + opt.seconds; go_on(end, enough(&kind)); rounds++) {
-		int *pid = &pids[rounds % AT_ONCE];
-
-		/* Random calls may kill the process. */
-		if (*pid)
-			reap(*pid);
-		rnd_seed(opt.seed + rounds);
-		*pid = spawn(garbage_round, &kind);
-	}
-	for (i = 0; i < AT_ONCE; i++) {
-		if (pids[i])
-			reap(pids[i]);
-	}
-	/* scripts/bed/counts.sh adds these up over all runs. */
-	note("calls: %lu, %lu of them succeeded, in %lu processes", seen->calls,
-	     seen->good, rounds);
-	/* Each one reached its first call. */
-	CHECK_EQ(seen->processes, rounds);
-	CHECK(seen->good >= kind.least);
-	for (i = 0; kind.each_method && i < methods_count; i++) {
-		if (!seen->good_of[i] && has_to_succeed(&methods[i]))
-			FAIL("method %#x of object %#x never succeeded",
-			     methods[i].method, methods[i].object);
-	}
-	victim_end(v);
+	kind = with;
+	fuzz_run(&fuzz);
+	CHECK(fuzz_seen->good >= kind->least);
+	if (missing())
+		FAIL("%s never succeeded", missing()->name);
 }
 
 static const struct kind ioctls = { garbage_ioctl, 30, false };

@@ -178,7 +178,7 @@ size_t calls_devx_command(uint8_t *in, uint16_t *opcode)
 		{ PRM_DESTROY_MKEY, DEVX_KEY },
 		{ PRM_DEALLOC_PD, DEVX_PD },
 	};
-	uint32_t kind = word_take() % ARRAY_SIZE(kinds), flip;
+	uint32_t kind = word_take() % ARRAY_SIZE(kinds), flip, limit;
 	size_t length;
 
 	*opcode = kinds[kind].opcode;
@@ -196,8 +196,9 @@ size_t calls_devx_command(uint8_t *in, uint16_t *opcode)
 		length = rmp_command(in);
 		break;
 	case PRM_MODIFY_RMP:
-		prm_modify_rmp(in, word_value(VALUE_DEVX + DEVX_RMP),
-			       word_some(1));
+		/* In this order, whatever that of the arguments is. */
+		limit = word_some(1);
+		prm_modify_rmp(in, word_value(VALUE_DEVX + DEVX_RMP), limit);
 		length = PRM_RMP;
 		break;
 	case PRM_RST2INIT_QP ... PRM_2ERR_QP:

@@ -54,7 +54,6 @@ enum { METHOD_ATTRIBUTES = 16 };
 struct method {
 	const char *name;
 	uint16_t object, method;
-	bool core; /* of the core, with so many arguments that random ones are rarely valid */
 	bool ends; /* destroys the object of the first attribute */
 	struct attribute attribute[METHOD_ATTRIBUTES];
 };

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Starts the processes of a fuzzer and adds up what they say. Knows nothing of their calls.
+ */
+#define _GNU_SOURCE
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+#include "victim.h"
+
+/*
+ * Making a process, its context and objects takes as long as a thousand calls. Two processes are
+ * there at a time, so that their calls meet and none waits for a processor.
+ */
+enum { AT_ONCE = 2, PROCESS_SECONDS = 5, NOTE_SECONDS = 60 };
+
+struct fuzz_seen *fuzz_seen;
+
+static void count(unsigned long *what)
+{
+	__atomic_add_fetch(what, 1, __ATOMIC_RELAXED);
+}
+
+void fuzz_returned(int kind, int err)
+{
+	count(&fuzz_seen->calls);
+	if (err) {
+		if (err > 0 && err < FUZZ_ERRNOS)
+			count(&fuzz_seen->failed[err]);
+		return;
+	}
+	count(&fuzz_seen->good);
+	if (kind >= 0 && kind < FUZZ_KINDS)
+		count(&fuzz_seen->good_of[kind]);
+}
+
+static unsigned int not_zero(const unsigned long *counts, unsigned int n)
+{
+	unsigned int i, sum = 0;
+
+	for (i = 0; i < n; i++)
+		sum += !!counts[i];
+	return sum;
+}
+
+unsigned int fuzz_kinds(void)
+{
+	return not_zero(fuzz_seen->good_of, FUZZ_KINDS);
+}
+
+unsigned int fuzz_errnos(void)
+{
+	return not_zero(fuzz_seen->failed, FUZZ_ERRNOS);
+}
+
+void fuzz_flip(void *bytes, size_t length)
+{
+	uint8_t *byte = bytes;
+
+	if (!length)
+		return;
+	do
+		byte[rnd_below(length)] ^= 1 << rnd_below(8);
+	while (rnd_below(3) == 0);
+}
+
+static void process(void *arg)
+{
+	const struct fuzz *fuzz = arg;
+	int calls = in_short() ? fuzz->calls_in_short : fuzz->calls;
+
+	device_open();
+	if (fuzz->begin)
+		fuzz->begin();
+	count(&fuzz_seen->processes);
+	/* Ends calls that wait. */
+	alarm(patience(PROCESS_SECONDS));
+	while (calls--)
+		fuzz->call();
+	if (fuzz->end)
+		fuzz->end();
+}
+
+/* The calls since the last note: counts.sh adds all notes up, also of a run that is interrupted. */
+static void tell(const struct fuzz *fuzz, struct fuzz_seen *told)
+{
+	struct fuzz_seen now_seen = *fuzz_seen;
+
+	note("%s: %lu, %lu of them succeeded, in %lu processes", fuzz->word,
+	     now_seen.calls - told->calls, now_seen.good - told->good,
+	     now_seen.processes - told->processes);
+	*told = now_seen;
+}
+
+void fuzz_run(const struct fuzz *fuzz)
+{
+	volatile struct victim *v = victim_start();
+	double end = now() + opt.seconds, next = now() + NOTE_SECONDS;
+	struct fuzz_seen told = {};
+	int pids[AT_ONCE] = {};
+	unsigned long rounds;
+	size_t i;
+
+	fuzz_seen = mmap(NULL, sizeof(*fuzz_seen), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(fuzz_seen != MAP_FAILED);
+	for (rounds = 0; go_on(end, fuzz->enough()); rounds++) {
+		int *pid = &pids[rounds % AT_ONCE];
+
+		/* Random calls may kill the process. */
+		if (*pid)
+			reap(*pid);
+		rnd_seed(opt.seed + rounds);
+		*pid = spawn(process, (void *)fuzz);
+		if (now() > next) {
+			tell(fuzz, &told);
+			next = now() + NOTE_SECONDS;
+		}
+	}
+	for (i = 0; i < AT_ONCE; i++) {
+		if (pids[i])
+			reap(pids[i]);
+	}
+	tell(fuzz, &told);
+	/* Each one reached its first call. */
+	CHECK_EQ(fuzz_seen->processes, rounds);
+	victim_end(v);
+}
