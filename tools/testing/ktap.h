@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Prints test results as KTAP, and nothing else. A test is a function that returns NULL, or a
- * message about the failure.
+ * message about the failure. For programs without a device, which also run on the host
+ * (provider_ring, box_hub): lib/harness.c opens one for each test, and needs libibverbs and libmnl.
  */
 #ifndef PINION_KTAP_H
 #define PINION_KTAP_H

@@ -54,8 +54,12 @@ GID=${GID:-$(gid_index "$DEV" "$ADDR")}
 
 have() { command -v "$1" >/dev/null; }
 
-# Whom dma-bufs come from that move and fail, if it was built.
-exporter() { [ ! -e "${EXPORTER:=}" ] || [ -e /dev/pinion_exporter ] || insmod "$EXPORTER"; }
+# Whom dma-bufs come from that move and fail. Whoever does not say where it is goes without; where it is
+# to be, tests that would be fewer without it must not pass.
+exporter() {
+	[ -n "${EXPORTER:-}" ] && [ ! -e /dev/pinion_exporter ] || return 0
+	insmod "$EXPORTER" || not_ok exporter "it cannot be loaded: $EXPORTER"
+}
 
 # $PROGRAMS with these only, where any user may begin them: a tree may be in a home that others
 # cannot enter, and tests become others.

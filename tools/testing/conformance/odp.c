@@ -211,7 +211,7 @@ static void a45_invalidation(void)
 	int round, pid;
 
 	begin();
-	r = on_demand(16 * PAGE, 0, ALL_ACCESS);
+	r = region_private(16 * PAGE, 0, ODP_ALL);
 	buf = r.buf;
 	exchange(&link_, &all, &r);
 	for (round = 0; round < 20; round++) {
@@ -224,8 +224,7 @@ static void a45_invalidation(void)
 			buf_replace(buf, at, n);
 			break;
 		case 1:
-			CHECK_EQ(madvise(buf->data + at, n, MADV_DONTNEED), 0);
-			memset(buf->want + at, 0, n);
+			buf_drop(buf, at, n);
 			break;
 		case 2:
 			memset(buf->data + at, round, n);
@@ -488,7 +487,7 @@ static void hint_and_end(struct region *r, const struct region *other)
 	sges[1] = other ? sge_of(other, 0, BIG) : sges[0];
 	for (i = 0; i < HINTS; i++) {
 		if (i % 100 == 0)
-			madvise(r->buf->map, r->buf->map_length, MADV_DONTNEED);
+			buf_forget(r->buf);
 		CHECK_EQ(ibv_advise_mr(dev.pd,
 				       IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0,
 				       sges, 2),
@@ -588,7 +587,7 @@ static void a52_counters(void)
 	faults = region_counter(&r, "page_faults");
 	check_write(&link_, &all, 0, &r, 3 * PAGE, PAGE);
 	no_faults_since(&r, faults, gone);
-	CHECK_EQ(madvise(r.buf->data + 3 * PAGE, PAGE, MADV_DONTNEED), 0);
+	buf_drop(r.buf, 3 * PAGE, PAGE);
 	CHECK(region_counter(&r, "page_invalidations") > gone);
 	gone = region_counter(&r, "page_invalidations");
 	/* Pages that were prefetched cause no fault. */
@@ -597,7 +596,6 @@ static void a52_counters(void)
 		 0);
 	CHECK(region_counter(&r, "page_prefetch") > 0);
 	faults = region_counter(&r, "page_faults");
-	memset(r.buf->want + 3 * PAGE, 0, PAGE);
 	check_write(&link_, &all, 0, &r, 0, 12 * PAGE);
 	no_faults_since(&r, faults, gone);
 	buf_check(r.buf);

@@ -135,7 +135,7 @@ static void a45_swap(int implicit)
 
 	begin();
 	swap_begin();
-	buf = buf_new(LEN, 777);
+	buf = buf_private(LEN, 777);
 	r = region_way(buf, implicit);
 	for (i = 0; i < rounds; i++) {
 		uint64_t at = rnd_below(LEN - PIECE);
@@ -211,7 +211,7 @@ static void squeezed(void *arg)
 	device_open();
 	link_make(&link_, NULL);
 	local = region_new(PIECE, 1234, ALL_ACCESS);
-	buf = buf_new(20 << 20, 777);
+	buf = buf_private(20 << 20, 777);
 	r = region_way(buf, *(bool *)arg);
 	for (; now() < end || rounds < enough; rounds++) {
 		uint64_t at = rnd_below((20 << 20) - PIECE);
@@ -443,7 +443,7 @@ static void a45_ksm(void)
 		skip("no merging of pages in this kernel");
 	undo_at_end(stop_merging);
 	share_a_processor_with("ksmd");
-	buf = buf_new(PAGES * PAGE, 0);
+	buf = buf_private(PAGES * PAGE, 0);
 	for (i = 1; i < PAGES; i++)
 		memcpy(buf->want + i * PAGE, buf->want, PAGE);
 	memcpy(buf->data, buf->want, PAGES * PAGE);

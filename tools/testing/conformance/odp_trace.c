@@ -59,8 +59,7 @@ static void a52_trace(void)
 	CHECK_EQ(strcmp(kind, "write"), 0);
 	CHECK_EQ(pages, 2);
 
-	CHECK_EQ(madvise(r.buf->data + 4 * PAGE, PAGE, MADV_DONTNEED), 0);
-	memset(r.buf->want + 4 * PAGE, 0, PAGE);
+	buf_drop(r.buf, 4 * PAGE, PAGE);
 	CHECK_EQ(sscanf(traced("odp_invalidate"),
 			"start=0x%llx length=%llu pages=%lld", &addr, &length,
 			&pages),
@@ -151,7 +150,7 @@ static void a52_command(void)
 	all = region_new(LEN, 0, ALL_ACCESS);
 	r = region_new(LEN, 0, ODP_ALL);
 	check_write(&link_, &all, 0, &r, 3 * PAGE, 2 * PAGE);
-	CHECK_EQ(madvise(r.buf->data + 4 * PAGE, PAGE, MADV_DONTNEED), 0);
+	buf_drop(r.buf, 4 * PAGE, PAGE);
 	prefetch(&r, LEN);
 	CHECK(resources_mr(r.rkey, &info));
 	CHECK(resources_mr(all.rkey, &pinned));

@@ -356,7 +356,7 @@ static void touch(void *arg)
 static void a16_fork(void)
 {
 	struct region local = region_new(60000, 1, ALL_ACCESS);
-	struct region r = region_new(60000, 99, ALL_ACCESS);
+	struct region r = region_private(60000, 99, ALL_ACCESS);
 	struct link link;
 	int pid;
 

@@ -338,7 +338,7 @@ static void dw5_invalidation(void)
 
 	need_odp();
 	begin(IBV_WR_RDMA_WRITE);
-	region = region_new(LENGTH, 700, ODP_ALL);
+	region = region_private(LENGTH, 700, ODP_ALL);
 	dwell("copy", DWELL_US);
 	while (another_round()) {
 		const uint8_t *data = region.buf->data;

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "dmabuf.h"
@@ -190,9 +189,7 @@ static struct region not_there(void)
 {
 	struct region region = region_new(LENGTH, 7, ODP_ALL);
 
-	CHECK_EQ(madvise(region.buf->map, region.buf->map_length,
-			 MADV_DONTNEED),
-		 0);
+	buf_forget(region.buf);
 	return region;
 }
 
@@ -571,9 +568,7 @@ static void in25_slow_page(void)
 	CHECK(device_counter("rnr_waits") > before);
 	CHECK(device_counter("rnr_waits") <= before + MOST);
 
-	CHECK_EQ(madvise(region.buf->map, region.buf->map_length,
-			 MADV_DONTNEED),
-		 0);
+	buf_forget(region.buf);
 	before = device_counter("rnr_waits");
 	order("fault-delay number %u value %d", region.rkey, PAUSE_US);
 	expect(rdma(&link_.a, IBV_WR_RDMA_READ, sge_of(&own, 0, 1000),

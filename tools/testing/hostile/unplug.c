@@ -5,7 +5,6 @@
  * exporter keeps nothing, and the device can be added again.
  */
 #define _GNU_SOURCE
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "dmabuf.h"
@@ -37,8 +36,7 @@ static void change_pages(struct region *target)
 {
 	struct ibv_sge sge = sge_of(target, 0, UNPLUG_LENGTH);
 
-	CHECK_EQ(madvise(target->buf->data, UNPLUG_LENGTH / 2, MADV_DONTNEED),
-		 0);
+	buf_drop(target->buf, 0, UNPLUG_LENGTH / 2);
 	/* The hint may be executed after the pages or the region are gone. */
 	ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0, &sge, 1);
 }

@@ -10,6 +10,7 @@
 
 #include "buf.h"
 #include "device.h"
+#include "sealed.h"
 
 struct buf *buf_of(void *map, size_t map_length, size_t at, size_t length)
 {
@@ -25,15 +26,33 @@ struct buf *buf_of(void *map, size_t map_length, size_t at, size_t length)
 	return buf;
 }
 
-struct buf *buf_new(size_t length, size_t offset)
+static size_t map_length_of(size_t length, size_t offset)
 {
-	size_t map_length = (offset + length + 3 * PAGE - 1) & ~(PAGE - 1);
+	return (offset + length + 3 * PAGE - 1) & ~(PAGE - 1);
+}
+
+struct buf *buf_private(size_t length, size_t offset)
+{
+	size_t map_length = map_length_of(length, offset);
 	void *map;
 
 	map = mmap(NULL, map_length, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(map != MAP_FAILED);
 	return buf_of(map, map_length, PAGE + offset, length);
+}
+
+struct buf *buf_new(size_t length, size_t offset)
+{
+	size_t map_length = map_length_of(length, offset);
+	void *map = sealed_map(map_length);
+	struct buf *buf;
+
+	if (!map)
+		return buf_private(length, offset);
+	buf = buf_of(map, map_length, PAGE + offset, length);
+	buf->shared = true;
+	return buf;
 }
 
 void buf_free(struct buf *buf)
@@ -54,10 +73,23 @@ void buf_accept(struct buf *buf)
 	memcpy(buf->model, buf->map, buf->map_length);
 }
 
+static void drop(const struct buf *buf, uint8_t *from, size_t length)
+{
+	CHECK_EQ(madvise(from, length,
+			 buf->shared ? MADV_REMOVE : MADV_DONTNEED),
+		 0);
+}
+
 void buf_forget(struct buf *buf)
 {
-	CHECK_EQ(madvise(buf->map, buf->map_length, MADV_DONTNEED), 0);
+	drop(buf, buf->map, buf->map_length);
 	memset(buf->model, 0, buf->map_length);
+}
+
+void buf_drop(struct buf *buf, size_t at, size_t length)
+{
+	drop(buf, buf->data + at, length);
+	memset(buf->want + at, 0, length);
 }
 
 void buf_replace(struct buf *buf, size_t at, size_t length)
@@ -125,6 +157,11 @@ struct region region_reg(struct ibv_pd *pd, struct buf *buf, int access)
 struct region region_new(size_t length, size_t offset, int access)
 {
 	return region_reg(dev.pd, buf_new(length, offset), access);
+}
+
+struct region region_private(size_t length, size_t offset, int access)
+{
+	return region_reg(dev.pd, buf_private(length, offset), access);
 }
 
 void region_free(struct region *region)
