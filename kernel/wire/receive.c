@@ -157,7 +157,7 @@ void pinion_wire_help(struct pinion_wire *wire, struct pinion_errand *errand)
 	/* What is left is for the work item, which is queued. */
 	if (READ_ONCE(wire->goes_on) || !mutex_trylock(&wire->turn))
 		return;
-	wire_receive_some(wire, TURN, errand);
+	wire_receive_some(wire, ERRAND, errand);
 	mutex_unlock(&wire->turn);
 }
 
