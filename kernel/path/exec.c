@@ -297,8 +297,8 @@ static bool sq_page_came(struct pinion_qp *qp, struct pinion_request *request,
 		return false;
 	}
 	/*
-	 * The responder decides what a failed fault of its page means. That of a page of ours has no
-	 * say in it: the fault that failed may have removed this very page, where both are one.
+	 * The responder decides what a failed fault of its page means. That of a page of ours
+	 * has no say in it: the fault that failed may have removed this very page.
 	 */
 	if (whose == PINION_AWAITS_PEER) {
 		request->fault_err = err;
@@ -414,8 +414,8 @@ static enum pinion_step sq_send(struct pinion_qp *qp, struct pinion_request *req
 	verdict = pinion_engine_of(qp, &msg)->start(qp, &msg);
 	request->token = msg.token;
 	/*
-	 * It is for one attempt. But a responder with another owner has not seen it, nor has one
-	 * whose sender lacks a page itself.
+	 * It is for one attempt. But a responder with another owner has not seen it, nor has
+	 * one whose sender lacks a page itself.
 	 */
 	if (verdict != PINION_BUSY && verdict != PINION_OWN_PAGE)
 		request->fault_err = 0;

@@ -29,6 +29,8 @@ static const struct {
 				 "rxe refuses it" },
 	[LACK_LOCAL_STATUS] = { "the status where the sender's memory is refused",
 				"rxe now and then says flushed" },
+	[LACK_RESET] = { "reset of queue pairs at once after an error",
+			 "rxe may set them to error once more" },
 	[LACK_WINDOW_BOUNDS] = { "messages beyond the end of a window",
 				 "rxe lets them into the rest of the region" },
 	[LACK_WINDOW_ZERO] = { "zero-based windows beyond the end of a region",

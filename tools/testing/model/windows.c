@@ -2,23 +2,30 @@
 /*
  * Links and memory windows of the model.
  */
+#include <unistd.h>
+
 #include "model.h"
 
 struct link links[LINKS];
 int link_pds[LINKS][2];
 struct model_window windows[WINDOWS];
 
+static void make_link(int i)
+{
+	struct qp_cfg a = { .pd = pds[link_pds[i][0]] };
+	struct qp_cfg b = { .pd = pds[link_pds[i][1]] };
+
+	link_make2(&links[i], &a, &b);
+}
+
 void window_set_up(void)
 {
 	int i;
 
 	for (i = 0; i < LINKS; i++) {
-		struct qp_cfg a = { .pd = pds[i & 1] };
-		struct qp_cfg b = { .pd = pds[i > 1 ? 0 : i] };
-
-		link_make2(&links[i], &a, &b);
 		link_pds[i][0] = i & 1;
 		link_pds[i][1] = i > 1 ? 0 : i;
+		make_link(i);
 	}
 	for (i = 0; i < WINDOWS; i++)
 		windows[i] = (struct model_window){
@@ -48,6 +55,11 @@ void window_renew(int link)
 		unbind(w);
 		w->mw = MUST(
 			ibv_alloc_mw(pds[link_pds[link][1]], IBV_MW_TYPE_2));
+	}
+	if (other_lacks(LACK_RESET)) {
+		CHECK_EQ(end_set_state(&links[link].a, IBV_QPS_ERR), 0);
+		CHECK_EQ(end_set_state(&links[link].b, IBV_QPS_ERR), 0);
+		usleep(2000);
 	}
 	link_renew(&links[link]);
 }
