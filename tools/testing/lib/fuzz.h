@@ -42,6 +42,12 @@ void fuzz_returned(int kind, int err);
 unsigned int fuzz_kinds(void);
 unsigned int fuzz_errnos(void);
 
+/*
+ * Memory for arguments and answers: @length bytes, and nothing behind them. Bits of its addresses
+ * may be flipped: then the kernel writes to no other memory of the process.
+ */
+uint8_t *fuzz_arena(size_t length);
+
 /* Flip bits of @length bytes: mostly one or two, sometimes a few more. */
 void fuzz_flip(void *bytes, size_t length);
 
