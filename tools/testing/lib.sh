@@ -57,6 +57,18 @@ have() { command -v "$1" >/dev/null; }
 # Whom dma-bufs come from that move and fail, if it was built.
 exporter() { [ ! -e "${EXPORTER:=}" ] || [ -e /dev/pinion_exporter ] || insmod "$EXPORTER"; }
 
+# The kernel user of verbs, without its own tests.
+kverbs() {
+	local all=/sys/module/kunit/parameters/filter_glob was rc=0
+	[ -e "${KVERBS:=}" ] && [ ! -e /sys/kernel/debug/kverbs ] || return 0
+	modprobe -q kunit
+	read -r was <$all
+	printf %s none >$all && insmod "$KVERBS" || rc=1
+	[ "$was" != '(null)' ] || was='*'
+	printf %s "$was" >$all
+	return $rc
+}
+
 # $PROGRAMS with these only, where any user may begin them: a tree may be in a home that others
 # cannot enter, and tests become others.
 for_everybody() { # PROGRAM...

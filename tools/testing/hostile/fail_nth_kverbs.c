@@ -30,12 +30,22 @@ static void n37_kernel_verbs(void)
 		const char *name;
 		unsigned int at_least;
 	} calls[] = {
-		{ "pd", 2 },	      { "unsafe_pd", 2 },    { "cq_direct", 3 },
-		{ "cq_softirq", 3 },  { "cq_workqueue", 3 }, { "rc", 8 },
-		{ "ud", 8 },	      { "srq", 6 },	     { "mr", 4 },
-		{ "mr_gaps", 5 },     { "ah", 2 },	     { "group", 1 },
+		{ "pd", 2 },
+		{ "unsafe_pd", 2 },
+		{ "cq_direct", 3 },
+		{ "cq_softirq", 3 },
+		{ "cq_workqueue", 3 },
+		{ "rc", 8 },
+		{ "ud", 8 },
+		{ "srq", 6 },
+		{ "mr", 4 },
+		{ "mr_gaps", 5 },
+		{ "ah", 2 },
+		{ "group", 1 },
 		/* These allocate nothing: only the copy of the name fails. */
-		{ "map", 1 },	      { "connect", 1 },	     { "query", 1 },
+		{ "map", 1 },
+		{ "connect", 1 },
+		{ "query", 1 },
 	};
 	size_t i;
 

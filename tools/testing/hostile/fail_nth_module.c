@@ -114,9 +114,10 @@ static void put_back(void)
 	for (i = 0; i < device_count; i++) {
 		char command[400];
 
-		snprintf(command, sizeof(command),
-			 "[ -e /sys/class/infiniband/%s ] || rdma link add %s type pinion netdev %s",
-			 devices[i].name, devices[i].name, devices[i].netdev);
+		snprintf(
+			command, sizeof(command),
+			"[ -e /sys/class/infiniband/%s ] || rdma link add %s type pinion netdev %s",
+			devices[i].name, devices[i].name, devices[i].netdev);
 		if (system(command))
 			continue;
 	}
@@ -214,10 +215,11 @@ static long long queues_now(void)
 /* Is all of the module gone? The kernel itself reports its memory, on the console. */
 static bool is_gone(char *text, size_t size)
 {
-	snprintf(text, size,
-		 "module %d, debugfs %d, %d platform devices, %lld work queues, were %lld",
-		 is_loaded(), !access("/sys/kernel/debug/pinion", F_OK),
-		 platform_devices(), queues_now(), queues);
+	snprintf(
+		text, size,
+		"module %d, debugfs %d, %d platform devices, %lld work queues, were %lld",
+		is_loaded(), !access("/sys/kernel/debug/pinion", F_OK),
+		platform_devices(), queues_now(), queues);
 	if (is_loaded() || !access("/sys/kernel/debug/pinion", F_OK) ||
 	    platform_devices() || queues_now() > queues)
 		return false;
@@ -234,12 +236,9 @@ static void n35_load(void)
 	static const char *const debugfs[] = { "debugfs_create_dir",
 					       "__debugfs_create_file",
 					       "debugfs_start_creating" };
-	struct op op = { "the module's init",
-			 load,
-			 must_unload,
-			 .at_least = 20,
-			 .clean = is_gone,
-			 .no_device = true };
+	struct op op = { "the module's init", load,
+			 must_unload,	      .at_least = 20,
+			 .clean = is_gone,    .no_device = true };
 
 	begin();
 	queues = queues_now();
@@ -283,12 +282,9 @@ static void load_with_device(void)
 /* Each allocation of unloading it, and some of those with a device: it goes, or all stays. */
 static void n36_unload(void)
 {
-	struct op op = { "unload",
-			 unload,
-			 load_again,
-			 .at_least = 1,
-			 .clean = is_there,
-			 .no_device = true };
+	struct op op = { "unload",	    unload,
+			 load_again,	    .at_least = 1,
+			 .clean = is_there, .no_device = true };
 
 	begin();
 	load_again();
