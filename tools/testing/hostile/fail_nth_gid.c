@@ -176,7 +176,7 @@ static void count_endpoints(void)
 /* No more of it than before. What has ended is freed after some seconds. */
 static void check_endpoints(void)
 {
-	double limit = now() + patience(60);
+	double limit = now() + patience(20);
 	long long are;
 
 	while ((are = allocated_by("pinion_peers_add")) > endpoints) {

@@ -314,8 +314,7 @@ void fault_once(void)
 
 bool fault_once_hit(void)
 {
-	long long left =
-		file_number("", "/sys/kernel/debug/failslab/times");
+	long long left = file_number("", "/sys/kernel/debug/failslab/times");
 
 	CHECK(left >= 0);
 	if (!left)

@@ -21,8 +21,10 @@ struct fuzz_seen {
 extern struct fuzz_seen *fuzz_seen;
 
 struct fuzz {
-	const char *word; /* what the calls are counted as, by scripts/bed/counts.sh */
-	void (*begin)(void); /* in each process, with a device opened; NULL: nothing */
+	const char *
+		word; /* what the calls are counted as, by scripts/bed/counts.sh */
+	void (*begin)(
+		void); /* in each process, with a device opened; NULL: nothing */
 	void (*call)(void); /* says by fuzz_returned() what came of it */
 	void (*end)(void); /* NULL: the end of the process is enough */
 	/* Has enough succeeded? The test goes on until then, but not for ever. */
