@@ -112,7 +112,7 @@ static void put_back(void)
 	if (!is_loaded() && load())
 		return;
 	for (i = 0; i < device_count; i++) {
-		char command[400];
+		char command[1000];
 
 		snprintf(
 			command, sizeof(command),
@@ -236,6 +236,7 @@ static void n35_load(void)
 	static const char *const debugfs[] = { "debugfs_create_dir",
 					       "__debugfs_create_file",
 					       "debugfs_start_creating" };
+	static const char *const events = "trace_module_notify";
 	struct op op = { "the module's init", load,
 			 must_unload,	      .at_least = 20,
 			 .clean = is_gone,    .no_device = true };
@@ -246,6 +247,8 @@ static void n35_load(void)
 	fault_not_in(debugfs, ARRAY_SIZE(debugfs));
 	sweep(&op);
 	fault_anywhere();
+	/* The kernel warns if it has no memory for the events of a module. */
+	fault_not_in(&events, 1);
 	op.name = "load";
 	sweep_some(&op, in_short() ? 150 : 40);
 	end();

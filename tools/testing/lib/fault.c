@@ -196,6 +196,8 @@ static void require(unsigned long start, unsigned long end, unsigned int depth)
 void fault_anywhere(void)
 {
 	require(0, -1UL, DEEP);
+	set_each(ALLOCATIONS, "reject-start", 0);
+	set_each(ALLOCATIONS, "reject-end", 0);
 	spare("ref_tracker_alloc");
 }
 
@@ -212,8 +214,9 @@ void fault_not_in(const char *const *functions, size_t count)
 		if (end > last)
 			last = end;
 	}
-	set_number("failslab/reject-start", first);
-	set_number("failslab/reject-end", last);
+	set_each(ALLOCATIONS, "reject-start", first);
+	set_each(ALLOCATIONS, "reject-end", last);
+	set_each(ALLOCATIONS, "stacktrace-depth", DEEP);
 }
 
 /* /proc/modules: "pinion 1234 0 - Live 0x61000000 (O)" */
