@@ -17,10 +17,11 @@ add_to_count() {
 	exec {lock}>&-
 }
 
-# count_fuzzed BED LOG: adds the calls that the ioctl fuzzer reports in LOG, and the packets that
+# count_fuzzed BED LOG: adds the calls that fuzzers report in LOG, and the packets that
 # hostile/packet_fuzz does, if any; prints the counts.
 count_fuzzed() {
 	count_reported calls "calls of the ioctl fuzzer; calls so far" "$@"
+	count_reported netlink "messages of netlink; so far" "$@"
 	count_reported packets "packets to a device; so far" "$@"
 }
 count_reported() { # WORD TEXT BED LOG

@@ -61,6 +61,18 @@ exporter() {
 	insmod "$EXPORTER" || not_ok exporter "it cannot be loaded: $EXPORTER"
 }
 
+# The kernel user of verbs, without its own tests.
+kverbs() {
+	local all=/sys/module/kunit/parameters/filter_glob was rc=0
+	[ -e "${KVERBS:=}" ] && [ ! -e /sys/kernel/debug/kverbs ] || return 0
+	modprobe -q kunit
+	read -r was <$all
+	printf %s none >$all && insmod "$KVERBS" || rc=1
+	[ "$was" != '(null)' ] || was='*'
+	printf %s "$was" >$all
+	return $rc
+}
+
 # $PROGRAMS with these only, where any user may begin them: a tree may be in a home that others
 # cannot enter, and tests become others.
 for_everybody() { # PROGRAM...

@@ -535,6 +535,9 @@ static void n30_questions(void)
 
 /* ------------------------------------------------------------ the device */
 
+/* Calls between the module and an allocation that is made for it. */
+enum { NEAR = 2 };
+
 #define NETDEV "fault-net"
 #define NAME "fault0"
 
@@ -613,6 +616,11 @@ static void n31_links(void)
 				 .at_least = 12 },
 		   in_short() ? 800 : 200);
 	CHECK(!exists());
+	/* But all of the module's own. */
+	fault_only_in_module("pinion", NEAR);
+	sweep(&(struct op){ "the module's part of link add", add_link,
+			    remove_link, .at_least = 20 });
+	fault_anywhere();
 	add_again();
 	sweep_some(&(struct op){ "link del", del_link, add_again,
 				 .at_least = 14 },

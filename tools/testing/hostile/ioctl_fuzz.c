@@ -501,8 +501,8 @@ static void begin(void)
 	link_make(&link_, NULL);
 	MUST(ibv_create_ah(dev.pd, &ah));
 	MUST(ibv_alloc_pd(dev.ctx));
-	first.mr = region_new(9000, 5, ALL_ACCESS | IBV_ACCESS_MW_BIND)
-			   .mr->handle;
+	first.mr =
+		region_new(9000, 5, ALL_ACCESS | IBV_ACCESS_MW_BIND).mr->handle;
 	first.mw = MUST(ibv_alloc_mw(dev.pd, IBV_MW_TYPE_1))->handle;
 	first.dm = MUST(ibv_alloc_dm(dev.ctx, &some_memory))->handle;
 	fd = dev.ctx->cmd_fd;

@@ -25,6 +25,9 @@ struct pair {
 	struct end a, b;
 };
 
+/* The index of the GID that tests use, and the MAC of its network device; negative: none. */
+int kverbs_find_gid(struct ib_device *device, union ib_gid *gid, u8 *mac);
+
 /* Both ends are on the device, and connected. */
 struct pair *pair_new(struct kunit *test);
 void pair_free(struct pair *pair);
@@ -77,6 +80,12 @@ struct flat {
 struct flat *flat_new(struct kunit *test, size_t length);
 void flat_free(struct flat *flat);
 struct ib_sge flat_sge(struct pair *pair, struct flat *flat, size_t length);
+
+/* ------------------------------------------------- calls of user space (calls.c) */
+
+/* A file in debugfs, by which a process has calls made in its own context. */
+int calls_init(void);
+void calls_exit(void);
 
 /* -------------------------------------------------------------- tests (fastreg.c) */
 

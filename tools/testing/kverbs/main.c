@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The module. Tests use the first pinion device.
+ * The module. Tests use the first pinion device. They run when the module is loaded, unless KUnit's
+ * filter says otherwise.
  */
 #include <linux/module.h>
 
@@ -82,6 +83,19 @@ static struct kunit_suite completions_suite = {
 };
 
 kunit_test_suites(&fastreg_suite, &limits_suite, &group_suite, &completions_suite);
+
+static int __init kverbs_init(void)
+{
+	return calls_init();
+}
+
+static void __exit kverbs_exit(void)
+{
+	calls_exit();
+}
+
+module_init(kverbs_init);
+module_exit(kverbs_exit);
 
 MODULE_DESCRIPTION("A kernel user of pinion's verbs, for tests");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -14,13 +14,13 @@ enum { DEPTH = 16, PORT = 1, PSN = 4711, WAIT_S = 60 };
  * RoCE v2 over IPv4, as in the tests of user space, and the MAC of the network device, which
  * kernel users have to set themselves.
  */
-static int find_gid(union ib_gid *gid, u8 *mac)
+int kverbs_find_gid(struct ib_device *device, union ib_gid *gid, u8 *mac)
 {
 	const struct ib_gid_attr *attr;
 	int i, found = -ENOENT;
 
 	for (i = 0; i < 64 && found < 0; i++) {
-		attr = rdma_get_gid_attr(kverbs_device, PORT, i);
+		attr = rdma_get_gid_attr(device, PORT, i);
 		if (IS_ERR(attr))
 			continue;
 		if (attr->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP &&
@@ -52,7 +52,7 @@ static void end_connect(struct kunit *test, struct end *end, struct end *peer, e
 		.rnr_retry = 7,
 	};
 	union ib_gid gid;
-	int index = find_gid(&gid, attr.ah_attr.roce.dmac);
+	int index = kverbs_find_gid(kverbs_device, &gid, attr.ah_attr.roce.dmac);
 
 	KUNIT_ASSERT_GE(test, index, 0);
 	if (mac == NO_MAC)

@@ -14,6 +14,9 @@
 #include "file.h"
 #include "undo.h"
 
+/* Calls of a stack that are looked at. */
+enum { DEEP = 32 };
+
 static int fd = -1;
 
 static void set(const char *file, const char *value)
@@ -25,40 +28,57 @@ static void set(const char *file, const char *value)
 		FAIL("%s: errno %d", file, err);
 }
 
+/* Where a function of the kernel begins, and what is behind it. False: there is none. */
+static bool find_function(const char *function, unsigned long *start,
+			  unsigned long *end)
+{
+	FILE *file = MUST(fopen("/proc/kallsyms", "r"));
+	char line[256], name[128];
+	unsigned long address;
+	bool there = false;
+
+	*start = 0;
+	*end = -1UL;
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%lx %*c %127s", &address, name) == 2 &&
+		    !strcmp(name, function)) {
+			*start = address;
+			there = true;
+		}
+	}
+	rewind(file);
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%lx", &address) == 1 && address > *start &&
+		    address < *end)
+			*end = address;
+	}
+	fclose(file);
+	/* Zero if kallsyms hides addresses. */
+	CHECK(!there || *start);
+	return there;
+}
+
+static void set_number(const char *file, unsigned long value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%#lx", value);
+	set(file, text);
+}
+
 /*
  * Exclude the allocations of a function. The reference trackers of the network warn loudly if
  * they get no memory.
  */
 static void spare(const char *function)
 {
-	unsigned long address, start = 0, end = -1UL;
-	char line[256], name[128], text[32];
-	FILE *file = MUST(fopen("/proc/kallsyms", "r"));
-	bool there = false;
+	unsigned long start, end;
 
-	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%lx %*c %127s", &address, name) == 2 &&
-		    !strcmp(name, function)) {
-			start = address;
-			there = true;
-		}
-	}
-	rewind(file);
-	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%lx", &address) == 1 && address > start &&
-		    address < end)
-			end = address;
-	}
-	fclose(file);
-	if (!there)
+	if (!find_function(function, &start, &end))
 		return;
-	/* Zero if kallsyms hides addresses: then nothing could be excluded. */
-	CHECK(start);
-	snprintf(text, sizeof(text), "%#lx", start);
-	set("failslab/reject-start", text);
-	snprintf(text, sizeof(text), "%#lx", end);
-	set("failslab/reject-end", text);
-	set("failslab/stacktrace-depth", "32");
+	set_number("failslab/reject-start", start);
+	set_number("failslab/reject-end", end);
+	set_number("failslab/stacktrace-depth", DEEP);
 }
 
 static void open_own(void)
@@ -148,22 +168,55 @@ bool fault_disarm(void)
 	return hit;
 }
 
-/* ------------------------------------------------------ everywhere, now and then */
+/* ----------------------------------------------------------------- in some places only */
 
-enum { MANY = 1000000000 };
+static const char *const kinds[] = { "failslab", "fail_page_alloc",
+				     "fail_usercopy" };
 
-static const char *const kinds[] = { "failslab", "fail_page_alloc" };
+enum { ALLOCATIONS = 2 }; /* of the kinds */
 
-static void set_each(const char *name, unsigned long value)
+static void set_each(size_t count, const char *name, unsigned long value)
 {
-	char file[64], text[32];
+	char file[64];
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+	for (i = 0; i < count; i++) {
 		snprintf(file, sizeof(file), "%s/%s", kinds[i], name);
-		snprintf(text, sizeof(text), "%#lx", value);
-		set(file, text);
+		set_number(file, value);
 	}
+}
+
+static void require(unsigned long start, unsigned long end, unsigned int depth)
+{
+	set_each(ARRAY_SIZE(kinds), "require-start", start);
+	set_each(ARRAY_SIZE(kinds), "require-end", end);
+	set_each(ARRAY_SIZE(kinds), "stacktrace-depth", depth);
+}
+
+void fault_anywhere(void)
+{
+	require(0, -1UL, DEEP);
+	set_each(ALLOCATIONS, "reject-start", 0);
+	set_each(ALLOCATIONS, "reject-end", 0);
+	spare("ref_tracker_alloc");
+}
+
+void fault_not_in(const char *const *functions, size_t count)
+{
+	unsigned long first = -1UL, last = 0, start, end;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		if (!find_function(functions[i], &start, &end))
+			FAIL("no function %s", functions[i]);
+		if (start < first)
+			first = start;
+		if (end > last)
+			last = end;
+	}
+	set_each(ALLOCATIONS, "reject-start", first);
+	set_each(ALLOCATIONS, "reject-end", last);
+	set_each(ALLOCATIONS, "stacktrace-depth", DEEP);
 }
 
 /* /proc/modules: "pinion 1234 0 - Live 0x61000000 (O)" */
@@ -187,12 +240,37 @@ static void find_module(const char *module, unsigned long *start,
 		FAIL("no address of module %s", module);
 }
 
+/* The calls of the fault injection and of the allocator, which are on each stack. */
+enum { OWN_CALLS = 7 };
+
+void fault_only_in_module(const char *module, unsigned int depth)
+{
+	unsigned long start, size;
+
+	find_module(module, &start, &size);
+	undo_at_end(fault_anywhere);
+	require(start, start + size, OWN_CALLS + depth);
+}
+
+void fault_only_in_function(const char *function)
+{
+	unsigned long start, end;
+
+	if (!find_function(function, &start, &end))
+		FAIL("no function %s", function);
+	undo_at_end(fault_anywhere);
+	require(start, end, DEEP);
+}
+
+/* ------------------------------------------------------ everywhere, now and then */
+
+enum { MANY = 1000000000 };
+
 static void stop_failing(void)
 {
-	set_each("probability", 0);
-	set_each("times", 0);
-	set_each("require-start", 0);
-	set_each("require-end", -1UL);
+	set_each(ALLOCATIONS, "probability", 0);
+	set_each(ALLOCATIONS, "times", 0);
+	fault_anywhere();
 }
 
 void fault_often_prepare(const char *module)
@@ -204,16 +282,14 @@ void fault_often_prepare(const char *module)
 	undo_at_end(stop_failing);
 	let_allocations_fail();
 	find_module(module, &start, &size);
-	set_each("require-start", start);
-	set_each("require-end", start + size);
-	set_each("stacktrace-depth", 32);
-	set_each("interval", 1);
+	require(start, start + size, DEEP);
+	set_each(ALLOCATIONS, "interval", 1);
 }
 
 void fault_often(unsigned int percent)
 {
-	set_each("times", MANY);
-	set_each("probability", percent);
+	set_each(ALLOCATIONS, "times", MANY);
+	set_each(ALLOCATIONS, "probability", percent);
 }
 
 uint64_t fault_often_end(void)
@@ -221,8 +297,8 @@ uint64_t fault_often_end(void)
 	uint64_t hits = 0;
 	size_t i;
 
-	set_each("probability", 0);
-	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+	set_each(ALLOCATIONS, "probability", 0);
+	for (i = 0; i < ALLOCATIONS; i++) {
 		long long left =
 			file_number("", "/sys/kernel/debug/%s/times", kinds[i]);
 
@@ -231,4 +307,20 @@ uint64_t fault_often_end(void)
 	}
 	stop_failing();
 	return hits;
+}
+
+void fault_once(void)
+{
+	set("failslab/times", "1");
+	set("failslab/probability", "100");
+}
+
+bool fault_once_hit(void)
+{
+	long long left = file_number("", "/sys/kernel/debug/failslab/times");
+
+	CHECK(left >= 0);
+	if (!left)
+		set("failslab/probability", "0");
+	return !left;
 }

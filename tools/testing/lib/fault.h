@@ -21,11 +21,29 @@ void fault_inherit(void);
 bool fault_hit(int pid);
 
 /*
+ * After fault_prepare(): from now on only such calls count that are made in @module, or in what it
+ * calls, at most @depth calls below it; or in @function of the kernel, however deep. By
+ * fault_anywhere() all count again, as they do when the test ends.
+ */
+void fault_only_in_module(const char *module, unsigned int depth);
+void fault_only_in_function(const char *function);
+void fault_anywhere(void);
+/* But not those that are made in one of @count functions beside each other, or in what they call. */
+void fault_not_in(const char *const *functions, size_t count);
+
+/*
  * For all processes and contexts: allocations fail that are made in functions of @module, or in
  * what those call. fault_often_end() returns how many did.
  */
 void fault_often_prepare(const char *module);
 void fault_often(unsigned int percent);
 uint64_t fault_often_end(void);
+
+/*
+ * After fault_often_prepare(): the first allocation fails, whoever makes it. Has it been made? Then
+ * no other fails.
+ */
+void fault_once(void);
+bool fault_once_hit(void);
 
 #endif /* PINION_TEST_FAULT_H */

@@ -21,8 +21,10 @@ struct fuzz_seen {
 extern struct fuzz_seen *fuzz_seen;
 
 struct fuzz {
-	const char *word; /* what the calls are counted as, by scripts/bed/counts.sh */
-	void (*begin)(void); /* in each process, with a device opened; NULL: nothing */
+	const char *
+		word; /* what the calls are counted as, by scripts/bed/counts.sh */
+	void (*begin)(
+		void); /* in each process, with a device opened; NULL: nothing */
 	void (*call)(void); /* says by fuzz_returned() what came of it */
 	void (*end)(void); /* NULL: the end of the process is enough */
 	/* Has enough succeeded? The test goes on until then, but not for ever. */
@@ -41,6 +43,12 @@ void fuzz_returned(int kind, int err);
 /* How many kinds have succeeded; with how many errnos calls have failed. */
 unsigned int fuzz_kinds(void);
 unsigned int fuzz_errnos(void);
+
+/*
+ * Memory for arguments and answers: @length bytes, and nothing behind them. Bits of its addresses
+ * may be flipped: then the kernel writes to no other memory of the process.
+ */
+uint8_t *fuzz_arena(size_t length);
 
 /* Flip bits of @length bytes: mostly one or two, sometimes a few more. */
 void fuzz_flip(void *bytes, size_t length);

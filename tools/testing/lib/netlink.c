@@ -42,8 +42,13 @@ static int receive(struct mnl_socket *socket, mnl_cb_t visit, void *arg)
 
 int netlink_call(struct nlmsghdr *request, mnl_cb_t visit, void *arg)
 {
-	struct mnl_socket *socket =
-		mnl_socket_open2(NETLINK_RDMA, SOCK_CLOEXEC);
+	return netlink_call_by(NETLINK_RDMA, request, visit, arg);
+}
+
+int netlink_call_by(int protocol, struct nlmsghdr *request, mnl_cb_t visit,
+		    void *arg)
+{
+	struct mnl_socket *socket = mnl_socket_open2(protocol, SOCK_CLOEXEC);
 	struct timeval limit = { .tv_sec = patience(60) };
 	int err = 0;
 

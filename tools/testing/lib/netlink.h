@@ -16,6 +16,9 @@
 struct nlmsghdr *netlink_request(int command, int flags);
 /* Send it. @visit, if not NULL, sees each message of the answer. Return: 0 or an errno. */
 int netlink_call(struct nlmsghdr *request, mnl_cb_t visit, void *arg);
+/* The same for another @protocol, such as NETLINK_ROUTE. */
+int netlink_call_by(int protocol, struct nlmsghdr *request, mnl_cb_t visit,
+		    void *arg);
 
 /* An attribute of a message, or in another attribute; NULL if there is none of that type. */
 const struct nlattr *netlink_attr(const struct nlmsghdr *message, int type);

@@ -22,18 +22,23 @@ struct state {
 	long long pages;
 };
 
-static void state_read(struct state *state)
+static void state_read(const struct op *op, struct state *state)
 {
-	resources_read(&state->resources);
+	state->resources = (struct resources){ .known = true };
+	if (!op->no_device)
+		resources_read(&state->resources);
 	state->vm_pin = vm_pin(0);
 	state->pages = pinned_pages();
 }
 
-static bool same(const struct state *before, char *text, size_t size)
+static bool same(const struct op *op, const struct state *before, char *text,
+		 size_t size)
 {
 	struct state after;
 
-	state_read(&after);
+	if (op->clean && !op->clean(text, size))
+		return false;
+	state_read(op, &after);
 	if (resources_differ(&before->resources, &after.resources, text, size))
 		return false;
 	snprintf(text, size,
@@ -43,12 +48,12 @@ static bool same(const struct state *before, char *text, size_t size)
 }
 
 /* Waits for up to a minute: objects may be freed by RCU or a work item. */
-static void check_same(const struct state *before)
+static void check_same(const struct op *op, const struct state *before)
 {
 	double end = now() + patience(60);
 	char text[256];
 
-	while (!same(before, text, sizeof(text))) {
+	while (!same(op, before, text, sizeof(text))) {
 		if (now() > end)
 			FAIL("left behind: %s", text);
 		usleep(5000);
@@ -121,7 +126,7 @@ void sweep_some(const struct op *op, unsigned int stride)
 		CHECK_EQ(op->attempt(), 0);
 	if (op->undo)
 		op->undo();
-	state_read(&before);
+	state_read(op, &before);
 	/* What is not known cannot be compared. */
 	CHECK(before.resources.known);
 	for (nth = 1; nth < MOST; nth += step(nth, stride), tried++) {
@@ -141,7 +146,7 @@ void sweep_some(const struct op *op, unsigned int stride)
 		if (!err && op->undo)
 			op->undo();
 		if (!in_short() || !hit || tried % LOOK_AFTER == 0)
-			check_same(&before);
+			check_same(op, &before);
 		if (!hit)
 			break;
 		last = nth;

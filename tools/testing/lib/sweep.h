@@ -24,6 +24,10 @@ struct op {
 	 * its objects.
 	 */
 	bool exits;
+	/* What else may have been left behind? Writes it to @text and returns false. May be NULL. */
+	bool (*clean)(char *text, size_t size);
+	/* There is no device meanwhile, so there are no resources to compare. */
+	bool no_device;
 };
 
 /* @link is made before the first fault. sweeps_end() checks that it still works. */
