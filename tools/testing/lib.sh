@@ -231,14 +231,13 @@ cm_listens() { # PORT
 	rdma resource show cm_id 2>/dev/null | grep -q "state LISTEN .*:$1 "
 }
 
-# ready HOW PID: wait until the server PID listens. HOW: tcp:PORT, cm:PORT, or
-# seconds to sleep.
+# ready HOW PID: wait until the server PID listens. HOW: tcp:PORT or cm:PORT.
 ready() {
 	local i how=$1
 	case $how in
 	tcp:*) how=tcp_listens ;;
 	cm:*) how=cm_listens ;;
-	*) sleep "$how"; return ;;
+	*) echo "no way to wait for a server: $how"; return 1 ;;
 	esac
 	for ((i = 0; i < 1000 * SLOW; i++)); do
 		kill -0 "$2" 2>/dev/null || return 1

@@ -350,8 +350,12 @@ static void a50_vanish(int implicit)
 	need_odp();
 	CHECK_EQ(ftruncate(fd, length), 0);
 	file = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	map = mmap(NULL, 2 * length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		   0);
+	/*
+	 * Where mmap() does not place anything by itself: otherwise what vanishes may become the
+	 * heap or stack of another thread before it is mapped again.
+	 */
+	map = mmap((void *)0x567000000000, 2 * length, PROT_NONE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	CHECK(file != MAP_FAILED && map != MAP_FAILED);
 	mr = implicit ? MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL)) :
 			MUST(ibv_reg_mr(dev.pd, map, length, ODP_ALL));

@@ -48,8 +48,17 @@ one_is_gone() { # OLD
 	[ -n "$1" ] && [ -n "$(comm -23 <(echo "$1") <(connections))" ]
 }
 
+# Requests that the disk of the initiator has completed, and whether they are more than MANY.
+completed() {
+	local disk
+	disk=$(remote)
+	awk '{ print $1 + $5 }' "/sys/class/block/${disk#/dev/}/stat"
+}
+has_completed() { (($(completed) > $1)); } # MANY
+
 # fio_during TIMES COMMAND...: COMMAND disturbs fio so many times, which writes and verifies again and
-# again until then. Each time it ends a connection, or nothing was disturbed.
+# again until then. Each time it ends one of the connections, which are its last argument, or nothing
+# was disturbed.
 fio_during() {
 	local pid i times=$1 rc=0 old
 	shift
@@ -60,9 +69,9 @@ fio_during() {
 	done &
 	pid=$!
 	for ((i = 0; i < times; i++)); do
-		sleep $SLOW
+		await has_completed $(($(completed) + 100)) || rc=1
 		old=$(connections)
-		kill -0 $pid && "$@" && await one_is_gone "$old" || rc=1
+		kill -0 $pid && "$@" "$old" && await one_is_gone "$old" || rc=1
 	done
 	: >"$TMP/enough"
 	wait $pid || rc=$?
