@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Calls of kernel verbs, which a process has made in its own context, so that injected faults
- * (fail-nth) hit them: it opens the file `calls' in debugfs and writes the name of a call. Each call
- * makes an object and destroys it, or changes one that was made when the file was opened.
+ * (fail-nth) hit them: it opens the file `calls' in debugfs and writes the name of a call. Each
+ * call makes an object and destroys it, or changes one that was made when the file was opened.
  * write() fails as the call does.
  */
 #include <linux/debugfs.h>
