@@ -136,12 +136,6 @@ static void requester_leave_outlet(struct pinion_conn *conn)
 	hrtimer_cancel(&conn->qp->sq.timer);
 }
 
-/* If not, only what comes back lets us send more. */
-static bool requester_has_window(const struct pinion_conn *conn)
-{
-	return pinion_sender_room(&conn->sender, conn->inflight.window);
-}
-
 enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
 {
 	struct pinion_conn *conn = qp->conn;
@@ -169,7 +163,8 @@ enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
 		further = true;
 	}
 	pinion_requester_watch(conn);
-	pinion_errand_run(&conn->errand, i < BURST || !requester_has_window(conn));
+	/* If we are not stopped by BURST alone, only what comes back lets us send more. */
+	pinion_errand_run(&conn->errand, i < BURST || !pinion_requester_has_room(conn, 1));
 	WRITE_ONCE(conn->attended, false);
 	/*
 	 * conn_arrived_answer() adds to the line, then reads @attended; we clear @attended, then

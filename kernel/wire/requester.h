@@ -96,5 +96,7 @@ void pinion_requester_packet(struct pinion_conn *conn, const struct pinion_reque
  * request has failed.
  */
 enum pinion_step pinion_requester_send(struct pinion_conn *conn, struct pinion_request *request);
+/* Does the window have room for @packets? If nothing is under way, any packet may be sent. */
+bool pinion_requester_has_room(const struct pinion_conn *conn, u32 packets);
 
 #endif

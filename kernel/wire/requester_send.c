@@ -79,8 +79,7 @@ static void requester_sent(struct pinion_conn *conn, u32 packets)
 	pinion_requester_owe(conn);
 }
 
-/* Does the window have room? If nothing is under way, any packet may be sent. */
-static bool requester_has_room(const struct pinion_conn *conn, u32 packets)
+bool pinion_requester_has_room(const struct pinion_conn *conn, u32 packets)
 {
 	const struct pinion_sender *sender = &conn->sender;
 
@@ -93,7 +92,7 @@ static bool requester_has_room(const struct pinion_conn *conn, u32 packets)
 static bool requester_may_send(struct pinion_conn *conn, const struct pinion_request *request,
 			       u32 packets)
 {
-	if (!requester_has_room(conn, packets))
+	if (!pinion_requester_has_room(conn, packets))
 		return false;
 	/* What was lost is counted as under way. */
 	return !(request->op->traits & PINION_OP_HAS_ANSWER) ||
