@@ -14,7 +14,7 @@
 
 #include "kverbs.h"
 
-enum { DEPTH = 16, PORT = 1, PSN = 815, PAGES = 4, QKEY = 0x1234 };
+enum { DEPTH = 16, PORT = 1, PAGES = 4, QKEY = 0x1234 };
 
 static struct dentry *calls_dir;
 /* There is one user, and he makes one call at a time. Held also while the device comes or goes. */
@@ -29,9 +29,7 @@ static struct {
 	struct ib_mr *mr;
 	struct page *page[PAGES];
 	struct scatterlist sg[PAGES];
-	union ib_gid gid;
-	u8 mac[ETH_ALEN];
-	int gid_index;
+	struct rdma_ah_attr address;
 	int mapped;
 } base;
 
@@ -159,13 +157,8 @@ static int call_map(void)
 
 static int call_ah(void)
 {
-	struct rdma_ah_attr attr = { .type = rdma_ah_find_type(calls_device, PORT) };
-	struct ib_ah *ah;
+	struct ib_ah *ah = rdma_create_ah(base.pd, &base.address, RDMA_CREATE_AH_SLEEPABLE);
 
-	ether_addr_copy(attr.roce.dmac, base.mac);
-	rdma_ah_set_grh(&attr, &base.gid, 0, base.gid_index, 64, 0);
-	rdma_ah_set_port_num(&attr, PORT);
-	ah = rdma_create_ah(base.pd, &attr, RDMA_CREATE_AH_SLEEPABLE);
 	if (IS_ERR(ah))
 		return PTR_ERR(ah);
 	rdma_destroy_ah(ah, RDMA_DESTROY_AH_SLEEPABLE);
@@ -175,44 +168,10 @@ static int call_ah(void)
 /* The queue pair is reset first, and its own peer. */
 static int call_connect(void)
 {
-	struct ib_qp_attr attr = {
-		.qp_state = IB_QPS_RESET,
-		.port_num = PORT,
-		.qp_access_flags = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
-		.path_mtu = IB_MTU_1024,
-		.dest_qp_num = base.rc->qp_num,
-		.rq_psn = PSN,
-		.sq_psn = PSN,
-		.max_dest_rd_atomic = 1,
-		.max_rd_atomic = 1,
-		.min_rnr_timer = 12,
-		.timeout = 14,
-		.retry_cnt = 7,
-		.rnr_retry = 7,
-	};
-	int err;
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+	int err = ib_modify_qp(base.rc, &attr, IB_QP_STATE);
 
-	err = ib_modify_qp(base.rc, &attr, IB_QP_STATE);
-	if (err)
-		return err;
-	attr.qp_state = IB_QPS_INIT;
-	err = ib_modify_qp(base.rc, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
-			   IB_QP_ACCESS_FLAGS);
-	if (err)
-		return err;
-	attr.qp_state = IB_QPS_RTR;
-	attr.ah_attr.type = rdma_ah_find_type(calls_device, PORT);
-	ether_addr_copy(attr.ah_attr.roce.dmac, base.mac);
-	rdma_ah_set_grh(&attr.ah_attr, &base.gid, 0, base.gid_index, 64, 0);
-	rdma_ah_set_port_num(&attr.ah_attr, PORT);
-	err = ib_modify_qp(base.rc, &attr, IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU |
-			   IB_QP_DEST_QPN | IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC |
-			   IB_QP_MIN_RNR_TIMER);
-	if (err)
-		return err;
-	attr.qp_state = IB_QPS_RTS;
-	return ib_modify_qp(base.rc, &attr, IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
-			    IB_QP_RNR_RETRY | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
+	return err ?: kverbs_connect(base.rc, base.rc->qp_num, &base.address);
 }
 
 static int call_query(void)
@@ -291,11 +250,13 @@ static int calls_ud_init(void)
 
 static int calls_base_make(void)
 {
-	int i;
+	u8 mac[ETH_ALEN];
+	union ib_gid gid;
+	int i, index = kverbs_find_gid(calls_device, &gid, mac);
 
-	base.gid_index = kverbs_find_gid(calls_device, &base.gid, base.mac);
-	if (base.gid_index < 0)
-		return base.gid_index;
+	if (index < 0)
+		return index;
+	kverbs_address(calls_device, &gid, index, mac, &base.address);
 	base.pd = ib_alloc_pd(calls_device, 0);
 	if (IS_ERR(base.pd))
 		return PTR_ERR(base.pd);

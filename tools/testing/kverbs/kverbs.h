@@ -27,6 +27,11 @@ struct pair {
 
 /* The index of the GID that tests use, and the MAC of its network device; negative: none. */
 int kverbs_find_gid(struct ib_device *device, union ib_gid *gid, u8 *mac);
+/* The address of the device itself: what kverbs_find_gid() has found. */
+void kverbs_address(struct ib_device *device, const union ib_gid *gid, int index, const u8 *mac,
+		    struct rdma_ah_attr *address);
+/* From RESET to RTS, to queue pair @peer at @address. Return: 0 or the error. */
+int kverbs_connect(struct ib_qp *qp, u32 peer, const struct rdma_ah_attr *address);
 
 /* Both ends are on the device, and connected. */
 struct pair *pair_new(struct kunit *test);

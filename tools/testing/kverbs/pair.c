@@ -33,7 +33,16 @@ int kverbs_find_gid(struct ib_device *device, union ib_gid *gid, u8 *mac)
 	return found;
 }
 
-static void end_connect(struct kunit *test, struct end *end, struct end *peer, enum mac mac)
+void kverbs_address(struct ib_device *device, const union ib_gid *gid, int index, const u8 *mac,
+		    struct rdma_ah_attr *address)
+{
+	*address = (struct rdma_ah_attr){ .type = rdma_ah_find_type(device, PORT) };
+	ether_addr_copy(address->roce.dmac, mac);
+	rdma_ah_set_grh(address, (union ib_gid *)gid, 0, index, 64, 0);
+	rdma_ah_set_port_num(address, PORT);
+}
+
+int kverbs_connect(struct ib_qp *qp, u32 peer, const struct rdma_ah_attr *address)
 {
 	struct ib_qp_attr attr = {
 		.qp_state = IB_QPS_INIT,
@@ -41,7 +50,7 @@ static void end_connect(struct kunit *test, struct end *end, struct end *peer, e
 		.qp_access_flags = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE |
 				   IB_ACCESS_REMOTE_ATOMIC,
 		.path_mtu = IB_MTU_1024,
-		.dest_qp_num = peer->qp->qp_num,
+		.dest_qp_num = peer,
 		.rq_psn = PSN,
 		.sq_psn = PSN,
 		.max_dest_rd_atomic = 1,
@@ -50,28 +59,38 @@ static void end_connect(struct kunit *test, struct end *end, struct end *peer, e
 		.timeout = 14,
 		.retry_cnt = 7,
 		.rnr_retry = 7,
+		.ah_attr = *address,
 	};
+	int err;
+
+	err = ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
+			   IB_QP_ACCESS_FLAGS);
+	if (err)
+		return err;
+	attr.qp_state = IB_QPS_RTR;
+	err = ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN |
+			   IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
+	if (err)
+		return err;
+	attr.qp_state = IB_QPS_RTS;
+	return ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
+			    IB_QP_RNR_RETRY | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
+}
+
+static void end_connect(struct kunit *test, struct end *end, struct end *peer, enum mac kind)
+{
+	struct rdma_ah_attr address;
+	u8 mac[ETH_ALEN];
 	union ib_gid gid;
-	int index = kverbs_find_gid(kverbs_device, &gid, attr.ah_attr.roce.dmac);
+	int index = kverbs_find_gid(kverbs_device, &gid, mac);
 
 	KUNIT_ASSERT_GE(test, index, 0);
-	if (mac == NO_MAC)
-		eth_zero_addr(attr.ah_attr.roce.dmac);
-	else if (mac == WRONG_MAC)
-		attr.ah_attr.roce.dmac[ETH_ALEN - 1] ^= 1;
-	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(end->qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX |
-					      IB_QP_PORT | IB_QP_ACCESS_FLAGS));
-	attr.qp_state = IB_QPS_RTR;
-	attr.ah_attr.type = rdma_ah_find_type(kverbs_device, PORT);
-	rdma_ah_set_grh(&attr.ah_attr, &gid, 0, index, 64, 0);
-	rdma_ah_set_port_num(&attr.ah_attr, PORT);
-	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(end->qp, &attr, IB_QP_STATE | IB_QP_AV |
-					      IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN |
-					      IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER));
-	attr.qp_state = IB_QPS_RTS;
-	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(end->qp, &attr, IB_QP_STATE | IB_QP_TIMEOUT |
-					      IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_SQ_PSN |
-					      IB_QP_MAX_QP_RD_ATOMIC));
+	if (kind == NO_MAC)
+		eth_zero_addr(mac);
+	else if (kind == WRONG_MAC)
+		mac[ETH_ALEN - 1] ^= 1;
+	kverbs_address(kverbs_device, &gid, index, mac, &address);
+	KUNIT_ASSERT_EQ(test, 0, kverbs_connect(end->qp, peer->qp->qp_num, &address));
 }
 
 static void end_make(struct kunit *test, struct pair *pair, struct end *end)
