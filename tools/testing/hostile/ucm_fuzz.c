@@ -721,13 +721,7 @@ static void begin(void)
 /* A command or event of which there has been none yet; -1: there is none. */
 static int missing(void)
 {
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(must_succeed); i++) {
-		if (!fuzz_seen->good_of[must_succeed[i]])
-			return must_succeed[i];
-	}
-	return -1;
+	return fuzz_missing(must_succeed, ARRAY_SIZE(must_succeed));
 }
 
 static bool enough(void)

@@ -61,6 +61,17 @@ unsigned int fuzz_errnos(void)
 	return not_zero(fuzz_seen->failed, FUZZ_ERRNOS);
 }
 
+int fuzz_missing(const uint8_t *kinds, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (!fuzz_seen->good_of[kinds[i]])
+			return kinds[i];
+	}
+	return -1;
+}
+
 void fuzz_flip(void *bytes, size_t length)
 {
 	uint8_t *byte = bytes;

@@ -43,6 +43,8 @@ void fuzz_returned(int kind, int err);
 /* How many kinds have succeeded; with how many errnos calls have failed. */
 unsigned int fuzz_kinds(void);
 unsigned int fuzz_errnos(void);
+/* One of these @n kinds of which no call has succeeded; -1: there is none. */
+int fuzz_missing(const uint8_t *kinds, size_t n);
 
 /*
  * Memory for arguments and answers: @length bytes, and nothing behind them. Bits of its addresses
