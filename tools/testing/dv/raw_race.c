@@ -116,29 +116,16 @@ static void put(struct slot *slot, enum kind kind, struct slot fresh)
 
 static void make_umem(uint64_t *seed)
 {
-	uint64_t at = pick(seed, ARENA / PAGE) * PAGE, pages = ~0ULL;
-	uint64_t addr = (uintptr_t)arena + at;
-	uint64_t length = ARENA - at;
-	uint32_t access = IBV_ACCESS_LOCAL_WRITE, id = 0;
-	struct ib_uverbs_attr *handle;
-	struct raw raw;
+	uint64_t at = pick(seed, ARENA / PAGE) * PAGE;
+	uint32_t handle, id;
 
-	if (pick(seed, 2)) {
-		addr = (uintptr_t)arena;
-		length = ARENA;
-	}
-	raw_begin(&raw, MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_REG);
-	handle = raw_handle(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE, 0);
-	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR, &addr, 8);
-	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, &length, 8);
-	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS, &access, 4);
-	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP, &pages, 8);
-	raw_out(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &id, 4);
-	if (!raw_call(fd, &raw))
+	if (pick(seed, 2))
+		at = 0;
+	if (!raw_reg_umem(fd, arena + at, ARENA - at, &handle, &id))
 		put(any(seed, UMEM), UMEM,
-		    (struct slot){ .handle = handle->data + 1,
+		    (struct slot){ .handle = handle + 1ULL,
 				   .number = id,
-				   .ring = addr - (uintptr_t)arena });
+				   .ring = at });
 	else
 		count(&counts->refused);
 }

@@ -416,20 +416,9 @@ static void nearly_right(void)
 
 static uint32_t umem_new(void)
 {
-	uint64_t addr = (uintptr_t)arena, length = 4 * PAGE, pages = ~0ULL;
-	uint32_t access = IBV_ACCESS_LOCAL_WRITE, id = 0;
-	struct ib_uverbs_attr *handle;
-	struct raw raw;
+	uint32_t id;
 
-	raw_begin(&raw, MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_REG);
-	handle = raw_handle(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE, 0);
-	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR, &addr, 8);
-	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, &length, 8);
-	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS, &access, 4);
-	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP, &pages, 8);
-	raw_out(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &id, 4);
-	CHECK_EQ(raw_call(fd, &raw), 0);
-	first.umem = handle->data;
+	CHECK_EQ(raw_reg_umem(fd, arena, 4 * PAGE, &first.umem, &id), 0);
 	return id;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/pinion-abi.h>
 
 #include "raw.h"
@@ -205,6 +206,27 @@ int raw_doorbell(int fd, uint32_t qp_handle)
 	raw_begin(&raw, UVERBS_OBJECT_QP, PINION_METHOD_QP_DOORBELL);
 	raw_handle(&raw, PINION_ATTR_QP_DOORBELL_HANDLE, qp_handle);
 	return raw_call(fd, &raw);
+}
+
+int raw_reg_umem(int fd, const void *addr, uint64_t length, uint32_t *handle,
+		 uint32_t *id)
+{
+	uint64_t at = (uintptr_t)addr, pages = ~0ULL;
+	uint32_t access = IBV_ACCESS_LOCAL_WRITE;
+	struct ib_uverbs_attr *attr;
+	struct raw raw;
+	int err;
+
+	raw_begin(&raw, MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_REG);
+	attr = raw_handle(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE, 0);
+	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR, &at, 8);
+	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, &length, 8);
+	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS, &access, 4);
+	raw_in(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP, &pages, 8);
+	raw_out(&raw, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, id, 4);
+	err = raw_call(fd, &raw);
+	*handle = attr->data;
+	return err;
 }
 
 int raw_dereg_mr(int fd, uint32_t handle)

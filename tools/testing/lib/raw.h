@@ -60,6 +60,10 @@ int raw_create_srq(int fd, uint32_t pd, uint32_t wr,
 /* @object: UVERBS_OBJECT_CQ, _QP or _SRQ. */
 int raw_destroy_queue(int fd, uint16_t object, uint32_t handle);
 
+/* A umem of any page sizes, which the device may write to. */
+int raw_reg_umem(int fd, const void *addr, uint64_t length, uint32_t *handle,
+		 uint32_t *id);
+
 int raw_doorbell(int fd, uint32_t qp_handle);
 int raw_dereg_mr(int fd, uint32_t handle);
 /* As ibv_modify_qp(), but the provider does not touch the rings of the queue pair. */
