@@ -12,6 +12,25 @@ enum { BUCKETS = 1024 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct dv_object *buckets[BUCKETS];
 
+static void table_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void table_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+/*
+ * A child of fork() has the lock as it was, but none of the threads that could unlock it. So fork()
+ * waits until no thread has it.
+ */
+static void __attribute__((constructor)) table_survives_fork(void)
+{
+	pthread_atfork(table_lock, table_unlock, table_unlock);
+}
+
 /* A hash that spreads addresses that are close to each other. */
 static struct dv_object **bucket(const struct dv_object *object)
 {
@@ -22,10 +41,10 @@ void dv_remember(struct dv_object *object)
 {
 	struct dv_object **head = bucket(object);
 
-	pthread_mutex_lock(&lock);
+	table_lock();
 	object->next = *head;
 	*head = object;
-	pthread_mutex_unlock(&lock);
+	table_unlock();
 }
 
 static struct dv_object *look(const struct dv_object *object)
@@ -42,12 +61,12 @@ struct dv_object *dv_find(const void *given)
 	const char *inside = given;
 	struct dv_object *found;
 
-	pthread_mutex_lock(&lock);
+	table_lock();
 	found = look(given);
 	if (!found)
 		found = look(
 			(void *)(inside - offsetof(struct dv_object, umem)));
-	pthread_mutex_unlock(&lock);
+	table_unlock();
 	return found;
 }
 
@@ -55,9 +74,9 @@ void dv_forget(struct dv_object *object)
 {
 	struct dv_object **at;
 
-	pthread_mutex_lock(&lock);
+	table_lock();
 	for (at = bucket(object); *at != object; at = &(*at)->next)
 		;
 	*at = object->next;
-	pthread_mutex_unlock(&lock);
+	table_unlock();
 }

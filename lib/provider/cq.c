@@ -176,6 +176,7 @@ int pinion_resize_cq(struct ibv_cq *ibcq, int cqe)
 	int err;
 
 	pinion_lock(&cq->lock);
+	pinion_cq_keep_current(cq);
 	err = resize_step(ibcq, cqe, PINION_RESIZE_OFFER, &info);
 	if (!err)
 		err = pinion_home_map(&ring, &home, ibcq->context, &info);

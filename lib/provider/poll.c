@@ -117,6 +117,20 @@ int pinion_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 }
 
 /*
+ * The ring is about to change, with the lock held. A queue without a lock may be between start_poll
+ * and end_poll: then the program goes on reading its completion in a copy.
+ */
+void pinion_cq_keep_current(struct pinion_cq *cq)
+{
+	if (!cq->cqe || cq->cqe == &cq->kept)
+		return;
+	cq->kept = *cq->cqe;
+	cq->cqe = &cq->kept;
+	cq->ring.next++;
+	pinion_ring_publish(&cq->ring);
+}
+
+/*
  * Remove completions of a QP that was destroyed or reset: they could be taken for
  * completions of a later QP with this number. The others move towards the newer end,
  * where the kernel goes on, so that the older slots become free.
@@ -128,6 +142,7 @@ void pinion_cq_forget_qp(struct ibv_cq *ibcq, uint32_t qpn)
 	uint32_t from, to;
 
 	pinion_lock(&cq->lock);
+	pinion_cq_keep_current(cq);
 	ring->limit = pinion_ring_kern_idx(ring);
 	to = ring->limit;
 	for (from = ring->limit; from != ring->next;) {
@@ -174,16 +189,21 @@ static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 	return err;
 }
 
-/* Free the slot at once, so that the queue does not fill up during a long batch. */
+/* The program has read cq->cqe. Free its slot at once: else a long batch could fill the queue. */
+static void drop_current(struct pinion_cq *cq)
+{
+	if (cq->cqe && cq->cqe != &cq->kept) {
+		cq->ring.next++;
+		pinion_ring_publish(&cq->ring);
+	}
+	cq->cqe = NULL;
+}
+
 static int next_poll(struct ibv_cq_ex *ibcq)
 {
 	struct pinion_cq *cq = to_pinion_cq_ex(ibcq);
 
-	if (cq->cqe) {
-		cq->cqe = NULL;
-		cq->ring.next++;
-		pinion_ring_publish(&cq->ring);
-	}
+	drop_current(cq);
 	return peek(cq);
 }
 
@@ -191,11 +211,7 @@ static void end_poll(struct ibv_cq_ex *ibcq)
 {
 	struct pinion_cq *cq = to_pinion_cq_ex(ibcq);
 
-	if (cq->cqe) {
-		cq->cqe = NULL;
-		cq->ring.next++;
-		pinion_ring_publish(&cq->ring);
-	}
+	drop_current(cq);
 	pinion_unlock(&cq->lock);
 }
 

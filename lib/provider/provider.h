@@ -46,6 +46,7 @@ struct pinion_cq {
 	struct pinion_lock lock;
 	uint32_t polls; /* counts polls, for the streak of send queues */
 	const struct pinion_cqe *cqe; /* between start_poll and end_poll */
+	struct pinion_cqe kept; /* what @cqe points to if its slot is free */
 	struct pinion_pd *parent; /* the parent domain it was made in, or NULL */
 };
 
@@ -203,6 +204,7 @@ int pinion_destroy_cq(struct ibv_cq *cq);
 /* poll.c */
 int pinion_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc);
 int pinion_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+void pinion_cq_keep_current(struct pinion_cq *cq);
 void pinion_cq_forget_qp(struct ibv_cq *cq, uint32_t qpn);
 void pinion_set_poll_ops(struct ibv_cq_ex *cq, uint64_t wc_flags);
 

@@ -60,8 +60,9 @@ static struct ibv_context *device_open(const char *name)
 		die("libibverbs has no device %s; `pinionctl doctor' may tell why",
 		    name);
 	context = ibv_open_device(*device);
+	/* errno is of something that libibverbs has tried last. */
 	if (!context)
-		die("%s cannot be opened: %m; `pinionctl doctor' may tell why",
+		die("%s cannot be opened: `pinionctl doctor' may tell why",
 		    name);
 	ibv_free_device_list(all);
 	return context;

@@ -26,6 +26,11 @@ const char *file_line(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2)));
 
 /*
+ * Exit if @err, with which a file in debugfs could not be opened, says that the kernel
+ * refuses; and say why.
+ */
+void die_if_refused(const char *path, int err);
+/*
  * Write @line to a file of a pinion device below /sys/kernel/debug/pinion, or exit if it cannot be
  * opened. Return: 0 or the errno of writing.
  */

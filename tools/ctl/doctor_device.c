@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,11 +110,31 @@ static char *device_file(const char *name)
 	return file;
 }
 
+/* Root gets EPERM only: of a cgroup, for devices that a container or a service was not given. */
+static void doctor_file_refused(const char *name, const char *file, int err)
+{
+	if (err == EPERM)
+		found(WRONG, "file",
+		      print("%s of %s is there, but not for this container or service: its cgroup's device rules forbid it",
+			    file, name),
+		      print("docker run --device=/dev/infiniband, not as a volume; of a service: DeviceAllow=char-infiniband_verbs"));
+	else if (err == EACCES)
+		found(WRONG, "file",
+		      print("%s of %s may not be opened by you", file, name),
+		      print("chmod 666 %s, as rdma-core's udev rules do",
+			    file));
+	else
+		found(WRONG, "file",
+		      print("%s of %s cannot be opened: %s", file, name,
+			    strerror(err)),
+		      NULL);
+}
+
 /* Return: may we open it? */
 static bool doctor_file(const char *name)
 {
 	char *file = device_file(name);
-	bool may = false;
+	int fd = -1;
 
 	if (!file)
 		found(WRONG, "file",
@@ -122,15 +143,13 @@ static bool doctor_file(const char *name)
 	else if (access(file, F_OK))
 		found(WRONG, "file", print("%s of %s is not there", file, name),
 		      print("start udev; of a container: --device=/dev/infiniband"));
-	else if (access(file, R_OK | W_OK))
-		found(WRONG, "file",
-		      print("%s of %s may not be opened by you", file, name),
-		      print("chmod 666 %s, as rdma-core's udev rules do",
-			    file));
-	else
-		may = true;
+	else if ((fd = open(file, O_RDWR | O_CLOEXEC)) < 0)
+		doctor_file_refused(name, file, errno);
 	free(file);
-	return may;
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
 }
 
 /* "65" of the symbol version IBVERBS_PRIVATE_65, as all parts of a libibverbs have it; or "". */
@@ -226,8 +245,8 @@ static void doctor_provider(const char *name)
 			found(WRONG, "provider",
 			      print("libibverbs does not open %s: %s", name,
 				    strerror(errno)),
-			      errno == EPERM || errno == EACCES ?
-				      print("see its file, its cgroup's rdma.max and its device rules") :
+			      errno == EAGAIN ?
+				      print("a limit of the cgroup (rdma.max), or the device is broken: see the kernel's messages") :
 				      print("VERBS_LOG_LEVEL=4 VERBS_LOG_FILE=/dev/stderr ibv_devinfo -d %s",
 					    name));
 		}

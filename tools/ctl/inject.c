@@ -27,9 +27,7 @@ static int orders_open(int flags)
 
 	if (fd >= 0)
 		return fd;
-	if (errno == EACCES || errno == EPERM)
-		die("%s is root's, and of a kernel that is not locked down",
-		    ORDERS);
+	die_if_refused(ORDERS, errno);
 	die("no %s: the module pinion and debugfs are needed\n"
 	    "(mount -t debugfs none /sys/kernel/debug)",
 	    ORDERS);

@@ -61,8 +61,8 @@ static bool keys_of(struct keys *keys, const char *device)
 	char *line = NULL;
 	size_t size = 0;
 
-	if (!file && errno == EACCES)
-		die("%s can be read by root only", path);
+	if (!file)
+		die_if_refused(path, errno);
 	free(path);
 	if (!file)
 		return false;

@@ -251,7 +251,8 @@ static struct ibv_context *device_open(const char *name)
 		die("%s: libibverbs has no such device", name ?: "no device");
 	context = ibv_open_device(*device);
 	if (!context)
-		die("%s: %m", ibv_get_device_name(*device));
+		die("%s cannot be opened: `pinionctl doctor' may tell why",
+		    ibv_get_device_name(*device));
 	ibv_free_device_list(all);
 	return context;
 }

@@ -74,8 +74,8 @@ bool table_open(struct table *table, const char *device, uint32_t key)
 	table->key = key;
 	table->file = fopen(path, "r+e");
 	err = errno;
-	if (!table->file && err == EACCES)
-		die("%s can be read by root only", path);
+	if (!table->file)
+		die_if_refused(path, err);
 	if (!table->file)
 		die("%s: %s: no pinion device, a module older than this, or no debugfs\n"
 		    "(mount -t debugfs none /sys/kernel/debug)",

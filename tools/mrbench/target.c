@@ -16,15 +16,19 @@
 
 static struct ibv_context *open_device(const char *name)
 {
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	struct ibv_context *context = NULL;
-	int i;
+	struct ibv_device **list = ibv_get_device_list(NULL), **one = list;
+	struct ibv_context *context;
 
-	for (i = 0; list && list[i]; i++)
-		if (!strcmp(ibv_get_device_name(list[i]), name))
-			context = ibv_open_device(list[i]);
-	if (list)
-		ibv_free_device_list(list);
+	while (one && *one && strcmp(ibv_get_device_name(*one), name))
+		one++;
+	if (!one || !*one)
+		die(2, "%s: no such device", name);
+	context = ibv_open_device(*one);
+	/* errno is of something that libibverbs has tried last. */
+	if (!context)
+		die(2, "%s cannot be opened: `pinionctl doctor' may tell why",
+		    name);
+	ibv_free_device_list(list);
 	return context;
 }
 
@@ -40,8 +44,6 @@ void target_open(struct target *target, const char *name)
 		return;
 	}
 	target->context = open_device(name);
-	if (!target->context)
-		die(2, "%s: no such device, or it cannot be opened", name);
 	target->pd = ibv_alloc_pd(target->context);
 	if (!target->pd)
 		die(2, "%s: no protection domain: %m", name);

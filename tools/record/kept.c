@@ -2,6 +2,7 @@
 /*
  * Data about objects of libibverbs, by address. Read by many calls, from any thread.
  */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,7 +18,35 @@ struct entry {
 };
 
 static struct entry *buckets[BUCKETS];
-static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+/* Who writes is let in before new readers: with some threads that poll there are always readers. */
+static pthread_rwlock_t lock =
+	PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+
+static void kept_wait(void)
+{
+	pthread_rwlock_wrlock(&lock);
+}
+
+static void kept_go_on(void)
+{
+	pthread_rwlock_unlock(&lock);
+}
+
+/* Here the owner is another thread to the lock, so it cannot be unlocked. */
+static void kept_begin_as_child(void)
+{
+	lock = (pthread_rwlock_t)
+		PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+}
+
+/*
+ * A child of fork() has the lock as it was, but none of the threads that could unlock it. So fork()
+ * waits until no thread has it.
+ */
+static void __attribute__((constructor)) kept_survive_fork(void)
+{
+	pthread_atfork(kept_wait, kept_go_on, kept_begin_as_child);
+}
 
 static struct entry **bucket_of(const void *object)
 {

@@ -8,12 +8,20 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../../lib/provider/ring.h"
 #include "ktap.h"
 
-enum { ENTRIES = 8, STRIDE = 64, STREAM = 1000000 };
+enum { ENTRIES = 8, STRIDE = 64 };
+
+/*
+ * How much goes from thread to thread: LEAST, then MOST or what can be done in a second. Each time
+ * that the ring is full or empty, one of them waits for the other, which may wait for a processor:
+ * user-mode Linux runs the threads of a process by turns, and on a busy machine a turn takes long.
+ */
+enum { LEAST = 100 * ENTRIES, MOST = 1000000 };
 
 /* Shortly before the wrap, so that every test crosses it. */
 #define START ((uint32_t)-3)
@@ -128,14 +136,20 @@ static const char *forgets_on_reset(void)
 	return NULL;
 }
 
+struct stream {
+	struct pinion_ring ring;
+	uint32_t end; /* atomic: how many are sent in all, when that is known; until then MOST */
+};
+
 /* Consumes as the kernel does; returns NULL on a wrong or early value. */
 static void *kernel_side(void *arg)
 {
-	const struct pinion_ring *ring = arg;
+	struct stream *stream = arg;
+	const struct pinion_ring *ring = &stream->ring;
 	struct pinion_ring_hdr *hdr = ring->hdr;
 	uint32_t head = START, done = 0;
 
-	while (done < STREAM) {
+	while (done < __atomic_load_n(&stream->end, __ATOMIC_RELAXED)) {
 		if (__atomic_load_n(&hdr->user_idx, __ATOMIC_ACQUIRE) == head) {
 			sched_yield();
 			continue;
@@ -148,27 +162,41 @@ static void *kernel_side(void *arg)
 	return arg;
 }
 
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec + time.tv_nsec / 1e9;
+}
+
 static const char *keeps_order_between_threads(void)
 {
-	struct pinion_ring ring;
+	struct stream stream = { .end = MOST };
+	struct pinion_ring *ring = &stream.ring;
+	double limit = now() + 1;
 	pthread_t thread;
 	uint32_t sent;
 	void *result;
 
-	ENSURE(make(&ring, START) == 0);
-	ENSURE(pthread_create(&thread, NULL, kernel_side, &ring) == 0);
-	for (sent = 0; sent < STREAM; sent++) {
-		while (pinion_ring_full(&ring)) {
+	ENSURE(make(ring, START) == 0);
+	ENSURE(pthread_create(&thread, NULL, kernel_side, &stream) == 0);
+	for (sent = 0; sent < MOST; sent++) {
+		if (pinion_ring_full(ring) && sent >= LEAST && now() > limit)
+			break;
+		while (pinion_ring_full(ring)) {
 			if (pthread_tryjoin_np(thread, &result) == 0)
 				return "the other side saw a wrong value";
 			sched_yield();
 		}
-		*(uint32_t *)pinion_ring_slot(&ring, ring.next++) = sent;
-		pinion_ring_publish(&ring);
+		*(uint32_t *)pinion_ring_slot(ring, ring->next++) = sent;
+		pinion_ring_publish(ring);
 	}
+	__atomic_store_n(&stream.end, sent, __ATOMIC_RELAXED);
 	pthread_join(thread, &result);
 	ENSURE(result);
-	pinion_ring_unmap(&ring);
+	ENSURE(ring->hdr->kern_idx == START + sent);
+	pinion_ring_unmap(ring);
 	return NULL;
 }
 

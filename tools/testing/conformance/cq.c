@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Completion queues: sizes, resizing with completions in it, overflow, events,
- * solicited or not, timestamps (items CQ1 to CQ17).
+ * solicited or not, timestamps (items CQ1 to CQ21).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -698,6 +698,143 @@ static void cq20_solicited(void)
 	CHECK_EQ(ibv_destroy_cq(cq), 0);
 }
 
+/* What may happen to a queue between ibv_start_poll() and ibv_end_poll(). */
+enum { DESTROYED, RESET, RESIZED };
+
+enum { BATCH = 12 };
+
+static struct ibv_cq_ex *one_thread_cq(void)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 2 * BATCH,
+		.wc_flags = IBV_WC_STANDARD_FLAGS,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
+	};
+
+	return MUST(ibv_create_cq_ex(dev.ctx, &attr));
+}
+
+/* Completions in a queue, in their order; those of @other go when that changes. */
+struct batch {
+	struct link other;
+	uint64_t wr_id[BATCH];
+	bool of_other[BATCH];
+	int next;
+};
+
+static void batch_post(struct batch *batch, uint64_t *posted)
+{
+	int i;
+
+	for (i = 0; i < BATCH; i++) {
+		struct ibv_send_wr wr = {
+			.wr_id = (*posted)++,
+			.opcode = IBV_WR_RDMA_WRITE,
+			.send_flags = IBV_SEND_SIGNALED,
+		};
+
+		batch->wr_id[i] = wr.wr_id;
+		batch->of_other[i] = rnd_below(2);
+		post(batch->of_other[i] ? &batch->other.a : &link_.a, &wr);
+	}
+	batch->next = 0;
+}
+
+static void batch_change(struct batch *batch, struct ibv_cq_ex *cq, int how)
+{
+	int i;
+
+	if (how == RESIZED) {
+		CHECK_EQ(ibv_resize_cq(ibv_cq_ex_to_cq(cq),
+				       rnd_in(BATCH, 4 * BATCH)),
+			 0);
+		return;
+	}
+	if (how == DESTROYED)
+		end_free(&batch->other.a);
+	else
+		CHECK_EQ(end_set_state(&batch->other.a, IBV_QPS_RESET), 0);
+	for (i = 0; i < BATCH; i++) {
+		if (batch->of_other[i])
+			batch->wr_id[i] = UINT64_MAX;
+	}
+}
+
+/* @err is what polling has said: the next of the batch that is still there, or there is none. */
+static void batch_expect(struct batch *batch, struct ibv_cq_ex *cq, int err)
+{
+	while (batch->next < BATCH && batch->wr_id[batch->next] == UINT64_MAX)
+		batch->next++;
+	if (batch->next == BATCH) {
+		CHECK_EQ(err, ENOENT);
+		return;
+	}
+	CHECK_EQ(err, 0);
+	CHECK_EQ(cq->wr_id, batch->wr_id[batch->next]);
+	CHECK_EQ(ibv_wc_read_opcode(cq), IBV_WC_RDMA_WRITE);
+	batch->next++;
+}
+
+/* Poll up to @change completions, change the queue, and poll the others. */
+static void batch_poll(struct batch *batch, struct ibv_cq_ex *cq, int how,
+		       int change)
+{
+	struct ibv_poll_cq_attr attr = {};
+	uint32_t qpn;
+	int i;
+
+	batch_expect(batch, cq, ibv_start_poll(cq, &attr));
+	for (i = 0; i < change; i++)
+		batch_expect(batch, cq, ibv_next_poll(cq));
+	qpn = ibv_wc_read_qp_num(cq);
+	batch_change(batch, cq, how);
+	/* The one that is being read can still be read. */
+	CHECK_EQ(ibv_wc_read_qp_num(cq), qpn);
+	CHECK_EQ(ibv_wc_read_opcode(cq), IBV_WC_RDMA_WRITE);
+	if (rnd_below(2)) {
+		ibv_end_poll(cq);
+		i = ibv_start_poll(cq, &attr);
+		batch_expect(batch, cq, i);
+		if (i)
+			return;
+	}
+	do {
+		i = ibv_next_poll(cq);
+		batch_expect(batch, cq, i);
+	} while (!i);
+	ibv_end_poll(cq);
+}
+
+/*
+ * A queue for one thread has no lock, so in the middle of a poll this thread may destroy or reset a
+ * queue pair, or resize the queue: it then finds all other completions, each once.
+ */
+static void cq21_changed_in_a_poll(int how)
+{
+	struct ibv_cq_ex *cq;
+	struct qp_cfg cfg = { .wr = 512 };
+	uint64_t posted = 0;
+	struct batch batch;
+	int round;
+
+	if (!dev.pinion)
+		skip("of other drivers not all remove completions");
+	cq = one_thread_cq();
+	cfg.scq = ibv_cq_ex_to_cq(cq);
+	begin(cfg.scq, NULL);
+	for (round = 0; round < 100; round++) {
+		context("round %d", round);
+		link_make2(&batch.other, &cfg, &(struct qp_cfg){ .wr = 512 });
+		batch_post(&batch, &posted);
+		batch_poll(&batch, cq, how, rnd_below(BATCH));
+		if (how != DESTROYED)
+			end_free(&batch.other.a);
+		end_free(&batch.other.b);
+		expect_none(cfg.scq, 0);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(cq1_sizes, "CQ1 sizes"),
 	TEST(cq1_largest, "CQ1 the largest there may be"),
@@ -722,6 +859,11 @@ static const struct test tests[] = {
 	TEST(cq18_by_count, "CQ18 moderated by count"),
 	TEST(cq19_by_period, "CQ19 moderated by period"),
 	TEST(cq20_solicited, "CQ20 moderated and solicited"),
+	TEST_OF(cq21_changed_in_a_poll, DESTROYED,
+		"CQ21 a queue pair destroyed in a poll"),
+	TEST_OF(cq21_changed_in_a_poll, RESET,
+		"CQ21 a queue pair reset in a poll"),
+	TEST_OF(cq21_changed_in_a_poll, RESIZED, "CQ21 resized in a poll"),
 };
 
 HARNESS_MAIN("Completion queues", tests)

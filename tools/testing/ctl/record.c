@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * pinionctl record and replay (items CT80 to CT89): the file has all calls of a program, a
+ * pinionctl record and replay (items CT80 to CT88): the file has all calls of a program, a
  * replay gives the same results, and differences are reported.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -262,6 +263,63 @@ static void ct86_damaged(void)
 	end_file();
 }
 
+static _Atomic bool enough;
+
+static void *poll_all_the_time(void *cq)
+{
+	struct ibv_wc wc;
+
+	while (!enough)
+		CHECK_EQ(ibv_poll_cq(cq, 1, &wc), 0);
+	return NULL;
+}
+
+static void open_as_a_child(void *arg)
+{
+	(void)arg;
+	/* If it waits for a thread that is not here, that is for ever. */
+	alarm(patience(PATIENCE));
+	device_another();
+}
+
+#define FORKS "CT87 "
+
+/* A process forks while its other threads poll, and its children open the device. */
+static void ct87_forks(void)
+{
+	struct ibv_cq *cq = MUST(ibv_create_cq(dev.ctx, 1, NULL, NULL, 0));
+	pthread_t threads[2];
+	int i;
+
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, poll_all_the_time,
+					cq),
+			 0);
+	for (i = 0; i < 50; i++) {
+		context("child %d", i);
+		reap_ok(spawn(open_as_a_child, NULL));
+	}
+	enough = true;
+	for (i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	CHECK_EQ(ibv_destroy_cq(cq), 0);
+}
+
+/* It can do so while it is recorded. */
+static void ct88_forks_recorded(void)
+{
+	char self[4096] = "", *text;
+
+	CHECK(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+	begin_file();
+	tool_says("record %s -- %s --device %s --only '" FORKS "'", file, self,
+		  device_name());
+	text = contents(file);
+	CHECK(count(text, " open_device ") > 50);
+	free(text);
+	end_file();
+}
+
 static const struct test tests[] = {
 	TEST(ct80_both, "CT80 record: both ends"),
 	TEST(ct81_one_side, "CT81 replay: an end alone"),
@@ -270,6 +328,8 @@ static const struct test tests[] = {
 	TEST(ct84_command, "CT84 record: the command"),
 	TEST(ct85_no_recording, "CT85 replay: what is no recording"),
 	LONG_TEST(ct86_damaged, "CT86 replay: a damaged recording", 180),
+	TEST(ct87_forks, FORKS "a program that forks"),
+	TEST(ct88_forks_recorded, "CT88 record: a program that forks"),
 };
 
 HARNESS_MAIN("pinionctl: record and replay", tests)

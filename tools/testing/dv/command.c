@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * DEVX commands: answers, refusals and their syndromes, and invalid commands (items VX1 to
- * VX12).
+ * VX13).
  */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <rdma/mlx5_user_ioctl_cmds.h>
 
@@ -405,6 +407,56 @@ static void vx9_garbage(void)
 	CHECK(refused);
 }
 
+/* Too short for a command, so all that happens is that the object is looked for. */
+static void look_for(obj_t obj)
+{
+	uint8_t byte = 0;
+
+	CHECK_EQ(mlx5dv_devx_obj_query(obj, &byte, 1, &byte, 1), EINVAL);
+}
+
+static _Atomic bool enough;
+
+static void *look_all_the_time(void *obj)
+{
+	while (!enough)
+		look_for(obj);
+	return NULL;
+}
+
+static void look_as_a_child(void *obj)
+{
+	/* If it waits for a thread that is not here, that is for ever. */
+	alarm(patience(PATIENCE));
+	look_for(obj);
+}
+
+/* Children of a process whose other threads make calls at that moment can make them, too. */
+static void vx13_fork(void)
+{
+	uint8_t in[16], out[16] = {};
+	pthread_t threads[2];
+	obj_t obj;
+	int i;
+
+	dv_begin();
+	prm_head(in, PRM_ALLOC_PD, 0);
+	obj = MUST(mlx5dv_devx_obj_create(dev.ctx, in, sizeof(in), out,
+					  sizeof(out)));
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, look_all_the_time,
+					obj),
+			 0);
+	for (i = 0; i < 50; i++) {
+		context("child %d", i);
+		reap_ok(spawn(look_as_a_child, obj));
+	}
+	enough = true;
+	for (i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
+}
+
 static const struct test tests[] = {
 	TEST(vx1_caps, "VX1-capabilities"),
 	LONG_TEST(vx2_other_opcodes, "VX2-other-commands-have-a-clean-status",
@@ -419,6 +471,7 @@ static const struct test tests[] = {
 	TEST(vx10_counters, "VX10-counters-of-flows"),
 	TEST(vx11_query_device, "VX11-what-the-device-claims"),
 	TEST(vx12_no_aggregate, "VX12-no-aggregate-of-ports"),
+	TEST(vx13_fork, "VX13-fork-while-others-make-calls"),
 };
 
 HARNESS_MAIN("DEVX commands", tests)

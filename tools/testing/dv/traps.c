@@ -2,7 +2,7 @@
 /*
  * Doorbell pages are unmapped while doorbell records are polled seldom, so that a store faults.
  * Then polling must become frequent at once, and no doorbell may be lost, whatever happens to the
- * mapping, and however long nothing has rung (items VT1 to VT5, VT7 to VT10; VT6 is in unplug.c).
+ * mapping, and however long nothing has rung (items VT1 to VT5, VT7 to VT11; VT6 is in unplug.c).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -493,6 +493,65 @@ static void vt5_outlives(void)
 	CHECK_EQ(status, 0);
 }
 
+/* Messages to a region on demand of the page. */
+struct on_demand {
+	struct link link;
+	struct region from;
+	struct ibv_mr *mr;
+	uint8_t *page;
+	unsigned long count;
+};
+
+enum { WRITTEN = 256 }; /* bytes at the begin of the page, where no bell is */
+
+static void *write_on_demand(void *arg)
+{
+	struct on_demand *on = arg;
+
+	while (!is_over()) {
+		memset(on->from.buf->data, ++on->count, WRITTEN);
+		expect(rdma(&on->link.a, IBV_WR_RDMA_WRITE,
+			    sge_of(&on->from, 0, WRITTEN), (uintptr_t)on->page,
+			    on->mr->rkey),
+		       IBV_WC_SUCCESS);
+		/* Now and then this process needs the page, too. */
+		if (!(on->count % 8))
+			CHECK(!memcmp(on->page, on->from.buf->data, WRITTEN));
+		usleep(on->count * 7919 % (2 * REST_US));
+	}
+	return NULL;
+}
+
+/*
+ * A page that is taken away goes from regions on demand, too, and comes back for a message, which
+ * rings no bell.
+ */
+static void vt11_on_demand(void)
+{
+	double until = now() + opt.seconds;
+	struct on_demand on = {};
+	pthread_t thread;
+
+	need_odp();
+	begin();
+	on.page = uar->base_addr;
+	on.from = region_new(WRITTEN, 0, ALL_ACCESS);
+	link_make(&on.link, NULL);
+	on.mr = MUST(ibv_reg_mr(dev.pd, on.page, PAGE,
+				ALL_ACCESS | IBV_ACCESS_ON_DEMAND));
+	CHECK_EQ(pthread_create(&thread, NULL, write_on_demand, &on), 0);
+	while (go_on(until, __atomic_load_n(&on.count, __ATOMIC_RELAXED) > 8)) {
+		usleep(rnd_below(2 * REST_US));
+		write_some(true);
+	}
+	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	CHECK(!memcmp(on.page, on.from.buf->data, WRITTEN));
+	CHECK_EQ(ibv_dereg_mr(on.mr), 0);
+	link_free(&on.link);
+	end();
+}
+
 static const struct test tests[] = {
 	LONG_TEST(vt1_store_is_heard, "VT1 a store after a rest is heard", 60),
 	TEST_OF(random_pauses, false,
@@ -505,6 +564,7 @@ static const struct test tests[] = {
 	TEST_OF(long_rests, true, "VT8 likewise without a record of sends"),
 	TEST(vt9_by_dmabuf, "VT9 a doorbell by a dma-buf after a long rest"),
 	TEST(vt10_receives, "VT10 receives after a long rest"),
+	TEST(vt11_on_demand, "VT11 a page in a region on demand"),
 };
 
 HARNESS_MAIN("Doorbell pages that are traps", tests)

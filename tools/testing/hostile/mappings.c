@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * mmap of the command fd: only the offsets given out, whole, shared, and not executable; and
- * mappings whose object is destroyed (items M1 to M9).
+ * mappings whose object is destroyed (items M1 to M11).
  */
 #define _GNU_SOURCE
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "raw.h"
@@ -244,6 +246,150 @@ static void m9_unmapped(void)
 	CHECK_EQ(ring_doorbell(&a), 0);
 }
 
+/* A message without payload, posted by hand. */
+static void message_works(void)
+{
+	struct pinion_sq_wqe *wqe = ring_wqe(&a.sq);
+
+	wqe->opcode = PINION_OP_RDMA_WRITE;
+	wqe->flags = PINION_WQE_SIGNALED;
+	ring_publish(&a.sq, 1);
+	CHECK_EQ(ring_doorbell(&a), 0);
+	expect(await(a.end.scq), IBV_WC_SUCCESS);
+}
+
+/* The pages of a mapping may be gone. But what can be read of them is the ring. */
+static void read_ring(void *arg)
+{
+	CHECK(!memcmp(arg, (void *)a.sq.hdr, a.sq.length));
+}
+
+static void ring_or_nothing(void *map)
+{
+	int status = reap(spawn(read_ring, map));
+	int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+	CHECK(!status || signal == SIGBUS || signal == SIGSEGV);
+}
+
+static void *second_mapping(void)
+{
+	return MUST(try_map(dev.ctx->cmd_fd, a.sq.offset, a.sq.length, RW,
+			    MAP_SHARED));
+}
+
+/* Room at a random address for a mapping that is moved. */
+static void *room(void)
+{
+	void *map = mmap(NULL, a.sq.length, PROT_NONE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(map != MAP_FAILED);
+	return map;
+}
+
+enum { MOVE, FORBID, LOCK, SYNC, SHRINK, SHUFFLE, WAYS };
+
+/* Do something to a mapping. Return: where it is now. */
+static void *disturb(void *map, int way)
+{
+	size_t length = a.sq.length;
+	void *moved;
+
+	switch (way) {
+	case MOVE:
+		moved = mremap(map, length, length,
+			       MREMAP_MAYMOVE | MREMAP_FIXED, room());
+		CHECK(moved != MAP_FAILED);
+		return moved;
+	case FORBID:
+		CHECK_EQ(mprotect(map, PAGE, PROT_NONE), 0);
+		break;
+	case LOCK:
+		mlock(map, length);
+		munlock(map, length);
+		break;
+	case SYNC:
+		msync(map, length, MS_SYNC);
+		break;
+	case SHRINK:
+		CHECK(mremap(map, length, PAGE, 0) == map);
+		CHECK_EQ(munmap(map, PAGE), 0);
+		return second_mapping();
+	case SHUFFLE:
+		/* It would map another ring here, if there is one at this offset. */
+		remap_file_pages(map, PAGE, 0, a.rq.offset / PAGE, 0);
+		break;
+	}
+	return map;
+}
+
+/* Advice up to here is for pages of a process; the one that poisons them is beyond. */
+enum { ADVICE = 64 };
+
+/* Whatever is done to a mapping of a ring in use, the ring itself is as it was. */
+static void m10_disturbed(void)
+{
+	int advice, way;
+	void *map;
+
+	begin();
+	for (advice = 0; advice < ADVICE; advice++) {
+		context("advice %d", advice);
+		map = second_mapping();
+		madvise(map, a.sq.length, advice);
+		message_works();
+		ring_or_nothing(map);
+		CHECK_EQ(munmap(map, a.sq.length), 0);
+	}
+	for (way = 0; way < WAYS; way++) {
+		context("way %d", way);
+		map = disturb(second_mapping(), way);
+		message_works();
+		ring_or_nothing(map);
+		madvise(map, a.sq.length, MADV_DONTNEED);
+		message_works();
+		ring_or_nothing(map);
+		CHECK_EQ(munmap(map, a.sq.length), 0);
+	}
+}
+
+/*
+ * A region on demand of a ring's mapping has the ring's bytes, and none when the mapping has lost
+ * them; it does not keep the queue pair from ending.
+ */
+static void m11_on_demand(void)
+{
+	struct raw_end other;
+	struct region to;
+	struct link link;
+	struct ibv_mr *mr;
+	uint8_t *map;
+
+	begin();
+	need_odp();
+	link_make(&link, NULL);
+	to = region_new(PAGE, 0, ALL_ACCESS);
+	raw_end_make(&other, NULL);
+	map = MUST(try_map(dev.ctx->cmd_fd, other.rq.offset, other.rq.length,
+			   RW, MAP_SHARED));
+	mr = MUST(ibv_reg_mr(dev.pd, map, other.rq.length,
+			     ALL_ACCESS | IBV_ACCESS_ON_DEMAND));
+	rnd_fill(other.rq.slots, 100);
+	memcpy(to.buf->want, other.rq.slots, 100);
+	expect(rdma(&link.a, IBV_WR_RDMA_READ, sge_of(&to, 0, 100),
+		    (uintptr_t)map + sizeof(struct pinion_ring_hdr), mr->rkey),
+	       IBV_WC_SUCCESS);
+	buf_check(to.buf);
+	CHECK_EQ(madvise(map, other.rq.length, MADV_DONTNEED), 0);
+	expect(rdma(&link.a, IBV_WR_RDMA_READ, sge_of(&to, 0, 100),
+		    (uintptr_t)map + sizeof(struct pinion_ring_hdr), mr->rkey),
+	       IBV_WC_REM_ACCESS_ERR);
+	raw_end_free(&other);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(munmap(map, PAGE), 0);
+}
+
 static const struct test tests[] = {
 	TEST(m1_whole, "M1 a ring, whole"),
 	TEST(m2_part, "M2 a part of a ring, or more"),
@@ -254,6 +400,8 @@ static const struct test tests[] = {
 	TEST(m7_device_closed, "M7 the device is closed"),
 	TEST(m8_fork, "M8 a child with the same rings"),
 	TEST(m9_unmapped, "M9 a ring that is unmapped"),
+	TEST(m10_disturbed, "M10 whatever is done to a mapping"),
+	TEST(m11_on_demand, "M11 a ring in a region on demand"),
 };
 
 HARNESS_MAIN("Mappings of the command fd", tests)
