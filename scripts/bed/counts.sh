@@ -22,6 +22,7 @@ add_to_count() {
 count_fuzzed() {
 	count_reported calls "calls of the ioctl fuzzer; calls so far" "$@"
 	count_reported netlink "messages of netlink; so far" "$@"
+	count_reported ucm "commands for rdma_cm; so far" "$@"
 	count_reported packets "packets to a device; so far" "$@"
 }
 count_reported() { # WORD TEXT BED LOG

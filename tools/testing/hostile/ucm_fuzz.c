@@ -78,13 +78,15 @@ enum state {
 	CONNECTED,
 };
 
-enum { IDS = 16, FILES = 2, GROUPS = 8, PORTS = 4, FIRST_PORT = 7170 };
+enum { IDS = 16, FILES = 2, GROUPS = 8, MEMBERSHIPS = 64 };
+enum { PORTS = 4, FIRST_PORT = 7170 };
 
 /* What this process has made, as far as it knows. */
 static struct id {
 	uint32_t id;
 	enum state state;
 	bool datagrams;
+	bool listens; /* from then on, whatever its state is taken to be */
 	int file;
 	uint16_t port; /* of one that listens */
 } ids[IDS];
@@ -92,6 +94,14 @@ static unsigned int ids_count;
 
 static uint32_t groups[GROUPS];
 static unsigned int groups_count;
+
+/* Which of them have joined what. */
+static struct membership {
+	bool is; /* or this place is free */
+	uint32_t id;
+	uint32_t number; /* for LEAVE_MCAST */
+	uint8_t address[16]; /* of the group, with its family */
+} memberships[MEMBERSHIPS];
 
 static int files[FILES];
 static uint8_t *arena; /* two pages, and none behind them */
@@ -123,7 +133,8 @@ static struct id *id_add(uint32_t number, enum state state, int file)
 
 static void id_drop(struct id *id)
 {
-	*id = ids[--ids_count];
+	if (id)
+		*id = ids[--ids_count];
 }
 
 static struct id *any_id(void)
@@ -192,6 +203,142 @@ static uint32_t nobody(void)
 	return 100000 + rnd_below(1000);
 }
 
+/*
+ * The connection manager forgets its references to a GID and to its device when it is told that an
+ * established connection has migrated to its alternate path (Linux 7.2, cm_migrate();
+ * Documentation/upstream, 11). So what is about to be sent never says that.
+ */
+static void spare_paths(void)
+{
+	struct rdma_ucm_notify *cmd = (void *)out.body;
+
+	if (out.hdr.cmd == RDMA_USER_CM_CMD_NOTIFY &&
+	    cmd->event == IBV_EVENT_PATH_MIG)
+		cmd->event = IBV_EVENT_PATH_MIG_ERR;
+}
+
+/*
+ * A listener, when it ends, looks at the connections that have asked for it and that nobody has been
+ * told of, although they may have been destroyed and freed (Linux 7.2, ucma_cleanup_ctx_events();
+ * Documentation/upstream, 12). So they have to live until then: they are not destroyed by ids that are
+ * guessed, and the listener stays at their file, as they would end with it.
+ */
+static void spare_requests(void)
+{
+	struct rdma_ucm_destroy_id *destroy = (void *)out.body;
+	struct rdma_ucm_migrate_id *migrate = (void *)out.body;
+	const struct id *id;
+
+	switch (out.hdr.cmd) {
+	case RDMA_USER_CM_CMD_DESTROY_ID:
+		if (!id_find(destroy->id))
+			destroy->id = nobody();
+		break;
+	case RDMA_USER_CM_CMD_MIGRATE_ID:
+		id = id_find(migrate->id);
+		if (!id || id->listens)
+			migrate->id = nobody();
+		break;
+	}
+}
+
+/* The parts of both commands for joining; false: it is another one. */
+static bool joins(uint32_t **id, const void **address)
+{
+	struct rdma_ucm_join_ip_mcast *by_ip = (void *)out.body;
+	struct rdma_ucm_join_mcast *join = (void *)out.body;
+
+	switch (out.hdr.cmd) {
+	case RDMA_USER_CM_CMD_JOIN_IP_MCAST:
+		*id = &by_ip->id;
+		*address = &by_ip->addr;
+		return true;
+	case RDMA_USER_CM_CMD_JOIN_MCAST:
+		*id = &join->id;
+		*address = &join->addr;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * An id that leaves a group that it has joined twice leaves the other membership, and frees what the
+ * event of this one refers to, which may be yet to come (Linux 7.2, rdma_leave_multicast();
+ * Documentation/upstream, 13). So no id joins a group that it is in.
+ */
+static void spare_groups(void)
+{
+	const struct membership *m;
+	const void *address;
+	bool room = false;
+	uint32_t *id;
+
+	if (!joins(&id, &address))
+		return;
+	for (m = memberships; m < memberships + MEMBERSHIPS; m++) {
+		room |= !m->is;
+		if (m->is && m->id == *id &&
+		    !memcmp(m->address, address, sizeof(m->address)))
+			break;
+	}
+	if (m < memberships + MEMBERSHIPS || !room)
+		*id = nobody();
+}
+
+static void note_joined(uint32_t id, const void *address)
+{
+	uint64_t answer;
+	struct membership *m = memberships;
+
+	while (m->is)
+		m++;
+	memcpy(&answer, out.body, sizeof(answer));
+	m->is = true;
+	m->id = id;
+	m->number = answer == (uintptr_t)arena ? *(uint32_t *)arena : ~0U;
+	memcpy(m->address, address, sizeof(m->address));
+}
+
+static void forget_memberships(bool of_id, uint32_t number)
+{
+	struct membership *m;
+
+	for (m = memberships; m < memberships + MEMBERSHIPS; m++)
+		m->is &= (of_id ? m->id : m->number) != number;
+}
+
+/* What the functions above rely on, also if the command was meant to be another one. */
+static void note_done(int err)
+{
+	const struct rdma_ucm_destroy_id *destroy = (void *)out.body;
+	const struct rdma_ucm_listen *listens = (void *)out.body;
+	const void *address;
+	uint32_t *number;
+	struct id *id;
+
+	if (!err && joins(&number, &address))
+		note_joined(*number, address);
+
+	switch (out.hdr.cmd) {
+	case RDMA_USER_CM_CMD_DESTROY_ID:
+		/* It is done, even if the answer could not be written. */
+		if (err && err != EFAULT)
+			break;
+		id_drop(id_find(destroy->id));
+		forget_memberships(true, destroy->id);
+		break;
+	case RDMA_USER_CM_CMD_LEAVE_MCAST:
+		if (!err || err == EFAULT)
+			forget_memberships(false, destroy->id);
+		break;
+	case RDMA_USER_CM_CMD_LISTEN:
+		id = err ? NULL : id_find(listens->id);
+		if (id)
+			id->listens = true;
+		break;
+	}
+}
+
 /* Return: 0 or an errno. */
 static int command(int file, uint32_t cmd, const void *body, size_t length,
 		   size_t answer)
@@ -219,7 +366,11 @@ static int command(int file, uint32_t cmd, const void *body, size_t length,
 	}
 	if (!rnd_below(30))
 		all = rnd_below(sizeof(out));
+	spare_paths();
+	spare_requests();
+	spare_groups();
 	err = write(file, &out, all) < 0 ? errno : 0;
+	note_done(err);
 	fuzz_returned(cmd < FIRST_EVENT ? (int)cmd : -1, err);
 	return err;
 }
@@ -300,16 +451,11 @@ static void destroy(void)
 	struct id *id = any_id();
 	struct rdma_ucm_destroy_id cmd = { .response = answer_at(),
 					   .id = number_of(id) };
-	struct id *gone;
 
 	if (ids_count < IDS / 2 && rnd_below(6))
 		return;
-	if (!COMMAND(id, RDMA_USER_CM_CMD_DESTROY_ID, &cmd,
-		     sizeof(struct rdma_ucm_destroy_id_resp))) {
-		gone = id_find(cmd.id);
-		if (gone)
-			id_drop(gone);
-	}
+	COMMAND(id, RDMA_USER_CM_CMD_DESTROY_ID, &cmd,
+		sizeof(struct rdma_ucm_destroy_id_resp));
 }
 
 static void bind_ip(void)
