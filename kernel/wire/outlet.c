@@ -20,38 +20,47 @@
 #define FEW_BYTES	(SEND_BYTES / 2)
 /* When to try again if there was no memory. */
 #define MEMORY_PAUSE	(50 * NSEC_PER_USEC)
+/* How many are woken at a time, with interrupts disabled. A user may have any number that wait. */
+#define WAKE_MOST	32
 
 static bool outlet_has_room(const struct sock *sk)
 {
 	return sk_wmem_alloc_get(sk) <= FEW_BYTES;
 }
 
-/* outlet->lock is held. */
-static void outlet_wake_all(struct pinion_outlet *outlet)
+/*
+ * If there is room, wake those who have waited longest. Each of them has the next ones woken when
+ * it does not wait any more (pinion_outlet_leave()), if there is still room. If there is none,
+ * packets are under way, and the next one that is freed leads here again. Any context.
+ */
+static void outlet_wake_some(struct pinion_outlet *outlet, const struct sock *sk)
 {
-	struct pinion_outlet_wait *wait, *next;
+	struct pinion_outlet_wait *wait;
+	unsigned long flags;
+	int i;
 
-	list_for_each_entry_safe(wait, next, &outlet->waiting, node) {
+	if (!outlet_has_room(sk))
+		return;
+	spin_lock_irqsave(&outlet->lock, flags);
+	for (i = 0; i < WAKE_MOST && !list_empty(&outlet->waiting); i++) {
+		wait = list_first_entry(&outlet->waiting, struct pinion_outlet_wait, node);
 		list_del_init(&wait->node);
 		wait->wake(wait->qp);
 	}
+	spin_unlock_irqrestore(&outlet->lock, flags);
 }
 
 /* A packet was freed. Any context; for each packet, so it must be quick. */
 static void outlet_write_space(struct sock *sk)
 {
 	struct pinion_outlet *outlet;
-	unsigned long flags;
 
 	rcu_read_lock();
 	outlet = rcu_dereference_sk_user_data(sk);
 	/* Pairs with the barrier in pinion_outlet_await(): it sees the room, or we the list. */
 	smp_mb__after_atomic();
-	if (outlet && !list_empty(&outlet->waiting) && outlet_has_room(sk)) {
-		spin_lock_irqsave(&outlet->lock, flags);
-		outlet_wake_all(outlet);
-		spin_unlock_irqrestore(&outlet->lock, flags);
-	}
+	if (outlet && !list_empty(&outlet->waiting))
+		outlet_wake_some(outlet, sk);
 	rcu_read_unlock();
 }
 
@@ -189,17 +198,33 @@ u64 pinion_outlet_await(struct pinion_outlet *outlet, struct pinion_outlet_wait 
 	return pause;
 }
 
+/* One that was woken goes on: there may be room for the next. */
+static void outlet_pass_on(struct pinion_outlet *outlet)
+{
+	struct sock *sk = pinion_wire_sock_get(&outlet->sk);
+
+	if (!sk)
+		return;
+	outlet_wake_some(outlet, sk);
+	sock_put(sk);
+}
+
 void pinion_outlet_leave(struct pinion_outlet *outlet, struct pinion_outlet_wait *wait)
 {
 	unsigned long flags;
+	bool woken, others;
 
 	if (!wait->waits)
 		return;
 	wait->waits = false;
 	/* Also if it is being woken: that has ended then. */
 	spin_lock_irqsave(&outlet->lock, flags);
+	woken = list_empty(&wait->node);
 	list_del_init(&wait->node);
+	others = !list_empty(&outlet->waiting);
 	spin_unlock_irqrestore(&outlet->lock, flags);
+	if (woken && others)
+		outlet_pass_on(outlet);
 }
 
 void pinion_outlets_init(struct pinion_wire *wire)
