@@ -45,7 +45,7 @@ struct pinion_wire {
 	spinlock_t routes_lock;		/* protects the list; process context only */
 	struct list_head routes;	/* of all connections: struct pinion_route */
 
-	struct mutex outlets_lock;	/* protects the list; may be taken with the list of wires */
+	spinlock_t outlets_lock;	/* protects the list; process context only */
 	struct list_head outlets;	/* of all users: struct pinion_outlet */
 };
 
