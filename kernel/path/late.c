@@ -76,7 +76,7 @@ static bool late_has_room(const struct pinion_qp *qp)
 
 	if (num_late >= MAX_LATE)
 		return false;
-	return num_late < LATE_FLOOR || !pinion_waiting_reaches(qp->waiting, PINION_MAX_WAITING);
+	return pinion_waiting_allows(qp->waiting, num_late < LATE_FLOOR);
 }
 
 /* @late was removed from the queue. */

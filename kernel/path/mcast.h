@@ -14,7 +14,7 @@
 /* Is @gid that of a group? */
 bool pinion_mcast_is_group(const union ib_gid *gid);
 
-/* All sleep, and those that change a membership take RTNL, if there is an engine to other hosts. */
+/* They sleep, and take RTNL if there is an engine to other hosts. */
 int pinion_mcast_attach(struct pinion_qp *qp, const union ib_gid *mgid, const void *owner);
 int pinion_mcast_detach(struct pinion_qp *qp, const union ib_gid *mgid);
 void pinion_mcast_leave_all(struct pinion_qp *qp);

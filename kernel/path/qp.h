@@ -38,6 +38,11 @@ struct pinion_sleepers;
  * are kept in kernel memory until a queue pair takes them. It is not charged to any process.
  */
 #define PINION_MAX_WAITING	(32 << 20)
+/*
+ * Beyond it each queue pair may have a little, so that it makes progress although others of the
+ * user do not take theirs. But he may have any number of queue pairs: this is the limit of all.
+ */
+#define PINION_MOST_WAITING	(256 << 20)
 
 /* Any context, no lock. @waiting: pinion_qp.waiting, or NULL: kernel consumers have no limit. */
 static inline void pinion_waiting_add(atomic64_t *waiting, s64 bytes)
@@ -50,6 +55,12 @@ static inline void pinion_waiting_add(atomic64_t *waiting, s64 bytes)
 static inline bool pinion_waiting_reaches(const atomic64_t *waiting, s64 most)
 {
 	return waiting && atomic64_read(waiting) >= most;
+}
+
+/* May more wait? @little: the queue pair has little so far. */
+static inline bool pinion_waiting_allows(const atomic64_t *waiting, bool little)
+{
+	return !pinion_waiting_reaches(waiting, little ? PINION_MOST_WAITING : PINION_MAX_WAITING);
 }
 
 /* The limit of READs and atomics under way, for requester and responder. */

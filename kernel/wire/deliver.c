@@ -7,8 +7,9 @@
  * once, and requester and responder handle consecutive packets of a message as one (train.h). No
  * ICRC is computed before the queue pair is found; for a group it always is.
  *
- * Process context. The caller holds wire.turn, so that packets stay in order; queue pairs are found
- * under RCU, and referred to while packets are delivered.
+ * Process context. The caller holds wire.turn, so that packets stay in order, but for one who has
+ * waited too long for it; queue pairs are found under RCU, and referred to while packets are
+ * delivered.
  */
 #include "../path/mcast.h"
 #include "../path/respond.h"

@@ -37,7 +37,7 @@ static bool line_has_room(const struct pinion_line *line)
 	if (!line->open || skb_queue_len(&line->buffers) >= LINE_PACKETS ||
 	    line->bytes >= LINE_BYTES)
 		return false;
-	return line->bytes < LINE_FLOOR || !pinion_waiting_reaches(line->share, PINION_MAX_WAITING);
+	return pinion_waiting_allows(line->share, line->bytes < LINE_FLOOR);
 }
 
 bool pinion_line_add(struct pinion_line *line, struct sk_buff *skb)

@@ -4,10 +4,12 @@
  * the headers that send.c writes, and the network stack charges them to these sockets until they
  * have left the host, or are lost.
  */
+#include <linux/cleanup.h>
 #include <linux/in.h>
 #include <linux/ipv6.h>
 #include <linux/net.h>
 #include <linux/slab.h>
+#include <net/net_namespace.h>
 #include <net/sock.h>
 
 #include "../path/qp.h"
@@ -20,38 +22,49 @@
 #define FEW_BYTES	(SEND_BYTES / 2)
 /* When to try again if there was no memory. */
 #define MEMORY_PAUSE	(50 * NSEC_PER_USEC)
+/* How many are woken at a time, with interrupts disabled. A user may have any number that wait. */
+#define WAKE_MOST	32
+/* How many sockets are closed after one grace period. */
+#define CLOSE_MOST	16
 
 static bool outlet_has_room(const struct sock *sk)
 {
 	return sk_wmem_alloc_get(sk) <= FEW_BYTES;
 }
 
-/* outlet->lock is held. */
-static void outlet_wake_all(struct pinion_outlet *outlet)
+/*
+ * If there is room, wake those who have waited longest. Each of them has the next ones woken when
+ * it does not wait any more (pinion_outlet_leave()), if there is still room. If there is none,
+ * packets are under way, and the next one that is freed leads here again. Any context.
+ */
+static void outlet_wake_some(struct pinion_outlet *outlet, const struct sock *sk)
 {
-	struct pinion_outlet_wait *wait, *next;
+	struct pinion_outlet_wait *wait;
+	unsigned long flags;
+	int i;
 
-	list_for_each_entry_safe(wait, next, &outlet->waiting, node) {
+	if (!outlet_has_room(sk))
+		return;
+	spin_lock_irqsave(&outlet->lock, flags);
+	for (i = 0; i < WAKE_MOST && !list_empty(&outlet->waiting); i++) {
+		wait = list_first_entry(&outlet->waiting, struct pinion_outlet_wait, node);
 		list_del_init(&wait->node);
 		wait->wake(wait->qp);
 	}
+	spin_unlock_irqrestore(&outlet->lock, flags);
 }
 
 /* A packet was freed. Any context; for each packet, so it must be quick. */
 static void outlet_write_space(struct sock *sk)
 {
 	struct pinion_outlet *outlet;
-	unsigned long flags;
 
 	rcu_read_lock();
 	outlet = rcu_dereference_sk_user_data(sk);
 	/* Pairs with the barrier in pinion_outlet_await(): it sees the room, or we the list. */
 	smp_mb__after_atomic();
-	if (outlet && !list_empty(&outlet->waiting) && outlet_has_room(sk)) {
-		spin_lock_irqsave(&outlet->lock, flags);
-		outlet_wake_all(outlet);
-		spin_unlock_irqrestore(&outlet->lock, flags);
-	}
+	if (outlet && !list_empty(&outlet->waiting))
+		outlet_wake_some(outlet, sk);
 	rcu_read_unlock();
 }
 
@@ -78,28 +91,35 @@ static int outlet_open(struct pinion_outlet *outlet, struct net *net)
 }
 
 /*
- * Close the socket, if there is one. Nobody uses it any more, but for packets under way, which may
- * keep it longer than this module is loaded.
+ * Take the socket away, if there is one. After a grace period nobody uses it any more, but for
+ * packets under way, which may keep it longer than this module is loaded.
  */
-static void outlet_close(struct pinion_outlet *outlet)
+static struct sock *outlet_detach(struct pinion_outlet *outlet)
 {
 	struct sock *sk = rcu_replace_pointer(outlet->sk, NULL, true);
 
 	if (!sk)
-		return;
+		return NULL;
 	rcu_assign_sk_user_data(sk, NULL);
 	WRITE_ONCE(sk->sk_write_space, outlet->write_space);
-	/* Packets are freed in softirq, or with softirqs disabled. */
-	synchronize_rcu();
-	sock_release(sk->sk_socket);
+	return sk;
+}
+
+static void outlet_free(struct pinion_outlet *outlet)
+{
+	struct sock *sk = outlet_detach(outlet);
+
+	if (sk) {
+		/* Packets are freed in softirq, or with softirqs disabled. */
+		synchronize_rcu();
+		sock_release(sk->sk_socket);
+	}
+	kfree(outlet);
 }
 
 static void outlet_end(struct work_struct *work)
 {
-	struct pinion_outlet *outlet = container_of(work, struct pinion_outlet, work);
-
-	outlet_close(outlet);
-	kfree(outlet);
+	outlet_free(container_of(work, struct pinion_outlet, work));
 }
 
 static const void *outlet_user(const struct pinion_qp *qp)
@@ -118,7 +138,26 @@ static struct pinion_outlet *outlet_find(struct pinion_wire *wire, const void *u
 	return NULL;
 }
 
-static struct pinion_outlet *outlet_make(struct pinion_wire *wire, const void *user)
+/* Count one more queue pair of @user's outlet. If there is none yet @fresh becomes it, or NULL. */
+static struct pinion_outlet *outlet_use(struct pinion_wire *wire, const void *user,
+					struct pinion_outlet *fresh)
+{
+	struct pinion_outlet *outlet;
+
+	guard(spinlock)(&wire->outlets_lock);
+	outlet = outlet_find(wire, user);
+	if (!outlet && fresh) {
+		list_add(&fresh->node, &wire->outlets);
+		outlet = fresh;
+	}
+	if (outlet)
+		outlet->qps++;
+	return outlet;
+}
+
+/* @net: NULL, and it sends nothing, if the namespace is gone. */
+static struct pinion_outlet *outlet_make(struct pinion_wire *wire, const void *user,
+					 struct net *net)
 {
 	struct pinion_outlet *outlet = kzalloc(sizeof(*outlet), GFP_KERNEL_ACCOUNT);
 
@@ -129,40 +168,56 @@ static struct pinion_outlet *outlet_make(struct pinion_wire *wire, const void *u
 	INIT_WORK(&outlet->work, outlet_end);
 	spin_lock_init(&outlet->lock);
 	INIT_LIST_HEAD(&outlet->waiting);
-	/* Without a namespace it sends nothing. */
-	if (wire->net && outlet_open(outlet, wire->net)) {
+	if (net && outlet_open(outlet, net)) {
 		kfree(outlet);
 		return NULL;
 	}
-	list_add(&outlet->node, &wire->outlets);
 	return outlet;
+}
+
+/* The namespace with a reference, so that it does not end. NULL: it is ending, or is gone. */
+static struct net *outlet_hold_net(const struct pinion_wire *wire)
+{
+	struct net *net;
+
+	rcu_read_lock();
+	net = READ_ONCE(wire->net);
+	if (net)
+		net = maybe_get_net(net);
+	rcu_read_unlock();
+	return net;
 }
 
 struct pinion_outlet *pinion_outlet_get(struct pinion_qp *qp)
 {
 	struct pinion_wire *wire = qp->node->wire;
 	const void *user = outlet_user(qp);
-	struct pinion_outlet *outlet;
+	struct pinion_outlet *outlet = outlet_use(wire, user, NULL), *fresh;
+	struct net *net;
 
-	mutex_lock(&wire->outlets_lock);
-	outlet = outlet_find(wire, user) ?: outlet_make(wire, user);
 	if (outlet)
-		outlet->qps++;
-	mutex_unlock(&wire->outlets_lock);
+		return outlet;
+	net = outlet_hold_net(wire);
+	fresh = outlet_make(wire, user, net);
+	if (fresh)
+		outlet = outlet_use(wire, user, fresh);
+	/* Only now may the namespace end: it finds the socket in the list. */
+	if (net)
+		put_net(net);
+	/* Another thread was quicker. */
+	if (fresh != outlet)
+		outlet_free(fresh);
 	return outlet;
 }
 
 void pinion_outlet_put(struct pinion_outlet *outlet)
 {
-	struct pinion_wire *wire = outlet->wire;
-
-	mutex_lock(&wire->outlets_lock);
-	if (!--outlet->qps) {
-		list_del(&outlet->node);
-		/* It waits for RCU, which who destroys a queue pair need not do. */
-		queue_work(pinion_wire_wq, &outlet->work);
-	}
-	mutex_unlock(&wire->outlets_lock);
+	guard(spinlock)(&outlet->wire->outlets_lock);
+	if (--outlet->qps)
+		return;
+	list_del(&outlet->node);
+	/* It waits for RCU, which who destroys a queue pair need not do. */
+	queue_work(pinion_wire_wq, &outlet->work);
 }
 
 u64 pinion_outlet_await(struct pinion_outlet *outlet, struct pinion_outlet_wait *wait)
@@ -189,33 +244,68 @@ u64 pinion_outlet_await(struct pinion_outlet *outlet, struct pinion_outlet_wait 
 	return pause;
 }
 
+/* One that was woken goes on: there may be room for the next. */
+static void outlet_pass_on(struct pinion_outlet *outlet)
+{
+	struct sock *sk = pinion_wire_sock_get(&outlet->sk);
+
+	if (!sk)
+		return;
+	outlet_wake_some(outlet, sk);
+	sock_put(sk);
+}
+
 void pinion_outlet_leave(struct pinion_outlet *outlet, struct pinion_outlet_wait *wait)
 {
 	unsigned long flags;
+	bool woken, others;
 
 	if (!wait->waits)
 		return;
 	wait->waits = false;
 	/* Also if it is being woken: that has ended then. */
 	spin_lock_irqsave(&outlet->lock, flags);
+	woken = list_empty(&wait->node);
 	list_del_init(&wait->node);
+	others = !list_empty(&outlet->waiting);
 	spin_unlock_irqrestore(&outlet->lock, flags);
+	if (woken && others)
+		outlet_pass_on(outlet);
 }
 
 void pinion_outlets_init(struct pinion_wire *wire)
 {
-	mutex_init(&wire->outlets_lock);
+	spin_lock_init(&wire->outlets_lock);
 	INIT_LIST_HEAD(&wire->outlets);
+}
+
+/* Take the sockets of some outlets away, at most CLOSE_MOST, to @sk. Return: how many. */
+static u32 outlets_detach_some(struct pinion_wire *wire, struct sock **sk)
+{
+	struct pinion_outlet *outlet;
+	u32 count = 0;
+
+	guard(spinlock)(&wire->outlets_lock);
+	list_for_each_entry(outlet, &wire->outlets, node) {
+		if (count == CLOSE_MOST)
+			break;
+		sk[count] = outlet_detach(outlet);
+		if (sk[count])
+			count++;
+	}
+	return count;
 }
 
 void pinion_outlets_close(struct pinion_wire *wire)
 {
-	struct pinion_outlet *outlet;
+	struct sock *sk[CLOSE_MOST];
+	u32 count;
 
-	mutex_lock(&wire->outlets_lock);
-	list_for_each_entry(outlet, &wire->outlets, node)
-		outlet_close(outlet);
-	mutex_unlock(&wire->outlets_lock);
+	while ((count = outlets_detach_some(wire, sk))) {
+		synchronize_rcu();
+		while (count--)
+			sock_release(sk[count]->sk_socket);
+	}
 	/* Those that have been put. */
 	flush_workqueue(pinion_wire_wq);
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Takes received packets out of the sockets of a namespace: in its work item, or in the thread of a
- * sender on this host (errand.h). wire.turn is held meanwhile; deliver.c does the rest.
+ * sender on this host (errand.h). wire.turn is held meanwhile, if it can be had in time; deliver.c
+ * does the rest.
  */
+#include <linux/delay.h>
 #include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
 #include <linux/ip.h>
@@ -22,6 +24,12 @@
 #define TURN		64
 /* Likewise for a sender's errand. */
 #define ERRAND		8
+
+/* How long the work item waits for one turn of another thread to end, in jiffies. */
+#define PATIENCE	(HZ / 5)
+/* Tries to take the turn between two sleeps, and the least time of a sleep. */
+#define SPINS		200
+#define SLEEP_US	20
 
 /* The netdev that has the destination address of @skb, or NULL. RCU is held. */
 static struct net_device *wire_netdev_of(struct net *net, const struct sk_buff *skb)
@@ -108,7 +116,6 @@ static bool wire_receive_some(struct pinion_wire *wire, int most, struct pinion_
 	bool any = true;
 	int i;
 
-	lockdep_assert_held(&wire->turn);
 	for (i = 0; i < most && any; i++) {
 		any = wire_receive_from(wire, sock4, errand);
 		any |= wire_receive_from(wire, sock6, errand);
@@ -137,12 +144,21 @@ static bool wire_will_look(const struct pinion_wire *wire)
 	return READ_ONCE(wire->goes_on);
 }
 
+/* Return: whether the turn was taken. */
+static bool wire_try_turn(struct pinion_wire *wire)
+{
+	if (!mutex_trylock(&wire->turn))
+		return false;
+	WRITE_ONCE(wire->turns, wire->turns + 1);
+	return true;
+}
+
 void pinion_wire_receive(struct pinion_wire *wire, struct pinion_errand *errand)
 {
 	bool more;
 
 	/* If another thread holds @turn, it may have read the sockets before this came. */
-	if (mutex_trylock(&wire->turn)) {
+	if (wire_try_turn(wire)) {
 		more = wire_receive_some(wire, ERRAND, errand);
 		mutex_unlock(&wire->turn);
 	} else {
@@ -155,7 +171,7 @@ void pinion_wire_receive(struct pinion_wire *wire, struct pinion_errand *errand)
 void pinion_wire_help(struct pinion_wire *wire, struct pinion_errand *errand)
 {
 	/* What is left is for the work item, which is queued. */
-	if (READ_ONCE(wire->goes_on) || !mutex_trylock(&wire->turn))
+	if (READ_ONCE(wire->goes_on) || !wire_try_turn(wire))
 		return;
 	wire_receive_some(wire, ERRAND, errand);
 	mutex_unlock(&wire->turn);
@@ -189,15 +205,52 @@ static bool wire_has_work(const void *object)
 	return wire_waits(wire) && !mutex_is_locked((struct mutex *)&wire->turn);
 }
 
+/* Likewise if it is free soon. */
+static bool wire_spin_for_turn(struct pinion_wire *wire)
+{
+	int i;
+
+	for (i = 0; i < SPINS && !need_resched(); i++) {
+		if (wire_try_turn(wire))
+			return true;
+		cpu_relax();
+	}
+	return wire_try_turn(wire);
+}
+
+/*
+ * The work item takes the turn. A sender may have it whose processor is busy, and who is of low
+ * priority: then it may be long until he is scheduled again, and everybody in the namespace would
+ * wait for him. So if one turn does not end for a while, go on without it. What he has in his hands
+ * is overtaken then, as in a network. Return: whether the turn was taken.
+ */
+static bool wire_take_turn(struct pinion_wire *wire)
+{
+	unsigned long end = jiffies + (wire->overtakes ? 0 : PATIENCE);
+	u32 turns = READ_ONCE(wire->turns);
+	bool taken;
+
+	while (!(taken = wire_spin_for_turn(wire)) && time_before(jiffies, end)) {
+		usleep_range(SLEEP_US, 2 * SLEEP_US);
+		if (READ_ONCE(wire->turns) == turns)
+			continue;
+		/* Others have turns, and so take what is in the sockets. */
+		turns = READ_ONCE(wire->turns);
+		end = jiffies + PATIENCE;
+	}
+	wire->overtakes = !taken;
+	return taken;
+}
+
 /* Return: whether there may be more. */
 static bool wire_receive_burst(struct pinion_wire *wire, bool lingers)
 {
 	struct pinion_errand errand = { .lingers = lingers };
-	bool more;
+	bool more, taken = wire_take_turn(wire);
 
-	mutex_lock(&wire->turn);
 	more = wire_receive_some(wire, TURN, &errand);
-	mutex_unlock(&wire->turn);
+	if (taken)
+		mutex_unlock(&wire->turn);
 	pinion_errand_run(&errand, false);
 	return more;
 }

@@ -38,14 +38,17 @@ struct pinion_wire {
 	bool taken_back;		/* it waited too long for its CPU, and was queued again */
 	bool goes_on;			/* it will look at the sockets again before it ends */
 	bool away;			/* its next run may linger where it is; for itself only */
+	bool overtakes;			/* its last run did not get @turn; likewise */
 	struct pinion_crowding crowding; /* of moves of @work */
-	struct mutex turn;		/* held while packets are processed, to keep their order */
+	/* Held while packets are processed, to keep their order. Only tried, see receive.c. */
+	struct mutex turn;
+	u32 turns;			/* so many have begun; written with @turn held */
 	struct pinion_users users;	/* errands that include this wire */
 
 	spinlock_t routes_lock;		/* protects the list; process context only */
 	struct list_head routes;	/* of all connections: struct pinion_route */
 
-	struct mutex outlets_lock;	/* protects the list; may be taken with the list of wires */
+	spinlock_t outlets_lock;	/* protects the list; process context only */
 	struct list_head outlets;	/* of all users: struct pinion_outlet */
 };
 

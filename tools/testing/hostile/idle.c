@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A thread is kept from its processor while it processes packets (item PK6), or while it makes what
+ * its user sends by (PK7). Others in its namespace do not wait until it runs again.
+ */
+#define _GNU_SOURCE
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "link.h"
+
+/* Rounds in which the thread is kept away. It is where it matters in some of them. */
+enum { ROUNDS = 60, EACH = 8, NOBODY = 65534 };
+/*
+ * How long others may wait, in seconds. The thread waits several times as long for its processor,
+ * on which each of the OCCUPIERS has 87 times its weight.
+ */
+enum { LONG = 5, OCCUPIERS = 64 };
+
+/* In memory that a child has, too; all atomic. */
+struct scene {
+	unsigned int done; /* by the thread */
+	unsigned int occupied; /* a futex */
+	bool over;
+};
+
+static struct scene *scene;
+static struct link idle, busy;
+static struct region from, to;
+static bool made; /* atomic */
+
+static bool is_set(const bool *flag)
+{
+	return __atomic_load_n(flag, __ATOMIC_SEQ_CST);
+}
+
+static void set(bool *flag, bool value)
+{
+	__atomic_store_n(flag, value, __ATOMIC_SEQ_CST);
+}
+
+static unsigned int how_many(void)
+{
+	return __atomic_load_n(&scene->done, __ATOMIC_SEQ_CST);
+}
+
+static void one_is_done(void)
+{
+	__atomic_add_fetch(&scene->done, 1, __ATOMIC_SEQ_CST);
+}
+
+static void stay_on(int first, int last)
+{
+	cpu_set_t cpus;
+	int cpu;
+
+	CPU_ZERO(&cpus);
+	for (cpu = first; cpu <= last; cpu++)
+		CPU_SET(cpu, &cpus);
+	CHECK_EQ(sched_setaffinity(0, sizeof(cpus), &cpus), 0);
+}
+
+/* The calling thread may be interrupted. @idle: its priority is the lowest. */
+static void expose(bool idle)
+{
+	struct sched_param param = {};
+
+	stay_on(0, 0);
+	if (idle)
+		CHECK_EQ(sched_setscheduler(0, SCHED_IDLE, &param), 0);
+}
+
+static bool is_occupied(void)
+{
+	return __atomic_load_n(&scene->occupied, __ATOMIC_SEQ_CST);
+}
+
+static void set_occupied(bool occupied)
+{
+	__atomic_store_n(&scene->occupied, occupied, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &scene->occupied, FUTEX_WAKE, INT_MAX, NULL, NULL,
+		0);
+}
+
+/* Now and then threads of the highest priority, but those of real time, want the processor. */
+static void *occupy(void *unused)
+{
+	(void)unused;
+	stay_on(0, 0);
+	CHECK_EQ(setpriority(PRIO_PROCESS, 0, -20), 0);
+	while (!is_set(&scene->over)) {
+		syscall(SYS_futex, &scene->occupied, FUTEX_WAIT, 0, NULL, NULL,
+			0);
+		while (is_occupied())
+			;
+	}
+	return NULL;
+}
+
+/* Let the thread do something, once or more. */
+static void let_it_go_on(void)
+{
+	unsigned int before = how_many();
+	double limit = now() + patience(PATIENCE);
+
+	while (how_many() == before) {
+		CHECK(now() < limit);
+		usleep(200);
+	}
+	usleep(rnd_below(1000));
+}
+
+/* Interrupt the thread again and again, wherever it is. Meanwhile @others go on. */
+static void interrupt(bool (*others)(void))
+{
+	pthread_t occupiers[OCCUPIERS];
+	int i;
+
+	for (i = 0; i < OCCUPIERS; i++)
+		CHECK_EQ(pthread_create(&occupiers[i], NULL, occupy, NULL), 0);
+	for (i = 0; i < ROUNDS; i++) {
+		context("round %d, the thread has done %u", i, how_many());
+		let_it_go_on();
+		set_occupied(true);
+		/* It is interrupted by now. */
+		usleep(2000);
+		if (!others())
+			FAIL("others wait for a thread that was interrupted");
+		set_occupied(false);
+	}
+	set(&scene->over, true);
+	set_occupied(true);
+	set_occupied(false);
+	for (i = 0; i < OCCUPIERS; i++)
+		CHECK_EQ(pthread_join(occupiers[i], NULL), 0);
+	note("the thread has done %u", how_many());
+}
+
+static void begin(void)
+{
+	int last = sysconf(_SC_NPROCESSORS_ONLN) - 1;
+
+	need_root();
+	if (!dev.packets)
+		skip("no packets to peers on this host");
+	if (!last)
+		skip("there is one processor only");
+	scene = mmap(NULL, sizeof(*scene), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(scene != MAP_FAILED);
+	link_make(&busy, NULL);
+	stay_on(1, last);
+}
+
+/* ---------------------------------------------------------------- packets */
+
+static void write_one(struct link *link)
+{
+	post_rdma(&link->a, IBV_WR_RDMA_WRITE, sge_of(&from, 0, EACH), to.base,
+		  to.rkey, 1);
+}
+
+static void *send_all_the_time(void *unused)
+{
+	struct ibv_wc wc;
+
+	(void)unused;
+	expose(false);
+	while (!is_set(&scene->over)) {
+		write_one(&idle);
+		while (!poll_one(idle.a.scq, &wc))
+			sched_yield();
+		expect(wc, IBV_WC_SUCCESS);
+		one_is_done();
+	}
+	return NULL;
+}
+
+static bool send_one(void)
+{
+	struct ibv_wc wc;
+
+	write_one(&busy);
+	if (!comes_within(busy.a.scq, patience(LONG), &wc))
+		return false;
+	expect(wc, IBV_WC_SUCCESS);
+	return true;
+}
+
+/* Messages come although the sender of others is interrupted while it processes its packets. */
+static void pk6_packets(void)
+{
+	pthread_t sender;
+
+	begin();
+	link_make(&idle, NULL);
+	from = region_new(EACH, 3, ALL_ACCESS);
+	to = region_new(EACH, 5, ALL_ACCESS);
+	CHECK_EQ(pthread_create(&sender, NULL, send_all_the_time, NULL), 0);
+	interrupt(send_one);
+	CHECK_EQ(pthread_join(sender, NULL), 0);
+}
+
+/* ------------------------------------------------------------ queue pairs */
+
+/*
+ * Another user, who has one queue pair at most. In a process of its own: to map rings, threads of
+ * one process wait for each other.
+ */
+static void make_all_the_time(void *unused)
+{
+	struct qp_cfg cfg = {};
+	struct end end;
+
+	(void)unused;
+	expose(true);
+	CHECK_EQ(setresuid(NOBODY, NOBODY, NOBODY), 0);
+	/* The change has cleared it. */
+	CHECK_EQ(prctl(PR_SET_PDEATHSIG, SIGKILL), 0);
+	cfg.ctx = MUST(ibv_open_device(dev.ctx->device));
+	cfg.pd = MUST(ibv_alloc_pd(cfg.ctx));
+	cfg.scq = cfg.rcq = MUST(ibv_create_cq(cfg.ctx, 4, NULL, NULL, 0));
+	while (!is_set(&scene->over)) {
+		end_make(&end, &cfg);
+		end_free(&end);
+		one_is_done();
+	}
+}
+
+static void *make_one(void *unused)
+{
+	struct end end;
+
+	(void)unused;
+	end_make(&end, NULL);
+	end_free(&end);
+	set(&made, true);
+	return NULL;
+}
+
+static bool one_is_made(void)
+{
+	double limit = now() + patience(LONG);
+	pthread_t maker;
+
+	set(&made, false);
+	CHECK_EQ(pthread_create(&maker, NULL, make_one, NULL), 0);
+	while (!is_set(&made)) {
+		if (now() > limit)
+			return false;
+		usleep(100);
+	}
+	CHECK_EQ(pthread_join(maker, NULL), 0);
+	return true;
+}
+
+/* Queue pairs are made and end although another user is interrupted while he makes his first. */
+static void pk7_queue_pairs(void)
+{
+	int maker;
+
+	begin();
+	maker = spawn(make_all_the_time, NULL);
+	interrupt(one_is_made);
+	reap_ok(maker);
+}
+
+static const struct test tests[] = {
+	TEST(pk6_packets, "PK6 who is interrupted with packets is overtaken"),
+	TEST(pk7_queue_pairs,
+	     "PK7 who is interrupted with his first queue pair"),
+};
+
+HARNESS_MAIN("What others wait for is interrupted", tests)
