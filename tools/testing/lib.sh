@@ -186,6 +186,8 @@ ktap() {
 	failures=$((failures + bad))
 	if ((seen != ${planned:-0})); then
 		not_ok "$name" "ended early: $seen of ${planned:-?} tests, $(why "$rc")"
+	elif ((!seen)); then
+		not_ok "$name" "it has told of no test, $(why "$rc")"
 	elif ((rc != (bad > 0))); then
 		not_ok "$name" "all its tests reported, but $(why "$rc")"
 	fi

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -535,6 +536,7 @@ static void touches(void *arg)
 	struct ibv_sge sge = { .length = 1 };
 	struct ibv_mr *mr;
 	char *at;
+	int err;
 
 	(void)arg;
 	/* If memory runs out, kill this process and no other of the group. */
@@ -547,9 +549,13 @@ static void touches(void *arg)
 	sge.lkey = mr->lkey;
 	for (; *touched < (int)(length / child); ++*touched) {
 		sge.addr = (uintptr_t)at + *touched * child;
-		if (ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH,
-				  IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1))
-			break;
+		err = ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH,
+				    IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
+		if (!err)
+			continue;
+		/* The kernel says so, or kills. */
+		CHECK_EQ(err, ENOMEM);
+		break;
 	}
 }
 
@@ -561,6 +567,7 @@ static void cg6_room(void)
 {
 	struct resources before;
 	char text[32];
+	int status;
 
 	need_odp();
 	touched = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
@@ -570,8 +577,10 @@ static void cg6_room(void)
 	cgroup_enter("memory");
 	snprintf(text, sizeof(text), "%d", ROOM);
 	cgroup_set("memory.max", text);
-	reap(spawn(touches, NULL));
-	note("%d children in %d MiB", *touched, ROOM >> 20);
+	status = reap(spawn(touches, NULL));
+	note("%d children in %d MiB, then it was %s", *touched, ROOM >> 20,
+	     status == SIGKILL ? "killed" : "refused more");
+	CHECK(!status || status == SIGKILL);
 	CHECK(*touched > 0);
 	CHECK(*touched < ROOM / (5 * (int)PAGE / 2));
 	cgroup_leave();

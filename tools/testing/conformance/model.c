@@ -59,6 +59,18 @@ static bool special_seen(void)
 		counts->kinds[REGION_DMABUF]);
 }
 
+/* Messages of each operation have come, and the key of a window was refused, and was not. */
+static bool messages_seen(const struct mixture *mixture)
+{
+	size_t i;
+
+	for (i = 0; i < MESSAGE_OPS; i++)
+		if (!counts->ops[i])
+			return false;
+	return !mixture->weights[BIND] ||
+	       (counts->by_window[false] && counts->by_window[true]);
+}
+
 /*
  * Each call has succeeded at least once, and failed if it has a reason to; messages have met pages
  * that were not there, and pages that were pinned and then replaced.
@@ -74,7 +86,7 @@ static bool all_seen(const struct mixture *mixture)
 		    (can_be_refused(mixture, kind) && !counts->refused[kind]))
 			return false;
 	}
-	if (mixture->special && !special_seen())
+	if (!messages_seen(mixture) || (mixture->special && !special_seen()))
 		return false;
 	return !mixture->weights[UNMAP] ||
 	       (counts->local_faults && counts->remote_faults && counts->gone);
@@ -88,6 +100,9 @@ static void tell_counts(const struct mixture *mixture)
 		if (mixture->weights[kind])
 			note("%s: %u done, %u refused", kind_names[kind],
 			     counts->done[kind], counts->refused[kind]);
+	note("writes: %u, reads: %u, additions: %u, swaps: %u; by windows: %u, refused: %u",
+	     counts->ops[0], counts->ops[1], counts->ops[2], counts->ops[3],
+	     counts->by_window[true], counts->by_window[false]);
 	note("pages missing at their own side: %u, at the other: %u; not seen by the process: %u",
 	     counts->local_faults, counts->remote_faults, counts->gone);
 	other_tell();

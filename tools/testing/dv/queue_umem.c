@@ -182,7 +182,7 @@ static void q8_same_bytes(void)
 	buf = buf_new(2 * PAGE, 0);
 	umem = MUST(dv_umem(buf->data, buf->length, UMEM_ACCESS, ~0ULL));
 	CHECK_EQ(pthread_create(&thread, NULL, scribble, buf), 0);
-	for (; now() < end; rounds++) {
+	for (; go_on(end, rounds); rounds++) {
 		struct placed placed;
 		int i;
 
@@ -197,6 +197,7 @@ static void q8_same_bytes(void)
 	pthread_join(thread, NULL);
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
 	note("%lu queue pairs", rounds);
+	CHECK(rounds);
 	victim_end(victim);
 }
 

@@ -394,19 +394,34 @@ static void vh4_receives_too_far(void)
 }
 
 static bool stop;
+/* What has come of it; atomic. */
+static unsigned long completions;
+
+static void one_more(void)
+{
+	__atomic_add_fetch(&completions, 1, __ATOMIC_RELAXED);
+}
+
+static unsigned long so_far(void)
+{
+	return __atomic_load_n(&completions, __ATOMIC_RELAXED);
+}
 
 /* Posts receives to a QP in error, which are flushed, without end. */
 static void *post_receives(void *unused)
 {
 	uint8_t segment[SEGMENT];
 	struct raw_cqe cqe;
+	uint16_t seen = 0;
 
 	(void)unused;
 	raw_data(segment, &to, 0, 10);
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
-		raw_post_recv(&a, segment, 1);
-		while (raw_poll(&a, &cqe))
-			;
+		/* With more than fit the record would be wrong, and none would be flushed. */
+		while ((uint16_t)(a.rq - seen) < 1 << RQ_LOG)
+			raw_post_recv(&a, segment, 1);
+		for (; raw_poll(&a, &cqe); seen++)
+			one_more();
 	}
 	return NULL;
 }
@@ -426,8 +441,8 @@ static void *post_sends(void *unused)
 			raw_post(&a, RAW_WRITE, RAW_SIGNALED, 0, segments, 2);
 			raw_ring(&a);
 		}
-		while (raw_poll(&a, &cqe))
-			seen++;
+		for (; raw_poll(&a, &cqe); seen++)
+			one_more();
 	}
 	return NULL;
 }
@@ -439,8 +454,10 @@ static void *post_sends(void *unused)
 static void endless(int receives)
 {
 	void *(*post)(void *) = receives ? post_receives : post_sends;
+	double limit = now() + patience(PATIENCE);
 	struct prm_path path = {};
 	uint8_t out[PRM_HEAD];
+	unsigned long before;
 	pthread_t thread;
 	uint32_t i;
 
@@ -449,9 +466,22 @@ static void endless(int receives)
 	if (receives)
 		CHECK_EQ(raw_change(&a, PRM_2ERR_QP, &path, out), 0);
 	stop = false;
+	completions = 0;
 	CHECK_EQ(pthread_create(&thread, NULL, post, NULL), 0);
+	while (!so_far()) {
+		if (now() > limit)
+			FAIL("the busy one is not");
+		usleep(1000);
+	}
+	before = so_far();
 	for (i = 0; i < 50; i++)
 		write_from(&c, 500);
+	/* It has gone on meanwhile, or does so beside some more. */
+	for (limit = now() + patience(PATIENCE); so_far() == before; i++) {
+		CHECK(now() < limit);
+		write_from(&c, 500);
+	}
+	note("%u messages, beside %lu of the busy one", i, so_far() - before);
 	CHECK_EQ(raw_state(&a), receives ? STATE_ERR : STATE_RTS);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(a.qp), 0);
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);

@@ -63,6 +63,7 @@ static void vr1_rdma(void)
 
 	begin(false);
 	for (i = 0; i < 100; i++) {
+		rnd_fill(from.buf->data, LEN);
 		rdma_one(RAW_WRITE, rnd_in(0, LEN / 2), rnd_in(1, LEN / 2));
 		memset(to.buf->data, i, LEN);
 		rdma_one(RAW_READ, rnd_in(0, LEN / 2), rnd_in(1, LEN / 2));
@@ -132,6 +133,7 @@ static void vr2_sends(int wide)
 			raw_data(segments + i * SEGMENT, &from, length, each);
 			length += each;
 		}
+		memset(to.buf->data, n, LEN);
 		raw_data(sink, &to, 0, 100);
 		raw_data(sink + SEGMENT, &to, 100, LEN - 100);
 		raw_post_recv(&b, sink, 2);
@@ -146,6 +148,7 @@ static void vr2_sends(int wide)
 		CHECK_EQ(cqe.counter, n);
 		CHECK_EQ(cqe.qpn, b.qpn);
 		CHECK(!memcmp(from.buf->data, to.buf->data, length));
+		CHECK_EQ(to.buf->data[length], n & 0xff);
 		sent(n & 1 ? RAW_SEND_IMM : RAW_SEND, counter);
 	}
 	end();

@@ -304,6 +304,8 @@ static void *dereg_thread(void *arg)
 	return NULL;
 }
 
+static unsigned long changed; /* atomic */
+
 static void *rereg_thread(void *arg)
 {
 	struct buf *buf = arg;
@@ -319,7 +321,8 @@ static void *rereg_thread(void *arg)
 			.access_flags = ALL_ACCESS,
 		};
 
-		raw_rereg_mr(dev.ctx->cmd_fd, &cmd);
+		if (!raw_rereg_mr(dev.ctx->cmd_fd, &cmd))
+			__atomic_add_fetch(&changed, 1, __ATOMIC_RELAXED);
 	}
 	return NULL;
 }
@@ -339,7 +342,7 @@ static void p2_dereg(void)
 					i < 3 ? dereg_thread : rereg_thread,
 					i < 3 ? (void *)&ended : buf),
 			 0);
-	while (now() < end) {
+	while (go_on(end, __atomic_load_n(&changed, __ATOMIC_RELAXED))) {
 		double limit = now() + patience(PATIENCE);
 		struct ibv_mr *mr;
 
@@ -355,8 +358,9 @@ static void p2_dereg(void)
 	stop = true;
 	for (i = 0; i < 5; i++)
 		pthread_join(threads[i], NULL);
-	note("%lu regions", made);
+	note("%lu regions, changed %lu times", made, changed);
 	CHECK_EQ(ended, made);
+	CHECK(changed);
 }
 
 static void *window_thread(void *arg)

@@ -80,7 +80,7 @@ static const struct {
 	enum ibv_wr_opcode opcode;
 	int local, remote;
 	bool local_write, remote_write;
-} ops[] = {
+} ops[MESSAGE_OPS] = {
 	{ IBV_WR_RDMA_WRITE, 0, IBV_ACCESS_REMOTE_WRITE, false, true },
 	{ IBV_WR_RDMA_READ, IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_READ,
 	  true, false },
@@ -336,7 +336,10 @@ static void count(const struct route *route, bool good)
 	const struct place *local = &route->local, *remote = &route->remote;
 
 	good ? counts->done[MESSAGE]++ : counts->refused[MESSAGE]++;
+	if (route->window)
+		counts->by_window[good]++;
 	if (good) {
+		counts->ops[route->op]++;
 		counts->kinds[local->region->kind]++;
 		counts->kinds[remote->region->kind]++;
 		counts->gone += place_is_gone(local) || place_is_gone(remote);

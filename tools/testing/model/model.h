@@ -21,6 +21,7 @@ enum {
 	MOST = 9000, /* bytes of a message */
 	CALLS = 250,
 	NUMBERS = 10, /* random numbers for a call */
+	MESSAGE_OPS = 4,
 };
 
 enum kind {
@@ -181,6 +182,9 @@ struct counts {
 		gone; /* bytes were in a page that the process does not see any more */
 	unsigned int kinds[REGION_NULL +
 			   1]; /* messages from or to regions of this kind */
+	unsigned int ops[MESSAGE_OPS]; /* messages of this operation */
+	/* messages by the key of a window: refused ones, and others */
+	unsigned int by_window[2];
 	unsigned int left_out[32]; /* by enum lack */
 };
 
