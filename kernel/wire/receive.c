@@ -4,7 +4,6 @@
  * sender on this host (errand.h). wire.turn is held meanwhile, if it can be had in time; deliver.c
  * does the rest.
  */
-#include <linux/delay.h>
 #include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
 #include <linux/ip.h>
@@ -27,9 +26,6 @@
 
 /* How long the work item waits for one turn of another thread to end, in jiffies. */
 #define PATIENCE	(HZ / 5)
-/* Tries to take the turn between two sleeps, and the least time of a sleep. */
-#define SPINS		200
-#define SLEEP_US	20
 
 /* The netdev that has the destination address of @skb, or NULL. RCU is held. */
 static struct net_device *wire_netdev_of(struct net *net, const struct sk_buff *skb)
@@ -153,6 +149,13 @@ static bool wire_try_turn(struct pinion_wire *wire)
 	return true;
 }
 
+static void wire_end_turn(struct pinion_wire *wire)
+{
+	mutex_unlock(&wire->turn);
+	if (wq_has_sleeper(&wire->turn_ends))
+		wake_up(&wire->turn_ends);
+}
+
 void pinion_wire_receive(struct pinion_wire *wire, struct pinion_errand *errand)
 {
 	bool more;
@@ -160,7 +163,7 @@ void pinion_wire_receive(struct pinion_wire *wire, struct pinion_errand *errand)
 	/* If another thread holds @turn, it may have read the sockets before this came. */
 	if (wire_try_turn(wire)) {
 		more = wire_receive_some(wire, ERRAND, errand);
-		mutex_unlock(&wire->turn);
+		wire_end_turn(wire);
 	} else {
 		more = !wire_will_look(wire);
 	}
@@ -174,7 +177,7 @@ void pinion_wire_help(struct pinion_wire *wire, struct pinion_errand *errand)
 	if (READ_ONCE(wire->goes_on) || !wire_try_turn(wire))
 		return;
 	wire_receive_some(wire, ERRAND, errand);
-	mutex_unlock(&wire->turn);
+	wire_end_turn(wire);
 }
 
 static bool wire_sock_waits(struct sock __rcu *const *at)
@@ -205,19 +208,6 @@ static bool wire_has_work(const void *object)
 	return wire_waits(wire) && !mutex_is_locked((struct mutex *)&wire->turn);
 }
 
-/* Likewise if it is free soon. */
-static bool wire_spin_for_turn(struct pinion_wire *wire)
-{
-	int i;
-
-	for (i = 0; i < SPINS && !need_resched(); i++) {
-		if (wire_try_turn(wire))
-			return true;
-		cpu_relax();
-	}
-	return wire_try_turn(wire);
-}
-
 /*
  * The work item takes the turn. A sender may have it whose processor is busy, and who is of low
  * priority: then it may be long until he is scheduled again, and everybody in the namespace would
@@ -226,19 +216,17 @@ static bool wire_spin_for_turn(struct pinion_wire *wire)
  */
 static bool wire_take_turn(struct pinion_wire *wire)
 {
-	unsigned long end = jiffies + (wire->overtakes ? 0 : PATIENCE);
-	u32 turns = READ_ONCE(wire->turns);
-	bool taken;
+	bool taken = wire_try_turn(wire);
+	u32 turns;
 
-	while (!(taken = wire_spin_for_turn(wire)) && time_before(jiffies, end)) {
-		usleep_range(SLEEP_US, 2 * SLEEP_US);
-		if (READ_ONCE(wire->turns) == turns)
-			continue;
-		/* Others have turns, and so take what is in the sockets. */
+	/* If the same turn lasts since the last run, do not wait for it again. */
+	while (!taken && READ_ONCE(wire->turns) != wire->overtaken) {
 		turns = READ_ONCE(wire->turns);
-		end = jiffies + PATIENCE;
+		taken = wait_event_timeout(wire->turn_ends, wire_try_turn(wire), PATIENCE);
+		/* If others had turns meanwhile, they took what is in the sockets. */
+		if (!taken && READ_ONCE(wire->turns) == turns)
+			wire->overtaken = turns;
 	}
-	wire->overtakes = !taken;
 	return taken;
 }
 
@@ -250,7 +238,7 @@ static bool wire_receive_burst(struct pinion_wire *wire, bool lingers)
 
 	more = wire_receive_some(wire, TURN, &errand);
 	if (taken)
-		mutex_unlock(&wire->turn);
+		wire_end_turn(wire);
 	pinion_errand_run(&errand, false);
 	return more;
 }
@@ -325,6 +313,7 @@ void pinion_wire_arrived(struct pinion_wire *wire)
 void pinion_wire_receive_init(struct pinion_wire *wire)
 {
 	mutex_init(&wire->turn);
+	init_waitqueue_head(&wire->turn_ends);
 	pinion_users_init(&wire->users);
 	INIT_WORK(&wire->work, wire_receive_turn);
 }

@@ -38,11 +38,12 @@ struct pinion_wire {
 	bool taken_back;		/* it waited too long for its CPU, and was queued again */
 	bool goes_on;			/* it will look at the sockets again before it ends */
 	bool away;			/* its next run may linger where it is; for itself only */
-	bool overtakes;			/* its last run did not get @turn; likewise */
+	u32 overtaken;			/* the turn that it went on without; likewise */
 	struct pinion_crowding crowding; /* of moves of @work */
 	/* Held while packets are processed, to keep their order. Only tried, see receive.c. */
 	struct mutex turn;
 	u32 turns;			/* so many have begun; written with @turn held */
+	wait_queue_head_t turn_ends;	/* the work item waits for it */
 	struct pinion_users users;	/* errands that include this wire */
 
 	spinlock_t routes_lock;		/* protects the list; process context only */
