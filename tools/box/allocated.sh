@@ -15,17 +15,20 @@ allowed() {
 
 counted() { [ -r /proc/allocinfo ] && have awk; }
 
-# Prints PLACE COUNT, where PLACE is FILE:FUNCTION.
+# Prints PLACE COUNT, where PLACE is FILE:FUNCTION. With an argument also those that have nothing.
 allocated() {
-	awk 'match($3, /(^|\/)(drivers\/(infiniband\/core|dma-buf)\/.*|mm\/(mmu_notifier|hmm)\.c):/) {
+	awk -v all="${1:-}" 'match($3, /(^|\/)(drivers\/(infiniband\/core|dma-buf)\/.*|mm\/(mmu_notifier|hmm)\.c):/) {
 			file = substr($3, RSTART, RLENGTH - 1)
 			sub(/^\//, "", file)
 			name = ""
 			for (i = 4; i <= NF; i++) if ($i ~ /^func:/) name = substr($i, 6)
 			sum[file ":" name] += $2
 		}
-		END { for (place in sum) if (sum[place]) print place, sum[place] }' /proc/allocinfo
+		END { for (place in sum) if (sum[place] || all) print place, sum[place] }' /proc/allocinfo
 }
+
+# Are the places of the RDMA core found at all? Otherwise nothing would ever be missed.
+places_known() { [ -n "$(allocated all | grep '^drivers/infiniband/core/')" ]; }
 
 # Compares what is allocated now with FILE, of before. Prints what has grown by more than is allowed.
 grown() { # FILE

@@ -133,7 +133,11 @@ add_links() { # TYPE [PREFIX OF NETDEVS]
 
 for m in ib_uverbs rdma_ucm ib_umad; do load $m || :; done
 # Compared in the end, when all devices have gone.
-! counted || allocated >/run/box/allocated
+if counted; then
+	[ ! -d /sys/class/infiniband ] || places_known ||
+		fail "/proc/allocinfo does not say what the RDMA core has allocated, or says it in another way"
+	allocated >/run/box/allocated
+fi
 # Adds the device of one of several hosts.
 add_link() { # NAME TYPE
 	have_rdma

@@ -4,9 +4,10 @@
  */
 #define _GNU_SOURCE
 #include <sched.h>
-#include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "killed.h"
 #include "link.h"
 
 /* Several times the window of a connection, 1 MiB at most, in one list. */
@@ -36,12 +37,39 @@ static void run_first(bool first)
 		 0);
 }
 
-static void occupy(void *cpu)
+/* A process that leaves its processor to nobody. It is in memory that it shares with the test. */
+struct hog {
+	int cpu, pid;
+	bool runs; /* atomic: before all others, from now on */
+};
+
+static void occupy(void *arg)
 {
-	stay_on(*(int *)cpu);
+	struct hog *hog = arg;
+
+	stay_on(hog->cpu);
 	run_first(true);
+	__atomic_store_n(&hog->runs, true, __ATOMIC_RELEASE);
 	for (;;)
 		;
+}
+
+static void occupy_all(struct hog *hogs, int n)
+{
+	double limit = now() + patience(PATIENCE);
+	int i;
+
+	for (i = 1; i < n; i++) {
+		hogs[i] = (struct hog){ .cpu = i };
+		hogs[i].pid = spawn(occupy, &hogs[i]);
+	}
+	for (i = 1; i < n; i++) {
+		while (!__atomic_load_n(&hogs[i].runs, __ATOMIC_ACQUIRE)) {
+			if (now() > limit)
+				FAIL("processor %d is left to others", i);
+			usleep(1000);
+		}
+	}
 }
 
 static void write_one(int i, uint32_t length)
@@ -88,18 +116,15 @@ static int count(int done)
  */
 static bool alone(void *unused)
 {
-	static int cpus[64];
 	int n = sysconf(_SC_NPROCESSORS_ONLN), i, done, more = 0;
-	int hogs[64];
+	struct hog *hogs = mmap(NULL, n * sizeof(*hogs), PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	(void)unused;
+	CHECK(hogs != MAP_FAILED);
 	buf_fill(from.buf);
 	stay_on(0);
-	for (i = 1; i < n; i++) {
-		cpus[i] = i;
-		hogs[i] = spawn(occupy, &cpus[i]);
-	}
-	usleep(20000);
+	occupy_all(hogs, n);
 	run_first(true);
 	post_all();
 	done = count(0);
@@ -108,10 +133,9 @@ static bool alone(void *unused)
 		done = count(done);
 	}
 	run_first(false);
-	for (i = 1; i < n; i++) {
-		CHECK_EQ(kill(hogs[i], SIGKILL), 0);
-		reap(hogs[i]);
-	}
+	for (i = 1; i < n; i++)
+		killed(hogs[i].pid);
+	munmap(hogs, n * sizeof(*hogs));
 	note("%d of %d messages complete, %d more doorbells", done, MESSAGES,
 	     more);
 	for (i = done; i < MESSAGES; i++)

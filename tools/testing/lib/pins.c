@@ -33,17 +33,23 @@ long long allocated_by(const char *function)
 	FILE *file = fopen("/proc/allocinfo", "r");
 	char line[512], name[128];
 	long long count, sum = 0;
+	bool known = false;
 
 	while (file && fgets(line, sizeof(line), file)) {
 		char *at = strstr(line, " func:");
 
 		if (at && sscanf(at, " func:%127s", name) == 1 &&
 		    !strcmp(name, function) &&
-		    sscanf(line, "%*d %lld", &count) == 1)
+		    sscanf(line, "%*d %lld", &count) == 1) {
 			sum += count;
+			known = true;
+		}
 	}
-	if (file)
-		fclose(file);
+	if (!file)
+		return 0;
+	fclose(file);
+	if (!known)
+		FAIL("nothing is allocated in %s() any more", function);
 	return sum;
 }
 

@@ -9,7 +9,10 @@
 long long pinned_pages(void);
 /* KiB pinned by @pid (0: this process), of /proc/PID/status; -1 if there is no such process. */
 long vm_pin(int pid);
-/* Objects allocated by a function of the kernel; 0 if it does not count them. For root. */
+/*
+ * Objects allocated by a function of the kernel; 0 if it counts none at all. A function of whose
+ * allocations it does not know fails the test. For root.
+ */
 long long allocated_by(const char *function);
 
 #endif /* PINION_TEST_PINS_H */
