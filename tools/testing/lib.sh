@@ -207,11 +207,13 @@ dma_debugging_may_end() {
 NATIVE=' unplug '
 VALGRIND=(valgrind -q --trace-children=yes --error-exitcode=99)
 by_valgrind() { # FOLDER [OPTIONS]
-	local program
+	local program n=0
 	for program in "$1"/*; do
 		[ -f "$program" ] && [ -x "$program" ] && [[ $NATIVE != *" ${program##*/} "* ]] || continue
+		n=$((n + 1))
 		AS=valgrind. NAME=${program##*/} SLOW=20 ktap "${VALGRIND[@]}" "$program" --device "$DEV" "${@:2}"
 	done
+	((n)) || not_ok valgrind "there are no programs in $1"
 }
 no_valgrind() { # says why not
 	have valgrind || { echo "no valgrind here"; return; }

@@ -61,8 +61,12 @@ blocked() {
 	done >>"$TMP/step"
 }
 
-# Memory regions that kernel consumers still have.
-regions() { rdma resource show mr dev "$DEV" 2>/dev/null | grep -c . ; }
+# Prints how many memory regions kernel consumers still have, or ? if that is not known.
+regions() {
+	local lines
+	lines=$(rdma resource show mr dev "$DEV" 2>/dev/null) || { echo '?'; return; }
+	grep -c . <<<"$lines" || :
+}
 released() {
 	local i
 	for ((i = 0; i < 50 * SLOW; i++)); do
@@ -73,10 +77,13 @@ released() {
 	return 1
 }
 
-# Prints how many objects of each kind the device has. Completion queues of the core's pool, which
-# keeps them for later users, only count while they have one.
+# Prints how many objects of each kind the device has; if that is not known, something else each
+# time. Completion queues of the core's pool, which keeps them for later users, only count while they
+# have one.
 objects() {
-	rdma resource show "$DEV" | sed 's/ cq [0-9]*//'
+	local all
+	all=$(rdma resource show "$DEV") && [ -n "$all" ] || { echo "not known, $SRANDOM"; return; }
+	sed 's/ cq [0-9]*//' <<<"$all"
 	rdma resource show cq dev "$DEV" | grep -vc ' users 0 '
 }
 # as_before OBJECTS: the device has those again that `objects' printed.
