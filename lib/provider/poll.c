@@ -116,6 +116,16 @@ int pinion_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	return 0;
 }
 
+/* The program has read cq->cqe. Free its slot at once: else a long batch could fill the queue. */
+static void drop_current(struct pinion_cq *cq)
+{
+	if (cq->cqe && cq->cqe != &cq->kept) {
+		cq->ring.next++;
+		pinion_ring_publish(&cq->ring);
+	}
+	cq->cqe = NULL;
+}
+
 /*
  * The ring is about to change, with the lock held. A queue without a lock may be between start_poll
  * and end_poll: then the program goes on reading its completion in a copy.
@@ -125,9 +135,8 @@ void pinion_cq_keep_current(struct pinion_cq *cq)
 	if (!cq->cqe || cq->cqe == &cq->kept)
 		return;
 	cq->kept = *cq->cqe;
+	drop_current(cq);
 	cq->cqe = &cq->kept;
-	cq->ring.next++;
-	pinion_ring_publish(&cq->ring);
 }
 
 /*
@@ -187,16 +196,6 @@ static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 	if (err)
 		pinion_unlock(&cq->lock);
 	return err;
-}
-
-/* The program has read cq->cqe. Free its slot at once: else a long batch could fill the queue. */
-static void drop_current(struct pinion_cq *cq)
-{
-	if (cq->cqe && cq->cqe != &cq->kept) {
-		cq->ring.next++;
-		pinion_ring_publish(&cq->ring);
-	}
-	cq->cqe = NULL;
 }
 
 static int next_poll(struct ibv_cq_ex *ibcq)
