@@ -5,13 +5,13 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "forks.h"
 #include "link.h"
 #include "tool.h"
 
@@ -263,22 +263,16 @@ static void ct86_damaged(void)
 	end_file();
 }
 
-static _Atomic bool enough;
-
-static void *poll_all_the_time(void *cq)
+static void poll_none(void *cq)
 {
 	struct ibv_wc wc;
 
-	while (!enough)
-		CHECK_EQ(ibv_poll_cq(cq, 1, &wc), 0);
-	return NULL;
+	CHECK_EQ(ibv_poll_cq(cq, 1, &wc), 0);
 }
 
-static void open_as_a_child(void *arg)
+static void open_device(void *unused)
 {
-	(void)arg;
-	/* If it waits for a thread that is not here, that is for ever. */
-	alarm(patience(PATIENCE));
+	(void)unused;
 	device_another();
 }
 
@@ -288,20 +282,8 @@ static void open_as_a_child(void *arg)
 static void ct87_forks(void)
 {
 	struct ibv_cq *cq = MUST(ibv_create_cq(dev.ctx, 1, NULL, NULL, 0));
-	pthread_t threads[2];
-	int i;
 
-	for (i = 0; i < 2; i++)
-		CHECK_EQ(pthread_create(&threads[i], NULL, poll_all_the_time,
-					cq),
-			 0);
-	for (i = 0; i < 50; i++) {
-		context("child %d", i);
-		reap_ok(spawn(open_as_a_child, NULL));
-	}
-	enough = true;
-	for (i = 0; i < 2; i++)
-		pthread_join(threads[i], NULL);
+	fork_beside(poll_none, open_device, cq);
 	CHECK_EQ(ibv_destroy_cq(cq), 0);
 }
 

@@ -4,13 +4,12 @@
  * VX13).
  */
 #define _GNU_SOURCE
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <rdma/mlx5_user_ioctl_cmds.h>
 
+#include "forks.h"
 #include "keys.h"
 #include "pins.h"
 #include "raw.h"
@@ -408,52 +407,24 @@ static void vx9_garbage(void)
 }
 
 /* Too short for a command, so all that happens is that the object is looked for. */
-static void look_for(obj_t obj)
+static void look_for(void *obj)
 {
 	uint8_t byte = 0;
 
 	CHECK_EQ(mlx5dv_devx_obj_query(obj, &byte, 1, &byte, 1), EINVAL);
 }
 
-static _Atomic bool enough;
-
-static void *look_all_the_time(void *obj)
-{
-	while (!enough)
-		look_for(obj);
-	return NULL;
-}
-
-static void look_as_a_child(void *obj)
-{
-	/* If it waits for a thread that is not here, that is for ever. */
-	alarm(patience(PATIENCE));
-	look_for(obj);
-}
-
 /* Children of a process whose other threads make calls at that moment can make them, too. */
 static void vx13_fork(void)
 {
 	uint8_t in[16], out[16] = {};
-	pthread_t threads[2];
 	obj_t obj;
-	int i;
 
 	dv_begin();
 	prm_head(in, PRM_ALLOC_PD, 0);
 	obj = MUST(mlx5dv_devx_obj_create(dev.ctx, in, sizeof(in), out,
 					  sizeof(out)));
-	for (i = 0; i < 2; i++)
-		CHECK_EQ(pthread_create(&threads[i], NULL, look_all_the_time,
-					obj),
-			 0);
-	for (i = 0; i < 50; i++) {
-		context("child %d", i);
-		reap_ok(spawn(look_as_a_child, obj));
-	}
-	enough = true;
-	for (i = 0; i < 2; i++)
-		pthread_join(threads[i], NULL);
+	fork_beside(look_for, look_for, obj);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
 }
 
