@@ -562,7 +562,9 @@ static bool is_allowed(size_t length)
 	const struct nlmsghdr *m = message;
 	int left = length;
 
-	for (; mnl_nlmsg_ok(m, left); m = mnl_nlmsg_next(m, &left)) {
+	/* libmnl takes a length of 2 GiB and more for a negative one, which fits. */
+	for (; mnl_nlmsg_ok(m, left) && m->nlmsg_len <= (unsigned int)left;
+	     m = mnl_nlmsg_next(m, &left)) {
 		unsigned int client = RDMA_NL_GET_CLIENT(m->nlmsg_type);
 
 		if (client == RDMA_NL_IWCM ||
