@@ -3,6 +3,7 @@
  * Starts the processes of a fuzzer and adds up what they say. Knows nothing of their calls.
  */
 #define _GNU_SOURCE
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -125,15 +126,24 @@ static void tell(const struct fuzz *fuzz, struct fuzz_seen *told)
 	*told = now_seen;
 }
 
+/* Fail unless a process that has ended did so by itself, or by its alarm in a call that waited. */
+static void judge(int status)
+{
+	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGALRM)
+		child_ended(status);
+}
+
 /* A place for another process; -1: there are enough. */
 static int free_slot(void)
 {
-	int i, in_time = 0, found = -1;
+	int i, status, in_time = 0, found = -1;
 
 	for (i = 0; i < MOST_AT_ONCE; i++) {
-		/* Random calls may kill the process. */
-		if (slots[i].pid && waitpid(slots[i].pid, NULL, WNOHANG))
+		if (slots[i].pid &&
+		    waitpid(slots[i].pid, &status, WNOHANG) == slots[i].pid) {
+			judge(status);
 			slots[i].pid = 0;
+		}
 		if (!slots[i].pid)
 			found = i;
 		else if (now() < slots[i].begun + patience(PROCESS_SECONDS + 1))
@@ -169,7 +179,7 @@ void fuzz_run(const struct fuzz *fuzz)
 	}
 	for (i = 0; i < MOST_AT_ONCE; i++) {
 		if (slots[i].pid)
-			reap(slots[i].pid);
+			judge(reap(slots[i].pid));
 	}
 	tell(fuzz, &told);
 	/* Each one reached its first call. */

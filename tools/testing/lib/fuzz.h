@@ -33,8 +33,8 @@ struct fuzz {
 };
 
 /*
- * Make calls for --seconds. What processes do with them may kill them. Returns when all processes
- * have ended; the bystander's messages were all right.
+ * Make calls for --seconds. Returns when all processes have ended; none of them has failed or was
+ * killed, except by its alarm while a call waited, and the bystander's messages were all right.
  */
 void fuzz_run(const struct fuzz *fuzz);
 

@@ -189,10 +189,8 @@ int reap(int pid)
 	return status;
 }
 
-void reap_ok(int pid)
+void child_ended(int status)
 {
-	int status = reap(pid);
-
 	if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED)
 		_exit(SKIPPED);
 	/* The child has already printed the reason. */
@@ -200,6 +198,11 @@ void reap_ok(int pid)
 		_exit(FAILED);
 	if (status)
 		FAIL("a child ended with status %#x", status);
+}
+
+void reap_ok(int pid)
+{
+	child_ended(reap(pid));
 }
 
 /* Is the first buffer of the test that has this place in the table part of the sealed file? */

@@ -143,5 +143,7 @@ int spawn(void (*body)(void *arg), void *arg);
 /* Wait for a child; returns its status as of waitpid(). */
 int reap(int pid);
 void reap_ok(int pid);
+/* A child has ended with this status: end as it did, unless it exited with 0. */
+void child_ended(int status);
 
 #endif /* PINION_TEST_HARNESS_H */
