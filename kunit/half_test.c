@@ -89,6 +89,13 @@ static int stranger(void *arg)
 	return 0;
 }
 
+/* Sleeps until the counter is greater than @count: strangers run meanwhile, however busy all is. */
+static void await_more(const atomic_t *counter, int count, const struct pastime *time)
+{
+	while (atomic_read(counter) <= count && go_on(time, false))
+		usleep_range(100, 200);
+}
+
 static bool enough(struct half_test *t, u32 round)
 {
 	return round > 100 && atomic_read(&t->gave_way) > 10 && atomic_read(&t->refused) > 10;
@@ -102,6 +109,9 @@ static void there_is_one_owner_who_gives_way(struct kunit *test)
 	u32 round;
 
 	for (round = 0; go_on(&time, enough(t, round)); round++) {
+		/* Some of the interruptions meet a stranger for sure. */
+		if (round % 4 == 1)
+			await_more(&t->inside, 0, &time);
 		if (round % 2) {
 			pinion_half_interrupt(&t->half);
 		} else if (!pinion_half_own_killable(&t->half)) {
@@ -111,9 +121,9 @@ static void there_is_one_owner_who_gives_way(struct kunit *test)
 		come_in(t);
 		work_off(t);
 		KUNIT_EXPECT_FALSE(test, pinion_half_is_wanted(&t->half));
-		/* So that strangers try meanwhile, also if there is only one processor. */
+		/* Strangers try meanwhile, also if there is only one processor. */
 		if (round % 8 == 7)
-			usleep_range(100, 200);
+			await_more(&t->refused, atomic_read(&t->refused), &time);
 		go_out(t);
 		pinion_half_release(&t->half);
 		cond_resched();
