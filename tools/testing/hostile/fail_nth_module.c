@@ -62,6 +62,14 @@ static bool is_ours(const char *name)
 	return !strncmp(version, "pinion", 6);
 }
 
+static bool has_folder(const char *name)
+{
+	char path[100];
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s", name);
+	return !access(path, F_OK);
+}
+
 static void remember(void)
 {
 	DIR *folder = MUST(opendir("/sys/class/infiniband"));
@@ -243,11 +251,17 @@ static void n35_load(void)
 	end();
 }
 
-/* The module is there again if it has gone. */
+/* Unloading it has succeeded: all of it has gone, its devices, too. */
 static void load_again(void)
 {
-	if (!is_loaded())
-		CHECK_EQ(load(), 0);
+	char text[256];
+	int i;
+
+	if (!is_gone(text, sizeof(text)))
+		FAIL("it was unloaded: %s", text);
+	for (i = 0; i < device_count; i++)
+		CHECK(!has_folder(devices[i].name));
+	CHECK_EQ(load(), 0);
 }
 
 static bool is_there(char *text, size_t size)
@@ -256,19 +270,45 @@ static bool is_there(char *text, size_t size)
 	return is_loaded();
 }
 
-/* Those who look at a new device hold the module for a moment. */
-static void load_with_device(void)
+/* Those who look at a device hold the module for a moment. */
+static void await_unused(void)
 {
 	double limit = now() + patience(60);
 
-	load_again();
-	must_run("rdma link add %s type pinion netdev %s", devices[0].name,
-		 devices[0].netdev);
 	while (file_number("", MODULE_IS "/refcnt")) {
 		if (now() > limit)
 			FAIL("the module is in use");
 		usleep(10000);
 	}
+}
+
+static void add_device(void)
+{
+	must_run("rdma link add %s type pinion netdev %s", devices[0].name,
+		 devices[0].netdev);
+	await_unused();
+}
+
+static void load_with_device(void)
+{
+	load_again();
+	add_device();
+}
+
+/* The device is there, too, and can be used. */
+static bool has_device(char *text, size_t size)
+{
+	if (!is_there(text, size))
+		return false;
+	snprintf(text, size, "the device is not there");
+	if (!has_folder(devices[0].name))
+		return false;
+	opt.device = devices[0].name;
+	device_open();
+	region_new(9000, 5, ALL_ACCESS);
+	CHECK_EQ(ibv_close_device(dev.ctx), 0);
+	await_unused();
+	return true;
 }
 
 /* Each allocation of unloading it, and some of those with a device: it goes, or all stays. */
@@ -281,9 +321,10 @@ static void n36_unload(void)
 	begin();
 	load_again();
 	sweep(&op);
-	load_with_device();
+	add_device();
 	op.name = "unload with a device";
 	op.undo = load_with_device;
+	op.clean = has_device;
 	sweep_some(&op, in_short() ? 40 : 10);
 	must_unload();
 	end();
