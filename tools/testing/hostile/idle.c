@@ -17,8 +17,11 @@
 
 #include "link.h"
 
-/* Rounds in which the thread is kept away. It is where it matters in some of them. */
-enum { ROUNDS = 60, EACH = 8, NOBODY = 65534 };
+/*
+ * Rounds in which the thread is kept away. It is where it matters in some of them. A slow machine has
+ * fewer, in each of which the thread is longer where it matters.
+ */
+enum { ROUNDS = 60, ROUNDS_IF_SLOW = 15, EACH = 8, NOBODY = 65534 };
 /*
  * How long others may wait, in seconds. The thread waits several times as long for its processor,
  * on which each of the OCCUPIERS has 87 times its weight.
@@ -121,12 +124,12 @@ static void let_it_go_on(void)
 /* Interrupt the thread again and again, wherever it is. Meanwhile @others go on. */
 static void interrupt(bool (*others)(void))
 {
+	int i, rounds = slow() > 1 ? ROUNDS_IF_SLOW : ROUNDS;
 	pthread_t occupiers[OCCUPIERS];
-	int i;
 
 	for (i = 0; i < OCCUPIERS; i++)
 		CHECK_EQ(pthread_create(&occupiers[i], NULL, occupy, NULL), 0);
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < rounds; i++) {
 		context("round %d, the thread has done %u", i, how_many());
 		let_it_go_on();
 		set_occupied(true);
