@@ -543,29 +543,57 @@ static void p5_described(void)
  */
 static void p6_waiting(void)
 {
-	enum { ROUNDS = 100, WRITES = 16, LENGTH = 1 << 20 };
+	/* So much that the doorbell leaves the rest to the work item. */
+	enum { ROUNDS = 100, WRITES = 64, LENGTH = 8 << 20 };
+	long long waits = device_counter("rnr_waits");
+	struct ibv_send_wr wrs[WRITES];
+	struct ibv_sge sge;
+	int round, i, done, stopped = 0;
 	struct region source, sink;
 	struct link link;
-	int round, i;
+	struct ibv_wc wc;
 
 	source = region_new(LENGTH, 5, ALL_ACCESS);
 	sink = region_new(LENGTH, 9, ALL_ACCESS);
+	sge = sge_of(&source, 0, LENGTH);
+	for (i = 0; i < WRITES - 1; i++)
+		wrs[i] = (struct ibv_send_wr){
+			.wr_id = i,
+			.next = i < WRITES - 2 ? &wrs[i + 1] : NULL,
+			.sg_list = &sge,
+			.num_sge = 1,
+			.opcode = IBV_WR_RDMA_WRITE,
+			.send_flags = IBV_SEND_SIGNALED,
+			.wr.rdma = { sink.base, sink.rkey },
+		};
 	for (round = 0; round < ROUNDS; round++) {
 		/* The longest time between two tries, then the shortest. */
 		struct qp_cfg cfg = { .rnr_retry = 7,
 				      .wr = WRITES,
+				      .cqe = WRITES,
 				      .rnr_timer = round & 1 ? -1 : 1 };
 
 		link_make(&link, &cfg);
-		for (i = 0; round % 4 > 1 && i < WRITES - 1; i++)
-			post_rdma(&link.a, IBV_WR_RDMA_WRITE,
-				  sge_of(&source, 0, LENGTH), sink.base,
-				  sink.rkey, i);
+		i = round % 4 > 1 ? WRITES - 1 : 0;
+		if (i)
+			post(&link.a, wrs);
 		post_rdma(&link.a, IBV_WR_SEND, sge_of(&source, 0, 8), 0, 0, i);
 		if (round & 2)
 			usleep(rnd_below(1000));
+		/* The message waits, and all before it was or will be done. */
+		CHECK_EQ(end_state(&link.a), IBV_QPS_RTS);
+		for (done = 0; poll_one(link.a.scq, &wc); done++) {
+			expect(wc, IBV_WC_SUCCESS);
+			CHECK_EQ(wc.wr_id, done);
+		}
+		CHECK(done <= i);
+		stopped += done < i;
 		link_free(&link);
 	}
+	note("%d ended before their messages", stopped);
+	CHECK(stopped || !dev.pinion);
+	if (waits >= 0)
+		CHECK(device_counter("rnr_waits") >= waits + ROUNDS / 4);
 }
 
 static const struct test tests[] = {
