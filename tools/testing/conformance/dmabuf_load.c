@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "dmabuf.h"
@@ -18,7 +19,8 @@ enum {
 	THREADS = 3,
 	REPEAT = 12,
 	SLICE = 100 * 4096 + 123,
-	SIZE = 77 * 4 * 4096
+	SIZE = 77 * 4 * 4096,
+	ENOUGH = 3, /* times that messages must have gone when a region ended */
 };
 
 /* Each thread has its own part of the buffer, so it knows the expected bytes. */
@@ -168,15 +170,21 @@ static void start(bool failures)
 /* Sums over all rounds so far. */
 static unsigned long done_all, refused_all;
 
-/* Has any message succeeded, in this round or before? */
-static bool some_done(void)
+/* Messages that have succeeded in this round. */
+static unsigned long done_now(void)
 {
-	bool some = done_all;
+	unsigned long sum = 0;
 	int i;
 
 	for (i = 0; i < THREADS; i++)
-		some |= __atomic_load_n(&users[i].done, __ATOMIC_RELAXED);
-	return some;
+		sum += __atomic_load_n(&users[i].done, __ATOMIC_RELAXED);
+	return sum;
+}
+
+/* Has any message succeeded, in this round or before? */
+static bool some_done(void)
+{
+	return done_all || done_now();
 }
 
 /* Waits until a message has succeeded. Nothing prevents that here. */
@@ -280,16 +288,18 @@ static void a68_taken_away(void)
 /* Regions of a dma-buf that moves end under traffic: the exporter has it back each time. */
 static void a72_deregister(void)
 {
-	unsigned long count;
+	unsigned long count, before, used = 0;
 	double end;
 
 	share(0);
 	start(true);
 	end = now() + opt.seconds;
-	for (count = 0; !count || now() < end; count++) {
+	for (count = 0; go_on(end, used >= ENOUGH); count++) {
 		struct region old = shared;
 
+		before = done_now();
 		usleep(rnd_below(5000));
+		used += done_now() > before;
 		if (rnd() & 1)
 			CHECK_EQ(dmabuf_move(&dmabuf, rnd_below(3)), 0);
 		dmabuf_region_free(&old);
@@ -297,37 +307,43 @@ static void a72_deregister(void)
 		shared = dmabuf_region(&dmabuf, 777, THREADS * SLICE,
 				       777 + (1 << 20), ALL_ACCESS);
 	}
-	await_done();
 	join();
 	conclude("regions", count);
+	note("%lu of them were in use", used);
+	CHECK(used >= ENOUGH);
 	dmabuf_region_free(&shared);
 	dmabuf_check_unused(&dmabuf);
 }
 
-static void is_killed(void *arg)
+/* @busy, in shared memory: how many were killed when messages had gone. */
+static void is_killed(void *busy)
 {
-	(void)arg;
 	device_open();
 	share(0);
 	start(false);
 	usleep(rnd_below(60000));
+	*(unsigned long *)busy += some_done();
 	kill(getpid(), SIGKILL);
 }
 
 /* Processes are killed in the middle of traffic with dma-bufs: no buffer is left. */
 static void a72_killed(void)
 {
+	unsigned long *busy = mmap(NULL, sizeof(*busy), PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	double end = now() + opt.seconds;
 	unsigned long count;
 	uint64_t live;
 
 	need_exporter();
+	CHECK(busy != MAP_FAILED);
 	live = dmabuf_live();
-	for (count = 0; now() < end; count++) {
+	for (count = 0; go_on(end, *busy >= ENOUGH); count++) {
 		rnd();
-		CHECK_EQ(reap(spawn(is_killed, NULL)), SIGKILL);
+		CHECK_EQ(reap(spawn(is_killed, busy)), SIGKILL);
 	}
-	note("%lu killed", count);
+	note("%lu killed, %lu of them when messages had gone", count, *busy);
+	CHECK(*busy >= ENOUGH);
 	/* The last reference is dropped with the context, a little later. */
 	dmabuf_await_live(live);
 }

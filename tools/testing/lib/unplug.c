@@ -45,6 +45,7 @@ void unplug_end(void)
 /* Memory shared with the process that uses the device. */
 struct shared {
 	bool busy; /* messages have been moved */
+	bool going; /* it is being removed; until then no message fails */
 	bool gone; /* set by the process that removed it */
 };
 
@@ -55,6 +56,11 @@ static struct region all, target;
 static bool is_gone(void)
 {
 	return __atomic_load_n(&shared->gone, __ATOMIC_ACQUIRE);
+}
+
+static bool is_going(void)
+{
+	return __atomic_load_n(&shared->going, __ATOMIC_ACQUIRE);
 }
 
 /* Returns false if the device is gone. */
@@ -71,11 +77,15 @@ static bool one_message(uint64_t number)
 	struct ibv_wc wc;
 	int n;
 
-	if (try_post(&link_.a, &wr))
+	if (try_post(&link_.a, &wr)) {
+		CHECK(is_going());
 		return false;
+	}
 	do {
 		n = ibv_poll_cq(link_.a.scq, 1, &wc);
 	} while (!n && !is_gone());
+	if (n == 1 && !is_going())
+		expect(wc, IBV_WC_SUCCESS);
 	return n == 1 && wc.status == IBV_WC_SUCCESS;
 }
 
@@ -136,6 +146,7 @@ void unplug(const struct unplug_kind *kind)
 		while (!__atomic_load_n(&shared->busy, __ATOMIC_ACQUIRE))
 			usleep(1000);
 		usleep(rnd_below(200000));
+		__atomic_store_n(&shared->going, true, __ATOMIC_RELEASE);
 		must_run("rdma link del " UNPLUG_DEVICE);
 		__atomic_store_n(&shared->gone, true, __ATOMIC_RELEASE);
 		reap_ok(pid);
