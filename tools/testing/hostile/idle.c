@@ -21,7 +21,7 @@
  * Rounds in which the thread is kept away. It is where it matters in some of them. A slow machine has
  * fewer, in each of which the thread is longer where it matters.
  */
-enum { ROUNDS = 60, ROUNDS_IF_SLOW = 15, EACH = 8, NOBODY = 65534 };
+enum { ROUNDS = 60, ROUNDS_IF_SLOW = 20, EACH = 8, NOBODY = 65534 };
 /*
  * How long others may wait, in seconds. The thread waits several times as long for its processor,
  * on which each of the OCCUPIERS has 87 times its weight.
