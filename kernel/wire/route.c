@@ -8,6 +8,9 @@
  * But a route of IPv6 must not outlive its namespace. So all are in a list of their wire, and are
  * released when the namespace ends.
  */
+#include <linux/cleanup.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
 #include <linux/udp.h>
 #include <net/addrconf.h>
 #include <net/dst.h>
@@ -19,6 +22,9 @@
 
 #include "route.h"
 #include "wire.h"
+
+/* How many are forgotten at a time, under the lock. There are two for each queue pair. */
+#define FORGET_MOST	64
 
 void pinion_route_init(struct pinion_route *route, struct pinion_wire *wire)
 {
@@ -48,14 +54,37 @@ void pinion_routes_init(struct pinion_wire *wire)
 	INIT_LIST_HEAD(&wire->routes);
 }
 
-void pinion_routes_forget(struct pinion_wire *wire)
+/*
+ * Forget some of the routes that are @left, and give them back to the wire. Return: whether there
+ * are more.
+ */
+static bool routes_forget_some(struct pinion_wire *wire, struct list_head *left)
 {
 	struct pinion_route *route;
+	int i;
+
+	guard(spinlock)(&wire->routes_lock);
+	for (i = 0; i < FORGET_MOST && !list_empty(left); i++) {
+		route = list_first_entry(left, struct pinion_route, node);
+		pinion_route_forget(route);
+		list_move(&route->node, &wire->routes);
+	}
+	return !list_empty(left);
+}
+
+/*
+ * Routes may end meanwhile, in either list. Those that begin are in the wire's, and have nothing to
+ * forget.
+ */
+void pinion_routes_forget(struct pinion_wire *wire)
+{
+	LIST_HEAD(left);
 
 	spin_lock(&wire->routes_lock);
-	list_for_each_entry(route, &wire->routes, node)
-		pinion_route_forget(route);
+	list_splice_init(&wire->routes, &left);
 	spin_unlock(&wire->routes_lock);
+	while (routes_forget_some(wire, &left))
+		cond_resched();
 }
 
 /* Find the route, by all fields that rules and policies of the namespace may use. */

@@ -38,7 +38,7 @@ bool pinion_route_set(struct pinion_route *route, struct net *net, const struct 
 		      struct sk_buff *skb);
 
 void pinion_routes_init(struct pinion_wire *wire);
-/* The namespace ends. Nobody calls pinion_route_set() for it any more. */
+/* The namespace ends. Nobody calls pinion_route_set() for it any more. Sleeps. */
 void pinion_routes_forget(struct pinion_wire *wire);
 
 #endif
