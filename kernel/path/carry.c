@@ -39,6 +39,8 @@ enum pinion_verdict pinion_lacks(struct pinion_qp *qp, const struct pinion_targe
 
 bool pinion_carry_gives_way(const struct pinion_qp *qp, const struct pinion_msg *msg)
 {
+	if (msg->brief)
+		return true;
 	/* A thread that is about to be scheduled away must not own a half of another user's. */
 	return msg->yields && (pinion_half_is_wanted(&qp->resp.lock) || need_resched());
 }

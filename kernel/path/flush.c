@@ -12,6 +12,9 @@
 #include "flush.h"
 #include "refuse.h"
 
+/* A shorter run takes as much of a stretch: most of its time is to find it. */
+#define RUN	1024
+
 static void flush_want(const struct pinion_qp *qp, const struct pinion_target *target,
 		       const struct pinion_msg *msg, struct pinion_want *want)
 {
@@ -48,12 +51,12 @@ static enum pinion_syndrome flush_ask(struct pinion_qp *qp, struct pinion_want *
 }
 
 /*
- * Write back the beginning of @want, inside the gate. Return: 0, and in *@run the bytes written
+ * Write back the first run of @want, inside the gate. Return: 0, and in *@run the bytes written
  * back, 0 if the first page is missing (then @missing holds a reference to its pager); or a
  * syndrome.
  */
-static enum pinion_syndrome flush_stretch(struct pinion_qp *qp, const struct pinion_want *want,
-					  u64 *run, struct pinion_missing *missing)
+static enum pinion_syndrome flush_run(struct pinion_qp *qp, const struct pinion_want *want,
+				      u64 *run, struct pinion_missing *missing)
 {
 	struct pinion_want stretch = *want;
 	enum pinion_syndrome syndrome;
@@ -87,37 +90,53 @@ static enum pinion_syndrome flush_stretch(struct pinion_qp *qp, const struct pin
 	return syndrome;
 }
 
-/* resp.left counts the bytes still to be written back; it survives a missing page. */
+/*
+ * @msg leaves before its end. The rest may be written back by another CPU, whose barrier says
+ * nothing about what this one has written back.
+ */
+static void flush_leave(struct pinion_qp *qp, struct pinion_msg *msg)
+{
+	pinion_persist_barrier();
+	pinion_carry_remember(qp, msg);
+}
+
+/*
+ * resp.left counts the bytes still to be written back; it survives a missing page. The region may
+ * have become smaller meanwhile: then begin anew.
+ */
 static enum pinion_verdict flush_to_persistence(struct pinion_qp *qp,
 						const struct pinion_target *target,
 						struct pinion_msg *msg, struct pinion_want *want)
 {
 	struct pinion_resp *resp = &qp->resp;
-	u64 end = want->addr + want->length;
+	u64 end = want->addr + want->length, stretch = pinion_stretch(), done;
 	enum pinion_syndrome syndrome;
-	u64 done;
 
-	if (!msg->resumed)
+	if (!msg->resumed || resp->left > want->length)
 		resp->left = want->length;
 	while (resp->left) {
 		want->addr = end - resp->left;
 		want->length = resp->left;
-		syndrome = flush_stretch(qp, want, &done, &msg->missing);
+		syndrome = flush_run(qp, want, &done, &msg->missing);
 		if (syndrome)
 			return pinion_refuse_key(qp, syndrome);
 		if (!done) {
 			resp->cursor.syndrome = 0;
-			pinion_carry_remember(qp, msg);
+			flush_leave(qp, msg);
 			if (pinion_lacks(qp, target, msg, &resp->cursor) == PINION_PEER_PAGE)
 				return PINION_PEER_PAGE;
 			return pinion_refuse_key(qp, resp->cursor.syndrome);
 		}
 		resp->left -= done;
-		if (resp->left && pinion_carry_gives_way(qp, msg)) {
-			pinion_carry_remember(qp, msg);
+		stretch -= min_t(u64, stretch, max_t(u64, done, RUN));
+		if (stretch || !resp->left)
+			continue;
+		if (pinion_carry_gives_way(qp, msg)) {
+			flush_leave(qp, msg);
 			return PINION_GAVE_WAY;
 		}
 		cond_resched();
+		stretch = pinion_stretch();
 	}
 	pinion_persist_barrier();
 	return PINION_ACK;

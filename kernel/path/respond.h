@@ -23,6 +23,7 @@ struct pinion_msg {
 	bool begins;			/* the first piece, */
 	bool ends;			/* and the last: of most messages the same */
 	bool yields;			/* the sender retries after PINION_GAVE_WAY */
+	bool brief;			/* likewise; others wait for the thread itself */
 	u64 length;
 	u64 whole;			/* with PINION_OP_REMOTE_MEM and @begins: of all pieces */
 	u32 ex;				/* immediate, or the rkey to invalidate */
@@ -68,7 +69,7 @@ enum pinion_verdict {
 	PINION_OWN_FAULT,	/* the requester's own memory was refused */
 	PINION_OWN_PAGE,	/* a page of the requester's is missing: bring it, try again */
 	PINION_PEER_PAGE,	/* a page of the responder's is missing: wait, try again */
-	PINION_GAVE_WAY,	/* in the middle of the message (@yields): try again now */
+	PINION_GAVE_WAY,	/* in the middle of the message (@yields, @brief): try again now */
 	PINION_BUSY,		/* the responder has another owner: wait, try again */
 };
 

@@ -34,6 +34,20 @@ struct pinion_reading {
 	struct pinion_cursor source;
 };
 
+/*
+ * A FLUSH that has left before its end, and what it asks for: it goes on where it was only if it is
+ * the same that comes again.
+ */
+struct pinion_flushing {
+	u64 token;			/* see struct pinion_msg; 0: there is none */
+	u64 addr;
+	u64 length;
+	u32 rkey;
+	u32 rights;
+	bool all;
+	u32 psn;
+};
+
 /* The result of an atomic, to answer a duplicate of the request. */
 struct pinion_found {
 	u64 number;			/* pinion_receiver_number() of its packet */
@@ -84,6 +98,7 @@ struct pinion_conn {
 	bool ack_due;			/* an acknowledgment of @ack_psn must be sent */
 	u32 ack_psn;			/* the last packet performed that has no other answer */
 	struct pinion_reading reading;
+	struct pinion_flushing flushing;
 	/* A missing page: */
 	struct pinion_fault *fault;
 	bool asked;			/* @fault was started, */

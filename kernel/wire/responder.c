@@ -90,7 +90,7 @@ static bool responder_go_on(struct pinion_conn *conn)
 	packets = responder_take(conn, skb, conn->requests.next);
 	if (packets)
 		pinion_line_pass(&conn->requests, packets);
-	return packets;
+	return packets || conn->flushing.token;
 }
 
 static bool responder_has_more(const struct pinion_conn *conn)
@@ -132,6 +132,7 @@ void pinion_responder_forget(struct pinion_conn *conn)
 	conn->ack_due = false;
 	conn->num_found = 0;
 	conn->num_asked_for = 0;
+	conn->flushing.token = 0;
 	conn->asked = false;
 	conn->page_timer = 0;
 	/* Do not wait for the fault: it may never end. */

@@ -60,7 +60,10 @@ void pinion_responder_hold(struct pinion_conn *conn, u32 psn);
 
 /* responder_message.c */
 
-/* Perform a train. Return: false if it stays in the line, to be tried again. */
+/*
+ * Perform a train. Return: false if it stays in the line, to be tried again: at once, if it gave
+ * way (conn->flushing).
+ */
 bool pinion_responder_perform(struct pinion_conn *conn, struct pinion_train *train);
 /*
  * Answer a duplicate. Atomics are not performed again: the old result is sent. A READ is performed

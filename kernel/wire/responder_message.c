@@ -21,6 +21,8 @@ static void responder_message(struct pinion_conn *conn, const struct pinion_pack
 		.solicited = packet->solicited,
 		.begins = kind->position & PINION_BEGINS,
 		.ends = kind->position & PINION_ENDS,
+		/* It may be of any length. This thread may have what the whole namespace waits for. */
+		.brief = kind->op == PINION_OP_FLUSH,
 		.length = packet->payload,
 		.whole = packet->length,
 		.src_qpn = qp->attr.dest_qp_num,
@@ -71,6 +73,35 @@ static void responder_performed(struct pinion_conn *conn, const struct pinion_pa
 	}
 }
 
+static bool flushing_is(const struct pinion_flushing *flushing, const struct pinion_msg *msg)
+{
+	return msg->opcode == PINION_OP_FLUSH && msg->psn == flushing->psn &&
+	       msg->remote_addr == flushing->addr && msg->length == flushing->length &&
+	       msg->rkey == flushing->rkey && msg->flush_rights == flushing->rights &&
+	       msg->flush_all == flushing->all;
+}
+
+/* Remember @msg if it is a FLUSH that goes on later. Return: whether it is. */
+static bool responder_goes_on(struct pinion_conn *conn, const struct pinion_msg *msg,
+			      enum pinion_verdict verdict)
+{
+	struct pinion_flushing *flushing = &conn->flushing;
+
+	flushing->token = 0;
+	if (msg->opcode != PINION_OP_FLUSH || !pinion_verdict_goes_on(verdict))
+		return false;
+	*flushing = (struct pinion_flushing){
+		.token = msg->token,
+		.addr = msg->remote_addr,
+		.length = msg->length,
+		.rkey = msg->rkey,
+		.rights = msg->flush_rights,
+		.all = msg->flush_all,
+		.psn = msg->psn,
+	};
+	return true;
+}
+
 static enum pinion_verdict responder_try(struct pinion_conn *conn, struct pinion_msg *msg,
 					 const struct pinion_train *train)
 {
@@ -80,14 +111,17 @@ static enum pinion_verdict responder_try(struct pinion_conn *conn, struct pinion
 
 	if (!pinion_responder_page_came(conn, msg))
 		return PINION_PEER_PAGE;
+	if (flushing_is(&conn->flushing, msg))
+		msg->token = conn->flushing.token;
 	pinion_train_payload(train, &source);
 	msg->payload = &source;
 	verdict = pinion_respond(conn->qp, msg);
-	if (verdict == PINION_ACK || (verdict != PINION_PEER_PAGE && !resp->doubtful))
-		return verdict;
-	/* The sender sends the whole piece again: go back to its begin. */
-	resp->cursor = stood;
-	resp->token = 0;
+	if (!responder_goes_on(conn, msg, verdict) && verdict != PINION_ACK &&
+	    (verdict == PINION_PEER_PAGE || resp->doubtful)) {
+		/* The sender sends the whole piece again: go back to its begin. */
+		resp->cursor = stood;
+		resp->token = 0;
+	}
 	if (verdict == PINION_PEER_PAGE)
 		pinion_responder_await_page(conn, msg);
 	return verdict;
@@ -160,6 +194,8 @@ bool pinion_responder_perform(struct pinion_conn *conn, struct pinion_train *tra
 	if (verdict == PINION_ACK) {
 		conn->receiver = ahead;
 		responder_performed(conn, &train->packet, &msg, ack_request);
+	} else if (verdict == PINION_GAVE_WAY) {
+		return false;
 	} else if (verdict == PINION_RNR) {
 		pinion_responder_defer(conn, first.psn, conn->qp->attr.min_rnr_timer);
 	} else if (verdict == PINION_PEER_PAGE && !pinion_qp_is_reliable(conn->qp)) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * FLUSH: nothing becomes visible or persistent without the rights of the key (items FL1 to FL8).
+ * FLUSH: nothing becomes visible or persistent without the rights of the key (items FL1 to FL9).
  * Persistent memory is a file at $DAX_FILES, on a file system mounted with -o dax.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -146,6 +147,7 @@ static void fl4_nonsense(void)
 enum {
 	PERSISTENT = IBV_ACCESS_FLUSH_PERSISTENT,
 	FILE_SIZE = 8 << 20,
+	LARGE = 128 << 20, /* it takes many times as long as a query */
 	MARGIN = 2 * 4096 + 1234, /* bytes of the file around the region */
 };
 
@@ -182,7 +184,7 @@ static void fl5_memory_that_is_not(void)
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
 
-static int dax_open(void)
+static int dax_open(size_t size)
 {
 	const char *folder = getenv("DAX_FILES");
 	char path[256];
@@ -194,39 +196,44 @@ static int dax_open(void)
 	snprintf(path, sizeof(path), "%s/flushed", folder);
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	CHECK(fd >= 0);
-	CHECK_EQ(ftruncate(fd, FILE_SIZE), 0);
+	CHECK_EQ(ftruncate(fd, size), 0);
 	return fd;
 }
 
 /* The file consists of holes: no page is there. */
-static struct buf *dax_buf(int fd)
+static struct buf *dax_buf(int fd, size_t size)
 {
 	struct buf *buf;
-	void *map = mmap(NULL, FILE_SIZE, PROT_READ | PROT_WRITE,
+	void *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
 			 MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
 
 	CHECK(map != MAP_FAILED);
-	buf = buf_of(map, FILE_SIZE, MARGIN, FILE_SIZE - 2 * MARGIN);
+	buf = buf_of(map, size, MARGIN, size - 2 * MARGIN);
 	CHECK_EQ(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
-			   FILE_SIZE),
+			   size),
 		 0);
 	buf_accept(buf);
 	return buf;
 }
 
-static void begin_persistent(int *fd)
+static void begin_with(int *fd, size_t size)
 {
 	struct qp_cfg cfg = { .access = IBV_ACCESS_REMOTE_WRITE |
 					IBV_ACCESS_REMOTE_READ | PERSISTENT |
 					IBV_ACCESS_FLUSH_GLOBAL };
 	struct buf *buf;
 
-	*fd = dax_open();
-	buf = dax_buf(*fd);
+	*fd = dax_open(size);
+	buf = dax_buf(*fd, size);
 	link_make(&link_, &cfg);
 	if (!link_.a.ex)
 		skip("no work request builder");
 	r = region_reg(dev.pd, buf, ODP_ALL | PERSISTENT);
+}
+
+static void begin_persistent(int *fd)
+{
+	begin_with(fd, FILE_SIZE);
 }
 
 static struct asked persistent(uint64_t at, size_t length, int level)
@@ -330,6 +337,97 @@ static void fl8_mappings(void)
 	answered(persistent(in, 1, IBV_FLUSH_RANGE), IBV_WC_REM_ACCESS_ERR);
 }
 
+/* ------------------------------------------------------- what others wait for */
+
+/* While the whole region is flushed, stretch by stretch: how often others get on, at least. */
+enum { ENOUGH = 10 };
+
+static struct link others;
+static bool over; /* atomic */
+
+static bool is_over(void)
+{
+	return __atomic_load_n(&over, __ATOMIC_SEQ_CST);
+}
+
+/* Wants the receiver of the flush. */
+static void *ask(void *unused)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	(void)unused;
+	while (!is_over()) {
+		CHECK_EQ(ibv_query_qp(link_.b.qp, &attr, IBV_QP_STATE, &init),
+			 0);
+		tracing_mark("got on");
+	}
+	return NULL;
+}
+
+/* Sends messages of others. */
+static void *send_others(void *arg)
+{
+	struct region *regions = arg;
+
+	while (!is_over()) {
+		expect(rdma(&others.a, IBV_WR_RDMA_WRITE,
+			    sge_of(&regions[0], 0, 8), regions[1].base,
+			    regions[1].rkey),
+		       IBV_WC_SUCCESS);
+		tracing_mark("got on");
+	}
+	return NULL;
+}
+
+static struct region small[2];
+
+static bool gets_on(void *arg)
+{
+	void *(*other)(void *) = arg;
+	unsigned int times;
+	pthread_t thread;
+
+	over = false;
+	tracing_start();
+	CHECK_EQ(pthread_create(&thread, NULL, other, small), 0);
+	while (!tracing_count("tracing_mark_write", "got on"))
+		usleep(1000);
+	answered(persistent(0, r.buf->length, IBV_FLUSH_RANGE), IBV_WC_SUCCESS);
+	__atomic_store_n(&over, true, __ATOMIC_SEQ_CST);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	CHECK_EQ(tracing_sum("persist", "length"), r.buf->length);
+	times = tracing_marks_within("persist", "got on");
+	tracing_stop();
+	note("others got on %u times", times);
+	return times >= ENOUGH;
+}
+
+/* Who does this does not wait for a whole flush. */
+static void get_on(void *(*other)(void *))
+{
+	int fd;
+
+	begin_with(&fd, LARGE);
+	link_make(&others, NULL);
+	small[0] = region_new(8, 3, ALL_ACCESS);
+	small[1] = region_new(8, 5, ALL_ACCESS);
+	/* All pages come. */
+	answered(persistent(0, r.buf->length, IBV_FLUSH_RANGE), IBV_WC_SUCCESS);
+	if (!one_of(3, "others had no processor", gets_on, other))
+		FAIL("others wait for a flush");
+}
+
+static void fl9_receiver(void)
+{
+	get_on(ask);
+}
+
+static void fl9_messages(void)
+{
+	get_on(send_others);
+}
+
 static const struct test tests[] = {
 	TEST(fl1_ranges, "FL1 ranges"),
 	TEST(fl2_whole, "FL2 the whole region"),
@@ -339,6 +437,8 @@ static const struct test tests[] = {
 	TEST(fl6_persistent, "FL6 written back to persistent memory"),
 	TEST(fl7_persistent_refused, "FL7 not allowed to persistence"),
 	TEST(fl8_mappings, "FL8 persistent mappings"),
+	TEST(fl9_receiver, "FL9 a receiver that flushes gives way"),
+	TEST(fl9_messages, "FL9 messages of others come during a flush"),
 };
 #else
 static const struct test tests[] = {

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -17,6 +18,9 @@
 #define TRACING "/sys/kernel/tracing"
 #define INSTANCES TRACING "/instances"
 #define NAME "pinion-test"
+
+/* Of lines of our own, open while there is a buffer. */
+static int marker = -1;
 
 static void set(const char *file, const char *value)
 {
@@ -46,12 +50,43 @@ void tracing_start(void)
 	/* Number the events: clocks of processors may differ, and would not show their order. */
 	set("instances/" NAME "/trace_clock", "counter");
 	set("instances/" NAME "/events/pinion/enable", "1");
+	marker = open(INSTANCES "/" NAME "/trace_marker", O_WRONLY | O_CLOEXEC);
+	CHECK(marker >= 0);
 }
 
 void tracing_stop(void)
 {
 	set("instances/" NAME "/events/pinion/enable", "0");
+	close(marker);
 	CHECK_EQ(rmdir(INSTANCES "/" NAME), 0);
+}
+
+void tracing_mark(const char *text)
+{
+	ssize_t length = strlen(text);
+
+	CHECK_EQ(write(marker, text, length), length);
+}
+
+unsigned int tracing_marks_within(const char *event, const char *text)
+{
+	FILE *file = MUST(fopen(INSTANCES "/" NAME "/trace", "r"));
+	unsigned int since = 0, within = 0;
+	bool begun = false;
+	char line[512], name[64];
+
+	snprintf(name, sizeof(name), " %s: ", event);
+	while (fgets(line, sizeof(line), file)) {
+		if (strstr(line, name)) {
+			within += since;
+			since = 0;
+			begun = true;
+		} else if (begun && strstr(line, " tracing_mark_write: ")) {
+			since += strstr(line, text) != NULL;
+		}
+	}
+	fclose(file);
+	return within;
 }
 
 /* The next line of this event that contains @with, from its name on. */

@@ -11,6 +11,11 @@
 void tracing_start(void);
 void tracing_stop(void);
 
+/* Add a line of our own. Any thread; the buffer must be there. */
+void tracing_mark(const char *text);
+/* How many lines of ours have @text, between the first and the last line of this event. */
+unsigned int tracing_marks_within(const char *event, const char *text);
+
 /* The last line of this event that contains @with. The test fails if there is none. */
 const char *tracing_last(const char *event, const char *with);
 /* How many lines of this event contain @with. */

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * FLUSH to persistence: each byte is written back once and in order, however often it gives way,
+ * and it gives way after each stretch where others wait for the thread. The region and what is
+ * written back are this test's.
+ */
+#include <kunit/test.h>
+#include <linux/sched.h>
+
+#include "../kernel/mem/inject.h"
+#include "../kernel/mem/pager.h"
+#include "../kernel/mem/persist.h"
+#include "../kernel/path/carry.h"
+#include "../kernel/path/fault.h"
+#include "../kernel/path/flush.h"
+#include "../kernel/path/move.h"
+#include "../kernel/path/refuse.h"
+
+#define BASE		0x12345600ULL
+#define STRETCH		4000u
+#define SHORT_RUN	8u
+#define LONG_RUN	512u
+
+static struct flush_test {
+	struct pinion_qp qp;
+	struct pinion_node node;
+	struct pinion_key key;
+	struct pinion_target target;
+	struct pinion_msg msg;
+	u64 run;			/* the length of what is found at a time */
+	u64 next;			/* the address of the first byte not written back */
+	u64 missing;			/* of the page that is missing; or 0 */
+	u64 since;			/* written back since the message came or came again */
+	u32 runs;			/* likewise */
+	u32 strays;			/* runs that do not begin at @next */
+	u64 safe;			/* what is before it is behind a barrier */
+	u32 pauses;			/* others may have had the processor, the half being owned */
+	u32 pagers;			/* references */
+} *t;
+
+static u32 hooked_stretch(void)
+{
+	return STRETCH;
+}
+
+static enum pinion_syndrome hooked_enter_wait(struct pinion_keys *keys,
+					      const struct pinion_want *want,
+					      struct pinion_pass *pass)
+{
+	u64 end = t->key.base + t->key.length;
+
+	if (!want->whole && (want->addr < t->key.base || want->addr + want->length > end))
+		return PINION_SYN_KEY_RANGE;
+	*pass = (struct pinion_pass){
+		.key = &t->key,
+		.region = &t->key,
+		.offset = want->addr - t->key.base,
+		.length = want->length,
+	};
+	return 0;
+}
+
+static void hooked_leave(const struct pinion_pass *pass)
+{
+}
+
+static u64 hooked_run(const struct pinion_pass *pass, u64 offset, u64 want, void **kva)
+{
+	u64 addr = t->key.base + pass->offset + offset;
+
+	*kva = (void *)(unsigned long)addr;
+	return addr == t->missing ? 0 : min(want, t->run);
+}
+
+static void hooked_pager_get(struct pinion_pager *pager)
+{
+	t->pagers++;
+}
+
+static void hooked_missing_put(struct pinion_missing *missing)
+{
+	t->pagers--;
+}
+
+static bool hooked_persist(void *kva, u64 length)
+{
+	u64 addr = (unsigned long)kva;
+
+	t->strays += addr != t->next;
+	t->next = addr + length;
+	t->since += length;
+	t->runs++;
+	return true;
+}
+
+static void hooked_barrier(void)
+{
+	t->safe = t->next;
+}
+
+static void hooked_cond_resched(void)
+{
+	t->pauses++;
+}
+
+static enum pinion_verdict hooked_refuse_key(struct pinion_qp *qp, enum pinion_syndrome syndrome)
+{
+	return PINION_NAK_ACCESS;
+}
+
+static bool hooked_start(struct pinion_fault *fault, struct pinion_sleepers *faulter,
+			 struct pinion_missing *missing, u64 left)
+{
+	t->pagers--;
+	return true;
+}
+
+/* Flushes move nothing. */
+static enum pinion_moved hooked_move(struct pinion_node *node, struct pinion_cursor *to,
+				     struct pinion_cursor *from, u64 *left,
+				     struct pinion_missing *missing)
+{
+	return PINION_MOVE_REFUSED;
+}
+
+#undef cond_resched
+#define cond_resched hooked_cond_resched
+#define pinion_stretch hooked_stretch
+#define pinion_key_enter_wait hooked_enter_wait
+#define pinion_key_leave hooked_leave
+#define pinion_pass_run hooked_run
+#define pinion_pager_get hooked_pager_get
+#define pinion_missing_put hooked_missing_put
+#define pinion_persist_run hooked_persist
+#define pinion_persist_barrier hooked_barrier
+#define pinion_refuse_key hooked_refuse_key
+#define pinion_fault_start hooked_start
+#define pinion_move_stretch hooked_move
+
+#include "../kernel/path/carry.c"
+#include "../kernel/path/flush.c"
+
+static void begin(struct kunit *test, u64 length)
+{
+	t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	t->qp.node = &t->node;
+	t->qp.service = PINION_SVC_RC;
+	pinion_half_init(&t->qp.resp.lock);
+	t->key.base = BASE;
+	t->key.length = length;
+	t->run = LONG_RUN;
+	t->next = BASE;
+	t->msg = (struct pinion_msg){
+		.opcode = PINION_OP_FLUSH,
+		.remote_addr = BASE,
+		.length = length,
+		.flush_rights = IB_ACCESS_FLUSH_PERSISTENT,
+	};
+}
+
+/* The message comes, or comes again; see resp_begin(). */
+static enum pinion_verdict come(void)
+{
+	struct pinion_msg *msg = &t->msg;
+	enum pinion_verdict verdict;
+
+	msg->resumed = msg->token && msg->token == t->qp.resp.token;
+	t->qp.resp.token = 0;
+	t->since = 0;
+	t->runs = 0;
+	pinion_half_own(&t->qp.resp.lock);
+	verdict = pinion_flush(&t->qp, &t->target, msg);
+	pinion_half_release(&t->qp.resp.lock);
+	return verdict;
+}
+
+/* Of a brief one nobody waits for more than a stretch, and it goes on where it was. */
+static void brief_gives_way_after_each_stretch(struct kunit *test)
+{
+	enum pinion_verdict verdict;
+	u32 times = 0;
+
+	begin(test, 10 * STRETCH + 77);
+	t->msg.brief = true;
+	while ((verdict = come()) == PINION_GAVE_WAY) {
+		KUNIT_ASSERT_LT(test, t->since, STRETCH + LONG_RUN);
+		KUNIT_ASSERT_GT(test, t->since, 0);
+		/* It may go on on another CPU. */
+		KUNIT_ASSERT_EQ(test, t->safe, t->next);
+		KUNIT_ASSERT_LT(test, times++, 100);
+	}
+	KUNIT_EXPECT_EQ(test, verdict, PINION_ACK);
+	KUNIT_EXPECT_GE(test, times, 8);
+	KUNIT_EXPECT_EQ(test, t->next, BASE + t->msg.length);
+	KUNIT_EXPECT_EQ(test, t->strays, 0);
+	KUNIT_EXPECT_EQ(test, t->safe, t->next);
+	/* Whose half it is waits for this thread meanwhile: it must not let others run. */
+	KUNIT_EXPECT_EQ(test, t->pauses, 0);
+}
+
+/* Short runs take as long to find as longer ones. */
+static void short_runs_fill_a_stretch(struct kunit *test)
+{
+	begin(test, 10 * STRETCH);
+	t->run = SHORT_RUN;
+	t->msg.brief = true;
+	KUNIT_EXPECT_EQ(test, come(), PINION_GAVE_WAY);
+	KUNIT_EXPECT_GT(test, t->runs, 0);
+	KUNIT_EXPECT_LE(test, t->runs, STRETCH / 512);
+}
+
+/* Others go on to the end, unless the half is wanted; and let others have the processor. */
+static void others_give_way_to_who_wants_it(struct kunit *test)
+{
+	begin(test, 10 * STRETCH);
+	pinion_half_want(&t->qp.resp.lock);
+	KUNIT_EXPECT_EQ(test, come(), PINION_ACK);
+	KUNIT_EXPECT_GT(test, t->pauses, 0);
+	t->next = BASE;
+	t->msg.yields = true;
+	KUNIT_EXPECT_EQ(test, come(), PINION_GAVE_WAY);
+	KUNIT_EXPECT_LT(test, t->since, STRETCH + LONG_RUN);
+	pinion_half_allow(&t->qp.resp.lock);
+	while (come() == PINION_GAVE_WAY)
+		cond_resched();
+	KUNIT_EXPECT_EQ(test, t->next, BASE + t->msg.length);
+	KUNIT_EXPECT_EQ(test, t->strays, 0);
+}
+
+/* If another message was performed meanwhile it begins anew. */
+static void begins_anew_after_another(struct kunit *test)
+{
+	begin(test, 3 * STRETCH);
+	t->msg.brief = true;
+	KUNIT_ASSERT_EQ(test, come(), PINION_GAVE_WAY);
+	t->qp.resp.token = 0;
+	t->next = BASE;
+	while (come() == PINION_GAVE_WAY)
+		;
+	KUNIT_EXPECT_EQ(test, t->next, BASE + t->msg.length);
+	KUNIT_EXPECT_EQ(test, t->strays, 0);
+}
+
+/* The region is another one by now, and shorter: all of it is flushed. */
+static void region_becomes_shorter(struct kunit *test)
+{
+	enum pinion_verdict verdict;
+
+	begin(test, 9 * STRETCH);
+	t->msg.flush_all = true;
+	t->msg.brief = true;
+	KUNIT_ASSERT_EQ(test, come(), PINION_GAVE_WAY);
+	t->key.base = BASE + STRETCH;
+	t->key.length = 2 * STRETCH;
+	t->next = t->key.base;
+	while ((verdict = come()) == PINION_GAVE_WAY)
+		;
+	KUNIT_EXPECT_EQ(test, verdict, PINION_ACK);
+	KUNIT_EXPECT_EQ(test, t->next, t->key.base + t->key.length);
+	KUNIT_EXPECT_EQ(test, t->strays, 0);
+}
+
+/* A page is missing in the middle; it goes on there when the page has come. */
+static void missing_page(struct kunit *test)
+{
+	begin(test, 3 * STRETCH);
+	t->missing = BASE + 5 * LONG_RUN;
+	KUNIT_EXPECT_EQ(test, come(), PINION_PEER_PAGE);
+	KUNIT_EXPECT_EQ(test, t->next, t->missing);
+	KUNIT_EXPECT_EQ(test, t->pagers, 0);
+	KUNIT_EXPECT_EQ(test, t->safe, t->next);
+	t->missing = 0;
+	KUNIT_EXPECT_EQ(test, come(), PINION_ACK);
+	KUNIT_EXPECT_EQ(test, t->next, BASE + t->msg.length);
+	KUNIT_EXPECT_EQ(test, t->strays, 0);
+}
+
+static struct kunit_case flush_cases[] = {
+	KUNIT_CASE(brief_gives_way_after_each_stretch),
+	KUNIT_CASE(short_runs_fill_a_stretch),
+	KUNIT_CASE(others_give_way_to_who_wants_it),
+	KUNIT_CASE(begins_anew_after_another),
+	KUNIT_CASE(region_becomes_shorter),
+	KUNIT_CASE(missing_page),
+	{}
+};
+
+static struct kunit_suite flush_suite = {
+	.name = "pinion_flush",
+	.test_cases = flush_cases,
+};
+
+kunit_test_suite(flush_suite);
