@@ -34,7 +34,7 @@ static struct flush_test {
 	u32 runs;			/* likewise */
 	u32 strays;			/* runs that do not begin at @next */
 	u64 safe;			/* what is before it is behind a barrier */
-	u32 pauses;			/* others may have had the processor, the half being owned */
+	u32 pauses;			/* the half owned, others may have run */
 	u32 pagers;			/* references */
 } *t;
 
@@ -98,7 +98,7 @@ static void hooked_barrier(void)
 	t->safe = t->next;
 }
 
-static void hooked_cond_resched(void)
+static void hooked_resched(const struct pinion_half *half)
 {
 	t->pauses++;
 }
@@ -123,8 +123,7 @@ static enum pinion_moved hooked_move(struct pinion_node *node, struct pinion_cur
 	return PINION_MOVE_REFUSED;
 }
 
-#undef cond_resched
-#define cond_resched hooked_cond_resched
+#define pinion_half_resched hooked_resched
 #define pinion_stretch hooked_stretch
 #define pinion_key_enter_wait hooked_enter_wait
 #define pinion_key_leave hooked_leave
@@ -186,7 +185,7 @@ static void brief_gives_way_after_each_stretch(struct kunit *test)
 	while ((verdict = come()) == PINION_GAVE_WAY) {
 		KUNIT_ASSERT_LT(test, t->since, STRETCH + LONG_RUN);
 		KUNIT_ASSERT_GT(test, t->since, 0);
-		/* It may go on on another CPU. */
+		/* The next stretch may be for another CPU. */
 		KUNIT_ASSERT_EQ(test, t->safe, t->next);
 		KUNIT_ASSERT_LT(test, times++, 100);
 	}

@@ -67,7 +67,7 @@ static int stranger(void *arg)
 	u32 i;
 
 	while (!kthread_should_stop()) {
-		if (!pinion_half_try(&t->half)) {
+		if (!pinion_half_visit(&t->half)) {
 			atomic_inc(&t->refused);
 			atomic_inc(&t->left);
 			cond_resched();
@@ -83,7 +83,7 @@ static int stranger(void *arg)
 			cond_resched();
 		}
 		go_out(t);
-		pinion_half_release(&t->half);
+		pinion_half_leave(&t->half);
 		cond_resched();
 	}
 	return 0;
@@ -163,8 +163,10 @@ static void who_tries_does_not_wait(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	while (!atomic_read(&t->inside))
 		usleep_range(100, 200);
-	for (i = 0; i < 1000; i++)
+	for (i = 0; i < 1000; i++) {
 		KUNIT_EXPECT_FALSE(test, pinion_half_try(&t->half));
+		KUNIT_EXPECT_FALSE(test, pinion_half_visit(&t->half));
+	}
 	kthread_stop(task);
 	KUNIT_EXPECT_TRUE(test, pinion_half_try(&t->half));
 	pinion_half_release(&t->half);
@@ -192,10 +194,29 @@ static void it_is_wanted_until_nobody_wants_it(struct kunit *test)
 	pinion_half_destroy(&t->half);
 }
 
+/* Its own side waits for memory, but not for I/O. A stranger waits for nothing. */
+static void strangers_do_not_wait_for_memory(struct kunit *test)
+{
+	struct half_test *t = make_half(test);
+
+	pinion_half_own(&t->half);
+	KUNIT_EXPECT_TRUE(test, gfpflags_allow_blocking(pinion_half_gfp(&t->half)));
+	KUNIT_EXPECT_FALSE(test, pinion_half_gfp(&t->half) & (__GFP_IO | __GFP_FS));
+	pinion_half_release(&t->half);
+	KUNIT_ASSERT_TRUE(test, pinion_half_visit(&t->half));
+	KUNIT_EXPECT_FALSE(test, gfpflags_allow_blocking(pinion_half_gfp(&t->half)));
+	pinion_half_leave(&t->half);
+	KUNIT_ASSERT_TRUE(test, pinion_half_try(&t->half));
+	KUNIT_EXPECT_TRUE(test, gfpflags_allow_blocking(pinion_half_gfp(&t->half)));
+	pinion_half_release(&t->half);
+	pinion_half_destroy(&t->half);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(there_is_one_owner_who_gives_way),
 	KUNIT_CASE(who_tries_does_not_wait),
 	KUNIT_CASE(it_is_wanted_until_nobody_wants_it),
+	KUNIT_CASE(strangers_do_not_wait_for_memory),
 	{}
 };
 

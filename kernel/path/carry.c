@@ -56,7 +56,7 @@ static enum pinion_moved carry_all(struct pinion_qp *qp, struct pinion_msg *msg,
 		moved = pinion_move_stretch(qp->node, sink, source, &qp->resp.left, &msg->missing);
 		if (moved != PINION_MOVE_ON || pinion_carry_gives_way(qp, msg))
 			return moved;
-		cond_resched();
+		pinion_half_resched(&qp->resp.lock);
 	}
 }
 

@@ -249,11 +249,15 @@ static enum pinion_step sq_await_page(struct pinion_qp *qp, enum pinion_awaits w
 	return PINION_STEP_PARKED;
 }
 
-/* Allocate sq.fault when it is first needed. False: no memory now. */
+/*
+ * Allocate sq.fault when it is first needed. False: no memory now; its own side tries again later.
+ */
 static bool sq_have_fault(struct pinion_sq *sq)
 {
+	gfp_t gfp = sq->exec.visited ? pinion_half_gfp(&sq->exec) : GFP_KERNEL_ACCOUNT;
+
 	if (!sq->fault)
-		sq->fault = pinion_fault_alloc(GFP_KERNEL_ACCOUNT);
+		sq->fault = pinion_fault_alloc(gfp);
 	return sq->fault;
 }
 

@@ -135,7 +135,7 @@ static enum pinion_verdict flush_to_persistence(struct pinion_qp *qp,
 			flush_leave(qp, msg);
 			return PINION_GAVE_WAY;
 		}
-		cond_resched();
+		pinion_half_resched(&resp->lock);
 		stretch = pinion_stretch();
 	}
 	pinion_persist_barrier();

@@ -4,8 +4,10 @@
  *
  * Its own side (system calls and work items of the process or kernel consumer that the queue pair
  * belongs to) waits for it. Strangers (executors of peers, and threads that deliver packets) only
- * try. If that fails, they leave the work to the half's own side, or try again later. So no thread
- * waits for a stranger's thread that is not scheduled.
+ * try. If that fails, they leave the work to the half's own side, or try again later. While a
+ * stranger owns it he does not sleep, and does not let others run: he allocates only what is there
+ * at once, waits for no other half, and leaves the rest to the half's own side. So no thread waits
+ * for a stranger's thread that is not scheduled.
  *
  * A thread that will change the half, or end it, marks it as wanted. The owner checks that between
  * requests, packets and stretches of payload, and releases the half; then strangers do not get it
@@ -18,10 +20,13 @@
 #define PINION_PATH_HALF_H
 
 #include <linux/atomic.h>
+#include <linux/gfp.h>
 #include <linux/mutex.h>
+#include <linux/sched.h>
 
 struct pinion_half {
 	struct mutex lock;		/* held by the owner */
+	bool visited;			/* the owner, who alone accesses this, is a stranger */
 	atomic_t wanted;		/* calls of pinion_half_want() that are in force */
 };
 
@@ -29,6 +34,7 @@ struct pinion_half {
 #define pinion_half_init(half)				\
 	do {						\
 		mutex_init(&(half)->lock);		\
+		(half)->visited = false;		\
 		atomic_set(&(half)->wanted, 0);		\
 	} while (0)
 
@@ -61,8 +67,8 @@ static inline bool pinion_half_is_wanted(const struct pinion_half *half)
 }
 
 /*
- * For everyone, strangers included. Does not sleep. Return: false if it has an owner or is wanted.
- * The caller must then leave its work where the half's own side finds it, or try again.
+ * For its own side, to do work only if that need not wait. Does not sleep. Return: false if it has
+ * an owner or is wanted. The caller must then leave its work to a work item.
  */
 static inline bool pinion_half_try(struct pinion_half *half)
 {
@@ -72,6 +78,40 @@ static inline bool pinion_half_try(struct pinion_half *half)
 static inline void pinion_half_release(struct pinion_half *half)
 {
 	mutex_unlock(&half->lock);
+}
+
+/*
+ * For strangers, until pinion_half_leave(). Return: as pinion_half_try(). The caller must then
+ * leave its work where the half's own side finds it, or try again.
+ */
+static inline bool pinion_half_visit(struct pinion_half *half)
+{
+	if (!pinion_half_try(half))
+		return false;
+	half->visited = true;
+	return true;
+}
+
+static inline void pinion_half_leave(struct pinion_half *half)
+{
+	half->visited = false;
+	pinion_half_release(half);
+}
+
+/*
+ * How the owner allocates. Without I/O, as storage may depend on what he does. For a stranger it
+ * may fail at any time; and nothing is charged to him.
+ */
+static inline gfp_t pinion_half_gfp(const struct pinion_half *half)
+{
+	return (half->visited ? GFP_NOWAIT : GFP_NOIO) | __GFP_NOWARN;
+}
+
+/* For the owner, between the steps of long work. A stranger gives way instead of this. */
+static inline void pinion_half_resched(const struct pinion_half *half)
+{
+	if (!half->visited)
+		cond_resched();
 }
 
 /* Have the owner release it early, and keep strangers out, until pinion_half_allow(). */

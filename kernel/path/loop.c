@@ -74,7 +74,7 @@ static bool loop_own(struct pinion_qp *peer)
 	int i;
 
 	for (i = 0; i < SPINS; i++) {
-		if (pinion_half_try(&peer->resp.lock))
+		if (pinion_half_visit(&peer->resp.lock))
 			return true;
 		if (need_resched())
 			break;
@@ -102,7 +102,7 @@ static enum pinion_verdict loop_deliver(struct pinion_qp *peer, struct pinion_ms
 	verdict = loop_respond(peer, msg);
 	if (verdict == PINION_RNR)
 		msg->rnr_timer = peer->attr.min_rnr_timer;
-	pinion_half_release(&peer->resp.lock);
+	pinion_half_leave(&peer->resp.lock);
 	return verdict;
 }
 

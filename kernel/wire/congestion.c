@@ -63,7 +63,8 @@ static void congestion_tell(struct pinion_conn *conn, struct pinion_errand *erra
 	struct sk_buff *skb;
 
 	av.traffic_class = CNP_TRAFFIC_CLASS;
-	skb = pinion_wire_make(conn->outlet, &av, &burst, false, &none);
+	/* Whose thread this is does not matter: without memory at once it is not told. */
+	skb = pinion_wire_make(conn->outlet, &av, &burst, false, GFP_NOWAIT | __GFP_NOWARN, &none);
 	if (!skb)
 		return;
 	pinion_wire_put(skb, &burst, 0, &packet);

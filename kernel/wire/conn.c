@@ -221,9 +221,9 @@ static bool conn_arrived_answer(struct pinion_qp *qp, struct sk_buff *skb,
 	if (READ_ONCE(qp->conn->attended))
 		return true;
 	/* If no executor runs, process it here, which saves waking another thread. */
-	if (pinion_half_try(&qp->sq.exec)) {
+	if (pinion_half_visit(&qp->sq.exec)) {
 		glanced = pinion_requester_glance(qp);
-		pinion_half_release(&qp->sq.exec);
+		pinion_half_leave(&qp->sq.exec);
 	}
 	if (!glanced)
 		conn_send_more(qp, errand);
@@ -242,14 +242,14 @@ static bool conn_arrived_request(struct pinion_qp *qp, struct sk_buff *skb,
 	 * If no other thread responds, do it here, which saves waking one. But only for these
 	 * packets and the first packet of an answer: packets for other queue pairs wait.
 	 */
-	if (!pinion_half_try(&qp->resp.lock)) {
+	if (!pinion_half_visit(&qp->resp.lock)) {
 		queue_work(qp->wq, &conn->work);
 		return true;
 	}
 	conn->bringer = errand;
 	conn_turn(conn, packets + 1);
 	conn->bringer = NULL;
-	pinion_half_release(&qp->resp.lock);
+	pinion_half_leave(&qp->resp.lock);
 	return true;
 }
 

@@ -97,6 +97,7 @@ struct pinion_conn {
 	struct pinion_outlet_wait answers_wait;	/* for room to send them; wakes @work */
 	bool ack_due;			/* an acknowledgment of @ack_psn must be sent */
 	u32 ack_psn;			/* the last packet performed that has no other answer */
+	bool has_unsaid;		/* nothing is done before @unsaid is sent, by @work */
 	struct pinion_reading reading;
 	struct pinion_flushing flushing;
 	/* A missing page: */
@@ -106,6 +107,7 @@ struct pinion_conn {
 	u8 page_timer;			/* RNR timer that was sent for it; 0: none yet */
 	u32 page_psn;			/* the packet that @page_timer was sent for */
 
+	struct pinion_packet unsaid;	/* what a stranger had no memory for */
 	u64 num_found;			/* atomics performed so far */
 	u64 num_asked_for;		/* READs performed so far */
 	/* The last ones, as rings. Not allocated for UD, which has no duplicates. */

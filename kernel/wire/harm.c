@@ -17,11 +17,11 @@ static struct pinion_burst *harm_burst_of(struct sk_buff *skb)
 	return (struct pinion_burst *)skb->cb;
 }
 
-/* Send a copy, charged to the same socket. Without memory nothing is duplicated. */
+/* Send a copy, charged to the same socket. Without memory at once nothing is duplicated. */
 static void harm_put_twin(const struct pinion_qp *qp, const struct pinion_way *way,
 			  const struct pinion_burst *burst, struct sk_buff *skb)
 {
-	struct sk_buff *twin = skb_copy(skb, skb->sk->sk_allocation);
+	struct sk_buff *twin = skb_copy(skb, GFP_NOWAIT | __GFP_NOWARN);
 
 	if (!twin)
 		return;

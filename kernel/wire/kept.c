@@ -105,7 +105,8 @@ enum pinion_keeping pinion_kept_add(struct pinion_kept *kept, struct sk_buff *sk
 
 	if (!kept_has_room(kept, skb))
 		return PINION_KEEPING_FULL;
-	buffer = kmalloc(sizeof(*buffer), GFP_NOIO | __GFP_NOWARN);
+	/* The owner of the half may be a stranger, and nothing need be kept. */
+	buffer = kmalloc(sizeof(*buffer), GFP_NOWAIT | __GFP_NOWARN);
 	if (!buffer)
 		return PINION_KEEPING_FULL;
 	buffer->skb = skb;

@@ -78,8 +78,6 @@ static int outlet_open(struct pinion_outlet *outlet, struct net *net)
 	err = sock_create_kern(net, family, SOCK_DGRAM, IPPROTO_UDP, &sock);
 	if (err)
 		return err;
-	/* No I/O to get memory: packets are made in work items that storage may depend on. */
-	sock->sk->sk_allocation = GFP_NOIO | __GFP_NOWARN;
 	WRITE_ONCE(sock->sk->sk_sndbuf, SEND_BYTES);
 	/* Whoever makes the first queue pair: rules for his other sockets are not for this one. */
 	WRITE_ONCE(sock->sk->sk_uid, make_kuid(net->user_ns, 0));

@@ -200,13 +200,13 @@ void pinion_requester_forget(struct pinion_conn *conn)
 bool pinion_requester_glance(struct pinion_qp *qp)
 {
 	struct pinion_conn *conn = qp->conn;
-	struct pinion_request *request = pinion_requests_oldest(&qp->sq.requests);
 
 	pinion_half_assert(&qp->sq.exec);
 	if (qp->state != IB_QPS_RTS || qp->dying || qp->raw || qp->sq.waiting ||
-	    qp->sq.awaits != PINION_AWAITS_NONE || (request && request->stuck))
+	    qp->sq.awaits != PINION_AWAITS_NONE || pinion_requester_is_stuck(qp))
 		return false;
 	pinion_requester_listen(conn);
 	pinion_requester_watch(conn);
-	return qp->state == IB_QPS_RTS && !qp->sq.waiting && !requester_has_more(conn);
+	return qp->state == IB_QPS_RTS && !qp->sq.waiting && !pinion_requester_is_stuck(qp) &&
+	       !requester_has_more(conn);
 }

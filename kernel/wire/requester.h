@@ -58,9 +58,23 @@ void pinion_requester_owe(struct pinion_conn *conn);
 u32 pinion_requester_count_owed(struct pinion_conn *conn);
 /* Retire requests that are acknowledged. Return: whether there were any. */
 bool pinion_requester_retire(struct pinion_conn *conn);
+/*
+ * The oldest request has failed: complete it, and break the queue pair. That takes both halves, so
+ * a stranger only notes it, and the executor does it. Return: DONE; PARKED if it is noted.
+ */
+enum pinion_step pinion_requester_fail_oldest(struct pinion_conn *conn, enum ib_wc_status status,
+					      enum pinion_syndrome syndrome);
 /* Retire what is acknowledged, and fail the oldest of the rest. */
 void pinion_requester_fail(struct pinion_conn *conn, enum ib_wc_status status,
 			   enum pinion_syndrome syndrome);
+
+/* Has the oldest request failed, and is not completed yet? Then no answers are processed. */
+static inline bool pinion_requester_is_stuck(struct pinion_qp *qp)
+{
+	const struct pinion_request *request = pinion_requests_oldest(&qp->sq.requests);
+
+	return request && request->stuck;
+}
 
 /* requester_clock.c */
 

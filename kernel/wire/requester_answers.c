@@ -16,7 +16,7 @@ static bool request_is_atomic(const struct pinion_request *request)
 
 /*
  * Copy @bytes of an answer from @source to @offset of the request's payload. Return: DONE, also if
- * the request has failed; or PARKED, if a page is missing.
+ * the request has failed; or PARKED, if a page is missing, or the executor is to fail it.
  */
 static enum pinion_step requester_store(struct pinion_conn *conn, struct pinion_request *request,
 					u64 offset, struct pinion_cursor *source, u64 bytes)
@@ -31,8 +31,8 @@ static enum pinion_step requester_store(struct pinion_conn *conn, struct pinion_
 	case PINION_MOVE_NO_SINK:
 		return pinion_requester_lack(conn, request, &missing);
 	default:
-		pinion_sq_fail_local(conn->qp, request->payload.syndrome);
-		return PINION_STEP_DONE;
+		pinion_request_stick_local(conn->qp, request, request->payload.syndrome);
+		return pinion_requester_fail_oldest(conn, request->status, request->syndrome);
 	}
 }
 
@@ -102,7 +102,8 @@ static enum pinion_step requester_take_answer(struct pinion_conn *conn, struct p
 		return requester_drop_kept(conn, first.psn);
 	/* A wrong answer: asking again would not help. */
 	if (!answer_fits(conn, request, &first))
-		return pinion_sq_fail(conn->qp, IB_WC_BAD_RESP_ERR, PINION_SYN_REMOTE);
+		return pinion_requester_fail_oldest(conn, IB_WC_BAD_RESP_ERR,
+						    PINION_SYN_REMOTE);
 	if (request_is_atomic(request)) {
 		/* The cast drops const: a source cursor is only read. */
 		pinion_cursor_memory(&source, (void *)&first.before);
@@ -239,7 +240,7 @@ enum pinion_step pinion_requester_listen(struct pinion_conn *conn)
 
 	for (i = 0; i < BURST && pinion_requester_runs(conn->qp); i++) {
 		skb = requester_look(conn, &next, &kept);
-		if (!skb)
+		if (!skb || pinion_requester_is_stuck(conn->qp))
 			break;
 		/* A request that fails closes the line, and forgets what was kept. */
 		skb_get(skb);

@@ -160,6 +160,7 @@ enum pinion_step pinion_requester_send(struct pinion_conn *conn, struct pinion_r
 	u32 psn = pinion_sender_first(&conn->sender);
 	struct pinion_packet packet;
 	struct pinion_qp *qp = conn->qp;
+	gfp_t gfp = pinion_half_gfp(&qp->sq.exec);
 	struct pinion_burst burst;
 	struct pinion_cursor copy;
 	struct pinion_msg msg;
@@ -179,11 +180,11 @@ enum pinion_step pinion_requester_send(struct pinion_conn *conn, struct pinion_r
 	if (!requester_may_send(conn, request, packets) || requester_must_pause(conn, &room))
 		return PINION_STEP_PARKED;
 	burst = requester_burst(conn, request, &msg, &packet, room);
-	skb = pinion_wire_make(conn->outlet, &qp->av, &burst, false, &copy);
+	skb = pinion_wire_make(conn->outlet, &qp->av, &burst, false, gfp, &copy);
 	while (!skb && burst.packets > 1) {
 		burst = requester_burst(conn, request, &msg, &packet,
 					pinion_burst_payload(&burst) / 2);
-		skb = pinion_wire_make(conn->outlet, &qp->av, &burst, false, &copy);
+		skb = pinion_wire_make(conn->outlet, &qp->av, &burst, false, gfp, &copy);
 	}
 	if (!skb) {
 		requester_await_room(conn);

@@ -154,10 +154,21 @@ bool pinion_requester_retire(struct pinion_conn *conn)
 	return any;
 }
 
+enum pinion_step pinion_requester_fail_oldest(struct pinion_conn *conn, enum ib_wc_status status,
+					      enum pinion_syndrome syndrome)
+{
+	struct pinion_qp *qp = conn->qp;
+
+	if (!qp->sq.exec.visited)
+		return pinion_sq_fail(qp, status, syndrome);
+	pinion_request_stick(pinion_requests_oldest(&qp->sq.requests), status, syndrome);
+	return PINION_STEP_PARKED;
+}
+
 void pinion_requester_fail(struct pinion_conn *conn, enum ib_wc_status status,
 			   enum pinion_syndrome syndrome)
 {
 	pinion_requester_retire(conn);
 	if (pinion_requester_runs(conn->qp) && pinion_requests_oldest(&conn->qp->sq.requests))
-		pinion_sq_fail(conn->qp, status, syndrome);
+		pinion_requester_fail_oldest(conn, status, syndrome);
 }

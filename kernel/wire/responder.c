@@ -109,14 +109,17 @@ void pinion_responder_turn(struct pinion_conn *conn, int packets)
 	pinion_half_assert(half);
 	if (qp->dying || !pinion_qp_has_window(qp))
 		return;
+	if (!pinion_responder_catch_up(conn))
+		return;
 	for (i = 0; i < packets && goes_on && (!i || !pinion_half_is_wanted(half)); i++) {
 		if (!pinion_resp_listens(qp)) {
 			pinion_responder_forget(conn);
 			return;
 		}
-		goes_on = responder_go_on(conn);
+		goes_on = responder_go_on(conn) && !conn->has_unsaid;
 	}
-	pinion_responder_acknowledge_due(conn);
+	if (!conn->has_unsaid)
+		pinion_responder_acknowledge_due(conn);
 	qp->resp.psn = conn->receiver.expected;
 	if (goes_on && responder_has_more(conn))
 		queue_work(qp->wq, &conn->work);
@@ -125,6 +128,8 @@ void pinion_responder_turn(struct pinion_conn *conn, int packets)
 void pinion_responder_forget(struct pinion_conn *conn)
 {
 	pinion_half_assert(&conn->qp->resp.lock);
+	/* A refusal, perhaps, that has broken this queue pair. */
+	pinion_responder_catch_up(conn);
 	pinion_line_close(&conn->requests);
 	pinion_kept_forget(&conn->kept_requests);
 	pinion_outlet_leave(conn->outlet, &conn->answers_wait);

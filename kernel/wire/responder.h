@@ -22,9 +22,12 @@ struct pinion_packet pinion_responder_packet(const struct pinion_conn *conn, u8 
 void pinion_responder_said(struct pinion_conn *conn, u32 psn);
 /*
  * Send an acknowledgment or an answer without payload. It may exceed the socket's send buffer,
- * since these packets are few and small. Nothing is sent on unreliable connections.
+ * since these packets are few and small. Nothing is sent on unreliable connections. If there is no
+ * memory at once, a stranger leaves it to the work item (conn->unsaid).
  */
 void pinion_responder_say(struct pinion_conn *conn, const struct pinion_packet *packet);
+/* Say what was left. Return: false if it is still left, as the caller is a stranger, too. */
+bool pinion_responder_catch_up(struct pinion_conn *conn);
 void pinion_responder_acknowledge(struct pinion_conn *conn, u32 psn, u8 syndrome);
 /*
  * Send the acknowledgment that is due. It must not have the PSN of a READ or an atomic: some

@@ -42,21 +42,50 @@ void pinion_responder_said(struct pinion_conn *conn, u32 psn)
 		conn->ack_due = false;
 }
 
-void pinion_responder_say(struct pinion_conn *conn, const struct pinion_packet *packet)
+/* Return: false if there is no memory. */
+static bool responder_try_to_say(struct pinion_conn *conn, const struct pinion_packet *packet)
 {
 	struct pinion_burst burst = pinion_burst_of_one(packet);
 	struct pinion_qp *qp = conn->qp;
 	struct pinion_cursor none;
 	struct sk_buff *skb;
 
+	skb = pinion_wire_make(conn->outlet, &qp->av, &burst, true,
+			       pinion_half_gfp(&qp->resp.lock), &none);
+	if (!skb)
+		return false;
+	pinion_wire_put(skb, &burst, 0, packet);
+	pinion_responder_send(conn, &burst, skb);
+	return true;
+}
+
+/*
+ * A stranger does not wait for memory. What he cannot say the work item says before all else. If
+ * that is two NAKs of one packet, the second is lost, as in a network.
+ */
+void pinion_responder_say(struct pinion_conn *conn, const struct pinion_packet *packet)
+{
+	struct pinion_qp *qp = conn->qp;
+
 	if (!pinion_qp_is_reliable(qp))
 		return;
 	pinion_responder_said(conn, packet->psn);
-	skb = pinion_wire_make(conn->outlet, &qp->av, &burst, true, &none);
-	if (!skb)
+	if (responder_try_to_say(conn, packet) || !qp->resp.lock.visited || conn->has_unsaid)
 		return;
-	pinion_wire_put(skb, &burst, 0, packet);
-	pinion_responder_send(conn, &burst, skb);
+	conn->unsaid = *packet;
+	conn->has_unsaid = true;
+	queue_work(qp->wq, &conn->work);
+}
+
+bool pinion_responder_catch_up(struct pinion_conn *conn)
+{
+	if (!conn->has_unsaid)
+		return true;
+	if (conn->qp->resp.lock.visited)
+		return false;
+	conn->has_unsaid = false;
+	responder_try_to_say(conn, &conn->unsaid);
+	return true;
 }
 
 void pinion_responder_acknowledge(struct pinion_conn *conn, u32 psn, u8 syndrome)

@@ -21,7 +21,7 @@ static void responder_message(struct pinion_conn *conn, const struct pinion_pack
 		.solicited = packet->solicited,
 		.begins = kind->position & PINION_BEGINS,
 		.ends = kind->position & PINION_ENDS,
-		/* It may be of any length. This thread may have what the whole namespace waits for. */
+		/* It may be of any length, and a whole namespace may wait for this thread. */
 		.brief = kind->op == PINION_OP_FLUSH,
 		.length = packet->payload,
 		.whole = packet->length,

@@ -37,10 +37,13 @@ bool pinion_responder_page_came(struct pinion_conn *conn, struct pinion_msg *msg
 
 void pinion_responder_await_page(struct pinion_conn *conn, const struct pinion_msg *msg)
 {
+	const struct pinion_half *half = &conn->qp->resp.lock;
+
 	conn->asked = msg->asked;
 	conn->asked_psn = msg->psn;
 	if (!conn->fault)
-		conn->fault = pinion_fault_alloc(GFP_NOIO | __GFP_ACCOUNT | __GFP_NOWARN);
+		conn->fault = pinion_fault_alloc(pinion_half_gfp(half) |
+						 (half->visited ? 0 : __GFP_ACCOUNT));
 }
 
 u8 pinion_responder_page_timer(struct pinion_conn *conn, u32 psn)

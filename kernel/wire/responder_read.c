@@ -191,6 +191,7 @@ static void responder_say_later(struct pinion_conn *conn, u32 psn)
 
 bool pinion_responder_give(struct pinion_conn *conn)
 {
+	gfp_t gfp = pinion_half_gfp(&conn->qp->resp.lock);
 	struct pinion_reading *reading = &conn->reading;
 	struct pinion_packet packet = responder_answer(conn, reading);
 	enum pinion_verdict verdict;
@@ -205,10 +206,10 @@ bool pinion_responder_give(struct pinion_conn *conn)
 		return responder_pause(conn, pause);
 	pinion_outlet_leave(conn->outlet, &conn->answers_wait);
 	burst = responder_burst(conn, &packet, room);
-	skb = pinion_wire_make(conn->outlet, &conn->qp->av, &burst, false, &copy);
+	skb = pinion_wire_make(conn->outlet, &conn->qp->av, &burst, false, gfp, &copy);
 	while (!skb && burst.packets > 1) {
 		burst = responder_burst(conn, &packet, pinion_burst_payload(&burst) / 2);
-		skb = pinion_wire_make(conn->outlet, &conn->qp->av, &burst, false, &copy);
+		skb = pinion_wire_make(conn->outlet, &conn->qp->av, &burst, false, gfp, &copy);
 	}
 	if (!skb)
 		return responder_pause(conn, pinion_outlet_await(conn->outlet,

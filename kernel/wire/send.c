@@ -245,18 +245,16 @@ out:
 }
 
 struct sk_buff *pinion_wire_make(struct pinion_outlet *outlet, const struct pinion_av *av,
-				 const struct pinion_burst *burst, bool forced,
+				 const struct pinion_burst *burst, bool forced, gfp_t gfp,
 				 struct pinion_cursor *payload)
 {
 	u32 before = HEADROOM + wire_network_bytes(av) + sizeof(struct udphdr);
 	u32 bytes = burst_stride(burst) * (burst->packets - 1) + burst_last(burst);
 	struct sock *sk = pinion_wire_sock_get(&outlet->sk);
 	struct sk_buff *skb;
-	gfp_t gfp;
 
 	if (!sk)
 		return NULL;
-	gfp = sk->sk_allocation;
 	/* Many pages in a row are not worth a search: the caller tries again with fewer packets. */
 	if (burst->packets > 1)
 		gfp = (gfp & ~__GFP_DIRECT_RECLAIM) | __GFP_NORETRY | __GFP_NOWARN;
@@ -317,7 +315,8 @@ static enum pinion_verdict wire_start(struct pinion_qp *qp, struct pinion_msg *m
 
 	wire_packet_of(msg, &packet);
 	burst = pinion_burst_of_one(&packet);
-	skb = pinion_wire_make(qp->conn->outlet, msg->av, &burst, false, &payload);
+	skb = pinion_wire_make(qp->conn->outlet, msg->av, &burst, false,
+			       pinion_half_gfp(&qp->sq.exec), &payload);
 	if (!skb)
 		return PINION_SILENCE;
 	verdict = wire_copy_payload(qp, msg, &payload);

@@ -122,12 +122,12 @@ static inline u64 pinion_burst_payload(const struct pinion_burst *burst)
 u32 pinion_burst_limit(u32 headers, u32 payload, u64 most);
 
 /*
- * send.c: allocate a buffer for @burst. NULL if the outlet's send buffer is full (unless @forced),
- * there is no memory, or no socket. The caller copies the payload to the cursor @payload, then
- * calls pinion_wire_put() for each packet.
+ * send.c: allocate a buffer for @burst, as @gfp says; of several packets, without any wait. NULL if
+ * the outlet's send buffer is full (unless @forced), there is no memory, or no socket. The caller
+ * copies the payload to the cursor @payload, then calls pinion_wire_put() for each packet.
  */
 struct sk_buff *pinion_wire_make(struct pinion_outlet *outlet, const struct pinion_av *av,
-				 const struct pinion_burst *burst, bool forced,
+				 const struct pinion_burst *burst, bool forced, gfp_t gfp,
 				 struct pinion_cursor *payload);
 /* Write the headers and the pad of packet @i. */
 void pinion_wire_put(struct sk_buff *skb, const struct pinion_burst *burst, u32 i,

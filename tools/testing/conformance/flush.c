@@ -418,11 +418,13 @@ static void get_on(void *(*other)(void *))
 		FAIL("others wait for a flush");
 }
 
+/* A queue pair is queried while it receives a flush. */
 static void fl9_receiver(void)
 {
 	get_on(ask);
 }
 
+/* Messages between other queue pairs come during a flush. */
 static void fl9_messages(void)
 {
 	get_on(send_others);

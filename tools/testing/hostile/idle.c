@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A thread is kept from its processor while it processes packets (item PK6), or while it makes what
- * its user sends by (PK7). Others in its namespace do not wait until it runs again.
+ * its user sends by (PK7). Others in its namespace do not wait until it runs again; nor does who
+ * receives its packets (PK8).
  */
 #define _GNU_SOURCE
 #include <limits.h>
@@ -9,10 +10,12 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "link.h"
@@ -38,7 +41,7 @@ struct scene {
 static struct scene *scene;
 static struct link idle, busy;
 static struct region from, to;
-static bool made; /* atomic */
+static bool done; /* atomic */
 
 static bool is_set(const bool *flag)
 {
@@ -106,6 +109,23 @@ static void *occupy(void *unused)
 			;
 	}
 	return NULL;
+}
+
+/* Does @body, in a thread, set @done in time? */
+static bool is_done(void *(*body)(void *))
+{
+	double limit = now() + patience(LONG);
+	pthread_t thread;
+
+	set(&done, false);
+	CHECK_EQ(pthread_create(&thread, NULL, body, NULL), 0);
+	while (!is_set(&done)) {
+		if (now() > limit)
+			return false;
+		usleep(100);
+	}
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	return true;
 }
 
 /* Let the thread do something, once or more. */
@@ -198,18 +218,51 @@ static bool send_one(void)
 	return true;
 }
 
-/* Messages come although the sender of others is interrupted while it processes its packets. */
-static void pk6_packets(void)
+static void with_sender(bool (*others)(void))
 {
 	pthread_t sender;
 
-	begin();
 	link_make(&idle, NULL);
 	from = region_new(EACH, 3, ALL_ACCESS);
 	to = region_new(EACH, 5, ALL_ACCESS);
 	CHECK_EQ(pthread_create(&sender, NULL, send_all_the_time, NULL), 0);
-	interrupt(send_one);
+	interrupt(others);
 	CHECK_EQ(pthread_join(sender, NULL), 0);
+}
+
+/* Messages come although the sender of others is interrupted while it processes its packets. */
+static void pk6_packets(void)
+{
+	begin();
+	with_sender(send_one);
+}
+
+static void *ask(void *unused)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	(void)unused;
+	CHECK_EQ(ibv_query_qp(idle.b.qp, &attr, IBV_QP_STATE, &init), 0);
+	set(&done, true);
+	return NULL;
+}
+
+static bool is_answered(void)
+{
+	return is_done(ask);
+}
+
+/* Whose queue pair receives is answered although the sender is interrupted, who delivers there. */
+static void pk8_receiver(void)
+{
+	struct utsname name;
+
+	begin();
+	CHECK_EQ(uname(&name), 0);
+	if (strstr(name.version, "PREEMPT"))
+		skip("this kernel interrupts a thread anywhere");
+	with_sender(is_answered);
 }
 
 /* ------------------------------------------------------------ queue pairs */
@@ -245,24 +298,13 @@ static void *make_one(void *unused)
 	(void)unused;
 	end_make(&end, NULL);
 	end_free(&end);
-	set(&made, true);
+	set(&done, true);
 	return NULL;
 }
 
 static bool one_is_made(void)
 {
-	double limit = now() + patience(LONG);
-	pthread_t maker;
-
-	set(&made, false);
-	CHECK_EQ(pthread_create(&maker, NULL, make_one, NULL), 0);
-	while (!is_set(&made)) {
-		if (now() > limit)
-			return false;
-		usleep(100);
-	}
-	CHECK_EQ(pthread_join(maker, NULL), 0);
-	return true;
+	return is_done(make_one);
 }
 
 /* Queue pairs are made and end although another user is interrupted while he makes his first. */
@@ -280,6 +322,7 @@ static const struct test tests[] = {
 	TEST(pk6_packets, "PK6 who is interrupted with packets is overtaken"),
 	TEST(pk7_queue_pairs,
 	     "PK7 who is interrupted with his first queue pair"),
+	TEST(pk8_receiver, "PK8 who is interrupted while he delivers"),
 };
 
 HARNESS_MAIN("What others wait for is interrupted", tests)
