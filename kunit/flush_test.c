@@ -30,6 +30,7 @@ static struct flush_test {
 	u64 run;			/* the length of what is found at a time */
 	u64 next;			/* the address of the first byte not written back */
 	u64 missing;			/* of the page that is missing; or 0 */
+	u64 exchange_at;		/* the memory is exchanged when @next is this; or 0 */
 	u64 since;			/* written back since the message came or came again */
 	u32 runs;			/* likewise */
 	u32 strays;			/* runs that do not begin at @next */
@@ -56,6 +57,7 @@ static enum pinion_syndrome hooked_enter_wait(struct pinion_keys *keys,
 		.region = &t->key,
 		.offset = want->addr - t->key.base,
 		.length = want->length,
+		.generation = t->key.generation,
 	};
 	return 0;
 }
@@ -88,6 +90,8 @@ static bool hooked_persist(void *kva, u64 length)
 
 	t->strays += addr != t->next;
 	t->next = addr + length;
+	if (t->next == t->exchange_at)
+		t->key.generation++;
 	t->since += length;
 	t->runs++;
 	return true;
@@ -241,8 +245,8 @@ static void begins_anew_after_another(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->strays, 0);
 }
 
-/* The region is another one by now, and shorter: all of it is flushed. */
-static void region_becomes_shorter(struct kunit *test)
+/* The region is another one by now: all of it is flushed. */
+static void region_becomes(struct kunit *test, u64 base, u64 length)
 {
 	enum pinion_verdict verdict;
 
@@ -250,14 +254,40 @@ static void region_becomes_shorter(struct kunit *test)
 	t->msg.flush_all = true;
 	t->msg.brief = true;
 	KUNIT_ASSERT_EQ(test, come(), PINION_GAVE_WAY);
-	t->key.base = BASE + STRETCH;
-	t->key.length = 2 * STRETCH;
+	t->key.base = base;
+	t->key.length = length;
+	t->key.generation++;
 	t->next = t->key.base;
 	while ((verdict = come()) == PINION_GAVE_WAY)
 		;
 	KUNIT_EXPECT_EQ(test, verdict, PINION_ACK);
 	KUNIT_EXPECT_EQ(test, t->next, t->key.base + t->key.length);
 	KUNIT_EXPECT_EQ(test, t->strays, 0);
+}
+
+static void region_becomes_shorter(struct kunit *test)
+{
+	region_becomes(test, BASE + STRETCH, 2 * STRETCH);
+}
+
+static void region_becomes_longer(struct kunit *test)
+{
+	region_becomes(test, BASE, 20 * STRETCH);
+}
+
+/* Other memory behind the same range. */
+static void region_is_exchanged(struct kunit *test)
+{
+	region_becomes(test, BASE, 9 * STRETCH);
+}
+
+/* It is exchanged while it is written back: neither of the two is as it was asked for. */
+static void region_is_exchanged_meanwhile(struct kunit *test)
+{
+	begin(test, 9 * STRETCH);
+	t->exchange_at = BASE + 2 * LONG_RUN;
+	KUNIT_EXPECT_EQ(test, come(), PINION_NAK_ACCESS);
+	KUNIT_EXPECT_EQ(test, t->next, t->exchange_at);
 }
 
 /* A page is missing in the middle; it goes on there when the page has come. */
@@ -281,6 +311,9 @@ static struct kunit_case flush_cases[] = {
 	KUNIT_CASE(others_give_way_to_who_wants_it),
 	KUNIT_CASE(begins_anew_after_another),
 	KUNIT_CASE(region_becomes_shorter),
+	KUNIT_CASE(region_becomes_longer),
+	KUNIT_CASE(region_is_exchanged),
+	KUNIT_CASE(region_is_exchanged_meanwhile),
 	KUNIT_CASE(missing_page),
 	{}
 };

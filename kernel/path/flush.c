@@ -32,9 +32,10 @@ static void flush_want(const struct pinion_qp *qp, const struct pinion_target *t
 
 /*
  * Check the key, also for a range of 0 bytes. If the whole region is meant, set @want to its range.
- * Return: 0 or a syndrome.
+ * @generation says which memory that is. Return: 0 or a syndrome.
  */
-static enum pinion_syndrome flush_ask(struct pinion_qp *qp, struct pinion_want *want)
+static enum pinion_syndrome flush_ask(struct pinion_qp *qp, struct pinion_want *want,
+				      u32 *generation)
 {
 	struct pinion_pass pass;
 	enum pinion_syndrome syndrome = pinion_key_enter_wait(&qp->node->keys, want, &pass);
@@ -46,6 +47,7 @@ static enum pinion_syndrome flush_ask(struct pinion_qp *qp, struct pinion_want *
 		want->length = pass.key->length;
 		want->whole = false;
 	}
+	*generation = pass.generation;
 	pinion_key_leave(&pass);
 	return 0;
 }
@@ -67,6 +69,11 @@ static enum pinion_syndrome flush_run(struct pinion_qp *qp, const struct pinion_
 	syndrome = pinion_key_enter_wait(&qp->node->keys, &stretch, &pass);
 	if (syndrome)
 		return syndrome;
+	/* As for a message: not half in the old memory and half in the new. */
+	if (pass.generation != qp->resp.cursor.generation) {
+		pinion_key_leave(&pass);
+		return PINION_SYN_KEY_STATE;
+	}
 	/*
 	 * Ask for a page to be written, if the key can write: in a hole of a file, a fault for
 	 * reading brings a page of zeros, which is ordinary memory; one for writing allocates a
@@ -101,19 +108,23 @@ static void flush_leave(struct pinion_qp *qp, struct pinion_msg *msg)
 }
 
 /*
- * resp.left counts the bytes still to be written back; it survives a missing page. The region may
- * have become smaller meanwhile: then begin anew.
+ * resp.left counts the bytes still to be written back; it survives a missing page. The cursor, which
+ * a FLUSH does not use otherwise, has the generation of the memory that they are in. If @generation
+ * is another one, the memory was exchanged: begin anew.
  */
 static enum pinion_verdict flush_to_persistence(struct pinion_qp *qp,
 						const struct pinion_target *target,
-						struct pinion_msg *msg, struct pinion_want *want)
+						struct pinion_msg *msg, struct pinion_want *want,
+						u32 generation)
 {
 	struct pinion_resp *resp = &qp->resp;
 	u64 end = want->addr + want->length, stretch = pinion_stretch(), done;
 	enum pinion_syndrome syndrome;
 
-	if (!msg->resumed || resp->left > want->length)
+	if (!msg->resumed || resp->cursor.generation != generation) {
+		resp->cursor.generation = generation;
 		resp->left = want->length;
+	}
 	while (resp->left) {
 		want->addr = end - resp->left;
 		want->length = resp->left;
@@ -147,14 +158,15 @@ enum pinion_verdict pinion_flush(struct pinion_qp *qp, const struct pinion_targe
 {
 	struct pinion_want want;
 	enum pinion_syndrome syndrome;
+	u32 generation;
 
 	flush_want(qp, target, msg, &want);
-	syndrome = flush_ask(qp, &want);
+	syndrome = flush_ask(qp, &want, &generation);
 	if (syndrome)
 		return pinion_refuse_key(qp, syndrome);
 	/* Earlier writes must be visible to all CPUs before the answer is. */
 	smp_mb();
 	if (!(msg->flush_rights & IB_ACCESS_FLUSH_PERSISTENT))
 		return PINION_ACK;
-	return flush_to_persistence(qp, target, msg, &want);
+	return flush_to_persistence(qp, target, msg, &want, generation);
 }

@@ -88,6 +88,8 @@ enum pinion_verdict pinion_remote_give(struct pinion_qp *qp, const struct pinion
 
 	/* XRC: the queue is found by number each time, so its domain may be another one now. */
 	source->want.pd = target->pd;
+	/* A FLUSH that left before its end cannot continue, as this uses its resp.left. */
+	resp->token = 0;
 	resp->left = msg->length;
 	switch (pinion_move(qp->node, msg->payload, source, &resp->left, &msg->missing)) {
 	case PINION_MOVED:

@@ -181,7 +181,11 @@ static bool requester_has_more(struct pinion_conn *conn)
 {
 	struct pinion_qp *qp = conn->qp;
 	struct pinion_requests *requests = &qp->sq.requests;
+	const struct pinion_request *oldest = pinion_requests_oldest(requests);
 
+	/* It has waited for those before it: a fence, or what is done without packets. */
+	if (oldest && !oldest->begun)
+		return true;
 	if (pinion_requester_hears(conn) ||
 	    (pinion_sender_first(&conn->sender) != qp->sq.psn && !conn->paced))
 		return true;

@@ -117,6 +117,7 @@ void pinion_responder_turn(struct pinion_conn *conn, int packets)
 			return;
 		}
 		goes_on = responder_go_on(conn) && !conn->has_unsaid;
+		pinion_half_resched(half);
 	}
 	if (!conn->has_unsaid)
 		pinion_responder_acknowledge_due(conn);

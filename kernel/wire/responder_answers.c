@@ -60,8 +60,8 @@ static bool responder_try_to_say(struct pinion_conn *conn, const struct pinion_p
 }
 
 /*
- * A stranger does not wait for memory. What he cannot say the work item says before all else. If
- * that is two NAKs of one packet, the second is lost, as in a network.
+ * A stranger does not wait for memory. What he cannot say the work item says before all else. What
+ * is to be said meanwhile, a second NAK of the same packet, is lost, as in a network.
  */
 void pinion_responder_say(struct pinion_conn *conn, const struct pinion_packet *packet)
 {
@@ -70,7 +70,7 @@ void pinion_responder_say(struct pinion_conn *conn, const struct pinion_packet *
 	if (!pinion_qp_is_reliable(qp))
 		return;
 	pinion_responder_said(conn, packet->psn);
-	if (responder_try_to_say(conn, packet) || !qp->resp.lock.visited || conn->has_unsaid)
+	if (conn->has_unsaid || responder_try_to_say(conn, packet) || !qp->resp.lock.visited)
 		return;
 	conn->unsaid = *packet;
 	conn->has_unsaid = true;

@@ -81,13 +81,17 @@ static bool flushing_is(const struct pinion_flushing *flushing, const struct pin
 	       msg->flush_all == flushing->all;
 }
 
-/* Remember @msg if it is a FLUSH that goes on later. Return: whether it is. */
+/*
+ * Remember @msg if it is a FLUSH that goes on later. Return: whether it is. Comes with each message,
+ * so it writes to a cache line of its own only after such a FLUSH.
+ */
 static bool responder_goes_on(struct pinion_conn *conn, const struct pinion_msg *msg,
 			      enum pinion_verdict verdict)
 {
 	struct pinion_flushing *flushing = &conn->flushing;
 
-	flushing->token = 0;
+	if (flushing->token)
+		flushing->token = 0;
 	if (msg->opcode != PINION_OP_FLUSH || !pinion_verdict_goes_on(verdict))
 		return false;
 	*flushing = (struct pinion_flushing){

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * FLUSH: nothing becomes visible or persistent without the rights of the key (items FL1 to FL9).
+ * FLUSH: nothing becomes visible or persistent without the rights of the key (items FL1 to FL10).
  * Persistent memory is a file at $DAX_FILES, on a file system mounted with -o dax.
  */
 #define _GNU_SOURCE
@@ -430,6 +430,38 @@ static void fl9_messages(void)
 	get_on(send_others);
 }
 
+/*
+ * A READ and a FLUSH come together, and pages of both are missing. However often they come again,
+ * all is written back before the FLUSH is answered.
+ */
+static void fl10_behind_a_read(void)
+{
+	struct region source = region_new(3 * PAGE, 55, ODP_ALL);
+	struct region sink = region_new(source.buf->length, 99, ALL_ACCESS);
+	int fd, i;
+
+	begin_persistent(&fd);
+	for (i = 0; i < 20; i++) {
+		link_renew(&link_);
+		buf_forget(source.buf);
+		CHECK_EQ(fallocate(fd, FALLOC_FL_PUNCH_HOLE |
+					       FALLOC_FL_KEEP_SIZE,
+				   0, FILE_SIZE),
+			 0);
+		tracing_start();
+		post_rdma(&link_.a, IBV_WR_RDMA_READ,
+			  sge_of(&sink, 0, sink.buf->length), source.base,
+			  source.rkey, 1);
+		/* This is the completion of the READ. */
+		expect(flush(&link_.a, r.rkey, r.base, r.buf->length,
+			     IBV_FLUSH_PERSISTENT, IBV_FLUSH_RANGE),
+		       IBV_WC_SUCCESS);
+		expect(await(link_.a.scq), IBV_WC_SUCCESS);
+		CHECK(tracing_sum("persist", "length") >= r.buf->length);
+		tracing_stop();
+	}
+}
+
 static const struct test tests[] = {
 	TEST(fl1_ranges, "FL1 ranges"),
 	TEST(fl2_whole, "FL2 the whole region"),
@@ -441,6 +473,7 @@ static const struct test tests[] = {
 	TEST(fl8_mappings, "FL8 persistent mappings"),
 	TEST(fl9_receiver, "FL9 a receiver that flushes gives way"),
 	TEST(fl9_messages, "FL9 messages of others come during a flush"),
+	TEST(fl10_behind_a_read, "FL10 a flush behind a read"),
 };
 #else
 static const struct test tests[] = {
