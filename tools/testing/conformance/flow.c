@@ -342,13 +342,18 @@ static void f8_drained(void)
 /* A request that has begun is finished before the send queue counts as drained. */
 static void f9_draining(void)
 {
-	struct qp_cfg cfg = { .rnr_timer = 14 };
+	/* The receiver asks for 160 ms: a second message that is posted meanwhile does not begin. */
+	struct qp_cfg cfg = { .rnr_timer = 28 };
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
+	long long waits;
 
 	begin(&cfg);
 	event_forget();
+	waits = device_counter("rnr_waits");
 	post_message(1);
+	while (waits >= 0 && device_counter("rnr_waits") == waits)
+		usleep(1000);
 	post_message(2);
 	go_to_sqd(true);
 	/* The first message has begun, and must be finished before the queue is drained. */
