@@ -98,6 +98,7 @@ void pinion_conn_detach(struct pinion_qp *qp)
 	pinion_outlet_leave(conn->outlet, &conn->requests_wait);
 	pinion_outlet_leave(conn->outlet, &conn->answers_wait);
 	cancel_work_sync(&conn->work);
+	pinion_responder_end(conn);
 	if (conn->fault)
 		pinion_fault_leave(conn->fault);
 	hrtimer_cancel(&conn->pause);
@@ -105,9 +106,7 @@ void pinion_conn_detach(struct pinion_qp *qp)
 	cancel_work_sync(&conn->work);
 	hrtimer_cancel(&conn->timer);
 	pinion_line_close(&conn->answers);
-	pinion_line_close(&conn->requests);
 	pinion_kept_forget(&conn->kept_answers);
-	pinion_kept_forget(&conn->kept_requests);
 	pinion_harm_forget(&conn->held);
 	pinion_route_end(&conn->route, qp->node->wire);
 	pinion_route_end(&conn->answer_route, qp->node->wire);

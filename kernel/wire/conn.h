@@ -158,6 +158,8 @@ void pinion_requester_forget(struct pinion_conn *conn);
 void pinion_responder_turn(struct pinion_conn *conn, int packets);
 /* Drop all requests and answers, and close the line. */
 void pinion_responder_forget(struct pinion_conn *conn);
+/* The queue pair ends, and nobody else has its resp.lock any more. */
+void pinion_responder_end(struct pinion_conn *conn);
 
 /* datagram.c: likewise */
 void pinion_datagram_turn(struct pinion_conn *conn, int packets);

@@ -146,3 +146,11 @@ void pinion_responder_forget(struct pinion_conn *conn)
 		pinion_fault_leave(conn->fault);
 	conn->fault = NULL;
 }
+
+void pinion_responder_end(struct pinion_conn *conn)
+{
+	/* A receiver that has seen its completion may end at once; its sender waits for the answer. */
+	pinion_responder_catch_up(conn);
+	pinion_line_close(&conn->requests);
+	pinion_kept_forget(&conn->kept_requests);
+}
