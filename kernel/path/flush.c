@@ -108,9 +108,9 @@ static void flush_leave(struct pinion_qp *qp, struct pinion_msg *msg)
 }
 
 /*
- * resp.left counts the bytes still to be written back; it survives a missing page. The cursor, which
- * a FLUSH does not use otherwise, has the generation of the memory that they are in. If @generation
- * is another one, the memory was exchanged: begin anew.
+ * resp.left counts the bytes still to be written back; it survives a missing page. The cursor, not
+ * used by a FLUSH otherwise, has the generation of the memory that they are in. If @generation is
+ * another one, the memory was exchanged: begin anew.
  */
 static enum pinion_verdict flush_to_persistence(struct pinion_qp *qp,
 						const struct pinion_target *target,

@@ -149,7 +149,7 @@ void pinion_responder_forget(struct pinion_conn *conn)
 
 void pinion_responder_end(struct pinion_conn *conn)
 {
-	/* A receiver that has seen its completion may end at once; its sender waits for the answer. */
+	/* A receiver that has its completion may end at once; its sender waits for the answer. */
 	pinion_responder_catch_up(conn);
 	pinion_line_close(&conn->requests);
 	pinion_kept_forget(&conn->kept_requests);

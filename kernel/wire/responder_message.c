@@ -82,8 +82,8 @@ static bool flushing_is(const struct pinion_flushing *flushing, const struct pin
 }
 
 /*
- * Remember @msg if it is a FLUSH that goes on later. Return: whether it is. Comes with each message,
- * so it writes to a cache line of its own only after such a FLUSH.
+ * Remember @msg if it is a FLUSH that goes on later. Return: whether it is. Called for each
+ * message, so it does not write to this cache line unless there was such a FLUSH.
  */
 static bool responder_goes_on(struct pinion_conn *conn, const struct pinion_msg *msg,
 			      enum pinion_verdict verdict)

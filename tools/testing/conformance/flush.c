@@ -200,7 +200,15 @@ static int dax_open(size_t size)
 	return fd;
 }
 
-/* The file consists of holes: no page is there. */
+/* From now on the file consists of holes: no page is there. */
+static void dax_empty(int fd, size_t size)
+{
+	int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+
+	CHECK_EQ(fallocate(fd, mode, 0, size), 0);
+}
+
+/* The file, empty. */
 static struct buf *dax_buf(int fd, size_t size)
 {
 	struct buf *buf;
@@ -209,9 +217,7 @@ static struct buf *dax_buf(int fd, size_t size)
 
 	CHECK(map != MAP_FAILED);
 	buf = buf_of(map, size, MARGIN, size - 2 * MARGIN);
-	CHECK_EQ(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
-			   size),
-		 0);
+	dax_empty(fd, size);
 	buf_accept(buf);
 	return buf;
 }
@@ -444,10 +450,7 @@ static void fl10_behind_a_read(void)
 	for (i = 0; i < 20; i++) {
 		link_renew(&link_);
 		buf_forget(source.buf);
-		CHECK_EQ(fallocate(fd, FALLOC_FL_PUNCH_HOLE |
-					       FALLOC_FL_KEEP_SIZE,
-				   0, FILE_SIZE),
-			 0);
+		dax_empty(fd, FILE_SIZE);
 		tracing_start();
 		post_rdma(&link_.a, IBV_WR_RDMA_READ,
 			  sge_of(&sink, 0, sink.buf->length), source.base,

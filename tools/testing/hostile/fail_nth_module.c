@@ -64,7 +64,7 @@ static bool is_ours(const char *name)
 
 static bool has_folder(const char *name)
 {
-	char path[100];
+	char path[512];
 
 	snprintf(path, sizeof(path), "/sys/class/infiniband/%s", name);
 	return !access(path, F_OK);
