@@ -15,8 +15,8 @@
 #include <linux/types.h>
 
 /*
- * A copy may be delayed 128 times before it calls cond_resched() (RUN and STRETCH in move.c): for
- * 0.64 s, far less than the lockup detectors allow.
+ * A copy may be delayed 128 times before it calls cond_resched() (PINION_STRETCH and
+ * PINION_STRETCH_RUN): for 0.64 s, far less than the lockup detectors allow.
  */
 #define MOST_US	5000U
 

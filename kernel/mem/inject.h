@@ -10,6 +10,7 @@
 #define PINION_MEM_INJECT_H
 
 #include <linux/jump_label.h>
+#include <linux/minmax.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/types.h>
@@ -118,6 +119,15 @@ static inline u32 pinion_inject_size(enum pinion_inject_kind kind, pid_t pid, u3
 static inline u32 pinion_stretch(void)
 {
 	return pinion_inject_size(PINION_INJECT_STRETCH, task_tgid_nr(current), 0, PINION_STRETCH);
+}
+
+/* A run counts as so many bytes of a stretch at least, since finding it takes time, too. */
+#define PINION_STRETCH_RUN	1024
+
+/* What is left of @stretch after a run of @bytes. */
+static inline u64 pinion_stretch_after(u64 stretch, u64 bytes)
+{
+	return stretch - min_t(u64, stretch, max_t(u64, bytes, PINION_STRETCH_RUN));
 }
 
 /*

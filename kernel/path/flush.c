@@ -12,9 +12,6 @@
 #include "flush.h"
 #include "refuse.h"
 
-/* A shorter run takes as much of a stretch: most of its time is to find it. */
-#define RUN	1024
-
 static void flush_want(const struct pinion_qp *qp, const struct pinion_target *target,
 		       const struct pinion_msg *msg, struct pinion_want *want)
 {
@@ -139,7 +136,7 @@ static enum pinion_verdict flush_to_persistence(struct pinion_qp *qp,
 			return pinion_refuse_key(qp, resp->cursor.syndrome);
 		}
 		resp->left -= done;
-		stretch -= min_t(u64, stretch, max_t(u64, done, RUN));
+		stretch = pinion_stretch_after(stretch, done);
 		if (stretch || !resp->left)
 			continue;
 		if (pinion_carry_gives_way(qp, msg)) {

@@ -10,9 +10,6 @@
 #include "../mem/inject.h"
 #include "move.h"
 
-/* A run counts as RUN bytes at least, since finding it takes time, too. */
-#define RUN 1024
-
 static bool move_enter_both(struct pinion_node *node, struct pinion_cursor *to,
 			    struct pinion_cursor *from, u64 need)
 {
@@ -119,7 +116,7 @@ enum pinion_moved pinion_move_stretch(struct pinion_node *node, struct pinion_cu
 		pinion_cursor_advance(from, bytes);
 		pinion_cursor_advance(to, bytes);
 		*left -= bytes;
-		stretch -= min_t(u64, stretch, max_t(u64, bytes, RUN));
+		stretch = pinion_stretch_after(stretch, bytes);
 	}
 	pinion_cursor_leave(to);
 	pinion_cursor_leave(from);
