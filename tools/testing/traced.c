@@ -72,8 +72,7 @@ static void waits(struct region *own)
 	}
 	CHECK_EQ(device_counter("rnr_waits"), before);
 	post(&link_.a, &wr);
-	while (device_counter("rnr_waits") < before + 2)
-		usleep(1000);
+	counter_await_least("rnr_waits", before + 2);
 	post_recv(&link_.b, &sink, 1, i);
 	expect(await(link_.a.scq), IBV_WC_SUCCESS);
 	/* The kernel keeps what it has read for 10 ms. */

@@ -352,8 +352,8 @@ static void f9_draining(void)
 	event_forget();
 	waits = device_counter("rnr_waits");
 	post_message(1);
-	while (waits >= 0 && device_counter("rnr_waits") == waits)
-		usleep(1000);
+	if (waits >= 0)
+		counter_await_least("rnr_waits", waits + 1);
 	post_message(2);
 	go_to_sqd(true);
 	/* The first message has begun, and must be finished before the queue is drained. */

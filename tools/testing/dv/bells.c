@@ -94,17 +94,6 @@ static void write_some(struct raw_queue *q, uint32_t at)
 	CHECK(!memcmp(to.buf->data + at, from.buf->data + at, 100));
 }
 
-static void await_waits(long long least)
-{
-	double limit = now() + patience(PATIENCE);
-
-	while (device_counter("rnr_waits") < least) {
-		if (now() > limit)
-			FAIL("nobody waits for a receiver");
-		usleep(1000);
-	}
-}
-
 /* ---------------------------------------------------------- doorbells are noticed */
 
 /* Many senders that repeatedly wait for a receiver do not delay the doorbells of another queue. */
@@ -124,7 +113,7 @@ static void vb1_beside_those_that_wait(void)
 		post_send(&waiting[i]);
 		raw_ring(&waiting[i]);
 	}
-	await_waits(before + PAIRS);
+	counter_await_least("rnr_waits", before + PAIRS);
 	for (i = 0; i < MESSAGES; i++)
 		write_some(&a, i * 100);
 	for (i = 0; i < PAIRS; i++)
@@ -177,7 +166,7 @@ static void vb2_waiting(void)
 	for (i = 0; i < SENDS; i++)
 		post_send(&a);
 	raw_ring(&a);
-	await_waits(before + 1);
+	counter_await_least("rnr_waits", before + 1);
 	rests(2);
 	CHECK(device_counter("rnr_waits") > before + 1);
 	/* When there are receive requests, the sends complete. */

@@ -257,6 +257,17 @@ void counter_await_at(const char *file, int line, const char *counter,
 		       want);
 }
 
+void counter_await_least(const char *counter, long long least)
+{
+	double end = now() + patience(60);
+
+	while (device_counter(counter) < least) {
+		if (now() > end)
+			FAIL("%s is not %lld", counter, least);
+		usleep(1000);
+	}
+}
+
 void need_root(void)
 {
 	if (geteuid())

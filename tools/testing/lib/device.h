@@ -68,6 +68,8 @@ long long device_counter(const char *name);
 	counter_await_at(__FILE__, __LINE__, name, want)
 void counter_await_at(const char *file, int line, const char *name,
 		      long long want);
+/* Waits until it is at least @least. */
+void counter_await_least(const char *name, long long least);
 
 /* The name of the device, as of `rdma link'. */
 const char *device_name(void);
