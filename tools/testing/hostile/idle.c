@@ -31,17 +31,25 @@ enum { ROUNDS = 60, ROUNDS_IF_SLOW = 20, EACH = 8, NOBODY = 65534 };
  */
 enum { LONG = 5, OCCUPIERS = 64 };
 
-/* In memory that a child has, too; all atomic. */
+/*
+ * The interrupted thread, the occupiers and the others are in processes of their own: threads of one
+ * wait for each other where one maps memory, and in user-mode Linux whenever one runs.
+ * All processes have this; atomic, but for the peers.
+ */
 struct scene {
-	unsigned int done; /* by the thread */
+	unsigned int done; /* by the interrupted thread */
 	unsigned int occupied; /* a futex */
 	bool over;
+	struct peer sender, receiver;
+	bool sender_is_made, receiver_is_connected;
 };
 
 static struct scene *scene;
-static struct link idle, busy;
+static struct link busy;
+static struct end receiver;
 static struct region from, to;
-static bool done; /* atomic */
+static void (*others)(void);
+static bool asked; /* of others(); atomic */
 
 static bool is_set(const bool *flag)
 {
@@ -105,26 +113,49 @@ static void *occupy(void *unused)
 	while (!is_set(&scene->over)) {
 		syscall(SYS_futex, &scene->occupied, FUTEX_WAIT, 0, NULL, NULL,
 			0);
-		while (is_occupied())
+		while (is_occupied() && !is_set(&scene->over))
 			;
 	}
 	return NULL;
 }
 
-/* Does @body, in a thread, set @done in time? */
-static bool is_done(void *(*body)(void *))
+static void occupy_all(void *unused)
+{
+	pthread_t occupiers[OCCUPIERS];
+	int i;
+
+	(void)unused;
+	for (i = 0; i < OCCUPIERS; i++)
+		CHECK_EQ(pthread_create(&occupiers[i], NULL, occupy, NULL), 0);
+	for (i = 0; i < OCCUPIERS; i++)
+		CHECK_EQ(pthread_join(occupiers[i], NULL), 0);
+}
+
+/* Do what others do whenever it is asked for. */
+static void *serve(void *unused)
+{
+	(void)unused;
+	while (!is_set(&scene->over)) {
+		if (is_set(&asked)) {
+			others();
+			set(&asked, false);
+		}
+		usleep(100);
+	}
+	return NULL;
+}
+
+/* Ask for it. Is it done in time? */
+static bool others_go_on(void)
 {
 	double limit = now() + patience(LONG);
-	pthread_t thread;
 
-	set(&done, false);
-	CHECK_EQ(pthread_create(&thread, NULL, body, NULL), 0);
-	while (!is_set(&done)) {
+	set(&asked, true);
+	while (is_set(&asked)) {
 		if (now() > limit)
 			return false;
 		usleep(100);
 	}
-	CHECK_EQ(pthread_join(thread, NULL), 0);
 	return true;
 }
 
@@ -141,29 +172,30 @@ static void let_it_go_on(void)
 	usleep(rnd_below(1000));
 }
 
-/* Interrupt the thread again and again, wherever it is. Meanwhile @others go on. */
-static void interrupt(bool (*others)(void))
+/* Interrupt the thread again and again, wherever it is. Meanwhile others do @what. */
+static void interrupt(void (*what)(void))
 {
 	int i, rounds = slow() > 1 ? ROUNDS_IF_SLOW : ROUNDS;
-	pthread_t occupiers[OCCUPIERS];
+	int occupiers = spawn(occupy_all, NULL);
+	pthread_t server;
 
-	for (i = 0; i < OCCUPIERS; i++)
-		CHECK_EQ(pthread_create(&occupiers[i], NULL, occupy, NULL), 0);
+	others = what;
+	CHECK_EQ(pthread_create(&server, NULL, serve, NULL), 0);
 	for (i = 0; i < rounds; i++) {
 		context("round %d, the thread has done %u", i, how_many());
 		let_it_go_on();
 		set_occupied(true);
 		/* It is interrupted by now. */
 		usleep(2000);
-		if (!others())
+		if (!others_go_on())
 			FAIL("others wait for a thread that was interrupted");
 		set_occupied(false);
 	}
 	set(&scene->over, true);
+	/* It stays so, for those who are about to wait until it is. */
 	set_occupied(true);
-	set_occupied(false);
-	for (i = 0; i < OCCUPIERS; i++)
-		CHECK_EQ(pthread_join(occupiers[i], NULL), 0);
+	reap_ok(occupiers);
+	CHECK_EQ(pthread_join(server, NULL), 0);
 	note("the thread has done %u", how_many());
 }
 
@@ -185,49 +217,70 @@ static void begin(void)
 
 /* ---------------------------------------------------------------- packets */
 
-static void write_one(struct link *link)
+static void await_set(const bool *flag)
 {
-	post_rdma(&link->a, IBV_WR_RDMA_WRITE, sge_of(&from, 0, EACH), to.base,
-		  to.rkey, 1);
+	double limit = now() + patience(PATIENCE);
+
+	while (!is_set(flag)) {
+		CHECK(now() < limit);
+		usleep(100);
+	}
 }
 
-static void *send_all_the_time(void *unused)
+/* A process of its own, with a context of its own. */
+static void send_all_the_time(void *unused)
 {
+	struct qp_cfg cfg = {};
+	struct ibv_sge sge;
+	struct ibv_mr *mr;
+	char data[EACH];
+	struct end end;
 	struct ibv_wc wc;
 
 	(void)unused;
 	expose(false);
+	cfg.ctx = MUST(ibv_open_device(dev.ctx->device));
+	cfg.pd = MUST(ibv_alloc_pd(cfg.ctx));
+	rnd_fill(data, EACH);
+	mr = MUST(ibv_reg_mr(cfg.pd, data, EACH, IBV_ACCESS_LOCAL_WRITE));
+	sge = (struct ibv_sge){ (uintptr_t)data, EACH, mr->lkey };
+	end_make(&end, &cfg);
+	scene->sender = end_peer(&end);
+	set(&scene->sender_is_made, true);
+	await_set(&scene->receiver_is_connected);
+	end_init(&end);
+	end_connect(&end, &scene->receiver);
 	while (!is_set(&scene->over)) {
-		write_one(&idle);
-		while (!poll_one(idle.a.scq, &wc))
+		post_rdma(&end, IBV_WR_RDMA_WRITE, sge, to.base, to.rkey, 1);
+		while (!poll_one(end.scq, &wc))
 			sched_yield();
 		expect(wc, IBV_WC_SUCCESS);
 		one_is_done();
 	}
-	return NULL;
 }
 
-static bool send_one(void)
+static void send_one(void)
 {
-	struct ibv_wc wc;
-
-	write_one(&busy);
-	if (!comes_within(busy.a.scq, patience(LONG), &wc))
-		return false;
-	expect(wc, IBV_WC_SUCCESS);
-	return true;
+	expect(rdma(&busy.a, IBV_WR_RDMA_WRITE, sge_of(&from, 0, EACH), to.base,
+		    to.rkey),
+	       IBV_WC_SUCCESS);
 }
 
-static void with_sender(bool (*others)(void))
+static void with_sender(void (*what)(void))
 {
-	pthread_t sender;
+	int sender;
 
-	link_make(&idle, NULL);
 	from = region_new(EACH, 3, ALL_ACCESS);
 	to = region_new(EACH, 5, ALL_ACCESS);
-	CHECK_EQ(pthread_create(&sender, NULL, send_all_the_time, NULL), 0);
-	interrupt(others);
-	CHECK_EQ(pthread_join(sender, NULL), 0);
+	end_make(&receiver, NULL);
+	scene->receiver = end_peer(&receiver);
+	sender = spawn(send_all_the_time, NULL);
+	await_set(&scene->sender_is_made);
+	end_init(&receiver);
+	end_connect(&receiver, &scene->sender);
+	set(&scene->receiver_is_connected, true);
+	interrupt(what);
+	reap_ok(sender);
 }
 
 /* Messages come although the sender of others is interrupted while it processes its packets. */
@@ -237,20 +290,12 @@ static void pk6_packets(void)
 	with_sender(send_one);
 }
 
-static void *ask(void *unused)
+static void query_one(void)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
-	(void)unused;
-	CHECK_EQ(ibv_query_qp(idle.b.qp, &attr, IBV_QP_STATE, &init), 0);
-	set(&done, true);
-	return NULL;
-}
-
-static bool is_answered(void)
-{
-	return is_done(ask);
+	CHECK_EQ(ibv_query_qp(receiver.qp, &attr, IBV_QP_STATE, &init), 0);
 }
 
 /* Whose queue pair receives is answered although the sender is interrupted, who delivers there. */
@@ -262,15 +307,12 @@ static void pk8_receiver(void)
 	CHECK_EQ(uname(&name), 0);
 	if (strstr(name.version, "PREEMPT"))
 		skip("this kernel interrupts a thread anywhere");
-	with_sender(is_answered);
+	with_sender(query_one);
 }
 
 /* ------------------------------------------------------------ queue pairs */
 
-/*
- * Another user, who has one queue pair at most. In a process of its own: to map rings, threads of
- * one process wait for each other.
- */
+/* Another user, who has one queue pair at most. */
 static void make_all_the_time(void *unused)
 {
 	struct qp_cfg cfg = {};
@@ -291,20 +333,12 @@ static void make_all_the_time(void *unused)
 	}
 }
 
-static void *make_one(void *unused)
+static void make_one(void)
 {
 	struct end end;
 
-	(void)unused;
 	end_make(&end, NULL);
 	end_free(&end);
-	set(&done, true);
-	return NULL;
-}
-
-static bool one_is_made(void)
-{
-	return is_done(make_one);
 }
 
 /* Queue pairs are made and end although another user is interrupted while he makes his first. */
@@ -314,7 +348,7 @@ static void pk7_queue_pairs(void)
 
 	begin();
 	maker = spawn(make_all_the_time, NULL);
-	interrupt(one_is_made);
+	interrupt(make_one);
 	reap_ok(maker);
 }
 
