@@ -96,16 +96,18 @@ static enum pinion_verdict recv_finish(struct pinion_qp *qp, const struct pinion
 }
 
 /*
- * The receive request itself is bad: complete it with an error, and break the queue pair on any
- * service. No event, since the completion reports it.
+ * The receive request itself is bad: break the queue pair on any service, and complete the request
+ * with an error. In this order: what is posted after the completion was seen must be flushed. No
+ * event, since the completion reports it.
  */
 static enum pinion_verdict recv_fail(struct pinion_qp *qp, const struct pinion_target *target,
 				     enum pinion_syndrome syndrome,
 				     enum pinion_verdict verdict)
 {
 	pinion_stat_inc(qp, invalid_requests);
+	verdict = pinion_break(qp, verdict, PINION_NO_EVENT);
 	pinion_complete_recv_error(qp, target->cq, pinion_local_status(syndrome), syndrome);
-	return pinion_break(qp, verdict, PINION_NO_EVENT);
+	return verdict;
 }
 
 /*

@@ -13,9 +13,15 @@
 #include "run.h"
 #include "stream.h"
 
-/* Execute sends; in the error state also flush receive requests. sq.exec is held. */
+/*
+ * Execute sends; in the error state also flush receive requests. sq.exec is held. If the responder
+ * has failed the queue pair, enter the error state first: a program may have seen the completion of
+ * the failed receive before it posted these.
+ */
 static void qp_run(struct pinion_qp *qp)
 {
+	if (READ_ONCE(qp->failing) && qp->state != IB_QPS_ERR)
+		pinion_qp_enter_error(qp, IB_QPS_ERR);
 	if (qp->has_sq)
 		pinion_sq_run(qp);
 	if (qp->state != IB_QPS_ERR)
@@ -38,11 +44,8 @@ static void qp_execute_once(struct pinion_qp *qp)
 	pinion_half_own(&qp->sq.exec);
 	failing = READ_ONCE(qp->failing);
 	/* The engine's part of one that is dying may be freed: pinion_qp_fini() waits later. */
-	if (!qp->dying) {
-		if (failing && qp->state != IB_QPS_ERR)
-			pinion_qp_enter_error(qp, IB_QPS_ERR);
+	if (!qp->dying)
 		qp_run(qp);
-	}
 	pinion_half_release(&qp->sq.exec);
 	/* Also if the state was ERR already: then the event has not been raised yet. */
 	if (failing && xchg(&qp->untold, false))

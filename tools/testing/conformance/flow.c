@@ -575,6 +575,86 @@ static void f18_receiver(void)
 	}
 }
 
+/* So many long writes by more queue pairs than there are processors. */
+enum { BUSY = 8, WRITES = 20 };
+
+static struct link busy[BUSY];
+static struct region busy_from, busy_to;
+
+static void busy_begin(void)
+{
+	size_t length = dev.packets ? 1 << 20 : 4 << 20;
+	int i;
+
+	busy_from = region_new(length, 0, ALL_ACCESS);
+	busy_to = region_new(length, 0, ALL_ACCESS);
+	for (i = 0; i < BUSY; i++)
+		link_make(&busy[i], NULL);
+}
+
+static void busy_post(void)
+{
+	int i, j;
+
+	for (i = 0; i < BUSY; i++)
+		for (j = 0; j < WRITES; j++)
+			post_rdma(&busy[i].a, IBV_WR_RDMA_WRITE,
+				  sge_of(&busy_from, 0, busy_from.mr->length),
+				  busy_to.base, busy_to.rkey, j);
+}
+
+/* Wait for them all. Of how many queue pairs was one not done yet? */
+static int busy_end(void)
+{
+	int i, done, late = 0;
+
+	for (i = 0; i < BUSY; i++) {
+		done = drain(busy[i].a.scq);
+		late += done < WRITES;
+		for (; done < WRITES; done++)
+			expect(await(busy[i].a.scq), IBV_WC_SUCCESS);
+	}
+	return late;
+}
+
+static void send_after_failed_receive(void)
+{
+	struct ibv_sge bad = sge_of(&b, 0, 1000), sge = bad;
+	struct ibv_send_wr wr = message(&sge, 7);
+
+	bad.lkey ^= 1;
+	post_recv(&link_.b, &bad, 1, 5);
+	post_message(6);
+	expect(await(link_.b.rcq), IBV_WC_LOC_PROT_ERR);
+	post(&link_.b, &wr);
+	expect(await(link_.b.scq), IBV_WC_WR_FLUSH_ERR);
+}
+
+/*
+ * What is posted after the completion of a failed receive is flushed, not performed, although the
+ * work item that enters the error state waits: others of its context are busy.
+ */
+static void f18_sends(void)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_UC, IBV_QPT_RC };
+	double limit = now() + patience(PATIENCE);
+	int waited;
+	size_t i;
+
+	busy_begin();
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		begin(&(struct qp_cfg){ .type = types[i] });
+		for (waited = 0; waited < 2;) {
+			busy_post();
+			send_after_failed_receive();
+			if (busy_end() >= sysconf(_SC_NPROCESSORS_ONLN))
+				waited++;
+			CHECK(now() < limit);
+			link_renew(&link_);
+		}
+	}
+}
+
 /* SQD set again while the queue drains: the event still comes. */
 static void f19_drained_once_more(void)
 {
@@ -691,6 +771,7 @@ static const struct test tests[] = {
 	TEST(f17_responder, "F17 no room for reads and atomics"),
 	TEST(f17_requester, "F17 no reads and atomics at a time"),
 	TEST(f18_receiver, "F18 the state of a failed receive"),
+	TEST(f18_sends, "F18 sends after a failed receive"),
 	TEST(f19_drained_once_more, "F19 drained, and changed meanwhile"),
 	TEST(f20_last_wqe, "F20 the last receive, once"),
 	TEST(f21_unreliable_psn, "F21 numbers of packets nobody took"),
