@@ -37,7 +37,10 @@ struct pinion_engine {
 	struct pinion_conn *(*attach)(struct pinion_qp *qp);
 	/* End and free it. @qp is dying, and no peer can find it any more. */
 	void (*detach)(struct pinion_qp *qp);
-	/* @qp's attributes in @mask have changed; its state was @before. Both locks are held. */
+	/*
+	 * @qp's attributes in @mask have changed; its state was @before. Both locks are held. Of
+	 * queue pairs whose requests it handles, and of those for datagrams.
+	 */
 	void (*modified)(struct pinion_qp *qp, enum ib_qp_state before, int mask);
 
 	/*

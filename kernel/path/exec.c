@@ -173,14 +173,9 @@ void pinion_sq_count_traffic(struct pinion_qp *qp, const struct pinion_request *
 	}
 }
 
-/*
- * The receiver's RNR timer. A sender that retries without limit doubles the pause each time, so
- * that it does not occupy a processor for ever.
- */
-static u64 sq_rnr_pause(const struct pinion_qp *qp, struct pinion_request *request,
-			const struct pinion_msg *msg)
+u64 pinion_sq_rnr_pause(const struct pinion_qp *qp, struct pinion_request *request, u8 rnr_timer)
 {
-	u64 least = pinion_rnr_timer_ns(msg->rnr_timer);
+	u64 least = pinion_rnr_timer_ns(rnr_timer);
 
 	if (qp->attr.rnr_retry != FOREVER)
 		return least;
@@ -195,7 +190,7 @@ static enum pinion_step sq_not_ready(struct pinion_qp *qp, struct pinion_request
 	if (qp->attr.rnr_retry != FOREVER && !request->rnr_left--)
 		return pinion_sq_fail(qp, IB_WC_RNR_RETRY_EXC_ERR, PINION_SYN_RNR);
 	pinion_stat_inc(qp, rnr_waits);
-	pinion_sq_park(qp, sq_rnr_pause(qp, request, msg));
+	pinion_sq_park(qp, pinion_sq_rnr_pause(qp, request, msg->rnr_timer));
 	return PINION_STEP_PARKED;
 }
 

@@ -50,6 +50,11 @@ void pinion_sq_count_traffic(struct pinion_qp *qp, const struct pinion_request *
 
 /* Perform nothing for @ns, or with 0 until pinion_qp_wake(). */
 void pinion_sq_park(struct pinion_qp *qp, u64 ns);
+/*
+ * How long to wait for a receiver that is not ready: its RNR timer. A sender that retries without
+ * limit doubles the pause each time, so that it does not occupy a processor for ever.
+ */
+u64 pinion_sq_rnr_pause(const struct pinion_qp *qp, struct pinion_request *request, u8 rnr_timer);
 
 /*
  * End the wait of a parked send queue. Any context, without sq.exec; the caller keeps @qp from

@@ -308,8 +308,8 @@ void pinion_qp_modify(struct pinion_qp *qp, const struct ib_qp_attr *attr, int m
 		qp->mtu = READ_ONCE(qp->node->link.mtu);
 	if (mask & IB_QP_STATE)
 		qp_change_state(qp, attr, mask);
-	if (pinion_qp_has_window(qp))
-		qp->engine->modified(qp, before, mask);
+	if (pinion_qp_has_window(qp) || (qp->conn && !pinion_qp_is_connected(qp)))
+		qp->node->others->modified(qp, before, mask);
 }
 
 void pinion_qp_resume(struct pinion_qp *qp)

@@ -12,7 +12,7 @@
 #include "conn.h"
 #include "harm.h"
 
-/* Packets that one run of conn->work processes or sends. */
+/* Steps of one run of conn->work; see pinion_responder_turn(). */
 #define BURST	64
 
 static enum hrtimer_restart conn_expire(struct hrtimer *timer)
@@ -32,12 +32,12 @@ static enum hrtimer_restart conn_resume(struct hrtimer *timer)
 }
 
 /* resp.lock is held. */
-static void conn_turn(struct pinion_conn *conn, int packets)
+static void conn_turn(struct pinion_conn *conn, int budget)
 {
 	if (pinion_qp_is_connected(conn->qp))
-		pinion_responder_turn(conn, packets);
+		pinion_responder_turn(conn, budget);
 	else
-		pinion_datagram_turn(conn, packets);
+		pinion_datagram_turn(conn, budget);
 }
 
 /* The work item: responds to packets that the delivering thread has left. */
@@ -146,6 +146,12 @@ void pinion_conn_modified(struct pinion_qp *qp, enum ib_qp_state before, int mas
 
 	pinion_half_assert(&qp->sq.exec);
 	pinion_half_assert(&qp->resp.lock);
+	if (!pinion_qp_is_connected(qp)) {
+		/* What waits is for what was before: its Q_Key may be the same afterwards. */
+		if (mask & IB_QP_STATE && qp->state == IB_QPS_RESET)
+			pinion_line_forget(&conn->requests);
+		return;
+	}
 	conn->sender.retry_count = qp->attr.retry_cnt;
 	conn->sender.rnr_retry = qp->attr.rnr_retry;
 	/* The address may be another one now, and even of the other family. */
@@ -230,7 +236,7 @@ static bool conn_arrived_answer(struct pinion_qp *qp, struct sk_buff *skb,
 }
 
 static bool conn_arrived_request(struct pinion_qp *qp, struct sk_buff *skb,
-				 struct pinion_errand *errand)
+				 struct pinion_errand *errand, bool at_once)
 {
 	struct pinion_conn *conn = qp->conn;
 	u32 packets = pinion_wire_packets(skb);
@@ -241,7 +247,7 @@ static bool conn_arrived_request(struct pinion_qp *qp, struct sk_buff *skb,
 	 * If no other thread responds, do it here, which saves waking one. But only for these
 	 * packets and the first packet of an answer: packets for other queue pairs wait.
 	 */
-	if (!pinion_half_visit(&qp->resp.lock)) {
+	if (!at_once || !pinion_half_visit(&qp->resp.lock)) {
 		queue_work(qp->wq, &conn->work);
 		return true;
 	}
@@ -253,13 +259,13 @@ static bool conn_arrived_request(struct pinion_qp *qp, struct sk_buff *skb,
 }
 
 bool pinion_conn_arrived(struct pinion_qp *qp, struct sk_buff *skb, enum pinion_packet_role role,
-			 struct pinion_errand *errand)
+			 struct pinion_errand *errand, bool at_once)
 {
 	switch (role) {
 	case PINION_RESPONSE:
 		return conn_arrived_answer(qp, skb, errand);
 	case PINION_REQUEST:
-		return conn_arrived_request(qp, skb, errand);
+		return conn_arrived_request(qp, skb, errand, at_once);
 	default:
 		return false;
 	}

@@ -122,10 +122,11 @@ void pinion_conn_modified(struct pinion_qp *qp, enum ib_qp_state before, int mas
 
 /*
  * Deliver @skb to the half of @qp that @role says. The caller holds a reference to @qp. Process
- * context. @errand: of the calling thread, or NULL. Return: whether @skb was taken.
+ * context. @errand: of the calling thread, or NULL. @at_once: process requests here, if no other
+ * thread does; else a work item does. Return: whether @skb was taken.
  */
 bool pinion_conn_arrived(struct pinion_qp *qp, struct sk_buff *skb, enum pinion_packet_role role,
-			 struct pinion_errand *errand);
+			 struct pinion_errand *errand, bool at_once);
 
 /* The transport (enum pinion_transport) of its packets. */
 u8 pinion_conn_transport(const struct pinion_qp *qp);
@@ -154,8 +155,11 @@ bool pinion_requester_glance(struct pinion_qp *qp);
 /* sq.exec is held: drop all answers, and close the line. */
 void pinion_requester_forget(struct pinion_conn *conn);
 
-/* responder.c: process waiting requests, at most @packets; resp.lock is held, as below. */
-void pinion_responder_turn(struct pinion_conn *conn, int packets);
+/*
+ * responder.c: process waiting requests. @budget: how many packets, with those of answers, for a
+ * stranger; how many steps for its own side. resp.lock is held, as below.
+ */
+void pinion_responder_turn(struct pinion_conn *conn, int budget);
 /* Drop all requests and answers, and close the line. */
 void pinion_responder_forget(struct pinion_conn *conn);
 /* The queue pair ends, and nobody else has its resp.lock any more. */

@@ -18,6 +18,20 @@
 
 /* Members of a group that are looked up at once. */
 #define MEMBERS		16
+/*
+ * To so many of them a datagram is delivered here. The work items of their users deliver it to
+ * others, and several packets at a time to all: else a buffer for a large group, which costs its
+ * sender nothing, would keep all packets of the namespace waiting.
+ */
+#define AT_ONCE		4
+
+/* Whom a run of packets is for. */
+struct wire_target {
+	struct pinion_packet packet;	/* the first */
+	const struct pinion_av *av;
+	struct pinion_qp *qp;		/* with a reference; or NULL: the members of a group */
+	struct pinion_mcast_reach reach;
+};
 
 static bool wire_is_served(const struct pinion_packet *packet)
 {
@@ -75,17 +89,20 @@ static bool wire_is_connected(const struct pinion_qp *qp, const struct pinion_pa
 	return data_race(pinion_conn_is_peer(qp, av));
 }
 
-/* Deliver @skb, whose first packet is @packet, to @qp. Return: whether it was taken. */
-static bool wire_deliver(struct pinion_qp *qp, struct sk_buff *skb,
-			 const struct pinion_packet *packet, const struct pinion_av *av,
-			 struct pinion_errand *errand)
+/*
+ * Deliver @skb to @qp, which is @target's, or a member of its group. @at_once: here, if no other
+ * thread has its lock. Return: whether it was taken.
+ */
+static bool wire_deliver(const struct wire_target *target, struct pinion_qp *qp,
+			 struct sk_buff *skb, struct pinion_errand *errand, bool at_once)
 {
+	const struct pinion_packet *packet = &target->packet;
 	enum pinion_packet_role role = pinion_packet_kind(packet->opcode)->role;
 	/* Read before @skb is delivered: it may be freed at once then. */
 	u32 packets = pinion_wire_packets(skb);
 
 	if (!qp->conn || (wire_is_datagram(packet) ? pinion_qp_is_connected(qp) :
-						     !wire_is_connected(qp, packet, av))) {
+						     !wire_is_connected(qp, packet, target->av))) {
 		pinion_stat_add(qp, rx_strangers, packets);
 		return false;
 	}
@@ -95,7 +112,7 @@ static bool wire_deliver(struct pinion_qp *qp, struct sk_buff *skb,
 	}
 	if (packets > 1)
 		pinion_stat_add(qp, rx_burst_packets, packets);
-	if (pinion_conn_arrived(qp, skb, role, errand))
+	if (pinion_conn_arrived(qp, skb, role, errand, at_once))
 		return true;
 	pinion_stat_add(qp, rx_overruns, packets);
 	return false;
@@ -150,23 +167,14 @@ static bool wire_is_delivered(const struct sk_buff *skb, const struct pinion_av 
 	return delivered;
 }
 
-static void wire_deliver_to_member(struct pinion_qp *qp, struct sk_buff *skb,
-				   const struct pinion_packet *packet, const struct pinion_av *av,
-				   struct pinion_errand *errand)
+static void wire_deliver_to_member(const struct wire_target *target, struct pinion_qp *qp,
+				   struct sk_buff *skb, struct pinion_errand *errand, bool at_once)
 {
 	struct sk_buff *copy = skb_clone(skb, GFP_NOIO | __GFP_NOWARN);
 
-	if (copy && !wire_deliver(qp, copy, packet, av, errand))
+	if (copy && !wire_deliver(target, qp, copy, errand, at_once))
 		consume_skb(copy);
 }
-
-/* Whom a run of packets is for. */
-struct wire_target {
-	struct pinion_packet packet;	/* the first */
-	const struct pinion_av *av;
-	struct pinion_qp *qp;		/* with a reference; or NULL: the members of a group */
-	struct pinion_mcast_reach reach;
-};
 
 /* Is it for a group, and has not been delivered otherwise? Also fill target->reach. */
 static bool wire_find_group(const struct sk_buff *skb, struct wire_target *target)
@@ -190,13 +198,13 @@ static void wire_deliver_to_group(const struct wire_target *target, struct sk_bu
 {
 	struct pinion_mcast_walk walk = {};
 	struct pinion_qp *members[MEMBERS];
-	u32 count, i;
+	u32 count, i, left = pinion_wire_packets(skb) == 1 ? AT_ONCE : 0;
 
 	do {
 		count = pinion_mcast_members(&target->reach, &walk, members, ARRAY_SIZE(members));
 		for (i = 0; i < count; i++) {
-			wire_deliver_to_member(members[i], skb, &target->packet, target->av,
-					       errand);
+			wire_deliver_to_member(target, members[i], skb, errand, left);
+			left -= !!left;
 			pinion_qp_put(members[i]);
 		}
 		cond_resched();
@@ -208,7 +216,7 @@ static bool wire_deliver_all(const struct wire_target *target, struct sk_buff *s
 			     struct pinion_errand *errand)
 {
 	if (target->qp)
-		return wire_deliver(target->qp, skb, &target->packet, target->av, errand);
+		return wire_deliver(target, target->qp, skb, errand, true);
 	wire_deliver_to_group(target, skb, errand);
 	return false;
 }

@@ -124,3 +124,16 @@ void pinion_errand_run(struct pinion_errand *errand, bool waits)
 	}
 	errand->large = false;
 }
+
+void pinion_errand_leave(struct pinion_errand *errand)
+{
+	const struct pinion_errand_stop *stop;
+
+	while (errand->count) {
+		stop = &errand->stops[--errand->count];
+		if (!stop->queued)
+			pinion_wire_leave(stop->wire);
+		pinion_users_put(&stop->wire->users);
+	}
+	errand->large = false;
+}

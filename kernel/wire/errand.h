@@ -50,5 +50,7 @@ bool pinion_errand_is_stream(void);
  * caller may hold the sq.exec of one queue, but no resp.lock.
  */
 void pinion_errand_run(struct pinion_errand *errand, bool waits);
+/* Leave all of it to work items, in a hurry. */
+void pinion_errand_leave(struct pinion_errand *errand);
 
 #endif

@@ -156,7 +156,8 @@ enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
 	WRITE_ONCE(conn->attended, true);
 	further = pinion_requester_listen(conn) == PINION_STEP_DONE;
 	pinion_requester_look_at_clock(conn);
-	for (i = 0; i < BURST && pinion_requester_runs(qp) && !qp->sq.waiting; i++) {
+	for (i = 0; i < BURST && pinion_requester_runs(qp) && !qp->sq.waiting &&
+		    !(i && pinion_half_is_wanted(&qp->sq.exec)); i++) {
 		step = requester_talk(conn, tail);
 		if (step == PINION_STEP_PARKED)
 			break;
@@ -164,7 +165,11 @@ enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
 	}
 	pinion_requester_watch(conn);
 	/* If we are not stopped by BURST alone, only what comes back lets us send more. */
-	pinion_errand_run(&conn->errand, i < BURST || !pinion_requester_has_room(conn, 1));
+	if (pinion_half_is_wanted(&qp->sq.exec))
+		pinion_errand_leave(&conn->errand);
+	else
+		pinion_errand_run(&conn->errand,
+				  i < BURST || !pinion_requester_has_room(conn, 1));
 	WRITE_ONCE(conn->attended, false);
 	/*
 	 * conn_arrived_answer() adds to the line, then reads @attended; we clear @attended, then

@@ -65,6 +65,7 @@ void pinion_requester_watch(struct pinion_conn *conn)
 void pinion_requester_obey(struct pinion_conn *conn, enum pinion_sender_step step, u8 syndrome)
 {
 	struct pinion_qp *qp = conn->qp;
+	struct pinion_request *request;
 
 	switch (step) {
 	case PINION_SENDER_STALE:
@@ -81,7 +82,10 @@ void pinion_requester_obey(struct pinion_conn *conn, enum pinion_sender_step ste
 		break;
 	case PINION_SENDER_WAIT:
 		pinion_stat_inc(qp, rnr_waits);
-		requester_set_deadline(conn, pinion_rnr_timer_ns(syndrome & ~PINION_AETH_KIND));
+		request = pinion_requester_find(conn, conn->sender.una);
+		if (!WARN_ON_ONCE(!request))
+			requester_set_deadline(conn, pinion_sq_rnr_pause(qp, request,
+									 syndrome & ~PINION_AETH_KIND));
 		break;
 	case PINION_SENDER_REFUSED:
 		if (syndrome == (PINION_AETH_NAK | PINION_NAK_CODE_ACCESS))

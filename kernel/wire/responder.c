@@ -55,8 +55,8 @@ static u32 responder_take(struct pinion_conn *conn, struct sk_buff *skb, u32 i)
 	return train.packets;
 }
 
-/* Is it the turn of a packet that came early? Then process it. */
-static bool responder_go_on_with_kept(struct pinion_conn *conn)
+/* Is it the turn of a packet that came early? Then process it. Return: how many are done. */
+static u32 responder_go_on_with_kept(struct pinion_conn *conn)
 {
 	struct pinion_kept *kept = &conn->kept_requests;
 	u32 i, packets, mtu = conn->receiver.mtu;
@@ -64,7 +64,7 @@ static bool responder_go_on_with_kept(struct pinion_conn *conn)
 
 	skb = pinion_kept_look(kept, conn->receiver.expected, &i);
 	if (!skb)
-		return false;
+		return 0;
 	/* A packet that breaks the connection, or is deferred, ends the keeping of all. */
 	skb_get(skb);
 	conn->qp->resp.doubtful = true;
@@ -72,25 +72,30 @@ static bool responder_go_on_with_kept(struct pinion_conn *conn)
 	conn->qp->resp.doubtful = false;
 	pinion_kept_pass(kept, skb, packets, mtu, conn->receiver.expected);
 	consume_skb(skb);
-	return true;
+	return max(packets, 1);
 }
 
-static bool responder_go_on(struct pinion_conn *conn)
+/*
+ * One step: packets of a message that are coupled, or as much of an answer as shares a buffer.
+ * Return: how many packets; 0 if there is nothing to do now.
+ */
+static u32 responder_go_on(struct pinion_conn *conn)
 {
 	struct sk_buff *skb;
 	u32 packets;
 
 	if (conn->reading.active)
 		return pinion_responder_give(conn);
-	if (responder_go_on_with_kept(conn))
-		return true;
+	packets = responder_go_on_with_kept(conn);
+	if (packets)
+		return packets;
 	skb = pinion_line_look(&conn->requests);
 	if (!skb)
-		return false;
+		return 0;
 	packets = responder_take(conn, skb, conn->requests.next);
 	if (packets)
 		pinion_line_pass(&conn->requests, packets);
-	return packets || conn->flushing.token;
+	return packets ?: !!conn->flushing.token;
 }
 
 static bool responder_has_more(const struct pinion_conn *conn)
@@ -99,11 +104,12 @@ static bool responder_has_more(const struct pinion_conn *conn)
 	       pinion_kept_waits(&conn->kept_requests, conn->receiver.expected);
 }
 
-void pinion_responder_turn(struct pinion_conn *conn, int packets)
+void pinion_responder_turn(struct pinion_conn *conn, int budget)
 {
 	struct pinion_qp *qp = conn->qp;
 	struct pinion_half *half = &qp->resp.lock;
 	bool goes_on = true;
+	u32 packets;
 	int i;
 
 	pinion_half_assert(half);
@@ -111,12 +117,15 @@ void pinion_responder_turn(struct pinion_conn *conn, int packets)
 		return;
 	if (!pinion_responder_catch_up(conn))
 		return;
-	for (i = 0; i < packets && goes_on && (!i || !pinion_half_is_wanted(half)); i++) {
+	for (i = 0; budget > 0 && goes_on && (!i || !pinion_half_is_wanted(half)); i++) {
 		if (!pinion_resp_listens(qp)) {
 			pinion_responder_forget(conn);
 			return;
 		}
-		goes_on = responder_go_on(conn) && !conn->has_unsaid;
+		packets = responder_go_on(conn);
+		goes_on = packets && !conn->has_unsaid;
+		/* A stranger keeps others waiting for what he delivers: so count for him. */
+		budget -= half->visited ? packets : 1;
 		pinion_half_resched(half);
 	}
 	if (!conn->has_unsaid)

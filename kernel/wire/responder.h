@@ -81,8 +81,8 @@ void pinion_responder_read_new(struct pinion_conn *conn, struct pinion_msg *msg,
 			       const struct pinion_packet *packet);
 /* Likewise a duplicate, if it asks for the same memory as the original. */
 void pinion_responder_read_again(struct pinion_conn *conn, struct pinion_msg *msg);
-/* Send the next packets of the answer. Return: false for a pause: the rate, or a full socket. */
-bool pinion_responder_give(struct pinion_conn *conn);
+/* Send the next packets of the answer. Return: how many; 0 for a pause: the rate, or no room. */
+u32 pinion_responder_give(struct pinion_conn *conn);
 
 /* responder_early.c */
 

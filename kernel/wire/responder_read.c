@@ -175,10 +175,10 @@ static void responder_put(struct pinion_conn *conn, struct sk_buff *skb,
 }
 
 /* Go on with the answer after @ns. */
-static bool responder_pause(struct pinion_conn *conn, u64 ns)
+static u32 responder_pause(struct pinion_conn *conn, u64 ns)
 {
 	hrtimer_start(&conn->pause, ns_to_ktime(ns), HRTIMER_MODE_REL);
-	return false;
+	return 0;
 }
 
 /* Packet @psn of the answer lacks a page: it is to be asked for later. */
@@ -189,7 +189,7 @@ static void responder_say_later(struct pinion_conn *conn, u32 psn)
 	pinion_responder_acknowledge(conn, psn, PINION_AETH_RNR | timer);
 }
 
-bool pinion_responder_give(struct pinion_conn *conn)
+u32 pinion_responder_give(struct pinion_conn *conn)
 {
 	gfp_t gfp = pinion_half_gfp(&conn->qp->resp.lock);
 	struct pinion_reading *reading = &conn->reading;
@@ -224,12 +224,12 @@ bool pinion_responder_give(struct pinion_conn *conn)
 			responder_say_later(conn, reading->psn);
 		else
 			pinion_responder_refuse(conn, reading->psn, verdict);
-		return true;
+		return 1;
 	}
 	pinion_responder_said(conn, pinion_psn_add(packet.psn, burst.packets - 1));
 	responder_put(conn, skb, &burst);
 	pinion_congestion_sent(conn, skb->len);
 	pinion_responder_send(conn, &burst, skb);
 	reading_advance(reading, burst.packets, bytes);
-	return true;
+	return burst.packets;
 }
