@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Who processes the packets that wait for a receiver lets others have the receiver between two
- * packets (item PK4). Needs a kernel with fault injection.
+ * packets (item PK4), and leaves most members of a group to their users' work items (PK9). Needs a
+ * kernel with fault injection.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -167,9 +168,106 @@ static void pk4_writes(void)
 	try_all(IBV_WR_RDMA_WRITE);
 }
 
+/* Members of a group, at whom a datagram arrives in milliseconds each. */
+enum { MEMBERS = 32, GROUP_ROUNDS = 10 };
+
+static struct end members[MEMBERS];
+
+static struct ibv_ah *join_all(void)
+{
+	union ibv_gid gid = { .raw = { [10] = 0xff, 0xff, 239, 9, 9, 9 } };
+	struct ibv_ah_attr attr = {
+		.is_global = 1,
+		.port_num = 1,
+		.grh = { .dgid = gid, .sgid_index = dev.gid_index },
+	};
+	struct qp_cfg cfg = { .type = IBV_QPT_UD };
+	struct peer peer = { .gid = dev.gid };
+	int i;
+
+	for (i = 0; i < MEMBERS; i++) {
+		end_make(&members[i], &cfg);
+		end_init(&members[i]);
+		end_connect(&members[i], &peer);
+		CHECK_EQ(ibv_attach_mcast(members[i].qp, &gid, 0), 0);
+	}
+	return MUST(ibv_create_ah(dev.pd, &attr));
+}
+
+static void send_to_group(struct ibv_ah *ah)
+{
+	struct ibv_sge sge = sge_of(&from, 0, EACH), sink;
+	int i;
+
+	buf_fill(from.buf);
+	for (i = 0; i < MEMBERS; i++) {
+		sink = sge_of(&to, i * (GRH + EACH), GRH + EACH);
+		post_recv(&members[i], &sink, 1, i);
+	}
+	expect(send_ud(&link_.a, sge, ah, 0xffffff, QKEY), IBV_WC_SUCCESS);
+}
+
+static void check_received(void)
+{
+	int i;
+
+	for (i = 0; i < MEMBERS; i++)
+		CHECK(!memcmp(from.buf->data,
+			      to.buf->data + i * (GRH + EACH) + GRH, EACH));
+}
+
+/* Writes by another connection that complete before the datagram is at all members. */
+static int writes_meanwhile(struct link *other, struct ibv_ah *ah)
+{
+	struct ibv_sge sge = sge_of(&from, EACH, EACH);
+	struct region sink = region_new(EACH, 0, ALL_ACCESS);
+	int there = 0, writes = 0;
+	struct ibv_wc wc;
+
+	CHECK_EQ(file_write(DELAY_US, FILES "dwell_child_us"), 0);
+	send_to_group(ah);
+	while (there < MEMBERS) {
+		expect(rdma(&other->a, IBV_WR_RDMA_WRITE, sge, sink.base,
+			    sink.rkey),
+		       IBV_WC_SUCCESS);
+		writes++;
+		while (there < MEMBERS && poll_one(members[there].rcq, &wc)) {
+			expect(wc, IBV_WC_SUCCESS);
+			there++;
+		}
+	}
+	CHECK_EQ(delay("0"), 0);
+	check_received();
+	region_free(&sink);
+	return writes;
+}
+
+/*
+ * A datagram to a large group does not hold up other packets: the one thread that delivers them all
+ * leaves it to the work items of the members' users.
+ */
+static void pk9_group(void)
+{
+	int i, writes, most = 0;
+	struct link other;
+	struct ibv_ah *ah;
+
+	begin(IBV_QPT_UD);
+	link_make(&other, NULL);
+	ah = join_all();
+	for (i = 0; i < GROUP_ROUNDS; i++) {
+		writes = writes_meanwhile(&other, ah);
+		if (writes > most)
+			most = writes;
+	}
+	note("%d writes while a datagram came to %d members", most, MEMBERS);
+	CHECK(most >= MEMBERS);
+}
+
 static const struct test tests[] = {
 	TEST(pk4_datagrams, "PK4 a receiver of datagrams gives way"),
 	TEST(pk4_writes, "PK4 a receiver of writes gives way"),
+	TEST(pk9_group, "PK9 most members of a group are left to their users"),
 };
 
 int main(int argc, char **argv)
