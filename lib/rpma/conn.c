@@ -14,32 +14,17 @@ int conn_new(struct rpma_conn_req *req, struct rpma_conn **conn_ptr)
 	if (!conn)
 		return RPMA_E_NOMEM;
 	rc = flush_sink_new(&conn->sink, req->peer);
-	if (rc)
-		goto err_free;
-	conn->events = rdma_create_event_channel();
-	if (!conn->events) {
-		rc = PROVIDER_FAILED("rdma_create_event_channel()", errno);
-		goto err_delete_sink;
-	}
-	/* Until now the id was synchronous, or had its events on the endpoint's channel. */
-	if (rdma_migrate_id(req->id, conn->events)) {
-		rc = PROVIDER_FAILED("rdma_migrate_id()", errno);
-		goto err_destroy_events;
+	if (rc) {
+		free(conn);
+		return rc;
 	}
 	conn->peer = req->peer;
 	conn->id = req->id;
+	conn->events = req->events;
 	conn->queues = req->queues;
 	conn->data = req->data;
 	*conn_ptr = conn;
 	return 0;
-
-err_destroy_events:
-	rdma_destroy_event_channel(conn->events);
-err_delete_sink:
-	flush_sink_delete(&conn->sink);
-err_free:
-	free(conn);
-	return rc;
 }
 
 int rpma_conn_delete(struct rpma_conn **conn_ptr)

@@ -15,6 +15,7 @@
 struct rpma_conn_req {
 	struct rpma_peer *peer;
 	struct rdma_cm_id *id;
+	struct rdma_event_channel *events;
 	struct queues queues;
 	bool incoming;
 	struct rpma_conn_private_data data; /* of an incoming one */
@@ -38,13 +39,20 @@ struct rpma_conn {
 
 /*
  * Make a request from @event of an endpoint. On success it owns the event's id.
+ * conn_req_own_events() is to follow, when the event is acknowledged.
  */
 int conn_req_from_event(struct rpma_peer *peer, struct rdma_cm_event *event,
 			const struct rpma_conn_cfg *cfg,
 			struct rpma_conn_req **req_ptr);
 
 /*
- * Make a connection of @req. On success the connection owns the id and the queues.
+ * Have the events of the request's id come by a channel of its own. Waits until all earlier ones
+ * are acknowledged. If it fails the request is gone.
+ */
+int conn_req_own_events(struct rpma_conn_req *req);
+
+/*
+ * Make a connection of @req. On success the connection owns the id, its channel and the queues.
  */
 int conn_new(struct rpma_conn_req *req, struct rpma_conn **conn_ptr);
 

@@ -29,6 +29,48 @@ static int req_new(struct rpma_peer *peer, struct rdma_cm_id *id,
 	return 0;
 }
 
+/* Free @req and everything it still owns. */
+static int req_end(struct rpma_conn_req *req, bool refuse)
+{
+	int result = 0, rc;
+
+	if (refuse && rdma_reject(req->id, NULL, 0))
+		result = PROVIDER_FAILED("rdma_reject()", errno);
+	rc = queues_delete(&req->queues, req->id);
+	if (!result)
+		result = rc;
+	if (rdma_destroy_id(req->id) && !result)
+		result = PROVIDER_FAILED("rdma_destroy_id()", errno);
+	if (req->events)
+		rdma_destroy_event_channel(req->events);
+	private_data_drop(&req->data);
+	free(req);
+	return result;
+}
+
+int conn_req_own_events(struct rpma_conn_req *req)
+{
+	struct rdma_event_channel *events = rdma_create_event_channel();
+	int rc;
+
+	if (!events) {
+		rc = PROVIDER_FAILED("rdma_create_event_channel()", errno);
+		goto err_end;
+	}
+	if (rdma_migrate_id(req->id, events)) {
+		rc = PROVIDER_FAILED("rdma_migrate_id()", errno);
+		goto err_destroy_events;
+	}
+	req->events = events;
+	return 0;
+
+err_destroy_events:
+	rdma_destroy_event_channel(events);
+err_end:
+	req_end(req, req->incoming);
+	return rc;
+}
+
 int conn_req_from_event(struct rpma_peer *peer, struct rdma_cm_event *event,
 			const struct rpma_conn_cfg *cfg,
 			struct rpma_conn_req **req_ptr)
@@ -72,6 +114,7 @@ int rpma_conn_req_new(struct rpma_peer *peer, const char *addr,
 		      struct rpma_conn_req **req_ptr)
 {
 	int timeout_ms = (cfg ? cfg : &conn_cfg_default)->timeout_ms;
+	struct rpma_conn_req *req;
 	struct rdma_cm_id *id;
 	int rc;
 
@@ -81,27 +124,15 @@ int rpma_conn_req_new(struct rpma_peer *peer, const char *addr,
 		return PROVIDER_FAILED("rdma_create_id()", errno);
 	rc = resolve(id, addr, port, timeout_ms);
 	if (!rc)
-		rc = req_new(peer, id, cfg, req_ptr);
-	if (rc)
+		rc = req_new(peer, id, cfg, &req);
+	if (rc) {
 		rdma_destroy_id(id);
+		return rc;
+	}
+	rc = conn_req_own_events(req);
+	if (!rc)
+		*req_ptr = req;
 	return rc;
-}
-
-/* Free @req and everything it still owns. */
-static int req_end(struct rpma_conn_req *req, bool refuse)
-{
-	int result = 0, rc;
-
-	if (refuse && rdma_reject(req->id, NULL, 0))
-		result = PROVIDER_FAILED("rdma_reject()", errno);
-	rc = queues_delete(&req->queues, req->id);
-	if (!result)
-		result = rc;
-	if (rdma_destroy_id(req->id) && !result)
-		result = PROVIDER_FAILED("rdma_destroy_id()", errno);
-	private_data_drop(&req->data);
-	free(req);
-	return result;
 }
 
 int rpma_conn_req_delete(struct rpma_conn_req **req_ptr)

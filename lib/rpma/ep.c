@@ -91,13 +91,15 @@ int rpma_ep_get_fd(const struct rpma_ep *ep, int *fd)
 }
 
 /*
- * The event is acknowledged at once, so that the endpoint can be shut down while the
- * request still exists. If no request can be made of it, destroy its id here.
+ * The event is acknowledged at once, and the id leaves the endpoint's channel, so that the
+ * endpoint can be shut down while the request still exists: the ids of a channel end with it.
+ * If no request can be made of the event, destroy its id here.
  */
 int rpma_ep_next_conn_req(struct rpma_ep *ep, const struct rpma_conn_cfg *cfg,
 			  struct rpma_conn_req **req_ptr)
 {
 	struct rdma_cm_id *orphan = NULL;
+	struct rpma_conn_req *req = NULL;
 	struct rdma_cm_event *event;
 	int rc;
 
@@ -112,7 +114,7 @@ int rpma_ep_next_conn_req(struct rpma_ep *ep, const struct rpma_conn_cfg *cfg,
 		LOG(ERROR, "unexpected event %s", rdma_event_str(event->event));
 		rc = RPMA_E_INVAL;
 	} else {
-		rc = conn_req_from_event(ep->peer, event, cfg, req_ptr);
+		rc = conn_req_from_event(ep->peer, event, cfg, &req);
 		if (rc)
 			orphan = event->id;
 	}
@@ -121,5 +123,9 @@ int rpma_ep_next_conn_req(struct rpma_ep *ep, const struct rpma_conn_cfg *cfg,
 		rdma_reject(orphan, NULL, 0);
 		rdma_destroy_id(orphan);
 	}
+	if (!rc)
+		rc = conn_req_own_events(req);
+	if (!rc)
+		*req_ptr = req;
 	return rc;
 }

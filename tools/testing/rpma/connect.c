@@ -132,6 +132,31 @@ static void unanswered(void)
 	sides_end(&sides);
 }
 
+/* A request that was taken from its endpoint outlives it, and can be accepted or refused. */
+static void outlives_endpoint(void)
+{
+	struct rpma_conn_req *req;
+	int i;
+
+	listen_here();
+	req = ask(NULL);
+	CHECK_EQ(rpma_conn_req_connect(&req, NULL, &sides.conn[NEAR]), 0);
+	CHECK_EQ(rpma_ep_next_conn_req(sides.ep, NULL, &req), 0);
+	CHECK_EQ(rpma_ep_shutdown(&sides.ep), 0);
+	CHECK_EQ(rpma_conn_req_connect(&req, NULL, &sides.conn[FAR]), 0);
+	for (i = NEAR; i <= FAR; i++)
+		CHECK_EQ(event_of(sides.conn[i]), RPMA_CONN_ESTABLISHED);
+	sides_free(&sides);
+	listen_here();
+	req = ask(NULL);
+	CHECK_EQ(rpma_conn_req_connect(&req, NULL, &sides.conn[NEAR]), 0);
+	CHECK_EQ(rpma_ep_next_conn_req(sides.ep, NULL, &req), 0);
+	CHECK_EQ(rpma_ep_shutdown(&sides.ep), 0);
+	CHECK_EQ(rpma_conn_req_delete(&req), 0);
+	CHECK_EQ(event_of(sides.conn[NEAR]), RPMA_CONN_REJECTED);
+	sides_end(&sides);
+}
+
 /* Wrong arguments are RPMA_E_INVAL. */
 static void wrong_arguments(void)
 {
@@ -350,6 +375,7 @@ static const struct test tests[] = {
 	TEST(private_data, "private data both ways"),
 	TEST(refused, "a request refused, and nobody there"),
 	TEST(unanswered, "an endpoint that goes with a request in it"),
+	TEST(outlives_endpoint, "a request that outlives its endpoint"),
 	TEST(wrong_arguments, "wrong arguments"),
 	TEST(receive_before_connection, "receive before there is a connection"),
 	TEST(event_left_alone, "an event that could not be acknowledged"),
