@@ -169,6 +169,10 @@ int rpma_flush(struct rpma_conn *conn, struct rpma_mr_remote *dst,
 	    (!persistent && type != RPMA_FLUSH_TYPE_VISIBILITY) ||
 	    !range_in(dst_offset, len, dst->size))
 		return RPMA_E_INVAL;
+	if (len > UINT32_MAX) {
+		LOG(ERROR, "length %zu is more than a request can hold", len);
+		return RPMA_E_INVAL;
+	}
 	if (persistent && !conn->direct_write_to_pmem) {
 		LOG(ERROR, "the other side declared no direct write to PMem");
 		return RPMA_E_NOSUPP;

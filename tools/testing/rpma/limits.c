@@ -3,6 +3,7 @@
  * Transfers that must fail: memory registered for another use (items E3 to E8), deregistered
  * memory (E35), and wrong arguments.
  */
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,6 +134,42 @@ static void ranges(void)
 	sides_free(&sides);
 }
 
+/*
+ * A flush that a request cannot hold the length of is RPMA_E_INVAL, not one of what is left of
+ * it in 32 bits. The memory is as long only by its description.
+ */
+static void long_flush(void)
+{
+	static const size_t lengths[] = { 1ULL << 32, (1ULL << 32) + 8,
+					  5ULL << 30 };
+	struct rpma_mr_remote *remote;
+	uint64_t size = htole64(5ULL << 30);
+	char descriptor[64];
+	struct memory far;
+	size_t i, length;
+
+	sides_connect(&sides, NULL, NULL);
+	far = far_memory(&sides, TARGET | RPMA_MR_USAGE_READ_SRC |
+					 RPMA_MR_USAGE_FLUSH_TYPE_VISIBILITY);
+	CHECK_EQ(rpma_mr_get_descriptor_size(far.local, &length), 0);
+	CHECK_EQ(rpma_mr_get_descriptor(far.local, descriptor), 0);
+	/* Behind the address. */
+	memcpy(descriptor + 8, &size, sizeof(size));
+	CHECK_EQ(rpma_mr_remote_from_descriptor(descriptor, length, &remote),
+		 0);
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		context("length %zu", lengths[i]);
+		CHECK_EQ(rpma_flush(sides.conn[NEAR], remote, 0, lengths[i],
+				    RPMA_FLUSH_TYPE_VISIBILITY, ALWAYS, NULL),
+			 RPMA_E_INVAL);
+	}
+	CHECK_EQ(rpma_cq_get_wc(sides.cq[NEAR], 1, &(struct ibv_wc){}, NULL),
+		 RPMA_E_NO_COMPLETION);
+	CHECK_EQ(rpma_mr_remote_delete(&remote), 0);
+	memory_dereg(&far);
+	sides_free(&sides);
+}
+
 /* Wrong arguments are RPMA_E_INVAL. */
 static void arguments(void)
 {
@@ -215,6 +252,7 @@ static const struct test tests[] = {
 	TEST(e35_after_dereg, "E35 after deregistration"),
 	TEST(only_what_was_asked_for, "operations that were not asked for"),
 	TEST(ranges, "ranges outside of the memory"),
+	TEST(long_flush, "E9 a flush of 4 GiB and more"),
 	TEST(arguments, "wrong arguments"),
 };
 
