@@ -115,6 +115,12 @@ static void line_refused(const char *name, const void *object, uint64_t wr_id,
 	line_end(&line);
 }
 
+/*
+ * The request of the list @wr that was refused. Some drivers do not say which: then its first, if
+ * there is any.
+ */
+#define refused_of(wr, bad) ((bad) && *(bad) ? *(bad) : (wr))
+
 /* Recorded before the call: another thread may poll the completion at once. */
 static int watched_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 			struct ibv_send_wr **bad)
@@ -126,8 +132,10 @@ static int watched_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 	for (one = wr; one; one = one->next)
 		line_send(qp, one);
 	err = device->ops.post_send(qp, wr, bad);
-	if (err)
-		line_refused("qp", qp, (*bad)->wr_id, err);
+	if (err) {
+		one = refused_of(wr, bad);
+		line_refused("qp", qp, one ? one->wr_id : 0, err);
+	}
 	return err;
 }
 
@@ -141,8 +149,10 @@ static int watched_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 	for (one = wr; one; one = one->next)
 		line_receive("post_recv", "qp", qp, one);
 	err = device->ops.post_recv(qp, wr, bad);
-	if (err)
-		line_refused("qp", qp, (*bad)->wr_id, err);
+	if (err) {
+		one = refused_of(wr, bad);
+		line_refused("qp", qp, one ? one->wr_id : 0, err);
+	}
 	return err;
 }
 
@@ -156,8 +166,10 @@ static int watched_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
 	for (one = wr; one; one = one->next)
 		line_receive("post_srq_recv", "srq", srq, one);
 	err = device->ops.post_srq_recv(srq, wr, bad);
-	if (err)
-		line_refused("srq", srq, (*bad)->wr_id, err);
+	if (err) {
+		one = refused_of(wr, bad);
+		line_refused("srq", srq, one ? one->wr_id : 0, err);
+	}
 	return err;
 }
 

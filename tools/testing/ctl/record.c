@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * pinionctl record and replay (items CT80 to CT88): the file has all calls of a program, a
+ * pinionctl record and replay (items CT80 to CT90): the file has all calls of a program, a
  * replay gives the same results, and differences are reported.
  */
 #define _GNU_SOURCE
@@ -287,17 +287,54 @@ static void ct87_forks(void)
 	CHECK_EQ(ibv_destroy_cq(cq), 0);
 }
 
-/* It can do so while it is recorded. */
-static void ct88_forks_recorded(void)
+/* Records another test of this program, which must pass. */
+static char *record_test(const char *name)
 {
-	char self[4096] = "", *text;
+	char self[4096] = "";
 
 	CHECK(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
 	begin_file();
-	tool_says("record %s -- %s --device %s --only '" FORKS "'", file, self,
-		  device_name());
-	text = contents(file);
+	tool_says("record %s -- %s --device %s --only '%s'", file, self,
+		  device_name(), name);
+	return contents(file);
+}
+
+/* It can do so while it is recorded. */
+static void ct88_forks_recorded(void)
+{
+	char *text = record_test(FORKS);
+
 	CHECK(count(text, " open_device ") > 50);
+	free(text);
+	end_file();
+}
+
+#define TOO_EARLY "CT89 "
+
+/*
+ * A queue pair that is not ready refuses what is posted. rxe asks the kernel, and does then not say
+ * which request was refused.
+ */
+static void ct89_too_early(void)
+{
+	struct ibv_send_wr send = { .wr_id = 0x4711, .opcode = IBV_WR_SEND };
+	struct ibv_send_wr *bad_send;
+	struct end end;
+
+	end_make(&end, NULL);
+	end_init(&end);
+	CHECK(ibv_post_send(end.qp, &send, &bad_send));
+	end_free(&end);
+}
+
+/* This is recorded, too, and the program goes on. */
+static void ct90_too_early_recorded(void)
+{
+	char *text = record_test(TOO_EARLY);
+
+	CHECK_EQ(count(text, " post_send "), 1);
+	CHECK_EQ(count(text, " refused "), 1);
+	CHECK_EQ(count(text, " wr_id=0x4711 errno="), 1);
 	free(text);
 	end_file();
 }
@@ -312,6 +349,9 @@ static const struct test tests[] = {
 	LONG_TEST(ct86_damaged, "CT86 replay: a damaged recording", 180),
 	TEST(ct87_forks, FORKS "a program that forks"),
 	TEST(ct88_forks_recorded, "CT88 record: a program that forks"),
+	TEST(ct89_too_early, TOO_EARLY "a program that posts too early"),
+	TEST(ct90_too_early_recorded,
+	     "CT90 record: a program that posts too early"),
 };
 
 HARNESS_MAIN("pinionctl: record and replay", tests)
