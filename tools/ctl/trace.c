@@ -219,9 +219,10 @@ int trace_command(char **words)
 	}
 	out_begin(LAYOUT_TABLE, columns);
 	trace_follow(fd, command ? &child : NULL);
-	out_end();
 	close(fd);
 	tracing_end(&tracing);
+	/* Last, as it ends the program if something could not be written. */
+	out_end();
 	free(child_name);
 	return command ? child_status(&child) : EXIT_GOOD;
 }

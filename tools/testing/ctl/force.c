@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * pinionctl trace and inject (items CT60 to CT69, CT76, CT77). hostile/inject.c tests the effect of each
+ * pinionctl trace and inject (items CT60 to CT69, CT76 to CT78). hostile/inject.c tests the effect of each
  * failure.
  */
 #define _GNU_SOURCE
@@ -342,6 +342,36 @@ static void ct77_trace(void)
 	ct77_trace_ended("HUP", 129);
 }
 
+static void register_always(void *unused)
+{
+	(void)unused;
+	for (;;) {
+		struct region r = region_new(4321, 0, ALL_ACCESS);
+
+		CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+		buf_free(r.buf);
+		usleep(10000);
+	}
+}
+
+/* A trace whose output cannot be written fails, and leaves no trace instance either. */
+static void ct78_unwritten(void)
+{
+	struct said said;
+	pid_t pid;
+
+	begin_trace();
+	CHECK_EQ(tool("trace -- true >/dev/full").status, 2);
+	CHECK(system("ls " INSTANCES " | grep pinionctl") != 0);
+	/* The reader ends after the titles and two events. */
+	pid = spawn(register_always, NULL);
+	said = tool("trace mr_reg 2>/dev/null | head -n 3");
+	CHECK_EQ(tool_lines(said.out), 3);
+	CHECK(system("ls " INSTANCES " | grep pinionctl") != 0);
+	kill(pid, SIGKILL);
+	reap(pid);
+}
+
 static const struct test tests[] = {
 	TEST(ct60_words, "CT60 inject: words"),
 	TEST(ct61_refused, "CT61 inject: what is no order"),
@@ -355,6 +385,7 @@ static const struct test tests[] = {
 	TEST(ct69_wait, "CT69 trace: a request that waits"),
 	TEST(ct76_inject, "CT76 inject: a command is ended by a signal"),
 	TEST(ct77_trace, "CT77 trace: a command is ended by a signal"),
+	TEST(ct78_unwritten, "CT78 trace: output that cannot be written"),
 };
 
 HARNESS_MAIN("pinionctl: trace and inject", tests)
