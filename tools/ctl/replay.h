@@ -106,6 +106,8 @@ struct queue {
 	struct ibv_qp_attr attr;
 	bool connected;
 	bool late; /* a completion did not come: do not wait long for others */
+	bool all_signaled;
+	struct sent *sent, *sent_last; /* replay_sent.c */
 };
 
 struct replay_device {
@@ -132,6 +134,12 @@ bool replay_run(const struct replay_call *calls, const struct call *call);
 bool replay_object(const struct call *call);
 bool replay_queue(const struct call *call);
 bool replay_post(const struct call *call);
+
+/* The recorded program has posted a request; @left: it could not be repeated here. */
+void sent_add(struct queue *queue, const struct call *call, bool left);
+/* Is this the completion of one that could not be repeated? Called for each, in order. */
+bool sent_was_left(struct queue *queue, const struct call *call);
+void sent_forget(struct queue *queue);
 
 /* A stranger replaces a peer that was not recorded. NULL: none could be made. */
 struct ibv_qp *stranger_new(struct queue *queue);

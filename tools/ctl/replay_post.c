@@ -215,6 +215,7 @@ static void post_send(const struct call *call)
 	wr.num_sge = sges_of(call, sges);
 	known = queue->type == IBV_QPT_UD ? wr_datagram(call, queue, &wr) :
 					    wr_connected(call, queue, &wr);
+	sent_add(queue, call, !known);
 	if (known)
 		replay_compare(call, 0, ibv_post_send(queue->qp, &wr, &bad));
 	else
@@ -260,11 +261,14 @@ static void bind_mw(const struct call *call)
 		.send_flags = call_value(call, "flags"),
 		.bind_info = window_info(call),
 	};
+	bool known;
 	int err;
 
 	if (!queue)
 		return;
-	if (!window || (!bind.bind_info.mr && bind.bind_info.length)) {
+	known = window && (bind.bind_info.mr || !bind.bind_info.length);
+	sent_add(queue, call, !known);
+	if (!known) {
 		replay_left(call, "mw or mr");
 		return;
 	}
@@ -370,6 +374,10 @@ static void completion(const struct call *call)
 
 	if (!cq || !queue) {
 		replay_left(call, "cq or qp");
+		return;
+	}
+	if (sent_was_left(queue, call)) {
+		replay_left(call, "opcode");
 		return;
 	}
 	queue->late = !completed(call, cq, queue, &wc);

@@ -121,7 +121,8 @@ static void create_qp(const struct call *call)
 	queue = need(calloc(1, sizeof(*queue)));
 	*queue = (struct queue){ .pid = call->pid,
 				 .qpn = call_value(call, "qpn"),
-				 .type = init.qp_type };
+				 .type = init.qp_type,
+				 .all_signaled = init.sq_sig_all };
 	queue->qp = ibv_create_qp(pd, &init);
 	replay_compare(call, call_value(call, "errno"), queue->qp ? 0 : errno);
 	if (queue->qp && call_value(call, "qp"))
@@ -217,6 +218,8 @@ static void modify_qp(const struct call *call)
 	if (err)
 		return;
 	queue_remember(queue, &attr, mask);
+	if ((mask & IBV_QP_STATE) && attr.qp_state == IBV_QPS_RESET)
+		sent_forget(queue);
 	if ((mask & IBV_QP_STATE) && attr.qp_state == IBV_QPS_RTS)
 		stranger_connect(queue);
 }
@@ -241,6 +244,7 @@ static void destroy_qp(const struct call *call)
 	object_set(KIND_QPN, call->pid, queue->qpn, NULL);
 	if (object_find(KIND_QPN, 0, queue->qpn) == queue)
 		object_set(KIND_QPN, 0, queue->qpn, NULL);
+	sent_forget(queue);
 	free(queue);
 }
 

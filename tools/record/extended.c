@@ -171,6 +171,22 @@ static void watched_read(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t addr)
 	OWN(qp)->wr_rdma_read(qp, rkey, addr);
 }
 
+#ifdef HAVE_WR_FLUSH
+static void watched_flush(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t addr,
+			  size_t length, uint8_t type, uint8_t level)
+{
+	request_remote(qp, IBV_WR_FLUSH, rkey, addr);
+	OWN(qp)->wr_flush(qp, rkey, addr, length, type, level);
+}
+
+static void watched_atomic_write(struct ibv_qp_ex *qp, uint32_t rkey,
+				 uint64_t addr, const void *value)
+{
+	request_remote(qp, IBV_WR_ATOMIC_WRITE, rkey, addr);
+	OWN(qp)->wr_atomic_write(qp, rkey, addr, value);
+}
+#endif
+
 static void request_atomic(struct ibv_qp_ex *qp, enum ibv_wr_opcode opcode,
 			   uint32_t rkey, uint64_t addr)
 {
@@ -303,6 +319,10 @@ void builder_watch(struct ibv_qp_ex *qp)
 	WATCH(qp, wr_rdma_read, watched_read);
 	WATCH(qp, wr_atomic_cmp_swp, watched_cmp_swp);
 	WATCH(qp, wr_atomic_fetch_add, watched_fetch_add);
+#ifdef HAVE_WR_FLUSH
+	WATCH(qp, wr_flush, watched_flush);
+	WATCH(qp, wr_atomic_write, watched_atomic_write);
+#endif
 	WATCH(qp, wr_bind_mw, watched_build_bind);
 	WATCH(qp, wr_set_sge, watched_sge);
 	WATCH(qp, wr_set_sge_list, watched_sge_list);

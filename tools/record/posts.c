@@ -49,6 +49,10 @@ static void add_opcode(struct line *line, const struct ibv_send_wr *wr)
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
 	case IBV_WR_RDMA_READ:
+#ifdef HAVE_WR_FLUSH
+	case IBV_WR_FLUSH:
+	case IBV_WR_ATOMIC_WRITE:
+#endif
 		add_remote(line, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
 		break;
 	case IBV_WR_ATOMIC_CMP_AND_SWP:

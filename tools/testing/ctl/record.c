@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * pinionctl record and replay (items CT80 to CT90): the file has all calls of a program, a
+ * pinionctl record and replay (items CT80 to CT92): the file has all calls of a program, a
  * replay gives the same results, and differences are reported.
  */
 #define _GNU_SOURCE
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "forks.h"
-#include "link.h"
+#include "newer.h"
 #include "tool.h"
 
 #define PINGPONG "ibv_rc_pingpong -d %s -g %d -n 7 -s 12345 -p %d"
@@ -65,20 +65,22 @@ static void record_both(int port)
 }
 
 /* Replays, and checks the numbers in `calls came out the same, ...'. @same 0: any number. */
-static void check_replay(unsigned long same, unsigned long differ)
+static void check_replay(unsigned long same, unsigned long differ,
+			 unsigned long left)
 {
 	const char *out = tool("replay %s %s", file, device_name()).out;
-	unsigned long is_same, is_different, left;
+	unsigned long is_same, is_different, is_left;
 	const char *at = strstr(out, file);
 
 	if (!at ||
 	    sscanf(at + strlen(file),
 		   ": %lu calls came out the same, %lu differently, %lu were left out",
-		   &is_same, &is_different, &left) != 3)
+		   &is_same, &is_different, &is_left) != 3)
 		FAIL("%s", out);
-	if ((same && is_same != same) || is_different != differ || left)
+	if ((same && is_same != same) || is_different != differ ||
+	    is_left != left)
 		FAIL("%lu same, %lu different, %lu left: %s", is_same,
-		     is_different, left, out);
+		     is_different, is_left, out);
 }
 
 /* Records both processes: each region and each message, but no data; then replays. */
@@ -98,7 +100,7 @@ static void ct80_both(void)
 	CHECK_EQ(count(text, " completion "), 28);
 	/* Data is not recorded: ibv_rc_pingpong fills its buffer with `{'. */
 	CHECK(!strstr(text, "{{{{"));
-	check_replay(0, 0);
+	check_replay(0, 0, 0);
 	free(text);
 	end_file();
 }
@@ -135,7 +137,7 @@ static void ct81_one_side(void)
 		begin_file();
 		record_both(18711 + first);
 		keep_one(first);
-		check_replay(0, 0);
+		check_replay(0, 0, 0);
 		end_file();
 	}
 }
@@ -339,6 +341,81 @@ static void ct90_too_early_recorded(void)
 	end_file();
 }
 
+#define FLUSHES "CT91 "
+
+#ifdef HAVE_WR_FLUSH
+static struct link link_;
+static struct region r;
+
+static void post_write(uint64_t wr_id, int flags)
+{
+	link_.a.ex->wr_id = wr_id;
+	link_.a.ex->wr_flags = flags;
+	ibv_wr_rdma_write(link_.a.ex, r.rkey, r.base);
+	ibv_wr_set_sge(link_.a.ex, r.lkey, r.base + 4096, 64);
+}
+
+static void post_flush(uint64_t wr_id, uint64_t addr)
+{
+	link_.a.ex->wr_id = wr_id;
+	link_.a.ex->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_flush(link_.a.ex, r.rkey, addr, 64, IBV_FLUSH_GLOBAL,
+		     IBV_FLUSH_RANGE);
+}
+
+/*
+ * Requests that have no place in struct ibv_send_wr, between others, of the same ids as these. The
+ * last one is refused.
+ */
+static void ct91_flushes(void)
+{
+	struct qp_cfg cfg = { .access = ALL_ACCESS | IBV_ACCESS_FLUSH_GLOBAL };
+	const uint64_t value = 1;
+
+	link_make(&link_, &cfg);
+	if (!link_.a.ex || !link_.a.ex->wr_flush ||
+	    !link_.a.ex->wr_atomic_write)
+		skip("no such requests on this device");
+	r = region_new(8192, 0, ALL_ACCESS | IBV_ACCESS_FLUSH_GLOBAL);
+	ibv_wr_start(link_.a.ex);
+	post_write(0, 0);
+	post_flush(0, r.base);
+	post_write(0, IBV_SEND_SIGNALED);
+	link_.a.ex->wr_id = 7;
+	ibv_wr_atomic_write(link_.a.ex, r.rkey, r.base, &value);
+	post_flush(0, r.base + 8192);
+	CHECK_EQ(ibv_wr_complete(link_.a.ex), 0);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	expect(await(link_.a.scq), IBV_WC_REM_ACCESS_ERR);
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+	link_free(&link_);
+}
+
+/*
+ * They are recorded. A replay leaves them out, and the completions of just these, of which it waits
+ * for none.
+ */
+static void ct92_flushes_recorded(void)
+{
+	char *text = record_test(FLUSHES);
+
+	if (strstr(text, " qp=") && !strstr(text, " completion "))
+		skip("no such requests on this device");
+	CHECK_EQ(count(text, " post_send "), 5);
+	CHECK_EQ(count(text, " wr_id=0x0 opcode=14 "), 2);
+	CHECK_EQ(count(text, " wr_id=0x7 opcode=15 "), 1);
+	CHECK_EQ(count(text, " completion "), 4);
+	check_replay(0, 0, 6);
+	free(text);
+	end_file();
+}
+#else
+#define ct91_flushes no_wr_flush
+#define ct92_flushes_recorded no_wr_flush
+#endif
+
 static const struct test tests[] = {
 	TEST(ct80_both, "CT80 record: both ends"),
 	TEST(ct81_one_side, "CT81 replay: an end alone"),
@@ -352,6 +429,8 @@ static const struct test tests[] = {
 	TEST(ct89_too_early, TOO_EARLY "a program that posts too early"),
 	TEST(ct90_too_early_recorded,
 	     "CT90 record: a program that posts too early"),
+	TEST(ct91_flushes, FLUSHES "a program that flushes"),
+	TEST(ct92_flushes_recorded, "CT92 record: a program that flushes"),
 };
 
 HARNESS_MAIN("pinionctl: record and replay", tests)
