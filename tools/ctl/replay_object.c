@@ -184,8 +184,11 @@ static void rereg_mr(const struct call *call)
 
 	if (!region)
 		return;
-	if (flags & IBV_REREG_MR_CHANGE_PD)
-		pd = object_find(KIND_PD, call->pid, call_value(call, "pd"));
+	if (flags & IBV_REREG_MR_CHANGE_PD) {
+		pd = object_of(call, KIND_PD, "pd");
+		if (!pd)
+			return;
+	}
 	result = ibv_rereg_mr(region->mr, flags, pd, memory,
 			      call_value(call, "length"),
 			      call_value(call, "access"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * pinionctl record and replay (items CT80 to CT92): the file has all calls of a program, a
+ * pinionctl record and replay (items CT80 to CT93): the file has all calls of a program, a
  * replay gives the same results, and differences are reported.
  */
 #define _GNU_SOURCE
@@ -341,6 +341,27 @@ static void ct90_too_early_recorded(void)
 	end_file();
 }
 
+/* A region is moved to a domain whose making is not in the file: this is left out. */
+static void ct93_no_domain(void)
+{
+	FILE *out;
+
+	begin_file();
+	out = MUST(fopen(file, "we"));
+	fprintf(out, "# pinion recording 1\n"
+		     "1.0 9 alloc_pd context=0x1 pd=0x10\n"
+		     "1.1 9 reg_mr kind=memory pd=0x10 addr=0x100000 "
+		     "length=4096 iova=0x100000 access=0x1 mr=0x20 lkey=0x30 "
+		     "rkey=0x40\n"
+		     "1.2 9 rereg_mr mr=0x20 flags=0x2 pd=0x11 addr=(nil) "
+		     "length=0 access=0x0 lkey=0x31 rkey=0x41 result=0\n"
+		     "1.3 9 dereg_mr mr=0x20\n"
+		     "1.4 9 dealloc_pd pd=0x10\n");
+	fclose(out);
+	check_replay(4, 0, 1);
+	end_file();
+}
+
 #define FLUSHES "CT91 "
 
 #ifdef HAVE_WR_FLUSH
@@ -431,6 +452,7 @@ static const struct test tests[] = {
 	     "CT90 record: a program that posts too early"),
 	TEST(ct91_flushes, FLUSHES "a program that flushes"),
 	TEST(ct92_flushes_recorded, "CT92 record: a program that flushes"),
+	TEST(ct93_no_domain, "CT93 replay: a domain that is not there"),
 };
 
 HARNESS_MAIN("pinionctl: record and replay", tests)
