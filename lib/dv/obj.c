@@ -4,6 +4,7 @@
  * unread. EREMOTEIO means that the command was refused: the answer has the status and
  * the syndrome.
  */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -240,24 +241,32 @@ EXPORT void mlx5dv_devx_obj_unimport(struct mlx5dv_devx_obj *obj)
 		real(obj);
 }
 
-static void at_least(uint32_t *size, uint32_t ours)
+/* Raise a field of @sizes to what ours need, if it lies within the @len bytes of the program. */
+static void at_least(void *sizes, size_t len, size_t offset, uint32_t ours)
 {
-	if (*size < ours)
+	uint32_t *size = sizes + offset;
+
+	if (offset + sizeof(*size) <= len && *size < ours)
 		*size = ours;
 }
 
-/* The device is not known yet, so there must be room for both kinds. */
+/*
+ * The device is not known yet, so there must be room for both kinds. A newer libmlx5 and program
+ * may know more fields than we do.
+ */
 EXPORT void _mlx5dv_get_export_sizes(struct mlx5dv_export_sizes *sizes,
 				     size_t sizes_len)
 {
 	__typeof__(&_mlx5dv_get_export_sizes) real =
 		DV_REAL(_mlx5dv_get_export_sizes, "MLX5_1.27");
-	struct mlx5dv_export_sizes all = {};
 
-	if (real)
-		real(&all, sizeof(all));
-	at_least(&all.devx_umem_attrs_size, 2 * sizeof(uint32_t));
-	at_least(&all.devx_obj_attrs_size, sizeof(uint32_t));
 	memset(sizes, 0, sizes_len);
-	memcpy(sizes, &all, sizes_len < sizeof(all) ? sizes_len : sizeof(all));
+	if (real)
+		real(sizes, sizes_len);
+	at_least(sizes, sizes_len,
+		 offsetof(struct mlx5dv_export_sizes, devx_umem_attrs_size),
+		 2 * sizeof(uint32_t));
+	at_least(sizes, sizes_len,
+		 offsetof(struct mlx5dv_export_sizes, devx_obj_attrs_size),
+		 sizeof(uint32_t));
 }

@@ -3,6 +3,8 @@
  * Stands in for libmlx5 on a device that libmlx5 would serve: every call succeeds and is
  * recorded.
  */
+#include <string.h>
+
 #include <pinion/mlx5dv.h>
 
 #include "mlx5.h"
@@ -132,4 +134,16 @@ int mlx5dv_devx_uar_export_dmabuf_fd(struct mlx5dv_devx_uar *devx_uar)
 {
 	ASKED(WORD(devx_uar));
 	return STANDIN_NUMBER;
+}
+
+void _mlx5dv_get_export_sizes(struct mlx5dv_export_sizes *sizes,
+			      size_t sizes_len)
+{
+	static const struct standin_export_sizes all = {
+		STANDIN_VAR, STANDIN_UMEM, STANDIN_OBJ, STANDIN_NEWER
+	};
+
+	ASKED(WORD(sizes), sizes_len);
+	memset(sizes, 0, sizes_len);
+	memcpy(sizes, &all, sizes_len < sizeof(all) ? sizes_len : sizeof(all));
 }

@@ -20,4 +20,16 @@ enum { STANDIN_NUMBER = 4242 };
 /* The pointer that calls return; must not be dereferenced. */
 #define STANDIN_POINTER ((void *)0x5a5a0000)
 
+/* It exports objects of one more kind than the headers know. */
+struct standin_export_sizes {
+	uint32_t var, umem, obj, newer;
+};
+
+enum {
+	STANDIN_VAR = 12,
+	STANDIN_UMEM = 2,
+	STANDIN_OBJ = 16,
+	STANDIN_NEWER = 20
+};
+
 #endif /* PINION_STANDIN_MLX5_H */
