@@ -141,7 +141,7 @@ static int query_dm(struct ibv_context *context, uint32_t handle,
 
 	fill_attr_in_obj(attrs, PINION_ATTR_DM_QUERY_HANDLE, handle);
 	fill_attr_out_ptr(attrs, PINION_ATTR_DM_QUERY_RESP, resp);
-	return execute_ioctl(context, attrs) ? errno : 0;
+	return execute_ioctl(context, attrs);
 }
 
 struct ibv_dm *pinion_import_dm(struct ibv_context *context, uint32_t handle)

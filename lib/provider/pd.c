@@ -104,7 +104,7 @@ static int check_handle(struct ibv_context *context, uint32_t handle)
 
 	fill_attr_in_obj(attrs, PINION_ATTR_PD_QUERY_HANDLE, handle);
 	fill_attr_out_ptr(attrs, PINION_ATTR_PD_QUERY_RESP, &resp);
-	return execute_ioctl(context, attrs) ? errno : 0;
+	return execute_ioctl(context, attrs);
 }
 
 struct ibv_pd *pinion_import_pd(struct ibv_context *context, uint32_t handle)
