@@ -35,7 +35,10 @@ bool dv_is_ours(struct ibv_context *context)
 	return context && ask(context);
 }
 
-/* Our devices have their name in the firmware version. */
+/*
+ * The module's devices have its name in the firmware version. These are also those of type
+ * pinion-mlx5, for which libmlx5 would say the same, and which it opens for commands in any case.
+ */
 static bool is_our_device(struct ibv_device *device)
 {
 	char path[IBV_SYSFS_PATH_MAX + 8], text[8] = "";
