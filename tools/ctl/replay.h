@@ -34,8 +34,8 @@ uint64_t call_length(const struct call *call);
 
 /* ------------------------------------------------------------------- differences */
 
-/* The call could not be repeated here; @why. */
-void replay_left(const struct call *call, const char *why);
+/* Count a call that cannot be repeated here. */
+void replay_left(void);
 /* @recorded and @here: errnos; 0 for success. */
 void replay_compare(const struct call *call, int recorded, int here);
 void replay_differs(const struct call *call, const char *recorded,

@@ -58,7 +58,7 @@ static void *object_of(const struct call *call, enum kind kind,
 	void *is = object_find(kind, call->pid, call_value(call, name));
 
 	if (!is)
-		replay_left(call, name);
+		replay_left();
 	return is;
 }
 
@@ -155,7 +155,7 @@ static void reg_mr(const struct call *call)
 		return;
 	memory = region_memory(call);
 	if (!memory && call_value(call, "addr")) {
-		replay_left(call, "memory");
+		replay_left();
 		return;
 	}
 	region = need(calloc(1, sizeof(*region)));
@@ -263,7 +263,7 @@ static void create_ah(const struct call *call)
 	if (!pd)
 		return;
 	if (gid && !strncmp(gid->text, "ff", 2)) {
-		replay_left(call, "multicast");
+		replay_left();
 		return;
 	}
 	object_made(call, KIND_AH, "ah", ibv_create_ah(pd, &attr));

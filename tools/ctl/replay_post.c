@@ -194,7 +194,7 @@ static struct queue *queue_of(const struct call *call)
 		object_find(KIND_QP, call->pid, call_value(call, "qp"));
 
 	if (!queue)
-		replay_left(call, "qp");
+		replay_left();
 	return queue;
 }
 
@@ -219,7 +219,7 @@ static void post_send(const struct call *call)
 	if (known)
 		replay_compare(call, 0, ibv_post_send(queue->qp, &wr, &bad));
 	else
-		replay_left(call, "opcode");
+		replay_left();
 }
 
 static void post_recv(const struct call *call)
@@ -244,7 +244,7 @@ static void post_srq_recv(const struct call *call)
 		wr = { .wr_id = call_value(call, "wr_id"), .sg_list = sges };
 
 	if (!srq) {
-		replay_left(call, "srq");
+		replay_left();
 		return;
 	}
 	wr.num_sge = sges_of(call, sges);
@@ -269,7 +269,7 @@ static void bind_mw(const struct call *call)
 	known = window && (bind.bind_info.mr || !bind.bind_info.length);
 	sent_add(queue, call, !known);
 	if (!known) {
-		replay_left(call, "mw or mr");
+		replay_left();
 		return;
 	}
 	err = ibv_bind_mw(queue->qp, window->mw, &bind);
@@ -373,11 +373,11 @@ static void completion(const struct call *call)
 	struct ibv_wc wc;
 
 	if (!cq || !queue) {
-		replay_left(call, "cq or qp");
+		replay_left();
 		return;
 	}
 	if (sent_was_left(queue, call)) {
-		replay_left(call, "opcode");
+		replay_left();
 		return;
 	}
 	queue->late = !completed(call, cq, queue, &wc);

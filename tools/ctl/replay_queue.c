@@ -28,7 +28,7 @@ static void destroy_cq(const struct call *call)
 	int err;
 
 	if (!cq) {
-		replay_left(call, "cq");
+		replay_left();
 		return;
 	}
 	err = ibv_destroy_cq(cq->cq);
@@ -48,7 +48,7 @@ static void create_srq(const struct call *call)
 	struct ibv_srq *srq;
 
 	if (!pd) {
-		replay_left(call, "pd");
+		replay_left();
 		return;
 	}
 	srq = ibv_create_srq(pd, &init);
@@ -64,7 +64,7 @@ static void destroy_srq(const struct call *call)
 	int err;
 
 	if (!srq) {
-		replay_left(call, "srq");
+		replay_left();
 		return;
 	}
 	err = ibv_destroy_srq(srq);
@@ -113,7 +113,7 @@ static void create_qp(const struct call *call)
 	struct queue *queue;
 
 	if (!type_is_known(init.qp_type) || !pd || !send_cq || !recv_cq) {
-		replay_left(call, "type of queue pair");
+		replay_left();
 		return;
 	}
 	init.send_cq = send_cq->cq;
@@ -209,7 +209,7 @@ static void modify_qp(const struct call *call)
 	struct ibv_qp_attr attr;
 
 	if (!queue) {
-		replay_left(call, "qp");
+		replay_left();
 		return;
 	}
 	attr = attr_of(call, queue, mask);
@@ -231,7 +231,7 @@ static void destroy_qp(const struct call *call)
 	int err;
 
 	if (!queue) {
-		replay_left(call, "qp");
+		replay_left();
 		return;
 	}
 	err = ibv_destroy_qp(queue->qp);
