@@ -121,12 +121,14 @@ int caps_command(char **words)
 	struct ibv_device_attr_ex attr = {};
 	struct ibv_context *context;
 	struct row row = {};
+	int err;
 
 	if (!words[0] || words[1])
 		die("caps: name one device");
 	context = device_open(words[0]);
-	if (ibv_query_device_ex(context, NULL, &attr))
-		die("%s: %m", words[0]);
+	err = ibv_query_device_ex(context, NULL, &attr);
+	if (err)
+		die("%s: %s", words[0], strerror(err));
 	row_text(&row, "dev", words[0]);
 	row_limits(&row, &attr.orig_attr);
 	row_number(&row, "comp_vectors", context->num_comp_vectors);

@@ -275,11 +275,13 @@ static void device_gid(struct replay_device *device)
 static void device_begin(const char *name)
 {
 	struct replay_device *device = &replay_device;
+	int err;
 
 	device->context = device_open(name);
 	device_gid(device);
-	if (ibv_query_port(device->context, 1, &device->port))
-		die("port 1: %m");
+	err = ibv_query_port(device->context, 1, &device->port);
+	if (err)
+		die("port 1: %s", strerror(err));
 	device->pd = ibv_alloc_pd(device->context);
 	device->cq = ibv_create_cq(device->context, 1024, NULL, NULL, 0);
 	if (!device->pd || !device->cq)
