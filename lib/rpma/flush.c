@@ -36,8 +36,10 @@ int flush_sink_new(struct flush_sink *sink, struct rpma_peer *peer)
 	if (peer->native_flush)
 		return 0;
 	sink->bytes = sink_map();
-	if (!sink->bytes)
+	if (!sink->bytes) {
+		LOG(ERROR, "mmap() failed: %s", strerror(errno));
 		return RPMA_E_NOMEM;
+	}
 	rc = rpma_mr_reg(peer, sink->bytes, sizeof(*sink->bytes),
 			 RPMA_MR_USAGE_READ_DST, &sink->mr);
 	if (rc)
