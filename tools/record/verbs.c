@@ -36,6 +36,19 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	return context;
 }
 
+struct ibv_context *ibv_import_device(int fd)
+{
+	struct ibv_context *context = OWN(ibv_import_device)(fd);
+	struct line line;
+
+	line_begin(&line, "import_device");
+	line_add(&line, " context=%p", (void *)context);
+	line_done(&line, context);
+	if (context)
+		posts_watch(context);
+	return context;
+}
+
 int ibv_close_device(struct ibv_context *context)
 {
 	struct line line;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * pinionctl record and replay (items CT80 to CT93): the file has all calls of a program, a
+ * pinionctl record and replay (items CT80 to CT95): the file has all calls of a program, a
  * replay gives the same results, and differences are reported.
  */
 #define _GNU_SOURCE
@@ -437,6 +437,44 @@ static void ct92_flushes_recorded(void)
 #define ct92_flushes_recorded no_wr_flush
 #endif
 
+#define IMPORTS "CT94 "
+
+/* A context that is imported is used like one that was opened. */
+static void ct94_imports(void)
+{
+	struct qp_cfg cfg = { .ctx = ibv_import_device(dup(dev.ctx->cmd_fd)) };
+	char *memory = MUST(aligned_alloc(PAGE, PAGE));
+	struct ibv_sge sge;
+	struct ibv_mr *mr;
+	struct link link;
+
+	if (!cfg.ctx)
+		skip("this device's contexts cannot be imported");
+	cfg.pd = MUST(ibv_alloc_pd(cfg.ctx));
+	mr = MUST(ibv_reg_mr(cfg.pd, memory, PAGE, ALL_ACCESS));
+	link_make(&link, &cfg);
+	sge = (struct ibv_sge){ (uintptr_t)memory, 64, mr->lkey };
+	expect(rdma(&link.a, IBV_WR_RDMA_WRITE, sge, sge.addr + 64, mr->rkey),
+	       IBV_WC_SUCCESS);
+	link_free(&link);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(cfg.pd), 0);
+	CHECK_EQ(ibv_close_device(cfg.ctx), 0);
+}
+
+/* What is posted there, and what completes, is recorded, too. */
+static void ct95_imports_recorded(void)
+{
+	char *text = record_test(IMPORTS);
+
+	CHECK_EQ(count(text, " import_device "), 1);
+	CHECK_EQ(count(text, " post_send "), 1);
+	CHECK_EQ(count(text, " completion "), 1);
+	check_replay(0, 0, 0);
+	free(text);
+	end_file();
+}
+
 static const struct test tests[] = {
 	TEST(ct80_both, "CT80 record: both ends"),
 	TEST(ct81_one_side, "CT81 replay: an end alone"),
@@ -453,6 +491,9 @@ static const struct test tests[] = {
 	TEST(ct91_flushes, FLUSHES "a program that flushes"),
 	TEST(ct92_flushes_recorded, "CT92 record: a program that flushes"),
 	TEST(ct93_no_domain, "CT93 replay: a domain that is not there"),
+	TEST(ct94_imports, IMPORTS "a program that imports a context"),
+	TEST(ct95_imports_recorded,
+	     "CT95 record: a program that imports a context"),
 };
 
 HARNESS_MAIN("pinionctl: record and replay", tests)
