@@ -157,6 +157,25 @@ static void outlives_endpoint(void)
 	sides_end(&sides);
 }
 
+/* A request that cannot leave its endpoint's channel is refused; one to be sent is not made. */
+static void stays_at_endpoint(void)
+{
+	struct rpma_conn_req *req, *none = (void *)&sides;
+
+	listen_here();
+	migrate_fails = EIO;
+	CHECK_EQ(rpma_conn_req_new(sides.peer[NEAR], address(), port, NULL,
+				   &none),
+		 RPMA_E_PROVIDER);
+	req = ask(NULL);
+	CHECK_EQ(rpma_conn_req_connect(&req, NULL, &sides.conn[NEAR]), 0);
+	migrate_fails = EIO;
+	CHECK_EQ(rpma_ep_next_conn_req(sides.ep, NULL, &none), RPMA_E_PROVIDER);
+	CHECK(none == (void *)&sides);
+	CHECK_EQ(event_of(sides.conn[NEAR]), RPMA_CONN_REJECTED);
+	sides_end(&sides);
+}
+
 /* Wrong arguments are RPMA_E_INVAL. */
 static void wrong_arguments(void)
 {
@@ -376,6 +395,7 @@ static const struct test tests[] = {
 	TEST(refused, "a request refused, and nobody there"),
 	TEST(unanswered, "an endpoint that goes with a request in it"),
 	TEST(outlives_endpoint, "a request that outlives its endpoint"),
+	TEST(stays_at_endpoint, "a request that gets no channel of its own"),
 	TEST(wrong_arguments, "wrong arguments"),
 	TEST(receive_before_connection, "receive before there is a connection"),
 	TEST(event_left_alone, "an event that could not be acknowledged"),

@@ -18,7 +18,7 @@
 #undef ibv_reg_mr
 
 struct registrations registrations;
-int dereg_fails, alloc_pd_fails, ack_fails;
+int dereg_fails, alloc_pd_fails, ack_fails, migrate_fails;
 static __thread bool malloc_fails;
 
 void registrations_reset(void)
@@ -103,6 +103,16 @@ int rdma_ack_cm_event(struct rdma_cm_event *event)
 	}
 	ack_fails = 0;
 	return rc;
+}
+
+int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
+{
+	int (*real)(struct rdma_cm_id *, struct rdma_event_channel *) =
+		dlsym(RTLD_NEXT, "rdma_migrate_id");
+
+	errno = migrate_fails;
+	migrate_fails = 0;
+	return errno ? -1 : real(id, channel);
 }
 
 /* A sanitizer's malloc() cannot be replaced: tests that need a failing one are skipped. */

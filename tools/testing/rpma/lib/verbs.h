@@ -24,6 +24,7 @@ extern int
 	alloc_pd_fails; /* errno of the next ibv_alloc_pd(); -1: NULL, errno 0 */
 
 extern int ack_fails; /* errno of the next rdma_ack_cm_event(), if not 0 */
+extern int migrate_fails; /* errno of the next rdma_migrate_id(), likewise */
 
 /*
  * Makes the next malloc() or calloc() of this thread fail. Skips the test if others have
