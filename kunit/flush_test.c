@@ -57,7 +57,7 @@ static enum pinion_syndrome hooked_enter_wait(struct pinion_keys *keys,
 		.region = &t->key,
 		.offset = want->addr - t->key.base,
 		.length = want->length,
-		.generation = t->key.generation,
+		.era = t->key.era,
 	};
 	return 0;
 }
@@ -91,7 +91,7 @@ static bool hooked_persist(void *kva, u64 length)
 	t->strays += addr != t->next;
 	t->next = addr + length;
 	if (t->next == t->exchange_at)
-		t->key.generation++;
+		pinion_key_exchanged(&t->key);
 	t->since += length;
 	t->runs++;
 	return true;
@@ -150,6 +150,8 @@ static void begin(struct kunit *test, u64 length)
 	t->qp.node = &t->node;
 	t->qp.service = PINION_SVC_RC;
 	pinion_half_init(&t->qp.resp.lock);
+	atomic64_set(&t->node.keys.era, 1);
+	t->key.keys = &t->node.keys;
 	t->key.base = BASE;
 	t->key.length = length;
 	t->run = LONG_RUN;
@@ -256,7 +258,7 @@ static void region_becomes(struct kunit *test, u64 base, u64 length)
 	KUNIT_ASSERT_EQ(test, come(), PINION_GAVE_WAY);
 	t->key.base = base;
 	t->key.length = length;
-	t->key.generation++;
+	pinion_key_exchanged(&t->key);
 	t->next = t->key.base;
 	while ((verdict = come()) == PINION_GAVE_WAY)
 		;

@@ -151,14 +151,14 @@ static inline int may_enter_remote(struct kunit *test, u32 value, u32 rights, u6
 	return err;
 }
 
-/* The generation that a remote read of the byte at @addr sees. */
-static inline u32 generation_of(struct kunit *test, u32 value, u64 addr)
+/* The era of the memory that a remote read of the byte at @addr sees. */
+static inline u64 era_of(struct kunit *test, u32 value, u64 addr)
 {
 	struct pinion_pass pass;
 
 	KUNIT_ASSERT_EQ(test, try_enter_remote(test, value, 0, addr, 1, &pass), 0);
 	pinion_key_leave(&pass);
-	return pass.generation;
+	return pass.era;
 }
 
 static inline bool gate_is_closed_now(const struct pinion_key *key)

@@ -334,6 +334,29 @@ static void a_peer_invalidates_what_it_may(struct kunit *test)
 	end_layout(l);
 }
 
+/* A layout does not keep a region from changing, so who goes on in it must notice. */
+static void a_region_that_changes_is_of_a_later_era(struct kunit *test)
+{
+	struct layout_test *l = new_layout(test, 0);
+	u64 first, second;
+
+	l->change.length = 16;
+	add(l, l->regions[0]->value, BASE, 8, 0);
+	add(l, l->regions[1]->value, BASE, 8, 0);
+	KUNIT_ASSERT_EQ(test, set(test, l), 0);
+	first = era_of(test, l->key->value, 0);
+	KUNIT_EXPECT_EQ(test, era_of(test, l->key->value, 8), first);
+	pinion_key_close(l->regions[1]);
+	pinion_key_exchanged(l->regions[1]);
+	pinion_key_open(l->regions[1]);
+	second = era_of(test, l->key->value, 8);
+	KUNIT_EXPECT_GT(test, second, first);
+	KUNIT_EXPECT_EQ(test, era_of(test, l->key->value, 0), first);
+	KUNIT_ASSERT_EQ(test, set(test, l), 0);
+	KUNIT_EXPECT_GT(test, era_of(test, l->key->value, 0), second);
+	end_layout(l);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(each_byte_is_where_its_range_has_it),
 	KUNIT_CASE(lengths_have_to_be_there),
@@ -341,6 +364,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_range_is_asked_when_it_is_reached),
 	KUNIT_CASE(a_closed_region_is_waited_for),
 	KUNIT_CASE(a_peer_invalidates_what_it_may),
+	KUNIT_CASE(a_region_that_changes_is_of_a_later_era),
 	{}
 };
 

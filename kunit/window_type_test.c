@@ -34,18 +34,18 @@ static void type_1_is_bound_again_elsewhere(struct kunit *test)
 			PINION_SYN_KEY_RANGE);
 }
 
-static void type_1_that_is_bound_again_is_another_generation(struct kunit *test)
+static void type_1_that_is_bound_again_is_of_a_later_era(struct kunit *test)
 {
 	struct pair pair = new_pair(test, IB_MW_TYPE_1);
 	struct pinion_wqe_bind bind = bind_all(&pair);
-	u32 first;
+	u64 first;
 
 	bind.new_rkey = bind.mw_rkey;
 	KUNIT_ASSERT_EQ(test, do_bind(test, &bind), 0);
-	first = generation_of(test, bind.new_rkey, BASE);
-	KUNIT_EXPECT_EQ(test, generation_of(test, bind.new_rkey, BASE), first);
+	first = era_of(test, bind.new_rkey, BASE);
+	KUNIT_EXPECT_EQ(test, era_of(test, bind.new_rkey, BASE), first);
 	KUNIT_ASSERT_EQ(test, do_bind(test, &bind), 0);
-	KUNIT_EXPECT_NE(test, generation_of(test, bind.new_rkey, BASE), first);
+	KUNIT_EXPECT_GT(test, era_of(test, bind.new_rkey, BASE), first);
 }
 
 static void type_1_is_unbound_by_length_0(struct kunit *test)
@@ -171,18 +171,18 @@ static void type_2_is_open_to_the_queue_it_was_bound_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, may_enter_remote(test, bind.new_rkey, 0, BASE, 1), 0);
 }
 
-static void type_2_that_is_bound_again_is_another_generation(struct kunit *test)
+static void type_2_that_is_bound_again_is_of_a_later_era(struct kunit *test)
 {
 	struct pair pair = new_pair(test, IB_MW_TYPE_2);
 	struct pinion_wqe_bind bind = bind_all(&pair);
-	u32 first;
+	u64 first;
 
 	bind.new_rkey = bind.mw_rkey;
 	KUNIT_ASSERT_EQ(test, do_bind(test, &bind), 0);
-	first = generation_of(test, bind.new_rkey, BASE);
+	first = era_of(test, bind.new_rkey, BASE);
 	KUNIT_ASSERT_EQ(test, invalidate(test, bind.new_rkey), 0);
 	KUNIT_ASSERT_EQ(test, do_bind(test, &bind), 0);
-	KUNIT_EXPECT_NE(test, generation_of(test, bind.new_rkey, BASE), first);
+	KUNIT_EXPECT_GT(test, era_of(test, bind.new_rkey, BASE), first);
 }
 
 static void type_2_may_count_from_0(struct kunit *test)
@@ -303,7 +303,7 @@ static void any_bind_is_done_or_refused_by_the_rules(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(type_1_is_bound_again_elsewhere),
-	KUNIT_CASE(type_1_that_is_bound_again_is_another_generation),
+	KUNIT_CASE(type_1_that_is_bound_again_is_of_a_later_era),
 	KUNIT_CASE(type_1_is_unbound_by_length_0),
 	KUNIT_CASE(type_1_that_is_refused_stays_bound_as_it_was),
 	KUNIT_CASE(type_1_is_open_to_any_queue),
@@ -313,7 +313,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(type_2_is_not_bound_to_nothing),
 	KUNIT_CASE(type_2_that_is_invalidated_lets_go_of_its_region),
 	KUNIT_CASE(type_2_is_open_to_the_queue_it_was_bound_on),
-	KUNIT_CASE(type_2_that_is_bound_again_is_another_generation),
+	KUNIT_CASE(type_2_that_is_bound_again_is_of_a_later_era),
 	KUNIT_CASE(type_2_may_count_from_0),
 	KUNIT_CASE(any_bind_is_done_or_refused_by_the_rules),
 	{}

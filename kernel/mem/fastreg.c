@@ -165,7 +165,7 @@ enum pinion_syndrome pinion_fastreg(struct pinion_keys *keys, struct ib_pd *pd,
 			swap(fast->mr.backing.mtt, fast->pages);
 		fast->fresh = false;
 		key->mtt = fast->mr.backing.mtt;
-		key->generation++;
+		pinion_key_exchanged(key);
 		if (!key->mtt->ends)
 			key->mtt->first = fast->mr.ibmr.iova & (fast->mr.ibmr.page_size - 1);
 		key->base = fast->mr.ibmr.iova;

@@ -278,6 +278,8 @@ static enum pinion_syndrome key_enter_range(struct pinion_keys *keys,
 	pass->region_slot = slot;
 	pass->offset = range.addr - region->base;
 	pass->length = range.length;
+	/* Unlike a window, a layout does not keep its regions from changing. */
+	pass->era = max(pass->era, region->era);
 	return 0;
 }
 
@@ -294,7 +296,7 @@ static enum pinion_syndrome key_enter_region(struct pinion_keys *keys, struct pi
 	pass->key = key;
 	pass->region = key;
 	pass->offset = want->addr - key->base;
-	pass->generation = key->generation;
+	pass->era = key->era;
 	pass->writes = want->rights & PINION_KEY_WRITING;
 	pass->length = U64_MAX;
 	if (key->kind == PINION_KEY_LAYOUT && want->length)

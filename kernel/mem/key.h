@@ -71,6 +71,7 @@ struct pinion_key {
 	struct ib_pd *pd;
 	u32 qpn;			/* type 2 window: the QP it is bound on, else 0 */
 	u32 generation;			/* incremented when the memory is exchanged */
+	u64 era;			/* that began then; see pinion_keys_era() */
 	u64 base;			/* address of the first byte, as in work requests */
 	u64 length;
 	struct pinion_mtt *mtt;		/* REGION: owned by the key's owner, or by @pager */
@@ -136,6 +137,13 @@ static inline bool pinion_key_is_own(const struct pinion_key *key, const struct 
 	       READ_ONCE(key->state) != PINION_KEY_DEAD;
 }
 
+/* Other memory is put behind @key. Its gate is closed. */
+static inline void pinion_key_exchanged(struct pinion_key *key)
+{
+	key->generation++;
+	key->era = atomic64_inc_return(&key->keys->era);
+}
+
 /* Drop a window's reference to its region. The window's gate is closed. */
 void pinion_key_unbind(struct pinion_key *key);
 
@@ -168,7 +176,7 @@ struct pinion_pass {
 	u64 offset;			/* of want.addr in the region */
 	u64 length;			/* LAYOUT: of the range; else U64_MAX */
 	u32 closed;			/* after PINION_SYN_CLOSED: the key whose gate it is */
-	u32 generation;
+	u64 era;			/* of the memory; of a layout and its region the later one */
 	bool writes;
 	s8 slot;			/* of the gates, see pinion_gate_enter() */
 	s8 region_slot;			/* if region != key */

@@ -321,6 +321,7 @@ int pinion_keys_init(struct pinion_keys *keys, struct ib_device *ibdev)
 
 	refcount_set(&keys->ref, 1);
 	keys->ibdev = ibdev;
+	atomic64_set(&keys->era, 1);
 	atomic_set(&keys->live, 0);
 	keys->next = NULL;
 	for (i = 0; i < PINION_KEYS_LOCKS; i++)

@@ -37,6 +37,7 @@ struct pinion_keys {
 	u32 moved;			/* keys with an index below this are in @next, too */
 	spinlock_t locks[PINION_KEYS_LOCKS];	/* each protects the lists of some indices */
 	struct work_struct resize;	/* on @reaps */
+	atomic64_t era;			/* see pinion_keys_era() */
 	atomic_t live;
 	u32 max;			/* PINION_MAX_KEYS; fewer in tests */
 	struct pinion_key *null;	/* local only: reads as zeros, swallows writes */
@@ -60,6 +61,20 @@ static inline void pinion_keys_get(struct pinion_keys *keys)
 
 /* Sleeps. */
 void pinion_keys_put(struct pinion_keys *keys);
+
+/*
+ * The eras of the device: a new one begins whenever other memory is put behind any of its keys, and
+ * the key remembers it (key->era). A message remembers the era in which it has begun, and is
+ * refused by a key of a later one: it may have accessed that key's old memory already. The first
+ * era is 1.
+ *
+ * A new era begins while the gate of its key is closed. So who has seen an era finds, in any gate
+ * that he enters later, all memory of this era and of those before. In any context.
+ */
+static inline u64 pinion_keys_era(const struct pinion_keys *keys)
+{
+	return atomic64_read_acquire(&keys->era);
+}
 
 /* Give @key a random number that no other key has, and publish it. Neither of the two sleeps. */
 void pinion_keys_add(struct pinion_keys *keys, struct pinion_key *key);

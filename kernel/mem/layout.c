@@ -115,7 +115,7 @@ static enum pinion_syndrome layout_change(struct pinion_key *key,
 			return syndrome;
 		key->layout = key->layout->other;
 		key->length = change->length;
-		key->generation++;
+		pinion_key_exchanged(key);
 	} else if (!key->layout->num) {
 		return PINION_SYN_BIND;
 	}

@@ -277,7 +277,7 @@ static int mr_apply(struct pinion_key *key, struct pinion_mr *mr, struct change 
 	} else {
 		/* Otherwise leave key->mtt alone: a pager may have exchanged it. */
 		if (change->translation) {
-			key->generation++;
+			pinion_key_exchanged(key);
 			swap(mr->backing, change->backing);
 			key->mtt = mr->backing.mtt;
 			/* The old table may be in key->one. Nobody reads that any more. */

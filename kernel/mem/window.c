@@ -121,7 +121,7 @@ static void window_set(struct pinion_key *window, struct pinion_key *region, u32
 	window->qpn = window->invalidatable ? qpn : 0;
 	window->base = bind->access & IB_ZERO_BASED ? 0 : bind->addr;
 	window->length = bind->length;
-	window->generation++;
+	pinion_key_exchanged(window);
 	window->region = region;
 	window->region_offset = region ? bind->addr - region->base : 0;
 }

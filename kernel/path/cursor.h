@@ -28,8 +28,7 @@ struct pinion_cursor {
 	u64 within;			/* bytes into it */
 	bool inside;
 	u64 entered;			/* @within when the gate was entered */
-	bool begun;			/* the current sge was entered before, */
-	u32 generation;			/* when its key had this generation */
+	u64 era;			/* of the device, when the message began; 0: it has not */
 	struct pinion_pass pass;
 	enum pinion_syndrome syndrome;	/* the reason, once an access was refused */
 };
@@ -49,7 +48,10 @@ void pinion_cursor_memory(struct pinion_cursor *cursor, void *memory);
 /* Memory in pieces of @piece bytes, each @stride bytes behind the one before it. */
 void pinion_cursor_pieces(struct pinion_cursor *cursor, void *memory, u32 piece, u32 stride);
 
-/* Go back to the first byte, or to the one at @offset. @cursor must not be inside. */
+/*
+ * pinion_cursor_rewind(): the message begins anew, at its first byte; what it has accessed does not
+ * count. pinion_cursor_seek(): it goes on at @offset. @cursor must not be inside.
+ */
 void pinion_cursor_rewind(struct pinion_cursor *cursor);
 void pinion_cursor_seek(struct pinion_cursor *cursor, u64 offset);
 
@@ -62,8 +64,8 @@ enum pinion_syndrome pinion_cursor_check(struct pinion_cursor *cursor);
 
 /*
  * Enter the gate at the current position; nothing to do if @cursor is inside. Only the @need bytes
- * that the message will touch are checked. If the key's memory was exchanged since this sge was
- * begun (its generation differs), the access is refused: a message must not be half in the old
+ * that the message will touch are checked. If the key's memory was exchanged since the message
+ * began (its era is a later one), the access is refused: a message must not be half in the old
  * memory and half in the new. Return: 0; PINION_SYN_CLOSED: leave all gates and call
  * pinion_cursor_wait(); or another syndrome, which is in cursor->syndrome, too.
  */

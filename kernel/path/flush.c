@@ -29,10 +29,10 @@ static void flush_want(const struct pinion_qp *qp, const struct pinion_target *t
 
 /*
  * Check the key, also for a range of 0 bytes. If the whole region is meant, set @want to its range.
- * @generation says which memory that is. Return: 0 or a syndrome.
+ * If its memory was exchanged after @era, that becomes the era of now. Return: 0 or a syndrome.
  */
 static enum pinion_syndrome flush_ask(struct pinion_qp *qp, struct pinion_want *want,
-				      u32 *generation)
+				      u64 *era)
 {
 	struct pinion_pass pass;
 	enum pinion_syndrome syndrome = pinion_key_enter_wait(&qp->node->keys, want, &pass);
@@ -44,7 +44,8 @@ static enum pinion_syndrome flush_ask(struct pinion_qp *qp, struct pinion_want *
 		want->length = pass.key->length;
 		want->whole = false;
 	}
-	*generation = pass.generation;
+	if (!*era || pass.era > *era)
+		*era = pinion_keys_era(&qp->node->keys);
 	pinion_key_leave(&pass);
 	return 0;
 }
@@ -67,7 +68,7 @@ static enum pinion_syndrome flush_run(struct pinion_qp *qp, const struct pinion_
 	if (syndrome)
 		return syndrome;
 	/* As for a message: not half in the old memory and half in the new. */
-	if (pass.generation != qp->resp.cursor.generation) {
+	if (pass.era > qp->resp.cursor.era) {
 		pinion_key_leave(&pass);
 		return PINION_SYN_KEY_STATE;
 	}
@@ -106,20 +107,20 @@ static void flush_leave(struct pinion_qp *qp, struct pinion_msg *msg)
 
 /*
  * resp.left counts the bytes still to be written back; it survives a missing page. The cursor, not
- * used by a FLUSH otherwise, has the generation of the memory that they are in. If @generation is
- * another one, the memory was exchanged: begin anew.
+ * used by a FLUSH otherwise, has the era in which it began. If @era is another one, the memory was
+ * exchanged: begin anew.
  */
 static enum pinion_verdict flush_to_persistence(struct pinion_qp *qp,
 						const struct pinion_target *target,
 						struct pinion_msg *msg, struct pinion_want *want,
-						u32 generation)
+						u64 era)
 {
 	struct pinion_resp *resp = &qp->resp;
 	u64 end = want->addr + want->length, stretch = pinion_stretch(), done;
 	enum pinion_syndrome syndrome;
 
-	if (!msg->resumed || resp->cursor.generation != generation) {
-		resp->cursor.generation = generation;
+	if (!msg->resumed || resp->cursor.era != era) {
+		resp->cursor.era = era;
 		resp->left = want->length;
 	}
 	while (resp->left) {
@@ -155,15 +156,15 @@ enum pinion_verdict pinion_flush(struct pinion_qp *qp, const struct pinion_targe
 {
 	struct pinion_want want;
 	enum pinion_syndrome syndrome;
-	u32 generation;
+	u64 era = msg->resumed ? qp->resp.cursor.era : 0;
 
 	flush_want(qp, target, msg, &want);
-	syndrome = flush_ask(qp, &want, &generation);
+	syndrome = flush_ask(qp, &want, &era);
 	if (syndrome)
 		return pinion_refuse_key(qp, syndrome);
 	/* Earlier writes must be visible to all CPUs before the answer is. */
 	smp_mb();
 	if (!(msg->flush_rights & IB_ACCESS_FLUSH_PERSISTENT))
 		return PINION_ACK;
-	return flush_to_persistence(qp, target, msg, &want, generation);
+	return flush_to_persistence(qp, target, msg, &want, era);
 }

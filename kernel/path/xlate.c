@@ -52,12 +52,12 @@ void pinion_cursor_rewind(struct pinion_cursor *cursor)
 {
 	cursor->at = 0;
 	cursor->within = 0;
-	cursor->begun = false;
+	cursor->era = 0;
 }
 
 void pinion_cursor_seek(struct pinion_cursor *cursor, u64 offset)
 {
-	pinion_cursor_rewind(cursor);
+	cursor->at = 0;
 	while (cursor->at < cursor->num_sge && offset > cursor->sge[cursor->at].length)
 		offset -= cursor->sge[cursor->at++].length;
 	cursor->within = offset;
@@ -87,7 +87,6 @@ enum pinion_syndrome pinion_cursor_enter(struct pinion_cursor *cursor, u64 need)
 	       cursor->within == cursor->sge[cursor->at].length) {
 		cursor->at++;
 		cursor->within = 0;
-		cursor->begun = false;
 	}
 	/* Cannot happen: callers compare the lengths before they copy. */
 	if (WARN_ON_ONCE(cursor->at >= cursor->num_sge))
@@ -103,14 +102,15 @@ enum pinion_syndrome pinion_cursor_enter(struct pinion_cursor *cursor, u64 need)
 	if (cursor->want.addr < sge->addr)
 		return cursor_refuse(cursor, PINION_SYN_KEY_RANGE);
 	syndrome = pinion_key_enter(cursor->keys, &cursor->want, &cursor->pass);
-	if (!syndrome && cursor->begun && cursor->generation != cursor->pass.generation) {
+	/* It begins here, in the gate: one that had to wait for a change has not begun before. */
+	if (!syndrome && !cursor->era)
+		cursor->era = pinion_keys_era(cursor->keys);
+	if (!syndrome && cursor->pass.era > cursor->era) {
 		pinion_key_leave(&cursor->pass);
 		syndrome = PINION_SYN_KEY_STATE;
 	}
 	if (syndrome)
 		return syndrome == PINION_SYN_CLOSED ? syndrome : cursor_refuse(cursor, syndrome);
-	cursor->begun = true;
-	cursor->generation = cursor->pass.generation;
 	cursor->inside = true;
 	cursor->entered = cursor->within;
 	return 0;

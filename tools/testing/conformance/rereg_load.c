@@ -85,10 +85,7 @@ static struct buf *filled(size_t length, int byte)
 static void start_user(struct user *u, pthread_t *thread, struct ibv_mr *mr,
 		       enum ibv_wr_opcode opcode, size_t length)
 {
-	/* Long, because a retransmitted part may see other memory than the rest. */
-	struct qp_cfg cfg = { .timeout = 20 };
-
-	link_make(&u->link, &cfg);
+	link_make(&u->link, NULL);
 	u->mine = region_new(length, 77, ALL_ACCESS);
 	memset(u->mine.buf->data, 0x77, length);
 	u->mr = mr;
@@ -135,6 +132,111 @@ static void b21_readers(int length)
 		if (dev.pinion && !dev.packets && length < 10000)
 			CHECK_EQ(readers[i].refused, 0);
 	}
+}
+
+/* Messages from or to two parts of one region, each a piece of a request's scatter list. */
+struct scatterer {
+	struct link link;
+	struct ibv_mr *mr; /* of one of @bufs, both of two PARTs */
+	struct buf *bufs[2];
+	struct region whole; /* at the other end of the messages */
+	enum ibv_wr_opcode opcode;
+	_Atomic bool stop;
+	_Atomic unsigned long done, refused;
+};
+
+enum { PART = 60000 };
+
+static struct ibv_wc use_parts_once(struct scatterer *s)
+{
+	struct ibv_sge parts[2] = { { 0, PART, s->mr->lkey },
+				    { PART, PART, s->mr->lkey } };
+	struct ibv_sge whole = sge_of(&s->whole, 0, 2 * PART);
+	bool received = s->opcode == IBV_WR_SEND;
+	struct ibv_send_wr wr = {
+		.sg_list = received ? &whole : parts,
+		.num_sge = received ? 1 : 2,
+		.opcode = s->opcode,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { s->whole.base, s->whole.rkey },
+	};
+
+	if (received)
+		post_recv(&s->link.b, parts, 2, 1);
+	post(&s->link.a, &wr);
+	return await(s->link.a.scq);
+}
+
+static bool consists_of(const uint8_t *data, int byte)
+{
+	return data[0] == byte && !memcmp(data, data + 1, 2 * PART - 1);
+}
+
+/* A message that succeeded was in one of the two buffers, and not half in each. */
+static void check_parts(const struct scatterer *s, int byte)
+{
+	if (s->opcode == IBV_WR_RDMA_WRITE) {
+		if (!consists_of(s->whole.buf->data, s->whole.buf->data[0]))
+			FAIL("one message is from the old and the new memory");
+		return;
+	}
+	if (!consists_of(s->bufs[0]->data, byte) &&
+	    !consists_of(s->bufs[1]->data, byte))
+		FAIL("one message is in the old and the new memory");
+}
+
+static void *use_parts(void *arg)
+{
+	struct scatterer *s = arg;
+	struct ibv_wc wc;
+	int byte = 0;
+
+	while (!s->stop) {
+		byte = byte % 255 + 1;
+		if (s->opcode != IBV_WR_RDMA_WRITE)
+			memset(s->whole.buf->data, byte, 2 * PART);
+		wc = use_parts_once(s);
+		if (wc.status != IBV_WC_SUCCESS) {
+			expect(wc, s->opcode == IBV_WR_SEND ?
+					   IBV_WC_REM_OP_ERR :
+					   IBV_WC_LOC_PROT_ERR);
+			link_renew(&s->link);
+			s->refused++;
+			continue;
+		}
+		drain(s->link.b.rcq);
+		check_parts(s, byte);
+		s->done++;
+	}
+	return NULL;
+}
+
+/* A message with two parts of a region is from or in one memory, whichever part comes first. */
+static void b21_parts(int opcode)
+{
+	struct scatterer s = { .opcode = opcode };
+	double end = now() + opt.seconds;
+	unsigned long changes = 0;
+	pthread_t thread;
+
+	s.bufs[0] = filled(2 * PART, 0xaa);
+	s.bufs[1] = filled(2 * PART, 0xbb);
+	s.mr = MUST(ibv_reg_mr(dev.pd, s.bufs[0]->data, 2 * PART, ZERO_BASED));
+	s.whole = region_new(2 * PART, 77, ALL_ACCESS);
+	link_make(&s.link, NULL);
+	CHECK_EQ(pthread_create(&thread, NULL, use_parts, &s), 0);
+	while (go_on(end, s.done && s.refused)) {
+		CHECK_EQ(ibv_rereg_mr(s.mr, TRANS | ACCESS, NULL,
+				      s.bufs[++changes & 1]->data, 2 * PART,
+				      ZERO_BASED),
+			 0);
+		usleep(rnd_below(500));
+	}
+	s.stop = true;
+	pthread_join(thread, NULL);
+	note("%lu changes, %lu messages, %lu refused", changes, s.done,
+	     s.refused);
+	CHECK(s.done && s.refused);
 }
 
 /* Once rereg returns, nothing is written to the old memory. */
@@ -362,6 +464,12 @@ static const struct test tests[] = {
 	TEST_OF(b21_readers, 9001, "B21 small reads see one memory"),
 	TEST_OF(b21_readers, 300001, "B21 reads of many pages see one memory"),
 	TEST_OF(b21_readers, 3000001, "B21 reads of megabytes see one memory"),
+	TEST_OF(b21_parts, IBV_WR_RDMA_WRITE,
+		"B21 two parts of a region that are written are of one memory"),
+	TEST_OF(b21_parts, IBV_WR_RDMA_READ,
+		"B21 two parts of a region that are read into are of one memory"),
+	TEST_OF(b21_parts, IBV_WR_SEND,
+		"B21 two parts of a region that receive are of one memory"),
 	TEST(b21_old_memory, "B21 the old memory is left alone"),
 	TEST(b21_revoked, "B21 revoked rights are gone"),
 };

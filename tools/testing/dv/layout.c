@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Layouts: keys whose ranges are set by requests (UMR) on queue pairs made by command. Traffic by
- * such keys, the end of a region that has a range in one, and invalid requests (items VL1 to VL7).
+ * such keys, the end of a region that has a range in one, and invalid requests (items VL1 to VL8).
  */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "raw_queue.h"
 
@@ -461,6 +463,82 @@ static void vl7_by_datagrams(void)
 	end();
 }
 
+/* A region under a key alternates between two buffers. */
+struct alternating {
+	struct ibv_mr *mr;
+	struct buf *bufs[2];
+	_Atomic bool stop;
+	unsigned long changes;
+};
+
+enum { LONG = 1000000 };
+
+static void *alternate(void *arg)
+{
+	struct alternating *r = arg;
+
+	while (!r->stop) {
+		CHECK_EQ(ibv_rereg_mr(r->mr,
+				      IBV_REREG_MR_CHANGE_TRANSLATION |
+					      IBV_REREG_MR_CHANGE_ACCESS,
+				      NULL, r->bufs[++r->changes & 1]->data,
+				      LONG, ALL_ACCESS | IBV_ACCESS_ZERO_BASED),
+			 0);
+		usleep(rnd_below(500));
+	}
+	return NULL;
+}
+
+/*
+ * A region under a key is registered again for other memory, while messages by the key are longer
+ * than one stay in its gate: each is from one memory, or refused.
+ */
+static void vl8_a_region_changes(void)
+{
+	unsigned long done = 0, refused = 0;
+	struct alternating r = {};
+	double until;
+	pthread_t thread;
+	struct raw_cqe cqe;
+	struct region sink;
+	struct umr umr;
+	int i;
+
+	begin(false);
+	sink = region_new(LONG, 7, ALL_ACCESS);
+	for (i = 0; i < 2; i++) {
+		r.bufs[i] = buf_new(LONG, 0);
+		memset(r.bufs[i]->data, i ? 0xbb : 0xaa, LONG);
+	}
+	r.mr = MUST(ibv_reg_mr(dev.pd, r.bufs[0]->data, LONG,
+			       ALL_ACCESS | IBV_ACCESS_ZERO_BASED));
+	umr = umr_new(WRITES | PEER_READS | PEER_WRITES);
+	umr_add(&umr, r.mr->lkey, 0, LONG);
+	umr_done(&umr);
+	CHECK_EQ(pthread_create(&thread, NULL, alternate, &r), 0);
+	until = now() + opt.seconds;
+	for (i = 0; go_on(until, done && refused); i++) {
+		cqe = i & 1 ? move(RAW_WRITE, &sink, 0, LONG) :
+			      move_remote(RAW_READ, &sink, 0, LONG);
+		if (cqe.opcode != REQUEST) {
+			denied(cqe, i & 1 ? 0x04 : 0x13);
+			refused++;
+			continue;
+		}
+		if (memcmp(sink.buf->data, sink.buf->data + 1, LONG - 1) != 0)
+			FAIL("a message has both the old and the new memory");
+		done++;
+	}
+	r.stop = true;
+	pthread_join(thread, NULL);
+	note("%lu changes, %lu messages, %lu refused", r.changes, done,
+	     refused);
+	CHECK(done && refused);
+	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
+	region_free(&sink);
+	end();
+}
+
 static const struct test tests[] = {
 	TEST_OF(scattered, false, "VL1 keys of lists of ranges"),
 	TEST_OF(scattered, true, "VL2 keys of ranges over and over"),
@@ -469,6 +547,7 @@ static const struct test tests[] = {
 	TEST(vl5_invalidated, "VL5 invalidated by a peer, and by its owner"),
 	TEST(vl6_lies, "VL6 requests that lie (class 3)"),
 	TEST(vl7_by_datagrams, "VL7 invalidated on a queue pair for datagrams"),
+	TEST(vl8_a_region_changes, "VL8 a region under a key changes (class 7)"),
 };
 
 HARNESS_MAIN("mlx5dv: keys that requests fill in", tests)

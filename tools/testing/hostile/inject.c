@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Each injected failure (items IN1 to IN25; kernel/mem/inject.h): it happens as ordered, only to
+ * Each injected failure (items IN1 to IN26; kernel/mem/inject.h): it happens as ordered, only to
  * its target, and leaves nothing behind.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -581,6 +582,82 @@ static void in25_slow_page(void)
 	CHECK(device_counter("rnr_waits") <= before + MOST);
 }
 
+/* A region that gets other memory while a fault for a missing page of it is delayed. */
+struct exchanged {
+	struct ibv_mr *mr;
+	struct buf *bufs[2];
+};
+
+enum { MESSAGE = 60000, THERE = 40960 };
+
+static void *exchange_meanwhile(void *arg)
+{
+	const struct exchanged *x = arg;
+
+	while (!ordered("met"))
+		usleep(1000);
+	CHECK_EQ(ibv_rereg_mr(x->mr,
+			      IBV_REREG_MR_CHANGE_TRANSLATION |
+				      IBV_REREG_MR_CHANGE_ACCESS,
+			      NULL, x->bufs[1]->data, MESSAGE,
+			      ODP_ALL | IBV_ACCESS_ZERO_BASED),
+		 0);
+	return NULL;
+}
+
+/*
+ * A message lacks a page in its middle, and when that has come its region has other memory: the
+ * message is refused, since else it would be from both.
+ */
+static void in26_exchanged(int opcode)
+{
+	struct exchanged x = {
+		.bufs = { buf_new(MESSAGE, 0), buf_new(MESSAGE, 0) },
+	};
+	bool by_peer = opcode == IBV_WR_RDMA_READ;
+	pthread_t thread;
+	struct region all;
+	struct ibv_sge sge;
+	struct ibv_wc wc;
+
+	need_odp();
+	begin_link(NULL);
+	memset(x.bufs[0]->data, 0xaa, MESSAGE);
+	memset(x.bufs[1]->data, 0xbb, MESSAGE);
+	x.mr = MUST(ibv_reg_mr(dev.pd, x.bufs[0]->data, MESSAGE,
+			       ODP_ALL | IBV_ACCESS_ZERO_BASED));
+	all = region_new(MESSAGE, 9, ALL_ACCESS);
+	sge = by_peer ? sge_of(&all, 0, MESSAGE) :
+			(struct ibv_sge){ 0, MESSAGE, x.mr->lkey };
+	expect(rdma(&link_.a, opcode, sge, by_peer ? 0 : all.base,
+		    by_peer ? x.mr->rkey : all.rkey),
+	       IBV_WC_SUCCESS);
+	CHECK(all.buf->data[0] == 0xaa &&
+	      !memcmp(all.buf->data, all.buf->data + 1, MESSAGE - 1));
+
+	CHECK_EQ(orders_invalidate("%u %d %zu", x.mr->lkey, THERE, PAGE), 0);
+	order("fault-delay number %u value 500000", x.mr->lkey);
+	CHECK_EQ(pthread_create(&thread, NULL, exchange_meanwhile, &x), 0);
+	wc = rdma(&link_.a, opcode, sge, by_peer ? 0 : all.base,
+		  by_peer ? x.mr->rkey : all.rkey);
+	pthread_join(thread, NULL);
+	orders_over(1);
+	if (wc.status == IBV_WC_SUCCESS)
+		FAIL("it begins with %#x and ends with %#x", all.buf->data[0],
+		     all.buf->data[MESSAGE - 1]);
+	if (by_peer)
+		expect(wc, IBV_WC_REM_ACCESS_ERR);
+	else
+		expect_why(wc, IBV_WC_LOC_PROT_ERR, PINION_SYN_KEY_STATE);
+	/* A message that begins now is from the new memory. */
+	link_renew(&link_);
+	expect(rdma(&link_.a, opcode, sge, by_peer ? 0 : all.base,
+		    by_peer ? x.mr->rkey : all.rkey),
+	       IBV_WC_SUCCESS);
+	CHECK(all.buf->data[0] == 0xbb &&
+	      !memcmp(all.buf->data, all.buf->data + 1, MESSAGE - 1));
+}
+
 static const struct test tests[] = {
 	TEST(in1_pin, "IN1 pin"),
 	TEST(in2_watch, "IN2 watch"),
@@ -609,6 +686,10 @@ static const struct test tests[] = {
 	TEST(in23_none_any_more, "IN23 loss of an answer, and no more reads"),
 	TEST(in24_atomics, "IN24 loss of answers to atomics"),
 	TEST(in25_slow_page, "IN25 fault-delay, and when to come again"),
+	TEST_OF(in26_exchanged, IBV_WR_RDMA_WRITE,
+		"IN26 fault-delay, and other memory behind an lkey (class 7)"),
+	TEST_OF(in26_exchanged, IBV_WR_RDMA_READ,
+		"IN26 fault-delay, and other memory behind an rkey (class 7)"),
 };
 
 ORDERS_MAIN("Failures by order", tests)
