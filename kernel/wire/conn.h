@@ -23,6 +23,8 @@
 /* The largest window: packets that a requester may have unacknowledged. */
 #define PINION_CONN_WINDOW	256
 
+struct pinion_asked;
+
 /* A READ that is being answered, packet by packet. */
 struct pinion_reading {
 	bool active;
@@ -31,6 +33,7 @@ struct pinion_reading {
 	u32 srqn;			/* XRC */
 	u32 offset;			/* of the next packet's payload in the answer */
 	u32 length;			/* of the answer */
+	struct pinion_asked *asked;	/* in conn.asked_for */
 	struct pinion_cursor source;
 };
 
@@ -54,10 +57,11 @@ struct pinion_found {
 	u64 before;			/* the old value */
 };
 
-/* The arguments of a READ, to check a duplicate of the request. */
+/* A READ, to check a duplicate of the request, or one for what was lost of the answer. */
 struct pinion_asked {
 	u64 number;			/* of the first packet of its answer */
 	u64 addr;
+	u64 era;			/* in which it began; see struct pinion_cursor */
 	u32 packets;
 	u32 length;
 	u32 rkey;

@@ -6,8 +6,9 @@
 #include "../path/fault.h"
 #include "responder.h"
 
-/* Remember the arguments of a READ that was performed. */
-static void responder_remember_asked(struct pinion_conn *conn, const struct pinion_msg *msg)
+/* Remember the READ whose answer begins. */
+static struct pinion_asked *responder_remember_asked(struct pinion_conn *conn,
+						     const struct pinion_msg *msg)
 {
 	u32 i = conn->num_asked_for++ % ARRAY_SIZE(conn->asked_for);
 
@@ -19,6 +20,7 @@ static void responder_remember_asked(struct pinion_conn *conn, const struct pini
 		.rkey = msg->rkey,
 		.srqn = msg->srqn,
 	};
+	return &conn->asked_for[i];
 }
 
 /* Does the READ @msg ask for (a rest of) what @asked asked for, at the same addresses? */
@@ -31,17 +33,21 @@ static bool asked_is(const struct pinion_asked *asked, const struct pinion_msg *
 	       msg->remote_addr == asked->addr + offset && msg->length + offset <= asked->length;
 }
 
-/* A duplicate READ is answered only if it asks for the same memory as the original. */
-static bool responder_was_asked(const struct pinion_conn *conn, const struct pinion_msg *msg)
+/*
+ * A duplicate READ is answered only if it asks for the same memory as the original. Return: that,
+ * or NULL.
+ */
+static struct pinion_asked *responder_was_asked(struct pinion_conn *conn,
+						const struct pinion_msg *msg)
 {
 	u32 i, count = min_t(u64, conn->num_asked_for, ARRAY_SIZE(conn->asked_for));
 	u64 number = pinion_receiver_number(&conn->receiver, msg->psn);
-	const struct pinion_asked *asked = conn->asked_for;
+	struct pinion_asked *asked = conn->asked_for;
 
 	for (i = 0; i < count; i++, asked++)
 		if (number >= asked->number && number - asked->number < asked->packets)
-			return asked_is(asked, msg, number, conn->qp->mtu);
-	return false;
+			return asked_is(asked, msg, number, conn->qp->mtu) ? asked : NULL;
+	return NULL;
 }
 
 static void responder_begin_reading(struct pinion_conn *conn, struct pinion_msg *msg, bool again)
@@ -69,13 +75,19 @@ void pinion_responder_read_new(struct pinion_conn *conn, struct pinion_msg *msg,
 	if (!conn->reading.active)
 		return;
 	pinion_receiver_take(&conn->receiver, packet);
-	responder_remember_asked(conn, msg);
+	conn->reading.asked = responder_remember_asked(conn, msg);
 }
 
 void pinion_responder_read_again(struct pinion_conn *conn, struct pinion_msg *msg)
 {
-	if (responder_was_asked(conn, msg))
-		responder_begin_reading(conn, msg, true);
+	struct pinion_asked *asked = responder_was_asked(conn, msg);
+
+	if (!asked)
+		return;
+	responder_begin_reading(conn, msg, true);
+	conn->reading.asked = asked;
+	/* The requester may have a part of the answer: the rest must be of the same memory. */
+	conn->reading.source.era = asked->era;
 }
 
 static u8 reading_code(const struct pinion_reading *reading, u32 bytes)
@@ -110,6 +122,7 @@ static enum pinion_verdict responder_read(struct pinion_conn *conn, u32 bytes,
 	if (!pinion_responder_page_came(conn, &msg))
 		return PINION_PEER_PAGE;
 	verdict = pinion_respond_give(conn->qp, &msg, &reading->source, reading->again);
+	reading->asked->era = reading->source.era;
 	if (verdict == PINION_PEER_PAGE)
 		pinion_responder_await_page(conn, &msg);
 	return verdict;
