@@ -176,7 +176,7 @@ struct pinion_pass {
 	u64 offset;			/* of want.addr in the region */
 	u64 length;			/* LAYOUT: of the range; else U64_MAX */
 	u32 closed;			/* after PINION_SYN_CLOSED: the key whose gate it is */
-	u64 era;			/* of the memory; of a layout and its region the later one */
+	u64 era;			/* of the memory; of a layout and its region the later */
 	bool writes;
 	s8 slot;			/* of the gates, see pinion_gate_enter() */
 	s8 region_slot;			/* if region != key */

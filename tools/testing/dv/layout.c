@@ -547,7 +547,8 @@ static const struct test tests[] = {
 	TEST(vl5_invalidated, "VL5 invalidated by a peer, and by its owner"),
 	TEST(vl6_lies, "VL6 requests that lie (class 3)"),
 	TEST(vl7_by_datagrams, "VL7 invalidated on a queue pair for datagrams"),
-	TEST(vl8_a_region_changes, "VL8 a region under a key changes (class 7)"),
+	TEST(vl8_a_region_changes,
+	     "VL8 a region under a key changes (class 7)"),
 };
 
 HARNESS_MAIN("mlx5dv: keys that requests fill in", tests)
