@@ -198,9 +198,6 @@ static int dmabuf_region_fault(struct pinion_pager *pager, u64 offset, u64 lengt
 	struct dma_resv *resv = dmabuf_resv_of(dmabuf);
 	int err;
 
-	/* Pinned memory is mapped from registration on. If it is missing, it was revoked. */
-	if (dmabuf->once)
-		return -ENODEV;
 	err = dmabuf_lock_arrived(dmabuf);
 	if (err)
 		return err;
@@ -215,6 +212,12 @@ static int dmabuf_region_fault(struct pinion_pager *pager, u64 offset, u64 lengt
 	}
 	dma_resv_unlock(resv);
 	return err;
+}
+
+/* Pinned memory is mapped from registration on. If it is missing, it was revoked. */
+static int dmabuf_once_fault(struct pinion_pager *pager, u64 offset, u64 length, bool write)
+{
+	return -ENODEV;
 }
 
 /* All of it, as an exporter does. */
@@ -257,6 +260,14 @@ static const struct pinion_pager_ops pager_ops = {
 	.answers = true,
 	.fault = dmabuf_region_fault,
 	.invalidate = dmabuf_region_invalidate,
+	.attach = dmabuf_region_attach,
+	.destroy = dmabuf_region_destroy,
+};
+
+/* What the exporter takes away of pinned memory does not come back, so nobody else does. */
+static const struct pinion_pager_ops once_ops = {
+	.answers = true,
+	.fault = dmabuf_once_fault,
 	.attach = dmabuf_region_attach,
 	.destroy = dmabuf_region_destroy,
 };
@@ -324,7 +335,7 @@ static struct dmabuf *dmabuf_import(struct ib_device *ibdev, struct device *dma_
 	}
 	/* For data direct this is not the device that the table of keys keeps. */
 	get_device(dmabuf->umem->attach->dev);
-	pinion_pager_init(&dmabuf->pager, &pager_ops);
+	pinion_pager_init(&dmabuf->pager, dmabuf->once ? &once_ops : &pager_ops);
 	/* Report errors here, not to the first message. */
 	*why = "killed while the dma-buf's exporter moved it";
 	err = dmabuf_lock_arrived(dmabuf);

@@ -22,7 +22,7 @@ static struct pinion_pager *inject_pager_of(const struct pinion_pass *pass, u64 
 		*length = key->length - *offset;
 	if (!*length || !pinion_range_holds(0, key->length, *offset, *length))
 		return ERR_PTR(-ERANGE);
-	if (!region->pager)
+	if (!region->pager || !region->pager->ops->invalidate)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (key != region)
 		*offset += key->region_offset;

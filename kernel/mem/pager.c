@@ -132,6 +132,8 @@ bool pinion_pager_ask(struct pinion_pager *pager, u64 offset, u64 run)
 	/* The order is still pending: a mover that found a page missing need not fault at once. */
 	if (READ_ONCE(pager->takes_away))
 		return true;
+	if (!pager->ops->invalidate)
+		return false;
 	if (!pinion_inject(PINION_INJECT_INVALIDATE, pager->pid, pager->key->value))
 		return false;
 	WRITE_ONCE(pager->takes_away, true);

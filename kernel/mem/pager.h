@@ -49,7 +49,7 @@ struct pinion_pager_ops {
 	/*
 	 * Invalidate the pages of @length bytes at @offset, and maybe others, like an mmu
 	 * notifier. On return no mover accesses them. In no gate; sleeps. Return: 0 or a
-	 * negative errno.
+	 * negative errno. NULL if they could not come again.
 	 */
 	int (*invalidate)(struct pinion_pager *pager, u64 offset, u64 length);
 	/*

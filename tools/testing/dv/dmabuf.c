@@ -12,6 +12,7 @@
 
 #include "dmabuf.h"
 #include "keys.h"
+#include "orders.h"
 #include "pins.h"
 
 enum {
@@ -316,6 +317,33 @@ static void c10_revoked(void)
 	dmabuf_check_unused(&dmabuf);
 }
 
+/* Pages of a pinned buffer could not come again, so no order of root takes them away. */
+static void c10_not_by_order(void)
+{
+	struct region other, region;
+	struct dmabuf dmabuf;
+	struct link link;
+
+	dv_begin();
+	need_exporter();
+	orders_begin();
+	dmabuf = dmabuf_own(SIZE, 0);
+	other = region_new(LEN, 5, ALL_ACCESS);
+	link_make(&link, NULL);
+	region = region_of(dmabuf_view(&dmabuf, 0, LEN),
+			   MUST(mlx5dv_reg_dmabuf_mr(dev.pd, 0, LEN, 0,
+						     dmabuf.fd, WRITABLE, 1)),
+			   0);
+	CHECK_EQ(orders_invalidate("%u", region.rkey), EOPNOTSUPP);
+	exchange(&link, &other, &region);
+	order("invalidate number %u", region.rkey);
+	exchange(&link, &other, &region);
+	exchange(&link, &region, &other);
+	orders_over(0);
+	CHECK_EQ(ibv_dereg_mr(region.mr), 0);
+	dmabuf_check_unused(&dmabuf);
+}
+
 /* The path of the data direct device exists, and is returned only if there is room for it. */
 static void c12_path(void)
 {
@@ -344,6 +372,7 @@ static const struct test tests[] = {
 	TEST_WITH(each_kind, region_flags, "C4-C5-C6-C7-flags-and-bounds"),
 	TEST(c10_pinned, "C2-C10-one-moves-the-other-is-pinned"),
 	TEST(c10_revoked, "C10-one-that-is-pinned-is-taken-away"),
+	TEST(c10_not_by_order, "C10-nor-by-order"),
 	TEST(c12_path, "C12-where-the-other-device-is"),
 #endif
 	TEST_WITH(each_kind, umem_traffic, "D8-umems-of-dma-bufs"),
@@ -351,4 +380,4 @@ static const struct test tests[] = {
 	TEST(d9_pinned, "D9-pinned-exactly-once"),
 };
 
-HARNESS_MAIN("dma-bufs by mlx5dv", tests)
+ORDERS_MAIN("dma-bufs by mlx5dv", tests)
