@@ -106,14 +106,17 @@ struct ib_mr *pinion_reg_dm_mr(struct pinion_keys *keys, struct ib_pd *pd,
 	struct pinion_backing backing = {};
 	struct ib_mr *ibmr;
 
-	if (access & (IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB))
-		return ERR_PTR(-EINVAL);
+	if (access & (IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB | IB_ACCESS_FLUSH_PERSISTENT))
+		return ERR_PTR(pinion_mr_refused(pd, offset, length, 0, access,
+						 "rights that no device memory has", -EINVAL));
 	backing.mtt = dm_describe(dm, offset, length);
 	if (!backing.mtt)
-		return ERR_PTR(-ENOMEM);
+		return ERR_PTR(pinion_mr_refused(pd, offset, length, 0, access,
+						 "no room for its table", -ENOMEM));
 	ibmr = pinion_region_make(keys, pd, &backing, 0, length, access);
 	if (IS_ERR(ibmr)) {
 		pinion_mtt_free(backing.mtt);
+		pinion_mr_refused(pd, offset, length, 0, access, "no key", PTR_ERR(ibmr));
 		return ibmr;
 	}
 	trace_mr_reg(ibmr->lkey, ibmr->iova, length, access, pinion_since(begun));

@@ -179,6 +179,11 @@ static void dm5_region(void)
 	MUST_NOT(ibv_reg_dm_mr(dev.pd, dm, 0, SIZE,
 			       IBV_ACCESS_ZERO_BASED | IBV_ACCESS_REMOTE_WRITE),
 		 EINVAL);
+	/* Its bytes do not survive a power failure. */
+	if (dev.pinion)
+		MUST_NOT(ibv_reg_dm_mr(dev.pd, dm, 0, SIZE,
+				       DM_ACCESS | IBV_ACCESS_FLUSH_PERSISTENT),
+			 dev.persistent ? EINVAL : EOPNOTSUPP);
 	MUST(ibv_reg_dm_mr(dev.pd, dm, 0, SIZE, DM_ACCESS));
 	MUST(ibv_reg_dm_mr(dev.pd, dm, SIZE, 0, DM_ACCESS));
 	CHECK_EQ(vm_pin(0), 0);
