@@ -37,6 +37,11 @@ static struct flush_test {
 	u64 safe;			/* what is before it is behind a barrier */
 	u32 pauses;			/* the half owned, others may have run */
 	u32 pagers;			/* references */
+	u64 ordinary;			/* this address is not persistent; or 0 */
+	u64 block;			/* bytes that are known from one question */
+	u32 inside;			/* gates */
+	u32 asked, asked_inside;	/* questions; those with a gate held */
+	u32 outside;			/* written back with no gate held */
 } *t;
 
 static u32 hooked_stretch(void)
@@ -52,6 +57,7 @@ static enum pinion_syndrome hooked_enter_wait(struct pinion_keys *keys,
 
 	if (!want->whole && (want->addr < t->key.base || want->addr + want->length > end))
 		return PINION_SYN_KEY_RANGE;
+	t->inside++;
 	*pass = (struct pinion_pass){
 		.key = &t->key,
 		.region = &t->key,
@@ -64,6 +70,7 @@ static enum pinion_syndrome hooked_enter_wait(struct pinion_keys *keys,
 
 static void hooked_leave(const struct pinion_pass *pass)
 {
+	t->inside--;
 }
 
 static u64 hooked_run(const struct pinion_pass *pass, u64 offset, u64 want, void **kva)
@@ -84,17 +91,28 @@ static void hooked_missing_put(struct pinion_missing *missing)
 	t->pagers--;
 }
 
-static bool hooked_persist(void *kva, u64 length)
+/* Whether memory is persistent is asked with a lock, so in no gate. */
+static bool hooked_ask(struct pinion_persistent *known, const void *kva, u64 length)
+{
+	t->asked++;
+	t->asked_inside += t->inside;
+	if ((unsigned long)kva == t->ordinary)
+		return false;
+	*known = (struct pinion_persistent){ .start = kva, .length = t->block };
+	return true;
+}
+
+static void hooked_persist(void *kva, u64 length)
 {
 	u64 addr = (unsigned long)kva;
 
+	t->outside += !t->inside;
 	t->strays += addr != t->next;
 	t->next = addr + length;
 	if (t->next == t->exchange_at)
 		pinion_key_exchanged(&t->key);
 	t->since += length;
 	t->runs++;
-	return true;
 }
 
 static void hooked_barrier(void)
@@ -134,6 +152,7 @@ static enum pinion_moved hooked_move(struct pinion_node *node, struct pinion_cur
 #define pinion_pass_run hooked_run
 #define pinion_pager_get hooked_pager_get
 #define pinion_missing_put hooked_missing_put
+#define pinion_persist_ask hooked_ask
 #define pinion_persist_run hooked_persist
 #define pinion_persist_barrier hooked_barrier
 #define pinion_refuse_key hooked_refuse_key
@@ -155,6 +174,7 @@ static void begin(struct kunit *test, u64 length)
 	t->key.base = BASE;
 	t->key.length = length;
 	t->run = LONG_RUN;
+	t->block = LONG_RUN;
 	t->next = BASE;
 	t->msg = (struct pinion_msg){
 		.opcode = PINION_OP_FLUSH,
@@ -307,6 +327,36 @@ static void missing_page(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->strays, 0);
 }
 
+/* The lock that the question takes may sleep, so it is asked outside; writing is inside. */
+static void asks_outside_of_the_gate(struct kunit *test)
+{
+	begin(test, 3 * STRETCH);
+	KUNIT_EXPECT_EQ(test, come(), PINION_ACK);
+	KUNIT_EXPECT_EQ(test, t->next, BASE + t->msg.length);
+	KUNIT_EXPECT_GT(test, t->asked, 0);
+	KUNIT_EXPECT_EQ(test, t->asked_inside, 0);
+	KUNIT_EXPECT_EQ(test, t->outside, 0);
+	KUNIT_EXPECT_EQ(test, t->inside, 0);
+}
+
+static void what_is_known_is_not_asked_again(struct kunit *test)
+{
+	begin(test, 3 * STRETCH);
+	t->block = 10 * STRETCH;
+	KUNIT_EXPECT_EQ(test, come(), PINION_ACK);
+	KUNIT_EXPECT_EQ(test, t->asked, 1);
+	KUNIT_EXPECT_EQ(test, t->next, BASE + t->msg.length);
+}
+
+static void ordinary_memory_is_refused(struct kunit *test)
+{
+	begin(test, 3 * STRETCH);
+	t->ordinary = BASE + 5 * LONG_RUN;
+	KUNIT_EXPECT_EQ(test, come(), PINION_NAK_ACCESS);
+	KUNIT_EXPECT_EQ(test, t->next, t->ordinary);
+	KUNIT_EXPECT_EQ(test, t->inside, 0);
+}
+
 static struct kunit_case flush_cases[] = {
 	KUNIT_CASE(brief_gives_way_after_each_stretch),
 	KUNIT_CASE(short_runs_fill_a_stretch),
@@ -317,6 +367,9 @@ static struct kunit_case flush_cases[] = {
 	KUNIT_CASE(region_is_exchanged),
 	KUNIT_CASE(region_is_exchanged_meanwhile),
 	KUNIT_CASE(missing_page),
+	KUNIT_CASE(asks_outside_of_the_gate),
+	KUNIT_CASE(what_is_known_is_not_asked_again),
+	KUNIT_CASE(ordinary_memory_is_refused),
 	{}
 };
 

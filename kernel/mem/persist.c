@@ -77,13 +77,28 @@ out:
 	return err;
 }
 
-bool pinion_persist_run(void *kva, u64 length)
+/* Ask for a block of so many bytes first: those that follow are probably in it. */
+#define PERSIST_BLOCK	SZ_2M
+
+bool pinion_persist_ask(struct pinion_persistent *known, const void *kva, u64 length)
 {
-	if (!persist_is_persistent(kva, length))
-		return false;
+	const void *start = (const void *)ALIGN_DOWN((uintptr_t)kva, PERSIST_BLOCK);
+	u64 block = ALIGN(kva + length - start, PERSIST_BLOCK);
+
+	if (!persist_is_persistent(start, block)) {
+		start = kva;
+		block = length;
+		if (!persist_is_persistent(start, block))
+			return false;
+	}
+	*known = (struct pinion_persistent){ .start = start, .length = block };
+	return true;
+}
+
+void pinion_persist_run(void *kva, u64 length)
+{
 	arch_wb_cache_pmem(kva, length);
 	trace_persist(virt_to_phys(kva), length);
-	return true;
 }
 
 void pinion_persist_barrier(void)

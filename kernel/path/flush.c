@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * FLUSH. Memory is coherent, so visibility needs a memory barrier only. For persistence each run
- * of the range is written back from the CPU's caches, inside the gate of its key.
+ * of the range is written back from the CPU's caches, inside the gate of its key, once it is known
+ * to be persistent memory, which is asked outside.
  */
 #include <linux/sched.h>
 
@@ -50,18 +51,24 @@ static enum pinion_syndrome flush_ask(struct pinion_qp *qp, struct pinion_want *
 	return 0;
 }
 
+/* The first run of a range: what was found inside the gate. */
+struct flush_run {
+	void *kva;
+	u64 length;			/* 0: its first page is missing */
+	bool done;			/* it was written back */
+};
+
 /*
- * Write back the first run of @want, inside the gate. Return: 0, and in *@run the bytes written
- * back, 0 if the first page is missing (then @missing holds a reference to its pager); or a
- * syndrome.
+ * Find the first run of @want inside the gate, and write it back if it is of @known. If its first
+ * page is missing, @missing holds a reference to its pager. Return: 0 or a syndrome.
  */
-static enum pinion_syndrome flush_run(struct pinion_qp *qp, const struct pinion_want *want,
-				      u64 *run, struct pinion_missing *missing)
+static enum pinion_syndrome flush_inside(struct pinion_qp *qp, const struct pinion_want *want,
+					 const struct pinion_persistent *known,
+					 struct flush_run *run, struct pinion_missing *missing)
 {
 	struct pinion_want stretch = *want;
 	enum pinion_syndrome syndrome;
 	struct pinion_pass pass;
-	void *kva;
 
 	stretch.length = min_t(u64, want->length, pinion_stretch());
 	syndrome = pinion_key_enter_wait(&qp->node->keys, &stretch, &pass);
@@ -78,8 +85,11 @@ static enum pinion_syndrome flush_run(struct pinion_qp *qp, const struct pinion_
 	 * block of the file.
 	 */
 	pass.writes = pass.key->rights & PINION_KEY_WRITING;
-	*run = pinion_pass_run(&pass, 0, stretch.length, &kva);
-	if (!*run) {
+	run->length = pinion_pass_run(&pass, 0, stretch.length, &run->kva);
+	run->done = run->length && pinion_persist_knows(known, run->kva, run->length);
+	if (run->done)
+		pinion_persist_run(run->kva, run->length);
+	if (!run->length) {
 		*missing = (struct pinion_missing){
 			.pager = pass.region->pager,
 			.offset = pass.offset,
@@ -87,12 +97,32 @@ static enum pinion_syndrome flush_run(struct pinion_qp *qp, const struct pinion_
 			.write = pass.writes,
 		};
 		pinion_pager_get(missing->pager);
-	} else if (!pinion_persist_run(kva, *run)) {
-		/* Not persistent memory (any more); the registration has checked that it was. */
-		syndrome = PINION_SYN_FAULT;
 	}
 	pinion_key_leave(&pass);
-	return syndrome;
+	return 0;
+}
+
+/*
+ * Write back the first run of @want. Whether memory is persistent can be asked only outside of the
+ * gate. Meanwhile another page may have come there, so look again inside. Return: 0, and in *@bytes
+ * those written back, 0 if the first page is missing; or a syndrome.
+ */
+static enum pinion_syndrome flush_run(struct pinion_qp *qp, const struct pinion_want *want,
+				      struct pinion_persistent *known, u64 *bytes,
+				      struct pinion_missing *missing)
+{
+	enum pinion_syndrome syndrome;
+	struct flush_run run;
+
+	for (;;) {
+		syndrome = flush_inside(qp, want, known, &run, missing);
+		*bytes = run.length;
+		if (syndrome || run.done || !run.length)
+			return syndrome;
+		/* Not persistent (any more); the registration has checked that it was. */
+		if (!pinion_persist_ask(known, run.kva, run.length))
+			return PINION_SYN_FAULT;
+	}
 }
 
 /*
@@ -117,6 +147,7 @@ static enum pinion_verdict flush_to_persistence(struct pinion_qp *qp,
 {
 	struct pinion_resp *resp = &qp->resp;
 	u64 end = want->addr + want->length, stretch = pinion_stretch(), done;
+	struct pinion_persistent known = {};
 	enum pinion_syndrome syndrome;
 
 	if (!msg->resumed || resp->cursor.era != era) {
@@ -126,7 +157,7 @@ static enum pinion_verdict flush_to_persistence(struct pinion_qp *qp,
 	while (resp->left) {
 		want->addr = end - resp->left;
 		want->length = resp->left;
-		syndrome = flush_run(qp, want, &done, &msg->missing);
+		syndrome = flush_run(qp, want, &known, &done, &msg->missing);
 		if (syndrome)
 			return pinion_refuse_key(qp, syndrome);
 		if (!done) {
