@@ -79,8 +79,8 @@ struct inject_order {
 
 DEFINE_STATIC_KEY_FALSE(pinion_injecting);
 
-/* Protects inject_orders. Taken in any context. */
-static DEFINE_SPINLOCK(inject_lock);
+/* Protects inject_orders. Taken in any context, also inside gates, so it must not sleep. */
+static DEFINE_RAW_SPINLOCK(inject_lock);
 static struct inject_order inject_orders[MAX_ORDERS];
 static u32 inject_last_id;
 
@@ -131,12 +131,12 @@ int pinion_inject_ask(enum pinion_inject_kind kind, pid_t pid, u32 number)
 	unsigned long flags;
 	int value = 0;
 
-	spin_lock_irqsave(&inject_lock, flags);
+	raw_spin_lock_irqsave(&inject_lock, flags);
 	for (order = inject_orders; order < inject_orders + MAX_ORDERS; order++) {
 		if (inject_is_of(order, kind, pid, number) && inject_is_due(order) && !value)
 			value = order->value;
 	}
-	spin_unlock_irqrestore(&inject_lock, flags);
+	raw_spin_unlock_irqrestore(&inject_lock, flags);
 	return value ?: pinion_inject_attr_ask(kind);
 }
 
@@ -146,10 +146,10 @@ bool pinion_inject_lasts(enum pinion_inject_kind kind, pid_t pid, u32 number)
 	unsigned long flags;
 	bool lasts = false;
 
-	spin_lock_irqsave(&inject_lock, flags);
+	raw_spin_lock_irqsave(&inject_lock, flags);
 	for (order = inject_orders; order < inject_orders + MAX_ORDERS; order++)
 		lasts |= inject_is_of(order, kind, pid, number);
-	spin_unlock_irqrestore(&inject_lock, flags);
+	raw_spin_unlock_irqrestore(&inject_lock, flags);
 	return lasts || pinion_inject_attr_lasts(kind);
 }
 
@@ -238,9 +238,9 @@ static int inject_add(struct inject_order *new)
 		new->id = ++inject_last_id;
 	} while (!new->id || inject_find(new->id));
 	prandom_seed_state(&new->chance, new->seed);
-	spin_lock_irq(&inject_lock);
+	raw_spin_lock_irq(&inject_lock);
 	*place = *new;
-	spin_unlock_irq(&inject_lock);
+	raw_spin_unlock_irq(&inject_lock);
 	return 0;
 }
 
@@ -249,14 +249,14 @@ static int inject_remove(u32 id)
 {
 	int i, found = 0;
 
-	spin_lock_irq(&inject_lock);
+	raw_spin_lock_irq(&inject_lock);
 	for (i = 0; i < MAX_ORDERS; i++) {
 		if (id && inject_orders[i].id != id)
 			continue;
 		found++;
 		inject_orders[i].id = 0;
 	}
-	spin_unlock_irq(&inject_lock);
+	raw_spin_unlock_irq(&inject_lock);
 	inject_tell_keepers();
 	return found || !id ? 0 : -ENOENT;
 }
@@ -404,9 +404,9 @@ static int inject_show(struct seq_file *file, void *unused)
 	int i;
 
 	for (i = 0; i < MAX_ORDERS; i++) {
-		spin_lock_irq(&inject_lock);
+		raw_spin_lock_irq(&inject_lock);
 		order = inject_orders[i];
-		spin_unlock_irq(&inject_lock);
+		raw_spin_unlock_irq(&inject_lock);
 		if (order.id)
 			inject_show_one(file, &order);
 	}
