@@ -101,14 +101,9 @@ static int restrack_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	struct pinion_key *key = to_pinion_mr(ibmr)->key;
 	struct row rows[] = { { "block_size" }, { "windows" } };
 	int slot = pinion_gate_enter_wait(&key->gate);
-	struct pinion_odp *odp;
+	u8 shift = pinion_look_shift(key);
 
-	if (key->mtt)
-		rows[0].value = 1ULL << key->mtt->shift;
-	/* The tables of an on-demand region are in its children. */
-	odp = pinion_odp_of(key);
-	if (odp)
-		rows[0].value = 1ULL << odp->shift;
+	rows[0].value = shift ? BIT_ULL(shift) : 0;
 	rows[1].value = atomic_read(&key->lent);
 	pinion_gate_leave(slot);
 	return restrack_put_rows(msg, rows, ARRAY_SIZE(rows));

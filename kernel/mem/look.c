@@ -60,9 +60,17 @@ static void look_at_table(const struct pinion_mtt *mtt, struct pinion_mr_facts *
 {
 	facts->entries = mtt->ends ? mtt->num_pieces : mtt->num_blocks;
 	facts->table_bytes = look_table_bytes(mtt);
+}
+
+u8 pinion_look_shift(const struct pinion_key *region)
+{
+	/* The tables of an on-demand region are in its children. */
+	struct pinion_odp *odp = pinion_odp_of(region);
+
+	if (odp)
+		return odp->shift;
 	/* Pieces have no common length. */
-	if (!mtt->ends)
-		facts->block_shift = mtt->shift;
+	return region->mtt && !region->mtt->ends ? region->mtt->shift : 0;
 }
 
 /* Inside the gate, so the key and its memory do not change. */
@@ -79,6 +87,7 @@ static void look_at_region(const struct pinion_mr *mr, struct pinion_mr_facts *f
 	facts->generation = key->generation;
 	facts->iova = key->base;
 	facts->length = key->length;
+	facts->block_shift = pinion_look_shift(key);
 	if (key->mtt)
 		look_at_table(key->mtt, facts);
 	if (facts->kind == PINION_MR_DMABUF) {
@@ -113,7 +122,6 @@ void pinion_mr_look(struct ib_mr *ibmr, struct pinion_mr_facts *facts)
 	odp = pinion_odp_of(key);
 	if (odp) {
 		facts->address = odp->start;
-		facts->block_shift = odp->shift;
 		pinion_pager_get(&odp->pager);
 	}
 	pinion_gate_leave(slot);
@@ -143,15 +151,6 @@ int pinion_look_enter(struct pinion_keys *keys, u32 value, struct pinion_pass *p
 	return pinion_key_enter_wait(keys, &want, pass) ? -ENOENT : 0;
 }
 
-static u8 look_shift(const struct pinion_key *region)
-{
-	struct pinion_odp *odp = pinion_odp_of(region);
-
-	if (odp)
-		return odp->shift;
-	return region->mtt && !region->mtt->ends ? region->mtt->shift : 0;
-}
-
 int pinion_key_look(struct pinion_keys *keys, u32 value, struct pinion_key_view *view)
 {
 	struct pinion_pass pass;
@@ -161,7 +160,7 @@ int pinion_key_look(struct pinion_keys *keys, u32 value, struct pinion_key_view 
 		return err;
 	*view = (struct pinion_key_view){
 		.generation = pass.region->generation,
-		.shift = look_shift(pass.region),
+		.shift = pinion_look_shift(pass.region),
 		.base = pass.key->base,
 		.length = pass.key->length,
 	};
@@ -175,7 +174,7 @@ static int look_at_run(const struct pinion_key *region, u64 offset, u64 want,
 {
 	void *kva;
 
-	want = min(want, (u64)LOOK_BLOCKS << max_t(u8, look_shift(region), PAGE_SHIFT));
+	want = min(want, (u64)LOOK_BLOCKS << max_t(u8, pinion_look_shift(region), PAGE_SHIFT));
 	if (region->kind == PINION_KEY_PIECES)
 		run->length = pinion_pieces_run(region->pieces, offset, want, &kva);
 	else if (region->mtt)
