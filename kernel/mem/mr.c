@@ -369,11 +369,18 @@ struct ib_mr *pinion_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64
 		.access = flags & IB_MR_REREG_ACCESS ? access : mr->access,
 	};
 	u64 begun = trace_mr_rereg_enabled() ? ktime_get_ns() : 0;
+	static const char bound[] = "windows are bound to it, or it is part of other keys";
 	const char *why = "no memory of a process, or an unknown change";
 	int err = -EOPNOTSUPP;
 
 	if (flags & ~REREG_FLAGS || !mr->backing.umem)
 		goto refused;
+	/* Ask before anything is pinned; mr_apply() asks again. */
+	if (atomic_read(&key->lent)) {
+		why = bound;
+		err = -EBUSY;
+		goto refused;
+	}
 	if (change.translation)
 		err = mr_translate(&change, key, start, length, iova, &why);
 	else
@@ -384,7 +391,7 @@ struct ib_mr *pinion_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64
 	err = mr_apply(key, mr, &change);
 	if (change.translation)
 		mr_unback(&change.backing);
-	why = "windows are bound to it";
+	why = bound;
 	if (err)
 		goto refused;
 	mr_name(mr);
