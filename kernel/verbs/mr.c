@@ -5,6 +5,7 @@
  */
 #include <rdma/ib_umem.h>
 
+#include "../compat/umem.h"
 #include "../mem/dm.h"
 #include "../mem/dmabuf.h"
 #include "../mem/fastreg.h"
@@ -154,6 +155,10 @@ static struct ib_mr *mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 leng
 	if (flags & IB_MR_REREG_TRANS && mr_too_long(start, length, becomes))
 		return ERR_PTR(pinion_mr_refused(ibmr->pd, start, length, iova, becomes,
 						 "longer than a region may be", -EINVAL));
+	/* As when it is registered; see compat/ops.c. */
+	if (becomes & IB_ACCESS_ON_DEMAND && pinion_has_dma_handle(ibmr))
+		return ERR_PTR(pinion_mr_refused(ibmr->pd, start, length, iova, becomes,
+						 "on demand with a DMA handle", -EOPNOTSUPP));
 	return pinion_rereg_user_mr(ibmr, flags, start, length, iova, access, pd);
 }
 

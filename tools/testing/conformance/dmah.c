@@ -107,6 +107,15 @@ static void dh3_region(void)
 		      (uintptr_t)buf->data);
 	exchange(&link, &local, &r);
 	exchange(&link, &r, &local);
+	/* There are no hints for memory on demand, so it does not become that. */
+	errno = 0;
+	CHECK_EQ(ibv_rereg_mr(r.mr,
+			      IBV_REREG_MR_CHANGE_TRANSLATION |
+				      IBV_REREG_MR_CHANGE_ACCESS,
+			      NULL, buf->data, LEN, ODP_ALL),
+		 IBV_REREG_MR_ERR_CMD);
+	CHECK_EQ(errno, EOPNOTSUPP);
+	exchange(&link, &r, &local);
 	region_free(&r);
 	CHECK_EQ(ibv_dealloc_dmah(dmah), 0);
 	region_free(&local);
