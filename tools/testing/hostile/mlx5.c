@@ -390,6 +390,18 @@ static void mx3_queue_pairs(void)
 	CHECK_EQ(vm_pin(0), before);
 }
 
+static int limit_srq(uint32_t handle, uint32_t limit)
+{
+	struct ib_uverbs_modify_srq cmd = {
+		.srq_handle = handle,
+		.attr_mask = IBV_SRQ_LIMIT,
+		.srq_limit = limit,
+	};
+
+	return raw_command(fd, IB_USER_VERBS_CMD_MODIFY_SRQ, &cmd, sizeof(cmd),
+			   NULL, 0);
+}
+
 /* Shared receive queues with wrong sizes, flags and memory are refused, and pin nothing. */
 static void mx4_shared_queues(void)
 {
@@ -433,6 +445,8 @@ static void mx4_shared_queues(void)
 	CHECK_EQ(vm_pin(0), before);
 	CHECK_EQ(raw_create_srq(fd, pd, 127, &payload, &handle), 0);
 	CHECK_EQ(vm_pin(0), before + 8);
+	CHECK_EQ(limit_srq(handle, 127), 0);
+	CHECK_EQ(limit_srq(handle, 128), EINVAL);
 	CHECK_EQ(raw_destroy_queue(fd, UVERBS_OBJECT_SRQ, handle), 0);
 	CHECK_EQ(vm_pin(0), before);
 }
