@@ -110,8 +110,6 @@ void pinion_responder_acknowledge_due(struct pinion_conn *conn)
  */
 static void responder_drop_doubtful(struct pinion_conn *conn)
 {
-	if (!conn->qp->resp.doubtful)
-		return;
 	pinion_stat_inc(conn->qp, rx_early_drops);
 	pinion_kept_forget(&conn->kept_requests);
 }
@@ -121,7 +119,10 @@ void pinion_responder_refuse(struct pinion_conn *conn, u32 psn, enum pinion_verd
 	u8 code = PINION_NAK_CODE_REQUEST;
 
 	if (verdict == PINION_SILENCE) {
-		responder_drop_doubtful(conn);
+		if (conn->qp->resp.doubtful)
+			responder_drop_doubtful(conn);
+		else if (!pinion_qp_is_reliable(conn->qp))
+			pinion_stat_inc(conn->qp, ud_drops);
 		return;
 	}
 	if (verdict == PINION_NAK_ACCESS)
