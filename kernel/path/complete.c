@@ -159,12 +159,22 @@ static bool cq_holds(struct pinion_cq *cq, const struct pinion_cqe *cqe, struct 
 	return false;
 }
 
-static void cq_fill(struct pinion_cq *cq, const struct pinion_cqe *cqe, struct cq_news *news)
+/* fill_lock is held, so that times do not go backwards from one completion to the next. */
+static void cq_stamp(const struct pinion_cq *cq, struct pinion_cqe *cqe)
+{
+	if (cq->flags & PINION_CQ_TIMESTAMP)
+		cqe->timestamp = ktime_get_raw_ns();
+	if (cq->flags & PINION_CQ_WALLCLOCK)
+		cqe->wallclock = ktime_get_real_ns();
+}
+
+static void cq_fill(struct pinion_cq *cq, struct pinion_cqe *cqe, struct cq_news *news)
 {
 	bool full = pinion_inject(PINION_INJECT_OVERFLOW, cq->pid, cqe->qpn);
 
 	/* A resize exchanges the ring under this lock, so it is not used outside of it. */
 	spin_lock(&cq->fill_lock);
+	cq_stamp(cq, cqe);
 	if (static_branch_unlikely(&pinion_injecting) && !full && cq_holds(cq, cqe, news))
 		news->there = true;
 	else
@@ -227,10 +237,6 @@ bool pinion_complete(struct pinion_cq *cq, struct pinion_cqe *cqe)
 	struct cq_news news = {};
 
 	trace_completion(cqe);
-	if (cq->flags & PINION_CQ_TIMESTAMP)
-		cqe->timestamp = ktime_get_raw_ns();
-	if (cq->flags & PINION_CQ_WALLCLOCK)
-		cqe->wallclock = ktime_get_real_ns();
 	cq_fill(cq, cqe, &news);
 	cq_spread(cq, &news);
 	return news.there;
