@@ -49,9 +49,13 @@ bed_sum_programs() (
 )
 # Builds test programs, by default all, with the compiler and the libibverbs of a root. An empty
 # folder begins with the last build by any tree, if only sources of test programs have changed since.
-bed_programs() { # ROOT [PROGRAM...]
+# Only this first make is told which, so if it fails, the next one begins with an empty folder, too.
+bed_programs() ( # ROOT [PROGRAM...]
 	local dir=$TOP/build/testing-$1 begun sums what='' changed=() file as_new=()
-	mkdir -p "$dir"
+	mkdir -p "$TOP/build"
+	exec 9>"$dir.lock"
+	flock 9
+	kept_begin "$dir"
 	if (($# == 1)) && [ "$1" != host ]; then
 		begun=$(date +%s.%N)
 		sums=$(bed_sum_programs)
@@ -67,9 +71,10 @@ bed_programs() { # ROOT [PROGRAM...]
 			done
 		fi
 	fi
-	"$BED/enter" --rw "$dir" "$1" make -s -j"$JOBS" -C "$TOP/tools/testing" O="$dir" "${as_new[@]}" "${@:2}" >&2
+	"$BED/enter" --rw "$dir" "$1" make -s -j"$JOBS" -C "$TOP/tools/testing" O="$dir" "${as_new[@]}" "${@:2}" >&2 || return
+	rm -f "$dir/.taken"
 	[ -z "$what" ] || kept_give "programs-$1" "$what" "$sums" "$TOP" "$dir" -type f -o -type l
-}
+)
 
 # Sets $inside to the command that sets the environment of the tests. HOW: a selection as in check's
 # plan (`quick', ...), or empty. No test begins after $until, if set (seconds since 1970).

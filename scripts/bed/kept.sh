@@ -29,10 +29,18 @@ kept_rename() {
 		-e "s$d$mark$d$new${d}g"
 }
 
+# kept_begin OUT: makes the folder, which is empty if the last build took what was kept and did not come
+# to its end: what was to be compiled then is old and looks new.
+kept_begin() {
+	[ ! -e "$1/.taken" ] || rm -rf "${1:?}"
+	mkdir -p "$1"
+}
+
 # kept_take NAME WHAT SUMS TREE OUT TIME: fills the folder OUT, which must be empty, with the last build,
 # and sets $changed to the list of sources that have changed since. Fails if there is none, or of
 # something else. All files get the age of TIME, just before the SUMS were made: newer than the
-# sources that were read then, and older than any that is written later.
+# sources that were read then, and older than any that is written later. The caller removes OUT/.taken
+# when nothing in OUT is older than it looks.
 kept_take() {
 	local lock old='' kept=$LAST/$1
 	{ exec {lock}<"$kept.lock"; } 2>/dev/null || return
@@ -43,8 +51,10 @@ kept_take() {
 	fi
 	# shellcheck disable=SC2034 # for the caller
 	mapfile -t changed < <(kept_changes "$3")
+	touch "$5/.taken"
 	cp -r "$kept/files/." "$5/" || {
-		rm -rf "${5:?}"/*
+		rm -rf "${5:?}"
+		mkdir "$5"
 		exec {lock}<&-
 		return 1
 	}
