@@ -90,7 +90,7 @@ bed_inside() { # BED ROOT HOW
 		"KVERBS=$kverbs/build/${target[$1]}/kverbs.ko" "MODULE=$TOP/build/${target[$1]}/pinion.ko")
 }
 
-# Sets $guest to the command that boots a bed.
+# Sets $guest to the command that boots a bed, with what has been built for it.
 bed_guest() { # BED ROOT
 	local folder=/
 	case $1 in
@@ -105,9 +105,9 @@ bed_guest() { # BED ROOT
 		;;
 	own)
 		folder=$("$BED/root" "$2")
-		guest=(env "PINION_BOX_KERNEL=$OWN_KERNEL" tools/box/pinion-box --root "$folder" --flavour "$own_flavour"
-			--module-dir "$TOP/build/own")
+		guest=(env "PINION_BOX_KERNEL=$OWN_KERNEL" tools/box/pinion-box --root "$folder" --flavour "$own_flavour")
 		;;
 	*) guest=(scripts/qemu --kernel "$1" --root "$2") ;;
 	esac
+	guest+=(--module-dir "$TOP/build/${target[$1]}")
 }

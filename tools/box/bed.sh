@@ -21,6 +21,9 @@ version() {
 
 devices=1
 netns=0
+# Which of our roots it is, by name, and whether what is for it is to be built.
+ours=
+builds=
 with=
 links=1
 device=1
@@ -112,8 +115,10 @@ parse() {
 
 # Sets $root to a folder, which is made if --root is one of our names.
 find_root() {
+	[ "$root" != / ] || ours=host
 	if [ -n "$tree" ] && [[ $root == bookworm || $root == trixie || $root == forky || $root == small ]]; then
-		root=$("$tree/scripts/bed/root" "$root") || exit 123
+		ours=$root
+		root=$("$tree/scripts/bed/root" "$ours") || exit 123
 	fi
 	root=$(readlink -e "$root") || fail "--root: no such folder"
 	[ -d "$root" ] || fail "--root $root: not a folder"
@@ -143,14 +148,23 @@ find_kernel() {
 	readlink -f "$d"
 }
 
-# find_module TARGET KERNEL: sets $module to the folder of pinion.ko, or "".
+# find_module TARGET KERNEL: sets $module to the folder of pinion.ko, or "". In the source tree it is
+# built, unless somebody else says where it is, or has brought the kernel.
 find_module() {
 	if [ -z "$device$kunit" ]; then
 		module=
 		return
 	fi
 	if [ -z "$module" ]; then
-		if [ -n "$tree" ]; then module=$tree/build/$1; else module=$2; fi
+		if [ -z "$tree" ]; then
+			module=$2
+		elif [ -n "${PINION_BOX_KERNEL:-}" ]; then
+			module=$tree/build/$1
+		else
+			# Standard input is the command's.
+			module=$("$tree/scripts/bed/module-build" "$1" </dev/null) || exit 123
+			builds=1
+		fi
 	fi
 	local ko=pinion.ko
 	[ -z "$kunit" ] || ko=pinion_kunit.ko
@@ -185,6 +199,16 @@ carried_provider() {
 	done
 }
 
+# Builds the provider where the module was built, too. For this machine's files that may install packages,
+# and ask first.
+build_provider() {
+	case ${builds:+$ours} in
+	'') ;;
+	host) "$tree/scripts/bed/provider-build" host >/dev/null ;;
+	*) "$tree/scripts/bed/provider-build" "$ours" </dev/null >/dev/null ;;
+	esac
+}
+
 # Sets $provider to the path for a .driver file of libibverbs, which has no version suffix; to ""
 # if the root's own provider is to be used.
 find_provider() {
@@ -196,7 +220,7 @@ find_provider() {
 			return
 		fi
 		provider=$tree/build/lib-$(root_name)
-		if ! ls "$provider"/libpinion-rdmav*.so >/dev/null 2>&1; then
+		if ! build_provider || ! ls "$provider"/libpinion-rdmav*.so >/dev/null 2>&1; then
 			[ -e "$root/etc/libibverbs.d/pinion.driver" ] || [ "$links" = 0 ] || printf \
 				'%s: no provider for this root in %s: ibverbs will not see the device; run scripts/bed/provider-build %s\n' \
 				"$BOX" "$provider" "$(root_name)" >&2
