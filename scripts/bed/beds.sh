@@ -104,7 +104,7 @@ bed_guest() { # BED ROOT
 		esac
 		;;
 	own)
-		folder=$("$BED/root" "$2")
+		[ "$2" = host ] || folder=$("$BED/root" "$2")
 		guest=(env "PINION_BOX_KERNEL=$OWN_KERNEL" tools/box/pinion-box --root "$folder" --flavour "$own_flavour")
 		;;
 	*) guest=(scripts/qemu --kernel "$1" --root "$2") ;;
