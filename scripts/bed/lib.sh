@@ -5,6 +5,8 @@
 
 BED=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 TOP=$(cd "$BED/../.." && pwd)
+# Scripts and what they start go to other folders.
+[[ ${PINION_CACHE:-/} == /* ]] || export PINION_CACHE=$PWD/$PINION_CACHE
 CACHE=${PINION_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pinion}
 JOBS=${JOBS:-$(nproc)}
 . "${BASH_SOURCE%/*}/machine.sh"
