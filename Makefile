@@ -34,7 +34,7 @@ help:
 #: make uninstall  remove exactly what `make install' installed; uninstall-C: one component
 #: make deb        Debian packages of all these, in a root made for it: first 10 min, 2 GB;
 #:                 1 min
-#: make clean      remove build/ and what the kernel's build left
+#: make clean      remove all that was built here
 #:
 #: Kernels, roots and downloads are kept in ~/.cache/pinion (PINION_CACHE). `scripts/bed/prune'
 #: removes those that are no longer used, `rm -rf' all. PINION_YES=1 answers all questions.
@@ -89,7 +89,7 @@ $(components:%=uninstall-%):
 	scripts/install --uninstall $(@:uninstall-%=%)
 
 clean:
-	rm -rf build
+	rm -rf build tools/*/*/build
 	find kernel kunit . -maxdepth 3 \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
 		-o -name features.h -o -name '.*.cmd' -o -name '.*.o.d' -o -name modules.order -o -name Module.symvers \) \
 		-not -path './.git/*' -delete
