@@ -49,6 +49,9 @@ enum pinion_inject_kind {
 	PINION_INJECT_NUM_KINDS
 };
 
+/* What the answer of PINION_INJECT_RNR says: try again in 0.64 ms. */
+#define PINION_INJECTED_RNR_TIMER	12
+
 /* The value of PINION_INJECT_HOLD that means: until the order is removed. */
 #define PINION_INJECT_FOREVER	INT_MAX
 

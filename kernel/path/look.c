@@ -47,7 +47,7 @@ static u32 look_at_sq_flags(const struct pinion_qp *qp)
 	case PINION_AWAITS_NONE:
 		break;
 	}
-	if (READ_ONCE(sq->waiting))
+	if (READ_ONCE(sq->waiting) || READ_ONCE(sq->waits_for_peer))
 		flags |= PINION_QUEUE_WAITING;
 	return flags;
 }

@@ -15,9 +15,6 @@
 #include "mcast.h"
 #include "move.h"
 
-/* The RNR timer of an injected RNR answer (mem/inject.h): 0.64 ms. */
-#define INJECTED_RNR_TIMER	12
-
 /* Tries to own a responder: some microseconds, more than a small message of another one takes. */
 #define SPINS			200
 
@@ -169,7 +166,7 @@ static enum pinion_verdict loop_start(struct pinion_qp *qp, struct pinion_msg *m
 		return PINION_SILENCE;
 	if (pinion_qp_is_reliable(qp) &&
 	    pinion_inject(PINION_INJECT_RNR, qp->pid, qp->ibqp.qp_num)) {
-		msg->rnr_timer = INJECTED_RNR_TIMER;
+		msg->rnr_timer = PINION_INJECTED_RNR_TIMER;
 		return PINION_RNR;
 	}
 	if (qp->service == PINION_SVC_UD && msg->dst_qpn == PINION_MULTICAST_QPN)

@@ -204,6 +204,7 @@ void pinion_requester_forget(struct pinion_conn *conn)
 	pinion_line_close(&conn->answers);
 	pinion_outlet_leave(conn->outlet, &conn->requests_wait);
 	pinion_kept_forget(&conn->kept_answers);
+	WRITE_ONCE(conn->qp->sq.waits_for_peer, false);
 }
 
 bool pinion_requester_glance(struct pinion_qp *qp)

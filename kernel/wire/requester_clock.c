@@ -4,6 +4,7 @@
  * give up. sq.exec is held.
  */
 #include "../logic/timing.h"
+#include "../path/trace.h"
 #include "requester.h"
 
 /* The ACK timeout is doubled each time nothing comes, at most to 2^MAX_LATENESS times. */
@@ -47,6 +48,7 @@ void pinion_requester_watch(struct pinion_conn *conn)
 	struct hrtimer *timer = &conn->timer;
 	u64 due;
 
+	WRITE_ONCE(conn->qp->sq.waits_for_peer, conn->sender.waiting || conn->lateness);
 	if (!conn->sender.waiting) {
 		if (!pinion_sender_awaits(&conn->sender) || !pinion_qp_is_reliable(conn->qp))
 			conn->deadline = 0;
@@ -66,6 +68,7 @@ void pinion_requester_obey(struct pinion_conn *conn, enum pinion_sender_step ste
 {
 	struct pinion_qp *qp = conn->qp;
 	struct pinion_request *request;
+	u64 pause;
 
 	switch (step) {
 	case PINION_SENDER_STALE:
@@ -83,9 +86,11 @@ void pinion_requester_obey(struct pinion_conn *conn, enum pinion_sender_step ste
 	case PINION_SENDER_WAIT:
 		pinion_stat_inc(qp, rnr_waits);
 		request = pinion_requester_find(conn, conn->sender.una);
-		if (!WARN_ON_ONCE(!request))
-			requester_set_deadline(conn, pinion_sq_rnr_pause(qp, request,
-									 syndrome & ~PINION_AETH_KIND));
+		if (WARN_ON_ONCE(!request))
+			break;
+		pause = pinion_sq_rnr_pause(qp, request, syndrome & ~PINION_AETH_KIND);
+		trace_request_wait(qp, pause);
+		requester_set_deadline(conn, pause);
 		break;
 	case PINION_SENDER_REFUSED:
 		if (syndrome == (PINION_AETH_NAK | PINION_NAK_CODE_ACCESS))

@@ -3,6 +3,7 @@
  * Sends the packets of a request: one, or as many of a message as share a buffer. They are sent if
  * the window, the rate and the socket have room. sq.exec is held.
  */
+#include "../mem/inject.h"
 #include "../path/message.h"
 #include "../path/move.h"
 #include "harm.h"
@@ -144,6 +145,27 @@ static void requester_put(struct pinion_conn *conn, const struct pinion_request 
 	}
 }
 
+/*
+ * Does an order say that the receiver is not ready for this message? Then its packets are lost, and
+ * the answer comes at once.
+ */
+static bool requester_injected_rnr(const struct pinion_conn *conn,
+				   const struct pinion_request *request, u32 psn)
+{
+	const struct pinion_qp *qp = conn->qp;
+
+	return psn == request->psn && psn == conn->sender.una && pinion_qp_is_reliable(qp) &&
+	       pinion_inject(PINION_INJECT_RNR, qp->pid, qp->ibqp.qp_num);
+}
+
+static void requester_obey_rnr(struct pinion_conn *conn)
+{
+	u8 syndrome = PINION_AETH_RNR | PINION_INJECTED_RNR_TIMER;
+
+	pinion_requester_obey(conn, pinion_sender_acknowledge(&conn->sender, conn->sender.una,
+							      syndrome), syndrome);
+}
+
 /* The queue is parked first: it may be woken at once. */
 static void requester_await_room(struct pinion_conn *conn)
 {
@@ -169,6 +191,7 @@ enum pinion_step pinion_requester_send(struct pinion_conn *conn, struct pinion_r
 	struct sk_buff *skb;
 	enum pinion_syndrome syndrome;
 	u32 packets;
+	bool not_ready;
 	u64 room;
 
 	syndrome = pinion_message_of(qp, request, &msg, &av);
@@ -195,8 +218,14 @@ enum pinion_step pinion_requester_send(struct pinion_conn *conn, struct pinion_r
 		kfree_skb(skb);
 		return step;
 	}
+	not_ready = requester_injected_rnr(conn, request, psn);
 	requester_put(conn, request, &msg, skb, &burst);
-	requester_transmit(conn, &burst, skb);
+	if (not_ready)
+		kfree_skb(skb);
+	else
+		requester_transmit(conn, &burst, skb);
 	requester_sent(conn, burst.packets > 1 ? burst.packets : packets);
+	if (not_ready)
+		requester_obey_rnr(conn);
 	return PINION_STEP_DONE;
 }
