@@ -93,7 +93,7 @@ struct pinion_sq {
 	struct pinion_fault *fault;	/* allocated when it is first needed */
 
 	bool waiting;			/* parked until @timer or @fault calls pinion_qp_wake() */
-	bool waits_for_peer;		/* with a window: not ready, or silent; for those who look */
+	bool waits_for_peer;		/* which is not ready, or silent; for those who look */
 	bool expired;			/* set by pinion_qp_wake(): try again */
 	bool drain_event;		/* raise SQ_DRAINED when idle */
 	struct hrtimer timer;

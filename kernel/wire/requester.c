@@ -156,8 +156,7 @@ enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
 	WRITE_ONCE(conn->attended, true);
 	further = pinion_requester_listen(conn) == PINION_STEP_DONE;
 	pinion_requester_look_at_clock(conn);
-	for (i = 0; i < BURST && pinion_requester_runs(qp) && !qp->sq.waiting &&
-		    !(i && pinion_half_is_wanted(&qp->sq.exec)); i++) {
+	for (i = 0; i < BURST && pinion_requester_goes_on(qp, i) && !qp->sq.waiting; i++) {
 		step = requester_talk(conn, tail);
 		if (step == PINION_STEP_PARKED)
 			break;

@@ -26,6 +26,12 @@ static inline bool pinion_requester_runs(const struct pinion_qp *qp)
 	return qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD;
 }
 
+/* May another step follow the @steps of this turn? Not if somebody else wants sq.exec. */
+static inline bool pinion_requester_goes_on(const struct pinion_qp *qp, int steps)
+{
+	return pinion_requester_runs(qp) && !(steps && pinion_half_is_wanted(&qp->sq.exec));
+}
+
 static inline struct pinion_request *pinion_requester_slot(struct pinion_requests *requests, u32 i)
 {
 	return &requests->slots[i & (requests->depth - 1)];

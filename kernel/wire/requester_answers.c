@@ -238,8 +238,7 @@ enum pinion_step pinion_requester_listen(struct pinion_conn *conn)
 	bool kept;
 	int i;
 
-	for (i = 0; i < BURST && pinion_requester_runs(conn->qp) &&
-		    !(i && pinion_half_is_wanted(&conn->qp->sq.exec)); i++) {
+	for (i = 0; i < BURST && pinion_requester_goes_on(conn->qp, i); i++) {
 		skb = requester_look(conn, &next, &kept);
 		if (!skb || pinion_requester_is_stuck(conn->qp))
 			break;
