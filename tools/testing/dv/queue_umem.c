@@ -18,8 +18,8 @@ enum { WR = 16 };
 
 /* A queue pair and its completion queue, made by raw commands at any place. */
 struct placed {
-	uint32_t cq, qp;
-	volatile struct pinion_ring_hdr *cq_hdr, *sq_hdr;
+	uint32_t cq, qp, qpn;
+	volatile struct pinion_ring_hdr *cq_hdr, *sq_hdr, *rq_hdr;
 };
 
 static struct placed place_all(uint8_t *memory, uint32_t id, uint64_t cq_at,
@@ -29,22 +29,23 @@ static struct placed place_all(uint8_t *memory, uint32_t id, uint64_t cq_at,
 					   .rq = { rq_at, id, 0 } };
 	struct pinion_create_cq_req cq = { .place = { cq_at, id, 0 } };
 	struct placed placed = { .cq_hdr = (void *)(memory + cq_at),
-				 .sq_hdr = (void *)(memory + sq_at) };
+				 .sq_hdr = (void *)(memory + sq_at),
+				 .rq_hdr = (void *)(memory + rq_at) };
 
 	/* Whoever creates a ring has to initialize its header. */
 	memset((void *)placed.cq_hdr, 0, sizeof(*placed.cq_hdr));
 	memset((void *)placed.sq_hdr, 0, sizeof(*placed.sq_hdr));
-	memset(memory + rq_at, 0, sizeof(*placed.sq_hdr));
+	memset((void *)placed.rq_hdr, 0, sizeof(*placed.rq_hdr));
 	CHECK_EQ(raw_create_cq(dev.ctx->cmd_fd, WR,
 			       &(struct raw_payload){ .in = &cq,
 						      .in_length = sizeof(cq) },
 			       &placed.cq),
 		 0);
-	CHECK_EQ(raw_create_qp(dev.ctx->cmd_fd, dev.pd->handle, placed.cq, -1,
-			       WR,
-			       &(struct raw_payload){ .in = &qp,
-						      .in_length = sizeof(qp) },
-			       &placed.qp),
+	CHECK_EQ(raw_create_qp_of(dev.ctx->cmd_fd, dev.pd->handle, placed.cq,
+				  -1, WR,
+				  &(struct raw_payload){
+					  .in = &qp, .in_length = sizeof(qp) },
+				  &placed.qp, &placed.qpn),
 		 0);
 	return placed;
 }
@@ -168,10 +169,32 @@ static void connect(const struct placed *placed, uint32_t qpn)
 	end_to_rts(&end);
 }
 
-/* All rings overlap, and the bytes change all the time. */
+/*
+ * Post what is there, or a SEND of nothing. With indices that can be: most random ones are refused
+ * before a request is looked at.
+ */
+static void post_something(const struct placed *placed)
+{
+	uint32_t next = placed->sq_hdr->kern_idx;
+	struct pinion_sq_wqe *wqe = (void *)(placed->sq_hdr + 1);
+
+	wqe = (void *)wqe +
+	      next % WR * (sizeof(*wqe) + sizeof(struct pinion_sge));
+	if (rnd() & 1)
+		*wqe = (struct pinion_sq_wqe){ .opcode = PINION_OP_SEND };
+	placed->rq_hdr->user_idx = placed->rq_hdr->kern_idx + WR;
+	placed->sq_hdr->user_idx = next + 1;
+	CHECK_EQ(raw_doorbell(dev.ctx->cmd_fd, placed->qp), 0);
+}
+
+/*
+ * All rings overlap, and the bytes change all the time. Most queue pairs are their own peers, so
+ * that messages arrive, in receive requests of such bytes.
+ */
 static void q8_same_bytes(void)
 {
 	volatile struct victim *victim = victim_start();
+	long long invalid;
 	double end = now() + opt.seconds;
 	struct buf *buf;
 	unsigned long rounds = 0;
@@ -181,23 +204,27 @@ static void q8_same_bytes(void)
 	dv_begin_queues();
 	buf = buf_new(2 * PAGE, 0);
 	umem = MUST(dv_umem(buf->data, buf->length, UMEM_ACCESS, ~0ULL));
+	invalid = device_counter("invalid_requests");
 	CHECK_EQ(pthread_create(&thread, NULL, scribble, buf), 0);
-	for (; go_on(end, rounds); rounds++) {
+	for (; go_on(end, rounds >= 60); rounds++) {
 		struct placed placed;
 		int i;
 
 		placed = place_all(buf->data, umem->umem_id, 64 * rnd_below(20),
 				   64 * rnd_below(20), 64 * rnd_below(20));
-		connect(&placed, rnd() & 1 ? victim->qpn : rnd_below(1 << 24));
+		connect(&placed, rnd_below(4) ? placed.qpn :
+				 rnd() & 1    ? victim->qpn :
+						rnd_below(1 << 24));
 		for (i = 0; i < 20; i++)
-			CHECK_EQ(raw_doorbell(dev.ctx->cmd_fd, placed.qp), 0);
+			post_something(&placed);
 		unplace(&placed);
 	}
 	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
-	note("%lu queue pairs", rounds);
-	CHECK(rounds);
+	invalid = device_counter("invalid_requests") - invalid;
+	note("%lu queue pairs, %lld invalid requests", rounds, invalid);
+	CHECK(invalid > 0);
 	victim_end(victim);
 }
 

@@ -129,8 +129,9 @@ int raw_create_cq(int fd, uint32_t cqe, const struct raw_payload *payload,
 	return create(fd, &raw, payload, made, handle);
 }
 
-int raw_create_qp(int fd, uint32_t pd, uint32_t cq, int64_t srq, uint32_t wr,
-		  const struct raw_payload *payload, uint32_t *handle)
+int raw_create_qp_of(int fd, uint32_t pd, uint32_t cq, int64_t srq, uint32_t wr,
+		     const struct raw_payload *payload, uint32_t *handle,
+		     uint32_t *qpn)
 {
 	struct ib_uverbs_qp_cap cap = {
 		.max_send_wr = wr,
@@ -141,7 +142,6 @@ int raw_create_qp(int fd, uint32_t pd, uint32_t cq, int64_t srq, uint32_t wr,
 	uint64_t user = 0, type = IB_UVERBS_QPT_RC;
 	struct ib_uverbs_attr *made;
 	struct raw raw;
-	uint32_t qpn;
 
 	raw_begin(&raw, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE);
 	made = raw_handle(&raw, UVERBS_ATTR_CREATE_QP_HANDLE, 0);
@@ -154,8 +154,16 @@ int raw_create_qp(int fd, uint32_t pd, uint32_t cq, int64_t srq, uint32_t wr,
 	raw_in(&raw, UVERBS_ATTR_CREATE_QP_CAP, &cap, sizeof(cap));
 	raw_in(&raw, UVERBS_ATTR_CREATE_QP_TYPE, &type, sizeof(type));
 	raw_out(&raw, UVERBS_ATTR_CREATE_QP_RESP_CAP, &cap, sizeof(cap));
-	raw_out(&raw, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, &qpn, sizeof(qpn));
+	raw_out(&raw, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, qpn, sizeof(*qpn));
 	return create(fd, &raw, payload, made, handle);
+}
+
+int raw_create_qp(int fd, uint32_t pd, uint32_t cq, int64_t srq, uint32_t wr,
+		  const struct raw_payload *payload, uint32_t *handle)
+{
+	uint32_t qpn;
+
+	return raw_create_qp_of(fd, pd, cq, srq, wr, payload, handle, &qpn);
 }
 
 int raw_create_srq(int fd, uint32_t pd, uint32_t wr,

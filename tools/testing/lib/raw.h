@@ -55,6 +55,10 @@ int raw_create_cq(int fd, uint32_t cqe, const struct raw_payload *payload,
 /* RC with @wr requests of one sge in either queue; @srq is a handle, or -1. */
 int raw_create_qp(int fd, uint32_t pd, uint32_t cq, int64_t srq, uint32_t wr,
 		  const struct raw_payload *payload, uint32_t *handle);
+/* The same, and its number. */
+int raw_create_qp_of(int fd, uint32_t pd, uint32_t cq, int64_t srq, uint32_t wr,
+		     const struct raw_payload *payload, uint32_t *handle,
+		     uint32_t *qpn);
 int raw_create_srq(int fd, uint32_t pd, uint32_t wr,
 		   const struct raw_payload *payload, uint32_t *handle);
 /* @object: UVERBS_OBJECT_CQ, _QP or _SRQ. */
