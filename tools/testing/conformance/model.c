@@ -56,7 +56,22 @@ static bool special_seen(void)
 	       counts->kinds[REGION_NULL] &&
 	       (!dev.attr.max_dm_size || counts->kinds[REGION_DEVICE]) &&
 	       (!dmabuf_there(&dmabuf_kinds[4]) ||
-		counts->kinds[REGION_DMABUF]);
+		(counts->kinds[REGION_DMABUF] && counts->away &&
+		 counts->moved));
+}
+
+/*
+ * Of a pinion device each reason is known: has each been met? Rights are rarely what a message
+ * lacks at its own side.
+ */
+static bool refusals_seen(const struct mixture *mixture)
+{
+	const unsigned int *own = counts->why[0], *other = counts->why[1];
+
+	return own[PINION_SYN_KEY_UNKNOWN] && own[PINION_SYN_KEY_RANGE] &&
+	       other[PINION_SYN_KEY_UNKNOWN] && other[PINION_SYN_KEY_RIGHTS] &&
+	       other[PINION_SYN_KEY_RANGE] &&
+	       (!mixture->weights[BIND] || other[PINION_SYN_KEY_STATE]);
 }
 
 /* Messages of each operation have come, and the key of a window was refused, and was not. */
@@ -86,7 +101,8 @@ static bool all_seen(const struct mixture *mixture)
 		    (can_be_refused(mixture, kind) && !counts->refused[kind]))
 			return false;
 	}
-	if (!messages_seen(mixture) || (mixture->special && !special_seen()))
+	if (!messages_seen(mixture) || (mixture->special && !special_seen()) ||
+	    (dev.pinion && !refusals_seen(mixture)))
 		return false;
 	return !mixture->weights[UNMAP] ||
 	       (counts->local_faults && counts->remote_faults && counts->gone);
@@ -103,6 +119,16 @@ static void tell_counts(const struct mixture *mixture)
 	note("writes: %u, reads: %u, additions: %u, swaps: %u; by windows: %u, refused: %u",
 	     counts->ops[0], counts->ops[1], counts->ops[2], counts->ops[3],
 	     counts->by_window[true], counts->by_window[false]);
+	note("refused: %u unknown, %u rights, %u range; at the other side %u, %u, %u, %u by windows' states",
+	     counts->why[0][PINION_SYN_KEY_UNKNOWN],
+	     counts->why[0][PINION_SYN_KEY_RIGHTS],
+	     counts->why[0][PINION_SYN_KEY_RANGE],
+	     counts->why[1][PINION_SYN_KEY_UNKNOWN],
+	     counts->why[1][PINION_SYN_KEY_RIGHTS],
+	     counts->why[1][PINION_SYN_KEY_RANGE],
+	     counts->why[1][PINION_SYN_KEY_STATE]);
+	note("dma-bufs that were away: %u, had moved: %u", counts->away,
+	     counts->moved);
 	note("pages missing at their own side: %u, at the other: %u; not seen by the process: %u",
 	     counts->local_faults, counts->remote_faults, counts->gone);
 	other_tell();

@@ -422,6 +422,7 @@ void call_move(const uint32_t *n)
 	tell("space %d: the exporter moves it", (int)(space - spaces));
 	/* In a tenth of the cases those who map it have to wait for its bytes. */
 	CHECK_EQ(dmabuf_move(&space->dmabuf, n[0] % 10 ? 0 : 1), 0);
+	space->moved = true;
 	counts->done[MOVE]++;
 }
 

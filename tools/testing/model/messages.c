@@ -54,10 +54,10 @@ static const uint8_t *fetch(struct place place, uint32_t length)
 
 /*
  * A message failed, and may have written the first bytes of @place: some of them are as in
- * @fresh, the others as before.
+ * @fresh, the others as before. @whole: all are, or none.
  */
 static void settle(const struct place *place, const uint8_t *fresh,
-		   uint32_t length)
+		   uint32_t length, bool whole)
 {
 	uint8_t before[MOST], got[MOST];
 	uint32_t same = 0;
@@ -68,6 +68,8 @@ static void settle(const struct place *place, const uint8_t *fresh,
 	memcpy(got, fetch(*place, length), length);
 	while (same < length && got[same] == fresh[same])
 		same++;
+	if (whole && same < length)
+		same = 0;
 	if (memcmp(got + same, before + same, length - same))
 		FAIL("not all of the bytes behind the first %u of %u are as before",
 		     same, length);
@@ -156,16 +158,16 @@ static void carry_out_some(enum ibv_wr_opcode opcode, const struct place *local,
 
 	if (opcode == IBV_WR_RDMA_WRITE) {
 		place_gather(local, data, length);
-		settle(remote, data, length);
+		settle(remote, data, length, false);
 		return;
 	}
 	place_gather(remote, data, length);
-	settle(local, data, length);
+	settle(local, data, length, false);
 	if (!is_atomic(opcode) || !word_may_have_changed(local, remote))
 		return;
 	place_gather(remote, (uint8_t *)&word, sizeof(word));
 	word = after(opcode, word, number, swap);
-	settle(remote, (uint8_t *)&word, sizeof(word));
+	settle(remote, (uint8_t *)&word, sizeof(word), true);
 }
 
 /* ------------------------------------------------------------------ routes */
@@ -331,13 +333,37 @@ static void expect_outcome(struct ibv_wc wc, const struct route *route)
 			   local->refused ? local->syndrome : PINION_SYN_FAULT);
 }
 
+static void count_refusal(unsigned int *why, const struct place *place)
+{
+	if (place->refused)
+		why[place->syndrome]++;
+}
+
+/* Messages that met what the exporter of a dma-buf has done. */
+static void count_exported(const struct place *place, bool good)
+{
+	struct space *space = place->region ? place->region->space : NULL;
+
+	if (place->refused || !space)
+		return;
+	counts->away += place_fails(place) && space->away;
+	counts->moved += good && space->moved;
+	if (good)
+		space->moved = false;
+}
+
 static void count(const struct route *route, bool good)
 {
 	const struct place *local = &route->local, *remote = &route->remote;
 
 	good ? counts->done[MESSAGE]++ : counts->refused[MESSAGE]++;
-	if (route->window)
+	if (route->window && (good || remote->refused))
 		counts->by_window[good]++;
+	count_refusal(counts->why[0], local);
+	if (!local->refused)
+		count_refusal(counts->why[1], remote);
+	count_exported(local, good);
+	count_exported(remote, good);
 	if (good) {
 		counts->ops[route->op]++;
 		counts->kinds[local->region->kind]++;
@@ -397,7 +423,7 @@ void call_message(const uint32_t *n)
 }
 
 /* Read what there is of a region from its start, also what the process sees no more. */
-static void look(const struct model_region *r, uint32_t part)
+bool message_look(const struct model_region *r, uint32_t part)
 {
 	uint8_t want[PAGES * PAGE];
 	uint64_t first, room, i;
@@ -405,24 +431,24 @@ static void look(const struct model_region *r, uint32_t part)
 	struct place place;
 
 	if (!r->mr || r->kind == REGION_NULL)
-		return;
+		return false;
 	region_span(r, part, &first, &room);
 	place = place_in_region(r, first, room, r->pd, 0, false, false);
 	tell("region %d is read: %u of %u bytes", (int)(r - regions),
 	     place.good, place.length);
 	if (!place.good)
-		return;
+		return false;
 	place_gather(&place, want, place.good);
 	got = fetch(place, place.good);
 	for (i = 0; i < place.good; i++)
 		if (got[i] != want[i])
 			FAIL("from byte %lu on it has other contents", i);
-	counts->done[LOOK]++;
+	return true;
 }
 
 void call_look(const uint32_t *n)
 {
-	look(&regions[n[0] % REGIONS], n[1]);
+	counts->done[LOOK] += message_look(&regions[n[0] % REGIONS], n[1]);
 }
 
 void message_look_all(void)
@@ -430,5 +456,5 @@ void message_look_all(void)
 	uint32_t i;
 
 	for (i = 0; i < REGIONS; i++)
-		look(&regions[i], i);
+		message_look(&regions[i], i);
 }

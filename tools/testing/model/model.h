@@ -77,6 +77,7 @@ struct space {
 	struct dmabuf dmabuf;
 	bool moves; /* a dma-buf of the exporter for tests */
 	bool away; /* which maps it no more */
+	bool moved; /* and no message has been there since */
 	struct ibv_dm *dm;
 };
 
@@ -168,6 +169,8 @@ void call_invalidate(const uint32_t *n);
 void message_set_up(void);
 void call_message(const uint32_t *n);
 void call_look(const uint32_t *n);
+/* Read a region, and compare. False: there is nothing to be read. */
+bool message_look(const struct model_region *r, uint32_t part);
 /* Read all regions, and compare. */
 void message_look_all(void);
 
@@ -183,8 +186,12 @@ struct counts {
 	unsigned int kinds[REGION_NULL +
 			   1]; /* messages from or to regions of this kind */
 	unsigned int ops[MESSAGE_OPS]; /* messages of this operation */
-	/* messages by the key of a window: refused ones, and others */
+	/* messages by the key of a window: those that it refused, and others */
 	unsigned int by_window[2];
+	/* messages that a key refused: at their own side, or at the other, by syndrome */
+	unsigned int why[2][32];
+	/* messages to or from dma-bufs that were away; or had moved */
+	unsigned int away, moved;
 	unsigned int left_out[32]; /* by enum lack */
 };
 

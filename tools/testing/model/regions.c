@@ -323,10 +323,15 @@ void call_dereg(const uint32_t *n)
 
 	if (!r->mr)
 		return;
+	/* What only the region sees any more is gone with it. */
+	if (!region_on_demand(r))
+		message_look(r, 0);
 	tell("region %d ends, %d windows", (int)(r - regions), r->windows);
 	errno = ibv_dereg_mr(r->mr);
 	good = !errno;
 	judge(DEREG, good, !r->windows);
+	if (!good && dev.pinion)
+		CHECK_EQ(errno, EBUSY);
 	if (good)
 		r->mr = NULL;
 }
