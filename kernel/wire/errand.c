@@ -104,27 +104,6 @@ static void errand_visit(struct pinion_errand *errand, const struct pinion_erran
 		pinion_wire_help(stop->wire, errand);
 }
 
-void pinion_errand_run(struct pinion_errand *errand, bool waits)
-{
-	struct pinion_errand_stop stop;
-	bool goes_on;
-	int i;
-
-	for (i = 0; errand->count; i++) {
-		/* Visiting one may send, and so add stops and set @large again. */
-		stop = errand->stops[--errand->count];
-		goes_on = i < TIMES && (waits || !errand->large);
-		if (waits)
-			errand->large = false;
-		if (goes_on)
-			errand_visit(errand, &stop, waits);
-		else if (!stop.queued)
-			pinion_wire_leave(stop.wire);
-		pinion_users_put(&stop.wire->users);
-	}
-	errand->large = false;
-}
-
 void pinion_errand_leave(struct pinion_errand *errand)
 {
 	const struct pinion_errand_stop *stop;
@@ -136,4 +115,20 @@ void pinion_errand_leave(struct pinion_errand *errand)
 		pinion_users_put(&stop->wire->users);
 	}
 	errand->large = false;
+}
+
+void pinion_errand_run(struct pinion_errand *errand, bool waits)
+{
+	struct pinion_errand_stop stop;
+	int i;
+
+	for (i = 0; errand->count && i < TIMES && (waits || !errand->large); i++) {
+		/* Visiting one may send, and so add stops and set @large again. */
+		stop = errand->stops[--errand->count];
+		if (waits)
+			errand->large = false;
+		errand_visit(errand, &stop, waits);
+		pinion_users_put(&stop.wire->users);
+	}
+	pinion_errand_leave(errand);
 }
