@@ -181,10 +181,12 @@ static int mlx5_srq_modify(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		return err;
 	if (mask & ~IB_SRQ_LIMIT)
 		return -EINVAL;
+	if (!(mask & IB_SRQ_LIMIT))
+		return 0;
 	/* As with mlx5: one entry is never used, so not even a full queue would have as many. */
-	if (mask & IB_SRQ_LIMIT && attr->srq_limit >= srq->rq.raw->entries)
+	if (attr->srq_limit >= srq->rq.raw->entries)
 		return -EINVAL;
-	return mask & IB_SRQ_LIMIT ? pinion_srq_set_limit(srq, attr->srq_limit) : 0;
+	return pinion_srq_set_limit(srq, attr->srq_limit);
 }
 
 static int mlx5_srq_query(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
