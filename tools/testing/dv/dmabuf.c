@@ -282,6 +282,14 @@ static void c10_pinned(void)
 	dmabuf_check_unused(&dmabuf);
 }
 
+static struct region region_pinned(struct dmabuf *dmabuf)
+{
+	return region_of(dmabuf_view(dmabuf, 0, LEN),
+			 MUST(mlx5dv_reg_dmabuf_mr(dev.pd, 0, LEN, 0,
+						   dmabuf->fd, WRITABLE, 1)),
+			 0);
+}
+
 /* A pinned buffer can be revoked; nothing touches it afterwards. */
 static void c10_revoked(void)
 {
@@ -294,10 +302,7 @@ static void c10_revoked(void)
 	dmabuf = dmabuf_own(SIZE, EXPORTER_REVOCABLE);
 	other = region_new(LEN, 5, ALL_ACCESS);
 	link_make(&link, NULL);
-	region = region_of(dmabuf_view(&dmabuf, 0, LEN),
-			   MUST(mlx5dv_reg_dmabuf_mr(dev.pd, 0, LEN, 0,
-						     dmabuf.fd, WRITABLE, 1)),
-			   0);
+	region = region_pinned(&dmabuf);
 	exchange(&link, &other, &region);
 	exchange(&link, &region, &other);
 	CHECK_EQ(dmabuf_pins(&dmabuf), 1 + dmabuf_pins_mapped());
@@ -330,10 +335,7 @@ static void c10_not_by_order(void)
 	dmabuf = dmabuf_own(SIZE, 0);
 	other = region_new(LEN, 5, ALL_ACCESS);
 	link_make(&link, NULL);
-	region = region_of(dmabuf_view(&dmabuf, 0, LEN),
-			   MUST(mlx5dv_reg_dmabuf_mr(dev.pd, 0, LEN, 0,
-						     dmabuf.fd, WRITABLE, 1)),
-			   0);
+	region = region_pinned(&dmabuf);
 	CHECK_EQ(orders_invalidate("%u", region.rkey), EOPNOTSUPP);
 	exchange(&link, &other, &region);
 	order("invalidate number %u", region.rkey);

@@ -8,158 +8,124 @@
 #include "fault.h"
 #include "link.h"
 
-enum { BEFORE = 1000, ADDED = 7 };
+enum { LEN = 100, ADDED = 7 };
 
 static struct region from, to;
 static struct link link_;
+static const struct qp_cfg no_timer = { .timeout = -1 };
 
 static void begin(void)
 {
-	struct qp_cfg cfg = { .timeout = -1 };
-
 	if (!dev.packets)
 		skip("no packets to peers on this host");
-	from = region_new(100, 3, ALL_ACCESS);
+	from = region_new(LEN, 3, ALL_ACCESS);
 	to = region_new(104, 0, ALL_ACCESS);
-	link_make(&link_, &cfg);
+	link_make(&link_, &no_timer);
 	fault_prepare();
 	/* What fails behind that, in the network, is lost as any packet may be. */
 	fault_only_in_function("pinion_wire_make");
 }
 
-/* The last allocation that failed so far, of those that this thread makes for packets. */
-static unsigned int nth;
-
-static void first_fault(void)
+/*
+ * Post what is delivered at once, with the first, second, ... allocation of this thread failing that
+ * is for a packet, and finish that. Some come from a reserve if they fail, and are no loss; all others
+ * are.
+ */
+static void each_fails(const char *what, void (*start)(void),
+		       void (*finish)(void))
 {
-	nth = 0;
-}
+	unsigned int nth = 0;
+	bool hit;
 
-/* Post @wr, and deliver it, with the next allocation failing. Is there one? */
-static bool deliver_without_memory(struct ibv_send_wr *wr)
-{
-	context("allocation %u", ++nth);
-	fault_arm(nth);
-	post(&link_.a, wr);
-	return fault_disarm();
-}
-
-/* Some come from a reserve if they fail, and are no loss; all others are. */
-static void last_fault(const char *what)
-{
+	do {
+		context("%s, allocation %u", what, ++nth);
+		rnd_fill(from.buf->data, LEN);
+		fault_arm(nth);
+		start();
+		hit = fault_disarm();
+		finish();
+	} while (hit);
 	note("%s: %u allocations", what, nth - 1);
 	CHECK(nth > 2);
 }
 
-static void writes(void)
+static void check_came(void)
 {
-	struct ibv_sge sge = sge_of(&from, 0, 100);
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { to.base, to.rkey },
-	};
-	bool hit;
-
-	first_fault();
-	do {
-		rnd_fill(from.buf->data, 100);
-		hit = deliver_without_memory(&wr);
-		expect(await(link_.a.scq), IBV_WC_SUCCESS);
-		CHECK_EQ(memcmp(to.buf->data, from.buf->data, 100), 0);
-	} while (hit);
-	last_fault("writes");
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	CHECK_EQ(memcmp(to.buf->data, from.buf->data, LEN), 0);
 }
 
-static void atomics(void)
+static void start_write(void)
 {
-	struct ibv_sge sge = sge_of(&from, 0, 8);
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.atomic = { .remote_addr = to.base,
-			       .rkey = to.rkey,
-			       .compare_add = ADDED },
-	};
-	uint64_t found, is, was = BEFORE;
-	bool hit;
+	post_rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&from, 0, LEN), to.base,
+		  to.rkey, 0);
+}
 
-	memcpy(to.buf->data, &was, 8);
-	first_fault();
-	do {
-		hit = deliver_without_memory(&wr);
-		expect(await(link_.a.scq), IBV_WC_SUCCESS);
-		memcpy(&found, from.buf->data, 8);
-		memcpy(&is, to.buf->data, 8);
-		CHECK_EQ(found, was);
-		CHECK_EQ(is, was + ADDED);
-		was = is;
-	} while (hit);
-	last_fault("atomics");
+/* The word at the other side. */
+static uint64_t word;
+
+static void start_atomic(void)
+{
+	post_atomic_op(&link_.a, IBV_WR_ATOMIC_FETCH_AND_ADD,
+		       sge_of(&from, 0, 8), to.base, to.rkey, ADDED, 0);
+}
+
+static void finish_atomic(void)
+{
+	uint64_t found, is;
+
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	memcpy(&found, from.buf->data, 8);
+	memcpy(&is, to.buf->data, 8);
+	CHECK_EQ(found, word);
+	CHECK_EQ(is, word + ADDED);
+	word = is;
 }
 
 /* A refusal is an answer, too. */
-static void refusals(void)
+static void start_refused(void)
 {
-	struct ibv_sge sge = sge_of(&from, 0, 100);
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { to.base + 5, to.rkey },
-	};
-	bool hit;
+	post_rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&from, 0, LEN),
+		  to.base + 5, to.rkey, 0);
+}
 
-	first_fault();
-	do {
-		hit = deliver_without_memory(&wr);
-		expect(await(link_.a.scq), IBV_WC_REM_ACCESS_ERR);
-		link_renew(&link_);
-	} while (hit);
-	last_fault("refusals");
+static void finish_refused(void)
+{
+	expect(await(link_.a.scq), IBV_WC_REM_ACCESS_ERR);
+	link_renew(&link_);
 }
 
 /* Acknowledgments, answers of atomics, and refusals come although their bringer has no memory. */
 static void n38_answers(void)
 {
 	begin();
-	writes();
-	atomics();
-	refusals();
+	each_fails("writes", start_write, check_came);
+	memcpy(&word, to.buf->data, 8);
+	each_fails("atomics", start_atomic, finish_atomic);
+	each_fails("refusals", start_refused, finish_refused);
+}
+
+static void start_send(void)
+{
+	struct ibv_sge sink = sge_of(&to, 0, LEN);
+
+	post_recv(&link_.b, &sink, 1, 2);
+	post_rdma(&link_.a, IBV_WR_SEND, sge_of(&from, 0, LEN), 0, 0, 0);
+}
+
+static void end_receiver(void)
+{
+	expect(await(link_.b.rcq), IBV_WC_SUCCESS);
+	CHECK_EQ(ibv_destroy_qp(link_.b.qp), 0);
+	check_came();
+	link_make(&link_, &no_timer);
 }
 
 /* An answer comes although its receiver ends as soon as it has the message. */
 static void n38_end(void)
 {
-	struct ibv_sge sge, at;
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
-	};
-	bool hit;
-
 	begin();
-	sge = sge_of(&from, 0, 100);
-	at = sge_of(&to, 0, 100);
-	first_fault();
-	do {
-		rnd_fill(from.buf->data, 100);
-		post_recv(&link_.b, &at, 1, 2);
-		hit = deliver_without_memory(&wr);
-		expect(await(link_.b.rcq), IBV_WC_SUCCESS);
-		CHECK_EQ(ibv_destroy_qp(link_.b.qp), 0);
-		expect(await(link_.a.scq), IBV_WC_SUCCESS);
-		CHECK_EQ(memcmp(to.buf->data, from.buf->data, 100), 0);
-		link_make(&link_, &(struct qp_cfg){ .timeout = -1 });
-	} while (hit);
-	last_fault("messages");
+	each_fails("messages", start_send, end_receiver);
 }
 
 static const struct test tests[] = {

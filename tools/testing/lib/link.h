@@ -112,6 +112,9 @@ void post_srq(struct ibv_srq *srq, struct ibv_sge *sge, int num_sge,
 /* A signaled request to remote memory. */
 void post_rdma(struct end *end, enum ibv_wr_opcode opcode, struct ibv_sge sge,
 	       uint64_t remote, uint32_t rkey, uint64_t wr_id);
+void post_atomic_op(struct end *end, enum ibv_wr_opcode opcode,
+		    struct ibv_sge sge, uint64_t remote, uint32_t rkey,
+		    uint64_t compare_add, uint64_t swap);
 /* The same, and its completion. */
 struct ibv_wc rdma(struct end *end, enum ibv_wr_opcode opcode,
 		   struct ibv_sge sge, uint64_t remote, uint32_t rkey);

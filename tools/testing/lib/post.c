@@ -155,9 +155,9 @@ struct ibv_wc rdma(struct end *end, enum ibv_wr_opcode opcode,
 	return await(end->scq);
 }
 
-struct ibv_wc atomic_op(struct end *end, enum ibv_wr_opcode opcode,
-			struct ibv_sge sge, uint64_t remote, uint32_t rkey,
-			uint64_t compare_add, uint64_t swap)
+void post_atomic_op(struct end *end, enum ibv_wr_opcode opcode,
+		    struct ibv_sge sge, uint64_t remote, uint32_t rkey,
+		    uint64_t compare_add, uint64_t swap)
 {
 	struct ibv_send_wr wr = {
 		.sg_list = &sge,
@@ -171,6 +171,13 @@ struct ibv_wc atomic_op(struct end *end, enum ibv_wr_opcode opcode,
 	};
 
 	post(end, &wr);
+}
+
+struct ibv_wc atomic_op(struct end *end, enum ibv_wr_opcode opcode,
+			struct ibv_sge sge, uint64_t remote, uint32_t rkey,
+			uint64_t compare_add, uint64_t swap)
+{
+	post_atomic_op(end, opcode, sge, remote, rkey, compare_add, swap);
 	return await(end->scq);
 }
 
