@@ -34,6 +34,11 @@ void pinion_responder_acknowledge(struct pinion_conn *conn, u32 psn, u8 syndrome
  * requesters would take it for the answer.
  */
 void pinion_responder_acknowledge_due(struct pinion_conn *conn);
+/*
+ * The packet that is due had been kept, and cannot be performed: drop all that is kept, and ask for
+ * the sender's own.
+ */
+void pinion_responder_drop_doubtful(struct pinion_conn *conn);
 /* Send the NAK for @verdict; if the packet is doubtful, drop what is kept instead. */
 void pinion_responder_refuse(struct pinion_conn *conn, u32 psn, enum pinion_verdict verdict);
 /* Answer a FLUSH or an ATOMIC_WRITE. */
@@ -56,7 +61,10 @@ bool pinion_responder_page_came(struct pinion_conn *conn, struct pinion_msg *msg
 void pinion_responder_await_page(struct pinion_conn *conn, const struct pinion_msg *msg);
 /* The RNR timer for packet @psn, which lacks a page. Longer each time. */
 u8 pinion_responder_page_timer(struct pinion_conn *conn, u32 psn);
-/* Tell the sender to send packet @psn, and all behind it, again after @timer. */
+/*
+ * Tell the sender to send packet @psn, and all behind it, again after @timer; if the packet is
+ * doubtful, at once.
+ */
 void pinion_responder_defer(struct pinion_conn *conn, u32 psn, u8 timer);
 /* Unreliable: packet @psn, which lacks a page, stays in the line until the page may be there. */
 void pinion_responder_hold(struct pinion_conn *conn, u32 psn);

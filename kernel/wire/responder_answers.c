@@ -108,10 +108,12 @@ void pinion_responder_acknowledge_due(struct pinion_conn *conn)
  * connection more easily for that. The sender sends its own packet again, and is refused if that is
  * no better.
  */
-static void responder_drop_doubtful(struct pinion_conn *conn)
+void pinion_responder_drop_doubtful(struct pinion_conn *conn)
 {
 	pinion_stat_inc(conn->qp, rx_early_drops);
 	pinion_kept_forget(&conn->kept_requests);
+	if (pinion_receiver_tell(&conn->receiver))
+		pinion_responder_say_lost(conn);
 }
 
 void pinion_responder_refuse(struct pinion_conn *conn, u32 psn, enum pinion_verdict verdict)
@@ -120,7 +122,7 @@ void pinion_responder_refuse(struct pinion_conn *conn, u32 psn, enum pinion_verd
 
 	if (verdict == PINION_SILENCE) {
 		if (conn->qp->resp.doubtful)
-			responder_drop_doubtful(conn);
+			pinion_responder_drop_doubtful(conn);
 		else if (!pinion_qp_is_reliable(conn->qp))
 			pinion_stat_inc(conn->qp, ud_drops);
 		return;

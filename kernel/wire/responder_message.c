@@ -27,7 +27,8 @@ static void responder_message(struct pinion_conn *conn, const struct pinion_pack
 		.whole = packet->length,
 		.src_qpn = qp->attr.dest_qp_num,
 		.dst_qpn = packet->qpn,
-		.fault = conn->fault,
+		/* The peer's own packet would have to wait for it. */
+		.fault = qp->resp.doubtful ? NULL : conn->fault,
 		.psn = packet->psn,
 		.packets = 1,
 		.srqn = packet->srqn,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A connection whose peer takes part in selective repeat, honestly or not (items FG9 to FG24): what
- * comes early is kept, a gap is named, and only what was lost is sent again.
+ * A connection whose peer takes part in selective repeat, honestly or not (items FG9 to FG24, FG27,
+ * FG28): what comes early is kept, a gap is named, and only what was lost is sent again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,7 @@ enum {
 	LEN = WINDOW * BYTES,
 	LONG = 20480, /* of a WRITE or READ */
 	NAK_GAP = 0x70, /* syndromes */
+	NAK_SEQUENCE = 0x60,
 	ACK = 0x1f,
 };
 
@@ -344,6 +345,53 @@ static void fg23_refused(void)
 	end_await_state(&end, IBV_QPS_ERR);
 }
 
+static void write_empty(uint32_t i)
+{
+	uint8_t reth[16] = {};
+
+	forge(FORGE_WRITE_ONLY, &end, FORGED_PSN + i, reth,
+	      forge_reth(reth, 0, 0, 0));
+}
+
+/*
+ * Who guesses the number of a SEND for which the receiver is not ready: the peer is not told to wait,
+ * as it may have none of the retries for that, but asked for its own packet.
+ */
+static void not_ready(void)
+{
+	long long drops = device_counter("rx_early_drops");
+
+	send_one(1);
+	forge_hear_gap(0, 0, 1);
+	write_empty(0);
+	forge_hear_nak(NAK_SEQUENCE, FORGED_PSN + 1);
+	counter_await("rx_early_drops", drops + 1);
+	write_empty(1);
+	forge_hear_asking(FORGE_ACKNOWLEDGE, FORGED_PSN + 1);
+	nothing_more();
+}
+
+/* No receive request is there for what is kept: the peer is not told so. */
+static void fg27_no_receive(void)
+{
+	begin(&(struct qp_cfg){ .recv_wr = 1 });
+	not_ready();
+}
+
+/* Nor is it told that a page is missing there. */
+static void fg28_no_page(void)
+{
+	struct region sparse;
+	struct ibv_sge sge;
+
+	begin(&(struct qp_cfg){ .recv_wr = 1 });
+	sparse = region_new(LEN, 0, ODP_ALL);
+	sge = sge_of(&sparse, 0, BYTES);
+	post_recv(&end, &sge, 1, 0);
+	not_ready();
+	buf_check(sparse.buf);
+}
+
 /* Of a connection that is made anew, or ends, nothing is kept. */
 static void fg14_ends(void)
 {
@@ -625,6 +673,8 @@ static const struct test tests[] = {
 	TEST(fg21_limit_of_a_user, "FG21 so has what a user keeps"),
 	TEST(fg13_invalid, "FG13 what is kept and invalid breaks nothing"),
 	TEST(fg23_refused, "FG23 what is kept and refused breaks nothing"),
+	TEST(fg27_no_receive, "FG27 nor does what finds no receive request"),
+	TEST(fg28_no_page, "FG28 or no page"),
 	TEST(fg14_ends, "FG14 what is kept ends with the connection"),
 	TEST(fg15_only_these, "FG15 only what a NAK names is sent again"),
 	TEST(fg16_any_gap, "FG16 any gap in a NAK"),

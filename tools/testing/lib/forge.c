@@ -407,6 +407,18 @@ void forge_hear_gap(uint32_t expected, uint32_t gap, uint32_t count)
 	CHECK_EQ(get24(bth + BTH_BYTES + 1), (gap - expected) << 12 | count);
 }
 
+void forge_hear_nak(uint8_t syndrome, uint32_t psn)
+{
+	enum { ACK_KINDS = 0x20 }; /* syndromes below it are no NAKs */
+	const uint8_t *bth;
+
+	do
+		bth = hear(FORGE_ACKNOWLEDGE);
+	while (bth[BTH_BYTES] < ACK_KINDS);
+	CHECK_EQ(bth[BTH_BYTES], syndrome);
+	CHECK_EQ(get24(bth + 9), psn & 0xffffff);
+}
+
 size_t forge_reth(void *to, uint64_t addr, uint32_t rkey, uint32_t length)
 {
 	uint8_t *reth = to;

@@ -72,6 +72,8 @@ bool forge_hear_asking(enum forge_opcode opcode, uint32_t psn);
  * other acknowledgment or NAK may come first.
  */
 void forge_hear_gap(uint32_t expected, uint32_t gap, uint32_t count);
+/* Wait for the next NAK to the forged peer, which must have this syndrome and @psn. */
+void forge_hear_nak(uint8_t syndrome, uint32_t psn);
 
 /* A packet of forge_train(); fields as the arguments of forge(). */
 struct forged {
