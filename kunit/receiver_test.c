@@ -152,9 +152,11 @@ static struct pinion_packet selective_packet(u32 psn)
 static void what_comes_early_may_be_kept(struct kunit *test)
 {
 	struct pinion_packet packet = selective_packet(2), next = selective_packet(1);
+	struct pinion_packet first = selective_packet(0);
 	struct pinion_receiver r;
 
-	pinion_receiver_init(&r, 1, MTU, true);
+	pinion_receiver_init(&r, 0, MTU, true);
+	pinion_receiver_take(&r, &first);
 	KUNIT_EXPECT_EQ(test, pinion_receiver_look(&r, &packet), PINION_ARRIVAL_EARLY);
 	KUNIT_EXPECT_EQ(test, pinion_receiver_look(&r, &packet), PINION_ARRIVAL_EARLY);
 	KUNIT_EXPECT_TRUE(test, pinion_receiver_tell(&r));
@@ -183,6 +185,20 @@ static void of_others_nothing_is_kept(struct kunit *test)
 	/* It may begin at any time: the module parameter can be changed. */
 	KUNIT_EXPECT_EQ(test, pinion_receiver_look(&r, &next), PINION_ARRIVAL_NEW);
 	pinion_receiver_take(&r, &next);
+	packet.psn++;
+	KUNIT_EXPECT_EQ(test, pinion_receiver_look(&r, &packet), PINION_ARRIVAL_EARLY);
+}
+
+/* Nor of a peer that was not heard yet: anybody may say that it takes part. */
+static void before_the_first_nothing_is_kept(struct kunit *test)
+{
+	struct pinion_packet packet = selective_packet(2), first = selective_packet(1);
+	struct pinion_receiver r;
+
+	pinion_receiver_init(&r, 1, MTU, true);
+	KUNIT_EXPECT_EQ(test, pinion_receiver_look(&r, &packet), PINION_ARRIVAL_GAP);
+	KUNIT_EXPECT_EQ(test, pinion_receiver_look(&r, &first), PINION_ARRIVAL_NEW);
+	pinion_receiver_take(&r, &first);
 	packet.psn++;
 	KUNIT_EXPECT_EQ(test, pinion_receiver_look(&r, &packet), PINION_ARRIVAL_EARLY);
 }
@@ -349,6 +365,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_gap_is_told_once),
 	KUNIT_CASE(what_comes_early_may_be_kept),
 	KUNIT_CASE(of_others_nothing_is_kept),
+	KUNIT_CASE(before_the_first_nothing_is_kept),
 	KUNIT_CASE(behind_what_is_deferred_nothing_is_said),
 	KUNIT_CASE(a_flush_of_nothing_is_invalid),
 	KUNIT_CASE(packets_out_of_turn_are_invalid),

@@ -15,6 +15,7 @@ void pinion_receiver_init(struct pinion_receiver *receiver, u32 psn, u32 mtu, bo
 		.expected = psn & PINION_PSN_MASK,
 		.mtu = mtu,
 		.reliable = reliable,
+		.others = true,
 	};
 }
 

@@ -23,7 +23,7 @@ struct pinion_receiver {
 	bool writes;			/* it is a WRITE, else a SEND */
 	u32 left;			/* bytes still to come; of a SEND: at most */
 
-	bool others;			/* the last packet performed was not packet->selective */
+	bool others;			/* none was performed, or the last not packet->selective */
 	bool told;			/* a NAK for @expected was sent */
 	bool deferred;			/* it was an RNR NAK */
 };

@@ -14,6 +14,7 @@ enum {
 	WINDOW = 256, /* numbers that may be kept */
 	LEN = WINDOW * BYTES,
 	LONG = 20480, /* of a WRITE or READ */
+	FIRST = FORGED_PSN + 1, /* number of the first message */
 	NAK_GAP = 0x70, /* syndromes */
 	NAK_SEQUENCE = 0x60,
 	ACK = 0x1f,
@@ -23,6 +24,27 @@ static struct end end;
 static struct region own;
 static uint8_t rest[LEN];
 
+/* Send nothing, as a message of its own. */
+static void write_empty(const struct end *to, uint32_t i)
+{
+	uint8_t reth[16];
+
+	forge(FORGE_WRITE_ONLY, to, FIRST + i, reth,
+	      forge_reth(reth, 0, 0, 0));
+}
+
+/* Nothing is kept before the first packet has said that its sender takes part. */
+static void introduce(const struct end *to)
+{
+	write_empty(to, -1);
+}
+
+/* Wait for a NAK that names @count numbers from @gap on; all before @expected have come. */
+static void hear_gap(uint32_t expected, uint32_t gap, uint32_t count)
+{
+	forge_hear_gap(FIRST + expected, FIRST + gap, count);
+}
+
 static void begin(const struct qp_cfg *cfg)
 {
 	forge_begin(&end, cfg);
@@ -30,6 +52,8 @@ static void begin(const struct qp_cfg *cfg)
 	rnd_fill(rest, sizeof(rest));
 	forge_selective(true);
 	forge_listen();
+	introduce(&end);
+	forge_hear_asking(FORGE_ACKNOWLEDGE, FIRST - 1);
 	/* Counters are told anew some times a second only. */
 	usleep(20000);
 }
@@ -55,7 +79,7 @@ static void post_receives(uint32_t count)
 
 static void send_one(uint32_t i)
 {
-	forge(FORGE_SEND_ONLY, &end, FORGED_PSN + i, payload_of(i), BYTES);
+	forge(FORGE_SEND_ONLY, &end, FIRST + i, payload_of(i), BYTES);
 }
 
 static void must_come(uint32_t from, uint32_t to)
@@ -86,13 +110,13 @@ static void fg9_kept(void)
 	before = device_counter("rx_early_packets");
 	post_receives(12);
 	send_one(3);
-	forge_hear_gap(0, 0, 3);
+	hear_gap(0, 0, 3);
 	send_one(4);
 	send_one(8);
-	forge_hear_gap(0, 5, 3);
+	hear_gap(0, 5, 3);
 	/* In a gap that is known: what is before it there was lost again. */
 	send_one(1);
-	forge_hear_gap(0, 0, 1);
+	hear_gap(0, 0, 1);
 	send_one(3);
 	nothing_more();
 	counter_await("rx_early_packets", before + 4);
@@ -101,9 +125,9 @@ static void fg9_kept(void)
 	nothing_more();
 	/* The first since something was performed names the first gap again. */
 	send_one(10);
-	forge_hear_asking(FORGE_ACKNOWLEDGE, FORGED_PSN + 1);
-	forge_hear_gap(2, 2, 1);
-	forge_hear_gap(2, 9, 1);
+	forge_hear_asking(FORGE_ACKNOWLEDGE, FIRST + 1);
+	hear_gap(2, 2, 1);
+	hear_gap(2, 9, 1);
 	send_one(2);
 	must_come(2, 5);
 	send_one(5);
@@ -136,8 +160,8 @@ static void fg10_others(void)
 	must_come(1, 2);
 	/* Nor behind the window, whoever sends it. */
 	forge_selective(true);
-	forge(FORGE_SEND_ONLY, &end, FORGED_PSN + 2 + WINDOW, rest, BYTES);
-	forge(FORGE_SEND_ONLY, &end, FORGED_PSN + 2 + (1 << 22), rest, BYTES);
+	forge(FORGE_SEND_ONLY, &end, FIRST + 2 + WINDOW, rest, BYTES);
+	forge(FORGE_SEND_ONLY, &end, FIRST + 2 + (1 << 22), rest, BYTES);
 	send_one(2);
 	must_come(2, 3);
 	nothing_more();
@@ -187,13 +211,13 @@ static void fg22_overlaps(void)
 	post_receives(ALL);
 	for (i = KNOWN; i < 2 * KNOWN; i++)
 		send_one(i);
-	forge_hear_gap(0, 0, KNOWN);
+	hear_gap(0, 0, KNOWN);
 	for (i = 1; i < ALL; i++)
 		train[i] = (struct forged){ FORGE_SEND_ONLY, &end,
-					    FORGED_PSN + i, payload_of(i),
+					    FIRST + i, payload_of(i),
 					    BYTES };
 	forge_train(train + 1, ALL - 1, forged_bytes(train + 1));
-	forge_hear_gap(0, 0, 1);
+	hear_gap(0, 0, 1);
 	send_one(0);
 	must_come(0, ALL);
 	nothing_more();
@@ -214,7 +238,7 @@ static long long fill(const struct end *to)
 	for (i = 1; i < WINDOW; i++) {
 		for (j = 0; j < EACH; j++)
 			train[j] = (struct forged){ FORGE_SEND_ONLY, to,
-						    FORGED_PSN + i,
+						    FIRST + i,
 						    payload_of(i), BYTES };
 		forge_train(train, EACH, forged_bytes(train));
 	}
@@ -257,6 +281,7 @@ static void fg21_limit_of_a_user(void)
 	for (i = 0; i < MORE; i++) {
 		end_make(&more[i], &cfg);
 		forge_connect(&more[i]);
+		introduce(&more[i]);
 		all += fill(&more[i]);
 	}
 	printf("# of one connection %lld are kept, of %d %lld\n", first,
@@ -276,7 +301,7 @@ static void fg13_invalid(void)
 	drops = device_counter("rx_early_drops");
 	post_receives(4);
 	/* No message has begun that it could be the last packet of. */
-	forge(FORGE_SEND_LAST, &end, FORGED_PSN + 1, rest, BYTES);
+	forge(FORGE_SEND_LAST, &end, FIRST + 1, rest, BYTES);
 	send_one(0);
 	must_come(0, 1);
 	nothing_more();
@@ -284,7 +309,7 @@ static void fg13_invalid(void)
 	send_one(1);
 	must_come(1, 2);
 	/* The next is another matter. */
-	forge(FORGE_SEND_LAST, &end, FORGED_PSN + 2, rest, BYTES);
+	forge(FORGE_SEND_LAST, &end, FIRST + 2, rest, BYTES);
 	end_await_state(&end, IBV_QPS_ERR);
 }
 
@@ -295,7 +320,7 @@ static void fg13_invalid(void)
 static void forge_refused(int kind, uint32_t i)
 {
 	uint8_t packet[16 + 1024] = {};
-	uint32_t psn = FORGED_PSN + i;
+	uint32_t psn = FIRST + i;
 
 	switch (kind) {
 	case 0:
@@ -345,14 +370,6 @@ static void fg23_refused(void)
 	end_await_state(&end, IBV_QPS_ERR);
 }
 
-static void write_empty(uint32_t i)
-{
-	uint8_t reth[16] = {};
-
-	forge(FORGE_WRITE_ONLY, &end, FORGED_PSN + i, reth,
-	      forge_reth(reth, 0, 0, 0));
-}
-
 /*
  * Who guesses the number of a SEND for which the receiver is not ready: the peer is not told to wait,
  * as it may have none of the retries for that, but asked for its own packet.
@@ -362,12 +379,12 @@ static void not_ready(void)
 	long long drops = device_counter("rx_early_drops");
 
 	send_one(1);
-	forge_hear_gap(0, 0, 1);
-	write_empty(0);
-	forge_hear_nak(NAK_SEQUENCE, FORGED_PSN + 1);
+	hear_gap(0, 0, 1);
+	write_empty(&end, 0);
+	forge_hear_nak(NAK_SEQUENCE, FIRST + 1);
 	counter_await("rx_early_drops", drops + 1);
-	write_empty(1);
-	forge_hear_asking(FORGE_ACKNOWLEDGE, FORGED_PSN + 1);
+	write_empty(&end, 1);
+	forge_hear_asking(FORGE_ACKNOWLEDGE, FIRST + 1);
 	nothing_more();
 }
 
@@ -401,9 +418,11 @@ static void fg14_ends(void)
 	begin(&cfg);
 	for (i = 0; i < 20; i++) {
 		send_one(1);
-		forge_hear_gap(0, 0, 1);
+		hear_gap(0, 0, 1);
 		CHECK_EQ(end_set_state(&end, IBV_QPS_RESET), 0);
 		forge_connect(&end);
+		introduce(&end);
+		forge_hear_asking(FORGE_ACKNOWLEDGE, FIRST - 1);
 	}
 	post_receives(4);
 	send_one(0);
@@ -411,9 +430,9 @@ static void fg14_ends(void)
 	nothing_more();
 	send_one(1);
 	must_come(1, 2);
-	forge_hear_asking(FORGE_ACKNOWLEDGE, FORGED_PSN + 1);
+	forge_hear_asking(FORGE_ACKNOWLEDGE, FIRST + 1);
 	send_one(3);
-	forge_hear_gap(2, 2, 1);
+	hear_gap(2, 2, 1);
 	/* The test ends, and with it the connection. */
 }
 
@@ -592,11 +611,11 @@ static void fg18_gaps_in_a_buffer(void)
 	post_receives(2 * COUNT);
 	for (i = 0; i < COUNT; i++)
 		train[i] = (struct forged){ FORGE_SEND_ONLY, &end,
-					    FORGED_PSN + 2 * i + 1,
+					    FIRST + 2 * i + 1,
 					    payload_of(2 * i + 1), BYTES };
 	forge_train(train, COUNT, forged_bytes(train));
 	for (i = 0; i < COUNT; i++)
-		forge_hear_gap(0, 2 * i, 1);
+		hear_gap(0, 2 * i, 1);
 	nothing_more();
 	for (i = COUNT; i; i--)
 		send_one(2 * i - 2);

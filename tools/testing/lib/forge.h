@@ -68,7 +68,7 @@ void forge_hear_cnp(void);
 bool forge_hear_asking(enum forge_opcode opcode, uint32_t psn);
 
 /*
- * Wait for a NAK to the forged peer that names a gap: what is missing, counted from FORGED_PSN. No
+ * Wait for a NAK to the forged peer that names a gap: @count numbers from @gap on are missing. No
  * other acknowledgment or NAK may come first.
  */
 void forge_hear_gap(uint32_t expected, uint32_t gap, uint32_t count);
