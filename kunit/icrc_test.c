@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The invariant CRC, against captured packets that rdma_rxe has sent; and which bits it covers:
- * each bit is changed once.
+ * The invariant CRC, against captured packets that rdma_rxe has sent, also one that is wrong; and
+ * which bits it covers: each bit is changed once.
  */
 #include <kunit/test.h>
 
@@ -103,6 +103,31 @@ static void packets_of_rxe_are_right(struct kunit *test)
 	}
 }
 
+/* Sent by rdma_rxe of Linux 7.2; see Documentation/wire.rst, Differences of rdma_rxe. */
+static const u8 flush_of_rxe[] = {
+	0x45, 0x02, 0x00, 0x40, 0xce, 0xd4, 0x40, 0x00, 0x40, 0x11, 0xe7, 0xd2, 0xc0, 0x00,
+	0x02, 0x01, 0xc0, 0x00, 0x02, 0x02, 0xd7, 0x62, 0x12, 0xb7, 0x00, 0x2c, 0x00, 0x00,
+	0x1c, 0x00, 0xff, 0xff, 0x00, 0x55, 0x6b, 0xf2, 0x80, 0xb9, 0x5c, 0xff, 0x00, 0x00,
+	0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x33, 0x39, 0x1a, 0xb8,
+	0x00, 0x02, 0x30, 0xe5, 0x08, 0x37, 0xd0, 0x05,
+};
+
+/* Computed outside of the kernel, as zlib's CRC of what the specification lists. */
+static const u8 right_of_flush[] = { 0x1c, 0x5d, 0x0a, 0xd0 };
+
+/* The CRC of rxe goes on over the headers from the BTH to the RETH, which it covers already. */
+static void flush_of_rxe_counts_its_headers_twice(struct kunit *test)
+{
+	u32 before = before_bth(PINION_ICRC_IPV4), bytes = sizeof(flush_of_rxe);
+	const u8 *icrc = flush_of_rxe + bytes - PINION_ICRC_BYTES;
+	u32 crc = crc_of(flush_of_rxe, bytes, PINION_ICRC_IPV4);
+
+	KUNIT_EXPECT_TRUE(test, pinion_icrc_is(crc, right_of_flush));
+	KUNIT_EXPECT_FALSE(test, pinion_icrc_is(crc, icrc));
+	crc = crc32_le(crc, flush_of_rxe + before, bytes - before - PINION_ICRC_BYTES);
+	KUNIT_EXPECT_TRUE(test, pinion_icrc_is(crc, icrc));
+}
+
 /*
  * Fields that routers may change, from the network header on, in bits, as in the specification's
  * list.
@@ -181,6 +206,7 @@ static void of_several_each_is_as_if_alone(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(packets_of_rxe_are_right),
+	KUNIT_CASE(flush_of_rxe_counts_its_headers_twice),
 	KUNIT_CASE(each_bit_that_does_not_change_counts),
 	KUNIT_CASE(of_several_each_is_as_if_alone),
 	{}
