@@ -29,8 +29,7 @@ static void write_empty(const struct end *to, uint32_t i)
 {
 	uint8_t reth[16];
 
-	forge(FORGE_WRITE_ONLY, to, FIRST + i, reth,
-	      forge_reth(reth, 0, 0, 0));
+	forge(FORGE_WRITE_ONLY, to, FIRST + i, reth, forge_reth(reth, 0, 0, 0));
 }
 
 /* Nothing is kept before the first packet has said that its sender takes part. */
@@ -213,9 +212,8 @@ static void fg22_overlaps(void)
 		send_one(i);
 	hear_gap(0, 0, KNOWN);
 	for (i = 1; i < ALL; i++)
-		train[i] = (struct forged){ FORGE_SEND_ONLY, &end,
-					    FIRST + i, payload_of(i),
-					    BYTES };
+		train[i] = (struct forged){ FORGE_SEND_ONLY, &end, FIRST + i,
+					    payload_of(i), BYTES };
 	forge_train(train + 1, ALL - 1, forged_bytes(train + 1));
 	hear_gap(0, 0, 1);
 	send_one(0);
@@ -238,8 +236,8 @@ static long long fill(const struct end *to)
 	for (i = 1; i < WINDOW; i++) {
 		for (j = 0; j < EACH; j++)
 			train[j] = (struct forged){ FORGE_SEND_ONLY, to,
-						    FIRST + i,
-						    payload_of(i), BYTES };
+						    FIRST + i, payload_of(i),
+						    BYTES };
 		forge_train(train, EACH, forged_bytes(train));
 	}
 	nothing_more();
