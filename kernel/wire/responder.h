@@ -34,6 +34,8 @@ void pinion_responder_acknowledge(struct pinion_conn *conn, u32 psn, u8 syndrome
  * requesters would take it for the answer.
  */
 void pinion_responder_acknowledge_due(struct pinion_conn *conn);
+/* Packet receiver.expected is missing: all is to be sent again from there on. */
+void pinion_responder_say_lost(struct pinion_conn *conn);
 /*
  * The packet that is due had been kept, and cannot be performed: drop all that is kept, and ask for
  * the sender's own.
@@ -94,8 +96,6 @@ u32 pinion_responder_give(struct pinion_conn *conn);
 
 /* responder_early.c */
 
-/* Packet receiver.expected is missing: all is to be sent again from there on. */
-void pinion_responder_say_lost(struct pinion_conn *conn);
 /*
  * Packet @psn, packet @i of @skb, came early: keep it and those that follow it, and tell the sender
  * which packets are missing: those right before it, and those before all that is kept, if that was

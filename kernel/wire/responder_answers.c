@@ -103,6 +103,13 @@ void pinion_responder_acknowledge_due(struct pinion_conn *conn)
 					     PINION_AETH_ACK | PINION_AETH_UNLIMITED);
 }
 
+void pinion_responder_say_lost(struct pinion_conn *conn)
+{
+	pinion_stat_inc(conn->qp, out_of_sequence);
+	pinion_responder_acknowledge(conn, conn->receiver.expected,
+				     PINION_AETH_NAK | PINION_NAK_CODE_SEQUENCE);
+}
+
 /*
  * Many numbers are kept, but only one is the next: who guesses numbers must not break the
  * connection more easily for that. The sender sends its own packet again, and is refused if that is

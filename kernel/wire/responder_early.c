@@ -5,13 +5,6 @@
  */
 #include "responder.h"
 
-void pinion_responder_say_lost(struct pinion_conn *conn)
-{
-	pinion_stat_inc(conn->qp, out_of_sequence);
-	pinion_responder_acknowledge(conn, conn->receiver.expected,
-				     PINION_AETH_NAK | PINION_NAK_CODE_SEQUENCE);
-}
-
 /* Only the packets before number @end are to be sent again, from @gap on. */
 static void responder_say_gap(struct pinion_conn *conn, u32 gap, u32 end)
 {
