@@ -484,6 +484,7 @@ static void responder_hear_one(struct world *w, const struct packet *packet)
 		responder_keep(w, packet);
 		break;
 	case PINION_ARRIVAL_DROP:
+	case PINION_ARRIVAL_UNANSWERED:
 		break;
 	default:
 		w->wrong = true;

@@ -302,8 +302,11 @@ static struct task_struct *start_on(struct kunit *test, unsigned int cpu, int (*
 	return task;
 }
 
-/* After the gate opened, a waiter gets no CPU time; closing the gate again must not wait for it. */
-static void who_closes_does_not_wait_for_who_waited(struct kunit *test)
+/*
+ * After the gate opened, a waiter gets no CPU time. @drain, which waits for those inside the gate,
+ * must not wait for it.
+ */
+static void expect_no_wait_for_who_waited(struct kunit *test, void (*drain)(struct pinion_key *key))
 {
 	struct pinion_key *key = new_region(test, 0, 4096, 0);
 	unsigned int cpu = other_processor(test);
@@ -324,16 +327,103 @@ static void who_closes_does_not_wait_for_who_waited(struct kunit *test)
 	while (!READ_ONCE(h.on))
 		usleep_range(100, 200);
 	unshut(key);
-	pinion_key_close(key);
+	drain(key);
 	over = READ_ONCE(h.over);
 	waited = completion_done(&w.done);
-	pinion_key_open(key);
 	KUNIT_EXPECT_FALSE(test, over);
 	KUNIT_EXPECT_FALSE(test, waited);
 	WRITE_ONCE(h.enough, true);
 	kthread_stop(hogs);
 	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&w.done, msecs_to_jiffies(LIMIT_MS)), 0);
 	kthread_stop(waits);
+}
+
+static void close_and_open(struct pinion_key *key)
+{
+	pinion_key_close(key);
+	pinion_key_open(key);
+}
+
+static void who_closes_does_not_wait_for_who_waited(struct kunit *test)
+{
+	expect_no_wait_for_who_waited(test, close_and_open);
+}
+
+/* As the notifier of an on-demand region does, so in munmap() and madvise(). */
+static void sync_with_key(struct pinion_key *key)
+{
+	pinion_gate_sync(&key->gate);
+}
+
+static void who_syncs_does_not_wait_for_who_waited(struct kunit *test)
+{
+	expect_no_wait_for_who_waited(test, sync_with_key);
+}
+
+struct inside {
+	struct pinion_gate *gate;
+	bool in, leave;
+};
+
+/* Not for ever: who waits for it could not end it. */
+static int stay_inside(void *arg)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(LIMIT_MS);
+	struct inside *inside = arg;
+	int slot = pinion_gate_enter(inside->gate);
+
+	WRITE_ONCE(inside->in, true);
+	while (!READ_ONCE(inside->leave) && time_before(jiffies, end))
+		cpu_relax();
+	if (slot >= 0)
+		pinion_gate_leave(slot);
+	return wait_for_stop();
+}
+
+/*
+ * Another thread wants the processor of one that is inside. It gets it when that one has left, so
+ * @drain does not wait for both.
+ */
+static void expect_no_wait_for_who_is_preempted(struct kunit *test,
+						void (*drain)(struct pinion_key *key))
+{
+	struct pinion_key *key = new_region(test, 0, 4096, 0);
+	unsigned int cpu = other_processor(test), tries = 100;
+	struct inside inside = { .gate = &key->gate };
+	struct task_struct *stays, *hogs;
+	struct hog h = {};
+	bool on, over;
+
+	stays = start_on(test, cpu, stay_inside, &inside, "pinion_inside");
+	hogs = start_on(test, cpu, hog, &h, "pinion_hog");
+	sched_set_fifo(hogs);
+	wake_up_process(stays);
+	while (!READ_ONCE(inside.in))
+		usleep_range(100, 200);
+	wake_up_process(hogs);
+	/* Time to be preempted. */
+	while (!READ_ONCE(h.on) && tries--)
+		usleep_range(100, 200);
+	on = READ_ONCE(h.on);
+	WRITE_ONCE(inside.leave, true);
+	drain(key);
+	over = READ_ONCE(h.over);
+	WRITE_ONCE(h.enough, true);
+	kthread_stop(stays);
+	kthread_stop(hogs);
+	KUNIT_EXPECT_FALSE(test, on);
+	KUNIT_EXPECT_FALSE(test, over);
+	KUNIT_EXPECT_TRUE(test, h.on);
+}
+
+static void who_closes_does_not_wait_for_others_than_those_inside(struct kunit *test)
+{
+	expect_no_wait_for_who_is_preempted(test, close_and_open);
+}
+
+static void who_syncs_does_not_wait_for_others_than_those_inside(struct kunit *test)
+{
+	expect_no_wait_for_who_is_preempted(test, sync_with_key);
 }
 
 /* --------------------------------------------------- without rights to the key */
@@ -492,6 +582,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_wait_for_a_window_is_for_its_region_too),
 	KUNIT_CASE(a_wait_for_no_key_is_no_wait),
 	KUNIT_CASE(who_closes_does_not_wait_for_who_waited),
+	KUNIT_CASE(who_syncs_does_not_wait_for_who_waited),
+	KUNIT_CASE(who_closes_does_not_wait_for_others_than_those_inside),
+	KUNIT_CASE(who_syncs_does_not_wait_for_others_than_those_inside),
 	KUNIT_CASE(who_is_refused_anyway_neither_closes_a_gate_nor_waits_at_one),
 	KUNIT_CASE(another_tag_is_refused_at_a_closed_gate),
 	KUNIT_CASE(who_comes_too_late_changes_nothing),

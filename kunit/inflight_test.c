@@ -120,10 +120,28 @@ static void late_is_one_packet_at_a_time(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, inflight.window, 129);
 }
 
+/* What has not left this host can be sent again, whatever is acknowledged. */
+static void what_has_not_left_has_room(struct kunit *test)
+{
+	struct pinion_inflight inflight;
+	u32 packets;
+
+	for (packets = 0; packets < 256; packets++) {
+		pinion_inflight_init(&inflight, 256);
+		pinion_inflight_full(&inflight, packets);
+		KUNIT_EXPECT_EQ(test, inflight.window, max(128, packets + 1));
+		KUNIT_EXPECT_EQ(test, inflight.safe, 128);
+	}
+	for (packets = 0; packets < 10; packets++)
+		pinion_inflight_full(&inflight, 0);
+	KUNIT_EXPECT_EQ(test, inflight.window, 1);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(many_at_a_time_are_one_by_one),
 	KUNIT_CASE(it_finds_the_room_there_is),
 	KUNIT_CASE(late_is_one_packet_at_a_time),
+	KUNIT_CASE(what_has_not_left_has_room),
 	{}
 };
 

@@ -2,10 +2,14 @@
 /*
  * Memory with hardware errors: the reader gets an error, and nothing else happens. The machine
  * check is simulated by a copy that stops before one byte; so the test sees how far copying was
- * tried.
+ * tried. And memory in pieces, or in blocks anywhere: each byte comes where it belongs.
  */
 #include <kunit/test.h>
+#include <linux/io.h>
 #include <linux/uaccess.h>
+
+#include "keys.h"
+#include "random.h"
 
 /* The bad byte, or NULL; and how far copying was tried. */
 static const u8 *poison;
@@ -148,16 +152,170 @@ static void memory_in_pieces_is_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wrong, 0);
 }
 
+/* Memory of a region in blocks, of which none, some, or all are next to the one before them. */
+#define BLOCK_SHIFT	9
+#define BLOCK		BIT(BLOCK_SHIFT)
+#define BLOCKS		40
+#define BASE		0x7f0000000123ULL
+/* So it fits wherever it begins in the first block. */
+#define REGION		((BLOCKS - 1) * BLOCK)
+
+struct scattered {
+	u8 memory[BLOCKS * BLOCK];
+	u32 order[BLOCKS];
+	struct pinion_key *key;
+};
+
+static void free_mtt(void *mtt)
+{
+	pinion_mtt_free(mtt);
+}
+
+static struct scattered *new_scattered(struct kunit *test)
+{
+	struct scattered *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	for (i = 0; i < BLOCKS; i++)
+		s->order[i] = i;
+	s->key = new_region(test, BASE, REGION, ALL_RIGHTS);
+	s->key->mtt = pinion_mtt_alloc(BLOCKS, BLOCK_SHIFT, 0);
+	KUNIT_ASSERT_NOT_NULL(test, s->key->mtt);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, free_mtt, s->key->mtt), 0);
+	return s;
+}
+
+/* Other blocks, and another begin in the first one. */
+static void scattered_shuffle(struct scattered *s, struct rnd_state *rnd)
+{
+	u32 one = random_below(rnd, BLOCKS), other = random_below(rnd, BLOCKS), i;
+
+	swap(s->order[one], s->order[other]);
+	s->key->mtt->first = random_below(rnd, BLOCK);
+	for (i = 0; i < BLOCKS; i++)
+		*pinion_mtt_slot(s->key->mtt, i) = virt_to_phys(s->memory + s->order[i] * BLOCK);
+}
+
+static u8 *byte_of(struct scattered *s, u32 offset)
+{
+	u32 position = s->key->mtt->first + offset;
+
+	return &s->memory[s->order[position / BLOCK] * BLOCK + position % BLOCK];
+}
+
+static u32 moves_wrongly(struct keys_test *t, struct pinion_node *node, struct scattered *source,
+			 struct scattered *sink, struct rnd_state *rnd)
+{
+	u32 from = random_below(rnd, REGION), to = random_below(rnd, REGION), i, wrong = 0;
+	u32 length = 1 + random_below(rnd, REGION - max(from, to));
+	struct pinion_sge sge = { BASE + from, length, source->key->value };
+	struct pinion_sge sink_sge = { BASE + to, length, sink->key->value };
+	struct pinion_cursor from_cursor, to_cursor;
+	struct pinion_missing missing;
+	u64 left = length;
+
+	memset(sink->memory, 0, sizeof(sink->memory));
+	pinion_cursor_local(&from_cursor, &t->keys, &t->pd, &sge, 1, 0);
+	pinion_cursor_local(&to_cursor, &t->keys, &t->pd, &sink_sge, 1, IB_ACCESS_LOCAL_WRITE);
+	wrong += pinion_move(node, &to_cursor, &from_cursor, &left, &missing) != PINION_MOVED;
+	for (i = 0; i < length; i++) {
+		wrong += *byte_of(sink, to + i) != *byte_of(source, from + i);
+		*byte_of(sink, to + i) = 0;
+	}
+	/* Nothing else was written. */
+	return wrong + !!memchr_inv(sink->memory, 0, sizeof(sink->memory));
+}
+
+static void scattered_memory_is_in_order(struct kunit *test)
+{
+	struct move_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	struct scattered *source = new_scattered(test), *sink = new_scattered(test);
+	struct rnd_state rnd;
+	u32 i, wrong = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	random_begin(&rnd, 481);
+	for (i = 0; i < sizeof(source->memory); i++)
+		source->memory[i] = 1 + random_below(&rnd, 255);
+	for (i = 0; i < 300; i++) {
+		scattered_shuffle(source, &rnd);
+		scattered_shuffle(sink, &rnd);
+		wrong += moves_wrongly(test->priv, &t->node, source, sink, &rnd);
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+}
+
+/* Cut @length bytes of @memory, which has room for the gaps, into spans. Return: how many. */
+static u32 cut_into_spans(struct rnd_state *rnd, u8 *memory, u32 length, struct pinion_span *spans)
+{
+	u32 num;
+
+	for (num = 0; length; num++) {
+		u32 bytes = num == MOVE_SPANS - 1 ? length : 1 + random_below(rnd, length);
+
+		memory += random_below(rnd, 4);
+		spans[num] = (struct pinion_span){ memory, bytes };
+		memory += bytes;
+		length -= bytes;
+	}
+	return num;
+}
+
+static void gather_spans(const struct pinion_span *spans, u32 num, u8 *to)
+{
+	u32 i;
+
+	for (i = 0; i < num; i++) {
+		memcpy(to, spans[i].kva, spans[i].length);
+		to += spans[i].length;
+	}
+}
+
+/* All bytes are moved in order, whichever spans of either side end first. */
+static void spans_of_any_lengths_are_in_order(struct kunit *test)
+{
+	struct pinion_span source[MOVE_SPANS], sink[MOVE_SPANS], cut[2][MOVE_SPANS];
+	u8 sent[LENGTH], came[LENGTH], *from, *to;
+	u32 round, length, sources, sinks;
+	struct rnd_state rnd;
+	u64 stretch;
+
+	from = kunit_kzalloc(test, LENGTH + 4 * MOVE_SPANS, GFP_KERNEL);
+	to = kunit_kzalloc(test, LENGTH + 4 * MOVE_SPANS, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, from);
+	KUNIT_ASSERT_NOT_NULL(test, to);
+	random_begin(&rnd, 0x59a2);
+	for (round = 0; round < 20000; round++) {
+		length = 1 + random_below(&rnd, LENGTH);
+		prandom_bytes_state(&rnd, from, LENGTH + 4 * MOVE_SPANS);
+		sources = cut_into_spans(&rnd, from, length, source);
+		sinks = cut_into_spans(&rnd, to, length, sink);
+		memcpy(cut[0], source, sizeof(source));
+		memcpy(cut[1], sink, sizeof(sink));
+		stretch = LENGTH * PINION_STRETCH_RUN;
+		KUNIT_ASSERT_EQ(test, move_spans(sink, source, length, length, &stretch),
+				length);
+		gather_spans(cut[0], sources, sent);
+		gather_spans(cut[1], sinks, came);
+		KUNIT_ASSERT_MEMEQ(test, came, sent, length);
+	}
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_byte_that_has_failed_is_a_fault_wherever_it_is),
 	KUNIT_CASE(every_byte_is_tried_before_it_is_moved),
 	KUNIT_CASE(a_word_that_has_failed_is_no_operand),
 	KUNIT_CASE(memory_in_pieces_is_in_order),
+	KUNIT_CASE(spans_of_any_lengths_are_in_order),
+	KUNIT_CASE(scattered_memory_is_in_order),
 	{}
 };
 
 static struct kunit_suite suite = {
 	.name = "pinion_move",
+	.init = keys_test_init,
+	.exit = keys_test_exit,
 	.test_cases = cases,
 };
 

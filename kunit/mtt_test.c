@@ -105,6 +105,25 @@ static u32 differs(const struct pinion_mtt *mtt, const struct bytes *bytes, u64 
 	return run != min(bytes->run[byte], want) || dma_of(kva) != bytes->at[byte];
 }
 
+/* Together the spans are what repeated look-ups of one run each would give. */
+static u32 spans_differ(const struct pinion_mtt *mtt, const struct bytes *bytes, u64 offset,
+			u64 want, u32 most)
+{
+	u64 byte = mtt->first + offset, end = byte + want, there;
+	struct pinion_span spans[17];
+	u32 i, wrong = 0;
+
+	spans[most].kva = spans;
+	there = byte + pinion_mtt_spans(mtt, offset, want, spans, most);
+	if (there == byte || there > end || spans[most].kva != spans)
+		return 1;
+	for (i = 0; i < most && byte < there; byte += spans[i++].length)
+		wrong += spans[i].length != min(bytes->run[byte], end - byte) ||
+			 dma_of(spans[i].kva) != bytes->at[byte];
+	/* They are as long as was said, and no fewer than there is room for. */
+	return wrong + (byte != there) + (i < most && there != end);
+}
+
 /* For every byte: the shortest lengths, a random one, and the rest. */
 static void check_every_byte(struct kunit *test, const struct pinion_mtt *mtt,
 			     struct rnd_state *rnd)
@@ -119,6 +138,8 @@ static void check_every_byte(struct kunit *test, const struct pinion_mtt *mtt,
 		wrong += differs(mtt, bytes, offset, min(left, 2));
 		wrong += differs(mtt, bytes, offset, 1 + random_u64_below(rnd, left));
 		wrong += differs(mtt, bytes, offset, left);
+		wrong += spans_differ(mtt, bytes, offset, left, 1 + random_u64_below(rnd, 16));
+		wrong += spans_differ(mtt, bytes, offset, 1 + random_u64_below(rnd, left), 16);
 	}
 	KUNIT_EXPECT_EQ_MSG(test, wrong, 0, "%llu blocks of 2^%u from %llu", mtt->num_blocks,
 			    mtt->shift, mtt->first);

@@ -289,7 +289,7 @@ static void what_was_taken_from_another_queue_is_given_back(struct kunit *test)
 	pinion_give_back(&t->qp);
 	pinion_half_release(&t->qp.resp.lock);
 	KUNIT_EXPECT_EQ(test, 1, t->old.flushed);
-	KUNIT_EXPECT_FALSE(test, t->qp.resp.kept);
+	KUNIT_EXPECT_FALSE(test, t->qp.resp.recv_kept);
 	KUNIT_EXPECT_EQ(test, 0, t->wrong);
 }
 

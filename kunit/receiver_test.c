@@ -81,12 +81,12 @@ static void a_read_again_ends_where_packets_did(struct kunit *test)
 	pinion_receiver_init(&r, 0xfffff0, MTU, true);
 	EXPECT(test, &r, PINION_READ_REQUEST, 0xfffff0, 0, 32 * MTU, NEW);
 	KUNIT_EXPECT_EQ(test, r.expected, 0x10);
-	EXPECT(test, &r, PINION_READ_REQUEST, 0xfffff1, 0, 32 * MTU, DROP);
-	EXPECT(test, &r, PINION_READ_REQUEST, 0xfffff1, 0, 31 * MTU + 1, DROP);
+	EXPECT(test, &r, PINION_READ_REQUEST, 0xfffff1, 0, 32 * MTU, UNANSWERED);
+	EXPECT(test, &r, PINION_READ_REQUEST, 0xfffff1, 0, 31 * MTU + 1, UNANSWERED);
 	EXPECT(test, &r, PINION_READ_REQUEST, 0xfffff1, 0, 31 * MTU, ANSWER_AGAIN);
-	EXPECT(test, &r, PINION_READ_REQUEST, 0xf, 0, MTU + 1, DROP);
+	EXPECT(test, &r, PINION_READ_REQUEST, 0xf, 0, MTU + 1, UNANSWERED);
 	EXPECT(test, &r, PINION_READ_REQUEST, 0xf, 0, 0, ANSWER_AGAIN);
-	EXPECT(test, &r, PINION_READ_REQUEST, 0xf, 0, 0xffffffff, DROP);
+	EXPECT(test, &r, PINION_READ_REQUEST, 0xf, 0, 0xffffffff, UNANSWERED);
 	KUNIT_EXPECT_EQ(test, r.expected, 0x10);
 }
 
@@ -300,6 +300,42 @@ static void packets_out_of_turn_are_invalid(struct kunit *test)
 	}
 }
 
+/* What came early may have been forged, in the place of what ended the message, or of all of it. */
+static void a_message_begins_behind_a_forged_piece(struct kunit *test)
+{
+	struct pinion_receiver r;
+	enum middle within;
+	u32 msn;
+
+	for (within = A_SEND; within <= A_WRITE; within++) {
+		begin(&r, within, true);
+		r.doubtful = true;
+		/* That is no reason to take anything for a message. */
+		EXPECT(test, &r, within == A_SEND ? PINION_WRITE_MIDDLE : PINION_SEND_MIDDLE, 1,
+		       MTU, 0, INVALID);
+		EXPECT(test, &r, PINION_SEND_ONLY, 1, MTU + 1, 0, INVALID);
+		msn = r.msn;
+		EXPECT(test, &r, PINION_SEND_ONLY, 1, 1, 0, RESTART);
+		KUNIT_EXPECT_EQ(test, r.msn, msn + 1);
+		EXPECT(test, &r, PINION_WRITE_FIRST, 2, MTU, 2 * MTU, NEW);
+		EXPECT(test, &r, PINION_SEND_ONLY, 3, 1, 0, INVALID);
+		EXPECT(test, &r, PINION_WRITE_LAST, 3, MTU, 0, NEW);
+		KUNIT_EXPECT_EQ(test, r.expected, 4);
+	}
+}
+
+/* The rest of its message is still taken. */
+static void a_piece_follows_a_doubtful_one(struct kunit *test)
+{
+	struct pinion_receiver r;
+
+	begin(&r, A_WRITE, true);
+	r.doubtful = true;
+	EXPECT(test, &r, PINION_WRITE_MIDDLE, 1, MTU, 0, NEW);
+	EXPECT(test, &r, PINION_SEND_ONLY, 2, 1, 0, INVALID);
+	EXPECT(test, &r, PINION_WRITE_LAST, 2, 1, 0, NEW);
+}
+
 static void a_write_ends_where_it_said(struct kunit *test)
 {
 	struct pinion_receiver r;
@@ -369,6 +405,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(behind_what_is_deferred_nothing_is_said),
 	KUNIT_CASE(a_flush_of_nothing_is_invalid),
 	KUNIT_CASE(packets_out_of_turn_are_invalid),
+	KUNIT_CASE(a_message_begins_behind_a_forged_piece),
+	KUNIT_CASE(a_piece_follows_a_doubtful_one),
 	KUNIT_CASE(a_write_ends_where_it_said),
 	KUNIT_CASE(a_send_has_an_end),
 	KUNIT_CASE(an_unreliable_one_takes_up_with_the_next_message),

@@ -171,6 +171,32 @@ static void who_is_not_ready_is_waited_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pinion_sender_room(&s, 50), 50);
 }
 
+/*
+ * A peer that says again and again that it is not ready is not given up, though both retries are
+ * used up before each such answer; without any answer it is.
+ */
+static void who_is_not_ready_is_not_given_up(struct kunit *test)
+{
+	struct pinion_sender s;
+	u32 i;
+
+	begin(&s, 2, PINION_RNR_RETRY_FOREVER);
+	for (i = 0; i < 100; i++) {
+		KUNIT_EXPECT_EQ(test, pinion_sender_timeout(&s), PINION_SENDER_RESEND);
+		pinion_sender_sent(&s, 1);
+		KUNIT_EXPECT_EQ(test, pinion_sender_timeout(&s), PINION_SENDER_RESEND);
+		pinion_sender_sent(&s, 1);
+		EXPECT_ACK(test, &s, 0, RNR, WAIT);
+		pinion_sender_wake(&s);
+		pinion_sender_sent(&s, 1);
+	}
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, pinion_sender_timeout(&s), PINION_SENDER_RESEND);
+		pinion_sender_sent(&s, 1);
+	}
+	KUNIT_EXPECT_EQ(test, pinion_sender_timeout(&s), PINION_SENDER_GIVE_UP);
+}
+
 static void what_is_refused_is_first_then(struct kunit *test)
 {
 	static const u8 refusals[] = { NAK(REQUEST), NAK(ACCESS), NAK(OPERATION) };
@@ -448,12 +474,39 @@ static void garbage_leaves_a_window(struct kunit *test)
 	}
 }
 
+/* What has not left this host is sent before all else, and uses up no retry. */
+static void what_has_not_left_is_sent_again(struct kunit *test)
+{
+	struct pinion_sender s;
+	int i;
+
+	begin(&s, 1, 7);
+	for (i = 0; i < 3; i++) {
+		pinion_sender_unsent(&s, nth(90), 10);
+		KUNIT_EXPECT_EQ(test, pinion_sender_first(&s), nth(90));
+		KUNIT_EXPECT_EQ(test, pinion_sender_room(&s, 256), 10);
+		KUNIT_EXPECT_TRUE(test, pinion_sender_awaits(&s));
+		pinion_sender_sent(&s, 10);
+		KUNIT_EXPECT_EQ(test, pinion_sender_first(&s), nth(100));
+	}
+	pinion_sender_unsent(&s, nth(90), 10);
+	EXPECT_ACK(test, &s, 89, ACK, ADVANCED);
+	KUNIT_EXPECT_EQ(test, pinion_sender_first(&s), nth(90));
+	/* The timer does. */
+	KUNIT_EXPECT_EQ(test, pinion_sender_timeout(&s), PINION_SENDER_RESEND);
+	KUNIT_EXPECT_EQ(test, pinion_sender_first(&s), nth(90));
+	pinion_sender_sent(&s, 5);
+	pinion_sender_unsent(&s, nth(90), 5);
+	KUNIT_EXPECT_EQ(test, pinion_sender_timeout(&s), PINION_SENDER_GIVE_UP);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(an_ack_is_of_all_up_to_it),
 	KUNIT_CASE(what_is_not_under_way_is_not_acknowledged),
 	KUNIT_CASE(one_goes_back_to_what_is_missing),
 	KUNIT_CASE(who_answers_too_seldom_is_given_up),
 	KUNIT_CASE(who_is_not_ready_is_waited_for),
+	KUNIT_CASE(who_is_not_ready_is_not_given_up),
 	KUNIT_CASE(what_is_refused_is_first_then),
 	KUNIT_CASE(what_is_due_is_not_acknowledged),
 	KUNIT_CASE(an_answer_acknowledges_what_was_before),
@@ -463,6 +516,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_gap_shows_that_an_answer_is_lost),
 	KUNIT_CASE(answers_may_be_kept),
 	KUNIT_CASE(what_is_known_counts_later),
+	KUNIT_CASE(what_has_not_left_is_sent_again),
 	KUNIT_CASE(garbage_leaves_a_window),
 	{}
 };

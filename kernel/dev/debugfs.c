@@ -2,10 +2,10 @@
 /*
  * The debugfs directories. /sys/kernel/debug/pinion/DEVICE/keys lists all keys and the beginning of
  * their tables; map (map.c) shows all memory of one key; queues (queues.c) lists queue pairs of
- * DEVX commands; invalidate (invalidate.c) invalidates pages of a region; port and fatal (force.c)
- * take the port down and break the device. Next to the devices are inject (mem/inject.h) and, with
- * CONFIG_FAULT_INJECTION, fault (mem/inject_attr.h) and the files of mem/dwell.h. For root and
- * tests.
+ * DEVX commands; objects (objects.c) counts objects; invalidate (invalidate.c) invalidates pages of
+ * a region; port and fatal (force.c) take the port down and break the device. Next to the devices
+ * are inject (mem/inject.h) and, with CONFIG_FAULT_INJECTION, fault (mem/inject_attr.h) and the
+ * files of mem/dwell.h. For root and tests.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -153,6 +153,7 @@ void pinion_debugfs_add(struct pinion_dev *dev)
 	debugfs_create_file("invalidate", 0200, dev->debugfs, dev, &pinion_invalidate_fops);
 	pinion_force_add_files(dev);
 	pinion_queues_add_file(dev);
+	pinion_objects_add_file(dev);
 }
 
 /* Waits for reads of its files that are under way. */

@@ -44,6 +44,8 @@ void pinion_debugfs_del(struct pinion_dev *dev);
 void pinion_debugfs_renamed(struct pinion_dev *dev);
 /* queues.c: a file in the device's debugfs directory */
 void pinion_queues_add_file(struct pinion_dev *dev);
+/* objects.c: likewise */
+void pinion_objects_add_file(struct pinion_dev *dev);
 
 /* map.c, invalidate.c: files in the device's debugfs directory */
 extern const struct file_operations pinion_map_fops;

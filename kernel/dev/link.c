@@ -11,6 +11,7 @@
 #include <rdma/rdma_netlink.h>
 
 #include "../compat/compat.h"
+#include "../mem/table.h"
 #include "../wire/wire.h"
 #include "dev.h"
 
@@ -32,12 +33,14 @@ static void link_dealloc_driver(struct ib_device *ibdev)
 	pinion_parent_destroy(dev->parent);
 	WARN_ON(!ida_is_empty(&dev->pdns));
 	ida_destroy(&dev->pdns);
-	WARN_ON(!xa_empty(&dev->pds));
+	WARN_ON(!pinion_table_is_empty(&dev->pds));
 	xa_destroy(&dev->pds);
 	pinion_umems_destroy(&dev->umems);
+	WARN_ON(!pinion_table_is_empty(&dev->devx_rmps));
 	xa_destroy(&dev->devx_rmps);
+	WARN_ON(!pinion_table_is_empty(&dev->devx_cqs));
 	xa_destroy(&dev->devx_cqs);
-	WARN_ON(!xa_empty(&dev->devx_uars));
+	WARN_ON(!pinion_table_is_empty(&dev->devx_uars));
 	xa_destroy(&dev->devx_uars);
 	pinion_counts_end(dev);
 }

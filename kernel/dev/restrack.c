@@ -2,8 +2,12 @@
 /*
  * Fills netlink messages with the state of our objects. `rdma resource show -dd' shows sizes and
  * fill levels. Any user may ask for those, so they tell nothing about keys or addresses, not even
- * offsets in a page. The raw entries do; the core gives them to CAP_NET_ADMIN only.
+ * offsets in a page. The raw entries do; the core gives them to CAP_NET_ADMIN only. The counters of
+ * on-demand regions do, too, and the core gives those to anybody: see restrack_fill_stat_mr().
  */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/sched.h>
 #include <net/netlink.h>
 #include <rdma/pinion-abi.h>
 #include <rdma/restrack.h>
@@ -93,19 +97,14 @@ static int restrack_fill_srq(struct sk_buff *msg, struct ib_srq *ibsrq)
 }
 
 /*
- * Inside the gate the table is not exchanged. The number of blocks is not shown: it depends on
- * where in a block the region begins (see above). It is in debugfs.
+ * The size and the number of its blocks are not shown: in a huge page both depend on where the
+ * region begins (see above). They are among the raw facts and in debugfs.
  */
 static int restrack_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 {
-	struct pinion_key *key = to_pinion_mr(ibmr)->key;
-	struct row rows[] = { { "block_size" }, { "windows" } };
-	int slot = pinion_gate_enter_wait(&key->gate);
-	u8 shift = pinion_look_shift(key);
+	const struct pinion_key *key = to_pinion_mr(ibmr)->key;
+	struct row rows[] = { { "windows", atomic_read(&key->lent) } };
 
-	rows[0].value = shift ? BIT_ULL(shift) : 0;
-	rows[1].value = atomic_read(&key->lent);
-	pinion_gate_leave(slot);
 	return restrack_put_rows(msg, rows, ARRAY_SIZE(rows));
 }
 
@@ -173,13 +172,26 @@ static int restrack_put_counts(struct sk_buff *msg, const u64 *counts, const u64
 	return 0;
 }
 
+/*
+ * Which pages a fault brings, and whether a byte begins another child, depends on where the region
+ * is in its process's address space. A peer that writes single bytes and reads the counters would
+ * learn that from them, even for a region that begins at 0 for its peers. So only the process
+ * itself and administrators are told those of an on-demand region. Those of a dma-buf depend on no
+ * address. In a dump the core may ask for later regions when the answer is read: then the
+ * reader counts. A denial here is no event for the audit log, because everybody may list regions.
+ */
+static bool restrack_may_know(bool own)
+{
+	return own || ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN);
+}
+
 static int restrack_fill_stat_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 {
 	struct pinion_key *key = to_pinion_mr(ibmr)->key;
 	u64 counts[PINION_PAGER_NUM_COUNTS] = {};
+	bool paged, own = true;
 	struct pinion_odp *odp;
 	u64 children = 0;
-	bool paged;
 	int slot, i;
 
 	/* Inside the gate: rereg may make it a pinned region at any time. */
@@ -188,10 +200,14 @@ static int restrack_fill_stat_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	for (i = 0; paged && i < PINION_PAGER_NUM_COUNTS; i++)
 		counts[i] = atomic64_read(&key->pager->counts[i]);
 	odp = pinion_odp_of(key);
-	if (odp)
+	if (odp) {
 		children = atomic_long_read(&odp->num_children);
+		own = pinion_odp_umem(odp)->owning_mm == current->mm;
+	}
 	pinion_gate_leave(slot);
-	return paged ? restrack_put_counts(msg, counts, odp ? &children : NULL) : 0;
+	if (!paged || !restrack_may_know(own))
+		return 0;
+	return restrack_put_counts(msg, counts, odp ? &children : NULL);
 }
 
 const struct ib_device_ops pinion_restrack_ops = {

@@ -52,6 +52,14 @@ void pinion_inflight_lost(struct pinion_inflight *inflight)
 	inflight->window = max(inflight->window / 2, 1);
 }
 
+void pinion_inflight_full(struct pinion_inflight *inflight, u32 packets)
+{
+	u32 window = inflight->window;
+
+	pinion_inflight_lost(inflight);
+	inflight->window = clamp(packets + 1, inflight->window, window);
+}
+
 void pinion_inflight_late(struct pinion_inflight *inflight)
 {
 	inflight_too_much(inflight);

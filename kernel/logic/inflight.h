@@ -20,6 +20,11 @@ void pinion_inflight_init(struct pinion_inflight *inflight, u32 most);
 void pinion_inflight_acknowledged(struct pinion_inflight *inflight, u32 packets);
 /* Note that a packet was lost. */
 void pinion_inflight_lost(struct pinion_inflight *inflight);
+/*
+ * Note that a queue of this host was full, with @packets in flight. The next one can be sent: what
+ * is in flight may not be acknowledged before.
+ */
+void pinion_inflight_full(struct pinion_inflight *inflight, u32 packets);
 /* The ACK timer has expired: restart with one packet. */
 void pinion_inflight_late(struct pinion_inflight *inflight);
 

@@ -45,6 +45,12 @@ static inline bool pinion_op_is_read(const struct pinion_op *op)
 	return (op->traits & (PINION_OP_WRITES_SGES | PINION_OP_WORD)) == PINION_OP_WRITES_SGES;
 }
 
+/* Does it change a word, and answer what was there before? ATOMIC_WRITE does not answer. */
+static inline bool pinion_op_is_atomic(const struct pinion_op *op)
+{
+	return op->traits & PINION_OP_WORD && op->traits & PINION_OP_WRITES_SGES;
+}
+
 /* The properties of @opcode, which may be any number; NULL: no such opcode. */
 const struct pinion_op *pinion_op(u8 opcode);
 

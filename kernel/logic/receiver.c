@@ -102,7 +102,26 @@ static enum pinion_arrival receiver_look_again(const struct pinion_receiver *rec
 	if (receiver_has_data(kind))
 		return PINION_ARRIVAL_AGAIN;
 	return pinion_receiver_numbers(packet, receiver->mtu) > behind ?
-	       PINION_ARRIVAL_DROP : PINION_ARRIVAL_ANSWER_AGAIN;
+	       PINION_ARRIVAL_UNANSWERED : PINION_ARRIVAL_ANSWER_AGAIN;
+}
+
+/*
+ * The next packet. What came early may have been forged, in the place of a packet that ended its
+ * message: if it makes the next one invalid, the message is dropped.
+ */
+static enum pinion_arrival receiver_look_next(const struct pinion_receiver *receiver,
+					      const struct pinion_packet_kind *kind,
+					      const struct pinion_packet *packet)
+{
+	struct pinion_receiver without;
+
+	if (receiver_is_valid(receiver, kind, packet))
+		return PINION_ARRIVAL_NEW;
+	without = *receiver;
+	without.within = false;
+	if (receiver->doubtful && receiver_is_valid(&without, kind, packet))
+		return PINION_ARRIVAL_RESTART;
+	return PINION_ARRIVAL_INVALID;
 }
 
 static enum pinion_arrival receiver_look_reliable(struct pinion_receiver *receiver,
@@ -114,8 +133,7 @@ static enum pinion_arrival receiver_look_reliable(struct pinion_receiver *receiv
 	if (ahead < 0)
 		return receiver_look_again(receiver, kind, packet, -ahead);
 	if (!ahead)
-		return receiver_is_valid(receiver, kind, packet) ? PINION_ARRIVAL_NEW :
-								   PINION_ARRIVAL_INVALID;
+		return receiver_look_next(receiver, kind, packet);
 	/* One packet may be forged: NAK code 16 would break a peer that does not know it. */
 	if (packet->selective && !receiver->others && !receiver->deferred &&
 	    ahead < PINION_EARLY_WINDOW)
@@ -169,6 +187,7 @@ void pinion_receiver_take(struct pinion_receiver *receiver, const struct pinion_
 	receiver->expected = pinion_psn_add(receiver->expected, packets);
 	receiver->taken += packets;
 	receiver->others = !packet->selective;
+	receiver->doubtful = false;
 	receiver->told = false;
 	receiver->deferred = false;
 	if (receiver_has_data(kind)) {

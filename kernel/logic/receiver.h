@@ -22,6 +22,7 @@ struct pinion_receiver {
 	bool within;			/* a message has begun and not ended: */
 	bool writes;			/* it is a WRITE, else a SEND */
 	u32 left;			/* bytes still to come; of a SEND: at most */
+	bool doubtful;			/* the caller says: the last one performed was kept */
 
 	bool others;			/* none was performed, or the last not packet->selective */
 	bool told;			/* a NAK for @expected was sent */
@@ -36,6 +37,7 @@ enum pinion_arrival {
 	/* Reliable connections only: */
 	PINION_ARRIVAL_AGAIN,		/* duplicate: acknowledge again */
 	PINION_ARRIVAL_ANSWER_AGAIN,	/* duplicate: send its answer again */
+	PINION_ARRIVAL_UNANSWERED,	/* duplicate that has no answer: drop it */
 	PINION_ARRIVAL_GAP,		/* send a NAK: @expected is missing */
 	PINION_ARRIVAL_EARLY,		/* keep it; else see pinion_receiver_tell() */
 	PINION_ARRIVAL_INVALID,		/* send a NAK: invalid request, and break */

@@ -60,6 +60,12 @@ void pinion_sender_sent(struct pinion_sender *sender, u32 packets)
 		sender->end = sender->next;
 }
 
+void pinion_sender_unsent(struct pinion_sender *sender, u32 psn, u32 packets)
+{
+	pinion_numbers_remove(&sender->again, psn, packets);
+	pinion_numbers_add(&sender->lost, psn, packets);
+}
+
 void pinion_sender_owe(struct pinion_sender *sender, u32 due)
 {
 	sender->owed = true;
@@ -182,10 +188,16 @@ bool pinion_sender_settle(struct pinion_sender *sender)
 	return pinion_psn_ahead(psn, sender->una) > 0 && sender_advance(sender, psn);
 }
 
+/*
+ * An RNR NAK shows that the peer can be reached, so packets that were lost before it do not count
+ * any more. Otherwise a connection that waits long for a page or a receive request would be given
+ * up after a few losses in all, although the peer answers between them.
+ */
 static enum pinion_sender_step sender_not_ready(struct pinion_sender *sender)
 {
 	if (sender->waiting)
 		return PINION_SENDER_STALE;
+	sender->retry_left = sender->retry_count;
 	if (sender->rnr_retry != PINION_RNR_RETRY_FOREVER) {
 		if (!sender->rnr_left)
 			return PINION_SENDER_GIVE_UP_RNR;

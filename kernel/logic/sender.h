@@ -42,8 +42,8 @@ struct pinion_sender {
 	bool waiting;			/* an RNR NAK came: send nothing until woken */
 	u8 retry_count;			/* attributes of the queue pair */
 	u8 rnr_retry;
-	u8 retry_left;			/* reset when something is acknowledged */
-	u8 rnr_left;
+	u8 retry_left;			/* reset when something is acknowledged, or by an RNR NAK */
+	u8 rnr_left;			/* reset when something is acknowledged */
 };
 
 enum pinion_sender_step {
@@ -76,6 +76,12 @@ u32 pinion_sender_room(const struct pinion_sender *sender, u32 window);
 
 /* The @packets numbers from pinion_sender_first() on were sent. */
 void pinion_sender_sent(struct pinion_sender *sender, u32 packets);
+
+/*
+ * The @packets numbers from @psn on, which were sent last, have not left this host: they are @lost,
+ * which uses up no retry.
+ */
+void pinion_sender_unsent(struct pinion_sender *sender, u32 psn, u32 packets);
 
 /*
  * Set @due to the next answer with data. Needed if that is not the number behind the last one,

@@ -62,8 +62,7 @@ enum pinion_syndrome pinion_wqe_measure(const struct pinion_sq_wqe *wqe, const s
 		*length = 0;
 
 	/* The buffer for the result of an atomic may be larger than needed. */
-	if (op->traits & PINION_OP_WORD && op->traits & PINION_OP_WRITES_SGES &&
-	    *length > WORD_SIZE)
+	if (pinion_op_is_atomic(op) && *length > WORD_SIZE)
 		*length = WORD_SIZE;
 	if (op->traits & PINION_OP_WORD && *length != WORD_SIZE)
 		return PINION_SYN_LENGTH;

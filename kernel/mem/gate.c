@@ -33,7 +33,11 @@
 
 #include "gate.h"
 
-/* Spin before sleeping: most gates are open again before a task could sleep and be woken. */
+/*
+ * Spin before sleeping: most gates are open again before a task could sleep and be woken. A pause
+ * of x86 takes 15 to 45 ns, depending on the processor, so this is 3 to 9 us; to sleep and be
+ * woken takes no less.
+ */
 #define SPINS	200
 
 DEFINE_PER_CPU(struct pinion_gate_slots, pinion_gate_slots);

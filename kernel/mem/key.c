@@ -432,11 +432,10 @@ static u64 key_run_paged(const struct pinion_key *region, u64 offset, u64 want, 
 	return run && pinion_pager_takes_away(region->pager, offset, run) ? 0 : run;
 }
 
-u64 pinion_pass_run(const struct pinion_pass *pass, u64 offset, u64 want, void **kva)
+u64 pinion_pass_run_otherwise(const struct pinion_pass *pass, u64 offset, u64 want, void **kva)
 {
 	const struct pinion_key *region = pass->region;
 
-	want = min(want, pass->length - offset);
 	switch (region->kind) {
 	case PINION_KEY_DMA:
 		*kva = pinion_dma_to_kva(pass->offset + offset);
@@ -447,8 +446,6 @@ u64 pinion_pass_run(const struct pinion_pass *pass, u64 offset, u64 want, void *
 	case PINION_KEY_PIECES:
 		return pinion_pieces_run(region->pieces, pass->offset + offset, want, kva);
 	default:
-		if (!region->pager)
-			return pinion_mtt_run(region->mtt, pass->offset + offset, want, kva);
 		return key_run_paged(region, pass->offset + offset, want, pass->writes, kva);
 	}
 }

@@ -224,10 +224,34 @@ enum pinion_syndrome pinion_key_ask(struct pinion_keys *keys, const struct pinio
  */
 enum pinion_syndrome pinion_key_glance(struct pinion_keys *keys, const struct pinion_want *want);
 
+u64 pinion_pass_run_otherwise(const struct pinion_pass *pass, u64 offset, u64 want, void **kva);
+
 /*
- * The contiguous run at @offset bytes from want.addr; see pinion_mtt_run(). 0 if a page is missing:
+ * The memory at @offset bytes from want.addr, as in pinion_mtt_spans(); but 0 if a page is missing:
  * leave all gates, have it faulted, and try again; see mem/pager.h.
  */
-u64 pinion_pass_run(const struct pinion_pass *pass, u64 offset, u64 want, void **kva);
+static inline u64 pinion_pass_spans(const struct pinion_pass *pass, u64 offset, u64 want,
+				    struct pinion_span *spans, u32 most)
+{
+	const struct pinion_key *region = pass->region;
+
+	want = min(want, pass->length - offset);
+	/* Nearly all memory is that of a table whose pages do not come and go. */
+	if (region->mtt && !region->pager)
+		return pinion_mtt_spans(region->mtt, pass->offset + offset, want, spans, most);
+	spans->length = pinion_pass_run_otherwise(pass, offset, want, &spans->kva);
+	return spans->length;
+}
+
+/* The first of these spans: its length, and in *@kva where it is; 0 if a page is missing. */
+static inline u64 pinion_pass_run(const struct pinion_pass *pass, u64 offset, u64 want, void **kva)
+{
+	struct pinion_span span;
+
+	if (!pinion_pass_spans(pass, offset, want, &span, 1))
+		return 0;
+	*kva = span.kva;
+	return span.length;
+}
 
 #endif

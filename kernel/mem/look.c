@@ -62,7 +62,8 @@ static void look_at_table(const struct pinion_mtt *mtt, struct pinion_mr_facts *
 	facts->table_bytes = look_table_bytes(mtt);
 }
 
-u8 pinion_look_shift(const struct pinion_key *region)
+/* log2 of a block of a region's memory; 0: it has no blocks of one length. In its gate. */
+static u8 look_shift(const struct pinion_key *region)
 {
 	/* The tables of an on-demand region are in its children. */
 	struct pinion_odp *odp = pinion_odp_of(region);
@@ -87,7 +88,7 @@ static void look_at_region(const struct pinion_mr *mr, struct pinion_mr_facts *f
 	facts->generation = key->generation;
 	facts->iova = key->base;
 	facts->length = key->length;
-	facts->block_shift = pinion_look_shift(key);
+	facts->block_shift = look_shift(key);
 	if (key->mtt)
 		look_at_table(key->mtt, facts);
 	if (facts->kind == PINION_MR_DMABUF) {
@@ -160,7 +161,7 @@ int pinion_key_look(struct pinion_keys *keys, u32 value, struct pinion_key_view 
 		return err;
 	*view = (struct pinion_key_view){
 		.generation = pass.region->generation,
-		.shift = pinion_look_shift(pass.region),
+		.shift = look_shift(pass.region),
 		.base = pass.key->base,
 		.length = pass.key->length,
 	};
@@ -174,7 +175,7 @@ static int look_at_run(const struct pinion_key *region, u64 offset, u64 want,
 {
 	void *kva;
 
-	want = min(want, (u64)LOOK_BLOCKS << max_t(u8, pinion_look_shift(region), PAGE_SHIFT));
+	want = min(want, (u64)LOOK_BLOCKS << max_t(u8, look_shift(region), PAGE_SHIFT));
 	if (region->kind == PINION_KEY_PIECES)
 		run->length = pinion_pieces_run(region->pieces, offset, want, &kva);
 	else if (region->mtt)

@@ -18,13 +18,10 @@ struct pinion_pass;
 /* Fill @facts. The caller keeps @ibmr, which may change meanwhile. Sleeps; no gate is held. */
 void pinion_mr_look(struct ib_mr *ibmr, struct pinion_mr_facts *facts);
 
-/* log2 of a block of a region's memory; 0: it has no blocks of one length. In its gate. */
-u8 pinion_look_shift(const struct pinion_key *region);
-
 /* The state of a key when it was read. */
 struct pinion_key_view {
 	u32 generation;
-	u8 shift;			/* pinion_look_shift() */
+	u8 shift;			/* log2 of a block; 0: it has no blocks of one length */
 	u64 base;
 	u64 length;
 };

@@ -156,7 +156,8 @@ static u32 mtt_piece_at(const struct pinion_mtt *mtt, u64 position)
 	return low;
 }
 
-static u64 mtt_run_of_pieces(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kva)
+u64 pinion_mtt_span_of_pieces(const struct pinion_mtt *mtt, u64 offset, u64 want,
+			      struct pinion_span *span)
 {
 	u32 piece = mtt_piece_at(mtt, offset);
 	u64 begin = piece ? mtt->ends[piece - 1] : 0;
@@ -167,38 +168,59 @@ static u64 mtt_run_of_pieces(const struct pinion_mtt *mtt, u64 offset, u64 want,
 	       *pinion_mtt_slot(mtt, piece) == start + run)
 		run = mtt->ends[piece] - offset;
 
-	*kva = pinion_dma_to_kva(start);
-	return min(run, want);
+	span->kva = pinion_dma_to_kva(start);
+	span->length = min(run, want);
+	return span->length;
 }
 
-static u64 mtt_run_of_blocks(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kva)
+/*
+ * *@span is the memory in @block that is wanted; go on with that in the blocks behind. Blocks that
+ * are adjacent in memory are one span: one long copy is faster. Not inlined, as most messages end
+ * in their first block.
+ */
+static noinline u64 mtt_spans_behind(const struct pinion_mtt *mtt, u64 block, u64 want,
+				     struct pinion_span *span, u32 most)
+{
+	/* A copy, so that it need not be read again behind each span that is written. */
+	const struct pinion_mtt table = *mtt;
+	const u64 size = 1ULL << table.shift;
+	u64 have = span->length;
+	void *end = span->kva + have, *kva;
+
+	while (have < want && ++block < table.num_blocks) {
+		kva = pinion_dma_to_kva(*pinion_mtt_slot(&table, block));
+		if (kva == end)
+			span->length += size;
+		else if (--most)
+			*++span = (struct pinion_span){ kva, size };
+		else
+			break;
+		end = kva + size;
+		have += size;
+	}
+	/* Of the last block less may be wanted. */
+	if (have > want) {
+		span->length -= have - want;
+		have = want;
+	}
+	return have;
+}
+
+u64 pinion_mtt_spans_of_blocks(const struct pinion_mtt *mtt, u64 offset, u64 want,
+			       struct pinion_span *spans, u32 most)
 {
 	u64 position = mtt->first + offset;
 	u64 block = position >> mtt->shift;
 	u64 size = 1ULL << mtt->shift;
 	u64 within = position & (size - 1);
-	u64 start = *pinion_mtt_slot(mtt, block) + within;
-	u64 run = size - within;
+	void *kva = pinion_dma_to_kva(*pinion_mtt_slot(mtt, block) + within);
 
-	/* Blocks that are adjacent in memory are one run: one long copy is faster. */
-	while (run < want && ++block < mtt->num_blocks &&
-	       *pinion_mtt_slot(mtt, block) == start + run)
-		run += size;
-
-	*kva = pinion_dma_to_kva(start);
-	return min(run, want);
-}
-
-u64 pinion_mtt_run(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kva)
-{
-	if (mtt->ends)
-		return mtt_run_of_pieces(mtt, offset, want, kva);
-	return mtt_run_of_blocks(mtt, offset, want, kva);
-}
-
-void *pinion_dma_to_kva(u64 dma_addr)
-{
-	return phys_to_virt(dma_addr);
+	if (want > size - within) {
+		*spans = (struct pinion_span){ kva, size - within };
+		return mtt_spans_behind(mtt, block, want, spans, most);
+	}
+	*spans = (struct pinion_span){ kva, want };
+	return want;
 }
 
 bool pinion_dma_is_memory(u64 dma_addr, u64 length)

@@ -14,6 +14,7 @@
 
 #include <linux/bits.h>
 #include <linux/build_bug.h>
+#include <linux/io.h>
 #include <linux/nospec.h>
 #include <linux/types.h>
 
@@ -71,18 +72,47 @@ static inline u64 *pinion_mtt_slot(const struct pinion_mtt *mtt, u64 block)
 	return &mtt->leaves[block >> mtt->leaf_shift][block & (BIT_ULL(mtt->leaf_shift) - 1)];
 }
 
+/* Contiguous memory of the kernel. */
+struct pinion_span {
+	void *kva;
+	u64 length;
+};
+
+u64 pinion_mtt_span_of_pieces(const struct pinion_mtt *mtt, u64 offset, u64 want,
+			      struct pinion_span *span);
+u64 pinion_mtt_spans_of_blocks(const struct pinion_mtt *mtt, u64 offset, u64 want,
+			       struct pinion_span *spans, u32 most);
+
 /*
- * The longest contiguous run of memory, at most @want > 0 bytes, at @offset bytes into the key.
- * *@kva is set to its kernel address. Return: its length. The caller has checked the bounds, and is
- * inside the key's gate.
+ * The memory of @want > 0 bytes at @offset bytes into the key, as the longest contiguous spans that
+ * there are, in order; at most @most of them, which may be less than @want bytes. The caller has
+ * checked the bounds, and is inside the key's gate. Return: the bytes of all of them, not 0.
  */
-u64 pinion_mtt_run(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kva);
+static inline u64 pinion_mtt_spans(const struct pinion_mtt *mtt, u64 offset, u64 want,
+				   struct pinion_span *spans, u32 most)
+{
+	return mtt->ends ? pinion_mtt_span_of_pieces(mtt, offset, want, spans) :
+			   pinion_mtt_spans_of_blocks(mtt, offset, want, spans, most);
+}
+
+/* The first of these spans: its length, and in *@kva where it is. */
+static inline u64 pinion_mtt_run(const struct pinion_mtt *mtt, u64 offset, u64 want, void **kva)
+{
+	struct pinion_span span;
+
+	pinion_mtt_spans(mtt, offset, want, &span, 1);
+	*kva = span.kva;
+	return span.length;
+}
 
 /*
  * The kernel address of a DMA address. DMA addresses are physical addresses here, which
  * pinion_dma_provable() has checked.
  */
-void *pinion_dma_to_kva(u64 dma_addr);
+static inline void *pinion_dma_to_kva(u64 dma_addr)
+{
+	return phys_to_virt(dma_addr);
+}
 
 /* Are all @length bytes memory with a kernel address? @dma_addr may be any number. */
 bool pinion_dma_is_memory(u64 dma_addr, u64 length);

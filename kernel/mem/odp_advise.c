@@ -22,7 +22,8 @@
 
 /*
  * How long one run of the work item carries out a hint; then others have their turn. Its ranges may
- * be terabytes in sum, without any memory.
+ * be terabytes in sum, without any memory. The work item is queued again within microseconds (see
+ * TURN_MS in path/exec.c), so longer turns would gain nothing.
  */
 #define TURN_MS		20
 

@@ -15,6 +15,7 @@
 #include "dmabuf_pinned.h"
 #include "inject.h"
 #include "mtt.h"
+#include "table.h"
 #include "umem.h"
 
 void pinion_umems_init(struct pinion_umems *umems)
@@ -24,7 +25,7 @@ void pinion_umems_init(struct pinion_umems *umems)
 
 void pinion_umems_destroy(struct pinion_umems *umems)
 {
-	WARN_ON(!xa_empty(&umems->by_id));
+	WARN_ON(!pinion_table_is_empty(&umems->by_id));
 	xa_destroy(&umems->by_id);
 }
 

@@ -264,6 +264,30 @@ void pinion_complete_forget(struct pinion_qp *qp)
 	cq_forget(qp->ibqp.recv_cq, qp->ibqp.qp_num);
 }
 
+/* By the names that mlx5 has for them. */
+static void send_count_error(struct pinion_qp *qp, enum ib_wc_status status)
+{
+	switch (status) {
+	case IB_WC_WR_FLUSH_ERR:
+		pinion_stat_inc(qp, req_cqe_flush_error);
+		break;
+	case IB_WC_REM_ACCESS_ERR:
+		pinion_stat_inc(qp, req_remote_access_errors);
+		break;
+	case IB_WC_REM_INV_REQ_ERR:
+		pinion_stat_inc(qp, req_remote_invalid_request);
+		break;
+	case IB_WC_RETRY_EXC_ERR:
+		pinion_stat_inc(qp, req_transport_retries_exceeded);
+		break;
+	case IB_WC_RNR_RETRY_EXC_ERR:
+		pinion_stat_inc(qp, req_rnr_retries_exceeded);
+		break;
+	default:
+		break;
+	}
+}
+
 bool pinion_complete_send(struct pinion_qp *qp, const struct pinion_request *request,
 			  enum ib_wc_status status, enum pinion_syndrome syndrome)
 {
@@ -281,8 +305,8 @@ bool pinion_complete_send(struct pinion_qp *qp, const struct pinion_request *req
 	if (status == IB_WC_SUCCESS && !qp->sq.sig_all &&
 	    !(wqe->flags & PINION_WQE_SIGNALED))
 		return true;
-	if (status == IB_WC_WR_FLUSH_ERR)
-		pinion_stat_inc(qp, flushed);
+	if (status)
+		send_count_error(qp, status);
 	return pinion_complete(to_pinion_cq(qp->ibqp.send_cq), &cqe);
 }
 
@@ -298,7 +322,9 @@ bool pinion_complete_recv_error(struct pinion_qp *qp, struct pinion_cq *cq,
 	};
 
 	if (status == IB_WC_WR_FLUSH_ERR)
-		pinion_stat_inc(qp, flushed);
+		pinion_stat_inc(qp, resp_cqe_flush_error);
+	else if (status == IB_WC_LOC_LEN_ERR)
+		pinion_stat_inc(qp, resp_local_length_error);
 	return pinion_complete(cq, &cqe);
 }
 

@@ -75,11 +75,12 @@ void pinion_cursor_leave(struct pinion_cursor *cursor);
 void pinion_cursor_wait(struct pinion_cursor *cursor);
 
 /*
- * The contiguous memory at the current position, at most @want bytes; @cursor is inside. Return:
- * its length; 0 if the page is missing: then call pinion_cursor_missing(), leave all gates, and
- * have the page faulted.
+ * The memory from the current position on, at most @want bytes, as contiguous spans, at most @most
+ * of them; @cursor is inside. Return: the bytes of all of them; 0 if the page is missing: then call
+ * pinion_cursor_missing(), leave all gates, and have the page faulted.
  */
-u64 pinion_cursor_run(const struct pinion_cursor *cursor, u64 want, void **kva);
+u64 pinion_cursor_spans(const struct pinion_cursor *cursor, u64 want, struct pinion_span *spans,
+			u32 most);
 
 /* A missing page at @offset of the pager's region, and the range that will be accessed. */
 struct pinion_missing {

@@ -38,7 +38,12 @@
 #define BUSY_MOST_NS	(4 * NSEC_PER_MSEC)
 #define RNR_MOST_NS	(4 * NSEC_PER_MSEC)
 
-/* How long one caller performs requests; then the work item goes on, behind others. */
+/*
+ * How long one caller performs requests; then the work item goes on, behind others. It is looked
+ * at between two requests, so who waits for the half waits that long, and for the request that is
+ * being performed. To queue the work item takes some microseconds, less than a thousandth of
+ * this.
+ */
 #define TURN_MS	20
 
 static void sq_limits(const struct pinion_qp *qp, struct pinion_wqe_limits *limits)
@@ -189,7 +194,9 @@ static enum pinion_step sq_not_ready(struct pinion_qp *qp, struct pinion_request
 {
 	if (qp->attr.rnr_retry != FOREVER && !request->rnr_left--)
 		return pinion_sq_fail(qp, IB_WC_RNR_RETRY_EXC_ERR, PINION_SYN_RNR);
-	pinion_stat_inc(qp, rnr_waits);
+	/* As in logic/sender.c: the peer has answered, so what was lost before does not count. */
+	request->retry_left = qp->attr.retry_cnt;
+	pinion_stat_inc(qp, rnr_nak_retry_err);
 	pinion_sq_park(qp, pinion_sq_rnr_pause(qp, request, msg->rnr_timer));
 	return PINION_STEP_PARKED;
 }
@@ -345,7 +352,7 @@ static enum pinion_step sq_acknowledged(struct pinion_qp *qp, struct pinion_requ
 {
 	sq_advance_psn(qp, request);
 	pinion_sq_count_traffic(qp, request);
-	if (!(msg->op->traits & PINION_OP_WORD) || !(msg->op->traits & PINION_OP_WRITES_SGES))
+	if (!pinion_op_is_atomic(msg->op))
 		return pinion_sq_succeed(qp, request);
 	request->answer = msg->before;
 	request->answered = true;

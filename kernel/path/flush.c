@@ -93,7 +93,7 @@ static enum pinion_syndrome flush_inside(struct pinion_qp *qp, const struct pini
 		*missing = (struct pinion_missing){
 			.pager = pass.region->pager,
 			.offset = pass.offset,
-			.length = want->length,
+			.length = min(want->length, pass.length),
 			.write = pass.writes,
 		};
 		pinion_pager_get(missing->pager);

@@ -27,7 +27,10 @@ struct pinion_crowding {
 	unsigned long end;	/* of the pause, in jiffies */
 };
 
-/* How long a run that lingers may be: who flushes or cancels it waits. */
+/*
+ * How long a run that lingers may last, since who flushes or cancels it waits for its end. It is
+ * as long as TURN_MS in exec.c.
+ */
 #define PINION_LINGER_MS	20
 
 /* A CPU on which to queue a work item that would disturb who runs on CPU @busy. Any context. */

@@ -51,8 +51,7 @@ static void message_address_memory(const struct pinion_sq_wqe *wqe, struct pinio
 			msg->flush_rights |= IB_ACCESS_FLUSH_GLOBAL;
 		if (wqe->flush.type & IB_FLUSH_PERSISTENT)
 			msg->flush_rights |= IB_ACCESS_FLUSH_PERSISTENT;
-	} else if (msg->op->traits & PINION_OP_WORD &&
-		   msg->op->traits & PINION_OP_WRITES_SGES) {
+	} else if (pinion_op_is_atomic(msg->op)) {
 		msg->remote_addr = wqe->atomic.remote_addr;
 		msg->rkey = wqe->atomic.rkey;
 		msg->operand = wqe->atomic.compare_add;

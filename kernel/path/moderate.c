@@ -35,16 +35,16 @@ void pinion_moderation_set(struct pinion_moderation *moderation, u16 count, u16 
 	moderation->count = count > 1 && period_us ? count : 0;
 	moderation->period_us = period_us;
 	/* Raise the event for completions that the old setting has held back. */
-	if (moderation->untold)
+	if (moderation->unannounced)
 		queue_work(moderation->wq, &moderation->over);
 }
 
 bool pinion_moderation_over(struct pinion_moderation *moderation, bool *solicited)
 {
-	bool due = moderation->untold;
+	bool due = moderation->unannounced;
 
 	*solicited = moderation->solicited;
-	moderation->untold = 0;
+	moderation->unannounced = 0;
 	moderation->solicited = false;
 	return due;
 }
@@ -54,12 +54,12 @@ bool pinion_moderation_due(struct pinion_moderation *moderation, bool *solicited
 	if (!moderation->count)
 		return true;
 	moderation->solicited |= *solicited;
-	if (++moderation->untold >= moderation->count) {
+	if (++moderation->unannounced >= moderation->count) {
 		/* If the timer has expired already, @over finds fewer completions, or none. */
 		hrtimer_try_to_cancel(&moderation->timer);
 		return pinion_moderation_over(moderation, solicited);
 	}
-	if (moderation->untold == 1)
+	if (moderation->unannounced == 1)
 		hrtimer_start(&moderation->timer,
 			      ns_to_ktime((u64)moderation->period_us * NSEC_PER_USEC),
 			      HRTIMER_MODE_REL);

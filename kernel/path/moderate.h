@@ -13,7 +13,7 @@
 struct pinion_moderation {
 	u16 count;			/* 0: no moderation, an event for each completion */
 	u16 period_us;			/* begins with the first completion without an event */
-	u16 untold;			/* completions without an event; less than @count */
+	u16 unannounced;		/* completions without an event; less than @count */
 	bool solicited;			/* one of those is solicited, or an error */
 	struct hrtimer timer;		/* of the period; queues @over */
 	struct work_struct over;	/* raises the event when the period is over */
@@ -35,7 +35,7 @@ bool pinion_moderation_due(struct pinion_moderation *moderation, bool *solicited
 /* Are there completions whose event is delayed to the end of the period? Under fill_lock. */
 static inline bool pinion_moderation_holds(const struct pinion_moderation *moderation)
 {
-	return moderation->untold;
+	return moderation->unannounced;
 }
 
 /* Called by @over when the period has ended. Return: as pinion_moderation_due(). */

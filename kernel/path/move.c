@@ -10,6 +10,13 @@
 #include "../mem/inject.h"
 #include "move.h"
 
+/* Spans of memory that are looked up at a time: most messages are of one, some of many pages. */
+#define MOVE_SPANS	16
+
+/*
+ * Nobody can keep us here by closing a gate again and again: it is open for longer in between than
+ * we need to enter it (see locking.rst).
+ */
 static bool move_enter_both(struct pinion_node *node, struct pinion_cursor *to,
 			    struct pinion_cursor *from, u64 need)
 {
@@ -46,19 +53,17 @@ static bool move_word_intact(const void *from)
 }
 
 /*
- * Copy @bytes; @last says that they end the message. Programs poll the last bytes to see that a
- * message has come, and expect an aligned word of 8 bytes to be written by one store. The
- * specification does not promise it, but hardware does so. So the last word is copied last, and by
- * one load and one store where it is aligned.
+ * Copy @bytes, which end the message. Programs poll the last bytes to see that a message has come,
+ * and expect an aligned word of 8 bytes to be written by one store. The specification does not
+ * promise it, but hardware does so. So the last word is copied last, and by one load and one store
+ * where it is aligned.
  *
  * Return: false if the source's memory has failed; some bytes may have been copied.
  */
-static bool move_copy(void *to, const void *from, size_t bytes, bool last)
+static bool move_copy_last(void *to, const void *from, size_t bytes)
 {
 	size_t head = bytes < sizeof(u64) ? 0 : bytes - sizeof(u64);
 
-	if (!last)
-		return !copy_mc_to_kernel(to, from, bytes);
 	if (bytes >= sizeof(u64) && !move_word_intact(from + head))
 		return false;
 	if (head && copy_mc_to_kernel(to, from, head))
@@ -76,6 +81,14 @@ static bool move_copy(void *to, const void *from, size_t bytes, bool last)
 	return true;
 }
 
+static void move_span_advance(struct pinion_span **span, u64 bytes)
+{
+	(*span)->kva += bytes;
+	(*span)->length -= bytes;
+	if (!(*span)->length)
+		(*span)++;
+}
+
 /* Fill @missing for @lacking, then leave its gate and that of @other, which may be NULL. */
 static void move_miss(struct pinion_cursor *lacking, struct pinion_cursor *other, u64 want,
 		      struct pinion_missing *missing)
@@ -86,28 +99,54 @@ static void move_miss(struct pinion_cursor *lacking, struct pinion_cursor *other
 		pinion_cursor_leave(other);
 }
 
+/*
+ * Copy @bytes, which both have, of the @left bytes of the message; or less, if the stretch is over
+ * before. Return: how many were copied; 0 if memory of the source has failed.
+ */
+static u64 move_spans(struct pinion_span *sink, struct pinion_span *source, u64 bytes, u64 left,
+		      u64 *stretch)
+{
+	u64 before = left, end = left - bytes, run;
+
+	for (;;) {
+		run = min(source->length, sink->length);
+		left -= run;
+		pinion_dwell(PINION_DWELL_COPY);
+		if (!left)
+			return move_copy_last(sink->kva, source->kva, run) ? before : 0;
+		if (copy_mc_to_kernel(sink->kva, source->kva, run))
+			return 0;
+		*stretch = pinion_stretch_after(*stretch, run);
+		if (left == end || !*stretch)
+			return before - left;
+		move_span_advance(&source, run);
+		move_span_advance(&sink, run);
+	}
+}
+
 enum pinion_moved pinion_move_stretch(struct pinion_node *node, struct pinion_cursor *to,
 				      struct pinion_cursor *from, u64 *left,
 				      struct pinion_missing *missing)
 {
+	struct pinion_span source[MOVE_SPANS] __uninitialized, sink[MOVE_SPANS] __uninitialized;
 	u64 stretch = pinion_stretch(), bytes;
-	void *source, *sink;
 
 	while (*left && stretch) {
 		if (!move_enter_both(node, to, from, *left))
 			return PINION_MOVE_REFUSED;
-		bytes = pinion_cursor_run(from, min(*left, stretch), &source);
+		bytes = pinion_cursor_spans(from, min(*left, stretch), source, MOVE_SPANS);
 		if (!bytes) {
 			move_miss(from, to, *left, missing);
 			return PINION_MOVE_NO_SOURCE;
 		}
-		bytes = pinion_cursor_run(to, bytes, &sink);
+		/* No more than the source has: what is behind a packet is for the next one. */
+		bytes = pinion_cursor_spans(to, bytes, sink, MOVE_SPANS);
 		if (!bytes) {
 			move_miss(to, from, *left, missing);
 			return PINION_MOVE_NO_SINK;
 		}
-		pinion_dwell(PINION_DWELL_COPY);
-		if (!move_copy(sink, source, bytes, bytes == *left)) {
+		bytes = move_spans(sink, source, bytes, *left, &stretch);
+		if (!bytes) {
 			pinion_cursor_leave(to);
 			pinion_cursor_leave(from);
 			from->syndrome = PINION_SYN_FAULT;
@@ -116,7 +155,6 @@ enum pinion_moved pinion_move_stretch(struct pinion_node *node, struct pinion_cu
 		pinion_cursor_advance(from, bytes);
 		pinion_cursor_advance(to, bytes);
 		*left -= bytes;
-		stretch = pinion_stretch_after(stretch, bytes);
 	}
 	pinion_cursor_leave(to);
 	pinion_cursor_leave(from);
@@ -139,9 +177,8 @@ enum pinion_moved pinion_move_word(struct pinion_node *node, struct pinion_curso
 				   struct pinion_missing *missing)
 {
 	enum pinion_syndrome syndrome;
+	struct pinion_span span;
 	atomic64_t *target;
-	void *kva;
-	u64 run;
 
 	while ((syndrome = pinion_cursor_enter(word, sizeof(u64))) == PINION_SYN_CLOSED) {
 		pinion_stat_inc(node, gate_waits);
@@ -149,8 +186,7 @@ enum pinion_moved pinion_move_word(struct pinion_node *node, struct pinion_curso
 	}
 	if (syndrome)
 		return PINION_MOVE_REFUSED;
-	run = pinion_cursor_run(word, sizeof(u64), &kva);
-	if (!run) {
+	if (!pinion_cursor_spans(word, sizeof(u64), &span, 1)) {
 		move_miss(word, NULL, sizeof(u64), missing);
 		return PINION_MOVE_NO_SINK;
 	}
@@ -158,17 +194,17 @@ enum pinion_moved pinion_move_word(struct pinion_node *node, struct pinion_curso
 	 * The address in the request may be aligned although the memory is not, since regions can
 	 * begin at any iova; and in a region of pieces the word may cross two of them.
 	 */
-	if (run < sizeof(u64) || !IS_ALIGNED((uintptr_t)kva, sizeof(u64))) {
+	if (span.length < sizeof(u64) || !IS_ALIGNED((uintptr_t)span.kva, sizeof(u64))) {
 		pinion_cursor_leave(word);
 		word->syndrome = PINION_SYN_ALIGN;
 		return PINION_MOVE_REFUSED;
 	}
-	if (!move_word_intact(kva)) {
+	if (!move_word_intact(span.kva)) {
 		pinion_cursor_leave(word);
 		word->syndrome = PINION_SYN_FAULT;
 		return PINION_MOVE_REFUSED;
 	}
-	target = kva;
+	target = span.kva;
 	pinion_dwell(PINION_DWELL_COPY);
 	switch (op) {
 	case PINION_WORD_CMP_SWAP:

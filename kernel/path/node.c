@@ -5,6 +5,7 @@
 #include <linux/random.h>
 #include <linux/rcupdate.h>
 
+#include "../mem/table.h"
 #include "mcast.h"
 
 /* At most a small part of the numbers is used: this many tries do not fail in practice. */
@@ -62,7 +63,9 @@ void pinion_node_destroy(struct pinion_node *node)
 	free_percpu(node->stats);
 	pinion_tallies_destroy(&node->tallies);
 	pinion_keys_destroy(&node->keys);
-	WARN_ON(!xa_empty(&node->qps) || !xa_empty(&node->srqs) || !xa_empty(&node->ahs));
+	WARN_ON(!pinion_table_is_empty(&node->qps));
+	WARN_ON(!pinion_table_is_empty(&node->srqs));
+	WARN_ON(!pinion_table_is_empty(&node->ahs));
 	xa_destroy(&node->qps);
 	xa_destroy(&node->srqs);
 	xa_destroy(&node->ahs);

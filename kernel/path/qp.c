@@ -134,7 +134,7 @@ void pinion_qp_fail(struct pinion_qp *qp, enum ib_event_type event)
 	if (qp->failing)
 		return;
 	qp->fail_event = event;
-	WRITE_ONCE(qp->untold, event != PINION_NO_EVENT);
+	WRITE_ONCE(qp->event_due, event != PINION_NO_EVENT);
 	WRITE_ONCE(qp->failing, true);
 	queue_work(qp->wq, &qp->sq.work);
 }
@@ -219,10 +219,10 @@ static void qp_reset(struct pinion_qp *qp)
 	pinion_give_back(qp);
 	pinion_complete_forget(qp);
 	qp->resp.established = false;
-	qp->resp.kept = false;
+	qp->resp.recv_kept = false;
 	qp->resp.token = 0;
 	qp->failing = false;
-	WRITE_ONCE(qp->untold, false);
+	WRITE_ONCE(qp->event_due, false);
 }
 
 static void qp_copy_attrs(struct ib_qp_attr *to, const struct ib_qp_attr *from, int mask)

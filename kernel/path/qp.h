@@ -99,7 +99,7 @@ struct pinion_sq {
 	struct hrtimer timer;
 	struct work_struct work;	/* executes; see run.c */
 
-	bool asked;			/* used by stream.c: @work is to begin a stint */
+	bool stint_asked;		/* used by stream.c: @work is to begin a stint */
 	struct pinion_crowding crowding; /* of stints; with a window, of moves of @work */
 };
 
@@ -107,8 +107,8 @@ struct pinion_resp {
 	struct pinion_half lock;	/* owned while a message is performed on the QP */
 	u32 psn;			/* connected services: of the message that is expected */
 	struct pinion_recv *recv;	/* the receive request being filled */
-	bool kept;			/* @recv was taken, and its message is not complete */
-	u32 kept_srqn;			/* XRC: number of the queue it was taken from */
+	bool recv_kept;			/* @recv was taken, and its message is not complete */
+	u32 recv_kept_srqn;		/* XRC: number of the queue it was taken from */
 	/* The message being performed; or one that lacked a page, until it is tried again: */
 	struct pinion_cursor cursor;	/* its position in our memory */
 	u64 left;			/* bytes still to be copied */
@@ -146,7 +146,7 @@ struct pinion_qp {
 	 * and raise @fail_event. Set under resp.lock; only a reset clears it.
 	 */
 	bool failing;
-	bool untold;			/* @fail_event is still to be raised */
+	bool event_due;			/* @fail_event is still to be raised */
 	enum ib_event_type fail_event;
 
 	enum ib_qp_state state;

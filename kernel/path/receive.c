@@ -22,10 +22,10 @@ void pinion_give_back(struct pinion_qp *qp)
 	struct pinion_srq *srq;
 
 	pinion_half_assert(&qp->resp.lock);
-	if (qp->ibqp.qp_type != IB_QPT_XRC_TGT || !qp->resp.kept)
+	if (qp->ibqp.qp_type != IB_QPT_XRC_TGT || !qp->resp.recv_kept)
 		return;
-	qp->resp.kept = false;
-	srq = pinion_srq_get(qp->node, qp->resp.kept_srqn);
+	qp->resp.recv_kept = false;
+	srq = pinion_srq_get(qp->node, qp->resp.recv_kept_srqn);
 	if (!srq)
 		return;
 	if (srq->ibsrq.srq_type == IB_SRQT_XRC && srq->ibsrq.ext.xrc.xrcd == qp->ibqp.xrcd)
@@ -46,10 +46,10 @@ static int recv_take_shared(struct pinion_qp *qp, const struct pinion_target *ta
 
 static int recv_take(struct pinion_qp *qp, const struct pinion_target *target)
 {
-	if (target->xrc && target->srq->srqn != qp->resp.kept_srqn)
+	if (target->xrc && target->srq->srqn != qp->resp.recv_kept_srqn)
 		pinion_give_back(qp);
-	if (qp->resp.kept) {
-		qp->resp.kept = false;
+	if (qp->resp.recv_kept) {
+		qp->resp.recv_kept = false;
 		return 0;
 	}
 	return target->srq ? recv_take_shared(qp, target) :
@@ -57,7 +57,7 @@ static int recv_take(struct pinion_qp *qp, const struct pinion_target *target)
 }
 
 /* There is no completion that could report it, so an event does. */
-static enum pinion_verdict recv_break_untold(struct pinion_qp *qp)
+static enum pinion_verdict recv_break_by_event(struct pinion_qp *qp)
 {
 	return pinion_break(qp, PINION_NAK_OPERATION, IB_EVENT_QP_FATAL);
 }
@@ -92,7 +92,7 @@ static enum pinion_verdict recv_finish(struct pinion_qp *qp, const struct pinion
 			cqe.vlan_id = msg->av->vlan;
 		}
 	}
-	return pinion_complete(target->cq, &cqe) ? PINION_ACK : recv_break_untold(qp);
+	return pinion_complete(target->cq, &cqe) ? PINION_ACK : recv_break_by_event(qp);
 }
 
 /*
@@ -117,7 +117,7 @@ static enum pinion_verdict recv_fail(struct pinion_qp *qp, const struct pinion_t
  */
 static void recv_keep(struct pinion_qp *qp, const struct pinion_target *target)
 {
-	qp->resp.kept = !target->xrc;
+	qp->resp.recv_kept = !target->xrc;
 	if (target->xrc)
 		pinion_complete_recv_error(qp, target->cq, IB_WC_WR_FLUSH_ERR,
 					   PINION_SYN_REMOTE);
@@ -129,9 +129,9 @@ static void recv_keep(struct pinion_qp *qp, const struct pinion_target *target)
  */
 static void recv_hold(struct pinion_qp *qp, const struct pinion_target *target)
 {
-	qp->resp.kept = true;
+	qp->resp.recv_kept = true;
 	if (target->xrc)
-		qp->resp.kept_srqn = target->srq->srqn;
+		qp->resp.recv_kept_srqn = target->srq->srqn;
 }
 
 /*
@@ -253,7 +253,7 @@ static bool recv_goes_on(const struct pinion_qp *qp, const struct pinion_target 
 {
 	if (msg->begins || msg->op->traits & PINION_OP_REMOTE_MEM)
 		return true;
-	return qp->resp.kept && (!target->xrc || target->srq->srqn == qp->resp.kept_srqn);
+	return qp->resp.recv_kept && (!target->xrc || target->srq->srqn == qp->resp.recv_kept_srqn);
 }
 
 enum pinion_verdict pinion_receive(struct pinion_qp *qp, const struct pinion_target *target,
@@ -263,14 +263,16 @@ enum pinion_verdict pinion_receive(struct pinion_qp *qp, const struct pinion_tar
 	int err;
 
 	if (pinion_cq_is_lost(target->cq))
-		return recv_break_untold(qp);
+		return recv_break_by_event(qp);
 	if (!recv_goes_on(qp, target, msg))
 		return pinion_refuse(qp, PINION_NAK_REQUEST, IB_EVENT_QP_REQ_ERR);
 	err = recv_take(qp, target);
-	if (err == -ENOENT)
+	if (err == -ENOENT) {
+		pinion_stat_add(qp, out_of_buffer, msg->packets);
 		return pinion_qp_is_reliable(qp) ? PINION_RNR : PINION_SILENCE;
+	}
 	if (err == -EBADMSG)
-		return recv_break_untold(qp);
+		return recv_break_by_event(qp);
 	if (err)
 		return recv_fail(qp, target, PINION_SYN_BAD_WQE, PINION_NAK_OPERATION);
 
@@ -298,8 +300,8 @@ void pinion_flush_recvs(struct pinion_qp *qp)
 	qp->resp.token = 0;
 	pinion_late_forget(qp);
 	pinion_give_back(qp);
-	if (qp->resp.kept) {
-		qp->resp.kept = false;
+	if (qp->resp.recv_kept) {
+		qp->resp.recv_kept = false;
 		pinion_complete_recv_error(qp, cq, IB_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
 	}
 	if (!qp->has_rq)

@@ -45,5 +45,6 @@ enum pinion_verdict pinion_refuse(struct pinion_qp *qp, enum pinion_verdict verd
 enum pinion_verdict pinion_refuse_key(struct pinion_qp *qp, enum pinion_syndrome syndrome)
 {
 	refusal_count(qp->node, syndrome);
+	pinion_stat_inc(qp, resp_remote_access_errors);
 	return pinion_refuse(qp, PINION_NAK_ACCESS, IB_EVENT_QP_ACCESS_ERR);
 }

@@ -143,6 +143,20 @@ static void resp_count_traffic(struct pinion_qp *qp, const struct pinion_msg *ms
 	}
 }
 
+/* Count requests by their kind, as mlx5 does; SENDs are not. */
+static void resp_count_request(struct pinion_qp *qp, const struct pinion_op *op)
+{
+	pinion_stat_inc(qp, rx_messages);
+	if (!(op->traits & PINION_OP_REMOTE_MEM))
+		return;
+	if (pinion_op_is_read(op))
+		pinion_stat_inc(qp, rx_read_requests);
+	else if (pinion_op_is_atomic(op))
+		pinion_stat_inc(qp, rx_atomic_requests);
+	else if (op->traits & PINION_OP_READS_SGES)
+		pinion_stat_inc(qp, rx_write_requests);
+}
+
 /* The first message in RTR raises COMM_EST, as a connection manager wants to know. */
 static void resp_establish(struct pinion_qp *qp)
 {
@@ -178,7 +192,7 @@ enum pinion_verdict pinion_respond(struct pinion_qp *qp, struct pinion_msg *msg)
 	if (verdict == PINION_ACK) {
 		qp->resp.before += msg->length;
 		if (msg->ends)
-			pinion_stat_inc(qp, rx_messages);
+			resp_count_request(qp, msg->op);
 		pinion_stat_add(qp, rx_bytes, resp_moved(msg));
 		resp_count_traffic(qp, msg);
 	}
@@ -207,7 +221,7 @@ enum pinion_verdict pinion_respond_read(struct pinion_qp *qp, struct pinion_msg 
 	if (syndrome)
 		return again ? PINION_NAK_ACCESS : pinion_refuse_key(qp, syndrome);
 	if (!again) {
-		pinion_stat_inc(qp, rx_messages);
+		resp_count_request(qp, msg->op);
 		pinion_stat_add(qp, rx_bytes, msg->length);
 		resp_count_traffic(qp, msg);
 	}

@@ -48,7 +48,7 @@ static void qp_execute_once(struct pinion_qp *qp)
 		qp_run(qp);
 	pinion_half_release(&qp->sq.exec);
 	/* Also if the state was ERR already: then the event has not been raised yet. */
-	if (failing && xchg(&qp->untold, false))
+	if (failing && xchg(&qp->event_due, false))
 		pinion_qp_event(qp, qp->fail_event);
 }
 

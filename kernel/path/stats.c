@@ -5,6 +5,7 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
+#include "../mem/table.h"
 #include "stats.h"
 
 u64 pinion_stat_read(struct pinion_stats __percpu *stats, enum pinion_stat stat)
@@ -24,7 +25,7 @@ void pinion_tallies_init(struct pinion_tallies *tallies)
 
 void pinion_tallies_destroy(struct pinion_tallies *tallies)
 {
-	WARN_ON(!xa_empty(&tallies->live));
+	WARN_ON(!pinion_table_is_empty(&tallies->live));
 	xa_destroy(&tallies->live);
 }
 

@@ -21,20 +21,30 @@
 	X(port_xmit_bytes)		\
 	X(port_rcv_packets)		\
 	X(port_rcv_bytes)		\
-	X(rnr_waits)			\
+	X(rx_read_requests)		\
+	X(rx_write_requests)		\
+	X(rx_atomic_requests)		\
+	X(rnr_nak_retry_err)		\
 	X(retries)			\
 	X(no_peer)			\
 	X(busy_peers)			\
 	X(ud_drops)			\
+	X(tx_drops)			\
 	X(rx_icrc_encapsulated)		\
 	X(rx_no_queue)			\
 	X(rx_malformed)			\
 	X(rx_strangers)			\
 	X(rx_overruns)			\
+	X(rx_gap_drops)			\
+	X(rx_page_drops)		\
+	X(rx_stale)			\
+	X(rx_unanswered)		\
+	X(out_of_buffer)		\
 	X(rx_burst_packets)		\
 	X(duplicate_request)		\
 	X(out_of_sequence)		\
 	X(packet_seq_err)		\
+	X(implied_nak_seq_err)		\
 	X(local_ack_timeout_err)	\
 	X(np_ecn_marked_roce_packets)	\
 	X(np_cnp_sent)			\
@@ -47,7 +57,14 @@
 	X(remote_key_range)		\
 	X(remote_key_state)		\
 	X(invalid_requests)		\
-	X(flushed)			\
+	X(req_cqe_flush_error)		\
+	X(resp_cqe_flush_error)		\
+	X(req_remote_access_errors)	\
+	X(req_remote_invalid_request)	\
+	X(req_transport_retries_exceeded) \
+	X(req_rnr_retries_exceeded)	\
+	X(resp_remote_access_errors)	\
+	X(resp_local_length_error)	\
 	X(cq_overflows)			\
 	X(rx_early_packets)		\
 	X(rx_early_drops)		\
@@ -81,12 +98,15 @@ struct pinion_tallies {
  * such sections (synchronize_rcu()). Process context only: no interrupt counts, so the non-atomic
  * __this_cpu_add() suffices, which is much cheaper.
  */
-#define pinion_stat_add(owner, name, n)						\
+#define pinion_stat_add_to(owner, stat, n)					\
 	do {									\
+		u64 more = (n);		/* which may take locks */		\
+										\
 		preempt_disable();						\
-		__this_cpu_add(READ_ONCE((owner)->stats)->count[PINION_STAT_##name], n); \
+		__this_cpu_add(READ_ONCE((owner)->stats)->count[stat], more);	\
 		preempt_enable();						\
 	} while (0)
+#define pinion_stat_add(owner, name, n) pinion_stat_add_to(owner, PINION_STAT_##name, n)
 #define pinion_stat_inc(owner, name) pinion_stat_add(owner, name, 1)
 
 /* Summed over all CPUs. */

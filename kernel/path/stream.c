@@ -47,7 +47,7 @@ static bool stream_is_allowed(struct pinion_qp *qp)
  */
 static void stream_ask(struct pinion_qp *qp)
 {
-	WRITE_ONCE(qp->sq.asked, true);
+	WRITE_ONCE(qp->sq.stint_asked, true);
 }
 
 bool pinion_stream_take(struct pinion_qp *qp)
@@ -83,7 +83,7 @@ void pinion_stint_begin(struct pinion_qp *qp, struct pinion_stint *stint)
 	struct pinion_sq *sq = &qp->sq;
 
 	*stint = (struct pinion_stint){
-		.streaming = xchg(&sq->asked, false),
+		.streaming = xchg(&sq->stint_asked, false),
 		.seen = READ_ONCE(sq->head),
 		.end = jiffies + msecs_to_jiffies(PINION_LINGER_MS),
 	};

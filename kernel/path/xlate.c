@@ -149,30 +149,33 @@ enum pinion_syndrome pinion_cursor_check(struct pinion_cursor *cursor)
 	return 0;
 }
 
-static u64 cursor_run_of_memory(const struct pinion_cursor *cursor, u64 want, void **kva)
+static struct pinion_span cursor_span_of_memory(const struct pinion_cursor *cursor, u64 want)
 {
 	u32 piece, within;
 
-	if (!cursor->piece) {
-		*kva = cursor->memory + cursor->within;
-		return want;
-	}
+	if (!cursor->piece)
+		return (struct pinion_span){ cursor->memory + cursor->within, want };
 	piece = (u32)cursor->within / cursor->piece;
 	within = (u32)cursor->within % cursor->piece;
-	*kva = cursor->memory + piece * cursor->stride + within;
-	return min_t(u64, want, cursor->piece - within);
+	return (struct pinion_span){
+		.kva = cursor->memory + piece * cursor->stride + within,
+		.length = min_t(u64, want, cursor->piece - within),
+	};
 }
 
-u64 pinion_cursor_run(const struct pinion_cursor *cursor, u64 want, void **kva)
+u64 pinion_cursor_spans(const struct pinion_cursor *cursor, u64 want, struct pinion_span *spans,
+			u32 most)
 {
-	if (!cursor->keys)
-		return cursor_run_of_memory(cursor, want, kva);
-	want = min_t(u64, want, cursor->sge[cursor->at].length - cursor->within);
-	if (cursor_is_plain(cursor)) {
-		*kva = cursor->lead + cursor->within;
-		return want;
+	if (!cursor->keys) {
+		*spans = cursor_span_of_memory(cursor, want);
+		return spans->length;
 	}
-	return pinion_pass_run(&cursor->pass, cursor->within - cursor->entered, want, kva);
+	want = min_t(u64, want, cursor->sge[cursor->at].length - cursor->within);
+	if (!cursor_is_plain(cursor))
+		return pinion_pass_spans(&cursor->pass, cursor->within - cursor->entered, want,
+					 spans, most);
+	*spans = (struct pinion_span){ cursor->lead + cursor->within, want };
+	return want;
 }
 
 void pinion_cursor_missing(const struct pinion_cursor *cursor, u64 want,

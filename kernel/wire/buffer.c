@@ -47,23 +47,21 @@ bool pinion_wire_addresses(const struct sk_buff *skb, struct pinion_av *av)
 
 	*av = (struct pinion_av){ .vlan = pinion_wire_cb_of(skb)->vlan };
 	if (ip4->version == 4) {
-		if (ip4->ihl != sizeof(*ip4) / 4)
-			return false;
 		av->ipv4 = true;
 		ipv6_addr_set_v4mapped(ip4->saddr, (struct in6_addr *)&av->sgid);
 		ipv6_addr_set_v4mapped(ip4->daddr, (struct in6_addr *)&av->dgid);
 		av->traffic_class = ip4->tos;
 		av->hop_limit = ip4->ttl;
-		return true;
+		return ip4->ihl == sizeof(*ip4) / 4;
 	}
-	if (ip4->version != 6 || ip6->nexthdr != IPPROTO_UDP)
+	if (ip4->version != 6)
 		return false;
 	*(struct in6_addr *)&av->sgid = ip6->saddr;
 	*(struct in6_addr *)&av->dgid = ip6->daddr;
 	av->traffic_class = ipv6_get_dsfield(ip6);
 	av->flow_label = ntohl(ip6_flowlabel(ip6));
 	av->hop_limit = ip6->hop_limit;
-	return true;
+	return ip6->nexthdr == IPPROTO_UDP;
 }
 
 const u8 *pinion_wire_parse(const struct sk_buff *skb, u32 i, struct pinion_packet *packet)
@@ -122,6 +120,7 @@ struct sk_buff *pinion_wire_unite(struct sk_buff *skb)
 	if (!skb_is_nonlinear(skb))
 		return skb;
 	whole = skb_copy(skb, GFP_NOIO | __GFP_NOWARN);
-	consume_skb(skb);
+	if (whole)
+		consume_skb(skb);
 	return whole;
 }

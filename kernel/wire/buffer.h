@@ -37,11 +37,13 @@ bool pinion_wire_icrc_is_right(const struct sk_buff *skb, u32 i);
 struct sk_buff *pinion_wire_cut_out(const struct sk_buff *skb, u32 i, u32 packets);
 /*
  * Copy a buffer that the kernel has merged into fragments. It may have 64 KiB, so the allocation
- * may sleep. Consumes @skb. NULL: no memory.
+ * may sleep. Consumes @skb, unless it returns NULL: no memory.
  */
 struct sk_buff *pinion_wire_unite(struct sk_buff *skb);
 
 /* deliver.c: deliver the packets of @skb to queue pairs. Consumes it. Process context. */
 void pinion_wire_deliver(struct sk_buff *skb, struct pinion_errand *errand);
+/* Drop @skb, which is no packet of ours, and count it for the device that it is for. Likewise. */
+void pinion_wire_drop_malformed(struct sk_buff *skb);
 
 #endif

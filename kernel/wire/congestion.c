@@ -60,6 +60,7 @@ static void congestion_tell(struct pinion_conn *conn, struct pinion_errand *erra
 		.errand = errand,
 	};
 	struct pinion_cursor none;
+	enum pinion_sent sent;
 	struct sk_buff *skb;
 
 	av.traffic_class = CNP_TRAFFIC_CLASS;
@@ -68,8 +69,11 @@ static void congestion_tell(struct pinion_conn *conn, struct pinion_errand *erra
 	if (!skb)
 		return;
 	pinion_wire_put(skb, &burst, 0, &packet);
-	if (pinion_wire_send(qp->node->wire, &way, &burst, skb))
+	sent = pinion_wire_send(qp->node->wire, &way, &burst, skb);
+	if (sent == PINION_SENT)
 		pinion_stat_inc(qp, np_cnp_sent);
+	else if (sent == PINION_SENT_FULL)
+		pinion_stat_inc(qp, tx_drops);
 }
 
 /* May a notification be sent by now? Both halves of the queue pair may call this at a time. */

@@ -71,8 +71,8 @@ struct pinion_conn *pinion_conn_attach(struct pinion_qp *qp)
 	conn->qp = qp;
 	pinion_line_init(&conn->answers, qp->waiting);
 	pinion_line_init(&conn->requests, qp->waiting);
-	pinion_kept_init(&conn->kept_answers, qp->waiting);
-	pinion_kept_init(&conn->kept_requests, qp->waiting);
+	pinion_kept_init(&conn->kept_answers, qp);
+	pinion_kept_init(&conn->kept_requests, qp);
 	pinion_outlet_wait_init(&conn->requests_wait, qp, pinion_qp_wake);
 	pinion_outlet_wait_init(&conn->answers_wait, qp, conn_wake_responder);
 	pinion_congestion_init(&conn->congestion);
@@ -105,7 +105,7 @@ void pinion_conn_detach(struct pinion_qp *qp)
 	/* The work item may have started @pause, and @pause or the fault may have queued it. */
 	cancel_work_sync(&conn->work);
 	hrtimer_cancel(&conn->timer);
-	pinion_line_close(&conn->answers);
+	pinion_conn_close_answers(conn);
 	pinion_kept_forget(&conn->kept_answers);
 	pinion_harm_forget(&conn->held);
 	pinion_route_end(&conn->route, qp->node->wire);
@@ -124,6 +124,8 @@ static void conn_begin_to_send(struct pinion_conn *conn)
 	conn->deadline = 0;
 	conn->lateness = 0;
 	conn->paced = 0;
+	conn->full_until = 0;
+	conn->full_pause = 0;
 	pinion_inflight_init(&conn->inflight, PINION_CONN_WINDOW);
 	pinion_congestion_forget(conn);
 	conn->una = conn->sender.una;
@@ -149,7 +151,7 @@ void pinion_conn_modified(struct pinion_qp *qp, enum ib_qp_state before, int mas
 	if (!pinion_qp_is_connected(qp)) {
 		/* What waits is for what was before: its Q_Key may be the same afterwards. */
 		if (mask & IB_QP_STATE && qp->state == IB_QPS_RESET)
-			pinion_line_forget(&conn->requests);
+			pinion_stat_add(qp, rx_overruns, pinion_line_forget(&conn->requests));
 		return;
 	}
 	conn->sender.retry_count = qp->attr.retry_cnt;
@@ -212,14 +214,19 @@ static void conn_send_more(struct pinion_qp *qp, const struct pinion_errand *err
 		queue_work(qp->wq, &sq->work);
 }
 
-/* Deliver an answer. It is dropped if no request is begun. */
+/* Has @qp begun a request? Else nothing waits for an answer. */
+static bool conn_awaits_answer(struct pinion_qp *qp)
+{
+	return qp->has_sq && pinion_requests_count(&qp->sq.requests);
+}
+
+/* Deliver an answer. */
 static bool conn_arrived_answer(struct pinion_qp *qp, struct sk_buff *skb,
 				const struct pinion_errand *errand)
 {
 	bool glanced = false;
 
-	if (!qp->has_sq || !pinion_requests_count(&qp->sq.requests) ||
-	    !pinion_line_add(&qp->conn->answers, skb))
+	if (!pinion_line_add(&qp->conn->answers, skb))
 		return false;
 	/* Pairs with the barrier at the end of pinion_requester_turn(). */
 	smp_mb();
@@ -261,12 +268,13 @@ static bool conn_arrived_request(struct pinion_qp *qp, struct sk_buff *skb,
 bool pinion_conn_arrived(struct pinion_qp *qp, struct sk_buff *skb, enum pinion_packet_role role,
 			 struct pinion_errand *errand, bool at_once)
 {
-	switch (role) {
-	case PINION_RESPONSE:
-		return conn_arrived_answer(qp, skb, errand);
-	case PINION_REQUEST:
-		return conn_arrived_request(qp, skb, errand, at_once);
-	default:
+	if (role == PINION_RESPONSE && !conn_awaits_answer(qp)) {
+		pinion_stat_add(qp, rx_stale, pinion_wire_packets(skb));
 		return false;
 	}
+	if (role == PINION_RESPONSE ? conn_arrived_answer(qp, skb, errand) :
+				      conn_arrived_request(qp, skb, errand, at_once))
+		return true;
+	pinion_stat_add(qp, rx_overruns, pinion_wire_packets(skb));
+	return false;
 }

@@ -29,6 +29,7 @@ struct pinion_asked;
 struct pinion_reading {
 	bool active;
 	bool again;			/* a duplicate: it was answered before */
+	bool doubtful;			/* it had been kept: anybody may have sent it */
 	u32 psn;			/* of the next packet of the answer */
 	u32 srqn;			/* XRC */
 	u32 offset;			/* of the next packet's payload in the answer */
@@ -85,7 +86,9 @@ struct pinion_conn {
 	struct pinion_outlet_wait requests_wait;	/* for room to send them */
 	u64 deadline;			/* of the ACK or RNR timer, in ns; 0: none */
 	u8 lateness;			/* log2 of the factor of the ACK timeout */
-	u64 paced;			/* the rate allows nothing until then, in ns; 0: no pause */
+	u64 paced;			/* nothing is sent until then, in ns; 0: no pause */
+	u64 full_until;			/* since a queue of the netdev was full; 0: it was not */
+	u64 full_pause;			/* of the last time, 0 after something was sent */
 	struct pinion_inflight inflight;	/* of requests and answers */
 	u32 una;			/* sender.una at the last update of @inflight */
 	struct pinion_route route;	/* of requests */
@@ -119,6 +122,21 @@ struct pinion_conn {
 	struct pinion_asked asked_for[PINION_MAX_RD_ATOMIC];
 };
 
+/*
+ * Drop what waits in the line of requests, and have it accept none. resp.lock is held, or nobody
+ * has it any more.
+ */
+static inline void pinion_conn_close_requests(struct pinion_conn *conn)
+{
+	pinion_stat_add(conn->qp, rx_overruns, pinion_line_close(&conn->requests));
+}
+
+/* The same of answers, and sq.exec. */
+static inline void pinion_conn_close_answers(struct pinion_conn *conn)
+{
+	pinion_stat_add(conn->qp, rx_stale, pinion_line_close(&conn->answers));
+}
+
 /* conn.c: the engine's methods */
 struct pinion_conn *pinion_conn_attach(struct pinion_qp *qp);
 void pinion_conn_detach(struct pinion_qp *qp);
@@ -127,7 +145,7 @@ void pinion_conn_modified(struct pinion_qp *qp, enum ib_qp_state before, int mas
 /*
  * Deliver @skb to the half of @qp that @role says. The caller holds a reference to @qp. Process
  * context. @errand: of the calling thread, or NULL. @at_once: process requests here, if no other
- * thread does; else a work item does. Return: whether @skb was taken.
+ * thread does; else a work item does. Return: whether @skb was taken; if not, it was counted.
  */
 bool pinion_conn_arrived(struct pinion_qp *qp, struct sk_buff *skb, enum pinion_packet_role role,
 			 struct pinion_errand *errand, bool at_once);

@@ -44,16 +44,58 @@ static bool wire_is_datagram(const struct pinion_packet *packet)
 	return (packet->opcode & PINION_TRANSPORT_MASK) == PINION_TRANSPORT_UD;
 }
 
-/* Count packets that cannot be parsed, for the device with their destination address. */
-static void wire_count_malformed(const struct sk_buff *skb, const struct pinion_av *av, u32 packets)
+/* A member of the group that @skb is for, with a reference; or NULL. */
+static struct pinion_qp *wire_any_member(const struct sk_buff *skb, const struct pinion_av *av)
+{
+	const struct pinion_mcast_reach reach = {
+		.mgid = &av->dgid,
+		.net = pinion_wire_cb_of(skb)->net,
+		.ifindex = pinion_wire_cb_of(skb)->ifindex,
+	};
+	struct pinion_mcast_walk walk = {};
+	struct pinion_qp *member;
+
+	if (!reach.ifindex || !pinion_mcast_members(&reach, &walk, &member, 1))
+		return NULL;
+	return member;
+}
+
+/* Count packets that are dropped, for the device of a member of the group that they are for. */
+static void wire_count_for_group(const struct sk_buff *skb, const struct pinion_av *av,
+				 enum pinion_stat reason, u32 packets)
+{
+	struct pinion_qp *member = wire_any_member(skb, av);
+
+	if (!member)
+		return;
+	pinion_stat_add_to(member->node, reason, packets);
+	pinion_qp_put(member);
+}
+
+/* Count packets that are dropped, for the device with their destination address. */
+static void wire_count(const struct sk_buff *skb, const struct pinion_av *av,
+		       enum pinion_stat reason, u32 packets)
 {
 	struct pinion_node *node;
 
+	if (pinion_mcast_is_group(&av->dgid)) {
+		wire_count_for_group(skb, av, reason, packets);
+		return;
+	}
 	rcu_read_lock();
 	node = pinion_peers_own(pinion_wire_cb_of(skb)->net, av);
 	if (node)
-		pinion_stat_add(node, rx_malformed, packets);
+		pinion_stat_add_to(node, reason, packets);
 	rcu_read_unlock();
+}
+
+void pinion_wire_drop_malformed(struct sk_buff *skb)
+{
+	struct pinion_av av;
+
+	pinion_wire_addresses(skb, &av);
+	wire_count(skb, &av, PINION_STAT_rx_malformed, max(pinion_wire_packets(skb), 1));
+	kfree_skb(skb);
 }
 
 /*
@@ -108,14 +150,12 @@ static bool wire_deliver(const struct wire_target *target, struct pinion_qp *qp,
 	}
 	if (role == PINION_NOTICE) {
 		pinion_congestion_notified(qp);
+		pinion_stat_add(qp, rp_cnp_ignored, packets - 1);
 		return false;
 	}
 	if (packets > 1)
 		pinion_stat_add(qp, rx_burst_packets, packets);
-	if (pinion_conn_arrived(qp, skb, role, errand, at_once))
-		return true;
-	pinion_stat_add(qp, rx_overruns, packets);
-	return false;
+	return pinion_conn_arrived(qp, skb, role, errand, at_once);
 }
 
 /* Is packet @i valid, but perhaps for its ICRC, and for the same half of the same queue pair? */
@@ -172,12 +212,17 @@ static void wire_deliver_to_member(const struct wire_target *target, struct pini
 {
 	struct sk_buff *copy = skb_clone(skb, GFP_NOIO | __GFP_NOWARN);
 
-	if (copy && !wire_deliver(target, qp, copy, errand, at_once))
+	if (!copy)
+		pinion_stat_add(qp, rx_overruns, pinion_wire_packets(skb));
+	else if (!wire_deliver(target, qp, copy, errand, at_once))
 		consume_skb(copy);
 }
 
-/* Is it for a group, and has not been delivered otherwise? Also fill target->reach. */
-static bool wire_find_group(const struct sk_buff *skb, struct wire_target *target)
+/*
+ * Is it for a group, and has not been delivered otherwise? Also fill target->reach. @packets of
+ * @skb go along.
+ */
+static bool wire_find_group(const struct sk_buff *skb, struct wire_target *target, u32 packets)
 {
 	const struct pinion_packet *packet = &target->packet;
 
@@ -187,9 +232,12 @@ static bool wire_find_group(const struct sk_buff *skb, struct wire_target *targe
 		.ifindex = pinion_wire_cb_of(skb)->ifindex,
 		.qpn = packet->src_qpn,
 	};
-	return target->reach.ifindex && packet->qpn == PINION_MULTICAST_QPN &&
-	       wire_is_datagram(packet) && wire_is_served(packet) &&
-	       !wire_is_delivered(skb, target->av, &target->reach);
+	if (packet->qpn != PINION_MULTICAST_QPN || !wire_is_datagram(packet) ||
+	    !wire_is_served(packet)) {
+		wire_count(skb, target->av, PINION_STAT_rx_no_queue, packets);
+		return false;
+	}
+	return target->reach.ifindex && !wire_is_delivered(skb, target->av, &target->reach);
 }
 
 /* Deliver @skb to all members on the device that it came by. */
@@ -233,7 +281,11 @@ static bool wire_deliver_part(const struct wire_target *target, struct sk_buff *
 	if (packets == pinion_wire_packets(skb))
 		return wire_deliver_all(target, skb, errand);
 	cut = pinion_wire_cut_out(skb, i, packets);
-	if (cut && !wire_deliver_all(target, cut, errand))
+	if (!cut && target->qp)
+		pinion_stat_add(target->qp, rx_overruns, packets);
+	else if (!cut)
+		wire_count(skb, target->av, PINION_STAT_rx_overruns, packets);
+	else if (!wire_deliver_all(target, cut, errand))
 		consume_skb(cut);
 	return false;
 }
@@ -286,12 +338,12 @@ static bool wire_receive_next(struct sk_buff *skb, u32 i, u32 *end, const struct
 
 	*end = i + 1;
 	if (!pinion_wire_parse(skb, i, &target.packet)) {
-		wire_count_malformed(skb, av, 1);
+		wire_count(skb, av, PINION_STAT_rx_malformed, 1);
 		return false;
 	}
 	*end = wire_end_of_run(skb, i, &target.packet);
 	if (pinion_mcast_is_group(&av->dgid))
-		return wire_find_group(skb, &target) &&
+		return wire_find_group(skb, &target, *end - i) &&
 		       wire_receive_run(&target, skb, i, *end, errand);
 	target.qp = wire_find_qp(skb, av, &target.packet, *end - i);
 	if (!target.qp)
@@ -301,43 +353,64 @@ static bool wire_receive_next(struct sk_buff *skb, u32 i, u32 *end, const struct
 	return taken;
 }
 
-/*
- * Fill @av. Return: false if @skb must be dropped. A buffer of several packets must be for a node
- * of ours before all of them are parsed; for a single packet that is found out by its look-up. If
- * its packets are shorter than a BTH and an ICRC, it is not parsed at all.
- */
-static bool wire_is_for_us(const struct sk_buff *skb, struct pinion_av *av)
+/* Has a device of ours the destination address of @skb, or has a queue pair joined its group? */
+static bool wire_has_receiver(const struct sk_buff *skb, const struct pinion_av *av)
 {
+	struct pinion_qp *member;
 	bool ours;
 
-	if (!pinion_wire_addresses(skb, av))
-		return false;
-	if (pinion_wire_stride(skb) < PINION_BTH_BYTES + PINION_ICRC_BYTES) {
-		wire_count_malformed(skb, av, max(pinion_wire_packets(skb), 1));
-		return false;
+	if (pinion_mcast_is_group(&av->dgid)) {
+		member = wire_any_member(skb, av);
+		if (member)
+			pinion_qp_put(member);
+		return member;
 	}
-	if (pinion_wire_packets(skb) == 1 || pinion_mcast_is_group(&av->dgid))
-		return true;
 	rcu_read_lock();
 	ours = pinion_peers_own(pinion_wire_cb_of(skb)->net, av);
 	rcu_read_unlock();
 	return ours;
 }
 
+/*
+ * Fill @av. Return: false if @skb must be dropped: if its packets are shorter than a BTH and an
+ * ICRC, or nobody here can receive it. The latter is looked up before a buffer is copied into one
+ * piece, or several packets are parsed. For a single packet in one piece its own look-up finds it
+ * out.
+ */
+static bool wire_is_for_us(const struct sk_buff *skb, struct pinion_av *av)
+{
+	if (!pinion_wire_addresses(skb, av) ||
+	    pinion_wire_stride(skb) < PINION_BTH_BYTES + PINION_ICRC_BYTES) {
+		wire_count(skb, av, PINION_STAT_rx_malformed, max(pinion_wire_packets(skb), 1));
+		return false;
+	}
+	if (pinion_wire_packets(skb) == 1 && !skb_is_nonlinear(skb))
+		return true;
+	return wire_has_receiver(skb, av);
+}
+
 void pinion_wire_deliver(struct sk_buff *skb, struct pinion_errand *errand)
 {
-	u32 i = 0, packets = 0;
+	u32 i = 0, packets;
+	struct sk_buff *whole;
 	struct pinion_av av;
 	bool taken = false;
 
-	skb = pinion_wire_unite(skb);
-	if (!skb)
+	/* This reads the IP header only, which the network stack has put into the linear part. */
+	if (!wire_is_for_us(skb, &av)) {
+		consume_skb(skb);
 		return;
-	if (wire_is_for_us(skb, &av))
-		packets = pinion_wire_packets(skb);
+	}
+	packets = pinion_wire_packets(skb);
+	whole = pinion_wire_unite(skb);
+	if (!whole) {
+		wire_count(skb, &av, PINION_STAT_rx_overruns, packets);
+		kfree_skb(skb);
+		return;
+	}
 	/* Once it is taken it may be freed. */
 	while (i < packets && !taken)
-		taken = wire_receive_next(skb, i, &i, &av, errand);
+		taken = wire_receive_next(whole, i, &i, &av, errand);
 	if (!taken)
-		consume_skb(skb);
+		consume_skb(whole);
 }

@@ -57,25 +57,26 @@ static void harm_put_held(const struct pinion_qp *qp, const struct pinion_way *w
 	pinion_wire_send(qp->node->wire, way, &burst, skb);
 }
 
-bool pinion_harm_ordered(struct pinion_qp *qp, struct sk_buff **held, const struct pinion_way *way,
-			 const struct pinion_burst *burst, struct sk_buff *skb)
+enum pinion_sent pinion_harm_ordered(struct pinion_qp *qp, struct sk_buff **held,
+				     const struct pinion_way *way,
+				     const struct pinion_burst *burst, struct sk_buff *skb)
 {
 	struct pinion_burst harmed = *burst;
-	bool sent;
+	enum pinion_sent sent;
 
 	/* The port was taken down by order, and the netdev does not know; see dev/force.c. */
 	if (!READ_ONCE(qp->node->link.up)) {
 		kfree_skb(skb);
-		return true;
+		return PINION_SENT;
 	}
 	if (harm_is_due(qp, PINION_INJECT_LOSS)) {
 		kfree_skb(skb);
-		return true;
+		return PINION_SENT;
 	}
 	harmed.damaged = harm_is_due(qp, PINION_INJECT_CORRUPT);
 	if (held && harm_is_due(qp, PINION_INJECT_REORDER)) {
 		harm_put_later(qp, way, &harmed, skb, held);
-		return true;
+		return PINION_SENT;
 	}
 	if (harm_is_due(qp, PINION_INJECT_DUPLICATE))
 		harm_put_twin(qp, way, &harmed, skb);

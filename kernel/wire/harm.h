@@ -10,17 +10,19 @@
 #include "../path/qp.h"
 #include "wire.h"
 
-bool pinion_harm_ordered(struct pinion_qp *qp, struct sk_buff **held, const struct pinion_way *way,
-			 const struct pinion_burst *burst, struct sk_buff *skb);
+enum pinion_sent pinion_harm_ordered(struct pinion_qp *qp, struct sk_buff **held,
+				     const struct pinion_way *way,
+				     const struct pinion_burst *burst, struct sk_buff *skb);
 
 /*
  * Like pinion_wire_send() on @qp's wire. A packet that is to be reordered is held in *@held until
- * the next one was sent; without @held (datagrams) none is reordered. Return: true for a packet
- * that is dropped or held by order, too.
+ * the next one was sent; without @held (datagrams) none is reordered. What is dropped or held by
+ * order counts as sent.
  */
-static inline bool pinion_harm_send(struct pinion_qp *qp, struct sk_buff **held,
-				    const struct pinion_way *way,
-				    const struct pinion_burst *burst, struct sk_buff *skb)
+static inline enum pinion_sent pinion_harm_send(struct pinion_qp *qp, struct sk_buff **held,
+						const struct pinion_way *way,
+						const struct pinion_burst *burst,
+						struct sk_buff *skb)
 {
 	if (static_branch_unlikely(&pinion_injecting))
 		return pinion_harm_ordered(qp, held, way, burst, skb);

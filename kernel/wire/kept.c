@@ -28,23 +28,26 @@ bool pinion_kept_is_wanted(void)
 	return READ_ONCE(selective);
 }
 
-void pinion_kept_init(struct pinion_kept *kept, atomic64_t *share)
+void pinion_kept_init(struct pinion_kept *kept, struct pinion_qp *qp)
 {
 	pinion_early_init(&kept->early);
 	kept->bytes = 0;
-	kept->share = share;
+	kept->qp = qp;
 }
 
 static void kept_charge(struct pinion_kept *kept, const struct sk_buff *skb)
 {
 	kept->bytes += skb->truesize;
-	pinion_waiting_add(kept->share, skb->truesize);
+	pinion_waiting_add(kept->qp->waiting, skb->truesize);
 }
 
+/* Its packets from buffer->next on are dropped. */
 static void kept_free(struct pinion_kept *kept, struct kept_buffer *buffer)
 {
+	if (buffer->end > buffer->next)
+		pinion_stat_add(kept->qp, rx_early_drops, buffer->end - buffer->next);
 	kept->bytes -= buffer->skb->truesize;
-	pinion_waiting_add(kept->share, -(s64)buffer->skb->truesize);
+	pinion_waiting_add(kept->qp->waiting, -(s64)buffer->skb->truesize);
 	consume_skb(buffer->skb);
 	kfree(buffer);
 }
@@ -59,7 +62,7 @@ static bool kept_has_room(const struct pinion_kept *kept, const struct sk_buff *
 {
 	/* A peer may never send what is missing: leave half of the limit to the rest. */
 	return kept->bytes + skb->truesize <= KEPT_BYTES &&
-	       !pinion_waiting_reaches(kept->share, PINION_MAX_WAITING / 2);
+	       !pinion_waiting_reaches(kept->qp->waiting, PINION_MAX_WAITING / 2);
 }
 
 /*

@@ -2,7 +2,8 @@
 /*
  * Packets that came early, kept by one half of a connection until those before them have come
  * (selective repeat). What is kept counts for the limit of its user, as in a line (line.h), but
- * none of it is promised a place: what is not kept is sent again.
+ * none of it is promised a place: what is not kept is sent again. What was kept and is dropped,
+ * before its turn or because that is past, counts as rx_early_drops.
  */
 #ifndef PINION_WIRE_KEPT_H
 #define PINION_WIRE_KEPT_H
@@ -11,6 +12,8 @@
 
 #include "../logic/early.h"
 
+struct pinion_qp;
+
 /* Does the module take part in selective repeat? Any context. */
 bool pinion_kept_is_wanted(void);
 
@@ -18,7 +21,7 @@ bool pinion_kept_is_wanted(void);
 struct pinion_kept {
 	struct pinion_early early;
 	u32 bytes;
-	atomic64_t *share;		/* pinion_qp.waiting of the queue pair */
+	struct pinion_qp *qp;
 };
 
 enum pinion_keeping {
@@ -27,8 +30,7 @@ enum pinion_keeping {
 	PINION_KEEPING_FULL,		/* there is no room, or no memory */
 };
 
-/* @share must outlive it. */
-void pinion_kept_init(struct pinion_kept *kept, atomic64_t *share);
+void pinion_kept_init(struct pinion_kept *kept, struct pinion_qp *qp);
 
 /*
  * Keep packet @i of @skb and those behind it as far as their numbers are consecutive and not known:

@@ -106,19 +106,23 @@ static void line_set_open(struct pinion_line *line, bool open)
 	spin_unlock_irqrestore(&line->buffers.lock, flags);
 }
 
-void pinion_line_forget(struct pinion_line *line)
+u32 pinion_line_forget(struct pinion_line *line)
 {
 	struct sk_buff *skb;
+	u32 packets = 0;
 
-	while (pinion_line_waits(line) && (skb = line_take(line)))
+	while (pinion_line_waits(line) && (skb = line_take(line))) {
+		packets += pinion_wire_packets(skb) - line->next;
+		line->next = 0;
 		kfree_skb(skb);
-	line->next = 0;
+	}
+	return packets;
 }
 
-void pinion_line_close(struct pinion_line *line)
+u32 pinion_line_close(struct pinion_line *line)
 {
 	line_set_open(line, false);
-	pinion_line_forget(line);
+	return pinion_line_forget(line);
 }
 
 void pinion_line_open(struct pinion_line *line)

@@ -39,10 +39,10 @@ static inline bool pinion_line_waits(const struct pinion_line *line)
 	return !skb_queue_empty_lockless(&line->buffers);
 }
 
-/* By the owner: drop all packets. */
-void pinion_line_forget(struct pinion_line *line);
-/* By the owner: drop all packets, and accept none until the line is opened. */
-void pinion_line_close(struct pinion_line *line);
+/* By the owner: drop all packets. Return: how many. */
+u32 pinion_line_forget(struct pinion_line *line);
+/* Likewise, and accept none until the line is opened. */
+u32 pinion_line_close(struct pinion_line *line);
 void pinion_line_open(struct pinion_line *line);
 
 #endif

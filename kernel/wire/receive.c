@@ -69,7 +69,7 @@ static bool wire_is_marked(const struct sk_buff *skb)
 /* Prepare @skb, and check its UDP checksum. Return: whether it is accepted. */
 static bool wire_accept(struct pinion_wire *wire, struct sk_buff *skb)
 {
-	bool several = skb_is_gso(skb);
+	bool several = skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4;
 	u32 stride = max_t(u32, several ? skb_shinfo(skb)->gso_size : skb->len, 1);
 	struct pinion_wire_cb cb = {
 		.net = wire->cookie,
@@ -82,7 +82,8 @@ static bool wire_accept(struct pinion_wire *wire, struct sk_buff *skb)
 	skb->dev = NULL;
 	skb_scrub_packet(skb, true);
 	*pinion_wire_cb_of(skb) = cb;
-	if (several && !(skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4))
+	/* Fragments of one datagram that were never made are no packets of ours. */
+	if (skb_is_gso(skb) && !several)
 		return false;
 	return skb_csum_unnecessary(skb) || !__skb_checksum_complete(skb);
 }
@@ -100,7 +101,7 @@ static bool wire_receive_from(struct pinion_wire *wire, struct sock *sk,
 	if (wire_accept(wire, skb))
 		pinion_wire_deliver(skb, errand);
 	else
-		consume_skb(skb);
+		pinion_wire_drop_malformed(skb);
 	return true;
 }
 

@@ -141,7 +141,7 @@ enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
 	struct pinion_conn *conn = qp->conn;
 	struct pinion_request *request;
 	enum pinion_step step;
-	bool further;
+	bool further = false;
 	int i;
 
 	pinion_half_assert(&qp->sq.exec);
@@ -152,9 +152,9 @@ enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
 	/* Before processing answers: a request whose memory has failed must not take any. */
 	request = pinion_requests_oldest(&qp->sq.requests);
 	if (request && request->stuck)
-		requester_fail_stuck(conn, request);
+		further = requester_fail_stuck(conn, request) == PINION_STEP_DONE;
 	WRITE_ONCE(conn->attended, true);
-	further = pinion_requester_listen(conn) == PINION_STEP_DONE;
+	further |= pinion_requester_listen(conn) == PINION_STEP_DONE;
 	pinion_requester_look_at_clock(conn);
 	for (i = 0; i < BURST && pinion_requester_goes_on(qp, i) && !qp->sq.waiting; i++) {
 		step = requester_talk(conn, tail);
@@ -200,7 +200,7 @@ static bool requester_has_more(struct pinion_conn *conn)
 void pinion_requester_forget(struct pinion_conn *conn)
 {
 	pinion_half_assert(&conn->qp->sq.exec);
-	pinion_line_close(&conn->answers);
+	pinion_conn_close_answers(conn);
 	pinion_outlet_leave(conn->outlet, &conn->requests_wait);
 	pinion_kept_forget(&conn->kept_answers);
 	WRITE_ONCE(conn->qp->sq.waits_for_peer, false);

@@ -9,9 +9,32 @@
 /* Packets, or trains of them, processed in one turn. */
 #define BURST	32
 
-static bool request_is_atomic(const struct pinion_request *request)
+/* What is processed: packet @i of @skb, and those behind it. */
+struct requester_heard {
+	struct sk_buff *skb;
+	u32 i;
+	bool kept;			/* it came early; else it is the next of the line */
+};
+
+/*
+ * The next @packets are done. This comes before all that may end the requests: what still waits
+ * then is dropped, and counted.
+ */
+static void requester_pass(struct pinion_conn *conn, const struct requester_heard *heard,
+			   u32 packets)
 {
-	return request->op->traits & PINION_OP_WORD && request->op->traits & PINION_OP_WRITES_SGES;
+	if (heard->kept)
+		pinion_kept_pass(&conn->kept_answers, heard->skb, packets, conn->qp->mtu,
+				 conn->sender.due);
+	else
+		pinion_line_pass(&conn->answers, packets);
+}
+
+/* The next packet changes nothing. */
+static void requester_drop(struct pinion_conn *conn, const struct requester_heard *heard)
+{
+	pinion_stat_inc(conn->qp, rx_stale);
+	requester_pass(conn, heard, 1);
 }
 
 /*
@@ -42,7 +65,7 @@ static bool answer_fits(const struct pinion_conn *conn, const struct pinion_requ
 {
 	u64 offset = pinion_request_offset(conn, request, packet->psn);
 
-	if (request_is_atomic(request))
+	if (pinion_op_is_atomic(request->op))
 		return packet->opcode % PINION_PACKET_CODES == PINION_ATOMIC_ACKNOWLEDGE;
 	if (packet->opcode % PINION_PACKET_CODES == PINION_ATOMIC_ACKNOWLEDGE)
 		return false;
@@ -80,9 +103,10 @@ static enum pinion_step requester_drop_kept(struct pinion_conn *conn, u32 due)
 	return PINION_STEP_DONE;
 }
 
-/* @kept: it came early. */
-static enum pinion_step requester_take_answer(struct pinion_conn *conn, struct pinion_train *train,
-					      bool kept)
+/* Return: PARKED if a page is missing, or the request has failed: then the answer still waits. */
+static enum pinion_step requester_take_answer(struct pinion_conn *conn,
+					      const struct requester_heard *heard,
+					      struct pinion_train *train)
 {
 	const struct pinion_packet first = train->packet;
 	enum pinion_sender_step sent = pinion_sender_answer(&conn->sender, first.psn);
@@ -91,20 +115,28 @@ static enum pinion_step requester_take_answer(struct pinion_conn *conn, struct p
 	struct pinion_cursor source;
 	u32 i;
 
+	if (sent == PINION_SENDER_RESEND)
+		pinion_stat_inc(conn->qp, implied_nak_seq_err);
+	if (sent != PINION_SENDER_ANSWERED)
+		requester_drop(conn, heard);
 	pinion_requester_obey(conn, sent, 0);
 	pinion_requester_retire(conn);
 	if (sent != PINION_SENDER_ANSWERED)
 		return PINION_STEP_DONE;
 	request = pinion_requester_find(conn, first.psn);
-	if (!request || request != pinion_requests_oldest(&conn->qp->sq.requests))
+	if (!request || request != pinion_requests_oldest(&conn->qp->sq.requests)) {
+		requester_drop(conn, heard);
 		return PINION_STEP_DONE;
-	if (!answer_fits(conn, request, &first) && kept)
+	}
+	if (!answer_fits(conn, request, &first) && heard->kept) {
+		requester_pass(conn, heard, 1);
 		return requester_drop_kept(conn, first.psn);
+	}
 	/* A wrong answer: asking again would not help. */
 	if (!answer_fits(conn, request, &first))
 		return pinion_requester_fail_oldest(conn, IB_WC_BAD_RESP_ERR,
 						    PINION_SYN_REMOTE);
-	if (request_is_atomic(request)) {
+	if (pinion_op_is_atomic(request->op)) {
 		/* The cast drops const: a source cursor is only read. */
 		pinion_cursor_memory(&source, (void *)&first.before);
 		step = requester_store(conn, request, 0, &source, sizeof(first.before));
@@ -119,6 +151,7 @@ static enum pinion_step requester_take_answer(struct pinion_conn *conn, struct p
 		return step;
 	for (i = 0; i < train->packets; i++)
 		pinion_sender_take(&conn->sender);
+	requester_pass(conn, heard, train->packets);
 	pinion_requester_advanced(conn);
 	pinion_requester_retire(conn);
 	return PINION_STEP_DONE;
@@ -142,36 +175,39 @@ static enum pinion_sender_step requester_acknowledged(struct pinion_conn *conn,
 }
 
 /*
- * A packet of an answer, packet @i of @skb, came early: keep it and those that follow it, and ask
- * again for those that are missing. *@packets: how many are done. Return: false if it is not kept,
- * but must be taken for a sign that all is lost.
+ * @packet of an answer came early: keep it and those that follow it, and ask again for those that
+ * are missing. Return: false if it is not kept, but must be taken for a sign that all is lost.
  */
-static bool requester_keep(struct pinion_conn *conn, const struct pinion_packet *packet,
-			   struct sk_buff *skb, u32 i, u32 *packets)
+static bool requester_keep(struct pinion_conn *conn, const struct requester_heard *heard,
+			   const struct pinion_packet *packet)
 {
 	struct pinion_sender *sender = &conn->sender;
 	struct pinion_kept *kept = &conn->kept_answers;
 	enum pinion_sender_step step = PINION_SENDER_STALE;
-	u32 gap, first;
+	u32 gap, first, packets;
 
 	if (!packet->selective || !pinion_kept_is_wanted() ||
 	    !pinion_sender_is_early(sender, packet->psn))
 		return false;
-	switch (pinion_kept_add(kept, skb, i, conn->qp->mtu, sender->due, &gap, packets)) {
+	switch (pinion_kept_add(kept, heard->skb, heard->i, conn->qp->mtu, sender->due, &gap,
+				&packets)) {
 	case PINION_KEEPING_FULL:
 		return false;
 	case PINION_KEEPING_KNOWN:
-		*packets = 1;
 		pinion_stat_inc(conn->qp, rx_early_drops);
+		requester_pass(conn, heard, 1);
 		return true;
 	case PINION_KEEPING:
 		break;
 	}
-	pinion_stat_add(conn->qp, rx_early_packets, *packets);
+	pinion_stat_add(conn->qp, rx_early_packets, packets);
+	requester_pass(conn, heard, packets);
 	/* The first since something came: what was asked for again before may be lost again. */
 	if (!sender->back) {
 		first = pinion_early_first(&kept->early)->psn;
 		step = pinion_sender_early(sender, sender->due, first);
+		if (step == PINION_SENDER_RESEND)
+			pinion_stat_inc(conn->qp, implied_nak_seq_err);
 		pinion_requester_obey(conn, step, 0);
 	}
 	if (step != PINION_SENDER_GIVE_UP && gap != packet->psn) {
@@ -182,78 +218,85 @@ static bool requester_keep(struct pinion_conn *conn, const struct pinion_packet 
 	return true;
 }
 
-/*
- * Process packet @i, and those coupled with it; *@packets is set to their number. @kept: it came
- * early. Return: PARKED if a page is missing, and they must be processed again.
- */
-static enum pinion_step requester_hear(struct pinion_conn *conn, struct sk_buff *skb, u32 i,
-				       bool kept, u32 *packets)
+static void requester_take_acknowledgment(struct pinion_conn *conn,
+					  const struct requester_heard *heard,
+					  const struct pinion_packet *packet)
 {
-	const struct pinion_packet *packet;
-	enum pinion_step step = PINION_STEP_DONE;
+	enum pinion_sender_step step = requester_acknowledged(conn, packet);
+	bool is_nak = (packet->syndrome & PINION_AETH_KIND) == PINION_AETH_NAK;
+
+	/* It is of a request behind one whose answer is missing. */
+	if (step == PINION_SENDER_RESEND && !is_nak)
+		pinion_stat_inc(conn->qp, implied_nak_seq_err);
+	if (step == PINION_SENDER_STALE)
+		requester_drop(conn, heard);
+	else
+		requester_pass(conn, heard, 1);
+	pinion_requester_obey(conn, step, packet->syndrome);
+	pinion_requester_retire(conn);
+}
+
+/*
+ * Process the next packet, and those coupled with it. Return: PARKED if they must be processed
+ * again, as a page is missing, or are dropped since their request has failed.
+ */
+static enum pinion_step requester_hear(struct pinion_conn *conn,
+				       const struct requester_heard *heard)
+{
+	u32 left = pinion_wire_packets(heard->skb) - heard->i;
 	struct pinion_train train;
 	struct pinion_av av;
 
-	*packets = pinion_wire_packets(skb);
-	if (!pinion_wire_addresses(skb, &av) || !pinion_conn_is_peer(conn->qp, &av))
+	if (!pinion_wire_addresses(heard->skb, &av) || !pinion_conn_is_peer(conn->qp, &av)) {
+		pinion_stat_add(conn->qp, rx_strangers, left);
+		requester_pass(conn, heard, left);
 		return PINION_STEP_DONE;
-	*packets = 1;
-	/* Not as an errand: pinion_requester_glance() runs none. */
-	pinion_congestion_look(conn, skb, NULL);
-	if (!pinion_train_begin(&train, skb, i))
-		return PINION_STEP_DONE;
-	packet = &train.packet;
-	if (packet->opcode % PINION_PACKET_CODES != PINION_ACKNOWLEDGE) {
-		if (requester_keep(conn, packet, skb, i, packets))
-			return PINION_STEP_DONE;
-		step = requester_take_answer(conn, &train, kept);
-		*packets = train.packets;
-		return step;
 	}
-	pinion_requester_obey(conn, requester_acknowledged(conn, packet), packet->syndrome);
-	pinion_requester_retire(conn);
-	return PINION_STEP_DONE;
+	/* Not as an errand: pinion_requester_glance() runs none. */
+	pinion_congestion_look(conn, heard->skb, NULL);
+	/* It was parsed before it was delivered. */
+	if (WARN_ON_ONCE(!pinion_train_begin(&train, heard->skb, heard->i))) {
+		requester_drop(conn, heard);
+		return PINION_STEP_DONE;
+	}
+	if (train.packet.opcode % PINION_PACKET_CODES == PINION_ACKNOWLEDGE) {
+		requester_take_acknowledgment(conn, heard, &train.packet);
+		return PINION_STEP_DONE;
+	}
+	if (requester_keep(conn, heard, &train.packet))
+		return PINION_STEP_DONE;
+	return requester_take_answer(conn, heard, &train);
 }
 
-/* The next buffer, and its next packet: one that was kept until now, or from the line. */
-static struct sk_buff *requester_look(struct pinion_conn *conn, u32 *i, bool *kept)
+/* The next packet: one that was kept until now, or from the line. Return: false: there is none. */
+static bool requester_look(struct pinion_conn *conn, struct requester_heard *heard)
 {
-	struct sk_buff *skb = NULL;
-
+	*heard = (struct requester_heard){};
 	if (conn->sender.owed)
-		skb = pinion_kept_look(&conn->kept_answers, conn->sender.due, i);
-	*kept = skb;
-	if (skb)
-		return skb;
-	*i = conn->answers.next;
-	return pinion_line_look(&conn->answers);
+		heard->skb = pinion_kept_look(&conn->kept_answers, conn->sender.due, &heard->i);
+	heard->kept = heard->skb;
+	if (!heard->kept) {
+		heard->i = conn->answers.next;
+		heard->skb = pinion_line_look(&conn->answers);
+	}
+	return heard->skb;
 }
 
 enum pinion_step pinion_requester_listen(struct pinion_conn *conn)
 {
 	enum pinion_step step = PINION_STEP_PARKED;
-	enum pinion_step heard;
-	struct sk_buff *skb;
-	u32 next, packets;
-	bool kept;
+	struct requester_heard heard;
 	int i;
 
 	for (i = 0; i < BURST && pinion_requester_goes_on(conn->qp, i); i++) {
-		skb = requester_look(conn, &next, &kept);
-		if (!skb || pinion_requester_is_stuck(conn->qp))
+		if (!requester_look(conn, &heard) || pinion_requester_is_stuck(conn->qp))
 			break;
 		/* A request that fails closes the line, and forgets what was kept. */
-		skb_get(skb);
-		heard = requester_hear(conn, skb, next, kept, &packets);
-		if (heard == PINION_STEP_DONE && kept)
-			pinion_kept_pass(&conn->kept_answers, skb, packets, conn->qp->mtu,
-					 conn->sender.due);
-		else if (heard == PINION_STEP_DONE)
-			pinion_line_pass(&conn->answers, packets);
-		consume_skb(skb);
-		if (heard == PINION_STEP_PARKED)
-			return PINION_STEP_PARKED;
-		step = PINION_STEP_DONE;
+		skb_get(heard.skb);
+		step = requester_hear(conn, &heard);
+		consume_skb(heard.skb);
+		if (step == PINION_STEP_PARKED)
+			break;
 	}
 	return step;
 }

@@ -84,7 +84,7 @@ void pinion_requester_obey(struct pinion_conn *conn, enum pinion_sender_step ste
 		pinion_inflight_lost(&conn->inflight);
 		break;
 	case PINION_SENDER_WAIT:
-		pinion_stat_inc(qp, rnr_waits);
+		pinion_stat_inc(qp, rnr_nak_retry_err);
 		request = pinion_requester_find(conn, conn->sender.una);
 		if (WARN_ON_ONCE(!request))
 			break;
@@ -126,6 +126,8 @@ void pinion_requester_look_at_clock(struct pinion_conn *conn)
 		return;
 	}
 	pinion_stat_inc(conn->qp, local_ack_timeout_err);
+	/* Its packets may take a wrong way: the next one looks for a route again. See route.c. */
+	pinion_route_forget(&conn->route);
 	requester_is_late(conn);
 	pinion_requester_obey(conn, pinion_sender_timeout(&conn->sender), 0);
 }

@@ -3,11 +3,16 @@
  * Sends the packets of a request: one, or as many of a message as share a buffer. They are sent if
  * the window, the rate and the socket have room. sq.exec is held.
  */
+#include "../logic/pace.h"
 #include "../mem/inject.h"
 #include "../path/message.h"
 #include "../path/move.h"
 #include "harm.h"
 #include "requester.h"
+
+/* How long nothing is sent after a queue of the netdev was full: doubled each time. */
+#define FULL_LEAST	(50 * NSEC_PER_USEC)
+#define FULL_MOST	(4 * NSEC_PER_MSEC)
 
 /*
  * A burst of @first and the packets behind it, as far as the window has room, and the rate for
@@ -62,12 +67,13 @@ static enum pinion_step requester_load(struct pinion_conn *conn, struct pinion_r
 	}
 }
 
-static void requester_sent(struct pinion_conn *conn, u32 packets)
+/* @taken: no full queue has dropped them. */
+static void requester_sent(struct pinion_conn *conn, u32 packets, bool taken)
 {
 	struct pinion_sender *sender = &conn->sender;
 	s32 again = pinion_psn_ahead(sender->end, pinion_sender_first(sender));
 
-	if (again > 0)
+	if (again > 0 && taken)
 		pinion_stat_add(conn->qp, resent_packets, min_t(u32, packets, again));
 	pinion_sender_sent(sender, packets);
 	/* Nothing acknowledges packets of an unreliable connection. */
@@ -101,19 +107,55 @@ static bool requester_may_send(struct pinion_conn *conn, const struct pinion_req
 	       pinion_requester_count_owed(conn) < max_t(u32, conn->qp->attr.max_rd_atomic, 1);
 }
 
-/* Does the rate demand a pause? If not, *@room is set to the bytes that may be sent now. */
+/*
+ * A queue of the netdev was full, and has dropped @packets from @psn on. They are sent again after
+ * a pause. That uses up no retry, as the peer knows nothing of it. But the ACK timer goes on: if
+ * the queue takes nothing any more, the connection ends as one whose network loses all.
+ */
+static void requester_was_full(struct pinion_conn *conn, u32 psn, u32 packets)
+{
+	u32 before = pinion_psn_ahead(psn, conn->sender.una);
+
+	pinion_sender_unsent(&conn->sender, psn, packets);
+	if (!conn->full_pause)
+		pinion_inflight_full(&conn->inflight, before);
+	conn->full_pause = pinion_pace_slower(conn->full_pause, FULL_LEAST, FULL_MOST);
+	conn->full_until = ktime_get_ns() + conn->full_pause;
+	conn->paced = conn->full_until;
+}
+
+/* Is it too early to try again? */
+static bool requester_awaits_queue(struct pinion_conn *conn)
+{
+	if (!conn->full_until)
+		return false;
+	if (ktime_get_ns() < conn->full_until) {
+		conn->paced = conn->full_until;
+		return true;
+	}
+	conn->full_until = 0;
+	return false;
+}
+
+/*
+ * Does the rate demand a pause, or a full queue? If not, *@room is set to the bytes that may be
+ * sent now.
+ */
 static bool requester_must_pause(struct pinion_conn *conn, u64 *room)
 {
 	u64 pause = pinion_congestion_pause(conn, room);
 
 	conn->paced = pause ? ktime_get_ns() + pause : 0;
-	return pause;
+	return pause || requester_awaits_queue(conn);
 }
 
-static void requester_transmit(struct pinion_conn *conn, const struct pinion_burst *burst,
+/* Return: false if a full queue has dropped @skb. */
+static bool requester_transmit(struct pinion_conn *conn, const struct pinion_burst *burst,
 			       struct sk_buff *skb)
 {
 	struct pinion_qp *qp = conn->qp;
+	/* Read before @skb is sent: it may be freed at once then. */
+	u32 bytes = skb->len;
 	const struct pinion_way way = {
 		.av = &qp->av,
 		.flow = pinion_conn_flow(qp),
@@ -123,9 +165,13 @@ static void requester_transmit(struct pinion_conn *conn, const struct pinion_bur
 		.by_requester = pinion_qp_is_reliable(qp),
 	};
 
-	pinion_congestion_sent(conn, skb->len);
-	/* If there is no route now, there may be one when the packet is sent again. */
-	pinion_harm_send(qp, &conn->held, &way, burst, skb);
+	if (pinion_harm_send(qp, &conn->held, &way, burst, skb) == PINION_SENT_FULL) {
+		pinion_stat_add(qp, tx_drops, burst->packets);
+		return false;
+	}
+	/* Also without a route: there may be one when the packet is sent again. */
+	pinion_congestion_sent(conn, bytes);
+	return true;
 }
 
 static void requester_put(struct pinion_conn *conn, const struct pinion_request *request,
@@ -191,7 +237,7 @@ enum pinion_step pinion_requester_send(struct pinion_conn *conn, struct pinion_r
 	struct sk_buff *skb;
 	enum pinion_syndrome syndrome;
 	u32 packets;
-	bool not_ready;
+	bool not_ready, taken = true;
 	u64 room;
 
 	syndrome = pinion_message_of(qp, request, &msg, &av);
@@ -223,9 +269,16 @@ enum pinion_step pinion_requester_send(struct pinion_conn *conn, struct pinion_r
 	if (not_ready)
 		kfree_skb(skb);
 	else
-		requester_transmit(conn, &burst, skb);
-	requester_sent(conn, burst.packets > 1 ? burst.packets : packets);
+		taken = requester_transmit(conn, &burst, skb);
+	packets = max(packets, burst.packets);
+	requester_sent(conn, packets, taken);
 	if (not_ready)
 		requester_obey_rnr(conn);
-	return PINION_STEP_DONE;
+	/* Nobody repeats the packets of an unreliable connection. */
+	if (taken || !pinion_qp_is_reliable(qp)) {
+		conn->full_pause = 0;
+		return PINION_STEP_DONE;
+	}
+	requester_was_full(conn, psn, packets);
+	return PINION_STEP_PARKED;
 }

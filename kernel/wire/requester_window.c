@@ -150,7 +150,7 @@ bool pinion_requester_retire(struct pinion_conn *conn)
 	} while (requester_settle(conn));
 	/* Without requests the line is not read any more, so drop late duplicates. */
 	if (any && !pinion_requests_count(&qp->sq.requests))
-		pinion_line_forget(&conn->answers);
+		pinion_stat_add(qp, rx_stale, pinion_line_forget(&conn->answers));
 	return any;
 }
 

@@ -12,6 +12,12 @@
 #include "../path/refuse.h"
 #include "responder.h"
 
+/* The peer asks again: perhaps the answers take a wrong way. Let the next one look for a route. */
+static void responder_doubt_route(struct pinion_conn *conn)
+{
+	pinion_route_forget(&conn->answer_route);
+}
+
 /* Process packet @i, and those coupled with it. Return: how many are done. */
 static u32 responder_take(struct pinion_conn *conn, struct sk_buff *skb, u32 i)
 {
@@ -19,30 +25,48 @@ static u32 responder_take(struct pinion_conn *conn, struct sk_buff *skb, u32 i)
 	struct pinion_train train;
 	struct pinion_av av;
 
-	if (!pinion_wire_addresses(skb, &av) || !pinion_conn_is_peer(conn->qp, &av))
+	if (!pinion_wire_addresses(skb, &av) || !pinion_conn_is_peer(conn->qp, &av)) {
+		pinion_stat_add(conn->qp, rx_strangers, pinion_wire_packets(skb) - i);
 		return pinion_wire_packets(skb);
+	}
 	pinion_congestion_look(conn, skb, conn->bringer);
 	if (!pinion_train_begin(&train, skb, i))
 		return 1;
 	train.packet.selective &= pinion_kept_is_wanted();
 	switch (pinion_receiver_look(&conn->receiver, &train.packet)) {
-	case PINION_ARRIVAL_NEW:
 	case PINION_ARRIVAL_RESTART:
+		/* Of two that may be forged neither is to be believed more: the peer is asked. */
+		if (conn->receiver.reliable && conn->qp->resp.doubtful) {
+			pinion_responder_drop_doubtful(conn);
+			break;
+		}
+		fallthrough;
+	case PINION_ARRIVAL_NEW:
 		if (!pinion_responder_perform(conn, &train))
 			return 0;
 		break;
 	case PINION_ARRIVAL_LOST:
 	case PINION_ARRIVAL_DROP:
+		pinion_stat_inc(conn->qp, rx_gap_drops);
+		pinion_stat_inc(conn->qp, out_of_sequence);
+		break;
+	case PINION_ARRIVAL_UNANSWERED:
+		pinion_stat_inc(conn->qp, duplicate_request);
+		pinion_stat_inc(conn->qp, rx_unanswered);
 		break;
 	case PINION_ARRIVAL_AGAIN:
 		pinion_stat_inc(conn->qp, duplicate_request);
+		responder_doubt_route(conn);
 		conn->ack_due = true;
 		break;
 	case PINION_ARRIVAL_ANSWER_AGAIN:
 		pinion_stat_inc(conn->qp, duplicate_request);
+		responder_doubt_route(conn);
 		pinion_responder_answer_again(conn, &train.packet);
 		break;
 	case PINION_ARRIVAL_GAP:
+		pinion_stat_inc(conn->qp, rx_gap_drops);
+		pinion_stat_inc(conn->qp, out_of_sequence);
 		pinion_responder_say_lost(conn);
 		break;
 	case PINION_ARRIVAL_EARLY:
@@ -140,7 +164,7 @@ void pinion_responder_forget(struct pinion_conn *conn)
 	pinion_half_assert(&conn->qp->resp.lock);
 	/* A refusal, perhaps, that has broken this queue pair. */
 	pinion_responder_catch_up(conn);
-	pinion_line_close(&conn->requests);
+	pinion_conn_close_requests(conn);
 	pinion_kept_forget(&conn->kept_requests);
 	pinion_outlet_leave(conn->outlet, &conn->answers_wait);
 	conn->reading.active = false;
@@ -160,6 +184,6 @@ void pinion_responder_end(struct pinion_conn *conn)
 {
 	/* A receiver that has its completion may end at once; its sender waits for the answer. */
 	pinion_responder_catch_up(conn);
-	pinion_line_close(&conn->requests);
+	pinion_conn_close_requests(conn);
 	pinion_kept_forget(&conn->kept_requests);
 }

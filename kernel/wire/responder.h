@@ -12,7 +12,10 @@
 
 /* responder_answers.c */
 
-/* Send @skb, made by pinion_wire_make() for @burst, to the peer. */
+/*
+ * Send @skb, made by pinion_wire_make() for @burst, to the peer. If a queue of the netdev
+ * is full it is lost.
+ */
 void pinion_responder_send(struct pinion_conn *conn, const struct pinion_burst *burst,
 			   struct sk_buff *skb);
 /* Make the headers of an answer. */
@@ -36,12 +39,16 @@ void pinion_responder_acknowledge(struct pinion_conn *conn, u32 psn, u8 syndrome
 void pinion_responder_acknowledge_due(struct pinion_conn *conn);
 /* Packet receiver.expected is missing: all is to be sent again from there on. */
 void pinion_responder_say_lost(struct pinion_conn *conn);
+/* A packet that came early is dropped: have the sender begin again at the one that is due, once. */
+void pinion_responder_ask_again(struct pinion_conn *conn);
 /*
  * The packet that is due had been kept, and cannot be performed: drop all that is kept, and ask for
  * the sender's own.
  */
 void pinion_responder_drop_doubtful(struct pinion_conn *conn);
-/* Send the NAK for @verdict; if the packet is doubtful, drop what is kept instead. */
+/*
+ * Reliable: send the NAK for @verdict; if the packet is doubtful, drop what is kept instead.
+ */
 void pinion_responder_refuse(struct pinion_conn *conn, u32 psn, enum pinion_verdict verdict);
 /* Answer a FLUSH or an ATOMIC_WRITE. */
 void pinion_responder_say_done(struct pinion_conn *conn, u32 psn);
@@ -63,10 +70,7 @@ bool pinion_responder_page_came(struct pinion_conn *conn, struct pinion_msg *msg
 void pinion_responder_await_page(struct pinion_conn *conn, const struct pinion_msg *msg);
 /* The RNR timer for packet @psn, which lacks a page. Longer each time. */
 u8 pinion_responder_page_timer(struct pinion_conn *conn, u32 psn);
-/*
- * Tell the sender to send packet @psn, and all behind it, again after @timer; if the packet is
- * doubtful, at once.
- */
+/* Tell the sender to send packet @psn, and all behind it, again after @timer. */
 void pinion_responder_defer(struct pinion_conn *conn, u32 psn, u8 timer);
 /* Unreliable: packet @psn, which lacks a page, stays in the line until the page may be there. */
 void pinion_responder_hold(struct pinion_conn *conn, u32 psn);

@@ -17,8 +17,9 @@ void pinion_responder_send(struct pinion_conn *conn, const struct pinion_burst *
 		.errand = conn->bringer,
 	};
 
-	/* If it is lost, the requester sends its request again. */
-	pinion_harm_send(qp, &conn->held, &way, burst, skb);
+	/* If it is lost, by a full queue of the netdev too, the requester asks again. */
+	if (pinion_harm_send(qp, &conn->held, &way, burst, skb) == PINION_SENT_FULL)
+		pinion_stat_add(qp, tx_drops, burst->packets);
 }
 
 struct pinion_packet pinion_responder_packet(const struct pinion_conn *conn, u8 code, u32 psn,
@@ -105,22 +106,26 @@ void pinion_responder_acknowledge_due(struct pinion_conn *conn)
 
 void pinion_responder_say_lost(struct pinion_conn *conn)
 {
-	pinion_stat_inc(conn->qp, out_of_sequence);
 	pinion_responder_acknowledge(conn, conn->receiver.expected,
 				     PINION_AETH_NAK | PINION_NAK_CODE_SEQUENCE);
 }
 
+void pinion_responder_ask_again(struct pinion_conn *conn)
+{
+	if (pinion_receiver_tell(&conn->receiver))
+		pinion_responder_say_lost(conn);
+}
+
 /*
  * Many numbers are kept, but only one is the next: who guesses numbers must not break the
- * connection more easily for that. The sender sends its own packet again, and is refused if that is
- * no better.
+ * connection more easily for that. So the sender is not told the reason: that could break the
+ * connection, also an RNR NAK, which uses up a retry. It sends its own packet again, and is told if
+ * that is no better.
  */
 void pinion_responder_drop_doubtful(struct pinion_conn *conn)
 {
-	pinion_stat_inc(conn->qp, rx_early_drops);
 	pinion_kept_forget(&conn->kept_requests);
-	if (pinion_receiver_tell(&conn->receiver))
-		pinion_responder_say_lost(conn);
+	pinion_responder_ask_again(conn);
 }
 
 void pinion_responder_refuse(struct pinion_conn *conn, u32 psn, enum pinion_verdict verdict)
@@ -130,8 +135,8 @@ void pinion_responder_refuse(struct pinion_conn *conn, u32 psn, enum pinion_verd
 	if (verdict == PINION_SILENCE) {
 		if (conn->qp->resp.doubtful)
 			pinion_responder_drop_doubtful(conn);
-		else if (!pinion_qp_is_reliable(conn->qp))
-			pinion_stat_inc(conn->qp, ud_drops);
+		else
+			pinion_stat_inc(conn->qp, rx_overruns);
 		return;
 	}
 	if (verdict == PINION_NAK_ACCESS)
@@ -174,6 +179,9 @@ void pinion_responder_say_found_again(struct pinion_conn *conn, u32 psn)
 	u64 number = pinion_receiver_number(&conn->receiver, psn);
 
 	for (i = 0; i < count; i++)
-		if (conn->found[i].number == number)
+		if (conn->found[i].number == number) {
 			pinion_responder_say_found(conn, psn, conn->found[i].before);
+			return;
+		}
+	pinion_stat_inc(conn->qp, rx_unanswered);
 }

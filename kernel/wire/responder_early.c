@@ -14,7 +14,6 @@ static void responder_say_gap(struct pinion_conn *conn, u32 gap, u32 end)
 
 	packet.msn = pinion_gap_msn(pinion_psn_ahead(gap, conn->receiver.expected),
 				    pinion_psn_ahead(end, gap));
-	pinion_stat_inc(conn->qp, out_of_sequence);
 	pinion_responder_say(conn, &packet);
 }
 
@@ -28,16 +27,18 @@ u32 pinion_responder_keep(struct pinion_conn *conn, u32 psn, struct sk_buff *skb
 				&packets)) {
 	case PINION_KEEPING_FULL:
 		pinion_stat_inc(conn->qp, rx_early_drops);
-		if (pinion_receiver_tell(receiver))
-			pinion_responder_say_lost(conn);
+		pinion_stat_inc(conn->qp, out_of_sequence);
+		pinion_responder_ask_again(conn);
 		return 1;
 	case PINION_KEEPING_KNOWN:
 		pinion_stat_inc(conn->qp, rx_early_drops);
+		pinion_stat_inc(conn->qp, out_of_sequence);
 		return 1;
 	case PINION_KEEPING:
 		break;
 	}
 	pinion_stat_add(conn->qp, rx_early_packets, packets);
+	pinion_stat_add(conn->qp, out_of_sequence, packets);
 	first = pinion_early_first(&kept->early)->psn;
 	if (pinion_receiver_tell(receiver)) {
 		responder_say_gap(conn, receiver->expected, first);

@@ -27,7 +27,7 @@ static void responder_message(struct pinion_conn *conn, const struct pinion_pack
 		.whole = packet->length,
 		.src_qpn = qp->attr.dest_qp_num,
 		.dst_qpn = packet->qpn,
-		/* The peer's own packet would have to wait for it. */
+		/* If the packet may be forged, the peer's own must not wait for a fault of it. */
 		.fault = qp->resp.doubtful ? NULL : conn->fault,
 		.psn = packet->psn,
 		.packets = 1,
@@ -180,6 +180,15 @@ static void responder_message_of(struct pinion_conn *conn, const struct pinion_t
 	msg->packets = train->packets;
 }
 
+/*
+ * Is a kept packet with this @verdict dropped, since it may be forged? A verdict of any other kind
+ * has broken the queue pair, whosever packet it was, and the peer is told.
+ */
+static bool responder_may_drop(enum pinion_verdict verdict)
+{
+	return verdict == PINION_SILENCE || verdict == PINION_RNR || verdict == PINION_PEER_PAGE;
+}
+
 bool pinion_responder_perform(struct pinion_conn *conn, struct pinion_train *train)
 {
 	const struct pinion_packet first = train->packet;
@@ -198,15 +207,21 @@ bool pinion_responder_perform(struct pinion_conn *conn, struct pinion_train *tra
 	verdict = responder_try(conn, &msg, train);
 	if (verdict == PINION_ACK) {
 		conn->receiver = ahead;
+		conn->receiver.doubtful = conn->qp->resp.doubtful;
 		responder_performed(conn, &train->packet, &msg, ack_request);
 	} else if (verdict == PINION_GAVE_WAY) {
 		return false;
+	} else if (conn->qp->resp.doubtful && responder_may_drop(verdict)) {
+		pinion_responder_drop_doubtful(conn);
+	} else if (verdict == PINION_SILENCE && !pinion_qp_is_reliable(conn->qp)) {
+		pinion_stat_add(conn->qp, ud_drops, train->packets);
 	} else if (verdict == PINION_RNR) {
 		pinion_responder_defer(conn, first.psn, conn->qp->attr.min_rnr_timer);
 	} else if (verdict == PINION_PEER_PAGE && !pinion_qp_is_reliable(conn->qp)) {
 		pinion_responder_hold(conn, first.psn);
 		return false;
 	} else if (verdict == PINION_PEER_PAGE) {
+		pinion_stat_add(conn->qp, rx_page_drops, train->packets);
 		pinion_responder_defer(conn, first.psn,
 				       pinion_responder_page_timer(conn, first.psn));
 	} else {

@@ -58,11 +58,6 @@ u8 pinion_responder_page_timer(struct pinion_conn *conn, u32 psn)
 
 void pinion_responder_defer(struct pinion_conn *conn, u32 psn, u8 timer)
 {
-	/* The sender may have no retries for a wait, and never have sent the packet. */
-	if (conn->qp->resp.doubtful) {
-		pinion_responder_drop_doubtful(conn);
-		return;
-	}
 	/* Those behind it come again, too, so nothing is kept. */
 	pinion_kept_forget(&conn->kept_requests);
 	pinion_receiver_defer(&conn->receiver);

@@ -62,6 +62,7 @@ static void responder_begin_reading(struct pinion_conn *conn, struct pinion_msg 
 	}
 	reading->active = true;
 	reading->again = again;
+	reading->doubtful = conn->qp->resp.doubtful;
 	reading->psn = msg->psn;
 	reading->srqn = msg->srqn;
 	reading->offset = 0;
@@ -82,8 +83,10 @@ void pinion_responder_read_again(struct pinion_conn *conn, struct pinion_msg *ms
 {
 	struct pinion_asked *asked = responder_was_asked(conn, msg);
 
-	if (!asked)
+	if (!asked) {
+		pinion_stat_inc(conn->qp, rx_unanswered);
 		return;
+	}
 	responder_begin_reading(conn, msg, true);
 	conn->reading.asked = asked;
 	/* The requester may have a part of the answer: the rest must be of the same memory. */
@@ -112,7 +115,7 @@ static enum pinion_verdict responder_read(struct pinion_conn *conn, u32 bytes,
 		.xrc = pinion_conn_transport(conn->qp) == PINION_TRANSPORT_XRC,
 		.length = bytes,
 		.payload = copy,
-		.fault = conn->fault,
+		.fault = reading->doubtful ? NULL : conn->fault,
 		.psn = reading->psn,
 		.srqn = reading->srqn,
 	};
@@ -121,7 +124,8 @@ static enum pinion_verdict responder_read(struct pinion_conn *conn, u32 bytes,
 		return PINION_ACK;
 	if (!pinion_responder_page_came(conn, &msg))
 		return PINION_PEER_PAGE;
-	verdict = pinion_respond_give(conn->qp, &msg, &reading->source, reading->again);
+	verdict = pinion_respond_give(conn->qp, &msg, &reading->source,
+				      reading->again || reading->doubtful);
 	reading->asked->era = reading->source.era;
 	if (verdict == PINION_PEER_PAGE)
 		pinion_responder_await_page(conn, &msg);
@@ -202,6 +206,24 @@ static void responder_say_later(struct pinion_conn *conn, u32 psn)
 	pinion_responder_acknowledge(conn, psn, PINION_AETH_RNR | timer);
 }
 
+/*
+ * The rest of the answer cannot be given now, or not at all. If the request had been kept it may be
+ * somebody else's: the peer is asked for its own, and told more if that comes, too.
+ */
+static void responder_end_answer(struct pinion_conn *conn, enum pinion_verdict verdict)
+{
+	struct pinion_reading *reading = &conn->reading;
+
+	reading->active = false;
+	if (reading->doubtful)
+		pinion_responder_acknowledge(conn, reading->psn,
+					     PINION_AETH_NAK | PINION_NAK_CODE_SEQUENCE);
+	else if (verdict == PINION_PEER_PAGE)
+		responder_say_later(conn, reading->psn);
+	else
+		pinion_responder_refuse(conn, reading->psn, verdict);
+}
+
 u32 pinion_responder_give(struct pinion_conn *conn)
 {
 	gfp_t gfp = pinion_half_gfp(&conn->qp->resp.lock);
@@ -232,11 +254,7 @@ u32 pinion_responder_give(struct pinion_conn *conn)
 	if (verdict != PINION_ACK) {
 		/* The requester asks for the rest again, or has failed. */
 		kfree_skb(skb);
-		reading->active = false;
-		if (verdict == PINION_PEER_PAGE)
-			responder_say_later(conn, reading->psn);
-		else
-			pinion_responder_refuse(conn, reading->psn, verdict);
+		responder_end_answer(conn, verdict);
 		return 1;
 	}
 	pinion_responder_said(conn, pinion_psn_add(packet.psn, burst.packets - 1));

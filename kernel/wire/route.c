@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Looks up routes, and keeps those of connections. As with a socket, the network stack says whether
- * a kept route is still right (dst_check()). It is not after a route, a rule, an address or a
- * policy of the namespace has changed.
+ * Looks up routes, and keeps those of connections. As with a socket, the network stack says
+ * whether a kept route is still right (dst_check()). It is not after a route, a rule, an address
+ * or a policy of the namespace has changed. But by IPv6 it does not notice that another table
+ * (that of local addresses, or of a rule) has a better route now. So a requester forgets its
+ * route each time its ACK timer expires, and a responder each time it is asked for something
+ * again; TCP does so after some retransmissions (dst_negative_advice()). Unreliable connections
+ * have no such occasion.
  *
  * A kept route has a reference. This does not keep its netdev, which the network stack replaces.
  * But a route of IPv6 must not outlive its namespace. So all are in a list of their wire, and are
@@ -150,10 +154,30 @@ static struct dst_entry *route_kept(struct pinion_route *route)
 	return route->dst;
 }
 
-static void route_keep(struct pinion_route *route, struct dst_entry *dst, bool ipv4)
+/*
+ * Find a route to be kept. The cookie must not be newer than the route, which would be kept
+ * although it is wrong: it is read before the look-up that counts, which must find the same route.
+ * If that finds another, since the routing changes just now, that is not kept. A bundle of policies
+ * is another each time, but knows itself whether it is right.
+ */
+static struct dst_entry *route_find_to_keep(struct pinion_route *route, struct net *net,
+					    const struct pinion_av *av, const struct sk_buff *skb)
 {
-	route->cookie = ipv4 ? 0 : rt6_get_cookie(dst_rt6_info(dst));
-	route->dst = dst;
+	struct dst_entry *before = route_find(net, av, skb), *dst;
+
+	route->cookie = 0;
+	if (IS_ERR(before))
+		return before;
+	if (av->ipv4 || dst_xfrm(before)) {
+		route->dst = before;
+		return before;
+	}
+	route->cookie = rt6_get_cookie(dst_rt6_info(before));
+	dst = route_find(net, av, skb);
+	dst_release(before);
+	if (dst == before)
+		route->dst = dst;
+	return dst;
 }
 
 bool pinion_route_set(struct pinion_route *route, struct net *net, const struct pinion_av *av,
@@ -165,14 +189,13 @@ bool pinion_route_set(struct pinion_route *route, struct net *net, const struct 
 		return false;
 	dst = route ? route_kept(route) : NULL;
 	if (!dst) {
-		dst = route_find(net, av, skb);
+		dst = route ? route_find_to_keep(route, net, av, skb) : route_find(net, av, skb);
 		if (IS_ERR(dst))
 			return false;
-		if (!route) {
+		if (!route || !route->dst) {
 			skb_dst_set(skb, dst);
 			return true;
 		}
-		route_keep(route, dst, av->ipv4);
 	}
 	/* RCU keeps it until the network has got its own reference, if it needs one. */
 	skb_dst_set_noref(skb, dst);

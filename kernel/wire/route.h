@@ -26,7 +26,10 @@ struct pinion_route {
 void pinion_route_init(struct pinion_route *route, struct pinion_wire *wire);
 /* Nobody uses it any more. */
 void pinion_route_end(struct pinion_route *route, struct pinion_wire *wire);
-/* The address changes. The caller owns both halves of the queue pair. */
+/*
+ * Have the next packet look the route up again: the address changes, or nobody answers. Any
+ * context; the caller owns the half that the route belongs to.
+ */
 void pinion_route_forget(struct pinion_route *route);
 
 /*

@@ -199,17 +199,28 @@ static enum pinion_verdict wire_copy_payload(struct pinion_qp *qp, struct pinion
 	}
 }
 
-static void wire_out6(struct net *net, struct sk_buff *skb)
+static int wire_out6(struct net *net, struct sk_buff *skb)
 {
 	memset(IP6CB(skb), 0, sizeof(*IP6CB(skb)));
-	if (IS_ENABLED(CONFIG_IPV6))
-		ip6_local_out(net, skb->sk, skb);
+	return IS_ENABLED(CONFIG_IPV6) ? ip6_local_out(net, skb->sk, skb) : 0;
 }
 
-static void wire_out4(struct net *net, struct sk_buff *skb)
+static int wire_out4(struct net *net, struct sk_buff *skb)
 {
 	memset(IPCB(skb), 0, sizeof(*IPCB(skb)));
-	ip_local_out(net, skb->sk, skb);
+	return ip_local_out(net, skb->sk, skb);
+}
+
+/*
+ * Does @err say that a full queue of the netdev has dropped the packet? One that only warns has
+ * taken it (NET_XMIT_CN). Errors below 0 are of those who would drop it again soon, as a firewall:
+ * they count as losses in the network. Others say the same as a full queue, as a bond without a
+ * link; and of a buffer that is cut up this is about its last packet. It is only a hint: what is
+ * sent again too early or too late costs time.
+ */
+static bool wire_was_full(int err)
+{
+	return err > 0 && net_xmit_errno(err);
 }
 
 /* Users choose source and destination: are both of one kind? */
@@ -219,12 +230,13 @@ static bool wire_is_of_one_family(const struct pinion_av *av)
 }
 
 /* Route and send @skb, which is consumed. RCU keeps the namespace meanwhile. */
-static bool wire_transmit(struct pinion_wire *wire, const struct pinion_way *way,
-			  struct sk_buff *skb)
+static enum pinion_sent wire_transmit(struct pinion_wire *wire, const struct pinion_way *way,
+				      struct sk_buff *skb)
 {
+	enum pinion_sent sent = PINION_SENT_NOWHERE;
 	const struct pinion_av *av = way->av;
 	struct net *net;
-	bool sent = false;
+	int err;
 
 	rcu_read_lock();
 	net = READ_ONCE(wire->net);
@@ -233,12 +245,9 @@ static bool wire_transmit(struct pinion_wire *wire, const struct pinion_way *way
 		goto out;
 	}
 	pinion_errand_begin(way, skb->len);
-	if (av->ipv4)
-		wire_out4(net, skb);
-	else
-		wire_out6(net, skb);
+	err = av->ipv4 ? wire_out4(net, skb) : wire_out6(net, skb);
 	pinion_errand_end(way);
-	sent = true;
+	sent = wire_was_full(err) ? PINION_SENT_FULL : PINION_SENT;
 out:
 	rcu_read_unlock();
 	return sent;
@@ -278,8 +287,8 @@ void pinion_wire_put(struct sk_buff *skb, const struct pinion_burst *burst, u32 
 	memset(bth + headers + packet->payload, 0, pinion_packet_pad(packet->payload));
 }
 
-bool pinion_wire_send(struct pinion_wire *wire, const struct pinion_way *way,
-		      const struct pinion_burst *burst, struct sk_buff *skb)
+enum pinion_sent pinion_wire_send(struct pinion_wire *wire, const struct pinion_way *way,
+				  const struct pinion_burst *burst, struct sk_buff *skb)
 {
 	wire_put_headers(skb, way->av, way->flow, burst);
 	return wire_transmit(wire, way, skb);
@@ -326,7 +335,8 @@ static enum pinion_verdict wire_start(struct pinion_qp *qp, struct pinion_msg *m
 	}
 	wire_deliver_here(qp, msg, skb->data + burst.headers);
 	pinion_wire_put(skb, &burst, 0, &packet);
-	return pinion_harm_send(qp, NULL, &way, &burst, skb) ? PINION_ACK : PINION_SILENCE;
+	return pinion_harm_send(qp, NULL, &way, &burst, skb) == PINION_SENT ? PINION_ACK :
+									      PINION_SILENCE;
 }
 
 const struct pinion_engine pinion_wire_engine = {

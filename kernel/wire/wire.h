@@ -152,11 +152,15 @@ struct pinion_way {
 	bool by_requester;		/* of a reliable connection: mostly more follows */
 };
 
-/*
- * Write ICRCs, UDP and IP headers, and send @skb. Consumes it. Return: whether there is a route.
- */
-bool pinion_wire_send(struct pinion_wire *wire, const struct pinion_way *way,
-		      const struct pinion_burst *burst, struct sk_buff *skb);
+enum pinion_sent {
+	PINION_SENT,			/* as far as this host knows */
+	PINION_SENT_NOWHERE,		/* there is no route */
+	PINION_SENT_FULL,		/* a queue of the netdev was full, and has dropped it */
+};
+
+/* Write ICRCs, UDP and IP headers, and send @skb. Consumes it. */
+enum pinion_sent pinion_wire_send(struct pinion_wire *wire, const struct pinion_way *way,
+				  const struct pinion_burst *burst, struct sk_buff *skb);
 
 /*
  * buffer.c: a received buffer has one packet, or several that were sent as one (GSO) or merged
@@ -169,7 +173,10 @@ const u8 *pinion_wire_parse(const struct sk_buff *skb, u32 i, struct pinion_pack
 u32 pinion_wire_stride(const struct sk_buff *skb);
 /* How many packets routers have marked (ECN). They are not marked any more. */
 u32 pinion_wire_take_marks(struct sk_buff *skb);
-/* Fill @av from the network header. Return: false if that is not supported. */
+/*
+ * Fill @av from the network header. Return: false if that is not supported, as with options; then
+ * @av says whom the packet was for.
+ */
 bool pinion_wire_addresses(const struct sk_buff *skb, struct pinion_av *av);
 
 /* group.c: the engine's methods; they sleep, and take RTNL. */

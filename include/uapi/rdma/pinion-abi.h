@@ -17,8 +17,8 @@
  * The kernel does not trust what user space writes: it reads a word once, into private
  * memory, and checks the copy. It never reads back what it wrote.
  */
-#ifndef PINION_ABI_H
-#define PINION_ABI_H
+#ifndef _UAPI_RDMA_PINION_ABI_H
+#define _UAPI_RDMA_PINION_ABI_H
 
 #include <linux/types.h>
 
@@ -612,4 +612,4 @@ PINION_ASSERT_SIZE(struct pinion_mr_facts, 112);
 PINION_ASSERT_SIZE(struct pinion_ring_facts, 16);
 PINION_ASSERT_SIZE(struct pinion_queue_facts, 56);
 
-#endif /* PINION_ABI_H */
+#endif /* _UAPI_RDMA_PINION_ABI_H */
