@@ -5,11 +5,15 @@
 #   # check --all: BED [HOW], ...   with --all only
 # HOW: nothing, or `quick', a selection of the suite; `brief', a smaller one; `stock', those tests
 # that need a kernel of Debian, and `older', those of them that need a second one; `faults', those
-# that break things, where a sanitizer looks. --all runs a suite once on each bed of all these lines,
-# in the fullest way. On the bed `own', a kernel of somebody's own (--kernel), all suites of the bed
-# plain can be run.
+# that break things, where a sanitizer looks; `races', those with many threads.
+# --all runs a suite once on each bed of all these lines, in the fullest way. On the bed `own', a kernel
+# of somebody's own (--kernel), all suites of the bed plain can be run.
 # A suite that cannot stop between two tests when there is no more time says so in another line:
 #   # check: to its end
+# Which test programs a suite runs, it says for scripts/mutants --check, in a line
+#   # runs: PROGRAM [OPTIONS], ...
+# or when it is called with LIST=1:
+#   # runs: what LIST=1 prints
 # shellcheck shell=bash disable=SC2154
 
 # suite_file SUITE: its file. Some are scripts that are useful by themselves.
@@ -27,8 +31,12 @@ suite_files() {
 plan_lines() {
 	local files
 	mapfile -t files < <(suite_files)
+	# Only what a file begins with: a suite of suites has others in its text. In a script a line `set'
+	# stands before, so that its --help does not print it.
 	awk '
-		/^# check( --(more|all))?: / && !/^# check: to its end$/ {
+		FNR == 1 { head = 1 }
+		/^[^#]/ && !/^set / { head = 0 }
+		head && /^# check( --(more|all))?: / && !/^# check: to its end$/ {
 			suite = FILENAME
 			sub(/.*\//, "", suite)
 			when = $0 ~ /^# check: / ? "check" : $0 ~ /--more: / ? "more" : "all"
@@ -45,7 +53,7 @@ selection() { plan_lines | awk '$1 == "check" && $2 != "own" { print $2, $3, $4 
 more() { plan_lines | awk '$1 == "more" { print $2, $3, $4 }'; }
 plan() {
 	plan_lines | awk '
-		BEGIN { width["faults"] = 1; width["older"] = 1; width["stock"] = 2; width["brief"] = 3; width["quick"] = 4; width[""] = 5 }
+		BEGIN { width["faults"] = 1; width["races"] = 1; width["older"] = 1; width["stock"] = 2; width["brief"] = 3; width["quick"] = 4; width[""] = 5 }
 		$2 != "own" {
 			run = $2 " " $3
 			if (!(run in how)) runs[++count] = run
@@ -68,4 +76,22 @@ own_plan() {
 # before each test (too_late() in tools/testing/lib.sh).
 suite_stops() { # BED SUITE
 	[ "$1" != host ] && ! grep -qs '^# check: to its end$' "$(suite_file "$2")"
+}
+
+# Print `BED SUITE PARAM PROGRAM [OPTIONS]' for each program that suites of the selection say they run;
+# PROGRAM may be a pattern of the shell. PARAM: of the module; `-' for none, `*' where the suite makes
+# its own devices.
+selected_programs() {
+	local bed suite how file runs param run
+	while read -r bed suite how; do
+		file=$(suite_file "$suite")
+		runs=$(sed -n '/^[^#]/q; s/^# runs: //p' "$file")
+		[ -n "$runs" ] || continue
+		param=$(sed -n '/^[^#]/q; s/^# bed: .*--param //p; s/^# bed: --no-link$/*/p' "$file")
+		if [ "$runs" = "what LIST=1 prints" ]; then
+			DEV=none QUICK=$how LIST=1 "$file" </dev/null
+		else
+			sed 's/, */\n/g' <<<"$runs"
+		fi | while IFS= read -r run; do printf '%s %s %s %s\n' "$bed" "$suite" "${param:--}" "$run"; done
+	done < <(selection)
 }

@@ -91,15 +91,28 @@ files_on_disk() {
 	fi
 }
 
-ok() { printf 'ok %d %s\n' $((++tests)) "$*"; }
+# mark TEXT: writes a line to the guest's kernel log, to show to which test the lines around it belong:
+# the name of a test that takes a while, when it begins, and `NAME: ended' for each result. The programs
+# do the former for each of theirs (lib/harness.c). Without a bed it would be this machine's log.
+KMSG=/dev/kmsg
+mark() {
+	[ -z "${BED:-}" ] || [ ! -w "$KMSG" ] || printf 'test: %s: %s\n' "${0##*/}" "$1" >>"$KMSG"
+}
+
+ok() { # NAME
+	mark "$*: ended"
+	printf 'ok %d %s\n' $((++tests)) "$*"
+}
 skip() { # NAME WHY
 	local name=$1
 	shift
+	mark "$name: ended"
 	printf 'ok %d %s # SKIP %s\n' $((++tests)) "$name" "$*"
 }
 not_ok() { # NAME [WHY]
 	local name=$1
 	shift
+	mark "$name: ended"
 	printf 'not ok %d %s%s\n' $((++tests)) "$name" "${*:+ # $*}"
 	failures=$((failures + 1))
 }
@@ -122,7 +135,27 @@ finish() {
 # machine that stands still now and then.
 STDIN=/dev/null
 LIMIT=${LIMIT:-60}
-limited() { timeout -k 5 $((LIMIT * SLOW)) "$@"; }
+# With FOREGROUND=--foreground the command stays in its caller's process group, so whoever kills that
+# group kills it, too; but when its time is over only the command itself is killed. Without, timeout(1)
+# makes a group for it, and kills all in that.
+limited() { timeout ${FOREGROUND:-} -k 5 $((LIMIT * SLOW)) "$@"; }
+
+# in_time FUNCTION...: run a function for at most three times $LIMIT, as each step in it has its own
+# limit, and says more when that is over. It runs in a shell of its own, whose variables are lost. What
+# it has begun is killed when it ends; a process that cannot be killed is not waited for.
+in_time() {
+	local pid i rc=0 FOREGROUND=--foreground
+	set -m
+	"$@" </dev/null &
+	pid=$!
+	set +m
+	for ((i = 0; i < 3 * LIMIT * SLOW * 20; i++)); do
+		kill -0 $pid 2>/dev/null || { wait $pid || rc=$?; kill -9 -- -$pid 2>/dev/null; return $rc; }
+		pause 0.05
+	done
+	kill -9 -- -$pid
+	return 124
+}
 
 VOID=75
 why() { # STATUS
@@ -138,6 +171,7 @@ run() {
 	local name=$1 rc=0
 	shift
 	! too_late "$name" || return 0
+	mark "$name"
 	limited "$@" >"$TMP/out" 2>&1 </dev/null || rc=$?
 	if ((rc)); then
 		echo "# $*"
@@ -153,6 +187,7 @@ refused() {
 	local name=$1 rc=0
 	shift
 	! too_late "$name" || return 0
+	mark "$name"
 	limited "$@" >"$TMP/out" 2>&1 </dev/null || rc=$?
 	if ((rc == 0 || rc >= 124)); then
 		echo "# $*"
@@ -215,6 +250,8 @@ by_valgrind() { # FOLDER [OPTIONS]
 	done
 	((n)) || not_ok valgrind "there are no programs in $1"
 }
+# Programs of the libraries run under valgrind, too? That takes ten times as long, so not in a short run.
+with_valgrind() { [ -z "$QUICK" ] && [ -z "$(no_valgrind)" ]; }
 no_valgrind() { # says why not
 	have valgrind || { echo "no valgrind here"; return; }
 	((SLOW == 1)) || echo "elsewhere, where it is faster"
@@ -280,7 +317,7 @@ both() {
 	# Unquoted: lists of words. With exec, as who is ended must be the server, not a shell
 	# that leaves it behind.
 	# shellcheck disable=SC2086
-	(exec timeout -k 5 $((LIMIT * SLOW)) $2) >"$TMP/server" 2>&1 <"$STDIN" &
+	(exec timeout ${FOREGROUND:-} -k 5 $((LIMIT * SLOW)) $2) >"$TMP/server" 2>&1 <"$STDIN" &
 	pid=$!
 	ready "$1" $pid || { end $pid; rc=$?; return $((rc ? rc : 1)); }
 	# shellcheck disable=SC2086
@@ -296,14 +333,23 @@ both() {
 	return $((rc ? rc : src))
 }
 
+# show_both SERVER CLIENT: what these commands have said last
+show_both() {
+	printf '# server: %s\n' "$1"
+	tail -n 12 "$TMP/server" | show
+	printf '# client: %s\n' "$2"
+	tail -n 12 "$TMP/client" | show
+}
+
 # pair NAME READY SERVER CLIENT [CHECK]: one test of a server and its client;
 # CHECK is a function that may still find fault with what they said. TRIES=N is for
 # programs that now and then fail by themselves in a known way: SPOILT is a function that
 # recognises it by $rc, $TMP/server and $TMP/client, and says what it is. Each such run is
-# told, as one_of() in lib/harness.c does, and scripts/check counts them.
+# told, with what both have said, as one_of() in lib/harness.c does, and scripts/check counts them.
 pair() {
 	local rc try spoilt
 	! too_late "$1" || return 0
+	mark "$1"
 	for ((try = 1; ; try++)); do
 		rc=0
 		: >"$TMP/server"
@@ -311,13 +357,11 @@ pair() {
 		both "$2" "$3" "$4" || rc=$?
 		if ((rc == 0)) && [ -n "${5:-}" ]; then "$5" || rc=$?; fi
 		((rc && try < ${TRIES:-1})) && spoilt=$("$SPOILT") || break
+		show_both "$3" "$4"
 		echo "# tried again: $1: $spoilt"
 	done
 	if ((rc)); then
-		printf '# server: %s\n' "$3"
-		tail -n 12 "$TMP/server" | show
-		printf '# client: %s\n' "$4"
-		tail -n 12 "$TMP/client" | show
+		show_both "$3" "$4"
 		not_ok "$1" "$(why $rc)"
 		return 1
 	fi
@@ -353,6 +397,7 @@ says() {
 groups() {
 	local pid rc=0
 	have mckey || { skip "$1" "no mckey in this root"; return; }
+	mark "$1"
 	: >"$TMP/server"
 	# shellcheck disable=SC2086 # words
 	limited ${SERVER:-} stdbuf -oL mckey -m "$2" -b "$3" -C 10 >"$TMP/server" 2>&1 </dev/null &

@@ -189,6 +189,13 @@ def lines(fd, seconds):
             yield line.decode(errors='replace')
 
 
+def mark(name):
+    """Writes a line to the guest's kernel log, to show which test the next lines belong to."""
+    if 'BED' in os.environ and os.access('/dev/kmsg', os.W_OK):
+        with open('/dev/kmsg', 'w') as log:
+            log.write(f'test: pyverbs: {name}\n')
+
+
 def main():
     directory, device, gid, seconds, least, *names = sys.argv[1:]
     seconds = float(seconds)
@@ -234,6 +241,7 @@ def main():
                 word, name, text = line.split('\t', 2)
                 if word == 'start':
                     running = name
+                    mark(prefix + name.replace('tests.', '', 1))
                 elif name in left:
                     done(word, name, text)
                     running = None

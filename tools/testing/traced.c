@@ -61,7 +61,7 @@ static void waits(struct region *own)
 		.opcode = IBV_WR_SEND,
 		.send_flags = IBV_SEND_SIGNALED,
 	};
-	long long before = device_counter("rnr_waits");
+	long long before = device_counter("rnr_nak_retry_err");
 	int i, num = rnd_in(5, 50);
 
 	CHECK(before >= 0);
@@ -70,14 +70,14 @@ static void waits(struct region *own)
 		expect(send_sge(&link_.a, sge), IBV_WC_SUCCESS);
 		expect(await(link_.b.rcq), IBV_WC_SUCCESS);
 	}
-	CHECK_EQ(device_counter("rnr_waits"), before);
+	CHECK_EQ(device_counter("rnr_nak_retry_err"), before);
 	post(&link_.a, &wr);
-	counter_await_least("rnr_waits", before + 2);
+	counter_await_least("rnr_nak_retry_err", before + 2);
 	post_recv(&link_.b, &sink, 1, i);
 	expect(await(link_.a.scq), IBV_WC_SUCCESS);
 	/* The kernel keeps what it has read for 10 ms. */
 	usleep(200000);
-	say("timer_waits", device_counter("rnr_waits") - before);
+	say("timer_waits", device_counter("rnr_nak_retry_err") - before);
 	say("qpn", link_.a.qp->qp_num);
 	/* And the one of pages(). */
 	say("messages", num + 2);

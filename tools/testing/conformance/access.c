@@ -130,7 +130,7 @@ static void a24_remote_atomic(void)
 
 	begin();
 	if (dev.attr.orig_attr.atomic_cap == IBV_ATOMIC_NONE)
-		skip("no atomics");
+		lacks("no atomics");
 	yes = with(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
 	no = with(ALL_ACCESS & ~IBV_ACCESS_REMOTE_ATOMIC);
 	atomics_work(&yes);

@@ -353,7 +353,7 @@ static void cq11_timestamps(void)
 
 	cq = ibv_create_cq_ex(dev.ctx, &attr);
 	if (!cq)
-		skip("no timestamps: errno %d", errno);
+		lacks("no timestamps: errno %d", errno);
 	begin(ibv_cq_ex_to_cq(cq), NULL);
 	CHECK_EQ(ibv_start_poll(cq, &poll), ENOENT);
 	for (i = 0; i < 10; i++) {
@@ -585,46 +585,49 @@ static void need_moderation(void)
 
 	CHECK_EQ(ibv_query_device_ex(dev.ctx, NULL, &attr), 0);
 	if (!attr.cq_mod_caps.max_cq_count)
-		skip("no moderation of completion queues");
+		lacks("no moderation of completion queues");
 	CHECK_EQ(attr.cq_mod_caps.max_cq_period, LONGEST_US);
 }
 
-/*
- * Completes @n requests. Is there an event then, and none before @of completions? -1: it took so
- * long that the moderation period may have ended.
- */
-static int told_of(int of, int n)
+/* A queue that gives an event after @of completions has @n. */
+struct moderated {
+	int of, n;
+	bool told; /* there is an event then */
+};
+
+/* Returns false if it took so long that the moderation period may have ended. */
+static bool told_of(void *arg)
 {
-	double start = now();
-	bool early = false, told;
+	struct ibv_cq *cq = armed_cq(0);
+	struct moderated *m = arg;
+	bool early = false;
+	double start;
 	int i;
 
-	for (i = 0; i < n; i++) {
-		early |= i < of && channel_next(channel_, 0);
+	begin(cq, NULL);
+	CHECK_EQ(moderate(cq, m->of, LONGEST_US), 0);
+	start = now();
+	for (i = 0; i < m->n; i++) {
+		early |= i < m->of && channel_next(channel_, 0);
 		complete(i);
 	}
-	told = channel_next(channel_, 0.005);
-	if (now() - start > LONGEST_US * 1e-6 / 2)
-		return -1;
+	m->told = channel_next(channel_, 0.005);
+	/* The period began with the first completion, so not before @start. */
+	if (now() - start > LONGEST_US * 1e-6) {
+		CHECK_EQ(drain(cq), m->n);
+		return false;
+	}
 	CHECK(!early);
-	return told;
+	CHECK_EQ(drain(cq), m->n);
+	return true;
 }
 
-static int told_after(int of, int n)
+static bool told_after(int of, int n)
 {
-	struct ibv_cq *cq;
-	int told, tries;
+	struct moderated m = { .of = of, .n = n };
 
-	for (tries = 0; tries < 100; tries++) {
-		cq = armed_cq(0);
-		begin(cq, NULL);
-		CHECK_EQ(moderate(cq, of, LONGEST_US), 0);
-		told = told_of(of, n);
-		CHECK_EQ(drain(cq), n);
-		if (told >= 0)
-			return told;
-	}
-	FAIL("this machine is too slow");
+	CHECK(one_of(100, "the machine was slow", told_of, &m));
+	return m.told;
 }
 
 /* Moderated by count, a queue gives its event with the N-th completion, not before. */

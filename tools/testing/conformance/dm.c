@@ -21,7 +21,7 @@ static struct ibv_dm *new_dm(size_t length)
 	struct ibv_alloc_dm_attr attr = { .length = length };
 
 	if (!dev.attr.max_dm_size)
-		skip("no device memory");
+		lacks("no device memory");
 	return MUST(ibv_alloc_dm(dev.ctx, &attr));
 }
 

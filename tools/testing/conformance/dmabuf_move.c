@@ -350,7 +350,7 @@ static void a68_counters(void)
 		check_read(&link_, &all, 0, &whole, 0, LEN);
 	}
 	if (!resources_mr_counter(whole.rkey, "page_faults", &faults))
-		skip("no counters of regions");
+		lacks("no counters of regions");
 	CHECK(resources_mr_counter(whole.rkey, "page_invalidations", &gone));
 	CHECK_EQ(faults, 3 * SIZE / PAGE);
 	CHECK_EQ(gone, 3 * SIZE / PAGE);

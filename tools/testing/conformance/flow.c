@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Timeouts and retries: receiver not ready, no answer, drained and errored queues, depths (items
- * F1 to F10 and F13 to F23).
+ * F1 to F10 and F13 to F24).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "event.h"
@@ -113,11 +114,9 @@ static double fails_after(const struct qp_cfg *cfg)
 	return now() - start;
 }
 
-/* Waits first: the kernel refreshes these counters only some times a second. */
 static long long rnr_waits(void)
 {
-	usleep(100000);
-	return device_counter("rnr_waits");
+	return device_counter_now("rnr_nak_retry_err");
 }
 
 /* A receiver that is never ready: the sender fails after the retries, and not before their time. */
@@ -135,7 +134,7 @@ static void f2_rnr_exhausted(void)
 	took = fails_after(&cfg);
 	note("no retry: %.3f s", took);
 	if (before >= 0)
-		counter_await("rnr_waits", before + 3);
+		counter_await("rnr_nak_retry_err", before + 3);
 	/* The receiver's QP still works. */
 	link_renew(&link_);
 	works();
@@ -349,10 +348,10 @@ static void f9_draining(void)
 
 	begin(&cfg);
 	event_forget();
-	waits = device_counter("rnr_waits");
+	waits = device_counter("rnr_nak_retry_err");
 	post_message(1);
 	if (waits >= 0)
-		counter_await_least("rnr_waits", waits + 1);
+		counter_await_least("rnr_nak_retry_err", waits + 1);
 	post_message(2);
 	go_to_sqd(true);
 	/* The first message has begun, and must be finished before the queue is drained. */
@@ -492,11 +491,11 @@ static void f16_counters(void)
 	struct qp_cfg cfg = { .rnr_timer = 14, .rnr_retry = 3 };
 
 	if (waits < 0)
-		skip("no counters");
+		lacks("no counters");
 	begin(&cfg);
 	post_message(1);
 	expect(await(link_.a.scq), IBV_WC_RNR_RETRY_EXC_ERR);
-	counter_await("rnr_waits", waits + 3);
+	counter_await("rnr_nak_retry_err", waits + 3);
 }
 
 static const enum ibv_wr_opcode counted[] = {
@@ -753,6 +752,41 @@ static void f23_fence(void)
 	}
 }
 
+/* A request fails for want of its own page, and what is behind it in the same list is flushed. */
+static void f24_missing_page(void)
+{
+	struct ibv_send_wr wrs[3];
+	struct ibv_sge sge;
+	struct ibv_mr *mr;
+	struct ibv_wc wc;
+	void *map;
+	int i;
+
+	need_odp();
+	begin(NULL);
+	map = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(map != MAP_FAILED);
+	mr = MUST(ibv_reg_mr(dev.pd, map, PAGE, ODP_ALL));
+	CHECK_EQ(munmap(map, PAGE), 0);
+	sge = (struct ibv_sge){ (uintptr_t)map, 100, mr->lkey };
+	for (i = 0; i < 3; i++) {
+		wrs[i] = message(&sge, i);
+		wrs[i].opcode = IBV_WR_RDMA_WRITE;
+		wrs[i].wr.rdma.remote_addr = b.base;
+		wrs[i].wr.rdma.rkey = b.rkey;
+		wrs[i].next = i < 2 ? &wrs[i + 1] : NULL;
+	}
+	post(&link_.a, wrs);
+	for (i = 0; i < 3; i++) {
+		wc = await(link_.a.scq);
+		CHECK_EQ(wc.wr_id, i);
+		expect(wc, i ? IBV_WC_WR_FLUSH_ERR : IBV_WC_LOC_PROT_ERR);
+	}
+	buf_check(b.buf);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+}
+
 static const struct test tests[] = {
 	TEST(f1_rnr_in_the_end, "F1 not ready, then ready"),
 	TEST(f2_rnr_exhausted, "F2 not ready, retries and time"),
@@ -778,6 +812,7 @@ static const struct test tests[] = {
 	TEST(f20_last_wqe, "F20 the last receive, once"),
 	TEST(f21_unreliable_psn, "F21 numbers of packets nobody took"),
 	TEST(f23_fence, "F23 a fence"),
+	TEST(f24_missing_page, "F24 behind one whose own page is gone"),
 };
 
 HARNESS_MAIN("Waiting, draining, flushing", tests)

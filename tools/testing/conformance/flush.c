@@ -27,7 +27,7 @@ static void begin(void)
 
 	link_make(&link_, &cfg);
 	if (!link_.a.ex)
-		skip("no work request builder");
+		lacks("no work request builder");
 	r = region_new(LEN, 77, ALL_ACCESS | IBV_ACCESS_FLUSH_GLOBAL);
 }
 
@@ -233,7 +233,7 @@ static void begin_with(int *fd, size_t size)
 	buf = dax_buf(*fd, size);
 	link_make(&link_, &cfg);
 	if (!link_.a.ex)
-		skip("no work request builder");
+		lacks("no work request builder");
 	r = region_reg(dev.pd, buf, ODP_ALL | PERSISTENT);
 }
 

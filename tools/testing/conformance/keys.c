@@ -199,7 +199,7 @@ static long long counted(const char *name)
 	long long count = device_counter(name);
 
 	if (count < 0)
-		skip("no counter %s", name);
+		lacks("no counter %s", name);
 	return count;
 }
 
@@ -293,7 +293,7 @@ static void k6_import(void)
 	fd = dup(dev.ctx->cmd_fd);
 	ctx = ibv_import_device(fd);
 	if (!ctx)
-		skip("no import: errno %d", errno);
+		lacks("no import: errno %d", errno);
 	pd = MUST(ibv_import_pd(ctx, dev.pd->handle));
 	mr = MUST(ibv_import_mr(pd, r.mr->handle));
 	CHECK_EQ(mr->lkey, r.mr->lkey);

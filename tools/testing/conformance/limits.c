@@ -89,17 +89,6 @@ static void lm2_sges(void)
 	buf_check(to.buf);
 }
 
-/* What follows takes minutes on kernels with heavy debugging. */
-static void need_speed(void)
-{
-	struct buf *buf = buf_new(16 << 20, 0);
-	double begun = now();
-
-	CHECK_EQ(ibv_dereg_mr(region_reg(dev.pd, buf, 0).mr), 0);
-	if (now() - begun > 0.1)
-		skip("too slow: 16 MiB take %.1f s", now() - begun);
-}
-
 /* Fills @sges for @length bytes, each piece of it being the same memory. */
 static void pieces_of(struct ibv_sge *sges, const struct ibv_mr *mr,
 		      uint64_t length)
@@ -130,7 +119,6 @@ static void lm3_pieces(void)
 	struct ibv_wc wc;
 
 	need_root();
-	need_speed();
 	from = MUST(
 		ibv_reg_mr(dev.pd, memory_again_side_by_side(size), size, 0));
 	to = MUST(ibv_reg_mr(dev.pd, memory_again_side_by_side(size), size,
@@ -164,7 +152,6 @@ static void lm3_message(void)
 	if (in_short())
 		skip("a short run sends it in pieces");
 	need_root();
-	need_speed();
 	from = memory_again_side_by_side(size);
 	to = memory_again_side_by_side(size);
 	memset(from, 0x5a, MEMORY_PIECE);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Random calls against a model of what they mean (items MO1 to MO4): regions of all kinds over the
+ * Random calls against a model of what they mean (items MO1 to MO5): regions of all kinds over the
  * same memory, changed and ended; memory that is unmapped, protected, replaced and moved under
  * them; windows; messages in several domains. The model says which call succeeds, which status and
  * syndrome a message completes with, and what each byte is. A list that fails is shortened to the
@@ -11,128 +11,6 @@
 #include <sys/mman.h>
 
 #include "model.h"
-
-/* A test: how often each kind of call comes, and whether there are regions of all kinds. */
-struct mixture {
-	const char *item;
-	bool special;
-	uint8_t weights[KINDS];
-};
-
-/* Have those that can be refused been so? */
-static bool can_be_refused(const struct mixture *mixture, enum kind kind)
-{
-	switch (kind) {
-	case REG:
-	case REREG:
-	case BIND:
-	case MESSAGE:
-		return true;
-	case ADVISE:
-		/* What rxe would refuse is mostly left out. */
-		return dev.pinion;
-	case DEREG:
-		return mixture->weights[BIND];
-	default:
-		return false;
-	}
-}
-
-/* Calls of this kind cannot be made here. */
-static bool is_missing(const struct mixture *mixture, enum kind kind)
-{
-	if (!mixture->weights[kind])
-		return true;
-	return (kind == MOVE || kind == TAKE) &&
-	       !dmabuf_there(&dmabuf_kinds[4]);
-}
-
-static bool special_seen(void)
-{
-	bool implicit = dev.attr.odp_caps.general_caps &
-			IBV_ODP_SUPPORT_IMPLICIT;
-
-	return (!implicit || counts->kinds[REGION_IMPLICIT]) &&
-	       counts->kinds[REGION_NULL] &&
-	       (!dev.attr.max_dm_size || counts->kinds[REGION_DEVICE]) &&
-	       (!dmabuf_there(&dmabuf_kinds[4]) ||
-		(counts->kinds[REGION_DMABUF] && counts->away &&
-		 counts->moved));
-}
-
-/*
- * Of a pinion device each reason is known: has each been met? Rights are rarely what a message
- * lacks at its own side.
- */
-static bool refusals_seen(const struct mixture *mixture)
-{
-	const unsigned int *own = counts->why[0], *other = counts->why[1];
-
-	return own[PINION_SYN_KEY_UNKNOWN] && own[PINION_SYN_KEY_RANGE] &&
-	       other[PINION_SYN_KEY_UNKNOWN] && other[PINION_SYN_KEY_RIGHTS] &&
-	       other[PINION_SYN_KEY_RANGE] &&
-	       (!mixture->weights[BIND] || other[PINION_SYN_KEY_STATE]);
-}
-
-/* Messages of each operation have come, and the key of a window was refused, and was not. */
-static bool messages_seen(const struct mixture *mixture)
-{
-	size_t i;
-
-	for (i = 0; i < MESSAGE_OPS; i++)
-		if (!counts->ops[i])
-			return false;
-	return !mixture->weights[BIND] ||
-	       (counts->by_window[false] && counts->by_window[true]);
-}
-
-/*
- * Each call has succeeded at least once, and failed if it has a reason to; messages have met pages
- * that were not there, and pages that were pinned and then replaced.
- */
-static bool all_seen(const struct mixture *mixture)
-{
-	enum kind kind;
-
-	for (kind = 0; kind < KINDS; kind++) {
-		if (is_missing(mixture, kind))
-			continue;
-		if (!counts->done[kind] ||
-		    (can_be_refused(mixture, kind) && !counts->refused[kind]))
-			return false;
-	}
-	if (!messages_seen(mixture) || (mixture->special && !special_seen()) ||
-	    (dev.pinion && !refusals_seen(mixture)))
-		return false;
-	return !mixture->weights[UNMAP] ||
-	       (counts->local_faults && counts->remote_faults && counts->gone);
-}
-
-static void tell_counts(const struct mixture *mixture)
-{
-	enum kind kind;
-
-	for (kind = 0; kind < KINDS; kind++)
-		if (mixture->weights[kind])
-			note("%s: %u done, %u refused", kind_names[kind],
-			     counts->done[kind], counts->refused[kind]);
-	note("writes: %u, reads: %u, additions: %u, swaps: %u; by windows: %u, refused: %u",
-	     counts->ops[0], counts->ops[1], counts->ops[2], counts->ops[3],
-	     counts->by_window[true], counts->by_window[false]);
-	note("refused: %u unknown, %u rights, %u range; at the other side %u, %u, %u, %u by windows' states",
-	     counts->why[0][PINION_SYN_KEY_UNKNOWN],
-	     counts->why[0][PINION_SYN_KEY_RIGHTS],
-	     counts->why[0][PINION_SYN_KEY_RANGE],
-	     counts->why[1][PINION_SYN_KEY_UNKNOWN],
-	     counts->why[1][PINION_SYN_KEY_RIGHTS],
-	     counts->why[1][PINION_SYN_KEY_RANGE],
-	     counts->why[1][PINION_SYN_KEY_STATE]);
-	note("dma-bufs that were away: %u, had moved: %u", counts->away,
-	     counts->moved);
-	note("pages missing at their own side: %u, at the other: %u; not seen by the process: %u",
-	     counts->local_faults, counts->remote_faults, counts->gone);
-	other_tell();
-}
 
 /* Print the calls that are enough for the failure, and how to have them again. */
 static void explain(struct list *list, const struct mixture *mixture)
@@ -162,18 +40,18 @@ static void against_the_model(const void *argument)
 		skip("other devices refuse other things");
 	if (mixture->special && !dev.pinion)
 		skip("rxe has regions of memory of the process only");
-	counts = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+	counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(counts != MAP_FAILED);
-	for (lists = 0; go_on(end, lists >= 3 && all_seen(mixture)); lists++) {
+	for (lists = 0; go_on(end, lists >= 3 && seen_all(mixture)); lists++) {
 		list_make(&list, mixture->weights);
 		if (list_fails(&list))
 			explain(&list, mixture);
 		list.seed++;
 	}
 	note("%u lists of %d calls", lists, CALLS);
-	tell_counts(mixture);
-	CHECK(all_seen(mixture));
+	seen_tell(mixture);
+	CHECK(seen_all(mixture));
 }
 
 static const struct mixture with_regions = {
@@ -182,6 +60,11 @@ static const struct mixture with_regions = {
 		     [DEREG] = 2,
 		     [REREG] = 3,
 		     [MESSAGE] = 12,
+		     [SEND] = 8,
+		     [FLUSH] = 2,
+		     [BREAK] = 1,
+		     [ALLOC_PD] = 1,
+		     [DEALLOC_PD] = 1,
 		     [LOOK] = 1,
 		     [POKE] = 1,
 		     [DROP] = 1 },
@@ -195,6 +78,7 @@ static const struct mixture with_windows = {
 		     [BIND] = 6,
 		     [INVALIDATE] = 2,
 		     [MESSAGE] = 12,
+		     [SEND] = 6,
 		     [POKE] = 1,
 		     [DROP] = 1 },
 };
@@ -207,6 +91,7 @@ static const struct mixture with_mappings = {
 		     [BIND] = 4,
 		     [INVALIDATE] = 1,
 		     [MESSAGE] = 22,
+		     [SEND] = 10,
 		     [LOOK] = 2,
 		     [ADVISE] = 2,
 		     [POKE] = 1,
@@ -227,6 +112,7 @@ static const struct mixture with_all_kinds = {
 		     [BIND] = 4,
 		     [INVALIDATE] = 1,
 		     [MESSAGE] = 24,
+		     [SEND] = 10,
 		     [LOOK] = 2,
 		     [ADVISE] = 1,
 		     [POKE] = 1,
@@ -240,6 +126,26 @@ static const struct mixture with_all_kinds = {
 		     [TAKE] = 1 },
 };
 
+static const struct mixture with_queues = {
+	.item = "MO5",
+	.weights = { [REG] = 8,
+		     [DEREG] = 3,
+		     [REREG] = 3,
+		     [BIND] = 6,
+		     [INVALIDATE] = 1,
+		     [MESSAGE] = 8,
+		     [SEND] = 16,
+		     [FLUSH] = 5,
+		     [BREAK] = 4,
+		     [RELINK] = 2,
+		     [ALLOC_PD] = 2,
+		     [DEALLOC_PD] = 2,
+		     [LOOK] = 1,
+		     [UNMAP] = 1,
+		     [MAP] = 2,
+		     [PROTECT] = 1 },
+};
+
 static const struct test tests[] = {
 	LONG_TEST_WITH(against_the_model, &with_regions,
 		       "MO1 regions against a model", 120),
@@ -250,6 +156,9 @@ static const struct test tests[] = {
 		       120),
 	LONG_TEST_WITH(against_the_model, &with_all_kinds,
 		       "MO4 regions of all kinds against a model", 120),
+	LONG_TEST_WITH(against_the_model, &with_queues,
+		       "MO5 messages, queue pairs and domains against a model",
+		       120),
 };
 
 HARNESS_MAIN("Random calls against a model", tests)

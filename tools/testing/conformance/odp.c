@@ -111,7 +111,7 @@ static void a32_no_hugetlb(void)
 static void need_implicit(void)
 {
 	if (!(dev.attr.odp_caps.general_caps & IBV_ODP_SUPPORT_IMPLICIT))
-		skip("issue: implicit on-demand paging");
+		lacks("issue: implicit on-demand paging");
 }
 
 /* An implicit region covers what is mapped after it, and not what is unmapped. */

@@ -38,7 +38,7 @@ static void begin(void)
 {
 	need_odp();
 	if (!(dev.attr.odp_caps.general_caps & IBV_ODP_SUPPORT_IMPLICIT))
-		skip("issue: implicit on-demand paging");
+		lacks("issue: implicit on-demand paging");
 	link_make(&link_, NULL);
 	all = region_new(LEN, 1234, ALL_ACCESS);
 	whole = implicit(ALL_ACCESS);
@@ -87,7 +87,7 @@ static uint64_t counter(const char *name)
 	uint64_t value;
 
 	if (!resources_mr_counter(whole->rkey, name, &value))
-		skip("no counter %s of regions", name);
+		lacks("no counter %s of regions", name);
 	return value;
 }
 

@@ -5,34 +5,26 @@
  * A50). The test knows each byte.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/swap.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <linux/fs.h>
-
 #include "cgroup.h"
 #include "file.h"
 #include "link.h"
+#include "merge.h"
 #include "resources.h"
+#include "swap.h"
 #include "undo.h"
 #include "victim.h"
-
-#ifndef MADV_PAGEOUT
-#define MADV_PAGEOUT 21
-#endif
 
 enum {
 	LEN = (4 << 20) + 777,
@@ -75,56 +67,6 @@ static void set(const char *path, const char *value)
 		skip("%s: errno %d", path, err);
 }
 
-/* ----------------------------------------------------------------- swap space */
-
-static const char swap_device[] = "/dev/ram0";
-
-static void swap_end(void)
-{
-	CHECK_EQ(swapoff(swap_device), 0);
-}
-
-/* Makes an unused RAM disk the swap space. */
-static void swap_begin(void)
-{
-	static union {
-		char bytes[65536];
-		struct {
-			char boot[1024];
-			uint32_t version, last_page, bad_pages;
-		};
-	} head;
-	static const char nothing[sizeof(head)];
-	uint64_t size;
-	int fd;
-
-	/* A test that failed may have left it. */
-	swapoff(swap_device);
-	fd = open(swap_device, O_RDWR | O_EXCL | O_CLOEXEC);
-	if (fd < 0 || ioctl(fd, BLKGETSIZE64, &size))
-		skip("no RAM disk to swap to");
-	CHECK_EQ(read(fd, &head, sizeof(head)), sizeof(head));
-	if (memcmp(head.bytes + PAGE - 10, "SWAPSPACE2", 10) &&
-	    memcmp(&head, nothing, sizeof(head)))
-		skip("the RAM disk is somebody's");
-	memset(&head, 0, sizeof(head));
-	head.version = 1;
-	head.last_page = size / PAGE - 1;
-	memcpy(head.bytes + PAGE - 10, "SWAPSPACE2", 10);
-	CHECK_EQ(pwrite(fd, &head, PAGE, 0), PAGE);
-	CHECK_EQ(fsync(fd), 0);
-	close(fd);
-	if (swapon(swap_device, 0))
-		skip("swapon: errno %d", errno);
-}
-
-/* Returns how many KiB are in swap now. */
-static long page_out(struct buf *buf)
-{
-	CHECK_EQ(madvise(buf->map, buf->map_length, MADV_PAGEOUT), 0);
-	return file_number("VmSwap:", "/proc/self/status");
-}
-
 /* The device brings pages back from swap, reads what was there, and what it writes is not lost. */
 static void a45_swap(int implicit)
 {
@@ -134,13 +76,13 @@ static void a45_swap(int implicit)
 	int i, rounds = in_short() ? 6 : 12;
 
 	begin();
-	swap_begin();
+	need_swap();
 	buf = buf_private(LEN, 777);
 	r = region_way(buf, implicit);
 	for (i = 0; i < rounds; i++) {
 		uint64_t at = rnd_below(LEN - PIECE);
 
-		out += page_out(buf);
+		out += swap_page_out(buf);
 		context("round %d", i);
 		/* The device fetches pages from swap, and they are paged out again. */
 		check_read(&link_, &local, 0, &r, at, PIECE);
@@ -148,7 +90,7 @@ static void a45_swap(int implicit)
 		buf_fill(local.buf);
 		check_write(&link_, &local, 3, &r, at, PIECE - 3);
 		if (i & 1)
-			out += page_out(buf);
+			out += swap_page_out(buf);
 		check_write(&link_, &r, at, &local, 0, PIECE);
 		buf_check(local.buf);
 		buf_check(buf);
@@ -156,7 +98,6 @@ static void a45_swap(int implicit)
 	note("%ld KiB were swapped out", out);
 	CHECK(out > LEN / 1024);
 	CHECK_EQ(ibv_dereg_mr(r.mr), 0);
-	swap_end();
 }
 
 /* ------------------------------------------------------- groups short of memory */
@@ -237,7 +178,7 @@ static void a45_pressure(void)
 	int pid, i;
 
 	begin();
-	swap_begin();
+	need_swap();
 	/*
 	 * The model needs as much memory as the region. memory.high makes processes wait and
 	 * page out; at memory.max the kernel sometimes kills although swap has room.
@@ -249,7 +190,6 @@ static void a45_pressure(void)
 		reap_ok(pid);
 	}
 	group_end();
-	swap_end();
 }
 
 /* Fetches more and more pages until memory runs out. */
@@ -371,64 +311,6 @@ static void a50_reaped(void)
 
 /* --------------------------------------------------------------- equal pages */
 
-static const char merging[] = "/proc/self/ksm_merging_pages";
-
-static void await_merged(long least)
-{
-	double end = now() + patience(PATIENCE);
-	long merged;
-
-	while ((merged = file_number("", merging)) < least) {
-		if (now() > end)
-			FAIL("%ld pages are merged, not %ld", merged, least);
-		usleep(10000);
-	}
-}
-
-static int pid_of(const char *name)
-{
-	char path[64], comm[64];
-	struct dirent *entry;
-	DIR *proc = MUST(opendir("/proc"));
-	FILE *file;
-	int pid = 0;
-
-	while (!pid && (entry = readdir(proc))) {
-		snprintf(path, sizeof(path), "/proc/%.32s/comm", entry->d_name);
-		file = fopen(path, "r");
-		if (!file)
-			continue;
-		if (fscanf(file, "%63s", comm) == 1 && !strcmp(comm, name))
-			pid = atoi(entry->d_name);
-		fclose(file);
-	}
-	closedir(proc);
-	return pid;
-}
-
-/*
- * User-mode Linux does not flush the TLB of another processor before the process there enters
- * the kernel. Until then that process uses the old page, which may have a new owner. So ksmd and
- * the test share a processor.
- */
-static void share_a_processor_with(const char *name)
-{
-	cpu_set_t first;
-
-	if (!in_user_mode_linux())
-		return;
-	CPU_ZERO(&first);
-	CPU_SET(0, &first);
-	CHECK_EQ(sched_setaffinity(0, sizeof(first), &first), 0);
-	CHECK_EQ(sched_setaffinity(pid_of(name), sizeof(first), &first), 0);
-}
-
-/* ksmd would go on in later tests. */
-static void stop_merging(void)
-{
-	file_write("2", "/sys/kernel/mm/ksm/run");
-}
-
 /* Equal pages of a region become one: what is written to one of them does not change the others. */
 static void a45_ksm(void)
 {
@@ -439,20 +321,13 @@ static void a45_ksm(void)
 	int round;
 
 	begin();
-	if (file_number("", merging) < 0)
-		skip("no merging of pages in this kernel");
-	undo_at_end(stop_merging);
-	share_a_processor_with("ksmd");
+	merge_begin();
 	buf = buf_private(PAGES * PAGE, 0);
 	for (i = 1; i < PAGES; i++)
 		memcpy(buf->want + i * PAGE, buf->want, PAGE);
 	memcpy(buf->data, buf->want, PAGES * PAGE);
 	r = region_reg(dev.pd, buf, ODP_ALL);
-	set("/sys/kernel/mm/ksm/pages_to_scan", "10000");
-	set("/sys/kernel/mm/ksm/sleep_millisecs", "5");
-	set("/sys/kernel/mm/ksm/run", "1");
-	if (madvise(buf->data, PAGES * PAGE, MADV_MERGEABLE))
-		skip("no merging of pages: errno %d", errno);
+	merge_allow(buf->data, PAGES * PAGE);
 	for (round = 0; round < 5; round++) {
 		size_t page = rnd_below(PAGES);
 		uint8_t was[4096];
@@ -462,7 +337,7 @@ static void a45_ksm(void)
 		 * merged.
 		 */
 		CHECK_EQ(fetch(&r), 0);
-		await_merged(PAGES / 2);
+		merge_await(PAGES / 2);
 		check_read(&link_, &local, 5, &r, 99, PAGES * PAGE - 99);
 		buf_check(local.buf);
 		/* Write to one page: the others that were merged with it stay as they are. */

@@ -120,7 +120,7 @@ static void a41_implicit(void)
 
 	begin();
 	if (!(dev.attr.odp_caps.general_caps & IBV_ODP_SUPPORT_IMPLICIT))
-		skip("no implicit on-demand paging");
+		lacks("no implicit on-demand paging");
 	r = region_of(buf, MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL)),
 		      (uintptr_t)buf->data);
 	try_all(&r);

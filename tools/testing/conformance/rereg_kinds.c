@@ -39,7 +39,7 @@ static void b8_other_regions(void)
 
 	dm = ibv_alloc_dm(dev.ctx, &attr);
 	if (!dm)
-		skip("no device memory: errno %d", errno);
+		lacks("no device memory: errno %d", errno);
 	mr = MUST(ibv_reg_dm_mr(dev.pd, dm, 0, 4096,
 				IBV_ACCESS_ZERO_BASED | ALL_ACCESS));
 	errno = 0;
@@ -66,7 +66,7 @@ static void b24_device_memory(void)
 
 	dm = ibv_alloc_dm(dev.ctx, &attr);
 	if (!dm)
-		skip("no device memory: errno %d", errno);
+		lacks("no device memory: errno %d", errno);
 	mr = MUST(ibv_reg_dm_mr(dev.pd, dm, 0, 4096, IBV_ACCESS_ZERO_BASED));
 	cmd.mr_handle = mr->handle;
 	CHECK_EQ(raw_rereg_mr(dev.ctx->cmd_fd, &cmd), EINVAL);

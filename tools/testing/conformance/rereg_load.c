@@ -12,6 +12,7 @@
 #include "link.h"
 #include "pins.h"
 #include "raw.h"
+#include "writer.h"
 
 enum {
 	TRANS = IBV_REREG_MR_CHANGE_TRANSLATION,
@@ -20,22 +21,21 @@ enum {
 	ZERO_BASED = ALL_ACCESS | IBV_ACCESS_ZERO_BASED,
 };
 
-struct user {
+struct reader {
 	struct link link;
 	struct region mine;
 	struct ibv_mr *mr;
-	enum ibv_wr_opcode opcode;
 	size_t length;
 	_Atomic bool stop;
 	_Atomic unsigned long done, refused;
-	_Atomic bool saw[256]; /* reads: a message consisted of this byte */
+	_Atomic bool saw[256]; /* a message consisted of this byte */
 };
 
 /*
  * All bytes of a message are from the same memory. By packets this holds for each part that a
  * READ asks for, of 64 packets.
  */
-static bool uniform(const struct user *u)
+static bool uniform(const struct reader *u)
 {
 	size_t at, piece,
 		most = dev.packets ? 64 * (128U << u->link.a.cfg.mtu) :
@@ -50,14 +50,14 @@ static bool uniform(const struct user *u)
 	return true;
 }
 
-static void *use(void *arg)
+static void *read_on(void *arg)
 {
-	struct user *u = arg;
+	struct reader *u = arg;
 	struct ibv_wc wc;
 
 	while (!u->stop) {
-		wc = rdma(&u->link.a, u->opcode, sge_of(&u->mine, 0, u->length),
-			  0, u->mr->rkey);
+		wc = rdma(&u->link.a, IBV_WR_RDMA_READ,
+			  sge_of(&u->mine, 0, u->length), 0, u->mr->rkey);
 		if (wc.status != IBV_WC_SUCCESS) {
 			expect(wc, IBV_WC_REM_ACCESS_ERR);
 			link_renew(&u->link);
@@ -65,8 +65,6 @@ static void *use(void *arg)
 			continue;
 		}
 		u->done++;
-		if (u->opcode != IBV_WR_RDMA_READ)
-			continue;
 		if (!uniform(u))
 			FAIL("one read saw both the old and the new memory");
 		u->saw[u->mine.buf->data[0]] = true;
@@ -82,19 +80,18 @@ static struct buf *filled(size_t length, int byte)
 	return buf;
 }
 
-static void start_user(struct user *u, pthread_t *thread, struct ibv_mr *mr,
-		       enum ibv_wr_opcode opcode, size_t length)
+static void start_reader(struct reader *u, pthread_t *thread, struct ibv_mr *mr,
+			 size_t length)
 {
 	link_make(&u->link, NULL);
 	u->mine = region_new(length, 77, ALL_ACCESS);
 	memset(u->mine.buf->data, 0x77, length);
 	u->mr = mr;
-	u->opcode = opcode;
 	u->length = length;
-	CHECK_EQ(pthread_create(thread, NULL, use, u), 0);
+	CHECK_EQ(pthread_create(thread, NULL, read_on, u), 0);
 }
 
-static bool saw_both(const struct user *u)
+static bool saw_both(const struct reader *u)
 {
 	return u->saw[0xaa] && u->saw[0xbb];
 }
@@ -104,7 +101,7 @@ static void b21_readers(int length)
 {
 	struct buf *bufs[2] = { filled(length, 0xaa), filled(length, 0xbb) };
 	double end = now() + opt.seconds;
-	struct user readers[2] = {};
+	struct reader readers[2] = {};
 	unsigned long changes = 0;
 	pthread_t threads[2];
 	struct ibv_mr *mr;
@@ -112,8 +109,7 @@ static void b21_readers(int length)
 
 	mr = MUST(ibv_reg_mr(dev.pd, bufs[0]->data, length, ZERO_BASED));
 	for (i = 0; i < 2; i++)
-		start_user(&readers[i], &threads[i], mr, IBV_WR_RDMA_READ,
-			   length);
+		start_reader(&readers[i], &threads[i], mr, length);
 	while (go_on(end, saw_both(&readers[0]) && saw_both(&readers[1]))) {
 		CHECK_EQ(ibv_rereg_mr(mr, TRANS | ACCESS, NULL,
 				      bufs[++changes & 1]->data, length,
@@ -239,54 +235,69 @@ static void b21_parts(int opcode)
 	CHECK(s.done && s.refused);
 }
 
+enum { WRITTEN = 60000 };
+
+/* A writer with a link and a source of its own. */
+struct writing {
+	struct link link;
+	struct region mine;
+	struct writer writer;
+};
+
+static void start_writing(struct writing *w, struct ibv_mr *mr)
+{
+	link_make(&w->link, NULL);
+	w->mine = region_new(WRITTEN, 77, ALL_ACCESS);
+	w->writer = (struct writer){
+		.link = &w->link,
+		.from = &w->mine,
+		.rkey = mr->rkey,
+	};
+	writer_start(&w->writer);
+}
+
 /* Once rereg returns, nothing is written to the old memory. */
 static void b21_old_memory(void)
 {
-	struct buf *bufs[2] = { filled(60000, 0xaa), filled(60000, 0xbb) };
+	struct buf *bufs[2] = { filled(WRITTEN, 0xaa), filled(WRITTEN, 0xbb) };
 	double end = now() + opt.seconds;
-	struct user writers[2] = {};
+	struct writing w[2];
 	unsigned long changes = 0;
-	pthread_t threads[2];
 	struct ibv_mr *mr;
 	struct buf *old;
 	size_t i;
 
-	mr = MUST(ibv_reg_mr(dev.pd, bufs[0]->data, 60000, ZERO_BASED));
+	mr = MUST(ibv_reg_mr(dev.pd, bufs[0]->data, WRITTEN, ZERO_BASED));
 	for (i = 0; i < 2; i++)
-		start_user(&writers[i], &threads[i], mr, IBV_WR_RDMA_WRITE,
-			   60000);
-	while (go_on(end, writers[0].done && writers[1].done)) {
+		start_writing(&w[i], mr);
+	while (go_on(end, w[0].writer.done && w[1].writer.done)) {
 		old = bufs[changes & 1];
 		CHECK_EQ(ibv_rereg_mr(mr, TRANS | ACCESS, NULL,
-				      bufs[++changes & 1]->data, 60000,
+				      bufs[++changes & 1]->data, WRITTEN,
 				      ZERO_BASED),
 			 0);
+		for (i = 0; i < 2; i++)
+			w[i].writer.rkey = mr->rkey;
 		buf_fill(old);
 		usleep(rnd_below(200));
 		buf_check(old);
 	}
-	for (i = 0; i < 2; i++) {
-		writers[i].stop = true;
-		pthread_join(threads[i], NULL);
-	}
-	note("%lu changes, %lu writes", changes,
-	     writers[0].done + writers[1].done);
-	CHECK(writers[0].done && writers[1].done);
+	for (i = 0; i < 2; i++)
+		writer_end(&w[i].writer, changes);
 }
 
 /* Once rereg returns, revoked rights are gone. */
 static void b21_revoked(void)
 {
-	struct buf *buf = filled(60000, 0xaa);
+	struct buf *buf = filled(WRITTEN, 0xaa);
 	double end = now() + opt.seconds;
-	struct user writer = {};
-	pthread_t thread;
+	struct writing w;
 	struct ibv_mr *mr;
 	unsigned long rounds = 0;
 
-	mr = MUST(ibv_reg_mr(dev.pd, buf->data, 60000, ZERO_BASED));
-	start_user(&writer, &thread, mr, IBV_WR_RDMA_WRITE, 60000);
-	for (; go_on(end, writer.done && writer.refused); rounds++) {
+	mr = MUST(ibv_reg_mr(dev.pd, buf->data, WRITTEN, ZERO_BASED));
+	start_writing(&w, mr);
+	for (; go_on(end, w.writer.done && w.writer.refused); rounds++) {
 		usleep(rnd_below(200));
 		CHECK_EQ(ibv_rereg_mr(mr, ACCESS, NULL, NULL, 0,
 				      IBV_ACCESS_ZERO_BASED),
@@ -296,12 +307,10 @@ static void b21_revoked(void)
 		buf_check(buf);
 		CHECK_EQ(ibv_rereg_mr(mr, ACCESS, NULL, NULL, 0, ZERO_BASED),
 			 0);
+		w.writer.rkey = mr->rkey;
 	}
-	writer.stop = true;
-	pthread_join(thread, NULL);
-	note("%lu rounds, %lu writes, %lu refused", rounds, writer.done,
-	     writer.refused);
-	CHECK(writer.done && writer.refused);
+	writer_end(&w.writer, rounds);
+	CHECK(w.writer.refused);
 }
 
 struct changer {

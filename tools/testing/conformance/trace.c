@@ -202,7 +202,7 @@ static void tr7_device_memory(void)
 	const char *line;
 
 	if (!dev.attr.max_dm_size)
-		skip("no device memory");
+		lacks("no device memory");
 	dm = MUST(ibv_alloc_dm(dev.ctx, &attr));
 	tracing_start();
 	mr = MUST(ibv_reg_dm_mr(dev.pd, dm, 100, PAGE,

@@ -306,7 +306,7 @@ static void t8_atomic_write(void)
 
 	begin(IBV_QPT_RC, 0, 70000);
 	if (!link_.a.ex)
-		skip("no work request builder");
+		lacks("no work request builder");
 	for (i = 0; i < 50; i++) {
 		size_t to = (-b.base & 7) + 8 * rnd_below(17000);
 		uint64_t value = rnd();
@@ -348,7 +348,7 @@ static void t9_flush(void)
 	mr = ibv_reg_mr(dev.pd, buf->data, buf->length,
 			ALL_ACCESS | IBV_ACCESS_FLUSH_GLOBAL);
 	if (!mr)
-		skip("no FLUSH_GLOBAL");
+		lacks("no FLUSH_GLOBAL");
 	r = region_of(buf, mr, (uintptr_t)buf->data);
 	link_make(&link_, &cfg);
 	expect(flush(&link_.a, r.rkey, r.base, 70000, IBV_FLUSH_GLOBAL,

@@ -29,6 +29,7 @@ want() { # PROGRAM...
 step() {
 	local name=$1 pid rc=0 i
 	shift
+	mark "$name"
 	# In the background, because timeout(1) cannot run a function.
 	"$@" >"$TMP/step" 2>&1 </dev/null &
 	pid=$!

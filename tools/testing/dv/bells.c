@@ -107,13 +107,13 @@ static void vb1_beside_those_that_wait(void)
 
 	begin();
 	pair_make(&a, &b, RNR_SHORT);
-	before = device_counter("rnr_waits");
+	before = device_counter("rnr_nak_retry_err");
 	for (i = 0; i < PAIRS; i++) {
 		pair_make(&waiting[i], &deaf[i], RNR_SHORT);
 		post_send(&waiting[i]);
 		raw_ring(&waiting[i]);
 	}
-	counter_await_least("rnr_waits", before + PAIRS);
+	counter_await_least("rnr_nak_retry_err", before + PAIRS);
 	for (i = 0; i < MESSAGES; i++)
 		write_some(&a, i * 100);
 	for (i = 0; i < PAIRS; i++)
@@ -162,13 +162,13 @@ static void vb2_waiting(void)
 
 	begin();
 	pair_make(&a, &b, RNR_LONG);
-	before = device_counter("rnr_waits");
+	before = device_counter("rnr_nak_retry_err");
 	for (i = 0; i < SENDS; i++)
 		post_send(&a);
 	raw_ring(&a);
-	counter_await_least("rnr_waits", before + 1);
+	counter_await_least("rnr_nak_retry_err", before + 1);
 	rests(2);
-	CHECK(device_counter("rnr_waits") > before + 1);
+	CHECK(device_counter("rnr_nak_retry_err") > before + 1);
 	/* When there are receive requests, the sends complete. */
 	for (i = 0; i < SENDS; i++) {
 		uint8_t segment[SEGMENT];

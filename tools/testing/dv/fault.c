@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Each call of mlx5dv with its first, second, ... allocation or copy failing. Needs a
- * kernel with fault injection (items D17 and VN15 to VN23).
+ * kernel with fault injection (items D17 and VN15 to VN24).
  */
 #include <string.h>
 #include <unistd.h>
@@ -483,6 +483,67 @@ static void vn21_uar(void)
 	end();
 }
 
+/* ---------------------------------------------------------------------- ends */
+
+#define MAKE(what, call, made)         \
+	static void *make_##what(void) \
+	{                              \
+		CHECK_EQ(call(), 0);   \
+		return made;           \
+	}
+
+MAKE(umem, reg, made)
+MAKE(key, create, obj)
+MAKE(pd, create_pd, obj)
+MAKE(raw_cq, create_raw_cq, raw_cq)
+MAKE(raw_qp, create_raw_qp, obj)
+MAKE(pool, create_pool, obj)
+
+static int end_umem(void *it)
+{
+	return mlx5dv_devx_umem_dereg(it);
+}
+
+static int end_obj(void *it)
+{
+	return mlx5dv_devx_obj_destroy(it);
+}
+
+static void end_each(const struct ending *ends, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		sweep_end(&ends[i]);
+}
+
+/*
+ * Each allocation of the end of what has been made by command: it ends, at once or with the next
+ * try. To close a channel, or a file of answers, allocates nothing. Queues on umems and doorbell
+ * pages are not here: the library, if it is not told that one has ended, keeps the memory of the one
+ * and forgets the other.
+ */
+static void vn24_ends(void)
+{
+	static const struct ending ends[] = {
+		{ "end of a umem", make_umem, end_umem, 1, NULL },
+		{ "end of a key", make_key, end_obj, 1, ENDING_UNLISTED },
+		{ "end of a PD", make_pd, end_obj, 1, ENDING_UNLISTED },
+		{ "end of a raw CQ", make_raw_cq, end_obj, 1, ENDING_UNLISTED },
+		{ "end of a raw QP", make_raw_qp, end_obj, 1, ENDING_UNLISTED },
+		{ "end of shared receives", make_pool, end_obj, 1,
+		  ENDING_UNLISTED },
+	};
+
+	begin();
+	raw_places(&raw, false);
+	raw_pool_places(&pool, false);
+	end_each(ends, ARRAY_SIZE(ends));
+	raw_free(&raw);
+	CHECK_EQ(mlx5dv_devx_umem_dereg(pool.umem), 0);
+	end();
+}
+
 static const struct test tests[] = {
 	LONG_TEST(vn15_umem, "VN15-umem", 300),
 	LONG_TEST(vn16_key, "VN16-key-of-a-umem", 300),
@@ -493,6 +554,7 @@ static const struct test tests[] = {
 	LONG_TEST(vn21_uar, "VN21-doorbell-pages", 300),
 	LONG_TEST(vn22_raw, "VN22-queues-by-command", 300),
 	LONG_TEST(vn23_raw_events, "VN23-events-and-answers", 300),
+	LONG_TEST(vn24_ends, "VN24-ends-of-what-was-made-by-command", 300),
 };
 
 HARNESS_MAIN("faults in calls of mlx5dv", tests)

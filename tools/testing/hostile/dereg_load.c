@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Other processes write to a region without pause while it is deregistered, changed or
- * invalidated: no byte changes after the call has returned (items L1 to L8).
+ * invalidated: no byte changes after the call has returned (items L1 to L8). Nor does it wait for
+ * writers that get no time, and neither does madvise() (L7, L9). Writers end
+ * although it never rests (L10).
  */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "link.h"
@@ -370,17 +373,46 @@ static void spin(void *arg)
 		;
 }
 
-/* Closes the gate by reregs again and again; returns the longest time. */
-static double close_often(struct region *r, unsigned long *rounds)
+/* Closes the gate of @r. */
+static void change_rights(struct region *r)
+{
+	CHECK_EQ(ibv_rereg_mr(r->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+			      ALL_ACCESS),
+		 0);
+}
+
+/* Waits, by the notifier, for those inside the gate of @r, which is on demand. */
+static void take_pages(struct region *r)
+{
+	CHECK_EQ(madvise(r->buf->data, MAX_LEN, MADV_DONTNEED), 0);
+}
+
+struct starved {
+	struct region *region;
+	void (*change)(struct region *r);
+	unsigned long rounds, seen;
+};
+
+static bool is_zero(const struct buf *buf)
+{
+	static const uint8_t zeros[LINE];
+
+	return !memcmp(buf->data, zeros, LINE);
+}
+
+/* Changes the region again and again; returns the longest time. */
+static double change_often(struct starved *starved)
 {
 	double end = now() + 2 * opt.seconds, longest = 0;
 
-	for (; go_on(end, *rounds && written_so_far()); ++*rounds) {
-		double begun = now(), took;
+	for (; go_on(end, starved->rounds && starved->seen);
+	     starved->rounds++) {
+		double begun, took;
 
-		CHECK_EQ(ibv_rereg_mr(r->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL,
-				      NULL, 0, ALL_ACCESS),
-			 0);
+		/* The writers' bytes are there, in a region on demand since the last round. */
+		starved->seen += !is_zero(starved->region->buf);
+		begun = now();
+		starved->change(starved->region);
 		took = now() - begun;
 		if (took > longest)
 			longest = took;
@@ -390,46 +422,112 @@ static double close_often(struct region *r, unsigned long *rounds)
 	return longest;
 }
 
-struct starved {
-	struct region *region;
-	unsigned long rounds;
-};
-
 /*
  * A writer that is preempted inside of the gate would delay this by seconds every time; load on
  * the machine does so only sometimes.
  */
-static bool closed_soon(void *arg)
+static bool changed_soon(void *arg)
 {
 	struct starved *starved = arg;
 
-	return close_often(starved->region, &starved->rounds) < patience(1);
+	starved->rounds = 0;
+	starved->seen = 0;
+	return change_often(starved) < patience(1);
 }
 
-/* A reader that gets almost no CPU time must leave the gate at once: rereg must not wait for it. */
-static void l7_starved(void)
+/* Calls @change beside writers to memory that is zero at first, and that get almost no time. */
+static void beside_starved(int access, void (*change)(struct region *r))
 {
-	struct buf *buf = buf_new(MAX_LEN, 77);
-	struct starved starved = {};
+	struct buf *buf = buf_private(MAX_LEN, 0);
+	struct starved starved = { .change = change };
 	struct region r;
 	bool soon;
 	int pid;
 
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		skip("one processor");
-	r = region_reg(dev.pd, buf, ALL_ACCESS);
+	memset(buf->data, 0, MAX_LEN);
+	r = region_reg(dev.pd, buf, access);
 	begin(MAX_LEN, STARVED);
 	run_on(1, false);
 	pid = spawn(spin, NULL);
 	board->addr = r.base;
 	board->rkey = r.rkey;
 	starved.region = &r;
-	soon = one_of(5, "the owner waited long", closed_soon, &starved);
+	soon = one_of(5, "the owner waited long", changed_soon, &starved);
 	finish(starved.rounds);
 	reap_ok(pid);
 	CHECK(soon);
-	/* The starved writers did write. */
-	CHECK(written(buf, 0));
+	check_seen(starved.seen, starved.rounds);
+}
+
+/* A reader that gets almost no CPU time must leave the gate at once: rereg must not wait for it. */
+static void l7_starved(void)
+{
+	beside_starved(ALL_ACCESS, change_rights);
+}
+
+/*
+ * Nor must madvise(), and so munmap() and reclaim, for who writes to a region on demand. Otherwise
+ * its owner would wait for the priority of another process.
+ */
+static void l9_starved(void)
+{
+	need_odp();
+	beside_starved(ODP_ALL, take_pages);
+}
+
+static bool all_have_written(unsigned long each)
+{
+	int i;
+
+	for (i = 0; i < WRITERS; i++)
+		if (board->writes[i] < each)
+			return false;
+	return true;
+}
+
+/*
+ * The owner closes the gate again and again without rest. Who finds it closed tries again and cannot
+ * be killed meanwhile. But between two changes it is open for longer than he needs to enter it: all
+ * writers go on, and one that is killed is gone soon.
+ */
+static void l10_no_rest(void)
+{
+	unsigned long rounds = 0, killed = 0;
+	struct region r;
+	long long waits = device_counter("gate_waits");
+	double end;
+	int i, status;
+
+	if (waits < 0)
+		lacks("no counter of waits");
+	r = region_reg(dev.pd, buf_new(MAX_LEN, 77), ALL_ACCESS);
+	begin(MAX_LEN, PLAIN);
+	board->addr = r.base;
+	board->rkey = r.rkey;
+	for (end = now() + opt.seconds;
+	     go_on(end, all_have_written(30) &&
+				device_counter("gate_waits") > waits);
+	     rounds++)
+		change_rights(&r);
+	note("%lld waits", device_counter("gate_waits") - waits);
+	CHECK(all_have_written(30));
+	CHECK(device_counter("gate_waits") > waits);
+	kill(pids[0], SIGKILL);
+	end = now() + patience(60);
+	while (waitpid(pids[0], &status, WNOHANG) != pids[0]) {
+		if (now() > end)
+			FAIL("a writer that was killed stays");
+		change_rights(&r);
+		killed++;
+	}
+	CHECK(WIFSIGNALED(status));
+	note("killed: %lu rounds", killed);
+	board->stop = true;
+	for (i = 1; i < WRITERS; i++)
+		reap_ok(pids[i]);
+	note("%lu rounds, %lu writes", rounds, written_so_far());
 }
 
 /* Invalidations by a process that knows or guessed the peer's rkey. */
@@ -486,7 +584,7 @@ static void l8_strangers(void)
 	int pid;
 
 	if (device_counter("gate_waits") < 0)
-		skip("no counter of waits");
+		lacks("no counter of waits");
 	r = region_reg(dev.pd, buf, ALL_ACCESS | IBV_ACCESS_MW_BIND);
 	begin(LEN, PLAIN);
 	board->addr = r.base;
@@ -510,6 +608,8 @@ static const struct test tests[] = {
 	TEST_OF(out_of_reach, IBV_REREG_MR_CHANGE_PD, "L5 rereg: domain"),
 	TEST(l6_invalidate, "L6 windows invalidated"),
 	TEST(l7_starved, "L7 writers that get no time"),
+	TEST(l9_starved, "L9 on demand, writers that get no time"),
+	TEST(l10_no_rest, "L10 changes without rest"),
 	TEST(l8_strangers, "L8 others' keys are nobody's to close (class 17)"),
 };
 

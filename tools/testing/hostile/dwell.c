@@ -403,6 +403,8 @@ static void dw7_peer(void)
 	/* Without its peer the sender shall give up soon. */
 	struct qp_cfg hasty = { .timeout = 8, .retry = 1 };
 
+	if (dev.packets)
+		skip("who sends packets does not look for his peer");
 	begin(IBV_WR_RDMA_WRITE);
 	region = region_new(LENGTH, 9, ALL_ACCESS);
 	link_make(&other, NULL);
@@ -480,15 +482,14 @@ static void long_end(void)
 	CHECK_EQ(pthread_join(sender, NULL), 0);
 }
 
-static void long_setup(void)
+/* @cfg: how long the sender waits for a receiver that is slow, or has gone. */
+static void long_setup(const struct qp_cfg *cfg)
 {
-	struct qp_cfg hasty = { .timeout = 8, .retry = 1 };
-
 	begin(IBV_WR_RDMA_WRITE);
 	link_renew(&link_);
 	end_free(&link_.a);
 	end_free(&link_.b);
-	link_make(&link_, &hasty);
+	link_make(&link_, cfg);
 	source = region_new(LONG, 77, ALL_ACCESS);
 	sink = region_new(LONG, 1234, ALL_ACCESS);
 }
@@ -500,10 +501,12 @@ static const enum ibv_wr_opcode long_ops[] = { IBV_WR_RDMA_WRITE,
 static void dw8_change(void)
 {
 	struct ibv_qp_attr attr = { .min_rnr_timer = 14 };
+	/* By packets a delayed copy delays the acknowledgment, too. */
+	struct qp_cfg patient = { .timeout = 18 };
 	struct ibv_qp_init_attr init;
 	size_t i;
 
-	long_setup();
+	long_setup(&patient);
 	for (i = 0; i < ARRAY_SIZE(long_ops); i++) {
 		context("operation %d", long_ops[i]);
 		long_begin(long_ops[i]);
@@ -528,7 +531,7 @@ static void dw9_end(void)
 	struct qp_cfg hasty = { .timeout = 8, .retry = 1 };
 	size_t i;
 
-	long_setup();
+	long_setup(&hasty);
 	for (i = 0; i < ARRAY_SIZE(long_ops); i++) {
 		context("operation %d", long_ops[i]);
 		long_begin(long_ops[i]);
@@ -593,6 +596,12 @@ static bool post_meanwhile(struct end *end, struct ibv_send_wr *wr)
 	return somebody_dwells() && load(&queries) == before;
 }
 
+/* Messages of the loop have parked. Packets have their own lines, and nobody parks. */
+static void parked_since(long long busy)
+{
+	CHECK(dev.packets || device_counter("busy_peers") > busy);
+}
+
 /* Nobody waits for a sleeping owner: requests park. */
 static void dw10_connected(void)
 {
@@ -624,7 +633,7 @@ static void dw10_connected(void)
 	owner_end();
 	note("%d of %d posted while the owner slept", meanwhile, owned());
 	CHECK(meanwhile > 0);
-	CHECK(device_counter("busy_peers") > busy);
+	parked_since(busy);
 }
 
 /* A list of @count datagrams out of @from, all to one receiver. */
@@ -713,7 +722,7 @@ static void dw11_datagrams(void)
 	owner_end();
 	note("%d of %d lists posted while the owner slept", meanwhile, owned());
 	CHECK(meanwhile > 0);
-	CHECK(device_counter("busy_peers") > busy);
+	parked_since(busy);
 }
 
 /*
@@ -730,6 +739,8 @@ static void dw12_strangers(void)
 	int i, meanwhile = 0;
 	long long busy;
 
+	if (dev.packets)
+		skip("a packet does not say which queue pair has sent it");
 	begin(IBV_WR_RDMA_WRITE);
 	link_make(&connected, &uc);
 	link_make(&datagrams, &ud);
@@ -929,7 +940,7 @@ static void dw13_many(void)
 	for (i = 0; i < SENDERS; i++)
 		CHECK_EQ(pthread_join(senders[i].thread, NULL), 0);
 	note("%lld lost", all_lost);
-	CHECK(device_counter("busy_peers") > busy);
+	parked_since(busy);
 }
 
 static const struct test tests[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A connection whose peer takes part in selective repeat, honestly or not (items FG9 to FG24, FG27,
- * FG28): what comes early is kept, a gap is named, and only what was lost is sent again.
+ * A connection whose peer takes part in selective repeat, honestly or not (items FG9 to FG24, FG27
+ * to FG29, FG31, FG32): what comes early is kept, a gap is named, and only what was lost is sent again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -369,8 +369,8 @@ static void fg23_refused(void)
 }
 
 /*
- * Who guesses the number of a SEND for which the receiver is not ready: the peer is not told to wait,
- * as it may have none of the retries for that, but asked for its own packet.
+ * A SEND comes early, perhaps from who has guessed its number, and the receiver is not ready for
+ * it: the peer is not told to wait, since it may have no retries for that, but asked for its own.
  */
 static void not_ready(void)
 {
@@ -405,6 +405,99 @@ static void fg28_no_page(void)
 	post_recv(&end, &sge, 1, 0);
 	not_ready();
 	buf_check(sparse.buf);
+}
+
+/*
+ * A READ that was kept, perhaps from who has guessed its number, lacks a page: the peer is asked for its
+ * own request, and told to wait for the page only if that is the same.
+ */
+static void fg31_no_page_to_read(void)
+{
+	enum { NO_PAGE = 0x2c }; /* RNR, after 0.64 ms */
+	struct region sparse;
+	uint8_t reth[16];
+	size_t bytes;
+
+	need_odp();
+	begin(&(struct qp_cfg){ .recv_wr = 1 });
+	sparse = region_new(LEN, 13, ODP_ALL);
+	bytes = forge_reth(reth, sparse.base, sparse.rkey, BYTES);
+	forge(FORGE_READ_REQUEST, &end, FIRST + 1, reth, bytes);
+	hear_gap(0, 0, 1);
+	write_empty(&end, 0);
+	forge_hear_nak(NAK_SEQUENCE, FIRST + 1);
+	nothing_more();
+	forge(FORGE_READ_REQUEST, &end, FIRST + 1, reth, bytes);
+	forge_hear_nak(NO_PAGE, FIRST + 1);
+	nothing_more();
+	forge(FORGE_READ_REQUEST, &end, FIRST + 1, reth, bytes);
+	forge_hear_asking(FORGE_READ_ONLY, FIRST + 1);
+	nothing_more();
+}
+
+enum { PIECE = 256 }; /* payload of a full packet, in the test below */
+
+static void send_piece(enum forge_opcode opcode, uint32_t i)
+{
+	forge(opcode, &end, FIRST + i, payload_of(i), PIECE);
+}
+
+/* Receive request @i has the bytes of piece @at[0], those of @at[1] behind them, and so on. */
+static void must_have(uint32_t i, const uint32_t *at, uint32_t count)
+{
+	struct ibv_wc wc = await(end.rcq);
+	uint32_t j;
+
+	expect(wc, IBV_WC_SUCCESS);
+	CHECK_EQ(wc.wr_id, i);
+	CHECK_EQ(wc.byte_len, count * PIECE);
+	for (j = 0; j < count; j++)
+		memcpy(own.buf->want + i * LONG + j * PIECE, payload_of(at[j]),
+		       PIECE);
+}
+
+/* For messages of several pieces. */
+static void post_long_receives(uint32_t count)
+{
+	struct ibv_sge sge;
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		sge = sge_of(&own, i * LONG, LONG);
+		post_recv(&end, &sge, 1, i);
+	}
+}
+
+/*
+ * Who guesses a number, and begins a message there or goes on with one, which the peer has ended: the
+ * peer's next message is taken in its place.
+ */
+static void fg29_endless(void)
+{
+	struct qp_cfg cfg = { .recv_wr = 4, .mtu = IBV_MTU_256 };
+
+	begin(&cfg);
+	post_long_receives(4);
+	/* The second message is another's, which does not end. */
+	send_piece(FORGE_SEND_FIRST, 1);
+	send_piece(FORGE_SEND_ONLY, 0);
+	send_piece(FORGE_SEND_ONLY, 1);
+	send_piece(FORGE_SEND_ONLY, 2);
+	must_have(0, (uint32_t[]){ 0 }, 1);
+	must_have(1, (uint32_t[]){ 2 }, 1);
+	/* The last packet of the third. */
+	send_piece(FORGE_SEND_MIDDLE, 4);
+	send_piece(FORGE_SEND_FIRST, 3);
+	send_piece(FORGE_SEND_LAST, 4);
+	write_empty(&end, 5);
+	send_piece(FORGE_SEND_FIRST, 6);
+	send_piece(FORGE_SEND_LAST, 7);
+	must_have(2, (uint32_t[]){ 6, 7 }, 2);
+	nothing_more();
+	/* Nobody else can have begun this one. */
+	send_piece(FORGE_SEND_FIRST, 8);
+	send_piece(FORGE_SEND_ONLY, 9);
+	end_await_state(&end, IBV_QPS_ERR);
 }
 
 /* Of a connection that is made anew, or ends, nothing is kept. */
@@ -634,11 +727,12 @@ static void acknowledged_behind_a_gap(bool together)
 	struct qp_cfg cfg = { .timeout = 20, .mtu = IBV_MTU_1024 };
 	uint8_t answers[2][4 + READS], aeth[4];
 	struct forged train[2];
-	long long before;
+	long long before, implied;
 	int i;
 
 	begin(&cfg);
 	before = device_counter("resent_packets");
+	implied = device_counter("implied_nak_seq_err");
 	for (i = 0; i < 2; i++) {
 		post_rdma(&end, IBV_WR_RDMA_READ,
 			  sge_of(&own, i * READS, READS), 0x1000, 1, i);
@@ -666,6 +760,7 @@ static void acknowledged_behind_a_gap(bool together)
 	memcpy(own.buf->want, rest, 2 * READS);
 	buf_check(own.buf);
 	counter_await("resent_packets", before + 1);
+	counter_await("implied_nak_seq_err", implied + 1);
 	CHECK_EQ(end_state(&end), IBV_QPS_RTS);
 }
 
@@ -681,6 +776,26 @@ static void fg20_acknowledged_together(void)
 	acknowledged_behind_a_gap(true);
 }
 
+/*
+ * Of a message whose packets came early the last one is a stranger's, which begins another: neither
+ * is believed more than the other, and the peer's own last packet ends it.
+ */
+static void fg32_within(void)
+{
+	struct qp_cfg cfg = { .recv_wr = 2, .mtu = IBV_MTU_256 };
+
+	begin(&cfg);
+	post_long_receives(2);
+	send_piece(FORGE_SEND_FIRST, 1);
+	send_piece(FORGE_SEND_MIDDLE, 2);
+	send_piece(FORGE_SEND_ONLY, 3);
+	send_piece(FORGE_SEND_ONLY, 0);
+	must_have(0, (uint32_t[]){ 0 }, 1);
+	send_piece(FORGE_SEND_LAST, 3);
+	must_have(1, (uint32_t[]){ 1, 2, 3 }, 3);
+	nothing_more();
+}
+
 static const struct test tests[] = {
 	TEST(fg9_kept, "FG9 what comes early is kept"),
 	TEST(fg10_others, "FG10 of others nothing is kept"),
@@ -692,6 +807,9 @@ static const struct test tests[] = {
 	TEST(fg23_refused, "FG23 what is kept and refused breaks nothing"),
 	TEST(fg27_no_receive, "FG27 nor does what finds no receive request"),
 	TEST(fg28_no_page, "FG28 or no page"),
+	TEST(fg31_no_page_to_read, "FG31 or no page to read"),
+	TEST(fg32_within, "FG32 nor is a message left for another's"),
+	TEST(fg29_endless, "FG29 nor does a message without end"),
 	TEST(fg14_ends, "FG14 what is kept ends with the connection"),
 	TEST(fg15_only_these, "FG15 only what a NAK names is sent again"),
 	TEST(fg16_any_gap, "FG16 any gap in a NAK"),

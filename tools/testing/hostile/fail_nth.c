@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "orders.h"
 #include "pins.h"
 #include "raw.h"
 #include "sweep.h"
@@ -270,19 +271,33 @@ static void dereg_mr(void)
 	CHECK_EQ(ibv_dereg_mr(made), 0);
 }
 
-/* Each allocation of registrations, short and long. */
+/* The same with one entry in each leaf of the table: each leaf is one more allocation. */
+static void reg_mr_of_leaves(void)
+{
+	/* A table of one leaf has a fifth of that. */
+	enum { LEAST = 81 };
+
+	order("leaf pid %d value 1 count 0", getpid());
+	sweep(&(struct op){ "reg MR of many leaves", reg_mr, dereg_mr,
+			    .at_least = LEAST });
+	orders_off();
+}
+
+/* Each allocation of registrations, short and long, and of a table of several leaves. */
 static void n7_reg_mr(void)
 {
 	static const size_t lengths[] = { 1, 5000, 600000 };
 	size_t i;
 
 	begin();
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
 		length_ = lengths[i];
 		access_ = i & 1 ? 0 : ALL_ACCESS;
 		sweep(&(struct op){ "reg MR", reg_mr, dereg_mr,
 				    .at_least = 8 });
 	}
+	if (dev.pinion)
+		reg_mr_of_leaves();
 	end();
 }
 
@@ -451,7 +466,7 @@ static int reg_dm_mr(void)
 static void n11_dm(void)
 {
 	if (!dev.attr.max_dm_size)
-		skip("no device memory");
+		lacks("no device memory");
 	begin();
 	sweep(&(struct op){ "DM", alloc_dm, free_dm, .at_least = 7 });
 	CHECK_EQ(alloc_dm(), 0);
@@ -553,4 +568,4 @@ static const struct test tests[] = {
 	LONG_TEST(n14_data, "N14 posting", 300),
 };
 
-HARNESS_MAIN("Each verb with each allocation failing", tests)
+ORDERS_MAIN("Each verb with each allocation failing", tests)

@@ -1,78 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Destruction of each object with its first, second, ... allocation or copy failing: the object
- * is destroyed or stays usable, and exit of a process with all of them leaves nothing (items N22
- * to N25). Needs a kernel with fault injection.
+ * is destroyed or stays usable, and exit of a process with all of them, or the end of their open
+ * device in a process that lives on, leaves nothing (items N22 to N25 and N42). Needs a kernel with
+ * fault injection.
  */
 #define _GNU_SOURCE
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "dmabuf.h"
-#include "resources.h"
 #include "sweep.h"
 #include "window.h"
 #include "xrc.h"
 
 static struct link link_;
-
-/* make() creates an object if there is none; end() destroys it and returns 0 or an errno. */
-struct kind {
-	const char *name;
-	void *(*make)(void);
-	int (*end)(void *object);
-	unsigned int at_least;
-	/*
-	 * Set for objects whose destruction returns an answer, to the name in resource lists: if
-	 * copying the answer fails, there is an error although the object is gone.
-	 */
-	const char *answers;
-};
-
-static const struct kind *kind;
-static void *object;
-
-static long long count;
-
-static long long count_kind(void)
-{
-	struct resources res;
-
-	if (!kind->answers)
-		return 0;
-	resources_read(&res);
-	return resources_count(&res, kind->answers);
-}
-
-static void make(void)
-{
-	if (object)
-		return;
-	object = MUST(kind->make());
-	count = count_kind();
-}
-
-static int end_it(void)
-{
-	int err = kind->end(object);
-
-	/* It may be gone in spite of the error. */
-	if (err && count_kind() < count)
-		err = 0;
-	if (!err)
-		object = NULL;
-	return err;
-}
-
-static void sweep_end(const struct kind *what)
-{
-	kind = what;
-	make();
-	sweep(&(struct op){ .name = kind->name,
-			    .attempt = end_it,
-			    .undo = make,
-			    .at_least = kind->at_least });
-	CHECK_EQ(end_it(), 0);
-}
 
 #define END(call)                       \
 	static int end_##call(void *it) \
@@ -141,10 +85,21 @@ static void *enter(void)
 	return qp;
 }
 
+/*
+ * If the second call fails, the first is undone: then all is as before. But the queue pair may be gone
+ * although that call has failed, where the fault comes after its end.
+ */
 static int end_member(void *qp)
 {
+	int err, again;
+
 	ibv_detach_mcast(qp, &group, 0);
-	return ibv_destroy_qp(qp);
+	err = ibv_destroy_qp(qp);
+	if (err) {
+		again = ibv_attach_mcast(qp, &group, 0);
+		CHECK(!again || again == ENOENT);
+	}
+	return err;
 }
 
 static void *new_cq(void)
@@ -164,10 +119,10 @@ static void *new_xrcd(void)
 	return xrcd_open(dev.ctx, -1);
 }
 
+static struct ibv_xrcd *xrcd;
+
 static void *new_xsrq(void)
 {
-	static struct ibv_xrcd *xrcd;
-
 	if (!xrcd)
 		xrcd = MUST(new_xrcd());
 	return xsrq_create(xrcd, cq);
@@ -187,7 +142,7 @@ static void *new_ah(void)
 /* Each allocation of destroying queues: they end, at once or with the next try. */
 static void n22_queues(void)
 {
-	static const struct kind kinds[] = {
+	static const struct ending kinds[] = {
 		{ "QP", new_qp, end_destroy_qp, 2, "qp" },
 		{ "QP of a group", new_member, end_member, 3, "qp" },
 		{ "group", enter, leave, 1, NULL },
@@ -232,7 +187,7 @@ static void *new_dm(void)
 /* The same for domains, windows and device memory. */
 static void n23_domains(void)
 {
-	static const struct kind kinds[] = {
+	static const struct ending kinds[] = {
 		{ "PD", new_pd, end_dealloc_pd, 1, NULL },
 		{ "XRCD", new_xrcd, end_close_xrcd, 1, NULL },
 		{ "MW", new_bound, end_dealloc_mw, 1, NULL },
@@ -279,10 +234,10 @@ static void *new_implicit(void)
 	return new_odp(NULL, SIZE_MAX);
 }
 
+static struct ibv_dm *dm;
+
 static void *new_dm_mr(void)
 {
-	static struct ibv_dm *dm;
-
 	if (!dm)
 		dm = MUST(new_dm());
 	return ibv_reg_dm_mr(dev.pd, dm, 8, 90000,
@@ -312,7 +267,7 @@ static bool some_dmabuf(void)
 /* The same for regions of each kind. */
 static void n24_regions(void)
 {
-	static const struct kind kinds[] = {
+	static const struct ending kinds[] = {
 		{ "pinned MR", new_pinned, end_dereg_mr, 1, NULL },
 		{ "explicit on-demand MR", new_explicit, end_dereg_mr, 1,
 		  NULL },
@@ -320,8 +275,8 @@ static void n24_regions(void)
 		  NULL },
 		{ "DM MR", new_dm_mr, end_dereg_mr, 1, NULL },
 	};
-	static const struct kind of_dmabuf = { "dma-buf MR", new_dmabuf_mr,
-					       end_dereg_mr, 1, NULL };
+	static const struct ending of_dmabuf = { "dma-buf MR", new_dmabuf_mr,
+						 end_dereg_mr, 1, NULL };
 	size_t i;
 
 	need_odp();
@@ -343,6 +298,8 @@ static int load(void)
 
 	dev.ctx = device_another();
 	dev.pd = MUST(ibv_alloc_pd(dev.ctx));
+	xrcd = NULL;
+	dm = NULL;
 	cq = MUST(new_cq());
 	link_make(&link, NULL);
 	link_ = link;
@@ -374,11 +331,125 @@ static void n25_process(void)
 	sweeps_end(&link_);
 }
 
+/* The memory of open devices that is mapped here: their rings and doorbell pages. */
+struct mappings {
+	struct {
+		uintptr_t from, to;
+	} each[256];
+	size_t num;
+};
+
+static void mappings_read(struct mappings *maps)
+{
+	FILE *file = MUST(fopen("/proc/self/maps", "re"));
+	uintptr_t from, to;
+	char line[512];
+
+	maps->num = 0;
+	while (fgets(line, sizeof(line), file)) {
+		if (!strstr(line, "/dev/infiniband/uverbs"))
+			continue;
+		CHECK_EQ(sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &from, &to), 2);
+		CHECK(maps->num < ARRAY_SIZE(maps->each));
+		maps->each[maps->num].from = from;
+		maps->each[maps->num++].to = to;
+	}
+	fclose(file);
+}
+
+static bool mappings_have(const struct mappings *maps, uintptr_t from)
+{
+	size_t i;
+
+	for (i = 0; i < maps->num; i++) {
+		if (maps->each[i].from == from)
+			return true;
+	}
+	return false;
+}
+
+/* Each mapping is a reference to the open device. */
+static void unmap_but(const struct mappings *kept)
+{
+	struct mappings maps;
+	size_t i, num = 0;
+
+	mappings_read(&maps);
+	for (i = 0; i < maps.num; i++) {
+		if (mappings_have(kept, maps.each[i].from))
+			continue;
+		num++;
+		CHECK_EQ(munmap((void *)maps.each[i].from,
+				maps.each[i].to - maps.each[i].from),
+			 0);
+	}
+	/* At least the rings of four completion queues and queue pairs. */
+	CHECK(num >= 4);
+}
+
+/* Its file is the last reference to an open device with an object of each kind. */
+static int loaded;
+
+/* What is of the library is lost: it could only be freed with the objects. */
+static void load_another(void)
+{
+	struct ibv_context *ctx = dev.ctx;
+	struct ibv_pd *pd = dev.pd;
+	struct link link = link_;
+	struct mappings kept;
+
+	mappings_read(&kept);
+	load();
+	loaded = dev.ctx->cmd_fd;
+	CHECK_EQ(close(dev.ctx->async_fd), 0);
+	unmap_but(&kept);
+	dev.ctx = ctx;
+	dev.pd = pd;
+	link_ = link;
+}
+
+/* The end of all objects is in this call, before it returns. */
+static int close_loaded(void)
+{
+	return close(loaded) ? errno : 0;
+}
+
+static void free_bindable(void)
+{
+	buf_free(bindable.buf);
+}
+
+/*
+ * A process closes an open device with an object of each kind, with each allocation failing: close()
+ * succeeds, and nothing is left, although the process lives on.
+ */
+static void n42_close(void)
+{
+	enum { TRIES = 30 };
+	int tries = 0;
+
+	need_odp();
+	buf = buf_new(600000, 77);
+	if (!some_dmabuf())
+		dmabuf.fd = -1;
+	sweeps_begin(&link_);
+	/* A few of these calls allocate nothing, so sweep until one does. */
+	while (!sweep(&(struct op){ .name = "close",
+				    .prepare = load_another,
+				    .attempt = close_loaded,
+				    .undo = free_bindable,
+				    .rarely = true }))
+		CHECK(++tries < TRIES);
+	sweeps_end(&link_);
+}
+
 static const struct test tests[] = {
 	LONG_TEST(n22_queues, "N22 the end of queues", 300),
 	LONG_TEST(n23_domains, "N23 the end of domains, windows, memory", 300),
 	LONG_TEST(n24_regions, "N24 the end of regions", 300),
 	LONG_TEST(n25_process, "N25 the end of a process with all of them",
+		  300),
+	LONG_TEST(n42_close, "N42 the end of an open device with all of them",
 		  300),
 };
 

@@ -17,6 +17,7 @@
 
 #include "command.h"
 #include "file.h"
+#include "resources.h"
 #include "sweep.h"
 #include "undo.h"
 
@@ -183,18 +184,6 @@ static void end(void)
 
 /* ------------------------------------------------------------- what may be left behind */
 
-static int platform_devices(void)
-{
-	DIR *folder = MUST(opendir("/sys/bus/platform/devices"));
-	const struct dirent *entry;
-	int n = 0;
-
-	while ((entry = readdir(folder)))
-		n += !strncmp(entry->d_name, "pinion", 6);
-	closedir(folder);
-	return n;
-}
-
 /* Whoever listens to events of the network is called. */
 static void cause_event(void)
 {
@@ -217,9 +206,9 @@ static bool is_gone(char *text, size_t size)
 {
 	snprintf(text, size, "module %d, debugfs %d, %d platform devices",
 		 is_loaded(), !access("/sys/kernel/debug/pinion", F_OK),
-		 platform_devices());
+		 device_parents());
 	if (is_loaded() || !access("/sys/kernel/debug/pinion", F_OK) ||
-	    platform_devices())
+	    device_parents())
 		return false;
 	cause_event();
 	return true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Rarer calls with their first, second, ... allocation or copy failing: XRC, changes of a
- * region's kind, mappings, imports, queries, and adding and removing the device (items N26 to
- * N31). Needs a kernel with fault injection.
+ * region's kind, mappings, imports, queries, adding and removing the device, and counters (items N26
+ * to N31, N41). Needs a kernel with fault injection.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -16,6 +16,7 @@
 #include "netlink.h"
 #include "pins.h"
 #include "raw.h"
+#include "rdma_tool.h"
 #include "resources.h"
 #include "rings.h"
 #include "sweep.h"
@@ -562,6 +563,15 @@ static int add_link(void)
 
 static uint32_t index_;
 
+static uint32_t index_of(const char *device)
+{
+	/* "3: fault0: node_type ca ..." */
+	const char *said = rdma_says("dev show %s", device);
+
+	CHECK(strstr(said, device));
+	return strtoul(said, NULL, 10);
+}
+
 static int del_link(void)
 {
 	struct nlmsghdr *request =
@@ -583,18 +593,24 @@ static void remove_link(void)
 
 static void add_again(void)
 {
-	char line[256] = "";
-	FILE *pipe;
-
 	if (exists())
 		return;
 	must_run("rdma link add " NAME " type pinion netdev " NETDEV);
-	/* "3: fault0: node_type ca ..." */
-	pipe = MUST(popen("rdma dev show " NAME, "r"));
-	CHECK(fgets(line, sizeof(line), pipe));
-	pclose(pipe);
-	index_ = atoi(line);
-	CHECK(strstr(line, NAME));
+	index_ = index_of(NAME);
+}
+
+/*
+ * How many parents the devices have that stay. They are in no list of objects, so the sweep counts them
+ * itself.
+ */
+static int parents;
+
+static bool parents_are_gone(char *text, size_t size)
+{
+	int are = device_parents();
+
+	snprintf(text, size, "%d parents of devices, were %d", are, parents);
+	return are == parents;
 }
 
 /* Each allocation of adding and removing a device. */
@@ -611,15 +627,17 @@ static void n31_links(void)
 		 "ip link set " NETDEV " up && ip link set fault-peer up && "
 		 "ip addr add 10.0.78.1/24 dev " NETDEV);
 	sweeps_begin(&link_);
+	parents = device_parents();
 	/* It has thousands of allocations, mostly in other code: sample the faults. */
 	sweep_some(&(struct op){ "link add", add_link, remove_link,
-				 .at_least = 12 },
+				 .at_least = 12, .clean = parents_are_gone },
 		   in_short() ? 800 : 200);
 	CHECK(!exists());
 	/* But all of the module's own. */
 	fault_only_in_module("pinion", NEAR);
 	sweep(&(struct op){ "the module's part of link add", add_link,
-			    remove_link, .at_least = 20 });
+			    remove_link, .at_least = 20,
+			    .clean = parents_are_gone });
 	fault_anywhere();
 	add_again();
 	sweep_some(&(struct op){ "link del", del_link, add_again,
@@ -631,6 +649,70 @@ static void n31_links(void)
 	sweeps_end(&link_);
 }
 
+/* ------------------------------------------------- counters of queue pairs */
+
+/* What rdma(8) says of all counters. */
+static const char *counters(void)
+{
+	return rdma_says("statistic qp show link %s/1", device_name());
+}
+
+static bool is_counted(void)
+{
+	char list[32];
+
+	snprintf(list, sizeof(list), "LQPN: <%u>", link_.a.qp->qp_num);
+	return strstr(counters(), list);
+}
+
+/* Binds the queue pair to a new counter. */
+static int count(void)
+{
+	struct nlmsghdr *request =
+		netlink_request(RDMA_NLDEV_CMD_STAT_SET, NLM_F_ACK);
+	int err;
+
+	mnl_attr_put_u32(request, RDMA_NLDEV_ATTR_DEV_INDEX, index_);
+	mnl_attr_put_u32(request, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+	mnl_attr_put_u32(request, RDMA_NLDEV_ATTR_STAT_MODE,
+			 RDMA_COUNTER_MODE_MANUAL);
+	mnl_attr_put_u32(request, RDMA_NLDEV_ATTR_STAT_RES,
+			 RDMA_NLDEV_ATTR_RES_QP);
+	mnl_attr_put_u32(request, RDMA_NLDEV_ATTR_RES_LQPN, link_.a.qp->qp_num);
+	err = netlink_call(request, NULL, NULL);
+	/* Only the answer may have failed. */
+	return err && is_counted() ? 0 : err;
+}
+
+static void uncount(void)
+{
+	const char *at = strstr(counters(), " cntn ");
+
+	CHECK(at);
+	CHECK_EQ(rdma_does("statistic qp unbind link %s/1 cntn %lu lqpn %u",
+			   device_name(), strtoul(at + 6, NULL, 10),
+			   link_.a.qp->qp_num),
+		 0);
+	CHECK(!is_counted());
+}
+
+/*
+ * Each allocation of binding a queue pair to a counter fails once: either it is bound, or nothing is
+ * left.
+ */
+static void n41_counters(void)
+{
+	if (!dev.pinion)
+		skip("others count as they like");
+	sweeps_begin(&link_);
+	need_rdma_tool();
+	if (rdma_does("statistic qp set link %s/1 auto off", device_name()))
+		skip("this rdma cannot bind queue pairs");
+	index_ = index_of(device_name());
+	sweep(&(struct op){ "counter", count, uncount, .at_least = 6 });
+	sweeps_end(&link_);
+}
+
 static const struct test tests[] = {
 	LONG_TEST(n26_xrc, "N26 XRC", 300),
 	LONG_TEST(n27_states, "N27 rarer states", 300),
@@ -638,6 +720,7 @@ static const struct test tests[] = {
 	LONG_TEST(n29_mappings, "N29 mappings, imports, exports", 300),
 	LONG_TEST(n30_questions, "N30 questions", 300),
 	LONG_TEST(n31_links, "N31 devices that come and go", 300),
+	LONG_TEST(n41_counters, "N41 counters of queue pairs", 300),
 };
 
 HARNESS_MAIN("rare calls with failing allocations", tests)

@@ -15,7 +15,7 @@
 #include "pins.h"
 #include "resources.h"
 
-enum { LEN = 300001, USERS = 3, PERCENT = 3 };
+enum { LEN = 300001, USERS = 3 };
 
 /* What the users have seen, in memory that they share with the parent. */
 struct seen {
@@ -175,12 +175,21 @@ static void use(void *arg)
 	link_free(&u.link);
 }
 
-/*
- * Allocations of the module fail now and then, in any context, under traffic: messages are right
- * or fail.
- */
-static void n32_anywhere(void)
+/* Which allocations fail, and how many in a hundred. */
+struct failing {
+	const char *
+		function; /* in it, and in what it calls; NULL: anywhere in the module */
+	unsigned int percent;
+};
+
+static const struct failing anywhere = { NULL, 3 };
+/* The work item that brings a page which a message lacks. */
+static const struct failing in_worker = { "fault_run", 30 };
+
+/* Allocations fail now and then under traffic: messages are right or fail. */
+static void n32(const void *arg)
 {
+	const struct failing *failing = arg;
 	static int numbers[USERS];
 	struct resources before;
 	struct link link;
@@ -193,6 +202,8 @@ static void n32_anywhere(void)
 	if (!dev.pinion)
 		skip("the module of another device");
 	fault_often_prepare("pinion");
+	if (failing->function)
+		fault_only_in_function(failing->function);
 	seen = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(seen != MAP_FAILED);
@@ -208,7 +219,7 @@ static void n32_anywhere(void)
 	}
 	while (__atomic_load_n(&seen[1].right, __ATOMIC_ACQUIRE) < USERS)
 		usleep(1000);
-	fault_often(PERCENT);
+	fault_often(failing->percent);
 	sleep(opt.seconds * slow());
 	hits = fault_often_end();
 	__atomic_store_n(stop, true, __ATOMIC_RELEASE);
@@ -222,15 +233,17 @@ static void n32_anywhere(void)
 	CHECK(hits >= 10);
 	CHECK(seen->right >= 10);
 	/* Packets that are lost take a while, so there are few calls then. */
-	CHECK(seen->refused_calls || dev.packets);
+	CHECK(failing->function || seen->refused_calls || dev.packets);
 	resources_await(&before);
 	CHECK_EQ(pinned_pages(), pages);
 	exchange(&link, &a, &b);
 }
 
 static const struct test tests[] = {
-	LONG_TEST(n32_anywhere, "N32 allocations that fail in any context",
-		  300),
+	LONG_TEST_WITH(n32, &anywhere,
+		       "N32 allocations that fail in any context", 300),
+	LONG_TEST_WITH(n32, &in_worker,
+		       "N32 of who fetches a page for a message", 300),
 };
 
 HARNESS_MAIN("allocations of the module that fail under load", tests)

@@ -4,7 +4,7 @@
  * owner and nobody else: whoever sends to it, receives from it or shares a group with it goes on
  * and can be killed (items H1 to H10). It does not keep a device from being removed (H11), nor
  * take unlimited kernel threads (H12 to H15); no hint is lost (H16), and datagrams keep their order
- * (H17).
+ * (H17). All this with memory of ../exporter; H18 is with a file of FUSE.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -57,6 +57,7 @@ static struct board *board;
 static struct slow memory;
 static const struct play *play;
 static enum plot plot;
+static bool of_file; /* memory of a file whose server does not answer */
 
 static void meet(void)
 {
@@ -68,7 +69,7 @@ static void set_the_stage(void)
 	pthread_barrierattr_t attr;
 
 	need_odp();
-	memory = slow_new();
+	memory = of_file ? slow_file_new() : slow_new();
 	slow_hold(&memory, true);
 	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -289,8 +290,7 @@ static void perform(const char *name, void (*hanger_does)(void *arg),
 	else
 		CHECK_EQ(status, 0);
 	resources_await(&before);
-	CHECK_EQ(munmap(memory.map, SLOW_LEN), 0);
-	close(memory.fd);
+	slow_end(&memory);
 	CHECK_EQ(munmap(board, sizeof(*board)), 0);
 }
 
@@ -340,6 +340,15 @@ static void h4_it_comes(void)
 {
 	all_plays(senders, ARRAY_SIZE(senders), SEE_IT_COME);
 	all_plays(receivers, ARRAY_SIZE(receivers), SEE_IT_COME);
+}
+
+/* So it is with a file system whose server does not answer: a real one, not the exporter's memory. */
+static void h18_file(void)
+{
+	of_file = true;
+	all_plays(senders, ARRAY_SIZE(senders), DO_ALL);
+	all_plays(receivers, ARRAY_SIZE(receivers), BE_KILLED);
+	h4_it_comes();
 }
 
 /* --------------------------------------------------------------------- a group */
@@ -965,8 +974,7 @@ static void remove_while_waiting(bool owner_dies)
 	CHECK_EQ(status, 0);
 	await_uses(uses);
 	CHECK_EQ(slow_waiting(&memory), 0);
-	CHECK_EQ(munmap(memory.map, SLOW_LEN), 0);
-	close(memory.fd);
+	slow_end(&memory);
 	CHECK_EQ(munmap(board, sizeof(*board)), 0);
 }
 
@@ -1170,12 +1178,20 @@ enum { OWN_FAULTS = 4, SHARED_FAULTS = 256, FAULTS = 512, MOST_FAULTS = 64 };
  */
 enum { DEAD = 5, MORE_DEAD = (FAULTS - SHARED_FAULTS) / OWN_FAULTS - DEAD };
 
+/*
+ * Where messages are packets, hundreds of queue pairs ask again and again. On a busy machine an answer
+ * takes longer then than most programs would wait.
+ */
+enum { PATIENT = 18 }; /* the field `timeout' of ibv_modify_qp() */
+
 /* A process that waits for *@num pages of hanging memory. */
 static void hang_often(void *num)
 {
 	static struct link links[MOST_FAULTS];
 	static struct ibv_mr *mrs[MOST_FAULTS];
-	struct qp_cfg cfg = { .wr = 2, .recv_wr = 2, .cqe = 8 };
+	struct qp_cfg cfg = {
+		.wr = 2, .recv_wr = 2, .cqe = 8, .timeout = PATIENT
+	};
 	struct region r;
 	int i;
 
@@ -1210,6 +1226,7 @@ static struct ibv_sge missing_pages(size_t length)
 /* A process of @user that sends with pages missing at the remote side, then at its own. */
 static void need_pages(void *user)
 {
+	struct qp_cfg cfg = { .timeout = PATIENT };
 	struct ibv_sge theirs, mine;
 	struct region r;
 	struct link link;
@@ -1217,7 +1234,7 @@ static void need_pages(void *user)
 	if (user)
 		CHECK_EQ(setuid(*(int *)user), 0);
 	device_open();
-	link_make(&link, NULL);
+	link_make(&link, &cfg);
 	r = region_new(3 * PAGE, 0, ALL_ACCESS);
 	theirs = missing_pages(3 * PAGE);
 	write_to(&link.a, sge_of(&r, 5, 2 * PAGE), (void *)(theirs.addr + 7),
@@ -1397,6 +1414,7 @@ static const struct test tests[] = {
 		  "H15 nor for messages of queues that were there", 60),
 	TEST(h16_none_is_forgotten, "H16 hints wait for each other"),
 	TEST(h17_in_order, "H17 a datagram behind one that waits"),
+	LONG_TEST(h18_file, "H18 a file whose server does not answer", 60),
 };
 
 HARNESS_MAIN("memory that never comes", tests)

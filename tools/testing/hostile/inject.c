@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Each injected failure (items IN1 to IN26; kernel/mem/inject.h): it happens as ordered, only to
+ * Each injected failure (items IN1 to IN27; kernel/mem/inject.h): it happens as ordered, only to
  * its target, and leaves nothing behind.
  */
 #define _GNU_SOURCE
@@ -560,17 +560,17 @@ static void in25_slow_page(void)
 	if (!dev.packets)
 		skip("no packets to peers on this host");
 	region = not_there();
-	before = device_counter("rnr_waits");
+	before = device_counter("rnr_nak_retry_err");
 	order("fault-delay number %u value %d", region.rkey, PAUSE_US);
 	expect(write_to(&region), IBV_WC_SUCCESS);
 	orders_over(1);
 	/* The kernel refreshes counters only some times a second. */
 	usleep(20000);
-	CHECK(device_counter("rnr_waits") > before);
-	CHECK(device_counter("rnr_waits") <= before + MOST);
+	CHECK(device_counter("rnr_nak_retry_err") > before);
+	CHECK(device_counter("rnr_nak_retry_err") <= before + MOST);
 
 	buf_forget(region.buf);
-	before = device_counter("rnr_waits");
+	before = device_counter("rnr_nak_retry_err");
 	order("fault-delay number %u value %d", region.rkey, PAUSE_US);
 	expect(rdma(&link_.a, IBV_WR_RDMA_READ, sge_of(&own, 0, 1000),
 		    region.base, region.rkey),
@@ -578,8 +578,8 @@ static void in25_slow_page(void)
 	orders_over(1);
 	/* The kernel refreshes counters only some times a second. */
 	usleep(20000);
-	CHECK(device_counter("rnr_waits") > before);
-	CHECK(device_counter("rnr_waits") <= before + MOST);
+	CHECK(device_counter("rnr_nak_retry_err") > before);
+	CHECK(device_counter("rnr_nak_retry_err") <= before + MOST);
 }
 
 /* A region that gets other memory while a fault for a missing page of it is delayed. */
@@ -658,6 +658,41 @@ static void in26_exchanged(int opcode)
 	      !memcmp(all.buf->data, all.buf->data + 1, MESSAGE - 1));
 }
 
+/*
+ * A peer that answers that it is not ready can be reached: what was lost before its answer uses up no
+ * retries any more. So three may be lost, and three more behind an answer, with three retries.
+ */
+static void in27_not_ready(void)
+{
+	struct qp_cfg cfg = { .timeout = 8, .retry = 3, .rnr_timer = 20 };
+	struct ibv_sge from, to;
+	long long answers;
+	int i;
+
+	begin_link(&cfg);
+	from = sge_of(&own, 3, 777);
+	to = sge_of(&remote, 5, 777);
+	for (i = 0; i < 2; i++) {
+		order("loss number %u count 3", link_.a.qp->qp_num);
+		if (!i)
+			post(&link_.a,
+			     &(struct ibv_send_wr){
+				     .sg_list = &from,
+				     .num_sge = 1,
+				     .opcode = IBV_WR_SEND,
+				     .send_flags = IBV_SEND_SIGNALED });
+		answers = device_counter_now("rnr_nak_retry_err");
+		/* The first of these may be of an attempt that began before the order. */
+		counter_await_least("rnr_nak_retry_err", answers + 2);
+		orders_over(3);
+	}
+	post_recv(&link_.b, &to, 1, 0);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	memcpy(remote.buf->want + 5, own.buf->data + 3, 777);
+	buf_check(remote.buf);
+	still_good();
+}
+
 static const struct test tests[] = {
 	TEST(in1_pin, "IN1 pin"),
 	TEST(in2_watch, "IN2 watch"),
@@ -690,6 +725,7 @@ static const struct test tests[] = {
 		"IN26 fault-delay, and other memory behind an lkey (class 7)"),
 	TEST_OF(in26_exchanged, IBV_WR_RDMA_READ,
 		"IN26 fault-delay, and other memory behind an rkey (class 7)"),
+	TEST(in27_not_ready, "IN27 loss, and a receiver that is not ready"),
 };
 
 ORDERS_MAIN("Failures by order", tests)

@@ -147,7 +147,7 @@ static void i4_xrc_target(void)
 	begin();
 	cfg.xrcd = xrcd_open(dev.ctx, file);
 	if (!cfg.xrcd)
-		skip("no XRC");
+		lacks("no XRC");
 	end_make(&end, &cfg);
 	CHECK_EQ(raw_doorbell(fd, end.qp->handle), EINVAL);
 	other = device_another();

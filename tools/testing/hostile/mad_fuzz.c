@@ -140,6 +140,31 @@ static uint32_t some_mad(void)
 	return length;
 }
 
+/*
+ * Sends garbage until queue pair 1 has received some of it: it may lack receive requests and drop the
+ * rest. The port counts what all queue pairs have received, so this one must be the only one.
+ */
+static void be_received(void)
+{
+	double limit = now() + patience(PATIENCE);
+	long long before, received = 0;
+	unsigned long sent = 0;
+
+	/* Such a counter may be ten milliseconds old. */
+	usleep(20000);
+	before = device_counter("rx_messages");
+	CHECK(before >= 0);
+	while (received < 100) {
+		if (now() > limit)
+			FAIL("of %lu datagrams, %lld were received", sent,
+			     received);
+		send_to_gsi(&link_.b, some_mad());
+		if (sent++ % 16 == 0)
+			received = device_counter("rx_messages") - before;
+	}
+	note("of %lu datagrams, %lld were received", sent, received);
+}
+
 /* After thousands of them it answers as before. */
 static void garbage(void)
 {
@@ -148,8 +173,9 @@ static void garbage(void)
 	double end;
 
 	begin();
-	victim = victim_start();
 	expect_answer(PATIENCE);
+	be_received();
+	victim = victim_start();
 	end = now() + opt.seconds;
 	for (sent = 0; go_on(end, sent > 1000); sent++)
 		send_to_gsi(&link_.b, some_mad());

@@ -20,13 +20,11 @@
 
 #include "device.h"
 #include "link.h"
+#include "mlx5_box.h"
 #include "pins.h"
 #include "prm.h"
 #include "raw.h"
 #include "rdma_tool.h"
-
-/* A device of this test's own, on a free netdev; it is removed at the end. */
-#define NAME "mlx5_box"
 
 /* Offset of the clock page for mmap(). */
 enum {
@@ -35,77 +33,16 @@ enum {
 
 static int fd;
 
-static void link_delete(void)
-{
-	rdma_does("link delete " NAME);
-}
-
-/* Writes the path of the device's uverbs file to @path. Returns false if there is none. */
-static bool find_file(char *path, size_t size)
-{
-	char name[300], ibdev[64];
-	DIR *all = MUST(opendir("/sys/class/infiniband_verbs"));
-	struct dirent *entry;
-	bool found = false;
-	ssize_t got;
-	int file;
-
-	while (!found && (entry = readdir(all))) {
-		snprintf(name, sizeof(name),
-			 "/sys/class/infiniband_verbs/%s/ibdev", entry->d_name);
-		file = open(name, O_RDONLY);
-		got = file < 0 ? 0 : read(file, ibdev, sizeof(ibdev) - 1);
-		if (file >= 0)
-			close(file);
-		found = got == strlen(NAME) + 1 &&
-			!memcmp(ibdev, NAME "\n", got);
-		if (found)
-			snprintf(path, size, "/dev/infiniband/%s",
-				 entry->d_name);
-	}
-	closedir(all);
-	return found;
-}
-
 static void link_add(void)
 {
-	char path[300];
-
-	need_rdma_tool();
-	link_delete();
-	CHECK_EQ(rdma_does("link add " NAME " type pinion-mlx5 netdev lo"), 0);
-	atexit(link_delete);
-	CHECK(find_file(path, sizeof(path)));
-	fd = open(path, O_RDWR | O_CLOEXEC);
+	fd = open(mlx5_box_make(), O_RDWR | O_CLOEXEC);
 	CHECK(fd >= 0);
-	raw_driver = RDMA_DRIVER_MLX5;
 }
-
-static const struct mlx5_ib_alloc_ucontext_req_v2 good_open = {
-	.total_num_bfregs = 16,
-	.num_low_latency_bfregs = 4,
-	.flags = MLX5_IB_ALLOC_UCTX_DEVX,
-	.max_cqe_version = 1,
-	.lib_caps = MLX5_LIB_CAP_4K_UAR | MLX5_LIB_CAP_DYN_UAR,
-};
 
 static int get_context(const void *in, size_t in_length, void *out,
 		       size_t out_length)
 {
-	uint64_t support;
-	uint32_t vectors;
-	struct raw raw;
-
-	raw_begin(&raw, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT);
-	raw_out(&raw, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &vectors,
-		sizeof(vectors));
-	raw_out(&raw, UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, &support,
-		sizeof(support));
-	if (in_length)
-		raw_in(&raw, UVERBS_ATTR_UHW_IN, in, in_length);
-	if (out_length)
-		raw_out(&raw, UVERBS_ATTR_UHW_OUT, out, out_length);
-	return raw_call(fd, &raw);
+	return mlx5_box_context(fd, in, in_length, out, out_length);
 }
 
 static void begin(void)
@@ -113,7 +50,7 @@ static void begin(void)
 	struct mlx5_ib_alloc_ucontext_resp resp;
 
 	link_add();
-	CHECK_EQ(get_context(&good_open, sizeof(good_open), &resp,
+	CHECK_EQ(get_context(&mlx5_box_opens, sizeof(mlx5_box_opens), &resp,
 			     sizeof(resp)),
 		 0);
 	CHECK_EQ(resp.response_length, sizeof(resp));
@@ -139,37 +76,40 @@ static void mx1_contexts(void)
 	struct {
 		struct mlx5_ib_alloc_ucontext_req_v2 req;
 		uint64_t more;
-	} longer = { .req = good_open, .more = 1 };
+	} longer = { .req = mlx5_box_opens, .more = 1 };
 	uint8_t out[sizeof(struct mlx5_ib_alloc_ucontext_resp) + 64];
 	size_t i;
 
 	link_add();
 	for (i = 0; i < sizeof(struct mlx5_ib_alloc_ucontext_req); i++) {
 		context("%zu bytes", i);
-		CHECK_EQ(get_context(&good_open, i, out, sizeof(out)), EINVAL);
+		CHECK_EQ(get_context(&mlx5_box_opens, i, out, sizeof(out)),
+			 EINVAL);
 	}
 	context(" ");
 	/* Requests without dynamic UARs, of CQE version 0, or with unknown flags or fields. */
-	CHECK_EQ(get_context(&good_open, 8, out, sizeof(out)), EOPNOTSUPP);
-	req = good_open;
+	CHECK_EQ(get_context(&mlx5_box_opens, 8, out, sizeof(out)), EOPNOTSUPP);
+	req = mlx5_box_opens;
 	req.lib_caps = MLX5_LIB_CAP_4K_UAR;
 	CHECK_EQ(get_context(&req, sizeof(req), out, sizeof(out)), EOPNOTSUPP);
-	req = good_open;
+	req = mlx5_box_opens;
 	req.max_cqe_version = 0;
 	CHECK_EQ(get_context(&req, sizeof(req), out, sizeof(out)), EOPNOTSUPP);
-	req = good_open;
+	req = mlx5_box_opens;
 	req.flags |= 2;
 	CHECK_EQ(get_context(&req, sizeof(req), out, sizeof(out)), EINVAL);
-	req = good_open;
+	req = mlx5_box_opens;
 	req.comp_mask = 1;
 	CHECK_EQ(get_context(&req, sizeof(req), out, sizeof(out)), EOPNOTSUPP);
 	CHECK_EQ(get_context(&longer, sizeof(longer), out, sizeof(out)),
 		 EOPNOTSUPP);
 	/* The answer cannot be written, so no context is made, and the next call can make one. */
-	CHECK_EQ(get_context(&good_open, sizeof(good_open), (void *)8, 80),
+	CHECK_EQ(get_context(&mlx5_box_opens, sizeof(mlx5_box_opens), (void *)8,
+			     80),
 		 EFAULT);
 	memset(out, 0xee, sizeof(out));
-	CHECK_EQ(get_context(&good_open, sizeof(good_open), out, sizeof(out)),
+	CHECK_EQ(get_context(&mlx5_box_opens, sizeof(mlx5_box_opens), out,
+			     sizeof(out)),
 		 0);
 	for (i = sizeof(struct mlx5_ib_alloc_ucontext_resp); i < sizeof(out);
 	     i++)
@@ -267,21 +207,6 @@ static uint32_t make_cq(void)
 	return handle;
 }
 
-static uint32_t make_pd(void)
-{
-	struct mlx5_ib_alloc_pd_resp drv;
-	struct ib_uverbs_alloc_pd cmd = {};
-	struct ib_uverbs_alloc_pd_resp resp;
-
-	CHECK_EQ(raw_driver_command(
-			 fd, IB_USER_VERBS_CMD_ALLOC_PD, &cmd, sizeof(cmd),
-			 &resp, sizeof(resp),
-			 &(struct raw_payload){ .out = &drv,
-						.out_length = sizeof(drv) }),
-		 0);
-	return resp.pd_handle;
-}
-
 static struct mlx5_ib_create_qp good_qp(void)
 {
 	return (struct mlx5_ib_create_qp){
@@ -335,7 +260,7 @@ static void mx3_queue_pairs(void)
 
 	begin();
 	cq = make_cq();
-	pd = make_pd();
+	pd = mlx5_box_pd(fd);
 	good = good_qp();
 	/* Two pages are mapped, and none behind them. */
 	good.buf_addr = (uintptr_t)memory(16 * PAGE);
@@ -418,7 +343,7 @@ static void mx4_shared_queues(void)
 	size_t i;
 
 	begin();
-	pd = make_pd();
+	pd = mlx5_box_pd(fd);
 	before = vm_pin(0);
 	for (i = 1; i < offsetof(struct mlx5_ib_create_srq, flags); i++) {
 		payload.in_length = i;
@@ -559,7 +484,7 @@ static void mx10_clock(void)
 	CHECK(next.cycles > first.cycles);
 	clock_is_right(&next);
 	close(fd);
-	link_delete();
+	mlx5_box_remove();
 	read_clock(page);
 }
 
@@ -576,7 +501,7 @@ static void mx6_any_bytes(void)
 
 	begin();
 	cq = make_cq();
-	pd = make_pd();
+	pd = mlx5_box_pd(fd);
 	place = memory(16 * PAGE);
 	before = vm_pin(0);
 	for (round = 0; round < 3000; round++) {
@@ -634,11 +559,11 @@ static void mx7_device_goes(void)
 	begin();
 	before = vm_pin(0);
 	cq = make_cq();
-	pd = make_pd();
+	pd = mlx5_box_pd(fd);
 	req = good_qp();
 	CHECK_EQ(raw_create_qp(fd, pd, cq, -1, 64, &payload, &handle), 0);
 	CHECK(vm_pin(0) > before);
-	CHECK_EQ(rdma_does("link delete " NAME), 0);
+	CHECK_EQ(rdma_does("link delete " MLX5_BOX), 0);
 	CHECK_EQ(vm_pin(0), before);
 	req = good_qp();
 	CHECK_EQ(raw_create_qp(fd, pd, cq, -1, 64, &payload, &handle), EIO);
@@ -653,11 +578,11 @@ static void mx8_whose_it_is(void)
 	CHECK(rdma_does("link add mlx5_two type pinion-mlx5 netdev lo"));
 	CHECK(rdma_does("link add pinion_two type pinion netdev lo"));
 	raw_driver = PINION_DRIVER_ID;
-	CHECK_EQ(get_context(&good_open, sizeof(good_open), &resp,
+	CHECK_EQ(get_context(&mlx5_box_opens, sizeof(mlx5_box_opens), &resp,
 			     sizeof(resp)),
 		 EINVAL);
 	raw_driver = RDMA_DRIVER_MLX5;
-	CHECK_EQ(get_context(&good_open, sizeof(good_open), &resp,
+	CHECK_EQ(get_context(&mlx5_box_opens, sizeof(mlx5_box_opens), &resp,
 			     sizeof(resp)),
 		 0);
 }
@@ -789,9 +714,9 @@ static void mx11_numbers(void)
 	char said[64];
 
 	link_add();
-	CHECK(parent_says(NAME, "vendor", said, sizeof(said)));
+	CHECK(parent_says(MLX5_BOX, "vendor", said, sizeof(said)));
 	CHECK(!strcmp(said, "0xffff\n"));
-	CHECK(parent_says(NAME, "device", said, sizeof(said)));
+	CHECK(parent_says(MLX5_BOX, "device", said, sizeof(said)));
 	CHECK(!strcmp(said, "0x0001\n"));
 	CHECK(!parent_says(device_name(), "vendor", said, sizeof(said)));
 	CHECK(!parent_says(device_name(), "device", said, sizeof(said)));
@@ -906,15 +831,16 @@ static void mx14_shown(void)
 	CHECK_EQ(create_cq(&cq_req, sizeof(cq_req), &cq), 0);
 	CHECK_EQ(resize_cq(cq, 511, &other, sizeof(other)), 0);
 	qp_req = good_qp();
-	CHECK_EQ(raw_create_qp(fd, make_pd(), cq, -1, 64, &payload, &qp), 0);
+	CHECK_EQ(raw_create_qp(fd, mlx5_box_pd(fd), cq, -1, 64, &payload, &qp),
+		 0);
 	record = (uint32_t *)(uintptr_t)qp_req.db_addr;
 	record[0] = htobe32(5);
 	record[1] = htobe32(3);
-	said = rdma_says("-dd resource show cq dev " NAME);
+	said = rdma_says("-dd resource show cq dev " MLX5_BOX);
 	/* That which ends the first ring is not counted. */
 	if (!strstr(said, "drv_entries 512 drv_unpolled 0"))
 		FAIL("%s", said);
-	said = rdma_says("-dd resource show qp link " NAME "/-");
+	said = rdma_says("-dd resource show qp link " MLX5_BOX "/-");
 	if (!strstr(said, "sq_entries 64") || !strstr(said, "sq_waiting 3") ||
 	    !strstr(said, "rq_entries 64") || !strstr(said, "rq_waiting 5"))
 		FAIL("%s", said);

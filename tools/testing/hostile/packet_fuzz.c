@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Packets of all kinds, as many as there is time for: random ones, wrong ones, copies, those of
- * strangers, and those that the peer of a connection may send, with wrong contents. Meanwhile
- * another process uses the device correctly (item PF1).
+ * strangers, and those that the peer of a connection may send, with wrong contents. Some come as
+ * trains, several in one buffer. Meanwhile another process uses the device correctly (item PF1).
  */
 #include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 enum {
 	LEN = 64 << 10,
 	BATCH = 64, /* packets between two looks at the connections */
+	TRAIN = 32, /* packets of one buffer, at most */
 	LEAST = 100000, /* packets */
 	RECENT = 128, /* packets that may be sent again */
 	DEEP = 16, /* requests and receives that are posted */
@@ -53,6 +56,26 @@ static const char *const counter_of[KINDS] = {
 	[MALFORMED] = "rx_malformed",
 };
 static unsigned long sent[KINDS];
+static unsigned long in_trains;
+
+/*
+ * All counters that say what became of a packet, but for messages that were performed. Each packet
+ * counts in one of them; of datagrams, and of messages that break the connection, some count in others,
+ * too, which are left out here.
+ */
+static const char *const fates[] = {
+	"rx_icrc_encapsulated",
+	"rx_no_queue",
+	"rx_malformed",
+	"rx_strangers",
+	"rx_overruns",
+	"rx_gap_drops",
+	"rx_page_drops",
+	"rx_early_drops",
+	"rx_stale",
+	"ud_drops",
+	"duplicate_request",
+};
 
 /* ------------------------------------------------------------------ what is sent */
 
@@ -221,7 +244,7 @@ static void make(struct forge_packet *packet, enum kind kind)
 		make_sound(packet);
 	}
 	if (kind == NOBODY)
-		forge_set_qpn(packet, FORGED_QPN + rnd_below(1000));
+		forge_set_qpn(packet, FORGED_QPN + 1 + rnd_below(1000));
 	if (kind == STRANGE) {
 		forge_set_stranger(packet);
 		if (rnd_below(2))
@@ -240,20 +263,95 @@ static void make(struct forge_packet *packet, enum kind kind)
 			1 << rnd_below(8);
 }
 
-static void send_batch(void)
+/* It was made, and is sent: others may be copies of it. */
+static void count_sent(const struct forge_packet *packet, enum kind kind)
+{
+	sent[kind]++;
+	if (kind != COPY)
+		recent[rnd_below(RECENT)] = *packet;
+}
+
+static void send_each(void)
 {
 	enum kind kind;
 	int i;
 
-	forge_selective(rnd_below(2));
 	for (i = 0; i < BATCH; i++) {
 		kind = rnd_below(KINDS);
 		make(&packets[i], kind);
-		sent[kind]++;
-		if (kind != COPY)
-			recent[rnd_below(RECENT)] = packets[i];
+		count_sent(&packets[i], kind);
 	}
 	forge_send(packets, BATCH);
+}
+
+/*
+ * Make a packet as @kind is made, but of @length bytes. A copy has a length of its own, so there is
+ * another of the peer's instead.
+ */
+static enum kind make_of_length(struct forge_packet *packet, enum kind kind,
+				size_t length, const uint32_t *psn)
+{
+	if (kind == COPY)
+		kind = PEERS;
+	make(packet, kind);
+	/* Beyond its end are bytes of packets before. */
+	packet->length = length;
+	if (psn)
+		forge_set_psn(packet, *psn);
+	/* At this length it may have room for its headers, so it needs an opcode that nobody has. */
+	if (kind == MALFORMED)
+		forge_byte(packet, FORGE_BTH)[0] = 0xc0 | rnd();
+	forge_finish(packet);
+	if (kind == DAMAGED)
+		forge_byte(packet, FORGE_BTH + 12)[rnd_below(4)] ^=
+			1 << rnd_below(8);
+	return kind;
+}
+
+/* Mostly of one kind, as then some are delivered together; and often in order. */
+static void send_train(struct forge_packet *train, int count)
+{
+	enum kind first = rnd_below(KINDS), kind;
+	bool in_order = rnd_below(2);
+	uint32_t psn = some_psn(peer_psn);
+	size_t length;
+	int i;
+
+	make(train, first);
+	length = train->length;
+	for (i = 0; i < count; i++, psn++) {
+		kind = rnd_below(4) ? first : rnd_below(KINDS);
+		/* A buffer has one sender. */
+		if (first == STRANGE || kind == STRANGE)
+			kind = first;
+		kind = make_of_length(&train[i], kind, length,
+				      in_order ? &psn : NULL);
+		count_sent(&train[i], kind);
+	}
+	forge_send_train(train, count);
+	in_trains += count;
+}
+
+static void send_trains(void)
+{
+	int i, count;
+
+	for (i = 0; i < BATCH; i += count) {
+		count = 2 + rnd_below(TRAIN - 1);
+		if (count > BATCH - i)
+			count = BATCH - i;
+		send_train(packets + i, count);
+	}
+}
+
+/* BATCH packets, one by one or as trains. */
+static void send_batch(void)
+{
+	forge_selective(rnd_below(2));
+	if (rnd_below(8))
+		send_each();
+	else
+		send_trains();
 }
 
 /* -------------------------------------------------------- what it is sent to */
@@ -325,6 +423,19 @@ static void look_at_connection(void)
 		connect_again();
 }
 
+/* How many packets have found a socket full. */
+static long long lost(void)
+{
+	static const char says[] =
+		"awk '/^Udp: [0-9]/ { print $6 }' /proc/net/snmp";
+	char line[32] = {};
+	FILE *out = MUST(popen(says, "r"));
+
+	CHECK(fgets(line, sizeof(line), out));
+	pclose(out);
+	return atoll(line);
+}
+
 static void begin(void)
 {
 	struct qp_cfg cfg = {
@@ -352,17 +463,52 @@ static void begin(void)
 }
 
 /*
+ * Nobody else's packets are counted now: the other process has ended, and the peer of @end does not
+ * exist. Only trains to a queue pair that takes them count, which are those of few kinds.
+ */
+static void trains_come_together(void)
+{
+	/* About a ninth of the packets are; in 20 rounds it may be a twentieth by chance. */
+	enum { ROUNDS = 100, SHARE = 20 };
+	long long before = device_counter_now("rx_burst_packets"), together;
+	double limit;
+	int i;
+
+	in_trains = 0;
+	for (i = 0; i < ROUNDS; i++) {
+		look_at_connection();
+		keep_busy();
+		send_trains();
+	}
+	limit = now() + patience(10);
+	do {
+		together = device_counter_now("rx_burst_packets") - before;
+	} while (together < (long long)in_trains / SHARE && now() < limit);
+	note("in trains: %lu, delivered together: %lld", in_trains, together);
+	CHECK(together >= (long long)in_trains / SHARE);
+	buf_check(closed.buf);
+	buf_check(elsewhere.buf);
+}
+
+/*
  * Random packets beside a process that uses the device: each is counted for its reason, and the
  * process goes on.
  */
 static void pf1_packets(void)
 {
-	long long before[KINDS] = {}, counted[KINDS];
+	long long before[KINDS] = {}, counted[KINDS], fate[ARRAY_SIZE(fates)];
+	long long found = 0, full;
+	unsigned long answers = 0;
 	double until = now() + opt.seconds;
 	unsigned long all = 0;
 	enum kind kind;
+	size_t i;
 
 	begin();
+	full = lost();
+	forge_count();
+	for (i = 0; i < ARRAY_SIZE(fates); i++)
+		fate[i] = device_counter(fates[i]);
 	for (kind = 0; kind < KINDS; kind++) {
 		if (!counter_of[kind])
 			continue;
@@ -374,6 +520,7 @@ static void pf1_packets(void)
 		keep_busy();
 		send_batch();
 		all += BATCH;
+		answers += forge_heard();
 	}
 	note("packets: %lu, to %lu connections", all, connections + 1);
 	CHECK(all >= LEAST);
@@ -391,10 +538,30 @@ static void pf1_packets(void)
 		note("%s: %lld, sent %lu", counter_of[kind], counted[kind],
 		     sent[kind]);
 	}
+	answers += forge_heard();
+	for (i = 0; i < ARRAY_SIZE(fates); i++) {
+		fate[i] = device_counter(fates[i]) - fate[i];
+		note("%s: %lld", fates[i], fate[i]);
+		found += fate[i];
+	}
+	full = lost() - full;
+	found += (long long)(received + received_datagrams) + full;
+	note("lost: %lld, answers: %lu", full, answers);
+	note("%lld of %lu packets are found again", found - (long long)answers,
+	     all);
+	/* The rest are acknowledgments, READs, WRITEs and atomics; and the other process has duplicates. */
+	found -= (long long)answers;
+	CHECK(found >= (long long)(all - all / 33));
+	CHECK(found <= (long long)(all + all / 33));
 	/* A busy receiver may have lost some, as its socket was full. */
-	for (kind = 0; kind < KINDS; kind++)
-		if (counter_of[kind])
-			CHECK(counted[kind] >= (long long)sent[kind] / 4);
+	for (kind = 0; kind < KINDS; kind++) {
+		if (!counter_of[kind])
+			continue;
+		CHECK(counted[kind] >= (long long)sent[kind] / 4);
+		CHECK(counted[kind] >=
+		      (long long)(sent[kind] - all / 33) - full);
+	}
+	trains_come_together();
 }
 
 static const struct test tests[] = {

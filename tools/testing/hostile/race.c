@@ -545,7 +545,7 @@ static void p6_waiting(void)
 {
 	/* So much that the doorbell leaves the rest to the work item. */
 	enum { ROUNDS = 100, WRITES = 64, LENGTH = 8 << 20 };
-	long long waits = device_counter("rnr_waits");
+	long long waits = device_counter("rnr_nak_retry_err");
 	struct ibv_send_wr wrs[WRITES];
 	struct ibv_sge sge;
 	int round, i, done, stopped = 0;
@@ -593,7 +593,8 @@ static void p6_waiting(void)
 	note("%d ended before their messages", stopped);
 	CHECK(stopped || !dev.pinion);
 	if (waits >= 0)
-		CHECK(device_counter("rnr_waits") >= waits + ROUNDS / 4);
+		CHECK(device_counter("rnr_nak_retry_err") >=
+		      waits + ROUNDS / 4);
 }
 
 static const struct test tests[] = {

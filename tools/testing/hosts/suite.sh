@@ -92,10 +92,22 @@ ways() {
 # Bytes of the messages that are compared.
 length=100001
 with_rxe() { # OPTIONS-OF-PERFTEST...
+	local mtu
 	echoes
 	perftest write-bw$as ib_write_bw -s 65536 -n 100 "$@"
 	perftest read-bw$as ib_read_bw -s 65536 -n 100 "$@"
 	perftest send-bw$as ib_send_bw -s 65536 -n 100 "$@"
+	for mtu in 256 512 1024; do
+		perftest write-bw-$mtu$as ib_write_bw -m $mtu -s 65536 -n 50 "$@"
+		perftest read-bw-$mtu$as ib_read_bw -m $mtu -s 65536 -n 50 "$@"
+		perftest send-bw-$mtu$as ib_send_bw -m $mtu -s 65536 -n 50 "$@"
+	done
+	perftest write-uc$as ib_write_lat -c UC -s 5000 -n 50 "$@"
+	perftest send-uc$as ib_send_lat -c UC -s 5000 -n 50 "$@"
+	perftest send-ud$as ib_send_lat -c UD -s 1024 -n 50 "$@"
+	perftest send-srq$as ib_send_bw --use-srq -s 65536 -n 50 "$@"
+	perftest fetch-add$as ib_atomic_bw -A FETCH_AND_ADD -n 50 "$@"
+	perftest compare-swap$as ib_atomic_bw -A CMP_AND_SWP -n 50 "$@"
 	pingpong rc $length
 	pingpong ud 1024
 	by_address

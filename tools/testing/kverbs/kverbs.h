@@ -12,6 +12,8 @@
 /* ------------------------------------------------------------- the device (main.c) */
 
 extern struct ib_device *kverbs_device;
+/* Does it send packets even to peers on this host? */
+extern bool kverbs_packets;
 
 /* ------------------------------------------------------------ queue pairs (pair.c) */
 

@@ -9,6 +9,11 @@
 
 struct ib_device *kverbs_device;
 
+/* Loaded by who knows the device's attribute wire, which only user space can read. */
+bool kverbs_packets;
+module_param_named(packets, kverbs_packets, bool, 0444);
+MODULE_PARM_DESC(packets, "the device sends packets even to peers on this host");
+
 static int kverbs_add(struct ib_device *device)
 {
 	if (kverbs_device || strncmp(dev_name(&device->dev), "pinion", 6))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include <arpa/inet.h>
+#include <errno.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
@@ -44,13 +45,13 @@ static int tag_beside(struct msghdr *msg)
 	return -1;
 }
 
-void capture_next(int fd, struct captured *seen, uint32_t qpn)
+/* The next packet that leaves for port 4791. False: with MSG_DONTWAIT among @flags, there is none. */
+static bool capture_roce(int fd, struct captured *seen, int flags)
 {
 	char control[256];
 	struct iovec all = { seen->bytes, sizeof(seen->bytes) };
 	struct sockaddr_ll from;
 	struct msghdr msg;
-	const uint8_t *bth;
 	uint32_t type;
 
 	for (;;) {
@@ -60,7 +61,10 @@ void capture_next(int fd, struct captured *seen, uint32_t qpn)
 				       .msg_iovlen = 1,
 				       .msg_control = control,
 				       .msg_controllen = sizeof(control) };
-		CHECK(recvmsg(fd, &msg, 0) > 0);
+		if (recvmsg(fd, &msg, flags) <= 0) {
+			CHECK(flags & MSG_DONTWAIT && errno == EAGAIN);
+			return false;
+		}
 		seen->tag = tag_beside(&msg);
 		seen->ip = seen->bytes + ETHER;
 		type = get16(seen->ip - 2);
@@ -74,9 +78,24 @@ void capture_next(int fd, struct captured *seen, uint32_t qpn)
 			continue;
 		seen->v6 = type == ETH_P_IPV6;
 		seen->udp = seen->ip + (seen->v6 ? 40 : 20);
-		bth = seen->udp + 8;
-		if (get16(seen->udp + 2) == UDP_PORT &&
-		    (uint32_t)(bth[5] << 16 | bth[6] << 8 | bth[7]) == qpn)
-			return;
+		if (get16(seen->udp + 2) == UDP_PORT)
+			return true;
 	}
+}
+
+void capture_next(int fd, struct captured *seen, uint32_t qpn)
+{
+	const uint8_t *bth;
+
+	do {
+		capture_roce(fd, seen, 0);
+		bth = seen->udp + 8;
+	} while ((uint32_t)(bth[5] << 16 | bth[6] << 8 | bth[7]) != qpn);
+}
+
+bool capture_is_empty(int fd)
+{
+	static struct captured seen;
+
+	return !capture_roce(fd, &seen, MSG_DONTWAIT);
 }

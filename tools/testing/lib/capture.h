@@ -26,4 +26,7 @@ int capture_open(const char *netdev);
 /* Waits for the next packet to queue pair @qpn. */
 void capture_next(int fd, struct captured *seen, uint32_t qpn);
 
+/* Has no packet of RoCEv2 left since? */
+bool capture_is_empty(int fd);
+
 #endif /* PINION_TEST_CAPTURE_H */

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -96,28 +97,48 @@ struct ibv_gid_entry device_use_address(struct device *device, bool v6)
 	return entry;
 }
 
+/* The firmware version of a device, which has the name of its driver; false if that cannot be read. */
+static bool read_version(const char *device, char *version, size_t size)
+{
+	char path[128];
+	FILE *file;
+	bool got;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/fw_ver", device);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	got = fgets(version, size, file);
+	fclose(file);
+	return got;
+}
+
 static bool is_pinion(struct ibv_device *device)
 {
-	char path[128], version[64] = "";
-	FILE *file;
+	char version[64];
 
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/fw_ver",
-		 ibv_get_device_name(device));
 	/* Must not fail: a pinion device taken for another one would skip half of the tests. */
-	file = MUST(fopen(path, "r"));
-	MUST(fgets(version, sizeof(version), file));
-	fclose(file);
+	CHECK(read_version(ibv_get_device_name(device), version,
+			   sizeof(version)));
 	return !strncmp(version, "pinion", 6);
 }
 
-/* Does the device send packets even to peers on this host? */
-static bool sends_packets(struct ibv_device *device)
+bool device_is_pinion(void)
+{
+	char version[64];
+
+	return read_version(name, version, sizeof(version)) &&
+	       !strncmp(version, "pinion", 6);
+}
+
+/* To which peers does the device send packets? As the module parameter `wire'. */
+static int wire_of(struct ibv_device *device)
 {
 	long long wire = file_number("", "/sys/class/infiniband/%s/wire",
 				     ibv_get_device_name(device));
 
 	CHECK(wire >= 0);
-	return wire == 2;
+	return (int)wire;
 }
 
 static void open_as(struct device *d, struct ibv_device *device, int gid_index)
@@ -130,7 +151,8 @@ static void open_as(struct device *d, struct ibv_device *device, int gid_index)
 	CHECK_EQ(ibv_query_gid(d->ctx, 1, d->gid_index, &d->gid), 0);
 	d->pinion = is_pinion(device);
 	d->persistent = d->attr.device_cap_flags_ex & 1ULL << 39;
-	d->packets = d->pinion && sends_packets(device);
+	d->wire = d->pinion ? wire_of(device) : 0;
+	d->packets = d->wire == 2;
 }
 
 int device_await_gid(const struct device *device, const union ibv_gid *gid)
@@ -242,6 +264,12 @@ long long device_counter(const char *counter)
 			   name, counter);
 }
 
+long long device_counter_now(const char *counter)
+{
+	usleep(100000);
+	return device_counter(counter);
+}
+
 void counter_await_at(const char *file, int line, const char *counter,
 		      long long want)
 {
@@ -268,6 +296,19 @@ void counter_await_least(const char *counter, long long least)
 	}
 }
 
+void lacks_at(const char *file, int line, const char *fmt, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	if (dev.pinion)
+		failed(file, line, "a pinion device has it no more: %s", text);
+	skip("%s", text);
+}
+
 void need_root(void)
 {
 	if (geteuid())
@@ -276,11 +317,8 @@ void need_root(void)
 
 void need_odp(void)
 {
-	if (dev.attr.odp_caps.general_caps & IBV_ODP_SUPPORT)
-		return;
-	if (dev.pinion)
-		FAIL("the device has no on-demand paging any more");
-	skip("issue: on-demand paging");
+	if (!(dev.attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
+		lacks("issue: on-demand paging");
 }
 
 uint64_t port_counter(const char *counter)

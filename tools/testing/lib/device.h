@@ -20,6 +20,7 @@ struct device {
 	int gid_index;
 	bool pinion; /* a pinion device */
 	bool persistent; /* supports FLUSH to persistence */
+	int wire; /* pinion: 0 it has no packets, 1 to other hosts only, 2 to all peers */
 	bool packets; /* sends packets even to peers on this host */
 	const char *net; /* its network namespace; NULL: ours */
 };
@@ -62,6 +63,8 @@ struct ibv_context *device_beside(void);
 
 /* Read a counter of /sys/class/infiniband/DEVICE/ports/1/hw_counters; -1 if there is none. */
 long long device_counter(const char *name);
+/* The same as of now: the kernel reads counters anew only some times a second. */
+long long device_counter_now(const char *name);
 
 /* Waits until this counter is @want: the kernel shows values that may be a little old. */
 #define counter_await(name, want) \
@@ -73,8 +76,18 @@ void counter_await_least(const char *name, long long least);
 
 /* The name of the device, as of `rdma link'. */
 const char *device_name(void);
+/* dev.pinion for who has not opened it; false if there is no such device any more. */
+bool device_is_pinion(void);
 
-/* Skip the test unless it runs as root; unless the device has ODP. */
+/*
+ * The device lacks what a test needs: skips the test, but a pinion device has it all, and the test
+ * fails.
+ */
+#define lacks(...) lacks_at(__FILE__, __LINE__, __VA_ARGS__)
+void lacks_at(const char *file, int line, const char *fmt, ...)
+	__attribute__((noreturn, format(printf, 3, 4)));
+
+/* Skip the test unless it runs as root; unless the device has ODP, as by lacks(). */
 void need_root(void);
 void need_odp(void);
 

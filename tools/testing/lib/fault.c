@@ -66,19 +66,35 @@ static void set_number(const char *file, unsigned long value)
 	set(file, text);
 }
 
-/*
- * Exclude the allocations of a function. The reference trackers of the network warn loudly if
- * they get no memory.
- */
-static void spare(const char *function)
+static void set_of_kind(const char *kind, const char *name, unsigned long value)
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "%s/%s", kind, name);
+	set_number(file, value);
+}
+
+/* Exclude the allocations of a function from faults of this kind. */
+static void spare(const char *kind, const char *function)
 {
 	unsigned long start, end;
 
 	if (!find_function(function, &start, &end))
 		return;
-	set_number("failslab/reject-start", start);
-	set_number("failslab/reject-end", end);
-	set_number("failslab/stacktrace-depth", DEEP);
+	set_of_kind(kind, "reject-start", start);
+	set_of_kind(kind, "reject-end", end);
+	set_of_kind(kind, "stacktrace-depth", DEEP);
+}
+
+static void spare_some(void)
+{
+	/* The reference trackers of the network warn loudly if they get no memory. */
+	spare("failslab", "ref_tracker_alloc");
+	/*
+	 * Small objects fail by themselves. The pages they are in are needed by chance: with them the
+	 * same call would have one place more now and then where it can fail.
+	 */
+	spare("fail_page_alloc", "new_slab");
 }
 
 static void open_own(void)
@@ -96,7 +112,7 @@ static void let_allocations_fail(void)
 	set("fail_page_alloc/ignore-gfp-highmem", "N");
 	set("fail_page_alloc/min-order", "0");
 	set("fail_page_alloc/verbose", "0");
-	spare("ref_tracker_alloc");
+	spare_some();
 }
 
 void fault_prepare(void)
@@ -177,13 +193,10 @@ enum { ALLOCATIONS = 2 }; /* of the kinds */
 
 static void set_each(size_t count, const char *name, unsigned long value)
 {
-	char file[64];
 	size_t i;
 
-	for (i = 0; i < count; i++) {
-		snprintf(file, sizeof(file), "%s/%s", kinds[i], name);
-		set_number(file, value);
-	}
+	for (i = 0; i < count; i++)
+		set_of_kind(kinds[i], name, value);
 }
 
 static void require(unsigned long start, unsigned long end, unsigned int depth)
@@ -198,7 +211,18 @@ void fault_anywhere(void)
 	require(0, -1UL, DEEP);
 	set_each(ALLOCATIONS, "reject-start", 0);
 	set_each(ALLOCATIONS, "reject-end", 0);
-	spare("ref_tracker_alloc");
+	spare_some();
+}
+
+/*
+ * In this order: if the filter went first, each allocation of each process would fail until the
+ * probability is 0.
+ */
+static void stop_failing(void)
+{
+	set_each(ALLOCATIONS, "probability", 0);
+	set_each(ALLOCATIONS, "times", 0);
+	fault_anywhere();
 }
 
 void fault_not_in(const char *const *functions, size_t count)
@@ -248,7 +272,7 @@ void fault_only_in_module(const char *module, unsigned int depth)
 	unsigned long start, size;
 
 	find_module(module, &start, &size);
-	undo_at_end(fault_anywhere);
+	undo_at_end(stop_failing);
 	require(start, start + size, OWN_CALLS + depth);
 }
 
@@ -258,20 +282,13 @@ void fault_only_in_function(const char *function)
 
 	if (!find_function(function, &start, &end))
 		FAIL("no function %s", function);
-	undo_at_end(fault_anywhere);
+	undo_at_end(stop_failing);
 	require(start, end, DEEP);
 }
 
 /* ------------------------------------------------------ everywhere, now and then */
 
 enum { MANY = 1000000000 };
-
-static void stop_failing(void)
-{
-	set_each(ALLOCATIONS, "probability", 0);
-	set_each(ALLOCATIONS, "times", 0);
-	fault_anywhere();
-}
 
 void fault_often_prepare(const char *module)
 {

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <linux/filter.h>
 #include <netinet/ip.h>
 #include <netinet/udp.h>
 #include <string.h>
@@ -33,23 +34,41 @@ enum {
 
 static int raw_socket = -1, listening = -1;
 static bool selective;
+/* Where packets go, but for trains. */
+static uint8_t destination[4];
+
+void forge_to_group(const union ibv_gid *group)
+{
+	memcpy(destination, (group ? group : &dev.gid)->raw + 12,
+	       sizeof(destination));
+}
 
 void forge_selective(bool says)
 {
 	selective = says;
 }
 
-void forge_begin(struct end *end, const struct qp_cfg *cfg)
+void forge_open(void)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 
 	need_root();
-	if (!dev.packets)
-		skip("no packets to peers on this host");
 	CHECK(!memcmp(dev.gid.raw, mapped, sizeof(mapped)));
 	raw_socket = socket(AF_INET, SOCK_RAW, IPPROTO_RAW);
 	CHECK(raw_socket >= 0);
+	/* What goes to a group goes by the netdev that has this address. */
+	CHECK_EQ(setsockopt(raw_socket, IPPROTO_IP, IP_MULTICAST_IF,
+			    dev.gid.raw + 12, sizeof(struct in_addr)),
+		 0);
 	forge_selective(false);
+	forge_to_group(NULL);
+}
+
+void forge_begin(struct end *end, const struct qp_cfg *cfg)
+{
+	if (!dev.packets)
+		skip("no packets to peers on this host");
+	forge_open();
 	end_make(end, cfg);
 	forge_connect(end);
 }
@@ -142,7 +161,7 @@ static size_t put_packet(uint8_t *packet, const uint8_t *source,
 	packet[8] = 64;
 	packet[9] = IPPROTO_UDP;
 	memcpy(packet + 12, source, 4);
-	memcpy(packet + 16, dev.gid.raw + 12, 4);
+	memcpy(packet + 16, destination, 4);
 	put16(packet + 20, SOURCE_PORT);
 	put16(packet + 22, PORT);
 	put16(packet + 24, all - IP_BYTES);
@@ -171,12 +190,20 @@ static struct sockaddr_in own_address(int port)
 	return address;
 }
 
+static struct sockaddr_in destination_address(void)
+{
+	struct sockaddr_in address = own_address(0);
+
+	memcpy(&address.sin_addr, destination, 4);
+	return address;
+}
+
 static void send_from(const uint8_t *source, uint8_t tos,
 		      enum forge_opcode opcode, const struct end *to,
 		      uint32_t psn, const void *rest, size_t bytes)
 {
 	const struct forged forged = { opcode, to, psn, rest, bytes };
-	struct sockaddr_in address = own_address(0);
+	struct sockaddr_in address = destination_address();
 	uint8_t packet[LARGEST];
 	size_t all = put_packet(packet, source, &forged);
 
@@ -191,12 +218,13 @@ static void send_from(const uint8_t *source, uint8_t tos,
  * The CRCs are computed for IP identification 0, which the kernel uses for packets with DF of a
  * socket that is not connected.
  */
-static int train_socket(size_t piece)
+static int train_socket(const uint8_t *source, size_t piece)
 {
 	struct sockaddr_in address = own_address(SOURCE_PORT);
 	int size = (int)piece, whole = IP_PMTUDISC_DO, again = 1;
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 
+	memcpy(&address.sin_addr, source, 4);
 	CHECK(fd >= 0);
 	CHECK_EQ(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &again,
 			    sizeof(again)),
@@ -210,12 +238,25 @@ static int train_socket(size_t piece)
 	return fd;
 }
 
-void forge_train(const struct forged *packets, int count, size_t piece)
+/* From and to addresses of IPv4. */
+static void train_send(const uint8_t *from, const uint8_t *to,
+		       const uint8_t *train, size_t bytes, size_t piece)
 {
 	struct sockaddr_in address = own_address(PORT);
+	int fd = train_socket(from, piece);
+
+	memcpy(&address.sin_addr, to, sizeof(address.sin_addr));
+	CHECK_EQ(sendto(fd, train, bytes, 0, (void *)&address, sizeof(address)),
+		 (ssize_t)bytes);
+	close(fd);
+}
+
+static void train_to(const uint8_t *to, const struct forged *packets, int count,
+		     size_t piece)
+{
 	uint8_t packet[LARGEST], train[32768];
-	int i, fd = train_socket(piece);
 	size_t all, bytes = 0;
+	int i;
 
 	for (i = 0; i < count; i++) {
 		all = put_packet(packet, dev.gid.raw + 12, &packets[i]) -
@@ -224,9 +265,18 @@ void forge_train(const struct forged *packets, int count, size_t piece)
 		memcpy(train + bytes, packet + BEFORE, all);
 		bytes += all;
 	}
-	CHECK_EQ(sendto(fd, train, bytes, 0, (void *)&address, sizeof(address)),
-		 (ssize_t)bytes);
-	close(fd);
+	train_send(dev.gid.raw + 12, to, train, bytes, piece);
+}
+
+void forge_train(const struct forged *packets, int count, size_t piece)
+{
+	train_to(dev.gid.raw + 12, packets, count, piece);
+}
+
+void forge_train_astray(const uint8_t *group, const struct forged *packets,
+			int count, size_t piece)
+{
+	train_to(group ?: stranger_address, packets, count, piece);
 }
 
 void forge(enum forge_opcode opcode, const struct end *to, uint32_t psn,
@@ -269,6 +319,15 @@ void forge_set_stranger(struct forge_packet *packet)
 	memcpy(packet->bytes + 12, stranger_address, 4);
 }
 
+void forge_set_psn(struct forge_packet *packet, uint32_t psn)
+{
+	uint8_t *at = packet->bytes + BEFORE + 9;
+
+	at[0] = psn >> 16;
+	at[1] = psn >> 8;
+	at[2] = psn;
+}
+
 void forge_finish(struct forge_packet *packet)
 {
 	size_t end = packet->length - CRC_BYTES;
@@ -282,7 +341,7 @@ void forge_finish(struct forge_packet *packet)
 
 void forge_send(struct forge_packet *packets, int count)
 {
-	struct sockaddr_in address = own_address(0);
+	struct sockaddr_in address = destination_address();
 	struct mmsghdr messages[MOST] = {};
 	struct iovec pieces[MOST];
 	int i, done;
@@ -300,6 +359,20 @@ void forge_send(struct forge_packet *packets, int count)
 		done = sendmmsg(raw_socket, messages + i, count - i, 0);
 		CHECK(done > 0);
 	}
+}
+
+void forge_send_train(const struct forge_packet *packets, int count)
+{
+	size_t each = packets->length - BEFORE, bytes = count * each;
+	uint8_t train[65536 - BEFORE];
+	int i;
+
+	CHECK(bytes <= sizeof(train));
+	for (i = 0; i < count; i++) {
+		CHECK_EQ(packets[i].length, packets->length);
+		memcpy(train + i * each, packets[i].bytes + BEFORE, each);
+	}
+	train_send(packets->bytes + 12, dev.gid.raw + 12, train, bytes, each);
 }
 
 void forge_listen(void)
@@ -385,6 +458,45 @@ static const uint8_t *hear(enum forge_opcode opcode)
 		bth = hear_any();
 	while (bth[0] != opcode || get24(bth + 5) != FORGED_QPN);
 	return bth;
+}
+
+void forge_count(void)
+{
+	/* The word of the queue pair's number. */
+	struct sock_filter steps[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, BEFORE + 4),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xffffff),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FORGED_QPN, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, ~0u),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	const struct sock_fprog filter = { sizeof(steps) / sizeof(*steps),
+					   steps };
+	int bytes = 64 << 20;
+
+	listening = socket(AF_INET, SOCK_RAW | SOCK_NONBLOCK, IPPROTO_UDP);
+	CHECK(listening >= 0);
+	CHECK_EQ(setsockopt(listening, SOL_SOCKET, SO_ATTACH_FILTER, &filter,
+			    sizeof(filter)),
+		 0);
+	CHECK_EQ(setsockopt(listening, SOL_SOCKET, SO_RCVBUFFORCE, &bytes,
+			    sizeof(bytes)),
+		 0);
+}
+
+unsigned long forge_heard(void)
+{
+	unsigned long packets = 0;
+	const uint8_t *bth;
+	ssize_t bytes;
+
+	while ((bytes = recv(listening, heard.bytes, sizeof(heard.bytes), 0)) >
+	       0) {
+		heard.end = heard.bytes + bytes;
+		for (bth = heard.bytes + BEFORE; bth; bth = heard_behind(bth))
+			packets++;
+	}
+	return packets;
 }
 
 bool forge_hear_asking(enum forge_opcode opcode, uint32_t psn)

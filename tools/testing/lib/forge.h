@@ -11,6 +11,7 @@
 /* Opcodes of reliable connections. */
 enum forge_opcode {
 	FORGE_SEND_FIRST = 0x00,
+	FORGE_SEND_MIDDLE = 0x01,
 	FORGE_SEND_LAST = 0x02,
 	FORGE_SEND_LAST_IMM = 0x03,
 	FORGE_SEND_ONLY = 0x04,
@@ -27,16 +28,26 @@ enum forge_opcode {
 	FORGE_ATOMIC_ACKNOWLEDGE = 0x12,
 	FORGE_FETCH_ADD = 0x14,
 	FORGE_FLUSH = 0x1c,
+	FORGE_UC_SEND_LAST = 0x22,
+	FORGE_UC_SEND_ONLY = 0x24,
+	FORGE_UD_SEND_ONLY = 0x64,
 	FORGE_CNP = 0x81, /* of any connection */
 };
 
 enum { FORGED_QPN = 0x345678, FORGED_PSN = 0xfffffa };
 
+/* Open the raw socket. Skips the test for whoever may not. */
+void forge_open(void);
 /*
- * Open the raw socket, and make @end, connected to a forged peer. Skips the test where packets cannot
+ * The same, and make @end, connected to a forged peer. Skips the test where packets cannot
  * be forged.
  */
 void forge_begin(struct end *end, const struct qp_cfg *cfg);
+/*
+ * From now on packets, but not trains, go to this group, by IPv4; or with NULL to the device itself, as
+ * at first.
+ */
+void forge_to_group(const union ibv_gid *group);
 /* From now on packets say that their sender takes part in selective repeat, or not, as at first. */
 void forge_selective(bool says);
 /* Connect @end to a forged peer at the address of the device itself. */
@@ -75,6 +86,13 @@ void forge_hear_gap(uint32_t expected, uint32_t gap, uint32_t count);
 /* Wait for the next NAK to the forged peer, which must have this syndrome and @psn. */
 void forge_hear_nak(uint8_t syndrome, uint32_t psn);
 
+/*
+ * Count the packets that the forged peer is sent from now on. forge_heard() is how many there were
+ * since the last call; it must be called before there are too many to be kept.
+ */
+void forge_count(void);
+unsigned long forge_heard(void);
+
 /* A packet of forge_train(); fields as the arguments of forge(). */
 struct forged {
 	enum forge_opcode opcode;
@@ -91,6 +109,9 @@ size_t forged_bytes(const struct forged *packet);
  * @piece bytes, which need not be the lengths of the packets.
  */
 void forge_train(const struct forged *packets, int count, size_t piece);
+/* The same to a group of IPv4; or if that is NULL, to an address of this host that is no device's. */
+void forge_train_astray(const uint8_t *group, const struct forged *packets,
+			int count, size_t piece);
 
 /*
  * Packets that are made first, changed, and sent many at a time. FORGE_BTH is where the base header
@@ -107,11 +128,17 @@ void forge_make(struct forge_packet *packet, const struct forged *forged);
 /* The byte @at of a packet, to change it. */
 uint8_t *forge_byte(struct forge_packet *packet, size_t at);
 void forge_set_qpn(struct forge_packet *packet, uint32_t qpn);
+void forge_set_psn(struct forge_packet *packet, uint32_t psn);
 /* As if it came from an address of this host that is not the address of the peer. */
 void forge_set_stranger(struct forge_packet *packet);
 /* Make its lengths and its CRC right again. */
 void forge_finish(struct forge_packet *packet);
 void forge_send(struct forge_packet *packets, int count);
+/*
+ * Send @count of one length in one buffer, as forge_train() does. They all come from the address that
+ * the first one has.
+ */
+void forge_send_train(const struct forge_packet *packets, int count);
 
 /* Write a header to @to; each returns the size of the header. */
 size_t forge_reth(void *to, uint64_t addr, uint32_t rkey, uint32_t length);

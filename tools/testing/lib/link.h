@@ -64,6 +64,17 @@ int end_set_state(struct end *end, enum ibv_qp_state state);
 enum ibv_qp_state end_state(const struct end *end);
 /* Wait until it is in @state. */
 void end_await_state(const struct end *end, enum ibv_qp_state state);
+/*
+ * A pinion requester hears nothing any more: its ACK timer expires @retries + 1 times, and is doubled
+ * each time, at most twice (wire.rst, States and timers). How many seconds are at least between the
+ * second time and the last, after which it gives up? @timeout: as of ibv_modify_qp().
+ *
+ * The timer runs since the last answer, so the first time may come at once after the cause; or before
+ * it, and before the caller has looked at his clock, if the peer has not run for a while. And there is
+ * no upper limit to what a test may see: on a busy machine answers come for a while yet, each timer may
+ * expire late, and the thread that looks at it is scheduled later.
+ */
+double end_least_silence(int timeout, int retries);
 
 /* Two ends of this process, connected; NULL for defaults. */
 void link_make(struct link *link, const struct qp_cfg *cfg);

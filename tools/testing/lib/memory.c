@@ -14,6 +14,8 @@
 #include <linux/magic.h>
 
 #include "memory.h"
+#include "merge.h"
+#include "swap.h"
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
@@ -114,23 +116,6 @@ static void *map_file_private(size_t length)
 	return map_and_close(memory_file_of(length), length, MAP_PRIVATE);
 }
 
-const struct memory_kind memory_anonymous = { PAGE, map_anonymous };
-const struct memory_kind memory_thp = { HUGE_PAGE, map_thp };
-const struct memory_kind memory_hugetlb = { HUGE_PAGE, map_hugetlb };
-const struct memory_kind memory_shared = { PAGE, map_shared };
-const struct memory_kind memory_file = { PAGE, map_file };
-const struct memory_kind memory_file_private = { PAGE, map_file_private };
-
-struct buf *memory_new(const struct memory_kind *kind, size_t length,
-		       size_t offset)
-{
-	size_t map_length = offset + length + 2 * kind->page;
-
-	map_length = (map_length + kind->page - 1) & ~(kind->page - 1);
-	return buf_of(kind->map(map_length), map_length, kind->page + offset,
-		      length);
-}
-
 /* Bytes in transparent huge pages of the mapping that begins at @at. */
 static size_t huge_at(const void *at)
 {
@@ -149,6 +134,68 @@ static size_t huge_at(const void *at)
 	}
 	fclose(file);
 	return kib << 10;
+}
+
+/* Drop what it was filled with, and read. */
+static void become_zero(struct buf *buf)
+{
+	volatile const uint8_t *byte = buf->map;
+	size_t at;
+
+	CHECK_EQ(madvise(buf->map, buf->map_length, MADV_DONTNEED), 0);
+	memset(buf->model, 0, buf->map_length);
+	for (at = 0; at < buf->map_length; at += PAGE)
+		CHECK_EQ(byte[at], 0);
+}
+
+static void become_swapped(struct buf *buf)
+{
+	long least = buf->map_length >> 10;
+
+	if (swap_page_out(buf) < least)
+		FAIL("less than %ld KiB are in swap", least);
+}
+
+/* From the last page of the buffer on. */
+static void become_part(struct buf *buf)
+{
+	uintptr_t end = (uintptr_t)buf->data + buf->length;
+	uintptr_t rest = (end + 2 * PAGE) & ~(PAGE - 1);
+	size_t length = buf->map_length - (rest - (uintptr_t)buf->map);
+
+	if (huge_at(buf->map) < buf->map_length)
+		skip("no huge pages were to be had");
+	CHECK_EQ(munmap((void *)rest, length), 0);
+	buf->map_length -= length;
+}
+
+const struct memory_kind memory_anonymous = { PAGE, map_anonymous, NULL };
+const struct memory_kind memory_thp = { HUGE_PAGE, map_thp, NULL };
+const struct memory_kind memory_hugetlb = { HUGE_PAGE, map_hugetlb, NULL };
+const struct memory_kind memory_shared = { PAGE, map_shared, NULL };
+const struct memory_kind memory_file = { PAGE, map_file, NULL };
+const struct memory_kind memory_file_private = { PAGE, map_file_private, NULL };
+const struct memory_kind memory_zero = { PAGE, map_anonymous, become_zero };
+const struct memory_kind memory_swapped = { PAGE, map_anonymous,
+					    become_swapped };
+const struct memory_kind memory_merged = { PAGE, map_anonymous,
+					   merge_with_copy };
+const struct memory_kind memory_thp_part = { HUGE_PAGE, map_thp, become_part };
+
+void memory_settle(const struct memory_kind *kind, struct buf *buf)
+{
+	if (kind->after)
+		kind->after(buf);
+}
+
+struct buf *memory_new(const struct memory_kind *kind, size_t length,
+		       size_t offset)
+{
+	size_t map_length = offset + length + 2 * kind->page;
+
+	map_length = (map_length + kind->page - 1) & ~(kind->page - 1);
+	return buf_of(kind->map(map_length), map_length, kind->page + offset,
+		      length);
 }
 
 bool memory_is(const struct memory_kind *kind, const struct buf *buf)

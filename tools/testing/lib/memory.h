@@ -10,10 +10,20 @@
 struct memory_kind {
 	size_t page; /* page size */
 	void *(*map)(size_t length);
+	/* What happens to it once it has its contents; NULL: nothing. */
+	void (*after)(struct buf *buf);
 };
 
 extern const struct memory_kind memory_anonymous, memory_thp, memory_hugetlb,
 	memory_shared, memory_file, memory_file_private;
+/*
+ * Private memory that was read only, so that it is the zero page; that is in swap; whose pages were
+ * merged with equal ones; and half of a huge page, whose other half is unmapped. Call
+ * memory_settle() once it has its contents, and before that need_swap() or merge_begin().
+ */
+extern const struct memory_kind memory_zero, memory_swapped, memory_merged,
+	memory_thp_part;
+void memory_settle(const struct memory_kind *kind, struct buf *buf);
 
 struct buf *memory_new(const struct memory_kind *kind, size_t length,
 		       size_t offset);

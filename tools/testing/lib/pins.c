@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "file.h"
 #include "harness.h"
@@ -28,28 +29,55 @@ long long pinned_pages(void)
 	return pages;
 }
 
-long long allocated_by(const char *function)
+/*
+ * A line is: bytes, objects, FILE:LINE, [MODULE] if it is one's, func:NAME. Returns false if @word of
+ * @format is in no line, or the kernel counts nothing; else *@sum is of all objects.
+ */
+static bool sum_allocated(const char *format, const char *word, long long *sum)
 {
 	FILE *file = fopen("/proc/allocinfo", "r");
 	char line[512], name[128];
-	long long count, sum = 0;
+	char start[8];
+	long long count;
 	bool known = false;
 
+	snprintf(start, sizeof(start), "%.*s", (int)strcspn(format, "%"),
+		 format);
+	*sum = 0;
 	while (file && fgets(line, sizeof(line), file)) {
-		char *at = strstr(line, " func:");
+		char *at = strstr(line, start);
 
-		if (at && sscanf(at, " func:%127s", name) == 1 &&
-		    !strcmp(name, function) &&
+		if (at && sscanf(at, format, name) == 1 &&
+		    !strcmp(name, word) &&
 		    sscanf(line, "%*d %lld", &count) == 1) {
-			sum += count;
+			*sum += count;
 			known = true;
 		}
 	}
-	if (!file)
+	if (file)
+		fclose(file);
+	return known;
+}
+
+long long allocated_by(const char *function)
+{
+	long long sum;
+
+	if (access("/proc/allocinfo", R_OK))
 		return 0;
-	fclose(file);
-	if (!known)
+	if (!sum_allocated(" func:%127s", function, &sum))
 		FAIL("nothing is allocated in %s() any more", function);
+	return sum;
+}
+
+long long allocated_in(const char *module)
+{
+	long long sum;
+
+	if (access("/proc/allocinfo", R_OK))
+		return -1;
+	if (!sum_allocated(" [%127[^]]", module, &sum))
+		FAIL("nothing is allocated in %s", module);
 	return sum;
 }
 

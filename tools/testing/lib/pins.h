@@ -14,5 +14,7 @@ long vm_pin(int pid);
  * allocations it does not know fails the test. For root.
  */
 long long allocated_by(const char *function);
+/* The same for all functions of a module; -1 if the kernel counts none at all. */
+long long allocated_in(const char *module);
 
 #endif /* PINION_TEST_PINS_H */

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Asks the kernel, by RDMA netlink and a file, what objects there are. Changes nothing.
+ * Asks the kernel, by RDMA netlink and files, what objects there are. Changes nothing.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -72,23 +74,99 @@ static int visit_summary(const struct nlmsghdr *message, void *arg)
 	return MNL_CB_OK;
 }
 
-/* rdma resource does not list windows and dead keys; the debugfs of the driver does. */
-static void read_keys(struct resources *res)
+/*
+ * May files of debugfs be missing? Other drivers have none, and only root reads them. All of our beds
+ * have it, and with it the list of dma-bufs.
+ */
+static bool may_lack_files(void)
 {
-	char path[128], line[512];
-	uint64_t count = 0;
-	FILE *file;
+	return !device_is_pinion() || geteuid() || !getenv("BED");
+}
 
-	snprintf(path, sizeof(path), "/sys/kernel/debug/pinion/%s/keys",
-		 device_name());
-	file = fopen(path, "r");
-	if (!file || res->kinds == RESOURCE_KINDS)
-		return;
+static FILE *open_file(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/pinion/%s/%s",
+		 device_name(), name);
+	return fopen(path, "r");
+}
+
+/* Returns false if there is no room for another kind. */
+static bool add_kind(struct resources *res, const char *name, uint64_t count)
+{
+	if (res->kinds == RESOURCE_KINDS)
+		return false;
+	strcpy(res->kind[res->kinds].name, name);
+	res->kind[res->kinds++].count = count;
+	return true;
+}
+
+/*
+ * rdma resource does not list windows and dead keys; the debugfs of the driver does. Returns false
+ * if the list could not be read.
+ */
+static bool read_keys(struct resources *res)
+{
+	FILE *file = open_file("keys");
+	uint64_t count = 0;
+	char line[512];
+	bool whole;
+
+	if (!file)
+		return may_lack_files();
 	while (fgets(line, sizeof(line), file))
 		count += line[0] == '0';
+	whole = !ferror(file);
 	fclose(file);
-	strcpy(res->kind[res->kinds].name, "keys");
-	res->kind[res->kinds++].count = count;
+	return whole && add_kind(res, "keys", count);
+}
+
+/*
+ * Nor objects that the core does not list, as address handles, umems and doorbell pages: each is
+ * there as "driver NAME". "dm" counts bytes. Returns false if they could not be read.
+ */
+static bool read_objects(struct resources *res)
+{
+	FILE *file = open_file("objects");
+	long long count;
+	char name[8];
+	bool whole;
+
+	if (!file)
+		return may_lack_files();
+	while (res->kinds < RESOURCE_KINDS &&
+	       fscanf(file, "%7s %lld", name, &count) == 2) {
+		snprintf(res->kind[res->kinds].name, sizeof(res->kind[0].name),
+			 "driver %s", name);
+		res->kind[res->kinds++].count = count;
+	}
+	whole = feof(file);
+	fclose(file);
+	return whole;
+}
+
+/*
+ * Of the whole machine: those that nobody has closed or unmapped. Returns false if their number could
+ * not be read.
+ */
+static bool read_dmabufs(struct resources *res)
+{
+	FILE *file = fopen("/sys/kernel/debug/dma_buf/bufinfo", "r");
+	unsigned long long count;
+	char line[512];
+	bool told = false, whole;
+
+	if (!file)
+		return may_lack_files();
+	while (fgets(line, sizeof(line), file)) {
+		/* Another line of each is the total of its devices. */
+		told |= strstr(line, " objects, ") &&
+			sscanf(line, "Total %llu", &count) == 1;
+	}
+	whole = told && !ferror(file);
+	fclose(file);
+	return whole && add_kind(res, "dma-bufs", count);
 }
 
 void resources_read(struct resources *res)
@@ -98,12 +176,12 @@ void resources_read(struct resources *res)
 	for (tries = 0; tries < 10; tries++) {
 		memset(res, 0, sizeof(*res));
 		if (ask(RDMA_NLDEV_CMD_RES_GET, -1, 0, visit_summary, res) &&
-		    res->known)
+		    res->known && read_keys(res) && read_objects(res) &&
+		    read_dmabufs(res))
 			break;
 		res->known = false;
 		usleep(10000);
 	}
-	read_keys(res);
 }
 
 bool resources_differ(const struct resources *a, const struct resources *b,
@@ -323,18 +401,22 @@ static void read_counters(const struct nlattr *region, void *arg)
 	}
 }
 
-bool resources_mr_counter(uint32_t rkey, const char *name, uint64_t *value)
+bool resources_mrn_counter(uint32_t mrn, const char *name, uint64_t *value)
 {
-	struct stat_query query = { .name = name };
-	struct mr_info info;
+	struct stat_query query = { .mrn = mrn, .name = name };
 
-	if (!resources_mr(rkey, &info))
-		return false;
-	query.mrn = info.mrn;
 	each_region(RDMA_NLDEV_CMD_STAT_GET, RDMA_NLDEV_ATTR_RES_MR,
 		    read_counters, &query);
 	*value = query.value;
 	return query.found;
+}
+
+bool resources_mr_counter(uint32_t rkey, const char *name, uint64_t *value)
+{
+	struct mr_info info;
+
+	return resources_mr(rkey, &info) &&
+	       resources_mrn_counter(info.mrn, name, value);
 }
 
 uint64_t region_counter(const struct region *region, const char *name)
@@ -342,6 +424,18 @@ uint64_t region_counter(const struct region *region, const char *name)
 	uint64_t value;
 
 	if (!resources_mr_counter(region->rkey, name, &value))
-		skip("no counter %s of regions", name);
+		lacks("no counter %s of regions", name);
 	return value;
+}
+
+int device_parents(void)
+{
+	DIR *folder = MUST(opendir("/sys/bus/platform/devices"));
+	const struct dirent *entry;
+	int count = 0;
+
+	while ((entry = readdir(folder)))
+		count += !strncmp(entry->d_name, "pinion", 6);
+	closedir(folder);
+	return count;
 }

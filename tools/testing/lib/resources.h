@@ -54,7 +54,12 @@ struct mr_row {
 int resources_mr_rows(uint64_t length, struct mr_row *rows, int max);
 /* Read a counter of one region, as in `rdma statistic show mr'. */
 bool resources_mr_counter(uint32_t rkey, const char *name, uint64_t *value);
+/* The same by the region's number: without CAP_NET_ADMIN nobody is told keys. */
+bool resources_mrn_counter(uint32_t mrn, const char *name, uint64_t *value);
 /* The same; skips the test if the kernel has no such counter. */
 uint64_t region_counter(const struct region *region, const char *name);
+
+/* How many parents of pinion devices there are on this machine: each device has two. */
+int device_parents(void);
 
 #endif /* PINION_TEST_RESOURCES_H */

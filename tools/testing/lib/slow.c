@@ -17,7 +17,7 @@ _Static_assert((int)SLOW_LEN == EXPORTER_SLOW_PAGES * 4096,
 
 struct slow slow_new(void)
 {
-	struct slow slow;
+	struct slow slow = {};
 
 	need_exporter();
 	slow.fd = open("/dev/pinion_exporter", O_RDWR | O_CLOEXEC);
@@ -32,6 +32,10 @@ void slow_hold(const struct slow *slow, bool hold)
 {
 	uint32_t arg = hold;
 
+	if (slow->file) {
+		slow_file_hold(slow->file, hold);
+		return;
+	}
 	CHECK_EQ(ioctl(slow->fd, EXPORTER_HOLD, &arg), 0);
 }
 
@@ -39,6 +43,8 @@ unsigned int slow_waiting(const struct slow *slow)
 {
 	uint32_t waiting;
 
+	if (slow->file)
+		return slow_file_waiting(slow->file);
 	CHECK_EQ(ioctl(slow->fd, EXPORTER_WAITING, &waiting), 0);
 	return waiting;
 }
@@ -52,4 +58,12 @@ void slow_await(const struct slow *slow)
 			FAIL("nobody touches the memory that is held back");
 		usleep(1000);
 	}
+}
+
+void slow_end(struct slow *slow)
+{
+	CHECK_EQ(munmap(slow->map, SLOW_LEN), 0);
+	close(slow->fd);
+	if (slow->file)
+		slow_file_end(slow->file);
 }

@@ -15,12 +15,25 @@
 /* A call with more allocations than this allocates without end. */
 enum { MOST = 20000 };
 
-/* Objects of the device, and pinned pages: those accounted to this process, and all. */
+/*
+ * Objects of the device; pinned pages: those accounted to this process, and all; and the lowest number
+ * that a file can get, as one that is taken and leads to no file is in no list.
+ */
 struct state {
 	struct resources resources;
 	long vm_pin;
 	long long pages;
+	int free_fd;
 };
+
+static int lowest_free_fd(void)
+{
+	int fd = dup(STDERR_FILENO);
+
+	CHECK(fd >= 0);
+	close(fd);
+	return fd;
+}
 
 static void state_read(const struct op *op, struct state *state)
 {
@@ -29,6 +42,7 @@ static void state_read(const struct op *op, struct state *state)
 		resources_read(&state->resources);
 	state->vm_pin = vm_pin(0);
 	state->pages = pinned_pages();
+	state->free_fd = lowest_free_fd();
 }
 
 static bool same(const struct op *op, const struct state *before, char *text,
@@ -41,10 +55,13 @@ static bool same(const struct op *op, const struct state *before, char *text,
 	state_read(op, &after);
 	if (resources_differ(&before->resources, &after.resources, text, size))
 		return false;
-	snprintf(text, size,
-		 "VmPin %ld KiB, was %ld; %lld pages pinned, were %lld",
-		 after.vm_pin, before->vm_pin, after.pages, before->pages);
-	return after.vm_pin == before->vm_pin && after.pages == before->pages;
+	snprintf(
+		text, size,
+		"VmPin %ld KiB, was %ld; %lld pages pinned, were %lld; file %d is next, was %d",
+		after.vm_pin, before->vm_pin, after.pages, before->pages,
+		after.free_fd, before->free_fd);
+	return after.vm_pin == before->vm_pin && after.pages == before->pages &&
+	       after.free_fd == before->free_fd;
 }
 
 /* Waits for up to a minute: objects may be freed by RCU or a work item. */
@@ -90,6 +107,8 @@ static int attempt(const struct op *op, unsigned int nth, bool *hit)
 		*hit = exit_after(op, nth);
 		return 0;
 	}
+	if (op->prepare)
+		op->prepare();
 	fault_arm(nth);
 	err = op->attempt();
 	*hit = fault_disarm();
@@ -97,12 +116,14 @@ static int attempt(const struct op *op, unsigned int nth, bool *hit)
 }
 
 /*
- * A short run skips some of the later faults, and looks for leaks only after some of the
- * faults, because that takes longer than the rest.
+ * A short run skips some of the faults in the middle, and looks for leaks only after some of the
+ * faults, because that takes longer than the rest. The last faults are those of answers, after which
+ * most has to be undone.
  */
 enum {
-	ALL_OF_THE_FIRST = 16,
+	ALL_OF_THE_FIRST = 40,
 	SHORT_STRIDE = 5,
+	ALL_OF_THE_LAST = 12,
 	LOOK_AFTER = 6,
 };
 
@@ -113,56 +134,154 @@ static unsigned int step(unsigned int nth, unsigned int stride)
 	return rnd_in(1, stride);
 }
 
-void sweep_some(const struct op *op, unsigned int stride)
-{
-	unsigned int nth, last = 0, tried = 0, errors = 0, survived = 0;
-	unsigned int at_least = op->at_least ?: 1;
+struct course {
+	const struct op *op;
 	struct state before;
+	unsigned int last, tried, errors, survived;
+	bool hit[MOST];
+};
+
+/* Return: whether there was a call to fail. */
+static bool fail_one(struct course *course, unsigned int nth)
+{
+	const struct op *op = course->op;
+	bool hit;
+	int err;
+
+	context("%s, fault %u", op->name, nth);
+	err = attempt(op, nth, &hit);
+	if (err < 0)
+		FAIL("a negative errno %d", err);
+	if (err)
+		course->errors++;
+	else if (hit)
+		course->survived++;
+	if (err && !hit)
+		FAIL("failed with errno %d for no reason", err);
+	if (!err && op->undo)
+		op->undo();
+	if (!in_short() || !hit || course->tried % LOOK_AFTER == 0)
+		check_same(op, &course->before);
+	if (!hit)
+		return false;
+	course->tried++;
+	course->hit[nth] = true;
+	if (nth > course->last)
+		course->last = nth;
+	return true;
+}
+
+/* There is no fault @end any more: go back over the last ones, of which some were skipped. */
+static void fail_last(struct course *course, unsigned int end)
+{
+	unsigned int nth, hits = 0;
+
+	for (nth = end - 1; nth && hits < ALL_OF_THE_LAST; nth--)
+		hits += course->hit[nth] || fail_one(course, nth);
+	check_same(course->op, &course->before);
+}
+
+unsigned int sweep_some(const struct op *op, unsigned int stride)
+{
+	struct course course = { .op = op };
+	unsigned int at_least = op->at_least ?: 1, nth = 1;
 
 	/* Run it once without a fault, so that caches are filled. */
+	if (op->prepare)
+		op->prepare();
 	if (op->exits)
 		exit_after(op, 1000000);
 	else
 		CHECK_EQ(op->attempt(), 0);
 	if (op->undo)
 		op->undo();
-	state_read(op, &before);
+	state_read(op, &course.before);
 	/* What is not known cannot be compared. */
-	CHECK(before.resources.known);
-	for (nth = 1; nth < MOST; nth += step(nth, stride), tried++) {
-		bool hit;
-		int err;
-
-		context("%s, fault %u", op->name, nth);
-		err = attempt(op, nth, &hit);
-		if (err < 0)
-			FAIL("a negative errno %d", err);
-		if (err)
-			errors++;
-		else if (hit)
-			survived++;
-		if (err && !hit)
-			FAIL("failed with errno %d for no reason", err);
-		if (!err && op->undo)
-			op->undo();
-		if (!in_short() || !hit || tried % LOOK_AFTER == 0)
-			check_same(op, &before);
-		if (!hit)
-			break;
-		last = nth;
-	}
-	context("%s", "");
-	note("%s: %u faults of %u, %u failed, %u survived", op->name, tried,
-	     last, errors, survived);
+	CHECK(course.before.resources.known);
+	while (nth < MOST && fail_one(&course, nth))
+		nth += step(nth, stride);
 	CHECK(nth < MOST);
-	if (last < at_least)
+	if (in_short() && stride == 1)
+		fail_last(&course, nth);
+	context("%s", "");
+	note("%s: %u faults of %u, %u failed, %u survived", op->name,
+	     course.tried, course.last, course.errors, course.survived);
+	if (course.last < at_least && !op->rarely)
 		FAIL("%s: %u faults, not %u: what is to fail is not asked for any more",
-		     op->name, last, at_least);
+		     op->name, course.last, at_least);
+	return course.last;
 }
 
-void sweep(const struct op *op)
+unsigned int sweep(const struct op *op)
 {
-	sweep_some(op, 1);
+	return sweep_some(op, 1);
+}
+
+/* ---------------------------------------------------------------------- ends */
+
+static const struct ending *ending;
+static void *object;
+static long long count;
+
+static long long count_kind(void)
+{
+	struct resources res;
+
+	if (!ending->answers || !*ending->answers)
+		return 0;
+	resources_read(&res);
+	return resources_count(&res, ending->answers);
+}
+
+static void make(void)
+{
+	if (object)
+		return;
+	object = MUST(ending->make());
+	count = count_kind();
+}
+
+/* The first end has failed, and nothing fails now. The next fault finds another object. */
+static void end_unlisted(void)
+{
+	int err = ending->end(object);
+
+	if (err != ENOENT)
+		CHECK_EQ(err, 0);
+	object = NULL;
+	make();
+}
+
+static int end_it(void)
+{
+	int err = ending->end(object);
+
+	/* It may be gone in spite of the error. */
+	if (err && count_kind() < count)
+		err = 0;
+	if (!err)
+		object = NULL;
+	return err;
+}
+
+static int end_or_find_out(void)
+{
+	int err = end_it();
+
+	if (err && ending->answers && !*ending->answers)
+		end_unlisted();
+	return err;
+}
+
+void sweep_end(const struct ending *what)
+{
+	ending = what;
+	make();
+	sweep(&(struct op){ .name = ending->name,
+			    .attempt = end_or_find_out,
+			    .undo = make,
+			    .at_least = ending->at_least });
+	CHECK_EQ(end_it(), 0);
 }
 
 void sweeps_begin(struct link *link)

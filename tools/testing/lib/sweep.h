@@ -14,11 +14,18 @@ struct op {
 	const char *name;
 	int (*attempt)(void); /* 0 or an errno */
 	void (*undo)(void);
+	/* What is done before each attempt, without a fault. May be NULL. */
+	void (*prepare)(void);
 	/*
 	 * The sweep fails if there are fewer faults than this (default 1), because then it does
 	 * not reach the code it is meant to test. Set it to about half of the present number.
 	 */
 	unsigned int at_least;
+	/*
+	 * Some calls allocate nothing. Then a sweep without faults is no failure, and @at_least has no
+	 * meaning: the caller repeats the sweep until it returns more than 0.
+	 */
+	bool rarely;
 	/*
 	 * The faults hit the exit of a process that has done @attempt and still owns all
 	 * its objects.
@@ -34,9 +41,31 @@ struct op {
 void sweeps_begin(struct link *link);
 void sweeps_end(struct link *link);
 
-/* Go on until the verb has no fault left to hit. `--seconds 1' leaves out some later faults. */
-void sweep(const struct op *op);
+/*
+ * Go on until the verb has no fault left to hit, and return how many there were. `--seconds 1' leaves
+ * out some in the middle.
+ */
+unsigned int sweep(const struct op *op);
 /* The same in random steps of up to @stride: for calls with many faults outside of the driver. */
-void sweep_some(const struct op *op, unsigned int stride);
+unsigned int sweep_some(const struct op *op, unsigned int stride);
+
+/* make() creates an object; end() destroys it and returns 0 or an errno. */
+struct ending {
+	const char *name;
+	void *(*make)(void);
+	int (*end)(void *object);
+	unsigned int at_least;
+	/*
+	 * Set for objects whose destruction returns an answer, to the name in resource lists: if
+	 * copying the answer fails, there is an error although the object is gone.
+	 */
+	const char *answers;
+};
+
+/* The same of objects that no list has: to destroy one again is ENOENT then. */
+#define ENDING_UNLISTED ""
+
+/* The object is destroyed or stays usable, whichever fault its end meets. */
+void sweep_end(const struct ending *what);
 
 #endif /* PINION_TEST_SWEEP_H */

@@ -16,7 +16,8 @@
 
 /*
  * Memory on demand and dma-bufs may change between the two readings, so a difference counts only
- * if it persists.
+ * if it persists. Pinned memory stays, so another page there is wrong at once; but while the kernel
+ * tries to migrate such a page, which fails, it is not in the page table for a moment.
  */
 enum { TRIES = 5 };
 
@@ -28,6 +29,7 @@ struct pages {
 	uint64_t first; /* the number of the first page */
 	size_t num, present;
 	uint64_t *entry;
+	bool *writable; /* the process may write there */
 };
 
 static const char *table_path(void)
@@ -44,6 +46,27 @@ bool table_is_readable(void)
 	return dev.pinion && !geteuid() && !access(table_path(), R_OK | W_OK);
 }
 
+/* Which pages are in mappings that the process may write to. */
+static void pages_read_rights(struct pages *pages)
+{
+	FILE *file = MUST(fopen("/proc/self/maps", "re"));
+	uint64_t from, to, page;
+	char line[512], write;
+
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*c%c", &from, &to,
+			   &write) != 3)
+			continue;
+		for (page = 0; page < pages->num; page++) {
+			uint64_t at = (pages->first + page) * PAGE;
+
+			if (at >= from && at < to)
+				pages->writable[page] = write == 'w';
+		}
+	}
+	fclose(file);
+}
+
 static struct pages pages_read(const struct buf *buf)
 {
 	uintptr_t from = (uintptr_t)buf->data, to = from + buf->length;
@@ -57,8 +80,8 @@ static struct pages pages_read(const struct buf *buf)
 	pages.first = from / PAGE;
 	pages.num = (to - 1) / PAGE + 1 - pages.first;
 	size = pages.num * sizeof(*pages.entry);
-	pages.entry = malloc(size);
-	CHECK(pages.entry);
+	pages.entry = MUST(malloc(size));
+	pages.writable = MUST(calloc(pages.num, sizeof(*pages.writable)));
 	for (i = 0; i < buf->length; i += PAGE)
 		(void)byte[i];
 	(void)byte[buf->length - 1];
@@ -69,7 +92,19 @@ static struct pages pages_read(const struct buf *buf)
 	pages.present = 0;
 	for (i = 0; i < pages.num; i++)
 		pages.present += !!(pages.entry[i] & PRESENT);
+	pages_read_rights(&pages);
 	return pages;
+}
+
+static void pages_free(struct pages *pages)
+{
+	free(pages->entry);
+	free(pages->writable);
+}
+
+static bool pages_present(const struct pages *pages, uint64_t virtual)
+{
+	return pages->entry[virtual / PAGE - pages->first] & PRESENT;
 }
 
 static bool pages_have(const struct pages *pages, uint64_t virtual,
@@ -84,7 +119,7 @@ static bool pages_have(const struct pages *pages, uint64_t virtual,
 /* Compare a contiguous run of the table that begins @at bytes into the buffer. */
 static void run_compare(const struct pages *pages, const struct buf *buf,
 			uint64_t at, uint64_t length, uint64_t physical,
-			struct table_facts *facts)
+			bool writable, struct table_facts *facts)
 {
 	uint64_t virtual = (uintptr_t)buf->data + at, end = virtual + length;
 	uint64_t next;
@@ -93,8 +128,13 @@ static void run_compare(const struct pages *pages, const struct buf *buf,
 	for (; virtual < end; physical += next - virtual, virtual = next) {
 		next = (virtual / PAGE + 1) * PAGE;
 		facts->pages++;
+		facts->writable += writable;
+		facts->too_writable +=
+			writable &&
+			!pages->writable[virtual / PAGE - pages->first];
 		if (pages_have(pages, virtual, physical))
 			continue;
+		facts->absent += !pages_present(pages, virtual);
 		if (!facts->differ++)
 			facts->first = virtual - (uintptr_t)buf->data;
 	}
@@ -109,7 +149,8 @@ static void line_compare(const struct pages *pages, const struct region *region,
 	char right;
 
 	if (sscanf(line, "%" SCNx64 " %" SCNx64 " %" SCNx64 " %c", &offset,
-		   &length, &physical, &right) != 4)
+		   &length, &physical, &right) != 4 ||
+	    (right != 'r' && right != 'w'))
 		FAIL("no line of a table: %s", line);
 	/* A region of all memory has entries in front of the buffer and behind it. */
 	at = base + offset - region->base;
@@ -120,7 +161,8 @@ static void line_compare(const struct pages *pages, const struct region *region,
 	length -= skip;
 	if (length > region->buf->length - at)
 		length = region->buf->length - at;
-	run_compare(pages, region->buf, at, length, physical + skip, facts);
+	run_compare(pages, region->buf, at, length, physical + skip,
+		    right == 'w', facts);
 }
 
 static struct table_facts table_compare_once(const struct region *region,
@@ -145,19 +187,27 @@ static struct table_facts table_compare_once(const struct region *region,
 	/* No page is present in pagemap for dma-bufs and device memory (VM_PFNMAP). */
 	while (pages.present && fgets(line, sizeof(line), file))
 		line_compare(&pages, region, base, line, &facts);
-	free(pages.entry);
+	pages_free(&pages);
 	fclose(file);
 	return facts;
+}
+
+/* Is all that differs only absent for the moment, so that it may be right the next time? */
+static bool table_may_settle(const struct table_facts *facts)
+{
+	return facts->differ && facts->differ == facts->absent;
 }
 
 struct table_facts table_compare(const struct region *region, uint32_t key)
 {
 	struct table_facts facts;
-	int try;
+	unsigned int looks;
 
-	for (try = 0; try < TRIES; try++) {
+	for (looks = 1; looks <= TRIES; looks++) {
 		facts = table_compare_once(region, key);
-		if (!facts.differ)
+		facts.looks = looks;
+		if (region->pinned ? !table_may_settle(&facts) :
+				     !facts.differ && !facts.too_writable)
 			break;
 		usleep(10000);
 	}
@@ -169,6 +219,9 @@ void table_check_at(const char *file, int line, const struct region *region,
 {
 	struct table_facts facts;
 
+	/* Of the device under test only; not of the one at the other end of a cable. */
+	if (region->mr && region->mr->context->device != dev.ctx->device)
+		return;
 	if (!table_is_readable()) {
 		/* All of our beds have debugfs. */
 		if (dev.pinion && !geteuid() && getenv("BED"))
@@ -181,6 +234,10 @@ void table_check_at(const char *file, int line, const struct region *region,
 		       "key %#x: %zu of %zu pages are not the process's, the first %" PRIu64
 		       " bytes into the buffer",
 		       key, facts.differ, facts.pages, facts.first);
+	if (facts.too_writable)
+		failed(file, line,
+		       "key %#x: the device may write to %zu of %zu pages to which the process may not",
+		       key, facts.too_writable, facts.pages);
 	/* Pinned memory is in the table from the beginning; on demand, what was accessed is. */
 	if (region->pinned && facts.bytes != region->buf->length)
 		failed(file, line,

@@ -9,7 +9,7 @@
 void need_xrc(void)
 {
 	if (!(dev.attr.orig_attr.device_cap_flags & IBV_DEVICE_XRC))
-		skip("no XRC");
+		lacks("no XRC");
 }
 
 struct ibv_xrcd *xrcd_open(struct ibv_context *ctx, int fd)

@@ -11,8 +11,9 @@
 #include "window.h"
 
 enum {
-	PDS = 2,
-	LINKS = 3,
+	PDS = 4,
+	LASTING = 2, /* domains that do not come and go */
+	LINKS = 3, /* the last one may be in any domains */
 	SPACES = 6,
 	PAGES = 8, /* of a space; the first and the last of them are never in a region */
 	REGIONS = 8,
@@ -22,6 +23,11 @@ enum {
 	CALLS = 250,
 	NUMBERS = 10, /* random numbers for a call */
 	MESSAGE_OPS = 4,
+	SEND_OPS = 4,
+	FLUSH_ENDS = 4,
+	ERRNOS = 128,
+	SGES = 4,
+	INLINE_MOST = 256, /* bytes that a request can have in itself */
 };
 
 enum kind {
@@ -30,7 +36,13 @@ enum kind {
 	REREG,
 	BIND,
 	INVALIDATE,
-	MESSAGE,
+	MESSAGE, /* RDMA and atomics */
+	SEND, /* what takes a receive request */
+	FLUSH,
+	BREAK, /* queue pairs fail, with requests in them */
+	RELINK, /* other queue pairs, in other domains */
+	ALLOC_PD,
+	DEALLOC_PD,
 	LOOK, /* read all of a region */
 	ADVISE,
 	POKE, /* the process writes */
@@ -106,6 +118,16 @@ void call_punch(const uint32_t *n);
 void call_move(const uint32_t *n);
 void call_take(const uint32_t *n);
 
+/* ----------------------------------------------------------------- domains */
+
+extern struct ibv_pd *pds[PDS]; /* NULL: there is none */
+
+void domain_set_up(void);
+/* One that exists, mostly of those that stay. */
+int domain_some(uint32_t r);
+void call_alloc_pd(const uint32_t *n);
+void call_dealloc_pd(const uint32_t *n);
+
 /* ----------------------------------------------------------------- regions */
 
 enum region_kind {
@@ -128,7 +150,6 @@ struct model_region {
 	struct frame *pinned[PAGES]; /* when they were pinned */
 };
 
-extern struct ibv_pd *pds[PDS];
 extern struct model_region regions[REGIONS];
 
 void region_set_up(bool special);
@@ -160,25 +181,38 @@ extern struct link links[LINKS];
 extern int link_pds[LINKS][2]; /* domains of ends a and b */
 extern struct model_window windows[WINDOWS];
 
-void window_set_up(void);
+void link_set_up(void);
 /* Connect a link again after an error. */
-void window_renew(int link);
+void link_again(int link);
+void window_set_up(void);
+/* It is not bound any more. */
+void window_unbound(struct model_window *w);
+/* No window is bound to this link any more. */
+void window_leave(int link);
+/* If it is not bound, it is one of this domain from now on. */
+void window_move(int window, int pd);
 void call_bind(const uint32_t *n);
 void call_invalidate(const uint32_t *n);
+void call_relink(const uint32_t *n);
 
-void message_set_up(void);
 void call_message(const uint32_t *n);
+void call_send(const uint32_t *n);
+void call_flush(const uint32_t *n);
+void call_break(const uint32_t *n);
+
+void look_set_up(void);
 void call_look(const uint32_t *n);
 /* Read a region, and compare. False: there is nothing to be read. */
-bool message_look(const struct model_region *r, uint32_t part);
+bool look_at(const struct model_region *r, uint32_t part);
 /* Read all regions, and compare. */
-void message_look_all(void);
+void look_at_all(void);
 
 /* ------------------------------------------------------------------- lists */
 
 /* Sums over all lists, in shared memory. */
 struct counts {
 	unsigned int done[KINDS], refused[KINDS];
+	unsigned int errnos[KINDS][ERRNOS]; /* of calls that have such */
 	/* messages that met a page that was not there: at their own side, or at the other */
 	unsigned int local_faults, remote_faults;
 	unsigned int
@@ -192,6 +226,19 @@ struct counts {
 	unsigned int why[2][32];
 	/* messages to or from dma-bufs that were away; or had moved */
 	unsigned int away, moved;
+	/* messages of several pieces, of inline data, and the requests behind one that failed */
+	unsigned int lists, inlined, behind;
+	unsigned int sends[SEND_OPS]; /* that were received, by operation */
+	unsigned int late; /* that came before the receive request */
+	unsigned int empty; /* of no bytes */
+	/* receive requests: too short, with bad memory, and flushed since another side was bad */
+	unsigned int short_receives, bad_receives, other_receives;
+	unsigned int invalidated[2]; /* by a send: refused, and done */
+	unsigned int flushes[FLUSH_ENDS]; /* by what they end with */
+	/* requests of failed queue pairs: all, that waited then, that came later, visible writes */
+	unsigned int flushed, flushed_waiting, flushed_later, flushed_writes;
+	unsigned int foreign; /* links between other domains than the first two */
+	unsigned int entries[2]; /* of tables, compared: on demand, and pinned */
 	unsigned int left_out[32]; /* by enum lack */
 };
 
@@ -201,7 +248,9 @@ extern bool loud; /* print each call */
 /* Set what the next call is, for the case that it fails. */
 void tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* A call that is to succeed, or to fail, has done so; else the test fails. */
-void judge(enum kind kind, bool good, bool expected);
+void judge_good(enum kind kind, bool good, bool expected);
+/* The same of one that says why. @err, @expected: 0 or an errno. */
+void judge(enum kind kind, int err, int expected);
 
 struct list {
 	struct call *calls;
@@ -210,7 +259,7 @@ struct list {
 	bool special, silent;
 };
 
-extern const char *const kind_names[KINDS];
+const char *kind_name(enum kind kind);
 
 /* Make a list by its seed; @weights: how often each kind comes. */
 void list_make(struct list *list, const uint8_t *weights);
@@ -218,6 +267,17 @@ void list_make(struct list *list, const uint8_t *weights);
 bool list_fails(struct list *list);
 /* Leave out calls that are not needed for the failure. Returns how many are left. */
 size_t list_shorten(struct list *list);
+
+/* A test: how often each kind of call comes, and whether there are regions of all kinds. */
+struct mixture {
+	const char *item;
+	bool special;
+	uint8_t weights[KINDS];
+};
+
+/* Has each call and each of its ends been met that this mixture is to have? */
+bool seen_all(const struct mixture *mixture);
+void seen_tell(const struct mixture *mixture);
 
 /* ----------------------------------------------------------- other devices */
 
@@ -232,11 +292,19 @@ enum lack {
 	LACK_ADVICE_RANGE,
 	LACK_ADVICE_RIGHTS,
 	LACK_LOCAL_STATUS,
+	LACK_LOCAL_PART,
 	LACK_RESET,
 	LACK_WINDOW_BOUNDS,
 	LACK_WINDOW_ZERO,
 	LACK_WINDOW_DOMAIN,
 	LACK_WINDOW_REREG,
+	LACK_WINDOW_UNBOUND,
+	LACK_WINDOW_QUEUE,
+	LACK_INVALIDATED,
+	LACK_NO_LENGTH,
+	LACK_RECEIVE_STATUS,
+	LACK_FLUSH,
+	LACK_LATER,
 	LACKS,
 };
 

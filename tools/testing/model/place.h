@@ -16,7 +16,7 @@ struct piece {
 
 /* One side of a message: a key, an address, and what the model knows of the memory. */
 struct place {
-	const struct model_region *region;
+	const struct model_region *region; /* NULL: inline data, or no key */
 	uint64_t off; /* in the region */
 	uint64_t addr;
 	uint32_t key, length;
@@ -37,6 +37,9 @@ struct place place_in_region(const struct model_region *r, uint64_t off,
 /* The same of a window, by its rkey, on @link. */
 struct place place_in_window(const struct model_window *w, uint64_t off,
 			     uint32_t length, int link, int needs, bool write);
+/* Memory as the process sees it, for inline data: of no region. */
+struct place place_in_space(const struct space *space, uint64_t at,
+			    uint32_t length);
 /* Is something wrong with it? */
 bool place_fails(const struct place *place);
 bool place_overlaps(const struct place *a, const struct place *b);

@@ -65,6 +65,24 @@ struct place place_in_region(const struct model_region *r, uint64_t off,
 	return place;
 }
 
+struct place place_in_space(const struct space *space, uint64_t at,
+			    uint32_t length)
+{
+	struct place place = { .addr = (uintptr_t)space->map + at,
+			       .length = length };
+	uint32_t bytes;
+
+	for (; place.good < length; place.good += bytes, at += bytes) {
+		bytes = length - place.good;
+		if (bytes > PAGE - at % PAGE)
+			bytes = PAGE - at % PAGE;
+		place.pieces[place.count++] =
+			(struct piece){ space->page[at / PAGE].frame, at % PAGE,
+					bytes };
+	}
+	return place;
+}
+
 struct place place_in_window(const struct model_window *w, uint64_t off,
 			     uint32_t length, int link, int needs, bool write)
 {
@@ -144,7 +162,7 @@ bool place_is_gone(const struct place *place)
 	uint64_t at;
 	int i;
 
-	if (r->kind != REGION_USER || region_on_demand(r))
+	if (!r || r->kind != REGION_USER || region_on_demand(r))
 		return false;
 	at = (r->at + place->off) / PAGE;
 	for (i = 0; i < place->count; i++)
@@ -162,6 +180,6 @@ bool place_moves_on_demand(const struct place *place)
 {
 	const struct model_region *r = place->region;
 
-	return !place->refused && place->good && r->kind != REGION_NULL &&
+	return r && !place->refused && place->good && r->kind != REGION_NULL &&
 	       region_on_demand(r);
 }

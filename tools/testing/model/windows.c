@@ -1,67 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Links and memory windows of the model.
+ * Memory windows of the model.
  */
-#include <unistd.h>
-
 #include "model.h"
 
-struct link links[LINKS];
-int link_pds[LINKS][2];
 struct model_window windows[WINDOWS];
-
-static void make_link(int i)
-{
-	struct qp_cfg a = { .pd = pds[link_pds[i][0]] };
-	struct qp_cfg b = { .pd = pds[link_pds[i][1]] };
-
-	link_make2(&links[i], &a, &b);
-}
 
 void window_set_up(void)
 {
 	int i;
 
-	for (i = 0; i < LINKS; i++) {
-		link_pds[i][0] = i & 1;
-		link_pds[i][1] = i > 1 ? 0 : i;
-		make_link(i);
-	}
 	for (i = 0; i < WINDOWS; i++)
 		windows[i] = (struct model_window){
-			.mw = MUST(ibv_alloc_mw(pds[i % PDS], IBV_MW_TYPE_2)),
+			.mw = MUST(
+				ibv_alloc_mw(pds[i % LASTING], IBV_MW_TYPE_2)),
 			.region = -1,
 		};
 }
 
-static void unbind(struct model_window *w)
+void window_unbound(struct model_window *w)
 {
 	regions[w->region].windows--;
 	w->region = -1;
+}
+
+static void replace(struct model_window *w, int pd)
+{
+	CHECK_EQ(ibv_dealloc_mw(w->mw), 0);
+	if (w->region >= 0)
+		window_unbound(w);
+	w->mw = MUST(ibv_alloc_mw(pds[pd], IBV_MW_TYPE_2));
 }
 
 /*
  * The model does not know the state of a window that is bound to a queue pair when that is
  * reset, so such windows are replaced.
  */
-void window_renew(int link)
+void window_leave(int link)
 {
 	struct model_window *w;
 
-	for (w = windows; w < windows + WINDOWS; w++) {
-		if (w->region < 0 || w->link != link)
-			continue;
-		CHECK_EQ(ibv_dealloc_mw(w->mw), 0);
-		unbind(w);
-		w->mw = MUST(
-			ibv_alloc_mw(pds[link_pds[link][1]], IBV_MW_TYPE_2));
-	}
-	if (other_lacks(LACK_RESET)) {
-		CHECK_EQ(end_set_state(&links[link].a, IBV_QPS_ERR), 0);
-		CHECK_EQ(end_set_state(&links[link].b, IBV_QPS_ERR), 0);
-		usleep(2000);
-	}
-	link_renew(&links[link]);
+	for (w = windows; w < windows + WINDOWS; w++)
+		if (w->region >= 0 && w->link == link)
+			replace(w, link_pds[link][1]);
+}
+
+void window_move(int window, int pd)
+{
+	if (windows[window].region < 0)
+		replace(&windows[window], pd);
 }
 
 /* Whether it is in the region: [@at, + @length). */
@@ -113,6 +100,7 @@ void call_bind(const uint32_t *n)
 		.send_flags = IBV_SEND_SIGNALED,
 		.bind_mw = { .mw = w->mw, .rkey = ibv_inc_rkey(w->mw->rkey) },
 	};
+	enum ibv_wc_status status;
 	bool good, allowed;
 	int err;
 
@@ -134,8 +122,11 @@ void call_bind(const uint32_t *n)
 	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){ r->mr, r->base + at,
 							  length, access };
 	err = try_post(&links[link].b, &wr);
-	good = !err && await(links[link].b.scq).status == IBV_WC_SUCCESS;
-	judge(BIND, good, allowed);
+	status = err ? IBV_WC_MW_BIND_ERR : await(links[link].b.scq).status;
+	good = status == IBV_WC_SUCCESS;
+	judge_good(BIND, good, allowed);
+	if (!good && dev.pinion)
+		CHECK_EQ(status, IBV_WC_MW_BIND_ERR);
 	if (good) {
 		w->mw->rkey = wr.bind_mw.rkey;
 		w->region = r - regions;
@@ -145,7 +136,7 @@ void call_bind(const uint32_t *n)
 		w->length = length;
 		r->windows++;
 	} else if (!err) {
-		window_renew(link);
+		link_again(link);
 	}
 }
 
@@ -157,9 +148,9 @@ void call_invalidate(const uint32_t *n)
 	if (w->region < 0)
 		return;
 	tell("window %d is invalidated", (int)(w - windows));
-	judge(INVALIDATE,
-	      window_invalidate(&links[link].b, w->mw->rkey).status ==
-		      IBV_WC_SUCCESS,
-	      true);
-	unbind(w);
+	judge_good(INVALIDATE,
+		   window_invalidate(&links[link].b, w->mw->rkey).status ==
+			   IBV_WC_SUCCESS,
+		   true);
+	window_unbound(w);
 }

@@ -64,4 +64,5 @@ indices() {
 # count COUNTER [DEVICE]
 count() { cat "/sys/class/infiniband/${2:-pw}/ports/1/hw_counters/$1"; }
 # far PROGRAM OPTIONS: a program of wire/, from pw to rx
-far() { FAR=rx FAR_NET=$far ktap ip netns exec "$near" "$PROGRAMS/wire/$1" --device pw "${@:2}"; }
+# Unlike with `ip netns exec', debugfs stays mounted.
+far() { FAR=rx FAR_NET=$far ktap nsenter --net="/run/netns/$near" "$PROGRAMS/wire/$1" --device pw "${@:2}"; }
