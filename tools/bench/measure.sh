@@ -67,7 +67,7 @@ perftest_once() {
 	((queues == 1)) || cmd+=" -q $queues"
 	case $kind in
 	bw | pollcpu) cmd+=" -N" ;;
-	cpu) cmd+=" -N -e" ;;
+	cpu | packet) cmd+=" -N -e" ;;
 	rate) cmd+=" -N -l 32" ;;
 	esac
 	# iWARP devices connect by rdma_cm only.
@@ -158,12 +158,15 @@ perftest_figure() {
 
 # turns REPEATS ROWS COLUMN...: measure each row on every column in turn, REPEATS times, so that a
 # disturbance affects all columns alike; each round begins with another column. The function
-# `measure ROW COLUMN' sets FIGURE and DETAILS; its status is 2 if the column has no such row.
+# `measure ROW COLUMN' sets FIGURE and DETAILS; its status is 2 if the column has no such row. The
+# function `round_begins' may measure what figures of the same round are compared with.
+round_begins() { :; }
 turns() {
 	local repeats=$1 rows=$2 round turn=0 row i column
 	shift 2
 	for ((round = 0; round < repeats; round++)); do
 		turn=$round
+		round_begins
 		for row in $rows; do
 			for ((i = 0; i < $#; i++)); do
 				column=$(((i + turn) % $# + 1))

@@ -21,5 +21,8 @@ limits() {
 	uverbs=$(grep -lx "$1" /sys/class/infiniband_verbs/uverbs*/ibdev)
 	uverbs=${uverbs%/ibdev}
 	[ -z "${LIMITS:-}" ] || "$LIMITS" "/dev/infiniband/${uverbs##*/}" | sed 's/^/limit /'
-	[ -z "${MEMCPY:-}" ] || { insmod "$MEMCPY" && dmesg | sed -n 's/.*pinion_memcpy: /limit /p'; }
+	[ -n "${MEMCPY:-}" ] || return 0
+	rmmod pinion_memcpy 2>/dev/null
+	dmesg -C
+	insmod "$MEMCPY" && dmesg | sed -n 's/.*pinion_memcpy: /limit /p'
 }

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Usage: document.py FILE.json PAGE
+"""Usage: document.py [--force] FILE.json PAGE
 
-Writes tables of the parts live and touch of scripts/bench-mr into PAGE, between lines that are
-marked for it. The rest of the page is not changed. Exit status: 0, or 1 and a reason."""
+Writes tables of the parts live, odp, touch and icount of scripts/bench-mr into PAGE, between lines that are
+marked for it. The rest of the page is not changed. Nobody can measure the figures of a tree with
+changes again, so they are refused without --force. Exit status: 0, or 1 and a reason."""
 import json
 import os
 import sys
@@ -13,6 +14,8 @@ import figures
 import page
 
 MARKS = ('.. figures mr-{}: scripts/bench-mr --document', '.. figures mr-{} end')
+
+CHANGES = ' and changes'  # as scripts/bench-mr writes behind the commit
 
 
 def rows_of(part, what):
@@ -46,6 +49,29 @@ def live(part):
             pivot(rows_of(part, 'live'), 'regions', columns))
 
 
+def odp(part):
+    def us(row, key):
+        return f'{row[key] / 1000:.2f}' if row and key in row else ''
+
+    def of_pinned(row, key):
+        return f'{row[key]:.2f}' if row and key in row else ''
+
+    pages = rows_of(part, 'on demand, a page')
+    writes = rows_of(part, 'on demand, write')
+    kinds = (('fault, the process has the page', 'fault_ns'), ('fault, nobody has it', 'fault_new_ns'),
+             ('prefetch, each page of many', 'prefetch_ns'), ('invalidation, each page of many', 'invalidate_ns'))
+    at = {r['target']: r for r in pages}
+    table = [['us of a page'] + list(at)]
+    table += [[name] + [us(row, key) for row in at.values()] for name, key in kinds]
+    of = {(r['bytes'], r['target']): r for r in writes}
+    table += [[f'write of {size:,} bytes, of pinned'] + [of_pinned(of.get((size, t)), 'of_pinned') for t in at]
+              for size in dict.fromkeys(r['bytes'] for r in writes)]
+    return (['us of a page of 4 KiB: a write that lacks it, beyond one that finds it; a prefetch, and a',
+             'madvise() beyond one without a region, each of many pages at once. Then writes to pages that are',
+             'there, compared with a pinned region of the same memory: below 1 they are slower.'],
+            table if pages else [])
+
+
 def touch(part):
     rows = rows_of(part, 'on demand, first touch')
     one = {r['target']: r['per_second'] for r in rows if r['threads'] == 1 and 'per_second' in r}
@@ -62,27 +88,43 @@ def touch(part):
                                     ('of one', 'per_second', ratio))))
 
 
-def main(name, path):
+def icount(part):
+    def count(row, key):
+        return f'{row[key]:,}' if row and key in row else ''
+
+    plain, inline = (rows_of(part, what) for what in ('write', 'inline write'))
+    by_place = {(r['bytes'], r['target']): r['median_ns'] for r in inline}
+    for row in plain:
+        if (row['bytes'], row['target']) in by_place:
+            row['inline_ns'] = by_place[row['bytes'], row['target']]
+    return (['Instructions from posting a write to its completion: the median.'],
+            pivot(plain, 'bytes', (('write', 'median_ns', count), ('inline', 'inline_ns', count))))
+
+
+def main(name, path, force):
     with open(name) as f:
         everything = json.load(f)
     with open(path) as f:
         text = f.read()
-    for part, make in (('live', live), ('touch', touch)):
+    for part, make in (('live', live), ('odp', odp), ('touch', touch), ('icount', icount)):
         if part not in everything:
             continue
         about, table = make(everything[part])
         if len(table) < 2:
             sys.exit(f'{name} has no figures of the part {part}')
         facts = everything.get('facts', {}).get(part, {})
+        if facts.get('commit', '').endswith(CHANGES) and not force:
+            sys.exit(f'{name}: the tree had changes when the part {part} was measured (see --force)')
         lines = [''] + [f'| {k}: {v}' for k, v in facts.items()] + [''] + about + [''] + page.rst_table(table) + ['']
         text = page.replace(text, [mark.format(part) for mark in MARKS], lines, path)
     with open(path, 'w') as f:
         f.write(text)
 
 
-if len(sys.argv) != 3 or sys.argv[1] in ('-h', '--help'):
+words = [word for word in sys.argv[1:] if word != '--force']
+if len(words) != 2 or words[0] in ('-h', '--help'):
     sys.exit(__doc__)
 try:
-    main(*sys.argv[1:])
+    main(*words, force='--force' in sys.argv)
 except figures.Wrong as e:
     sys.exit(str(e))

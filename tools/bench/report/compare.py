@@ -31,8 +31,8 @@ def differences(old, new):
             a, b = old[where].get(name), new[where].get(name)
             if a != b:
                 lines.append(f'not the same {name}: {a}, then {b}')
-    for name, a in old['limits'].items():
-        b = new['limits'].get(name)
+    for name in old['limits']:
+        a, b = of.limit(old, name), of.limit(new, name)
         if a and b and not 0.9 < b / a < 1.1:
             lines.append(f'the machine itself: {of.limit_text(name)}: {of.number(a)}, then {of.number(b)}')
     return lines

@@ -32,7 +32,7 @@ def readme_lines(bench):
         beside = ', '.join(of.number(m) for m in middles[1:])
         line = f'    {what:28}{of.number(middles[0]):>7} {of.UNITS[at.kind]:5}  ({beside})'
         if limit in bench['limits']:
-            line = f'{line:62}  {LIMITS[limit]}: {of.number(bench["limits"][limit])}'
+            line = f'{line:62}  {LIMITS[limit]}: {of.number(of.limit(bench, limit))}'
         lines.append(line.rstrip())
     return lines + ['']
 
@@ -45,14 +45,18 @@ def page_lines(bench, pictures):
     if percentiles:
         lines += page.rst_table(percentiles) + ['']
     lines += [f'| {line}' for line in table.limit_lines(bench)] + ([''] if bench['limits'] else [])
+    lines += [f'| {line}' for line in table.packet_lines(bench)] + ([''] if table.packet_lines(bench) else [])
     for file in pictures:
         lines += [f'.. image:: bench/{file}', f'   :alt: {file[:-4]}', '']
     return lines
 
 
-def write(bench, top):
-    """The names of the files that were written."""
+def write(bench, top, force):
+    """The names of the files that were written. Nobody can measure the figures of a tree with changes
+    again, so they are refused without @force."""
     mode = bench['mode']
+    if bench['commit']['changed'] and not force:
+        raise of.Wrong('the tree had changes when this was measured (see --force)')
     if not bench['runs']:
         raise of.Wrong('there are no figures')
     bench_page = os.path.join(top, 'Documentation/bench.rst')

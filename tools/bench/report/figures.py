@@ -4,13 +4,15 @@ spreads. In the JSON, runs[ROW][COLUMN] is a list of single figures, each with t
 its run printed."""
 import collections
 import json
+import re
 import statistics
 
 UNITS = {'bw': 'GB/s', 'lat': 'us', 'rate': 'M/s', 'cpu': 's/GB', 'pollcpu': 's/GB', 'wait': 'us', 'idle': '%',
-         'sum': 'M/s'}
-LESS_IS_BETTER = ('lat', 'cpu', 'pollcpu', 'wait', 'idle')
+         'sum': 'M/s', 'packet': 'instructions'}
+LESS_IS_BETTER = ('lat', 'cpu', 'pollcpu', 'wait', 'idle', 'packet')
 NAMES = {'bw': '', 'lat': ' latency', 'rate': ' in lists of 32', 'cpu': ' CPU time', 'pollcpu': ' CPU time, polling',
-         'wait': ', waiting for each', 'idle': ' at rest, of a processor', 'sum': ', all processes together'}
+         'wait': ', waiting for each', 'idle': ' at rest, of a processor', 'sum': ', all processes together',
+         'packet': ' a packet'}
 # The columns that each mode compares. Other modes compare their first column with all others.
 PAIRS = {'streams': [('on', 'off'), ('busy-on', 'busy-off'), ('on', 'siw0'), ('busy-on', 'busy-siw0')],
          'builds': [('this', 'other')]}
@@ -21,20 +23,21 @@ class Wrong(Exception):
 
 
 def read_raw(lines):
-    """Parses runs, limits and facts from the output of a bed, and ignores other lines."""
+    """Parses runs, limits and facts from the output of a bed, and ignores other lines. Limits are measured
+    in each round: a figure has the round that it is of."""
     runs, limits, facts = {}, {}, {}
     for line in lines:
         words = line.split()
         try:
             if words[:1] == ['limit'] and len(words) == 3:
-                limits[words[1]] = float(words[2])
+                limits.setdefault(words[1], []).append(float(words[2]))
             elif words[:1] == ['fact'] and len(words) > 2:
                 facts[words[1]] = ' '.join(words[2:])
             elif words[:1] == ['figure'] and len(words) > 3:
                 by = runs.setdefault(words[1], {}).setdefault(words[2], [])
                 if words[3] == '-':
                     continue
-                figure = {'value': float(words[3])}
+                figure = {'value': float(words[3]), 'round': max(map(len, limits.values()), default=0)}
                 for word in words[4:]:
                     name, value = word.split('=')
                     figure[name] = float(value)
@@ -54,6 +57,10 @@ def load(name):
         raise Wrong(f'{name}: not JSON') from None
     if not isinstance(bench, dict) or bench.get('format') != 1 or 'runs' not in bench:
         raise Wrong(f'{name}: not figures of scripts/bench')
+    # Older files have one value of each limit, measured before the first round.
+    for name, some in bench['limits'].items():
+        if not isinstance(some, list):
+            bench['limits'][name] = [some]
     return bench
 
 
@@ -64,6 +71,23 @@ def values(bench, row, column, name='value'):
 def median(bench, row, column, name='value'):
     some = values(bench, row, column, name)
     return statistics.median(some) if some else None
+
+
+def limit(bench, name):
+    """The median of a limit; None if it was not measured."""
+    some = bench['limits'].get(name)
+    return statistics.median(some) if some else None
+
+
+def of_limit(bench, row, column, name):
+    """The median of the ratios of single figures to the limit measured in the same round, for these may have
+    been minutes apart from the next; None if there is none."""
+    some = bench['limits'].get(name)
+    if not some:
+        return None
+    ratios = [f['value'] / some[min(f.get('round') or 1, len(some)) - 1]
+              for f in bench['runs'].get(row, {}).get(column, [])]
+    return statistics.median(ratios) if ratios else None
 
 
 def spread(bench, row, column):
@@ -92,18 +116,29 @@ def pairs(bench):
     return [(a, b) for a, b in chosen if a in columns and b in columns]
 
 
-# mtu and loss (percent, as text) are None where the row does not say.
-Row = collections.namedtuple('Row', 'mtu loss verb kind size queues')
+# What a network does to packets: the name of a condition ends with the number.
+CONDITIONS = {'loss': '{} % lost', 'dup': '{} % twice', 'corrupt': '{} % damaged', 'reorder': '{} % overtake others',
+              'delay': '{} ms later', 'rate': '{} Mbit/s'}
+# mtu and condition (name and number, as text) are None where the row does not say.
+Row = collections.namedtuple('Row', 'mtu condition verb kind size queues')
+
+
+def condition_of(word):
+    """'loss0.1' as ('loss', '0.1'); None if it is no condition."""
+    found = re.fullmatch(r'([a-z]+)([0-9.]+)', word)
+    return found.groups() if found and found[1] in CONDITIONS else None
 
 
 def split(row):
     """'9000/loss0.1/write/bw/65536/x10' as a Row."""
     words = row.split('/')
     mtu = int(words.pop(0)) if words[0].isdigit() else None
-    loss = words.pop(0)[4:] if words[0].startswith('loss') else None
+    condition = condition_of(words[0])
+    if condition:
+        words.pop(0)
     queues = int(words.pop()[1:]) if words[-1].startswith('x') else 1
     verb, kind, size = words
-    return Row(mtu, loss, verb, kind, int(size), queues)
+    return Row(mtu, condition, verb, kind, int(size), queues)
 
 
 def kind_of(row):
@@ -120,7 +155,7 @@ def size_text(n):
 
 def row_text(row):
     at = split(row)
-    where = ', '.join(([f'MTU {at.mtu}'] if at.mtu else []) + ([f'{at.loss} % lost'] if at.loss else []))
+    where = ', '.join(([f'MTU {at.mtu}'] if at.mtu else []) + ([CONDITIONS[at.condition[0]].format(at.condition[1])] if at.condition else []))
     what = f'{at.verb} {size_text(at.size)}' if at.size else at.verb
     return (f'{where}: ' if where else '') + f'{what}{NAMES[at.kind]}' \
         + (f', {at.queues} queue pairs' if at.queues > 1 else '') + f', {UNITS[at.kind]}'
@@ -129,6 +164,15 @@ def row_text(row):
 def gain(row, new, old):
     """The ratio, with values above 1 for better, whatever the unit."""
     return old / new if kind_of(row) in LESS_IS_BETTER else new / old
+
+
+def parts_of_packet(bench, verb, column):
+    """(instructions of a packet of any size, of each byte), from the packets of 1 KiB and of 4 KiB; or None."""
+    small, large = (median(bench, f'{mtu}/{verb}/packet/65536', column) for mtu in (1500, 9000))
+    if not small or not large:
+        return None
+    byte = (large - small) / (4096 - 1024)
+    return small - 1024 * byte, byte
 
 
 def limit_text(name):

@@ -51,7 +51,7 @@ def quota():
     return first_line(f'/sys/fs/cgroup{group}/cpu.max') or first_line('/sys/fs/cgroup/cpu.max') or 'none'
 
 
-def describe(load_before):
+def describe(load_before, stolen):
     return {'processor': field('/proc/cpuinfo', 'model name') or platform.machine(),
             'processors': str(os.cpu_count()),
             'memory': field('/proc/meminfo', 'MemTotal'),
@@ -59,6 +59,7 @@ def describe(load_before):
             'virtual': said('systemd-detect-virt') or 'not known',
             'governor': governor(), 'turbo': turbo(), 'quota': quota(),
             'load': f'{load_before} before, {first_line("/proc/loadavg").split()[0]} after',
+            'stolen by the hypervisor': stolen,
             'compiler': said('gcc', '-dumpfullversion') or 'not known'}
 
 

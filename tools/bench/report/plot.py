@@ -13,8 +13,8 @@ def pictures(bench):
     """{name: (title, what x is, unit, {column: [(x, median, least, most)]})}, for pictures with at least two points."""
     found = {}
     for row in bench['runs']:
-        mtu, loss, verb, kind, size, queues = of.split(row)
-        if loss or kind not in KINDS:
+        mtu, condition, verb, kind, size, queues = of.split(row)
+        if condition or kind not in KINDS:
             continue
         by = [('bytes', size, '', '')] if queues == 1 else []
         if mtu and verb == 'write' and kind == 'bw' and size == 65536:

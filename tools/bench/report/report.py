@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Usage: report.py collect RAW OUT.json --mode MODE --repeats N --what TEXT --load N COLUMN...
+"""Usage: report.py collect RAW OUT.json --mode MODE --repeats N --what TEXT --load N --stolen TEXT
+           COLUMN...
        report.py table FILE.json
        report.py compare OLD.json NEW.json [PERCENT]
        report.py plot FILE.json FOLDER
-       report.py document FILE.json TOP
+       report.py document FILE.json TOP [--force]
        report.py history FILE.jsonl
        report.py last FILE.jsonl LIKE.json OUT.json
 
@@ -37,7 +38,7 @@ def collect(raw, out, *words):
     bench = {'format': 1, 'mode': options['mode'], 'what': options['what'], 'repeats': int(options['repeats']),
              'date': datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%d %H:%M UTC'),
              'commit': machine.commit(os.path.dirname(os.path.abspath(__file__))),
-             'machine': machine.describe(options['load']), 'facts': facts, 'columns': words, 'units': of.UNITS,
+             'machine': machine.describe(options['load'], options['stolen']), 'facts': facts, 'columns': words, 'units': of.UNITS,
              'runs': runs, 'limits': limits}
     bench['median'] = {row: {c: of.median(bench, row, c) for c in by} for row, by in runs.items()}
     with open(out + '.new', 'w') as f:
@@ -61,8 +62,8 @@ def compared(old, new, percent=None):
             sys.exit(2)
 
 
-def document_all(name, top):
-    for file in document.write(of.load(name), top):
+def document_all(name, top, *options):
+    for file in document.write(of.load(name), top, '--force' in options):
         print(os.path.relpath(file, top))
 
 

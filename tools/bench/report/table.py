@@ -49,17 +49,28 @@ def percentile_table(bench):
 
 def limit_lines(bench):
     limits = bench['limits']
-    lines = [f'limit: {of.limit_text(name)}: {of.number(value)}' for name, value in limits.items()]
+    lines = [f'limit: {of.limit_text(name)}: {of.number(of.limit(bench, name))}' for name in limits]
     first = bench['columns'][0]
     for row, limit, text in (
             ('write/bw/1048576', 'memcpy_kernel_GBs', "write 1 MiB is {:.2f} of the kernel's memcpy"),
             ('write/bw/1048576', 'memcpy_kernel_paged_GBs', "write 1 MiB is {:.2f} of the kernel's memcpy by pages"),
             ('write/bw/16777216', 'memcpy_kernel_paged_16_MiB_GBs', "write 16 MiB is {:.2f} of the kernel's memcpy by pages"),
             ('write/bw/65536', 'memcpy_kernel_paged_64_KiB_GBs', "write 64 KiB is {:.2f} of the kernel's memcpy by pages"),
-            ('write/lat/8', 'ioctl_us', 'write 8 B latency is {:.2f} of an empty ioctl')):
-        value = of.median(bench, row, first)
-        if value and limit in limits:
-            lines.append(text.format(value / limits[limit]))
+            ('write/lat/8', 'ioctl_us', 'write 8 B latency is {:.2f} of an empty ioctl'),
+            ('1500/write/lat/8', 'ioctl_us', 'MTU 1500: write 8 B latency is {:.2f} of an empty ioctl'),
+            ('9000/write/lat/8', 'ioctl_us', 'MTU 9000: write 8 B latency is {:.2f} of an empty ioctl')):
+        ratio = of.of_limit(bench, row, first, limit)
+        if ratio:
+            lines.append(text.format(ratio))
+    return lines
+
+
+def packet_lines(bench):
+    lines = []
+    for column in bench['columns']:
+        parts = of.parts_of_packet(bench, 'read', column)
+        if parts:
+            lines.append(f'{column}: {of.number(parts[0])} instructions a packet and {of.number(parts[1])} a byte')
     return lines
 
 
@@ -92,5 +103,6 @@ def print_all(bench):
     percentiles = percentile_table(bench)
     if percentiles:
         print('\n' + '\n'.join(text(percentiles)))
-    if bench['limits']:
-        print('\n' + '\n'.join(limit_lines(bench)))
+    for more in (limit_lines(bench) if bench['limits'] else [], packet_lines(bench)):
+        if more:
+            print('\n' + '\n'.join(more))
