@@ -5,9 +5,10 @@
  * kernel with fault injection.
  */
 #define _GNU_SOURCE
-#include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "file.h"
 #include "link.h"
@@ -25,27 +26,59 @@ enum { PACKETS = 48, ENOUGH = 20, EACH = 64, GRH = 40, ASKERS = 3 };
 
 static struct link link_;
 static struct region from, to;
-static unsigned int answers; /* to queries of the receiver; atomic */
-static bool over; /* atomic */
+/*
+ * Of the askers, which are processes: in user-mode Linux threads of one process wait for each other's
+ * time in user mode, so that on a busy machine none of them would ask.
+ */
+static struct {
+	unsigned int answers; /* to queries of the receiver; atomic */
+	bool go_on, over; /* atomic */
+} *asked;
 
 /* Owns the receiver, and sleeps meanwhile. */
-static void *ask(void *unused)
+static void ask(void *unused)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
 	(void)unused;
-	while (!__atomic_load_n(&over, __ATOMIC_SEQ_CST)) {
+	while (!__atomic_load_n(&asked->over, __ATOMIC_SEQ_CST)) {
+		if (!__atomic_load_n(&asked->go_on, __ATOMIC_SEQ_CST)) {
+			usleep(1000);
+			continue;
+		}
 		CHECK_EQ(ibv_query_qp(link_.b.qp, &attr, IBV_QP_STATE, &init),
 			 0);
-		__atomic_add_fetch(&answers, 1, __ATOMIC_SEQ_CST);
+		__atomic_add_fetch(&asked->answers, 1, __ATOMIC_SEQ_CST);
 	}
-	return NULL;
 }
 
 static unsigned int answered(void)
 {
-	return __atomic_load_n(&answers, __ATOMIC_SEQ_CST);
+	return __atomic_load_n(&asked->answers, __ATOMIC_SEQ_CST);
+}
+
+static int askers[ASKERS];
+
+/* Before there is memory: a fork would take the right to write from its pages. */
+static void askers_begin(void)
+{
+	int i;
+
+	asked = mmap(NULL, sizeof(*asked), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(asked != MAP_FAILED);
+	for (i = 0; i < ASKERS; i++)
+		askers[i] = spawn(ask, NULL);
+}
+
+static void askers_end(void)
+{
+	int i;
+
+	__atomic_store_n(&asked->over, true, __ATOMIC_SEQ_CST);
+	for (i = 0; i < ASKERS; i++)
+		reap_ok(askers[i]);
 }
 
 static int delay(const char *us)
@@ -54,7 +87,7 @@ static int delay(const char *us)
 		       file_write(us, FILES "dwell_child_us");
 }
 
-static void begin(enum ibv_qp_type type)
+static void begin(enum ibv_qp_type type, bool askers_wanted)
 {
 	struct qp_cfg cfg = {
 		.type = type, .wr = PACKETS, .recv_wr = PACKETS, .cqe = PACKETS
@@ -69,6 +102,8 @@ static void begin(enum ibv_qp_type type)
 	if (delay("0"))
 		skip("this kernel injects no faults");
 	link_make(&link_, &cfg);
+	if (askers_wanted)
+		askers_begin();
 	from = region_new(PACKETS * EACH, 3, ALL_ACCESS);
 	buf = buf_new(PACKETS * (GRH + EACH), 5);
 	to = region_of(buf, MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL)),
@@ -113,7 +148,6 @@ static void send_all(enum ibv_wr_opcode opcode)
 static bool gives_way(void *arg)
 {
 	enum ibv_wr_opcode opcode = *(enum ibv_wr_opcode *)arg;
-	pthread_t askers[ASKERS];
 	unsigned int before, meanwhile;
 	struct ibv_sge sge;
 	int i;
@@ -122,12 +156,10 @@ static bool gives_way(void *arg)
 		sge = sge_of(&to, i * (GRH + EACH), GRH + EACH);
 		post_recv(&link_.b, &sge, 1, i);
 	}
-	over = false;
 	buf_fill(from.buf);
 	CHECK_EQ(delay(DELAY_US), 0);
 	before = answered();
-	for (i = 0; i < ASKERS; i++)
-		CHECK_EQ(pthread_create(&askers[i], NULL, ask, NULL), 0);
+	__atomic_store_n(&asked->go_on, true, __ATOMIC_SEQ_CST);
 	while (answered() < before + ASKERS)
 		sched_yield();
 	before = answered();
@@ -137,9 +169,7 @@ static bool gives_way(void *arg)
 	for (i = 0; opcode == IBV_WR_SEND && i < PACKETS; i++)
 		expect(await(link_.b.rcq), IBV_WC_SUCCESS);
 	meanwhile = answered() - before;
-	__atomic_store_n(&over, true, __ATOMIC_SEQ_CST);
-	for (i = 0; i < ASKERS; i++)
-		CHECK_EQ(pthread_join(askers[i], NULL), 0);
+	__atomic_store_n(&asked->go_on, false, __ATOMIC_SEQ_CST);
 	CHECK_EQ(delay("0"), 0);
 	for (i = 0; i < PACKETS; i++)
 		CHECK(!memcmp(from.buf->data + i * EACH,
@@ -152,19 +182,20 @@ static void try_all(enum ibv_wr_opcode opcode)
 {
 	if (!one_of(3, "those who ask were late", gives_way, &opcode))
 		FAIL("packets were processed that others waited for");
+	askers_end();
 }
 
 /* A receiver of many datagrams gives way to others on its processor. */
 static void pk4_datagrams(void)
 {
-	begin(IBV_QPT_UD);
+	begin(IBV_QPT_UD, true);
 	try_all(IBV_WR_SEND);
 }
 
 /* A receiver of many writes gives way to others on its processor. */
 static void pk4_writes(void)
 {
-	begin(IBV_QPT_RC);
+	begin(IBV_QPT_RC, true);
 	try_all(IBV_WR_RDMA_WRITE);
 }
 
@@ -252,7 +283,7 @@ static void pk9_group(void)
 	struct link other;
 	struct ibv_ah *ah;
 
-	begin(IBV_QPT_UD);
+	begin(IBV_QPT_UD, false);
 	link_make(&other, NULL);
 	ah = join_all();
 	for (i = 0; i < GROUP_ROUNDS; i++) {

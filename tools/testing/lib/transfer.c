@@ -384,8 +384,7 @@ void transfer(struct link *link, struct region *a, struct region *b,
 			source.sge[i].lkey = rnd();
 		}
 	pieces_gather(&source, a, data + header);
-	changes_nothing =
-		!memcmp(b->buf->want + far, data + header, t->length);
+	changes_nothing = !memcmp(b->buf->want + far, data + header, t->length);
 	if (is_unsure(link, &r))
 		unsure.overtaken = overtaken();
 	t->builder && link->a.ex ? build(&r) : post_list(&r);
