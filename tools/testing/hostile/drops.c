@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A packet that is received and dropped counts once, for its reason (items DP1 to DP13). Only a datagram
+ * A packet that is received and dropped counts once, for its reason (items DP1 to DP14). Only a datagram
  * without a receive request counts for two: as a datagram that was dropped, and as one that found no
  * request.
  */
 #include <endian.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -88,8 +89,11 @@ static void must_count(const char *reason, long long count)
 	must_count_both(reason, NULL, count);
 }
 
-static void begin(const struct qp_cfg *cfg)
+/* @v6: all packets are by IPv6. */
+static void begin(const struct qp_cfg *cfg, int v6)
 {
+	if (v6)
+		device_use_address(&dev, true);
 	forge_begin(&end, cfg);
 	own = region_new(LEN, 77, ALL_ACCESS);
 	rnd_fill(rest, sizeof(rest));
@@ -118,12 +122,12 @@ static void post_one(void)
 }
 
 /* What answers no request that is under way, and acknowledgments of nothing. */
-static void dp1_stale(void)
+static void dp1_stale(int v6)
 {
 	struct qp_cfg cfg = { .timeout = 20 };
 	uint8_t answer[4 + BYTES] = {};
 
-	begin(&cfg);
+	begin(&cfg, v6);
 	acknowledge(ACK, 0);
 	must_count("rx_stale", 1);
 	post_rdma(&end, IBV_WR_RDMA_WRITE, sge_of(&own, 0, BYTES), 0x1000, 1,
@@ -147,11 +151,11 @@ static void dp1_stale(void)
 }
 
 /* Requests behind a missing one, of a peer that takes no part in selective repeat. */
-static void dp2_gap(void)
+static void dp2_gap(int v6)
 {
 	struct qp_cfg cfg = { .recv_wr = 2 };
 
-	begin(&cfg);
+	begin(&cfg, v6);
 	post_one();
 	send_one(1);
 	must_count("rx_gap_drops", 1);
@@ -163,12 +167,17 @@ static void dp2_gap(void)
 	must_count(NULL, 0);
 }
 
-/* The rest of a message whose begin is missing, on an unreliable connection. */
-static void dp3_unreliable(void)
+/* The rest of a message whose begin or middle is missing, on an unreliable connection. */
+static void dp3_unreliable(int v6)
 {
-	struct qp_cfg cfg = { .type = IBV_QPT_UC, .recv_wr = 2 };
+	enum { PATH_MTU = 512 };
+	struct qp_cfg cfg = { .type = IBV_QPT_UC,
+			      .recv_wr = 2,
+			      .mtu = IBV_MTU_512 };
+	struct ibv_sge sge;
+	struct ibv_wc wc;
 
-	begin(&cfg);
+	begin(&cfg, v6);
 	forge(FORGE_UC_SEND_LAST, &end, FIRST, rest, BYTES);
 	must_count("rx_gap_drops", 1);
 	forge(FORGE_UC_SEND_LAST, &end, FIRST + 5, rest, BYTES);
@@ -176,6 +185,17 @@ static void dp3_unreliable(void)
 	post_one();
 	forge(FORGE_UC_SEND_ONLY, &end, FIRST + 9, rest, BYTES);
 	expect(await(end.rcq), IBV_WC_SUCCESS);
+	must_count(NULL, 0);
+	/* The next message takes the receive request that this one has taken. */
+	sge = sge_of(&own, 0, PATH_MTU + BYTES);
+	post_recv(&end, &sge, 1, 2);
+	forge(FORGE_UC_SEND_FIRST, &end, FIRST + 20, rest, PATH_MTU);
+	forge(FORGE_UC_SEND_LAST, &end, FIRST + 22, rest, BYTES);
+	must_count("rx_gap_drops", 1);
+	forge(FORGE_UC_SEND_ONLY, &end, FIRST + 23, rest, BYTES);
+	wc = await(end.rcq);
+	expect(wc, IBV_WC_SUCCESS);
+	CHECK_EQ(wc.byte_len, BYTES);
 	must_count(NULL, 0);
 }
 
@@ -188,12 +208,12 @@ static void forge_read(uint32_t psn, uint32_t bytes)
 }
 
 /* Duplicates of READs and atomics that were never performed, or not like this. */
-static void dp4_unanswered(void)
+static void dp4_unanswered(int v6)
 {
 	struct qp_cfg cfg = { .mtu = IBV_MTU_1024 };
 	uint8_t atomic[28];
 
-	begin(&cfg);
+	begin(&cfg, v6);
 	forge_read(FIRST - 3, BYTES);
 	must_count("rx_unanswered", 1);
 	forge(FORGE_FETCH_ADD, &end, FIRST - 3, atomic,
@@ -213,31 +233,43 @@ static void dp4_unanswered(void)
 	buf_check(own.buf);
 }
 
-/* A sound packet but for its IP options, or its UDP checksum. */
-static void dp5_malformed(void)
+/* Puts IP options into a packet, that do nothing: of IPv6 a header with options for its destination. */
+static void add_options(struct forge_packet *packet, int v6)
 {
-	enum { IP = 20, OPTIONS = 4, CHECKSUM = IP + 6 };
+	static const uint8_t nothing[] = { 1, 1, 1, 0 };
+	static const uint8_t header[8] = { IPPROTO_UDP, 0, 1, 4 };
+	size_t bytes = v6 ? sizeof(header) : sizeof(nothing);
+	size_t at = v6 ? 40 : 20;
+	uint16_t length;
+
+	memmove(packet->bytes + at + bytes, packet->bytes + at,
+		packet->length - at);
+	memcpy(packet->bytes + at, v6 ? header : nothing, bytes);
+	packet->length += bytes;
+	length = htobe16(packet->length - (v6 ? at : 0));
+	memcpy(packet->bytes + (v6 ? 4 : 2), &length, sizeof(length));
+	if (v6)
+		packet->bytes[6] = IPPROTO_DSTOPTS;
+	else
+		packet->bytes[0]++;
+}
+
+/* A sound packet but for its IP options, or its UDP checksum. */
+static void dp5_malformed(int v6)
+{
 	const struct forged forged = { FORGE_SEND_ONLY, &end, FIRST, rest,
 				       BYTES };
 	struct qp_cfg cfg = { .recv_wr = 1 };
 	struct forge_packet packet;
-	uint16_t all;
 
-	begin(&cfg);
+	begin(&cfg, v6);
 	post_one();
 	forge_make(&packet, &forged);
-	memmove(packet.bytes + IP + OPTIONS, packet.bytes + IP,
-		packet.length - IP);
-	/* Three that do nothing, and the end. */
-	memcpy(packet.bytes + IP, (uint8_t[OPTIONS]){ 1, 1, 1, 0 }, OPTIONS);
-	packet.bytes[0]++;
-	packet.length += OPTIONS;
-	all = htobe16(packet.length);
-	memcpy(packet.bytes + 2, &all, sizeof(all));
+	add_options(&packet, v6);
 	forge_send(&packet, 1);
 	must_count("rx_malformed", 1);
 	forge_make(&packet, &forged);
-	*forge_byte(&packet, CHECKSUM) = 1;
+	*forge_byte(&packet, forge_before(&packet) - 2) = 1;
 	forge_send(&packet, 1);
 	must_count("rx_malformed", 1);
 	send_one(0);
@@ -253,7 +285,7 @@ static void dp6_not_ready(void)
 	struct ibv_sge sge;
 
 	need_odp();
-	begin(&cfg);
+	begin(&cfg, 0);
 	send_one(0);
 	must_count("out_of_buffer", 1);
 	sparse = region_new(LEN, 0, ODP_ALL);
@@ -264,11 +296,11 @@ static void dp6_not_ready(void)
 }
 
 /* What comes early is kept: but not twice, nor beyond the connection. */
-static void dp7_early(void)
+static void dp7_early(int v6)
 {
 	struct qp_cfg cfg = { .recv_wr = 2 };
 
-	begin(&cfg);
+	begin(&cfg, v6);
 	forge_selective(true);
 	post_one();
 	send_one(0);
@@ -292,12 +324,12 @@ static void send_datagram(const struct end *to, uint32_t qkey)
 }
 
 /* Datagrams with another key, and those of a queue pair without receive requests. */
-static void dp8_datagrams(void)
+static void dp8_datagrams(int v6)
 {
 	struct qp_cfg cfg = {}, ud = { .type = IBV_QPT_UD, .recv_wr = 1 };
 	struct end datagrams;
 
-	begin(&cfg);
+	begin(&cfg, v6);
 	end_make(&datagrams, &ud);
 	end_init(&datagrams);
 	end_connect(&datagrams, &(struct peer){ .gid = dev.gid });
@@ -317,12 +349,14 @@ static void dp9_not_copied(void)
 	/* One packet of the bytes of so many is in fragments, too. */
 	enum { COUNT = 8, SHORT = 8, MANY = 60, WHOLE = 60000 };
 	/* All hosts have joined it, so the packets arrive. */
-	static const uint8_t all_hosts[] = { 224, 0, 0, 1 };
+	static const union ibv_gid all_hosts = {
+		.raw = { [10] = 0xff, 0xff, 224, 0, 0, 1 }
+	};
 	struct qp_cfg cfg = { .recv_wr = COUNT };
 	struct forged train[MANY];
 	int i;
 
-	begin(&cfg);
+	begin(&cfg, 0);
 	for (i = 0; i < MANY; i++)
 		train[i] = (struct forged){ FORGE_SEND_ONLY, &end, FIRST + i,
 					    rest, BYTES };
@@ -331,7 +365,7 @@ static void dp9_not_copied(void)
 	fault_often(100);
 	forge_train_astray(NULL, train, COUNT, forged_bytes(train));
 	forge_train_astray(NULL, train, MANY, WHOLE);
-	forge_train_astray(all_hosts, train, COUNT, forged_bytes(train));
+	forge_train_astray(&all_hosts, train, COUNT, forged_bytes(train));
 	/* Too short for a header. */
 	forge_train(train, 1, SHORT);
 	must_count("rx_malformed", (long long)forged_bytes(train) / SHORT);
@@ -361,7 +395,7 @@ static void arrives(const struct end *receiver, uint64_t wr_id)
  * A buffer has packets for two connections, and there is no memory to take those of one of them out of
  * it: they are dropped, and the others arrive.
  */
-static void dp10_not_cut_out(void)
+static void dp10_not_cut_out(int v6)
 {
 	enum { FIRST_ONES = 3, OTHERS = 2 };
 	struct qp_cfg cfg = { .recv_wr = FIRST_ONES };
@@ -369,7 +403,7 @@ static void dp10_not_cut_out(void)
 	struct end other;
 	int i;
 
-	begin(&cfg);
+	begin(&cfg, v6);
 	end_make(&other, &cfg);
 	forge_connect(&other);
 	for (i = 0; i < FIRST_ONES + OTHERS; i++) {
@@ -400,14 +434,15 @@ static void dp10_not_cut_out(void)
 
 enum { MEMBERS = 3, GRH = 40 };
 
-static const union ibv_gid group = {
-	.raw = { [10] = 0xff, 0xff, 239, 1, 2, 9 }
+static const union ibv_gid groups[] = {
+	{ .raw = { [10] = 0xff, 0xff, 239, 1, 2, 9 } },
+	{ .raw = { 0xff, 0x05, [15] = 9 } },
 };
 static struct end members[MEMBERS];
 static uint8_t datagram[8 + BYTES];
 
 /* Makes members of a group, to which packets go from now on. */
-static void begin_group(int count)
+static void begin_group(int count, int v6)
 {
 	struct qp_cfg cfg = { .recv_wr = 1 },
 		      ud = { .type = IBV_QPT_UD, .recv_wr = 2 };
@@ -415,17 +450,17 @@ static void begin_group(int count)
 	struct ibv_sge sge;
 	int i;
 
-	begin(&cfg);
+	begin(&cfg, v6);
 	for (i = 0; i < count; i++) {
 		end_make(&members[i], &ud);
 		end_init(&members[i]);
 		end_connect(&members[i], &(struct peer){ .gid = dev.gid });
-		CHECK_EQ(ibv_attach_mcast(members[i].qp, &group, 0), 0);
+		CHECK_EQ(ibv_attach_mcast(members[i].qp, &groups[v6], 0), 0);
 		sge = sge_of(&own, 0, GRH + BYTES);
 		post_recv(&members[i], &sge, 1, 1);
 	}
 	memcpy(datagram, &qkey, sizeof(qkey));
-	forge_to_group(&group);
+	forge_to_group(&groups[v6]);
 }
 
 /* A packet to the group, which begins with the bytes of a datagram. */
@@ -453,11 +488,11 @@ static void group_hears(int count)
 }
 
 /* There is no memory for the copy of a group's only member: it counts, and the next one arrives. */
-static void dp11_not_copied(void)
+static void dp11_not_copied(int v6)
 {
 	struct forge_packet packet;
 
-	begin_group(1);
+	begin_group(1, v6);
 	make_for_group(&packet, FORGE_UD_SEND_ONLY);
 	next_fails("pinion_wire_deliver");
 	forge_send(&packet, 1);
@@ -468,11 +503,11 @@ static void dp11_not_copied(void)
 }
 
 /* A packet to a group whose CRC is wrong counts once, however many members there are. */
-static void dp12_damaged(void)
+static void dp12_damaged(int v6)
 {
 	struct forge_packet packet;
 
-	begin_group(MEMBERS);
+	begin_group(MEMBERS, v6);
 	make_for_group(&packet, FORGE_UD_SEND_ONLY);
 	*forge_byte(&packet, packet.length - 1) ^= 1;
 	forge_send(&packet, 1);
@@ -484,12 +519,12 @@ static void dp12_damaged(void)
 /*
  * To a group go datagrams only, and to the number of all its queue pairs: anything else is for nobody.
  */
-static void dp13_no_datagram(void)
+static void dp13_no_datagram(int v6)
 {
 	long long before_all;
 	struct forge_packet packet;
 
-	begin_group(MEMBERS);
+	begin_group(MEMBERS, v6);
 	before_all = device_counter("rx_no_queue");
 	make_for_group(&packet, FORGE_SEND_ONLY);
 	forge_send(&packet, 1);
@@ -504,21 +539,57 @@ static void dp13_no_datagram(void)
 	CHECK_EQ(device_counter("rx_no_queue"), before_all + 2);
 }
 
+/* What routers may change is not in the CRC: the message arrives. */
+static void dp14_on_the_way(int v6)
+{
+	/* Another class and flow label; no mark of a router that is congested. */
+	static const uint8_t label[] = { 0x6b, 0x8a, 0xbc, 0xde };
+	const struct forged forged = { FORGE_SEND_ONLY, &end, FIRST, rest,
+				       BYTES };
+	struct qp_cfg cfg = { .recv_wr = 1 };
+	struct forge_packet packet;
+
+	begin(&cfg, v6);
+	post_one();
+	forge_make(&packet, &forged);
+	if (v6)
+		memcpy(packet.bytes, label, sizeof(label));
+	else
+		*forge_byte(&packet, 1) = 0xb8;
+	/* The hops that are left. */
+	(*forge_byte(&packet, v6 ? 7 : 8))--;
+	forge_send(&packet, 1);
+	expect(await(end.rcq), IBV_WC_SUCCESS);
+	must_count(NULL, 0);
+}
+
 static const struct test tests[] = {
-	TEST(dp1_stale, "DP1 answers to nothing"),
-	TEST(dp2_gap, "DP2 requests behind a missing one"),
-	TEST(dp3_unreliable, "DP3 the rest of an unreliable message"),
-	TEST(dp4_unanswered, "DP4 duplicates without an answer"),
-	TEST(dp5_malformed, "DP5 options, and a wrong UDP checksum"),
+	TEST_OF(dp1_stale, false, "DP1 answers to nothing"),
+	TEST_OF(dp1_stale, true, "DP1 answers to nothing, IPv6"),
+	TEST_OF(dp2_gap, false, "DP2 requests behind a missing one"),
+	TEST_OF(dp2_gap, true, "DP2 requests behind a missing one, IPv6"),
+	TEST_OF(dp3_unreliable, false, "DP3 the rest of an unreliable message"),
+	TEST_OF(dp3_unreliable, true, "DP3 the rest of an unreliable message, IPv6"),
+	TEST_OF(dp4_unanswered, false, "DP4 duplicates without an answer"),
+	TEST_OF(dp4_unanswered, true, "DP4 duplicates without an answer, IPv6"),
+	TEST_OF(dp5_malformed, false, "DP5 options, and a wrong UDP checksum"),
+	TEST_OF(dp5_malformed, true, "DP5 options, and a wrong UDP checksum, IPv6"),
 	TEST(dp6_not_ready, "DP6 no receive request, no page"),
-	TEST(dp7_early, "DP7 what is kept"),
-	TEST(dp8_datagrams,
-	     "DP8 datagrams with another key, or no receive request"),
+	TEST_OF(dp7_early, false, "DP7 what is kept"),
+	TEST_OF(dp7_early, true, "DP7 what is kept, IPv6"),
+	TEST_OF(dp8_datagrams, false, "DP8 datagrams with another key, or no receive request"),
+	TEST_OF(dp8_datagrams, true, "DP8 datagrams with another key, or no receive request, IPv6"),
 	TEST(dp9_not_copied, "DP9 buffers that need not be copied"),
-	TEST(dp10_not_cut_out, "DP10 no memory to take some out of a buffer"),
-	TEST(dp11_not_copied, "DP11 no memory for the member of a group"),
-	TEST(dp12_damaged, "DP12 a damaged packet to a group"),
-	TEST(dp13_no_datagram, "DP13 what is no datagram, to a group"),
+	TEST_OF(dp10_not_cut_out, false, "DP10 no memory to take some out of a buffer"),
+	TEST_OF(dp10_not_cut_out, true, "DP10 no memory to take some out of a buffer, IPv6"),
+	TEST_OF(dp11_not_copied, false, "DP11 no memory for the member of a group"),
+	TEST_OF(dp11_not_copied, true, "DP11 no memory for the member of a group, IPv6"),
+	TEST_OF(dp12_damaged, false, "DP12 a damaged packet to a group"),
+	TEST_OF(dp12_damaged, true, "DP12 a damaged packet to a group, IPv6"),
+	TEST_OF(dp13_no_datagram, false, "DP13 what is no datagram, to a group"),
+	TEST_OF(dp13_no_datagram, true, "DP13 what is no datagram, to a group, IPv6"),
+	TEST_OF(dp14_on_the_way, false, "DP14 what routers change"),
+	TEST_OF(dp14_on_the_way, true, "DP14 what routers change, IPv6"),
 };
 
 HARNESS_MAIN("each packet that is dropped counts for its reason", tests)

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <linux/filter.h>
 #include <netinet/ip.h>
+#include <netinet/ip6.h>
 #include <netinet/udp.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -21,6 +22,7 @@ enum {
 	PORT = 4791,
 	SOURCE_PORT = 50000,
 	IP_BYTES = 20,
+	IP6_BYTES = 40,
 	UDP_BYTES = 8,
 	BTH_BYTES = 12,
 	CRC_BYTES = 4,
@@ -32,15 +34,27 @@ enum {
 	MOST = 64, /* packets that one call of forge_send() sends */
 };
 
-static int raw_socket = -1, listening = -1;
+/* Of IPv4 and of IPv6, as are all such arrays here. The latter does not tell the IP header. */
+static const int families[] = { AF_INET, AF_INET6 };
+static const int heard_before[] = { BEFORE, UDP_BYTES };
+static int raw_sockets[] = { -1, -1 };
+static int listening[] = { -1, -1 };
 static bool selective;
-/* Where packets go, but for trains. */
-static uint8_t destination[4];
+/* The device's address; where packets go, but for trains; and which family both are of. */
+static union ibv_gid own, destination;
+static bool v6;
+
+static bool is_v6(const union ibv_gid *gid)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return memcmp(gid->raw, mapped, sizeof(mapped)) != 0;
+}
 
 void forge_to_group(const union ibv_gid *group)
 {
-	memcpy(destination, (group ? group : &dev.gid)->raw + 12,
-	       sizeof(destination));
+	destination = group ? *group : own;
+	CHECK_EQ(is_v6(&destination), v6);
 }
 
 void forge_selective(bool says)
@@ -48,20 +62,44 @@ void forge_selective(bool says)
 	selective = says;
 }
 
+/* What goes to a group goes by the netdev that has the device's address. */
+static void send_groups_by(const struct ibv_gid_entry *entry)
+{
+	int ifindex = (int)entry->ndev_ifindex;
+
+	if (v6)
+		CHECK_EQ(setsockopt(raw_sockets[v6], IPPROTO_IPV6,
+				    IPV6_MULTICAST_IF, &ifindex,
+				    sizeof(ifindex)),
+			 0);
+	else
+		CHECK_EQ(setsockopt(raw_sockets[v6], IPPROTO_IP,
+				    IP_MULTICAST_IF, own.raw + 12,
+				    sizeof(struct in_addr)),
+			 0);
+}
+
+void forge_by(const union ibv_gid *address)
+{
+	struct ibv_gid_entry entry = {};
+
+	own = *address;
+	v6 = is_v6(address);
+	if (raw_sockets[v6] < 0) {
+		/* It gets whole packets of its caller, with their IP headers. */
+		raw_sockets[v6] = socket(families[v6], SOCK_RAW, IPPROTO_RAW);
+		CHECK(raw_sockets[v6] >= 0);
+		entry = device_address(&dev, v6);
+		send_groups_by(&entry);
+	}
+	forge_to_group(NULL);
+}
+
 void forge_open(void)
 {
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
 	need_root();
-	CHECK(!memcmp(dev.gid.raw, mapped, sizeof(mapped)));
-	raw_socket = socket(AF_INET, SOCK_RAW, IPPROTO_RAW);
-	CHECK(raw_socket >= 0);
-	/* What goes to a group goes by the netdev that has this address. */
-	CHECK_EQ(setsockopt(raw_socket, IPPROTO_IP, IP_MULTICAST_IF,
-			    dev.gid.raw + 12, sizeof(struct in_addr)),
-		 0);
 	forge_selective(false);
-	forge_to_group(NULL);
+	forge_by(&dev.gid);
 }
 
 void forge_begin(struct end *end, const struct qp_cfg *cfg)
@@ -76,7 +114,7 @@ void forge_begin(struct end *end, const struct qp_cfg *cfg)
 bool forge_try_connect(struct end *end)
 {
 	const struct peer peer = {
-		.gid = dev.gid,
+		.gid = own,
 		.qpn = FORGED_QPN,
 		.psn = FORGED_PSN,
 	};
@@ -124,19 +162,36 @@ static uint32_t crc_add(uint32_t crc, const uint8_t *data, size_t bytes)
 	return crc;
 }
 
+static bool packet_is_v6(const uint8_t *packet)
+{
+	return packet[0] >> 4 == 6;
+}
+
+static size_t before_bth(const uint8_t *packet)
+{
+	return packet_is_v6(packet) ? IP6_BYTES + UDP_BYTES : BEFORE;
+}
+
 /* Fields that routers may change count as all ones. */
 static uint32_t icrc(const uint8_t *packet, size_t bytes)
 {
 	static const uint8_t ones[8] = {
 		255, 255, 255, 255, 255, 255, 255, 255
 	};
-	static const int changed[] = { 1, 8, 10, 11, 26, 27, 32 };
-	uint8_t masked[LARGEST];
+	static const int of_ipv4[] = { 1, 8, 10, 11 };
+	/* Class, flow label and hop limit; the half byte of the version stays. */
+	static const int of_ipv6[] = { 1, 2, 3, 7 };
+	const int *changed = packet_is_v6(packet) ? of_ipv6 : of_ipv4;
+	uint8_t masked[LARGEST], *bth = masked + before_bth(packet);
 	size_t i;
 
 	memcpy(masked, packet, bytes);
-	for (i = 0; i < sizeof(changed) / sizeof(*changed); i++)
+	for (i = 0; i < ARRAY_SIZE(of_ipv4); i++)
 		masked[changed[i]] = 255;
+	if (packet_is_v6(packet))
+		masked[0] |= 15;
+	memset(bth - 2, 255, 2);
+	bth[4] = 255;
 	return ~crc_add(crc_add(~0u, ones, sizeof(ones)), masked, bytes);
 }
 
@@ -145,26 +200,61 @@ size_t forged_bytes(const struct forged *packet)
 	return BTH_BYTES + packet->bytes + CRC_BYTES;
 }
 
-/* Build @forged with IP and UDP headers. Return: the length of @packet. */
-static size_t put_packet(uint8_t *packet, const uint8_t *source,
-			 const struct forged *forged)
+static void put_lengths(uint8_t *packet, size_t all)
 {
-	size_t all = BEFORE + forged_bytes(forged);
-	uint8_t *bth = packet + BEFORE;
-	uint32_t crc;
+	size_t before = before_bth(packet), udp = all - before + UDP_BYTES;
 
-	CHECK(all <= LARGEST && !(forged->bytes % 4));
-	memset(packet, 0, BEFORE);
+	if (packet_is_v6(packet))
+		put16(packet + 4, udp);
+	else
+		put16(packet + 2, all);
+	put16(packet + before - 4, udp);
+}
+
+static void put_crc(uint8_t *packet, size_t all)
+{
+	uint32_t crc = icrc(packet, all - CRC_BYTES);
+
+	memcpy(packet + all - CRC_BYTES, &crc, CRC_BYTES);
+}
+
+/* The fields of an IPv4 header, but for its length; of @source the last bytes. */
+static void put_ip(uint8_t *packet, const union ibv_gid *source)
+{
 	packet[0] = 0x45;
-	put16(packet + 2, all);
 	put16(packet + 6, 0x4000);
 	packet[8] = 64;
 	packet[9] = IPPROTO_UDP;
-	memcpy(packet + 12, source, 4);
-	memcpy(packet + 16, destination, 4);
-	put16(packet + 20, SOURCE_PORT);
-	put16(packet + 22, PORT);
-	put16(packet + 24, all - IP_BYTES);
+	memcpy(packet + 12, source->raw + 12, 4);
+	memcpy(packet + 16, destination.raw + 12, 4);
+}
+
+static void put_ip6(uint8_t *packet, const union ibv_gid *source)
+{
+	packet[0] = 0x60;
+	packet[6] = IPPROTO_UDP;
+	packet[7] = 64;
+	memcpy(packet + 8, source->raw, 16);
+	memcpy(packet + 24, destination.raw, 16);
+}
+
+/* Build @forged with IP and UDP headers. Return: the length of @packet. */
+static size_t put_packet(uint8_t *packet, const union ibv_gid *source,
+			 const struct forged *forged)
+{
+	size_t before = v6 ? IP6_BYTES + UDP_BYTES : BEFORE;
+	size_t all = before + forged_bytes(forged);
+	uint8_t *bth = packet + before;
+
+	CHECK(all <= LARGEST && !(forged->bytes % 4));
+	memset(packet, 0, before);
+	if (v6)
+		put_ip6(packet, source);
+	else
+		put_ip(packet, source);
+	put16(bth - 8, SOURCE_PORT);
+	put16(bth - 6, PORT);
+	put_lengths(packet, all);
 	bth[0] = forged->opcode;
 	bth[1] = 0x40;
 	put16(bth + 2, 0xffff);
@@ -174,42 +264,53 @@ static size_t put_packet(uint8_t *packet, const uint8_t *source,
 	      1u << 31 | (uint32_t)selective << 24 | (forged->psn & 0xffffff));
 	if (forged->bytes)
 		memcpy(bth + BTH_BYTES, forged->rest, forged->bytes);
-	crc = icrc(packet, all - CRC_BYTES);
-	memcpy(packet + all - CRC_BYTES, &crc, CRC_BYTES);
+	put_crc(packet, all);
 	return all;
 }
 
-static const uint8_t stranger_address[] = { 127, 1, 2, 3 };
+/* Addresses of this host that are no device's. */
+static const union ibv_gid strangers[] = {
+	{ .raw = { [10] = 0xff, 0xff, 127, 1, 2, 3 } },
+	{ .raw = { [15] = 1 } },
+};
 
-static struct sockaddr_in own_address(int port)
+union any_address {
+	struct sockaddr any;
+	struct sockaddr_in four;
+	struct sockaddr_in6 six;
+};
+
+static union any_address address_of(const union ibv_gid *gid, int port)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET,
-				       .sin_port = htons(port) };
+	union any_address address = {};
 
-	memcpy(&address.sin_addr, dev.gid.raw + 12, 4);
+	if (is_v6(gid)) {
+		address.six.sin6_family = AF_INET6;
+		address.six.sin6_port = htons(port);
+		memcpy(&address.six.sin6_addr, gid->raw, 16);
+	} else {
+		address.four.sin_family = AF_INET;
+		address.four.sin_port = htons(port);
+		memcpy(&address.four.sin_addr, gid->raw + 12, 4);
+	}
 	return address;
 }
 
-static struct sockaddr_in destination_address(void)
-{
-	struct sockaddr_in address = own_address(0);
-
-	memcpy(&address.sin_addr, destination, 4);
-	return address;
-}
-
-static void send_from(const uint8_t *source, uint8_t tos,
+static void send_from(const union ibv_gid *source, uint8_t tos,
 		      enum forge_opcode opcode, const struct end *to,
 		      uint32_t psn, const void *rest, size_t bytes)
 {
 	const struct forged forged = { opcode, to, psn, rest, bytes };
-	struct sockaddr_in address = destination_address();
+	union any_address address = address_of(&destination, 0);
 	uint8_t packet[LARGEST];
 	size_t all = put_packet(packet, source, &forged);
 
-	/* The CRC does not depend on this byte. */
-	packet[1] = tos;
-	CHECK_EQ(sendto(raw_socket, packet, all, 0, (void *)&address,
+	/* The CRC does not depend on these bits. */
+	if (v6)
+		put16(packet, 0x6000 | tos << 4);
+	else
+		packet[1] = tos;
+	CHECK_EQ(sendto(raw_sockets[v6], packet, all, 0, &address.any,
 			sizeof(address)),
 		 (ssize_t)all);
 }
@@ -218,89 +319,89 @@ static void send_from(const uint8_t *source, uint8_t tos,
  * The CRCs are computed for IP identification 0, which the kernel uses for packets with DF of a
  * socket that is not connected.
  */
-static int train_socket(const uint8_t *source, size_t piece)
+static int train_socket(const union ibv_gid *source, size_t piece)
 {
-	struct sockaddr_in address = own_address(SOURCE_PORT);
+	union any_address address = address_of(source, SOURCE_PORT);
 	int size = (int)piece, whole = IP_PMTUDISC_DO, again = 1;
-	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	int fd = socket(families[is_v6(source)], SOCK_DGRAM, 0);
 
-	memcpy(&address.sin_addr, source, 4);
 	CHECK(fd >= 0);
 	CHECK_EQ(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &again,
 			    sizeof(again)),
 		 0);
-	CHECK_EQ(setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &whole,
-			    sizeof(whole)),
-		 0);
+	/* By IPv6 a socket of this kind sends with a checksum, which the CRC does not depend on. */
+	if (!is_v6(source))
+		CHECK_EQ(setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &whole,
+				    sizeof(whole)),
+			 0);
 	CHECK_EQ(setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &size, sizeof(size)),
 		 0);
-	CHECK_EQ(bind(fd, (void *)&address, sizeof(address)), 0);
+	CHECK_EQ(bind(fd, &address.any, sizeof(address)), 0);
 	return fd;
 }
 
-/* From and to addresses of IPv4. */
-static void train_send(const uint8_t *from, const uint8_t *to,
+static void train_send(const union ibv_gid *from, const union ibv_gid *to,
 		       const uint8_t *train, size_t bytes, size_t piece)
 {
-	struct sockaddr_in address = own_address(PORT);
+	union any_address address = address_of(to, PORT);
 	int fd = train_socket(from, piece);
 
-	memcpy(&address.sin_addr, to, sizeof(address.sin_addr));
-	CHECK_EQ(sendto(fd, train, bytes, 0, (void *)&address, sizeof(address)),
+	CHECK_EQ(sendto(fd, train, bytes, 0, &address.any, sizeof(address)),
 		 (ssize_t)bytes);
 	close(fd);
 }
 
-static void train_to(const uint8_t *to, const struct forged *packets, int count,
-		     size_t piece)
+static void train_to(const union ibv_gid *to, const struct forged *packets,
+		     int count, size_t piece)
 {
 	uint8_t packet[LARGEST], train[32768];
-	size_t all, bytes = 0;
+	size_t all, before, bytes = 0;
 	int i;
 
 	for (i = 0; i < count; i++) {
-		all = put_packet(packet, dev.gid.raw + 12, &packets[i]) -
-		      BEFORE;
+		all = put_packet(packet, &own, &packets[i]);
+		before = before_bth(packet);
+		all -= before;
 		CHECK(bytes + all <= sizeof(train));
-		memcpy(train + bytes, packet + BEFORE, all);
+		memcpy(train + bytes, packet + before, all);
 		bytes += all;
 	}
-	train_send(dev.gid.raw + 12, to, train, bytes, piece);
+	train_send(&own, to, train, bytes, piece);
 }
 
 void forge_train(const struct forged *packets, int count, size_t piece)
 {
-	train_to(dev.gid.raw + 12, packets, count, piece);
+	train_to(&own, packets, count, piece);
 }
 
-void forge_train_astray(const uint8_t *group, const struct forged *packets,
-			int count, size_t piece)
+void forge_train_astray(const union ibv_gid *group,
+			const struct forged *packets, int count, size_t piece)
 {
-	train_to(group ?: stranger_address, packets, count, piece);
+	train_to(group ?: &strangers[v6], packets, count, piece);
 }
 
 void forge(enum forge_opcode opcode, const struct end *to, uint32_t psn,
 	   const void *rest, size_t bytes)
 {
-	send_from(dev.gid.raw + 12, 0, opcode, to, psn, rest, bytes);
+	send_from(&own, 0, opcode, to, psn, rest, bytes);
 }
 
 void forge_by_stranger(enum forge_opcode opcode, const struct end *to,
 		       uint32_t psn, const void *rest, size_t bytes)
 {
-	send_from(stranger_address, 0, opcode, to, psn, rest, bytes);
+	send_from(&strangers[v6], 0, opcode, to, psn, rest, bytes);
 }
 
 void forge_marked(enum forge_opcode opcode, const struct end *to, uint32_t psn,
 		  const void *rest, size_t bytes, bool stranger)
 {
-	send_from(stranger ? stranger_address : dev.gid.raw + 12, MARKED,
-		  opcode, to, psn, rest, bytes);
+	send_from(stranger ? &strangers[v6] : &own, MARKED, opcode, to, psn,
+		  rest, bytes);
 }
 
 void forge_make(struct forge_packet *packet, const struct forged *forged)
 {
-	packet->length = put_packet(packet->bytes, dev.gid.raw + 12, forged);
+	packet->length = put_packet(packet->bytes, &own, forged);
 }
 
 uint8_t *forge_byte(struct forge_packet *packet, size_t at)
@@ -309,19 +410,32 @@ uint8_t *forge_byte(struct forge_packet *packet, size_t at)
 	return packet->bytes + at;
 }
 
+uint8_t *forge_bth(struct forge_packet *packet, size_t at)
+{
+	return forge_byte(packet, before_bth(packet->bytes) + at);
+}
+
+size_t forge_before(const struct forge_packet *packet)
+{
+	return before_bth(packet->bytes);
+}
+
 void forge_set_qpn(struct forge_packet *packet, uint32_t qpn)
 {
-	put32(packet->bytes + BEFORE + 4, qpn);
+	put32(forge_bth(packet, 4), qpn);
 }
 
 void forge_set_stranger(struct forge_packet *packet)
 {
-	memcpy(packet->bytes + 12, stranger_address, 4);
+	if (packet_is_v6(packet->bytes))
+		memcpy(packet->bytes + 8, strangers[1].raw, 16);
+	else
+		memcpy(packet->bytes + 12, strangers[0].raw + 12, 4);
 }
 
 void forge_set_psn(struct forge_packet *packet, uint32_t psn)
 {
-	uint8_t *at = packet->bytes + BEFORE + 9;
+	uint8_t *at = forge_bth(packet, 9);
 
 	at[0] = psn >> 16;
 	at[1] = psn >> 8;
@@ -330,18 +444,37 @@ void forge_set_psn(struct forge_packet *packet, uint32_t psn)
 
 void forge_finish(struct forge_packet *packet)
 {
-	size_t end = packet->length - CRC_BYTES;
-	uint32_t crc;
-
-	put16(packet->bytes + 2, packet->length);
-	put16(packet->bytes + IP_BYTES + 4, packet->length - IP_BYTES);
-	crc = icrc(packet->bytes, end);
-	memcpy(packet->bytes + end, &crc, CRC_BYTES);
+	put_lengths(packet->bytes, packet->length);
+	put_crc(packet->bytes, packet->length);
 }
 
-void forge_send(struct forge_packet *packets, int count)
+static union ibv_gid source_of(const struct forge_packet *packet)
 {
-	struct sockaddr_in address = destination_address();
+	union ibv_gid gid = strangers[0];
+
+	if (packet_is_v6(packet->bytes))
+		memcpy(gid.raw, packet->bytes + 8, 16);
+	else
+		memcpy(gid.raw + 12, packet->bytes + 12, 4);
+	return gid;
+}
+
+static union any_address destination_of(const struct forge_packet *packet)
+{
+	union ibv_gid gid = strangers[0];
+
+	if (packet_is_v6(packet->bytes))
+		memcpy(gid.raw, packet->bytes + 24, 16);
+	else
+		memcpy(gid.raw + 12, packet->bytes + 16, 4);
+	return address_of(&gid, 0);
+}
+
+/* Packets of one family. */
+static void send_alike(struct forge_packet *packets, int count)
+{
+	int fd = raw_sockets[packet_is_v6(packets->bytes)];
+	union any_address addresses[MOST];
 	struct mmsghdr messages[MOST] = {};
 	struct iovec pieces[MOST];
 	int i, done;
@@ -350,38 +483,54 @@ void forge_send(struct forge_packet *packets, int count)
 	for (i = 0; i < count; i++) {
 		pieces[i].iov_base = packets[i].bytes;
 		pieces[i].iov_len = packets[i].length;
+		addresses[i] = destination_of(&packets[i]);
 		messages[i].msg_hdr.msg_iov = &pieces[i];
 		messages[i].msg_hdr.msg_iovlen = 1;
-		messages[i].msg_hdr.msg_name = &address;
-		messages[i].msg_hdr.msg_namelen = sizeof(address);
+		messages[i].msg_hdr.msg_name = &addresses[i];
+		messages[i].msg_hdr.msg_namelen = sizeof(addresses[i]);
 	}
 	for (i = 0; i < count; i += done) {
-		done = sendmmsg(raw_socket, messages + i, count - i, 0);
+		done = sendmmsg(fd, messages + i, count - i, 0);
 		CHECK(done > 0);
+	}
+}
+
+void forge_send(struct forge_packet *packets, int count)
+{
+	int i, alike;
+
+	for (i = 0; i < count; i += alike) {
+		for (alike = 1; i + alike < count; alike++)
+			if (packets[i + alike].bytes[0] >> 4 !=
+			    packets[i].bytes[0] >> 4)
+				break;
+		send_alike(packets + i, alike);
 	}
 }
 
 void forge_send_train(const struct forge_packet *packets, int count)
 {
-	size_t each = packets->length - BEFORE, bytes = count * each;
+	size_t before = before_bth(packets->bytes);
+	size_t each = packets->length - before, bytes = count * each;
+	union ibv_gid from = source_of(packets);
 	uint8_t train[65536 - BEFORE];
 	int i;
 
 	CHECK(bytes <= sizeof(train));
 	for (i = 0; i < count; i++) {
 		CHECK_EQ(packets[i].length, packets->length);
-		memcpy(train + i * each, packets[i].bytes + BEFORE, each);
+		memcpy(train + i * each, packets[i].bytes + before, each);
 	}
-	train_send(packets->bytes + 12, dev.gid.raw + 12, train, bytes, each);
+	train_send(&from, &own, train, bytes, each);
 }
 
 void forge_listen(void)
 {
 	struct timeval limit = { .tv_sec = (time_t)patience(10) };
 
-	listening = socket(AF_INET, SOCK_RAW, IPPROTO_UDP);
-	CHECK(listening >= 0);
-	CHECK_EQ(setsockopt(listening, SOL_SOCKET, SO_RCVTIMEO, &limit,
+	listening[v6] = socket(families[v6], SOCK_RAW, IPPROTO_UDP);
+	CHECK(listening[v6] >= 0);
+	CHECK_EQ(setsockopt(listening[v6], SOL_SOCKET, SO_RCVTIMEO, &limit,
 			    sizeof(limit)),
 		 0);
 }
@@ -393,17 +542,19 @@ void forge_hear_cnp(void)
 	ssize_t bytes;
 	uint32_t crc;
 
+	/* Of IPv6 a raw socket does not tell the header. */
+	CHECK(!v6);
 	put16(want + 2, 0xffff);
 	put32(want + 4, BECN | FORGED_QPN);
 	do {
-		bytes = recv(listening, packet, sizeof(packet), 0);
+		bytes = recv(listening[0], packet, sizeof(packet), 0);
 		CHECK(bytes > 0);
 	} while (bytes < BEFORE + BTH_BYTES || packet[BEFORE] != FORGE_CNP);
 	CHECK_EQ(bytes, BEFORE + sizeof(want) + CRC_BYTES);
 	CHECK(!memcmp(packet + BEFORE, want, sizeof(want)));
 	CHECK(!(packet[1] & MARKED));
-	CHECK(!memcmp(packet + 12, dev.gid.raw + 12, 4));
-	CHECK(!memcmp(packet + 16, dev.gid.raw + 12, 4));
+	CHECK(!memcmp(packet + 12, own.raw + 12, 4));
+	CHECK(!memcmp(packet + 16, own.raw + 12, 4));
 	crc = icrc(packet, bytes - CRC_BYTES);
 	CHECK(!memcmp(packet + bytes - CRC_BYTES, &crc, CRC_BYTES));
 }
@@ -440,10 +591,11 @@ static const uint8_t *hear_any(void)
 	ssize_t bytes;
 
 	if (!bth) {
-		bytes = recv(listening, heard.bytes, sizeof(heard.bytes), 0);
-		CHECK(bytes >= BEFORE + BTH_BYTES);
+		bytes = recv(listening[v6], heard.bytes, sizeof(heard.bytes),
+			     0);
+		CHECK(bytes >= heard_before[v6] + BTH_BYTES);
 		heard.end = heard.bytes + bytes;
-		bth = heard.bytes + BEFORE;
+		bth = heard.bytes + heard_before[v6];
 	}
 	heard.next = heard_behind(bth);
 	return bth;
@@ -460,11 +612,11 @@ static const uint8_t *hear(enum forge_opcode opcode)
 	return bth;
 }
 
-void forge_count(void)
+static void count_by(int family)
 {
 	/* The word of the queue pair's number. */
 	struct sock_filter steps[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, BEFORE + 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, heard_before[family] + 4),
 		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xffffff),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FORGED_QPN, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, ~0u),
@@ -472,31 +624,44 @@ void forge_count(void)
 	};
 	const struct sock_fprog filter = { sizeof(steps) / sizeof(*steps),
 					   steps };
-	int bytes = 64 << 20;
+	int bytes = 64 << 20, fd;
 
-	listening = socket(AF_INET, SOCK_RAW | SOCK_NONBLOCK, IPPROTO_UDP);
-	CHECK(listening >= 0);
-	CHECK_EQ(setsockopt(listening, SOL_SOCKET, SO_ATTACH_FILTER, &filter,
+	fd = socket(families[family], SOCK_RAW | SOCK_NONBLOCK, IPPROTO_UDP);
+	CHECK(fd >= 0);
+	CHECK_EQ(setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter,
 			    sizeof(filter)),
 		 0);
-	CHECK_EQ(setsockopt(listening, SOL_SOCKET, SO_RCVBUFFORCE, &bytes,
+	CHECK_EQ(setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes,
 			    sizeof(bytes)),
 		 0);
+	listening[family] = fd;
 }
 
-unsigned long forge_heard(void)
+void forge_count(void)
+{
+	count_by(0);
+	count_by(1);
+}
+
+static unsigned long heard_by(int family)
 {
 	unsigned long packets = 0;
 	const uint8_t *bth;
 	ssize_t bytes;
 
-	while ((bytes = recv(listening, heard.bytes, sizeof(heard.bytes), 0)) >
-	       0) {
+	while ((bytes = recv(listening[family], heard.bytes,
+			     sizeof(heard.bytes), 0)) > 0) {
 		heard.end = heard.bytes + bytes;
-		for (bth = heard.bytes + BEFORE; bth; bth = heard_behind(bth))
+		for (bth = heard.bytes + heard_before[family]; bth;
+		     bth = heard_behind(bth))
 			packets++;
 	}
 	return packets;
+}
+
+unsigned long forge_heard(void)
+{
+	return heard_by(0) + heard_by(1);
 }
 
 bool forge_hear_asking(enum forge_opcode opcode, uint32_t psn)

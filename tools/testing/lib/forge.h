@@ -28,6 +28,7 @@ enum forge_opcode {
 	FORGE_ATOMIC_ACKNOWLEDGE = 0x12,
 	FORGE_FETCH_ADD = 0x14,
 	FORGE_FLUSH = 0x1c,
+	FORGE_UC_SEND_FIRST = 0x20,
 	FORGE_UC_SEND_LAST = 0x22,
 	FORGE_UC_SEND_ONLY = 0x24,
 	FORGE_UD_SEND_ONLY = 0x64,
@@ -36,16 +37,21 @@ enum forge_opcode {
 
 enum { FORGED_QPN = 0x345678, FORGED_PSN = 0xfffffa };
 
-/* Open the raw socket. Skips the test for whoever may not. */
+/*
+ * Open the raw socket. Skips the test for whoever may not. Packets are by IPv4 or IPv6, as the address
+ * of dev is: see device_use_address().
+ */
 void forge_open(void);
+/* From now on packets are from and to this address of the device, which may be of the other family. */
+void forge_by(const union ibv_gid *address);
 /*
  * The same, and make @end, connected to a forged peer. Skips the test where packets cannot
  * be forged.
  */
 void forge_begin(struct end *end, const struct qp_cfg *cfg);
 /*
- * From now on packets, but not trains, go to this group, by IPv4; or with NULL to the device itself, as
- * at first.
+ * From now on packets, but not trains, go to this group, of the family of the device's address; or with
+ * NULL to the device itself, as at first.
  */
 void forge_to_group(const union ibv_gid *group);
 /* From now on packets say that their sender takes part in selective repeat, or not, as at first. */
@@ -67,8 +73,9 @@ void forge_marked(enum forge_opcode opcode, const struct end *to, uint32_t psn,
 		  const void *rest, size_t bytes, bool stranger);
 
 /*
- * Listen to the packets that this host receives. forge_hear_cnp() waits for a congestion
- * notification (CNP) to the forged peer, and checks all of it.
+ * Listen to the packets that this host receives by IPv4 or IPv6, as those that are sent at this time.
+ * forge_hear_cnp() waits for a congestion notification (CNP) to the forged peer, by IPv4, and checks all
+ * of it.
  */
 void forge_listen(void);
 void forge_hear_cnp(void);
@@ -109,15 +116,12 @@ size_t forged_bytes(const struct forged *packet);
  * @piece bytes, which need not be the lengths of the packets.
  */
 void forge_train(const struct forged *packets, int count, size_t piece);
-/* The same to a group of IPv4; or if that is NULL, to an address of this host that is no device's. */
-void forge_train_astray(const uint8_t *group, const struct forged *packets,
-			int count, size_t piece);
+/* The same to a group; or if that is NULL, to an address of this host that is no device's. */
+void forge_train_astray(const union ibv_gid *group,
+			const struct forged *packets, int count, size_t piece);
 
-/*
- * Packets that are made first, changed, and sent many at a time. FORGE_BTH is where the base header
- * begins, behind those of IP and UDP.
- */
-enum { FORGE_BTH = 28, FORGE_LARGEST = FORGE_BTH + 12 + 32 + 4096 + 4 };
+/* Packets that are made first, changed, and sent many at a time. FORGE_BTH is where that of IPv4 is. */
+enum { FORGE_BTH = 28, FORGE_LARGEST = 40 + 8 + 12 + 32 + 4096 + 4 };
 
 struct forge_packet {
 	size_t length;
@@ -127,6 +131,9 @@ struct forge_packet {
 void forge_make(struct forge_packet *packet, const struct forged *forged);
 /* The byte @at of a packet, to change it. */
 uint8_t *forge_byte(struct forge_packet *packet, size_t at);
+/* The byte @at of its base header, or behind that; and how many are before it, those of IP and UDP. */
+uint8_t *forge_bth(struct forge_packet *packet, size_t at);
+size_t forge_before(const struct forge_packet *packet);
 void forge_set_qpn(struct forge_packet *packet, uint32_t qpn);
 void forge_set_psn(struct forge_packet *packet, uint32_t psn);
 /* As if it came from an address of this host that is not the address of the peer. */
