@@ -120,8 +120,8 @@ void forge_train(const struct forged *packets, int count, size_t piece);
 void forge_train_astray(const union ibv_gid *group,
 			const struct forged *packets, int count, size_t piece);
 
-/* Packets that are made first, changed, and sent many at a time. FORGE_BTH is where that of IPv4 is. */
-enum { FORGE_BTH = 28, FORGE_LARGEST = 40 + 8 + 12 + 32 + 4096 + 4 };
+/* Packets that are made first, changed, and sent many at a time. */
+enum { FORGE_LARGEST = 40 + 8 + 12 + 32 + 4096 + 4 };
 
 struct forge_packet {
 	size_t length;
