@@ -3,7 +3,8 @@
  * A copy is delayed by milliseconds at places where others must wait for it, while its memory is
  * deregistered, moved or revoked (items DW1 to DW7; kernel/mem/dwell.h). Each round hits a race
  * that chance hits once in a million copies. Or a thread is delayed that others must not wait for
- * (DW8 to DW13). Needs a kernel with fault injection.
+ * (DW8 to DW13), or one that has told of a failure and not entered the error state yet (DW14).
+ * Needs a kernel with fault injection.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -943,6 +944,109 @@ static void dw13_many(void)
 	parked_since(busy);
 }
 
+/* ------------------------------- a send that fails, and who was told of that */
+
+static struct link failing;
+static const struct ibv_send_wr *keeper; /* what keeps the responder of failing.a */
+static bool kept, posted; /* atomic: has the doorbell returned? */
+static pthread_barrier_t round_;
+
+static void set(bool *flag, bool value)
+{
+	__atomic_store_n(flag, value, __ATOMIC_SEQ_CST);
+}
+
+static bool is_set(const bool *flag)
+{
+	return __atomic_load_n(flag, __ATOMIC_SEQ_CST);
+}
+
+/* The peer sends: while that is copied it owns the responder of who fails. */
+static void *keep(void *unused)
+{
+	struct ibv_send_wr wr = *keeper;
+
+	(void)unused;
+	for (;;) {
+		pthread_barrier_wait(&round_);
+		post(&failing.b, &wr);
+		set(&kept, true);
+		pthread_barrier_wait(&round_);
+	}
+	return NULL;
+}
+
+/* Takes the completion of the failed send, and at once the queue pair back to RTS. */
+static void *mend(void *unused)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS,
+				    .cur_qp_state = IBV_QPS_SQE };
+	struct ibv_wc wc;
+	bool early;
+
+	(void)unused;
+	for (;;) {
+		pthread_barrier_wait(&round_);
+		while (!poll_one(failing.a.scq, &wc))
+			sched_yield();
+		early = !is_set(&posted);
+		CHECK_EQ(ibv_modify_qp(failing.a.qp, &attr,
+				       IBV_QP_STATE | IBV_QP_CUR_STATE),
+			 0);
+		expect_why(wc, IBV_WC_LOC_PROT_ERR, PINION_SYN_KEY_UNKNOWN);
+		overlaps += early;
+		pthread_barrier_wait(&round_);
+	}
+	return NULL;
+}
+
+/*
+ * Who has polled the completion of a failed send modifies the queue pair, which is in SQE for him,
+ * although who sends cannot enter that state yet.
+ */
+static void dw14_told(int type)
+{
+	struct qp_cfg cfg = { .type = type };
+	struct ibv_send_wr good, bad;
+	struct ibv_sge sge, bad_sge, sink;
+	pthread_t threads[2];
+	struct region from, to;
+
+	if (dev.packets)
+		skip("who sends packets does not own the receiver");
+	begin(IBV_WR_RDMA_WRITE);
+	link_make(&failing, &cfg);
+	from = region_new(DATAGRAM, 3, ALL_ACCESS);
+	to = region_new(GRH + DATAGRAM, 5, ALL_ACCESS);
+	sink = sge_of(&to, 0, GRH + DATAGRAM);
+	datagrams_list(&good, &sge, 1, &from, failing.b.ah,
+		       failing.a.qp->qp_num, QKEY);
+	datagrams_list(&bad, &bad_sge, 1, &from, failing.a.ah,
+		       failing.b.qp->qp_num, QKEY);
+	bad_sge.lkey ^= 4;
+	keeper = &good;
+	CHECK_EQ(pthread_barrier_init(&round_, NULL, 3), 0);
+	CHECK_EQ(pthread_create(&threads[0], NULL, keep, NULL), 0);
+	CHECK_EQ(pthread_create(&threads[1], NULL, mend, NULL), 0);
+	dwell("copy", DWELL_US);
+	while (another_round()) {
+		context("round %d", rounds);
+		set(&kept, false);
+		set(&posted, false);
+		post_recv(&failing.a, &sink, 1, rounds);
+		pthread_barrier_wait(&round_);
+		while (!somebody_dwells() && !is_set(&kept))
+			sched_yield();
+		post(&failing.a, &bad);
+		set(&posted, true);
+		pthread_barrier_wait(&round_);
+		expect(await(failing.b.scq), IBV_WC_SUCCESS);
+		expect(await(failing.a.rcq), IBV_WC_SUCCESS);
+		CHECK_EQ(end_state(&failing.a), IBV_QPS_RTS);
+	}
+	end();
+}
+
 static const struct test tests[] = {
 	TEST(dw1_move, "DW1 a dma-buf moves (class 5)"),
 	TEST(dw2_dereg, "DW2 a region ends"),
@@ -961,6 +1065,10 @@ static const struct test tests[] = {
 	TEST(dw12_strangers, "DW12 only messages for a receiver try to own it"),
 	TEST(dw13_many,
 	     "DW13 many senders to one receiver: few are lost, and counted"),
+	TEST_OF(dw14_told, IBV_QPT_UD,
+		"DW14 modified as soon as a send has failed: UD"),
+	TEST_OF(dw14_told, IBV_QPT_UC,
+		"DW14 modified as soon as a send has failed: UC"),
 };
 
 int main(int argc, char **argv)
