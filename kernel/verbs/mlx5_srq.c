@@ -105,7 +105,6 @@ static int mlx5_srq_make(struct mlx5_srq *queue, struct ib_srq_init_attr *init,
 	srq->node = &to_pinion_dev(srq->ibsrq.device)->node;
 	srq->faulter = ucontext->faulter;
 	srq->user = true;
-	mutex_init(&srq->resize.lock);
 	pinion_recvq_init(&srq->rq, queue->raw.num_sge);
 	srq->rq.raw = &queue->raw;
 	err = pinion_node_add_srq(srq->node, srq);
