@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Completion queues: sizes, resizing with completions in it, overflow, events,
- * solicited or not, timestamps (items CQ1 to CQ21).
+ * solicited or not, timestamps (items CQ1 to CQ22).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -838,6 +839,84 @@ static void cq21_changed_in_a_poll(int how)
 	}
 }
 
+/* ------------------------------------------------- times of two senders */
+
+/* Has at most WINDOW requests under way. */
+enum { WINDOW = 16 };
+
+struct timed {
+	pthread_t thread;
+	struct link link;
+	_Atomic unsigned long done;
+};
+
+static struct timed timed_[2];
+
+static void *send_timed(void *arg)
+{
+	struct timed *timed = arg;
+	unsigned long posted = 0;
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	for (;;) {
+		while (posted - timed->done == WINDOW)
+			sched_yield();
+		post(&timed->link.a, &wr);
+		posted++;
+	}
+	return NULL;
+}
+
+/* Two threads complete on one queue: no completion is earlier than the one before it. */
+static void cq22_times_do_not_fall(void)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 2 * WINDOW,
+		.wc_flags = IBV_WC_STANDARD_FLAGS |
+			    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP,
+	};
+	unsigned long count = 0, turns = 0;
+	double end = now() + opt.seconds;
+	struct qp_cfg cfg = { .wr = WINDOW };
+	struct ibv_poll_cq_attr poll = {};
+	int i, whose, before = 0;
+	struct ibv_cq_ex *cq;
+	uint64_t ts, last = 0;
+
+	cq = ibv_create_cq_ex(dev.ctx, &attr);
+	if (!cq)
+		lacks("no timestamps: errno %d", errno);
+	cfg.scq = ibv_cq_ex_to_cq(cq);
+	for (i = 0; i < 2; i++) {
+		link_make2(&timed_[i].link, &cfg, NULL);
+		CHECK_EQ(pthread_create(&timed_[i].thread, NULL, send_timed,
+					&timed_[i]),
+			 0);
+	}
+	while (go_on(end, count > 1000 && turns > 20)) {
+		if (ibv_start_poll(cq, &poll)) {
+			sched_yield();
+			continue;
+		}
+		CHECK_EQ(cq->status, IBV_WC_SUCCESS);
+		ts = ibv_wc_read_completion_ts(cq);
+		whose = ibv_wc_read_qp_num(cq) == timed_[1].link.a.qp->qp_num;
+		ibv_end_poll(cq);
+		timed_[whose].done++;
+		context("completion %lu of %d after %d", count, whose, before);
+		CHECK(ts >= last);
+		last = ts;
+		count++;
+		turns += whose != before;
+		before = whose;
+	}
+	note("%lu completions, %lu times of the other sender", count, turns);
+	CHECK(count > 1000 && turns > 20);
+}
+
 static const struct test tests[] = {
 	TEST(cq1_sizes, "CQ1 sizes"),
 	TEST(cq1_largest, "CQ1 the largest there may be"),
@@ -867,6 +946,7 @@ static const struct test tests[] = {
 	TEST_OF(cq21_changed_in_a_poll, RESET,
 		"CQ21 a queue pair reset in a poll"),
 	TEST_OF(cq21_changed_in_a_poll, RESIZED, "CQ21 resized in a poll"),
+	TEST(cq22_times_do_not_fall, "CQ22 times do not fall"),
 };
 
 HARNESS_MAIN("Completion queues", tests)
