@@ -947,7 +947,8 @@ static void dw13_many(void)
 /* ------------------------------- a send that fails, and who was told of that */
 
 static struct link failing;
-static const struct ibv_send_wr *keeper; /* what keeps the responder of failing.a */
+static const struct ibv_send_wr
+	*keeper; /* what keeps the responder of failing.a */
 static bool kept, posted; /* atomic: has the doorbell returned? */
 static pthread_barrier_t round_;
 
