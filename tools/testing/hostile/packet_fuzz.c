@@ -390,15 +390,14 @@ static void make(struct forge_packet *packet, enum kind kind)
 	}
 	if (kind == MALFORMED) {
 		/* Opcodes that nobody has, or no room for the headers. */
-		forge_bth(packet, 0)[0] =
-			rnd_below(2) ? 0xc0 | rnd() : FORGE_READ_REQUEST;
+		forge_bth(packet, 0)[0] = rnd_below(2) ? 0xc0 | rnd() :
+							 FORGE_READ_REQUEST;
 		packet->length =
 			forge_before(packet) + 12 + 4 * rnd_below(4) + 4;
 	}
 	forge_finish(packet);
 	if (kind == DAMAGED)
-		forge_bth(packet, 12)[rnd_below(4)] ^=
-			1 << rnd_below(8);
+		forge_bth(packet, 12)[rnd_below(4)] ^= 1 << rnd_below(8);
 }
 
 /* It was made, and is sent: others may be copies of it. */
@@ -437,7 +436,7 @@ static enum kind kind_in_train(void)
 
 /* Make a packet as @kind is made, but of @length bytes behind the UDP header. */
 static void make_of_length(struct forge_packet *packet, enum kind kind,
-				size_t length, const uint32_t *psn)
+			   size_t length, const uint32_t *psn)
 {
 	make(packet, kind);
 	/* Beyond its end are bytes of packets before. */
