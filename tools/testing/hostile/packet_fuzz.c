@@ -211,7 +211,7 @@ static size_t put_shared(int i)
 /* A packet of the peer's, or an answer to what was asked of it. */
 static void make_peers(struct forge_packet *packet)
 {
-	int i = aimed < 0 ? rnd_below(CONNECTED) : aimed;
+	int i = aimed < 0 ? (int)rnd_below(CONNECTED) : aimed;
 	uint8_t opcode = some_opcode();
 	bool answers = opcode >= FORGE_READ_FIRST &&
 		       opcode <= FORGE_ATOMIC_ACKNOWLEDGE;
