@@ -9,7 +9,7 @@
 #include "../kernel/mem/table.h"
 
 /* Far from 0, so that several nodes lead there. */
-#define FAR	(1UL << 20)
+#define FAR	BIT(20)
 
 static int object;
 
