@@ -241,6 +241,13 @@ static void make_peers(struct forge_packet *packet)
 static void make_message(struct forge_packet *packet)
 {
 	enum { IMM = 1 }; /* beside the same opcode without */
+	/* [it is a WRITE][the packet begins it][and ends it] */
+	static const uint8_t opcodes[2][2][2] = {
+		{ { FORGE_SEND_MIDDLE, FORGE_SEND_LAST },
+		  { FORGE_SEND_FIRST, FORGE_SEND_ONLY } },
+		{ { FORGE_WRITE_MIDDLE, FORGE_WRITE_LAST + IMM },
+		  { FORGE_WRITE_FIRST, FORGE_WRITE_ONLY + IMM } },
+	};
 	int i = rnd_below(CONNECTED);
 	struct stream *stream = &streams[i];
 	bool begins = !stream->left, ends_here;
@@ -253,19 +260,8 @@ static void make_message(struct forge_packet *packet)
 	}
 	ends_here = stream->left == 1;
 	forged.psn = stream->psn++;
-	if (begins && ends_here)
-		forged.opcode = stream->writes ? FORGE_WRITE_ONLY + IMM :
-						 FORGE_SEND_ONLY;
-	else if (begins)
-		forged.opcode = stream->writes ? FORGE_WRITE_FIRST :
-						 FORGE_SEND_FIRST;
-	else if (ends_here)
-		forged.opcode = stream->writes ? FORGE_WRITE_LAST + IMM :
-						 FORGE_SEND_LAST;
-	else
-		forged.opcode = stream->writes ? FORGE_WRITE_MIDDLE :
-						 FORGE_SEND_MIDDLE;
-	forged.opcode |= transports[i];
+	forged.opcode = opcodes[stream->writes][begins][ends_here] |
+			transports[i];
 	rnd_fill(rest, sizeof(rest));
 	bytes = put_shared(i);
 	if (begins && stream->writes)
