@@ -29,6 +29,10 @@ def cell(row, key, least=None):
     return f'{text} ({row[least] / 1000:.2f})' if least else text
 
 
+def as_number(spec):
+    return lambda row, key: format(row[key], spec) if row and key in row else ''
+
+
 def pivot(rows, by, columns):
     """A table: a line for each value of BY, and all COLUMNS for each device."""
     devices = list(dict.fromkeys(r['target'] for r in rows))
@@ -50,19 +54,14 @@ def live(part):
 
 
 def odp(part):
-    def us(row, key):
-        return f'{row[key] / 1000:.2f}' if row and key in row else ''
-
-    def of_pinned(row, key):
-        return f'{row[key]:.2f}' if row and key in row else ''
-
+    of_pinned = as_number('.2f')
     pages = rows_of(part, 'on demand, a page')
     writes = rows_of(part, 'on demand, write')
     kinds = (('fault, the process has the page', 'fault_ns'), ('fault, nobody has it', 'fault_new_ns'),
              ('prefetch, each page of many', 'prefetch_ns'), ('invalidation, each page of many', 'invalidate_ns'))
     at = {r['target']: r for r in pages}
     table = [['us of a page'] + list(at)]
-    table += [[name] + [us(row, key) for row in at.values()] for name, key in kinds]
+    table += [[name] + [cell(row, key) for row in at.values()] for name, key in kinds]
     of = {(r['bytes'], r['target']): r for r in writes}
     table += [[f'write of {size:,} bytes, of pinned'] + [of_pinned(of.get((size, t)), 'of_pinned') for t in at]
               for size in dict.fromkeys(r['bytes'] for r in writes)]
@@ -75,9 +74,7 @@ def odp(part):
 def touch(part):
     rows = rows_of(part, 'on demand, first touch')
     one = {r['target']: r['per_second'] for r in rows if r['threads'] == 1 and 'per_second' in r}
-
-    def rate(row, key):
-        return f'{row[key]:,.0f}' if row and key in row else ''
+    rate = as_number(',.0f')
 
     def ratio(row, key):
         return f'{row[key] / one[row["target"]]:.2f}' if row and key in row and row['target'] in one else ''
@@ -89,9 +86,7 @@ def touch(part):
 
 
 def icount(part):
-    def count(row, key):
-        return f'{row[key]:,}' if row and key in row else ''
-
+    count = as_number(',')
     plain, inline = (rows_of(part, what) for what in ('write', 'inline write'))
     by_place = {(r['bytes'], r['target']): r['median_ns'] for r in inline}
     for row in plain:

@@ -166,6 +166,21 @@ why() { # STATUS
 	esac
 }
 
+# check NAME FUNCTION [ARGUMENTS]: one test, passed if the function returns 0; else the last
+# $LINES_SHOWN lines that it said are shown.
+check() {
+	local name=$1 rc=0
+	shift
+	mark "$name"
+	"$@" >"$TMP/check" 2>&1 </dev/null || rc=$?
+	if ((rc)); then
+		tail -n "${LINES_SHOWN:-25}" "$TMP/check" | show
+		not_ok "$name" "$(why $rc)"
+	else
+		ok "$name"
+	fi
+}
+
 # run NAME COMMAND...: one test, passed if COMMAND exits with 0.
 run() {
 	local name=$1 rc=0

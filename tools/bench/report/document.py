@@ -45,7 +45,8 @@ def page_lines(bench, pictures):
     if percentiles:
         lines += page.rst_table(percentiles) + ['']
     lines += [f'| {line}' for line in table.limit_lines(bench)] + ([''] if bench['limits'] else [])
-    lines += [f'| {line}' for line in table.packet_lines(bench)] + ([''] if table.packet_lines(bench) else [])
+    packets = table.packet_lines(bench)
+    lines += [f'| {line}' for line in packets] + ([''] if packets else [])
     for file in pictures:
         lines += [f'.. image:: bench/{file}', f'   :alt: {file[:-4]}', '']
     return lines

@@ -47,8 +47,11 @@ static void fetch_elsewhere(const struct place *place, uint32_t length)
 	link_free(&link);
 }
 
-/* Of memory on demand, which the process sees, rxe would take other bytes. */
-const uint8_t *look_fetch(struct place place, uint32_t length)
+/*
+ * One place, read as the device sees it. The bytes are there until the next call. Of memory on demand,
+ * which the process sees, rxe would take other bytes.
+ */
+static const uint8_t *look_fetch(struct place place, uint32_t length)
 {
 	const struct model_region *r = place.region;
 

@@ -112,17 +112,10 @@ static void carry_out_some(const struct message *m)
 static void post_all(const struct message *m, struct end *end)
 {
 	const struct place *remote = &m->route.remote.at[0];
-	const struct place *local = &m->route.local.at[0];
 	struct ibv_send_wr wrs[4] = {};
 	struct ibv_sge sges[SGES];
-	int i, count = scatter_sges(&m->route.local, sges);
+	int i, count = route_sges(&m->route, sges, m->swap);
 
-	if (m->route.inlined) {
-		/* Its key does not matter. */
-		sges[0] =
-			(struct ibv_sge){ local->addr, local->length, m->swap };
-		count = 1;
-	}
 	for (i = 0; i <= m->behind; i++) {
 		wrs[i] = (struct ibv_send_wr){
 			.wr_id = i,
@@ -168,9 +161,10 @@ void call_message(const uint32_t *n)
 		.swap = n[9],
 		/* Not of what would be done twice. */
 		.behind = atomic || n[3] / 8 % 4 ? 0 : 1 + n[3] / 32 % 2,
-		.route.length = atomic	 ? sizeof(uint64_t) :
-				n[5] % 4 ? 1 + n[5] / 4 % 3000 :
-					   1 + n[5] / 4 % MOST,
+		.route.length = atomic	      ? sizeof(uint64_t) :
+				n[5] % 4 == 1 ? 1 + n[5] / 4 % INLINE_MOST :
+				n[5] % 4      ? 1 + n[5] / 4 % 3000 :
+						1 + n[5] / 4 % MOST,
 	};
 	struct route *route = &m.route;
 	const struct place *remote = &route->remote.at[0];
@@ -178,9 +172,6 @@ void call_message(const uint32_t *n)
 	struct end *end;
 	bool good;
 
-	if (n[5] % 4 == 1)
-		route->length = atomic ? route->length :
-					 1 + n[5] / 4 % INLINE_MOST;
 	route->needs = &ops[m.op].needs;
 	if (!route_find(route, n))
 		return;

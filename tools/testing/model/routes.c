@@ -109,17 +109,28 @@ static bool route_lacks(const struct route *route)
 		other_lacks(LACK_WINDOW_BOUNDS));
 }
 
-bool route_inline(struct scatter *s, uint32_t n, uint32_t length)
+void route_inline(struct route *route, const uint32_t *n)
 {
-	const struct space *space = &spaces[n % 4];
-	uint64_t at = PAGE + n / 4 % LEN;
+	const struct space *space = &spaces[n[8] % 4];
+	uint64_t at = PAGE + n[8] / 4 % LEN;
+	uint32_t length = route->length;
 
-	if (length > INLINE_MOST || at + length > PAGE + LEN ||
+	if (!route->needs->may_inline || n[3] / 64 % 4 ||
+	    length > INLINE_MOST || at + length > PAGE + LEN ||
 	    !memory_allows(space, at, length, false))
-		return false;
-	*s = scatter_of(place_in_space(space, at, length));
-	s->parts = 0;
-	return true;
+		return;
+	route->local = scatter_of(place_in_space(space, at, length));
+	route->inlined = true;
+}
+
+int route_sges(const struct route *route, struct ibv_sge *sges, uint32_t no_key)
+{
+	const struct place *local = &route->local.at[0];
+
+	if (!route->inlined)
+		return scatter_sges(&route->local, sges);
+	sges[0] = (struct ibv_sge){ local->addr, local->length, no_key };
+	return 1;
 }
 
 bool route_find(struct route *route, const uint32_t *n)
@@ -127,9 +138,7 @@ bool route_find(struct route *route, const uint32_t *n)
 	if (!route_choose(route, n) || scatter_is_given_again(&route->local) ||
 	    (!route->window && scatter_is_given_again(&route->remote)))
 		return false;
-	if (route->needs->may_inline && n[3] / 64 % 4 == 0)
-		route->inlined =
-			route_inline(&route->local, n[8], route->length);
+	route_inline(route, n);
 	return !scatter_overlaps(&route->local, &route->remote) &&
 	       !route_lacks(route);
 }

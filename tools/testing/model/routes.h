@@ -36,8 +36,11 @@ bool route_find(struct route *route, const uint32_t *n);
  */
 const struct model_region *route_region(uint32_t n, int pd, int rights,
 					uint32_t length);
-/* @length bytes for inline data, if the process can read some. */
-bool route_inline(struct scatter *s, uint32_t n, uint32_t length);
+/* Now and then the local side is inline data, if the message may have that and the process can read some. */
+void route_inline(struct route *route, const uint32_t *n);
+/* The local side for a work request; @no_key: the key of inline data, which does not matter. */
+int route_sges(const struct route *route, struct ibv_sge *sges,
+	       uint32_t no_key);
 
 /* ------------------------------------------------------------------ outcomes */
 

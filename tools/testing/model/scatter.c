@@ -123,24 +123,30 @@ int scatter_sges(const struct scatter *s, struct ibv_sge *sges)
 
 /* ----------------------------------------------------------- asking all of it */
 
-const struct place *scatter_refused(const struct scatter *s)
+static const struct place *first_place(const struct scatter *s,
+				       bool (*is)(const struct place *place))
 {
 	const struct place *place;
 
 	for (place = s->at; place < s->at + s->count; place++)
-		if (place->refused)
+		if (is(place))
 			return place;
 	return NULL;
 }
 
+static bool is_refused(const struct place *place)
+{
+	return place->refused;
+}
+
+const struct place *scatter_refused(const struct scatter *s)
+{
+	return first_place(s, is_refused);
+}
+
 const struct place *scatter_failing(const struct scatter *s)
 {
-	const struct place *place;
-
-	for (place = s->at; place < s->at + s->count; place++)
-		if (place_fails(place))
-			return place;
-	return NULL;
+	return first_place(s, place_fails);
 }
 
 bool scatter_fails(const struct scatter *s)
@@ -188,30 +194,19 @@ static bool key_is_given_again(const struct place *place)
 	return false;
 }
 
-static bool any_place(const struct scatter *s,
-		      bool (*is)(const struct place *place))
-{
-	const struct place *place;
-
-	for (place = s->at; place < s->at + s->count; place++)
-		if (is(place))
-			return true;
-	return false;
-}
-
 bool scatter_is_given_again(const struct scatter *s)
 {
-	return any_place(s, key_is_given_again);
+	return first_place(s, key_is_given_again);
 }
 
 bool scatter_moves_on_demand(const struct scatter *s)
 {
-	return any_place(s, place_moves_on_demand);
+	return first_place(s, place_moves_on_demand);
 }
 
 bool scatter_is_gone(const struct scatter *s)
 {
-	return any_place(s, place_is_gone);
+	return first_place(s, place_is_gone);
 }
 
 /* -------------------------------------------------------------------- bytes */

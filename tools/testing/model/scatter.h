@@ -66,8 +66,6 @@ uint64_t scatter_offset_in(uint32_t n, uint64_t room, uint32_t length);
 
 /* ------------------------------------------------- what was done to memory */
 
-/* One place, read as the device sees it. The bytes are there until the next call. */
-const uint8_t *look_fetch(struct place place, uint32_t length);
 /*
  * A message failed, and may have written the first @length bytes of @s: some of them are as in
  * @fresh, the others as before. @whole: all are, or none.

@@ -106,9 +106,7 @@ static bool choose_source(struct sending *s, const uint32_t *n)
 	if (!r)
 		return false;
 	route->local = scatter_some(r, route->length, n[6], pd, 0, false);
-	if (n[3] / 64 % 4 == 0)
-		route->inlined =
-			route_inline(&route->local, n[8], route->length);
+	route_inline(route, n);
 	return true;
 }
 
@@ -324,21 +322,15 @@ static void carry_out_some(const struct sending *s, enum outcome outcome)
 static void post_it(const struct sending *s)
 {
 	const struct place *remote = &s->route.remote.at[0];
-	const struct place *local = &s->route.local.at[0];
 	struct ibv_sge sges[SGES];
 	struct ibv_send_wr wr = {
 		.sg_list = sges,
-		.num_sge = scatter_sges(&s->route.local, sges),
+		.num_sge = route_sges(&s->route, sges, s->imm),
 		.opcode = ops[s->op].opcode,
 		.send_flags = IBV_SEND_SIGNALED |
 			      (s->route.inlined ? IBV_SEND_INLINE : 0),
 	};
 
-	if (s->route.inlined) {
-		sges[0] =
-			(struct ibv_sge){ local->addr, local->length, s->imm };
-		wr.num_sge = 1;
-	}
 	if (ops[s->op].imm)
 		wr.imm_data = htonl(s->imm);
 	if (ops[s->op].inv)
