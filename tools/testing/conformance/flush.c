@@ -26,8 +26,7 @@ static void begin(void)
 					IBV_ACCESS_FLUSH_GLOBAL };
 
 	link_make(&link_, &cfg);
-	if (!link_.a.ex)
-		lacks("no work request builder");
+	need_builder(&link_.a);
 	r = region_new(LEN, 77, ALL_ACCESS | IBV_ACCESS_FLUSH_GLOBAL);
 }
 
@@ -232,8 +231,7 @@ static void begin_with(int *fd, size_t size)
 	*fd = dax_open(size);
 	buf = dax_buf(*fd, size);
 	link_make(&link_, &cfg);
-	if (!link_.a.ex)
-		lacks("no work request builder");
+	need_builder(&link_.a);
 	r = region_reg(dev.pd, buf, ODP_ALL | PERSISTENT);
 }
 

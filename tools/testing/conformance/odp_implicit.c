@@ -84,11 +84,7 @@ static void no_local(uint64_t addr, enum ibv_wr_opcode opcode)
 
 static uint64_t counter(const char *name)
 {
-	uint64_t value;
-
-	if (!resources_mr_counter(whole->rkey, name, &value))
-		lacks("no counter %s of regions", name);
-	return value;
+	return key_counter(whole->rkey, name);
 }
 
 /* The implicit region has address 0 and length SIZE_MAX, and pins nothing. */

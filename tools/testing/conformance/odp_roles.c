@@ -187,8 +187,7 @@ static void a48_atomic_write(void)
 
 	need_odp();
 	link_make(&link_, NULL);
-	if (!link_.a.ex)
-		lacks("no work request builder");
+	need_builder(&link_.a);
 	for (i = 0; i < ARRAY_SIZE(ways); i++) {
 		struct region r = ways[i].make(buf, 0);
 
@@ -224,8 +223,7 @@ static void a48_flush(void)
 
 	need_odp();
 	link_make(&link_, &cfg);
-	if (!link_.a.ex)
-		lacks("no work request builder");
+	need_builder(&link_.a);
 	source = explicit_region(buf_new(LEN, 3), 0);
 	for (i = 0; i < ARRAY_SIZE(ways); i++) {
 		struct region r = ways[i].make(buf, IBV_ACCESS_FLUSH_GLOBAL);

@@ -37,17 +37,10 @@ struct reader {
  */
 static bool uniform(const struct reader *u)
 {
-	size_t at, piece,
-		most = dev.packets ? 64 * (128U << u->link.a.cfg.mtu) :
-				     u->length;
-	const uint8_t *data = u->mine.buf->data;
+	size_t part = dev.packets ? 64 * (128U << u->link.a.cfg.mtu) :
+				    u->length;
 
-	for (at = 0; at < u->length; at += piece) {
-		piece = u->length - at < most ? u->length - at : most;
-		if (memcmp(data + at, data + at + 1, piece - 1) != 0)
-			return false;
-	}
-	return true;
+	return bytes_are_uniform(u->mine.buf->data, u->length, part);
 }
 
 static void *read_on(void *arg)

@@ -305,8 +305,7 @@ static void t8_atomic_write(void)
 	int i;
 
 	begin(IBV_QPT_RC, 0, 70000);
-	if (!link_.a.ex)
-		lacks("no work request builder");
+	need_builder(&link_.a);
 	for (i = 0; i < 50; i++) {
 		size_t to = (-b.base & 7) + 8 * rnd_below(17000);
 		uint64_t value = rnd();

@@ -509,14 +509,6 @@ static int end_obj(void *it)
 	return mlx5dv_devx_obj_destroy(it);
 }
 
-static void end_each(const struct ending *ends, size_t count)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		sweep_end(&ends[i]);
-}
-
 /*
  * Each allocation of the end of what has been made by command: it ends, at once or with the next
  * try. To close a channel, or a file of answers, allocates nothing. Queues on umems and doorbell
@@ -538,7 +530,7 @@ static void vn24_ends(void)
 	begin();
 	raw_places(&raw, false);
 	raw_pool_places(&pool, false);
-	end_each(ends, ARRAY_SIZE(ends));
+	sweep_ends(ends, ARRAY_SIZE(ends));
 	raw_free(&raw);
 	CHECK_EQ(mlx5dv_devx_umem_dereg(pool.umem), 0);
 	end();

@@ -495,15 +495,8 @@ static void *alternate(void *arg)
  */
 static bool is_uniform(const uint8_t *data, bool is_read)
 {
-	size_t most = is_read && dev.packets ? 64 * PATH_MTU : LONG;
-	size_t at, piece;
-
-	for (at = 0; at < LONG; at += piece) {
-		piece = LONG - at < most ? LONG - at : most;
-		if (memcmp(data + at, data + at + 1, piece - 1) != 0)
-			return false;
-	}
-	return true;
+	return bytes_are_uniform(data, LONG,
+				 is_read && dev.packets ? 64 * PATH_MTU : LONG);
 }
 
 /*

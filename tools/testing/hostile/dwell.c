@@ -949,18 +949,8 @@ static void dw13_many(void)
 static struct link failing;
 static const struct ibv_send_wr
 	*keeper; /* what keeps the responder of failing.a */
-static bool kept, posted; /* atomic: has the doorbell returned? */
+static _Atomic bool kept, posted; /* has the doorbell returned? */
 static pthread_barrier_t round_;
-
-static void set(bool *flag, bool value)
-{
-	__atomic_store_n(flag, value, __ATOMIC_SEQ_CST);
-}
-
-static bool is_set(const bool *flag)
-{
-	return __atomic_load_n(flag, __ATOMIC_SEQ_CST);
-}
 
 /* The peer sends: while that is copied it owns the responder of who fails. */
 static void *keep(void *unused)
@@ -971,7 +961,7 @@ static void *keep(void *unused)
 	for (;;) {
 		pthread_barrier_wait(&round_);
 		post(&failing.b, &wr);
-		set(&kept, true);
+		kept = true;
 		pthread_barrier_wait(&round_);
 	}
 	return NULL;
@@ -990,7 +980,7 @@ static void *mend(void *unused)
 		pthread_barrier_wait(&round_);
 		while (!poll_one(failing.a.scq, &wc))
 			sched_yield();
-		early = !is_set(&posted);
+		early = !posted;
 		CHECK_EQ(ibv_modify_qp(failing.a.qp, &attr,
 				       IBV_QP_STATE | IBV_QP_CUR_STATE),
 			 0);
@@ -1032,14 +1022,14 @@ static void dw14_told(int type)
 	dwell("copy", DWELL_US);
 	while (another_round()) {
 		context("round %d", rounds);
-		set(&kept, false);
-		set(&posted, false);
+		kept = false;
+		posted = false;
 		post_recv(&failing.a, &sink, 1, rounds);
 		pthread_barrier_wait(&round_);
-		while (!somebody_dwells() && !is_set(&kept))
+		while (!somebody_dwells() && !kept)
 			sched_yield();
 		post(&failing.a, &bad);
-		set(&posted, true);
+		posted = true;
 		pthread_barrier_wait(&round_);
 		expect(await(failing.b.scq), IBV_WC_SUCCESS);
 		expect(await(failing.a.rcq), IBV_WC_SUCCESS);

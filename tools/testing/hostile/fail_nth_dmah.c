@@ -81,7 +81,6 @@ static void n39_dmah(void)
 		{ "end of a DMA handle", new_dmah, end_dmah, 1, NULL },
 		{ "end of a region with one", new_mr, end_mr, 1, "mr" },
 	};
-	size_t i;
 
 	sweeps_begin(&link_);
 	buf = buf_new(100000, 5);
@@ -96,8 +95,7 @@ static void n39_dmah(void)
 	CHECK_EQ(make_dmah(), 0);
 	sweep(&(struct op){ "region with a DMA handle", reg, dereg,
 			    .at_least = 5 });
-	for (i = 0; i < ARRAY_SIZE(ends); i++)
-		sweep_end(&ends[i]);
+	sweep_ends(ends, ARRAY_SIZE(ends));
 	free_dmah();
 	sweeps_end(&link_);
 }

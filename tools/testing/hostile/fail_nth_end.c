@@ -151,12 +151,10 @@ static void n22_queues(void)
 		{ "SRQ of XRC", new_xsrq, end_destroy_srq, 2, "srq" },
 		{ "AH", new_ah, end_destroy_ah, 1, NULL },
 	};
-	size_t i;
 
 	cq = MUST(ibv_create_cq(dev.ctx, 200, NULL, NULL, 0));
 	sweeps_begin(&link_);
-	for (i = 0; i < ARRAY_SIZE(kinds); i++)
-		sweep_end(&kinds[i]);
+	sweep_ends(kinds, ARRAY_SIZE(kinds));
 	sweeps_end(&link_);
 }
 
@@ -193,12 +191,10 @@ static void n23_domains(void)
 		{ "MW", new_bound, end_dealloc_mw, 1, NULL },
 		{ "DM", new_dm, end_free_dm, 2, NULL },
 	};
-	size_t i;
 
 	bindable = region_new(9000, 1, BINDABLE);
 	sweeps_begin(&link_);
-	for (i = 0; i < ARRAY_SIZE(kinds); i++)
-		sweep_end(&kinds[i]);
+	sweep_ends(kinds, ARRAY_SIZE(kinds));
 	sweeps_end(&link_);
 }
 
@@ -277,15 +273,13 @@ static void n24_regions(void)
 	};
 	static const struct ending of_dmabuf = { "dma-buf MR", new_dmabuf_mr,
 						 end_dereg_mr, 1, NULL };
-	size_t i;
 
 	need_odp();
 	buf = buf_new(600000, 77);
 	if (!some_dmabuf())
 		dmabuf.fd = -1;
 	sweeps_begin(&link_);
-	for (i = 0; i < ARRAY_SIZE(kinds); i++)
-		sweep_end(&kinds[i]);
+	sweep_ends(kinds, ARRAY_SIZE(kinds));
 	if (dmabuf.fd >= 0)
 		sweep_end(&of_dmabuf);
 	sweeps_end(&link_);

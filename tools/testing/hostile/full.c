@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
 #include "forge.h"
 #include "undo.h"
 

@@ -132,6 +132,18 @@ void buf_check_at(const char *file, int line, const struct buf *buf)
 	       (ptrdiff_t)(last - (buf->data - buf->map)), buf->length);
 }
 
+bool bytes_are_uniform(const uint8_t *data, size_t length, size_t part)
+{
+	size_t at, piece;
+
+	for (at = 0; at < length; at += piece) {
+		piece = length - at < part ? length - at : part;
+		if (memcmp(data + at, data + at + 1, piece - 1) != 0)
+			return false;
+	}
+	return true;
+}
+
 struct region region_of(struct buf *buf, struct ibv_mr *mr, uint64_t base)
 {
 	return (struct region){

@@ -56,6 +56,8 @@ int buf_spoil_copy(struct buf *buf);
 
 #define buf_check(buf) buf_check_at(__FILE__, __LINE__, buf)
 void buf_check_at(const char *file, int line, const struct buf *buf);
+/* Is each part of so many bytes, and the rest, of one byte? */
+bool bytes_are_uniform(const uint8_t *data, size_t length, size_t part);
 
 /* A buffer, its region, and how work requests name its first byte. */
 struct region {

@@ -448,26 +448,17 @@ void forge_finish(struct forge_packet *packet)
 	put_crc(packet->bytes, packet->length);
 }
 
-static union ibv_gid source_of(const struct forge_packet *packet)
+/* The address at @six of an IPv6 header, or at @four of an IPv4 header. */
+static union ibv_gid address_at(const struct forge_packet *packet, size_t six,
+				size_t four)
 {
 	union ibv_gid gid = strangers[0];
 
 	if (packet_is_v6(packet->bytes))
-		memcpy(gid.raw, packet->bytes + 8, 16);
+		memcpy(gid.raw, packet->bytes + six, 16);
 	else
-		memcpy(gid.raw + 12, packet->bytes + 12, 4);
+		memcpy(gid.raw + 12, packet->bytes + four, 4);
 	return gid;
-}
-
-static union any_address destination_of(const struct forge_packet *packet)
-{
-	union ibv_gid gid = strangers[0];
-
-	if (packet_is_v6(packet->bytes))
-		memcpy(gid.raw, packet->bytes + 24, 16);
-	else
-		memcpy(gid.raw + 12, packet->bytes + 16, 4);
-	return address_of(&gid, 0);
 }
 
 /* Packets of one family. */
@@ -477,13 +468,15 @@ static void send_alike(struct forge_packet *packets, int count)
 	union any_address addresses[MOST];
 	struct mmsghdr messages[MOST] = {};
 	struct iovec pieces[MOST];
+	union ibv_gid to;
 	int i, done;
 
 	CHECK(count <= MOST);
 	for (i = 0; i < count; i++) {
 		pieces[i].iov_base = packets[i].bytes;
 		pieces[i].iov_len = packets[i].length;
-		addresses[i] = destination_of(&packets[i]);
+		to = address_at(&packets[i], 24, 16);
+		addresses[i] = address_of(&to, 0);
 		messages[i].msg_hdr.msg_iov = &pieces[i];
 		messages[i].msg_hdr.msg_iovlen = 1;
 		messages[i].msg_hdr.msg_name = &addresses[i];
@@ -501,8 +494,8 @@ void forge_send(struct forge_packet *packets, int count)
 
 	for (i = 0; i < count; i += alike) {
 		for (alike = 1; i + alike < count; alike++)
-			if (packets[i + alike].bytes[0] >> 4 !=
-			    packets[i].bytes[0] >> 4)
+			if (packet_is_v6(packets[i + alike].bytes) !=
+			    packet_is_v6(packets[i].bytes))
 				break;
 		send_alike(packets + i, alike);
 	}
@@ -512,7 +505,7 @@ void forge_send_train(const struct forge_packet *packets, int count)
 {
 	size_t before = before_bth(packets->bytes);
 	size_t each = packets->length - before, bytes = count * each;
-	union ibv_gid from = source_of(packets);
+	union ibv_gid from = address_at(packets, 8, 12);
 	uint8_t train[65536 - BEFORE];
 	int i;
 

@@ -107,6 +107,12 @@ void end_make(struct end *end, const struct qp_cfg *cfg)
 	end->psn = rnd() & 0xffffff;
 }
 
+void need_builder(const struct end *end)
+{
+	if (!end->ex)
+		lacks("no work request builder");
+}
+
 void end_free(struct end *end)
 {
 	if (end->ah)

@@ -52,6 +52,8 @@ struct link {
 enum { QKEY = 0x1ee7 };
 
 void end_make(struct end *end, const struct qp_cfg *cfg);
+/* Skips the test where its device has no builder of work requests (end->ex). */
+void need_builder(const struct end *end);
 void end_free(struct end *end);
 struct peer end_peer(const struct end *end);
 /* end_init(): from RESET to INIT. end_connect(): to RTR and RTS. */

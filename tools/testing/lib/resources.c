@@ -419,13 +419,18 @@ bool resources_mr_counter(uint32_t rkey, const char *name, uint64_t *value)
 	       resources_mrn_counter(info.mrn, name, value);
 }
 
-uint64_t region_counter(const struct region *region, const char *name)
+uint64_t key_counter(uint32_t rkey, const char *name)
 {
 	uint64_t value;
 
-	if (!resources_mr_counter(region->rkey, name, &value))
+	if (!resources_mr_counter(rkey, name, &value))
 		lacks("no counter %s of regions", name);
 	return value;
+}
+
+uint64_t region_counter(const struct region *region, const char *name)
+{
+	return key_counter(region->rkey, name);
 }
 
 int device_parents(void)

@@ -57,6 +57,7 @@ bool resources_mr_counter(uint32_t rkey, const char *name, uint64_t *value);
 /* The same by the region's number: without CAP_NET_ADMIN nobody is told keys. */
 bool resources_mrn_counter(uint32_t mrn, const char *name, uint64_t *value);
 /* The same; skips the test if the kernel has no such counter. */
+uint64_t key_counter(uint32_t rkey, const char *name);
 uint64_t region_counter(const struct region *region, const char *name);
 
 /* How many parents of pinion devices there are on this machine: each device has two. */

@@ -284,6 +284,14 @@ void sweep_end(const struct ending *what)
 	CHECK_EQ(end_it(), 0);
 }
 
+void sweep_ends(const struct ending *ends, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		sweep_end(&ends[i]);
+}
+
 void sweeps_begin(struct link *link)
 {
 	link_make(link, NULL);

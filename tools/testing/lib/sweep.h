@@ -67,5 +67,7 @@ struct ending {
 
 /* The object is destroyed or stays usable, whichever fault its end meets. */
 void sweep_end(const struct ending *what);
+/* The same of each of these. */
+void sweep_ends(const struct ending *ends, size_t count);
 
 #endif /* PINION_TEST_SWEEP_H */

@@ -50,19 +50,18 @@ bool table_is_readable(void)
 static void pages_read_rights(struct pages *pages)
 {
 	FILE *file = MUST(fopen("/proc/self/maps", "re"));
-	uint64_t from, to, page;
+	uint64_t first = pages->first * PAGE, end = first + pages->num * PAGE;
+	uint64_t from, to, at;
 	char line[512], write;
 
 	while (fgets(line, sizeof(line), file)) {
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*c%c", &from, &to,
 			   &write) != 3)
 			continue;
-		for (page = 0; page < pages->num; page++) {
-			uint64_t at = (pages->first + page) * PAGE;
-
-			if (at >= from && at < to)
-				pages->writable[page] = write == 'w';
-		}
+		for (at = from > first ? from : first; at < to && at < end;
+		     at += PAGE)
+			pages->writable[at / PAGE - pages->first] = write ==
+								    'w';
 	}
 	fclose(file);
 }
