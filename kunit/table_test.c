@@ -54,8 +54,8 @@ static void a_reserved_number_is_an_entry(struct kunit *test)
 #ifdef CONFIG_FAILSLAB
 
 /*
- * Store at FAR; the allocation after @left others fails. *@hit: there was one. It may be that of a page
- * for nodes, which is tried again with a smaller one. Return: 0 or -ENOMEM.
+ * Store at FAR; the allocation after @left others fails. *@hit: there was one. It may be that of a
+ * page for nodes, which is tried again with a smaller one. Return: 0 or -ENOMEM.
  */
 static int store_where_one_fails(struct xarray *table, u32 left, bool *hit)
 {
