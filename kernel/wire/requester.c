@@ -145,6 +145,7 @@ enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
 	int i;
 
 	pinion_half_assert(&qp->sq.exec);
+	conn->looked = tail;
 	pinion_crowding_was_late(&qp->sq.crowding);
 	requester_leave_outlet(conn);
 	if (!requester_page_came(conn))
@@ -180,7 +181,7 @@ enum pinion_step pinion_requester_turn(struct pinion_qp *qp, u32 tail)
 	return further && !qp->sq.waiting ? PINION_STEP_DONE : PINION_STEP_PARKED;
 }
 
-/* Is there work that needs the executor: answers, packets to send, or posted requests? */
+/* Is there work that needs the executor: answers, packets to send, or requests it has not begun? */
 static bool requester_has_more(struct pinion_conn *conn)
 {
 	struct pinion_qp *qp = conn->qp;
@@ -193,8 +194,11 @@ static bool requester_has_more(struct pinion_conn *conn)
 	if (pinion_requester_hears(conn) ||
 	    (pinion_sender_first(&conn->sender) != qp->sq.psn && !conn->paced))
 		return true;
-	return pinion_ring_user_idx(&qp->sq.ring) !=
-	       qp->sq.head + pinion_requests_count(requests);
+	/*
+	 * Those that were posted since an executor looked have a doorbell to come, which sends them
+	 * without waking another CPU.
+	 */
+	return conn->looked != qp->sq.head + pinion_requests_count(requests);
 }
 
 void pinion_requester_forget(struct pinion_conn *conn)
