@@ -2,6 +2,7 @@
 # What check runs: each suite's file says on which beds, and when.
 #   # check: BED [HOW], ...         without options
 #   # check --more: BED [HOW], ...  with --more
+#   # check --tooling: BED [HOW], ...  with --tooling
 #   # check --all: BED [HOW], ...   with --all only
 # HOW: nothing, or `quick', a selection of the suite; `brief', a smaller one; `stock', those tests
 # that need a kernel of Debian, and `older', those of them that need a second one; `faults', those
@@ -27,7 +28,7 @@ suite_files() {
 	grep -l '^# check: ' "$TOP"/scripts/* 2>/dev/null || :
 }
 
-# Print `WHEN BED SUITE HOW' for each: WHEN is check, more or all.
+# Print `WHEN BED SUITE HOW' for each: WHEN is check, more, tooling or all.
 plan_lines() {
 	local files
 	mapfile -t files < <(suite_files)
@@ -36,10 +37,11 @@ plan_lines() {
 	awk '
 		FNR == 1 { head = 1 }
 		/^[^#]/ && !/^set / { head = 0 }
-		head && /^# check( --(more|all))?: / && !/^# check: to its end$/ {
+		head && /^# check( --(more|tooling|all))?: / && !/^# check: to its end$/ {
 			suite = FILENAME
 			sub(/.*\//, "", suite)
-			when = $0 ~ /^# check: / ? "check" : $0 ~ /--more: / ? "more" : "all"
+			when = "check"
+			if ($3 ~ /^--/) { when = $3; gsub(/[-:]/, "", when) }
 			sub(/^[^:]*: /, "")
 			count = split($0, items, /, */)
 			for (i = 1; i <= count; i++) {
@@ -51,6 +53,7 @@ plan_lines() {
 
 selection() { plan_lines | awk '$1 == "check" && $2 != "own" { print $2, $3, $4 }'; }
 more() { plan_lines | awk '$1 == "more" { print $2, $3, $4 }'; }
+tooling() { plan_lines | awk '$1 == "tooling" { print $2, $3, $4 }'; }
 plan() {
 	plan_lines | awk '
 		BEGIN { width["faults"] = 1; width["races"] = 1; width["older"] = 1; width["stock"] = 2; width["brief"] = 3; width["quick"] = 4; width[""] = 5 }
