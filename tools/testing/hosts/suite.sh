@@ -39,9 +39,10 @@ rping_was_done() { # NAME
 		! grep -q mismatch "$shared/$1.client" && grep -q 'server DISCONNECT EVENT' "$shared/$1.server"
 }
 # played NAME HOSTS OPTIONS...: the tests of $list, each as NAME-ITSELF; and that packets went
-# through eth0 of each host.
+# through eth0 of each host. perftest that is to use a path MTU (-m) takes a smaller one if it must, and
+# says so.
 played() {
-	local group=$1 hosts=$2 name rest i side rc most=0 packets
+	local group=$1 hosts=$2 name rest i side rc most=0 packets mtu
 	shift 2
 	shared=$TMP/$group
 	mkdir "$shared"
@@ -49,6 +50,8 @@ played() {
 	gives "$group" 0 "${box[@]}" --hosts "$hosts" --rw "$shared" "$@" -- env "SLOW=$SLOW" "$HERE/hosts/play" "$shared"
 	while IFS='|' read -r name rest; do
 		most=0
+		mtu=
+		[[ $rest != *' -m '* ]] || { mtu=${rest##* -m } && mtu=${mtu%% *}; }
 		for side in server client; do
 			[[ $side = client || $rest != ?'|'?'||'* ]] || continue
 			rc=$(cat "$shared/$name.$side.rc" 2>/dev/null)
@@ -57,6 +60,9 @@ played() {
 		if ((most)); then
 			tail -n 12 "$shared/$name".{server,client} 2>/dev/null | show
 			not_ok "$group-$name" "$(why "$most")"
+		elif [ -n "$mtu" ] && ! grep -Eq "^ *Mtu *: $mtu\[B\]" "$shared/$name.client"; then
+			tail -n 12 "$shared/$name.client" | show
+			not_ok "$group-$name" "the path MTU is not $mtu"
 		else
 			ok "$group-$name"
 		fi
@@ -97,7 +103,7 @@ with_rxe() { # OPTIONS-OF-PERFTEST...
 	perftest write-bw$as ib_write_bw -s 65536 -n 100 "$@"
 	perftest read-bw$as ib_read_bw -s 65536 -n 100 "$@"
 	perftest send-bw$as ib_send_bw -s 65536 -n 100 "$@"
-	for mtu in 256 512 1024; do
+	for mtu in 256 512 1024 2048 4096; do
 		perftest write-bw-$mtu$as ib_write_bw -m $mtu -s 65536 -n 50 "$@"
 		perftest read-bw-$mtu$as ib_read_bw -m $mtu -s 65536 -n 50 "$@"
 		perftest send-bw-$mtu$as ib_send_bw -m $mtu -s 65536 -n 50 "$@"
