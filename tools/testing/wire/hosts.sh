@@ -63,6 +63,8 @@ indices() {
 }
 # count COUNTER [DEVICE]
 count() { cat "/sys/class/infiniband/${2:-pw}/ports/1/hw_counters/$1"; }
+# near PROGRAM OPTIONS: a program with pw, on its host
+# Unlike with `ip netns exec', debugfs stays mounted, and /sys has the counters of the device.
+near() { ktap nsenter --net="/run/netns/$near" "$PROGRAMS/$1" --device pw "${@:2}"; }
 # far PROGRAM OPTIONS: a program of wire/, from pw to rx
-# Unlike with `ip netns exec', debugfs stays mounted.
-far() { FAR=rx FAR_NET=$far ktap nsenter --net="/run/netns/$near" "$PROGRAMS/wire/$1" --device pw "${@:2}"; }
+far() { FAR=rx FAR_NET=$far near "wire/$1" "${@:2}"; }
