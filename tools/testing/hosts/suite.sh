@@ -113,7 +113,7 @@ with_rxe() { # OPTIONS-OF-PERFTEST...
 	perftest send-ud$as ib_send_lat -c UD -s 1024 -n 50 "$@"
 	perftest send-srq$as ib_send_bw --use-srq -s 65536 -n 50 "$@"
 	perftest fetch-add$as ib_atomic_bw -A FETCH_AND_ADD -n 50 "$@"
-	perftest compare-swap$as ib_atomic_bw -A CMP_AND_SWP -n 50 "$@"
+	perftest compare-swap$as ib_atomic_bw -A CMP_AND_SWAP -n 50 "$@"
 	pingpong rc $length
 	pingpong ud 1024
 	by_address
