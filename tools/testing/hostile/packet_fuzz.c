@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "forge.h"
 #include "victim.h"
@@ -353,7 +352,8 @@ static void make_random(struct forge_packet *packet)
 		packet->bytes[i] = rnd();
 }
 
-static void make(struct forge_packet *packet, enum kind kind)
+/* All of a packet but its lengths and its CRC. */
+static void begin_packet(struct forge_packet *packet, enum kind kind)
 {
 	switch (kind) {
 	case NOISE:
@@ -370,7 +370,7 @@ static void make(struct forge_packet *packet, enum kind kind)
 		break;
 	case COPY:
 		*packet = recent[rnd_below(RECENT)];
-		return;
+		break;
 	case PEERS:
 		make_peers(packet);
 		break;
@@ -391,6 +391,13 @@ static void make(struct forge_packet *packet, enum kind kind)
 		packet->length =
 			forge_before(packet) + 12 + 4 * rnd_below(4) + 4;
 	}
+}
+
+/* A copy is as it was. */
+static void end_packet(struct forge_packet *packet, enum kind kind)
+{
+	if (kind == COPY)
+		return;
 	forge_finish(packet);
 	if (kind == DAMAGED)
 		forge_bth(packet, 12)[rnd_below(4)] ^= 1 << rnd_below(8);
@@ -411,7 +418,8 @@ static void send_each(void)
 
 	for (i = 0; i < BATCH; i++) {
 		kind = rnd_below(KINDS);
-		make(&packets[i], kind);
+		begin_packet(&packets[i], kind);
+		end_packet(&packets[i], kind);
 		count_sent(&packets[i], kind);
 	}
 	forge_send(packets, BATCH);
@@ -430,11 +438,11 @@ static enum kind kind_in_train(void)
 	return kind == GROUP ? DATAGRAM : kind;
 }
 
-/* Make a packet as @kind is made, but of @length bytes behind the UDP header. */
+/* A packet of a train: as @kind is made, but of @length bytes behind the UDP header. */
 static void make_of_length(struct forge_packet *packet, enum kind kind,
 			   size_t length, const uint32_t *psn)
 {
-	make(packet, kind);
+	begin_packet(packet, kind);
 	/* Beyond its end are bytes of packets before. */
 	packet->length = forge_before(packet) + length;
 	if (psn)
@@ -442,9 +450,7 @@ static void make_of_length(struct forge_packet *packet, enum kind kind,
 	/* At this length it may have room for its headers, so it needs an opcode that nobody has. */
 	if (kind == MALFORMED)
 		forge_bth(packet, 0)[0] = 0xc0 | rnd();
-	forge_finish(packet);
-	if (kind == DAMAGED)
-		forge_bth(packet, 12)[rnd_below(4)] ^= 1 << rnd_below(8);
+	end_packet(packet, kind);
 }
 
 /* Mostly of one kind, as then some are delivered together; and often in order. */
@@ -458,7 +464,7 @@ static void send_train(struct forge_packet *train, int count)
 
 	aimed = rnd_below(CONNECTED);
 	psn = some_psn(peer_psn[aimed]);
-	make(train, first);
+	begin_packet(train, first);
 	length = train->length - forge_before(train);
 	for (i = 0; i < count; i++, psn++) {
 		kind = rnd_below(4) ? first : kind_in_train();
