@@ -6,7 +6,6 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -106,12 +105,6 @@ static void a32_no_hugetlb(void)
 		exchange(&link_, &all, &r);
 	else
 		expect(wc, IBV_WC_REM_ACCESS_ERR);
-}
-
-static void need_implicit(void)
-{
-	if (!(dev.attr.odp_caps.general_caps & IBV_ODP_SUPPORT_IMPLICIT))
-		lacks("issue: implicit on-demand paging");
 }
 
 /* An implicit region covers what is mapped after it, and not what is unmapped. */

@@ -13,7 +13,6 @@
 
 #include "memory.h"
 #include "pins.h"
-#include "raw.h"
 #include "resources.h"
 #include "transfer.h"
 #include "window.h"
@@ -37,8 +36,7 @@ static struct ibv_mr *implicit(int access)
 static void begin(void)
 {
 	need_odp();
-	if (!(dev.attr.odp_caps.general_caps & IBV_ODP_SUPPORT_IMPLICIT))
-		lacks("issue: implicit on-demand paging");
+	need_implicit();
 	link_make(&link_, NULL);
 	all = region_new(LEN, 1234, ALL_ACCESS);
 	whole = implicit(ALL_ACCESS);

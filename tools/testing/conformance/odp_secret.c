@@ -119,8 +119,7 @@ static void a41_implicit(void)
 	struct region r;
 
 	begin();
-	if (!(dev.attr.odp_caps.general_caps & IBV_ODP_SUPPORT_IMPLICIT))
-		lacks("no implicit on-demand paging");
+	need_implicit();
 	r = region_of(buf, MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL)),
 		      (uintptr_t)buf->data);
 	try_all(&r);

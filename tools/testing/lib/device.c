@@ -131,6 +131,11 @@ bool device_is_pinion(void)
 	       !strncmp(version, "pinion", 6);
 }
 
+bool debugfs_is_due(void)
+{
+	return device_is_pinion() && !geteuid() && getenv("BED");
+}
+
 /* To which peers does the device send packets? As the module parameter `wire'. */
 static int wire_of(struct ibv_device *device)
 {
@@ -319,6 +324,12 @@ void need_odp(void)
 {
 	if (!(dev.attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
 		lacks("issue: on-demand paging");
+}
+
+void need_implicit(void)
+{
+	if (!(dev.attr.odp_caps.general_caps & IBV_ODP_SUPPORT_IMPLICIT))
+		lacks("issue: implicit on-demand paging");
 }
 
 uint64_t port_counter(const char *counter)

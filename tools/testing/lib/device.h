@@ -78,6 +78,11 @@ void counter_await_least(const char *name, long long least);
 const char *device_name(void);
 /* dev.pinion for who has not opened it; false if there is no such device any more. */
 bool device_is_pinion(void);
+/*
+ * Must there be our files in debugfs, and the list of dma-bufs? Other drivers have none, only root reads
+ * them, and of all machines only our beds are sure to have debugfs.
+ */
+bool debugfs_is_due(void);
 
 /*
  * The device lacks what a test needs: skips the test, but a pinion device has it all, and the test
@@ -87,9 +92,10 @@ bool device_is_pinion(void);
 void lacks_at(const char *file, int line, const char *fmt, ...)
 	__attribute__((noreturn, format(printf, 3, 4)));
 
-/* Skip the test unless it runs as root; unless the device has ODP, as by lacks(). */
+/* Skip the test unless it runs as root; unless the device has ODP, or implicit regions, as by lacks(). */
 void need_root(void);
 void need_odp(void);
+void need_implicit(void);
 
 /* Read a standard counter, of ports/1/counters; the test fails if there is none. */
 uint64_t port_counter(const char *name);

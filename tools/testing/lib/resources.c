@@ -5,7 +5,6 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -51,10 +50,22 @@ static int device_index(void)
 	return index;
 }
 
+/* Returns false if there is no room for another kind. */
+static bool add_kind(struct resources *res, const char *name, uint64_t count)
+{
+	if (res->kinds == RESOURCE_KINDS)
+		return false;
+	snprintf(res->kind[res->kinds].name, sizeof(res->kind[0].name), "%s",
+		 name);
+	res->kind[res->kinds++].count = count;
+	return true;
+}
+
 static int visit_summary(const struct nlmsghdr *message, void *arg)
 {
 	const struct nlattr *table, *entry, *name;
 	struct resources *res = arg;
+	uint64_t count;
 
 	table = netlink_attr(message, RDMA_NLDEV_ATTR_RES_SUMMARY);
 	if (!table || !is_of_device(message))
@@ -63,24 +74,14 @@ static int visit_summary(const struct nlmsghdr *message, void *arg)
 	{
 		name = netlink_nested(entry,
 				      RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME);
-		if (!name || res->kinds == RESOURCE_KINDS)
-			continue;
-		snprintf(res->kind[res->kinds].name, sizeof(res->kind[0].name),
-			 "%s", mnl_attr_get_str(name));
-		res->kind[res->kinds++].count = netlink_number(netlink_nested(
+		count = netlink_number(netlink_nested(
 			entry, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR));
+		/* Without room for all of them it is not known what there is. */
+		if (name && !add_kind(res, mnl_attr_get_str(name), count))
+			return MNL_CB_OK;
 	}
 	res->known = true;
 	return MNL_CB_OK;
-}
-
-/*
- * May files of debugfs be missing? Other drivers have none, and only root reads them. All of our beds
- * have it, and with it the list of dma-bufs.
- */
-static bool may_lack_files(void)
-{
-	return !device_is_pinion() || geteuid() || !getenv("BED");
 }
 
 static FILE *open_file(const char *name)
@@ -90,16 +91,6 @@ static FILE *open_file(const char *name)
 	snprintf(path, sizeof(path), "/sys/kernel/debug/pinion/%s/%s",
 		 device_name(), name);
 	return fopen(path, "r");
-}
-
-/* Returns false if there is no room for another kind. */
-static bool add_kind(struct resources *res, const char *name, uint64_t count)
-{
-	if (res->kinds == RESOURCE_KINDS)
-		return false;
-	strcpy(res->kind[res->kinds].name, name);
-	res->kind[res->kinds++].count = count;
-	return true;
 }
 
 /*
@@ -114,7 +105,7 @@ static bool read_keys(struct resources *res)
 	bool whole;
 
 	if (!file)
-		return may_lack_files();
+		return !debugfs_is_due();
 	while (fgets(line, sizeof(line), file))
 		count += line[0] == '0';
 	whole = !ferror(file);
@@ -129,19 +120,17 @@ static bool read_keys(struct resources *res)
 static bool read_objects(struct resources *res)
 {
 	FILE *file = open_file("objects");
+	char word[8], name[16];
+	bool whole = true;
 	long long count;
-	char name[8];
-	bool whole;
 
 	if (!file)
-		return may_lack_files();
-	while (res->kinds < RESOURCE_KINDS &&
-	       fscanf(file, "%7s %lld", name, &count) == 2) {
-		snprintf(res->kind[res->kinds].name, sizeof(res->kind[0].name),
-			 "driver %s", name);
-		res->kind[res->kinds++].count = count;
+		return !debugfs_is_due();
+	while (whole && fscanf(file, "%7s %lld", word, &count) == 2) {
+		snprintf(name, sizeof(name), "driver %s", word);
+		whole = add_kind(res, name, count);
 	}
-	whole = feof(file);
+	whole = whole && feof(file);
 	fclose(file);
 	return whole;
 }
@@ -158,7 +147,7 @@ static bool read_dmabufs(struct resources *res)
 	bool told = false, whole;
 
 	if (!file)
-		return may_lack_files();
+		return !debugfs_is_due();
 	while (fgets(line, sizeof(line), file)) {
 		/* Another line of each is the total of its devices. */
 		told |= strstr(line, " objects, ") &&

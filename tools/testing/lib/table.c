@@ -222,8 +222,7 @@ void table_check_at(const char *file, int line, const struct region *region,
 	if (region->mr && region->mr->context->device != dev.ctx->device)
 		return;
 	if (!table_is_readable()) {
-		/* All of our beds have debugfs. */
-		if (dev.pinion && !geteuid() && getenv("BED"))
+		if (debugfs_is_due())
 			failed(file, line, "%s cannot be read", table_path());
 		return;
 	}
