@@ -22,7 +22,7 @@ struct place {
 	uint32_t key, length;
 	bool refused; /* the key does not allow it */
 	int syndrome; /* then: with which, at this side */
-	uint32_t good; /* so many bytes from the start on can be accessed */
+	uint32_t good; /* so many bytes from the start on can be accessed; 0 if refused */
 	struct piece pieces[PAGES];
 	int count;
 };

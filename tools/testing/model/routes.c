@@ -211,7 +211,7 @@ uint32_t route_arrived_at_most(const struct scatter *local,
 {
 	uint32_t mine = scatter_good(local), theirs = scatter_good(remote);
 
-	if (scatter_refused(local) || remote->at[0].refused)
+	if (scatter_refused(local))
 		return 0;
 	return mine < theirs ? mine : theirs;
 }

@@ -160,8 +160,6 @@ uint32_t scatter_good(const struct scatter *s)
 	uint32_t good = 0;
 
 	for (place = s->at; place < s->at + s->count; place++) {
-		if (place->refused)
-			break;
 		good += place->good;
 		if (place_fails(place))
 			break;

@@ -310,8 +310,7 @@ static void carry_out_some(const struct sending *s, enum outcome outcome)
 	if (room < length)
 		length = room;
 	if (scatter_refused(&route->local) ||
-	    (outcome == TOO_SHORT && !dev.packets) ||
-	    (writes(s) && scatter_refused(sink)))
+	    (outcome == TOO_SHORT && !dev.packets))
 		return;
 	scatter_gather(&route->local, data, length);
 	look_settle(sink, data, length, false);
