@@ -103,6 +103,6 @@ def print_all(bench):
     percentiles = percentile_table(bench)
     if percentiles:
         print('\n' + '\n'.join(text(percentiles)))
-    for more in (limit_lines(bench) if bench['limits'] else [], packet_lines(bench)):
+    for more in (limit_lines(bench), packet_lines(bench)):
         if more:
             print('\n' + '\n'.join(more))
