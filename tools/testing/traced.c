@@ -6,7 +6,6 @@
  * Usage: traced DEVICE
  */
 #define _GNU_SOURCE
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -5,10 +5,8 @@
  */
 #define _GNU_SOURCE
 #include <string.h>
-#include <sys/mman.h>
 
 #include "newer.h"
-#include "resources.h"
 
 enum { LEN = 20011 };
 

@@ -4,8 +4,6 @@
  * them (items CO1 to CO6). Both ends are of one device, so what is sent is also received, except when
  * there is no receiver, or two.
  */
-#include <unistd.h>
-
 #include "link.h"
 
 enum { MTU = 1024, LEN = 5 * MTU + 100, PACKETS = 6 };

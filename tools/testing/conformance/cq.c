@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "event.h"
+#include "link.h"
 #include "memory.h"
-#include "transfer.h"
 
 enum { LEN = 20000 };
 

@@ -4,7 +4,6 @@
  * and U13; the others are multicast.c's).
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <string.h>
 #include <unistd.h>
 

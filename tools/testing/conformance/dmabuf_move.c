@@ -4,7 +4,6 @@
  * and the old memory is not touched any more (item A68).
  */
 #define _GNU_SOURCE
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
  * F1 to F10 and F13 to F24).
  */
 #define _GNU_SOURCE
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

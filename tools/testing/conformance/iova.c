@@ -3,8 +3,6 @@
  * ibv_reg_mr_iova(3): work requests use another address than the process (items A53 to A58).
  */
 #define _GNU_SOURCE
-#include <sys/mman.h>
-
 #include "link.h"
 #include "pins.h"
 

@@ -3,7 +3,6 @@
  * Datagrams to multicast groups (items U11 and U14 to U19).
  */
 #define _GNU_SOURCE
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "transfer.h"
+#include "link.h"
 
 enum { LEN = 70001 };
 

@@ -5,7 +5,6 @@
  * missing on either side or both (items A36, A47 to A49, A51).
  */
 #include <string.h>
-#include <sys/mman.h>
 
 #include "dmabuf.h"
 #include "newer.h"

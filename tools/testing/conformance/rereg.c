@@ -5,7 +5,6 @@
  * rereg_kinds.c).
  */
 #define _GNU_SOURCE
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 

@@ -4,7 +4,6 @@
  * MTUs and both ways to post, over RC and UC (items T1 to T11, T15).
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

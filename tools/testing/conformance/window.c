@@ -4,7 +4,6 @@
  * invalidation ends all access (items W1 to W9).
  */
 #define _GNU_SOURCE
-#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -5,12 +5,10 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "dmabuf.h"
 #include "link.h"
 #include "memory.h"
 #include "tool.h"

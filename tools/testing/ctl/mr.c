@@ -4,7 +4,6 @@
  * CT19).
  */
 #define _GNU_SOURCE
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -3,7 +3,6 @@
  * pinionctl qp, cq, srq, key, stat and caps: the values are right (items CT40 to CT59).
  */
 #define _GNU_SOURCE
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -6,7 +6,6 @@
  */
 #include <endian.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -4,7 +4,6 @@
  * item by item (C1 to C12, D8 and D9).
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

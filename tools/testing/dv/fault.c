@@ -10,7 +10,6 @@
 #include "keys.h"
 #include "own.h"
 #include "raw_queue.h"
-#include "resources.h"
 #include "sweep.h"
 
 enum { LEN = 600000 };

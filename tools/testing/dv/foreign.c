@@ -6,7 +6,6 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "../standin/mlx5/mlx5.h"

@@ -12,7 +12,6 @@
 
 #include "dmabuf.h"
 #include "keys.h"
-#include "resources.h"
 
 /* Some headers lack this flag. */
 enum { DATA_DIRECT = 1 };

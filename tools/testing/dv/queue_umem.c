@@ -11,7 +11,6 @@
 #include "dmabuf.h"
 #include "keys.h"
 #include "raw.h"
-#include "resources.h"
 #include "victim.h"
 
 enum { WR = 16 };

@@ -16,11 +16,8 @@
  * (A request has room for 62 pieces, fewer than are served: R5 becomes pieces cut off.)
  */
 #define _GNU_SOURCE
-#include <endian.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "raw_queue.h"

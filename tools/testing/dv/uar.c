@@ -4,12 +4,10 @@
  * VU3).
  */
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "dmabuf.h"
 #include "keys.h"
-#include "resources.h"
 
 typedef struct mlx5dv_devx_uar *uar_t;
 

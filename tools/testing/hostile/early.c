@@ -3,7 +3,6 @@
  * A connection whose peer takes part in selective repeat, honestly or not (items FG9 to FG24, FG27
  * to FG29, FG31, FG32): what comes early is kept, a gap is named, and only what was lost is sent again.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -5,16 +5,14 @@
  * with fault injection.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include "link.h"
 #include "orders.h"
 #include "pins.h"
 #include "raw.h"
 #include "sweep.h"
-#include "transfer.h"
 #include "window.h"
 #include "xrc.h"
 

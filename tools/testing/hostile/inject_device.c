@@ -12,7 +12,6 @@
 
 #include "file.h"
 #include "orders.h"
-#include "resources.h"
 #include "unplug.h"
 
 #define FILES "/sys/kernel/debug/pinion/" UNPLUG_DEVICE

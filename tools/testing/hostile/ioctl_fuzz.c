@@ -5,7 +5,6 @@
  */
 #define _GNU_SOURCE
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -4,7 +4,6 @@
  * and others do not notice (items Q1 to Q8).
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -15,9 +14,9 @@
 
 #include "endless.h"
 #include "killed.h"
+#include "link.h"
 #include "resources.h"
 #include "rings.h"
-#include "transfer.h"
 #include "victim.h"
 
 static int *ready; /* in shared memory */

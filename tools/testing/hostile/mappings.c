@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "raw.h"
 #include "rings.h"
 #include "victim.h"
 

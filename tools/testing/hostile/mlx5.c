@@ -4,7 +4,6 @@
  * makes. The suite mlx5 tests those that libmlx5 makes.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <endian.h>
 #include <fcntl.h>
 #include <limits.h>

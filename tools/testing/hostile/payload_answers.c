@@ -10,7 +10,6 @@
 #include "calls.h"
 #include "device.h"
 #include "methods.h"
-#include "raw.h"
 
 /* Neither is a poison of the kernel's. */
 enum { POISON = 0xc3, OTHER_POISON = 0x3c, ROOM = 1024, MOST = 16 };

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "endless.h"
-#include "transfer.h"
+#include "link.h"
 #include "xrc.h"
 
 /* Bodies of struct endless: none of these functions returns. */

@@ -3,8 +3,6 @@
  * Makes queue pairs and takes them through their states.
  */
 #define _GNU_SOURCE
-#include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -3,7 +3,6 @@
  * Reads tracefs. Does not interpret the events.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "file.h"
 #include "model.h"
 
 static const struct {

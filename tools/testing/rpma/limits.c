@@ -4,7 +4,6 @@
  * memory (E35), and wrong arguments.
  */
 #include <endian.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sides.h"

@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include <endian.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sides.h"

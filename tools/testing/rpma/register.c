@@ -4,7 +4,6 @@
  * each error (items E1, E2, E11 to E24, E26, E34, E36). Traffic is in transfer.c.
  */
 #define _GNU_SOURCE
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "link.h"
 #include "rdma_tool.h"
-#include "transfer.h"
 
 enum {
 	MOST = 90, /* packets of the longest message: more than one buffer takes */

@@ -4,7 +4,6 @@
  * ours (item FA10).
  */
 #define _GNU_SOURCE
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>

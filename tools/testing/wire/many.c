@@ -3,7 +3,6 @@
  * Up to a thousand connections to another host at a time, each with requests of its own (item FA11).
  * All bytes are compared, and hardly any packet is late.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <ifaddrs.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sides.h"
