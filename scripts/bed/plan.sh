@@ -51,9 +51,10 @@ plan_lines() {
 		}' "${files[@]}"
 }
 
-selection() { plan_lines | awk '$1 == "check" && $2 != "own" { print $2, $3, $4 }'; }
-more() { plan_lines | awk '$1 == "more" { print $2, $3, $4 }'; }
-tooling() { plan_lines | awk '$1 == "tooling" { print $2, $3, $4 }'; }
+planned() { plan_lines | awk -v when="$1" '$1 == when && $2 != "own" { print $2, $3, $4 }'; } # WHEN
+selection() { planned check; }
+more() { planned more; }
+tooling() { planned tooling; }
 plan() {
 	plan_lines | awk '
 		BEGIN { width["faults"] = 1; width["races"] = 1; width["older"] = 1; width["stock"] = 2; width["brief"] = 3; width["quick"] = 4; width[""] = 5 }
