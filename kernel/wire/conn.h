@@ -79,7 +79,7 @@ struct pinion_conn {
 	struct pinion_sender sender;
 	struct pinion_line answers;
 	struct pinion_kept kept_answers;	/* behind sender.due */
-	u32 looked;			/* the last executor knew of the requests before it */
+	u32 looked;			/* ring index: an executor has seen what is before it */
 	bool attended;			/* pinion_requester_turn() runs, and will read @answers */
 	struct pinion_errand errand;	/* of the holder of sq.exec */
 	struct pinion_request *lacking;	/* the request that sq.fault brings a page for */
