@@ -16,7 +16,6 @@
 
 enum { DEPTH = 16, PORT = 1, PAGES = 4, QKEY = 0x1234 };
 
-static struct dentry *calls_dir;
 /* There is one user, and he makes one call at a time. Held also while the device comes or goes. */
 static DEFINE_MUTEX(calls_lock);
 static struct ib_device *calls_device;
@@ -364,19 +363,16 @@ static struct ib_client calls_client = {
 	.remove = calls_remove,
 };
 
-int calls_init(void)
+int calls_init(struct dentry *dir)
 {
 	int err = ib_register_client(&calls_client);
 
-	if (err)
-		return err;
-	calls_dir = debugfs_create_dir("kverbs", NULL);
-	debugfs_create_file("calls", 0600, calls_dir, NULL, &calls_file);
-	return 0;
+	if (!err)
+		debugfs_create_file("calls", 0600, dir, NULL, &calls_file);
+	return err;
 }
 
 void calls_exit(void)
 {
-	debugfs_remove(calls_dir);
 	ib_unregister_client(&calls_client);
 }

@@ -91,8 +91,14 @@ struct ib_sge flat_sge(struct pair *pair, struct flat *flat, size_t length);
 /* ------------------------------------------------- calls of user space (calls.c) */
 
 /* A file in debugfs, by which a process has calls made in its own context. */
-int calls_init(void);
+int calls_init(struct dentry *dir);
 void calls_exit(void);
+
+/* ------------------------------------------------ whose peer is a process (peer.c) */
+
+/* A file in debugfs, by which a process works a queue pair. */
+int peer_init(struct dentry *dir);
+void peer_exit(void);
 
 /* -------------------------------------------------------------- tests (fastreg.c) */
 

@@ -3,6 +3,7 @@
  * The module. Tests use the first pinion device. They run when the module is loaded, unless KUnit's
  * filter says otherwise.
  */
+#include <linux/debugfs.h>
 #include <linux/module.h>
 
 #include "kverbs.h"
@@ -89,13 +90,30 @@ static struct kunit_suite completions_suite = {
 
 kunit_test_suites(&fastreg_suite, &limits_suite, &group_suite, &completions_suite);
 
+static struct dentry *dir;
+
 static int __init kverbs_init(void)
 {
-	return calls_init();
+	int err;
+
+	dir = debugfs_create_dir("kverbs", NULL);
+	err = calls_init(dir);
+	if (err)
+		goto remove_dir;
+	err = peer_init(dir);
+	if (!err)
+		return 0;
+	calls_exit();
+remove_dir:
+	debugfs_remove(dir);
+	return err;
 }
 
 static void __exit kverbs_exit(void)
 {
+	/* Waits for who uses a file, so nobody does when the clients go. */
+	debugfs_remove(dir);
+	peer_exit();
 	calls_exit();
 }
 

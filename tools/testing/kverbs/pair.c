@@ -7,8 +7,9 @@
 #include <rdma/ib_cache.h>
 
 #include "kverbs.h"
+#include "peer.h"
 
-enum { DEPTH = 16, PORT = 1, PSN = 4711, WAIT_S = 60 };
+enum { DEPTH = 16, PORT = 1, WAIT_S = 60 };
 
 /*
  * RoCE v2 over IPv4, as in the tests of user space, and the MAC of the network device, which
@@ -51,8 +52,8 @@ int kverbs_connect(struct ib_qp *qp, u32 peer, const struct rdma_ah_attr *addres
 				   IB_ACCESS_REMOTE_ATOMIC,
 		.path_mtu = IB_MTU_1024,
 		.dest_qp_num = peer,
-		.rq_psn = PSN,
-		.sq_psn = PSN,
+		.rq_psn = PEER_PSN,
+		.sq_psn = PEER_PSN,
 		.max_dest_rd_atomic = 1,
 		.max_rd_atomic = 1,
 		.min_rnr_timer = 12,
