@@ -191,14 +191,16 @@ void pinion_peer_leave(struct pinion_qp *qp)
 	qp->sq.peer = NULL;
 }
 
-bool pinion_peers_have(const struct pinion_node *from, const struct pinion_av *av)
+bool pinion_peers_are_here(const struct pinion_node *from, const struct pinion_av *av)
 {
-	bool have;
+	struct pinion_node *node;
+	bool here;
 
 	rcu_read_lock();
-	have = peer_nearest(from, av);
+	node = peer_nearest(from, av);
+	here = node && (peers_are_in_one_net(from, node) || !node->others);
 	rcu_read_unlock();
-	return have;
+	return here;
 }
 
 struct pinion_node *pinion_peers_own(u64 net, const struct pinion_av *av)

@@ -58,8 +58,11 @@ struct pinion_qp *pinion_peer_get(struct pinion_node *from, const struct pinion_
 struct pinion_qp *pinion_peer_keep(struct pinion_qp *qp);
 void pinion_peer_leave(struct pinion_qp *qp);
 
-/* Does @av lead from @from to a node on this host? */
-bool pinion_peers_have(const struct pinion_node *from, const struct pinion_av *av);
+/*
+ * Does @av lead from @from, which can send packets, to a node that is to be reached without? One in
+ * another namespace is not, if it can send packets, too: both ends see it so.
+ */
+bool pinion_peers_are_here(const struct pinion_node *from, const struct pinion_av *av);
 
 /* The node that a packet to @av's address reaches in namespace @net, or NULL. Under RCU. */
 struct pinion_node *pinion_peers_own(u64 net, const struct pinion_av *av);
