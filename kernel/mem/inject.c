@@ -173,7 +173,7 @@ void pinion_inject_let_go(struct wait_queue_entry *entry)
 		wake_up_var(&inject_keepers);
 }
 
-/* Who asked before an order was removed keeps what it said by the end of the grace period. */
+/* Who found an order before it was removed is one of its keepers by the end of the grace period. */
 static void inject_tell_keepers(void)
 {
 	synchronize_rcu();

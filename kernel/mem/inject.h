@@ -143,9 +143,9 @@ int pinion_inject_order(char *line);
 void pinion_inject_clear(void);
 
 /*
- * inject_pages.c: the pages of @length bytes (0: all) from @offset on of who has this key are taken
- * away now. Return: 0; -ENOENT: no key that means something; -ERANGE; -EOPNOTSUPP: they cannot come
- * again; -EBUSY: one is being brought, and does not come. Sleeps; in no gate.
+ * inject_pages.c: take the pages of @length bytes (0: all) from @offset on away from the region
+ * that has this key. Return: 0; -ENOENT: no region has the key; -ERANGE; -EOPNOTSUPP: the pages
+ * cannot come again; -EBUSY: a fault brings one of them, and does not end. Sleeps; in no gate.
  */
 int pinion_inject_invalidate(struct pinion_keys *keys, u32 value, u64 offset, u64 length);
 

@@ -30,18 +30,20 @@ struct pinion_key;
 struct pinion_key_table;
 
 struct pinion_keys {
-	refcount_t ref;			/* the device, each pager, each hint */
-	struct ib_device *ibdev;	/* embeds this; NULL in tests */
+	/* Each message reads this, so nothing that each registration writes shares its cache line. */
 	struct pinion_key_table __rcu *table;
-	struct pinion_key_table *next;	/* about to replace @table; or NULL. See keys.c */
-	u32 moved;			/* keys with an index below this are in @next, too */
-	spinlock_t locks[PINION_KEYS_LOCKS];	/* each protects the lists of some indices */
-	struct work_struct resize;	/* on @reaps */
 	atomic64_t era;			/* see pinion_keys_era() */
-	atomic_t live;
-	u32 max;			/* PINION_MAX_KEYS; fewer in tests */
 	struct pinion_key *null;	/* local only: reads as zeros, swallows writes */
 	void *sink;			/* a page that is written and never read */
+	struct ib_device *ibdev;	/* embeds this; NULL in tests */
+	u32 max;			/* PINION_MAX_KEYS; fewer in tests */
+	/* Registrations write this. */
+	refcount_t ref ____cacheline_aligned_in_smp;	/* the device, each pager, each hint */
+	atomic_t live;
+	u32 moved;			/* keys with an index below this are in @next, too */
+	struct pinion_key_table *next;	/* about to replace @table; or NULL. See keys.c */
+	struct work_struct resize;	/* on @reaps */
+	spinlock_t locks[PINION_KEYS_LOCKS];	/* each protects the lists of some indices */
 	/* On demand. */
 	struct pinion_hints hints;	/* of kernel consumers; users have their own */
 	struct workqueue_struct *reaps;	/* ends empty children, resizes the table */
@@ -68,8 +70,8 @@ void pinion_keys_put(struct pinion_keys *keys);
  * refused by a key of a later one: it may have accessed that key's old memory already. The first
  * era is 1.
  *
- * A new era begins while the gate of its key is closed. So who has seen an era finds, in any gate
- * that he enters later, all memory of this era and of those before. In any context.
+ * A new era begins while the gate of its key is closed. So a reader that has seen an era finds the
+ * memory of that era, and of those before, behind any gate that it enters later. In any context.
  */
 static inline u64 pinion_keys_era(const struct pinion_keys *keys)
 {

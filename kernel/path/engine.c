@@ -8,8 +8,8 @@
 
 /*
  * Without an engine to other hosts a peer that is not on this host does not exist. What joins the
- * network namespaces of two nodes may filter, so they exchange packets if both can. A group may have
- * members everywhere: the engine to other hosts sees to those on this host, too.
+ * network namespaces of two nodes may filter, so they exchange packets if both can. A group may
+ * have members everywhere: the engine to other hosts sees to those on this host, too.
  */
 const struct pinion_engine *pinion_engine_choose(const struct pinion_node *node, u8 service,
 						 const struct pinion_av *av)

@@ -39,10 +39,10 @@
 #define RNR_MOST_NS	(4 * NSEC_PER_MSEC)
 
 /*
- * How long one caller performs requests; then the work item goes on, behind others. It is looked
- * at between two requests, so who waits for the half waits that long, and for the request that is
- * being performed. To queue the work item takes some microseconds, less than a thousandth of
- * this.
+ * How long one caller performs requests; then the work item goes on, behind others. The time is
+ * compared between two requests: modify_qp, destroy_qp and others that wait for the half wait that
+ * long, and for the request that is being performed. To queue the work item takes some
+ * microseconds, less than a thousandth of this.
  */
 #define TURN_MS	20
 

@@ -15,7 +15,10 @@
 #include "raw_qp.h"
 #include "stream.h"
 
-/* A stint begins after so many requests without a poll for completions (hdr->streak). */
+/*
+ * A stint begins after so many requests without a poll for completions (hdr->streak). A program
+ * that polls after each list of up to 16 would gain nothing: it would wait for the other CPU to wake.
+ */
 #define STREAK		16
 /*
  * Not for longer messages: the work item checks between two of them whether other tasks want its

@@ -68,7 +68,10 @@ static int modify_check_limits(const struct ib_qp_attr *attr, int mask)
 	return 0;
 }
 
-/* The caller holds pinion_qp_lock(), which who breaks a device takes after saying so. */
+/*
+ * The caller holds pinion_qp_lock(). Whoever breaks a device sets `broken' first, and then takes
+ * resp.lock of each queue pair, which is part of that lock: so one that misses it here fails then.
+ */
 static int modify_check_state(struct pinion_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	enum ib_qp_state from = qp->state;

@@ -210,10 +210,10 @@ static bool wire_has_work(const void *object)
 }
 
 /*
- * The work item takes the turn. A sender may have it whose processor is busy, and who is of low
- * priority: then it may be long until he is scheduled again, and everybody in the namespace would
- * wait for him. So if one turn does not end for a while, go on without it. What he has in his hands
- * is overtaken then, as in a network. Return: whether the turn was taken.
+ * The work item takes the turn. A sender of low priority may hold it while its processor is busy,
+ * and not be scheduled for long; everybody in the namespace would wait for it. So if one turn does
+ * not end for a while, go on without it. The packets that the sender has taken are overtaken then,
+ * as in a network. Return: whether the turn was taken.
  */
 static bool wire_take_turn(struct pinion_wire *wire)
 {
