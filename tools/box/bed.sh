@@ -329,11 +329,30 @@ boot() {
 	((rc != 123 || --boots == 0)) || grep -qa 'box: setting up the devices' "$job/console"
 }
 
+# keep_console: copy the console of a boot that does not count to the first free of BOX_TRIES.try1,
+# BOX_TRIES.try2, ..., which scripts/check counts, or else to one beside the file of --log. Prints where
+# it is; if it is nowhere, its end.
+keep_console() {
+	local file n
+	for ((n = 1; n < 100; n++)); do
+		file=${BOX_TRIES:-$log}.try$n
+		[ "$file" != ".try$n" ] || break
+		# Other machines of the same run may keep one at the same time, so the name is taken first.
+		(set -C && : >"$file") 2>/dev/null || continue
+		cat "$job/console" >"$file"
+		printf '%s: its console is in %s\n' "$BOX" "$file" >&2
+		return
+	done
+	printf '%s: the end of its console:\n' "$BOX" >&2
+	tail -n 30 "$job/console" >&2
+}
+
 # run MACHINE...: run it, search its console for complaints, exit.
 run() {
 	local rc boots=${BOX_BOOTS:-1} verdict=0 emulated=()
 	until boot "$@"; do
 		printf '%s: the machine died before it ran anything, once more\n' "$BOX" >&2
+		keep_console
 	done
 	# Ignore what follows when the time is up: the guest logs its tasks, and does not clean up.
 	sed '/box: the command.s time is up/,$d' "$job/console" >"$job/judged"
