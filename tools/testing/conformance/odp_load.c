@@ -4,12 +4,12 @@
  * their way (item A50).
  */
 #define _GNU_SOURCE
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "link.h"
+#include "writer.h"
 
 enum { LEN = 50001 };
 
@@ -21,35 +21,23 @@ static void begin(void)
 	all = region_new(LEN, 1234, ALL_ACCESS);
 }
 
-static _Atomic bool stop;
-static _Atomic unsigned long done, errors;
-static struct region moving;
-
-static void *use(void *arg)
+/* Begins to write to, and to read from, a region on demand by a link of its own. */
+static void use(struct writer *w, struct link *link,
+		const struct region *moving)
 {
-	struct link *link = arg;
-
-	while (!stop) {
-		struct ibv_wc wc;
-
-		wc = rdma(&link->a,
-			  rnd() & 1 ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
-			  sge_of(&all, 0, LEN), moving.base, moving.rkey);
-		if (wc.status == IBV_WC_SUCCESS) {
-			done++;
-			continue;
-		}
-		expect(wc, IBV_WC_REM_ACCESS_ERR);
-		errors++;
-		link_renew(link);
-	}
-	return NULL;
+	link_make(link, NULL);
+	*w = (struct writer){
+		.link = link,
+		.from = &all,
+		.reads = true,
+		.addr = moving->base,
+		.rkey = moving->rkey,
+	};
+	writer_start(w);
 }
 
-static void churn(int round)
+static void churn(uint8_t *data, int round)
 {
-	uint8_t *data = moving.buf->data;
-
 	switch (round % 5) {
 	case 0:
 		munmap(data, 5 * PAGE);
@@ -89,32 +77,30 @@ static void a50_under_load(void)
 {
 	double end = now() + opt.seconds;
 	struct buf *buf = buf_apart();
-	pthread_t threads[2];
+	struct writer w[2];
 	struct link links[2];
+	struct region moving;
 	int i, round;
 
 	begin();
 	moving = region_reg(dev.pd, buf, ODP_ALL);
-	for (i = 0; i < 2; i++) {
-		link_make(&links[i], NULL);
-		CHECK_EQ(pthread_create(&threads[i], NULL, use, &links[i]), 0);
-	}
-	for (round = 0; go_on(end, done); round++) {
-		churn(round);
+	for (i = 0; i < 2; i++)
+		use(&w[i], &links[i], &moving);
+	for (round = 0; go_on(end, w[0].done && w[1].done); round++) {
+		churn(buf->data, round);
 		if (round % 50 == 49) {
 			/* Deregister during faults. */
 			CHECK_EQ(ibv_dereg_mr(moving.mr), 0);
-			churn(1);
-			churn(3);
+			churn(buf->data, 1);
+			churn(buf->data, 3);
 			moving = region_reg(dev.pd, buf, ODP_ALL);
+			for (i = 0; i < 2; i++)
+				w[i].rkey = moving.rkey;
 		}
 		usleep(rnd_below(300));
 	}
-	stop = true;
 	for (i = 0; i < 2; i++)
-		pthread_join(threads[i], NULL);
-	note("%d changes, %lu messages, %lu refused", round, done, errors);
-	CHECK(done);
+		writer_end(&w[i], round);
 }
 
 /* A mapping is replaced. Once the call returns, nothing is written to the old pages. */
@@ -124,7 +110,8 @@ static void a50_old_pages(void)
 	uint8_t *file_map, *data;
 	int fd = memfd_create("odp", 0);
 	unsigned long rounds = 0;
-	pthread_t thread;
+	struct region moving;
+	struct writer w;
 	struct link link;
 
 	begin();
@@ -133,9 +120,8 @@ static void a50_old_pages(void)
 			0);
 	moving = region_reg(dev.pd, buf_new(16 * PAGE, 0), ODP_ALL);
 	data = moving.buf->data;
-	link_make(&link, NULL);
-	CHECK_EQ(pthread_create(&thread, NULL, use, &link), 0);
-	for (; go_on(end, done); rounds++) {
+	use(&w, &link, &moving);
+	for (; go_on(end, w.done); rounds++) {
 		static uint8_t was[16 * 4096];
 
 		CHECK(mmap(data, 16 * PAGE, PROT_READ | PROT_WRITE,
@@ -150,10 +136,7 @@ static void a50_old_pages(void)
 		if (memcmp(was, file_map, 16 * PAGE))
 			FAIL("written to after the mapping was replaced");
 	}
-	stop = true;
-	pthread_join(thread, NULL);
-	note("%lu rounds, %lu messages, %lu refused", rounds, done, errors);
-	CHECK(done);
+	writer_end(&w, rounds);
 }
 
 static const struct test tests[] = {

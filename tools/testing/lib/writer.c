@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Writes in a loop, and renews the link after each refusal.
+ * Writes, or reads, in a loop, and renews the link after each refusal.
  */
 #include "writer.h"
 
@@ -10,7 +10,9 @@ static void *write_on(void *arg)
 	struct ibv_wc wc;
 
 	while (!w->stop) {
-		wc = rdma(&w->link->a, IBV_WR_RDMA_WRITE,
+		wc = rdma(&w->link->a,
+			  w->reads && rnd() & 1 ? IBV_WR_RDMA_READ :
+						  IBV_WR_RDMA_WRITE,
 			  sge_of(w->from, 0, w->from->buf->length), w->addr,
 			  w->rkey);
 		if (wc.status == IBV_WC_SUCCESS) {
@@ -33,7 +35,7 @@ void writer_end(struct writer *w, unsigned long rounds)
 {
 	w->stop = true;
 	pthread_join(w->thread, NULL);
-	note("%lu rounds, %lu writes, %lu refused", rounds, w->done,
+	note("%lu rounds, %lu messages, %lu refused", rounds, w->done,
 	     w->refused);
 	CHECK(w->done);
 }
