@@ -107,7 +107,11 @@ bed_guest() { # BED ROOT
 		[ "$2" = host ] || folder=$("$BED/root" "$2")
 		guest=(env "PINION_BOX_KERNEL=$OWN_KERNEL" tools/box/pinion-box --root "$folder" --flavour "$own_flavour")
 		;;
-	*) guest=(scripts/qemu --kernel "$1" --root "$2") ;;
+	*)
+		guest=(scripts/qemu --kernel "$1" --root "$2")
+		# These kernels have no KASAN, but can be told to poison what is freed.
+		[ "$1" = kasan ] || guest+=(--append "slab_debug=FZP page_poison=1 kfence.sample_interval=10")
+		;;
 	esac
 	guest+=(--module-dir "$TOP/build/${target[$1]}")
 }
