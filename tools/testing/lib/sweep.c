@@ -138,7 +138,6 @@ struct course {
 	const struct op *op;
 	struct state before;
 	unsigned int last, tried, errors, survived;
-	bool hit[MOST];
 };
 
 /* Return: whether there was a call to fail. */
@@ -165,19 +164,22 @@ static bool fail_one(struct course *course, unsigned int nth)
 	if (!hit)
 		return false;
 	course->tried++;
-	course->hit[nth] = true;
 	if (nth > course->last)
 		course->last = nth;
 	return true;
 }
 
-/* There is no fault @end any more: go back over the last ones, of which some were skipped. */
+/*
+ * There is no fault @end any more: go back over the last ones. Also over those that were hit: a call
+ * asks for less once caches are filled, so that between two faults the others may have moved, and
+ * one was passed over.
+ */
 static void fail_last(struct course *course, unsigned int end)
 {
 	unsigned int nth, hits = 0;
 
 	for (nth = end - 1; nth && hits < ALL_OF_THE_LAST; nth--)
-		hits += course->hit[nth] || fail_one(course, nth);
+		hits += fail_one(course, nth);
 	check_same(course->op, &course->before);
 }
 
@@ -201,10 +203,10 @@ unsigned int sweep_some(const struct op *op, unsigned int stride)
 	while (nth < MOST && fail_one(&course, nth))
 		nth += step(nth, stride);
 	CHECK(nth < MOST);
-	if (in_short() && stride == 1)
+	if (stride == 1)
 		fail_last(&course, nth);
 	context("%s", "");
-	note("%s: %u faults of %u, %u failed, %u survived", op->name,
+	note("%s: %u faults in %u places, %u failed, %u survived", op->name,
 	     course.tried, course.last, course.errors, course.survived);
 	if (course.last < at_least && !op->rarely)
 		FAIL("%s: %u faults, not %u: what is to fail is not asked for any more",
