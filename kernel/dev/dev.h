@@ -58,8 +58,8 @@ void pinion_force_end(struct pinion_dev *dev);
 /* Which peers are reached by packets; larger values count as the last. */
 enum pinion_wire_peers {
 	PINION_WIRE_NONE,
-	PINION_WIRE_OTHERS,		/* those on other hosts */
-	PINION_WIRE_ALL,		/* those on this host, too */
+	PINION_WIRE_OTHERS,		/* those on other hosts, or in other network namespaces */
+	PINION_WIRE_ALL,		/* those in its own namespace, too */
 };
 
 struct pinion_wire_choice {

@@ -21,7 +21,7 @@ MODULE_PARM_DESC(vendor_part_id, "vendor_part_id likewise (default 1)");
 
 u32 pinion_wire_wanted;
 module_param_named(wire, pinion_wire_wanted, uint, 0644);
-MODULE_PARM_DESC(wire, "Devices of type pinion made from now on send RoCEv2 packets: 0 none (default), 1 to other hosts, 2 also to peers on this host");
+MODULE_PARM_DESC(wire, "Devices of type pinion made from now on send RoCEv2 packets: 0 none (default), 1 to other hosts and network namespaces, 2 also within one");
 
 /* If no parent can be made here, let modprobe fail, not each `rdma link add' later. */
 static int __init parent_prove(void)

@@ -28,7 +28,7 @@ int pinion_dev_open_wire(struct pinion_dev *dev, const char *name, struct net *n
 	if (choice.must)
 		return err;
 	if (err == -EADDRINUSE)
-		pr_warn("pinion: %s: UDP port 4791 is another's in its network namespace, as rdma_rxe's: no other hosts are reached\n",
+		pr_warn("pinion: %s: UDP port 4791 is another's in its network namespace, as rdma_rxe's: no other hosts are reached, and peers in joined namespaces without packets, past filters\n",
 			name);
 	else
 		pr_warn("pinion: %s: no other hosts are reached (%d)\n", name, err);

@@ -30,9 +30,9 @@ struct pinion_key;
 struct pinion_key_table;
 
 struct pinion_keys {
-	/* Each message reads this, so nothing that each registration writes shares its cache line. */
+	/* Each message reads this, so what each registration writes is in other cache lines. */
 	struct pinion_key_table __rcu *table;
-	atomic64_t era;			/* see pinion_keys_era() */
+	atomic64_t era;			/* see pinion_keys_era(); fast registrations write it */
 	struct pinion_key *null;	/* local only: reads as zeros, swallows writes */
 	void *sink;			/* a page that is written and never read */
 	struct ib_device *ibdev;	/* embeds this; NULL in tests */

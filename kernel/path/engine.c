@@ -7,9 +7,9 @@
 #include "mcast.h"
 
 /*
- * Without an engine to other hosts a peer that is not on this host does not exist. What joins the
+ * Without an engine for packets a peer that is not on this host does not exist. What joins the
  * network namespaces of two nodes may filter, so they exchange packets if both can. A group may
- * have members everywhere: the engine to other hosts sees to those on this host, too.
+ * have members everywhere: the engine for packets sees to those in this namespace, too.
  */
 const struct pinion_engine *pinion_engine_choose(const struct pinion_node *node, u8 service,
 						 const struct pinion_av *av)
@@ -18,7 +18,7 @@ const struct pinion_engine *pinion_engine_choose(const struct pinion_node *node,
 		return &pinion_loop_engine;
 	if (pinion_mcast_is_group(&av->dgid))
 		return service == PINION_SVC_UD ? node->others : &pinion_loop_engine;
-	if (!node->all_others && pinion_peers_are_here(node, av))
+	if (pinion_peers_are_here(node, av))
 		return &pinion_loop_engine;
 	return node->others;
 }

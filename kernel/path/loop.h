@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The engine for peers on this host.
+ * The engine for peers that are reached without packets, all on this host.
  */
 #ifndef PINION_PATH_LOOP_H
 #define PINION_PATH_LOOP_H

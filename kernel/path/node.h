@@ -60,9 +60,9 @@ struct pinion_node {
 	struct pinion_sleepers *faulter;	/* faults pages of kernel consumers */
 
 	struct pinion_link link;	/* peers.c */
-	const struct pinion_engine *others;	/* engine to other hosts, or NULL */
+	const struct pinion_engine *others;	/* engine for packets, or NULL */
 	struct pinion_wire *wire;	/* data of that engine */
-	bool all_others;		/* send packets even to peers on this host */
+	bool all_others;		/* packets even within the network namespace */
 	struct pinion_stats __percpu *stats;	/* of everything that has no tally */
 	struct pinion_tallies tallies;
 };

@@ -198,7 +198,8 @@ bool pinion_peers_are_here(const struct pinion_node *from, const struct pinion_a
 
 	rcu_read_lock();
 	node = peer_nearest(from, av);
-	here = node && (peers_are_in_one_net(from, node) || !node->others);
+	here = node && (!node->others || (peers_are_in_one_net(from, node) &&
+					  !from->all_others && !node->all_others));
 	rcu_read_unlock();
 	return here;
 }

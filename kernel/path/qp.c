@@ -19,8 +19,8 @@
 #include "run.h"
 
 /*
- * How many requests of a send queue may be begun: one if its peers are on this host, since each
- * is performed to its end; more if they may be reached by packets.
+ * How many requests of a send queue may be begun: one if its peers are reached without packets,
+ * since each is performed to its end; more if they may be reached by packets.
  */
 #define REQUESTS_BEGUN		1
 #define REQUESTS_UNDER_WAY	16

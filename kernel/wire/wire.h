@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The engine to other hosts: RoCEv2 over UDP. One struct pinion_wire per network namespace, for
+ * The engine for packets: RoCEv2 over UDP. One struct pinion_wire per network namespace, for
  * all devices in it.
  */
 #ifndef PINION_WIRE_WIRE_H

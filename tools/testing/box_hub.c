@@ -162,9 +162,9 @@ static const char *learns(void)
 
 /*
  * The hub takes a host that reads nothing for 0.2 seconds for one that never will. It notices reads only
- * once most of what the socket holds was read, which is less than this.
+ * once three quarters of what the socket holds was read: some 200 of the shortest frames.
  */
-enum { SOCKET_HOLDS = 64 };
+enum { SOCKET_HOLDS = 256 };
 static const double PAUSE = 0.1;
 static double longest_pause; /* in which so many were read */
 

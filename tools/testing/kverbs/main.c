@@ -103,7 +103,10 @@ static int __init kverbs_init(void)
 	err = peer_init(dir);
 	if (!err)
 		return 0;
+	debugfs_remove(dir);
 	calls_exit();
+	return err;
+
 remove_dir:
 	debugfs_remove(dir);
 	return err;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A queue pair of the kernel whose peer is a process. Another process works it by the file `peer' in
- * debugfs. From PEER_DATA on the file is the page that messages come from and go to; before that,
- * read() gives "QPN COMPLETIONS STATUS", the status of the last one, and write() takes a command:
+ * debugfs, by pread() and pwrite(). From PEER_DATA on it is the page that messages come from and go to;
+ * before that, read() gives "QPN COMPLETIONS STATUS", the status of the last one, and write() takes a command:
  *
  *	connect QPN		to that peer; both begin with PEER_PSN
  *	write|read ADDRESS KEY	of the peer's memory; here and below PEER_LENGTH bytes
@@ -32,6 +32,7 @@ static struct {
 	struct ib_cq *cq;
 	struct ib_qp *qp;
 	struct ib_cqe cqe;
+	bool connected;
 	u8 *data;
 	u64 address;	/* of @data, for DMA */
 	unsigned int completions;
@@ -49,7 +50,9 @@ static void peer_done(struct ib_cq *cq, struct ib_wc *wc)
 static void peer_free(void)
 {
 	if (!IS_ERR_OR_NULL(peer.qp)) {
-		ib_drain_qp(peer.qp);
+		/* One in RESET cannot be drained. */
+		if (peer.connected)
+			ib_drain_qp(peer.qp);
 		WARN_ON(ib_destroy_qp(peer.qp));
 	}
 	if (peer.address)
@@ -65,7 +68,8 @@ static void peer_free(void)
 static int peer_make(void)
 {
 	struct ib_qp_init_attr attr = {
-		.cap = { .max_send_wr = DEPTH, .max_recv_wr = DEPTH,
+		/* One more each, for ib_drain_qp(). */
+		.cap = { .max_send_wr = DEPTH + 1, .max_recv_wr = DEPTH + 1,
 			 .max_send_sge = 1, .max_recv_sge = 1 },
 		.sq_sig_type = IB_SIGNAL_ALL_WR,
 		.qp_type = IB_QPT_RC,
@@ -99,12 +103,14 @@ static int peer_connect(u32 qpn)
 	struct rdma_ah_attr address;
 	u8 mac[ETH_ALEN];
 	union ib_gid gid;
-	int index = kverbs_find_gid(peer_device, &gid, mac);
+	int err, index = kverbs_find_gid(peer_device, &gid, mac);
 
 	if (index < 0)
 		return index;
 	kverbs_address(peer_device, &gid, index, mac, &address);
-	return kverbs_connect(peer.qp, qpn, &address);
+	err = kverbs_connect(peer.qp, qpn, &address);
+	peer.connected = !err;
+	return err;
 }
 
 static struct ib_sge peer_sge(void)
