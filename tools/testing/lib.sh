@@ -438,6 +438,13 @@ figure() {
 		END { exit !(line && good) }' "$TMP/client" || return $VOID
 }
 
+# mtu_as_told FILE COMMAND: whether perftest, which has said FILE, uses the path MTU that its command asks for
+# (-m), if it does. It takes a smaller one if a port has none as large, and its exit status does not show that.
+mtu_as_told() {
+	[[ " ${*:2} " =~ ' -m '([0-9]+)' ' ]] || return 0
+	grep -Eq "^ *Mtu *: ${BASH_REMATCH[1]}\[B\]" "$1"
+}
+
 # A manual page without the marks of troff, and the commands below its EXAMPLES, one a line.
 page_plain() { sed 's/\\-/-/g; s/\\f[A-Z]//g; s/\\(dq/"/g' "$1"; } # FILE
 page_examples() { page_plain "$1" | sed -n '/^\.SH EXAMPLES/,/^\.SH SEE/{/^\.nf/,/^\.fi/{/^\./!p}}'; } # FILE

@@ -39,10 +39,9 @@ rping_was_done() { # NAME
 		! grep -q mismatch "$shared/$1.client" && grep -q 'server DISCONNECT EVENT' "$shared/$1.server"
 }
 # played NAME HOSTS OPTIONS...: the tests of $list, each as NAME-ITSELF; and that packets went
-# through eth0 of each host. perftest that is to use a path MTU (-m) takes a smaller one if it must, and
-# says so.
+# through eth0 of each host.
 played() {
-	local group=$1 hosts=$2 name rest i side rc most=0 packets mtu
+	local group=$1 hosts=$2 name rest i side rc most=0 packets
 	shift 2
 	shared=$TMP/$group
 	mkdir "$shared"
@@ -50,8 +49,6 @@ played() {
 	gives "$group" 0 "${box[@]}" --hosts "$hosts" --rw "$shared" "$@" -- env "SLOW=$SLOW" "$HERE/hosts/play" "$shared"
 	while IFS='|' read -r name rest; do
 		most=0
-		mtu=
-		[[ $rest != *' -m '* ]] || { mtu=${rest##* -m } && mtu=${mtu%% *}; }
 		for side in server client; do
 			[[ $side = client || $rest != ?'|'?'||'* ]] || continue
 			rc=$(cat "$shared/$name.$side.rc" 2>/dev/null)
@@ -60,9 +57,9 @@ played() {
 		if ((most)); then
 			tail -n 12 "$shared/$name".{server,client} 2>/dev/null | show
 			not_ok "$group-$name" "$(why "$most")"
-		elif [ -n "$mtu" ] && ! grep -Eq "^ *Mtu *: $mtu\[B\]" "$shared/$name.client"; then
-			tail -n 12 "$shared/$name.client" | show
-			not_ok "$group-$name" "the path MTU is not $mtu"
+		elif ! mtu_as_told "$shared/$name.client" "${rest##*|}"; then
+			grep -i mtu "$shared/$name.client" | show
+			not_ok "$group-$name" "the path MTU is another"
 		else
 			ok "$group-$name"
 		fi
