@@ -104,13 +104,13 @@ with_rxe() { # OPTIONS-OF-PERFTEST...
 		perftest write-bw-$mtu$as ib_write_bw -m $mtu -s 65536 -n 50 "$@"
 		perftest read-bw-$mtu$as ib_read_bw -m $mtu -s 65536 -n 50 "$@"
 		perftest send-bw-$mtu$as ib_send_bw -m $mtu -s 65536 -n 50 "$@"
+		perftest write-uc-$mtu$as ib_write_lat -c UC -m $mtu -s 5000 -n 50 "$@"
+		perftest send-uc-$mtu$as ib_send_lat -c UC -m $mtu -s 5000 -n 50 "$@"
+		perftest send-ud-$mtu$as ib_send_lat -c UD -m $mtu -s $mtu -n 50 "$@"
+		perftest send-srq-$mtu$as ib_send_bw --use-srq -m $mtu -s 65536 -n 50 "$@"
+		perftest fetch-add-$mtu$as ib_atomic_bw -A FETCH_AND_ADD -m $mtu -n 50 "$@"
+		perftest compare-swap-$mtu$as ib_atomic_bw -A CMP_AND_SWAP -m $mtu -n 50 "$@"
 	done
-	perftest write-uc$as ib_write_lat -c UC -s 5000 -n 50 "$@"
-	perftest send-uc$as ib_send_lat -c UC -s 5000 -n 50 "$@"
-	perftest send-ud$as ib_send_lat -c UD -s 1024 -n 50 "$@"
-	perftest send-srq$as ib_send_bw --use-srq -s 65536 -n 50 "$@"
-	perftest fetch-add$as ib_atomic_bw -A FETCH_AND_ADD -n 50 "$@"
-	perftest compare-swap$as ib_atomic_bw -A CMP_AND_SWAP -n 50 "$@"
 	pingpong rc $length
 	pingpong ud 1024
 	by_address
