@@ -74,7 +74,8 @@ void end_await_state(const struct end *end, enum ibv_qp_state state);
  * The timer runs since the last answer, so the first time may come at once after the cause; or before
  * it, and before the caller has looked at his clock, if the peer has not run for a while. And there is
  * no upper limit to what a test may see: on a busy machine answers come for a while yet, each timer may
- * expire late, and the thread that looks at it is scheduled later.
+ * expire late, and the thread that looks at it is scheduled later. How often it expires is exact only
+ * if no answer was ever under way (wire/cable, CA12).
  */
 double end_least_silence(int timeout, int retries);
 

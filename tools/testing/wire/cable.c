@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Changes of the cable, or of its ends, in the middle of traffic (items CA1 to CA8): requests end
- * as with a hardware adapter, and nothing else fails.
+ * Changes of the cable, or of its ends, in the middle of traffic (items CA1 to CA8), and an end that
+ * never answers (CA12): requests end as with a hardware adapter, and nothing else fails.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -200,8 +200,12 @@ static void gives_up(void)
 	timeouts = rdma_counter("local_ack_timeout_err") - timeouts;
 	note("%lld timeouts, failed after %.3f s, not before %.3f s", timeouts,
 	     took, silence);
+	/*
+	 * Neither has an upper bound that a busy machine cannot break. An answer that was under way when the
+	 * command ended may be processed after any number of expiries, and then all retries count anew. See
+	 * end_least_silence() for the time, and ca12_no_answer() for a peer of whom nothing is under way.
+	 */
 	CHECK(timeouts >= RETRIES + 1);
-	/* Nor would an upper bound be right on a busy machine. */
 	CHECK(took >= silence);
 }
 
@@ -440,6 +444,52 @@ static void ca8_own_address(int variant)
 	goes_on(variant);
 }
 
+/*
+ * The other end hears requests, and is not in a state to take them: the ACK timer expires and the request
+ * is sent again exactly as often as the retries say. No answer can come late, and no timer is early, so
+ * that holds on any machine.
+ */
+static void ca12_no_answer(int retries)
+{
+	struct qp_cfg a = { .timeout = SOON, .retry = retries ? retries : -1 };
+	struct qp_cfg b = a;
+	struct peer peer;
+	long long resent;
+
+	need_rdma_tool();
+	device_open();
+	far_open();
+	b.device = &far_dev;
+	a.mtu = b.mtu = common_mtu();
+	length = 8;
+	out = region_reg(dev.pd, buf_new(length, 77), ALL_ACCESS);
+	in = region_reg(far_dev.pd, buf_new(length, 1234), ALL_ACCESS);
+	end_make(&link_.a, &a);
+	end_make(&link_.b, &b);
+	peer = end_peer(&link_.b);
+	end_init(&link_.b);
+	end_init(&link_.a);
+	end_connect(&link_.a, &peer);
+	resent = rdma_counter("resent_packets");
+	timeouts = rdma_counter("local_ack_timeout_err");
+	changed_at = now();
+	post_write();
+	expect_why(await(link_.a.scq), IBV_WC_RETRY_EXC_ERR,
+		   PINION_SYN_NO_RESPONSE);
+	failed_at = now();
+	end_await_state(&link_.a, IBV_QPS_ERR);
+	CHECK_EQ(rdma_counter("local_ack_timeout_err") - timeouts, retries + 1);
+	CHECK_EQ(rdma_counter("resent_packets") - resent, retries);
+	/* Once the timeout, once twice as long, then four times. */
+	CHECK(failed_at - changed_at >=
+	      4.096e-6 * (1 << SOON) * (retries ? 4 * retries - 1 : 1));
+	buf_check(in.buf);
+	/* With retries for a busy machine. */
+	link_.a.cfg.timeout = LATE;
+	link_.a.cfg.retry = RETRIES;
+	works_again();
+}
+
 static const struct test tests[] = {
 	TEST(ca1_stays_down, "CA1 the link goes down"),
 	TEST(ca2_comes_back, "CA2 the link goes down, and comes back in time"),
@@ -456,6 +506,9 @@ static const struct test tests[] = {
 	TEST_OF(ca8_own_address, IPV6, "CA8 our address is removed, IPv6"),
 	TEST_OF(ca8_own_address, COMES_BACK,
 		"CA8 our address is removed, and comes back in time"),
+	TEST_OF(ca12_no_answer, 0, "CA12 no answer, and no retries"),
+	TEST_OF(ca12_no_answer, 1, "CA12 no answer, one retry"),
+	TEST_OF(ca12_no_answer, RETRIES, "CA12 no answer, all retries"),
 	/* Without the other device, the last ones. */
 	TEST(ca5_device, "CA5 the device is removed"),
 	TEST(ca6_namespace, "CA6 the namespace ends"),
