@@ -2,7 +2,8 @@
 /*
  * On-demand memory in each role: source and sink of each transport, of shared receive queues, at
  * each path MTU, of atomics and flushes; explicit, with an iova, and implicit; with pages
- * missing on either side or both (items A36, A47 to A49, A51).
+ * missing on either side or both (items A36, A47 to A49, A51). The requests of A47 and A48 are made to
+ * device_across().
  */
 #include <string.h>
 
@@ -18,32 +19,34 @@ static struct link link_;
 
 /* ------------------------------------------------- how memory is registered */
 
-static struct region explicit_region(struct buf *buf, int more)
+static struct region explicit_region(struct ibv_pd *pd, struct buf *buf,
+				     int more)
 {
-	return region_reg(dev.pd, buf, ODP_ALL | more);
+	return region_reg(pd, buf, ODP_ALL | more);
 }
 
-static struct region moved_region(struct buf *buf, int more)
+static struct region moved_region(struct ibv_pd *pd, struct buf *buf, int more)
 {
 	/* In another gigabyte, with the same offset in the page. */
 	uint64_t iova = 0x5a5a40000000 + ((uintptr_t)buf->data & (PAGE - 1));
 
 	return region_of(buf,
-			 MUST(ibv_reg_mr_iova(dev.pd, buf->data, buf->length,
-					      iova, ODP_ALL | more)),
+			 MUST(ibv_reg_mr_iova(pd, buf->data, buf->length, iova,
+					      ODP_ALL | more)),
 			 iova);
 }
 
-static struct region implicit_region(struct buf *buf, int more)
+static struct region implicit_region(struct ibv_pd *pd, struct buf *buf,
+				     int more)
 {
-	return region_of(
-		buf, MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL | more)),
-		(uintptr_t)buf->data);
+	return region_of(buf,
+			 MUST(ibv_reg_mr(pd, NULL, SIZE_MAX, ODP_ALL | more)),
+			 (uintptr_t)buf->data);
 }
 
 static const struct {
 	const char *name;
-	struct region (*make)(struct buf *buf, int more);
+	struct region (*make)(struct ibv_pd *pd, struct buf *buf, int more);
 } ways[] = {
 	{ "explicit", explicit_region },
 	{ "another address", moved_region },
@@ -116,8 +119,8 @@ static void between_all(enum ibv_qp_type type, int count)
 
 	for (i = 0; i < ARRAY_SIZE(ways); i++) {
 		for (j = 0; j < ARRAY_SIZE(ways); j++) {
-			struct region a = ways[i].make(from, 0);
-			struct region b = ways[j].make(to, 0);
+			struct region a = ways[i].make(dev.pd, from, 0);
+			struct region b = ways[j].make(link_.b.cfg.pd, to, 0);
 
 			context("%s to %s", ways[i].name, ways[j].name);
 			messages(type, &a, &b, count);
@@ -133,7 +136,7 @@ static void a47_type(int type)
 	struct qp_cfg cfg = { .type = type, .sge = 8 };
 
 	need_odp();
-	link_make(&link_, &cfg);
+	link_across(&link_, &cfg);
 	between_all(type, 30);
 }
 
@@ -142,10 +145,11 @@ static void a47_srq(void)
 {
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 16,
 						    .max_sge = 8 } };
-	struct qp_cfg a = { .sge = 8 }, b = { .sge = 8 };
+	struct qp_cfg a = { .sge = 8 },
+		      b = { .sge = 8, .device = device_across() };
 
 	need_odp();
-	b.srq = MUST(ibv_create_srq(dev.pd, &attr));
+	b.srq = MUST(ibv_create_srq(b.device->pd, &attr));
 	link_make2(&link_, &a, &b);
 	between_all(IBV_QPT_RC, 30);
 }
@@ -159,7 +163,7 @@ static void a47_mtus(void)
 	for (mtu = IBV_MTU_256; mtu <= dev.port.active_mtu; mtu++) {
 		struct qp_cfg cfg = { .sge = 8, .mtu = mtu };
 
-		link_make(&link_, &cfg);
+		link_across(&link_, &cfg);
 		between_all(IBV_QPT_RC, 6);
 		link_free(&link_);
 	}
@@ -185,10 +189,10 @@ static void a48_atomic_write(void)
 	int n;
 
 	need_odp();
-	link_make(&link_, NULL);
+	link_across(&link_, NULL);
 	need_builder(&link_.a);
 	for (i = 0; i < ARRAY_SIZE(ways); i++) {
-		struct region r = ways[i].make(buf, 0);
+		struct region r = ways[i].make(link_.b.cfg.pd, buf, 0);
 
 		context("%s", ways[i].name);
 		for (n = 0; n < 40; n++) {
@@ -221,11 +225,12 @@ static void a48_flush(void)
 	size_t i;
 
 	need_odp();
-	link_make(&link_, &cfg);
+	link_across(&link_, &cfg);
 	need_builder(&link_.a);
-	source = explicit_region(buf_new(LEN, 3), 0);
+	source = explicit_region(dev.pd, buf_new(LEN, 3), 0);
 	for (i = 0; i < ARRAY_SIZE(ways); i++) {
-		struct region r = ways[i].make(buf, IBV_ACCESS_FLUSH_GLOBAL);
+		struct region r = ways[i].make(link_.b.cfg.pd, buf,
+					       IBV_ACCESS_FLUSH_GLOBAL);
 
 		context("%s", ways[i].name);
 		buf_forget(buf);

@@ -2,7 +2,8 @@
 /*
  * On-demand regions, explicit and implicit, whose pages are moved, shared, protected and dropped
  * under traffic (items A45 and A50). Most changes keep the contents, so each byte is known all
- * the time: reads must return it, and writes must be there when they complete.
+ * the time: reads must return it, and writes must be there when they complete. But for the tests of
+ * processes and of userfaultfd, the requests are made to device_across().
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -38,14 +39,16 @@ enum {
 };
 
 static uint8_t *memory;
-static struct ibv_mr *mr;
+/* Its regions: what requests name by rkey, and by lkey. One, unless they are made to another device. */
+static struct ibv_mr *mr, *own;
 static volatile bool stop;
 
 /* Each thread has a link and its own part of the memory, and knows the expected bytes. */
 struct user {
 	pthread_t thread;
 	struct link link;
-	struct region local;
+	/* A buffer by lkey, and by rkey. */
+	struct region local, remote;
 	uint8_t *data, *model;
 	volatile unsigned long messages;
 	uint64_t rnd;
@@ -82,7 +85,7 @@ static void copy_some(struct user *u, size_t at, uint32_t length, bool in)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)u->data + at,
 			       .length = length,
-			       .lkey = mr->lkey };
+			       .lkey = own->lkey };
 	uint8_t *other = u->local.buf->data;
 	size_t i;
 
@@ -91,7 +94,7 @@ static void copy_some(struct user *u, size_t at, uint32_t length, bool in)
 	if (in)
 		memcpy(u->model + at, other, length);
 	expect(rdma(&u->link.a, in ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, sge,
-		    u->local.base, u->local.rkey),
+		    u->remote.base, u->remote.rkey),
 	       IBV_WC_SUCCESS);
 	if (memcmp(in ? u->data + at : other, u->model + at, length))
 		FAIL("by lkey, %s at %#zx, the bytes differ", in ? "in" : "out",
@@ -225,8 +228,8 @@ static bool was_shaken(void)
 {
 	if (swaps && swap_written() - swap_before <= 100)
 		return false;
-	if (!resources_mr_counter(mr->rkey, "page_faults", &brought) ||
-	    !resources_mr_counter(mr->rkey, "page_invalidations", &taken)) {
+	if (!resources_mr_counter(own->rkey, "page_faults", &brought) ||
+	    !resources_mr_counter(own->rkey, "page_invalidations", &taken)) {
 		/* Other devices need not count. */
 		CHECK(!dev.pinion);
 		return true;
@@ -234,11 +237,21 @@ static bool was_shaken(void)
 	return taken > 100 && brought > 100;
 }
 
+/* A region at @device, of all memory or of @length bytes. */
+static struct ibv_mr *on_demand(const struct device *device, bool implicit,
+				void *from, size_t length)
+{
+	if (implicit)
+		return MUST(ibv_reg_mr(device->pd, NULL, SIZE_MAX, ODP_ALL));
+	return MUST(ibv_reg_mr(device->pd, from, length, ODP_ALL));
+}
+
 /*
  * Pages are moved, merged, shared and swapped out under traffic: each byte is known all the time.
  */
 static void a45_storm(int implicit)
 {
+	const struct device *across = device_across();
 	double end;
 	unsigned long round, messages = 0;
 	bool shaken = false;
@@ -251,16 +264,19 @@ static void a45_storm(int implicit)
 	memory = mmap(NULL, USERS * SLICE, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(memory != MAP_FAILED);
-	mr = implicit ?
-		     MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL)) :
-		     MUST(ibv_reg_mr(dev.pd, memory, USERS * SLICE, ODP_ALL));
+	own = mr = on_demand(&dev, implicit, memory, USERS * SLICE);
+	if (across != &dev)
+		mr = on_demand(across, implicit, memory, USERS * SLICE);
 	if (file_write("1", ksm_run))
 		note("no KSM");
 	for (i = 0; i < USERS; i++) {
 		struct user *u = &users[i];
 
-		link_make(&u->link, NULL);
-		u->local = region_new(3 << 20, 0, ALL_ACCESS);
+		link_across(&u->link, NULL);
+		u->local = u->remote = region_new(3 << 20, 0, ALL_ACCESS);
+		if (across != &dev)
+			u->remote = region_reg(across->pd, u->local.buf,
+					       ALL_ACCESS);
 		u->data = memory + i * SLICE;
 		u->model = MUST(calloc(1, SLICE));
 		u->rnd = rnd();
@@ -287,7 +303,9 @@ static void a45_storm(int implicit)
 	     round, messages, brought, taken,
 	     swaps ? swap_written() - swap_before : 0);
 	CHECK(messages);
-	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	if (mr != own)
+		CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(ibv_dereg_mr(own), 0);
 }
 
 /* ----------------------------------------- memory that is unmapped */
@@ -341,9 +359,8 @@ static void a50_vanish(int implicit)
 	map = mmap((void *)0x567000000000, 2 * length, PROT_NONE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	CHECK(file != MAP_FAILED && map != MAP_FAILED);
-	mr = implicit ? MUST(ibv_reg_mr(dev.pd, NULL, SIZE_MAX, ODP_ALL)) :
-			MUST(ibv_reg_mr(dev.pd, map, length, ODP_ALL));
-	link_make(&link, NULL);
+	mr = on_demand(device_across(), implicit, map, length);
+	link_across(&link, NULL);
 	source = region_new(length, 0, ALL_ACCESS);
 	writer = (struct writer){
 		.link = &link,

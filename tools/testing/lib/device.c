@@ -193,6 +193,15 @@ void far_open(void)
 	open_as(&far_dev, MUST(find_named(named)), gid ? atoi(gid) : -1);
 }
 
+const struct device *device_across(void)
+{
+	if (!getenv("FAR"))
+		return &dev;
+	if (!far_dev.ctx)
+		far_open();
+	return &far_dev;
+}
+
 enum ibv_mtu common_mtu(void)
 {
 	return dev.port.active_mtu < far_dev.port.active_mtu ?
@@ -262,11 +271,21 @@ const char *device_name(void)
 	return name;
 }
 
-long long device_counter(const char *counter)
+static long long counter_of(const char *device, const char *counter)
 {
 	return file_number("",
 			   "/sys/class/infiniband/%s/ports/1/hw_counters/%s",
-			   name, counter);
+			   device, counter);
+}
+
+long long device_counter(const char *counter)
+{
+	return counter_of(name, counter);
+}
+
+long long device_counter_of(const struct device *device, const char *counter)
+{
+	return counter_of(ibv_get_device_name(device->ctx->device), counter);
 }
 
 long long device_counter_now(const char *counter)

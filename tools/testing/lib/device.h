@@ -50,6 +50,11 @@ int device_await_gid(const struct device *device, const union ibv_gid *gid);
  */
 extern struct device far_dev;
 void far_open(void);
+/*
+ * Where tests that can be between two devices have the second ends of their connections, and what is
+ * registered there: far_dev if FAR is set, opened by the first call; else dev.
+ */
+const struct device *device_across(void);
 /* The path MTU that both ends of the cable have. */
 enum ibv_mtu common_mtu(void);
 /* Enter the network namespace of @device; return to the previous one. */
@@ -63,7 +68,9 @@ struct ibv_context *device_beside(void);
 
 /* Read a counter of /sys/class/infiniband/DEVICE/ports/1/hw_counters; -1 if there is none. */
 long long device_counter(const char *name);
-/* The same as of now: the kernel reads counters anew only some times a second. */
+/* The same of @device. */
+long long device_counter_of(const struct device *device, const char *name);
+/* As device_counter(), as of now: the kernel reads counters anew only some times a second. */
 long long device_counter_now(const char *name);
 
 /* Waits until this counter is @want: the kernel shows values that may be a little old. */

@@ -153,14 +153,21 @@ struct buf *dmabuf_view(const struct dmabuf *dmabuf, size_t at, size_t length)
 	return view;
 }
 
-struct region dmabuf_region(const struct dmabuf *dmabuf, size_t at,
-			    size_t length, uint64_t iova, int access)
+struct region dmabuf_region_at(const struct device *device,
+			       const struct dmabuf *dmabuf, size_t at,
+			       size_t length, uint64_t iova, int access)
 {
 	struct ibv_mr *mr;
 
-	mr = MUST(ibv_reg_dmabuf_mr(dev.pd, at, length, iova, dmabuf->fd,
+	mr = MUST(ibv_reg_dmabuf_mr(device->pd, at, length, iova, dmabuf->fd,
 				    access));
 	return region_of(dmabuf_view(dmabuf, at, length), mr, iova);
+}
+
+struct region dmabuf_region(const struct dmabuf *dmabuf, size_t at,
+			    size_t length, uint64_t iova, int access)
+{
+	return dmabuf_region_at(&dev, dmabuf, at, length, iova, access);
 }
 
 void dmabuf_region_free(struct region *region)

@@ -37,6 +37,10 @@ struct buf *dmabuf_view(const struct dmabuf *dmabuf, size_t at, size_t length);
 /* Register a region of such a view. */
 struct region dmabuf_region(const struct dmabuf *dmabuf, size_t at,
 			    size_t length, uint64_t iova, int access);
+/* Likewise, at @device. */
+struct region dmabuf_region_at(const struct device *device,
+			       const struct dmabuf *dmabuf, size_t at,
+			       size_t length, uint64_t iova, int access);
 /* Deregister the region; the memory stays. */
 void dmabuf_region_free(struct region *region);
 

@@ -300,6 +300,21 @@ void link_make(struct link *link, const struct qp_cfg *cfg)
 	link_make2(link, cfg, cfg);
 }
 
+void link_across(struct link *link, const struct qp_cfg *cfg)
+{
+	struct qp_cfg b = {};
+
+	if (cfg)
+		b = *cfg;
+	b.device = device_across();
+	link_make2(link, cfg, &b);
+}
+
+struct link link_back(const struct link *link)
+{
+	return (struct link){ .a = link->b, .b = link->a };
+}
+
 void link_renew(struct link *link)
 {
 	CHECK_EQ(end_set_state(&link->a, IBV_QPS_RESET), 0);

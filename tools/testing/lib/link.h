@@ -83,6 +83,10 @@ double end_least_silence(int timeout, int retries);
 void link_make(struct link *link, const struct qp_cfg *cfg);
 void link_make2(struct link *link, const struct qp_cfg *a,
 		const struct qp_cfg *b);
+/* Likewise, with the second end on device_across(). */
+void link_across(struct link *link, const struct qp_cfg *cfg);
+/* @link the other way. It is not to be renewed. */
+struct link link_back(const struct link *link);
 void link_connect(struct link *link);
 /* After an error: flush and discard everything, and connect again. */
 void link_renew(struct link *link);

@@ -284,17 +284,15 @@ static void accept_header(const struct pieces *sink, struct region *b)
 	}
 }
 
-/*
- * Packets dropped by a responder since others are missing before them. The other device of a test
- * of two has counters of its own, which are not read.
- */
-static long long overtaken(void)
+/* Packets dropped by the responder's device since others are missing before them. */
+static long long overtaken(const struct link *link)
 {
-	return device_counter("rx_gap_drops");
+	return device_counter_of(link->b.cfg.device, "rx_gap_drops");
 }
 
 /* A WRITE of an unreliable connection by packets, which may arrive later than it completes. */
 struct unsure {
+	const struct link *link;
 	const struct request *request;
 	const struct buf *buf;
 	long long overtaken; /* before it was posted */
@@ -315,14 +313,14 @@ static bool write_arrived(void *arg)
 	double limit = now() + patience(5);
 
 	if (unsure->again) {
-		unsure->overtaken = overtaken();
+		unsure->overtaken = overtaken(unsure->link);
 		post_list(unsure->request);
 		check_sent(unsure->request);
 	}
 	unsure->again = true;
 	while (memcmp(buf->map, buf->model, buf->map_length)) {
 		if (now() > limit)
-			return overtaken() == unsure->overtaken;
+			return overtaken(unsure->link) == unsure->overtaken;
 		usleep(1000);
 	}
 	return true;
@@ -359,7 +357,7 @@ void transfer(struct link *link, struct region *a, struct region *b,
 	uint64_t far = rnd_in(0, b->buf->length - t->length);
 	uint64_t recv_id = rnd();
 	uint8_t *data = MUST(malloc(t->length + GRH + 1));
-	struct unsure unsure = { .request = &r, .buf = b->buf };
+	struct unsure unsure = { .link = link, .request = &r, .buf = b->buf };
 	bool changes_nothing;
 	int i;
 
@@ -381,7 +379,7 @@ void transfer(struct link *link, struct region *a, struct region *b,
 	pieces_gather(&source, a, data + header);
 	changes_nothing = !memcmp(b->buf->want + far, data + header, t->length);
 	if (is_unsure(link, &r))
-		unsure.overtaken = overtaken();
+		unsure.overtaken = overtaken(link);
 	t->builder && link->a.ex ? build(&r) : post_list(&r);
 	if (t->inline_data)
 		spoil(&source, a);

@@ -66,5 +66,7 @@ count() { cat "/sys/class/infiniband/${2:-pw}/ports/1/hw_counters/$1"; }
 # near PROGRAM OPTIONS: a program with pw, on its host
 # Unlike with `ip netns exec', debugfs stays mounted, and /sys has the counters of the device.
 near() { ktap nsenter --net="/run/netns/$near" "$PROGRAMS/$1" --device pw "${@:2}"; }
+# across PROGRAM OPTIONS: a program of conformance/ with pw, whose tests for two devices have rx as the other
+across() { TRY_ON="${TRY_ON:-} --far" FAR=rx FAR_NET=$far near "conformance/$1" "${@:2}"; }
 # far PROGRAM OPTIONS: a program of wire/, from pw to rx
 far() { FAR=rx FAR_NET=$far near "wire/$1" "${@:2}"; }
