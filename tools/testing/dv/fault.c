@@ -66,7 +66,7 @@ static void vn15_umem(void)
 	begin();
 	/* Free the only umem, so that the table of umems has to be created, too. */
 	CHECK_EQ(mlx5dv_devx_umem_dereg(umem), 0);
-	sweep(&(struct op){ "umem", reg, dereg, .at_least = 10 });
+	sweep(&(struct op){ "umem", reg, dereg, .at_least = 10, .lasting = 1 });
 	umem = MUST(dv_umem(buf->data, LEN, UMEM_ACCESS, ~0ULL));
 	end();
 }
@@ -88,7 +88,8 @@ static void destroy(void)
 static void vn16_key(void)
 {
 	begin();
-	sweep(&(struct op){ "key of a umem", create, destroy, .at_least = 5 });
+	sweep(&(struct op){ "key of a umem", create, destroy, .at_least = 5,
+			    .lasting = 1 });
 	end();
 }
 
@@ -107,7 +108,8 @@ static void vn17_pieces(void)
 	mkey.length = 15000;
 	mkey.klms = klms;
 	mkey.num_klms = 3;
-	sweep(&(struct op){ "key of pieces", create, destroy, .at_least = 6 });
+	sweep(&(struct op){ "key of pieces", create, destroy, .at_least = 6,
+			    .lasting = 1 });
 	CHECK_EQ(ibv_dereg_mr(region.mr), 0);
 	end();
 }
@@ -130,12 +132,24 @@ static int caps(void)
 				       sizeof(out));
 }
 
-/* The same for domains and capabilities. */
+/* So many entries has a node of an xarray, and so many bits one of an ida. */
+enum { SLOTS = 64, BITS = 1024 };
+
+/*
+ * The same for domains and capabilities. All numbers up to BITS are taken by domains that no command can
+ * name: so each more needs memory for its number, and for its entry in the table of those with names.
+ */
 static void vn18_pd(void)
 {
+	int i;
+
 	begin();
-	sweep(&(struct op){ "PD", create_pd, destroy, .at_least = 5 });
-	sweep(&(struct op){ "capabilities", caps, NULL, .at_least = 4 });
+	for (i = 0; i < BITS; i++)
+		MUST(ibv_alloc_pd(dev.ctx));
+	sweep(&(struct op){ "PD", create_pd, destroy, .at_least = 5,
+			    .lasting = 1 });
+	sweep(&(struct op){ "capabilities", caps, NULL, .at_least = 4,
+			    .lasting = 1 });
 	end();
 }
 
@@ -185,10 +199,10 @@ static void vn19_dmabuf(void)
 	fd = dmabuf_new(&dmabuf_kinds[i], 64 * PAGE).fd;
 	begin();
 	sweep(&(struct op){ "umem of a dma-buf", reg_dmabuf, dereg,
-			    .at_least = 10 });
+			    .at_least = 10, .lasting = 1 });
 #ifdef HAVE_DMABUF_MR
 	sweep(&(struct op){ "data direct", reg_direct, dereg_direct,
-			    .at_least = 13 });
+			    .at_least = 13, .lasting = 1 });
 #endif
 	end();
 }
@@ -260,7 +274,7 @@ static int create_raw_cq(void)
 		.record_umem_id = raw.umem->umem_id,
 		.eqn = 1,
 		.record = 256,
-		.log_size = 2,
+		.log_size = 0,
 	};
 	uint8_t in[PRM_CQ], out[PRM_HEAD] = {};
 
@@ -302,17 +316,27 @@ static void reset_raw_qp(void)
 /* The same for queues by command and changes of their state. */
 static void vn22_raw(void)
 {
+	obj_t others[SLOTS];
 	uint8_t out[PRM_HEAD];
+	int i;
 
 	begin();
 	raw_places(&raw, false);
+	/* With these the table of such queues needs memory for each more. */
+	for (i = 0; i < SLOTS; i++) {
+		CHECK_EQ(create_raw_cq(), 0);
+		others[i] = raw_cq;
+	}
 	sweep(&(struct op){ "raw CQ", create_raw_cq, destroy_raw_cq,
-			    .at_least = 10 });
-	sweep(&(struct op){ "raw QP", create_raw_qp, destroy, .at_least = 15 });
+			    .at_least = 10, .lasting = 1 });
+	for (i = 0; i < SLOTS; i++)
+		CHECK_EQ(mlx5dv_devx_obj_destroy(others[i]), 0);
+	sweep(&(struct op){ "raw QP", create_raw_qp, destroy, .at_least = 15,
+			    .lasting = 1 });
 	raw.qp = MUST(raw_try_qp(&raw, out));
 	raw.qpn = prm_number(out);
 	sweep(&(struct op){ "state of a raw QP", change_raw_qp, reset_raw_qp,
-			    .at_least = 2 });
+			    .at_least = 2, .lasting = 1 });
 	raw_free(&raw);
 	end();
 }
@@ -397,17 +421,18 @@ static void vn23_raw_events(void)
 	raw_places(&raw, false);
 	raw_pool_places(&pool, false);
 	sweep(&(struct op){ "shared receives", create_pool, destroy,
-			    .at_least = 8 });
+			    .at_least = 8, .lasting = 1 });
 	sweep(&(struct op){ "channel", create_channel, destroy_channel,
-			    .at_least = 3 });
+			    .at_least = 3, .lasting = 1 });
 	CHECK_EQ(create_channel(), 0);
 	sweep(&(struct op){ "subscription", subscribe, unsubscribe,
-			    .at_least = 3 });
+			    .at_least = 3, .lasting = 1 });
 	destroy_channel();
 	sweep(&(struct op){ "file of answers", create_comp, destroy_comp,
-			    .at_least = 3 });
+			    .at_least = 3, .lasting = 1 });
 	CHECK_EQ(create_comp(), 0);
-	sweep(&(struct op){ "query", query, take_answer, .at_least = 2 });
+	sweep(&(struct op){ "query", query, take_answer, .at_least = 2,
+			    .lasting = 1 });
 	destroy_comp();
 	raw_free(&raw);
 	CHECK_EQ(mlx5dv_devx_umem_dereg(pool.umem), 0);
@@ -421,13 +446,13 @@ static void vn20_queues(void)
 	domain = own_domain(&own, dev.pd);
 	plain_cq = MUST(ibv_create_cq(dev.ctx, 100, NULL, NULL, 0));
 	sweep(&(struct op){ "CQ on a umem", create_cq, destroy_cq,
-			    .at_least = 11 });
+			    .at_least = 11, .lasting = 1 });
 	own_check(&own);
 	sweep(&(struct op){ "QP on umems", create_qp, destroy_qp,
-			    .at_least = 25 });
+			    .at_least = 25, .lasting = 1, SWEEP_NO_RESTRACK });
 	own_check(&own);
 	sweep(&(struct op){ "SRQ on a umem", create_srq, destroy_srq,
-			    .at_least = 14 });
+			    .at_least = 14, .lasting = 1 });
 	own_check(&own);
 	CHECK_EQ(ibv_destroy_cq(plain_cq), 0);
 	CHECK_EQ(ibv_dealloc_pd(domain), 0);
@@ -470,11 +495,12 @@ static void vn21_uar(void)
 	/* The second page of a context makes the kernel create a table of pages. */
 	uar_context = device_another();
 	first = MUST(mlx5dv_devx_alloc_uar(uar_context, 1));
-	sweep(&(struct op){ "UAR", alloc_uar, free_uar, .at_least = 9 });
+	sweep(&(struct op){ "UAR", alloc_uar, free_uar, .at_least = 9,
+			    .lasting = 1 });
 #ifdef HAVE_EXPORT
 	CHECK_EQ(alloc_uar(), 0);
-	sweep(&(struct op){ "UAR exported", export_uar, close_fd,
-			    .at_least = 4 });
+	sweep(&(struct op){ "UAR exported", export_uar, close_fd, .at_least = 4,
+			    .lasting = 1 });
 	free_uar();
 #endif
 	mlx5dv_devx_free_uar(first);

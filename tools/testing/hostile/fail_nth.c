@@ -58,9 +58,10 @@ static void dealloc_pd(void)
 static void n1_context(void)
 {
 	begin();
-	sweep(&(struct op){ "open", open_context, close_context,
-			    .at_least = 18 });
-	sweep(&(struct op){ "PD", alloc_pd, dealloc_pd, .at_least = 4 });
+	sweep(&(struct op){ "open", open_context, close_context, .at_least = 18,
+			    .lasting = 1 });
+	sweep(&(struct op){ "PD", alloc_pd, dealloc_pd, .at_least = 4,
+			    .lasting = 1 });
 	end();
 }
 
@@ -96,10 +97,12 @@ static void n2_cq(void)
 {
 	begin();
 	cq = MUST(ibv_create_cq(dev.ctx, 10, NULL, NULL, 0));
-	sweep(&(struct op){ "CQ", create_cq, destroy_cq, .at_least = 8 });
+	sweep(&(struct op){ "CQ", create_cq, destroy_cq, .at_least = 8,
+			    .lasting = 1 });
 	sweep(&(struct op){ "channel", create_channel, destroy_channel,
-			    .at_least = 3 });
-	sweep(&(struct op){ "resize CQ", resize_cq, NULL, .at_least = 10 });
+			    .at_least = 3, .lasting = 1 });
+	sweep(&(struct op){ "resize CQ", resize_cq, NULL, .at_least = 10,
+			    .lasting = 1 });
 	end();
 }
 
@@ -132,8 +135,8 @@ static void n3_qp(void)
 	begin();
 	cq = MUST(ibv_create_cq(dev.ctx, 10, NULL, NULL, 0));
 	for (type = IBV_QPT_RC; type <= IBV_QPT_UD; type++)
-		sweep(&(struct op){ "QP", create_qp, destroy_qp,
-				    .at_least = 15 });
+		sweep(&(struct op){ "QP", create_qp, destroy_qp, .at_least = 15,
+				    .lasting = 1, SWEEP_NO_RESTRACK });
 	end();
 }
 
@@ -227,8 +230,10 @@ static void n5_srq(void)
 	begin();
 	CHECK_EQ(create_srq(), 0);
 	srq = made;
-	sweep(&(struct op){ "SRQ", create_srq, destroy_srq, .at_least = 10 });
-	sweep(&(struct op){ "resize SRQ", resize_srq, NULL, .at_least = 8 });
+	sweep(&(struct op){ "SRQ", create_srq, destroy_srq, .at_least = 10,
+			    .lasting = 1 });
+	sweep(&(struct op){ "resize SRQ", resize_srq, NULL, .at_least = 8,
+			    .lasting = 1 });
 	end();
 }
 
@@ -252,7 +257,8 @@ static void destroy_ah(void)
 static void n6_ah(void)
 {
 	begin();
-	sweep(&(struct op){ "AH", create_ah, destroy_ah, .at_least = 5 });
+	sweep(&(struct op){ "AH", create_ah, destroy_ah, .at_least = 5,
+			    .lasting = 1 });
 	end();
 }
 
@@ -291,8 +297,8 @@ static void n7_reg_mr(void)
 	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
 		length_ = lengths[i];
 		access_ = i & 1 ? 0 : ALL_ACCESS;
-		sweep(&(struct op){ "reg MR", reg_mr, dereg_mr,
-				    .at_least = 8 });
+		sweep(&(struct op){ "reg MR", reg_mr, dereg_mr, .at_least = 8,
+				    .lasting = 1 });
 	}
 	if (dev.pinion)
 		reg_mr_of_leaves();
@@ -326,8 +332,8 @@ static void n8_rereg(void)
 	pds[1] = MUST(ibv_alloc_pd(dev.ctx));
 	changed.mr = MUST(ibv_reg_mr(dev.pd, buf->data, 30 * PAGE, ALL_ACCESS));
 	for (length_ = 1; length_ < 8; length_++)
-		sweep(&(struct op){ "rereg MR", rereg_mr, NULL,
-				    .at_least = 3 });
+		sweep(&(struct op){ "rereg MR", rereg_mr, NULL, .at_least = 3,
+				    .lasting = 1 });
 	CHECK_EQ(ibv_dereg_mr(changed.mr), 0);
 	CHECK_EQ(vm_pin(0), 0);
 	end();
@@ -430,7 +436,8 @@ static int bind_and_invalidate(void)
 static void n10_mw(void)
 {
 	begin();
-	sweep(&(struct op){ "MW", alloc_mw, dealloc_mw, .at_least = 4 });
+	sweep(&(struct op){ "MW", alloc_mw, dealloc_mw, .at_least = 4,
+			    .lasting = 1 });
 	changed = region_new(9000, 1, ALL_ACCESS | IBV_ACCESS_MW_BIND);
 	mw = MUST(ibv_alloc_mw(dev.pd, IBV_MW_TYPE_1));
 	sweep(&(struct op){ "bind MW", bind_mw, NULL, .at_least = 1 });
@@ -466,10 +473,12 @@ static void n11_dm(void)
 	if (!dev.attr.max_dm_size)
 		lacks("no device memory");
 	begin();
-	sweep(&(struct op){ "DM", alloc_dm, free_dm, .at_least = 7 });
+	sweep(&(struct op){ "DM", alloc_dm, free_dm, .at_least = 7,
+			    .lasting = 1 });
 	CHECK_EQ(alloc_dm(), 0);
 	dm = made;
-	sweep(&(struct op){ "DM MR", reg_dm_mr, dereg_mr, .at_least = 6 });
+	sweep(&(struct op){ "DM MR", reg_dm_mr, dereg_mr, .at_least = 6,
+			    .lasting = 1 });
 	end();
 }
 
@@ -495,7 +504,8 @@ static void n12_mcast(void)
 
 	link_make(&ud, &cfg);
 	begin();
-	sweep(&(struct op){ "multicast", attach, detach, .at_least = 2 });
+	sweep(&(struct op){ "multicast", attach, detach, .at_least = 2,
+			    .lasting = 1 });
 	end();
 }
 
@@ -513,7 +523,8 @@ static void close_xrcd(void)
 static void n13_xrcd(void)
 {
 	begin();
-	sweep(&(struct op){ "XRCD", open_xrcd, close_xrcd, .at_least = 4 });
+	sweep(&(struct op){ "XRCD", open_xrcd, close_xrcd, .at_least = 4,
+			    .lasting = 1 });
 	end();
 }
 

@@ -59,7 +59,9 @@ static void n37_kernel_verbs(void)
 		name = calls[i].name;
 		sweep(&(struct op){ .name = name,
 				    .attempt = call,
-				    .at_least = calls[i].at_least });
+				    .at_least = calls[i].at_least,
+				    .lasting = 1,
+				    SWEEP_NO_RESTRACK });
 		CHECK_EQ(call(), 0);
 	}
 	CHECK_EQ(close(fd), 0);

@@ -161,7 +161,9 @@ static void sweep_box(const char *name, int (*attempt)(void),
 			    .attempt = attempt,
 			    .undo = undo,
 			    .at_least = at_least,
-			    .clean = is_clean });
+			    .clean = is_clean,
+			    .lasting = 1,
+			    SWEEP_NO_RESTRACK });
 }
 
 /* Each allocation of opening contexts and making queues fails once, and nothing is left. */

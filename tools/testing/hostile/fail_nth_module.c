@@ -226,7 +226,8 @@ static void n35_load(void)
 	static const char *const events = "trace_module_notify";
 	struct op op = { "the module's init", load,
 			 must_unload,	      .at_least = 20,
-			 .clean = is_gone,    .no_device = true };
+			 .clean = is_gone,    .no_device = true,
+			 .lasting = 5 };
 
 	begin();
 	fault_only_in_function("do_one_initcall");
@@ -236,6 +237,7 @@ static void n35_load(void)
 	/* The kernel warns if it has no memory for the events of a module. */
 	fault_not_in(&events, 1);
 	op.name = "load";
+	op.lasting = !in_short();
 	sweep_some(&op, in_short() ? 150 : 40);
 	end();
 }

@@ -104,12 +104,13 @@ static void n26_xrc(void)
 	others_xrcd = MUST(xrcd_open(other, file));
 	sweeps_begin(&link_);
 	sweep(&(struct op){ "XRC initiator", create_xrc_send, destroy_qp,
-			    .at_least = 12 });
+			    .at_least = 12, .lasting = 1, SWEEP_NO_RESTRACK });
 	sweep(&(struct op){ "XRC target", create_xrc_recv, destroy_qp,
-			    .at_least = 8 });
-	sweep(&(struct op){ "XRC SRQ", create_xsrq, destroy_srq,
-			    .at_least = 11 });
-	sweep(&(struct op){ "open QP", open_qp, destroy_qp, .at_least = 3 });
+			    .at_least = 8, .lasting = 1, SWEEP_NO_RESTRACK });
+	sweep(&(struct op){ "XRC SRQ", create_xsrq, destroy_srq, .at_least = 11,
+			    .lasting = 1 });
+	sweep(&(struct op){ "open QP", open_qp, destroy_qp, .at_least = 3,
+			    .lasting = 1 });
 	sweeps_end(&link_);
 }
 
@@ -187,6 +188,7 @@ static int rereg(int access)
 	if (err != IBV_REREG_MR_ERR_CMD)
 		return -1;
 	err = errno;
+	fault_disarm();
 	return vm_pin(0) == (demand ? pins_without : pins_with) ? 0 : err;
 }
 
@@ -258,10 +260,10 @@ static void n28_rereg(void)
 	pins_with = vm_pin(0);
 	pins_without = pins_with - pages_of(changed.buf) * (PAGE / 1024);
 	sweep(&(struct op){ "pinned to on demand", to_demand, back_to_pinned,
-			    .at_least = 6 });
+			    .at_least = 6, .lasting = 1 });
 	CHECK_EQ(to_demand(), 0);
 	sweep(&(struct op){ "on demand to pinned", to_pinned, back_to_demand,
-			    .at_least = 1 });
+			    .at_least = 1, .lasting = 1 });
 	CHECK_EQ(ibv_dereg_mr(changed.mr), 0);
 	changed.mr = MUST(ibv_reg_mr_iova(
 		dev.pd, changed.buf->data, LEN,
@@ -269,8 +271,8 @@ static void n28_rereg(void)
 	changed = region_of(changed.buf, changed.mr,
 			    IOVA + (uintptr_t)changed.buf->data % PAGE);
 	exchange(&link_, &all, &changed);
-	sweep(&(struct op){ "another iova", rereg_iova, use_iova,
-			    .at_least = 6 });
+	sweep(&(struct op){ "another iova", rereg_iova, use_iova, .at_least = 6,
+			    .lasting = 1 });
 	CHECK_EQ(ibv_dereg_mr(changed.mr), 0);
 	sweeps_end(&link_);
 }
@@ -381,13 +383,13 @@ static void sweep_export(void)
 	struct ibv_context *ctx = device_beside();
 
 	dm = MUST(ibv_alloc_dm(dev.ctx, &attr));
-	sweep(&(struct op){ "export of DM", export_dm, close_fd,
-			    .at_least = 4 });
+	sweep(&(struct op){ "export of DM", export_dm, close_fd, .at_least = 4,
+			    .lasting = 1 });
 	CHECK_EQ(export_dm(), 0);
 	/* On another device if there is one. */
 	there = MUST(ibv_alloc_pd(ctx ?: dev.ctx));
 	sweep(&(struct op){ "MR of exported DM", reg_exported, dereg_mr,
-			    .at_least = 10 });
+			    .at_least = 10, .lasting = 1 });
 	close_fd();
 }
 #endif
@@ -402,7 +404,8 @@ static void n29_mappings(void)
 	sweeps_begin(&link_);
 	CHECK(rings_list(rings, ARRAY_SIZE(rings)) > 0);
 	ring = rings[0];
-	sweep(&(struct op){ "map", map_ring, unmap_ring, .at_least = 1 });
+	sweep(&(struct op){ "map", map_ring, unmap_ring, .at_least = 1,
+			    .lasting = 1 });
 	CHECK_EQ(map_ring(), 0);
 	move_ring();
 	unmap_ring();
@@ -557,6 +560,7 @@ static int add_link(void)
 	mnl_attr_put_strz(request, RDMA_NLDEV_ATTR_LINK_TYPE, "pinion");
 	mnl_attr_put_strz(request, RDMA_NLDEV_ATTR_NDEV_NAME, NETDEV);
 	err = netlink_call(request, NULL, NULL);
+	fault_disarm();
 	/* Only the answer may have failed. */
 	return err && exists() ? 0 : err;
 }
@@ -636,7 +640,7 @@ static void n31_links(void)
 	/* But all of the module's own. */
 	fault_only_in_module("pinion", NEAR);
 	sweep(&(struct op){ "the module's part of link add", add_link,
-			    remove_link, .at_least = 20,
+			    remove_link, .at_least = 20, .lasting = 3,
 			    .clean = parents_are_gone });
 	fault_anywhere();
 	add_again();
@@ -680,6 +684,7 @@ static int count(void)
 			 RDMA_NLDEV_ATTR_RES_QP);
 	mnl_attr_put_u32(request, RDMA_NLDEV_ATTR_RES_LQPN, link_.a.qp->qp_num);
 	err = netlink_call(request, NULL, NULL);
+	fault_disarm();
 	/* Only the answer may have failed. */
 	return err && is_counted() ? 0 : err;
 }
@@ -709,7 +714,12 @@ static void n41_counters(void)
 	if (rdma_does("statistic qp set link %s/1 auto off", device_name()))
 		skip("this rdma cannot bind queue pairs");
 	index_ = index_of(device_name());
-	sweep(&(struct op){ "counter", count, uncount, .at_least = 6 });
+	sweep(&(struct op){ "counter",
+			    count,
+			    uncount,
+			    .at_least = 6,
+			    .lasting = 1,
+			    SWEEP_NO_RESTRACK });
 	sweeps_end(&link_);
 }
 

@@ -17,7 +17,8 @@
 /* Calls of a stack that are looked at. */
 enum { DEEP = 32 };
 
-static int fd = -1;
+/* Of this thread: fail-nth, and make-it-fail. */
+static int fd = -1, asks_fd = -1;
 
 static void set(const char *file, const char *value)
 {
@@ -28,8 +29,8 @@ static void set(const char *file, const char *value)
 		FAIL("%s: errno %d", file, err);
 }
 
-/* Where a function of the kernel begins, and what is behind it. False: there is none. */
-static bool find_function(const char *function, unsigned long *start,
+/* False: there is none. */
+static bool seek_function(const char *function, unsigned long *start,
 			  unsigned long *end)
 {
 	FILE *file = MUST(fopen("/proc/kallsyms", "r"));
@@ -56,6 +57,32 @@ static bool find_function(const char *function, unsigned long *start,
 	/* Zero if kallsyms hides addresses. */
 	CHECK(!there || *start);
 	return there;
+}
+
+/*
+ * Where a function of the kernel begins, and what is behind it. False: there is none. It is sought once
+ * only, as there are many.
+ */
+static bool find_function(const char *function, unsigned long *start,
+			  unsigned long *end)
+{
+	static struct known {
+		const char *name;
+		bool there;
+		unsigned long start, end;
+	} known[16];
+	struct known *at = known;
+
+	while (at->name && strcmp(at->name, function))
+		at++;
+	CHECK(at < known + ARRAY_SIZE(known) - 1);
+	if (!at->name) {
+		at->there = seek_function(function, &at->start, &at->end);
+		at->name = function;
+	}
+	*start = at->start;
+	*end = at->end;
+	return at->there;
 }
 
 static void set_number(const char *file, unsigned long value)
@@ -100,6 +127,7 @@ static void spare_some(void)
 static void open_own(void)
 {
 	fd = open("/proc/thread-self/fail-nth", O_RDWR);
+	asks_fd = open("/proc/thread-self/make-it-fail", O_RDWR);
 }
 
 /* The settings of failing allocations that both ways of use have in common. */
@@ -120,7 +148,7 @@ void fault_prepare(void)
 	size_t room = 8 << 20;
 
 	open_own();
-	if (fd < 0)
+	if (fd < 0 || asks_fd < 0)
 		skip("this kernel injects no faults");
 	let_allocations_fail();
 	set("fail_usercopy/verbose", "0");
@@ -132,24 +160,20 @@ void fault_prepare(void)
 	CHECK_EQ(mlockall(MCL_CURRENT), 0);
 }
 
-static bool write_count(unsigned int count)
+static bool write_number(int file, unsigned int number)
 {
 	char text[16];
-	int length = snprintf(text, sizeof(text), "%u", count);
+	int length = snprintf(text, sizeof(text), "%u", number);
 
-	return pwrite(fd, text, length, 0) == length;
+	return pwrite(file, text, length, 0) == length;
 }
 
 void fault_inherit(void)
 {
 	close(fd);
+	close(asks_fd);
 	open_own();
-	CHECK(fd >= 0);
-}
-
-void fault_arm(unsigned int nth)
-{
-	CHECK(write_count(nth));
+	CHECK(fd >= 0 && asks_fd >= 0);
 }
 
 static bool is_spent(int file)
@@ -173,17 +197,6 @@ bool fault_hit(int pid)
 	return hit;
 }
 
-bool fault_disarm(void)
-{
-	bool hit;
-
-	/* Read first: a fault in the calls of this loop does not count. */
-	hit = is_spent(fd);
-	while (!write_count(0))
-		;
-	return hit;
-}
-
 /* ----------------------------------------------------------------- in some places only */
 
 static const char *const kinds[] = { "failslab", "fail_page_alloc",
@@ -197,6 +210,18 @@ static void set_each(size_t count, const char *name, unsigned long value)
 
 	for (i = 0; i < count; i++)
 		set_of_kind(kinds[i], name, value);
+}
+
+/* "Y" or "N" */
+static void only_tasks_that_ask(const char *value)
+{
+	char file[64];
+	size_t i;
+
+	for (i = 0; i < ALLOCATIONS; i++) {
+		snprintf(file, sizeof(file), "%s/task-filter", kinds[i]);
+		set(file, value);
+	}
 }
 
 static void require(unsigned long start, unsigned long end, unsigned int depth)
@@ -286,6 +311,96 @@ void fault_only_in_function(const char *function)
 	require(start, end, DEEP);
 }
 
+/* ------------------------------------------------- one, or all from one on */
+
+/* What fault_arm() or fault_arm_lasting() has begun, and whether the last of them had an effect. */
+static enum { IDLE, ONE, LASTING } armed;
+static bool was_hit;
+
+void fault_arm(unsigned int nth)
+{
+	armed = ONE;
+	CHECK(write_number(fd, nth));
+}
+
+static __attribute__((noinline)) void touch_stack(void)
+{
+	volatile char deep[256 << 10];
+	size_t i;
+
+	for (i = 0; i < sizeof(deep); i += 1024)
+		deep[i] = 0;
+}
+
+/* More than one call makes, unless it tries again and again. */
+enum { ENOUGH = 10000 };
+
+/*
+ * While a thread counts calls to the one that is to fail (fail-nth), the kernel does not look at the
+ * settings of the kinds; from that one on it does. These let each allocation fail, but only of threads
+ * that ask for it (make-it-fail). Copies do not fail again, or no thread could end it.
+ */
+void fault_lasting_prepare(const char *but_in)
+{
+	if (but_in)
+		spare("failslab", but_in);
+	only_tasks_that_ask("Y");
+	set_each(ALLOCATIONS, "interval", 1);
+	set_each(ALLOCATIONS, "probability", 100);
+	/*
+	 * No page of this process may be missing, or be shared with a child since a fork(): without memory
+	 * for it the process would try again without end.
+	 */
+	touch_stack();
+	CHECK_EQ(mlockall(MCL_CURRENT), 0);
+}
+
+/* Should a test end before this, nobody asks. */
+void fault_lasting_end(const char *but_in)
+{
+	set_each(ALLOCATIONS, "probability", 0);
+	only_tasks_that_ask("N");
+	if (but_in)
+		spare_some();
+}
+
+void fault_arm_lasting(unsigned int nth)
+{
+	set_each(ALLOCATIONS, "times", ENOUGH);
+	armed = LASTING;
+	/* Nothing allocates between these two. */
+	CHECK(write_number(asks_fd, 1));
+	CHECK(write_number(fd, nth));
+}
+
+static void check_end(void)
+{
+	size_t i;
+
+	for (i = 0; i < ALLOCATIONS; i++)
+		if (!file_number("", "/sys/kernel/debug/%s/times", kinds[i]))
+			FAIL("%u allocations of one call failed: it does not give up",
+			     ENOUGH);
+}
+
+bool fault_disarm(void)
+{
+	bool lasting = armed == LASTING;
+
+	if (armed == IDLE)
+		return was_hit;
+	/* Read first: a fault in the calls that follow does not count. They allocate nothing. */
+	was_hit = is_spent(fd);
+	while (lasting && !write_number(asks_fd, 0))
+		;
+	while (!write_number(fd, 0))
+		;
+	armed = IDLE;
+	if (lasting)
+		check_end();
+	return was_hit;
+}
+
 /* ------------------------------------------------------ everywhere, now and then */
 
 enum { MANY = 1000000000 };
@@ -297,6 +412,7 @@ void fault_often_prepare(const char *module)
 	if (access("/sys/kernel/debug/failslab", F_OK))
 		skip("this kernel injects no faults");
 	undo_at_end(stop_failing);
+	fault_lasting_end(NULL);
 	let_allocations_fail();
 	find_module(module, &start, &size);
 	require(start, start + size, DEEP);

@@ -12,10 +12,22 @@
 void fault_prepare(void);
 /* From now on, the @nth call that can fail fails. */
 void fault_arm(unsigned int nth);
-/* Disarm; true if a call failed. */
+/*
+ * The same, and after it each allocation fails, also one that tries once more: so what follows where an
+ * xarray or an ida has no memory is reached only by this. Copies do not fail again. Between
+ * fault_lasting_prepare() and fault_lasting_end().
+ */
+void fault_arm_lasting(unsigned int nth);
+/* @but_in: a function of the kernel, with what it calls, where none of them fails; or NULL. */
+void fault_lasting_prepare(const char *but_in);
+void fault_lasting_end(const char *but_in);
+/*
+ * Disarm; true if a call failed. Also before a test is about to look, within an attempt, at what has
+ * become of its call. If nothing is armed the result is the last one.
+ */
 bool fault_disarm(void);
 
-/* In a new child process: use the fail-nth file of the child. Then call fault_arm(). */
+/* In a new child process: use the child's own files. Then call fault_arm(). */
 void fault_inherit(void);
 /* Did a call fail in the process @pid? It has exited but is not reaped yet. */
 bool fault_hit(int pid);

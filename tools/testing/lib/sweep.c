@@ -77,8 +77,23 @@ static void check_same(const struct op *op, const struct state *before)
 	}
 }
 
+struct course {
+	const struct op *op;
+	bool lasting; /* all after the fault fail, too */
+	struct state before;
+	unsigned int last, tried, errors, survived;
+};
+
+static void arm(const struct course *course, unsigned int nth)
+{
+	if (course->lasting)
+		fault_arm_lasting(nth);
+	else
+		fault_arm(nth);
+}
+
 /* A child calls attempt() and exits with a fault armed. Was the fault hit? */
-static bool exit_after(const struct op *op, unsigned int nth)
+static bool exit_after(const struct course *course, unsigned int nth)
 {
 	siginfo_t info;
 	bool hit;
@@ -88,9 +103,9 @@ static bool exit_after(const struct op *op, unsigned int nth)
 	pid = fork();
 	CHECK(pid >= 0);
 	if (!pid) {
-		CHECK_EQ(op->attempt(), 0);
+		CHECK_EQ(course->op->attempt(), 0);
 		fault_inherit();
-		fault_arm(nth);
+		arm(course, nth);
 		syscall(SYS_exit_group, 0);
 	}
 	CHECK_EQ(waitid(P_PID, pid, &info, WEXITED | WNOWAIT), 0);
@@ -99,17 +114,18 @@ static bool exit_after(const struct op *op, unsigned int nth)
 	return hit;
 }
 
-static int attempt(const struct op *op, unsigned int nth, bool *hit)
+static int attempt(const struct course *course, unsigned int nth, bool *hit)
 {
+	const struct op *op = course->op;
 	int err;
 
 	if (op->exits) {
-		*hit = exit_after(op, nth);
+		*hit = exit_after(course, nth);
 		return 0;
 	}
 	if (op->prepare)
 		op->prepare();
-	fault_arm(nth);
+	arm(course, nth);
 	err = op->attempt();
 	*hit = fault_disarm();
 	return err;
@@ -134,12 +150,6 @@ static unsigned int step(unsigned int nth, unsigned int stride)
 	return rnd_in(1, stride);
 }
 
-struct course {
-	const struct op *op;
-	struct state before;
-	unsigned int last, tried, errors, survived;
-};
-
 /* Return: whether there was a call to fail. */
 static bool fail_one(struct course *course, unsigned int nth)
 {
@@ -147,8 +157,9 @@ static bool fail_one(struct course *course, unsigned int nth)
 	bool hit;
 	int err;
 
-	context("%s, fault %u", op->name, nth);
-	err = attempt(op, nth, &hit);
+	context("%s, fault %u%s", op->name, nth,
+		course->lasting ? " and all after it" : "");
+	err = attempt(course, nth, &hit);
 	if (err < 0)
 		FAIL("a negative errno %d", err);
 	if (err)
@@ -183,16 +194,17 @@ static void fail_last(struct course *course, unsigned int end)
 	check_same(course->op, &course->before);
 }
 
-unsigned int sweep_some(const struct op *op, unsigned int stride)
+static unsigned int sweep_course(const struct op *op, unsigned int stride,
+				 bool lasting)
 {
-	struct course course = { .op = op };
+	struct course course = { .op = op, .lasting = lasting };
 	unsigned int at_least = op->at_least ?: 1, nth = 1;
 
 	/* Run it once without a fault, so that caches are filled. */
 	if (op->prepare)
 		op->prepare();
 	if (op->exits)
-		exit_after(op, 1000000);
+		exit_after(&course, 1000000);
 	else
 		CHECK_EQ(op->attempt(), 0);
 	if (op->undo)
@@ -206,12 +218,27 @@ unsigned int sweep_some(const struct op *op, unsigned int stride)
 	if (stride == 1)
 		fail_last(&course, nth);
 	context("%s", "");
-	note("%s: %u faults in %u places, %u failed, %u survived", op->name,
-	     course.tried, course.last, course.errors, course.survived);
+	note("%s: %u %sfaults in %u places, %u failed, %u survived",
+	     op->name, course.tried, lasting ? "lasting " : "", course.last,
+	     course.errors, course.survived);
 	if (course.last < at_least && !op->rarely)
 		FAIL("%s: %u faults, not %u: what is to fail is not asked for any more",
 		     op->name, course.last, at_least);
 	return course.last;
+}
+
+unsigned int sweep_some(const struct op *op, unsigned int stride)
+{
+	unsigned int faults = sweep_course(op, stride, false);
+
+	if (op->lasting) {
+		fault_lasting_prepare(op->but_in);
+		if (in_short() && op->lasting > stride)
+			stride = op->lasting;
+		sweep_course(op, stride, true);
+		fault_lasting_end(op->but_in);
+	}
+	return faults;
 }
 
 unsigned int sweep(const struct op *op)

@@ -9,6 +9,13 @@
 #include "fault.h"
 #include "link.h"
 
+/*
+ * For queue pairs and counters. Of the way to a number that is far from all others, the core's table can
+ * get a part only. The rest is freed with the table, but before that the core warns that it is not empty.
+ * And a counter that is not in its table is in use, but cannot be found or ended.
+ */
+#define SWEEP_NO_RESTRACK .but_in = "rdma_restrack_add"
+
 /* A verb under test, and how to undo it if it succeeded. */
 struct op {
 	const char *name;
@@ -26,6 +33,15 @@ struct op {
 	 * meaning: the caller repeats the sweep until it returns more than 0.
 	 */
 	bool rarely;
+	/*
+	 * Not 0: when each fault has been tried alone, each is tried once more, and then lasts: all
+	 * allocations after it fail, too, until @attempt returns, or calls fault_disarm() because it is
+	 * going to find out what has become of its call. `--seconds 1' tries some of them only if this is
+	 * more than 1: in random steps of up to so many.
+	 */
+	unsigned int lasting;
+	/* A function of the kernel in which none of those that last hits. May be NULL. */
+	const char *but_in;
 	/*
 	 * The faults hit the exit of a process that has done @attempt and still owns all
 	 * its objects.
