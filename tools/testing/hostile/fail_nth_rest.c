@@ -545,6 +545,9 @@ enum { NEAR = 2 };
 #define NETDEV "fault-net"
 #define NAME "fault0"
 
+/* Of links, as rdma(8) has it. */
+static const char *type;
+
 static bool exists(void)
 {
 	return !access("/sys/class/infiniband/" NAME, F_OK);
@@ -557,7 +560,7 @@ static int add_link(void)
 	int err;
 
 	mnl_attr_put_strz(request, RDMA_NLDEV_ATTR_DEV_NAME, NAME);
-	mnl_attr_put_strz(request, RDMA_NLDEV_ATTR_LINK_TYPE, "pinion");
+	mnl_attr_put_strz(request, RDMA_NLDEV_ATTR_LINK_TYPE, type);
 	mnl_attr_put_strz(request, RDMA_NLDEV_ATTR_NDEV_NAME, NETDEV);
 	err = netlink_call(request, NULL, NULL);
 	fault_disarm();
@@ -599,7 +602,7 @@ static void add_again(void)
 {
 	if (exists())
 		return;
-	must_run("rdma link add " NAME " type pinion netdev " NETDEV);
+	must_run("rdma link add " NAME " type %s netdev " NETDEV, type);
 	index_ = index_of(NAME);
 }
 
@@ -617,9 +620,16 @@ static bool parents_are_gone(char *text, size_t size)
 	return are == parents;
 }
 
-/* Each allocation of adding and removing a device. */
-static void n31_links(void)
+/*
+ * Each allocation of adding and removing a device of this type. In a short run only some of them for types
+ * other than the first, which have most in common with it.
+ */
+static void n31_links(const void *of)
 {
+	bool some;
+
+	type = of;
+	some = in_short() && strcmp(type, "pinion");
 	need_root();
 	if (!dev.pinion)
 		skip("not ours to add");
@@ -633,20 +643,25 @@ static void n31_links(void)
 	sweeps_begin(&link_);
 	parents = device_parents();
 	/* It has thousands of allocations, mostly in other code: sample the faults. */
-	sweep_some(&(struct op){ "link add", add_link, remove_link,
-				 .at_least = 12, .clean = parents_are_gone },
-		   in_short() ? 800 : 200);
+	if (!some)
+		sweep_some(&(struct op){ "link add", add_link, remove_link,
+					 .at_least = 12,
+					 .clean = parents_are_gone },
+			   in_short() ? 800 : 200);
 	CHECK(!exists());
 	/* But all of the module's own. */
 	fault_only_in_module("pinion", NEAR);
-	sweep(&(struct op){ "the module's part of link add", add_link,
-			    remove_link, .at_least = 20, .lasting = 3,
-			    .clean = parents_are_gone });
+	sweep_some(&(struct op){ "the module's part of link add", add_link,
+				 remove_link, .at_least = 20, .lasting = 3,
+				 .clean = parents_are_gone },
+		   some ? 4 : 1);
 	fault_anywhere();
 	add_again();
 	sweep_some(&(struct op){ "link del", del_link, add_again,
 				 .at_least = 14 },
-		   in_short() ? 4 : 1);
+		   !in_short() ? 1 :
+		   some	       ? 12 :
+				 4);
 	add_again();
 	remove_link();
 	must_run("ip link del " NETDEV);
@@ -729,7 +744,15 @@ static const struct test tests[] = {
 	LONG_TEST(n28_rereg, "N28 rereg to another kind", 300),
 	LONG_TEST(n29_mappings, "N29 mappings, imports, exports", 300),
 	LONG_TEST(n30_questions, "N30 questions", 300),
-	LONG_TEST(n31_links, "N31 devices that come and go", 300),
+	LONG_TEST_WITH(n31_links, "pinion", "N31 devices that come and go",
+		       300),
+	LONG_TEST_WITH(n31_links, "pinion-mlx5",
+		       "N31 the same of those that speak mlx5's ABI", 300),
+	LONG_TEST_WITH(n31_links, "pinion-wire",
+		       "N31 the same of those with packets", 300),
+	LONG_TEST_WITH(n31_links, "pinion-auto",
+		       "N31 the same of those with packets for other hosts",
+		       300),
 	LONG_TEST(n41_counters, "N41 counters of queue pairs", 300),
 };
 
