@@ -136,16 +136,17 @@ static int caps(void)
 enum { SLOTS = 64, BITS = 1024 };
 
 /*
- * The same for domains and capabilities. All numbers up to BITS are taken by domains that no command can
- * name: so each more needs memory for its number, and for its entry in the table of those with names.
+ * The same for domains and capabilities. All numbers below BITS are taken, and all of them are in the table
+ * of domains that commands can name: so each more needs memory for its number, and for its entry there.
  */
 static void vn18_pd(void)
 {
-	int i;
+	struct ibv_pd *pd;
 
 	begin();
-	for (i = 0; i < BITS; i++)
-		MUST(ibv_alloc_pd(dev.ctx));
+	do
+		pd = MUST(ibv_alloc_pd(dev.ctx));
+	while (dv_pdn(pd) < BITS - 1);
 	sweep(&(struct op){ "PD", create_pd, destroy, .at_least = 5,
 			    .lasting = 1 });
 	sweep(&(struct op){ "capabilities", caps, NULL, .at_least = 4,
@@ -266,6 +267,7 @@ static void destroy_srq(void)
 
 static struct raw_queue raw;
 static obj_t raw_cq;
+static uint32_t raw_cqn;
 
 static int create_raw_cq(void)
 {
@@ -281,6 +283,7 @@ static int create_raw_cq(void)
 	prm_create_cq(in, &asked);
 	raw_cq = mlx5dv_devx_obj_create(dev.ctx, in, sizeof(in), out,
 					sizeof(out));
+	raw_cqn = prm_number(out);
 	return raw_cq ? 0 : errno;
 }
 
@@ -318,19 +321,20 @@ static void vn22_raw(void)
 {
 	obj_t others[SLOTS];
 	uint8_t out[PRM_HEAD];
-	int i;
+	int i = 0;
 
 	begin();
 	raw_places(&raw, false);
-	/* With these the table of such queues needs memory for each more. */
-	for (i = 0; i < SLOTS; i++) {
+	/* The last number of a node is taken, so each more needs another node. */
+	do {
+		CHECK(i < SLOTS);
 		CHECK_EQ(create_raw_cq(), 0);
-		others[i] = raw_cq;
-	}
+		others[i++] = raw_cq;
+	} while (raw_cqn < SLOTS - 1);
 	sweep(&(struct op){ "raw CQ", create_raw_cq, destroy_raw_cq,
 			    .at_least = 10, .lasting = 1 });
-	for (i = 0; i < SLOTS; i++)
-		CHECK_EQ(mlx5dv_devx_obj_destroy(others[i]), 0);
+	while (i)
+		CHECK_EQ(mlx5dv_devx_obj_destroy(others[--i]), 0);
 	sweep(&(struct op){ "raw QP", create_raw_qp, destroy, .at_least = 15,
 			    .lasting = 1 });
 	raw.qp = MUST(raw_try_qp(&raw, out));
