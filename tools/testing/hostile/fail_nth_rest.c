@@ -729,12 +729,8 @@ static void n41_counters(void)
 	if (rdma_does("statistic qp set link %s/1 auto off", device_name()))
 		skip("this rdma cannot bind queue pairs");
 	index_ = index_of(device_name());
-	sweep(&(struct op){ "counter",
-			    count,
-			    uncount,
-			    .at_least = 6,
-			    .lasting = 1,
-			    SWEEP_NO_RESTRACK });
+	sweep(&(struct op){ "counter", count, uncount, .at_least = 6,
+			    .lasting = 1, SWEEP_NO_RESTRACK });
 	sweeps_end(&link_);
 }
 
