@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * An engine carries messages to their peers: loop.c to those that are reached without packets, on this
- * host, and wire/ to the others. It hands a message to the responder (respond.h) of the peer.
+ * An engine carries messages to their peers: loop.c to those that are reached without packets, on
+ * this host, and wire/ to the others. It hands a message to the responder (respond.h) of the peer.
  *
  * The executor owns requests, their payload, their completions, and the retries that a verdict
  * asks for. The engine finds the peer, and checks that a message comes from the queue pair

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The engine for peers that are reached without packets, all on this host. It finds the peer and calls
- * its responder, which works on the requester's cursor directly: no state, and no extra copy but for
- * multicast. Runs in the sender's executor.
+ * The engine for peers that are reached without packets, all on this host. It finds the peer and
+ * calls its responder, which works on the requester's cursor directly: no state, and no extra copy
+ * but for multicast. Runs in the sender's executor.
  */
 #include <linux/processor.h>
 #include <linux/slab.h>

@@ -17,7 +17,8 @@
 
 /*
  * A stint begins after so many requests without a poll for completions (hdr->streak). A program
- * that polls after each list of up to 16 would gain nothing: it would wait for the other CPU to wake.
+ * that polls after each list of up to 16 would gain nothing: it would wait for the other CPU to
+ * wake.
  */
 #define STREAK		16
 /*

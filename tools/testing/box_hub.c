@@ -265,9 +265,10 @@ static const char *run_in_order(void)
 	do {
 		begin();
 		why = end(in_order());
-	} while (why && longest_pause > PAUSE && --tries &&
-		 printf("# tried again: a host took %.2f s for what its socket holds\n",
-			longest_pause));
+	} while (
+		why && longest_pause > PAUSE && --tries &&
+		printf("# tried again: a host took %.2f s for what its socket holds\n",
+		       longest_pause));
 	return why;
 }
 

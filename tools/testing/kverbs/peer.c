@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A queue pair of the kernel whose peer is a process. Another process works it by the file `peer' in
- * debugfs, by pread() and pwrite(). From PEER_DATA on it is the page that messages come from and go to;
- * before that, read() gives "QPN COMPLETIONS STATUS", the status of the last one, and write() takes a command:
+ * A queue pair of the kernel whose peer is a process. Another process works it by the file `peer'
+ * in debugfs, by pread() and pwrite(). From PEER_DATA on it is the page that messages come from and
+ * go to; before that, read() gives "QPN COMPLETIONS STATUS", the status of the last one, and
+ * write() takes a command:
  *
  *	connect QPN		to that peer; both begin with PEER_PSN
  *	write|read ADDRESS KEY	of the peer's memory; here and below PEER_LENGTH bytes

@@ -218,8 +218,8 @@ static unsigned int sweep_course(const struct op *op, unsigned int stride,
 	if (stride == 1)
 		fail_last(&course, nth);
 	context("%s", "");
-	note("%s: %u %sfaults in %u places, %u failed, %u survived",
-	     op->name, course.tried, lasting ? "lasting " : "", course.last,
+	note("%s: %u %sfaults in %u places, %u failed, %u survived", op->name,
+	     course.tried, lasting ? "lasting " : "", course.last,
 	     course.errors, course.survived);
 	if (course.last < at_least && !op->rarely)
 		FAIL("%s: %u faults, not %u: what is to fail is not asked for any more",
