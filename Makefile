@@ -13,7 +13,7 @@ help:
 
 # Durations are for two processors; "first" is for a machine with an empty cache.
 #: make demo       show the device at work, in a box        first 6 min, 1.2 GB; 15 s
-#: make check      a selection of the tests, most kernels   35 to 70 min, 8 GB; 15 to 30
+#: make check      a selection of the tests, most kernels   30 to 70 min, 8 GB; 15 to 30
 #: make check-all  every suite on every bed                 hours, 20 GB
 #: make check-long fuzzers, traces and races, most with KASAN: 8 hours, 6 GB;
 #:                 scripts/check-long --minutes N
