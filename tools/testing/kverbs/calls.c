@@ -5,21 +5,14 @@
  * call makes an object and destroys it, or changes one that was made when the file was opened.
  * write() fails as the call does.
  */
-#include <linux/debugfs.h>
 #include <linux/etherdevice.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/scatterlist.h>
 #include <rdma/ib_cache.h>
 
 #include "kverbs.h"
 
 enum { DEPTH = 16, PORT = 1, PAGES = 4, QKEY = 0x1234 };
-
-/* There is one user, and he makes one call at a time. Held also while the device comes or goes. */
-static DEFINE_MUTEX(calls_lock);
-static struct ib_device *calls_device;
-static bool calls_busy;
 
 static struct {
 	struct ib_pd *pd;
@@ -36,7 +29,7 @@ static struct {
 
 static int call_pd(void)
 {
-	struct ib_pd *pd = ib_alloc_pd(calls_device, 0);
+	struct ib_pd *pd = ib_alloc_pd(base.pd->device, 0);
 
 	if (IS_ERR(pd))
 		return PTR_ERR(pd);
@@ -46,7 +39,7 @@ static int call_pd(void)
 
 static int call_unsafe_pd(void)
 {
-	struct ib_pd *pd = __ib_alloc_pd(calls_device, IB_PD_UNSAFE_GLOBAL_RKEY, KBUILD_MODNAME);
+	struct ib_pd *pd = __ib_alloc_pd(base.pd->device, IB_PD_UNSAFE_GLOBAL_RKEY, KBUILD_MODNAME);
 
 	if (IS_ERR(pd))
 		return PTR_ERR(pd);
@@ -56,7 +49,7 @@ static int call_unsafe_pd(void)
 
 static int calls_cq(enum ib_poll_context context)
 {
-	struct ib_cq *cq = ib_alloc_cq(calls_device, NULL, 4 * DEPTH, 0, context);
+	struct ib_cq *cq = ib_alloc_cq(base.pd->device, NULL, 4 * DEPTH, 0, context);
 
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
@@ -222,7 +215,7 @@ static void calls_base_free(void)
 	int i;
 
 	if (base.mapped)
-		ib_dma_unmap_sg(calls_device, base.sg, PAGES, DMA_BIDIRECTIONAL);
+		ib_dma_unmap_sg(base.pd->device, base.sg, PAGES, DMA_BIDIRECTIONAL);
 	for (i = 0; i < PAGES; i++)
 		if (base.page[i])
 			__free_page(base.page[i]);
@@ -247,19 +240,19 @@ static int calls_ud_init(void)
 			    IB_QP_QKEY);
 }
 
-static int calls_base_make(void)
+static int calls_base_make(struct ib_device *device)
 {
 	u8 mac[ETH_ALEN];
 	union ib_gid gid;
-	int i, index = kverbs_find_gid(calls_device, &gid, mac);
+	int i, index = kverbs_find_gid(device, &gid, mac);
 
 	if (index < 0)
 		return index;
-	kverbs_address(calls_device, &gid, index, mac, &base.address);
-	base.pd = ib_alloc_pd(calls_device, 0);
+	kverbs_address(device, &gid, index, mac, &base.address);
+	base.pd = ib_alloc_pd(device, 0);
 	if (IS_ERR(base.pd))
 		return PTR_ERR(base.pd);
-	base.cq = ib_alloc_cq(calls_device, NULL, 4 * DEPTH, 0, IB_POLL_DIRECT);
+	base.cq = ib_alloc_cq(device, NULL, 4 * DEPTH, 0, IB_POLL_DIRECT);
 	if (IS_ERR(base.cq))
 		return PTR_ERR(base.cq);
 	base.rc = calls_qp_new(IB_QPT_RC);
@@ -278,7 +271,7 @@ static int calls_base_make(void)
 			return -ENOMEM;
 		sg_set_page(&base.sg[i], base.page[i], PAGE_SIZE, 0);
 	}
-	base.mapped = ib_dma_map_sg(calls_device, base.sg, PAGES, DMA_BIDIRECTIONAL);
+	base.mapped = ib_dma_map_sg(device, base.sg, PAGES, DMA_BIDIRECTIONAL);
 	if (!base.mapped)
 		return -ENOMEM;
 	return calls_ud_init();
@@ -286,32 +279,7 @@ static int calls_base_make(void)
 
 /* ------------------------------------------------------------------------ the file */
 
-static int calls_open(struct inode *inode, struct file *file)
-{
-	int err;
-
-	guard(mutex)(&calls_lock);
-	if (!calls_device)
-		return -ENODEV;
-	if (calls_busy)
-		return -EBUSY;
-	err = calls_base_make();
-	if (err)
-		calls_base_free();
-	calls_busy = !err;
-	return err;
-}
-
-static int calls_release(struct inode *inode, struct file *file)
-{
-	guard(mutex)(&calls_lock);
-	calls_base_free();
-	calls_busy = false;
-	return 0;
-}
-
-static ssize_t calls_write(struct file *file, const char __user *from, size_t length,
-			   loff_t *offset)
+static ssize_t calls_write(const char __user *from, size_t length, loff_t *offset)
 {
 	char name[32] = "";
 	int i, err;
@@ -320,9 +288,6 @@ static ssize_t calls_write(struct file *file, const char __user *from, size_t le
 		return -EINVAL;
 	if (copy_from_user(name, from, length))
 		return -EFAULT;
-	guard(mutex)(&calls_lock);
-	if (!calls_device)
-		return -ENODEV;
 	for (i = 0; i < ARRAY_SIZE(calls); i++) {
 		if (strcmp(name, calls[i].name))
 			continue;
@@ -332,47 +297,9 @@ static ssize_t calls_write(struct file *file, const char __user *from, size_t le
 	return -ENOENT;
 }
 
-static const struct file_operations calls_file = {
-	.owner = THIS_MODULE,
-	.open = calls_open,
-	.release = calls_release,
+struct kverbs_file calls_file = {
+	.name = "calls",
+	.make = calls_base_make,
+	.free = calls_base_free,
 	.write = calls_write,
 };
-
-static int calls_add(struct ib_device *device)
-{
-	guard(mutex)(&calls_lock);
-	if (calls_device || strncmp(dev_name(&device->dev), "pinion", 6))
-		return -EOPNOTSUPP;
-	calls_device = device;
-	return 0;
-}
-
-/* Nobody else keeps objects of a device that goes. */
-static void calls_remove(struct ib_device *device, void *data)
-{
-	guard(mutex)(&calls_lock);
-	if (calls_busy)
-		calls_base_free();
-	calls_device = NULL;
-}
-
-static struct ib_client calls_client = {
-	.name = "pinion_kverbs_calls",
-	.add = calls_add,
-	.remove = calls_remove,
-};
-
-int calls_init(struct dentry *dir)
-{
-	int err = ib_register_client(&calls_client);
-
-	if (!err)
-		debugfs_create_file("calls", 0600, dir, NULL, &calls_file);
-	return err;
-}
-
-void calls_exit(void)
-{
-	ib_unregister_client(&calls_client);
-}

@@ -88,17 +88,27 @@ struct flat *flat_new(struct kunit *test, size_t length);
 void flat_free(struct flat *flat);
 struct ib_sge flat_sge(struct pair *pair, struct flat *flat, size_t length);
 
-/* ------------------------------------------------- calls of user space (calls.c) */
+/* ------------------------------------------------- files for user space (files.c) */
 
-/* A file in debugfs, by which a process has calls made in its own context. */
-int calls_init(struct dentry *dir);
-void calls_exit(void);
+/* A file in debugfs. One user at a time; nothing is called while the device comes or goes. */
+struct kverbs_file {
+	const char *name;
+	/* Its objects on the device, when it is opened; @free also undoes half of them. */
+	int (*make)(struct ib_device *device);
+	void (*free)(void);
+	ssize_t (*read)(char __user *to, size_t length, loff_t *offset);	/* may be NULL */
+	ssize_t (*write)(const char __user *from, size_t length, loff_t *offset);
+	/* Of files.c. After the device has gone it is busy, and there is nothing. */
+	bool busy, made;
+};
 
-/* ------------------------------------------------ whose peer is a process (peer.c) */
+/* By which a process has calls made in its own context (calls.c). */
+extern struct kverbs_file calls_file;
+/* By which a process works a queue pair whose peer is another process (peer.c). */
+extern struct kverbs_file peer_file;
 
-/* A file in debugfs, by which a process works a queue pair. */
-int peer_init(struct dentry *dir);
-void peer_exit(void);
+int kverbs_files_init(void);
+void kverbs_files_exit(void);
 
 /* -------------------------------------------------------------- tests (fastreg.c) */
 

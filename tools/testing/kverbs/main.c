@@ -3,7 +3,6 @@
  * The module. Tests use the first pinion device. They run when the module is loaded, unless KUnit's
  * filter says otherwise.
  */
-#include <linux/debugfs.h>
 #include <linux/module.h>
 
 #include "kverbs.h"
@@ -90,34 +89,14 @@ static struct kunit_suite completions_suite = {
 
 kunit_test_suites(&fastreg_suite, &limits_suite, &group_suite, &completions_suite);
 
-static struct dentry *dir;
-
 static int __init kverbs_init(void)
 {
-	int err;
-
-	dir = debugfs_create_dir("kverbs", NULL);
-	err = calls_init(dir);
-	if (err)
-		goto remove_dir;
-	err = peer_init(dir);
-	if (!err)
-		return 0;
-	debugfs_remove(dir);
-	calls_exit();
-	return err;
-
-remove_dir:
-	debugfs_remove(dir);
-	return err;
+	return kverbs_files_init();
 }
 
 static void __exit kverbs_exit(void)
 {
-	/* Waits for who uses a file, so nobody does when the clients go. */
-	debugfs_remove(dir);
-	peer_exit();
-	calls_exit();
+	kverbs_files_exit();
 }
 
 module_init(kverbs_init);

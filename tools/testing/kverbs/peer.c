@@ -12,21 +12,15 @@
  *
  * close() does what kernel users do at the end: drain, destroy.
  */
-#include <linux/debugfs.h>
 #include <linux/etherdevice.h>
+#include <linux/fs.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <rdma/ib_cache.h>
 
 #include "kverbs.h"
 #include "peer.h"
 
 enum { DEPTH = 4 };
-
-/* There is one user. Held also while the device comes or goes. */
-static DEFINE_MUTEX(peer_lock);
-static struct ib_device *peer_device;
-static bool peer_busy;
 
 static struct {
 	struct ib_pd *pd;
@@ -57,7 +51,7 @@ static void peer_free(void)
 		WARN_ON(ib_destroy_qp(peer.qp));
 	}
 	if (peer.address)
-		ib_dma_unmap_single(peer_device, peer.address, PAGE_SIZE, DMA_BIDIRECTIONAL);
+		ib_dma_unmap_single(peer.pd->device, peer.address, PAGE_SIZE, DMA_BIDIRECTIONAL);
 	free_page((unsigned long)peer.data);
 	if (!IS_ERR_OR_NULL(peer.cq))
 		ib_free_cq(peer.cq);
@@ -66,7 +60,7 @@ static void peer_free(void)
 	memset(&peer, 0, sizeof(peer));
 }
 
-static int peer_make(void)
+static int peer_make(struct ib_device *device)
 {
 	struct ib_qp_init_attr attr = {
 		/* One more each, for ib_drain_qp(). */
@@ -78,17 +72,17 @@ static int peer_make(void)
 	u64 address;
 
 	peer.cqe.done = peer_done;
-	peer.pd = ib_alloc_pd(peer_device, 0);
+	peer.pd = ib_alloc_pd(device, 0);
 	if (IS_ERR(peer.pd))
 		return PTR_ERR(peer.pd);
-	peer.cq = ib_alloc_cq(peer_device, NULL, 4 * DEPTH, 0, IB_POLL_DIRECT);
+	peer.cq = ib_alloc_cq(device, NULL, 4 * DEPTH, 0, IB_POLL_DIRECT);
 	if (IS_ERR(peer.cq))
 		return PTR_ERR(peer.cq);
 	peer.data = (u8 *)get_zeroed_page(GFP_KERNEL);
 	if (!peer.data)
 		return -ENOMEM;
-	address = ib_dma_map_single(peer_device, peer.data, PAGE_SIZE, DMA_BIDIRECTIONAL);
-	if (ib_dma_mapping_error(peer_device, address))
+	address = ib_dma_map_single(device, peer.data, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	if (ib_dma_mapping_error(device, address))
 		return -ENOMEM;
 	peer.address = address;
 	attr.send_cq = peer.cq;
@@ -104,13 +98,14 @@ static int peer_connect(u32 qpn)
 	struct rdma_ah_attr address;
 	u8 mac[ETH_ALEN];
 	union ib_gid gid;
-	int err, index = kverbs_find_gid(peer_device, &gid, mac);
+	int err, index = kverbs_find_gid(peer.pd->device, &gid, mac);
 
 	if (index < 0)
 		return index;
-	kverbs_address(peer_device, &gid, index, mac, &address);
+	kverbs_address(peer.pd->device, &gid, index, mac, &address);
 	err = kverbs_connect(peer.qp, qpn, &address);
-	peer.connected = !err;
+	if (!err)
+		peer.connected = true;
 	return err;
 }
 
@@ -159,41 +154,12 @@ static int peer_command(const char *text)
 
 /* ------------------------------------------------------------------------- the file */
 
-static int peer_open(struct inode *inode, struct file *file)
-{
-	int err;
-
-	guard(mutex)(&peer_lock);
-	if (!peer_device)
-		return -ENODEV;
-	if (peer_busy)
-		return -EBUSY;
-	err = peer_make();
-	if (err)
-		peer_free();
-	peer_busy = !err;
-	return err;
-}
-
-static int peer_release(struct inode *inode, struct file *file)
-{
-	guard(mutex)(&peer_lock);
-	/* The device may have gone, and all this with it. */
-	if (peer.qp)
-		peer_free();
-	peer_busy = false;
-	return 0;
-}
-
-static ssize_t peer_read(struct file *file, char __user *to, size_t length, loff_t *offset)
+static ssize_t peer_read(char __user *to, size_t length, loff_t *offset)
 {
 	char text[64];
 	loff_t at = *offset - PEER_DATA;
 	int n;
 
-	guard(mutex)(&peer_lock);
-	if (!peer.qp)
-		return -ENODEV;
 	if (at >= 0)
 		return simple_read_from_buffer(to, length, &at, peer.data, PAGE_SIZE);
 	ib_process_cq_direct(peer.cq, -1);
@@ -202,16 +168,12 @@ static ssize_t peer_read(struct file *file, char __user *to, size_t length, loff
 	return simple_read_from_buffer(to, length, offset, text, n);
 }
 
-static ssize_t peer_write(struct file *file, const char __user *from, size_t length,
-			  loff_t *offset)
+static ssize_t peer_write(const char __user *from, size_t length, loff_t *offset)
 {
 	char text[64] = "";
 	loff_t at = *offset - PEER_DATA;
 	int err;
 
-	guard(mutex)(&peer_lock);
-	if (!peer.qp)
-		return -ENODEV;
 	if (at >= 0)
 		return simple_write_to_buffer(peer.data, PAGE_SIZE, &at, from, length);
 	if (length >= sizeof(text))
@@ -222,46 +184,10 @@ static ssize_t peer_write(struct file *file, const char __user *from, size_t len
 	return err ?: length;
 }
 
-static const struct file_operations peer_file = {
-	.owner = THIS_MODULE,
-	.open = peer_open,
-	.release = peer_release,
+struct kverbs_file peer_file = {
+	.name = "peer",
+	.make = peer_make,
+	.free = peer_free,
 	.read = peer_read,
 	.write = peer_write,
 };
-
-static int peer_add(struct ib_device *device)
-{
-	guard(mutex)(&peer_lock);
-	if (peer_device || strncmp(dev_name(&device->dev), "pinion", 6))
-		return -EOPNOTSUPP;
-	peer_device = device;
-	return 0;
-}
-
-static void peer_remove(struct ib_device *device, void *data)
-{
-	guard(mutex)(&peer_lock);
-	peer_free();
-	peer_device = NULL;
-}
-
-static struct ib_client peer_client = {
-	.name = "pinion_kverbs_peer",
-	.add = peer_add,
-	.remove = peer_remove,
-};
-
-int peer_init(struct dentry *dir)
-{
-	int err = ib_register_client(&peer_client);
-
-	if (!err)
-		debugfs_create_file("peer", 0600, dir, NULL, &peer_file);
-	return err;
-}
-
-void peer_exit(void)
-{
-	ib_unregister_client(&peer_client);
-}
