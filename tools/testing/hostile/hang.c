@@ -242,18 +242,6 @@ static void suffer(void *arg)
 
 /* ------------------------------------------------------------------- both processes */
 
-static bool ends_soon(int pid, int *status)
-{
-	double limit = now() + patience(SECONDS);
-
-	while (waitpid(pid, status, WNOHANG) != pid) {
-		if (now() > limit)
-			return false;
-		usleep(1000);
-	}
-	return true;
-}
-
 static void perform(const char *name, void (*hanger_does)(void *arg),
 		    void (*victim_does)(void *arg))
 {
@@ -277,7 +265,7 @@ static void perform(const char *name, void (*hanger_does)(void *arg),
 		kill(victim, SIGKILL);
 	if (plot == SEE_IT_COME)
 		slow_hold(&memory, false);
-	ended = ended || ends_soon(victim, &status);
+	ended = ended || reap_within(victim, SECONDS, &status);
 	/* Otherwise this test would hang, too. */
 	kill(hanger, SIGKILL);
 	slow_hold(&memory, false);
@@ -848,7 +836,7 @@ static void h10_doorbell(void)
 	write_of(&s, s.slow, 1);
 	slow_await(&memory);
 	meet();
-	CHECK(ends_soon(pid, &status));
+	CHECK(reap_within(pid, SECONDS, &status));
 	CHECK_EQ(status, 0);
 	expect_none(s.link.a.scq, 0.05);
 	come();
@@ -953,10 +941,10 @@ static void remove_while_waiting(bool owner_dies)
 	slow_await(&memory);
 	if (owner_dies) {
 		kill(owner, SIGKILL);
-		died = ends_soon(owner, &status);
+		died = reap_within(owner, SECONDS, &status);
 	}
 	remover = spawn(remove_device, NULL);
-	removed = ends_soon(remover, &status);
+	removed = reap_within(remover, SECONDS, &status);
 	/* Otherwise this test would hang, too. What still waits holds the module. */
 	CHECK(slow_waiting(&memory));
 	if (removed && uses >= 0)
@@ -1123,7 +1111,7 @@ static void end_all(int *pids, int num)
 
 	for (i = 0; i < num; i++) {
 		kill(pids[i], SIGKILL);
-		CHECK(ends_soon(pids[i], &status));
+		CHECK(reap_within(pids[i], SECONDS, &status));
 	}
 }
 

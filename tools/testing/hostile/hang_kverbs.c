@@ -182,18 +182,6 @@ static void suffer(void *arg)
 
 /* --------------------------------------------------------------------- both processes */
 
-static bool ends_soon(int pid, double seconds, int *status)
-{
-	double limit = now() + patience(seconds);
-
-	while (waitpid(pid, status, WNOHANG) != pid) {
-		if (now() > limit)
-			return false;
-		usleep(1000);
-	}
-	return true;
-}
-
 static void perform(void)
 {
 	struct resources before;
@@ -217,7 +205,7 @@ static void perform(void)
 	}
 	if (it_comes)
 		slow_hold(&memory, false);
-	ended = ended || ends_soon(victim, SECONDS, &status);
+	ended = ended || reap_within(victim, SECONDS, &status);
 	/* Otherwise this test would hang, too. */
 	kill(hanger, SIGKILL);
 	slow_hold(&memory, false);

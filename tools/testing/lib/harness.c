@@ -189,6 +189,18 @@ int reap(int pid)
 	return status;
 }
 
+bool reap_within(int pid, double seconds, int *status)
+{
+	double limit = now() + patience(seconds);
+
+	while (waitpid(pid, status, WNOHANG) != pid) {
+		if (now() > limit)
+			return false;
+		usleep(1000);
+	}
+	return true;
+}
+
 void child_ended(int status)
 {
 	if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED)

@@ -142,6 +142,8 @@ void be_silent(void);
 int spawn(void (*body)(void *arg), void *arg);
 /* Wait for a child; returns its status as of waitpid(). */
 int reap(int pid);
+/* The same, in *@status, if it ends within patience(@seconds); else false. */
+bool reap_within(int pid, double seconds, int *status);
 void reap_ok(int pid);
 /* A child has ended with this status: end as it did, unless it exited with 0. */
 void child_ended(int status);
