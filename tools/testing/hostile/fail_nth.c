@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "link.h"
@@ -262,12 +263,13 @@ static void n6_ah(void)
 	end();
 }
 
+static uint8_t *start_;
 static size_t length_;
 static int access_;
 
 static int reg_mr(void)
 {
-	return POINTER(ibv_reg_mr(dev.pd, buf->data, length_, access_));
+	return POINTER(ibv_reg_mr(dev.pd, start_, length_, access_));
 }
 
 static void dereg_mr(void)
@@ -275,16 +277,33 @@ static void dereg_mr(void)
 	CHECK_EQ(ibv_dereg_mr(made), 0);
 }
 
-/* The same with one entry in each leaf of the table: each leaf is one more allocation. */
+/*
+ * The same with one entry in each leaf of the table: each leaf is one more allocation. Each page of the
+ * memory is the same one, or a table of the best page size might have fewer entries than pages.
+ */
 static void reg_mr_of_leaves(void)
 {
 	/* A table of one leaf has a fifth of that. */
-	enum { LEAST = 81 };
+	enum { LEAST = 81, PAGES = 147 };
+	int fd = memfd_create("page", MFD_CLOEXEC);
+	size_t i;
 
+	CHECK(fd >= 0);
+	CHECK_EQ(ftruncate(fd, PAGE), 0);
+	length_ = PAGES * PAGE;
+	start_ = mmap(NULL, length_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		      0);
+	CHECK(start_ != MAP_FAILED);
+	for (i = 0; i < PAGES; i++)
+		CHECK(mmap(start_ + i * PAGE, PAGE, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
+			   0) != MAP_FAILED);
+	close(fd);
 	order("leaf pid %d value 1 count 0", getpid());
 	sweep(&(struct op){ "reg MR of many leaves", reg_mr, dereg_mr,
 			    .at_least = LEAST });
 	orders_off();
+	munmap(start_, length_);
 }
 
 /* Each allocation of registrations, short and long, and of a table of several leaves. */
@@ -294,6 +313,7 @@ static void n7_reg_mr(void)
 	size_t i;
 
 	begin();
+	start_ = buf->data;
 	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
 		length_ = lengths[i];
 		access_ = i & 1 ? 0 : ALL_ACCESS;
