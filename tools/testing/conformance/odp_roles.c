@@ -69,7 +69,7 @@ static size_t num_opcodes(enum ibv_qp_type type)
 
 static uint32_t some_length(enum ibv_qp_type type)
 {
-	uint32_t most = type == IBV_QPT_UD ? 128U << dev.port.active_mtu :
+	uint32_t most = type == IBV_QPT_UD ? 128U << common_mtu() :
 					     (LEN - PAGE) / 2;
 
 	/* Small lengths, a page and some bytes, or any length. */
@@ -160,7 +160,7 @@ static void a47_mtus(void)
 	enum ibv_mtu mtu;
 
 	need_odp();
-	for (mtu = IBV_MTU_256; mtu <= dev.port.active_mtu; mtu++) {
+	for (mtu = IBV_MTU_256; mtu <= common_mtu(); mtu++) {
 		struct qp_cfg cfg = { .sge = 8, .mtu = mtu };
 
 		link_across(&link_, &cfg);

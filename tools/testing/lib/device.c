@@ -204,9 +204,11 @@ const struct device *device_across(void)
 
 enum ibv_mtu common_mtu(void)
 {
-	return dev.port.active_mtu < far_dev.port.active_mtu ?
+	const struct device *across = device_across();
+
+	return dev.port.active_mtu < across->port.active_mtu ?
 		       dev.port.active_mtu :
-		       far_dev.port.active_mtu;
+		       across->port.active_mtu;
 }
 
 static void enter_net(const char *path)

@@ -55,7 +55,7 @@ void far_open(void);
  * registered there: far_dev if FAR is set, opened by the first call; else dev.
  */
 const struct device *device_across(void);
-/* The path MTU that both ends of the cable have. */
+/* The largest path MTU that both dev and device_across() have. */
 enum ibv_mtu common_mtu(void);
 /* Enter the network namespace of @device; return to the previous one. */
 void device_enter(const struct device *device);
