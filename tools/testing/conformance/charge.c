@@ -15,6 +15,7 @@
 
 #include "cgroup.h"
 #include "file.h"
+#include "memory.h"
 #include "pins.h"
 #include "resources.h"
 #include "window.h"
@@ -375,22 +376,12 @@ static long long kernel_memory(long long least, long long most)
 static void cg4_memory(void)
 {
 	enum { PAGES = 20000, TABLE = 8 * PAGES, MOST = TABLE / 4 * 3 };
-	int fd = memfd_create("test", MFD_CLOEXEC);
 	long long before, during, after;
 	struct ibv_mr *mr;
 	char *at;
-	size_t i;
 
-	/* Map the same page everywhere, so that the table cannot use larger blocks. */
-	CHECK_EQ(ftruncate(fd, PAGE), 0);
-	at = mmap(NULL, PAGES * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
-		  -1, 0);
-	CHECK(at != MAP_FAILED);
 	cgroup_enter("memory");
-	for (i = 0; i < PAGES; i++)
-		CHECK(mmap(at + i * PAGE, PAGE, PROT_READ | PROT_WRITE,
-			   MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
-			   0) != MAP_FAILED);
+	at = memory_of_one_page(PAGES * PAGE);
 	before = kernel_memory(0, LLONG_MAX);
 	mr = MUST(ibv_reg_mr(dev.pd, at, PAGES * PAGE, ALL_ACCESS));
 	during = kernel_memory(before + MOST, LLONG_MAX);

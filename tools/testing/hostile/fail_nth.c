@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "link.h"
+#include "memory.h"
 #include "orders.h"
 #include "pins.h"
 #include "raw.h"
@@ -278,27 +279,16 @@ static void dereg_mr(void)
 }
 
 /*
- * The same with one entry in each leaf of the table: each leaf is one more allocation. Each page of the
- * memory is the same one, or a table of the best page size might have fewer entries than pages.
+ * The same with one entry in each leaf of the table: each leaf is one more allocation. If pages were
+ * contiguous, a table of the best page size would have fewer entries.
  */
 static void reg_mr_of_leaves(void)
 {
 	/* A table of one leaf has a fifth of that. */
 	enum { LEAST = 81, PAGES = 147 };
-	int fd = memfd_create("page", MFD_CLOEXEC);
-	size_t i;
 
-	CHECK(fd >= 0);
-	CHECK_EQ(ftruncate(fd, PAGE), 0);
 	length_ = PAGES * PAGE;
-	start_ = mmap(NULL, length_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		      0);
-	CHECK(start_ != MAP_FAILED);
-	for (i = 0; i < PAGES; i++)
-		CHECK(mmap(start_ + i * PAGE, PAGE, PROT_READ | PROT_WRITE,
-			   MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
-			   0) != MAP_FAILED);
-	close(fd);
+	start_ = memory_of_one_page(length_);
 	order("leaf pid %d value 1 count 0", getpid());
 	sweep(&(struct op){ "reg MR of many leaves", reg_mr, dereg_mr,
 			    .at_least = LEAST });

@@ -209,8 +209,9 @@ void memory_free(const struct memory_kind *kind, struct buf *buf)
 	buf_free(buf);
 }
 
-/* Fill a mapping of @length with the @piece bytes at @offset of the file, repeatedly. */
-static void *map_again(int fd, size_t offset, size_t piece, size_t length)
+/* Fill a mapping of @length with the @piece bytes at @offset of the file, repeatedly. @flags: of each mmap(). */
+static void *map_again(int fd, size_t offset, size_t piece, size_t length,
+		       int flags)
 {
 	size_t at;
 	char *map;
@@ -220,14 +221,24 @@ static void *map_again(int fd, size_t offset, size_t piece, size_t length)
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
 	for (at = 0; at < length; at += piece)
 		checked(mmap(map + at, piece, PROT_READ | PROT_WRITE,
-			     MAP_SHARED | MAP_FIXED, fd, offset));
+			     MAP_SHARED | MAP_FIXED | flags, fd, offset));
 	return map;
 }
 
 void *memory_again(size_t length)
 {
 	int fd = memory_file_of(MEMORY_PIECE);
-	void *map = map_again(fd, 0, MEMORY_PIECE, length);
+	void *map = map_again(fd, 0, MEMORY_PIECE, length, 0);
+
+	close(fd);
+	return map;
+}
+
+/* Populated by mmap(): in user-mode Linux faults one by one take ten times as long. */
+void *memory_of_one_page(size_t length)
+{
+	int fd = memory_file_of(PAGE);
+	void *map = map_again(fd, 0, PAGE, length, MAP_POPULATE);
 
 	close(fd);
 	return map;
@@ -281,7 +292,7 @@ void *memory_again_side_by_side(size_t length)
 		CHECK_EQ(munmap(map, MEMORY_PIECE), 0);
 		end += MEMORY_PIECE;
 	} while (page < 0);
-	map = map_again(fd, end - MEMORY_PIECE + page * PAGE, PIECE, length);
+	map = map_again(fd, end - MEMORY_PIECE + page * PAGE, PIECE, length, 0);
 	close(fd);
 	return map;
 }

@@ -44,6 +44,12 @@ void *memory_again(size_t length);
  */
 void *memory_again_side_by_side(size_t length);
 
+/*
+ * The same with one page, which is present everywhere: no two pages beside each other are contiguous, so that
+ * a table needs an entry for each.
+ */
+void *memory_of_one_page(size_t length);
+
 /* Make further mappings fail, if not @room; or allow them again. */
 void memory_room(bool room);
 
