@@ -94,7 +94,7 @@ static void n39_dmah(void)
 			    .at_least = 3 });
 	CHECK_EQ(make_dmah(), 0);
 	sweep(&(struct op){ "region with a DMA handle", reg, dereg,
-			    .at_least = 5 });
+			    .at_least = 8 });
 	sweep_ends(ends, ARRAY_SIZE(ends));
 	free_dmah();
 	sweeps_end(&link_);

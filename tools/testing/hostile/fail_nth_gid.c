@@ -283,7 +283,7 @@ static void n33_addresses(const void *type)
 	sweep_address(AF_INET, "10.0.79.7");
 	sweep_address(AF_INET6, "fd00:79::7");
 	check_endpoints();
-	sweep(&(struct op){ "another MTU", change_mtu, NULL, .at_least = 2 });
+	sweep(&(struct op){ "another MTU", change_mtu, NULL, .at_least = 4 });
 	sweep(&(struct op){ "enter a group", attach, detach, .at_least = 2 });
 	CHECK_EQ(attach(), 0);
 	sweep(&(struct op){ "leave a group", try_detach, attach_again,

@@ -177,12 +177,12 @@ static void n40_mlx5(void)
 	pd = mlx5_box_pd(fd);
 	ring = memory(8 * PAGE);
 	record = memory(PAGE);
-	sweep_box("CQ", create_cq, destroy_cq, 8);
-	sweep_box("SRQ", create_srq, destroy_srq, 8);
+	sweep_box("CQ", create_cq, destroy_cq, 16);
+	sweep_box("SRQ", create_srq, destroy_srq, 16);
 	CHECK_EQ(create_cq(), 0);
 	other = handle;
-	sweep_box("QP", create_qp, destroy_qp, 8);
-	sweep_box("resize CQ", resize_cq, NULL, 5);
+	sweep_box("QP", create_qp, destroy_qp, 22);
+	sweep_box("resize CQ", resize_cq, NULL, 7);
 	handle = other;
 	destroy_cq();
 	close_context();

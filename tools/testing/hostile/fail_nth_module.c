@@ -237,6 +237,7 @@ static void n35_load(void)
 	/* The kernel warns if it has no memory for the events of a module. */
 	fault_not_in(&events, 1);
 	op.name = "load";
+	op.at_least = 500;
 	op.lasting = !in_short();
 	sweep_some(&op, in_short() ? 150 : 40);
 	end();
@@ -305,15 +306,16 @@ static bool has_device(char *text, size_t size)
 /* Each allocation of unloading it, and some of those with a device: it goes, or all stays. */
 static void n36_unload(void)
 {
-	struct op op = { "unload",	    unload,
-			 load_again,	    .at_least = 1,
-			 .clean = is_there, .no_device = true };
+	struct op op = { "unload",	   unload,	     load_again,
+			 .at_least = 1,	   .survives = true, .clean = is_there,
+			 .no_device = true };
 
 	begin();
 	load_again();
 	sweep(&op);
 	add_device();
 	op.name = "unload with a device";
+	op.at_least = 15;
 	op.undo = load_with_device;
 	op.clean = has_device;
 	sweep_some(&op, in_short() ? 40 : 10);

@@ -310,7 +310,7 @@ static void n20_change(void)
 	begin_way(&ways[0]);
 	bring();
 	sweep_some(&(struct op){ "fork", fork_and_wait, check_seen,
-				 .at_least = 15 },
+				 .at_least = 200 },
 		   20);
 	check_seen();
 	end_way();

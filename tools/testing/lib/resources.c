@@ -230,13 +230,38 @@ long long resources_count(const struct resources *res, const char *name)
 	return -1;
 }
 
-void resources_describe(void)
+/* The table of a dump's message has an entry for each object. */
+static int count_described(const struct nlmsghdr *message, void *arg)
 {
-	int index = device_index();
+	static const int tables[] = { RDMA_NLDEV_ATTR_RES_QP,
+				      RDMA_NLDEV_ATTR_RES_CQ,
+				      RDMA_NLDEV_ATTR_RES_SRQ };
+	const struct nlattr *table, *entry;
+	size_t i;
 
-	ask(RDMA_NLDEV_CMD_RES_QP_GET, index, 0, NULL, NULL);
-	ask(RDMA_NLDEV_CMD_RES_CQ_GET, index, 0, NULL, NULL);
-	ask(RDMA_NLDEV_CMD_RES_SRQ_GET, index, 0, NULL, NULL);
+	for (i = 0; i < ARRAY_SIZE(tables); i++) {
+		table = netlink_attr(message, tables[i]);
+		if (!table)
+			continue;
+		mnl_attr_for_each_nested(entry, table)++ *(int *)arg;
+	}
+	return MNL_CB_OK;
+}
+
+int resources_describe(void)
+{
+	static const int commands[] = { RDMA_NLDEV_CMD_RES_QP_GET,
+					RDMA_NLDEV_CMD_RES_CQ_GET,
+					RDMA_NLDEV_CMD_RES_SRQ_GET };
+	int index = device_index(), objects = 0;
+	size_t i;
+
+	if (index < 0)
+		return -1;
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		if (!ask(commands[i], index, 0, count_described, &objects))
+			return -1;
+	return objects;
 }
 
 /* ---------------------------------------------------------------- regions */

@@ -33,6 +33,8 @@ struct op {
 	 * meaning: the caller repeats the sweep until it returns more than 0.
 	 */
 	bool rarely;
+	/* It may survive each fault alone. Otherwise a sweep fails if it survives them all. */
+	bool survives;
 	/*
 	 * Not 0: when each fault has been tried alone, each is tried once more, and then lasts: all
 	 * allocations after it fail, too, until @attempt returns, or calls fault_disarm() because it is
