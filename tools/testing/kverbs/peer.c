@@ -9,8 +9,9 @@
  *	write|read ADDRESS KEY	of the peer's memory; here and below PEER_LENGTH bytes
  *	send
  *	receive
+ *	drain	as kernel users do at the end
  *
- * close() does what kernel users do at the end: drain, destroy.
+ * close() drains it if that was not done, and destroys it.
  */
 #include <linux/etherdevice.h>
 #include <linux/fs.h>
@@ -42,12 +43,20 @@ static void peer_done(struct ib_cq *cq, struct ib_wc *wc)
 
 /* ---------------------------------------------------------------------- its objects */
 
+static int peer_drain(void)
+{
+	/* One in RESET cannot be drained, and one that was has nothing left. */
+	if (!peer.connected)
+		return -EINVAL;
+	ib_drain_qp(peer.qp);
+	peer.connected = false;
+	return 0;
+}
+
 static void peer_free(void)
 {
 	if (!IS_ERR_OR_NULL(peer.qp)) {
-		/* One in RESET cannot be drained. */
-		if (peer.connected)
-			ib_drain_qp(peer.qp);
+		peer_drain();
 		WARN_ON(ib_destroy_qp(peer.qp));
 	}
 	if (peer.address)
@@ -149,6 +158,8 @@ static int peer_command(const char *text)
 		return peer_ask(IB_WR_SEND, 0, 0);
 	if (!strcmp(text, "receive"))
 		return peer_receive();
+	if (!strcmp(text, "drain"))
+		return peer_drain();
 	return -EINVAL;
 }
 
