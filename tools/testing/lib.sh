@@ -438,11 +438,15 @@ figure() {
 		END { exit !(line && good) }' "$TMP/client" || return $VOID
 }
 
-# mtu_as_told FILE COMMAND: whether perftest, which has said FILE, uses the path MTU that its command asks for
-# (-m), if it does. It takes a smaller one if a port has none as large, and its exit status does not show that.
+# mtu_as_told FILE TEST COMMAND: whether perftest, which has said FILE, uses the path MTU that its command asks
+# for (-m). It takes a smaller one if a port has none as large, and its exit status does not show that. A test
+# that has an MTU in its name asks for it; others need not ask for any.
 mtu_as_told() {
-	[[ " ${*:2} " =~ ' -m '([0-9]+)' ' ]] || return 0
-	grep -Eq "^ *Mtu *: ${BASH_REMATCH[1]}\[B\]" "$1"
+	local wanted='' asked=''
+	[[ $2- =~ -(256|512|1024|2048|4096)- ]] && wanted=${BASH_REMATCH[1]}
+	[[ " ${*:3} " =~ ' -m '([0-9]+)' ' ]] && asked=${BASH_REMATCH[1]}
+	[ "$wanted" = "$asked" ] || return
+	[ -z "$wanted" ] || grep -Eq "^ *Mtu *: $wanted\[B\]" "$1"
 }
 
 # A manual page without the marks of troff, and the commands below its EXAMPLES, one a line.

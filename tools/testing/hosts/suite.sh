@@ -57,7 +57,7 @@ played() {
 		if ((most)); then
 			tail -n 12 "$shared/$name".{server,client} 2>/dev/null | show
 			not_ok "$group-$name" "$(why "$most")"
-		elif ! mtu_as_told "$shared/$name.client" "${rest##*|}"; then
+		elif ! mtu_as_told "$shared/$name.client" "$name" "${rest##*|}"; then
 			grep -i mtu "$shared/$name.client" | show
 			not_ok "$group-$name" "the path MTU is another"
 		else
