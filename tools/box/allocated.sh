@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# What the RDMA core, dma-bufs, mmu notifiers, and packets and routes have allocated, on kernels that
-# count it by place (CONFIG_MEM_ALLOC_PROFILING). A driver that keeps a reference to an object of theirs
-# leaks what only these counts show: the module's own allocations are checked by the kernel when it is
-# removed.
+# What the RDMA core, dma-bufs, lists of pages, mmu notifiers, and packets and routes have allocated, on
+# kernels that count it by place (CONFIG_MEM_ALLOC_PROFILING). A driver that keeps a reference to an object
+# of theirs leaks what only these counts show: the module's own allocations are checked by the kernel when
+# it is removed. What lib/xarray.c has allocated tells nothing: files that were read have their pages there.
 
 # What may be more in the end than in the beginning, FILE:FUNCTION COUNT, each with the reason.
 allowed() {
@@ -27,7 +27,7 @@ counted() { [ -r /proc/allocinfo ] && have awk; }
 
 # Prints PLACE COUNT, where PLACE is FILE:FUNCTION. With an argument also those that have nothing.
 allocated() {
-	awk -v all="${1:-}" 'match($3, /(^|\/)(drivers\/(infiniband\/core|dma-buf)\/.*|mm\/(mmu_notifier|hmm)\.c|net\/core\/(skbuff|dst)\.c):/) {
+	awk -v all="${1:-}" 'match($3, /(^|\/)(drivers\/(infiniband\/core|dma-buf)\/.*|mm\/(mmu_notifier|hmm)\.c|lib\/scatterlist\.c|net\/core\/(skbuff|dst)\.c):/) {
 			file = substr($3, RSTART, RLENGTH - 1)
 			sub(/^\//, "", file)
 			name = ""
