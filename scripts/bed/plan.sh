@@ -6,7 +6,7 @@
 #   # check --all: BED [HOW], ...   with --all only
 # HOW: nothing, or `quick', a selection of the suite; `brief', a smaller one; `stock', those tests
 # that need a kernel of Debian, and `older', those of them that need a second one; `faults', those
-# that break things, where a sanitizer looks; `races', those with many threads.
+# that break things, where a sanitizer looks (with --more); `races', those with many threads.
 # --all runs a suite once on each bed of all these lines, in the fullest way. On the bed `own', a kernel
 # of somebody's own (--kernel), all suites of the bed plain can be run.
 # A suite that cannot stop between two tests when there is no more time says so in another line:
