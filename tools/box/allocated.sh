@@ -37,8 +37,11 @@ allocated() {
 		END { for (place in sum) if (sum[place] || all) print place, sum[place] }' /proc/allocinfo
 }
 
-# Are the places of the RDMA core found at all? Otherwise nothing would ever be missed.
-places_known() { [ -n "$(allocated all | grep '^drivers/infiniband/core/')" ]; }
+# Are the places of the RDMA core, and those of lists of pages, found at all? Otherwise nothing would ever be
+# missed.
+places_known() {
+	[ -n "$(allocated all | grep '^drivers/infiniband/core/')" ] && [ -n "$(allocated all | grep '^lib/scatterlist')" ]
+}
 
 # Compares what is allocated now with FILE, of before. Prints what has grown by more than is allowed.
 grown() { # FILE

@@ -135,7 +135,7 @@ for m in ib_uverbs rdma_ucm ib_umad; do load $m || :; done
 # Compared in the end, when all devices have gone.
 if counted; then
 	[ ! -d /sys/class/infiniband ] || places_known ||
-		fail "/proc/allocinfo does not say what the RDMA core has allocated, or says it in another way"
+		fail "/proc/allocinfo does not say what the RDMA core or lib/scatterlist.c has allocated, or says it in another way"
 	allocated >/run/box/allocated
 fi
 # Adds the device of one of several hosts.

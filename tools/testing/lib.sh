@@ -440,7 +440,7 @@ figure() {
 
 # mtu_as_told FILE TEST COMMAND: whether perftest, which has said FILE, uses the path MTU that its command asks
 # for (-m). It takes a smaller one if a port has none as large, and its exit status does not show that. A test
-# that has an MTU in its name asks for it; others need not ask for any.
+# that has an MTU in its name asks for it; others do not.
 mtu_as_told() {
 	local wanted='' asked=''
 	[[ $2- =~ -(256|512|1024|2048|4096)- ]] && wanted=${BASH_REMATCH[1]}

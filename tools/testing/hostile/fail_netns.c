@@ -73,11 +73,16 @@ static void await_end(void)
 	}
 }
 
+static void end_namespace(void)
+{
+	must_run("ip netns del " NETNS);
+	await_end();
+}
+
 static void begin(void)
 {
 	need_rdma_tool();
-	if (system("command -v ip >/dev/null"))
-		skip("no ip here");
+	need_command("ip");
 	put_back();
 	undo_at_end(put_back);
 	if (rdma_does("system set netns exclusive"))
@@ -107,16 +112,14 @@ static void n43_namespace(const void *type)
 		fault_often_prepare("pinion");
 		make(type);
 		fault_often(100);
-		must_run("ip netns del " NETNS);
-		await_end();
+		end_namespace();
 		hits += fault_often_end();
 	}
 	note("%llu allocations failed", (unsigned long long)hits);
 	/* The queue pair of a client, at least. */
 	CHECK(hits >= (uint64_t)rounds);
 	make(type);
-	must_run("ip netns del " NETNS);
-	await_end();
+	end_namespace();
 	exchange(&link, &a, &b);
 }
 

@@ -40,8 +40,8 @@ static void begin(const char *type)
 	fault_prepare();
 	if (!dev.pinion)
 		skip("not ours to add");
-	if (system("command -v ip >/dev/null && command -v rdma >/dev/null"))
-		skip("neither ip nor rdma here");
+	need_command("ip");
+	need_command("rdma");
 	put_back();
 	undo_at_end(put_back);
 	/* No address comes by itself. */

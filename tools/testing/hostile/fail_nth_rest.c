@@ -632,8 +632,8 @@ static void n31_links(const void *of)
 	need_root();
 	if (!dev.pinion)
 		skip("not ours to add");
-	if (system("command -v ip >/dev/null && command -v rdma >/dev/null"))
-		skip("neither ip nor rdma here");
+	need_command("ip");
+	need_command("rdma");
 	if (system("ip link del " NETDEV " 2>/dev/null"))
 		note("a new network device");
 	must_run("ip link add " NETDEV " type veth peer name fault-peer && "

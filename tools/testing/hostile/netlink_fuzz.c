@@ -770,8 +770,7 @@ static void garbage(void)
 	need_root();
 	if (!dev.pinion)
 		skip("others' answers are their own");
-	if (system("command -v ip >/dev/null"))
-		skip("no ip here");
+	need_command("ip");
 	link_make(&link_, NULL);
 	a = region_new(20000, 1, ALL_ACCESS);
 	b = region_new(20000, 7, ALL_ACCESS);

@@ -6,6 +6,15 @@
 #include "command.h"
 #include "harness.h"
 
+void need_command(const char *name)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "command -v %s >/dev/null", name);
+	if (system(command))
+		skip("no %s here", name);
+}
+
 void must_run(const char *format, ...)
 {
 	char command[400];

@@ -7,6 +7,9 @@
 
 #include <pthread.h>
 
+/* Skips the test if there is no command of this name. */
+void need_command(const char *name);
+
 /* Has a shell run "@format...", which must succeed. */
 __attribute__((format(printf, 1, 2))) void must_run(const char *format, ...);
 

@@ -230,7 +230,7 @@ long long resources_count(const struct resources *res, const char *name)
 	return -1;
 }
 
-/* The table of a dump's message has an entry for each object. */
+/* The table of a dump's message has an entry for each object. Those of the kernel have no process. */
 static int count_described(const struct nlmsghdr *message, void *arg)
 {
 	static const int tables[] = { RDMA_NLDEV_ATTR_RES_QP,
@@ -243,7 +243,11 @@ static int count_described(const struct nlmsghdr *message, void *arg)
 		table = netlink_attr(message, tables[i]);
 		if (!table)
 			continue;
-		mnl_attr_for_each_nested(entry, table)++ *(int *)arg;
+		mnl_attr_for_each_nested(entry, table)
+		{
+			if (netlink_nested(entry, RDMA_NLDEV_ATTR_RES_PID))
+				++*(int *)arg;
+		}
 	}
 	return MNL_CB_OK;
 }

@@ -32,7 +32,7 @@ void resources_await(const struct resources *before);
 /* The number of objects of one kind ("mr", "qp", ...; "keys" from debugfs); -1 if unknown. */
 long long resources_count(const struct resources *res, const char *name);
 
-/* Read all that the kernel reports of each queue. Return: how many there are; -1 if that failed. */
+/* Read all that the kernel reports of each queue. Return: how many of them are of processes; -1 if that failed. */
 int resources_describe(void);
 
 struct mr_info {

@@ -33,7 +33,10 @@ struct op {
 	 * meaning: the caller repeats the sweep until it returns more than 0.
 	 */
 	bool rarely;
-	/* It may survive each fault alone. Otherwise a sweep fails if it survives them all. */
+	/*
+	 * It may survive each fault alone. Otherwise a sweep fails if it survives them all. Of those that
+	 * last it must not survive all.
+	 */
 	bool survives;
 	/*
 	 * Not 0: when each fault has been tried alone, each is tried once more, and then lasts: all

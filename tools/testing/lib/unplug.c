@@ -25,8 +25,8 @@ void unplug_begin(void)
 	need_root();
 	if (!dev.pinion)
 		skip("not ours to remove");
-	if (system("command -v ip >/dev/null && command -v rdma >/dev/null"))
-		skip("neither ip nor rdma here");
+	need_command("ip");
+	need_command("rdma");
 	/* A test that failed may have left its netdev. */
 	if (system("ip link del " NETDEV " 2>/dev/null"))
 		note("a new network device");
