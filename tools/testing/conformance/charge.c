@@ -277,7 +277,7 @@ static void cg2_objects(void)
 enum { LIMIT = 64, EACH = 16, THREADS = 4 };
 
 static struct buf *racing;
-static volatile bool stop;
+static _Atomic bool stop;
 static int live, most; /* atomic */
 static unsigned long got, refusals;
 

@@ -182,7 +182,7 @@ static void lg3_handled(void)
 /* ----------------------------------------------- other processes can run */
 
 struct clock {
-	volatile bool stop;
+	_Atomic bool stop;
 	volatile double longest;
 	volatile unsigned long ticks;
 };

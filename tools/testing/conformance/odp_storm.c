@@ -41,7 +41,7 @@ enum {
 static uint8_t *memory;
 /* Its regions: what requests name by rkey, and by lkey. One, unless they are made to another device. */
 static struct ibv_mr *mr, *own;
-static volatile bool stop;
+static _Atomic bool stop;
 
 /* Each thread has a link and its own part of the memory, and knows the expected bytes. */
 struct user {

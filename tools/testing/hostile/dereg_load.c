@@ -37,7 +37,7 @@ struct board {
 	volatile uint32_t rkey;
 	volatile uint64_t addr, length;
 	volatile enum how how;
-	volatile bool stop;
+	_Atomic bool stop;
 	volatile int ready;
 	volatile uint32_t null;
 	volatile unsigned long strange; /* requests that are refused */

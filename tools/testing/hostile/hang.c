@@ -48,8 +48,8 @@ enum plot {
 struct board {
 	pthread_barrier_t both;
 	struct peer hanger, victim;
-	volatile bool waiting; /* the victim has seen the hanger wait */
-	volatile bool done; /* the hanger's own request has completed */
+	_Atomic bool waiting; /* the victim has seen the hanger wait */
+	_Atomic bool done; /* the hanger's own request has completed */
 };
 
 static struct board *board;

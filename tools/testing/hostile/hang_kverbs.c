@@ -31,10 +31,10 @@ static const char *const names[PLAYS] = { "write", "read", "send", "receive" };
 struct board {
 	volatile uint32_t kernel_qpn; /* 0: not known yet */
 	volatile uint32_t qpn, rkey; /* of the process */
-	volatile bool ready; /* it is connected, and these are known */
-	volatile bool connected; /* so is the kernel's end */
-	volatile bool waiting; /* one of them was seen to wait */
-	volatile bool done; /* the process's own request has completed */
+	_Atomic bool ready; /* it is connected, and these are known */
+	_Atomic bool connected; /* so is the kernel's end */
+	_Atomic bool waiting; /* one of them was seen to wait */
+	_Atomic bool done; /* the process's own request has completed */
 };
 
 static struct board *board;
@@ -42,7 +42,7 @@ static struct slow memory;
 static int play;
 static bool it_comes;
 
-static void await_that(volatile bool *thing)
+static void await_that(_Atomic bool *thing)
 {
 	double limit = now() + patience(PATIENCE);
 

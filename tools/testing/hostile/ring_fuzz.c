@@ -343,7 +343,7 @@ static void garbage(int type)
 	finish(rounds);
 }
 
-static volatile bool stop;
+static _Atomic bool stop;
 
 /* Changes bytes that the kernel may be reading. */
 static void *scribble(void *arg)

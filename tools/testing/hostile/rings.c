@@ -510,7 +510,7 @@ static void r15_reserved(void)
 }
 
 /* A thread keeps the queue from ever being empty. */
-static volatile bool enough;
+static _Atomic bool enough;
 
 static void *keep_posting(void *arg)
 {

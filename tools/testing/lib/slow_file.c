@@ -26,7 +26,7 @@ enum { FILE_NODE = 2, MOST_HELD = 64, MOST_WRITE = 128 << 10 };
 
 /* In shared memory. */
 struct slow_file {
-	volatile bool hold;
+	_Atomic bool hold;
 	volatile unsigned int waiting; /* reads that are held back */
 };
 

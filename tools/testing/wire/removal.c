@@ -185,7 +185,7 @@ static void traffic_go_on(struct traffic *t)
 
 /* ------------------------------------------------------ another user, who is killed */
 
-static volatile bool *under_way;
+static _Atomic bool *under_way;
 
 static bool all_have_seen(const struct traffic *t)
 {
