@@ -321,7 +321,7 @@ static void n25_process(void)
 		dmabuf.fd = -1;
 	sweeps_begin(&link_);
 	sweep(&(struct op){
-		.name = "exit", .attempt = load, .at_least = 1, .exits = true });
+		.name = "exit", .attempt = load, .at_least = 2, .exits = true });
 	sweeps_end(&link_);
 }
 
