@@ -134,7 +134,8 @@ static void q7_dmabuf(void)
 
 static bool over;
 
-static void *scribble(void *arg)
+/* Races with the provider on purpose. */
+__attribute__((no_sanitize("thread"))) static void *scribble(void *arg)
 {
 	struct buf *buf = arg;
 	uint64_t numbers = rnd();

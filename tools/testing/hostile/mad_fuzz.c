@@ -40,7 +40,7 @@ struct mad {
 	uint16_t attr, reserved;
 	uint32_t modifier;
 	uint8_t data[MAD - 24];
-};
+} __attribute__((packed)); /* buffers begin anywhere */
 
 static struct link link_;
 static struct region out, in;
