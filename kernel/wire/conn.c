@@ -69,6 +69,8 @@ struct pinion_conn *pinion_conn_attach(struct pinion_qp *qp)
 		return NULL;
 	}
 	conn->qp = qp;
+	/* An unreliable sender is not slowed down by its receiver: it would lose more. */
+	conn->errand.of_requester = pinion_qp_is_reliable(qp);
 	pinion_line_init(&conn->answers, qp->waiting);
 	pinion_line_init(&conn->requests, qp->waiting);
 	pinion_kept_init(&conn->kept_answers, qp);
@@ -242,6 +244,18 @@ static bool conn_arrived_answer(struct pinion_qp *qp, struct sk_buff *skb,
 	return true;
 }
 
+/*
+ * Packets of an answer that are sent by the thread which delivers the request. A requester's can do
+ * nothing before they come, so it sends 64 KiB, as much as the largest buffer of a request has, and
+ * another CPU receives it meanwhile. The line is open, so a connection has an MTU.
+ */
+static int conn_answers_at_once(const struct pinion_qp *qp, const struct pinion_errand *errand)
+{
+	if (!errand || !errand->of_requester || !pinion_qp_is_connected(qp))
+		return 1;
+	return SZ_64K / qp->mtu;
+}
+
 static bool conn_arrived_request(struct pinion_qp *qp, struct sk_buff *skb,
 				 struct pinion_errand *errand, bool at_once)
 {
@@ -252,14 +266,14 @@ static bool conn_arrived_request(struct pinion_qp *qp, struct sk_buff *skb,
 		return false;
 	/*
 	 * If no other thread responds, do it here, which saves waking one. But only for these
-	 * packets and the first packet of an answer: packets for other queue pairs wait.
+	 * packets and a bounded part of an answer: packets for other queue pairs wait.
 	 */
 	if (!at_once || !pinion_half_visit(&qp->resp.lock)) {
 		queue_work(qp->wq, &conn->work);
 		return true;
 	}
 	conn->bringer = errand;
-	conn_turn(conn, packets + 1);
+	conn_turn(conn, packets + conn_answers_at_once(qp, errand));
 	conn->bringer = NULL;
 	pinion_half_leave(&qp->resp.lock);
 	return true;

@@ -29,7 +29,6 @@ void pinion_errand_begin(const struct pinion_way *way, u32 bytes)
 		return;
 	if (bytes > LARGE)
 		errand->large = true;
-	errand->by_requester = way->by_requester;
 	migrate_disable();
 	if (this_cpu_cmpxchg(errand_here, NULL, errand))
 		return;
@@ -61,7 +60,7 @@ bool pinion_errand_is_stream(void)
 {
 	const struct pinion_errand *errand = errand_of_sender();
 
-	return errand && errand->large && errand->by_requester;
+	return errand && errand->large && errand->of_requester;
 }
 
 /* The stop at @wire, a new one if there is none yet; or NULL if there is no room for it. */

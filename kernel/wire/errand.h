@@ -24,7 +24,7 @@ struct pinion_errand {
 	u32 count;
 	struct pinion_errand_stop stops[2];
 	bool large;			/* much was sent: leave it to the work item */
-	bool by_requester;		/* the last packet was a requester's, who mostly goes on */
+	bool of_requester;		/* of a reliable connection, whose thread mostly goes on */
 	bool lingers;			/* of a work item that looks for more packets afterwards */
 };
 

@@ -161,8 +161,6 @@ static bool requester_transmit(struct pinion_conn *conn, const struct pinion_bur
 		.flow = pinion_conn_flow(qp),
 		.route = &conn->route,
 		.errand = &conn->errand,
-		/* An unreliable sender is not slowed down by its receiver: it would lose more. */
-		.by_requester = pinion_qp_is_reliable(qp),
 	};
 
 	if (pinion_harm_send(qp, &conn->held, &way, burst, skb) == PINION_SENT_FULL) {

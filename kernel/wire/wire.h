@@ -149,7 +149,6 @@ struct pinion_way {
 	u32 flow;			/* pinion_wire_flow() */
 	struct pinion_route *route;	/* where the route is kept, or NULL */
 	struct pinion_errand *errand;	/* gets what arrives on this host, or NULL */
-	bool by_requester;		/* of a reliable connection: mostly more follows */
 };
 
 enum pinion_sent {
