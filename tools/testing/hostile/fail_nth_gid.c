@@ -186,6 +186,7 @@ static void check_endpoints(void)
 			FAIL("%lld addresses in memory, were %lld", are,
 			     endpoints);
 		usleep(50000);
+		free_collected();
 	}
 }
 

@@ -2,6 +2,7 @@
 /*
  * Reads how much memory is pinned or allocated.
  */
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -79,6 +80,18 @@ long long allocated_in(const char *module)
 	if (!sum_allocated(" [%127[^]]", module, &sum))
 		FAIL("nothing is allocated in %s", module);
 	return sum;
+}
+
+void free_collected(void)
+{
+	glob_t caches;
+	size_t i;
+
+	if (glob("/sys/kernel/slab/kmalloc-*/shrink", 0, NULL, &caches))
+		return;
+	for (i = 0; i < caches.gl_pathc; i++)
+		file_write("1", "%s", caches.gl_pathv[i]);
+	globfree(&caches);
 }
 
 long vm_pin(int pid)

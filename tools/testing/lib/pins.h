@@ -16,5 +16,10 @@ long vm_pin(int pid);
 long long allocated_by(const char *function);
 /* The same for all functions of a module; -1 if the kernel counts none at all. */
 long long allocated_in(const char *module);
+/*
+ * What kfree_rcu() frees counts as allocated until a processor has collected enough of it, which may be
+ * never. Have the kernel free what it has collected, for root.
+ */
+void free_collected(void);
 
 #endif /* PINION_TEST_PINS_H */
