@@ -70,7 +70,7 @@ struct pinion_conn *pinion_conn_attach(struct pinion_qp *qp)
 	}
 	conn->qp = qp;
 	/* An unreliable sender is not slowed down by its receiver: it would lose more. */
-	conn->errand.of_requester = pinion_qp_is_reliable(qp);
+	conn->errand.requester = pinion_qp_is_reliable(qp) ? qp : NULL;
 	pinion_line_init(&conn->answers, qp->waiting);
 	pinion_line_init(&conn->requests, qp->waiting);
 	pinion_kept_init(&conn->kept_answers, qp);
@@ -245,15 +245,23 @@ static bool conn_arrived_answer(struct pinion_qp *qp, struct sk_buff *skb,
 }
 
 /*
- * Packets of an answer that are sent by the thread which delivers the request. A requester's can do
- * nothing before they come, so it sends 64 KiB, as much as the largest buffer of a request has, and
- * another CPU receives it meanwhile. The line is open, so a connection has an MTU.
+ * Is @errand of the peer's executor, which waits for answers? Its sq.exec and our resp.lock are
+ * held, so neither address changes.
  */
-static int conn_answers_at_once(const struct pinion_qp *qp, const struct pinion_errand *errand)
+static bool conn_peer_waits(const struct pinion_qp *qp, const struct pinion_errand *errand)
 {
-	if (!errand || !errand->of_requester || !pinion_qp_is_connected(qp))
-		return 1;
-	return SZ_64K / qp->mtu;
+	const struct pinion_qp *peer = errand ? errand->requester : NULL;
+	struct pinion_av back;
+
+	if (!peer || !errand->waits || !pinion_qp_is_connected(qp))
+		return false;
+	back = (struct pinion_av){
+		.sgid = peer->av.sgid,
+		.dgid = peer->av.dgid,
+		.vlan = peer->av.vlan,
+	};
+	return qp->attr.dest_qp_num == peer->ibqp.qp_num &&
+	       peer->attr.dest_qp_num == qp->ibqp.qp_num && pinion_conn_is_peer(qp, &back);
 }
 
 static bool conn_arrived_request(struct pinion_qp *qp, struct sk_buff *skb,
@@ -266,14 +274,19 @@ static bool conn_arrived_request(struct pinion_qp *qp, struct sk_buff *skb,
 		return false;
 	/*
 	 * If no other thread responds, do it here, which saves waking one. But only for these
-	 * packets and a bounded part of an answer: packets for other queue pairs wait.
+	 * packets and the first packet of an answer: packets for other queue pairs wait. If the
+	 * peer's own thread has nothing else to do, it sends as much of an answer as the largest
+	 * buffer of a WRITE has, which another CPU may receive meanwhile.
 	 */
 	if (!at_once || !pinion_half_visit(&qp->resp.lock)) {
 		queue_work(qp->wq, &conn->work);
 		return true;
 	}
 	conn->bringer = errand;
-	conn_turn(conn, packets + conn_answers_at_once(qp, errand));
+	if (conn_peer_waits(qp, errand))
+		conn->answers_here = SZ_64K / qp->mtu;
+	conn_turn(conn, packets + !conn->answers_here);
+	conn->answers_here = 0;
 	conn->bringer = NULL;
 	pinion_half_leave(&qp->resp.lock);
 	return true;

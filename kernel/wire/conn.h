@@ -99,6 +99,7 @@ struct pinion_conn {
 	struct pinion_line requests;
 	struct pinion_kept kept_requests;	/* behind receiver.expected */
 	struct pinion_errand *bringer;	/* errand of the thread that delivers packets, or NULL */
+	u32 answers_here;		/* packets of answers that it may send beyond its budget */
 	struct pinion_route answer_route;
 	struct work_struct work;	/* responds */
 	struct hrtimer pause;		/* queues @work: the socket may have room again */

@@ -60,7 +60,7 @@ bool pinion_errand_is_stream(void)
 {
 	const struct pinion_errand *errand = errand_of_sender();
 
-	return errand && errand->large && errand->of_requester;
+	return errand && errand->large && errand->requester;
 }
 
 /* The stop at @wire, a new one if there is none yet; or NULL if there is no room for it. */
@@ -121,6 +121,7 @@ void pinion_errand_run(struct pinion_errand *errand, bool waits)
 	struct pinion_errand_stop stop;
 	int i;
 
+	errand->waits = waits;
 	for (i = 0; errand->count && i < TIMES && (waits || !errand->large); i++) {
 		/* Visiting one may send, and so add stops and set @large again. */
 		stop = errand->stops[--errand->count];

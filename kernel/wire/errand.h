@@ -11,6 +11,7 @@
 
 #include <linux/sched.h>
 
+struct pinion_qp;
 struct pinion_way;
 struct pinion_wire;
 
@@ -20,11 +21,12 @@ struct pinion_errand_stop {
 };
 
 struct pinion_errand {
+	const struct pinion_qp *requester;	/* reliable, and its executor's errand; or NULL */
 	struct task_struct *who;	/* the sender, while it hands a packet to the network */
 	u32 count;
 	struct pinion_errand_stop stops[2];
 	bool large;			/* much was sent: leave it to the work item */
-	bool of_requester;		/* of a reliable connection, whose thread mostly goes on */
+	bool waits;			/* what comes back is all that its thread waits for */
 	bool lingers;			/* of a work item that looks for more packets afterwards */
 };
 
@@ -39,8 +41,8 @@ void pinion_errand_end(const struct pinion_way *way);
 bool pinion_errand_take(struct pinion_wire *wire);
 
 /*
- * Was what arrives sent by a requester on this CPU which goes on, and sends much? Called in
- * softirq.
+ * Was what arrives sent by the executor of a requester on this CPU, which goes on, and has it sent
+ * much, be it the answer to its own READ? Called in softirq.
  */
 bool pinion_errand_is_stream(void);
 

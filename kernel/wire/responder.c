@@ -128,11 +128,29 @@ static bool responder_has_more(const struct pinion_conn *conn)
 	       pinion_kept_waits(&conn->kept_requests, conn->receiver.expected);
 }
 
+static bool responder_may_go_on(const struct pinion_conn *conn, int budget)
+{
+	return budget > 0 || (conn->reading.active && conn->answers_here);
+}
+
+/*
+ * A step was taken, of so many packets. Return: how much of the budget it costs. A stranger keeps
+ * others waiting for what he delivers: so count packets for him.
+ */
+static int responder_spend(struct pinion_conn *conn, u32 packets, bool answers)
+{
+	if (answers && conn->answers_here) {
+		conn->answers_here -= min(packets, conn->answers_here);
+		return 0;
+	}
+	return conn->qp->resp.lock.visited ? packets : 1;
+}
+
 void pinion_responder_turn(struct pinion_conn *conn, int budget)
 {
 	struct pinion_qp *qp = conn->qp;
 	struct pinion_half *half = &qp->resp.lock;
-	bool goes_on = true;
+	bool goes_on = true, answers;
 	u32 packets;
 	int i;
 
@@ -141,15 +159,16 @@ void pinion_responder_turn(struct pinion_conn *conn, int budget)
 		return;
 	if (!pinion_responder_catch_up(conn))
 		return;
-	for (i = 0; budget > 0 && goes_on && (!i || !pinion_half_is_wanted(half)); i++) {
+	for (i = 0; goes_on && responder_may_go_on(conn, budget) &&
+	     (!i || !pinion_half_is_wanted(half)); i++) {
+		answers = conn->reading.active;
 		if (!pinion_resp_listens(qp)) {
 			pinion_responder_forget(conn);
 			return;
 		}
 		packets = responder_go_on(conn);
 		goes_on = packets && !conn->has_unsaid;
-		/* A stranger keeps others waiting for what he delivers: so count for him. */
-		budget -= half->visited ? packets : 1;
+		budget -= responder_spend(conn, packets, answers);
 		pinion_half_resched(half);
 	}
 	if (!conn->has_unsaid)

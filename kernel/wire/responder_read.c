@@ -240,6 +240,8 @@ u32 pinion_responder_give(struct pinion_conn *conn)
 	if (pause)
 		return responder_pause(conn, pause);
 	pinion_outlet_leave(conn->outlet, &conn->answers_wait);
+	if (conn->answers_here)
+		room = min_t(u64, room, conn->answers_here * conn->qp->mtu);
 	burst = responder_burst(conn, &packet, room);
 	skb = pinion_wire_make(conn->outlet, &conn->qp->av, &burst, false, gfp, &copy);
 	while (!skb && burst.packets > 1) {

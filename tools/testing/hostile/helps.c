@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A sender whose window is full processes its packets itself where no other thread can (item PK5).
+ * What a requester's thread does itself, where no other thread can: a sender whose window is full
+ * processes its packets (item PK5), and a reader sends a part of the answer (PK10).
  */
 #define _GNU_SOURCE
 #include <sched.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -54,11 +56,23 @@ static void occupy(void *arg)
 		;
 }
 
-static void occupy_all(struct hog *hogs, int n)
+static struct hog *hogs;
+static int processors;
+
+/*
+ * From now on no work item can run, so all is done in the system calls of this process. The kernel lets
+ * others run after most of a second, and the clock of a busy host may jump that far.
+ */
+static void stop_others(void)
 {
 	double limit = now() + patience(PATIENCE);
-	int i;
+	int n = sysconf(_SC_NPROCESSORS_ONLN), i;
 
+	processors = n;
+	hogs = mmap(NULL, n * sizeof(*hogs), PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(hogs != MAP_FAILED);
+	stay_on(0);
 	for (i = 1; i < n; i++) {
 		hogs[i] = (struct hog){ .cpu = i };
 		hogs[i].pid = spawn(occupy, &hogs[i]);
@@ -70,6 +84,17 @@ static void occupy_all(struct hog *hogs, int n)
 			usleep(1000);
 		}
 	}
+	run_first(true);
+}
+
+static void let_others_go_on(void)
+{
+	int i;
+
+	run_first(false);
+	for (i = 1; i < processors; i++)
+		killed(hogs[i].pid);
+	munmap(hogs, processors * sizeof(*hogs));
 }
 
 static void write_one(int i, uint32_t length)
@@ -110,32 +135,20 @@ static int count(int done)
 	return done;
 }
 
-/*
- * No work item can run, so all is done in the system calls of this process. The kernel lets others
- * run after most of a second, and the clock of a busy host may jump that far.
- */
-static bool alone(void *unused)
+static bool writes_alone(void *unused)
 {
-	int n = sysconf(_SC_NPROCESSORS_ONLN), i, done, more = 0;
-	struct hog *hogs = mmap(NULL, n * sizeof(*hogs), PROT_READ | PROT_WRITE,
-				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int i, done, more = 0;
 
 	(void)unused;
-	CHECK(hogs != MAP_FAILED);
 	buf_fill(from.buf);
-	stay_on(0);
-	occupy_all(hogs, n);
-	run_first(true);
+	stop_others();
 	post_all();
 	done = count(0);
 	while (done < MESSAGES && more < DOORBELLS) {
 		write_one(more++ % MESSAGES, 1);
 		done = count(done);
 	}
-	run_first(false);
-	for (i = 1; i < n; i++)
-		killed(hogs[i].pid);
-	munmap(hogs, n * sizeof(*hogs));
+	let_others_go_on();
 	note("%d of %d messages complete, %d more doorbells", done, MESSAGES,
 	     more);
 	for (i = done; i < MESSAGES; i++)
@@ -159,12 +172,84 @@ static void pk5_helps(void)
 	link_make(&link_, &cfg);
 	from = region_new(MESSAGES * EACH, 3, ALL_ACCESS);
 	to = region_new(MESSAGES * EACH, 5, ALL_ACCESS);
-	if (!one_of(3, "others had a processor", alone, NULL))
+	if (!one_of(3, "others had a processor", writes_alone, NULL))
 		FAIL("the sender waited for threads that cannot run");
+}
+
+/* As many bytes of an answer as its reader's thread sends, and of so many packets is one READ. */
+enum { AT_ONCE = 65536, PACKETS = 64 };
+
+static bool reads_alone(void *arg)
+{
+	uint32_t length = *(uint32_t *)arg, came = 0;
+
+	buf_fill(from.buf);
+	memset(to.buf->data, 0, length);
+	stop_others();
+	post_rdma(&link_.a, IBV_WR_RDMA_READ, sge_of(&to, 0, length), from.base,
+		  from.rkey, 1);
+	while (came < length && to.buf->data[came] == from.buf->data[came])
+		came++;
+	let_others_go_on();
+	note("%u of %u bytes are there after the doorbell", came, length);
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	CHECK(!memcmp(to.buf->data, from.buf->data, length));
+	/* The byte behind them may be 0 in both. */
+	return came - AT_ONCE < 8;
+}
+
+/* The doorbell of a READ brings a bounded part of its answer, without any other thread. */
+static void pk10_reads(void)
+{
+	uint32_t length;
+
+	need_root();
+	if (!dev.packets)
+		skip("no packets to peers on this host");
+	link_make(&link_, NULL);
+	length = PACKETS * (128U << link_.a.cfg.mtu);
+	/* Otherwise all of it would be within the bound. */
+	CHECK(length > AT_ONCE);
+	from = region_new(length, 3, ALL_ACCESS);
+	to = region_new(length, 5, ALL_ACCESS);
+	if (!one_of(3, "others had a processor", reads_alone, &length))
+		FAIL("it is not as much of the answer as it may be");
+}
+
+/*
+ * A doorbell also takes what others have sent, here a datagram for a queue pair that was never
+ * modified and so has no MTU.
+ */
+static void pk10_unmodified(void)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_UD };
+	struct region a, b;
+	struct link ud;
+	struct end fresh;
+
+	need_root();
+	if (!dev.packets)
+		skip("no packets to peers on this host");
+	link_make(&link_, NULL);
+	link_make(&ud, &cfg);
+	end_make(&fresh, &cfg);
+	a = region_new(20000, 1, ALL_ACCESS);
+	b = region_new(20000, 7, ALL_ACCESS);
+	stop_others();
+	expect(send_ud(&ud.a, sge_of(&a, 0, 100), ud.a.ah, fresh.qp->qp_num,
+		       QKEY),
+	       IBV_WC_SUCCESS);
+	post_rdma(&link_.a, IBV_WR_RDMA_WRITE, sge_of(&a, 0, 1), b.base, b.rkey,
+		  1);
+	let_others_go_on();
+	expect(await(link_.a.scq), IBV_WC_SUCCESS);
+	CHECK_EQ(b.buf->data[0], a.buf->data[0]);
 }
 
 static const struct test tests[] = {
 	TEST(pk5_helps, "PK5 a sender that waits helps its receiver"),
+	TEST(pk10_reads, "PK10 a reader sends a part of the answer"),
+	TEST(pk10_unmodified, "PK10 to a queue pair without an MTU"),
 };
 
 int main(int argc, char **argv)
