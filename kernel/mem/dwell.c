@@ -31,7 +31,7 @@ void pinion_dwell(enum pinion_dwell_at place)
 	if (likely(!us))
 		return;
 	atomic_inc(&dwellers);
-	if (place == PINION_DWELL_PEER || place == PINION_DWELL_OWNER) {
+	if (place != PINION_DWELL_COPY && place != PINION_DWELL_CHILD) {
 		fsleep(us);
 	} else {
 		mdelay(us / USEC_PER_MSEC);
@@ -42,11 +42,12 @@ void pinion_dwell(enum pinion_dwell_at place)
 
 void pinion_dwell_add_files(struct dentry *root)
 {
-	static_assert(PINION_DWELL_NUM_PLACES == 4);
+	static_assert(PINION_DWELL_NUM_PLACES == 5);
 
 	debugfs_create_u32("dwell_copy_us", 0600, root, &dwell_us[PINION_DWELL_COPY]);
 	debugfs_create_u32("dwell_child_us", 0600, root, &dwell_us[PINION_DWELL_CHILD]);
 	debugfs_create_u32("dwell_peer_us", 0600, root, &dwell_us[PINION_DWELL_PEER]);
+	debugfs_create_u32("dwell_reap_us", 0600, root, &dwell_us[PINION_DWELL_REAP]);
 	debugfs_create_u32("dwell_owner_us", 0600, root, &dwell_us[PINION_DWELL_OWNER]);
 	debugfs_create_atomic_t("dwellers", 0400, root, &dwellers);
 }

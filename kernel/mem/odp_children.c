@@ -21,6 +21,7 @@
 #include <linux/slab.h>
 
 #include "../compat/odp.h"
+#include "dwell.h"
 #include "odp.h"
 
 #define MAYBE_EMPTY	XA_MARK_0
@@ -75,6 +76,7 @@ static void child_reap_all(struct work_struct *work)
 	unsigned long index = 0;
 	bool taken;
 
+	pinion_dwell(PINION_DWELL_REAP);
 	do {
 		taken = false;
 		xa_lock(&odp->children);

@@ -50,7 +50,8 @@ static struct worker worker;
 static int rounds, overlaps;
 static double limit;
 
-static const char *const places[] = { "copy", "child", "peer", "owner" };
+static const char *const places[] = { "copy", "child", "peer", "reap",
+				      "owner" };
 
 #define FILES "/sys/kernel/debug/pinion/"
 
@@ -383,6 +384,12 @@ static void dw6_child(void)
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(area != MAP_FAILED);
 	area += CHILD_SIZE - (uintptr_t)area % CHILD_SIZE;
+	/*
+	 * The pages go while one message copies. The next one finds the child, which stays for a
+	 * while, and is still there when it is freed.
+	 */
+	dwell("copy", DWELL_US / 2);
+	dwell("reap", DWELL_US / 4);
 	dwell("child", DWELL_US / 2);
 	while (another_round())
 		expect(with_change((uintptr_t)area + 50, mr->rkey, empty, area),
