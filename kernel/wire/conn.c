@@ -69,7 +69,10 @@ struct pinion_conn *pinion_conn_attach(struct pinion_qp *qp)
 		return NULL;
 	}
 	conn->qp = qp;
-	/* An unreliable sender is not slowed down by its receiver: it would lose more. */
+	/*
+	 * Only what a reliable requester sends is received on another CPU: an unreliable one, which
+	 * nobody slows down, would lose more.
+	 */
 	conn->errand.requester = pinion_qp_is_reliable(qp) ? qp : NULL;
 	pinion_line_init(&conn->answers, qp->waiting);
 	pinion_line_init(&conn->requests, qp->waiting);
@@ -245,8 +248,8 @@ static bool conn_arrived_answer(struct pinion_qp *qp, struct sk_buff *skb,
 }
 
 /*
- * Is @errand of the peer's executor, which waits for answers? Its sq.exec and our resp.lock are
- * held, so neither address changes.
+ * Does @errand belong to the executor of our peer, and does that wait for answers? It holds the
+ * peer's sq.exec, and we hold resp.lock, so neither address changes.
  */
 static bool conn_peer_waits(const struct pinion_qp *qp, const struct pinion_errand *errand)
 {
@@ -276,7 +279,7 @@ static bool conn_arrived_request(struct pinion_qp *qp, struct sk_buff *skb,
 	 * If no other thread responds, do it here, which saves waking one. But only for these
 	 * packets and the first packet of an answer: packets for other queue pairs wait. If the
 	 * peer's own thread has nothing else to do, it sends as much of an answer as the largest
-	 * buffer of a WRITE has, which another CPU may receive meanwhile.
+	 * buffer of a WRITE has. In another namespace another CPU may receive that meanwhile.
 	 */
 	if (!at_once || !pinion_half_visit(&qp->resp.lock)) {
 		queue_work(qp->wq, &conn->work);
@@ -285,7 +288,7 @@ static bool conn_arrived_request(struct pinion_qp *qp, struct sk_buff *skb,
 	conn->bringer = errand;
 	if (conn_peer_waits(qp, errand))
 		conn->answers_here = SZ_64K / qp->mtu;
-	conn_turn(conn, packets + !conn->answers_here);
+	conn_turn(conn, packets + 1);
 	conn->answers_here = 0;
 	conn->bringer = NULL;
 	pinion_half_leave(&qp->resp.lock);

@@ -99,7 +99,7 @@ struct pinion_conn {
 	struct pinion_line requests;
 	struct pinion_kept kept_requests;	/* behind receiver.expected */
 	struct pinion_errand *bringer;	/* errand of the thread that delivers packets, or NULL */
-	u32 answers_here;		/* packets of answers that it may send beyond its budget */
+	u32 answers_here;		/* packets of answers that it may send besides */
 	struct pinion_route answer_route;
 	struct work_struct work;	/* responds */
 	struct hrtimer pause;		/* queues @work: the socket may have room again */
@@ -181,7 +181,8 @@ void pinion_requester_forget(struct pinion_conn *conn);
 
 /*
  * responder.c: process waiting requests. @budget: how many packets, with those of answers, for a
- * stranger; how many steps for its own side. resp.lock is held, as below.
+ * stranger, who may also send conn->answers_here; how many steps for its own side. resp.lock is
+ * held, as below.
  */
 void pinion_responder_turn(struct pinion_conn *conn, int budget);
 /* Drop all requests and answers, and close the line. */

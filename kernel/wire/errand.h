@@ -21,12 +21,12 @@ struct pinion_errand_stop {
 };
 
 struct pinion_errand {
-	const struct pinion_qp *requester;	/* reliable, and its executor's errand; or NULL */
+	const struct pinion_qp *requester;	/* whose executor has it, if reliable; or NULL */
 	struct task_struct *who;	/* the sender, while it hands a packet to the network */
 	u32 count;
 	struct pinion_errand_stop stops[2];
 	bool large;			/* much was sent: leave it to the work item */
-	bool waits;			/* what comes back is all that its thread waits for */
+	bool waits;			/* only what comes back lets its thread go on */
 	bool lingers;			/* of a work item that looks for more packets afterwards */
 };
 
@@ -42,7 +42,7 @@ bool pinion_errand_take(struct pinion_wire *wire);
 
 /*
  * Was what arrives sent by the executor of a requester on this CPU, which goes on, and has it sent
- * much, be it the answer to its own READ? Called in softirq.
+ * much, also of answers to others? Called in softirq.
  */
 bool pinion_errand_is_stream(void);
 

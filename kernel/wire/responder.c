@@ -134,14 +134,15 @@ static bool responder_may_go_on(const struct pinion_conn *conn, int budget)
 }
 
 /*
- * A step was taken, of so many packets. Return: how much of the budget it costs. A stranger keeps
+ * A step was taken, of so many packets. Return: how much of @budget it costs. A stranger keeps
  * others waiting for what he delivers: so count packets for him.
  */
-static int responder_spend(struct pinion_conn *conn, u32 packets, bool answers)
+static int responder_spend(struct pinion_conn *conn, u32 packets, bool answers, int budget)
 {
 	if (answers && conn->answers_here) {
 		conn->answers_here -= min(packets, conn->answers_here);
-		return 0;
+		/* The rest of the answer is the work item's. */
+		return conn->answers_here || !conn->reading.active ? 0 : budget;
 	}
 	return conn->qp->resp.lock.visited ? packets : 1;
 }
@@ -168,7 +169,7 @@ void pinion_responder_turn(struct pinion_conn *conn, int budget)
 		}
 		packets = responder_go_on(conn);
 		goes_on = packets && !conn->has_unsaid;
-		budget -= responder_spend(conn, packets, answers);
+		budget -= responder_spend(conn, packets, answers, budget);
 		pinion_half_resched(half);
 	}
 	if (!conn->has_unsaid)
