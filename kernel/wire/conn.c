@@ -254,17 +254,10 @@ static bool conn_arrived_answer(struct pinion_qp *qp, struct sk_buff *skb,
 static bool conn_peer_waits(const struct pinion_qp *qp, const struct pinion_errand *errand)
 {
 	const struct pinion_qp *peer = errand ? errand->requester : NULL;
-	struct pinion_av back;
 
-	if (!peer || !errand->waits || !pinion_qp_is_connected(qp))
-		return false;
-	back = (struct pinion_av){
-		.sgid = peer->av.sgid,
-		.dgid = peer->av.dgid,
-		.vlan = peer->av.vlan,
-	};
-	return qp->attr.dest_qp_num == peer->ibqp.qp_num &&
-	       peer->attr.dest_qp_num == qp->ibqp.qp_num && pinion_conn_is_peer(qp, &back);
+	return peer && errand->waits && pinion_qp_is_connected(qp) &&
+	       qp->attr.dest_qp_num == peer->ibqp.qp_num &&
+	       peer->attr.dest_qp_num == qp->ibqp.qp_num && pinion_conn_is_peer(qp, &peer->av);
 }
 
 static bool conn_arrived_request(struct pinion_qp *qp, struct sk_buff *skb,

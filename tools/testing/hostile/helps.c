@@ -66,18 +66,18 @@ static int processors;
 static void stop_others(void)
 {
 	double limit = now() + patience(PATIENCE);
-	int n = sysconf(_SC_NPROCESSORS_ONLN), i;
+	int i;
 
-	processors = n;
-	hogs = mmap(NULL, n * sizeof(*hogs), PROT_READ | PROT_WRITE,
+	processors = sysconf(_SC_NPROCESSORS_ONLN);
+	hogs = mmap(NULL, processors * sizeof(*hogs), PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(hogs != MAP_FAILED);
 	stay_on(0);
-	for (i = 1; i < n; i++) {
+	for (i = 1; i < processors; i++) {
 		hogs[i] = (struct hog){ .cpu = i };
 		hogs[i].pid = spawn(occupy, &hogs[i]);
 	}
-	for (i = 1; i < n; i++) {
+	for (i = 1; i < processors; i++) {
 		while (!__atomic_load_n(&hogs[i].runs, __ATOMIC_ACQUIRE)) {
 			if (now() > limit)
 				FAIL("processor %d is left to others", i);
@@ -160,16 +160,21 @@ static bool writes_alone(void *unused)
 	return done == MESSAGES;
 }
 
+static void begin(const struct qp_cfg *cfg)
+{
+	need_root();
+	if (!dev.packets)
+		skip("no packets to peers on this host");
+	link_make(&link_, cfg);
+}
+
 /* Writes complete although no thread but the sender's may use a processor. */
 static void pk5_helps(void)
 {
 	struct qp_cfg cfg = { .wr = MESSAGES + DOORBELLS,
 			      .cqe = MESSAGES + DOORBELLS };
 
-	need_root();
-	if (!dev.packets)
-		skip("no packets to peers on this host");
-	link_make(&link_, &cfg);
+	begin(&cfg);
 	from = region_new(MESSAGES * EACH, 3, ALL_ACCESS);
 	to = region_new(MESSAGES * EACH, 5, ALL_ACCESS);
 	if (!one_of(3, "others had a processor", writes_alone, NULL))
@@ -223,10 +228,7 @@ static void pk10_reads(void)
 {
 	uint32_t length;
 
-	need_root();
-	if (!dev.packets)
-		skip("no packets to peers on this host");
-	link_make(&link_, NULL);
+	begin(NULL);
 	length = PACKETS * (128U << link_.a.cfg.mtu);
 	if (length <= 2 * AT_ONCE)
 		skip("at this MTU all of an answer is within the bound");
@@ -275,10 +277,7 @@ static void pk10_unmodified(void)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_UD };
 
-	need_root();
-	if (!dev.packets)
-		skip("no packets to peers on this host");
-	link_make(&link_, NULL);
+	begin(NULL);
 	link_make(&datagrams, &cfg);
 	end_make(&fresh, &cfg);
 	from = region_new(20000, 1, ALL_ACCESS);
