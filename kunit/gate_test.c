@@ -199,6 +199,17 @@ static void nobody_is_inside_a_closed_gate_or_sees_two_meanings(struct kunit *te
 
 /* ----------------------------------------------------------------- waiting */
 
+/* On a processor of its own, as who waits for a gate spins. The caller wakes it up. */
+static struct task_struct *start_on(struct kunit *test, unsigned int cpu, int (*function)(void *),
+				    void *arg, const char *name)
+{
+	struct task_struct *task = kthread_create(function, arg, "%s", name);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	kthread_bind(task, cpu);
+	return task;
+}
+
 struct waiting {
 	struct pinion_keys *keys;
 	u32 value;
@@ -226,11 +237,11 @@ static unsigned int expect_wait(struct kunit *test, u32 value, struct pinion_key
 	unsigned int refs;
 
 	init_completion(&w.done);
+	task = start_on(test, other_processor(test), waiter, &w, "pinion_waiter");
 	shut(gate);
-	task = kthread_run(waiter, &w, "pinion_waiter");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	wake_up_process(task);
 	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&w.done, msecs_to_jiffies(20)), 0);
-	KUNIT_EXPECT_TRUE(test, sleeps(task));
+	KUNIT_EXPECT_FALSE(test, gate_has_reader(gate));
 	refs = kref_read(&gate->ref);
 	unshut(gate);
 	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&w.done, msecs_to_jiffies(LIMIT_MS)), 0);
@@ -292,72 +303,16 @@ static int hog(void *arg)
 	return wait_for_stop();
 }
 
-static struct task_struct *start_on(struct kunit *test, unsigned int cpu, int (*function)(void *),
-				    void *arg, const char *name)
-{
-	struct task_struct *task = kthread_create(function, arg, "%s", name);
-
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	kthread_bind(task, cpu);
-	return task;
-}
-
-/*
- * After the gate opened, a waiter gets no CPU time. @drain, which waits for those inside the gate,
- * must not wait for it.
- */
-static void expect_no_wait_for_who_waited(struct kunit *test, void (*drain)(struct pinion_key *key))
-{
-	struct pinion_key *key = new_region(test, 0, 4096, 0);
-	unsigned int cpu = other_processor(test);
-	struct keys_test *t = test->priv;
-	struct waiting w = { .keys = &t->keys, .value = key->value };
-	struct task_struct *waits, *hogs;
-	bool over, waited;
-	struct hog h = {};
-
-	init_completion(&w.done);
-	waits = start_on(test, cpu, waiter, &w, "pinion_waiter");
-	hogs = start_on(test, cpu, hog, &h, "pinion_hog");
-	sched_set_fifo(hogs);
-	shut(key);
-	wake_up_process(waits);
-	KUNIT_EXPECT_TRUE(test, sleeps(waits));
-	wake_up_process(hogs);
-	while (!READ_ONCE(h.on))
-		usleep_range(100, 200);
-	unshut(key);
-	drain(key);
-	over = READ_ONCE(h.over);
-	waited = completion_done(&w.done);
-	KUNIT_EXPECT_FALSE(test, over);
-	KUNIT_EXPECT_FALSE(test, waited);
-	WRITE_ONCE(h.enough, true);
-	kthread_stop(hogs);
-	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&w.done, msecs_to_jiffies(LIMIT_MS)), 0);
-	kthread_stop(waits);
-}
-
 static void close_and_open(struct pinion_key *key)
 {
 	pinion_key_close(key);
 	pinion_key_open(key);
 }
 
-static void who_closes_does_not_wait_for_who_waited(struct kunit *test)
-{
-	expect_no_wait_for_who_waited(test, close_and_open);
-}
-
 /* As the notifier of an on-demand region does, so in munmap() and madvise(). */
 static void sync_with_key(struct pinion_key *key)
 {
 	pinion_gate_sync(&key->gate);
-}
-
-static void who_syncs_does_not_wait_for_who_waited(struct kunit *test)
-{
-	expect_no_wait_for_who_waited(test, sync_with_key);
 }
 
 struct inside {
@@ -538,16 +493,20 @@ static int latecomer(void *arg)
  */
 static void expect_too_late(struct kunit *test, struct renaming *r, struct pinion_key *key)
 {
+	unsigned long limit = jiffies + msecs_to_jiffies(LIMIT_MS);
+	unsigned int refs = kref_read(&key->ref);
 	struct keys_test *t = test->priv;
 	struct task_struct *task;
 
 	r->keys = &t->keys;
 	r->pd = &t->pd;
 	init_completion(&r->done);
+	task = start_on(test, other_processor(test), latecomer, r, "pinion_latecomer");
 	shut(key);
-	task = kthread_run(latecomer, r, "pinion_latecomer");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	KUNIT_EXPECT_TRUE(test, sleeps(task));
+	wake_up_process(task);
+	while (kref_read(&key->ref) == refs && time_before(jiffies, limit))
+		usleep_range(500, 1000);
+	KUNIT_EXPECT_GT(test, kref_read(&key->ref), refs);
 	WRITE_ONCE(key->value, key->value ^ 1);
 	unshut(key);
 	wait_for_completion(&r->done);
@@ -581,8 +540,6 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_wait_ends_when_the_gate_opens),
 	KUNIT_CASE(a_wait_for_a_window_is_for_its_region_too),
 	KUNIT_CASE(a_wait_for_no_key_is_no_wait),
-	KUNIT_CASE(who_closes_does_not_wait_for_who_waited),
-	KUNIT_CASE(who_syncs_does_not_wait_for_who_waited),
 	KUNIT_CASE(who_closes_does_not_wait_for_others_than_those_inside),
 	KUNIT_CASE(who_syncs_does_not_wait_for_others_than_those_inside),
 	KUNIT_CASE(who_is_refused_anyway_neither_closes_a_gate_nor_waits_at_one),

@@ -166,16 +166,21 @@ static inline bool gate_is_closed_now(const struct pinion_key *key)
 	return test_bit(PINION_GATE_CLOSED, &key->gate.state);
 }
 
-/* Is the gate open, with no reader inside? */
-static inline bool gate_is_free(const struct pinion_key *key)
+static inline bool gate_has_reader(const struct pinion_key *key)
 {
 	int cpu, slot;
 
 	for_each_possible_cpu(cpu)
 		for (slot = 0; slot < PINION_GATE_DEPTH; slot++)
 			if (READ_ONCE(per_cpu(pinion_gate_slots, cpu).inside[slot]) == &key->gate)
-				return false;
-	return !gate_is_closed_now(key);
+				return true;
+	return false;
+}
+
+/* Is the gate open, with no reader inside? */
+static inline bool gate_is_free(const struct pinion_key *key)
+{
+	return !gate_has_reader(key) && !gate_is_closed_now(key);
 }
 
 /* Closes the gate as if the closer had been preempted; no code of ours does this. */
@@ -187,7 +192,7 @@ static inline void shut(struct pinion_key *key)
 
 static inline void unshut(struct pinion_key *key)
 {
-	clear_and_wake_up_bit(PINION_GATE_CLOSED, &key->gate.state);
+	clear_bit_unlock(PINION_GATE_CLOSED, &key->gate.state);
 }
 
 #endif

@@ -77,16 +77,6 @@ static inline unsigned int other_processor(struct kunit *test)
 	return cpumask_next(mine, cpu_online_mask);
 }
 
-/* Waits until the task sleeps uninterruptibly. */
-static inline bool sleeps(struct task_struct *task)
-{
-	unsigned long limit = jiffies + msecs_to_jiffies(LIMIT_MS);
-
-	while (READ_ONCE(task->__state) != TASK_UNINTERRUPTIBLE && time_before(jiffies, limit))
-		usleep_range(500, 1000);
-	return READ_ONCE(task->__state) == TASK_UNINTERRUPTIBLE;
-}
-
 /* Keeps the thread until kthread_stop(). */
 static inline int wait_for_stop(void)
 {

@@ -20,25 +20,17 @@
  * through the scheduler since its reader left, which is a full barrier; together with the
  * smp_mb() at the end of gate_drain() it replaces B.
  *
- * PREEMPT_RT: nothing here or inside is a sleeping lock but the wait queue, which is woken with
- * preemption on. The latency is that of copying one stretch. On one CPU nobody ever finds a gate
- * closed or a slot in use, since neither writers nor readers are preempted.
+ * PREEMPT_RT: nothing here or inside is a sleeping lock. The latency is that of copying one
+ * stretch. On one CPU nobody ever finds a gate closed or a slot in use, since neither writers nor
+ * readers are preempted.
  */
 #include <linux/bitops.h>
 #include <linux/cpumask.h>
 #include <linux/kernel.h>
 #include <linux/preempt.h>
 #include <linux/processor.h>
-#include <linux/wait_bit.h>
 
 #include "gate.h"
-
-/*
- * Spin before sleeping: most gates are open again before a task could sleep and be woken. A pause
- * of x86 takes 15 to 45 ns, depending on the processor, so this is 3 to 9 us; to sleep and be
- * woken takes no less.
- */
-#define SPINS	200
 
 DEFINE_PER_CPU(struct pinion_gate_slots, pinion_gate_slots);
 
@@ -120,20 +112,18 @@ int pinion_gate_enter_wait(struct pinion_gate *gate)
 }
 
 /*
- * Not killable: the gate is closed only while a writer changes a few words and while readers copy
- * one stretch, and none of them can be preempted.
+ * As for a spinlock: the gate is closed only while a writer changes a few words and while readers
+ * copy one stretch, and none of them can be preempted.
  */
 void pinion_gate_wait(struct pinion_gate *gate)
 {
-	int i;
-
-	might_sleep();
+	/* In a softirq it might have interrupted the task that has closed the gate. */
+	WARN_ON_ONCE(!in_task());
 	/* Tell lockdep: a deadlock if we hold a lock that a task takes while the gate is closed. */
 	lock_acquire_shared(&gate->dep_map, 0, 0, NULL, _RET_IP_);
 	lock_release(&gate->dep_map, _RET_IP_);
-	for (i = 0; i < SPINS && gate_is_closed(gate); i++)
+	while (gate_is_closed(gate))
 		cpu_relax();
-	wait_on_bit(&gate->state, PINION_GATE_CLOSED, TASK_UNINTERRUPTIBLE);
 }
 
 /* ------------------------------------------------------------------ outside */
@@ -174,7 +164,6 @@ static void gate_drain(const struct pinion_gate *gate)
 
 void pinion_gate_close(struct pinion_gate *gate)
 {
-	might_sleep();
 	for (;;) {
 		/* All readers wait for the owner of a closed gate, so it must not be preempted. */
 		preempt_disable();
@@ -190,20 +179,8 @@ void pinion_gate_close(struct pinion_gate *gate)
 void pinion_gate_open(struct pinion_gate *gate)
 {
 	lock_release(&gate->dep_map, _RET_IP_);
-	/*
-	 * C. As soon as the bit is clear another task may close the gate for good and free it, so
-	 * only its address is used after that. Waiters are woken before preemption is on again,
-	 * so that they do not wait for us to be scheduled. With PREEMPT_RT a wait queue is a
-	 * sleeping lock, which cannot be taken here; priority inheritance serves there instead.
-	 */
-	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
-		clear_bit_unlock(PINION_GATE_CLOSED, &gate->state);
-		preempt_enable();
-		smp_mb__after_atomic(); /* clear the bit before wake_up_bit() looks for waiters */
-		wake_up_bit(&gate->state, PINION_GATE_CLOSED);
-		return;
-	}
-	clear_and_wake_up_bit(PINION_GATE_CLOSED, &gate->state);
+	/* C. Once the bit is clear another task may close the gate for good, and free it. */
+	clear_bit_unlock(PINION_GATE_CLOSED, &gate->state);
 	preempt_enable();
 }
 

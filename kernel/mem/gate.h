@@ -12,11 +12,11 @@
  *	enter	slot = gate; barrier; closed? then slot = NULL, and refused
  *	leave	slot = NULL
  *	close	closed = 1; barrier; until no CPU's slot names the gate
- *	open	closed = 0; wake
+ *	open	closed = 0
  *	sync	barrier; until each slot that names the gate was left once
  *
  * The writer, too, runs with preemption off from close to open. So a task that finds the gate
- * closed waits for a few stores and for the readers inside, but never for a preempted task.
+ * closed spins, for a few stores and for the readers inside, but never for a preempted task.
  * Waiters own nothing: if open handed the gate to one of them, the next writer would have to
  * wait until that one is scheduled.
  *
@@ -36,7 +36,7 @@
 #include <linux/types.h>
 
 struct pinion_gate {
-	unsigned long state;		/* PINION_GATE_CLOSED; for wait_on_bit() */
+	unsigned long state;		/* PINION_GATE_CLOSED */
 #ifdef CONFIG_LOCKDEP
 	struct lockdep_map dep_map;
 #endif
@@ -79,12 +79,12 @@ void pinion_gate_leave(int slot);
 /* The same, but waits until the gate is open. Task context, inside no other gate; cannot fail. */
 int pinion_gate_enter_wait(struct pinion_gate *gate);
 
-/* Sleeps until the gate was open once; it may be closed again on return. Inside no gate. */
+/* Spins until the gate was open once; it may be closed again on return. Inside no gate. */
 void pinion_gate_wait(struct pinion_gate *gate);
 
 /*
  * On return no reader is inside, none can enter until pinion_gate_open(), preemption is off, and
- * the readers' stores are visible. May sleep before that. Call it inside no gate.
+ * the readers' stores are visible. In task context, inside no gate.
  */
 void pinion_gate_close(struct pinion_gate *gate);
 void pinion_gate_open(struct pinion_gate *gate);

@@ -114,7 +114,7 @@ struct pinion_key *pinion_key_get(struct pinion_keys *keys, u32 value);
 /* Find by the index alone, for a caller that is about to set a new tag. */
 struct pinion_key *pinion_key_get_any_tag(struct pinion_keys *keys, u32 value);
 
-/* Wait until nobody is inside; may sleep. Preemption is off until pinion_key_open(). */
+/* Wait until nobody is inside. Preemption is off until pinion_key_open(). */
 static inline void pinion_key_close(struct pinion_key *key)
 {
 	pinion_gate_close(&key->gate);
@@ -208,14 +208,14 @@ enum pinion_syndrome pinion_key_enter(struct pinion_keys *keys, const struct pin
 				      struct pinion_pass *pass);
 void pinion_key_leave(struct pinion_pass *pass);
 
-/* Sleep until the gate of key @value (pass.closed) was open, or the key is gone; in no gate. */
+/* Spin until the gate of key @value (pass.closed) was open, or the key is gone; in no gate. */
 void pinion_key_wait(struct pinion_keys *keys, u32 value);
 
-/* Enter and wait if necessary. Sleeps; no gate is held. Return: 0 or a syndrome. */
+/* Enter and wait if necessary; no gate is held. Return: 0 or a syndrome. */
 enum pinion_syndrome pinion_key_enter_wait(struct pinion_keys *keys, const struct pinion_want *want,
 					   struct pinion_pass *pass);
 
-/* Check @want without staying inside. Return: 0 or a syndrome. Sleeps; no gate is held. */
+/* Check @want without staying inside; no gate is held. Return: 0 or a syndrome. */
 enum pinion_syndrome pinion_key_ask(struct pinion_keys *keys, const struct pinion_want *want);
 
 /*

@@ -58,7 +58,7 @@ void pinion_cursor_seek(struct pinion_cursor *cursor, u64 offset);
 /*
  * Check all keys of the list in advance, without entering their gates: a key may change afterwards,
  * and pinion_cursor_enter() checks again. Return: 0, or the syndrome, which is in cursor->syndrome,
- * too. May sleep; @cursor must not be inside.
+ * too. @cursor must not be inside.
  */
 enum pinion_syndrome pinion_cursor_check(struct pinion_cursor *cursor);
 
@@ -71,7 +71,7 @@ enum pinion_syndrome pinion_cursor_check(struct pinion_cursor *cursor);
  */
 enum pinion_syndrome pinion_cursor_enter(struct pinion_cursor *cursor, u64 need);
 void pinion_cursor_leave(struct pinion_cursor *cursor);
-/* Sleep until the gate that was closed is open. No gate may be held. */
+/* Spin until the gate that was closed is open. No gate may be held. */
 void pinion_cursor_wait(struct pinion_cursor *cursor);
 
 /*

@@ -167,8 +167,9 @@ enum pinion_moved pinion_move(struct pinion_node *node, struct pinion_cursor *to
 {
 	enum pinion_moved moved;
 
-	while ((moved = pinion_move_stretch(node, to, from, left, missing)) == PINION_MOVE_ON)
-		cond_resched();
+	do
+		moved = pinion_move_stretch(node, to, from, left, missing);
+	while (moved == PINION_MOVE_ON);
 	return moved;
 }
 

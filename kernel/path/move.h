@@ -19,7 +19,7 @@ enum pinion_moved {
 /*
  * Copy *@left bytes from @from to @to, each from its current position; both advance, and *@left is
  * what was not copied. If a page is missing, *@missing holds a reference to its pager; call again
- * when the page is there. On return no gate is held. Sleeps, but does not wait for pages.
+ * when the page is there. On return no gate is held. Does not sleep.
  */
 enum pinion_moved pinion_move(struct pinion_node *node, struct pinion_cursor *to,
 			      struct pinion_cursor *from, u64 *left,
