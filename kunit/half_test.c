@@ -80,7 +80,6 @@ static int stranger(void *arg)
 				atomic_inc(&t->gave_way);
 				break;
 			}
-			cond_resched();
 		}
 		go_out(t);
 		pinion_half_leave(&t->half);

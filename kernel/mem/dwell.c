@@ -23,7 +23,7 @@
 static u32 dwell_us[PINION_DWELL_NUM_PLACES];
 static atomic_t dwellers;
 
-/* Busy-waits inside gates, where preemption is off; sleeps elsewhere. */
+/* Busy-waits where preemption is off, inside gates and in a visit; sleeps elsewhere. */
 void pinion_dwell(enum pinion_dwell_at place)
 {
 	u32 us = min(READ_ONCE(dwell_us[place]), MOST_US);
@@ -31,7 +31,7 @@ void pinion_dwell(enum pinion_dwell_at place)
 	if (likely(!us))
 		return;
 	atomic_inc(&dwellers);
-	if (place != PINION_DWELL_COPY && place != PINION_DWELL_CHILD) {
+	if (place == PINION_DWELL_REAP || place == PINION_DWELL_OWNER) {
 		fsleep(us);
 	} else {
 		mdelay(us / USEC_PER_MSEC);

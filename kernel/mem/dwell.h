@@ -10,7 +10,7 @@
 enum pinion_dwell_at {
 	PINION_DWELL_COPY,	/* inside the gates of a copy, with its addresses translated */
 	PINION_DWELL_CHILD,	/* inside a gate, a child of an implicit region was found */
-	PINION_DWELL_PEER,	/* a reference to a peer's queue pair is held; may sleep */
+	PINION_DWELL_PEER,	/* a peer's queue pair is visited */
 	PINION_DWELL_REAP,	/* children that may be empty are still found; may sleep */
 	PINION_DWELL_OWNER,	/* in query_qp, with both locks of a queue pair held; may sleep */
 	PINION_DWELL_NUM_PLACES

@@ -112,7 +112,7 @@ void pinion_qp_wake(struct pinion_qp *qp)
 	queue_work(qp->wq, &qp->sq.work);
 }
 
-/* The ring or the completion queue cannot be used any more. */
+/* The ring or the completion queue cannot be used any more. Not by a stranger, as it waits. */
 static void sq_break_fatally(struct pinion_qp *qp)
 {
 	pinion_qp_enter_error(qp, IB_QPS_ERR);
@@ -135,7 +135,11 @@ static void sq_retire(struct pinion_qp *qp, enum ib_wc_status status, enum pinio
 	/* stream.c reads it without the lock. */
 	WRITE_ONCE(sq->head, sq->head + 1);
 	pinion_ring_publish(&sq->ring, sq->head);
-	if (!pinion_complete_send(qp, request, status, syndrome) && qp->state != IB_QPS_ERR)
+	if (pinion_complete_send(qp, request, status, syndrome) || qp->state == IB_QPS_ERR)
+		return;
+	if (sq->exec.visited)
+		queue_work(qp->wq, &sq->work);
+	else
 		sq_break_fatally(qp);
 }
 
@@ -254,12 +258,15 @@ static enum pinion_step sq_await_page(struct pinion_qp *qp, enum pinion_awaits w
 /*
  * Allocate sq.fault when it is first needed. False: no memory now; its own side tries again later.
  */
-static bool sq_have_fault(struct pinion_sq *sq)
+static bool sq_have_fault(struct pinion_qp *qp)
 {
+	struct pinion_sq *sq = &qp->sq;
 	gfp_t gfp = sq->exec.visited ? pinion_half_gfp(&sq->exec) : GFP_KERNEL_ACCOUNT;
 
-	if (!sq->fault)
-		sq->fault = pinion_fault_alloc(gfp);
+	if (sq->fault)
+		return true;
+	pinion_peer_leave(qp);
+	sq->fault = pinion_fault_alloc(gfp);
 	return sq->fault;
 }
 
@@ -269,7 +276,7 @@ static bool sq_have_fault(struct pinion_sq *sq)
  */
 enum pinion_step pinion_sq_bring_own(struct pinion_qp *qp, struct pinion_missing *missing)
 {
-	sq_have_fault(&qp->sq);
+	sq_have_fault(qp);
 	return sq_await_page(qp, PINION_AWAITS_OWN,
 			     pinion_fault_start(qp->sq.fault, qp->faulter, missing, 0));
 }
@@ -277,7 +284,7 @@ enum pinion_step pinion_sq_bring_own(struct pinion_qp *qp, struct pinion_missing
 static enum pinion_step sq_await_peer(struct pinion_qp *qp, const struct pinion_msg *msg)
 {
 	if (!msg->fault)
-		return sq_have_fault(&qp->sq) ? PINION_STEP_AGAIN : pinion_sq_try_later(qp);
+		return sq_have_fault(qp) ? PINION_STEP_AGAIN : pinion_sq_try_later(qp);
 	return sq_await_page(qp, PINION_AWAITS_PEER, msg->asked);
 }
 
@@ -467,8 +474,10 @@ static enum pinion_step sq_step(struct pinion_qp *qp)
 		return step;
 	if (!sq_page_came(qp, request, &step))
 		return step;
-	return request->op->traits & PINION_OP_IS_LOCAL ? pinion_local_perform(qp, request) :
-							  sq_send(qp, request);
+	if (!(request->op->traits & PINION_OP_IS_LOCAL))
+		return sq_send(qp, request);
+	pinion_peer_leave(qp);
+	return pinion_local_perform(qp, request);
 }
 
 /* One step of the queue, unless it still waits. */
@@ -560,10 +569,10 @@ void pinion_sq_run(struct pinion_qp *qp)
 			sq_flush_one(qp);
 		else if (!sq_may_start(qp) || sq_perform_one(qp, tail) == PINION_STEP_PARKED)
 			break;
-		/* Do not keep the peer while others run: to destroy it is to wait for us. */
-		if (need_resched())
+		if (need_resched()) {
 			pinion_peer_leave(qp);
-		cond_resched();
+			cond_resched();
+		}
 		if (sq->head != tail && sq_turn_is_over(sq, end)) {
 			queue_work(qp->wq, &sq->work);
 			break;

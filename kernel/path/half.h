@@ -5,9 +5,9 @@
  * Its own side (system calls and work items of the process or kernel consumer that the queue pair
  * belongs to) waits for it. Strangers (executors of peers, and threads that deliver packets) only
  * try. If that fails, they leave the work to the half's own side, or try again later. While a
- * stranger owns it he does not sleep, and does not let others run: he allocates only what is there
- * at once, waits for no other half, and leaves the rest to the half's own side. So no thread waits
- * for a stranger's thread that is not scheduled.
+ * stranger owns it he does not sleep, and is not preempted (visit.h): he allocates only what is
+ * there at once, waits for no other half, and leaves the rest to the half's own side. So no thread
+ * waits for a stranger's thread that is not scheduled.
  *
  * A thread that will change the half, or end it, marks it as wanted. The owner checks that between
  * requests, packets and stretches of payload, and releases the half; then strangers do not get it
@@ -23,6 +23,8 @@
 #include <linux/gfp.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
+
+#include "visit.h"
 
 struct pinion_half {
 	struct mutex lock;		/* held by the owner */
@@ -81,13 +83,16 @@ static inline void pinion_half_release(struct pinion_half *half)
 }
 
 /*
- * For strangers, until pinion_half_leave(). Return: as pinion_half_try(). The caller must then
- * leave its work where the half's own side finds it, or try again.
+ * For strangers: a visit until pinion_half_leave(). Return: as pinion_half_try(). The caller must
+ * then leave its work where the half's own side finds it, or try again.
  */
 static inline bool pinion_half_visit(struct pinion_half *half)
 {
-	if (!pinion_half_try(half))
+	pinion_visit_begin();
+	if (!pinion_half_try(half)) {
+		pinion_visit_end();
 		return false;
+	}
 	half->visited = true;
 	return true;
 }
@@ -96,6 +101,7 @@ static inline void pinion_half_leave(struct pinion_half *half)
 {
 	half->visited = false;
 	pinion_half_release(half);
+	pinion_visit_end();
 }
 
 /*

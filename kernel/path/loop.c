@@ -126,7 +126,7 @@ void pinion_loop_deliver_to_members(struct pinion_qp *qp, struct pinion_msg *msg
 		for (i = 0; i < count; i++) {
 			if (loop_deliver(members[i], msg) != PINION_ACK)
 				pinion_stat_inc(members[i], ud_drops);
-			pinion_qp_put(members[i]);
+			pinion_qp_leave(members[i]);
 		}
 	} while (count == ARRAY_SIZE(members));
 }
@@ -175,14 +175,16 @@ static enum pinion_verdict loop_start(struct pinion_qp *qp, struct pinion_msg *m
 	}
 	if (qp->service == PINION_SVC_UD && msg->dst_qpn == PINION_MULTICAST_QPN)
 		return loop_deliver_to_group(qp, msg);
-	peer = keep ? pinion_peer_keep(qp) : pinion_peer_get(qp->node, msg->av, msg->dst_qpn);
+	peer = keep ? pinion_peer_keep(qp) : pinion_peer_visit(qp->node, msg->av, msg->dst_qpn);
 	if (!peer) {
 		pinion_stat_inc(qp, no_peer);
 		return PINION_SILENCE;
 	}
 	verdict = loop_deliver(peer, msg);
 	if (!keep)
-		pinion_qp_put(peer);
+		pinion_qp_leave(peer);
+	else if (verdict != PINION_ACK)
+		pinion_peer_leave(qp);
 	return verdict;
 }
 

@@ -238,6 +238,7 @@ u32 pinion_mcast_members(const struct pinion_mcast_reach *reach, struct pinion_m
 		walk->seen = m->number;
 		if (!group_hears(m, reach))
 			continue;
+		pinion_visit_begin();
 		pinion_users_get(&m->qp->finders);
 		found[count++] = m->qp;
 	}

@@ -35,9 +35,9 @@ struct pinion_mcast_walk {
 };
 
 /*
- * Find the next members, and take a reference to each (pinion_qp_put()). Return: how many; fewer
- * than @max means that there are no more. A queue pair that joins after the walk has begun is not
- * found.
+ * Find the next members, as pinion_qp_visit() does; leave each (pinion_qp_leave()). Return: how
+ * many; fewer than @max means that there are no more. A queue pair that joins after the walk has
+ * begun is not found.
  */
 u32 pinion_mcast_members(const struct pinion_mcast_reach *reach, struct pinion_mcast_walk *walk,
 			 struct pinion_qp **found, u32 max);

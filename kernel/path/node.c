@@ -76,16 +76,25 @@ u64 pinion_node_count(struct pinion_node *node, enum pinion_stat stat)
 	return pinion_stat_read(node->stats, stat) + pinion_tallies_read(&node->tallies, stat);
 }
 
-struct pinion_qp *pinion_qp_get(struct pinion_node *node, u32 qpn)
+struct pinion_qp *pinion_qp_visit(struct pinion_node *node, u32 qpn)
 {
 	struct pinion_qp *qp;
 
+	pinion_visit_begin();
 	xa_lock(&node->qps);
 	qp = xa_load(&node->qps, qpn);
 	if (qp)
 		pinion_users_get(&qp->finders);
 	xa_unlock(&node->qps);
+	if (!qp)
+		pinion_visit_end();
 	return qp;
+}
+
+void pinion_qp_leave(struct pinion_qp *qp)
+{
+	pinion_qp_put(qp);
+	pinion_visit_end();
 }
 
 void pinion_qp_put(struct pinion_qp *qp)

@@ -84,6 +84,7 @@ int pinion_node_add_qp(struct pinion_node *node, struct pinion_qp *qp, bool gsi)
 void pinion_node_del_qp(struct pinion_node *node, struct pinion_qp *qp);
 /* The first queue pair from number *@qpn on, with a reference, and in *@qpn its number; or NULL. */
 struct pinion_qp *pinion_node_next_qp(struct pinion_node *node, unsigned long *qpn);
+void pinion_qp_put(struct pinion_qp *qp);
 
 int pinion_node_add_srq(struct pinion_node *node, struct pinion_srq *srq);
 void pinion_node_del_srq(struct pinion_node *node, struct pinion_srq *srq);
@@ -96,11 +97,12 @@ int pinion_node_copy_av(struct pinion_node *node, u32 number, struct ib_pd *pd,
 			struct pinion_av *av);
 
 /*
- * Find QP @qpn of @node and take a reference; NULL if there is none. @node must not be freed
- * meanwhile: the caller is in an RCU read-side section, or holds something of the node's.
+ * Find QP @qpn of @node. A reference, and a visit (visit.h), last until pinion_qp_leave(). NULL,
+ * and no visit, if there is none. @node must not be freed meanwhile: the caller is in an RCU
+ * read-side section, or holds something of the node's.
  */
-struct pinion_qp *pinion_qp_get(struct pinion_node *node, u32 qpn);
-void pinion_qp_put(struct pinion_qp *qp);
+struct pinion_qp *pinion_qp_visit(struct pinion_node *node, u32 qpn);
+void pinion_qp_leave(struct pinion_qp *qp);
 
 struct pinion_srq *pinion_srq_get(struct pinion_node *node, u32 srqn);
 void pinion_srq_put(struct pinion_srq *srq);

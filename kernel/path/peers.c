@@ -146,8 +146,8 @@ static struct pinion_node *peer_nearest(const struct pinion_node *from, const st
 	return found;
 }
 
-struct pinion_qp *pinion_peer_get(struct pinion_node *from, const struct pinion_av *av,
-				  u32 qpn)
+struct pinion_qp *pinion_peer_visit(struct pinion_node *from, const struct pinion_av *av,
+				    u32 qpn)
 {
 	struct pinion_qp *qp = NULL;
 	struct pinion_node *node;
@@ -157,7 +157,7 @@ struct pinion_qp *pinion_peer_get(struct pinion_node *from, const struct pinion_
 	rcu_read_lock();
 	node = peer_nearest(from, av);
 	if (node)
-		qp = pinion_qp_get(node, qpn);
+		qp = pinion_qp_visit(node, qpn);
 	rcu_read_unlock();
 	return qp;
 }
@@ -180,14 +180,14 @@ struct pinion_qp *pinion_peer_keep(struct pinion_qp *qp)
 	if (sq->peer && peer_is_there(qp, sq->peer))
 		return sq->peer;
 	pinion_peer_leave(qp);
-	sq->peer = pinion_peer_get(qp->node, &qp->av, qp->attr.dest_qp_num);
+	sq->peer = pinion_peer_visit(qp->node, &qp->av, qp->attr.dest_qp_num);
 	return sq->peer;
 }
 
 void pinion_peer_leave(struct pinion_qp *qp)
 {
 	if (qp->sq.peer)
-		pinion_qp_put(qp->sq.peer);
+		pinion_qp_leave(qp->sq.peer);
 	qp->sq.peer = NULL;
 }
 

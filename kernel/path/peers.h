@@ -47,13 +47,13 @@ struct pinion_endpoint *pinion_peers_add(struct pinion_node *node, const union i
  */
 void pinion_peers_del(struct pinion_endpoint *endpoint);
 
-/* The QP @qpn of the node that @av leads to from @from, with a reference; or NULL. */
-struct pinion_qp *pinion_peer_get(struct pinion_node *from, const struct pinion_av *av,
-				  u32 qpn);
+/* Visit QP @qpn of the node that @av leads to from @from, as pinion_qp_visit() does. */
+struct pinion_qp *pinion_peer_visit(struct pinion_node *from, const struct pinion_av *av,
+				    u32 qpn);
 
 /*
- * The peer of @qp, which is connected, or NULL. It stays referenced until pinion_peer_leave(), so
- * that the next messages need not look for it. @qp->sq.exec is held.
+ * The peer of @qp, which is connected, or NULL. The visit lasts until pinion_peer_leave(), so that
+ * the next messages need not look for it. @qp->sq.exec is held.
  */
 struct pinion_qp *pinion_peer_keep(struct pinion_qp *qp);
 void pinion_peer_leave(struct pinion_qp *qp);

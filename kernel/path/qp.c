@@ -170,6 +170,7 @@ static void qp_enter_error_locked(struct pinion_qp *qp, enum ib_qp_state state)
 void pinion_qp_enter_error(struct pinion_qp *qp, enum ib_qp_state state)
 {
 	pinion_half_assert(&qp->sq.exec);
+	pinion_peer_leave(qp);
 	pinion_half_interrupt(&qp->resp.lock);
 	qp_enter_error_locked(qp, state);
 	pinion_half_release(&qp->resp.lock);

@@ -101,7 +101,7 @@ struct sk_buff *pinion_wire_cut_out(const struct sk_buff *skb, u32 i, u32 packet
 	struct sk_buff *cut;
 
 	bytes = wire_bytes_of(skb, i + packets - 1, &last) + last - from;
-	cut = alloc_skb(headers + bytes, GFP_NOIO | __GFP_NOWARN);
+	cut = alloc_skb(headers + bytes, GFP_NOWAIT | __GFP_NOWARN);
 	if (!cut)
 		return NULL;
 	skb_put_data(cut, skb_network_header(skb), headers);

@@ -8,8 +8,7 @@
  * ICRC is computed before the queue pair is found; for a group it always is.
  *
  * Process context. The caller holds wire.turn, so that packets stay in order, but for one who has
- * waited too long for it; queue pairs are found under RCU, and referred to while packets are
- * delivered.
+ * waited too long for it; queue pairs are found under RCU, and visited while packets are delivered.
  */
 #include "../path/mcast.h"
 #include "../path/respond.h"
@@ -29,7 +28,7 @@
 struct wire_target {
 	struct pinion_packet packet;	/* the first */
 	const struct pinion_av *av;
-	struct pinion_qp *qp;		/* with a reference; or NULL: the members of a group */
+	struct pinion_qp *qp;		/* visited; or NULL: the members of a group */
 	struct pinion_mcast_reach reach;
 };
 
@@ -44,7 +43,7 @@ static bool wire_is_datagram(const struct pinion_packet *packet)
 	return (packet->opcode & PINION_TRANSPORT_MASK) == PINION_TRANSPORT_UD;
 }
 
-/* A member of the group that @skb is for, with a reference; or NULL. */
+/* Visit a member of the group that @skb is for; or NULL. */
 static struct pinion_qp *wire_any_member(const struct sk_buff *skb, const struct pinion_av *av)
 {
 	const struct pinion_mcast_reach reach = {
@@ -69,7 +68,7 @@ static void wire_count_for_group(const struct sk_buff *skb, const struct pinion_
 	if (!member)
 		return;
 	pinion_stat_add_to(member->node, reason, packets);
-	pinion_qp_put(member);
+	pinion_qp_leave(member);
 }
 
 /* Count packets that are dropped, for the device with their destination address. */
@@ -99,8 +98,8 @@ void pinion_wire_drop_malformed(struct sk_buff *skb)
 }
 
 /*
- * Find the queue pair for @packet and those that go along, @packets of @skb in all, and take a
- * reference. Their ICRCs are computed later: who sends to no queue pair costs one look-up.
+ * Find the queue pair for @packet and those that go along, @packets of @skb in all, and visit it.
+ * Their ICRCs are computed later: who sends to no queue pair costs one look-up.
  */
 static struct pinion_qp *wire_find_qp(const struct sk_buff *skb, const struct pinion_av *av,
 				      const struct pinion_packet *packet, u32 packets)
@@ -111,7 +110,7 @@ static struct pinion_qp *wire_find_qp(const struct sk_buff *skb, const struct pi
 	rcu_read_lock();
 	node = pinion_peers_own(pinion_wire_cb_of(skb)->net, av);
 	if (node && wire_is_served(packet))
-		qp = pinion_qp_get(node, packet->qpn);
+		qp = pinion_qp_visit(node, packet->qpn);
 	if (node && !qp)
 		pinion_stat_add(node, rx_no_queue, packets);
 	rcu_read_unlock();
@@ -210,7 +209,7 @@ static bool wire_is_delivered(const struct sk_buff *skb, const struct pinion_av 
 static void wire_deliver_to_member(const struct wire_target *target, struct pinion_qp *qp,
 				   struct sk_buff *skb, struct pinion_errand *errand, bool at_once)
 {
-	struct sk_buff *copy = skb_clone(skb, GFP_NOIO | __GFP_NOWARN);
+	struct sk_buff *copy = skb_clone(skb, GFP_NOWAIT | __GFP_NOWARN);
 
 	if (!copy)
 		pinion_stat_add(qp, rx_overruns, pinion_wire_packets(skb));
@@ -253,7 +252,7 @@ static void wire_deliver_to_group(const struct wire_target *target, struct sk_bu
 		for (i = 0; i < count; i++) {
 			wire_deliver_to_member(target, members[i], skb, errand, left);
 			left -= !!left;
-			pinion_qp_put(members[i]);
+			pinion_qp_leave(members[i]);
 		}
 		cond_resched();
 	} while (count == ARRAY_SIZE(members));
@@ -300,7 +299,7 @@ static void wire_count_damaged(const struct wire_target *target)
 		pinion_stat_inc(target->qp->node, rx_icrc_encapsulated);
 	} else if (pinion_mcast_members(&target->reach, &walk, &member, 1)) {
 		pinion_stat_inc(member->node, rx_icrc_encapsulated);
-		pinion_qp_put(member);
+		pinion_qp_leave(member);
 	}
 }
 
@@ -320,7 +319,6 @@ static bool wire_receive_run(const struct wire_target *target, struct sk_buff *s
 		if (i < end)
 			wire_count_damaged(target);
 		i++;
-		cond_resched();
 	}
 	return taken;
 }
@@ -349,7 +347,7 @@ static bool wire_receive_next(struct sk_buff *skb, u32 i, u32 *end, const struct
 	if (!target.qp)
 		return false;
 	taken = wire_receive_run(&target, skb, i, *end, errand);
-	pinion_qp_put(target.qp);
+	pinion_qp_leave(target.qp);
 	return taken;
 }
 
@@ -362,7 +360,7 @@ static bool wire_has_receiver(const struct sk_buff *skb, const struct pinion_av 
 	if (pinion_mcast_is_group(&av->dgid)) {
 		member = wire_any_member(skb, av);
 		if (member)
-			pinion_qp_put(member);
+			pinion_qp_leave(member);
 		return member;
 	}
 	rcu_read_lock();

@@ -2,7 +2,7 @@
 /*
  * A thread is kept from its processor while it processes packets (item PK6), or while it makes what
  * its user sends by (PK7). Others in its namespace do not wait until it runs again; nor does who
- * receives its packets (PK8).
+ * receives its packets (PK8), or its messages without packets (PK11, PK12).
  */
 #define _GNU_SOURCE
 #include <limits.h>
@@ -10,12 +10,12 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "link.h"
@@ -24,7 +24,9 @@
  * Rounds in which the thread is kept away. It is where it matters in some of them. A slow machine has
  * fewer, in each of which the thread is longer where it matters.
  */
-enum { ROUNDS = 60, ROUNDS_IF_SLOW = 20, EACH = 8, NOBODY = 65534 };
+enum { ROUNDS = 60, ROUNDS_IF_SLOW = 20, NOBODY = 65534 };
+/* Bytes of a message by packets, of one without, and of a datagram; datagrams posted at once. */
+enum { EACH = 8, EACH_LONG = 4 << 20, EACH_DATAGRAM = 1024, DATAGRAMS = 64 };
 /*
  * How long others may wait, in seconds. The thread waits several times as long for its processor,
  * on which each of the OCCUPIERS has 87 times its weight.
@@ -42,6 +44,7 @@ struct scene {
 	bool over;
 	struct peer sender, receiver;
 	bool sender_is_made, receiver_is_connected;
+	uint32_t datagrams_to; /* atomic */
 };
 
 static struct scene *scene;
@@ -199,13 +202,15 @@ static void interrupt(void (*what)(void))
 	note("the thread has done %u", how_many());
 }
 
-static void begin(void)
+static void begin(bool packets)
 {
 	int last = sysconf(_SC_NPROCESSORS_ONLN) - 1;
 
 	need_root();
-	if (!dev.packets)
+	if (packets && !dev.packets)
 		skip("no packets to peers on this host");
+	if (!packets && dev.packets)
+		skip("packets to peers on this host");
 	if (!last)
 		skip("there is one processor only");
 	scene = mmap(NULL, sizeof(*scene), PROT_READ | PROT_WRITE,
@@ -233,7 +238,8 @@ static void send_all_the_time(void *unused)
 	struct qp_cfg cfg = {};
 	struct ibv_sge sge;
 	struct ibv_mr *mr;
-	char data[EACH];
+	size_t each = to.mr->length;
+	void *data;
 	struct end end;
 	struct ibv_wc wc;
 
@@ -241,9 +247,10 @@ static void send_all_the_time(void *unused)
 	expose(false);
 	cfg.ctx = MUST(ibv_open_device(dev.ctx->device));
 	cfg.pd = MUST(ibv_alloc_pd(cfg.ctx));
-	rnd_fill(data, EACH);
-	mr = MUST(ibv_reg_mr(cfg.pd, data, EACH, IBV_ACCESS_LOCAL_WRITE));
-	sge = (struct ibv_sge){ (uintptr_t)data, EACH, mr->lkey };
+	data = MUST(malloc(each));
+	rnd_fill(data, each);
+	mr = MUST(ibv_reg_mr(cfg.pd, data, each, IBV_ACCESS_LOCAL_WRITE));
+	sge = (struct ibv_sge){ (uintptr_t)data, each, mr->lkey };
 	end_make(&end, &cfg);
 	scene->sender = end_peer(&end);
 	set(&scene->sender_is_made, true);
@@ -266,12 +273,12 @@ static void send_one(void)
 	       IBV_WC_SUCCESS);
 }
 
-static void with_sender(void (*what)(void))
+static void with_sender(void (*what)(void), size_t each)
 {
 	int sender;
 
 	from = region_new(EACH, 3, ALL_ACCESS);
-	to = region_new(EACH, 5, ALL_ACCESS);
+	to = region_new(each, 5, ALL_ACCESS);
 	end_make(&receiver, NULL);
 	scene->receiver = end_peer(&receiver);
 	sender = spawn(send_all_the_time, NULL);
@@ -286,8 +293,8 @@ static void with_sender(void (*what)(void))
 /* Messages come although the sender of others is interrupted while it processes its packets. */
 static void pk6_packets(void)
 {
-	begin();
-	with_sender(send_one);
+	begin(true);
+	with_sender(send_one, EACH);
 }
 
 static void query_one(void)
@@ -301,13 +308,95 @@ static void query_one(void)
 /* Whose queue pair receives is answered although the sender is interrupted, who delivers there. */
 static void pk8_receiver(void)
 {
-	struct utsname name;
+	begin(true);
+	with_sender(query_one, EACH);
+}
 
-	begin();
-	CHECK_EQ(uname(&name), 0);
-	if (strstr(name.version, "PREEMPT"))
-		skip("this kernel interrupts a thread anywhere");
-	with_sender(query_one);
+/* --------------------------------------------------------- without packets */
+
+/* Likewise, although the sender itself moves the bytes. */
+static void pk11_receiver(void)
+{
+	begin(false);
+	with_sender(query_one, EACH_LONG);
+}
+
+static uint32_t datagrams_to(void)
+{
+	return __atomic_load_n(&scene->datagrams_to, __ATOMIC_SEQ_CST);
+}
+
+/* A process of its own; datagrams that find nobody are lost. */
+static void send_datagrams_all_the_time(void *unused)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_UD, .wr = DATAGRAMS };
+	struct ibv_send_wr wr[DATAGRAMS];
+	char data[EACH_DATAGRAM];
+	struct ibv_sge sge;
+	struct ibv_mr *mr;
+	struct link link;
+	struct ibv_wc wc;
+	int i;
+
+	(void)unused;
+	expose(false);
+	cfg.ctx = MUST(ibv_open_device(dev.ctx->device));
+	cfg.pd = MUST(ibv_alloc_pd(cfg.ctx));
+	rnd_fill(data, EACH_DATAGRAM);
+	mr = MUST(ibv_reg_mr(cfg.pd, data, EACH_DATAGRAM,
+			     IBV_ACCESS_LOCAL_WRITE));
+	link_make(&link, &cfg);
+	sge = (struct ibv_sge){ (uintptr_t)data, EACH_DATAGRAM, mr->lkey };
+	while (!is_set(&scene->over)) {
+		for (i = 0; i < DATAGRAMS; i++)
+			wr[i] = (struct ibv_send_wr){
+				.next = &wr[i + 1],
+				.sg_list = &sge,
+				.num_sge = 1,
+				.opcode = IBV_WR_SEND,
+				.wr.ud = { .ah = link.a.ah,
+					   .remote_qpn = datagrams_to(),
+					   .remote_qkey = QKEY },
+			};
+		wr[DATAGRAMS - 1].next = NULL;
+		wr[DATAGRAMS - 1].send_flags = IBV_SEND_SIGNALED;
+		post(&link.a, wr);
+		while (!poll_one(link.a.scq, &wc))
+			sched_yield();
+		expect(wc, IBV_WC_SUCCESS);
+		one_is_done();
+	}
+}
+
+static void receive_datagrams(void)
+{
+	struct peer itself;
+
+	end_make(&receiver, &(struct qp_cfg){ .type = IBV_QPT_UD });
+	itself = end_peer(&receiver);
+	end_init(&receiver);
+	end_connect(&receiver, &itself);
+	__atomic_store_n(&scene->datagrams_to, receiver.qp->qp_num,
+			 __ATOMIC_SEQ_CST);
+}
+
+/* Another one has another number. */
+static void end_the_receiver(void)
+{
+	end_free(&receiver);
+	receive_datagrams();
+}
+
+/* A queue pair ends although one who sends to it is interrupted. */
+static void pk12_end(void)
+{
+	int sender;
+
+	begin(false);
+	receive_datagrams();
+	sender = spawn(send_datagrams_all_the_time, NULL);
+	interrupt(end_the_receiver);
+	reap_ok(sender);
 }
 
 /* ------------------------------------------------------------ queue pairs */
@@ -346,7 +435,7 @@ static void pk7_queue_pairs(void)
 {
 	int maker;
 
-	begin();
+	begin(true);
 	maker = spawn(make_all_the_time, NULL);
 	interrupt(make_one);
 	reap_ok(maker);
@@ -357,6 +446,8 @@ static const struct test tests[] = {
 	TEST(pk7_queue_pairs,
 	     "PK7 who is interrupted with his first queue pair"),
 	TEST(pk8_receiver, "PK8 who is interrupted while he delivers"),
+	TEST(pk11_receiver, "PK11 who is interrupted while he writes"),
+	TEST(pk12_end, "PK12 who is interrupted with a datagram"),
 };
 
 HARNESS_MAIN("What others wait for is interrupted", tests)
