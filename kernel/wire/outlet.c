@@ -112,7 +112,8 @@ static void outlet_free(struct pinion_outlet *outlet)
 		synchronize_rcu();
 		sock_release(sk->sk_socket);
 	}
-	kfree(outlet);
+	/* If the socket was taken away before, one who frees a packet may still be in @outlet. */
+	kfree_rcu(outlet, rcu);
 }
 
 static void outlet_end(struct work_struct *work)

@@ -25,6 +25,7 @@ struct pinion_outlet {
 	struct sock __rcu *sk;		/* NULL after the namespace is gone */
 	void (*write_space)(struct sock *sk);	/* of the socket, before it was ours */
 	struct work_struct work;	/* closes @sk, and frees this */
+	struct rcu_head rcu;		/* it is used in softirq, by who has found it in @sk */
 
 	spinlock_t lock;		/* any context */
 	struct list_head waiting;	/* halves of queue pairs that wait for room */
