@@ -10,7 +10,7 @@
 #include <linux/mman.h>
 #include <linux/uaccess.h>
 
-#include "../kernel/compat/odp.h"
+#include "../kernel/mem/odp_pages.c"
 
 /* Called once before the next look-up; and the result that the look-up is to return. */
 static void (*before_map)(void *arg);
@@ -21,19 +21,20 @@ static int map_fails;
 static u64 maps[4];
 static unsigned int num_maps;
 
-static int hooked_map(struct ib_umem_odp *umem, u64 va, u64 length, bool write, bool fault)
+static int hooked_look_up(struct ib_umem_odp *umem, u64 va, u64 length, bool write,
+			  enum pinion_bring bring)
 {
 	void (*hook)(void *arg) = before_map;
-	int fails = map_fails, pages;
+	int fails = map_fails, err;
 
 	before_map = NULL;
 	map_fails = 0;
 	maps[num_maps++ % ARRAY_SIZE(maps)] = va;
 	if (hook)
 		hook(before_map_arg);
-	pages = pinion_odp_map(umem, va, length, write, fault);
-	if (pages < 0 || !fails)
-		return pages;
+	err = pinion_odp_look_up(umem, va, length, write, bring);
+	if (err || !fails)
+		return err;
 	mutex_unlock(&umem->umem_mutex);
 	return fails;
 }
@@ -54,7 +55,7 @@ static int hooked_charge(struct ib_umem_odp *umem)
 	return fails ?: pinion_odp_charge_lists(umem);
 }
 
-#define pinion_odp_map hooked_map
+#define pinion_odp_look_up hooked_look_up
 #define pinion_odp_charge_lists hooked_charge
 
 #include "../kernel/mem/key.h"
@@ -497,8 +498,8 @@ static void a_hole_has_no_child(struct kunit *test)
 	vm_munmap(t->map, t->length);
 	KUNIT_EXPECT_EQ(test, bring_in(t, at, PAGE_SIZE, true), -EFAULT);
 	KUNIT_EXPECT_EQ(test, children(t), 0);
-	KUNIT_EXPECT_EQ(test, pinion_odp_prefetch(t->odp, t->map + at, 2 * CHILD, false, false),
-			0);
+	KUNIT_EXPECT_EQ(test, pinion_odp_prefetch(t->odp, t->map + at, 2 * CHILD, false,
+						  PINION_BRING_PRESENT), 0);
 	KUNIT_EXPECT_EQ(test, children(t), 0);
 	/* Addresses that cannot be mapped create no child, either. */
 	KUNIT_EXPECT_EQ(test, pinion_pager_fault(&t->odp->pager, U64_MAX - 1, 1, false), -EFAULT);
@@ -547,18 +548,18 @@ static void prefetch_goes_through_children(struct kunit *test)
 	struct odp_test *t = start_implicit(test, 4 * CHILD);
 	u64 at = border(t) + CHILD - 2 * PAGE_SIZE;
 
-	KUNIT_EXPECT_EQ(test, pinion_odp_prefetch(t->odp, t->map + at, 4 * PAGE_SIZE, true, true),
-			0);
+	KUNIT_EXPECT_EQ(test, pinion_odp_prefetch(t->odp, t->map + at, 4 * PAGE_SIZE, true,
+						  PINION_BRING_OWN), 0);
 	KUNIT_EXPECT_EQ(test, children(t), 2);
 	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_PREFETCHES), 4);
 	expect_same(test, t, at);
 	expect_same(test, t, at + 3 * PAGE_SIZE);
 	/* The region is being destroyed: prefetch stops, also for pages that are present. */
 	WRITE_ONCE(t->odp->pager.ending, true);
-	KUNIT_EXPECT_EQ(test, pinion_odp_prefetch(t->odp, t->map + at, 4 * PAGE_SIZE, true, true),
-			-EINTR);
-	KUNIT_EXPECT_EQ(test, pinion_odp_prefetch(t->odp, t->map + at, 5 * PAGE_SIZE, true, true),
-			-EINTR);
+	KUNIT_EXPECT_EQ(test, pinion_odp_prefetch(t->odp, t->map + at, 4 * PAGE_SIZE, true,
+						  PINION_BRING_ALL), -EINTR);
+	KUNIT_EXPECT_EQ(test, pinion_odp_prefetch(t->odp, t->map + at, 5 * PAGE_SIZE, true,
+						  PINION_BRING_ALL), -EINTR);
 }
 
 /* ------------------------------------------------------- regions of any size */
@@ -812,7 +813,6 @@ static void a_number_that_comes_again_is_of_another(struct kunit *test)
 	p->keys = &keys->keys;
 	p->pd = &keys->pd;
 	p->write = true;
-	p->fault = true;
 	p->num = 1;
 	p->each[0].range = (struct ib_sge){ t->map + PAGE_SIZE, 1, t->key->value };
 	KUNIT_EXPECT_EQ(test, advise_check_all(p), 0);
@@ -821,10 +821,10 @@ static void a_number_that_comes_again_is_of_another(struct kunit *test)
 	put_under_key(test, other, t->map, t->length);
 	/* As if the new region had the number in the hint. */
 	p->each[0].range.lkey = other->key->value;
-	KUNIT_EXPECT_EQ(test, advise_bring(p, &p->each[0]), -ENOENT);
+	KUNIT_EXPECT_EQ(test, advise_bring(p, &p->each[0], PINION_BRING_ALL), -ENOENT);
 	KUNIT_EXPECT_EQ(test, counted(other, PINION_PAGER_PREFETCHES), 0);
 	p->each[0].range.lkey = t->key->value;
-	KUNIT_EXPECT_EQ(test, advise_bring(p, &p->each[0]), 0);
+	KUNIT_EXPECT_EQ(test, advise_bring(p, &p->each[0], PINION_BRING_ALL), 0);
 	KUNIT_EXPECT_EQ(test, counted(t, PINION_PAGER_PREFETCHES), 1);
 	prefetches_put(p);
 	pinion_key_kill(other->key);

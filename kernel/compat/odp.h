@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Pages of an on-demand umem. Newer kernels keep pfns, and the driver DMA-maps each page; older
- * kernels map the pages themselves and keep DMA addresses.
+ * Pages of an on-demand umem. Newer kernels mark in their list of pfns what is DMA-mapped; older ones
+ * keep a list of DMA addresses beside it.
  */
 #ifndef PINION_COMPAT_ODP_H
 #define PINION_COMPAT_ODP_H
@@ -53,14 +53,10 @@ static inline int pinion_odp_charge_lists(struct ib_umem_odp *umem)
 	return 0;
 }
 
-/*
- * Look up pages; with @fault also fault those that are missing. Return: the number of pages, and
- * umem_mutex is held; or a negative errno.
- */
-static inline int pinion_odp_map(struct ib_umem_odp *umem, u64 va, u64 length, bool write,
-				 bool fault)
+/* The core's list of what the last look-ups have found: pfns with flags. */
+static inline unsigned long *pinion_odp_pfns(struct ib_umem_odp *umem)
 {
-	return ib_umem_odp_map_dma_and_lock(umem, va, length, write ? HMM_PFN_WRITE : 0, fault);
+	return umem->map.pfn_list;
 }
 
 /*
@@ -74,36 +70,20 @@ static inline void pinion_odp_unmark(struct ib_umem_odp *umem, size_t index, siz
 					       HMM_PFN_P2PDMA_BUS);
 }
 
-/* Map a page if it is present. Return: its DMA address, or 0. umem_mutex is held. */
-static inline u64 pinion_odp_page(struct ib_umem_odp *umem, size_t index, bool *writable)
+/* Map a page that was looked up. Return: its DMA address, or 0. umem_mutex is held. */
+static inline dma_addr_t pinion_odp_map_page(struct ib_umem_odp *umem, size_t index)
 {
 	unsigned long pfn = umem->map.pfn_list[index];
 	struct pci_p2pdma_map_state p2p = {};
 	dma_addr_t addr;
 
-	*writable = false;
-	if (!(pfn & HMM_PFN_VALID))
-		return 0;
-	/*
-	 * Do not map the zero page: it is part of the kernel image, and DMA_API_DEBUG would warn.
-	 * It is only read, and never freed.
-	 */
-	if (is_zero_pfn(hmm_pfn_to_phys(pfn) >> PAGE_SHIFT))
-		return hmm_pfn_to_phys(pfn);
 	addr = hmm_dma_map_pfn(umem->umem.ibdev->dma_device, &umem->map, index, &p2p);
 	if (dma_mapping_error(umem->umem.ibdev->dma_device, addr))
 		return 0;
 	/* The core decrements npages for each page that it unmaps. */
 	if (!(pfn & HMM_PFN_DMA_MAPPED))
 		umem->npages++;
-	*writable = pfn & HMM_PFN_WRITE;
 	return addr;
-}
-
-/* The order of the mapping that the page is in; 0 for small pages. */
-static inline unsigned int pinion_odp_order(struct ib_umem_odp *umem, size_t index)
-{
-	return hmm_pfn_to_map_order(umem->map.pfn_list[index]);
 }
 
 #else
@@ -125,33 +105,33 @@ static inline int pinion_odp_charge_lists(struct ib_umem_odp *umem)
 	return 0;
 }
 
-static inline int pinion_odp_map(struct ib_umem_odp *umem, u64 va, u64 length, bool write,
-				 bool fault)
+static inline unsigned long *pinion_odp_pfns(struct ib_umem_odp *umem)
 {
-	return ib_umem_odp_map_dma_and_lock(umem, va, length,
-					    ODP_READ_ALLOWED_BIT |
-					    (write ? ODP_WRITE_ALLOWED_BIT : 0), fault);
+	return umem->pfn_list;
 }
 
-/* Nothing to do: the core records a page only after it was mapped. */
+/* Nothing to do: what is mapped is in a list of its own. */
 static inline void pinion_odp_unmark(struct ib_umem_odp *umem, size_t index, size_t pages)
 {
 }
 
-static inline u64 pinion_odp_page(struct ib_umem_odp *umem, size_t index, bool *writable)
+static inline dma_addr_t pinion_odp_map_page(struct ib_umem_odp *umem, size_t index)
 {
-	dma_addr_t addr = umem->dma_list[index];
+	unsigned long pfn = umem->pfn_list[index];
+	struct ib_device *ibdev = umem->umem.ibdev;
+	dma_addr_t addr = umem->dma_list[index] & ODP_DMA_ADDR_MASK;
 
-	*writable = false;
-	if (!(addr & ODP_READ_ALLOWED_BIT))
-		return 0;
-	*writable = addr & ODP_WRITE_ALLOWED_BIT;
-	return addr & ODP_DMA_ADDR_MASK;
-}
-
-static inline unsigned int pinion_odp_order(struct ib_umem_odp *umem, size_t index)
-{
-	return hmm_pfn_to_map_order(umem->pfn_list[index]);
+	if (!addr) {
+		addr = ib_dma_map_page(ibdev, hmm_pfn_to_page(pfn), 0, PAGE_SIZE,
+				       DMA_BIDIRECTIONAL);
+		if (ib_dma_mapping_error(ibdev, addr))
+			return 0;
+		umem->npages++;
+	}
+	/* The core marks pages as dirty that it unmaps with the second flag. */
+	umem->dma_list[index] = addr | ODP_READ_ALLOWED_BIT |
+				(pfn & HMM_PFN_WRITE ? ODP_WRITE_ALLOWED_BIT : 0);
+	return addr;
 }
 
 #endif

@@ -3,8 +3,8 @@
  * On-demand paging inside one child: faults, invalidation by the mmu notifier, and the table
  * that movers read. Movers are kept safe by the region's gate (gate.h), not here.
  *
- * Fault: the core (hmm) looks the pages up, takes umem_mutex, and checks that no invalidation
- * ran since the look-up began. Then we write the table entries, still under umem_mutex.
+ * Fault: look the pages up (odp_pages.c), take umem_mutex, and check that no invalidation ran since
+ * the look-up began. Then write the table entries, still under umem_mutex.
  *
  * Invalidation: under umem_mutex, clear the entries, then wait until every mover that was
  * inside the gate has left it (pinion_gate_sync). On return nobody copies to or from the pages.
@@ -12,8 +12,8 @@
  * Neither closes the gate: each entry changes by one store, so a mover sees it either valid
  * or missing.
  *
- * child->walk lets one thread at a time look pages up. The core's look-up writes its list
- * without a lock. With two at a time, the slower one could overwrite a fresh result of the
+ * child->walk lets one thread at a time look pages up. A look-up writes the core's list without
+ * a lock. With two at a time, the slower one could overwrite a fresh result of the
  * other with one that an invalidation has made stale.
  *
  * Invariant: an entry is present if and only if the core has its pages DMA-mapped, and
@@ -243,22 +243,47 @@ static bool odp_is_secret(u64 addr)
 	return mapping && mapping->host && mapping->host->i_sb->s_magic == SECRETMEM_MAGIC;
 }
 
+/* The DMA address of a page that was looked up, or 0. umem_mutex is held. */
+static u64 child_page(struct pinion_child *child, u64 index, bool *writable)
+{
+	unsigned long pfn = pinion_odp_pfns(child->umem)[index];
+
+	*writable = false;
+	if (!(pfn & HMM_PFN_VALID))
+		return 0;
+	/*
+	 * Do not map the zero page: it is part of the kernel image, and DMA_API_DEBUG would warn.
+	 * It is only read, and never freed.
+	 */
+	if (is_zero_pfn(pfn & ~HMM_PFN_FLAGS))
+		return PFN_PHYS(pfn & ~HMM_PFN_FLAGS);
+	*writable = pfn & HMM_PFN_WRITE;
+	return pinion_odp_map_page(child->umem, index);
+}
+
+/* Is @block in a mapping of a page that is at least as large? */
+static bool child_is_huge(struct pinion_child *child, u32 block)
+{
+	u64 index = block * (u64)odp_pages_per_block(child);
+
+	return hmm_pfn_to_map_order(pinion_odp_pfns(child->umem)[index]) >=
+	       child->odp->shift - PAGE_SHIFT;
+}
+
 /*
- * The table entry for what the core has found at @block. 0 if nothing is there, if its pages
- * are not one block (the region promised huge pages), or if the kernel cannot reach them.
+ * The table entry for what was found at @block. 0 if nothing is there, if its pages are not one
+ * block (the region promised huge pages), or if the kernel cannot reach them.
  */
 static u64 child_look(struct pinion_child *child, u32 block)
 {
 	u64 pages = odp_pages_per_block(child), index = block * pages, addr, i;
 	bool writable, all_writable = true;
 
-	if (pages > 1 &&
-	    pinion_odp_order(child->umem, index) < child->odp->shift - PAGE_SHIFT)
+	if (pages > 1 && !child_is_huge(child, block))
 		return 0;
-	addr = pinion_odp_page(child->umem, index, &all_writable);
+	addr = child_page(child, index, &all_writable);
 	for (i = 1; addr && i < pages; i++) {
-		if (pinion_odp_page(child->umem, index + i, &writable) !=
-		    addr + (i << PAGE_SHIFT))
+		if (child_page(child, index + i, &writable) != addr + (i << PAGE_SHIFT))
 			return 0;
 		all_writable &= writable;
 	}
@@ -312,10 +337,11 @@ static u32 child_fill(struct pinion_child *child, u32 first, u32 end)
 }
 
 /*
- * Look up, and with @fault bring, blocks [first, end). child->walk is held. Returns the number
- * of pages that are present, or a negative errno.
+ * Look up and bring blocks [first, end). child->walk is held. Returns the number of pages that are
+ * present, or a negative errno.
  */
-static s64 child_map(struct pinion_child *child, u32 first, u32 end, bool write, bool fault)
+static s64 child_map(struct pinion_child *child, u32 first, u32 end, bool write,
+		     enum pinion_bring bring)
 {
 	u64 address = child_address_of(child, first);
 	struct ib_umem_odp *umem = child->umem;
@@ -323,9 +349,10 @@ static s64 child_map(struct pinion_child *child, u32 first, u32 end, bool write,
 	s64 ret;
 
 	lockdep_assert_held(&child->walk);
-	ret = pinion_odp_map(umem, address, child_address_of(child, end) - address, write, fault);
+	ret = pinion_odp_look_up(umem, address, child_address_of(child, end) - address, write,
+				 bring);
 	if (ret < 0) {
-		/* The core may have failed half way, with some pages mapped. */
+		/* It may have failed half way, when it had written to the core's list. */
 		mutex_lock(&umem->umem_mutex);
 		for (block = first; block < end; block++)
 			child_unmark(child, block);
@@ -336,7 +363,7 @@ static s64 child_map(struct pinion_child *child, u32 first, u32 end, bool write,
 		 * The process has a page there, but we cannot use it. Without an error the
 		 * message would come back to fault for it for ever.
 		 */
-		if (fault && !child_is_there(child, first, write))
+		if (bring != PINION_BRING_PRESENT && !child_is_there(child, first, write))
 			ret = odp_pages_per_block(child) > 1 ? -EINVAL : -EIO;
 	}
 	mutex_unlock(&umem->umem_mutex);
@@ -375,19 +402,19 @@ s64 pinion_child_fault(struct pinion_child *child, u64 address, u64 length, bool
 		first++;
 	if (first <= last) {
 		end = odp_fault_end(child, first, last, write);
-		pages = child_map(child, first, end, write, true);
+		pages = child_map(child, first, end, write, PINION_BRING_ALL);
 		/*
 		 * Some page of the run is bad. The message needs the first: try that alone.
 		 */
 		if (pages < 0 && end - first > 1)
-			pages = child_map(child, first, first + 1, write, true);
+			pages = child_map(child, first, first + 1, write, PINION_BRING_ALL);
 	}
 	mutex_unlock(&child->walk);
 	return pages;
 }
 
 int pinion_child_prefetch(struct pinion_child *child, u64 address, u64 length, bool write,
-			  bool fault)
+			  enum pinion_bring bring)
 {
 	u32 first = child_block_of(child, address);
 	u32 last = child_block_of(child, address + length - 1);
@@ -405,11 +432,13 @@ int pinion_child_prefetch(struct pinion_child *child, u64 address, u64 length, b
 		if (child_is_there(child, first, write))
 			continue;
 		pages = 0;
-		mutex_lock(&child->walk);
+		/* It may be held in a fault that never ends, and this may be a system call. */
+		if (mutex_lock_killable(&child->walk))
+			return -EINTR;
 		/* Another thread may have brought it while we waited for the lock. */
 		if (!child_is_there(child, first, write)) {
 			end = odp_missing_end(child, first, last, write);
-			pages = child_map(child, first, end, write, fault);
+			pages = child_map(child, first, end, write, bring);
 		}
 		mutex_unlock(&child->walk);
 		if (pages < 0)

@@ -71,12 +71,23 @@ static inline struct ib_umem *pinion_odp_umem(const struct pinion_odp *odp)
 	return &odp->root->umem;
 }
 
+/* Which pages to bring. */
+enum pinion_bring {
+	PINION_BRING_PRESENT,		/* those that the process has already */
+	/*
+	 * In a system call of the process itself: also those of anonymous memory, whose faults end.
+	 * It stops at others with -EAGAIN, and whatever it waits for, it can be killed.
+	 */
+	PINION_BRING_OWN,
+	PINION_BRING_ALL,
+};
+
 /*
- * Bring @length bytes at @offset in the region. Without @fault bring only pages that the process
- * has already. The caller is in no gate; sleeps. Return: 0 or a negative errno.
+ * Bring @length bytes at @offset in the region. The caller is in no gate; sleeps. Return: 0 or a
+ * negative errno.
  */
 int pinion_odp_prefetch(struct pinion_odp *odp, u64 offset, u64 length, bool write,
-			bool fault);
+			enum pinion_bring bring);
 
 int pinion_advise_mr(struct pinion_keys *keys, struct pinion_hints *hints, struct ib_pd *pd,
 		     enum ib_uverbs_advise_mr_advice advice, u32 flags,
@@ -124,6 +135,12 @@ s64 pinion_child_fault(struct pinion_child *child, u64 address, u64 length, bool
  */
 int pinion_child_take_away(struct pinion_child *child, u64 first, u64 last);
 int pinion_child_prefetch(struct pinion_child *child, u64 address, u64 length, bool write,
-			  bool fault);
+			  enum pinion_bring bring);
+/*
+ * Look up pages of the process at @va, and keep them from going: on success umem_mutex is held. See
+ * odp_pages.c. Return: 0 or a negative errno.
+ */
+int pinion_odp_look_up(struct ib_umem_odp *umem, u64 va, u64 length, bool write,
+		       enum pinion_bring bring);
 
 #endif

@@ -3,18 +3,17 @@
  * ibv_advise_mr(3): faults pages of on-demand regions before they are accessed, at once (FLUSH) or
  * soon (a hint). odp.c does the faults. A pager is held only while its pages are faulted.
  *
- * With FLUSH the caller waits, but a work item faults pages of files: a fault may never end, and
- * device removal waits for system calls. Waiting for the work item, the caller can be killed.
+ * With FLUSH the caller waits, but it faults anonymous memory only: a fault in a file may never end,
+ * and device removal waits for system calls. A work item faults what is left, and waiting for that
+ * the caller can be killed.
  *
  * A queued hint knows its regions by their keys only, and looks them up when it runs. If it held
  * the pagers, regions could not be freed for as long as faults of other hints take.
  */
 #include <linux/completion.h>
-#include <linux/mm.h>
 #include <linux/refcount.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include <linux/userfaultfd_k.h>
 #include <rdma/pinion-abi.h>
 
 #include "../logic/pace.h"
@@ -72,7 +71,7 @@ struct prefetches {
 #endif
 	const struct ib_pd *pd;		/* only compared: it may be freed */
 	bool write;
-	bool fault;
+	enum pinion_bring bring;
 	u32 next;			/* index in @each at which the next run continues */
 	u32 num;
 	struct prefetch each[] __counted_by(num);
@@ -162,7 +161,8 @@ static int advise_check_all(struct prefetches *p)
 	return err;
 }
 
-static int advise_bring(const struct prefetches *p, struct prefetch *each)
+static int advise_bring(const struct prefetches *p, struct prefetch *each,
+			enum pinion_bring bring)
 {
 	struct pinion_odp *odp;
 	u64 offset;
@@ -172,7 +172,7 @@ static int advise_bring(const struct prefetches *p, struct prefetch *each)
 	if (err)
 		return err;
 	if (each->range.length)
-		err = pinion_odp_prefetch(odp, offset, each->range.length, p->write, p->fault);
+		err = pinion_odp_prefetch(odp, offset, each->range.length, p->write, bring);
 	pinion_pager_put(&odp->pager);
 	return err;
 }
@@ -183,7 +183,7 @@ static bool advise_bring_some(struct prefetches *p)
 	unsigned long end = jiffies + msecs_to_jiffies(TURN_MS);
 
 	while (p->next < p->num && !READ_ONCE(p->sleepers->abandoned)) {
-		advise_bring(p, &p->each[p->next++]);
+		advise_bring(p, &p->each[p->next++], p->bring);
 		if (time_after(jiffies, end))
 			return p->next < p->num;
 	}
@@ -221,14 +221,14 @@ static void advise_leave_for_later(struct prefetches *p, struct pinion_hints *hi
 	queue_work(p->sleepers->wq, &p->work);
 }
 
-/* Fault all ranges, until one fails or the caller was killed. */
-static int advise_bring_all(struct prefetches *p)
+/* Bring all ranges, until one fails or the caller was killed. */
+static int advise_bring_all(struct prefetches *p, enum pinion_bring bring)
 {
 	int err = 0;
 	u32 i;
 
 	for (i = 0; i < p->num && !err && !READ_ONCE(p->given_up); i++)
-		err = advise_bring(p, &p->each[i]);
+		err = advise_bring(p, &p->each[i], bring);
 	return err;
 }
 
@@ -249,7 +249,7 @@ static void advise_bring_now(struct work_struct *work)
 	struct pinion_sleepers *sleepers = p->sleepers;
 
 	advise_lend_failures(p);
-	p->err = advise_bring_all(p);
+	p->err = advise_bring_all(p, p->bring);
 	advise_lend_failures(p);
 	complete(&p->brought);
 	prefetches_put(p);
@@ -271,57 +271,19 @@ static int advise_await_thread(struct pinion_sleepers *flushes)
 	return 0;
 }
 
-/* Are all mappings of the current process in [@start, @start + @length) anonymous memory? */
-static bool advise_is_anonymous(u64 start, u64 length)
-{
-	struct vm_area_struct *vma;
-	struct vma_iterator vmi;
-	bool anonymous = true;
-
-	if (mmap_read_lock_killable(current->mm))
-		return false;
-	vma_iter_init(&vmi, current->mm, start);
-	for_each_vma_range(vmi, vma, start + length) {
-		anonymous = vma_is_anonymous(vma) && !userfaultfd_armed(vma);
-		if (!anonymous)
-			break;
-	}
-	mmap_read_unlock(current->mm);
-	return anonymous;
-}
-
 /*
- * May the caller fault the pages itself? Yes if all of it is anonymous memory of its own process:
- * such faults end. That is faster. And if the memory cgroup is full, the OOM killer kills the
- * caller. With a work item it would kill one process of the cgroup after the other, since the work
- * item keeps the memory of the first one.
+ * Bring all ranges and wait. The caller's reference to @p is given up.
  *
- * If another thread maps a file there after this check, the call waits for that file's pages.
+ * Anonymous memory of its own the caller faults itself. That is faster. And if the memory cgroup is
+ * full, the OOM killer kills the caller. With a work item it would kill one process of the cgroup
+ * after the other, since the work item keeps the memory of the first one.
  */
-static bool advise_comes_by_itself(struct prefetches *p)
-{
-	struct pinion_odp *odp;
-	bool comes = true;
-	u64 offset;
-	u32 i;
-
-	for (i = 0; i < p->num && comes; i++) {
-		if (advise_find(p, &p->each[i], &odp, &offset))
-			return false;
-		comes = pinion_odp_umem(odp)->owning_mm == current->mm &&
-			advise_is_anonymous(odp->start + offset, p->each[i].range.length);
-		pinion_pager_put(&odp->pager);
-	}
-	return comes;
-}
-
-/* Fault all ranges and wait. The caller's reference to @p is given up. */
 static int advise_flush(struct prefetches *p, struct pinion_hints *hints)
 {
 	int err;
 
-	if (advise_comes_by_itself(p)) {
-		err = advise_bring_all(p);
+	err = advise_bring_all(p, min(p->bring, PINION_BRING_OWN));
+	if (err != -EAGAIN) {
 		prefetches_put(p);
 		return err;
 	}
@@ -385,7 +347,8 @@ int pinion_advise_mr(struct pinion_keys *keys, struct pinion_hints *hints, struc
 	p->keys = keys;
 	p->pd = pd;
 	p->write = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE;
-	p->fault = advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT;
+	p->bring = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT ? PINION_BRING_PRESENT :
+									    PINION_BRING_ALL;
 	p->num = num_sge;
 	for (i = 0; i < num_sge; i++)
 		p->each[i].range = sges[i];

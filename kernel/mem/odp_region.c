@@ -184,7 +184,7 @@ struct pinion_odp *pinion_odp_create(struct ib_device *ibdev, u64 start, u64 len
 }
 
 int pinion_odp_prefetch(struct pinion_odp *odp, u64 offset, u64 length, bool write,
-			bool fault)
+			enum pinion_bring bring)
 {
 	u64 begun = trace_odp_prefetch_enabled() ? ktime_get_ns() : 0;
 	struct mem_cgroup *before = pinion_pager_charge(&odp->pager);
@@ -199,7 +199,7 @@ int pinion_odp_prefetch(struct pinion_odp *odp, u64 offset, u64 length, bool wri
 			err = PTR_ERR(child);
 			break;
 		}
-		err = pinion_child_prefetch(child, address + done, part, write, fault);
+		err = pinion_child_prefetch(child, address + done, part, write, bring);
 		pinion_child_put(child);
 	}
 	pinion_pager_uncharge(before);

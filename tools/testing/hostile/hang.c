@@ -4,9 +4,11 @@
  * owner and nobody else: whoever sends to it, receives from it or shares a group with it goes on
  * and can be killed (items H1 to H10). It does not keep a device from being removed (H11), nor
  * take unlimited kernel threads (H12 to H15); no hint is lost (H16), and datagrams keep their order
- * (H17). All this with memory of ../exporter; H18 is with a file of FUSE.
+ * (H17). All this with memory of ../exporter; H18 is with a file of FUSE. Who asks for memory that does
+ * come can be killed all the same, and keeps no device, whatever else the process has (H22).
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -855,7 +857,9 @@ static void h10_doorbell(void)
 struct wait_kind {
 	struct play play;
 	bool hint;
-	bool flush; /* the system call waits until the memory comes or the process is killed */
+	/* A system call that waits until the memory comes or the process is killed. */
+	void (*flush)(void);
+	bool stays; /* once killed it leaves the system call, but cannot end */
 };
 
 static const struct wait_kind *kind;
@@ -869,13 +873,53 @@ static void *ask_alone(void *arg)
 	return NULL;
 }
 
-static void hint(uint32_t flags)
+static void advise(struct ibv_sge sge, enum ibv_advise_mr_advice advice,
+		   uint32_t flags)
 {
-	struct ibv_sge sge = slow_sge();
+	CHECK_EQ(ibv_advise_mr(dev.pd, advice, flags, &sge, 1), 0);
+}
 
-	CHECK_EQ(ibv_advise_mr(dev.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
-			       flags, &sge, 1),
-		 0);
+static void hint(struct ibv_sge sge)
+{
+	advise(sge, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0);
+}
+
+static void flush(struct ibv_sge sge)
+{
+	advise(sge, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+	       IBV_ADVISE_MR_FLAG_FLUSH);
+}
+
+static void flush_it(void)
+{
+	flush(slow_sge());
+}
+
+/* The state of the first thread of @pid. Allocates nothing. */
+static char state_of(int pid)
+{
+	char path[32], line[256] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY);
+	CHECK(fd >= 0);
+	CHECK(read(fd, line, sizeof(line) - 1) > 0);
+	close(fd);
+	/* "PID (NAME) STATE " */
+	return strrchr(line, ')')[2];
+}
+
+/* Waits until it is in a sleep that no signal but SIGKILL ends. */
+static void await_blocked(int pid)
+{
+	double limit = now() + patience(SECONDS);
+
+	while (state_of(pid) != 'D') {
+		if (now() > limit)
+			FAIL("process %d does not wait", pid);
+		usleep(1000);
+	}
 }
 
 /* One process has both ends; it may block in its doorbell. */
@@ -899,8 +943,10 @@ static void wait_alone(void *arg)
 	board->victim = end_peer(&link.b);
 	board->victim.addr = play->hanger_sends ? r.base : slow.addr;
 	board->victim.rkey = play->hanger_sends ? r.rkey : slow.lkey;
-	if (kind->hint) {
-		hint(kind->flush ? IBV_ADVISE_MR_FLAG_FLUSH : 0);
+	if (kind->flush) {
+		kind->flush();
+	} else if (kind->hint) {
+		hint(slow_sge());
 	} else if (play->hanger_sends) {
 		if (takes_receive())
 			post_recv(&link.b, &mine, 1, 1);
@@ -944,9 +990,11 @@ static void remove_while_waiting(bool owner_dies)
 	set_the_stage();
 	owner = spawn(wait_alone, NULL);
 	slow_await(&memory);
+	if (kind->flush)
+		await_blocked(owner);
 	if (owner_dies) {
 		kill(owner, SIGKILL);
-		died = reap_within(owner, SECONDS, &status);
+		died = kind->stays || reap_within(owner, SECONDS, &status);
 	}
 	remover = spawn(remove_device, NULL);
 	removed = reap_within(remover, SECONDS, &status);
@@ -957,7 +1005,7 @@ static void remove_while_waiting(bool owner_dies)
 	slow_hold(&memory, false);
 	if (!removed)
 		reap(remover);
-	if (!owner_dies || !died) {
+	if (!owner_dies || !died || kind->stays) {
 		kill(owner, SIGKILL);
 		reap(owner);
 	}
@@ -990,15 +1038,14 @@ static void h11_device_goes(void)
 		{ .play = { "hint", IBV_QPT_RC, IBV_WR_SEND, false },
 		  .hint = true },
 		{ .play = { "FLUSH", IBV_QPT_RC, IBV_WR_SEND, false },
-		  .hint = true,
-		  .flush = true },
+		  .flush = flush_it },
 	};
 	int dies;
 
 	need_odp();
 	unplug_begin();
 	for (kind = kinds; kind < kinds + ARRAY_SIZE(kinds); kind++) {
-		for (dies = kind->flush; dies < 2; dies++) {
+		for (dies = !!kind->flush; dies < 2; dies++) {
 			/* In a short run the owner stays with every other kind, and is killed with the others. */
 			if (in_short() && !kind->flush &&
 			    dies != (kind - kinds) % 2)
@@ -1008,6 +1055,136 @@ static void h11_device_goes(void)
 			remove_while_waiting(dies);
 			unplug_add();
 		}
+	}
+	unplug_end();
+}
+
+/* ------------------------------------------------ FLUSH of memory that would come */
+
+enum { SPAN = 2 << 20, LARGE = 1 << 30 };
+
+/* Anonymous memory without pages. */
+static uint8_t *map_empty(size_t length)
+{
+	void *map =
+		mmap(NULL, length, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	CHECK(map != MAP_FAILED);
+	/* Its pages come one by one. Kernels without huge pages refuse this. */
+	madvise(map, length, MADV_NOHUGEPAGE);
+	return map;
+}
+
+/* The page that does not come, at @at. */
+static void map_slow(uint8_t *at)
+{
+	CHECK(mmap(at, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		   memory.fd, 0) == at);
+}
+
+static struct ibv_sge on_demand(uint8_t *at, size_t length)
+{
+	return (struct ibv_sge){
+		(uintptr_t)at, length,
+		MUST(ibv_reg_mr(dev.pd, at, length, ODP_ALL))->lkey
+	};
+}
+
+/* Replaces the last page when the first one has come. */
+static void *replace_last(void *map)
+{
+	unsigned char first;
+
+	do
+		CHECK_EQ(mincore(map, PAGE, &first), 0);
+	while (!(first & 1));
+	map_slow((uint8_t *)map + LARGE - PAGE);
+	return NULL;
+}
+
+/* While its first pages come, another thread replaces the last one. */
+static void flush_what_is_replaced(void)
+{
+	pthread_t thread;
+	uint8_t *map;
+
+	/* Once more if that thread comes too late. */
+	for (;;) {
+		map = map_empty(LARGE);
+		CHECK_EQ(pthread_create(&thread, NULL, replace_last, map), 0);
+		/* Read, all of it is the page of zeros. */
+		advise(on_demand(map, LARGE), IBV_ADVISE_MR_ADVICE_PREFETCH,
+		       IBV_ADVISE_MR_FLAG_FLUSH);
+		CHECK_EQ(pthread_join(thread, NULL), 0);
+		munmap(map, LARGE);
+	}
+}
+
+/* In the 2 MiB that it is in, a hint waits for another page. */
+static void flush_beside_a_hint(void)
+{
+	uint8_t *map = map_empty(2 * SPAN);
+	struct ibv_sge sge;
+
+	map += -(uintptr_t)map & (SPAN - 1);
+	map_slow(map);
+	sge = on_demand(map, 2 * PAGE);
+	sge.length = PAGE;
+	hint(sge);
+	slow_await(&memory);
+	sge.addr += PAGE;
+	flush(sge);
+}
+
+static int unmap(void *map)
+{
+	munmap(map, PAGE);
+	return 0;
+}
+
+/*
+ * A hint's fault holds mmap_lock. Another process with the same memory waits for it in munmap(), and
+ * all others behind that, also who ends.
+ */
+static void flush_behind_munmap(void)
+{
+	struct ibv_sge slow = slow_sge(), sge = on_demand(map_empty(PAGE), PAGE);
+	uint8_t *map = map_empty(PAGE), *stack = map_empty(16 * PAGE);
+	int pid;
+
+	/* Touch what is needed below: while munmap() waits, page faults do, too. */
+	CHECK_EQ(state_of(getpid()), 'R');
+	hint(slow);
+	slow_await(&memory);
+	pid = clone(unmap, stack + 16 * PAGE, CLONE_VM | SIGCHLD, map);
+	CHECK(pid > 0);
+	await_blocked(pid);
+	flush(sge);
+}
+
+/*
+ * A device is removed after a process was killed in FLUSH. The memory is its own, and anonymous when
+ * it asks, so the system call itself faults it.
+ */
+static void h22_flush_is_killed(void)
+{
+	static const struct wait_kind kinds[] = {
+		{ .play = { "memory that is replaced", IBV_QPT_RC },
+		  .flush = flush_what_is_replaced },
+		{ .play = { "memory beside that of a hint", IBV_QPT_RC },
+		  .flush = flush_beside_a_hint },
+		{ .play = { "memory behind munmap()", IBV_QPT_RC },
+		  .flush = flush_behind_munmap,
+		  .stays = true },
+	};
+
+	need_odp();
+	unplug_begin();
+	for (kind = kinds; kind < kinds + ARRAY_SIZE(kinds); kind++) {
+		context("%s", kind->play.name);
+		remove_while_waiting(true);
+		unplug_add();
 	}
 	unplug_end();
 }
@@ -1407,6 +1584,7 @@ static const struct test tests[] = {
 	TEST(h16_none_is_forgotten, "H16 hints wait for each other"),
 	TEST(h17_in_order, "H17 a datagram behind one that waits"),
 	LONG_TEST(h18_file, "H18 a file whose server does not answer", 60),
+	LONG_TEST(h22_flush_is_killed, "H22 FLUSH can be killed", 90),
 };
 
 HARNESS_MAIN("memory that never comes", tests)
