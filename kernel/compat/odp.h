@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Pages of an on-demand umem. Newer kernels mark in their list of pfns what is DMA-mapped; older ones
- * keep a list of DMA addresses beside it.
+ * Pages of an on-demand umem. Newer kernels mark in their list of pfns what is DMA-mapped; older
+ * ones keep a list of DMA addresses beside it.
  */
 #ifndef PINION_COMPAT_ODP_H
 #define PINION_COMPAT_ODP_H

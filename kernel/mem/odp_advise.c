@@ -3,9 +3,9 @@
  * ibv_advise_mr(3): faults pages of on-demand regions before they are accessed, at once (FLUSH) or
  * soon (a hint). odp.c does the faults. A pager is held only while its pages are faulted.
  *
- * With FLUSH the caller waits, but it faults anonymous memory only: a fault in a file may never end,
- * and device removal waits for system calls. A work item faults what is left, and waiting for that
- * the caller can be killed.
+ * With FLUSH the caller waits, but it faults anonymous memory only: a fault in a file may never
+ * end, and device removal waits for system calls. A work item faults what is left, and waiting for
+ * that the caller can be killed.
  *
  * A queued hint knows its regions by their keys only, and looks them up when it runs. If it held
  * the pagers, regions could not be freed for as long as faults of other hints take.
