@@ -1066,9 +1066,8 @@ enum { SPAN = 2 << 20, LARGE = 1 << 30 };
 /* Anonymous memory without pages. */
 static uint8_t *map_empty(size_t length)
 {
-	void *map =
-		mmap(NULL, length, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *map = mmap(NULL, length, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	CHECK(map != MAP_FAILED);
 	/* Its pages come one by one. Kernels without huge pages refuse this. */
@@ -1149,7 +1148,8 @@ static int unmap(void *map)
  */
 static void flush_behind_munmap(void)
 {
-	struct ibv_sge slow = slow_sge(), sge = on_demand(map_empty(PAGE), PAGE);
+	struct ibv_sge slow = slow_sge(),
+		       sge = on_demand(map_empty(PAGE), PAGE);
 	uint8_t *map = map_empty(PAGE), *stack = map_empty(16 * PAGE);
 	int pid;
 
