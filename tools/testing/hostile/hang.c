@@ -1182,6 +1182,9 @@ static void h22_flush_is_killed(void)
 	need_odp();
 	unplug_begin();
 	for (kind = kinds; kind < kinds + ARRAY_SIZE(kinds); kind++) {
+		/* The thread that replaces it has to overtake FLUSH, and on a busy machine may not. */
+		if (in_short() && kind->flush == flush_what_is_replaced)
+			continue;
 		context("%s", kind->play.name);
 		remove_while_waiting(true);
 		unplug_add();
