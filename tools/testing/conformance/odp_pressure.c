@@ -170,6 +170,23 @@ static void squeezed(void *arg)
 	CHECK(out > 4096);
 }
 
+/*
+ * Another processor's process must not use a page that is gone. User-mode Linux lets it, unless it
+ * has scripts/bed/patches/um-tlb.patch; a developer's own kernel has not.
+ */
+static void need_pages_that_go(void)
+{
+	bool there = !in_user_mode_linux();
+	FILE *file = MUST(fopen("/proc/kallsyms", "r"));
+	char line[256];
+
+	while (!there && fgets(line, sizeof(line), file))
+		there = strstr(line, " um_tlb_stop_user");
+	fclose(file);
+	if (!there)
+		skip("user-mode Linux without um-tlb.patch");
+}
+
 /* A process with too little room for its region is paged out all the time: data are right. */
 static void a45_pressure(void)
 {
@@ -178,6 +195,7 @@ static void a45_pressure(void)
 
 	begin();
 	need_swap();
+	need_pages_that_go();
 	/*
 	 * The model needs as much memory as the region. memory.high makes processes wait and
 	 * page out; at memory.max the kernel sometimes kills although swap has room.
@@ -188,6 +206,83 @@ static void a45_pressure(void)
 		pid = spawn(squeezed, &implicit);
 		reap_ok(pid);
 	}
+	group_end();
+}
+
+/* ------------------------------------------------------- the machine itself */
+
+struct board {
+	_Atomic bool stop;
+	_Atomic long looks, wrong;
+};
+
+/* Reads pages that hold their own number, again and again. */
+static void reader(void *arg)
+{
+	enum { PAGES = 2048, WORDS = PAGE / sizeof(uint64_t) };
+	struct board *board = *(struct board **)arg;
+	uint64_t page, *words;
+	size_t i;
+
+	group_join();
+	words = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(words != MAP_FAILED);
+	for (i = 0; i < (size_t)PAGES * WORDS; i++)
+		words[i] = i / WORDS;
+	while (!board->stop) {
+		for (page = 0; page < PAGES; page++) {
+			for (i = 0; i < WORDS; i++)
+				board->wrong += words[page * WORDS + i] != page;
+		}
+		board->looks++;
+	}
+}
+
+/* Fills more memory than the group may have, so that the reader is paged out. */
+static void eater(void *arg)
+{
+	enum { WORDS = (24 << 20) / sizeof(uint64_t) };
+	struct board *board = *(struct board **)arg;
+	uint64_t i, *words;
+
+	group_join();
+	words = mmap(NULL, WORDS * sizeof(*words), PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(words != MAP_FAILED);
+	for (i = 0; !board->stop; i++)
+		words[i % WORDS] = ~i;
+}
+
+/*
+ * A page is freed when no processor uses it any more. This tests the kernel, without any device:
+ * otherwise other tests here fail now and then.
+ */
+static void a45_gone(void)
+{
+	long long begun, enough = in_short() ? 20000 : 200000;
+	struct board *board;
+	int pids[2], i;
+
+	begin();
+	need_swap();
+	need_pages_that_go();
+	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(board != MAP_FAILED);
+	group_begin("memory.high", "16M", "max");
+	begun = swap_written();
+	pids[0] = spawn(reader, &board);
+	pids[1] = spawn(eater, &board);
+	while (!board->wrong &&
+	       (board->looks < 3 || swap_written() - begun < enough))
+		usleep(10000);
+	note("read %ld times, %lld pages written to swap", board->looks,
+	     swap_written() - begun);
+	board->stop = true;
+	for (i = 0; i < 2; i++)
+		reap_ok(pids[i]);
+	CHECK_EQ(board->wrong, 0);
 	group_end();
 }
 
@@ -356,6 +451,7 @@ static const struct test tests[] = {
 	LONG_TEST_OF(a45_swap, false, "A45 pages in swap, explicit", 60),
 	LONG_TEST_OF(a45_swap, true, "A45 pages in swap, implicit", 60),
 	LONG_TEST(a45_pressure, "A45 less room than is needed", 90),
+	LONG_TEST(a45_gone, "A45 a page that is paged out is gone", 90),
 	LONG_TEST(a45_ksm, "A45 equal pages merged", 60),
 	LONG_TEST(a50_oom, "A50 killed for want of memory", 90),
 	TEST(a50_reaped, "A50 reaped when it is killed (class 10)"),

@@ -194,6 +194,17 @@ static void fail_last(struct course *course, unsigned int end)
 	check_same(course->op, &course->before);
 }
 
+/* By long steps, the last fault may lie far before @end, where there is none any more. */
+static void seek_last(struct course *course, unsigned int end)
+{
+	while (end - course->last > 1) {
+		unsigned int nth = (course->last + end) / 2;
+
+		if (!fail_one(course, nth))
+			end = nth;
+	}
+}
+
 static void check_course(const struct course *course, unsigned int stride)
 {
 	const struct op *op = course->op;
@@ -237,6 +248,8 @@ static unsigned int sweep_course(const struct op *op, unsigned int stride,
 	CHECK(nth < MOST);
 	if (stride == 1)
 		fail_last(&course, nth);
+	else
+		seek_last(&course, nth);
 	context("%s", "");
 	check_course(&course, stride);
 	return course.last;
