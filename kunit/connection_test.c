@@ -7,6 +7,7 @@
 #include <kunit/test.h>
 #include <rdma/pinion-abi.h>
 
+#include "../kernel/logic/inflight.h"
 #include "../kernel/logic/packet.h"
 #include "../kernel/logic/psn.h"
 #include "../kernel/logic/receiver.h"
@@ -17,9 +18,9 @@
 #define MESSAGES	300
 #define LONGEST		6		/* packets */
 #define LONGEST_READ	20
-#define PIECE		8		/* packets per request of a READ */
 #define ROOM		256		/* packets in flight */
-#define WINDOW		64
+#define WINDOW		64		/* at most */
+#define ASKED		128		/* requests of READs that the responder remembers */
 #define TIMEOUT		150
 #define RNR_WAIT	20
 #define TICKS		400000
@@ -31,7 +32,7 @@ struct message {
 	u32 psn;
 	u32 packets;
 	u32 bytes;
-	u32 performed;			/* number of executions, for atomics */
+	u32 performed;			/* packets that were executed, or parts of a READ */
 	u32 answers;
 };
 
@@ -54,14 +55,24 @@ struct kept {
 	bool used;
 };
 
+/* A part of a READ, as the responder remembers it. */
+struct asked {
+	u32 psn, packets;
+	u32 again;			/* where it was asked for again the last time */
+};
+
 struct world {
 	struct kunit *test;
 	struct rnd_state rnd;
 	struct weather weather;
 	struct message messages[MESSAGES];
 	struct packet network[ROOM];
+	u32 slot;			/* of it, for the next packet: they are in order */
 	struct pinion_sender sender;
+	struct pinion_inflight inflight;
 	struct pinion_receiver receiver;
+	struct asked asked[ASKED];
+	u32 asks;			/* how many there were */
 	u32 now, last_news, woken;
 	u32 retired;			/* number of messages */
 	u32 at, index;			/* what must be executed next */
@@ -130,19 +141,21 @@ static bool happens(struct world *w, u32 one_in)
 
 static void network_carry_once(struct world *w, const struct packet *packet)
 {
+	struct packet *slot;
 	u32 i;
 
-	for (i = 0; i < ROOM && w->network[i].there; i++)
-		;
+	for (i = 0; i < ROOM && w->network[w->slot % ROOM].there; i++)
+		w->slot++;
 	if (i == ROOM || happens(w, w->weather.loss)) {
 		w->lost++;
 		return;
 	}
-	w->network[i] = *packet;
-	w->network[i].there = true;
-	w->network[i].due = w->now + 5;
+	slot = &w->network[w->slot++ % ROOM];
+	*slot = *packet;
+	slot->there = true;
+	slot->due = w->now + 5;
 	if (happens(w, w->weather.late))
-		w->network[i].due += random_below(&w->rnd, 40);
+		slot->due += random_below(&w->rnd, 40);
 }
 
 static void network_carry(struct world *w, const struct packet *packet)
@@ -167,14 +180,6 @@ static bool has_answer(const struct message *message)
 	return message->kind == A_READ || message->kind == AN_ATOMIC;
 }
 
-/* Packets of one request from @index on: the message, or the rest of a READ's piece. */
-static u32 packets_at_a_time(const struct message *message, u32 index)
-{
-	if (message->kind != A_READ)
-		return 1;
-	return min(message->packets - index, PIECE - index % PIECE);
-}
-
 /* ------------------------------------------------------------------ requester */
 
 static u8 opcode_of(const struct message *message, u32 index)
@@ -192,13 +197,21 @@ static u8 opcode_of(const struct message *message, u32 index)
 	       last ? PINION_WRITE_LAST_IMM : PINION_WRITE_MIDDLE;
 }
 
-/* The same, but if some were lost, only these. */
+/* Packets of one request from @index on. */
 static u32 requester_packets(struct world *w, const struct message *message, u32 index)
 {
-	u32 packets = packets_at_a_time(message, index);
-	u32 lost = pinion_sender_lost(&w->sender, pinion_psn_add(message->psn, index));
+	if (message->kind != A_READ)
+		return 1;
+	return pinion_sender_part(&w->sender, pinion_psn_add(message->psn, index),
+				  message->packets - index, w->inflight.window);
+}
 
-	return lost ? min(packets, lost) : packets;
+/* As pinion_requester_has_room(). */
+static bool requester_has_room(struct world *w, u32 packets)
+{
+	if (pinion_sender_first(&w->sender) == w->sender.una)
+		packets = 1;
+	return pinion_sender_room(&w->sender, w->inflight.window) >= packets;
 }
 
 static void requester_send_one(struct world *w, struct message *message)
@@ -224,6 +237,8 @@ static void requester_send_one(struct world *w, struct message *message)
 		packet.packet.length = min(rest, packets * MTU);
 	network_carry(w, &packet);
 	w->again += pinion_psn_ahead(psn, w->sender.end) < 0 ? packets : 0;
+	if (has_answer(message))
+		pinion_sender_ask(&w->sender, packets);
 	pinion_sender_sent(&w->sender, packets);
 	if (has_answer(message) && !w->sender.owed)
 		pinion_sender_owe(&w->sender, psn);
@@ -239,7 +254,7 @@ static void requester_send(struct world *w)
 		if (!message)
 			return;
 		index = pinion_psn_ahead(pinion_sender_first(&w->sender), message->psn);
-		if (pinion_sender_room(&w->sender, WINDOW) < requester_packets(w, message, index))
+		if (!requester_has_room(w, requester_packets(w, message, index)))
 			return;
 		if (!pinion_sender_awaits(&w->sender))
 			w->last_news = w->now;
@@ -294,6 +309,7 @@ static enum pinion_sender_step requester_step(struct world *w, const struct pack
 {
 	u32 psn = packet->packet.psn, msn = packet->packet.msn;
 
+	pinion_sender_heard(&w->sender, psn, w->selective);
 	if (packet->packet.syndrome == (PINION_AETH_NAK | PINION_NAK_CODE_GAP))
 		return pinion_sender_gap(&w->sender, psn,
 					 pinion_psn_add(psn, msn >> PINION_GAP_BITS),
@@ -325,6 +341,9 @@ static void requester_hear_one(struct world *w, const struct packet *packet)
 	default:
 		break;
 	}
+	if (step == PINION_SENDER_RESEND)
+		pinion_inflight_lost(&w->inflight);
+	pinion_inflight_acknowledged(&w->inflight, pinion_psn_ahead(w->sender.una, una));
 	if (w->sender.una != una || step == PINION_SENDER_RESEND)
 		w->last_news = w->now;
 	/* An acknowledgment must not come before execution. */
@@ -362,6 +381,7 @@ static void requester_tick(struct world *w)
 	if (pinion_sender_awaits(&w->sender) && w->now - w->last_news > TIMEOUT) {
 		if (pinion_sender_timeout(&w->sender) != PINION_SENDER_RESEND)
 			w->wrong = true;
+		pinion_inflight_late(&w->inflight);
 		w->last_news = w->now;
 	}
 	requester_send(w);
@@ -417,6 +437,39 @@ static void responder_answer(struct world *w, const struct packet *request)
 	}
 }
 
+static void responder_remember_read(struct world *w, const struct packet *packet)
+{
+	u32 psn = packet->packet.psn;
+
+	w->asked[w->asks++ % ASKED] = (struct asked){
+		.psn = psn,
+		.packets = pinion_receiver_numbers(&packet->packet, MTU),
+		.again = psn,
+	};
+}
+
+/*
+ * Is a READ that comes again within one that came before? As rdma_rxe a responder that does not
+ * take part in selective repeat answers nothing before what it was asked for again.
+ */
+static bool responder_was_asked(struct world *w, const struct packet *packet)
+{
+	u32 packets = pinion_receiver_numbers(&packet->packet, MTU), psn = packet->packet.psn, i;
+	struct asked *asked;
+
+	for (i = 0; i < min(w->asks, ASKED); i++) {
+		asked = &w->asked[i];
+		if (!pinion_psn_within(psn, asked->psn, asked->packets))
+			continue;
+		if (psn + packets > asked->psn + asked->packets ||
+		    (!w->selective && pinion_psn_ahead(psn, asked->again) < 0))
+			return false;
+		asked->again = psn;
+		return true;
+	}
+	return false;
+}
+
 /* Must be the packet that the oracle expects next. */
 static void responder_perform(struct world *w, const struct packet *packet)
 {
@@ -441,10 +494,12 @@ static void responder_new(struct world *w, const struct packet *packet)
 		return;
 	}
 	responder_perform(w, packet);
+	if (w->messages[packet->message].kind == A_READ)
+		responder_remember_read(w, packet);
 	pinion_receiver_take(&w->receiver, &packet->packet);
 	if (has_answer(&w->messages[packet->message]))
 		responder_answer(w, packet);
-	else if (random_one_in(&w->rnd, 2))
+	else if (!w->index || random_one_in(&w->rnd, 2))
 		responder_say(w, packet->packet.psn, PINION_AETH_ACK | PINION_AETH_UNLIMITED);
 }
 
@@ -475,7 +530,8 @@ static void responder_hear_one(struct world *w, const struct packet *packet)
 		responder_say(w, done, PINION_AETH_ACK | PINION_AETH_UNLIMITED);
 		break;
 	case PINION_ARRIVAL_ANSWER_AGAIN:
-		responder_answer(w, packet);
+		if (w->messages[packet->message].kind != A_READ || responder_was_asked(w, packet))
+			responder_answer(w, packet);
 		break;
 	case PINION_ARRIVAL_GAP:
 		responder_say(w, w->receiver.expected, PINION_AETH_NAK | PINION_NAK_CODE_SEQUENCE);
@@ -533,6 +589,7 @@ static struct world *world_make(struct kunit *test, const struct weather *weathe
 	psn = pinion_psn_add(0, -random_below(&w->rnd, 600));
 	world_write_messages(w, psn);
 	pinion_sender_init(&w->sender, psn, 7, 7);
+	pinion_inflight_init(&w->inflight, WINDOW);
 	pinion_receiver_init(&w->receiver, psn, MTU, true);
 	pinion_early_init(&w->requests);
 	pinion_early_init(&w->answers);
@@ -541,15 +598,16 @@ static struct world *world_make(struct kunit *test, const struct weather *weathe
 
 static void world_tick(struct world *w)
 {
-	struct packet packet;
-	u32 i;
+	u32 i, first = w->slot;
+	struct packet *slot, packet;
 
 	w->now++;
-	for (i = 0; i < ROOM; i++) {
-		if (!w->network[i].there || w->network[i].due > w->now)
+	for (i = first; i != first + ROOM; i++) {
+		slot = &w->network[i % ROOM];
+		if (!slot->there || slot->due > w->now)
 			continue;
-		packet = w->network[i];
-		w->network[i].there = false;
+		packet = *slot;
+		slot->there = false;
 		if (packet.answer)
 			requester_hear(w, &packet);
 		else
@@ -560,17 +618,19 @@ static void world_tick(struct world *w)
 
 static void world_expect_all_done(struct world *w)
 {
-	u32 i, requests, wrong = 0, msn = 0;
+	const struct message *message;
+	u32 wrong = 0, msn = 0;
 
 	KUNIT_EXPECT_FALSE(w->test, w->wrong);
 	KUNIT_EXPECT_EQ(w->test, w->retired, MESSAGES);
 	KUNIT_EXPECT_EQ(w->test, w->at, MESSAGES);
-	for (i = 0; i < MESSAGES; i++) {
-		requests = DIV_ROUND_UP(w->messages[i].packets,
-					packets_at_a_time(&w->messages[i], 0));
-		wrong += w->messages[i].performed != requests;
-		/* Each piece of a READ counts as a message. */
-		msn += w->messages[i].kind == A_READ ? requests : 1;
+	for (message = w->messages; message < w->messages + MESSAGES; message++) {
+		/* Each part of a READ counts as a message. */
+		if (message->kind == A_READ)
+			wrong += !message->performed || message->performed > message->packets;
+		else
+			wrong += message->performed != message->packets;
+		msn += message->kind == A_READ ? message->performed : 1;
 	}
 	KUNIT_EXPECT_EQ(w->test, wrong, 0);
 	KUNIT_EXPECT_EQ(w->test, w->receiver.msn, msn);

@@ -500,6 +500,152 @@ static void what_has_not_left_is_sent_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pinion_sender_timeout(&s), PINION_SENDER_GIVE_UP);
 }
 
+#define ASKS	512
+
+/* All requests whose answers are not complete. Their peer may have got each of them, or not. */
+struct asks {
+	u32 count;
+	struct ask {
+		u32 psn, packets;
+	} asks[ASKS];
+};
+
+/*
+ * How many numbers from @psn on may one request ask for? Of each that has this number before, the
+ * peer answers only what is within it. PINION_PSN_MASK: there is none.
+ */
+static u32 asks_limit(const struct asks *asks, u32 psn)
+{
+	const struct ask *ask;
+	u32 limit = PINION_PSN_MASK;
+
+	for (ask = asks->asks; ask < asks->asks + asks->count; ask++)
+		if (pinion_psn_within(psn, ask->psn, ask->packets))
+			limit = min_t(u32, limit,
+				      pinion_psn_ahead(ask->psn + ask->packets, psn));
+	return limit;
+}
+
+/* How many numbers between una and next are the last of one of them? */
+static u32 asks_ends(const struct asks *asks, const struct pinion_sender *s)
+{
+	bool seen[PINION_NUMBERS] = {};
+	u32 i, last, ends = 0;
+
+	for (i = 0; i < asks->count; i++) {
+		last = pinion_psn_add(asks->asks[i].psn, asks->asks[i].packets - 1);
+		if (!pinion_psn_within(last, s->una, pinion_psn_ahead(s->next, s->una)) ||
+		    seen[last % PINION_NUMBERS])
+			continue;
+		seen[last % PINION_NUMBERS] = true;
+		ends++;
+	}
+	return ends;
+}
+
+static void asks_forget(struct asks *asks, u32 una)
+{
+	u32 i, left = 0;
+
+	for (i = 0; i < asks->count; i++)
+		if (pinion_psn_ahead(asks->asks[i].psn + asks->asks[i].packets, una) > 0)
+			asks->asks[left++] = asks->asks[i];
+	asks->count = left;
+}
+
+/* Ask for the next part of an endless answer, of which @left packets are left. */
+static void ask(struct kunit *test, struct pinion_sender *s, struct asks *asks, u32 left,
+		u32 window)
+{
+	u32 psn = pinion_sender_first(s), packets = pinion_sender_part(s, psn, left, window);
+	u32 lost = pinion_sender_lost(s, psn) ?: left, limit = asks_limit(asks, psn);
+
+	left = min3(left, lost, limit);
+	if (limit == PINION_PSN_MASK || !s->others)
+		left = min(left, clamp(window / 2, 1U, 64U));
+	KUNIT_ASSERT_EQ(test, packets, left);
+	if (pinion_sender_room(s, window) < (psn == s->una ? 1 : packets) || asks->count == ASKS)
+		return;
+	asks->asks[asks->count++] = (struct ask){ psn, packets };
+	pinion_sender_ask(s, packets);
+	pinion_sender_sent(s, packets);
+	pinion_sender_owe(s, s->una);
+}
+
+/*
+ * Random parts of an answer, under a window that changes, come or are lost: none that is asked for
+ * again goes beyond what the peer may know.
+ */
+static void parts_have_their_ends(struct kunit *test)
+{
+	struct asks *asks = kunit_kzalloc(test, sizeof(*asks), GFP_KERNEL);
+	u32 i, psn, window = 256, again = 0, came = 0;
+	struct pinion_sender s;
+	struct rnd_state rnd;
+
+	KUNIT_ASSERT_NOT_NULL(test, asks);
+	random_begin(&rnd, 52);
+	pinion_sender_init(&s, FIRST, 7, 7);
+	for (i = 0; i < 100000; i++) {
+		if (random_one_in(&rnd, 8))
+			window = 1 + random_below(&rnd, random_one_in(&rnd, 2) ? 256 : 8);
+		psn = pinion_psn_add(s.una, random_below(&rnd, 80));
+		s.retry_left = 7;
+		switch (random_below(&rnd, 8)) {
+		case 0:
+			again += pinion_sender_timeout(&s) == PINION_SENDER_RESEND;
+			break;
+		case 1:
+			if (pinion_sender_is_early(&s, psn))
+				again += pinion_sender_early(&s, s.due, psn) ==
+					 PINION_SENDER_RESEND;
+			break;
+		case 2:
+			pinion_sender_heard(&s, psn, random_one_in(&rnd, 2));
+			break;
+		case 3:
+			psn = pinion_psn_add(s.una, random_below(&rnd, 20));
+			for (; s.una != psn && s.una != s.end; came++)
+				pinion_sender_take(&s);
+			asks_forget(asks, s.una);
+			break;
+		default:
+			ask(test, &s, asks, 1 + random_below(&rnd, 300), window);
+		}
+		KUNIT_ASSERT_EQ(test, pinion_sender_asked(&s), asks_ends(asks, &s));
+	}
+	kunit_info(test, "%u answers, went back %u times", came, again);
+	KUNIT_EXPECT_GT(test, came, 10000);
+	KUNIT_EXPECT_GT(test, again, 1000);
+}
+
+/* After a timeout no more is asked for than the window has room for, nor before anybody answers. */
+static void a_part_is_as_large_as_the_window_allows(struct kunit *test)
+{
+	struct pinion_sender s;
+
+	pinion_sender_init(&s, FIRST, 7, 7);
+	KUNIT_EXPECT_EQ(test, pinion_sender_part(&s, nth(0), 1000, 256), 64);
+	pinion_sender_ask(&s, 64);
+	pinion_sender_sent(&s, 64);
+	pinion_sender_owe(&s, nth(0));
+	KUNIT_EXPECT_EQ(test, pinion_sender_part(&s, nth(64), 936, 256), 64);
+	KUNIT_EXPECT_EQ(test, pinion_sender_part(&s, nth(64), 3, 256), 3);
+	KUNIT_EXPECT_EQ(test, pinion_sender_timeout(&s), PINION_SENDER_RESEND);
+	KUNIT_EXPECT_EQ(test, pinion_sender_part(&s, nth(0), 1000, 1), 1);
+	KUNIT_EXPECT_EQ(test, pinion_sender_part(&s, nth(0), 1000, 100), 50);
+	/* What is not under way says nothing of the peer. */
+	pinion_sender_heard(&s, nth(64), false);
+	KUNIT_EXPECT_EQ(test, pinion_sender_part(&s, nth(0), 1000, 1), 1);
+	pinion_sender_heard(&s, nth(63), false);
+	KUNIT_EXPECT_EQ(test, pinion_sender_part(&s, nth(0), 1000, 1), 64);
+	KUNIT_EXPECT_EQ(test, pinion_sender_part(&s, nth(10), 990, 1), 54);
+	KUNIT_EXPECT_EQ(test, pinion_sender_part(&s, nth(64), 936, 1), 1);
+	pinion_sender_heard(&s, nth(0), true);
+	KUNIT_EXPECT_EQ(test, pinion_sender_part(&s, nth(60), 940, 256), 4);
+	KUNIT_EXPECT_EQ(test, pinion_sender_part(&s, nth(0), 1000, 1), 1);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(an_ack_is_of_all_up_to_it),
 	KUNIT_CASE(what_is_not_under_way_is_not_acknowledged),
@@ -518,6 +664,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_is_known_counts_later),
 	KUNIT_CASE(what_has_not_left_is_sent_again),
 	KUNIT_CASE(garbage_leaves_a_window),
+	KUNIT_CASE(a_part_is_as_large_as_the_window_allows),
+	KUNIT_CASE(parts_have_their_ends),
 	{}
 };
 

@@ -38,6 +38,18 @@ u32 pinion_numbers_first(const struct pinion_numbers *numbers, u32 base)
 	return found < at ? found + PINION_NUMBERS - at : PINION_NUMBERS;
 }
 
+u32 pinion_numbers_count(const struct pinion_numbers *numbers, u32 psn, u32 count)
+{
+	u32 first, found = 0;
+
+	while ((first = pinion_numbers_first(numbers, psn)) < count) {
+		psn += first + 1;
+		count -= first + 1;
+		found++;
+	}
+	return found;
+}
+
 u32 pinion_numbers_run(const struct pinion_numbers *numbers, u32 psn)
 {
 	u32 at = psn % PINION_NUMBERS;

@@ -35,6 +35,8 @@ void pinion_numbers_add(struct pinion_numbers *numbers, u32 psn, u32 count);
 void pinion_numbers_remove(struct pinion_numbers *numbers, u32 psn, u32 count);
 /* How far the first number of the set is ahead of @base; PINION_NUMBERS: the set is empty. */
 u32 pinion_numbers_first(const struct pinion_numbers *numbers, u32 base);
+/* How many of the @count numbers from @psn on, at most PINION_NUMBERS, are in the set. */
+u32 pinion_numbers_count(const struct pinion_numbers *numbers, u32 psn, u32 count);
 /* How many consecutive numbers from @psn on are in the set. */
 u32 pinion_numbers_run(const struct pinion_numbers *numbers, u32 psn);
 

@@ -11,6 +11,9 @@
 /* A number farther ahead than this would count as behind. */
 #define SENDER_FARTHEST	((PINION_PSN_MASK >> 1) - 1)
 
+/* The most packets of an answer that one request asks for. */
+#define SENDER_PART	64U
+
 void pinion_sender_init(struct pinion_sender *sender, u32 psn, u8 retry_count, u8 rnr_retry)
 {
 	psn &= PINION_PSN_MASK;
@@ -43,6 +46,33 @@ u32 pinion_sender_room(const struct pinion_sender *sender, u32 window)
 		return 0;
 	window -= before;
 	return first == sender->next ? window : min(window, pinion_sender_lost(sender, first));
+}
+
+u32 pinion_sender_part(const struct pinion_sender *sender, u32 psn, u32 left, u32 window)
+{
+	/* Half of it, so that the next part is asked for before the last has come. */
+	u32 most = clamp(window / 2, 1U, SENDER_PART);
+	u32 lost = pinion_sender_lost(sender, psn);
+
+	if (lost)
+		left = min(left, lost);
+	if (pinion_psn_ahead(sender->end, psn) <= 0)
+		return min(left, most);
+	left = min(left, pinion_numbers_first(&sender->ends, psn) + 1);
+	return sender->others ? left : min(left, most);
+}
+
+void pinion_sender_ask(struct pinion_sender *sender, u32 packets)
+{
+	u32 last = pinion_psn_add(pinion_sender_first(sender), packets - 1);
+
+	pinion_numbers_add(&sender->ends, last, 1);
+}
+
+u32 pinion_sender_asked(const struct pinion_sender *sender)
+{
+	return pinion_numbers_count(&sender->ends, sender->una,
+				    pinion_psn_ahead(sender->next, sender->una));
 }
 
 void pinion_sender_sent(struct pinion_sender *sender, u32 packets)
@@ -83,6 +113,8 @@ static bool sender_advance(struct pinion_sender *sender, u32 psn)
 	if (psn == sender->una)
 		return false;
 	pinion_numbers_remove(&sender->lost, sender->una,
+			      pinion_psn_ahead(psn, sender->una));
+	pinion_numbers_remove(&sender->ends, sender->una,
 			      pinion_psn_ahead(psn, sender->una));
 	pinion_numbers_clear(&sender->again);
 	sender->una = psn;
@@ -231,14 +263,24 @@ static bool sender_knows(u8 syndrome)
 	}
 }
 
+static bool sender_is_under_way(const struct pinion_sender *sender, u32 psn)
+{
+	return pinion_psn_within(psn, sender->una, pinion_psn_ahead(sender->end, sender->una));
+}
+
+void pinion_sender_heard(struct pinion_sender *sender, u32 psn, bool selective)
+{
+	if (sender_is_under_way(sender, psn))
+		sender->others = !selective;
+}
+
 enum pinion_sender_step pinion_sender_acknowledge(struct pinion_sender *sender, u32 psn,
 						  u8 syndrome)
 {
 	bool is_ack = (syndrome & PINION_AETH_KIND) == PINION_AETH_ACK;
 	bool advanced;
 
-	if (!sender_knows(syndrome) ||
-	    !pinion_psn_within(psn, sender->una, pinion_psn_ahead(sender->end, sender->una)))
+	if (!sender_knows(syndrome) || !sender_is_under_way(sender, psn))
 		return PINION_SENDER_STALE;
 	/* An ACK includes packet @psn; a NAK says that @psn was not performed. */
 	if (is_ack)
@@ -265,7 +307,7 @@ enum pinion_sender_step pinion_sender_gap(struct pinion_sender *sender, u32 psn,
 	enum pinion_sender_step step;
 	bool advanced;
 
-	if (!pinion_psn_within(psn, sender->una, pinion_psn_ahead(sender->end, sender->una)))
+	if (!sender_is_under_way(sender, psn))
 		return PINION_SENDER_STALE;
 	if (!sender_advance_to(sender, psn, &advanced))
 		return sender_miss(sender);

@@ -31,6 +31,14 @@ struct pinion_sender {
 	u32 done;			/* those before it were performed, answers may be missing */
 
 	/*
+	 * Numbers between @una and @end that a request with an answer has ended with: a READ is
+	 * asked for in parts, and again in parts of these. A peer knows the parts that it was asked
+	 * for, and answers only what lies within one.
+	 */
+	struct pinion_numbers ends;
+	bool others;			/* see pinion_sender_heard() */
+
+	/*
 	 * Numbers between @una and @next that are known to be missing, while others behind them
 	 * have come (selective repeat). They are sent again; @again has those that were sent again
 	 * since something was acknowledged, which is not done twice.
@@ -74,6 +82,20 @@ static inline u32 pinion_sender_lost(const struct pinion_sender *sender, u32 psn
  */
 u32 pinion_sender_room(const struct pinion_sender *sender, u32 window);
 
+/*
+ * Packet @psn of a READ's answer and those behind it, @left of them, are to be asked for, and
+ * @window is as above. Return: how many by one request.
+ */
+u32 pinion_sender_part(const struct pinion_sender *sender, u32 psn, u32 left, u32 window);
+
+/*
+ * The next request, which asks for an answer, has the @packets numbers from pinion_sender_first()
+ * on. Called before pinion_sender_sent().
+ */
+void pinion_sender_ask(struct pinion_sender *sender, u32 packets);
+/* How many such requests are under way? */
+u32 pinion_sender_asked(const struct pinion_sender *sender);
+
 /* The @packets numbers from pinion_sender_first() on were sent. */
 void pinion_sender_sent(struct pinion_sender *sender, u32 packets);
 
@@ -89,6 +111,13 @@ void pinion_sender_unsent(struct pinion_sender *sender, u32 psn, u32 packets);
  */
 void pinion_sender_owe(struct pinion_sender *sender, u32 due);
 void pinion_sender_owe_none(struct pinion_sender *sender);
+
+/*
+ * A packet with number @psn came, which is still to be processed, and says that its sender takes
+ * part in selective repeat, or not. Some of those who do not answer nothing any more that lies
+ * before what they were asked for again: of them a part is asked for again up to its end, at once.
+ */
+void pinion_sender_heard(struct pinion_sender *sender, u32 psn, bool selective);
 
 /*
  * An acknowledgment (or NAK) or a packet of an answer came, with its number. @una may have advanced

@@ -13,13 +13,6 @@
 struct pinion_missing;
 struct pinion_msg;
 
-/*
- * A READ is sent as several requests, for this many packets of answer each, so that the next piece
- * is requested before the last has arrived. If packets are requested again, the pieces keep their
- * limits: the peer accepts a duplicate only if it is within one request that it had before.
- */
-#define PINION_REQUESTER_PIECE	(PINION_CONN_WINDOW / 4)
-
 /* In other states the executor flushes requests. */
 static inline bool pinion_requester_runs(const struct pinion_qp *qp)
 {
@@ -60,8 +53,6 @@ enum pinion_step pinion_requester_lack(struct pinion_conn *conn, struct pinion_r
 				       struct pinion_missing *missing);
 /* Tell conn->sender the number of the next answer that is due. */
 void pinion_requester_owe(struct pinion_conn *conn);
-/* How many READ pieces and atomics are under way: max_rd_atomic limits them. */
-u32 pinion_requester_count_owed(struct pinion_conn *conn);
 /* Retire requests that are acknowledged. Return: whether there were any. */
 bool pinion_requester_retire(struct pinion_conn *conn);
 /*

@@ -259,6 +259,7 @@ static enum pinion_step requester_hear(struct pinion_conn *conn,
 		requester_drop(conn, heard);
 		return PINION_STEP_DONE;
 	}
+	pinion_sender_heard(&conn->sender, train.packet.psn, train.packet.selective);
 	if (train.packet.opcode % PINION_PACKET_CODES == PINION_ACKNOWLEDGE) {
 		requester_take_acknowledgment(conn, heard, &train.packet);
 		return PINION_STEP_DONE;

@@ -44,14 +44,12 @@ static u8 requester_code_alone(u8 opcode)
 	}
 }
 
-/*
- * Fill in remote address, key and length, from @offset on. @lost: if not 0, only the answer's so
- * many packets from there on were lost.
- */
-static void requester_name_memory(const struct pinion_msg *msg, u64 offset, u32 mtu, u32 lost,
-				  struct pinion_packet *packet, u32 *packets)
+/* Fill in remote address, key and length, from @offset on. */
+static void requester_name_memory(const struct pinion_conn *conn, const struct pinion_msg *msg,
+				  u64 offset, struct pinion_packet *packet, u32 *packets)
 {
-	u64 piece = (u64)PINION_REQUESTER_PIECE * mtu;
+	u64 left = msg->whole - offset;
+	u32 mtu = conn->qp->mtu;
 
 	packet->addr = msg->remote_addr + offset;
 	packet->rkey = msg->rkey;
@@ -64,10 +62,10 @@ static void requester_name_memory(const struct pinion_msg *msg, u64 offset, u32 
 		if (msg->flush_rights & IB_ACCESS_FLUSH_PERSISTENT)
 			packet->flush_types |= PINION_FETH_PERSISTENT;
 	} else if (pinion_op_is_read(msg->op)) {
-		packet->length = min(msg->whole - offset, piece - (offset & (piece - 1)));
-		if (lost)
-			packet->length = min_t(u64, packet->length, (u64)lost * mtu);
-		*packets = pinion_psn_packets(packet->length, mtu);
+		*packets = pinion_sender_part(&conn->sender, packet->psn,
+					      pinion_psn_packets(left, mtu),
+					      conn->inflight.window);
+		packet->length = min(left, (u64)*packets * mtu);
 	} else if (msg->opcode == PINION_OP_ATOMIC_CMP_AND_SWP) {
 		packet->swap_add = msg->swap;
 		packet->compare = msg->operand;
@@ -121,6 +119,5 @@ void pinion_requester_packet(struct pinion_conn *conn, const struct pinion_reque
 	if (msg->op->traits & PINION_OP_READS_SGES)
 		packet->payload = min_t(u64, request->length - offset, qp->mtu);
 	if (msg->op->traits & PINION_OP_REMOTE_MEM && (first || alone))
-		requester_name_memory(msg, offset, qp->mtu,
-				      pinion_sender_lost(&conn->sender, psn), packet, packets);
+		requester_name_memory(conn, msg, offset, packet, packets);
 }

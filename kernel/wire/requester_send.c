@@ -104,7 +104,7 @@ static bool requester_may_send(struct pinion_conn *conn, const struct pinion_req
 	/* What was lost is counted as under way. */
 	return !(request->op->traits & PINION_OP_HAS_ANSWER) ||
 	       pinion_sender_first(&conn->sender) != conn->sender.next ||
-	       pinion_requester_count_owed(conn) < max_t(u32, conn->qp->attr.max_rd_atomic, 1);
+	       pinion_sender_asked(&conn->sender) < max_t(u32, conn->qp->attr.max_rd_atomic, 1);
 }
 
 /*
@@ -269,6 +269,8 @@ enum pinion_step pinion_requester_send(struct pinion_conn *conn, struct pinion_r
 	else
 		taken = requester_transmit(conn, &burst, skb);
 	packets = max(packets, burst.packets);
+	if (request->op->traits & PINION_OP_HAS_ANSWER)
+		pinion_sender_ask(&conn->sender, packets);
 	requester_sent(conn, packets, taken);
 	if (not_ready)
 		requester_obey_rnr(conn);

@@ -86,36 +86,6 @@ void pinion_requester_owe(struct pinion_conn *conn)
 	pinion_kept_forget(&conn->kept_answers);
 }
 
-/* The index of packet @psn of a READ's answer in its piece. */
-static u32 request_in_piece(const struct pinion_request *request, u32 psn)
-{
-	return ((psn - request->psn) & PINION_PSN_MASK) % PINION_REQUESTER_PIECE;
-}
-
-u32 pinion_requester_count_owed(struct pinion_conn *conn)
-{
-	struct pinion_requests *requests = &conn->qp->sq.requests;
-	const struct pinion_sender *sender = &conn->sender;
-	struct pinion_request *request;
-	u32 i, from, under_way, count = 0;
-
-	for (i = requests->oldest; i != requests->next; i++) {
-		request = pinion_requester_slot(requests, i);
-		if (!request->begun || !(request->op->traits & PINION_OP_HAS_ANSWER))
-			continue;
-		from = pinion_psn_within(sender->una, request->psn, request->packets) ?
-		       sender->una : request->psn;
-		under_way = (sender->next - sender->una) & PINION_PSN_MASK;
-		if (!pinion_psn_within(from, sender->una, under_way))
-			continue;
-		under_way = min((sender->next - from) & PINION_PSN_MASK,
-				(request->psn + request->packets - from) & PINION_PSN_MASK);
-		count += DIV_ROUND_UP(request_in_piece(request, from) + under_way,
-				      PINION_REQUESTER_PIECE);
-	}
-	return count;
-}
-
 static bool requester_may_retire(const struct pinion_conn *conn)
 {
 	const struct pinion_request *request = pinion_requests_oldest(&conn->qp->sq.requests);
