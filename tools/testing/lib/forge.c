@@ -657,6 +657,25 @@ unsigned long forge_heard(void)
 	return heard_by(0) + heard_by(1);
 }
 
+bool forge_hear_read(struct forge_read *read)
+{
+	const uint8_t *bth = heard.bytes + heard_before[v6];
+	uint32_t high, low, length;
+
+	do
+		if (recv(listening[v6], heard.bytes, sizeof(heard.bytes), 0) <
+		    heard_before[v6] + BTH_BYTES + 16)
+			return false;
+	while (bth[0] != FORGE_READ_REQUEST);
+	memcpy(&high, bth + BTH_BYTES, 4);
+	memcpy(&low, bth + BTH_BYTES + 4, 4);
+	memcpy(&length, bth + BTH_BYTES + 12, 4);
+	read->psn = get24(bth + 9);
+	read->addr = (uint64_t)ntohl(high) << 32 | ntohl(low);
+	read->length = ntohl(length);
+	return true;
+}
+
 bool forge_hear_asking(enum forge_opcode opcode, uint32_t psn)
 {
 	const uint8_t *bth;

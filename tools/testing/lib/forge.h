@@ -100,6 +100,18 @@ void forge_hear_nak(uint8_t syndrome, uint32_t psn);
 void forge_count(void);
 unsigned long forge_heard(void);
 
+/* A request of a READ. */
+struct forge_read {
+	uint32_t psn, length;
+	uint64_t addr;
+};
+
+/*
+ * After forge_count(): the next request of a READ that the forged peer was sent, if there is one.
+ * Other packets to it are forgotten.
+ */
+bool forge_hear_read(struct forge_read *read);
+
 /* A packet of forge_train(); fields as the arguments of forge(). */
 struct forged {
 	enum forge_opcode opcode;
