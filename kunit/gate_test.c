@@ -233,13 +233,17 @@ static unsigned int expect_wait(struct kunit *test, u32 value, struct pinion_key
 {
 	struct keys_test *t = test->priv;
 	struct waiting w = { .keys = &t->keys, .value = value };
+	unsigned long limit = jiffies + msecs_to_jiffies(LIMIT_MS);
+	unsigned int refs = kref_read(&gate->ref);
 	struct task_struct *task;
-	unsigned int refs;
 
 	init_completion(&w.done);
 	task = start_on(test, other_processor(test), waiter, &w, "pinion_waiter");
 	shut(gate);
 	wake_up_process(task);
+	while (kref_read(&gate->ref) == refs && time_before(jiffies, limit))
+		usleep_range(500, 1000);
+	KUNIT_EXPECT_EQ(test, kref_read(&gate->ref), refs + 1);
 	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&w.done, msecs_to_jiffies(20)), 0);
 	KUNIT_EXPECT_FALSE(test, gate_has_reader(gate));
 	refs = kref_read(&gate->ref);

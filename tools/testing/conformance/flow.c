@@ -647,12 +647,13 @@ static void send_after_failed_receive(void)
 static void f18_sends(void)
 {
 	static const enum ibv_qp_type types[] = { IBV_QPT_UC, IBV_QPT_RC };
-	double limit = now() + patience(PATIENCE);
+	double limit;
 	int waited;
 	size_t i;
 
 	busy_begin();
 	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		limit = now() + patience(PATIENCE);
 		begin(&(struct qp_cfg){ .type = types[i] });
 		for (waited = 0; waited < 2;) {
 			busy_post();

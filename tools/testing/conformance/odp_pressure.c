@@ -117,6 +117,11 @@ static void group_end(void)
 	CHECK_EQ(cgroup_remove(group), 0);
 }
 
+static void group_drop(void)
+{
+	cgroup_remove(group);
+}
+
 /* Creates a group whose @limit is set to @most. */
 static void group_begin(const char *limit, const char *most,
 			const char *most_swap)
@@ -130,6 +135,7 @@ static void group_begin(const char *limit, const char *most,
 	set(path, "+memory");
 	snprintf(group, sizeof(group), "%s/pinion-test-%d", groups, getpid());
 	CHECK_EQ(mkdir(group, 0755), 0);
+	undo_at_end(group_drop);
 	group_set(limit, most);
 	group_set("memory.swap.max", most_swap);
 }

@@ -243,7 +243,8 @@ static unsigned int sweep_course(const struct op *op, unsigned int stride,
 	state_read(op, &course.before);
 	/* What is not known cannot be compared. */
 	CHECK(course.before.resources.known);
-	while (nth < MOST && fail_one(&course, nth))
+	while (nth < MOST && (fail_one(&course, nth) ||
+			      (op->others && fail_one(&course, nth))))
 		nth += step(nth, stride);
 	CHECK(nth < MOST);
 	if (stride == 1)

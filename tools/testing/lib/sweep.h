@@ -34,6 +34,11 @@ struct op {
 	 */
 	bool rarely;
 	/*
+	 * Another thread may have the turn sometimes and do what this one allocates for. So the sweep ends
+	 * when no call is left twice.
+	 */
+	bool others;
+	/*
 	 * It may survive each fault alone. Otherwise a sweep fails if it survives them all. Of those that
 	 * last it must not survive all.
 	 */
