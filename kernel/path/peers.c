@@ -123,6 +123,13 @@ static bool peer_has_mac(const struct pinion_node *node, u64 mac)
 	return !mac || READ_ONCE(node->link.mac) == mac;
 }
 
+/* Has @e's node the address of @av, with this MAC, and is its port up? */
+static bool peer_is_meant(const struct pinion_endpoint *e, const struct pinion_av *av, u64 mac)
+{
+	return e->vlan == av->vlan && !memcmp(&e->gid, &av->dgid, sizeof(e->gid)) &&
+	       READ_ONCE(e->node->link.up) && peer_has_mac(e->node, mac);
+}
+
 /* The node that @av leads to from @from. Under RCU, which keeps it. */
 static struct pinion_node *peer_nearest(const struct pinion_node *from, const struct pinion_av *av)
 {
@@ -132,8 +139,7 @@ static struct pinion_node *peer_nearest(const struct pinion_node *from, const st
 	struct pinion_endpoint *e;
 
 	hash_for_each_possible_rcu(endpoints, e, hash, endpoint_hash(&av->dgid)) {
-		if (e->vlan != av->vlan || memcmp(&e->gid, &av->dgid, sizeof(e->gid)) ||
-		    !READ_ONCE(e->node->link.up) || !peer_has_mac(e->node, mac))
+		if (!peer_is_meant(e, av, mac))
 			continue;
 		near = peer_nearness(from, e->node);
 		if (near > best) {
@@ -204,13 +210,18 @@ bool pinion_peers_are_here(const struct pinion_node *from, const struct pinion_a
 	return here;
 }
 
-struct pinion_node *pinion_peers_own(u64 net, const struct pinion_av *av)
+struct pinion_node *pinion_peers_own(u64 net, u32 ifindex, const struct pinion_av *av)
 {
+	u64 mac = ether_addr_to_u64(av->dmac);
+	struct pinion_node *found = NULL;
 	struct pinion_endpoint *e;
 
-	hash_for_each_possible_rcu(endpoints, e, hash, endpoint_hash(&av->dgid))
-		if (e->vlan == av->vlan && !memcmp(&e->gid, &av->dgid, sizeof(e->gid)) &&
-		    READ_ONCE(e->node->link.up) && READ_ONCE(e->node->link.net) == net)
+	hash_for_each_possible_rcu(endpoints, e, hash, endpoint_hash(&av->dgid)) {
+		if (!peer_is_meant(e, av, mac) || READ_ONCE(e->node->link.net) != net)
+			continue;
+		if (READ_ONCE(e->node->link.ifindex) == ifindex)
 			return e->node;
-	return NULL;
+		found = found ?: e->node;
+	}
+	return found;
 }

@@ -65,7 +65,11 @@ void pinion_peer_leave(struct pinion_qp *qp);
  */
 bool pinion_peers_are_here(const struct pinion_node *from, const struct pinion_av *av);
 
-/* The node that a packet to @av's address reaches in namespace @net, or NULL. Under RCU. */
-struct pinion_node *pinion_peers_own(u64 net, const struct pinion_av *av);
+/*
+ * The node that a packet to @av's address reaches in namespace @net, or NULL. @ifindex: of the
+ * netdev it came by, below VLANs. Several netdevs may have the address, as link-local ones of
+ * several links; if that netdev has it, its node is meant. Under RCU.
+ */
+struct pinion_node *pinion_peers_own(u64 net, u32 ifindex, const struct pinion_av *av);
 
 #endif

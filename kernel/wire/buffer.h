@@ -15,6 +15,7 @@ struct pinion_wire_cb {
 	u32 first;			/* index of its first packet behind the IP header's */
 	u32 ifindex;			/* of the netdev it came by, below VLANs; 0: gone */
 	u16 vlan;
+	u8 smac[ETH_ALEN];		/* its sender's on that link; zeros: unknown */
 	bool marked;			/* by a router, as congested (ECN) */
 };
 

@@ -10,6 +10,9 @@
  * Process context. The caller holds wire.turn, so that packets stay in order, but for one who has
  * waited too long for it; queue pairs are found under RCU, and visited while packets are delivered.
  */
+#include <linux/etherdevice.h>
+#include <net/ipv6.h>
+
 #include "../path/mcast.h"
 #include "../path/respond.h"
 #include "buffer.h"
@@ -31,6 +34,14 @@ struct wire_target {
 	struct pinion_qp *qp;		/* visited; or NULL: the members of a group */
 	struct pinion_mcast_reach reach;
 };
+
+/* The node of this namespace that has the address of @av; see pinion_peers_own(). Under RCU. */
+static struct pinion_node *wire_node_of(const struct sk_buff *skb, const struct pinion_av *av)
+{
+	const struct pinion_wire_cb *cb = pinion_wire_cb_of(skb);
+
+	return pinion_peers_own(cb->net, cb->ifindex, av);
+}
 
 static bool wire_is_served(const struct pinion_packet *packet)
 {
@@ -82,7 +93,7 @@ static void wire_count(const struct sk_buff *skb, const struct pinion_av *av,
 		return;
 	}
 	rcu_read_lock();
-	node = pinion_peers_own(pinion_wire_cb_of(skb)->net, av);
+	node = wire_node_of(skb, av);
 	if (node)
 		pinion_stat_add_to(node, reason, packets);
 	rcu_read_unlock();
@@ -108,7 +119,7 @@ static struct pinion_qp *wire_find_qp(const struct sk_buff *skb, const struct pi
 	struct pinion_node *node;
 
 	rcu_read_lock();
-	node = pinion_peers_own(pinion_wire_cb_of(skb)->net, av);
+	node = wire_node_of(skb, av);
 	if (node && wire_is_served(packet))
 		qp = pinion_qp_visit(node, packet->qpn);
 	if (node && !qp)
@@ -191,16 +202,19 @@ static u32 wire_count_right(const struct sk_buff *skb, u32 i, u32 end)
 
 /*
  * Is it known to come from a device of this namespace that hands messages to members on this host
- * itself? Also note the sender, who does not hear itself.
+ * itself? Also note the sender, who does not hear itself. A link-local address may be somebody
+ * else's on another link, so the MAC must be the device's, too.
  */
 static bool wire_is_delivered(const struct sk_buff *skb, const struct pinion_av *av,
 			      struct pinion_mcast_reach *reach)
 {
-	const struct pinion_av back = { .dgid = av->sgid, .vlan = av->vlan };
+	struct pinion_av back = { .dgid = av->sgid, .vlan = av->vlan };
 	bool delivered;
 
+	if (!av->ipv4 && ipv6_addr_type((const struct in6_addr *)&av->sgid) & IPV6_ADDR_LINKLOCAL)
+		ether_addr_copy(back.dmac, pinion_wire_cb_of(skb)->smac);
 	rcu_read_lock();
-	reach->node = pinion_peers_own(pinion_wire_cb_of(skb)->net, &back);
+	reach->node = wire_node_of(skb, &back);
 	delivered = reach->node && !reach->node->all_others;
 	rcu_read_unlock();
 	return delivered;
@@ -364,7 +378,7 @@ static bool wire_has_receiver(const struct sk_buff *skb, const struct pinion_av 
 		return member;
 	}
 	rcu_read_lock();
-	ours = pinion_peers_own(pinion_wire_cb_of(skb)->net, av);
+	ours = wire_node_of(skb, av);
 	rcu_read_unlock();
 	return ours;
 }

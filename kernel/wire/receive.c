@@ -4,6 +4,8 @@
  * sender on this host (errand.h). wire.turn is held meanwhile, if it can be had in time; deliver.c
  * does the rest.
  */
+#include <linux/etherdevice.h>
+#include <linux/if_arp.h>
 #include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
 #include <linux/ip.h>
@@ -27,15 +29,34 @@
 /* How long the work item waits for one turn of another thread to end, in jiffies. */
 #define PATIENCE	(HZ / 5)
 
-/* The netdev that has the destination address of @skb, or NULL. RCU is held. */
+/*
+ * The netdev that has the destination address of @skb, which came by the loopback; or NULL. If
+ * several have it, IPv6 knows whose the route was. RCU is held.
+ */
 static struct net_device *wire_netdev_of(struct net *net, const struct sk_buff *skb)
 {
+	struct net_device *netdev;
+
 	if (ip_hdr(skb)->version == 4)
 		return __ip_dev_find(net, ip_hdr(skb)->daddr, false);
-	return IS_ENABLED(CONFIG_IPV6) ? ipv6_dev_find(net, &ipv6_hdr(skb)->daddr, NULL) : NULL;
+	if (!IS_ENABLED(CONFIG_IPV6))
+		return NULL;
+	netdev = dev_get_by_index_rcu(net, inet6_iif(skb));
+	if (netdev && !(netdev->flags & IFF_LOOPBACK))
+		return netdev;
+	return ipv6_dev_find(net, &ipv6_hdr(skb)->daddr, NULL);
 }
 
-/* Find out which netdev @skb was received by, and its VLAN. It may be gone. */
+/* The MAC that @skb came from; what the network stack has looped back has none. */
+static void wire_find_sender(const struct net_device *netdev, const struct sk_buff *skb,
+			     struct pinion_wire_cb *cb)
+{
+	if (netdev->type == ARPHRD_ETHER && skb_mac_header_was_set(skb) &&
+	    skb_network_offset(skb) - skb_mac_offset(skb) >= ETH_HLEN)
+		ether_addr_copy(cb->smac, eth_hdr(skb)->h_source);
+}
+
+/* Find out which netdev @skb was received by, its VLAN, and the sender's MAC. It may be gone. */
 static void wire_find_entrance(const struct pinion_wire *wire, const struct sk_buff *skb,
 			       struct pinion_wire_cb *cb)
 {
@@ -47,6 +68,8 @@ static void wire_find_entrance(const struct pinion_wire *wire, const struct sk_b
 	net = READ_ONCE(wire->net);
 	if (net)
 		netdev = dev_get_by_index_rcu(net, skb->skb_iif);
+	if (netdev)
+		wire_find_sender(netdev, skb, cb);
 	/* Packets of this host come by the loopback: take the netdev of the destination. */
 	if (netdev && netdev->flags & IFF_LOOPBACK)
 		netdev = wire_netdev_of(net, skb) ?: netdev;

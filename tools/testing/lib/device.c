@@ -183,6 +183,13 @@ void device_open(void)
 	open_as(&dev, MUST(find()), opt.gid_index);
 }
 
+void device_open_named(struct device *device, const char *named,
+		       const char *net)
+{
+	device->net = net;
+	open_as(device, MUST(find_named(named)), -1);
+}
+
 void far_open(void)
 {
 	const char *named = getenv("FAR"), *gid = getenv("FAR_GID");

@@ -43,6 +43,10 @@ struct ibv_gid_entry device_use_address(struct device *device, bool v6);
 /* Waits until @device has this RoCE v2 address, and returns its index. */
 int device_await_gid(const struct device *device, const union ibv_gid *gid);
 
+/* Open another one, by its name, which is in namespace @net; NULL: ours. */
+void device_open_named(struct device *device, const char *named,
+		       const char *net);
+
 /*
  * The device at the other end of a cable. The environment names it (FAR), its network namespace
  * (FAR_NET), and the index of its GID if that is not to be an IPv4 one (FAR_GID). Call
