@@ -172,7 +172,7 @@ static void n40_mlx5(void)
 	fault_prepare();
 	path = mlx5_box_make();
 	/* No other context is open, so each one makes the page of the clock, too. */
-	sweep_box("context", open_context, close_context, 6);
+	sweep_box("context", open_context, close_context, 8);
 	CHECK_EQ(open_context(), 0);
 	pd = mlx5_box_pd(fd);
 	ring = memory(8 * PAGE);

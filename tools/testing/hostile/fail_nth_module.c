@@ -315,7 +315,7 @@ static void n36_unload(void)
 	sweep(&op);
 	add_device();
 	op.name = "unload with a device";
-	op.at_least = 16;
+	op.at_least = 30;
 	op.undo = load_with_device;
 	op.clean = has_device;
 	sweep_some(&op, in_short() ? 40 : 10);

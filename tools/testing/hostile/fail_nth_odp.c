@@ -209,7 +209,7 @@ static void n19_advise(void)
 		for (advice = 0; advice < 3; advice++) {
 			flags = IBV_ADVISE_MR_FLAG_FLUSH;
 			sweep(&(struct op){ "prefetch", advise, NULL,
-					    .at_least = 6 });
+					    .at_least = 7 });
 			flags = 0;
 			sweep(&(struct op){ "prefetch later", advise, NULL,
 					    .at_least = 2 });
