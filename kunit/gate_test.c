@@ -225,6 +225,15 @@ static int waiter(void *arg)
 	return wait_for_stop();
 }
 
+/* Wait until somebody has found @key, which had @refs references without him. */
+static void await_finder(struct pinion_key *key, unsigned int refs)
+{
+	unsigned long limit = jiffies + msecs_to_jiffies(LIMIT_MS);
+
+	while (kref_read(&key->ref) == refs && time_before(jiffies, limit))
+		usleep_range(500, 1000);
+}
+
 /*
  * A thread that waits for @value continues when @gate opens, and not before. Return: how many
  * references the key of @gate had meanwhile.
@@ -233,7 +242,6 @@ static unsigned int expect_wait(struct kunit *test, u32 value, struct pinion_key
 {
 	struct keys_test *t = test->priv;
 	struct waiting w = { .keys = &t->keys, .value = value };
-	unsigned long limit = jiffies + msecs_to_jiffies(LIMIT_MS);
 	unsigned int refs = kref_read(&gate->ref);
 	struct task_struct *task;
 
@@ -241,8 +249,7 @@ static unsigned int expect_wait(struct kunit *test, u32 value, struct pinion_key
 	task = start_on(test, other_processor(test), waiter, &w, "pinion_waiter");
 	shut(gate);
 	wake_up_process(task);
-	while (kref_read(&gate->ref) == refs && time_before(jiffies, limit))
-		usleep_range(500, 1000);
+	await_finder(gate, refs);
 	KUNIT_EXPECT_EQ(test, kref_read(&gate->ref), refs + 1);
 	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&w.done, msecs_to_jiffies(20)), 0);
 	KUNIT_EXPECT_FALSE(test, gate_has_reader(gate));
@@ -497,7 +504,6 @@ static int latecomer(void *arg)
  */
 static void expect_too_late(struct kunit *test, struct renaming *r, struct pinion_key *key)
 {
-	unsigned long limit = jiffies + msecs_to_jiffies(LIMIT_MS);
 	unsigned int refs = kref_read(&key->ref);
 	struct keys_test *t = test->priv;
 	struct task_struct *task;
@@ -508,8 +514,7 @@ static void expect_too_late(struct kunit *test, struct renaming *r, struct pinio
 	task = start_on(test, other_processor(test), latecomer, r, "pinion_latecomer");
 	shut(key);
 	wake_up_process(task);
-	while (kref_read(&key->ref) == refs && time_before(jiffies, limit))
-		usleep_range(500, 1000);
+	await_finder(key, refs);
 	KUNIT_EXPECT_GT(test, kref_read(&key->ref), refs);
 	WRITE_ONCE(key->value, key->value ^ 1);
 	unshut(key);

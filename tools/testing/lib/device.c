@@ -184,10 +184,10 @@ void device_open(void)
 }
 
 void device_open_named(struct device *device, const char *named,
-		       const char *net)
+		       const char *net, int gid_index)
 {
 	device->net = net;
-	open_as(device, MUST(find_named(named)), -1);
+	open_as(device, MUST(find_named(named)), gid_index);
 }
 
 void far_open(void)
@@ -196,8 +196,8 @@ void far_open(void)
 
 	if (!named)
 		skip("no device at the other end of a cable: FAR is not set");
-	far_dev.net = getenv("FAR_NET");
-	open_as(&far_dev, MUST(find_named(named)), gid ? atoi(gid) : -1);
+	device_open_named(&far_dev, named, getenv("FAR_NET"),
+			  gid ? atoi(gid) : -1);
 }
 
 const struct device *device_across(void)

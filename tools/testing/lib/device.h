@@ -43,9 +43,12 @@ struct ibv_gid_entry device_use_address(struct device *device, bool v6);
 /* Waits until @device has this RoCE v2 address, and returns its index. */
 int device_await_gid(const struct device *device, const union ibv_gid *gid);
 
-/* Open another one, by its name, which is in namespace @net; NULL: ours. */
+/*
+ * Open another one, by its name, which is in namespace @net, NULL: ours. -1 chooses one of its
+ * addresses as device_open() does.
+ */
 void device_open_named(struct device *device, const char *named,
-		       const char *net);
+		       const char *net, int gid_index);
 
 /*
  * The device at the other end of a cable. The environment names it (FAR), its network namespace

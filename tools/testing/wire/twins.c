@@ -72,8 +72,8 @@ static void begin(void)
 		cable(i);
 		snprintf(name[0], sizeof(name[0]), "twin%d", i);
 		snprintf(name[1], sizeof(name[1]), "there%d", i);
-		device_open_named(&here[i], name[0], NULL);
-		device_open_named(&there[i], name[1], THERE);
+		device_open_named(&here[i], name[0], NULL, -1);
+		device_open_named(&there[i], name[1], THERE, -1);
 	}
 }
 
