@@ -8,9 +8,44 @@
 #include "../wire/wire.h"
 #include "dev.h"
 
+/* A netdev of @net that has a device of rdma_rxe, or NULL. Under RCU, which keeps it. */
+static const struct net_device *wire_rxe_netdev(struct net *net)
+{
+	struct net_device *ndev;
+	struct ib_device *rxe;
+
+	for_each_netdev_rcu(net, ndev) {
+		rxe = ib_device_get_by_netdev(ndev, RDMA_DRIVER_RXE);
+		if (!rxe)
+			continue;
+		ib_device_put(rxe);
+		return ndev;
+	}
+	return NULL;
+}
+
+/* Log that the device @name has no engine to other hosts, and why: @err, in @net. */
+static void wire_complain(const char *name, struct net *net, int err)
+{
+	const struct net_device *rxe;
+
+	if (err != -EADDRINUSE) {
+		pr_warn("pinion: %s: reaches its own network namespace only (%d)\n", name, err);
+		return;
+	}
+	guard(rcu)();
+	rxe = wire_rxe_netdev(net);
+	if (rxe)
+		pr_warn("pinion: %s: reaches its own network namespace only: UDP port 4791 is rdma_rxe's there (on %s)\n",
+			name, rxe->name);
+	else
+		pr_warn("pinion: %s: reaches its own network namespace only: UDP port 4791 is another's there, see ss -lunp\n",
+			name);
+}
+
 /*
  * Open the engine to other hosts. If that fails, for example because the UDP port is in use, the
- * device works without the engine, unless the type of its link requires packets.
+ * device reaches its own network namespace only, unless the type of its link requires packets.
  */
 int pinion_dev_open_wire(struct pinion_dev *dev, const char *name, struct net *net,
 			 struct pinion_wire_choice choice)
@@ -27,11 +62,8 @@ int pinion_dev_open_wire(struct pinion_dev *dev, const char *name, struct net *n
 	}
 	if (choice.must)
 		return err;
-	if (err == -EADDRINUSE)
-		pr_warn("pinion: %s: UDP port 4791 is another's in its network namespace, as rdma_rxe's: no other hosts are reached, and peers in joined namespaces without packets, past filters\n",
-			name);
-	else
-		pr_warn("pinion: %s: no other hosts are reached (%d)\n", name, err);
+	dev->node.lacks_others = true;
+	wire_complain(name, net, err);
 	return 0;
 }
 

@@ -63,6 +63,7 @@ struct pinion_node {
 	const struct pinion_engine *others;	/* engine for packets, or NULL */
 	struct pinion_wire *wire;	/* data of that engine */
 	bool all_others;		/* packets even within the network namespace */
+	bool lacks_others;		/* was to have that engine, and could not get it */
 	struct pinion_stats __percpu *stats;	/* of everything that has no tally */
 	struct pinion_tallies tallies;
 };

@@ -105,12 +105,18 @@ static bool peers_are_in_one_net(const struct pinion_node *a, const struct pinio
 	return READ_ONCE(a->link.net) == READ_ONCE(b->link.net);
 }
 
+/*
+ * A node without an engine for packets reaches joined namespaces by the loop, past their filters, but
+ * only if it was made so: not because it could not get that engine.
+ */
 static enum nearness peer_nearness(const struct pinion_node *from, const struct pinion_node *node)
 {
 	if (node == from)
 		return SAME_NODE;
 	if (peers_are_in_one_net(from, node))
 		return SAME_NET;
+	if (from->lacks_others || node->lacks_others)
+		return APART;
 	return peers_are_joined(&from->link, &node->link) ? JOINED : APART;
 }
 
