@@ -173,31 +173,35 @@ enum outcome {
 	KEY_FAILS, /* that is to be invalidated */
 };
 
+/* What the other side notices, if this side does nothing wrong. */
+static enum outcome their_outcome(const struct sending *s)
+{
+	if (writes(s) && scatter_fails(&s->route.remote))
+		return REMOTE_FAILS;
+	if (!writes(s) && s->room < s->route.length)
+		return TOO_SHORT;
+	return scatter_fails(&s->sink) ? SINK_FAILS : ARRIVES;
+}
+
 /* If it is not sure which side is seen to fail first: what the sender's status is if it was not his. */
 static enum outcome outcome_of(const struct sending *s, enum ibv_wc_status got)
 {
 	const struct route *route = &s->route;
-	enum outcome theirs = ARRIVES;
+	enum outcome outcome = their_outcome(s);
 
 	if (scatter_refused(&route->local) && dev.pinion)
 		return SOURCE_FAILS;
-	if (writes(s) && scatter_fails(&route->remote))
-		theirs = REMOTE_FAILS;
-	else if (!writes(s) && s->room < route->length)
-		theirs = TOO_SHORT;
-	else if (scatter_fails(&s->sink))
-		theirs = SINK_FAILS;
 	/* Of packets, the first that fails decides. */
-	if (theirs == TOO_SHORT && dev.packets && scatter_fails(&s->sink) &&
+	if (outcome == TOO_SHORT && dev.packets && scatter_fails(&s->sink) &&
 	    got == IBV_WC_REM_OP_ERR)
-		theirs = SINK_FAILS;
+		outcome = SINK_FAILS;
 	if (scatter_fails(&route->local) &&
-	    (theirs == ARRIVES || got == IBV_WC_LOC_PROT_ERR ||
+	    (outcome == ARRIVES || got == IBV_WC_LOC_PROT_ERR ||
 	     got == IBV_WC_WR_FLUSH_ERR))
 		return SOURCE_FAILS;
-	if (theirs == ARRIVES && ops[s->op].inv && !s->inv)
+	if (outcome == ARRIVES && ops[s->op].inv && !s->inv)
 		return KEY_FAILS;
-	return theirs;
+	return outcome;
 }
 
 static bool sending_lacks(const struct sending *s)
@@ -251,20 +255,11 @@ static void expect_arrived(struct ibv_wc wc, const struct sending *s)
 		CHECK_EQ(wc.invalidated_rkey, s->inv_key);
 }
 
-static void expect_received(const struct sending *s, enum outcome outcome)
+static void expect_failure_received(struct ibv_wc wc, const struct sending *s,
+				    enum outcome outcome)
 {
-	struct end *end = &link_of(s)->b;
 	const struct place *bad = scatter_failing(&s->sink);
-	struct ibv_wc wc;
 
-	/* The receiver notices nothing. */
-	if (outcome == SOURCE_FAILS) {
-		expect_none(end->rcq, 0);
-		expect_flushed(end, s->recv_id);
-		return;
-	}
-	wc = await(end->rcq);
-	CHECK_EQ(wc.wr_id, s->recv_id);
 	switch (outcome) {
 	case TOO_SHORT:
 		expect_why(wc, IBV_WC_LOC_LEN_ERR, PINION_SYN_LENGTH);
@@ -276,12 +271,51 @@ static void expect_received(const struct sending *s, enum outcome outcome)
 	case KEY_FAILS:
 		expect_why(wc, IBV_WC_LOC_PROT_ERR, PINION_SYN_KEY_STATE);
 		break;
-	case REMOTE_FAILS:
-		expect_why(wc, IBV_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
-		break;
 	default:
-		expect_arrived(wc, s);
+		expect_why(wc, IBV_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
 	}
+}
+
+/* Packets had left before the sender failed, and the receiver may have failed by one of them. */
+static void expect_flushed_or_failed(const struct sending *s)
+{
+	struct end *end = &link_of(s)->b;
+	enum outcome outcome = their_outcome(s);
+	struct ibv_wc wc;
+
+	CHECK_EQ(end_set_state(end, IBV_QPS_ERR), 0);
+	wc = await(end->rcq);
+	CHECK_EQ(wc.wr_id, s->recv_id);
+	if (wc.status == IBV_WC_WR_FLUSH_ERR)
+		outcome = SOURCE_FAILS;
+	else if (wc.status == IBV_WC_LOC_PROT_ERR && scatter_fails(&s->sink))
+		outcome = SINK_FAILS;
+	expect_failure_received(wc, s, outcome);
+	expect_none(end->rcq, 0);
+}
+
+static void expect_received(const struct sending *s, enum outcome outcome)
+{
+	struct end *end = &link_of(s)->b;
+	struct ibv_wc wc;
+
+	if (outcome == SOURCE_FAILS && dev.packets &&
+	    scatter_good(&s->route.local) && their_outcome(s) != ARRIVES) {
+		expect_flushed_or_failed(s);
+		return;
+	}
+	/* The receiver notices nothing. */
+	if (outcome == SOURCE_FAILS) {
+		expect_none(end->rcq, 0);
+		expect_flushed(end, s->recv_id);
+		return;
+	}
+	wc = await(end->rcq);
+	CHECK_EQ(wc.wr_id, s->recv_id);
+	if (outcome == ARRIVES)
+		expect_arrived(wc, s);
+	else
+		expect_failure_received(wc, s, outcome);
 	expect_none(end->rcq, 0);
 }
 

@@ -102,8 +102,8 @@ static void check_reach(const struct device *a, const struct device *b,
 	if (reached) {
 		check_write(&link, &from, 1, &to, 3, LEN - 7);
 	} else {
-		post_rdma(&link.a, IBV_WR_RDMA_WRITE,
-			  sge_of(&from, 1, LEN - 7), to.base + 3, to.rkey);
+		post_rdma(&link.a, IBV_WR_RDMA_WRITE, sge_of(&from, 1, LEN - 7),
+			  to.base + 3, to.rkey, 1);
 		expect_why(await(link.a.scq), IBV_WC_RETRY_EXC_ERR,
 			   PINION_SYN_NO_RESPONSE);
 	}
@@ -112,7 +112,7 @@ static void check_reach(const struct device *a, const struct device *b,
 }
 
 /* One sends no packets, and the port is not its business; the other is of this kind: all reach all. */
-static void bs1_made_so(const struct kind *kind)
+static void bs1_made_so(const void *kind)
 {
 	begin();
 	take_port(0);
@@ -123,7 +123,7 @@ static void bs1_made_so(const struct kind *kind)
 }
 
 /* One could not get the port; the other is of this kind: each reaches only itself. */
-static void bs2_port_taken(const struct kind *kind)
+static void bs2_port_taken(const void *kind)
 {
 	begin();
 	take_port(0);
@@ -136,11 +136,13 @@ static void bs2_port_taken(const struct kind *kind)
 }
 
 static const struct test tests[] = {
-	TEST_OF(bs1_made_so, &loop, "BS1 two that send no packets"),
-	TEST_OF(bs1_made_so, &packets, "BS1 one that sends no packets, one that does"),
-	TEST_OF(bs2_port_taken, &loop,
-		"BS2 the port is taken; the other sends no packets"),
-	TEST_OF(bs2_port_taken, &packets, "BS2 the port is taken; the other has it"),
+	TEST_WITH(bs1_made_so, &loop, "BS1 two that send no packets"),
+	TEST_WITH(bs1_made_so, &packets,
+		  "BS1 one that sends no packets, one that does"),
+	TEST_WITH(bs2_port_taken, &loop,
+		  "BS2 the port is taken; the other sends no packets"),
+	TEST_WITH(bs2_port_taken, &packets,
+		  "BS2 the port is taken; the other has it"),
 };
 
 HARNESS_MAIN("Devices in namespaces that a cable joins", tests)
