@@ -11,6 +11,7 @@
 #include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/minmax.h>
+#include <linux/seq_file.h>
 #include <linux/time64.h>
 #include <linux/types.h>
 
@@ -21,7 +22,7 @@
 #define MOST_US	5000U
 
 static u32 dwell_us[PINION_DWELL_NUM_PLACES];
-static atomic_t dwellers;
+static atomic_t dwellers[PINION_DWELL_NUM_PLACES];
 
 /* Busy-waits where preemption is off, inside gates and in a visit; sleeps elsewhere. */
 void pinion_dwell(enum pinion_dwell_at place)
@@ -30,15 +31,32 @@ void pinion_dwell(enum pinion_dwell_at place)
 
 	if (likely(!us))
 		return;
-	atomic_inc(&dwellers);
+	atomic_inc(&dwellers[place]);
 	if (place == PINION_DWELL_REAP || place == PINION_DWELL_OWNER) {
 		fsleep(us);
 	} else {
 		mdelay(us / USEC_PER_MSEC);
 		udelay(us % USEC_PER_MSEC);
 	}
-	atomic_dec(&dwellers);
+	atomic_dec(&dwellers[place]);
 }
+
+static int dwellers_show(struct seq_file *m, void *unused)
+{
+	static const char *const names[PINION_DWELL_NUM_PLACES] = {
+		[PINION_DWELL_COPY] = "copy",
+		[PINION_DWELL_CHILD] = "child",
+		[PINION_DWELL_PEER] = "peer",
+		[PINION_DWELL_REAP] = "reap",
+		[PINION_DWELL_OWNER] = "owner",
+	};
+	int i;
+
+	for (i = 0; i < PINION_DWELL_NUM_PLACES; i++)
+		seq_printf(m, "%s %d\n", names[i], atomic_read(&dwellers[i]));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(dwellers);
 
 void pinion_dwell_add_files(struct dentry *root)
 {
@@ -49,7 +67,7 @@ void pinion_dwell_add_files(struct dentry *root)
 	debugfs_create_u32("dwell_peer_us", 0600, root, &dwell_us[PINION_DWELL_PEER]);
 	debugfs_create_u32("dwell_reap_us", 0600, root, &dwell_us[PINION_DWELL_REAP]);
 	debugfs_create_u32("dwell_owner_us", 0600, root, &dwell_us[PINION_DWELL_OWNER]);
-	debugfs_create_atomic_t("dwellers", 0400, root, &dwellers);
+	debugfs_create_file("dwellers", 0400, root, NULL, &dwellers_fops);
 }
 
 #endif

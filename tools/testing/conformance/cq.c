@@ -627,7 +627,7 @@ static bool told_after(int of, int n)
 {
 	struct moderated m = { .of = of, .n = n };
 
-	CHECK(one_of(100, "the machine was slow", told_of, &m));
+	CHECK(one_of(10, "the machine was slow", told_of, &m));
 	return m.told;
 }
 

@@ -78,9 +78,9 @@ static bool nobody_dwells(void)
 	return good;
 }
 
-static bool somebody_dwells(void)
+static bool somebody_dwells(const char *place)
 {
-	long long dwellers = file_number("", FILES "dwellers");
+	long long dwellers = file_number(place, FILES "dwellers");
 
 	CHECK(dwellers >= 0);
 	return dwellers > 0;
@@ -146,9 +146,10 @@ static bool idle(void)
 	return load(&worker.ended) == load(&worker.begun);
 }
 
-/* Sends one message to @remote and calls @change while its copy is delayed. */
-static struct ibv_wc with_change(uint64_t remote, uint32_t rkey,
-				 void (*change)(void *arg), void *arg)
+/* Sends messages to @remote and calls @change while one of them is delayed at @place. */
+static struct ibv_wc with_change(const char *place, uint64_t remote,
+				 uint32_t rkey, void (*change)(void *arg),
+				 void *arg)
 {
 	unsigned int before = load(&worker.begun);
 
@@ -158,7 +159,7 @@ static struct ibv_wc with_change(uint64_t remote, uint32_t rkey,
 	while (load(&worker.begun) == before)
 		sched_yield();
 	while (!idle()) {
-		if (somebody_dwells()) {
+		if (somebody_dwells(place)) {
 			overlaps++;
 			break;
 		}
@@ -224,7 +225,7 @@ static void dw1_move(void)
 		uint64_t at = rnd_below(dmabuf.size - LENGTH);
 
 		buf_fill(worker.own.buf);
-		expect(with_change(region.base + at, region.rkey, move,
+		expect(with_change("copy", region.base + at, region.rkey, move,
 				   &dmabuf),
 		       IBV_WC_SUCCESS);
 		memcpy(region.buf->want + at, worker.own.buf->data, LENGTH);
@@ -250,8 +251,8 @@ static void dw2_dereg(void)
 
 		buf_fill(worker.own.buf);
 		dwell("copy", DWELL_US);
-		refused_or_done(
-			with_change(region.base, region.rkey, dereg, &region));
+		refused_or_done(with_change("copy", region.base, region.rkey,
+					    dereg, &region));
 		dwell("copy", 0);
 		buf_free(region.buf);
 	}
@@ -282,8 +283,8 @@ static void dw3_rereg(void)
 	dwell("copy", DWELL_US);
 	while (another_round()) {
 		buf_fill(worker.own.buf);
-		refused_or_done(
-			with_change(region.base, region.rkey, rereg, &region));
+		refused_or_done(with_change("copy", region.base, region.rkey,
+					    rereg, &region));
 	}
 	end();
 }
@@ -312,8 +313,8 @@ static void dw4_window(void)
 		seen = window_seen(&region, mw);
 		buf_fill(worker.own.buf);
 		dwell("copy", DWELL_US);
-		refused_or_done(
-			with_change(seen.base, seen.rkey, invalidate, &seen));
+		refused_or_done(with_change("copy", seen.base, seen.rkey,
+					    invalidate, &seen));
 		dwell("copy", 0);
 	}
 	end();
@@ -347,7 +348,7 @@ static void dw5_invalidation(void)
 
 		buf_fill(region.buf);
 		buf_fill(worker.own.buf);
-		expect(with_change(region.base, region.rkey, take_away,
+		expect(with_change("copy", region.base, region.rkey, take_away,
 				   region.buf),
 		       IBV_WC_SUCCESS);
 		CHECK(!memcmp(data, worker.own.buf->data, LENGTH) ||
@@ -356,15 +357,38 @@ static void dw5_invalidation(void)
 	end();
 }
 
+/* Rounds in which a work item had freed a child while a message was in it. */
+static int buried;
+
+/*
+ * For @us, and until no work item frees what it found without pages: returns whether somebody stayed in
+ * a child when one did.
+ */
+static bool watch_reaper(unsigned int us)
+{
+	double until = now() + us * 1e-6;
+	bool reaps, in, stays = false, freed = false;
+
+	do {
+		reaps = somebody_dwells("reap");
+		in = somebody_dwells("child");
+		freed |= stays && !reaps && in;
+		stays = reaps && in;
+	} while (reaps || now() < until);
+	return freed;
+}
+
 /* Drops all pages of the child again and again, so that a work item frees it. */
 static void empty(void *arg)
 {
+	bool freed = false;
 	int i;
 
 	for (i = 0; i < MOST; i++) {
 		CHECK_EQ(madvise(arg, CHILD_SIZE, MADV_DONTNEED), 0);
-		usleep(rnd_below(DWELL_US / 2));
+		freed |= watch_reaper(rnd_below(DWELL_US / 2));
 	}
+	buried += freed;
 }
 
 /*
@@ -392,9 +416,12 @@ static void dw6_child(void)
 	dwell("reap", DWELL_US / 4);
 	dwell("child", DWELL_US / 2);
 	while (another_round())
-		expect(with_change((uintptr_t)area + 50, mr->rkey, empty, area),
+		expect(with_change("child", (uintptr_t)area + 50, mr->rkey,
+				   empty, area),
 		       IBV_WC_SUCCESS);
 	end();
+	note("in %d of them a child was freed under a message", buried);
+	CHECK(buried > 0);
 }
 
 static void destroy(void *unused)
@@ -420,7 +447,8 @@ static void dw7_peer(void)
 		struct ibv_wc wc;
 
 		dwell("peer", DWELL_US);
-		wc = with_change(region.base, region.rkey, destroy, NULL);
+		wc = with_change("peer", region.base, region.rkey, destroy,
+				 NULL);
 		dwell("peer", 0);
 		CHECK(wc.status == IBV_WC_SUCCESS ||
 		      wc.status == IBV_WC_RETRY_EXC_ERR);
@@ -477,7 +505,7 @@ static void long_begin(enum ibv_wr_opcode op)
 	}
 	dwell("copy", DWELL_US);
 	CHECK_EQ(pthread_create(&sender, NULL, send_long, NULL), 0);
-	while (!somebody_dwells())
+	while (!somebody_dwells("copy"))
 		usleep(100);
 	/* Until it copies at the receiver, and does not only check its own keys. */
 	usleep(20000);
@@ -597,11 +625,11 @@ static bool post_meanwhile(struct end *end, struct ibv_send_wr *wr)
 {
 	unsigned int before;
 
-	while (!somebody_dwells())
+	while (!somebody_dwells("owner"))
 		sched_yield();
 	before = load(&queries);
 	post(end, wr);
-	return somebody_dwells() && load(&queries) == before;
+	return somebody_dwells("owner") && load(&queries) == before;
 }
 
 /* Messages of the loop have parked. Packets have their own lines, and nobody parks. */
@@ -863,7 +891,7 @@ static void senders_send(int count)
 			       sizeof(head));
 		}
 	}
-	while (!somebody_dwells())
+	while (!somebody_dwells("owner"))
 		sched_yield();
 	pthread_barrier_wait(&together);
 	pthread_barrier_wait(&together);
@@ -1033,7 +1061,7 @@ static void dw14_told(int type)
 		posted = false;
 		post_recv(&failing.a, &sink, 1, rounds);
 		pthread_barrier_wait(&round_);
-		while (!somebody_dwells() && !kept)
+		while (!somebody_dwells("copy") && !kept)
 			sched_yield();
 		post(&failing.a, &bad);
 		posted = true;

@@ -180,11 +180,12 @@ struct failing {
 	const char *
 		function; /* in it, and in what it calls; NULL: anywhere in the module */
 	unsigned int percent;
+	unsigned int least; /* failures in all: several times as many were seen */
 };
 
-static const struct failing anywhere = { NULL, 3 };
+static const struct failing anywhere = { NULL, 3, 20 };
 /* The work item that brings a page which a message lacks. */
-static const struct failing in_worker = { "fault_run", 30 };
+static const struct failing in_worker = { "fault_run", 30, 100 };
 
 /* Allocations fail now and then under traffic: messages are right or fail. */
 static void n32(const void *arg)
@@ -230,7 +231,7 @@ static void n32(const void *arg)
 	     (unsigned long long)seen->errors, seen->statuses,
 	     (unsigned long long)seen->refused_posts,
 	     (unsigned long long)seen->refused_calls);
-	CHECK(hits >= 10);
+	CHECK(hits >= failing->least);
 	CHECK(seen->right >= 10);
 	/* Packets that are lost take a while, so there are few calls then. */
 	CHECK(failing->function || seen->refused_calls || dev.packets);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "undo.h"
 #include "unplug.h"
 
 /* Names of a network device and an RDMA device that only this test uses. */
@@ -20,6 +21,12 @@ void unplug_add(void)
 	must_run("rdma link add " UNPLUG_DEVICE " type pinion netdev " NETDEV);
 }
 
+static void put_back(void)
+{
+	if (!system("ip link del " NETDEV " 2>/dev/null"))
+		note("its network device was left");
+}
+
 void unplug_begin(void)
 {
 	need_root();
@@ -27,9 +34,7 @@ void unplug_begin(void)
 		skip("not ours to remove");
 	need_command("ip");
 	need_command("rdma");
-	/* A test that failed may have left its netdev. */
-	if (system("ip link del " NETDEV " 2>/dev/null"))
-		note("a new network device");
+	undo_at_end(put_back);
 	must_run(
 		"ip link add " NETDEV
 		" type veth peer name unplug-peer && ip link set " NETDEV
