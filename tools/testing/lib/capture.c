@@ -53,6 +53,7 @@ static bool capture_roce(int fd, struct captured *seen, int flags)
 	struct sockaddr_ll from;
 	struct msghdr msg;
 	uint32_t type;
+	ssize_t length;
 
 	for (;;) {
 		msg = (struct msghdr){ .msg_name = &from,
@@ -61,10 +62,12 @@ static bool capture_roce(int fd, struct captured *seen, int flags)
 				       .msg_iovlen = 1,
 				       .msg_control = control,
 				       .msg_controllen = sizeof(control) };
-		if (recvmsg(fd, &msg, flags) <= 0) {
+		length = recvmsg(fd, &msg, flags);
+		if (length <= 0) {
 			CHECK(flags & MSG_DONTWAIT && errno == EAGAIN);
 			return false;
 		}
+		seen->length = length;
 		seen->tag = tag_beside(&msg);
 		seen->ip = seen->bytes + ETHER;
 		type = get16(seen->ip - 2);
@@ -93,9 +96,14 @@ void capture_next(int fd, struct captured *seen, uint32_t qpn)
 	} while ((uint32_t)(bth[5] << 16 | bth[6] << 8 | bth[7]) != qpn);
 }
 
+bool capture_try(int fd, struct captured *seen)
+{
+	return capture_roce(fd, seen, MSG_DONTWAIT);
+}
+
 bool capture_is_empty(int fd)
 {
 	static struct captured seen;
 
-	return !capture_roce(fd, &seen, MSG_DONTWAIT);
+	return !capture_try(fd, &seen);
 }

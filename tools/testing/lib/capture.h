@@ -6,10 +6,12 @@
 #define PINION_TEST_CAPTURE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct captured {
 	uint8_t bytes[70000];
+	size_t length;
 	const uint8_t *ip, *udp;
 	int tag; /* of a VLAN: priority and number; -1: none */
 	bool v6;
@@ -25,8 +27,8 @@ static inline uint32_t get16(const uint8_t *at)
 int capture_open(const char *netdev);
 /* Waits for the next packet to queue pair @qpn. */
 void capture_next(int fd, struct captured *seen, uint32_t qpn);
-
-/* Has no packet of RoCEv2 left since? */
+/* The next packet of RoCEv2, to whatever queue pair. False: none has left since. */
+bool capture_try(int fd, struct captured *seen);
 bool capture_is_empty(int fd);
 
 #endif /* PINION_TEST_CAPTURE_H */
