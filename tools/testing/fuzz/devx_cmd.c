@@ -10,18 +10,9 @@
 #include "../../../kernel/logic/devx_cmd.c"
 #include "../../../kernel/logic/devx_queue.c"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define MUST(condition)                                                  \
-	do {                                                             \
-		if (!(condition)) {                                      \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, \
-				__LINE__, #condition);                   \
-			abort();                                         \
-		}                                                        \
-	} while (0)
+#include "must.h"
 
 static void *exactly(size_t length)
 {

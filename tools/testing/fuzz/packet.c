@@ -8,17 +8,7 @@
 
 #include "../../../kernel/logic/packet.c"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-#define MUST(condition)                                                  \
-	do {                                                             \
-		if (!(condition)) {                                      \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, \
-				__LINE__, #condition);                   \
-			abort();                                         \
-		}                                                        \
-	} while (0)
+#include "must.h"
 
 static u8 *exactly(size_t length)
 {
