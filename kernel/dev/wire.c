@@ -24,23 +24,26 @@ static const struct net_device *wire_rxe_netdev(struct net *net)
 	return NULL;
 }
 
-/* Log that the device @name has no engine to other hosts, and why: @err, in @net. */
-static void wire_complain(const char *name, struct net *net, int err)
+/*
+ * Log that the device @name has no engine to other hosts, what that means, and why: @err, in @net. Older rdma_rxe has the
+ * port of the initial namespace only, wherever its devices are.
+ */
+static void wire_complain(const char *name, struct net *net, int err, const char *result)
 {
 	const struct net_device *rxe;
 
 	if (err != -EADDRINUSE) {
-		pr_warn("pinion: %s: reaches its own network namespace only (%d)\n", name, err);
+		pr_warn("pinion: %s: %s (%d)\n", name, result, err);
 		return;
 	}
 	guard(rcu)();
 	rxe = wire_rxe_netdev(net);
 	if (rxe)
-		pr_warn("pinion: %s: reaches its own network namespace only: UDP port 4791 is rdma_rxe's there (on %s)\n",
-			name, rxe->name);
+		pr_warn("pinion: %s: %s: UDP port 4791 is rdma_rxe's there, it seems (on %s)\n",
+			name, result, rxe->name);
 	else
-		pr_warn("pinion: %s: reaches its own network namespace only: UDP port 4791 is another's there, see ss -lunp\n",
-			name);
+		pr_warn("pinion: %s: %s: UDP port 4791 is another's there (ss -lunp)\n",
+			name, result);
 }
 
 /*
@@ -60,10 +63,12 @@ int pinion_dev_open_wire(struct pinion_dev *dev, const char *name, struct net *n
 		dev->node.all_others = choice.peers > PINION_WIRE_OTHERS;
 		return 0;
 	}
-	if (choice.must)
+	if (choice.must) {
+		wire_complain(name, net, err, "refused");
 		return err;
+	}
 	dev->node.lacks_others = true;
-	wire_complain(name, net, err);
+	wire_complain(name, net, err, "reaches its own network namespace only");
 	return 0;
 }
 

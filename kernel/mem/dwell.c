@@ -6,12 +6,14 @@
 
 #ifdef CONFIG_FAULT_INJECTION
 
+#include <linux/array_size.h>
 #include <linux/atomic.h>
 #include <linux/build_bug.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/minmax.h>
 #include <linux/seq_file.h>
+#include <linux/sprintf.h>
 #include <linux/time64.h>
 #include <linux/types.h>
 
@@ -20,6 +22,15 @@
  * PINION_STRETCH_RUN): for 0.64 s, far less than the lockup detectors allow.
  */
 #define MOST_US	5000U
+
+static const char *const dwell_names[] = {
+	[PINION_DWELL_COPY] = "copy",
+	[PINION_DWELL_CHILD] = "child",
+	[PINION_DWELL_PEER] = "peer",
+	[PINION_DWELL_REAP] = "reap",
+	[PINION_DWELL_OWNER] = "owner",
+};
+static_assert(ARRAY_SIZE(dwell_names) == PINION_DWELL_NUM_PLACES);
 
 static u32 dwell_us[PINION_DWELL_NUM_PLACES];
 static atomic_t dwellers[PINION_DWELL_NUM_PLACES];
@@ -43,30 +54,23 @@ void pinion_dwell(enum pinion_dwell_at place)
 
 static int dwellers_show(struct seq_file *m, void *unused)
 {
-	static const char *const names[PINION_DWELL_NUM_PLACES] = {
-		[PINION_DWELL_COPY] = "copy",
-		[PINION_DWELL_CHILD] = "child",
-		[PINION_DWELL_PEER] = "peer",
-		[PINION_DWELL_REAP] = "reap",
-		[PINION_DWELL_OWNER] = "owner",
-	};
 	int i;
 
 	for (i = 0; i < PINION_DWELL_NUM_PLACES; i++)
-		seq_printf(m, "%s %d\n", names[i], atomic_read(&dwellers[i]));
+		seq_printf(m, "%s %d\n", dwell_names[i], atomic_read(&dwellers[i]));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(dwellers);
 
 void pinion_dwell_add_files(struct dentry *root)
 {
-	static_assert(PINION_DWELL_NUM_PLACES == 5);
+	char name[32];
+	int i;
 
-	debugfs_create_u32("dwell_copy_us", 0600, root, &dwell_us[PINION_DWELL_COPY]);
-	debugfs_create_u32("dwell_child_us", 0600, root, &dwell_us[PINION_DWELL_CHILD]);
-	debugfs_create_u32("dwell_peer_us", 0600, root, &dwell_us[PINION_DWELL_PEER]);
-	debugfs_create_u32("dwell_reap_us", 0600, root, &dwell_us[PINION_DWELL_REAP]);
-	debugfs_create_u32("dwell_owner_us", 0600, root, &dwell_us[PINION_DWELL_OWNER]);
+	for (i = 0; i < PINION_DWELL_NUM_PLACES; i++) {
+		snprintf(name, sizeof(name), "dwell_%s_us", dwell_names[i]);
+		debugfs_create_u32(name, 0600, root, &dwell_us[i]);
+	}
 	debugfs_create_file("dwellers", 0400, root, NULL, &dwellers_fops);
 }
 

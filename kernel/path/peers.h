@@ -61,7 +61,8 @@ void pinion_peer_leave(struct pinion_qp *qp);
 /*
  * Does @av lead from @from, which can send packets, to a node that is to be reached without? If
  * that node can send packets, too, this is so only in one network namespace, and only if neither
- * wants packets there: both ends see the same. A node that sends none is always reached without.
+ * wants packets there: both ends see the same. A node that is made to send none is always
+ * reached without.
  */
 bool pinion_peers_are_here(const struct pinion_node *from, const struct pinion_av *av);
 

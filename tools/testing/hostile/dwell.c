@@ -357,7 +357,7 @@ static void dw5_invalidation(void)
 	end();
 }
 
-/* Rounds in which a work item had freed a child while a message was in it. */
+/* Rounds in which a work item went on to free children, and a message was in one. */
 static int buried;
 
 /*
@@ -415,12 +415,12 @@ static void dw6_child(void)
 	dwell("copy", DWELL_US / 2);
 	dwell("reap", DWELL_US / 4);
 	dwell("child", DWELL_US / 2);
-	while (another_round())
+	while (another_round() || (!buried && go_on(limit, false)))
 		expect(with_change("child", (uintptr_t)area + 50, mr->rkey,
 				   empty, area),
 		       IBV_WC_SUCCESS);
 	end();
-	note("in %d of them a child was freed under a message", buried);
+	note("in %d of them children were to be freed under a message", buried);
 	CHECK(buried > 0);
 }
 

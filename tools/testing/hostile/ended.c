@@ -9,7 +9,7 @@
 #include "capture.h"
 #include "forge.h"
 
-enum { LEN = 3000, MARK = 16, ACK = 0x1f };
+enum { LEN = 3000, MARK = 16 };
 
 static struct end end;
 static struct region own;

@@ -180,12 +180,12 @@ struct failing {
 	const char *
 		function; /* in it, and in what it calls; NULL: anywhere in the module */
 	unsigned int percent;
-	unsigned int least; /* failures in all: several times as many were seen */
+	unsigned int least; /* failures in all: ten times as many were seen */
 };
 
-static const struct failing anywhere = { NULL, 3, 20 };
+static const struct failing anywhere = { NULL, 3, 10 };
 /* The work item that brings a page which a message lacks. */
-static const struct failing in_worker = { "fault_run", 30, 100 };
+static const struct failing in_worker = { "fault_run", 30, 20 };
 
 /* Allocations fail now and then under traffic: messages are right or fail. */
 static void n32(const void *arg)

@@ -29,6 +29,7 @@ int capture_open(const char *netdev);
 void capture_next(int fd, struct captured *seen, uint32_t qpn);
 /* The next packet of RoCEv2, to whatever queue pair. False: none has left since. */
 bool capture_try(int fd, struct captured *seen);
+/* Has none left since? */
 bool capture_is_empty(int fd);
 
 #endif /* PINION_TEST_CAPTURE_H */

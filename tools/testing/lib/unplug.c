@@ -34,6 +34,7 @@ void unplug_begin(void)
 		skip("not ours to remove");
 	need_command("ip");
 	need_command("rdma");
+	put_back();
 	undo_at_end(put_back);
 	must_run(
 		"ip link add " NETDEV

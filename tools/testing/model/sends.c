@@ -271,8 +271,12 @@ static void expect_failure_received(struct ibv_wc wc, const struct sending *s,
 	case KEY_FAILS:
 		expect_why(wc, IBV_WC_LOC_PROT_ERR, PINION_SYN_KEY_STATE);
 		break;
-	default:
+	case REMOTE_FAILS:
+	case SOURCE_FAILS:
 		expect_why(wc, IBV_WC_WR_FLUSH_ERR, PINION_SYN_FLUSHED);
+		break;
+	case ARRIVES:
+		FAIL("it did not fail");
 	}
 }
 
@@ -300,6 +304,7 @@ static void expect_received(const struct sending *s, enum outcome outcome)
 	struct ibv_wc wc;
 
 	if (outcome == SOURCE_FAILS && dev.packets &&
+	    !scatter_refused(&s->route.local) &&
 	    scatter_good(&s->route.local) && their_outcome(s) != ARRIVES) {
 		expect_flushed_or_failed(s);
 		return;

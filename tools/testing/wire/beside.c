@@ -19,7 +19,9 @@ static struct device sides[SIDES];
 
 static void put_back(void)
 {
-	if (system("ip netns del beside-0 2>/dev/null;"
+	/* Their namespaces take them along, too, but later. */
+	if (system("rdma link del side0 2>/dev/null;"
+		   " rdma link del side1 2>/dev/null; ip netns del beside-0 2>/dev/null;"
 		   " ip netns del beside-1 2>/dev/null"))
 		return;
 }
