@@ -25,8 +25,8 @@ static const struct net_device *wire_rxe_netdev(struct net *net)
 }
 
 /*
- * Log that the device @name has no engine to other hosts, what that means, and why: @err, in @net. Older rdma_rxe has the
- * port of the initial namespace only, wherever its devices are.
+ * Log that the device @name has no engine to other hosts, the @result, and why: @err, in @net.
+ * Older rdma_rxe has the port of the initial namespace only, wherever its devices are.
  */
 static void wire_complain(const char *name, struct net *net, int err, const char *result)
 {

@@ -30,6 +30,7 @@ static const char *const dwell_names[] = {
 	[PINION_DWELL_REAP] = "reap",
 	[PINION_DWELL_OWNER] = "owner",
 };
+
 static_assert(ARRAY_SIZE(dwell_names) == PINION_DWELL_NUM_PLACES);
 
 static u32 dwell_us[PINION_DWELL_NUM_PLACES];

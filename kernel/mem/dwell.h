@@ -22,7 +22,7 @@ struct dentry;
 
 void pinion_dwell(enum pinion_dwell_at place);
 
-/* Files below @root: microseconds for each place, and how many threads are in a delay at each now. */
+/* Files below @root: microseconds for each place, and how many threads are delayed there now. */
 void pinion_dwell_add_files(struct dentry *root);
 
 #else

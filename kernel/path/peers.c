@@ -3,8 +3,8 @@
  * The table of addresses on this host. The same address may exist many times, in network
  * namespaces that know nothing of each other. Of the nodes that have it, a message reaches the
  * sender's own node, else one in the sender's namespace, else one whose netdev is joined to the
- * sender's, unless one of the two could not get its engine for packets. It reaches no other, whatever
- * MAC the sender's neighbour table has.
+ * sender's, unless one of the two could not get its engine for packets. It reaches no other,
+ * whatever MAC the sender's neighbour table has.
  *
  * Each message looks here, so there is no lock: endpoints are freed by RCU, and a node's link is
  * read word by word. A reader that runs while the link changes may see old and new words
@@ -107,8 +107,8 @@ static bool peers_are_in_one_net(const struct pinion_node *a, const struct pinio
 }
 
 /*
- * A node without an engine for packets reaches joined namespaces by the loop, past their filters, but
- * only if it was made so: not because it could not get that engine.
+ * A node without an engine for packets reaches joined namespaces by the loop, past their filters,
+ * but only if it was made so: not because it could not get that engine.
  */
 static enum nearness peer_nearness(const struct pinion_node *from, const struct pinion_node *node)
 {
