@@ -42,6 +42,11 @@ void fault_only_in_function(const char *function);
 void fault_anywhere(void);
 /* But not those that are made in one of @count functions beside each other, or in what they call. */
 void fault_not_in(const char *const *functions, size_t count);
+/*
+ * The next faults are not among the allocations by which the kernel's debugging of objects stocks up:
+ * they are some hundred of this thread, or none, since another thread has made them.
+ */
+void fault_not_in_checks(void);
 
 /*
  * For all processes and contexts: allocations fail that are made in functions of @module, or in
