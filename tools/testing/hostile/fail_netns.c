@@ -133,7 +133,7 @@ static void n43_namespace(const void *type)
 static void n44_netdev(void)
 {
 	int round, least = in_short() ? 10 : 200, late = 0;
-	int most = 40000; /* microseconds */
+	unsigned int delay = 40000; /* microseconds, at most */
 
 	if (!dev.pinion)
 		skip("not ours to add");
@@ -144,14 +144,14 @@ static void n44_netdev(void)
 	     round++) {
 		make("pinion");
 		must_run("ip netns del " NETNS);
-		usleep(rnd_below((uint64_t)most * slow()));
+		usleep(rnd_below((uint64_t)delay * slow()));
 		late += !!system("ip link del " NETDEV " 2>/dev/null");
 		await_end();
 		/* The namespace ends sooner or later than on other machines? */
-		if (!late && most < 2000000)
-			most *= 2;
-		else if (late > round && most > 1000)
-			most /= 2;
+		if (!late && delay < 2000000)
+			delay *= 2;
+		else if (late > round && delay > 1000)
+			delay /= 2;
 	}
 	note("%d times of %d the namespace had taken it along", late, round);
 	CHECK(late > 0 && late < round);

@@ -3,6 +3,7 @@
  * Finds and opens the device under test.
  */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -176,6 +177,12 @@ int device_await_gid(const struct device *device, const union ibv_gid *gid)
 		i = 0;
 	}
 	return i;
+}
+
+void device_use_gid(struct device *device, const char *text)
+{
+	CHECK_EQ(inet_pton(AF_INET6, text, device->gid.raw), 1);
+	device->gid_index = device_await_gid(device, &device->gid);
 }
 
 void device_open(void)

@@ -42,6 +42,8 @@ struct ibv_gid_entry device_use_address(struct device *device, bool v6);
 
 /* Waits until @device has this RoCE v2 address, and returns its index. */
 int device_await_gid(const struct device *device, const union ibv_gid *gid);
+/* Likewise of an address as text, which is used for what is connected from now on. */
+void device_use_gid(struct device *device, const char *text);
 
 /*
  * Open another one, by its name, which is in namespace @net, NULL: ours. -1 chooses one of its

@@ -59,6 +59,7 @@ static const struct kind portless = { "pinion-auto", 0 };
 
 static const char *const nets[SIDES] = { "beside-0", "beside-1" };
 
+/* Make a device at one side, as kinds say. */
 static void make(int side, const struct kind *kind)
 {
 	struct device *device = &sides[side];
@@ -70,8 +71,7 @@ static void make(int side, const struct kind *kind)
 	device_open_named(device, name, nets[side], -1);
 	CHECK_EQ(device->wire, kind->wire);
 	snprintf(address, sizeof(address), "::ffff:10.9.7.%d", 1 + side);
-	CHECK_EQ(inet_pton(AF_INET6, address, device->gid.raw), 1);
-	device->gid_index = device_await_gid(device, &device->gid);
+	device_use_gid(device, address);
 }
 
 /* Somebody else has the UDP port at one side, until this process ends. */
@@ -87,6 +87,15 @@ static void take_port(int side)
 	CHECK(holder >= 0);
 	CHECK_EQ(bind(holder, (struct sockaddr *)&any, sizeof(any)), 0);
 	device_leave(&there);
+}
+
+/* A device at each side; at the first, somebody else has the port. */
+static void meet(const struct kind *first, const struct kind *second)
+{
+	begin();
+	take_port(0);
+	make(0, first);
+	make(1, second);
 }
 
 /* Does what @a writes arrive at @b? If not, nobody has answered. */
@@ -116,10 +125,7 @@ static void check_reach(const struct device *a, const struct device *b,
 /* One sends no packets, and the port is not its business; the other is of this kind: all reach all. */
 static void bs1_made_so(const void *kind)
 {
-	begin();
-	take_port(0);
-	make(0, &loop);
-	make(1, kind);
+	meet(&loop, kind);
 	check_reach(&sides[0], &sides[1], true);
 	check_reach(&sides[1], &sides[0], true);
 }
@@ -127,10 +133,7 @@ static void bs1_made_so(const void *kind)
 /* One could not get the port; the other is of this kind: each reaches only itself. */
 static void bs2_port_taken(const void *kind)
 {
-	begin();
-	take_port(0);
-	make(0, &portless);
-	make(1, kind);
+	meet(&portless, kind);
 	check_reach(&sides[0], &sides[1], false);
 	check_reach(&sides[1], &sides[0], false);
 	check_reach(&sides[0], &sides[0], true);

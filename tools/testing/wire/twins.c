@@ -3,7 +3,6 @@
  * Two cables to another host, whose ends have the same link-local addresses: what comes by a cable is
  * for the device at its end, and a sender is who has his address on that cable (items TW1 and TW2).
  */
-#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,12 +76,6 @@ static void begin(void)
 	}
 }
 
-static void use_address(struct device *device, const char *text)
-{
-	CHECK_EQ(inet_pton(AF_INET6, text, device->gid.raw), 1);
-	device->gid_index = device_await_gid(device, &device->gid);
-}
-
 /* Bytes go both ways. */
 static void talk(const struct device *a, const struct device *b)
 {
@@ -107,8 +100,8 @@ static void tw1_twins(void)
 	begin();
 	for (i = 0; i < CABLES; i++) {
 		context("cable %d", i);
-		use_address(&here[i], "fe80::a");
-		use_address(&there[i], "fe80::b");
+		device_use_gid(&here[i], "fe80::a");
+		device_use_gid(&there[i], "fe80::b");
 		talk(&there[i], &here[i]);
 		talk(&here[i], &there[i]);
 	}
@@ -118,7 +111,7 @@ static void tw1_twins(void)
 static void tw1_itself(void)
 {
 	begin();
-	use_address(&here[0], "fe80::a");
+	device_use_gid(&here[0], "fe80::a");
 	CHECK(here[0].packets);
 	talk(&here[0], &here[0]);
 }
@@ -178,7 +171,7 @@ static void tw2_group(int i)
 	begin();
 	member_make(&members[i], &here[i]);
 	member_make(&members[!i], &here[!i]);
-	use_address(&there[i], i ? "fe80::1" : "fe80::2");
+	device_use_gid(&there[i], i ? "fe80::1" : "fe80::2");
 	tell(&there[i], &members[i], &members[!i]);
 }
 
@@ -193,7 +186,7 @@ static void tw2_itself(void)
 	begin();
 	member_make(&members[0], &here[0]);
 	member_make(&members[1], &here[1]);
-	use_address(&here[0], "fe80::a");
+	device_use_gid(&here[0], "fe80::a");
 	tell(&here[0], &members[0], &members[1]);
 }
 
