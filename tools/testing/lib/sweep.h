@@ -29,11 +29,6 @@ struct op {
 	 */
 	unsigned int at_least;
 	/*
-	 * Some calls allocate nothing. Then a sweep without faults is no failure, and @at_least has no
-	 * meaning: the caller repeats the sweep until it returns more than 0.
-	 */
-	bool rarely;
-	/*
 	 * Another thread may have the turn sometimes and do what this one allocates for. So the sweep ends
 	 * when no call is left twice.
 	 */
